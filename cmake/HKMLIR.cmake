@@ -1,0 +1,44 @@
+# MLIR's CMake modules, and hk's two helpers over them:
+#   hk_mlir_library(name SOURCES... [LINK libs...])  a static library linked to the shared libMLIR
+#   hk_tablegen(out_target file.td generator output [generator output]...)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS})
+add_definitions(${LLVM_DEFINITIONS_LIST})
+# LLVM's headers are not clean under -Wextra; they are system headers here.
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+
+set(HK_MLIR_COMPILE_OPTIONS -fno-rtti -fno-exceptions)
+
+function(hk_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_compile_options(${name} PRIVATE ${HK_MLIR_COMPILE_OPTIONS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  add_dependencies(${name} hk-tablegen ${ARG_DEPENDS})
+endfunction()
+
+function(hk_mlir_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_compile_options(${name} PRIVATE ${HK_MLIR_COMPILE_OPTIONS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  add_dependencies(${name} hk-tablegen)
+endfunction()
+
+add_custom_target(hk-tablegen)
+# Generated files land in <build>/include/hk/<dir>, found by #include "hk/<dir>/<output>".
+function(hk_tablegen target td dir)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  set(pairs ${ARGN})
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include/hk/${dir})
+  while(pairs)
+    list(POP_FRONT pairs generator output)
+    mlir_tablegen(${CMAKE_BINARY_DIR}/include/hk/${dir}/${output} ${generator}
+                  -I ${PROJECT_SOURCE_DIR}/dialect -I ${PROJECT_SOURCE_DIR}/passes)
+  endwhile()
+  add_public_tablegen_target(${target})
+  add_dependencies(hk-tablegen ${target})
+endfunction()
