@@ -1,0 +1,53 @@
+//===- Tile.h - Tile parameters of each kernel family -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One POD per family: what the compiler chooses and the kernel template is
+// instantiated with. The typed attributes of the dialect (#hk.row_tile, ...)
+// have the same fields in the same order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_TILE_H
+#define HK_CONTRACT_TILE_H
+
+#include <cstdint>
+
+namespace hk {
+
+/// A block of `threads` threads handles `rows` rows, threads / rows threads
+/// each (host: one thread, `rows` rows one after the other). Every thread loads
+/// `vec` consecutive elements at a time; `slots` > 0 keeps that many vectors
+/// per thread in registers, 0 loops over the row and recomputes.
+struct RowTile {
+  int32_t rows;
+  int32_t threads;
+  int32_t vec;
+  int32_t slots;
+};
+
+/// C[bm, bn] per block in K steps of bk, by wm x wn waves; `stages` LDS
+/// buffers. splitK > 1 writes that many f32 partial results, summed by a second
+/// launch.
+struct GemmTile {
+  int32_t bm, bn, bk;
+  int32_t wm, wn;
+  int32_t stages;
+  int32_t splitK;
+};
+
+/// bq query rows per block in steps of bk keys, by `waves` waves. splitKv > 1
+/// cuts the keys in that many parts, combined by a second launch.
+struct AttentionTile {
+  int32_t bq, bk;
+  int32_t waves;
+  int32_t stages;
+  int32_t splitKv;
+};
+
+} // namespace hk
+
+#endif // HK_CONTRACT_TILE_H

@@ -1,0 +1,169 @@
+//===- ModuleAbi.h - What a compiled model.so exports -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The binary contract between a compiled module and the runtime. A module is a
+// shared library with no undefined symbol that exports one function,
+// hk_module_query. Everything below is plain C data with a version in front; a
+// change of any layout raises HK_MODULE_ABI_VERSION. Generated code calls back
+// through the function pointers of hk_call_ctx only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_RUNTIME_MODULEABI_H
+#define HK_RUNTIME_MODULEABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HK_MODULE_ABI_VERSION 1u
+#define HK_MODULE_QUERY_SYMBOL "hk_module_query"
+
+/// A tensor as generated code sees it: dense, row-major, 16-byte aligned. The
+/// runtime has checked dtype, rank, static sizes, strides and alignment.
+typedef struct hk_abi_tensor {
+  void *data;
+  const int64_t *sizes;
+} hk_abi_tensor;
+
+/// Passed to the generated functions. The runtime embeds it in its own state.
+typedef struct hk_call_ctx hk_call_ctx;
+struct hk_call_ctx {
+  /// Launch kernel `kernel` of the section. words = num_pointers addresses,
+  /// then num_dims dimension values, then num_strides strides in elements.
+  /// Returns 0, or non-zero after recording an error; the caller then returns
+  /// at once.
+  int32_t (*launch)(hk_call_ctx *ctx, uint32_t kernel, const uint64_t *words);
+  /// Record that two sizes that must be equal are not; `guard` indexes
+  /// hk_function_abi.guards. Returns non-zero.
+  int32_t (*guard_failed)(hk_call_ctx *ctx, uint32_t guard, int64_t lhs,
+                          int64_t rhs);
+  /// Device addresses of hk_module_abi.weights, in that order.
+  void *const *weights;
+};
+
+/// How to launch: which variant, over how many blocks. variant < 0: nothing to
+/// do (zero rows).
+typedef struct hk_launch_plan {
+  int32_t variant;
+  uint32_t grid[3];
+} hk_launch_plan;
+
+/// Host function outlined from the hk.variant regions of a kernel.
+typedef void (*hk_plan_fn)(const int64_t *dims, hk_launch_plan *plan);
+
+/// A kernel compiled for the host: one call runs one block. `lds` has lds_bytes
+/// bytes, 64-byte aligned, contents undefined.
+typedef void (*hk_host_kernel_fn)(const uint64_t *words, const uint32_t *block,
+                                  const uint32_t *grid, void *lds);
+
+typedef struct hk_variant_abi {
+  const char *symbol;     // entry point in `code`, and name in profiles
+  const char *tile;       // printed tile attribute
+  hk_host_kernel_fn host; // host sections; else NULL
+  const void *code;       // ELF code object or PTX text; NULL on the host
+  uint64_t code_bytes;
+  uint32_t threads;
+  uint32_t lds_static; // bytes the code object declares
+  uint32_t
+      lds_dynamic; // bytes to request at launch (sm_90a); host: buffer size
+} hk_variant_abi;
+
+typedef struct hk_kernel_abi {
+  const char *name;   // symbol of hk.kernel
+  const char *family; // "rowwise", "gemm", ...
+  const char *ops;    // base ops of the body, comma separated, for people
+  uint32_t num_pointers, num_dims, num_strides;
+  hk_plan_fn plan;
+  uint32_t num_variants;
+  const hk_variant_abi *variants;
+} hk_kernel_abi;
+
+typedef enum hk_arg_role {
+  HK_ARG_INPUT = 0,
+  HK_ARG_STATE = 1, // read and written in place
+  HK_ARG_OUTPUT = 2
+} hk_arg_role;
+
+typedef struct hk_arg_abi {
+  const char *name;
+  uint8_t dtype; // hk::DType
+  uint8_t role;  // hk_arg_role
+  uint8_t rank;
+  const int64_t *sizes;         // -1: dynamic
+  const char *const *dim_names; // "d0" for a dynamic dimension, NULL if static
+} hk_arg_abi;
+
+typedef struct hk_guard_abi {
+  const char *lhs, *rhs; // for example "x dim 0", "positions dim 0"
+} hk_guard_abi;
+
+/// Public signature; the same for every section. Arguments come in the order
+/// inputs and states as in the source function, then outputs.
+typedef struct hk_function_abi {
+  const char *name;
+  uint32_t num_args; // all roles
+  const hk_arg_abi *args;
+} hk_function_abi;
+
+/// Sizes of all outputs (concatenated, in order) and bytes of workspace, from
+/// the inputs. Checks the guards. Returns 0, or non-zero after guard_failed.
+typedef int32_t (*hk_shape_fn)(hk_call_ctx *ctx, const hk_abi_tensor *args,
+                               int64_t *output_sizes, int64_t *workspace_bytes);
+/// Enqueue the launches. args: all arguments, outputs included.
+typedef int32_t (*hk_run_fn)(hk_call_ctx *ctx, const hk_abi_tensor *args,
+                             void *workspace);
+
+typedef struct hk_function_impl_abi {
+  hk_shape_fn shape;
+  hk_run_fn run;
+  uint32_t num_launches; // launches in the body, for people
+  uint32_t num_guards;
+  const hk_guard_abi *guards;
+} hk_function_impl_abi;
+
+typedef struct hk_section_abi {
+  const char *target;       // name in the contract's target table
+  const char *cpu_features; // host: comma separated features the code needs
+  uint32_t num_kernels;
+  const hk_kernel_abi *kernels;
+  const hk_function_impl_abi *functions; // parallel to hk_module_abi.functions
+} hk_section_abi;
+
+typedef struct hk_weight_abi {
+  const char *name; // tensor name in the sidecar (safetensors) file
+  uint8_t dtype;
+  uint8_t rank;
+  const int64_t *sizes;
+  uint64_t bytes;
+  uint64_t checksum; // xxh3 of the bytes; 0: not recorded
+} hk_weight_abi;
+
+typedef struct hk_module_abi {
+  uint32_t abi_version; // first for ever
+  uint32_t struct_bytes;
+  const char *producer;      // "hk 0.1.0"
+  const char *contract_hash; // of targets, dtypes and tiles
+  const char *weights_file;  // name beside the module, or NULL
+  uint32_t num_functions;
+  const hk_function_abi *functions;
+  uint32_t num_weights;
+  const hk_weight_abi *weights;
+  uint32_t num_sections;
+  const hk_section_abi *sections;
+} hk_module_abi;
+
+/// NULL when the module cannot serve `max_version`.
+typedef const hk_module_abi *(*hk_module_query_fn)(uint32_t max_version);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HK_RUNTIME_MODULEABI_H */
