@@ -1,0 +1,67 @@
+//===- HKActivationOps.td - Gated activations and rotary embedding ---*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Gated units and rotary position embedding.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_HKACTIVATIONOPS
+#define HK_HKACTIVATIONOPS
+
+include "HKEnums.td"
+
+def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation"> {
+  let summary = "act(gate) * up over the halves of the last dimension";
+  let description = [{
+    The input's last dim is 2N: gate = x[..., :N], up = x[..., N:], the result
+    [..., N] is `act(gate) * up` in f32, rounded once. With `limit` L:
+    gate = min(gate, L), up = clamp(up, -L, L) before. `swiglu_oai` is
+    `gate * sigmoid(1.702 gate) * (up + 1)`.
+
+    Example:
+    ```mlir
+    %y = hk.gated_activation silu %x : tensor<?x1408xbf16> -> tensor<?x704xbf16>
+    ```
+  }];
+  let arguments = (ins HK_GateKindAttr:$kind, HK_RealTensor:$input,
+                       OptionalAttr<F32Attr>:$limit);
+  let results = (outs HK_RealTensor:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+}
+
+def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
+  let summary = "rotary position embedding";
+  let description = [{
+    x is [T..., H, D]. cos and sin are [P, R] or, shared by the two elements of a
+    pair, [P, R/2], with R <= D even; the row used for a token is its position
+    plus its offset (both shaped [T...]), or the index in the first dim when no
+    positions are given. A row outside [0, P) leaves the token unrotated.
+    `y = x * cos + rot(x) * sin` on R elements, f32, rounded once. neox pairs
+    (j, j + R/2), gptj pairs (2i, 2i + 1); `rot` is (-second, first). The other
+    D - R elements are copied; they come last, or first with `nope_first`.
+    `inverse` rotates by the negative angle (the gradient). Source: Su et al.,
+    2021.
+
+    Example:
+    ```mlir
+    %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<512x32xf32>, tensor<?xi32> -> tensor<?x4x64xbf16>
+    ```
+  }];
+  let arguments = (ins HK_RopeStyleAttr:$style, HK_RealTensor:$input,
+                       HK_RealTensor:$cos, HK_RealTensor:$sin,
+                       Optional<HK_IndexTensor>:$positions,
+                       Optional<HK_IndexTensor>:$offsets,
+                       UnitAttr:$nope_first, UnitAttr:$inverse);
+  let results = (outs HK_RealTensor:$result);
+  let assemblyFormat = [{
+    $style $input `,` $cos `,` $sin (`positions` $positions^)?
+    (`offsets` $offsets^)? attr-dict `:` type($input) `,` type($cos) `,` type($sin)
+    (`,` type($positions)^)? (`offsets` type($offsets)^)? `->` type($result)
+  }];
+}
+
+#endif // HK_HKACTIVATIONOPS

@@ -1,0 +1,70 @@
+//===- HKAttrs.td - Attributes -----------------------------------*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The target of a module, the symbolic shapes of kernel arguments and the tile of
+// each family; the tiles mirror include/hk/Contract/Tile.h field by field.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_HKATTRS
+#define HK_HKATTRS
+
+include "HKEnums.td"
+
+class HK_Attr<string name, string attrMnemonic> : AttrDef<HK_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def HK_TargetAttr : HK_Attr<"Target", "target"> {
+  let summary = "chip the module is compiled for, a row of the contract's table";
+  let description = "Example: `#hk.target<\"gfx942\">`. An unknown name is an error.";
+  let parameters = (ins StringRefParameter<"name in the target table">:$name);
+  let assemblyFormat = "`<` $name `>`";
+  let genVerifyDecl = 1;
+}
+
+def HK_SymShapeAttr : HK_Attr<"SymShape", "shape"> {
+  let summary = "sizes of a kernel argument: constants and dim symbols";
+  let description = [{
+    A size >= 0 is a constant; -1 - s stands for dim symbol s of the kernel.
+    Printed as `#hk.shape<[d0, 4096]>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static bool isSymbol(int64_t size) { return size < 0; }
+    static int64_t symbolOf(int64_t size) { return -1 - size; }
+  }];
+}
+def HK_SymShapeArrayAttr : TypedArrayAttrBase<HK_SymShapeAttr, "symbolic shapes">;
+
+def HK_RowTileAttr : HK_Attr<"RowTile", "row_tile"> {
+  let summary = "tile of a row-wise kernel (hk::RowTile)";
+  let parameters = (ins "int64_t":$rows, "int64_t":$threads, "int64_t":$vec,
+                        "int64_t":$slots);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def HK_GemmTileAttr : HK_Attr<"GemmTile", "gemm_tile"> {
+  let summary = "tile of a GEMM kernel (hk::GemmTile)";
+  let parameters = (ins "int64_t":$bm, "int64_t":$bn, "int64_t":$bk,
+                        "int64_t":$wm, "int64_t":$wn, "int64_t":$stages,
+                        "int64_t":$splitK);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def HK_AttentionTileAttr : HK_Attr<"AttentionTile", "attention_tile"> {
+  let summary = "tile of an attention kernel (hk::AttentionTile)";
+  let parameters = (ins "int64_t":$bq, "int64_t":$bk, "int64_t":$waves,
+                        "int64_t":$stages, "int64_t":$splitKv);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def HK_AnyTileAttr : AnyAttrOf<[HK_RowTileAttr, HK_GemmTileAttr,
+                                HK_AttentionTileAttr], "tile of a kernel family">;
+
+#endif // HK_HKATTRS

@@ -1,0 +1,56 @@
+//===- HKEnums.td - Closed sets ----------------------------------*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The closed sets that ops and attributes choose from.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_HKENUMS
+#define HK_HKENUMS
+
+include "HKOpBase.td"
+
+class HK_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mlir::hk";
+  let genSpecializedAttr = 0;
+}
+class HK_EnumAttr<EnumInfo info, string mnemonic>
+    : EnumAttr<HK_Dialect, info, mnemonic> {
+  let assemblyFormat = "$value";
+}
+
+def HK_ComparePredicate : HK_Enum<"ComparePredicate", "comparison", [
+    I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"lt", 2>,
+    I32EnumAttrCase<"le", 3>, I32EnumAttrCase<"gt", 4>, I32EnumAttrCase<"ge", 5>]>;
+def HK_ComparePredicateAttr : HK_EnumAttr<HK_ComparePredicate, "predicate">;
+
+def HK_GateKind : HK_Enum<"GateKind", "activation of a gated unit", [
+    I32EnumAttrCase<"silu", 0>, I32EnumAttrCase<"gelu", 1>,
+    I32EnumAttrCase<"gelu_tanh", 2>, I32EnumAttrCase<"relu", 3>,
+    I32EnumAttrCase<"swiglu_oai", 4>]>;
+def HK_GateKindAttr : HK_EnumAttr<HK_GateKind, "gate">;
+
+def HK_RopeStyle : HK_Enum<"RopeStyle", "pairing of rotary elements", [
+    I32EnumAttrCase<"neox", 0>, I32EnumAttrCase<"gptj", 1>]>;
+def HK_RopeStyleAttr : HK_EnumAttr<HK_RopeStyle, "rope_style">;
+
+def HK_Granularity : HK_Enum<"Granularity", "elements that share a scale", [
+    I32EnumAttrCase<"per_token", 0>, I32EnumAttrCase<"per_group", 1>]>;
+def HK_GranularityAttr : HK_EnumAttr<HK_Granularity, "granularity">;
+
+def HK_MxRounding : HK_Enum<"MxRounding", "rounding of an e8m0 block scale", [
+    I32EnumAttrCase<"even", 0>, I32EnumAttrCase<"ceil", 1>,
+    I32EnumAttrCase<"floor", 2>]>;
+def HK_MxRoundingAttr : HK_EnumAttr<HK_MxRounding, "mx_rounding">;
+
+def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
+    I32EnumAttrCase<"rowwise", 0>, I32EnumAttrCase<"gemm", 1>,
+    I32EnumAttrCase<"attention", 2>]>;
+def HK_FamilyKindAttr : HK_EnumAttr<HK_FamilyKind, "family">;
+
+#endif // HK_HKENUMS

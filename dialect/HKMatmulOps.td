@@ -1,0 +1,48 @@
+//===- HKMatmulOps.td - Matrix products --------------------------*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Matrix products.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_HKMATMULOPS
+#define HK_HKMATMULOPS
+
+include "HKOpBase.td"
+
+def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments]> {
+  let summary = "matrix product, batched, with optional scales";
+  let description = [{
+    C[b..., m, n] = sum over k of A[b..., m, k] * B[b..., k, n]. A is stored
+    [b..., M, K], or [b..., K, M] with `transpose_a`; B is stored [b..., K, N], or
+    [b..., N, K] with `transpose_b`. B may lack the batch dims (shared by all).
+    Float products accumulate in f32, int8 in i32; the sum, times the scales when
+    given, is rounded once to the result's type.
+
+    Scales are f32. a_scale: one element, [M, 1] or [M, ceil(K / 128)]; b_scale:
+    one element, [N, 1] or [ceil(N / 128), ceil(K / 128)]. Scales along K apply to
+    the partial sum of each 128 elements.
+
+    Example:
+    ```mlir
+    %y = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+    %z = hk.matmul %q, %wq scales (%s, %ws) {transpose_b} : tensor<?x256xf8E4M3FN>, tensor<512x256xf8E4M3FN> scales (tensor<?x1xf32>, tensor<512x1xf32>) -> tensor<?x512xbf16>
+    ```
+  }];
+  let arguments = (ins HK_Tensor:$lhs, HK_Tensor:$rhs,
+                       Optional<HK_F32Tensor>:$lhs_scale,
+                       Optional<HK_F32Tensor>:$rhs_scale,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+  let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`scales` `(` $lhs_scale^ `,` $rhs_scale `)`)? attr-dict `:`
+    type($lhs) `,` type($rhs)
+    (`scales` `(` type($lhs_scale)^ `,` type($rhs_scale) `)`)? `->` type($result)
+  }];
+}
+
+#endif // HK_HKMATMULOPS

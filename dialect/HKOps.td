@@ -1,0 +1,24 @@
+//===- HKOps.td - All operators ----------------------------------*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every operator of the dialect, in documentation order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_HKOPS
+#define HK_HKOPS
+
+include "HKPointwiseOps.td"
+include "HKShapeOps.td"
+include "HKNormOps.td"
+include "HKActivationOps.td"
+include "HKQuantOps.td"
+include "HKMatmulOps.td"
+include "HKAttentionOps.td"
+include "HKStructureOps.td"
+
+#endif // HK_HKOPS

@@ -1,0 +1,155 @@
+//===- HKPointwiseOps.td - Pointwise operators -------------------*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One class each for unary and binary operators, then compare, select and cast.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_HKPOINTWISEOPS
+#define HK_HKPOINTWISEOPS
+
+include "HKOpBase.td"
+include "HKEnums.td"
+
+class HK_UnaryOp<string mnemonic, string formula>
+    : HK_RowwiseOp<mnemonic, "0", [SameOperandsAndResultShape]> {
+  let summary = "elementwise " # formula;
+  let description = [{
+    Formula: `}] # formula # [{`. Operand and result have the same shape and a
+    real element type; computed in f32, rounded once to the result's type.
+
+    Example:
+    ```mlir
+    %y = hk.}] # mnemonic # [{ %x : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
+    ```
+  }];
+  let arguments = (ins HK_RealTensor:$input);
+  let results = (outs HK_RealTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = []>
+    : HK_RowwiseOp<mnemonic, "0", traits> {
+  let summary = "elementwise " # formula;
+  let description = [{
+    Formula: `}] # formula # [{`, with NumPy broadcasting: shapes are aligned at
+    the last dim, a size of 1 repeats, `?` is equal to `?` (checked at run time).
+    Both operands are real or both have the same integer type. Reals are computed
+    in f32 and rounded once; integers wrap.
+
+    Example:
+    ```mlir
+    %y = hk.}] # mnemonic # [{ %a, %b : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+    ```
+  }];
+  let arguments = (ins HK_NumberTensor:$lhs, HK_NumberTensor:$rhs);
+  let results = (outs HK_NumberTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+}
+
+def HK_NegOp : HK_UnaryOp<"neg", "-x">;
+def HK_AbsOp : HK_UnaryOp<"abs", "|x|">;
+def HK_ExpOp : HK_UnaryOp<"exp", "e^x">;
+def HK_Exp2Op : HK_UnaryOp<"exp2", "2^x">;
+def HK_LogOp : HK_UnaryOp<"log", "ln x; NaN below zero, -inf at zero">;
+def HK_Log2Op : HK_UnaryOp<"log2", "log2 x">;
+def HK_SqrtOp : HK_UnaryOp<"sqrt", "square root, correctly rounded">;
+def HK_RsqrtOp : HK_UnaryOp<"rsqrt", "1 / sqrt(x)">;
+def HK_ReciprocalOp : HK_UnaryOp<"reciprocal", "1 / x, correctly rounded">;
+def HK_SinOp : HK_UnaryOp<"sin", "sine, x in radians">;
+def HK_CosOp : HK_UnaryOp<"cos", "cosine, x in radians">;
+def HK_TanhOp : HK_UnaryOp<"tanh", "hyperbolic tangent">;
+def HK_ErfOp : HK_UnaryOp<"erf", "error function">;
+def HK_SigmoidOp : HK_UnaryOp<"sigmoid", "1 / (1 + e^-x)">;
+def HK_SiluOp : HK_UnaryOp<"silu", "x / (1 + e^-x); NaN at -inf, as x * sigmoid(x) gives">;
+def HK_GeluOp : HK_UnaryOp<"gelu", "0.5 x (1 + erf(x / sqrt 2))">;
+def HK_GeluTanhOp : HK_UnaryOp<"gelu_tanh", "0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))">;
+def HK_ReluOp : HK_UnaryOp<"relu", "max(x, 0); NaN stays NaN">;
+def HK_FloorOp : HK_UnaryOp<"floor", "largest integer not above x">;
+def HK_RoundOp : HK_UnaryOp<"round", "nearest integer, ties to even">;
+
+def HK_AddOp : HK_BinaryOp<"add", "x + y", [Commutative]>;
+def HK_SubOp : HK_BinaryOp<"sub", "x - y", []>;
+def HK_MulOp : HK_BinaryOp<"mul", "x * y", [Commutative]>;
+def HK_DivOp : HK_BinaryOp<"div", "x / y, correctly rounded for floats; integers truncate toward zero, x / 0 is 0", []>;
+def HK_MaxOp : HK_BinaryOp<"max", "the larger; NaN if either is NaN", [Commutative]>;
+def HK_MinOp : HK_BinaryOp<"min", "the smaller; NaN if either is NaN", [Commutative]>;
+
+def HK_CompareOp : HK_RowwiseOp<"compare", "0"> {
+  let summary = "elementwise comparison";
+  let description = [{
+    1 where the comparison holds, else 0; broadcasting as in `hk.add`. A NaN makes
+    every predicate but `ne` false.
+
+    Example:
+    ```mlir
+    %c = hk.compare lt %a, %b : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xi1>
+    ```
+  }];
+  let arguments = (ins HK_ComparePredicateAttr:$predicate, HK_NumberTensor:$lhs,
+                       HK_NumberTensor:$rhs);
+  let results = (outs HK_BoolTensor:$result);
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+}
+
+def HK_SelectOp : HK_RowwiseOp<"select", "0"> {
+  let summary = "elementwise choice";
+  let description = [{
+    `condition ? true_value : false_value`, all three broadcast together. The
+    value that is not chosen has no influence (no 0 * inf). Both values and the
+    result have one element type.
+
+    Example:
+    ```mlir
+    %y = hk.select %c, %a, %b : tensor<?x64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+    ```
+  }];
+  let arguments = (ins HK_BoolTensor:$condition, HK_NumberTensor:$true_value,
+                       HK_NumberTensor:$false_value);
+  let results = (outs HK_NumberTensor:$result);
+  let assemblyFormat = "$condition `,` $true_value `,` $false_value attr-dict `:` type($condition) `,` type($true_value) `,` type($false_value) `->` type($result)";
+}
+
+def HK_CastOp : HK_RowwiseOp<"cast", "0", [SameOperandsAndResultShape]> {
+  let summary = "change the element type";
+  let description = [{
+    Rounds to nearest even; conversions to f8, f4 and i8 saturate to the largest
+    finite value, other integer conversions truncate toward zero and saturate.
+    NaN becomes NaN, or 0 for integers and for f4.
+
+    Example:
+    ```mlir
+    %y = hk.cast %x : tensor<?x64xf32> -> tensor<?x64xbf16>
+    ```
+  }];
+  let arguments = (ins HK_Tensor:$input);
+  let results = (outs HK_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
+    DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]> {
+  let summary = "small constant";
+  let description = [{
+    A constant of at most 256 bytes, copied into every kernel that uses it. Larger
+    constants are weights.
+
+    Example:
+    ```mlir
+    %c = hk.constant dense<1.702> : tensor<f32>
+    ```
+  }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs HK_Tensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let extraClassDefinition = "int64_t $cppClass::getNumLocalDims() { return 0; }";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+#endif // HK_HKPOINTWISEOPS

@@ -1,0 +1,99 @@
+//===- HKQuantOps.td - Quantisation ------------------------------*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Quantisation to int8, fp8 and the MX formats, and back. s is always the dequantisation scale: x is about q * s.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_HKQUANTOPS
+#define HK_HKQUANTOPS
+
+include "HKEnums.td"
+
+def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
+  let summary = "quantise with a scale computed from the data";
+  let description = [{
+    Scale per row of the last dim (`per_token`, scale [..., 1]) or per
+    `group_size` consecutive elements (`per_group`, scale [..., ceil(N / g)]):
+    amax = max |x| in f32; s = max(amax, amax_floor) / limit in f32, or 1 when
+    that is 0; q = cast(clamp(x / s, -limit, limit)), division and rounding in
+    IEEE f32, to nearest even. `limit` is the largest finite value of the result
+    type (127 for i8) unless given. NaN in a group makes its scale NaN.
+
+    Example:
+    ```mlir
+    %q, %s = hk.quantize per_group %x {group_size = 128 : i64} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
+    ```
+  }];
+  let arguments = (ins HK_GranularityAttr:$granularity, HK_RealTensor:$input,
+                       DefaultValuedAttr<I64Attr, "128">:$group_size,
+                       DefaultValuedAttr<F32Attr, "0.0f">:$amax_floor,
+                       OptionalAttr<F32Attr>:$limit);
+  let results = (outs HK_QuantTensor:$quantized, HK_F32Tensor:$scale);
+  let assemblyFormat = "$granularity $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
+}
+
+def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
+  let summary = "quantise with a given scale";
+  let description = [{
+    q = cast(clamp(x / s)), IEEE f32 division, to nearest even. The scale is f32
+    of one element (per tensor), [..., 1] (per token) or [..., ceil(N / g)] with
+    g = `group_size` (per group).
+
+    Example:
+    ```mlir
+    %q = hk.quantize_static %x, %s : tensor<?x4096xbf16>, tensor<1xf32> -> tensor<?x4096xf8E4M3FN>
+    ```
+  }];
+  let arguments = (ins HK_RealTensor:$input, HK_F32Tensor:$scale,
+                       DefaultValuedAttr<I64Attr, "128">:$group_size,
+                       OptionalAttr<F32Attr>:$limit);
+  let results = (outs HK_QuantTensor:$quantized);
+  let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($quantized)";
+}
+
+def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx"> {
+  let summary = "quantise to an OCP microscaling format";
+  let description = [{
+    Blocks of 32 consecutive elements share a power-of-two scale (e8m0). With
+    amax = max |x| of the block in f32 and p the largest exponent of the element
+    type (2 for f4E2M1FN, 8 for f8E4M3FN): `even` rounds amax to the nearest power
+    of two from mantissa 1.75 (f4) or 1.9375 (f8) up, then subtracts p from its
+    exponent; `floor` takes the exponent of amax / max, `ceil` rounds it up. The
+    exponent is clamped to [-127, 127]; an all-zero block has byte 0, a block with
+    NaN or infinity byte 255 (NaN) and zero codes. Elements are x / scale rounded
+    to nearest even, saturating. Source: OCP Microscaling Formats v1.0.
+
+    Example:
+    ```mlir
+    %q, %s = hk.quantize_mx even %x : tensor<?x4096xbf16> -> tensor<?x4096xf4E2M1FN>, tensor<?x128xf8E8M0FNU>
+    ```
+  }];
+  let arguments = (ins HK_MxRoundingAttr:$rounding, HK_RealTensor:$input);
+  let results = (outs HK_MxTensor:$quantized, HK_MxScaleTensor:$scale);
+  let assemblyFormat = "$rounding $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
+}
+
+def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0"> {
+  let summary = "quantised values times their scales";
+  let description = [{
+    y = q * s in f32, rounded once. The scale has one element, or the rank of q
+    with each dim either 1 or ceil(size / block), where a block is `group_size`
+    elements of the last dim (32 for e8m0 scales). An e8m0 byte of 255 is NaN.
+
+    Example:
+    ```mlir
+    %y = hk.dequantize %q, %s : tensor<?x4096xf8E4M3FN>, tensor<?x32xf32> -> tensor<?x4096xbf16>
+    ```
+  }];
+  let arguments = (ins HK_Tensor:$input, HK_Tensor:$scale,
+                       DefaultValuedAttr<I64Attr, "128">:$group_size);
+  let results = (outs HK_RealTensor:$result);
+  let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($result)";
+}
+
+#endif // HK_HKQUANTOPS

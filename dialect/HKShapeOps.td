@@ -1,0 +1,101 @@
+//===- HKShapeOps.td - Operators that move data ------------------*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operators that move elements without arithmetic. Shape-only ops are upstream tensor ops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_HKSHAPEOPS
+#define HK_HKSHAPEOPS
+
+include "HKOpBase.td"
+
+def HK_TransposeOp : HK_RowwiseOp<"transpose",
+    "(::mlir::hk::transposedLocalDims(getPermutation()))"> {
+  let summary = "permute dimensions";
+  let description = [{
+    Result dim i is input dim `permutation[i]`.
+
+    Example:
+    ```mlir
+    %y = hk.transpose %x [1, 0, 2] : tensor<?x8x64xbf16> -> tensor<8x?x64xbf16>
+    ```
+  }];
+  let arguments = (ins HK_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs HK_Tensor:$result);
+  let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+}
+
+def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()"> {
+  let summary = "concatenate along one dimension";
+  let description = [{
+    All inputs have the result's shape but for dim `dim`, whose sizes add up.
+
+    Example:
+    ```mlir
+    %y = hk.concat 1 (%a, %b) : tensor<?x512xbf16>, tensor<?x64xbf16> -> tensor<?x576xbf16>
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
+                       Variadic<HK_Tensor>:$inputs);
+  let results = (outs HK_Tensor:$result);
+  let assemblyFormat = "$dim `(` $inputs `)` attr-dict `:` type($inputs) `->` type($result)";
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getResult().getType());
+    }
+  }];
+}
+
+def HK_PadOp : HK_RowwiseOp<"pad", "1"> {
+  let summary = "append zeros along the last dimension";
+  let description = [{
+    The result's last dim is at least the input's; the new elements are +0.
+
+    Example:
+    ```mlir
+    %y = hk.pad %x : tensor<?x2880xbf16> -> tensor<?x3072xbf16>
+    ```
+  }];
+  let arguments = (ins HK_Tensor:$input);
+  let results = (outs HK_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0"> {
+  let summary = "rows of a table by index (embedding lookup)";
+  let description = [{
+    result[i..., c...] = table[indices[i...], c...]. A row whose index is not in
+    [0, rows of the table) is zero.
+
+    Example:
+    ```mlir
+    %e = hk.gather_rows %table, %ids : tensor<32000x4096xbf16>, tensor<?xi32> -> tensor<?x4096xbf16>
+    ```
+  }];
+  let arguments = (ins HK_Tensor:$table, HK_IndexTensor:$indices);
+  let results = (outs HK_Tensor:$result);
+  let assemblyFormat = "$table `,` $indices attr-dict `:` type($table) `,` type($indices) `->` type($result)";
+}
+
+def HK_CopyOp : HK_RowwiseOp<"copy", "0", [SameOperandsAndResultType]> {
+  let summary = "a copy in memory of its own";
+  let description = [{
+    The identity. Stands for a result that must be written although no operator
+    makes it, for example an input that the function returns.
+
+    Example:
+    ```mlir
+    %y = hk.copy %x : tensor<?x64xbf16>
+    ```
+  }];
+  let arguments = (ins HK_Tensor:$input);
+  let results = (outs HK_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
+#endif // HK_HKSHAPEOPS

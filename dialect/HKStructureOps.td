@@ -1,0 +1,201 @@
+//===- HKStructureOps.td - Fusions, kernels, launches, weights ---*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What fusion makes: regions, outlined kernels, their variants and launches; and weights.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_HKSTRUCTUREOPS
+#define HK_HKSTRUCTUREOPS
+
+include "HKAttrs.td"
+
+def HK_FusedOp : HK_Op<"fused", [IsolatedFromAbove, SingleBlock,
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, HK_Reify]> {
+  let summary = "base operators that become one kernel";
+  let description = [{
+    Block arguments are the inputs, then the outs; the terminator yields one value
+    per out. An out is read only where its block argument has uses: a state that
+    is written in place. Such a state has no other reader in the region.
+
+    Example:
+    ```mlir
+    %y = hk.fused rowwise ins(%x, %w : tensor<?x64xbf16>, tensor<64xbf16>) outs(%e : tensor<?x64xbf16>) {
+    ^bb0(%a: tensor<?x64xbf16>, %b: tensor<64xbf16>, %o: tensor<?x64xbf16>):
+      %0 = hk.rms_norm %a, %b epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+      hk.yield %0 : tensor<?x64xbf16>
+    } -> tensor<?x64xbf16>
+    ```
+  }];
+  let arguments = (ins HK_FamilyKindAttr:$family, Variadic<HK_Tensor>:$inputs,
+                       Variadic<HK_Tensor>:$outs);
+  let results = (outs Variadic<HK_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $family (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict-with-keyword $body
+    (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+    /// Whether out `index` is read: its block argument has uses.
+    bool readsOut(unsigned index);
+  }];
+  let hasVerifier = 1;
+}
+
+def HK_YieldOp : HK_Op<"yield", [Pure, Terminator]> {
+  let summary = "the values a fused region or a kernel writes";
+  let description = "One value per out, in order.";
+  let arguments = (ins Variadic<HK_Tensor>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def HK_KernelOp : HK_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator,
+    NoRegionArguments, Symbol, SymbolTable]> {
+  let summary = "a kernel: its meaning and the ways to launch it";
+  let description = [{
+    Holds one `hk.spec` (the meaning) and, once tiles are selected, `hk.variant`s;
+    at launch the first variant whose condition holds is used. `shapes` has one
+    symbolic shape per launch operand; `aligns` the guaranteed alignment, in
+    bytes, of every innermost row of each operand; `num_inputs` says how many
+    operands are inputs. The SymbolTable trait keeps bufferization out of the
+    body.
+
+    Example:
+    ```mlir
+    hk.kernel @k0 rowwise inputs 1 shapes [#hk.shape<[d0, 64]>, #hk.shape<[d0, 64]>] aligns [16, 16] {
+      hk.spec { ... }
+      hk.variant @v0 #hk.row_tile<rows = 4, threads = 256, vec = 8, slots = 1> { ... }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, HK_FamilyKindAttr:$family,
+                       I64Attr:$num_inputs, HK_SymShapeArrayAttr:$shapes,
+                       DenseI64ArrayAttr:$aligns);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name $family `inputs` $num_inputs `shapes` $shapes
+    `aligns` $aligns attr-dict-with-keyword $body
+  }];
+  let extraClassDeclaration = [{
+    /// The block of hk.spec: arguments are inputs then outs.
+    ::mlir::Block &getSpecBlock();
+    /// Number of dim symbols of the shapes.
+    int64_t getNumDims();
+    int64_t getNumOperands();
+    ::llvm::SmallVector<VariantOp> getVariants();
+  }];
+  let hasVerifier = 1;
+}
+
+def HK_SpecOp : HK_Op<"spec", [IsolatedFromAbove, SingleBlock,
+    HasParent<"KernelOp">]> {
+  let summary = "the meaning of a kernel, in base operators";
+  let description = "Block arguments: inputs, then outs. Ends in hk.yield.";
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+}
+
+def HK_VariantOp : HK_Op<"variant", [IsolatedFromAbove, SingleBlock, Symbol,
+    HasParent<"KernelOp">]> {
+  let summary = "one way to launch a kernel";
+  let description = [{
+    A tile and, in the region, the condition and the grid computed from the dim
+    symbols (one index argument each) with plain arith ops. Also the resources the
+    tile asks for: threads per block and LDS bytes.
+
+    Example:
+    ```mlir
+    hk.variant @v0 #hk.row_tile<rows = 4, threads = 256, vec = 8, slots = 1> threads 256 lds 16 {
+    ^bb0(%d0: index):
+      %true = arith.constant true
+      %c4 = arith.constant 4 : index
+      %c1 = arith.constant 1 : index
+      %g = arith.ceildivui %d0, %c4 : index
+      hk.launch_dims if %true grid(%g, %c1, %c1)
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, HK_AnyTileAttr:$tile,
+                       I64Attr:$threads, I64Attr:$lds_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $tile `threads` $threads `lds` $lds_bytes attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def HK_LaunchDimsOp : HK_Op<"launch_dims", [Pure, Terminator,
+    HasParent<"VariantOp">]> {
+  let summary = "condition and grid of a variant";
+  let description = "A grid with a zero is a launch that does nothing.";
+  let arguments = (ins I1:$condition, Index:$x, Index:$y, Index:$z);
+  let assemblyFormat = "`if` $condition `grid` `(` $x `,` $y `,` $z `)` attr-dict";
+}
+
+def HK_LaunchOp : HK_Op<"launch", [AttrSizedOperandSegments,
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "run a kernel";
+  let description = [{
+    On tensors the results are the outs after the launch; on memrefs there are no
+    results. `reads_out` says which outs are also read (state).
+
+    Example:
+    ```mlir
+    %y = hk.launch @k0 ins(%x : tensor<?x64xbf16>) outs(%e : tensor<?x64xbf16>) reads [false] -> tensor<?x64xbf16>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+                       Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outs,
+                       DenseBoolArrayAttr:$reads_out);
+  let results = (outs Variadic<HK_Tensor>:$results);
+  let assemblyFormat = [{
+    $kernel (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    (`outs` `(` $outs^ `:` type($outs) `)`)? `reads` $reads_out attr-dict
+    (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+  let hasVerifier = 1;
+}
+
+def HK_WeightOp : HK_Op<"weight", [Symbol]> {
+  let summary = "a tensor of the weights file";
+  let description = [{
+    A module-level symbol; no bytes in the IR. `source` is the tensor's name in
+    the safetensors file.
+
+    Example:
+    ```mlir
+    hk.weight @wq "layers.0.wqkv" : tensor<512x256xbf16>
+    ```
+  }];
+  // The name of a tensor in a file is an open set.
+  let arguments = (ins SymbolNameAttr:$sym_name, Builtin_StringAttr:$source,
+                       TypeAttrOf<HK_Tensor>:$type);
+  let assemblyFormat = "$sym_name $source attr-dict `:` $type";
+  let hasVerifier = 1;
+}
+
+def HK_WeightRefOp : HK_Op<"weight_ref", [Pure,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a weight";
+  let description = [{
+    Example:
+    ```mlir
+    %w = hk.weight_ref @wq : tensor<512x256xbf16>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$weight);
+  let results = (outs AnyShaped:$result);
+  let assemblyFormat = "$weight attr-dict `:` type($result)";
+}
+
+#endif // HK_HKSTRUCTUREOPS

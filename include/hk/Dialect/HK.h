@@ -1,0 +1,60 @@
+//===- HK.h - The hk dialect -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Umbrella of the dialect: its class, enums, attributes, interfaces and ops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_DIALECT_HK_H
+#define HK_DIALECT_HK_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "hk/Contract/DType.h"
+#include "hk/Contract/Target.h"
+#include "hk/Contract/Tile.h"
+
+#include <optional>
+
+#include "hk/Dialect/HKDialect.h.inc"
+#include "hk/Dialect/HKEnums.h.inc"
+#include "hk/Dialect/HKInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "hk/Dialect/HKAttrs.h.inc"
+
+namespace mlir::hk {
+class VariantOp;
+
+/// Trailing dims that a permutation moves: rank minus its fixed prefix.
+int64_t transposedLocalDims(ArrayRef<int64_t> permutation);
+
+/// The contract's element type of an MLIR type; nullopt if hk has none.
+std::optional<::hk::DType> dtypeOf(Type type);
+Type typeOf(::hk::DType dtype, MLIRContext *context);
+
+/// The target of the module around `op`, from its `hk.target` attribute; nullptr
+/// when it has none.
+const ::hk::Target *targetOf(Operation *op);
+
+/// Names of discardable attributes.
+inline constexpr llvm::StringLiteral kTargetAttrName = "hk.target"; // module
+inline constexpr llvm::StringLiteral kStateAttrName = "hk.state";   // argument
+} // namespace mlir::hk
+
+#define GET_OP_CLASSES
+#include "hk/Dialect/HKOps.h.inc"
+
+#endif // HK_DIALECT_HK_H
