@@ -45,8 +45,8 @@ int64_t transposedLocalDims(ArrayRef<int64_t> permutation);
 std::optional<::hk::DType> dtypeOf(Type type);
 Type typeOf(::hk::DType dtype, MLIRContext *context);
 
-/// The target of the module around `op`, from its `hk.target` attribute; nullptr
-/// when it has none.
+/// The target of the module around `op`, from its `hk.target` attribute;
+/// nullptr when it has none.
 const ::hk::Target *targetOf(Operation *op);
 
 /// Names of discardable attributes.

@@ -1,0 +1,90 @@
+//===- Family.h - Interface of a kernel family -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A family is a kernel template plus what the compiler must know of it: which
+// operators may share one of its kernels (canStart, canJoin, canMerge), which
+// tiles are legal and best (addVariants) and the C++ that instantiates the
+// template (emit). Fusion asks for verdicts only; it has no knowledge of its
+// own of any operator. Families are registered in an explicit list.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_FAMILY_H
+#define HK_FAMILIES_FAMILY_H
+
+#include "hk/Analysis/DimSymbols.h"
+#include "hk/Dialect/HK.h"
+#include "hk/Families/Decision.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mlir::hk {
+
+/// What a verdict may depend on besides the operators.
+struct FusionContext {
+  const DimSymbols &dims;
+  const ::hk::Target &target;
+};
+
+class Family {
+public:
+  virtual ~Family() = default;
+  virtual FamilyKind getKind() const = 0;
+
+  /// Whether `op` alone can be a kernel of this family.
+  virtual Verdict canStart(Operation *op,
+                           const FusionContext &context) const = 0;
+
+  /// Whether `op`, a user of results of `group` or a view of them, may join.
+  /// `group` is a valid kernel of this family in topological order; views
+  /// (tensor.extract_slice, expand_shape, collapse_shape) are members too.
+  virtual Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
+                          const FusionContext &context) const = 0;
+
+  /// Whether two valid groups of this family that have no path between them may
+  /// be one kernel (siblings, or the operands of a later op).
+  virtual Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
+                           const FusionContext &context) const = 0;
+
+  /// Adds the hk.variant ops of `kernel` for `target`: for every M range the
+  /// best legal tile. Reports every candidate to `log`. When no tile is legal:
+  /// emits an error that names op, kernel, bytes asked, limit and the nearest
+  /// tile that fits, and fails.
+  virtual LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
+                                    DecisionLog &log) const = 0;
+
+  /// Writes the translation unit of `kernel`: one entry point per variant,
+  /// named `prefix` + variant name. The text must be a function of the kernel's
+  /// contents only (it is the cache key): no addresses, no kernel name.
+  virtual LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
+                             StringRef prefix, raw_ostream &os) const = 0;
+};
+
+/// All families, in the order in which fusion asks them.
+ArrayRef<const Family *> allFamilies();
+const Family &familyOf(FamilyKind kind);
+
+/// Factories, defined by each family's folder; use allFamilies().
+const Family &getRowwiseFamily();
+const Family &getGemmFamily();
+const Family &getAttentionFamily();
+
+/// Condition and grid of a variant, as values of its region.
+struct LaunchDims {
+  Value condition; // i1
+  Value x, y, z;   // index
+};
+
+/// Appends an hk.variant named v<n> to `kernel`. `fill` builds the condition
+/// and the grid from the dim symbols with arith ops.
+VariantOp addVariant(
+    KernelOp kernel, Attribute tile, int64_t threads, int64_t ldsBytes,
+    llvm::function_ref<LaunchDims(OpBuilder &, Location, ValueRange dims)>
+        fill);
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_FAMILY_H

@@ -1,0 +1,113 @@
+//===- Passes.td - The passes of hk ------------------------*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In pipeline order; Pipelines.cpp says what IR each step needs and yields.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_PASSES
+#define HK_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def HKAssignTarget : Pass<"hk-assign-target", "::mlir::ModuleOp"> {
+  let summary = "set the target of the module";
+  let description = [{
+    Sets `hk.target` on the module. An unknown name is an error that lists the
+    known ones.
+  }];
+  let options = [Option<"target", "target", "std::string", "", "row of the target table">];
+  let dependentDialects = ["::mlir::hk::HKDialect"];
+}
+
+def HKFuse : Pass<"hk-fuse", "::mlir::func::FuncOp"> {
+  let summary = "group base operators into hk.fused regions";
+  let description = [{
+    Groups are decided on a side table by a level rule that cannot make a cycle;
+    which operators may share a kernel is the families' verdict. Every operator
+    ends in exactly one region; every refusal is a remark with a reason code.
+  }];
+  let options = [
+    Option<"maxOps", "max-ops", "int64_t", "64", "most base operators of a kernel">,
+    Option<"disable", "disable", "bool", "false", "one kernel per operator">];
+  let statistics = [
+    Statistic<"numRegions", "num-regions", "regions made">,
+    Statistic<"numFused", "num-fused", "operators that joined another's region">,
+    Statistic<"numRefused", "num-refused", "joins refused">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def HKOutline : Pass<"hk-outline", "::mlir::ModuleOp"> {
+  let summary = "hk.fused to hk.kernel and hk.launch";
+  let description = [{
+    Structurally equal regions, with equal symbolic shapes, become one kernel.
+  }];
+  let statistics = [
+    Statistic<"numKernels", "num-kernels", "kernels made">,
+    Statistic<"numShared", "num-shared", "launches of a kernel that already was">];
+  let dependentDialects = ["::mlir::hk::HKDialect"];
+}
+
+def HKPlaceOutputs : Pass<"hk-place-outputs", "::mlir::ModuleOp"> {
+  let summary = "results become destinations given by the caller";
+  let description = [{
+    Appends one writable tensor argument per result that is not a state, uses it
+    as the destination of the launch that makes the result, and marks every other
+    argument read-only.
+  }];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::bufferization::BufferizationDialect"];
+}
+
+def HKSelectTiles : Pass<"hk-select-tiles", "::mlir::ModuleOp"> {
+  let summary = "add the variants of every kernel";
+  let description = [{
+    The family of each kernel picks tiles that fit the target's LDS. If none fits
+    the error names the operator, the kernel, the bytes asked, the limit and the
+    nearest tile that fits.
+  }];
+  let statistics = [Statistic<"numVariants", "num-variants", "variants added">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect"];
+}
+
+def HKCheckState : Pass<"hk-check-state", "::mlir::ModuleOp"> {
+  let summary = "state is written in place, once, and not read afterwards";
+  let description = [{
+    Before bufferization: each state value has one writer and no reader that could
+    run after it, else a copy of a cache would be needed: an error.
+  }];
+}
+
+def HKPlanArena : Pass<"hk-plan-arena", "::mlir::func::FuncOp"> {
+  let summary = "one workspace for all temporaries";
+  let description = [{
+    Replaces every memref.alloc by a view of one workspace argument; buffers whose
+    lives do not overlap share bytes. Offsets and the total are arith on dims.
+  }];
+  let statistics = [
+    Statistic<"numBuffers", "num-buffers", "temporaries">,
+    Statistic<"bytesStatic", "bytes-static", "workspace bytes when they are static">];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+def HKVerifyNoLooseMovement : Pass<"hk-verify-no-loose-movement", "::mlir::ModuleOp"> {
+  let summary = "no data moves outside kernels";
+  let description = [{
+    After bufferization only views, dims and launches may remain outside kernels;
+    a memref.copy or an alloc that hk did not plan is an error.
+  }];
+}
+
+def HKLowerToLLVM : Pass<"hk-lower-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "functions to the module ABI";
+  let description = [{
+    Every public function becomes a `shape` and a `run` function of the module ABI,
+    every hk.launch a call of ctx->launch, every hk.variant list a plan function.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // HK_PASSES
