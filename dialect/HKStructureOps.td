@@ -166,6 +166,20 @@ def HK_LaunchOp : HK_Op<"launch", [AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
+def HK_GuardOp : HK_Op<"guard"> {
+  let summary = "two sizes that must be equal when the function is called";
+  let description = [{
+    Only in shape functions. `names` says what the sizes are, for the error.
+
+    Example:
+    ```mlir
+    hk.guard %a, %b names ["x dim 0", "positions dim 0"]
+    ```
+  }];
+  let arguments = (ins Index:$lhs, Index:$rhs, StrArrayAttr:$names);
+  let assemblyFormat = "$lhs `,` $rhs `names` $names attr-dict";
+}
+
 def HK_WeightOp : HK_Op<"weight", [Symbol]> {
   let summary = "a tensor of the weights file";
   let description = [{
