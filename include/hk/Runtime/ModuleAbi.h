@@ -35,15 +35,14 @@ typedef struct hk_abi_tensor {
 /// Passed to the generated functions. The runtime embeds it in its own state.
 typedef struct hk_call_ctx hk_call_ctx;
 struct hk_call_ctx {
-  /// Launch kernel `kernel` of the section. words = num_pointers addresses,
-  /// then num_dims dimension values, then num_strides strides in elements.
-  /// Returns 0, or non-zero after recording an error. Errors are sticky: after
-  /// one, launch and guard do nothing and return non-zero, so generated code is
-  /// straight-line and returns the OR of what it got.
-  int32_t (*launch)(hk_call_ctx *ctx, uint32_t kernel, const uint64_t *words);
-  /// Two sizes that must be equal; records an error and returns non-zero if
-  /// they are not. `guard` indexes hk_function_impl_abi.guards.
-  int32_t (*guard)(hk_call_ctx *ctx, uint32_t guard, int64_t lhs, int64_t rhs);
+  /// Launch kernel `kernel` of the section. words = num_pointers addresses, then
+  /// num_dims dimension values, then num_strides strides in elements. Errors are
+  /// recorded in the context and sticky: after one, launch and guard do nothing,
+  /// so generated code is straight-line.
+  void (*launch)(hk_call_ctx *ctx, uint32_t kernel, const uint64_t *words);
+  /// Two sizes that must be equal; records an error if they are not. `guard`
+  /// indexes hk_function_impl_abi.guards.
+  void (*guard)(hk_call_ctx *ctx, uint32_t guard, int64_t lhs, int64_t rhs);
   /// Device addresses of hk_module_abi.weights, in that order.
   void *const *weights;
 };
@@ -112,14 +111,14 @@ typedef struct hk_function_abi {
   const hk_arg_abi *args;
 } hk_function_abi;
 
-/// Sizes of all outputs (concatenated, in order) and bytes of workspace, from
-/// the arguments that are not outputs. Checks the guards. Returns 0, or
-/// non-zero after a failed guard.
-typedef int32_t (*hk_shape_fn)(hk_call_ctx *ctx, const hk_abi_tensor *args,
-                               int64_t *output_sizes, int64_t *workspace_bytes);
+/// Sizes of all outputs (concatenated, in order) and bytes of workspace, from the
+/// arguments that are not outputs. Checks the guards: look at the context's error
+/// before the results.
+typedef void (*hk_shape_fn)(hk_call_ctx *ctx, const hk_abi_tensor *args,
+                            int64_t *output_sizes, int64_t *workspace_bytes);
 /// Enqueue the launches. args: all arguments, outputs included.
-typedef int32_t (*hk_run_fn)(hk_call_ctx *ctx, const hk_abi_tensor *args,
-                             void *workspace);
+typedef void (*hk_run_fn)(hk_call_ctx *ctx, const hk_abi_tensor *args,
+                          void *workspace);
 
 typedef struct hk_function_impl_abi {
   hk_shape_fn shape;
