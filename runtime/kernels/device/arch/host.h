@@ -1,0 +1,51 @@
+//===- host.h - Host primitives -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A host block is one thread: no lanes, no barriers. Vectors are whatever width
+// -march gives; what has no vector instruction is written as vector arithmetic.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_ARCH_HOST_H
+#define HK_KERNELS_DEVICE_ARCH_HOST_H
+
+#include "kernels/device/types.h"
+
+namespace hk {
+
+HK_DEV int threadId() { return 0; }
+HK_DEV int laneId() { return 0; }
+HK_DEV int waveId() { return 0; }
+HK_DEV void barrier() {}
+
+/// 2^x for |x| <= 1, within 1 ulp for |x| <= 0.5.
+template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  F p = F(1.532890747e-04f);
+  p = __builtin_elementwise_fma(p, x, F(1.339097624e-03f));
+  p = __builtin_elementwise_fma(p, x, F(9.618500248e-03f));
+  p = __builtin_elementwise_fma(p, x, F(5.550359562e-02f));
+  p = __builtin_elementwise_fma(p, x, F(2.402264774e-01f));
+  p = __builtin_elementwise_fma(p, x, F(6.931471825e-01f));
+  return __builtin_elementwise_fma(p, x, F(1.f));
+}
+
+/// x * 2^n for -252 <= n <= 254, one rounding of subnormal results.
+template <int V>
+HK_DEV Vec<float, V> scaleByPow2(Vec<float, V> x, Vec<i32, V> n) {
+  Vec<i32, V> half = n >> 1;
+  return x * bitCast<Vec<float, V>>((half + 127) << 23) *
+         bitCast<Vec<float, V>>((n - half + 127) << 23);
+}
+
+template <DType> inline constexpr bool kNativeDecode = false;
+template <DType> inline constexpr bool kNativeEncode = false;
+inline constexpr bool kNativeBf16 = false;
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_ARCH_HOST_H

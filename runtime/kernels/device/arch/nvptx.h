@@ -1,0 +1,85 @@
+//===- nvptx.h - sm_90a primitives -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Thread indices, barriers, lane exchange and native conversions of sm_90a.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_ARCH_NVPTX_H
+#define HK_KERNELS_DEVICE_ARCH_NVPTX_H
+
+#include "kernels/device/types.h"
+
+namespace hk {
+
+HK_DEV int threadId() { return int(__nvvm_read_ptx_sreg_tid_x()); }
+HK_DEV int laneId() { return threadId() & (kWave - 1); }
+HK_DEV int waveId() { return threadId() / kWave; }
+
+/// Waits for all threads of the block; LDS writes before it are visible after.
+HK_DEV void barrier() { __syncthreads(); }
+
+/// The value that lane (lane ^ M) holds.
+template <int M> HK_DEV int laneXor(int v) {
+  static_assert(M > 0 && M < kWave);
+  return __nvvm_shfl_sync_bfly_i32(~0u, v, M, 31);
+}
+
+/// 2^x for |x| <= 1, within 2 ulp.
+template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
+  HK_UNROLL for (int e = 0; e < V; ++e) {
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x[e]));
+    x[e] = r;
+  }
+  return x;
+}
+
+/// x * 2^n for -252 <= n <= 254, one rounding of subnormal results.
+template <int V>
+HK_DEV Vec<float, V> scaleByPow2(Vec<float, V> x, Vec<i32, V> n) {
+  Vec<i32, V> half = n >> 1;
+  return x * bitCast<Vec<float, V>>((half + 127) << 23) *
+         bitCast<Vec<float, V>>((n - half + 127) << 23);
+}
+
+template <DType D>
+inline constexpr bool kNativeDecode =
+    D == DType::F8E4M3FN || D == DType::F8E5M2;
+template <DType D> inline constexpr bool kNativeEncode = kNativeDecode<D>;
+
+template <DType D> HK_DEV f32x2 decode2(u16 bytes) {
+  u32 halves;
+  if constexpr (D == DType::F8E4M3FN)
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(bytes));
+  else
+    asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(halves) : "h"(bytes));
+  return __builtin_convertvector(bitCast<Vec<f16, 2>>(halves), f32x2);
+}
+template <DType D> HK_DEV f32x4 decode4(u32 bytes) {
+  f32x2 lo = decode2<D>(u16(bytes)), hi = decode2<D>(u16(bytes >> 16));
+  return f32x4{lo[0], lo[1], hi[0], hi[1]};
+}
+
+template <DType D> HK_DEV u16 encode2(float a, float b) {
+  u16 r;
+  if constexpr (D == DType::F8E4M3FN)
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(r) : "f"(b), "f"(a));
+  else
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(r) : "f"(b), "f"(a));
+  return r;
+}
+template <DType D> HK_DEV u32 encode4(f32x4 v) {
+  return encode2<D>(v[0], v[1]) | u32(encode2<D>(v[2], v[3])) << 16;
+}
+
+/// Whether __builtin_convertvector(f32 -> bf16) is one instruction.
+inline constexpr bool kNativeBf16 = true;
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_ARCH_NVPTX_H

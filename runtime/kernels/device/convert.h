@@ -1,0 +1,166 @@
+//===- convert.h - Conversions between storage and carriers -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// pack: carrier -> storage, one rounding to nearest even. unpack: storage ->
+// carrier, exact. roundTo: what unpack(pack(x)) gives, without the detour where
+// there is a shorter way. fp8, fp4 and int8 saturate (int8: NaN becomes 0);
+// f16 and bf16 overflow to inf. The same bytes on every target, except the
+// payload of a f16 or bf16 NaN.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_CONVERT_H
+#define HK_KERNELS_DEVICE_CONVERT_H
+
+#include "kernels/device/arch.h"
+#include "kernels/device/convert_small.h"
+#include "kernels/device/types.h"
+
+namespace hk {
+
+constexpr bool isSmallFloat(DType d) {
+  return d == DType::F8E4M3FN || d == DType::F8E4M3FNUZ || d == DType::F8E5M2 ||
+         d == DType::F8E5M2FNUZ || d == DType::F4E2M1FN;
+}
+
+/// f32 bits whose upper half is the bf16 nearest to x; the lower half is noise.
+template <int V> HK_DEV Vec<u32, V> bf16InUpperHalf(Vec<float, V> x) {
+  using U = Vec<u32, V>;
+  U u = bitCast<U>(x);
+  U rounded = u + 0x7FFFu + ((u >> 16) & 1u);
+  return x != x ? (u | 0x00400000u) : rounded;
+}
+
+/// f32 -> bf16 bits.
+template <int V> HK_DEV Vec<u16, V> toBf16Bits(Vec<float, V> x) {
+  if constexpr (kNativeBf16)
+    return bitCast<Vec<u16, V>>(convertTo<bf16, V>(x));
+  else
+    return convertTo<u16, V>(bf16InUpperHalf<V>(x) >> 16);
+}
+template <int V> HK_DEV Vec<bf16, V> toBf16(Vec<float, V> x) {
+  return bitCast<Vec<bf16, V>>(toBf16Bits<V>(x));
+}
+template <int V> HK_DEV Vec<float, V> fromBf16Bits(Vec<u16, V> x) {
+  return bitCast<Vec<float, V>>(convertTo<u32, V>(x) << 16);
+}
+template <int V> HK_DEV Vec<float, V> fromBf16(Vec<bf16, V> x) {
+  return fromBf16Bits<V>(bitCast<Vec<u16, V>>(x));
+}
+
+/// fp8 bytes of x by the chip's own instructions.
+template <DType D, int V> HK_DEV Vec<u8, V> encodeNative(Vec<float, V> x) {
+  if constexpr (V >= 4) {
+    Vec<u32, V / 4> w;
+    HK_UNROLL for (int i = 0; i < V / 4; ++i) w[i] =
+        encode4<D>(f32x4{x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]});
+    return bitCast<Vec<u8, V>>(w);
+  } else {
+    f32x4 t = 0;
+    HK_UNROLL for (int e = 0; e < V; ++e) t[e] = x[e];
+    u32 w = encode4<D>(t);
+    Vec<u8, V> r;
+    HK_UNROLL for (int e = 0; e < V; ++e) r[e] = u8(w >> (8 * e));
+    return r;
+  }
+}
+
+template <DType D, int V> HK_DEV Vec<float, V> decodeNative(Vec<u8, V> x) {
+  Vec<float, V> r;
+  HK_UNROLL for (int i = 0; i < V; i += 4) {
+    u32 w = 0;
+    HK_UNROLL for (int e = 0; e < 4 && i + e < V; ++e) w |= u32(x[i + e])
+                                                            << (8 * e);
+    f32x4 t = decode4<D>(w);
+    HK_UNROLL for (int e = 0; e < 4 && i + e < V; ++e) r[i + e] = t[e];
+  }
+  return r;
+}
+
+/// f32 -> integer in [lo, hi], nearest even, saturating, NaN becomes 0.
+template <int V>
+HK_DEV Vec<i32, V> roundToInt(Vec<float, V> x, float lo, float hi) {
+  using F = Vec<float, V>;
+  x = __builtin_elementwise_roundeven(x);
+  x = x < lo ? F(lo) : x;
+  x = x > hi ? F(hi) : x;
+  x = x != x ? F(0.f) : x;
+  return convertTo<i32, V>(x);
+}
+
+/// f32 -> integer, towards zero, saturating, NaN becomes 0.
+template <class Int, int V> HK_DEV Vec<Int, V> truncToInt(Vec<float, V> x) {
+  constexpr Int lo = Int(u64(1) << (8 * sizeof(Int) - 1)), hi = ~lo;
+  constexpr float limit = -float(lo);
+  using F = Vec<float, V>;
+  F safe = x < limit ? x : F(0.f);
+  safe = x >= -limit ? safe : F(0.f);
+  Vec<Int, V> r = convertTo<Int, V>(safe);
+  HK_UNROLL for (int e = 0; e < V; ++e) {
+    r[e] = x[e] >= limit ? hi : r[e];
+    r[e] = x[e] < -limit ? lo : r[e];
+  }
+  return r;
+}
+
+template <DType D, int V> HK_DEV Packed<D, V> pack(Carrier<D, V> x) {
+  if constexpr (D == DType::F32 || D == DType::I32 || D == DType::I64)
+    return x;
+  else if constexpr (D == DType::BF16)
+    return toBf16Bits<V>(x);
+  else if constexpr (D == DType::F16 || D == DType::I8)
+    return convertTo<Storage<D>, V>(x);
+  else if constexpr (D == DType::I1)
+    return convertTo<u8, V>(x & 1);
+  else if constexpr (D == DType::F8E8M0FNU)
+    return convertTo<u8, V>(encodeE8M0<V>(x));
+  else if constexpr (D == DType::F4E2M1FN) {
+    Vec<u8, V> c = convertTo<u8, V>(encodeSmall<D, V>(x));
+    return c.even | (c.odd << 4);
+  } else if constexpr (kNativeEncode<D>)
+    return encodeNative<D, V>(x);
+  else
+    return convertTo<u8, V>(encodeSmall<D, V>(x));
+}
+
+template <DType D, int V> HK_DEV Carrier<D, V> unpack(Packed<D, V> x) {
+  if constexpr (D == DType::F32 || D == DType::I32 || D == DType::I64)
+    return x;
+  else if constexpr (D == DType::BF16)
+    return fromBf16Bits<V>(x);
+  else if constexpr (D == DType::F16)
+    return convertTo<float, V>(x);
+  else if constexpr (D == DType::I8 || D == DType::I1)
+    return convertTo<i32, V>(x);
+  else if constexpr (D == DType::F8E8M0FNU)
+    return decodeE8M0<V>(convertTo<u32, V>(x));
+  else if constexpr (D == DType::F4E2M1FN) {
+    Vec<u8, V> c;
+    c.even = x & u8(15);
+    c.odd = x >> 4;
+    return decodeSmall<D, V>(convertTo<u32, V>(c));
+  } else if constexpr (kNativeDecode<D>)
+    return decodeNative<D, V>(x);
+  else
+    return decodeSmall<D, V>(convertTo<u32, V>(x));
+}
+
+/// x rounded to D, still in a carrier.
+template <DType D, int V> HK_DEV Vec<float, V> roundTo(Vec<float, V> x) {
+  if constexpr (D == DType::F32)
+    return x;
+  else if constexpr (D == DType::BF16 && !kNativeBf16)
+    return bitCast<Vec<float, V>>(bf16InUpperHalf<V>(x) & 0xFFFF0000u);
+  else if constexpr (D == DType::F4E2M1FN)
+    return decodeSmall<D, V>(encodeSmall<D, V>(x));
+  else
+    return unpack<D, V>(pack<D, V>(x));
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_CONVERT_H

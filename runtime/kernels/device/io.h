@@ -1,0 +1,97 @@
+//===- io.h - Vector loads and stores of global memory and LDS -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// load and store move V elements of a dtype between memory and carriers.
+// Offsets are 64-bit and count elements (fp4: also elements, even). ALIGN is
+// what is known about the address, in bytes; less than the vector's size gives
+// a slower but right access. The masked forms touch the first `count` elements
+// only; other lanes read as zero.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_IO_H
+#define HK_KERNELS_DEVICE_IO_H
+
+#include "kernels/device/convert.h"
+#include "kernels/device/types.h"
+
+namespace hk {
+
+/// Bytes of V packed elements.
+template <DType D, int V>
+inline constexpr int kBytes = int(sizeof(Storage<D>)) * kUnits<D, V>;
+
+/// T aligned to A bytes only.
+template <class T, int A> struct Aligned {
+  typedef T type __attribute__((aligned(A), may_alias));
+};
+
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV Packed<D, V> loadPacked(Global<const Storage<D>> p, i64 i) {
+  using T = typename Aligned<Packed<D, V>, ALIGN>::type;
+  if constexpr (D == DType::F4E2M1FN)
+    i >>= 1;
+  return *(Global<const T>)(p + i);
+}
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void storePacked(Global<Storage<D>> p, i64 i, Packed<D, V> v) {
+  using T = typename Aligned<Packed<D, V>, ALIGN>::type;
+  if constexpr (D == DType::F4E2M1FN)
+    i >>= 1;
+  *(Global<T>)(p + i) = v;
+}
+
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV Carrier<D, V> load(Global<const Storage<D>> p, i64 i) {
+  return unpack<D, V>(loadPacked<D, V, ALIGN>(p, i));
+}
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void store(Global<Storage<D>> p, i64 i, Carrier<D, V> v) {
+  storePacked<D, V, ALIGN>(p, i, pack<D, V>(v));
+}
+
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV Carrier<D, V> loadMasked(Global<const Storage<D>> p, i64 i, i64 count) {
+  if (count >= V)
+    return load<D, V, ALIGN>(p, i);
+  Packed<D, V> raw = 0;
+  if constexpr (D == DType::F4E2M1FN) {
+    i >>= 1;
+    count >>= 1;
+  }
+  HK_UNROLL for (int e = 0; e < kUnits<D, V>; ++e) if (e < count) raw[e] =
+      p[i + e];
+  return unpack<D, V>(raw);
+}
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void storeMasked(Global<Storage<D>> p, i64 i, i64 count,
+                        Carrier<D, V> v) {
+  if (count >= V)
+    return store<D, V, ALIGN>(p, i, v);
+  Packed<D, V> raw = pack<D, V>(v);
+  if constexpr (D == DType::F4E2M1FN) {
+    i >>= 1;
+    count >>= 1;
+  }
+  HK_UNROLL for (int e = 0; e < kUnits<D, V>; ++e) if (e < count) p[i + e] =
+      raw[e];
+}
+
+/// One element as a scalar carrier.
+template <DType D>
+HK_DEV typename Traits<D>::Carrier loadScalar(Global<const Storage<D>> p,
+                                              i64 i) {
+  if constexpr (D == DType::F4E2M1FN) {
+    u32 byte = p[i >> 1];
+    return decodeSmall<D, 1>(Vec<u32, 1>((byte >> (4 * (i & 1))) & 15u))[0];
+  } else
+    return load<D, 1>(p, i)[0];
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_IO_H

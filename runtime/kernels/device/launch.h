@@ -1,0 +1,109 @@
+//===- launch.h - Kernel entry points -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// HK_KERNEL hides how an entry is declared on each platform. Everything after
+// the macro is the body of `symbol_body(words, block, lds)`:
+//
+//   HK_KERNEL(my_kernel, 5, 256, 2, MyShared) {
+//     auto x = hk::global<hk::bf16>(words[0]);
+//     ...
+//   }
+//
+// AMD: static LDS, so that the compiler refuses what does not fit. sm_90a:
+// dynamic LDS, whose size is the contract's. Host: one thread runs one block,
+// the caller owns the LDS buffer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_LAUNCH_H
+#define HK_KERNELS_DEVICE_LAUNCH_H
+
+#include "kernels/device/arch.h"
+#include "kernels/device/types.h"
+
+namespace hk {
+
+struct BlockId {
+  u32 x, y, z;
+};
+
+/// Kernel arguments as the runtime passes them to a GPU: one struct by value.
+template <int N> struct Words {
+  u64 w[N];
+};
+
+/// SharedType of a kernel without LDS.
+struct NoShared {};
+
+/// LDS bytes of SharedType; what the compiler reports and requests.
+template <class SharedType>
+inline constexpr i64 kLdsBytes =
+    __is_empty(SharedType) ? 0 : i64(sizeof(SharedType));
+
+/// The pointer held by an argument word.
+template <class T> HK_DEV Global<T> global(u64 word) { return (Global<T>)word; }
+
+} // namespace hk
+
+#define HK_BODY_(symbol, SharedType)                                           \
+  HK_DEV void symbol##_body([[maybe_unused]] const hk::u64 *words,             \
+                            [[maybe_unused]] hk::BlockId block,                \
+                            [[maybe_unused]] SharedType &lds)
+
+#if defined(__AMDGCN__)
+
+#define HK_KERNEL(symbol, numWords, threads, minBlocks, SharedType)            \
+  HK_BODY_(symbol, SharedType);                                                \
+  extern "C" __attribute__((global))                                           \
+  __attribute__((amdgpu_flat_work_group_size(threads, threads)))               \
+  __attribute__((                                                              \
+      amdgpu_waves_per_eu(hk::wavesPerSimd(threads, minBlocks)))) void         \
+  symbol(hk::Words<numWords> args) {                                           \
+    __attribute__((shared)) SharedType lds;                                    \
+    symbol##_body(args.w,                                                      \
+                  hk::BlockId{__builtin_amdgcn_workgroup_id_x(),               \
+                              __builtin_amdgcn_workgroup_id_y(),               \
+                              __builtin_amdgcn_workgroup_id_z()},              \
+                  lds);                                                        \
+  }                                                                            \
+  HK_BODY_(symbol, SharedType)
+
+#elif defined(__NVPTX__)
+
+extern __attribute__((shared))
+__attribute__((aligned(128))) hk::u8 hkDynamicShared[];
+
+#define HK_KERNEL(symbol, numWords, threads, minBlocks, SharedType)            \
+  HK_BODY_(symbol, SharedType);                                                \
+  extern "C" __attribute__((global))                                           \
+  __attribute__((launch_bounds(threads, minBlocks))) void                      \
+  symbol(hk::Words<numWords> args) {                                           \
+    symbol##_body(args.w,                                                      \
+                  hk::BlockId{hk::u32(__nvvm_read_ptx_sreg_ctaid_x()),         \
+                              hk::u32(__nvvm_read_ptx_sreg_ctaid_y()),         \
+                              hk::u32(__nvvm_read_ptx_sreg_ctaid_z())},        \
+                  *reinterpret_cast<SharedType *>(hkDynamicShared));           \
+  }                                                                            \
+  HK_BODY_(symbol, SharedType)
+
+#else
+
+#define HK_KERNEL(symbol, numWords, threads, minBlocks, SharedType)            \
+  HK_BODY_(symbol, SharedType);                                                \
+  extern "C" __attribute__((visibility("default"))) void symbol(               \
+      const uint64_t *words, const uint32_t *block,                            \
+      [[maybe_unused]] const uint32_t *grid, void *lds) {                      \
+    static_assert(sizeof(uint64_t) == sizeof(hk::u64));                        \
+    symbol##_body(reinterpret_cast<const hk::u64 *>(words),                    \
+                  hk::BlockId{block[0], block[1], block[2]},                   \
+                  *static_cast<SharedType *>(lds));                            \
+  }                                                                            \
+  HK_BODY_(symbol, SharedType)
+
+#endif
+
+#endif // HK_KERNELS_DEVICE_LAUNCH_H

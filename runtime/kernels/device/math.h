@@ -1,0 +1,267 @@
+//===- math.h - Elementary functions on vectors -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Own implementations for every target: device libraries are not linked, and
+// the fast native sine reduces no range. Errors are the largest seen against
+// double over all of f32 (or the range given), in ulp of the f32 result:
+//   exp 2, exp2 2, log 2, log2 2, log1p 3, expm1 3, tanh 3, erf 2, sigmoid 3,
+//   rsqrt 2, sin and cos 2 for |x| <= 2^22.
+// The targets' native exp2 differs in the last bit, so results may differ by
+// that between targets. Each function returns NaN for NaN.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_MATH_H
+#define HK_KERNELS_DEVICE_MATH_H
+
+#include "kernels/device/arch.h"
+#include "kernels/device/types.h"
+
+namespace hk {
+
+/// a * b + c with one rounding.
+template <int V>
+HK_DEV Vec<float, V> fma(Vec<float, V> a, Vec<float, V> b, Vec<float, V> c) {
+  return __builtin_elementwise_fma(a, b, c);
+}
+
+/// c0 + x * (c1 + x * (c2 + ...)).
+template <int V, class... Rest>
+HK_DEV Vec<float, V> horner(Vec<float, V> x, float c0, Rest... rest) {
+  if constexpr (sizeof...(Rest) == 0)
+    return Vec<float, V>(c0);
+  else
+    return fma<V>(horner<V>(x, rest...), x, Vec<float, V>(c0));
+}
+
+/// The integer that roundeven(x) is, for |x| < 2^22; anything for NaN.
+template <int V> HK_DEV Vec<i32, V> nearestInt(Vec<float, V> x) {
+  constexpr float magic = 12582912.f; // 1.5 * 2^23
+  return bitCast<Vec<i32, V>>(x + magic) - 0x4B400000;
+}
+
+/// x limited to [lo, hi]; NaN stays NaN.
+template <int V>
+HK_DEV Vec<float, V> limit(Vec<float, V> x, float lo, float hi) {
+  using F = Vec<float, V>;
+  x = x < lo ? F(lo) : x;
+  return x > hi ? F(hi) : x;
+}
+
+template <int V> HK_DEV Vec<float, V> exp2(Vec<float, V> x) {
+  x = limit<V>(x, -152.f, 129.f);
+  Vec<float, V> n = __builtin_elementwise_roundeven(x);
+  return scaleByPow2<V>(exp2Small<V>(x - n), nearestInt<V>(x));
+}
+
+template <int V> HK_DEV Vec<float, V> exp(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  constexpr float log2e = 1.44269502f, log2eLow = 1.92596299e-8f;
+  x = limit<V>(x, -104.f, 89.f);
+  F n = __builtin_elementwise_roundeven(x * log2e);
+  F f = fma<V>(x, F(log2eLow), fma<V>(x, F(log2e), -n));
+  return scaleByPow2<V>(exp2Small<V>(f), nearestInt<V>(n));
+}
+
+template <int V> HK_DEV Vec<float, V> expm1(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  constexpr float log2e = 1.44269502f;
+  F c = limit<V>(x, -18.f, 88.8f);
+  F n = __builtin_elementwise_roundeven(c * log2e);
+  F r = fma<V>(n, F(-0.693145752f), c);
+  r = fma<V>(n, F(-1.42860677e-6f), r);
+  F p = horner<V>(r, 5.000000000e-01f, 1.666666567e-01f, 4.166649282e-02f,
+                  8.333543316e-03f, 1.393234706e-03f, 1.976425701e-04f);
+  p = fma<V>(p * r, r, r);
+  // 2^n (p + 1) - 1, halved so that 2^128 does not overflow on the way.
+  F half = scaleByPow2<V>(F(0.5f), nearestInt<V>(n));
+  F y = fma<V>(p, half, half - 0.5f) * 2.f;
+  return x > 88.8f ? F(__builtin_inff()) : (x == 0.f ? x : y);
+}
+
+namespace detail {
+/// x = m * 2^e with m in [sqrt(1/2), sqrt(2)), for positive finite x.
+template <int V> struct Split {
+  Vec<float, V> m, e;
+};
+template <int V> HK_DEV Split<V> splitPow2(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  using I = Vec<i32, V>;
+  auto tiny = x < 1.17549435e-38f;
+  F scaled = tiny ? x * 8388608.f : x;
+  I bits = bitCast<I>(scaled);
+  I e = (bits - 0x3F3504F3) >> 23;
+  F m = bitCast<F>(bits - (e << 23));
+  F ef = convertTo<float, V>(e);
+  return {m, tiny ? ef - 23.f : ef};
+}
+/// ln(1 + f) - f for 1 + f in [sqrt(1/2), sqrt(2)).
+template <int V> HK_DEV Vec<float, V> logTail(Vec<float, V> f) {
+  using F = Vec<float, V>;
+  F p = horner<V>(f, 3.333333135e-01f, -2.500081956e-01f, 2.000124156e-01f,
+                  -1.662340909e-01f, 1.420158148e-01f, -1.315961331e-01f,
+                  1.276219785e-01f, -7.636395097e-02f);
+  F f2 = f * f;
+  return fma<V>(p * f, f2, f2 * -0.5f);
+}
+template <int V>
+HK_DEV Vec<float, V> logSpecial(Vec<float, V> x, Vec<float, V> y) {
+  using F = Vec<float, V>;
+  y = x == __builtin_inff() ? x : y;
+  y = x == 0.f ? F(-__builtin_inff()) : y;
+  y = x < 0.f ? F(__builtin_nanf("")) : y;
+  return x != x ? x : y;
+}
+} // namespace detail
+
+template <int V> HK_DEV Vec<float, V> log(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  auto s = detail::splitPow2<V>(x);
+  F f = s.m - 1.f;
+  F y = fma<V>(s.e, F(1.42860677e-6f), detail::logTail<V>(f)) + f;
+  return detail::logSpecial<V>(x, fma<V>(s.e, F(0.693145752f), y));
+}
+
+template <int V> HK_DEV Vec<float, V> log2(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  constexpr float log2e = 1.44269502f, log2eLow = 1.92596299e-8f;
+  auto s = detail::splitPow2<V>(x);
+  F f = s.m - 1.f, t = detail::logTail<V>(f);
+  F hi = f + t, lo = (f - hi) + t;
+  F p = hi * log2e;
+  F y = fma<V>(hi, F(log2e), -p) + fma<V>(lo, F(log2e), hi * log2eLow);
+  return detail::logSpecial<V>(x, s.e == 0.f ? p + y : (s.e + p) + y);
+}
+
+template <int V> HK_DEV Vec<float, V> log1p(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  F u = x + 1.f, d = u - 1.f;
+  F y = log<V>(u) * (x / d);
+  y = d == 0.f ? x : y;
+  y = u == 0.f ? F(-__builtin_inff()) : y;
+  return x == __builtin_inff() ? x : y;
+}
+
+template <int V>
+HK_DEV Vec<float, V> copySign(Vec<float, V> magnitude, Vec<float, V> sign) {
+  using U = Vec<u32, V>;
+  return bitCast<Vec<float, V>>((bitCast<U>(magnitude) & 0x7FFFFFFFu) |
+                                (bitCast<U>(sign) & 0x80000000u));
+}
+
+template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  F a = __builtin_elementwise_abs(x);
+  F x2 = x * x;
+  F small =
+      fma<V>(horner<V>(x2, -3.333331645e-01f, 1.333254576e-01f,
+                       -5.384785309e-02f, 2.105250582e-02f, -6.246064790e-03f) *
+                 x2,
+             a, a);
+  F e = exp<V>(limit<V>(a, 0.f, 10.f) * 2.f);
+  F y = a < 0.55f ? small : 1.f - 2.f / (e + 1.f);
+  return copySign<V>(x != x ? x : y, x);
+}
+
+template <int V> HK_DEV Vec<float, V> erf(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  F a = limit<V>(__builtin_elementwise_abs(x), 0.f, 4.f);
+  F x2 = a * a;
+  F small = fma<V>(horner<V>(x2, 1.283791512e-01f, -3.761248887e-01f,
+                             1.128173098e-01f, -2.676296607e-02f,
+                             4.987352528e-03f, -5.959583796e-04f),
+                   a, a);
+  F large = horner<V>(a, 1.128510714e+00f, 6.357311010e-01f, 1.052444279e-01f,
+                      -2.287845686e-02f, 3.211270086e-03f, -2.135274699e-04f) *
+            a;
+  F y = a < 0.925f ? small : 1.f - exp<V>(-large);
+  return copySign<V>(y, x);
+}
+
+namespace detail {
+/// sin(x + quarter * pi / 2).
+template <int V>
+HK_DEV Vec<float, V> sinQuadrant(Vec<float, V> x, i32 quarter) {
+  using F = Vec<float, V>;
+  using I = Vec<i32, V>;
+  // pi/2 in three parts; n * first is exact to the last bit of the difference.
+  F n = __builtin_elementwise_roundeven(x * 0.636619747f);
+  F r = fma<V>(n, F(-1.57079637f), x);
+  r = fma<V>(n, F(4.37113883e-8f), r);
+  r = fma<V>(n, F(1.71512466e-15f), r);
+  F r2 = r * r;
+  F s = fma<V>(horner<V>(r2, -1.666666716e-01f, 8.333379403e-03f,
+                         -1.985306881e-04f, 2.832629434e-06f) *
+                   r2,
+               r, r);
+  F c = fma<V>(
+      horner<V>(r2, 4.166664556e-02f, -1.388730947e-03f, 2.443233643e-05f) * r2,
+      r2, fma<V>(r2, F(-0.5f), F(1.f)));
+  I q = nearestInt<V>(n) + quarter;
+  F y = (q & 1) != 0 ? c : s;
+  return (q & 2) != 0 ? -y : y;
+}
+} // namespace detail
+
+template <int V> HK_DEV Vec<float, V> sin(Vec<float, V> x) {
+  return detail::sinQuadrant<V>(x, 0);
+}
+template <int V> HK_DEV Vec<float, V> cos(Vec<float, V> x) {
+  return detail::sinQuadrant<V>(x, 1);
+}
+
+/// Correctly rounded.
+template <int V> HK_DEV Vec<float, V> sqrt(Vec<float, V> x) {
+  return __builtin_elementwise_sqrt(x);
+}
+template <int V> HK_DEV Vec<float, V> rsqrt(Vec<float, V> x) {
+  return 1.f / sqrt<V>(x);
+}
+template <int V> HK_DEV Vec<float, V> reciprocal(Vec<float, V> x) {
+  return 1.f / x;
+}
+
+template <int V> HK_DEV Vec<float, V> sigmoid(Vec<float, V> x) {
+  return 1.f / (1.f + exp<V>(-x));
+}
+/// NaN at -inf, as x * sigmoid(x) is.
+template <int V> HK_DEV Vec<float, V> silu(Vec<float, V> x) {
+  Vec<float, V> y = x / (1.f + exp<V>(-x));
+  return x == -__builtin_inff() ? x - x : y;
+}
+template <int V> HK_DEV Vec<float, V> gelu(Vec<float, V> x) {
+  return x * 0.5f * (1.f + erf<V>(x * 0.707106781f));
+}
+template <int V> HK_DEV Vec<float, V> geluTanh(Vec<float, V> x) {
+  Vec<float, V> t = tanh<V>(0.797884561f * (x + 0.044715f * (x * x * x)));
+  return x * 0.5f * (1.f + t);
+}
+template <int V> HK_DEV Vec<float, V> relu(Vec<float, V> x) {
+  return x < 0.f ? Vec<float, V>(0.f) : x;
+}
+/// NaN if either is NaN.
+template <int V> HK_DEV Vec<float, V> maxNan(Vec<float, V> a, Vec<float, V> b) {
+  Vec<float, V> m = a > b ? a : b;
+  return a != a ? a : m;
+}
+template <int V> HK_DEV Vec<float, V> minNan(Vec<float, V> a, Vec<float, V> b) {
+  Vec<float, V> m = a < b ? a : b;
+  return a != a ? a : m;
+}
+/// Integer division toward zero; x / 0 is 0, and the one overflow wraps.
+template <class Int, int V>
+HK_DEV Vec<Int, V> divInt(Vec<Int, V> a, Vec<Int, V> b) {
+  HK_UNROLL for (int e = 0; e < V; ++e) a[e] = b[e] == 0 ? 0
+                                               : b[e] == -1
+                                                   ? Int(u64(0) - u64(a[e]))
+                                                   : a[e] / b[e];
+  return a;
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_MATH_H

@@ -1,0 +1,110 @@
+//===- reduce.h - Reductions over the threads of a row -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Collectives take whole per-thread arrays and every thread of the block calls
+// them. On the host one thread owns a row, so they work on its array alone. The
+// order of additions is fixed by the template arguments, so results repeat bit
+// by bit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_REDUCE_H
+#define HK_KERNELS_DEVICE_REDUCE_H
+
+#include "kernels/device/arch.h"
+#include "kernels/device/types.h"
+
+namespace hk {
+
+struct Sum {
+  static constexpr float kIdentity = 0.f;
+  template <class T> HK_MEM static T apply(T a, T b) { return a + b; }
+};
+/// NaN if either is NaN.
+struct Max {
+  static constexpr float kIdentity = -__builtin_inff();
+  template <class T> HK_MEM static T apply(T a, T b) {
+    T m = a > b ? a : b;
+    return a != a ? a : m;
+  }
+};
+/// NaN if either is NaN.
+struct Min {
+  static constexpr float kIdentity = __builtin_inff();
+  template <class T> HK_MEM static T apply(T a, T b) {
+    T m = a < b ? a : b;
+    return a != a ? a : m;
+  }
+};
+
+/// The elements of v combined, as a balanced tree.
+template <class Op, int V> HK_DEV float reduceVec(Vec<float, V> v) {
+  if constexpr (V == 1)
+    return v[0];
+  else
+    return reduceVec<Op, V / 2>(
+        Op::template apply<Vec<float, V / 2>>(v.lo, v.hi));
+}
+
+/// Exchange steps FROM, 2 FROM, ... below TO over each entry of v.
+template <class Op, int FROM, int TO, int K>
+HK_DEV void reduceLanes(float (&v)[K]) {
+  if constexpr (FROM < TO) {
+    HK_UNROLL for (int k = 0; k < K; ++k) v[k] =
+        Op::apply(v[k], bitCast<float>(laneXor<FROM>(bitCast<i32>(v[k]))));
+    reduceLanes<Op, FROM * 2, TO>(v);
+  }
+}
+
+/// LDS floats that rowReduce of K values uses in a block of THREADS.
+template <int TPR, int THREADS, int K>
+inline constexpr int kRowReduceFloats = TPR > kWave ? THREADS / kWave *K : 0;
+
+/// Combines each of v over the TPR consecutive threads that share a row; all of
+/// them get the result. TPR is a power of two. `scratch` has kRowReduceFloats
+/// floats that no other collective of the kernel uses.
+template <class Op, int TPR, int THREADS, int K>
+HK_DEV void rowReduce(float (&v)[K], [[maybe_unused]] float *scratch) {
+  static_assert((TPR & (TPR - 1)) == 0 && THREADS % TPR == 0);
+  reduceLanes<Op, 1, (TPR < kWave ? TPR : kWave)>(v);
+  if constexpr (TPR > kWave) {
+    constexpr int waves = TPR / kWave;
+    int wave = waveId();
+    if (laneId() == 0)
+      HK_UNROLL for (int k = 0; k < K; ++k) scratch[wave * K + k] = v[k];
+    barrier();
+    int first = wave / waves * waves;
+    HK_UNROLL for (int k = 0; k < K; ++k) {
+      v[k] = scratch[first * K + k];
+      HK_UNROLL for (int i = 1; i < waves; ++i) v[k] =
+          Op::apply(v[k], scratch[(first + i) * K + k]);
+    }
+  }
+}
+
+/// Combines v over groups of G consecutive positions: lanes of a wave on a GPU,
+/// entries of the array on the host. Every member gets its group's result.
+template <class Op, int G, int K> HK_DEV void groupReduce(float (&v)[K]) {
+  static_assert((G & (G - 1)) == 0);
+  if constexpr (!kIsHost) {
+    static_assert(G <= kWave);
+    reduceLanes<Op, 1, G>(v);
+  } else if constexpr (G > 1) {
+    for (int k = 0; k < K; k += G) {
+      int end = k + G < K ? k + G : K;
+      float m = v[k];
+      for (int i = k + 1; i < end; ++i)
+        m = Op::apply(m, v[i]);
+      for (int i = k; i < end; ++i)
+        v[i] = m;
+    }
+  }
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_REDUCE_H
