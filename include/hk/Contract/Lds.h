@@ -1,0 +1,103 @@
+//===- Lds.h - LDS bytes of each kernel family -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The only LDS arithmetic of the project. The compiler compares the result with
+// Target::ldsBytes before it instantiates a kernel; every kernel asserts that
+// its shared storage has exactly this size. Sums and products saturate, so that
+// an absurd tile is refused and never wraps into range.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_LDS_H
+#define HK_CONTRACT_LDS_H
+
+#include "hk/Contract/DType.h"
+#include "hk/Contract/Target.h"
+#include "hk/Contract/Tile.h"
+
+#include <cstdint>
+
+namespace hk {
+
+inline constexpr int64_t kLdsOverflow = INT64_MAX;
+
+/// a * b for non-negative a and b, kLdsOverflow if it does not fit.
+constexpr int64_t ldsMul(int64_t a, int64_t b) {
+  return b != 0 && a > kLdsOverflow / b ? kLdsOverflow : a * b;
+}
+constexpr int64_t ldsMul(int64_t a, int64_t b, int64_t c) {
+  return ldsMul(ldsMul(a, b), c);
+}
+constexpr int64_t ldsAdd(int64_t a, int64_t b) {
+  return a > kLdsOverflow - b ? kLdsOverflow : a + b;
+}
+constexpr int64_t ldsMax(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/// The e4m3 dtype that the chip's matrix instructions take.
+constexpr DType nativeE4M3(const Target &target) {
+  return target.fp8 == Fp8Flavour::Fnuz ? DType::F8E4M3FNUZ : DType::F8E4M3FN;
+}
+
+/// Whether the target multiplies 8-bit operands without widening them first.
+constexpr bool hasFp8Matrix(const Target &target) {
+  return target.arch != Arch::Host && target.arch != Arch::Gfx1100;
+}
+
+constexpr bool isFp8(DType d) {
+  return d == DType::F8E4M3FN || d == DType::F8E4M3FNUZ || d == DType::F8E5M2 ||
+         d == DType::F8E5M2FNUZ;
+}
+
+/// The dtype both operands of a matrix product have in LDS: the narrowest one
+/// that holds each of them exactly and that the target can multiply.
+constexpr DType gemmOperandType(const Target &target, DType a, DType b) {
+  if (a == DType::I8 && b == DType::I8)
+    return DType::I8;
+  if (a == b && a == nativeE4M3(target) && hasFp8Matrix(target))
+    return a;
+  bool aHalf = a == DType::F16 || isFp8(a) || a == DType::I8;
+  bool bHalf = b == DType::F16 || isFp8(b) || b == DType::I8;
+  if ((a == DType::F16 && bHalf) || (b == DType::F16 && aHalf))
+    return DType::F16;
+  bool aBf16 = a == DType::BF16 || isFp8(a) || a == DType::I8;
+  bool bBf16 = b == DType::BF16 || isFp8(b) || b == DType::I8;
+  return aBf16 && bBf16 ? DType::BF16 : DType::F32;
+}
+
+/// A host tile of at most this many rows streams B once instead of packing it.
+inline constexpr int32_t kHostSkinnyRows = 8;
+/// Floats between two packed rows of A beyond bk: keeps them in different cache
+/// sets.
+inline constexpr int32_t kHostRowPad = 16;
+
+constexpr bool isHostSkinny(const Target &target, const GemmTile &tile) {
+  return target.arch == Arch::Host && tile.bm <= kHostSkinnyRows;
+}
+
+/// Rows of C that pass through LDS together in the epilogue.
+constexpr int64_t gemmSlabRows(const Target &target, const GemmTile &tile) {
+  return ldsMul(tile.wm, target.mmaM);
+}
+
+/// GPU: the A and B stages of the main loop; the epilogue's slab of 4-byte
+/// accumulators takes their place. Host: A and B widened to f32, and C.
+constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
+                          DType operand) {
+  if (isHostSkinny(target, tile))
+    return ldsMul(tile.bm, ldsAdd(tile.bk, tile.bn), 4);
+  if (target.arch == Arch::Host)
+    return ldsAdd(
+        ldsMul(tile.bm, tile.bk + kHostRowPad, 4),
+        ldsAdd(ldsMul(tile.bn, tile.bk, 4), ldsMul(tile.bm, tile.bn, 4)));
+  int64_t stage = ldsAdd(ldsMul(tile.bm, tile.bk), ldsMul(tile.bn, tile.bk));
+  int64_t main = ldsMul(tile.stages, stage, info(operand).bits / 8);
+  return ldsMax(main, ldsMul(gemmSlabRows(target, tile), tile.bn, 4));
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_LDS_H

@@ -1,0 +1,272 @@
+//===- cdna.h - Matrix fragments of gfx942 and gfx950 -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// C[BM, BN] += A[BM, BK] * B[BN, BK]^T from LDS, on 32x32 MFMA fragments. The
+// operands of the instruction are swapped, so that a lane owns one row and four
+// consecutive columns. An operand is read as 16-byte chunks whatever its dtype:
+// lane half h takes chunk 2k + h of step k, and as both operands permute k the
+// same way, the order of k inside a step is free.
+//
+// With Perm, fragment j of a group of four holds columns 4n + j: what
+// mmaP() needs to read its right operand as stored (row-major in k).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_MMA_CDNA_H
+#define HK_KERNELS_DEVICE_MMA_CDNA_H
+
+#include "kernels/device/mma/swizzle.h"
+
+namespace hk {
+
+/// One step of a 32x32 fragment: 16 bytes of k per lane and operand.
+template <DType D> struct Mfma;
+
+template <> struct Mfma<DType::BF16> {
+  using Acc = f32x16;
+  static constexpr int kInstructions = kArch == Arch::Gfx950 ? 1 : 2;
+  HK_MEM static Acc step(u32x4 b, u32x4 a, Acc c) {
+#if defined(__gfx950__)
+    return __builtin_amdgcn_mfma_f32_32x32x16_bf16(
+        bitCast<bf16x8>(b), bitCast<bf16x8>(a), c, 0, 0, 0);
+#else
+    c = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(
+        bitCast<Vec<i16, 4>>(b.lo), bitCast<Vec<i16, 4>>(a.lo), c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(
+        bitCast<Vec<i16, 4>>(b.hi), bitCast<Vec<i16, 4>>(a.hi), c, 0, 0, 0);
+#endif
+  }
+};
+
+template <> struct Mfma<DType::F16> {
+  using Acc = f32x16;
+  static constexpr int kInstructions = kArch == Arch::Gfx950 ? 1 : 2;
+  HK_MEM static Acc step(u32x4 b, u32x4 a, Acc c) {
+#if defined(__gfx950__)
+    return __builtin_amdgcn_mfma_f32_32x32x16_f16(
+        bitCast<Vec<f16, 8>>(b), bitCast<Vec<f16, 8>>(a), c, 0, 0, 0);
+#else
+    c = __builtin_amdgcn_mfma_f32_32x32x8f16(
+        bitCast<Vec<f16, 4>>(b.lo), bitCast<Vec<f16, 4>>(a.lo), c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x8f16(
+        bitCast<Vec<f16, 4>>(b.hi), bitCast<Vec<f16, 4>>(a.hi), c, 0, 0, 0);
+#endif
+  }
+};
+
+template <> struct Mfma<DType::F32> {
+  using Acc = f32x16;
+  static constexpr int kInstructions = 4;
+  HK_MEM static Acc step(u32x4 b, u32x4 a, Acc c) {
+    HK_UNROLL for (int e = 0; e < 4; ++e) c =
+        __builtin_amdgcn_mfma_f32_32x32x2f32(bitCast<float>(b[e]),
+                                             bitCast<float>(a[e]), c, 0, 0, 0);
+    return c;
+  }
+};
+
+/// The chip's own e4m3 flavour.
+template <> struct Mfma<kNativeE4M3> {
+  using Acc = f32x16;
+  static constexpr int kInstructions = 2;
+  HK_MEM static Acc step(u32x4 b, u32x4 a, Acc c) {
+    c = __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(
+        bitCast<long>(b.lo), bitCast<long>(a.lo), c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(
+        bitCast<long>(b.hi), bitCast<long>(a.hi), c, 0, 0, 0);
+  }
+};
+
+template <> struct Mfma<DType::I8> {
+  using Acc = Vec<i32, 16>;
+  static constexpr int kInstructions = 2;
+  HK_MEM static Acc step(u32x4 b, u32x4 a, Acc c) {
+    c = __builtin_amdgcn_mfma_i32_32x32x16_i8(bitCast<long>(b.lo),
+                                              bitCast<long>(a.lo), c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_i32_32x32x16_i8(
+        bitCast<long>(b.hi), bitCast<long>(a.hi), c, 0, 0, 0);
+  }
+};
+
+template <DType D, int BM, int BN, int BK, int WM, int WN, bool Perm = false>
+struct BlockMma {
+  using Op = Mfma<D>;
+  using Fragment = typename Op::Acc;
+  /// Element type of the accumulator.
+  using Acc = __typeof__(Fragment{}[0] + Fragment{}[0]);
+  static constexpr int kThreads = WM * WN * 64;
+  static constexpr int MI = BM / WM / 32, NI = BN / WN / 32;
+  /// Consecutive columns a lane owns; rows it owns; slabs the tile is cut in.
+  static constexpr int V = 4, kRows = MI, kSlabs = MI, kWavesN = WN;
+  static constexpr int kSlabRows = 32;
+  static constexpr int kRowBytes = BK * info(D).bits / 8;
+  static constexpr int kSteps = kRowBytes / 32;
+  static_assert(MI >= 1 && NI >= 1 && MI * WM * 32 == BM && NI * WN * 32 == BN);
+  static_assert(kRowBytes % 64 == 0, "a tile row is a multiple of 64 bytes");
+
+  Fragment c[MI][NI];
+
+  HK_MEM static int waveRow() { return waveId() / WN * (BM / WM); }
+  HK_MEM static int waveCol() { return waveId() % WN * (BN / WN); }
+
+  HK_MEM void clear() {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NI; ++j) c[i][j] = Fragment(0);
+  }
+
+  HK_MEM static u32x4 chunk(const u8 *tile, int row, int ch) {
+    return *reinterpret_cast<const u32x4 *>(
+        tile + row * kRowBytes + swizzleChunk<kRowBytes>(row, ch) * 16);
+  }
+
+  /// One K tile. Fragments of the next step are read while this one computes;
+  /// the group barriers keep clang from waiting at every step.
+  HK_MEM void mma(const u8 *a, const u8 *b) {
+    int r = laneId() & 31, h = laneId() >> 5;
+    u32x4 fa[2][MI], fb[2][NI];
+    auto load = [&](int k) __attribute__((always_inline)) {
+      HK_UNROLL for (int i = 0; i < MI; ++i) fa[k & 1][i] =
+          chunk(a, waveRow() + i * 32 + r, k * 2 + h);
+      HK_UNROLL for (int j = 0; j < NI; ++j) fb[k & 1][j] =
+          chunk(b, waveCol() + j * 32 + r, k * 2 + h);
+    };
+    load(0);
+    HK_UNROLL for (int k = 0; k < kSteps; ++k) {
+      if (k + 1 < kSteps)
+        load(k + 1);
+      HK_UNROLL for (int i = 0; i < MI; ++i)
+          HK_UNROLL for (int j = 0; j < NI; ++j) c[i][j] =
+              Op::step(fb[k & 1][j], fa[k & 1][i], c[i][j]);
+    }
+    schedule();
+  }
+
+  /// A operand kept in registers across many B tiles (attention's queries).
+  struct ARegs {
+    u32x4 f[MI][kSteps];
+  };
+  HK_MEM void loadA(const u8 *tile, ARegs &a) {
+    int r = laneId() & 31, h = laneId() >> 5;
+    HK_UNROLL for (int k = 0; k < kSteps; ++k)
+        HK_UNROLL for (int i = 0; i < MI; ++i)
+            a.f[i][k] = chunk(tile, waveRow() + i * 32 + r, k * 2 + h);
+  }
+  HK_MEM void mmaA(const ARegs &a, const u8 *b) {
+    int r = laneId() & 31, h = laneId() >> 5;
+    HK_UNROLL for (int k = 0; k < kSteps; ++k)
+        HK_UNROLL for (int j = 0; j < NI; ++j) {
+      u32x4 fb = chunk(b, waveCol() + j * 32 + r, k * 2 + h);
+      HK_UNROLL for (int i = 0; i < MI; ++i) c[i][j] =
+          Op::step(fb, a.f[i][k], c[i][j]);
+    }
+  }
+
+  /// this[BM, BN] += P[BM, KV] * V[KV, BN]: P is another accumulator whose
+  /// waves share no rows (WN == 1), rounded to bf16 in registers; V is
+  /// row-major in LDS. A lane reads four adjacent columns of four keys and
+  /// transposes 4x4 in registers. P's lane already holds the keys the
+  /// instruction wants.
+  template <class P> HK_MEM void mmaP(const P &p, const u8 *v) {
+    static_assert(Perm && NI % 4 == 0 && P::kWavesN == 1 && D == DType::BF16);
+    constexpr int keys = P::NI * 32, rowBytes = BN * 2;
+    int r = laneId() & 31, h = laneId() >> 5;
+    HK_UNROLL for (int k = 0; k < keys / 16; ++k) {
+      u32x4 fa[MI];
+      HK_UNROLL for (int i = 0; i < MI; ++i) {
+        bf16x8 t;
+        HK_UNROLL for (int e = 0; e < 8; ++e) t[e] =
+            bf16(p.c[i][k / 2][(k % 2) * 8 + e]);
+        fa[i] = bitCast<u32x4>(t);
+      }
+      HK_UNROLL for (int jb = 0; jb < NI; jb += 4) {
+        bf16x4 t[8];
+        HK_UNROLL for (int x = 0; x < 8; ++x) {
+          int key = k * 16 + x / 4 * 8 + h * 4 + x % 4;
+          t[x] = *reinterpret_cast<const bf16x4 *>(
+              v + swizzled<rowBytes>(key, jb * 64 + r * 8));
+        }
+        HK_UNROLL for (int j = 0; j < 4; ++j) {
+          bf16x8 fb = {t[0][j], t[1][j], t[2][j], t[3][j],
+                       t[4][j], t[5][j], t[6][j], t[7][j]};
+          HK_UNROLL for (int i = 0; i < MI; ++i) c[i][jb + j] =
+              Op::step(bitCast<u32x4>(fb), fa[i], c[i][jb + j]);
+        }
+      }
+    }
+  }
+
+  /// Adds part times a scale per owned row, and clears part.
+  HK_MEM void fold(BlockMma &part, const float (&scale)[kRows]) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NI; ++j) {
+      c[i][j] += part.c[i][j] * scale[i];
+      part.c[i][j] = Fragment(0);
+    }
+  }
+
+  /// f(slot, row, col, Vec<Acc, V> &) over the elements this lane owns; slot
+  /// counts its rows.
+  template <class F> HK_MEM void forEach(F f) {
+    HK_UNROLL for (int i = 0; i < kSlabs; ++i) forSlab(i, f);
+  }
+  /// The same for slab i, which must fold to a constant.
+  template <class F> HK_MEM void forSlab(int i, F f) {
+    int row = waveRow() + i * 32 + (laneId() & 31), h = laneId() >> 5;
+    if constexpr (Perm) {
+      HK_UNROLL for (int jb = 0; jb < NI; jb += 4)
+          HK_UNROLL for (int q = 0; q < 16; ++q) {
+        Vec<Acc, 4> v = {c[i][jb][q], c[i][jb + 1][q], c[i][jb + 2][q],
+                         c[i][jb + 3][q]};
+        f(i, row, waveCol() + jb * 32 + 4 * (q / 4 * 8 + h * 4 + q % 4), v);
+        HK_UNROLL for (int j = 0; j < 4; ++j) c[i][jb + j][q] = v[j];
+      }
+    } else {
+      HK_UNROLL for (int j = 0; j < NI; ++j)
+          HK_UNROLL for (int q = 0; q < 4; ++q) {
+        Vec<Acc, 4> v = {c[i][j][q * 4], c[i][j][q * 4 + 1], c[i][j][q * 4 + 2],
+                         c[i][j][q * 4 + 3]};
+        f(i, row, waveCol() + j * 32 + q * 8 + h * 4, v);
+        HK_UNROLL for (int e = 0; e < 4; ++e) c[i][j][q * 4 + e] = v[e];
+      }
+    }
+  }
+
+  /// Combines, per row, what the lanes of this wave hold of it.
+  template <class Reduce>
+  HK_MEM static void laneReduce(float (&r)[kRows], Reduce reduce) {
+    HK_UNROLL for (int i = 0; i < kRows; ++i) r[i] =
+        reduce(r[i], bitCast<float>(laneXor<32>(bitCast<int>(r[i]))));
+  }
+  HK_MEM static int rowOf(int slot) {
+    return waveRow() + slot * 32 + (laneId() & 31);
+  }
+  /// Whether this lane speaks for its rows after laneReduce.
+  HK_MEM static bool rowLead() { return laneId() < 32; }
+
+private:
+  /// One LDS read for every few MFMAs.
+  HK_MEM static void schedule() {
+    constexpr int reads = MI + NI, macs = MI * NI * Op::kInstructions;
+    __builtin_amdgcn_sched_group_barrier(0x100, reads, 0);
+    HK_UNROLL for (int k = 0; k < kSteps; ++k) {
+      if (k + 1 < kSteps && macs >= reads) {
+        HK_UNROLL for (int x = 0; x < reads; ++x) {
+          __builtin_amdgcn_sched_group_barrier(0x100, 1, 0);
+          __builtin_amdgcn_sched_group_barrier(0x008, macs / reads, 0);
+        }
+      } else {
+        if (k + 1 < kSteps)
+          __builtin_amdgcn_sched_group_barrier(0x100, reads, 0);
+        __builtin_amdgcn_sched_group_barrier(0x008, macs, 0);
+      }
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_MMA_CDNA_H

@@ -1,0 +1,137 @@
+//===- view.h - Bounded rectangles of global memory -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `rows` rows of `rowBytes` bytes, `stride` bytes apart; what lies outside
+// reads as zero and is never touched. On AMD a view is a buffer descriptor, so
+// that a bound costs no branch; its offsets have 32 bits, hence a view starts
+// at the tile's corner (64-bit arithmetic) and spans a tile's rows only: their
+// stride is below 16 MiB for 256 rows. sm_90a predicates the access.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_MMA_VIEW_H
+#define HK_KERNELS_DEVICE_MMA_VIEW_H
+
+#include "kernels/device/arch.h"
+
+namespace hk {
+
+#if defined(__AMDGCN__)
+
+struct TileView {
+  __amdgpu_buffer_rsrc_t rsrc;
+  u32 stride, rowBytes;
+
+  HK_MEM TileView(Global<const u8> base, i64 stride, i64 rows, i64 rowBytes)
+      : stride(u32(stride)), rowBytes(rowBytes > 0 ? u32(rowBytes) : 0) {
+    i64 bytes = rows > 0 && rowBytes > 0 ? (rows - 1) * stride + rowBytes : 0;
+    constexpr i64 most = 0xFFFFFFC0;
+    rsrc = __builtin_amdgcn_make_buffer_rsrc(
+        const_cast<u8 *>(reinterpret_cast<const u8 *>(u64(base))), 0,
+        u32(bytes < most ? bytes : most),
+        kArch == Arch::Gfx1100 ? 0x31004000 : 0x00027000);
+  }
+  /// A column outside the row is sent behind the buffer's end.
+  HK_MEM u32 offset(int row, u32 byte) const {
+    return byte < rowBytes ? u32(row) * stride + byte : ~63u;
+  }
+  /// `Bytes` bytes at (row, byte), which all lie inside or all outside.
+  template <int Bytes> HK_MEM auto load(int row, u32 byte) const {
+    u32 o = offset(row, byte);
+    if constexpr (Bytes == 16)
+      return bitCast<u32x4>(
+          __builtin_amdgcn_raw_buffer_load_b128(rsrc, o, 0, 0));
+    else if constexpr (Bytes == 8)
+      return bitCast<u32x2>(
+          __builtin_amdgcn_raw_buffer_load_b64(rsrc, o, 0, 0));
+    else if constexpr (Bytes == 4)
+      return u32(__builtin_amdgcn_raw_buffer_load_b32(rsrc, o, 0, 0));
+    else if constexpr (Bytes == 2)
+      return u16(__builtin_amdgcn_raw_buffer_load_b16(rsrc, o, 0, 0));
+    else
+      return u8(__builtin_amdgcn_raw_buffer_load_b8(rsrc, o, 0, 0));
+  }
+};
+
+#elif defined(__NVPTX__)
+
+/// The 32-bit shared-memory address that PTX instructions take.
+HK_DEV u32 ldsAddress(const void *p) {
+  return u32(u64((__attribute__((address_space(3))) const void *)p));
+}
+
+struct TileView {
+  Global<const u8> base;
+  i64 stride;
+  i64 rows, rowBytes;
+
+  HK_MEM TileView(Global<const u8> base, i64 stride, i64 rows, i64 rowBytes)
+      : base(base), stride(stride), rows(rows), rowBytes(rowBytes) {}
+  HK_MEM bool contains(int row, u32 byte) const {
+    return row < rows && i64(byte) < rowBytes;
+  }
+  HK_MEM Global<const u8> address(int row, u32 byte) const {
+    return base + (row * stride + byte);
+  }
+  template <int Bytes> HK_MEM auto load(int row, u32 byte) const {
+    if constexpr (Bytes == 16)
+      return read<u32x4>(row, byte);
+    else if constexpr (Bytes == 8)
+      return read<u32x2>(row, byte);
+    else if constexpr (Bytes == 4)
+      return read<u32>(row, byte);
+    else if constexpr (Bytes == 2)
+      return read<u16>(row, byte);
+    else
+      return read<u8>(row, byte);
+  }
+
+private:
+  template <class T> HK_MEM T read(int row, u32 byte) const {
+    T v = 0;
+    if (contains(row, byte))
+      v = *(Global<const T>)address(row, byte);
+    return v;
+  }
+};
+
+#endif
+
+/// `Bytes` bytes as an array of words, in accesses of at most Align bytes; any
+/// part of them may lie outside.
+template <int Bytes> struct RawBytes {
+  alignas(Bytes < 4 ? 4 : Bytes) u32 w[(Bytes + 3) / 4];
+};
+template <int Bytes, int Align>
+HK_DEV RawBytes<Bytes> loadRaw(const TileView &view, int row, u32 byte) {
+  RawBytes<Bytes> r;
+  constexpr int piece = Align < Bytes ? Align : Bytes;
+  if constexpr (piece == 16) {
+    static_assert(Bytes == 16);
+    return bitCast<RawBytes<Bytes>>(view.template load<16>(row, byte));
+  } else if constexpr (piece == Bytes && Bytes >= 4) {
+    return bitCast<RawBytes<Bytes>>(view.template load<Bytes>(row, byte));
+  } else if constexpr (piece >= 4) {
+    HK_UNROLL for (int i = 0; i < Bytes / piece; ++i) {
+      auto v = bitCast<RawBytes<piece>>(
+          view.template load<piece>(row, byte + i * piece));
+      HK_UNROLL for (int j = 0; j < piece / 4; ++j) r.w[i * (piece / 4) + j] =
+          v.w[j];
+    }
+    return r;
+  } else {
+    HK_UNROLL for (int i = 0; i < (Bytes + 3) / 4; ++i) r.w[i] = 0;
+    HK_UNROLL for (int i = 0; i < Bytes / piece; ++i) r.w[i * piece / 4] |=
+        u32(view.template load<piece>(row, byte + i * piece))
+        << (i * piece % 4 * 8);
+    return r;
+  }
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_MMA_VIEW_H

@@ -1,0 +1,25 @@
+//===- gemm.h - Matrix product kernels -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Gemm<GemmProblem<...>>: Shared, kThreads, run(args, block, shared, epilogue)
+// and, for a split product, runPartial followed by a launch of GemmReduce.
+// Grid: ceil(n / kCols), ceil(m / bm), batches * splitK.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_GEMM_H
+#define HK_KERNELS_GEMM_GEMM_H
+
+#include "kernels/device/arch.h"
+
+#if HK_GPU
+#include "kernels/gemm/gpu.h"
+#else
+#include "kernels/gemm/host.h"
+#endif
+
+#endif // HK_KERNELS_GEMM_GEMM_H

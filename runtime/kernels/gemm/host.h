@@ -1,0 +1,310 @@
+//===- host.h - Matrix product of one block on the host -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block is one thread. With many rows, A and B are widened and packed once
+// per K step and multiplied panel by panel. With few rows (decode) packing
+// would cost more than the product: B is streamed once, several of its rows at
+// a time, and widened on the way into the multiply.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_HOST_H
+#define HK_KERNELS_GEMM_HOST_H
+
+#include "kernels/device/mma/host.h"
+#include "kernels/gemm/problem.h"
+
+namespace hk {
+
+/// B streamed past a few rows of A that were widened before.
+template <class L, class Acc> struct SkinnyProduct {
+  static constexpr int W = kHostLanes, kStep = 2 * W;
+  using V = HostVec<Acc>;
+  using Mem = Storage<L::kMem>;
+  /// bf16 pairs are widened in place (one shift, one mask): the even elements
+  /// of a step come first, in B and in the widened A.
+  static constexpr bool kSplit =
+      L::kMem == DType::BF16 && L::kKContiguous && __is_same(Acc, float);
+
+  HK_MEM static void loadB(const Mem *p, i64 i, i64 count, V &lo, V &hi) {
+    if constexpr (kSplit) {
+      if (count >= kStep) {
+        using Word = typename Aligned<Vec<u32, W>, 2>::type;
+        Vec<u32, W> w = *reinterpret_cast<const Word *>(p + i);
+        lo = bitCast<V>(w << 16);
+        hi = bitCast<V>(w & 0xFFFF0000u);
+        return;
+      }
+      V a = loadLanes<L::kMem, Acc>(p, i, count);
+      V b = loadLanes<L::kMem, Acc>(p, i + W, count - W);
+      deinterleave(a, b);
+      lo = a;
+      hi = b;
+    } else {
+      lo = loadLanes<L::kMem, Acc>(p, i, count);
+      hi = loadLanes<L::kMem, Acc>(p, i + W, count - W);
+    }
+  }
+
+  /// (a, b) consecutive elements -> (even ones, odd ones).
+  HK_MEM static void deinterleave(V &a, V &b) {
+    alignas(64) Acc t[kStep];
+    *reinterpret_cast<V *>(t) = a;
+    *reinterpret_cast<V *>(t + W) = b;
+    HK_UNROLL for (int e = 0; e < W; ++e) {
+      a[e] = t[2 * e];
+      b[e] = t[2 * e + 1];
+    }
+  }
+
+  /// One row of A (k contiguous, widened) in the order loadB gives.
+  HK_MEM static void orderA(Acc *row, i64 paddedDepth) {
+    if constexpr (kSplit)
+      for (i64 k = 0; k < paddedDepth; k += kStep) {
+        V a = *reinterpret_cast<V *>(row + k);
+        V b = *reinterpret_cast<V *>(row + k + W);
+        deinterleave(a, b);
+        *reinterpret_cast<V *>(row + k) = a;
+        *reinterpret_cast<V *>(row + k + W) = b;
+      }
+  }
+
+  /// c[m][r] += a[m] . b[r] for M rows of A and R rows of B, k contiguous.
+  template <int M, int R>
+  HK_MEM static void dots(const Acc *a, i64 strideA, const Mem *b, i64 strideB,
+                          i64 depth, Acc *c, i64 strideC) {
+    V acc[M][R];
+    HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
+        acc[m][r] = V(0);
+    auto step = [&](i64 k, i64 count) __attribute__((always_inline)) {
+      V lo[R], hi[R];
+      HK_UNROLL for (int r = 0; r < R; ++r)
+          loadB(b, r * strideB + k, count, lo[r], hi[r]);
+      HK_UNROLL for (int m = 0; m < M; ++m) {
+        V x = *reinterpret_cast<const V *>(a + m * strideA + k);
+        V y = *reinterpret_cast<const V *>(a + m * strideA + k + W);
+        HK_UNROLL for (int r = 0; r < R; ++r) {
+          acc[m][r] = multiplyAdd<Acc>(x, lo[r], acc[m][r]);
+          acc[m][r] = multiplyAdd<Acc>(y, hi[r], acc[m][r]);
+        }
+      }
+    };
+    i64 k = 0;
+    for (; k + kStep <= depth; k += kStep)
+      step(k, kStep);
+    if (k < depth)
+      step(k, depth - k);
+    HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
+        c[m * strideC + r] += sumLanes<Acc, W>(acc[m][r]);
+  }
+
+  /// c[m][0..count) += a[m] * b[k][..] with the columns contiguous in memory.
+  template <int M>
+  HK_MEM static void axpys(const Acc *a, i64 strideA, const Mem *b, i64 strideB,
+                           i64 depth, i64 count, Acc *c, i64 strideC) {
+    V acc[M][2];
+    HK_UNROLL for (int m = 0; m < M; ++m) acc[m][0] = acc[m][1] = V(0);
+    for (i64 k = 0; k < depth; ++k) {
+      V b0 = loadLanes<L::kMem, Acc>(b, k * strideB, count);
+      V b1 = loadLanes<L::kMem, Acc>(b, k * strideB + W, count - W);
+      HK_UNROLL for (int m = 0; m < M; ++m) {
+        V x = V(a[m * strideA + k]);
+        acc[m][0] = multiplyAdd<Acc>(x, b0, acc[m][0]);
+        acc[m][1] = multiplyAdd<Acc>(x, b1, acc[m][1]);
+      }
+    }
+    HK_UNROLL for (int m = 0; m < M; ++m)
+        HK_UNROLL for (int e = 0; e < kStep; ++e) if (e < count)
+            c[m * strideC + e] += acc[m][e / W][e % W];
+  }
+
+  /// M rows of A against `rows` rows of B.
+  template <int M>
+  __attribute__((noinline)) static void
+  sweep(const Acc *a, i64 strideA, const Mem *b, i64 strideB, i64 rows,
+        i64 depth, Acc *c, i64 strideC) {
+    if constexpr (L::kKContiguous) {
+      constexpr int R = 4;
+      i64 r = 0;
+      for (; r + R <= rows; r += R)
+        dots<M, R>(a, strideA, b + r * strideB, strideB, depth, c + r, strideC);
+      for (; r < rows; ++r)
+        dots<M, 1>(a, strideA, b + r * strideB, strideB, depth, c + r, strideC);
+    } else {
+      for (i64 r = 0; r < rows; r += kStep)
+        axpys<M>(a, strideA, b + r, strideB, depth, rows - r, c + r, strideC);
+    }
+  }
+
+  static void run(const Acc *a, i64 strideA, i64 m, const Mem *b, i64 strideB,
+                  i64 rows, i64 depth, Acc *c, i64 strideC) {
+    for (; m >= 4; m -= 4, a += 4 * strideA, c += 4 * strideC)
+      sweep<4>(a, strideA, b, strideB, rows, depth, c, strideC);
+    for (; m >= 2; m -= 2, a += 2 * strideA, c += 2 * strideC)
+      sweep<2>(a, strideA, b, strideB, rows, depth, c, strideC);
+    if (m)
+      sweep<1>(a, strideA, b, strideB, rows, depth, c, strideC);
+  }
+};
+
+template <class Problem> struct Gemm {
+  using P = Problem;
+  using Acc = typename P::Acc;
+  using A = typename P::A;
+  using B = typename P::B;
+  static constexpr GemmTile T = P::kTile;
+  static constexpr int kThreads = 1;
+  static constexpr bool kSkinny = isHostSkinny(kTarget, T);
+  static constexpr i64 kLds = gemmLds(kTarget, T, P::kOperand);
+  static constexpr int kParts = P::kPair ? 2 : 1;
+  static constexpr int kPartRows = T.bn / kParts;
+  static constexpr i64 kStrideA = kSkinny ? T.bk : T.bk + kHostRowPad;
+  static_assert(T.splitK == 1, "the host does not split K");
+  static_assert(T.bk % (2 * kHostLanes) == 0 && T.bn % 16 == 0);
+  static_assert(kSkinny || kPartRows % kPanel == 0);
+
+  struct alignas(64) Shared {
+    u8 bytes[kLds];
+  };
+  static_assert(sizeof(Shared) == kLds);
+
+  struct Place {
+    i64 batch, m0, n0, rows, cols;
+  };
+
+  /// c[rows][T.bn]: the block's accumulators, partner columns from kPartRows
+  /// on.
+  HK_MEM static void compute(const GemmArgs &args, const Place &at, Acc *c,
+                             Acc *scratch) {
+    auto a = reinterpret_cast<const Storage<A::kMem> *>(args.a) +
+             at.batch * args.batchStrideA +
+             at.m0 * (A::kKContiguous ? args.strideA : 1);
+    auto b = reinterpret_cast<const Storage<B::kMem> *>(args.b) +
+             at.batch * args.batchStrideB +
+             at.n0 * (B::kKContiguous ? args.strideB : 1);
+    i64 partB = args.n * (B::kKContiguous ? args.strideB : 1);
+    i64 stepA = A::kKContiguous ? 1 : args.strideA;
+    i64 stepB = B::kKContiguous ? 1 : args.strideB;
+    // Block scales apply to partial sums of 128: those go to a C of their own.
+    constexpr bool scaled = P::kScale != KScale::None;
+    static_assert(!scaled || (T.bk == 128 && !P::kPair && !kSkinny));
+    clear(c, at.rows);
+    for (i64 k = 0; k < args.k; k += T.bk) {
+      i64 depth = args.k - k < T.bk ? args.k - k : i64(T.bk);
+      i64 padded =
+          (depth + 2 * kHostLanes - 1) / (2 * kHostLanes) * (2 * kHostLanes);
+      Acc *packedA = scratch;
+      packRows<A>(a + k * stepA, args.strideA, at.rows, depth, packedA,
+                  kStrideA, padded);
+      if constexpr (kSkinny) {
+        using Skinny = SkinnyProduct<B, Acc>;
+        for (i64 m = 0; m < at.rows; ++m)
+          Skinny::orderA(packedA + m * kStrideA, padded);
+        for (int p = 0; p < kParts; ++p)
+          Skinny::run(packedA, kStrideA, at.rows, b + k * stepB + p * partB,
+                      args.strideB, at.cols, depth, c + p * kPartRows, T.bn);
+      } else {
+        Acc *packedB = scratch + T.bm * kStrideA;
+        for (int p = 0; p < kParts; ++p)
+          for (i64 n = 0; n < at.cols; n += kPanel) {
+            i64 cols = at.cols - n < kPanel ? at.cols - n : i64(kPanel);
+            Acc *panel = packedB + (p * kPartRows + n) * T.bk;
+            packPanel<B>(b + k * stepB + p * partB +
+                             n * (B::kKContiguous ? args.strideB : 1),
+                         args.strideB, cols, depth, panel, padded);
+            Acc *to = c + p * kPartRows + n;
+            if constexpr (scaled)
+              multiplyScaled(args, at, n, k / 128, packedA, panel, depth, to);
+            else
+              multiplyPanel<Acc>(packedA, kStrideA, at.rows, panel, depth, to,
+                                 T.bn);
+          }
+      }
+    }
+  }
+
+  template <class Epilogue>
+  HK_MEM static void run(const GemmArgs &args, BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
+    Place at;
+    at.batch = block.z;
+    at.m0 = i64(block.y) * T.bm;
+    at.n0 = i64(block.x) * P::kCols;
+    at.rows = args.m - at.m0 < T.bm ? args.m - at.m0 : i64(T.bm);
+    at.cols = args.n - at.n0 < P::kCols ? args.n - at.n0 : i64(P::kCols);
+    Acc *c = reinterpret_cast<Acc *>(shared.bytes);
+    compute(args, at, c, c + i64(T.bm) * T.bn);
+    for (i64 r = 0; r < at.rows; ++r)
+      finishRow(args, at, r, c + r * T.bn, epilogue);
+  }
+
+private:
+  HK_MEM static void clear(Acc *c, i64 rows) {
+    __builtin_memset(c, 0, u64(rows) * T.bn * sizeof(Acc));
+  }
+
+  HK_MEM static void multiplyScaled(const GemmArgs &args, const Place &at,
+                                    i64 n, i64 kBlock, const Acc *a,
+                                    const Acc *panel, i64 depth, Acc *c) {
+    auto scaleA = reinterpret_cast<const float *>(args.scaleA) + kBlock;
+    auto scaleB = reinterpret_cast<const float *>(args.scaleB);
+    float ofB = scaleB[(at.n0 + n) / 128 * args.scaleStrideB + kBlock];
+    using V = HostVec<Acc>;
+    for (i64 r = 0; r < at.rows; r += kHostMicroRows) {
+      alignas(64) Acc part[kHostMicroRows * kPanel] = {};
+      i64 rows =
+          at.rows - r < kHostMicroRows ? at.rows - r : i64(kHostMicroRows);
+      multiplyPanel<Acc>(a + r * kStrideA, kStrideA, rows, panel, depth, part,
+                         kPanel);
+      for (i64 i = 0; i < rows; ++i) {
+        V s = V(scaleA[(at.m0 + r + i) * args.scaleStrideA] * ofB);
+        HK_UNROLL for (int h = 0; h < 2; ++h) {
+          V &to = *reinterpret_cast<V *>(c + (r + i) * T.bn + h * kHostLanes);
+          to += *reinterpret_cast<V *>(part + i * kPanel + h * kHostLanes) * s;
+        }
+      }
+    }
+  }
+
+  template <class Epilogue>
+  HK_MEM static void finishRow(const GemmArgs &args, const Place &at, i64 r,
+                               const Acc *c, const Epilogue &epilogue) {
+    constexpr int V = Epilogue::kVec;
+    constexpr i64 group = Epilogue::kGroup ? Epilogue::kGroup : P::kCols;
+    for (i64 g = 0; g < at.cols; g += group) {
+      i64 end = g + group < at.cols ? g + group : at.cols;
+      float stat = 0;
+      auto output = [&](i64 col) {
+        GemmOutput<Acc, V> out;
+        out.acc = *reinterpret_cast<const Vec<Acc, V> *>(c + col);
+        out.pair =
+            P::kPair
+                ? *reinterpret_cast<const Vec<Acc, V> *>(c + kPartRows + col)
+                : Vec<Acc, V>(0);
+        out.stat = stat;
+        return out;
+      };
+      if constexpr (Epilogue::kGroup != 0)
+        for (i64 col = g; col < end; col += V)
+          forColumns<V>(at.n0 + col, args.n, output(col),
+                        [&]<int N>(i64 n, const auto &in) {
+                          float s = epilogue.template stat<N>(at.batch,
+                                                              at.m0 + r, n, in);
+                          stat = s > stat ? s : stat;
+                        });
+      for (i64 col = g; col < end; col += V)
+        forColumns<V>(at.n0 + col, args.n, output(col),
+                      [&]<int N>(i64 n, const auto &in) {
+                        epilogue.template apply<N>(at.batch, at.m0 + r, n, in);
+                      });
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_HOST_H

@@ -1,0 +1,104 @@
+//===- problem.h - What one matrix product kernel computes -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The compile-time description of a product (GemmProblem), its launch-time
+// arguments (GemmArgs) and what an epilogue receives.
+//
+// An epilogue is called with kVec (at the right edge: 1) consecutive columns of
+// one row, in row-major order over the lanes, and stores the results itself:
+//
+//   struct MyEpilogue {
+//     static constexpr int kVec = 8;     // power of two, <= 8 GPU, <= 16 host
+//     static constexpr int kGroup = 0;   // or 128: see stat()
+//     // kGroup only: this part's share of the statistic of 128 columns; the
+//     // largest one arrives as in.stat. Never below 0.
+//     template <int V, class In>
+//     float stat(i64 batch, i64 row, i64 col, const In &in) const;
+//     template <int V, class In>
+//     void apply(i64 batch, i64 row, i64 col, const In &in) const;
+//   };
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_PROBLEM_H
+#define HK_KERNELS_GEMM_PROBLEM_H
+
+#include "hk/Contract/Lds.h"
+#include "hk/Contract/Tile.h"
+#include "kernels/device/io.h"
+#include "kernels/device/launch.h"
+
+namespace hk {
+
+/// How scales along K reach the accumulator. Others belong to the epilogue.
+enum class KScale {
+  None,
+  /// f32 [M, ceil(K/128)] and [ceil(N/128), ceil(K/128)]: a row of A and a
+  /// 128x128 block of B.
+  Blocks128,
+};
+
+/// A and B are OperandLayouts. Pair: B has 2n rows; column c of the result is
+/// computed with its partner c + n, both reach the epilogue.
+template <class AT, class BT, bool PairT, KScale ScaleT, int BMT, int BNT,
+          int BKT, int WMT, int WNT, int StagesT, int SplitKT>
+struct GemmProblem {
+  using A = AT;
+  using B = BT;
+  static constexpr GemmTile kTile = {BMT, BNT, BKT, WMT, WNT, StagesT, SplitKT};
+  static constexpr bool kPair = PairT;
+  static constexpr KScale kScale = ScaleT;
+  static constexpr DType kOperand = gemmOperandType(kTarget, A::kMem, B::kMem);
+  /// Columns of the result one block computes.
+  static constexpr int kCols = kPair ? BNT / 2 : BNT;
+  static constexpr int kRows = BMT;
+  using Acc =
+      typename Traits<kOperand == DType::I8 ? DType::I32 : DType::F32>::Carrier;
+};
+
+/// Strides count elements. n is the number of columns of the result.
+struct GemmArgs {
+  u64 a, b;
+  i64 m, n, k;
+  i64 strideA, strideB;
+  i64 batchStrideA, batchStrideB;
+  /// KScale only: f32 arrays and the distance of their rows.
+  u64 scaleA, scaleB;
+  i64 scaleStrideA, scaleStrideB;
+  /// splitK > 1: f32 or i32 [splitK, batch, m, n or 2n].
+  u64 partial;
+  i64 batches;
+};
+
+/// Accumulators of V consecutive columns; `pair` those of the partner columns.
+template <class Acc, int V> struct GemmOutput {
+  Vec<Acc, V> acc, pair;
+  float stat;
+};
+
+template <int E, class Acc, int V>
+HK_DEV GemmOutput<Acc, 1> elementOf(const GemmOutput<Acc, V> &in) {
+  return {Vec<Acc, 1>(in.acc[E]), Vec<Acc, 1>(in.pair[E]), in.stat};
+}
+
+/// Calls f(columns, part, count) for the whole vector or, at the right edge,
+/// for the columns below n one by one.
+template <int V, int E = 0, class In, class F>
+HK_DEV void forColumns(i64 col, i64 n, const In &in, F f) {
+  if constexpr (E == 0)
+    if (col + V <= n)
+      return f.template operator()<V>(col, in);
+  if constexpr (V > 1 && E < V) {
+    if (col + E < n)
+      f.template operator()<1>(col + E, elementOf<E>(in));
+    forColumns<V, E + 1>(col, n, in, f);
+  }
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_PROBLEM_H
