@@ -1,0 +1,324 @@
+//===- DeviceTest.cpp - The device layer on the host -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Conversions against exhaustive nearest search, elementary functions against
+// double. The device headers are plain C++ on the host, so no code generation
+// is involved.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/device/io.h"
+#include "kernels/device/math.h"
+#include "kernels/device/reduce.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace {
+
+using hk::DType;
+template <class T, int V> using Vec = hk::Vec<T, V>;
+using F16 = Vec<float, 16>;
+
+template <DType D> float decodeOne(uint8_t code) {
+  return hk::decodeSmall<D, 1>(Vec<hk::u32, 1>(hk::u32(code)))[0];
+}
+
+template <DType D> uint8_t encodeOne(float x) {
+  return uint8_t(hk::encodeSmall<D, 1>(Vec<float, 1>(x))[0]);
+}
+
+/// The code of the nearest value, ties to the even code, saturating.
+template <DType D> uint8_t nearest(float x) {
+  constexpr int codes = 1 << hk::info(D).bits;
+  int best = -1;
+  double bestError = 0;
+  for (int c = 0; c < codes; ++c) {
+    float v = decodeOne<D>(uint8_t(c));
+    bool zeroOfBothSigns = v == 0 && hk::smallFloat<D>().fnuz;
+    if (!std::isfinite(v) ||
+        (std::signbit(v) != std::signbit(x) && !zeroOfBothSigns))
+      continue;
+    double error = std::fabs(double(v) - double(x));
+    if (best < 0 || error < bestError || (error == bestError && c % 2 == 0)) {
+      best = c;
+      bestError = error;
+    }
+  }
+  return uint8_t(best);
+}
+
+template <DType D> void checkSmallFloat() {
+  std::mt19937 rng(1);
+  std::uniform_real_distribution<float> exponent(-22, 17), mantissa(1, 2);
+  for (int i = 0; i < 20000; ++i) {
+    float x = std::ldexp(mantissa(rng), int(exponent(rng)));
+    if (i % 2)
+      x = -x;
+    ASSERT_EQ(encodeOne<D>(x), nearest<D>(x)) << hk::info(D).name << " " << x;
+  }
+  // Every value, and every midpoint of neighbours, which must tie to even.
+  constexpr int half = 1 << (hk::info(D).bits - 1);
+  for (int c = 0; c + 1 < half; ++c) {
+    float a = decodeOne<D>(uint8_t(c)), b = decodeOne<D>(uint8_t(c + 1));
+    if (!std::isfinite(a) || !std::isfinite(b))
+      continue;
+    EXPECT_EQ(encodeOne<D>(a), c);
+    EXPECT_EQ(encodeOne<D>((a + b) / 2), c % 2 ? c + 1 : c);
+  }
+  float max = float(hk::info(D).maxFinite);
+  EXPECT_EQ(decodeOne<D>(encodeOne<D>(INFINITY)), max);
+  EXPECT_EQ(decodeOne<D>(encodeOne<D>(-INFINITY)), -max);
+  EXPECT_EQ(decodeOne<D>(encodeOne<D>(1e30f)), max);
+  if (D == DType::F4E2M1FN)
+    EXPECT_EQ(encodeOne<D>(NAN), 0);
+  else
+    EXPECT_TRUE(std::isnan(decodeOne<D>(encodeOne<D>(NAN))));
+}
+
+TEST(Convert, SmallFloatsRoundToNearestEven) {
+  checkSmallFloat<DType::F8E4M3FN>();
+  checkSmallFloat<DType::F8E4M3FNUZ>();
+  checkSmallFloat<DType::F8E5M2>();
+  checkSmallFloat<DType::F8E5M2FNUZ>();
+  checkSmallFloat<DType::F4E2M1FN>();
+}
+
+TEST(Convert, KnownCodes) {
+  EXPECT_EQ(decodeOne<DType::F8E4M3FN>(0x7E), 448.f);
+  EXPECT_EQ(decodeOne<DType::F8E4M3FN>(0x38), 1.f);
+  EXPECT_EQ(decodeOne<DType::F8E4M3FN>(0x01), std::ldexp(1.f, -9));
+  EXPECT_EQ(decodeOne<DType::F8E4M3FNUZ>(0x7F), 240.f);
+  EXPECT_EQ(decodeOne<DType::F8E4M3FNUZ>(0x40), 1.f);
+  EXPECT_TRUE(std::isnan(decodeOne<DType::F8E4M3FNUZ>(0x80)));
+  EXPECT_EQ(decodeOne<DType::F8E5M2>(0x7B), 57344.f);
+  EXPECT_TRUE(std::isinf(decodeOne<DType::F8E5M2>(0x7C)));
+  EXPECT_EQ(decodeOne<DType::F4E2M1FN>(0x7), 6.f);
+  EXPECT_EQ(decodeOne<DType::F4E2M1FN>(0x9), -0.5f);
+}
+
+TEST(Convert, E8M0) {
+  for (int c = 0; c < 255; ++c) {
+    Vec<float, 1> v = hk::decodeE8M0<1>(Vec<hk::u32, 1>(hk::u32(c)));
+    EXPECT_EQ(v[0], float(std::ldexp(1.0, c - 127)));
+    EXPECT_EQ(int(hk::encodeE8M0<1>(v)[0]), c);
+  }
+  auto code = [](float x) {
+    return int(hk::encodeE8M0<1>(Vec<float, 1>(x))[0]);
+  };
+  EXPECT_EQ(code(NAN), 255);
+  EXPECT_EQ(code(-1.f), 255);
+  EXPECT_EQ(code(INFINITY), 254);
+  EXPECT_EQ(code(0.f), 0);
+  EXPECT_EQ(code(-0.f), 0);
+  EXPECT_EQ(code(1.4f), 127);
+  EXPECT_EQ(code(1.6f), 128);
+}
+
+TEST(Convert, Bf16RoundsToNearestEven) {
+  for (uint32_t u : {0x3F800000u, 0x3F808000u, 0x3F818000u, 0x3F808001u,
+                     0x7F7FFFFFu, 0x00000001u, 0x80008000u}) {
+    float x;
+    memcpy(&x, &u, 4);
+    uint32_t lsb = (u >> 16) & 1;
+    uint32_t expected = (u + 0x7FFF + lsb) >> 16;
+    EXPECT_EQ(hk::toBf16Bits<1>(Vec<float, 1>(x))[0], uint16_t(expected));
+  }
+  EXPECT_TRUE(std::isnan(hk::roundTo<DType::BF16, 1>(Vec<float, 1>(NAN))[0]));
+  uint32_t lowNan = 0x7F800001u;
+  float x;
+  memcpy(&x, &lowNan, 4);
+  EXPECT_TRUE(std::isnan(hk::roundTo<DType::BF16, 1>(Vec<float, 1>(x))[0]));
+}
+
+TEST(Convert, IntegersSaturate) {
+  auto byte = [](float x) {
+    return int(hk::roundToInt<1>(Vec<float, 1>(x), -128, 127)[0]);
+  };
+  EXPECT_EQ(byte(2.5f), 2);
+  EXPECT_EQ(byte(3.5f), 4);
+  EXPECT_EQ(byte(1e9f), 127);
+  EXPECT_EQ(byte(-INFINITY), -128);
+  EXPECT_EQ(byte(NAN), 0);
+  auto word = [](float x) {
+    return hk::truncToInt<hk::i32, 1>(Vec<float, 1>(x))[0];
+  };
+  EXPECT_EQ(word(-2.9f), -2);
+  EXPECT_EQ(word(3e9f), INT32_MAX);
+  EXPECT_EQ(word(-3e9f), INT32_MIN);
+  EXPECT_EQ(word(NAN), 0);
+  auto dword = [](float x) {
+    return hk::truncToInt<hk::i64, 1>(Vec<float, 1>(x))[0];
+  };
+  EXPECT_EQ(dword(1e30f), INT64_MAX);
+  EXPECT_EQ(dword(-4294967296.f), -4294967296ll);
+}
+
+/// Largest error of f in ulp of the f32 result over positive and negative x
+/// spread evenly over the bit patterns of [lo, hi].
+template <class F, class R>
+double maxUlp(F f, R reference, float lo, float hi, bool negative) {
+  uint32_t a, b;
+  memcpy(&a, &lo, 4);
+  memcpy(&b, &hi, 4);
+  uint32_t step = std::max<uint32_t>(1, (b - a) / 400000);
+  double worst = 0;
+  for (uint64_t u = a; u <= b; u += 16ull * step) {
+    F16 x;
+    for (int e = 0; e < 16; ++e) {
+      uint32_t bits = uint32_t(std::min<uint64_t>(u + uint64_t(e) * step, b));
+      float v;
+      memcpy(&v, &bits, 4);
+      x[e] = negative && e % 2 ? -v : v;
+    }
+    F16 y = f(x);
+    for (int e = 0; e < 16; ++e) {
+      double r = reference(double(x[e]));
+      float rf = float(r);
+      if (std::isnan(r) || std::isinf(rf)) {
+        EXPECT_TRUE(std::isnan(r) ? std::isnan(y[e])
+                                  : (y[e] == rf || std::fabs(y[e]) > 3.3e38f))
+            << x[e] << " gives " << y[e] << " expected " << r;
+        continue;
+      }
+      double ulp = std::max(
+          std::ldexp(1.0, std::ilogb(std::max(std::fabs(r), 1e-40)) - 23),
+          std::ldexp(1.0, -149));
+      double error = std::fabs(double(y[e]) - r) / ulp;
+      if (!(error <= worst))
+        worst = error;
+    }
+  }
+  return worst;
+}
+
+TEST(Math, UlpBounds) {
+  const float tiny = 1e-38f;
+  EXPECT_LE(
+      maxUlp(
+          hk::exp<16>, [](double x) { return std::exp(x); }, tiny, 110.f, true),
+      2);
+  EXPECT_LE(maxUlp(
+                hk::exp2<16>, [](double x) { return std::exp2(x); }, tiny,
+                155.f, true),
+            2);
+  EXPECT_LE(maxUlp(
+                hk::log<16>, [](double x) { return std::log(x); }, 1e-45f,
+                3e38f, false),
+            2);
+  EXPECT_LE(maxUlp(
+                hk::log2<16>, [](double x) { return std::log2(x); }, 1e-45f,
+                3e38f, false),
+            2);
+  EXPECT_LE(maxUlp(
+                hk::log1p<16>, [](double x) { return std::log1p(x); }, tiny,
+                3e38f, false),
+            3);
+  EXPECT_LE(maxUlp(
+                hk::log1p<16>, [](double x) { return std::log1p(x); }, tiny,
+                0.9999f, true),
+            3);
+  EXPECT_LE(maxUlp(
+                hk::expm1<16>, [](double x) { return std::expm1(x); }, tiny,
+                100.f, true),
+            3);
+  EXPECT_LE(maxUlp(
+                hk::tanh<16>, [](double x) { return std::tanh(x); }, tiny,
+                100.f, true),
+            3);
+  EXPECT_LE(
+      maxUlp(
+          hk::erf<16>, [](double x) { return std::erf(x); }, tiny, 100.f, true),
+      2);
+  EXPECT_LE(maxUlp(
+                hk::sigmoid<16>,
+                [](double x) { return 1 / (1 + std::exp(-x)); }, tiny, 80.f,
+                true),
+            3);
+  EXPECT_LE(maxUlp(
+                hk::rsqrt<16>, [](double x) { return 1 / std::sqrt(x); }, tiny,
+                3e38f, false),
+            2);
+  EXPECT_LE(maxUlp(
+                hk::sin<16>, [](double x) { return std::sin(x); }, tiny,
+                1048576.f, true),
+            2);
+  EXPECT_LE(maxUlp(
+                hk::cos<16>, [](double x) { return std::cos(x); }, tiny,
+                1048576.f, true),
+            2);
+}
+
+TEST(Math, SpecialValues) {
+  auto one = [](auto f, float x) { return f(F16(x))[0]; };
+  EXPECT_EQ(one(hk::exp<16>, -INFINITY), 0.f);
+  EXPECT_EQ(one(hk::exp<16>, INFINITY), INFINITY);
+  EXPECT_EQ(one(hk::exp<16>, 0.f), 1.f);
+  EXPECT_EQ(one(hk::expm1<16>, -INFINITY), -1.f);
+  EXPECT_EQ(one(hk::log<16>, 0.f), -INFINITY);
+  EXPECT_TRUE(std::isnan(one(hk::log<16>, -1.f)));
+  EXPECT_EQ(one(hk::log<16>, INFINITY), INFINITY);
+  EXPECT_EQ(one(hk::log1p<16>, -1.f), -INFINITY);
+  EXPECT_EQ(one(hk::tanh<16>, INFINITY), 1.f);
+  EXPECT_EQ(one(hk::tanh<16>, -INFINITY), -1.f);
+  EXPECT_EQ(one(hk::erf<16>, -INFINITY), -1.f);
+  EXPECT_TRUE(std::signbit(one(hk::tanh<16>, -0.f)));
+  EXPECT_TRUE(std::isnan(one(hk::sin<16>, INFINITY)));
+  EXPECT_TRUE(std::isnan(one(hk::silu<16>, -INFINITY)));
+  EXPECT_EQ(one(hk::silu<16>, -200.f), 0.f);
+  EXPECT_EQ(one(hk::gelu<16>, INFINITY), INFINITY);
+  EXPECT_EQ(one(hk::relu<16>, -2.f), 0.f);
+  for (auto f : {hk::exp<16>, hk::exp2<16>, hk::expm1<16>, hk::log<16>,
+                 hk::log2<16>, hk::log1p<16>, hk::tanh<16>, hk::erf<16>,
+                 hk::sin<16>, hk::cos<16>, hk::sigmoid<16>, hk::silu<16>,
+                 hk::gelu<16>, hk::geluTanh<16>, hk::rsqrt<16>, hk::relu<16>})
+    EXPECT_TRUE(std::isnan(one(f, NAN)));
+  F16 nan = NAN, two = 2.f;
+  EXPECT_TRUE(std::isnan(hk::maxNan<16>(nan, two)[3]));
+  EXPECT_TRUE(std::isnan(hk::maxNan<16>(two, nan)[3]));
+  EXPECT_TRUE(std::isnan(hk::minNan<16>(two, nan)[3]));
+}
+
+TEST(Io, UnalignedAndMasked) {
+  std::vector<uint16_t> memory(40, 0x3F80);
+  auto v = hk::load<DType::BF16, 16, 2>(memory.data() + 1, 2);
+  EXPECT_EQ(v[15], 1.f);
+  hk::storeMasked<DType::BF16, 16, 2>(memory.data() + 1, 0, 3, v * 2.f);
+  EXPECT_EQ(memory[0], 0x3F80);
+  EXPECT_EQ(memory[3], 0x4000);
+  EXPECT_EQ(memory[4], 0x3F80);
+  auto m = hk::loadMasked<DType::BF16, 16, 2>(memory.data(), 36, 4);
+  EXPECT_EQ(m[3], 1.f);
+  EXPECT_EQ(m[4], 0.f);
+}
+
+TEST(Io, Fp4PutsTheEvenElementInTheLowNibble) {
+  uint8_t memory[8] = {};
+  Vec<float, 4> v = {0.5f, -1.f, 6.f, 0.f};
+  hk::store<DType::F4E2M1FN, 4>(memory, 4, v);
+  EXPECT_EQ(memory[2], 0xA1);
+  EXPECT_EQ(memory[3], 0x07);
+  EXPECT_EQ(hk::loadScalar<DType::F4E2M1FN>(memory, 5), -1.f);
+}
+
+TEST(Reduce, GroupsOnTheHostAreEntries) {
+  float v[6] = {1, 5, 2, NAN, 3, 4};
+  hk::groupReduce<hk::Max, 2>(v);
+  EXPECT_EQ(v[0], 5.f);
+  EXPECT_TRUE(std::isnan(v[2]) && std::isnan(v[3]));
+  EXPECT_EQ(v[4], 4.f);
+  Vec<float, 8> x = {1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_EQ((hk::reduceVec<hk::Sum, 8>(x)), 36.f);
+}
+
+} // namespace
