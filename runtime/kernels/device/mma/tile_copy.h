@@ -129,6 +129,8 @@ template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
   HK_MEM void land(u8 *tile) const {
     HK_UNROLL for (int i = 0; i < kUnits; ++i) {
       int s = i * Threads + threadId();
+      if constexpr (L::kMem != Lds)
+        finishEarlierWork();
       if constexpr (L::kKContiguous) {
         *reinterpret_cast<u32x4 *>(
             tile + swizzled<kRowBytes>(s / kChunks, s % kChunks * 16)) =
@@ -154,6 +156,14 @@ private:
   using ElementBits = Storage<kSize == 4   ? DType::I32
                               : kSize == 2 ? DType::BF16
                                            : DType::I1>;
+
+  /// Decoding all units at once would keep more lane masks alive than there are
+  /// scalar registers.
+  HK_MEM static void finishEarlierWork() {
+#if defined(__AMDGCN__)
+    __builtin_amdgcn_sched_barrier(0);
+#endif
+  }
 
   HK_MEM static u32x4 convert(const Raw &raw) {
     if constexpr (L::kMem == Lds) {

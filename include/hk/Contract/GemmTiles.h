@@ -1,0 +1,177 @@
+//===- GemmTiles.h - Tiles a matrix product may use -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every tile of this table compiles without spills for every operand layout it
+// is offered for; a test compiles them all. Depths are bytes of k, so that a
+// tile is the same for each operand dtype. The target's LDS limit is checked by
+// whoever chooses, not here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_GEMMTILES_H
+#define HK_CONTRACT_GEMMTILES_H
+
+#include "hk/Contract/Lds.h"
+
+namespace hk {
+
+struct GemmTileRow {
+  int32_t bm, bn, kBytes, wm, wn, stages;
+  /// Offered also when an operand passes through registers: changed dtype,
+  /// unaligned rows, or rows contiguous in memory.
+  bool staged;
+  /// Offered also with scales along k, which need a second accumulator.
+  bool scaled;
+  /// Offered to 8-bit floats that the chip multiplies: mma.sync of sm_90a needs
+  /// twice the registers for them.
+  bool fp8 = true;
+  bool fp8Staged = true;
+};
+
+struct GemmTileTable {
+  const GemmTileRow *rows;
+  int32_t size;
+};
+
+inline constexpr GemmTileRow kGemmTilesGfx942[] = {
+    {256, 256, 128, 2, 4, 1, false, false},
+    {256, 128, 128, 4, 2, 1, true, false},
+    {128, 128, 128, 2, 2, 1, true, true},
+    {64, 128, 128, 2, 2, 1, true, true},
+    {64, 64, 128, 2, 2, 1, true, true},
+    {32, 128, 256, 1, 4, 1, true, false},
+    {32, 64, 256, 1, 2, 1, true, false},
+    {32, 128, 128, 1, 4, 1, true, true},
+    {32, 32, 128, 1, 1, 1, true, true},
+    {32, 32, 64, 1, 1, 1, true, true},
+};
+inline constexpr GemmTileRow kGemmTilesGfx950[] = {
+    {256, 256, 128, 2, 4, 2, false, false},
+    {256, 128, 128, 4, 2, 2, true, false},
+    {128, 128, 128, 2, 2, 2, true, true},
+    {64, 128, 128, 2, 2, 2, true, true},
+    {64, 64, 128, 2, 2, 2, true, true},
+    {32, 128, 256, 1, 4, 3, true, false},
+    {32, 64, 256, 1, 2, 3, true, false},
+    {32, 128, 128, 1, 4, 2, true, true},
+    {32, 32, 128, 1, 1, 2, true, true},
+    {32, 32, 64, 1, 1, 2, true, true},
+};
+inline constexpr GemmTileRow kGemmTilesGfx1100[] = {
+    {128, 128, 64, 4, 2, 2, false, false}, {128, 64, 128, 4, 2, 1, true, false},
+    {64, 64, 128, 2, 2, 1, true, false},   {32, 64, 128, 2, 2, 1, true, true},
+    {16, 64, 256, 1, 4, 1, false, false},  {16, 64, 128, 1, 4, 1, true, true},
+    {16, 32, 128, 1, 2, 1, true, true},
+};
+inline constexpr GemmTileRow kGemmTilesSm90a[] = {
+    {128, 256, 128, 2, 4, 3, false, false, false, false},
+    {128, 128, 128, 4, 2, 3, false, false, false, false},
+    {64, 128, 128, 2, 4, 3, false, true},
+    {64, 64, 128, 2, 2, 3, true, true, true, false},
+    {32, 64, 128, 2, 2, 4, true, true},
+    {16, 128, 256, 1, 4, 4, false, false, false, false},
+    {16, 64, 256, 1, 4, 4, true, false},
+    {16, 64, 128, 1, 4, 4, true, true},
+};
+/// Host rows: kBytes counts the bytes of the widened operands (4 per element).
+inline constexpr GemmTileRow kGemmTilesHost[] = {
+    {192, 64, 1024, 1, 1, 1, true, false},
+    {96, 64, 1024, 1, 1, 1, true, false},
+    {48, 64, 1024, 1, 1, 1, true, false},
+    {24, 64, 1024, 1, 1, 1, true, false},
+    {192, 128, 1024, 1, 1, 1, true, false},
+    {96, 128, 1024, 1, 1, 1, true, false},
+    {48, 128, 1024, 1, 1, 1, true, false},
+    {24, 128, 1024, 1, 1, 1, true, false},
+    {96, 64, 512, 1, 1, 1, true, true},
+    {96, 128, 512, 1, 1, 1, true, true},
+    {8, 32, 8192, 1, 1, 1, true, false},
+    {8, 64, 8192, 1, 1, 1, true, false},
+    {8, 128, 8192, 1, 1, 1, true, false},
+    {8, 256, 8192, 1, 1, 1, true, false},
+};
+
+template <int32_t N>
+constexpr GemmTileTable tableOf(const GemmTileRow (&rows)[N]) {
+  return {rows, N};
+}
+
+/// The tiles of `target`; `tiny` is a gfx942.
+constexpr GemmTileTable gemmTiles(const Target &target) {
+  switch (target.arch) {
+  case Arch::Host:
+    return tableOf(kGemmTilesHost);
+  case Arch::Gfx950:
+    return tableOf(kGemmTilesGfx950);
+  case Arch::Gfx1100:
+    return tableOf(kGemmTilesGfx1100);
+  case Arch::Sm90a:
+    return tableOf(kGemmTilesSm90a);
+  case Arch::Gfx942:
+  case Arch::Tiny:
+    break;
+  }
+  return tableOf(kGemmTilesGfx942);
+}
+
+constexpr GemmTile tileOf(const GemmTileRow &row, const Target &target,
+                          DType operand) {
+  int32_t size =
+      target.arch == Arch::Host ? 4 : int32_t(info(operand).bits / 8);
+  return {row.bm, row.bn, row.kBytes / size, row.wm, row.wn, row.stages, 1};
+}
+
+constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
+  return target.arch == Arch::Host ? 1 : tile.wm * tile.wn * target.waveSize;
+}
+
+/// What the choice of a tile depends on besides the sizes.
+struct GemmShapeClass {
+  DType operand; // gemmOperandType
+  bool staged;   // an operand cannot be copied straight into LDS
+  bool pair;     // gated: columns c and c + n in one block
+  bool scaled;   // scales along k
+  /// Columns that share a statistic in the epilogue; 0: none.
+  int32_t group;
+};
+
+/// Columns of the result that a block computes.
+constexpr int32_t gemmColumns(const GemmTile &tile, bool pair) {
+  return pair ? tile.bn / 2 : tile.bn;
+}
+
+/// Whether the kernel template accepts this row; LDS apart.
+constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
+                            const GemmShapeClass &shape) {
+  GemmTile tile = tileOf(row, target, shape.operand);
+  int32_t columns = gemmColumns(tile, shape.pair);
+  bool host = target.arch == Arch::Host;
+  if (shape.staged && !row.staged)
+    return false;
+  if (isFp8(shape.operand) && !(shape.staged ? row.fp8Staged : row.fp8))
+    return false;
+  if (shape.scaled &&
+      (!row.scaled || 128 % tile.bk != 0 || 128 % columns != 0 || shape.pair ||
+       (host && tile.bk != 128)))
+    return false;
+  if (host && !shape.scaled && tile.bk == 128)
+    return false;
+  if (shape.group != 0 && columns % shape.group != 0)
+    return false;
+  // Host panels are 32 columns, a wave's fragments two times mmaN.
+  if (host && !isHostSkinny(target, tile) && columns % 32 != 0)
+    return false;
+  // The two halves of B are copied by all threads each.
+  if (!host && shape.pair &&
+      columns * row.kBytes / 16 % gemmThreads(target, tile) != 0)
+    return false;
+  return true;
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_GEMMTILES_H
