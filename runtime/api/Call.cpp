@@ -1,0 +1,272 @@
+//===- Call.cpp - Calling a function -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The hot path: check the tensors, ask the generated shape function, run the
+// generated code, which calls back for every launch. State of a call is on the
+// stack; its tables live in buffers that each thread keeps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "api/Arguments.h"
+#include "api/Profile.h"
+
+#include <cinttypes>
+
+using namespace hk;
+
+namespace {
+
+constexpr uint64_t kWorkspaceAlignment = 256;
+
+/// Tables of the call this thread is in; they only grow.
+struct Scratch {
+  std::vector<hk_abi_tensor> tensors;
+  std::vector<int64_t> outputSizes;
+};
+thread_local Scratch scratch;
+
+/// What the generated code gets, with the runtime's own state behind it.
+struct CallContext : hk_call_ctx {
+  CallContext(const hk_function &function, void *stream, hk_profile *profile);
+
+  Status launchKernel(uint32_t kernel, const uint64_t *words);
+  Status collectTimes();
+
+  const hk_function &function;
+  void *stream;
+  hk_profile *profile;
+  /// The first error; after it launches and guards do nothing.
+  Status error;
+  // Only with a profile.
+  std::unique_ptr<LaunchTimer> timer;
+  std::vector<std::pair<const hk_kernel_abi *, const hk_variant_abi *>> timed;
+};
+
+void onLaunch(hk_call_ctx *ctx, uint32_t kernel, const uint64_t *words) {
+  auto *context = static_cast<CallContext *>(ctx);
+  if (context->error)
+    return;
+  context->error =
+      Status(guarded([&] { return context->launchKernel(kernel, words); }));
+}
+
+void onGuard(hk_call_ctx *ctx, uint32_t guard, int64_t lhs, int64_t rhs) {
+  auto *context = static_cast<CallContext *>(ctx);
+  if (context->error || lhs == rhs)
+    return;
+  context->error = Status(guarded([&]() -> Status {
+    const hk_function_impl_abi &impl = *context->function.impl;
+    const char *name = context->function.abi->name;
+    if (guard >= impl.num_guards)
+      return makeError(HK_INTERNAL, "function '%s' failed the unknown guard %u",
+                       name, guard);
+    return makeError(HK_INVALID_ARGUMENT,
+                     "function '%s': %s is %" PRId64 " but %s is %" PRId64
+                     "; they must be equal",
+                     name, impl.guards[guard].lhs, lhs, impl.guards[guard].rhs,
+                     rhs);
+  }));
+}
+
+} // namespace
+
+CallContext::CallContext(const hk_function &function, void *stream,
+                         hk_profile *profile)
+    : function(function), stream(stream), profile(profile) {
+  launch = onLaunch;
+  guard = onGuard;
+  weights = function.program->weights.addresses();
+  if (profile)
+    timer = function.program->device.createTimer();
+}
+
+Status CallContext::launchKernel(uint32_t index, const uint64_t *words) {
+  const hk_program &program = *function.program;
+  if (index >= program.section->num_kernels)
+    return makeError(HK_INTERNAL,
+                     "function '%s' launches the unknown kernel %u",
+                     function.abi->name, index);
+  const hk_kernel_abi &kernel = program.section->kernels[index];
+  hk_launch_plan plan = {-1, {0, 0, 0}};
+  // Dimensions are 64-bit words too, behind the pointers.
+  kernel.plan(reinterpret_cast<const int64_t *>(words + kernel.num_pointers),
+              &plan);
+  if (plan.variant < 0 || !plan.grid[0] || !plan.grid[1] || !plan.grid[2])
+    return {};
+  if (static_cast<uint32_t>(plan.variant) >= kernel.num_variants)
+    return makeError(HK_INTERNAL,
+                     "function '%s', kernel '%s': the plan chose variant %d of "
+                     "%u",
+                     function.abi->name, kernel.name, plan.variant,
+                     kernel.num_variants);
+  const hk_variant_abi &variant = kernel.variants[plan.variant];
+  Device &device = program.device;
+  for (int d = 0; d < 3; ++d)
+    if (plan.grid[d] > device.maxGrid()[d])
+      return makeError(HK_INVALID_ARGUMENT,
+                       "function '%s', kernel '%s': a grid of %u x %u x %u "
+                       "blocks is beyond the device's %u x %u x %u; pass "
+                       "smaller tensors",
+                       function.abi->name, variant.symbol, plan.grid[0],
+                       plan.grid[1], plan.grid[2], device.maxGrid()[0],
+                       device.maxGrid()[1], device.maxGrid()[2]);
+  if (timer)
+    if (Status error = timer->start(stream))
+      return error;
+  Status error = device.launch(*program.kernels[index][plan.variant], words,
+                               plan.grid, stream);
+  if (!error && timer) {
+    timed.emplace_back(&kernel, &variant);
+    error = timer->stop(stream);
+  }
+  // On the host the launch is over, so a damaged fence is this kernel's.
+  if (!error && device.isHost() && device.hasDebugMemory())
+    error = device.checkFences();
+  if (!error)
+    return {};
+  return addContext(std::move(error), std::string("function '") +
+                                          function.abi->name + "', kernel '" +
+                                          variant.symbol + "'");
+}
+
+Status CallContext::collectTimes() {
+  if (!timer)
+    return {};
+  std::vector<double> times;
+  if (Status error = timer->collect(times))
+    return error;
+  for (size_t i = 0; i < times.size() && i < timed.size(); ++i)
+    profile->add(*timed[i].first, *timed[i].second, times[i]);
+  return {};
+}
+
+/// Runs the shape function; `sizes` has room for all outputs.
+static Status runShape(CallContext &context, const hk_abi_tensor *tensors,
+                       int64_t *sizes, uint64_t &workspaceBytes) {
+  const hk_function &function = context.function;
+  int64_t bytes = 0;
+  function.impl->shape(&context, tensors, sizes, &bytes);
+  if (context.error)
+    return std::move(context.error);
+  if (bytes < 0)
+    return makeError(HK_INTERNAL,
+                     "function '%s' asks for %" PRId64 " bytes of workspace",
+                     function.abi->name, bytes);
+  workspaceBytes = bytes;
+  return {};
+}
+
+static Status checkCount(const hk_function &function, uint32_t expected,
+                         uint32_t actual, const char *what) {
+  if (expected == actual)
+    return {};
+  return makeError(HK_INVALID_ARGUMENT, "function '%s' takes %u %s, got %u",
+                   function.abi->name, expected, what, actual);
+}
+
+static Status plan(const hk_function &function, const DLTensor *const *inputs,
+                   uint32_t numInputs, int64_t *outputSizes,
+                   uint64_t *workspaceBytes) {
+  if (Status error = checkCount(function, function.numInputs, numInputs,
+                                "inputs and states"))
+    return error;
+  scratch.tensors.resize(function.abi->num_args);
+  for (uint32_t i = 0; i < numInputs; ++i)
+    if (Status error =
+            checkArgument(function, i, inputs[i], scratch.tensors[i]))
+      return error;
+  CallContext context(function, nullptr, nullptr);
+  return runShape(context, scratch.tensors.data(), outputSizes,
+                  *workspaceBytes);
+}
+
+static Status checkWorkspace(const hk_function &function, const hk_call &call,
+                             uint64_t needed) {
+  if (call.workspace_bytes < needed || (needed && !call.workspace))
+    return makeError(HK_INVALID_ARGUMENT,
+                     "function '%s' needs %" PRIu64 " bytes of workspace for "
+                     "these inputs, got %" PRIu64 "%s",
+                     function.abi->name, needed, call.workspace_bytes,
+                     call.workspace ? "" : " at NULL");
+  if (needed &&
+      reinterpret_cast<uintptr_t>(call.workspace) % kWorkspaceAlignment)
+    return makeError(HK_INVALID_ARGUMENT,
+                     "function '%s': expected a workspace aligned to %" PRIu64
+                     " bytes, got %p",
+                     function.abi->name, kWorkspaceAlignment, call.workspace);
+  return {};
+}
+
+static Status callFunction(const hk_function &function, const hk_call &call) {
+  uint32_t count = function.abi->num_args;
+  if (Status error =
+          checkCount(function, count, call.num_arguments, "arguments"))
+    return error;
+  // resize() allocates only when the buffers have never been this large.
+  scratch.tensors.resize(count);
+  scratch.outputSizes.resize(function.outputRanks);
+  hk_abi_tensor *tensors = scratch.tensors.data();
+  for (uint32_t i = 0; i < count; ++i)
+    if (Status error =
+            checkArgument(function, i, call.arguments[i], tensors[i]))
+      return error;
+  CallContext context(function, call.stream, call.profile);
+  uint64_t workspaceBytes = 0;
+  if (Status error = runShape(context, tensors, scratch.outputSizes.data(),
+                              workspaceBytes))
+    return error;
+  if (Status error =
+          checkOutputSizes(function, tensors, scratch.outputSizes.data()))
+    return error;
+  if (Status error = checkWorkspace(function, call, workspaceBytes))
+    return error;
+  if (Status error =
+          checkOverlap(function, tensors, call.workspace, workspaceBytes))
+    return error;
+  function.impl->run(&context, tensors, call.workspace);
+  if (context.error)
+    return std::move(context.error);
+  return context.collectTimes();
+}
+
+hk_status *hk_function_plan(const hk_function *function,
+                            const DLTensor *const *inputs, uint32_t num_inputs,
+                            int64_t *output_sizes, uint64_t *workspace_bytes) {
+  return guarded([&]() -> Status {
+    const char *name = "hk_function_plan";
+    if (Status error = requireNonNull(function, name, "function"))
+      return error;
+    if (num_inputs)
+      if (Status error = requireNonNull(inputs, name, "inputs"))
+        return error;
+    if (function->outputRanks)
+      if (Status error = requireNonNull(output_sizes, name, "output_sizes"))
+        return error;
+    if (Status error = requireNonNull(workspace_bytes, name, "workspace_bytes"))
+      return error;
+    return plan(*function, inputs, num_inputs, output_sizes, workspace_bytes);
+  });
+}
+
+hk_status *hk_function_call(const hk_function *function, const hk_call *call) {
+  return guarded([&]() -> Status {
+    const char *name = "hk_function_call";
+    if (Status error = requireNonNull(function, name, "function"))
+      return error;
+    if (Status error = requireNonNull(call, name, "call"))
+      return error;
+    if (call->struct_bytes != sizeof(hk_call))
+      return makeError(
+          HK_INVALID_ARGUMENT,
+          "hk_function_call: call.struct_bytes is %u, expected %zu",
+          call->struct_bytes, sizeof(hk_call));
+    if (call->num_arguments)
+      if (Status error = requireNonNull(call->arguments, name, "arguments"))
+        return error;
+    return callFunction(*function, *call);
+  });
+}

@@ -1,0 +1,133 @@
+//===- ModuleTables.cpp - Checks of a module's tables -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pointers are there, numbers are in range, arguments come in order and names
+// are unique. After this the runtime indexes without looking.
+//
+//===----------------------------------------------------------------------===//
+
+#include "api/Module.h"
+#include "hk/Contract/DType.h"
+
+#include <set>
+
+using namespace hk;
+
+#define HK_REQUIRE(condition, ...)                                             \
+  do {                                                                         \
+    if (!(condition))                                                          \
+      return makeError(HK_INCOMPATIBLE, __VA_ARGS__);                          \
+  } while (false)
+
+static Status checkTensor(const char *what, const char *name, uint8_t dtype,
+                          uint8_t rank, const int64_t *sizes,
+                          bool mayBeDynamic) {
+  HK_REQUIRE(dtype < kNumDTypes, "%s '%s' has the unknown dtype number %u",
+             what, name, dtype);
+  HK_REQUIRE(rank == 0 || sizes, "%s '%s' has no sizes", what, name);
+  for (uint8_t i = 0; i < rank; ++i)
+    HK_REQUIRE(sizes[i] >= (mayBeDynamic ? -1 : 0),
+               "%s '%s' dim %u has the size %lld", what, name, i,
+               static_cast<long long>(sizes[i]));
+  return {};
+}
+
+static Status checkFunction(const hk_function_abi &function) {
+  HK_REQUIRE(function.name, "a function has no name");
+  HK_REQUIRE(function.num_args == 0 || function.args,
+             "function '%s' has no argument table", function.name);
+  bool seenOutput = false;
+  for (uint32_t i = 0; i < function.num_args; ++i) {
+    const hk_arg_abi &arg = function.args[i];
+    HK_REQUIRE(arg.name, "function '%s': argument %u has no name",
+               function.name, i);
+    HK_REQUIRE(arg.role <= HK_ARG_OUTPUT,
+               "function '%s': argument '%s' has the unknown role %u",
+               function.name, arg.name, arg.role);
+    seenOutput |= arg.role == HK_ARG_OUTPUT;
+    HK_REQUIRE(arg.role == HK_ARG_OUTPUT || !seenOutput,
+               "function '%s': argument '%s' is not an output but comes after "
+               "one",
+               function.name, arg.name);
+    if (Status error = checkTensor("argument", arg.name, arg.dtype, arg.rank,
+                                   arg.sizes, true))
+      return addContext(std::move(error),
+                        std::string("function '") + function.name + "'");
+  }
+  return {};
+}
+
+static Status checkKernel(const hk_kernel_abi &kernel, bool isHost) {
+  HK_REQUIRE(kernel.name && kernel.family && kernel.ops,
+             "a kernel has no name, family or ops");
+  HK_REQUIRE(kernel.plan, "kernel '%s' has no plan function", kernel.name);
+  HK_REQUIRE(kernel.num_variants && kernel.variants,
+             "kernel '%s' has no variants", kernel.name);
+  for (uint32_t i = 0; i < kernel.num_variants; ++i) {
+    const hk_variant_abi &variant = kernel.variants[i];
+    HK_REQUIRE(variant.symbol && variant.tile,
+               "kernel '%s': variant %u has no symbol or tile", kernel.name, i);
+    HK_REQUIRE(
+        isHost ? variant.host != nullptr : variant.code && variant.code_bytes,
+        "kernel '%s': variant '%s' has no code", kernel.name, variant.symbol);
+    HK_REQUIRE(isHost || variant.threads,
+               "kernel '%s': variant '%s' has no threads", kernel.name,
+               variant.symbol);
+  }
+  return {};
+}
+
+static Status checkSection(const hk_module_abi &abi,
+                           const hk_section_abi &section) {
+  HK_REQUIRE(section.num_kernels == 0 || section.kernels, "no kernel table");
+  HK_REQUIRE(abi.num_functions == 0 || section.functions, "no function table");
+  for (uint32_t i = 0; i < section.num_kernels; ++i)
+    if (Status error = checkKernel(section.kernels[i],
+                                   std::string(section.target) == "host"))
+      return error;
+  for (uint32_t i = 0; i < abi.num_functions; ++i) {
+    const hk_function_impl_abi &impl = section.functions[i];
+    HK_REQUIRE(impl.shape && impl.run, "function '%s' has no code",
+               abi.functions[i].name);
+    HK_REQUIRE(impl.num_guards == 0 || impl.guards,
+               "function '%s' has no guard table", abi.functions[i].name);
+    for (uint32_t g = 0; g < impl.num_guards; ++g)
+      HK_REQUIRE(impl.guards[g].lhs && impl.guards[g].rhs,
+                 "function '%s': guard %u has no text", abi.functions[i].name,
+                 g);
+  }
+  return {};
+}
+
+Status hk::checkTables(const hk_module_abi &abi) {
+  HK_REQUIRE(abi.producer, "no producer");
+  HK_REQUIRE(abi.num_functions == 0 || abi.functions, "no function table");
+  HK_REQUIRE(abi.num_weights == 0 || abi.weights, "no weight table");
+  HK_REQUIRE(abi.num_sections == 0 || abi.sections, "no section table");
+  std::set<std::string> names;
+  for (uint32_t i = 0; i < abi.num_functions; ++i) {
+    if (Status error = checkFunction(abi.functions[i]))
+      return error;
+    HK_REQUIRE(names.insert(abi.functions[i].name).second,
+               "two functions are named '%s'", abi.functions[i].name);
+  }
+  for (uint32_t i = 0; i < abi.num_weights; ++i) {
+    const hk_weight_abi &weight = abi.weights[i];
+    HK_REQUIRE(weight.name, "weight %u has no name", i);
+    if (Status error = checkTensor("weight", weight.name, weight.dtype,
+                                   weight.rank, weight.sizes, false))
+      return error;
+  }
+  for (uint32_t i = 0; i < abi.num_sections; ++i) {
+    const hk_section_abi &section = abi.sections[i];
+    HK_REQUIRE(section.target, "section %u has no target", i);
+    if (Status error = checkSection(abi, section))
+      return addContext(std::move(error),
+                        std::string("section '") + section.target + "'");
+  }
+  return {};
+}

@@ -1,0 +1,200 @@
+//===- Weights.cpp - Weights of a program -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A safetensors file is eight bytes of header length, a JSON object of
+//   name -> {dtype, shape, data_offsets: [begin, end]}
+// and the data that the offsets count from.
+//
+//===----------------------------------------------------------------------===//
+
+#include "api/Weights.h"
+
+#include "api/Types.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cinttypes>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+using namespace hk;
+using Json = nlohmann::json;
+
+static constexpr uint64_t kMaxHeaderBytes = 100u << 20;
+/// What the kernels ask of every address.
+static constexpr uintptr_t kAlignment = 16;
+
+/// The file's name for an element type, as the safetensors format spells it.
+static const char *safetensorsName(DType dtype) {
+  switch (dtype) {
+  case DType::F32:
+    return "F32";
+  case DType::BF16:
+    return "BF16";
+  case DType::F16:
+    return "F16";
+  case DType::F8E4M3FN:
+    return "F8_E4M3";
+  case DType::F8E4M3FNUZ:
+    return "F8_E4M3FNUZ";
+  case DType::F8E5M2:
+    return "F8_E5M2";
+  case DType::F8E5M2FNUZ:
+    return "F8_E5M2FNUZ";
+  case DType::F4E2M1FN:
+    return "F4";
+  case DType::F8E8M0FNU:
+    return "F8_E8M0";
+  case DType::I1:
+    return "BOOL";
+  case DType::I8:
+    return "I8";
+  case DType::I32:
+    return "I32";
+  case DType::I64:
+    return "I64";
+  }
+  return "";
+}
+
+static Status readTensor(const Json &entry, const uint8_t *data,
+                         uint64_t dataBytes, SafetensorsFile::Tensor &tensor) {
+  tensor.dtype = entry.at("dtype").get<std::string>();
+  for (const Json &size : entry.at("shape")) {
+    if (!size.is_number_unsigned() || size.get<uint64_t>() > INT64_MAX)
+      return makeError(HK_INCOMPATIBLE, "shape %s is not a list of sizes",
+                       entry.at("shape").dump().c_str());
+    tensor.sizes.push_back(size.get<int64_t>());
+  }
+  const Json &offsets = entry.at("data_offsets");
+  if (!offsets.is_array() || offsets.size() != 2 ||
+      !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
+    return makeError(HK_INCOMPATIBLE, "data_offsets %s are not two offsets",
+                     offsets.dump().c_str());
+  uint64_t begin = offsets[0], end = offsets[1];
+  if (begin > end || end > dataBytes)
+    return makeError(HK_INCOMPATIBLE,
+                     "data_offsets [%" PRIu64 ", %" PRIu64
+                     "] lie outside the %" PRIu64
+                     " bytes of data; is the file truncated?",
+                     begin, end, dataBytes);
+  tensor.data = data + begin;
+  tensor.bytes = end - begin;
+  return {};
+}
+
+Status SafetensorsFile::open(const std::string &path) {
+  std::string context = "weights file '" + path + "'";
+  if (Status error = file.open(path))
+    return addContext(std::move(error), "weights");
+  if (file.size() < 8)
+    return makeError(HK_INCOMPATIBLE,
+                     "%s is no safetensors file: it has %" PRIu64 " bytes",
+                     context.c_str(), file.size());
+  uint64_t headerBytes;
+  std::memcpy(&headerBytes, file.data(), 8);
+  if (headerBytes > kMaxHeaderBytes || headerBytes > file.size() - 8)
+    return makeError(HK_INCOMPATIBLE,
+                     "%s is no safetensors file, or is truncated: it announces "
+                     "a header of %" PRIu64 " bytes and has %" PRIu64,
+                     context.c_str(), headerBytes, file.size());
+  const uint8_t *text = file.data() + 8, *data = text + headerBytes;
+  try {
+    Json header = Json::parse(text, data);
+    if (!header.is_object())
+      return makeError(HK_INCOMPATIBLE, "%s: the header is not a JSON object",
+                       context.c_str());
+    for (const auto &[name, entry] : header.items()) {
+      if (name == "__metadata__")
+        continue;
+      Tensor tensor;
+      if (Status error =
+              readTensor(entry, data, file.size() - 8 - headerBytes, tensor))
+        return addContext(std::move(error),
+                          context + ": tensor '" + name + "'");
+      tensors.emplace(name, std::move(tensor));
+    }
+  } catch (const Json::exception &e) {
+    return makeError(HK_INCOMPATIBLE,
+                     "%s: the header is not that of a safetensors file: %s",
+                     context.c_str(), e.what());
+  }
+  return {};
+}
+
+const SafetensorsFile::Tensor *
+SafetensorsFile::find(const std::string &name) const {
+  auto it = tensors.find(name);
+  return it == tensors.end() ? nullptr : &it->second;
+}
+
+Weights::~Weights() {
+  for (void *data : owned)
+    device.deallocate(data);
+}
+
+Status Weights::load(const std::string &path, const hk_module_abi &abi) {
+  if (Status error = file.open(path))
+    return error;
+  owned.reserve(abi.num_weights);
+  pointers.reserve(abi.num_weights);
+  for (uint32_t i = 0; i < abi.num_weights; ++i)
+    if (Status error = loadOne(file, abi.weights[i]))
+      return addContext(std::move(error), "weight '" +
+                                              std::string(abi.weights[i].name) +
+                                              "' of '" + path + "'");
+  return {};
+}
+
+Status Weights::loadOne(const SafetensorsFile &file,
+                        const hk_weight_abi &weight) {
+  const SafetensorsFile::Tensor *tensor = file.find(weight.name);
+  if (!tensor)
+    return makeError(HK_NOT_FOUND, "the file has no such tensor");
+  DType dtype = static_cast<DType>(weight.dtype);
+  if (tensor->dtype != safetensorsName(dtype))
+    return makeError(HK_INCOMPATIBLE, "expected dtype %s (%s), got %s",
+                     safetensorsName(dtype), info(dtype).name,
+                     tensor->dtype.c_str());
+  std::vector<int64_t> sizes(weight.sizes, weight.sizes + weight.rank);
+  if (tensor->sizes != sizes)
+    return makeError(
+        HK_INCOMPATIBLE, "expected shape %s, got %s",
+        shapeText(sizes.data(), sizes.size()).c_str(),
+        shapeText(tensor->sizes.data(), tensor->sizes.size()).c_str());
+  int64_t expected = denseBytes(dtype, sizes.data(), sizes.size());
+  if (expected < 0 || tensor->bytes != static_cast<uint64_t>(expected) ||
+      weight.bytes != tensor->bytes)
+    return makeError(HK_INCOMPATIBLE,
+                     "the shape takes %" PRId64
+                     " bytes, the module says %" PRIu64
+                     " and the file %" PRIu64,
+                     expected, weight.bytes, tensor->bytes);
+  if (weight.checksum) {
+    uint64_t actual = XXH3_64bits(tensor->data, tensor->bytes);
+    if (actual != weight.checksum)
+      return makeError(HK_INCOMPATIBLE,
+                       "the data differ from what the module was compiled "
+                       "with: expected checksum %016" PRIx64
+                       ", got %016" PRIx64,
+                       weight.checksum, actual);
+  }
+  bool aligned = reinterpret_cast<uintptr_t>(tensor->data) % kAlignment == 0;
+  if (device.isHost() && aligned) {
+    // Weights are never written; the mapping is read-only.
+    pointers.push_back(const_cast<uint8_t *>(tensor->data));
+    return {};
+  }
+  void *copy = nullptr;
+  if (Status error = device.allocate(tensor->bytes, &copy))
+    return error;
+  owned.push_back(copy);
+  pointers.push_back(copy);
+  return device.upload(copy, tensor->data, tensor->bytes);
+}

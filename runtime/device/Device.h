@@ -1,0 +1,110 @@
+//===- Device.h - What the runtime needs from a device -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The interface that the host, HIP and CUDA devices implement: memory, copies,
+// kernels, launches and timing. All of it may be called from many threads at
+// once. A launch neither allocates nor synchronises.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_RUNTIME_DEVICE_DEVICE_H
+#define HK_RUNTIME_DEVICE_DEVICE_H
+
+#include "api/Status.h"
+#include "hk/Runtime/ModuleAbi.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hk {
+
+class FencedMemory;
+
+/// One variant of one kernel, ready to be launched on a device.
+class LoadedKernel {
+public:
+  virtual ~LoadedKernel();
+};
+
+/// Measures launches. start() and stop() surround each one; collect() waits for
+/// all of them and appends their times in microseconds.
+class LaunchTimer {
+public:
+  virtual ~LaunchTimer();
+  virtual Status start(void *stream) = 0;
+  virtual Status stop(void *stream) = 0;
+  virtual Status collect(std::vector<double> &microseconds) = 0;
+};
+
+class Device {
+public:
+  virtual ~Device();
+
+  /// Name of the chip in the contract's target table.
+  const std::string &target() const { return targetName; }
+  const std::string &description() const { return descriptionText; }
+  DLDevice dlDevice() const { return dlpackDevice; }
+  /// Largest grid the device launches, per dimension.
+  const uint32_t *maxGrid() const { return gridLimit; }
+  /// Kernels run in the caller's address space.
+  bool isHost() const { return dlpackDevice.device_type == kDLCPU; }
+
+  /// 256-byte aligned; never NULL on success, not even for 0 bytes.
+  Status allocate(uint64_t bytes, void **data);
+  void deallocate(void *data);
+  Status synchronize();
+  /// With debug memory: an error if a fence around an allocation was
+  /// overwritten. Reads device memory, so on a GPU synchronize() calls it.
+  Status checkFences();
+  bool hasDebugMemory() const { return fenced != nullptr; }
+
+  virtual Status upload(void *to, const void *from, uint64_t bytes) = 0;
+  virtual Status download(void *to, const void *from, uint64_t bytes) = 0;
+
+  virtual Status loadKernel(const hk_kernel_abi &kernel,
+                            const hk_variant_abi &variant,
+                            std::unique_ptr<LoadedKernel> &loaded) = 0;
+  virtual Status launch(const LoadedKernel &kernel, const uint64_t *words,
+                        const uint32_t *grid, void *stream) = 0;
+  virtual std::unique_ptr<LaunchTimer> createTimer() = 0;
+
+protected:
+  Device();
+  /// Poison and fence every allocation from now on.
+  void enableDebugMemory();
+
+  virtual Status allocateRaw(uint64_t bytes, void **data) = 0;
+  virtual Status freeRaw(void *data) = 0;
+  virtual Status synchronizeRaw() = 0;
+
+  std::string targetName, descriptionText;
+  DLDevice dlpackDevice{kDLCPU, 0};
+  uint32_t gridLimit[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+
+private:
+  friend class FencedMemory;
+  std::unique_ptr<FencedMemory> fenced;
+};
+
+/// What hk_device_options says, with the environment's defaults filled in.
+struct DeviceOptions {
+  uint32_t numThreads = 0;
+  uint64_t shuffleSeed = 0;
+  bool debugMemory = false;
+};
+
+Status createHostDevice(const DeviceOptions &options,
+                        std::unique_ptr<Device> &device);
+Status createHipDevice(int ordinal, const DeviceOptions &options,
+                       std::unique_ptr<Device> &device);
+Status createCudaDevice(int ordinal, const DeviceOptions &options,
+                        std::unique_ptr<Device> &device);
+
+} // namespace hk
+
+#endif // HK_RUNTIME_DEVICE_DEVICE_H

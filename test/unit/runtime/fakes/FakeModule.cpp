@@ -1,0 +1,224 @@
+//===- FakeModule.cpp - A module written by hand -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What hk-compile would write for five small functions on f32 matrices of eight
+// columns, for the tests of the loader and of calls. Macros make the variants
+// that a loader must refuse.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeKernels.h"
+
+#include "hk/Contract/DType.h"
+#include "hk/Contract/Hash.h"
+#include "hk/Runtime/ModuleAbi.h"
+
+using namespace hk::fake;
+
+#ifndef FAKE_ABI_VERSION
+#define FAKE_ABI_VERSION HK_MODULE_ABI_VERSION
+#endif
+#ifndef FAKE_CONTRACT_HASH
+#define FAKE_CONTRACT_HASH hk::kContractHash
+#endif
+#ifndef FAKE_STRUCT_BYTES
+#define FAKE_STRUCT_BYTES sizeof(hk_module_abi)
+#endif
+#ifndef FAKE_CPU_FEATURES
+#define FAKE_CPU_FEATURES "sse2"
+#endif
+#ifndef FAKE_WEIGHT_CHECKSUM
+#define FAKE_WEIGHT_CHECKSUM 0
+#endif
+#ifndef FAKE_ROLE
+#define FAKE_ROLE HK_ARG_OUTPUT
+#endif
+
+namespace {
+
+constexpr uint8_t kF32 = static_cast<uint8_t>(hk::DType::F32);
+
+// Variant 0 for any number of rows; nothing to do for none.
+void planRows(const int64_t *dims, hk_launch_plan *plan) {
+  plan->variant = dims[0] > 0 ? 0 : -1;
+  plan->grid[0] = static_cast<uint32_t>(dims[0]);
+  plan->grid[1] = plan->grid[2] = 1;
+}
+
+// More rows than a grid can have in y, to be refused on a GPU.
+void planTooLarge(const int64_t *, hk_launch_plan *plan) {
+  *plan = {7, {1, 1, 1}};
+}
+
+// Stands for a code object; the fake HIP library looks at the first bytes.
+constexpr char kCode[] = "FAKECODE gfx942";
+
+#define VARIANT(name, function, lds)                                           \
+  const hk_variant_abi name##HostVariant[] = {                                 \
+      {#function, "#tile", function, nullptr, 0, 1, 0, lds}};                  \
+  const hk_variant_abi name##HipVariant[] = {                                  \
+      {#function, "#tile", nullptr, kCode, sizeof(kCode), 64, lds, 0}};
+
+VARIANT(add, addRow, 0)
+VARIANT(scale, scaleRow, 32)
+VARIANT(trace, traceBlock, 32)
+VARIANT(overrun, overrunRow, 0)
+VARIANT(overrunLds, overrunLds, 32)
+
+#define KERNELS(side)                                                            \
+  {"add_kernel", "rowwise", "hk.add", 3, 1, 3, planRows, 1, add##side},          \
+      {"scale_kernel", "rowwise", "hk.mul", 3, 1, 2, planRows, 1, scale##side},  \
+      {"trace_kernel", "rowwise", "hk.copy", 1, 1, 1, planRows, 1, trace##side}, \
+      {"overrun_kernel", "rowwise", "hk.copy",    1, 1, 1,                       \
+       planRows,         1,         overrun##side},                              \
+      {"overrun_lds_kernel", "rowwise", "hk.copy", 1, 1, 1, planRows, 1,         \
+       overrunLds##side},                                                        \
+      {"wrong_plan_kernel", "rowwise", "hk.copy",  1, 1, 1,                      \
+       planTooLarge,        1,         trace##side},
+
+const hk_kernel_abi kHostKernels[] = {KERNELS(HostVariant)};
+const hk_kernel_abi kHipKernels[] = {KERNELS(HipVariant)};
+
+const int64_t kMatrix[] = {-1, kColumns};
+const char *const kDims0[] = {"d0", nullptr};
+const char *const kDims1[] = {"d1", nullptr};
+
+uint64_t address(const hk_abi_tensor &tensor) {
+  return reinterpret_cast<uint64_t>(tensor.data);
+}
+
+// add(x, y) -> out; x and y have the same rows.
+const hk_arg_abi kAddArgs[] = {
+    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0},
+    {"y", kF32, HK_ARG_INPUT, 2, kMatrix, kDims1},
+    {"out", kF32, FAKE_ROLE, 2, kMatrix, kDims0},
+};
+const hk_guard_abi kAddGuards[] = {{"x dim 0", "y dim 0"}};
+void addShape(hk_call_ctx *ctx, const hk_abi_tensor *args, int64_t *sizes,
+              int64_t *workspace) {
+  ctx->guard(ctx, 0, args[0].sizes[0], args[1].sizes[0]);
+  sizes[0] = args[0].sizes[0];
+  sizes[1] = kColumns;
+  *workspace = 0;
+}
+void addRun(hk_call_ctx *ctx, const hk_abi_tensor *args, void *) {
+  uint64_t words[] = {address(args[0]), address(args[1]),
+                      address(args[2]), uint64_t(args[0].sizes[0]),
+                      kColumns,         kColumns,
+                      kColumns};
+  ctx->launch(ctx, 0, words);
+}
+
+// scaled(x, state acc) -> out: out = (x * weight) through the workspace + acc,
+// acc += x.
+const hk_arg_abi kScaledArgs[] = {
+    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0},
+    {"acc", kF32, HK_ARG_STATE, 2, kMatrix, kDims0},
+    {"out", kF32, HK_ARG_OUTPUT, 2, kMatrix, kDims0},
+};
+const hk_guard_abi kScaledGuards[] = {{"x dim 0", "acc dim 0"}};
+void scaledShape(hk_call_ctx *ctx, const hk_abi_tensor *args, int64_t *sizes,
+                 int64_t *workspace) {
+  addShape(ctx, args, sizes, workspace);
+  *workspace = args[0].sizes[0] * kColumns * 4;
+}
+void scaledRun(hk_call_ctx *ctx, const hk_abi_tensor *args, void *workspace) {
+  uint64_t rows = args[0].sizes[0];
+  uint64_t scratch = reinterpret_cast<uint64_t>(workspace);
+  uint64_t scale[] = {
+      address(args[0]), reinterpret_cast<uint64_t>(ctx->weights[0]),
+      scratch,          rows,
+      kColumns,         kColumns};
+  ctx->launch(ctx, 1, scale);
+  uint64_t sum[] = {scratch,  address(args[1]), address(args[2]), rows,
+                    kColumns, kColumns,         kColumns};
+  ctx->launch(ctx, 0, sum);
+  uint64_t update[] = {
+      address(args[0]), address(args[1]), address(args[1]), rows,
+      kColumns,         kColumns,         kColumns};
+  ctx->launch(ctx, 0, update);
+}
+
+// NAME(x) -> out: one launch of a kernel that only writes out.
+const hk_arg_abi kUnaryArgs[] = {
+    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0},
+    {"out", kF32, HK_ARG_OUTPUT, 2, kMatrix, kDims0},
+};
+void unaryShape(hk_call_ctx *, const hk_abi_tensor *args, int64_t *sizes,
+                int64_t *workspace) {
+  sizes[0] = args[0].sizes[0];
+  sizes[1] = kColumns;
+  *workspace = 0;
+}
+template <uint32_t kernel>
+void unaryRun(hk_call_ctx *ctx, const hk_abi_tensor *args, void *) {
+  uint64_t words[] = {address(args[1]), uint64_t(args[0].sizes[0]), kColumns};
+  ctx->launch(ctx, kernel, words);
+}
+
+const hk_function_abi kFunctions[] = {
+    {"add", 3, kAddArgs},
+    {"scaled", 3, kScaledArgs},
+    {"trace", 2, kUnaryArgs},
+    {"overrun", 2, kUnaryArgs},
+    {"overrun_lds", 2, kUnaryArgs},
+    {"wrong_plan", 2, kUnaryArgs},
+    {"wrong_kernel", 2, kUnaryArgs},
+};
+const hk_function_impl_abi kImplementations[] = {
+    {addShape, addRun, 1, 1, kAddGuards},
+    {scaledShape, scaledRun, 3, 1, kScaledGuards},
+    {unaryShape, unaryRun<2>, 1, 0, nullptr},
+    {unaryShape, unaryRun<3>, 1, 0, nullptr},
+    {unaryShape, unaryRun<4>, 1, 0, nullptr},
+    {unaryShape, unaryRun<5>, 1, 0, nullptr},
+    {unaryShape, unaryRun<99>, 1, 0, nullptr},
+};
+
+const int64_t kWeightSizes[] = {kColumns};
+const hk_weight_abi kWeights[] = {
+    {"scale", kF32, 1, kWeightSizes, kColumns * 4, FAKE_WEIGHT_CHECKSUM}};
+
+const hk_section_abi kSections[] = {
+    {"gfx942", nullptr, 6, kHipKernels, kImplementations},
+    {"host", FAKE_CPU_FEATURES, 6, kHostKernels, kImplementations},
+};
+#ifdef FAKE_NO_HOST
+constexpr uint32_t kNumSections = 1;
+#else
+constexpr uint32_t kNumSections = 2;
+#endif
+
+const hk_module_abi kModule = {FAKE_ABI_VERSION,
+                               FAKE_STRUCT_BYTES,
+                               "hand-written test",
+                               FAKE_CONTRACT_HASH,
+                               "fake.safetensors",
+                               sizeof(kFunctions) / sizeof(kFunctions[0]),
+                               kFunctions,
+                               1,
+                               kWeights,
+                               kNumSections,
+                               kSections};
+
+} // namespace
+
+#ifdef FAKE_NO_QUERY
+extern "C" __attribute__((visibility("default")))
+const hk_module_abi *some_other_function(uint32_t) {
+  return &kModule;
+}
+#else
+extern "C" __attribute__((visibility("default")))
+const hk_module_abi *hk_module_query(uint32_t maxVersion) {
+#ifdef FAKE_QUERY_NULL
+  return maxVersion < 2 ? nullptr : &kModule;
+#else
+  return maxVersion ? &kModule : nullptr;
+#endif
+}
+#endif
