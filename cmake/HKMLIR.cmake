@@ -1,6 +1,7 @@
 # MLIR's CMake modules, and hk's two helpers over them:
-#   hk_mlir_library(name SOURCES... [LINK libs...])  a static library linked to the shared libMLIR
-#   hk_tablegen(out_target file.td generator output [generator output]...)
+#   hk_mlir_library(name SOURCES ... [LINK libs...])  a static library linked to the shared libMLIR
+#   hk_mlir_tool(name SOURCES ... [LINK libs...])
+#   hk_tablegen(out_target file.td dir generator output [generator output]...)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 include(AddLLVM)
@@ -28,17 +29,20 @@ function(hk_mlir_tool name)
   add_dependencies(${name} hk-tablegen)
 endfunction()
 
-add_custom_target(hk-tablegen)
 # Generated files land in <build>/include/hk/<dir>, found by #include "hk/<dir>/<output>".
+# A generator with options is one quoted list: "-gen-dialect-decls;-dialect=hk".
+add_custom_target(hk-tablegen)
 function(hk_tablegen target td dir)
   set(LLVM_TARGET_DEFINITIONS ${td})
-  set(pairs ${ARGN})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include/hk/${dir})
-  while(pairs)
-    list(POP_FRONT pairs generator output)
-    mlir_tablegen(${CMAKE_BINARY_DIR}/include/hk/${dir}/${output} ${generator}
-                  -I ${PROJECT_SOURCE_DIR}/dialect -I ${PROJECT_SOURCE_DIR}/passes)
-  endwhile()
+  # mlir_tablegen wants its output relative to the current build directory.
+  file(RELATIVE_PATH out ${CMAKE_CURRENT_BINARY_DIR} ${CMAKE_BINARY_DIR}/include/hk/${dir})
+  math(EXPR last "${ARGC} - 1")
+  foreach(i RANGE 3 ${last} 2)
+    math(EXPR j "${i} + 1")
+    mlir_tablegen(${out}/${ARGV${j}} ${ARGV${i}} EXTRA_INCLUDES ${PROJECT_SOURCE_DIR}/dialect
+                  ${PROJECT_SOURCE_DIR}/passes ${MLIR_INCLUDE_DIRS})
+  endforeach()
   add_public_tablegen_target(${target})
   add_dependencies(hk-tablegen ${target})
 endfunction()

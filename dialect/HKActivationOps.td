@@ -36,10 +36,11 @@ def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation"> {
 def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
   let summary = "rotary position embedding";
   let description = [{
-    x is [T..., H, D]. cos and sin are [P, R] or, shared by the two elements of a
-    pair, [P, R/2], with R <= D even; the row used for a token is its position
-    plus its offset (both shaped [T...]), or the index in the first dim when no
-    positions are given. A row outside [0, P) leaves the token unrotated.
+    x is [T..., H, D], R <= D of its elements are rotated, R even. cos and sin are
+    [P, R/2], shared by the two elements of a pair, or [P, R] with
+    `angle_per_element`; the row used for a token is its position plus its offset
+    (both shaped [T...]), or the index in the first dim when no positions are
+    given. A row outside [0, P) leaves the token unrotated.
     `y = x * cos + rot(x) * sin` on R elements, f32, rounded once. neox pairs
     (j, j + R/2), gptj pairs (2i, 2i + 1); `rot` is (-second, first). The other
     D - R elements are copied; they come last, or first with `nope_first`.
@@ -55,12 +56,18 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
                        HK_RealTensor:$cos, HK_RealTensor:$sin,
                        Optional<HK_IndexTensor>:$positions,
                        Optional<HK_IndexTensor>:$offsets,
-                       UnitAttr:$nope_first, UnitAttr:$inverse);
+                       UnitAttr:$angle_per_element, UnitAttr:$nope_first,
+                       UnitAttr:$inverse);
   let results = (outs HK_RealTensor:$result);
   let assemblyFormat = [{
     $style $input `,` $cos `,` $sin (`positions` $positions^)?
     (`offsets` $offsets^)? attr-dict `:` type($input) `,` type($cos) `,` type($sin)
     (`,` type($positions)^)? (`offsets` type($offsets)^)? `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// R, the number of rotated elements of a head.
+    int64_t getRotarySize();
+    int64_t getHeadSize();
   }];
 }
 

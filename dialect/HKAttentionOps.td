@@ -63,6 +63,11 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments]> {
     (`,` `kv_lens` type($kv_lens)^)? (`,` `block_table` type($block_table)^)?
     (`,` `sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
   }];
+  let extraClassDeclaration = [{
+    /// Queries [T, Hq, D] rather than [B, Sq, Hq, D].
+    bool hasRaggedQueries();
+    KeyForm getKeyForm();
+  }];
 }
 
 def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,

@@ -24,8 +24,9 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments]> {
     given, is rounded once to the result's type.
 
     Scales are f32. a_scale: one element, [M, 1] or [M, ceil(K / 128)]; b_scale:
-    one element, [N, 1] or [ceil(N / 128), ceil(K / 128)]. Scales along K apply to
-    the partial sum of each 128 elements.
+    one element, [N, 1] or [ceil(N / 128), ceil(K / 128)]. Of a batched operand,
+    scales may have its batch dims in front. Scales along K apply to the partial
+    sum of each 128 elements.
 
     Example:
     ```mlir
@@ -42,6 +43,11 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments]> {
     $lhs `,` $rhs (`scales` `(` $lhs_scale^ `,` $rhs_scale `)`)? attr-dict `:`
     type($lhs) `,` type($rhs)
     (`scales` `(` type($lhs_scale)^ `,` type($rhs_scale) `)`)? `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// The dim of lhs (rhs) that holds M or K (K or N).
+    int64_t getLhsDim(MatmulDim dim);
+    int64_t getRhsDim(MatmulDim dim);
   }];
 }
 

@@ -33,6 +33,7 @@ def HK_Dialect : Dialect {
     f8, f4 and i8 saturate; NaN stays NaN where the type has one.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
 }

@@ -30,6 +30,15 @@ class HK_UnaryOp<string mnemonic, string formula>
   let arguments = (ins HK_RealTensor:$input);
   let results = (outs HK_RealTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 0;
+  let extraClassDefinition = [{
+    int64_t $cppClass::getNumLocalDims() { return 0; }
+    ::llvm::LogicalResult $cppClass::reifyResultShapes(
+        ::mlir::OpBuilder &b, ::mlir::ReifiedRankedShapedTypeDims &shapes) {
+      addShapeOf(b, getLoc(), getResult(), getInput(), shapes);
+      return ::mlir::success();
+    }
+  }];
 }
 
 class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = []>
@@ -49,6 +58,18 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = []>
   let arguments = (ins HK_NumberTensor:$lhs, HK_NumberTensor:$rhs);
   let results = (outs HK_NumberTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let extraClassDefinition = [{
+    int64_t $cppClass::getNumLocalDims() { return 0; }
+    ::llvm::LogicalResult $cppClass::verify() {
+      return verifyBinary(*this, getLhs(), getRhs(), getResult());
+    }
+    ::llvm::LogicalResult $cppClass::reifyResultShapes(
+        ::mlir::OpBuilder &b, ::mlir::ReifiedRankedShapedTypeDims &shapes) {
+      addShape(b, getLoc(), getResult(),
+               broadcastSizes(b, getLoc(), getOperands(), getResult()), shapes);
+      return ::mlir::success();
+    }
+  }];
 }
 
 def HK_NegOp : HK_UnaryOp<"neg", "-x">;
@@ -133,6 +154,7 @@ def HK_CastOp : HK_RowwiseOp<"cast", "0", [SameOperandsAndResultShape]> {
 }
 
 def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
+    AllTypesMatch<["value", "result"]>,
     DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]> {
   let summary = "small constant";
   let description = [{
@@ -146,7 +168,7 @@ def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs HK_Tensor:$result);
-  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let assemblyFormat = "attr-dict $value";
   let extraClassDefinition = "int64_t $cppClass::getNumLocalDims() { return 0; }";
   let hasFolder = 1;
   let hasVerifier = 1;

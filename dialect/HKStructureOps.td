@@ -91,7 +91,7 @@ def HK_KernelOp : HK_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator,
     int64_t getNumOperands();
     ::llvm::SmallVector<VariantOp> getVariants();
   }];
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def HK_SpecOp : HK_Op<"spec", [IsolatedFromAbove, SingleBlock,
@@ -126,7 +126,7 @@ def HK_VariantOp : HK_Op<"variant", [IsolatedFromAbove, SingleBlock, Symbol,
                        I64Attr:$threads, I64Attr:$lds_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $tile `threads` $threads `lds` $lds_bytes attr-dict-with-keyword $body";
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def HK_LaunchDimsOp : HK_Op<"launch_dims", [Pure, Terminator,
@@ -138,7 +138,7 @@ def HK_LaunchDimsOp : HK_Op<"launch_dims", [Pure, Terminator,
 }
 
 def HK_LaunchOp : HK_Op<"launch", [AttrSizedOperandSegments,
-    DestinationStyleOpInterface,
+    DestinationStyleOpInterface, HK_Reify,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "run a kernel";

@@ -38,6 +38,12 @@
 namespace mlir::hk {
 class VariantOp;
 
+/// The dims of a matrix product C[M, N] = A[M, K] B[K, N].
+enum class MatmulDim { M, N, K };
+
+/// How keys and values of an attention are stored; see hk.attention.
+enum class KeyForm { Dense, Ragged, Paged };
+
 /// Trailing dims that a permutation moves: rank minus its fixed prefix.
 int64_t transposedLocalDims(ArrayRef<int64_t> permutation);
 
@@ -52,6 +58,9 @@ const ::hk::Target *targetOf(Operation *op);
 /// Names of discardable attributes.
 inline constexpr llvm::StringLiteral kTargetAttrName = "hk.target"; // module
 inline constexpr llvm::StringLiteral kStateAttrName = "hk.state";   // argument
+
+/// Largest hk.constant.
+inline constexpr int64_t kMaxConstantBytes = 256;
 } // namespace mlir::hk
 
 #define GET_OP_CLASSES

@@ -1,0 +1,108 @@
+//===- HKMatmulOps.cpp - Verifier and shape of the matrix product ---------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Orientation, batch dims, accumulation type and the three forms of scales.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpUtils.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// Elements along K (and N of the rhs) that share a block scale.
+static constexpr int64_t kScaleBlock = 128;
+
+int64_t MatmulOp::getLhsDim(MatmulDim dim) {
+  int64_t rank = tensorType(getLhs()).getRank();
+  return (dim == MatmulDim::M) != getTransposeA() ? rank - 2 : rank - 1;
+}
+
+int64_t MatmulOp::getRhsDim(MatmulDim dim) {
+  int64_t rank = tensorType(getRhs()).getRank();
+  return (dim == MatmulDim::K) != getTransposeB() ? rank - 2 : rank - 1;
+}
+
+/// One element, [rows, 1] or [ceil(rows / rowBlock), ceil(K / 128)], the last two
+/// optionally behind the batch dims of `operand`.
+static LogicalResult verifyScale(Operation *op, Named scale, Named operand,
+                                 int64_t rows, int64_t rowBlock, int64_t k) {
+  if (scale.type().hasStaticShape() && scale.type().getNumElements() == 1)
+    return success();
+  int64_t batch = scale.rank() == operand.rank() ? operand.rank() - 2 : 0;
+  if (failed(expectRank(op, scale, batch + 2)))
+    return failure();
+  for (int64_t d = 0; d < batch; ++d)
+    if (failed(expectSize(op, scale, d, operand.size(d))))
+      return failure();
+  bool perRow = scale.size(batch + 1) == 1 &&
+                (ceilDiv(k, kScaleBlock) != 1 ||
+                 compatibleSizes(scale.size(batch), rows));
+  if (perRow)
+    return expectSize(op, scale, batch, rows);
+  if (failed(expectSize(op, scale, batch, ceilDiv(rows, rowBlock))))
+    return failure();
+  return expectSize(op, scale, batch + 1, ceilDiv(k, kScaleBlock));
+}
+
+LogicalResult MatmulOp::verify() {
+  Named lhs{"lhs", getLhs()}, rhs{"rhs", getRhs()}, result{"result", getResult()};
+  if (failed(expectMinRank(*this, lhs, 2)) ||
+      failed(expectMinRank(*this, rhs, 2)))
+    return failure();
+  if (rhs.rank() != 2 && rhs.rank() != lhs.rank())
+    return emitOpError("expected rank of rhs to be 2 or ")
+           << lhs.rank() << ", but got " << rhs.rank();
+
+  int64_t m = lhs.size(getLhsDim(MatmulDim::M));
+  int64_t k = lhs.size(getLhsDim(MatmulDim::K));
+  int64_t n = rhs.size(getRhsDim(MatmulDim::N));
+  if (failed(expectSize(*this, rhs, getRhsDim(MatmulDim::K), k)))
+    return failure();
+  if (rhs.rank() > 2)
+    for (int64_t d = 0; d < lhs.rank() - 2; ++d)
+      if (failed(expectSize(*this, rhs, d, lhs.size(d))))
+        return failure();
+  SmallVector<int64_t> shape(lhs.type().getShape().drop_back(2));
+  shape.append({m, n});
+  if (failed(expectShape(*this, result, shape)))
+    return failure();
+
+  // Element types: floats with floats, i8 with i8.
+  auto multiplies = [](Type t) {
+    return t.isInteger(8) || (isa<FloatType>(t) && !isa<Float8E8M0FNUType>(t));
+  };
+  for (Named v : {lhs, rhs})
+    if (!multiplies(v.element()))
+      return emitOpError("expected element type of ")
+             << v.name << " to be i8 or a float, but got " << v.element();
+  bool integer = lhs.element().isInteger(8);
+  if (integer != rhs.element().isInteger(8))
+    return expectElement(*this, rhs, lhs.element());
+
+  bool scaled = static_cast<bool>(getLhsScale());
+  if (result.element().isInteger(32) && (!integer || scaled))
+    return emitOpError("expected element type of result to be real, but got "
+                       "i32, which only an int8 product without scales has");
+  if (!scaled)
+    return success();
+  if (failed(verifyScale(*this, {"lhs_scale", getLhsScale()}, lhs, m, 1, k)))
+    return failure();
+  return verifyScale(*this, {"rhs_scale", getRhsScale()}, rhs, n, kScaleBlock, k);
+}
+
+LogicalResult MatmulOp::reifyResultShapes(OpBuilder &b,
+                                          ReifiedRankedShapedTypeDims &r) {
+  Sizes sizes = sizesOf(b, getLoc(), getLhs());
+  OpFoldResult m = sizes[getLhsDim(MatmulDim::M)];
+  sizes.truncate(sizes.size() - 2);
+  sizes.push_back(m);
+  sizes.push_back(tensor::getMixedSize(b, getLoc(), getRhs(),
+                                       getRhsDim(MatmulDim::N)));
+  addShape(b, getLoc(), getResult(), std::move(sizes), r);
+  return success();
+}

@@ -1,0 +1,184 @@
+//===- OpUtils.cpp - Shape checks and shape building of ops ---------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implementation of the helpers that the op families share.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpUtils.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+std::string hk::sizeText(int64_t size) {
+  return ShapedType::isDynamic(size) ? "?" : std::to_string(size);
+}
+
+static std::string shapeText(ArrayRef<int64_t> shape) {
+  std::string text = "[";
+  for (auto [i, size] : llvm::enumerate(shape))
+    text += (i ? ", " : "") + sizeText(size);
+  return text + "]";
+}
+
+LogicalResult hk::expectRank(Operation *op, Named v, int64_t rank) {
+  if (v.rank() == rank)
+    return success();
+  return op->emitOpError("expected rank of ")
+         << v.name << " to be " << rank << ", but got " << v.rank();
+}
+
+LogicalResult hk::expectMinRank(Operation *op, Named v, int64_t rank) {
+  if (v.rank() >= rank)
+    return success();
+  return op->emitOpError("expected rank of ")
+         << v.name << " to be at least " << rank << ", but got " << v.rank();
+}
+
+LogicalResult hk::expectSize(Operation *op, Named v, int64_t dim,
+                             int64_t size) {
+  if (compatibleSizes(v.size(dim), size))
+    return success();
+  return op->emitOpError("expected size of dim ")
+         << dim << " of " << v.name << " to be " << sizeText(size)
+         << ", but got " << sizeText(v.size(dim));
+}
+
+LogicalResult hk::expectElement(Operation *op, Named v, Type element) {
+  if (v.element() == element)
+    return success();
+  return op->emitOpError("expected element type of ")
+         << v.name << " to be " << element << ", but got " << v.element();
+}
+
+LogicalResult hk::expectShape(Operation *op, Named v,
+                              ArrayRef<int64_t> shape) {
+  if (succeeded(verifyCompatibleShape(v.type().getShape(), shape)))
+    return success();
+  return op->emitOpError("expected shape of ")
+         << v.name << " to be " << shapeText(shape) << ", but got "
+         << shapeText(v.type().getShape());
+}
+
+LogicalResult hk::expectVectorLike(Operation *op, Named v, Named like) {
+  if (failed(expectRank(op, v, 1)))
+    return failure();
+  return expectSize(op, v, 0, like.size(like.rank() - 1));
+}
+
+LogicalResult hk::expectStatic(Operation *op, Named v, int64_t dim) {
+  if (!ShapedType::isDynamic(v.size(dim)))
+    return success();
+  return op->emitOpError("expected size of dim ")
+         << dim << " of " << v.name << " to be static, but got ?";
+}
+
+LogicalResult hk::expectBroadcast(Operation *op, ArrayRef<Named> operands,
+                                  Named result) {
+  int64_t rank = 0;
+  for (const Named &v : operands)
+    rank = std::max(rank, v.rank());
+  SmallVector<int64_t> shape(rank, 1);
+  for (const Named &v : operands) {
+    int64_t shift = rank - v.rank();
+    for (int64_t i = 0; i < v.rank(); ++i) {
+      int64_t size = v.size(i), &known = shape[shift + i];
+      if (size == 1)
+        continue;
+      if (known == 1 || (ShapedType::isDynamic(known) && size != 1)) {
+        known = size;
+        continue;
+      }
+      if (!compatibleSizes(known, size))
+        return op->emitOpError("expected size of dim ")
+               << i << " of " << v.name << " to be 1 or " << sizeText(known)
+               << ", but got " << sizeText(size);
+    }
+  }
+  return expectShape(op, result, shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Result shapes
+//===----------------------------------------------------------------------===//
+
+Sizes hk::sizesOf(OpBuilder &b, Location loc, Value value) {
+  return tensor::getMixedSizes(b, loc, value);
+}
+
+void hk::addShape(OpBuilder &b, Location loc, Value result, Sizes sizes,
+                  ReifiedRankedShapedTypeDims &shapes) {
+  for (auto [size, known] :
+       llvm::zip_equal(sizes, tensorType(result).getShape())) {
+    if (!ShapedType::isDynamic(known))
+      size = b.getIndexAttr(known);
+    else // Callers may rely on a value for every `?`.
+      size = getValueOrCreateConstantIndexOp(b, loc, size);
+  }
+  shapes.push_back(std::move(sizes));
+}
+
+void hk::addShapeOf(OpBuilder &b, Location loc, Value result, Value source,
+                    ReifiedRankedShapedTypeDims &shapes) {
+  addShape(b, loc, result, sizesOf(b, loc, source), shapes);
+}
+
+Sizes hk::broadcastSizes(OpBuilder &b, Location loc, ValueRange operands,
+                         Value result) {
+  int64_t rank = tensorType(result).getRank();
+  Sizes sizes(rank, b.getIndexAttr(1));
+  for (int64_t i = 0; i < rank; ++i) {
+    // The operand that decides: one of a static size other than 1, else the
+    // first of unknown size.
+    Value chosen;
+    int64_t chosenDim = 0;
+    for (Value v : operands) {
+      RankedTensorType type = tensorType(v);
+      int64_t dim = i - (rank - type.getRank());
+      if (dim < 0 || type.getDimSize(dim) == 1)
+        continue;
+      if (!chosen || !type.isDynamicDim(dim)) {
+        chosen = v;
+        chosenDim = dim;
+      }
+    }
+    if (chosen)
+      sizes[i] = tensor::getMixedSize(b, loc, chosen, chosenDim);
+  }
+  return sizes;
+}
+
+OpFoldResult hk::addSizes(OpBuilder &b, Location loc, OpFoldResult x,
+                          OpFoldResult y) {
+  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
+  if (cx && cy)
+    return b.getIndexAttr(*cx + *cy);
+  return arith::AddIOp::create(b, loc,
+                               getValueOrCreateConstantIndexOp(b, loc, x),
+                               getValueOrCreateConstantIndexOp(b, loc, y))
+      .getResult();
+}
+
+OpFoldResult hk::divideSize(OpBuilder &b, Location loc, OpFoldResult x,
+                            int64_t divisor) {
+  if (auto cx = getConstantIntValue(x))
+    return b.getIndexAttr(*cx / divisor);
+  Value d = arith::ConstantIndexOp::create(b, loc, divisor);
+  return arith::DivUIOp::create(b, loc, cast<Value>(x), d).getResult();
+}
+
+OpFoldResult hk::ceilDivideSize(OpBuilder &b, Location loc, OpFoldResult x,
+                                int64_t divisor) {
+  if (auto cx = getConstantIntValue(x))
+    return b.getIndexAttr((*cx + divisor - 1) / divisor);
+  Value d = arith::ConstantIndexOp::create(b, loc, divisor);
+  return arith::CeilDivUIOp::create(b, loc, cast<Value>(x), d).getResult();
+}

@@ -1,0 +1,100 @@
+//===- OpUtils.h - Shape checks and shape building of ops -------*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private helpers of the op families. Checks emit one message of the form
+// 'expected <property> of <operand> to be <x>, but got <y>'; builders give the
+// sizes of results for reifyResultShapes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_DIALECT_OPUTILS_H
+#define HK_DIALECT_OPUTILS_H
+
+#include "hk/Dialect/HK.h"
+
+namespace mlir::hk {
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+inline RankedTensorType tensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Whether two sizes can be equal at run time.
+inline bool compatibleSizes(int64_t a, int64_t b) {
+  return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
+}
+
+/// A size as MLIR prints it.
+std::string sizeText(int64_t size);
+
+/// A name for operand or result `value` in messages, and a size in it.
+struct Named {
+  StringRef name;
+  Value value;
+  RankedTensorType type() const { return tensorType(value); }
+  int64_t rank() const { return type().getRank(); }
+  int64_t size(int64_t dim) const { return type().getDimSize(dim); }
+  Type element() const { return type().getElementType(); }
+};
+
+LogicalResult expectRank(Operation *op, Named v, int64_t rank);
+LogicalResult expectMinRank(Operation *op, Named v, int64_t rank);
+LogicalResult expectSize(Operation *op, Named v, int64_t dim, int64_t size);
+LogicalResult expectElement(Operation *op, Named v, Type element);
+/// The whole shape, `?` compatible with everything.
+LogicalResult expectShape(Operation *op, Named v, ArrayRef<int64_t> shape);
+/// [size of the last dim of `like`].
+LogicalResult expectVectorLike(Operation *op, Named v, Named like);
+/// The size of `dim` is known at compile time.
+LogicalResult expectStatic(Operation *op, Named v, int64_t dim);
+
+/// NumPy broadcasting of `operands` gives `result`'s shape.
+LogicalResult expectBroadcast(Operation *op, ArrayRef<Named> operands,
+                              Named result);
+
+/// Operand types and broadcasting of a binary arithmetic operator.
+LogicalResult verifyBinary(Operation *op, Value lhs, Value rhs, Value result);
+
+inline int64_t ceilDiv(int64_t a, int64_t b) {
+  return ShapedType::isDynamic(a) ? a : (a + b - 1) / b;
+}
+
+//===----------------------------------------------------------------------===//
+// Result shapes
+//===----------------------------------------------------------------------===//
+
+using Sizes = SmallVector<OpFoldResult>;
+
+/// All sizes of `value`; constants where its type has them.
+Sizes sizesOf(OpBuilder &b, Location loc, Value value);
+
+/// Appends the shape of `result`: its static sizes as attributes, the others
+/// from `sizes`.
+void addShape(OpBuilder &b, Location loc, Value result, Sizes sizes,
+              ReifiedRankedShapedTypeDims &shapes);
+
+/// The common case: the result has `source`'s shape.
+void addShapeOf(OpBuilder &b, Location loc, Value result, Value source,
+                ReifiedRankedShapedTypeDims &shapes);
+
+/// Sizes of the broadcast of `operands` at the rank of `result`.
+Sizes broadcastSizes(OpBuilder &b, Location loc, ValueRange operands,
+                     Value result);
+
+OpFoldResult addSizes(OpBuilder &b, Location loc, OpFoldResult x,
+                      OpFoldResult y);
+OpFoldResult divideSize(OpBuilder &b, Location loc, OpFoldResult x,
+                        int64_t divisor);
+OpFoldResult ceilDivideSize(OpBuilder &b, Location loc, OpFoldResult x,
+                            int64_t divisor);
+
+} // namespace mlir::hk
+
+#endif // HK_DIALECT_OPUTILS_H
