@@ -46,7 +46,7 @@ def HK_FusedOp : HK_Op<"fused", [IsolatedFromAbove, SingleBlock,
     /// Whether out `index` is read: its block argument has uses.
     bool readsOut(unsigned index);
   }];
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def HK_YieldOp : HK_Op<"yield", [Pure, Terminator]> {

@@ -1,0 +1,393 @@
+//===- HKStructureOps.cpp - Verifiers and helpers of fusions, kernels and launches -===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What ties the parts of a fusion together: block arguments and operands,
+// kernels and their launches, states and their only writer, weights and their
+// uses.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpUtils.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// Whether values of the two types can be the same tensor at run time.
+static bool sameTensor(ShapedType a, ShapedType b) {
+  return a.getElementType() == b.getElementType() &&
+         succeeded(verifyCompatibleShape(a.getShape(), b.getShape()));
+}
+
+/// Block arguments stand for operands: same element type, compatible shape.
+static LogicalResult verifyArgument(Operation *op, BlockArgument argument,
+                                    Value operand, StringRef whose) {
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  if (type && sameTensor(type, cast<ShapedType>(operand.getType())))
+    return success();
+  return op->emitOpError("expected type of block argument ")
+         << argument.getArgNumber() << whose << " to be that of its operand, "
+         << operand.getType() << ", but got " << argument.getType();
+}
+
+/// The terminator yields one value per out, of the out's type.
+static LogicalResult verifyYield(Operation *op, Block &block,
+                                 int64_t numInputs) {
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield)
+    return op->emitOpError("expected terminator of the body to be hk.yield, "
+                           "but got ")
+           << block.getTerminator()->getName();
+  int64_t numOuts = block.getNumArguments() - numInputs;
+  if (static_cast<int64_t>(yield.getValues().size()) != numOuts)
+    return yield.emitOpError("expected number of values to be ")
+           << numOuts << ", the number of outs, but got "
+           << yield.getValues().size();
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    auto out = cast<ShapedType>(block.getArgument(numInputs + i).getType());
+    if (!sameTensor(cast<ShapedType>(value.getType()), out))
+      return yield.emitOpError("expected type of value ")
+             << i << " to be that of its out, " << out << ", but got "
+             << value.getType();
+  }
+  return success();
+}
+
+/// The result of the op that writes `use` in place; null for a reader.
+static Value writtenState(OpOperand &use) {
+  if (auto dps = dyn_cast<DestinationStyleOpInterface>(use.getOwner()))
+    return dps.isDpsInit(&use) ? dps.getTiedOpResult(&use) : Value();
+  auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner());
+  return insert && &use == &insert.getDestMutable() ? insert.getResult()
+                                                    : Value();
+}
+
+/// A state, an out that is read, is used by one chain of writes that ends in the
+/// value yielded for it. Any other use would see the state before or after the
+/// write depending on the schedule.
+static LogicalResult verifyState(Operation *op, BlockArgument out,
+                                 Value yielded) {
+  Value state = out;
+  while (state != yielded) {
+    if (!state.hasOneUse()) {
+      InFlightDiagnostic diag = op->emitOpError("expected number of uses of "
+                                                "the state, block argument ");
+      diag << out.getArgNumber() << ", to be 1 until it is yielded, but got "
+           << llvm::range_size(state.getUses());
+      for (OpOperand &use : state.getUses())
+        diag.attachNote(use.getOwner()->getLoc()) << "used here";
+      return diag;
+    }
+    OpOperand &use = *state.use_begin();
+    state = writtenState(use);
+    if (state)
+      continue;
+    InFlightDiagnostic diag = op->emitOpError("expected use of the state, "
+                                              "block argument ");
+    diag << out.getArgNumber() << ", to be a destination, but it is read by "
+         << use.getOwner()->getName();
+    diag.attachNote(use.getOwner()->getLoc()) << "read here";
+    return diag;
+  }
+  return success();
+}
+
+static LogicalResult verifyStates(Operation *op, Block &block,
+                                  int64_t numInputs) {
+  auto yield = cast<YieldOp>(block.getTerminator());
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    BlockArgument out = block.getArgument(numInputs + i);
+    if (!out.use_empty() && failed(verifyState(op, out, value)))
+      return failure();
+  }
+  return success();
+}
+
+/// Inputs are read, outs written, and read where `reads` says so. Tensors have
+/// no effects, so that CSE and DCE see values.
+static void
+addEffects(DestinationStyleOpInterface op, function_ref<bool(unsigned)> reads,
+           SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (isa<BaseMemRefType>(input->get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), input);
+  for (auto [i, out] : llvm::enumerate(op.getDpsInitsMutable())) {
+    if (!isa<BaseMemRefType>(out.get().getType()))
+      continue;
+    if (reads(i))
+      effects.emplace_back(MemoryEffects::Read::get(), &out);
+    effects.emplace_back(MemoryEffects::Write::get(), &out);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// hk.fused
+//===----------------------------------------------------------------------===//
+
+bool FusedOp::readsOut(unsigned index) {
+  Block &block = getBody().front();
+  return !block.getArgument(getInputs().size() + index).use_empty();
+}
+
+LogicalResult FusedOp::verifyRegions() {
+  Block &block = getBody().front();
+  if (block.getNumArguments() != getNumOperands())
+    return emitOpError("expected number of block arguments to be ")
+           << getNumOperands() << ", one per operand, but got "
+           << block.getNumArguments();
+  for (auto [argument, operand] :
+       llvm::zip_equal(block.getArguments(), getOperands()))
+    if (failed(verifyArgument(*this, argument, operand, "")))
+      return failure();
+  if (failed(verifyYield(*this, block, getInputs().size())))
+    return failure();
+  return verifyStates(*this, block, getInputs().size());
+}
+
+LogicalResult FusedOp::reifyResultShapes(OpBuilder &b,
+                                         ReifiedRankedShapedTypeDims &r) {
+  for (auto [result, out] : llvm::zip_equal(getResults(), getOuts()))
+    addShapeOf(b, getLoc(), result, out, r);
+  return success();
+}
+
+void FusedOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addEffects(*this, [&](unsigned i) { return readsOut(i); }, effects);
+}
+
+//===----------------------------------------------------------------------===//
+// hk.kernel, hk.spec
+//===----------------------------------------------------------------------===//
+
+Block &KernelOp::getSpecBlock() {
+  return (*getBody().getOps<SpecOp>().begin()).getBody().front();
+}
+
+int64_t KernelOp::getNumDims() {
+  int64_t dims = 0;
+  for (auto shape : getShapes().getAsRange<SymShapeAttr>())
+    for (int64_t size : shape.getSizes())
+      if (SymShapeAttr::isSymbol(size))
+        dims = std::max(dims, SymShapeAttr::symbolOf(size) + 1);
+  return dims;
+}
+
+int64_t KernelOp::getNumOperands() { return getShapes().size(); }
+
+SmallVector<VariantOp> KernelOp::getVariants() {
+  return llvm::to_vector(getBody().getOps<VariantOp>());
+}
+
+/// num_inputs and aligns against the number of shapes.
+static LogicalResult verifyOperandLists(KernelOp kernel) {
+  int64_t operands = kernel.getNumOperands();
+  int64_t inputs = kernel.getNumInputs();
+  if (inputs < 0 || inputs > operands)
+    return kernel.emitOpError("expected number of inputs to be in [0, ")
+           << operands << "], but got " << inputs;
+  if (static_cast<int64_t>(kernel.getAligns().size()) != operands)
+    return kernel.emitOpError("expected number of aligns to be ")
+           << operands << ", the number of shapes, but got "
+           << kernel.getAligns().size();
+  for (int64_t align : kernel.getAligns())
+    if (align < 1 || !llvm::isPowerOf2_64(align))
+      return kernel.emitOpError("expected aligns to be powers of two, but got ")
+             << align;
+  return success();
+}
+
+/// Block arguments of hk.spec have the shapes of the kernel.
+static LogicalResult verifySpecArguments(KernelOp kernel, Block &spec) {
+  if (spec.getNumArguments() != kernel.getNumOperands())
+    return kernel.emitOpError("expected number of block arguments of hk.spec "
+                              "to be ")
+           << kernel.getNumOperands() << ", the number of shapes, but got "
+           << spec.getNumArguments();
+  for (auto [argument, shape] :
+       llvm::zip_equal(spec.getArguments(),
+                       kernel.getShapes().getAsRange<SymShapeAttr>())) {
+    SmallVector<int64_t> sizes =
+        llvm::map_to_vector(shape.getSizes(), [](int64_t size) {
+          return SymShapeAttr::isSymbol(size) ? ShapedType::kDynamic : size;
+        });
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || type.getShape() != ArrayRef<int64_t>(sizes))
+      return kernel.emitOpError("expected type of block argument ")
+             << argument.getArgNumber() << " of hk.spec to have the shape "
+             << shape << ", but got " << argument.getType();
+  }
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  int64_t specs = 0;
+  for (Operation &op : getBody().front()) {
+    if (!isa<SpecOp, VariantOp>(op))
+      return emitOpError("expected ops of the body to be hk.spec or "
+                         "hk.variant, but got ")
+             << op.getName();
+    specs += isa<SpecOp>(op);
+  }
+  if (specs != 1)
+    return emitOpError("expected number of hk.spec to be 1, but got ") << specs;
+  Block &spec = getSpecBlock();
+  if (failed(verifyOperandLists(*this)) ||
+      failed(verifySpecArguments(*this, spec)) ||
+      failed(verifyYield(*this, spec, getNumInputs())))
+    return failure();
+  return verifyStates(*this, spec, getNumInputs());
+}
+
+//===----------------------------------------------------------------------===//
+// hk.variant
+//===----------------------------------------------------------------------===//
+
+/// The tile attribute that kernels of a family take.
+static StringRef tileNameOf(FamilyKind family) {
+  switch (family) {
+  case FamilyKind::rowwise:
+    return RowTileAttr::getMnemonic();
+  case FamilyKind::gemm:
+    return GemmTileAttr::getMnemonic();
+  case FamilyKind::attention:
+    return AttentionTileAttr::getMnemonic();
+  }
+  llvm_unreachable("every family has a case");
+}
+
+static StringRef nameOfTile(Attribute tile) {
+  if (isa<RowTileAttr>(tile))
+    return RowTileAttr::getMnemonic();
+  return isa<GemmTileAttr>(tile) ? GemmTileAttr::getMnemonic()
+                                 : AttentionTileAttr::getMnemonic();
+}
+
+LogicalResult VariantOp::verifyRegions() {
+  auto kernel = cast<KernelOp>((*this)->getParentOp());
+  Block &block = getBody().front();
+  int64_t dims = kernel.getNumDims();
+  if (block.getNumArguments() != dims)
+    return emitOpError("expected number of block arguments to be ")
+           << dims << ", the dim symbols of the kernel, but got "
+           << block.getNumArguments();
+  for (BlockArgument argument : block.getArguments())
+    if (!argument.getType().isIndex())
+      return emitOpError("expected type of block argument ")
+             << argument.getArgNumber() << " to be index, but got "
+             << argument.getType();
+  if (!isa<LaunchDimsOp>(block.getTerminator()))
+    return emitOpError("expected terminator of the body to be "
+                       "hk.launch_dims, but got ")
+           << block.getTerminator()->getName();
+  auto threads = static_cast<int64_t>(getThreads());
+  auto lds = static_cast<int64_t>(getLdsBytes());
+  if (threads < 1)
+    return emitOpError("expected threads to be at least 1, but got ")
+           << threads;
+  if (lds < 0)
+    return emitOpError("expected lds to be at least 0, but got ") << lds;
+  StringRef wanted = tileNameOf(kernel.getFamily());
+  if (nameOfTile(getTile()) != wanted)
+    return emitOpError("expected tile of a ")
+           << stringifyFamilyKind(kernel.getFamily()) << " kernel to be #hk."
+           << wanted << ", but got " << getTile();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// hk.launch
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verify() {
+  if (getReadsOut().size() != getOuts().size())
+    return emitOpError("expected length of reads to be ")
+           << getOuts().size() << ", the number of outs, but got "
+           << getReadsOut().size();
+  for (auto [i, type] : llvm::enumerate(getOperandTypes()))
+    if (!cast<ShapedType>(type).hasRank())
+      return emitOpError("expected type of operand ")
+             << i << " to be ranked, but got " << type;
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel =
+      symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("expected kernel ")
+           << getKernelAttr() << " to be an hk.kernel of the module";
+  if (!llvm::hasSingleElement(kernel.getBody().getOps<SpecOp>()))
+    return success(); // The kernel's own verifier reports it.
+  Block &spec = kernel.getSpecBlock();
+  int64_t inputs = getInputs().size(), outs = getOuts().size();
+  int64_t kernelInputs = kernel.getNumInputs();
+  int64_t kernelOuts = spec.getNumArguments() - kernelInputs;
+  if (inputs != kernelInputs)
+    return emitOpError("expected number of inputs to be ")
+           << kernelInputs << ", that of " << getKernelAttr() << ", but got "
+           << inputs;
+  if (outs != kernelOuts)
+    return emitOpError("expected number of outs to be ")
+           << kernelOuts << ", that of " << getKernelAttr() << ", but got "
+           << outs;
+  for (auto [argument, operand] :
+       llvm::zip_equal(spec.getArguments(), getOperands()))
+    if (failed(verifyArgument(*this, argument, operand, " of the kernel")))
+      return failure();
+  for (auto [i, reads] : llvm::enumerate(getReadsOut()))
+    if (reads == spec.getArgument(inputs + i).use_empty())
+      return emitOpError("expected reads of out ")
+             << i << " to be " << (reads ? "false" : "true")
+             << ", as the body of " << getKernelAttr() << " has it, but got "
+             << (reads ? "true" : "false");
+  return success();
+}
+
+LogicalResult LaunchOp::reifyResultShapes(OpBuilder &b,
+                                          ReifiedRankedShapedTypeDims &r) {
+  if (getNumResults() == 0)
+    return failure();
+  for (auto [result, out] : llvm::zip_equal(getResults(), getOuts()))
+    addShapeOf(b, getLoc(), result, out, r);
+  return success();
+}
+
+void LaunchOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addEffects(*this, [&](unsigned i) { return getReadsOut()[i]; }, effects);
+}
+
+//===----------------------------------------------------------------------===//
+// hk.weight, hk.weight_ref
+//===----------------------------------------------------------------------===//
+
+LogicalResult WeightOp::verify() {
+  if (!cast<RankedTensorType>(getType()).hasStaticShape())
+    return emitOpError("expected shape of the weight to be static, but got ")
+           << getType();
+  if (getSource().empty())
+    return emitOpError("expected source to be the name of a tensor, but got "
+                       "an empty string");
+  return success();
+}
+
+LogicalResult WeightRefOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto weight =
+      symbols.lookupNearestSymbolFrom<WeightOp>(*this, getWeightAttr());
+  if (!weight)
+    return emitOpError("expected weight ")
+           << getWeightAttr() << " to be an hk.weight of the module";
+  auto type = cast<RankedTensorType>(weight.getType());
+  auto result = cast<ShapedType>(getResult().getType());
+  if (result.hasRank() && result.getElementType() == type.getElementType() &&
+      result.getShape() == type.getShape())
+    return success();
+  return emitOpError("expected type of result to be that of ")
+         << getWeightAttr() << ", " << type << ", but got " << result;
+}

@@ -1,0 +1,22 @@
+# The lit suite: every RUN line finds hk's tools and LLVM's on PATH.
+import os
+
+import lit.formats
+
+config.name = "hk"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "unit", "CMakeLists.txt"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.hk_binary_dir, "test")
+
+tools = os.path.join(config.hk_binary_dir, "bin")
+path = [tools, config.llvm_tools_dir, config.environment["PATH"]]
+config.environment["PATH"] = os.pathsep.join(path)
+for name in ("HOME", "CCACHE_DIR", "HK_CACHE_DIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%hk_source", config.hk_source_dir))
+config.substitutions.append(("%hk_build", config.hk_binary_dir))
