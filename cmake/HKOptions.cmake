@@ -7,7 +7,9 @@ endif()
 
 add_compile_options(-Wall -Wextra -Werror)
 add_link_options(-fuse-ld=lld)
-include_directories(${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_BINARY_DIR}/include)
+include_directories(${CMAKE_CURRENT_SOURCE_DIR}/include)
+# Generated code is not clean under -Wextra.
+include_directories(SYSTEM ${CMAKE_CURRENT_BINARY_DIR}/include)
 
 foreach(sanitizer IN LISTS HK_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer)

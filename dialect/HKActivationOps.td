@@ -49,7 +49,7 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
 
     Example:
     ```mlir
-    %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<512x32xf32>, tensor<?xi32> -> tensor<?x4x64xbf16>
+    %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<512x32xf32>, tensor<512x32xf32> positions tensor<?xi32> -> tensor<?x4x64xbf16>
     ```
   }];
   let arguments = (ins HK_RopeStyleAttr:$style, HK_RealTensor:$input,
@@ -62,7 +62,8 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
   let assemblyFormat = [{
     $style $input `,` $cos `,` $sin (`positions` $positions^)?
     (`offsets` $offsets^)? attr-dict `:` type($input) `,` type($cos) `,` type($sin)
-    (`,` type($positions)^)? (`offsets` type($offsets)^)? `->` type($result)
+    (`positions` type($positions)^)? (`offsets` type($offsets)^)? `->`
+    type($result)
   }];
   let extraClassDeclaration = [{
     /// R, the number of rotated elements of a head.

@@ -1,4 +1,5 @@
-//===- HKAttentionOps.cpp - Verifiers and shapes of attention and the cache write -===//
+//===- HKAttentionOps.cpp - Verifiers and shapes of attention and the cache
+//write -===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,8 +55,8 @@ static LogicalResult verifyKeyForm(AttentionOp op) {
                           op.getQOffsets() ? "ragged keys and q_offsets"
                                            : "ragged keys without q_offsets");
   case KeyForm::Paged:
-    if (failed(verifyPresence(op, "kv_lens", op.getKvLens(), true,
-                              "paged keys")))
+    if (failed(
+            verifyPresence(op, "kv_lens", op.getKvLens(), true, "paged keys")))
       return failure();
     [[fallthrough]];
   case KeyForm::Dense:

@@ -40,7 +40,7 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments]> {
 
     Example:
     ```mlir
-    %o = hk.attention %q, %k, %v kv_lens %n scale 0.125 {causal} : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16>, kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
+    %o = hk.attention %q, %k, %v kv_lens %n scale 0.125 {causal} : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
     ```
   }];
   let arguments = (ins HK_RealTensor:$query, HK_RealTensor:$key,
@@ -59,9 +59,9 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments]> {
     $query `,` $key `,` $value oilist(`q_offsets` $q_offsets | `kv_offsets` $kv_offsets
     | `kv_lens` $kv_lens | `block_table` $block_table | `sink` $sink)
     `scale` $scale attr-dict `:` type($query) `,` type($key) `,` type($value)
-    (`,` `q_offsets` type($q_offsets)^)? (`,` `kv_offsets` type($kv_offsets)^)?
-    (`,` `kv_lens` type($kv_lens)^)? (`,` `block_table` type($block_table)^)?
-    (`,` `sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
+    (`q_offsets` type($q_offsets)^)? (`kv_offsets` type($kv_offsets)^)?
+    (`kv_lens` type($kv_lens)^)? (`block_table` type($block_table)^)?
+    (`sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
   }];
   let extraClassDeclaration = [{
     /// Queries [T, Hq, D] rather than [B, Sq, Hq, D].

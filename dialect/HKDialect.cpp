@@ -110,7 +110,7 @@ void SymShapeAttr::print(AsmPrinter &printer) const {
 // Types and targets
 //===----------------------------------------------------------------------===//
 
-std::optional<::hk::DType> hk::dtypeOf(Type type) {
+std::optional<::hk::DType> mlir::hk::dtypeOf(Type type) {
   using D = std::optional<::hk::DType>;
   return TypeSwitch<Type, D>(type)
       .Case([](Float32Type) { return ::hk::DType::F32; })
@@ -141,7 +141,7 @@ std::optional<::hk::DType> hk::dtypeOf(Type type) {
       .Default(std::nullopt);
 }
 
-Type hk::typeOf(::hk::DType dtype, MLIRContext *context) {
+Type mlir::hk::typeOf(::hk::DType dtype, MLIRContext *context) {
   switch (dtype) {
   case ::hk::DType::F32:
     return Float32Type::get(context);
@@ -173,7 +173,7 @@ Type hk::typeOf(::hk::DType dtype, MLIRContext *context) {
   llvm_unreachable("every element type has a case");
 }
 
-const ::hk::Target *hk::targetOf(Operation *op) {
+const ::hk::Target *mlir::hk::targetOf(Operation *op) {
   for (; op; op = op->getParentOp())
     if (auto target = op->getAttrOfType<TargetAttr>(kTargetAttrName))
       return ::hk::findTarget(target.getName().str().c_str());

@@ -27,8 +27,8 @@ int64_t MatmulOp::getRhsDim(MatmulDim dim) {
   return (dim == MatmulDim::K) != getTransposeB() ? rank - 2 : rank - 1;
 }
 
-/// One element, [rows, 1] or [ceil(rows / rowBlock), ceil(K / 128)], the last two
-/// optionally behind the batch dims of `operand`.
+/// One element, [rows, 1] or [ceil(rows / rowBlock), ceil(K / 128)], the last
+/// two optionally behind the batch dims of `operand`.
 static LogicalResult verifyScale(Operation *op, Named scale, Named operand,
                                  int64_t rows, int64_t rowBlock, int64_t k) {
   if (scale.type().hasStaticShape() && scale.type().getNumElements() == 1)
@@ -39,9 +39,9 @@ static LogicalResult verifyScale(Operation *op, Named scale, Named operand,
   for (int64_t d = 0; d < batch; ++d)
     if (failed(expectSize(op, scale, d, operand.size(d))))
       return failure();
-  bool perRow = scale.size(batch + 1) == 1 &&
-                (ceilDiv(k, kScaleBlock) != 1 ||
-                 compatibleSizes(scale.size(batch), rows));
+  bool perRow =
+      scale.size(batch + 1) == 1 && (ceilDiv(k, kScaleBlock) != 1 ||
+                                     compatibleSizes(scale.size(batch), rows));
   if (perRow)
     return expectSize(op, scale, batch, rows);
   if (failed(expectSize(op, scale, batch, ceilDiv(rows, rowBlock))))
@@ -50,7 +50,8 @@ static LogicalResult verifyScale(Operation *op, Named scale, Named operand,
 }
 
 LogicalResult MatmulOp::verify() {
-  Named lhs{"lhs", getLhs()}, rhs{"rhs", getRhs()}, result{"result", getResult()};
+  Named lhs{"lhs", getLhs()}, rhs{"rhs", getRhs()},
+      result{"result", getResult()};
   if (failed(expectMinRank(*this, lhs, 2)) ||
       failed(expectMinRank(*this, rhs, 2)))
     return failure();
@@ -92,7 +93,8 @@ LogicalResult MatmulOp::verify() {
     return success();
   if (failed(verifyScale(*this, {"lhs_scale", getLhsScale()}, lhs, m, 1, k)))
     return failure();
-  return verifyScale(*this, {"rhs_scale", getRhsScale()}, rhs, n, kScaleBlock, k);
+  return verifyScale(*this, {"rhs_scale", getRhsScale()}, rhs, n, kScaleBlock,
+                     k);
 }
 
 LogicalResult MatmulOp::reifyResultShapes(OpBuilder &b,
@@ -101,8 +103,8 @@ LogicalResult MatmulOp::reifyResultShapes(OpBuilder &b,
   OpFoldResult m = sizes[getLhsDim(MatmulDim::M)];
   sizes.truncate(sizes.size() - 2);
   sizes.push_back(m);
-  sizes.push_back(tensor::getMixedSize(b, getLoc(), getRhs(),
-                                       getRhsDim(MatmulDim::N)));
+  sizes.push_back(
+      tensor::getMixedSize(b, getLoc(), getRhs(), getRhsDim(MatmulDim::N)));
   addShape(b, getLoc(), getResult(), std::move(sizes), r);
   return success();
 }

@@ -26,8 +26,8 @@ static LogicalResult verifyOperandTypes(Operation *op, Named lhs, Named rhs) {
   return lhsReal ? success() : expectElement(op, rhs, lhs.element());
 }
 
-LogicalResult hk::verifyBinary(Operation *op, Value lhs, Value rhs,
-                               Value result) {
+LogicalResult mlir::hk::verifyBinary(Operation *op, Value lhs, Value rhs,
+                                     Value result) {
   Named l{"lhs", lhs}, r{"rhs", rhs}, res{"result", result};
   if (failed(verifyOperandTypes(op, l, r)) ||
       failed(expectBroadcast(op, {l, r}, res)))

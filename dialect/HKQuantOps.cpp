@@ -169,8 +169,8 @@ LogicalResult DequantizeOp::verify() {
   if (failed(expectMinRank(*this, input, 1)) ||
       failed(verifyGroupSize(*this, getGroupSize())) ||
       failed(verifyPacked(*this, input)) ||
-      failed(expectShape(*this, {"result", getResult()},
-                         input.type().getShape())))
+      failed(
+          expectShape(*this, {"result", getResult()}, input.type().getShape())))
     return failure();
   if (isOneElement(scale))
     return success();

@@ -11,6 +11,8 @@
 
 #include "OpUtils.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -18,7 +20,7 @@ using namespace mlir::hk;
 // hk.transpose
 //===----------------------------------------------------------------------===//
 
-int64_t hk::transposedLocalDims(ArrayRef<int64_t> permutation) {
+int64_t mlir::hk::transposedLocalDims(ArrayRef<int64_t> permutation) {
   size_t fixed = 0;
   while (fixed < permutation.size() &&
          permutation[fixed] == static_cast<int64_t>(fixed))

@@ -95,6 +95,7 @@ def HK_CopyOp : HK_RowwiseOp<"copy", "0", [SameOperandsAndResultType]> {
   }];
   let arguments = (ins HK_Tensor:$input);
   let results = (outs HK_Tensor:$result);
+  let hasVerifier = 0;
   let assemblyFormat = "$input attr-dict `:` type($result)";
 }
 

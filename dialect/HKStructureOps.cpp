@@ -1,4 +1,5 @@
-//===- HKStructureOps.cpp - Verifiers and helpers of fusions, kernels and launches -===//
+//===- HKStructureOps.cpp - Verifiers and helpers of fusions, kernels and
+//launches -===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,9 +68,9 @@ static Value writtenState(OpOperand &use) {
                                                     : Value();
 }
 
-/// A state, an out that is read, is used by one chain of writes that ends in the
-/// value yielded for it. Any other use would see the state before or after the
-/// write depending on the schedule.
+/// A state, an out that is read, is used by one chain of writes that ends in
+/// the value yielded for it. Any other use would see the state before or after
+/// the write depending on the schedule.
 static LogicalResult verifyState(Operation *op, BlockArgument out,
                                  Value yielded) {
   Value state = out;
@@ -180,8 +181,9 @@ int64_t KernelOp::getNumDims() {
 
 int64_t KernelOp::getNumOperands() { return getShapes().size(); }
 
-SmallVector<VariantOp> KernelOp::getVariants() {
-  return llvm::to_vector(getBody().getOps<VariantOp>());
+std::vector<VariantOp> KernelOp::getVariants() {
+  auto variants = getBody().getOps<VariantOp>();
+  return {variants.begin(), variants.end()};
 }
 
 /// num_inputs and aligns against the number of shapes.

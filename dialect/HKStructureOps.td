@@ -89,7 +89,8 @@ def HK_KernelOp : HK_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator,
     /// Number of dim symbols of the shapes.
     int64_t getNumDims();
     int64_t getNumOperands();
-    ::llvm::SmallVector<VariantOp> getVariants();
+    /// In order of preference. std::vector: VariantOp is incomplete here.
+    ::std::vector<VariantOp> getVariants();
   }];
   let hasRegionVerifier = 1;
 }
@@ -192,7 +193,7 @@ def HK_WeightOp : HK_Op<"weight", [Symbol]> {
     ```
   }];
   // The name of a tensor in a file is an open set.
-  let arguments = (ins SymbolNameAttr:$sym_name, Builtin_StringAttr:$source,
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$source,
                        TypeAttrOf<HK_Tensor>:$type);
   let assemblyFormat = "$sym_name $source attr-dict `:` $type";
   let hasVerifier = 1;

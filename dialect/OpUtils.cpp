@@ -11,6 +11,8 @@
 
 #include "OpUtils.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -18,7 +20,7 @@ using namespace mlir::hk;
 // Checks
 //===----------------------------------------------------------------------===//
 
-std::string hk::sizeText(int64_t size) {
+std::string mlir::hk::sizeText(int64_t size) {
   return ShapedType::isDynamic(size) ? "?" : std::to_string(size);
 }
 
@@ -29,22 +31,22 @@ static std::string shapeText(ArrayRef<int64_t> shape) {
   return text + "]";
 }
 
-LogicalResult hk::expectRank(Operation *op, Named v, int64_t rank) {
+LogicalResult mlir::hk::expectRank(Operation *op, Named v, int64_t rank) {
   if (v.rank() == rank)
     return success();
   return op->emitOpError("expected rank of ")
          << v.name << " to be " << rank << ", but got " << v.rank();
 }
 
-LogicalResult hk::expectMinRank(Operation *op, Named v, int64_t rank) {
+LogicalResult mlir::hk::expectMinRank(Operation *op, Named v, int64_t rank) {
   if (v.rank() >= rank)
     return success();
   return op->emitOpError("expected rank of ")
          << v.name << " to be at least " << rank << ", but got " << v.rank();
 }
 
-LogicalResult hk::expectSize(Operation *op, Named v, int64_t dim,
-                             int64_t size) {
+LogicalResult mlir::hk::expectSize(Operation *op, Named v, int64_t dim,
+                                   int64_t size) {
   if (compatibleSizes(v.size(dim), size))
     return success();
   return op->emitOpError("expected size of dim ")
@@ -52,15 +54,15 @@ LogicalResult hk::expectSize(Operation *op, Named v, int64_t dim,
          << ", but got " << sizeText(v.size(dim));
 }
 
-LogicalResult hk::expectElement(Operation *op, Named v, Type element) {
+LogicalResult mlir::hk::expectElement(Operation *op, Named v, Type element) {
   if (v.element() == element)
     return success();
   return op->emitOpError("expected element type of ")
          << v.name << " to be " << element << ", but got " << v.element();
 }
 
-LogicalResult hk::expectShape(Operation *op, Named v,
-                              ArrayRef<int64_t> shape) {
+LogicalResult mlir::hk::expectShape(Operation *op, Named v,
+                                    ArrayRef<int64_t> shape) {
   if (succeeded(verifyCompatibleShape(v.type().getShape(), shape)))
     return success();
   return op->emitOpError("expected shape of ")
@@ -68,21 +70,21 @@ LogicalResult hk::expectShape(Operation *op, Named v,
          << shapeText(v.type().getShape());
 }
 
-LogicalResult hk::expectVectorLike(Operation *op, Named v, Named like) {
+LogicalResult mlir::hk::expectVectorLike(Operation *op, Named v, Named like) {
   if (failed(expectRank(op, v, 1)))
     return failure();
   return expectSize(op, v, 0, like.size(like.rank() - 1));
 }
 
-LogicalResult hk::expectStatic(Operation *op, Named v, int64_t dim) {
+LogicalResult mlir::hk::expectStatic(Operation *op, Named v, int64_t dim) {
   if (!ShapedType::isDynamic(v.size(dim)))
     return success();
   return op->emitOpError("expected size of dim ")
          << dim << " of " << v.name << " to be static, but got ?";
 }
 
-LogicalResult hk::expectBroadcast(Operation *op, ArrayRef<Named> operands,
-                                  Named result) {
+LogicalResult mlir::hk::expectBroadcast(Operation *op, ArrayRef<Named> operands,
+                                        Named result) {
   int64_t rank = 0;
   for (const Named &v : operands)
     rank = std::max(rank, v.rank());
@@ -110,12 +112,12 @@ LogicalResult hk::expectBroadcast(Operation *op, ArrayRef<Named> operands,
 // Result shapes
 //===----------------------------------------------------------------------===//
 
-Sizes hk::sizesOf(OpBuilder &b, Location loc, Value value) {
+Sizes mlir::hk::sizesOf(OpBuilder &b, Location loc, Value value) {
   return tensor::getMixedSizes(b, loc, value);
 }
 
-void hk::addShape(OpBuilder &b, Location loc, Value result, Sizes sizes,
-                  ReifiedRankedShapedTypeDims &shapes) {
+void mlir::hk::addShape(OpBuilder &b, Location loc, Value result, Sizes sizes,
+                        ReifiedRankedShapedTypeDims &shapes) {
   for (auto [size, known] :
        llvm::zip_equal(sizes, tensorType(result).getShape())) {
     if (!ShapedType::isDynamic(known))
@@ -126,13 +128,13 @@ void hk::addShape(OpBuilder &b, Location loc, Value result, Sizes sizes,
   shapes.push_back(std::move(sizes));
 }
 
-void hk::addShapeOf(OpBuilder &b, Location loc, Value result, Value source,
-                    ReifiedRankedShapedTypeDims &shapes) {
+void mlir::hk::addShapeOf(OpBuilder &b, Location loc, Value result,
+                          Value source, ReifiedRankedShapedTypeDims &shapes) {
   addShape(b, loc, result, sizesOf(b, loc, source), shapes);
 }
 
-Sizes hk::broadcastSizes(OpBuilder &b, Location loc, ValueRange operands,
-                         Value result) {
+Sizes mlir::hk::broadcastSizes(OpBuilder &b, Location loc, ValueRange operands,
+                               Value result) {
   int64_t rank = tensorType(result).getRank();
   Sizes sizes(rank, b.getIndexAttr(1));
   for (int64_t i = 0; i < rank; ++i) {
@@ -156,8 +158,8 @@ Sizes hk::broadcastSizes(OpBuilder &b, Location loc, ValueRange operands,
   return sizes;
 }
 
-OpFoldResult hk::addSizes(OpBuilder &b, Location loc, OpFoldResult x,
-                          OpFoldResult y) {
+OpFoldResult mlir::hk::addSizes(OpBuilder &b, Location loc, OpFoldResult x,
+                                OpFoldResult y) {
   auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
   if (cx && cy)
     return b.getIndexAttr(*cx + *cy);
@@ -167,16 +169,16 @@ OpFoldResult hk::addSizes(OpBuilder &b, Location loc, OpFoldResult x,
       .getResult();
 }
 
-OpFoldResult hk::divideSize(OpBuilder &b, Location loc, OpFoldResult x,
-                            int64_t divisor) {
+OpFoldResult mlir::hk::divideSize(OpBuilder &b, Location loc, OpFoldResult x,
+                                  int64_t divisor) {
   if (auto cx = getConstantIntValue(x))
     return b.getIndexAttr(*cx / divisor);
   Value d = arith::ConstantIndexOp::create(b, loc, divisor);
   return arith::DivUIOp::create(b, loc, cast<Value>(x), d).getResult();
 }
 
-OpFoldResult hk::ceilDivideSize(OpBuilder &b, Location loc, OpFoldResult x,
-                                int64_t divisor) {
+OpFoldResult mlir::hk::ceilDivideSize(OpBuilder &b, Location loc,
+                                      OpFoldResult x, int64_t divisor) {
   if (auto cx = getConstantIntValue(x))
     return b.getIndexAttr((*cx + divisor - 1) / divisor);
   Value d = arith::ConstantIndexOp::create(b, loc, divisor);

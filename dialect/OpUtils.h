@@ -16,6 +16,8 @@
 
 #include "hk/Dialect/HK.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 namespace mlir::hk {
 
 //===----------------------------------------------------------------------===//

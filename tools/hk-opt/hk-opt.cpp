@@ -29,7 +29,7 @@
 int main(int argc, char **argv) {
   using namespace mlir;
   DialectRegistry registry;
-  registry.insert<hk::HKDialect, arith::ArithDialect,
+  registry.insert<mlir::hk::HKDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, cf::ControlFlowDialect,
                   func::FuncDialect, LLVM::LLVMDialect, memref::MemRefDialect,
                   tensor::TensorDialect>();
