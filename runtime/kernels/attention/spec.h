@@ -51,6 +51,8 @@ template <AttentionSpec S> struct AttentionArgs {
   /// Sequences; queries of one sequence (ragged: of all of them); most keys of
   /// one sequence; rows of a cache block.
   i64 batch, queries, keys, blockSize;
+  /// Query heads.
+  i64 heads;
   i64 qSequence, qRow, qHead;
   i64 kSequence, kRow, kHead; // paged: of a block, of a row in it
   i64 vSequence, vRow, vHead;
@@ -177,6 +179,16 @@ HK_DEV i64 lseOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
   if constexpr (S.queries == SequenceLayout::Dense)
     at += w.sequence * a.lseSequence;
   return at;
+}
+
+/// Index of a row among all (query, head) pairs of the launch.
+template <AttentionSpec S>
+HK_DEV i64 partialRow(const AttentionArgs<S> &a, const AttentionBlock &w,
+                      i64 row) {
+  i64 i = w.queryStart + row / S.group;
+  if constexpr (S.queries == SequenceLayout::Dense)
+    i += w.sequence * a.queries;
+  return i * a.heads + w.head * S.group + row % S.group;
 }
 
 /// Element offsets of a key and of its value.
