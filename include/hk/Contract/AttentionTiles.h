@@ -37,8 +37,8 @@ struct AttentionCandidate {
   int64_t maxDim;
 };
 
-/// Most rows first; of tiles with the same number of rows the first that fits is
-/// taken. `tiny` takes those of gfx942.
+/// Most rows first; of tiles with the same number of rows the first that fits
+/// is taken. `tiny` takes those of gfx942.
 inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Host, {64, 128, 1, 1, 1}, 512},
     {Arch::Host, {64, 64, 1, 1, 1}, 1 << 10},
@@ -81,7 +81,8 @@ constexpr bool attentionHasMatrixTile(Arch arch, const AttentionShape &shape) {
       packedBytes(shape.type, shape.valueDim) % 16 != 0 || shape.align < 16)
     return false;
   // No IEEE f32 matrix instruction.
-  if (shape.type == DType::F32 && (arch == Arch::Sm90a || arch == Arch::Gfx1100))
+  if (shape.type == DType::F32 &&
+      (arch == Arch::Sm90a || arch == Arch::Gfx1100))
     return false;
   for (const AttentionCandidate &c : kAttentionCandidates)
     if (usableForShape(c, arch, shape))

@@ -69,9 +69,9 @@ constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
     return 4 * (headDim + t.bk);
   case AttentionPath::HostTile:
     // Queries, keys, values, scores, accumulator; maximum and sum per row.
-    return 4 * (int64_t(t.bq) * headDim + int64_t(t.bk) * headDim +
-                t.bk * columns + int64_t(t.bq) * t.bk + t.bq * columns +
-                2 * int64_t(t.bq));
+    return 4 *
+           (int64_t(t.bq) * headDim + int64_t(t.bk) * headDim + t.bk * columns +
+            int64_t(t.bq) * t.bk + t.bq * columns + 2 * int64_t(t.bq));
   case AttentionPath::HostRows: {
     int64_t head = roundUpTo(headDim, 16);
     return 4 * (t.bq * head + int64_t(t.bq) * t.bk + t.bq * columns +

@@ -47,9 +47,9 @@ private:
     HK_UNROLL for (int s = 0; s < Splits; ++s) {
       float weight = softmaxExp2((lse[s] - base) * kLog2E);
       sum += weight;
-      o += weight * load<DType::F32, kWidth, 4>(
-                        a.partial,
-                        (s * a.partialRows + row) * S.valueDim + column);
+      o += weight *
+           load<DType::F32, kWidth, 4>(
+               a.partial, (s * a.partialRows + row) * S.valueDim + column);
     }
     RowEnd end = finishRow(base * kLog2E, sum);
     i64 query = row / a.heads;

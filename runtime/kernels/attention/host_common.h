@@ -75,14 +75,13 @@ HK_DEV float sumOf(f32x16 v) {
   return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
-/// Scores [from, to) of a row, multiples of 16, become probabilities relative to
-/// the row's new maximum; only [begin, end) is visible. The row's accumulator is
-/// rescaled.
+/// Scores [from, to) of a row, multiples of 16, become probabilities relative
+/// to the row's new maximum; only [begin, end) is visible. The row's
+/// accumulator is rescaled.
 HK_DEV void softmaxRow(float *s, int from, int to, i64 begin, i64 end,
                        float &maximum, float &sum, float *o, int columns) {
   if (begin > from || end < to) {
-    Vec<i32, 16> lane = {0, 1, 2,  3,  4,  5,  6,  7,
-                         8, 9, 10, 11, 12, 13, 14, 15};
+    Vec<i32, 16> lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     i32 lo = i32(maxOf(begin, from)), hi = i32(minOf(end, to));
     for (int e = from; e < to; e += 16) {
       f32x16 &x = *(f32x16 *)(s + e);
@@ -115,8 +114,7 @@ template <AttentionSpec S>
 HK_DEV void storeRow(const AttentionArgs<S> &a, const AttentionBlock &w, int r,
                      const float *o, float maximum, float sum) {
   i64 row = w.first + r;
-  RowEnd end =
-      finishRow<S>(a, w.head * S.group + row % S.group, maximum, sum);
+  RowEnd end = finishRow<S>(a, w.head * S.group + row % S.group, maximum, sum);
   i64 at = outOffset<S>(a, w, row);
   constexpr int align = int(sizeof(Storage<S.outType>));
   for (int c = 0; c < S.valueDim; c += 16)

@@ -25,8 +25,8 @@ HK_DEV void hostMicro(const float *a, i64 lda, const float (*panel)[32],
                       int count, float *c, i64 ldc) {
   f32x16 acc[8][2];
   HK_UNROLL for (int r = 0; r < 8; ++r) HK_UNROLL for (int j = 0; j < 2; ++j)
-      acc[r][j] = Accumulate ? *(const f32x16 *)&c[r * ldc + j * 16]
-                             : f32x16(0.f);
+      acc[r][j] =
+          Accumulate ? *(const f32x16 *)&c[r * ldc + j * 16] : f32x16(0.f);
   _Pragma("nounroll") for (int k = 0; k < count; ++k) {
     f32x16 b0 = *(const f32x16 *)&panel[k][0];
     f32x16 b1 = *(const f32x16 *)&panel[k][16];
@@ -36,8 +36,8 @@ HK_DEV void hostMicro(const float *a, i64 lda, const float (*panel)[32],
       acc[r][1] = __builtin_elementwise_fma(x, b1, acc[r][1]);
     }
   }
-  HK_UNROLL for (int r = 0; r < 8; ++r) HK_UNROLL for (int j = 0; j < 2; ++j) *(
-      f32x16 *)&c[r * ldc + j * 16] = acc[r][j];
+  HK_UNROLL for (int r = 0; r < 8; ++r) HK_UNROLL for (int j = 0; j < 2; ++j) *
+      (f32x16 *)&c[r * ldc + j * 16] = acc[r][j];
 }
 
 /// One butterfly stage of a 16 x 16 transpose: swaps blocks of Step lanes
@@ -131,8 +131,8 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostTile {
           KeyOffset at = keyOffset<S>(a, w, minOf(j + e0 + e, all.end - 1));
           keys[e] = a.k + at.k;
           for (int c = 0; c < kColumns; c += 32)
-            HK_UNROLL for (int x = 0; x < 32; x += 16) *(f32x16 *)&sh
-                .v[c / 32][e0 + e][x] =
+            HK_UNROLL for (int x = 0; x < 32; x += 16) *
+                (f32x16 *)&sh.v[c / 32][e0 + e][x] =
                 load16<S.type, S.valueDim>(a.v + at.v, c + x);
         }
         packKeys(sh.k[e0 / 32], e0 % 32, keys);

@@ -33,8 +33,8 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
                     S.valueDim * kElement % 16 == 0,
                 "rows of 16-byte chunks; other shapes take the vector kernel");
 
-  using Fragments = AttentionFragments<S.type, T.bq, T.bk, kKeyBytes, kColumns,
-                                       T.waves>;
+  using Fragments =
+      AttentionFragments<S.type, T.bq, T.bk, kKeyBytes, kColumns, T.waves>;
   static constexpr int kThreads = Fragments::kThreads;
   using KeyCopy = RowCopy<T.bk, kKeyBytes, S.headDim * kElement, kThreads>;
   using ValueCopy = RowCopy<T.bk, kValueBytes, S.valueDim * kElement, kThreads>;
@@ -44,8 +44,8 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
   struct alignas(128) Shared {
     u8 bytes[T.stages * kStage];
   };
-  static_assert(sizeof(Shared) == attentionLdsBytes(kArch, T, S.type, S.headDim,
-                                                    S.valueDim));
+  static_assert(sizeof(Shared) ==
+                attentionLdsBytes(kArch, T, S.type, S.headDim, S.valueDim));
 
   /// 16-byte chunks of the queries of this block; zero outside.
   struct QueryRows {
@@ -69,14 +69,20 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
                       i64 end, u8 *lds) {
       // Behind the last visible key: that key again, masked later. Its value
       // is finite whenever the visible ones are.
-      k.issue([&](int row) __attribute__((always_inline)) {
-        return (Global<const u8>)(a.k +
-                                  keyOffset<S>(a, w, minOf(j + row, end - 1)).k);
-      }, lds);
-      v.issue([&](int row) __attribute__((always_inline)) {
-        return (Global<const u8>)(a.v +
-                                  keyOffset<S>(a, w, minOf(j + row, end - 1)).v);
-      }, lds + kKeyTile);
+      k.issue(
+          [&](int row) __attribute__((always_inline)) {
+            return (Global<const u8>)(a.k + keyOffset<S>(
+                                                a, w, minOf(j + row, end - 1))
+                                                .k);
+          },
+          lds);
+      v.issue(
+          [&](int row) __attribute__((always_inline)) {
+            return (Global<const u8>)(a.v + keyOffset<S>(
+                                                a, w, minOf(j + row, end - 1))
+                                                .v);
+          },
+          lds + kKeyTile);
     }
     HK_MEM void land(u8 *lds) {
       k.land(lds);
@@ -168,24 +174,24 @@ private:
       x = score<S, int(sizeof(x) / sizeof(float))>(a, x);
     });
     if (j < fullBegin || j + T.bk > fullEnd)
-      f.forEachScore([&](int i, int key, auto &x)
-                         __attribute__((always_inline)) {
-        i32 stop = i32(minOf(rows.end[i], end));
-        constexpr int V = int(sizeof(x) / sizeof(float));
-        HK_UNROLL for (int e = 0; e < V; ++e) {
-          bool seen = j + key + e >= rows.begin[i] && j + key + e < stop;
-          x[e] = seen ? x[e] : kMinusInf;
-        }
-      });
+      f.forEachScore(
+          [&](int i, int key, auto &x) __attribute__((always_inline)) {
+            i32 stop = i32(minOf(rows.end[i], end));
+            constexpr int V = int(sizeof(x) / sizeof(float));
+            HK_UNROLL for (int e = 0; e < V; ++e) {
+              bool seen = j + key + e >= rows.begin[i] && j + key + e < stop;
+              x[e] = seen ? x[e] : kMinusInf;
+            }
+          });
     f.forEachScore([&](int i, int, auto &x) __attribute__((always_inline)) {
       constexpr int V = int(sizeof(x) / sizeof(float));
       HK_UNROLL for (int e = 0; e < V; ++e) top[i] =
           __builtin_fmaxf(top[i], x[e]);
     });
-    Fragments::laneReduce(
-        top, [](float x, float y) __attribute__((always_inline)) {
-          return __builtin_fmaxf(x, y);
-        });
+    Fragments::laneReduce(top,
+                          [](float x, float y) __attribute__((always_inline)) {
+                            return __builtin_fmaxf(x, y);
+                          });
     HK_UNROLL for (int i = 0; i < R; ++i) {
       base[i] = softmaxBase(top[i]);
       factor[i] = softmaxExp2(rows.maximum[i] - base[i]);
@@ -205,12 +211,11 @@ private:
   }
 
   HK_DEV void finish(const AttentionArgs<S> &a, BlockId id,
-                    const AttentionBlock &w, Fragments &f, Rows &rows) {
+                     const AttentionBlock &w, Fragments &f, Rows &rows) {
     constexpr int R = Fragments::kRows;
     Fragments::laneReduce(rows.sum,
-                          [](float x, float y) __attribute__((always_inline)) {
-                            return x + y;
-                          });
+                          [](float x, float y)
+                              __attribute__((always_inline)) { return x + y; });
     float factor[R];
     i64 at[R];
     bool exists[R];
@@ -225,8 +230,8 @@ private:
         if (exists[i] && Fragments::rowLead())
           a.partialLse[flat] = end.lse;
       } else {
-        end = finishRow<S>(a, w.head * S.group + row % S.group,
-                           rows.maximum[i], rows.sum[i]);
+        end = finishRow<S>(a, w.head * S.group + row % S.group, rows.maximum[i],
+                           rows.sum[i]);
         at[i] = outOffset<S>(a, w, row);
         if constexpr (S.lse)
           if (exists[i] && Fragments::rowLead())
@@ -241,8 +246,8 @@ private:
       out = a.partial;
     else
       out = a.out;
-    f.forEachOutput([&](int i, int column, auto x)
-                        __attribute__((always_inline)) {
+    f.forEachOutput([&](int i, int column,
+                        auto x) __attribute__((always_inline)) {
       constexpr int V = int(sizeof(x) / sizeof(float)), P = V < 8 ? V : 8;
       constexpr int align = S.align < kBytes<to, P> ? S.align : kBytes<to, P>;
       HK_UNROLL for (int c = 0; c < V; c += P) {

@@ -36,7 +36,9 @@ template <int V> HK_DEV Vec<float, V> softmaxExp2(Vec<float, V> x) {
   F r = c == c ? bitCast<F>(bits) : c;
   return x < F(-126.f) ? F(0.f) : r;
 }
-HK_DEV float softmaxExp2(float x) { return softmaxExp2<1>(Vec<float, 1>(x))[0]; }
+HK_DEV float softmaxExp2(float x) {
+  return softmaxExp2<1>(Vec<float, 1>(x))[0];
+}
 
 /// The maximum to subtract: finite where a row has seen nothing, so that no
 /// inf - inf arises.
@@ -62,7 +64,8 @@ struct RowEnd {
 HK_DEV RowEnd finishRow(float maximum, float sum) {
   if (sum == 0.f)
     return {0.f, kMinusInf};
-  return {1.f / sum, (softmaxBase(maximum) + log2<1>(Vec<float, 1>(sum))[0]) * kLn2};
+  return {1.f / sum,
+          (softmaxBase(maximum) + log2<1>(Vec<float, 1>(sum))[0]) * kLn2};
 }
 /// The same, with the logit of a sink that has no value (if the spec has one).
 template <AttentionSpec S>

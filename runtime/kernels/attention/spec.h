@@ -76,15 +76,15 @@ struct KeyRange {
 struct AttentionBlock {
   i64 sequence, head;
   i64 first, count;
-  i64 queries, keys;         // of the sequence
-  i64 queryStart, keyStart;  // first row in ragged tensors
+  i64 queries, keys;        // of the sequence
+  i64 queryStart, keyStart; // first row in ragged tensors
 };
 
 HK_DEV i64 minOf(i64 a, i64 b) { return a < b ? a : b; }
 HK_DEV i64 maxOf(i64 a, i64 b) { return a > b ? a : b; }
 
-/// Index, among tiles of `bq` rows, of the first tile of sequence b: leaves room
-/// for the partly filled last tile of every sequence before it.
+/// Index, among tiles of `bq` rows, of the first tile of sequence b: leaves
+/// room for the partly filled last tile of every sequence before it.
 HK_DEV i64 raggedTile(i64 row, i64 group, i64 bq, i64 b) {
   return row * group / bq + b;
 }

@@ -37,8 +37,8 @@ template <AttentionSpec S, AttentionTile T> struct AttentionVector {
     float q[S.headDim];
     float p[T.bk];
   };
-  static_assert(sizeof(Shared) == attentionLdsBytes(kArch, T, S.type, S.headDim,
-                                                    S.valueDim));
+  static_assert(sizeof(Shared) ==
+                attentionLdsBytes(kArch, T, S.type, S.headDim, S.valueDim));
 
   HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
     AttentionBlock w;
@@ -67,9 +67,8 @@ private:
             __builtin_fmaf(sh.q[d], loadScalar<S.type>(a.k, k + d), dot);
         x = score<S, 1>(a, Vec<float, 1>(dot))[0];
       }
-      float top = waveAll(x, [](float u, float v) {
-        return __builtin_fmaxf(u, v);
-      });
+      float top =
+          waveAll(x, [](float u, float v) { return __builtin_fmaxf(u, v); });
       top = __builtin_fmaxf(top, maximum);
       float base = softmaxBase(top), factor = softmaxExp2(maximum - base);
       float p = softmaxExp2(x - base);

@@ -5,19 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// AttentionFragments<type, rows, keys, headBytes, columns, waves> holds what one
-// thread has of a tile: queries, scores S[rows, keys] and result
-// O[rows, columns]. Waves share no row, so a row's statistics need only a
-// reduction over the lanes of one wave, and the scores become the left operand
-// of the second product without leaving registers.
+// AttentionFragments<type, rows, keys, headBytes, columns, waves> holds what
+// one thread has of a tile: queries, scores S[rows, keys] and result O[rows,
+// columns]. Waves share no row, so a row's statistics need only a reduction
+// over the lanes of one wave, and the scores become the left operand of the
+// second product without leaving registers.
 //
 //   loadQueries(f)    f.load<T>(row, byte): T of the query of `row`, else zero
 //   scores(k)         S = Q K^T, K in LDS as copyRows() left it
 //   values(v)         O += round(S) V, V as stored in LDS
-//   forEachScore(f)   f(slot, key, Vec<float, n> &), slot counts the lane's rows
-//   forEachOutput(f)  f(slot, column, Vec<float, n> &)
-//   laneReduce(r, op) combines, per row, what the lanes of the wave hold
-//   rowOf(slot), rowLead()
+//   forEachScore(f)   f(slot, key, Vec<float, n> &), slot counts the lane's
+//   rows forEachOutput(f)  f(slot, column, Vec<float, n> &) laneReduce(r, op)
+//   combines, per row, what the lanes of the wave hold rowOf(slot), rowLead()
 //
 // RowCopy moves rows of keys or values, each at an address of its own (a cache
 // block may be anywhere), from global memory into LDS.

@@ -44,16 +44,15 @@ struct AttentionFragments {
   HK_MEM static bool rowLead() { return laneId() < 16; }
 
   HK_MEM void clearOutput() {
-    HK_UNROLL for (int i = 0; i < kRows; ++i) HK_UNROLL for (int j = 0; j < NO;
-                                                             ++j) o[i][j] =
-        f32x8(0.f);
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j) o[i][j] = f32x8(0.f);
   }
 
   template <class F> HK_MEM void loadQueries(F f) {
-    HK_UNROLL for (int i = 0; i < kRows; ++i) HK_UNROLL for (int k = 0;
-                                                             k < kSteps; ++k)
-        q[i][k] = Chunks{f.template load<u32x4>(i, rowOf(i), k * 32),
-                         f.template load<u32x4>(i, rowOf(i), k * 32 + 16)};
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int k = 0; k < kSteps; ++k) q[i][k] =
+            Chunks{f.template load<u32x4>(i, rowOf(i), k * 32),
+                   f.template load<u32x4>(i, rowOf(i), k * 32 + 16)};
   }
 
   HK_MEM void scores(const u8 *keys) {
@@ -103,9 +102,9 @@ struct AttentionFragments {
   /// f(slot, key, Vec<float, 1> &).
   template <class F> HK_MEM void forEachScore(F f) {
     int h = laneId() >> 4;
-    HK_UNROLL for (int i = 0; i < kRows; ++i) HK_UNROLL for (int j = 0; j < NS;
-                                                             ++j)
-        HK_UNROLL for (int g = 0; g < 8; ++g) {
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NS; ++j)
+            HK_UNROLL for (int g = 0; g < 8; ++g) {
       Vec<float, 1> x = {s[i][j][g]};
       f(i, j * 16 + g * 2 + h, x);
       s[i][j][g] = x[0];
@@ -113,17 +112,16 @@ struct AttentionFragments {
   }
 
   HK_MEM void scaleOutput(const float (&factor)[kRows]) {
-    HK_UNROLL for (int i = 0; i < kRows; ++i) HK_UNROLL for (int j = 0; j < NO;
-                                                             ++j) o[i][j] *=
-        factor[i];
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j) o[i][j] *= factor[i];
   }
 
   /// f(slot, column, Vec<float, 1>).
   template <class F> HK_MEM void forEachOutput(F f) {
     int h = laneId() >> 4;
-    HK_UNROLL for (int i = 0; i < kRows; ++i) HK_UNROLL for (int j = 0; j < NO;
-                                                             ++j)
-        HK_UNROLL for (int g = 0; g < 8; ++g) {
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int g = 0; g < 8; ++g) {
       Vec<float, 1> x = {o[i][j][g]};
       f(i, j * 16 + g * 2 + h, x);
     }

@@ -44,9 +44,7 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
 };
 
 /// Waits for every copy this thread issued.
-HK_DEV void rowCopyWait() {
-  asm volatile("cp.async.wait_all;" ::: "memory");
-}
+HK_DEV void rowCopyWait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves>
 struct AttentionFragments {
@@ -71,16 +69,15 @@ struct AttentionFragments {
   HK_MEM static bool rowLead() { return laneId() % 4 == 0; }
 
   HK_MEM void clearOutput() {
-    HK_UNROLL for (int i = 0; i < MI; ++i) HK_UNROLL for (int j = 0; j < NO;
-                                                          ++j) o[i][j] =
-        f32x4(0.f);
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j) o[i][j] = f32x4(0.f);
   }
 
   template <class F> HK_MEM void loadQueries(F f) {
     int c = laneId() % 4 * 4;
-    HK_UNROLL for (int i = 0; i < MI; ++i) HK_UNROLL for (int k = 0; k < kSteps;
-                                                          ++k)
-        HK_UNROLL for (int e = 0; e < 4; ++e) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int k = 0; k < kSteps; ++k)
+            HK_UNROLL for (int e = 0; e < 4; ++e) {
       int slot = i * 2 + e % 2;
       q[i][k][e] =
           f.template load<u32>(slot, rowOf(slot), k * 32 + e / 2 * 16 + c);
@@ -106,11 +103,10 @@ struct AttentionFragments {
 
   HK_MEM void scores(const u8 *keys) {
     int l = laneId();
-    HK_UNROLL for (int i = 0; i < MI; ++i) HK_UNROLL for (int j = 0; j < NS;
-                                                          ++j) s[i][j] =
-        f32x4(0.f);
-    HK_UNROLL for (int k = 0; k < kSteps; ++k) HK_UNROLL for (int j = 0; j < NS;
-                                                              j += 2) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NS; ++j) s[i][j] = f32x4(0.f);
+    HK_UNROLL for (int k = 0; k < kSteps; ++k)
+        HK_UNROLL for (int j = 0; j < NS; j += 2) {
       u32x4 key = ldmatrix<false>(
           keys + swizzled<HeadBytes>(j * 8 + (l & 7) + (l >> 4) * 8,
                                      k * 32 + ((l >> 3) & 1) * 16));
@@ -125,14 +121,14 @@ struct AttentionFragments {
     int l = laneId();
     HK_UNROLL for (int k = 0; k < Keys / 16; ++k) {
       u32x4 p[MI];
-      HK_UNROLL for (int i = 0; i < MI; ++i) HK_UNROLL for (int e = 0; e < 4;
-                                                            ++e) p[i][e] =
-          packPair<D>(s[i][2 * k + e / 2][e % 2 * 2],
-                      s[i][2 * k + e / 2][e % 2 * 2 + 1]);
+      HK_UNROLL for (int i = 0; i < MI; ++i)
+          HK_UNROLL for (int e = 0; e < 4; ++e) p[i][e] =
+              packPair<D>(s[i][2 * k + e / 2][e % 2 * 2],
+                          s[i][2 * k + e / 2][e % 2 * 2 + 1]);
       HK_UNROLL for (int j = 0; j < NO; j += 2) {
         u32x4 v = ldmatrix<true>(
-            tile + swizzled<kValueBytes>(k * 16 + (l & 15),
-                                         j * 16 + (l >> 4) * 16));
+            tile +
+            swizzled<kValueBytes>(k * 16 + (l & 15), j * 16 + (l >> 4) * 16));
         HK_UNROLL for (int i = 0; i < MI; ++i) {
           Op::step(o[i][j], p[i], v[0], v[1]);
           Op::step(o[i][j + 1], p[i], v[2], v[3]);
@@ -143,9 +139,9 @@ struct AttentionFragments {
 
   /// f(slot, key, f32x2 &): two adjacent keys.
   template <class F> HK_MEM void forEachScore(F f) {
-    HK_UNROLL for (int i = 0; i < MI; ++i) HK_UNROLL for (int j = 0; j < NS;
-                                                          ++j)
-        HK_UNROLL for (int e = 0; e < 2; ++e) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NS; ++j)
+            HK_UNROLL for (int e = 0; e < 2; ++e) {
       f32x2 x = {s[i][j][2 * e], s[i][j][2 * e + 1]};
       f(i * 2 + e, j * 8 + laneId() % 4 * 2, x);
       s[i][j][2 * e] = x[0];
@@ -154,17 +150,17 @@ struct AttentionFragments {
   }
 
   HK_MEM void scaleOutput(const float (&factor)[kRows]) {
-    HK_UNROLL for (int i = 0; i < MI; ++i) HK_UNROLL for (int j = 0; j < NO;
-                                                          ++j)
-        HK_UNROLL for (int e = 0; e < 4; ++e) o[i][j][e] *=
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int e = 0; e < 4; ++e) o[i][j][e] *=
         factor[i * 2 + e / 2];
   }
 
   /// f(slot, column, f32x2): two adjacent columns.
   template <class F> HK_MEM void forEachOutput(F f) {
-    HK_UNROLL for (int i = 0; i < MI; ++i) HK_UNROLL for (int j = 0; j < NO;
-                                                          ++j)
-        HK_UNROLL for (int e = 0; e < 2; ++e) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int e = 0; e < 2; ++e) {
       f32x2 x = {o[i][j][2 * e], o[i][j][2 * e + 1]};
       f(i * 2 + e, j * 8 + laneId() % 4 * 2, x);
     }

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every layout and option, with lengths that are not multiples of anything, rows
-// that see no key, and NaN behind the last key.
-// CASE(name, spec, queries per sequence, keys per sequence, key heads, rows of
-// a cache block)
+// Every layout and option, with lengths that are not multiples of anything,
+// rows that see no key, and NaN behind the last key. CASE(name, spec, queries
+// per sequence, keys per sequence, key heads, rows of a cache block)
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,21 +22,9 @@ namespace hktest {
 using enum hk::SequenceLayout;
 
 template <class F> constexpr hk::AttentionSpec spec(F change) {
-  hk::AttentionSpec s = {hk::DType::BF16,
-                         hk::DType::BF16,
-                         64,
-                         64,
-                         2,
-                         Dense,
-                         Dense,
-                         false,
-                         false,
-                         false,
-                         false,
-                         true,
-                         -1,
-                         -1,
-                         16};
+  hk::AttentionSpec s = {
+      hk::DType::BF16, hk::DType::BF16, 64,    64,   2,  Dense, Dense, false,
+      false,           false,           false, true, -1, -1,    16};
   change(s);
   return s;
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a launch of a test problem passes to a kernel: dense row-major tensors at
-// host addresses.
+// What a launch of a test problem passes to a kernel: dense row-major tensors
+// at host addresses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,8 @@ template <AttentionSpec S> AttentionArgs<S> argsOf(Problem &p) {
   a.blockTable = p.blockTable.data();
   a.sink = p.sink.data();
   a.batch = p.batch;
-  a.queries = S.queries == SequenceLayout::Dense ? p.maxQueries : p.totalQueries;
+  a.queries =
+      S.queries == SequenceLayout::Dense ? p.maxQueries : p.totalQueries;
   a.keys = p.maxKeys;
   a.blockSize = p.blockSize;
   i64 hq = p.queryHeads();
@@ -63,8 +64,8 @@ inline i64 gridX(const Problem &p, i64 bq) {
   i64 g = p.spec.group;
   if (p.spec.queries == SequenceLayout::Ragged)
     return p.totalQueries * g / bq + p.batch;
-  i64 queries = p.spec.queries == SequenceLayout::Dense ? p.maxQueries
-                                                        : p.totalQueries;
+  i64 queries =
+      p.spec.queries == SequenceLayout::Dense ? p.maxQueries : p.totalQueries;
   i64 sequences = p.spec.queries == SequenceLayout::Dense ? p.batch : 1;
   return (queries * g + bq - 1) / bq * sequences;
 }

@@ -105,15 +105,17 @@ void *allocate(size_t bytes) {
 template <class T> T *upload(const std::vector<T> &v) {
   void *p = allocate(v.size() * sizeof(T));
   if (!v.empty())
-    check(driver.isCuda ? driver.toDevice(p, v.data(), v.size() * sizeof(T))
-                        : driver.hipMemcpy(p, v.data(), v.size() * sizeof(T), 1),
+    check(driver.isCuda
+              ? driver.toDevice(p, v.data(), v.size() * sizeof(T))
+              : driver.hipMemcpy(p, v.data(), v.size() * sizeof(T), 1),
           "upload");
   return (T *)p;
 }
 template <class T> void download(std::vector<T> &v, const void *p) {
   if (!v.empty())
-    check(driver.isCuda ? driver.toHost(v.data(), p, v.size() * sizeof(T))
-                        : driver.hipMemcpy(v.data(), p, v.size() * sizeof(T), 2),
+    check(driver.isCuda
+              ? driver.toHost(v.data(), p, v.size() * sizeof(T))
+              : driver.hipMemcpy(v.data(), p, v.size() * sizeof(T), 2),
           "download");
 }
 
@@ -142,12 +144,14 @@ void launch(const std::string &name, i64 x, i64 y, i64 z, i64 threads,
 /// error of half a unit each, on values of magnitude at most 1.
 double slackOf(const AttentionSpec &s, const AttentionTile &tile) {
   double slack = 4e-6;
-  if (s.type != DType::F32 && attentionPath(arch, tile) == AttentionPath::Matrix)
+  if (s.type != DType::F32 &&
+      attentionPath(arch, tile) == AttentionPath::Matrix)
     slack += std::ldexp(1.0, -info(s.type).mantissaBits - 1);
   return slack;
 }
 
-template <AttentionSpec S> void run(const char *caseName, Problem p, bool split) {
+template <AttentionSpec S>
+void run(const char *caseName, Problem p, bool split) {
   evaluate(p);
   AttentionArgs<S> a = argsOf<S>(p);
   a.q = (decltype(a.q))upload(p.q);
@@ -165,7 +169,8 @@ template <AttentionSpec S> void run(const char *caseName, Problem p, bool split)
   for (int variant = 0; variant < (split ? 3 : 2); ++variant) {
     std::fill(p.out.begin(), p.out.end(), char(0xFF));
     a.out = (decltype(a.out))upload(p.out);
-    AttentionTile tile = pickTile(arch, S, variant > 0, variant == 2 ? kSplits : 1);
+    AttentionTile tile =
+        pickTile(arch, S, variant > 0, variant == 2 ? kSplits : 1);
     std::string name = std::string(caseName) + (variant == 0   ? "_many"
                                                 : variant == 1 ? "_few"
                                                                : "_split");
@@ -181,7 +186,10 @@ template <AttentionSpec S> void run(const char *caseName, Problem p, bool split)
     }
     download(p.out, a.out);
     download(p.lse, a.lse);
-    wrongProblems += compare(p, name.c_str(), slackOf(S, tile)) != 0;
+    std::string wrong = compare(p, slackOf(S, tile));
+    std::printf("%-24s %s\n%s", name.c_str(), wrong.empty() ? "right" : "WRONG",
+                wrong.c_str());
+    wrongProblems += !wrong.empty();
     std::fflush(stdout);
   }
 }
@@ -197,15 +205,17 @@ int main(int argc, char **argv) {
   std::ifstream file(argv[4], std::ios::binary);
   std::string code((std::istreambuf_iterator<char>(file)), {});
   openDriver(std::string(argv[1]) == "cuda", argv[2]);
-  check(driver.moduleLoadData(&module, code.c_str()), "loading the code object");
-  auto wanted = [&](const char *name) { return argc < 6 || argv[5] == std::string(name); };
+  check(driver.moduleLoadData(&module, code.c_str()),
+        "loading the code object");
+  auto wanted = [&](const char *name) {
+    return argc < 6 || argv[5] == std::string(name);
+  };
   std::string splits;
 #define SPLIT(name) splits += " " #name " ";
   HK_ATTENTION_SPLIT_CASES(SPLIT)
 #define CASE(name, spec, queries, keys, heads, rows)                           \
   if (wanted(#name))                                                           \
-    run<spec>(#name,                                                           \
-              makeProblem(spec, Lengths{queries, keys}, heads, rows),          \
+    run<spec>(#name, makeProblem(spec, Lengths{queries, keys}, heads, rows),   \
               splits.find(" " #name " ") != std::string::npos);
   HK_ATTENTION_CASES(CASE)
   std::printf("%d problems wrong\n", wrongProblems);

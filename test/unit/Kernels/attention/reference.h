@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace hktest {
@@ -34,7 +35,8 @@ struct Random {
   uint64_t state;
   double next() { // uniform in [-1, 1)
     state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return double(int64_t(state >> 11) - (int64_t(1) << 52)) / double(1ull << 52);
+    return double(int64_t(state >> 11) - (int64_t(1) << 52)) /
+           double(1ull << 52);
   }
 };
 
@@ -57,7 +59,8 @@ inline double readElement(DType type, const std::vector<char> &bytes, i64 i) {
   return double(v);
 }
 
-inline void writeElement(DType type, std::vector<char> &bytes, i64 i, double x) {
+inline void writeElement(DType type, std::vector<char> &bytes, i64 i,
+                         double x) {
   float v = float(x);
   if (type == DType::F32) {
     std::memcpy(&bytes[i * 4], &v, 4);
@@ -97,7 +100,8 @@ struct Problem {
   }
   i64 keyRow(i64 b, i64 j) const {
     if (spec.keys == SequenceLayout::Paged)
-      return i64(blockTable[b * blocksPerSequence + j / blockSize]) * blockSize +
+      return i64(blockTable[b * blocksPerSequence + j / blockSize]) *
+                 blockSize +
              j % blockSize;
     return spec.keys == SequenceLayout::Dense ? b * maxKeys + j
                                               : kvOffsets[b] + j;
@@ -212,18 +216,20 @@ inline void evaluate(Problem &p) {
   }
 }
 
-/// Number of elements that are wrong; prints the first of them. `slack` is what
-/// the kernel may add to the rounding of the result, absolute (values are at
-/// most 1).
-inline int compare(const Problem &p, const char *name, double slack) {
+/// The first elements that are wrong, one a line; empty when all are right.
+/// `slack` is what the kernel may add to the rounding of the result, absolute
+/// (values are at most 1).
+inline std::string compare(const Problem &p, double slack) {
   const AttentionSpec &s = p.spec;
   double unit = std::ldexp(1.0, -hk::info(s.outType).mantissaBits - 1);
   int wrong = 0;
-  double worst = 0;
+  std::string text;
   auto report = [&](const char *what, i64 i, double got, double want) {
-    if (wrong++ < 3)
-      std::printf("%s: %s[%lld] is %.9g, expected %.9g\n", name, what,
+    char line[120];
+    std::snprintf(line, sizeof line, "%s[%lld] is %.9g, expected %.9g\n", what,
                   (long long)i, got, want);
+    if (wrong++ < 4)
+      text += line;
   };
   for (i64 b = 0; b < p.batch; ++b)
     for (i64 i = 0; i < p.lengths.queries[b]; ++i)
@@ -232,19 +238,17 @@ inline int compare(const Problem &p, const char *name, double slack) {
         for (i64 d = 0; d < s.valueDim; ++d) {
           i64 at = row * s.valueDim + d;
           double got = readElement(s.outType, p.out, at), want = p.expected[at];
-          worst = std::max(worst, std::fabs(got - want));
           if (!(std::fabs(got - want) <= unit * std::fabs(want) * 1.01 + slack))
             report("out", at, got, want);
         }
         if (!s.lse)
           continue;
         double got = p.lse[row], want = p.expectedLse[row];
-        if (!(got == want || std::fabs(got - want) <= 2e-6 * (1 + std::fabs(want))))
+        if (!(got == want ||
+              std::fabs(got - want) <= 2e-6 * (1 + std::fabs(want))))
           report("lse", row, got, want);
       }
-  std::printf("%-40s %s, largest error %.3g\n", name,
-              wrong ? "WRONG" : "right", worst);
-  return wrong;
+  return text;
 }
 
 } // namespace hktest

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two entries per case: the tile for most and the one for fewest rows; some also
-// with split keys. The argument words are the bytes of AttentionArgs.
+// Two entries per case: the tile for most and the one for fewest rows; some
+// also with split keys. The argument words are the bytes of AttentionArgs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,7 @@
 using namespace hk;
 using hktest::kSplits;
 
-template <AttentionSpec S>
-HK_DEV AttentionArgs<S> argsFrom(const u64 *words) {
+template <AttentionSpec S> HK_DEV AttentionArgs<S> argsFrom(const u64 *words) {
   AttentionArgs<S> a;
   __builtin_memcpy(&a, words, sizeof a);
   return a;
@@ -28,7 +27,6 @@ HK_DEV AttentionArgs<S> argsFrom(const u64 *words) {
 template <AttentionSpec S, bool Few, int Split = 1>
 using KernelOf = AttentionKernel<S, hktest::pickTile(kArch, S, Few, Split)>;
 inline constexpr int kWords = int(sizeof(AttentionArgs<SPEC()>) / 8);
-
 
 #define CASE(name, spec, queries, keys, heads, rows)                           \
   inline constexpr AttentionSpec name##_spec = spec;                           \
