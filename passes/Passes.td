@@ -24,7 +24,7 @@ def HKAssignTarget : Pass<"hk-assign-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }
 
-def HKFuse : Pass<"hk-fuse", "::mlir::func::FuncOp"> {
+def HKFuse : Pass<"hk-fuse", "::mlir::ModuleOp"> {
   let summary = "group base operators into hk.fused regions";
   let description = [{
     Groups are decided on a side table by a level rule that cannot make a cycle;
@@ -38,7 +38,7 @@ def HKFuse : Pass<"hk-fuse", "::mlir::func::FuncOp"> {
     Statistic<"numRegions", "num-regions", "regions made">,
     Statistic<"numFused", "num-fused", "operators that joined another's region">,
     Statistic<"numRefused", "num-refused", "joins refused">];
-  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def HKOutline : Pass<"hk-outline", "::mlir::ModuleOp"> {

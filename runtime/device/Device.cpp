@@ -42,7 +42,7 @@ void Device::deallocate(void *data) {
 }
 
 Status Device::synchronize() {
-  if (Status error = waitIdle())
+  if (Status error = synchronizeRaw())
     return error;
   return checkFences();
 }

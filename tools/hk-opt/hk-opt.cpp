@@ -10,7 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TestPasses.h"
 #include "hk/Dialect/HK.h"
+#include "hk/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -42,6 +44,8 @@ int main(int argc, char **argv) {
   registerTransformsPasses();
   bufferization::registerBufferizationPasses();
   memref::registerMemRefPasses();
+  mlir::hk::registerHKPasses();
+  mlir::hk::registerTestPasses();
   return asMainReturnCode(
       MlirOptMain(argc, argv, "hk optimizer driver\n", registry));
 }

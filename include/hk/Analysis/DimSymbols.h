@@ -21,39 +21,78 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace mlir::hk {
+class KernelOp;
 
 /// A size: a constant >= 0, or symbol s stored as -1 - s (as #hk.shape does).
 using DimName = int64_t;
+
+/// How a size is computed. `value` and `dim` say whose size it is, for
+/// messages.
+struct SizeExpr {
+  enum class Kind {
+    Constant, // constant
+    Argument, // dim `dim` of the block argument `value`
+    Index,    // the index value `value`
+    Product,  // product of the operands, times constant
+    FloorDiv, // operand / constant, exact
+    CeilDiv,  // operand / constant, rounded up
+    Sum,      // sum of the operands, plus constant
+    Opaque,   // dim `dim` of `value`, which only tensor.dim can tell
+  };
+  Kind kind = Kind::Opaque;
+  Value value;
+  int64_t dim = 0;
+  SmallVector<DimName, 2> operands;
+  int64_t constant = 0;
+};
 
 class DimSymbols {
 public:
   /// Names the dims of the arguments and of all results in `block`.
   explicit DimSymbols(Block &block);
 
+  /// The same for the body of a kernel, whose `shapes` say more than its types:
+  /// symbol s here is symbol s there for every argument.
+  static DimSymbols ofKernel(KernelOp kernel);
+
   ArrayRef<DimName> shape(Value value) const;
   DimName dim(Value value, int64_t index) const { return shape(value)[index]; }
   bool equal(Value a, int64_t i, Value b, int64_t j) const {
     return dim(a, i) == dim(b, j);
   }
-  int64_t numSymbols() const { return symbols; }
+  int64_t numSymbols() const { return definitions.size(); }
 
-  /// Two dims that an operator requires to be equal although nothing proves it:
-  /// block argument dims whose symbols were united by a use. Each becomes a
-  /// guard.
+  /// The name of an index value of the block; 0-rank tensors have none. A value
+  /// the analysis did not see has no name: nullopt.
+  std::optional<DimName> name(Value index) const;
+
+  /// `added`, a value made after the analysis, has the sizes of `known`.
+  void alias(Value known, Value added);
+
+  /// How symbol `symbol` is computed; arguments are preferred.
+  const SizeExpr &definition(int64_t symbol) const {
+    return definitions[symbol];
+  }
+
+  /// Two sizes that an operator requires to be equal although nothing proves
+  /// it. The sides are different expressions of one symbol (or of a constant).
   struct Guard {
-    Value lhs;
-    int64_t lhsDim;
-    Value rhs;
-    int64_t rhsDim;
+    SizeExpr lhs;
+    SizeExpr rhs;
   };
   ArrayRef<Guard> guards() const { return assumed; }
 
 private:
+  DimSymbols(Block &block, ArrayRef<SmallVector<DimName>> argumentNames);
+  friend class DimSymbolsBuilder;
+
   llvm::DenseMap<Value, SmallVector<DimName>> shapes;
+  llvm::DenseMap<Value, DimName> indices;
+  SmallVector<SizeExpr> definitions;
   SmallVector<Guard> assumed;
-  int64_t symbols = 0;
 };
 
 } // namespace mlir::hk

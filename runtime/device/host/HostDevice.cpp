@@ -194,7 +194,6 @@ public:
                     std::unique_ptr<LoadedKernel> &loaded) override;
   Status launch(const LoadedKernel &kernel, const uint64_t *words,
                 const uint32_t *grid, void *stream) override;
-  Status waitIdle() override { return {}; }
   std::unique_ptr<LaunchTimer> createTimer() override {
     return std::make_unique<HostTimer>();
   }
@@ -205,6 +204,7 @@ protected:
     std::free(data);
     return {};
   }
+  Status synchronizeRaw() override { return {}; }
 
 private:
   uint64_t shuffleSeed;

@@ -1,0 +1,36 @@
+//===- Passes.h - The passes of hk -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Constructors and registration of the passes declared in passes/Passes.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_PASSES_PASSES_H
+#define HK_PASSES_PASSES_H
+
+#include "hk/Families/Decision.h"
+#include "mlir/Pass/Pass.h"
+
+#include <memory>
+
+namespace mlir::hk {
+
+#define GEN_PASS_DECL
+#include "hk/Passes/Passes.h.inc"
+
+/// The passes that record decisions, with the caller's log; the log must live
+/// as long as the pass.
+std::unique_ptr<Pass> createHKFuse(const HKFuseOptions &options,
+                                   DecisionLog &log);
+std::unique_ptr<Pass> createHKSelectTiles(DecisionLog &log);
+
+/// Makes every pass known to command lines.
+void registerHKPasses();
+
+} // namespace mlir::hk
+
+#endif // HK_PASSES_PASSES_H

@@ -1,0 +1,320 @@
+//===- DimRules.cpp - What each operator says of its sizes ----------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One rule per operator: which dims it requires or makes equal, and how it
+// computes the others. A size of 1 that broadcasts says nothing. An operator
+// without a rule gives results of unknown sizes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DimSymbolsBuilder.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static int64_t rankOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getRank();
+}
+static bool isOne(Value value, int64_t dim) {
+  return cast<RankedTensorType>(value.getType()).getDimSize(dim) == 1;
+}
+
+namespace {
+/// Rules shared by several operators.
+struct Rules {
+  DimSymbolsBuilder &b;
+
+  /// NumPy broadcasting: aligned at the last dim; 1 repeats.
+  void broadcast(ValueRange operands, Value result) {
+    for (Value operand : operands) {
+      int64_t shift = rankOf(result) - rankOf(operand);
+      for (int64_t dim = 0; dim < rankOf(operand); ++dim)
+        if (!isOne(operand, dim))
+          b.unite(b.node(result, dim + shift), b.node(operand, dim));
+    }
+  }
+  /// The last dim of a vector operand (a weight) equals that of `value`.
+  void lastDim(Value vector, Value value) {
+    if (vector)
+      b.unite(b.node(value, rankOf(value) - 1), b.node(vector, 0));
+  }
+  /// Scales: one element, or leading dims as `value` and a last dim of 1 or of
+  /// one per group.
+  void groupScale(Value scale, Value value, int64_t group) {
+    if (rankOf(scale) != rankOf(value))
+      return;
+    int64_t last = rankOf(value) - 1;
+    for (int64_t dim = 0; dim < last; ++dim)
+      if (!isOne(scale, dim))
+        b.unite(b.node(scale, dim), b.node(value, dim));
+    if (!isOne(scale, last))
+      b.derive(SizeExpr::Kind::CeilDiv, b.node(value, last), group, scale,
+               last);
+  }
+};
+} // namespace
+
+/// One dim of `collapsed` is the product of a group of dims of `expanded`.
+void DimSymbolsBuilder::reassociate(Value collapsed, Value expanded,
+                                    ArrayRef<ReassociationIndices> groups) {
+  auto type = cast<RankedTensorType>(expanded.getType());
+  bool expands = collapsed.getDefiningOp() == nullptr ||
+                 !isa<tensor::CollapseShapeOp>(collapsed.getDefiningOp());
+  for (auto [dim, group] : llvm::enumerate(groups)) {
+    int64_t fixed = 1;
+    SmallVector<Node> dynamic;
+    int64_t open = -1;
+    for (int64_t inner : group) {
+      if (type.isDynamicDim(inner)) {
+        dynamic.push_back(node(expanded, inner));
+        open = inner;
+      } else {
+        fixed *= type.getDimSize(inner);
+      }
+    }
+    if (dynamic.empty())
+      continue;
+    if (!expands)
+      derive(Kind::Product, dynamic, fixed, collapsed, dim);
+    else if (dynamic.size() == 1)
+      derive(Kind::FloorDiv, node(collapsed, dim), fixed, expanded, open);
+    else // several unknown factors: their values come from the op's operands
+      continue;
+  }
+}
+
+void DimSymbolsBuilder::visitView(Operation *op) {
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    int64_t result = 0;
+    for (auto [dim, size] : llvm::enumerate(slice.getMixedSizes()))
+      if (!dropped.test(dim))
+        unite(node(slice.getResult(), result++), sizeNode(size));
+  } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    reassociate(expand.getSrc(), expand.getResult(),
+                expand.getReassociationIndices());
+    for (auto [dim, size] : llvm::enumerate(expand.getMixedOutputShape()))
+      unite(node(expand.getResult(), dim), sizeNode(size));
+  } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    reassociate(collapse.getResult(), collapse.getSrc(),
+                collapse.getReassociationIndices());
+  } else if (auto cast = dyn_cast<tensor::CastOp>(op)) {
+    if (isa<RankedTensorType>(cast.getSource().getType()) &&
+        isa<RankedTensorType>(cast.getType()))
+      sameShape(cast.getSource(), cast.getResult());
+  } else if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
+    for (auto [dim, size] : llvm::enumerate(empty.getMixedSizes()))
+      unite(node(empty, dim), sizeNode(size));
+  } else if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    std::optional<int64_t> index = dim.getConstantIndex();
+    if (index && isa<RankedTensorType>(dim.getSource().getType()))
+      indices[dim.getResult()] = node(dim.getSource(), *index);
+  }
+}
+
+void DimSymbolsBuilder::visitQuantization(Operation *op) {
+  Rules rules{*this};
+  constexpr int64_t kMxBlock = 32;
+  if (auto quantize = dyn_cast<QuantizeOp>(op)) {
+    sameShape(quantize.getQuantized(), quantize.getInput());
+    rules.groupScale(quantize.getScale(), quantize.getInput(),
+                     quantize.getGroupSize());
+  } else if (auto fixed = dyn_cast<QuantizeStaticOp>(op)) {
+    sameShape(fixed.getQuantized(), fixed.getInput());
+    rules.groupScale(fixed.getScale(), fixed.getInput(), fixed.getGroupSize());
+  } else if (auto mx = dyn_cast<QuantizeMxOp>(op)) {
+    sameShape(mx.getQuantized(), mx.getInput());
+    rules.groupScale(mx.getScale(), mx.getInput(), kMxBlock);
+  } else if (auto back = dyn_cast<DequantizeOp>(op)) {
+    sameShape(back.getResult(), back.getInput());
+    bool isMx =
+        isa<Float8E8M0FNUType>(getElementTypeOrSelf(back.getScale().getType()));
+    // The leading dims of a block scale may be coarser than the tensor's when
+    // they are static; a dynamic one is one per row.
+    auto scale = cast<RankedTensorType>(back.getScale().getType());
+    int64_t rank = rankOf(back.getInput());
+    if (scale.getRank() == rank) {
+      for (int64_t dim = 0; dim + 1 < rank; ++dim)
+        if (scale.isDynamicDim(dim))
+          unite(node(back.getScale(), dim), node(back.getInput(), dim));
+      if (rank > 0 && scale.isDynamicDim(rank - 1))
+        derive(Kind::CeilDiv, node(back.getInput(), rank - 1),
+               isMx ? kMxBlock : back.getGroupSize(), back.getScale(),
+               rank - 1);
+    }
+  }
+}
+
+void DimSymbolsBuilder::visitContraction(Operation *op) {
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    Value lhs = matmul.getLhs(), rhs = matmul.getRhs();
+    Value result = matmul.getResult();
+    int64_t a = rankOf(lhs), b = rankOf(rhs), c = rankOf(result);
+    Node m = node(lhs, matmul.getTransposeA() ? a - 1 : a - 2);
+    Node k = node(lhs, matmul.getTransposeA() ? a - 2 : a - 1);
+    unite(node(result, c - 2), m);
+    unite(k, node(rhs, matmul.getTransposeB() ? b - 1 : b - 2));
+    unite(node(result, c - 1),
+          node(rhs, matmul.getTransposeB() ? b - 2 : b - 1));
+    same(result, 0, lhs, 0, c - 2);
+    if (b == c)
+      same(result, 0, rhs, 0, c - 2);
+    auto scale = [&](Value scale, Node rows) {
+      if (!scale || rankOf(scale) != 2)
+        return;
+      auto type = cast<RankedTensorType>(scale.getType());
+      if (type.isDynamicDim(0))
+        unite(node(scale, 0), rows);
+      if (type.isDynamicDim(1))
+        derive(Kind::CeilDiv, k, 128, scale, 1);
+    };
+    scale(matmul.getLhsScale(), m);
+    scale(matmul.getRhsScale(), node(result, c - 1));
+    return;
+  }
+  auto attention = cast<AttentionOp>(op);
+  Value q = attention.getQuery(), k = attention.getKey();
+  Value v = attention.getValue(), o = attention.getResult();
+  int64_t rank = rankOf(q);
+  same(o, 0, q, 0, rank - 1);
+  unite(node(o, rank - 1), node(v, rankOf(v) - 1));
+  unite(node(q, rank - 1), node(k, rankOf(k) - 1));
+  same(k, 0, v, 0, rankOf(k) - 1);
+  if (Value lse = attention.getLse())
+    same(lse, 0, q, 0, rank - 1);
+  if (Value sink = attention.getSink())
+    unite(node(sink, 0), node(q, rank - 2));
+  Value lens = attention.getKvLens(), table = attention.getBlockTable();
+  if (lens && table)
+    unite(node(lens, 0), node(table, 0));
+  else if (lens && rankOf(k) == 4)
+    unite(node(lens, 0), node(k, 0));
+  if (lens && rank == 4)
+    unite(node(lens, 0), node(q, 0));
+  if (rank == 4 && rankOf(k) == 4 && !table)
+    unite(node(q, 0), node(k, 0));
+  Value qOffsets = attention.getQOffsets(), kv = attention.getKvOffsets();
+  if (qOffsets && kv)
+    unite(node(qOffsets, 0), node(kv, 0));
+  if (qOffsets && lens &&
+      cast<RankedTensorType>(qOffsets.getType()).isDynamicDim(0))
+    derive(Kind::Sum, node(lens, 0), 1, qOffsets, 0);
+}
+
+void DimSymbolsBuilder::visitLaunch(LaunchOp launch) {
+  if (!llvm::all_of(launch->getOperandTypes(), llvm::IsaPred<RankedTensorType>))
+    return;
+  for (auto [out, result] : llvm::zip(launch.getOuts(), launch.getResults()))
+    sameShape(result, out);
+  if (kernels.empty())
+    if (auto module = launch->getParentOfType<ModuleOp>())
+      for (auto kernel : module.getOps<KernelOp>())
+        kernels[kernel.getSymNameAttr()] = kernel;
+  auto it = kernels.find(launch.getKernelAttr().getAttr());
+  if (it == kernels.end())
+    return;
+  llvm::DenseMap<DimName, Node> seen;
+  auto shapes = it->second.getShapes().getAsRange<SymShapeAttr>();
+  for (auto [operand, shape] : llvm::zip(launch->getOperands(), shapes))
+    for (auto [dim, size] : llvm::enumerate(shape.getSizes())) {
+      Node n = node(operand, dim);
+      if (auto [first, inserted] = seen.try_emplace(size, n); !inserted)
+        unite(first->second, n);
+    }
+}
+
+void DimSymbolsBuilder::visit(Operation *op) {
+  Rules rules{*this};
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+            tensor::CollapseShapeOp, tensor::CastOp, tensor::EmptyOp,
+            tensor::DimOp>([&](auto) { visitView(op); })
+      .Case<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, DequantizeOp>(
+          [&](auto) { visitQuantization(op); })
+      .Case<MatmulOp, AttentionOp>([&](auto) { visitContraction(op); })
+      .Case<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, CompareOp, SelectOp>(
+          [&](auto o) { rules.broadcast(o->getOperands(), o.getResult()); })
+      .Case<RmsNormOp>([&](RmsNormOp o) {
+        sameShape(o.getResult(), o.getInput());
+        rules.lastDim(o.getWeight(), o.getResult());
+      })
+      .Case<LayerNormOp>([&](LayerNormOp o) {
+        sameShape(o.getResult(), o.getInput());
+        rules.lastDim(o.getWeight(), o.getResult());
+        rules.lastDim(o.getBias(), o.getResult());
+      })
+      .Case<GatedActivationOp>([&](GatedActivationOp o) {
+        int64_t last = rankOf(o.getResult()) - 1;
+        same(o.getResult(), 0, o.getInput(), 0, last);
+        derive(Kind::FloorDiv, node(o.getInput(), last), 2, o.getResult(),
+               last);
+      })
+      .Case<RopeOp>([&](RopeOp o) {
+        sameShape(o.getResult(), o.getInput());
+        sameShape(o.getCos(), o.getSin());
+        for (Value index : {o.getPositions(), o.getOffsets()})
+          if (index)
+            same(index, 0, o.getInput(), 0, rankOf(index));
+      })
+      .Case<TransposeOp>([&](TransposeOp o) {
+        for (auto [dim, from] : llvm::enumerate(o.getPermutation()))
+          unite(node(o.getResult(), dim), node(o.getInput(), from));
+      })
+      .Case<ConcatOp>([&](ConcatOp o) {
+        int64_t axis = o.getDim(), fixed = 0;
+        SmallVector<Node> dynamic;
+        for (Value input : o.getInputs()) {
+          auto type = cast<RankedTensorType>(input.getType());
+          for (int64_t dim = 0; dim < type.getRank(); ++dim)
+            if (dim != axis)
+              unite(node(o.getResult(), dim), node(input, dim));
+          if (type.isDynamicDim(axis))
+            dynamic.push_back(node(input, axis));
+          else
+            fixed += type.getDimSize(axis);
+        }
+        if (!dynamic.empty())
+          derive(Kind::Sum, dynamic, fixed, o.getResult(), axis);
+      })
+      .Case<PadOp>([&](PadOp o) {
+        same(o.getResult(), 0, o.getInput(), 0, rankOf(o.getInput()) - 1);
+      })
+      .Case<GatherRowsOp>([&](GatherRowsOp o) {
+        int64_t rows = rankOf(o.getIndices());
+        same(o.getResult(), 0, o.getIndices(), 0, rows);
+        same(o.getResult(), rows, o.getTable(), 1, rankOf(o.getTable()) - 1);
+      })
+      .Case<KVCacheWriteOp>([&](KVCacheWriteOp o) {
+        sameShape(o.getResult(), o.getCache());
+        unite(node(o.getValues(), 0), node(o.getSlots(), 0));
+        same(o.getValues(), 1, o.getCache(), 2, 2);
+      })
+      .Case<FusedOp>([&](FusedOp o) {
+        for (auto [out, result] : llvm::zip(o.getOuts(), o.getResults()))
+          sameShape(result, out);
+        Block &body = o.getBody().front();
+        for (auto [argument, operand] :
+             llvm::zip(body.getArguments(), o->getOperands()))
+          sameShape(operand, argument);
+        for (Operation &inner : body)
+          visit(&inner);
+        for (auto [value, result] :
+             llvm::zip(body.getTerminator()->getOperands(), o.getResults()))
+          sameShape(result, value);
+      })
+      .Case<LaunchOp>([&](LaunchOp o) { visitLaunch(o); })
+      .Case<RowwiseOpInterface>([&](Operation *o) {
+        // Everything else row-wise keeps the shape of its one operand.
+        if (o->getNumOperands() == 1 && o->getNumResults() == 1 &&
+            rankOf(o->getOperand(0)) == rankOf(o->getResult(0)))
+          sameShape(o->getResult(0), o->getOperand(0));
+      });
+}

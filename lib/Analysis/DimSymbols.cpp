@@ -1,0 +1,300 @@
+//===- DimSymbols.cpp - Which dynamic sizes are equal ---------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The union-find, the numbering of its classes and the guards that follow.
+// Nodes are made in block order and every choice goes to the smallest node, so
+// the names are a function of the block alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DimSymbolsBuilder.h"
+
+#include "mlir/IR/Matchers.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace mlir;
+using namespace mlir::hk;
+
+using Node = DimSymbolsBuilder::Node;
+
+Node DimSymbolsBuilder::make() {
+  Entry entry;
+  entry.parent = nodes.size();
+  nodes.push_back(std::move(entry));
+  return nodes.size() - 1;
+}
+
+Node DimSymbolsBuilder::find(Node n) {
+  while (nodes[n].parent != n)
+    n = nodes[n].parent = nodes[nodes[n].parent].parent;
+  return n;
+}
+
+void DimSymbolsBuilder::unite(Node a, Node b) {
+  a = find(a);
+  b = find(b);
+  // Two different constants: a contradiction, which the verifiers and the
+  // guards report. It must not spread.
+  if (a == b || (nodes[a].constant >= 0 && nodes[b].constant >= 0))
+    return;
+  if (b < a)
+    std::swap(a, b);
+  nodes[b].parent = a;
+  nodes[a].constant = std::max(nodes[a].constant, nodes[b].constant);
+}
+
+Node DimSymbolsBuilder::constantNode(int64_t value) {
+  auto [it, inserted] = constants.try_emplace(value, 0);
+  if (inserted) {
+    it->second = make();
+    nodes[it->second].constant = value;
+    nodes[it->second].expr.emplace();
+    nodes[it->second].expr->kind = Kind::Constant;
+    nodes[it->second].expr->constant = value;
+  }
+  return it->second;
+}
+
+Node DimSymbolsBuilder::node(Value tensor, int64_t dim) {
+  auto [it, inserted] = tensors.try_emplace(tensor);
+  if (inserted) {
+    SmallVector<Node> made;
+    for (int64_t size : cast<RankedTensorType>(tensor.getType()).getShape())
+      made.push_back(ShapedType::isDynamic(size) ? make() : constantNode(size));
+    it->second = std::move(made);
+  }
+  return it->second[dim];
+}
+
+Node DimSymbolsBuilder::indexNode(Value index) {
+  APInt constant;
+  if (auto it = indices.find(index); it != indices.end())
+    return it->second;
+  Node made;
+  if (matchPattern(index, m_ConstantInt(&constant)) && !constant.isNegative()) {
+    made = constantNode(constant.getSExtValue());
+  } else {
+    made = make();
+    SizeExpr &expr = nodes[made].expr.emplace();
+    expr.kind = Kind::Index;
+    expr.value = index;
+  }
+  indices[index] = made;
+  return made;
+}
+
+Node DimSymbolsBuilder::sizeNode(OpFoldResult size) {
+  if (auto attr = dyn_cast<Attribute>(size))
+    return constantNode(cast<IntegerAttr>(attr).getInt());
+  return indexNode(cast<Value>(size));
+}
+
+void DimSymbolsBuilder::same(Value a, int64_t aBegin, Value b, int64_t bBegin,
+                             int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    unite(node(a, aBegin + i), node(b, bBegin + i));
+}
+
+void DimSymbolsBuilder::sameShape(Value a, Value b) {
+  same(a, 0, b, 0, cast<RankedTensorType>(a.getType()).getRank());
+}
+
+DimSymbolsBuilder::Key
+DimSymbolsBuilder::keyOf(Kind kind, ArrayRef<Node> operands, int64_t constant) {
+  std::vector<Node> found;
+  for (Node n : operands)
+    found.push_back(find(n));
+  llvm::sort(found);
+  return {kind, std::move(found), constant};
+}
+
+void DimSymbolsBuilder::derive(Kind kind, ArrayRef<Node> operands,
+                               int64_t constant, Value value, int64_t dim) {
+  Node result = node(value, dim);
+  bool plain = operands.size() == 1 && constant == (kind == Kind::Sum ? 0 : 1);
+  if (plain)
+    return unite(result, operands[0]);
+  auto [it, inserted] = derived.try_emplace(keyOf(kind, operands, constant));
+  if (!inserted)
+    return unite(result, it->second);
+  it->second = result;
+  // (a * c) / c is a, and (a / c) * c is a: reshapes divide exactly.
+  if (operands.size() == 1 && (kind == Kind::Product || kind == Kind::FloorDiv))
+    derived.try_emplace(
+        keyOf(kind == Kind::Product ? Kind::FloorDiv : Kind::Product, result,
+              constant),
+        operands[0]);
+  // A second expression of this size (when a rule runs again) adds nothing.
+  if (nodes[result].expr)
+    return;
+  if (find(result) != result || nodes[result].constant >= 0) {
+    Node own = make();
+    unite(own, result);
+    result = own;
+  }
+  SizeExpr &expr = nodes[result].expr.emplace();
+  expr.kind = kind;
+  expr.value = value;
+  expr.dim = dim;
+  expr.constant = constant;
+  nodes[result].operands.assign(operands.begin(), operands.end());
+}
+
+void DimSymbolsBuilder::run(Block &block,
+                            ArrayRef<SmallVector<DimName>> argumentNames) {
+  llvm::DenseMap<DimName, Node> given;
+  for (BlockArgument argument : block.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type)
+      continue;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      Node n = node(argument, dim);
+      if (type.isDynamicDim(dim)) {
+        SizeExpr &expr = nodes[n].expr.emplace();
+        expr.kind = Kind::Argument;
+        expr.value = argument;
+        expr.dim = dim;
+      }
+      if (argumentNames.empty())
+        continue;
+      DimName name = argumentNames[argument.getArgNumber()][dim];
+      if (name >= 0)
+        unite(n, constantNode(name));
+      else if (auto [it, inserted] = given.try_emplace(name, n); !inserted)
+        unite(n, it->second);
+    }
+  }
+  for (int pass = 0; pass < 2; ++pass) {
+    derived.clear();
+    for (Operation &op : block)
+      visit(&op);
+  }
+}
+
+void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
+  // Name the classes in the order of their first appearance.
+  llvm::DenseMap<Node, DimName> names;
+  SmallVector<Node> classes; // of the symbols, then of constants with members
+  auto nameOf = [&](Node n) -> DimName {
+    n = find(n);
+    if (nodes[n].constant >= 0)
+      return nodes[n].constant;
+    auto [it, inserted] =
+        names.try_emplace(n, -1 - static_cast<int64_t>(classes.size()));
+    if (inserted)
+      classes.push_back(n);
+    return it->second;
+  };
+  SmallVector<std::pair<Value, int64_t>> first; // a dim of each symbol
+  auto nameTensor = [&](Value value) {
+    if (!isa<RankedTensorType>(value.getType()))
+      return;
+    SmallVector<DimName> &shape = result.shapes[value];
+    int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      shape.push_back(nameOf(node(value, dim)));
+      if (first.size() < classes.size())
+        first.push_back({value, dim});
+    }
+  };
+  for (Value argument : block.getArguments())
+    nameTensor(argument);
+  for (Operation &op : block)
+    for (Value value : op.getResults())
+      nameTensor(value);
+  for (auto &[value, n] : indices) // order-free: only fills a map
+    if (nodes[find(n)].constant >= 0 || names.count(find(n)))
+      result.indices[value] = nameOf(n);
+
+  // The expressions of each class, in node order.
+  std::map<Node, SmallVector<Node>> expressions;
+  for (Node n = 0; n < nodes.size(); ++n)
+    if (nodes[n].expr)
+      expressions[find(n)].push_back(n);
+  auto exprOf = [&](Node n) {
+    SizeExpr expr = *nodes[n].expr;
+    for (Node operand : nodes[n].operands)
+      expr.operands.push_back(nameOf(operand));
+    return expr;
+  };
+  auto rank = [](Kind kind) { // what to compute a size from
+    return kind == Kind::Constant ? 0 : kind == Kind::Argument ? 1 : 2;
+  };
+  auto preferred = [&](Node a, Node b) {
+    return std::make_pair(rank(nodes[a].expr->kind), a) <
+           std::make_pair(rank(nodes[b].expr->kind), b);
+  };
+  // Operands of an expression may name further classes: the list grows.
+  for (size_t i = 0; i < classes.size(); ++i) {
+    SmallVector<Node> list = expressions[classes[i]];
+    llvm::sort(list, preferred);
+    SizeExpr definition;
+    if (!list.empty())
+      definition = exprOf(list.front());
+    else if (i < first.size())
+      std::tie(definition.value, definition.dim) = first[i];
+    result.definitions.push_back(definition);
+  }
+  for (auto &[representative, list] : expressions) {
+    // A class that no tensor has needs no guard.
+    if (nodes[representative].constant < 0 && !names.count(representative))
+      continue;
+    llvm::sort(list, preferred);
+    std::set<Key> seen;
+    SizeExpr canonical = exprOf(list.front());
+    seen.insert(keyOf(canonical.kind, nodes[list.front()].operands,
+                      canonical.constant));
+    for (Node n : ArrayRef<Node>(list).drop_front()) {
+      if (!nodes[n].operands.empty() &&
+          !seen.insert(keyOf(nodes[n].expr->kind, nodes[n].operands,
+                             nodes[n].expr->constant))
+               .second)
+        continue;
+      result.assumed.push_back({canonical, exprOf(n)});
+    }
+  }
+}
+
+DimSymbols::DimSymbols(Block &block)
+    : DimSymbols(block, ArrayRef<SmallVector<DimName>>()) {}
+
+DimSymbols::DimSymbols(Block &block,
+                       ArrayRef<SmallVector<DimName>> argumentNames) {
+  DimSymbolsBuilder builder;
+  builder.run(block, argumentNames);
+  builder.finish(block, *this);
+}
+
+DimSymbols DimSymbols::ofKernel(KernelOp kernel) {
+  SmallVector<SmallVector<DimName>> names;
+  for (auto shape : kernel.getShapes().getAsRange<SymShapeAttr>())
+    names.emplace_back(shape.getSizes().begin(), shape.getSizes().end());
+  return DimSymbols(kernel.getSpecBlock(), names);
+}
+
+ArrayRef<DimName> DimSymbols::shape(Value value) const {
+  auto it = shapes.find(value);
+  return it == shapes.end() ? ArrayRef<DimName>() : ArrayRef(it->second);
+}
+
+void DimSymbols::alias(Value known, Value added) {
+  if (auto it = shapes.find(known); it != shapes.end()) {
+    SmallVector<DimName> shape = it->second;
+    shapes[added] = std::move(shape);
+  }
+  if (std::optional<DimName> index = name(known))
+    indices[added] = *index;
+}
+
+std::optional<DimName> DimSymbols::name(Value index) const {
+  auto it = indices.find(index);
+  if (it == indices.end())
+    return std::nullopt;
+  return it->second;
+}

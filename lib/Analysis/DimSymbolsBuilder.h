@@ -1,0 +1,77 @@
+//===- DimSymbolsBuilder.h - Union-find of sizes -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state while dims are being named. DimRules.cpp states what each operator
+// says of its sizes; DimSymbols.cpp runs the rules and numbers the classes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_LIB_ANALYSIS_DIMSYMBOLSBUILDER_H
+#define HK_LIB_ANALYSIS_DIMSYMBOLSBUILDER_H
+
+#include "hk/Analysis/DimSymbols.h"
+#include "hk/Dialect/HK.h"
+
+#include <map>
+#include <tuple>
+
+namespace mlir::hk {
+
+class DimSymbolsBuilder {
+public:
+  using Node = unsigned;
+  using Kind = SizeExpr::Kind;
+
+  /// Adds the arguments of `block` and runs the rules of its ops. Twice: sizes
+  /// that are computed from equal sizes are found equal the second time.
+  void run(Block &block, ArrayRef<SmallVector<DimName>> argumentNames);
+  void finish(Block &block, DimSymbols &result);
+
+  // For the rules.
+  Node node(Value tensor, int64_t dim);
+  Node constantNode(int64_t value);
+  Node indexNode(Value index);
+  Node sizeNode(OpFoldResult size);
+  void unite(Node a, Node b);
+  /// Result dims [resultBegin, +n) equal operand dims [operandBegin, +n).
+  void same(Value a, int64_t aBegin, Value b, int64_t bBegin, int64_t n);
+  void sameShape(Value a, Value b);
+  /// The size that `kind` computes from `operands`; of dim `dim` of `value`.
+  void derive(Kind kind, ArrayRef<Node> operands, int64_t constant, Value value,
+              int64_t dim);
+
+private:
+  struct Entry {
+    Node parent;
+    int64_t constant = -1; // of the class, at its representative
+    std::optional<SizeExpr> expr;
+    SmallVector<Node, 2> operands; // of a derived size
+  };
+  using Key = std::tuple<Kind, std::vector<Node>, int64_t>;
+
+  Node make();
+  Node find(Node n);
+  Key keyOf(Kind kind, ArrayRef<Node> operands, int64_t constant);
+  void visit(Operation *op);
+  void visitView(Operation *op);
+  void visitQuantization(Operation *op);
+  void visitContraction(Operation *op);
+  void visitLaunch(LaunchOp launch);
+  void reassociate(Value collapsed, Value expanded,
+                   ArrayRef<ReassociationIndices> groups);
+
+  std::vector<Entry> nodes;
+  llvm::DenseMap<Value, SmallVector<Node>> tensors;
+  llvm::DenseMap<Value, Node> indices;
+  llvm::DenseMap<int64_t, Node> constants;
+  std::map<Key, Node> derived;
+  llvm::DenseMap<StringAttr, KernelOp> kernels; // of the module, once needed
+};
+
+} // namespace mlir::hk
+
+#endif // HK_LIB_ANALYSIS_DIMSYMBOLSBUILDER_H

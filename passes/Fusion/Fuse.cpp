@@ -1,0 +1,215 @@
+//===- Fuse.cpp - Group base operators into hk.fused regions --------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Walks the operators of a block once, in order. Each one joins a group that
+// makes its operands (several such groups become one when their family allows),
+// or starts a group and is offered to groups that read the same input. What was
+// tried, and why it was refused, goes to the decision log and to remarks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fusion/FusionTable.h"
+#include "Fusion/PrepareBlock.h"
+#include "Fusion/RegionBuilder.h"
+#include "hk/Analysis/Alignment.h"
+#include "hk/Passes/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+
+namespace mlir::hk {
+#define GEN_PASS_DEF_HKFUSE
+#include "hk/Passes/Passes.h.inc"
+} // namespace mlir::hk
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+struct HKFuse : ::mlir::hk::impl::HKFuseBase<HKFuse> {
+  using HKFuseBase::HKFuseBase;
+  HKFuse(const HKFuseOptions &options, DecisionLog &log)
+      : HKFuseBase(options), log(&log) {}
+  HKFuse(const HKFuse &other) : HKFuseBase(other), log(other.log) {}
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult fuse(func::FuncOp function, const ::hk::Target &target,
+                     DecisionLog &decisions);
+  LogicalResult place(Operation *op, FusionTable &table,
+                      const PreparedBlock &prepared,
+                      const FusionContext &context, DecisionLog &decisions);
+  LogicalResult startGroup(Operation *op, FusionTable &table,
+                           const FusionContext &context, Decision &decision);
+  void refuse(Operation *op, const Candidate &candidate);
+
+  DecisionLog *log = nullptr;
+};
+} // namespace
+
+void HKFuse::runOnOperation() {
+  const ::hk::Target *target = ::mlir::hk::targetOf(getOperation());
+  if (!target) {
+    getOperation().emitError("module has no target; run hk-assign-target");
+    return signalPassFailure();
+  }
+  DecisionLog own;
+  for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+    if (!function.isExternal() &&
+        failed(fuse(function, *target, log ? *log : own)))
+      return signalPassFailure();
+}
+
+LogicalResult HKFuse::fuse(func::FuncOp function, const ::hk::Target &target,
+                           DecisionLog &decisions) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError(
+        "has control flow; hk compiles functions of one block");
+  Block &block = function.getBody().front();
+  for (Operation &op : block.without_terminator())
+    if (!isBaseOp(&op) && !mayStayOutside(&op))
+      return op.emitOpError("is neither an hk base operator nor a view; hk has "
+                            "no kernel for it");
+
+  PreparedBlock prepared = prepareBlock(block);
+  DimSymbols dims(block);
+  resolveDims(block, dims);
+  scheduleBlock(block);
+
+  FusionContext context{dims, target};
+  FusionTable table(block, context, maxOps);
+  for (Operation &op : block) {
+    if (isa<FusedOp, LaunchOp>(op))
+      table.start(&op, nullptr);
+    else if (isBaseOp(&op) &&
+             failed(place(&op, table, prepared, context, decisions)))
+      return failure();
+  }
+  {
+    RegionBuilder builder(block, dims);
+    for (const FusionGroup *group : table.liveGroups()) {
+      builder.build(*group);
+      ++numRegions;
+    }
+  }
+  eraseUnused(block);
+  scheduleBlock(block);
+  for (Operation &op : block)
+    if (isBaseOp(&op))
+      return op.emitOpError("is in no kernel after fusion");
+  return success();
+}
+
+void HKFuse::refuse(Operation *op, const Candidate &candidate) {
+  ++numRefused;
+  remark::missed(op->getLoc(),
+                 remark::RemarkOpts::name("NotFused").category("hk-fuse"))
+      << remark::reason("{0}: {1}",
+                        stringify(candidate.verdict.getReason()).str(),
+                        candidate.verdict.getDetail().str())
+      << remark::metric("With", candidate.what);
+}
+
+LogicalResult HKFuse::place(Operation *op, FusionTable &table,
+                            const PreparedBlock &prepared,
+                            const FusionContext &context,
+                            DecisionLog &decisions) {
+  Decision decision{DecisionKind::Fuse,
+                    op->getLoc(),
+                    op->getName().getStringRef().str(),
+                    {},
+                    /*chosen=*/-1};
+  auto finish = [&](bool chosen) {
+    if (chosen)
+      decision.chosen = decision.candidates.size() - 1;
+    decisions.add(std::move(decision));
+  };
+  // A view that memory cannot hold leaves no choice.
+  Operation *boundTo = nullptr;
+  for (Value operand : op->getOperands())
+    if (Operation *def = operand.getDefiningOp();
+        def && prepared.bound.contains(def))
+      boundTo = def;
+  SmallVector<FusionTable::GroupId> producers = table.producersOf(op);
+  if (boundTo)
+    producers = {*table.producerOf(boundTo->getResult(0))};
+  else if (disable)
+    producers.clear();
+  for (FusionTable::GroupId id : producers) {
+    const FusionGroup &group = table.get(id);
+    std::string with = group.ops.front()->getName().getStringRef().str();
+    SmallVector<FusionTable::GroupId> together = {id};
+    if (!disable)
+      for (FusionTable::GroupId other : producers)
+        if (other != id && table.get(other).family == group.family)
+          together.push_back(other);
+    Verdict verdict = table.join(together, op);
+    if (!verdict.accepted() && together.size() > 1)
+      verdict = table.join(id, op);
+    decision.candidates.push_back({"join " + with, verdict, 0, 0});
+    if (verdict.accepted()) {
+      ++numFused;
+      finish(/*chosen=*/true);
+      return success();
+    }
+    refuse(op, decision.candidates.back());
+  }
+  if (boundTo)
+    return boundTo->emitOpError("has no layout in memory and no kernel takes "
+                                "it in: ")
+           << decision.candidates.back().verdict.getDetail();
+  if (failed(startGroup(op, table, context, decision)))
+    return failure();
+  finish(/*chosen=*/true);
+  return success();
+}
+
+LogicalResult HKFuse::startGroup(Operation *op, FusionTable &table,
+                                 const FusionContext &context,
+                                 Decision &decision) {
+  SmallVector<Candidate> refusals;
+  for (const Family *family : allFamilies()) {
+    std::string what = "start " + stringifyFamilyKind(family->getKind()).str();
+    Verdict verdict = family->canStart(op, context);
+    if (!verdict.accepted()) {
+      refusals.push_back({what, verdict, 0, 0});
+      continue;
+    }
+    FusionTable::GroupId id = table.start(op, family);
+    decision.candidates.push_back({what, verdict, 0, 0});
+    if (disable)
+      return success();
+    for (FusionTable::GroupId sibling : table.siblingsOf(op, *family)) {
+      if (sibling == id)
+        continue;
+      std::string with =
+          table.get(sibling).ops.front()->getName().getStringRef().str();
+      Verdict merged = table.merge(sibling, id);
+      decision.candidates.insert(merged.accepted()
+                                     ? decision.candidates.end()
+                                     : std::prev(decision.candidates.end()),
+                                 Candidate{"merge with " + with, merged, 0, 0});
+      if (merged.accepted()) {
+        ++numFused;
+        break;
+      }
+    }
+    return success();
+  }
+  InFlightDiagnostic error = op->emitOpError("has no kernel for target '")
+                             << context.target.name << "'";
+  for (const Candidate &refusal : refusals)
+    error.attachNote(op->getLoc())
+        << refusal.what << ": " << stringify(refusal.verdict.getReason())
+        << ", " << refusal.verdict.getDetail();
+  return failure();
+}
+
+std::unique_ptr<Pass> mlir::hk::createHKFuse(const HKFuseOptions &options,
+                                             DecisionLog &log) {
+  return std::make_unique<HKFuse>(options, log);
+}

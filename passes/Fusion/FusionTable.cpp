@@ -1,0 +1,367 @@
+//===- FusionTable.cpp - Groups of operators on a side table --------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Legality of groups: levels, state, size; what a kernel can do is the family's
+// verdict. Scans are bounded, so that fusing is near linear in the graph.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fusion/FusionTable.h"
+
+#include "Fusion/PrepareBlock.h"
+#include "hk/Analysis/Alignment.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+using GroupId = FusionTable::GroupId;
+
+/// Users looked at before a group is taken to be in the way of another.
+static constexpr int kUserBudget = 256;
+/// Siblings that a new group is offered to.
+static constexpr size_t kMaxSiblings = 8;
+
+FusionTable::FusionTable(Block &block, const FusionContext &context,
+                         int64_t maxOps)
+    : context(context), maxOps(maxOps) {
+  for (auto [reader, writer] : collectStateOrder(block)) {
+    readersOf[writer].push_back(reader);
+    writersOf[reader].push_back(writer);
+  }
+  unsigned next = 0;
+  for (Operation &op : block) {
+    position[&op] = next++;
+    for (Value state : writtenInPlace(&op))
+      for (Value result : op.getResults())
+        if (isa<KVCacheWriteOp>(op) || result.getType() == state.getType()) {
+          Value root = memoryOf(state);
+          memory[result] = root;
+          written[root] = 1;
+          break;
+        }
+  }
+}
+
+Value FusionTable::memoryOf(Value value) const {
+  value = rootOfViews(value);
+  auto it = memory.find(value);
+  return it == memory.end() ? value : it->second;
+}
+
+std::optional<GroupId> FusionTable::producerOf(Value operand) const {
+  Operation *def = rootOfViews(operand).getDefiningOp();
+  auto it = def ? groupOf.find(def) : groupOf.end();
+  if (it == groupOf.end())
+    return std::nullopt;
+  return it->second;
+}
+
+SmallVector<GroupId> FusionTable::producersOf(Operation *op) const {
+  SmallVector<GroupId> result;
+  for (Value operand : op->getOperands())
+    if (std::optional<GroupId> id = producerOf(operand))
+      if (!llvm::is_contained(result, *id))
+        result.push_back(*id);
+  llvm::sort(result, [&](GroupId a, GroupId b) {
+    return groups[a].level != groups[b].level
+               ? groups[a].level > groups[b].level
+               : a < b;
+  });
+  return result;
+}
+
+static bool isSharedInput(Value root) {
+  return !isa_and_nonnull<WeightRefOp, ConstantOp, tensor::EmptyOp>(
+      root.getDefiningOp());
+}
+
+SmallVector<GroupId> FusionTable::siblingsOf(Operation *op,
+                                             const Family &family) const {
+  SmallVector<GroupId> result;
+  for (Value operand : op->getOperands()) {
+    auto it = readersOfValue.find(rootOfViews(operand));
+    if (it == readersOfValue.end())
+      continue;
+    size_t seen = 0;
+    for (GroupId id : llvm::reverse(it->second)) {
+      if (++seen > kMaxSiblings)
+        break;
+      if (groups[id].family == &family && !groups[id].ops.empty() &&
+          !llvm::is_contained(result, id))
+        result.push_back(id);
+    }
+  }
+  return result;
+}
+
+void FusionTable::insertInOrder(SmallVectorImpl<Operation *> &ops,
+                                Operation *op) const {
+  auto before = [&](Operation *a, Operation *b) {
+    return position.lookup(a) < position.lookup(b);
+  };
+  auto it = llvm::upper_bound(ops, op, before);
+  if (it == ops.begin() || *std::prev(it) != op)
+    ops.insert(it, op);
+}
+
+std::string FusionTable::describe(GroupId id) const {
+  return groups[id].ops.front()->getName().getStringRef().str();
+}
+
+int64_t FusionTable::levelNeeded(Operation *op,
+                                 ArrayRef<GroupId> except) const {
+  int64_t level = 0;
+  auto above = [&](std::optional<GroupId> id) {
+    if (id && !llvm::is_contained(except, *id))
+      level = std::max(level, groups[*id].level + 1);
+  };
+  for (Value operand : op->getOperands())
+    above(producerOf(operand));
+  if (auto it = readersOf.find(op); it != readersOf.end())
+    for (Operation *reader : it->second)
+      if (auto group = groupOf.find(reader); group != groupOf.end())
+        above(group->second);
+  return level;
+}
+
+bool FusionTable::usersAbove(Value value, GroupId self, int64_t level,
+                             int &budget) const {
+  for (Operation *user : value.getUsers()) {
+    if (--budget < 0)
+      return false;
+    if (isView(user)) {
+      if (!usersAbove(user->getResult(0), self, level, budget))
+        return false;
+      continue;
+    }
+    auto it = groupOf.find(user);
+    if (it != groupOf.end() && it->second != self &&
+        groups[it->second].level <= level)
+      return false;
+  }
+  return true;
+}
+
+bool FusionTable::consumersAbove(GroupId id, int64_t level) const {
+  int budget = kUserBudget;
+  for (Operation *op : groups[id].ops) {
+    if (isView(op))
+      continue;
+    for (Value result : op->getResults())
+      if (!usersAbove(result, id, level, budget))
+        return false;
+    if (auto it = writersOf.find(op); it != writersOf.end())
+      for (Operation *writer : it->second) {
+        auto group = groupOf.find(writer);
+        if (group != groupOf.end() && group->second != id &&
+            groups[group->second].level <= level)
+          return false;
+      }
+  }
+  return true;
+}
+
+void FusionTable::noteState(Operation *op, FusionGroup &group) const {
+  auto note = [&](Value value, SmallVectorImpl<Value> &list) {
+    Value root = memoryOf(value);
+    if (written.count(root) && !llvm::is_contained(list, root))
+      list.push_back(root);
+  };
+  SmallVector<Value> states = writtenInPlace(op);
+  for (Value state : states)
+    note(state, group.writes);
+  for (Value operand : op->getOperands())
+    if (!llvm::is_contained(states, operand))
+      note(operand, group.reads);
+}
+
+Verdict FusionTable::checkState(ArrayRef<GroupId> ids, Operation *op) const {
+  if (written.empty())
+    return Verdict::accept();
+  FusionGroup extra;
+  if (op)
+    noteState(op, extra);
+  SmallVector<const FusionGroup *> parts;
+  for (GroupId id : ids)
+    parts.push_back(&groups[id]);
+  parts.push_back(&extra);
+  SmallVector<Value> writes;
+  for (const FusionGroup *part : parts)
+    for (Value root : part->writes) {
+      if (llvm::is_contained(writes, root))
+        return Verdict::refuse(Reason::StateReadAndWritten,
+                               "a second write into the same state");
+      writes.push_back(root);
+    }
+  for (const FusionGroup *part : parts)
+    for (Value root : part->reads)
+      if (llvm::is_contained(writes, root))
+        return Verdict::refuse(
+            Reason::StateReadAndWritten,
+            "workgroups that read the state would race with those that "
+            "overwrite it");
+  return Verdict::accept();
+}
+
+void FusionTable::noteInputs(Operation *op, GroupId id) {
+  for (Value operand : op->getOperands()) {
+    Value root = rootOfViews(operand);
+    if (!isSharedInput(root))
+      continue;
+    SmallVector<GroupId, 4> &list = readersOfValue[root];
+    if (list.empty() || list.back() != id)
+      list.push_back(id);
+  }
+}
+
+GroupId FusionTable::start(Operation *op, const Family *family) {
+  GroupId id = groups.size();
+  FusionGroup group;
+  group.family = family;
+  group.level = levelNeeded(op, {});
+  group.numBaseOps = 1;
+  group.ops.push_back(op);
+  noteState(op, group);
+  groups.push_back(std::move(group));
+  groupOf[op] = id;
+  noteInputs(op, id);
+  return id;
+}
+
+/// A view inside a region computes its sizes from its source.
+bool FusionTable::isClonable(Operation *view) const {
+  ArrayRef<DimName> source = context.dims.shape(viewSource(view));
+  for (Value operand : view->getOperands().drop_front()) {
+    std::optional<DimName> name = context.dims.name(operand);
+    if (!name)
+      return false;
+    if (*name >= 0 || llvm::is_contained(source, *name))
+      continue;
+    const SizeExpr &expr = context.dims.definition(-1 - *name);
+    if (expr.operands.empty() ||
+        !llvm::all_of(expr.operands, [&](DimName operand) {
+          return operand >= 0 || llvm::is_contained(source, operand);
+        }))
+      return false;
+  }
+  return true;
+}
+
+Verdict FusionTable::unite(ArrayRef<GroupId> ids, int64_t minLevel,
+                           int64_t extraOps, Union &result) const {
+  int64_t count = extraOps;
+  result.level = minLevel;
+  for (GroupId id : ids) {
+    count += groups[id].numBaseOps;
+    result.level = std::max(result.level, groups[id].level);
+  }
+  if (count > maxOps)
+    return Verdict::refuse(Reason::GroupFull, "a kernel holds at most " +
+                                                  Twine(maxOps) + " operators");
+  for (GroupId id : ids)
+    if ((groups[id].level < result.level || ids.size() > 1) &&
+        !consumersAbove(id, result.level))
+      return Verdict::refuse(Reason::WouldCycle,
+                             "a kernel that needs " + Twine(describe(id)) +
+                                 " would have to run first");
+  result.ops = groups[ids.front()].ops;
+  for (GroupId id : ids.drop_front()) {
+    const FusionGroup &group = groups[id];
+    Verdict verdict =
+        groups[ids.front()].family->canMerge(result.ops, group.ops, context);
+    if (!verdict.accepted())
+      return verdict;
+    for (Operation *op : group.ops)
+      insertInOrder(result.ops, op);
+  }
+  return Verdict::accept();
+}
+
+void FusionTable::commit(ArrayRef<GroupId> ids, Union united) {
+  FusionGroup &into = groups[ids.front()];
+  for (GroupId id : ids.drop_front()) {
+    FusionGroup &from = groups[id];
+    into.numBaseOps += from.numBaseOps;
+    into.reads.append(from.reads);
+    into.writes.append(from.writes);
+    for (Operation *op : from.ops)
+      if (!isView(op)) {
+        groupOf[op] = ids.front();
+        noteInputs(op, ids.front());
+      }
+    from = FusionGroup();
+  }
+  into.level = united.level;
+  into.ops = std::move(united.ops);
+}
+
+Verdict FusionTable::join(ArrayRef<GroupId> ids, Operation *op) {
+  const Family *family = groups[ids.front()].family;
+  if (!family)
+    return Verdict::refuse(Reason::OtherFamily, "a kernel already");
+  Verdict state = checkState(ids, op);
+  if (!state.accepted())
+    return state;
+  Union united;
+  Verdict verdict = unite(ids, levelNeeded(op, ids), 1, united);
+  if (!verdict.accepted())
+    return verdict;
+  for (Value operand : op->getOperands()) {
+    std::optional<GroupId> producer = producerOf(operand);
+    if (!producer || !llvm::is_contained(ids, *producer))
+      continue;
+    SmallVector<Operation *> views;
+    for (Value v = operand; isView(v.getDefiningOp());
+         v = viewSource(v.getDefiningOp()))
+      views.push_back(v.getDefiningOp());
+    for (Operation *view : llvm::reverse(views)) {
+      if (llvm::is_contained(united.ops, view))
+        continue;
+      if (!isClonable(view))
+        return Verdict::refuse(Reason::UnsupportedShape,
+                               "a slice or shape known only to the host lies "
+                               "between them");
+      verdict = family->canJoin(united.ops, view, context);
+      if (!verdict.accepted())
+        return verdict;
+      insertInOrder(united.ops, view);
+    }
+  }
+  verdict = family->canJoin(united.ops, op, context);
+  if (!verdict.accepted())
+    return verdict;
+  insertInOrder(united.ops, op);
+  commit(ids, std::move(united));
+  groups[ids.front()].numBaseOps += 1;
+  noteState(op, groups[ids.front()]);
+  groupOf[op] = ids.front();
+  noteInputs(op, ids.front());
+  return Verdict::accept();
+}
+
+Verdict FusionTable::merge(GroupId into, GroupId from) {
+  GroupId ids[] = {into, from};
+  Verdict state = checkState(ids, nullptr);
+  if (!state.accepted())
+    return state;
+  Union united;
+  Verdict verdict = unite(ids, 0, 0, united);
+  if (verdict.accepted())
+    commit(ids, std::move(united));
+  return verdict;
+}
+
+SmallVector<const FusionGroup *> FusionTable::liveGroups() const {
+  SmallVector<const FusionGroup *> result;
+  for (const FusionGroup &group : groups)
+    if (group.family && !group.ops.empty())
+      result.push_back(&group);
+  llvm::sort(result, [&](const FusionGroup *a, const FusionGroup *b) {
+    return position.lookup(a->ops.front()) < position.lookup(b->ops.front());
+  });
+  return result;
+}

@@ -1,0 +1,149 @@
+//===- PrepareBlock.cpp - Bring a block into the form that fuses ----------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What needs memory of its own although no operator makes it becomes hk.copy
+// here, before fusion: the copy then joins its producer's kernel like any other
+// operator, and disappears in it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fusion/PrepareBlock.h"
+
+#include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/ResolveDims.h"
+#include "hk/Dialect/HK.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+bool mlir::hk::isBaseOp(Operation *op) {
+  return isa_and_nonnull<HKDialect>(op->getDialect()) &&
+         !isa<FusedOp, YieldOp, KernelOp, SpecOp, VariantOp, LaunchDimsOp,
+              LaunchOp, GuardOp, WeightOp, WeightRefOp, ConstantOp>(op);
+}
+
+bool mlir::hk::mayStayOutside(Operation *op) {
+  if (isView(op) || isa<WeightRefOp, ConstantOp, FusedOp, LaunchOp,
+                        tensor::DimOp, tensor::EmptyOp>(op))
+    return true;
+  return llvm::none_of(op->getResultTypes(),
+                       [](Type type) { return isa<ShapedType>(type); }) &&
+         isMemoryEffectFree(op);
+}
+
+void mlir::hk::eraseUnused(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+static Value copyOf(Value value, Operation *before) {
+  OpBuilder builder(before);
+  return CopyOp::create(builder, before->getLoc(), value.getType(), value);
+}
+
+/// Views of constants become constants; what cannot looks at a copy.
+static void detachFromConstants(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isView(&op))
+      continue;
+    auto constant = viewSource(&op).getDefiningOp<ConstantOp>();
+    if (!constant)
+      continue;
+    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!isa<tensor::ExtractSliceOp>(op) && value && type.hasStaticShape()) {
+      OpBuilder builder(&op);
+      auto folded = ConstantOp::create(builder, constant.getLoc(), type,
+                                       value.reshape(type));
+      op.getResult(0).replaceAllUsesWith(folded.getResult());
+      op.erase();
+    } else {
+      op.setOperand(0, copyOf(constant.getResult(), &op));
+    }
+  }
+}
+
+/// Puts a copy under every view that memory cannot hold.
+static void giveLayouts(Block &block, PreparedBlock &prepared) {
+  for (Operation &op : block) {
+    if (!isView(&op) || layoutOfViews(op.getResult(0)))
+      continue;
+    op.setOperand(0, copyOf(viewSource(&op), &op));
+    if (layoutOfViews(op.getResult(0)))
+      continue;
+    // Only a kernel can read it: give it one, whose result is dense.
+    prepared.bound.insert(&op);
+    OpBuilder builder(op.getContext());
+    builder.setInsertionPointAfter(&op);
+    auto copy = CopyOp::create(builder, op.getLoc(), op.getResult(0).getType(),
+                               op.getResult(0));
+    op.getResult(0).replaceAllUsesExcept(copy.getResult(), copy);
+  }
+}
+
+/// Whether `value` is the end of a chain of writes into a state argument (of
+/// any length, none included).
+static bool isState(Value value) {
+  while (auto write = value.getDefiningOp<KVCacheWriteOp>())
+    value = write.getCache();
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), kStateAttrName);
+}
+
+static void separateResults(Block &block) {
+  Operation *terminator = block.getTerminator();
+  llvm::DenseSet<Value> seen;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    Value value = operand.get();
+    if (!isa<RankedTensorType>(value.getType()))
+      continue;
+    Operation *def = value.getDefiningOp();
+    bool own =
+        isState(value) || (def && isBaseOp(def) && !isa<KVCacheWriteOp>(def));
+    if (!seen.insert(value).second || !own)
+      operand.set(copyOf(value, terminator));
+  }
+}
+
+PreparedBlock mlir::hk::prepareBlock(Block &block) {
+  PreparedBlock prepared;
+  eraseUnused(block);
+  detachFromConstants(block);
+  giveLayouts(block, prepared);
+  separateResults(block);
+  return prepared;
+}
+
+void mlir::hk::resolveDims(Block &block, DimSymbols &dims) {
+  SmallVector<tensor::DimOp> work;
+  for (auto dim : block.getOps<tensor::DimOp>())
+    if (dim.getConstantIndex() && dim.getSource().getDefiningOp())
+      work.push_back(dim);
+  if (work.empty())
+    return;
+  // The first op may be one of those erased here: stand before one of our own.
+  OpBuilder start = OpBuilder::atBlockBegin(&block);
+  Location loc = block.getParentOp()->getLoc();
+  Operation *anchor = arith::ConstantIndexOp::create(start, loc, 0);
+  DimResolver resolver(OpBuilder(anchor), loc, dims);
+  for (tensor::DimOp dim : work) {
+    DimName name = dims.dim(dim.getSource(), *dim.getConstantIndex());
+    if (name < 0 && dims.definition(-1 - name).kind == SizeExpr::Kind::Opaque)
+      continue; // the resolver would only make the same op again
+    Value size = resolver.getValue(name);
+    dims.alias(dim.getResult(), size);
+    dim.getResult().replaceAllUsesWith(size);
+    dim.erase();
+  }
+  anchor->erase();
+}
