@@ -106,7 +106,14 @@ hk_status *hk_program_create(hk_module *module, hk_device *device,
   });
 }
 
-void hk_program_destroy(hk_program *program) { delete program; }
+void hk_program_destroy(hk_program *program) {
+  if (!program)
+    return;
+  // Launches may still read the kernels and weights. An error of the device
+  // would come back from every later use of it.
+  hk_status_free(guarded([&] { return program->device.waitIdle(); }));
+  delete program;
+}
 
 hk_status *hk_program_function(hk_program *program, const char *name,
                                const hk_function **function) {

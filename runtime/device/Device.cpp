@@ -42,7 +42,7 @@ void Device::deallocate(void *data) {
 }
 
 Status Device::synchronize() {
-  if (Status error = synchronizeRaw())
+  if (Status error = waitIdle())
     return error;
   return checkFences();
 }

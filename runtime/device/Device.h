@@ -58,6 +58,8 @@ public:
   Status allocate(uint64_t bytes, void **data);
   void deallocate(void *data);
   Status synchronize();
+  /// Waits for everything launched; leaves the fences alone.
+  virtual Status waitIdle() = 0;
   /// With debug memory: an error if a fence around an allocation was
   /// overwritten. Reads device memory, so on a GPU synchronize() calls it.
   Status checkFences();
@@ -80,7 +82,6 @@ protected:
 
   virtual Status allocateRaw(uint64_t bytes, void **data) = 0;
   virtual Status freeRaw(void *data) = 0;
-  virtual Status synchronizeRaw() = 0;
 
   std::string targetName, descriptionText;
   DLDevice dlpackDevice{kDLCPU, 0};

@@ -1,6 +1,306 @@
-#include "device/Device.h"
-namespace hk {
-Status createCudaDevice(int, const DeviceOptions &, std::unique_ptr<Device> &) {
-  return makeError(HK_UNAVAILABLE, "cuda");
+//===- CudaDevice.cpp - NVIDIA GPUs through the CUDA driver -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels are PTX, assembled by the driver when a program is made (the driver
+// keeps its own cache). The device uses the primary context, which is the one
+// that frameworks use, and leaves the caller's current context as it was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/EventTimer.h"
+#include "device/cuda/CudaApi.h"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+using namespace hk;
+
+namespace {
+
+/// Dynamic shared memory that needs no opting in.
+constexpr uint32_t kDefaultSharedBytes = 48 * 1024;
+constexpr size_t kJitLogBytes = 16 * 1024;
+
+#define HK_CUDA(api, call, ...) (api).check((api).call(__VA_ARGS__), #call)
+
+/// Makes a context current while it lives.
+class CurrentContext {
+public:
+  CurrentContext(const CudaApi &api, CudaHandle context) : api(api) {
+    CudaHandle current = nullptr;
+    error = HK_CUDA(api, cuCtxGetCurrent, &current);
+    if (error || current == context)
+      return;
+    error = HK_CUDA(api, cuCtxPushCurrent, context);
+    pushed = !error;
+  }
+  CurrentContext(const CurrentContext &) = delete;
+  ~CurrentContext() {
+    CudaHandle popped;
+    if (pushed)
+      (void)api.cuCtxPopCurrent(&popped);
+  }
+  Status takeError() { return std::move(error); }
+
+private:
+  const CudaApi &api;
+  bool pushed = false;
+  Status error;
+};
+
+/// An assembled module; kernels that share one text share this.
+class CudaModule {
+public:
+  CudaModule(const CudaApi &api, CudaHandle context)
+      : api(api), context(context) {}
+  CudaModule(const CudaModule &) = delete;
+  ~CudaModule() {
+    CurrentContext current(api, context);
+    if (handle)
+      (void)api.cuModuleUnload(handle);
+  }
+  Status load(const void *code, uint64_t bytes);
+  Status find(const char *symbol, CudaHandle &function) {
+    return HK_CUDA(api, cuModuleGetFunction, &function, handle, symbol);
+  }
+
+private:
+  const CudaApi &api;
+  CudaHandle context;
+  CudaHandle handle = nullptr;
+};
+
+struct CudaKernel : LoadedKernel {
+  std::shared_ptr<CudaModule> module;
+  CudaHandle function = nullptr;
+  uint32_t threads = 0, sharedBytes = 0;
+};
+
+class CudaDevice : public Device, EventDriver {
+public:
+  ~CudaDevice() override {
+    if (context)
+      (void)api.cuDevicePrimaryCtxRelease(cudaDevice);
+  }
+  Status initialize(int ordinal, const DeviceOptions &options);
+
+  Status upload(void *to, const void *from, uint64_t bytes) override;
+  Status download(void *to, const void *from, uint64_t bytes) override;
+  Status loadKernel(const hk_kernel_abi &kernel, const hk_variant_abi &variant,
+                    std::unique_ptr<LoadedKernel> &loaded) override;
+  Status launch(const LoadedKernel &kernel, const uint64_t *words,
+                const uint32_t *grid, void *stream) override;
+  std::unique_ptr<LaunchTimer> createTimer() override {
+    EventDriver &driver = *this;
+    return std::make_unique<EventTimer>(driver);
+  }
+  Status waitIdle() override;
+
+protected:
+  Status allocateRaw(uint64_t bytes, void **data) override;
+  Status freeRaw(void *data) override;
+
+private:
+  Status createEvent(void *&event) override {
+    CurrentContext current(api, context);
+    return HK_CUDA(api, cuEventCreate, &event, 0);
+  }
+  void destroyEvent(void *event) override {
+    CurrentContext current(api, context);
+    (void)api.cuEventDestroy(event);
+  }
+  Status recordEvent(void *event, void *stream) override {
+    CurrentContext current(api, context);
+    return HK_CUDA(api, cuEventRecord, event, stream);
+  }
+  Status elapsedMilliseconds(void *begin, void *end, float &time) override {
+    CurrentContext current(api, context);
+    if (Status error = HK_CUDA(api, cuEventSynchronize, end))
+      return error;
+    return HK_CUDA(api, cuEventElapsedTime, &time, begin, end);
+  }
+
+  CudaApi api;
+  int cudaDevice = 0;
+  CudaHandle context = nullptr;
+  std::mutex mutex;
+  std::map<const void *, std::weak_ptr<CudaModule>> modules; // by their code
+};
+
+CudaPointer toCuda(const void *data) {
+  return static_cast<CudaPointer>(reinterpret_cast<uintptr_t>(data));
 }
-} // namespace hk
+
+} // namespace
+
+Status CudaModule::load(const void *code, uint64_t bytes) {
+  // PTX is text that the driver wants terminated.
+  std::string text(static_cast<const char *>(code), bytes);
+  std::vector<char> info(kJitLogBytes), errors(kJitLogBytes);
+  CudaJitOption options[] = {
+      CudaJitOption::InfoLogBuffer, CudaJitOption::InfoLogBufferBytes,
+      CudaJitOption::ErrorLogBuffer, CudaJitOption::ErrorLogBufferBytes};
+  void *logBytes = reinterpret_cast<void *>(kJitLogBytes);
+  void *values[] = {info.data(), logBytes, errors.data(), logBytes};
+  Status error = HK_CUDA(api, cuModuleLoadDataEx, &handle, text.c_str(), 4,
+                         options, values);
+  if (!error)
+    return {};
+  errors.back() = '\0';
+  if (!errors[0])
+    return error;
+  return makeError(error.code(), "%s; the assembler says: %s", error.message(),
+                   errors.data());
+}
+
+Status CudaDevice::initialize(int ordinal, const DeviceOptions &options) {
+  if (Status error = api.load())
+    return error;
+  if (Status error = HK_CUDA(api, cuInit, 0))
+    return error;
+  int count = 0, driver = 0, major = 0, minor = 0;
+  if (Status error = HK_CUDA(api, cuDeviceGetCount, &count))
+    return error;
+  if (ordinal >= count)
+    return makeError(HK_UNAVAILABLE, "the CUDA driver finds %d device%s", count,
+                     count == 1 ? "" : "s");
+  if (Status error = HK_CUDA(api, cuDeviceGet, &cudaDevice, ordinal))
+    return error;
+  char name[256] = "";
+  if (Status error =
+          HK_CUDA(api, cuDeviceGetName, name, sizeof(name) - 1, cudaDevice))
+    return error;
+  if (Status error = HK_CUDA(api, cuDriverGetVersion, &driver))
+    return error;
+  if (Status error = HK_CUDA(api, cuDeviceGetAttribute, &major,
+                             CudaAttribute::ComputeCapabilityMajor, cudaDevice))
+    return error;
+  if (Status error = HK_CUDA(api, cuDeviceGetAttribute, &minor,
+                             CudaAttribute::ComputeCapabilityMinor, cudaDevice))
+    return error;
+  if (Status error =
+          HK_CUDA(api, cuDevicePrimaryCtxRetain, &context, cudaDevice))
+    return error;
+  // From compute capability 9.0 on the contract means the chip's own features
+  // ("a"), which later chips do not have.
+  targetName = "sm_" + std::to_string(major) + std::to_string(minor) +
+               (major >= 9 ? "a" : "");
+  descriptionText = std::string(name) + " (" + targetName + "), CUDA driver " +
+                    std::to_string(driver / 1000) + "." +
+                    std::to_string(driver % 1000 / 10);
+  dlpackDevice = {kDLCUDA, ordinal};
+  gridLimit[0] = INT32_MAX;
+  gridLimit[1] = gridLimit[2] = UINT16_MAX;
+  if (options.debugMemory)
+    enableDebugMemory();
+  return {};
+}
+
+Status CudaDevice::allocateRaw(uint64_t bytes, void **data) {
+  CurrentContext current(api, context);
+  if (Status error = current.takeError())
+    return error;
+  CudaPointer pointer = 0;
+  if (Status error = HK_CUDA(api, cuMemAlloc, &pointer, bytes))
+    return addContext(std::move(error), "allocating " + std::to_string(bytes) +
+                                            " bytes on '" + descriptionText +
+                                            "'");
+  *data = reinterpret_cast<void *>(static_cast<uintptr_t>(pointer));
+  return {};
+}
+
+Status CudaDevice::freeRaw(void *data) {
+  CurrentContext current(api, context);
+  if (Status error = current.takeError())
+    return error;
+  return HK_CUDA(api, cuMemFree, toCuda(data));
+}
+
+Status CudaDevice::waitIdle() {
+  CurrentContext current(api, context);
+  if (Status error = current.takeError())
+    return error;
+  return HK_CUDA(api, cuCtxSynchronize);
+}
+
+Status CudaDevice::upload(void *to, const void *from, uint64_t bytes) {
+  CurrentContext current(api, context);
+  if (Status error = current.takeError())
+    return error;
+  // Launches may be running on any stream; a copy comes after all of them, and
+  // is over when this returns.
+  if (Status error = HK_CUDA(api, cuCtxSynchronize))
+    return error;
+  if (Status error = HK_CUDA(api, cuMemcpyHtoD, toCuda(to), from, bytes))
+    return error;
+  return HK_CUDA(api, cuCtxSynchronize);
+}
+
+Status CudaDevice::download(void *to, const void *from, uint64_t bytes) {
+  CurrentContext current(api, context);
+  if (Status error = current.takeError())
+    return error;
+  if (Status error = HK_CUDA(api, cuCtxSynchronize))
+    return error;
+  return HK_CUDA(api, cuMemcpyDtoH, to, toCuda(from), bytes);
+}
+
+Status CudaDevice::loadKernel(const hk_kernel_abi &,
+                              const hk_variant_abi &variant,
+                              std::unique_ptr<LoadedKernel> &loaded) {
+  CurrentContext current(api, context);
+  if (Status error = current.takeError())
+    return error;
+  auto result = std::make_unique<CudaKernel>();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::weak_ptr<CudaModule> &known = modules[variant.code];
+    result->module = known.lock();
+    if (!result->module) {
+      result->module = std::make_shared<CudaModule>(api, context);
+      if (Status error = result->module->load(variant.code, variant.code_bytes))
+        return error;
+      known = result->module;
+    }
+  }
+  if (Status error = result->module->find(variant.symbol, result->function))
+    return error;
+  result->threads = variant.threads;
+  result->sharedBytes = variant.lds_dynamic;
+  if (variant.lds_dynamic > kDefaultSharedBytes)
+    if (Status error = HK_CUDA(api, cuFuncSetAttribute, result->function,
+                               CudaFunctionAttribute::MaxDynamicSharedBytes,
+                               static_cast<int>(variant.lds_dynamic)))
+      return addContext(std::move(error),
+                        "asking for " + std::to_string(variant.lds_dynamic) +
+                            " bytes of shared memory");
+  loaded = std::move(result);
+  return {};
+}
+
+Status CudaDevice::launch(const LoadedKernel &loaded, const uint64_t *words,
+                          const uint32_t *grid, void *stream) {
+  const auto &kernel = static_cast<const CudaKernel &>(loaded);
+  CurrentContext current(api, context);
+  if (Status error = current.takeError())
+    return error;
+  // The only parameter is the struct of words, by value.
+  void *parameters[] = {const_cast<uint64_t *>(words)};
+  return HK_CUDA(api, cuLaunchKernel, kernel.function, grid[0], grid[1],
+                 grid[2], kernel.threads, 1, 1, kernel.sharedBytes, stream,
+                 parameters, nullptr);
+}
+
+Status hk::createCudaDevice(int ordinal, const DeviceOptions &options,
+                            std::unique_ptr<Device> &device) {
+  auto result = std::make_unique<CudaDevice>();
+  if (Status error = result->initialize(ordinal, options))
+    return addContext(std::move(error), "cuda:" + std::to_string(ordinal));
+  device = std::move(result);
+  return {};
+}

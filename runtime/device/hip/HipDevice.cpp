@@ -1,6 +1,251 @@
-#include "device/Device.h"
-namespace hk {
-Status createHipDevice(int, const DeviceOptions &, std::unique_ptr<Device> &) {
-  return makeError(HK_UNAVAILABLE, "hip");
+//===- HipDevice.cpp - AMD GPUs through HIP -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels are code objects loaded as HIP modules; their only argument is the
+// block of words. The calling thread's current HIP device is left as it was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/EventTimer.h"
+#include "device/hip/HipApi.h"
+
+#include <cinttypes>
+#include <map>
+#include <mutex>
+
+using namespace hk;
+
+namespace {
+
+#define HK_HIP(api, call, ...) (api).check((api).call(__VA_ARGS__), #call)
+
+/// Makes a device current while it lives.
+class CurrentDevice {
+public:
+  CurrentDevice(const HipApi &api, int ordinal) : api(api) {
+    error = HK_HIP(api, hipGetDevice, &previous);
+    if (error || previous == ordinal)
+      return;
+    error = HK_HIP(api, hipSetDevice, ordinal);
+    changed = !error;
+  }
+  CurrentDevice(const CurrentDevice &) = delete;
+  ~CurrentDevice() {
+    if (changed)
+      (void)api.hipSetDevice(previous);
+  }
+  Status takeError() { return std::move(error); }
+
+private:
+  const HipApi &api;
+  int previous = 0;
+  bool changed = false;
+  Status error;
+};
+
+/// A code object on the device; kernels that share one share this.
+class HipModule {
+public:
+  HipModule(const HipApi &api, int ordinal) : api(api), ordinal(ordinal) {}
+  HipModule(const HipModule &) = delete;
+  ~HipModule() {
+    CurrentDevice current(api, ordinal);
+    if (handle)
+      (void)api.hipModuleUnload(handle);
+  }
+  Status load(const void *code) {
+    return HK_HIP(api, hipModuleLoadData, &handle, code);
+  }
+  Status find(const char *symbol, HipHandle &function) {
+    return HK_HIP(api, hipModuleGetFunction, &function, handle, symbol);
+  }
+
+private:
+  const HipApi &api;
+  int ordinal;
+  HipHandle handle = nullptr;
+};
+
+struct HipKernel : LoadedKernel {
+  std::shared_ptr<HipModule> module;
+  HipHandle function = nullptr;
+  uint32_t threads = 0, ldsDynamic = 0;
+  size_t argumentBytes = 0;
+  std::string name;
+};
+
+class HipDevice : public Device, EventDriver {
+public:
+  Status initialize(int ordinal, const DeviceOptions &options);
+
+  Status upload(void *to, const void *from, uint64_t bytes) override {
+    return copy(to, from, bytes, HipCopy::HostToDevice);
+  }
+  Status download(void *to, const void *from, uint64_t bytes) override {
+    return copy(to, from, bytes, HipCopy::DeviceToHost);
+  }
+  Status loadKernel(const hk_kernel_abi &kernel, const hk_variant_abi &variant,
+                    std::unique_ptr<LoadedKernel> &loaded) override;
+  Status launch(const LoadedKernel &kernel, const uint64_t *words,
+                const uint32_t *grid, void *stream) override;
+  std::unique_ptr<LaunchTimer> createTimer() override {
+    EventDriver &driver = *this;
+    return std::make_unique<EventTimer>(driver);
+  }
+  Status waitIdle() override;
+
+protected:
+  Status allocateRaw(uint64_t bytes, void **data) override;
+  Status freeRaw(void *data) override;
+
+private:
+  Status copy(void *to, const void *from, uint64_t bytes, HipCopy direction);
+
+  Status createEvent(void *&event) override {
+    CurrentDevice current(api, ordinal);
+    return HK_HIP(api, hipEventCreate, &event);
+  }
+  void destroyEvent(void *event) override { (void)api.hipEventDestroy(event); }
+  Status recordEvent(void *event, void *stream) override {
+    CurrentDevice current(api, ordinal);
+    return HK_HIP(api, hipEventRecord, event, stream);
+  }
+  Status elapsedMilliseconds(void *begin, void *end, float &time) override {
+    if (Status error = HK_HIP(api, hipEventSynchronize, end))
+      return error;
+    return HK_HIP(api, hipEventElapsedTime, &time, begin, end);
+  }
+
+  HipApi api;
+  int ordinal = 0;
+  std::mutex mutex;
+  std::map<const void *, std::weak_ptr<HipModule>> modules; // by their code
+};
+
+} // namespace
+
+Status HipDevice::initialize(int wanted, const DeviceOptions &options) {
+  ordinal = wanted;
+  if (Status error = api.load())
+    return error;
+  if (api.hipInit)
+    if (Status error = HK_HIP(api, hipInit, 0))
+      return error;
+  int count = 0;
+  if (Status error = HK_HIP(api, hipGetDeviceCount, &count))
+    return error;
+  if (ordinal >= count)
+    return makeError(HK_UNAVAILABLE, "'%s' finds %d device%s",
+                     api.library.name().c_str(), count, count == 1 ? "" : "s");
+  std::string name;
+  if (Status error = api.describe(ordinal, targetName, name))
+    return error;
+  descriptionText =
+      name + " (" + targetName + ") through " + api.library.name();
+  dlpackDevice = {kDLROCM, ordinal};
+  gridLimit[0] = INT32_MAX;
+  gridLimit[1] = gridLimit[2] = UINT16_MAX;
+  if (options.debugMemory)
+    enableDebugMemory();
+  return {};
 }
-} // namespace hk
+
+Status HipDevice::allocateRaw(uint64_t bytes, void **data) {
+  CurrentDevice current(api, ordinal);
+  if (Status error = current.takeError())
+    return error;
+  Status error = HK_HIP(api, hipMalloc, data, bytes);
+  if (!error)
+    return {};
+  return addContext(std::move(error), "allocating " + std::to_string(bytes) +
+                                          " bytes on '" + descriptionText +
+                                          "'");
+}
+
+Status HipDevice::freeRaw(void *data) {
+  CurrentDevice current(api, ordinal);
+  if (Status error = current.takeError())
+    return error;
+  return HK_HIP(api, hipFree, data);
+}
+
+Status HipDevice::waitIdle() {
+  CurrentDevice current(api, ordinal);
+  if (Status error = current.takeError())
+    return error;
+  return HK_HIP(api, hipDeviceSynchronize);
+}
+
+Status HipDevice::copy(void *to, const void *from, uint64_t bytes,
+                       HipCopy direction) {
+  CurrentDevice current(api, ordinal);
+  if (Status error = current.takeError())
+    return error;
+  // Launches may be running on any stream; a copy comes after all of them.
+  if (Status error = HK_HIP(api, hipDeviceSynchronize))
+    return error;
+  return HK_HIP(api, hipMemcpy, to, from, bytes, direction);
+}
+
+Status HipDevice::loadKernel(const hk_kernel_abi &kernel,
+                             const hk_variant_abi &variant,
+                             std::unique_ptr<LoadedKernel> &loaded) {
+  CurrentDevice current(api, ordinal);
+  if (Status error = current.takeError())
+    return error;
+  auto result = std::make_unique<HipKernel>();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::weak_ptr<HipModule> &known = modules[variant.code];
+    result->module = known.lock();
+    if (!result->module) {
+      result->module = std::make_shared<HipModule>(api, ordinal);
+      if (Status error = result->module->load(variant.code))
+        return error;
+      known = result->module;
+    }
+  }
+  if (Status error = result->module->find(variant.symbol, result->function))
+    return error;
+  result->threads = variant.threads;
+  result->ldsDynamic = variant.lds_dynamic;
+  result->argumentBytes =
+      8 * (size_t(kernel.num_pointers) + kernel.num_dims + kernel.num_strides);
+  result->name = variant.symbol;
+  loaded = std::move(result);
+  return {};
+}
+
+Status HipDevice::launch(const LoadedKernel &loaded, const uint64_t *words,
+                         const uint32_t *grid, void *stream) {
+  const auto &kernel = static_cast<const HipKernel &>(loaded);
+  // HIP counts work items, and in 32 bits.
+  if (uint64_t(grid[0]) * kernel.threads > UINT32_MAX)
+    return makeError(HK_INVALID_ARGUMENT,
+                     "%u blocks of %u threads are more than the 2^32 - 1 work "
+                     "items of a HIP launch; pass smaller tensors",
+                     grid[0], kernel.threads);
+  CurrentDevice current(api, ordinal);
+  if (Status error = current.takeError())
+    return error;
+  size_t bytes = kernel.argumentBytes;
+  void *arguments[] = {kHipLaunchParamBufferPointer,
+                       const_cast<uint64_t *>(words), kHipLaunchParamBufferSize,
+                       &bytes, kHipLaunchParamEnd};
+  return HK_HIP(api, hipModuleLaunchKernel, kernel.function, grid[0], grid[1],
+                grid[2], kernel.threads, 1, 1, kernel.ldsDynamic, stream,
+                nullptr, arguments);
+}
+
+Status hk::createHipDevice(int ordinal, const DeviceOptions &options,
+                           std::unique_ptr<Device> &device) {
+  auto result = std::make_unique<HipDevice>();
+  if (Status error = result->initialize(ordinal, options))
+    return addContext(std::move(error), "hip:" + std::to_string(ordinal));
+  device = std::move(result);
+  return {};
+}

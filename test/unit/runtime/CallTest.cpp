@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The same calls on every device the machine can offer: the host, and HIP
-// through a small fake of its library.
+// The same calls on every kind of device: the host, and HIP and CUDA through
+// small fakes of their libraries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -270,7 +270,8 @@ TEST_P(CallTest, ServesManyThreads) {
   EXPECT_THAT(wrong, Each(0));
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, CallTest, testing::Values("host"),
+INSTANTIATE_TEST_SUITE_P(Devices, CallTest,
+                         testing::Values("host", "hip:0", "cuda:0"),
                          [](const auto &info) {
                            std::string name = info.param;
                            return name.substr(0, name.find(':'));

@@ -54,17 +54,21 @@ void planTooLarge(const int64_t *, hk_launch_plan *plan) {
   *plan = {7, {1, 1, 1}};
 }
 
-// Stands for a code object; the fake HIP library looks at the first bytes.
+// Stand for a code object and PTX; the fake drivers compare them.
 constexpr char kCode[] = "FAKECODE gfx942";
+constexpr char kPtx[] = {'f', 'a', 'k', 'e', ' ', 'P', 'T', 'X'};
 
 #define VARIANT(name, function, lds)                                           \
   const hk_variant_abi name##HostVariant[] = {                                 \
       {#function, "#tile", function, nullptr, 0, 1, 0, lds}};                  \
   const hk_variant_abi name##HipVariant[] = {                                  \
-      {#function, "#tile", nullptr, kCode, sizeof(kCode), 64, lds, 0}};
+      {#function, "#tile", nullptr, kCode, sizeof(kCode), 64, lds, 0}};        \
+  const hk_variant_abi name##CudaVariant[] = {                                 \
+      {#function, "#tile", nullptr, kPtx, sizeof(kPtx), 64, 0, lds}};
 
 VARIANT(add, addRow, 0)
-VARIANT(scale, scaleRow, 32)
+// More dynamic shared memory on CUDA than needs no opting in.
+VARIANT(scale, scaleRow, 65536)
 VARIANT(trace, traceBlock, 32)
 VARIANT(overrun, overrunRow, 0)
 VARIANT(overrunLds, overrunLds, 32)
@@ -82,6 +86,7 @@ VARIANT(overrunLds, overrunLds, 32)
 
 const hk_kernel_abi kHostKernels[] = {KERNELS(HostVariant)};
 const hk_kernel_abi kHipKernels[] = {KERNELS(HipVariant)};
+const hk_kernel_abi kCudaKernels[] = {KERNELS(CudaVariant)};
 
 const int64_t kMatrix[] = {-1, kColumns};
 const char *const kDims0[] = {"d0", nullptr};
@@ -185,12 +190,13 @@ const hk_weight_abi kWeights[] = {
 
 const hk_section_abi kSections[] = {
     {"gfx942", nullptr, 6, kHipKernels, kImplementations},
+    {"sm_90a", nullptr, 6, kCudaKernels, kImplementations},
     {"host", FAKE_CPU_FEATURES, 6, kHostKernels, kImplementations},
 };
 #ifdef FAKE_NO_HOST
-constexpr uint32_t kNumSections = 1;
-#else
 constexpr uint32_t kNumSections = 2;
+#else
+constexpr uint32_t kNumSections = 3;
 #endif
 
 const hk_module_abi kModule = {FAKE_ABI_VERSION,

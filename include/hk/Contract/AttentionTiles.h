@@ -1,0 +1,128 @@
+//===- AttentionTiles.h - Tiles the attention kernels exist for -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Per chip, the tiles in order of preference, for many rows and for few (a
+// decode step), and the largest head size whose registers fit. What no matrix
+// tile can take, runs on the vector units.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_ATTENTIONTILES_H
+#define HK_CONTRACT_ATTENTIONTILES_H
+
+#include "hk/Contract/LdsAttention.h"
+
+namespace hk {
+
+/// What tiles depend on.
+struct AttentionShape {
+  DType type; // of queries, keys and values
+  int64_t headDim, valueDim;
+  /// Bytes that every row of queries, keys and values is aligned to.
+  int64_t align;
+
+  constexpr int64_t largestDim() const {
+    return headDim > valueDim ? headDim : valueDim;
+  }
+};
+
+struct AttentionCandidate {
+  Arch arch;
+  AttentionTile tile;
+  /// Largest head size.
+  int64_t maxDim;
+};
+
+/// Most rows first; of tiles with the same number of rows the first that fits
+/// is taken. `tiny` takes those of gfx942.
+inline constexpr AttentionCandidate kAttentionCandidates[] = {
+    {Arch::Host, {64, 128, 1, 1, 1}, 512},
+    {Arch::Host, {64, 64, 1, 1, 1}, 1 << 10},
+    {Arch::Host, {32, 64, 1, 1, 1}, 512},
+    {Arch::Host, {16, 32, 1, 1, 1}, 1 << 11},
+    {Arch::Host, {8, 128, 1, 1, 1}, 1 << 14},
+    {Arch::Gfx942, {128, 64, 4, 1, 1}, 128},
+    {Arch::Gfx942, {128, 32, 4, 1, 1}, 256},
+    {Arch::Gfx942, {32, 32, 1, 1, 1}, 256},
+    {Arch::Gfx950, {128, 64, 4, 1, 1}, 128},
+    {Arch::Gfx950, {128, 32, 4, 1, 1}, 256},
+    {Arch::Gfx950, {32, 32, 1, 1, 1}, 256},
+    {Arch::Gfx1100, {64, 32, 4, 1, 1}, 96},
+    {Arch::Gfx1100, {64, 16, 4, 1, 1}, 128},
+    {Arch::Gfx1100, {32, 16, 2, 1, 1}, 128},
+    {Arch::Gfx1100, {16, 32, 1, 1, 1}, 64},
+    {Arch::Sm90a, {64, 64, 4, 2, 1}, 128},
+    {Arch::Sm90a, {64, 32, 4, 2, 1}, 192},
+    {Arch::Sm90a, {64, 16, 4, 2, 1}, 256},
+    {Arch::Sm90a, {16, 32, 1, 2, 1}, 128},
+    {Arch::Sm90a, {16, 16, 1, 2, 1}, 256},
+};
+
+/// The arch whose candidates `arch` uses.
+constexpr Arch attentionCandidateArch(Arch arch) {
+  return arch == Arch::Tiny ? Arch::Gfx942 : arch;
+}
+
+constexpr bool usableForShape(const AttentionCandidate &c, Arch arch,
+                              const AttentionShape &shape) {
+  return c.arch == attentionCandidateArch(arch) &&
+         shape.largestDim() <= c.maxDim;
+}
+
+/// Whether matrix tiles exist for the shape on a GPU, LDS aside.
+constexpr bool attentionHasMatrixTile(Arch arch, const AttentionShape &shape) {
+  if (arch == Arch::Host)
+    return false;
+  if (packedBytes(shape.type, shape.headDim) % 16 != 0 ||
+      packedBytes(shape.type, shape.valueDim) % 16 != 0 || shape.align < 16)
+    return false;
+  // No IEEE f32 matrix instruction.
+  if (shape.type == DType::F32 &&
+      (arch == Arch::Sm90a || arch == Arch::Gfx1100))
+    return false;
+  for (const AttentionCandidate &c : kAttentionCandidates)
+    if (usableForShape(c, arch, shape))
+      return true;
+  return false;
+}
+
+/// The tile of the vector path of a GPU: a wave per row, a key per lane.
+constexpr AttentionTile attentionVectorTile(Arch arch) {
+  return {1, targetOf(arch).waveSize, 1, 1, 1};
+}
+
+/// The tiles to choose from at launch, most rows first.
+struct AttentionTileList {
+  AttentionTile tile[4];
+  int32_t count;
+};
+
+/// For every number of rows the first tile that fits in the LDS. Empty when
+/// none does.
+constexpr AttentionTileList attentionTiles(Arch arch,
+                                           const AttentionShape &shape) {
+  AttentionTileList list = {};
+  if (arch != Arch::Host && !attentionHasMatrixTile(arch, shape)) {
+    AttentionTile tile = attentionVectorTile(arch);
+    if (attentionLdsBytes(arch, tile, shape.type, shape.headDim,
+                          shape.valueDim) <= targetOf(arch).ldsBytes)
+      list.tile[list.count++] = tile;
+    return list;
+  }
+  for (const AttentionCandidate &c : kAttentionCandidates) {
+    bool known = list.count > 0 && list.tile[list.count - 1].bq == c.tile.bq;
+    if (!known && list.count < 4 && usableForShape(c, arch, shape) &&
+        attentionLdsBytes(arch, c.tile, shape.type, shape.headDim,
+                          shape.valueDim) <= targetOf(arch).ldsBytes)
+      list.tile[list.count++] = c.tile;
+  }
+  return list;
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_ATTENTIONTILES_H

@@ -1,0 +1,91 @@
+//===- LdsAttention.h - LDS of the attention kernels -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which of the attention kernels a tile means, how it pads head sizes, and the
+// LDS it takes. The kernels size their shared storage with these functions, the
+// compiler chooses tiles with them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_LDSATTENTION_H
+#define HK_CONTRACT_LDSATTENTION_H
+
+#include "hk/Contract/DType.h"
+#include "hk/Contract/Target.h"
+#include "hk/Contract/Tile.h"
+
+namespace hk {
+
+enum class AttentionPath : int32_t {
+  /// Matrix fragments; bq rows by `waves` waves, keys and values through LDS.
+  Matrix,
+  /// One wave per row on the vector units: any head size and alignment.
+  Vector,
+  /// Host: keys and values of a tile repacked, 8 x 32 micro kernel.
+  HostTile,
+  /// Host: at most kHostFewRows rows, keys and values streamed once.
+  HostRows,
+};
+
+/// Most rows of the host kernel that streams.
+inline constexpr int32_t kHostFewRows = 8;
+
+/// A GPU tile with fewer rows than a matrix fragment runs on the vector units.
+constexpr AttentionPath attentionPath(Arch arch, AttentionTile tile) {
+  if (arch == Arch::Host)
+    return tile.bq <= kHostFewRows ? AttentionPath::HostRows
+                                   : AttentionPath::HostTile;
+  return tile.bq < targetOf(arch).mmaM ? AttentionPath::Vector
+                                       : AttentionPath::Matrix;
+}
+
+constexpr int64_t roundUpTo(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// Bytes of a row of keys in LDS: whole 64-byte units, zero behind the end.
+constexpr int64_t attentionKeyBytes(DType type, int64_t headDim) {
+  return roundUpTo(packedBytes(type, headDim), 64);
+}
+/// Columns of a row of values in LDS (and of the host's accumulator).
+constexpr int64_t attentionValueColumns(int64_t valueDim) {
+  return roundUpTo(valueDim, 32);
+}
+
+/// LDS bytes of a block; `type` is the element type of keys and values.
+constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
+                                    int64_t headDim, int64_t valueDim) {
+  int64_t columns = attentionValueColumns(valueDim);
+  switch (attentionPath(arch, t)) {
+  case AttentionPath::Matrix:
+    return int64_t(t.stages) * t.bk *
+           (attentionKeyBytes(type, headDim) + packedBytes(type, columns));
+  case AttentionPath::Vector:
+    // The query and the probabilities of one wave's keys.
+    return 4 * (headDim + t.bk);
+  case AttentionPath::HostTile:
+    // Queries, keys, values, scores, accumulator; maximum and sum per row.
+    return 4 *
+           (int64_t(t.bq) * headDim + int64_t(t.bk) * headDim + t.bk * columns +
+            int64_t(t.bq) * t.bk + t.bq * columns + 2 * int64_t(t.bq));
+  case AttentionPath::HostRows: {
+    int64_t head = roundUpTo(headDim, 16);
+    return 4 * (t.bq * head + int64_t(t.bq) * t.bk + t.bq * columns +
+                2 * roundUpTo(t.bq, 16));
+  }
+  }
+  return 0;
+}
+
+/// Threads of a block.
+constexpr int64_t attentionThreads(Arch arch, AttentionTile tile) {
+  return int64_t(tile.waves) * targetOf(arch).waveSize;
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_LDSATTENTION_H

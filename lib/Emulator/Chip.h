@@ -1,0 +1,37 @@
+//===- Chip.h - Limits and cost data of the chips ---------------*- C++ -*-===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the emulator knows about a chip: limits that are checked and the data of
+// the clock model. Sources are named beside the numbers in Chip.cpp.
+//
+//===----------------------------------------------------------------------===//
+#ifndef HK_LIB_EMULATOR_CHIP_H
+#define HK_LIB_EMULATOR_CHIP_H
+
+#include <cstdint>
+#include <string>
+
+namespace hk::emu {
+
+struct Chip {
+  const char *name;       ///< the gfx name, also LLVM's CPU name
+  const char *deviceName; ///< marketing name shown by the HIP properties
+  uint32_t ldsBytes;      ///< per workgroup
+  uint32_t computeUnits;
+  uint64_t memoryBytes;
+  bool fp8Ocp;       ///< fp8 is OCP (bias 7/15), not fnuz (8/16)
+  uint32_t ldsBanks; ///< 4-byte banks
+  uint32_t ldsBytesPerClock;
+  uint32_t mfmaDivisor; ///< matrix throughput relative to gfx942
+};
+
+/// The chip of that name, or null.
+const Chip *findChip(const std::string &name);
+
+} // namespace hk::emu
+
+#endif // HK_LIB_EMULATOR_CHIP_H

@@ -1,0 +1,234 @@
+//===- Decoder.cpp - Machine code to Inst ---------------------------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The printed form is the interface: LLVM's operand numbering is private to
+// the target, its assembly syntax is documented.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Decoder.h"
+#include "OpTable.h"
+#include "Parser.h"
+#include <cstring>
+#include <llvm-c/Disassembler.h>
+#include <llvm-c/Target.h>
+#include <mutex>
+
+namespace hk::emu {
+namespace {
+
+uint16_t halfBits(double value) {
+  _Float16 half = _Float16(value);
+  uint16_t bits;
+  std::memcpy(&bits, &half, 2);
+  return bits;
+}
+
+std::string hex(uint64_t value) {
+  char buf[24];
+  std::snprintf(buf, sizeof buf, "0x%llx",
+                static_cast<unsigned long long>(value));
+  return buf;
+}
+
+/// 1/(2*pi) is printed rounded; the hardware constants are exact.
+bool isInverseTwoPi(double value) { return value > 0.15915 && value < 0.15916; }
+
+} // namespace
+
+Decoder::Decoder(CodeObject &object, const uint8_t *image, size_t size)
+    : object(object), image(image), size(size) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUDisassembler();
+  });
+  disassembler = LLVMCreateDisasmCPU("amdgcn-amd-amdhsa", object.chip().name,
+                                     nullptr, 0, nullptr, nullptr);
+}
+
+Decoder::~Decoder() {
+  if (disassembler)
+    LLVMDisasmDispose(disassembler);
+}
+
+std::string Decoder::decode(uint64_t begin, uint64_t end) {
+  if (!disassembler)
+    return std::string("LLVM has no disassembler for ") + object.chip().name;
+  if (end > size || begin > end || begin % 4)
+    return "code range outside the image";
+  object.indexOf.resize(size / 4 + 1, -1);
+  for (uint64_t pc = begin; pc < end;) {
+    if (object.indexOf[pc / 4] >= 0) {
+      pc += object.insts[size_t(object.indexOf[pc / 4])].size;
+      continue;
+    }
+    Inst inst;
+    std::string error = decodeOne(pc, inst);
+    if (!error.empty())
+      return "at " + hex(pc) + ": " + error;
+    object.indexOf[pc / 4] = int32_t(object.insts.size());
+    pc += inst.size;
+    object.insts.push_back(std::move(inst));
+  }
+  return "";
+}
+
+std::string Decoder::decodeOne(uint64_t pc, Inst &inst) {
+  char text[256];
+  size_t n =
+      LLVMDisasmInstruction(disassembler, const_cast<uint8_t *>(image) + pc,
+                            size - pc, pc, text, sizeof text);
+  uint32_t word = 0;
+  std::memcpy(&word, image + pc, 4);
+  if (n == 0)
+    return "the bytes " + hex(word) + " are no instruction of " +
+           object.chip().name;
+  inst.pc = pc;
+  inst.size = uint32_t(n);
+  inst.raw = word;
+  ParsedText parsed = splitMnemonic(text);
+  const char *start = text;
+  while (*start == ' ' || *start == '\t')
+    ++start;
+  inst.text = start;
+  for (char &c : inst.text)
+    if (c == '\t')
+      c = ' ';
+  inst.op = OpTable::get().find(parsed.mnemonic);
+  if (!inst.op)
+    return "instruction '" + inst.text + "' is not emulated";
+  inst.fn = inst.op->fn;
+  bool is950 = object.chip().mfmaDivisor > 1;
+  inst.clocks =
+      is950 && inst.op->clocks950 ? inst.op->clocks950 : inst.op->clocks;
+  std::string error = inst.op->parse ? inst.op->parse(parsed.operands, inst)
+                                     : parseOperands(parsed.operands, inst);
+  if (error.empty())
+    error = resolve(inst);
+  if (!error.empty())
+    error += " in '" + inst.text + "'";
+  return error;
+}
+
+void Decoder::resolveConstant(Operand &op, Type type) {
+  uint64_t bits = op.imm;
+  if (op.isFloatText) {
+    double value = op.floatValue;
+    float single = float(value);
+    bool twoPi = isInverseTwoPi(value);
+    switch (type) {
+    case Type::F64:
+    case Type::B64:
+    case Type::I64:
+      if (twoPi)
+        bits = 0x3fc45f306dc9c882;
+      else
+        std::memcpy(&bits, &value, 8);
+      break;
+    case Type::F16:
+    case Type::B16:
+      bits = twoPi ? 0x3118 : halfBits(value);
+      break;
+    default: {
+      uint32_t word;
+      std::memcpy(&word, &single, 4);
+      bits = twoPi ? 0x3e22f983 : word;
+    }
+    }
+  } else if (type == Type::F64 && (op.imm > 64 && op.imm < ~15ull) &&
+             !(op.imm >> 32)) {
+    bits = op.imm << 32; // a literal is the high half of a double
+  } else if (type == Type::I64 && op.imm <= 0xffffffffull) {
+    bits = uint64_t(int64_t(int32_t(op.imm)));
+  }
+  op.imm = bits;
+  op.lanesLo = object.broadcast(uint32_t(bits));
+  op.lanesHi = object.broadcast(uint32_t(bits >> 32));
+}
+
+std::string Decoder::resolve(Inst &inst) {
+  const Op &op = *inst.op;
+  if (uint16_t extra = inst.m.seen & ~op.mods)
+    return "modifier group " + hex(extra) + " does not apply here";
+  // The parser left the SDWA selectors in the last two slots.
+  if (inst.m.seen & kModSdwa)
+    for (int k = 0; k < 2; ++k)
+      if (op.numDst + k < inst.numOperands)
+        inst.o[op.numDst + k].sel = inst.o[kMaxOperands - 2 + k].sel;
+  for (unsigned k = 0; k < inst.numOperands; ++k) {
+    Operand &o = inst.o[k];
+    if (o.isConst())
+      resolveConstant(o, op.types[k]);
+    if (o.neg || o.abs || o.sext)
+      inst.complex = true;
+    for (unsigned r = 0; r < o.width; ++r) {
+      unsigned reg = o.reg + r;
+      if (o.isVgpr())
+        inst.vgprMask[reg / 64] |= 1ull << (reg % 64);
+      else if (o.isSgpr())
+        inst.sgprMask[reg / 64] |= 1ull << (reg % 64);
+    }
+  }
+  bool ownClamp = inst.m.clamp && op.clampFn && !inst.m.omod;
+  if (ownClamp)
+    inst.fn = op.clampFn;
+  if (inst.m.seen & (kModDpp | kModSdwa | (ownClamp ? 0 : kModOut)))
+    inst.complex = true;
+  if (op.preserveHigh || (!op.packed && inst.m.opSel))
+    inst.complex = true;
+  return "";
+}
+
+std::string Decoder::link() {
+  for (Inst &inst : object.insts) {
+    const Inst *next = object.instAt(inst.pc + inst.size);
+    inst.next = next ? uint32_t(next - object.insts.data()) : ~0u;
+    if (!inst.hasTarget)
+      continue;
+    uint64_t target =
+        inst.pc + inst.size + uint64_t(int64_t(inst.branchOffset) * 4);
+    const Inst *to = object.instAt(target);
+    if (!to)
+      return "at " + hex(inst.pc) + ": branch target " + hex(target) +
+             " is not in decoded code in '" + inst.text + "'";
+    inst.target = int32_t(to - object.insts.data());
+  }
+  return "";
+}
+
+std::string Decoder::checkRegisters(const Kernel &kernel, uint64_t begin,
+                                    uint64_t end) const {
+  for (uint64_t pc = begin; pc < end;) {
+    const Inst *inst = object.instAt(pc);
+    if (!inst)
+      break;
+    pc += inst->size;
+    for (unsigned k = 0; k < inst->numOperands; ++k) {
+      const Operand &o = inst->o[k];
+      unsigned last = o.reg + o.width - 1u;
+      uint32_t limit = 0;
+      if (o.isVgpr() && o.reg < 256)
+        limit = kernel.accumOffset;
+      else if (o.isVgpr())
+        limit = 256 + kernel.vgprs - kernel.accumOffset;
+      else if (o.isSgpr() && o.reg < 102)
+        limit = kernel.sgprs;
+      else
+        continue;
+      if (last >= limit)
+        return "at " + hex(inst->pc) + ": register " +
+               std::to_string(last & 255) + " of '" + inst->text +
+               "' is outside the " + std::to_string(limit & 255) +
+               " the kernel descriptor allocates";
+    }
+  }
+  return "";
+}
+
+} // namespace hk::emu

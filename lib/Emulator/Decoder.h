@@ -1,0 +1,44 @@
+//===- Decoder.h - Machine code to Inst -------------------------*- C++ -*-===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Disassembles a function with LLVM and resolves every instruction against the
+// op table.
+//
+//===----------------------------------------------------------------------===//
+#ifndef HK_LIB_EMULATOR_DECODER_H
+#define HK_LIB_EMULATOR_DECODER_H
+
+#include "CodeObject.h"
+
+namespace hk::emu {
+
+class Decoder {
+public:
+  Decoder(CodeObject &object, const uint8_t *image, size_t size);
+  ~Decoder();
+  /// Decodes [begin, end) of the image; returns an error or nothing.
+  std::string decode(uint64_t begin, uint64_t end);
+  /// Resolves fall-through and branches once everything is decoded.
+  std::string link();
+  /// Registers below the kernel's allocation in [begin, end).
+  std::string checkRegisters(const Kernel &kernel, uint64_t begin,
+                             uint64_t end) const;
+
+private:
+  CodeObject &object;
+  const uint8_t *image;
+  size_t size;
+  void *disassembler = nullptr;
+
+  std::string decodeOne(uint64_t pc, Inst &inst);
+  std::string resolve(Inst &inst);
+  void resolveConstant(Operand &op, Type type);
+};
+
+} // namespace hk::emu
+
+#endif // HK_LIB_EMULATOR_DECODER_H

@@ -1,0 +1,141 @@
+//===- CrossLane.cpp - Cross-lane vector operations -----------------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lane reads and writes, lane counts, swaps and permutations outside LDS.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Valu.h"
+
+namespace hk::emu {
+namespace {
+
+uint32_t laneDefinedBits(Wave &w, unsigned reg, unsigned lane) {
+  uint32_t bits = 0;
+  for (unsigned k = 0; k < 4; ++k)
+    if (w.vd[reg].byte[k] >> lane & 1)
+      bits |= 0xffu << (8 * k);
+  return w.checks ? bits : ~0u;
+}
+
+void readFirstLane(Wave &w, const Inst &inst) {
+  const Operand &src = inst.o[1];
+  unsigned lane = w.exec ? unsigned(__builtin_ctzll(w.exec)) : 0;
+  if (!src.isVgpr()) {
+    w.setS(inst.o[0].reg, src.isSgpr() ? w.s[src.reg] : uint32_t(src.imm),
+           src.isSgpr() ? w.sd[src.reg] : ~0u);
+    return;
+  }
+  unsigned reg = indexedVgpr(w, inst, 1);
+  w.setS(inst.o[0].reg, w.v[reg][lane], laneDefinedBits(w, reg, lane));
+}
+
+uint32_t laneSelect(Wave &w, const Inst &inst, const Operand &o) {
+  if (o.isConst())
+    return uint32_t(o.imm) & 63;
+  if (w.checks && w.sd[o.reg] != ~0u)
+    w.reportUndefined(inst, -1, 0, "the lane number");
+  return w.s[o.reg] & 63;
+}
+
+void readLane(Wave &w, const Inst &inst) {
+  unsigned lane = laneSelect(w, inst, inst.o[2]);
+  unsigned reg = indexedVgpr(w, inst, 1);
+  w.setS(inst.o[0].reg, w.v[reg][lane], laneDefinedBits(w, reg, lane));
+}
+
+void writeLane(Wave &w, const Inst &inst) {
+  const Operand &src = inst.o[1];
+  unsigned lane = laneSelect(w, inst, inst.o[2]);
+  unsigned reg = indexedVgpr(w, inst, 0);
+  uint32_t value = src.isSgpr() ? w.s[src.reg] : uint32_t(src.imm);
+  uint32_t defined = src.isSgpr() ? w.sd[src.reg] : ~0u;
+  w.v[reg][lane] = value;
+  for (unsigned k = 0; k < 4; ++k) {
+    uint64_t bit = 1ull << lane;
+    uint64_t &d = w.vd[reg].byte[k];
+    d = (defined >> (8 * k) & 0xff) == 0xff ? d | bit : d & ~bit;
+  }
+}
+
+template <bool High> void maskCount(Wave &w, const Inst &inst) {
+  Fetched<uint32_t> a(w, inst, 1), b(w, inst, 2);
+  LaneBuf lo, hi;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    uint64_t below = (1ull << l) - 1;
+    uint32_t mask = High ? uint32_t(below >> 32) : uint32_t(below);
+    lo.lo[l] = uint32_t(__builtin_popcount(a[l] & mask)) + b[l];
+  }
+  propagate(w, inst, 1, 2, 1);
+  commitResult<uint32_t>(w, inst, lo, hi);
+}
+
+/// v_swap_b32: both registers in active lanes.
+void swapRegs(Wave &w, const Inst &inst) {
+  unsigned a = inst.o[0].reg, b = inst.o[1].reg;
+  for (unsigned l = 0; l < kLanes; ++l)
+    if (w.exec >> l & 1)
+      std::swap(w.v[a][l], w.v[b][l]);
+  for (unsigned k = 0; k < 4; ++k) {
+    uint64_t &x = w.vd[a].byte[k], &y = w.vd[b].byte[k];
+    uint64_t differ = (x ^ y) & w.exec;
+    x ^= differ;
+    y ^= differ;
+  }
+}
+
+/// v_permlane16_swap / v_permlane32_swap: odd groups of N lanes of the first
+/// register change places with even groups of the second.
+template <unsigned N> void permlaneSwap(Wave &w, const Inst &inst) {
+  unsigned a = inst.o[0].reg, b = inst.o[1].reg;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (l / N % 2)
+      continue;
+    unsigned odd = l + N;
+    if (!(w.exec >> l & 1) || !(w.exec >> odd & 1))
+      continue;
+    std::swap(w.v[a][odd], w.v[b][l]);
+    for (unsigned k = 0; k < 4; ++k) {
+      uint64_t &x = w.vd[a].byte[k], &y = w.vd[b].byte[k];
+      uint64_t dx = x >> odd & 1, dy = y >> l & 1;
+      x = (x & ~(1ull << odd)) | dy << odd;
+      y = (y & ~(1ull << l)) | dx << l;
+    }
+  }
+}
+
+void prng(Wave &w, const Inst &inst) {
+  Fetched<uint32_t> a(w, inst, 1);
+  LaneBuf lo, hi;
+  for (unsigned l = 0; l < kLanes; ++l)
+    lo.lo[l] = (a[l] << 1) ^ ((a[l] >> 31) ? 197u : 0u);
+  propagate(w, inst, 1, 1, 1);
+  commitResult<uint32_t>(w, inst, lo, hi);
+}
+
+} // namespace
+
+void addCrossLane(OpTable &t) {
+  auto add = [&](const char *name, Handler fn, unsigned numDst) {
+    Op op;
+    op.cls = InstClass::Valu;
+    op.fn = fn;
+    op.numDst = uint8_t(numDst);
+    t.add(name, op);
+  };
+  add("v_readfirstlane_b32", readFirstLane, 1);
+  add("v_readlane_b32", readLane, 1);
+  add("v_writelane_b32", writeLane, 1);
+  add("v_mbcnt_lo_u32_b32", maskCount<false>, 1);
+  add("v_mbcnt_hi_u32_b32", maskCount<true>, 1);
+  add("v_swap_b32", swapRegs, 2);
+  add("v_permlane16_swap_b32", permlaneSwap<16>, 2);
+  add("v_permlane32_swap_b32", permlaneSwap<32>, 2);
+  add("v_prng_b32", prng, 1);
+}
+
+} // namespace hk::emu

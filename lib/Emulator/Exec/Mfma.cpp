@@ -1,0 +1,193 @@
+//===- Mfma.cpp - Matrix instructions with one block ----------------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// 16x16 and 32x32 MFMA of every element type except the scaled ones. Products
+// are accumulated in order of K with one rounding (fma) each; see
+// docs/emulator.md for how hardware differs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mfma.h"
+
+namespace hk::emu {
+
+static float roundXf32(float v) {
+  uint32_t bits = toBits(v);
+  if ((bits & 0x7f800000u) == 0x7f800000u)
+    return v;
+  bits += 0xfff + (bits >> 13 & 1);
+  return fromBits<float>(bits & ~0x1fffu);
+}
+
+void unpackElement(Wave &w, unsigned reg, Mat type, unsigned e, float *lanes) {
+  unsigned perWord = 4 / matBytes(type);
+  const uint32_t *v = w.v[reg + e / perWord];
+  switch (type) {
+  case Mat::F32:
+    for (unsigned l = 0; l < kLanes; ++l)
+      lanes[l] = fromBits<float>(v[l]);
+    break;
+  case Mat::Xf32:
+    for (unsigned l = 0; l < kLanes; ++l)
+      lanes[l] = roundXf32(fromBits<float>(v[l]));
+    break;
+  case Mat::F16: {
+    unsigned shift = e % 2 * 16;
+    for (unsigned l = 0; l < kLanes; ++l)
+      lanes[l] = float(fromBits<half>(v[l] >> shift));
+    break;
+  }
+  case Mat::Bf16:
+    if (e % 2)
+      for (unsigned l = 0; l < kLanes; ++l)
+        lanes[l] = fromBits<float>(v[l] & 0xffff0000u);
+    else
+      for (unsigned l = 0; l < kLanes; ++l)
+        lanes[l] = fromBits<float>(v[l] << 16);
+    break;
+  case Mat::I8: {
+    unsigned shift = 24 - e % 4 * 8;
+    for (unsigned l = 0; l < kLanes; ++l)
+      lanes[l] = float(int32_t(v[l] << shift) >> 24);
+    break;
+  }
+  default: {
+    const float *table = fp8Format(w.fp8Ocp, type == Mat::Bf8).table();
+    unsigned shift = e % 4 * 8;
+    for (unsigned l = 0; l < kLanes; ++l)
+      lanes[l] = table[v[l] >> shift & 0xff];
+  }
+  }
+}
+
+const uint32_t *mfmaC(Wave &w, const Operand &c, unsigned r) {
+  return c.isVgpr() ? w.v[c.reg + r] : c.lanesLo;
+}
+
+bool allLanesDefined(const Wave &w, const Operand &o) {
+  return definedLanes(w, o) == ~0ull;
+}
+
+namespace {
+
+// Clocks: multiply-accumulates over the rate per SIMD and clock. Rates follow
+// from the peak numbers of the data sheets (MI300X: f16 1307 TFLOP/s on 304
+// compute units at 2.1 GHz = 256; MI355X doubles 16 and 8 bit, halves f64).
+const MfmaShape kShapes[] = {
+    {"v_mfma_f32_32x32x2_f32", 32, 2, 1, Mat::F32, Mat::F32, 64, 64},
+    {"v_mfma_f32_16x16x4_f32", 16, 4, 1, Mat::F32, Mat::F32, 32, 32},
+    {"v_mfma_f32_16x16x8_xf32", 16, 8, 1, Mat::Xf32, Mat::Xf32, 16, 16},
+    {"v_mfma_f32_32x32x4_xf32", 32, 4, 1, Mat::Xf32, Mat::Xf32, 32, 32},
+    {"v_mfma_f32_32x32x8_f16", 32, 8, 1, Mat::F16, Mat::F16, 32, 32},
+    {"v_mfma_f32_16x16x16_f16", 16, 16, 1, Mat::F16, Mat::F16, 16, 16},
+    {"v_mfma_f32_32x32x8_bf16", 32, 8, 1, Mat::Bf16, Mat::Bf16, 32, 32},
+    {"v_mfma_f32_16x16x16_bf16", 16, 16, 1, Mat::Bf16, Mat::Bf16, 16, 16},
+    {"v_mfma_f32_32x32x16_f16", 32, 16, 1, Mat::F16, Mat::F16, 32, 32},
+    {"v_mfma_f32_16x16x32_f16", 16, 32, 1, Mat::F16, Mat::F16, 16, 16},
+    {"v_mfma_f32_32x32x16_bf16", 32, 16, 1, Mat::Bf16, Mat::Bf16, 32, 32},
+    {"v_mfma_f32_16x16x32_bf16", 16, 32, 1, Mat::Bf16, Mat::Bf16, 16, 16},
+    {"v_mfma_i32_32x32x16_i8", 32, 16, 1, Mat::I8, Mat::I8, 32, 32},
+    {"v_mfma_i32_16x16x32_i8", 16, 32, 1, Mat::I8, Mat::I8, 16, 16},
+    {"v_mfma_i32_32x32x32_i8", 32, 32, 1, Mat::I8, Mat::I8, 32, 32},
+    {"v_mfma_i32_16x16x64_i8", 16, 64, 1, Mat::I8, Mat::I8, 16, 16},
+    {"v_mfma_f32_16x16x32_fp8_fp8", 16, 32, 1, Mat::Fp8, Mat::Fp8, 16, 16},
+    {"v_mfma_f32_16x16x32_fp8_bf8", 16, 32, 1, Mat::Fp8, Mat::Bf8, 16, 16},
+    {"v_mfma_f32_16x16x32_bf8_fp8", 16, 32, 1, Mat::Bf8, Mat::Fp8, 16, 16},
+    {"v_mfma_f32_16x16x32_bf8_bf8", 16, 32, 1, Mat::Bf8, Mat::Bf8, 16, 16},
+    {"v_mfma_f32_32x32x16_fp8_fp8", 32, 16, 1, Mat::Fp8, Mat::Fp8, 32, 32},
+    {"v_mfma_f32_32x32x16_fp8_bf8", 32, 16, 1, Mat::Fp8, Mat::Bf8, 32, 32},
+    {"v_mfma_f32_32x32x16_bf8_fp8", 32, 16, 1, Mat::Bf8, Mat::Fp8, 32, 32},
+    {"v_mfma_f32_32x32x16_bf8_bf8", 32, 16, 1, Mat::Bf8, Mat::Bf8, 32, 32},
+};
+
+/// Undefined rows of A and columns of B make their part of D undefined.
+template <unsigned M> void propagateMfma(Wave &w, const Inst &inst) {
+  const Operand &d = inst.o[0], &a = inst.o[1], &b = inst.o[2], &c = inst.o[3];
+  uint64_t la = definedLanes(w, a), lb = definedLanes(w, b);
+  if ((la & lb) == ~0ull && allLanesDefined(w, c)) {
+    for (unsigned r = 0; r < d.width; ++r)
+      define(w, d.reg + r, ~0ull);
+    return;
+  }
+  uint64_t rows = ~0ull, cols = ~0ull;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(la >> l & 1))
+      rows &= ~(1ull << (l % M));
+    if (!(lb >> l & 1))
+      cols &= ~(1ull << (l % M));
+  }
+  for (unsigned r = 0; r < d.width; ++r) {
+    uint64_t ok = c.isVgpr() ? w.vd[c.reg + r].whole() : ~0ull;
+    for (unsigned l = 0; l < kLanes; ++l)
+      if (!(rows >> mfmaRow(M, r, l / M) & 1) || !(cols >> (l % M) & 1))
+        ok &= ~(1ull << l);
+    setDefinedLanes(w, d.reg + r, ~0ull, ok);
+  }
+}
+
+template <unsigned M> void mfma(Wave &w, const Inst &inst) {
+  const MfmaShape &shape = kShapes[inst.op->info];
+  constexpr unsigned groups = kLanes / M, regs = M * M / kLanes;
+  constexpr unsigned maxK = 64;
+  unsigned perLane = shape.k / groups;
+  alignas(64) float a[maxK][M], b[maxK][M], lanes[kLanes];
+  for (unsigned e = 0; e < perLane; ++e) {
+    unpackElement(w, inst.o[1].reg, shape.a, e, lanes);
+    for (unsigned g = 0; g < groups; ++g)
+      std::memcpy(a[g * perLane + e], lanes + g * M, sizeof a[0]);
+    unpackElement(w, inst.o[2].reg, shape.b, e, lanes);
+    for (unsigned g = 0; g < groups; ++g)
+      std::memcpy(b[g * perLane + e], lanes + g * M, sizeof b[0]);
+  }
+  bool integer = shape.a == Mat::I8;
+  const Operand &c = inst.o[3];
+  if (w.checks)
+    propagateMfma<M>(w, inst);
+  alignas(64) uint32_t out[regs][kLanes];
+  for (unsigned r = 0; r < regs; ++r) {
+    const uint32_t *from = mfmaC(w, c, r);
+    for (unsigned g = 0; g < groups; ++g) {
+      unsigned row = mfmaRow(M, r, g);
+      alignas(64) float acc[M];
+      if (integer) // sums of at most 64 products are exact in f32
+        std::memset(acc, 0, sizeof acc);
+      else
+        std::memcpy(acc, from + g * M, sizeof acc);
+      for (unsigned k = 0; k < shape.k; ++k) {
+        float x = a[k][row];
+        for (unsigned j = 0; j < M; ++j)
+          acc[j] = __builtin_fmaf(x, b[k][j], acc[j]);
+      }
+      if (integer)
+        for (unsigned j = 0; j < M; ++j)
+          out[r][g * M + j] = from[g * M + j] + uint32_t(int32_t(acc[j]));
+      else
+        std::memcpy(out[r] + g * M, acc, sizeof acc);
+    }
+  }
+  for (unsigned r = 0; r < regs; ++r)
+    std::memcpy(w.v[inst.o[0].reg + r], out[r], sizeof out[r]);
+}
+
+} // namespace
+
+void addMfma(OpTable &t) {
+  for (unsigned k = 0; k < sizeof kShapes / sizeof *kShapes; ++k) {
+    const MfmaShape &s = kShapes[k];
+    Op op;
+    op.cls = InstClass::Mfma;
+    op.fn = s.m == 32 ? mfma<32> : mfma<16>;
+    op.info = uint16_t(k);
+    op.clocks = s.clocks942;
+    op.clocks950 = s.clocks950;
+    op.rule = DefRule::Custom;
+    op.types[3] = s.a == Mat::I8 ? Type::B32 : Type::F32;
+    t.add(s.name, op);
+  }
+}
+
+} // namespace hk::emu

@@ -1,0 +1,15 @@
+//===- MfmaSmall.cpp - Matrix instructions with several blocks ------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Filled by the next step.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../OpTable.h"
+namespace hk::emu {
+void addMfmaSmall(OpTable &) {}
+} // namespace hk::emu

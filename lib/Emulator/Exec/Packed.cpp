@@ -1,0 +1,370 @@
+//===- Packed.cpp - Packed vector ALU (VOP3P) -----------------------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two 16-bit operations in a word, or two f32 operations in a register pair.
+// op_sel and op_sel_hi pick the half (word) each result reads, neg_lo and
+// neg_hi negate it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Float.h"
+#include "../Valu.h"
+#include <algorithm>
+
+namespace hk::emu {
+namespace {
+
+using u16 = uint16_t;
+using i16 = int16_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+
+/// The half of source k that feeds result `hi`, negated as asked.
+template <class T>
+void selectHalf(const Inst &inst, const uint32_t *words, unsigned k, bool hi,
+                uint16_t *out) {
+  unsigned shift = ((hi ? inst.m.opSelHi : inst.m.opSel) >> k & 1) ? 16 : 0;
+  bool negate = (hi ? inst.m.negHi : inst.m.negLo) >> k & 1;
+  uint16_t flip = negate && std::is_same_v<T, half> ? 0x8000 : 0;
+  for (unsigned l = 0; l < kLanes; ++l)
+    out[l] = uint16_t(words[l] >> shift) ^ flip;
+}
+
+template <class F> Handler packedHandler(F lambda) {
+  static const F f = lambda;
+  (void)f;
+  return [](Wave &w, const Inst &inst) {
+    using S = Signature<F>;
+    using A = typename S::template Arg<0>;
+    using B = typename S::template Arg<1>;
+    using C = typename S::template Arg<2>;
+    constexpr unsigned n = S::count;
+    LaneBuf buf[3], lo, hi;
+    const uint32_t *src[3] = {};
+    for (unsigned k = 0; k < n; ++k)
+      src[k] = fetchWord(w, inst, 1 + k, Type::B32, false, buf[k]);
+    for (unsigned h = 0; h < 2; ++h) {
+      alignas(64) uint16_t a[kLanes], b[kLanes], c[kLanes];
+      selectHalf<A>(inst, src[0], 0, h, a);
+      selectHalf<B>(inst, src[1], 1, h, b);
+      if constexpr (n == 3)
+        selectHalf<C>(inst, src[2], 2, h, c);
+      for (unsigned l = 0; l < kLanes; ++l) {
+        typename S::Result r;
+        if constexpr (n == 3)
+          r = f(fromBits<A>(a[l]), fromBits<B>(b[l]), fromBits<C>(c[l]));
+        else
+          r = f(fromBits<A>(a[l]), fromBits<B>(b[l]));
+        if (std::is_same_v<decltype(r), half> && inst.m.clamp) {
+          float v = float(r);
+          r = typename S::Result(v > 0 ? (v < 1 ? v : 1.0f) : 0.0f);
+        }
+        uint32_t bits = toBits(r) & 0xffff;
+        lo.lo[l] = h ? (lo.lo[l] | bits << 16) : bits;
+      }
+    }
+    propagate(w, inst, 1, n, 1);
+    commitResult<u32>(w, inst, lo, hi);
+  };
+}
+
+template <class F> Op packedOp(F f) {
+  using S = Signature<F>;
+  Op op;
+  op.cls = InstClass::Valu;
+  op.rule = DefRule::Halves;
+  op.packed = true;
+  op.mods = kModOpSel;
+  op.fn = packedHandler(f);
+  op.clampFn = op.fn;
+  if (std::is_same_v<typename S::Result, half>)
+    op.mods |= kModOut;
+  op.types[1] = typeOf<typename S::template Arg<0>>();
+  op.types[2] = typeOf<typename S::template Arg<1>>();
+  op.types[3] = typeOf<typename S::template Arg<2>>();
+  return op;
+}
+
+template <class F, class G>
+void addClamped(OpTable &t, const char *name, F plain, G clamped) {
+  Op op = packedOp(plain);
+  op.clampFn = packedHandler(clamped);
+  op.mods |= kModOut;
+  t.add(name, op);
+}
+
+half fmaHalf(half a, half b, half c) {
+  return half(double(a) * double(b) + double(c));
+}
+u16 clampU16(i32 v) { return u16(std::clamp(v, 0, 65535)); }
+u16 clampI16(i32 v) { return u16(std::clamp(v, -32768, 32767)); }
+
+void addHalves(OpTable &t) {
+  t.add("v_pk_add_f16",
+        packedOp([](half a, half b) { return half(float(a) + float(b)); }));
+  t.add("v_pk_mul_f16",
+        packedOp([](half a, half b) { return half(float(a) * float(b)); }));
+  t.add("v_pk_fma_f16",
+        packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); }));
+  t.add("v_pk_min_f16", packedOp([](half a, half b) { return minNum(a, b); }));
+  t.add("v_pk_max_f16", packedOp([](half a, half b) { return maxNum(a, b); }));
+  t.add("v_pk_minimum3_f16", packedOp([](half a, half b, half c) {
+          return minimum(minimum(a, b), c);
+        }));
+  t.add("v_pk_maximum3_f16", packedOp([](half a, half b, half c) {
+          return maximum(maximum(a, b), c);
+        }));
+  addClamped(
+      t, "v_pk_add_u16", [](u16 a, u16 b) { return u16(a + b); },
+      [](u16 a, u16 b) { return clampU16(a + b); });
+  addClamped(
+      t, "v_pk_sub_u16", [](u16 a, u16 b) { return u16(a - b); },
+      [](u16 a, u16 b) { return clampU16(a - b); });
+  addClamped(
+      t, "v_pk_add_i16", [](u16 a, u16 b) { return u16(a + b); },
+      [](i16 a, i16 b) { return clampI16(a + b); });
+  addClamped(
+      t, "v_pk_sub_i16", [](u16 a, u16 b) { return u16(a - b); },
+      [](i16 a, i16 b) { return clampI16(a - b); });
+  t.add("v_pk_mul_lo_u16",
+        packedOp([](u16 a, u16 b) { return u16(u32(a) * b); }));
+  addClamped(
+      t, "v_pk_mad_u16",
+      [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
+      [](u16 a, u16 b, u16 c) {
+        u32 r = u32(a) * b + c;
+        return u16(r > 65535 ? 65535 : r);
+      });
+  addClamped(
+      t, "v_pk_mad_i16",
+      [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
+      [](i16 a, i16 b, i16 c) { return clampI16(i32(a) * b + c); });
+  t.add("v_pk_min_u16",
+        packedOp([](u16 a, u16 b) { return u16(std::min(a, b)); }));
+  t.add("v_pk_max_u16",
+        packedOp([](u16 a, u16 b) { return u16(std::max(a, b)); }));
+  t.add("v_pk_min_i16",
+        packedOp([](i16 a, i16 b) { return u16(std::min(a, b)); }));
+  t.add("v_pk_max_i16",
+        packedOp([](i16 a, i16 b) { return u16(std::max(a, b)); }));
+  t.add("v_pk_lshlrev_b16",
+        packedOp([](u16 a, u16 b) { return u16(b << (a & 15)); }));
+  t.add("v_pk_lshrrev_b16",
+        packedOp([](u16 a, u16 b) { return u16(b >> (a & 15)); }));
+  t.add("v_pk_ashrrev_i16",
+        packedOp([](u16 a, i16 b) { return u16(b >> (a & 15)); }));
+}
+
+// --- register pairs ---
+
+const uint32_t *pairWord(Wave &w, const Inst &inst, unsigned k, bool hi,
+                         bool negates, LaneBuf &buf) {
+  bool second = (hi ? inst.m.opSelHi : inst.m.opSel) >> k & 1;
+  const Operand &o = inst.o[1 + k];
+  const uint32_t *p = o.isConst() ? o.lanesLo
+                                  : fetchWord(w, inst, 1 + k, Type::B32,
+                                              second && o.width > 1, buf);
+  if (!negates || !((hi ? inst.m.negHi : inst.m.negLo) >> k & 1))
+    return p;
+  for (unsigned l = 0; l < kLanes; ++l)
+    buf.lo[l] = p[l] ^ 0x80000000u;
+  return buf.lo;
+}
+
+void definePair(Wave &w, const Inst &inst, unsigned numSrc, Defined out[2]) {
+  for (unsigned h = 0; h < 2; ++h) {
+    uint64_t m = ~0ull;
+    for (unsigned k = 0; k < numSrc; ++k) {
+      const Operand &o = inst.o[1 + k];
+      bool second =
+          ((h ? inst.m.opSelHi : inst.m.opSel) >> k & 1) && o.width > 1;
+      if (o.isVgpr())
+        m &= w.vd[o.reg + second].whole();
+      else if (o.isSgpr() && w.sd[o.reg + second] != ~0u)
+        m = 0;
+    }
+    for (uint64_t &byte : out[h].byte)
+      byte = m;
+  }
+}
+
+enum PairKind { kPairFma, kPairMul, kPairAdd, kPairMov };
+
+template <PairKind Kind> void pairOp(Wave &w, const Inst &inst) {
+  constexpr unsigned n = Kind == kPairFma ? 3 : 2;
+  LaneBuf out[2];
+  for (unsigned h = 0; h < 2; ++h) {
+    LaneBuf buf[3];
+    const uint32_t *s[3] = {};
+    for (unsigned k = 0; k < n; ++k)
+      s[k] = pairWord(w, inst, k, h, Kind != kPairMov, buf[k]);
+    for (unsigned l = 0; l < kLanes; ++l) {
+      if constexpr (Kind == kPairMov) {
+        out[h].lo[l] = s[h][l];
+      } else {
+        float a = fromBits<float>(s[0][l]), b = fromBits<float>(s[1][l]), r;
+        if constexpr (Kind == kPairFma)
+          r = __builtin_fmaf(a, b, fromBits<float>(s[2][l]));
+        else
+          r = Kind == kPairMul ? a * b : a + b;
+        out[h].lo[l] = toBits(r);
+      }
+    }
+    if (inst.m.clamp)
+      for (unsigned l = 0; l < kLanes; ++l) {
+        float v = fromBits<float>(out[h].lo[l]);
+        out[h].lo[l] = toBits(v > 0 ? (v < 1 ? v : 1.0f) : 0.0f);
+      }
+  }
+  if (w.checks) {
+    Defined d[2];
+    definePair(w, inst, n, d);
+    if (Kind == kPairMov) { // each half depends on its own source only
+      Inst one = inst;
+      Defined lo[2], hi[2];
+      definePair(w, one, 1, lo);
+      one.o[1] = inst.o[2];
+      one.m.opSelHi = inst.m.opSelHi >> 1;
+      definePair(w, one, 1, hi);
+      d[0] = lo[0];
+      d[1] = hi[1];
+    }
+    for (unsigned h = 0; h < 2; ++h)
+      setDefinedLanes(w, inst.o[0].reg + h, w.exec, d[h].whole());
+  }
+  commitWord(w, inst.o[0].reg, out[0].lo);
+  commitWord(w, inst.o[0].reg + 1, out[1].lo);
+}
+
+// --- mixed precision and dot products ---
+
+/// One source of v_fma_mix: f16 half or f32, with neg and abs.
+void mixSource(Wave &w, const Inst &inst, unsigned k, float *out) {
+  LaneBuf buf;
+  const Operand &o = inst.o[1 + k];
+  const uint32_t *p = o.isConst()  ? o.lanesLo
+                      : o.isSgpr() ? broadcast(w.s[o.reg], buf)
+                                   : w.v[o.reg];
+  bool isHalf = inst.m.opSelHi >> k & 1;
+  bool high = inst.m.opSel >> k & 1;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    float v = isHalf ? float(fromBits<half>(p[l] >> (high ? 16 : 0)))
+                     : fromBits<float>(p[l]);
+    if (o.abs)
+      v = __builtin_fabsf(v);
+    out[l] = o.neg ? -v : v;
+  }
+}
+
+enum MixKind { kMixF32, kMixLo, kMixHi };
+
+template <MixKind Kind> void mixOp(Wave &w, const Inst &inst) {
+  alignas(64) float a[kLanes], b[kLanes], c[kLanes];
+  mixSource(w, inst, 0, a);
+  mixSource(w, inst, 1, b);
+  mixSource(w, inst, 2, c);
+  LaneBuf lo;
+  const uint32_t *old = w.v[inst.o[0].reg];
+  for (unsigned l = 0; l < kLanes; ++l) {
+    double exact = double(a[l]) * double(b[l]) + double(c[l]);
+    float r = __builtin_fmaf(a[l], b[l], c[l]);
+    if (inst.m.clamp) {
+      r = r > 0 ? (r < 1 ? r : 1.0f) : 0.0f;
+      exact = double(r);
+    }
+    if (Kind == kMixF32) {
+      lo.lo[l] = toBits(r);
+    } else {
+      uint32_t bits = toBits(half(exact)) & 0xffff;
+      lo.lo[l] = Kind == kMixLo ? (old[l] & 0xffff0000u) | bits
+                                : (old[l] & 0xffffu) | bits << 16;
+    }
+  }
+  if (w.checks) {
+    uint64_t m = ~0ull;
+    for (unsigned k = 0; k < 3; ++k) {
+      const Operand &o = inst.o[1 + k];
+      if (!o.isVgpr()) {
+        m &= definedLanes(w, o);
+        continue;
+      }
+      const Defined &d = w.vd[o.reg];
+      if (!(inst.m.opSelHi >> k & 1))
+        m &= d.whole();
+      else
+        m &= (inst.m.opSel >> k & 1) ? d.byte[2] & d.byte[3]
+                                     : d.byte[0] & d.byte[1];
+    }
+    Defined &d = w.vd[inst.o[0].reg];
+    for (unsigned k = 0; k < 4; ++k)
+      if (Kind == kMixF32 || (Kind == kMixLo) == (k < 2))
+        d.byte[k] = (d.byte[k] & ~w.exec) | (m & w.exec);
+  }
+  commitWord(w, inst.o[0].reg, lo.lo);
+}
+
+float dot2Half(u32 a, u32 b, float c) {
+  auto lo = [](u32 v) { return double(fromBits<half>(v)); };
+  auto hi = [](u32 v) { return double(fromBits<half>(v >> 16)); };
+  return float(lo(a) * lo(b) + hi(a) * hi(b) + double(c));
+}
+float dot2Bf16(u32 a, u32 b, float c) {
+  auto lo = [](u32 v) { return double(fromBits<float>(v << 16)); };
+  auto hi = [](u32 v) { return double(fromBits<float>(v & 0xffff0000u)); };
+  return float(lo(a) * lo(b) + hi(a) * hi(b) + double(c));
+}
+u32 dot2Int(u32 a, u32 b, u32 c, bool isSigned) {
+  for (unsigned k = 0; k < 32; k += 16)
+    c += isSigned ? u32(i32(i16(a >> k)) * i32(i16(b >> k)))
+                  : (a >> k & 0xffff) * (b >> k & 0xffff);
+  return c;
+}
+
+/// The dot products and their accumulating forms (v_dot2c).
+void addDot(OpTable &t, const std::string &name, Op op) {
+  op.mods |= kModOpSel;
+  op.packed = true;
+  t.add(name, op);
+  op.dstIsSource = true;
+  t.add(name.substr(0, 6) + "c" + name.substr(6), op);
+}
+
+} // namespace
+
+void addPacked(OpTable &t) {
+  addHalves(t);
+  auto addPair = [&](const char *name, Handler fn, uint16_t mods) {
+    Op op;
+    op.cls = InstClass::Valu;
+    op.packed = true;
+    op.mods = mods;
+    op.fn = fn;
+    op.clampFn = fn;
+    op.types[1] = op.types[2] = op.types[3] = Type::F32;
+    t.add(name, op);
+  };
+  addPair("v_pk_fma_f32", pairOp<kPairFma>, kModOpSel | kModOut);
+  addPair("v_pk_mul_f32", pairOp<kPairMul>, kModOpSel | kModOut);
+  addPair("v_pk_add_f32", pairOp<kPairAdd>, kModOpSel | kModOut);
+  addPair("v_pk_mov_b32", pairOp<kPairMov>, kModOpSel);
+  for (const char *stem : {"v_fma_mix", "v_mad_mix"}) {
+    std::string s = stem;
+    addPair((s + "_f32").c_str(), mixOp<kMixF32>, kModOpSel | kModOut);
+    addPair((s + "lo_f16").c_str(), mixOp<kMixLo>, kModOpSel | kModOut);
+    addPair((s + "hi_f16").c_str(), mixOp<kMixHi>, kModOpSel | kModOut);
+  }
+  addDot(t, "v_dot2_f32_f16",
+         laneOp([](u32 a, u32 b, float c) { return dot2Half(a, b, c); }));
+  addDot(t, "v_dot2_f32_bf16",
+         laneOp([](u32 a, u32 b, float c) { return dot2Bf16(a, b, c); }));
+  addDot(t, "v_dot2_i32_i16",
+         laneOp([](u32 a, u32 b, u32 c) { return dot2Int(a, b, c, true); }));
+  addDot(t, "v_dot2_u32_u16",
+         laneOp([](u32 a, u32 b, u32 c) { return dot2Int(a, b, c, false); }));
+}
+
+} // namespace hk::emu

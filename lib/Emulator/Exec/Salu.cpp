@@ -1,0 +1,393 @@
+//===- Salu.cpp - Scalar arithmetic ---------------------------------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// SOP1 and SOP2 operations whose result depends on every source bit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Scalar.h"
+#include <algorithm>
+
+namespace hk::emu {
+namespace {
+
+/// Operations whose result bits all depend on all source bits.
+template <class F> Op sop2(F lambda, bool writesScc) {
+  static const F f = lambda;
+  (void)f;
+  using S = Signature<F>;
+  Op op;
+  op.cls = InstClass::Salu;
+  op.types[1] = typeOf<typename S::template Arg<1>>();
+  op.types[2] = typeOf<typename S::template Arg<2>>();
+  op.info = writesScc;
+  op.fn = [](Wave &w, const Inst &inst) {
+    using A = typename S::template Arg<1>;
+    using B = typename S::template Arg<2>;
+    using R = typename S::Result;
+    Scalar a = readScalar(w, inst.o[1], isWide<A>());
+    Scalar b = readScalar(w, inst.o[2], isWide<B>());
+    R r = f(w, A(a.value), B(b.value));
+    bool ok = allDefined(a, isWide<A>()) && allDefined(b, isWide<B>());
+    writeScalar(w, inst, inst.o[0], isWide<R>(), uint64_t(r), ok ? ~0ull : 0);
+    if (inst.op->info)
+      w.sccDefined = ok;
+  };
+  return op;
+}
+
+template <class F> Op sop1(F lambda, bool writesScc) {
+  static const F f = lambda;
+  (void)f;
+  using S = Signature<F>;
+  Op op;
+  op.cls = InstClass::Salu;
+  op.types[1] = typeOf<typename S::template Arg<1>>();
+  op.info = writesScc;
+  op.fn = [](Wave &w, const Inst &inst) {
+    using A = typename S::template Arg<1>;
+    using R = typename S::Result;
+    Scalar a = readScalar(w, inst.o[1], isWide<A>());
+    R r = f(w, A(a.value));
+    bool ok = allDefined(a, isWide<A>());
+    writeScalar(w, inst, inst.o[0], isWide<R>(), uint64_t(r), ok ? ~0ull : 0);
+    if (inst.op->info)
+      w.sccDefined = ok;
+  };
+  return op;
+}
+
+template <class T> T bitFieldExtract(Wave &w, T a, uint32_t b) {
+  constexpr unsigned bits = sizeof(T) * 8;
+  unsigned offset = b & (bits - 1), width = std::min(b >> 16 & 0x7f, bits);
+  T r = 0;
+  if (width) {
+    using U = std::make_unsigned_t<T>;
+    U u = U(a) >> offset;
+    unsigned avail = bits - offset;
+    if (width < avail) {
+      u <<= bits - width;
+      r = T(T(u) >> (bits - width));
+    } else {
+      r = T(a >> offset);
+    }
+  }
+  w.scc = r != 0;
+  return r;
+}
+
+template <class T> int32_t findFirst(T v) {
+  if (!v)
+    return -1;
+  return sizeof(T) == 8 ? __builtin_ctzll(uint64_t(v))
+                        : __builtin_ctz(uint32_t(v));
+}
+template <class T> int32_t leadingZeros(T v) {
+  if (!v)
+    return -1;
+  return sizeof(T) == 8 ? __builtin_clzll(uint64_t(v))
+                        : __builtin_clz(uint32_t(v));
+}
+/// Position of the first bit that differs from the sign, or -1.
+template <class S> int32_t leadingSigns(S v) {
+  using U = std::make_unsigned_t<S>;
+  return leadingZeros<U>(U(v < 0 ? ~v : v));
+}
+
+void addArithmetic(OpTable &t) {
+  using u32 = uint32_t;
+  using i32 = int32_t;
+  using u64 = uint64_t;
+  t.add("s_add_u32", sop2(
+                         [](Wave &w, u32 a, u32 b) {
+                           w.scc = u32(a + b) < a;
+                           return u32(a + b);
+                         },
+                         true));
+  t.add("s_sub_u32", sop2(
+                         [](Wave &w, u32 a, u32 b) {
+                           w.scc = b > a;
+                           return u32(a - b);
+                         },
+                         true));
+  t.add("s_add_i32", sop2(
+                         [](Wave &w, i32 a, i32 b) {
+                           i32 r;
+                           w.scc = __builtin_add_overflow(a, b, &r);
+                           return r;
+                         },
+                         true));
+  t.add("s_sub_i32", sop2(
+                         [](Wave &w, i32 a, i32 b) {
+                           i32 r;
+                           w.scc = __builtin_sub_overflow(a, b, &r);
+                           return r;
+                         },
+                         true));
+  t.add("s_addc_u32", sop2(
+                          [](Wave &w, u32 a, u32 b) {
+                            u64 r = u64(a) + b + w.scc;
+                            w.scc = r >> 32 != 0;
+                            return u32(r);
+                          },
+                          true));
+  t.add("s_subb_u32", sop2(
+                          [](Wave &w, u32 a, u32 b) {
+                            u64 r = u64(a) - b - w.scc;
+                            w.scc = r >> 32 != 0;
+                            return u32(r);
+                          },
+                          true));
+  // SCC says that the first operand was chosen; not when both are equal.
+  t.add("s_min_i32", sop2(
+                         [](Wave &w, i32 a, i32 b) {
+                           w.scc = a < b;
+                           return a < b ? a : b;
+                         },
+                         true));
+  t.add("s_min_u32", sop2(
+                         [](Wave &w, u32 a, u32 b) {
+                           w.scc = a < b;
+                           return a < b ? a : b;
+                         },
+                         true));
+  t.add("s_max_i32", sop2(
+                         [](Wave &w, i32 a, i32 b) {
+                           w.scc = a > b;
+                           return a > b ? a : b;
+                         },
+                         true));
+  t.add("s_max_u32", sop2(
+                         [](Wave &w, u32 a, u32 b) {
+                           w.scc = a > b;
+                           return a > b ? a : b;
+                         },
+                         true));
+  t.add("s_lshl_b32", sop2(
+                          [](Wave &w, u32 a, u32 b) {
+                            u32 r = a << (b & 31);
+                            w.scc = r != 0;
+                            return r;
+                          },
+                          true));
+  t.add("s_lshr_b32", sop2(
+                          [](Wave &w, u32 a, u32 b) {
+                            u32 r = a >> (b & 31);
+                            w.scc = r != 0;
+                            return r;
+                          },
+                          true));
+  t.add("s_ashr_i32", sop2(
+                          [](Wave &w, i32 a, u32 b) {
+                            i32 r = a >> (b & 31);
+                            w.scc = r != 0;
+                            return r;
+                          },
+                          true));
+  t.add("s_lshl_b64", sop2(
+                          [](Wave &w, u64 a, u32 b) {
+                            u64 r = a << (b & 63);
+                            w.scc = r != 0;
+                            return r;
+                          },
+                          true));
+  t.add("s_lshr_b64", sop2(
+                          [](Wave &w, u64 a, u32 b) {
+                            u64 r = a >> (b & 63);
+                            w.scc = r != 0;
+                            return r;
+                          },
+                          true));
+  t.add("s_ashr_i64", sop2(
+                          [](Wave &w, int64_t a, u32 b) {
+                            int64_t r = a >> (b & 63);
+                            w.scc = r != 0;
+                            return r;
+                          },
+                          true));
+  t.add("s_bfm_b32",
+        sop2([](Wave &, u32 a,
+                u32 b) { return u32(((1u << (a & 31)) - 1) << (b & 31)); },
+             false));
+  t.add("s_bfm_b64",
+        sop2([](Wave &, u32 a,
+                u32 b) { return u64(((1ull << (a & 63)) - 1) << (b & 63)); },
+             false));
+  t.add("s_mul_i32",
+        sop2([](Wave &, u32 a, u32 b) { return u32(a * b); }, false));
+  t.add(
+      "s_mul_hi_u32",
+      sop2([](Wave &, u32 a, u32 b) { return u32(u64(a) * b >> 32); }, false));
+  t.add("s_mul_hi_i32",
+        sop2([](Wave &, i32 a, i32 b) { return i32(int64_t(a) * b >> 32); },
+             false));
+  t.add("s_bfe_u32", sop2([](Wave &w, u32 a,
+                             u32 b) { return bitFieldExtract<u32>(w, a, b); },
+                          true));
+  t.add("s_bfe_i32", sop2([](Wave &w, i32 a,
+                             u32 b) { return bitFieldExtract<i32>(w, a, b); },
+                          true));
+  t.add("s_bfe_u64", sop2([](Wave &w, u64 a,
+                             u32 b) { return bitFieldExtract<u64>(w, a, b); },
+                          true));
+  t.add("s_bfe_i64",
+        sop2([](Wave &w, int64_t a,
+                u32 b) { return bitFieldExtract<int64_t>(w, a, b); },
+             true));
+  t.add("s_absdiff_i32", sop2(
+                             [](Wave &w, i32 a, i32 b) {
+                               u32 d = u32(a) - u32(b);
+                               i32 r = i32(d) < 0 ? i32(0u - d) : i32(d);
+                               w.scc = r != 0;
+                               return r;
+                             },
+                             true));
+  t.add("s_lshl1_add_u32", sop2(
+                               [](Wave &w, u32 a, u32 b) {
+                                 u64 r = (u64(a) << 1) + b;
+                                 w.scc = r >> 32 != 0;
+                                 return u32(r);
+                               },
+                               true));
+  t.add("s_lshl2_add_u32", sop2(
+                               [](Wave &w, u32 a, u32 b) {
+                                 u64 r = (u64(a) << 2) + b;
+                                 w.scc = r >> 32 != 0;
+                                 return u32(r);
+                               },
+                               true));
+  t.add("s_lshl3_add_u32", sop2(
+                               [](Wave &w, u32 a, u32 b) {
+                                 u64 r = (u64(a) << 3) + b;
+                                 w.scc = r >> 32 != 0;
+                                 return u32(r);
+                               },
+                               true));
+  t.add("s_lshl4_add_u32", sop2(
+                               [](Wave &w, u32 a, u32 b) {
+                                 u64 r = (u64(a) << 4) + b;
+                                 w.scc = r >> 32 != 0;
+                                 return u32(r);
+                               },
+                               true));
+  t.add("s_pack_ll_b32_b16",
+        sop2([](Wave &, u32 a, u32 b) { return u32((a & 0xffff) | b << 16); },
+             false));
+  t.add("s_pack_lh_b32_b16",
+        sop2([](Wave &, u32 a,
+                u32 b) { return u32((a & 0xffff) | (b & 0xffff0000)); },
+             false));
+  t.add(
+      "s_pack_hh_b32_b16",
+      sop2([](Wave &, u32 a, u32 b) { return u32(a >> 16 | (b & 0xffff0000)); },
+           false));
+}
+
+void addUnary(OpTable &t) {
+  using u32 = uint32_t;
+  using i32 = int32_t;
+  using u64 = uint64_t;
+  t.add("s_brev_b32",
+        sop1([](Wave &, u32 a) { return u32(__builtin_bitreverse32(a)); },
+             false));
+  t.add("s_brev_b64",
+        sop1([](Wave &, u64 a) { return u64(__builtin_bitreverse64(a)); },
+             false));
+  t.add("s_bcnt0_i32_b32", sop1(
+                               [](Wave &w, u32 a) {
+                                 u32 r = u32(__builtin_popcount(~a));
+                                 w.scc = r != 0;
+                                 return r;
+                               },
+                               true));
+  t.add("s_bcnt0_i32_b64", sop1(
+                               [](Wave &w, u64 a) {
+                                 u32 r = u32(__builtin_popcountll(~a));
+                                 w.scc = r != 0;
+                                 return r;
+                               },
+                               true));
+  t.add("s_bcnt1_i32_b32", sop1(
+                               [](Wave &w, u32 a) {
+                                 u32 r = u32(__builtin_popcount(a));
+                                 w.scc = r != 0;
+                                 return r;
+                               },
+                               true));
+  t.add("s_bcnt1_i32_b64", sop1(
+                               [](Wave &w, u64 a) {
+                                 u32 r = u32(__builtin_popcountll(a));
+                                 w.scc = r != 0;
+                                 return r;
+                               },
+                               true));
+  t.add("s_ff0_i32_b32",
+        sop1([](Wave &, u32 a) { return findFirst<u32>(~a); }, false));
+  t.add("s_ff0_i32_b64",
+        sop1([](Wave &, u64 a) { return findFirst<u64>(~a); }, false));
+  t.add("s_ff1_i32_b32",
+        sop1([](Wave &, u32 a) { return findFirst<u32>(a); }, false));
+  t.add("s_ff1_i32_b64",
+        sop1([](Wave &, u64 a) { return findFirst<u64>(a); }, false));
+  t.add("s_flbit_i32_b32",
+        sop1([](Wave &, u32 a) { return leadingZeros<u32>(a); }, false));
+  t.add("s_flbit_i32_b64",
+        sop1([](Wave &, u64 a) { return leadingZeros<u64>(a); }, false));
+  t.add("s_flbit_i32",
+        sop1([](Wave &, i32 a) { return leadingSigns<i32>(a); }, false));
+  t.add(
+      "s_flbit_i32_i64",
+      sop1([](Wave &, int64_t a) { return leadingSigns<int64_t>(a); }, false));
+  t.add("s_sext_i32_i8",
+        sop1([](Wave &, u32 a) { return i32(int8_t(a)); }, false));
+  t.add("s_sext_i32_i16",
+        sop1([](Wave &, u32 a) { return i32(int16_t(a)); }, false));
+  t.add("s_abs_i32", sop1(
+                         [](Wave &w, i32 a) {
+                           i32 r = a < 0 ? i32(0u - u32(a)) : a;
+                           w.scc = r != 0;
+                           return r;
+                         },
+                         true));
+  t.add("s_bitreplicate_b64_b32", sop1(
+                                      [](Wave &, u32 a) {
+                                        u64 r = 0;
+                                        for (unsigned k = 0; k < 32; ++k)
+                                          if (a >> k & 1)
+                                            r |= 3ull << (2 * k);
+                                        return r;
+                                      },
+                                      false));
+  t.add("s_quadmask_b64", sop1(
+                              [](Wave &w, u64 a) {
+                                u64 r = 0;
+                                for (unsigned k = 0; k < 16; ++k)
+                                  r |= u64((a >> (4 * k) & 15) != 0) << k;
+                                w.scc = r != 0;
+                                return r;
+                              },
+                              true));
+  t.add("s_wqm_b64", sop1(
+                         [](Wave &w, u64 a) {
+                           u64 r = 0;
+                           for (unsigned k = 0; k < 16; ++k)
+                             if (a >> (4 * k) & 15)
+                               r |= 15ull << (4 * k);
+                           w.scc = r != 0;
+                           return r;
+                         },
+                         true));
+}
+
+} // namespace
+
+void addSalu(OpTable &t) {
+  addArithmetic(t);
+  addUnary(t);
+}
+
+} // namespace hk::emu

@@ -1,0 +1,309 @@
+//===- ValuInt.cpp - Integer vector ALU -----------------------------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// 32- and 64-bit integer operations, one lambda each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Valu.h"
+#include <algorithm>
+
+namespace hk::emu {
+namespace {
+
+using u32 = uint32_t;
+using i32 = int32_t;
+using u64 = uint64_t;
+using i64 = int64_t;
+
+u32 clampU32(u64 v) { return v > 0xffffffffull ? ~0u : u32(v); }
+i32 clampI32(i64 v) { return i32(std::clamp<i64>(v, INT32_MIN, INT32_MAX)); }
+
+template <class F, class G>
+void addClamped(OpTable &t, const char *name, F plain, G clamped) {
+  Op op = laneOp(plain);
+  op.clampFn = laneHandler(clamped);
+  op.mods |= kModOut;
+  t.add(name, op);
+}
+
+u32 bitop3(u32 a, u32 b, u32 c, u32 table) {
+  u32 r = 0;
+  for (unsigned k = 0; k < 8; ++k) {
+    u32 term = (table >> k & 1) ? ~0u : 0;
+    r |= term & ((k & 4) ? a : ~a) & ((k & 2) ? b : ~b) & ((k & 1) ? c : ~c);
+  }
+  return r;
+}
+
+/// The truth table is a modifier, so this is not a laneOp.
+template <bool Half> void bitop3Op(Wave &w, const Inst &inst) {
+  Fetched<u32> a(w, inst, 1), b(w, inst, 2), c(w, inst, 3);
+  LaneBuf lo, hi;
+  u32 table = inst.m.bitop3;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    u32 r = bitop3(a[l], b[l], c[l], table);
+    lo.lo[l] = Half ? r & 0xffff : r;
+  }
+  propagate(w, inst, 1, 3, 1);
+  commitResult<u32>(w, inst, lo, hi);
+}
+
+u32 sad8(u32 a, u32 b, u32 c) {
+  for (unsigned k = 0; k < 4; ++k) {
+    i32 x = i32(a >> (8 * k) & 0xff), y = i32(b >> (8 * k) & 0xff);
+    c += u32(x < y ? y - x : x - y);
+  }
+  return c;
+}
+
+u32 permute(u32 a, u32 b, u32 sel) {
+  u64 data = u64(a) << 32 | b;
+  u32 r = 0;
+  for (unsigned k = 0; k < 4; ++k) {
+    u32 s = sel >> (8 * k) & 0xff, byte;
+    if (s < 8)
+      byte = u32(data >> (8 * s)) & 0xff;
+    else if (s < 12) // signs of bytes 1, 3, 5, 7
+      byte = (data >> ((s - 8) * 16 + 15) & 1) ? 0xff : 0;
+    else
+      byte = s == 12 ? 0 : 0xff;
+    r |= byte << (8 * k);
+  }
+  return r;
+}
+
+void addShiftsAndLogic(OpTable &t) {
+  t.add("v_mov_b32", laneOp([](u32 a) { return a; }, DefRule::Bitwise));
+  t.add("v_accvgpr_read_b32",
+        laneOp([](u32 a) { return a; }, DefRule::Bitwise));
+  t.add("v_accvgpr_write_b32",
+        laneOp([](u32 a) { return a; }, DefRule::Bitwise));
+  t.add("v_accvgpr_mov_b32", laneOp([](u32 a) { return a; }, DefRule::Bitwise));
+  t.add("v_mov_b64", laneOp([](u64 a) { return a; }, DefRule::Bitwise));
+  t.add("v_not_b32", laneOp([](u32 a) { return ~a; }, DefRule::Bitwise));
+  t.add("v_and_b32", laneOp([](u32 a, u32 b) { return a & b; }, DefRule::And));
+  t.add("v_or_b32", laneOp([](u32 a, u32 b) { return a | b; }, DefRule::Or));
+  t.add("v_xor_b32",
+        laneOp([](u32 a, u32 b) { return a ^ b; }, DefRule::Bitwise));
+  t.add("v_xnor_b32",
+        laneOp([](u32 a, u32 b) { return ~(a ^ b); }, DefRule::Bitwise));
+  t.add("v_xad_u32", laneOp([](u32 a, u32 b, u32 c) { return (a ^ b) + c; }));
+  t.add("v_or3_b32", laneOp([](u32 a, u32 b, u32 c) { return a | b | c; },
+                            DefRule::Bitwise));
+  t.add("v_and_or_b32",
+        laneOp([](u32 a, u32 b, u32 c) { return (a & b) | c; }));
+  t.add("v_lshl_or_b32",
+        laneOp([](u32 a, u32 b, u32 c) { return (a << (b & 31)) | c; }));
+  t.add("v_lshlrev_b32",
+        laneOp([](u32 a, u32 b) { return b << (a & 31); }, DefRule::LShiftRev));
+  t.add("v_lshrrev_b32",
+        laneOp([](u32 a, u32 b) { return b >> (a & 31); }, DefRule::RShiftRev));
+  t.add("v_ashrrev_i32", laneOp([](u32 a, i32 b) { return b >> (a & 31); }));
+  t.add("v_lshlrev_b64", laneOp([](u32 a, u64 b) { return b << (a & 63); }));
+  t.add("v_lshrrev_b64", laneOp([](u32 a, u64 b) { return b >> (a & 63); }));
+  t.add("v_ashrrev_i64", laneOp([](u32 a, i64 b) { return b >> (a & 63); }));
+  t.add("v_bfm_b32", laneOp([](u32 a, u32 b) {
+          return ((1u << (a & 31)) - 1) << (b & 31);
+        }));
+  t.add("v_bfe_u32", laneOp([](u32 a, u32 b, u32 c) {
+          return (a >> (b & 31)) & ((1u << (c & 31)) - 1);
+        }));
+  t.add("v_bfe_i32", laneOp([](u32 a, u32 b, u32 c) {
+          u32 offset = b & 31, width = c & 31;
+          u32 field = (a >> offset) & ((1u << width) - 1);
+          u32 sign = width ? 1u << (width - 1) : 0;
+          return (field ^ sign) - sign;
+        }));
+  t.add("v_bfi_b32",
+        laneOp([](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }));
+  t.add("v_bfrev_b32",
+        laneOp([](u32 a) { return u32(__builtin_bitreverse32(a)); }));
+  t.add("v_alignbit_b32", laneOp([](u32 a, u32 b, u32 c) {
+          return u32((u64(a) << 32 | b) >> (c & 31));
+        }));
+  t.add("v_alignbyte_b32", laneOp([](u32 a, u32 b, u32 c) {
+          return u32((u64(a) << 32 | b) >> (8 * (c & 3)));
+        }));
+  t.add("v_perm_b32",
+        laneOp([](u32 a, u32 b, u32 c) { return permute(a, b, c); },
+               DefRule::Perm));
+  t.add("v_bcnt_u32_b32",
+        laneOp([](u32 a, u32 b) { return u32(__builtin_popcount(a)) + b; }));
+  t.add("v_ffbh_u32",
+        laneOp([](u32 a) { return a ? u32(__builtin_clz(a)) : ~0u; }));
+  t.add("v_ffbl_b32",
+        laneOp([](u32 a) { return a ? u32(__builtin_ctz(a)) : ~0u; }));
+  t.add("v_ffbh_i32", laneOp([](i32 a) {
+          u32 v = u32(a < 0 ? ~a : a);
+          return v ? u32(__builtin_clz(v)) : ~0u;
+        }));
+  Op op = laneOp([](u32 a, u32 b, u32 c) { return a ^ b ^ c; });
+  op.mods = kModBitop3;
+  op.fn = bitop3Op<false>;
+  t.add("v_bitop3_b32", op).rule = DefRule::Bitwise;
+  op.fn = bitop3Op<true>;
+  t.add("v_bitop3_b16", op).rule = DefRule::Whole;
+}
+
+void addArithmetic(OpTable &t) {
+  addClamped(
+      t, "v_add_u32", [](u32 a, u32 b) { return a + b; },
+      [](u32 a, u32 b) { return clampU32(u64(a) + b); });
+  addClamped(
+      t, "v_sub_u32", [](u32 a, u32 b) { return a - b; },
+      [](u32 a, u32 b) { return a < b ? 0u : a - b; });
+  addClamped(
+      t, "v_subrev_u32", [](u32 a, u32 b) { return b - a; },
+      [](u32 a, u32 b) { return b < a ? 0u : b - a; });
+  addClamped(
+      t, "v_add_i32", [](u32 a, u32 b) { return a + b; },
+      [](i32 a, i32 b) { return clampI32(i64(a) + b); });
+  addClamped(
+      t, "v_sub_i32", [](u32 a, u32 b) { return a - b; },
+      [](i32 a, i32 b) { return clampI32(i64(a) - b); });
+  t.add("v_add3_u32", laneOp([](u32 a, u32 b, u32 c) { return a + b + c; }));
+  t.add("v_lshl_add_u32",
+        laneOp([](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }));
+  t.add("v_add_lshl_u32",
+        laneOp([](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); }));
+  t.add("v_lshl_add_u64",
+        laneOp([](u64 a, u32 b, u64 c) { return (a << (b & 7)) + c; }));
+  t.add("v_mul_lo_u32", laneOp([](u32 a, u32 b) { return a * b; })).clocks = 16;
+  t.add("v_mul_hi_u32",
+        laneOp([](u32 a, u32 b) { return u32(u64(a) * b >> 32); }))
+      .clocks = 16;
+  t.add("v_mul_hi_i32",
+        laneOp([](i32 a, i32 b) { return i32(i64(a) * b >> 32); }))
+      .clocks = 16;
+  t.add("v_mul_u32_u24",
+        laneOp([](u32 a, u32 b) { return (a & 0xffffff) * (b & 0xffffff); }));
+  t.add("v_mul_hi_u32_u24", laneOp([](u32 a, u32 b) {
+          return u32(u64(a & 0xffffff) * (b & 0xffffff) >> 32);
+        }));
+  t.add("v_mul_i32_i24", laneOp([](i32 a, i32 b) {
+          return i32(u32(i32(u32(a) << 8) >> 8) * u32(i32(u32(b) << 8) >> 8));
+        }));
+  t.add("v_mul_hi_i32_i24", laneOp([](i32 a, i32 b) {
+          return i32(i64(i32(u32(a) << 8) >> 8) * (i32(u32(b) << 8) >> 8) >>
+                     32);
+        }));
+  addClamped(
+      t, "v_mad_u32_u24",
+      [](u32 a, u32 b, u32 c) { return (a & 0xffffff) * (b & 0xffffff) + c; },
+      [](u32 a, u32 b, u32 c) {
+        return clampU32(u64(a & 0xffffff) * (b & 0xffffff) + c);
+      });
+  addClamped(
+      t, "v_mad_i32_i24",
+      [](i32 a, i32 b, i32 c) {
+        return i32(u32(i32(u32(a) << 8) >> 8) * u32(i32(u32(b) << 8) >> 8) +
+                   u32(c));
+      },
+      [](i32 a, i32 b, i32 c) {
+        return clampI32(i64(i32(u32(a) << 8) >> 8) * (i32(u32(b) << 8) >> 8) +
+                        c);
+      });
+  t.add("v_min_u32", laneOp([](u32 a, u32 b) { return a < b ? a : b; }));
+  t.add("v_max_u32", laneOp([](u32 a, u32 b) { return a > b ? a : b; }));
+  t.add("v_min_i32", laneOp([](i32 a, i32 b) { return a < b ? a : b; }));
+  t.add("v_max_i32", laneOp([](i32 a, i32 b) { return a > b ? a : b; }));
+  t.add("v_min3_u32", laneOp([](u32 a, u32 b, u32 c) {
+          return std::min(std::min(a, b), c);
+        }));
+  t.add("v_max3_u32", laneOp([](u32 a, u32 b, u32 c) {
+          return std::max(std::max(a, b), c);
+        }));
+  t.add("v_med3_u32", laneOp([](u32 a, u32 b, u32 c) {
+          return std::max(std::min(a, b), std::min(std::max(a, b), c));
+        }));
+  t.add("v_min3_i32", laneOp([](i32 a, i32 b, i32 c) {
+          return std::min(std::min(a, b), c);
+        }));
+  t.add("v_max3_i32", laneOp([](i32 a, i32 b, i32 c) {
+          return std::max(std::max(a, b), c);
+        }));
+  t.add("v_med3_i32", laneOp([](i32 a, i32 b, i32 c) {
+          return std::max(std::min(a, b), std::min(std::max(a, b), c));
+        }));
+  t.add("v_sad_u8", laneOp([](u32 a, u32 b, u32 c) { return sad8(a, b, c); }));
+  t.add("v_sad_u32", laneOp([](u32 a, u32 b, u32 c) {
+          return (a < b ? b - a : a - b) + c;
+        }));
+  t.add("v_lerp_u8", laneOp([](u32 a, u32 b, u32 c) {
+          u32 r = 0;
+          for (unsigned k = 0; k < 32; k += 8)
+            r |=
+                (((a >> k & 0xff) + (b >> k & 0xff) + (c >> k & 1)) >> 1 & 0xff)
+                << k;
+          return r;
+        }));
+  t.add("v_ashr_pk_i8_i32", laneOp([](i32 a, i32 b, u32 c) {
+          auto one = [&](i32 v) {
+            return u32(std::clamp(v >> (c & 31), -128, 127)) & 0xff;
+          };
+          return one(a) | one(b) << 8;
+        }))
+      .mods |= kModOpSel;
+  t.add("v_ashr_pk_u8_i32", laneOp([](i32 a, i32 b, u32 c) {
+          auto one = [&](i32 v) {
+            return u32(std::clamp(v >> (c & 31), 0, 255));
+          };
+          return one(a) | one(b) << 8;
+        }))
+      .mods |= kModOpSel;
+}
+
+template <bool Signed> u32 dot4(u32 a, u32 b, u32 c) {
+  for (unsigned k = 0; k < 32; k += 8)
+    c += Signed ? u32(i32(int8_t(a >> k)) * i32(int8_t(b >> k)))
+                : (a >> k & 0xff) * (b >> k & 0xff);
+  return c;
+}
+template <bool Signed> u32 dot8(u32 a, u32 b, u32 c) {
+  for (unsigned k = 0; k < 32; k += 4) {
+    i32 x = i32(a << (28 - k)) >> 28, y = i32(b << (28 - k)) >> 28;
+    c += Signed ? u32(x * y) : (a >> k & 15) * (b >> k & 15);
+  }
+  return c;
+}
+
+void addDots(OpTable &t) {
+  auto add = [&](const std::string &name, u32 (*)(u32, u32, u32), Op op,
+                 bool accumulate) {
+    op.mods = kModOpSel;
+    t.add(name, op);
+    if (accumulate) {
+      op.dstIsSource = true;
+      op.mods |= kModDpp;
+      t.add(name.substr(0, 5) + "c" + name.substr(5), op);
+    }
+  };
+  add("v_dot4_i32_i8", nullptr,
+      laneOp([](u32 a, u32 b, u32 c) { return dot4<true>(a, b, c); }), true);
+  add("v_dot4_u32_u8", nullptr,
+      laneOp([](u32 a, u32 b, u32 c) { return dot4<false>(a, b, c); }), false);
+  add("v_dot8_i32_i4", nullptr,
+      laneOp([](u32 a, u32 b, u32 c) { return dot8<true>(a, b, c); }), true);
+  add("v_dot8_u32_u4", nullptr,
+      laneOp([](u32 a, u32 b, u32 c) { return dot8<false>(a, b, c); }), false);
+}
+
+} // namespace
+
+void addValuInt(OpTable &t) {
+  addShiftsAndLogic(t);
+  addArithmetic(t);
+  addDots(t);
+  Op nop;
+  nop.fn = [](Wave &, const Inst &) {};
+  nop.cls = InstClass::Valu;
+  nop.numDst = 0;
+  t.add("v_nop", nop);
+}
+
+} // namespace hk::emu

@@ -1,0 +1,125 @@
+//===- GlobalRace.cpp - Races between workgroups on global memory ---------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A cell per word holds who read and wrote it in this launch:
+//   bits 0-23 reader, 24-47 writer, 48-51 bytes read, 52-55 bytes written,
+//   56-63 the launch. Workgroups are numbered from 1; kMany means several.
+// Different bytes of a word may belong to different workgroups, so the byte
+// masks decide; where one cell cannot hold the whole history the older part is
+// dropped, never invented.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryAccess.h"
+
+namespace hk::emu {
+namespace {
+
+constexpr uint64_t kMany = 0xffffff;
+
+struct CellView {
+  uint64_t bits;
+  uint64_t reader() const { return bits & 0xffffff; }
+  uint64_t writer() const { return bits >> 24 & 0xffffff; }
+  unsigned bytesRead() const { return bits >> 48 & 15; }
+  unsigned bytesWritten() const { return bits >> 52 & 15; }
+  uint8_t tag() const { return uint8_t(bits >> 56); }
+  static uint64_t make(uint8_t tag, uint64_t writer, unsigned wrote,
+                       uint64_t reader, unsigned read) {
+    return uint64_t(tag) << 56 | uint64_t(wrote) << 52 | uint64_t(read) << 48 |
+           writer << 24 | reader;
+  }
+};
+
+/// One word; `mask` says which bytes. Returns the other workgroup or 0.
+uint64_t touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
+                   bool write, uint64_t &firstTouches) {
+  CellView c{__atomic_load_n(cell, __ATOMIC_RELAXED)};
+  if (c.tag() != tag) {
+    ++firstTouches;
+    c.bits = CellView::make(tag, 0, 0, 0, 0);
+  }
+  uint64_t writer = c.writer(), reader = c.reader(), other = 0;
+  unsigned wrote = c.bytesWritten(), read = c.bytesRead();
+  if (writer && writer != me && (wrote & mask))
+    other = writer;
+  if (write) {
+    if (reader && reader != me && (read & mask) && !other)
+      other = reader;
+    if (writer == me)
+      wrote |= mask;
+    else
+      wrote = mask;
+    writer = me;
+  } else if (reader == me) {
+    read |= mask;
+  } else if (!reader) {
+    reader = me;
+    read = mask;
+  } else if (reader == kMany) {
+    // The bytes known to be shared stay.
+  } else if (read & mask) {
+    reader = kMany;
+    read &= mask;
+  } else {
+    reader = me;
+    read = mask;
+  }
+  uint64_t now = CellView::make(tag, writer, wrote, reader, read);
+  if (now != c.bits || firstTouches)
+    __atomic_store_n(cell, now, __ATOMIC_RELAXED);
+  return other;
+}
+
+} // namespace
+
+bool raceAccess(Wave &w, uint64_t address, unsigned bytes, bool write,
+                uint32_t &other) {
+  const Memory &memory = *w.launch->memory;
+  uint64_t me = w.wg->linear % 0xfffffe + 1, first = 0, found = 0;
+  uint64_t end = address + bytes;
+  while (address < end) {
+    uint64_t word = address & ~3ull;
+    unsigned mask = 0xf;
+    mask &= 0xfu << (address - word);
+    if (end < word + 4)
+      mask &= 0xfu >> (word + 4 - end);
+    uint64_t *cell = memory.raceCell(word);
+    uint64_t hit = touchCell(cell, w.launch->tag, me, mask, write, first);
+    if (hit && !found)
+      found = hit;
+    address = word + 4;
+  }
+  w.wg->counters.compulsoryBytes += 4 * first;
+  other = uint32_t(found);
+  return found != 0;
+}
+
+void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
+                unsigned bytes, bool write) {
+  if (w.launch->singleWorkgroup && !w.launch->options.counters)
+    return;
+  for (uint64_t m = at.mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctzll(m));
+    uint32_t other = 0;
+    if (!raceAccess(w, at.a[l], bytes, write, other))
+      continue;
+    // A pair of workgroups that synchronise through atomics is trusted.
+    if (w.wg->acquired)
+      continue;
+    std::string who = other == kMany
+                          ? "several workgroups"
+                          : "workgroup number " + std::to_string(other - 1);
+    w.report(inst, Check::GlobalRace, int(l), at.a[l],
+             std::string(write ? "writes" : "reads") + " memory that " + who +
+                 (write ? " also accessed" : " also wrote") +
+                 " in this launch, without synchronisation");
+    return;
+  }
+}
+
+} // namespace hk::emu

@@ -1,0 +1,370 @@
+//===- Launch.cpp - Kernel launches ---------------------------------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One Context per worker thread holds the register files and the LDS of the
+// workgroup it runs; waves take turns between barriers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+#include "Valu.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <thread>
+
+namespace hk::emu {
+namespace {
+
+uint64_t environment(const char *name, uint64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text && *text ? std::strtoull(text, nullptr, 0) : otherwise;
+}
+
+/// Register files of up to 16 waves, reused from workgroup to workgroup.
+class Context {
+public:
+  explicit Context(Launch &launch) : launch(launch) {
+    const uint32_t *b = launch.block;
+    threads = b[0] * b[1] * b[2];
+    unsigned n = (threads + kLanes - 1) / kLanes;
+    const Kernel &k = *launch.kernel;
+    for (unsigned i = 0; i < n; ++i) {
+      auto wave = std::make_unique<Wave>();
+      // Register 256 and up are AGPRs whatever the kernel's accum_offset is.
+      registers.emplace_back(new Registers);
+      wave->v = registers.back()->v;
+      wave->vd = registers.back()->defined;
+      group.waves.push_back(wave.get());
+      waves.push_back(std::move(wave));
+    }
+    // Twice: the second half is the definedness of the first.
+    if (k.scratchBytes)
+      group.scratch.resize(2ull * n * kLanes * k.scratchBytes);
+    group.launch = &launch;
+  }
+
+  void run(uint32_t linear) {
+    const uint32_t *g = launch.grid;
+    group.linear = linear;
+    group.id[0] = linear % g[0];
+    group.id[1] = linear / g[0] % g[1];
+    group.id[2] = linear / g[0] / g[1];
+    group.ended = 0;
+    group.acquired = false;
+    group.lds.reset(launch.ldsBytes);
+    ++group.counters.workgroups;
+    if (!group.scratch.empty())
+      std::fill(group.scratch.begin(), group.scratch.end(), uint8_t(0));
+    for (size_t i = 0; i < waves.size(); ++i)
+      start(*waves[i], unsigned(i));
+    while (group.ended < waves.size() && !launch.stop) {
+      for (auto &wave : waves)
+        if (wave->state == WaveState::Running)
+          runWave(*wave);
+      // Everyone waits or has ended: the barrier opens.
+      group.lds.nextInterval();
+      for (auto &wave : waves) {
+        if (wave->checks && wave->anyPending)
+          carryOutstanding(*wave);
+        if (wave->state == WaveState::AtBarrier)
+          wave->state = WaveState::Running;
+      }
+    }
+  }
+
+  Counters &counters() { return group.counters; }
+
+private:
+  struct Registers {
+    alignas(64) uint32_t v[512][kLanes];
+    Defined defined[512];
+  };
+  Launch &launch;
+  unsigned threads = 0;
+  Workgroup group;
+  std::vector<std::unique_ptr<Wave>> waves;
+  std::vector<std::unique_ptr<Registers>> registers;
+
+  void start(Wave &w, unsigned index);
+  void setUserSgprs(Wave &w);
+};
+
+void Context::start(Wave &w, unsigned index) {
+  const Kernel &k = *launch.kernel;
+  ++group.counters.waves;
+  w.wg = &group;
+  w.launch = &launch;
+  w.object = launch.object;
+  w.checks = launch.options.checks;
+  w.fp8Ocp = launch.object->chip().fp8Ocp;
+  w.index = index;
+  w.state = WaveState::Running;
+  w.vm.reset();
+  w.lgkm.reset();
+  w.touches.clear();
+  w.freeTouches.clear();
+  std::fill(std::begin(w.pendingV), std::end(w.pendingV), 0);
+  std::fill(std::begin(w.pendingS), std::end(w.pendingS), 0);
+  w.anyPending = w.undefinedSeen = false;
+  w.gprIdxMode = 0;
+  w.scc = false;
+  w.sccDefined = false;
+  w.scratchBytes = k.scratchBytes;
+  w.scratch = group.scratch.data() + 2ull * index * kLanes * k.scratchBytes;
+  std::fill(std::begin(w.s), std::end(w.s), 0);
+  std::fill(std::begin(w.sd), std::end(w.sd), 0);
+  // Registers start undefined; the values are a pattern that looks wrong.
+  std::memset(w.vd, 0, sizeof(Defined) * 512);
+  if (!w.checks)
+    for (unsigned r = 0; r < 512; ++r)
+      define(w, r, ~0ull);
+  unsigned first = index * kLanes;
+  unsigned active = std::min(kLanes, threads - first);
+  w.initialExec = active == kLanes ? ~0ull : (1ull << active) - 1;
+  w.sd[kExecLo] = w.sd[kExecHi] = ~0u;
+  w.setExec(w.initialExec);
+  for (unsigned l = 0; l < kLanes; ++l) {
+    uint32_t t = first + l, x = t % launch.block[0],
+             y = t / launch.block[0] % launch.block[1],
+             z = t / launch.block[0] / launch.block[1];
+    w.v[0][l] = x | y << 10 | z << 20;
+  }
+  define(w, 0, ~0ull);
+  // MODE: rounding and denormal fields, DX10_CLAMP, IEEE and FP16_OVFL.
+  uint32_t mode = k.rsrc1 >> 12 & 0xff;
+  mode |= (k.rsrc1 >> 21 & 1) << 8 | (k.rsrc1 >> 23 & 1) << 9;
+  mode |= (k.rsrc1 >> 26 & 1) << 23;
+  unsigned host = __builtin_ia32_stmxcsr();
+  setMode(w, mode);
+  __builtin_ia32_ldmxcsr(host);
+  setUserSgprs(w);
+}
+
+void Context::setUserSgprs(Wave &w) {
+  const Kernel &k = *launch.kernel;
+  unsigned next = 0;
+  auto put64 = [&](uint64_t value) {
+    w.setS64(next, value);
+    next += 2;
+  };
+  if (k.properties & 1) { // private segment buffer: unused with flat scratch
+    put64(0);
+    put64(0);
+  }
+  if (k.properties & 2)
+    put64(launch.dispatchPacket);
+  if (k.properties & 4)
+    put64(0); // queue
+  if (k.properties & 8)
+    put64(launch.kernarg);
+  if (k.properties & 16)
+    put64(0); // dispatch id
+  if (k.properties & 32)
+    put64(0); // flat scratch init
+  if (k.properties & 64)
+    w.setS(next++, k.scratchBytes);
+  // Kernel arguments preloaded into SGPRs.
+  unsigned preloadLength = k.preload & 0x7f, offset = k.preload >> 7;
+  const auto *args = reinterpret_cast<const uint32_t *>(launch.kernarg);
+  for (unsigned i = 0; i < preloadLength; ++i)
+    w.setS(next++, args[offset + i]);
+  next = std::max(next, unsigned(k.rsrc2 >> 1 & 31));
+  for (unsigned d = 0; d < 3; ++d)
+    if (k.rsrc2 >> (7 + d) & 1)
+      w.setS(next++, group.id[d]);
+  if (k.rsrc2 >> 10 & 1)
+    w.setS(next++, 0); // workgroup info
+  if (k.rsrc2 & 1) {   // scratch wave offset, then the flat base
+    if (!(k.properties & 32))
+      w.setS64(kFlatScratchLo, uint64_t(kPrivateAperture) << 32);
+  }
+  // Firmware that preloads arguments starts behind the compatibility code.
+  uint64_t entry = k.entry + (preloadLength ? 256 : 0);
+  const Inst *inst = launch.object->instAt(entry);
+  w.pc = inst ? uint32_t(inst - launch.object->program().data()) : ~0u;
+}
+
+/// Fills the hidden arguments the metadata names.
+void fillHidden(const Kernel &kernel, const LaunchConfig &config,
+                uint8_t *kernarg) {
+  auto put = [&](const KernelArg &arg, uint64_t value) {
+    std::memcpy(kernarg + arg.offset, &value, std::min(arg.size, 8u));
+  };
+  for (const KernelArg &arg : kernel.args) {
+    if (!arg.isHidden())
+      continue;
+    std::string kind = arg.kind.substr(7);
+    int axis = kind.empty() ? -1 : kind.back() - 'x';
+    std::string stem = kind.size() > 2 ? kind.substr(0, kind.size() - 2) : kind;
+    bool hasAxis = axis >= 0 && axis < 3;
+    if (stem == "block_count" && hasAxis)
+      put(arg, config.grid[axis]);
+    else if (stem == "group_size" && hasAxis)
+      put(arg, config.block[axis]);
+    else if (kind == "grid_dims")
+      put(arg, config.grid[2] > 1 ? 3 : config.grid[1] > 1 ? 2 : 1);
+    else if (kind == "private_base")
+      put(arg, kPrivateAperture);
+    else if (kind == "shared_base")
+      put(arg, kSharedAperture);
+    else if (kind == "dynamic_lds_size")
+      put(arg, config.dynamicLds);
+    else
+      put(arg, 0); // remainders, global offsets, and services not provided
+  }
+}
+
+std::string checkConfig(const Kernel &k, const LaunchConfig &c,
+                        const Chip &chip) {
+  uint64_t threads = uint64_t(c.block[0]) * c.block[1] * c.block[2];
+  if (!threads || threads > 1024)
+    return "workgroup of " + std::to_string(threads) +
+           " work-items; between 1 and 1024 are possible";
+  if (threads > k.maxWorkgroupSize)
+    return "workgroup of " + std::to_string(threads) +
+           " work-items, the kernel was compiled for at most " +
+           std::to_string(k.maxWorkgroupSize);
+  for (unsigned d = 0; d < 3; ++d)
+    if (k.requiredSize[d] && k.requiredSize[d] != c.block[d])
+      return "workgroup size " + std::to_string(c.block[d]) + " in dimension " +
+             std::to_string(d) + ", the kernel requires " +
+             std::to_string(k.requiredSize[d]);
+  uint64_t lds = uint64_t(k.ldsBytes) + c.dynamicLds;
+  if (lds > chip.ldsBytes)
+    return std::to_string(lds) + " bytes of LDS, " + chip.name + " has " +
+           std::to_string(chip.ldsBytes);
+  if (uint64_t(c.grid[0]) * c.grid[1] * c.grid[2] > 0xffffffffull)
+    return "more than 2^32 workgroups";
+  if (c.args.size() < k.explicitBytes())
+    return std::to_string(c.args.size()) +
+           " bytes of arguments, the kernel "
+           "expects " +
+           std::to_string(k.explicitBytes());
+  return "";
+}
+
+/// The fields of an AQL dispatch packet that kernels read.
+void fillPacket(uint8_t *p, const LaunchConfig &c, const Launch &l) {
+  uint16_t dims = c.grid[2] > 1 ? 3 : c.grid[1] > 1 ? 2 : 1;
+  std::memcpy(p + 2, &dims, 2);
+  for (unsigned d = 0; d < 3; ++d) {
+    uint16_t block = uint16_t(c.block[d]);
+    uint32_t grid = c.grid[d] * c.block[d];
+    std::memcpy(p + 4 + 2 * d, &block, 2);
+    std::memcpy(p + 12 + 4 * d, &grid, 4);
+  }
+  std::memcpy(p + 24, &l.kernel->scratchBytes, 4);
+  std::memcpy(p + 28, &l.ldsBytes, 4);
+  std::memcpy(p + 40, &l.kernarg, 8);
+}
+
+void runWorkgroups(Launch &launch, Counters &total) {
+  const uint32_t *g = launch.grid;
+  uint64_t count = uint64_t(g[0]) * g[1] * g[2];
+  std::vector<uint32_t> order;
+  if (launch.options.order) {
+    order.resize(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::mt19937_64 random(launch.options.order);
+    std::shuffle(order.begin(), order.end(), random);
+  }
+  unsigned n = launch.options.threads ? launch.options.threads
+                                      : std::thread::hardware_concurrency();
+  n = unsigned(std::min<uint64_t>(std::max(n, 1u), count));
+  std::atomic<uint64_t> next{0};
+  std::mutex mutex;
+  auto work = [&] {
+    Context context(launch);
+    while (!launch.stop) {
+      uint64_t i = next++;
+      if (i >= count)
+        break;
+      context.run(order.empty() ? uint32_t(i) : order[i]);
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    total.merge(context.counters());
+  };
+  std::vector<std::thread> pool;
+  for (unsigned i = 1; i < n; ++i)
+    pool.emplace_back(work);
+  work();
+  for (std::thread &t : pool)
+    t.join();
+}
+
+} // namespace
+
+Options optionsFromEnvironment() {
+  Options o;
+  o.checks = environment("HK_EMU_CHECKS", 1) != 0;
+  o.strictAlign = environment("HK_EMU_STRICT_ALIGN", 0) != 0;
+  const char *counters = std::getenv("HK_EMU_COUNTERS");
+  o.counters = counters && *counters;
+  o.order = environment("HK_EMU_ORDER", 0);
+  o.threads = unsigned(environment("HK_EMU_THREADS", 0));
+  o.maxInsts = environment("HK_EMU_MAX_INSTS", 0);
+  return o;
+}
+
+LaunchResult launchKernel(const CodeObject &object, const Kernel &kernel,
+                          Memory &memory, const LaunchConfig &config,
+                          const Options &options) {
+  LaunchResult result;
+  result.error = checkConfig(kernel, config, object.chip());
+  if (!result.error.empty()) {
+    result.error = "kernel '" + kernel.name + "': " + result.error;
+    return result;
+  }
+  Launch launch;
+  launch.object = &object;
+  launch.kernel = &kernel;
+  launch.memory = &memory;
+  launch.options = options;
+  if (!launch.options.maxInsts)
+    launch.options.maxInsts = 2000000000ull;
+  std::copy_n(config.grid, 3, launch.grid);
+  std::copy_n(config.block, 3, launch.block);
+  launch.ldsBytes = kernel.ldsBytes + config.dynamicLds;
+  launch.tag = memory.nextLaunchTag();
+  uint64_t count = uint64_t(config.grid[0]) * config.grid[1] * config.grid[2];
+  launch.singleWorkgroup = count == 1;
+  if (!count)
+    return result; // nothing to do
+  // Arguments end on 64 bytes: the compiler may load past the segment's end.
+  uint64_t bytes = std::max<uint64_t>(kernel.kernargBytes, config.args.size());
+  bytes = (bytes + 63) / 64 * 64 + 64;
+  launch.kernarg = memory.allocate(bytes, "kernel arguments");
+  launch.dispatchPacket = memory.allocate(64, "dispatch packet");
+  if (!launch.kernarg || !launch.dispatchPacket) {
+    result.error = "no device memory for the kernel arguments";
+    return result;
+  }
+  auto *args = reinterpret_cast<uint8_t *>(launch.kernarg);
+  std::copy(config.args.begin(), config.args.end(), args);
+  fillHidden(kernel, config, args);
+  fillPacket(reinterpret_cast<uint8_t *>(launch.dispatchPacket), config,
+             launch);
+  for (uint64_t a : {launch.kernarg, launch.dispatchPacket}) {
+    memory.setDefined(a, a == launch.kernarg ? bytes : 64);
+    memory.setWritable(a, 0, 0);
+  }
+  auto begin = std::chrono::steady_clock::now();
+  runWorkgroups(launch, result.counters);
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  result.findings = launch.report.take();
+  memory.release(launch.kernarg);
+  memory.release(launch.dispatchPacket);
+  return result;
+}
+
+} // namespace hk::emu

@@ -1,0 +1,92 @@
+//===- LdsShadow.cpp - Race and definedness shadow of LDS -----------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The word path is the common one; partial accesses fall back to bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LdsShadow.h"
+#include <cstring>
+
+namespace hk::emu {
+
+void LdsShadow::reset(uint32_t bytes) {
+  length = bytes;
+  size_t n = (size_t(bytes) + 3) / 4;
+  if (data.size() != n * 4) {
+    data.assign(n * 4, 0);
+    def.assign(n, 0);
+    words.assign(n, Cell());
+    splitInterval.assign(n, 0);
+    parts.clear();
+    dma.clear();
+    interval = 1;
+    lastSplit = 0;
+    return;
+  }
+  // Intervals only grow, so the cells need no clearing between workgroups.
+  ++interval;
+  std::memset(def.data(), 0, def.size());
+  if (!dma.empty())
+    dma.clear();
+}
+
+void LdsShadow::noteConflict(const Cell &cell, uint16_t others,
+                             LdsConflict &conflict) {
+  if (conflict.found)
+    return;
+  conflict.found = true;
+  conflict.otherWrote = (cell.writers & others) != 0;
+  unsigned w = conflict.otherWrote ? cell.writers & others : others;
+  conflict.otherWave = unsigned(__builtin_ctz(w));
+}
+
+bool LdsShadow::accessParts(uint32_t address, uint32_t size, unsigned wave,
+                            bool write, LdsConflict &conflict) {
+  bool bad = false;
+  uint32_t end = address + size;
+  while (address < end) {
+    uint32_t word = address / 4;
+    bool whole = (address & 3) == 0 && end - address >= 4;
+    bool split = splitInterval[word] == interval;
+    bool hit = false;
+    if (whole && !split) {
+      hit = touch(words[word], interval, wave, write, conflict);
+      if (hit && conflict.address == 0)
+        conflict.address = address;
+      address += 4;
+      bad |= hit;
+      continue;
+    }
+    if (parts.empty())
+      parts.assign(words.size() * 4, Cell());
+    lastSplit = interval;
+    if (!split) {
+      splitInterval[word] = interval;
+      for (unsigned k = 0; k < 4; ++k)
+        parts[word * 4 + k] = words[word];
+    }
+    uint32_t stop = word * 4 + 4 < end ? word * 4 + 4 : end;
+    for (; address < stop; ++address) {
+      hit = touch(parts[address], interval, wave, write, conflict);
+      if (hit && conflict.address == 0)
+        conflict.address = address;
+      bad |= hit;
+    }
+  }
+  return bad;
+}
+
+void LdsShadow::markDma(uint32_t address, uint32_t size, unsigned wave,
+                        uint64_t sequence) {
+  if (dma.empty())
+    dma.assign(words.size(), 0);
+  for (uint32_t word = address / 4; word <= (address + size - 1) / 4; ++word)
+    dma[word] = uint64_t(wave + 1) << 56 | sequence;
+}
+
+} // namespace hk::emu

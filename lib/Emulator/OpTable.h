@@ -1,0 +1,114 @@
+//===- OpTable.h - Table of instructions --------------------------*- C++
+//-*-===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Mnemonic to handler. Each instruction class registers its entries from its
+// own file; the decoder refuses what is not in the table.
+//
+//===----------------------------------------------------------------------===//
+#ifndef HK_LIB_EMULATOR_OPTABLE_H
+#define HK_LIB_EMULATOR_OPTABLE_H
+
+#include "Inst.h"
+#include <string>
+#include <unordered_map>
+
+namespace hk::emu {
+
+/// Counted classes of instructions.
+enum class InstClass : uint8_t {
+  Salu,
+  Branch,
+  Wait,
+  Barrier,
+  Smem,
+  Valu,
+  Transcendental,
+  Mfma,
+  Lds,
+  Vmem,
+  Scratch,
+  Other,
+  Count
+};
+const char *className(InstClass cls);
+
+/// How undefined source bytes reach the result when not everything is defined.
+enum class DefRule : uint8_t {
+  Whole,   ///< any undefined source byte makes the lane's result undefined
+  Bitwise, ///< byte by byte
+  And,     ///< a defined zero byte defines the result byte
+  Or,      ///< a defined 0xff byte defines the result byte
+  LShiftRev,
+  RShiftRev,
+  Perm,
+  Halves,   ///< 16-bit halves are independent
+  PackHalf, ///< source k makes half k of the result
+  Custom    ///< the handler does it
+};
+
+struct Op {
+  std::string name;
+  Handler fn = nullptr;
+  InstClass cls = InstClass::Other;
+  DefRule rule = DefRule::Whole;
+  uint8_t numDst = 1;
+  uint16_t mods = 0;
+  Type types[kMaxOperands] = {};
+  uint16_t info = 0;      ///< free for the class: bytes, shape index, ...
+  uint16_t clocks = 4;    ///< issue clocks on gfx942
+  uint16_t clocks950 = 0; ///< on gfx950 where it differs
+  /// Reads operands that are not registers (s_waitcnt, hwreg ...).
+  std::string (*parse)(const std::string &, Inst &) = nullptr;
+  Handler clampFn = nullptr; ///< used instead of fn when clamp is present
+  bool packed = false;       ///< op_sel means halves of a packed operation
+  bool preserveHigh = false; ///< a 16-bit result keeps the other half
+  bool dstIsSource = false;  ///< the last source is the destination (fmac)
+};
+
+class OpTable {
+public:
+  /// The one table, built on first use.
+  static const OpTable &get();
+
+  const Op *find(const std::string &mnemonic) const;
+  Op &add(const std::string &name, const Op &op);
+  size_t size() const { return ops.size(); }
+
+private:
+  OpTable();
+  std::unordered_map<std::string, Op> ops;
+};
+
+// One per file of lib/Emulator/Exec.
+void addSalu(OpTable &table);
+void addSaluMask(OpTable &table);
+void addSaluControl(OpTable &table);
+void addSopp(OpTable &table);
+void addSmem(OpTable &table);
+void addValuInt(OpTable &table);
+void addValuFloat(OpTable &table);
+void addValu16(OpTable &table);
+void addValuCarry(OpTable &table);
+void addTranscendental(OpTable &table);
+void addVopc(OpTable &table);
+void addPacked(OpTable &table);
+void addConversions(OpTable &table);
+void addCrossLane(OpTable &table);
+void addMfma(OpTable &table);
+void addMfmaSmall(OpTable &table);
+void addMfmaScaled(OpTable &table);
+void addDs(OpTable &table);
+void addDsAtomics(OpTable &table);
+void addGlobal(OpTable &table);
+void addBuffer(OpTable &table);
+void addAtomics(OpTable &table);
+void addScaleConversions(OpTable &table);
+
+} // namespace hk::emu
+
+#endif // HK_LIB_EMULATOR_OPTABLE_H

@@ -1,0 +1,306 @@
+//===- Valu.h - Lane loops of the vector ALU --------------------*- C++ -*-===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns a lambda over scalars into a handler over 64 lanes: the parameter
+// types say how each source is read, the result type how it is written. The
+// loops have no branches, so that the compiler vectorises them; everything
+// unusual (DPP, SDWA, modifiers, EXEC) is in the fetch and the commit.
+//
+//===----------------------------------------------------------------------===//
+#ifndef HK_LIB_EMULATOR_VALU_H
+#define HK_LIB_EMULATOR_VALU_H
+
+#include "Wave.h"
+#include <cstring>
+#include <type_traits>
+
+namespace hk::emu {
+
+using half = _Float16;
+
+struct alignas(64) LaneBuf {
+  uint32_t lo[kLanes];
+};
+
+/// One source: its low words and, for 64-bit types, its high words.
+struct Src {
+  const uint32_t *lo = nullptr, *hi = nullptr;
+};
+
+// --- Valu.cpp ---
+uint64_t specialValue(Wave &w, unsigned special);
+const uint32_t *fetchComplex(Wave &w, const Inst &inst, unsigned k, Type type,
+                             bool high, LaneBuf &buf);
+/// DPP masks, clamp, omod, SDWA destination; `words` is 1 or 2.
+void commitComplex(Wave &w, const Inst &inst, Type type, LaneBuf &lo,
+                   LaneBuf &hi);
+/// The part of source k that a 16-bit or SDWA operation reads.
+Sel selectedPart(const Inst &inst, unsigned k, Type type);
+/// op_sel sends a 16-bit result to bits 16 and up.
+bool writesHighHalf(const Inst &inst);
+/// Lanes a VALU result reaches: EXEC less the lanes DPP leaves alone.
+uint64_t writeMask(Wave &w, const Inst &inst);
+void propagateSlow(Wave &w, const Inst &inst, unsigned firstSrc,
+                   unsigned numSrc, unsigned dst, unsigned words);
+/// The register an operand means under s_set_gpr_idx.
+unsigned indexedVgpr(Wave &w, const Inst &inst, unsigned k);
+
+template <class T> constexpr Type typeOf() {
+  if constexpr (std::is_same_v<T, float>)
+    return Type::F32;
+  else if constexpr (std::is_same_v<T, double>)
+    return Type::F64;
+  else if constexpr (std::is_same_v<T, half>)
+    return Type::F16;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return Type::I64;
+  else if constexpr (sizeof(T) == 8)
+    return Type::B64;
+  else if constexpr (sizeof(T) == 2)
+    return Type::B16;
+  else
+    return std::is_same_v<T, int32_t> ? Type::I32 : Type::B32;
+}
+
+template <class T> inline T fromBits(uint32_t bits) {
+  T value;
+  if constexpr (sizeof(T) == 4) {
+    std::memcpy(&value, &bits, 4);
+  } else {
+    uint16_t low = uint16_t(bits);
+    std::memcpy(&value, &low, 2);
+  }
+  return value;
+}
+template <class T> inline uint32_t toBits(T value) {
+  if constexpr (sizeof(T) == 4) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    return bits;
+  } else {
+    uint16_t bits;
+    std::memcpy(&bits, &value, 2);
+    return bits;
+  }
+}
+template <class T> inline T getLane(const Src &s, unsigned l) {
+  if constexpr (sizeof(T) == 8) {
+    uint64_t bits = uint64_t(s.hi[l]) << 32 | s.lo[l];
+    T value;
+    std::memcpy(&value, &bits, 8);
+    return value;
+  } else {
+    return fromBits<T>(s.lo[l]);
+  }
+}
+
+inline const uint32_t *broadcast(uint32_t value, LaneBuf &buf) {
+  for (unsigned l = 0; l < kLanes; ++l)
+    buf.lo[l] = value;
+  return buf.lo;
+}
+
+/// 32 bits of operand k in every lane; `high` selects the second register.
+inline const uint32_t *fetchWord(Wave &w, const Inst &inst, unsigned k,
+                                 Type type, bool high, LaneBuf &buf) {
+  if (__builtin_expect(inst.complex || w.gprIdxMode, 0))
+    return fetchComplex(w, inst, k, type, high, buf);
+  const Operand &o = inst.o[k];
+  switch (o.file) {
+  case RegFile::Vgpr:
+    return w.v[o.reg + high];
+  case RegFile::Const:
+    return high ? o.lanesHi : o.lanesLo;
+  case RegFile::Sgpr:
+    return broadcast(w.s[o.reg + high], buf);
+  default:
+    return broadcast(uint32_t(specialValue(w, o.reg) >> (32 * high)), buf);
+  }
+}
+
+template <class T> struct Fetched {
+  LaneBuf lo;
+  Src src;
+  Fetched(Wave &w, const Inst &inst, unsigned k) {
+    src.lo = fetchWord(w, inst, k, typeOf<T>(), false, lo);
+  }
+  T operator[](unsigned l) const { return getLane<T>(src, l); }
+};
+template <> struct Fetched<uint64_t> {
+  LaneBuf lo, hi;
+  Src src;
+  Fetched(Wave &w, const Inst &inst, unsigned k) {
+    src.lo = fetchWord(w, inst, k, Type::B64, false, lo);
+    src.hi = fetchWord(w, inst, k, Type::B64, true, hi);
+  }
+  uint64_t operator[](unsigned l) const { return getLane<uint64_t>(src, l); }
+};
+template <> struct Fetched<int64_t> : Fetched<uint64_t> {
+  using Fetched<uint64_t>::Fetched;
+  int64_t operator[](unsigned l) const { return getLane<int64_t>(src, l); }
+};
+template <> struct Fetched<double> {
+  LaneBuf lo, hi;
+  Src src;
+  Fetched(Wave &w, const Inst &inst, unsigned k) {
+    src.lo = fetchWord(w, inst, k, Type::F64, false, lo);
+    src.hi = fetchWord(w, inst, k, Type::F64, true, hi);
+  }
+  double operator[](unsigned l) const { return getLane<double>(src, l); }
+};
+
+inline void commitWord(Wave &w, unsigned reg, const uint32_t *values) {
+  uint32_t *d = w.v[reg];
+  if (w.exec == ~0ull) {
+    std::memcpy(d, values, sizeof(LaneArray));
+    return;
+  }
+  const uint32_t *m = w.execLanes();
+  for (unsigned l = 0; l < kLanes; ++l)
+    d[l] = (values[l] & m[l]) | (d[l] & ~m[l]);
+}
+
+/// Whole-lane definedness of one operand.
+inline uint64_t definedLanes(const Wave &w, const Operand &o) {
+  if (o.isVgpr()) {
+    uint64_t m = ~0ull;
+    for (unsigned r = o.reg; r < unsigned(o.reg) + o.width; ++r)
+      m &= w.vd[r].whole();
+    return m;
+  }
+  if (o.isSgpr()) {
+    uint32_t m = ~0u;
+    for (unsigned r = o.reg; r < unsigned(o.reg) + o.width; ++r)
+      m &= w.sd[r];
+    return m == ~0u ? ~0ull : 0;
+  }
+  return ~0ull;
+}
+
+inline void define(Wave &w, unsigned reg, uint64_t lanes) {
+  Defined &d = w.vd[reg];
+  for (unsigned k = 0; k < 4; ++k)
+    d.byte[k] |= lanes;
+}
+inline void setDefinedLanes(Wave &w, unsigned reg, uint64_t lanes,
+                            uint64_t value) {
+  Defined &d = w.vd[reg];
+  for (unsigned k = 0; k < 4; ++k)
+    d.byte[k] = (d.byte[k] & ~lanes) | (value & lanes);
+}
+
+/// Definedness of a VALU result from sources [firstSrc, firstSrc + numSrc).
+inline void propagate(Wave &w, const Inst &inst, unsigned firstSrc,
+                      unsigned numSrc, unsigned words) {
+  if (!w.checks)
+    return;
+  uint64_t m = ~0ull;
+  for (unsigned k = 0; k < numSrc; ++k)
+    m &= definedLanes(w, inst.o[firstSrc + k]);
+  if (inst.op->dstIsSource)
+    m &= definedLanes(w, inst.o[0]);
+  if (__builtin_expect((w.exec & ~m) == 0 && !inst.complex && !w.gprIdxMode,
+                       1)) {
+    for (unsigned r = 0; r < words; ++r)
+      define(w, inst.o[0].reg + r, w.exec);
+    return;
+  }
+  unsigned dst = w.gprIdxMode ? indexedVgpr(w, inst, 0) : inst.o[0].reg;
+  propagateSlow(w, inst, firstSrc, numSrc, dst, words);
+}
+
+template <class F> struct Signature : Signature<decltype(&F::operator())> {};
+template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> {
+  using Result = R;
+  static constexpr unsigned count = sizeof...(A);
+  template <unsigned I>
+  using Arg = std::tuple_element_t < I<count ? I : 0, std::tuple<A...>>;
+};
+
+/// Operand index of source k.
+inline unsigned sourceIndex(const Inst &inst, unsigned k, unsigned count) {
+  return inst.op->dstIsSource && k + 1 == count ? 0 : inst.op->numDst + k;
+}
+
+template <class R>
+inline void commitResult(Wave &w, const Inst &inst, LaneBuf &lo, LaneBuf &hi) {
+  if (__builtin_expect(inst.complex || w.gprIdxMode, 0)) {
+    commitComplex(w, inst, typeOf<R>(), lo, hi);
+    return;
+  }
+  commitWord(w, inst.o[0].reg, lo.lo);
+  if constexpr (sizeof(R) == 8)
+    commitWord(w, inst.o[0].reg + 1, hi.lo);
+}
+
+template <class R, class T>
+inline void storeLane(LaneBuf &lo, LaneBuf &hi, unsigned l, T value) {
+  if constexpr (sizeof(R) == 8) {
+    uint64_t bits;
+    std::memcpy(&bits, &value, 8);
+    lo.lo[l] = uint32_t(bits);
+    hi.lo[l] = uint32_t(bits >> 32);
+  } else {
+    lo.lo[l] = toBits<R>(value);
+  }
+}
+
+/// A handler that applies `f` to every lane.
+template <class F> Handler laneHandler(F lambda) {
+  static const F f = lambda;
+  (void)f;
+  return [](Wave &w, const Inst &inst) {
+    using S = Signature<F>;
+    using R = typename S::Result;
+    constexpr unsigned n = S::count;
+    LaneBuf lo, hi;
+    Fetched<typename S::template Arg<0>> a(w, inst, sourceIndex(inst, 0, n));
+    if constexpr (n == 1) {
+      for (unsigned l = 0; l < kLanes; ++l)
+        storeLane<R>(lo, hi, l, f(a[l]));
+    } else {
+      Fetched<typename S::template Arg<1>> b(w, inst, sourceIndex(inst, 1, n));
+      if constexpr (n == 2) {
+        for (unsigned l = 0; l < kLanes; ++l)
+          storeLane<R>(lo, hi, l, f(a[l], b[l]));
+      } else {
+        Fetched<typename S::template Arg<2>> c(w, inst,
+                                               sourceIndex(inst, 2, n));
+        for (unsigned l = 0; l < kLanes; ++l)
+          storeLane<R>(lo, hi, l, f(a[l], b[l], c[l]));
+      }
+    }
+    propagate(w, inst, inst.op->numDst, inst.op->dstIsSource ? n - 1 : n,
+              sizeof(R) == 8 ? 2 : 1);
+    commitResult<R>(w, inst, lo, hi);
+  };
+}
+
+/// The table entry of a lane operation.
+template <class F> Op laneOp(F f, DefRule rule = DefRule::Whole) {
+  using S = Signature<F>;
+  using R = typename S::Result;
+  Op op;
+  op.fn = laneHandler(f);
+  op.cls = InstClass::Valu;
+  op.rule = rule;
+  op.types[0] = typeOf<R>();
+  op.types[1] = typeOf<typename S::template Arg<0>>();
+  if (S::count > 1)
+    op.types[2] = typeOf<typename S::template Arg<1>>();
+  if (S::count > 2)
+    op.types[3] = typeOf<typename S::template Arg<2>>();
+  op.mods = kModDpp | kModSdwa;
+  if (std::is_floating_point_v<R> || std::is_same_v<R, half>)
+    op.mods |= kModOut;
+  op.clocks = sizeof(R) == 8 ? 8 : 4;
+  return op;
+}
+
+} // namespace hk::emu
+
+#endif // HK_LIB_EMULATOR_VALU_H

@@ -1,0 +1,230 @@
+//===- Wave.cpp - Wave execution and waits --------------------------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The interpreter loop, the reports and the queue of outstanding operations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Wave.h"
+#include <xmmintrin.h>
+
+namespace hk::emu {
+
+const char *className(InstClass cls) {
+  static const char *const names[] = {
+      "salu",           "branch", "wait", "barrier", "smem",    "valu",
+      "transcendental", "mfma",   "lds",  "vmem",    "scratch", "other"};
+  return names[int(cls)];
+}
+
+void Wave::report(const Inst &inst, Check check, int lane, uint64_t address,
+                  const std::string &detail) {
+  Finding f;
+  f.check = check;
+  f.kernel = launch->kernel->name;
+  f.instruction = inst.text;
+  f.pc = inst.pc;
+  f.source = object->sourceOf(inst.pc);
+  f.address = address;
+  f.lane = lane;
+  f.wave = index;
+  for (int d = 0; d < 3; ++d)
+    f.workgroup[d] = wg->id[d];
+  f.detail = detail;
+  wg->launch->report.add(std::move(f));
+}
+
+void Wave::reportUndefined(const Inst &inst, int lane, uint64_t address,
+                           const std::string &what) {
+  std::string text = what + " is undefined";
+  if (undefinedSeen) {
+    char buf[128];
+    std::snprintf(buf, sizeof buf,
+                  "; undefined bytes were last read at pc 0x%llx from %s "
+                  "address 0x%llx",
+                  static_cast<unsigned long long>(undefinedPc),
+                  undefinedInLds ? "LDS" : "global",
+                  static_cast<unsigned long long>(undefinedAddress));
+    text += buf;
+  }
+  report(inst, Check::Undefined, lane, address, text);
+}
+
+static void pendingHazard(Wave &w, const Inst &inst) {
+  for (unsigned k = 0; k < inst.numOperands; ++k) {
+    const Operand &o = inst.o[k];
+    for (unsigned r = o.reg; r < unsigned(o.reg) + o.width; ++r) {
+      bool vector = o.isVgpr() && (w.pendingV[r / 64] >> (r % 64) & 1);
+      bool scalar = o.isSgpr() && (w.pendingS[r / 64] >> (r % 64) & 1);
+      if (!vector && !scalar)
+        continue;
+      // Results of one kind return in order, so overwriting is safe.
+      bool isLoad =
+          k < inst.op->numDst && vector &&
+          (inst.op->cls == InstClass::Vmem || inst.op->cls == InstClass::Lds);
+      if (isLoad) {
+        bool otherQueue = false;
+        (inst.op->cls == InstClass::Vmem ? w.lgkm : w.vm)
+            .forEach([&](const Outstanding &e) {
+              otherQueue |= !e.sgpr && r >= e.reg && r < e.reg + e.count;
+            });
+        if (!otherQueue)
+          continue;
+      }
+      w.report(inst, Check::MissingWait, -1, 0,
+               std::string(k < inst.op->numDst ? "overwrites " : "reads ") +
+                   (scalar     ? "s"
+                    : r >= 256 ? "a"
+                               : "v") +
+                   std::to_string(r & 255) +
+                   ", the destination of a load that was not waited for; an "
+                   "s_waitcnt is missing");
+      return;
+    }
+  }
+}
+
+void runWave(Wave &w) {
+  const Inst *program = w.object->program().data();
+  uint64_t limit = w.launch->options.maxInsts, count = 0;
+  Counters &counters = w.wg->counters;
+  unsigned saved = _mm_getcsr();
+  _mm_setcsr(w.mxcsr);
+  while (w.state == WaveState::Running) {
+    if (w.pc == ~0u || ++count > limit) {
+      const Inst &last = program[w.pc == ~0u ? 0 : w.pc];
+      w.report(last, w.pc == ~0u ? Check::BadInstruction : Check::Timeout, -1,
+               0,
+               w.pc == ~0u ? "control flow left the decoded code"
+                           : "the wave executed " + std::to_string(limit) +
+                                 " instructions without ending");
+      w.state = WaveState::Ended;
+      w.wg->launch->stop = true;
+      break;
+    }
+    const Inst &inst = program[w.pc];
+    w.pc = inst.next;
+    ++counters.instructions[size_t(inst.op->cls)];
+    counters.clocks[size_t(inst.op->cls)] += inst.clocks;
+    if (w.anyPending) {
+      uint64_t hit = (w.pendingS[0] & inst.sgprMask[0]) |
+                     (w.pendingS[1] & inst.sgprMask[1]);
+      for (unsigned k = 0; k < 8; ++k)
+        hit |= w.pendingV[k] & inst.vgprMask[k];
+      if (__builtin_expect(hit != 0, 0))
+        pendingHazard(w, inst);
+    }
+    inst.fn(w, inst);
+  }
+  w.mxcsr = _mm_getcsr();
+  _mm_setcsr(saved);
+}
+
+static void setPending(Wave &w, const Outstanding &e, bool on) {
+  uint64_t *bits = e.sgpr ? w.pendingS : w.pendingV;
+  for (unsigned r = e.reg; r < unsigned(e.reg) + e.count; ++r)
+    if (on)
+      bits[r / 64] |= 1ull << (r % 64);
+    else
+      bits[r / 64] &= ~(1ull << (r % 64));
+}
+
+static void retire(Wave &w, const Outstanding &e) {
+  setPending(w, e, false);
+  for (int32_t touch : {e.touch, e.touch2})
+    if (touch >= 0)
+      w.freeTouches.push_back(touch);
+}
+
+static void afterRetire(Wave &w) {
+  // Two outstanding loads may share a register: set what remains again.
+  auto again = [&](const Outstanding &e) { setPending(w, e, true); };
+  w.vm.forEach(again);
+  w.lgkm.forEach(again);
+  w.anyPending = !w.vm.empty() || !w.lgkm.empty();
+}
+
+void issueVm(Wave &w, Pending kind, unsigned reg, unsigned count,
+             int32_t touch) {
+  if (!w.checks)
+    return;
+  Outstanding e;
+  e.kind = kind;
+  e.reg = uint16_t(reg);
+  e.count = uint8_t(count);
+  e.touch = touch;
+  w.vm.push(e);
+  setPending(w, e, true);
+  w.anyPending = true;
+  if (kind == Pending::Flat) {
+    e.touch = -1;
+    w.lgkm.push(e);
+  }
+}
+
+void issueLgkm(Wave &w, Pending kind, bool sgpr, unsigned reg, unsigned count,
+               int32_t touch) {
+  if (!w.checks)
+    return;
+  Outstanding e;
+  e.kind = kind;
+  e.sgpr = sgpr;
+  e.reg = uint16_t(reg);
+  e.count = uint8_t(count);
+  e.touch = touch;
+  w.lgkm.push(e);
+  setPending(w, e, true);
+  w.anyPending = true;
+}
+
+void waitVm(Wave &w, unsigned n) {
+  if (!w.checks || w.vm.size() <= n)
+    return;
+  w.vm.retireTo(n, [&](const Outstanding &e) { retire(w, e); });
+  afterRetire(w);
+}
+
+void waitLgkm(Wave &w, unsigned n) {
+  if (!w.checks || w.lgkm.size() <= n)
+    return;
+  w.lgkm.retireTo(n, [&](const Outstanding &e) { retire(w, e); });
+  afterRetire(w);
+}
+
+int32_t newTouch(Wave &w, uint64_t mask, unsigned size, bool write) {
+  int32_t index;
+  if (w.freeTouches.empty()) {
+    index = int32_t(w.touches.size());
+    w.touches.emplace_back();
+  } else {
+    index = w.freeTouches.back();
+    w.freeTouches.pop_back();
+  }
+  LdsTouch &t = w.touches[size_t(index)];
+  t.mask = mask;
+  t.size = size;
+  t.write = write;
+  return index;
+}
+
+void carryOutstanding(Wave &w) {
+  auto carry = [&](const Outstanding &e) {
+    for (int32_t touch : {e.touch, e.touch2}) {
+      if (touch < 0)
+        continue;
+      const LdsTouch &t = w.touches[size_t(touch)];
+      LdsConflict ignored;
+      for (unsigned l = 0; l < kLanes; ++l)
+        if (t.mask >> l & 1)
+          w.wg->lds.access(t.address[l], t.size, w.index, t.write, ignored);
+    }
+  };
+  w.vm.forEach(carry);
+  w.lgkm.forEach(carry);
+}
+
+} // namespace hk::emu

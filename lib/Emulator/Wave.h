@@ -1,0 +1,176 @@
+//===- Wave.h - State of a wave and its workgroup ---------------*- C++ -*-===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Architectural state of a wave, the workgroup it belongs to and the launch
+// they run in, with the small accessors that every handler uses.
+//
+//===----------------------------------------------------------------------===//
+#ifndef HK_LIB_EMULATOR_WAVE_H
+#define HK_LIB_EMULATOR_WAVE_H
+
+#include "CodeObject.h"
+#include "Counters.h"
+#include "LdsShadow.h"
+#include "OpTable.h"
+#include "Report.h"
+#include "WaitQueue.h"
+#include <atomic>
+#include <cstring>
+
+namespace hk::emu {
+
+/// Which lanes have byte k of a VGPR defined.
+struct alignas(32) Defined {
+  uint64_t byte[4];
+  uint64_t whole() const { return byte[0] & byte[1] & byte[2] & byte[3]; }
+};
+
+struct Options {
+  bool checks = true;       ///< HK_EMU_CHECKS=0 turns the shadows off
+  bool strictAlign = false; ///< HK_EMU_STRICT_ALIGN=1
+  bool counters = false;    ///< HK_EMU_COUNTERS is set
+  uint64_t order = 0;       ///< HK_EMU_ORDER: random workgroup order
+  unsigned threads = 0;     ///< HK_EMU_THREADS, 0: all cores
+  uint64_t maxInsts = 0;    ///< HK_EMU_MAX_INSTS per wave, 0: default
+};
+
+/// What all workgroups of a launch share.
+struct Launch {
+  const CodeObject *object = nullptr;
+  const Kernel *kernel = nullptr;
+  Memory *memory = nullptr;
+  Options options;
+  uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  uint32_t ldsBytes = 0; ///< static and dynamic
+  uint64_t kernarg = 0, dispatchPacket = 0;
+  uint8_t tag = 0; ///< of the race cells
+  bool singleWorkgroup = false;
+  Report report;
+  std::atomic<bool> stop{false};
+};
+
+struct Wave;
+
+struct Workgroup {
+  Launch *launch = nullptr;
+  uint32_t id[3] = {0, 0, 0};
+  uint32_t linear = 0;
+  LdsShadow lds;
+  std::vector<Wave *> waves;
+  Counters counters;
+  unsigned ended = 0;
+  /// An atomic with a result has ordered this workgroup after others.
+  bool acquired = false;
+  std::vector<uint8_t> scratch;
+};
+
+enum class WaveState : uint8_t { Running, AtBarrier, Ended };
+
+/// Vector registers are lane arrays: v[r][lane].
+using LaneArray = uint32_t[kLanes];
+
+struct Wave {
+  LaneArray *v = nullptr;
+  Defined *vd = nullptr;
+  uint32_t s[kNumSgprs + 16];
+  uint32_t sd[kNumSgprs + 16]; ///< defined bits of each SGPR
+  uint64_t exec = 0;
+  bool scc = false, sccDefined = true;
+  bool checks = true;
+  uint8_t gprIdxMode = 0; ///< s_set_gpr_idx: bits src0 src1 src2 dst
+  WaveState state = WaveState::Running;
+  uint32_t mode = 0;
+  uint32_t mxcsr = 0;
+  uint32_t pc = 0; ///< index of the next instruction
+  uint32_t index = 0;
+  uint64_t initialExec = 0;
+  Workgroup *wg = nullptr;
+  const Launch *launch = nullptr;
+  const CodeObject *object = nullptr;
+  bool fp8Ocp = false;
+
+  WaitQueue vm, lgkm;
+  uint64_t pendingV[8] = {}, pendingS[2] = {};
+  bool anyPending = false;
+  std::vector<LdsTouch> touches;
+  std::vector<int32_t> freeTouches;
+
+  uint8_t *scratch = nullptr; ///< lane-major private memory
+  uint32_t scratchBytes = 0;
+  // Where undefined bytes were last read, for the text of a report.
+  uint64_t undefinedPc = 0, undefinedAddress = 0;
+  bool undefinedSeen = false, undefinedInLds = false;
+
+  // --- EXEC ---
+  void setExec(uint64_t mask) {
+    exec = mask;
+    s[kExecLo] = uint32_t(mask);
+    s[kExecHi] = uint32_t(mask >> 32);
+    laneMaskValid = false;
+  }
+  /// All ones in the lanes of EXEC.
+  const uint32_t *execLanes() {
+    if (!laneMaskValid) {
+      expandMask(exec, laneMask);
+      laneMaskValid = true;
+    }
+    return laneMask;
+  }
+  static void expandMask(uint64_t mask, uint32_t *lanes) {
+    for (unsigned half = 0; half < 2; ++half) {
+      uint32_t word = uint32_t(mask >> (32 * half));
+      for (unsigned l = 0; l < 32; ++l)
+        lanes[half * 32 + l] = (word & (1u << l)) ? ~0u : 0u;
+    }
+  }
+
+  // --- SGPRs ---
+  uint64_t s64(unsigned r) const { return uint64_t(s[r + 1]) << 32 | s[r]; }
+  uint64_t sd64(unsigned r) const { return uint64_t(sd[r + 1]) << 32 | sd[r]; }
+  void setS(unsigned r, uint32_t value, uint32_t defined = ~0u) {
+    s[r] = value;
+    sd[r] = defined;
+    if (r >= kExecLo && r <= kExecHi)
+      setExec(s64(kExecLo));
+  }
+  void setS64(unsigned r, uint64_t value, uint64_t defined = ~0ull) {
+    setS(r, uint32_t(value), uint32_t(defined));
+    setS(r + 1, uint32_t(value >> 32), uint32_t(defined >> 32));
+  }
+
+  // --- reports ---
+  void report(const Inst &inst, Check check, int lane, uint64_t address,
+              const std::string &detail);
+  void reportUndefined(const Inst &inst, int lane, uint64_t address,
+                       const std::string &what);
+
+private:
+  alignas(64) uint32_t laneMask[kLanes];
+  bool laneMaskValid = false;
+};
+
+/// Writes MODE and the rounding and denormal state that follows from it.
+void setMode(Wave &w, uint32_t mode);
+
+/// Runs until the wave reaches a barrier or ends.
+void runWave(Wave &wave);
+
+/// Called by handlers that issue memory operations.
+void issueVm(Wave &w, Pending kind, unsigned reg, unsigned count,
+             int32_t touch = -1);
+void issueLgkm(Wave &w, Pending kind, bool sgpr, unsigned reg, unsigned count,
+               int32_t touch = -1);
+void waitVm(Wave &w, unsigned n);
+void waitLgkm(Wave &w, unsigned n);
+int32_t newTouch(Wave &w, uint64_t mask, unsigned size, bool write);
+/// The barrier's part of the race check: what is still outstanding belongs to
+/// the next interval too.
+void carryOutstanding(Wave &w);
+
+} // namespace hk::emu
+
+#endif // HK_LIB_EMULATOR_WAVE_H

@@ -1,0 +1,111 @@
+//===- CudaApi.h - The part of the CUDA driver that the runtime uses -*- C++
+//-*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Own declarations of the few driver functions needed, so that hk builds
+// without the CUDA toolkit. Values are those of the driver's C interface.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_RUNTIME_DEVICE_CUDA_CUDAAPI_H
+#define HK_RUNTIME_DEVICE_CUDA_CUDAAPI_H
+
+#include "device/DynamicLibrary.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hk {
+
+/// CUresult; named values are those the runtime tells apart.
+enum class CudaError : int {
+  Success = 0,
+  OutOfMemory = 2,
+  NotInitialized = 3,
+  NoDevice = 100,
+  InvalidDevice = 101,
+  InvalidImage = 200,
+  NoBinaryForGpu = 209,
+  InvalidPtx = 218,
+  UnsupportedPtxVersion = 222,
+  NotFound = 500,
+};
+
+/// CUdevice_attribute.
+enum class CudaAttribute : int {
+  ComputeCapabilityMajor = 75,
+  ComputeCapabilityMinor = 76,
+};
+
+/// CUfunction_attribute.
+enum class CudaFunctionAttribute : int { MaxDynamicSharedBytes = 8 };
+
+/// CUjit_option.
+enum class CudaJitOption : int {
+  InfoLogBuffer = 3,
+  InfoLogBufferBytes = 4,
+  ErrorLogBuffer = 5,
+  ErrorLogBufferBytes = 6,
+};
+
+using CudaHandle = void *;
+/// CUdeviceptr.
+using CudaPointer = unsigned long long;
+
+// field, exported symbol, parameters; all return CUresult.
+#define HK_CUDA_FUNCTIONS(X)                                                   \
+  X(cuInit, "cuInit", (unsigned))                                              \
+  X(cuDriverGetVersion, "cuDriverGetVersion", (int *))                         \
+  X(cuDeviceGetCount, "cuDeviceGetCount", (int *))                             \
+  X(cuDeviceGet, "cuDeviceGet", (int *, int))                                  \
+  X(cuDeviceGetName, "cuDeviceGetName", (char *, int, int))                    \
+  X(cuDeviceGetAttribute, "cuDeviceGetAttribute", (int *, CudaAttribute, int)) \
+  X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CudaHandle *, int)) \
+  X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (int))          \
+  X(cuCtxGetCurrent, "cuCtxGetCurrent", (CudaHandle *))                        \
+  X(cuCtxPushCurrent, "cuCtxPushCurrent_v2", (CudaHandle))                     \
+  X(cuCtxPopCurrent, "cuCtxPopCurrent_v2", (CudaHandle *))                     \
+  X(cuCtxSynchronize, "cuCtxSynchronize", ())                                  \
+  X(cuMemAlloc, "cuMemAlloc_v2", (CudaPointer *, size_t))                      \
+  X(cuMemFree, "cuMemFree_v2", (CudaPointer))                                  \
+  X(cuMemcpyHtoD, "cuMemcpyHtoD_v2", (CudaPointer, const void *, size_t))      \
+  X(cuMemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CudaPointer, size_t))            \
+  X(cuModuleLoadDataEx, "cuModuleLoadDataEx",                                  \
+    (CudaHandle *, const void *, unsigned, CudaJitOption *, void **))          \
+  X(cuModuleUnload, "cuModuleUnload", (CudaHandle))                            \
+  X(cuModuleGetFunction, "cuModuleGetFunction",                                \
+    (CudaHandle *, CudaHandle, const char *))                                  \
+  X(cuFuncSetAttribute, "cuFuncSetAttribute",                                  \
+    (CudaHandle, CudaFunctionAttribute, int))                                  \
+  X(cuLaunchKernel, "cuLaunchKernel",                                          \
+    (CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \
+     unsigned, CudaHandle, void **, void **))                                  \
+  X(cuEventCreate, "cuEventCreate", (CudaHandle *, unsigned))                  \
+  X(cuEventDestroy, "cuEventDestroy_v2", (CudaHandle))                         \
+  X(cuEventRecord, "cuEventRecord", (CudaHandle, CudaHandle))                  \
+  X(cuEventSynchronize, "cuEventSynchronize", (CudaHandle))                    \
+  X(cuEventElapsedTime, "cuEventElapsedTime",                                  \
+    (float *, CudaHandle, CudaHandle))                                         \
+  X(cuGetErrorName, "cuGetErrorName", (CudaError, const char **))              \
+  X(cuGetErrorString, "cuGetErrorString", (CudaError, const char **))
+
+struct CudaApi {
+#define HK_DECLARE(name, symbol, parameters)                                   \
+  CudaError(*name) parameters = nullptr;
+  HK_CUDA_FUNCTIONS(HK_DECLARE)
+#undef HK_DECLARE
+
+  DynamicLibrary library;
+
+  Status load();
+  /// The error for a result of `call`, with the driver's own text.
+  Status check(CudaError result, const char *call) const;
+};
+
+} // namespace hk
+
+#endif // HK_RUNTIME_DEVICE_CUDA_CUDAAPI_H

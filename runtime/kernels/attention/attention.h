@@ -1,0 +1,57 @@
+//===- attention.h - The attention kernel of a tile -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// AttentionKernel<spec, tile> has Shared and run(args, block, shared): the host
+// kernels on the host, the matrix or the vector kernel on GPUs, as the contract
+// says for the tile. The grid is (tiles of bq rows over all sequences, key
+// heads, key splits).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_ATTENTION_H
+#define HK_KERNELS_ATTENTION_ATTENTION_H
+
+#include "kernels/device/arch.h"
+#if HK_GPU
+#include "kernels/attention/matrix.h"
+#include "kernels/attention/vector.h"
+#else
+#include "kernels/attention/host_rows.h"
+#include "kernels/attention/host_tile.h"
+#endif
+
+namespace hk {
+
+template <AttentionSpec S, AttentionTile T, AttentionPath Path>
+struct PickAttention;
+#if HK_GPU
+template <AttentionSpec S, AttentionTile T>
+struct PickAttention<S, T, AttentionPath::Matrix> {
+  using Type = AttentionMatrix<S, T>;
+};
+template <AttentionSpec S, AttentionTile T>
+struct PickAttention<S, T, AttentionPath::Vector> {
+  using Type = AttentionVector<S, T>;
+};
+#else
+template <AttentionSpec S, AttentionTile T>
+struct PickAttention<S, T, AttentionPath::HostTile> {
+  using Type = AttentionHostTile<S, T>;
+};
+template <AttentionSpec S, AttentionTile T>
+struct PickAttention<S, T, AttentionPath::HostRows> {
+  using Type = AttentionHostRows<S, T>;
+};
+#endif
+
+template <AttentionSpec S, AttentionTile T>
+using AttentionKernel =
+    typename PickAttention<S, T, attentionPath(kArch, T)>::Type;
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_ATTENTION_H

@@ -1,0 +1,129 @@
+//===- host_common.h - Rows of attention on the host -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What both host kernels do per row: load a query, run the online softmax over
+// a row of scores, store the result.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_HOSTCOMMON_H
+#define HK_KERNELS_ATTENTION_HOSTCOMMON_H
+
+#include "kernels/attention/softmax.h"
+
+namespace hk {
+
+using HostRange = KeyRange;
+
+/// Elements [c, c + 16) of a row of Size elements, zero behind its end.
+template <DType D, int Size>
+HK_DEV f32x16 load16(Global<const Storage<D>> row, int c) {
+  constexpr int align = int(sizeof(Storage<D>));
+  if constexpr (Size % 16 != 0) {
+    if (c + 16 > Size)
+      return loadMasked<D, 16, align>(row, c, c < Size ? Size - c : 0);
+  }
+  if (c >= Size)
+    return f32x16(0.f);
+  return load<D, 16, align>(row, c);
+}
+
+template <int Columns> HK_DEV void clearRow(float *row) {
+  for (int c = 0; c < Columns; c += 16)
+    *(f32x16 *)(row + c) = f32x16(0.f);
+}
+
+/// Queries of the block as f32 rows of Stride elements (zero behind headDim)
+/// and the keys each sees; returns the keys that any of them may see.
+template <AttentionSpec S, int Stride>
+HK_DEV KeyRange loadQueries(const AttentionArgs<S> &a, const AttentionBlock &w,
+                            int count, float *q, KeyRange *range) {
+  KeyRange all = {w.keys, 0};
+  for (int r = 0; r < count; ++r) {
+    i64 row = w.first + r;
+    Global<const Storage<S.type>> from = a.q + queryOffset<S>(a, w, row);
+    float *to = q + r * Stride;
+    int c = 0;
+    for (; c + 16 <= Stride; c += 16) {
+      f32x16 v = load16<S.type, S.headDim>(from, c);
+      __builtin_memcpy(to + c, &v, sizeof v);
+    }
+    for (; c < Stride; ++c)
+      to[c] = loadScalar<S.type>(from, c);
+    range[r] = visibleKeys<S>(w, row / S.group);
+    if (range[r].begin < range[r].end) {
+      all.begin = minOf(all.begin, range[r].begin);
+      all.end = maxOf(all.end, range[r].end);
+    }
+  }
+  return all;
+}
+
+HK_DEV float maximumOf(f32x16 v) {
+  f32x8 a = __builtin_elementwise_max(v.lo, v.hi);
+  f32x4 b = __builtin_elementwise_max(a.lo, a.hi);
+  f32x2 c = __builtin_elementwise_max(b.lo, b.hi);
+  return c[0] > c[1] ? c[0] : c[1];
+}
+HK_DEV float sumOf(f32x16 v) {
+  f32x8 a = v.lo + v.hi;
+  f32x4 b = a.lo + a.hi;
+  return (b[0] + b[2]) + (b[1] + b[3]);
+}
+
+/// Scores [from, to) of a row, multiples of 16, become probabilities relative
+/// to the row's new maximum; only [begin, end) is visible. The row's
+/// accumulator is rescaled.
+HK_DEV void softmaxRow(float *s, int from, int to, i64 begin, i64 end,
+                       float &maximum, float &sum, float *o, int columns) {
+  if (begin > from || end < to) {
+    Vec<i32, 16> lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    i32 lo = i32(maxOf(begin, from)), hi = i32(minOf(end, to));
+    for (int e = from; e < to; e += 16) {
+      f32x16 &x = *(f32x16 *)(s + e);
+      Vec<i32, 16> key = lane + e;
+      x = key >= lo ? x : f32x16(kMinusInf);
+      x = key < hi ? x : f32x16(kMinusInf);
+    }
+  }
+  f32x16 top = f32x16(maximum);
+  for (int e = from; e < to; e += 16)
+    top = __builtin_elementwise_max(top, *(const f32x16 *)(s + e));
+  float newMaximum = maximumOf(top), base = softmaxBase(newMaximum);
+  if (newMaximum != maximum) {
+    float factor = softmaxExp2(maximum - base);
+    sum *= factor;
+    for (int c = 0; c < columns; c += 16)
+      *(f32x16 *)(o + c) *= factor;
+    maximum = newMaximum;
+  }
+  f32x16 total = f32x16(0.f);
+  for (int e = from; e < to; e += 16) {
+    f32x16 p = softmaxExp2<16>(*(const f32x16 *)(s + e) - base);
+    *(f32x16 *)(s + e) = p;
+    total += p;
+  }
+  sum += sumOf(total);
+}
+
+template <AttentionSpec S>
+HK_DEV void storeRow(const AttentionArgs<S> &a, const AttentionBlock &w, int r,
+                     const float *o, float maximum, float sum) {
+  i64 row = w.first + r;
+  RowEnd end = finishRow<S>(a, w.head * S.group + row % S.group, maximum, sum);
+  i64 at = outOffset<S>(a, w, row);
+  constexpr int align = int(sizeof(Storage<S.outType>));
+  for (int c = 0; c < S.valueDim; c += 16)
+    storeMasked<S.outType, 16, align>(a.out, at + c, S.valueDim - c,
+                                      *(const f32x16 *)(o + c) * end.factor);
+  if constexpr (S.lse)
+    a.lse[lseOffset<S>(a, w, row)] = end.lse;
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_HOSTCOMMON_H

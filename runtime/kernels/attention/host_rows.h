@@ -1,0 +1,182 @@
+//===- host_rows.h - Attention of few rows on the host -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A decode step reads every key and value once and does little with them, so
+// nothing is repacked: dot products run along the head dim, 16 keys at a time,
+// and are summed across lanes by one tree for all 16. Probabilities stay f32.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_HOSTROWS_H
+#define HK_KERNELS_ATTENTION_HOSTROWS_H
+
+#include "kernels/attention/host_common.h"
+
+namespace hk {
+
+/// Lane e of the result of 16 calls is the sum over the lanes of vector e:
+/// halves[0] and halves[1] hold 2^Level vectors each.
+template <int Level> HK_DEV f32x16 mergeSums(f32x16 a, f32x16 b) {
+  if constexpr (Level == 0)
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9,
+                                   25, 12, 28, 13, 29) +
+           __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11,
+                                   27, 14, 30, 15, 31);
+  else if constexpr (Level == 1)
+    return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24,
+                                   25, 12, 13, 28, 29) +
+           __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26,
+                                   27, 14, 15, 30, 31);
+  else if constexpr (Level == 2)
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19,
+                                   20, 21, 22, 23) +
+           __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25,
+                                   26, 27, 28, 29, 30, 31);
+  else
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18,
+                                   19, 24, 25, 26, 27) +
+           __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22,
+                                   23, 28, 29, 30, 31);
+}
+
+template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
+  static constexpr int kHead = int(roundUpTo(S.headDim, 16));
+  static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
+  static_assert(T.bk % 16 == 0 && T.bq <= kHostFewRows);
+
+  struct alignas(64) Shared {
+    float q[T.bq][kHead];
+    float s[T.bq][T.bk];
+    float o[T.bq][kColumns];
+    float maximum[roundUpTo(T.bq, 16)], sum[roundUpTo(T.bq, 16)];
+  };
+  static_assert(sizeof(Shared) == attentionLdsBytes(Arch::Host, T, S.type,
+                                                    S.headDim, S.valueDim));
+
+  template <int R> struct Sums {
+    f32x16 v[R];
+  };
+
+  /// Scores of R rows against Count keys from `first` on, one level of the tree
+  /// per power of two.
+  template <int R, int Count>
+  HK_DEV Sums<R> dots(const float (*q)[kHead],
+                      const Global<const Storage<S.type>> *rows) {
+    Sums<R> sums;
+    if constexpr (Count == 1) {
+      HK_UNROLL for (int r = 0; r < R; ++r) sums.v[r] = f32x16(0.f);
+      HK_UNROLL for (int c = 0; c < kHead; c += 16) {
+        f32x16 key = load16<S.type, S.headDim>(rows[0], c);
+        HK_UNROLL for (int r = 0; r < R; ++r) sums.v[r] =
+            __builtin_elementwise_fma(key, *(const f32x16 *)&q[r][c],
+                                      sums.v[r]);
+      }
+    } else {
+      constexpr int level = Count == 2 ? 0 : 1;
+      Sums<R> a = dots<R, Count / 2>(q, rows);
+      Sums<R> b = dots<R, Count / 2>(q, rows + Count / 2);
+      HK_UNROLL for (int r = 0; r < R; ++r) sums.v[r] =
+          mergeSums<level>(a.v[r], b.v[r]);
+    }
+    return sums;
+  }
+
+  template <int R>
+  HK_DEV void scoreRows(const AttentionArgs<S> &a, Shared &sh, int row, int at,
+                        const Global<const Storage<S.type>> *rows) {
+    // Four keys at a time: less code than all 16 unrolled, and as fast.
+    Sums<R> part[4];
+    _Pragma("nounroll") for (int e = 0; e < 4; ++e) part[e] =
+        dots<R, 4>(&sh.q[row], rows + 4 * e);
+    HK_UNROLL for (int r = 0; r < R; ++r) {
+      f32x16 lo = mergeSums<2>(part[0].v[r], part[1].v[r]);
+      f32x16 hi = mergeSums<2>(part[2].v[r], part[3].v[r]);
+      *(f32x16 *)&sh.s[row + r][at] = score<S, 16>(a, mergeSums<3>(lo, hi));
+    }
+  }
+
+  /// o[row .. row + R) += p * v over n keys, 64 columns at a time.
+  template <int R>
+  HK_DEV void valueRows(Shared &sh, int row, int n,
+                        const Global<const Storage<S.type>> *rows) {
+    constexpr int width = kColumns % 64 == 0 ? 64 : 32, C = width / 16;
+    for (int c0 = 0; c0 < kColumns; c0 += width) {
+      f32x16 acc[R][C];
+      HK_UNROLL for (int r = 0; r < R; ++r)
+          HK_UNROLL for (int c = 0; c < C; ++c) acc[r][c] =
+              *(const f32x16 *)&sh.o[row + r][c0 + c * 16];
+      for (int j = 0; j < n; ++j) {
+        HK_UNROLL for (int c = 0; c < C; ++c) {
+          f32x16 v = load16<S.type, S.valueDim>(rows[j], c0 + c * 16);
+          HK_UNROLL for (int r = 0; r < R; ++r) acc[r][c] =
+              __builtin_elementwise_fma(f32x16(sh.s[row + r][j]), v, acc[r][c]);
+        }
+      }
+      HK_UNROLL for (int r = 0; r < R; ++r)
+              HK_UNROLL for (int c = 0; c < C; ++c) *
+          (f32x16 *)&sh.o[row + r][c0 + c * 16] = acc[r][c];
+    }
+  }
+
+  HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
+    AttentionBlock w;
+    if (!locate<S>(a, T.bq, id, w))
+      return;
+    int count = int(w.count);
+    HostRange range[T.bq];
+    HostRange all = loadQueries<S, kHead>(a, w, count, &sh.q[0][0], range);
+    for (int r = 0; r < count; ++r) {
+      clearRow<kColumns>(sh.o[r]);
+      sh.maximum[r] = kMinusInf;
+      sh.sum[r] = 0.f;
+    }
+    Global<const Storage<S.type>> keys[T.bk], values[T.bk];
+    for (i64 j = all.begin; j < all.end; j += T.bk) {
+      int n = int(minOf(T.bk, all.end - j));
+      int padded = (n + 15) / 16 * 16;
+      for (int e = 0; e < padded; ++e) {
+        // Behind the end: any readable key; masked below.
+        KeyOffset at = keyOffset<S>(a, w, minOf(j + e, all.end - 1));
+        keys[e] = a.k + at.k;
+        values[e] = a.v + at.v;
+      }
+      for (int e = 0; e < padded; e += 16)
+        forRows(count, [&](auto R, int row) __attribute__((always_inline)) {
+          scoreRows<R.value>(a, sh, row, e, keys + e);
+        });
+      for (int r = 0; r < count; ++r)
+        softmaxRow(sh.s[r], 0, padded, range[r].begin - j, range[r].end - j,
+                   sh.maximum[r], sh.sum[r], sh.o[r], kColumns);
+      forRows(count, [&](auto R, int row) __attribute__((always_inline)) {
+        valueRows<R.value>(sh, row, n, values);
+      });
+    }
+    for (int r = 0; r < count; ++r)
+      storeRow<S>(a, w, r, sh.o[r], sh.maximum[r], sh.sum[r]);
+  }
+
+private:
+  template <int R> struct Number {
+    static constexpr int value = R;
+  };
+  /// f(number of rows, first row) over groups of 4, 2 and 1 rows.
+  template <class F> HK_DEV void forRows(int count, F f) {
+    int row = 0;
+    for (; row + 4 <= count; row += 4)
+      f(Number<4>(), row);
+    if (row + 2 <= count) {
+      f(Number<2>(), row);
+      row += 2;
+    }
+    if (row < count)
+      f(Number<1>(), row);
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_HOSTROWS_H

@@ -1,0 +1,266 @@
+//===- matrix.h - Attention on matrix fragments -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block keeps bq rows of queries and of the f32 accumulator in registers and
+// walks over the keys that one of them sees, bk at a time. Scores become
+// probabilities in registers and are rounded to the operands' type for the
+// second product; the sum of a row is taken before that rounding. Only tiles at
+// the edge of what some row sees are masked. With splitKv the blocks of z take
+// equal parts of the tiles and write partial results.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_MATRIX_H
+#define HK_KERNELS_ATTENTION_MATRIX_H
+
+#include "kernels/attention/softmax.h"
+#include "kernels/device/attention/fragments.h"
+
+namespace hk {
+
+template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
+  static constexpr int kElement = info(S.type).bits / 8;
+  static constexpr int kKeyBytes = int(attentionKeyBytes(S.type, S.headDim));
+  static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
+  static constexpr int kValueBytes = kColumns * kElement;
+  static constexpr int kKeyTile = T.bk * kKeyBytes;
+  static constexpr int kStage = kKeyTile + T.bk * kValueBytes;
+  static_assert(S.align >= 16 && S.headDim * kElement % 16 == 0 &&
+                    S.valueDim * kElement % 16 == 0,
+                "rows of 16-byte chunks; other shapes take the vector kernel");
+
+  using Fragments =
+      AttentionFragments<S.type, T.bq, T.bk, kKeyBytes, kColumns, T.waves>;
+  static constexpr int kThreads = Fragments::kThreads;
+  using KeyCopy = RowCopy<T.bk, kKeyBytes, S.headDim * kElement, kThreads>;
+  using ValueCopy = RowCopy<T.bk, kValueBytes, S.valueDim * kElement, kThreads>;
+  static_assert(!KeyCopy::kDirect || T.stages == 2,
+                "direct copies would overwrite the tile being read");
+
+  struct alignas(128) Shared {
+    u8 bytes[T.stages * kStage];
+  };
+  static_assert(sizeof(Shared) ==
+                attentionLdsBytes(kArch, T, S.type, S.headDim, S.valueDim));
+
+  /// 16-byte chunks of the queries of this block; zero outside.
+  struct QueryRows {
+    const AttentionArgs<S> &args;
+    i64 offset[Fragments::kRows];
+    bool exists[Fragments::kRows];
+    template <class V> HK_MEM V load(int slot, int, int byte) const {
+      V v = V(0);
+      if (exists[slot] && byte < S.headDim * kElement)
+        v = *(Global<const V>)((Global<const u8>)(args.q + offset[slot]) +
+                               byte);
+      return v;
+    }
+  };
+
+  /// Moves one tile of keys and values.
+  struct TileCopy {
+    KeyCopy k;
+    ValueCopy v;
+    HK_MEM void issue(const AttentionArgs<S> &a, const AttentionBlock &w, i64 j,
+                      i64 end, u8 *lds) {
+      // Behind the last visible key: that key again, masked later. Its value
+      // is finite whenever the visible ones are.
+      k.issue(
+          [&](int row) __attribute__((always_inline)) {
+            return (Global<const u8>)(a.k + keyOffset<S>(
+                                                a, w, minOf(j + row, end - 1))
+                                                .k);
+          },
+          lds);
+      v.issue(
+          [&](int row) __attribute__((always_inline)) {
+            return (Global<const u8>)(a.v + keyOffset<S>(
+                                                a, w, minOf(j + row, end - 1))
+                                                .v);
+          },
+          lds + kKeyTile);
+    }
+    HK_MEM void land(u8 *lds) {
+      k.land(lds);
+      v.land(lds + kKeyTile);
+    }
+  };
+
+  /// What a lane knows of its rows.
+  struct Rows {
+    float maximum[Fragments::kRows], sum[Fragments::kRows];
+    i32 begin[Fragments::kRows], end[Fragments::kRows];
+  };
+
+  HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
+    AttentionBlock w;
+    if (!locate<S>(a, T.bq, id, w))
+      return;
+    // Ranges grow with the query: the first row has the first key of all and
+    // the earliest end, the last row the opposite.
+    KeyRange first = visibleKeys<S>(w, w.first / S.group);
+    KeyRange last = visibleKeys<S>(w, (w.first + w.count - 1) / S.group);
+    i64 begin = first.begin / T.bk * T.bk, end = last.end;
+    if constexpr (T.splitKv > 1) {
+      i64 tiles = (end - begin + T.bk - 1) / T.bk;
+      i64 part = (tiles + T.splitKv - 1) / T.splitKv;
+      i64 stop = begin + (i64(id.z) + 1) * part * T.bk;
+      begin += i64(id.z) * part * T.bk;
+      end = minOf(end, stop);
+    }
+
+    Fragments f;
+    Rows rows;
+    QueryRows queries{a, {}, {}};
+    HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) {
+      i64 row = w.first + minOf(Fragments::rowOf(i), w.count - 1);
+      queries.exists[i] = Fragments::rowOf(i) < w.count;
+      queries.offset[i] = queryOffset<S>(a, w, row);
+      KeyRange r = visibleKeys<S>(w, row / S.group);
+      rows.begin[i] = i32(r.begin);
+      rows.end[i] = i32(r.end);
+      rows.maximum[i] = kMinusInf;
+      rows.sum[i] = 0.f;
+    }
+    f.loadQueries(queries);
+    f.clearOutput();
+
+    TileCopy copy;
+    if constexpr (T.stages == 2) {
+      if (begin < end)
+        copy.issue(a, w, begin, end, sh.bytes);
+      copy.land(sh.bytes);
+      int stage = 0;
+      for (i64 j = begin; j < end; j += T.bk) {
+        rowCopyWait();
+        barrier();
+        u8 *now = sh.bytes + stage * kStage;
+        stage ^= 1;
+        u8 *next = sh.bytes + stage * kStage;
+        // Registers want no branch here: behind the last tile they fetch the
+        // last key, which nobody reads.
+        if (!KeyCopy::kDirect || j + T.bk < end)
+          copy.issue(a, w, j + T.bk, end, next);
+        tile(a, f, rows, i32(j), last.begin, minOf(first.end, end), end, now);
+        copy.land(next);
+      }
+      rowCopyWait();
+    } else {
+      for (i64 j = begin; j < end; j += T.bk) {
+        copy.issue(a, w, j, end, sh.bytes);
+        barrier();
+        copy.land(sh.bytes);
+        barrier();
+        tile(a, f, rows, i32(j), last.begin, minOf(first.end, end), end,
+             sh.bytes);
+      }
+    }
+    finish(a, id, w, f, rows);
+  }
+
+private:
+  /// One tile of keys from j on. Every row sees keys [fullBegin, fullEnd).
+  HK_DEV void tile(const AttentionArgs<S> &a, Fragments &f, Rows &rows, i32 j,
+                   i64 fullBegin, i64 fullEnd, i64 end, const u8 *lds) {
+    constexpr int R = Fragments::kRows;
+    f.scores(lds);
+    float top[R], base[R], factor[R];
+    HK_UNROLL for (int i = 0; i < R; ++i) top[i] = rows.maximum[i];
+    f.forEachScore([&](int, int, auto &x) __attribute__((always_inline)) {
+      x = score<S, int(sizeof(x) / sizeof(float))>(a, x);
+    });
+    if (j < fullBegin || j + T.bk > fullEnd)
+      f.forEachScore(
+          [&](int i, int key, auto &x) __attribute__((always_inline)) {
+            i32 stop = i32(minOf(rows.end[i], end));
+            constexpr int V = int(sizeof(x) / sizeof(float));
+            HK_UNROLL for (int e = 0; e < V; ++e) {
+              bool seen = j + key + e >= rows.begin[i] && j + key + e < stop;
+              x[e] = seen ? x[e] : kMinusInf;
+            }
+          });
+    f.forEachScore([&](int i, int, auto &x) __attribute__((always_inline)) {
+      constexpr int V = int(sizeof(x) / sizeof(float));
+      HK_UNROLL for (int e = 0; e < V; ++e) top[i] =
+          __builtin_fmaxf(top[i], x[e]);
+    });
+    Fragments::laneReduce(top,
+                          [](float x, float y) __attribute__((always_inline)) {
+                            return __builtin_fmaxf(x, y);
+                          });
+    HK_UNROLL for (int i = 0; i < R; ++i) {
+      base[i] = softmaxBase(top[i]);
+      factor[i] = softmaxExp2(rows.maximum[i] - base[i]);
+      rows.maximum[i] = top[i];
+      rows.sum[i] *= factor[i];
+    }
+    // Sums stay per lane until the end.
+    f.forEachScore([&](int i, int, auto &x) __attribute__((always_inline)) {
+      constexpr int V = int(sizeof(x) / sizeof(float));
+      HK_UNROLL for (int e = 0; e < V; ++e) {
+        x[e] = softmaxExp2(x[e] - base[i]);
+        rows.sum[i] += x[e];
+      }
+    });
+    f.scaleOutput(factor);
+    f.values(lds + kKeyTile);
+  }
+
+  HK_DEV void finish(const AttentionArgs<S> &a, BlockId id,
+                     const AttentionBlock &w, Fragments &f, Rows &rows) {
+    constexpr int R = Fragments::kRows;
+    Fragments::laneReduce(rows.sum,
+                          [](float x, float y)
+                              __attribute__((always_inline)) { return x + y; });
+    float factor[R];
+    i64 at[R];
+    bool exists[R];
+    HK_UNROLL for (int i = 0; i < R; ++i) {
+      exists[i] = Fragments::rowOf(i) < w.count;
+      i64 row = w.first + minOf(Fragments::rowOf(i), w.count - 1);
+      RowEnd end;
+      if constexpr (T.splitKv > 1) {
+        end = finishRow(rows.maximum[i], rows.sum[i]);
+        i64 flat = i64(id.z) * a.partialRows + partialRow<S>(a, w, row);
+        at[i] = flat * S.valueDim;
+        if (exists[i] && Fragments::rowLead())
+          a.partialLse[flat] = end.lse;
+      } else {
+        end = finishRow<S>(a, w.head * S.group + row % S.group, rows.maximum[i],
+                           rows.sum[i]);
+        at[i] = outOffset<S>(a, w, row);
+        if constexpr (S.lse)
+          if (exists[i] && Fragments::rowLead())
+            a.lse[lseOffset<S>(a, w, row)] = end.lse;
+      }
+      factor[i] = end.factor;
+    }
+    f.scaleOutput(factor);
+    constexpr DType to = T.splitKv > 1 ? DType::F32 : S.outType;
+    Global<Storage<to>> out;
+    if constexpr (T.splitKv > 1)
+      out = a.partial;
+    else
+      out = a.out;
+    f.forEachOutput([&](int i, int column,
+                        auto x) __attribute__((always_inline)) {
+      constexpr int V = int(sizeof(x) / sizeof(float)), P = V < 8 ? V : 8;
+      constexpr int align = S.align < kBytes<to, P> ? S.align : kBytes<to, P>;
+      HK_UNROLL for (int c = 0; c < V; c += P) {
+        if (!exists[i] || (kColumns != S.valueDim && column + c >= S.valueDim))
+          continue;
+        Vec<float, P> y;
+        HK_UNROLL for (int e = 0; e < P; ++e) y[e] = x[c + e];
+        hk::store<to, P, align>(out, at[i] + column + c, y);
+      }
+    });
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_MATRIX_H

@@ -1,0 +1,85 @@
+//===- softmax.h - Scores, exponentials and masks -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The softmax runs in base 2: scores are multiplied by scale * log2(e) and the
+// maximum of what a row has seen is kept in that unit. A row that has seen
+// nothing has maximum -inf and sum 0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_SOFTMAX_H
+#define HK_KERNELS_ATTENTION_SOFTMAX_H
+
+#include "kernels/attention/spec.h"
+#include "kernels/device/math.h"
+
+namespace hk {
+
+inline constexpr float kLog2E = 1.4426950408889634f;
+inline constexpr float kLn2 = 0.6931471805599453f;
+inline constexpr float kMinusInf = -__builtin_inff();
+
+/// 2^x for x <= 0; -inf gives 0. Results below 2^-126 may be 0.
+template <int V> HK_DEV Vec<float, V> softmaxExp2(Vec<float, V> x) {
+  if constexpr (!kIsHost)
+    return exp2Small<V>(x); // the instructions take any x
+  using F = Vec<float, V>;
+  // x < -126 must give exactly 0: a masked key must not count. NaN stays NaN.
+  F c = x < F(-126.f) ? F(-126.f) : x;
+  F n = __builtin_elementwise_roundeven(c);
+  F p = exp2Small<V>(c - n);
+  Vec<i32, V> bits = bitCast<Vec<i32, V>>(p) + (convertTo<i32, V>(n) << 23);
+  F r = c == c ? bitCast<F>(bits) : c;
+  return x < F(-126.f) ? F(0.f) : r;
+}
+HK_DEV float softmaxExp2(float x) {
+  return softmaxExp2<1>(Vec<float, 1>(x))[0];
+}
+
+/// The maximum to subtract: finite where a row has seen nothing, so that no
+/// inf - inf arises.
+HK_DEV float softmaxBase(float maximum) {
+  return maximum == kMinusInf ? 0.f : maximum;
+}
+
+/// q . k to the base-2 score.
+template <AttentionSpec S, int V>
+HK_DEV Vec<float, V> score(const AttentionArgs<S> &a, Vec<float, V> dot) {
+  if constexpr (S.softcap) {
+    float inner = a.scale / a.softcap, outer = a.softcap * kLog2E;
+    return tanh<V>(dot * inner) * outer;
+  } else
+    return dot * (a.scale * kLog2E);
+}
+
+/// What a row's maximum (base 2) and sum become at the end: the factor of its
+/// accumulator and its log-sum-exp.
+struct RowEnd {
+  float factor, lse;
+};
+HK_DEV RowEnd finishRow(float maximum, float sum) {
+  if (sum == 0.f)
+    return {0.f, kMinusInf};
+  return {1.f / sum,
+          (softmaxBase(maximum) + log2<1>(Vec<float, 1>(sum))[0]) * kLn2};
+}
+/// The same, with the logit of a sink that has no value (if the spec has one).
+template <AttentionSpec S>
+HK_DEV RowEnd finishRow(const AttentionArgs<S> &a, i64 head, float maximum,
+                        float sum) {
+  if constexpr (!S.sink)
+    return finishRow(maximum, sum);
+  float logit = a.sink[head] * kLog2E;
+  float top = maximum > logit ? maximum : logit;
+  float base = softmaxBase(top), factor = softmaxExp2(maximum - base);
+  RowEnd end = finishRow(top, sum * factor + softmaxExp2(logit - base));
+  return {end.factor * factor, end.lse};
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_SOFTMAX_H

@@ -1,0 +1,218 @@
+//===- spec.h - What an attention kernel is instantiated with -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The compile-time facts and the run-time arguments of every attention kernel,
+// and what they share: which rows a block has and which keys a query sees.
+//
+// A row is a (query, head) pair of one key head: row r of a sequence is query
+// r / group and head r % group, so that all heads that share keys sit in one
+// tile, and a decode step is one tile per key head. Every visibility rule of
+// the operator is an interval of keys per query.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_SPEC_H
+#define HK_KERNELS_ATTENTION_SPEC_H
+
+#include "hk/Contract/LdsAttention.h"
+#include "kernels/device/convert.h"
+#include "kernels/device/io.h"
+#include "kernels/device/launch.h"
+
+namespace hk {
+
+/// How queries, or keys and values, are cut into sequences.
+enum class SequenceLayout : int { Single, Dense, Ragged, Paged };
+
+struct AttentionSpec {
+  DType type;    // of queries, keys and values
+  DType outType; // of the result
+  int headDim, valueDim;
+  int group; // query heads per key head
+  SequenceLayout queries, keys;
+  bool kvLens, causal, softcap, sink, lse;
+  /// Keys a query sees to the left and right of its own; < 0: no limit.
+  i64 windowLeft, windowRight;
+  /// Bytes every row of queries, keys, values and result is aligned to.
+  int align;
+};
+
+/// Strides count elements; those of dims that a layout lacks are unused.
+template <AttentionSpec S> struct AttentionArgs {
+  Global<const Storage<S.type>> q, k, v;
+  Global<Storage<S.outType>> out;
+  Global<float> lse;
+  Global<const i32> qOffsets, kvOffsets, kvLens, blockTable;
+  Global<const float> sink;
+  /// Sequences; queries of one sequence (ragged: of all of them); most keys of
+  /// one sequence; rows of a cache block.
+  i64 batch, queries, keys, blockSize;
+  /// Query heads.
+  i64 heads;
+  i64 qSequence, qRow, qHead;
+  i64 kSequence, kRow, kHead; // paged: of a block, of a row in it
+  i64 vSequence, vRow, vHead;
+  i64 outSequence, outRow, outHead;
+  i64 lseSequence, lseRow; // heads are adjacent
+  i64 tableRow;
+  float scale, softcap;
+  /// Split keys: f32 [splits, rows, valueDim] and [splits, rows] for all rows
+  /// of the launch, in the order of `out`.
+  Global<float> partial, partialLse;
+  i64 partialRows;
+};
+
+/// Keys [begin, end) of a sequence.
+struct KeyRange {
+  i64 begin, end;
+};
+
+/// The rows of one block: rows [first, first + count) of key head `head` of one
+/// sequence.
+struct AttentionBlock {
+  i64 sequence, head;
+  i64 first, count;
+  i64 queries, keys;        // of the sequence
+  i64 queryStart, keyStart; // first row in ragged tensors
+};
+
+HK_DEV i64 minOf(i64 a, i64 b) { return a < b ? a : b; }
+HK_DEV i64 maxOf(i64 a, i64 b) { return a > b ? a : b; }
+
+/// Index, among tiles of `bq` rows, of the first tile of sequence b: leaves
+/// room for the partly filled last tile of every sequence before it.
+HK_DEV i64 raggedTile(i64 row, i64 group, i64 bq, i64 b) {
+  return row * group / bq + b;
+}
+
+/// False when the block has no rows. Tiles go from the last to the first: under
+/// a causal mask the last ones have most keys.
+template <AttentionSpec S>
+HK_DEV bool locate(const AttentionArgs<S> &a, int bq, BlockId id,
+                   AttentionBlock &w) {
+  i64 tile;
+  w.queryStart = w.keyStart = 0;
+  w.head = id.y;
+  if constexpr (S.queries == SequenceLayout::Ragged) {
+    // The last sequence whose first tile is not after this block.
+    i64 lo = 0, hi = a.batch - 1;
+    while (lo < hi) {
+      i64 mid = (lo + hi + 1) / 2;
+      if (raggedTile(a.qOffsets[mid], S.group, bq, mid) <= i64(id.x))
+        lo = mid;
+      else
+        hi = mid - 1;
+    }
+    w.sequence = lo;
+    w.queryStart = a.qOffsets[lo];
+    w.queries = a.qOffsets[lo + 1] - w.queryStart;
+    tile = i64(id.x) - raggedTile(w.queryStart, S.group, bq, lo);
+    i64 tiles = (w.queries * S.group + bq - 1) / bq;
+    if (tile >= tiles)
+      return false;
+    tile = tiles - 1 - tile;
+  } else {
+    w.queries = a.queries;
+    i64 tiles = (w.queries * S.group + bq - 1) / bq;
+    w.sequence = S.queries == SequenceLayout::Single ? 0 : i64(id.x) / tiles;
+    tile = tiles - 1 - (i64(id.x) - w.sequence * tiles);
+  }
+  w.first = tile * bq;
+  w.count = minOf(bq, w.queries * S.group - w.first);
+
+  w.keys = a.keys;
+  if constexpr (S.keys == SequenceLayout::Ragged) {
+    w.keyStart = a.kvOffsets[w.sequence];
+    w.keys = a.kvOffsets[w.sequence + 1] - w.keyStart;
+  }
+  if constexpr (S.kvLens) {
+    i64 length = maxOf(a.kvLens[w.sequence], 0);
+    w.keys = minOf(length, w.keys);
+  }
+  return true;
+}
+
+/// The keys that query `i` of the sequence sees.
+template <AttentionSpec S>
+HK_DEV KeyRange visibleKeys(const AttentionBlock &w, i64 i) {
+  KeyRange r = {0, w.keys};
+  i64 own = i + w.keys - w.queries;
+  if constexpr (S.causal)
+    r.end = minOf(r.end, own + 1);
+  if constexpr (S.windowRight >= 0)
+    r.end = minOf(r.end, own + S.windowRight + 1);
+  if constexpr (S.windowLeft >= 0)
+    r.begin = maxOf(r.begin, own - S.windowLeft);
+  r.end = maxOf(r.end, 0);
+  r.begin = minOf(r.begin, r.end);
+  return r;
+}
+
+/// Element offset of query `i`, head `h` of the launch.
+template <AttentionSpec S>
+HK_DEV i64 queryOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
+                       i64 row) {
+  i64 i = row / S.group, h = w.head * S.group + row % S.group;
+  i64 at = (w.queryStart + i) * a.qRow + h * a.qHead;
+  if constexpr (S.queries == SequenceLayout::Dense)
+    at += w.sequence * a.qSequence;
+  return at;
+}
+template <AttentionSpec S>
+HK_DEV i64 outOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
+                     i64 row) {
+  i64 i = row / S.group, h = w.head * S.group + row % S.group;
+  i64 at = (w.queryStart + i) * a.outRow + h * a.outHead;
+  if constexpr (S.queries == SequenceLayout::Dense)
+    at += w.sequence * a.outSequence;
+  return at;
+}
+template <AttentionSpec S>
+HK_DEV i64 lseOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
+                     i64 row) {
+  i64 i = row / S.group, h = w.head * S.group + row % S.group;
+  i64 at = (w.queryStart + i) * a.lseRow + h;
+  if constexpr (S.queries == SequenceLayout::Dense)
+    at += w.sequence * a.lseSequence;
+  return at;
+}
+
+/// Index of a row among all (query, head) pairs of the launch.
+template <AttentionSpec S>
+HK_DEV i64 partialRow(const AttentionArgs<S> &a, const AttentionBlock &w,
+                      i64 row) {
+  i64 i = w.queryStart + row / S.group;
+  if constexpr (S.queries == SequenceLayout::Dense)
+    i += w.sequence * a.queries;
+  return i * a.heads + w.head * S.group + row % S.group;
+}
+
+/// Element offsets of a key and of its value.
+struct KeyOffset {
+  i64 k, v;
+};
+template <AttentionSpec S>
+HK_DEV KeyOffset keyOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
+                           i64 key) {
+  i64 outer = w.sequence, row = w.keyStart + key;
+  if constexpr (S.keys == SequenceLayout::Paged) {
+    outer = a.blockTable[w.sequence * a.tableRow + key / a.blockSize];
+    row = key % a.blockSize;
+  }
+  KeyOffset o = {row * a.kRow + w.head * a.kHead,
+                 row * a.vRow + w.head * a.vHead};
+  if constexpr (S.keys == SequenceLayout::Dense ||
+                S.keys == SequenceLayout::Paged) {
+    o.k += outer * a.kSequence;
+    o.v += outer * a.vSequence;
+  }
+  return o;
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_SPEC_H

@@ -1,0 +1,108 @@
+//===- vector.h - Attention on the vector units of a GPU -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The path for what matrix fragments cannot take: head sizes that are no
+// multiple of 16 bytes, unaligned rows, f32 where the chip has no f32 matrix
+// instruction. One wave per row: a lane has one key of a tile for the scores
+// and every waveSize-th column for the result. Right, not fast.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_VECTOR_H
+#define HK_KERNELS_ATTENTION_VECTOR_H
+
+#include "kernels/attention/softmax.h"
+
+namespace hk {
+
+/// op over the values that the lanes of a wave hold; every lane gets it.
+template <int Distance = 1, class Op> HK_DEV float waveAll(float x, Op op) {
+  x = op(x, bitCast<float>(laneXor<Distance>(bitCast<int>(x))));
+  if constexpr (Distance * 2 < kWave)
+    return waveAll<Distance * 2>(x, op);
+  else
+    return x;
+}
+
+template <AttentionSpec S, AttentionTile T> struct AttentionVector {
+  static_assert(T.waves == 1 && T.bk == kWave && T.splitKv == 1);
+  static constexpr int kThreads = kWave;
+  static constexpr int kPerLane = (S.valueDim + kWave - 1) / kWave;
+
+  struct Shared {
+    float q[S.headDim];
+    float p[T.bk];
+  };
+  static_assert(sizeof(Shared) ==
+                attentionLdsBytes(kArch, T, S.type, S.headDim, S.valueDim));
+
+  HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
+    AttentionBlock w;
+    if (!locate<S>(a, T.bq, id, w))
+      return;
+    for (i64 r = w.first; r < w.first + w.count; ++r)
+      row(a, w, r, sh);
+  }
+
+private:
+  HK_DEV void row(const AttentionArgs<S> &a, const AttentionBlock &w, i64 r,
+                  Shared &sh) {
+    int lane = laneId();
+    barrier();
+    for (int d = lane; d < S.headDim; d += kWave)
+      sh.q[d] = loadScalar<S.type>(a.q, queryOffset<S>(a, w, r) + d);
+    barrier();
+    KeyRange range = visibleKeys<S>(w, r / S.group);
+    float o[kPerLane] = {}, maximum = kMinusInf, sum = 0.f;
+    for (i64 j = range.begin; j < range.end; j += T.bk) {
+      float x = kMinusInf;
+      if (j + lane < range.end) {
+        i64 k = keyOffset<S>(a, w, j + lane).k;
+        float dot = 0.f;
+        _Pragma("nounroll") for (int d = 0; d < S.headDim; ++d) dot =
+            __builtin_fmaf(sh.q[d], loadScalar<S.type>(a.k, k + d), dot);
+        x = score<S, 1>(a, Vec<float, 1>(dot))[0];
+      }
+      float top =
+          waveAll(x, [](float u, float v) { return __builtin_fmaxf(u, v); });
+      top = __builtin_fmaxf(top, maximum);
+      float base = softmaxBase(top), factor = softmaxExp2(maximum - base);
+      float p = softmaxExp2(x - base);
+      maximum = top;
+      sum = sum * factor + waveAll(p, [](float u, float v) { return u + v; });
+      barrier();
+      sh.p[lane] = p;
+      barrier();
+      HK_UNROLL for (int c = 0; c < kPerLane; ++c) o[c] *= factor;
+      int n = int(minOf(T.bk, range.end - j));
+      for (int e = 0; e < n; ++e) {
+        i64 v = keyOffset<S>(a, w, j + e).v;
+        HK_UNROLL for (int c = 0; c < kPerLane; ++c) {
+          int column = c * kWave + lane;
+          if (S.valueDim % kWave == 0 || column < S.valueDim)
+            o[c] = __builtin_fmaf(sh.p[e], loadScalar<S.type>(a.v, v + column),
+                                  o[c]);
+        }
+      }
+    }
+    RowEnd end = finishRow<S>(a, w.head * S.group + r % S.group, maximum, sum);
+    i64 at = outOffset<S>(a, w, r);
+    HK_UNROLL for (int c = 0; c < kPerLane; ++c) {
+      int column = c * kWave + lane;
+      if (S.valueDim % kWave == 0 || column < S.valueDim)
+        hk::store<S.outType, 1>(a.out, at + column,
+                                Vec<float, 1>(o[c] * end.factor));
+    }
+    if constexpr (S.lse)
+      if (lane == 0)
+        a.lse[lseOffset<S>(a, w, r)] = end.lse;
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_VECTOR_H

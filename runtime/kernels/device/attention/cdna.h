@@ -1,0 +1,159 @@
+//===- cdna.h - Attention fragments of gfx942 and gfx950 -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// 32x32 MFMA with operands swapped: lane l holds row l % 32, and of every eight
+// keys those 4h .. 4h + 3 with h = l / 32. The instruction wants just that of
+// its left operand, as the order of k inside a step is free, so scores are
+// rounded in place. 16-bit values are read as stored: a lane takes Perm
+// adjacent columns of eight keys and transposes them in registers, and fragment
+// j of a group of Perm holds columns Perm * n + j.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_ATTENTION_CDNA_H
+#define HK_KERNELS_DEVICE_ATTENTION_CDNA_H
+
+#include "kernels/device/attention/copy_staged.h"
+#include "kernels/device/mma/cdna.h"
+
+namespace hk {
+
+template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves>
+struct AttentionFragments {
+  using Op = Mfma<D>;
+  static constexpr int kThreads = Waves * 64;
+  /// Rows a lane owns.
+  static constexpr int kRows = Rows / Waves / 32;
+  static constexpr int NS = Keys / 32, NO = Columns / 32;
+  static constexpr int kSteps = HeadBytes / 32;
+  static constexpr int kValueBytes = Columns * info(D).bits / 8;
+  static constexpr int kPerm = D == DType::F32 ? 1
+                               : NO % 4 == 0   ? 4
+                               : NO % 2 == 0   ? 2
+                                               : 1;
+  static_assert(kRows * Waves * 32 == Rows && NS * 32 == Keys &&
+                NO * 32 == Columns && HeadBytes % 64 == 0);
+
+  u32x4 q[kRows][kSteps];
+  f32x16 s[kRows][NS], o[kRows][NO];
+
+  HK_MEM static int rowOf(int slot) {
+    return waveId() * (Rows / Waves) + slot * 32 + (laneId() & 31);
+  }
+  HK_MEM static bool rowLead() { return laneId() < 32; }
+
+  HK_MEM void clearOutput() {
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j) o[i][j] = f32x16(0.f);
+  }
+
+  template <class F> HK_MEM void loadQueries(F f) {
+    int h = laneId() >> 5;
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int k = 0; k < kSteps; ++k) q[i][k] =
+            f.template load<u32x4>(i, rowOf(i), (2 * k + h) * 16);
+  }
+
+  HK_MEM void scores(const u8 *keys) {
+    int r = laneId() & 31, h = laneId() >> 5;
+    HK_UNROLL for (int j = 0; j < NS; ++j) {
+      HK_UNROLL for (int i = 0; i < kRows; ++i) s[i][j] = f32x16(0.f);
+      HK_UNROLL for (int k = 0; k < kSteps; ++k) {
+        u32x4 key = *reinterpret_cast<const u32x4 *>(
+            keys + swizzled<HeadBytes>(j * 32 + r, (2 * k + h) * 16));
+        HK_UNROLL for (int i = 0; i < kRows; ++i) s[i][j] =
+            Op::step(key, q[i][k], s[i][j]);
+      }
+    }
+  }
+
+  HK_MEM void values(const u8 *tile) {
+    int r = laneId() & 31, h = laneId() >> 5;
+    if constexpr (D == DType::F32) {
+      HK_UNROLL for (int k = 0; k < Keys / 8; ++k) {
+        u32x4 p[kRows];
+        HK_UNROLL for (int i = 0; i < kRows; ++i)
+            HK_UNROLL for (int e = 0; e < 4; ++e) p[i][e] =
+                bitCast<u32>(s[i][k / 4][k % 4 * 4 + e]);
+        HK_UNROLL for (int j = 0; j < NO; ++j) {
+          u32x4 v;
+          HK_UNROLL for (int e = 0; e < 4; ++e) v[e] =
+              *reinterpret_cast<const u32 *>(
+                  tile +
+                  swizzled<kValueBytes>(k * 8 + h * 4 + e, (j * 32 + r) * 4));
+          HK_UNROLL for (int i = 0; i < kRows; ++i) o[i][j] =
+              Op::step(v, p[i], o[i][j]);
+        }
+      }
+    } else {
+      using Group = Vec<u16, kPerm>;
+      HK_UNROLL for (int k = 0; k < Keys / 16; ++k) {
+        u32x4 p[kRows];
+        HK_UNROLL for (int i = 0; i < kRows; ++i)
+            HK_UNROLL for (int e = 0; e < 4; ++e) p[i][e] =
+                packPair<D>(s[i][k / 2][k % 2 * 8 + 2 * e],
+                            s[i][k / 2][k % 2 * 8 + 2 * e + 1]);
+        HK_UNROLL for (int jb = 0; jb < NO; jb += kPerm) {
+          Group t[8];
+          HK_UNROLL for (int x = 0; x < 8; ++x) t[x] =
+              *reinterpret_cast<const Group *>(
+                  tile +
+                  swizzled<kValueBytes>(k * 16 + x / 4 * 8 + h * 4 + x % 4,
+                                        (jb * 32 + r * kPerm) * 2));
+          HK_UNROLL for (int j = 0; j < kPerm; ++j) {
+            Vec<u16, 8> v = {t[0][j], t[1][j], t[2][j], t[3][j],
+                             t[4][j], t[5][j], t[6][j], t[7][j]};
+            HK_UNROLL for (int i = 0; i < kRows; ++i) o[i][jb + j] =
+                Op::step(bitCast<u32x4>(v), p[i], o[i][jb + j]);
+          }
+        }
+      }
+    }
+  }
+
+  /// f(slot, key, f32x4 &): four consecutive keys.
+  template <class F> HK_MEM void forEachScore(F f) {
+    int h = laneId() >> 5;
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NS; ++j)
+            HK_UNROLL for (int g = 0; g < 4; ++g) {
+      f32x4 x;
+      HK_UNROLL for (int e = 0; e < 4; ++e) x[e] = s[i][j][g * 4 + e];
+      f(i, j * 32 + g * 8 + h * 4, x);
+      HK_UNROLL for (int e = 0; e < 4; ++e) s[i][j][g * 4 + e] = x[e];
+    }
+  }
+
+  HK_MEM void scaleOutput(const float (&factor)[kRows]) {
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j) o[i][j] *= factor[i];
+  }
+
+  /// f(slot, column, Vec<float, 4 * kPerm>): consecutive columns.
+  template <class F> HK_MEM void forEachOutput(F f) {
+    int h = laneId() >> 5;
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int jb = 0; jb < NO; jb += kPerm)
+            HK_UNROLL for (int g = 0; g < 4; ++g) {
+      Vec<float, 4 * kPerm> x;
+      HK_UNROLL for (int e = 0; e < 4; ++e)
+          HK_UNROLL for (int j = 0; j < kPerm; ++j) x[e * kPerm + j] =
+              o[i][jb + j][g * 4 + e];
+      f(i, jb * 32 + kPerm * (g * 8 + h * 4), x);
+    }
+  }
+
+  template <class Op2>
+  HK_MEM static void laneReduce(float (&r)[kRows], Op2 op) {
+    HK_UNROLL for (int i = 0; i < kRows; ++i) r[i] =
+        op(r[i], bitCast<float>(laneXor<32>(bitCast<int>(r[i]))));
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_ATTENTION_CDNA_H

@@ -1,0 +1,180 @@
+//===- sm90.h - Attention fragments of sm_90a -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// mma.sync m16n8k16: a lane owns two rows of a fragment and two adjacent
+// columns. Two neighbouring score fragments, rounded, are the left operand of
+// one step of the second product; values come transposed by ldmatrix.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_ATTENTION_SM90_H
+#define HK_KERNELS_DEVICE_ATTENTION_SM90_H
+
+#include "kernels/device/mma/sm90.h"
+
+namespace hk {
+
+/// Rows of RowBytes in LDS, of which ValidBytes exist; the rest is zero.
+/// Asynchronous copies straight into LDS.
+template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
+  static constexpr bool kDirect = true;
+  static constexpr int kChunks = RowBytes / 16;
+  static constexpr int kPerThread = (Rows * kChunks + Threads - 1) / Threads;
+  static constexpr bool kExact = Rows * kChunks % Threads == 0;
+
+  /// rowAt(row): address of the row's first byte.
+  template <class F> HK_MEM void issue(F rowAt, u8 *lds) {
+    HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
+      int s = i * Threads + threadId(), row = s / kChunks, ch = s % kChunks;
+      if (!kExact && row >= Rows)
+        continue;
+      u32 to = ldsAddress(lds + row * RowBytes +
+                          swizzleChunk<RowBytes>(row, ch) * 16);
+      bool valid = RowBytes == ValidBytes || ch * 16 < ValidBytes;
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
+                   "l"(rowAt(row) + (valid ? ch * 16 : 0)), "r"(valid ? 16 : 0)
+                   : "memory");
+    }
+  }
+  HK_MEM void land(u8 *) {}
+};
+
+/// Waits for every copy this thread issued.
+HK_DEV void rowCopyWait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves>
+struct AttentionFragments {
+  using Op = MmaSync<D>;
+  static constexpr int kThreads = Waves * 32;
+  static constexpr int MI = Rows / Waves / 16;
+  /// Rows a lane owns.
+  static constexpr int kRows = MI * 2;
+  static constexpr int NS = Keys / 8, NO = Columns / 8;
+  static constexpr int kSteps = HeadBytes / 32;
+  static constexpr int kValueBytes = Columns * 2;
+  static_assert(MI * Waves * 16 == Rows && NS * 8 == Keys && NS % 2 == 0 &&
+                NO * 8 == Columns && NO % 2 == 0 && HeadBytes % 64 == 0);
+
+  u32x4 q[MI][kSteps];
+  f32x4 s[MI][NS], o[MI][NO];
+
+  HK_MEM static int rowOf(int slot) {
+    return waveId() * (Rows / Waves) + slot / 2 * 16 + slot % 2 * 8 +
+           laneId() / 4;
+  }
+  HK_MEM static bool rowLead() { return laneId() % 4 == 0; }
+
+  HK_MEM void clearOutput() {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j) o[i][j] = f32x4(0.f);
+  }
+
+  template <class F> HK_MEM void loadQueries(F f) {
+    int c = laneId() % 4 * 4;
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int k = 0; k < kSteps; ++k)
+            HK_UNROLL for (int e = 0; e < 4; ++e) {
+      int slot = i * 2 + e % 2;
+      q[i][k][e] =
+          f.template load<u32>(slot, rowOf(slot), k * 32 + e / 2 * 16 + c);
+    }
+  }
+
+  template <bool Transposed> HK_MEM static u32x4 ldmatrix(const u8 *p) {
+    u32 a, b, c, d;
+    if constexpr (Transposed)
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
+                   "{%0,%1,%2,%3}, [%4];"
+                   : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                   : "r"(ldsAddress(p))
+                   : "memory");
+    else
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
+                   "{%0,%1,%2,%3}, [%4];"
+                   : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                   : "r"(ldsAddress(p))
+                   : "memory");
+    return u32x4{a, b, c, d};
+  }
+
+  HK_MEM void scores(const u8 *keys) {
+    int l = laneId();
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NS; ++j) s[i][j] = f32x4(0.f);
+    HK_UNROLL for (int k = 0; k < kSteps; ++k)
+        HK_UNROLL for (int j = 0; j < NS; j += 2) {
+      u32x4 key = ldmatrix<false>(
+          keys + swizzled<HeadBytes>(j * 8 + (l & 7) + (l >> 4) * 8,
+                                     k * 32 + ((l >> 3) & 1) * 16));
+      HK_UNROLL for (int i = 0; i < MI; ++i) {
+        Op::step(s[i][j], q[i][k], key[0], key[1]);
+        Op::step(s[i][j + 1], q[i][k], key[2], key[3]);
+      }
+    }
+  }
+
+  HK_MEM void values(const u8 *tile) {
+    int l = laneId();
+    HK_UNROLL for (int k = 0; k < Keys / 16; ++k) {
+      u32x4 p[MI];
+      HK_UNROLL for (int i = 0; i < MI; ++i)
+          HK_UNROLL for (int e = 0; e < 4; ++e) p[i][e] =
+              packPair<D>(s[i][2 * k + e / 2][e % 2 * 2],
+                          s[i][2 * k + e / 2][e % 2 * 2 + 1]);
+      HK_UNROLL for (int j = 0; j < NO; j += 2) {
+        u32x4 v = ldmatrix<true>(
+            tile +
+            swizzled<kValueBytes>(k * 16 + (l & 15), j * 16 + (l >> 4) * 16));
+        HK_UNROLL for (int i = 0; i < MI; ++i) {
+          Op::step(o[i][j], p[i], v[0], v[1]);
+          Op::step(o[i][j + 1], p[i], v[2], v[3]);
+        }
+      }
+    }
+  }
+
+  /// f(slot, key, f32x2 &): two adjacent keys.
+  template <class F> HK_MEM void forEachScore(F f) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NS; ++j)
+            HK_UNROLL for (int e = 0; e < 2; ++e) {
+      f32x2 x = {s[i][j][2 * e], s[i][j][2 * e + 1]};
+      f(i * 2 + e, j * 8 + laneId() % 4 * 2, x);
+      s[i][j][2 * e] = x[0];
+      s[i][j][2 * e + 1] = x[1];
+    }
+  }
+
+  HK_MEM void scaleOutput(const float (&factor)[kRows]) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int e = 0; e < 4; ++e) o[i][j][e] *=
+        factor[i * 2 + e / 2];
+  }
+
+  /// f(slot, column, f32x2): two adjacent columns.
+  template <class F> HK_MEM void forEachOutput(F f) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int e = 0; e < 2; ++e) {
+      f32x2 x = {o[i][j][2 * e], o[i][j][2 * e + 1]};
+      f(i * 2 + e, j * 8 + laneId() % 4 * 2, x);
+    }
+  }
+
+  template <class Op2>
+  HK_MEM static void laneReduce(float (&r)[kRows], Op2 op) {
+    HK_UNROLL for (int i = 0; i < kRows; ++i) {
+      r[i] = op(r[i], bitCast<float>(laneXor<1>(bitCast<int>(r[i]))));
+      r[i] = op(r[i], bitCast<float>(laneXor<2>(bitCast<int>(r[i]))));
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_ATTENTION_SM90_H

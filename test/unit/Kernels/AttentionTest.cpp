@@ -1,0 +1,96 @@
+//===- AttentionTest.cpp - Attention on the host ----------------*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Both host kernels, and the sum of split parts, over every case against double
+// precision.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/attention/attention.h"
+#include "attention/arguments.h"
+#include "attention/cases.h"
+#include "kernels/attention/combine.h"
+#include "gtest/gtest.h"
+
+#include <memory>
+
+using namespace hktest;
+
+namespace {
+
+template <AttentionSpec S, AttentionTile T> void runTile(Problem &p) {
+  using Kernel = AttentionKernel<S, T>;
+  using Shared = typename Kernel::Shared;
+  static_assert(sizeof(Shared) == attentionLdsBytes(Arch::Host, T, S.type,
+                                                    S.headDim, S.valueDim));
+  // The contents of LDS are undefined: NaN here.
+  std::unique_ptr<Shared, decltype(&std::free)> lds(
+      (Shared *)std::aligned_alloc(64, sizeof(Shared)), std::free);
+  std::memset((void *)lds.get(), 0xFF, sizeof(Shared));
+  std::fill(p.out.begin(), p.out.end(), char(0xFF));
+  AttentionArgs<S> a = argsOf<S>(p);
+  for (u32 y = 0; y < u32(p.heads); ++y)
+    for (u32 x = 0; x < u32(gridX(p, T.bq)); ++x)
+      Kernel::run(a, BlockId{x, y, 0}, *lds);
+  EXPECT_EQ(compare(p, 4e-6), "") << "tile of " << T.bq << " rows";
+}
+
+template <AttentionSpec S> void runBoth(Problem p) {
+  evaluate(p);
+  runTile<S, AttentionTile{8, 64, 1, 1, 1}>(p);
+  runTile<S, AttentionTile{32, 64, 1, 1, 1}>(p);
+}
+
+#define CASE(name, spec, queries, keys, heads, rows)                           \
+  TEST(Attention, name) {                                                      \
+    runBoth<spec>(makeProblem(spec, Lengths{queries, keys}, heads, rows));     \
+  }
+HK_ATTENTION_CASES(CASE)
+
+TEST(Attention, CombineOfParts) {
+  constexpr AttentionSpec s = SPEC(s.sink = true; s.valueDim = 7);
+  Problem p = makeProblem(s, Lengths{{5}, {40}}, 2, 16);
+  AttentionArgs<s> a = argsOf<s>(p);
+  i64 rows = a.partialRows = p.totalQueries * p.queryHeads();
+  std::vector<float> partial, lse;
+  p.expected.assign(rows * s.valueDim, 0);
+  p.expectedLse.assign(rows, 0);
+  Random random{7};
+  for (i64 i = 0; i < kSplits * rows * s.valueDim; ++i)
+    partial.push_back(float(random.next()));
+  for (i64 i = 0; i < kSplits * rows; ++i) // some parts saw nothing
+    lse.push_back(i % 5 == 0 ? kMinusInf : float(3 * random.next()));
+  for (i64 r = 0; r < rows; ++r) {
+    double sum = std::exp(double(p.sink[r % p.queryHeads()]));
+    for (int part = 0; part < kSplits; ++part)
+      sum += std::exp(double(lse[part * rows + r]));
+    p.expectedLse[r] = std::log(sum);
+    for (int c = 0; c < s.valueDim; ++c)
+      for (int part = 0; part < kSplits; ++part)
+        p.expected[r * s.valueDim + c] +=
+            std::exp(double(lse[part * rows + r])) / sum *
+            partial[(part * rows + r) * s.valueDim + c];
+  }
+  a.partial = partial.data();
+  a.partialLse = lse.data();
+  using Kernel = AttentionCombine<s, kSplits, 64>;
+  for (u32 x = 0; x < (rows * s.valueDim + 63) / 64; ++x)
+    Kernel::run(a, BlockId{x, 0, 0});
+  EXPECT_EQ(compare(p, 4e-6), "");
+}
+
+TEST(Attention, ComparisonSeesAnError) {
+  constexpr AttentionSpec s = SPEC();
+  Problem p = makeProblem(s, Lengths{{3}, {40}}, 2, 16);
+  evaluate(p);
+  runTile<s, AttentionTile{8, 64, 1, 1, 1}>(p);
+  p.out[5] = char(p.out[5] ^ 1);
+  p.out[4] = char(p.out[4] + 2);
+  EXPECT_NE(compare(p, 4e-6), "");
+}
+
+} // namespace

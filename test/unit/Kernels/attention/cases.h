@@ -1,0 +1,91 @@
+//===- cases.h - Attention problems for every target -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every layout and option, with lengths that are not multiples of anything,
+// rows that see no key, and NaN behind the last key. CASE(name, spec, queries
+// per sequence, keys per sequence, key heads, rows of a cache block)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_TEST_KERNELS_ATTENTION_CASES_H
+#define HK_TEST_KERNELS_ATTENTION_CASES_H
+
+#include "hk/Contract/AttentionTiles.h"
+#include "kernels/attention/spec.h"
+
+namespace hktest {
+
+using enum hk::SequenceLayout;
+
+template <class F> constexpr hk::AttentionSpec spec(F change) {
+  hk::AttentionSpec s = {
+      hk::DType::BF16, hk::DType::BF16, 64,    64,   2,  Dense, Dense, false,
+      false,           false,           false, true, -1, -1,    16};
+  change(s);
+  return s;
+}
+#define SPEC(...)                                                              \
+  (hktest::spec([](hk::AttentionSpec &s) {                                     \
+    using namespace hktest;                                                    \
+    using hk::DType;                                                           \
+    (void)s;                                                                   \
+    __VA_ARGS__;                                                               \
+  }))
+#define LIST(...) {__VA_ARGS__}
+
+// clang-format off
+#define HK_ATTENTION_CASES(CASE)                                               \
+  CASE(dense, SPEC(), LIST(33, 33), LIST(100, 100), 2, 16) \
+  CASE(no_keys, SPEC(), LIST(3, 3), LIST(0, 0), 2, 16) \
+  CASE(no_queries, SPEC(), LIST(0, 0), LIST(5, 5), 2, 16) \
+  CASE(causal, SPEC(s.causal = true), LIST(70, 70), LIST(130, 130), 2, 16) \
+  CASE(causal_empty_rows, SPEC(s.causal = true), LIST(40, 40), LIST(9, 9), 2, 16) \
+  CASE(prefill_cache, SPEC(s.causal = true; s.kvLens = true; s.queries = Single), LIST(161), LIST(300), 2, 16) \
+  CASE(decode_cache, SPEC(s.causal = true; s.kvLens = true; s.queries = Single), LIST(1), LIST(301), 2, 16) \
+  CASE(decode_batch, SPEC(s.causal = true; s.kvLens = true), LIST(1, 1, 1), LIST(301, 0, 17), 2, 16) \
+  CASE(ragged, SPEC(s.queries = Ragged; s.keys = Ragged; s.causal = true), LIST(5, 0, 70, 1, 16), LIST(9, 3, 70, 150, 16), 2, 16) \
+  CASE(paged, SPEC(s.queries = Ragged; s.keys = Paged; s.kvLens = true; s.causal = true), LIST(1, 12, 0, 34, 1), LIST(1, 133, 7, 20, 65), 2, 16) \
+  CASE(paged_by_5, SPEC(s.queries = Ragged; s.keys = Paged; s.kvLens = true; s.causal = true), LIST(1, 12, 1), LIST(38, 133, 65), 1, 5) \
+  CASE(left_window, SPEC(s.windowLeft = 20; s.causal = true), LIST(90, 90), LIST(150, 150), 2, 16) \
+  CASE(windows, SPEC(s.windowLeft = 3; s.windowRight = 5), LIST(50, 50), LIST(70, 70), 2, 16) \
+  CASE(own_key, SPEC(s.windowLeft = 0; s.windowRight = 0), LIST(20), LIST(7), 2, 16) \
+  CASE(softcap, SPEC(s.softcap = true), LIST(10), LIST(90), 2, 16) \
+  CASE(sink, SPEC(s.sink = true; s.causal = true), LIST(40), LIST(20), 2, 16) \
+  CASE(group_1, SPEC(s.group = 1), LIST(9), LIST(77), 3, 16) \
+  CASE(group_5, SPEC(s.group = 5), LIST(9), LIST(77), 1, 16) \
+  CASE(group_12, SPEC(s.group = 12; s.causal = true), LIST(3), LIST(77), 1, 16) \
+  CASE(f16, SPEC(s.type = s.outType = DType::F16), LIST(9), LIST(77), 2, 16) \
+  CASE(f32, SPEC(s.type = s.outType = DType::F32), LIST(9), LIST(77), 2, 16) \
+  CASE(bf16_to_f32, SPEC(s.outType = DType::F32), LIST(9), LIST(77), 2, 16) \
+  CASE(d72_40, SPEC(s.headDim = 72; s.valueDim = 40), LIST(9), LIST(77), 2, 16) \
+  CASE(d33_7, SPEC(s.headDim = 33; s.valueDim = 7; s.align = 2), LIST(9), LIST(77), 2, 16) \
+  CASE(d192_128, SPEC(s.headDim = 192; s.valueDim = 128), LIST(9), LIST(77), 2, 16) \
+  CASE(d128, SPEC(s.headDim = s.valueDim = 128; s.causal = true), LIST(150), LIST(210), 2, 16) \
+  CASE(d8_256, SPEC(s.headDim = 8; s.valueDim = 256), LIST(9), LIST(77), 2, 16) \
+  CASE(f32_d128, SPEC(s.type = s.outType = DType::F32; s.headDim = s.valueDim = 128), LIST(9), LIST(77), 2, 16)
+// clang-format on
+
+/// Cases that also run with their keys split.
+#define HK_ATTENTION_SPLIT_CASES(CASE)                                         \
+  CASE(decode_cache) CASE(decode_batch) CASE(paged) CASE(sink)
+inline constexpr int kSplits = 3;
+
+/// The tile of an entry: of those the contract has, the one with fewest or with
+/// most rows.
+constexpr hk::AttentionTile pickTile(hk::Arch arch, const hk::AttentionSpec &s,
+                                     bool few, int splits) {
+  hk::AttentionTileList list =
+      hk::attentionTiles(arch, {s.type, s.headDim, s.valueDim, s.align});
+  hk::AttentionTile tile = list.tile[few ? list.count - 1 : 0];
+  if (hk::attentionPath(arch, tile) == hk::AttentionPath::Matrix)
+    tile.splitKv = splits;
+  return tile;
+}
+
+} // namespace hktest
+
+#endif // HK_TEST_KERNELS_ATTENTION_CASES_H

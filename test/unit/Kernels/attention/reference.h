@@ -1,0 +1,256 @@
+//===- reference.h - Attention in double precision -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A problem with awkward lengths, its tensors in memory, and what hk.attention
+// says of it, written as plainly as possible. Shares no code with the kernels
+// but their argument structs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_TEST_KERNELS_ATTENTION_REFERENCE_H
+#define HK_TEST_KERNELS_ATTENTION_REFERENCE_H
+
+#include "kernels/attention/spec.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace hktest {
+
+using hk::AttentionSpec;
+using hk::DType;
+using hk::i64;
+using hk::SequenceLayout;
+
+struct Random {
+  uint64_t state;
+  double next() { // uniform in [-1, 1)
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return double(int64_t(state >> 11) - (int64_t(1) << 52)) /
+           double(1ull << 52);
+  }
+};
+
+inline double readElement(DType type, const std::vector<char> &bytes, i64 i) {
+  if (type == DType::F32) {
+    float v;
+    std::memcpy(&v, &bytes[i * 4], 4);
+    return v;
+  }
+  uint16_t h;
+  std::memcpy(&h, &bytes[i * 2], 2);
+  if (type == DType::BF16) {
+    uint32_t u = uint32_t(h) << 16;
+    float v;
+    std::memcpy(&v, &u, 4);
+    return v;
+  }
+  _Float16 v;
+  std::memcpy(&v, &h, 2);
+  return double(v);
+}
+
+inline void writeElement(DType type, std::vector<char> &bytes, i64 i,
+                         double x) {
+  float v = float(x);
+  if (type == DType::F32) {
+    std::memcpy(&bytes[i * 4], &v, 4);
+  } else if (type == DType::BF16) {
+    uint32_t u;
+    std::memcpy(&u, &v, 4);
+    uint16_t h = uint16_t((u + 0x7FFF + ((u >> 16) & 1)) >> 16);
+    std::memcpy(&bytes[i * 2], &h, 2);
+  } else {
+    _Float16 h = _Float16(v);
+    std::memcpy(&bytes[i * 2], &h, 2);
+  }
+}
+
+struct Lengths {
+  std::vector<int> queries, keys;
+};
+
+/// The tensors of one problem. `heads` counts key heads.
+struct Problem {
+  AttentionSpec spec;
+  Lengths lengths;
+  int heads, blockSize;
+  float scale = 0.125f, softcap = 3.f;
+  i64 batch, maxQueries, maxKeys, totalQueries = 0, totalKeys = 0;
+  std::vector<char> q, k, v, out;
+  std::vector<float> lse, sink;
+  std::vector<int> qOffsets, kvOffsets, kvLens, blockTable;
+  /// Expected, and the largest error allowed, per element of out.
+  std::vector<double> expected, expectedLse;
+  i64 blocksPerSequence = 0;
+
+  i64 queryHeads() const { return i64(heads) * spec.group; }
+  i64 queryRow(i64 b, i64 i) const {
+    return spec.queries == SequenceLayout::Dense ? b * maxQueries + i
+                                                 : qOffsets[b] + i;
+  }
+  i64 keyRow(i64 b, i64 j) const {
+    if (spec.keys == SequenceLayout::Paged)
+      return i64(blockTable[b * blocksPerSequence + j / blockSize]) *
+                 blockSize +
+             j % blockSize;
+    return spec.keys == SequenceLayout::Dense ? b * maxKeys + j
+                                              : kvOffsets[b] + j;
+  }
+};
+
+inline Problem makeProblem(const AttentionSpec &spec, const Lengths &lengths,
+                           int heads, int blockSize) {
+  Problem p;
+  p.spec = spec;
+  p.lengths = lengths;
+  p.heads = heads;
+  p.blockSize = blockSize;
+  p.batch = i64(lengths.queries.size());
+  p.maxQueries = p.maxKeys = 0;
+  p.qOffsets = p.kvOffsets = {0};
+  for (i64 b = 0; b < p.batch; ++b) {
+    p.maxQueries = std::max<i64>(p.maxQueries, lengths.queries[b]);
+    p.maxKeys = std::max<i64>(p.maxKeys, lengths.keys[b]);
+    p.qOffsets.push_back(p.qOffsets.back() + lengths.queries[b]);
+    p.kvOffsets.push_back(p.kvOffsets.back() + lengths.keys[b]);
+    p.kvLens.push_back(lengths.keys[b]);
+  }
+  if (spec.kvLens && spec.keys == SequenceLayout::Dense)
+    p.maxKeys += 3; // rows behind the last key hold NaN
+  p.totalQueries = spec.queries == SequenceLayout::Dense
+                       ? p.batch * p.maxQueries
+                       : p.qOffsets.back();
+  p.totalKeys = spec.keys == SequenceLayout::Dense ? p.batch * p.maxKeys
+                                                   : p.kvOffsets.back();
+  if (spec.keys == SequenceLayout::Paged) {
+    p.blocksPerSequence = (p.maxKeys + blockSize - 1) / blockSize;
+    i64 n = p.batch * p.blocksPerSequence;
+    for (i64 i = 0; i < n; ++i) // a permutation, one spare block in front
+      p.blockTable.push_back(int(1 + (i * 7 + 3) % std::max<i64>(n, 1)));
+    if (n % 7 == 0)
+      for (i64 i = 0; i < n; ++i)
+        p.blockTable[i] = int(n - i);
+    p.totalKeys = (n + 1) * blockSize;
+    p.maxKeys = p.blocksPerSequence * blockSize;
+  }
+  Random random{uint64_t(12345 + spec.headDim * 7 + p.totalQueries)};
+  i64 bytes = hk::info(spec.type).bits / 8;
+  i64 outBytes = hk::info(spec.outType).bits / 8;
+  i64 hq = p.queryHeads();
+  p.q.assign(p.totalQueries * hq * spec.headDim * bytes, 0);
+  p.k.assign(p.totalKeys * heads * spec.headDim * bytes, char(0xFF));
+  p.v.assign(p.totalKeys * heads * spec.valueDim * bytes, char(0xFF));
+  p.out.assign(p.totalQueries * hq * spec.valueDim * outBytes, char(0xFF));
+  p.lse.assign(p.totalQueries * hq, std::nanf(""));
+  for (i64 i = 0; i < p.totalQueries * hq * spec.headDim; ++i)
+    writeElement(spec.type, p.q, i, 2 * random.next());
+  for (i64 b = 0; b < p.batch; ++b)
+    for (i64 j = 0; j < lengths.keys[b]; ++j) {
+      i64 row = p.keyRow(b, j) * heads;
+      for (i64 i = 0; i < i64(heads) * spec.headDim; ++i)
+        writeElement(spec.type, p.k, row * spec.headDim + i, 2 * random.next());
+      for (i64 i = 0; i < i64(heads) * spec.valueDim; ++i)
+        writeElement(spec.type, p.v, row * spec.valueDim + i, random.next());
+    }
+  for (i64 h = 0; h < hq; ++h)
+    p.sink.push_back(float(3 * random.next()));
+  return p;
+}
+
+inline void evaluate(Problem &p) {
+  const AttentionSpec &s = p.spec;
+  i64 hq = p.queryHeads();
+  p.expected.assign(p.totalQueries * hq * s.valueDim, 0);
+  p.expectedLse.assign(p.totalQueries * hq,
+                       -std::numeric_limits<double>::infinity());
+  for (i64 b = 0; b < p.batch; ++b) {
+    i64 queries = p.lengths.queries[b], keys = p.lengths.keys[b];
+    for (i64 i = 0; i < queries; ++i)
+      for (i64 h = 0; h < hq; ++h) {
+        i64 own = i + keys - queries, head = h / s.group;
+        std::vector<double> logits, weights;
+        std::vector<i64> rows;
+        double top = s.sink ? double(p.sink[h])
+                            : -std::numeric_limits<double>::infinity();
+        i64 row = p.queryRow(b, i) * hq + h;
+        for (i64 j = 0; j < keys; ++j) {
+          if ((s.causal && j > own) ||
+              (s.windowLeft >= 0 && j < own - s.windowLeft) ||
+              (s.windowRight >= 0 && j > own + s.windowRight))
+            continue;
+          i64 key = p.keyRow(b, j) * p.heads + head;
+          double dot = 0;
+          for (i64 d = 0; d < s.headDim; ++d)
+            dot += readElement(s.type, p.q, row * s.headDim + d) *
+                   readElement(s.type, p.k, key * s.headDim + d);
+          dot *= p.scale;
+          if (s.softcap)
+            dot = p.softcap * std::tanh(dot / p.softcap);
+          logits.push_back(dot);
+          rows.push_back(key);
+          top = std::max(top, dot);
+        }
+        double sum = s.sink ? std::exp(double(p.sink[h]) - top) : 0;
+        for (double logit : logits)
+          sum += std::exp(logit - top);
+        if (sum > 0)
+          p.expectedLse[row] = top + std::log(sum);
+        for (i64 d = 0; d < s.valueDim; ++d) {
+          double o = 0;
+          for (size_t j = 0; j < rows.size(); ++j)
+            o += std::exp(logits[j] - top) / sum *
+                 readElement(s.type, p.v, rows[j] * s.valueDim + d);
+          p.expected[row * s.valueDim + d] = o;
+        }
+      }
+  }
+}
+
+/// The first elements that are wrong, one a line; empty when all are right.
+/// `slack` is what the kernel may add to the rounding of the result, absolute
+/// (values are at most 1).
+inline std::string compare(const Problem &p, double slack) {
+  const AttentionSpec &s = p.spec;
+  double unit = std::ldexp(1.0, -hk::info(s.outType).mantissaBits - 1);
+  int wrong = 0;
+  std::string text;
+  auto report = [&](const char *what, i64 i, double got, double want) {
+    char line[120];
+    std::snprintf(line, sizeof line, "%s[%lld] is %.9g, expected %.9g\n", what,
+                  (long long)i, got, want);
+    if (wrong++ < 4)
+      text += line;
+  };
+  for (i64 b = 0; b < p.batch; ++b)
+    for (i64 i = 0; i < p.lengths.queries[b]; ++i)
+      for (i64 h = 0; h < p.queryHeads(); ++h) {
+        i64 row = p.queryRow(b, i) * p.queryHeads() + h;
+        for (i64 d = 0; d < s.valueDim; ++d) {
+          i64 at = row * s.valueDim + d;
+          double got = readElement(s.outType, p.out, at), want = p.expected[at];
+          if (!(std::fabs(got - want) <= unit * std::fabs(want) * 1.01 + slack))
+            report("out", at, got, want);
+        }
+        if (!s.lse)
+          continue;
+        double got = p.lse[row], want = p.expectedLse[row];
+        if (!(got == want ||
+              std::fabs(got - want) <= 2e-6 * (1 + std::fabs(want))))
+          report("lse", row, got, want);
+      }
+  return text;
+}
+
+} // namespace hktest
+
+#endif // HK_TEST_KERNELS_ATTENTION_REFERENCE_H

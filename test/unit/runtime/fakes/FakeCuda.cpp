@@ -1,0 +1,173 @@
+//===- FakeCuda.cpp - A fake libcuda for tests -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The CUDA driver functions that the runtime loads, strict about their
+// arguments: everything but discovery needs the primary context current.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeDriver.h"
+
+#include <cstdio>
+
+using namespace hk::fake;
+
+static Memory memory;
+static int primaryContext;
+static thread_local std::vector<void *> contexts;
+
+#define FAIL_IF(condition, code)                                               \
+  do {                                                                         \
+    if (condition)                                                             \
+      return code;                                                             \
+  } while (false)
+#define NEED_CONTEXT                                                           \
+  FAIL_IF(contexts.empty() || contexts.back() != &primaryContext, 201)
+
+FAKE_EXPORT int cuInit(unsigned) { return shouldFail("cuInit") ? 100 : 0; }
+FAKE_EXPORT int cuDriverGetVersion(int *version) {
+  *version = 13010;
+  return 0;
+}
+FAKE_EXPORT int cuDeviceGetCount(int *count) {
+  *count = 1;
+  return 0;
+}
+FAKE_EXPORT int cuDeviceGet(int *device, int ordinal) {
+  *device = 100 + ordinal;
+  return 0;
+}
+FAKE_EXPORT int cuDeviceGetName(char *name, int bytes, int device) {
+  FAIL_IF(device != 100, 101);
+  std::snprintf(name, bytes, "Fake Hopper");
+  return 0;
+}
+FAKE_EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
+  FAIL_IF(attribute != 75 && attribute != 76, 1);
+  *value = attribute == 75 ? 9 : 0;
+  return 0;
+}
+FAKE_EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
+  FAIL_IF(device != 100, 101);
+  *context = &primaryContext;
+  return 0;
+}
+FAKE_EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
+  return device == 100 ? 0 : 101;
+}
+FAKE_EXPORT int cuCtxGetCurrent(void **context) {
+  *context = contexts.empty() ? nullptr : contexts.back();
+  return 0;
+}
+FAKE_EXPORT int cuCtxPushCurrent_v2(void *context) {
+  contexts.push_back(context);
+  return 0;
+}
+FAKE_EXPORT int cuCtxPopCurrent_v2(void **context) {
+  FAIL_IF(contexts.empty(), 201);
+  *context = contexts.back();
+  contexts.pop_back();
+  return 0;
+}
+FAKE_EXPORT int cuCtxSynchronize() {
+  NEED_CONTEXT;
+  return 0;
+}
+FAKE_EXPORT int cuMemAlloc_v2(unsigned long long *data, size_t bytes) {
+  NEED_CONTEXT;
+  FAIL_IF(shouldFail("cuMemAlloc"), 2);
+  *data = reinterpret_cast<uintptr_t>(memory.allocate(bytes));
+  return 0;
+}
+FAKE_EXPORT int cuMemFree_v2(unsigned long long data) {
+  NEED_CONTEXT;
+  return memory.release(reinterpret_cast<void *>(data)) ? 0 : 1;
+}
+FAKE_EXPORT int cuMemcpyHtoD_v2(unsigned long long to, const void *from,
+                                size_t bytes) {
+  NEED_CONTEXT;
+  FAIL_IF(!memory.contains(reinterpret_cast<void *>(to), bytes), 1);
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return 0;
+}
+FAKE_EXPORT int cuMemcpyDtoH_v2(void *to, unsigned long long from,
+                                size_t bytes) {
+  NEED_CONTEXT;
+  FAIL_IF(!memory.contains(reinterpret_cast<void *>(from), bytes), 1);
+  std::memcpy(to, reinterpret_cast<void *>(from), bytes);
+  return 0;
+}
+FAKE_EXPORT int cuModuleLoadDataEx(void **module, const void *code,
+                                   unsigned numOptions, int *options,
+                                   void **values) {
+  NEED_CONTEXT;
+  FAIL_IF(numOptions != 4 || options[2] != 5, 1);
+  if (shouldFail("cuModuleLoadDataEx")) {
+    std::strcpy(static_cast<char *>(values[2]), "ptxas: fake complaint");
+    return 218;
+  }
+  FAIL_IF(std::strcmp(static_cast<const char *>(code), "fake PTX"), 200);
+  *module = new int(42);
+  return 0;
+}
+FAKE_EXPORT int cuModuleUnload(void *module) {
+  NEED_CONTEXT;
+  delete static_cast<int *>(module);
+  return 0;
+}
+FAKE_EXPORT int cuModuleGetFunction(void **function, void *,
+                                    const char *symbol) {
+  NEED_CONTEXT;
+  *function = reinterpret_cast<void *>(findKernel(symbol));
+  return *function ? 0 : 500;
+}
+static void *largeFunction;
+FAKE_EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
+  NEED_CONTEXT;
+  FAIL_IF(attribute != 8 || value > 232448, 1);
+  largeFunction = function;
+  return 0;
+}
+FAKE_EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy,
+                               unsigned gz, unsigned bx, unsigned by,
+                               unsigned bz, unsigned shared, void *,
+                               void **parameters, void **extra) {
+  NEED_CONTEXT;
+  FAIL_IF(extra || !parameters || !gx || gy != 1 || gz != 1, 1);
+  FAIL_IF(bx != 64 || by != 1 || bz != 1, 1);
+  FAIL_IF(shared > 49152 && function != largeFunction, 1);
+  runGrid(reinterpret_cast<hk_host_kernel_fn>(function),
+          static_cast<const uint64_t *>(parameters[0]), gx);
+  return 0;
+}
+FAKE_EXPORT int cuEventCreate(void **event, unsigned) {
+  NEED_CONTEXT;
+  *event = new Event;
+  return 0;
+}
+FAKE_EXPORT int cuEventDestroy_v2(void *event) {
+  delete static_cast<Event *>(event);
+  return 0;
+}
+FAKE_EXPORT int cuEventRecord(void *event, void *) {
+  NEED_CONTEXT;
+  *static_cast<Event *>(event) = std::chrono::steady_clock::now();
+  return 0;
+}
+FAKE_EXPORT int cuEventSynchronize(void *) { return 0; }
+FAKE_EXPORT int cuEventElapsedTime(float *time, void *begin, void *end) {
+  *time = milliseconds(begin, end);
+  return 0;
+}
+FAKE_EXPORT int cuGetErrorName(int, const char **name) {
+  *name = "CUDA_ERROR_FAKE";
+  return 0;
+}
+FAKE_EXPORT int cuGetErrorString(int, const char **text) {
+  *text = "fake CUDA error";
+  return 0;
+}
