@@ -47,6 +47,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
   static constexpr int kHead = int(roundUpTo(S.headDim, 16));
   static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
   static_assert(T.bk % 16 == 0 && T.bq <= kHostFewRows);
+  static constexpr int kThreads = 1;
 
   struct alignas(64) Shared {
     float q[T.bq][kHead];

@@ -75,6 +75,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostTile {
   static constexpr int kHead = S.headDim;
   static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
   static_assert(T.bq % 16 == 0 && T.bk % 32 == 0);
+  static constexpr int kThreads = 1;
 
   struct alignas(64) Shared {
     float k[T.bk / 32][kHead][32];

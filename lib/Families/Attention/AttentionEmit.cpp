@@ -1,0 +1,200 @@
+//===- AttentionEmit.cpp - The C++ of an attention kernel -----------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One AttentionSpec, one function that reads the argument words, one entry point
+// per variant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Common/ArgumentWords.h"
+#include "AttentionKernel.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// The enumerator of a dtype.
+static StringRef dtypeName(::hk::DType type) {
+  switch (type) {
+  case ::hk::DType::BF16:
+    return "DType::BF16";
+  case ::hk::DType::F16:
+    return "DType::F16";
+  default:
+    return "DType::F32";
+  }
+}
+
+/// Window sizes beyond any length; keeps sums with positions in range.
+static int64_t clampWindow(std::optional<uint64_t> window) {
+  constexpr uint64_t unlimited = uint64_t(1) << 40;
+  return window ? int64_t(std::min(*window, unlimited)) : -1;
+}
+
+namespace {
+
+class AttentionEmitter {
+public:
+  AttentionEmitter(const AttentionKernel &kernel, StringRef prefix,
+                   raw_ostream &os)
+      : kernel(kernel), op(kernel.getOp()), operands(kernel.getOperands()),
+        words(kernel.getKernel()), prefix(prefix), os(os) {}
+
+  void run() {
+    os << "#include \"kernels/attention/attention.h\"\n\n"
+          "namespace {\n"
+          "using namespace hk;\n\n";
+    writeSpec();
+    writeArguments();
+    for (VariantOp variant : kernel.getKernel().getVariants()) {
+      auto tile = cast<AttentionTileAttr>(variant.getTile());
+      os << "using " << variant.getSymName()
+         << " = AttentionKernel<kSpec, AttentionTile{" << tile.getBq() << ", "
+         << tile.getBk() << ", " << tile.getWaves() << ", " << tile.getStages()
+         << ", " << tile.getSplitKv() << "}>;\n";
+    }
+    os << "} // namespace\n";
+    for (VariantOp variant : kernel.getKernel().getVariants()) {
+      StringRef name = variant.getSymName();
+      os << "\nHK_KERNEL(" << prefix << name << ", " << words.size() << ", "
+         << name << "::kThreads, 1, " << name << "::Shared) {\n  " << name
+         << "::run(arguments(words), block, lds);\n}\n";
+    }
+  }
+
+private:
+  StringRef queryLayout() {
+    if (!op.hasRaggedQueries())
+      return "SequenceLayout::Dense";
+    return operands.qOffsets >= 0 ? "SequenceLayout::Ragged"
+                                  : "SequenceLayout::Single";
+  }
+  StringRef keyLayout() {
+    switch (op.getKeyForm()) {
+    case KeyForm::Dense:
+      return "SequenceLayout::Dense";
+    case KeyForm::Paged:
+      return "SequenceLayout::Paged";
+    case KeyForm::Ragged:
+      break;
+    }
+    return operands.kvOffsets >= 0 ? "SequenceLayout::Ragged"
+                                   : "SequenceLayout::Single";
+  }
+
+  void writeSpec() {
+    auto flag = [](bool value) { return value ? "true" : "false"; };
+    const ::hk::AttentionShape &shape = kernel.getShape();
+    os << "constexpr AttentionSpec kSpec = {\n"
+       << "    .type = " << dtypeName(kernel.getType()) << ",\n"
+       << "    .outType = " << dtypeName(kernel.getOutType()) << ",\n"
+       << "    .headDim = " << shape.headDim << ",\n"
+       << "    .valueDim = " << shape.valueDim << ",\n"
+       << "    .group = " << kernel.getGroup() << ",\n"
+       << "    .queries = " << queryLayout() << ",\n"
+       << "    .keys = " << keyLayout() << ",\n"
+       << "    .kvLens = " << flag(operands.kvLens >= 0) << ",\n"
+       << "    .causal = " << flag(op.getCausal()) << ",\n"
+       << "    .softcap = " << flag(op.getSoftcap().has_value()) << ",\n"
+       << "    .sink = " << flag(operands.sink >= 0) << ",\n"
+       << "    .lse = " << flag(operands.lse >= 0) << ",\n"
+       << "    .windowLeft = " << clampWindow(op.getWindowLeft()) << ",\n"
+       << "    .windowRight = " << clampWindow(op.getWindowRight()) << ",\n"
+       << "    .align = " << shape.align << "};\n\n";
+  }
+
+  void assign(StringRef field, const Twine &value) {
+    os << "  a." << field << " = " << value << ";\n";
+  }
+  void assignPointer(StringRef field, StringRef type, int64_t operand) {
+    if (operand >= 0)
+      assign(field, "global<" + type + ">(" +
+                        words.address(unsigned(operand)) + ")");
+  }
+  /// The exact bits: the text of a decimal float could round.
+  void assignFloat(StringRef field, const APFloat &value) {
+    os << "  a." << field << " = bitCast<float>(u32("
+       << llvm::format_hex(value.bitcastToAPInt().getZExtValue(), 10)
+       << ")); // " << value.convertToDouble() << "\n";
+  }
+  /// Strides of a [sequence,] row, head, element operand.
+  void assignStrides(StringRef prefixOfFields, int64_t operand, bool sequence,
+                     bool head) {
+    unsigned index = unsigned(operand);
+    if (sequence)
+      assign((prefixOfFields + "Sequence").str(), words.stride(index, 0));
+    assign((prefixOfFields + "Row").str(),
+           words.stride(index, sequence ? 1 : 0));
+    if (head)
+      assign((prefixOfFields + "Head").str(),
+             words.stride(index, sequence ? 2 : 1));
+  }
+
+  void writeArguments() {
+    bool denseQueries = !op.hasRaggedQueries();
+    bool blockedKeys = op.getKeyForm() != KeyForm::Ragged;
+    unsigned query = unsigned(operands.query), key = unsigned(operands.key);
+    os << "HK_DEV AttentionArgs<kSpec> arguments(const u64 *words) {\n"
+          "  AttentionArgs<kSpec> a = {};\n";
+    assignPointer("q", "const Storage<kSpec.type>", operands.query);
+    assignPointer("k", "const Storage<kSpec.type>", operands.key);
+    assignPointer("v", "const Storage<kSpec.type>", operands.value);
+    assignPointer("out", "Storage<kSpec.outType>", operands.result);
+    assignPointer("lse", "float", operands.lse);
+    assignPointer("qOffsets", "const i32", operands.qOffsets);
+    assignPointer("kvOffsets", "const i32", operands.kvOffsets);
+    assignPointer("kvLens", "const i32", operands.kvLens);
+    assignPointer("blockTable", "const i32", operands.blockTable);
+    assignPointer("sink", "const float", operands.sink);
+
+    if (denseQueries)
+      assign("batch", words.dim(query, 0));
+    else if (operands.qOffsets >= 0)
+      assign("batch", words.dim(unsigned(operands.qOffsets), 0) + " - 1");
+    else
+      assign("batch", "1");
+    assign("queries", words.dim(query, denseQueries ? 1 : 0));
+    if (op.getKeyForm() == KeyForm::Paged) {
+      unsigned table = unsigned(operands.blockTable);
+      assign("blockSize", words.dim(key, 1));
+      assign("keys", words.dim(table, 1) + " * " + words.dim(key, 1));
+      assign("tableRow", words.stride(table, 0));
+    } else {
+      assign("keys", words.dim(key, blockedKeys ? 1 : 0));
+    }
+    assign("heads", Twine(kernel.getKeyHeads() * kernel.getGroup()));
+
+    assignStrides("q", operands.query, denseQueries, true);
+    assignStrides("k", operands.key, blockedKeys, true);
+    assignStrides("v", operands.value, blockedKeys, true);
+    assignStrides("out", operands.result, denseQueries, true);
+    if (operands.lse >= 0)
+      assignStrides("lse", operands.lse, denseQueries, false);
+    assignFloat("scale", op.getScale());
+    if (op.getSoftcap())
+      assignFloat("softcap", *op.getSoftcap());
+    os << "  return a;\n}\n\n";
+  }
+
+  const AttentionKernel &kernel;
+  AttentionOp op;
+  const AttentionOperands &operands;
+  ArgumentWords words;
+  StringRef prefix;
+  raw_ostream &os;
+};
+
+} // namespace
+
+LogicalResult mlir::hk::emitAttention(KernelOp kernel, const ::hk::Target &,
+                                      StringRef prefix, raw_ostream &os) {
+  FailureOr<AttentionKernel> attention = AttentionKernel::create(kernel);
+  if (failed(attention))
+    return failure();
+  AttentionEmitter(*attention, prefix, os).run();
+  return success();
+}

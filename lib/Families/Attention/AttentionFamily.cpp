@@ -1,0 +1,76 @@
+//===- AttentionFamily.cpp - The attention family -------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel of this family is one hk.attention. What follows it starts a kernel
+// of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionKernel.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+
+class AttentionFamily final : public Family {
+public:
+  FamilyKind getKind() const override { return FamilyKind::attention; }
+
+  Verdict canStart(Operation *op, const FusionContext &context) const override {
+    auto attention = dyn_cast<AttentionOp>(op);
+    if (!attention)
+      return Verdict::refuse(Reason::OtherFamily, "not an attention");
+    auto query = cast<RankedTensorType>(attention.getQuery().getType());
+    auto value = cast<RankedTensorType>(attention.getValue().getType());
+    ArrayRef<int64_t> heads = query.getShape().take_back(2);
+    int64_t valueDim = value.getShape().back();
+    // Rows are told apart by dividing by the group.
+    if (heads[0] == 0 || heads[1] == 0 || valueDim == 0)
+      return Verdict::refuse(Reason::UnsupportedShape,
+                             "heads and head sizes must not be 0, but got " +
+                                 Twine(heads[0]) + " heads of " +
+                                 Twine(heads[1]) + " and values of " +
+                                 Twine(valueDim));
+    std::optional<::hk::DType> type = dtypeOf(query.getElementType());
+    if (!type || (*type != ::hk::DType::F32 && *type != ::hk::DType::BF16 &&
+                  *type != ::hk::DType::F16))
+      return Verdict::refuse(Reason::UnsupportedDType,
+                             "queries must be f32, bf16 or f16");
+    (void)context;
+    return Verdict::accept();
+  }
+
+  Verdict canJoin(ArrayRef<Operation *>, Operation *,
+                  const FusionContext &) const override {
+    return Verdict::refuse(Reason::NotAnEpilogue,
+                           "the attention kernels have no epilogue");
+  }
+
+  Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,
+                   const FusionContext &) const override {
+    return Verdict::refuse(Reason::OtherFamily,
+                           "a kernel computes one attention only");
+  }
+
+  LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
+                            DecisionLog &log) const override {
+    return addAttentionVariants(kernel, target, log);
+  }
+
+  LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
+                     StringRef prefix, raw_ostream &os) const override {
+    return emitAttention(kernel, target, prefix, os);
+  }
+};
+
+} // namespace
+
+const Family &mlir::hk::getAttentionFamily() {
+  static const AttentionFamily family;
+  return family;
+}

@@ -1,0 +1,69 @@
+//===- AttentionKernel.h - What one attention kernel computes -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The facts of an hk.attention that tiles and emission share, read from the
+// kernel's spec: its operands are block arguments, in whatever order fusion
+// gave them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_ATTENTION_ATTENTIONKERNEL_H
+#define HK_FAMILIES_ATTENTION_ATTENTIONKERNEL_H
+
+#include "hk/Contract/AttentionTiles.h"
+#include "hk/Families/Family.h"
+
+namespace mlir::hk {
+
+/// Operand numbers of the kernel; -1: absent.
+struct AttentionOperands {
+  int64_t query, key, value;
+  int64_t qOffsets = -1, kvOffsets = -1, kvLens = -1, blockTable = -1;
+  int64_t sink = -1;
+  int64_t result, lse = -1;
+};
+
+class AttentionKernel {
+public:
+  /// Fails with an error when the body is not one hk.attention over block
+  /// arguments.
+  static FailureOr<AttentionKernel> create(KernelOp kernel);
+
+  KernelOp getKernel() const { return kernel; }
+  AttentionOp getOp() const { return op; }
+  const AttentionOperands &getOperands() const { return operands; }
+  const ::hk::AttentionShape &getShape() const { return shape; }
+
+  ::hk::DType getType() const { return shape.type; }
+  ::hk::DType getOutType() const;
+  int64_t getKeyHeads() const;
+  /// Query heads per key head.
+  int64_t getGroup() const;
+  /// Size of a dim of an operand: a constant or a symbol of the kernel.
+  DimName dim(int64_t operand, int64_t index) const;
+  /// Queries of one sequence, or of all ragged ones.
+  DimName getQueries() const;
+
+private:
+  AttentionKernel(KernelOp kernel, AttentionOp op) : kernel(kernel), op(op) {}
+
+  // Accessors of ops are not const.
+  mutable KernelOp kernel;
+  mutable AttentionOp op;
+  AttentionOperands operands = {};
+  ::hk::AttentionShape shape = {};
+};
+
+// Family entry points, one file each.
+LogicalResult addAttentionVariants(KernelOp kernel, const ::hk::Target &target,
+                                   DecisionLog &log);
+LogicalResult emitAttention(KernelOp kernel, const ::hk::Target &target,
+                            StringRef prefix, raw_ostream &os);
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_ATTENTION_ATTENTIONKERNEL_H

@@ -1,0 +1,44 @@
+//===- ArgumentWords.h - Argument words of a kernel -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which of the 64-bit words a kernel receives holds what, as C++ expressions
+// over `words`: addresses in operand order, then dim symbols, then the outer
+// strides of every operand. Operands are named by the block arguments of the
+// kernel's spec.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_COMMON_ARGUMENTWORDS_H
+#define HK_FAMILIES_COMMON_ARGUMENTWORDS_H
+
+#include "hk/Dialect/HK.h"
+
+#include <string>
+
+namespace mlir::hk {
+
+class ArgumentWords {
+public:
+  explicit ArgumentWords(KernelOp kernel);
+
+  /// Number of words.
+  int64_t size() const { return total; }
+  std::string address(unsigned operand) const;
+  /// Stride of dim `dim` in elements; the innermost is 1 and not passed.
+  std::string stride(unsigned operand, int64_t dim) const;
+  /// A constant, or the word of a dim symbol.
+  std::string dim(unsigned operand, int64_t dim) const;
+
+private:
+  KernelOp kernel;
+  SmallVector<int64_t> firstStride;
+  int64_t total = 0;
+};
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_COMMON_ARGUMENTWORDS_H
