@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType typeOf(Value value) {
+static RankedTensorType tensorTypeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
@@ -60,9 +60,9 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
            << ": expected its operands to be the kernel's arguments and its "
               "results to be what the kernel yields";
 
-  self.shape.type = *dtypeOf(typeOf(op.getQuery()).getElementType());
-  self.shape.headDim = typeOf(op.getQuery()).getShape().back();
-  self.shape.valueDim = typeOf(op.getValue()).getShape().back();
+  self.shape.type = *dtypeOf(tensorTypeOf(op.getQuery()).getElementType());
+  self.shape.headDim = tensorTypeOf(op.getQuery()).getShape().back();
+  self.shape.valueDim = tensorTypeOf(op.getValue()).getShape().back();
   ArrayRef<int64_t> aligns = kernel.getAligns();
   self.shape.align =
       std::min({aligns[operands.query], aligns[operands.key],
@@ -71,15 +71,15 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
 }
 
 ::hk::DType AttentionKernel::getOutType() const {
-  return *dtypeOf(typeOf(op.getResult()).getElementType());
+  return *dtypeOf(tensorTypeOf(op.getResult()).getElementType());
 }
 
 int64_t AttentionKernel::getKeyHeads() const {
-  return typeOf(op.getKey()).getShape().drop_back().back();
+  return tensorTypeOf(op.getKey()).getShape().drop_back().back();
 }
 
 int64_t AttentionKernel::getGroup() const {
-  return typeOf(op.getQuery()).getShape().drop_back().back() / getKeyHeads();
+  return tensorTypeOf(op.getQuery()).getShape().drop_back().back() / getKeyHeads();
 }
 
 DimName AttentionKernel::dim(int64_t operand, int64_t index) const {
