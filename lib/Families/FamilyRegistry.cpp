@@ -78,8 +78,7 @@ private:
 ArrayRef<const Family *> mlir::hk::allFamilies() {
   static const ProvisionalFamily rowwise(FamilyKind::rowwise);
   static const ProvisionalFamily gemm(FamilyKind::gemm);
-  static const ProvisionalFamily attention(FamilyKind::attention);
-  static const Family *const list[] = {&rowwise, &gemm, &attention};
+  static const Family *const list[] = {&rowwise, &gemm, &getAttentionFamily()};
   return list;
 }
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One AttentionSpec, one function that reads the argument words, one entry point
-// per variant.
+// One AttentionSpec, one function that reads the argument words, one entry
+// point per variant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,8 +112,8 @@ private:
   }
   void assignPointer(StringRef field, StringRef type, int64_t operand) {
     if (operand >= 0)
-      assign(field, "global<" + type + ">(" +
-                        words.address(unsigned(operand)) + ")");
+      assign(field,
+             "global<" + type + ">(" + words.address(unsigned(operand)) + ")");
   }
   /// The exact bits: the text of a decimal float could round.
   void assignFloat(StringRef field, const APFloat &value) {

@@ -79,7 +79,8 @@ int64_t AttentionKernel::getKeyHeads() const {
 }
 
 int64_t AttentionKernel::getGroup() const {
-  return tensorTypeOf(op.getQuery()).getShape().drop_back().back() / getKeyHeads();
+  return tensorTypeOf(op.getQuery()).getShape().drop_back().back() /
+         getKeyHeads();
 }
 
 DimName AttentionKernel::dim(int64_t operand, int64_t index) const {

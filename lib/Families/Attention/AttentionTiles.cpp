@@ -42,9 +42,9 @@ public:
     bool oneSequence = !isRagged();
     bool alwaysFew = oneSequence && !SymShapeAttr::isSymbol(queries) &&
                      queries * kernel.getGroup() <= few.bq;
-    bool neverFew = few.bq == many.bq ||
-                    (oneSequence && !SymShapeAttr::isSymbol(queries) &&
-                     queries * kernel.getGroup() > few.bq);
+    bool neverFew =
+        few.bq == many.bq || (oneSequence && !SymShapeAttr::isSymbol(queries) &&
+                              queries * kernel.getGroup() > few.bq);
     if (!neverFew)
       build(few, /*conditional=*/!alwaysFew);
     if (!alwaysFew)
@@ -109,8 +109,7 @@ private:
       return diag << "no tile of " << target.name << " has head sizes of "
                   << kernel.getShape().largestDim();
     diag << "its smallest tile " << textOf(*asked) << " needs " << ldsOf(*asked)
-         << " bytes of LDS, but " << target.name << " has "
-         << target.ldsBytes;
+         << " bytes of LDS, but " << target.name << " has " << target.ldsBytes;
     AttentionTile fits = *asked;
     while (fits.bk > 1 && ldsOf(fits) > target.ldsBytes)
       fits.bk /= 2;
@@ -155,8 +154,7 @@ private:
       launch.x = arith::AddIOp::create(b, loc, full, sequences);
       fewRows = arith::MulIOp::create(b, loc, fewRows, sequences);
     } else {
-      launch.x =
-          arith::CeilDivUIOp::create(b, loc, rows, constant(tile.bq));
+      launch.x = arith::CeilDivUIOp::create(b, loc, rows, constant(tile.bq));
       if (!kernel.getOp().hasRaggedQueries())
         launch.x = arith::MulIOp::create(
             b, loc, launch.x, valueOf(kernel.dim(operands.query, 0)));

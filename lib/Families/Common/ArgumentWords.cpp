@@ -39,8 +39,7 @@ std::string ArgumentWords::stride(unsigned operand, int64_t dim) const {
 
 std::string ArgumentWords::dim(unsigned operand, int64_t dim) const {
   KernelOp op = kernel;
-  int64_t name =
-      cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim];
+  int64_t name = cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim];
   if (!SymShapeAttr::isSymbol(name))
     return std::to_string(name);
   return "i64(words[" +
