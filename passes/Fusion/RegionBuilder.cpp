@@ -109,9 +109,10 @@ void RegionBuilder::cloneMembers(const FusionGroup &group, Block &body,
     if (isView(op)) {
       cloneView(op, builder, mapping, sizes);
     } else if (auto copy = dyn_cast<CopyOp>(op);
-               copy && copy.getInput().getDefiningOp() &&
-               members.contains(copy.getInput().getDefiningOp())) {
-      // The kernel makes the value: it is written to where the copy would go.
+               copy && (members.contains(copy.getInput().getDefiningOp()) ||
+                        !escapes(copy.getResult(), members))) {
+      // The kernel has the value: it is written to where the copy would go, or
+      // the copy was only there for the sake of a view.
       mapping.map(copy.getResult(), mapping.lookup(copy.getInput()));
     } else {
       builder.clone(*op, mapping);
