@@ -1,0 +1,87 @@
+// RUN: hk-opt --split-input-file --pass-pipeline='builtin.module(func.func(hk-print-dims))' %s -o /dev/null | FileCheck %s
+
+// A norm keeps its shape and ties the weight; positions follow the tokens.
+// CHECK-LABEL: dims of chain
+// CHECK: arg0 [d0, d1]
+// CHECK: arg1 [d1]
+// CHECK: hk.rms_norm#0 [d0, d1]
+// CHECK: hk.add#0 [d0, d1]
+// CHECK: d0 = arg0 dim 0
+// CHECK: d1 = arg0 dim 1
+// CHECK-DAG: guard arg0 dim 1 == arg1 dim 0
+// CHECK-DAG: guard arg0 dim 0 == arg2 dim 0
+func.func @chain(%x: tensor<?x?xbf16>, %w: tensor<?xbf16>, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
+  %0 = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x?xbf16>, tensor<?xbf16> -> tensor<?x?xbf16>
+  %1 = hk.add %0, %y : tensor<?x?xbf16>, tensor<?x?xbf16> -> tensor<?x?xbf16>
+  return %1 : tensor<?x?xbf16>
+}
+
+// -----
+
+// A size of 1 broadcasts and says nothing; `?` against 64 is a guard.
+// CHECK-LABEL: dims of broadcast
+// CHECK: arg0 [d0, 64]
+// CHECK: arg1 [1, 64]
+// CHECK: arg2 [64]
+// CHECK: hk.mul#0 [d0, 64]
+// CHECK: guard 64 == arg2 dim 0
+// CHECK-NOT: guard
+func.func @broadcast(%x: tensor<?x64xf32>, %y: tensor<1x64xf32>, %z: tensor<?xf32>) -> tensor<?x64xf32> {
+  %0 = hk.mul %x, %y : tensor<?x64xf32>, tensor<1x64xf32> -> tensor<?x64xf32>
+  %1 = hk.mul %0, %z : tensor<?x64xf32>, tensor<?xf32> -> tensor<?x64xf32>
+  return %1 : tensor<?x64xf32>
+}
+
+// -----
+
+// Flattening and unflattening give the same symbols back; concat adds.
+// CHECK-LABEL: dims of reshape
+// CHECK: arg0 [d0, 8, 4]
+// CHECK: tensor.collapse_shape#0 [d1, 4]
+// CHECK: hk.silu#0 [d1, 4]
+// CHECK: tensor.expand_shape#0 [d0, 8, 4]
+// CHECK: hk.concat#0 [d2, 4]
+// CHECK: d1 = product(d0, 8)
+// CHECK: d2 = sum(d1, d1, 3)
+// CHECK-NOT: guard
+func.func @reshape(%x: tensor<?x8x4xf32>, %t: tensor<3x4xf32>) -> (tensor<?x8x4xf32>, tensor<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %x, %c0 : tensor<?x8x4xf32>
+  %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<?x8x4xf32> into tensor<?x4xf32>
+  %1 = hk.silu %0 : tensor<?x4xf32> -> tensor<?x4xf32>
+  %2 = tensor.expand_shape %1 [[0, 1], [2]] output_shape [%d, 8, 4] : tensor<?x4xf32> into tensor<?x8x4xf32>
+  %3 = hk.concat 0 (%0, %t, %1) : tensor<?x4xf32>, tensor<3x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+  return %2, %3 : tensor<?x8x4xf32>, tensor<?x4xf32>
+}
+
+// -----
+
+// M, N and K of a product; groups of 128 along K give a scale each.
+// CHECK-LABEL: dims of product
+// CHECK: arg0 [d0, d1]
+// CHECK: arg1 [d2, d1]
+// CHECK: hk.matmul#0 [d0, d2]
+// CHECK: hk.quantize#1 [d0, d3]
+// CHECK: d3 = ceildiv(d2, 128)
+// CHECK: guard arg0 dim 1 == arg1 dim 1
+func.func @product(%x: tensor<?x?xbf16>, %w: tensor<?x?xbf16>) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x?xbf16>, tensor<?x?xbf16> -> tensor<?x?xbf16>
+  %q, %s = hk.quantize per_group %0 {group_size = 128 : i64} : tensor<?x?xbf16> -> tensor<?x?xf8E4M3FN>, tensor<?x?xf32>
+  return %q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf32>
+}
+
+// -----
+
+// What a fused region implies still holds outside.
+// CHECK-LABEL: dims of fused
+// CHECK: arg0 [d0, 8]
+// CHECK: arg1 [d0, 8]
+// CHECK: guard arg0 dim 0 == arg1 dim 0
+func.func @fused(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>, %e: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = hk.fused rowwise ins(%x, %y : tensor<?x8xf32>, tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) {
+  ^bb0(%a: tensor<?x8xf32>, %b: tensor<?x8xf32>, %o: tensor<?x8xf32>):
+    %1 = hk.add %a, %b : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    hk.yield %1 : tensor<?x8xf32>
+  } -> tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
