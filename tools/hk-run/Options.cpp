@@ -1,0 +1,192 @@
+//===- Options.cpp - Command line of hk-run -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --name=value options; those for one tensor or dimension repeat.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+using namespace hk::run;
+
+const char *const hk::run::kUsage =
+    R"(usage: hk-run model.so [options]: call a function of a compiled module
+
+what to run
+  --function=NAME        the function; may be left out when there is only one
+  --device=DEVICE        host (default), hip:N or cuda:N; HK_HIP_LIBRARY names
+                         the HIP library to use, for example the emulator's
+  --threads=N            host threads; default all cores
+  --weights=FILE         safetensors file; default: the one the module names
+
+inputs (states too); what is not given is random
+  --input=NAME=X.npy     bf16 and 8-bit floats as raw unsigned integers, or any
+                         float type from f4, rounded; fp4 as packed bytes
+  --dim=d0=17            a dynamic size of random inputs; see --info
+  --random=SEED          default 0
+  --data=KIND            normal (default), equal, huge, tiny, nan, inf
+  --range=NAME=LO:HI     integers of a random input; default 0:0
+  --range=NAME=iota[:LO] integers that count up
+
+results
+  --output=DIR           write every output and state as DIR/NAME.npy
+  --output=NAME=Y.npy    write one
+  --check[=MODEL.mlir]   compare with the reference interpreter
+  --bench[=ITERATIONS]   time calls; default 100
+
+other
+  --info                 print the module's self-description and stop
+  --poison               fill fresh memory with NaN and fence it (debug memory)
+  --shuffle=SEED         host: run the blocks of a launch in random order
+  --help
+)";
+
+[[noreturn]] static void bad(const std::string &argument,
+                             const std::string &expected) {
+  throw Failure("'" + argument + "': expected " + expected);
+}
+
+static int64_t parseInteger(const std::string &text,
+                            const std::string &argument) {
+  char *end = nullptr;
+  errno = 0;
+  long long value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end || errno)
+    bad(argument, "an integer, got '" + text + "'");
+  return value;
+}
+
+static uint64_t parseUnsigned(const std::string &text,
+                              const std::string &argument, uint64_t most) {
+  int64_t value = parseInteger(text, argument);
+  if (value < 0 || static_cast<uint64_t>(value) > most)
+    bad(argument, "an integer from 0 to " + std::to_string(most));
+  return value;
+}
+
+/// "name=value" -> {name, value}.
+static std::pair<std::string, std::string>
+parsePair(const std::string &text, const std::string &argument) {
+  size_t equals = text.find('=');
+  if (equals == text.npos || equals == 0 || equals + 1 == text.size())
+    bad(argument, "NAME=VALUE behind the first '='");
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+static IntegerRange parseRange(const std::string &text,
+                               const std::string &argument) {
+  IntegerRange range;
+  size_t colon = text.find(':');
+  std::string first = text.substr(0, colon);
+  bool hasSecond = colon != text.npos;
+  std::string second = hasSecond ? text.substr(colon + 1) : "";
+  if (first == "iota") {
+    range.iota = true;
+    range.low = hasSecond ? parseInteger(second, argument) : 0;
+    return range;
+  }
+  if (!hasSecond)
+    bad(argument, "LO:HI or iota");
+  range.low = parseInteger(first, argument);
+  range.high = parseInteger(second, argument);
+  if (range.low > range.high)
+    bad(argument, "a range LO:HI with LO <= HI");
+  return range;
+}
+
+static constexpr std::pair<const char *, Data> kData[] = {
+    {"normal", Data::Normal}, {"equal", Data::Equal}, {"huge", Data::Huge},
+    {"tiny", Data::Tiny},     {"nan", Data::NaN},     {"inf", Data::Inf}};
+
+const char *hk::run::dataName(Data data) {
+  for (const auto &[name, value] : kData)
+    if (value == data)
+      return name;
+  return "";
+}
+
+static Data parseData(const std::string &text, const std::string &argument) {
+  for (const auto &[name, value] : kData)
+    if (text == name)
+      return value;
+  bad(argument, "normal, equal, huge, tiny, nan or inf");
+}
+
+static void parseOne(const std::string &argument, Options &options) {
+  size_t equals = argument.find('=');
+  bool hasValue = equals != argument.npos;
+  std::string name = argument.substr(0, equals);
+  std::string value = hasValue ? argument.substr(equals + 1) : "";
+
+  if (name == "--check") {
+    options.check = true;
+    options.checkSource = value;
+    return;
+  }
+  if (name == "--bench") {
+    options.benchIterations =
+        hasValue ? parseUnsigned(value, argument, 1u << 30) : 100;
+    return;
+  }
+  for (auto [flag, field] : {std::pair("--info", &options.info),
+                             std::pair("--poison", &options.poison),
+                             std::pair("--help", &options.help)})
+    if (argument == flag) {
+      *field = true;
+      return;
+    }
+  if (!hasValue || value.empty())
+    bad(argument, "an option of hk-run --help, with its value");
+  if (name == "--function")
+    options.function = value;
+  else if (name == "--device")
+    options.device = value;
+  else if (name == "--weights")
+    options.weights = value;
+  else if (name == "--threads")
+    options.threads = parseUnsigned(value, argument, 1024);
+  else if (name == "--random")
+    options.seed = parseUnsigned(value, argument, INT64_MAX);
+  else if (name == "--shuffle")
+    options.shuffleSeed = parseUnsigned(value, argument, INT64_MAX);
+  else if (name == "--data")
+    options.data = parseData(value, argument);
+  else if (name == "--input")
+    options.inputs.insert(parsePair(value, argument));
+  else if (name == "--output" && value.find('=') == value.npos)
+    options.outputDirectory = value;
+  else if (name == "--output")
+    options.outputs.insert(parsePair(value, argument));
+  else if (name == "--dim") {
+    auto [dim, size] = parsePair(value, argument);
+    options.dims[dim] = parseUnsigned(size, argument, INT64_MAX);
+  } else if (name == "--range") {
+    auto [input, range] = parsePair(value, argument);
+    options.ranges[input] = parseRange(range, argument);
+  } else
+    bad(argument, "an option of hk-run --help");
+}
+
+Options hk::run::parseOptions(int argc, const char *const *argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument.rfind("--", 0) == 0)
+      parseOne(argument, options);
+    else if (options.module.empty())
+      options.module = argument;
+    else
+      bad(argument, "one module; '" + options.module + "' was given already");
+  }
+  if (options.module.empty() && !options.help)
+    throw Failure("no module given; see hk-run --help");
+  return options;
+}

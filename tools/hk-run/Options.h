@@ -1,0 +1,64 @@
+//===- Options.h - Command line of hk-run -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One struct that says what to do; parsing names the argument that is wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_TOOLS_HK_RUN_OPTIONS_H
+#define HK_TOOLS_HK_RUN_OPTIONS_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace hk::run {
+
+/// What ends the program with a message; thrown inside the tool only.
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Kinds of random floating-point data.
+enum class Data { Normal, Equal, Huge, Tiny, NaN, Inf };
+
+/// Values of a random integer input: uniform in [low, high], or counting up
+/// from `low`.
+struct IntegerRange {
+  int64_t low = 0, high = 0;
+  bool iota = false;
+};
+
+struct Options {
+  std::string module;
+  std::string function; // empty: the only one
+  std::string device = "host";
+  std::string weights; // empty: the file the module names
+  uint32_t threads = 0;
+  uint64_t seed = 0, shuffleSeed = 0;
+  Data data = Data::Normal;
+  std::map<std::string, std::string> inputs;  // name -> .npy file
+  std::map<std::string, std::string> outputs; // name -> .npy file
+  std::string outputDirectory;
+  std::map<std::string, int64_t> dims;
+  std::map<std::string, IntegerRange> ranges;
+  bool info = false, poison = false, help = false, check = false;
+  std::string checkSource; // empty: the module's name with .mlir
+  std::optional<uint32_t> benchIterations;
+};
+
+extern const char *const kUsage;
+
+Options parseOptions(int argc, const char *const *argv);
+
+const char *dataName(Data data);
+
+} // namespace hk::run
+
+#endif // HK_TOOLS_HK_RUN_OPTIONS_H

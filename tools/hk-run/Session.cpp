@@ -1,0 +1,295 @@
+//===- Session.cpp - A module, a device and the tensors of a call -*- C++
+//-*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names of dynamic sizes come from the self-description; everything else from
+// the C interface.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+
+#include "Npy.h"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+
+using namespace hk;
+using namespace hk::run;
+using Json = nlohmann::json;
+
+void hk::run::check(hk_status *status) {
+  if (!status)
+    return;
+  std::string message = hk_status_get_message(status);
+  hk_status_free(status);
+  throw Failure(message);
+}
+
+ModuleHandle hk::run::openModule(const std::string &path) {
+  hk_module *module = nullptr;
+  check(hk_module_open(path.c_str(), &module));
+  return ModuleHandle(module);
+}
+
+static DeviceHandle openDevice(const Options &options) {
+  hk_device_options settings{};
+  settings.struct_bytes = sizeof(settings);
+  settings.num_threads = options.threads;
+  settings.shuffle_seed = options.shuffleSeed;
+  settings.debug_memory = options.poison;
+  hk_device *device = nullptr;
+  check(hk_device_open(options.device.c_str(), &settings, &device));
+  return DeviceHandle(device);
+}
+
+static DType dtypeNamed(const std::string &name) {
+  for (int32_t i = 0; i < kNumDTypes; ++i)
+    if (name == kDTypes[i].name)
+      return static_cast<DType>(i);
+  throw Failure("the module uses the unknown element type " + name);
+}
+
+/// The function's entry in the self-description.
+static Json describe(const hk_module *module, const std::string &name) {
+  Json json = Json::parse(hk_module_json(module));
+  const Json &functions = json.at("functions");
+  std::string names;
+  for (const Json &function : functions) {
+    if (function.at("name") == name || (name.empty() && functions.size() == 1))
+      return function;
+    names += " " + function.at("name").get<std::string>();
+  }
+  if (!name.empty())
+    throw Failure("the module has no function '" + name + "'; it has:" + names);
+  throw Failure("the module has several functions; choose with --function=:" +
+                names);
+}
+
+Session::Session(const Options &options)
+    : options(options), module(openModule(options.module)),
+      deviceHandle(openDevice(options)) {
+  hk_program *rawProgram = nullptr;
+  check(hk_program_create(module.get(), device(),
+                          options.weights.empty() ? nullptr
+                                                  : options.weights.c_str(),
+                          &rawProgram));
+  program.reset(rawProgram);
+  hk_profile *rawProfile = nullptr;
+  check(hk_profile_create(&rawProfile));
+  profileHandle.reset(rawProfile);
+  describeArguments();
+  check(hk_program_function(program.get(), name.c_str(), &function));
+  makeInputs();
+  planOutputs();
+}
+
+void Session::describeArguments() {
+  Json json = Json::parse(hk_module_json(module.get()));
+  weightsPath = options.weights;
+  if (weightsPath.empty() && !json.at("weights").empty() &&
+      json.at("weights_file").is_string()) {
+    size_t slash = options.module.rfind('/');
+    if (slash != options.module.npos)
+      weightsPath = options.module.substr(0, slash + 1);
+    weightsPath += json.at("weights_file").get<std::string>();
+  }
+  Json function = describe(module.get(), options.function);
+  name = function.at("name");
+  for (const Json &entry : function.at("arguments")) {
+    Argument arg;
+    arg.name = entry.at("name");
+    std::string role = entry.at("role");
+    arg.role = role == "output"  ? Role::Output
+               : role == "state" ? Role::State
+                                 : Role::Input;
+    arg.before.dtype = arg.after.dtype = dtypeNamed(entry.at("dtype"));
+    for (const Json &size : entry.at("shape")) {
+      bool isStatic = size.is_number();
+      arg.declared.push_back(isStatic ? size.get<int64_t>() : -1);
+      arg.dimNames.push_back(isStatic ? "" : size.get<std::string>());
+    }
+    args.push_back(std::move(arg));
+  }
+  auto requireKnown = [&](const auto &given, const char *option) {
+    for (const auto &[key, value] : given) {
+      bool known = false;
+      for (const Argument &arg : args)
+        known |= arg.name == key;
+      if (!known)
+        throw Failure(std::string(option) + "=" + key + ": function '" + name +
+                      "' has no such argument; see --info");
+    }
+  };
+  requireKnown(options.inputs, "--input");
+  requireKnown(options.outputs, "--output");
+  requireKnown(options.ranges, "--range");
+}
+
+/// Takes the values of named sizes from a tensor that was read.
+void Session::bindDims(const Argument &arg) {
+  if (arg.before.sizes.size() != arg.declared.size())
+    return; // the runtime says what is wrong
+  for (size_t i = 0; i < arg.declared.size(); ++i)
+    if (arg.declared[i] < 0)
+      dims.emplace(arg.dimNames[i], arg.before.sizes[i]);
+}
+
+void Session::makeInputs() {
+  dims = options.dims;
+  for (Argument &arg : args) {
+    auto given = options.inputs.find(arg.name);
+    if (given == options.inputs.end())
+      continue;
+    if (arg.role == Role::Output)
+      throw Failure("--input=" + arg.name + ": it is an output");
+    arg.before = readNpy(given->second, arg.before.dtype);
+    arg.origin = given->second;
+    bindDims(arg);
+  }
+  std::string missing;
+  for (Argument &arg : args) {
+    if (arg.role == Role::Output || !arg.origin.empty())
+      continue;
+    for (size_t i = 0; i < arg.declared.size(); ++i) {
+      int64_t size = arg.declared[i];
+      auto dim = dims.find(arg.dimNames[i]);
+      if (size < 0 && dim != dims.end())
+        size = dim->second;
+      if (size < 0 && missing.find(arg.dimNames[i] + "=") == missing.npos)
+        missing += " --dim=" + arg.dimNames[i] + "=N (" + arg.name + " dim " +
+                   std::to_string(i) + ")";
+      arg.before.sizes.push_back(size);
+    }
+  }
+  if (!missing.empty())
+    throw Failure("sizes are needed for random inputs:" + missing);
+  for (Argument &arg : args) {
+    if (arg.role == Role::Output || !arg.origin.empty())
+      continue;
+    arg.before.allocate();
+    auto range = options.ranges.find(arg.name);
+    IntegerRange values =
+        range == options.ranges.end() ? IntegerRange() : range->second;
+    fillRandom(arg.before, arg.name, options.seed, options.data, values);
+    if (info(arg.before.dtype).isFloat)
+      arg.origin = std::string("random ") + dataName(options.data);
+    else if (values.iota)
+      arg.origin = "counting from " + std::to_string(values.low);
+    else
+      arg.origin = "random in [" + std::to_string(values.low) + ", " +
+                   std::to_string(values.high) + "]" +
+                   (range == options.ranges.end()
+                        ? ", choose with --range=" + arg.name + "=LO:HI"
+                        : "");
+  }
+}
+
+/// Gives an argument its memory on the device.
+void Session::place(Argument &arg) {
+  HostTensor &host = arg.role == Role::Output ? arg.after : arg.before;
+  arg.buffer = std::make_unique<Buffer>(device(), host.bytes.size());
+  arg.tensor.data = arg.buffer->get();
+  arg.tensor.device = hk_device_dldevice(device());
+  arg.tensor.ndim = static_cast<int>(host.sizes.size());
+  arg.tensor.dtype = arg.dlType;
+  arg.tensor.shape = host.sizes.data();
+  if (arg.role != Role::Output)
+    check(hk_device_upload(device(), arg.tensor.data, host.bytes.data(),
+                           host.bytes.size()));
+}
+
+void Session::planOutputs() {
+  std::vector<const DLTensor *> inputs;
+  size_t outputRanks = 0;
+  for (uint32_t i = 0; i < args.size(); ++i) {
+    args[i].dlType = hk_function_argument(function, i).dtype;
+    if (args[i].role == Role::Output) {
+      outputRanks += args[i].declared.size();
+      continue;
+    }
+    place(args[i]);
+    inputs.push_back(&args[i].tensor);
+  }
+  std::vector<int64_t> sizes(outputRanks);
+  check(hk_function_plan(function, inputs.data(), inputs.size(), sizes.data(),
+                         &workspaceSize));
+  size_t at = 0;
+  for (Argument &arg : args) {
+    if (arg.role != Role::Output)
+      continue;
+    size_t rank = arg.declared.size();
+    arg.after.sizes.assign(sizes.begin() + at, sizes.begin() + at + rank);
+    at += rank;
+    arg.after.allocate();
+    place(arg);
+  }
+  workspace = std::make_unique<Buffer>(device(), workspaceSize);
+}
+
+void Session::call(hk_profile *profile) {
+  std::vector<const DLTensor *> tensors;
+  for (const Argument &arg : args)
+    tensors.push_back(&arg.tensor);
+  hk_call call{};
+  call.struct_bytes = sizeof(call);
+  call.num_arguments = tensors.size();
+  call.arguments = tensors.data();
+  call.workspace = workspace->get();
+  call.workspace_bytes = workspaceSize;
+  call.profile = profile;
+  check(hk_function_call(function, &call));
+}
+
+void Session::runOnce() {
+  call(profile());
+  check(hk_device_synchronize(device()));
+  for (Argument &arg : args) {
+    if (arg.role == Role::Input)
+      continue;
+    if (arg.role == Role::State)
+      arg.after = arg.before;
+    check(hk_device_download(device(), arg.after.bytes.data(), arg.tensor.data,
+                             arg.after.bytes.size()));
+  }
+}
+
+std::vector<double> Session::bench(uint32_t iterations) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kWarmUp = 3;
+  for (int i = 0; i < kWarmUp; ++i)
+    call(nullptr);
+  check(hk_device_synchronize(device()));
+  std::vector<double> times;
+  for (uint32_t i = 0; i < iterations; ++i) {
+    Clock::time_point start = Clock::now();
+    call(nullptr);
+    check(hk_device_synchronize(device()));
+    times.push_back(
+        std::chrono::duration<double, std::micro>(Clock::now() - start)
+            .count());
+  }
+  return times;
+}
+
+CheckRequest Session::checkRequest() const {
+  CheckRequest request;
+  request.sourcePath = options.checkSource;
+  if (request.sourcePath.empty()) {
+    size_t dot = options.module.rfind(".so");
+    request.sourcePath = options.module.substr(0, dot) + ".mlir";
+  }
+  request.function = name;
+  request.target = hk_device_target(device());
+  request.weightsPath = weightsPath;
+  for (const Argument &arg : args)
+    request.tensors.push_back({arg.name, arg.role,
+                               arg.role == Role::Output ? nullptr : &arg.before,
+                               arg.role == Role::Input ? nullptr : &arg.after});
+  return request;
+}

@@ -1,0 +1,106 @@
+//===- Session.h - A module, a device and the tensors of a call -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Owns the handles of the runtime and the tensors, on the host and on the
+// device. Everything goes through the public C interface.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_TOOLS_HK_RUN_SESSION_H
+#define HK_TOOLS_HK_RUN_SESSION_H
+
+#include "Check.h"
+#include "Options.h"
+
+#include "hk/Runtime/hk.h"
+
+#include <memory>
+
+namespace hk::run {
+
+/// Throws Failure for a status that is an error.
+void check(hk_status *status);
+
+template <auto release> struct Release {
+  template <typename T> void operator()(T *handle) const { release(handle); }
+};
+using DeviceHandle = std::unique_ptr<hk_device, Release<hk_device_close>>;
+using ModuleHandle = std::unique_ptr<hk_module, Release<hk_module_close>>;
+using ProgramHandle = std::unique_ptr<hk_program, Release<hk_program_destroy>>;
+using ProfileHandle = std::unique_ptr<hk_profile, Release<hk_profile_destroy>>;
+
+/// Memory on a device.
+class Buffer {
+public:
+  Buffer(hk_device *device, uint64_t bytes) : device(device) {
+    check(hk_device_alloc(device, bytes, &data));
+  }
+  Buffer(const Buffer &) = delete;
+  ~Buffer() { hk_device_free(device, data); }
+  void *get() const { return data; }
+
+private:
+  hk_device *device;
+  void *data = nullptr;
+};
+
+ModuleHandle openModule(const std::string &path);
+
+/// One argument of the function.
+struct Argument {
+  std::string name;
+  Role role;
+  DLDataType dlType;
+  /// -1 and a name in dimNames for a dynamic size.
+  std::vector<int64_t> declared;
+  std::vector<std::string> dimNames;
+  std::string origin; // where the data came from, for the report
+  HostTensor before, after;
+  std::unique_ptr<Buffer> buffer;
+  DLTensor tensor{};
+};
+
+class Session {
+public:
+  explicit Session(const Options &options);
+
+  /// Calls once with a profile and brings the results back to the host.
+  void runOnce();
+  /// Calls without bringing anything back; the time of each in microseconds.
+  std::vector<double> bench(uint32_t iterations);
+
+  hk_profile *profile() const { return profileHandle.get(); }
+  hk_device *device() const { return deviceHandle.get(); }
+  std::string functionName() const { return name; }
+  uint64_t workspaceBytes() const { return workspaceSize; }
+  const std::vector<Argument> &arguments() const { return args; }
+  CheckRequest checkRequest() const;
+
+private:
+  void describeArguments();
+  void makeInputs();
+  void bindDims(const Argument &arg);
+  void planOutputs();
+  void place(Argument &arg);
+  void call(hk_profile *profile);
+
+  const Options &options;
+  ModuleHandle module;
+  DeviceHandle deviceHandle;
+  ProgramHandle program;
+  ProfileHandle profileHandle;
+  std::string name, weightsPath;
+  const hk_function *function = nullptr;
+  std::vector<Argument> args;
+  std::map<std::string, int64_t> dims;
+  uint64_t workspaceSize = 0;
+  std::unique_ptr<Buffer> workspace;
+};
+
+} // namespace hk::run
+
+#endif // HK_TOOLS_HK_RUN_SESSION_H

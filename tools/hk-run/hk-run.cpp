@@ -1,0 +1,129 @@
+//===- hk-run.cpp - Runs a function of a compiled module -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads or makes the inputs, calls once, reports, and on request checks, writes
+// and times.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Npy.h"
+#include "Session.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+
+#include <sys/stat.h>
+
+using namespace hk;
+using namespace hk::run;
+
+static const char *roleName(Role role) {
+  switch (role) {
+  case Role::Input:
+    return "input";
+  case Role::State:
+    return "state";
+  case Role::Output:
+    return "output";
+  }
+  return "";
+}
+
+static void reportTensors(const Session &session) {
+  for (const Argument &arg : session.arguments()) {
+    const HostTensor &host = arg.role == Role::Output ? arg.after : arg.before;
+    std::string note = arg.origin;
+    if (arg.role != Role::Input)
+      note += (note.empty() ? "" : "; after: ") + summarize(arg.after);
+    std::printf("  %-6s %-14s %-24s %s\n", roleName(arg.role), arg.name.c_str(),
+                typeText(host).c_str(), note.c_str());
+  }
+  std::printf("  workspace %llu bytes\n",
+              static_cast<unsigned long long>(session.workspaceBytes()));
+}
+
+static void reportProfile(const hk_profile *profile) {
+  uint32_t count = hk_profile_num_entries(profile);
+  if (count == 0)
+    return;
+  std::printf("  %8s %11s %11s  %s\n", "launches", "total us", "min us",
+              "kernel");
+  double total = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    hk_profile_entry entry = hk_profile_get(profile, i);
+    total += entry.total_us;
+    std::printf("  %8llu %11.2f %11.2f  %s (%s)\n",
+                static_cast<unsigned long long>(entry.launches), entry.total_us,
+                entry.min_us, entry.variant, entry.ops);
+  }
+  std::printf("  %8s %11.2f\n", "all", total);
+}
+
+static void reportBench(std::vector<double> times) {
+  if (times.empty())
+    return;
+  std::sort(times.begin(), times.end());
+  double mean = std::accumulate(times.begin(), times.end(), 0.0) /
+                static_cast<double>(times.size());
+  std::printf("  %zu calls: min %.2f us, median %.2f us, mean %.2f us\n",
+              times.size(), times.front(), times[times.size() / 2], mean);
+}
+
+static void writeOutputs(const Session &session, const Options &options) {
+  if (!options.outputDirectory.empty() &&
+      mkdir(options.outputDirectory.c_str(), 0777) != 0 && errno != EEXIST)
+    throw Failure("cannot make the folder '" + options.outputDirectory +
+                  "': " + std::strerror(errno));
+  for (const Argument &arg : session.arguments()) {
+    auto chosen = options.outputs.find(arg.name);
+    if (arg.role == Role::Input) {
+      if (chosen != options.outputs.end())
+        throw Failure("--output=" + arg.name + ": it is an input");
+      continue;
+    }
+    if (chosen != options.outputs.end())
+      writeNpy(chosen->second, arg.after);
+    else if (!options.outputDirectory.empty())
+      writeNpy(options.outputDirectory + "/" + arg.name + ".npy", arg.after);
+  }
+}
+
+static int runTool(const Options &options) {
+  if (options.help) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  if (options.info) {
+    ModuleHandle module = openModule(options.module);
+    std::printf("%s\n", hk_module_json(module.get()));
+    return 0;
+  }
+  Session session(options);
+  session.runOnce();
+  std::printf("%s of %s on %s\n", session.functionName().c_str(),
+              options.module.c_str(), hk_device_description(session.device()));
+  reportTensors(session);
+  reportProfile(session.profile());
+  writeOutputs(session, options);
+  int result =
+      options.check ? checkAgainstReference(session.checkRequest()) : 0;
+  if (options.benchIterations)
+    reportBench(session.bench(*options.benchIterations));
+  return result;
+}
+
+int main(int argc, char **argv) {
+  try {
+    return runTool(parseOptions(argc, argv));
+  } catch (const std::exception &e) {
+    std::fprintf(stderr, "hk-run: %s\n", e.what());
+    return 2;
+  }
+}
