@@ -1,0 +1,303 @@
+# ===- graphs.py - Random valid hk functions ------------------------------===//
+#
+# Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Grows a graph op by op from a seed: chains, forks, shared inputs, reshapes in
+# the middle, products, quantisation, caches, several outputs; with a dynamic or
+# a static number of tokens. Every function it returns verifies.
+import random
+
+TOKENS = 5
+REALS = ("f32", "bf16", "f16")
+UNARY = "neg abs exp tanh sigmoid silu gelu gelu_tanh relu sin cos floor".split()
+BINARY = "add sub mul max min".split()
+
+
+class Tensor:
+    """A value: its sizes, where "T" is the number of tokens."""
+
+    def __init__(self, name, shape, element):
+        self.name, self.shape, self.element = name, tuple(shape), element
+
+    def rank(self):
+        return len(self.shape)
+
+
+class Graph:
+    def __init__(self, seed, num_ops, dynamic, state=True):
+        self.rng = random.Random(seed)
+        self.dynamic = dynamic
+        self.args, self.lines, self.values = [], [], []
+        self.states, self.results = [], []
+        self.count = 0
+        self.token_dim = None
+        width = self.rng.choice((16, 32, 64))
+        for _ in range(self.rng.randint(1, 3)):
+            self.values.append(self.argument(("T", width), self.rng.choice(REALS)))
+        self.steps = [self.unary] * 4 + [self.binary] * 6 + [
+            self.broadcast, self.broadcast, self.cast, self.norm, self.norm, self.softmax,
+            self.gated, self.matmul, self.matmul, self.heads, self.heads, self.flatten,
+            self.flatten_rows, self.slice, self.concat, self.quantize, self.rope,
+            self.constant, self.pad, self.gather, self.transpose]
+        if state:
+            self.steps += [self.cache_write] * 2
+        while self.count < num_ops:
+            self.rng.choice(self.steps)()
+
+    # Printing.
+    def size(self, dim):
+        if dim == "T" or isinstance(dim, tuple):
+            factor = 1 if dim == "T" else dim[1]
+            return "?" if self.dynamic else str(TOKENS * factor)
+        return str(dim)
+
+    def type(self, shape, element):
+        return "tensor<" + "".join(self.size(d) + "x" for d in shape) + element + ">"
+
+    def of(self, value):
+        return self.type(value.shape, value.element)
+
+    def tokens(self):
+        """An SSA value or a constant for the number of tokens."""
+        if not self.dynamic:
+            return str(TOKENS)
+        if self.token_dim is None:
+            self.token_dim = "%t"
+            self.lines.insert(0, "%t = tensor.dim %a0, %c0 : " + self.of(self.args[0]))
+            self.lines.insert(0, "%c0 = arith.constant 0 : index")
+        return self.token_dim
+
+    def argument(self, shape, element):
+        value = Tensor(f"%a{len(self.args)}", shape, element)
+        self.args.append(value)
+        return value
+
+    def emit(self, text, shape, element, keep=True):
+        value = Tensor(f"%v{self.count}", shape, element)
+        self.count += 1
+        self.lines.append(f"{value.name} = {text}")
+        if keep:
+            self.values.append(value)
+        return value
+
+    # Choosing operands.
+    def pick(self, where=lambda v: True):
+        fits = [v for v in self.values if where(v)]
+        if not fits:
+            return None
+        recent = fits[-6:]
+        return self.rng.choice(recent if self.rng.random() < 0.7 else fits)
+
+    def real(self, where=lambda v: True):
+        return self.pick(lambda v: v.element in REALS and where(v))
+
+    def weight(self, shape, element=None):
+        for value in self.args:
+            if value.shape == tuple(shape) and self.rng.random() < 0.6 and value.element in REALS \
+                    and "T" not in value.shape and element in (None, value.element):
+                return value
+        return self.argument(shape, element or self.rng.choice(REALS))
+
+    # Steps.
+    def unary(self):
+        x = self.real()
+        if x:
+            out = x.element if self.rng.random() < 0.8 else self.rng.choice(REALS)
+            self.emit(f"hk.{self.rng.choice(UNARY)} {x.name} : {self.of(x)} -> {self.type(x.shape, out)}",
+                      x.shape, out)
+
+    def binary(self):
+        x = self.real()
+        y = x and self.real(lambda v: v.shape == x.shape)
+        if y:
+            self.emit(f"hk.{self.rng.choice(BINARY)} {x.name}, {y.name} : {self.of(x)}, {self.of(y)}"
+                      f" -> {self.of(x)}", x.shape, x.element)
+
+    def broadcast(self):
+        x = self.real()
+        if x:
+            tail = x.shape[self.rng.randint(0, x.rank() - 1):]
+            if "T" in tail or any(isinstance(d, tuple) for d in tail):
+                tail = x.shape[-1:]
+            y = self.weight(tail)
+            self.emit(f"hk.{self.rng.choice(BINARY)} {x.name}, {y.name} : {self.of(x)}, {self.of(y)}"
+                      f" -> {self.of(x)}", x.shape, x.element)
+
+    def cast(self):
+        x = self.real()
+        if x:
+            out = self.rng.choice(REALS)
+            self.emit(f"hk.cast {x.name} : {self.of(x)} -> {self.type(x.shape, out)}", x.shape, out)
+
+    def norm(self):
+        x = self.real()
+        if not x:
+            return
+        kind, result = self.rng.randint(0, 2), f"{self.of(x)} -> {self.of(x)}"
+        if kind == 0:
+            w = self.weight(x.shape[-1:])
+            self.emit(f"hk.rms_norm {x.name}, {w.name} epsilon 1.0e-05 : {self.of(x)}, {self.of(w)}"
+                      f" -> {self.of(x)}", x.shape, x.element)
+        elif kind == 1:
+            self.emit(f"hk.rms_norm {x.name} epsilon 1.0e-05 : {result}", x.shape, x.element)
+        else:
+            self.emit(f"hk.l2_norm {x.name} epsilon 1.0e-05 : {result}", x.shape, x.element)
+
+    def softmax(self):
+        x = self.real()
+        if x:
+            self.emit(f"hk.softmax {x.name} : {self.of(x)} -> {self.of(x)}", x.shape, x.element)
+
+    def gated(self):
+        x = self.real(lambda v: v.shape[-1] % 16 == 0)
+        if x:
+            shape = x.shape[:-1] + (x.shape[-1] // 2,)
+            kind = self.rng.choice(("silu", "gelu", "relu"))
+            self.emit(f"hk.gated_activation {kind} {x.name} : {self.of(x)} -> {self.type(shape, x.element)}",
+                      shape, x.element)
+
+    def matmul(self):
+        x = self.real(lambda v: v.rank() == 2)
+        if x:
+            n = self.rng.choice((16, 32, 64))
+            w = self.weight((x.shape[1], n), x.element)
+            shape = (x.shape[0], n)
+            self.emit(f"hk.matmul {x.name}, {w.name} : {self.of(x)}, {self.of(w)}"
+                      f" -> {self.type(shape, x.element)}", shape, x.element)
+
+    def heads(self):
+        x = self.pick(lambda v: v.rank() == 2 and v.shape[0] == "T" and v.shape[1] % 16 == 0)
+        if x:
+            h = self.rng.choice((2, 4))
+            shape = ("T", h, x.shape[1] // h)
+            self.emit(f"tensor.expand_shape {x.name} [[0], [1, 2]] output_shape [{self.tokens()}, {h},"
+                      f" {shape[2]}] : {self.of(x)} into {self.type(shape, x.element)}", shape, x.element)
+
+    def flatten(self):
+        x = self.pick(lambda v: v.rank() == 3 and v.shape[0] == "T")
+        if x:
+            shape = ("T", x.shape[1] * x.shape[2])
+            self.emit(f"tensor.collapse_shape {x.name} [[0], [1, 2]] : {self.of(x)} into"
+                      f" {self.type(shape, x.element)}", shape, x.element)
+
+    def flatten_rows(self):
+        x = self.pick(lambda v: v.rank() == 3 and v.shape[0] == "T")
+        if x:
+            shape = (("T", x.shape[1]), x.shape[2])
+            self.emit(f"tensor.collapse_shape {x.name} [[0, 1], [2]] : {self.of(x)} into"
+                      f" {self.type(shape, x.element)}", shape, x.element)
+
+    def slice(self):
+        x = self.pick(lambda v: v.shape[0] == "T" and v.shape[-1] >= 16)
+        if x:
+            size = self.rng.choice((8, x.shape[-1] // 2))
+            offset = self.rng.choice((0, x.shape[-1] - size, 3))
+            if offset + size > x.shape[-1]:
+                offset = 0
+            shape = x.shape[:-1] + (size,)
+            middle = [str(d) for d in x.shape[1:-1]]
+            sizes = ", ".join([self.tokens()] + middle + [str(size)])
+            offsets = ", ".join(["0"] * (x.rank() - 1) + [str(offset)])
+            self.emit(f"tensor.extract_slice {x.name}[{offsets}] [{sizes}] [{', '.join(['1'] * x.rank())}]"
+                      f" : {self.of(x)} to {self.type(shape, x.element)}", shape, x.element)
+
+    def concat(self):
+        x = self.pick()
+        y = x and self.pick(lambda v: v.shape[:-1] == x.shape[:-1] and v.element == x.element)
+        if y and x.shape[-1] + y.shape[-1] <= 128:
+            shape = x.shape[:-1] + (x.shape[-1] + y.shape[-1],)
+            self.emit(f"hk.concat {x.rank() - 1} ({x.name}, {y.name}) : {self.of(x)}, {self.of(y)}"
+                      f" -> {self.type(shape, x.element)}", shape, x.element)
+
+    def quantize(self):
+        x = self.real()
+        if not x:
+            return
+        group = 8 if x.shape[-1] % 8 == 0 and self.rng.random() < 0.5 else None
+        scales = x.shape[:-1] + ((x.shape[-1] // group) if group else 1,)
+        attr = f" {{group_size = {group} : i64}}" if group else ""
+        element = self.rng.choice(("i8", "f8E4M3FN"))
+        n = self.count
+        self.count += 1
+        self.lines.append(f"%q{n}, %s{n} = hk.quantize {'per_group' if group else 'per_token'} {x.name}{attr}"
+                          f" : {self.of(x)} -> {self.type(x.shape, element)}, {self.type(scales, 'f32')}")
+        q, s = Tensor(f"%q{n}", x.shape, element), Tensor(f"%s{n}", scales, "f32")
+        self.values.append(q)
+        if self.rng.random() < 0.7:
+            self.emit(f"hk.dequantize {q.name}, {s.name}{attr} : {self.of(q)}, {self.of(s)} -> {self.of(x)}",
+                      x.shape, x.element)
+
+    def rope(self):
+        x = self.real(lambda v: v.rank() == 3 and v.shape[0] == "T" and v.shape[2] % 4 == 0)
+        if x:
+            table = self.weight((16, x.shape[2] // 2), "f32")
+            pos = self.argument(("T",), "i32")
+            style = self.rng.choice(("neox", "gptj"))
+            self.emit(f"hk.rope {style} {x.name}, {table.name}, {table.name} positions {pos.name} : {self.of(x)},"
+                      f" {self.of(table)}, {self.of(table)} positions {self.of(pos)} -> {self.of(x)}",
+                      x.shape, x.element)
+
+    def constant(self):
+        x = self.real()
+        if x:
+            c = self.emit(f"hk.constant dense<1.5> : tensor<{x.element}>", (), x.element, keep=False)
+            self.emit(f"hk.mul {x.name}, {c.name} : {self.of(x)}, {self.of(c)} -> {self.of(x)}",
+                      x.shape, x.element)
+
+    def pad(self):
+        x = self.pick()
+        if x and x.shape[-1] <= 64:
+            shape = x.shape[:-1] + (x.shape[-1] + 8,)
+            self.emit(f"hk.pad {x.name} : {self.of(x)} -> {self.type(shape, x.element)}", shape, x.element)
+
+    def gather(self):
+        table = self.weight((16, 32))
+        ids = self.argument(("T",), "i32")
+        self.emit(f"hk.gather_rows {table.name}, {ids.name} : {self.of(table)}, {self.of(ids)}"
+                  f" -> {self.type(('T', 32), table.element)}", ("T", 32), table.element)
+
+    def transpose(self):
+        x = self.pick(lambda v: v.rank() == 3 and v.shape[0] == "T")
+        if x:
+            shape = ("T", x.shape[2], x.shape[1])
+            if shape[2] >= 2:
+                self.emit(f"hk.transpose {x.name} [0, 2, 1] : {self.of(x)} -> {self.type(shape, x.element)}",
+                          shape, x.element)
+
+    def cache_write(self):
+        x = self.real(lambda v: v.rank() == 3 and v.shape[0] == "T")
+        if not x:
+            return
+        cache = self.argument((1, 16) + x.shape[1:], x.element)
+        slots = self.argument(("T",), "i32")
+        self.states.append(cache)
+        if self.rng.random() < 0.3:  # somebody reads the old contents
+            self.emit(f"hk.neg {cache.name} : {self.of(cache)} -> {self.of(cache)}", cache.shape, cache.element)
+        new = self.emit(f"hk.kv_cache_write {x.name}, {slots.name} into {cache.name} : {self.of(x)},"
+                        f" {self.of(slots)}, {self.of(cache)}", cache.shape, cache.element, keep=False)
+        if self.rng.random() < 0.3:  # or the new ones
+            self.emit(f"hk.abs {new.name} : {self.of(new)} -> {self.of(new)}", new.shape, new.element)
+        self.results.append(new)
+
+    def text(self, name):
+        outs = list(self.results)
+        for _ in range(self.rng.randint(1, 4)):
+            outs.append(self.rng.choice(self.values[-5:]))
+        for _ in range(self.rng.randint(0, 3)):
+            outs.append(self.rng.choice(self.values))
+        args = ", ".join(f"{a.name}: {self.of(a)}" + (" {hk.state}" if a in self.states else "")
+                         for a in self.args)
+        types = ", ".join(self.of(v) for v in outs)
+        body = "\n".join("    " + line for line in self.lines)
+        return (f"  func.func @{name}({args}) -> ({types}) {{\n{body}\n"
+                f"    return {', '.join(v.name for v in outs)} : {types}\n  }}\n")
+
+
+def function(seed, max_ops=40, state=True):
+    rng = random.Random(seed * 7919 + 1)
+    return Graph(seed, rng.randint(3, max_ops), rng.random() < 0.6, state).text(f"f{seed}")
+
+
+def module(seeds, **options):
+    return "module {\n" + "".join(function(s, **options) for s in seeds) + "}\n"
