@@ -81,7 +81,7 @@ def HKCheckState : Pass<"hk-check-state", "::mlir::ModuleOp"> {
   }];
 }
 
-def HKPlanArena : Pass<"hk-plan-arena", "::mlir::func::FuncOp"> {
+def HKPlanArena : Pass<"hk-plan-arena", "::mlir::ModuleOp"> {
   let summary = "one workspace for all temporaries";
   let description = [{
     Replaces every memref.alloc by a view of one workspace argument; buffers whose
@@ -106,7 +106,9 @@ def HKLowerToLLVM : Pass<"hk-lower-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     Every public function becomes a `shape` and a `run` function of the module ABI,
     every hk.launch a call of ctx->launch, every hk.variant list a plan function.
+    Kernels and weights are erased: emit them before.
   }];
+  let options = [Option<"prefix", "prefix", "std::string", "\"hk_\"", "of every symbol made">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 

@@ -1,0 +1,34 @@
+//===- Entry.h - Names shared by the passes that make entry functions -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The passes after tile selection agree on these names: the shape function of a
+// public function and the argument attributes that describe its public signature.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_PASSES_ENTRY_H
+#define HK_PASSES_ENTRY_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::hk {
+
+/// @f has the shape function @f__shape: the arguments of @f but the outputs, to
+/// the dynamic and static sizes of every output in order, then, once the arena is
+/// planned, the bytes of workspace.
+inline constexpr llvm::StringLiteral kShapeFunctionSuffix = "__shape";
+/// Unit attribute of an argument that is written as a whole.
+inline constexpr llvm::StringLiteral kOutputAttrName = "hk.output";
+/// String attribute of an argument or result: its public name.
+inline constexpr llvm::StringLiteral kNameAttrName = "hk.name";
+
+/// The public name of an argument: its hk.name, or "arg<n>".
+std::string argumentName(func::FuncOp func, unsigned index);
+
+} // namespace mlir::hk
+
+#endif // HK_PASSES_ENTRY_H

@@ -1,0 +1,225 @@
+//===- PlaceOutputs.cpp - Results become destinations given by the caller -===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A result that is a state argument after its writes disappears from the signature.
+// Every other result gets a writable argument at the end of the list, which replaces
+// the tensor.empty that the launch making the result had as destination; so
+// bufferization finds the caller's memory in place and no copy remains. A shape
+// function with the sizes of the outputs is made beside the function.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hk/Analysis/DimSymbols.h"
+#include "hk/Analysis/ResolveDims.h"
+#include "hk/Dialect/HK.h"
+#include "hk/Passes/Entry.h"
+#include "hk/Passes/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::hk {
+#define GEN_PASS_DEF_HKPLACEOUTPUTS
+#include "hk/Passes/Passes.h.inc"
+} // namespace mlir::hk
+
+using namespace mlir;
+using namespace mlir::hk;
+
+std::string mlir::hk::argumentName(func::FuncOp func, unsigned index) {
+  if (auto name = func.getArgAttrOfType<StringAttr>(index, kNameAttrName))
+    return name.str();
+  return ("arg" + Twine(index)).str();
+}
+
+namespace {
+struct PlaceOutputsPass : hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp func : functions) {
+      if (!func.isPublic() || func.isExternal())
+        continue;
+      if (failed(makeShapeFunction(func)) || failed(place(func)))
+        return signalPassFailure();
+    }
+  }
+
+  bool isState(Value value);
+  LogicalResult makeShapeFunction(func::FuncOp func);
+  LogicalResult place(func::FuncOp func);
+  LogicalResult redirect(Value result, Value destination, OpBuilder &builder);
+};
+} // namespace
+
+/// Whether `value` is a state argument after a chain of in-place writes.
+bool PlaceOutputsPass::isState(Value value) {
+  while (auto result = dyn_cast<OpResult>(value)) {
+    Operation *op = result.getOwner();
+    if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
+      value = dps.getTiedOpOperand(result)->get();
+    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      value = insert.getDest();
+    else
+      return false;
+  }
+  auto argument = cast<BlockArgument>(value);
+  auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return func && func.getArgAttr(argument.getArgNumber(), kStateAttrName);
+}
+
+/// @f__shape: the index computations of @f's result sizes, on its arguments.
+LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
+  OpBuilder builder(func);
+  builder.setInsertionPointAfter(func);
+  Location loc = func.getLoc();
+  auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+
+  // Resolve every size in the function itself, then move it out.
+  OpBuilder inFunc(ret);
+  SmallVector<Value> sizes;
+  DimResolver resolver(inFunc);
+  for (Value result : ret.getOperands()) {
+    if (isState(result))
+      continue;
+    auto type = cast<RankedTensorType>(result.getType());
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      FailureOr<Value> size = resolver.resolve(result, d);
+      if (failed(size))
+        return ret.emitOpError("cannot express the size of dim ")
+               << d << " of a result by sizes of the arguments";
+      sizes.push_back(*size);
+    }
+  }
+
+  auto shape = func::FuncOp::create(
+      builder, loc, (func.getSymName() + kShapeFunctionSuffix).str(),
+      FunctionType::get(&getContext(), func.getArgumentTypes(),
+                        SmallVector<Type>(sizes.size(),
+                                          builder.getIndexType())));
+  shape.setPrivate();
+  Block *block = shape.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  IRMapping map;
+  for (auto [ours, theirs] :
+       llvm::zip(func.getArguments(), shape.getArguments()))
+    map.map(ours, theirs);
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    shape.setArgAttr(i, bufferization::BufferizationDialect::kWritableAttrName,
+                     builder.getBoolAttr(false));
+
+  DimSymbols dims(func.getBody().front());
+  for (const DimSymbols::Guard &guard : dims.guards()) {
+    auto size = [&](Value value, int64_t d) -> Value {
+      return tensor::DimOp::create(builder, loc, map.lookup(value), d);
+    };
+    auto name = [&](Value value, int64_t d) {
+      return builder.getStringAttr(
+          argumentName(func, cast<BlockArgument>(value).getArgNumber()) +
+          " dim " + Twine(d));
+    };
+    GuardOp::create(
+        builder, loc, size(guard.lhs, guard.lhsDim),
+        size(guard.rhs, guard.rhsDim),
+        builder.getArrayAttr({name(guard.lhs, guard.lhsDim),
+                              name(guard.rhs, guard.rhsDim)}));
+  }
+
+  // Clone the slices of the sizes; they are arith on tensor.dim of arguments.
+  std::function<Value(Value)> clone = [&](Value value) -> Value {
+    if (Value known = map.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    for (Value operand : op->getOperands())
+      clone(operand);
+    builder.clone(*op, map);
+    return map.lookup(value);
+  };
+  SmallVector<Value> results;
+  for (Value size : sizes)
+    results.push_back(clone(size));
+  func::ReturnOp::create(builder, loc, results);
+  return success();
+}
+
+/// Makes `destination` the memory in which `result` is produced, looking through
+/// reshapes.
+LogicalResult PlaceOutputsPass::redirect(Value result, Value destination,
+                                         OpBuilder &builder) {
+  Operation *op = result.getDefiningOp();
+  if (auto launch = dyn_cast_or_null<LaunchOp>(op)) {
+    OpOperand *out = launch.getTiedOpOperand(cast<OpResult>(result));
+    if (!out->get().getDefiningOp<tensor::EmptyOp>())
+      return launch.emitOpError("expected result #")
+             << cast<OpResult>(result).getResultNumber()
+             << " to be written to one place only, but it is returned and has "
+                "another destination; return an hk.copy of it";
+    builder.setInsertionPoint(launch);
+    if (out->get().getType() != destination.getType())
+      destination = tensor::CastOp::create(builder, launch.getLoc(),
+                                           out->get().getType(), destination);
+    out->set(destination);
+    return success();
+  }
+  if (auto cast = dyn_cast_or_null<tensor::CastOp>(op)) {
+    OpBuilder atStart =
+        OpBuilder::atBlockBegin(destination.getParentBlock());
+    return redirect(cast.getSource(),
+                    tensor::CastOp::create(atStart, cast.getLoc(),
+                                           cast.getSource().getType(),
+                                           destination),
+                    builder);
+  }
+  if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
+    OpBuilder atStart =
+        OpBuilder::atBlockBegin(destination.getParentBlock());
+    return redirect(expand.getSrc(),
+                    tensor::CollapseShapeOp::create(
+                        atStart, expand.getLoc(), expand.getSrcType(),
+                        destination, expand.getReassociationIndices()),
+                    builder);
+  }
+  return emitError(result.getLoc(),
+                   "expected a returned tensor to be made by a launch, got ")
+         << result << "; return an hk.copy of it";
+}
+
+LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
+  OpBuilder builder(func);
+  auto writable = bufferization::BufferizationDialect::kWritableAttrName;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    func.setArgAttr(i, writable,
+                    builder.getBoolAttr(
+                        static_cast<bool>(func.getArgAttr(i, kStateAttrName))));
+
+  auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+  unsigned outputs = 0;
+  for (OpOperand &operand : ret->getOpOperands()) {
+    Value result = operand.get();
+    if (isState(result))
+      continue;
+    unsigned index = func.getNumArguments();
+    auto name = func.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
+                                                     kNameAttrName);
+    if (!name)
+      name = builder.getStringAttr("out" + Twine(outputs));
+    ++outputs;
+    if (failed(func.insertArgument(
+            index, result.getType(),
+            builder.getDictionaryAttr(
+                {builder.getNamedAttr(writable, builder.getBoolAttr(true)),
+                 builder.getNamedAttr(kNameAttrName, name),
+                 builder.getNamedAttr(kOutputAttrName,
+                                      builder.getUnitAttr())}),
+            result.getLoc())))
+      return failure();
+    if (failed(redirect(result, func.getArgument(index), builder)))
+      return failure();
+  }
+  return success();
+}

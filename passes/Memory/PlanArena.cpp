@@ -1,0 +1,207 @@
+//===- PlanArena.cpp - One workspace for all temporaries ------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// After bufferization every temporary is a memref.alloc in a straight-line
+// function. This pass replaces them by views of one workspace argument. Temporaries
+// whose dynamic sizes are the same product of dims form a group: within a group the
+// planner works on bytes per unit of that product, and groups follow each other. The
+// total is added to the results of the function's shape function.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ArenaPlanner.h"
+#include "hk/Dialect/HK.h"
+#include "hk/Passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::hk {
+#define GEN_PASS_DEF_HKPLANARENA
+#include "hk/Passes/Passes.h.inc"
+} // namespace mlir::hk
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+/// The temporaries whose size is `bytes` times one product of dynamic sizes.
+struct Group {
+  SmallVector<memref::AllocOp> allocs;
+  SmallVector<ArenaBuffer> buffers;
+  int64_t unitBytes = 0;
+};
+
+struct PlanArenaPass : hk::impl::HKPlanArenaBase<PlanArenaPass> {
+  using HKPlanArenaBase::HKPlanArenaBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (auto func : module.getOps<func::FuncOp>())
+      if (func.isPublic() && !func.isExternal() && failed(plan(func)))
+        return signalPassFailure();
+  }
+
+  LogicalResult plan(func::FuncOp func);
+  FailureOr<Value> cloneIndex(Value value, OpBuilder &builder, IRMapping &map);
+};
+
+/// First and last step at which the memory of `alloc` is used, through views.
+std::pair<int64_t, int64_t>
+lifeOf(memref::AllocOp alloc, const DenseMap<Operation *, int64_t> &steps) {
+  int64_t first = steps.lookup(alloc), last = first;
+  bool used = false;
+  SmallVector<Value> work{alloc.getResult()};
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers()) {
+      if (isa<LaunchOp>(user)) {
+        int64_t step = steps.lookup(user);
+        first = used ? std::min(first, step) : step;
+        last = std::max(last, step);
+        used = true;
+      }
+      for (Value result : user->getResults())
+        if (isa<MemRefType>(result.getType()))
+          work.push_back(result);
+    }
+  return {first, last};
+}
+} // namespace
+
+/// Clones the computation of an index to the builder's insertion point. Only
+/// arith on dims of function arguments can be cloned.
+FailureOr<Value> PlanArenaPass::cloneIndex(Value value, OpBuilder &builder,
+                                           IRMapping &map) {
+  if (Value known = map.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  if (!op || !(isa<memref::DimOp>(op) ||
+               isa_and_nonnull<arith::ArithDialect>(op->getDialect())))
+    return emitError(value.getLoc(),
+                     "expected a size made of dims of arguments, got ")
+           << value;
+  for (Value operand : op->getOperands())
+    if (!map.contains(operand)) {
+      if (isa<MemRefType>(operand.getType()))
+        return op->emitOpError("expected the dim of a function argument");
+      FailureOr<Value> cloned = cloneIndex(operand, builder, map);
+      if (failed(cloned))
+        return failure();
+    }
+  builder.clone(*op, map);
+  return map.lookup(value);
+}
+
+LogicalResult PlanArenaPass::plan(func::FuncOp func) {
+  Block &entry = func.getBody().front();
+  DenseMap<Operation *, int64_t> steps;
+  SmallVector<memref::AllocOp> allocs;
+  int64_t step = 0;
+  for (Operation &op : entry) {
+    steps[&op] = step++;
+    if (auto alloc = dyn_cast<memref::AllocOp>(op))
+      allocs.push_back(alloc);
+  }
+
+  // Sizes are computed once, at the top of the function.
+  OpBuilder top = OpBuilder::atBlockBegin(&entry);
+  Location loc = func.getLoc();
+  IRMapping inRun;
+  for (BlockArgument argument : entry.getArguments())
+    inRun.map(argument, argument);
+
+  llvm::MapVector<SmallVector<const void *>, Group> groups;
+  DenseMap<memref::AllocOp, SmallVector<Value>> dynamicSizes;
+  for (memref::AllocOp alloc : allocs) {
+    auto type = alloc.getType();
+    std::optional<::hk::DType> dtype = dtypeOf(type.getElementType());
+    if (!dtype)
+      return alloc.emitOpError("expected an hk element type, got ")
+             << type.getElementType();
+    int64_t elements = 1;
+    for (int64_t size : type.getShape())
+      elements *= ShapedType::isDynamic(size) ? 1 : size;
+    SmallVector<Value> sizes;
+    for (Value size : alloc.getDynamicSizes()) {
+      FailureOr<Value> hoisted = cloneIndex(size, top, inRun);
+      if (failed(hoisted))
+        return failure();
+      sizes.push_back(*hoisted);
+    }
+    SmallVector<const void *> key = llvm::map_to_vector(
+        sizes, [](Value v) { return v.getAsOpaquePointer(); });
+    Group &group = groups[key];
+    auto [first, last] = lifeOf(alloc, steps);
+    int64_t bits = elements * ::hk::info(*dtype).bits;
+    int64_t bytes = llvm::alignTo(llvm::divideCeil(bits, 8), kArenaAlignment);
+    group.allocs.push_back(alloc);
+    group.buffers.push_back({bytes, first, last});
+    dynamicSizes[alloc] = sizes;
+  }
+  numBuffers += allocs.size();
+
+  auto bytesType = MemRefType::get({ShapedType::kDynamic}, top.getI8Type());
+  func.insertArgument(func.getNumArguments(), bytesType,
+                      DictionaryAttr::get(&getContext()), loc);
+  Value workspace = entry.getArguments().back();
+
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(top, loc, value);
+  };
+  Value base = constant(0);
+  for (auto &[key, group] : groups) {
+    group.unitBytes = planArena(group.buffers);
+    Value units;
+    for (Value size : dynamicSizes[group.allocs.front()])
+      units = units ? arith::MulIOp::create(top, loc, units, size).getResult()
+                    : size;
+    auto scaled = [&](int64_t bytes) -> Value {
+      Value amount = constant(bytes);
+      return units ? arith::MulIOp::create(top, loc, units, amount).getResult()
+                   : amount;
+    };
+    for (auto [alloc, buffer] : llvm::zip(group.allocs, group.buffers)) {
+      Value offset =
+          arith::AddIOp::create(top, loc, base, scaled(buffer.offset));
+      OpBuilder here(alloc);
+      Value view =
+          memref::ViewOp::create(here, alloc.getLoc(), alloc.getType(),
+                                 workspace, offset, dynamicSizes[alloc]);
+      alloc.replaceAllUsesWith(view);
+    }
+    for (memref::AllocOp alloc : group.allocs)
+      alloc.erase();
+    base = arith::AddIOp::create(top, loc, base, scaled(group.unitBytes));
+    if (!units)
+      bytesStatic += group.unitBytes;
+  }
+
+  // The shape function returns the total as its last result.
+  auto shape = getOperation().lookupSymbol<func::FuncOp>(
+      (func.getSymName() + kShapeFunctionSuffix).str());
+  if (!shape)
+    return func.emitOpError("expected a shape function beside it; run "
+                            "hk-place-outputs before");
+  auto ret = cast<func::ReturnOp>(shape.getBody().front().getTerminator());
+  OpBuilder inShape(ret);
+  IRMapping map;
+  for (auto [ours, theirs] :
+       llvm::zip(entry.getArguments(), shape.getArguments()))
+    map.map(ours, theirs);
+  FailureOr<Value> total = cloneIndex(base, inShape, map);
+  if (failed(total))
+    return failure();
+  ret.getOperandsMutable().append(*total);
+  SmallVector<Type> results(ret.getOperandTypes());
+  shape.setFunctionType(FunctionType::get(
+      &getContext(), shape.getFunctionType().getInputs(), results));
+  return success();
+}
