@@ -22,7 +22,6 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKPLACEOUTPUTS
@@ -73,77 +72,67 @@ bool PlaceOutputsPass::isState(Value value) {
   return func && func.getArgAttr(argument.getArgNumber(), kStateAttrName);
 }
 
-/// @f__shape: the index computations of @f's result sizes, on its arguments.
+/// What one side of a guard is, for the error at run time.
+static std::string describe(func::FuncOp func, const SizeExpr &size) {
+  if (size.kind == SizeExpr::Kind::Constant)
+    return Twine(size.constant).str();
+  if (auto argument = dyn_cast_or_null<BlockArgument>(size.value))
+    return (argumentName(func, argument.getArgNumber()) + " dim " +
+            Twine(size.dim))
+        .str();
+  if (size.value)
+    return (Twine(size.value.getDefiningOp()->getName().getStringRef()) +
+            " dim " + Twine(size.dim))
+        .str();
+  return "a size computed from other sizes";
+}
+
+/// @f__shape: the guards of @f and the sizes of its outputs.
 LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
   OpBuilder builder(func);
   builder.setInsertionPointAfter(func);
   Location loc = func.getLoc();
   auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
-
-  // Resolve every size in the function itself, then move it out.
-  OpBuilder inFunc(ret);
-  SmallVector<Value> sizes;
-  DimResolver resolver(inFunc);
-  for (Value result : ret.getOperands()) {
-    if (isState(result))
-      continue;
-    auto type = cast<RankedTensorType>(result.getType());
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      FailureOr<Value> size = resolver.resolve(result, d);
-      if (failed(size))
-        return ret.emitOpError("cannot express the size of dim ")
-               << d << " of a result by sizes of the arguments";
-      sizes.push_back(*size);
-    }
-  }
+  int64_t count = 0;
+  for (Value result : ret.getOperands())
+    if (!isState(result))
+      count += cast<RankedTensorType>(result.getType()).getRank();
 
   auto shape = func::FuncOp::create(
       builder, loc, (func.getSymName() + kShapeFunctionSuffix).str(),
       FunctionType::get(&getContext(), func.getArgumentTypes(),
-                        SmallVector<Type>(sizes.size(),
-                                          builder.getIndexType())));
+                        SmallVector<Type>(count, builder.getIndexType())));
   shape.setPrivate();
-  Block *block = shape.addEntryBlock();
-  builder.setInsertionPointToStart(block);
-  IRMapping map;
-  for (auto [ours, theirs] :
-       llvm::zip(func.getArguments(), shape.getArguments()))
-    map.map(ours, theirs);
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     shape.setArgAttr(i, bufferization::BufferizationDialect::kWritableAttrName,
                      builder.getBoolAttr(false));
+  Block *block = shape.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  auto ret2 = func::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(ret2);
 
   DimSymbols dims(func.getBody().front());
+  DimResolver resolver(
+      builder, loc, dims,
+      [&](OpBuilder &b, Location l, Value argument, int64_t dim) -> Value {
+        unsigned index = cast<BlockArgument>(argument).getArgNumber();
+        return tensor::DimOp::create(b, l, block->getArgument(index), dim);
+      });
   for (const DimSymbols::Guard &guard : dims.guards()) {
-    auto size = [&](Value value, int64_t d) -> Value {
-      return tensor::DimOp::create(builder, loc, map.lookup(value), d);
-    };
-    auto name = [&](Value value, int64_t d) {
-      return builder.getStringAttr(
-          argumentName(func, cast<BlockArgument>(value).getArgNumber()) +
-          " dim " + Twine(d));
-    };
-    GuardOp::create(
-        builder, loc, size(guard.lhs, guard.lhsDim),
-        size(guard.rhs, guard.rhsDim),
-        builder.getArrayAttr({name(guard.lhs, guard.lhsDim),
-                              name(guard.rhs, guard.rhsDim)}));
+    Value lhs = resolver.materialize(guard.lhs);
+    Value rhs = resolver.materialize(guard.rhs);
+    GuardOp::create(builder, loc, lhs, rhs,
+                    builder.getStrArrayAttr({describe(func, guard.lhs),
+                                             describe(func, guard.rhs)}));
   }
-
-  // Clone the slices of the sizes; they are arith on tensor.dim of arguments.
-  std::function<Value(Value)> clone = [&](Value value) -> Value {
-    if (Value known = map.lookupOrNull(value))
-      return known;
-    Operation *op = value.getDefiningOp();
-    for (Value operand : op->getOperands())
-      clone(operand);
-    builder.clone(*op, map);
-    return map.lookup(value);
-  };
-  SmallVector<Value> results;
-  for (Value size : sizes)
-    results.push_back(clone(size));
-  func::ReturnOp::create(builder, loc, results);
+  SmallVector<Value> sizes;
+  for (Value result : ret.getOperands())
+    if (!isState(result))
+      for (int64_t d = 0,
+                   rank = cast<RankedTensorType>(result.getType()).getRank();
+           d < rank; ++d)
+        sizes.push_back(resolver.getValue(result, d));
+  ret2->setOperands(sizes);
   return success();
 }
 

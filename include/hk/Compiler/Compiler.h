@@ -1,0 +1,65 @@
+//===- Compiler.h - From a module of base operators to a shared library -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The driver behind hk-compile: runs the pipeline once per target on a clone of the
+// module, compiles the kernels with clang (in parallel, cached by content), and links
+// one shared library with a section per target.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_COMPILER_COMPILER_H
+#define HK_COMPILER_COMPILER_H
+
+#include "hk/Families/Decision.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::hk {
+
+enum class EmitKind { Mlir, Kernels, Llvm, Shared };
+enum class ExplainKind { None, Text, Json };
+
+struct CompileOptions {
+  /// Rows of the contract's target table; at least one.
+  std::vector<std::string> targets{"host"};
+  /// Output file; "-" is standard output (not for Shared).
+  std::string output = "-";
+  /// Safetensors file that holds the tensors hk.weight names; "" if none.
+  std::string weights;
+  bool fuse = true;
+  EmitKind emit = EmitKind::Shared;
+  ExplainKind explain = ExplainKind::None;
+  /// "native", "x86-64-v2", "x86-64-v3" or "x86-64-v4".
+  std::string hostCpu = "native";
+  /// Where compiled kernels are kept; "" turns the cache off.
+  std::string cacheDirectory;
+  /// The clang to run; found on PATH when it has no slash.
+  std::string clang = "clang++-22";
+  /// Folder of the kernel headers (runtime/kernels) and of hk/Contract.
+  std::string kernelDirectory, includeDirectory;
+  unsigned jobs = 0; // 0: all cores
+};
+
+/// Registers every dialect and model the pipeline needs.
+void registerCompilerDialects(DialectRegistry &registry);
+
+/// Defaults that depend on the installation and the environment: kernel and
+/// include folders, cache folder (HK_CACHE_DIR, else XDG_CACHE_HOME/hk, else
+/// ~/.cache/hk).
+CompileOptions defaultCompileOptions();
+
+/// Compiles `module` as `options` say. Errors are emitted on the module's context;
+/// on failure no output file is left behind.
+LogicalResult compile(ModuleOp module, const CompileOptions &options);
+
+} // namespace mlir::hk
+
+#endif // HK_COMPILER_COMPILER_H

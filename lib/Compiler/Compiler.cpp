@@ -1,0 +1,264 @@
+//===- Compiler.cpp - From a module of base operators to a shared library -===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Per target: clone, graph pipeline, section, lowering. Then all kernels of all
+// targets in one parallel compilation, the tables, and one link. The output file is
+// written by rename at the very end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hk/Compiler/Compiler.h"
+#include "Explain.h"
+#include "KernelCompiler.h"
+#include "ModuleTables.h"
+#include "Process.h"
+#include "Section.h"
+#include "SectionBuilder.h"
+#include "Weights.h"
+#include "hk/Dialect/HK.h"
+#include "hk/Passes/Bufferization.h"
+#include "hk/Passes/Passes.h"
+
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+void mlir::hk::registerCompilerDialects(DialectRegistry &registry) {
+  registry.insert<HKDialect, func::FuncDialect, arith::ArithDialect,
+                  memref::MemRefDialect, tensor::TensorDialect,
+                  bufferization::BufferizationDialect, LLVM::LLVMDialect>();
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerInferTypeOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
+      registry);
+  registerBufferizationModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+CompileOptions mlir::hk::defaultCompileOptions() {
+  CompileOptions options;
+  options.kernelDirectory = HK_SOURCE_DIR "/runtime/kernels";
+  options.includeDirectory = HK_SOURCE_DIR "/include";
+  using llvm::sys::Process;
+  SmallString<128> cache;
+  if (std::optional<std::string> dir = Process::GetEnv("HK_CACHE_DIR"))
+    cache = *dir;
+  else if (llvm::sys::path::cache_directory(cache))
+    llvm::sys::path::append(cache, "hk");
+  options.cacheDirectory = cache.str().str();
+  return options;
+}
+
+namespace {
+struct Work {
+  const CompileOptions &options;
+  ModuleOp module;
+  std::string output;
+  std::vector<Section> sections;
+  std::vector<WeightRecord> weights;
+  std::string text; // for the text outputs
+
+  LogicalResult fail(llvm::Error error) {
+    return emitError(module.getLoc(), llvm::toString(std::move(error)));
+  }
+  LogicalResult addSection(StringRef targetName);
+  LogicalResult link();
+};
+
+std::string symbolPrefix(StringRef target) {
+  std::string prefix = ("hk_" + target + "_").str();
+  std::replace(prefix.begin(), prefix.end(), '-', '_');
+  return prefix;
+}
+} // namespace
+
+LogicalResult Work::addSection(StringRef targetName) {
+  OwningOpRef<ModuleOp> clone(cast<ModuleOp>(module->clone()));
+  MLIRContext *context = module.getContext();
+  DecisionLog log;
+  unsigned opsBefore = 0;
+  clone->walk([&](Operation *op) {
+    opsBefore += isa_and_nonnull<HKDialect>(op->getDialect()) &&
+                 !isa<WeightOp, WeightRefOp, ConstantOp>(op);
+  });
+
+  PassManager graph(context);
+  GraphPipelineOptions graphOptions;
+  graphOptions.target = targetName.str();
+  graphOptions.fuse = options.fuse;
+  buildGraphPipeline(graph, graphOptions, &log);
+  if (failed(graph.run(*clone)))
+    return failure();
+
+  std::string prefix = symbolPrefix(targetName);
+  FailureOr<Section> section = buildSection(*clone, prefix);
+  if (failed(section))
+    return failure();
+  llvm::raw_string_ostream os(text);
+  if (options.explain == ExplainKind::Text)
+    explainText(*section, log, opsBefore, llvm::outs());
+  else if (options.explain == ExplainKind::Json)
+    llvm::outs() << explainJson(*section, log, opsBefore) << "\n";
+  if (options.emit == EmitKind::Mlir) {
+    clone->print(os);
+    return success();
+  }
+  if (options.emit == EmitKind::Kernels) {
+    for (const KernelRecord &kernel : section->kernels)
+      os << "//==== @" << kernel.name << " for " << targetName << "\n"
+         << kernel.text << "\n";
+    return success();
+  }
+
+  PassManager lowering(context);
+  buildLoweringPipeline(lowering, prefix);
+  if (failed(lowering.run(*clone)))
+    return failure();
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateModuleToLLVMIR(*clone, llvmContext, targetName);
+  if (!llvmModule)
+    return clone->emitOpError("cannot be translated to LLVM IR");
+  llvm::raw_string_ostream ir(section->llvmIR);
+  llvmModule->print(ir, nullptr);
+  if (options.emit == EmitKind::Llvm) {
+    os << section->llvmIR;
+    return success();
+  }
+  if (targetOf(module) == nullptr && section->target->arch == ::hk::Arch::Host) {
+    llvm::Expected<std::string> cpu = resolveHostCpu(options.hostCpu);
+    if (!cpu)
+      return fail(cpu.takeError());
+    section->cpuFeatures = cpuFeaturesOf(*cpu);
+  }
+  sections.push_back(std::move(*section));
+  return success();
+}
+
+/// Compiles the kernels, writes tables and IR to a private folder and links.
+LogicalResult Work::link() {
+  if (failed(checkSameSignatures(module.getLoc(), sections)))
+    return failure();
+  llvm::Expected<KernelCompiler> compiler = KernelCompiler::create(options);
+  if (!compiler)
+    return fail(compiler.takeError());
+  if (llvm::Error error = compiler->compile(sections))
+    return fail(std::move(error));
+
+  llvm::Expected<TemporaryDirectory> folder = TemporaryDirectory::create();
+  if (!folder)
+    return fail(folder.takeError());
+  std::string log = folder->file("log");
+  std::vector<std::string> inputs;
+  llvm::StringSet<> objects;
+  for (auto [s, section] : llvm::enumerate(sections)) {
+    std::string ir = folder->file("section" + Twine(s) + ".ll");
+    if (llvm::Error error = writeFile(ir, section.llvmIR))
+      return fail(std::move(error));
+    inputs.push_back(ir);
+    if (section.target->arch != ::hk::Arch::Host) {
+      for (auto [k, kernel] : llvm::enumerate(section.kernels))
+        if (llvm::Error error = writeFile(
+                folder->file("code" + Twine(s) + "." + Twine(k)), kernel.binary))
+          return fail(std::move(error));
+      continue;
+    }
+    for (const KernelRecord &kernel : section.kernels) {
+      if (kernel.variants.empty() ||
+          !objects.insert(kernel.variants.front().symbol).second)
+        continue; // two kernels with one text share an object
+      std::string object = folder->file("kernel" + Twine(objects.size()) + ".o");
+      if (llvm::Error error = writeFile(object, kernel.binary))
+        return fail(std::move(error));
+      inputs.push_back(object);
+    }
+  }
+
+  std::string tables = folder->file("module.c");
+  std::string tablesText;
+  {
+    llvm::raw_string_ostream os(tablesText);
+    std::string weightsFile =
+        options.weights.empty()
+            ? ""
+            : llvm::sys::path::filename(output + ".weights").str();
+    writeModuleTables(
+        sections, weights, weightsFile,
+        [&](const Section &section, const KernelRecord &kernel) {
+          return folder->file("code" + Twine(&section - sections.data()) + "." +
+                              Twine(&kernel - section.kernels.data()));
+        },
+        os);
+  }
+  if (llvm::Error error = writeFile(tables, tablesText))
+    return fail(std::move(error));
+  inputs.push_back(tables);
+
+  std::string linked = folder->file("module.so");
+  std::vector<std::string> command{
+      options.clang, "--driver-mode=gcc", "-shared", "-fPIC", "-O1",
+      "-fvisibility=hidden", "-Wno-override-module", "-Wno-c23-extensions",
+      "-fuse-ld=lld", "-Wl,-Bsymbolic", "-Wl,--build-id=none", "-Wl,-z,defs",
+      "-I" + options.includeDirectory};
+  command.insert(command.end(), inputs.begin(), inputs.end());
+  command.insert(command.end(), {"-o", linked});
+  if (llvm::Error error = runProgram(command, log))
+    return fail(std::move(error));
+  llvm::Expected<std::string> bytes = readFile(linked);
+  if (!bytes)
+    return fail(bytes.takeError());
+  if (llvm::Error error = writeFile(output, *bytes))
+    return fail(std::move(error));
+  return success();
+}
+
+LogicalResult mlir::hk::compile(ModuleOp module, const CompileOptions &options) {
+  Work work{options, module, options.output, {}, {}, {}};
+  if (options.targets.empty())
+    return module.emitOpError("expected at least one target");
+  llvm::StringSet<> seen;
+  for (const std::string &target : options.targets) {
+    if (!seen.insert(target).second)
+      return module.emitOpError("target '") << target << "' is named twice";
+    if (failed(work.addSection(target)))
+      return failure();
+  }
+  if (options.emit != EmitKind::Shared) {
+    if (llvm::Error error = writeFile(options.output, work.text))
+      return work.fail(std::move(error));
+    return success();
+  }
+  if (options.output == "-")
+    return module.emitOpError("expected a file for the shared library; pass -o");
+  FailureOr<std::vector<WeightRecord>> weights =
+      collectWeights(module, options.weights, options.output + ".weights");
+  if (failed(weights))
+    return failure();
+  work.weights = std::move(*weights);
+  return work.link();
+}

@@ -1,0 +1,238 @@
+//===- KernelCompiler.cpp - Translation units to objects ------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One clang process per kernel and target. The cache is a folder of files named by the
+// key; entries are written by rename, so concurrent compilers may share it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelCompiler.h"
+#include "ObjectCheck.h"
+#include "Process.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/ThreadPool.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <mutex>
+
+using namespace llvm;
+using namespace mlir::hk;
+
+static std::string hashOf(ArrayRef<StringRef> parts) {
+  SHA256 hash;
+  for (StringRef part : parts) {
+    hash.update(std::to_string(part.size())); // no two lists share a stream
+    hash.update(":");
+    hash.update(part);
+  }
+  return toHex(hash.final(), /*LowerCase=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Host CPUs
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct CpuLevel {
+  const char *name;
+  const char *features;
+};
+// The x86-64 psABI's levels, the most capable first.
+constexpr CpuLevel kCpuLevels[] = {
+    {"x86-64-v4", "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi,bmi2,fma"},
+    {"x86-64-v3", "avx2,bmi,bmi2,fma"},
+    {"x86-64-v2", "sse4.2,popcnt"},
+};
+} // namespace
+
+std::string mlir::hk::cpuFeaturesOf(StringRef cpu) {
+  for (const CpuLevel &level : kCpuLevels)
+    if (cpu == level.name)
+      return level.features;
+  return "";
+}
+
+Expected<std::string> mlir::hk::resolveHostCpu(StringRef name) {
+  if (name != "native") {
+    if (!cpuFeaturesOf(name).empty())
+      return name.str();
+    return createStringError(
+        "unknown host CPU '%s'; expected native, x86-64-v2, x86-64-v3 or "
+        "x86-64-v4",
+        name.str().c_str());
+  }
+  StringMap<bool> has = sys::getHostCPUFeatures();
+  for (const CpuLevel &level : kCpuLevels) {
+    SmallVector<StringRef> features;
+    StringRef(level.features).split(features, ',');
+    if (all_of(features, [&](StringRef f) { return has.lookup(f); }))
+      return std::string(level.name);
+  }
+  return createStringError("this CPU is below x86-64-v2; name one with "
+                           "--host-cpu to compile for another machine");
+}
+
+//===----------------------------------------------------------------------===//
+// KernelCompiler
+//===----------------------------------------------------------------------===//
+
+/// Hash of the names and contents of all headers under the given folders.
+static Expected<std::string> hashHeaders(ArrayRef<std::string> folders) {
+  SmallVector<std::string> paths;
+  for (const std::string &folder : folders) {
+    std::error_code error;
+    for (sys::fs::recursive_directory_iterator it(folder, error), end;
+         it != end && !error; it.increment(error))
+      if (sys::path::extension(it->path()) == ".h")
+        paths.push_back(it->path());
+    if (error)
+      return createStringError(error, "cannot list the kernel headers in '%s': %s",
+                               folder.c_str(), error.message().c_str());
+  }
+  llvm::sort(paths);
+  SmallVector<std::string> contents;
+  for (const std::string &path : paths) {
+    Expected<std::string> text = readFile(path);
+    if (!text)
+      return text.takeError();
+    contents.push_back(sys::path::filename(path).str());
+    contents.push_back(std::move(*text));
+  }
+  SmallVector<StringRef> views(contents.begin(), contents.end());
+  return hashOf(views);
+}
+
+Expected<KernelCompiler> KernelCompiler::create(const CompileOptions &options) {
+  KernelCompiler compiler(options);
+  Expected<std::string> cpu = resolveHostCpu(options.hostCpu);
+  if (!cpu)
+    return cpu.takeError();
+  compiler.options.hostCpu = *cpu;
+  Expected<std::string> headers = hashHeaders(
+      {options.kernelDirectory, options.includeDirectory + "/hk/Contract"});
+  if (!headers)
+    return headers.takeError();
+  ErrorOr<std::string> clang = sys::findProgramByName(options.clang);
+  if (!clang)
+    return createStringError(clang.getError(),
+                             "cannot find the compiler '%s'; install clang-22 or "
+                             "pass --clang",
+                             options.clang.c_str());
+  // The resolved file and its size and time stand for the compiler's version.
+  SmallString<128> real;
+  sys::fs::file_status status;
+  if (sys::fs::real_path(*clang, real) || sys::fs::status(real, status))
+    return createStringError("cannot inspect the compiler '%s'", clang->c_str());
+  std::string identity =
+      (real + ":" + Twine(status.getSize()) + ":" +
+       Twine(status.getLastModificationTime().time_since_epoch().count()))
+          .str();
+  compiler.environmentHash = hashOf({*headers, identity});
+  if (!options.cacheDirectory.empty())
+    if (std::error_code error =
+            sys::fs::create_directories(options.cacheDirectory))
+      return createStringError(error, "cannot make the cache folder '%s': %s",
+                               options.cacheDirectory.c_str(),
+                               error.message().c_str());
+  return compiler;
+}
+
+std::string KernelCompiler::prefixFor(StringRef text) {
+  return "hk_" + hashOf({text}).substr(0, 16) + "_";
+}
+
+std::vector<std::string>
+KernelCompiler::flagsFor(const ::hk::Target &target) const {
+  std::vector<std::string> flags{"-std=c++20", "-O3", "-ffp-contract=off",
+                                 "-Wall", "-Wextra", "-Werror",
+                                 "-I" + options.kernelDirectory,
+                                 "-I" + options.includeDirectory};
+  auto add = [&](std::initializer_list<const char *> more) {
+    flags.insert(flags.end(), more.begin(), more.end());
+  };
+  switch (target.arch) {
+  case ::hk::Arch::Host:
+    add({"-x", "c++", "-c", "-fPIC", "-fvisibility=hidden", "-fno-exceptions",
+         "-fno-rtti", "-mprefer-vector-width=512", "-Wno-psabi"});
+    flags.push_back("-march=" + options.hostCpu);
+    break;
+  case ::hk::Arch::Sm90a:
+    add({"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90a",
+         "-nocudainc", "-nocudalib", "-S", "-Wno-unknown-cuda-version"});
+    break;
+  default:
+    add({"-x", "hip", "--offload-device-only", "--no-gpu-bundle-output",
+         "-nogpuinc", "-nogpulib"});
+    flags.push_back(std::string("--offload-arch=") + target.name);
+    break;
+  }
+  return flags;
+}
+
+Error KernelCompiler::compileOne(const ::hk::Target &target,
+                                 KernelRecord &kernel) const {
+  std::vector<std::string> flags = flagsFor(target);
+  std::string joined = join(flags, "\n");
+  std::string key = hashOf({kernel.text, joined, environmentHash});
+  SmallString<128> cached(options.cacheDirectory);
+  if (!options.cacheDirectory.empty()) {
+    sys::path::append(cached, key);
+    if (sys::fs::exists(cached)) {
+      Expected<std::string> hit = readFile(cached);
+      if (!hit)
+        return hit.takeError();
+      kernel.binary = std::move(*hit);
+      return Error::success();
+    }
+  }
+
+  Expected<TemporaryDirectory> folder = TemporaryDirectory::create();
+  if (!folder)
+    return folder.takeError();
+  std::string source = folder->file("kernel.cpp");
+  std::string object = folder->file("kernel.out");
+  if (Error error = writeFile(source, kernel.text))
+    return error;
+  std::vector<std::string> command{options.clang};
+  command.insert(command.end(), flags.begin(), flags.end());
+  command.insert(command.end(), {source, "-o", object});
+  if (Error error = runProgram(command, folder->file("log")))
+    return createStringError("kernel @%s (%s) for %s does not compile: %s",
+                             kernel.name.c_str(), kernel.ops.c_str(),
+                             target.name, toString(std::move(error)).c_str());
+  Expected<std::string> binary = readFile(object);
+  if (!binary)
+    return binary.takeError();
+  if (Error error = checkObject(target, kernel, *binary))
+    return error;
+  kernel.binary = std::move(*binary);
+  if (!options.cacheDirectory.empty())
+    return writeFile(cached, kernel.binary);
+  return Error::success();
+}
+
+Error KernelCompiler::compile(MutableArrayRef<Section> sections) const {
+  DefaultThreadPool pool(hardware_concurrency(options.jobs));
+  std::mutex mutex;
+  Error errors = Error::success();
+  for (Section &section : sections)
+    for (KernelRecord &kernel : section.kernels)
+      pool.async([&, target = section.target, record = &kernel] {
+        if (Error error = compileOne(*target, *record)) {
+          std::lock_guard<std::mutex> lock(mutex);
+          errors = joinErrors(std::move(errors), std::move(error));
+        }
+      });
+  pool.wait();
+  return errors;
+}

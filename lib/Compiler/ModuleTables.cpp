@@ -1,0 +1,199 @@
+//===- ModuleTables.cpp - The tables a module exports ---------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function per table; every array gets a name made of the section and an index.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModuleTables.h"
+#include "hk/Contract/Hash.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace llvm;
+using namespace mlir::hk;
+
+namespace {
+class TableWriter {
+public:
+  TableWriter(raw_ostream &os) : os(os) {}
+
+  std::string quoted(StringRef text) {
+    std::string result;
+    raw_string_ostream stream(result);
+    stream << '"';
+    stream.write_escaped(text, /*UseHexEscapes=*/false) << '"';
+    return result;
+  }
+
+  /// An i64 array, or NULL when there is nothing in it.
+  std::string sizes(const std::string &name, ArrayRef<int64_t> values) {
+    if (values.empty())
+      return "0";
+    os << "static const int64_t " << name << "[] = {";
+    interleaveComma(values, os);
+    os << "};\n";
+    return name;
+  }
+
+  void writeWeights(ArrayRef<WeightRecord> weights);
+  void writeFunctions(ArrayRef<FunctionRecord> functions);
+  void writeSection(const Section &section, unsigned index,
+                    function_ref<std::string(const Section &,
+                                             const KernelRecord &)>
+                        codeFile);
+
+private:
+  raw_ostream &os;
+};
+} // namespace
+
+void TableWriter::writeWeights(ArrayRef<WeightRecord> weights) {
+  if (weights.empty())
+    return;
+  std::vector<std::string> names;
+  for (auto [i, w] : enumerate(weights))
+    names.push_back(sizes(("w" + Twine(i) + "_sizes").str(), w.sizes));
+  os << "static const hk_weight_abi weights[] = {\n";
+  for (auto [w, name] : zip(weights, names))
+    os << "  {" << quoted(w.source) << ", " << int(w.dtype) << ", "
+       << w.sizes.size() << ", " << name << ", " << w.bytes << "u, "
+       << w.checksum << "ull},\n";
+  os << "};\n";
+}
+
+void TableWriter::writeFunctions(ArrayRef<FunctionRecord> functions) {
+  for (auto [f, function] : enumerate(functions)) {
+    std::vector<std::pair<std::string, std::string>> fields;
+    for (auto [a, argument] : enumerate(function.arguments)) {
+      std::string base = ("f" + Twine(f) + "_a" + Twine(a)).str();
+      std::string names = "0";
+      if (!argument.dimNames.empty()) {
+        names = base + "_dims";
+        os << "static const char *const " << names << "[] = {";
+        interleaveComma(argument.dimNames, os, [&](const std::string &name) {
+          os << (name.empty() ? "0" : quoted(name));
+        });
+        os << "};\n";
+      }
+      fields.emplace_back(sizes(base + "_sizes", argument.sizes), names);
+    }
+    os << "static const hk_arg_abi f" << f << "_args[] = {\n";
+    for (auto [argument, field] : zip(function.arguments, fields))
+      os << "  {" << quoted(argument.name) << ", " << int(argument.dtype) << ", "
+         << int(argument.role) << ", " << argument.sizes.size() << ", "
+         << field.first << ", " << field.second << "},\n";
+    os << "};\n";
+  }
+  os << "static const hk_function_abi functions[] = {\n";
+  for (auto [f, function] : enumerate(functions))
+    os << "  {" << quoted(function.name) << ", " << function.arguments.size()
+       << "u, f" << f << "_args},\n";
+  os << "};\n";
+}
+
+void TableWriter::writeSection(
+    const Section &section, unsigned index,
+    function_ref<std::string(const Section &, const KernelRecord &)> codeFile) {
+  std::string s = ("s" + Twine(index)).str();
+  bool host = section.target->arch == ::hk::Arch::Host;
+  SetVector<std::string> externs;
+  for (auto [k, kernel] : enumerate(section.kernels)) {
+    std::string base = (s + "_k" + Twine(k)).str();
+    os << "void " << kernel.planSymbol << "(const int64_t *, hk_launch_plan *);\n";
+    if (host) {
+      for (const VariantRecord &variant : kernel.variants)
+        if (externs.insert(variant.symbol))
+          os << "void " << variant.symbol
+             << "(const uint64_t *, const uint32_t *, const uint32_t *, void *);\n";
+    } else {
+      // A byte after the code: PTX is text and wants a terminator.
+      os << "static const unsigned char " << base << "_code[] = {\n#embed "
+         << quoted(codeFile(section, kernel)) << "\n, 0};\n";
+    }
+    os << "static const hk_variant_abi " << base << "_variants[] = {\n";
+    for (const VariantRecord &v : kernel.variants) {
+      bool dynamicLds = host || section.target->arch == ::hk::Arch::Sm90a;
+      os << "  {" << quoted(v.symbol) << ", " << quoted(v.tile) << ", "
+         << (host ? v.symbol : "0") << ", "
+         << (host ? "0, 0" : base + "_code, sizeof(" + base + "_code) - 1")
+         << ", " << v.threads << "u, " << (dynamicLds ? 0 : v.ldsBytes) << "u, "
+         << (dynamicLds ? v.ldsBytes : 0) << "u},\n";
+    }
+    os << "};\n";
+  }
+  if (!section.kernels.empty()) {
+    os << "static const hk_kernel_abi " << s << "_kernels[] = {\n";
+    for (auto [k, kernel] : enumerate(section.kernels))
+      os << "  {" << quoted(kernel.name) << ", " << quoted(kernel.family) << ", "
+         << quoted(kernel.ops) << ", " << kernel.numPointers << "u, "
+         << kernel.numDims << "u, " << kernel.numStrides << "u, "
+         << kernel.planSymbol << ", " << kernel.variants.size() << "u, " << s
+         << "_k" << k << "_variants},\n";
+    os << "};\n";
+  }
+  for (auto [f, function] : enumerate(section.functions)) {
+    os << "void " << function.shapeSymbol
+       << "(hk_call_ctx *, const hk_abi_tensor *, int64_t *, int64_t *);\n"
+       << "void " << function.runSymbol
+       << "(hk_call_ctx *, const hk_abi_tensor *, void *);\n";
+    if (!function.guards.empty()) {
+      os << "static const hk_guard_abi " << s << "_f" << f << "_guards[] = {\n";
+      for (const auto &[lhs, rhs] : function.guards)
+        os << "  {" << quoted(lhs) << ", " << quoted(rhs) << "},\n";
+      os << "};\n";
+    }
+  }
+  os << "static const hk_function_impl_abi " << s << "_functions[] = {\n";
+  for (auto [f, function] : enumerate(section.functions)) {
+    os << "  {" << function.shapeSymbol << ", " << function.runSymbol << ", "
+       << function.numLaunches << "u, " << function.guards.size() << "u, ";
+    if (function.guards.empty())
+      os << "0";
+    else
+      os << s << "_f" << f << "_guards";
+    os << "},\n";
+  }
+  os << "};\n";
+}
+
+void mlir::hk::writeModuleTables(
+    ArrayRef<Section> sections, ArrayRef<WeightRecord> weights,
+    StringRef weightsFile,
+    function_ref<std::string(const Section &, const KernelRecord &)> codeFile,
+    raw_ostream &os) {
+  TableWriter writer(os);
+  const Section &first = sections.front();
+  os << "// Tables of a compiled hk module; written by hk-compile.\n"
+        "#include \"hk/Runtime/ModuleAbi.h\"\n";
+  writer.writeWeights(weights);
+  writer.writeFunctions(first.functions);
+  for (auto [i, section] : enumerate(sections))
+    writer.writeSection(section, i, codeFile);
+  os << "static const hk_section_abi sections[] = {\n";
+  for (auto [i, section] : enumerate(sections))
+    os << "  {" << writer.quoted(section.target->name) << ", "
+       << writer.quoted(section.cpuFeatures) << ", " << section.kernels.size()
+       << "u, "
+       << (section.kernels.empty() ? std::string("0")
+                                   : ("s" + Twine(i) + "_kernels").str())
+       << ", s" << i << "_functions},\n";
+  os << "};\n";
+  os << "static const hk_module_abi module = {HK_MODULE_ABI_VERSION, "
+        "sizeof(hk_module_abi), "
+     << writer.quoted("hk " HK_VERSION) << ", "
+     << writer.quoted(::hk::kContractHash) << ", "
+     << (weightsFile.empty() ? std::string("0") : writer.quoted(weightsFile))
+     << ", " << first.functions.size() << "u, functions, " << weights.size()
+     << "u, " << (weights.empty() ? "0" : "weights") << ", " << sections.size()
+     << "u, sections};\n"
+     << "__attribute__((visibility(\"default\"))) const hk_module_abi *\n"
+        "hk_module_query(uint32_t max_version) {\n"
+        "  return max_version >= HK_MODULE_ABI_VERSION ? &module : 0;\n}\n";
+}

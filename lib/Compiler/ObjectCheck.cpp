@@ -1,0 +1,106 @@
+//===- ObjectCheck.cpp - What a compiled kernel must satisfy --------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the AMDGPU metadata (msgpack, in an ELF note) with LLVM's readers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ObjectCheck.h"
+
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/BinaryFormat/MsgPackDocument.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+using namespace mlir::hk;
+
+static uint64_t numberOf(msgpack::MapDocNode &map, StringRef key) {
+  auto it = map.find(key);
+  if (it == map.end())
+    return 0;
+  msgpack::DocNode &node = it->second;
+  return node.getKind() == msgpack::Type::Int
+             ? static_cast<uint64_t>(node.getInt())
+             : node.getUInt();
+}
+
+Expected<std::vector<KernelResources>>
+mlir::hk::readResources(StringRef codeObject) {
+  auto elf = object::ELF64LEFile::create(codeObject);
+  if (!elf)
+    return elf.takeError();
+  auto sections = elf->sections();
+  if (!sections)
+    return sections.takeError();
+  std::vector<KernelResources> result;
+  for (const auto &section : *sections) {
+    if (section.sh_type != ELF::SHT_NOTE)
+      continue;
+    Error error = Error::success();
+    for (auto note : elf->notes(section, error)) {
+      if (note.getType() != ELF::NT_AMDGPU_METADATA)
+        continue;
+      msgpack::Document document;
+      if (!document.readFromBlob(note.getDescAsStringRef(section.sh_addralign),
+                                 /*Multi=*/false))
+        return createStringError("the code object's metadata is not msgpack");
+      msgpack::MapDocNode root = document.getRoot().getMap();
+      for (msgpack::DocNode &entry : root["amdhsa.kernels"].getArray()) {
+        msgpack::MapDocNode &map = entry.getMap();
+        KernelResources r;
+        r.symbol = map[".name"].getString().str();
+        r.ldsBytes = numberOf(map, ".group_segment_fixed_size");
+        r.vgprs = numberOf(map, ".vgpr_count");
+        r.agprs = numberOf(map, ".agpr_count");
+        r.sgprs = numberOf(map, ".sgpr_count");
+        r.vgprSpills = numberOf(map, ".vgpr_spill_count");
+        r.sgprSpills = numberOf(map, ".sgpr_spill_count");
+        r.scratchBytes = numberOf(map, ".private_segment_fixed_size");
+        result.push_back(std::move(r));
+      }
+    }
+    if (error)
+      return error;
+  }
+  return result;
+}
+
+Error mlir::hk::checkObject(const ::hk::Target &target,
+                            const KernelRecord &kernel, StringRef object) {
+  if (target.arch == ::hk::Arch::Host || target.arch == ::hk::Arch::Sm90a)
+    return Error::success();
+  auto resources = readResources(object);
+  if (!resources)
+    return resources.takeError();
+  for (const VariantRecord &variant : kernel.variants) {
+    const KernelResources *found = nullptr;
+    for (const KernelResources &r : *resources)
+      if (r.symbol == variant.symbol)
+        found = &r;
+    auto fail = [&](const Twine &what) {
+      return createStringError(
+          "kernel @%s (%s), variant %s for %s: %s", kernel.name.c_str(),
+          kernel.ops.c_str(), variant.tile.c_str(), target.name,
+          what.str().c_str());
+    };
+    if (!found)
+      return fail("the code object has no entry point " + variant.symbol);
+    if (found->ldsBytes != variant.ldsBytes)
+      return fail("the code object uses " + Twine(found->ldsBytes) +
+                  " bytes of LDS, the contract says " +
+                  Twine(variant.ldsBytes));
+    if (found->ldsBytes > static_cast<uint64_t>(target.ldsBytes))
+      return fail("the code object uses " + Twine(found->ldsBytes) +
+                  " bytes of LDS, the limit is " + Twine(target.ldsBytes));
+    if (found->vgprSpills || found->sgprSpills || found->scratchBytes)
+      return fail("registers spill: " + Twine(found->vgprSpills) + " VGPR, " +
+                  Twine(found->sgprSpills) + " SGPR, " +
+                  Twine(found->scratchBytes) + " bytes of scratch");
+  }
+  return Error::success();
+}

@@ -1,0 +1,73 @@
+//===- Section.h - One target of a module, ready to link --------*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the pipeline leaves of a module for one target: the plain data from which the
+// tables of the module ABI are written. No MLIR types, so that a section outlives the
+// IR it came from.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_LIB_COMPILER_SECTION_H
+#define HK_LIB_COMPILER_SECTION_H
+
+#include "hk/Contract/DType.h"
+#include "hk/Contract/Target.h"
+#include "hk/Runtime/ModuleAbi.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mlir::hk {
+
+struct VariantRecord {
+  std::string symbol, tile;
+  uint32_t threads = 0;
+  uint32_t ldsBytes = 0;
+};
+
+struct KernelRecord {
+  std::string name, family, ops, planSymbol;
+  uint32_t numPointers = 0, numDims = 0, numStrides = 0;
+  std::vector<VariantRecord> variants;
+  std::string text;   // translation unit
+  std::string binary; // object (host), code object (AMD) or PTX, once compiled
+};
+
+struct ArgumentRecord {
+  std::string name;
+  ::hk::DType dtype;
+  hk_arg_role role;
+  std::vector<int64_t> sizes;
+  std::vector<std::string> dimNames; // "" where static
+};
+
+struct FunctionRecord {
+  std::string name, runSymbol, shapeSymbol;
+  std::vector<ArgumentRecord> arguments;
+  uint32_t numLaunches = 0;
+  std::vector<std::pair<std::string, std::string>> guards;
+};
+
+struct WeightRecord {
+  std::string source;
+  ::hk::DType dtype;
+  std::vector<int64_t> sizes;
+  uint64_t bytes = 0, checksum = 0;
+};
+
+struct Section {
+  const ::hk::Target *target = nullptr;
+  std::string cpuFeatures;
+  std::vector<KernelRecord> kernels;
+  std::vector<FunctionRecord> functions;
+  std::string llvmIR;
+};
+
+} // namespace mlir::hk
+
+#endif // HK_LIB_COMPILER_SECTION_H

@@ -1,0 +1,144 @@
+//===- SectionBuilder.cpp - Reads a section off the IR --------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The only place that turns hk ops into records of the module ABI.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SectionBuilder.h"
+#include "KernelCompiler.h"
+#include "hk/Dialect/HK.h"
+#include "hk/Families/Family.h"
+#include "hk/Passes/Entry.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+std::string printed(Attribute attribute) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  attribute.print(os);
+  return text;
+}
+
+FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
+                                 StringRef prefix) {
+  KernelRecord record;
+  record.name = kernel.getSymName().str();
+  record.family = stringifyFamilyKind(kernel.getFamily()).str();
+  SmallVector<StringRef> ops;
+  for (Operation &op : kernel.getSpecBlock().without_terminator())
+    if (!isa<ConstantOp>(op))
+      ops.push_back(op.getName().stripDialect());
+  record.ops = llvm::join(ops, ",");
+  record.planSymbol = (prefix + kernel.getSymName() + "_plan").str();
+  record.numPointers = kernel.getNumOperands();
+  record.numDims = kernel.getNumDims();
+  for (auto shape : kernel.getShapes().getAsRange<SymShapeAttr>())
+    record.numStrides += std::max<int64_t>(shape.getSizes().size(), 1) - 1;
+
+  // The text is named after itself, so equal kernels of different models share
+  // one entry of the cache.
+  const Family &family = familyOf(kernel.getFamily());
+  std::string probe;
+  llvm::raw_string_ostream probeStream(probe);
+  if (failed(family.emit(kernel, target, "hk_", probeStream)))
+    return failure();
+  std::string symbolPrefix = KernelCompiler::prefixFor(probe);
+  llvm::raw_string_ostream text(record.text);
+  if (failed(family.emit(kernel, target, symbolPrefix, text)))
+    return failure();
+
+  for (VariantOp variant : kernel.getVariants()) {
+    VariantRecord v;
+    v.symbol = symbolPrefix + variant.getSymName().str();
+    v.tile = printed(variant.getTile());
+    v.threads = variant.getThreads();
+    v.ldsBytes = variant.getLdsBytes();
+    record.variants.push_back(std::move(v));
+  }
+  return record;
+}
+
+ArgumentRecord argumentOf(func::FuncOp func, unsigned index) {
+  auto type = cast<ShapedType>(func.getArgumentTypes()[index]);
+  ArgumentRecord record;
+  record.name = argumentName(func, index);
+  record.dtype = *dtypeOf(type.getElementType());
+  record.role = func.getArgAttr(index, kOutputAttrName)  ? HK_ARG_OUTPUT
+                : func.getArgAttr(index, kStateAttrName) ? HK_ARG_STATE
+                                                         : HK_ARG_INPUT;
+  for (auto [d, size] : llvm::enumerate(type.getShape())) {
+    bool dynamic = ShapedType::isDynamic(size);
+    record.sizes.push_back(dynamic ? -1 : size);
+    record.dimNames.push_back(
+        dynamic ? (record.name + "." + Twine(d)).str() : "");
+  }
+  return record;
+}
+} // namespace
+
+FailureOr<Section> mlir::hk::buildSection(ModuleOp module, StringRef prefix) {
+  Section section;
+  section.target = targetOf(module);
+  if (!section.target)
+    return module.emitOpError("has no target; run hk-assign-target before");
+  for (auto kernel : module.getOps<KernelOp>()) {
+    FailureOr<KernelRecord> record = recordOf(kernel, *section.target, prefix);
+    if (failed(record))
+      return failure();
+    section.kernels.push_back(std::move(*record));
+  }
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (!func.isPublic() || func.isExternal())
+      continue;
+    FunctionRecord record;
+    record.name = func.getSymName().str();
+    record.runSymbol = (prefix + record.name + "_run");
+    record.shapeSymbol = (prefix + record.name + "_shape");
+    // The last argument is the workspace.
+    for (unsigned i = 0; i + 1 < func.getNumArguments(); ++i)
+      record.arguments.push_back(argumentOf(func, i));
+    func.walk([&](LaunchOp) { ++record.numLaunches; });
+    auto shape = module.lookupSymbol<func::FuncOp>(
+        (func.getSymName() + kShapeFunctionSuffix).str());
+    shape.walk([&](GuardOp guard) {
+      auto name = [&](unsigned i) {
+        return cast<StringAttr>(guard.getNames()[i]).str();
+      };
+      record.guards.emplace_back(name(0), name(1));
+    });
+    section.functions.push_back(std::move(record));
+  }
+  return section;
+}
+
+LogicalResult mlir::hk::checkSameSignatures(Location loc,
+                                            ArrayRef<Section> sections) {
+  const Section &first = sections.front();
+  for (const Section &section : sections.drop_front()) {
+    bool same = section.functions.size() == first.functions.size();
+    for (size_t f = 0; same && f < first.functions.size(); ++f) {
+      const auto &a = first.functions[f], &b = section.functions[f];
+      same = a.name == b.name && a.arguments.size() == b.arguments.size();
+      for (size_t i = 0; same && i < a.arguments.size(); ++i)
+        same = a.arguments[i].name == b.arguments[i].name &&
+               a.arguments[i].dtype == b.arguments[i].dtype &&
+               a.arguments[i].role == b.arguments[i].role &&
+               a.arguments[i].sizes == b.arguments[i].sizes;
+    }
+    if (!same)
+      return emitError(loc, "public signatures differ between the sections of ")
+             << first.target->name << " and " << section.target->name;
+  }
+  return success();
+}

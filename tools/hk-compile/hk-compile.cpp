@@ -1,0 +1,88 @@
+//===- hk-compile.cpp - Ahead-of-time compiler ----------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The command line over hk/Compiler/Compiler.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hk/Compiler/Compiler.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+namespace cl = llvm::cl;
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  CompileOptions options = defaultCompileOptions();
+
+  cl::OptionCategory category("hk-compile");
+  cl::opt<std::string> input(cl::Positional, cl::desc("<model.mlir>"),
+                             cl::Required, cl::cat(category));
+  cl::opt<std::string> output("o", cl::desc("Output file"), cl::init("-"),
+                              cl::cat(category));
+  cl::list<std::string> targets(
+      "target", cl::CommaSeparated, cl::cat(category),
+      cl::desc("Targets: host, gfx942, gfx950, gfx1100, sm_90a (default host)"));
+  cl::opt<std::string> weights("weights", cl::cat(category),
+                               cl::desc("Safetensors file of the weights"));
+  cl::opt<bool> noFuse("no-fuse", cl::desc("One kernel per operator"),
+                       cl::cat(category));
+  cl::opt<ExplainKind> explain(
+      "explain", cl::ValueOptional, cl::init(ExplainKind::None),
+      cl::desc("Say what was fused and why not"), cl::cat(category),
+      cl::values(clEnumValN(ExplainKind::Text, "", "text"),
+                 clEnumValN(ExplainKind::Text, "text", "text"),
+                 clEnumValN(ExplainKind::Json, "json", "JSON")));
+  cl::opt<EmitKind> emit(
+      "emit", cl::init(EmitKind::Shared), cl::desc("What to write"),
+      cl::cat(category),
+      cl::values(clEnumValN(EmitKind::Mlir, "mlir", "IR after the graph pipeline"),
+                 clEnumValN(EmitKind::Kernels, "kernels", "kernel sources"),
+                 clEnumValN(EmitKind::Llvm, "llvm", "LLVM IR of the host code"),
+                 clEnumValN(EmitKind::Shared, "so", "shared library")));
+  cl::opt<std::string> hostCpu(
+      "host-cpu", cl::init(options.hostCpu), cl::cat(category),
+      cl::desc("native, x86-64-v2, x86-64-v3 or x86-64-v4"));
+  cl::opt<std::string> cache("cache-dir", cl::init(options.cacheDirectory),
+                             cl::cat(category),
+                             cl::desc("Folder of compiled kernels; empty: none"));
+  cl::opt<std::string> clang("clang", cl::init(options.clang), cl::cat(category),
+                             cl::desc("The clang that compiles kernels"));
+  cl::opt<unsigned> jobs("j", cl::init(0), cl::cat(category),
+                         cl::desc("Parallel compilations; 0: all cores"));
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "hk ahead-of-time compiler\n");
+
+  options.output = output;
+  if (!targets.empty())
+    options.targets.assign(targets.begin(), targets.end());
+  options.weights = weights;
+  options.fuse = !noFuse;
+  options.explain = explain;
+  options.emit = emit;
+  options.hostCpu = hostCpu;
+  options.cacheDirectory = cache;
+  options.clang = clang;
+  options.jobs = jobs;
+
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(input, sources, &context);
+  if (!module || failed(compile(*module, options)))
+    return 1;
+  return 0;
+}
