@@ -155,7 +155,7 @@ std::vector<std::string>
 KernelCompiler::flagsFor(const ::hk::Target &target) const {
   std::vector<std::string> flags{"-std=c++20", "-O3", "-ffp-contract=off",
                                  "-Wall", "-Wextra", "-Werror",
-                                 "-I" + options.kernelDirectory,
+                                 "-I" + options.kernelDirectory + "/..",
                                  "-I" + options.includeDirectory};
   auto add = [&](std::initializer_list<const char *> more) {
     flags.insert(flags.end(), more.begin(), more.end());
