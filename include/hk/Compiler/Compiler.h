@@ -43,7 +43,7 @@ struct CompileOptions {
   std::string cacheDirectory;
   /// The clang to run; found on PATH when it has no slash.
   std::string clang = "clang++-22";
-  /// Folder of the kernel headers (runtime/kernels) and of hk/Contract.
+  /// Folder of the kernel headers (runtime/kernels), and the one hk/Contract is in.
   std::string kernelDirectory, includeDirectory;
   unsigned jobs = 0; // 0: all cores
 };
