@@ -12,7 +12,7 @@
 #include "ModuleTables.h"
 #include "hk/Contract/Hash.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
@@ -103,13 +103,13 @@ void TableWriter::writeSection(
     function_ref<std::string(const Section &, const KernelRecord &)> codeFile) {
   std::string s = ("s" + Twine(index)).str();
   bool host = section.target->arch == ::hk::Arch::Host;
-  SetVector<std::string> externs;
+  StringSet<> declared;
   for (auto [k, kernel] : enumerate(section.kernels)) {
     std::string base = (s + "_k" + Twine(k)).str();
     os << "void " << kernel.planSymbol << "(const int64_t *, hk_launch_plan *);\n";
     if (host) {
       for (const VariantRecord &variant : kernel.variants)
-        if (externs.insert(variant.symbol))
+        if (declared.insert(variant.symbol).second)
           os << "void " << variant.symbol
              << "(const uint64_t *, const uint32_t *, const uint32_t *, void *);\n";
     } else {

@@ -103,8 +103,8 @@ FailureOr<Section> mlir::hk::buildSection(ModuleOp module, StringRef prefix) {
       continue;
     FunctionRecord record;
     record.name = func.getSymName().str();
-    record.runSymbol = (prefix + record.name + "_run");
-    record.shapeSymbol = (prefix + record.name + "_shape");
+    record.runSymbol = (prefix + record.name + "_run").str();
+    record.shapeSymbol = (prefix + record.name + "_shape").str();
     // The last argument is the workspace.
     for (unsigned i = 0; i + 1 < func.getNumArguments(); ++i)
       record.arguments.push_back(argumentOf(func, i));

@@ -76,7 +76,7 @@ struct CBuilder {
   }
 };
 
-struct LowerToLLVMPass : hk::impl::HKLowerToLLVMBase<LowerToLLVMPass> {
+struct LowerToLLVMPass : mlir::hk::impl::HKLowerToLLVMBase<LowerToLLVMPass> {
   using HKLowerToLLVMBase::HKLowerToLLVMBase;
 
   void runOnOperation() override;
@@ -95,13 +95,17 @@ private:
   void lowerWeights(func::FuncOp func, Value ctx);
 
   llvm::StringMap<int64_t> kernelIndex, weightIndex;
-  std::unique_ptr<LLVMTypeConverter> converter;
+  /// Valid while the pass runs.
+  const LLVMTypeConverter *converter = nullptr;
 };
 } // namespace
 
 void LowerToLLVMPass::runOnOperation() {
   ModuleOp module = getOperation();
-  converter = std::make_unique<LLVMTypeConverter>(&getContext());
+  LLVMTypeConverter typeConverter(&getContext());
+  converter = &typeConverter;
+  kernelIndex.clear();
+  weightIndex.clear();
   for (auto kernel : module.getOps<KernelOp>())
     kernelIndex.try_emplace(kernel.getSymName(), kernelIndex.size());
   for (auto weight : module.getOps<WeightOp>())
@@ -169,7 +173,7 @@ void LowerToLLVMPass::makePlan(KernelOp kernel) {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getI32IntegerAttr(value));
   };
-  SmallVector<VariantOp> variants = kernel.getVariants();
+  auto variants = kernel.getVariants();
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value chosen = constant(-1);
   std::array<Value, 3> grid{zero, zero, zero};

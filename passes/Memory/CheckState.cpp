@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace mlir::hk;
 
 namespace {
-struct CheckStatePass : hk::impl::HKCheckStateBase<CheckStatePass> {
+struct CheckStatePass : mlir::hk::impl::HKCheckStateBase<CheckStatePass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())

@@ -38,7 +38,7 @@ std::string mlir::hk::argumentName(func::FuncOp func, unsigned index) {
 }
 
 namespace {
-struct PlaceOutputsPass : hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
+struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
   void runOnOperation() override {
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : functions) {

@@ -15,13 +15,13 @@
 
 #include "ArenaPlanner.h"
 #include "hk/Dialect/HK.h"
+#include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::hk {
@@ -35,12 +35,22 @@ using namespace mlir::hk;
 namespace {
 /// The temporaries whose size is `bytes` times one product of dynamic sizes.
 struct Group {
+  SmallVector<Value> sizes;
   SmallVector<memref::AllocOp> allocs;
   SmallVector<ArenaBuffer> buffers;
-  int64_t unitBytes = 0;
 };
 
-struct PlanArenaPass : hk::impl::HKPlanArenaBase<PlanArenaPass> {
+/// The group of exactly these sizes; a function has few of them.
+Group &groupOf(std::vector<Group> &groups, ArrayRef<Value> sizes) {
+  for (Group &group : groups)
+    if (ArrayRef<Value>(group.sizes) == sizes)
+      return group;
+  groups.emplace_back();
+  groups.back().sizes.assign(sizes.begin(), sizes.end());
+  return groups.back();
+}
+
+struct PlanArenaPass : mlir::hk::impl::HKPlanArenaBase<PlanArenaPass> {
   using HKPlanArenaBase::HKPlanArenaBase;
 
   void runOnOperation() override {
@@ -118,8 +128,7 @@ LogicalResult PlanArenaPass::plan(func::FuncOp func) {
   for (BlockArgument argument : entry.getArguments())
     inRun.map(argument, argument);
 
-  llvm::MapVector<SmallVector<const void *>, Group> groups;
-  DenseMap<memref::AllocOp, SmallVector<Value>> dynamicSizes;
+  std::vector<Group> groups;
   for (memref::AllocOp alloc : allocs) {
     auto type = alloc.getType();
     std::optional<::hk::DType> dtype = dtypeOf(type.getElementType());
@@ -136,31 +145,29 @@ LogicalResult PlanArenaPass::plan(func::FuncOp func) {
         return failure();
       sizes.push_back(*hoisted);
     }
-    SmallVector<const void *> key = llvm::map_to_vector(
-        sizes, [](Value v) { return v.getAsOpaquePointer(); });
-    Group &group = groups[key];
+    Group &group = groupOf(groups, sizes);
     auto [first, last] = lifeOf(alloc, steps);
     int64_t bits = elements * ::hk::info(*dtype).bits;
     int64_t bytes = llvm::alignTo(llvm::divideCeil(bits, 8), kArenaAlignment);
     group.allocs.push_back(alloc);
     group.buffers.push_back({bytes, first, last});
-    dynamicSizes[alloc] = sizes;
   }
   numBuffers += allocs.size();
 
   auto bytesType = MemRefType::get({ShapedType::kDynamic}, top.getI8Type());
-  func.insertArgument(func.getNumArguments(), bytesType,
-                      DictionaryAttr::get(&getContext()), loc);
+  if (failed(func.insertArgument(func.getNumArguments(), bytesType,
+                                 DictionaryAttr::get(&getContext()), loc)))
+    return failure();
   Value workspace = entry.getArguments().back();
 
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(top, loc, value);
   };
   Value base = constant(0);
-  for (auto &[key, group] : groups) {
-    group.unitBytes = planArena(group.buffers);
+  for (Group &group : groups) {
+    int64_t unitBytes = planArena(group.buffers);
     Value units;
-    for (Value size : dynamicSizes[group.allocs.front()])
+    for (Value size : group.sizes)
       units = units ? arith::MulIOp::create(top, loc, units, size).getResult()
                     : size;
     auto scaled = [&](int64_t bytes) -> Value {
@@ -174,14 +181,14 @@ LogicalResult PlanArenaPass::plan(func::FuncOp func) {
       OpBuilder here(alloc);
       Value view =
           memref::ViewOp::create(here, alloc.getLoc(), alloc.getType(),
-                                 workspace, offset, dynamicSizes[alloc]);
+                                 workspace, offset, group.sizes);
       alloc.replaceAllUsesWith(view);
     }
     for (memref::AllocOp alloc : group.allocs)
       alloc.erase();
-    base = arith::AddIOp::create(top, loc, base, scaled(group.unitBytes));
+    base = arith::AddIOp::create(top, loc, base, scaled(unitBytes));
     if (!units)
-      bytesStatic += group.unitBytes;
+      bytesStatic += unitBytes;
   }
 
   // The shape function returns the total as its last result.

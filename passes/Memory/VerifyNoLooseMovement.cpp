@@ -37,7 +37,7 @@ bool isAllowed(Operation &op) {
 }
 
 struct VerifyNoLooseMovementPass
-    : hk::impl::HKVerifyNoLooseMovementBase<VerifyNoLooseMovementPass> {
+    : mlir::hk::impl::HKVerifyNoLooseMovementBase<VerifyNoLooseMovementPass> {
   void runOnOperation() override {
     bool ok = true;
     for (auto func : getOperation().getOps<func::FuncOp>())
