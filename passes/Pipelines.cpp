@@ -1,25 +1,83 @@
-//===- Pipelines.cpp - Registration of the passes -------------------------===//
+//===- Pipelines.cpp - The order of the passes ----------------------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// In pipeline order.
+// hk-graph. Wants: verified base operators on tensors. After hk-fuse every operator is
+// in an hk.fused region; after hk-outline there are kernels and launches on tensors;
+// after hk-place-outputs results have the caller's memory as destination; after
+// bufferization launches work on memrefs and kernel bodies still on tensors; after
+// hk-plan-arena no allocation is left. The kernels can then be emitted.
+//
+// hk-lower. Wants that IR; leaves the LLVM dialect, without kernels.
 //
 //===----------------------------------------------------------------------===//
 
+#include "hk/Passes/Pipelines.h"
+#include "hk/Passes/Bufferization.h"
 #include "hk/Passes/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 
-namespace mlir::hk {
-#define GEN_PASS_REGISTRATION
-#include "hk/Passes/Passes.h.inc"
+using namespace mlir;
+using namespace mlir::hk;
 
-void registerHKPasses() {
-  registerHKAssignTarget();
-  registerHKFuse();
-  registerHKOutline();
-  registerHKSelectTiles();
+void mlir::hk::buildGraphPipeline(OpPassManager &pm,
+                                  const GraphPipelineOptions &options,
+                                  DecisionLog &log) {
+  HKAssignTargetOptions target;
+  target.target = options.target;
+  pm.addPass(createHKAssignTarget(target));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+
+  HKFuseOptions fuse;
+  fuse.disable = !options.fuse;
+  pm.addPass(createHKFuse(fuse, log));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createHKOutline());
+  pm.addPass(createHKSelectTiles(log));
+
+  pm.addPass(createHKCheckState());
+  pm.addPass(createHKPlaceOutputs());
+  pm.addPass(createBufferizePass());
+  // This order folds the self-copies that slices of a state leave behind.
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createHKPlanArena());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createHKVerifyNoLooseMovement());
 }
-} // namespace mlir::hk
+
+void mlir::hk::buildLowerPipeline(OpPassManager &pm,
+                                  const LowerPipelineOptions &options) {
+  HKLowerToLLVMOptions lower;
+  lower.prefix = options.prefix;
+  pm.addPass(createHKLowerToLLVM(lower));
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCSEPass());
+}
+
+void mlir::hk::registerHKPipelines() {
+  PassPipelineRegistration<GraphPipelineOptions>(
+      "hk-graph", "base operators to planned launches of kernels",
+      [](OpPassManager &pm, const GraphPipelineOptions &options) {
+        // Nobody reads the log of a pipeline run by name; remarks say the same.
+        static DecisionLog log;
+        buildGraphPipeline(pm, options, log);
+      });
+  PassPipelineRegistration<LowerPipelineOptions>(
+      "hk-lower", "planned launches to LLVM", buildLowerPipeline);
+}

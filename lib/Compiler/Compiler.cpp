@@ -21,7 +21,7 @@
 #include "Weights.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Passes/Bufferization.h"
-#include "hk/Passes/Passes.h"
+#include "hk/Passes/Pipelines.h"
 
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -111,7 +111,7 @@ LogicalResult Work::addSection(StringRef targetName) {
   GraphPipelineOptions graphOptions;
   graphOptions.target = targetName.str();
   graphOptions.fuse = options.fuse;
-  buildGraphPipeline(graph, graphOptions, &log);
+  buildGraphPipeline(graph, graphOptions, log);
   if (failed(graph.run(*clone)))
     return failure();
 
@@ -136,7 +136,9 @@ LogicalResult Work::addSection(StringRef targetName) {
   }
 
   PassManager lowering(context);
-  buildLoweringPipeline(lowering, prefix);
+  LowerPipelineOptions lowerOptions;
+  lowerOptions.prefix = prefix;
+  buildLowerPipeline(lowering, lowerOptions);
   if (failed(lowering.run(*clone)))
     return failure();
   llvm::LLVMContext llvmContext;
@@ -150,7 +152,7 @@ LogicalResult Work::addSection(StringRef targetName) {
     os << section->llvmIR;
     return success();
   }
-  if (targetOf(module) == nullptr && section->target->arch == ::hk::Arch::Host) {
+  if (section->target->arch == ::hk::Arch::Host) {
     llvm::Expected<std::string> cpu = resolveHostCpu(options.hostCpu);
     if (!cpu)
       return fail(cpu.takeError());

@@ -1,51 +1,36 @@
-//===- hk-opt.cpp - Run passes on textual IR ------------------------------===//
+//===- hk-opt.cpp - The pass tool -----------------------------------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// mlir-opt with the hk dialect and passes, and the upstream dialects and passes
-// that hk's pipelines are built from.
+// mlir-opt with hk's dialect, passes and pipelines, and the upstream passes that tests
+// of hk use.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TestPasses.h"
-#include "hk/Dialect/HK.h"
+#include "hk/Compiler/Compiler.h"
 #include "hk/Passes/Passes.h"
+#include "hk/Passes/Pipelines.h"
 
-#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
-#include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
-#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
-  using namespace mlir;
-  DialectRegistry registry;
-  registry.insert<mlir::hk::HKDialect, arith::ArithDialect,
-                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, LLVM::LLVMDialect, memref::MemRefDialect,
-                  tensor::TensorDialect>();
-  arith::registerBufferizableOpInterfaceExternalModels(registry);
-  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
-      registry);
-  tensor::registerBufferizableOpInterfaceExternalModels(registry);
-  tensor::registerInferTypeOpInterfaceExternalModels(registry);
-
-  registerTransformsPasses();
-  bufferization::registerBufferizationPasses();
-  memref::registerMemRefPasses();
+  mlir::DialectRegistry registry;
+  mlir::hk::registerCompilerDialects(registry);
   mlir::hk::registerHKPasses();
+  mlir::hk::registerHKPipelines();
   mlir::hk::registerTestPasses();
-  return asMainReturnCode(
-      MlirOptMain(argc, argv, "hk optimizer driver\n", registry));
+  mlir::registerTransformsPasses();
+  mlir::bufferization::registerBufferizationPasses();
+  mlir::memref::registerMemRefPasses();
+  mlir::registerReconcileUnrealizedCastsPass();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "hk optimizer\n", registry));
 }
