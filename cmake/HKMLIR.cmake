@@ -11,7 +11,8 @@ add_definitions(${LLVM_DEFINITIONS_LIST})
 # LLVM's headers are not clean under -Wextra; they are system headers here.
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
-set(HK_MLIR_COMPILE_OPTIONS -fno-rtti -fno-exceptions)
+# libstdc++ 12 deprecates a function its own std::stable_sort calls.
+set(HK_MLIR_COMPILE_OPTIONS -fno-rtti -fno-exceptions -Wno-deprecated-declarations)
 
 function(hk_mlir_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
