@@ -12,33 +12,9 @@
 
 #include "Support.h"
 
-#include <cstdlib>
-
 using namespace hk::test;
 
 namespace {
-
-/// Sets an environment variable for one test.
-class Environment {
-public:
-  Environment(const char *name, const std::string &value) : name(name) {
-    const char *before = std::getenv(name);
-    hadValue = before;
-    saved = before ? before : "";
-    setenv(name, value.c_str(), 1);
-  }
-  ~Environment() {
-    if (hadValue)
-      setenv(name, saved.c_str(), 1);
-    else
-      unsetenv(name);
-  }
-
-private:
-  const char *name;
-  bool hadValue;
-  std::string saved;
-};
 
 hk_status *open(const char *spec) {
   hk_device *device = nullptr;

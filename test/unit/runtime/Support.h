@@ -17,6 +17,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -154,6 +155,28 @@ inline hk_status *call(const hk_function *function,
   call.profile = profile;
   return hk_function_call(function, &call);
 }
+
+/// Sets an environment variable for one test.
+class Environment {
+public:
+  Environment(const char *name, const std::string &value) : name(name) {
+    const char *before = std::getenv(name);
+    hadValue = before;
+    saved = before ? before : "";
+    setenv(name, value.c_str(), 1);
+  }
+  ~Environment() {
+    if (hadValue)
+      setenv(name, saved.c_str(), 1);
+    else
+      unsetenv(name);
+  }
+
+private:
+  const char *name;
+  bool hadValue;
+  std::string saved;
+};
 
 } // namespace hk::test
 
