@@ -114,12 +114,13 @@ void propagateSlow(Wave &w, const Inst &inst, unsigned firstSrc,
     if (!(mask >> l & 1))
       continue;
     Bytes b[4][2], out[2] = {0xf, 0xf};
-    bool whole[2] = {true, true};
+    bool all[2] = {true, true};
+    auto whole = [](const Bytes *bytes) { return bytes[0] == 0xf; };
     for (unsigned k = 0; k < n; ++k)
       for (unsigned word = 0; word < 2; ++word) {
         b[k][word] = sourceBytes(w, inst, sources[k], l, word);
         out[word] &= b[k][word];
-        whole[word] &= b[k][word] == 0xf;
+        all[word] &= b[k][word] == 0xf;
       }
     switch (rule) {
     case DefRule::Bitwise:
@@ -135,10 +136,37 @@ void propagateSlow(Wave &w, const Inst &inst, unsigned firstSrc,
       out[0] |= decided;
       break;
     }
+    case DefRule::AndOr: {
+      Bytes both = b[0][0] & b[1][0];
+      for (unsigned k = 0; k < 2; ++k)
+        both |= b[k][0] & zeroBytes(laneValue(w, inst, firstSrc + k, l));
+      out[0] = both & b[2][0];
+      break;
+    }
+    case DefRule::LShlOr:
+      out[0] =
+          whole(b[1])
+              ? shiftBytes(b[0][0], laneValue(w, inst, firstSrc + 1, l), true) &
+                    b[2][0]
+              : 0;
+      break;
+    case DefRule::Bfe: {
+      uint32_t first = laneValue(w, inst, firstSrc + 1, l) & 31;
+      uint32_t width = laneValue(w, inst, firstSrc + 2, l) & 31;
+      uint64_t last = width ? first + width - 1 : first;
+      out[0] = whole(b[1]) && whole(b[2]) ? 0xf : 0;
+      for (unsigned k = first / 8; width && k <= last / 8 && k < 4; ++k)
+        if (!(b[0][0] >> k & 1))
+          out[0] = 0;
+      break;
+    }
+    case DefRule::OneByte:
+      out[0] = (b[0][0] >> inst.op->info & 1) ? 0xf : 0;
+      break;
     case DefRule::LShiftRev:
     case DefRule::RShiftRev:
       if (b[0][0] != 0xf || words == 2)
-        out[0] = out[1] = whole[0] && whole[1] ? 0xf : 0;
+        out[0] = out[1] = all[0] && all[1] ? 0xf : 0;
       else
         out[0] = shiftBytes(b[1][0], laneValue(w, inst, firstSrc, l),
                             rule == DefRule::LShiftRev);
@@ -149,7 +177,7 @@ void propagateSlow(Wave &w, const Inst &inst, unsigned firstSrc,
       for (unsigned k = 0; k < 4 && b[2][0] == 0xf; ++k) {
         unsigned s = sel >> (8 * k) & 0xff;
         // Bytes 0-3 are of source 1, 4-7 of source 0.
-        bool ok = s > 7 ? (s < 12 ? whole[0] : true)
+        bool ok = s > 7 ? (s < 12 ? all[0] : true)
                         : (s < 4 ? b[1][0] >> s : b[0][0] >> (s - 4)) & 1;
         out[0] |= Bytes(ok << k);
       }
@@ -170,8 +198,8 @@ void propagateSlow(Wave &w, const Inst &inst, unsigned firstSrc,
       out[0] = (b[0][0] == 0xf ? 3 : 0) | (b[1][0] == 0xf ? 0xc : 0);
       break;
     default: {
-      bool ok = whole[0] && (words == 1 || whole[1]);
-      out[0] = whole[0] ? 0xf : 0;
+      bool ok = all[0] && (words == 1 || all[1]);
+      out[0] = all[0] ? 0xf : 0;
       out[1] = ok ? 0xf : 0;
     }
     }

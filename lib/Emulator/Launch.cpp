@@ -70,6 +70,7 @@ public:
         if (wave->state == WaveState::Running)
           runWave(*wave);
       // Everyone waits or has ended: the barrier opens.
+      checkDivergence();
       group.lds.nextInterval();
       for (auto &wave : waves) {
         if (wave->checks && wave->anyPending)
@@ -95,6 +96,19 @@ private:
 
   void start(Wave &w, unsigned index);
   void setUserSgprs(Wave &w);
+  /// Waves that ended do not take part in the barrier the others wait at.
+  void checkDivergence() {
+    if (!launch.options.checks || !group.ended)
+      return;
+    for (auto &wave : waves)
+      if (wave->state == WaveState::AtBarrier) {
+        wave->report(*wave->barrier, Check::BarrierDivergence, -1, 0,
+                     std::to_string(group.ended) +
+                         " wave(s) of the workgroup ended without reaching "
+                         "this barrier");
+        return;
+      }
+  }
 };
 
 void Context::start(Wave &w, unsigned index) {

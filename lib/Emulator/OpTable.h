@@ -46,6 +46,10 @@ enum class DefRule : uint8_t {
   LShiftRev,
   RShiftRev,
   Perm,
+  AndOr,    ///< (a & b) | c
+  LShlOr,   ///< (a << b) | c
+  Bfe,      ///< only the extracted bits of the first source matter
+  OneByte,  ///< only byte Op::info of the source matters
   Halves,   ///< 16-bit halves are independent
   PackHalf, ///< source k makes half k of the result
   Custom    ///< the handler does it

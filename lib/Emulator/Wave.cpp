@@ -55,7 +55,9 @@ void Wave::reportUndefined(const Inst &inst, int lane, uint64_t address,
 }
 
 static void pendingHazard(Wave &w, const Inst &inst) {
-  for (unsigned k = 0; k < inst.numOperands; ++k) {
+  // Sources first: a read is the better description.
+  for (unsigned i = 0; i < inst.numOperands; ++i) {
+    unsigned k = (i + inst.op->numDst) % inst.numOperands;
     const Operand &o = inst.o[k];
     for (unsigned r = o.reg; r < unsigned(o.reg) + o.width; ++r) {
       bool vector = o.isVgpr() && (w.pendingV[r / 64] >> (r % 64) & 1);

@@ -87,6 +87,7 @@ struct Wave {
   uint32_t mxcsr = 0;
   uint32_t pc = 0; ///< index of the next instruction
   uint32_t index = 0;
+  const Inst *barrier = nullptr; ///< the one it waits at
   uint64_t initialExec = 0;
   Workgroup *wg = nullptr;
   const Launch *launch = nullptr;

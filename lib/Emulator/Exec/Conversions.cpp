@@ -76,11 +76,17 @@ void addIntegerFloat(OpTable &t) {
   t.add("v_cvt_u32_f64", laneOp([](double a) { return saturate<u32>(a); }));
   t.add("v_cvt_f32_f64", laneOp([](double a) { return float(a); }));
   t.add("v_cvt_f64_f32", laneOp([](float a) { return double(a); }));
-  t.add("v_cvt_f32_ubyte0", laneOp([](u32 a) { return float(a & 0xff); }));
-  t.add("v_cvt_f32_ubyte1", laneOp([](u32 a) { return float(a >> 8 & 0xff); }));
-  t.add("v_cvt_f32_ubyte2",
-        laneOp([](u32 a) { return float(a >> 16 & 0xff); }));
-  t.add("v_cvt_f32_ubyte3", laneOp([](u32 a) { return float(a >> 24); }));
+  auto addByte = [&](const char *name, Op op, unsigned byte) {
+    op.rule = DefRule::OneByte;
+    op.info = uint16_t(byte);
+    t.add(name, op);
+  };
+  addByte("v_cvt_f32_ubyte0", laneOp([](u32 a) { return float(a & 0xff); }), 0);
+  addByte("v_cvt_f32_ubyte1",
+          laneOp([](u32 a) { return float(a >> 8 & 0xff); }), 1);
+  addByte("v_cvt_f32_ubyte2",
+          laneOp([](u32 a) { return float(a >> 16 & 0xff); }), 2);
+  addByte("v_cvt_f32_ubyte3", laneOp([](u32 a) { return float(a >> 24); }), 3);
   t.add("v_cvt_pk_u8_f32", laneOp([](float a, u32 b, u32 c) {
           u32 shift = 8 * (b & 3);
           return (c & ~(0xffu << shift)) | u32(saturate<uint8_t>(a)) << shift;

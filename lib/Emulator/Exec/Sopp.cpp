@@ -115,12 +115,9 @@ void endProgram(Wave &w, const Inst &) {
 
 void barrier(Wave &w, const Inst &inst) {
   ++w.wg->counters.barriers;
+  w.barrier = &inst;
   if (w.wg->waves.size() > 1)
     w.state = WaveState::AtBarrier;
-  if (w.checks && w.wg->ended)
-    w.report(inst, Check::BarrierDivergence, -1, 0,
-             std::to_string(w.wg->ended) +
-                 " wave(s) of the workgroup ended before this barrier");
 }
 
 void nothing(Wave &, const Inst &) {}

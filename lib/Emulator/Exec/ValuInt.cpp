@@ -95,10 +95,11 @@ void addShiftsAndLogic(OpTable &t) {
   t.add("v_xad_u32", laneOp([](u32 a, u32 b, u32 c) { return (a ^ b) + c; }));
   t.add("v_or3_b32", laneOp([](u32 a, u32 b, u32 c) { return a | b | c; },
                             DefRule::Bitwise));
-  t.add("v_and_or_b32",
-        laneOp([](u32 a, u32 b, u32 c) { return (a & b) | c; }));
+  t.add("v_and_or_b32", laneOp([](u32 a, u32 b, u32 c) { return (a & b) | c; },
+                               DefRule::AndOr));
   t.add("v_lshl_or_b32",
-        laneOp([](u32 a, u32 b, u32 c) { return (a << (b & 31)) | c; }));
+        laneOp([](u32 a, u32 b, u32 c) { return (a << (b & 31)) | c; },
+               DefRule::LShlOr));
   t.add("v_lshlrev_b32",
         laneOp([](u32 a, u32 b) { return b << (a & 31); }, DefRule::LShiftRev));
   t.add("v_lshrrev_b32",
@@ -110,15 +111,18 @@ void addShiftsAndLogic(OpTable &t) {
   t.add("v_bfm_b32", laneOp([](u32 a, u32 b) {
           return ((1u << (a & 31)) - 1) << (b & 31);
         }));
-  t.add("v_bfe_u32", laneOp([](u32 a, u32 b, u32 c) {
-          return (a >> (b & 31)) & ((1u << (c & 31)) - 1);
-        }));
-  t.add("v_bfe_i32", laneOp([](u32 a, u32 b, u32 c) {
-          u32 offset = b & 31, width = c & 31;
-          u32 field = (a >> offset) & ((1u << width) - 1);
-          u32 sign = width ? 1u << (width - 1) : 0;
-          return (field ^ sign) - sign;
-        }));
+  t.add("v_bfe_u32",
+        laneOp([](u32 a, u32 b,
+                  u32 c) { return (a >> (b & 31)) & ((1u << (c & 31)) - 1); },
+               DefRule::Bfe));
+  t.add("v_bfe_i32", laneOp(
+                         [](u32 a, u32 b, u32 c) {
+                           u32 offset = b & 31, width = c & 31;
+                           u32 field = (a >> offset) & ((1u << width) - 1);
+                           u32 sign = width ? 1u << (width - 1) : 0;
+                           return (field ^ sign) - sign;
+                         },
+                         DefRule::Bfe));
   t.add("v_bfi_b32",
         laneOp([](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }));
   t.add("v_bfrev_b32",

@@ -1,0 +1,138 @@
+//===- ChecksTest.cpp - Every check reports its planted bug ---------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each kernel of bad.hip runs twice on each chip: with its bug its
+// check reports; without, nothing does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+
+using namespace hk::emu;
+using namespace hk::emu::test;
+
+namespace {
+
+struct Case {
+  const char *kernel;
+  const char *check; ///< what the bug must report
+  uint32_t grid, block;
+  bool workspace;   ///< takes an uninitialised workspace
+  const char *text; ///< must be part of the detail
+};
+
+const Case kCases[] = {
+    {"lds_bounds", "lds-bounds", 1, 256, false, "the workgroup has 1024"},
+    {"global_read_bounds", "global-bounds", 2, 64, false, "read of 4 bytes"},
+    {"global_write_bounds", "global-bounds", 2, 64, false, "write of 4 bytes"},
+    {"lds_undefined", "undefined-read", 1, 256, false, "from LDS address"},
+    {"workspace_undefined", "undefined-read", 1, 64, true, "from global"},
+    {"address_undefined", "undefined-read", 1, 64, true, "the address"},
+    {"branch_undefined", "undefined-read", 1, 64, true, "EXEC"},
+    {"race_raw", "lds-race", 1, 256, false, "RAW"},
+    {"race_war", "lds-race", 1, 256, false, "race"},
+    {"race_waw", "lds-race", 1, 256, false, "WAW"},
+    {"race_bytes", "lds-race", 1, 256, false, "WAW"},
+    {"barrier_without_wait", "lds-race", 1, 256, false, "RAW"},
+    {"missing_vmcnt", "missing-wait", 1, 64, false, "not waited for"},
+    {"missing_lgkmcnt", "missing-wait", 1, 256, false, "not waited for"},
+    {"missing_scalar_wait", "missing-wait", 1, 64, false, "reads s"},
+    {"missing_dma_wait", "missing-wait", 1, 64, false, "direct-to-LDS"},
+    {"barrier_divergence", "barrier-divergence", 1, 256, false, "ended"},
+    {"misaligned_atomic", "misaligned", 1, 64, false, "multiple of 4"},
+    {"read_only_write", "read-only-write", 1, 64, false, "read-only"},
+    {"global_race", "global-race", 2, 64, false, "workgroup number"},
+    {"global_race_read", "global-race", 2, 64, false, "workgroup number"},
+    {"global_share_word", "global-race", 2, 64, false, "workgroup number"},
+    {"last_block", "global-race", 4, 64, false, "workgroup number"},
+    {"never_ends", "timeout", 1, 64, false, "without ending"},
+};
+
+class ChecksTest : public testing::TestWithParam<const char *> {};
+
+LaunchResult runCase(TestDevice &device, const Case &c) {
+  constexpr uint32_t n = 1024;
+  std::vector<float> data(n);
+  for (uint32_t i = 0; i < n; ++i)
+    data[i] = float(i) + 1;
+  std::string name = c.kernel;
+  // The bounds kernels get buffers that end inside the last workgroup.
+  bool exact =
+      name.find("global_") == 0 && name.find("_bounds") != std::string::npos;
+  uint32_t size = exact ? 100 : n;
+  data.resize(size);
+  uint64_t out = device.upload(data), in = device.upload(data);
+  if (name == "last_block") {
+    uint64_t count = device.upload(std::vector<int>(1, 0));
+    return device.run(c.kernel, c.grid, c.block, out, in, count,
+                      device.alloc(4 * n), int(size));
+  }
+  if (c.workspace)
+    return device.run(c.kernel, c.grid, c.block, out, in, device.alloc(4 * n),
+                      int(size));
+  return device.run(c.kernel, c.grid, c.block, out, in, int(size));
+}
+
+TEST_P(ChecksTest, BugIsReportedAndFixIsSilent) {
+  for (int bad = 0; bad < 2; ++bad) {
+    std::string object =
+        compileHipFile("bad.hip", GetParam(), "-DBAD=" + std::to_string(bad));
+    for (const Case &c : kCases) {
+      SCOPED_TRACE(std::string(c.kernel) + (bad ? " with its bug" : ", fixed"));
+      TestDevice device(GetParam());
+      device.options.maxInsts = 20000;
+      ASSERT_TRUE(device.load(object)) << device.loadError;
+      LaunchResult result = runCase(device, c);
+      EXPECT_EQ(result.error, "");
+      if (!bad) {
+        EXPECT_EQ(findingNames(result), "") << describe(result);
+        continue;
+      }
+      // The bug may have consequences that other checks report too.
+      bool found = false;
+      for (const Finding &f : result.findings)
+        if (std::string(checkName(f.check)) == c.check &&
+            f.detail.find(c.text) != std::string::npos) {
+          found = true;
+          EXPECT_EQ(f.kernel, c.kernel);
+          EXPECT_FALSE(f.instruction.empty());
+        }
+      EXPECT_TRUE(found) << "expected " << c.check << " with '" << c.text
+                         << "'\n"
+                         << describe(result);
+    }
+  }
+}
+
+TEST_P(ChecksTest, SuspiciousButCorrectIsSilent) {
+  std::string object = compileHipFile("bad.hip", GetParam());
+  for (const char *name : {"select_undefined", "mask_undefined"}) {
+    SCOPED_TRACE(name);
+    TestDevice device(GetParam());
+    ASSERT_TRUE(device.load(object)) << device.loadError;
+    std::vector<float> data(64, 3.0f);
+    uint64_t out = device.upload(data), in = device.upload(data);
+    LaunchResult result =
+        device.run(name, 1, 64, out, in, device.alloc(256), 64);
+    EXPECT_TRUE(result.ok()) << describe(result);
+  }
+}
+
+TEST_P(ChecksTest, SourceLineIsNamed) {
+  std::string object =
+      compileHipFile("bad.hip", GetParam(), "-DBAD=1 -gline-tables-only");
+  TestDevice device(GetParam());
+  ASSERT_TRUE(device.load(object)) << device.loadError;
+  LaunchResult result = runCase(device, kCases[0]);
+  ASSERT_FALSE(result.findings.empty());
+  EXPECT_NE(result.findings[0].source.find("bad.hip:"), std::string::npos)
+      << result.findings[0].source;
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, ChecksTest, testing::ValuesIn(kChips));
+
+} // namespace

@@ -1,0 +1,284 @@
+//===- bad.hip - One planted bug per check ----------------------------------===//
+//
+// Part of hk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each kernel has its bug with -DBAD=1 and is correct without.
+//
+//===----------------------------------------------------------------------===//
+#include "device.h"
+
+// An index one past the end of the LDS array.
+KERNEL void lds_bounds(float *out, const float *in, int n) {
+  SHARED float tile[256];
+  int i = tid() + (BAD && tid() == 255);
+  *(volatile float *)(tile + i) = in[tid()];
+  barrier();
+  out[tid()] = tile[tid() ^ 1];
+}
+
+// The last row is not masked.
+KERNEL void global_read_bounds(float *out, const float *in, int n) {
+  int i = wg() * 64 + tid();
+  if (BAD || i < n)
+    out[i < n ? i : n - 1] = in[i];
+}
+KERNEL void global_write_bounds(float *out, const float *in, int n) {
+  int i = wg() * 64 + tid();
+  if (BAD || i < n)
+    out[i] = in[i < n ? i : n - 1];
+}
+
+// LDS that nobody wrote.
+KERNEL void lds_undefined(float *out, const float *in, int n) {
+  SHARED float tile[256];
+  if (!BAD || tid() < 128)
+    tile[tid()] = in[tid()];
+  barrier();
+  out[tid()] = tile[255 - tid()] + 1.0f;
+}
+
+// A sum over a workspace that was only partly initialised.
+KERNEL void workspace_undefined(float *out, const float *in, float *work,
+                                int n) {
+  if (!BAD || tid() != 17)
+    work[tid()] = in[tid()];
+  float sum = 0;
+  for (int i = 0; i < 4; ++i)
+    sum += work[(tid() & ~3) + i];
+  out[tid()] = sum;
+}
+
+// An address computed from undefined memory.
+KERNEL void address_undefined(float *out, const float *in, int *work, int n) {
+  if (!BAD)
+    work[tid()] = tid();
+  int i = ((volatile int *)work)[tid()] & 63;
+  out[tid()] = in[i];
+}
+
+// A branch on undefined memory.
+KERNEL void branch_undefined(float *out, const float *in, int *work, int n) {
+  if (!BAD)
+    work[tid()] = tid();
+  float v = in[tid()];
+  if (((volatile int *)work)[tid()] > 3)
+    v = __builtin_amdgcn_rcpf(v) + in[tid() ^ 1];
+  out[tid()] = v;
+}
+
+// No barrier between the write and another wave's read.
+KERNEL void race_raw(float *out, const float *in, int n) {
+  SHARED float tile[256];
+  tile[tid()] = in[tid()];
+#if BAD
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
+#else
+  barrier();
+#endif
+  out[tid()] = tile[255 - tid()];
+}
+
+// The second write does not wait for the readers of the first.
+KERNEL void race_war(float *out, const float *in, int n) {
+  SHARED float tile[256];
+  tile[tid()] = in[tid()];
+  barrier();
+  float a = tile[255 - tid()];
+#if BAD
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
+#else
+  barrier();
+#endif
+  tile[tid()] = a * 2;
+  barrier();
+  out[tid()] = a + tile[(tid() + 64) & 255];
+}
+
+// Two waves write one word.
+KERNEL void race_waw(float *out, const float *in, int n) {
+  SHARED float tile[256];
+  tile[BAD ? tid() & 63 : tid()] = in[tid()];
+  barrier();
+  out[tid()] = tile[tid() & 63];
+}
+
+// Neighbouring bytes of one word belong to different waves: correct.
+KERNEL void race_bytes(float *out, const float *in, int n) {
+  SHARED unsigned char tile[256];
+  int i = (tid() & 63) * 4 + (tid() >> 6);
+  tile[BAD ? i & ~1 : i] = (unsigned char)tid();
+  barrier();
+  out[tid()] = tile[tid() & ~3];
+}
+
+// The barrier comes before the LDS write has been waited for.
+KERNEL void barrier_without_wait(float *out, const float *in, int n) {
+  SHARED float tile[256];
+  float v = in[tid()];
+  unsigned to = (unsigned)(unsigned long)(__attribute__((
+      address_space(3))) float *)(tile + tid());
+#if BAD
+  asm volatile("ds_write_b32 %0, %1\n s_barrier" ::"v"(to), "v"(v), "v"(tile)
+               : "memory");
+#else
+  asm volatile("ds_write_b32 %0, %1\n s_waitcnt lgkmcnt(0)\n s_barrier" ::"v"(
+                   to),
+               "v"(v), "v"(tile)
+               : "memory");
+#endif
+  out[tid()] = tile[255 - tid()];
+}
+
+// A loaded register is used before its wait.
+KERNEL void missing_vmcnt(float *out, const float *in, int n) {
+  float v;
+  asm volatile("global_load_dword %0, %1, %2\n"
+#if !BAD
+               "s_waitcnt vmcnt(0)\n"
+#endif
+               "v_add_f32 %0, %0, %0"
+               : "=&v"(v)
+               : "v"(tid() * 4), "s"(in));
+  out[tid()] = v;
+}
+
+KERNEL void missing_lgkmcnt(float *out, const float *in, int n) {
+  SHARED float tile[256];
+  tile[tid()] = in[tid()];
+  barrier();
+  unsigned from = (unsigned)(unsigned long)(__attribute__((
+      address_space(3))) float *)(tile + (tid() ^ 1));
+  float v;
+  asm volatile("s_waitcnt lgkmcnt(0)\n"
+               "ds_read_b32 %0, %1\n"
+#if !BAD
+               "s_waitcnt lgkmcnt(0)\n"
+#endif
+               "v_add_f32 %0, %0, %0"
+               : "=&v"(v)
+               : "v"(from), "v"(tile)
+               : "memory");
+  out[tid()] = v;
+}
+
+KERNEL void missing_scalar_wait(float *out, const float *in, int n) {
+  int v;
+  asm volatile("s_load_dword %0, %1, 0x0\n"
+#if !BAD
+               "s_waitcnt lgkmcnt(0)\n"
+#endif
+               "s_add_u32 %0, %0, 0"
+               : "=&s"(v)
+               : "s"(in));
+  out[tid()] = __builtin_bit_cast(float, v);
+}
+
+// A direct-to-LDS load is read back before vmcnt.
+KERNEL void missing_dma_wait(float *out, const float *in, int n) {
+  SHARED float tile[64];
+  auto *to = (__attribute__((address_space(3))) float *)tile;
+  asm volatile("s_mov_b32 m0, %0\n"
+               "s_nop 0\n"
+               "global_load_lds_dword %1, %2\n"
+#if !BAD
+               "s_waitcnt vmcnt(0)"
+#endif
+               ::"s"((unsigned)(unsigned long)to),
+               "v"(tid() * 4), "s"(in), "v"(tile)
+               : "memory");
+  float v;
+  asm volatile("ds_read_b32 %0, %1\n"
+               "s_waitcnt vmcnt(0) lgkmcnt(0)"
+               : "=&v"(v)
+               : "v"((unsigned)(unsigned long)to + tid() * 4)
+               : "memory");
+  out[tid()] = v;
+}
+
+// A wave leaves before the barrier that the others reach.
+KERNEL void barrier_divergence(float *out, const float *in, int n) {
+  SHARED float tile[256];
+  tile[tid()] = in[tid()];
+  if (BAD && tid() >= 192)
+    return;
+  barrier();
+  out[tid()] = tile[tid() ^ 1];
+}
+
+KERNEL void misaligned_atomic(float *out, const float *in, int n) {
+  int *p = (int *)((char *)out + 1024 + (BAD ? 2 : 0));
+  __hip_atomic_fetch_add(p, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  out[tid()] = in[tid()];
+}
+
+DEVICE __attribute__((used)) extern const int table[4] = {1, 2, 3, 4};
+KERNEL void read_only_write(float *out, const float *in, int n) {
+  int *p = BAD ? const_cast<int *>(table) : (int *)out;
+  asm volatile("" : "+v"(p));
+  if (tid() == 0)
+    *(volatile int *)p = table[n & 3];
+  out[tid()] = in[tid()];
+}
+
+// Every workgroup writes the same words.
+KERNEL void global_race(float *out, const float *in, int n) {
+  int i = BAD ? tid() : wg() * 64 + tid();
+  out[i] = in[wg() * 64 + tid()];
+}
+// A workgroup reads what another one writes.
+KERNEL void global_race_read(float *out, const float *in, int n) {
+  int i = wg() * 64 + tid();
+  float v = out[BAD ? i ^ 64 : i];
+  out[i] = v + in[i];
+}
+// Halves of a word belong to two workgroups: correct.
+KERNEL void global_share_word(short *out, const float *in, int n) {
+  int i = wg() * 63 + tid();
+  if (tid() < 63 + BAD)
+    out[i] = (short)in[tid()];
+}
+// The last workgroup to finish sums what all wrote: correct through the atomic.
+KERNEL void last_block(float *out, const float *in, int *count, float *work,
+                       int n) {
+  int i = wg() * 64 + tid();
+  work[i] = in[i];
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+  int seen = 0;
+  if (!BAD)
+    seen = __hip_atomic_fetch_add(count, 1, __ATOMIC_ACQ_REL,
+                                  __HIP_MEMORY_SCOPE_AGENT);
+  if (__builtin_amdgcn_readfirstlane(seen) >= 0) {
+    float sum = 0;
+    if (BAD || seen == 4 * 64 - 1)
+      for (int j = 0; j < 4; ++j)
+        sum += work[j * 64 + tid()];
+    if (BAD || seen == 4 * 64 - 1)
+      out[i] = sum;
+  }
+}
+
+KERNEL void never_ends(float *out, const float *in, int n) {
+  volatile float *p = out;
+  do
+    p[tid()] = in[tid()];
+  while (BAD);
+}
+
+// --- correct kernels that look suspicious: silent with any BAD ---
+
+// Lanes without a row compute on undefined values and drop them.
+KERNEL void select_undefined(float *out, const float *in, float *work, int n) {
+  float v = work[tid()];
+  bool valid = tid() < 0;
+  out[tid()] = valid && v > 1.0f ? v : in[tid()];
+}
+// Undefined padding is masked away.
+KERNEL void mask_undefined(float *out, const float *in, unsigned char *work,
+                           int n) {
+  work[tid() * 4] = (unsigned char)tid();
+  unsigned v = ((volatile unsigned *)work)[tid()];
+  out[tid()] = (float)(v & 0xff) + in[tid()];
+}
