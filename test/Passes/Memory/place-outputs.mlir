@@ -1,0 +1,36 @@
+// RUN: hk-opt %s --hk-place-outputs | FileCheck %s
+// Results become writable arguments; a state's result stays with its argument; the
+// shape function has a guard per assumed equality and the sizes of the outputs.
+
+module attributes {hk.target = #hk.target<"host">} {
+  hk.kernel @k rowwise inputs 2 shapes [#hk.shape<[d0, 64]>, #hk.shape<[d0]>, #hk.shape<[d0, 64]>, #hk.shape<[1, 32, 1, 64]>] aligns [16, 16, 16, 16] {
+    hk.spec {
+    ^bb0(%x: tensor<?x64xbf16>, %slots: tensor<?xi32>, %o: tensor<?x64xbf16>, %cache: tensor<1x32x1x64xbf16>):
+      %c0 = arith.constant 0 : index
+      %d = tensor.dim %x, %c0 : tensor<?x64xbf16>
+      %y = hk.neg %x : tensor<?x64xbf16> -> tensor<?x64xbf16>
+      %e = tensor.expand_shape %y [[0], [1, 2]] output_shape [%d, 1, 64] : tensor<?x64xbf16> into tensor<?x1x64xbf16>
+      %c = hk.kv_cache_write %e, %slots into %cache : tensor<?x1x64xbf16>, tensor<?xi32>, tensor<1x32x1x64xbf16>
+      hk.yield %y, %c : tensor<?x64xbf16>, tensor<1x32x1x64xbf16>
+    }
+  }
+
+  // CHECK-LABEL: func.func @f(
+  // CHECK-SAME: %[[X:.+]]: tensor<?x64xbf16> {bufferization.writable = false, hk.name = "x"}
+  // CHECK-SAME: %{{.+}}: tensor<?xi32> {bufferization.writable = false}
+  // CHECK-SAME: %[[CACHE:.+]]: tensor<1x32x1x64xbf16> {bufferization.writable = true, hk.state}
+  // CHECK-SAME: %[[OUT:.+]]: tensor<?x64xbf16> {bufferization.writable = true, hk.name = "y", hk.output})
+  // CHECK: hk.launch @k {{.*}} outs(%[[OUT]], %[[CACHE]] :
+  func.func @f(%x: tensor<?x64xbf16> {hk.name = "x"}, %slots: tensor<?xi32>, %cache: tensor<1x32x1x64xbf16> {hk.state})
+      -> (tensor<?x64xbf16> {hk.name = "y"}, tensor<1x32x1x64xbf16>) {
+    %c0 = arith.constant 0 : index
+    %d = tensor.dim %x, %c0 : tensor<?x64xbf16>
+    %e = tensor.empty(%d) : tensor<?x64xbf16>
+    %0:2 = hk.launch @k ins(%x, %slots : tensor<?x64xbf16>, tensor<?xi32>) outs(%e, %cache : tensor<?x64xbf16>, tensor<1x32x1x64xbf16>) reads [false, true] -> tensor<?x64xbf16>, tensor<1x32x1x64xbf16>
+    return %0#0, %0#1 : tensor<?x64xbf16>, tensor<1x32x1x64xbf16>
+  }
+  // CHECK-LABEL: func.func private @f__shape(
+  // CHECK-SAME: -> (index, index)
+  // CHECK: hk.guard %{{.+}}, %{{.+}} names ["x dim 0", "arg1 dim 0"]
+  // CHECK: return %{{.+}}, %{{.+}} : index, index
+}
