@@ -141,23 +141,24 @@ private:
                  : constant(name);
     };
     const AttentionOperands &operands = kernel.getOperands();
-    Value rows = arith::MulIOp::create(b, loc, valueOf(kernel.getQueries()),
-                                       constant(kernel.getGroup()));
+    Value rows = b.createOrFold<arith::MulIOp>(
+        loc, valueOf(kernel.getQueries()), constant(kernel.getGroup()));
     LaunchDims launch;
     Value fewRows = constant(tile.bq);
     if (isRagged()) {
       // See raggedTile() in the kernels: a partly filled tile per sequence.
-      Value bounds = arith::MaxUIOp::create(
-          b, loc, valueOf(kernel.dim(operands.qOffsets, 0)), constant(1));
-      Value sequences = arith::SubIOp::create(b, loc, bounds, constant(1));
-      Value full = arith::DivUIOp::create(b, loc, rows, constant(tile.bq));
-      launch.x = arith::AddIOp::create(b, loc, full, sequences);
-      fewRows = arith::MulIOp::create(b, loc, fewRows, sequences);
+      Value bounds = b.createOrFold<arith::MaxUIOp>(
+          loc, valueOf(kernel.dim(operands.qOffsets, 0)), constant(1));
+      Value sequences = b.createOrFold<arith::SubIOp>(loc, bounds, constant(1));
+      Value full = b.createOrFold<arith::DivUIOp>(loc, rows, constant(tile.bq));
+      launch.x = b.createOrFold<arith::AddIOp>(loc, full, sequences);
+      fewRows = b.createOrFold<arith::MulIOp>(loc, fewRows, sequences);
     } else {
-      launch.x = arith::CeilDivUIOp::create(b, loc, rows, constant(tile.bq));
+      launch.x =
+          b.createOrFold<arith::CeilDivUIOp>(loc, rows, constant(tile.bq));
       if (!kernel.getOp().hasRaggedQueries())
-        launch.x = arith::MulIOp::create(
-            b, loc, launch.x, valueOf(kernel.dim(operands.query, 0)));
+        launch.x = b.createOrFold<arith::MulIOp>(
+            loc, launch.x, valueOf(kernel.dim(operands.query, 0)));
     }
     launch.y = constant(kernel.getKeyHeads());
     launch.z = constant(tile.splitKv);
