@@ -14,10 +14,10 @@ hk.kernel @k rowwise inputs 1 shapes [#hk.shape<[d0, 64]>, #hk.shape<[d0, 64]>] 
 // CHECK-LABEL: func.func @chain(
 // CHECK-SAME: %[[X:.+]]: memref<?x64xf32>, %[[Y:.+]]: memref<?x64xf32> {hk.output}, %[[WS:.+]]: memref<?xi8>)
 // CHECK: %[[D:.+]] = memref.dim %[[X]]
-// CHECK-DAG: %[[A:.+]] = memref.view %[[WS]][%c0][%[[D]]]
-// CHECK-DAG: %[[HALF:.+]] = arith.muli %[[D]], %c256
-// CHECK-DAG: %[[B:.+]] = memref.view %[[WS]][%[[HALF]]][%[[D]]]
+// CHECK: %[[HALF:.+]] = arith.muli %[[D]], %c256
+// CHECK: %[[A:.+]] = memref.view %[[WS]][%c0][%[[D]]]
 // CHECK: hk.launch @k ins(%[[X]] {{.*}} outs(%[[A]]
+// CHECK: %[[B:.+]] = memref.view %[[WS]][%[[HALF]]][%[[D]]]
 // CHECK: hk.launch @k ins(%[[A]] {{.*}} outs(%[[B]]
 // CHECK: hk.launch @k ins(%[[B]] {{.*}} outs(%[[A]]
 // CHECK: hk.launch @k ins(%[[A]] {{.*}} outs(%[[Y]]
