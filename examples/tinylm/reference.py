@@ -16,6 +16,7 @@ CPU and on a GPU, with PyTorch 1.13 or later.
 
 import dataclasses
 import json
+import math
 import pathlib
 import struct
 
@@ -194,20 +195,30 @@ def to_ids(text: bytes, device) -> torch.Tensor:
     return torch.tensor(list(text), dtype=torch.long, device=device)
 
 
-def bits_per_byte(model: Model, text: bytes, device: str = "cpu") -> float:
-    """Mean bits of the bytes 1.. of each window of `context` bytes, given the
-    bytes before them in the same window. Byte 0 of a window is context only
-    and is not scored; a last incomplete window is dropped."""
+def window_logits(model: Model, text: bytes, device: str = "cpu"):
+    """Yields the logits of all scored bytes of some windows [bytes, vocab] and
+    these bytes. Scored are bytes 1.. of each window of `context` bytes, given
+    the bytes before them in the same window: byte 0 is context only, and a last
+    incomplete window is dropped."""
     window = model.config.context
     count = len(text) // window
     windows = to_ids(text[:count * window], device).view(count, window)
-    nats = 0.0
     for batch in windows.split(8):
-        logits = model.forward(batch, Cache(model.config))[:, :-1].double()
-        target = batch[:, 1:, None]
-        chosen = logits.gather(-1, target).squeeze(-1)
-        nats += float((torch.logsumexp(logits, -1) - chosen).sum())
-    return nats / (count * (window - 1)) / 0.6931471805599453
+        logits = model.forward(batch, Cache(model.config))[:, :-1]
+        yield logits.flatten(0, 1), batch[:, 1:].flatten()
+
+
+def bits(logits, targets):
+    """What each target byte costs."""
+    logits = logits.double()
+    chosen = logits.gather(-1, targets[:, None]).squeeze(-1)
+    return (torch.logsumexp(logits, -1) - chosen) / math.log(2)
+
+
+def bits_per_byte(model: Model, text: bytes, device: str = "cpu") -> float:
+    """Mean bits of the scored bytes."""
+    return float(torch.cat([bits(*rows) for rows in
+                            window_logits(model, text, device)]).mean())
 
 
 def greedy(model: Model, prompt: bytes, count: int, device: str = "cpu"):
