@@ -13,7 +13,9 @@
 
 #include "DimSymbolsBuilder.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -118,6 +120,38 @@ void DimSymbolsBuilder::visitView(Operation *op) {
     if (index && isa<RankedTensorType>(dim.getSource().getType()))
       indices[dim.getResult()] = node(dim.getSource(), *index);
   }
+}
+
+/// Sizes that the function computes itself.
+void DimSymbolsBuilder::visitIndex(Operation *op) {
+  Value result = op->getResult(0);
+  if (!result.getType().isIndex())
+    return;
+  SmallVector<Node> operands;
+  bool sum = isa<arith::AddIOp>(op), product = isa<arith::MulIOp>(op);
+  int64_t constant = sum ? 0 : 1;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    APInt value;
+    if (!matchPattern(operand, m_ConstantInt(&value)))
+      operands.push_back(indexNode(operand));
+    else if (sum)
+      constant += value.getSExtValue();
+    else if (product || index == 1)
+      constant *= value.getSExtValue();
+    else
+      return; // stays an index value that is only itself
+  }
+  if (operands.empty() || (!sum && !product && operands.size() != 1))
+    return;
+  auto known = indices.find(result);
+  Node made = known == indices.end() ? make() : known->second;
+  indices[result] = made;
+  derive(made,
+         sum                       ? Kind::Sum
+         : product                 ? Kind::Product
+         : isa<arith::DivUIOp>(op) ? Kind::FloorDiv
+                                   : Kind::CeilDiv,
+         operands, constant, result, 0);
 }
 
 void DimSymbolsBuilder::visitQuantization(Operation *op) {
@@ -237,6 +271,8 @@ void DimSymbolsBuilder::visit(Operation *op) {
       .Case<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
             tensor::CollapseShapeOp, tensor::CastOp, tensor::EmptyOp,
             tensor::DimOp>([&](auto) { visitView(op); })
+      .Case<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::CeilDivUIOp>(
+          [&](auto) { visitIndex(op); })
       .Case<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, DequantizeOp>(
           [&](auto) { visitQuantization(op); })
       .Case<MatmulOp, AttentionOp>([&](auto) { visitContraction(op); })

@@ -114,9 +114,8 @@ DimSymbolsBuilder::keyOf(Kind kind, ArrayRef<Node> operands, int64_t constant) {
   return {kind, std::move(found), constant};
 }
 
-void DimSymbolsBuilder::derive(Kind kind, ArrayRef<Node> operands,
+void DimSymbolsBuilder::derive(Node result, Kind kind, ArrayRef<Node> operands,
                                int64_t constant, Value value, int64_t dim) {
-  Node result = node(value, dim);
   bool plain = operands.size() == 1 && constant == (kind == Kind::Sum ? 0 : 1);
   if (plain)
     return unite(result, operands[0]);
@@ -251,6 +250,9 @@ void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
     seen.insert(keyOf(canonical.kind, nodes[list.front()].operands,
                       canonical.constant));
     for (Node n : ArrayRef<Node>(list).drop_front()) {
+      // What the function computes from nothing that is known here.
+      if (nodes[n].expr->kind == Kind::Index)
+        continue;
       if (!nodes[n].operands.empty() &&
           !seen.insert(keyOf(nodes[n].expr->kind, nodes[n].operands,
                              nodes[n].expr->constant))

@@ -42,7 +42,9 @@ public:
   void sameShape(Value a, Value b);
   /// The size that `kind` computes from `operands`; of dim `dim` of `value`.
   void derive(Kind kind, ArrayRef<Node> operands, int64_t constant, Value value,
-              int64_t dim);
+              int64_t dim) {
+    derive(node(value, dim), kind, operands, constant, value, dim);
+  }
 
 private:
   struct Entry {
@@ -53,11 +55,14 @@ private:
   };
   using Key = std::tuple<Kind, std::vector<Node>, int64_t>;
 
+  void derive(Node result, Kind kind, ArrayRef<Node> operands, int64_t constant,
+              Value value, int64_t dim);
   Node make();
   Node find(Node n);
   Key keyOf(Kind kind, ArrayRef<Node> operands, int64_t constant);
   void visit(Operation *op);
   void visitView(Operation *op);
+  void visitIndex(Operation *op);
   void visitQuantization(Operation *op);
   void visitContraction(Operation *op);
   void visitLaunch(LaunchOp launch);

@@ -100,6 +100,21 @@ static bool isState(Value value) {
          function.getArgAttr(argument.getArgNumber(), kStateAttrName);
 }
 
+/// A copy for a result of its own. It copies the last copy there is: two equal
+/// ones would be merged again.
+static Value freshCopy(Value value, Operation *before) {
+  for (bool found = true; found;) {
+    found = false;
+    for (Operation *user : value.getUsers())
+      if (auto copy = dyn_cast<CopyOp>(user)) {
+        value = copy.getResult();
+        found = true;
+        break;
+      }
+  }
+  return copyOf(value, before);
+}
+
 static void separateResults(Block &block) {
   Operation *terminator = block.getTerminator();
   llvm::DenseSet<Value> seen;
@@ -111,7 +126,7 @@ static void separateResults(Block &block) {
     bool own =
         isState(value) || (def && isBaseOp(def) && !isa<KVCacheWriteOp>(def));
     if (!seen.insert(value).second || !own)
-      operand.set(copyOf(value, terminator));
+      operand.set(freshCopy(value, terminator));
   }
 }
 
