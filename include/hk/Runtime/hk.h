@@ -18,10 +18,11 @@
 //    Nothing is written to outputs on failure. No exception crosses.
 //  * Tensors are the caller's: dense row-major, 16-byte aligned data, on the
 //    program's device. Outputs and workspace too: a call allocates nothing,
-//    never synchronises a GPU, and is safe to capture in a graph.
+//    never synchronises a GPU, and is safe to capture in a graph. What is
+//    written (outputs, states, workspace) overlaps no other argument.
 //  * Handles may be used by many threads at once; a state argument (KV cache)
-//  is
-//    written in place, so calls that share one must be ordered by the caller.
+//    is written in place, so calls that share one must be ordered by the
+//    caller.
 //  * Inputs whose sizes make a zero-row launch are a no-op for that launch.
 //
 //===----------------------------------------------------------------------===//
@@ -93,7 +94,7 @@ typedef struct hk_device_options {
 
 /* spec: "host", "hip:N" or "cuda:N". HIP is loaded from libamdhip64.so (or the
    file named by HK_HIP_LIBRARY, for example the emulator's), CUDA from
-   libcuda.so.1. options may be NULL. */
+   libcuda.so.1 (or the file named by HK_CUDA_LIBRARY). options may be NULL. */
 HK_API HK_MUST_USE hk_status *hk_device_open(const char *spec,
                                              const hk_device_options *options,
                                              hk_device **device);

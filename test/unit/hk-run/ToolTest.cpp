@@ -1,0 +1,111 @@
+//===- ToolTest.cpp - hk-run from the command line -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs the program on a module written by hand and looks at what it prints and
+// writes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Npy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+using namespace hk;
+using namespace hk::run;
+using testing::AllOf;
+using testing::HasSubstr;
+
+namespace {
+
+struct Result {
+  int status;
+  std::string output; // stdout and stderr
+};
+
+Result hkRun(const std::string &arguments) {
+  std::string command = HK_RUN " " + arguments + " 2>&1";
+  FILE *pipe = popen(command.c_str(), "r");
+  Result result{-1, ""};
+  char buffer[4096];
+  while (size_t bytes = fread(buffer, 1, sizeof(buffer), pipe))
+    result.output.append(buffer, bytes);
+  result.status = WEXITSTATUS(pclose(pipe));
+  return result;
+}
+
+const std::string kMirror = HK_TEST_DIR "/mirror_module.so ";
+const std::string kFake = HK_TEST_DIR "/fake_module.so --weights=" HK_TEST_DIR
+                                      "/weights.safetensors ";
+
+} // namespace
+
+TEST(HkRun, RunsAndWritesOutputs) {
+  std::string folder = testing::TempDir() + "/hk-run-out";
+  Result result =
+      hkRun(kMirror + "--dim=d0=3 --random=7 --bench=2 --output=" + folder);
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("mirror of "), HasSubstr("on host"),
+                    HasSubstr("f32 [3, 128]"), HasSubstr("workspace 0 bytes"),
+                    HasSubstr("mirror (hk.test)"), HasSubstr("2 calls: min")));
+  HostTensor out = readNpy(folder + "/out.npy", DType::F32);
+  EXPECT_EQ(out.sizes, (std::vector<int64_t>{3, 128}));
+
+  // The written output as the input of another run, which mirrors it back.
+  result = hkRun(kMirror + "--poison --shuffle=3 --input=x=" + folder +
+                 "/out.npy --output=out=" + folder + "/again.npy");
+  EXPECT_EQ(result.status, 0) << result.output;
+  HostTensor x, again = readNpy(folder + "/again.npy", DType::F32);
+  x.sizes = {3, 128};
+  x.allocate();
+  fillRandom(x, "x", 7, Data::Normal, {});
+  for (int64_t i = 0; i < x.numElements(); ++i)
+    ASSERT_EQ(again.get(i), 4 * x.get(i)) << i;
+}
+
+TEST(HkRun, PrintsTheSelfDescription) {
+  Result result = hkRun(kMirror + "--info");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("\"name\": \"mirror\""),
+                                   HasSubstr("\"target\": \"sm_90a\"")));
+}
+
+TEST(HkRun, KeepsStates) {
+  Result result = hkRun(kFake + "--function=scaled --dim=d0=4 --data=equal");
+  EXPECT_EQ(result.status, 0) << result.output;
+  // acc starts at 0.5 and gains x = 0.5.
+  EXPECT_THAT(result.output,
+              HasSubstr("random equal; after: min 1 max 1 mean 1"));
+}
+
+TEST(HkRun, SaysWhatIsWrong) {
+  auto expect = [](const std::string &arguments, const char *text) {
+    Result result = hkRun(arguments);
+    EXPECT_EQ(result.status, 2) << arguments;
+    EXPECT_THAT(result.output, HasSubstr(text)) << arguments;
+  };
+  expect("", "no module given");
+  expect("--nonsense=1 x.so", "'--nonsense=1': expected an option");
+  expect("/nonexistent.so", "cannot open '/nonexistent.so'");
+  expect(kMirror + "extra", "expected one module");
+  expect(kMirror, "--dim=d0=N (x dim 0)");
+  expect(kMirror + "--dim=d0=x", "expected an integer, got 'x'");
+  expect(kMirror + "--dim=d0", "expected NAME=VALUE");
+  expect(kMirror + "--data=weird", "expected normal, equal");
+  expect(kMirror + "--range=x=3:1", "a range LO:HI with LO <= HI");
+  expect(kMirror + "--input=y=z.npy", "--input=y: function 'mirror' has no");
+  expect(kMirror + "--input=x=/nonexistent.npy", "cannot open");
+  expect(kMirror + "--function=f", "no function 'f'; it has: mirror");
+  expect(kMirror + "--device=tpu --dim=d0=1", "unknown device 'tpu'");
+  expect(kMirror + "--weights=w --dim=d0=1", "has no weights");
+  expect(kFake, "choose with --function=: add scaled");
+  expect(kFake + "--function=add --dim=d0=1 --dim=d1=2",
+         "x dim 0 is 1 but y dim 0 is 2");
+}
