@@ -184,12 +184,13 @@ LogicalResult PlanArenaPass::plan(func::FuncOp func) {
                                  workspace, offset, group.sizes);
       alloc.replaceAllUsesWith(view);
     }
-    for (memref::AllocOp alloc : group.allocs)
-      alloc.erase();
     base = arith::AddIOp::create(top, loc, base, scaled(unitBytes));
     if (!units)
       bytesStatic += unitBytes;
   }
+  // Only now: the sizes stand before what may be the first of them.
+  for (memref::AllocOp alloc : allocs)
+    alloc.erase();
 
   // The shape function returns the total as its last result.
   auto shape = getOperation().lookupSymbol<func::FuncOp>(
