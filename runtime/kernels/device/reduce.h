@@ -55,7 +55,7 @@ template <class Op, int FROM, int TO, int K>
 HK_DEV void reduceLanes(float (&v)[K]) {
   if constexpr (FROM < TO) {
     HK_UNROLL for (int k = 0; k < K; ++k) v[k] =
-        Op::apply(v[k], bitCast<float>(laneXor<FROM>(bitCast<i32>(v[k]))));
+        Op::apply(v[k], bitCast<float>(laneXor<FROM, TO>(bitCast<i32>(v[k]))));
     reduceLanes<Op, FROM * 2, TO>(v);
   }
 }
@@ -65,11 +65,12 @@ template <int TPR, int THREADS, int K>
 inline constexpr int kRowReduceFloats = TPR > kWave ? THREADS / kWave *K : 0;
 
 /// Combines each of v over the TPR consecutive threads that share a row; all of
-/// them get the result. TPR is a power of two. `scratch` has kRowReduceFloats
+/// them get the result. TPR is a power of two or a multiple of the wave. `scratch` has kRowReduceFloats
 /// floats that no other collective of the kernel uses.
 template <class Op, int TPR, int THREADS, int K>
 HK_DEV void rowReduce(float (&v)[K], [[maybe_unused]] float *scratch) {
-  static_assert((TPR & (TPR - 1)) == 0 && THREADS % TPR == 0);
+  static_assert(THREADS % TPR == 0);
+  static_assert(TPR > kWave ? TPR % kWave == 0 : (TPR & (TPR - 1)) == 0);
   reduceLanes<Op, 1, (TPR < kWave ? TPR : kWave)>(v);
   if constexpr (TPR > kWave) {
     constexpr int waves = TPR / kWave;
@@ -87,7 +88,8 @@ HK_DEV void rowReduce(float (&v)[K], [[maybe_unused]] float *scratch) {
 }
 
 /// Combines v over groups of G consecutive positions: lanes of a wave on a GPU,
-/// entries of the array on the host. Every member gets its group's result.
+/// entries of the array on the host. Every member gets its group's result. Other
+/// groups need not call it.
 template <class Op, int G, int K> HK_DEV void groupReduce(float (&v)[K]) {
   static_assert((G & (G - 1)) == 0);
   if constexpr (!kIsHost) {

@@ -31,8 +31,9 @@ HK_DEV void barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
 }
 
-/// The value that lane (lane ^ M) holds.
-template <int M> HK_DEV int laneXor(int v) {
+/// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
+/// need to take part.
+template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
   static_assert(M > 0 && M < kWave);
   if constexpr (M == 1)
     return __builtin_amdgcn_mov_dpp(v, 0xB1, 0xf, 0xf, true);

@@ -23,10 +23,14 @@ HK_DEV int waveId() { return threadId() / kWave; }
 /// Waits for all threads of the block; LDS writes before it are visible after.
 HK_DEV void barrier() { __syncthreads(); }
 
-/// The value that lane (lane ^ M) holds.
-template <int M> HK_DEV int laneXor(int v) {
-  static_assert(M > 0 && M < kWave);
-  return __nvvm_shfl_sync_bfly_i32(~0u, v, M, 31);
+/// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
+/// need to take part.
+template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
+  static_assert(M > 0 && M < GROUP && GROUP <= kWave);
+  u32 members = ~0u;
+  if constexpr (GROUP < kWave)
+    members = ((1u << GROUP) - 1) << (u32(laneId()) & ~u32(GROUP - 1));
+  return __nvvm_shfl_sync_bfly_i32(members, v, M, 31);
 }
 
 /// 2^x for |x| <= 1, within 2 ulp.

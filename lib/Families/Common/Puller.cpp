@@ -1,0 +1,449 @@
+//===- Puller.cpp - C++ for a value at a position -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Symbols, memo, loads and stores of kernel operands, and the dispatch to the
+// operators.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Puller.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::hk;
+
+//===----------------------------------------------------------------------===//
+// Spelling
+//===----------------------------------------------------------------------===//
+
+std::string mlir::hk::dtypeText(Type elementType) {
+  using ::hk::DType;
+  switch (*dtypeOf(elementType)) {
+  case DType::F32:
+    return "DType::F32";
+  case DType::BF16:
+    return "DType::BF16";
+  case DType::F16:
+    return "DType::F16";
+  case DType::F8E4M3FN:
+    return "DType::F8E4M3FN";
+  case DType::F8E4M3FNUZ:
+    return "DType::F8E4M3FNUZ";
+  case DType::F8E5M2:
+    return "DType::F8E5M2";
+  case DType::F8E5M2FNUZ:
+    return "DType::F8E5M2FNUZ";
+  case DType::F4E2M1FN:
+    return "DType::F4E2M1FN";
+  case DType::F8E8M0FNU:
+    return "DType::F8E8M0FNU";
+  case DType::I1:
+    return "DType::I1";
+  case DType::I8:
+    return "DType::I8";
+  case DType::I32:
+    return "DType::I32";
+  case DType::I64:
+    return "DType::I64";
+  }
+  llvm_unreachable("every dtype is listed");
+}
+
+std::string mlir::hk::vecText(Type elementType, int vec) {
+  StringRef carrier = isa<FloatType>(elementType)         ? "float"
+                      : elementType.isSignlessInteger(64) ? "i64"
+                                                          : "i32";
+  return ("Vec<" + carrier + ", " + Twine(vec) + ">").str();
+}
+
+std::string mlir::hk::roundText(Type elementType, int vec, const Twine &expr) {
+  if (elementType.isF32() || !isa<FloatType>(elementType))
+    return expr.str();
+  return ("roundTo<" + dtypeText(elementType) + ", " + Twine(vec) + ">(" +
+          expr + ")")
+      .str();
+}
+
+std::string mlir::hk::floatText(double value) {
+  if (std::isnan(value))
+    return "__builtin_nanf(\"\")";
+  if (std::isinf(value))
+    return value < 0 ? "-__builtin_inff()" : "__builtin_inff()";
+  char buffer[40];
+  snprintf(buffer, sizeof(buffer), "%.9g", value);
+  std::string text = buffer;
+  if (text.find_first_of(".e") == std::string::npos)
+    text += ".0";
+  return text + "f";
+}
+
+static Type elementTypeOf(Value value) {
+  return cast<ShapedType>(value.getType()).getElementType();
+}
+
+//===----------------------------------------------------------------------===//
+// Symbols and positions
+//===----------------------------------------------------------------------===//
+
+Puller::Puller(KernelOp kernel, const DimSymbols &dims, CodeWriter &out)
+    : kernel(kernel), dims(dims), out(out) {}
+
+AffineExpr Puller::symbol(StringRef name, int depth) {
+  symbols.push_back({name.str(), depth});
+  return getAffineSymbolExpr(symbols.size() - 1, getContext());
+}
+
+AffineExpr Puller::constant(int64_t value) {
+  return getAffineConstantExpr(value, getContext());
+}
+
+AffineExpr Puller::defineIndex(int depth, StringRef prefix, const Twine &text) {
+  return symbol(out.define(depth, "auto", prefix, text), depth);
+}
+
+AffineExpr Puller::size(DimName name) {
+  if (name >= 0)
+    return constant(name);
+  auto it = sizeSymbols.find(name);
+  if (it != sizeSymbols.end())
+    return it->second;
+  int64_t index = SymShapeAttr::symbolOf(name);
+  AffineExpr expr;
+  if (index < kernel.getNumDims()) {
+    expr = symbol(("d" + Twine(index)).str(), 0);
+  } else {
+    const SizeExpr &definition = dims.definition(index);
+    SmallVector<AffineExpr> operands;
+    for (DimName operand : definition.operands)
+      operands.push_back(size(operand));
+    switch (definition.kind) {
+    case SizeExpr::Kind::Product:
+      expr = constant(definition.constant);
+      for (AffineExpr operand : operands)
+        expr = expr * operand;
+      break;
+    case SizeExpr::Kind::Sum:
+      expr = constant(definition.constant);
+      for (AffineExpr operand : operands)
+        expr = expr + operand;
+      break;
+    case SizeExpr::Kind::FloorDiv:
+      expr = operands[0].floorDiv(definition.constant);
+      break;
+    case SizeExpr::Kind::CeilDiv:
+      expr = (operands[0] + (definition.constant - 1))
+                 .floorDiv(definition.constant);
+      break;
+    case SizeExpr::Kind::Constant:
+      expr = constant(definition.constant);
+      break;
+    case SizeExpr::Kind::Argument:
+      expr = size(dims.dim(definition.value, definition.dim));
+      break;
+    case SizeExpr::Kind::Index:
+    case SizeExpr::Kind::Opaque:
+      llvm_unreachable("matching refuses sizes that only data can tell");
+    }
+  }
+  sizeSymbols[name] = expr;
+  return expr;
+}
+
+std::string Puller::text(AffineExpr expr) const {
+  if (auto c = dyn_cast<AffineConstantExpr>(expr))
+    return std::to_string(c.getValue());
+  if (auto s = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[s.getPosition()].name;
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  StringRef op;
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    op = " + ";
+    break;
+  case AffineExprKind::Mul:
+    op = " * ";
+    break;
+  case AffineExprKind::FloorDiv:
+    op = " / ";
+    break;
+  case AffineExprKind::Mod:
+    op = " % ";
+    break;
+  default:
+    llvm_unreachable("positions use + * / % only");
+  }
+  return ("(" + text(binary.getLHS()) + op + text(binary.getRHS()) + ")").str();
+}
+
+int Puller::depthOf(ArrayRef<AffineExpr> exprs) const {
+  int depth = out.hoistLimit();
+  for (AffineExpr expr : exprs)
+    expr.walk([&](AffineExpr e) {
+      if (auto s = dyn_cast<AffineSymbolExpr>(e))
+        depth = std::max(depth, symbols[s.getPosition()].depth);
+    });
+  return depth;
+}
+
+int Puller::placeOf(ArrayRef<AffineExpr> position, int vec) const {
+  int depth = depthOf(position);
+  return vec > 1 && !laneCount.empty() ? std::max(depth, laneDepth) : depth;
+}
+
+void Puller::setLaneCount(std::string count) {
+  laneCount = std::move(count);
+  laneDepth = out.depth();
+}
+
+std::string Puller::key(Value value, ArrayRef<AffineExpr> position, int vec,
+                        StringRef tag) {
+  auto [it, inserted] = valueIds.try_emplace(value, valueIds.size());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << it->second << ' ' << vec << ' ' << tag;
+  for (AffineExpr expr : position)
+    os << ' ' << expr.getAsOpaquePointer();
+  if (vec > 1)
+    os << ' ' << laneCount;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel operands
+//===----------------------------------------------------------------------===//
+
+void Puller::declareArguments() {
+  int64_t word = 0;
+  Block &body = kernel.getSpecBlock();
+  for (BlockArgument arg : body.getArguments()) {
+    bool isOut = int64_t(arg.getArgNumber()) >= int64_t(kernel.getNumInputs());
+    out.line("[[maybe_unused]] const auto p" + Twine(arg.getArgNumber()) +
+             " = global<" + (isOut ? "" : "const ") + "Storage<" +
+             dtypeText(elementTypeOf(arg)) + ">>(words[" + Twine(word++) +
+             "]);");
+  }
+  for (int64_t d = 0; d < kernel.getNumDims(); ++d)
+    out.line("[[maybe_unused]] const i64 d" + Twine(d) + " = i64(words[" +
+             Twine(word++) + "]);");
+  for (BlockArgument arg : body.getArguments()) {
+    int64_t rank = cast<ShapedType>(arg.getType()).getRank();
+    for (int64_t d = 0; d + 1 < rank; ++d)
+      out.line("[[maybe_unused]] const i64 s" + Twine(arg.getArgNumber()) +
+               "_" + Twine(d) + " = i64(words[" + Twine(word++) + "]);");
+  }
+}
+
+std::string Puller::offsetText(unsigned operand, Args position) const {
+  std::string result;
+  for (auto [d, index] : llvm::enumerate(position)) {
+    auto c = dyn_cast<AffineConstantExpr>(index);
+    if (c && c.getValue() == 0)
+      continue;
+    if (!result.empty())
+      result += " + ";
+    result += "i64(" + text(index) + ")";
+    if (d + 1 < position.size())
+      result += (" * s" + Twine(operand) + "_" + Twine(d)).str();
+  }
+  return result.empty() ? "0" : result;
+}
+
+int64_t Puller::alignment(unsigned operand, AffineExpr last, int vec) const {
+  Value value = kernel.getSpecBlock().getArgument(operand);
+  int64_t bits = ::hk::info(*dtypeOf(elementTypeOf(value))).bits;
+  int64_t bytes = std::max<int64_t>(1, vec * bits / 8);
+  int64_t element = std::max<int64_t>(1, bits / 8);
+  int64_t known = kernel.getAligns()[operand];
+  int64_t divisor = last ? last.getLargestKnownDivisor() : 0;
+  if (divisor != 0)
+    known = std::gcd(known, std::max<int64_t>(1, divisor * bits / 8));
+  int64_t align = 1;
+  while (align < bytes && known % (align * 2) == 0)
+    align *= 2;
+  return std::max(align, element);
+}
+
+std::string Puller::load(BlockArgument argument, Args position, int vec) {
+  Type type = elementTypeOf(argument);
+  unsigned operand = argument.getArgNumber();
+  std::string pointer = ("p" + Twine(operand)).str();
+  std::string offset = offsetText(operand, position);
+  if (vec == 1 && isa<Float4E2M1FNType>(type))
+    return vecText(type, 1) + "(loadScalar<" + dtypeText(type) + ">(" +
+           pointer + ", " + offset + "))";
+  bool masked = vec > 1 && !laneCount.empty();
+  return (Twine(masked ? "loadMasked<" : "load<") + dtypeText(type) + ", " +
+          Twine(vec) + ", " +
+          Twine(alignment(operand,
+                          position.empty() ? AffineExpr() : position.back(),
+                          vec)) +
+          ">(" + pointer + ", " + offset + (masked ? ", " + laneCount : "") +
+          ")")
+      .str();
+}
+
+void Puller::store(unsigned operand, Args position, int vec, StringRef vector) {
+  Type type = elementTypeOf(kernel.getSpecBlock().getArgument(operand));
+  bool masked = vec > 1 && !laneCount.empty();
+  out.line(
+      Twine(masked ? "storeMasked<" : "store<") + dtypeText(type) + ", " +
+      Twine(vec) + ", " +
+      Twine(alignment(operand,
+                      position.empty() ? AffineExpr() : position.back(), vec)) +
+      ">(p" + Twine(operand) + ", " + offsetText(operand, position) + ", " +
+      (masked ? laneCount + ", " : "") + vector + ");");
+}
+
+//===----------------------------------------------------------------------===//
+// Pulling
+//===----------------------------------------------------------------------===//
+
+std::string Puller::splat(Type elementType, StringRef one, int vec, int depth) {
+  if (vec == 1)
+    return one.str();
+  return out.define(depth, vecText(elementType, vec), "v",
+                    vecText(elementType, vec) + "(" + one + "[0])");
+}
+
+std::string Puller::keepFirst(Type elementType, StringRef vector,
+                              StringRef count, int vec) {
+  return out.define(out.depth(), vecText(elementType, vec), "v",
+                    "keepFirst<" + Twine(vec) + ">(" + vector + ", " + count +
+                        ", 0)");
+}
+
+std::string Puller::pullByElement(Value value, Args position, int vec) {
+  Type type = elementTypeOf(value);
+  std::string name = out.freshName("v"), e = out.freshName("e");
+  out.line(vecText(type, vec) + " " + name + " = 0;");
+  std::string count = laneCount;
+  out.open("HK_UNROLL for (int " + e + " = 0; " + e + " < " + Twine(vec) +
+               "; ++" + e + ")",
+           /*conditional=*/true);
+  if (!count.empty())
+    out.open("if (" + e + " < " + count + ")", /*conditional=*/true);
+  laneCount.clear();
+  Position one(position);
+  one.back() = one.back() + symbol(e);
+  std::string element = pull(value, one, 1);
+  out.line(name + "[" + e + "] = " + element + "[0];");
+  laneCount = count;
+  if (!count.empty())
+    out.close();
+  out.close();
+  return name;
+}
+
+std::string Puller::pullScalar(Value value, Args position) {
+  std::string saved = std::move(laneCount);
+  laneCount.clear();
+  std::string name = pull(value, position, 1) + "[0]";
+  laneCount = std::move(saved);
+  return name;
+}
+
+std::string Puller::pullBroadcast(Value operand, Value result, Args position,
+                                  int vec) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  int64_t rank = type.getRank();
+  int64_t skip = int64_t(position.size()) - rank;
+  Position own;
+  for (int64_t d = 0; d < rank; ++d)
+    own.push_back(type.getDimSize(d) == 1 ? constant(0) : position[d + skip]);
+  bool repeatsLast = rank == 0 || type.getDimSize(rank - 1) == 1;
+  if (vec > 1 && repeatsLast) {
+    std::string one = pull(operand, own, 1);
+    return splat(type.getElementType(), one, vec, depthOf(own));
+  }
+  return pull(operand, own, vec);
+}
+
+std::string Puller::pull(Value value, Args position, int vec) {
+  std::string memo = key(value, position, vec);
+  StringRef known = out.recall(memo);
+  if (!known.empty())
+    return known.str();
+  std::string expr = emit(value, position, vec);
+  // Handlers return a name where they had to write statements of their own.
+  bool isName = llvm::all_of(expr, [](char c) { return llvm::isAlnum(c); });
+  int depth = placeOf(position, vec);
+  if (!isName)
+    expr = out.define(depth, vecText(elementTypeOf(value), vec), "v", expr);
+  else
+    depth = out.depth();
+  out.remember(depth, memo, expr);
+  return expr;
+}
+
+std::string Puller::emit(Value value, Args position, int vec) {
+  if (auto it = bound.find(value); it != bound.end())
+    return it->second(position, vec);
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return load(argument, position, vec);
+  Operation *op = value.getDefiningOp();
+  bool second = cast<OpResult>(value).getResultNumber() == 1;
+  return llvm::TypeSwitch<Operation *, std::string>(op)
+      .Case<NegOp, AbsOp, ExpOp, Exp2Op, LogOp, Log2Op, SqrtOp, RsqrtOp,
+            ReciprocalOp, SinOp, CosOp, TanhOp, ErfOp, SigmoidOp, SiluOp,
+            GeluOp, GeluTanhOp, ReluOp, FloorOp, RoundOp>(
+          [&](auto) { return pullUnary(op, position, vec); })
+      .Case<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp>(
+          [&](auto) { return pullBinary(op, position, vec); })
+      .Case([&](CompareOp o) { return pullCompare(o, position, vec); })
+      .Case([&](SelectOp o) { return pullSelect(o, position, vec); })
+      .Case([&](CastOp o) { return pullCast(o, position, vec); })
+      .Case([&](ConstantOp o) { return pullConstant(o, position, vec); })
+      .Case([&](CopyOp o) { return pull(o.getInput(), position, vec); })
+      .Case(
+          [&](tensor::CastOp o) { return pull(o.getSource(), position, vec); })
+      .Case(
+          [&](tensor::ExtractSliceOp o) { return pullSlice(o, position, vec); })
+      .Case(
+          [&](tensor::ExpandShapeOp o) { return pullExpand(o, position, vec); })
+      .Case([&](tensor::CollapseShapeOp o) {
+        return pullCollapse(o, position, vec);
+      })
+      .Case([&](TransposeOp o) { return pullTranspose(o, position, vec); })
+      .Case([&](ConcatOp o) { return pullConcat(o, position, vec); })
+      .Case([&](PadOp o) { return pullPad(o, position, vec); })
+      .Case([&](GatherRowsOp o) { return pullGather(o, position, vec); })
+      .Case([&](RopeOp o) { return pullRope(o, position, vec); })
+      .Case([&](GatedActivationOp o) { return pullGated(o, position, vec); })
+      .Case([&](RmsNormOp o) { return pullRmsNorm(o, position, vec); })
+      .Case([&](LayerNormOp o) { return pullLayerNorm(o, position, vec); })
+      .Case([&](L2NormOp o) { return pullL2Norm(o, position, vec); })
+      .Case([&](SoftmaxOp o) { return pullSoftmax(o, position, vec); })
+      .Case(
+          [&](QuantizeOp o) { return pullQuantize(o, second, position, vec); })
+      .Case([&](QuantizeStaticOp o) {
+        return pullQuantizeStatic(o, position, vec);
+      })
+      .Case([&](QuantizeMxOp o) {
+        return pullQuantizeMx(o, second, position, vec);
+      })
+      .Case([&](DequantizeOp o) { return pullDequantize(o, position, vec); })
+      .Default([](Operation *) -> std::string {
+        llvm_unreachable("matching lets only operators in that can be pulled");
+      });
+}
+
+int Puller::depthOfScalar(StringRef scalar) const {
+  auto it = scalarDepth.find(scalar);
+  int depth = it == scalarDepth.end() ? out.depth() : it->second;
+  return std::min(out.depth(), depth);
+}
+
+std::string Puller::statistic(Operation *, Value, StatKind, int64_t, Args,
+                              AffineExpr, Args, int) {
+  llvm_unreachable("this family has no statistics of a row");
+}

@@ -1,0 +1,221 @@
+//===- Puller.h - C++ for a value at a position -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The heart of emission: pull(value, position) writes the statements that
+// compute `vec` consecutive elements of a tensor value and returns the name of
+// the variable that holds them (a Vec of carriers, see
+// runtime/kernels/device/types.h). Views only rewrite positions; pointwise
+// operators pull their operands; block arguments load. Results are rounded to
+// their element type. What was pulled is remembered in its scope.
+//
+// A position has one affine expression per dim over symbols, which stand for
+// C++ integer variables. The last one is the first of the `vec` elements.
+//
+// Families bind the values that they compute themselves (the accumulator of a
+// matrix product) and answer for statistics of a row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_COMMON_PULLER_H
+#define HK_FAMILIES_COMMON_PULLER_H
+
+#include "CodeWriter.h"
+
+#include "hk/Analysis/DimSymbols.h"
+#include "hk/Dialect/HK.h"
+#include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <functional>
+
+namespace mlir::hk {
+
+using Position = SmallVector<AffineExpr, 4>;
+
+/// Reductions along the last dim that operators need.
+enum class StatKind : int32_t {
+  SumOfSquares,
+  Sum,
+  SumOfCentredSquares, // needs Sum
+  Maximum,
+  SumOfExp, // e^(x - maximum); needs Maximum
+  AbsMaximum,
+};
+
+/// How the C++ of a type is spelled.
+std::string dtypeText(Type elementType);
+std::string vecText(Type elementType, int vec);
+/// `expr` (f32 carriers) rounded to an element type.
+std::string roundText(Type elementType, int vec, const Twine &expr);
+/// A float literal that reads back exactly.
+std::string floatText(double value);
+
+class Puller {
+public:
+  using Args = ArrayRef<AffineExpr>;
+
+  Puller(KernelOp kernel, const DimSymbols &dims, CodeWriter &out);
+  virtual ~Puller() = default;
+
+  /// Declares pointers, dims and strides from `words`; in the kernel's scope.
+  void declareArguments();
+
+  /// `vec` consecutive elements of `value` from `position` on.
+  std::string pull(Value value, ArrayRef<AffineExpr> position, int vec);
+  /// One element as a scalar expression.
+  std::string pullScalar(Value value, ArrayRef<AffineExpr> position);
+
+  /// `value` is computed by `source` instead of its defining op.
+  using Source =
+      std::function<std::string(ArrayRef<AffineExpr> position, int vec)>;
+  void bind(Value value, Source source) { bound[value] = std::move(source); }
+
+  /// A new symbol for the C++ integer variable `name` of the current scope.
+  AffineExpr symbol(StringRef name, int depth);
+  AffineExpr symbol(StringRef name) { return symbol(name, out.depth()); }
+  /// `text` in a new variable of the current or an outer scope.
+  AffineExpr defineIndex(int depth, StringRef prefix, const Twine &text);
+  AffineExpr constant(int64_t value);
+  int symbolDepth(AffineExpr symbol) const {
+    return symbols[cast<AffineSymbolExpr>(symbol).getPosition()].depth;
+  }
+  /// The size that a dim has.
+  AffineExpr size(DimName name);
+  AffineExpr sizeOf(Value value, int64_t dim) {
+    return size(dims.dim(value, dim));
+  }
+
+  /// An integer expression in C++; non-negative operands are assumed.
+  std::string text(AffineExpr expr) const;
+  /// The innermost scope that a symbol of `expr` belongs to, not outside of the
+  /// conditional scopes that are open.
+  int depthOf(ArrayRef<AffineExpr> exprs) const;
+  /// Where statements about vec elements at `position` belong.
+  int placeOf(ArrayRef<AffineExpr> position, int vec) const;
+
+  /// Only the first `count` lanes of vectors pulled from now on exist; empty:
+  /// all. `count` is a C++ expression.
+  void setLaneCount(std::string count);
+  const std::string &getLaneCount() const { return laneCount; }
+
+  /// Stores vec elements of kernel operand `operand`.
+  void store(unsigned operand, ArrayRef<AffineExpr> position, int vec,
+             StringRef vector);
+
+  /// A reduction over the elements of `input` that share the leading indices
+  /// and, if `group` > 0, the group of `group` elements of the last dim number
+  /// `segment`. `position` is where the caller pulls, or empty. Returns a
+  /// scalar float.
+  virtual std::string statistic(Operation *op, Value input, StatKind kind,
+                                int64_t group, ArrayRef<AffineExpr> leading,
+                                AffineExpr segment,
+                                ArrayRef<AffineExpr> position, int vec);
+
+  /// The scale of a quantisation with computed scales, as a scalar: of the
+  /// group number `segment`, which covers `position` unless that is empty.
+  std::string scaleOf(Operation *op, Args leading, AffineExpr segment,
+                      Args position, int vec);
+  /// As scaleOf, for the group that covers `position`.
+  std::string scaleAt(Operation *op, Args position, int vec);
+
+  /// What the store statements start with, for example `if (valid) `.
+  void setStoreGuard(std::string guard) { storeGuard = std::move(guard); }
+
+  /// The term that `kind` sums (or maximises) at a position.
+  std::string statisticTerm(Operation *op, Value input, StatKind kind,
+                            int64_t group, ArrayRef<AffineExpr> position,
+                            int vec);
+
+  CodeWriter &code() { return out; }
+  const DimSymbols &dimSymbols() const { return dims; }
+  MLIRContext *getContext() const { return kernel.getContext(); }
+  AffineExpr simplify(AffineExpr expr) const;
+
+protected:
+  /// The memo key of a value at a position; `tag` tells apart several things
+  /// known of one value.
+  std::string key(Value value, ArrayRef<AffineExpr> position, int vec,
+                  StringRef tag = "");
+
+  KernelOp kernel;
+  const DimSymbols &dims;
+  CodeWriter &out;
+
+private:
+  std::string load(BlockArgument argument, Args position, int vec);
+  std::string offsetText(unsigned operand, Args position) const;
+  int64_t alignment(unsigned operand, AffineExpr last, int vec) const;
+
+  /// Element by element, where vec elements do not come from vec consecutive
+  /// ones.
+  std::string pullByElement(Value value, Args position, int vec);
+  /// An operand that broadcasts to the shape of `result`.
+  std::string pullBroadcast(Value operand, Value result, Args position,
+                            int vec);
+  std::string splat(Type elementType, StringRef one, int vec, int depth);
+  std::string keepFirst(Type elementType, StringRef vector, StringRef count,
+                        int vec);
+  std::string emit(Value value, Args position, int vec);
+
+  // One function per kind of operator; see Pull*.cpp.
+  std::string pullUnary(Operation *op, Args position, int vec);
+  std::string pullBinary(Operation *op, Args position, int vec);
+  std::string pullCompare(CompareOp op, Args position, int vec);
+  std::string pullSelect(SelectOp op, Args position, int vec);
+  std::string pullCast(CastOp op, Args position, int vec);
+  std::string pullConstant(ConstantOp op, Args position, int vec);
+  std::string pullSlice(tensor::ExtractSliceOp op, Args position, int vec);
+  std::string pullExpand(tensor::ExpandShapeOp op, Args position, int vec);
+  std::string pullCollapse(tensor::CollapseShapeOp op, Args position, int vec);
+  std::string pullTranspose(TransposeOp op, Args position, int vec);
+  std::string pullConcat(ConcatOp op, Args position, int vec);
+  std::string pullPad(PadOp op, Args position, int vec);
+  std::string pullGather(GatherRowsOp op, Args position, int vec);
+  std::string pullRope(RopeOp op, Args position, int vec);
+  std::string pullGated(GatedActivationOp op, Args position, int vec);
+  std::string pullRmsNorm(RmsNormOp op, Args position, int vec);
+  std::string pullLayerNorm(LayerNormOp op, Args position, int vec);
+  std::string pullL2Norm(L2NormOp op, Args position, int vec);
+  std::string pullSoftmax(SoftmaxOp op, Args position, int vec);
+  std::string pullQuantize(QuantizeOp op, bool scale, Args position, int vec);
+  std::string pullQuantizeStatic(QuantizeStaticOp op, Args position, int vec);
+  std::string pullQuantizeMx(QuantizeMxOp op, bool scale, Args position,
+                             int vec);
+  std::string pullDequantize(DequantizeOp op, Args position, int vec);
+
+  /// The scale element that covers a position; empty: differs within vec.
+  std::string pullScale(Value scale, Value input, int64_t group, Args position,
+                        int vec);
+  /// Statistic of a whole last dim.
+  std::string rowStatistic(Operation *op, Value input, StatKind kind,
+                           Args position, int vec);
+  std::string centre(Operation *op, Value input, Args position, int vec);
+  std::string clampAndCast(Type elementType, std::optional<double> limit,
+                           StringRef quotient, int vec);
+
+  struct SymbolInfo {
+    std::string name;
+    int depth;
+  };
+  SmallVector<SymbolInfo> symbols;
+  llvm::DenseMap<Value, Source> bound;
+  llvm::DenseMap<Value, int> valueIds;
+  llvm::DenseMap<DimName, AffineExpr> sizeSymbols;
+  std::string laneCount;
+  int laneDepth = 0;
+  std::string storeGuard;
+
+protected:
+  /// At which depth a scalar returned by statistic() was computed.
+  llvm::StringMap<int> scalarDepth;
+  /// Where something that depends on such a scalar only may be computed.
+  int depthOfScalar(StringRef scalar) const;
+};
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_COMMON_PULLER_H

@@ -1,0 +1,245 @@
+//===- RowMatch.cpp - Which operators share a row-wise kernel -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows of the members must be the same, and every operand that the kernel
+// itself makes must be needed in its own row only.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowPlan.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// A segment that does not fit the lanes of a wave is reduced by every thread
+/// for itself; beyond this size that is not worth it.
+static constexpr int64_t kMaxSegment = 1024;
+static constexpr int64_t kMaxOddSegment = 256;
+static constexpr size_t kMaxOps = 96;
+static constexpr size_t kMaxOperands = 40;
+
+static bool isViewOp(Operation *op) {
+  return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+             tensor::CollapseShapeOp, tensor::CastOp>(op);
+}
+
+bool mlir::hk::isRowwiseOp(Operation *op) {
+  return isa<RowwiseOpInterface>(op) || isViewOp(op);
+}
+
+SmallVector<StatKind> mlir::hk::statisticsOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, SmallVector<StatKind>>(op)
+      .Case<RmsNormOp, L2NormOp>(
+          [](auto) { return SmallVector<StatKind>{StatKind::SumOfSquares}; })
+      .Case([](LayerNormOp) {
+        return SmallVector<StatKind>{StatKind::Sum,
+                                     StatKind::SumOfCentredSquares};
+      })
+      .Case([](SoftmaxOp) {
+        return SmallVector<StatKind>{StatKind::Maximum, StatKind::SumOfExp};
+      })
+      .Case<QuantizeOp, QuantizeMxOp>(
+          [](auto) { return SmallVector<StatKind>{StatKind::AbsMaximum}; })
+      .Default([](Operation *) { return SmallVector<StatKind>{}; });
+}
+
+int64_t mlir::hk::groupSizeOf(Operation *op) {
+  if (auto quantize = dyn_cast<QuantizeOp>(op))
+    return quantize.getGranularity() == Granularity::per_group
+               ? quantize.getGroupSize()
+               : 0;
+  return isa<QuantizeMxOp>(op) ? 32 : 0;
+}
+
+/// The leading dims that are rows for `op`.
+static SmallVector<DimName> rowsOf(Operation *op, const DimSymbols &dims) {
+  if (auto write = dyn_cast<KVCacheWriteOp>(op))
+    return SmallVector<DimName>(dims.shape(write.getValues()).drop_back(2));
+  SmallVector<DimName> rows(dims.shape(op->getResult(0)));
+  if (auto rowwise = dyn_cast<RowwiseOpInterface>(op))
+    rows.pop_back_n(std::min<size_t>(rows.size(), rowwise.getNumLocalDims()));
+  return rows;
+}
+
+static Verdict refuseView(Operation *op, const Twine &why) {
+  return Verdict::refuse(Reason::UnsupportedShape,
+                         op->getName().getStringRef() + " " + why);
+}
+
+/// Whether `op` is a form of its operator that can be pulled.
+static Verdict checkForm(Operation *op) {
+  for (Value value : op->getResults())
+    if (auto type = dyn_cast<RankedTensorType>(value.getType());
+        !type || !dtypeOf(type.getElementType()))
+      return Verdict::refuse(Reason::UnsupportedDType,
+                             "a result is not a tensor of an hk element type");
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    if (llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic) ||
+        llvm::any_of(slice.getStaticStrides(), ShapedType::isDynamic))
+      return refuseView(op, "has dynamic offsets or strides");
+  }
+  if (auto rope = dyn_cast<RopeOp>(op)) {
+    auto type = cast<RankedTensorType>(rope.getInput().getType());
+    if (type.getRank() < 3 || type.isDynamicDim(type.getRank() - 1))
+      return refuseView(op, "needs [T..., H, D] with a static D");
+  }
+  if (auto write = dyn_cast<KVCacheWriteOp>(op))
+    if (!isa<BlockArgument>(write.getCache()) &&
+        !write.getCache().getDefiningOp())
+      return refuseView(op, "has no cache");
+  return Verdict::accept();
+}
+
+/// Whether operand `index` of `op`, made by the same kernel, is read in its own
+/// row only.
+static bool staysInRow(Operation *op, unsigned index, int64_t numRows) {
+  Value operand = op->getOperand(index);
+  auto type = cast<RankedTensorType>(operand.getType());
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](GatherRowsOp o) { return operand != o.getTable(); })
+      .Case([&](RopeOp o) {
+        return operand != o.getCos() && operand != o.getSin();
+      })
+      .Case([&](RmsNormOp o) { return operand != o.getWeight(); })
+      .Case([&](LayerNormOp o) {
+        return operand != o.getWeight() && operand != o.getBias();
+      })
+      .Case([&](KVCacheWriteOp o) { return operand != o.getCache(); })
+      .Case([&](tensor::ExtractSliceOp o) {
+        llvm::SmallBitVector dropped = o.getDroppedDims();
+        for (int64_t d = 0; d < numRows; ++d)
+          if (dropped.test(d) || o.getStaticOffsets()[d] != 0 ||
+              o.getStaticStrides()[d] != 1)
+            return false;
+        return true;
+      })
+      .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>([&](auto o) {
+        // The longer side's dims of every row group but one are 1.
+        auto longer = o.getSrcType().getRank() > o.getResultType().getRank()
+                          ? o.getSrcType()
+                          : o.getResultType();
+        for (auto [g, group] : llvm::enumerate(o.getReassociationIndices())) {
+          if (int64_t(g) >= numRows)
+            break;
+          if (group[0] != int64_t(g))
+            return false;
+          for (int64_t d : ArrayRef<int64_t>(group).drop_front())
+            if (longer.getDimSize(d) != 1)
+              return false;
+        }
+        return true;
+      })
+      .Default([&](Operation *) {
+        // Broadcasting aligns the last dims.
+        auto result = cast<RankedTensorType>(op->getResult(0).getType());
+        return type.getRank() == result.getRank();
+      });
+}
+
+/// A statistic that is not over the kernel's whole row must be over something
+/// small.
+static Verdict checkSegments(Operation *op, const DimSymbols &dims,
+                             int64_t numRows) {
+  if (statisticsOf(op).empty())
+    return Verdict::accept();
+  ArrayRef<DimName> shape = dims.shape(op->getOperand(0));
+  int64_t size = groupSizeOf(op);
+  if (size == 0) {
+    if (int64_t(shape.size()) == numRows + 1)
+      return Verdict::accept();
+    size = shape.back();
+  }
+  if (size < 0)
+    return Verdict::refuse(Reason::NeedsWholeRow,
+                           op->getName().getStringRef() +
+                               " reduces a part of the row of dynamic size");
+  int64_t limit = llvm::isPowerOf2_64(size) ? kMaxSegment : kMaxOddSegment;
+  if (size > limit)
+    return Verdict::refuse(Reason::NeedsWholeRow,
+                           op->getName().getStringRef() + " reduces " +
+                               Twine(size) + " elements, a part of the row; " +
+                               "at most " + Twine(limit) + " is supported");
+  return Verdict::accept();
+}
+
+Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
+                            RowDims &rows) {
+  if (ops.size() > kMaxOps)
+    return Verdict::refuse(Reason::GroupFull, "more than " + Twine(kMaxOps) +
+                                                  " operators in a kernel");
+  llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
+  llvm::SmallSetVector<Value, 16> operands;
+  bool first = true;
+  int64_t maxRank = 0;
+  for (Operation *op : ops) {
+    if (!isRowwiseOp(op))
+      return Verdict::refuse(Reason::OtherFamily,
+                             op->getName().getStringRef() +
+                                 " is not a row-wise operator");
+    if (Verdict form = checkForm(op); !form.accepted())
+      return form;
+    for (Value operand : op->getOperands())
+      if (!members.contains(operand.getDefiningOp()))
+        operands.insert(operand);
+    if (isa<ConstantOp>(op))
+      continue;
+    SmallVector<DimName> own = rowsOf(op, dims);
+    bool isWrite = isa<KVCacheWriteOp>(op);
+    maxRank = std::max<int64_t>(
+        maxRank, isWrite ? 3 : int64_t(dims.shape(op->getResult(0)).size()));
+    if (first) {
+      rows.sizes = own;
+      first = false;
+      continue;
+    }
+    size_t common = 0;
+    while (common < std::min(own.size(), rows.sizes.size()) &&
+           own[common] == rows.sizes[common])
+      ++common;
+    if (common == 0 && (!rows.sizes.empty() || !own.empty()))
+      return Verdict::refuse(Reason::RowDimsDiffer,
+                             op->getName().getStringRef() +
+                                 " has other rows than the rest of the kernel");
+    rows.sizes.truncate(common);
+  }
+  // Whole rows make vectors: the last dim is never a row dim.
+  if (!rows.sizes.empty() && int64_t(rows.sizes.size()) >= maxRank)
+    rows.sizes.truncate(maxRank - 1);
+  if (operands.size() > kMaxOperands)
+    return Verdict::refuse(Reason::GroupFull, "more than " +
+                                                  Twine(kMaxOperands) +
+                                                  " operands of a kernel");
+
+  int64_t numRows = rows.sizes.size();
+  for (Operation *op : ops) {
+    if (isa<ConstantOp>(op))
+      continue;
+    if (Verdict segments = checkSegments(op, dims, numRows);
+        !segments.accepted())
+      return segments;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || !members.contains(producer) || isa<ConstantOp>(producer))
+        continue;
+      if (isa<KVCacheWriteOp>(producer))
+        return Verdict::refuse(Reason::StateReadAndWritten,
+                               "a written cache is read in the same kernel");
+      ArrayRef<DimName> shape = dims.shape(operand);
+      bool sameRows = int64_t(shape.size()) >= numRows &&
+                      shape.take_front(numRows) == ArrayRef(rows.sizes);
+      if (!sameRows || !staysInRow(op, i, numRows))
+        return Verdict::refuse(Reason::CrossesRows,
+                               op->getName().getStringRef() +
+                                   " needs other rows of its operand");
+    }
+  }
+  return Verdict::accept();
+}

@@ -1,0 +1,246 @@
+//===- RowPlan.cpp - What a row-wise kernel does, row by row -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Phases, stores and the numbers that tiles depend on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowPlan.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+RowPlan::RowPlan(KernelOp kernel, const DimSymbols &dims)
+    : kernel(kernel), dims(dims) {
+  SmallVector<Operation *> ops;
+  Block &body = kernel.getSpecBlock();
+  for (Operation &op : body.without_terminator())
+    if (isRowwiseOp(&op))
+      ops.push_back(&op);
+  // Matched before; the rows are what is wanted.
+  (void)matchRows(ops, dims, rowDims);
+  for (Operation *op : ops)
+    addStats(*op);
+  for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    addStore(i, value);
+}
+
+bool RowPlan::isWholeRow(Value input) const {
+  return int64_t(dims.shape(input).size()) == numRowDims() + 1;
+}
+
+int64_t RowPlan::phaseOf(Value value) {
+  auto it = phaseCache.find(value);
+  if (it != phaseCache.end())
+    return it->second;
+  int64_t phase = 0;
+  if (Operation *op = value.getDefiningOp()) {
+    for (Value operand : op->getOperands())
+      phase = std::max(phase, phaseOf(operand));
+    if (groupSizeOf(op) == 0 && op->getNumOperands() &&
+        isWholeRow(op->getOperand(0)))
+      phase += statisticsOf(op).size();
+  }
+  phaseCache[value] = phase;
+  return phase;
+}
+
+void RowPlan::addStats(Operation &op) {
+  SmallVector<StatKind> kinds = statisticsOf(&op);
+  if (kinds.empty() || groupSizeOf(&op) != 0 || !isWholeRow(op.getOperand(0)))
+    return;
+  int64_t phase = phaseOf(op.getOperand(0));
+  for (StatKind kind : kinds)
+    rowStats.push_back({&op, op.getOperand(0), kind, phase++});
+  phases = std::max(phases, phase + 1);
+}
+
+void RowPlan::addStore(unsigned index, Value value) {
+  RowStore store;
+  store.operand = kernel.getNumInputs() + index;
+  store.value = value;
+  store.op = nullptr;
+  store.kind = StoreKind::Value;
+  store.group = 0;
+  Operation *op = value.getDefiningOp();
+  Value space = value;
+  if (auto write = dyn_cast_or_null<KVCacheWriteOp>(op)) {
+    store.kind = StoreKind::CacheWrite;
+    store.op = op;
+    store.value = space = write.getValues();
+  } else if (op && groupSizeOf(op) != 0 && value == op->getResult(1)) {
+    store.kind = StoreKind::GroupScale;
+    store.op = op;
+    store.group = groupSizeOf(op);
+    space = op->getOperand(0);
+  }
+  store.phase = phaseOf(value);
+  phases = std::max(phases, store.phase + 1);
+  store.local =
+      SmallVector<DimName>(dims.shape(space).drop_front(numRowDims()));
+  rowStores.push_back(std::move(store));
+}
+
+std::optional<int64_t> RowPlan::flatSize(ArrayRef<DimName> local) {
+  int64_t size = 1;
+  for (DimName dim : local) {
+    if (dim < 0)
+      return std::nullopt;
+    size *= dim;
+  }
+  return size;
+}
+
+int64_t RowPlan::widest() const {
+  int64_t widest = 1;
+  for (const RowStore &store : rowStores) {
+    std::optional<int64_t> size = flatSize(store.local);
+    if (!size)
+      return 0;
+    widest = std::max(widest, *size);
+  }
+  for (const RowStat &stat : rowStats) {
+    DimName size = dims.shape(stat.input).back();
+    if (size < 0)
+      return 0;
+    widest = std::max(widest, size);
+  }
+  return widest;
+}
+
+int64_t RowPlan::commonVec(int64_t limit) const {
+  int64_t vec = limit;
+  auto cut = [&](int64_t size) {
+    while (vec > 1 && size % vec != 0)
+      vec /= 2;
+  };
+  auto cutLast = [&](Value value) {
+    ArrayRef<DimName> shape = dims.shape(value);
+    if (int64_t(shape.size()) > numRowDims() && shape.back() > 1)
+      cut(shape.back());
+  };
+  for (Operation &op : kernel.getSpecBlock().without_terminator()) {
+    for (Value result : op.getResults())
+      // A scale has one element per group, not a row of its own.
+      if (result.getType() == op.getResult(0).getType() ||
+          op.getNumResults() == 1)
+        cutLast(result);
+    if (int64_t group = groupSizeOf(&op))
+      cut(group);
+    if (auto rope = dyn_cast<RopeOp>(op)) {
+      int64_t half = rope.getRotarySize() / 2;
+      int64_t head = dims.shape(rope.getInput()).back();
+      cut(rope.getStyle() == RopeStyle::neox ? half : 2 * half);
+      if (rope.getNopeFirst())
+        cut(head - 2 * half);
+    } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+      if (!slice.getStaticOffsets().empty())
+        cut(slice.getStaticOffsets().back());
+    } else if (auto concat = dyn_cast<ConcatOp>(op)) {
+      for (Value input : concat.getInputs())
+        cutLast(input);
+    } else if (auto pad = dyn_cast<PadOp>(op)) {
+      cutLast(pad.getInput());
+    } else if (auto quantize = dyn_cast<QuantizeStaticOp>(op)) {
+      ArrayRef<DimName> scale = dims.shape(quantize.getScale());
+      if (!scale.empty() && scale.back() != 1)
+        cut(quantize.getGroupSize());
+    } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
+      ArrayRef<DimName> scale = dims.shape(dequantize.getScale());
+      if (!scale.empty() && scale.back() != 1)
+        cut(dequantize.getGroupSize());
+    }
+  }
+  return vec;
+}
+
+int64_t RowPlan::segmentSize() const {
+  int64_t segment = 0;
+  for (Operation &op : kernel.getSpecBlock().without_terminator()) {
+    if (statisticsOf(&op).empty())
+      continue;
+    int64_t size = groupSizeOf(&op);
+    if (size == 0 && !isWholeRow(op.getOperand(0)))
+      size = dims.shape(op.getOperand(0)).back();
+    if (size > 0)
+      segment = segment == 0 ? size : std::min(segment, size);
+  }
+  return segment;
+}
+
+int64_t RowPlan::rowElementBytes() const {
+  int64_t bytes = 4;
+  for (BlockArgument arg : kernel.getSpecBlock().getArguments()) {
+    auto type = cast<RankedTensorType>(arg.getType());
+    int64_t bits = type.getElementTypeBitWidth();
+    if (isa<FloatType>(type.getElementType()) && bits >= 16 &&
+        type.getRank() > numRowDims())
+      bytes = std::min(bytes, bits / 8);
+  }
+  return bytes;
+}
+
+int64_t RowPlan::bytesPerRowElement() const {
+  int64_t bits = 0;
+  for (BlockArgument arg : kernel.getSpecBlock().getArguments()) {
+    auto type = cast<RankedTensorType>(arg.getType());
+    if (type.getRank() > numRowDims() && numRowDims() > 0)
+      bits += type.getElementTypeBitWidth();
+  }
+  return std::max<int64_t>(1, bits / 8);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+SmallVector<DimName> mlir::hk::withoutOnes(ArrayRef<DimName> local) {
+  SmallVector<DimName> result(local);
+  llvm::erase(result, 1);
+  return result;
+}
+
+bool mlir::hk::sameSpace(ArrayRef<DimName> a, ArrayRef<DimName> b) {
+  if (withoutOnes(a) == withoutOnes(b))
+    return true;
+  std::optional<int64_t> size = RowPlan::flatSize(a);
+  return size && size == RowPlan::flatSize(b);
+}
+
+int mlir::hk::loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
+                      ArrayRef<const RowStore *> stores, bool &masked) {
+  int64_t vec = tileVec;
+  bool flat = true, endsInOne = false, cutsGroups = false;
+  auto cut = [&](ArrayRef<DimName> local) {
+    SmallVector<DimName> own = withoutOnes(local);
+    flat &= own.size() <= 1;
+    endsInOne |= !own.empty() && local.back() == 1;
+    while (vec > 1 && !own.empty() && (own.back() < 0 || own.back() % vec != 0))
+      vec /= 2;
+  };
+  cut(space);
+  for (const RowStore *store : stores) {
+    cut(store->local);
+    if (store->kind != StoreKind::GroupScale)
+      continue;
+    cutsGroups |= store->group % tileVec != 0;
+    while (vec > 1 && store->group % vec != 0)
+      vec /= 2;
+  }
+  if (endsInOne)
+    vec = 1;
+  SmallVector<DimName> own = withoutOnes(space);
+  bool dynamic = !own.empty() && own.back() < 0;
+  bool wide = dynamic || RowPlan::flatSize(own).value_or(tileVec) > tileVec;
+  // Where nothing else cuts it, a row that is no multiple of the vector ends in
+  // a partial one.
+  masked = flat && !endsInOne && !cutsGroups && wide && vec < tileVec &&
+           (dynamic || (host && vec < 8));
+  return masked ? tileVec : vec;
+}

@@ -1,0 +1,117 @@
+//===- RowPlan.h - What a row-wise kernel does, row by row -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The analysis behind matching, tiles and emission of the row-wise family.
+//
+// A kernel has row dims: the leading dims that everything in it shares. The
+// other dims of a value are local. A statistic over a whole row is computed in
+// a phase of its own; the phase of a value is the number of phases that must be
+// over before it can be computed. Statistics of a part of a row (a head, a
+// quantisation group) are computed in place.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_ROWWISE_ROWPLAN_H
+#define HK_FAMILIES_ROWWISE_ROWPLAN_H
+
+#include "../Common/Puller.h"
+
+#include "hk/Families/Decision.h"
+
+namespace mlir::hk {
+
+/// The row dims of a group of operators.
+struct RowDims {
+  SmallVector<DimName> sizes;
+};
+
+/// Whether `ops` (topologically ordered) can be one row-wise kernel, and its
+/// row dims if so.
+Verdict matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
+                  RowDims &rows);
+
+/// Whether the family knows `op` at all.
+bool isRowwiseOp(Operation *op);
+
+/// A statistic over the whole last dim.
+struct RowStat {
+  Operation *op;
+  Value input;
+  StatKind kind;
+  int64_t phase;
+};
+
+enum class StoreKind : int32_t { Value, GroupScale, CacheWrite };
+
+struct RowStore {
+  unsigned operand; // of the kernel
+  Value value;      // cache writes: the values written
+  Operation *op;    // the cache write or quantisation; else null
+  StoreKind kind;
+  int64_t group; // of a GroupScale
+  int64_t phase;
+  /// Sizes of the space this store iterates over.
+  SmallVector<DimName> local;
+};
+
+class RowPlan {
+public:
+  /// `kernel` has been matched.
+  RowPlan(KernelOp kernel, const DimSymbols &dims);
+
+  ArrayRef<DimName> rows() const { return rowDims.sizes; }
+  int64_t numRowDims() const { return rowDims.sizes.size(); }
+  ArrayRef<RowStat> stats() const { return rowStats; }
+  ArrayRef<RowStore> stores() const { return rowStores; }
+  int64_t numPhases() const { return phases; }
+
+  /// The number of elements in a local space: nullopt if dynamic.
+  static std::optional<int64_t> flatSize(ArrayRef<DimName> local);
+  /// Elements of the widest space; 0 if one is dynamic.
+  int64_t widest() const;
+
+  /// The largest power of two (at most `limit`) that divides every size and
+  /// offset that positions are cut at.
+  int64_t commonVec(int64_t limit) const;
+  /// Size of the segments that statistics are computed of in place; 0: none.
+  int64_t segmentSize() const;
+  /// Bytes of the smallest float element of two or more bytes that whole rows
+  /// are read or written in.
+  int64_t rowElementBytes() const;
+  /// Bytes moved per element of a row, about.
+  int64_t bytesPerRowElement() const;
+
+private:
+  int64_t phaseOf(Value value);
+  void addStats(Operation &op);
+  void addStore(unsigned index, Value value);
+  bool isWholeRow(Value input) const;
+
+  KernelOp kernel;
+  const DimSymbols &dims;
+  RowDims rowDims;
+  SmallVector<RowStat> rowStats;
+  SmallVector<RowStore> rowStores;
+  llvm::DenseMap<Value, int64_t> phaseCache;
+  int64_t phases = 1;
+};
+
+SmallVector<DimName> withoutOnes(ArrayRef<DimName> local);
+/// Whether one loop can serve both: the same number of elements.
+bool sameSpace(ArrayRef<DimName> a, ArrayRef<DimName> b);
+/// The vector of a loop over `space`; `masked`: the last one is partial.
+int loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
+            ArrayRef<const RowStore *> stores, bool &masked);
+
+/// The statistics of its last dim that `op` needs, in order.
+SmallVector<StatKind> statisticsOf(Operation *op);
+/// The group size of a quantisation with groups; 0 otherwise.
+int64_t groupSizeOf(Operation *op);
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_ROWWISE_ROWPLAN_H

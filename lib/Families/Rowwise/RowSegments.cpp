@@ -1,0 +1,164 @@
+//===- RowSegments.cpp - Statistics of a part of a row -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A segment whose chunks lie in consecutive lanes of one wave is reduced by
+// exchanging lanes, in the place where it is needed. Every other one is reduced
+// by each thread for itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static StringRef reductionOf(StatKind kind) {
+  return kind == StatKind::Maximum || kind == StatKind::AbsMaximum ? "Max"
+                                                                   : "Sum";
+}
+
+/// The number of lanes that hold a segment of `size` elements around
+/// `position`; nullopt if they are not what the exchange needs. Checked by
+/// trying: for every chunk of a few segments, aligned groups of lanes must hold
+/// all of one segment.
+std::optional<int> RowEmitter::segmentLanes(int64_t size, AffineExpr last,
+                                            ArrayRef<AffineExpr> leading,
+                                            AffineExpr segment, int64_t lastDim,
+                                            ArrayRef<AffineExpr> position,
+                                            int vec) {
+  if (position.empty() || size % vec != 0 || lastDim < 0 ||
+      !last.isMultipleOf(vec) || !currentChunk)
+    return std::nullopt;
+  int64_t lanes = size / vec;
+  if (lanes == 1)
+    return 1;
+  if (lastDim % size != 0 || !getLaneCount().empty() || host ||
+      !llvm::isPowerOf2_64(lanes) || lanes > target.waveSize ||
+      threadsPerRow % lanes != 0)
+    return std::nullopt;
+  // Symbols of inner scopes may differ between lanes.
+  int chunkDepth = symbolDepth(currentChunk);
+  SmallVector<AffineExpr> exprs(leading);
+  exprs.push_back(segment);
+  exprs.push_back(last);
+  for (AffineExpr expr : exprs) {
+    bool known = true;
+    expr.walk([&](AffineExpr e) {
+      if (isa<AffineSymbolExpr>(e) && e != currentChunk)
+        known &= symbolDepth(e) < chunkDepth;
+    });
+    if (!known)
+      return std::nullopt;
+  }
+  auto evaluate = [&](AffineExpr expr, int64_t chunk) -> int64_t {
+    AffineExpr value = expr.replace(currentChunk, constant(chunk));
+    expr.walk([&](AffineExpr e) {
+      if (isa<AffineSymbolExpr>(e))
+        value = value.replace(e, constant(8 * size));
+    });
+    auto result = dyn_cast<AffineConstantExpr>(value);
+    return result ? result.getValue() : chunk;
+  };
+  for (int64_t first = 0; first < 4 * lanes; first += lanes) {
+    std::set<int64_t> offsets, segments;
+    for (int64_t chunk = first; chunk < first + lanes; ++chunk) {
+      int64_t id = evaluate(segment, chunk);
+      for (AffineExpr expr : leading)
+        id = id * 1000003 + evaluate(expr, chunk);
+      segments.insert(id);
+      offsets.insert(((evaluate(last, chunk) % size) + size) % size);
+    }
+    if (segments.size() != 1 || int64_t(offsets.size()) != lanes)
+      return std::nullopt;
+  }
+  return int(lanes);
+}
+
+std::string RowEmitter::serialStatistic(Operation *op, Value input,
+                                        StatKind kind, int64_t group,
+                                        ArrayRef<AffineExpr> leading,
+                                        AffineExpr segment, int64_t size) {
+  int64_t lastDim = dims.shape(input).back();
+  int64_t vec = host ? 16 : 8;
+  while (vec > 1 && (size % vec != 0 || lastDim < 0 || lastDim % vec != 0))
+    vec /= 2;
+  StringRef reduction = reductionOf(kind);
+  std::string v = std::to_string(vec);
+  std::string name = out.freshName("f"), e = out.freshName("e");
+  out.line("float " + name + " = " + reduction + "::kIdentity;");
+  std::string bound = std::to_string(size);
+  AffineExpr start = segment * size;
+  if (lastDim < 0 || lastDim % size != 0)
+    bound = out.define(out.depth(), "i64", "n",
+                       "i64(" + text(sizeOf(input, leading.size())) +
+                           ") - i64(" + text(start) + ") < " + bound +
+                           " ? i64(" + text(sizeOf(input, leading.size())) +
+                           ") - i64(" + text(start) + ") : " + bound);
+  std::string saved = getLaneCount();
+  setLaneCount("");
+  out.open("for (i32 " + e + " = 0; " + e + " < " + bound + "; " + e +
+               " += " + v + ")",
+           /*conditional=*/true);
+  Position position(leading);
+  // e is a multiple of vec, which the symbol cannot say.
+  AffineExpr step = defineIndex(out.depth(), "e", e + " / " + v);
+  position.push_back(simplify(start + step * vec));
+  std::string term = statisticTerm(op, input, kind, group, position, vec);
+  out.line(name + " = " + reduction + "::apply<float>(" + name +
+           ", reduceVec<" + reduction + ", " + v + ">(" + term + "));");
+  out.close();
+  setLaneCount(saved);
+  return name;
+}
+
+std::string RowEmitter::statistic(Operation *op, Value input, StatKind kind,
+                                  int64_t group, ArrayRef<AffineExpr> leading,
+                                  AffineExpr segment,
+                                  ArrayRef<AffineExpr> position, int vec) {
+  auto known = rowStatNames.find({op, int(kind)});
+  if (known != rowStatNames.end())
+    return known->second;
+
+  SmallVector<AffineExpr> where(leading);
+  where.push_back(segment);
+  std::string memo =
+      key(op->getResult(0), where, 1, "segment " + std::to_string(int(kind)));
+  if (StringRef name = out.recall(memo); !name.empty())
+    return name.str();
+
+  int64_t lastDim = dims.shape(input).back();
+  int64_t size = group ? group : lastDim;
+  std::string name;
+  std::optional<int> lanes;
+  if (!position.empty())
+    lanes = segmentLanes(size, position.back(), leading, segment, lastDim,
+                         position, vec);
+  if (lanes) {
+    StringRef reduction = reductionOf(kind);
+    std::string term = statisticTerm(op, input, kind, group, position, vec);
+    if (!getLaneCount().empty())
+      term = "keepFirst<" + std::to_string(vec) + ">(" + term + ", " +
+             getLaneCount() + ", " + reduction.str() + "::kIdentity)";
+    std::string own =
+        ("reduceVec<" + reduction + ", " + Twine(vec) + ">(" + term + ")")
+            .str();
+    if (*lanes > 1)
+      own = ("segmentReduce<" + reduction + ", " + Twine(*lanes) + ">(" + own +
+             ")")
+                .str();
+    name = out.define(out.depth(), "float", "f", own);
+  } else {
+    name = serialStatistic(op, input, kind, group, leading, segment, size);
+  }
+  scalarDepth[name] = out.depth();
+  out.remember(out.depth(), memo, name);
+  return name;
+}

@@ -1,0 +1,157 @@
+//===- RowTiles.cpp - Tiles of row-wise kernels -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// On a GPU a chunk is 16 bytes of the narrowest operand. With statistics of
+// whole rows a block must hold a row; without, the grid cuts rows too. The host
+// has one thread per block, which keeps a row in its cache if it is short.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowTiles.h"
+
+#include "hk/Contract/LdsRowwise.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using ::hk::RowTile;
+using ::hk::Target;
+
+/// Elements of f32 that a thread may keep of one value.
+static constexpr int64_t kMaxKept = 64;
+/// Elements of a row that the host keeps in a buffer.
+static constexpr int64_t kMaxHostRow = 16384;
+/// Elements a host block should have, so that starting one costs nothing.
+static constexpr int64_t kHostBlock = 32768;
+
+static RankedTile hostTile(const RowPlan &plan) {
+  int64_t width = plan.widest();
+  int64_t segment = plan.segmentSize();
+  int64_t vec = 16;
+  if (segment > 16 && segment <= 128 && llvm::isPowerOf2_64(segment))
+    vec = segment;
+  int64_t exact = plan.commonVec(vec);
+  // An odd width ends in a partial vector; an inner cut does not allow that.
+  if (exact >= 4 || plan.segmentSize() != 0)
+    vec = exact;
+  RankedTile ranked;
+  int64_t chunks = width ? llvm::divideCeil(width, vec) : 0;
+  int64_t rows = width ? std::clamp<int64_t>(
+                             kHostBlock / std::max<int64_t>(width, 1), 1, 256)
+                       : 1;
+  int64_t slots = width && width <= kMaxHostRow ? chunks : 0;
+  if (plan.stats().empty())
+    slots = std::max<int64_t>(
+        1, std::min<int64_t>(width ? chunks : kHostBlock, kHostBlock / vec));
+  ranked.tile = {int32_t(rows), 1, int32_t(vec), int32_t(slots)};
+  return ranked;
+}
+
+/// Idle lanes, latency and block overhead of a tile that holds a row of
+/// `width`.
+static double modelTime(const RowPlan &plan, const RowTile &tile,
+                        const Target &target, int64_t width) {
+  int64_t chunks = llvm::divideCeil(width, int64_t(tile.vec));
+  int64_t perRow = tile.threads / tile.rows;
+  int64_t rounds = llvm::divideCeil(chunks, perRow);
+  double busy = double(chunks) / double(rounds * perRow);
+  double bytes = double(width) * plan.bytesPerRowElement() * 4096;
+  double time = bytes / (target.memoryGBps * 1e3);
+  // Few vectors in flight per thread hide little latency; many threads per row
+  // wait for each other.
+  double depth = tile.slots == 0 ? 1.05 : rounds == 1 ? 1.04 : 1.0;
+  double sync = 1.0 + 0.01 * double(perRow) / target.waveSize;
+  double small = tile.threads < 128 ? 1.05 : 1.0;
+  return time / (0.5 + 0.5 * busy) * depth * sync * small;
+}
+
+static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
+                                        const Target &target) {
+  SmallVector<RankedTile> tiles;
+  int64_t vec = plan.commonVec(16 / plan.rowElementBytes());
+  int64_t width = plan.widest();
+  bool wholeRows = !plan.stats().empty();
+  if (width == 0) {
+    // Dynamic: rows that nothing is known of are looped over.
+    RankedTile ranked;
+    ranked.tile = {1, 256, int32_t(vec), wholeRows ? 0 : 4};
+    tiles.push_back(ranked);
+    return tiles;
+  }
+  int64_t chunks = llvm::divideCeil(width, vec);
+  int64_t maxSlots = std::min<int64_t>(kMaxKept / vec, wholeRows ? 16 : 4);
+  for (int64_t perRow = 1; perRow <= target.maxThreads;
+       perRow = perRow < target.waveSize ? perRow * 2
+                                         : perRow + target.waveSize) {
+    int64_t rounds = llvm::divideCeil(chunks, perRow);
+    bool idle = perRow > target.waveSize && perRow - target.waveSize >= chunks;
+    if (perRow > 1 &&
+        (idle || (perRow <= target.waveSize && perRow / 2 >= chunks)))
+      continue;
+    RankedTile ranked;
+    int64_t rows = perRow >= 128 ? 1 : 256 / perRow;
+    if (wholeRows && rounds > maxSlots &&
+        perRow + target.waveSize <= target.maxThreads)
+      continue;
+    if (!wholeRows && rounds > maxSlots && perRow != 256)
+      continue;
+    int64_t slots = rounds;
+    if (rounds > maxSlots)
+      slots = wholeRows ? 0 : maxSlots;
+    ranked.tile = {int32_t(rows), int32_t(rows * perRow), int32_t(vec),
+                   int32_t(slots)};
+    ranked.microseconds = modelTime(plan, ranked.tile, target, width);
+    tiles.push_back(ranked);
+  }
+  return tiles;
+}
+
+SmallVector<RankedTile> mlir::hk::rankTiles(const RowPlan &plan,
+                                            const Target &target,
+                                            SmallVector<size_t> &chosen) {
+  if (target.arch == ::hk::Arch::Host) {
+    chosen.push_back(0);
+    return {hostTile(plan)};
+  }
+  SmallVector<RankedTile> tiles = gpuTiles(plan, target);
+  int64_t reductions = plan.stats().size();
+  for (RankedTile &ranked : tiles) {
+    ranked.ldsBytes = ::hk::rowwiseLds(target, ranked.tile, reductions);
+    if (ranked.ldsBytes > target.ldsBytes)
+      ranked.verdict = Verdict::refuse(Reason::LdsExceeded,
+                                       Twine(ranked.ldsBytes) + " bytes of " +
+                                           Twine(target.ldsBytes));
+  }
+  std::optional<size_t> best, widest;
+  for (auto [i, ranked] : llvm::enumerate(tiles)) {
+    if (!ranked.verdict.accepted())
+      continue;
+    if (!best || ranked.microseconds < tiles[*best].microseconds)
+      best = i;
+    // With fewer rows than compute units the latency of one row is the time.
+    if (!widest || ranked.tile.threads / ranked.tile.rows >
+                       tiles[*widest].tile.threads / tiles[*widest].tile.rows)
+      widest = i;
+  }
+  if (!best)
+    return tiles;
+  if (*widest != *best && !plan.stats().empty()) {
+    tiles[*widest].maxRows = target.computeUnits;
+    chosen.push_back(*widest);
+  }
+  chosen.push_back(*best);
+  return tiles;
+}
+
+int64_t mlir::hk::minBlocksOf(const RowTile &tile, const Target &target) {
+  if (target.arch == ::hk::Arch::Host)
+    return 1;
+  // 1024 threads per compute unit leave 64 registers of 65,536 to each; wide
+  // tiles keep more per thread.
+  int64_t threads = tile.slots * tile.vec > 32 ? 512 : 1024;
+  return std::max<int64_t>(1, threads / tile.threads);
+}

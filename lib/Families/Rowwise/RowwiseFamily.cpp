@@ -1,0 +1,254 @@
+//===- RowwiseFamily.cpp - The row-wise family -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Match, tiles and emission behind the interface that fusion, tile selection
+// and the driver use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+#include "RowPlan.h"
+#include "RowTiles.h"
+
+#include "hk/Families/Family.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+
+std::string printTile(const ::hk::RowTile &tile) {
+  return ("rows " + Twine(tile.rows) + ", threads " + Twine(tile.threads) +
+          ", vec " + Twine(tile.vec) + ", slots " + Twine(tile.slots))
+      .str();
+}
+
+class RowwiseFamily : public Family {
+public:
+  FamilyKind getKind() const override { return FamilyKind::rowwise; }
+
+  Verdict canStart(Operation *op, const FusionContext &context) const override {
+    RowDims rows;
+    return matchRows({op}, context.dims, rows);
+  }
+
+  Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
+                  const FusionContext &context) const override {
+    SmallVector<Operation *> all(group);
+    all.push_back(op);
+    RowDims rows;
+    return matchRows(all, context.dims, rows);
+  }
+
+  Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
+                   const FusionContext &context) const override {
+    SmallVector<Operation *> all(a);
+    llvm::append_range(all, b);
+    RowDims own, other, both;
+    if (Verdict v = matchRows(a, context.dims, own); !v.accepted())
+      return v;
+    if (Verdict v = matchRows(b, context.dims, other); !v.accepted())
+      return v;
+    Verdict merged = matchRows(all, context.dims, both);
+    if (merged.accepted() &&
+        (both.sizes.empty() != (own.sizes.empty() && other.sizes.empty())))
+      return Verdict::refuse(Reason::RowDimsDiffer,
+                             "the two kernels have other rows");
+    return merged;
+  }
+
+  LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
+                            DecisionLog &log) const override;
+  LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
+                     StringRef prefix, raw_ostream &os) const override;
+};
+
+/// Sizes as values of a variant's region.
+class SizeBuilder {
+public:
+  SizeBuilder(OpBuilder &builder, Location loc, ValueRange symbols,
+              const DimSymbols &dims)
+      : builder(builder), loc(loc), symbols(symbols), dims(dims) {}
+
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value size(DimName name) {
+    if (name >= 0)
+      return constant(name);
+    int64_t index = SymShapeAttr::symbolOf(name);
+    if (index < int64_t(symbols.size()))
+      return symbols[index];
+    const SizeExpr &definition = dims.definition(index);
+    SmallVector<Value> operands;
+    for (DimName operand : definition.operands)
+      operands.push_back(size(operand));
+    switch (definition.kind) {
+    case SizeExpr::Kind::Product: {
+      Value product = constant(definition.constant);
+      for (Value operand : operands)
+        product = arith::MulIOp::create(builder, loc, product, operand);
+      return product;
+    }
+    case SizeExpr::Kind::Sum: {
+      Value sum = constant(definition.constant);
+      for (Value operand : operands)
+        sum = arith::AddIOp::create(builder, loc, sum, operand);
+      return sum;
+    }
+    case SizeExpr::Kind::FloorDiv:
+      return arith::DivUIOp::create(builder, loc, operands[0],
+                                    constant(definition.constant));
+    case SizeExpr::Kind::CeilDiv:
+      return ceilDiv(operands[0], definition.constant);
+    case SizeExpr::Kind::Constant:
+      return constant(definition.constant);
+    case SizeExpr::Kind::Argument:
+      return size(dims.dim(definition.value, definition.dim));
+    case SizeExpr::Kind::Index:
+    case SizeExpr::Kind::Opaque:
+      break;
+    }
+    llvm_unreachable("matching refuses sizes that only data can tell");
+  }
+  Value product(ArrayRef<DimName> names) {
+    Value result = constant(1);
+    for (DimName name : names)
+      result = arith::MulIOp::create(builder, loc, result, size(name));
+    return result;
+  }
+  Value ceilDiv(Value value, int64_t divisor) {
+    return arith::CeilDivUIOp::create(builder, loc, value, constant(divisor));
+  }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  ValueRange symbols;
+  const DimSymbols &dims;
+};
+
+LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
+                                         const ::hk::Target &target,
+                                         DecisionLog &log) const {
+  DimSymbols dims = DimSymbols::ofKernel(kernel);
+  RowPlan plan(kernel, dims);
+  SmallVector<size_t> chosen;
+  SmallVector<RankedTile> tiles = rankTiles(plan, target, chosen);
+  Decision decision{DecisionKind::Tile,
+                    kernel.getLoc(),
+                    kernel.getSymName().str(),
+                    {},
+                    chosen.empty() ? -1 : int64_t(chosen.back())};
+  for (const RankedTile &ranked : tiles)
+    decision.candidates.push_back({printTile(ranked.tile), ranked.verdict,
+                                   ranked.microseconds, ranked.ldsBytes});
+  log.add(std::move(decision));
+  if (chosen.empty())
+    return kernel.emitError("row-wise kernel '")
+           << kernel.getSymName() << "' has no legal tile on " << target.name;
+
+  for (size_t index : chosen) {
+    const RankedTile &ranked = tiles[index];
+    const ::hk::RowTile &tile = ranked.tile;
+    Attribute attr = RowTileAttr::get(kernel.getContext(), tile.rows,
+                                      tile.threads, tile.vec, tile.slots);
+    addVariant(
+        kernel, attr, tile.threads, ranked.ldsBytes,
+        [&](OpBuilder &builder, Location loc, ValueRange symbols) {
+          SizeBuilder sizes(builder, loc, symbols, dims);
+          LaunchDims launch;
+          Value rows = sizes.product(plan.rows());
+          launch.condition =
+              ranked.maxRows
+                  ? arith::CmpIOp::create(builder, loc,
+                                          arith::CmpIPredicate::ule, rows,
+                                          sizes.constant(ranked.maxRows))
+                        .getResult()
+                  : arith::ConstantOp::create(builder, loc,
+                                              builder.getBoolAttr(true))
+                        .getResult();
+          launch.x = sizes.ceilDiv(rows, tile.rows);
+          launch.y = sizes.constant(1);
+          launch.z = sizes.constant(1);
+          if (splitsRows(plan)) {
+            bool host = target.arch == ::hk::Arch::Host;
+            int64_t perRow = host ? 1 : tile.threads / tile.rows;
+            int64_t piece = perRow * tile.slots;
+            Value widest;
+            for (const RowStore &store : plan.stores()) {
+              SmallVector<const RowStore *> loop;
+              for (const RowStore &other : plan.stores())
+                if (sameSpace(store.local, other.local))
+                  loop.push_back(&other);
+              bool masked = false;
+              int vec = loopVec(tile.vec, host, store.local, loop, masked);
+              Value pieces =
+                  sizes.ceilDiv(sizes.product(store.local), piece * vec);
+              widest =
+                  widest ? arith::MaxUIOp::create(builder, loc, widest, pieces)
+                               .getResult()
+                         : pieces;
+            }
+            if (widest)
+              launch.y = widest;
+          }
+          return launch;
+        });
+  }
+  return success();
+}
+
+LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
+                                  StringRef prefix, raw_ostream &os) const {
+  DimSymbols dims = DimSymbols::ofKernel(kernel);
+  RowPlan plan(kernel, dims);
+  int64_t words = kernel.getNumOperands() + kernel.getNumDims();
+  for (BlockArgument arg : kernel.getSpecBlock().getArguments())
+    words += std::max<int64_t>(
+        0, cast<RankedTensorType>(arg.getType()).getRank() - 1);
+
+  os << "#include \"kernels/rowwise/rowwise.h\"\n\nnamespace hk {\n";
+  for (VariantOp variant : kernel.getVariants()) {
+    auto tile = cast<RowTileAttr>(variant.getTile());
+    ::hk::RowTile pod{int32_t(tile.getRows()), int32_t(tile.getThreads()),
+                      int32_t(tile.getVec()), int32_t(tile.getSlots())};
+    // The first pass finds out which values are worth keeping.
+    CodeWriter draft;
+    RowEmitter first(kernel, plan, dims, target, tile, draft);
+    first.emitBody(nullptr);
+    llvm::SmallSet<int, 8> kept;
+    for (int id = 0; id < first.numKeepCandidates(); ++id)
+      if (draft.str().count(("keep" + Twine(id) + "[").str()) > 2)
+        kept.insert(id);
+    CodeWriter body;
+    RowEmitter(kernel, plan, dims, target, tile, body).emitBody(&kept);
+
+    int64_t reductions = plan.stats().size();
+    std::string shared = "NoShared";
+    if (::hk::rowwiseLds(target, pod, reductions) > 0)
+      shared = ("RowShared<" + Twine(pod.threads / pod.rows) + ", " +
+                Twine(pod.threads) + ", " + Twine(reductions) + ">")
+                   .str();
+    std::string symbol = (prefix + variant.getSymName()).str();
+    os << "\nusing Shared_" << symbol << " = " << shared << ";\n";
+    os << "HK_KERNEL(" << symbol << ", " << std::max<int64_t>(words, 1) << ", "
+       << pod.threads << ", " << minBlocksOf(pod, target) << ", Shared_"
+       << symbol << ") {\n"
+       << body.str() << "}\n";
+  }
+  os << "\n} // namespace hk\n";
+  return success();
+}
+
+} // namespace
+
+const Family &mlir::hk::getRowwiseFamily() {
+  static const RowwiseFamily family;
+  return family;
+}
