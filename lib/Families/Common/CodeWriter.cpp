@@ -11,6 +11,8 @@
 
 #include "CodeWriter.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace mlir::hk;
 
 void CodeWriter::open(const llvm::Twine &header, bool conditional) {

@@ -55,8 +55,8 @@ std::string Puller::pullUnary(Operation *op, Args position, int vec) {
 std::string Puller::pullBinary(Operation *op, Args position, int vec) {
   Value result = op->getResult(0);
   Type type = elementTypeOf(result);
-  std::string a = pullBroadcast(op->getOperand(0), result, position, vec);
-  std::string b = pullBroadcast(op->getOperand(1), result, position, vec);
+  std::string a = pullBroadcast(op->getOperand(0), position, vec);
+  std::string b = pullBroadcast(op->getOperand(1), position, vec);
   if (isa<FloatType>(type)) {
     std::string call = "<" + std::to_string(vec) + ">(" + a + ", " + b + ")";
     std::string expr = llvm::TypeSwitch<Operation *, std::string>(op)
@@ -85,8 +85,8 @@ std::string Puller::pullBinary(Operation *op, Args position, int vec) {
 }
 
 std::string Puller::pullCompare(CompareOp op, Args position, int vec) {
-  std::string a = pullBroadcast(op.getLhs(), op.getResult(), position, vec);
-  std::string b = pullBroadcast(op.getRhs(), op.getResult(), position, vec);
+  std::string a = pullBroadcast(op.getLhs(), position, vec);
+  std::string b = pullBroadcast(op.getRhs(), position, vec);
   StringRef symbol;
   switch (op.getPredicate()) {
   case ComparePredicate::eq:
@@ -113,10 +113,9 @@ std::string Puller::pullCompare(CompareOp op, Args position, int vec) {
 }
 
 std::string Puller::pullSelect(SelectOp op, Args position, int vec) {
-  Value result = op.getResult();
-  std::string c = pullBroadcast(op.getCondition(), result, position, vec);
-  std::string a = pullBroadcast(op.getTrueValue(), result, position, vec);
-  std::string b = pullBroadcast(op.getFalseValue(), result, position, vec);
+  std::string c = pullBroadcast(op.getCondition(), position, vec);
+  std::string a = pullBroadcast(op.getTrueValue(), position, vec);
+  std::string b = pullBroadcast(op.getFalseValue(), position, vec);
   return ("select<" + Twine(vec) + ">(" + c + ", " + a + ", " + b + ")").str();
 }
 

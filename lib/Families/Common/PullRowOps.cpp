@@ -26,7 +26,7 @@ std::string Puller::rowStatistic(Operation *op, Value input, StatKind kind,
 }
 
 std::string Puller::statisticTerm(Operation *op, Value input, StatKind kind,
-                                  int64_t group, Args position, int vec) {
+                                  Args position, int vec) {
   std::string x = pull(input, position, vec);
   std::string v = std::to_string(vec);
   switch (kind) {
@@ -129,8 +129,7 @@ std::string Puller::pullLayerNorm(LayerNormOp op, Args position, int vec) {
 std::string Puller::pullSoftmax(SoftmaxOp op, Args position, int vec) {
   Value input = op.getInput();
   std::string sum = rowStatistic(op, input, StatKind::SumOfExp, position, vec);
-  std::string e =
-      statisticTerm(op, input, StatKind::SumOfExp, 0, position, vec);
+  std::string e = statisticTerm(op, input, StatKind::SumOfExp, position, vec);
   std::string r = oncePerRow(out, "inverse " + sum, depthOfScalar(sum),
                              [&] { return "1.f / " + sum; });
   return roundText(elementTypeOf(op.getResult()), vec, e + " * " + r);

@@ -259,11 +259,12 @@ std::string Puller::offsetText(unsigned operand, Args position) const {
 }
 
 int64_t Puller::alignment(unsigned operand, AffineExpr last, int vec) const {
-  Value value = kernel.getSpecBlock().getArgument(operand);
+  KernelOp owner = kernel;
+  Value value = owner.getSpecBlock().getArgument(operand);
   int64_t bits = ::hk::info(*dtypeOf(elementTypeOf(value))).bits;
   int64_t bytes = std::max<int64_t>(1, vec * bits / 8);
   int64_t element = std::max<int64_t>(1, bits / 8);
-  int64_t known = kernel.getAligns()[operand];
+  int64_t known = owner.getAligns()[operand];
   int64_t divisor = last ? last.getLargestKnownDivisor() : 0;
   if (divisor != 0)
     known = std::gcd(known, std::max<int64_t>(1, divisor * bits / 8));
@@ -352,8 +353,7 @@ std::string Puller::pullScalar(Value value, Args position) {
   return name;
 }
 
-std::string Puller::pullBroadcast(Value operand, Value result, Args position,
-                                  int vec) {
+std::string Puller::pullBroadcast(Value operand, Args position, int vec) {
   auto type = cast<RankedTensorType>(operand.getType());
   int64_t rank = type.getRank();
   int64_t skip = int64_t(position.size()) - rank;

@@ -127,12 +127,11 @@ public:
 
   /// The term that `kind` sums (or maximises) at a position.
   std::string statisticTerm(Operation *op, Value input, StatKind kind,
-                            int64_t group, ArrayRef<AffineExpr> position,
-                            int vec);
+                            ArrayRef<AffineExpr> position, int vec);
 
   CodeWriter &code() { return out; }
   const DimSymbols &dimSymbols() const { return dims; }
-  MLIRContext *getContext() const { return kernel.getContext(); }
+  MLIRContext *getContext() const { return kernel->getContext(); }
   AffineExpr simplify(AffineExpr expr) const;
 
 protected:
@@ -153,9 +152,8 @@ private:
   /// Element by element, where vec elements do not come from vec consecutive
   /// ones.
   std::string pullByElement(Value value, Args position, int vec);
-  /// An operand that broadcasts to the shape of `result`.
-  std::string pullBroadcast(Value operand, Value result, Args position,
-                            int vec);
+  /// An operand that broadcasts to the shape of `position`.
+  std::string pullBroadcast(Value operand, Args position, int vec);
   std::string splat(Type elementType, StringRef one, int vec, int depth);
   std::string keepFirst(Type elementType, StringRef vector, StringRef count,
                         int vec);

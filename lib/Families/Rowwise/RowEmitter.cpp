@@ -206,7 +206,7 @@ void RowEmitter::emitLoop(Space &space, ArrayRef<const RowStat *> stats,
     position.push_back(n);
     std::string x = pull(stat->input, position, vec);
     std::string term =
-        statisticTerm(stat->op, stat->input, stat->kind, 0, position, vec);
+        statisticTerm(stat->op, stat->input, stat->kind, position, vec);
     keep(space, key(stat->input, position, vec), x, vec);
     if (stat->kind == StatKind::SumOfExp)
       keep(space, key(stat->input, position, vec, "exp"), term, vec);

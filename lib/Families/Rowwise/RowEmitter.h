@@ -71,8 +71,8 @@ private:
                                   AffineExpr segment, int64_t segmentSize,
                                   ArrayRef<AffineExpr> position, int vec);
   std::string serialStatistic(Operation *op, Value input, StatKind kind,
-                              int64_t group, ArrayRef<AffineExpr> leading,
-                              AffineExpr segment, int64_t size);
+                              ArrayRef<AffineExpr> leading, AffineExpr segment,
+                              int64_t size);
 
   const RowPlan &plan;
   const ::hk::Target &target;

@@ -19,15 +19,14 @@ using namespace mlir::hk;
 RowPlan::RowPlan(KernelOp kernel, const DimSymbols &dims)
     : kernel(kernel), dims(dims) {
   SmallVector<Operation *> ops;
-  Block &body = kernel.getSpecBlock();
-  for (Operation &op : body.without_terminator())
+  for (Operation &op : body().without_terminator())
     if (isRowwiseOp(&op))
       ops.push_back(&op);
   // Matched before; the rows are what is wanted.
   (void)matchRows(ops, dims, rowDims);
   for (Operation *op : ops)
     addStats(*op);
-  for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+  for (auto [i, value] : llvm::enumerate(body().getTerminator()->getOperands()))
     addStore(i, value);
 }
 
@@ -125,7 +124,7 @@ int64_t RowPlan::commonVec(int64_t limit) const {
     if (int64_t(shape.size()) > numRowDims() && shape.back() > 1)
       cut(shape.back());
   };
-  for (Operation &op : kernel.getSpecBlock().without_terminator()) {
+  for (Operation &op : body().without_terminator()) {
     for (Value result : op.getResults())
       // A scale has one element per group, not a row of its own.
       if (result.getType() == op.getResult(0).getType() ||
@@ -162,7 +161,7 @@ int64_t RowPlan::commonVec(int64_t limit) const {
 
 int64_t RowPlan::segmentSize() const {
   int64_t segment = 0;
-  for (Operation &op : kernel.getSpecBlock().without_terminator()) {
+  for (Operation &op : body().without_terminator()) {
     if (statisticsOf(&op).empty())
       continue;
     int64_t size = groupSizeOf(&op);
@@ -176,7 +175,7 @@ int64_t RowPlan::segmentSize() const {
 
 int64_t RowPlan::rowElementBytes() const {
   int64_t bytes = 4;
-  for (BlockArgument arg : kernel.getSpecBlock().getArguments()) {
+  for (BlockArgument arg : body().getArguments()) {
     auto type = cast<RankedTensorType>(arg.getType());
     int64_t bits = type.getElementTypeBitWidth();
     if (isa<FloatType>(type.getElementType()) && bits >= 16 &&
@@ -188,7 +187,7 @@ int64_t RowPlan::rowElementBytes() const {
 
 int64_t RowPlan::bytesPerRowElement() const {
   int64_t bits = 0;
-  for (BlockArgument arg : kernel.getSpecBlock().getArguments()) {
+  for (BlockArgument arg : body().getArguments()) {
     auto type = cast<RankedTensorType>(arg.getType());
     if (type.getRank() > numRowDims() && numRowDims() > 0)
       bits += type.getElementTypeBitWidth();

@@ -91,6 +91,11 @@ private:
   void addStore(unsigned index, Value value);
   bool isWholeRow(Value input) const;
 
+  Block &body() const {
+    KernelOp owner = kernel;
+    return owner.getSpecBlock();
+  }
+
   KernelOp kernel;
   const DimSymbols &dims;
   RowDims rowDims;

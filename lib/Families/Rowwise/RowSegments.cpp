@@ -83,7 +83,7 @@ std::optional<int> RowEmitter::segmentLanes(int64_t size, AffineExpr last,
 }
 
 std::string RowEmitter::serialStatistic(Operation *op, Value input,
-                                        StatKind kind, int64_t group,
+                                        StatKind kind,
                                         ArrayRef<AffineExpr> leading,
                                         AffineExpr segment, int64_t size) {
   int64_t lastDim = dims.shape(input).back();
@@ -111,7 +111,7 @@ std::string RowEmitter::serialStatistic(Operation *op, Value input,
   // e is a multiple of vec, which the symbol cannot say.
   AffineExpr step = defineIndex(out.depth(), "e", e + " / " + v);
   position.push_back(simplify(start + step * vec));
-  std::string term = statisticTerm(op, input, kind, group, position, vec);
+  std::string term = statisticTerm(op, input, kind, position, vec);
   out.line(name + " = " + reduction + "::apply<float>(" + name +
            ", reduceVec<" + reduction + ", " + v + ">(" + term + "));");
   out.close();
@@ -143,7 +143,7 @@ std::string RowEmitter::statistic(Operation *op, Value input, StatKind kind,
                          position, vec);
   if (lanes) {
     StringRef reduction = reductionOf(kind);
-    std::string term = statisticTerm(op, input, kind, group, position, vec);
+    std::string term = statisticTerm(op, input, kind, position, vec);
     if (!getLaneCount().empty())
       term = "keepFirst<" + std::to_string(vec) + ">(" + term + ", " +
              getLaneCount() + ", " + reduction.str() + "::kIdentity)";
@@ -156,7 +156,7 @@ std::string RowEmitter::statistic(Operation *op, Value input, StatKind kind,
                 .str();
     name = out.define(out.depth(), "float", "f", own);
   } else {
-    name = serialStatistic(op, input, kind, group, leading, segment, size);
+    name = serialStatistic(op, input, kind, leading, segment, size);
   }
   scalarDepth[name] = out.depth();
   out.remember(out.depth(), memo, name);
