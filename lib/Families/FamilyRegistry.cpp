@@ -76,9 +76,9 @@ private:
 } // namespace
 
 ArrayRef<const Family *> mlir::hk::allFamilies() {
-  static const ProvisionalFamily rowwise(FamilyKind::rowwise);
   static const ProvisionalFamily gemm(FamilyKind::gemm);
-  static const Family *const list[] = {&rowwise, &gemm, &getAttentionFamily()};
+  static const Family *const list[] = {&getRowwiseFamily(), &gemm,
+                                       &getAttentionFamily()};
   return list;
 }
 
