@@ -1,0 +1,100 @@
+//===- Interpreter.h - The meaning of hk functions --------------*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Evaluates a function op by op in the plainest way and derives, for every
+// element of every result, how far a correct kernel may be from it.
+// docs/numerics.md states the rules. Functions may hold base ops, upstream
+// tensor ops, hk.fused and hk.launch, so that a program can be compared with
+// itself after any pass before bufferization.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_REFERENCE_INTERPRETER_H
+#define HK_REFERENCE_INTERPRETER_H
+
+#include "hk/Dialect/HK.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::hk::reference {
+
+/// A dense row-major tensor. Values are numbers of `dtype`, held in double (i64
+/// beyond 2^53 is not representable). `error` is the standard deviation of the
+/// rounding noise that correct kernels may have gathered in each element; it is
+/// empty when all are exact.
+struct Tensor {
+  ::hk::DType dtype = ::hk::DType::F32;
+  SmallVector<int64_t> sizes;
+  std::vector<double> values;
+  std::vector<double> error;
+
+  Tensor() = default;
+  Tensor(::hk::DType dtype, ArrayRef<int64_t> sizes);
+  int64_t numElements() const;
+  double errorAt(int64_t i) const { return error.empty() ? 0 : error[i]; }
+  /// Largest difference allowed at element `i`: 0 where it is exact, else 8
+  /// standard deviations plus one unit in the last place.
+  double boundAt(int64_t i) const;
+};
+
+/// Bytes of `numElements` of `dtype` as they lie in memory (f4: two per byte,
+/// the even index in the low nibble).
+std::vector<uint8_t> toBytes(const Tensor &tensor);
+/// Fails when `bytes` is not of the size that `sizes` takes.
+FailureOr<Tensor> fromBytes(::hk::DType dtype, ArrayRef<int64_t> sizes,
+                            ArrayRef<uint8_t> bytes);
+
+/// `value` rounded to nearest even, as hk.cast does it: f8, f4 and i8 saturate,
+/// i32 and i64 truncate and saturate, NaN is 0 where the type has none.
+double roundTo(::hk::DType dtype, double value);
+/// The distance of neighbours of `dtype` around `value`; 1 for integers.
+double ulpOf(::hk::DType dtype, double value);
+
+/// Gives the value of an hk.weight, whose type it must have.
+using WeightProvider = std::function<FailureOr<Tensor>(WeightOp)>;
+
+/// Evaluates `function` on `arguments`. A state argument (hk.state) is an
+/// argument like the others: its written value is among the results. Failures
+/// (a size that does not fit, an op it does not know) are diagnosed at the op.
+FailureOr<SmallVector<Tensor>> interpret(func::FuncOp function,
+                                         ArrayRef<Tensor> arguments,
+                                         WeightProvider weights = nullptr);
+
+/// Whether the interpreter knows the op of this name.
+bool hasEvaluator(StringRef operationName);
+
+struct Mismatch {
+  SmallVector<int64_t> index;
+  double expected, actual, bound;
+};
+
+/// How `actual` differs from the reference.
+struct Comparison {
+  /// Empty, or why the two cannot be compared: different type or shape.
+  std::string problem;
+  int64_t numElements = 0;
+  int64_t numMismatches = 0;
+  double maxError = 0;
+  /// Largest error in units of its bound; infinite for a mismatch whose bound
+  /// is zero.
+  double maxErrorOfBound = 0;
+  /// The first few.
+  SmallVector<Mismatch, 8> mismatches;
+
+  bool agrees() const { return problem.empty() && numMismatches == 0; }
+  /// One line, and one per mismatch kept.
+  std::string text() const;
+};
+
+Comparison compare(const Tensor &reference, const Tensor &actual);
+
+} // namespace mlir::hk::reference
+
+#endif // HK_REFERENCE_INTERPRETER_H

@@ -1,0 +1,163 @@
+//===- Activation.cpp - Gated units and rotary embedding ------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pairs of elements of one row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+
+/// a * b in f32.
+static Noisy times(Noisy a, Noisy b) {
+  double value = inF32Range(a.value * b.value);
+  double inherited = hypot2(a.sigma == 0 ? 0 : a.sigma * b.value,
+                            b.sigma == 0 ? 0 : b.sigma * a.value);
+  return {value, hypot2(inherited, kUnit * std::fabs(value))};
+}
+
+/// gate * sigmoid(1.702 gate), whose argument is rounded to f32.
+static Noisy quickGelu(Noisy gate) {
+  constexpr float kSlope = 1.702f;
+  double z = f32(kSlope * gate.value);
+  Noisy s = sigmoid({z, hypot2(kSlope * gate.sigma, kUnit * std::fabs(z))});
+  return times(gate, s);
+}
+
+static Noisy activate(GateKind kind, Noisy gate) {
+  switch (kind) {
+  case GateKind::silu:
+    return silu(gate);
+  case GateKind::gelu:
+    return gelu(gate);
+  case GateKind::gelu_tanh:
+    return geluTanh(gate);
+  case GateKind::relu:
+    return gate.value < 0 ? Noisy{0, 0} : gate;
+  case GateKind::swiglu_oai:
+    return quickGelu(gate);
+  }
+  llvm_unreachable("every kind has a case");
+}
+
+LogicalResult reference::evaluateGatedActivation(Operation *op,
+                                                 const Operands &in,
+                                                 Results &out) {
+  auto gated = cast<GatedActivationOp>(op);
+  const Tensor &x = in[0];
+  int64_t n = rowSize(x) / 2;
+  if (failed(requireSize(op, "last size of input", 2 * n, rowSize(x))))
+    return failure();
+  SmallVector<int64_t> sizes(x.sizes);
+  sizes.back() = n;
+  ResultBuilder result(resultDType(op), sizes);
+  double limit = gated.getLimit() ? gated.getLimit()->convertToFloat() : kInf;
+  for (int64_t row = 0; row < numRows(x); ++row)
+    for (int64_t j = 0; j < n; ++j) {
+      Noisy gate = at(x, row * 2 * n + j), up = at(x, row * 2 * n + n + j);
+      // Written so that NaN stays.
+      gate.value = gate.value > limit ? limit : gate.value;
+      up.value = up.value > limit    ? limit
+                 : up.value < -limit ? -limit
+                                     : up.value;
+      if (gated.getKind() == GateKind::swiglu_oai)
+        up = {f32(up.value + 1),
+              hypot2(up.sigma, kUnit * (1 + std::fabs(up.value)))};
+      result.set(row * n + j, times(activate(gated.getKind(), gate), up));
+    }
+  out.push_back(result.take());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// hk.rope
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where the angle and the partner of each rotated element of a head are.
+struct Rotation {
+  RopeStyle style;
+  int64_t size; // R
+  bool anglePerElement;
+
+  bool isFirst(int64_t j) const {
+    return style == RopeStyle::neox ? j < size / 2 : j % 2 == 0;
+  }
+  int64_t partner(int64_t j) const {
+    int64_t step = style == RopeStyle::neox ? size / 2 : 1;
+    return isFirst(j) ? j + step : j - step;
+  }
+  int64_t angle(int64_t j) const {
+    if (anglePerElement)
+      return j;
+    return style == RopeStyle::neox ? j % (size / 2) : j / 2;
+  }
+  int64_t numAngles() const { return anglePerElement ? size : size / 2; }
+};
+} // namespace
+
+/// x * c + y * s, in two products and a sum or with an fma.
+static Noisy rotate(Noisy x, Noisy c, Noisy y, Noisy s) {
+  Noisy a = times(x, c), b = times(y, s);
+  double value = inF32Range(a.value + b.value);
+  return {value, hypot2(hypot2(a.sigma, b.sigma), kUnit * std::fabs(value))};
+}
+
+LogicalResult reference::evaluateRope(Operation *op, const Operands &in,
+                                      Results &out) {
+  auto rope = cast<RopeOp>(op);
+  const Tensor &x = in[0], &cos = in[1], &sin = in[2];
+  const Tensor *positions = in.find(rope.getPositions());
+  const Tensor *offsets = in.find(rope.getOffsets());
+  int64_t rank = x.sizes.size(), headSize = x.sizes[rank - 1];
+  int64_t heads = x.sizes[rank - 2], tokens = 1, tokensPerIndex = 1;
+  for (int64_t d = 0; d < rank - 2; ++d) {
+    tokens *= x.sizes[d];
+    tokensPerIndex *= d == 0 ? 1 : x.sizes[d];
+  }
+  ArrayRef<int64_t> tokenSizes = ArrayRef<int64_t>(x.sizes).drop_back(2);
+  if ((positions &&
+       failed(requireSizes(op, "positions", tokenSizes, positions->sizes))) ||
+      (offsets &&
+       failed(requireSizes(op, "offsets", tokenSizes, offsets->sizes))) ||
+      failed(requireSizes(op, "sin", cos.sizes, sin.sizes)))
+    return failure();
+
+  Rotation rotation{rope.getStyle(), rope.getRotarySize(),
+                    rope.getAnglePerElement()};
+  int64_t start = rope.getNopeFirst() ? headSize - rotation.size : 0;
+  ResultBuilder result(resultDType(op), x.sizes);
+  for (int64_t token = 0; token < tokens; ++token) {
+    double position = positions ? positions->values[token]
+                                : static_cast<double>(token / tokensPerIndex);
+    position += offsets ? offsets->values[token] : 0;
+    bool inTable = position >= 0 && position < cos.sizes[0];
+    int64_t angles =
+        static_cast<int64_t>(inTable ? position : 0) * rotation.numAngles();
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t e = 0; e < headSize; ++e) {
+        int64_t i = (token * heads + h) * headSize + e, j = e - start;
+        if (!inTable || j < 0 || j >= rotation.size) {
+          result.set(i, at(x, i));
+          continue;
+        }
+        // The transpose of the rotation: the partner brings its own sine.
+        int64_t partner = rotation.partner(j);
+        bool inverse = rope.getInverse();
+        Noisy s = at(sin, angles + rotation.angle(inverse ? partner : j));
+        if (rotation.isFirst(j) != inverse)
+          s.value = -s.value;
+        result.set(i, rotate(at(x, i), at(cos, angles + rotation.angle(j)),
+                             at(x, i - j + partner), s));
+      }
+  }
+  out.push_back(result.take());
+  return success();
+}

@@ -1,0 +1,291 @@
+//===- Attention.cpp - Attention ------------------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One query at a time over the contiguous range of keys it sees. Kernels may
+// round the probabilities to the type of the values before the second product,
+// which the noise accounts for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+#include "llvm/Support/Parallel.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+using ::hk::DType;
+
+namespace {
+/// One sequence: its queries and keys.
+struct Sequence {
+  int64_t queryStart, numQueries; // rows of the query tensor
+  int64_t keyStart, numKeys;      // rows of the key tensor, unless paged
+  int64_t index;
+};
+
+struct Problem {
+  AttentionOp op;
+  const Tensor &query, &key, &value;
+  const Tensor *blockTable, *sink;
+  int64_t heads, kvHeads, headSize, valueSize;
+  double scale;
+  std::optional<double> softcap;
+  DType probabilityType;
+
+  /// Row of key `j` in the key and value tensors; -1 outside of them.
+  int64_t keyRow(const Sequence &s, int64_t j) const {
+    if (!blockTable)
+      return s.keyStart + j;
+    int64_t blockSize = key.sizes[1], perSequence = blockTable->sizes[1];
+    int64_t slot = j / blockSize;
+    if (slot >= perSequence)
+      return -1;
+    auto block =
+        static_cast<int64_t>(blockTable->values[s.index * perSequence + slot]);
+    return block < 0 || block >= key.sizes[0]
+               ? -1
+               : block * blockSize + j % blockSize;
+  }
+};
+
+/// Keys [begin, end) that query i of `s` sees.
+struct KeyRange {
+  int64_t begin, end;
+};
+} // namespace
+
+static KeyRange visibleKeys(AttentionOp op, const Sequence &s, int64_t i) {
+  int64_t diagonal = i + s.numKeys - s.numQueries;
+  KeyRange r{0, s.numKeys};
+  if (op.getCausal())
+    r.end = std::min(r.end, diagonal + 1);
+  if (auto w = op.getWindowLeft())
+    r.begin = std::max<int64_t>(r.begin, diagonal - static_cast<int64_t>(*w));
+  if (auto w = op.getWindowRight())
+    r.end = std::min<int64_t>(r.end, diagonal + static_cast<int64_t>(*w) + 1);
+  r.end = std::max(r.end, r.begin);
+  return r;
+}
+
+/// scale * (q . k), soft capped.
+static Noisy score(const Problem &p, int64_t q, int64_t k) {
+  double sum = 0, squares = 0, inherited = 0;
+  for (int64_t d = 0; d < p.headSize; ++d) {
+    double product = p.query.values[q + d] * p.key.values[k + d];
+    sum += product;
+    squares += product * product;
+  }
+  if (!p.query.error.empty())
+    for (int64_t d = 0; d < p.headSize; ++d)
+      inherited += square(p.query.error[q + d] * p.key.values[k + d]);
+  if (!p.key.error.empty())
+    for (int64_t d = 0; d < p.headSize; ++d)
+      inherited += square(p.key.error[k + d] * p.query.values[q + d]);
+  double own =
+      std::max(p.headSize * squares / 2, p.headSize * sum * sum / 3) + squares;
+  Noisy s{inF32Range(sum * p.scale), 0};
+  s.sigma = hypot2(p.scale * std::sqrt(own * kUnit * kUnit + inherited),
+                   2 * kUnit * std::fabs(s.value));
+  if (!p.softcap)
+    return s;
+  double t = std::tanh(s.value / *p.softcap), value = *p.softcap * t;
+  return {value, hypot2((1 - t * t) * s.sigma, noiseOfUlps(value, 4))};
+}
+
+/// Relative noise of rounding a probability to the type it is multiplied in.
+static double probabilityNoise(DType dtype) {
+  double unit = dtype == DType::BF16  ? 0x1p-9
+                : dtype == DType::F16 ? 0x1p-12
+                                      : kUnit;
+  return unit / std::sqrt(3.0);
+}
+
+/// One query of one head: writes its row of the result, and its LSE.
+static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
+                   ResultBuilder &result, ResultBuilder *lse) {
+  int64_t kvHead = head / (p.heads / p.kvHeads);
+  int64_t row = (s.queryStart + i) * p.heads + head;
+  KeyRange range = visibleKeys(p.op, s, i);
+  int64_t count = range.end - range.begin;
+
+  std::vector<Noisy> scores(count);
+  std::vector<int64_t> keys(count); // of (row, head)
+  double top = p.sink ? p.sink->values[head] : -kInf;
+  for (int64_t j = 0; j < count; ++j) {
+    keys[j] = p.keyRow(s, range.begin + j) * p.kvHeads + kvHead;
+    scores[j] = score(p, row * p.headSize, keys[j] * p.headSize);
+    top = std::isnan(scores[j].value) || std::isnan(top)
+              ? kNaN
+              : std::max(top, scores[j].value);
+  }
+  if (count == 0) {
+    if (lse)
+      lse->set(row, p.sink ? at(*p.sink, head) : Noisy{-kInf, 0});
+    return; // The result stays zero.
+  }
+
+  // Weights and the noise of each, relative to it: of the exponent's argument,
+  // of exp and of the rounding for the second product.
+  double total = p.sink ? std::exp(p.sink->values[head] - top) : 0;
+  double totalVariance = 0;
+  std::vector<double> weight(count), variance(count);
+  for (int64_t j = 0; j < count; ++j) {
+    double difference = scores[j].value - top;
+    weight[j] = std::exp(difference);
+    total += weight[j];
+    double argument =
+        std::isfinite(difference)
+            ? hypot2(scores[j].sigma, kUnit * (std::fabs(difference) +
+                                               std::fabs(scores[j].value)))
+            : 0;
+    variance[j] = square(argument) + square(3 * kUnit);
+    totalVariance += square(weight[j]) * variance[j];
+    variance[j] += square(probabilityNoise(p.probabilityType));
+  }
+  double sumNoise = kUnit * std::sqrt(count / 2.0 + 1);
+  if (lse)
+    lse->set(row, {top + std::log(total),
+                   hypot2(hypot2(std::sqrt(totalVariance) / total, sumNoise),
+                          2 * kUnit * (std::fabs(top) + 1))});
+
+  for (int64_t d = 0; d < p.valueSize; ++d) {
+    double sum = 0;
+    for (int64_t j = 0; j < count; ++j)
+      sum += weight[j] * p.value.values[keys[j] * p.valueSize + d];
+    double mean = sum / total, inherited = 0, squares = 0;
+    for (int64_t j = 0; j < count; ++j) {
+      int64_t at = keys[j] * p.valueSize + d;
+      double v = p.value.values[at], w = weight[j] / total;
+      inherited +=
+          w * w *
+          (variance[j] * square(v - mean) + square(p.value.errorAt(at)));
+      squares += square(w * v);
+      // The total is summed before the rounding of the weights.
+      inherited += square(w * mean * probabilityNoise(p.probabilityType));
+    }
+    double own = std::max(count * squares / 2, count * mean * mean / 3) +
+                 squares + square(mean);
+    double sigma = hypot2(std::sqrt(inherited + 2 * own * kUnit * kUnit),
+                          sumNoise * std::fabs(mean));
+    result.set(row * p.valueSize + d,
+               {inF32Range(mean), std::isfinite(sigma) ? sigma : 0});
+  }
+}
+
+/// The sequences of the op, checked against the tensors.
+static FailureOr<SmallVector<Sequence>> sequencesOf(AttentionOp op,
+                                                    const Operands &in) {
+  const Tensor &query = in.of(op.getQuery()), &key = in.of(op.getKey());
+  const Tensor *qOffsets = in.find(op.getQOffsets());
+  const Tensor *kvOffsets = in.find(op.getKvOffsets());
+  const Tensor *kvLens = in.find(op.getKvLens());
+  bool ragged = op.hasRaggedQueries();
+  int64_t count = !ragged    ? query.sizes[0]
+                  : qOffsets ? qOffsets->sizes[0] - 1
+                             : 1;
+  KeyForm form = op.getKeyForm();
+  if ((kvOffsets && failed(requireSize(op, "length of kv_offsets", count + 1,
+                                       kvOffsets->sizes[0]))) ||
+      (kvLens &&
+       failed(requireSize(op, "length of kv_lens", count, kvLens->sizes[0]))) ||
+      (form == KeyForm::Dense &&
+       failed(requireSize(op, "sequences of key", count, key.sizes[0]))) ||
+      (form == KeyForm::Paged &&
+       failed(requireSize(op, "rows of block_table", count,
+                          in.of(op.getBlockTable()).sizes[0]))))
+    return failure();
+  auto number = [](const Tensor *t, int64_t i) {
+    return static_cast<int64_t>(t->values[i]);
+  };
+  SmallVector<Sequence> sequences;
+  for (int64_t b = 0; b < count; ++b) {
+    Sequence s{0, 0, 0, 0, b};
+    s.queryStart = !ragged    ? b * query.sizes[1]
+                   : qOffsets ? number(qOffsets, b)
+                              : 0;
+    s.numQueries = !ragged    ? query.sizes[1]
+                   : qOffsets ? number(qOffsets, b + 1) - s.queryStart
+                              : query.sizes[0];
+    int64_t capacity = 0;
+    switch (form) {
+    case KeyForm::Ragged:
+      s.keyStart = kvOffsets ? number(kvOffsets, b) : 0;
+      s.numKeys =
+          kvOffsets ? number(kvOffsets, b + 1) - s.keyStart : key.sizes[0];
+      capacity = key.sizes[0] - s.keyStart;
+      break;
+    case KeyForm::Dense:
+      s.keyStart = b * key.sizes[1];
+      capacity = key.sizes[1];
+      s.numKeys = kvLens ? number(kvLens, b) : capacity;
+      break;
+    case KeyForm::Paged:
+      capacity = in.of(op.getBlockTable()).sizes[1] * key.sizes[1];
+      s.numKeys = number(kvLens, b);
+      break;
+    }
+    if (s.numKeys < 0 || s.numKeys > capacity)
+      return op->emitOpError("expected number of keys of sequence ")
+             << b << " to be in [0, " << capacity << "], but got " << s.numKeys;
+    if (s.queryStart < 0 || s.numQueries < 0 ||
+        (ragged && s.queryStart + s.numQueries > query.sizes[0]))
+      return op->emitOpError("expected q_offsets to ascend from 0 to ")
+             << query.sizes[0] << ", but got " << s.queryStart << " to "
+             << s.queryStart + s.numQueries << " for sequence " << b;
+    sequences.push_back(s);
+  }
+  return sequences;
+}
+
+LogicalResult reference::evaluateAttention(Operation *operation,
+                                           const Operands &in, Results &out) {
+  auto op = cast<AttentionOp>(operation);
+  FailureOr<SmallVector<Sequence>> sequences = sequencesOf(op, in);
+  if (failed(sequences))
+    return failure();
+  const Tensor &query = in.of(op.getQuery()), &key = in.of(op.getKey());
+  const Tensor &value = in.of(op.getValue());
+  Problem p{op,
+            query,
+            key,
+            value,
+            in.find(op.getBlockTable()),
+            in.find(op.getSink()),
+            query.sizes[query.sizes.size() - 2],
+            key.sizes[key.sizes.size() - 2],
+            query.sizes.back(),
+            value.sizes.back(),
+            op.getScale().convertToFloat(),
+            std::nullopt,
+            value.dtype};
+  if (op.getSoftcap())
+    p.softcap = op.getSoftcap()->convertToFloat();
+
+  SmallVector<int64_t> sizes(query.sizes);
+  sizes.back() = p.valueSize;
+  ResultBuilder result(resultDType(op), sizes);
+  std::optional<ResultBuilder> lse;
+  if (op.getLse()) {
+    sizes.pop_back();
+    lse.emplace(DType::F32, sizes);
+  }
+  for (const Sequence &s : *sequences) {
+    for (int64_t j = 0; j < s.numKeys; ++j)
+      if (p.keyRow(s, j) < 0)
+        return op.emitOpError("expected block_table of sequence ")
+               << s.index << " to name a block of the cache for key " << j;
+    llvm::parallelFor(0, s.numQueries, [&](size_t i) {
+      for (int64_t head = 0; head < p.heads; ++head)
+        attend(p, s, i, head, result, lse ? &*lse : nullptr);
+    });
+  }
+  out.push_back(result.take());
+  if (lse)
+    out.push_back(lse->take());
+  return success();
+}

@@ -1,0 +1,148 @@
+//===- Evaluators.h - One function per op -----------------------*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The signature of the functions that give ops their meaning, and the help they
+// share. Table.cpp lists them all.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_REFERENCE_EVALUATORS_H
+#define HK_REFERENCE_EVALUATORS_H
+
+#include "Noise.h"
+
+namespace mlir::hk::reference {
+
+/// The values of an op's operands.
+class Operands {
+public:
+  Operands(Operation *op, ArrayRef<const Tensor *> tensors)
+      : op(op), tensors(tensors) {}
+  const Tensor &operator[](unsigned i) const { return *tensors[i]; }
+  const Tensor &of(Value operand) const { return *find(operand); }
+  /// nullptr for an absent optional operand.
+  const Tensor *find(Value operand) const {
+    for (auto [value, tensor] : llvm::zip_equal(op->getOperands(), tensors))
+      if (value == operand)
+        return tensor;
+    return nullptr;
+  }
+  size_t size() const { return tensors.size(); }
+
+private:
+  Operation *op;
+  ArrayRef<const Tensor *> tensors;
+};
+
+using Results = SmallVectorImpl<Tensor>;
+using Evaluator = LogicalResult (*)(Operation *, const Operands &, Results &);
+
+/// The function of the op, or nullptr.
+Evaluator evaluatorOf(StringRef operationName);
+
+//===----------------------------------------------------------------------===//
+// Shared by the families
+//===----------------------------------------------------------------------===//
+
+inline ::hk::DType resultDType(Operation *op, unsigned i = 0) {
+  auto type = cast<ShapedType>(op->getResult(i).getType());
+  return *dtypeOf(type.getElementType());
+}
+
+/// A result tensor of `sizes`; its element i is set once.
+class ResultBuilder {
+public:
+  ResultBuilder(::hk::DType dtype, ArrayRef<int64_t> sizes)
+      : tensor(dtype, sizes), errors(tensor.values.size()) {}
+  /// Rounds to the element type.
+  void set(int64_t i, Noisy v) { setExact(i, rounded(tensor.dtype, v)); }
+  /// A number of the element type, taken as it is.
+  void setExact(int64_t i, Noisy v) {
+    tensor.values[i] = v.value;
+    errors[i] = v.sigma;
+  }
+  /// The finished tensor; without errors where all are zero.
+  Tensor take();
+
+private:
+  Tensor tensor;
+  std::vector<double> errors;
+};
+
+inline Noisy at(const Tensor &t, int64_t i) {
+  return {t.values[i], t.errorAt(i)};
+}
+
+/// Rows of the last dim.
+inline int64_t rowSize(const Tensor &t) { return t.sizes.back(); }
+inline int64_t numRows(const Tensor &t) {
+  return rowSize(t) == 0 ? 0 : t.numElements() / rowSize(t);
+}
+
+/// Emits "expected <what> to be <expected>, but got <got>" when they differ.
+LogicalResult requireSize(Operation *op, const Twine &what, int64_t expected,
+                          int64_t got);
+LogicalResult requireSizes(Operation *op, StringRef what,
+                           ArrayRef<int64_t> expected, ArrayRef<int64_t> got);
+
+/// NumPy broadcasting: the sizes of the result, and for each operand the
+/// position of the element that result element i uses.
+class Broadcast {
+public:
+  static FailureOr<Broadcast> of(Operation *op,
+                                 ArrayRef<const Tensor *> operands);
+  ArrayRef<int64_t> sizes() const { return resultSizes; }
+  /// Calls fn(i, positions) for all elements of the result in order.
+  void forEach(function_ref<void(int64_t, ArrayRef<int64_t>)> fn) const;
+
+private:
+  SmallVector<int64_t> resultSizes;
+  SmallVector<SmallVector<int64_t>>
+      strides; // per operand, of the result's dims
+};
+
+/// Value of a unary op with its noise before the rounding to the result.
+Noisy sigmoid(Noisy x);
+Noisy silu(Noisy x);
+Noisy gelu(Noisy x);
+Noisy geluTanh(Noisy x);
+
+//===----------------------------------------------------------------------===//
+// The functions
+//===----------------------------------------------------------------------===//
+
+#define HK_EVALUATOR(name)                                                     \
+  LogicalResult name(Operation *op, const Operands &in, Results &out)
+HK_EVALUATOR(evaluateUnary);
+HK_EVALUATOR(evaluateBinary);
+HK_EVALUATOR(evaluateCompare);
+HK_EVALUATOR(evaluateSelect);
+HK_EVALUATOR(evaluateCast);
+HK_EVALUATOR(evaluateConstant);
+HK_EVALUATOR(evaluateTranspose);
+HK_EVALUATOR(evaluateConcat);
+HK_EVALUATOR(evaluatePad);
+HK_EVALUATOR(evaluateGatherRows);
+HK_EVALUATOR(evaluateCopy);
+HK_EVALUATOR(evaluateKVCacheWrite);
+HK_EVALUATOR(evaluateRmsNorm);
+HK_EVALUATOR(evaluateLayerNorm);
+HK_EVALUATOR(evaluateL2Norm);
+HK_EVALUATOR(evaluateSoftmax);
+HK_EVALUATOR(evaluateGatedActivation);
+HK_EVALUATOR(evaluateRope);
+HK_EVALUATOR(evaluateQuantize);
+HK_EVALUATOR(evaluateQuantizeStatic);
+HK_EVALUATOR(evaluateQuantizeMx);
+HK_EVALUATOR(evaluateDequantize);
+HK_EVALUATOR(evaluateMatmul);
+HK_EVALUATOR(evaluateAttention);
+#undef HK_EVALUATOR
+
+} // namespace mlir::hk::reference
+
+#endif // HK_REFERENCE_EVALUATORS_H

@@ -1,0 +1,235 @@
+//===- Matmul.cpp - Matrix products ---------------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sums in double over K, with the noise of f32 sums in any order; scales are
+// applied to whole sums, or to the partial sum of each 128 elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+#include "llvm/Support/Parallel.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+using ::hk::DType;
+
+namespace {
+constexpr int64_t kScaleBlock = 128;
+constexpr int64_t kTileRows = 8, kTileColumns = 128, kStep = 16;
+
+/// Values and variances of an operand as [rows][columns] of one batch.
+struct Matrix {
+  std::vector<double> values, errors;
+
+  Matrix(const Tensor &t, int64_t batch, int64_t rows, int64_t columns,
+         bool transposed) {
+    int64_t base = batch * rows * columns;
+    auto pack = [&](const std::vector<double> &from, std::vector<double> &to) {
+      if (from.empty())
+        return;
+      to.resize(rows * columns);
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < columns; ++c)
+          to[r * columns + c] =
+              from[base + (transposed ? c * rows + r : r * columns + c)];
+    };
+    pack(t.values, values);
+    pack(t.error, errors);
+  }
+};
+
+/// The scale of one row of A or column of B in one block along K.
+struct Scale {
+  const Tensor *tensor = nullptr;
+  int64_t batchStride = 0, rowStride = 0, blockStride = 0, rowBlock = 1;
+
+  /// `rows` along M or N, cut in `wholeBlocks` when scales are per block.
+  static FailureOr<Scale> of(Operation *op, StringRef name,
+                             const Tensor *tensor, int64_t rows, int64_t k,
+                             int64_t rowBlock) {
+    Scale scale;
+    scale.tensor = tensor;
+    if (!tensor || tensor->numElements() == 1)
+      return scale;
+    size_t rank = tensor->sizes.size();
+    int64_t have = tensor->sizes[rank - 2], blocks = tensor->sizes[rank - 1];
+    int64_t wanted = (k + kScaleBlock - 1) / kScaleBlock;
+    scale.batchStride = rank > 2 ? have * blocks : 0;
+    scale.rowStride = blocks;
+    if (blocks == 1 && have == rows)
+      return scale;
+    scale.rowBlock = rowBlock;
+    scale.blockStride = 1;
+    if (failed(requireSize(op, "size of dim " + Twine(rank - 2) + " of " + name,
+                           (rows + rowBlock - 1) / rowBlock, have)) ||
+        failed(requireSize(op, "size of dim " + Twine(rank - 1) + " of " + name,
+                           wanted, blocks)))
+      return failure();
+    return scale;
+  }
+  bool perBlock() const { return blockStride != 0; }
+  Noisy get(int64_t batch, int64_t row, int64_t block) const {
+    if (!tensor)
+      return {1, 0};
+    return at(*tensor, batch * batchStride + row / rowBlock * rowStride +
+                           block * blockStride);
+  }
+};
+
+struct Product {
+  int64_t m, n, k;
+  bool integer;
+  Scale lhsScale, rhsScale;
+  /// K steps after which scales apply.
+  int64_t chunk;
+};
+
+/// Running sums of one row of a tile.
+struct Sums {
+  double sum[kTileColumns], squares[kTileColumns], partial[kTileColumns],
+      inherited[kTileColumns];
+  void clear() { *this = Sums(); }
+};
+} // namespace
+
+/// sums += a[0..steps) * b[0..steps)[0..columns).
+static void accumulate(Sums &s, const double *a, const double *aError,
+                       const double *b, const double *bError, int64_t steps,
+                       int64_t stride, int64_t columns) {
+  for (int64_t k = 0; k < steps; ++k) {
+    const double *row = b + k * stride;
+    double x = a[k];
+    for (int64_t j = 0; j < columns; ++j) {
+      double product = x * row[j];
+      s.sum[j] += product;
+      s.squares[j] += product * product;
+    }
+    if (aError) {
+      double variance = square(aError[k]);
+      for (int64_t j = 0; j < columns; ++j)
+        s.inherited[j] += variance * row[j] * row[j];
+    }
+    if (bError) {
+      const double *error = bError + k * stride;
+      for (int64_t j = 0; j < columns; ++j)
+        s.inherited[j] += x * x * error[j] * error[j];
+    }
+  }
+  // The partial sums of these steps are about as large as the last one.
+  for (int64_t j = 0; j < columns; ++j)
+    s.partial[j] += steps * s.sum[j] * s.sum[j];
+}
+
+/// A finished sum over `steps` elements, in the accumulator's type.
+static Noisy finish(const Product &p, const Sums &s, int64_t j, int64_t steps) {
+  double inherited = s.inherited[j];
+  if (p.integer)
+    return {static_cast<double>(
+                static_cast<int32_t>(static_cast<int64_t>(s.sum[j]))),
+            std::sqrt(inherited)};
+  double own = std::max(s.partial[j], steps * s.squares[j] / 2) + s.squares[j];
+  return {inF32Range(s.sum[j]), std::sqrt(own * kUnit * kUnit + inherited)};
+}
+
+/// sum * a * b, the three in any order in f32.
+static Noisy applyScales(Noisy sum, Noisy a, Noisy b) {
+  double value = inF32Range(sum.value * a.value * b.value);
+  double inherited = hypot2(
+      sum.sigma * a.value * b.value,
+      hypot2(a.sigma * sum.value * b.value, b.sigma * sum.value * a.value));
+  return {value, hypot2(inherited, 2 * kUnit * std::fabs(value))};
+}
+
+static void computeTile(const Product &p, const Matrix &a, const Matrix &b,
+                        int64_t batch, int64_t m0, int64_t n0,
+                        ResultBuilder &result) {
+  int64_t rows = std::min(kTileRows, p.m - m0);
+  int64_t columns = std::min(kTileColumns, p.n - n0);
+  bool scaled = p.lhsScale.tensor;
+  std::vector<Sums> sums(rows);
+  std::vector<F32Sum> totals(rows * columns);
+  std::vector<Noisy> last(rows * columns);
+  for (int64_t c0 = 0; c0 < p.k; c0 += p.chunk) {
+    int64_t c1 = std::min(p.k, c0 + p.chunk);
+    for (Sums &s : sums)
+      s.clear();
+    for (int64_t k = c0; k < c1; k += kStep)
+      for (int64_t r = 0; r < rows; ++r)
+        accumulate(sums[r], &a.values[(m0 + r) * p.k + k],
+                   a.errors.empty() ? nullptr : &a.errors[(m0 + r) * p.k + k],
+                   &b.values[k * p.n + n0],
+                   b.errors.empty() ? nullptr : &b.errors[k * p.n + n0],
+                   std::min(kStep, c1 - k), p.n, columns);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t j = 0; j < columns; ++j) {
+        Noisy v = finish(p, sums[r], j, c1 - c0);
+        if (scaled)
+          v = applyScales(v, p.lhsScale.get(batch, m0 + r, c0 / kScaleBlock),
+                          p.rhsScale.get(batch, n0 + j, c0 / kScaleBlock));
+        last[r * columns + j] = v;
+        totals[r * columns + j].add(v.value, square(v.sigma));
+      }
+  }
+  bool one = p.k <= p.chunk;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t j = 0; j < columns; ++j)
+      result.set((batch * p.m + m0 + r) * p.n + n0 + j,
+                 one ? last[r * columns + j] : totals[r * columns + j].noisy());
+}
+
+LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
+                                        Results &out) {
+  auto matmul = cast<MatmulOp>(op);
+  const Tensor &a = in[0], &b = in[1];
+  Product p;
+  p.m = a.sizes[matmul.getLhsDim(MatmulDim::M)];
+  p.k = a.sizes[matmul.getLhsDim(MatmulDim::K)];
+  p.n = b.sizes[matmul.getRhsDim(MatmulDim::N)];
+  p.integer = a.dtype == DType::I8;
+  SmallVector<int64_t> sizes =
+      llvm::to_vector(ArrayRef<int64_t>(a.sizes).drop_back(2));
+  bool sharedB = b.sizes.size() == 2;
+  if (failed(requireSize(op, "size along K of rhs", p.k,
+                         b.sizes[matmul.getRhsDim(MatmulDim::K)])) ||
+      (!sharedB &&
+       failed(requireSizes(op, "batch dims of rhs", sizes,
+                           ArrayRef<int64_t>(b.sizes).drop_back(2)))))
+    return failure();
+  FailureOr<Scale> lhsScale =
+      Scale::of(op, "lhs_scale", in.find(matmul.getLhsScale()), p.m, p.k, 1);
+  FailureOr<Scale> rhsScale = Scale::of(
+      op, "rhs_scale", in.find(matmul.getRhsScale()), p.n, p.k, kScaleBlock);
+  if (failed(lhsScale) || failed(rhsScale))
+    return failure();
+  p.lhsScale = *lhsScale;
+  p.rhsScale = *rhsScale;
+  bool perBlock = p.lhsScale.perBlock() || p.rhsScale.perBlock();
+  p.chunk = perBlock ? kScaleBlock : std::max<int64_t>(p.k, 1);
+
+  int64_t batches = 1;
+  for (int64_t size : sizes)
+    batches *= size;
+  sizes.append({p.m, p.n});
+  ResultBuilder result(resultDType(op), sizes);
+  std::optional<Matrix> packedB;
+  int64_t tilesM = (p.m + kTileRows - 1) / kTileRows;
+  int64_t tilesN = (p.n + kTileColumns - 1) / kTileColumns;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    Matrix packedA(a, batch, p.m, p.k, matmul.getTransposeA());
+    if (!sharedB || batch == 0)
+      packedB.emplace(b, sharedB ? 0 : batch, p.k, p.n, matmul.getTransposeB());
+    llvm::parallelFor(0, tilesM * tilesN, [&](size_t tile) {
+      int64_t t = tile;
+      computeTile(p, packedA, *packedB, batch, t / tilesN * kTileRows,
+                  t % tilesN * kTileColumns, result);
+    });
+  }
+  out.push_back(result.take());
+  return success();
+}

@@ -1,0 +1,95 @@
+//===- Noise.h - Rounding noise ---------------------------------*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// First-order propagation of the standard deviation of independent rounding
+// errors, and the noise that f32 arithmetic adds. The rules are stated in
+// docs/numerics.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_REFERENCE_NOISE_H
+#define HK_REFERENCE_NOISE_H
+
+#include "hk/Reference/Interpreter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace mlir::hk::reference {
+
+/// Unit roundoff of f32: the largest relative error of one rounding.
+inline constexpr double kUnit = 0x1p-24;
+/// Magnitudes below this may be flushed to zero inside elementary functions.
+inline constexpr double kSmallest = 0x1p-126;
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// A value and the standard deviation of its noise.
+struct Noisy {
+  double value = 0;
+  double sigma = 0;
+};
+
+/// `v` in f32.
+inline double f32(double v) { return static_cast<float>(v); }
+
+/// `v` unless f32 would overflow or lose bits to underflow there: then what f32
+/// has. Keeps double's accuracy elsewhere.
+inline double inF32Range(double v) {
+  double magnitude = std::fabs(v);
+  return magnitude > 0x1.fffffep127 || magnitude < kSmallest ? f32(v) : v;
+}
+
+/// Spacing of f32 around `v`.
+inline double f32Ulp(double v) { return ulpOf(::hk::DType::F32, v); }
+
+inline double square(double v) { return v * v; }
+inline double hypot2(double a, double b) { return std::sqrt(a * a + b * b); }
+
+/// Noise of a function that is within `ulps` of the true value: uniform there.
+inline double noiseOfUlps(double value, double ulps) {
+  return ulps * f32Ulp(value) / std::sqrt(3.0);
+}
+
+/// Noise after rounding to a grid of spacing `ulp`: what was there, plus the
+/// chance that it moves the value across a rounding boundary.
+inline double noiseAfterRounding(double sigma, double ulp) {
+  if (sigma == 0)
+    return 0;
+  return std::sqrt(sigma * sigma + std::min(sigma * ulp, ulp * ulp / 6));
+}
+
+/// One rounding to `dtype`.
+Noisy rounded(::hk::DType dtype, Noisy v);
+
+/// A sum in f32 of terms that were rounded to f32 themselves. Its noise is that
+/// of partial sums in order, or of a random order if that is more.
+class F32Sum {
+public:
+  void add(double term, double variance = 0) {
+    sum += term;
+    squares += term * term;
+    partial += sum * sum;
+    inherited += variance;
+    ++count;
+  }
+  double value() const { return f32(sum); }
+  double sigma() const {
+    double own = std::max(partial, count * squares / 2) + squares;
+    return std::sqrt(own * kUnit * kUnit + inherited);
+  }
+  Noisy noisy() const { return {value(), sigma()}; }
+
+private:
+  double sum = 0, squares = 0, partial = 0, inherited = 0;
+  int64_t count = 0;
+};
+
+} // namespace mlir::hk::reference
+
+#endif // HK_REFERENCE_NOISE_H

@@ -1,0 +1,163 @@
+//===- Norm.cpp - Normalisations ------------------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Statistics in f32 along the last dim, then one factor per row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+
+/// 1 / sqrt(v) with the noise of v and of a kernel's rsqrt.
+static Noisy rsqrt(Noisy v) {
+  double value = f32(1 / std::sqrt(v.value));
+  double inherited = v.sigma == 0 ? 0 : 0.5 * value / v.value * v.sigma;
+  return {value, hypot2(inherited, noiseOfUlps(value, 2))};
+}
+
+/// a * b in f32, one rounding.
+static Noisy times(Noisy a, Noisy b) {
+  double value = inF32Range(a.value * b.value);
+  double inherited = hypot2(a.sigma == 0 ? 0 : a.sigma * b.value,
+                            b.sigma == 0 ? 0 : b.sigma * a.value);
+  return {value, hypot2(inherited, kUnit * std::fabs(value))};
+}
+
+static Noisy plus(Noisy a, Noisy b) {
+  double value = inF32Range(a.value + b.value);
+  return {value, hypot2(hypot2(a.sigma, b.sigma), kUnit * std::fabs(value))};
+}
+
+/// Sum of the squares of a row, after subtracting `mean`.
+static Noisy sumOfSquares(const Tensor &x, int64_t row, Noisy mean) {
+  F32Sum sum;
+  for (int64_t j = 0; j < rowSize(x); ++j) {
+    Noisy v = at(x, row * rowSize(x) + j);
+    double d = v.value - mean.value;
+    double sigma = 2 * d * hypot2(v.sigma, mean.sigma);
+    sum.add(inF32Range(d * d), std::isfinite(sigma) ? sigma * sigma : 0);
+  }
+  return sum.noisy();
+}
+
+static Noisy scaled(Noisy v, double factor) {
+  return {f32(v.value * factor),
+          hypot2(v.sigma * factor, kUnit * std::fabs(v.value * factor))};
+}
+
+LogicalResult reference::evaluateRmsNorm(Operation *op, const Operands &in,
+                                         Results &out) {
+  auto norm = cast<RmsNormOp>(op);
+  const Tensor &x = in[0];
+  const Tensor *weight = norm.getWeight() ? &in[1] : nullptr;
+  int64_t n = rowSize(x);
+  if (weight && failed(requireSizes(op, "weight", {n}, weight->sizes)))
+    return failure();
+  double epsilon = norm.getEpsilon().convertToFloat();
+  double offset = norm.getWeightOffset().convertToFloat();
+  ResultBuilder result(resultDType(op), x.sizes);
+  for (int64_t row = 0; row < numRows(x); ++row) {
+    Noisy mean = scaled(sumOfSquares(x, row, {}), 1.0 / n);
+    Noisy factor = rsqrt(plus(mean, {epsilon, 0}));
+    for (int64_t j = 0; j < n; ++j) {
+      Noisy y = times(at(x, row * n + j), factor);
+      if (norm.getRoundBeforeWeight())
+        y = rounded(resultDType(op), y);
+      if (weight) {
+        Noisy w = at(*weight, j);
+        y = times(y, offset == 0 ? w : plus({offset, 0}, w));
+      }
+      result.set(row * n + j, y);
+    }
+  }
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluateLayerNorm(Operation *op, const Operands &in,
+                                           Results &out) {
+  auto norm = cast<LayerNormOp>(op);
+  const Tensor &x = in[0], &weight = in[1], &bias = in[2];
+  int64_t n = rowSize(x);
+  if (failed(requireSizes(op, "weight", {n}, weight.sizes)) ||
+      failed(requireSizes(op, "bias", {n}, bias.sizes)))
+    return failure();
+  double epsilon = norm.getEpsilon().convertToFloat();
+  ResultBuilder result(resultDType(op), x.sizes);
+  for (int64_t row = 0; row < numRows(x); ++row) {
+    F32Sum sum;
+    for (int64_t j = 0; j < n; ++j)
+      sum.add(x.values[row * n + j], square(x.errorAt(row * n + j)));
+    Noisy mean = scaled(sum.noisy(), 1.0 / n);
+    Noisy variance = scaled(sumOfSquares(x, row, mean), 1.0 / n);
+    // All deviations share the mean's noise: around the true mean it is only
+    // of second order.
+    variance.sigma = hypot2(variance.sigma, square(mean.sigma));
+    Noisy factor = rsqrt(plus(variance, {epsilon, 0}));
+    for (int64_t j = 0; j < n; ++j) {
+      Noisy v = at(x, row * n + j);
+      Noisy y = times(plus(v, {-mean.value, mean.sigma}), factor);
+      result.set(row * n + j, plus(times(y, at(weight, j)), at(bias, j)));
+    }
+  }
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluateL2Norm(Operation *op, const Operands &in,
+                                        Results &out) {
+  const Tensor &x = in[0];
+  double epsilon = cast<L2NormOp>(op).getEpsilon().convertToFloat();
+  int64_t n = rowSize(x);
+  ResultBuilder result(resultDType(op), x.sizes);
+  for (int64_t row = 0; row < numRows(x); ++row) {
+    Noisy factor = rsqrt(plus(sumOfSquares(x, row, {}), {epsilon, 0}));
+    for (int64_t j = 0; j < n; ++j)
+      result.set(row * n + j, times(at(x, row * n + j), factor));
+  }
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluateSoftmax(Operation *op, const Operands &in,
+                                         Results &out) {
+  const Tensor &x = in[0];
+  int64_t n = rowSize(x);
+  ResultBuilder result(resultDType(op), x.sizes);
+  std::vector<double> weight(n), relative(n);
+  for (int64_t row = 0; row < numRows(x); ++row) {
+    double top = -kInf;
+    for (int64_t j = 0; j < n; ++j) {
+      double v = x.values[row * n + j];
+      top = std::isnan(v) ? kNaN : std::isnan(top) ? top : std::max(top, v);
+    }
+    F32Sum sum;
+    for (int64_t j = 0; j < n; ++j) {
+      double v = x.values[row * n + j];
+      weight[j] = std::exp(v - top);
+      // Noise of the argument and of exp, relative to the weight.
+      double argument = std::isfinite(v) ? kUnit * std::fabs(v - top) : 0;
+      relative[j] = hypot2(hypot2(x.errorAt(row * n + j), argument),
+                           2 * 2 * kUnit / std::sqrt(3.0));
+      sum.add(weight[j], square(weight[j] * relative[j]));
+    }
+    double total = sum.value();
+    for (int64_t j = 0; j < n; ++j) {
+      double y = inF32Range(weight[j] / total);
+      double sigma = hypot2(relative[j], sum.sigma() / total) * y;
+      sigma = hypot2(sigma, kUnit * y) +
+              (weight[j] < kSmallest ? kSmallest / 8 : 0);
+      result.set(row * n + j,
+                 {y, std::isfinite(y) && weight[j] > 0 ? sigma : 0});
+    }
+  }
+  out.push_back(result.take());
+  return success();
+}

@@ -1,0 +1,351 @@
+//===- Pointwise.cpp - Pointwise operators --------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Single IEEE operations are f32 operations rounded to the result's type, so
+// that exact operands give exact results; elementary functions carry the error
+// their kernels may have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+using ::hk::DType;
+
+//===----------------------------------------------------------------------===//
+// Unary
+//===----------------------------------------------------------------------===//
+
+/// f(x) with |f'(x)|, from a function that kernels evaluate within `ulps`.
+static Noisy elementary(Noisy x, double value, double slope, double ulps,
+                        double floor = 0) {
+  value = inF32Range(value);
+  if (!std::isfinite(value))
+    return {value, 0};
+  double inherited = x.sigma == 0 ? 0 : std::fabs(slope) * x.sigma;
+  double own = noiseOfUlps(value, ulps) + floor;
+  return {value, hypot2(inherited, own)};
+}
+
+/// A correctly rounded f32 operation.
+static Noisy correct(double value, double inherited) {
+  value = f32(value);
+  if (!std::isfinite(value))
+    return {value, 0};
+  return {value, noiseAfterRounding(inherited, f32Ulp(value))};
+}
+
+/// floor or round of x: noise may move it by whole numbers.
+static Noisy stepped(double value, double sigma) {
+  return {value, noiseAfterRounding(sigma, 1)};
+}
+
+// Results of an exponential below the smallest normal number may be flushed.
+static constexpr double kFlushed = kSmallest / 8;
+
+Noisy reference::sigmoid(Noisy x) {
+  double y = 1 / (1 + inF32Range(std::exp(-x.value)));
+  return elementary(x, y, y * (1 - y), 3, kFlushed);
+}
+
+Noisy reference::silu(Noisy x) {
+  double e = inF32Range(std::exp(-x.value)), y = 1 / (1 + e);
+  double value = x.value / (1 + e);
+  if (std::isinf(x.value) && x.value < 0)
+    value = kNaN;
+  // Either form, x / (1 + e) or x * y; where e overflows y is flushed.
+  return elementary(x, value, y * (1 + x.value * (1 - y)), 4,
+                    kFlushed * (1 + std::fabs(x.value)));
+}
+
+/// Noise of 0.5 x (1 + t) when t, within a few ulp of +-1, is near -1.
+static double noiseOfHalfSum(double x, double t, double ulps) {
+  double term = ulps * kUnit * std::fabs(t) + kUnit * std::fabs(1 + t);
+  return std::fabs(0.5 * x) * term + kFlushed;
+}
+
+Noisy reference::gelu(Noisy x) {
+  double t = std::erf(x.value * M_SQRT1_2);
+  double density = std::exp(-0.5 * square(x.value)) * 0.3989422804014327;
+  double slope = 0.5 * (1 + t) + x.value * density;
+  // The argument's rounding moves erf by its slope there.
+  double argument = std::fabs(x.value * x.value) * density * kUnit * 2;
+  double value = 0.5 * x.value * (1 + t);
+  return elementary(
+      x, value, std::isfinite(x.value) ? slope : 0, 2,
+      std::isfinite(x.value) ? noiseOfHalfSum(x.value, t, 3) + argument : 0);
+}
+
+Noisy reference::geluTanh(Noisy x) {
+  constexpr double kScale = 0.7978845608028654, kCubic = 0.044715;
+  double v = x.value;
+  double z = kScale * (v + kCubic * v * v * v);
+  double t = std::tanh(z), value = 0.5 * v * (1 + t);
+  if (!std::isfinite(v))
+    return elementary(x, value, 0, 2);
+  double dz = kScale * (1 + 3 * kCubic * v * v), sech2 = 1 - t * t;
+  double slope = 0.5 * (1 + t) + 0.5 * v * sech2 * dz;
+  double argument = std::fabs(0.5 * v * sech2 * z) * kUnit * 4;
+  if (std::isnan(slope) || std::isnan(argument)) // 0 * inf far outside
+    slope = argument = 0;
+  return elementary(x, value, slope, 2, noiseOfHalfSum(v, t, 4) + argument);
+}
+
+static Noisy squareRoot(Noisy x) {
+  double value = std::sqrt(x.value);
+  return correct(value, x.sigma == 0  ? 0
+                        : x.value > 0 ? 0.5 * x.sigma / value
+                                      : std::sqrt(x.sigma));
+}
+
+static Noisy applyUnary(Operation *op, Noisy x) {
+  double v = x.value, s = x.sigma;
+  return llvm::TypeSwitch<Operation *, Noisy>(op)
+      .Case([&](NegOp) { return Noisy{-v, s}; })
+      .Case([&](AbsOp) { return Noisy{std::fabs(v), s}; })
+      .Case([&](ExpOp) {
+        double y = std::exp(v);
+        return elementary(x, y, y, 2, kFlushed);
+      })
+      .Case([&](Exp2Op) {
+        double y = std::exp2(v);
+        return elementary(x, y, y * M_LN2, 2, kFlushed);
+      })
+      .Case([&](LogOp) { return elementary(x, std::log(v), 1 / v, 2); })
+      .Case([&](Log2Op) { return elementary(x, std::log2(v), M_LOG2E / v, 2); })
+      .Case([&](SqrtOp) { return squareRoot(x); })
+      .Case([&](RsqrtOp) {
+        double y = 1 / std::sqrt(v);
+        return elementary(x, y, 0.5 * y / v, 2);
+      })
+      .Case([&](ReciprocalOp) { return correct(1 / v, s / square(v)); })
+      // Beyond 2^22 the period of the reduction is lost.
+      .Case([&](SinOp) {
+        return elementary(x, std::sin(v), std::cos(v), 2,
+                          std::fabs(v) > 0x1p22 ? 1 : kUnit * kUnit);
+      })
+      .Case([&](CosOp) {
+        return elementary(x, std::cos(v), std::sin(v), 2,
+                          std::fabs(v) > 0x1p22 ? 1 : kUnit * kUnit);
+      })
+      .Case([&](TanhOp) {
+        double y = std::tanh(v);
+        return elementary(x, y, 1 - y * y, 3);
+      })
+      .Case([&](ErfOp) {
+        return elementary(x, std::erf(v), M_2_SQRTPI * std::exp(-v * v), 2);
+      })
+      .Case([&](SigmoidOp) { return sigmoid(x); })
+      .Case([&](SiluOp) { return silu(x); })
+      .Case([&](GeluOp) { return gelu(x); })
+      .Case([&](GeluTanhOp) { return geluTanh(x); })
+      .Case([&](ReluOp) {
+        return v < 0 ? Noisy{0, s > 0 && v > -8 * s ? s : 0} : x;
+      })
+      .Case([&](FloorOp) { return stepped(std::floor(v), s); })
+      .Case([&](RoundOp) { return stepped(std::nearbyint(v), s); })
+      .Default([](Operation *) -> Noisy {
+        llvm_unreachable("the table names the unary ops");
+      });
+}
+
+LogicalResult reference::evaluateUnary(Operation *op, const Operands &in,
+                                       Results &out) {
+  const Tensor &x = in[0];
+  ResultBuilder result(resultDType(op), x.sizes);
+  for (int64_t i = 0; i < x.numElements(); ++i)
+    result.set(i, applyUnary(op, at(x, i)));
+  out.push_back(result.take());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Binary
+//===----------------------------------------------------------------------===//
+
+/// Of the two that max or min may pick when noise can swap them.
+static Noisy pick(Noisy a, Noisy b, bool takeA) {
+  if (std::isnan(a.value) || std::isnan(b.value))
+    return {kNaN, 0};
+  bool close = std::fabs(a.value - b.value) <= 8 * hypot2(a.sigma, b.sigma);
+  return {takeA ? a.value : b.value, close   ? std::max(a.sigma, b.sigma)
+                                     : takeA ? a.sigma
+                                             : b.sigma};
+}
+
+static Noisy applyReal(Operation *op, Noisy a, Noisy b) {
+  double x = a.value, y = b.value;
+  return llvm::TypeSwitch<Operation *, Noisy>(op)
+      .Case([&](AddOp) { return correct(x + y, hypot2(a.sigma, b.sigma)); })
+      .Case([&](SubOp) { return correct(x - y, hypot2(a.sigma, b.sigma)); })
+      .Case([&](MulOp) {
+        return correct(x * y, hypot2(a.sigma == 0 ? 0 : a.sigma * y,
+                                     b.sigma == 0 ? 0 : b.sigma * x));
+      })
+      .Case([&](DivOp) {
+        return correct(x / y,
+                       hypot2(a.sigma == 0 ? 0 : a.sigma / y,
+                              b.sigma == 0 ? 0 : b.sigma * x / square(y)));
+      })
+      .Case([&](MaxOp) { return pick(a, b, x >= y); })
+      .Case([&](MinOp) { return pick(a, b, x <= y); })
+      .Default([](Operation *) -> Noisy {
+        llvm_unreachable("the table names the binary ops");
+      });
+}
+
+/// Two's complement of `dtype`'s width.
+static double wrapped(DType dtype, uint64_t v) {
+  switch (dtype) {
+  case DType::I8:
+    return static_cast<int8_t>(v);
+  case DType::I32:
+    return static_cast<int32_t>(v);
+  default:
+    return static_cast<double>(static_cast<int64_t>(v));
+  }
+}
+
+static double applyInteger(Operation *op, DType dtype, double a, double b) {
+  auto x = static_cast<int64_t>(a), y = static_cast<int64_t>(b);
+  auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
+  return llvm::TypeSwitch<Operation *, double>(op)
+      .Case([&](AddOp) { return wrapped(dtype, ux + uy); })
+      .Case([&](SubOp) { return wrapped(dtype, ux - uy); })
+      .Case([&](MulOp) { return wrapped(dtype, ux * uy); })
+      .Case([&](DivOp) {
+        if (y == 0)
+          return 0.0;
+        return wrapped(dtype, y == -1 ? 0 - ux : static_cast<uint64_t>(x / y));
+      })
+      .Case([&](MaxOp) { return std::max(a, b); })
+      .Case([&](MinOp) { return std::min(a, b); })
+      .Default([](Operation *) -> double {
+        llvm_unreachable("the table names the binary ops");
+      });
+}
+
+LogicalResult reference::evaluateBinary(Operation *op, const Operands &in,
+                                        Results &out) {
+  FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1]});
+  if (failed(shape))
+    return failure();
+  ResultBuilder result(resultDType(op), shape->sizes());
+  DType dtype = in[0].dtype;
+  bool real = ::hk::info(dtype).isFloat;
+  shape->forEach([&](int64_t i, ArrayRef<int64_t> p) {
+    Noisy a = at(in[0], p[0]), b = at(in[1], p[1]);
+    if (real)
+      result.set(i, applyReal(op, a, b));
+    else
+      result.setExact(i, {applyInteger(op, dtype, a.value, b.value), 0});
+  });
+  out.push_back(result.take());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Compare, select, cast, constant
+//===----------------------------------------------------------------------===//
+
+static bool holds(ComparePredicate predicate, double a, double b) {
+  switch (predicate) {
+  case ComparePredicate::eq:
+    return a == b;
+  case ComparePredicate::ne:
+    return a != b;
+  case ComparePredicate::lt:
+    return a < b;
+  case ComparePredicate::le:
+    return a <= b;
+  case ComparePredicate::gt:
+    return a > b;
+  case ComparePredicate::ge:
+    return a >= b;
+  }
+  llvm_unreachable("every predicate has a case");
+}
+
+LogicalResult reference::evaluateCompare(Operation *op, const Operands &in,
+                                         Results &out) {
+  FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1]});
+  if (failed(shape))
+    return failure();
+  ResultBuilder result(DType::I1, shape->sizes());
+  ComparePredicate predicate = cast<CompareOp>(op).getPredicate();
+  shape->forEach([&](int64_t i, ArrayRef<int64_t> p) {
+    Noisy a = at(in[0], p[0]), b = at(in[1], p[1]);
+    // Noise that may decide otherwise makes the outcome uncertain.
+    double sigma = hypot2(a.sigma, b.sigma);
+    bool uncertain = sigma > 0 && std::fabs(a.value - b.value) <= 8 * sigma;
+    result.setExact(
+        i, {double(holds(predicate, a.value, b.value)), uncertain ? 1.0 : 0.0});
+  });
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluateSelect(Operation *op, const Operands &in,
+                                        Results &out) {
+  FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1], &in[2]});
+  if (failed(shape))
+    return failure();
+  ResultBuilder result(resultDType(op), shape->sizes());
+  shape->forEach([&](int64_t i, ArrayRef<int64_t> p) {
+    Noisy condition = at(in[0], p[0]);
+    Noisy chosen = condition.value != 0 ? at(in[1], p[1]) : at(in[2], p[2]);
+    Noisy other = condition.value != 0 ? at(in[2], p[2]) : at(in[1], p[1]);
+    if (condition.sigma > 0)
+      chosen.sigma = hypot2(std::max(chosen.sigma, other.sigma),
+                            chosen.value - other.value);
+    result.setExact(i, chosen);
+  });
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluateCast(Operation *op, const Operands &in,
+                                      Results &out) {
+  const Tensor &x = in[0];
+  ResultBuilder result(resultDType(op), x.sizes);
+  bool toFloat = ::hk::info(resultDType(op)).isFloat;
+  bool fromWide = x.dtype == DType::I32 || x.dtype == DType::I64;
+  for (int64_t i = 0; i < x.numElements(); ++i) {
+    Noisy v = at(x, i);
+    // Integers reach narrow floats through f32.
+    result.set(i, {toFloat && fromWide ? f32(v.value) : v.value, v.sigma});
+  }
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluateConstant(Operation *op, const Operands &,
+                                          Results &out) {
+  auto constant = cast<ConstantOp>(op);
+  auto elements = cast<DenseElementsAttr>(constant.getValue());
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  ResultBuilder result(resultDType(op), type.getShape());
+  int64_t i = 0;
+  if (isa<FloatType>(type.getElementType())) {
+    for (APFloat v : elements.getValues<APFloat>()) {
+      bool loses = false;
+      v.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+      result.setExact(i++, {v.convertToDouble(), 0});
+    }
+  } else {
+    bool boolean = type.getElementType().isInteger(1);
+    for (const APInt &v : elements.getValues<APInt>())
+      result.setExact(
+          i++, {double(boolean ? v.getZExtValue() : v.getSExtValue()), 0});
+  }
+  out.push_back(result.take());
+  return success();
+}

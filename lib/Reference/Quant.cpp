@@ -1,0 +1,231 @@
+//===- Quant.cpp - Quantisation -------------------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Computed in IEEE f32 exactly as the ops say, so that exact inputs have exact
+// codes and scales. Noise of an input may move a code to its neighbour.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+#include "llvm/ADT/bit.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+using ::hk::DType;
+
+/// Largest finite value of a quantised type.
+static double largestOf(DType dtype) {
+  return dtype == DType::I8 ? 127 : ::hk::info(dtype).maxFinite;
+}
+
+/// cast(clamp(x / s, -limit, limit)); NaN stays NaN until the cast.
+static Noisy quantizeOne(DType dtype, Noisy x, Noisy s, double limit) {
+  double q = f32(x.value / s.value);
+  double clamped = q > limit ? limit : q < -limit ? -limit : q;
+  double sigma = 0;
+  if (x.sigma != 0 || s.sigma != 0)
+    sigma = noiseAfterRounding(hypot2(x.sigma / s.value, s.sigma * q / s.value),
+                               f32Ulp(q));
+  return rounded(dtype, {clamped, std::isfinite(sigma) ? sigma : 0});
+}
+
+/// Largest magnitude of a row's elements [begin, end): NaN if one is.
+static Noisy amaxOf(const Tensor &x, int64_t begin, int64_t end) {
+  Noisy amax{0, 0};
+  for (int64_t i = begin; i < end; ++i) {
+    double magnitude = std::fabs(x.values[i]);
+    if (std::isnan(magnitude))
+      return {kNaN, 0};
+    amax.sigma = std::max(amax.sigma, x.errorAt(i));
+    amax.value = std::max(amax.value, magnitude);
+  }
+  return amax;
+}
+
+LogicalResult reference::evaluateQuantize(Operation *op, const Operands &in,
+                                          Results &out) {
+  auto quantize = cast<QuantizeOp>(op);
+  const Tensor &x = in[0];
+  DType dtype = resultDType(op, 0);
+  int64_t n = rowSize(x);
+  bool perToken = quantize.getGranularity() == Granularity::per_token;
+  int64_t group = perToken ? std::max<int64_t>(n, 1) : quantize.getGroupSize();
+  int64_t groups = perToken ? 1 : (n + group - 1) / group;
+  double floor = quantize.getAmaxFloor().convertToFloat();
+  double limit = quantize.getLimit() ? quantize.getLimit()->convertToFloat()
+                                     : largestOf(dtype);
+  SmallVector<int64_t> scaleSizes(x.sizes);
+  scaleSizes.back() = groups;
+  ResultBuilder codes(dtype, x.sizes), scales(DType::F32, scaleSizes);
+  for (int64_t row = 0; row < numRows(x); ++row)
+    for (int64_t g = 0; g < groups; ++g) {
+      int64_t begin = row * n + g * group;
+      int64_t end = row * n + std::min(n, (g + 1) * group);
+      Noisy amax = amaxOf(x, begin, end);
+      double top = amax.value < floor ? floor : amax.value;
+      Noisy scale{f32(top / limit), amax.sigma / limit};
+      if (scale.value == 0)
+        scale.value = 1;
+      scale = rounded(DType::F32, scale);
+      scales.setExact(row * groups + g, scale);
+      for (int64_t i = begin; i < end; ++i)
+        codes.setExact(i, quantizeOne(dtype, at(x, i), scale, limit));
+    }
+  out.push_back(codes.take());
+  out.push_back(scales.take());
+  return success();
+}
+
+LogicalResult reference::evaluateQuantizeStatic(Operation *op,
+                                                const Operands &in,
+                                                Results &out) {
+  auto quantize = cast<QuantizeStaticOp>(op);
+  const Tensor &x = in[0], &scale = in[1];
+  DType dtype = resultDType(op);
+  double limit = quantize.getLimit() ? quantize.getLimit()->convertToFloat()
+                                     : largestOf(dtype);
+  int64_t n = rowSize(x), group = quantize.getGroupSize();
+  bool single = scale.numElements() == 1;
+  int64_t perRow = single ? 0 : rowSize(scale);
+  if (!single) {
+    SmallVector<int64_t> expected(x.sizes);
+    expected.back() = perRow == 1 ? 1 : (n + group - 1) / group;
+    if (failed(requireSizes(op, "scale", expected, scale.sizes)))
+      return failure();
+  }
+  ResultBuilder codes(dtype, x.sizes);
+  for (int64_t i = 0; i < x.numElements(); ++i) {
+    int64_t s = single        ? 0
+                : perRow == 1 ? i / n
+                              : i / n * perRow + i % n / group;
+    codes.setExact(i, quantizeOne(dtype, at(x, i), at(scale, s), limit));
+  }
+  out.push_back(codes.take());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// MX formats
+//===----------------------------------------------------------------------===//
+
+static int exponentField(float v) {
+  return static_cast<int>(llvm::bit_cast<uint32_t>(v) >> 23 & 255) - 127;
+}
+
+/// Exponent of the block scale from the largest magnitude, finite and not 0.
+static int scaleExponent(MxRounding rounding, DType dtype, float amax) {
+  bool f4 = dtype == DType::F4E2M1FN;
+  int exponent = 0;
+  switch (rounding) {
+  case MxRounding::even: {
+    // A quarter (f4) or a sixteenth (f8) of the leading bit carries.
+    uint32_t carry = f4 ? 1u << 21 : 1u << 19;
+    uint32_t bits = llvm::bit_cast<uint32_t>(amax) + carry;
+    exponent = static_cast<int>(bits >> 23 & 255) - 127 - (f4 ? 2 : 8);
+    break;
+  }
+  case MxRounding::floor:
+    exponent = exponentField(amax / static_cast<float>(largestOf(dtype)));
+    break;
+  case MxRounding::ceil: {
+    float ratio = amax / static_cast<float>(largestOf(dtype));
+    bool exact = (llvm::bit_cast<uint32_t>(ratio) & 0x7FFFFF) == 0;
+    exponent = exponentField(ratio) + !exact;
+    break;
+  }
+  }
+  return std::clamp(exponent, -127, 127);
+}
+
+LogicalResult reference::evaluateQuantizeMx(Operation *op, const Operands &in,
+                                            Results &out) {
+  constexpr int64_t kBlock = 32;
+  MxRounding rounding = cast<QuantizeMxOp>(op).getRounding();
+  const Tensor &x = in[0];
+  DType dtype = resultDType(op, 0);
+  int64_t n = rowSize(x), blocks = (n + kBlock - 1) / kBlock;
+  SmallVector<int64_t> scaleSizes(x.sizes);
+  scaleSizes.back() = blocks;
+  ResultBuilder codes(dtype, x.sizes), scales(DType::F8E8M0FNU, scaleSizes);
+  for (int64_t row = 0; row < numRows(x); ++row)
+    for (int64_t b = 0; b < blocks; ++b) {
+      int64_t begin = row * n + b * kBlock;
+      int64_t end = row * n + std::min(n, (b + 1) * kBlock);
+      Noisy amax = amaxOf(x, begin, end);
+      int64_t s = row * blocks + b;
+      if (!std::isfinite(amax.value)) { // Codes stay zero.
+        scales.setExact(s, {kNaN, 0});
+        continue;
+      }
+      auto exponentOf = [&](double v) {
+        return v <= 0 ? -127
+                      : scaleExponent(rounding, dtype, static_cast<float>(v));
+      };
+      int exponent = exponentOf(amax.value);
+      double scale = std::scalbn(1.0, exponent);
+      // Noise that may choose the next power of two makes all codes uncertain.
+      bool uncertain = exponentOf(amax.value - 8 * amax.sigma) != exponent ||
+                       exponentOf(amax.value + 8 * amax.sigma) != exponent;
+      scales.setExact(s, {scale, uncertain ? scale : 0});
+      for (int64_t i = begin; i < end; ++i) {
+        Noisy code =
+            rounded(dtype, {x.values[i] / scale, x.errorAt(i) / scale});
+        if (uncertain)
+          code.sigma = hypot2(code.sigma, code.value);
+        codes.setExact(i, code);
+      }
+    }
+  out.push_back(codes.take());
+  out.push_back(scales.take());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Dequantisation
+//===----------------------------------------------------------------------===//
+
+LogicalResult reference::evaluateDequantize(Operation *op, const Operands &in,
+                                            Results &out) {
+  const Tensor &q = in[0], &scale = in[1];
+  int64_t rank = q.sizes.size();
+  int64_t group =
+      scale.dtype == DType::F8E8M0FNU
+          ? 32
+          : static_cast<int64_t>(cast<DequantizeOp>(op).getGroupSize());
+  bool single = scale.numElements() == 1;
+  SmallVector<int64_t> strides(rank, 0), index(rank, 0);
+  if (!single) {
+    SmallVector<int64_t> expected(q.sizes);
+    expected.back() = (q.sizes.back() + group - 1) / group;
+    int64_t stride = 1;
+    for (int64_t d = rank - 1; d >= 0; --d) {
+      if (scale.sizes[d] == 1)
+        expected[d] = 1;
+      else
+        strides[d] = stride;
+      stride *= scale.sizes[d];
+    }
+    if (failed(requireSizes(op, "scale", expected, scale.sizes)))
+      return failure();
+  }
+  ResultBuilder result(resultDType(op), q.sizes);
+  for (int64_t i = 0; i < q.numElements(); ++i) {
+    int64_t s = 0;
+    for (int64_t d = 0; d < rank; ++d)
+      s += strides[d] * (d == rank - 1 ? index[d] / group : index[d]);
+    Noisy a = at(q, i), b = at(scale, s);
+    double value = f32(a.value * b.value);
+    double sigma = hypot2(a.sigma * b.value, b.sigma * a.value);
+    result.set(i, {value, noiseAfterRounding(sigma, f32Ulp(value))});
+    for (int64_t d = rank - 1; d >= 0 && ++index[d] == q.sizes[d]; --d)
+      index[d] = 0;
+  }
+  out.push_back(result.take());
+  return success();
+}

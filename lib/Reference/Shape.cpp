@@ -1,0 +1,143 @@
+//===- Shape.cpp - Operators that move elements ---------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Copies: values and their noise move unchanged.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+
+/// Elements after dim `d` (one step of it).
+static int64_t innerSize(ArrayRef<int64_t> sizes, int64_t d) {
+  int64_t count = 1;
+  for (int64_t size : sizes.drop_front(d + 1))
+    count *= size;
+  return count;
+}
+
+LogicalResult reference::evaluateTranspose(Operation *op, const Operands &in,
+                                           Results &out) {
+  const Tensor &x = in[0];
+  ArrayRef<int64_t> permutation = cast<TransposeOp>(op).getPermutation();
+  int64_t rank = permutation.size();
+  SmallVector<int64_t> sizes(rank), strides(rank), index(rank, 0);
+  for (int64_t d = 0; d < rank; ++d) {
+    sizes[d] = x.sizes[permutation[d]];
+    strides[d] = innerSize(x.sizes, permutation[d]);
+  }
+  ResultBuilder result(x.dtype, sizes);
+  int64_t position = 0;
+  for (int64_t i = 0; i < x.numElements(); ++i) {
+    result.setExact(i, at(x, position));
+    for (int64_t d = rank - 1; d >= 0; --d) {
+      position += strides[d];
+      if (++index[d] < sizes[d])
+        break;
+      position -= strides[d] * sizes[d];
+      index[d] = 0;
+    }
+  }
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluateConcat(Operation *op, const Operands &in,
+                                        Results &out) {
+  int64_t dim = cast<ConcatOp>(op).getDim();
+  SmallVector<int64_t> sizes(in[0].sizes);
+  sizes[dim] = 0;
+  for (size_t k = 0; k < in.size(); ++k) {
+    SmallVector<int64_t> expected(in[0].sizes);
+    expected[dim] = in[k].sizes[dim];
+    if (failed(requireSizes(op, "an input", expected, in[k].sizes)))
+      return failure();
+    sizes[dim] += in[k].sizes[dim];
+  }
+  ResultBuilder result(in[0].dtype, sizes);
+  int64_t inner = innerSize(sizes, dim), rowLength = sizes[dim] * inner;
+  int64_t start = 0;
+  for (size_t k = 0; k < in.size(); ++k) {
+    int64_t length = in[k].sizes[dim] * inner;
+    for (int64_t i = 0; i < in[k].numElements(); ++i)
+      result.setExact(i / length * rowLength + start + i % length,
+                      at(in[k], i));
+    start += length;
+  }
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluatePad(Operation *op, const Operands &in,
+                                     Results &out) {
+  const Tensor &x = in[0];
+  SmallVector<int64_t> sizes(x.sizes);
+  sizes.back() =
+      cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
+  ResultBuilder result(x.dtype, sizes);
+  double zero = x.dtype == ::hk::DType::F8E8M0FNU ? 0x1p-127 : 0;
+  for (int64_t row = 0; row < numRows(x); ++row)
+    for (int64_t j = 0; j < sizes.back(); ++j)
+      result.setExact(row * sizes.back() + j, j < rowSize(x)
+                                                  ? at(x, row * rowSize(x) + j)
+                                                  : Noisy{zero, 0});
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluateGatherRows(Operation *, const Operands &in,
+                                            Results &out) {
+  const Tensor &table = in[0], &indices = in[1];
+  SmallVector<int64_t> sizes(indices.sizes);
+  llvm::append_range(sizes, ArrayRef<int64_t>(table.sizes).drop_front());
+  ResultBuilder result(table.dtype, sizes);
+  int64_t row = innerSize(table.sizes, 0);
+  for (int64_t i = 0; i < indices.numElements(); ++i) {
+    auto index = static_cast<int64_t>(indices.values[i]);
+    if (index < 0 || index >= table.sizes[0])
+      continue; // A row of zeros.
+    for (int64_t j = 0; j < row; ++j)
+      result.setExact(i * row + j, at(table, index * row + j));
+  }
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluateCopy(Operation *, const Operands &in,
+                                      Results &out) {
+  out.push_back(in[0]);
+  return success();
+}
+
+LogicalResult reference::evaluateKVCacheWrite(Operation *op, const Operands &in,
+                                              Results &out) {
+  const Tensor &values = in[0], &slots = in[1], &cache = in[2];
+  if (failed(requireSizes(op, "values",
+                          {slots.sizes[0], cache.sizes[2], cache.sizes[3]},
+                          values.sizes)))
+    return failure();
+  Tensor result = cache;
+  if (!values.error.empty() && result.error.empty())
+    result.error.assign(result.values.size(), 0);
+  int64_t row = cache.sizes[2] * cache.sizes[3];
+  int64_t numSlots = cache.sizes[0] * cache.sizes[1];
+  for (int64_t t = 0; t < slots.sizes[0]; ++t) {
+    auto slot = static_cast<int64_t>(slots.values[t]);
+    if (slot < 0 || slot >= numSlots)
+      continue;
+    for (int64_t j = 0; j < row; ++j) {
+      result.values[slot * row + j] = values.values[t * row + j];
+      if (!result.error.empty())
+        result.error[slot * row + j] = values.errorAt(t * row + j);
+    }
+  }
+  out.push_back(std::move(result));
+  return success();
+}

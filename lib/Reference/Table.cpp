@@ -1,0 +1,138 @@
+//===- Table.cpp - The table of op functions, and what they share ---------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every base op has its function here; a unit test walks the registered ops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+
+namespace {
+template <class... Ops>
+void add(llvm::StringMap<Evaluator> &table, Evaluator evaluator) {
+  (table.insert({Ops::getOperationName(), evaluator}), ...);
+}
+
+llvm::StringMap<Evaluator> makeTable() {
+  llvm::StringMap<Evaluator> table;
+  add<NegOp, AbsOp, ExpOp, Exp2Op, LogOp, Log2Op, SqrtOp, RsqrtOp, ReciprocalOp,
+      SinOp, CosOp, TanhOp, ErfOp, SigmoidOp, SiluOp, GeluOp, GeluTanhOp,
+      ReluOp, FloorOp, RoundOp>(table, evaluateUnary);
+  add<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp>(table, evaluateBinary);
+  add<CompareOp>(table, evaluateCompare);
+  add<SelectOp>(table, evaluateSelect);
+  add<CastOp>(table, evaluateCast);
+  add<ConstantOp>(table, evaluateConstant);
+  add<TransposeOp>(table, evaluateTranspose);
+  add<ConcatOp>(table, evaluateConcat);
+  add<PadOp>(table, evaluatePad);
+  add<GatherRowsOp>(table, evaluateGatherRows);
+  add<CopyOp>(table, evaluateCopy);
+  add<KVCacheWriteOp>(table, evaluateKVCacheWrite);
+  add<RmsNormOp>(table, evaluateRmsNorm);
+  add<LayerNormOp>(table, evaluateLayerNorm);
+  add<L2NormOp>(table, evaluateL2Norm);
+  add<SoftmaxOp>(table, evaluateSoftmax);
+  add<GatedActivationOp>(table, evaluateGatedActivation);
+  add<RopeOp>(table, evaluateRope);
+  add<QuantizeOp>(table, evaluateQuantize);
+  add<QuantizeStaticOp>(table, evaluateQuantizeStatic);
+  add<QuantizeMxOp>(table, evaluateQuantizeMx);
+  add<DequantizeOp>(table, evaluateDequantize);
+  add<MatmulOp>(table, evaluateMatmul);
+  add<AttentionOp>(table, evaluateAttention);
+  return table;
+}
+} // namespace
+
+Evaluator reference::evaluatorOf(StringRef operationName) {
+  static const llvm::StringMap<Evaluator> table = makeTable();
+  return table.lookup(operationName);
+}
+
+Tensor ResultBuilder::take() {
+  if (llvm::any_of(errors, [](double e) { return e != 0; }))
+    tensor.error = std::move(errors);
+  return std::move(tensor);
+}
+
+LogicalResult reference::requireSize(Operation *op, const Twine &what,
+                                     int64_t expected, int64_t got) {
+  if (expected == got)
+    return success();
+  return op->emitOpError("expected ")
+         << what << " to be " << expected << " at run time, but got " << got;
+}
+
+LogicalResult reference::requireSizes(Operation *op, StringRef what,
+                                      ArrayRef<int64_t> expected,
+                                      ArrayRef<int64_t> got) {
+  if (failed(requireSize(op, "rank of " + what, expected.size(), got.size())))
+    return failure();
+  for (auto [d, sizes] : llvm::enumerate(llvm::zip_equal(expected, got)))
+    if (failed(requireSize(op, "size of dim " + Twine(d) + " of " + what,
+                           std::get<0>(sizes), std::get<1>(sizes))))
+      return failure();
+  return success();
+}
+
+FailureOr<Broadcast> Broadcast::of(Operation *op,
+                                   ArrayRef<const Tensor *> operands) {
+  Broadcast b;
+  size_t rank = 0;
+  for (const Tensor *t : operands)
+    rank = std::max(rank, t->sizes.size());
+  b.resultSizes.assign(rank, 1);
+  for (const Tensor *t : operands) {
+    SmallVector<int64_t> strides(rank, 0);
+    int64_t stride = 1;
+    for (size_t k = 0; k < t->sizes.size(); ++k) {
+      int64_t size = t->sizes[t->sizes.size() - 1 - k];
+      int64_t &known = b.resultSizes[rank - 1 - k];
+      if (size != 1) {
+        if (known != 1 &&
+            failed(requireSize(
+                op, "size of dim " + Twine(rank - 1 - k) + " of an operand",
+                known, size)))
+          return failure();
+        known = size;
+        strides[rank - 1 - k] = stride;
+      }
+      stride *= size;
+    }
+    b.strides.push_back(std::move(strides));
+  }
+  return b;
+}
+
+void Broadcast::forEach(
+    function_ref<void(int64_t, ArrayRef<int64_t>)> fn) const {
+  int64_t count = 1, rank = resultSizes.size();
+  for (int64_t size : resultSizes)
+    count *= size;
+  SmallVector<int64_t> index(rank, 0), positions(strides.size(), 0);
+  for (int64_t i = 0; i < count; ++i) {
+    fn(i, positions);
+    // Advance like an odometer.
+    for (int64_t d = rank - 1; d >= 0; --d) {
+      ++index[d];
+      for (auto [position, stride] : llvm::zip_equal(positions, strides))
+        position += stride[d];
+      if (index[d] < resultSizes[d])
+        break;
+      for (auto [position, stride] : llvm::zip_equal(positions, strides))
+        position -= stride[d] * resultSizes[d];
+      index[d] = 0;
+    }
+  }
+}

@@ -1,0 +1,108 @@
+//===- hk-interp.cpp - Evaluate a function of base ops --------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads a module and .npy inputs, evaluates a function with the reference
+// interpreter and writes every result and its bounds as .npy files of doubles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Npy.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using mlir::hk::reference::Tensor;
+namespace cl = llvm::cl;
+
+static cl::opt<std::string> modulePath(cl::Positional, cl::Required,
+                                       cl::desc("<module.mlir>"));
+static cl::opt<std::string> functionName("function", cl::init("main"),
+                                         cl::desc("Function to evaluate"));
+static cl::list<std::string> inputs("input", cl::desc("One .npy per argument"));
+static cl::list<std::string> weightFiles("weight", cl::desc("SYMBOL=FILE.npy"));
+static cl::opt<std::string>
+    output("output", cl::desc("Writes PREFIX.<i>.npy and PREFIX.<i>.bound.npy"),
+           cl::value_desc("PREFIX"));
+
+static LogicalResult fail(const llvm::Twine &message) {
+  llvm::errs() << "hk-interp: error: " << message << "\n";
+  return failure();
+}
+
+static FailureOr<Tensor> read(StringRef path, Type type) {
+  std::string error;
+  auto dtype = mlir::hk::dtypeOf(cast<ShapedType>(type).getElementType());
+  FailureOr<Tensor> tensor = hkinterp::readNpy(path, *dtype, error);
+  if (failed(tensor))
+    return fail(error);
+  return tensor;
+}
+
+static FailureOr<Tensor> readWeight(mlir::hk::WeightOp weight) {
+  for (StringRef entry : weightFiles) {
+    auto [name, path] = entry.split('=');
+    if (name == weight.getSymName())
+      return read(path, weight.getType());
+  }
+  return fail("no --weight=" + weight.getSymName() + "=FILE.npy given");
+}
+
+static LogicalResult write(size_t i, const Tensor &tensor) {
+  std::vector<double> bounds(tensor.values.size());
+  for (auto [k, bound] : llvm::enumerate(bounds))
+    bound = tensor.boundAt(k);
+  std::string prefix = output + "." + std::to_string(i);
+  if (failed(
+          hkinterp::writeNpy(prefix + ".npy", tensor.sizes, tensor.values)) ||
+      failed(hkinterp::writeNpy(prefix + ".bound.npy", tensor.sizes, bounds)))
+    return fail("cannot write " + prefix + ".npy");
+  return success();
+}
+
+static LogicalResult run() {
+  DialectRegistry registry;
+  registry.insert<mlir::hk::HKDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, func::FuncDialect,
+                  tensor::TensorDialect>();
+  MLIRContext context(registry);
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(modulePath, &context);
+  if (!module)
+    return failure();
+  auto function = module->lookupSymbol<func::FuncOp>(functionName);
+  if (!function)
+    return fail("no function @" + functionName + " in " + modulePath);
+  if (function.getNumArguments() != inputs.size())
+    return fail("expected " + llvm::Twine(function.getNumArguments()) +
+                " inputs, but got " + llvm::Twine(inputs.size()));
+  SmallVector<Tensor> arguments;
+  for (auto [path, type] :
+       llvm::zip_equal(inputs, function.getArgumentTypes())) {
+    FailureOr<Tensor> tensor = read(path, type);
+    if (failed(tensor))
+      return failure();
+    arguments.push_back(std::move(*tensor));
+  }
+  FailureOr<SmallVector<Tensor>> results =
+      mlir::hk::reference::interpret(function, arguments, readWeight);
+  if (failed(results))
+    return failure();
+  for (auto [i, tensor] : llvm::enumerate(*results))
+    if (!output.empty() && failed(write(i, tensor)))
+      return failure();
+  return success();
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::ParseCommandLineOptions(argc, argv, "hk reference interpreter\n");
+  return failed(run());
+}
