@@ -23,7 +23,7 @@
 using namespace mlir;
 using mlir::hk::reference::Tensor;
 
-static constexpr llvm::StringLiteral kMagic("\x93NUMPY\x01\x00");
+static const StringRef kMagic("\x93NUMPY\x01\x00", 8);
 
 /// The text after `'key': ` up to the next of `ends`.
 static StringRef field(StringRef header, StringRef key, StringRef ends) {
@@ -64,7 +64,7 @@ FailureOr<Tensor> hkinterp::readNpy(StringRef path, ::hk::DType dtype,
     return failure();
   }
   StringRef bytes = (*buffer)->getBuffer();
-  if (!bytes.starts_with(StringRef(kMagic.data(), 8)) || bytes.size() < 10) {
+  if (!bytes.starts_with(kMagic) || bytes.size() < 10) {
     error = (path + " is not a .npy file of version 1").str();
     return failure();
   }
@@ -118,7 +118,7 @@ LogicalResult hkinterp::writeNpy(StringRef path, ArrayRef<int64_t> sizes,
   while ((header.size() + 11) % 64 != 0)
     header += ' ';
   header += '\n';
-  os << StringRef(kMagic.data(), 8);
+  os << kMagic;
   char length[2];
   llvm::support::endian::write16le(length, header.size());
   os << StringRef(length, 2) << header;

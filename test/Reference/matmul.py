@@ -1,0 +1,57 @@
+"""Matrix products against NumPy."""
+
+import numpy as np
+
+from oracle import check, f32, finish, run, to
+
+rng = np.random.default_rng(4)
+
+
+def random(shape, dtype):
+    return rng.integers(-128, 128, shape).astype(np.float64) if dtype == "i8" else to(dtype, rng.normal(size=shape))
+
+
+for dtype, out in [("f32", "f32"), ("bf16", "bf16"), ("bf16", "f32"), ("f16", "f16"), ("f8E4M3FN", "bf16"),
+                   ("f8E4M3FNUZ", "f32"), ("i8", "i32"), ("i8", "f32")]:
+    for ta in [False, True]:
+        for tb in [False, True]:
+            for batch, shared in [((), True), ((2, 3), False), ((2, 3), True)]:
+                m, n, k = 11, 150, 70
+                a = random(batch + (m, k), dtype)
+                b = random((() if shared else batch) + (k, n), dtype)
+                words = ", ".join(w for w in ["transpose_a" * ta, "transpose_b" * tb] if w)
+                operands = [(a.swapaxes(-1, -2) if ta else a, dtype), (b.swapaxes(-1, -2) if tb else b, dtype)]
+                case = run("hk.matmul %0, %1" + (" {" + words + "}" if words else "") + " : INS -> OUTS", operands,
+                           [(batch + (m, n), out)])
+                want = a @ b
+                exact = out == "i32"
+                check(f"matmul {dtype} {out} {words} {batch}", case, want if exact else to(out, want), exact=exact)
+
+m, n, k = 5, 200, 300
+for dtype in ["f8E4M3FN", "i8"]:
+    a, b = random((m, k), dtype), random((n, k), dtype)
+    single = f32(rng.uniform(0.5, 2, (1,)))
+    rows, columns = f32(rng.uniform(0.5, 2, (m, 1))), f32(rng.uniform(0.5, 2, (n, 1)))
+    row_blocks, blocks = f32(rng.uniform(0.5, 2, (m, 3))), f32(rng.uniform(0.5, 2, (2, 3)))
+    for sa, wa in [(single, np.full((m, k), single)), (rows, np.repeat(rows, k, 1)),
+                   (row_blocks, np.repeat(row_blocks, 128, 1)[:, :k])]:
+        for sb, wb in [(single, np.full((n, k), single)), (columns, np.repeat(columns, k, 1)),
+                       (blocks, np.repeat(np.repeat(blocks, 128, 0), 128, 1)[:n, :k])]:
+            types = f"tensor<{m}x{k}x{dtype}>, tensor<{n}x{k}x{dtype}> scales (" + ", ".join(
+                "tensor<" + "x".join(map(str, s.shape)) + "xf32>" for s in (sa, sb)) + ")"
+            case = run(f"hk.matmul %0, %1 scales (%2, %3) {{transpose_b}} : {types} -> OUTS",
+                       [(a, dtype), (b, dtype), (sa, "f32"), (sb, "f32")], [((m, n), "f32")])
+            check(f"scaled {dtype} {sa.shape} {sb.shape}", case, f32((a * wa) @ (b * wb).T))
+
+# The bound of a long sum is of the size of its noise, not of its terms.
+a, b = random((4, 4096), "bf16"), random((4096, 16), "bf16")
+case = run("hk.matmul %0, %1 : INS -> OUTS", [(a, "bf16"), (b, "bf16")], [((4, 16), "f32")])
+check("long sum", case, f32(a @ b))
+single = np.float32(0) + np.cumsum(a[0].astype(np.float32) * b[:, 0].astype(np.float32), dtype=np.float32)[-1]
+assert abs(single - case.values[0][0, 0]) <= case.bounds[0][0, 0], "a plain f32 loop is within the bound"
+assert case.bounds[0].max() < 8 * 4096 * 2.0**-24 * 2, case.bounds[0].max()
+# f32 overflow of a sum is infinity.
+huge = np.full((1, 8), 3e38)
+check("overflow", run("hk.matmul %0, %1 {transpose_b} : INS -> OUTS", [(huge, "f32"), (huge, "f32")], [((1, 1), "f32")]),
+      np.array([[np.inf]]))
+finish()
