@@ -64,10 +64,10 @@ class Case:
                 f.write(text)
             command = ["hk-interp", path, f"--output={folder}/out"]
             for i, x in enumerate(inputs):
-                np.save(f"{folder}/in{i}.npy", np.ascontiguousarray(x))
+                np.save(f"{folder}/in{i}.npy", np.asarray(x, order="C"))
                 command.append(f"--input={folder}/in{i}.npy")
             for name, x in (weights or {}).items():
-                np.save(f"{folder}/w_{name}.npy", np.ascontiguousarray(x))
+                np.save(f"{folder}/w_{name}.npy", np.asarray(x, order="C"))
                 command.append(f"--weight={name}={folder}/w_{name}.npy")
             subprocess.run(command, check=True)
             self.values, self.bounds = [], []
