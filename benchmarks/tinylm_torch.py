@@ -24,6 +24,7 @@ import torch.nn.functional as F
 EXAMPLE = pathlib.Path(__file__).parent.parent / "examples" / "tinylm"
 sys.path.insert(0, str(EXAMPLE))
 import reference  # noqa: E402
+from config import Config  # noqa: E402
 
 
 class FastModel:
@@ -116,7 +117,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
 
-    config = reference.Config()
+    config = Config()
     tensors = reference.load_safetensors(EXAMPLE / "model.safetensors")
     prompt = reference.to_ids(
         (EXAMPLE / "heldout.bin").read_bytes()[:options.prefill], "cpu")

@@ -18,12 +18,12 @@ values of each layer) are states, written in place.
 import argparse
 import pathlib
 
-from reference import Config, weight_shapes
+from config import Config, weight_shapes
 
 HEADER = """\
 // tinylm: a byte-level Llama-style language model in base hk operators.
 // Written by gen_mlir.py. The shape of every weight and every rounding point is
-// that of reference.py; nothing here says what is fused.
+// that of config.py and reference.py; nothing here says what is fused.
 
 """
 

@@ -1,6 +1,6 @@
 // tinylm: a byte-level Llama-style language model in base hk operators.
 // Written by gen_mlir.py. The shape of every weight and every rounding point is
-// that of reference.py; nothing here says what is fused.
+// that of config.py and reference.py; nothing here says what is fused.
 
 hk.weight @embed "embed" : tensor<256x256xbf16>
 hk.weight @layers.0.attn_norm "layers.0.attn_norm" : tensor<256xbf16>

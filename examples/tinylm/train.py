@@ -28,6 +28,7 @@ import torch.nn.functional as F
 import corpus
 import expected
 import reference
+from config import Config, weight_shapes
 
 HELD_OUT_BYTES = 4096  # of each novel; twice as much of the longer Bible
 
@@ -36,11 +37,11 @@ class TrainableModel(torch.nn.Module):
     """The model of reference.py for training: f32 parameters under the same
     names, autocast rounding, dropout on both branches of every block."""
 
-    def __init__(self, config: reference.Config, dropout: float):
+    def __init__(self, config: Config, dropout: float):
         super().__init__()
         self.config, self.dropout = config, dropout
         self.weights = torch.nn.ParameterDict()
-        for name, shape in reference.weight_shapes(config).items():
+        for name, shape in weight_shapes(config).items():
             init = torch.ones(shape)
             if len(shape) == 2:
                 init = torch.randn(shape) * 0.02
@@ -115,7 +116,7 @@ def split(documents: dict):
 def inference_tensors(model: TrainableModel) -> dict:
     """The weights in the form and order of model.safetensors."""
     tensors = {name: model.weight(name).detach().cpu().bfloat16()
-               for name in reference.weight_shapes(model.config)}
+               for name in weight_shapes(model.config)}
     tensors.update(reference.rope_tables(model.config))
     return tensors
 
@@ -124,7 +125,7 @@ def train(options, text: bytes, validation: bytes) -> dict:
     """Trains and returns the tensors that did best on `validation`."""
     torch.manual_seed(options.seed)
     device = options.device
-    config = reference.Config()
+    config = Config()
     model = TrainableModel(config, options.dropout).to(device)
     matrices = [p for p in model.parameters() if p.dim() == 2]
     vectors = [p for p in model.parameters() if p.dim() == 1]
