@@ -68,10 +68,6 @@ const uint32_t *mfmaC(Wave &w, const Operand &c, unsigned r) {
   return c.isVgpr() ? w.v[c.reg + r] : c.lanesLo;
 }
 
-bool allLanesDefined(const Wave &w, const Operand &o) {
-  return definedLanes(w, o) == ~0ull;
-}
-
 namespace {
 
 // Clocks: multiply-accumulates over the rate per SIMD and clock. Rates follow
@@ -104,34 +100,9 @@ const MfmaShape kShapes[] = {
     {"v_mfma_f32_32x32x16_bf8_bf8", 32, 16, 1, Mat::Bf8, Mat::Bf8, 32, 32},
 };
 
-/// Undefined rows of A and columns of B make their part of D undefined.
-template <unsigned M> void propagateMfma(Wave &w, const Inst &inst) {
-  const Operand &d = inst.o[0], &a = inst.o[1], &b = inst.o[2], &c = inst.o[3];
-  uint64_t la = definedLanes(w, a), lb = definedLanes(w, b);
-  if ((la & lb) == ~0ull && allLanesDefined(w, c)) {
-    for (unsigned r = 0; r < d.width; ++r)
-      define(w, d.reg + r, ~0ull);
-    return;
-  }
-  uint64_t rows = ~0ull, cols = ~0ull;
-  for (unsigned l = 0; l < kLanes; ++l) {
-    if (!(la >> l & 1))
-      rows &= ~(1ull << (l % M));
-    if (!(lb >> l & 1))
-      cols &= ~(1ull << (l % M));
-  }
-  for (unsigned r = 0; r < d.width; ++r) {
-    uint64_t ok = c.isVgpr() ? w.vd[c.reg + r].whole() : ~0ull;
-    for (unsigned l = 0; l < kLanes; ++l)
-      if (!(rows >> mfmaRow(M, r, l / M) & 1) || !(cols >> (l % M) & 1))
-        ok &= ~(1ull << l);
-    setDefinedLanes(w, d.reg + r, ~0ull, ok);
-  }
-}
-
 template <unsigned M> void mfma(Wave &w, const Inst &inst) {
   const MfmaShape &shape = kShapes[inst.op->info];
-  constexpr unsigned groups = kLanes / M, regs = M * M / kLanes;
+  constexpr unsigned groups = kLanes / M;
   constexpr unsigned maxK = 64;
   unsigned perLane = shape.k / groups;
   alignas(64) float a[maxK][M], b[maxK][M], lanes[kLanes];
@@ -143,34 +114,7 @@ template <unsigned M> void mfma(Wave &w, const Inst &inst) {
     for (unsigned g = 0; g < groups; ++g)
       std::memcpy(b[g * perLane + e], lanes + g * M, sizeof b[0]);
   }
-  bool integer = shape.a == Mat::I8;
-  const Operand &c = inst.o[3];
-  if (w.checks)
-    propagateMfma<M>(w, inst);
-  alignas(64) uint32_t out[regs][kLanes];
-  for (unsigned r = 0; r < regs; ++r) {
-    const uint32_t *from = mfmaC(w, c, r);
-    for (unsigned g = 0; g < groups; ++g) {
-      unsigned row = mfmaRow(M, r, g);
-      alignas(64) float acc[M];
-      if (integer) // sums of at most 64 products are exact in f32
-        std::memset(acc, 0, sizeof acc);
-      else
-        std::memcpy(acc, from + g * M, sizeof acc);
-      for (unsigned k = 0; k < shape.k; ++k) {
-        float x = a[k][row];
-        for (unsigned j = 0; j < M; ++j)
-          acc[j] = __builtin_fmaf(x, b[k][j], acc[j]);
-      }
-      if (integer)
-        for (unsigned j = 0; j < M; ++j)
-          out[r][g * M + j] = from[g * M + j] + uint32_t(int32_t(acc[j]));
-      else
-        std::memcpy(out[r] + g * M, acc, sizeof acc);
-    }
-  }
-  for (unsigned r = 0; r < regs; ++r)
-    std::memcpy(w.v[inst.o[0].reg + r], out[r], sizeof out[r]);
+  mfmaMultiply<M>(w, inst, a, b, shape.k, shape.a == Mat::I8);
 }
 
 } // namespace

@@ -59,11 +59,71 @@ inline unsigned mfmaRow(unsigned m, unsigned r, unsigned group) {
 /// C of an MFMA: registers or one constant for all elements.
 const uint32_t *mfmaC(Wave &w, const Operand &c, unsigned r);
 
-/// True if every byte of the operand is defined in all lanes.
-bool allLanesDefined(const Wave &w, const Operand &o);
-/// Lanes of an operand in which everything is defined.
-inline uint64_t operandLanes(const Wave &w, const Operand &o) {
-  return definedLanes(w, o);
+/// One row of D: row `row` of A (a[k][row]) times b[k][0..M).
+template <unsigned M>
+inline void mfmaRowProduct(const float (*a)[M], const float (*b)[M],
+                           unsigned depth, unsigned row, float *acc) {
+  for (unsigned k = 0; k < depth; ++k) {
+    float x = a[k][row];
+    for (unsigned j = 0; j < M; ++j)
+      acc[j] = __builtin_fmaf(x, b[k][j], acc[j]);
+  }
+}
+
+/// Undefined rows of A and columns of B make their part of D undefined.
+template <unsigned M> inline void propagateMfma(Wave &w, const Inst &inst) {
+  const Operand &d = inst.o[0], &a = inst.o[1], &b = inst.o[2], &c = inst.o[3];
+  uint64_t la = definedLanes(w, a), lb = definedLanes(w, b);
+  if ((la & lb) == ~0ull && definedLanes(w, c) == ~0ull) {
+    for (unsigned r = 0; r < d.width; ++r)
+      define(w, d.reg + r, ~0ull);
+    return;
+  }
+  uint64_t rows = ~0ull, cols = ~0ull;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (!(la >> l & 1))
+      rows &= ~(1ull << (l % M));
+    if (!(lb >> l & 1))
+      cols &= ~(1ull << (l % M));
+  }
+  for (unsigned r = 0; r < d.width; ++r) {
+    uint64_t ok = c.isVgpr() ? w.vd[c.reg + r].whole() : ~0ull;
+    for (unsigned l = 0; l < kLanes; ++l)
+      if (!(rows >> mfmaRow(M, r, l / M) & 1) || !(cols >> (l % M) & 1))
+        ok &= ~(1ull << l);
+    setDefinedLanes(w, d.reg + r, ~0ull, ok);
+  }
+}
+
+/// D = A * B + C for one M x M block whose operands are unpacked: a[k][row],
+/// b[k][column].
+template <unsigned M>
+void mfmaMultiply(Wave &w, const Inst &inst, const float (*a)[M],
+                  const float (*b)[M], unsigned depth, bool integer) {
+  constexpr unsigned groups = kLanes / M, regs = M * M / kLanes;
+  const Operand &c = inst.o[3];
+  if (w.checks)
+    propagateMfma<M>(w, inst);
+  alignas(64) uint32_t out[regs][kLanes];
+  for (unsigned r = 0; r < regs; ++r) {
+    const uint32_t *from = mfmaC(w, c, r);
+    for (unsigned g = 0; g < groups; ++g) {
+      unsigned row = mfmaRow(M, r, g);
+      alignas(64) float acc[M];
+      if (integer) // sums of at most 64 products are exact in f32
+        std::memset(acc, 0, sizeof acc);
+      else
+        std::memcpy(acc, from + g * M, sizeof acc);
+      mfmaRowProduct<M>(a, b, depth, row, acc);
+      if (integer)
+        for (unsigned j = 0; j < M; ++j)
+          out[r][g * M + j] = from[g * M + j] + uint32_t(int32_t(acc[j]));
+      else
+        std::memcpy(out[r] + g * M, acc, sizeof acc);
+    }
+  }
+  for (unsigned r = 0; r < regs; ++r)
+    std::memcpy(w.v[inst.o[0].reg + r], out[r], sizeof out[r]);
 }
 
 } // namespace hk::emu
