@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Every shape and type against a product computed element by element in double,
-// with random inputs that are exact in every type, so the comparison is equality
-// and a wrong lane shows; one shape also bit for bit with inexact ones. The layout
-// is stated here on its own, from the ISA documents' tables.
+// with random inputs that are exact in every type, so the comparison is
+// equality and a wrong lane shows; one shape also bit for bit with inexact
+// ones. The layout is stated here on its own, from the ISA documents' tables.
 //
 //===----------------------------------------------------------------------===//
 

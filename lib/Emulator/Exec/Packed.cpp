@@ -162,13 +162,13 @@ void addHalves(OpTable &t) {
 // --- register pairs ---
 
 const uint32_t *pairWord(Wave &w, const Inst &inst, unsigned k, bool hi,
-                         bool negates, LaneBuf &buf) {
+                         LaneBuf &buf) {
   bool second = (hi ? inst.m.opSelHi : inst.m.opSel) >> k & 1;
   const Operand &o = inst.o[1 + k];
   const uint32_t *p = o.isConst() ? o.lanesLo
                                   : fetchWord(w, inst, 1 + k, Type::B32,
                                               second && o.width > 1, buf);
-  if (!negates || !((hi ? inst.m.negHi : inst.m.negLo) >> k & 1))
+  if (!((hi ? inst.m.negHi : inst.m.negLo) >> k & 1))
     return p;
   for (unsigned l = 0; l < kLanes; ++l)
     buf.lo[l] = p[l] ^ 0x80000000u;
@@ -192,7 +192,7 @@ void definePair(Wave &w, const Inst &inst, unsigned numSrc, Defined out[2]) {
   }
 }
 
-enum PairKind { kPairFma, kPairMul, kPairAdd, kPairMov };
+enum PairKind { kPairFma, kPairMul, kPairAdd };
 
 template <PairKind Kind> void pairOp(Wave &w, const Inst &inst) {
   constexpr unsigned n = Kind == kPairFma ? 3 : 2;
@@ -201,18 +201,14 @@ template <PairKind Kind> void pairOp(Wave &w, const Inst &inst) {
     LaneBuf buf[3];
     const uint32_t *s[3] = {};
     for (unsigned k = 0; k < n; ++k)
-      s[k] = pairWord(w, inst, k, h, Kind != kPairMov, buf[k]);
+      s[k] = pairWord(w, inst, k, h, buf[k]);
     for (unsigned l = 0; l < kLanes; ++l) {
-      if constexpr (Kind == kPairMov) {
-        out[h].lo[l] = s[h][l];
-      } else {
-        float a = fromBits<float>(s[0][l]), b = fromBits<float>(s[1][l]), r;
-        if constexpr (Kind == kPairFma)
-          r = __builtin_fmaf(a, b, fromBits<float>(s[2][l]));
-        else
-          r = Kind == kPairMul ? a * b : a + b;
-        out[h].lo[l] = toBits(r);
-      }
+      float a = fromBits<float>(s[0][l]), b = fromBits<float>(s[1][l]), r;
+      if constexpr (Kind == kPairFma)
+        r = __builtin_fmaf(a, b, fromBits<float>(s[2][l]));
+      else
+        r = Kind == kPairMul ? a * b : a + b;
+      out[h].lo[l] = toBits(r);
     }
     if (inst.m.clamp)
       for (unsigned l = 0; l < kLanes; ++l) {
@@ -223,21 +219,40 @@ template <PairKind Kind> void pairOp(Wave &w, const Inst &inst) {
   if (w.checks) {
     Defined d[2];
     definePair(w, inst, n, d);
-    if (Kind == kPairMov) { // each half depends on its own source only
-      Inst one = inst;
-      Defined lo[2], hi[2];
-      definePair(w, one, 1, lo);
-      one.o[1] = inst.o[2];
-      one.m.opSelHi = inst.m.opSelHi >> 1;
-      definePair(w, one, 1, hi);
-      d[0] = lo[0];
-      d[1] = hi[1];
-    }
     for (unsigned h = 0; h < 2; ++h)
       setDefinedLanes(w, inst.o[0].reg + h, w.exec, d[h].whole());
   }
   commitWord(w, inst.o[0].reg, out[0].lo);
   commitWord(w, inst.o[0].reg + 1, out[1].lo);
+}
+
+/// v_pk_mov_b32: op_sel picks the word of source 0 for the low result and of
+/// source 1 for the high one; op_sel_hi has no part in it.
+void pairMove(Wave &w, const Inst &inst) {
+  LaneBuf out[2], buf;
+  for (unsigned h = 0; h < 2; ++h) {
+    const Operand &o = inst.o[1 + h];
+    bool second = (inst.m.opSel >> h & 1) && o.width > 1;
+    const uint32_t *p = o.isConst()
+                            ? o.lanesLo
+                            : fetchWord(w, inst, 1 + h, Type::B32, second, buf);
+    std::memcpy(out[h].lo, p, sizeof out[h].lo);
+  }
+  Defined d[2];
+  for (unsigned h = 0; h < 2; ++h) {
+    const Operand &o = inst.o[1 + h];
+    bool second = (inst.m.opSel >> h & 1) && o.width > 1;
+    for (unsigned k = 0; k < 4; ++k)
+      d[h].byte[k] = o.isVgpr()   ? w.vd[o.reg + second].byte[k]
+                     : o.isSgpr() ? (w.sd[o.reg + second] == ~0u ? ~0ull : 0)
+                                  : ~0ull;
+  }
+  for (unsigned h = 0; h < 2; ++h) {
+    Defined &to = w.vd[inst.o[0].reg + h];
+    for (unsigned k = 0; k < 4; ++k)
+      to.byte[k] = (to.byte[k] & ~w.exec) | (d[h].byte[k] & w.exec);
+    commitWord(w, inst.o[0].reg + h, out[h].lo);
+  }
 }
 
 // --- mixed precision and dot products ---
@@ -350,7 +365,7 @@ void addPacked(OpTable &t) {
   addPair("v_pk_fma_f32", pairOp<kPairFma>, kModOpSel | kModOut);
   addPair("v_pk_mul_f32", pairOp<kPairMul>, kModOpSel | kModOut);
   addPair("v_pk_add_f32", pairOp<kPairAdd>, kModOpSel | kModOut);
-  addPair("v_pk_mov_b32", pairOp<kPairMov>, kModOpSel);
+  addPair("v_pk_mov_b32", pairMove, kModOpSel);
   for (const char *stem : {"v_fma_mix", "v_mad_mix"}) {
     std::string s = stem;
     addPair((s + "_f32").c_str(), mixOp<kMixF32>, kModOpSel | kModOut);

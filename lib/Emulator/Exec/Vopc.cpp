@@ -145,39 +145,32 @@ template <class T> void addInteger(OpTable &t, const std::string &s) {
 /// Bits of the class mask, from the CDNA3 ISA: signalling and quiet NaN, then
 /// -inf -normal -denormal -0 +0 +denormal +normal +inf.
 template <class T> unsigned floatClass(T v) {
-  double d = double(v);
-  if (d != d)
-    return 1; // the quiet bit is examined by the caller
-  bool negative = std::signbit(d);
-  bool normal;
-  if constexpr (sizeof(T) == 2)
-    normal = std::fabs(d) >= 0x1p-14;
-  else
-    normal = std::isnormal(v);
-  if (std::isinf(d))
+  uint64_t bits = 0;
+  std::memcpy(&bits, &v, sizeof v);
+  // On the bits: denormals are told apart whatever MODE says.
+  constexpr unsigned mantissa = sizeof(T) == 2 ? 10 : sizeof(T) == 4 ? 23 : 52;
+  constexpr unsigned width = sizeof(T) * 8;
+  constexpr uint64_t top = (1ull << (width - 1 - mantissa)) - 1;
+  bool negative = bits >> (width - 1) & 1;
+  uint64_t exponent = bits >> mantissa & top;
+  uint64_t fraction = bits & ((1ull << mantissa) - 1);
+  if (exponent == top && fraction)
+    return fraction >> (mantissa - 1) & 1;
+  if (exponent == top)
     return negative ? 2 : 9;
-  if (d == 0)
-    return negative ? 5 : 6;
-  if (normal)
+  if (exponent)
     return negative ? 3 : 8;
-  return negative ? 4 : 7;
+  if (fraction)
+    return negative ? 4 : 7;
+  return negative ? 5 : 6;
 }
 
 template <class T> void classOp(Wave &w, const Inst &inst) {
   Fetched<T> a(w, inst, 1);
   Fetched<uint32_t> b(w, inst, 2);
   uint64_t bits = 0;
-  for (unsigned l = 0; l < kLanes; ++l) {
-    T v = a[l];
-    unsigned c = floatClass(v);
-    if (c == 1) {
-      uint64_t raw = 0;
-      std::memcpy(&raw, &v, sizeof v);
-      unsigned quiet = sizeof(T) == 2 ? 9 : sizeof(T) == 4 ? 22 : 51;
-      c = raw >> quiet & 1;
-    }
-    bits |= uint64_t(b[l] >> c & 1) << l;
-  }
+  for (unsigned l = 0; l < kLanes; ++l)
+    bits |= uint64_t(b[l] >> floatClass(a[l]) & 1) << l;
   finishCompare(w, inst, bits, typeOf<T>());
 }
 
