@@ -19,6 +19,7 @@
 
 #include <cinttypes>
 #include <cstring>
+#include <set>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -66,10 +67,14 @@ static const char *safetensorsName(DType dtype) {
 static Status readTensor(const Json &entry, const uint8_t *data,
                          uint64_t dataBytes, SafetensorsFile::Tensor &tensor) {
   tensor.dtype = entry.at("dtype").get<std::string>();
-  for (const Json &size : entry.at("shape")) {
+  const Json &shape = entry.at("shape");
+  if (!shape.is_array())
+    return makeError(HK_INCOMPATIBLE, "shape %s is not a list of sizes",
+                     shape.dump().c_str());
+  for (const Json &size : shape) {
     if (!size.is_number_unsigned() || size.get<uint64_t>() > INT64_MAX)
       return makeError(HK_INCOMPATIBLE, "shape %s is not a list of sizes",
-                       entry.at("shape").dump().c_str());
+                       shape.dump().c_str());
     tensor.sizes.push_back(size.get<int64_t>());
   }
   const Json &offsets = entry.at("data_offsets");
@@ -106,7 +111,19 @@ Status SafetensorsFile::open(const std::string &path) {
                      context.c_str(), headerBytes, file.size());
   const uint8_t *text = file.data() + 8, *data = text + headerBytes;
   try {
-    Json header = Json::parse(text, data);
+    // The parser keeps the last of two equal keys without a word.
+    std::set<std::string> names;
+    std::string twice;
+    Json header = Json::parse(
+        text, data, [&](int depth, Json::parse_event_t event, Json &parsed) {
+          if (event == Json::parse_event_t::key && depth == 1 &&
+              !names.insert(parsed.get<std::string>()).second)
+            twice = parsed.get<std::string>();
+          return true;
+        });
+    if (!twice.empty())
+      return makeError(HK_INCOMPATIBLE, "%s has two tensors named '%s'",
+                       context.c_str(), twice.c_str());
     if (!header.is_object())
       return makeError(HK_INCOMPATIBLE, "%s: the header is not a JSON object",
                        context.c_str());

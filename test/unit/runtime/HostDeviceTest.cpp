@@ -18,8 +18,21 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
+#include <new>
 #include <numeric>
 #include <thread>
+
+/// Counts what this thread allocates, in the test and in the library.
+static thread_local uint64_t allocations = 0;
+void *operator new(size_t bytes) {
+  ++allocations;
+  if (void *data = std::malloc(bytes))
+    return data;
+  throw std::bad_alloc();
+}
+void operator delete(void *data) noexcept { std::free(data); }
+void operator delete(void *data, size_t) noexcept { std::free(data); }
 
 using namespace hk::test;
 using testing::Each;
@@ -143,6 +156,37 @@ TEST(BlockOrder, IsAPermutation) {
       std::iota(expected.begin(), expected.end(), 0);
       EXPECT_EQ(seen, expected) << count << " seed " << seed;
     }
+}
+
+TEST(HostDevice, AllocatesNothingInACall) {
+  Fixture fake("host");
+  hk_device *device = fake.device.get();
+  Matrix x(device, {40, 8}, 1), acc(device, {40, 8}), out(device, {40, 8});
+  void *workspace;
+  ASSERT_HK_OK(hk_device_alloc(device, 40 * 32, &workspace));
+  const DLTensor *arguments[] = {&x.tensor, &acc.tensor, &out.tensor};
+  hk_call call{};
+  call.struct_bytes = sizeof(call);
+  call.num_arguments = 3;
+  call.arguments = arguments;
+  call.workspace = workspace;
+  call.workspace_bytes = 40 * 32;
+  const hk_function *scaled = fake.function("scaled");
+  // The first call of a thread makes its tables.
+  EXPECT_HK_OK(hk_function_call(scaled, &call));
+  uint64_t before = allocations;
+  hk_status *status = nullptr;
+  for (int i = 0; i < 100 && !status; ++i)
+    status = hk_function_call(scaled, &call);
+  EXPECT_EQ(allocations - before, 0u);
+  EXPECT_HK_OK(status);
+  // The counter sees the library's allocations: a refused call makes a text.
+  call.num_arguments = 2;
+  before = allocations;
+  status = hk_function_call(scaled, &call);
+  EXPECT_GT(allocations - before, 0u);
+  EXPECT_HK_ERROR(status, HK_INVALID_ARGUMENT, "takes 3 arguments, got 2");
+  hk_device_free(device, workspace);
 }
 
 TEST(ThreadPool, RunsEveryItemOnceForManyCallers) {

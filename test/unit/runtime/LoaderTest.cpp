@@ -188,6 +188,9 @@ TEST(Weights, AreCheckedAgainstTheModule) {
   refused(entry("F32", "[8]", "[32,0]"), HK_INCOMPATIBLE, "data_offsets");
   refused(entry("F32", "[-8]", "[0,32]"), HK_INCOMPATIBLE, "list of sizes");
   refused(entry("F32", "8", "[0]"), HK_INCOMPATIBLE, "tensor 'scale'");
+  refused(entry("F32", "8", "[0,32]"), HK_INCOMPATIBLE, "list of sizes");
+  refused("{\"scale\":1,\"scale\":2}", HK_INCOMPATIBLE,
+          "two tensors named 'scale'");
   refused("[1,2]", HK_INCOMPATIBLE, "not a JSON object");
   refused("{\"scale\":", HK_INCOMPATIBLE, "not that of a safetensors file");
   refused("{\"scale\":{}}", HK_INCOMPATIBLE, "not that of a safetensors file");
