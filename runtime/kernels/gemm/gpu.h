@@ -18,6 +18,7 @@
 #define HK_KERNELS_GEMM_GPU_H
 
 #include "kernels/device/mma.h"
+#include "kernels/device/reduce.h"
 #include "kernels/gemm/problem.h"
 
 namespace hk {
@@ -40,35 +41,20 @@ template <class Acc, int Cols> struct SlabLayout {
   }
 };
 
-/// The largest over 128 / V neighbouring lanes, which hold one group.
-template <int V> HK_DEV float groupMax(float x) {
-  constexpr int lanes = 128 / V;
-  auto step = [&](float y) { x = y > x ? y : x; };
-  if constexpr (lanes > 1)
-    step(bitCast<float>(laneXor<1>(bitCast<int>(x))));
-  if constexpr (lanes > 2)
-    step(bitCast<float>(laneXor<2>(bitCast<int>(x))));
-  if constexpr (lanes > 4)
-    step(bitCast<float>(laneXor<4>(bitCast<int>(x))));
-  if constexpr (lanes > 8)
-    step(bitCast<float>(laneXor<8>(bitCast<int>(x))));
-  static_assert(lanes <= 16, "a group of 128 spans at most 16 lanes");
-  return x;
-}
-
 /// Statistic and stores of V columns; `live` is false for lanes that only take
 /// part in the lane exchange.
 template <int V, class Epilogue, class In>
 HK_DEV void runEpilogue(const Epilogue &epilogue, i64 batch, i64 row, i64 col,
                         i64 n, bool live, In in) {
   if constexpr (Epilogue::kGroup != 0) {
-    float stat = 0;
+    float stat[1] = {0};
     if (live)
       forColumns<V>(col, n, in, [&]<int W>(i64 c, const auto &part) {
-        float s = epilogue.template stat<W>(batch, row, c, part);
-        stat = s > stat ? s : stat;
+        stat[0] =
+            Max::apply(stat[0], epilogue.template stat<W>(batch, row, c, part));
       });
-    in.stat = groupMax<V>(stat);
+    groupReduce<Max, Epilogue::kGroup / V>(stat);
+    in.stat = stat[0];
   }
   if (live)
     forColumns<V>(col, n, in, [&]<int W>(i64 c, const auto &part) {

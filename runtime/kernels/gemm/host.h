@@ -16,6 +16,7 @@
 #define HK_KERNELS_GEMM_HOST_H
 
 #include "kernels/device/mma/host.h"
+#include "kernels/device/reduce.h"
 #include "kernels/gemm/problem.h"
 
 namespace hk {
@@ -292,9 +293,9 @@ private:
         for (i64 col = g; col < end; col += V)
           forColumns<V>(at.n0 + col, args.n, output(col),
                         [&]<int N>(i64 n, const auto &in) {
-                          float s = epilogue.template stat<N>(at.batch,
-                                                              at.m0 + r, n, in);
-                          stat = s > stat ? s : stat;
+                          stat =
+                              Max::apply(stat, epilogue.template stat<N>(
+                                                   at.batch, at.m0 + r, n, in));
                         });
       for (i64 col = g; col < end; col += V)
         forColumns<V>(at.n0 + col, args.n, output(col),

@@ -15,7 +15,7 @@
 //     static constexpr int kVec = 8;     // power of two, <= 8 GPU, <= 16 host
 //     static constexpr int kGroup = 0;   // or 128: see stat()
 //     // kGroup only: this part's share of the statistic of 128 columns; the
-//     // largest one arrives as in.stat. Never below 0.
+//     // largest one (NaN if any is) arrives as in.stat. Never below 0.
 //     template <int V, class In>
 //     float stat(i64 batch, i64 row, i64 col, const In &in) const;
 //     template <int V, class In>

@@ -1,0 +1,128 @@
+//===- GemmKernel.cpp - What one matrix product kernel computes -----------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the facts of a product off its operators.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GemmKernel.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static RankedTensorType tensorOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
+  GemmKernel gemm;
+  for (Operation *op : ops) {
+    if (auto matmul = dyn_cast<MatmulOp>(op))
+      gemm.matmul = matmul;
+    else if (auto gated = dyn_cast<GatedActivationOp>(op))
+      gemm.gated = gated;
+    else if (auto quantize = dyn_cast<QuantizeOp>(op))
+      gemm.quantize = quantize;
+  }
+  return gemm;
+}
+
+GemmKernel mlir::hk::describeGemm(KernelOp kernel) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : kernel.getSpecBlock())
+    ops.push_back(&op);
+  return describeGemm(ops);
+}
+
+::hk::DType mlir::hk::lhsType(MatmulOp op) {
+  return *dtypeOf(tensorOf(op.getLhs()).getElementType());
+}
+::hk::DType mlir::hk::rhsType(MatmulOp op) {
+  return *dtypeOf(tensorOf(op.getRhs()).getElementType());
+}
+
+/// Whether a scale has one element or [..., rows, 1].
+static bool isOuterScale(Value scale) {
+  RankedTensorType type = tensorOf(scale);
+  if (type.hasStaticShape() && type.getNumElements() == 1)
+    return true;
+  return type.getDimSize(type.getRank() - 1) == 1;
+}
+
+ScaleVerdict mlir::hk::scaleUseOf(MatmulOp op) {
+  if (!op.getLhsScale())
+    return {ScaleUse::None, Verdict::accept()};
+  bool lhs = isOuterScale(op.getLhsScale());
+  bool rhs = isOuterScale(op.getRhsScale());
+  if (lhs && rhs)
+    return {ScaleUse::Outer, Verdict::accept()};
+  if (lhs != rhs)
+    return {ScaleUse::None,
+            Verdict::refuse(Reason::UnsupportedShape,
+                            "one scale of the product varies along k and the "
+                            "other does not")};
+  if (tensorOf(op.getLhs()).getElementType().isInteger(8))
+    return {ScaleUse::None,
+            Verdict::refuse(Reason::UnsupportedDType,
+                            "scales along k of an int8 product")};
+  return {ScaleUse::AlongK, Verdict::accept()};
+}
+
+Verdict mlir::hk::verdictOf(MatmulOp op) {
+  for (Value operand : {op.getLhs(), op.getRhs()}) {
+    Type element = tensorOf(operand).getElementType();
+    std::optional<::hk::DType> dtype = dtypeOf(element);
+    if (!dtype || *dtype == ::hk::DType::F4E2M1FN ||
+        *dtype == ::hk::DType::F8E8M0FNU) {
+      std::string text;
+      llvm::raw_string_ostream(text) << element;
+      return Verdict::refuse(Reason::UnsupportedDType,
+                             "product of " + text + " elements");
+    }
+  }
+  return scaleUseOf(op).verdict;
+}
+
+int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
+  RankedTensorType type = tensorOf(operand);
+  int64_t bytes = ::hk::info(*dtypeOf(type.getElementType())).bits / 8;
+  int64_t extent = type.getDimSize(type.getRank() - 1);
+  int64_t known = ShapedType::isDynamic(extent) ? bytes : extent * bytes;
+  int64_t alignment = std::gcd(std::gcd(rowAlignment, known), int64_t(16));
+  return std::max(alignment, bytes);
+}
+
+::hk::GemmShapeClass mlir::hk::shapeClassOf(GemmKernel gemm,
+                                            const ::hk::Target &target,
+                                            int64_t alignA, int64_t alignB) {
+  MatmulOp op = gemm.matmul;
+  ::hk::GemmShapeClass shape;
+  shape.operand = gemmOperandType(target, lhsType(op), rhsType(op));
+  // What DirectCopy of the kernels asks for.
+  shape.staged = lhsType(op) != shape.operand || rhsType(op) != shape.operand ||
+                 op.getTransposeA() || !op.getTransposeB() ||
+                 operandAlignment(op.getLhs(), alignA) < 16 ||
+                 operandAlignment(op.getRhs(), alignB) < 16;
+  shape.pair = gemm.isPair();
+  shape.scaled = scaleUseOf(op).use == ScaleUse::AlongK;
+  shape.group = gemm.quantize ? int32_t(kGemmGroup) : 0;
+  return shape;
+}
+
+bool mlir::hk::hasLegalTile(GemmKernel gemm, const ::hk::Target &target) {
+  ::hk::GemmShapeClass shape = shapeClassOf(gemm, target, 1, 1);
+  ::hk::GemmTileTable table = ::hk::gemmTiles(target);
+  for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
+    ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+    if (::hk::gemmTileFits(row, target, shape) &&
+        ::hk::gemmLds(target, tile, shape.operand) <= target.ldsBytes)
+      return true;
+  }
+  return false;
+}

@@ -1,0 +1,84 @@
+//===- GemmKernel.h - What one matrix product kernel computes -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The facts that match, tiles and emit share: the product, what its epilogue
+// needs of a tile (paired columns, groups of 128), and how its scales apply.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_GEMM_GEMMKERNEL_H
+#define HK_FAMILIES_GEMM_GEMMKERNEL_H
+
+#include "hk/Contract/Cost.h"
+#include "hk/Families/Family.h"
+
+namespace mlir::hk {
+
+/// Columns that share a scale in a fused quantisation, and elements of k that
+/// share one in a product with block scales.
+inline constexpr int64_t kGemmGroup = 128;
+
+enum class ScaleUse : int32_t {
+  None,
+  /// One factor per result element: per tensor, row or column.
+  Outer,
+  /// [M, K / 128] and [N / 128, K / 128]: per 128 elements of k.
+  AlongK,
+};
+
+struct GemmKernel {
+  MatmulOp matmul;
+  /// The gate over the two halves of the product's columns, or null.
+  GatedActivationOp gated;
+  /// The quantisation in groups of 128 columns, or null.
+  QuantizeOp quantize;
+
+  bool isPair() { return static_cast<bool>(gated); }
+};
+
+/// The one product among `ops`, with its gate and quantisation.
+GemmKernel describeGemm(ArrayRef<Operation *> ops);
+GemmKernel describeGemm(KernelOp kernel);
+
+/// How the scales of a product apply; the reason when no kernel has them.
+struct ScaleVerdict {
+  ScaleUse use;
+  Verdict verdict;
+};
+ScaleVerdict scaleUseOf(MatmulOp op);
+
+/// Element types, orientations and scales that the kernels have.
+Verdict verdictOf(MatmulOp op);
+
+/// dtypes of the operands in memory.
+::hk::DType lhsType(MatmulOp op);
+::hk::DType rhsType(MatmulOp op);
+
+/// Bytes that are known to divide every k row (or m/n row) start and the
+/// contiguous extent, given those of the row starts.
+int64_t operandAlignment(Value operand, int64_t rowAlignment);
+
+/// What the choice of a tile depends on. Alignments are those of the operands'
+/// rows in bytes.
+::hk::GemmShapeClass shapeClassOf(GemmKernel gemm, const ::hk::Target &target,
+                                  int64_t alignA, int64_t alignB);
+
+/// Whether some tile of `target` computes `gemm`; ignores alignment.
+bool hasLegalTile(GemmKernel gemm, const ::hk::Target &target);
+
+/// Family entry points, one file each.
+Verdict canStartGemm(Operation *op, const FusionContext &context);
+Verdict canJoinGemm(ArrayRef<Operation *> group, Operation *op,
+                    const FusionContext &context);
+LogicalResult addGemmVariants(KernelOp kernel, const ::hk::Target &target,
+                              DecisionLog &log);
+LogicalResult emitGemm(KernelOp kernel, const ::hk::Target &target,
+                       StringRef prefix, raw_ostream &os);
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_GEMM_GEMMKERNEL_H

@@ -1,0 +1,170 @@
+//===- GemmMatch.cpp - What may join a matrix product ---------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product takes as epilogue what is computed from a few columns of one row:
+// pointwise operators, a gate over the two halves of its columns, and a
+// quantisation in groups of 128 columns, which ends it. Nothing is ever fused
+// into the operand loads: every block of C would repeat it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GemmKernel.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static int64_t rankOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getRank();
+}
+
+static bool sameShape(const DimSymbols &dims, Value a, Value b) {
+  return dims.shape(a) == dims.shape(b);
+}
+
+namespace {
+
+/// The group and what it would be with one operator more.
+class EpilogueMatch {
+public:
+  EpilogueMatch(ArrayRef<Operation *> group, Operation *op,
+                const FusionContext &context)
+      : group(group), members(group.begin(), group.end()), op(op),
+        context(context), gemm(describeGemm(group)) {}
+
+  Verdict run() {
+    if (isa<MatmulOp>(op))
+      return refuse(Reason::OtherFamily, "is a product of its own");
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (!def)
+        continue;
+      if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+              tensor::CollapseShapeOp>(def) &&
+          members.contains(def->getOperand(0).getDefiningOp()))
+        return refuse(Reason::NotAnEpilogue, "reads a view of the product");
+      if (gemm.quantize && def == gemm.quantize)
+        return refuse(Reason::NotAnEpilogue,
+                      "reads a quantisation that ends the epilogue");
+    }
+    if (auto gated = dyn_cast<GatedActivationOp>(op))
+      return joinGated(gated);
+    if (auto quantize = dyn_cast<QuantizeOp>(op))
+      return joinQuantize(quantize);
+    if (isPointwise())
+      return joinPointwise();
+    if (isa<RowwiseOpInterface>(op))
+      return refuse(Reason::NeedsWholeRow,
+                    "needs more of a row than the columns of one tile");
+    return refuse(Reason::OtherFamily, "is not a pointwise operator");
+  }
+
+private:
+  Verdict refuse(Reason reason, const Twine &why) const {
+    return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
+  }
+  bool isMember(Value value) const {
+    return value.getDefiningOp() && members.contains(value.getDefiningOp());
+  }
+  /// The value whose shape later operators must have.
+  Value current() {
+    return gemm.gated ? gemm.gated.getResult() : gemm.matmul.getResult();
+  }
+
+  bool isPointwise() const {
+    // Their elements come from elsewhere in the operand.
+    if (isa<GatherRowsOp, TransposeOp, ConcatOp, PadOp>(op))
+      return false;
+    if (isa<QuantizeStaticOp>(op))
+      return true;
+    auto rowwise = dyn_cast<RowwiseOpInterface>(op);
+    return rowwise && op->getNumResults() == 1 &&
+           rowwise.getNumLocalDims() == 0;
+  }
+
+  Verdict joinPointwise() {
+    if (!sameShape(context.dims, op->getResult(0), current()))
+      return refuse(Reason::RowDimsDiffer,
+                    "has another shape than the product");
+    for (Value operand : op->getOperands())
+      if (isMember(operand) && !sameShape(context.dims, operand, current()))
+        return refuse(Reason::NotAnEpilogue,
+                      "reads columns that the gate has consumed");
+    // Scales are read by group, not element by element.
+    if (isa<QuantizeStaticOp, DequantizeOp>(op) && isMember(op->getOperand(1)))
+      return refuse(Reason::NotAnEpilogue, "takes its scale from the product");
+    return Verdict::accept();
+  }
+
+  Verdict joinGated(GatedActivationOp gated) {
+    if (gemm.gated)
+      return refuse(Reason::NotAnEpilogue, "is a second gate");
+    if (!sameShape(context.dims, gated.getInput(), gemm.matmul.getResult()))
+      return refuse(Reason::RowDimsDiffer,
+                    "has another shape than the product");
+    if (scaleUseOf(gemm.matmul).use == ScaleUse::AlongK)
+      return refuse(Reason::UnsupportedShape,
+                    "of a product with scales along k");
+    // A block holds both halves of its columns but stores only the gated ones.
+    for (Operation *member : group)
+      for (Operation *user : member->getUsers())
+        if (user != op && !members.contains(user))
+          return refuse(Reason::ResultEscapes,
+                        "halves columns that are also used elsewhere");
+    GemmKernel with = gemm;
+    with.gated = gated;
+    return requireTile(with);
+  }
+
+  Verdict joinQuantize(QuantizeOp quantize) {
+    if (gemm.quantize)
+      return refuse(Reason::NotAnEpilogue, "is a second quantisation");
+    if (quantize.getGranularity() != Granularity::per_group)
+      return refuse(Reason::NeedsWholeRow, "needs the largest of a whole row");
+    if (int64_t(quantize.getGroupSize()) != kGemmGroup)
+      return refuse(Reason::UnsupportedShape,
+                    "has groups of " + Twine(quantize.getGroupSize()) +
+                        " columns; products quantise groups of 128");
+    if (!sameShape(context.dims, quantize.getInput(), current()))
+      return refuse(Reason::RowDimsDiffer,
+                    "has another shape than the product");
+    GemmKernel with = gemm;
+    with.quantize = quantize;
+    return requireTile(with);
+  }
+
+  Verdict requireTile(GemmKernel with) const {
+    if (hasLegalTile(with, context.target))
+      return Verdict::accept();
+    return refuse(Reason::LdsExceeded,
+                  Twine("needs a tile that exceeds the ") +
+                      Twine(context.target.ldsBytes) + " bytes of LDS of " +
+                      context.target.name);
+  }
+
+  ArrayRef<Operation *> group;
+  llvm::SmallPtrSet<Operation *, 16> members;
+  Operation *op;
+  const FusionContext &context;
+  GemmKernel gemm;
+};
+
+} // namespace
+
+Verdict mlir::hk::canStartGemm(Operation *op, const FusionContext &) {
+  auto matmul = dyn_cast<MatmulOp>(op);
+  if (!matmul)
+    return Verdict::refuse(Reason::OtherFamily,
+                           op->getName().getStringRef() + " is not a product");
+  return verdictOf(matmul);
+}
+
+Verdict mlir::hk::canJoinGemm(ArrayRef<Operation *> group, Operation *op,
+                              const FusionContext &context) {
+  return EpilogueMatch(group, op, context).run();
+}

@@ -1,0 +1,253 @@
+//===- GemmTiles.cpp - Tiles and variants of a matrix product -------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product is memory-bound with few rows and matrix-bound with many, so one
+// kernel gets a variant per range of M: each the legal tile of least modelled
+// time at a row count typical of the range. Neighbouring ranges that chose the
+// same tile are one variant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GemmKernel.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+
+/// Rows up to `most`, modelled as `typical` rows.
+struct RowRange {
+  int64_t most, typical;
+};
+constexpr int64_t kUnbounded = INT64_MAX;
+constexpr RowRange kHostRanges[] = {{8, 1}, {64, 40}, {kUnbounded, 512}};
+constexpr RowRange kGpuRanges[] = {
+    {32, 16}, {128, 96}, {512, 384}, {kUnbounded, 4096}};
+/// Stands for an unknown number of columns or elements of k.
+constexpr int64_t kTypicalExtent = 4096;
+
+/// One dim of a kernel: a constant or a dim symbol.
+struct Extent {
+  int64_t name;
+  bool isConstant() const { return name >= 0; }
+  int64_t orElse(int64_t value) const { return isConstant() ? name : value; }
+};
+
+class VariantBuilder {
+public:
+  VariantBuilder(KernelOp kernel, const ::hk::Target &target, DecisionLog &log)
+      : kernel(kernel), target(target), log(log), gemm(describeGemm(kernel)) {
+    lhs = shapeOf(gemm.matmul.getLhs());
+    rhs = shapeOf(gemm.matmul.getRhs());
+    ArrayRef<int64_t> aligns = kernel.getAligns();
+    shape = shapeClassOf(gemm, target, aligns[argument(gemm.matmul.getLhs())],
+                         aligns[argument(gemm.matmul.getRhs())]);
+  }
+
+  LogicalResult run() {
+    ArrayRef<RowRange> ranges = target.arch == ::hk::Arch::Host
+                                    ? ArrayRef(kHostRanges)
+                                    : ArrayRef(kGpuRanges);
+    Extent m = rows();
+    RowRange exact = {kUnbounded, m.orElse(0)};
+    if (m.isConstant())
+      ranges = exact;
+
+    struct Choice {
+      int64_t most;
+      ::hk::GemmTile tile;
+    };
+    SmallVector<Choice> choices;
+    for (RowRange range : ranges) {
+      std::optional<::hk::GemmTile> best = bestTile(range);
+      if (!best)
+        return reportNoTile();
+      if (!choices.empty() && sameTile(choices.back().tile, *best))
+        choices.back().most = range.most;
+      else
+        choices.push_back({range.most, *best});
+    }
+    for (const Choice &choice : choices)
+      build(choice.tile, choice.most);
+    return success();
+  }
+
+private:
+  static unsigned argument(Value value) {
+    return cast<BlockArgument>(value).getArgNumber();
+  }
+  ArrayRef<int64_t> shapeOf(Value value) {
+    return cast<SymShapeAttr>(kernel.getShapes()[argument(value)]).getSizes();
+  }
+  Extent rows() {
+    return {lhs[gemm.matmul.getLhsDim(MatmulDim::M)]};
+  }
+  Extent depth() {
+    return {lhs[gemm.matmul.getLhsDim(MatmulDim::K)]};
+  }
+  /// Columns of the product; a pair of them makes one of the result.
+  Extent productColumns() {
+    return {rhs[gemm.matmul.getRhsDim(MatmulDim::N)]};
+  }
+  ArrayRef<int64_t> batches() { return lhs.drop_back(2); }
+
+  static bool sameTile(const ::hk::GemmTile &a, const ::hk::GemmTile &b) {
+    return a.bm == b.bm && a.bn == b.bn && a.bk == b.bk && a.wm == b.wm &&
+           a.wn == b.wn && a.stages == b.stages && a.splitK == b.splitK;
+  }
+  static std::string text(const ::hk::GemmTile &t) {
+    return (Twine(t.bm) + "x" + Twine(t.bn) + "x" + Twine(t.bk) + " waves " +
+            Twine(t.wm) + "x" + Twine(t.wn) + " stages " + Twine(t.stages))
+        .str();
+  }
+  static double bytesOf(Value value) {
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    return ::hk::info(*dtypeOf(element)).bits / 8.0;
+  }
+
+  ::hk::GemmSize sizeFor(int64_t typicalRows) {
+    ::hk::GemmSize size;
+    size.m = std::max<int64_t>(typicalRows, 1);
+    size.k = depth().orElse(kTypicalExtent);
+    size.n = productColumns().orElse(kTypicalExtent);
+    if (shape.pair)
+      size.n /= 2;
+    size.batches = 1;
+    for (int64_t dim : batches())
+      size.batches *= std::max<int64_t>(Extent{dim}.orElse(1), 1);
+    size.bytesA = bytesOf(gemm.matmul.getLhs());
+    size.bytesB = bytesOf(gemm.matmul.getRhs());
+    size.bytesOut = bytesOf(gemm.matmul.getResult());
+    return size;
+  }
+
+  std::optional<::hk::GemmTile> bestTile(RowRange range) {
+    Decision decision = {DecisionKind::Tile, kernel.getLoc(),
+                         (kernel.getSymName() + " M = " + Twine(range.typical))
+                             .str(),
+                         {},
+                         -1};
+    std::optional<::hk::GemmTile> best;
+    double bestTime = 0;
+    ::hk::GemmTileTable table = ::hk::gemmTiles(target);
+    for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
+      if (!::hk::gemmTileFits(row, target, shape))
+        continue;
+      ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+      int64_t lds = ::hk::gemmLds(target, tile, shape.operand);
+      if (lds > target.ldsBytes) {
+        decision.candidates.push_back(
+            {text(tile),
+             Verdict::refuse(Reason::LdsExceeded,
+                             Twine(lds) + " of " + Twine(target.ldsBytes)),
+             0, lds});
+        continue;
+      }
+      double time = ::hk::gemmMicroseconds(target, tile, shape,
+                                           sizeFor(range.typical));
+      if (!best || time < bestTime) {
+        best = tile;
+        bestTime = time;
+        decision.chosen = int64_t(decision.candidates.size());
+      }
+      decision.candidates.push_back({text(tile), Verdict::accept(), time, lds});
+    }
+    log.add(std::move(decision));
+    return best;
+  }
+
+  /// The smallest tile that the epilogue allows, and the largest that fits but
+  /// that the epilogue does not allow.
+  LogicalResult reportNoTile() {
+    std::optional<::hk::GemmTile> asked, fits;
+    int64_t askedBytes = 0, fitsBytes = 0;
+    ::hk::GemmTileTable table = ::hk::gemmTiles(target);
+    for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
+      ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+      int64_t lds = ::hk::gemmLds(target, tile, shape.operand);
+      if (::hk::gemmTileFits(row, target, shape) &&
+          (!asked || lds < askedBytes)) {
+        asked = tile;
+        askedBytes = lds;
+      }
+      if (lds <= target.ldsBytes && (!fits || lds > fitsBytes)) {
+        fits = tile;
+        fitsBytes = lds;
+      }
+    }
+    InFlightDiagnostic diag = gemm.matmul.emitOpError("in kernel @")
+                              << kernel.getSymName() << ": ";
+    if (asked)
+      diag << "its smallest tile " << text(*asked) << " needs " << askedBytes
+           << " bytes of LDS, but " << target.name << " has "
+           << target.ldsBytes;
+    else
+      diag << "no tile of " << target.name
+           << " computes it with this epilogue and these operands";
+    if (fits)
+      diag << "; the nearest tile that fits is " << text(*fits) << " with "
+           << fitsBytes << " bytes";
+    if (gemm.quantize)
+      diag << "; quantise outside of the product's kernel, or in smaller "
+              "groups";
+    return diag;
+  }
+
+  void build(const ::hk::GemmTile &tile, int64_t most) {
+    auto attr =
+        GemmTileAttr::get(kernel.getContext(), tile.bm, tile.bn, tile.bk,
+                          tile.wm, tile.wn, tile.stages, tile.splitK);
+    addVariant(kernel, attr, ::hk::gemmThreads(target, tile),
+               ::hk::gemmLds(target, tile, shape.operand),
+               [&](OpBuilder &b, Location loc, ValueRange dims) {
+                 return launchDims(b, loc, dims, tile, most);
+               });
+  }
+
+  LaunchDims launchDims(OpBuilder &b, Location loc, ValueRange dims,
+                        const ::hk::GemmTile &tile, int64_t most) {
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b, loc, value);
+    };
+    auto valueOf = [&](int64_t name) -> Value {
+      return name >= 0 ? constant(name) : dims[SymShapeAttr::symbolOf(name)];
+    };
+    auto blocks = [&](Value size, int64_t each) -> Value {
+      return arith::CeilDivUIOp::create(b, loc, size, constant(each));
+    };
+    LaunchDims launch;
+    Value m = valueOf(rows().name);
+    launch.condition =
+        most == kUnbounded
+            ? arith::ConstantIntOp::create(b, loc, 1, 1).getResult()
+            : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, m,
+                                    constant(most))
+                  .getResult();
+    // Both halves of a pair lie in the block's tile of bn columns.
+    launch.x = blocks(valueOf(productColumns().name), tile.bn);
+    launch.y = blocks(m, tile.bm);
+    launch.z = constant(1);
+    for (int64_t dim : batches())
+      launch.z = arith::MulIOp::create(b, loc, launch.z, valueOf(dim));
+    return launch;
+  }
+
+  KernelOp kernel;
+  const ::hk::Target &target;
+  DecisionLog &log;
+  GemmKernel gemm;
+  ArrayRef<int64_t> lhs, rhs;
+  ::hk::GemmShapeClass shape;
+};
+
+} // namespace
+
+LogicalResult mlir::hk::addGemmVariants(KernelOp kernel,
+                                        const ::hk::Target &target,
+                                        DecisionLog &log) {
+  return VariantBuilder(kernel, target, log).run();
+}
