@@ -40,6 +40,19 @@ GemmKernel mlir::hk::describeGemm(KernelOp kernel) {
   return describeGemm(ops);
 }
 
+GemmDims mlir::hk::gemmDims(MatmulOp op) {
+  RankedTensorType lhs = tensorOf(op.getLhs());
+  GemmDims dims;
+  dims.row = op.getLhsDim(MatmulDim::M);
+  for (int64_t d = 0; d + 2 < lhs.getRank(); ++d)
+    dims.batch.push_back(d);
+  bool oneRow = lhs.getDimSize(dims.row) == 1 && !op.getTransposeA();
+  bool shared = tensorOf(op.getRhs()).getRank() == 2;
+  if (oneRow && shared && !dims.batch.empty())
+    dims.row = dims.batch.pop_back_val();
+  return dims;
+}
+
 ::hk::DType mlir::hk::lhsType(MatmulOp op) {
   return *dtypeOf(tensorOf(op.getLhs()).getElementType());
 }

@@ -40,6 +40,15 @@ struct GemmKernel {
   bool isPair() { return static_cast<bool>(gated); }
 };
 
+/// Which dims of the left operand (and of the result) the kernel treats how.
+struct GemmDims {
+  /// Its size is M, or the size of the last batch dim where M is 1 and all
+  /// batches share the right operand: then those are the rows of one product.
+  int64_t row;
+  SmallVector<int64_t> batch;
+};
+GemmDims gemmDims(MatmulOp op);
+
 /// The one product among `ops`, with its gate and quantisation.
 GemmKernel describeGemm(ArrayRef<Operation *> ops);
 GemmKernel describeGemm(KernelOp kernel);

@@ -19,10 +19,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static int64_t rankOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getRank();
-}
-
 static bool sameShape(const DimSymbols &dims, Value a, Value b) {
   return dims.shape(a) == dims.shape(b);
 }
@@ -141,10 +137,10 @@ private:
   Verdict requireTile(GemmKernel with) const {
     if (hasLegalTile(with, context.target))
       return Verdict::accept();
-    return refuse(Reason::LdsExceeded,
-                  Twine("needs a tile that exceeds the ") +
-                      Twine(context.target.ldsBytes) + " bytes of LDS of " +
-                      context.target.name);
+    return refuse(Reason::LdsExceeded, Twine("needs a tile that exceeds the ") +
+                                           Twine(context.target.ldsBytes) +
+                                           " bytes of LDS of " +
+                                           context.target.name);
   }
 
   ArrayRef<Operation *> group;

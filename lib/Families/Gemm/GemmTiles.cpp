@@ -40,7 +40,8 @@ struct Extent {
 class VariantBuilder {
 public:
   VariantBuilder(KernelOp kernel, const ::hk::Target &target, DecisionLog &log)
-      : kernel(kernel), target(target), log(log), gemm(describeGemm(kernel)) {
+      : kernel(kernel), target(target), log(log), gemm(describeGemm(kernel)),
+        dims(gemmDims(gemm.matmul)) {
     lhs = shapeOf(gemm.matmul.getLhs());
     rhs = shapeOf(gemm.matmul.getRhs());
     ArrayRef<int64_t> aligns = kernel.getAligns();
@@ -83,17 +84,16 @@ private:
   ArrayRef<int64_t> shapeOf(Value value) {
     return cast<SymShapeAttr>(kernel.getShapes()[argument(value)]).getSizes();
   }
-  Extent rows() {
-    return {lhs[gemm.matmul.getLhsDim(MatmulDim::M)]};
-  }
-  Extent depth() {
-    return {lhs[gemm.matmul.getLhsDim(MatmulDim::K)]};
-  }
+  Extent rows() { return {lhs[dims.row]}; }
+  Extent depth() { return {lhs[gemm.matmul.getLhsDim(MatmulDim::K)]}; }
   /// Columns of the product; a pair of them makes one of the result.
-  Extent productColumns() {
-    return {rhs[gemm.matmul.getRhsDim(MatmulDim::N)]};
+  Extent productColumns() { return {rhs[gemm.matmul.getRhsDim(MatmulDim::N)]}; }
+  SmallVector<int64_t> batches() {
+    SmallVector<int64_t> names;
+    for (int64_t d : dims.batch)
+      names.push_back(lhs[d]);
+    return names;
   }
-  ArrayRef<int64_t> batches() { return lhs.drop_back(2); }
 
   static bool sameTile(const ::hk::GemmTile &a, const ::hk::GemmTile &b) {
     return a.bm == b.bm && a.bn == b.bn && a.bk == b.bk && a.wm == b.wm &&
@@ -126,11 +126,12 @@ private:
   }
 
   std::optional<::hk::GemmTile> bestTile(RowRange range) {
-    Decision decision = {DecisionKind::Tile, kernel.getLoc(),
-                         (kernel.getSymName() + " M = " + Twine(range.typical))
-                             .str(),
-                         {},
-                         -1};
+    Decision decision = {
+        DecisionKind::Tile,
+        kernel.getLoc(),
+        (kernel.getSymName() + " M = " + Twine(range.typical)).str(),
+        {},
+        -1};
     std::optional<::hk::GemmTile> best;
     double bestTime = 0;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
@@ -147,8 +148,8 @@ private:
              0, lds});
         continue;
       }
-      double time = ::hk::gemmMicroseconds(target, tile, shape,
-                                           sizeFor(range.typical));
+      double time =
+          ::hk::gemmMicroseconds(target, tile, shape, sizeFor(range.typical));
       if (!best || time < bestTime) {
         best = tile;
         bestTime = time;
@@ -203,18 +204,18 @@ private:
                           tile.wm, tile.wn, tile.stages, tile.splitK);
     addVariant(kernel, attr, ::hk::gemmThreads(target, tile),
                ::hk::gemmLds(target, tile, shape.operand),
-               [&](OpBuilder &b, Location loc, ValueRange dims) {
-                 return launchDims(b, loc, dims, tile, most);
+               [&](OpBuilder &b, Location loc, ValueRange symbols) {
+                 return launchDims(b, loc, symbols, tile, most);
                });
   }
 
-  LaunchDims launchDims(OpBuilder &b, Location loc, ValueRange dims,
+  LaunchDims launchDims(OpBuilder &b, Location loc, ValueRange symbols,
                         const ::hk::GemmTile &tile, int64_t most) {
     auto constant = [&](int64_t value) -> Value {
       return arith::ConstantIndexOp::create(b, loc, value);
     };
     auto valueOf = [&](int64_t name) -> Value {
-      return name >= 0 ? constant(name) : dims[SymShapeAttr::symbolOf(name)];
+      return name >= 0 ? constant(name) : symbols[SymShapeAttr::symbolOf(name)];
     };
     auto blocks = [&](Value size, int64_t each) -> Value {
       return arith::CeilDivUIOp::create(b, loc, size, constant(each));
@@ -240,6 +241,7 @@ private:
   const ::hk::Target &target;
   DecisionLog &log;
   GemmKernel gemm;
+  GemmDims dims;
   ArrayRef<int64_t> lhs, rhs;
   ::hk::GemmShapeClass shape;
 };

@@ -294,8 +294,11 @@ template <class Problem> struct Gemm {
                               Mma &acc) {
     TileIndex tile = tileOf(block, (args.m + T.bm - 1) / T.bm,
                             (args.n + P::kCols - 1) / P::kCols);
-    Place at = {block.z % args.batches, block.z / args.batches, tile.m * T.bm,
-                tile.n * P::kCols};
+    Place at = {block.z, 0, tile.m * T.bm, tile.n * P::kCols};
+    if constexpr (T.splitK > 1) {
+      at.batch = block.z % args.batches;
+      at.split = block.z / args.batches;
+    }
     constexpr bool kA = P::A::kKContiguous, kB = P::B::kKContiguous;
     Source s;
     s.a = global<const u8>(args.a) +

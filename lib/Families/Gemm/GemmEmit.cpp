@@ -1,0 +1,399 @@
+//===- GemmEmit.cpp - The C++ of a matrix product kernel ------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One GemmProblem, epilogue struct and entry point per variant. The epilogue's
+// text comes from the puller, with the accumulator bound to the product's
+// result; it is written for whole vectors and, for the right edge, for single
+// columns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Common/Puller.h"
+#include "GemmKernel.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static Type elementTypeOf(Value value) {
+  return cast<ShapedType>(value.getType()).getElementType();
+}
+static int64_t rankOf(Value value) {
+  return cast<ShapedType>(value.getType()).getRank();
+}
+
+namespace {
+
+/// Argument words of a kernel, by operand.
+class ArgumentWords {
+public:
+  explicit ArgumentWords(KernelOp kernel) : kernel(kernel) {
+    Block &body = kernel.getSpecBlock();
+    int64_t next = kernel.getNumOperands() + kernel.getNumDims();
+    for (BlockArgument argument : body.getArguments()) {
+      firstStride.push_back(next);
+      next += std::max<int64_t>(0, rankOf(argument) - 1);
+    }
+    total = next;
+  }
+  int64_t count() const { return total; }
+  std::string pointer(Value value) const {
+    return ("words[" + Twine(index(value)) + "]").str();
+  }
+  /// The innermost stride is 1 and not passed.
+  std::string stride(Value value, int64_t dim) const {
+    if (dim + 1 == rankOf(value))
+      return "1";
+    return ("i64(words[" + Twine(firstStride[index(value)] + dim) + "])").str();
+  }
+  std::string size(Value value, int64_t dim) const {
+    int64_t name =
+        cast<SymShapeAttr>(kernel.getShapes()[index(value)]).getSizes()[dim];
+    if (name >= 0)
+      return std::to_string(name);
+    return ("i64(words[" +
+            Twine(kernel.getNumOperands() + SymShapeAttr::symbolOf(name)) +
+            "])")
+        .str();
+  }
+
+private:
+  static unsigned index(Value value) {
+    return cast<BlockArgument>(value).getArgNumber();
+  }
+  KernelOp kernel;
+  SmallVector<int64_t> firstStride;
+  int64_t total;
+};
+
+/// Pulls the epilogue of one vector of columns.
+class EpiloguePuller : public Puller {
+public:
+  EpiloguePuller(KernelOp kernel, const DimSymbols &dims, CodeWriter &out,
+                 GemmKernel gemm, int vec)
+      : Puller(kernel, dims, out), gemm(gemm), layout(gemmDims(gemm.matmul)),
+        width(vec) {
+    declareArguments();
+    row = symbol("row");
+    if (vec == 1)
+      column = symbol("col");
+    else
+      column = defineIndex(0, "c", "col / " + Twine(vec)) * vec;
+    AffineExpr rest = symbol("batch");
+    batch.resize(layout.batch.size());
+    for (int64_t i = int64_t(batch.size()) - 1; i > 0; --i) {
+      AffineExpr size = sizeOf(gemm.matmul.getLhs(), layout.batch[i]);
+      batch[i] = rest % size;
+      rest = rest.floorDiv(size);
+    }
+    if (!batch.empty())
+      batch.front() = rest;
+    bind(gemm.matmul.getResult(),
+         [this](ArrayRef<AffineExpr> position, int count) {
+           return product(position, count);
+         });
+  }
+
+  /// Where the vector lies in a value of the product's rank.
+  Position here(AffineExpr last) const {
+    Position position(rankOf(gemm.matmul.getResult()), constantZero());
+    for (auto [index, dim] : llvm::enumerate(layout.batch))
+      position[dim] = batch[index];
+    // With M == 1 the rows are a batch dim and M itself stays 0.
+    position[resultRowDim()] = row;
+    position.back() = last;
+    return position;
+  }
+  AffineExpr columns() const { return column; }
+
+  std::string statistic(Operation *, Value, StatKind, int64_t,
+                        ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
+                        int) override {
+    return "in.stat";
+  }
+
+private:
+  AffineExpr constantZero() const {
+    return getAffineConstantExpr(0, gemm.matmul->getContext());
+  }
+  int64_t resultRowDim() const {
+    int64_t rank = rankOf(gemm.matmul.getResult());
+    return int64_t(layout.batch.size()) == rank - 2 ? rank - 2 : layout.row;
+  }
+
+  /// The product at `position`, scaled and rounded.
+  std::string product(ArrayRef<AffineExpr> position, int count) {
+    Value result = gemm.matmul.getResult();
+    Type type = elementTypeOf(result);
+    StringRef source = "in.acc";
+    AffineExpr offset = simplify(position.back() - column);
+    if (gemm.gated) {
+      int64_t half =
+          cast<ShapedType>(gemm.gated.getResult().getType()).getShape().back();
+      if (isUpperHalf(offset, half)) {
+        source = "in.pair";
+        offset = simplify(offset - half);
+      }
+    }
+    std::string elements;
+    if (count == width) {
+      elements = source.str();
+    } else {
+      elements =
+          vecText(type, count) + "(" + source.str() + "[" + text(offset) + "])";
+    }
+    if (!isa<FloatType>(type))
+      return elements;
+    std::string value =
+        "convertTo<float, " + std::to_string(count) + ">(" + elements + ")";
+    if (scaleUseOf(gemm.matmul).use == ScaleUse::Outer)
+      value = value + " * " + rowScale(position) + " * " +
+              columnScale(position, count);
+    return roundText(type, count, value);
+  }
+
+  /// Whether `offset` from the lane's columns is in the partner's half: columns
+  /// of a vector are fewer than those of a half.
+  static bool isUpperHalf(AffineExpr offset, int64_t half) {
+    bool upper = false;
+    offset.walk([&](AffineExpr e) {
+      if (auto c = dyn_cast<AffineConstantExpr>(e))
+        upper |= c.getValue() >= half;
+    });
+    return upper;
+  }
+
+  std::string rowScale(ArrayRef<AffineExpr> position) {
+    Value scale = gemm.matmul.getLhsScale();
+    Position own(rankOf(scale), constantZero());
+    auto type = cast<RankedTensorType>(scale.getType());
+    if (!type.hasStaticShape() || type.getNumElements() != 1)
+      for (int64_t d = 0; d + 1 < rankOf(scale); ++d)
+        own[d] = position[int64_t(position.size()) - rankOf(scale) + d];
+    return pullScalar(scale, own);
+  }
+
+  std::string columnScale(ArrayRef<AffineExpr> position, int count) {
+    Value scale = gemm.matmul.getRhsScale();
+    int64_t rank = rankOf(scale);
+    Position own(rank, constantZero());
+    auto type = cast<RankedTensorType>(scale.getType());
+    if (type.hasStaticShape() && type.getNumElements() == 1)
+      return pullScalar(scale, own);
+    for (int64_t d = 0; d + 2 < rank; ++d)
+      own[d] = position[d];
+    std::string list;
+    for (int e = 0; e < count; ++e) {
+      own[rank - 2] = simplify(position.back() + e);
+      list += (e ? ", " : "") + pullScalar(scale, own);
+    }
+    return "Vec<float, " + std::to_string(count) + ">{" + list + "}";
+  }
+
+  GemmKernel gemm;
+  GemmDims layout;
+  int width;
+  AffineExpr row, column;
+  SmallVector<AffineExpr> batch;
+};
+
+class GemmEmitter {
+public:
+  GemmEmitter(KernelOp kernel, const ::hk::Target &target, StringRef prefix,
+              raw_ostream &os)
+      : kernel(kernel), target(target), prefix(prefix), os(os),
+        gemm(describeGemm(kernel)), dims(DimSymbols::ofKernel(kernel)),
+        words(kernel) {}
+
+  void run() {
+    os << "#include \"kernels/device/math.h\"\n"
+          "#include \"kernels/gemm/gemm.h\"\n\n"
+          "namespace {\n"
+          "using namespace hk;\n\n";
+    writeEpilogue();
+    SmallVector<VariantOp> variants = kernel.getVariants();
+    for (VariantOp variant : variants)
+      writeProblem(variant);
+    os << "} // namespace\n";
+    for (VariantOp variant : variants)
+      writeEntry(variant);
+  }
+
+private:
+  MatmulOp matmul() { return gemm.matmul; }
+
+  /// Columns the epilogue handles at a time.
+  int vectorWidth() {
+    if (target.arch == ::hk::Arch::Host)
+      return 16;
+    int64_t n =
+        cast<ShapedType>(matmul().getResult().getType()).getShape().back();
+    if (gemm.quantize || ShapedType::isDynamic(n))
+      return 8;
+    if (gemm.gated)
+      n /= 2;
+    // Fewer where a row is no multiple of eight: neighbouring lanes then touch
+    // neighbouring elements.
+    return int(std::gcd(n, int64_t(8)));
+  }
+
+  /// The body of Epilogue::apply: pulls and stores every result.
+  std::string applyBody(int vec) {
+    CodeWriter out;
+    EpiloguePuller puller(kernel, dims, out, gemm, vec);
+    Operation *yield = kernel.getSpecBlock().getTerminator();
+    for (auto [index, value] : llvm::enumerate(yield->getOperands())) {
+      unsigned operand = unsigned(kernel.getNumInputs() + index);
+      bool isScale = gemm.quantize && value == gemm.quantize->getResult(1);
+      if (isScale) {
+        out.open("if (col % 128 == 0)", /*conditional=*/true);
+        Position at =
+            puller.here(puller.defineIndex(out.depth(), "g", "col / 128"));
+        puller.store(operand, at, 1, puller.pull(value, at, 1));
+        out.close();
+        continue;
+      }
+      Position at = puller.here(puller.columns());
+      puller.store(operand, at, vec, puller.pull(value, at, vec));
+    }
+    return out.str().str();
+  }
+
+  /// The body of Epilogue::stat: the largest magnitude to be quantised.
+  std::string statBody(int vec) {
+    CodeWriter out;
+    EpiloguePuller puller(kernel, dims, out, gemm, vec);
+    std::string term = puller.statisticTerm(
+        gemm.quantize, gemm.quantize.getInput(), StatKind::AbsMaximum,
+        kGemmGroup, puller.here(puller.columns()), vec);
+    out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
+    return out.str().str();
+  }
+
+  void writeMethod(StringRef result, StringRef name, StringRef wide,
+                   StringRef single) {
+    os << "  template <int V, class In>\n  HK_MEM " << result << " " << name
+       << "([[maybe_unused]] i64 batch, [[maybe_unused]] i64 row,\n"
+          "      [[maybe_unused]] i64 col, [[maybe_unused]] const In &in) "
+          "const "
+          "{\n"
+          "    if constexpr (V == 1) {\n"
+       << single << "    } else {\n"
+       << wide << "    }\n  }\n";
+  }
+
+  void writeEpilogue() {
+    int vec = vectorWidth();
+    os << "struct Epilogue {\n"
+          "  static constexpr int kVec = "
+       << vec << ", kGroup = " << (gemm.quantize ? kGemmGroup : 0)
+       << ";\n  const u64 *words;\n\n";
+    if (gemm.quantize)
+      writeMethod("float", "stat", statBody(vec), statBody(1));
+    writeMethod("void", "apply", applyBody(vec), applyBody(1));
+    os << "};\n\n";
+  }
+
+  void writeLayout(Value operand, bool kContiguous) {
+    int64_t rows =
+        kernel.getAligns()[cast<BlockArgument>(operand).getArgNumber()];
+    os << "OperandLayout<" << dtypeText(elementTypeOf(operand)) << ", "
+       << (kContiguous ? "true" : "false") << ", "
+       << operandAlignment(operand, rows) << ">";
+  }
+
+  void writeProblem(VariantOp variant) {
+    auto tile = cast<GemmTileAttr>(variant.getTile());
+    bool alongK = scaleUseOf(matmul()).use == ScaleUse::AlongK;
+    os << "using " << variant.getSymName() << " = Gemm<GemmProblem<\n    ";
+    writeLayout(matmul().getLhs(), !matmul().getTransposeA());
+    os << ",\n    ";
+    writeLayout(matmul().getRhs(), matmul().getTransposeB());
+    os << ",\n    " << (gemm.gated ? "true" : "false")
+       << ", KScale::" << (alongK ? "Blocks128" : "None") << ", "
+       << tile.getBm() << ", " << tile.getBn() << ", " << tile.getBk() << ", "
+       << tile.getWm() << ", " << tile.getWn() << ", " << tile.getStages()
+       << ", " << tile.getSplitK() << ">>;\n";
+  }
+
+  /// The address of the batch's matrix.
+  std::string baseOf(Value operand) {
+    int64_t bytes = ::hk::info(*dtypeOf(elementTypeOf(operand))).bits / 8;
+    std::string offset;
+    GemmDims layout = gemmDims(matmul());
+    if (rankOf(operand) > 2)
+      for (auto [index, dim] : llvm::enumerate(layout.batch))
+        offset += (offset.empty() ? "" : " + ") + ("b" + Twine(index)).str() +
+                  " * " + words.stride(operand, dim);
+    if (offset.empty())
+      return words.pointer(operand);
+    return words.pointer(operand) + " + u64(" + std::to_string(bytes) + " * (" +
+           offset + "))";
+  }
+
+  void writeEntry(VariantOp variant) {
+    StringRef name = variant.getSymName();
+    os << "\nHK_KERNEL(" << prefix << name << ", " << words.count() << ", "
+       << name << "::kThreads, 1, " << name << "::Shared) {\n"
+       << "  using namespace hk;\n";
+    GemmDims layout = gemmDims(matmul());
+    os << "  [[maybe_unused]] i64 rest = block.z;\n";
+    for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
+      std::string size = words.size(matmul().getLhs(), layout.batch[i]);
+      os << "  [[maybe_unused]] const i64 b" << i << " = ";
+      if (i == 0)
+        os << "rest;\n";
+      else
+        os << "rest % " << size << ";\n  rest /= " << size << ";\n";
+    }
+    Value lhs = matmul().getLhs(), rhs = matmul().getRhs();
+    int64_t k = matmul().getLhsDim(MatmulDim::K);
+    int64_t n = matmul().getRhsDim(MatmulDim::N);
+    os << "  GemmArgs args = {};\n"
+       << "  args.a = " << baseOf(lhs) << ";\n"
+       << "  args.b = " << baseOf(rhs) << ";\n"
+       << "  args.m = " << words.size(lhs, layout.row) << ";\n"
+       << "  args.n = " << words.size(rhs, n) << (gemm.gated ? " / 2" : "")
+       << ";\n"
+       << "  args.k = " << words.size(lhs, k) << ";\n"
+       << "  args.strideA = "
+       << words.stride(lhs, matmul().getTransposeA() ? k : layout.row) << ";\n"
+       << "  args.strideB = "
+       << words.stride(rhs, matmul().getTransposeB()
+                                ? n
+                                : matmul().getRhsDim(MatmulDim::K))
+       << ";\n"
+       << "  args.batches = 1;\n";
+    if (scaleUseOf(matmul()).use == ScaleUse::AlongK) {
+      Value scaleA = matmul().getLhsScale(), scaleB = matmul().getRhsScale();
+      os << "  args.scaleA = " << baseOf(scaleA) << ";\n"
+         << "  args.scaleStrideA = " << words.stride(scaleA, rankOf(scaleA) - 2)
+         << ";\n"
+         << "  args.scaleB = " << baseOf(scaleB) << ";\n"
+         << "  args.scaleStrideB = " << words.stride(scaleB, rankOf(scaleB) - 2)
+         << ";\n";
+    }
+    os << "  " << name << "::run(args, block, lds, Epilogue{words});\n}\n";
+  }
+
+  KernelOp kernel;
+  const ::hk::Target &target;
+  StringRef prefix;
+  raw_ostream &os;
+  GemmKernel gemm;
+  DimSymbols dims;
+  ArgumentWords words;
+};
+
+} // namespace
+
+LogicalResult mlir::hk::emitGemm(KernelOp kernel, const ::hk::Target &target,
+                                 StringRef prefix, raw_ostream &os) {
+  GemmEmitter(kernel, target, prefix, os).run();
+  return success();
+}

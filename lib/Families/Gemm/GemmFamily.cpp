@@ -1,0 +1,50 @@
+//===- GemmFamily.cpp - The matrix product family -------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ties match, tiles and emission of matrix products to the family interface.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GemmKernel.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+
+class GemmFamily final : public Family {
+public:
+  FamilyKind getKind() const override { return FamilyKind::gemm; }
+
+  Verdict canStart(Operation *op, const FusionContext &context) const override {
+    return canStartGemm(op, context);
+  }
+  Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
+                  const FusionContext &context) const override {
+    return canJoinGemm(group, op, context);
+  }
+  Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,
+                   const FusionContext &) const override {
+    return Verdict::refuse(Reason::OtherFamily,
+                           "a kernel computes one product only");
+  }
+  LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
+                            DecisionLog &log) const override {
+    return addGemmVariants(kernel, target, log);
+  }
+  LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
+                     StringRef prefix, raw_ostream &os) const override {
+    return emitGemm(kernel, target, prefix, os);
+  }
+};
+
+} // namespace
+
+const Family &mlir::hk::getGemmFamily() {
+  static const GemmFamily family;
+  return family;
+}
