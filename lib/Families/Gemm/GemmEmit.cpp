@@ -42,16 +42,16 @@ public:
     total = next;
   }
   int64_t count() const { return total; }
-  std::string pointer(Value value) const {
+  std::string pointer(Value value) {
     return ("words[" + Twine(index(value)) + "]").str();
   }
   /// The innermost stride is 1 and not passed.
-  std::string stride(Value value, int64_t dim) const {
+  std::string stride(Value value, int64_t dim) {
     if (dim + 1 == rankOf(value))
       return "1";
     return ("i64(words[" + Twine(firstStride[index(value)] + dim) + "])").str();
   }
-  std::string size(Value value, int64_t dim) const {
+  std::string size(Value value, int64_t dim) {
     int64_t name =
         cast<SymShapeAttr>(kernel.getShapes()[index(value)]).getSizes()[dim];
     if (name >= 0)
@@ -100,7 +100,7 @@ public:
   }
 
   /// Where the vector lies in a value of the product's rank.
-  Position here(AffineExpr last) const {
+  Position here(AffineExpr last) {
     Position position(rankOf(gemm.matmul.getResult()), constantZero());
     for (auto [index, dim] : llvm::enumerate(layout.batch))
       position[dim] = batch[index];
@@ -109,7 +109,7 @@ public:
     position.back() = last;
     return position;
   }
-  AffineExpr columns() const { return column; }
+  AffineExpr columns() { return column; }
 
   std::string statistic(Operation *, Value, StatKind, int64_t,
                         ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
@@ -118,10 +118,10 @@ public:
   }
 
 private:
-  AffineExpr constantZero() const {
+  AffineExpr constantZero() {
     return getAffineConstantExpr(0, gemm.matmul->getContext());
   }
-  int64_t resultRowDim() const {
+  int64_t resultRowDim() {
     int64_t rank = rankOf(gemm.matmul.getResult());
     return int64_t(layout.batch.size()) == rank - 2 ? rank - 2 : layout.row;
   }
@@ -216,7 +216,7 @@ public:
           "namespace {\n"
           "using namespace hk;\n\n";
     writeEpilogue();
-    SmallVector<VariantOp> variants = kernel.getVariants();
+    auto variants = kernel.getVariants();
     for (VariantOp variant : variants)
       writeProblem(variant);
     os << "} // namespace\n";
