@@ -71,6 +71,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     {128, 256, 128, 2, 4, 3, false, false, false, false},
     {128, 128, 128, 4, 2, 3, false, false, false, false},
     {64, 128, 128, 2, 4, 3, false, true},
+    {32, 128, 128, 2, 4, 3, true, true},
     {64, 64, 128, 2, 2, 3, true, true, true, false},
     {32, 64, 128, 2, 2, 4, true, true},
     {16, 128, 256, 1, 4, 4, false, false, false, false},

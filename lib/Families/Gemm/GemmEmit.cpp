@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Common/ArgumentWords.h"
 #include "../Common/Puller.h"
 #include "GemmKernel.h"
 
@@ -23,53 +24,14 @@ using namespace mlir::hk;
 static Type elementTypeOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
 }
+static unsigned argument(Value value) {
+  return cast<BlockArgument>(value).getArgNumber();
+}
 static int64_t rankOf(Value value) {
   return cast<ShapedType>(value.getType()).getRank();
 }
 
 namespace {
-
-/// Argument words of a kernel, by operand.
-class ArgumentWords {
-public:
-  explicit ArgumentWords(KernelOp kernel) : kernel(kernel) {
-    Block &body = kernel.getSpecBlock();
-    int64_t next = kernel.getNumOperands() + kernel.getNumDims();
-    for (BlockArgument argument : body.getArguments()) {
-      firstStride.push_back(next);
-      next += std::max<int64_t>(0, rankOf(argument) - 1);
-    }
-    total = next;
-  }
-  int64_t count() const { return total; }
-  std::string pointer(Value value) {
-    return ("words[" + Twine(index(value)) + "]").str();
-  }
-  /// The innermost stride is 1 and not passed.
-  std::string stride(Value value, int64_t dim) {
-    if (dim + 1 == rankOf(value))
-      return "1";
-    return ("i64(words[" + Twine(firstStride[index(value)] + dim) + "])").str();
-  }
-  std::string size(Value value, int64_t dim) {
-    int64_t name =
-        cast<SymShapeAttr>(kernel.getShapes()[index(value)]).getSizes()[dim];
-    if (name >= 0)
-      return std::to_string(name);
-    return ("i64(words[" +
-            Twine(kernel.getNumOperands() + SymShapeAttr::symbolOf(name)) +
-            "])")
-        .str();
-  }
-
-private:
-  static unsigned index(Value value) {
-    return cast<BlockArgument>(value).getArgNumber();
-  }
-  KernelOp kernel;
-  SmallVector<int64_t> firstStride;
-  int64_t total;
-};
 
 /// Pulls the epilogue of one vector of columns.
 class EpiloguePuller : public Puller {
@@ -270,9 +232,16 @@ private:
     EpiloguePuller puller(kernel, dims, out, gemm, vec);
     std::string term = puller.statisticTerm(
         gemm.quantize, gemm.quantize.getInput(), StatKind::AbsMaximum,
-        kGemmGroup, puller.here(puller.columns()), vec);
+        puller.here(puller.columns()), vec);
     out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
     return out.str().str();
+  }
+
+  void writeIndented(StringRef body) {
+    SmallVector<StringRef> lines;
+    body.split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    for (StringRef line : lines)
+      os << "      " << line << "\n";
   }
 
   void writeMethod(StringRef result, StringRef name, StringRef wide,
@@ -282,9 +251,11 @@ private:
           "      [[maybe_unused]] i64 col, [[maybe_unused]] const In &in) "
           "const "
           "{\n"
-          "    if constexpr (V == 1) {\n"
-       << single << "    } else {\n"
-       << wide << "    }\n  }\n";
+          "    if constexpr (V == 1) {\n";
+    writeIndented(single);
+    os << "    } else {\n";
+    writeIndented(wide);
+    os << "    }\n  }\n";
   }
 
   void writeEpilogue() {
@@ -300,8 +271,7 @@ private:
   }
 
   void writeLayout(Value operand, bool kContiguous) {
-    int64_t rows =
-        kernel.getAligns()[cast<BlockArgument>(operand).getArgNumber()];
+    int64_t rows = kernel.getAligns()[argument(operand)];
     os << "OperandLayout<" << dtypeText(elementTypeOf(operand)) << ", "
        << (kContiguous ? "true" : "false") << ", "
        << operandAlignment(operand, rows) << ">";
@@ -310,7 +280,8 @@ private:
   void writeProblem(VariantOp variant) {
     auto tile = cast<GemmTileAttr>(variant.getTile());
     bool alongK = scaleUseOf(matmul()).use == ScaleUse::AlongK;
-    os << "using " << variant.getSymName() << " = Gemm<GemmProblem<\n    ";
+    os << "using Product_" << variant.getSymName()
+       << " = Gemm<GemmProblem<\n    ";
     writeLayout(matmul().getLhs(), !matmul().getTransposeA());
     os << ",\n    ";
     writeLayout(matmul().getRhs(), matmul().getTransposeB());
@@ -329,22 +300,24 @@ private:
     if (rankOf(operand) > 2)
       for (auto [index, dim] : llvm::enumerate(layout.batch))
         offset += (offset.empty() ? "" : " + ") + ("b" + Twine(index)).str() +
-                  " * " + words.stride(operand, dim);
+                  " * " + words.stride(argument(operand), dim);
     if (offset.empty())
-      return words.pointer(operand);
-    return words.pointer(operand) + " + u64(" + std::to_string(bytes) + " * (" +
-           offset + "))";
+      return words.address(argument(operand));
+    return words.address(argument(operand)) + " + u64(" +
+           std::to_string(bytes) + " * (" + offset + "))";
   }
 
   void writeEntry(VariantOp variant) {
-    StringRef name = variant.getSymName();
-    os << "\nHK_KERNEL(" << prefix << name << ", " << words.count() << ", "
-       << name << "::kThreads, 1, " << name << "::Shared) {\n"
+    std::string product = ("Product_" + variant.getSymName()).str();
+    os << "\nHK_KERNEL(" << prefix << variant.getSymName() << ", "
+       << words.size() << ", " << product << "::kThreads, 1, " << product
+       << "::Shared) {\n"
        << "  using namespace hk;\n";
     GemmDims layout = gemmDims(matmul());
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
-      std::string size = words.size(matmul().getLhs(), layout.batch[i]);
+      std::string size =
+          words.dim(argument(matmul().getLhs()), layout.batch[i]);
       os << "  [[maybe_unused]] const i64 b" << i << " = ";
       if (i == 0)
         os << "rest;\n";
@@ -357,28 +330,29 @@ private:
     os << "  GemmArgs args = {};\n"
        << "  args.a = " << baseOf(lhs) << ";\n"
        << "  args.b = " << baseOf(rhs) << ";\n"
-       << "  args.m = " << words.size(lhs, layout.row) << ";\n"
-       << "  args.n = " << words.size(rhs, n) << (gemm.gated ? " / 2" : "")
-       << ";\n"
-       << "  args.k = " << words.size(lhs, k) << ";\n"
+       << "  args.m = " << words.dim(argument(lhs), layout.row) << ";\n"
+       << "  args.n = " << words.dim(argument(rhs), n)
+       << (gemm.gated ? " / 2" : "") << ";\n"
+       << "  args.k = " << words.dim(argument(lhs), k) << ";\n"
        << "  args.strideA = "
-       << words.stride(lhs, matmul().getTransposeA() ? k : layout.row) << ";\n"
+       << words.stride(argument(lhs), matmul().getTransposeA() ? k : layout.row)
+       << ";\n"
        << "  args.strideB = "
-       << words.stride(rhs, matmul().getTransposeB()
-                                ? n
-                                : matmul().getRhsDim(MatmulDim::K))
+       << words.stride(argument(rhs), matmul().getTransposeB()
+                                          ? n
+                                          : matmul().getRhsDim(MatmulDim::K))
        << ";\n"
        << "  args.batches = 1;\n";
     if (scaleUseOf(matmul()).use == ScaleUse::AlongK) {
       Value scaleA = matmul().getLhsScale(), scaleB = matmul().getRhsScale();
       os << "  args.scaleA = " << baseOf(scaleA) << ";\n"
-         << "  args.scaleStrideA = " << words.stride(scaleA, rankOf(scaleA) - 2)
-         << ";\n"
+         << "  args.scaleStrideA = "
+         << words.stride(argument(scaleA), rankOf(scaleA) - 2) << ";\n"
          << "  args.scaleB = " << baseOf(scaleB) << ";\n"
-         << "  args.scaleStrideB = " << words.stride(scaleB, rankOf(scaleB) - 2)
-         << ";\n";
+         << "  args.scaleStrideB = "
+         << words.stride(argument(scaleB), rankOf(scaleB) - 2) << ";\n";
     }
-    os << "  " << name << "::run(args, block, lds, Epilogue{words});\n}\n";
+    os << "  " << product << "::run(args, block, lds, Epilogue{words});\n}\n";
   }
 
   KernelOp kernel;
