@@ -174,6 +174,7 @@ public:
 
   void run() {
     os << "#include \"kernels/device/math.h\"\n"
+          "#include \"kernels/device/quant.h\"\n"
           "#include \"kernels/gemm/gemm.h\"\n\n"
           "namespace {\n"
           "using namespace hk;\n\n";

@@ -1,0 +1,63 @@
+// What joins a product, and why the rest does not.
+// RUN: hk-opt %s --hk-assign-target=target=gfx942 --hk-fuse --remarks-filter=hk-fuse --remark-format=emitRemark -o %t 2>%t.remarks
+// RUN: FileCheck %s < %t
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: hk-opt %s --hk-assign-target=target=tiny --hk-fuse | FileCheck %s --check-prefix=TINY
+
+// Bias over columns, activation, residual, cast: one kernel.
+// CHECK-LABEL: func.func @pointwise
+// CHECK: hk.fused gemm
+// CHECK: hk.matmul
+// CHECK: hk.cast
+// CHECK-NOT: hk.fused
+func.func @pointwise(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>, %b: tensor<512xbf16>, %r: tensor<?x512xbf16>) -> tensor<?x512xf32> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  %1 = hk.add %0, %b : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
+  %2 = hk.silu %1 : tensor<?x512xbf16> -> tensor<?x512xbf16>
+  %3 = hk.add %2, %r : tensor<?x512xbf16>, tensor<?x512xbf16> -> tensor<?x512xbf16>
+  %4 = hk.cast %3 : tensor<?x512xbf16> -> tensor<?x512xf32>
+  return %4 : tensor<?x512xf32>
+}
+
+// The gate, and a quantisation in groups of 128 behind it. On tiny no tile has
+// 128 columns.
+// CHECK-LABEL: func.func @gate
+// CHECK: hk.fused gemm
+// CHECK: hk.gated_activation
+// CHECK: hk.quantize
+// CHECK-NOT: hk.fused
+// TINY-LABEL: func.func @gate
+// TINY: hk.fused gemm
+// TINY: hk.fused rowwise
+func.func @gate(%x: tensor<?x256xbf16>, %w: tensor<1024x256xbf16>) -> (tensor<?x512xf8E4M3FNUZ>, tensor<?x4xf32>) {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<1024x256xbf16> -> tensor<?x1024xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<?x1024xbf16> -> tensor<?x512xbf16>
+  %q, %s = hk.quantize per_group %1 {group_size = 128 : i64} : tensor<?x512xbf16> -> tensor<?x512xf8E4M3FNUZ>, tensor<?x4xf32>
+  return %q, %s : tensor<?x512xf8E4M3FNUZ>, tensor<?x4xf32>
+}
+
+// CHECK-LABEL: func.func @norm
+// CHECK: hk.fused gemm
+// CHECK: hk.fused rowwise
+// REMARK: needs-whole-row: hk.rms_norm needs more of a row than the columns of one tile
+func.func @norm(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>, %g: tensor<512xbf16>) -> tensor<?x512xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  %1 = hk.rms_norm %0, %g epsilon 1.0e-05 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
+  return %1 : tensor<?x512xbf16>
+}
+
+// CHECK-LABEL: func.func @escapes
+// REMARK: result-escapes: hk.gated_activation halves columns that are also used elsewhere
+func.func @escapes(%x: tensor<?x256xbf16>, %w: tensor<1024x256xbf16>) -> (tensor<?x512xbf16>, tensor<?x1024xbf16>) {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<1024x256xbf16> -> tensor<?x1024xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<?x1024xbf16> -> tensor<?x512xbf16>
+  return %1, %0 : tensor<?x512xbf16>, tensor<?x1024xbf16>
+}
+
+// CHECK-LABEL: func.func @groups_of_64
+// REMARK: unsupported-shape: hk.quantize has groups of 64 columns; products quantise groups of 128
+func.func @groups_of_64(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>) -> (tensor<?x512xi8>, tensor<?x8xf32>) {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  %q, %s = hk.quantize per_group %0 {group_size = 64 : i64} : tensor<?x512xbf16> -> tensor<?x512xi8>, tensor<?x8xf32>
+  return %q, %s : tensor<?x512xi8>, tensor<?x8xf32>
+}
