@@ -15,6 +15,7 @@
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/ResolveDims.h"
+#include "hk/Analysis/State.h"
 #include "hk/Dialect/HK.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -87,19 +88,6 @@ static void giveLayouts(Block &block, PreparedBlock &prepared) {
   }
 }
 
-/// Whether `value` is the end of a chain of writes into a state argument (of
-/// any length, none included).
-static bool isState(Value value) {
-  while (auto write = value.getDefiningOp<KVCacheWriteOp>())
-    value = write.getCache();
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return false;
-  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return function &&
-         function.getArgAttr(argument.getArgNumber(), kStateAttrName);
-}
-
 /// A copy for a result of its own. It copies the last copy there is: two equal
 /// ones would be merged again.
 static Value freshCopy(Value value, Operation *before) {
@@ -123,8 +111,8 @@ static void separateResults(Block &block) {
     if (!isa<RankedTensorType>(value.getType()))
       continue;
     Operation *def = value.getDefiningOp();
-    bool own =
-        isState(value) || (def && isBaseOp(def) && !isa<KVCacheWriteOp>(def));
+    bool own = stateArgumentOf(value) ||
+               (def && isBaseOp(def) && !isa<KVCacheWriteOp>(def));
     if (!seen.insert(value).second || !own)
       operand.set(freshCopy(value, terminator));
   }

@@ -15,6 +15,7 @@
 
 #include "hk/Analysis/DimSymbols.h"
 #include "hk/Analysis/ResolveDims.h"
+#include "hk/Analysis/State.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
@@ -49,28 +50,11 @@ struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
     }
   }
 
-  bool isState(Value value);
   LogicalResult makeShapeFunction(func::FuncOp func);
   LogicalResult place(func::FuncOp func);
   LogicalResult redirect(Value result, Value destination, OpBuilder &builder);
 };
 } // namespace
-
-/// Whether `value` is a state argument after a chain of in-place writes.
-bool PlaceOutputsPass::isState(Value value) {
-  while (auto result = dyn_cast<OpResult>(value)) {
-    Operation *op = result.getOwner();
-    if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
-      value = dps.getTiedOpOperand(result)->get();
-    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-      value = insert.getDest();
-    else
-      return false;
-  }
-  auto argument = cast<BlockArgument>(value);
-  auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return func && func.getArgAttr(argument.getArgNumber(), kStateAttrName);
-}
 
 /// What one side of a guard is, for the error at run time.
 static std::string describe(func::FuncOp func, const SizeExpr &size) {
@@ -95,7 +79,7 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
   auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
   int64_t count = 0;
   for (Value result : ret.getOperands())
-    if (!isState(result))
+    if (!stateArgumentOf(result))
       count += cast<RankedTensorType>(result.getType()).getRank();
 
   auto shape = func::FuncOp::create(
@@ -127,7 +111,7 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
   }
   SmallVector<Value> sizes;
   for (Value result : ret.getOperands())
-    if (!isState(result))
+    if (!stateArgumentOf(result))
       for (int64_t d = 0,
                    rank = cast<RankedTensorType>(result.getType()).getRank();
            d < rank; ++d)
@@ -190,7 +174,7 @@ LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
   unsigned outputs = 0;
   for (OpOperand &operand : ret->getOpOperands()) {
     Value result = operand.get();
-    if (isState(result))
+    if (stateArgumentOf(result))
       continue;
     unsigned index = func.getNumArguments();
     auto name = func.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
