@@ -27,8 +27,10 @@ std::string Puller::rowStatistic(Operation *op, Value input, StatKind kind,
 
 std::string Puller::statisticTerm(Operation *op, Value input, StatKind kind,
                                   Args position, int vec) {
-  std::string x = pull(input, position, vec);
   std::string v = std::to_string(vec);
+  std::string x;
+  if (kind != StatKind::SumOfExp)
+    x = pull(input, position, vec);
   switch (kind) {
   case StatKind::Sum:
   case StatKind::Maximum:
@@ -44,6 +46,7 @@ std::string Puller::statisticTerm(Operation *op, Value input, StatKind kind,
   case StatKind::SumOfExp: {
     std::string tag = key(input, position, vec, "exp");
     if (out.recall(tag).empty()) {
+      x = pull(input, position, vec);
       std::string max =
           rowStatistic(op, input, StatKind::Maximum, position, vec);
       int depth = placeOf(position, vec);

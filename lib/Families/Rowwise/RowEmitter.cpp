@@ -204,10 +204,11 @@ void RowEmitter::emitLoop(Space &space, ArrayRef<const RowStat *> stats,
     Position position(rowCoordinates.begin(), rowCoordinates.end());
     position.resize(last, constant(0));
     position.push_back(n);
-    std::string x = pull(stat->input, position, vec);
     std::string term =
         statisticTerm(stat->op, stat->input, stat->kind, position, vec);
-    keep(space, key(stat->input, position, vec), x, vec);
+    if (stat->kind != StatKind::SumOfExp)
+      keep(space, key(stat->input, position, vec),
+           pull(stat->input, position, vec), vec);
     if (stat->kind == StatKind::SumOfExp)
       keep(space, key(stat->input, position, vec, "exp"), term, vec);
     if (masked)

@@ -214,7 +214,11 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
     words += std::max<int64_t>(
         0, cast<RankedTensorType>(arg.getType()).getRank() - 1);
 
-  os << "#include \"kernels/rowwise/rowwise.h\"\n\nnamespace hk {\n";
+  // Not every position that is named is needed in the end.
+  os << "#include \"kernels/rowwise/rowwise.h\"\n\n"
+        "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
+        "#pragma clang diagnostic ignored \"-Wunused-but-set-variable\"\n\n"
+        "namespace hk {\n";
   for (VariantOp variant : kernel.getVariants()) {
     auto tile = cast<RowTileAttr>(variant.getTile());
     ::hk::RowTile pod{int32_t(tile.getRows()), int32_t(tile.getThreads()),
