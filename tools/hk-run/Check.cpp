@@ -18,7 +18,7 @@
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
-using namespace hk::run;
+using namespace ::hk::run;
 using mlir::hk::reference::Comparison;
 using mlir::hk::reference::Tensor;
 
@@ -72,7 +72,7 @@ static SmallVector<const Tensor *> expectedOf(func::FuncOp function,
   return expected;
 }
 
-int hk::run::checkAgainstReference(const CheckRequest &request) {
+static int check(const CheckRequest &request) {
   DialectRegistry registry;
   registry.insert<mlir::hk::HKDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, func::FuncDialect,
@@ -132,3 +132,9 @@ int hk::run::checkAgainstReference(const CheckRequest &request) {
   llvm::outs().flush();
   return agrees ? 0 : 1;
 }
+
+namespace hk::run {
+int checkAgainstReference(const CheckRequest &request) {
+  return check(request);
+}
+} // namespace hk::run

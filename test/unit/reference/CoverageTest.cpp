@@ -25,7 +25,7 @@ TEST(Coverage, EveryBaseOpHasAnEvaluator) {
       "hk.launch", "hk.launch_dims", "hk.variant", "hk.guard",
       "hk.weight", "hk.weight_ref"};
   DialectRegistry registry;
-  registry.insert<hk::HKDialect>();
+  registry.insert<mlir::hk::HKDialect>();
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   int baseOps = 0;
@@ -34,7 +34,7 @@ TEST(Coverage, EveryBaseOpHasAnEvaluator) {
     if (name.getDialectNamespace() != "hk" || structure.count(text))
       continue;
     ++baseOps;
-    EXPECT_TRUE(hk::reference::hasEvaluator(text)) << text;
+    EXPECT_TRUE(mlir::hk::reference::hasEvaluator(text)) << text;
   }
   EXPECT_GE(baseOps, 40);
 }

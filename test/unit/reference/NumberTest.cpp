@@ -100,7 +100,8 @@ TEST(Bytes, EveryCodeComesBack) {
       if (std::isnan(value))
         continue; // NaN has one canonical code.
       EXPECT_EQ(back[code * width], bytes[code * width]) << value;
-      EXPECT_EQ(roundTo(dtype, value), value);
+      if (!std::isinf(value)) // f8E5M2 has it, but conversions saturate.
+        EXPECT_EQ(roundTo(dtype, value), value);
     }
   }
 }

@@ -1,0 +1,128 @@
+// RUN: hk-opt %s -split-input-file -verify-diagnostics
+
+func.func @odd(%x: tensor<2x5xf32>) {
+  // expected-error @below {{expected size of dim 1 of input to be even, but got 5}}
+  %0 = hk.gated_activation silu %x : tensor<2x5xf32> -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @half(%x: tensor<2x6xf32>) {
+  // expected-error @below {{expected shape of result to be [2, 3], but got [2, 6]}}
+  %0 = hk.gated_activation silu %x : tensor<2x6xf32> -> tensor<2x6xf32>
+  return
+}
+
+// -----
+
+func.func @limit(%x: tensor<2x6xf32>) {
+  // expected-error @below {{expected limit to be above 0, but got 0.0}}
+  %0 = hk.gated_activation silu %x {limit = 0.0 : f32} : tensor<2x6xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @kind(%x: tensor<2x6xf32>) {
+  // expected-error @below {{expected ::mlir::hk::GateKind to be one of: silu, gelu, gelu_tanh, relu, swiglu_oai}}
+  // expected-error @below {{failed to parse HK_GateKindAttr parameter 'value'}}
+  %0 = hk.gated_activation mish %x : tensor<2x6xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @rope_rank(%x: tensor<4x8xf32>, %c: tensor<9x4xf32>) {
+  // expected-error @below {{expected rank of input to be at least 3, but got 2}}
+  %0 = hk.rope neox %x, %c, %c : tensor<4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_result(%x: tensor<3x4x8xf32>, %c: tensor<9x4xf32>) {
+  // expected-error @below {{expected shape of result to be [3, 4, 8], but got [3, 8, 4]}}
+  %0 = hk.rope neox %x, %c, %c : tensor<3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> -> tensor<3x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @rope_cos(%x: tensor<3x4x8xf32>, %c: tensor<4xf32>) {
+  // expected-error @below {{expected rank of cos to be 2, but got 1}}
+  %0 = hk.rope neox %x, %c, %c : tensor<3x4x8xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_sin(%x: tensor<3x4x8xf32>, %c: tensor<9x4xf32>, %s: tensor<9x2xf32>) {
+  // expected-error @below {{expected shape of sin to be [9, 4], but got [9, 2]}}
+  %0 = hk.rope neox %x, %c, %s : tensor<3x4x8xf32>, tensor<9x4xf32>, tensor<9x2xf32> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_sin_type(%x: tensor<3x4x8xf32>, %c: tensor<9x4xf32>, %s: tensor<9x4xbf16>) {
+  // expected-error @below {{expected element type of sin to be 'f32', but got 'bf16'}}
+  %0 = hk.rope neox %x, %c, %s : tensor<3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xbf16> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_dynamic_head(%x: tensor<3x4x?xf32>, %c: tensor<9x4xf32>) {
+  // expected-error @below {{expected size of dim 2 of input to be static, but got ?}}
+  %0 = hk.rope neox %x, %c, %c : tensor<3x4x?xf32>, tensor<9x4xf32>, tensor<9x4xf32> -> tensor<3x4x?xf32>
+  return
+}
+
+// -----
+
+func.func @rope_dynamic_table(%x: tensor<3x4x8xf32>, %c: tensor<9x?xf32>) {
+  // expected-error @below {{expected size of dim 1 of cos to be static, but got ?}}
+  %0 = hk.rope neox %x, %c, %c : tensor<3x4x8xf32>, tensor<9x?xf32>, tensor<9x?xf32> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_wide(%x: tensor<3x4x8xf32>, %c: tensor<9x8xf32>) {
+  // expected-error @below {{expected number of rotated elements, twice the size of dim 1 of cos, to be even and in [2, 8], but got 16}}
+  %0 = hk.rope neox %x, %c, %c : tensor<3x4x8xf32>, tensor<9x8xf32>, tensor<9x8xf32> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_odd(%x: tensor<3x4x8xf32>, %c: tensor<9x5xf32>) {
+  // expected-error @below {{expected number of rotated elements, the size of dim 1 of cos, to be even and in [2, 8], but got 5}}
+  %0 = hk.rope neox %x, %c, %c {angle_per_element} : tensor<3x4x8xf32>, tensor<9x5xf32>, tensor<9x5xf32> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_positions(%x: tensor<3x4x8xf32>, %c: tensor<9x4xf32>, %p: tensor<4xi32>) {
+  // expected-error @below {{expected shape of positions to be [3], but got [4]}}
+  %0 = hk.rope neox %x, %c, %c positions %p : tensor<3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> positions tensor<4xi32> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_offsets(%x: tensor<3x4x8xf32>, %c: tensor<9x4xf32>, %p: tensor<3xi32>) {
+  // expected-error @below {{expected positions, which offsets are added to}}
+  %0 = hk.rope neox %x, %c, %c offsets %p : tensor<3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> offsets tensor<3xi32> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_offsets_shape(%x: tensor<3x4x8xf32>, %c: tensor<9x4xf32>, %p: tensor<3xi32>, %o: tensor<2xi32>) {
+  // expected-error @below {{expected shape of offsets to be [3], but got [2]}}
+  %0 = hk.rope neox %x, %c, %c positions %p offsets %o : tensor<3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> positions tensor<3xi32> offsets tensor<2xi32> -> tensor<3x4x8xf32>
+  return
+}

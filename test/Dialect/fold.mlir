@@ -1,0 +1,60 @@
+// RUN: hk-opt %s -canonicalize -cse | FileCheck %s
+
+// A widening and its inverse give back the operand; a narrowing rounds.
+// CHECK-LABEL: func @casts
+// CHECK-SAME: %[[X:.*]]: tensor<4xbf16>, %[[Y:.*]]: tensor<4xf32>
+func.func @casts(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<4xf8E5M2>) {
+  %0 = hk.cast %x : tensor<4xbf16> -> tensor<4xf32>
+  %1 = hk.cast %0 : tensor<4xf32> -> tensor<4xbf16>
+  // CHECK: %[[N:.*]] = hk.cast %[[Y]] : tensor<4xf32> -> tensor<4xbf16>
+  %2 = hk.cast %y : tensor<4xf32> -> tensor<4xbf16>
+  // CHECK: %[[W:.*]] = hk.cast %[[N]] : tensor<4xbf16> -> tensor<4xf32>
+  %3 = hk.cast %2 : tensor<4xbf16> -> tensor<4xf32>
+  %4 = hk.cast %y : tensor<4xf32> -> tensor<4xf32>
+  // An infinity of f8E5M2 would saturate on the way back.
+  // CHECK: %[[S:.*]] = hk.cast %[[Y]] : tensor<4xf32> -> tensor<4xf8E5M2>
+  %5 = hk.cast %y : tensor<4xf32> -> tensor<4xf8E5M2>
+  // CHECK: hk.cast
+  %6 = hk.cast %5 : tensor<4xf8E5M2> -> tensor<4xf32>
+  // CHECK: %[[B:.*]] = hk.cast
+  %7 = hk.cast %6 : tensor<4xf32> -> tensor<4xf8E5M2>
+  // CHECK: return %[[X]], %[[W]], %[[Y]], %[[B]]
+  return %1, %3, %4, %7 : tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<4xf8E5M2>
+}
+
+// Launches on tensors are values: equal ones merge, unused ones go.
+// CHECK-LABEL: func @values
+// CHECK: %[[Y:.*]] = hk.launch
+// CHECK-NOT: hk.launch
+// CHECK: return %[[Y]], %[[Y]]
+func.func @values(%x: tensor<4xf32>, %e: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = hk.launch @k ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) reads [false] -> tensor<4xf32>
+  %1 = hk.launch @k ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) reads [false] -> tensor<4xf32>
+  %2 = hk.launch @k ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) reads [false] -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// On memory they are effects and stay.
+// CHECK-LABEL: func @effects
+// CHECK-COUNT-2: hk.launch
+func.func @effects(%x: memref<4xf32>, %e: memref<4xf32>) {
+  hk.launch @k ins(%x : memref<4xf32>) outs(%e : memref<4xf32>) reads [false]
+  hk.launch @k ins(%x : memref<4xf32>) outs(%e : memref<4xf32>) reads [false]
+  return
+}
+
+// CHECK-LABEL: func @constants
+// CHECK: %[[C:.*]] = hk.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: return %[[C]], %[[C]]
+func.func @constants() -> (tensor<f32>, tensor<f32>) {
+  %0 = hk.constant dense<1.0> : tensor<f32>
+  %1 = hk.constant dense<1.0> : tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
+
+hk.kernel @k rowwise inputs 1 shapes [#hk.shape<[4]>, #hk.shape<[4]>] aligns [16, 16] {
+  hk.spec {
+  ^bb0(%a: tensor<4xf32>, %o: tensor<4xf32>):
+    hk.yield %a : tensor<4xf32>
+  }
+}

@@ -1,0 +1,103 @@
+// RUN: hk-opt %s -split-input-file -verify-diagnostics
+
+func.func @rank(%a: tensor<4xf32>, %b: tensor<4x4xf32>) {
+  // expected-error @below {{expected rank of lhs to be at least 2, but got 1}}
+  %0 = hk.matmul %a, %b : tensor<4xf32>, tensor<4x4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @rhs_rank(%a: tensor<2x2x4x4xf32>, %b: tensor<2x4x4xf32>) {
+  // expected-error @below {{expected rank of rhs to be 2 or 4, but got 3}}
+  %0 = hk.matmul %a, %b : tensor<2x2x4x4xf32>, tensor<2x4x4xf32> -> tensor<2x2x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @k(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) {
+  // expected-error @below {{expected size of dim 0 of rhs to be 3, but got 4}}
+  %0 = hk.matmul %a, %b : tensor<2x3xf32>, tensor<4x5xf32> -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @k_transposed(%a: tensor<3x2xf32>, %b: tensor<4x5xf32>) {
+  // expected-error @below {{expected size of dim 1 of rhs to be 3, but got 5}}
+  %0 = hk.matmul %a, %b {transpose_a, transpose_b} : tensor<3x2xf32>, tensor<4x5xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @batch(%a: tensor<7x2x3xf32>, %b: tensor<6x3x5xf32>) {
+  // expected-error @below {{expected size of dim 0 of rhs to be 7, but got 6}}
+  %0 = hk.matmul %a, %b : tensor<7x2x3xf32>, tensor<6x3x5xf32> -> tensor<7x2x5xf32>
+  return
+}
+
+// -----
+
+func.func @result(%a: tensor<2x3xf32>, %b: tensor<3x5xf32>) {
+  // expected-error @below {{expected shape of result to be [2, 5], but got [5, 2]}}
+  %0 = hk.matmul %a, %b : tensor<2x3xf32>, tensor<3x5xf32> -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @element(%a: tensor<2x3xi32>, %b: tensor<3x5xi32>) {
+  // expected-error @below {{expected element type of lhs to be i8 or a float, but got 'i32'}}
+  %0 = hk.matmul %a, %b : tensor<2x3xi32>, tensor<3x5xi32> -> tensor<2x5xi32>
+  return
+}
+
+// -----
+
+func.func @mixed(%a: tensor<2x3xi8>, %b: tensor<3x5xf32>) {
+  // expected-error @below {{expected element type of rhs to be 'i8', but got 'f32'}}
+  %0 = hk.matmul %a, %b : tensor<2x3xi8>, tensor<3x5xf32> -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @integer_result(%a: tensor<2x3xf32>, %b: tensor<3x5xf32>) {
+  // expected-error @below {{expected element type of result to be real, but got i32, which only an int8 product without scales has}}
+  %0 = hk.matmul %a, %b : tensor<2x3xf32>, tensor<3x5xf32> -> tensor<2x5xi32>
+  return
+}
+
+// -----
+
+func.func @lhs_scale(%a: tensor<2x300xi8>, %b: tensor<300x5xi8>, %s: tensor<3x1xf32>, %t: tensor<1xf32>) {
+  // expected-error @below {{expected size of dim 0 of lhs_scale to be 2, but got 3}}
+  %0 = hk.matmul %a, %b scales (%s, %t) : tensor<2x300xi8>, tensor<300x5xi8> scales (tensor<3x1xf32>, tensor<1xf32>) -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @rhs_scale(%a: tensor<2x300xi8>, %b: tensor<300x200xi8>, %s: tensor<2x3xf32>, %t: tensor<2x2xf32>) {
+  // expected-error @below {{expected size of dim 1 of rhs_scale to be 3, but got 2}}
+  %0 = hk.matmul %a, %b scales (%s, %t) : tensor<2x300xi8>, tensor<300x200xi8> scales (tensor<2x3xf32>, tensor<2x2xf32>) -> tensor<2x200xf32>
+  return
+}
+
+// -----
+
+func.func @scale_rank(%a: tensor<2x300xi8>, %b: tensor<300x200xi8>, %s: tensor<2xf32>, %t: tensor<1xf32>) {
+  // expected-error @below {{expected rank of lhs_scale to be 2, but got 1}}
+  %0 = hk.matmul %a, %b scales (%s, %t) : tensor<2x300xi8>, tensor<300x200xi8> scales (tensor<2xf32>, tensor<1xf32>) -> tensor<2x200xf32>
+  return
+}
+
+// -----
+
+func.func @scale_batch(%a: tensor<7x2x300xi8>, %b: tensor<300x200xi8>, %s: tensor<6x2x1xf32>, %t: tensor<1xf32>) {
+  // expected-error @below {{expected size of dim 0 of lhs_scale to be 7, but got 6}}
+  %0 = hk.matmul %a, %b scales (%s, %t) : tensor<7x2x300xi8>, tensor<300x200xi8> scales (tensor<6x2x1xf32>, tensor<1xf32>) -> tensor<7x2x200xf32>
+  return
+}

@@ -1,0 +1,119 @@
+// RUN: hk-opt %s -split-input-file -verify-diagnostics
+
+func.func @shapes(%x: tensor<4xf32>) {
+  // expected-error @below {{requires the same shape for all operands and results}}
+  %0 = hk.neg %x : tensor<4xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @unary_type(%x: tensor<4xi32>) {
+  // expected-error @below {{operand #0 must be ranked tensor of 32-bit float or bfloat16 type or 16-bit float values}}
+  %0 = hk.exp %x : tensor<4xi32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @mixed(%x: tensor<4xf32>, %y: tensor<4xi32>) {
+  // expected-error @below {{expected element type of rhs to be real as that of lhs, but got 'i32'}}
+  %0 = hk.add %x, %y : tensor<4xf32>, tensor<4xi32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @mixed_integers(%x: tensor<4xi32>, %y: tensor<4xf32>) {
+  // expected-error @below {{expected element type of rhs to be an integer as that of lhs, but got 'f32'}}
+  %0 = hk.add %x, %y : tensor<4xi32>, tensor<4xf32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @two_integers(%x: tensor<4xi32>, %y: tensor<4xi8>) {
+  // expected-error @below {{expected element type of rhs to be 'i32', but got 'i8'}}
+  %0 = hk.add %x, %y : tensor<4xi32>, tensor<4xi8> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @integer_result(%x: tensor<4xf32>) {
+  // expected-error @below {{expected element type of result to be real, but got 'i32'}}
+  %0 = hk.add %x, %x : tensor<4xf32>, tensor<4xf32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @other_integer_result(%x: tensor<4xi8>) {
+  // expected-error @below {{expected element type of result to be 'i8', but got 'i32'}}
+  %0 = hk.mul %x, %x : tensor<4xi8>, tensor<4xi8> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @broadcast(%x: tensor<3x4xf32>, %y: tensor<3xf32>) {
+  // expected-error @below {{expected size of dim 0 of rhs to be 1 or 4, but got 3}}
+  %0 = hk.add %x, %y : tensor<3x4xf32>, tensor<3xf32> -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_result(%x: tensor<3x1xf32>, %y: tensor<4xf32>) {
+  // expected-error @below {{expected shape of result to be [3, 4], but got [3, 1]}}
+  %0 = hk.add %x, %y : tensor<3x1xf32>, tensor<4xf32> -> tensor<3x1xf32>
+  return
+}
+
+// -----
+
+func.func @compare(%x: tensor<4xf32>, %y: tensor<4xi32>) {
+  // expected-error @below {{expected element type of rhs to be real as that of lhs, but got 'i32'}}
+  %0 = hk.compare eq %x, %y : tensor<4xf32>, tensor<4xi32> -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @select_values(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xbf16>) {
+  // expected-error @below {{expected element type of false_value to be 'f32', but got 'bf16'}}
+  %0 = hk.select %c, %x, %y : tensor<4xi1>, tensor<4xf32>, tensor<4xbf16> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @select_result(%c: tensor<4xi1>, %x: tensor<4xf32>) {
+  // expected-error @below {{expected element type of result to be 'f32', but got 'bf16'}}
+  %0 = hk.select %c, %x, %x : tensor<4xi1>, tensor<4xf32>, tensor<4xf32> -> tensor<4xbf16>
+  return
+}
+
+// -----
+
+func.func @cast_to_scale(%x: tensor<4xf32>) {
+  // expected-error @below {{expected element type of result to be other than f8E8M0FNU; hk.quantize_mx makes block scales}}
+  %0 = hk.cast %x : tensor<4xf32> -> tensor<4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @large_constant() {
+  // expected-error @below {{expected value to be of at most 256 bytes, but got 260; make it an hk.weight}}
+  %0 = hk.constant dense<0.0> : tensor<65xf32>
+  return
+}
+
+// -----
+
+func.func @sparse_constant() {
+  // expected-error @below {{expected value to be a dense attribute}}
+  %0 = hk.constant sparse<[[0]], [1.0]> : tensor<2xf32>
+  return
+}

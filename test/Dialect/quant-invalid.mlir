@@ -1,0 +1,127 @@
+// RUN: hk-opt %s -split-input-file -verify-diagnostics
+
+func.func @scalar(%x: tensor<f32>) {
+  // expected-error @below {{expected rank of input to be at least 1, but got 0}}
+  %q, %s = hk.quantize per_token %x : tensor<f32> -> tensor<i8>, tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @group_size(%x: tensor<2x8xf32>) {
+  // expected-error @below {{expected group_size to be at least 1, but got 0}}
+  %q, %s = hk.quantize per_group %x {group_size = 0 : i64} : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @limit(%x: tensor<2x8xf32>) {
+  // expected-error @below {{expected limit to be in (0, 1.270000e+02], the range of 'i8', but got 2.0}}
+  %q, %s = hk.quantize per_token %x {limit = 200.0 : f32} : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @floor(%x: tensor<2x8xf32>) {
+  // expected-error @below {{expected amax_floor to be finite and at least 0, but got -1.0}}
+  %q, %s = hk.quantize per_token %x {amax_floor = -1.0 : f32} : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @codes(%x: tensor<2x8xf32>) {
+  // expected-error @below {{expected shape of quantized to be [2, 8], but got [2, 4]}}
+  %q, %s = hk.quantize per_token %x : tensor<2x8xf32> -> tensor<2x4xi8>, tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @token_scale(%x: tensor<2x8xf32>) {
+  // expected-error @below {{expected shape of scale to be [2, 1], but got [2, 8]}}
+  %q, %s = hk.quantize per_token %x : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @group_scale(%x: tensor<2x300xf32>) {
+  // expected-error @below {{expected shape of scale to be [2, 3], but got [2, 2]}}
+  %q, %s = hk.quantize per_group %x : tensor<2x300xf32> -> tensor<2x300xi8>, tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @static_scale(%x: tensor<2x300xf32>, %s: tensor<2x2xf32>) {
+  // expected-error @below {{expected shape of scale to be [2, 3], but got [2, 2]}}
+  %q = hk.quantize_static %x, %s : tensor<2x300xf32>, tensor<2x2xf32> -> tensor<2x300xi8>
+  return
+}
+
+// -----
+
+func.func @static_token_scale(%x: tensor<2x300xf32>, %s: tensor<3x1xf32>) {
+  // expected-error @below {{expected shape of scale to be [2, 1], but got [3, 1]}}
+  %q = hk.quantize_static %x, %s : tensor<2x300xf32>, tensor<3x1xf32> -> tensor<2x300xi8>
+  return
+}
+
+// -----
+
+func.func @mx_scale(%x: tensor<2x64xf32>) {
+  // expected-error @below {{expected shape of scale to be [2, 2], but got [2, 64]}}
+  %q, %s = hk.quantize_mx even %x : tensor<2x64xf32> -> tensor<2x64xf8E4M3FN>, tensor<2x64xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @mx_odd(%x: tensor<2x63xf32>) {
+  // expected-error @below {{expected size of dim 1 of quantized to be even for 'f4E2M1FN', but got 63}}
+  %q, %s = hk.quantize_mx even %x : tensor<2x63xf32> -> tensor<2x63xf4E2M1FN>, tensor<2x2xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @mx_dynamic(%x: tensor<2x?xf32>) {
+  // expected-error @below {{expected size of dim 1 of quantized to be static, but got ?}}
+  %q, %s = hk.quantize_mx even %x : tensor<2x?xf32> -> tensor<2x?xf4E2M1FN>, tensor<2x?xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @scale_type(%q: tensor<2x64xi8>, %s: tensor<2x1xbf16>) {
+  // expected-error @below {{expected element type of scale to be f32 or f8E8M0FNU, but got 'bf16'}}
+  %0 = hk.dequantize %q, %s : tensor<2x64xi8>, tensor<2x1xbf16> -> tensor<2x64xf32>
+  return
+}
+
+// -----
+
+func.func @code_type(%q: tensor<2x64xi32>, %s: tensor<2x1xf32>) {
+  // expected-error @below {{expected element type of input to be i8 or a float, but got 'i32'}}
+  %0 = hk.dequantize %q, %s : tensor<2x64xi32>, tensor<2x1xf32> -> tensor<2x64xf32>
+  return
+}
+
+// -----
+
+func.func @dequantize_rank(%q: tensor<2x64xi8>, %s: tensor<2xf32>) {
+  // expected-error @below {{expected rank of scale to be 2, but got 1}}
+  %0 = hk.dequantize %q, %s : tensor<2x64xi8>, tensor<2xf32> -> tensor<2x64xf32>
+  return
+}
+
+// -----
+
+func.func @dequantize_blocks(%q: tensor<2x64xi8>, %s: tensor<2x3xf8E8M0FNU>) {
+  // expected-error @below {{expected size of dim 1 of scale to be 2, but got 3}}
+  %0 = hk.dequantize %q, %s : tensor<2x64xi8>, tensor<2x3xf8E8M0FNU> -> tensor<2x64xf32>
+  return
+}
