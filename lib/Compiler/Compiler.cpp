@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Per target: clone, graph pipeline, section, lowering. Then all kernels of all
-// targets in one parallel compilation, the tables, and one link. The output file is
-// written by rename at the very end.
+// targets in one parallel compilation, the tables, and one link. The output
+// file is written by rename at the very end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -185,8 +185,9 @@ LogicalResult Work::link() {
     inputs.push_back(ir);
     if (section.target->arch != ::hk::Arch::Host) {
       for (auto [k, kernel] : llvm::enumerate(section.kernels))
-        if (llvm::Error error = writeFile(
-                folder->file("code" + Twine(s) + "." + Twine(k)), kernel.binary))
+        if (llvm::Error error =
+                writeFile(folder->file("code" + Twine(s) + "." + Twine(k)),
+                          kernel.binary))
           return fail(std::move(error));
       continue;
     }
@@ -194,7 +195,8 @@ LogicalResult Work::link() {
       if (kernel.variants.empty() ||
           !objects.insert(kernel.variants.front().symbol).second)
         continue; // two kernels with one text share an object
-      std::string object = folder->file("kernel" + Twine(objects.size()) + ".o");
+      std::string object =
+          folder->file("kernel" + Twine(objects.size()) + ".o");
       if (llvm::Error error = writeFile(object, kernel.binary))
         return fail(std::move(error));
       inputs.push_back(object);
@@ -222,11 +224,19 @@ LogicalResult Work::link() {
   inputs.push_back(tables);
 
   std::string linked = folder->file("module.so");
-  std::vector<std::string> command{
-      options.clang, "--driver-mode=gcc", "-shared", "-fPIC", "-O1",
-      "-fvisibility=hidden", "-Wno-override-module", "-Wno-c23-extensions",
-      "-fuse-ld=lld", "-Wl,-Bsymbolic", "-Wl,--build-id=none", "-Wl,-z,defs",
-      "-I" + options.includeDirectory};
+  std::vector<std::string> command{options.clang,
+                                   "--driver-mode=gcc",
+                                   "-shared",
+                                   "-fPIC",
+                                   "-O1",
+                                   "-fvisibility=hidden",
+                                   "-Wno-override-module",
+                                   "-Wno-c23-extensions",
+                                   "-fuse-ld=lld",
+                                   "-Wl,-Bsymbolic",
+                                   "-Wl,--build-id=none",
+                                   "-Wl,-z,defs",
+                                   "-I" + options.includeDirectory};
   command.insert(command.end(), inputs.begin(), inputs.end());
   command.insert(command.end(), {"-o", linked});
   if (llvm::Error error = runProgram(command, log))
@@ -239,7 +249,8 @@ LogicalResult Work::link() {
   return success();
 }
 
-LogicalResult mlir::hk::compile(ModuleOp module, const CompileOptions &options) {
+LogicalResult mlir::hk::compile(ModuleOp module,
+                                const CompileOptions &options) {
   Work work{options, module, options.output, {}, {}, {}};
   if (options.targets.empty())
     return module.emitOpError("expected at least one target");
@@ -256,7 +267,8 @@ LogicalResult mlir::hk::compile(ModuleOp module, const CompileOptions &options) 
     return success();
   }
   if (options.output == "-")
-    return module.emitOpError("expected a file for the shared library; pass -o");
+    return module.emitOpError(
+        "expected a file for the shared library; pass -o");
   FailureOr<std::vector<WeightRecord>> weights =
       collectWeights(module, options.weights, options.output + ".weights");
   if (failed(weights))

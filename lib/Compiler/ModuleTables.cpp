@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One function per table; every array gets a name made of the section and an index.
+// One function per table; every array gets a name made of the section and an
+// index.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ModuleTables.h"
 #include "hk/Contract/Hash.h"
 
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace llvm;
@@ -44,10 +45,10 @@ public:
 
   void writeWeights(ArrayRef<WeightRecord> weights);
   void writeFunctions(ArrayRef<FunctionRecord> functions);
-  void writeSection(const Section &section, unsigned index,
-                    function_ref<std::string(const Section &,
-                                             const KernelRecord &)>
-                        codeFile);
+  void
+  writeSection(const Section &section, unsigned index,
+               function_ref<std::string(const Section &, const KernelRecord &)>
+                   codeFile);
 
 private:
   raw_ostream &os;
@@ -86,8 +87,8 @@ void TableWriter::writeFunctions(ArrayRef<FunctionRecord> functions) {
     }
     os << "static const hk_arg_abi f" << f << "_args[] = {\n";
     for (auto [argument, field] : zip(function.arguments, fields))
-      os << "  {" << quoted(argument.name) << ", " << int(argument.dtype) << ", "
-         << int(argument.role) << ", " << argument.sizes.size() << ", "
+      os << "  {" << quoted(argument.name) << ", " << int(argument.dtype)
+         << ", " << int(argument.role) << ", " << argument.sizes.size() << ", "
          << field.first << ", " << field.second << "},\n";
     os << "};\n";
   }
@@ -106,12 +107,14 @@ void TableWriter::writeSection(
   StringSet<> declared;
   for (auto [k, kernel] : enumerate(section.kernels)) {
     std::string base = (s + "_k" + Twine(k)).str();
-    os << "void " << kernel.planSymbol << "(const int64_t *, hk_launch_plan *);\n";
+    os << "void " << kernel.planSymbol
+       << "(const int64_t *, hk_launch_plan *);\n";
     if (host) {
       for (const VariantRecord &variant : kernel.variants)
         if (declared.insert(variant.symbol).second)
           os << "void " << variant.symbol
-             << "(const uint64_t *, const uint32_t *, const uint32_t *, void *);\n";
+             << "(const uint64_t *, const uint32_t *, const uint32_t *, void "
+                "*);\n";
     } else {
       // A byte after the code: PTX is text and wants a terminator.
       os << "static const unsigned char " << base << "_code[] = {\n#embed "
@@ -131,8 +134,8 @@ void TableWriter::writeSection(
   if (!section.kernels.empty()) {
     os << "static const hk_kernel_abi " << s << "_kernels[] = {\n";
     for (auto [k, kernel] : enumerate(section.kernels))
-      os << "  {" << quoted(kernel.name) << ", " << quoted(kernel.family) << ", "
-         << quoted(kernel.ops) << ", " << kernel.numPointers << "u, "
+      os << "  {" << quoted(kernel.name) << ", " << quoted(kernel.family)
+         << ", " << quoted(kernel.ops) << ", " << kernel.numPointers << "u, "
          << kernel.numDims << "u, " << kernel.numStrides << "u, "
          << kernel.planSymbol << ", " << kernel.variants.size() << "u, " << s
          << "_k" << k << "_variants},\n";

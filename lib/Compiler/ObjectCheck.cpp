@@ -83,10 +83,10 @@ Error mlir::hk::checkObject(const ::hk::Target &target,
       if (r.symbol == variant.symbol)
         found = &r;
     auto fail = [&](const Twine &what) {
-      return createStringError(
-          "kernel @%s (%s), variant %s for %s: %s", kernel.name.c_str(),
-          kernel.ops.c_str(), variant.tile.c_str(), target.name,
-          what.str().c_str());
+      return createStringError("kernel @%s (%s), variant %s for %s: %s",
+                               kernel.name.c_str(), kernel.ops.c_str(),
+                               variant.tile.c_str(), target.name,
+                               what.str().c_str());
     };
     if (!found)
       return fail("the code object has no entry point " + variant.symbol);

@@ -30,8 +30,7 @@ Expected<TemporaryDirectory> TemporaryDirectory::create() {
   if (std::error_code error = sys::fs::createUniqueDirectory("hk", path))
     return createStringError(error, "cannot make a temporary folder: %s",
                              error.message().c_str());
-  if (std::error_code error =
-          sys::fs::setPermissions(path, sys::fs::owner_all))
+  if (std::error_code error = sys::fs::setPermissions(path, sys::fs::owner_all))
     return createStringError(error, "cannot protect %s: %s", path.c_str(),
                              error.message().c_str());
   return TemporaryDirectory(path.str().str());
@@ -56,16 +55,15 @@ std::string TemporaryDirectory::file(const Twine &name) const {
 Error mlir::hk::runProgram(ArrayRef<std::string> arguments, StringRef logFile) {
   ErrorOr<std::string> program = sys::findProgramByName(arguments.front());
   if (!program)
-    return createStringError(program.getError(),
-                             "cannot find the program '%s': %s",
-                             arguments.front().c_str(),
-                             program.getError().message().c_str());
+    return createStringError(
+        program.getError(), "cannot find the program '%s': %s",
+        arguments.front().c_str(), program.getError().message().c_str());
   SmallVector<StringRef> views(arguments.begin(), arguments.end());
   std::optional<StringRef> redirects[] = {StringRef(""), logFile, logFile};
   std::string message;
-  int status = sys::ExecuteAndWait(*program, views, std::nullopt, redirects,
-                                   /*SecondsToWait=*/0, /*MemoryLimit=*/0,
-                                   &message);
+  int status =
+      sys::ExecuteAndWait(*program, views, std::nullopt, redirects,
+                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
   if (status == 0)
     return Error::success();
   std::string output;

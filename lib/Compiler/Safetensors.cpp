@@ -56,17 +56,18 @@ FailureOr<SafetensorsFile> SafetensorsFile::open(Location loc, StringRef path) {
   uint64_t length =
       bytes.size() < 8 ? 0 : llvm::support::endian::read64le(bytes.data());
   if (bytes.size() < 8 || length > bytes.size() - 8)
-    return emitError(loc, "'") << path
-                               << "' is not a safetensors file, or it is "
-                                  "truncated: "
-                               << bytes.size() << " bytes, header of "
-                               << length;
+    return emitError(loc, "'")
+           << path
+           << "' is not a safetensors file, or it is "
+              "truncated: "
+           << bytes.size() << " bytes, header of " << length;
   auto header = llvm::json::parse(bytes.substr(8, length));
   if (!header || !header->getAsObject()) {
     llvm::consumeError(header.takeError());
     return emitError(loc, "'")
-           << path << "' is not a safetensors file: its header is not a JSON "
-                      "object";
+           << path
+           << "' is not a safetensors file: its header is not a JSON "
+              "object";
   }
   SafetensorsFile file;
   file.header = std::move(*header->getAsObject());

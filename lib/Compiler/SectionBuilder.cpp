@@ -80,8 +80,8 @@ ArgumentRecord argumentOf(func::FuncOp func, unsigned index) {
   for (auto [d, size] : llvm::enumerate(type.getShape())) {
     bool dynamic = ShapedType::isDynamic(size);
     record.sizes.push_back(dynamic ? -1 : size);
-    record.dimNames.push_back(
-        dynamic ? (record.name + "." + Twine(d)).str() : "");
+    record.dimNames.push_back(dynamic ? (record.name + "." + Twine(d)).str()
+                                      : "");
   }
   return record;
 }

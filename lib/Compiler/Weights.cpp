@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The file is mapped, never copied as a whole: tensors stream from the mapping to the
-// sidecar one by one.
+// The file is mapped, never copied as a whole: tensors stream from the mapping
+// to the sidecar one by one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,9 +45,8 @@ LogicalResult writeSidecar(Location loc, StringRef path,
   }
   json << "\n}";
   json.flush();
-  header.append(llvm::offsetToAlignment(8 + header.size(),
-                                        llvm::Align(kAlignment)),
-                ' ');
+  header.append(
+      llvm::offsetToAlignment(8 + header.size(), llvm::Align(kAlignment)), ' ');
   auto fail = [&](llvm::Error error) {
     return emitError(loc, "cannot write the weights file '")
            << path << "': " << llvm::toString(std::move(error));

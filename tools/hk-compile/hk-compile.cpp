@@ -10,9 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "hk/Compiler/Compiler.h"
+#include "hk/Compiler/ParseSource.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -80,8 +80,7 @@ int main(int argc, char **argv) {
   MLIRContext context(registry);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(input, sources, &context);
+  OwningOpRef<ModuleOp> module = parseSource(input, sources, &context);
   if (!module || failed(compile(*module, options)))
     return 1;
   return 0;

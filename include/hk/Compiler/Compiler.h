@@ -1,13 +1,14 @@
-//===- Compiler.h - From a module of base operators to a shared library -*- C++ -*-===//
+//===- Compiler.h - From a module of base operators to a shared library -*- C++
+//-*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The driver behind hk-compile: runs the pipeline once per target on a clone of the
-// module, compiles the kernels with clang (in parallel, cached by content), and links
-// one shared library with a section per target.
+// The driver behind hk-compile: runs the pipeline once per target on a clone of
+// the module, compiles the kernels with clang (in parallel, cached by content),
+// and links one shared library with a section per target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +44,8 @@ struct CompileOptions {
   std::string cacheDirectory;
   /// The clang to run; found on PATH when it has no slash.
   std::string clang = "clang++-22";
-  /// Folder of the kernel headers (runtime/kernels), and the one hk/Contract is in.
+  /// Folder of the kernel headers (runtime/kernels), and the one hk/Contract is
+  /// in.
   std::string kernelDirectory, includeDirectory;
   unsigned jobs = 0; // 0: all cores
 };
@@ -56,8 +58,8 @@ void registerCompilerDialects(DialectRegistry &registry);
 /// ~/.cache/hk).
 CompileOptions defaultCompileOptions();
 
-/// Compiles `module` as `options` say. Errors are emitted on the module's context;
-/// on failure no output file is left behind.
+/// Compiles `module` as `options` say. Errors are emitted on the module's
+/// context; on failure no output file is left behind.
 LogicalResult compile(ModuleOp module, const CompileOptions &options);
 
 } // namespace mlir::hk

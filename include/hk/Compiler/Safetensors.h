@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A mapped safetensors file: an 8-byte little-endian header length, a JSON header, the
-// bytes. Source: https://github.com/huggingface/safetensors.
+// A mapped safetensors file: an 8-byte little-endian header length, a JSON
+// header, the bytes. Source: https://github.com/huggingface/safetensors.
 //
 //===----------------------------------------------------------------------===//
 
