@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "hk/Passes/Bufferization.h"
 #include "hk/Passes/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -17,5 +18,8 @@ namespace mlir::hk {
 #define GEN_PASS_REGISTRATION
 #include "hk/Passes/Passes.h.inc"
 
-void registerHKPasses() { registerHKGeneratedPasses(); }
+void registerHKPasses() {
+  registerHKGeneratedPasses();
+  registerBufferizePass();
+}
 } // namespace mlir::hk

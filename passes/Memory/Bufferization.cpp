@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// External models for upstream one-shot bufferization: a launch in destination style,
-// whose read outs (state) must be in place, and a weight, which is read-only memory.
-// hk.kernel needs none: it is a symbol table, which one-shot bufferization skips.
+// External models for upstream one-shot bufferization: a launch in destination
+// style, whose read outs (state) must be in place, and a weight, which is
+// read-only memory; and the pass that runs its rewriting half. hk.kernel needs
+// none: it is a symbol table, which one-shot bufferization skips.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +16,13 @@
 #include "hk/Dialect/HK.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -108,9 +112,50 @@ void mlir::hk::registerBufferizationModels(DialectRegistry &registry) {
   });
 }
 
+namespace {
+/// The rewriting half of one-shot bufferization. Its analysis is quadratic in
+/// the number of launches, cubic where they share a destination; hk-check-state
+/// has proved what it would prove, and every destination is one launch's own.
+struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BufferizePass)
+  StringRef getArgument() const final { return "hk-bufferize"; }
+  StringRef getDescription() const final {
+    return "launches on tensors to launches on memrefs, all in place";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<BufferizationDialect, memref::MemRefDialect>();
+  }
+
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      for (Block &block : func.getBody())
+        for (auto launch : block.getOps<LaunchOp>())
+          separateDestinations(launch);
+    OneShotBufferizationOptions options;
+    options.bufferizeFunctionBoundaries = true;
+    options.setFunctionBoundaryTypeConversion(
+        LayoutMapOption::IdentityLayoutMap);
+    BufferizationState state;
+    if (failed(bufferizeModuleOp(getOperation(), options, state)))
+      return signalPassFailure();
+    removeBufferizationAttributesInModule(getOperation());
+  }
+
+  /// CSE has made one tensor.empty of all that have the same sizes.
+  static void separateDestinations(LaunchOp launch) {
+    for (OpOperand &out : launch.getDpsInitsMutable()) {
+      auto empty = out.get().getDefiningOp<tensor::EmptyOp>();
+      if (!empty || empty->hasOneUse())
+        continue;
+      OpBuilder builder(launch);
+      out.set(builder.clone(*empty)->getResult(0));
+    }
+  }
+};
+} // namespace
+
 std::unique_ptr<Pass> mlir::hk::createBufferizePass() {
-  OneShotBufferizePassOptions options;
-  options.bufferizeFunctionBoundaries = true;
-  options.functionBoundaryTypeConversion = LayoutMapOption::IdentityLayoutMap;
-  return bufferization::createOneShotBufferizePass(options);
+  return std::make_unique<BufferizePass>();
 }
+
+void mlir::hk::registerBufferizePass() { PassRegistration<BufferizePass>(); }

@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A state that is read after a later write would need a copy of a whole cache. One-shot
-// bufferization would refuse or copy; this pass says so first, in hk's words: every
-// value of a state has at most one writer, and its readers come before that writer.
+// A state that is read after a later write would need a copy of a whole cache. Here every
+// write in place is proved to need none: its memory is a state or a kernel's own result,
+// it is the only writer of its value, and all readers, through views too, come before it.
+// Bufferization relies on that and analyses nothing.
 //
 //===----------------------------------------------------------------------===//
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Passes/Passes.h"
 
@@ -27,55 +29,79 @@ using namespace mlir::hk;
 namespace {
 struct CheckStatePass : mlir::hk::impl::HKCheckStateBase<CheckStatePass> {
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (func.isExternal())
-        continue;
-      for (BlockArgument argument : func.getArguments())
-        if (func.getArgAttr(argument.getArgNumber(), kStateAttrName) &&
-            failed(check(argument)))
-          return signalPassFailure();
-    }
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      for (Block &block : func.getBody())
+        for (auto launch : block.getOps<LaunchOp>())
+          for (OpOperand &out : launch.getDpsInitsMutable()) {
+            unsigned index = out.getOperandNumber() - launch.getInputs().size();
+            if (launch.getReadsOut()[index] &&
+                failed(check(func, launch, out)))
+              return signalPassFailure();
+          }
   }
 
-  /// Walks the write chain of a state from its argument.
-  LogicalResult check(BlockArgument argument) {
-    Value state = argument;
+  /// The value that first had the memory of `value`.
+  static Value memoryOf(Value value) {
     while (true) {
-      LaunchOp writer;
-      for (OpOperand &use : state.getUses()) {
-        auto launch = dyn_cast<LaunchOp>(use.getOwner());
-        if (!launch || !launch.isDpsInit(&use))
-          continue;
-        if (writer && writer != launch)
-          return describe(launch, argument, "a second write of the same value",
-                          writer);
-        writer = launch;
-      }
-      if (!writer)
-        return success();
-      for (OpOperand &use : state.getUses()) {
-        Operation *reader = use.getOwner();
-        if (reader != writer && isa<LaunchOp>(reader) &&
-            writer->isBeforeInBlock(reader))
-          return describe(reader, argument, "a read of the value before a write",
-                          writer);
-        if (reader == writer && !writer.isDpsInit(&use))
-          return describe(reader, argument,
-                          "a read by the launch that writes it", writer);
-      }
-      for (OpOperand &out : writer.getDpsInitsMutable())
-        if (out.get() == state) {
-          state = writer.getTiedOpResult(&out);
-          break;
-        }
+      value = rootOfViews(value);
+      auto launch = value.getDefiningOp<LaunchOp>();
+      if (!launch)
+        return value;
+      Value out = launch.getTiedOpOperand(cast<OpResult>(value))->get();
+      if (rootOfViews(out).getDefiningOp<tensor::EmptyOp>())
+        return value;
+      value = out;
     }
   }
 
-  LogicalResult describe(Operation *op, BlockArgument argument, StringRef what,
+  static void collectUses(Value value, SmallVectorImpl<OpOperand *> &uses) {
+    for (OpOperand &use : value.getUses()) {
+      if (isView(use.getOwner()))
+        collectUses(use.getOwner()->getResult(0), uses);
+      else if (!isa<tensor::DimOp>(use.getOwner()))
+        uses.push_back(&use);
+    }
+  }
+
+  LogicalResult check(func::FuncOp func, LaunchOp writer, OpOperand &out) {
+    Value memory = memoryOf(out.get());
+    std::string what = "a result";
+    if (auto argument = dyn_cast<BlockArgument>(memory)) {
+      unsigned number = argument.getArgNumber();
+      what = "the state in argument #" + std::to_string(number);
+      if (!func.getArgAttr(number, kStateAttrName))
+        return writer.emitOpError("writes in place into argument #")
+               << number << ", which is an input; give the argument '"
+               << kStateAttrName << "' or write into an hk.copy of it";
+    } else if (memory.getDefiningOp<WeightRefOp>()) {
+      return writer.emitOpError("writes in place into a weight; write into an "
+                                "hk.copy of it");
+    }
+    SmallVector<OpOperand *> uses;
+    collectUses(out.get(), uses);
+    for (OpOperand *use : uses) {
+      Operation *user = use->getOwner();
+      if (use == &out)
+        continue;
+      auto launch = dyn_cast<LaunchOp>(user);
+      bool writes = launch && launch.isDpsInit(use);
+      if (user == writer && !writes)
+        return describe(user, what, "a read by the launch that writes it",
+                        writer);
+      if (writes)
+        return describe(writer, what, "a second write of the same value", user);
+      if (writer->isBeforeInBlock(user))
+        return describe(user, what, "a read of the value before a write",
+                        writer);
+    }
+    return success();
+  }
+
+  LogicalResult describe(Operation *op, StringRef what, StringRef why,
                          Operation *writer) {
     InFlightDiagnostic diag =
-        op->emitOpError("needs a copy of the state in argument #")
-        << argument.getArgNumber() << ": " << what
+        op->emitOpError("needs a copy of ")
+        << what << ": " << why
         << "; use the result of the write, or make the argument an input";
     diag.attachNote(writer->getLoc()) << "the state is written here";
     return diag;

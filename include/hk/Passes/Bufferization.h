@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Registration of hk's bufferization models, and the upstream pass configured for hk:
+// Registration of hk's bufferization models, and hk's pass over the upstream rewriting:
 // function boundaries included, dense row-major layouts at them.
 //
 //===----------------------------------------------------------------------===//
@@ -22,6 +22,7 @@ namespace mlir::hk {
 
 void registerBufferizationModels(DialectRegistry &registry);
 std::unique_ptr<Pass> createBufferizePass();
+void registerBufferizePass();
 
 } // namespace mlir::hk
 
