@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Built as libhk_check.so, which hk-run loads when it is asked to check, so that hk-run
-// itself starts without MLIR. Parses the source, evaluates the function on the inputs of
-// the call and compares every state and output, element by element, with its derived
-// bound.
+// Built as libhk_check.so, which hk-run loads when it is asked to check, so
+// that hk-run itself starts without MLIR. Parses the source, evaluates the
+// function on the inputs of the call and compares every state and output,
+// element by element, with its derived bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,16 +42,19 @@ FailureOr<reference::Tensor> tensorOf(const ::hk::run::HostTensor &tensor) {
   return reference::fromBytes(tensor.dtype, tensor.sizes, tensor.bytes);
 }
 
-/// Prints the comparison of one result.
+/// Prints the comparison of one state or output.
 bool report(const CheckTensor &tensor, const reference::Tensor &expected) {
   FailureOr<reference::Tensor> actual = tensorOf(*tensor.after);
-  if (failed(actual)) {
-    llvm::outs() << "  " << tensor.name << ": unreadable\n";
-    return false;
+  bool agrees = false;
+  std::string text = "its bytes are not those of its shape";
+  if (succeeded(actual)) {
+    reference::Comparison comparison = reference::compare(expected, *actual);
+    agrees = comparison.agrees();
+    text = comparison.text();
   }
-  reference::Comparison comparison = reference::compare(expected, *actual);
-  llvm::outs() << "  " << tensor.name << ": " << comparison.text() << "\n";
-  return comparison.agrees();
+  llvm::outs() << "check " << tensor.name << ": " << (agrees ? "ok" : "FAILED")
+               << ", " << text << "\n";
+  return agrees;
 }
 } // namespace
 
@@ -62,7 +65,8 @@ hkRunCheck(const CheckRequest &request) {
   MLIRContext context(registry);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
-  auto module = parseSourceFile<ModuleOp>(request.sourcePath, sources, &context);
+  auto module =
+      parseSourceFile<ModuleOp>(request.sourcePath, sources, &context);
   if (!module)
     return unknown("cannot read '" + request.sourcePath +
                    "'; name the source with --check=model.mlir");
@@ -87,7 +91,8 @@ hkRunCheck(const CheckRequest &request) {
     if (failed(bytes))
       return failure();
     auto type = cast<RankedTensorType>(op.getType());
-    return reference::fromBytes(*dtypeOf(type.getElementType()), type.getShape(),
+    return reference::fromBytes(*dtypeOf(type.getElementType()),
+                                type.getShape(),
                                 {bytes->bytes_begin(), bytes->bytes_end()});
   };
 
@@ -112,20 +117,32 @@ hkRunCheck(const CheckRequest &request) {
   if (failed(results))
     return kUnknown;
 
-  llvm::outs() << "check @" << request.function << " on " << request.target
-               << " against " << request.sourcePath << "\n";
-  bool agrees = true;
-  size_t nextOutput = 0;
-  auto ret = func.getBody().front().getTerminator();
+  // A state that the function does not return is unchanged.
+  SmallVector<const reference::Tensor *> expectedStates;
+  for (auto [tensor, argument] : llvm::zip(states, arguments))
+    expectedStates.push_back(tensor->role == Role::State ? &argument : nullptr);
+  SmallVector<const reference::Tensor *> expectedOutputs;
+  Operation *ret = func.getBody().front().getTerminator();
   for (auto [value, expected] : llvm::zip(ret->getOperands(), *results)) {
-    if (BlockArgument state = stateArgumentOf(value)) {
-      agrees &= report(*states[state.getArgNumber()], expected);
-      continue;
-    }
-    if (nextOutput == outputs.size())
-      return unknown("the source returns more tensors than the module");
-    agrees &= report(*outputs[nextOutput++], expected);
+    if (BlockArgument state = stateArgumentOf(value))
+      expectedStates[state.getArgNumber()] = &expected;
+    else
+      expectedOutputs.push_back(&expected);
   }
-  llvm::outs() << (agrees ? "all within their bounds\n" : "DIFFERS\n");
+  if (expectedOutputs.size() != outputs.size())
+    return unknown("@" + request.function + " of the source has " +
+                   Twine(expectedOutputs.size()) + " outputs, the module's " +
+                   Twine(outputs.size()) + "; is it another version?");
+
+  bool agrees = true;
+  for (auto [tensor, expected] : llvm::zip(states, expectedStates))
+    if (expected)
+      agrees &= report(*tensor, *expected);
+  for (auto [tensor, expected] : llvm::zip(outputs, expectedOutputs))
+    agrees &= report(*tensor, *expected);
+  llvm::outs() << "check @" << request.function << " on " << request.target
+               << ": " << (agrees ? "all within their bounds" : "DIFFERS")
+               << "\n";
+  llvm::outs().flush();
   return agrees ? kAgrees : kDiffers;
 }
