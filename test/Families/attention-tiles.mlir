@@ -7,9 +7,9 @@
 // Queries of one sequence into a cache: 4 heads over 2 key heads are 2 rows.
 // CHECK-LABEL: hk.kernel @attention attention
 // HOST: hk.variant @v0 #hk.attention_tile<bq = 8, bk = 128, waves = 1, stages = 1, splitKv = 1> threads 1 lds 8320
-// CDNA: hk.variant @v0 #hk.attention_tile<bq = 32, bk = 32, waves = 1, stages = 1, splitKv = 1> threads 64 lds 8192
-// SM90: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 32, waves = 1, stages = 2, splitKv = 1> threads 32 lds 16384
-// RDNA: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 32, waves = 1, stages = 1, splitKv = 1> threads 32 lds 8192
+// CDNA: hk.variant @v0 #hk.attention_tile<bq = 32, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 256 lds 32768
+// SM90: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 32, waves = 4, stages = 2, splitKv = 1> threads 128 lds 65536
+// RDNA: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 128 lds 32768
 // CDNA-NEXT: ^bb0(%[[T:.*]]: index):
 // CDNA-DAG: %[[C2:.*]] = arith.constant 2 : index
 // CDNA-DAG: %[[C32:.*]] = arith.constant 32 : index

@@ -21,7 +21,8 @@
 namespace hk {
 
 enum class AttentionPath : int32_t {
-  /// Matrix fragments; bq rows by `waves` waves, keys and values through LDS.
+  /// Matrix fragments; bq rows or, with few rows, the keys by `waves` waves;
+  /// keys and values through LDS.
   Matrix,
   /// One wave per row on the vector units: any head size and alignment.
   Vector,
@@ -56,13 +57,23 @@ constexpr int64_t attentionValueColumns(int64_t valueDim) {
   return roundUpTo(valueDim, 32);
 }
 
+/// Parts the keys are cut in between the waves of a block: with fewer rows than
+/// one matrix fragment per wave, every wave has all rows and its own keys.
+constexpr int32_t attentionWaveParts(Arch arch, AttentionTile t) {
+  int32_t fragment = targetOf(arch).mmaM;
+  return attentionPath(arch, t) == AttentionPath::Matrix &&
+                 t.bq < t.waves * fragment
+             ? t.waves
+             : 1;
+}
+
 /// LDS bytes of a block; `type` is the element type of keys and values.
 constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
                                     int64_t headDim, int64_t valueDim) {
   int64_t columns = attentionValueColumns(valueDim);
   switch (attentionPath(arch, t)) {
   case AttentionPath::Matrix:
-    return int64_t(t.stages) * t.bk *
+    return int64_t(attentionWaveParts(arch, t)) * t.stages * t.bk *
            (attentionKeyBytes(type, headDim) + packedBytes(type, columns));
   case AttentionPath::Vector:
     // The query and the probabilities of one wave's keys.

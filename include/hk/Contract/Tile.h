@@ -39,8 +39,9 @@ struct GemmTile {
   int32_t splitK;
 };
 
-/// bq query rows per block in steps of bk keys, by `waves` waves. splitKv > 1
-/// cuts the keys in that many parts, combined by a second launch.
+/// bq query rows per block in steps of bk keys, by `waves` waves: each has a
+/// part of the rows or, where bq is one matrix fragment, of the keys. splitKv >
+/// 1 cuts the keys in that many parts, combined by a second launch.
 struct AttentionTile {
   int32_t bq, bk;
   int32_t waves;

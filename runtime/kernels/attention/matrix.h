@@ -9,8 +9,10 @@
 // walks over the keys that one of them sees, bk at a time. Scores become
 // probabilities in registers and are rounded to the operands' type for the
 // second product; the sum of a row is taken before that rounding. Only tiles at
-// the edge of what some row sees are masked. With splitKv the blocks of z take
-// equal parts of the tiles and write partial results.
+// the edge of what some row sees are masked. With few rows every wave has all
+// of them and keys of its own, and the waves' results are merged at the end.
+// With splitKv the blocks of z take equal parts of the tiles and write partial
+// results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,16 +35,21 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
                     S.valueDim * kElement % 16 == 0,
                 "rows of 16-byte chunks; other shapes take the vector kernel");
 
-  using Fragments =
-      AttentionFragments<S.type, T.bq, T.bk, kKeyBytes, kColumns, T.waves>;
-  static constexpr int kThreads = Fragments::kThreads;
-  using KeyCopy = RowCopy<T.bk, kKeyBytes, S.headDim * kElement, kThreads>;
-  using ValueCopy = RowCopy<T.bk, kValueBytes, S.valueDim * kElement, kThreads>;
+  /// Waves that share the rows, each with keys of its own.
+  static constexpr int kParts = attentionWaveParts(kArch, T);
+  using Fragments = AttentionFragments<S.type, T.bq, T.bk, kKeyBytes, kColumns,
+                                       T.waves / kParts>;
+  static constexpr int kThreads = T.waves * kWave;
+  /// Threads that move and use one tile of keys.
+  static constexpr int kTileThreads = kThreads / kParts;
+  using KeyCopy = RowCopy<T.bk, kKeyBytes, S.headDim * kElement, kTileThreads>;
+  using ValueCopy =
+      RowCopy<T.bk, kValueBytes, S.valueDim * kElement, kTileThreads>;
   static_assert(!KeyCopy::kDirect || T.stages == 2,
                 "direct copies would overwrite the tile being read");
 
   struct alignas(128) Shared {
-    u8 bytes[T.stages * kStage];
+    u8 bytes[kParts * T.stages * kStage];
   };
   static_assert(sizeof(Shared) ==
                 attentionLdsBytes(kArch, T, S.type, S.headDim, S.valueDim));
@@ -65,28 +72,30 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
   struct TileCopy {
     KeyCopy k;
     ValueCopy v;
+    HK_MEM static int thread() { return kParts > 1 ? laneId() : threadId(); }
     HK_MEM void issue(const AttentionArgs<S> &a, const AttentionBlock &w, i64 j,
                       i64 end, u8 *lds) {
       // Behind the last visible key: that key again, masked later. Its value
       // is finite whenever the visible ones are.
+      auto at = [&](int row) __attribute__((always_inline)) {
+        return keyOffset<S>(a, w, minOf(j + row, end - 1));
+      };
       k.issue(
+          thread(),
           [&](int row) __attribute__((always_inline)) {
-            return (Global<const u8>)(a.k + keyOffset<S>(
-                                                a, w, minOf(j + row, end - 1))
-                                                .k);
+            return (Global<const u8>)(a.k + at(row).k);
           },
           lds);
       v.issue(
+          thread(),
           [&](int row) __attribute__((always_inline)) {
-            return (Global<const u8>)(a.v + keyOffset<S>(
-                                                a, w, minOf(j + row, end - 1))
-                                                .v);
+            return (Global<const u8>)(a.v + at(row).v);
           },
           lds + kKeyTile);
     }
     HK_MEM void land(u8 *lds) {
-      k.land(lds);
-      v.land(lds + kKeyTile);
+      k.land(thread(), lds);
+      v.land(thread(), lds + kKeyTile);
     }
   };
 
@@ -130,36 +139,46 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
     f.clearOutput();
 
     TileCopy copy;
+    // All waves make the same number of steps, as they meet at barriers; a tile
+    // behind the end is masked as a whole.
+    constexpr int step = T.bk * kParts;
+    int part = kParts > 1 ? waveId() : 0;
+    i64 own = part * T.bk;
+    u8 *lds = sh.bytes + part * (T.stages * kStage);
     if constexpr (T.stages == 2) {
       if (begin < end)
-        copy.issue(a, w, begin, end, sh.bytes);
-      copy.land(sh.bytes);
+        copy.issue(a, w, begin + own, end, lds);
+      copy.land(lds);
       int stage = 0;
-      for (i64 j = begin; j < end; j += T.bk) {
+      for (i64 j = begin; j < end; j += step) {
         rowCopyWait();
         barrier();
-        u8 *now = sh.bytes + stage * kStage;
+        u8 *now = lds + stage * kStage;
         stage ^= 1;
-        u8 *next = sh.bytes + stage * kStage;
+        u8 *next = lds + stage * kStage;
         // Registers want no branch here: behind the last tile they fetch the
         // last key, which nobody reads.
-        if (!KeyCopy::kDirect || j + T.bk < end)
-          copy.issue(a, w, j + T.bk, end, next);
-        tile(a, f, rows, i32(j), last.begin, minOf(first.end, end), end, now);
+        if (!KeyCopy::kDirect || j + step < end)
+          copy.issue(a, w, j + step + own, end, next);
+        tile(a, f, rows, i32(j + own), last.begin, minOf(first.end, end), end,
+             now);
         copy.land(next);
       }
       rowCopyWait();
     } else {
-      for (i64 j = begin; j < end; j += T.bk) {
-        copy.issue(a, w, j, end, sh.bytes);
+      for (i64 j = begin; j < end; j += step) {
+        copy.issue(a, w, j + own, end, lds);
         barrier();
-        copy.land(sh.bytes);
+        copy.land(lds);
         barrier();
-        tile(a, f, rows, i32(j), last.begin, minOf(first.end, end), end,
-             sh.bytes);
+        tile(a, f, rows, i32(j + own), last.begin, minOf(first.end, end), end,
+             lds);
       }
     }
-    finish(a, id, w, f, rows);
+    if constexpr (kParts > 1)
+      mergeParts<kParts / 2>(f, rows, part, sh);
+    if (part == 0)
+      finish(a, id, w, f, rows);
   }
 
 private:
@@ -208,6 +227,46 @@ private:
     });
     f.scaleOutput(factor);
     f.values(lds + kKeyTile);
+  }
+
+  /// Waves [Half, 2 * Half) hand their parts to waves [0, Half), and so on. The
+  /// lanes of two waves hold the same rows and columns.
+  template <int Half>
+  HK_DEV void mergeParts(Fragments &f, Rows &rows, int part, Shared &sh) {
+    constexpr int R = Fragments::kRows;
+    constexpr int registers = T.bq * kColumns / kWave;
+    constexpr int floats = (registers + 2 * R) * kWave;
+    static_assert(Half * floats * 4 <= int(sizeof(Shared)));
+    float *slot =
+        reinterpret_cast<float *>(sh.bytes) + (part % Half) * floats + laneId();
+    barrier();
+    if (part >= Half && part < 2 * Half) {
+      f.eachOutput([&](int, int e, float &x)
+                       __attribute__((always_inline)) { slot[e * kWave] = x; });
+      HK_UNROLL for (int i = 0; i < R; ++i) {
+        slot[(registers + i) * kWave] = rows.maximum[i];
+        slot[(registers + R + i) * kWave] = rows.sum[i];
+      }
+    }
+    barrier();
+    if (part < Half) {
+      float own[R], other[R];
+      HK_UNROLL for (int i = 0; i < R; ++i) {
+        float maximum = slot[(registers + i) * kWave];
+        float top = __builtin_fmaxf(rows.maximum[i], maximum);
+        float base = softmaxBase(top);
+        own[i] = softmaxExp2(rows.maximum[i] - base);
+        other[i] = softmaxExp2(maximum - base);
+        rows.maximum[i] = top;
+        rows.sum[i] =
+            rows.sum[i] * own[i] + slot[(registers + R + i) * kWave] * other[i];
+      }
+      f.eachOutput([&](int i, int e, float &x) __attribute__((always_inline)) {
+        x = x * own[i] + slot[e * kWave] * other[i];
+      });
+    }
+    if constexpr (Half > 1)
+      mergeParts<Half / 2>(f, rows, part, sh);
   }
 
   HK_DEV void finish(const AttentionArgs<S> &a, BlockId id,

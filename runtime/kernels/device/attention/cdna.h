@@ -41,8 +41,12 @@ struct AttentionFragments {
   u32x4 q[kRows][kSteps];
   f32x16 s[kRows][NS], o[kRows][NO];
 
+  /// One wave has all rows: other waves of the block may have them, too.
+  HK_MEM static int firstRow() {
+    return Waves == 1 ? 0 : waveId() * (Rows / Waves);
+  }
   HK_MEM static int rowOf(int slot) {
-    return waveId() * (Rows / Waves) + slot * 32 + (laneId() & 31);
+    return firstRow() + slot * 32 + (laneId() & 31);
   }
   HK_MEM static bool rowLead() { return laneId() < 32; }
 
@@ -144,6 +148,17 @@ struct AttentionFragments {
           HK_UNROLL for (int j = 0; j < kPerm; ++j) x[e * kPerm + j] =
               o[i][jb + j][g * 4 + e];
       f(i, jb * 32 + kPerm * (g * 8 + h * 4), x);
+    }
+  }
+
+  /// f(slot, index, float &) over the registers of the result.
+  template <class F> HK_MEM void eachOutput(F f) {
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int e = 0; e < 16; ++e) {
+      float x = o[i][j][e];
+      f(i, (i * NO + j) * 16 + e, x);
+      o[i][j][e] = x;
     }
   }
 

@@ -9,14 +9,23 @@
 // one thread has of a tile: queries, scores S[rows, keys] and result O[rows,
 // columns]. Waves share no row, so a row's statistics need only a reduction
 // over the lanes of one wave, and the scores become the left operand of the
-// second product without leaving registers.
+// second product without leaving registers. Its methods:
 //
-//   loadQueries(f)    f.load<T>(row, byte): T of the query of `row`, else zero
-//   scores(k)         S = Q K^T, K in LDS as copyRows() left it
-//   values(v)         O += round(S) V, V as stored in LDS
-//   forEachScore(f)   f(slot, key, Vec<float, n> &), slot counts the lane's
-//   rows forEachOutput(f)  f(slot, column, Vec<float, n> &) laneReduce(r, op)
-//   combines, per row, what the lanes of the wave hold rowOf(slot), rowLead()
+// loadQueries(f): f.load<T>(slot, row, byte) is T of that query, else zero.
+//
+// scores(k): S = Q K^T, K in LDS as RowCopy left it.
+//
+// values(v): O += round(S) V, V as stored in LDS.
+//
+// forEachScore(f): f(slot, key, Vec<float, n> &); slot counts the lane's rows.
+//
+// forEachOutput(f): f(slot, column, Vec<float, n>).
+//
+// eachOutput(f): f(slot, index, float &) over the result's registers.
+//
+// laneReduce(r, op): combines, per row, what the lanes of the wave hold.
+//
+// rowOf(slot): the row of the tile; rowLead(): one lane of each row's.
 //
 // RowCopy moves rows of keys or values, each at an address of its own (a cache
 // block may be anywhere), from global memory into LDS.
@@ -32,12 +41,19 @@
 
 namespace hk {
 
-/// Two f32 as two adjacent 16-bit elements.
+/// Two probabilities as two adjacent 16-bit elements. A NaN may become an
+/// infinity here: the row's sum is NaN then, and so is its result.
 template <DType D> HK_DEV u32 packPair(float a, float b) {
-  if constexpr (D == DType::F16)
+  if constexpr (D == DType::F16) {
     return bitCast<u32>(Vec<f16, 2>{f16(a), f16(b)});
-  else
+  } else if constexpr (kNativeBf16) {
     return bitCast<u32>(toBf16Bits<2>(f32x2{a, b}));
+  } else {
+    u32 x = bitCast<u32>(a), y = bitCast<u32>(b);
+    x += 0x7FFFu + ((x >> 16) & 1u);
+    y += 0x7FFFu + ((y >> 16) & 1u);
+    return (x >> 16) | (y & 0xFFFF0000u);
+  }
 }
 
 } // namespace hk

@@ -38,8 +38,12 @@ struct AttentionFragments {
   Chunks q[kRows][kSteps];
   f32x8 s[kRows][NS], o[kRows][NO];
 
+  /// One wave has all rows: other waves of the block may have them, too.
+  HK_MEM static int firstRow() {
+    return Waves == 1 ? 0 : waveId() * (Rows / Waves);
+  }
   HK_MEM static int rowOf(int slot) {
-    return waveId() * (Rows / Waves) + slot * 16 + (laneId() & 15);
+    return firstRow() + slot * 16 + (laneId() & 15);
   }
   HK_MEM static bool rowLead() { return laneId() < 16; }
 
@@ -124,6 +128,17 @@ struct AttentionFragments {
             HK_UNROLL for (int g = 0; g < 8; ++g) {
       Vec<float, 1> x = {o[i][j][g]};
       f(i, j * 16 + g * 2 + h, x);
+    }
+  }
+
+  /// f(slot, index, float &) over the registers of the result.
+  template <class F> HK_MEM void eachOutput(F f) {
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int e = 0; e < 8; ++e) {
+      float x = o[i][j][e];
+      f(i, (i * NO + j) * 8 + e, x);
+      o[i][j][e] = x;
     }
   }
 

@@ -26,10 +26,10 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
   static constexpr int kPerThread = (Rows * kChunks + Threads - 1) / Threads;
   static constexpr bool kExact = Rows * kChunks % Threads == 0;
 
-  /// rowAt(row): address of the row's first byte.
-  template <class F> HK_MEM void issue(F rowAt, u8 *lds) {
+  /// rowAt(row): address of the row's first byte. `thread` is below Threads.
+  template <class F> HK_MEM void issue(int thread, F rowAt, u8 *lds) {
     HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
-      int s = i * Threads + threadId(), row = s / kChunks, ch = s % kChunks;
+      int s = i * Threads + thread, row = s / kChunks, ch = s % kChunks;
       if (!kExact && row >= Rows)
         continue;
       u32 to = ldsAddress(lds + row * RowBytes +
@@ -40,7 +40,7 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
                    : "memory");
     }
   }
-  HK_MEM void land(u8 *) {}
+  HK_MEM void land(int, u8 *) {}
 };
 
 /// Waits for every copy this thread issued.
@@ -62,9 +62,12 @@ struct AttentionFragments {
   u32x4 q[MI][kSteps];
   f32x4 s[MI][NS], o[MI][NO];
 
+  /// One wave has all rows: other waves of the block may have them, too.
+  HK_MEM static int firstRow() {
+    return Waves == 1 ? 0 : waveId() * (Rows / Waves);
+  }
   HK_MEM static int rowOf(int slot) {
-    return waveId() * (Rows / Waves) + slot / 2 * 16 + slot % 2 * 8 +
-           laneId() / 4;
+    return firstRow() + slot / 2 * 16 + slot % 2 * 8 + laneId() / 4;
   }
   HK_MEM static bool rowLead() { return laneId() % 4 == 0; }
 
@@ -163,6 +166,17 @@ struct AttentionFragments {
             HK_UNROLL for (int e = 0; e < 2; ++e) {
       f32x2 x = {o[i][j][2 * e], o[i][j][2 * e + 1]};
       f(i * 2 + e, j * 8 + laneId() % 4 * 2, x);
+    }
+  }
+
+  /// f(slot, index, float &) over the registers of the result.
+  template <class F> HK_MEM void eachOutput(F f) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int e = 0; e < 4; ++e) {
+      float x = o[i][j][e];
+      f(i * 2 + e / 2, (i * NO + j) * 4 + e, x);
+      o[i][j][e] = x;
     }
   }
 
