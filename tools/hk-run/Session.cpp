@@ -101,6 +101,7 @@ void Session::describeArguments() {
   }
   Json function = describe(module.get(), options.function);
   name = function.at("name");
+  readGuards(hk_module_json(module.get()));
   for (const Json &entry : function.at("arguments")) {
     Argument arg;
     arg.name = entry.at("name");
@@ -131,6 +132,53 @@ void Session::describeArguments() {
   requireKnown(options.ranges, "--range");
 }
 
+/// Sizes that must be equal; every section says so, the first is as good as
+/// any.
+void Session::readGuards(const std::string &moduleJson) {
+  Json json = Json::parse(moduleJson);
+  if (json.at("sections").empty())
+    return;
+  for (const Json &function : json.at("sections").front().at("functions"))
+    if (function.at("name") == name)
+      for (const Json &guard : function.at("guards"))
+        equalSizes.emplace_back(guard.at(0), guard.at(1));
+}
+
+/// Where a guard's side ("x dim 0", "64") is known, its value.
+std::optional<int64_t> Session::sizeNamed(const std::string &text) const {
+  if (text.find_first_not_of("0123456789") == text.npos)
+    return std::stoll(text);
+  std::string dim = dimNamed(text);
+  auto known = dims.find(dim);
+  if (dim.empty() || known == dims.end())
+    return std::nullopt;
+  return known->second;
+}
+
+/// The dimension's name behind "x dim 0"; empty if there is none.
+std::string Session::dimNamed(const std::string &text) const {
+  for (const Argument &arg : args)
+    for (size_t i = 0; i < arg.dimNames.size(); ++i)
+      if (text == arg.name + " dim " + std::to_string(i))
+        return arg.dimNames[i];
+  return "";
+}
+
+/// Gives sizes that must be equal to known ones their values.
+void Session::propagateDims() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto &[lhs, rhs] : equalSizes)
+      for (const auto &[from, to] :
+           {std::pair(lhs, rhs), std::pair(rhs, lhs)}) {
+        std::optional<int64_t> size = sizeNamed(from);
+        std::string dim = dimNamed(to);
+        if (size && !dim.empty())
+          changed |= dims.emplace(dim, *size).second;
+      }
+  }
+}
+
 /// Takes the values of named sizes from a tensor that was read.
 void Session::bindDims(const Argument &arg) {
   if (arg.before.sizes.size() != arg.declared.size())
@@ -152,6 +200,7 @@ void Session::makeInputs() {
     arg.origin = given->second;
     bindDims(arg);
   }
+  propagateDims();
   std::string missing;
   for (Argument &arg : args) {
     if (arg.role == Role::Output || !arg.origin.empty())

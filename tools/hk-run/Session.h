@@ -84,6 +84,10 @@ private:
   void describeArguments();
   void makeInputs();
   void bindDims(const Argument &arg);
+  void readGuards(const std::string &moduleJson);
+  void propagateDims();
+  std::string dimNamed(const std::string &text) const;
+  std::optional<int64_t> sizeNamed(const std::string &text) const;
   void planOutputs();
   void place(Argument &arg);
   void call(hk_profile *profile);
@@ -97,6 +101,7 @@ private:
   const hk_function *function = nullptr;
   std::vector<Argument> args;
   std::map<std::string, int64_t> dims;
+  std::vector<std::pair<std::string, std::string>> equalSizes;
   uint64_t workspaceSize = 0;
   std::unique_ptr<Buffer> workspace;
 };

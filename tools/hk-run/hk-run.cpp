@@ -112,6 +112,8 @@ static int runTool(const Options &options) {
   reportTensors(session);
   reportProfile(session.profile());
   writeOutputs(session, options);
+  // The reference prints through a stream of its own.
+  std::fflush(stdout);
   int result =
       options.check ? checkAgainstReference(session.checkRequest()) : 0;
   if (options.benchIterations)

@@ -14,12 +14,16 @@
 #include "device/hip/HipApi.h"
 
 #include <cinttypes>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 
 using namespace hk;
 
 namespace {
+
+constexpr uint64_t kPageBytes = 4096;
 
 #define HK_HIP(api, call, ...) (api).check((api).call(__VA_ARGS__), #call)
 
@@ -57,9 +61,7 @@ public:
     if (handle)
       (void)api.hipModuleUnload(handle);
   }
-  Status load(const void *code) {
-    return HK_HIP(api, hipModuleLoadData, &handle, code);
-  }
+  Status load(const void *code, uint64_t bytes);
   Status find(const char *symbol, HipHandle &function) {
     return HK_HIP(api, hipModuleGetFunction, &function, handle, symbol);
   }
@@ -68,6 +70,7 @@ private:
   const HipApi &api;
   int ordinal;
   HipHandle handle = nullptr;
+  std::unique_ptr<void, decltype(&std::free)> image{nullptr, &std::free};
 };
 
 struct HipKernel : LoadedKernel {
@@ -127,6 +130,19 @@ private:
 };
 
 } // namespace
+
+Status HipModule::load(const void *code, uint64_t bytes) {
+  // HIP says neither how long it reads the image nor how it must be aligned, so
+  // it gets a page-aligned copy that lives as long as the module.
+  uint64_t rounded = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  image.reset(std::aligned_alloc(kPageBytes, rounded));
+  if (!image)
+    return makeError(HK_OUT_OF_MEMORY,
+                     "cannot allocate %" PRIu64 " bytes for a code object",
+                     rounded);
+  std::memcpy(image.get(), code, bytes);
+  return HK_HIP(api, hipModuleLoadData, &handle, image.get());
+}
 
 Status HipDevice::initialize(int wanted, const DeviceOptions &options) {
   ordinal = wanted;
@@ -204,7 +220,7 @@ Status HipDevice::loadKernel(const hk_kernel_abi &kernel,
     result->module = known.lock();
     if (!result->module) {
       result->module = std::make_shared<HipModule>(api, ordinal);
-      if (Status error = result->module->load(variant.code))
+      if (Status error = result->module->load(variant.code, variant.code_bytes))
         return error;
       known = result->module;
     }

@@ -85,6 +85,13 @@ TEST(HkRun, KeepsStates) {
               HasSubstr("random equal; after: min 1 max 1 mean 1"));
 }
 
+TEST(HkRun, TakesEqualSizesFromGuards) {
+  // y's rows equal x's, by the guard of add.
+  Result result = hkRun(kFake + "--function=add --dim=d0=4");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("input  y              f32 [4, 8]"));
+}
+
 TEST(HkRun, SaysWhatIsWrong) {
   auto expect = [](const std::string &arguments, const char *text) {
     Result result = hkRun(arguments);
