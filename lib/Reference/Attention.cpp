@@ -75,17 +75,18 @@ static KeyRange visibleKeys(AttentionOp op, const Sequence &s, int64_t i) {
 /// scale * (q . k), soft capped.
 static Noisy score(const Problem &p, int64_t q, int64_t k) {
   double sum = 0, squares = 0, inherited = 0;
+  const double *query = &p.query.values[q], *key = &p.key.values[k];
   for (int64_t d = 0; d < p.headSize; ++d) {
-    double product = p.query.values[q + d] * p.key.values[k + d];
+    double product = query[d] * key[d];
     sum += product;
     squares += product * product;
   }
   if (!p.query.error.empty())
     for (int64_t d = 0; d < p.headSize; ++d)
-      inherited += square(p.query.error[q + d] * p.key.values[k + d]);
+      inherited += square(p.query.error[q + d] * key[d]);
   if (!p.key.error.empty())
     for (int64_t d = 0; d < p.headSize; ++d)
-      inherited += square(p.key.error[k + d] * p.query.values[q + d]);
+      inherited += square(p.key.error[k + d] * query[d]);
   double own =
       std::max(p.headSize * squares / 2, p.headSize * sum * sum / 3) + squares;
   Noisy s{inF32Range(sum * p.scale), 0};
@@ -153,27 +154,37 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
                    hypot2(hypot2(std::sqrt(totalVariance) / total, sumNoise),
                           2 * kUnit * (std::fabs(top) + 1))});
 
-  for (int64_t d = 0; d < p.valueSize; ++d) {
-    double sum = 0;
-    for (int64_t j = 0; j < count; ++j)
-      sum += weight[j] * p.value.values[keys[j] * p.valueSize + d];
-    double mean = sum / total, inherited = 0, squares = 0;
-    for (int64_t j = 0; j < count; ++j) {
-      int64_t at = keys[j] * p.valueSize + d;
-      double v = p.value.values[at], w = weight[j] / total;
-      inherited +=
-          w * w *
-          (variance[j] * square(v - mean) + square(p.value.errorAt(at)));
-      squares += square(w * v);
-      // The total is summed before the rounding of the weights.
-      inherited += square(w * mean * probabilityNoise(p.probabilityType));
+  // Keys outside, so that rows of values are read in order.
+  std::vector<double> mean(p.valueSize), inherited(p.valueSize),
+      squares(p.valueSize);
+  for (int64_t j = 0; j < count; ++j) {
+    const double *v = &p.value.values[keys[j] * p.valueSize];
+    double w = weight[j] / total;
+    for (int64_t d = 0; d < p.valueSize; ++d)
+      mean[d] += w * v[d];
+  }
+  // The total is summed before the rounding of the weights.
+  double unrounded = square(probabilityNoise(p.probabilityType));
+  for (int64_t j = 0; j < count; ++j) {
+    int64_t at = keys[j] * p.valueSize;
+    const double *v = &p.value.values[at];
+    double w2 = square(weight[j] / total);
+    for (int64_t d = 0; d < p.valueSize; ++d) {
+      inherited[d] += w2 * (variance[j] * square(v[d] - mean[d]) +
+                            unrounded * square(mean[d]));
+      squares[d] += w2 * square(v[d]);
     }
-    double own = std::max(count * squares / 2, count * mean * mean / 3) +
-                 squares + square(mean);
-    double sigma = hypot2(std::sqrt(inherited + 2 * own * kUnit * kUnit),
-                          sumNoise * std::fabs(mean));
+    if (!p.value.error.empty())
+      for (int64_t d = 0; d < p.valueSize; ++d)
+        inherited[d] += w2 * square(p.value.error[at + d]);
+  }
+  for (int64_t d = 0; d < p.valueSize; ++d) {
+    double own = std::max(count * squares[d] / 2, count * square(mean[d]) / 3) +
+                 squares[d] + square(mean[d]);
+    double sigma = hypot2(std::sqrt(inherited[d] + 2 * own * kUnit * kUnit),
+                          sumNoise * std::fabs(mean[d]));
     result.set(row * p.valueSize + d,
-               {inF32Range(mean), std::isfinite(sigma) ? sigma : 0});
+               {inF32Range(mean[d]), std::isfinite(sigma) ? sigma : 0});
   }
 }
 
