@@ -42,10 +42,13 @@ public:
         width(vec) {
     declareArguments();
     row = symbol("row");
-    if (vec == 1)
+    if (vec == 1) {
       column = symbol("col");
-    else
-      column = defineIndex(0, "c", "col / " + Twine(vec)) * vec;
+    } else {
+      // Written as a multiple, so that accesses know their alignment.
+      out.line("[[maybe_unused]] const i64 vector = col / " + Twine(vec) + ";");
+      column = symbol("vector") * vec;
+    }
     AffineExpr rest = symbol("batch");
     batch.resize(layout.batch.size());
     for (int64_t i = int64_t(batch.size()) - 1; i > 0; --i) {
