@@ -17,8 +17,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 
 using namespace tinylm;
@@ -48,6 +48,18 @@ static const char *const kUsage =
     "  --eval=FILE         bits per byte of FILE\n"
     "  --check-prompts     compare logits and texts with --expected\n";
 
+/// The number that `text` is, all of it.
+template <typename T>
+static T parseNumber(const std::string &name, const std::string &text) {
+  std::istringstream stream(text);
+  T value = {};
+  if (text.find('-') != std::string::npos || !(stream >> value) ||
+      !stream.eof())
+    throw std::runtime_error(name + " needs a number from 0 up, not '" + text +
+                             "'");
+  return value;
+}
+
 static Options parse(int argc, char **argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -61,15 +73,15 @@ static Options parse(int argc, char **argv) {
     else if (name == "--device")
       options.device = value;
     else if (name == "--threads")
-      options.threads = uint32_t(std::stoul(value));
+      options.threads = parseNumber<uint32_t>(name, value);
     else if (name == "--prompt")
       options.prompt = value;
     else if (name == "--tokens")
-      options.tokens = std::stoll(value);
+      options.tokens = parseNumber<int64_t>(name, value);
     else if (name == "--temperature")
-      options.temperature = std::stod(value);
+      options.temperature = parseNumber<double>(name, value);
     else if (name == "--seed")
-      options.seed = std::stoull(value);
+      options.seed = parseNumber<uint64_t>(name, value);
     else if (name == "--expected")
       options.expectedDir = value;
     else if (name == "--eval")
