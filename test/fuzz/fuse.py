@@ -3,9 +3,9 @@
 # Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# For every random graph: fusion and outlining verify, leave no operator outside
-# kernels, give the same bytes twice, and never more launches than one kernel
-# per operator does.
+# For every random graph, fused and not: the whole graph pipeline succeeds. Fusion
+# leaves no operator outside kernels, gives the same bytes twice, and never more
+# launches than one kernel per operator does.
 import argparse
 import re
 import subprocess
@@ -17,8 +17,11 @@ OUTSIDE = re.compile(r"^    .*\bhk\.(?!launch\b|weight_ref\b)[a-z_0-9]+ ", re.M)
 
 
 def run(tool, text, *options):
-    return subprocess.run([tool, "-hk-assign-target=target=host", *options, "-hk-outline", "-"],
-                          input=text, text=True, capture_output=True)
+    return subprocess.run([tool, *options, "-"], input=text, text=True, capture_output=True)
+
+
+def fuse(tool, text, *options):
+    return run(tool, text, "-hk-assign-target=target=host", *options, "-hk-outline")
 
 
 def functions(text):
@@ -28,9 +31,11 @@ def functions(text):
 def problem(tool, seeds):
     """What is wrong with these graphs together, or None."""
     text = graphs.module(seeds)
-    fused, again = run(tool, text, "-hk-fuse"), run(tool, text, "-hk-fuse")
-    apart = run(tool, text, "-hk-fuse=disable=true")
-    for result in (fused, apart):
+    fused, again = fuse(tool, text, "-hk-fuse"), fuse(tool, text, "-hk-fuse")
+    apart = fuse(tool, text, "-hk-fuse=disable=true")
+    whole = run(tool, text, "-hk-graph=target=host")
+    whole_apart = run(tool, text, "-hk-graph=target=host fuse=false")
+    for result in (fused, apart, whole, whole_apart):
         if result.returncode:
             return f"hk-opt failed ({result.returncode}): {result.stderr[:2000]}"
     if fused.stdout != again.stdout:

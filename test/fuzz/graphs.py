@@ -30,6 +30,7 @@ class Graph:
         self.dynamic = dynamic
         self.args, self.lines, self.values = [], [], []
         self.states, self.results = [], []
+        self.slots = []  # arguments whose elements must differ
         self.count = 0
         self.token_dim = None
         width = self.rng.choice((16, 32, 64))
@@ -271,6 +272,7 @@ class Graph:
             return
         cache = self.argument((1, 16) + x.shape[1:], x.element)
         slots = self.argument(("T",), "i32")
+        self.slots.append(slots)
         self.states.append(cache)
         if self.rng.random() < 0.3:  # somebody reads the old contents
             self.emit(f"hk.neg {cache.name} : {self.of(cache)} -> {self.of(cache)}", cache.shape, cache.element)
@@ -294,10 +296,10 @@ class Graph:
                 f"    return {', '.join(v.name for v in outs)} : {types}\n  }}\n")
 
 
-def function(seed, max_ops=40, state=True):
+def graph(seed, max_ops=40, state=True):
     rng = random.Random(seed * 7919 + 1)
-    return Graph(seed, rng.randint(3, max_ops), rng.random() < 0.6, state).text(f"f{seed}")
+    return Graph(seed, rng.randint(3, max_ops), rng.random() < 0.6, state)
 
 
 def module(seeds, **options):
-    return "module {\n" + "".join(function(s, **options) for s in seeds) + "}\n"
+    return "module {\n" + "".join(graph(s, **options).text(f"f{s}") for s in seeds) + "}\n"
