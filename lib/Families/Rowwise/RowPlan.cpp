@@ -220,6 +220,8 @@ int mlir::hk::loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
     SmallVector<DimName> own = withoutOnes(local);
     flat &= own.size() <= 1;
     endsInOne |= !own.empty() && local.back() == 1;
+    if (own.empty())
+      vec = 1; // one element a row: a vector would run into the next rows
     while (vec > 1 && !own.empty() && (own.back() < 0 || own.back() % vec != 0))
       vec /= 2;
   };
