@@ -12,8 +12,6 @@
 
 #include "Npy.h"
 
-#include "hk/Reference/Safetensors.h"
-
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -30,9 +28,6 @@ static cl::opt<std::string> functionName("function", cl::init("main"),
                                          cl::desc("Function to evaluate"));
 static cl::list<std::string> inputs("input", cl::desc("One .npy per argument"));
 static cl::list<std::string> weightFiles("weight", cl::desc("SYMBOL=FILE.npy"));
-static cl::opt<std::string> weightsPath("weights",
-                                        cl::desc("A safetensors file"),
-                                        cl::value_desc("FILE"));
 static cl::opt<std::string>
     output("output", cl::desc("Writes PREFIX.<i>.npy and PREFIX.<i>.bound.npy"),
            cl::value_desc("PREFIX"));
@@ -96,16 +91,8 @@ static LogicalResult run() {
       return failure();
     arguments.push_back(std::move(*tensor));
   }
-  mlir::hk::reference::WeightProvider weights = readWeight;
-  if (!weightsPath.empty()) {
-    std::string error;
-    auto file = mlir::hk::reference::openSafetensors(weightsPath, error);
-    if (failed(file))
-      return fail(error);
-    weights = *file;
-  }
   FailureOr<SmallVector<Tensor>> results =
-      mlir::hk::reference::interpret(function, arguments, weights);
+      mlir::hk::reference::interpret(function, arguments, readWeight);
   if (failed(results))
     return failure();
   for (auto [i, tensor] : llvm::enumerate(*results))
