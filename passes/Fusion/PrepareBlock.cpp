@@ -103,6 +103,14 @@ static Value freshCopy(Value value, Operation *before) {
   return copyOf(value, before);
 }
 
+/// Whether an operator overwrites `value`, which a result must not see.
+static bool isOverwritten(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    auto write = dyn_cast<KVCacheWriteOp>(use.getOwner());
+    return write && write.isDpsInit(&use);
+  });
+}
+
 static void separateResults(Block &block) {
   Operation *terminator = block.getTerminator();
   llvm::DenseSet<Value> seen;
@@ -111,7 +119,7 @@ static void separateResults(Block &block) {
     if (!isa<RankedTensorType>(value.getType()))
       continue;
     Operation *def = value.getDefiningOp();
-    bool own = stateArgumentOf(value) ||
+    bool own = (stateArgumentOf(value) && !isOverwritten(value)) ||
                (def && isBaseOp(def) && !isa<KVCacheWriteOp>(def));
     if (!seen.insert(value).second || !own)
       operand.set(freshCopy(value, terminator));
