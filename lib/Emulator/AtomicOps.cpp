@@ -68,8 +68,8 @@ const std::vector<AtomicOp> &atomicOps() {
       std::string n = name, d = ds, t = type;
       v.push_back(
           {n, d + "_" + t + "32", d + "_rtn_" + t + "32", 4, false, narrow});
-      v.push_back({n + "_x2", d + "_" + t + "64", d + "_rtn_" + t + "64", 8,
-                   false, wide});
+      v.push_back({n.empty() ? n : n + "_x2", d + "_" + t + "64",
+                   d + "_rtn_" + t + "64", 8, false, wide});
     };
     integer(
         "add", "add", "u", [](u64 a, u64 b, u64) { return u64(u32(a + b)); },
@@ -77,6 +77,9 @@ const std::vector<AtomicOp> &atomicOps() {
     integer(
         "sub", "sub", "u", [](u64 a, u64 b, u64) { return u64(u32(a - b)); },
         [](u64 a, u64 b, u64) { return a - b; });
+    integer(
+        "", "rsub", "u", [](u64 a, u64 b, u64) { return u64(u32(b - a)); },
+        [](u64 a, u64 b, u64) { return b - a; });
     integer(
         "smin", "min", "i",
         [](u64 a, u64 b, u64) { return int32_t(a) < int32_t(b) ? a : b; },

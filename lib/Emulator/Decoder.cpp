@@ -156,6 +156,8 @@ std::string Decoder::resolve(Inst &inst) {
   const Op &op = *inst.op;
   if (uint16_t extra = inst.m.seen & ~op.mods)
     return "modifier group " + hex(extra) + " does not apply here";
+  if (op.plainOpSelHi && !inst.m.opSelHiGiven)
+    inst.m.opSelHi = 0;
   // The parser left the SDWA selectors in the last two slots.
   if (inst.m.seen & kModSdwa)
     for (int k = 0; k < 2; ++k)

@@ -105,6 +105,7 @@ struct Modifiers {
   bool offen = false, idxen = false, lds = false;
   bool clamp = false;
   int8_t omod = 0; ///< 1: *2, 2: *4, 3: /2
+  bool opSelHiGiven = false;
   uint8_t opSel = 0, opSelHi = 0xff, negLo = 0, negHi = 0;
   uint8_t cbsz = 0, abid = 0, blgp = 0, bitop3 = 0, byteSel = 0;
   bool boundCtrl = false;

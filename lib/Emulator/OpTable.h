@@ -70,6 +70,7 @@ struct Op {
   std::string (*parse)(const std::string &, Inst &) = nullptr;
   Handler clampFn = nullptr; ///< used instead of fn when clamp is present
   bool packed = false;       ///< op_sel means halves of a packed operation
+  bool plainOpSelHi = false; ///< op_sel_hi is all zero when not printed
   bool preserveHigh = false; ///< a 16-bit result keeps the other half
   bool dstIsSource = false;  ///< the last source is the destination (fmac)
 };

@@ -357,7 +357,12 @@ const std::unordered_map<std::string, ModifierEntry> &modifierTable() {
           return v == "2";
         }}},
       {"op_sel", {kModOpSel, HK_BITS(opSel, 0)}},
-      {"op_sel_hi", {kModOpSel, HK_BITS(opSelHi, 0xff)}},
+      {"op_sel_hi",
+       {kModOpSel,
+        [](Inst &i, std::string_view v) {
+          i.m.opSelHiGiven = true;
+          return parseBits(v, i.m.opSelHi, 0xff);
+        }}},
       {"neg_lo", {kModOpSel, HK_BITS(negLo, 0)}},
       {"neg_hi", {kModOpSel, HK_BITS(negHi, 0)}},
       {"cbsz", {kModMfma, HK_INT(cbsz)}},

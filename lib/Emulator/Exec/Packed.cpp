@@ -46,7 +46,8 @@ template <class F> Handler packedHandler(F lambda) {
     LaneBuf buf[3], lo, hi;
     const uint32_t *src[3] = {};
     for (unsigned k = 0; k < n; ++k)
-      src[k] = fetchWord(w, inst, 1 + k, Type::B32, false, buf[k]);
+      src[k] =
+          fetchWord(w, inst, sourceIndex(inst, k, n), Type::B32, false, buf[k]);
     for (unsigned h = 0; h < 2; ++h) {
       alignas(64) uint16_t a[kLanes], b[kLanes], c[kLanes];
       selectHalf<A>(inst, src[0], 0, h, a);
@@ -67,7 +68,7 @@ template <class F> Handler packedHandler(F lambda) {
         lo.lo[l] = h ? (lo.lo[l] | bits << 16) : bits;
       }
     }
-    propagate(w, inst, 1, n, 1);
+    propagate(w, inst, 1, inst.op->dstIsSource ? n - 1 : n, 1);
     commitResult<u32>(w, inst, lo, hi);
   };
 }
@@ -110,6 +111,9 @@ void addHalves(OpTable &t) {
         packedOp([](half a, half b) { return half(float(a) * float(b)); }));
   t.add("v_pk_fma_f16",
         packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); }));
+  Op fmac = packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); });
+  fmac.dstIsSource = true;
+  t.add("v_pk_fmac_f16", fmac);
   t.add("v_pk_min_f16", packedOp([](half a, half b) { return minNum(a, b); }));
   t.add("v_pk_max_f16", packedOp([](half a, half b) { return maxNum(a, b); }));
   t.add("v_pk_minimum3_f16", packedOp([](half a, half b, half c) {
@@ -285,16 +289,14 @@ template <MixKind Kind> void mixOp(Wave &w, const Inst &inst) {
   LaneBuf lo;
   const uint32_t *old = w.v[inst.o[0].reg];
   for (unsigned l = 0; l < kLanes; ++l) {
-    double exact = double(a[l]) * double(b[l]) + double(c[l]);
     float r = __builtin_fmaf(a[l], b[l], c[l]);
-    if (inst.m.clamp) {
+    if (inst.m.clamp)
       r = r > 0 ? (r < 1 ? r : 1.0f) : 0.0f;
-      exact = double(r);
-    }
     if (Kind == kMixF32) {
       lo.lo[l] = toBits(r);
     } else {
-      uint32_t bits = toBits(half(exact)) & 0xffff;
+      // Rounded to f32 first: compilers fold a conversion into it.
+      uint32_t bits = toBits(half(r)) & 0xffff;
       lo.lo[l] = Kind == kMixLo ? (old[l] & 0xffff0000u) | bits
                                 : (old[l] & 0xffffu) | bits << 16;
     }
@@ -360,6 +362,7 @@ void addPacked(OpTable &t) {
     op.fn = fn;
     op.clampFn = fn;
     op.types[1] = op.types[2] = op.types[3] = Type::F32;
+    op.plainOpSelHi = std::strstr(name, "_mix") != nullptr;
     t.add(name, op);
   };
   addPair("v_pk_fma_f32", pairOp<kPairFma>, kModOpSel | kModOut);

@@ -158,6 +158,18 @@ void addInt16(OpTable &t) {
   addClamped(
       t, "v_mad_i16", [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
       [](i16 a, i16 b, i16 c) { return u16(clampI16(i32(a) * b + c)); }, true);
+  // The legacy forms zero the upper half.
+  addClamped(
+      t, "v_mad_legacy_u16",
+      [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
+      [](u16 a, u16 b, u16 c) {
+        u32 r = u32(a) * b + c;
+        return u16(r > 65535 ? 65535 : r);
+      });
+  addClamped(
+      t, "v_mad_legacy_i16",
+      [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
+      [](i16 a, i16 b, i16 c) { return u16(clampI16(i32(a) * b + c)); });
   t.add("v_mad_u32_u16",
         laneOp([](u16 a, u16 b, u32 c) { return u32(a) * b + c; }))
       .mods |= kModOpSel;

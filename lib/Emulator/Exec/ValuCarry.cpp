@@ -175,8 +175,9 @@ template <class T> T divScale(T s0, T s1, T s2, bool &flag) {
     return scaled(I::scale);
   bool inverse = isDenormal(T(1) / s1), quotient = isDenormal(s2 / s1);
   if (inverse && quotient) {
+    // The documents scale up here, which would overflow; see the docs.
     flag = true;
-    return isDenominator ? scaled(I::scale) : s0;
+    return isDenominator ? scaled(-I::scale) : s0;
   }
   if (inverse)
     return scaled(-I::scale);
@@ -240,7 +241,8 @@ template <class T> T divFixup(T s0, T s1, T s2) {
     return signedValue(0);
   if (exponentOf(s2) - exponentOf(s1) < I::underflow)
     return signedValue(0);
-  if (exponentOf(s1) == I::maxExponent)
+  // The quotient overflowed on the way: infinities there may give NaN.
+  if (exponentOf(s0) == I::maxExponent)
     return signedValue(inf);
   return negative ? -std::fabs(s0) : std::fabs(s0);
 }

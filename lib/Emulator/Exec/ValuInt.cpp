@@ -235,6 +235,23 @@ void addArithmetic(OpTable &t) {
           return std::max(std::min(a, b), std::min(std::max(a, b), c));
         }));
   t.add("v_sad_u8", laneOp([](u32 a, u32 b, u32 c) { return sad8(a, b, c); }));
+  t.add("v_sad_hi_u8",
+        laneOp([](u32 a, u32 b, u32 c) { return (sad8(a, b, 0) << 16) + c; }));
+  t.add("v_msad_u8",
+        laneOp([](u32 a, u32 b, u32 c) { // bytes where b is 0 are left out
+          for (unsigned k = 0; k < 32; k += 8) {
+            u32 x = a >> k & 0xff, y = b >> k & 0xff;
+            c += y ? (x < y ? y - x : x - y) : 0;
+          }
+          return c;
+        }));
+  t.add("v_sad_u16", laneOp([](u32 a, u32 b, u32 c) {
+          for (unsigned k = 0; k < 32; k += 16) {
+            u32 x = a >> k & 0xffff, y = b >> k & 0xffff;
+            c += x < y ? y - x : x - y;
+          }
+          return c;
+        }));
   t.add("v_sad_u32", laneOp([](u32 a, u32 b, u32 c) {
           return (a < b ? b - a : a - b) + c;
         }));
@@ -284,7 +301,7 @@ void addDots(OpTable &t) {
     if (accumulate) {
       op.dstIsSource = true;
       op.mods |= kModDpp;
-      t.add(name.substr(0, 5) + "c" + name.substr(5), op);
+      t.add(name.substr(0, 6) + "c" + name.substr(6), op);
     }
   };
   add("v_dot4_i32_i8", nullptr,
