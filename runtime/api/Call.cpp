@@ -27,7 +27,10 @@ struct Scratch {
   std::vector<hk_abi_tensor> tensors;
   std::vector<int64_t> outputSizes;
 };
-thread_local Scratch scratch;
+Scratch &threadScratch() {
+  static thread_local Scratch scratch;
+  return scratch;
+}
 
 /// What the generated code gets, with the runtime's own state behind it.
 struct CallContext : hk_call_ctx {
@@ -174,6 +177,7 @@ static Status plan(const hk_function &function, const DLTensor *const *inputs,
   if (Status error = checkCount(function, function.numInputs, numInputs,
                                 "inputs and states"))
     return error;
+  Scratch &scratch = threadScratch();
   scratch.tensors.resize(function.abi->num_args);
   for (uint32_t i = 0; i < numInputs; ++i)
     if (Status error =
@@ -207,6 +211,7 @@ static Status callFunction(const hk_function &function, const hk_call &call) {
           checkCount(function, count, call.num_arguments, "arguments"))
     return error;
   // resize() allocates only when the buffers have never been this large.
+  Scratch &scratch = threadScratch();
   scratch.tensors.resize(count);
   scratch.outputSizes.resize(function.outputRanks);
   hk_abi_tensor *tensors = scratch.tensors.data();

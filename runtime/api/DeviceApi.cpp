@@ -47,7 +47,7 @@ static Status openDevice(const std::string &spec, const DeviceOptions &options,
     return makeError(HK_INVALID_ARGUMENT,
                      "unknown device '%s': expected host, hip:N or cuda:N",
                      spec.c_str());
-  int ordinal = std::atoi(digits.c_str());
+  int ordinal = std::stoi(digits);
   return kind == "hip" ? createHipDevice(ordinal, options, device)
                        : createCudaDevice(ordinal, options, device);
 }

@@ -46,7 +46,8 @@ static Status checkVersion(const hk_module &module) {
                      "'%s': hk_module_abi has %u bytes, expected %zu; the "
                      "module was not built for this runtime",
                      path, abi->struct_bytes, sizeof(hk_module_abi));
-  if (!abi->contract_hash || std::strcmp(abi->contract_hash, kContractHash))
+  if (!abi->contract_hash ||
+      std::strcmp(abi->contract_hash, kContractHash) != 0)
     return makeError(HK_INCOMPATIBLE,
                      "'%s' (made by %s) was compiled against contract %s, this "
                      "runtime has contract %s; compile the module again",

@@ -18,13 +18,10 @@ using namespace hk;
 
 /// Shared by every caller that runs out of memory; hk_status_free skips it.
 static hk_status *sharedOutOfMemory() {
-  // Constructed when the library is loaded, so that using it cannot fail.
-  static hk_status status{HK_OUT_OF_MEMORY, "out of host memory"};
+  // Short enough to live inside the string, so that making it cannot fail.
+  static hk_status status{HK_OUT_OF_MEMORY, "out of memory"};
   return &status;
 }
-[[maybe_unused]] static hk_status *const kForceConstruction =
-    sharedOutOfMemory();
-
 hk_status *hk::detail::outOfMemoryStatus() noexcept {
   return sharedOutOfMemory();
 }

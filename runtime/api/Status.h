@@ -75,8 +75,9 @@ template <typename Fn> hk_status *guarded(Fn &&fn) noexcept {
 }
 
 /// Error for a NULL that the caller passed for `what`, or success.
-inline Status requireNonNull(const void *pointer, const char *function,
-                             const char *what) {
+template <typename T>
+Status requireNonNull(const T *pointer, const char *function,
+                      const char *what) {
   if (pointer)
     return {};
   return makeError(HK_INVALID_ARGUMENT, "%s: %s must not be NULL", function,

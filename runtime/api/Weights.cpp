@@ -133,8 +133,8 @@ Status SafetensorsFile::open(const std::string &path) {
       Tensor tensor;
       if (Status error =
               readTensor(entry, data, file.size() - 8 - headerBytes, tensor))
-        return addContext(std::move(error),
-                          context + ": tensor '" + name + "'");
+        return addContext(addContext(std::move(error), "tensor '" + name + "'"),
+                          context);
       tensors.emplace(name, std::move(tensor));
     }
   } catch (const Json::exception &e) {

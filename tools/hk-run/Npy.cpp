@@ -68,7 +68,7 @@ static std::vector<int64_t> parseShape(const std::string &text,
     char *end = nullptr;
     sizes.push_back(std::strtoll(part.c_str(), &end, 10));
     if (*end || sizes.back() < 0)
-      throw Failure("'" + path + "': the shape (" + text + ") is not one");
+      throw Failure("'" + path + "' has a damaged shape, " + text);
   }
   return sizes;
 }

@@ -283,6 +283,7 @@ void Session::planOutputs() {
 
 void Session::call(hk_profile *profile) {
   std::vector<const DLTensor *> tensors;
+  tensors.reserve(args.size());
   for (const Argument &arg : args)
     tensors.push_back(&arg.tensor);
   hk_call call{};

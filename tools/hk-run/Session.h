@@ -61,7 +61,8 @@ struct Argument {
   std::string origin; // where the data came from, for the report
   HostTensor before, after;
   std::unique_ptr<Buffer> buffer;
-  DLTensor tensor{};
+  DLTensor tensor{nullptr, {kDLCPU, 0}, 0, {kDLFloat, 32, 1},
+                  nullptr, nullptr,     0};
 };
 
 class Session {

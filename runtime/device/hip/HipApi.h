@@ -69,9 +69,11 @@ using HipHandle = void *;
   X(hipGetDeviceProperties, (void *, int))
 
 // Launch arguments given as one block of memory.
-inline void *const kHipLaunchParamBufferPointer = reinterpret_cast<void *>(1);
-inline void *const kHipLaunchParamBufferSize = reinterpret_cast<void *>(2);
-inline void *const kHipLaunchParamEnd = reinterpret_cast<void *>(3);
+enum class HipLaunchParam : uintptr_t {
+  BufferPointer = 1,
+  BufferSize = 2,
+  End = 3
+};
 
 struct HipApi {
 #define HK_DECLARE(name, parameters) HipError(*name) parameters = nullptr;

@@ -249,9 +249,12 @@ Status HipDevice::launch(const LoadedKernel &loaded, const uint64_t *words,
   if (Status error = current.takeError())
     return error;
   size_t bytes = kernel.argumentBytes;
-  void *arguments[] = {kHipLaunchParamBufferPointer,
-                       const_cast<uint64_t *>(words), kHipLaunchParamBufferSize,
-                       &bytes, kHipLaunchParamEnd};
+  auto key = [](HipLaunchParam param) {
+    return reinterpret_cast<void *>(static_cast<uintptr_t>(param));
+  };
+  void *arguments[] = {
+      key(HipLaunchParam::BufferPointer), const_cast<uint64_t *>(words),
+      key(HipLaunchParam::BufferSize), &bytes, key(HipLaunchParam::End)};
   return HK_HIP(api, hipModuleLaunchKernel, kernel.function, grid[0], grid[1],
                 grid[2], kernel.threads, 1, 1, kernel.ldsDynamic, stream,
                 nullptr, arguments);

@@ -78,7 +78,10 @@ private:
   char *data = nullptr;
   uint64_t capacity = 0;
 };
-thread_local ThreadLds threadLds;
+ThreadLds &threadLds() {
+  static thread_local ThreadLds lds;
+  return lds;
+}
 
 /// Kernels compute under the default floating-point environment on every
 /// thread, whatever the caller has set (flush to zero, rounding).
@@ -120,7 +123,7 @@ void HostLaunch::runBlocks(uint64_t begin, uint64_t end) {
   uint64_t ldsBytes = kernel.ldsBytes;
   char *lds = nullptr;
   if (ldsBytes || poison) {
-    lds = threadLds.get(ldsBytes + (poison ? kLdsFenceBytes : 0));
+    lds = threadLds().get(ldsBytes + (poison ? kLdsFenceBytes : 0));
     if (!lds) {
       outOfMemory = true;
       return;

@@ -138,7 +138,7 @@ TEST(Values, CoverTheRangeOfIntegers) {
 TEST(Npy, KeepsEveryTypeAndShape) {
   std::string path = temporaryFile("roundtrip.npy");
   for (int32_t i = 0; i < kNumDTypes; ++i)
-    for (std::vector<int64_t> sizes :
+    for (const std::vector<int64_t> &sizes :
          {std::vector<int64_t>{6}, {3, 4}, {2, 1, 2}, {0, 8}}) {
       HostTensor tensor;
       tensor.dtype = static_cast<DType>(i);

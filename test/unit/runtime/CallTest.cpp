@@ -249,6 +249,7 @@ TEST_P(CallTest, ServesManyThreads) {
   constexpr int kThreads = 8, kRounds = 200;
   const hk_function *add = fake.function("add");
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   std::vector<int> wrong(kThreads, 0);
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {

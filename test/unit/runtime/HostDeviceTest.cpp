@@ -35,7 +35,6 @@ void operator delete(void *data) noexcept { std::free(data); }
 void operator delete(void *data, size_t) noexcept { std::free(data); }
 
 using namespace hk::test;
-using testing::Each;
 
 TEST(Device, IsOpenedByName) {
   Device host = openDevice("host");
@@ -198,6 +197,7 @@ TEST(ThreadPool, RunsEveryItemOnceForManyCallers) {
   };
   // More callers than the pool has slots.
   std::vector<std::thread> callers;
+  callers.reserve(24);
   std::atomic<int> wrong{0};
   for (int c = 0; c < 24; ++c)
     callers.emplace_back([&, c] {

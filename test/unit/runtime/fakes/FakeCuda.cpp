@@ -110,7 +110,7 @@ FAKE_EXPORT int cuModuleLoadDataEx(void **module, const void *code,
     std::strcpy(static_cast<char *>(values[2]), "ptxas: fake complaint");
     return 218;
   }
-  FAIL_IF(std::strcmp(static_cast<const char *>(code), "fake PTX"), 200);
+  FAIL_IF(std::string(static_cast<const char *>(code)) != "fake PTX", 200);
   *module = new int(42);
   return 0;
 }

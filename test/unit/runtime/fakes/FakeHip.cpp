@@ -72,7 +72,8 @@ FAKE_EXPORT int hipMemcpy(void *to, const void *from, size_t bytes, int kind) {
   return 0;
 }
 FAKE_EXPORT int hipModuleLoadData(void **module, const void *code) {
-  FAIL_IF(std::strcmp(static_cast<const char *>(code), "FAKECODE gfx942"), 209);
+  FAIL_IF(std::string(static_cast<const char *>(code)) != "FAKECODE gfx942",
+          209);
   *module = new int(42);
   return 0;
 }

@@ -215,7 +215,7 @@ const hk_module_abi kModule = {FAKE_ABI_VERSION,
 
 #ifdef FAKE_NO_QUERY
 extern "C" __attribute__((visibility("default")))
-const hk_module_abi *some_other_function(uint32_t) {
+const hk_module_abi *hk_something_else(uint32_t) {
   return &kModule;
 }
 #else
