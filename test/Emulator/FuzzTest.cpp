@@ -197,7 +197,7 @@ private:
     }
     case 1: { // a loop whose count differs from lane to lane
       define(t, var(t));
-      std::string v = variables[t].back(), i = "i" + std::to_string(count);
+      std::string v = variables[t].back(), i = "loop" + std::to_string(count);
       body += "  for (u32 " + i + " = 0; " + i + " < (" + var(U32) +
               " & 7); ++" + i + ") " + v + " = " + expression(t) + ";\n";
       break;
