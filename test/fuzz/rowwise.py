@@ -3,8 +3,8 @@
 # Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Random graphs without matrix products are compiled for the host, fused, and
-# run; every result must be within the bound that the reference interpreter
+# Random graphs without matrix products are compiled, fused, and run, on the host
+# unless told otherwise; every result must be within the bound that the reference interpreter
 # derives for it. One compilation holds many graphs.
 import argparse
 import os
@@ -54,11 +54,12 @@ def decode(raw, element):
     return raw.astype(np.float64)
 
 
-def compare(folder, name, signature, seed):
+def compare(folder, name, signature, seed, device):
     """What is wrong with one function, or None."""
     args, results = signature
     rng = np.random.default_rng(seed)
-    run = ["hk-run", f"{folder}/m.so", f"--function={name}", f"--output={folder}"]
+    run = ["hk-run", f"{folder}/m.so", f"--function={name}", f"--device={device}",
+           f"--output={folder}"]
     reference = ["hk-interp", f"{folder}/m.mlir", f"--function={name}", f"--output={folder}/ref"]
     states = []
     for i, (arg, kind, state) in enumerate(args):
@@ -97,6 +98,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--ops", type=int, default=14)
+    parser.add_argument("--target", default="host")
+    parser.add_argument("--device", default="host")
     parser.add_argument("--keep", help="folder to leave everything in")
     options = parser.parse_args()
     failures = 0
@@ -111,13 +114,14 @@ def main():
         with open(f"{folder}/m.mlir", "w") as file:
             file.write(text)
         done = subprocess.run(["hk-compile", f"{folder}/m.mlir", "-o", f"{folder}/m.so",
-                               "--target=host"], capture_output=True, text=True)
+                               f"--target={options.target}"], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"hk-compile failed ({done.returncode}): {done.stderr[:3000]}")
         for match in re.finditer(r"func\.func @(\w+)\((.*)\) -> \((.*)\) \{", text):
             args = re.findall(r"(%\w+): tensor<([^>]*)>( \{hk\.state\})?", match[2])
             results = re.findall(r"tensor<([^>]*)>", match[3])
-            error = compare(folder, match[1], (args, results), int(match[1][1:]))
+            error = compare(folder, match[1], (args, results), int(match[1][1:]),
+                            options.device)
             if error:
                 failures += 1
                 print(f"{match[1]}: {error}")
