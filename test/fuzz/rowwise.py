@@ -7,6 +7,7 @@
 # unless told otherwise; every result must be within the bound that the reference interpreter
 # derives for it. One compilation holds many graphs.
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -54,7 +55,7 @@ def decode(raw, element):
     return raw.astype(np.float64)
 
 
-def compare(folder, name, signature, seed, device):
+def compare(folder, name, signature, seed, device, outs):
     """What is wrong with one function, or None."""
     args, results = signature
     rng = np.random.default_rng(seed)
@@ -65,23 +66,22 @@ def compare(folder, name, signature, seed, device):
     for i, (arg, kind, state) in enumerate(args):
         values = argument(rng, arg, kind)
         np.save(f"{folder}/in{i}.npy", values)
-        run.append(f"--input=arg{i}={folder}/in{i}.npy")
+        run.append(f"--input={arg[1:]}={folder}/in{i}.npy")
         reference.append(f"--input={folder}/in{i}.npy")
         if state:
-            states.append(f"arg{i}")
+            states.append(arg[1:])
     for command in (run, reference):
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             return f"{command[0]} failed ({done.returncode}): {done.stderr[:600]}"
-    states, outs = iter(states), 0
+    states, outs = iter(states), iter(outs)
     for i, kind in enumerate(results):
         element = kind.split("x")[-1]
         value, bound = np.load(f"{folder}/ref.{i}.npy"), np.load(f"{folder}/ref.{i}.bound.npy")
         if i < len([a for a in args if a[2]]):
             path = f"{folder}/{next(states)}.npy"
         else:
-            path = f"{folder}/out{outs}.npy"
-            outs += 1
+            path = f"{folder}/{next(outs)}.npy"
         got = decode(np.load(path), element).reshape(value.shape)
         with np.errstate(invalid="ignore"):
             good = (np.abs(got - value) <= bound) | (got == value) \
@@ -117,11 +117,14 @@ def main():
                                f"--target={options.target}"], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"hk-compile failed ({done.returncode}): {done.stderr[:3000]}")
+        info = subprocess.run(["hk-run", "--info", f"{folder}/m.so"], capture_output=True, text=True)
+        outputs = {f["name"]: [a["name"] for a in f["arguments"] if a["role"] == "output"]
+                   for f in json.loads(info.stdout)["functions"]}
         for match in re.finditer(r"func\.func @(\w+)\((.*)\) -> \((.*)\) \{", text):
             args = re.findall(r"(%\w+): tensor<([^>]*)>( \{hk\.state\})?", match[2])
             results = re.findall(r"tensor<([^>]*)>", match[3])
             error = compare(folder, match[1], (args, results), int(match[1][1:]),
-                            options.device)
+                            options.device, outputs[match[1]])
             if error:
                 failures += 1
                 print(f"{match[1]}: {error}")

@@ -11,8 +11,6 @@
 
 #include "CodeWriter.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 using namespace mlir::hk;
 
 void CodeWriter::open(const llvm::Twine &header, bool conditional) {
@@ -55,11 +53,14 @@ std::string CodeWriter::freshName(llvm::StringRef prefix) {
   return (prefix + llvm::Twine(counter++)).str();
 }
 
-llvm::StringRef CodeWriter::recall(llvm::StringRef key) const {
-  for (const Scope &scope : llvm::reverse(scopes)) {
-    auto it = scope.names.find(key);
-    if (it != scope.names.end())
-      return it->second;
+llvm::StringRef CodeWriter::recall(llvm::StringRef key, int *found) const {
+  for (int d = depth(); d >= 0; --d) {
+    auto it = scopes[d].names.find(key);
+    if (it == scopes[d].names.end())
+      continue;
+    if (found)
+      *found = d;
+    return it->second;
   }
   return {};
 }

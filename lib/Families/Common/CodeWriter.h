@@ -43,8 +43,9 @@ public:
                      const llvm::Twine &expression);
   std::string freshName(llvm::StringRef prefix);
 
-  /// What was remembered under `key` in an open scope, or empty.
-  llvm::StringRef recall(llvm::StringRef key) const;
+  /// What was remembered under `key` in an open scope, or empty; `depth` is set
+  /// to that scope's.
+  llvm::StringRef recall(llvm::StringRef key, int *depth = nullptr) const;
   void remember(int depth, llvm::StringRef key, llvm::StringRef name);
 
   /// The text so far; all scopes are closed.

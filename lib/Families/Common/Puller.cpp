@@ -370,18 +370,23 @@ std::string Puller::pullBroadcast(Value operand, Args position, int vec) {
 
 std::string Puller::pull(Value value, Args position, int vec) {
   std::string memo = key(value, position, vec);
-  StringRef known = out.recall(memo);
-  if (!known.empty())
+  int depth = 0;
+  if (StringRef known = out.recall(memo, &depth); !known.empty()) {
+    useDepth(depth);
     return known.str();
+  }
+  int outer = usedDepth;
+  usedDepth = 0;
   std::string expr = emit(value, position, vec);
+  // Scopes that are closed by now no longer count.
+  depth = std::min(out.depth(), std::max(placeOf(position, vec), usedDepth));
   // Handlers return a name where they had to write statements of their own.
-  bool isName = llvm::all_of(expr, [](char c) { return llvm::isAlnum(c); });
-  int depth = placeOf(position, vec);
-  if (!isName)
-    expr = out.define(depth, vecText(elementTypeOf(value), vec), "v", expr);
-  else
+  if (llvm::all_of(expr, [](char c) { return llvm::isAlnum(c); }))
     depth = out.depth();
+  else
+    expr = out.define(depth, vecText(elementTypeOf(value), vec), "v", expr);
   out.remember(depth, memo, expr);
+  usedDepth = std::max(outer, depth);
   return expr;
 }
 
@@ -440,7 +445,7 @@ std::string Puller::emit(Value value, Args position, int vec) {
 int Puller::depthOfScalar(StringRef scalar) const {
   auto it = scalarDepth.find(scalar);
   int depth = it == scalarDepth.end() ? out.depth() : it->second;
-  return std::min(out.depth(), depth);
+  return std::max(out.hoistLimit(), std::min(out.depth(), depth));
 }
 
 std::string Puller::statistic(Operation *, Value, StatKind, int64_t, Args,

@@ -206,10 +206,14 @@ private:
   std::string laneCount;
   int laneDepth = 0;
   std::string storeGuard;
+  /// The innermost scope that the value being pulled takes names from.
+  int usedDepth = 0;
 
 protected:
   /// At which depth a scalar returned by statistic() was computed.
   llvm::StringMap<int> scalarDepth;
+  /// Records that the value being pulled uses a name of scope `depth`.
+  void useDepth(int depth) { usedDepth = std::max(usedDepth, depth); }
   /// Where something that depends on such a scalar only may be computed.
   int depthOfScalar(StringRef scalar) const;
 };

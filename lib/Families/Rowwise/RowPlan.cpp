@@ -185,6 +185,20 @@ int64_t RowPlan::rowElementBytes() const {
   return bytes;
 }
 
+int64_t RowPlan::workPerElement() const {
+  int64_t work = 0;
+  for (Operation &op : body().without_terminator()) {
+    if (isa<ConstantOp, CopyOp>(op) || !isa<RowwiseOpInterface>(op))
+      continue;
+    bool heavy = isa<ExpOp, Exp2Op, LogOp, Log2Op, SinOp, CosOp, TanhOp, ErfOp,
+                     SigmoidOp, SiluOp, GeluOp, GeluTanhOp, SoftmaxOp,
+                     GatedActivationOp, DivOp, QuantizeOp, QuantizeStaticOp,
+                     QuantizeMxOp, RopeOp, ConcatOp, TransposeOp>(op);
+    work += heavy ? 3 : 1;
+  }
+  return work;
+}
+
 int64_t RowPlan::bytesPerRowElement() const {
   int64_t bits = 0;
   for (BlockArgument arg : body().getArguments()) {

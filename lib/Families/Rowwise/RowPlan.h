@@ -82,6 +82,9 @@ public:
   /// Bytes of the smallest float element of two or more bytes that whole rows
   /// are read or written in.
   int64_t rowElementBytes() const;
+  /// How much is computed with an element: about the number of operators, those
+  /// with elementary functions counted more.
+  int64_t workPerElement() const;
   /// Bytes moved per element of a row, about.
   int64_t bytesPerRowElement() const;
 

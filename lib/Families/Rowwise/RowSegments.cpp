@@ -131,8 +131,11 @@ std::string RowEmitter::statistic(Operation *op, Value input, StatKind kind,
   where.push_back(segment);
   std::string memo =
       key(op->getResult(0), where, 1, "segment " + std::to_string(int(kind)));
-  if (StringRef name = out.recall(memo); !name.empty())
+  int depth = 0;
+  if (StringRef name = out.recall(memo, &depth); !name.empty()) {
+    useDepth(depth);
     return name.str();
+  }
 
   int64_t lastDim = dims.shape(input).back();
   int64_t size = group ? group : lastDim;
@@ -159,6 +162,7 @@ std::string RowEmitter::statistic(Operation *op, Value input, StatKind kind,
     name = serialStatistic(op, input, kind, leading, segment, size);
   }
   scalarDepth[name] = out.depth();
+  useDepth(out.depth());
   out.remember(out.depth(), memo, name);
   return name;
 }

@@ -63,10 +63,21 @@ static double modelTime(const RowPlan &plan, const RowTile &tile,
   double time = bytes / (target.memoryGBps * 1e3);
   // Few vectors in flight per thread hide little latency; many threads per row
   // wait for each other.
-  double depth = tile.slots == 0 ? 1.05 : rounds == 1 ? 1.04 : 1.0;
+  double depth = tile.slots == 0 ? 1.3 : rounds == 1 ? 1.04 : 1.0;
   double sync = 1.0 + 0.01 * double(perRow) / target.waveSize;
   double small = tile.threads < 128 ? 1.05 : 1.0;
   return time / (0.5 + 0.5 * busy) * depth * sync * small;
+}
+
+/// Vectors that a thread may have in flight: unrolled code keeps them all in
+/// registers, so kernels that do much with each of them get fewer.
+static int64_t maxSlotsOf(const RowPlan &plan, int64_t vec) {
+  int64_t work = plan.workPerElement();
+  if (plan.stats().empty())
+    return work <= 6 ? 4 : work <= 16 ? 2 : 1;
+  int64_t kept = std::max<int64_t>(1, plan.stats().size());
+  int64_t slots = std::max<int64_t>(1, kMaxKept / vec / kept);
+  return work <= 12 ? slots : work <= 24 ? std::min<int64_t>(slots, 2) : 1;
 }
 
 static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
@@ -75,33 +86,33 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
   int64_t vec = plan.commonVec(16 / plan.rowElementBytes());
   int64_t width = plan.widest();
   bool wholeRows = !plan.stats().empty();
+  int64_t maxSlots = maxSlotsOf(plan, vec);
   if (width == 0) {
     // Dynamic: rows that nothing is known of are looped over.
     RankedTile ranked;
-    ranked.tile = {1, 256, int32_t(vec), wholeRows ? 0 : 4};
+    ranked.tile = {1, 256, int32_t(vec), int32_t(wholeRows ? 0 : maxSlots)};
     tiles.push_back(ranked);
     return tiles;
   }
   int64_t chunks = llvm::divideCeil(width, vec);
-  int64_t maxSlots = std::min<int64_t>(kMaxKept / vec, wholeRows ? 16 : 4);
-  for (int64_t perRow = 1; perRow <= target.maxThreads;
+  // Fewer neighbours than this do not fill a memory transaction.
+  int64_t least = std::min<int64_t>(8, llvm::PowerOf2Ceil(chunks));
+  for (int64_t perRow = least; perRow <= target.maxThreads;
        perRow = perRow < target.waveSize ? perRow * 2
                                          : perRow + target.waveSize) {
+    if (perRow > least &&
+        (perRow <= target.waveSize ? perRow / 2 >= chunks
+                                   : perRow - target.waveSize >= chunks))
+      break;
     int64_t rounds = llvm::divideCeil(chunks, perRow);
-    bool idle = perRow > target.waveSize && perRow - target.waveSize >= chunks;
-    if (perRow > 1 &&
-        (idle || (perRow <= target.waveSize && perRow / 2 >= chunks)))
-      continue;
-    RankedTile ranked;
-    int64_t rows = perRow >= 128 ? 1 : 256 / perRow;
-    if (wholeRows && rounds > maxSlots &&
-        perRow + target.waveSize <= target.maxThreads)
-      continue;
-    if (!wholeRows && rounds > maxSlots && perRow != 256)
-      continue;
     int64_t slots = rounds;
-    if (rounds > maxSlots)
+    if (rounds > maxSlots) {
+      if (perRow != 256 && perRow != target.maxThreads)
+        continue;
       slots = wholeRows ? 0 : maxSlots;
+    }
+    int64_t rows = perRow >= 128 ? 1 : 256 / perRow;
+    RankedTile ranked;
     ranked.tile = {int32_t(rows), int32_t(rows * perRow), int32_t(vec),
                    int32_t(slots)};
     ranked.microseconds = modelTime(plan, ranked.tile, target, width);
@@ -147,11 +158,15 @@ SmallVector<RankedTile> mlir::hk::rankTiles(const RowPlan &plan,
   return tiles;
 }
 
-int64_t mlir::hk::minBlocksOf(const RowTile &tile, const Target &target) {
+int64_t mlir::hk::minBlocksOf(const RowPlan &plan, const RowTile &tile,
+                              const Target &target) {
   if (target.arch == ::hk::Arch::Host)
     return 1;
-  // 1024 threads per compute unit leave 64 registers of 65,536 to each; wide
-  // tiles keep more per thread.
-  int64_t threads = tile.slots * tile.vec > 32 ? 512 : 1024;
+  // 1024 threads per compute unit leave 64 registers of 65,536 to each. Tiles
+  // that keep more and kernels that do more need more.
+  int64_t work = plan.workPerElement(), kept = tile.slots * tile.vec;
+  int64_t threads = work <= 8 && kept <= 32    ? 1024
+                    : work <= 20 && kept <= 64 ? 512
+                                               : 256;
   return std::max<int64_t>(1, threads / tile.threads);
 }

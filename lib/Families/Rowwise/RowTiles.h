@@ -34,7 +34,8 @@ SmallVector<RankedTile> rankTiles(const RowPlan &plan,
                                   SmallVector<size_t> &chosen);
 
 /// Blocks that should fit a compute unit, for the register budget.
-int64_t minBlocksOf(const ::hk::RowTile &tile, const ::hk::Target &target);
+int64_t minBlocksOf(const RowPlan &plan, const ::hk::RowTile &tile,
+                    const ::hk::Target &target);
 
 } // namespace mlir::hk
 

@@ -243,7 +243,7 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\nusing Shared_" << symbol << " = " << shared << ";\n";
     os << "HK_KERNEL(" << symbol << ", " << std::max<int64_t>(words, 1) << ", "
-       << pod.threads << ", " << minBlocksOf(pod, target) << ", Shared_"
+       << pod.threads << ", " << minBlocksOf(plan, pod, target) << ", Shared_"
        << symbol << ") {\n"
        << body.str() << "}\n";
   }
