@@ -43,6 +43,7 @@ class Graph:
             self.constant, self.pad, self.gather, self.transpose]
         if state:
             self.steps += [self.cache_write] * 2
+        self.steps += [self.attention] * 2
         while self.count < num_ops:
             self.rng.choice(self.steps)()
 
@@ -265,6 +266,16 @@ class Graph:
             if shape[2] >= 2:
                 self.emit(f"hk.transpose {x.name} [0, 2, 1] : {self.of(x)} -> {self.type(shape, x.element)}",
                           shape, x.element)
+
+    def attention(self):
+        q = self.real(lambda v: v.rank() == 3 and v.shape[0] == "T" and v.shape[2] in (16, 32, 64))
+        if not q:
+            return
+        k = self.pick(lambda v: v.shape == q.shape and v.element == q.element)
+        v = self.pick(lambda v: v.shape == q.shape and v.element == q.element)
+        causal = " {causal}" if self.rng.random() < 0.5 else ""
+        self.emit(f"hk.attention {q.name}, {k.name}, {v.name} scale 0.25{causal} : {self.of(q)}, {self.of(k)},"
+                  f" {self.of(v)} -> {self.of(q)}", q.shape, q.element)
 
     def cache_write(self):
         x = self.real(lambda v: v.rank() == 3 and v.shape[0] == "T")
