@@ -116,9 +116,10 @@ private:
       return elements;
     std::string value =
         "convertTo<float, " + std::to_string(count) + ">(" + elements + ")";
-    if (scaleUseOf(gemm.matmul).use == ScaleUse::Outer)
-      value = value + " * " + rowScale(position) + " * " +
-              columnScale(position, count);
+    if (lhsScaleUse(gemm.matmul) == ScaleUse::Outer)
+      value = value + " * " + rowScale(position);
+    if (rhsScaleUse(gemm.matmul) == ScaleUse::Outer)
+      value = value + " * " + columnScale(position, count);
     return roundText(type, count, value);
   }
 
@@ -281,19 +282,24 @@ private:
        << operandAlignment(operand, rows) << ">";
   }
 
+  StringRef kScaleText() {
+    bool lhs = lhsScaleUse(matmul()) == ScaleUse::AlongK;
+    bool rhs = rhsScaleUse(matmul()) == ScaleUse::AlongK;
+    return lhs && rhs ? "Both" : lhs ? "A" : rhs ? "B" : "None";
+  }
+
   void writeProblem(VariantOp variant) {
     auto tile = cast<GemmTileAttr>(variant.getTile());
-    bool alongK = scaleUseOf(matmul()).use == ScaleUse::AlongK;
     os << "using Product_" << variant.getSymName()
        << " = Gemm<GemmProblem<\n    ";
     writeLayout(matmul().getLhs(), !matmul().getTransposeA());
     os << ",\n    ";
     writeLayout(matmul().getRhs(), matmul().getTransposeB());
     os << ",\n    " << (gemm.gated ? "true" : "false")
-       << ", KScale::" << (alongK ? "Blocks128" : "None") << ", "
-       << tile.getBm() << ", " << tile.getBn() << ", " << tile.getBk() << ", "
-       << tile.getWm() << ", " << tile.getWn() << ", " << tile.getStages()
-       << ", " << tile.getSplitK() << ">>;\n";
+       << ", KScale::" << kScaleText() << ", " << tile.getBm() << ", "
+       << tile.getBn() << ", " << tile.getBk() << ", " << tile.getWm() << ", "
+       << tile.getWn() << ", " << tile.getStages() << ", " << tile.getSplitK()
+       << ">>;\n";
   }
 
   /// The address of the batch's matrix.
@@ -309,6 +315,14 @@ private:
       return words.address(argument(operand));
     return words.address(argument(operand)) + " + u64(" +
            std::to_string(bytes) + " * (" + offset + "))";
+  }
+
+  void writeScale(StringRef name, Value scale, ScaleUse use) {
+    if (use != ScaleUse::AlongK)
+      return;
+    os << "  args.scale" << name << " = " << baseOf(scale) << ";\n"
+       << "  args.scaleStride" << name << " = "
+       << words.stride(argument(scale), rankOf(scale) - 2) << ";\n";
   }
 
   void writeEntry(VariantOp variant) {
@@ -347,15 +361,8 @@ private:
                                           : matmul().getRhsDim(MatmulDim::K))
        << ";\n"
        << "  args.batches = 1;\n";
-    if (scaleUseOf(matmul()).use == ScaleUse::AlongK) {
-      Value scaleA = matmul().getLhsScale(), scaleB = matmul().getRhsScale();
-      os << "  args.scaleA = " << baseOf(scaleA) << ";\n"
-         << "  args.scaleStrideA = "
-         << words.stride(argument(scaleA), rankOf(scaleA) - 2) << ";\n"
-         << "  args.scaleB = " << baseOf(scaleB) << ";\n"
-         << "  args.scaleStrideB = "
-         << words.stride(argument(scaleB), rankOf(scaleB) - 2) << ";\n";
-    }
+    writeScale("A", matmul().getLhsScale(), lhsScaleUse(matmul()));
+    writeScale("B", matmul().getRhsScale(), rhsScaleUse(matmul()));
     os << "  " << product << "::run(args, block, lds, Epilogue{words});\n}\n";
   }
 

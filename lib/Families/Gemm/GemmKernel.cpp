@@ -60,31 +60,31 @@ GemmDims mlir::hk::gemmDims(MatmulOp op) {
   return *dtypeOf(tensorOf(op.getRhs()).getElementType());
 }
 
-/// Whether a scale has one element or [..., rows, 1].
-static bool isOuterScale(Value scale) {
+/// Of a scale of `operand`, whose dim `dim` are its rows (M or N).
+static ScaleUse scaleUse(Value scale, Value operand, int64_t dim) {
+  if (!scale)
+    return ScaleUse::None;
   RankedTensorType type = tensorOf(scale);
   if (type.hasStaticShape() && type.getNumElements() == 1)
-    return true;
-  return type.getDimSize(type.getRank() - 1) == 1;
+    return ScaleUse::Outer;
+  int64_t rank = type.getRank();
+  int64_t rows = tensorOf(operand).getDimSize(dim);
+  int64_t own = type.getDimSize(rank - 2);
+  bool perRow =
+      ShapedType::isDynamic(rows) || ShapedType::isDynamic(own) || rows == own;
+  return type.getDimSize(rank - 1) == 1 && perRow ? ScaleUse::Outer
+                                                  : ScaleUse::AlongK;
 }
 
-ScaleVerdict mlir::hk::scaleUseOf(MatmulOp op) {
-  if (!op.getLhsScale())
-    return {ScaleUse::None, Verdict::accept()};
-  bool lhs = isOuterScale(op.getLhsScale());
-  bool rhs = isOuterScale(op.getRhsScale());
-  if (lhs && rhs)
-    return {ScaleUse::Outer, Verdict::accept()};
-  if (lhs != rhs)
-    return {ScaleUse::None,
-            Verdict::refuse(Reason::UnsupportedShape,
-                            "one scale of the product varies along k and the "
-                            "other does not")};
-  if (tensorOf(op.getLhs()).getElementType().isInteger(8))
-    return {ScaleUse::None,
-            Verdict::refuse(Reason::UnsupportedDType,
-                            "scales along k of an int8 product")};
-  return {ScaleUse::AlongK, Verdict::accept()};
+ScaleUse mlir::hk::lhsScaleUse(MatmulOp op) {
+  return scaleUse(op.getLhsScale(), op.getLhs(), op.getLhsDim(MatmulDim::M));
+}
+ScaleUse mlir::hk::rhsScaleUse(MatmulOp op) {
+  return scaleUse(op.getRhsScale(), op.getRhs(), op.getRhsDim(MatmulDim::N));
+}
+bool mlir::hk::hasScaleAlongK(MatmulOp op) {
+  return lhsScaleUse(op) == ScaleUse::AlongK ||
+         rhsScaleUse(op) == ScaleUse::AlongK;
 }
 
 Verdict mlir::hk::verdictOf(MatmulOp op) {
@@ -99,7 +99,7 @@ Verdict mlir::hk::verdictOf(MatmulOp op) {
                              "product of " + text + " elements");
     }
   }
-  return scaleUseOf(op).verdict;
+  return Verdict::accept();
 }
 
 int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
@@ -123,7 +123,7 @@ int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
                  operandAlignment(op.getLhs(), alignA) < 16 ||
                  operandAlignment(op.getRhs(), alignB) < 16;
   shape.pair = gemm.isPair();
-  shape.scaled = scaleUseOf(op).use == ScaleUse::AlongK;
+  shape.scaled = hasScaleAlongK(op);
   shape.group = gemm.quantize ? int32_t(kGemmGroup) : 0;
   return shape;
 }

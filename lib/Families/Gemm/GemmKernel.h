@@ -22,11 +22,12 @@ namespace mlir::hk {
 /// share one in a product with block scales.
 inline constexpr int64_t kGemmGroup = 128;
 
+/// How a scale of the product applies.
 enum class ScaleUse : int32_t {
   None,
   /// One factor per result element: per tensor, row or column.
   Outer,
-  /// [M, K / 128] and [N / 128, K / 128]: per 128 elements of k.
+  /// [M, K / 128] or [N / 128, K / 128]: per 128 elements of k.
   AlongK,
 };
 
@@ -53,14 +54,11 @@ GemmDims gemmDims(MatmulOp op);
 GemmKernel describeGemm(ArrayRef<Operation *> ops);
 GemmKernel describeGemm(KernelOp kernel);
 
-/// How the scales of a product apply; the reason when no kernel has them.
-struct ScaleVerdict {
-  ScaleUse use;
-  Verdict verdict;
-};
-ScaleVerdict scaleUseOf(MatmulOp op);
+ScaleUse lhsScaleUse(MatmulOp op);
+ScaleUse rhsScaleUse(MatmulOp op);
+bool hasScaleAlongK(MatmulOp op);
 
-/// Element types, orientations and scales that the kernels have.
+/// Whether the kernels have the element types.
 Verdict verdictOf(MatmulOp op);
 
 /// dtypes of the operands in memory.

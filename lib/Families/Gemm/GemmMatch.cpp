@@ -103,7 +103,7 @@ private:
     if (!sameShape(context.dims, gated.getInput(), gemm.matmul.getResult()))
       return refuse(Reason::RowDimsDiffer,
                     "has another shape than the product");
-    if (scaleUseOf(gemm.matmul).use == ScaleUse::AlongK)
+    if (hasScaleAlongK(gemm.matmul))
       return refuse(Reason::UnsupportedShape,
                     "of a product with scales along k");
     // A block holds both halves of its columns but stores only the gated ones.

@@ -82,6 +82,11 @@ template <class Problem> struct Gemm {
   static constexpr GemmTile T = P::kTile;
   static constexpr DType D = P::kOperand;
   using Mma = BlockMma<D, T.bm, T.bn, T.bk, T.wm, T.wn>;
+  /// The accumulator of a scaled product of integers has the same lane map.
+  static constexpr bool kScaledIntegers =
+      D == DType::I8 && P::kScale != KScale::None;
+  using Total =
+      BlockMma<kScaledIntegers ? DType::BF16 : D, T.bm, T.bn, T.bk, T.wm, T.wn>;
   static constexpr int kThreads = Mma::kThreads;
   static constexpr int kSize = info(D).bits / 8;
   static constexpr int kRowBytes = T.bk * kSize;
@@ -226,17 +231,16 @@ template <class Problem> struct Gemm {
   }
 
   /// Partial sums of 128 elements of k, each times its scales.
-  HK_MEM static void scaledLoop(const Source &s, const GemmArgs &args,
-                                i64 batch, i64 m0, i64 n0, u8 *lds,
-                                Mma &total) {
+  HK_MEM static void scaledLoop(const Source &s, const GemmArgs &args, i64 m0,
+                                i64 n0, u8 *lds, Total &total) {
     static_assert(sizeof(Acc) == 4 && 128 % T.bk == 0 && P::kCols <= 128 &&
                       128 % P::kCols == 0 && !P::kPair,
                   "a block's columns share one 128-wide block of B");
-    (void)batch;
     constexpr int every = 128 / T.bk;
     auto scaleA = global<const float>(args.scaleA);
     auto scaleB =
         global<const float>(args.scaleB) + n0 / 128 * args.scaleStrideB;
+    (void)scaleA, (void)scaleB;
     Mma part;
     part.clear();
     int tiles = int((s.k1 - s.k0 + T.bk - 1) / T.bk);
@@ -248,7 +252,11 @@ template <class Problem> struct Gemm {
       HK_UNROLL for (int i = 0; i < Mma::kRows; ++i) {
         i64 row = m0 + Mma::rowOf(i);
         row = row < args.m ? row : args.m - 1;
-        scale[i] = scaleA[row * args.scaleStrideA + block] * scaleB[block];
+        scale[i] = 1;
+        if constexpr (P::kScaleA)
+          scale[i] = scaleA[row * args.scaleStrideA + block];
+        if constexpr (P::kScaleB)
+          scale[i] *= scaleB[block];
       }
       total.fold(part, scale);
     });
@@ -257,7 +265,7 @@ template <class Problem> struct Gemm {
   /// consume(rowInTile, colInBlock, GemmOutput<Acc, V>) for every V columns,
   /// row-contiguous; all lanes of a wave stay together.
   template <int V, class F>
-  HK_MEM static void forOutput(Mma &acc, u8 *lds, F consume) {
+  HK_MEM static void forOutput(Total &acc, u8 *lds, F consume) {
     using Slab = SlabLayout<Acc, T.bn>;
     constexpr int waveRows = T.bm / T.wm, slabRows = Mma::kSlabRows;
     constexpr int perRow = P::kCols / V, total = kSlab * perRow;
@@ -291,7 +299,7 @@ template <class Problem> struct Gemm {
     i64 batch, split, m0, n0;
   };
   HK_MEM static Place compute(const GemmArgs &args, BlockId block, u8 *lds,
-                              Mma &acc) {
+                              Total &acc) {
     TileIndex tile = tileOf(block, (args.m + T.bm - 1) / T.bm,
                             (args.n + P::kCols - 1) / P::kCols);
     Place at = {block.z, 0, tile.m * T.bm, tile.n * P::kCols};
@@ -325,7 +333,7 @@ template <class Problem> struct Gemm {
     if constexpr (P::kScale == KScale::None)
       mainLoop(s, lds, acc, [](int) {});
     else
-      scaledLoop(s, args, at.batch, at.m0, at.n0, lds, acc);
+      scaledLoop(s, args, at.m0, at.n0, lds, acc);
     return at;
   }
 
@@ -333,7 +341,7 @@ template <class Problem> struct Gemm {
   HK_MEM static void run(const GemmArgs &args, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
     static_assert(T.splitK == 1, "a split product ends in runPartial");
-    Mma acc;
+    Total acc;
     Place at = compute(args, block, shared.bytes, acc);
     forOutput<Epilogue::kVec>(
         acc, shared.bytes, [&](int r, int c, bool live, const auto &out) {
@@ -347,10 +355,9 @@ template <class Problem> struct Gemm {
   /// Stores this part's sums; GemmReduce finishes.
   HK_MEM static void runPartial(const GemmArgs &args, BlockId block,
                                 Shared &shared) {
-    Mma acc;
+    Total acc;
     Place at = compute(args, block, shared.bytes, acc);
-    constexpr DType kStore =
-        sizeof(Acc) == 4 && Acc(0.5f) == Acc(0) ? DType::I32 : DType::F32;
+    constexpr DType kStore = __is_same(Acc, float) ? DType::F32 : DType::I32;
     i64 width = args.n * kParts;
     auto to = global<Storage<kStore>>(args.partial) +
               (at.split * args.batches + at.batch) * args.m * width;
@@ -372,7 +379,7 @@ template <class Problem> struct Gemm {
 template <class Problem, class Epilogue, int Threads> struct GemmReduce {
   using Acc = typename Problem::Acc;
   static constexpr DType kStore =
-      Problem::kOperand == DType::I8 ? DType::I32 : DType::F32;
+      __is_same(Acc, float) ? DType::F32 : DType::I32;
   static constexpr int V = Epilogue::kVec;
   using Shared = NoShared;
 

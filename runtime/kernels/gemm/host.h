@@ -155,6 +155,7 @@ template <class L, class Acc> struct SkinnyProduct {
 template <class Problem> struct Gemm {
   using P = Problem;
   using Acc = typename P::Acc;
+  using Sum = typename P::Sum;
   using A = typename P::A;
   using B = typename P::B;
   static constexpr GemmTile T = P::kTile;
@@ -180,7 +181,7 @@ template <class Problem> struct Gemm {
   /// c[rows][T.bn]: the block's accumulators, partner columns from kPartRows
   /// on.
   HK_MEM static void compute(const GemmArgs &args, const Place &at, Acc *c,
-                             Acc *scratch) {
+                             Sum *scratch) {
     auto a = reinterpret_cast<const Storage<A::kMem> *>(args.a) +
              at.batch * args.batchStrideA +
              at.m0 * (A::kKContiguous ? args.strideA : 1);
@@ -198,22 +199,22 @@ template <class Problem> struct Gemm {
       i64 depth = args.k - k < T.bk ? args.k - k : i64(T.bk);
       i64 padded =
           (depth + 2 * kHostLanes - 1) / (2 * kHostLanes) * (2 * kHostLanes);
-      Acc *packedA = scratch;
+      Sum *packedA = scratch;
       packRows<A>(a + k * stepA, args.strideA, at.rows, depth, packedA,
                   kStrideA, padded);
       if constexpr (kSkinny) {
-        using Skinny = SkinnyProduct<B, Acc>;
+        using Skinny = SkinnyProduct<B, Sum>;
         for (i64 m = 0; m < at.rows; ++m)
           Skinny::orderA(packedA + m * kStrideA, padded);
         for (int p = 0; p < kParts; ++p)
           Skinny::run(packedA, kStrideA, at.rows, b + k * stepB + p * partB,
                       args.strideB, at.cols, depth, c + p * kPartRows, T.bn);
       } else {
-        Acc *packedB = scratch + T.bm * kStrideA;
+        Sum *packedB = scratch + T.bm * kStrideA;
         for (int p = 0; p < kParts; ++p)
           for (i64 n = 0; n < at.cols; n += kPanel) {
             i64 cols = at.cols - n < kPanel ? at.cols - n : i64(kPanel);
-            Acc *panel = packedB + (p * kPartRows + n) * T.bk;
+            Sum *panel = packedB + (p * kPartRows + n) * T.bk;
             packPanel<B>(b + k * stepB + p * partB +
                              n * (B::kKContiguous ? args.strideB : 1),
                          args.strideB, cols, depth, panel, padded);
@@ -238,7 +239,7 @@ template <class Problem> struct Gemm {
     at.rows = args.m - at.m0 < T.bm ? args.m - at.m0 : i64(T.bm);
     at.cols = args.n - at.n0 < P::kCols ? args.n - at.n0 : i64(P::kCols);
     Acc *c = reinterpret_cast<Acc *>(shared.bytes);
-    compute(args, at, c, c + i64(T.bm) * T.bn);
+    compute(args, at, c, reinterpret_cast<Sum *>(c + i64(T.bm) * T.bn));
     for (i64 r = 0; r < at.rows; ++r)
       finishRow(args, at, r, c + r * T.bn, epilogue);
   }
@@ -249,23 +250,29 @@ private:
   }
 
   HK_MEM static void multiplyScaled(const GemmArgs &args, const Place &at,
-                                    i64 n, i64 kBlock, const Acc *a,
-                                    const Acc *panel, i64 depth, Acc *c) {
+                                    i64 n, i64 kBlock, const Sum *a,
+                                    const Sum *panel, i64 depth, Acc *c) {
     auto scaleA = reinterpret_cast<const float *>(args.scaleA) + kBlock;
     auto scaleB = reinterpret_cast<const float *>(args.scaleB);
-    float ofB = scaleB[(at.n0 + n) / 128 * args.scaleStrideB + kBlock];
+    float ofB = 1;
+    if constexpr (P::kScaleB)
+      ofB = scaleB[(at.n0 + n) / 128 * args.scaleStrideB + kBlock];
     using V = HostVec<Acc>;
     for (i64 r = 0; r < at.rows; r += kHostMicroRows) {
-      alignas(64) Acc part[kHostMicroRows * kPanel] = {};
+      alignas(64) Sum part[kHostMicroRows * kPanel] = {};
       i64 rows =
           at.rows - r < kHostMicroRows ? at.rows - r : i64(kHostMicroRows);
-      multiplyPanel<Acc>(a + r * kStrideA, kStrideA, rows, panel, depth, part,
+      multiplyPanel<Sum>(a + r * kStrideA, kStrideA, rows, panel, depth, part,
                          kPanel);
       for (i64 i = 0; i < rows; ++i) {
-        V s = V(scaleA[(at.m0 + r + i) * args.scaleStrideA] * ofB);
+        float scale = ofB;
+        if constexpr (P::kScaleA)
+          scale *= scaleA[(at.m0 + r + i) * args.scaleStrideA];
         HK_UNROLL for (int h = 0; h < 2; ++h) {
+          auto from = *reinterpret_cast<HostVec<Sum> *>(part + i * kPanel +
+                                                        h * kHostLanes);
           V &to = *reinterpret_cast<V *>(c + (r + i) * T.bn + h * kHostLanes);
-          to += *reinterpret_cast<V *>(part + i * kPanel + h * kHostLanes) * s;
+          to += convertTo<float, kHostLanes>(from) * scale;
         }
       }
     }

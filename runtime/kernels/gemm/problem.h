@@ -34,13 +34,10 @@
 
 namespace hk {
 
-/// How scales along K reach the accumulator. Others belong to the epilogue.
-enum class KScale {
-  None,
-  /// f32 [M, ceil(K/128)] and [ceil(N/128), ceil(K/128)]: a row of A and a
-  /// 128x128 block of B.
-  Blocks128,
-};
+/// Which operands have scales along k, f32 and one per 128 elements of it:
+/// those of A per row ([M, ceil(K/128)]), those of B per 128 columns
+/// ([ceil(N/128), ceil(K/128)]). Other scales belong to the epilogue.
+enum class KScale { None, A, B, Both };
 
 /// A and B are OperandLayouts. Pair: B has 2n rows; column c of the result is
 /// computed with its partner c + n, both reach the epilogue.
@@ -56,8 +53,15 @@ struct GemmProblem {
   /// Columns of the result one block computes.
   static constexpr int kCols = kPair ? BNT / 2 : BNT;
   static constexpr int kRows = BMT;
-  using Acc =
+  static constexpr bool kScaleA = kScale == KScale::A || kScale == KScale::Both;
+  static constexpr bool kScaleB = kScale == KScale::B || kScale == KScale::Both;
+  /// What products of the operands are summed in, and what reaches the
+  /// epilogue.
+  using Sum =
       typename Traits<kOperand == DType::I8 ? DType::I32 : DType::F32>::Carrier;
+  using Acc = typename Traits<kOperand == DType::I8 && kScale == KScale::None
+                                  ? DType::I32
+                                  : DType::F32>::Carrier;
 };
 
 /// Strides count elements. n is the number of columns of the result.

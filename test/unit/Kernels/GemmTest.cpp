@@ -137,10 +137,11 @@ void check(Shape shape, i64 batches = 1) {
       for (i64 j = 0; j < n; ++j) {
         double sum = 0, partner = 0, magnitude = 1e-6;
         for (i64 x = 0; x < k; ++x) {
-          double factor = Scale == KScale::None
-                              ? 1
-                              : double(scaleA[i * kBlocks + x / 128]) *
-                                    scaleB[j / 128 * kBlocks + x / 128];
+          double factor = 1;
+          if (P::kScaleA)
+            factor *= scaleA[i * kBlocks + x / 128];
+          if (P::kScaleB)
+            factor *= scaleB[j / 128 * kBlocks + x / 128];
           double product = elementA(z, i, x) * elementB(z, j, x) * factor;
           sum += product;
           magnitude += std::fabs(product);
@@ -203,9 +204,12 @@ TEST(Gemm, OperandTypes) {
 }
 
 TEST(Gemm, ScalesAlongK) {
-  for (Shape s : kShapes)
-    check<kFn, kFn, true, true, false, KScale::Blocks128, 96, 64, 128, 16, 0>(
-        s);
+  constexpr DType kI8 = DType::I8;
+  for (Shape s : kShapes) {
+    check<kFn, kFn, true, true, false, KScale::Both, 96, 64, 128, 16, 0>(s);
+    check<kI8, kI8, true, true, false, KScale::A, 96, 64, 128, 16, 0>(s);
+    check<kBf16, kFn, true, false, false, KScale::B, 96, 64, 128, 16, 0>(s);
+  }
 }
 
 TEST(Gemm, QuantisedInGroups) {

@@ -199,12 +199,13 @@ struct BlockMma {
     }
   }
 
-  /// Adds part times a scale per owned row, and clears part.
-  HK_MEM void fold(BlockMma &part, const float (&scale)[kRows]) {
+  /// Adds part, perhaps of integers, times a scale per owned row; clears part.
+  template <class Part>
+  HK_MEM void fold(Part &part, const float (&scale)[kRows]) {
     HK_UNROLL for (int i = 0; i < MI; ++i)
         HK_UNROLL for (int j = 0; j < NI; ++j) {
-      c[i][j] += part.c[i][j] * scale[i];
-      part.c[i][j] = Fragment(0);
+      c[i][j] += convertTo<float, 16>(part.c[i][j]) * scale[i];
+      part.c[i][j] = typename Part::Fragment(0);
     }
   }
 

@@ -165,13 +165,14 @@ template <DType D, int BM, int BN, int BK, int WM, int WN> struct MmaSyncBlock {
     }
   }
 
-  /// Adds part times a scale per owned row, and clears part.
-  HK_MEM void fold(MmaSyncBlock &part, const float (&scale)[kRows]) {
+  /// Adds part, perhaps of integers, times a scale per owned row; clears part.
+  template <class Part>
+  HK_MEM void fold(Part &part, const float (&scale)[kRows]) {
     HK_UNROLL for (int i = 0; i < MI; ++i)
         HK_UNROLL for (int j = 0; j < NI; ++j) {
       HK_UNROLL for (int e = 0; e < 4; ++e) c[i][j][e] +=
-          part.c[i][j][e] * scale[i * 2 + e / 2];
-      part.c[i][j] = Vec<Acc, 4>(0);
+          float(part.c[i][j][e]) * scale[i * 2 + e / 2];
+      part.c[i][j] = Vec<typename Part::Acc, 4>(0);
     }
   }
 
