@@ -17,8 +17,6 @@
 
 namespace hk {
 
-using HostRange = KeyRange;
-
 /// Elements [c, c + 16) of a row of Size elements, zero behind its end.
 template <DType D, int Size>
 HK_DEV f32x16 load16(Global<const Storage<D>> row, int c) {

@@ -18,8 +18,9 @@
 
 namespace hk {
 
-/// Lane e of the result of 16 calls is the sum over the lanes of vector e:
-/// halves[0] and halves[1] hold 2^Level vectors each.
+/// One level of the tree that sums 16 vectors: adds neighbouring lanes (or
+/// groups of them) of a and b and puts the sums side by side. After four levels
+/// lane e holds the sum over the lanes of vector e.
 template <int Level> HK_DEV f32x16 mergeSums(f32x16 a, f32x16 b) {
   if constexpr (Level == 0)
     return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9,
@@ -100,9 +101,10 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
     }
   }
 
-  /// o[row .. row + R) += p * v over n keys, 64 columns at a time.
+  /// o[row .. row + R) += p * v over keys [from, to) of the tile, 64 columns at
+  /// a time.
   template <int R>
-  HK_DEV void valueRows(Shared &sh, int row, int n,
+  HK_DEV void valueRows(Shared &sh, int row, int from, int to,
                         const Global<const Storage<S.type>> *rows) {
     constexpr int width = kColumns % 64 == 0 ? 64 : 32, C = width / 16;
     for (int c0 = 0; c0 < kColumns; c0 += width) {
@@ -110,7 +112,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
       HK_UNROLL for (int r = 0; r < R; ++r)
           HK_UNROLL for (int c = 0; c < C; ++c) acc[r][c] =
               *(const f32x16 *)&sh.o[row + r][c0 + c * 16];
-      for (int j = 0; j < n; ++j) {
+      for (int j = from; j < to; ++j) {
         HK_UNROLL for (int c = 0; c < C; ++c) {
           f32x16 v = load16<S.type, S.valueDim>(rows[j], c0 + c * 16);
           HK_UNROLL for (int r = 0; r < R; ++r) acc[r][c] =
@@ -128,8 +130,8 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
     if (!locate<S>(a, T.bq, id, w))
       return;
     int count = int(w.count);
-    HostRange range[T.bq];
-    HostRange all = loadQueries<S, kHead>(a, w, count, &sh.q[0][0], range);
+    KeyRange range[T.bq];
+    KeyRange all = loadQueries<S, kHead>(a, w, count, &sh.q[0][0], range);
     for (int r = 0; r < count; ++r) {
       clearRow<kColumns>(sh.o[r]);
       sh.maximum[r] = kMinusInf;
@@ -152,9 +154,17 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
       for (int r = 0; r < count; ++r)
         softmaxRow(sh.s[r], 0, padded, range[r].begin - j, range[r].end - j,
                    sh.maximum[r], sh.sum[r], sh.o[r], kColumns);
-      forRows(count, [&](auto R, int row) __attribute__((always_inline)) {
-        valueRows<R.value>(sh, row, n, values);
-      });
+      // Where rows see different keys, each takes only its own: a value that is
+      // not finite must not reach a row that does not see it.
+      if (range[0].begin <= j && range[count - 1].begin <= j &&
+          range[0].end >= j + n && range[count - 1].end >= j + n)
+        forRows(count, [&](auto R, int row) __attribute__((always_inline)) {
+          valueRows<R.value>(sh, row, 0, n, values);
+        });
+      else
+        for (int r = 0; r < count; ++r)
+          valueRows<1>(sh, r, int(maxOf(range[r].begin - j, 0)),
+                       int(minOf(range[r].end - j, n)), values);
     }
     for (int r = 0; r < count; ++r)
       storeRow<S>(a, w, r, sh.o[r], sh.maximum[r], sh.sum[r]);

@@ -169,10 +169,40 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostTile {
       softmaxRow(sh.s[r], from, to, range[r].begin - j, range[r].end - j,
                  sh.maximum[r], sh.sum[r], sh.o[r], kColumns);
     }
-    int last = to < n ? to : n;
-    for (int c = 0; c < kColumns; c += 32)
-      hostMicro<true>(&sh.s[g][from], T.bk, &sh.v[c / 32][from], last - from,
-                      &sh.o[g][c], kColumns);
+    addValues(sh, g, range, j, n);
+  }
+
+  /// o += p * v for rows [g, g + 8): the keys that all of them see in one go,
+  /// the others row by row, as a value that is not finite must not reach a row
+  /// that does not see it.
+  HK_DEV void addValues(Shared &sh, int g, const KeyRange *range, i64 j,
+                        int n) {
+    int common[2] = {0, n};
+    for (int r = g; r < g + 8; ++r) {
+      common[0] = int(maxOf(common[0], minOf(range[r].begin - j, n)));
+      common[1] = int(minOf(common[1], maxOf(range[r].end - j, 0)));
+    }
+    if (common[0] < common[1])
+      for (int c = 0; c < kColumns; c += 32)
+        hostMicro<true>(&sh.s[g][common[0]], T.bk, &sh.v[c / 32][common[0]],
+                        common[1] - common[0], &sh.o[g][c], kColumns);
+    else
+      common[1] = common[0];
+    for (int r = g; r < g + 8; ++r) {
+      int begin = int(maxOf(range[r].begin - j, 0));
+      int end = int(minOf(range[r].end - j, n));
+      addKeys(sh, r, begin, end < common[0] ? end : common[0]);
+      addKeys(sh, r, begin > common[1] ? begin : common[1], end);
+    }
+  }
+
+  HK_DEV void addKeys(Shared &sh, int r, int from, int to) {
+    for (int k = from; k < to; ++k)
+      for (int c = 0; c < kColumns; c += 16) {
+        f32x16 &o = *(f32x16 *)&sh.o[r][c];
+        o = __builtin_elementwise_fma(
+            f32x16(sh.s[r][k]), *(const f32x16 *)&sh.v[c / 32][k][c % 32], o);
+      }
   }
 };
 

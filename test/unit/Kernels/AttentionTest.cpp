@@ -22,7 +22,7 @@ using namespace hktest;
 
 namespace {
 
-template <AttentionSpec S, AttentionTile T> void runTile(Problem &p) {
+template <AttentionSpec S, AttentionTile T> void runKernel(Problem &p) {
   using Kernel = AttentionKernel<S, T>;
   using Shared = typename Kernel::Shared;
   static_assert(sizeof(Shared) == attentionLdsBytes(Arch::Host, T, S.type,
@@ -36,6 +36,10 @@ template <AttentionSpec S, AttentionTile T> void runTile(Problem &p) {
   for (u32 y = 0; y < u32(p.heads); ++y)
     for (u32 x = 0; x < u32(gridX(p, T.bq)); ++x)
       Kernel::run(a, BlockId{x, y, 0}, *lds);
+}
+
+template <AttentionSpec S, AttentionTile T> void runTile(Problem &p) {
+  runKernel<S, T>(p);
   EXPECT_EQ(compare(p, 4e-6), "") << "tile of " << T.bq << " rows";
 }
 
@@ -81,6 +85,26 @@ TEST(Attention, CombineOfParts) {
   for (u32 x = 0; x < (rows * s.valueDim + 63) / 64; ++x)
     Kernel::run(a, BlockId{x, 0, 0});
   EXPECT_EQ(compare(p, 4e-6), "");
+}
+
+/// A value that is not finite reaches only the queries that see it.
+template <AttentionTile T> void runWithNanAtTheLastKey() {
+  constexpr AttentionSpec s = SPEC(s.causal = true);
+  Problem p = makeProblem(s, Lengths{{40}, {70}}, 2, 16);
+  evaluate(p);
+  for (int i = 0; i < s.valueDim; ++i)
+    writeElement(s.type, p.v, p.keyRow(0, 69) * 2 * s.valueDim + i, NAN);
+  runKernel<s, T>(p);
+  i64 last = p.queryRow(0, 39) * p.queryHeads() * s.valueDim;
+  EXPECT_TRUE(std::isnan(readElement(s.outType, p.out, last)));
+  for (i64 i = 0; i < p.queryHeads() * s.valueDim; ++i)
+    writeElement(s.outType, p.out, last + i, p.expected[last + i]);
+  EXPECT_EQ(compare(p, 4e-6), "") << "tile of " << T.bq << " rows";
+}
+
+TEST(Attention, NanReachesOnlyWhoSeesIt) {
+  runWithNanAtTheLastKey<AttentionTile{8, 64, 1, 1, 1}>();
+  runWithNanAtTheLastKey<AttentionTile{32, 64, 1, 1, 1}>();
 }
 
 TEST(Attention, ComparisonSeesAnError) {
