@@ -70,7 +70,7 @@ uint64_t touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
     read = mask;
   }
   uint64_t now = CellView::make(tag, writer, wrote, reader, read);
-  if (now != c.bits || firstTouches)
+  if (now != __atomic_load_n(cell, __ATOMIC_RELAXED))
     __atomic_store_n(cell, now, __ATOMIC_RELAXED);
   return other;
 }
@@ -99,9 +99,46 @@ bool raceAccess(Wave &w, uint64_t address, unsigned bytes, bool write,
   return found != 0;
 }
 
+/// Lanes that touch consecutive words, the common case: true if every cell was
+/// new or already this workgroup's, so that there is nothing to report.
+static bool touchRun(Wave &w, uint64_t begin, uint64_t end, bool write) {
+  uint64_t me = w.wg->linear % 0xfffffe + 1;
+  uint8_t tag = w.launch->tag;
+  uint64_t mine = write ? CellView::make(tag, me, 15, 0, 0)
+                        : CellView::make(tag, 0, 0, me, 15);
+  uint64_t *cell = w.launch->memory->raceCell(begin);
+  uint64_t *last = cell + (end - begin) / 4, first = 0;
+  for (; cell != last; ++cell) {
+    uint64_t now = __atomic_load_n(cell, __ATOMIC_RELAXED);
+    if (now == mine)
+      continue;
+    if (CellView{now}.tag() != tag) {
+      __atomic_store_n(cell, mine, __ATOMIC_RELAXED);
+      ++first;
+    } else if (touchCell(cell, tag, me, 15, write, first)) {
+      break;
+    }
+  }
+  w.wg->counters.compulsoryBytes += 4 * first;
+  return cell == last;
+}
+
+/// True if the lanes cover one range without gaps, whole words each.
+static bool isRun(const LaneAddresses &at, unsigned bytes) {
+  if (at.mask != ~0ull || bytes % 4 || at.a[0] % 4)
+    return false;
+  uint64_t wrong = 0;
+  for (unsigned l = 0; l < kLanes; ++l)
+    wrong |= at.a[l] ^ (at.a[0] + uint64_t(l) * bytes);
+  return wrong == 0;
+}
+
 void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
                 unsigned bytes, bool write) {
   if (w.launch->singleWorkgroup && !w.launch->options.counters)
+    return;
+  if (isRun(at, bytes) &&
+      touchRun(w, at.a[0], at.a[0] + uint64_t(kLanes) * bytes, write))
     return;
   for (uint64_t m = at.mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));

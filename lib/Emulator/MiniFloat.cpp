@@ -70,39 +70,40 @@ uint32_t MiniFloat::encodeWith(float value, bool saturate, bool stochastic,
       return sign | (maxCode() + 1);
     return hasNan ? (fnuz ? nanCode() : nanCode() | sign) : maxCode() | sign;
   }
-  int exponent;
-  double magnitude = std::fabs(double(value));
-  std::frexp(magnitude, &exponent); // magnitude = m * 2^exponent, m in [.5, 1)
-  int unit = exponent - 1 - mantissaBits;
-  if (unit < 1 - bias - mantissaBits || magnitude == 0)
-    unit = 1 - bias - mantissaBits;
-  double scaled = std::ldexp(magnitude, -unit), down = std::floor(scaled);
-  double rest = scaled - down;
+  // The magnitude is m * 2^(e - 150), the result q * 2^(unit - 150).
+  int e = int(bits >> 23 & 0xff);
+  uint64_t m = bits & 0x7fffff;
+  if (e)
+    m |= 1u << 23;
+  else
+    e = 1;
+  int code0 = e - 127 + bias; // exponent field of a normal result
+  bool normal = code0 > 0 && m >> 23;
+  int shift = normal ? 23 - mantissaBits : 23 - mantissaBits + 1 - code0;
+  if (shift > 40)
+    shift = 40; // nothing is left of the value but its sign
+  uint64_t q = m >> shift, rest = m & ((1ull << shift) - 1);
+  uint64_t halfUnit = 1ull << (shift - 1);
   bool up;
   if (stochastic)
-    up = rest + double(random) * 0x1p-32 >= 1.0;
+    up = rest + (uint64_t(random) << 8 >> (40 - shift)) >= (1ull << shift);
   else
-    up = rest > 0.5 || (rest == 0.5 && std::fmod(down, 2) != 0);
-  double rounded = std::ldexp(down + (up ? 1 : 0), unit);
-  if (rounded > double(decode(maxCode()))) {
+    up = rest > halfUnit || (rest == halfUnit && (q & 1));
+  q += up;
+  // A carry out of the mantissa moves on to the next exponent by itself.
+  uint64_t code =
+      normal ? (uint64_t(code0) << mantissaBits) + q - (1ull << mantissaBits)
+             : q;
+  if (code > maxCode()) {
     if (saturate || !hasNan)
       return maxCode() | sign;
     if (hasInf)
       return sign | (maxCode() + 1);
     return fnuz ? nanCode() : nanCode() | sign;
   }
-  if (rounded == 0)
+  if (code == 0)
     return fnuz ? 0 : sign;
-  std::frexp(rounded, &exponent);
-  int e = exponent - 1 + bias;
-  uint32_t code;
-  if (e <= 0)
-    code = uint32_t(std::ldexp(rounded, bias - 1 + mantissaBits));
-  else
-    code = (uint32_t(e) << mantissaBits) +
-           (uint32_t(std::ldexp(rounded, mantissaBits - (exponent - 1))) -
-            (1u << mantissaBits));
-  return code | sign;
+  return uint32_t(code) | sign;
 }
 
 const float *MiniFloat::table() const {

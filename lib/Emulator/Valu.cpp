@@ -128,6 +128,8 @@ const uint32_t *fetchComplex(Wave &w, const Inst &inst, unsigned k, Type type,
 uint64_t writeMask(Wave &w, const Inst &inst) {
   if (!inst.m.dppLanes)
     return w.exec;
+  if (inst.m.boundCtrl && inst.m.rowMask == 0xf && inst.m.bankMask == 0xf)
+    return w.exec;
   // A lane is written if its row and bank are enabled and its source lane is
   // valid, or bound_ctrl makes an invalid source read zero.
   uint64_t mask = 0;

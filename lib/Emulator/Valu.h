@@ -209,6 +209,15 @@ inline void propagate(Wave &w, const Inst &inst, unsigned firstSrc,
       define(w, inst.o[0].reg + r, w.exec);
     return;
   }
+  bool partial = inst.m.dstSel != Sel::Dword || inst.op->preserveHigh ||
+                 (!inst.op->packed && inst.m.opSel);
+  if (m == ~0ull && !w.gprIdxMode && !partial) {
+    // Nothing undefined to move: whatever is written is defined.
+    uint64_t written = writeMask(w, inst);
+    for (unsigned r = 0; r < words; ++r)
+      define(w, inst.o[0].reg + r, written);
+    return;
+  }
   unsigned dst = w.gprIdxMode ? indexedVgpr(w, inst, 0) : inst.o[0].reg;
   propagateSlow(w, inst, firstSrc, numSrc, dst, words);
 }

@@ -186,7 +186,9 @@ const Row kRows[] = {
     {"v_fma_mix_f32 v64, v0, v1, v2 op_sel:[1,0,0] op_sel_hi:[1,0,0]",
      {0x40003c00, f(3), f(1)},
      {f(7)}},
-    {"v_mov_b32 v64, 0\n v_fma_mixlo_f16 v64, v0, v1, v2", {f(2), f(3), f(1)}, {0x4700}},
+    {"v_mov_b32 v64, 0\n v_fma_mixlo_f16 v64, v0, v1, v2",
+     {f(2), f(3), f(1)},
+     {0x4700}},
     {"v_dot2_f32_f16 v64, v0, v1, v2", {0x40003c00, 0x42004000, f(1)}, {f(9)}},
     {"v_mov_b32 v64, 0\n v_mad_u16 v64, v0, v1, v2", {3, 5, 7}, {22}},
     // Conversions.
