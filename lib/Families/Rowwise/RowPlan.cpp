@@ -248,7 +248,7 @@ int mlir::hk::loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
     while (vec > 1 && store->group % vec != 0)
       vec /= 2;
   }
-  if (endsInOne)
+  if (endsInOne || withoutOnes(space).empty())
     vec = 1;
   SmallVector<DimName> own = withoutOnes(space);
   bool dynamic = !own.empty() && own.back() < 0;
