@@ -68,7 +68,7 @@ static std::vector<int64_t> parseShape(const std::string &text,
     char *end = nullptr;
     sizes.push_back(std::strtoll(part.c_str(), &end, 10));
     if (*end || sizes.back() < 0)
-      throw Failure("'" + path + "' has a damaged shape, " + text);
+      throw Failure(path + ": damaged shape");
   }
   return sizes;
 }
