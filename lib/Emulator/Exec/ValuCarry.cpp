@@ -209,15 +209,33 @@ template <class T> void divScaleOp(Wave &w, const Inst &inst) {
   writeBits(w, inst.o[1].reg, out, defined);
 }
 
+/// 2^e * (a * b + c), rounded once even when the result is denormal.
+float scaledFma(float a, float b, float c, int e) {
+  return float(std::ldexp(std::fma(double(a), double(b), double(c)), e));
+}
+double scaledFma(double a, double b, double c, int e) {
+  double r = std::fma(a, b, c);
+  double scaled = std::ldexp(r, e);
+  if (!isDenormal(scaled) || !std::isfinite(r))
+    return scaled;
+  // Make r odd if it is inexact, so that scaling rounds the true value.
+  double product = a * b, rest = std::fma(a, b, -product);
+  double sum = product + c, part = sum - product;
+  double lost = (product - (sum - part)) + (c - part) + rest;
+  double error = (sum - r) + lost;
+  if (error != 0 && !(bitsOf(r) & 1))
+    r = std::nextafter(r, error > 0 ? HUGE_VAL : -HUGE_VAL);
+  return std::ldexp(r, e);
+}
+
 template <class T> void divFmas(Wave &w, const Inst &inst) {
   Fetched<T> a(w, inst, 1), b(w, inst, 2), c(w, inst, 3);
   LaneBuf lo, hi;
   u64 vcc = w.s64(kVccLo);
   for (unsigned l = 0; l < kLanes; ++l) {
-    T r = std::fma(a[l], b[l], c[l]);
-    if (vcc >> l & 1)
-      r = std::ldexp(r, exponentOf(c[l]) > Ieee<T>::bias ? Ieee<T>::scale
-                                                         : -Ieee<T>::scale);
+    int e = exponentOf(c[l]) > Ieee<T>::bias ? Ieee<T>::scale : -Ieee<T>::scale;
+    T r = (vcc >> l & 1) ? scaledFma(a[l], b[l], c[l], e)
+                         : std::fma(a[l], b[l], c[l]);
     storeLane<T>(lo, hi, l, r);
   }
   propagate(w, inst, 1, 3, sizeof(T) / 4);
