@@ -34,6 +34,8 @@ def argument(rng, name, kind):
     if element in ("i32", "i64"):
         return rng.permutation(int(np.prod(shape)) + 3)[:int(np.prod(shape))].reshape(shape) \
             .astype(RAW[element]) - 1
+    if element == "i8":
+        return rng.integers(-128, 128, shape).astype(np.int8)
     values = rng.standard_normal(shape).astype(np.float32)
     if element == "bf16":  # so that the interpreter and the kernel see the same
         bits = values.view(np.uint32) & np.uint32(0xFFFF0000)
