@@ -58,9 +58,13 @@ bool tinylm::evaluate(LanguageModel &model, const std::string &path,
   bool good = true;
   if (expected) {
     good = std::abs(bits - expected->bitsPerByteExact) <= expected->bitsBound;
-    std::fprintf(stderr, ", PyTorch %.6f (%.6f with f64 sums); bound %.6f: %s",
-                 expected->bitsPerByte, expected->bitsPerByteExact,
-                 expected->bitsBound, good ? "equal" : "DIFFERENT");
+    std::fprintf(stderr, ", PyTorch %.6f (%.6f with f64 sums)",
+                 expected->bitsPerByte, expected->bitsPerByteExact);
+    if (expected->bitsPerByteInterpreter)
+      std::fprintf(stderr, ", interpreter %.6f",
+                   *expected->bitsPerByteInterpreter);
+    std::fprintf(stderr, "; bound %.6f: %s", expected->bitsBound,
+                 good ? "equal" : "DIFFERENT");
   }
   std::fprintf(stderr, " (%.0f tokens/s)\n",
                double(text.size()) / timer.seconds());

@@ -42,11 +42,10 @@ public:
   std::string string(const std::string &key) {
     require(key, '"');
     std::string value;
-    while (++at < text.size() && text[at] != '"') {
-      char c = text[at];
-      if (c == '\\' && ++at < text.size())
-        c = text[at] == 'n' ? '\n' : text[at];
-      value += c;
+    for (++at; at < text.size() && text[at] != '"'; ++at) {
+      bool escaped = text[at] == '\\' && at + 1 < text.size();
+      at += escaped;
+      value += escaped && text[at] == 'n' ? '\n' : text[at];
     }
     return value;
   }
@@ -108,6 +107,9 @@ Expected Expected::read(const std::string &directory) {
   result.bitsPerByteExact = json.number("heldout_bits_per_byte_f64");
   result.bitsBound = json.number("heldout_bits_bound");
   result.logitBound = json.number("logit_bound");
+  const char *interpreter = "heldout_bits_per_byte_interpreter";
+  if (json.has(interpreter))
+    result.bitsPerByteInterpreter = json.number(interpreter);
   while (json.has("prompt")) {
     Prompt &prompt = result.prompts.emplace_back();
     prompt.prompt = json.string("prompt");

@@ -13,6 +13,7 @@
 #ifndef HK_EXAMPLES_TINYLM_EXPECTED_H
 #define HK_EXAMPLES_TINYLM_EXPECTED_H
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct Expected {
 
   std::string torchVersion, device;
   double bitsPerByte = 0, bitsPerByteExact = 0, bitsBound = 0, logitBound = 0;
+  /// Absent until interpreter.py has run.
+  std::optional<double> bitsPerByteInterpreter;
   std::vector<Prompt> prompts;
 
   /// Throws std::runtime_error when a file of `directory` is missing or is not

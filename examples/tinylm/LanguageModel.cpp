@@ -37,11 +37,11 @@ Buffer::~Buffer() {
     hk_device_free(device, memory);
 }
 
-Buffer::Buffer(Buffer &&other)
+Buffer::Buffer(Buffer &&other) noexcept
     : device(other.device), memory(std::exchange(other.memory, nullptr)),
       bytes(other.bytes) {}
 
-Buffer &Buffer::operator=(Buffer &&other) {
+Buffer &Buffer::operator=(Buffer &&other) noexcept {
   std::swap(device, other.device);
   std::swap(memory, other.memory);
   std::swap(bytes, other.bytes);
@@ -144,15 +144,16 @@ const float *LanguageModel::append(std::string_view text) {
 
 void LanguageModel::call(Function &function, int64_t tokens) {
   int64_t one = 1, logitSizes[2] = {tokens, kVocab};
-  std::vector<DLTensor> tensors;
   size_t nextInput = 0, nextCache = 0;
   uint32_t numArguments = hk_function_num_arguments(function.handle);
+  std::vector<DLTensor> tensors;
+  tensors.reserve(numArguments);
   for (uint32_t i = 0; i < numArguments; ++i) {
     hk_argument_info info = hk_function_argument(function.handle, i);
-    DLTensor tensor = {};
-    tensor.device = hk_device_dldevice(device.get());
-    tensor.dtype = info.dtype;
-    tensor.ndim = info.rank;
+    DLTensor tensor = {nullptr,   hk_device_dldevice(device.get()),
+                       info.rank, info.dtype,
+                       nullptr,   nullptr,
+                       0};
     switch (info.role) {
     case HK_INPUT:
       tensor.shape = nextInput == 2 ? &one : &tokens;
@@ -170,6 +171,7 @@ void LanguageModel::call(Function &function, int64_t tokens) {
     tensors.push_back(tensor);
   }
   std::vector<const DLTensor *> arguments;
+  arguments.reserve(numArguments);
   for (const DLTensor &tensor : tensors)
     arguments.push_back(&tensor);
 

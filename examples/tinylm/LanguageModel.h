@@ -41,8 +41,8 @@ class Buffer {
 public:
   Buffer(hk_device *device, uint64_t bytes);
   ~Buffer();
-  Buffer(Buffer &&other);
-  Buffer &operator=(Buffer &&other);
+  Buffer(Buffer &&other) noexcept;
+  Buffer &operator=(Buffer &&other) noexcept;
   void upload(const void *from, uint64_t bytes);
   void download(void *to, uint64_t bytes) const;
   void *data() const { return memory; }
