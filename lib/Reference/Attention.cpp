@@ -36,6 +36,8 @@ struct Problem {
   double scale;
   std::optional<double> softcap;
   DType probabilityType;
+  /// Some value is infinite or NaN.
+  bool specialValues;
 
   /// Row of key `j` in the key and value tensors; -1 outside of them.
   int64_t keyRow(const Sequence &s, int64_t j) const {
@@ -186,6 +188,18 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
     result.set(row * p.valueSize + d,
                {inF32Range(mean[d]), std::isfinite(sigma) ? sigma : 0});
   }
+  // A kernel multiplies keys that the query does not see by 0, which an
+  // infinite value turns into NaN: anything is right then.
+  if (!p.specialValues)
+    return;
+  for (int64_t j = 0; j < s.numKeys; ++j) {
+    if (j >= range.begin && j < range.end)
+      continue;
+    int64_t at = (p.keyRow(s, j) * p.kvHeads + kvHead) * p.valueSize;
+    for (int64_t d = 0; d < p.valueSize; ++d)
+      if (!std::isfinite(p.value.values[at + d]))
+        result.set(row * p.valueSize + d, {inF32Range(mean[d]), kInf});
+  }
 }
 
 /// The sequences of the op, checked against the tensors.
@@ -261,19 +275,21 @@ LogicalResult reference::evaluateAttention(Operation *operation,
     return failure();
   const Tensor &query = in.of(op.getQuery()), &key = in.of(op.getKey());
   const Tensor &value = in.of(op.getValue());
-  Problem p{op,
-            query,
-            key,
-            value,
-            in.find(op.getBlockTable()),
-            in.find(op.getSink()),
-            query.sizes[query.sizes.size() - 2],
-            key.sizes[key.sizes.size() - 2],
-            query.sizes.back(),
-            value.sizes.back(),
-            op.getScale().convertToFloat(),
-            std::nullopt,
-            value.dtype};
+  Problem p{
+      op,
+      query,
+      key,
+      value,
+      in.find(op.getBlockTable()),
+      in.find(op.getSink()),
+      query.sizes[query.sizes.size() - 2],
+      key.sizes[key.sizes.size() - 2],
+      query.sizes.back(),
+      value.sizes.back(),
+      op.getScale().convertToFloat(),
+      std::nullopt,
+      value.dtype,
+      llvm::any_of(value.values, [](double v) { return !std::isfinite(v); })};
   if (op.getSoftcap())
     p.softcap = op.getSoftcap()->convertToFloat();
 

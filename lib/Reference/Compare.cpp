@@ -69,10 +69,10 @@ Comparison reference::compare(const Tensor &reference, const Tensor &actual) {
     return result;
   }
   for (int64_t i = 0; i < result.numElements; ++i) {
-    double error = difference(reference, i, actual.values[i]);
-    if (error == 0)
-      continue;
     double bound = reference.boundAt(i);
+    double error = difference(reference, i, actual.values[i]);
+    if (error == 0 || std::isinf(bound))
+      continue;
     result.maxError = std::max(result.maxError, error);
     double ofBound =
         bound == 0 ? std::numeric_limits<double>::infinity() : error / bound;

@@ -15,6 +15,8 @@ using namespace mlir::hk;
 
 reference::Noisy reference::rounded(::hk::DType dtype, Noisy v) {
   double value = roundTo(dtype, v.value);
+  if (std::isinf(v.sigma))
+    return {value, kInf};
   if (v.sigma == 0 || !std::isfinite(v.value))
     return {value, 0};
   return {value, noiseAfterRounding(v.sigma, ulpOf(dtype, value))};

@@ -29,7 +29,8 @@ inline constexpr double kSmallest = 0x1p-126;
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// A value and the standard deviation of its noise.
+/// A value and the standard deviation of its noise; infinite where any result
+/// is right.
 struct Noisy {
   double value = 0;
   double sigma = 0;

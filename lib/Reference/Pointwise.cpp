@@ -28,8 +28,8 @@ using ::hk::DType;
 static Noisy elementary(Noisy x, double value, double slope, double ulps,
                         double floor = 0) {
   value = inF32Range(value);
-  if (!std::isfinite(value))
-    return {value, 0};
+  if (!std::isfinite(value) || std::isinf(x.sigma))
+    return {value, std::isinf(x.sigma) ? kInf : 0};
   double inherited = x.sigma == 0 ? 0 : std::fabs(slope) * x.sigma;
   double own = noiseOfUlps(value, ulps) + floor;
   return {value, hypot2(inherited, own)};
@@ -38,8 +38,8 @@ static Noisy elementary(Noisy x, double value, double slope, double ulps,
 /// A correctly rounded f32 operation.
 static Noisy correct(double value, double inherited) {
   value = f32(value);
-  if (!std::isfinite(value))
-    return {value, 0};
+  if (!std::isfinite(value) || std::isinf(inherited))
+    return {value, std::isinf(inherited) ? kInf : 0};
   return {value, noiseAfterRounding(inherited, f32Ulp(value))};
 }
 
@@ -127,7 +127,7 @@ static Noisy applyUnary(Operation *op, Noisy x) {
         return elementary(x, y, 0.5 * y / v, 2);
       })
       .Case([&](ReciprocalOp) { return correct(1 / v, s / square(v)); })
-      // Beyond 2^22 the period of the reduction is lost.
+      // Beyond 2^22 the period is lost, and any value in [-1, 1] is right.
       .Case([&](SinOp) {
         return elementary(x, std::sin(v), std::cos(v), 2,
                           std::fabs(v) > 0x1p22 ? 1 : kUnit * kUnit);

@@ -40,7 +40,8 @@ struct Tensor {
   int64_t numElements() const;
   double errorAt(int64_t i) const { return error.empty() ? 0 : error[i]; }
   /// Largest difference allowed at element `i`: 0 where it is exact, else 8
-  /// standard deviations plus one unit in the last place.
+  /// standard deviations plus one unit in the last place; infinite where any
+  /// result, NaN too, is right.
   double boundAt(int64_t i) const;
 };
 

@@ -9,7 +9,7 @@
 // the fast native sine reduces no range. Errors are the largest seen against
 // double over all of f32 (or the range given), in ulp of the f32 result:
 //   exp 2, exp2 2, log 2, log2 2, log1p 3, expm1 3, tanh 3, erf 2, sigmoid 3,
-//   rsqrt 2, sin and cos 2 for |x| <= 2^22.
+//   rsqrt 2, sin and cos 2 for |x| <= 2^22 (beyond: some value in [-1, 1]).
 // The targets' native exp2 differs in the last bit, so results may differ by
 // that between targets. Each function returns NaN for NaN.
 //
@@ -193,6 +193,8 @@ HK_DEV Vec<float, V> sinQuadrant(Vec<float, V> x, i32 quarter) {
   F r = fma<V>(n, F(-1.57079637f), x);
   r = fma<V>(n, F(4.37113883e-8f), r);
   r = fma<V>(n, F(1.71512466e-15f), r);
+  // Within pi/4 unless |x| > 2^22, where only a result in [-1, 1] is promised.
+  r = r > 1.f ? F(1.f) : r < -1.f ? F(-1.f) : r;
   F r2 = r * r;
   F s = fma<V>(horner<V>(r2, -1.666666716e-01f, 8.333379403e-03f,
                          -1.985306881e-04f, 2.832629434e-06f) *

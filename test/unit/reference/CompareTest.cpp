@@ -69,3 +69,10 @@ TEST(Compare, OtherTypesAndShapesAreAProblem) {
   Comparison c = compare(reference, make(DType::F32, {1, 2}));
   EXPECT_EQ(c.problem, "expected a tensor of 1xf32, but got 2xf32");
 }
+
+TEST(Compare, UnspecifiedElementsMayBeAnything) {
+  Tensor reference = make(DType::F32, {kInf, 1}, {kInf, 0});
+  EXPECT_TRUE(compare(reference, make(DType::F32, {kNaN, 1})).agrees());
+  EXPECT_TRUE(compare(reference, make(DType::F32, {-kInf, 1})).agrees());
+  EXPECT_FALSE(compare(reference, make(DType::F32, {kNaN, 2})).agrees());
+}
