@@ -1,0 +1,98 @@
+"""A lit format for test/Modules: one graph, every target, many shapes and data.
+
+A module is one .mlir file in base operators. Comment lines at its top direct the
+test; a directive may be repeated.
+
+  // HK-LAUNCHES: 1              most launches of a function after fusion
+  // HK-ARGS: --range=pos=iota   for every call
+  // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none)
+  // HK-DATA: normal,equal       kinds of data for every case (default: normal)
+
+Every file becomes one test per target: it is compiled for that target, and every
+function is called in every case with hk-run --check, on poisoned and fenced memory,
+blocks in random order on the host. AMD targets run their code objects in the emulator.
+"""
+
+import json
+import os
+import re
+import subprocess
+
+import lit.formats
+import lit.Test
+
+TARGETS = ["host", "gfx942", "gfx950"]
+
+
+def directives(path):
+    found = {"LAUNCHES": [], "ARGS": [], "DIMS": [], "DATA": []}
+    with open(path) as source:
+        for line in source:
+            match = re.match(r"// HK-([A-Z]+):\s*(.*?)\s*$", line)
+            if match:
+                if match[1] not in found:
+                    raise ValueError(f"{path}: unknown directive HK-{match[1]}")
+                found[match[1]].append(match[2])
+    return found
+
+
+class ModuleFormat(lit.formats.TestFormat):
+    def getTestsInDirectory(self, suite, path_in_suite, litConfig, localConfig):
+        folder = suite.getSourcePath(path_in_suite)
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".mlir"):
+                for target in TARGETS:
+                    yield lit.Test.Test(suite, path_in_suite + (name, target), localConfig)
+
+    def execute(self, test, litConfig):
+        *folders, name, target = test.path_in_suite
+        source = test.suite.getSourcePath(tuple(folders) + (name,))
+        config = test.config
+        binaries = os.path.join(config.hk_binary_dir, "bin")
+        work = os.path.join(config.hk_binary_dir, "test", *folders)
+        os.makedirs(work, exist_ok=True)
+        library = os.path.join(work, f"{name}.{target}.so")
+        environment = dict(config.environment)
+        environment["HK_CACHE_DIR"] = os.path.join(config.hk_binary_dir, "test", "kernel-cache")
+        device = ["--device=host", "--shuffle=7"]
+        if target != "host":
+            environment["HK_EMU_CHIP"] = target
+            environment["HK_HIP_LIBRARY"] = os.path.join(config.hk_binary_dir, "lib", "libhk_emu.so")
+            device = ["--device=hip:0"]
+
+        def run(*command):
+            return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
+
+        def failed(command, result):
+            return lit.Test.Result(lit.Test.FAIL, f"{' '.join(command)}\n{result.stdout}")
+
+        compile_ = [f"{binaries}/hk-compile", source, f"--target={target}", "-o", library]
+        result = run(*compile_)
+        if result.returncode:
+            return failed(compile_, result)
+        info = [f"{binaries}/hk-run", library, "--info"]
+        result = run(*info)
+        if result.returncode:
+            return failed(info, result)
+        functions = json.loads(result.stdout)["sections"][0]["functions"]
+
+        directive = directives(source)
+        for limit in directive["LAUNCHES"]:
+            for function in functions:
+                if function["launches"] > int(limit):
+                    return lit.Test.Result(
+                        lit.Test.FAIL, f"@{function['name']} has {function['launches']} launches for "
+                                       f"{target}, expected at most {limit}")
+        data = [d for line in directive["DATA"] for d in line.split(",")] or ["normal"]
+        arguments = [a for line in directive["ARGS"] for a in line.split()]
+        for function in functions:
+            for dims in directive["DIMS"] or ["-"]:
+                sizes = [f"--dim={d}" for d in dims.split() if d != "-"]
+                for kind in data:
+                    call = [f"{binaries}/hk-run", library, f"--function={function['name']}", "--poison",
+                            f"--data={kind}", f"--check={source}", *device, *sizes, *arguments]
+                    result = run(*call)
+                    if result.returncode:
+                        return failed(call, result)
+        return lit.Test.Result(lit.Test.PASS, "")
