@@ -34,6 +34,7 @@ const char kUsage[] =
     "         in:FILE                a buffer with the file's bytes\n"
     "         out:BYTES[:FILE]       an undefined buffer, written to FILE\n"
     "         zero:BYTES[:FILE]      a zeroed buffer, written to FILE\n"
+    "     --no-counters       without transaction and bank counters, faster\n"
     "     --json              findings and counters as JSON lines\n"
     "Arguments are laid out by the kernel's metadata. The exit status is 1 if\n"
     "there are findings and 2 if the object or the command is refused.\n";
@@ -59,7 +60,7 @@ struct Buffer {
 
 struct Command {
   std::string file, chip, run;
-  bool list = false, disassemble = false, json = false;
+  bool list = false, disassemble = false, json = false, counters = true;
   LaunchConfig config;
   std::vector<std::string> args;
 };
@@ -185,14 +186,15 @@ int run(const Command &command, const CodeObject &object, Memory &memory) {
     at += bytes.size();
   }
   Options options = optionsFromEnvironment();
-  options.counters = true;
+  options.counters = command.counters;
   LaunchResult result = launchKernel(object, *kernel, memory, config, options);
   if (!result.error.empty())
     return refuse(result.error);
   for (const Finding &f : result.findings)
     std::printf("%s\n", (command.json ? f.json() : f.text()).c_str());
-  std::string counters = result.counters.json(kernel->name, object.chip().name);
-  std::printf("%s\n", counters.c_str());
+  if (command.counters)
+    std::printf("%s\n",
+                result.counters.json(kernel->name, object.chip().name).c_str());
   if (!command.json)
     std::printf("%zu finding(s), %llu wave instructions in %.3f s\n",
                 result.findings.size(),
@@ -220,6 +222,8 @@ bool parseCommand(int argc, char **argv, Command &c) {
       c.disassemble = true;
     else if (name == "--json")
       c.json = true;
+    else if (name == "--no-counters")
+      c.counters = false;
     else if (name == "--chip")
       c.chip = value;
     else if (name == "--run")
