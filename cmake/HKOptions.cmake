@@ -1,8 +1,11 @@
 # Warnings, sanitizers, ccache and the fast linker, shared by every target.
 find_program(HK_CCACHE ccache)
 if(HK_CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${HK_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${HK_CCACHE})
+  # Paths relative to the checkout: every clone shares one cache.
+  set(HK_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+    CCACHE_NOHASHDIR=1 ${HK_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${HK_LAUNCHER})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HK_LAUNCHER})
 endif()
 
 add_compile_options(-Wall -Wextra -Werror)
