@@ -1,5 +1,5 @@
 //===- HKActivationOps.cpp - Verifiers and shapes of gated units and rotary
-//embedding -===//
+// embedding -===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,5 @@
 //===- HKAttentionOps.cpp - Verifiers and shapes of attention and the cache
-//write -===//
+// write -===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

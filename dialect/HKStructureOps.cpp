@@ -1,5 +1,5 @@
 //===- HKStructureOps.cpp - Verifiers and helpers of fusions, kernels and
-//launches -===//
+// launches -===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

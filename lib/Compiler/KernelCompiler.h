@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compiles the kernels of a section with clang, several at a time, through a cache
-// whose key is everything the result depends on: the text, the kernel and contract
-// headers, the compiler's version and the flags.
+// Compiles the kernels of a section with clang, several at a time, through a
+// cache whose key is everything the result depends on: the text, the kernel and
+// contract headers, the compiler's version and the flags.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,8 @@ public:
 private:
   explicit KernelCompiler(const CompileOptions &options) : options(options) {}
   std::vector<std::string> flagsFor(const ::hk::Target &target) const;
-  llvm::Error compileOne(const ::hk::Target &target, KernelRecord &kernel) const;
+  llvm::Error compileOne(const ::hk::Target &target,
+                         KernelRecord &kernel) const;
 
   CompileOptions options;
   std::string environmentHash; // headers and compiler

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Writes the C translation unit that defines hk_module_query and all tables of
-// hk/Runtime/ModuleAbi.h. C text can be read, and the compiler checks it against the
-// header that the runtime includes.
+// hk/Runtime/ModuleAbi.h. C text can be read, and the compiler checks it
+// against the header that the runtime includes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs a program without a shell and keeps its output, and makes private temporary
-// folders that disappear with their owner.
+// Runs a program without a shell and keeps its output, and makes private
+// temporary folders that disappear with their owner.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +35,9 @@ private:
   std::string path;
 };
 
-/// Runs arguments[0] (looked up on PATH when it has no slash) and waits. An error
-/// holds the command and everything the program printed. `logFile` is a scratch
-/// file for that output.
+/// Runs arguments[0] (looked up on PATH when it has no slash) and waits. An
+/// error holds the command and everything the program printed. `logFile` is a
+/// scratch file for that output.
 llvm::Error runProgram(llvm::ArrayRef<std::string> arguments,
                        llvm::StringRef logFile);
 

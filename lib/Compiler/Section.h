@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the pipeline leaves of a module for one target: the plain data from which the
-// tables of the module ABI are written. No MLIR types, so that a section outlives the
-// IR it came from.
+// What the pipeline leaves of a module for one target: the plain data from
+// which the tables of the module ABI are written. No MLIR types, so that a
+// section outlives the IR it came from.
 //
 //===----------------------------------------------------------------------===//
 

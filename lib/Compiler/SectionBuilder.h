@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// After the graph pipeline and before lowering: the kernels, their texts and the
-// public signatures.
+// After the graph pipeline and before lowering: the kernels, their texts and
+// the public signatures.
 //
 //===----------------------------------------------------------------------===//
 

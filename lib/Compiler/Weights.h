@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds the tensors that hk.weight symbols name in a safetensors file, checks them,
-// and writes the sidecar that travels with the module: safetensors again, with every
-// tensor aligned for use in place.
+// Finds the tensors that hk.weight symbols name in a safetensors file, checks
+// them, and writes the sidecar that travels with the module: safetensors again,
+// with every tensor aligned for use in place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,9 @@
 
 namespace mlir::hk {
 
-/// One record per hk.weight of `module`, in order. With a non-empty `source` file
-/// the tensors are checked against it (name, dtype, shape), checksummed, and
-/// written to `sidecar` (256-byte aligned).
+/// One record per hk.weight of `module`, in order. With a non-empty `source`
+/// file the tensors are checked against it (name, dtype, shape), checksummed,
+/// and written to `sidecar` (256-byte aligned).
 FailureOr<std::vector<WeightRecord>>
 collectWeights(ModuleOp module, StringRef source, StringRef sidecar);
 

@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Rewrites every public function and its shape function to the C signatures of
-// hk/Runtime/ModuleAbi.h, every hk.launch to one call of ctx->launch and the variants
-// of every kernel to a plan function. What it makes is upstream memref, arith and
-// LLVM ops; upstream conversions do the rest. There is no code per operator: a launch
-// is addresses, dims and strides, whatever its kernel means.
+// hk/Runtime/ModuleAbi.h, every hk.launch to one call of ctx->launch and the
+// variants of every kernel to a plan function. What it makes is upstream
+// memref, arith and LLVM ops; upstream conversions do the rest. There is no
+// code per operator: a launch is addresses, dims and strides, whatever its
+// kernel means.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,9 +68,8 @@ struct CBuilder {
   }
   void call(Value callee, ValueRange operands) {
     SmallVector<Type> types(operands.getTypes());
-    auto type =
-        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                    types);
+    auto type = LLVM::LLVMFunctionType::get(
+        LLVM::LLVMVoidType::get(b.getContext()), types);
     SmallVector<Value> all{callee};
     llvm::append_range(all, operands);
     LLVM::CallOp::create(b, loc, type, all);
@@ -127,8 +127,8 @@ void LowerToLLVMPass::runOnOperation() {
   module->removeAttr(kTargetAttrName);
 }
 
-/// A dense row-major memref descriptor over `data`, its dynamic sizes read from the
-/// i64 array `sizes`.
+/// A dense row-major memref descriptor over `data`, its dynamic sizes read from
+/// the i64 array `sizes`.
 Value LowerToLLVMPass::buildMemRef(CBuilder &c, MemRefType type, Value data,
                                    Value sizes) {
   SmallVector<Value> extents, strides(type.getRank());
@@ -156,9 +156,9 @@ void LowerToLLVMPass::makePlan(KernelOp kernel) {
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
   Location loc = kernel.getLoc();
   Type ptr = LLVM::LLVMPointerType::get(&getContext());
-  auto func = func::FuncOp::create(
-      builder, loc, symbol(kernel.getSymName(), "_plan"),
-      FunctionType::get(&getContext(), {ptr, ptr}, {}));
+  auto func =
+      func::FuncOp::create(builder, loc, symbol(kernel.getSymName(), "_plan"),
+                           FunctionType::get(&getContext(), {ptr, ptr}, {}));
   Block *entry = func.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   CBuilder c{builder, loc};
@@ -177,7 +177,8 @@ void LowerToLLVMPass::makePlan(KernelOp kernel) {
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value chosen = constant(-1);
   std::array<Value, 3> grid{zero, zero, zero};
-  // The first variant whose condition holds wins: build the chain from the last.
+  // The first variant whose condition holds wins: build the chain from the
+  // last.
   for (int64_t v = static_cast<int64_t>(variants.size()) - 1; v >= 0; --v) {
     Block &block = variants[v].getBody().front();
     IRMapping map;
@@ -195,8 +196,8 @@ void LowerToLLVMPass::makePlan(KernelOp kernel) {
       grid[i] = select(map.lookupOrDefault(sizes[i]), grid[i]);
   }
   for (int i = 0; i < 3; ++i) {
-    Value empty = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, grid[i], zero);
+    Value empty = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        grid[i], zero);
     chosen = arith::SelectOp::create(builder, loc, empty, constant(-1), chosen);
     c.store(c.fromIndex(grid[i], builder.getI32Type()), entry->getArgument(1),
             kPlanGrid + 4 * i);
@@ -205,8 +206,8 @@ void LowerToLLVMPass::makePlan(KernelOp kernel) {
   func::ReturnOp::create(builder, loc);
 }
 
-/// Replaces the first `count` block arguments (memrefs) by descriptors built from
-/// the hk_abi_tensor array `tensors`.
+/// Replaces the first `count` block arguments (memrefs) by descriptors built
+/// from the hk_abi_tensor array `tensors`.
 void LowerToLLVMPass::lowerArguments(func::FuncOp func, Block *entry,
                                      unsigned count, Value tensors,
                                      OpBuilder &builder) {
@@ -256,7 +257,8 @@ void LowerToLLVMPass::lowerRun(func::FuncOp func) {
   func.removeResAttrsAttr();
 }
 
-/// void shape(hk_call_ctx *, const hk_abi_tensor *, int64_t *sizes, int64_t *bytes)
+/// void shape(hk_call_ctx *, const hk_abi_tensor *, int64_t *sizes, int64_t
+/// *bytes)
 void LowerToLLVMPass::lowerShape(func::FuncOp func, StringRef publicName) {
   Block *entry = &func.getBody().front();
   OpBuilder builder = OpBuilder::atBlockBegin(entry);
@@ -273,8 +275,8 @@ void LowerToLLVMPass::lowerShape(func::FuncOp func, StringRef publicName) {
   for (GuardOp guard :
        llvm::make_early_inc_range(func.getBody().getOps<GuardOp>())) {
     builder.setInsertionPoint(guard);
-    Value number = LLVM::ConstantOp::create(
-        builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(index++));
+    Value number = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                            builder.getI32IntegerAttr(index++));
     c.call(c.load(c.ptr, arguments[0], kCtxGuard),
            {arguments[0], number,
             c.fromIndex(guard.getLhs(), builder.getI64Type()),
@@ -330,8 +332,8 @@ void LowerToLLVMPass::lowerLaunch(LaunchOp launch, Value ctx) {
     auto type = cast<MemRefType>(operand.getType());
     auto metadata =
         memref::ExtractStridedMetadataOp::create(builder, loc, operand);
-    Value base = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc,
-                                                                operand);
+    Value base =
+        memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, operand);
     int64_t bits = ::hk::info(*dtypeOf(type.getElementType())).bits;
     Value offset = metadata.getOffset();
     if (bits < 8)

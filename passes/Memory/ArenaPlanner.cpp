@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Greedy placement by decreasing size, as TensorFlow Lite's and TVM's planners do
-// (Pisarchyk and Lee, 2020).
+// Greedy placement by decreasing size, as TensorFlow Lite's and TVM's planners
+// do (Pisarchyk and Lee, 2020).
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,9 +34,9 @@ int64_t mlir::hk::planArena(llvm::MutableArrayRef<ArenaBuffer> buffers) {
         continue;
       if (offset + buffer->bytes <= other->offset)
         break;
-      offset = std::max(offset, static_cast<int64_t>(llvm::alignTo(
-                                    other->offset + other->bytes,
-                                    kArenaAlignment)));
+      offset =
+          std::max(offset, static_cast<int64_t>(llvm::alignTo(
+                               other->offset + other->bytes, kArenaAlignment)));
     }
     buffer->offset = offset;
     total = std::max(total, static_cast<int64_t>(llvm::alignTo(

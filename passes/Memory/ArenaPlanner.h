@@ -29,8 +29,8 @@ struct ArenaBuffer {
 /// Buffers start at multiples of this many bytes.
 inline constexpr int64_t kArenaAlignment = 256;
 
-/// Sets the offsets, largest buffers first, each at the lowest offset free during
-/// its whole life; returns the size of the arena. Deterministic.
+/// Sets the offsets, largest buffers first, each at the lowest offset free
+/// during its whole life; returns the size of the arena. Deterministic.
 int64_t planArena(llvm::MutableArrayRef<ArenaBuffer> buffers);
 
 } // namespace mlir::hk

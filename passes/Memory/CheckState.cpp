@@ -1,14 +1,16 @@
-//===- CheckState.cpp - State is written once, in place, and not read afterwards -===//
+//===- CheckState.cpp - State is written once, in place, and not read afterwards
+//-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A state that is read after a later write would need a copy of a whole cache. Here every
-// write in place is proved to need none: its memory is a state or a kernel's own result,
-// it is the only writer of its value, and all readers, through views too, come before it.
-// Bufferization relies on that and analyses nothing.
+// A state that is read after a later write would need a copy of a whole cache.
+// Here every write in place is proved to need none: its memory is a state or a
+// kernel's own result, it is the only writer of its value, and all readers,
+// through views too, come before it. Bufferization relies on that and analyses
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +36,7 @@ struct CheckStatePass : mlir::hk::impl::HKCheckStateBase<CheckStatePass> {
         for (auto launch : block.getOps<LaunchOp>())
           for (OpOperand &out : launch.getDpsInitsMutable()) {
             unsigned index = out.getOperandNumber() - launch.getInputs().size();
-            if (launch.getReadsOut()[index] &&
-                failed(check(func, launch, out)))
+            if (launch.getReadsOut()[index] && failed(check(func, launch, out)))
               return signalPassFailure();
           }
   }

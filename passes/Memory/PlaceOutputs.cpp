@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A result that is a state argument after its writes disappears from the signature.
-// Every other result gets a writable argument at the end of the list, which replaces
-// the tensor.empty that the launch making the result had as destination; so
-// bufferization finds the caller's memory in place and no copy remains. A shape
-// function with the sizes of the outputs is made beside the function.
+// A result that is a state argument after its writes disappears from the
+// signature. Every other result gets a writable argument at the end of the
+// list, which replaces the tensor.empty that the launch making the result had
+// as destination; so bufferization finds the caller's memory in place and no
+// copy remains. A shape function with the sizes of the outputs is made beside
+// the function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,8 +121,8 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
   return success();
 }
 
-/// Makes `destination` the memory in which `result` is produced, looking through
-/// reshapes.
+/// Makes `destination` the memory in which `result` is produced, looking
+/// through reshapes.
 LogicalResult PlaceOutputsPass::redirect(Value result, Value destination,
                                          OpBuilder &builder) {
   Operation *op = result.getDefiningOp();
@@ -140,8 +141,7 @@ LogicalResult PlaceOutputsPass::redirect(Value result, Value destination,
     return success();
   }
   if (auto cast = dyn_cast_or_null<tensor::CastOp>(op)) {
-    OpBuilder atStart =
-        OpBuilder::atBlockBegin(destination.getParentBlock());
+    OpBuilder atStart = OpBuilder::atBlockBegin(destination.getParentBlock());
     return redirect(cast.getSource(),
                     tensor::CastOp::create(atStart, cast.getLoc(),
                                            cast.getSource().getType(),
@@ -149,8 +149,7 @@ LogicalResult PlaceOutputsPass::redirect(Value result, Value destination,
                     builder);
   }
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
-    OpBuilder atStart =
-        OpBuilder::atBlockBegin(destination.getParentBlock());
+    OpBuilder atStart = OpBuilder::atBlockBegin(destination.getParentBlock());
     return redirect(expand.getSrc(),
                     tensor::CollapseShapeOp::create(
                         atStart, expand.getLoc(), expand.getSrcType(),
@@ -187,8 +186,7 @@ LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
             builder.getDictionaryAttr(
                 {builder.getNamedAttr(writable, builder.getBoolAttr(true)),
                  builder.getNamedAttr(kNameAttrName, name),
-                 builder.getNamedAttr(kOutputAttrName,
-                                      builder.getUnitAttr())}),
+                 builder.getNamedAttr(kOutputAttrName, builder.getUnitAttr())}),
             result.getLoc())))
       return failure();
     if (failed(redirect(result, func.getArgument(index), builder)))

@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // After bufferization every temporary is a memref.alloc in a straight-line
-// function. This pass replaces them by views of one workspace argument. Temporaries
-// whose dynamic sizes are the same product of dims form a group: within a group the
-// planner works on bytes per unit of that product, and groups follow each other. The
-// total is added to the results of the function's shape function.
+// function. This pass replaces them by views of one workspace argument.
+// Temporaries whose dynamic sizes are the same product of dims form a group:
+// within a group the planner works on bytes per unit of that product, and
+// groups follow each other. The total is added to the results of the function's
+// shape function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -179,9 +180,8 @@ LogicalResult PlanArenaPass::plan(func::FuncOp func) {
       Value offset =
           arith::AddIOp::create(top, loc, base, scaled(buffer.offset));
       OpBuilder here(alloc);
-      Value view =
-          memref::ViewOp::create(here, alloc.getLoc(), alloc.getType(),
-                                 workspace, offset, group.sizes);
+      Value view = memref::ViewOp::create(here, alloc.getLoc(), alloc.getType(),
+                                          workspace, offset, group.sizes);
       alloc.replaceAllUsesWith(view);
     }
     base = arith::AddIOp::create(top, loc, base, scaled(unitBytes));

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// After bufferization and arena planning the only operations left in a function are
-// views, sizes and launches. A copy or an allocation that hk did not plan is a bug of
-// fusion or placement, or a request nobody can serve in place: an error here beats a
-// slow or wrong program.
+// After bufferization and arena planning the only operations left in a function
+// are views, sizes and launches. A copy or an allocation that hk did not plan
+// is a bug of fusion or placement, or a request nobody can serve in place: an
+// error here beats a slow or wrong program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +43,9 @@ struct VerifyNoLooseMovementPass
     for (auto func : getOperation().getOps<func::FuncOp>())
       for (Operation &op : func.getBody().getOps())
         if (!isAllowed(op)) {
-          op.emitOpError("moves data outside every kernel; expected only views, "
-                         "sizes and launches in @")
+          op.emitOpError(
+              "moves data outside every kernel; expected only views, "
+              "sizes and launches in @")
               << func.getSymName();
           ok = false;
         }

@@ -32,7 +32,8 @@ int main(int argc, char **argv) {
                               cl::cat(category));
   cl::list<std::string> targets(
       "target", cl::CommaSeparated, cl::cat(category),
-      cl::desc("Targets: host, gfx942, gfx950, gfx1100, sm_90a (default host)"));
+      cl::desc(
+          "Targets: host, gfx942, gfx950, gfx1100, sm_90a (default host)"));
   cl::opt<std::string> weights("weights", cl::cat(category),
                                cl::desc("Safetensors file of the weights"));
   cl::opt<bool> noFuse("no-fuse", cl::desc("One kernel per operator"),
@@ -46,17 +47,19 @@ int main(int argc, char **argv) {
   cl::opt<EmitKind> emit(
       "emit", cl::init(EmitKind::Shared), cl::desc("What to write"),
       cl::cat(category),
-      cl::values(clEnumValN(EmitKind::Mlir, "mlir", "IR after the graph pipeline"),
-                 clEnumValN(EmitKind::Kernels, "kernels", "kernel sources"),
-                 clEnumValN(EmitKind::Llvm, "llvm", "LLVM IR of the host code"),
-                 clEnumValN(EmitKind::Shared, "so", "shared library")));
+      cl::values(
+          clEnumValN(EmitKind::Mlir, "mlir", "IR after the graph pipeline"),
+          clEnumValN(EmitKind::Kernels, "kernels", "kernel sources"),
+          clEnumValN(EmitKind::Llvm, "llvm", "LLVM IR of the host code"),
+          clEnumValN(EmitKind::Shared, "so", "shared library")));
   cl::opt<std::string> hostCpu(
       "host-cpu", cl::init(options.hostCpu), cl::cat(category),
       cl::desc("native, x86-64-v2, x86-64-v3 or x86-64-v4"));
-  cl::opt<std::string> cache("cache-dir", cl::init(options.cacheDirectory),
+  cl::opt<std::string> cache(
+      "cache-dir", cl::init(options.cacheDirectory), cl::cat(category),
+      cl::desc("Folder of compiled kernels; empty: none"));
+  cl::opt<std::string> clang("clang", cl::init(options.clang),
                              cl::cat(category),
-                             cl::desc("Folder of compiled kernels; empty: none"));
-  cl::opt<std::string> clang("clang", cl::init(options.clang), cl::cat(category),
                              cl::desc("The clang that compiles kernels"));
   cl::opt<unsigned> jobs("j", cl::init(0), cl::cat(category),
                          cl::desc("Parallel compilations; 0: all cores"));

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// mlir-opt with hk's dialect, passes and pipelines, and the upstream passes that tests
-// of hk use.
+// mlir-opt with hk's dialect, passes and pipelines, and the upstream passes
+// that tests of hk use.
 //
 //===----------------------------------------------------------------------===//
 

@@ -32,10 +32,11 @@ int hk::run::checkAgainstReference(const CheckRequest &request) {
                              dlsym(library, "hkRunCheck"))
                        : nullptr;
   if (!check) {
-    std::fprintf(stderr,
-                 "hk-run: --check needs libhk_check.so, which is built with the "
-                 "compiler: %s\n",
-                 dlerror());
+    std::fprintf(
+        stderr,
+        "hk-run: --check needs libhk_check.so, which is built with the "
+        "compiler: %s\n",
+        dlerror());
     return 2;
   }
   return check(request);

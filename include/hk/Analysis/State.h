@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A state (hk.state) flows through a chain of in-place writes; every value of the chain
-// is the same memory.
+// A state (hk.state) flows through a chain of in-place writes; every value of
+// the chain is the same memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace mlir::hk {
 
-/// The state argument of a function whose memory `value` is, or null when `value`
-/// is not a state.
+/// The state argument of a function whose memory `value` is, or null when
+/// `value` is not a state.
 BlockArgument stateArgumentOf(Value value);
 
 } // namespace mlir::hk

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Registration of hk's bufferization models, and hk's pass over the upstream rewriting:
-// function boundaries included, dense row-major layouts at them.
+// Registration of hk's bufferization models, and hk's pass over the upstream
+// rewriting: function boundaries included, dense row-major layouts at them.
 //
 //===----------------------------------------------------------------------===//
 

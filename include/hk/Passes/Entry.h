@@ -1,4 +1,5 @@
-//===- Entry.h - Names shared by the passes that make entry functions -*- C++ -*-===//
+//===- Entry.h - Names shared by the passes that make entry functions -*- C++
+//-*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The passes after tile selection agree on these names: the shape function of a
-// public function and the argument attributes that describe its public signature.
+// public function and the argument attributes that describe its public
+// signature.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +20,8 @@
 namespace mlir::hk {
 
 /// @f has the shape function @f__shape: the arguments of @f but the outputs, to
-/// the dynamic and static sizes of every output in order, then, once the arena is
-/// planned, the bytes of workspace.
+/// the dynamic and static sizes of every output in order, then, once the arena
+/// is planned, the bytes of workspace.
 inline constexpr llvm::StringLiteral kShapeFunctionSuffix = "__shape";
 /// Unit attribute of an argument that is written as a whole.
 inline constexpr llvm::StringLiteral kOutputAttrName = "hk.output";

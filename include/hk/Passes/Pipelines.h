@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The order of the passes, as functions and as names for hk-opt: `hk-graph` (base
-// operators to planned launches) and `hk-lower` (to LLVM).
+// The order of the passes, as functions and as names for hk-opt: `hk-graph`
+// (base operators to planned launches) and `hk-lower` (to LLVM).
 //
 //===----------------------------------------------------------------------===//
 

@@ -35,10 +35,10 @@ typedef struct hk_abi_tensor {
 /// Passed to the generated functions. The runtime embeds it in its own state.
 typedef struct hk_call_ctx hk_call_ctx;
 struct hk_call_ctx {
-  /// Launch kernel `kernel` of the section. words = num_pointers addresses, then
-  /// num_dims dimension values, then num_strides strides in elements. Errors are
-  /// recorded in the context and sticky: after one, launch and guard do nothing,
-  /// so generated code is straight-line.
+  /// Launch kernel `kernel` of the section. words = num_pointers addresses,
+  /// then num_dims dimension values, then num_strides strides in elements.
+  /// Errors are recorded in the context and sticky: after one, launch and guard
+  /// do nothing, so generated code is straight-line.
   void (*launch)(hk_call_ctx *ctx, uint32_t kernel, const uint64_t *words);
   /// Two sizes that must be equal; records an error if they are not. `guard`
   /// indexes hk_function_impl_abi.guards.
@@ -111,9 +111,9 @@ typedef struct hk_function_abi {
   const hk_arg_abi *args;
 } hk_function_abi;
 
-/// Sizes of all outputs (concatenated, in order) and bytes of workspace, from the
-/// arguments that are not outputs. Checks the guards: look at the context's error
-/// before the results.
+/// Sizes of all outputs (concatenated, in order) and bytes of workspace, from
+/// the arguments that are not outputs. Checks the guards: look at the context's
+/// error before the results.
 typedef void (*hk_shape_fn)(hk_call_ctx *ctx, const hk_abi_tensor *args,
                             int64_t *output_sizes, int64_t *workspace_bytes);
 /// Enqueue the launches. args: all arguments, outputs included.

@@ -65,8 +65,9 @@ template <int TPR, int THREADS, int K>
 inline constexpr int kRowReduceFloats = TPR > kWave ? THREADS / kWave *K : 0;
 
 /// Combines each of v over the TPR consecutive threads that share a row; all of
-/// them get the result. TPR is a power of two or a multiple of the wave. `scratch` has kRowReduceFloats
-/// floats that no other collective of the kernel uses.
+/// them get the result. TPR is a power of two or a multiple of the wave.
+/// `scratch` has kRowReduceFloats floats that no other collective of the kernel
+/// uses.
 template <class Op, int TPR, int THREADS, int K>
 HK_DEV void rowReduce(float (&v)[K], [[maybe_unused]] float *scratch) {
   static_assert(THREADS % TPR == 0);
@@ -88,8 +89,8 @@ HK_DEV void rowReduce(float (&v)[K], [[maybe_unused]] float *scratch) {
 }
 
 /// Combines v over groups of G consecutive positions: lanes of a wave on a GPU,
-/// entries of the array on the host. Every member gets its group's result. Other
-/// groups need not call it.
+/// entries of the array on the host. Every member gets its group's result.
+/// Other groups need not call it.
 template <class Op, int G, int K> HK_DEV void groupReduce(float (&v)[K]) {
   static_assert((G & (G - 1)) == 0);
   if constexpr (!kIsHost) {

@@ -1,4 +1,5 @@
-//===- bad.hip - One planted bug per check ----------------------------------===//
+//===- bad.hip - One planted bug per check
+//----------------------------------===//
 //
 // Part of hk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -124,10 +125,10 @@ KERNEL void barrier_without_wait(float *out, const float *in, int n) {
   asm volatile("ds_write_b32 %0, %1\n s_barrier" ::"v"(to), "v"(v), "v"(tile)
                : "memory");
 #else
-  asm volatile("ds_write_b32 %0, %1\n s_waitcnt lgkmcnt(0)\n s_barrier" ::"v"(
-                   to),
-               "v"(v), "v"(tile)
-               : "memory");
+  asm volatile(
+      "ds_write_b32 %0, %1\n s_waitcnt lgkmcnt(0)\n s_barrier" ::"v"(to),
+      "v"(v), "v"(tile)
+      : "memory");
 #endif
   out[tid()] = tile[255 - tid()];
 }

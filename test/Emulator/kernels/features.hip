@@ -1,4 +1,5 @@
-//===- features.hip - What kernels from other compilers use -----------------===//
+//===- features.hip - What kernels from other compilers use
+//-----------------===//
 //
 // Part of hk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,16 +20,14 @@ KERNEL void private_array(int *out, const int *in, int n) {
   out[tid()] = a[(in[tid()] & 63) + 5];
 }
 
-DEVICE __attribute__((noinline)) int twice(int x, int y) {
-  return x * 2 + y;
-}
+DEVICE __attribute__((noinline)) int twice(int x, int y) { return x * 2 + y; }
 KERNEL void calls(int *out, const int *in, int n) {
   out[tid()] = twice(in[tid()], twice(n, 1));
 }
 
 KERNEL void hidden(int *out, const int *in, int n) {
-  auto *implicit = (const __attribute__((address_space(4))) int *)
-      __builtin_amdgcn_implicitarg_ptr();
+  auto *implicit = (const __attribute__((
+      address_space(4))) int *)__builtin_amdgcn_implicitarg_ptr();
   // Block counts, then the workgroup sizes as 16-bit values.
   int blocks = implicit[0], size = implicit[3] & 0xffff;
   out[wg() * size + tid()] = blocks * 1000 + size;
@@ -73,7 +72,8 @@ KERNEL void constants(int *out, const int *in, int n) {
 }
 
 KERNEL void three_dimensions(int *out, const int *in, int n) {
-  int x = __builtin_amdgcn_workitem_id_x(), y = __builtin_amdgcn_workitem_id_y(),
+  int x = __builtin_amdgcn_workitem_id_x(),
+      y = __builtin_amdgcn_workitem_id_y(),
       z = __builtin_amdgcn_workitem_id_z();
   int gx = __builtin_amdgcn_workgroup_id_x(),
       gy = __builtin_amdgcn_workgroup_id_y(),

@@ -1,4 +1,5 @@
-//===- mutate.hip - Correct kernels whose every barrier and wait matters ----===//
+//===- mutate.hip - Correct kernels whose every barrier and wait matters
+//----===//
 //
 // Part of hk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,15 +24,18 @@ tiles(float *c, const __bf16 *a, const __bf16 *b, int k) {
   f32x4 acc[4] = {};
   for (int k0 = 0; k0 < k; k0 += 32) {
     int row = t / 4, col = t % 4 * 8;
-    *(bf16x8 *)(ta + row * 32 + col) = *(const bf16x8 *)(a + row * k + k0 + col);
-    *(bf16x8 *)(tb + row * 32 + col) = *(const bf16x8 *)(b + row * k + k0 + col);
+    *(bf16x8 *)(ta + row * 32 + col) =
+        *(const bf16x8 *)(a + row * k + k0 + col);
+    *(bf16x8 *)(tb + row * 32 + col) =
+        *(const bf16x8 *)(b + row * k + k0 + col);
     barrier();
     for (int s = 0; s < 2; ++s) {
       int at = s * 16 + lane / 16 * 4;
       s16x4 x = *(s16x4 *)(ta + (wave * 16 + lane % 16) * 32 + at);
       for (int n = 0; n < 4; ++n) {
         s16x4 y = *(s16x4 *)(tb + (n * 16 + lane % 16) * 32 + at);
-        acc[n] = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x, y, acc[n], 0, 0, 0);
+        acc[n] =
+            __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x, y, acc[n], 0, 0, 0);
       }
     }
     barrier();
