@@ -176,11 +176,12 @@ KernelCompiler::flagsFor(const ::hk::Target &target) const {
     break;
   case ::hk::Arch::Sm90a:
     add({"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90a",
-         "-nocudainc", "-nocudalib", "-S", "-Wno-unknown-cuda-version"});
+         "-nocudainc", "-nocudalib", "-S", "-Wno-unknown-cuda-version",
+         "-fuse-cuid=none"});
     break;
   default:
     add({"-x", "hip", "--offload-device-only", "--no-gpu-bundle-output",
-         "-nogpuinc", "-nogpulib"});
+         "-nogpuinc", "-nogpulib", "-fuse-cuid=none"});
     flags.push_back(std::string("--offload-arch=") + target.name);
     break;
   }
