@@ -18,5 +18,6 @@ for name in ("HOME", "CCACHE_DIR", "HK_CACHE_DIR", "ASAN_OPTIONS", "UBSAN_OPTION
         config.environment[name] = os.environ[name]
 
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%llvm_include", config.llvm_include_dir))
 config.substitutions.append(("%hk_source", config.hk_source_dir))
 config.substitutions.append(("%hk_build", config.hk_binary_dir))
