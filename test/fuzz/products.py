@@ -7,10 +7,8 @@
 # that are no multiple of a tile, against the reference interpreter's bounds. All
 # products are functions of one module. --rows sets the dynamic number of rows.
 import argparse
-import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -85,24 +83,12 @@ def main():
     text = "".join(function(f"f{i}", *product) for i, product in enumerate(products(options.fp8)))
     failures = count = 0
     with tempfile.TemporaryDirectory() as folder:
-        with open(f"{folder}/m.mlir", "w") as file:
-            file.write(text)
-        done = subprocess.run(["hk-compile", f"{folder}/m.mlir", "-o", f"{folder}/m.so",
-                               f"--target={options.target}"], capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"hk-compile failed ({done.returncode}): {done.stderr[:3000]}")
-        info = subprocess.run(["hk-run", "--info", f"{folder}/m.so"], capture_output=True, text=True)
-        outputs = {f["name"]: [a["name"] for a in f["arguments"] if a["role"] == "output"]
-                   for f in json.loads(info.stdout)["functions"]}
-        for match in re.finditer(r"func\.func @(\w+)\((.*)\) -> \((.*)\) \{", text):
-            args = re.findall(r"(%\w+): tensor<([^>]*)>( \{hk\.state\})?", match[2])
-            results = re.findall(r"tensor<([^>]*)>", match[3])
-            error = rowwise.compare(folder, match[1], (args, results), int(match[1][1:]), options.device,
-                                    outputs[match[1]])
+        for name, args, results, error in rowwise.compare_all(folder, text, options.target,
+                                                              options.device):
             count += 1
             if error:
                 failures += 1
-                print(f"{match[1]} {args} {results}: {error}")
+                print(f"{name} {args} {results}: {error}")
             for path in os.listdir(folder):
                 if path.endswith(".npy"):
                     os.remove(f"{folder}/{path}")

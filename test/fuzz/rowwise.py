@@ -95,6 +95,26 @@ def compare(folder, name, signature, seed, device, outs):
     return None
 
 
+def compare_all(folder, text, target, device):
+    """Compiles the module `text` in `folder` and compares every function: yields its
+    name, arguments, results and what is wrong with it, if anything."""
+    with open(f"{folder}/m.mlir", "w") as file:
+        file.write(text)
+    done = subprocess.run(["hk-compile", f"{folder}/m.mlir", "-o", f"{folder}/m.so",
+                           f"--target={target}"], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"hk-compile failed ({done.returncode}): {done.stderr[:3000]}")
+    info = subprocess.run(["hk-run", "--info", f"{folder}/m.so"], capture_output=True, text=True)
+    outputs = {f["name"]: [a["name"] for a in f["arguments"] if a["role"] == "output"]
+               for f in json.loads(info.stdout)["functions"]}
+    for match in re.finditer(r"func\.func @(\w+)\((.*)\) -> \((.*)\) \{", text):
+        name = match[1]
+        args = re.findall(r"(%\w+): tensor<([^>]*)>( \{hk\.state\})?", match[2])
+        results = re.findall(r"tensor<([^>]*)>", match[3])
+        yield name, args, results, compare(folder, name, (args, results), int(name[1:]), device,
+                                           outputs[name])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=20)
@@ -113,23 +133,10 @@ def main():
             graph = RowGraph(seed * 31 + 5, 2 + seed % options.ops, seed % 5 < 3)
             text += graph.text(f"f{seed}")
         text += "}\n"
-        with open(f"{folder}/m.mlir", "w") as file:
-            file.write(text)
-        done = subprocess.run(["hk-compile", f"{folder}/m.mlir", "-o", f"{folder}/m.so",
-                               f"--target={options.target}"], capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"hk-compile failed ({done.returncode}): {done.stderr[:3000]}")
-        info = subprocess.run(["hk-run", "--info", f"{folder}/m.so"], capture_output=True, text=True)
-        outputs = {f["name"]: [a["name"] for a in f["arguments"] if a["role"] == "output"]
-                   for f in json.loads(info.stdout)["functions"]}
-        for match in re.finditer(r"func\.func @(\w+)\((.*)\) -> \((.*)\) \{", text):
-            args = re.findall(r"(%\w+): tensor<([^>]*)>( \{hk\.state\})?", match[2])
-            results = re.findall(r"tensor<([^>]*)>", match[3])
-            error = compare(folder, match[1], (args, results), int(match[1][1:]),
-                            options.device, outputs[match[1]])
+        for name, _, _, error in compare_all(folder, text, options.target, options.device):
             if error:
                 failures += 1
-                print(f"{match[1]}: {error}")
+                print(f"{name}: {error}")
     print(f"{options.seeds} graphs, {failures} failures")
     sys.exit(failures > 0)
 
