@@ -22,6 +22,11 @@ class HkCall(c.Structure):
                 ("workspace_bytes", c.c_uint64), ("stream", c.c_void_p), ("profile", c.c_void_p)]
 
 
+class DeviceOptions(c.Structure):
+    _fields_ = [("struct_bytes", c.c_uint32), ("num_threads", c.c_uint32),
+                ("shuffle_seed", c.c_uint64), ("debug_memory", c.c_uint32)]
+
+
 class ArgumentInfo(c.Structure):
     _fields_ = [("name", c.c_char_p), ("role", c.c_int), ("code", c.c_uint8), ("bits", c.c_uint8),
                 ("lanes", c.c_uint16), ("rank", c.c_int32), ("sizes", c.POINTER(c.c_int64))]
@@ -30,7 +35,7 @@ class ArgumentInfo(c.Structure):
 class Program:
     """A compiled module on the GPU (or the host) that PyTorch uses."""
 
-    def __init__(self, library, module, device="cuda:0", weights=None):
+    def __init__(self, library, module, device="cuda:0", weights=None, threads=0):
         self.lib = c.CDLL(library)
         for name in ("hk_device_open", "hk_module_open", "hk_program_create", "hk_program_function",
                      "hk_function_plan", "hk_function_call"):
@@ -39,7 +44,8 @@ class Program:
         self.lib.hk_function_argument.restype = ArgumentInfo
         self.device_name = device
         self.device, self.module, self.program = c.c_void_p(), c.c_void_p(), c.c_void_p()
-        self.check(self.lib.hk_device_open(device.encode(), None, c.byref(self.device)))
+        options = DeviceOptions(c.sizeof(DeviceOptions), threads)
+        self.check(self.lib.hk_device_open(device.encode(), c.byref(options), c.byref(self.device)))
         self.check(self.lib.hk_module_open(module.encode(), c.byref(self.module)))
         self.check(self.lib.hk_program_create(self.module, self.device,
                                               weights.encode() if weights else None,
@@ -79,7 +85,8 @@ class Function:
         self.program.check(self.lib.hk_function_plan(self.handle, input_pointers, len(inputs), sizes,
                                                      c.byref(bytes_)))
         device = "cuda" if kind == 2 else "cpu"
-        workspace = torch.empty(max(bytes_.value, 256), dtype=torch.uint8, device=device)
+        workspace = torch.empty(bytes_.value + 256, dtype=torch.uint8, device=device)
+        workspace = workspace[-workspace.data_ptr() % 256:]  # PyTorch aligns to 64 on the CPU.
         call = HkCall(c.sizeof(HkCall), len(views), pointers, workspace.data_ptr(), bytes_.value)
 
         def run():
