@@ -4,8 +4,9 @@ A module is one .mlir file in base operators. Comment lines at its top direct th
 test; a directive may be repeated.
 
   // HK-LAUNCHES: 1              most launches of a function after fusion
-  // HK-ARGS: --range=pos=iota   for every call
+  // HK-ARGS: --range=pos=iota   for every call of a function with these arguments
   // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none)
+  // HK-DIMS-HOST: x.0=9999      one more case on the host, too large to emulate; data normal
   // HK-DATA: normal,equal       kinds of data for every case (default: normal)
 
 Every file becomes one test per target: it is compiled for that target, and every
@@ -25,15 +26,21 @@ TARGETS = ["host", "gfx942", "gfx950"]
 
 
 def directives(path):
-    found = {"LAUNCHES": [], "ARGS": [], "DIMS": [], "DATA": []}
+    found = {"LAUNCHES": [], "ARGS": [], "DIMS": [], "DIMS-HOST": [], "DATA": []}
     with open(path) as source:
         for line in source:
-            match = re.match(r"// HK-([A-Z]+):\s*(.*?)\s*$", line)
+            match = re.match(r"// HK-([A-Z-]+):\s*(.*?)\s*$", line)
             if match:
                 if match[1] not in found:
                     raise ValueError(f"{path}: unknown directive HK-{match[1]}")
                 found[match[1]].append(match[2])
     return found
+
+
+def optionsFor(names, lines):
+    """The options of HK-ARGS, without ranges of arguments other than `names`."""
+    options = [option for line in lines for option in line.split()]
+    return [o for o in options if not o.startswith("--range=") or o.split("=")[1] in names]
 
 
 class ModuleFormat(lit.formats.TestFormat):
@@ -75,7 +82,9 @@ class ModuleFormat(lit.formats.TestFormat):
         result = run(*info)
         if result.returncode:
             return failed(info, result)
-        functions = json.loads(result.stdout)["sections"][0]["functions"]
+        described = json.loads(result.stdout)
+        functions = described["sections"][0]["functions"]
+        names = {f["name"]: {a["name"] for a in f["arguments"]} for f in described["functions"]}
 
         directive = directives(source)
         for limit in directive["LAUNCHES"]:
@@ -85,11 +94,14 @@ class ModuleFormat(lit.formats.TestFormat):
                         lit.Test.FAIL, f"@{function['name']} has {function['launches']} launches for "
                                        f"{target}, expected at most {limit}")
         data = [d for line in directive["DATA"] for d in line.split(",")] or ["normal"]
-        arguments = [a for line in directive["ARGS"] for a in line.split()]
+        everywhere = [(dims, data) for dims in directive["DIMS"] or ["-"]]
+        if target == "host":
+            everywhere += [(dims, ["normal"]) for dims in directive["DIMS-HOST"]]
         for function in functions:
-            for dims in directive["DIMS"] or ["-"]:
+            arguments = optionsFor(names[function["name"]], directive["ARGS"])
+            for dims, kinds in everywhere:
                 sizes = [f"--dim={d}" for d in dims.split() if d != "-"]
-                for kind in data:
+                for kind in kinds:
                     call = [f"{binaries}/hk-run", library, f"--function={function['name']}", "--poison",
                             f"--data={kind}", f"--check={source}", *device, *sizes, *arguments]
                     result = run(*call)

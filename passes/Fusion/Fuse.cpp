@@ -28,6 +28,9 @@ namespace mlir::hk {
 using namespace mlir;
 using namespace mlir::hk;
 
+/// Earlier kernels that one is offered to share its launch with.
+static constexpr size_t kMaxMergeCandidates = 8;
+
 namespace {
 struct HKFuse : ::mlir::hk::impl::HKFuseBase<HKFuse> {
   using HKFuseBase::HKFuseBase;
@@ -43,6 +46,7 @@ private:
   LogicalResult place(Operation *op, FusionTable &table,
                       const PreparedBlock &prepared,
                       const FusionContext &context, DecisionLog &decisions);
+  void mergeIndependent(FusionTable &table, DecisionLog &decisions);
   LogicalResult startGroup(Operation *op, FusionTable &table,
                            const FusionContext &context, Decision &decision);
   void refuse(Operation *op, const Candidate &candidate);
@@ -89,6 +93,8 @@ LogicalResult HKFuse::fuse(func::FuncOp function, const ::hk::Target &target,
              failed(place(&op, table, prepared, context, decisions)))
       return failure();
   }
+  if (!disable)
+    mergeIndependent(table, decisions);
   {
     RegionBuilder builder(block, dims);
     for (const FusionGroup *group : table.liveGroups()) {
@@ -207,6 +213,43 @@ LogicalResult HKFuse::startGroup(Operation *op, FusionTable &table,
         << refusal.what << ": " << stringify(refusal.verdict.getReason())
         << ", " << refusal.verdict.getDetail();
   return failure();
+}
+
+/// Kernels of one family that read nothing in common may still be one launch
+/// when nothing leads from one to the other: the parts of a cache write, the
+/// norms of two latents. Tried at the end, because a larger group has less
+/// freedom to take in what uses its results.
+void HKFuse::mergeIndependent(FusionTable &table, DecisionLog &decisions) {
+  SmallVector<FusionTable::GroupId> kept;
+  for (FusionTable::GroupId id : table.liveIds()) {
+    Operation *first = table.get(id).ops.front();
+    Decision decision{DecisionKind::Fuse,
+                      first->getLoc(),
+                      first->getName().getStringRef().str(),
+                      {},
+                      /*chosen=*/-1};
+    size_t tried = 0;
+    for (FusionTable::GroupId other : llvm::reverse(kept)) {
+      if (++tried > kMaxMergeCandidates)
+        break;
+      if (table.get(other).family != table.get(id).family)
+        continue;
+      std::string with =
+          table.get(other).ops.front()->getName().getStringRef().str();
+      Verdict verdict = table.merge(other, id);
+      decision.candidates.push_back(
+          {"share a launch with " + with, verdict, 0, 0});
+      if (!verdict.accepted())
+        continue;
+      decision.chosen = decision.candidates.size() - 1;
+      ++numFused;
+      break;
+    }
+    if (decision.chosen < 0)
+      kept.push_back(id);
+    if (!decision.candidates.empty())
+      decisions.add(std::move(decision));
+  }
 }
 
 std::unique_ptr<Pass> mlir::hk::createHKFuse(const HKFuseOptions &options,

@@ -252,8 +252,8 @@ bool FusionTable::isClonable(Operation *view) const {
 }
 
 Verdict FusionTable::unite(ArrayRef<GroupId> ids, int64_t minLevel,
-                           int64_t extraOps, Union &result) const {
-  int64_t count = extraOps;
+                           Operation *joining, Union &result) const {
+  int64_t count = joining ? 1 : 0;
   result.level = minLevel;
   for (GroupId id : ids) {
     count += groups[id].numBaseOps;
@@ -269,10 +269,11 @@ Verdict FusionTable::unite(ArrayRef<GroupId> ids, int64_t minLevel,
                              "a kernel that needs " + Twine(describe(id)) +
                                  " would have to run first");
   result.ops = groups[ids.front()].ops;
+  FusionContext with{context.dims, context.target, joining};
   for (GroupId id : ids.drop_front()) {
     const FusionGroup &group = groups[id];
     Verdict verdict =
-        groups[ids.front()].family->canMerge(result.ops, group.ops, context);
+        groups[ids.front()].family->canMerge(result.ops, group.ops, with);
     if (!verdict.accepted())
       return verdict;
     for (Operation *op : group.ops)
@@ -307,9 +308,10 @@ Verdict FusionTable::join(ArrayRef<GroupId> ids, Operation *op) {
   if (!state.accepted())
     return state;
   Union united;
-  Verdict verdict = unite(ids, levelNeeded(op, ids), 1, united);
+  Verdict verdict = unite(ids, levelNeeded(op, ids), op, united);
   if (!verdict.accepted())
     return verdict;
+  FusionContext with{context.dims, context.target, op};
   for (Value operand : op->getOperands()) {
     std::optional<GroupId> producer = producerOf(operand);
     if (!producer || !llvm::is_contained(ids, *producer))
@@ -325,7 +327,7 @@ Verdict FusionTable::join(ArrayRef<GroupId> ids, Operation *op) {
         return Verdict::refuse(Reason::UnsupportedShape,
                                "a slice or shape known only to the host lies "
                                "between them");
-      verdict = family->canJoin(united.ops, view, context);
+      verdict = family->canJoin(united.ops, view, with);
       if (!verdict.accepted())
         return verdict;
       insertInOrder(united.ops, view);
@@ -349,19 +351,27 @@ Verdict FusionTable::merge(GroupId into, GroupId from) {
   if (!state.accepted())
     return state;
   Union united;
-  Verdict verdict = unite(ids, 0, 0, united);
+  Verdict verdict = unite(ids, 0, nullptr, united);
   if (verdict.accepted())
     commit(ids, std::move(united));
   return verdict;
 }
 
+SmallVector<GroupId> FusionTable::liveIds() const {
+  SmallVector<GroupId> result;
+  for (GroupId id = 0; id < groups.size(); ++id)
+    if (groups[id].family && !groups[id].ops.empty())
+      result.push_back(id);
+  llvm::sort(result, [&](GroupId a, GroupId b) {
+    return position.lookup(groups[a].ops.front()) <
+           position.lookup(groups[b].ops.front());
+  });
+  return result;
+}
+
 SmallVector<const FusionGroup *> FusionTable::liveGroups() const {
   SmallVector<const FusionGroup *> result;
-  for (const FusionGroup &group : groups)
-    if (group.family && !group.ops.empty())
-      result.push_back(&group);
-  llvm::sort(result, [&](const FusionGroup *a, const FusionGroup *b) {
-    return position.lookup(a->ops.front()) < position.lookup(b->ops.front());
-  });
+  for (GroupId id : liveIds())
+    result.push_back(&groups[id]);
   return result;
 }

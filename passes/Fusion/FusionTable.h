@@ -60,13 +60,15 @@ public:
   const FusionGroup &get(GroupId id) const { return groups[id]; }
   /// The groups that live, in the order of their first operators.
   SmallVector<const FusionGroup *> liveGroups() const;
+  /// The same by id.
+  SmallVector<GroupId> liveIds() const;
 
 private:
   struct Union {
     int64_t level = 0;
     SmallVector<Operation *> ops;
   };
-  Verdict unite(ArrayRef<GroupId> ids, int64_t minLevel, int64_t extraOps,
+  Verdict unite(ArrayRef<GroupId> ids, int64_t minLevel, Operation *joining,
                 Union &result) const;
   void commit(ArrayRef<GroupId> ids, Union united);
   bool consumersAbove(GroupId id, int64_t level) const;

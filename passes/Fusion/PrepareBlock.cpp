@@ -7,17 +7,21 @@
 //
 // What needs memory of its own although no operator makes it becomes hk.copy
 // here, before fusion: the copy then joins its producer's kernel like any other
-// operator, and disappears in it.
+// operator, and disappears in it. Parameters that are computed get a copy per
+// reader.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Fusion/PrepareBlock.h"
 
 #include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/Parameters.h"
 #include "hk/Analysis/ResolveDims.h"
 #include "hk/Analysis/State.h"
 #include "hk/Dialect/HK.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -126,10 +130,50 @@ static void separateResults(Block &block) {
   }
 }
 
+/// What is computed from parameters and read as one (a table of cosines, the
+/// exponential of a weight) gets a copy for each of a few readers, so that each
+/// can take it into its kernel. For many readers it is computed once.
+static void splitParameters(Block &block) {
+  constexpr size_t kMaxReaders = 4;
+  llvm::DenseSet<Operation *> parameters;
+  SmallVector<Operation *> candidates;
+  for (Operation &op : block)
+    if (isBaseOp(&op) && isElementwise(&op) &&
+        llvm::all_of(op.getOperands(), [&](Value operand) {
+          Operation *def = rootOfViews(operand).getDefiningOp();
+          return !def || isa<WeightRefOp, ConstantOp>(def) ||
+                 parameters.contains(def);
+        })) {
+      parameters.insert(&op);
+      candidates.push_back(&op);
+    }
+  for (Operation *op : llvm::reverse(candidates)) {
+    llvm::SetVector<Operation *> readers;
+    bool all = true;
+    for (OpOperand &use : op->getUses()) {
+      readers.insert(use.getOwner());
+      all &= parameters.contains(use.getOwner()) || readsAsParameter(use);
+    }
+    if (!all) {
+      parameters.erase(op);
+      continue;
+    }
+    if (readers.size() > kMaxReaders)
+      continue;
+    OpBuilder builder(op);
+    for (Operation *reader : ArrayRef(readers.getArrayRef()).drop_front()) {
+      Operation *clone = builder.clone(*op);
+      parameters.insert(clone);
+      reader->replaceUsesOfWith(op->getResult(0), clone->getResult(0));
+    }
+  }
+}
+
 PreparedBlock mlir::hk::prepareBlock(Block &block) {
   PreparedBlock prepared;
   eraseUnused(block);
   detachFromConstants(block);
+  splitParameters(block);
   giveLayouts(block, prepared);
   separateResults(block);
   return prepared;

@@ -27,6 +27,9 @@ namespace mlir::hk {
 struct FusionContext {
   const DimSymbols &dims;
   const ::hk::Target &target;
+  /// The operator that will join the groups that canMerge is asked about, or
+  /// the view that canJoin is; else null.
+  Operation *joining = nullptr;
 };
 
 class Family {

@@ -12,6 +12,9 @@
 
 #include "RowPlan.h"
 
+#include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/Parameters.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -170,12 +173,68 @@ static Verdict checkSegments(Operation *op, const DimSymbols &dims,
   return Verdict::accept();
 }
 
+namespace {
+/// The operators of a group that belong to no row: elementwise on operands of
+/// the kernel, and read as parameters by the group only. They are computed
+/// wherever they are pulled.
+class Parameters {
+public:
+  Parameters(ArrayRef<Operation *> ops,
+             const llvm::SmallPtrSetImpl<Operation *> &members,
+             Operation *joining)
+      : members(members), joining(joining) {
+    for (Operation *op : ops)
+      if (fromParameters(op))
+        found.insert(op);
+    // What one loses by a use of its own, those that feed it or that it feeds
+    // may lose as well.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Operation *op : llvm::reverse(ops))
+        if (found.contains(op) &&
+            (!fromParameters(op) || !readAsParameter(op->getResult(0))))
+          changed |= found.erase(op);
+    }
+  }
+  bool contains(Operation *op) const { return found.contains(op); }
+
+private:
+  bool fromParameters(Operation *op) const {
+    if (isa<ConstantOp>(op) || !(isElementwise(op) || isView(op)))
+      return false;
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return !def || !members.contains(def) || isa<ConstantOp>(def) ||
+             found.contains(def);
+    });
+  }
+  bool readAsParameter(Value value) const {
+    return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (members.contains(user))
+        return found.contains(user) || readsAsParameter(use);
+      if (user == joining && !isView(user))
+        return readsAsParameter(use);
+      return joining && isView(user) && readAsParameter(user->getResult(0));
+    });
+  }
+
+  const llvm::SmallPtrSetImpl<Operation *> &members;
+  Operation *joining;
+  llvm::SmallPtrSet<Operation *, 8> found;
+};
+} // namespace
+
 Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
-                            RowDims &rows) {
+                            RowDims &rows, Operation *joining) {
   if (ops.size() > kMaxOps)
     return Verdict::refuse(Reason::GroupFull, "more than " + Twine(kMaxOps) +
                                                   " operators in a kernel");
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
+  Parameters parameters(ops, members, joining);
+  auto hasNoRows = [&](Operation *op) {
+    return isa<ConstantOp>(op) || parameters.contains(op);
+  };
   llvm::SmallSetVector<Value, 16> operands;
   bool first = true;
   int64_t maxRank = 0;
@@ -189,7 +248,7 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
     for (Value operand : op->getOperands())
       if (!members.contains(operand.getDefiningOp()))
         operands.insert(operand);
-    if (isa<ConstantOp>(op))
+    if (hasNoRows(op))
       continue;
     SmallVector<DimName> own = rowsOf(op, dims);
     bool isWrite = isa<KVCacheWriteOp>(op);
@@ -220,14 +279,14 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
 
   int64_t numRows = rows.sizes.size();
   for (Operation *op : ops) {
-    if (isa<ConstantOp>(op))
+    if (hasNoRows(op))
       continue;
     if (Verdict segments = checkSegments(op, dims, numRows);
         !segments.accepted())
       return segments;
     for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
       Operation *producer = operand.getDefiningOp();
-      if (!producer || !members.contains(producer) || isa<ConstantOp>(producer))
+      if (!producer || !members.contains(producer) || hasNoRows(producer))
         continue;
       if (isa<KVCacheWriteOp>(producer))
         return Verdict::refuse(Reason::StateReadAndWritten,

@@ -30,9 +30,9 @@ struct RowDims {
 };
 
 /// Whether `ops` (topologically ordered) can be one row-wise kernel, and its
-/// row dims if so.
+/// row dims if so. `joining`, if any, is going to be the next of them.
 Verdict matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
-                  RowDims &rows);
+                  RowDims &rows, Operation *joining = nullptr);
 
 /// Whether the family knows `op` at all.
 bool isRowwiseOp(Operation *op);

@@ -43,7 +43,7 @@ public:
     SmallVector<Operation *> all(group);
     all.push_back(op);
     RowDims rows;
-    return matchRows(all, context.dims, rows);
+    return matchRows(all, context.dims, rows, context.joining);
   }
 
   Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
@@ -51,11 +51,13 @@ public:
     SmallVector<Operation *> all(a);
     llvm::append_range(all, b);
     RowDims own, other, both;
-    if (Verdict v = matchRows(a, context.dims, own); !v.accepted())
+    if (Verdict v = matchRows(a, context.dims, own, context.joining);
+        !v.accepted())
       return v;
-    if (Verdict v = matchRows(b, context.dims, other); !v.accepted())
+    if (Verdict v = matchRows(b, context.dims, other, context.joining);
+        !v.accepted())
       return v;
-    Verdict merged = matchRows(all, context.dims, both);
+    Verdict merged = matchRows(all, context.dims, both, context.joining);
     if (merged.accepted() &&
         (both.sizes.empty() != (own.sizes.empty() && other.sizes.empty())))
       return Verdict::refuse(Reason::RowDimsDiffer,

@@ -1,0 +1,47 @@
+// The parts without and with rotary embedding of q and of k, put together. The two
+// share no input, only the number of tokens; the last function rotates the second parts.
+// HK-LAUNCHES: 1
+// HK-ARGS: --range=pos=iota
+// HK-DIMS: q1.0=8
+// HK-DIMS: q1.0=1
+// HK-DIMS: q1.0=0
+// HK-DATA: normal,nan
+
+func.func @mha_64_64(%q1: tensor<?x4x64xbf16>, %q2: tensor<?x4x64xbf16>, %k1_rows: tensor<?x256xbf16>, %k2_rows: tensor<?x256xbf16>) -> (tensor<?x4x128xbf16>, tensor<?x4x128xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %q1, %c0 : tensor<?x4x64xbf16>
+  %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 4, 64] : tensor<?x256xbf16> into tensor<?x4x64xbf16>
+  %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 4, 64] : tensor<?x256xbf16> into tensor<?x4x64xbf16>
+  %q = hk.concat 2 (%q1, %q2) : tensor<?x4x64xbf16>, tensor<?x4x64xbf16> -> tensor<?x4x128xbf16>
+  %k = hk.concat 2 (%k1, %k2) : tensor<?x4x64xbf16>, tensor<?x4x64xbf16> -> tensor<?x4x128xbf16>
+  return %q, %k : tensor<?x4x128xbf16>, tensor<?x4x128xbf16>
+}
+func.func @mla_512_64(%q1: tensor<?x16x512xf16>, %q2: tensor<?x16x64xf16>, %k1_rows: tensor<?x512xf16>, %k2_rows: tensor<?x64xf16>) -> (tensor<?x16x576xf16>, tensor<?x1x576xf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %q1, %c0 : tensor<?x16x512xf16>
+  %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 1, 512] : tensor<?x512xf16> into tensor<?x1x512xf16>
+  %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 1, 64] : tensor<?x64xf16> into tensor<?x1x64xf16>
+  %q = hk.concat 2 (%q1, %q2) : tensor<?x16x512xf16>, tensor<?x16x64xf16> -> tensor<?x16x576xf16>
+  %k = hk.concat 2 (%k1, %k2) : tensor<?x1x512xf16>, tensor<?x1x64xf16> -> tensor<?x1x576xf16>
+  return %q, %k : tensor<?x16x576xf16>, tensor<?x1x576xf16>
+}
+func.func @odd_13_7(%q1: tensor<?x3x13xf32>, %q2: tensor<?x3x7xf32>, %k1_rows: tensor<?x13xf32>, %k2_rows: tensor<?x7xf32>) -> (tensor<?x3x20xf32>, tensor<?x1x20xf32>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %q1, %c0 : tensor<?x3x13xf32>
+  %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 1, 13] : tensor<?x13xf32> into tensor<?x1x13xf32>
+  %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 1, 7] : tensor<?x7xf32> into tensor<?x1x7xf32>
+  %q = hk.concat 2 (%q1, %q2) : tensor<?x3x13xf32>, tensor<?x3x7xf32> -> tensor<?x3x20xf32>
+  %k = hk.concat 2 (%k1, %k2) : tensor<?x1x13xf32>, tensor<?x1x7xf32> -> tensor<?x1x20xf32>
+  return %q, %k : tensor<?x3x20xf32>, tensor<?x1x20xf32>
+}
+func.func @rope(%q1: tensor<?x8x512xbf16>, %q2: tensor<?x8x128xbf16>, %k1_rows: tensor<?x512xbf16>, %k2_rows: tensor<?x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>, %pos: tensor<?xi64>) -> (tensor<?x8x640xbf16>, tensor<?x1x640xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %q1, %c0 : tensor<?x8x512xbf16>
+  %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 1, 512] : tensor<?x512xbf16> into tensor<?x1x512xbf16>
+  %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 1, 128] : tensor<?x128xbf16> into tensor<?x1x128xbf16>
+  %qr = hk.rope gptj %q2, %cos, %sin positions %pos : tensor<?x8x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi64> -> tensor<?x8x128xbf16>
+  %q = hk.concat 2 (%q1, %qr) : tensor<?x8x512xbf16>, tensor<?x8x128xbf16> -> tensor<?x8x640xbf16>
+  %kr = hk.rope gptj %k2, %cos, %sin positions %pos : tensor<?x1x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi64> -> tensor<?x1x128xbf16>
+  %k = hk.concat 2 (%k1, %kr) : tensor<?x1x512xbf16>, tensor<?x1x128xbf16> -> tensor<?x1x640xbf16>
+  return %q, %k : tensor<?x8x640xbf16>, tensor<?x1x640xbf16>
+}

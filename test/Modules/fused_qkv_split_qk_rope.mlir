@@ -1,0 +1,74 @@
+// q, k and v taken out of one projection, all heads of each after another; q and k are
+// rotated. Head h of k starts at column (QH + h) * D.
+// HK-LAUNCHES: 1
+// HK-ARGS: --range=pos=0:70 --range=off=-3:3
+// HK-DIMS: qkv.0=32
+// HK-DIMS: qkv.0=1
+// HK-DIMS: qkv.0=0
+// HK-DATA: normal,nan
+
+func.func @neox_gqa(%qkv: tensor<?x3072xbf16>, %cos: tensor<64x64xbf16>, %sin: tensor<64x64xbf16>, %pos: tensor<?xi32>) -> (tensor<?x16x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4x128xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x3072xbf16>
+  %q0 = tensor.extract_slice %qkv[0, 0] [%t, 2048] [1, 1] : tensor<?x3072xbf16> to tensor<?x2048xbf16>
+  %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [%t, 16, 128] : tensor<?x2048xbf16> into tensor<?x16x128xbf16>
+  %q = hk.rope neox %q1, %cos, %sin positions %pos : tensor<?x16x128xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi32> -> tensor<?x16x128xbf16>
+  %k0 = tensor.extract_slice %qkv[0, 2048] [%t, 512] [1, 1] : tensor<?x3072xbf16> to tensor<?x512xbf16>
+  %k1 = tensor.expand_shape %k0 [[0], [1, 2]] output_shape [%t, 4, 128] : tensor<?x512xbf16> into tensor<?x4x128xbf16>
+  %k = hk.rope neox %k1, %cos, %sin positions %pos : tensor<?x4x128xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi32> -> tensor<?x4x128xbf16>
+  %v0 = tensor.extract_slice %qkv[0, 2560] [%t, 512] [1, 1] : tensor<?x3072xbf16> to tensor<?x512xbf16>
+  %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 4, 128] : tensor<?x512xbf16> into tensor<?x4x128xbf16>
+  return %q, %k, %v1 : tensor<?x16x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4x128xbf16>
+}
+func.func @gptj_offsets(%qkv: tensor<?x640xf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>, %off: tensor<?xi32>) -> (tensor<?x8x64xf16>, tensor<?x1x64xf16>, tensor<?x1x64xf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x640xf16>
+  %q0 = tensor.extract_slice %qkv[0, 0] [%t, 512] [1, 1] : tensor<?x640xf16> to tensor<?x512xf16>
+  %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [%t, 8, 64] : tensor<?x512xf16> into tensor<?x8x64xf16>
+  %q = hk.rope gptj %q1, %cos, %sin positions %pos offsets %off : tensor<?x8x64xf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x8x64xf16>
+  %k0 = tensor.extract_slice %qkv[0, 512] [%t, 64] [1, 1] : tensor<?x640xf16> to tensor<?x64xf16>
+  %k1 = tensor.expand_shape %k0 [[0], [1, 2]] output_shape [%t, 1, 64] : tensor<?x64xf16> into tensor<?x1x64xf16>
+  %k = hk.rope gptj %k1, %cos, %sin positions %pos offsets %off : tensor<?x1x64xf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x1x64xf16>
+  %v0 = tensor.extract_slice %qkv[0, 576] [%t, 64] [1, 1] : tensor<?x640xf16> to tensor<?x64xf16>
+  %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 1, 64] : tensor<?x64xf16> into tensor<?x1x64xf16>
+  return %q, %k, %v1 : tensor<?x8x64xf16>, tensor<?x1x64xf16>, tensor<?x1x64xf16>
+}
+func.func @neox_nope_first(%qkv: tensor<?x1536xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %pos: tensor<?xi32>) -> (tensor<?x4x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4x128xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x1536xbf16>
+  %q0 = tensor.extract_slice %qkv[0, 0] [%t, 512] [1, 1] : tensor<?x1536xbf16> to tensor<?x512xbf16>
+  %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [%t, 4, 128] : tensor<?x512xbf16> into tensor<?x4x128xbf16>
+  %q = hk.rope neox %q1, %cos, %sin positions %pos {nope_first} : tensor<?x4x128xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x4x128xbf16>
+  %k0 = tensor.extract_slice %qkv[0, 512] [%t, 512] [1, 1] : tensor<?x1536xbf16> to tensor<?x512xbf16>
+  %k1 = tensor.expand_shape %k0 [[0], [1, 2]] output_shape [%t, 4, 128] : tensor<?x512xbf16> into tensor<?x4x128xbf16>
+  %k = hk.rope neox %k1, %cos, %sin positions %pos {nope_first} : tensor<?x4x128xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x4x128xbf16>
+  %v0 = tensor.extract_slice %qkv[0, 1024] [%t, 512] [1, 1] : tensor<?x1536xbf16> to tensor<?x512xbf16>
+  %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 4, 128] : tensor<?x512xbf16> into tensor<?x4x128xbf16>
+  return %q, %k, %v1 : tensor<?x4x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4x128xbf16>
+}
+func.func @gptj_nope_own_angles(%qkv: tensor<?x384xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %pos: tensor<?xi32>) -> (tensor<?x2x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x384xbf16>
+  %q0 = tensor.extract_slice %qkv[0, 0] [%t, 128] [1, 1] : tensor<?x384xbf16> to tensor<?x128xbf16>
+  %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [%t, 2, 64] : tensor<?x128xbf16> into tensor<?x2x64xbf16>
+  %q = hk.rope gptj %q1, %cos, %sin positions %pos {angle_per_element} : tensor<?x2x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x2x64xbf16>
+  %k0 = tensor.extract_slice %qkv[0, 128] [%t, 128] [1, 1] : tensor<?x384xbf16> to tensor<?x128xbf16>
+  %k1 = tensor.expand_shape %k0 [[0], [1, 2]] output_shape [%t, 2, 64] : tensor<?x128xbf16> into tensor<?x2x64xbf16>
+  %k = hk.rope gptj %k1, %cos, %sin positions %pos {angle_per_element} : tensor<?x2x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x2x64xbf16>
+  %v0 = tensor.extract_slice %qkv[0, 256] [%t, 128] [1, 1] : tensor<?x384xbf16> to tensor<?x128xbf16>
+  %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 2, 64] : tensor<?x128xbf16> into tensor<?x2x64xbf16>
+  return %q, %k, %v1 : tensor<?x2x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x64xbf16>
+}
+func.func @odd_80(%qkv: tensor<?x400xf32>, %cos: tensor<64x12xf32>, %sin: tensor<64x12xf32>, %pos: tensor<?xi32>) -> (tensor<?x3x80xf32>, tensor<?x1x80xf32>, tensor<?x1x80xf32>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x400xf32>
+  %q0 = tensor.extract_slice %qkv[0, 0] [%t, 240] [1, 1] : tensor<?x400xf32> to tensor<?x240xf32>
+  %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [%t, 3, 80] : tensor<?x240xf32> into tensor<?x3x80xf32>
+  %q = hk.rope neox %q1, %cos, %sin positions %pos : tensor<?x3x80xf32>, tensor<64x12xf32>, tensor<64x12xf32> positions tensor<?xi32> -> tensor<?x3x80xf32>
+  %k0 = tensor.extract_slice %qkv[0, 240] [%t, 80] [1, 1] : tensor<?x400xf32> to tensor<?x80xf32>
+  %k1 = tensor.expand_shape %k0 [[0], [1, 2]] output_shape [%t, 1, 80] : tensor<?x80xf32> into tensor<?x1x80xf32>
+  %k = hk.rope neox %k1, %cos, %sin positions %pos : tensor<?x1x80xf32>, tensor<64x12xf32>, tensor<64x12xf32> positions tensor<?xi32> -> tensor<?x1x80xf32>
+  %v0 = tensor.extract_slice %qkv[0, 320] [%t, 80] [1, 1] : tensor<?x400xf32> to tensor<?x80xf32>
+  %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 1, 80] : tensor<?x80xf32> into tensor<?x1x80xf32>
+  return %q, %k, %v1 : tensor<?x3x80xf32>, tensor<?x1x80xf32>, tensor<?x1x80xf32>
+}
