@@ -14,6 +14,14 @@
 
 include "mlir/Pass/PassBase.td"
 
+def HKCheckSignature : Pass<"hk-check-signature", "::mlir::ModuleOp"> {
+  let summary = "every argument and result is a tensor the module ABI can pass";
+  let description = [{
+    A scalar, an unranked tensor or an element type that hk does not have is an
+    error here, which names the argument and the types there are.
+  }];
+}
+
 def HKAssignTarget : Pass<"hk-assign-target", "::mlir::ModuleOp"> {
   let summary = "set the target of the module";
   let description = [{

@@ -31,6 +31,7 @@ using namespace mlir::hk;
 void mlir::hk::buildGraphPipeline(OpPassManager &pm,
                                   const GraphPipelineOptions &options,
                                   DecisionLog &log) {
+  pm.addPass(createHKCheckSignature());
   HKAssignTargetOptions target;
   target.target = options.target;
   pm.addPass(createHKAssignTarget(target));

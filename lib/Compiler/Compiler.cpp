@@ -252,12 +252,20 @@ LogicalResult Work::link() {
 LogicalResult mlir::hk::compile(ModuleOp module,
                                 const CompileOptions &options) {
   Work work{options, module, options.output, {}, {}, {}};
+  auto error = [&] { return emitError(module.getLoc()); };
   if (options.targets.empty())
-    return module.emitOpError("expected at least one target");
+    return error() << "expected at least one target";
+  if (options.emit == EmitKind::Shared && options.output == "-")
+    return error() << "expected a file for the shared library; pass -o";
+  if (llvm::none_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+        return function.isPublic() && !function.isExternal();
+      }))
+    return error() << "expected a public function with a body; there is "
+                      "nothing to compile";
   llvm::StringSet<> seen;
   for (const std::string &target : options.targets) {
     if (!seen.insert(target).second)
-      return module.emitOpError("target '") << target << "' is named twice";
+      return error() << "target '" << target << "' is named twice";
     if (failed(work.addSection(target)))
       return failure();
   }
@@ -266,9 +274,6 @@ LogicalResult mlir::hk::compile(ModuleOp module,
       return work.fail(std::move(error));
     return success();
   }
-  if (options.output == "-")
-    return module.emitOpError(
-        "expected a file for the shared library; pass -o");
   FailureOr<std::vector<WeightRecord>> weights =
       collectWeights(module, options.weights, options.output + ".weights");
   if (failed(weights))

@@ -81,6 +81,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // The source line says it shorter.
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   OwningOpRef<ModuleOp> module = parseSource(input, sources, &context);

@@ -73,6 +73,7 @@ static LogicalResult run() {
                   bufferization::BufferizationDialect, func::FuncDialect,
                   tensor::TensorDialect>();
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(modulePath, &context);
   if (!module)

@@ -63,6 +63,7 @@ hkRunCheck(const CheckRequest &request) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   auto module =
