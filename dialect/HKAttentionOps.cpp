@@ -104,6 +104,8 @@ static LogicalResult verifyHeads(AttentionOp op, Named query, Named key,
   valueShape.back() = value.size(kLast);
   SmallVector<int64_t> resultShape(query.type().getShape());
   resultShape.back() = value.size(kLast);
+  if (op.getKvSlices())
+    resultShape.insert(resultShape.begin(), op.getNumSlices());
   if (failed(expectShape(op, value, valueShape)))
     return failure();
   return expectShape(op, result, resultShape);
@@ -154,9 +156,16 @@ LogicalResult AttentionOp::verify() {
   if (getSoftcap() && !(getSoftcap()->convertToFloat() > 0))
     return emitOpError("expected softcap to be above 0, but got ")
            << getSoftcap()->convertToFloat();
+  if (getKvSlices()) {
+    Type f32 = Float32Type::get(getContext());
+    if (failed(expectElement(*this, result, f32)) ||
+        failed(verifyPresence(*this, "lse", getLse(), true, "kv_slices")) ||
+        failed(verifyPresence(*this, "sink", getSink(), false, "kv_slices")))
+      return failure();
+  }
   if (getLse())
     return expectShape(*this, {"lse", getLse()},
-                       query.type().getShape().drop_back());
+                       result.type().getShape().drop_back());
   return success();
 }
 
@@ -165,6 +174,44 @@ LogicalResult AttentionOp::reifyResultShapes(OpBuilder &b,
   Sizes sizes = sizesOf(b, getLoc(), getQuery());
   int64_t last = tensorType(getValue()).getRank() - 1;
   sizes.back() = tensor::getMixedSize(b, getLoc(), getValue(), last);
+  if (getKvSlices())
+    sizes.insert(sizes.begin(), b.getIndexAttr(getNumSlices()));
+  addShape(b, getLoc(), getResult(), sizes, r);
+  if (getLse()) {
+    sizes.pop_back();
+    addShape(b, getLoc(), getLse(), std::move(sizes), r);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// hk.attention_combine
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionCombineOp::verify() {
+  Named partials{"partials", getPartials()}, result{"result", getResult()};
+  if (failed(expectMinRank(*this, partials, 3)) ||
+      failed(expectStatic(*this, partials, 0)))
+    return failure();
+  ArrayRef<int64_t> shape = partials.type().getShape();
+  if (failed(expectShape(*this, {"slice_lse", getSliceLse()},
+                         shape.drop_back())) ||
+      failed(expectShape(*this, result, shape.drop_front())))
+    return failure();
+  if (getSink() && failed(expectShape(*this, {"sink", getSink()},
+                                      {partials.size(partials.rank() - 2)})))
+    return failure();
+  if (getLse())
+    return expectShape(*this, {"lse", getLse()},
+                       shape.drop_front().drop_back());
+  return success();
+}
+
+LogicalResult
+AttentionCombineOp::reifyResultShapes(OpBuilder &b,
+                                      ReifiedRankedShapedTypeDims &r) {
+  Sizes sizes = sizesOf(b, getLoc(), getPartials());
+  sizes.erase(sizes.begin());
   addShape(b, getLoc(), getResult(), sizes, r);
   if (getLse()) {
     sizes.pop_back();

@@ -38,6 +38,13 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments]> {
     and -inf as its LSE. `lse` (f32, the shape of o without its last dim) is
     ln(sum e^s), sink included. Source: Vaswani et al., 2017; Dao et al., 2022.
 
+    With `kv_slices` n the results have a leading dim of n, in which element s is
+    the attention to slice s of the keys alone; hk.attention_combine of them is the
+    attention. Slice s of a sequence holds keys b + s * c to b + (s + 1) * c, where
+    c is (L - b) / n rounded up to a multiple of 128, and b is 0 or, with
+    `window_left` w, L - Sq - w rounded down to one. The results are f32, there is
+    an lse and no sink.
+
     Example:
     ```mlir
     %o = hk.attention %q, %k, %v kv_lens %n scale 0.125 {causal} : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
@@ -53,7 +60,8 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments]> {
                        F32Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$window_left,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$window_right,
-                       OptionalAttr<F32Attr>:$softcap);
+                       OptionalAttr<F32Attr>:$softcap,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<2>]>>:$kv_slices);
   let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value oilist(`q_offsets` $q_offsets | `kv_offsets` $kv_offsets
@@ -66,7 +74,35 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments]> {
   let extraClassDeclaration = [{
     /// Queries [T, Hq, D] rather than [B, Sq, Hq, D].
     bool hasRaggedQueries();
+    /// Dims of the results before those of the queries: 1 with kv_slices.
+    int64_t getNumSliceDims() { return getKvSlices() ? 1 : 0; }
+    /// Slices of the keys; 1 without kv_slices.
+    int64_t getNumSlices() { return getKvSlices().value_or(1); }
     KeyForm getKeyForm();
+  }];
+}
+
+def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine"> {
+  let summary = "attention from the attentions to slices of the keys";
+  let description = [{
+    partials is [n, ..., H, D], the attentions to n disjoint sets of keys, and
+    slice_lse [n, ..., H] their ln(sum e^s); both f32. With w_s = e^lse_s,
+    o = sum w_s partials_s / sum w_s in f32, rounded once; `sink` (f32 [H]) adds
+    e^sink to the denominator. A row whose slices all have lse -inf is 0. `lse` is
+    ln(sum w_s), sink included. Source: Dao, "Flash-Decoding", 2023.
+
+    Example:
+    ```mlir
+    %p, %l = hk.attention %q, %k, %v scale 0.125 {kv_slices = 4 : i64} : tensor<1x4x64xbf16>, tensor<8192x2x64xbf16>, tensor<8192x2x64xbf16> -> tensor<4x1x4x64xf32>, tensor<4x1x4xf32>
+    %o = hk.attention_combine %p, %l : tensor<4x1x4x64xf32>, tensor<4x1x4xf32> -> tensor<1x4x64xbf16>
+    ```
+  }];
+  let arguments = (ins HK_F32Tensor:$partials, HK_F32Tensor:$slice_lse,
+                       Optional<HK_F32Tensor>:$sink);
+  let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
+  let assemblyFormat = [{
+    $partials `,` $slice_lse (`sink` $sink^)? attr-dict `:` type($partials) `,`
+    type($slice_lse) (`sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
   }];
 }
 

@@ -70,6 +70,8 @@ LogicalResult MatmulOp::verify() {
         return failure();
   SmallVector<int64_t> shape(lhs.type().getShape().drop_back(2));
   shape.append({m, n});
+  if (getKSlices())
+    shape.insert(shape.begin(), getNumSlices());
   if (failed(expectShape(*this, result, shape)))
     return failure();
 
@@ -89,6 +91,12 @@ LogicalResult MatmulOp::verify() {
   if (result.element().isInteger(32) && (!integer || scaled))
     return emitOpError("expected element type of result to be real, but got "
                        "i32, which only an int8 product without scales has");
+  if (getKSlices()) {
+    Type partial = integer && !scaled ? Type(IntegerType::get(getContext(), 32))
+                                      : Type(Float32Type::get(getContext()));
+    if (failed(expectElement(*this, result, partial)))
+      return failure();
+  }
   if (!scaled)
     return success();
   if (failed(verifyScale(*this, {"lhs_scale", getLhsScale()}, lhs, m, 1, k)))
@@ -102,9 +110,34 @@ LogicalResult MatmulOp::reifyResultShapes(OpBuilder &b,
   Sizes sizes = sizesOf(b, getLoc(), getLhs());
   OpFoldResult m = sizes[getLhsDim(MatmulDim::M)];
   sizes.truncate(sizes.size() - 2);
+  if (getKSlices())
+    sizes.insert(sizes.begin(), b.getIndexAttr(getNumSlices()));
   sizes.push_back(m);
   sizes.push_back(
       tensor::getMixedSize(b, getLoc(), getRhs(), getRhsDim(MatmulDim::N)));
+  addShape(b, getLoc(), getResult(), std::move(sizes), r);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// hk.sum_slices
+//===----------------------------------------------------------------------===//
+
+LogicalResult SumSlicesOp::verify() {
+  Named input{"input", getInput()}, result{"result", getResult()};
+  if (failed(expectMinRank(*this, input, 1)) ||
+      failed(expectStatic(*this, input, 0)) ||
+      failed(expectShape(*this, result, input.type().getShape().drop_front())))
+    return failure();
+  if (result.element().isInteger(32) && !input.element().isInteger(32))
+    return expectElement(*this, input, result.element());
+  return success();
+}
+
+LogicalResult SumSlicesOp::reifyResultShapes(OpBuilder &b,
+                                             ReifiedRankedShapedTypeDims &r) {
+  Sizes sizes = sizesOf(b, getLoc(), getInput());
+  sizes.erase(sizes.begin());
   addShape(b, getLoc(), getResult(), std::move(sizes), r);
   return success();
 }

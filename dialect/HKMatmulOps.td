@@ -28,16 +28,24 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments]> {
     scales may have its batch dims in front. Scales along K apply to the partial
     sum of each 128 elements.
 
+    With `k_slices` n the result has a leading dim of n, in which element s is the
+    product of slice s of k alone: of elements s * c to (s + 1) * c, where c is
+    K / n rounded up to a multiple of 128; of no elements it is 0. The partial
+    products are f32, or i32 of int8 without scales; hk.sum_slices of them is the
+    product.
+
     Example:
     ```mlir
     %y = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
     %z = hk.matmul %q, %wq scales (%s, %ws) {transpose_b} : tensor<?x256xf8E4M3FN>, tensor<512x256xf8E4M3FN> scales (tensor<?x1xf32>, tensor<512x1xf32>) -> tensor<?x512xbf16>
+    %p = hk.matmul %x, %w {transpose_b, k_slices = 4 : i64} : tensor<1x4096xbf16>, tensor<512x4096xbf16> -> tensor<4x1x512xf32>
     ```
   }];
   let arguments = (ins HK_Tensor:$lhs, HK_Tensor:$rhs,
                        Optional<HK_F32Tensor>:$lhs_scale,
                        Optional<HK_F32Tensor>:$rhs_scale,
-                       UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<2>]>>:$k_slices);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`scales` `(` $lhs_scale^ `,` $rhs_scale `)`)? attr-dict `:`
@@ -48,7 +56,28 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments]> {
     /// The dim of lhs (rhs) that holds M or K (K or N).
     int64_t getLhsDim(MatmulDim dim);
     int64_t getRhsDim(MatmulDim dim);
+    /// Dims of the result before those of the product: 1 with k_slices.
+    int64_t getNumSliceDims() { return getKSlices() ? 1 : 0; }
+    /// Slices of k; 1 without k_slices.
+    int64_t getNumSlices() { return getKSlices().value_or(1); }
   }];
+}
+
+def HK_SumSlicesOp : HK_RowwiseOp<"sum_slices", "0"> {
+  let summary = "sum over the leading dimension";
+  let description = [{
+    y[i...] = sum over s of x[s, i...]. Floats are summed in f32 in the order of s
+    and rounded once to the result's type; i32 is summed in i32, exactly. No slices
+    give 0. The number of slices is static.
+
+    Example:
+    ```mlir
+    %y = hk.sum_slices %p : tensor<4x1x512xf32> -> tensor<1x512xbf16>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[HK_Real, I32]>:$input);
+  let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
 #endif // HK_HKMATMULOPS

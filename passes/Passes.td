@@ -32,6 +32,23 @@ def HKAssignTarget : Pass<"hk-assign-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }
 
+def HKSplit : Pass<"hk-split", "::mlir::ModuleOp"> {
+  let summary = "share a reduction between more blocks where that pays";
+  let description = [{
+    Cuts the k of a matrix product or the keys of an attention into slices when
+    the chip would otherwise idle: the operator then gives partial results, which
+    hk.sum_slices or hk.attention_combine put together, fused with what follows.
+    The families' cost models choose the number of slices from static sizes;
+    where a size that matters is dynamic, nothing is cut. An option above 1 cuts
+    into that many slices wherever the operator allows, 1 into none.
+  }];
+  let options = [
+    Option<"k", "k", "int64_t", "0", "slices of k; 0: by cost, 1: never">,
+    Option<"keys", "keys", "int64_t", "0", "slices of the keys; 0: by cost, 1: never">];
+  let statistics = [Statistic<"numSplit", "num-split", "operators cut into slices">];
+  let dependentDialects = ["::mlir::hk::HKDialect"];
+}
+
 def HKFuse : Pass<"hk-fuse", "::mlir::ModuleOp"> {
   let summary = "group base operators into hk.fused regions";
   let description = [{

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// hk-graph. Wants: verified base operators on tensors. After hk-fuse every
-// operator is in an hk.fused region; after hk-outline there are kernels and
-// launches on tensors; after hk-place-outputs results have the caller's memory
-// as destination; after bufferization launches work on memrefs and kernel
-// bodies still on tensors; after hk-plan-arena no allocation is left. The
-// kernels can then be emitted.
+// hk-graph. Wants: verified base operators on tensors. hk-split adds some;
+// after hk-fuse every operator is in an hk.fused region; after hk-outline there
+// are kernels and launches on tensors; after hk-place-outputs results have the
+// caller's memory as destination; after bufferization launches work on memrefs
+// and kernel bodies still on tensors; after hk-plan-arena no allocation is
+// left. The kernels can then be emitted.
 //
 // hk-lower. Wants that IR; leaves the LLVM dialect, without kernels.
 //
@@ -37,6 +37,11 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   pm.addPass(createHKAssignTarget(target));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+
+  HKSplitOptions split;
+  split.k = options.splitK;
+  split.keys = options.splitKeys;
+  pm.addPass(createHKSplit(split, log));
 
   HKFuseOptions fuse;
   fuse.disable = !options.fuse;

@@ -4,6 +4,7 @@ A module is one .mlir file in base operators. Comment lines at its top direct th
 test; a directive may be repeated.
 
   // HK-LAUNCHES: 1              most launches of a function after fusion
+  // HK-COMPILE: --split-k=4     options of hk-compile
   // HK-ARGS: --range=pos=iota   for every call of a function with these arguments
   // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none)
   // HK-DIMS-HOST: x.0=9999      one more case on the host, too large to emulate; data normal
@@ -26,7 +27,7 @@ TARGETS = ["host", "gfx942", "gfx950"]
 
 
 def directives(path):
-    found = {"LAUNCHES": [], "ARGS": [], "DIMS": [], "DIMS-HOST": [], "DATA": []}
+    found = {"LAUNCHES": [], "COMPILE": [], "ARGS": [], "DIMS": [], "DIMS-HOST": [], "DATA": []}
     with open(path) as source:
         for line in source:
             match = re.match(r"// HK-([A-Z-]+):\s*(.*?)\s*$", line)
@@ -74,7 +75,9 @@ class ModuleFormat(lit.formats.TestFormat):
         def failed(command, result):
             return lit.Test.Result(lit.Test.FAIL, f"{' '.join(command)}\n{result.stdout}")
 
-        compile_ = [f"{binaries}/hk-compile", source, f"--target={target}", "-o", library]
+        directive = directives(source)
+        options = [o for line in directive["COMPILE"] for o in line.split()]
+        compile_ = [f"{binaries}/hk-compile", source, f"--target={target}", "-o", library, *options]
         result = run(*compile_)
         if result.returncode:
             return failed(compile_, result)
@@ -86,7 +89,6 @@ class ModuleFormat(lit.formats.TestFormat):
         functions = described["sections"][0]["functions"]
         names = {f["name"]: {a["name"] for a in f["arguments"]} for f in described["functions"]}
 
-        directive = directives(source)
         for limit in directive["LAUNCHES"]:
             for function in functions:
                 if function["launches"] > int(limit):

@@ -198,9 +198,10 @@ void DimSymbolsBuilder::visitContraction(Operation *op) {
     unite(k, node(rhs, matmul.getTransposeB() ? b - 1 : b - 2));
     unite(node(result, c - 1),
           node(rhs, matmul.getTransposeB() ? b - 2 : b - 1));
-    same(result, 0, lhs, 0, c - 2);
-    if (b == c)
-      same(result, 0, rhs, 0, c - 2);
+    int64_t first = matmul.getNumSliceDims();
+    same(result, first, lhs, 0, a - 2);
+    if (b == a)
+      same(result, first, rhs, 0, a - 2);
     auto scale = [&](Value scale, Node rows) {
       if (!scale || rankOf(scale) != 2)
         return;
@@ -217,13 +218,13 @@ void DimSymbolsBuilder::visitContraction(Operation *op) {
   auto attention = cast<AttentionOp>(op);
   Value q = attention.getQuery(), k = attention.getKey();
   Value v = attention.getValue(), o = attention.getResult();
-  int64_t rank = rankOf(q);
-  same(o, 0, q, 0, rank - 1);
-  unite(node(o, rank - 1), node(v, rankOf(v) - 1));
+  int64_t rank = rankOf(q), first = attention.getNumSliceDims();
+  same(o, first, q, 0, rank - 1);
+  unite(node(o, first + rank - 1), node(v, rankOf(v) - 1));
   unite(node(q, rank - 1), node(k, rankOf(k) - 1));
   same(k, 0, v, 0, rankOf(k) - 1);
   if (Value lse = attention.getLse())
-    same(lse, 0, q, 0, rank - 1);
+    same(lse, first, q, 0, rank - 1);
   if (Value sink = attention.getSink())
     unite(node(sink, 0), node(q, rank - 2));
   Value lens = attention.getKvLens(), table = attention.getBlockTable();
@@ -322,6 +323,19 @@ void DimSymbolsBuilder::visit(Operation *op) {
       })
       .Case<PadOp>([&](PadOp o) {
         same(o.getResult(), 0, o.getInput(), 0, rankOf(o.getInput()) - 1);
+      })
+      .Case<SumSlicesOp>([&](SumSlicesOp o) {
+        same(o.getResult(), 0, o.getInput(), 1, rankOf(o.getResult()));
+      })
+      .Case<AttentionCombineOp>([&](AttentionCombineOp o) {
+        Value result = o.getResult(), lse = o.getSliceLse();
+        int64_t rank = rankOf(result);
+        same(result, 0, o.getPartials(), 1, rank);
+        same(result, 0, lse, 1, rank - 1);
+        if (o.getLse())
+          same(o.getLse(), 0, result, 0, rank - 1);
+        if (o.getSink())
+          unite(node(o.getSink(), 0), node(result, rank - 2));
       })
       .Case<GatherRowsOp>([&](GatherRowsOp o) {
         int64_t rows = rankOf(o.getIndices());

@@ -111,6 +111,8 @@ LogicalResult Work::addSection(StringRef targetName) {
   GraphPipelineOptions graphOptions;
   graphOptions.target = targetName.str();
   graphOptions.fuse = options.fuse;
+  graphOptions.splitK = options.splitK;
+  graphOptions.splitKeys = options.splitKeys;
   buildGraphPipeline(graph, graphOptions, log);
   if (failed(graph.run(*clone)))
     return failure();

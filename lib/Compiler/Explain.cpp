@@ -52,8 +52,15 @@ void mlir::hk::explainText(const Section &section, const DecisionLog &log,
          << section.target->ldsBytes << " bytes, " << variant.threads
          << " threads\n";
   }
-  for (const Decision &decision : log.get())
-    for (auto [i, candidate] : llvm::enumerate(decision.candidates)) {
+  for (const Decision &decision : log.get()) {
+    if (decision.kind == DecisionKind::Plan && decision.chosen > 0) {
+      const Candidate &chosen = decision.candidates[decision.chosen];
+      os << "  split: " << decision.subject << " in " << chosen.what
+         << llvm::format(", %.1f us instead of %.1f", chosen.microseconds,
+                         decision.candidates.front().microseconds)
+         << " at " << locationText(decision.location) << "\n";
+    }
+    for (const Candidate &candidate : decision.candidates) {
       if (candidate.verdict.accepted())
         continue;
       os << "  not " << (decision.kind == DecisionKind::Fuse ? "fused" : "used")
@@ -63,6 +70,7 @@ void mlir::hk::explainText(const Section &section, const DecisionLog &log,
         os << ": " << candidate.verdict.getDetail();
       os << " at " << locationText(decision.location) << "\n";
     }
+  }
 }
 
 llvm::json::Value mlir::hk::explainJson(const Section &section,

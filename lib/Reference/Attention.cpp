@@ -13,6 +13,7 @@
 
 #include "Evaluators.h"
 
+#include "hk/Contract/Slices.h"
 #include "llvm/Support/Parallel.h"
 
 using namespace mlir;
@@ -38,6 +39,9 @@ struct Problem {
   DType probabilityType;
   /// Some value is infinite or NaN.
   bool specialValues;
+  /// The slice of the keys that counts, and the number of its result row before
+  /// the first query.
+  int64_t slice = 0, firstRow = 0;
 
   /// Row of key `j` in the key and value tensors; -1 outside of them.
   int64_t keyRow(const Sequence &s, int64_t j) const {
@@ -71,6 +75,20 @@ static KeyRange visibleKeys(AttentionOp op, const Sequence &s, int64_t i) {
   if (auto w = op.getWindowRight())
     r.end = std::min<int64_t>(r.end, diagonal + static_cast<int64_t>(*w) + 1);
   r.end = std::max(r.end, r.begin);
+  return r;
+}
+
+/// Those of them that are in slice `slice`.
+static KeyRange visibleKeys(AttentionOp op, const Sequence &s, int64_t slice,
+                            int64_t i) {
+  KeyRange r = visibleKeys(op, s, i);
+  if (!op.getKvSlices())
+    return r;
+  int64_t window = op.getWindowLeft() ? int64_t(*op.getWindowLeft()) : -1;
+  int64_t base = ::hk::firstSlicedKey(s.numKeys, s.numQueries, window);
+  int64_t each = ::hk::sliceLength(s.numKeys - base, op.getNumSlices());
+  r.begin = std::max(r.begin, base + slice * each);
+  r.end = std::max(r.begin, std::min(r.end, base + (slice + 1) * each));
   return r;
 }
 
@@ -112,8 +130,9 @@ static double probabilityNoise(DType dtype) {
 static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
                    ResultBuilder &result, ResultBuilder *lse) {
   int64_t kvHead = head / (p.heads / p.kvHeads);
-  int64_t row = (s.queryStart + i) * p.heads + head;
-  KeyRange range = visibleKeys(p.op, s, i);
+  int64_t queryRow = (s.queryStart + i) * p.heads + head;
+  int64_t row = p.firstRow + queryRow;
+  KeyRange range = visibleKeys(p.op, s, p.slice, i);
   int64_t count = range.end - range.begin;
 
   std::vector<Noisy> scores(count);
@@ -121,7 +140,7 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
   double top = p.sink ? p.sink->values[head] : -kInf;
   for (int64_t j = 0; j < count; ++j) {
     keys[j] = p.keyRow(s, range.begin + j) * p.kvHeads + kvHead;
-    scores[j] = score(p, row * p.headSize, keys[j] * p.headSize);
+    scores[j] = score(p, queryRow * p.headSize, keys[j] * p.headSize);
     top = std::isnan(scores[j].value) || std::isnan(top)
               ? kNaN
               : std::max(top, scores[j].value);
@@ -295,21 +314,102 @@ LogicalResult reference::evaluateAttention(Operation *operation,
 
   SmallVector<int64_t> sizes(query.sizes);
   sizes.back() = p.valueSize;
+  if (op.getKvSlices())
+    sizes.insert(sizes.begin(), op.getNumSlices());
   ResultBuilder result(resultDType(op), sizes);
   std::optional<ResultBuilder> lse;
-  if (op.getLse()) {
-    sizes.pop_back();
+  sizes.pop_back();
+  if (op.getLse())
     lse.emplace(DType::F32, sizes);
-  }
+  int64_t rows = 1; // of one slice
+  for (int64_t size : ArrayRef<int64_t>(query.sizes).drop_back())
+    rows *= size;
   for (const Sequence &s : *sequences) {
     for (int64_t j = 0; j < s.numKeys; ++j)
       if (p.keyRow(s, j) < 0)
         return op.emitOpError("expected block_table of sequence ")
                << s.index << " to name a block of the cache for key " << j;
-    llvm::parallelFor(0, s.numQueries, [&](size_t i) {
-      for (int64_t head = 0; head < p.heads; ++head)
-        attend(p, s, i, head, result, lse ? &*lse : nullptr);
-    });
+    for (int64_t slice = 0; slice < op.getNumSlices(); ++slice) {
+      p.slice = slice;
+      p.firstRow = slice * rows;
+      llvm::parallelFor(0, s.numQueries, [&](size_t i) {
+        for (int64_t head = 0; head < p.heads; ++head)
+          attend(p, s, i, head, result, lse ? &*lse : nullptr);
+      });
+    }
+  }
+  out.push_back(result.take());
+  if (lse)
+    out.push_back(lse->take());
+  return success();
+}
+
+LogicalResult reference::evaluateAttentionCombine(Operation *operation,
+                                                  const Operands &in,
+                                                  Results &out) {
+  auto op = cast<AttentionCombineOp>(operation);
+  const Tensor &partials = in[0], &sliceLse = in[1];
+  const Tensor *sink = in.find(op.getSink());
+  ArrayRef<int64_t> sizes = ArrayRef<int64_t>(partials.sizes).drop_front();
+  int64_t slices = partials.sizes[0], width = sizes.back();
+  int64_t heads = sizes[sizes.size() - 2];
+  int64_t rows = slices == 0 ? 0 : sliceLse.numElements() / slices;
+  if (failed(requireSizes(op, "slice_lse",
+                          ArrayRef<int64_t>(partials.sizes).drop_back(),
+                          sliceLse.sizes)) ||
+      (sink && failed(requireSizes(op, "sink", {heads}, sink->sizes))))
+    return failure();
+  ResultBuilder result(resultDType(op), sizes);
+  std::optional<ResultBuilder> lse;
+  if (op.getLse())
+    lse.emplace(DType::F32, sizes.drop_back());
+  std::vector<double> weight(slices), relative(slices);
+  for (int64_t row = 0; row < rows; ++row) {
+    double top = sink ? sink->values[row % heads] : -kInf;
+    for (int64_t s = 0; s < slices; ++s) {
+      double v = sliceLse.values[s * rows + row];
+      top = std::isnan(v) || std::isnan(top) ? kNaN : std::max(top, v);
+    }
+    if (top == -kInf) { // The result stays zero.
+      if (lse)
+        lse->set(row, {-kInf, 0});
+      continue;
+    }
+    // Noise of each weight, relative to it: of the argument and of exp.
+    F32Sum total;
+    if (sink)
+      total.add(std::exp(sink->values[row % heads] - top));
+    for (int64_t s = 0; s < slices; ++s) {
+      double v = sliceLse.values[s * rows + row];
+      weight[s] = std::exp(v - top);
+      double argument = std::isfinite(v) ? kUnit * std::fabs(v - top) : 0;
+      relative[s] = hypot2(hypot2(sliceLse.errorAt(s * rows + row), argument),
+                           noiseOfUlps(1, 2));
+      total.add(weight[s], square(weight[s] * relative[s]));
+    }
+    double sumNoise = total.sigma() / total.value();
+    if (lse)
+      lse->set(row, {inF32Range(top + std::log(total.value())),
+                     hypot2(sumNoise, 2 * kUnit * (std::fabs(top) + 1))});
+    for (int64_t d = 0; d < width; ++d) {
+      F32Sum sum;
+      double mean = 0;
+      for (int64_t s = 0; s < slices; ++s)
+        mean += weight[s] / total.value() *
+                partials.values[(s * rows + row) * width + d];
+      for (int64_t s = 0; s < slices; ++s) {
+        Noisy v = at(partials, (s * rows + row) * width + d);
+        double w = weight[s] / total.value();
+        // A weight's noise moves the sum towards its value.
+        sum.add(w * v.value,
+                square(w * v.sigma) +
+                    square(w * relative[s]) * square(v.value - mean) +
+                    square(2 * kUnit * w * v.value));
+      }
+      double sigma = hypot2(sum.sigma(), 3 * kUnit * mean);
+      result.set(row * width + d,
+                 {inF32Range(mean), std::isfinite(sigma) ? sigma : 0});
+    }
   }
   out.push_back(result.take());
   if (lse)

@@ -140,7 +140,9 @@ HK_EVALUATOR(evaluateQuantizeStatic);
 HK_EVALUATOR(evaluateQuantizeMx);
 HK_EVALUATOR(evaluateDequantize);
 HK_EVALUATOR(evaluateMatmul);
+HK_EVALUATOR(evaluateSumSlices);
 HK_EVALUATOR(evaluateAttention);
+HK_EVALUATOR(evaluateAttentionCombine);
 #undef HK_EVALUATOR
 
 } // namespace mlir::hk::reference

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sums in double over K, with the noise of f32 sums in any order; scales are
-// applied to whole sums, or to the partial sum of each 128 elements.
+// Sums in double over K or a slice of it, with the noise of f32 sums in any
+// order; scales are applied to whole sums, or to the partial sum of each 128
+// elements. And the sum of slices.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Evaluators.h"
 
+#include "hk/Contract/Slices.h"
 #include "llvm/Support/Parallel.h"
 
 using namespace mlir;
@@ -90,6 +92,12 @@ struct Product {
   int64_t chunk;
 };
 
+/// Elements [begin, end) of K.
+struct Slice {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+
 /// Running sums of one row of a tile.
 struct Sums {
   double sum[kTileColumns], squares[kTileColumns], partial[kTileColumns],
@@ -150,17 +158,18 @@ static Noisy applyScales(Noisy sum, Noisy a, Noisy b) {
   return {value, hypot2(inherited, 2 * kUnit * std::fabs(value))};
 }
 
-static void computeTile(const Product &p, const Matrix &a, const Matrix &b,
-                        int64_t batch, int64_t m0, int64_t n0,
-                        ResultBuilder &result) {
+/// The result's matrix number `at` is the product of `slice` of batch `batch`.
+static void computeTile(const Product &p, Slice slice, const Matrix &a,
+                        const Matrix &b, int64_t batch, int64_t at, int64_t m0,
+                        int64_t n0, ResultBuilder &result) {
   int64_t rows = std::min(kTileRows, p.m - m0);
   int64_t columns = std::min(kTileColumns, p.n - n0);
   bool scaled = p.lhsScale.tensor;
   std::vector<Sums> sums(rows);
   std::vector<F32Sum> totals(rows * columns);
   std::vector<Noisy> last(rows * columns);
-  for (int64_t c0 = 0; c0 < p.k; c0 += p.chunk) {
-    int64_t c1 = std::min(p.k, c0 + p.chunk);
+  for (int64_t c0 = slice.begin; c0 < slice.end; c0 += p.chunk) {
+    int64_t c1 = std::min(slice.end, c0 + p.chunk);
     for (Sums &s : sums)
       s.clear();
     for (int64_t k = c0; k < c1; k += kStep)
@@ -180,10 +189,10 @@ static void computeTile(const Product &p, const Matrix &a, const Matrix &b,
         totals[r * columns + j].add(v.value, square(v.sigma));
       }
   }
-  bool one = p.k <= p.chunk;
+  bool one = slice.size() <= p.chunk;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t j = 0; j < columns; ++j)
-      result.set((batch * p.m + m0 + r) * p.n + n0 + j,
+      result.set((at * p.m + m0 + r) * p.n + n0 + j,
                  one ? last[r * columns + j] : totals[r * columns + j].noisy());
 }
 
@@ -220,6 +229,12 @@ LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
   for (int64_t size : sizes)
     batches *= size;
   sizes.append({p.m, p.n});
+  int64_t slices = matmul.getNumSlices();
+  int64_t sliceSize = ::hk::sliceLength(p.k, slices);
+  if (matmul.getKSlices())
+    sizes.insert(sizes.begin(), slices);
+  else
+    sliceSize = p.k;
   ResultBuilder result(resultDType(op), sizes);
   std::optional<Matrix> packedB;
   int64_t tilesM = (p.m + kTileRows - 1) / kTileRows;
@@ -228,11 +243,43 @@ LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
     Matrix packedA(a, batch, p.m, p.k, matmul.getTransposeA());
     if (!sharedB || batch == 0)
       packedB.emplace(b, sharedB ? 0 : batch, p.k, p.n, matmul.getTransposeB());
-    llvm::parallelFor(0, tilesM * tilesN, [&](size_t tile) {
-      int64_t t = tile;
-      computeTile(p, packedA, *packedB, batch, t / tilesN * kTileRows,
-                  t % tilesN * kTileColumns, result);
+    llvm::parallelFor(0, tilesM * tilesN * slices, [&](size_t index) {
+      int64_t s = index / (tilesM * tilesN), t = index % (tilesM * tilesN);
+      Slice slice{std::min(p.k, s * sliceSize),
+                  std::min(p.k, (s + 1) * sliceSize)};
+      computeTile(p, slice, packedA, *packedB, batch, s * batches + batch,
+                  t / tilesN * kTileRows, t % tilesN * kTileColumns, result);
     });
+  }
+  out.push_back(result.take());
+  return success();
+}
+
+LogicalResult reference::evaluateSumSlices(Operation *op, const Operands &in,
+                                           Results &out) {
+  const Tensor &x = in[0];
+  SmallVector<int64_t> sizes(ArrayRef<int64_t>(x.sizes).drop_front());
+  ResultBuilder result(resultDType(op), sizes);
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    count *= size;
+  bool integer = x.dtype == DType::I32;
+  for (int64_t i = 0; i < count; ++i) {
+    F32Sum sum;
+    int64_t exact = 0;
+    double variance = 0;
+    for (int64_t s = 0; s < x.sizes[0]; ++s) {
+      Noisy v = at(x, s * count + i);
+      sum.add(v.value, square(v.sigma));
+      variance += square(v.sigma);
+      if (integer)
+        exact += static_cast<int64_t>(v.value);
+    }
+    Noisy one = {x.sizes[0] == 1 ? x.values[i] : sum.value(),
+                 x.sizes[0] == 1 ? x.errorAt(i) : sum.sigma()};
+    result.set(i, integer ? Noisy{double(static_cast<int32_t>(exact)),
+                                  std::sqrt(variance)}
+                          : one);
   }
   out.push_back(result.take());
   return success();

@@ -50,7 +50,9 @@ llvm::StringMap<Evaluator> makeTable() {
   add<QuantizeMxOp>(table, evaluateQuantizeMx);
   add<DequantizeOp>(table, evaluateDequantize);
   add<MatmulOp>(table, evaluateMatmul);
+  add<SumSlicesOp>(table, evaluateSumSlices);
   add<AttentionOp>(table, evaluateAttention);
+  add<AttentionCombineOp>(table, evaluateAttentionCombine);
   return table;
 }
 } // namespace

@@ -95,4 +95,35 @@ for dtype in ["f32", "bf16", "f16"]:
     test("paged", rq, pages_k, pages_v, dtype,
          [("q_offsets", qo, "i32"), ("kv_lens", lens, "i32"), ("block_table", table, "i32")], " {causal}",
          sequences=paged, causal=True)
+
+# Slices of the keys, by hand: 300 keys are 128, 128 and 44; a window of 20 shows keys
+# from 278 on, and those from 256 on are one slice.
+q, k, v = data("bf16", 2, 4, 16), data("bf16", 300, 2, 16), data("bf16", 300, 2, 8)
+for window, cuts in [(None, [(0, 128), (128, 256), (256, 300)]), (20, [(256, 300), (300, 300), (300, 300)])]:
+    attrs = "causal, kv_slices = 3 : i64" + (f", window_left = {window} : i64" if window else "")
+    case = run(f"hk.attention %0, %1, %2 scale 0.25 {{{attrs}}} : INS -> OUTS", [(q, "bf16"), (k, "bf16"), (v, "bf16")],
+               [((3, 2, 4, 8), "f32"), ((3, 2, 4), "f32")])
+    parts = []
+    for begin, end in cuts:
+        # Keys of other slices get scores of -inf.
+        s = np.einsum("ihd,jhd->ihj", q, np.repeat(k, 2, 1)) * 0.25
+        i, j = np.arange(2)[:, None, None] + 298, np.arange(300)[None, None]
+        seen = (j <= i) & (j >= begin) & (j < end) & (j >= i - (window or 300))
+        e = np.where(seen, np.exp(s), 0)
+        total = e.sum(-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            o = np.nan_to_num(np.einsum("ihj,jhd->ihd", e, np.repeat(v, 2, 1)) / total[..., None])
+            parts.append((o, np.log(total)))
+    partials, lse = f32(np.stack([o for o, _ in parts])), f32(np.stack([l for _, l in parts]))
+    check(f"slices {window}", case, [partials, lse])
+    # Together they are the attention.
+    sink = f32(rng.normal(size=4))
+    o, full = attend(q, k, v, 0.25, causal=True, left=window, sink=sink)
+    combine = run("hk.attention_combine %0, %1 sink %2 : INS sink tensor<4xf32> -> OUTS".replace("INS", f"{tensor(partials, 'f32')}, {tensor(lse, 'f32')}"),
+                  [(partials, "f32"), (lse, "f32"), (sink, "f32")], [((2, 4, 8), "f32"), ((2, 4), "f32")])
+    check(f"combined {window}", combine, [f32(o), f32(full)])
+    assert combine.bounds[0].max() < 2e-5, combine.bounds[0].max()
+nothing = run("hk.attention_combine %0, %1 : INS -> OUTS", [(np.zeros((2, 3, 4)), "f32"), (np.full((2, 3), -np.inf), "f32")],
+              [((3, 4), "bf16"), ((3,), "f32")])
+check("nothing seen", nothing, [np.zeros((3, 4)), np.full(3, -np.inf)], exact=True)
 finish()

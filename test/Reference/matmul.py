@@ -43,6 +43,23 @@ for dtype in ["f8E4M3FN", "i8"]:
                        [(a, dtype), (b, dtype), (sa, "f32"), (sb, "f32")], [((m, n), "f32")])
             check(f"scaled {dtype} {sa.shape} {sb.shape}", case, f32((a * wa) @ (b * wb).T))
 
+# Slices of k, and their sum: exact for integers.
+a, b = random((2, m, k), "i8"), random((2, n, k), "i8")
+case = run("hk.matmul %0, %1 {transpose_b, k_slices = 4 : i64} : INS -> OUTS", [(a, "i8"), (b, "i8")], [((4, 2, m, n), "i32")])
+want = [a[..., i : i + 128] @ b[..., i : i + 128].swapaxes(-1, -2) for i in (0, 128, 256)] + [np.zeros((2, m, n))]
+check("integer slices", case, np.stack(want), exact=True)
+check("sum of integers", run("hk.sum_slices %0 : INS -> OUTS", [(case.values[0], "i32")], [((2, m, n), "f32")]),
+      f32(a @ b.swapaxes(-1, -2)))
+a, b = random((m, k), "bf16"), random((k, n), "bf16")
+case = run("hk.matmul %0, %1 {k_slices = 2 : i64} : INS -> OUTS", [(a, "bf16"), (b, "bf16")], [((2, m, n), "f32")])
+check("slices", case, f32(np.stack([a[:, :256] @ b[:256], a[:, 256:] @ b[256:]])))
+for dtype in ["f32", "bf16"]:
+    x = random((5, 3, 40), "f32")
+    check(f"sum {dtype}", run("hk.sum_slices %0 : INS -> OUTS", [(x, "f32")], [((3, 40), dtype)]), to(dtype, x.sum(0)),
+          max_ulps=8, dtype=dtype)
+x = random((1, 7), "f16")
+check("sum of one", run("hk.sum_slices %0 : INS -> OUTS", [(x, "f16")], [((7,), "f16")]), x[0], exact=True)
+
 # The bound of a long sum is of the size of its noise, not of its terms.
 a, b = random((4, 4096), "bf16"), random((4096, 16), "bf16")
 case = run("hk.matmul %0, %1 : INS -> OUTS", [(a, "bf16"), (b, "bf16")], [((4, 16), "f32")])

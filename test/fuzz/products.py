@@ -5,7 +5,8 @@
 #
 # Every orientation, element type, scale and epilogue of a matrix product, on sizes
 # that are no multiple of a tile, against the reference interpreter's bounds. All
-# products are functions of one module. --rows sets the dynamic number of rows.
+# products are functions of one module. --rows sets the dynamic number of rows, --k the
+# length of most sums, --slices cuts k wherever possible.
 import argparse
 import os
 import re
@@ -30,8 +31,8 @@ def tensor(*parts):
     return "tensor<" + "x".join(str(p) for p in parts) + ">"
 
 
-def products(own_fp8):
-    n, k = 200, 136
+def products(own_fp8, k):
+    n = 200
     for element, out in (("bf16", "bf16"), ("f32", "f32"), ("f16", "f32"), (own_fp8, "bf16"), ("i8", "i32"), ("i8", "f32")):
         for ta, tb in ((0, 1), (0, 0), (1, 0), (1, 1)):
             words = ", ".join(["transpose_a"] * ta + ["transpose_b"] * tb)
@@ -75,16 +76,18 @@ def products(own_fp8):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=5)
+    parser.add_argument("--k", type=int, default=136)
+    parser.add_argument("--slices", type=int, default=0)
     parser.add_argument("--target", default="host")
     parser.add_argument("--device", default="host")
     parser.add_argument("--fp8", default="f8E4M3FN")
     options = parser.parse_args()
     graphs.TOKENS = options.rows
-    text = "".join(function(f"f{i}", *product) for i, product in enumerate(products(options.fp8)))
+    text = "".join(function(f"f{i}", *product) for i, product in enumerate(products(options.fp8, options.k)))
     failures = count = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, args, results, error in rowwise.compare_all(folder, text, options.target,
-                                                              options.device):
+                                                              options.device, f"--split-k={options.slices}"):
             count += 1
             if error:
                 failures += 1

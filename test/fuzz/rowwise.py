@@ -95,13 +95,13 @@ def compare(folder, name, signature, seed, device, outs):
     return None
 
 
-def compare_all(folder, text, target, device):
+def compare_all(folder, text, target, device, *options):
     """Compiles the module `text` in `folder` and compares every function: yields its
     name, arguments, results and what is wrong with it, if anything."""
     with open(f"{folder}/m.mlir", "w") as file:
         file.write(text)
     done = subprocess.run(["hk-compile", f"{folder}/m.mlir", "-o", f"{folder}/m.so",
-                           f"--target={target}"], capture_output=True, text=True)
+                           f"--target={target}", *options], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"hk-compile failed ({done.returncode}): {done.stderr[:3000]}")
     info = subprocess.run(["hk-run", "--info", f"{folder}/m.so"], capture_output=True, text=True)

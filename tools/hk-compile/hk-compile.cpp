@@ -38,6 +38,12 @@ int main(int argc, char **argv) {
                                cl::desc("Safetensors file of the weights"));
   cl::opt<bool> noFuse("no-fuse", cl::desc("One kernel per operator"),
                        cl::cat(category));
+  cl::opt<int64_t> splitK(
+      "split-k", cl::init(0), cl::cat(category),
+      cl::desc("Slices of the k of products; 0: by cost, 1: never"));
+  cl::opt<int64_t> splitKeys(
+      "split-keys", cl::init(0), cl::cat(category),
+      cl::desc("Slices of the keys of attentions; 0: by cost, 1: never"));
   cl::opt<ExplainKind> explain(
       "explain", cl::ValueOptional, cl::init(ExplainKind::None),
       cl::desc("Say what was fused and why not"), cl::cat(category),
@@ -71,6 +77,8 @@ int main(int argc, char **argv) {
     options.targets.assign(targets.begin(), targets.end());
   options.weights = weights;
   options.fuse = !noFuse;
+  options.splitK = splitK;
+  options.splitKeys = splitKeys;
   options.explain = explain;
   options.emit = emit;
   options.hostCpu = hostCpu;

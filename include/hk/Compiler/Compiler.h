@@ -36,6 +36,9 @@ struct CompileOptions {
   /// Safetensors file that holds the tensors hk.weight names; "" if none.
   std::string weights;
   bool fuse = true;
+  /// Slices of the k of products and of the keys of attentions: 0 by cost, 1
+  /// none, else that many wherever possible.
+  int64_t splitK = 0, splitKeys = 0;
   EmitKind emit = EmitKind::Shared;
   ExplainKind explain = ExplainKind::None;
   /// "native", "x86-64-v2", "x86-64-v3" or "x86-64-v4".

@@ -14,7 +14,9 @@
 #ifndef HK_CONTRACT_COST_H
 #define HK_CONTRACT_COST_H
 
+#include "hk/Contract/AttentionTiles.h"
 #include "hk/Contract/GemmTiles.h"
+#include "hk/Contract/Slices.h"
 
 namespace hk {
 
@@ -129,6 +131,47 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   double tiles = blocks * (tile.bm + tile.bn) * k * bytes;
   double memory = costMax(once, tiles / 4) / (target.memoryGBps * 1e3);
   return target.launchMicroseconds + costMax(compute, memory);
+}
+
+/// The second step of a split: reads and writes `bytes`, in a kernel that runs
+/// anyway or in one of its own.
+constexpr double combineMicroseconds(const Target &target, double bytes,
+                                     bool ownLaunch) {
+  return bytes / (target.memoryGBps * 1e3) +
+         (ownLaunch ? target.launchMicroseconds + kMemoryMicroseconds : 0);
+}
+
+struct AttentionSize {
+  /// (query, head) rows of a key head in one sequence; key heads times
+  /// sequences; keys of a sequence; slices of them.
+  int64_t rows, heads, keys, slices;
+};
+
+/// One launch of `size` with `tile`, without the combination of slices.
+constexpr double attentionMicroseconds(const Target &target,
+                                       const AttentionTile &tile,
+                                       const AttentionShape &shape,
+                                       const AttentionSize &size) {
+  double columns = double(shape.headDim + shape.valueDim);
+  double bytes = double(size.heads) * double(size.keys) * columns *
+                 info(shape.type).bits / 8;
+  double memory = bytes / (target.memoryGBps * 1e3);
+  double tiles = ceilDiv(double(size.rows), tile.bq);
+  double blocks = tiles * double(size.heads * size.slices);
+  double perUnit = ceilDiv(blocks, target.computeUnits);
+  double keys =
+      double(size.slices > 1 ? sliceLength(size.keys, size.slices) : size.keys);
+  double step = double(tile.bk) * attentionWaveParts(target.arch, tile);
+  double steps = ceilDiv(keys, step);
+  // A step waits for its keys; matrix units take two products of bq x bk. The
+  // host has no latency that its prefetchers do not hide.
+  double flops = 2.0 * tile.bq * step * columns;
+  double compute = flops * target.computeUnits / (target.bf16Tflops * 1e6);
+  bool host = target.arch == Arch::Host;
+  double latency = host ? 0 : kMemoryMicroseconds / tile.stages;
+  double walk = perUnit * steps * costMax(compute, latency) +
+                (host ? 0 : kMemoryMicroseconds);
+  return target.launchMicroseconds + costMax(walk, memory * tiles);
 }
 
 } // namespace hk

@@ -30,8 +30,8 @@ struct RowTile {
 };
 
 /// C[bm, bn] per block in K steps of bk, by wm x wn waves; `stages` LDS
-/// buffers. splitK > 1 writes that many f32 partial results, summed by a second
-/// launch.
+/// buffers. splitK > 1: blocks share k in that many slices and write a partial
+/// result each.
 struct GemmTile {
   int32_t bm, bn, bk;
   int32_t wm, wn;
@@ -41,7 +41,8 @@ struct GemmTile {
 
 /// bq query rows per block in steps of bk keys, by `waves` waves: each has a
 /// part of the rows or, where bq is one matrix fragment, of the keys. splitKv >
-/// 1 cuts the keys in that many parts, combined by a second launch.
+/// 1: blocks share the keys in that many slices and write a partial result
+/// each.
 struct AttentionTile {
   int32_t bq, bk;
   int32_t waves;

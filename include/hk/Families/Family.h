@@ -8,8 +8,10 @@
 // A family is a kernel template plus what the compiler must know of it: which
 // operators may share one of its kernels (canStart, canJoin, canMerge), which
 // tiles are legal and best (addVariants) and the C++ that instantiates the
-// template (emit). Fusion asks for verdicts only; it has no knowledge of its
-// own of any operator. Families are registered in an explicit list.
+// template (emit). Optionally: when several blocks should share the reduction
+// of one operator (planSplit, split). Fusion asks for verdicts only; it has no
+// knowledge of its own of any operator. Families are registered in an explicit
+// list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +21,7 @@
 #include "hk/Analysis/DimSymbols.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Families/Decision.h"
+#include "hk/Families/Split.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mlir::hk {
@@ -51,6 +54,22 @@ public:
   /// be one kernel (siblings, or the operands of a later op).
   virtual Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
                            const FusionContext &context) const = 0;
+
+  /// In which of `counts` parts the reduction of `op`, any operator, could be
+  /// cut; nullopt when there is nothing to decide.
+  virtual std::optional<SplitPlan> planSplit(Operation *op,
+                                             const ::hk::Target &target,
+                                             ArrayRef<int64_t> counts) const {
+    (void)op, (void)target, (void)counts;
+    return std::nullopt;
+  }
+
+  /// Replaces `op` by an operator with `parts` partial results and one that
+  /// combines them; `parts` is of a candidate of planSplit.
+  virtual void split(Operation *op, int64_t parts, OpBuilder &builder) const {
+    (void)op, (void)parts, (void)builder;
+    llvm_unreachable("planSplit offered no parts");
+  }
 
   /// Adds the hk.variant ops of `kernel` for `target`: for every M range the
   /// best legal tile. Reports every candidate to `log`. When no tile is legal:

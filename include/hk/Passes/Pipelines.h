@@ -25,6 +25,10 @@ struct GraphPipelineOptions : PassPipelineOptions<GraphPipelineOptions> {
                              llvm::cl::desc("row of the target table")};
   Option<bool> fuse{*this, "fuse", llvm::cl::init(true),
                     llvm::cl::desc("false: one kernel per operator")};
+  Option<int64_t> splitK{*this, "split-k", llvm::cl::init(0),
+                         llvm::cl::desc("option k of hk-split")};
+  Option<int64_t> splitKeys{*this, "split-keys", llvm::cl::init(0),
+                            llvm::cl::desc("option keys of hk-split")};
 };
 
 struct LowerPipelineOptions : PassPipelineOptions<LowerPipelineOptions> {

@@ -121,17 +121,21 @@ private:
        << llvm::format_hex(value.bitcastToAPInt().getZExtValue(), 10)
        << ")); // " << value.convertToDouble() << "\n";
   }
-  /// Strides of a [sequence,] row, head, element operand.
-  void assignStrides(StringRef prefixOfFields, int64_t operand, bool sequence,
-                     bool head) {
-    unsigned index = unsigned(operand);
+  /// Strides of a [slice,] [sequence,] row, head, element operand.
+  void assignStrides(StringRef prefixOfFields, int64_t operand, bool slice,
+                     bool sequence, bool head) {
+    int64_t dim = 0;
+    auto next = [&](StringRef field) {
+      assign((prefixOfFields + field).str(),
+             words.stride(unsigned(operand), dim++));
+    };
+    if (slice)
+      next("Slice");
     if (sequence)
-      assign((prefixOfFields + "Sequence").str(), words.stride(index, 0));
-    assign((prefixOfFields + "Row").str(),
-           words.stride(index, sequence ? 1 : 0));
+      next("Sequence");
+    next("Row");
     if (head)
-      assign((prefixOfFields + "Head").str(),
-             words.stride(index, sequence ? 2 : 1));
+      next("Head");
   }
 
   void writeArguments() {
@@ -168,12 +172,13 @@ private:
     }
     assign("heads", Twine(kernel.getKeyHeads() * kernel.getGroup()));
 
-    assignStrides("q", operands.query, denseQueries, true);
-    assignStrides("k", operands.key, blockedKeys, true);
-    assignStrides("v", operands.value, blockedKeys, true);
-    assignStrides("out", operands.result, denseQueries, true);
+    bool sliced = op.getNumSliceDims() != 0;
+    assignStrides("q", operands.query, false, denseQueries, true);
+    assignStrides("k", operands.key, false, blockedKeys, true);
+    assignStrides("v", operands.value, false, blockedKeys, true);
+    assignStrides("out", operands.result, sliced, denseQueries, true);
     if (operands.lse >= 0)
-      assignStrides("lse", operands.lse, denseQueries, false);
+      assignStrides("lse", operands.lse, sliced, denseQueries, false);
     assignFloat("scale", op.getScale());
     if (op.getSoftcap())
       assignFloat("softcap", *op.getSoftcap());

@@ -17,32 +17,36 @@ using namespace mlir::hk;
 
 namespace {
 
+/// Whether there are kernels for `attention` at all.
+Verdict checkForm(AttentionOp attention) {
+  auto query = cast<RankedTensorType>(attention.getQuery().getType());
+  auto value = cast<RankedTensorType>(attention.getValue().getType());
+  ArrayRef<int64_t> heads = query.getShape().take_back(2);
+  int64_t valueDim = value.getShape().back();
+  // Rows are told apart by dividing by the group.
+  if (heads[0] == 0 || heads[1] == 0 || valueDim == 0)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "heads and head sizes must not be 0, but got " +
+                               Twine(heads[0]) + " heads of " +
+                               Twine(heads[1]) + " and values of " +
+                               Twine(valueDim));
+  std::optional<::hk::DType> type = dtypeOf(query.getElementType());
+  if (!type || (*type != ::hk::DType::F32 && *type != ::hk::DType::BF16 &&
+                *type != ::hk::DType::F16))
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "queries must be f32, bf16 or f16");
+  return Verdict::accept();
+}
+
 class AttentionFamily final : public Family {
 public:
   FamilyKind getKind() const override { return FamilyKind::attention; }
 
-  Verdict canStart(Operation *op, const FusionContext &context) const override {
+  Verdict canStart(Operation *op, const FusionContext &) const override {
     auto attention = dyn_cast<AttentionOp>(op);
     if (!attention)
       return Verdict::refuse(Reason::OtherFamily, "not an attention");
-    auto query = cast<RankedTensorType>(attention.getQuery().getType());
-    auto value = cast<RankedTensorType>(attention.getValue().getType());
-    ArrayRef<int64_t> heads = query.getShape().take_back(2);
-    int64_t valueDim = value.getShape().back();
-    // Rows are told apart by dividing by the group.
-    if (heads[0] == 0 || heads[1] == 0 || valueDim == 0)
-      return Verdict::refuse(Reason::UnsupportedShape,
-                             "heads and head sizes must not be 0, but got " +
-                                 Twine(heads[0]) + " heads of " +
-                                 Twine(heads[1]) + " and values of " +
-                                 Twine(valueDim));
-    std::optional<::hk::DType> type = dtypeOf(query.getElementType());
-    if (!type || (*type != ::hk::DType::F32 && *type != ::hk::DType::BF16 &&
-                  *type != ::hk::DType::F16))
-      return Verdict::refuse(Reason::UnsupportedDType,
-                             "queries must be f32, bf16 or f16");
-    (void)context;
-    return Verdict::accept();
+    return checkForm(attention);
   }
 
   Verdict canJoin(ArrayRef<Operation *>, Operation *,
@@ -55,6 +59,17 @@ public:
                    const FusionContext &) const override {
     return Verdict::refuse(Reason::OtherFamily,
                            "a kernel computes one attention only");
+  }
+
+  std::optional<SplitPlan> planSplit(Operation *op, const ::hk::Target &target,
+                                     ArrayRef<int64_t> counts) const override {
+    auto attention = dyn_cast<AttentionOp>(op);
+    return attention && checkForm(attention).accepted()
+               ? planAttentionSplit(attention, target, counts)
+               : std::nullopt;
+  }
+  void split(Operation *op, int64_t parts, OpBuilder &builder) const override {
+    splitAttention(cast<AttentionOp>(op), parts, builder);
   }
 
   LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,

@@ -59,6 +59,10 @@ private:
 };
 
 // Family entry points, one file each.
+std::optional<SplitPlan> planAttentionSplit(AttentionOp op,
+                                            const ::hk::Target &target,
+                                            ArrayRef<int64_t> counts);
+void splitAttention(AttentionOp op, int64_t parts, OpBuilder &builder);
 LogicalResult addAttentionVariants(KernelOp kernel, const ::hk::Target &target,
                                    DecisionLog &log);
 LogicalResult emitAttention(KernelOp kernel, const ::hk::Target &target,

@@ -119,7 +119,8 @@ private:
     return diag;
   }
 
-  void build(const AttentionTile &tile, bool conditional) {
+  void build(AttentionTile tile, bool conditional) {
+    tile.splitKv = int32_t(kernel.getOp().getNumSlices());
     auto attr =
         AttentionTileAttr::get(kernel.getOp().getContext(), tile.bq, tile.bk,
                                tile.waves, tile.stages, tile.splitKv);

@@ -422,6 +422,10 @@ std::string Puller::emit(Value value, Args position, int vec) {
       .Case([&](ConcatOp o) { return pullConcat(o, position, vec); })
       .Case([&](PadOp o) { return pullPad(o, position, vec); })
       .Case([&](GatherRowsOp o) { return pullGather(o, position, vec); })
+      .Case([&](SumSlicesOp o) { return pullSumSlices(o, position, vec); })
+      .Case([&](AttentionCombineOp o) {
+        return pullAttentionCombine(o, second, position, vec);
+      })
       .Case([&](RopeOp o) { return pullRope(o, position, vec); })
       .Case([&](GatedActivationOp o) { return pullGated(o, position, vec); })
       .Case([&](RmsNormOp o) { return pullRmsNorm(o, position, vec); })

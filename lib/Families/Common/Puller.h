@@ -173,6 +173,9 @@ private:
   std::string pullConcat(ConcatOp op, Args position, int vec);
   std::string pullPad(PadOp op, Args position, int vec);
   std::string pullGather(GatherRowsOp op, Args position, int vec);
+  std::string pullSumSlices(SumSlicesOp op, Args position, int vec);
+  std::string pullAttentionCombine(AttentionCombineOp op, bool lse,
+                                   Args position, int vec);
   std::string pullRope(RopeOp op, Args position, int vec);
   std::string pullGated(GatedActivationOp op, Args position, int vec);
   std::string pullRmsNorm(RmsNormOp op, Args position, int vec);
@@ -188,6 +191,10 @@ private:
   /// The scale element that covers a position; empty: differs within vec.
   std::string pullScale(Value scale, Value input, int64_t group, Args position,
                         int vec);
+  /// Writes a loop over the slices of `input` around what `body` writes for
+  /// `position` in a slice.
+  void forEachSlice(Value input, Args position,
+                    llvm::function_ref<void(Args inSlice)> body);
   /// Statistic of a whole last dim.
   std::string rowStatistic(Operation *op, Value input, StatKind kind,
                            Args position, int vec);

@@ -51,13 +51,15 @@ public:
     }
     AffineExpr rest = symbol("batch");
     batch.resize(layout.batch.size());
-    for (int64_t i = int64_t(batch.size()) - 1; i > 0; --i) {
+    for (int64_t i = int64_t(batch.size()) - 1; i >= 0; --i) {
       AffineExpr size = sizeOf(gemm.matmul.getLhs(), layout.batch[i]);
-      batch[i] = rest % size;
+      // What is left belongs to the outermost dim, the slice of k if there are
+      // any.
+      bool outermost = i == 0 && sliceDims() == 0;
+      batch[i] = outermost ? rest : rest % size;
       rest = rest.floorDiv(size);
     }
-    if (!batch.empty())
-      batch.front() = rest;
+    slice = rest;
     bind(gemm.matmul.getResult(),
          [this](ArrayRef<AffineExpr> position, int count) {
            return product(position, count);
@@ -67,8 +69,10 @@ public:
   /// Where the vector lies in a value of the product's rank.
   Position here(AffineExpr last) {
     Position position(rankOf(gemm.matmul.getResult()), constantZero());
+    if (sliceDims())
+      position.front() = slice;
     for (auto [index, dim] : llvm::enumerate(layout.batch))
-      position[dim] = batch[index];
+      position[sliceDims() + dim] = batch[index];
     // With M == 1 the rows are a batch dim and M itself stays 0.
     position[resultRowDim()] = row;
     position.back() = last;
@@ -86,9 +90,11 @@ private:
   AffineExpr constantZero() {
     return getAffineConstantExpr(0, gemm.matmul->getContext());
   }
+  int64_t sliceDims() { return gemm.matmul.getNumSliceDims(); }
   int64_t resultRowDim() {
-    int64_t rank = rankOf(gemm.matmul.getResult());
-    return int64_t(layout.batch.size()) == rank - 2 ? rank - 2 : layout.row;
+    int64_t rank = rankOf(gemm.matmul.getResult()) - sliceDims();
+    bool oneRow = int64_t(layout.batch.size()) != rank - 2;
+    return sliceDims() + (oneRow ? layout.row : rank - 2);
   }
 
   /// The product at `position`, scaled and rounded.
@@ -152,7 +158,7 @@ private:
     if (type.hasStaticShape() && type.getNumElements() == 1)
       return pullScalar(scale, own);
     for (int64_t d = 0; d + 2 < rank; ++d)
-      own[d] = position[d];
+      own[d] = position[sliceDims() + d];
     std::string list;
     for (int e = 0; e < count; ++e) {
       own[rank - 2] = simplify(position.back() + e);
@@ -164,7 +170,7 @@ private:
   GemmKernel gemm;
   GemmDims layout;
   int width;
-  AffineExpr row, column;
+  AffineExpr row, column, slice;
   SmallVector<AffineExpr> batch;
 };
 
@@ -332,12 +338,15 @@ private:
        << "::Shared) {\n"
        << "  using namespace hk;\n";
     GemmDims layout = gemmDims(matmul());
+    bool sliced = matmul().getNumSliceDims() != 0;
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
+    std::string batches = "1";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
       std::string size =
           words.dim(argument(matmul().getLhs()), layout.batch[i]);
+      batches += " * " + size;
       os << "  [[maybe_unused]] const i64 b" << i << " = ";
-      if (i == 0)
+      if (i == 0 && !sliced)
         os << "rest;\n";
       else
         os << "rest % " << size << ";\n  rest /= " << size << ";\n";
@@ -360,7 +369,7 @@ private:
                                           ? n
                                           : matmul().getRhsDim(MatmulDim::K))
        << ";\n"
-       << "  args.batches = 1;\n";
+       << "  args.batches = " << batches << ";\n";
     writeScale("A", matmul().getLhsScale(), lhsScaleUse(matmul()));
     writeScale("B", matmul().getRhsScale(), rhsScaleUse(matmul()));
     os << "  " << product << "::run(args, block, lds, Epilogue{words});\n}\n";

@@ -32,6 +32,14 @@ public:
     return Verdict::refuse(Reason::OtherFamily,
                            "a kernel computes one product only");
   }
+  std::optional<SplitPlan> planSplit(Operation *op, const ::hk::Target &target,
+                                     ArrayRef<int64_t> counts) const override {
+    auto matmul = dyn_cast<MatmulOp>(op);
+    return matmul ? planGemmSplit(matmul, target, counts) : std::nullopt;
+  }
+  void split(Operation *op, int64_t parts, OpBuilder &builder) const override {
+    splitGemm(cast<MatmulOp>(op), parts, builder);
+  }
   LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
                             DecisionLog &log) const override {
     return addGemmVariants(kernel, target, log);

@@ -81,6 +81,9 @@ bool hasLegalTile(GemmKernel gemm, const ::hk::Target &target);
 Verdict canStartGemm(Operation *op, const FusionContext &context);
 Verdict canJoinGemm(ArrayRef<Operation *> group, Operation *op,
                     const FusionContext &context);
+std::optional<SplitPlan> planGemmSplit(MatmulOp op, const ::hk::Target &target,
+                                       ArrayRef<int64_t> counts);
+void splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder);
 LogicalResult addGemmVariants(KernelOp kernel, const ::hk::Target &target,
                               DecisionLog &log);
 LogicalResult emitGemm(KernelOp kernel, const ::hk::Target &target,

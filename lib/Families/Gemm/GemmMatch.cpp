@@ -74,7 +74,7 @@ private:
 
   bool isPointwise() const {
     // Their elements come from elsewhere in the operand.
-    if (isa<GatherRowsOp, TransposeOp, ConcatOp, PadOp>(op))
+    if (isa<GatherRowsOp, TransposeOp, ConcatOp, PadOp, SumSlicesOp>(op))
       return false;
     if (isa<QuantizeStaticOp>(op))
       return true;

@@ -113,10 +113,13 @@ private:
     ::hk::GemmSize size;
     size.m = std::max<int64_t>(typicalRows, 1);
     size.k = depth().orElse(kTypicalExtent);
+    int64_t slices = gemm.matmul.getNumSlices();
+    if (slices > 1)
+      size.k = ::hk::sliceLength(size.k, slices);
     size.n = productColumns().orElse(kTypicalExtent);
     if (shape.pair)
       size.n /= 2;
-    size.batches = 1;
+    size.batches = slices;
     for (int64_t dim : batches())
       size.batches *= std::max<int64_t>(Extent{dim}.orElse(1), 1);
     size.bytesA = bytesOf(gemm.matmul.getLhs());
@@ -139,6 +142,7 @@ private:
       if (!::hk::gemmTileFits(row, target, shape))
         continue;
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+      tile.splitK = int32_t(gemm.matmul.getNumSlices());
       int64_t lds = ::hk::gemmLds(target, tile, shape.operand);
       if (lds > target.ldsBytes) {
         decision.candidates.push_back(
@@ -231,7 +235,7 @@ private:
     // Both halves of a pair lie in the block's tile of bn columns.
     launch.x = blocks(valueOf(productColumns().name), tile.bn);
     launch.y = blocks(m, tile.bm);
-    launch.z = constant(1);
+    launch.z = constant(tile.splitK);
     for (int64_t dim : batches())
       launch.z = arith::MulIOp::create(b, loc, launch.z, valueOf(dim));
     return launch;

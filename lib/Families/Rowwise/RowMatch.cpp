@@ -116,6 +116,8 @@ static bool staysInRow(Operation *op, unsigned index, int64_t numRows) {
         return operand != o.getWeight() && operand != o.getBias();
       })
       .Case([&](KVCacheWriteOp o) { return operand != o.getCache(); })
+      // Partial results have the slices in front of the rows.
+      .Case<SumSlicesOp, AttentionCombineOp>([](auto) { return false; })
       .Case([&](tensor::ExtractSliceOp o) {
         llvm::SmallBitVector dropped = o.getDroppedDims();
         for (int64_t d = 0; d < numRows; ++d)

@@ -127,7 +127,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
 
   HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
     AttentionBlock w;
-    if (!locate<S>(a, T.bq, id, w))
+    if (!locate<S, T>(a, id, w))
       return;
     int count = int(w.count);
     KeyRange range[T.bq];

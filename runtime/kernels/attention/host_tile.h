@@ -108,7 +108,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostTile {
 
   HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
     AttentionBlock w;
-    if (!locate<S>(a, T.bq, id, w))
+    if (!locate<S, T>(a, id, w))
       return;
     int count = int(w.count), padded = (count + 7) / 8 * 8;
     KeyRange range[T.bq];

@@ -11,8 +11,7 @@
 // second product; the sum of a row is taken before that rounding. Only tiles at
 // the edge of what some row sees are masked. With few rows every wave has all
 // of them and keys of its own, and the waves' results are merged at the end.
-// With splitKv the blocks of z take equal parts of the tiles and write partial
-// results.
+// A block of a split attention sees the keys of its slice only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -107,20 +106,14 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
 
   HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
     AttentionBlock w;
-    if (!locate<S>(a, T.bq, id, w))
+    if (!locate<S, T>(a, id, w))
       return;
     // Ranges grow with the query: the first row has the first key of all and
     // the earliest end, the last row the opposite.
     KeyRange first = visibleKeys<S>(w, w.first / S.group);
     KeyRange last = visibleKeys<S>(w, (w.first + w.count - 1) / S.group);
-    i64 begin = first.begin / T.bk * T.bk, end = last.end;
-    if constexpr (T.splitKv > 1) {
-      i64 tiles = (end - begin + T.bk - 1) / T.bk;
-      i64 part = (tiles + T.splitKv - 1) / T.splitKv;
-      i64 stop = begin + (i64(id.z) + 1) * part * T.bk;
-      begin += i64(id.z) * part * T.bk;
-      end = minOf(end, stop);
-    }
+    i64 end = last.end;
+    i64 begin = first.begin < end ? first.begin / T.bk * T.bk : end;
 
     Fragments f;
     Rows rows;
@@ -178,7 +171,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
     if constexpr (kParts > 1)
       mergeParts<kParts / 2>(f, rows, part, sh);
     if (part == 0)
-      finish(a, id, w, f, rows);
+      finish(a, w, f, rows);
   }
 
 private:
@@ -269,8 +262,8 @@ private:
       mergeParts<Half / 2>(f, rows, part, sh);
   }
 
-  HK_DEV void finish(const AttentionArgs<S> &a, BlockId id,
-                     const AttentionBlock &w, Fragments &f, Rows &rows) {
+  HK_DEV void finish(const AttentionArgs<S> &a, const AttentionBlock &w,
+                     Fragments &f, Rows &rows) {
     constexpr int R = Fragments::kRows;
     Fragments::laneReduce(rows.sum,
                           [](float x, float y)
@@ -281,30 +274,16 @@ private:
     HK_UNROLL for (int i = 0; i < R; ++i) {
       exists[i] = Fragments::rowOf(i) < w.count;
       i64 row = w.first + minOf(Fragments::rowOf(i), w.count - 1);
-      RowEnd end;
-      if constexpr (T.splitKv > 1) {
-        end = finishRow(rows.maximum[i], rows.sum[i]);
-        i64 flat = i64(id.z) * a.partialRows + partialRow<S>(a, w, row);
-        at[i] = flat * S.valueDim;
+      RowEnd end = finishRow<S>(a, w.head * S.group + row % S.group,
+                                rows.maximum[i], rows.sum[i]);
+      at[i] = outOffset<S>(a, w, row);
+      if constexpr (S.lse)
         if (exists[i] && Fragments::rowLead())
-          a.partialLse[flat] = end.lse;
-      } else {
-        end = finishRow<S>(a, w.head * S.group + row % S.group, rows.maximum[i],
-                           rows.sum[i]);
-        at[i] = outOffset<S>(a, w, row);
-        if constexpr (S.lse)
-          if (exists[i] && Fragments::rowLead())
-            a.lse[lseOffset<S>(a, w, row)] = end.lse;
-      }
+          a.lse[lseOffset<S>(a, w, row)] = end.lse;
       factor[i] = end.factor;
     }
     f.scaleOutput(factor);
-    constexpr DType to = T.splitKv > 1 ? DType::F32 : S.outType;
-    Global<Storage<to>> out;
-    if constexpr (T.splitKv > 1)
-      out = a.partial;
-    else
-      out = a.out;
+    constexpr DType to = S.outType;
     f.forEachOutput([&](int i, int column,
                         auto x) __attribute__((always_inline)) {
       constexpr int V = int(sizeof(x) / sizeof(float)), P = V < 8 ? V : 8;
@@ -314,7 +293,7 @@ private:
           continue;
         Vec<float, P> y;
         HK_UNROLL for (int e = 0; e < P; ++e) y[e] = x[c + e];
-        hk::store<to, P, align>(out, at[i] + column + c, y);
+        hk::store<to, P, align>(a.out, at[i] + column + c, y);
       }
     });
   }

@@ -19,6 +19,7 @@
 #define HK_KERNELS_ATTENTION_SPEC_H
 
 #include "hk/Contract/LdsAttention.h"
+#include "hk/Contract/Slices.h"
 #include "kernels/device/convert.h"
 #include "kernels/device/io.h"
 #include "kernels/device/launch.h"
@@ -60,10 +61,8 @@ template <AttentionSpec S> struct AttentionArgs {
   i64 lseSequence, lseRow; // heads are adjacent
   i64 tableRow;
   float scale, softcap;
-  /// Split keys: f32 [splits, rows, valueDim] and [splits, rows] for all rows
-  /// of the launch, in the order of `out`.
-  Global<float> partial, partialLse;
-  i64 partialRows;
+  /// Split keys: from the results of one slice to those of the next.
+  i64 outSlice, lseSlice;
 };
 
 /// Keys [begin, end) of a sequence.
@@ -78,6 +77,9 @@ struct AttentionBlock {
   i64 first, count;
   i64 queries, keys;        // of the sequence
   i64 queryStart, keyStart; // first row in ragged tensors
+  /// Where the block's results begin, and the keys it is about.
+  i64 outStart, lseStart;
+  KeyRange slice;
 };
 
 HK_DEV i64 minOf(i64 a, i64 b) { return a < b ? a : b; }
@@ -91,9 +93,9 @@ HK_DEV i64 raggedTile(i64 row, i64 group, i64 bq, i64 b) {
 
 /// False when the block has no rows. Tiles go from the last to the first: under
 /// a causal mask the last ones have most keys.
-template <AttentionSpec S>
-HK_DEV bool locate(const AttentionArgs<S> &a, int bq, BlockId id,
-                   AttentionBlock &w) {
+template <AttentionSpec S, AttentionTile T>
+HK_DEV bool locate(const AttentionArgs<S> &a, BlockId id, AttentionBlock &w) {
+  constexpr int bq = T.bq;
   i64 tile;
   w.queryStart = w.keyStart = 0;
   w.head = id.y;
@@ -133,13 +135,25 @@ HK_DEV bool locate(const AttentionArgs<S> &a, int bq, BlockId id,
     i64 length = maxOf(a.kvLens[w.sequence], 0);
     w.keys = minOf(length, w.keys);
   }
+
+  w.outStart = w.lseStart = 0;
+  w.slice = {0, w.keys};
+  if constexpr (T.splitKv > 1) {
+    static_assert(kSliceUnit % T.bk == 0, "a tile of keys is in one slice");
+    i64 base = firstSlicedKey(w.keys, w.queries, S.windowLeft);
+    i64 each = sliceLength(w.keys - base, T.splitKv);
+    w.slice.begin = minOf(base + id.z * each, w.keys);
+    w.slice.end = minOf(w.slice.begin + each, w.keys);
+    w.outStart = id.z * a.outSlice;
+    w.lseStart = id.z * a.lseSlice;
+  }
   return true;
 }
 
-/// The keys that query `i` of the sequence sees.
+/// The keys of the block's slice that query `i` of the sequence sees.
 template <AttentionSpec S>
 HK_DEV KeyRange visibleKeys(const AttentionBlock &w, i64 i) {
-  KeyRange r = {0, w.keys};
+  KeyRange r = w.slice;
   i64 own = i + w.keys - w.queries;
   if constexpr (S.causal)
     r.end = minOf(r.end, own + 1);
@@ -147,7 +161,7 @@ HK_DEV KeyRange visibleKeys(const AttentionBlock &w, i64 i) {
     r.end = minOf(r.end, own + S.windowRight + 1);
   if constexpr (S.windowLeft >= 0)
     r.begin = maxOf(r.begin, own - S.windowLeft);
-  r.end = maxOf(r.end, 0);
+  r.end = maxOf(r.end, w.slice.begin);
   r.begin = minOf(r.begin, r.end);
   return r;
 }
@@ -166,7 +180,7 @@ template <AttentionSpec S>
 HK_DEV i64 outOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
                      i64 row) {
   i64 i = row / S.group, h = w.head * S.group + row % S.group;
-  i64 at = (w.queryStart + i) * a.outRow + h * a.outHead;
+  i64 at = w.outStart + (w.queryStart + i) * a.outRow + h * a.outHead;
   if constexpr (S.queries == SequenceLayout::Dense)
     at += w.sequence * a.outSequence;
   return at;
@@ -175,20 +189,10 @@ template <AttentionSpec S>
 HK_DEV i64 lseOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
                      i64 row) {
   i64 i = row / S.group, h = w.head * S.group + row % S.group;
-  i64 at = (w.queryStart + i) * a.lseRow + h;
+  i64 at = w.lseStart + (w.queryStart + i) * a.lseRow + h;
   if constexpr (S.queries == SequenceLayout::Dense)
     at += w.sequence * a.lseSequence;
   return at;
-}
-
-/// Index of a row among all (query, head) pairs of the launch.
-template <AttentionSpec S>
-HK_DEV i64 partialRow(const AttentionArgs<S> &a, const AttentionBlock &w,
-                      i64 row) {
-  i64 i = w.queryStart + row / S.group;
-  if constexpr (S.queries == SequenceLayout::Dense)
-    i += w.sequence * a.queries;
-  return i * a.heads + w.head * S.group + row % S.group;
 }
 
 /// Element offsets of a key and of its value.

@@ -29,7 +29,7 @@ template <int Distance = 1, class Op> HK_DEV float waveAll(float x, Op op) {
 }
 
 template <AttentionSpec S, AttentionTile T> struct AttentionVector {
-  static_assert(T.waves == 1 && T.bk == kWave && T.splitKv == 1);
+  static_assert(T.waves == 1 && T.bk == kWave);
   static constexpr int kThreads = kWave;
   static constexpr int kPerLane = (S.valueDim + kWave - 1) / kWave;
 
@@ -42,7 +42,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionVector {
 
   HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
     AttentionBlock w;
-    if (!locate<S>(a, T.bq, id, w))
+    if (!locate<S, T>(a, id, w))
       return;
     for (i64 r = w.first; r < w.first + w.count; ++r)
       row(a, w, r, sh);

@@ -28,14 +28,14 @@
 /// Memory that kernel arguments point to. Spelled out so that accesses become
 /// global_*/ld.global and never flat ones.
 #define HK_GLOBAL __attribute__((address_space(1)))
-#define HK_UNROLL _Pragma("unroll")
 #else
 #define HK_GPU 0
 #define HK_DEV static inline __attribute__((always_inline))
 #define HK_MEM inline __attribute__((always_inline))
 #define HK_GLOBAL
-#define HK_UNROLL _Pragma("unroll")
 #endif
+#define HK_UNROLL _Pragma("unroll")
+#define HK_UNROLL_BY_8 _Pragma("unroll 8")
 
 namespace hk {
 

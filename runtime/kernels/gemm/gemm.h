@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Gemm<GemmProblem<...>>: Shared, kThreads, run(args, block, shared, epilogue)
-// and, for a split product, runPartial followed by a launch of GemmReduce.
+// Gemm<GemmProblem<...>>: Shared, kThreads, run(args, block, shared, epilogue).
 // Grid: ceil(n / kCols), ceil(m / bm), batches * splitK.
 //
 //===----------------------------------------------------------------------===//

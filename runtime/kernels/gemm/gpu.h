@@ -294,41 +294,32 @@ template <class Problem> struct Gemm {
     }
   }
 
-  /// The block's accumulators, and where they belong.
+  /// Where the block's accumulators belong.
   struct Place {
-    i64 batch, split, m0, n0;
+    i64 batch, m0, n0;
   };
   HK_MEM static Place compute(const GemmArgs &args, BlockId block, u8 *lds,
                               Total &acc) {
     TileIndex tile = tileOf(block, (args.m + T.bm - 1) / T.bm,
                             (args.n + P::kCols - 1) / P::kCols);
-    Place at = {block.z, 0, tile.m * T.bm, tile.n * P::kCols};
-    if constexpr (T.splitK > 1) {
-      at.batch = block.z % args.batches;
-      at.split = block.z / args.batches;
-    }
+    Place at = {block.z, tile.m * T.bm, tile.n * P::kCols};
+    i64 batch = T.splitK > 1 ? at.batch % args.batches : at.batch;
     constexpr bool kA = P::A::kKContiguous, kB = P::B::kKContiguous;
     Source s;
     s.a = global<const u8>(args.a) +
-          memBytes<typename P::A>(at.batch * args.batchStrideA +
+          memBytes<typename P::A>(batch * args.batchStrideA +
                                   (kA ? at.m0 * args.strideA : at.m0));
     s.b = global<const u8>(args.b) +
-          memBytes<typename P::B>(at.batch * args.batchStrideB +
+          memBytes<typename P::B>(batch * args.batchStrideB +
                                   (kB ? at.n0 * args.strideB : at.n0));
     s.strideA = args.strideA;
     s.strideB = args.strideB;
     s.partB = memBytes<typename P::B>(kB ? args.n * args.strideB : args.n);
     s.rowsA = args.m - at.m0;
     s.rowsB = args.n - at.n0;
-    s.k0 = 0;
-    s.k1 = args.k;
-    if constexpr (T.splitK > 1) {
-      // Whole K tiles per part, and whole groups of 128 where scales need them.
-      constexpr i64 unit = P::kScale == KScale::None ? T.bk : 128;
-      i64 each = ((args.k + unit - 1) / unit + T.splitK - 1) / T.splitK * unit;
-      s.k0 = at.split * each < args.k ? at.split * each : args.k;
-      s.k1 = s.k0 + each < args.k ? s.k0 + each : args.k;
-    }
+    KRange k = rangeOfK<Problem>(args, block.z);
+    s.k0 = k.begin;
+    s.k1 = k.end;
     acc.clear();
     if constexpr (P::kScale == KScale::None)
       mainLoop(s, lds, acc, [](int) {});
@@ -340,7 +331,6 @@ template <class Problem> struct Gemm {
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
-    static_assert(T.splitK == 1, "a split product ends in runPartial");
     Total acc;
     Place at = compute(args, block, shared.bytes, acc);
     forOutput<Epilogue::kVec>(
@@ -350,57 +340,6 @@ template <class Problem> struct Gemm {
           runEpilogue<Epilogue::kVec>(epilogue, at.batch, row, col, args.n,
                                       live, out);
         });
-  }
-
-  /// Stores this part's sums; GemmReduce finishes.
-  HK_MEM static void runPartial(const GemmArgs &args, BlockId block,
-                                Shared &shared) {
-    Total acc;
-    Place at = compute(args, block, shared.bytes, acc);
-    constexpr DType kStore = __is_same(Acc, float) ? DType::F32 : DType::I32;
-    i64 width = args.n * kParts;
-    auto to = global<Storage<kStore>>(args.partial) +
-              (at.split * args.batches + at.batch) * args.m * width;
-    forOutput<4>(
-        acc, shared.bytes, [&](int r, int c, bool live, const auto &out) {
-          i64 row = at.m0 + r, col = at.n0 + c, left = args.n - col;
-          if (!live || row >= args.m || left <= 0)
-            return;
-          storeMasked<kStore, 4, 4>(to, row * width + col, left, out.acc);
-          if constexpr (P::kPair)
-            storeMasked<kStore, 4, 4>(to, row * width + args.n + col, left,
-                                      out.pair);
-        });
-  }
-};
-
-/// Second launch of a split product: sums the parts in order and runs the
-/// epilogue. Grid: m, ceil(n / (Threads * kVec)), batches.
-template <class Problem, class Epilogue, int Threads> struct GemmReduce {
-  using Acc = typename Problem::Acc;
-  static constexpr DType kStore =
-      __is_same(Acc, float) ? DType::F32 : DType::I32;
-  static constexpr int V = Epilogue::kVec;
-  using Shared = NoShared;
-
-  HK_MEM static void run(const GemmArgs &args, BlockId block,
-                         const Epilogue &epilogue) {
-    constexpr int parts = Problem::kPair ? 2 : 1;
-    i64 width = args.n * parts, row = block.x, batch = block.z;
-    i64 col = (i64(block.y) * Threads + threadId()) * V, left = args.n - col;
-    auto from = global<const Storage<kStore>>(args.partial);
-    GemmOutput<Acc, V> out;
-    out.acc = 0;
-    out.pair = 0;
-    out.stat = 0;
-    if (left > 0)
-      for (int s = 0; s < Problem::kTile.splitK; ++s) {
-        i64 at = ((s * args.batches + batch) * args.m + row) * width + col;
-        out.acc += loadMasked<kStore, V, 4>(from, at, left);
-        if constexpr (Problem::kPair)
-          out.pair += loadMasked<kStore, V, 4>(from, at + args.n, left);
-      }
-    runEpilogue<V>(epilogue, batch, row, col, args.n, left > 0, out);
   }
 };
 

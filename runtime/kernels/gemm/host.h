@@ -165,7 +165,6 @@ template <class Problem> struct Gemm {
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kPartRows = T.bn / kParts;
   static constexpr i64 kStrideA = kSkinny ? T.bk : T.bk + kHostRowPad;
-  static_assert(T.splitK == 1, "the host does not split K");
   static_assert(T.bk % (2 * kHostLanes) == 0 && T.bn % 16 == 0);
   static_assert(kSkinny || kPartRows % kPanel == 0);
 
@@ -182,11 +181,12 @@ template <class Problem> struct Gemm {
   /// on.
   HK_MEM static void compute(const GemmArgs &args, const Place &at, Acc *c,
                              Sum *scratch) {
+    i64 batch = T.splitK > 1 ? at.batch % args.batches : at.batch;
     auto a = reinterpret_cast<const Storage<A::kMem> *>(args.a) +
-             at.batch * args.batchStrideA +
+             batch * args.batchStrideA +
              at.m0 * (A::kKContiguous ? args.strideA : 1);
     auto b = reinterpret_cast<const Storage<B::kMem> *>(args.b) +
-             at.batch * args.batchStrideB +
+             batch * args.batchStrideB +
              at.n0 * (B::kKContiguous ? args.strideB : 1);
     i64 partB = args.n * (B::kKContiguous ? args.strideB : 1);
     i64 stepA = A::kKContiguous ? 1 : args.strideA;
@@ -195,8 +195,9 @@ template <class Problem> struct Gemm {
     constexpr bool scaled = P::kScale != KScale::None;
     static_assert(!scaled || (T.bk == 128 && !P::kPair && !kSkinny));
     clear(c, at.rows);
-    for (i64 k = 0; k < args.k; k += T.bk) {
-      i64 depth = args.k - k < T.bk ? args.k - k : i64(T.bk);
+    KRange range = rangeOfK<P>(args, at.batch);
+    for (i64 k = range.begin; k < range.end; k += T.bk) {
+      i64 depth = range.end - k < T.bk ? range.end - k : i64(T.bk);
       i64 padded =
           (depth + 2 * kHostLanes - 1) / (2 * kHostLanes) * (2 * kHostLanes);
       Sum *packedA = scratch;

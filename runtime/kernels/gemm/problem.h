@@ -28,6 +28,7 @@
 #define HK_KERNELS_GEMM_PROBLEM_H
 
 #include "hk/Contract/Lds.h"
+#include "hk/Contract/Slices.h"
 #include "hk/Contract/Tile.h"
 #include "kernels/device/io.h"
 #include "kernels/device/launch.h"
@@ -73,10 +74,24 @@ struct GemmArgs {
   /// KScale only: f32 arrays and the distance of their rows.
   u64 scaleA, scaleB;
   i64 scaleStrideA, scaleStrideB;
-  /// splitK > 1: f32 or i32 [splitK, batch, m, n or 2n].
-  u64 partial;
+  /// splitK > 1: the number of batches. Matrix s * batches + b of the result is
+  /// the product of slice s of k of batch b.
   i64 batches;
 };
+
+/// The elements of k that the blocks of one matrix of the result sum.
+struct KRange {
+  i64 begin, end;
+};
+template <class Problem>
+HK_DEV KRange rangeOfK(const GemmArgs &args, i64 matrix) {
+  constexpr int slices = Problem::kTile.splitK;
+  if constexpr (slices == 1)
+    return {0, args.k};
+  i64 each = sliceLength(args.k, slices), begin = matrix / args.batches * each;
+  begin = begin < args.k ? begin : args.k;
+  return {begin, begin + each < args.k ? begin + each : args.k};
+}
 
 /// Accumulators of V consecutive columns; `pair` those of the partner columns.
 template <class Acc, int V> struct GemmOutput {

@@ -20,6 +20,7 @@
 #include "kernels/device/ops.h"
 #include "kernels/device/quant.h"
 #include "kernels/device/reduce.h"
+#include "kernels/rowwise/slices.h"
 
 namespace hk {
 

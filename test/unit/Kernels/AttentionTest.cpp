@@ -13,7 +13,6 @@
 #include "kernels/attention/attention.h"
 #include "attention/arguments.h"
 #include "attention/cases.h"
-#include "kernels/attention/combine.h"
 #include "gtest/gtest.h"
 
 #include <memory>
@@ -55,36 +54,35 @@ template <AttentionSpec S> void runBoth(Problem p) {
   }
 HK_ATTENTION_CASES(CASE)
 
-TEST(Attention, CombineOfParts) {
-  constexpr AttentionSpec s = SPEC(s.sink = true; s.valueDim = 7);
-  Problem p = makeProblem(s, Lengths{{5}, {40}}, 2, 16);
-  AttentionArgs<s> a = argsOf<s>(p);
-  i64 rows = a.partialRows = p.totalQueries * p.queryHeads();
-  std::vector<float> partial, lse;
-  p.expected.assign(rows * s.valueDim, 0);
-  p.expectedLse.assign(rows, 0);
-  Random random{7};
-  for (i64 i = 0; i < kSplits * rows * s.valueDim; ++i)
-    partial.push_back(float(random.next()));
-  for (i64 i = 0; i < kSplits * rows; ++i) // some parts saw nothing
-    lse.push_back(i % 5 == 0 ? kMinusInf : float(3 * random.next()));
-  for (i64 r = 0; r < rows; ++r) {
-    double sum = std::exp(double(p.sink[r % p.queryHeads()]));
-    for (int part = 0; part < kSplits; ++part)
-      sum += std::exp(double(lse[part * rows + r]));
-    p.expectedLse[r] = std::log(sum);
-    for (int c = 0; c < s.valueDim; ++c)
-      for (int part = 0; part < kSplits; ++part)
-        p.expected[r * s.valueDim + c] +=
-            std::exp(double(lse[part * rows + r])) / sum *
-            partial[(part * rows + r) * s.valueDim + c];
-  }
-  a.partial = partial.data();
-  a.partialLse = lse.data();
-  using Kernel = AttentionCombine<s, kSplits, 64>;
-  for (u32 x = 0; x < (rows * s.valueDim + 63) / 64; ++x)
-    Kernel::run(a, BlockId{x, 0, 0});
-  EXPECT_EQ(compare(p, 4e-6), "");
+/// Slices of the keys: some empty, some that a query does not see.
+template <AttentionSpec S, AttentionTile T> void runSlices(Problem &p) {
+  using Kernel = AttentionKernel<sliced(S), T>;
+  auto lds = std::make_unique<typename Kernel::Shared>();
+  auto a = argsOf<sliced(S)>(p);
+  std::vector<float> partials(T.splitKv * a.outSlice, NAN);
+  std::vector<float> lse(T.splitKv * a.lseSlice, NAN);
+  a.out = partials.data();
+  a.lse = lse.data();
+  for (u32 z = 0; z < u32(T.splitKv); ++z)
+    for (u32 y = 0; y < u32(p.heads); ++y)
+      for (u32 x = 0; x < u32(gridX(p, T.bq)); ++x)
+        Kernel::run(a, BlockId{x, y, z}, *lds);
+  combineSlices(p, partials, lse);
+  EXPECT_EQ(compare(p, 4e-6), "") << "tile of " << T.bq << " rows";
+}
+
+TEST(Attention, Slices) {
+  auto check = []<AttentionSpec S>(Lengths lengths) {
+    Problem p = makeProblem(S, lengths, 2, 16);
+    evaluate(p);
+    runSlices<S, AttentionTile{8, 64, 1, 1, 3}>(p);
+    runSlices<S, AttentionTile{32, 64, 1, 1, 3}>(p);
+  };
+  check.operator()<SPEC(s.causal = true; s.kvLens = true)>(
+      Lengths{{1, 1, 1}, {301, 0, 17}});
+  check.operator()<SPEC(s.causal = true; s.sink = true)>(Lengths{{140}, {300}});
+  check.operator()<SPEC(s.windowLeft = 140; s.causal = true)>(
+      Lengths{{9}, {700}});
 }
 
 /// A value that is not finite reaches only the queries that see it.

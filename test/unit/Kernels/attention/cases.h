@@ -81,9 +81,16 @@ constexpr hk::AttentionTile pickTile(hk::Arch arch, const hk::AttentionSpec &s,
   hk::AttentionTileList list =
       hk::attentionTiles(arch, {s.type, s.headDim, s.valueDim, s.align});
   hk::AttentionTile tile = list.tile[few ? list.count - 1 : 0];
-  if (hk::attentionPath(arch, tile) == hk::AttentionPath::Matrix)
-    tile.splitKv = splits;
+  tile.splitKv = splits;
   return tile;
+}
+
+/// The kernel of one slice of the keys.
+constexpr hk::AttentionSpec sliced(hk::AttentionSpec s) {
+  s.outType = hk::DType::F32;
+  s.sink = false;
+  s.lse = true;
+  return s;
 }
 
 } // namespace hktest

@@ -150,9 +150,7 @@ double slackOf(const AttentionSpec &s, const AttentionTile &tile) {
   return slack;
 }
 
-template <AttentionSpec S>
-void run(const char *caseName, Problem p, bool split) {
-  evaluate(p);
+template <AttentionSpec S> AttentionArgs<S> uploadArgs(Problem &p) {
   AttentionArgs<S> a = argsOf<S>(p);
   a.q = (decltype(a.q))upload(p.q);
   a.k = (decltype(a.k))upload(p.k);
@@ -163,35 +161,58 @@ void run(const char *caseName, Problem p, bool split) {
   a.kvLens = upload(p.kvLens);
   a.blockTable = upload(p.blockTable);
   a.sink = upload(p.sink);
-  a.partialRows = p.totalQueries * p.queryHeads();
-  a.partial = (float *)allocate(kSplits * a.partialRows * S.valueDim * 4);
-  a.partialLse = (float *)allocate(kSplits * a.partialRows * 4);
-  for (int variant = 0; variant < (split ? 3 : 2); ++variant) {
+  return a;
+}
+
+template <AttentionSpec S>
+void launchTile(const std::string &name, AttentionArgs<S> &a, const Problem &p,
+                const AttentionTile &tile) {
+  launch(name, gridX(p, tile.bq), p.heads, tile.splitKv,
+         attentionThreads(arch, tile),
+         attentionLdsBytes(arch, tile, S.type, S.headDim, S.valueDim), &a,
+         sizeof a);
+}
+
+void report(const std::string &name, const Problem &p,
+            const AttentionTile &tile) {
+  std::string wrong = compare(p, slackOf(p.spec, tile));
+  std::printf("%-24s %s\n%s", name.c_str(), wrong.empty() ? "right" : "WRONG",
+              wrong.c_str());
+  wrongProblems += !wrong.empty();
+  std::fflush(stdout);
+}
+
+template <AttentionSpec S> void runSlices(const char *caseName, Problem &p) {
+  AttentionTile tile = pickTile(arch, S, /*few=*/true, kSplits);
+  auto a = uploadArgs<sliced(S)>(p);
+  std::vector<float> partials(kSplits * a.outSlice, NAN);
+  std::vector<float> lse(kSplits * a.lseSlice, NAN);
+  a.out = (decltype(a.out))upload(partials);
+  a.lse = upload(lse);
+  std::string name = std::string(caseName) + "_split";
+  launchTile(name, a, p, tile);
+  download(partials, a.out);
+  download(lse, a.lse);
+  combineSlices(p, partials, lse);
+  report(name, p, tile);
+}
+
+template <AttentionSpec S>
+void run(const char *caseName, Problem p, bool split) {
+  evaluate(p);
+  AttentionArgs<S> a = uploadArgs<S>(p);
+  for (bool few : {false, true}) {
     std::fill(p.out.begin(), p.out.end(), char(0xFF));
     a.out = (decltype(a.out))upload(p.out);
-    AttentionTile tile =
-        pickTile(arch, S, variant > 0, variant == 2 ? kSplits : 1);
-    std::string name = std::string(caseName) + (variant == 0   ? "_many"
-                                                : variant == 1 ? "_few"
-                                                               : "_split");
-    launch(name, gridX(p, tile.bq), p.heads, tile.splitKv,
-           attentionThreads(arch, tile),
-           attentionLdsBytes(arch, tile, S.type, S.headDim, S.valueDim), &a,
-           sizeof a);
-    if (variant == 2) {
-      i64 width = S.valueDim % 4 == 0 ? 4 : 1;
-      launch(std::string(caseName) + "_combine",
-             (a.partialRows * S.valueDim / width + 255) / 256, 1, 1, 256, 0, &a,
-             sizeof a);
-    }
+    AttentionTile tile = pickTile(arch, S, few, 1);
+    std::string name = std::string(caseName) + (few ? "_few" : "_many");
+    launchTile(name, a, p, tile);
     download(p.out, a.out);
     download(p.lse, a.lse);
-    std::string wrong = compare(p, slackOf(S, tile));
-    std::printf("%-24s %s\n%s", name.c_str(), wrong.empty() ? "right" : "WRONG",
-                wrong.c_str());
-    wrongProblems += !wrong.empty();
-    std::fflush(stdout);
+    report(name, p, tile);
   }
+  if (split)
+    runSlices<S>(caseName, p);
 }
 
 } // namespace

@@ -13,7 +13,6 @@
 #include "cases.h"
 
 #include "kernels/attention/attention.h"
-#include "kernels/attention/combine.h"
 
 using namespace hk;
 using hktest::kSplits;
@@ -42,13 +41,10 @@ inline constexpr int kWords = int(sizeof(AttentionArgs<SPEC()>) / 8);
 HK_ATTENTION_CASES(CASE)
 
 #define SPLIT(name)                                                            \
-  using name##_Split = KernelOf<name##_spec, true, kSplits>;                   \
+  inline constexpr AttentionSpec name##_sliced = hktest::sliced(name##_spec);  \
+  using name##_Split = KernelOf<name##_sliced, true, kSplits>;                 \
   HK_KERNEL(name##_split, kWords, name##_Split::kThreads, 1,                   \
             name##_Split::Shared) {                                            \
-    name##_Split::run(argsFrom<name##_spec>(words), block, lds);               \
-  }                                                                            \
-  using name##_Combine = AttentionCombine<name##_spec, kSplits, 256>;          \
-  HK_KERNEL(name##_combine, kWords, 256, 1, NoShared) {                        \
-    name##_Combine::run(argsFrom<name##_spec>(words), block);                  \
+    name##_Split::run(argsFrom<name##_sliced>(words), block, lds);             \
   }
 HK_ATTENTION_SPLIT_CASES(SPLIT)

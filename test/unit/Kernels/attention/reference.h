@@ -218,6 +218,28 @@ inline void evaluate(Problem &p) {
 
 /// The first elements that are wrong, one a line; empty when all are right.
 /// `slack` is what the kernel may add to the rounding of the result, absolute
+/// The results from those of the slices, in double.
+inline void combineSlices(Problem &p, const std::vector<float> &partials,
+                          const std::vector<float> &lse) {
+  const AttentionSpec &s = p.spec;
+  i64 heads = p.queryHeads(), rows = p.totalQueries * heads;
+  i64 slices = i64(lse.size()) / rows;
+  for (i64 row = 0; row < rows; ++row) {
+    double sum = s.sink ? std::exp(double(p.sink[row % heads])) : 0;
+    for (i64 i = 0; i < slices; ++i)
+      sum += std::exp(double(lse[i * rows + row]));
+    p.lse[row] = float(std::log(sum));
+    for (i64 d = 0; d < s.valueDim; ++d) {
+      double o = 0;
+      for (i64 i = 0; i < slices; ++i)
+        if (sum > 0)
+          o += std::exp(double(lse[i * rows + row])) / sum *
+               double(partials[(i * rows + row) * s.valueDim + d]);
+      writeElement(s.outType, p.out, row * s.valueDim + d, o);
+    }
+  }
+}
+
 /// (values are at most 1).
 inline std::string compare(const Problem &p, double slack) {
   const AttentionSpec &s = p.spec;

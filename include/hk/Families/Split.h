@@ -1,0 +1,47 @@
+//===- Split.h - Cutting an operator into parts for more blocks -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a family tells hk-split of an operator: in how many parts it could cut
+// the operator's reduction, and what each way would cost. The parts are an
+// operator with partial results and one that combines them; both are base
+// operators, so the second fuses with what follows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_SPLIT_H
+#define HK_FAMILIES_SPLIT_H
+
+#include "hk/Dialect/HK.h"
+#include "hk/Families/Decision.h"
+
+namespace mlir::hk {
+
+/// `parts` parts; 1 leaves the operator whole.
+struct SplitCandidate {
+  int64_t parts;
+  double microseconds; // modelled
+};
+
+struct SplitPlan {
+  /// What is cut, for people: "k", "keys".
+  std::string what;
+  /// Refused: why the sizes do not tell whether parts pay. They are legal all
+  /// the same.
+  Verdict known = Verdict::accept();
+  /// The whole operator first; then what is left of the numbers of parts asked
+  /// for once every part has something to do.
+  llvm::SmallVector<SplitCandidate> candidates;
+};
+
+/// Whether a kernel that works on whole rows will read `value` anyway, so that
+/// combining parts needs no launch of its own. `throughEpilogue`: operators
+/// that could be the epilogue of the operator that makes `value` do not count.
+bool feedsRowKernel(Value value, bool throughEpilogue);
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_SPLIT_H

@@ -1,0 +1,156 @@
+//===- AttentionSplit.cpp - Slices of the keys for more blocks ------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A decode step has a tile of rows per key head and sequence, far fewer than
+// the chip has compute units, and each of them walks all keys. Slices of the
+// keys make more blocks; combining them costs memory traffic and, unless a
+// row-wise kernel follows anyway, a launch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionKernel.h"
+
+#include "hk/Analysis/Alignment.h"
+#include "hk/Contract/Cost.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// Stands for an unknown number of keys.
+static constexpr int64_t kTypicalKeys = 4096;
+/// The traffic of partial results is at most this part of that of the keys, for
+/// numbers of sequences that are not known: then slices cost little also where
+/// they are not needed.
+static constexpr double kMostExtraTraffic = 1.0 / 16;
+
+static RankedTensorType tensorOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Queries and keys of a sequence; nullopt: dynamic.
+static std::optional<int64_t> knownSize(int64_t size) {
+  return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
+}
+static std::optional<int64_t> queriesOf(AttentionOp op) {
+  if (op.getQOffsets()) // of all sequences, some of which may have most
+    return std::nullopt;
+  return knownSize(
+      tensorOf(op.getQuery()).getDimSize(op.hasRaggedQueries() ? 0 : 1));
+}
+static std::optional<int64_t> keysOf(AttentionOp op) {
+  RankedTensorType key = tensorOf(op.getKey());
+  std::optional<int64_t> keys;
+  switch (op.getKeyForm()) {
+  case KeyForm::Ragged:
+    keys = knownSize(key.getDimSize(0));
+    break;
+  case KeyForm::Dense:
+    keys = knownSize(key.getDimSize(1));
+    break;
+  case KeyForm::Paged: {
+    int64_t blocks = tensorOf(op.getBlockTable()).getDimSize(1);
+    if (knownSize(blocks) && knownSize(key.getDimSize(1)))
+      keys = blocks * key.getDimSize(1);
+    break;
+  }
+  }
+  std::optional<int64_t> queries = queriesOf(op);
+  if (keys && queries && op.getWindowLeft())
+    keys = std::min<int64_t>(*keys, *op.getWindowLeft() + *queries);
+  return keys;
+}
+
+std::optional<SplitPlan>
+mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
+                             ArrayRef<int64_t> counts) {
+  std::optional<int64_t> queries = queriesOf(op), keys = keysOf(op);
+  if (op.getKvSlices() || (keys && ::hk::filledSlices(*keys, 2) < 2))
+    return std::nullopt;
+
+  ArrayRef<int64_t> q = tensorOf(op.getQuery()).getShape();
+  ::hk::AttentionShape shape;
+  shape.type = *dtypeOf(tensorOf(op.getQuery()).getElementType());
+  shape.headDim = q.back();
+  shape.valueDim = tensorOf(op.getValue()).getShape().back();
+  shape.align = std::min({guaranteedAlignment(op.getQuery()),
+                          guaranteedAlignment(op.getKey()),
+                          guaranteedAlignment(op.getValue())});
+  ::hk::AttentionTileList tiles = ::hk::attentionTiles(target.arch, shape);
+  if (tiles.count == 0)
+    return std::nullopt; // tile selection has an error for it
+  ::hk::AttentionTile few = tiles.tile[tiles.count - 1];
+  int64_t keyHeads = tensorOf(op.getKey()).getShape().drop_back().back();
+  int64_t heads = q.drop_back().back();
+  std::optional<int64_t> sequences =
+      op.hasRaggedQueries() ? std::optional<int64_t>(1) : knownSize(q[0]);
+
+  SplitPlan plan;
+  plan.what = "keys";
+  if (!queries)
+    plan.known = Verdict::refuse(
+        Reason::SizeUnknown,
+        "slices of the keys pay with few queries only, and their number is "
+        "dynamic");
+  ::hk::AttentionSize size;
+  size.rows = queries.value_or(1) * (heads / keyHeads);
+  size.heads = sequences.value_or(1) * keyHeads;
+  size.keys = keys.value_or(kTypicalKeys);
+  bool ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/false);
+  double elements = double(size.rows * size.heads * shape.valueDim);
+  double bytesOut =
+      ::hk::info(*dtypeOf(tensorOf(op.getResult()).getElementType())).bits /
+      8.0;
+  double keyBytes = double(size.heads) * double(size.keys) *
+                    double(shape.headDim + shape.valueDim) *
+                    ::hk::info(shape.type).bits / 8;
+  auto add = [&](int64_t parts) {
+    size.slices = parts;
+    double time = 0;
+    if (queries) {
+      double partial = 2 * 4.0 * double(parts) * elements;
+      if (parts > 1 && !sequences && partial > kMostExtraTraffic * keyBytes)
+        return;
+      time = ::hk::attentionMicroseconds(target, few, shape, size);
+      if (parts > 1)
+        time += ::hk::combineMicroseconds(target, partial + elements * bytesOut,
+                                          ownLaunch);
+    }
+    plan.candidates.push_back({parts, time});
+  };
+  add(1);
+  for (int64_t count : counts) {
+    int64_t parts = keys ? ::hk::filledSlices(*keys, count) : count;
+    if (parts > plan.candidates.back().parts)
+      add(parts);
+  }
+  return plan;
+}
+
+void mlir::hk::splitAttention(AttentionOp op, int64_t parts,
+                              OpBuilder &builder) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin(), parts);
+  Type f32 = builder.getF32Type();
+  auto partials = RankedTensorType::get(shape, f32);
+  auto sliceLse = RankedTensorType::get(ArrayRef(shape).drop_back(), f32);
+  builder.setInsertionPoint(op);
+  auto sliced = AttentionOp::create(
+      builder, op.getLoc(), partials, sliceLse, op.getQuery(), op.getKey(),
+      op.getValue(), op.getQOffsets(), op.getKvOffsets(), op.getKvLens(),
+      op.getBlockTable(), /*sink=*/Value(), op.getScaleAttr(),
+      op.getCausalAttr(), op.getWindowLeftAttr(), op.getWindowRightAttr(),
+      op.getSoftcapAttr(), builder.getI64IntegerAttr(parts));
+  Value lse = op.getLse();
+  auto combined = AttentionCombineOp::create(
+      builder, op.getLoc(), type, lse ? lse.getType() : Type(),
+      sliced.getResult(), sliced.getLse(), op.getSink());
+  op.getResult().replaceAllUsesWith(combined.getResult());
+  if (lse)
+    lse.replaceAllUsesWith(combined.getLse());
+  op.erase();
+}

@@ -1,0 +1,149 @@
+//===- GemmSplit.cpp - Slices of k for more blocks ------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With few rows a product has fewer tiles than the chip has compute units, and
+// each of them walks the whole of k. Slices of k make more blocks with less to
+// walk; their f32 results cost memory traffic and, unless a row-wise kernel
+// follows anyway, a launch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GemmKernel.h"
+
+#include "hk/Analysis/Alignment.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static double bytesOf(Type element) {
+  return ::hk::info(*dtypeOf(element)).bits / 8.0;
+}
+
+/// What the partial results are: exact sums stay exact.
+static Type partialType(MatmulOp op) {
+  Type lhs = getElementTypeOrSelf(op.getLhs().getType());
+  return lhs.isInteger(8) && !op.getLhsScale()
+             ? Type(IntegerType::get(op.getContext(), 32))
+             : Type(Float32Type::get(op.getContext()));
+}
+
+namespace {
+class SplitModel {
+public:
+  SplitModel(MatmulOp op, const ::hk::Target &target)
+      : op(op), target(target), dims(gemmDims(op)) {
+    GemmKernel gemm;
+    gemm.matmul = op;
+    shape = shapeClassOf(gemm, target, guaranteedAlignment(op.getLhs()),
+                         guaranteedAlignment(op.getRhs()));
+    ArrayRef<int64_t> lhs = shapeOf(op.getLhs());
+    size.m = lhs[dims.row];
+    size.k = depth();
+    size.n = shapeOf(op.getRhs())[op.getRhsDim(MatmulDim::N)];
+    size.batches = 1;
+    known = llvm::none_of(llvm::ArrayRef{size.m, size.k, size.n},
+                          ShapedType::isDynamic);
+    for (int64_t dim : dims.batch) {
+      known &= !ShapedType::isDynamic(lhs[dim]);
+      size.batches *= lhs[dim];
+    }
+    size.bytesA = bytesOf(getElementTypeOrSelf(op.getLhs().getType()));
+    size.bytesB = bytesOf(getElementTypeOrSelf(op.getRhs().getType()));
+    size.bytesOut = bytesOf(getElementTypeOrSelf(op.getType()));
+    ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/true);
+  }
+
+  /// Whether every size that the model needs is static.
+  bool isKnown() const { return known; }
+
+  double microseconds(int64_t parts) const {
+    ::hk::GemmSize part = size;
+    if (parts == 1)
+      return leastTime(part);
+    part.k = ::hk::sliceLength(size.k, parts);
+    part.batches = size.batches * parts;
+    part.bytesOut = 4;
+    double elements = double(size.batches) * double(size.m) * double(size.n);
+    return leastTime(part) +
+           ::hk::combineMicroseconds(
+               target, elements * (4.0 * double(parts) + size.bytesOut),
+               ownLaunch);
+  }
+
+private:
+  int64_t depth() { return shapeOf(op.getLhs())[op.getLhsDim(MatmulDim::K)]; }
+
+  /// With the best tile that fits.
+  double leastTime(const ::hk::GemmSize &part) const {
+    double least = 0;
+    ::hk::GemmTileTable table = ::hk::gemmTiles(target);
+    for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
+      ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+      if (!::hk::gemmTileFits(row, target, shape) ||
+          ::hk::gemmLds(target, tile, shape.operand) > target.ldsBytes)
+        continue;
+      double time = ::hk::gemmMicroseconds(target, tile, shape, part);
+      least = least == 0 ? time : std::min(least, time);
+    }
+    return least;
+  }
+
+  MatmulOp op;
+  const ::hk::Target &target;
+  GemmDims dims;
+  ::hk::GemmShapeClass shape;
+  ::hk::GemmSize size;
+  bool known, ownLaunch;
+};
+} // namespace
+
+std::optional<SplitPlan> mlir::hk::planGemmSplit(MatmulOp op,
+                                                 const ::hk::Target &target,
+                                                 ArrayRef<int64_t> counts) {
+  int64_t k = shapeOf(op.getLhs())[op.getLhsDim(MatmulDim::K)];
+  if (op.getKSlices() || !verdictOf(op).accepted() ||
+      (!ShapedType::isDynamic(k) && ::hk::filledSlices(k, 2) < 2))
+    return std::nullopt;
+  SplitModel model(op, target);
+  SplitPlan plan;
+  plan.what = "k";
+  if (!model.isKnown())
+    plan.known = Verdict::refuse(
+        Reason::SizeUnknown,
+        "slices of k pay with few rows only, and a size is dynamic");
+  auto add = [&](int64_t parts) {
+    plan.candidates.push_back(
+        {parts, model.isKnown() ? model.microseconds(parts) : 0});
+  };
+  add(1);
+  for (int64_t count : counts) {
+    int64_t parts =
+        ShapedType::isDynamic(k) ? count : ::hk::filledSlices(k, count);
+    if (parts > plan.candidates.back().parts)
+      add(parts);
+  }
+  return plan;
+}
+
+void mlir::hk::splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder) {
+  auto type = cast<RankedTensorType>(op.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin(), parts);
+  builder.setInsertionPoint(op);
+  auto partial = cast<MatmulOp>(builder.clone(*op));
+  partial.setKSlices(parts);
+  partial.getResult().setType(RankedTensorType::get(shape, partialType(op)));
+  auto sum =
+      SumSlicesOp::create(builder, op.getLoc(), type, partial.getResult());
+  op.getResult().replaceAllUsesWith(sum.getResult());
+  op.erase();
+}

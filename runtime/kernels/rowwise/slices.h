@@ -1,0 +1,48 @@
+//===- slices.h - Attention from slices of the keys -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The sum of partial attentions weighted by e^lse, in one pass: a larger
+// log-sum-exp rescales what was summed before. Slices without keys have an lse
+// of -inf and count nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ROWWISE_SLICES_H
+#define HK_KERNELS_ROWWISE_SLICES_H
+
+#include "kernels/device/math.h"
+
+namespace hk {
+
+/// V columns of one row.
+template <int V> struct SliceCombine {
+  float top = -__builtin_inff(), sum = 0.f;
+  Vec<float, V> total = Vec<float, V>(0.f);
+
+  HK_MEM static float weight(float x) { return exp<1>(Vec<float, 1>(x))[0]; }
+  /// Finite where nothing was seen, so that no inf - inf arises.
+  HK_MEM float base() const { return top == -__builtin_inff() ? 0.f : top; }
+
+  HK_MEM void add(float lse, Vec<float, V> part) {
+    float before = top;
+    top = __builtin_fmaxf(top, lse);
+    float old = weight(before - base()), own = weight(lse - base());
+    sum = sum * old + own;
+    total = total * old + part * own;
+  }
+  HK_MEM Vec<float, V> value() const {
+    return sum == 0.f ? Vec<float, V>(0.f) : total / sum;
+  }
+  HK_MEM float lse() const {
+    return sum == 0.f ? -__builtin_inff()
+                      : base() + log<1>(Vec<float, 1>(sum))[0];
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ROWWISE_SLICES_H
