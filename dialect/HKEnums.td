@@ -48,6 +48,22 @@ def HK_MxRounding : HK_Enum<"MxRounding", "rounding of an e8m0 block scale", [
     I32EnumAttrCase<"floor", 2>]>;
 def HK_MxRoundingAttr : HK_EnumAttr<HK_MxRounding, "mx_rounding">;
 
+def HK_ReduceKind : HK_Enum<"ReduceKind", "reduction of a row", [
+    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>]>;
+def HK_ReduceKindAttr : HK_EnumAttr<HK_ReduceKind, "reduce">;
+
+def HK_TieRule : HK_Enum<"TieRule", "which of equal elements are taken first", [
+    I32EnumAttrCase<"lowest_index", 0>, I32EnumAttrCase<"highest_index", 1>]>;
+def HK_TieRuleAttr : HK_EnumAttr<HK_TieRule, "ties">;
+
+def HK_TopkOrder : HK_Enum<"TopkOrder", "order of the elements of a top-k", [
+    I32EnumAttrCase<"by_value", 0>, I32EnumAttrCase<"by_index", 1>]>;
+def HK_TopkOrderAttr : HK_EnumAttr<HK_TopkOrder, "topk_order">;
+
+def HK_GroupScore : HK_Enum<"GroupScore", "score of a group of elements", [
+    I32EnumAttrCase<"maximum", 0>, I32EnumAttrCase<"top2_sum", 1>]>;
+def HK_GroupScoreAttr : HK_EnumAttr<HK_GroupScore, "group_score">;
+
 def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
     I32EnumAttrCase<"rowwise", 0>, I32EnumAttrCase<"gemm", 1>,
     I32EnumAttrCase<"attention", 2>]>;

@@ -13,6 +13,7 @@
 #define HK_HKNORMOPS
 
 include "HKOpBase.td"
+include "HKEnums.td"
 
 def HK_RmsNormOp : HK_RowwiseOp<"rms_norm"> {
   let summary = "root mean square normalisation";
@@ -69,6 +70,23 @@ def HK_L2NormOp : HK_RowwiseOp<"l2_norm"> {
   let arguments = (ins HK_RealTensor:$input, F32Attr:$epsilon);
   let results = (outs HK_RealTensor:$result);
   let assemblyFormat = "$input `epsilon` $epsilon attr-dict `:` type($input) `->` type($result)";
+}
+
+def HK_ReduceOp : HK_RowwiseOp<"reduce"> {
+  let summary = "sum or maximum along the last dimension";
+  let description = [{
+    The result's last dim is 1. A sum is accumulated in f32, in any order, and
+    rounded once; the sum of nothing is 0. A maximum is NaN if an element is, and
+    -inf of nothing.
+
+    Example:
+    ```mlir
+    %s = hk.reduce sum %w : tensor<?x8xf32> -> tensor<?x1xf32>
+    ```
+  }];
+  let arguments = (ins HK_ReduceKindAttr:$kind, HK_RealTensor:$input);
+  let results = (outs HK_RealTensor:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
 }
 
 def HK_SoftmaxOp : HK_RowwiseOp<"softmax"> {

@@ -342,6 +342,20 @@ void DimSymbolsBuilder::visit(Operation *op) {
         same(o.getResult(), 0, o.getIndices(), 0, rows);
         same(o.getResult(), rows, o.getTable(), 1, rankOf(o.getTable()) - 1);
       })
+      .Case<ReduceOp>([&](ReduceOp o) {
+        same(o.getResult(), 0, o.getInput(), 0, rankOf(o.getInput()) - 1);
+      })
+      .Case<TopkOp>([&](TopkOp o) {
+        same(o.getValues(), 0, o.getInput(), 0, rankOf(o.getInput()) - 1);
+        sameShape(o.getIndices(), o.getValues());
+      })
+      .Case<GatherLastOp>([&](GatherLastOp o) {
+        sameShape(o.getResult(), o.getIndices());
+        same(o.getInput(), 0, o.getIndices(), 0, rankOf(o.getInput()) - 1);
+      })
+      .Case<BitmatrixOp>([&](BitmatrixOp o) {
+        same(o.getResult(), 0, o.getIndices(), 0, rankOf(o.getIndices()) - 1);
+      })
       .Case<KVCacheWriteOp>([&](KVCacheWriteOp o) {
         sameShape(o.getResult(), o.getCache());
         unite(node(o.getValues(), 0), node(o.getSlots(), 0));

@@ -63,7 +63,8 @@ public:
   /// A number of the element type, taken as it is.
   void setExact(int64_t i, Noisy v) {
     tensor.values[i] = v.value;
-    errors[i] = v.sigma;
+    // Unspecified, times zero.
+    errors[i] = std::isnan(v.sigma) ? kInf : v.sigma;
   }
   /// The finished tensor; without errors where all are zero.
   Tensor take();
@@ -133,6 +134,11 @@ HK_EVALUATOR(evaluateRmsNorm);
 HK_EVALUATOR(evaluateLayerNorm);
 HK_EVALUATOR(evaluateL2Norm);
 HK_EVALUATOR(evaluateSoftmax);
+HK_EVALUATOR(evaluateReduce);
+HK_EVALUATOR(evaluateTopk);
+HK_EVALUATOR(evaluateGatherLast);
+HK_EVALUATOR(evaluateGroupLimit);
+HK_EVALUATOR(evaluateBitmatrix);
 HK_EVALUATOR(evaluateGatedActivation);
 HK_EVALUATOR(evaluateRope);
 HK_EVALUATOR(evaluateQuantize);

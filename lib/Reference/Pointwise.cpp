@@ -38,8 +38,8 @@ static Noisy elementary(Noisy x, double value, double slope, double ulps,
 /// A correctly rounded f32 operation.
 static Noisy correct(double value, double inherited) {
   value = f32(value);
-  if (!std::isfinite(value) || std::isinf(inherited))
-    return {value, std::isinf(inherited) ? kInf : 0};
+  if (!std::isfinite(value) || !std::isfinite(inherited))
+    return {value, std::isfinite(inherited) ? 0 : kInf};
   return {value, noiseAfterRounding(inherited, f32Ulp(value))};
 }
 
@@ -246,7 +246,8 @@ LogicalResult reference::evaluateBinary(Operation *op, const Operands &in,
     if (real)
       result.set(i, applyReal(op, a, b));
     else
-      result.setExact(i, {applyInteger(op, dtype, a.value, b.value), 0});
+      result.setExact(i, {applyInteger(op, dtype, a.value, b.value),
+                          a.sigma == 0 && b.sigma == 0 ? 0 : kInf});
   });
   out.push_back(result.take());
   return success();

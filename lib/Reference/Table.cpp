@@ -43,6 +43,11 @@ llvm::StringMap<Evaluator> makeTable() {
   add<LayerNormOp>(table, evaluateLayerNorm);
   add<L2NormOp>(table, evaluateL2Norm);
   add<SoftmaxOp>(table, evaluateSoftmax);
+  add<ReduceOp>(table, evaluateReduce);
+  add<TopkOp>(table, evaluateTopk);
+  add<GatherLastOp>(table, evaluateGatherLast);
+  add<GroupLimitOp>(table, evaluateGroupLimit);
+  add<BitmatrixOp>(table, evaluateBitmatrix);
   add<GatedActivationOp>(table, evaluateGatedActivation);
   add<RopeOp>(table, evaluateRope);
   add<QuantizeOp>(table, evaluateQuantize);

@@ -129,6 +129,16 @@ std::string Puller::pullLayerNorm(LayerNormOp op, Args position, int vec) {
                    "(" + x + " - " + mean + ") * " + r + " * " + w + " + " + b);
 }
 
+std::string Puller::pullReduce(ReduceOp op, Args position) {
+  StatKind kind =
+      op.getKind() == ReduceKind::sum ? StatKind::Sum : StatKind::Maximum;
+  std::string value =
+      statistic(op, op.getInput(), kind, 0, position.drop_back(), constant(0),
+                /*position=*/{}, /*vec=*/1);
+  return roundText(elementTypeOf(op.getResult()), 1,
+                   "Vec<float, 1>(" + value + ")");
+}
+
 std::string Puller::pullSoftmax(SoftmaxOp op, Args position, int vec) {
   Value input = op.getInput();
   std::string sum = rowStatistic(op, input, StatKind::SumOfExp, position, vec);

@@ -432,6 +432,10 @@ std::string Puller::emit(Value value, Args position, int vec) {
       .Case([&](LayerNormOp o) { return pullLayerNorm(o, position, vec); })
       .Case([&](L2NormOp o) { return pullL2Norm(o, position, vec); })
       .Case([&](SoftmaxOp o) { return pullSoftmax(o, position, vec); })
+      .Case([&](ReduceOp o) { return pullReduce(o, position); })
+      .Case([&](GatherLastOp o) { return pullGatherLast(o, position, vec); })
+      .Case([&](GroupLimitOp o) { return pullGroupLimit(o, position, vec); })
+      .Case([&](BitmatrixOp o) { return pullBitmatrix(o, position, vec); })
       .Case(
           [&](QuantizeOp o) { return pullQuantize(o, second, position, vec); })
       .Case([&](QuantizeStaticOp o) {

@@ -115,6 +115,9 @@ public:
                                 AffineExpr segment,
                                 ArrayRef<AffineExpr> position, int vec);
 
+  /// The C++ variable with the groups that stay, a bit each.
+  virtual std::string keptGroups(GroupLimitOp op);
+
   /// The scale of a quantisation with computed scales, as a scalar: of the
   /// group number `segment`, which covers `position` unless that is empty.
   std::string scaleOf(Operation *op, Args leading, AffineExpr segment,
@@ -182,6 +185,10 @@ private:
   std::string pullLayerNorm(LayerNormOp op, Args position, int vec);
   std::string pullL2Norm(L2NormOp op, Args position, int vec);
   std::string pullSoftmax(SoftmaxOp op, Args position, int vec);
+  std::string pullReduce(ReduceOp op, Args position);
+  std::string pullGatherLast(GatherLastOp op, Args position, int vec);
+  std::string pullGroupLimit(GroupLimitOp op, Args position, int vec);
+  std::string pullBitmatrix(BitmatrixOp op, Args position, int vec);
   std::string pullQuantize(QuantizeOp op, bool scale, Args position, int vec);
   std::string pullQuantizeStatic(QuantizeStaticOp op, Args position, int vec);
   std::string pullQuantizeMx(QuantizeMxOp op, bool scale, Args position,

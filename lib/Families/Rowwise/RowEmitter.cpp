@@ -138,24 +138,45 @@ void RowEmitter::keep(Space &space, const std::string &memo, StringRef value,
   space.kept.push_back({memo, name + "[s]"});
 }
 
+RowEmitter::LoopShape
+RowEmitter::shapeOf(Space &space, ArrayRef<const RowStore *> stores) const {
+  LoopShape shape;
+  shape.vec = loopVec(tile.getVec(), host, space.local, stores, shape.masked);
+  std::optional<int64_t> flat = RowPlan::flatSize(space.local);
+  if (flat) {
+    shape.chunks = llvm::divideCeil(*flat, shape.vec);
+    shape.rounds = llvm::divideCeil(*shape.chunks, threadsPerRow);
+  }
+  shape.limit = shape.chunks ? std::to_string(*shape.chunks)
+                             : "((" + text(space.size) + " + " +
+                                   std::to_string(shape.vec - 1) + ") / " +
+                                   std::to_string(shape.vec) + ")";
+  shape.index = flat && *flat < (int64_t(1) << 30) ? "i32" : "i64";
+  shape.unrolled = !splitsRows(plan) && tile.getSlots() > 0 && shape.chunks &&
+                   shape.rounds <= int64_t(tile.getSlots()) &&
+                   shape.vec == tile.getVec();
+  return shape;
+}
+
+void RowEmitter::enterLoop(Space &space, const LoopShape &shape) {
+  if (shape.unrolled)
+    for (auto &[memo, name] : space.kept)
+      out.remember(out.depth(), memo, name);
+  currentChunk = space.chunk;
+  if (shape.masked)
+    setLaneCount(out.define(out.depth(), "i64", "lanes",
+                            "i64(" + text(space.size) + ") - i64(" +
+                                text(space.chunk * shape.vec) + ")"));
+}
+
 void RowEmitter::emitLoop(Space &space, ArrayRef<const RowStat *> stats,
                           ArrayRef<const RowStore *> stores) {
-  bool masked = false;
-  int vec = loopVec(tile.getVec(), host, space.local, stores, masked);
-  std::optional<int64_t> flat = RowPlan::flatSize(space.local);
-  std::optional<int64_t> chunks;
-  if (flat)
-    chunks = llvm::divideCeil(*flat, vec);
-  std::string limit = chunks ? std::to_string(*chunks)
-                             : "((" + text(space.size) + " + " +
-                                   std::to_string(vec - 1) + ") / " +
-                                   std::to_string(vec) + ")";
-  StringRef index = flat && *flat < (int64_t(1) << 30) ? "i32" : "i64";
+  LoopShape shape = shapeOf(space, stores);
+  int vec = shape.vec;
+  bool masked = shape.masked, split = splitsRows(plan);
+  const std::string &limit = shape.limit, &index = shape.index;
   int64_t slots = tile.getSlots();
-  bool split = splitsRows(plan);
-  unrolledSlots = !split && slots > 0 && chunks &&
-                  llvm::divideCeil(*chunks, threadsPerRow) <= uint64_t(slots) &&
-                  vec == tile.getVec();
+  unrolledSlots = shape.unrolled;
 
   // The chunk loop, and its guard where the last round is not full.
   std::string header, chunk, guard;
@@ -167,11 +188,10 @@ void RowEmitter::emitLoop(Space &space, ArrayRef<const RowStat *> stats,
     chunk = start + " * " + std::to_string(threadsPerRow) + " + " + first;
     guard = "c < " + limit;
   } else if (unrolledSlots) {
-    int64_t rounds = llvm::divideCeil(*chunks, threadsPerRow);
-    header = ("for (int s = 0; s < " + Twine(rounds) + "; ++s)").str();
+    header = ("for (int s = 0; s < " + Twine(shape.rounds) + "; ++s)").str();
     chunk = ("s * " + Twine(threadsPerRow) + " + " + first).str();
-    if (*chunks % threadsPerRow != 0)
-      guard = "s + 1 < " + std::to_string(rounds) + " || c < " + limit;
+    if (*shape.chunks % threadsPerRow != 0)
+      guard = "s + 1 < " + std::to_string(shape.rounds) + " || c < " + limit;
   } else {
     header = ("for (" + index + " c = " + first + "; c < " + limit +
               "; c += " + Twine(threadsPerRow) + ")")
@@ -190,15 +210,8 @@ void RowEmitter::emitLoop(Space &space, ArrayRef<const RowStat *> stats,
     out.line("const " + index + " c = " + chunk + ";");
   if (!guard.empty())
     out.line("if (!(" + guard + ")) continue;");
-  for (auto &[memo, name] : space.kept)
-    if (unrolledSlots)
-      out.remember(out.depth(), memo, name);
-  currentChunk = space.chunk;
+  enterLoop(space, shape);
   AffineExpr n = space.chunk * vec;
-  if (masked)
-    setLaneCount(
-        out.define(out.depth(), "i64", "lanes",
-                   "i64(" + text(space.size) + ") - i64(" + text(n) + ")"));
   for (const RowStat *stat : stats) {
     int64_t last = cast<RankedTensorType>(stat->input.getType()).getRank() - 1;
     Position position(rowCoordinates.begin(), rowCoordinates.end());
@@ -249,6 +262,30 @@ void RowEmitter::emitStore(const RowStore &store, AffineExpr flat, int vec) {
     std::string saved = getLaneCount();
     this->store(store.operand, own, 1, value);
     out.close();
+    return;
+  }
+  case StoreKind::Transposed: {
+    auto permute = [&](ArrayRef<AffineExpr> from) {
+      Position to;
+      for (int64_t d : cast<TransposeOp>(store.op).getPermutation())
+        to.push_back(from[d]);
+      return to;
+    };
+    std::string value = pull(store.value, position, vec);
+    if (vec == 1)
+      return this->store(store.operand, permute(position), 1, value);
+    std::string saved = getLaneCount();
+    out.open("HK_UNROLL for (i32 e = 0; e < " + Twine(vec) + "; ++e)");
+    if (!saved.empty())
+      out.line("if (e >= " + saved + ") continue;");
+    Position one(position);
+    one.back() = one.back() + symbol("e");
+    setLaneCount("");
+    Type type = cast<RankedTensorType>(store.value.getType()).getElementType();
+    this->store(store.operand, permute(one), 1,
+                vecText(type, 1) + "(" + value + "[e])");
+    out.close();
+    setLaneCount(saved);
     return;
   }
   case StoreKind::CacheWrite: {
@@ -343,6 +380,9 @@ void RowEmitter::emitPhase(int64_t phase) {
     emitLoop(space, stats, stores);
     emitReductions(stats);
   }
+  for (const RowSelection &selection : plan.selections())
+    if (selection.phase == phase)
+      emitSelection(selection);
 }
 
 void RowEmitter::emitBody(const llvm::SmallSet<int, 8> *kept) {

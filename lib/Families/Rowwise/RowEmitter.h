@@ -24,7 +24,14 @@ namespace mlir::hk {
 
 /// Whether the blocks of a kernel without statistics of whole rows also split
 /// the row: grid y counts pieces of threads per row x slots x vec elements.
-inline bool splitsRows(const RowPlan &plan) { return plan.stats().empty(); }
+inline bool splitsRows(const RowPlan &plan) { return !plan.needsWholeRows(); }
+
+/// LDS bytes of the selections of a kernel.
+int64_t selectionLds(const RowPlan &plan, const ::hk::Target &target,
+                     const ::hk::RowTile &tile);
+/// Defines the type `name` of a kernel's LDS.
+std::string sharedText(const RowPlan &plan, const ::hk::Target &target,
+                       const ::hk::RowTile &tile, StringRef name);
 
 class RowEmitter : public Puller {
 public:
@@ -42,6 +49,7 @@ public:
                         int64_t group, ArrayRef<AffineExpr> leading,
                         AffineExpr segment, ArrayRef<AffineExpr> position,
                         int vec) override;
+  std::string keptGroups(GroupLimitOp op) override;
 
 private:
   /// Loops that run over the same elements of a row.
@@ -54,10 +62,26 @@ private:
     SmallVector<std::string> candidates;
   };
 
+  /// How a loop over a space runs.
+  struct LoopShape {
+    int vec = 1;
+    bool masked = false; // the last vector is partial
+    std::optional<int64_t> chunks;
+    std::string limit;     // the number of chunks in C++
+    std::string index;     // type of a chunk number
+    int64_t rounds = 0;    // chunks of a thread; 0 if dynamic
+    bool unrolled = false; // values stay in registers, one per round
+  };
+
   void emitRowStart();
   void emitPhase(int64_t phase);
   void emitLoop(Space &space, ArrayRef<const RowStat *> stats,
                 ArrayRef<const RowStore *> stores);
+  LoopShape shapeOf(Space &space, ArrayRef<const RowStore *> stores) const;
+  /// Declares, in the scope of a chunk, what pulls rely on.
+  void enterLoop(Space &space, const LoopShape &shape);
+  void emitSelection(const RowSelection &selection);
+  std::string emitScore(Space &space, Value input, const LoopShape &shape);
   void emitReductions(ArrayRef<const RowStat *> stats);
   void emitStore(const RowStore &store, AffineExpr flat, int vec);
   Space &spaceOf(ArrayRef<DimName> local);
@@ -85,6 +109,8 @@ private:
   llvm::DenseMap<std::pair<Operation *, int>, std::string> rowStatNames;
   llvm::SmallPtrSet<const RowStore *, 8> stored;
   llvm::DenseMap<std::pair<Operation *, int>, std::string> accumulators;
+  llvm::DenseMap<Operation *, std::string> keptGroupNames;
+  int selectionCount = 0;
   const llvm::SmallSet<int, 8> *keptFilter = nullptr;
   int keepCount = 0;
   int reductions = 0;

@@ -26,6 +26,8 @@ using namespace mlir::hk;
 /// for itself; beyond this size that is not worth it.
 static constexpr int64_t kMaxSegment = 1024;
 static constexpr int64_t kMaxOddSegment = 256;
+/// hk.group_limit keeps the row in LDS.
+static constexpr int64_t kMaxGroupedRow = 4096;
 static constexpr size_t kMaxOps = 96;
 static constexpr size_t kMaxOperands = 40;
 
@@ -46,6 +48,11 @@ SmallVector<StatKind> mlir::hk::statisticsOf(Operation *op) {
         return SmallVector<StatKind>{StatKind::Sum,
                                      StatKind::SumOfCentredSquares};
       })
+      .Case([](ReduceOp reduce) {
+        return SmallVector<StatKind>{reduce.getKind() == ReduceKind::sum
+                                         ? StatKind::Sum
+                                         : StatKind::Maximum};
+      })
       .Case([](SoftmaxOp) {
         return SmallVector<StatKind>{StatKind::Maximum, StatKind::SumOfExp};
       })
@@ -62,8 +69,25 @@ int64_t mlir::hk::groupSizeOf(Operation *op) {
   return isa<QuantizeMxOp>(op) ? 32 : 0;
 }
 
+bool mlir::hk::isTransposedStore(
+    Operation *op, llvm::function_ref<bool(Operation *)> isMember) {
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose || transpose.getPermutation().empty() ||
+      transpose.getPermutation().front() == 0)
+    return false;
+  Operation *producer = transpose.getInput().getDefiningOp();
+  if (!producer || isa<ConstantOp>(producer) || !isMember(producer))
+    return false;
+  return llvm::none_of(op->getUsers(), [&](Operation *user) {
+    return isMember(user) && !user->hasTrait<OpTrait::IsTerminator>();
+  });
+}
+
 /// The leading dims that are rows for `op`.
-static SmallVector<DimName> rowsOf(Operation *op, const DimSymbols &dims) {
+static SmallVector<DimName> rowsOf(Operation *op, const DimSymbols &dims,
+                                   bool isTransposed) {
+  if (isTransposed)
+    return SmallVector<DimName>(dims.shape(op->getOperand(0)).drop_back());
   if (auto write = dyn_cast<KVCacheWriteOp>(op))
     return SmallVector<DimName>(dims.shape(write.getValues()).drop_back(2));
   SmallVector<DimName> rows(dims.shape(op->getResult(0)));
@@ -88,6 +112,13 @@ static Verdict checkForm(Operation *op) {
     if (llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic) ||
         llvm::any_of(slice.getStaticStrides(), ShapedType::isDynamic))
       return refuseView(op, "has dynamic offsets or strides");
+  }
+  if (auto limit = dyn_cast<GroupLimitOp>(op)) {
+    int64_t n =
+        cast<RankedTensorType>(limit.getInput().getType()).getShape().back();
+    if (n > kMaxGroupedRow)
+      return refuseView(op, "has rows of " + Twine(n) + "; at most " +
+                                Twine(kMaxGroupedRow) + " are supported");
   }
   if (auto rope = dyn_cast<RopeOp>(op)) {
     auto type = cast<RankedTensorType>(rope.getInput().getType());
@@ -153,6 +184,11 @@ static bool staysInRow(Operation *op, unsigned index, int64_t numRows) {
 /// small.
 static Verdict checkSegments(Operation *op, const DimSymbols &dims,
                              int64_t numRows) {
+  if (isSelection(op) &&
+      int64_t(dims.shape(op->getOperand(0)).size()) != numRows + 1)
+    return Verdict::refuse(Reason::NeedsWholeRow,
+                           op->getName().getStringRef() +
+                               " selects from a part of the kernel's row");
   if (statisticsOf(op).empty())
     return Verdict::accept();
   ArrayRef<DimName> shape = dims.shape(op->getOperand(0));
@@ -252,7 +288,9 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
         operands.insert(operand);
     if (hasNoRows(op))
       continue;
-    SmallVector<DimName> own = rowsOf(op, dims);
+    bool isTransposed = isTransposedStore(
+        op, [&](Operation *other) { return members.contains(other); });
+    SmallVector<DimName> own = rowsOf(op, dims, isTransposed);
     bool isWrite = isa<KVCacheWriteOp>(op);
     maxRank = std::max<int64_t>(
         maxRank, isWrite ? 3 : int64_t(dims.shape(op->getResult(0)).size()));

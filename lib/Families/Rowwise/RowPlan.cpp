@@ -11,6 +11,7 @@
 
 #include "RowPlan.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -45,12 +46,19 @@ int64_t RowPlan::phaseOf(Value value) {
     if (groupSizeOf(op) == 0 && op->getNumOperands() &&
         isWholeRow(op->getOperand(0)))
       phase += statisticsOf(op).size();
+    if (isSelection(op))
+      ++phase;
   }
   phaseCache[value] = phase;
   return phase;
 }
 
 void RowPlan::addStats(Operation &op) {
+  if (isSelection(&op)) {
+    int64_t phase = phaseOf(op.getOperand(0));
+    rowSelections.push_back({&op, op.getOperand(0), phase});
+    phases = std::max(phases, phase + 2);
+  }
   SmallVector<StatKind> kinds = statisticsOf(&op);
   if (kinds.empty() || groupSizeOf(&op) != 0 || !isWholeRow(op.getOperand(0)))
     return;
@@ -78,6 +86,14 @@ void RowPlan::addStore(unsigned index, Value value) {
     store.op = op;
     store.group = groupSizeOf(op);
     space = op->getOperand(0);
+  }
+  auto isMember = [&](Operation *other) {
+    return other->getBlock() == &body();
+  };
+  if (op && isTransposedStore(op, isMember)) {
+    store.kind = StoreKind::Transposed;
+    store.op = op;
+    store.value = space = op->getOperand(0);
   }
   store.phase = phaseOf(value);
   phases = std::max(phases, store.phase + 1);
@@ -110,6 +126,12 @@ int64_t RowPlan::widest() const {
       return 0;
     widest = std::max(widest, size);
   }
+  for (const RowSelection &selection : rowSelections) {
+    DimName size = dims.shape(selection.input).back();
+    if (size < 0)
+      return 0;
+    widest = std::max(widest, size);
+  }
   return widest;
 }
 
@@ -124,7 +146,16 @@ int64_t RowPlan::commonVec(int64_t limit) const {
     if (int64_t(shape.size()) > numRowDims() && shape.back() > 1)
       cut(shape.back());
   };
+  // What is selected is a few elements, stored by a loop of its own.
+  llvm::SmallPtrSet<Operation *, 8> selected;
   for (Operation &op : body().without_terminator()) {
+    if (isa<TopkOp, GatherLastOp, BitmatrixOp>(op) ||
+        llvm::any_of(op.getOperands(), [&](Value operand) {
+          return selected.contains(operand.getDefiningOp());
+        })) {
+      selected.insert(&op);
+      continue;
+    }
     for (Value result : op.getResults())
       // A scale has one element per group, not a row of its own.
       if (result.getType() == op.getResult(0).getType() ||

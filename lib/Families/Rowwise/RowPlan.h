@@ -45,12 +45,21 @@ struct RowStat {
   int64_t phase;
 };
 
-enum class StoreKind : int32_t { Value, GroupScale, CacheWrite };
+/// hk.topk or hk.group_limit, over the whole last dim.
+struct RowSelection {
+  Operation *op;
+  Value input;
+  int64_t phase;
+};
+bool isSelection(Operation *op);
+
+/// Transposed: the value is the operand of an hk.transpose that moves rows.
+enum class StoreKind : int32_t { Value, GroupScale, CacheWrite, Transposed };
 
 struct RowStore {
   unsigned operand; // of the kernel
   Value value;      // cache writes: the values written
-  Operation *op;    // the cache write or quantisation; else null
+  Operation *op;    // the cache write, quantisation or transpose; else null
   StoreKind kind;
   int64_t group; // of a GroupScale
   int64_t phase;
@@ -66,6 +75,11 @@ public:
   ArrayRef<DimName> rows() const { return rowDims.sizes; }
   int64_t numRowDims() const { return rowDims.sizes.size(); }
   ArrayRef<RowStat> stats() const { return rowStats; }
+  ArrayRef<RowSelection> selections() const { return rowSelections; }
+  /// Whether a block must hold whole rows.
+  bool needsWholeRows() const {
+    return !rowStats.empty() || !rowSelections.empty();
+  }
   ArrayRef<RowStore> stores() const { return rowStores; }
   int64_t numPhases() const { return phases; }
 
@@ -103,10 +117,16 @@ private:
   const DimSymbols &dims;
   RowDims rowDims;
   SmallVector<RowStat> rowStats;
+  SmallVector<RowSelection> rowSelections;
   SmallVector<RowStore> rowStores;
   llvm::DenseMap<Value, int64_t> phaseCache;
   int64_t phases = 1;
 };
+
+/// Whether `op` is a transpose that moves the rows of its operand, made by the
+/// same kernel, and is not read there: it is stored element by element.
+bool isTransposedStore(Operation *op,
+                       llvm::function_ref<bool(Operation *)> isMember);
 
 SmallVector<DimName> withoutOnes(ArrayRef<DimName> local);
 /// Whether one loop can serve both: the same number of elements.

@@ -13,7 +13,10 @@
 
 #include "RowTiles.h"
 
+#include "RowEmitter.h"
+
 #include "hk/Contract/LdsRowwise.h"
+#include "hk/Contract/LdsTopk.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -44,7 +47,7 @@ static RankedTile hostTile(const RowPlan &plan) {
                              kHostBlock / std::max<int64_t>(width, 1), 1, 256)
                        : 1;
   int64_t slots = width && width <= kMaxHostRow ? chunks : 0;
-  if (plan.stats().empty())
+  if (!plan.needsWholeRows())
     slots = std::max<int64_t>(
         1, std::min<int64_t>(width ? chunks : kHostBlock, kHostBlock / vec));
   ranked.tile = {int32_t(rows), 1, int32_t(vec), int32_t(slots)};
@@ -121,6 +124,66 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
   return tiles;
 }
 
+/// Elements of a row that a thread of a wave selects from in registers, and
+/// how many a thread should have when there are many rows: more of them make
+/// the rounds longer, fewer use more lanes for the same exchanges.
+static constexpr int64_t kMaxSelectable = 64, kSelectable = 16;
+/// Rounds over the elements of a thread, beyond which sorting digit by digit is
+/// quicker.
+static constexpr int64_t kMaxSelectSteps = 4096;
+
+/// Most elements that a selection of the kernel takes.
+static int64_t mostSelected(const RowPlan &plan) {
+  int64_t most = 1;
+  for (const RowSelection &selection : plan.selections())
+    if (auto topk = dyn_cast<TopkOp>(selection.op))
+      most = std::max(most, topk.getK());
+  return most;
+}
+
+/// Tiles of a kernel with selections: a row in the registers of a wave or of a
+/// part of one, or read several times by a block.
+static SmallVector<RankedTile> selectionTiles(const RowPlan &plan,
+                                              const Target &target) {
+  SmallVector<RankedTile> tiles;
+  int64_t vec = plan.commonVec(16 / plan.rowElementBytes());
+  int64_t width = plan.widest(), k = mostSelected(plan);
+  auto add = [&](int64_t perRow, int64_t threads, int64_t slots) {
+    int64_t rounds = llvm::divideCeil(width, perRow * vec);
+    RankedTile ranked;
+    ranked.tile = {int32_t(threads / perRow), int32_t(threads), int32_t(vec),
+                   int32_t(slots)};
+    // Per round a thread looks at all its elements thrice and the lanes of the
+    // row exchange twice; a block without slots reads the row four times.
+    double elements = double(rounds * vec), exchanges = llvm::Log2_64(perRow);
+    double perThread = slots ? double(k) * (3 * elements + 8 * exchanges)
+                             : 4.0 * 12 * elements + 2000;
+    ranked.microseconds = perThread * double(perRow) * 4096 /
+                          (double(target.computeUnits) * 128 * 1500);
+    tiles.push_back(ranked);
+  };
+  int64_t chunks = llvm::divideCeil(width, vec);
+  for (int64_t perRow = 1; width != 0 && perRow <= target.waveSize;
+       perRow *= 2) {
+    int64_t rounds = llvm::divideCeil(chunks, perRow);
+    if (rounds * vec > kMaxSelectable || rounds * vec * k > kMaxSelectSteps)
+      continue;
+    bool last = perRow == target.waveSize || perRow >= chunks;
+    if (last || rounds * vec <= kSelectable)
+      add(perRow, 256, rounds);
+    // One wave alone has the shortest way for few rows.
+    if (last)
+      add(perRow, target.waveSize, rounds);
+    if (last)
+      break;
+  }
+  if (tiles.empty())
+    for (int64_t threads : {256, 1024})
+      if (threads <= target.maxThreads)
+        add(threads, threads, 0);
+  return tiles;
+}
+
 SmallVector<RankedTile> mlir::hk::rankTiles(const RowPlan &plan,
                                             const Target &target,
                                             SmallVector<size_t> &chosen) {
@@ -128,10 +191,14 @@ SmallVector<RankedTile> mlir::hk::rankTiles(const RowPlan &plan,
     chosen.push_back(0);
     return {hostTile(plan)};
   }
-  SmallVector<RankedTile> tiles = gpuTiles(plan, target);
+  bool selects = !plan.selections().empty();
+  SmallVector<RankedTile> tiles =
+      selects ? selectionTiles(plan, target) : gpuTiles(plan, target);
   int64_t reductions = plan.stats().size();
   for (RankedTile &ranked : tiles) {
-    ranked.ldsBytes = ::hk::rowwiseLds(target, ranked.tile, reductions);
+    ranked.ldsBytes =
+        ::hk::ldsAdd(::hk::rowwiseLds(target, ranked.tile, reductions),
+                     selectionLds(plan, target, ranked.tile));
     if (ranked.ldsBytes > target.ldsBytes)
       ranked.verdict = Verdict::refuse(Reason::LdsExceeded,
                                        Twine(ranked.ldsBytes) + " bytes of " +
@@ -144,14 +211,18 @@ SmallVector<RankedTile> mlir::hk::rankTiles(const RowPlan &plan,
     if (!best || ranked.microseconds < tiles[*best].microseconds)
       best = i;
     // With fewer rows than compute units the latency of one row is the time.
-    if (!widest || ranked.tile.threads / ranked.tile.rows >
-                       tiles[*widest].tile.threads / tiles[*widest].tile.rows)
+    auto spread = [&](const RowTile &tile) {
+      return std::pair(tile.threads / tile.rows, -tile.threads);
+    };
+    if (!widest || spread(ranked.tile) > spread(tiles[*widest].tile))
       widest = i;
   }
   if (!best)
     return tiles;
-  if (*widest != *best && !plan.stats().empty()) {
-    tiles[*widest].maxRows = target.computeUnits;
+  if (*widest != *best && plan.needsWholeRows()) {
+    // A compute unit runs four waves side by side.
+    bool wave = selects && ::hk::topkInWave(target, tiles[*widest].tile);
+    tiles[*widest].maxRows = target.computeUnits * (wave ? 4 : 1);
     chosen.push_back(*widest);
   }
   chosen.push_back(*best);
@@ -165,6 +236,8 @@ int64_t mlir::hk::minBlocksOf(const RowPlan &plan, const RowTile &tile,
   // 1024 threads per compute unit leave 64 registers of 65,536 to each. Tiles
   // that keep more and kernels that do more need more.
   int64_t work = plan.workPerElement(), kept = tile.slots * tile.vec;
+  if (!plan.selections().empty())
+    kept *= 2; // the keys
   int64_t threads = work <= 8 && kept <= 32    ? 1024
                     : work <= 20 && kept <= 64 ? 512
                                                : 256;

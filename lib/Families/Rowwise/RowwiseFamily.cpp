@@ -136,6 +136,26 @@ private:
   const DimSymbols &dims;
 };
 
+/// Why no tile is legal: only selections ask for much LDS.
+static LogicalResult refuseTiles(KernelOp kernel, const ::hk::Target &target,
+                                 const RowPlan &plan,
+                                 ArrayRef<RankedTile> tiles) {
+  int64_t least = INT64_MAX;
+  for (const RankedTile &ranked : tiles)
+    least = std::min(least, ranked.ldsBytes);
+  InFlightDiagnostic error = kernel.emitError("row-wise kernel '")
+                             << kernel.getSymName() << "' has no legal tile on "
+                             << target.name << ": the smallest asks for "
+                             << least << " bytes of LDS, the limit is "
+                             << target.ldsBytes;
+  for (const RowSelection &selection : plan.selections())
+    if (auto topk = dyn_cast<TopkOp>(selection.op))
+      error.attachNote(topk.getLoc())
+          << "hk.topk with k = " << topk.getK()
+          << " keeps what it selects in LDS; choose a smaller k";
+  return error;
+}
+
 LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
                                          const ::hk::Target &target,
                                          DecisionLog &log) const {
@@ -153,8 +173,7 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
                                    ranked.microseconds, ranked.ldsBytes});
   log.add(std::move(decision));
   if (chosen.empty())
-    return kernel.emitError("row-wise kernel '")
-           << kernel.getSymName() << "' has no legal tile on " << target.name;
+    return refuseTiles(kernel, target, plan, tiles);
 
   for (size_t index : chosen) {
     const RankedTile &ranked = tiles[index];
@@ -217,7 +236,10 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
         0, cast<RankedTensorType>(arg.getType()).getRank() - 1);
 
   // Not every position that is named is needed in the end.
-  os << "#include \"kernels/rowwise/rowwise.h\"\n\n"
+  os << "#include \"kernels/rowwise/rowwise.h\"\n";
+  if (!plan.selections().empty())
+    os << "#include \"kernels/topk/topk.h\"\n";
+  os << "\n"
         "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
         "#pragma clang diagnostic ignored \"-Wunused-but-set-variable\"\n\n"
         "namespace hk {\n";
@@ -236,14 +258,8 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
     CodeWriter body;
     RowEmitter(kernel, plan, dims, target, tile, body).emitBody(&kept);
 
-    int64_t reductions = plan.stats().size();
-    std::string shared = "NoShared";
-    if (::hk::rowwiseLds(target, pod, reductions) > 0)
-      shared = ("RowShared<" + Twine(pod.threads / pod.rows) + ", " +
-                Twine(pod.threads) + ", " + Twine(reductions) + ">")
-                   .str();
     std::string symbol = (prefix + variant.getSymName()).str();
-    os << "\nusing Shared_" << symbol << " = " << shared << ";\n";
+    os << "\n" << sharedText(plan, target, pod, "Shared_" + symbol);
     os << "HK_KERNEL(" << symbol << ", " << std::max<int64_t>(words, 1) << ", "
        << pod.threads << ", " << minBlocksOf(plan, pod, target) << ", Shared_"
        << symbol << ") {\n"

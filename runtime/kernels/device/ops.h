@@ -85,6 +85,13 @@ HK_DEV ValueVec keepFirst(ValueVec v, i64 count, Fill fill) {
   return v;
 }
 
+/// Sets bit `index` of the words of 32 bits from number `first` on, if it is in
+/// one of them.
+template <int V> HK_DEV void setBit(Vec<i32, V> &words, i64 index, i64 first) {
+  HK_UNROLL for (int e = 0; e < V; ++e) if (index >> 5 == first + e) words[e] |=
+      i32(1u << (index & 31));
+}
+
 /// (a, b, c, d) -> (-b, a, -d, c).
 template <int V> HK_DEV Vec<float, V> rotatePairs(Vec<float, V> x) {
   Vec<float, V> r;

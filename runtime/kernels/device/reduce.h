@@ -60,6 +60,30 @@ HK_DEV void reduceLanes(float (&v)[K]) {
   }
 }
 
+/// Exchange steps of maxOfLanes. Lanes of a finished step agree, so that the
+/// lane opposite in the group serves as well as the one at the same place.
+template <int STEP, int TO> HK_DEV u32 maxLaneSteps(u32 v) {
+  if constexpr (STEP < TO) {
+    u32 other = u32(laneXor<2 * STEP - 1, 2 * STEP>(i32(v)));
+    return maxLaneSteps<STEP * 2, TO>(v > other ? v : other);
+  } else
+    return v;
+}
+
+/// The largest v of the G lanes around this one, G a power of two, for all of
+/// them.
+template <int G> HK_DEV u32 maxOfLanes(u32 v) {
+  static_assert((G & (G - 1)) == 0 && G <= kWave);
+  if constexpr (G == 1)
+    return v;
+  else if constexpr (kNativeLaneMax<G>)
+    return laneMax(v);
+  else if constexpr (kJoinsLaneMax<G>)
+    return joinLaneMax(maxLaneSteps<1, 16>(v));
+  else
+    return maxLaneSteps<1, G>(v);
+}
+
 /// LDS floats that rowReduce of K values uses in a block of THREADS.
 template <int TPR, int THREADS, int K>
 inline constexpr int kRowReduceFloats = TPR > kWave ? THREADS / kWave *K : 0;

@@ -31,6 +31,13 @@ HK_DEV void barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
 }
 
+/// Orders LDS accesses of the threads of a wave, which all take part.
+HK_DEV void waveBarrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront", "local");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
+}
+
 /// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
 /// need to take part.
 template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
@@ -39,6 +46,12 @@ template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
     return __builtin_amdgcn_mov_dpp(v, 0xB1, 0xf, 0xf, true);
   else if constexpr (M == 2)
     return __builtin_amdgcn_mov_dpp(v, 0x4E, 0xf, 0xf, true);
+  else if constexpr (M == 3) // a quad backwards, then half a row and a row
+    return __builtin_amdgcn_mov_dpp(v, 0x1B, 0xf, 0xf, true);
+  else if constexpr (M == 7)
+    return __builtin_amdgcn_mov_dpp(v, 0x141, 0xf, 0xf, true);
+  else if constexpr (M == 15)
+    return __builtin_amdgcn_mov_dpp(v, 0x140, 0xf, 0xf, true);
   else if constexpr (M < 32)
     return __builtin_amdgcn_ds_swizzle(v, (M << 10) | 0x1f);
   else {
@@ -47,6 +60,22 @@ template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
     return __builtin_amdgcn_ds_bpermute((lane ^ M) << 2, v);
   }
 }
+
+/// Whether joinLaneMax finishes the largest over G lanes from the largest over
+/// each row of 16.
+template <int G> inline constexpr bool kJoinsLaneMax = G == 64;
+HK_DEV u32 joinLaneMax(u32 v) {
+  u32 a = u32(__builtin_amdgcn_readlane(int(v), 0));
+  u32 b = u32(__builtin_amdgcn_readlane(int(v), 16));
+  u32 c = u32(__builtin_amdgcn_readlane(int(v), 32));
+  u32 d = u32(__builtin_amdgcn_readlane(int(v), 48));
+  a = a > b ? a : b;
+  c = c > d ? c : d;
+  return a > c ? a : c;
+}
+/// Whether laneMax is the largest over G lanes.
+template <int G> inline constexpr bool kNativeLaneMax = false;
+HK_DEV u32 laneMax(u32 v) { return v; }
 
 /// 2^x for |x| <= 1, within 1 ulp.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {

@@ -21,6 +21,7 @@ HK_DEV int threadId() { return 0; }
 HK_DEV int laneId() { return 0; }
 HK_DEV int waveId() { return 0; }
 HK_DEV void barrier() {}
+HK_DEV void waveBarrier() {}
 
 /// 2^x for |x| <= 1, within 1 ulp for |x| <= 0.5.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
@@ -41,6 +42,12 @@ HK_DEV Vec<float, V> scaleByPow2(Vec<float, V> x, Vec<i32, V> n) {
   return x * bitCast<Vec<float, V>>((half + 127) << 23) *
          bitCast<Vec<float, V>>((n - half + 127) << 23);
 }
+
+/// A group of lanes is one thread.
+template <int G> inline constexpr bool kNativeLaneMax = false;
+template <int G> inline constexpr bool kJoinsLaneMax = false;
+HK_DEV u32 laneMax(u32 v) { return v; }
+HK_DEV u32 joinLaneMax(u32 v) { return v; }
 
 template <DType> inline constexpr bool kNativeDecode = false;
 template <DType> inline constexpr bool kNativeEncode = false;

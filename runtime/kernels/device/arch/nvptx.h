@@ -23,6 +23,9 @@ HK_DEV int waveId() { return threadId() / kWave; }
 /// Waits for all threads of the block; LDS writes before it are visible after.
 HK_DEV void barrier() { __syncthreads(); }
 
+/// Orders LDS accesses of the threads of a wave, which all take part.
+HK_DEV void waveBarrier() { __nvvm_bar_warp_sync(~0u); }
+
 /// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
 /// need to take part.
 template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
@@ -32,6 +35,16 @@ template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
     members = ((1u << GROUP) - 1) << (u32(laneId()) & ~u32(GROUP - 1));
   return __nvvm_shfl_sync_bfly_i32(members, v, M, 31);
 }
+
+/// Whether laneMax is the largest over G lanes.
+template <int G> inline constexpr bool kNativeLaneMax = G == 32;
+HK_DEV u32 laneMax(u32 v) {
+  u32 r;
+  asm volatile("redux.sync.max.u32 %0, %1, 0xffffffff;" : "=r"(r) : "r"(v));
+  return r;
+}
+template <int G> inline constexpr bool kJoinsLaneMax = false;
+HK_DEV u32 joinLaneMax(u32 v) { return v; }
 
 /// 2^x for |x| <= 1, within 2 ulp.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {

@@ -1,0 +1,187 @@
+//===- RowSelect.cpp - Selections of a row --------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A selection is a statistic whose result is not one number: hk.topk leaves
+// the selected elements in LDS (on the host, in a local array), where later
+// phases read them at any place, and hk.group_limit a word of bits. The scores
+// are passed to the kernel's template as a function of the chunk.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+
+#include "hk/Contract/LdsTopk.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static StringRef spell(TieRule ties) {
+  return ties == TieRule::lowest_index ? "Ties::Lowest" : "Ties::Highest";
+}
+static StringRef spell(TopkOrder order) {
+  return order == TopkOrder::by_value ? "Order::ByValue" : "Order::ByIndex";
+}
+static StringRef spell(GroupScore score) {
+  return score == GroupScore::maximum ? "GroupScore::Maximum"
+                                      : "GroupScore::Top2Sum";
+}
+
+bool mlir::hk::isSelection(Operation *op) {
+  return isa<TopkOp, GroupLimitOp>(op);
+}
+
+int64_t mlir::hk::selectionLds(const RowPlan &plan, const ::hk::Target &target,
+                               const ::hk::RowTile &tile) {
+  int64_t bytes = 0;
+  for (const RowSelection &selection : plan.selections()) {
+    if (auto topk = dyn_cast<TopkOp>(selection.op)) {
+      bytes = ::hk::ldsAdd(bytes, ::hk::topkLds(target, tile, topk.getK()));
+      continue;
+    }
+    auto limit = cast<GroupLimitOp>(selection.op);
+    int64_t n =
+        cast<RankedTensorType>(limit.getInput().getType()).getShape().back();
+    bytes = ::hk::ldsAdd(
+        bytes, ::hk::groupLimitLds(target, tile, n, limit.getGroups()));
+  }
+  return bytes;
+}
+
+/// The members that the selections add to the kernel's LDS.
+static std::string membersText(const RowPlan &plan, const ::hk::Target &target,
+                               const ::hk::RowTile &tile) {
+  std::string text;
+  for (auto [i, selection] : llvm::enumerate(plan.selections())) {
+    std::string type;
+    if (auto topk = dyn_cast<TopkOp>(selection.op)) {
+      type = ::hk::topkInWave(target, tile)
+                 ? ("TopkShared<" + Twine(tile.rows) + ", ").str()
+                 : "TopkBlockShared<";
+      type += std::to_string(topk.getK()) + ">";
+    } else {
+      auto limit = cast<GroupLimitOp>(selection.op);
+      int64_t n =
+          cast<RankedTensorType>(limit.getInput().getType()).getShape().back();
+      type = ("GroupShared<" + Twine(tile.rows) + ", " + Twine(n) + ", " +
+              Twine(limit.getGroups()) + ">")
+                 .str();
+    }
+    text += "  " + type + " select" + std::to_string(i) + ";\n";
+  }
+  return text;
+}
+
+std::string mlir::hk::sharedText(const RowPlan &plan,
+                                 const ::hk::Target &target,
+                                 const ::hk::RowTile &tile, StringRef name) {
+  int64_t reductions = plan.stats().size();
+  std::string base;
+  if (::hk::rowwiseLds(target, tile, reductions) > 0)
+    base = ("RowShared<" + Twine(tile.threads / tile.rows) + ", " +
+            Twine(tile.threads) + ", " + Twine(reductions) + ">")
+               .str();
+  int64_t selected = selectionLds(plan, target, tile);
+  if (selected == 0)
+    return ("using " + name + " = " + (base.empty() ? "NoShared" : base) +
+            ";\n")
+        .str();
+  int64_t bytes = selected + ::hk::rowwiseLds(target, tile, reductions);
+  return ("struct " + name + (base.empty() ? "" : " : " + base) + " {\n" +
+          membersText(plan, target, tile) + "};\nstatic_assert(kLdsBytes<" +
+          name + "> == " + Twine(bytes) + ");\n")
+      .str();
+}
+
+std::string RowEmitter::keptGroups(GroupLimitOp op) {
+  std::string name = keptGroupNames.lookup(op);
+  useDepth(rowDepth);
+  return name;
+}
+
+/// `score`: what the selection reads, as a function of slot and chunk.
+std::string RowEmitter::emitScore(Space &space, Value input,
+                                  const LoopShape &shape) {
+  std::string name = out.freshName("score");
+  out.open("const auto " + name + " = [&]([[maybe_unused]] int s, " +
+               shape.index + " c) __attribute__((always_inline))",
+           /*conditional=*/true);
+  enterLoop(space, shape);
+  Position position(rowCoordinates.begin(), rowCoordinates.end());
+  position.resize(cast<RankedTensorType>(input.getType()).getRank() - 1,
+                  constant(0));
+  position.push_back(space.chunk * shape.vec);
+  out.line("return " + pull(input, position, shape.vec) + ";");
+  setLaneCount("");
+  out.close();
+  out.line(";");
+  return name;
+}
+
+void RowEmitter::emitSelection(const RowSelection &selection) {
+  Value input = selection.input;
+  Space &space = spaceOf(dims.shape(input).take_back(1));
+  LoopShape shape = shapeOf(space, {});
+  std::string n = text(space.size);
+  std::string score = emitScore(space, input, shape);
+  ::hk::RowTile pod{int32_t(tile.getRows()), int32_t(tile.getThreads()),
+                    int32_t(tile.getVec()), int32_t(tile.getSlots())};
+  std::string member = "lds.select" + std::to_string(selectionCount);
+  std::string name = "row" + std::to_string(selectionCount++);
+  std::string owned =
+      " &" + name + " = " + member + ".row[" +
+      (tile.getRows() == 1 ? std::string("0")
+                           : "threadId() / " + std::to_string(threadsPerRow)) +
+      "];";
+  if (host)
+    owned = " " + name + ";";
+  std::string vec = std::to_string(shape.vec);
+
+  if (auto limit = dyn_cast<GroupLimitOp>(selection.op)) {
+    int64_t groups = limit.getGroups();
+    out.line("GroupRow<" + n + ", " + Twine(groups) + ">" + owned);
+    keptGroupNames[limit] = out.define(
+        rowDepth, "u64", "groups",
+        "bestGroups<" + Twine(threadsPerRow) + ", " + vec + ", " + n + ", " +
+            Twine(groups) + ", " + Twine(limit.getTopGroups()) + ", " +
+            spell(limit.getScore()) + ">(" + score + ", " +
+            (host ? "0" : "thread") + ", " + name + ")");
+    return;
+  }
+
+  auto topk = cast<TopkOp>(selection.op);
+  std::string k = std::to_string(topk.getK());
+  std::string rules =
+      (spell(topk.getTies()) + ", " + spell(topk.getOrder()) + ">(").str();
+  out.line("TopkRow<" + k + ">" + owned);
+  if (host)
+    out.line("topkOnHost<" + vec + ", " + k + ", " + rules + score + ", " + n +
+             ", " + name + ");");
+  else if (::hk::topkInWave(target, pod))
+    out.line("topkInWave<" + Twine(threadsPerRow) + ", " + vec + ", " +
+             Twine(shape.rounds) + ", " + k + ", " + rules + score + ", " + n +
+             ", thread, " + name + ");");
+  else
+    out.line("topkInBlock<" + Twine(threadsPerRow) + ", " + vec + ", " + k +
+             ", " + rules + score + ", " + n + ", thread, " + name + ", " +
+             member + ".radix);");
+
+  bind(topk.getValues(), [this, name](Args position, int count) {
+    useDepth(rowDepth);
+    return "selected<" + std::to_string(count) + ">(" + name + ".value, " +
+           text(position.back()) + ")";
+  });
+  bool wide = cast<RankedTensorType>(topk.getIndices().getType())
+                  .getElementType()
+                  .isInteger(64);
+  bind(topk.getIndices(), [this, name, wide](Args position, int count) {
+    useDepth(rowDepth);
+    std::string v = std::to_string(count);
+    std::string index = "selected<" + v + ">(" + name + ".index, " +
+                        text(position.back()) + ")";
+    return wide ? "convertTo<i64, " + v + ">(" + index + ")" : index;
+  });
+}

@@ -1,0 +1,117 @@
+//===- wave.h - Selection in the registers of a wave -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The TPR threads of a row, at most a wave, hold its keys and take the largest
+// K times. A round finds the largest value first and then the first place that
+// has it, two 32-bit reductions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_TOPK_WAVE_H
+#define HK_KERNELS_TOPK_WAVE_H
+
+#include "kernels/device/reduce.h"
+#include "kernels/topk/keys.h"
+
+namespace hk {
+
+/// Rounds are unrolled while the code stays small.
+constexpr bool unrollRounds(int rounds, int keys) {
+  return rounds * keys <= 128;
+}
+
+template <int TPR, int V, int SLOTS, Ties TIES> class WaveKeys {
+public:
+  static_assert(TPR <= kWave || kIsHost);
+
+  /// score(slot, chunk) is chunk number slot * TPR + thread of V elements.
+  template <class Score> HK_MEM void load(Score score, i64 n, i32 thread) {
+    first = thread * V;
+    HK_UNROLL for (int s = 0; s < SLOTS; ++s) {
+      Vec<u32, V> key = 0;
+      i32 chunk = s * TPR + thread;
+      if (i64(chunk) * V < n)
+        key = orderedBits<V>(score(s, chunk));
+      HK_UNROLL for (int e = 0; e < V; ++e) keys[s * V + e] =
+          n % V == 0 || i64(chunk) * V + e < n ? key[e] : 0;
+    }
+  }
+
+  /// Removes the first of the largest; its key and its place.
+  HK_MEM void take(u32 &key, u32 &place) {
+    u32 best = keys[0];
+    HK_UNROLL for (int i = 1; i < COUNT; ++i) best =
+        best > keys[i] ? best : keys[i];
+    key = maxOfLanes<TPR>(best);
+    u32 own = 0;
+    HK_UNROLL for (int i = 0; i < COUNT; ++i) {
+      u32 other = keys[i] == key ? placeOf(i) : 0;
+      own = own > other ? own : other;
+    }
+    place = maxOfLanes<TPR>(own);
+    HK_UNROLL for (int i = 0; i < COUNT; ++i) keys[i] =
+        placeOf(i) == place ? 0 : keys[i];
+  }
+
+private:
+  static constexpr int COUNT = SLOTS * V;
+  HK_MEM u32 placeOf(int i) const {
+    return placeKey<TIES>(u32(first + i / V * (TPR * V) + i % V));
+  }
+
+  u32 keys[COUNT];
+  i32 first;
+};
+
+/// Sorts the entries of a row by index; every thread of the row calls it.
+template <int TPR, int K> HK_DEV void sortByIndex(TopkRow<K> &row, i32 thread) {
+  constexpr int OWN = (K + TPR - 1) / TPR;
+  float value[OWN];
+  i32 index[OWN], rank[OWN];
+  HK_UNROLL for (int i = 0; i < OWN; ++i) {
+    int j = i * TPR + thread;
+    if (j >= K)
+      continue;
+    value[i] = row.value[j];
+    index[i] = row.index[j];
+    rank[i] = 0;
+    for (int r = 0; r < K; ++r)
+      rank[i] += row.index[r] < index[i];
+  }
+  waveBarrier();
+  HK_UNROLL for (int i = 0; i < OWN; ++i) if (i * TPR + thread < K) {
+    row.value[rank[i]] = value[i];
+    row.index[rank[i]] = index[i];
+  }
+  waveBarrier();
+}
+
+/// The K largest of the n >= K elements of a row into `row`, for all threads of
+/// the row to read.
+template <int TPR, int V, int SLOTS, int K, Ties TIES, Order ORDER, class Score>
+HK_DEV void topkInWave(Score score, i64 n, i32 thread, TopkRow<K> &row) {
+  WaveKeys<TPR, V, SLOTS, TIES> keys;
+  keys.load(score, n, thread);
+  auto round = [&](int j) {
+    u32 key, place;
+    keys.take(key, place);
+    if (thread == j % TPR)
+      row.set(j, key, indexOfPlace<TIES>(place));
+  };
+  if constexpr (unrollRounds(K, SLOTS * V))
+    HK_UNROLL for (int j = 0; j < K; ++j) round(j);
+  else
+    for (int j = 0; j < K; ++j)
+      round(j);
+  waveBarrier();
+  if constexpr (ORDER == Order::ByIndex)
+    sortByIndex<TPR>(row, thread);
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_TOPK_WAVE_H

@@ -1,0 +1,131 @@
+// Routers: scores, selection, weights and the word-major bit matrix in one kernel.
+// HK-LAUNCHES: 1
+// HK-DIMS: x.0=4
+// HK-DIMS: x.0=255
+// HK-DIMS: x.0=1
+// HK-DIMS: x.0=0
+// HK-DATA: normal,equal,huge,tiny,nan,inf
+
+// Top-k of the logits, softmax over the selected.
+func.func @e128_k4(%x: tensor<?x128xbf16>) -> (tensor<?x4xbf16>, tensor<?x4xi32>, tensor<4x?xi32>) {
+  %v, %i = hk.topk %x ties highest_index order by_index : tensor<?x128xbf16> -> tensor<?x4xbf16>, tensor<?x4xi32>
+  %w = hk.softmax %v : tensor<?x4xbf16> -> tensor<?x4xbf16>
+  %b = hk.bitmatrix %i : tensor<?x4xi32> -> tensor<?x4xi32>
+  %t = hk.transpose %b [1, 0] : tensor<?x4xi32> -> tensor<4x?xi32>
+  return %w, %i, %t : tensor<?x4xbf16>, tensor<?x4xi32>, tensor<4x?xi32>
+}
+// Top-k of the logits, softmax over the selected.
+func.func @e128_k6(%x: tensor<?x128xf16>) -> (tensor<?x6xf16>, tensor<?x6xi32>, tensor<4x?xi32>) {
+  %v, %i = hk.topk %x ties highest_index order by_index : tensor<?x128xf16> -> tensor<?x6xf16>, tensor<?x6xi32>
+  %w = hk.softmax %v : tensor<?x6xf16> -> tensor<?x6xf16>
+  %b = hk.bitmatrix %i : tensor<?x6xi32> -> tensor<?x4xi32>
+  %t = hk.transpose %b [1, 0] : tensor<?x4xi32> -> tensor<4x?xi32>
+  return %w, %i, %t : tensor<?x6xf16>, tensor<?x6xi32>, tensor<4x?xi32>
+}
+// Top-k of the logits, softmax over the selected.
+func.func @e128_k32(%x: tensor<?x128xf32>) -> (tensor<?x32xf32>, tensor<?x32xi32>, tensor<4x?xi32>) {
+  %v, %i = hk.topk %x ties highest_index order by_index : tensor<?x128xf32> -> tensor<?x32xf32>, tensor<?x32xi32>
+  %w = hk.softmax %v : tensor<?x32xf32> -> tensor<?x32xf32>
+  %b = hk.bitmatrix %i : tensor<?x32xi32> -> tensor<?x4xi32>
+  %t = hk.transpose %b [1, 0] : tensor<?x4xi32> -> tensor<4x?xi32>
+  return %w, %i, %t : tensor<?x32xf32>, tensor<?x32xi32>, tensor<4x?xi32>
+}
+// Top-k of the logits, softmax over the selected.
+func.func @e1500_k8(%x: tensor<?x1500xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>, tensor<47x?xi32>) {
+  %v, %i = hk.topk %x ties highest_index order by_index : tensor<?x1500xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %w = hk.softmax %v : tensor<?x8xf32> -> tensor<?x8xf32>
+  %b = hk.bitmatrix %i : tensor<?x8xi32> -> tensor<?x47xi32>
+  %t = hk.transpose %b [1, 0] : tensor<?x47xi32> -> tensor<47x?xi32>
+  return %w, %i, %t : tensor<?x8xf32>, tensor<?x8xi32>, tensor<47x?xi32>
+}
+// Top-k of the logits, softmax over the selected.
+func.func @e256_k8(%x: tensor<?x256xbf16>) -> (tensor<?x8xbf16>, tensor<?x8xi32>, tensor<8x?xi32>) {
+  %v, %i = hk.topk %x ties highest_index order by_index : tensor<?x256xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
+  %w = hk.softmax %v : tensor<?x8xbf16> -> tensor<?x8xbf16>
+  %b = hk.bitmatrix %i : tensor<?x8xi32> -> tensor<?x8xi32>
+  %t = hk.transpose %b [1, 0] : tensor<?x8xi32> -> tensor<8x?xi32>
+  return %w, %i, %t : tensor<?x8xbf16>, tensor<?x8xi32>, tensor<8x?xi32>
+}
+// Top-k of the logits, softmax over the selected.
+func.func @e8_k2(%x: tensor<?x8xf32>) -> (tensor<?x2xf32>, tensor<?x2xi32>, tensor<1x?xi32>) {
+  %v, %i = hk.topk %x ties highest_index order by_index : tensor<?x8xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %w = hk.softmax %v : tensor<?x2xf32> -> tensor<?x2xf32>
+  %b = hk.bitmatrix %i : tensor<?x2xi32> -> tensor<?x1xi32>
+  %t = hk.transpose %b [1, 0] : tensor<?x1xi32> -> tensor<1x?xi32>
+  return %w, %i, %t : tensor<?x2xf32>, tensor<?x2xi32>, tensor<1x?xi32>
+}
+// Softmax over all experts, then top-k, renormalised.
+func.func @softmax_first(%x: tensor<?x256xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
+  %p = hk.softmax %x : tensor<?x256xf32> -> tensor<?x256xf32>
+  %v, %i = hk.topk %p ties lowest_index order by_value : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %s = hk.reduce sum %v : tensor<?x8xf32> -> tensor<?x1xf32>
+  %w = hk.div %v, %s : tensor<?x8xf32>, tensor<?x1xf32> -> tensor<?x8xf32>
+  return %w, %i : tensor<?x8xf32>, tensor<?x8xi32>
+}
+// A bias that only selects; the weights are the scores without it.
+func.func @sigmoid_bias(%x: tensor<?x256xbf16>, %bias: tensor<256xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
+  %eps = hk.constant dense<1.0e-20> : tensor<f32>
+  %factor = hk.constant dense<2.5> : tensor<f32>
+  %l = hk.cast %x : tensor<?x256xbf16> -> tensor<?x256xf32>
+  %p = hk.sigmoid %l : tensor<?x256xf32> -> tensor<?x256xf32>
+  %c = hk.add %p, %bias : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  %v, %i = hk.topk %c ties lowest_index order by_value : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %g = hk.gather_last %p, %i : tensor<?x256xf32>, tensor<?x8xi32> -> tensor<?x8xf32>
+  %s = hk.reduce sum %g : tensor<?x8xf32> -> tensor<?x1xf32>
+  %d = hk.add %s, %eps : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %w = hk.div %g, %d : tensor<?x8xf32>, tensor<?x1xf32> -> tensor<?x8xf32>
+  %y = hk.mul %w, %factor : tensor<?x8xf32>, tensor<f32> -> tensor<?x8xf32>
+  return %y, %i : tensor<?x8xf32>, tensor<?x8xi32>
+}
+// DeepSeek-V3: the best 4 of 8 groups by their two best, then 8 experts of them.
+func.func @grouped(%x: tensor<?x256xf32>, %bias: tensor<256xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
+  %factor = hk.constant dense<2.5> : tensor<f32>
+  %p = hk.sigmoid %x : tensor<?x256xf32> -> tensor<?x256xf32>
+  %c = hk.add %p, %bias : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  %m = hk.group_limit top2_sum %c {groups = 8 : i64, top_groups = 4 : i64} : tensor<?x256xf32> -> tensor<?x256xf32>
+  %v, %i = hk.topk %m ties lowest_index order by_value : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %g = hk.gather_last %p, %i : tensor<?x256xf32>, tensor<?x8xi32> -> tensor<?x8xf32>
+  %s = hk.reduce sum %g : tensor<?x8xf32> -> tensor<?x1xf32>
+  %w = hk.div %g, %s : tensor<?x8xf32>, tensor<?x1xf32> -> tensor<?x8xf32>
+  %y = hk.mul %w, %factor : tensor<?x8xf32>, tensor<f32> -> tensor<?x8xf32>
+  return %y, %i : tensor<?x8xf32>, tensor<?x8xi32>
+}
+// DeepSeek-V2: groups by their best; exact, nothing is computed before.
+func.func @grouped_max(%x: tensor<?x160xf32>) -> (tensor<?x6xf32>, tensor<?x6xi32>) {
+  %m = hk.group_limit maximum %x {groups = 8 : i64, top_groups = 3 : i64} : tensor<?x160xf32> -> tensor<?x160xf32>
+  %v, %i = hk.topk %m ties lowest_index order by_value : tensor<?x160xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  return %v, %i : tensor<?x6xf32>, tensor<?x6xi32>
+}
+func.func @grouped_exact(%x: tensor<?x256xbf16>) -> (tensor<?x256xbf16>, tensor<?x8xi32>) {
+  %m = hk.group_limit top2_sum %x {groups = 8 : i64, top_groups = 4 : i64} : tensor<?x256xbf16> -> tensor<?x256xbf16>
+  %v, %i = hk.topk %m ties lowest_index order by_value : tensor<?x256xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
+  return %m, %i : tensor<?x256xbf16>, tensor<?x8xi32>
+}
+// sqrt(softplus(x)), renormalised over the selected.
+func.func @sqrt_softplus(%x: tensor<?x128xf32>) -> (tensor<?x6xf32>, tensor<?x6xi32>) {
+  %one = hk.constant dense<1.0> : tensor<f32>
+  %r = hk.relu %x : tensor<?x128xf32> -> tensor<?x128xf32>
+  %a = hk.abs %x : tensor<?x128xf32> -> tensor<?x128xf32>
+  %n = hk.neg %a : tensor<?x128xf32> -> tensor<?x128xf32>
+  %e = hk.exp %n : tensor<?x128xf32> -> tensor<?x128xf32>
+  %o = hk.add %e, %one : tensor<?x128xf32>, tensor<f32> -> tensor<?x128xf32>
+  %l = hk.log %o : tensor<?x128xf32> -> tensor<?x128xf32>
+  %p = hk.add %r, %l : tensor<?x128xf32>, tensor<?x128xf32> -> tensor<?x128xf32>
+  %q = hk.sqrt %p : tensor<?x128xf32> -> tensor<?x128xf32>
+  %v, %i = hk.topk %q ties highest_index order by_index : tensor<?x128xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %s = hk.reduce sum %v : tensor<?x6xf32> -> tensor<?x1xf32>
+  %w = hk.div %v, %s : tensor<?x6xf32>, tensor<?x1xf32> -> tensor<?x6xf32>
+  return %w, %i : tensor<?x6xf32>, tensor<?x6xi32>
+}
+// The scores are a result as well, and a shared expert stands behind the selected.
+func.func @scores_and_shared(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x7xi32>) {
+  %p = hk.softmax %x : tensor<?x64xf32> -> tensor<?x64xf32>
+  %v, %i = hk.topk %p ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %z = hk.reduce max %v : tensor<?x6xf32> -> tensor<?x1xf32>
+  %zero = hk.sub %z, %z : tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %shared = hk.constant dense<64.0> : tensor<f32>
+  %id = hk.add %zero, %shared : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %s = hk.cast %id : tensor<?x1xf32> -> tensor<?x1xi32>
+  %all = hk.concat 1 (%i, %s) : tensor<?x6xi32>, tensor<?x1xi32> -> tensor<?x7xi32>
+  return %p, %all : tensor<?x64xf32>, tensor<?x7xi32>
+}

@@ -1,0 +1,50 @@
+// Top-k along the last dim: registers of a wave, and radix selection by a block.
+// HK-LAUNCHES: 1
+// HK-DIMS: x.0=16
+// HK-DIMS: x.0=3
+// HK-DIMS: x.0=1
+// HK-DIMS: x.0=0
+// HK-DATA: normal,equal,huge,tiny,nan,inf
+
+func.func @n16_k2(%x: tensor<?x16xf32>) -> (tensor<?x2xf32>, tensor<?x2xi64>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x16xf32> -> tensor<?x2xf32>, tensor<?x2xi64>
+  return %v, %i : tensor<?x2xf32>, tensor<?x2xi64>
+}
+func.func @n128_k8(%x: tensor<?x128xbf16>) -> (tensor<?x8xbf16>, tensor<?x8xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x128xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
+  return %v, %i : tensor<?x8xbf16>, tensor<?x8xi32>
+}
+func.func @n1024_k32(%x: tensor<?x1024xf16>) -> (tensor<?x32xf16>, tensor<?x32xi32>) {
+  %v, %i = hk.topk %x ties highest_index order by_value : tensor<?x1024xf16> -> tensor<?x32xf16>, tensor<?x32xi32>
+  return %v, %i : tensor<?x32xf16>, tensor<?x32xi32>
+}
+func.func @n4096_k1(%x: tensor<?x4096xf32>) -> (tensor<?x1xf32>, tensor<?x1xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x4096xf32> -> tensor<?x1xf32>, tensor<?x1xi32>
+  return %v, %i : tensor<?x1xf32>, tensor<?x1xi32>
+}
+func.func @n4096_k32(%x: tensor<?x4096xf32>) -> (tensor<?x32xf32>, tensor<?x32xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x4096xf32> -> tensor<?x32xf32>, tensor<?x32xi32>
+  return %v, %i : tensor<?x32xf32>, tensor<?x32xi32>
+}
+// Odd sizes: nothing is a multiple of a vector.
+func.func @n781_k5(%x: tensor<?x781xbf16>) -> (tensor<?x5xbf16>, tensor<?x5xi32>) {
+  %v, %i = hk.topk %x ties highest_index order by_index : tensor<?x781xbf16> -> tensor<?x5xbf16>, tensor<?x5xi32>
+  return %v, %i : tensor<?x5xbf16>, tensor<?x5xi32>
+}
+func.func @n9001_k7(%x: tensor<?x9001xf32>) -> (tensor<?x7xf32>, tensor<?x7xi32>) {
+  %v, %i = hk.topk %x ties highest_index order by_index : tensor<?x9001xf32> -> tensor<?x7xf32>, tensor<?x7xi32>
+  return %v, %i : tensor<?x7xf32>, tensor<?x7xi32>
+}
+// All of a row: a sort.
+func.func @n1_k1(%x: tensor<?x1xf32>) -> (tensor<?x1xf32>, tensor<?x1xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x1xf32> -> tensor<?x1xf32>, tensor<?x1xi32>
+  return %v, %i : tensor<?x1xf32>, tensor<?x1xi32>
+}
+func.func @n300_k300(%x: tensor<?x300xf32>) -> (tensor<?x300xf32>, tensor<?x300xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x300xf32> -> tensor<?x300xf32>, tensor<?x300xi32>
+  return %v, %i : tensor<?x300xf32>, tensor<?x300xi32>
+}
+func.func @rank3(%x: tensor<?x3x40xf32>) -> (tensor<?x3x4xf32>, tensor<?x3x4xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x3x40xf32> -> tensor<?x3x4xf32>, tensor<?x3x4xi32>
+  return %v, %i : tensor<?x3x4xf32>, tensor<?x3x4xi32>
+}
