@@ -30,6 +30,7 @@ class Graph:
         self.dynamic = dynamic
         self.args, self.lines, self.values = [], [], []
         self.states, self.results = [], []
+        self.turned = []  # results whose last dim is the tokens: no operands of other steps
         self.slots = []  # arguments whose elements must differ
         self.count = 0
         self.token_dim = None
@@ -40,7 +41,8 @@ class Graph:
             self.broadcast, self.broadcast, self.cast, self.norm, self.norm, self.softmax,
             self.gated, self.matmul, self.matmul, self.heads, self.heads, self.flatten,
             self.flatten_rows, self.slice, self.concat, self.quantize, self.rope,
-            self.constant, self.pad, self.gather, self.transpose]
+            self.constant, self.pad, self.gather, self.transpose, self.topk, self.topk, self.reduce,
+            self.group_limit]
         if state:
             self.steps += [self.cache_write] * 2
         self.steps += [self.attention] * 2
@@ -267,6 +269,44 @@ class Graph:
                 self.emit(f"hk.transpose {x.name} [0, 2, 1] : {self.of(x)} -> {self.type(shape, x.element)}",
                           shape, x.element)
 
+    def topk(self):
+        x = self.real()
+        if not x:
+            return
+        k = min(self.rng.choice((1, 2, 5, 8)), x.shape[-1])
+        shape = x.shape[:-1] + (k,)
+        v = Tensor(f"%tv{self.count}", shape, x.element)
+        i = Tensor(f"%ti{self.count}", shape, self.rng.choice(("i32", "i64")))
+        self.count += 1
+        rule = f"ties {self.rng.choice(('lowest', 'highest'))}_index order by_{self.rng.choice(('value', 'index'))}"
+        self.lines.append(f"{v.name}, {i.name} = hk.topk {x.name} {rule} : {self.of(x)} -> {self.of(v)}, {self.of(i)}")
+        self.values += [v, i]
+        y = self.real(lambda v: v.shape[:-1] == x.shape[:-1])
+        if self.rng.random() < 0.5:
+            self.emit(f"hk.gather_last {y.name}, {i.name} : {self.of(y)}, {self.of(i)} -> {self.type(shape, y.element)}",
+                      shape, y.element)
+        if self.rng.random() < 0.3:
+            words = x.shape[:-1] + ((x.shape[-1] + 31) // 32,)
+            b = self.emit(f"hk.bitmatrix {i.name} : {self.of(i)} -> {self.type(words, 'i32')}", words, "i32")
+            if b.rank() == 2:
+                turned = words[::-1]
+                self.emit(f"hk.transpose {b.name} [1, 0] : {self.of(b)} -> {self.type(turned, 'i32')}", turned, "i32",
+                          keep=False)
+                self.turned.append(Tensor(f"%v{self.count - 1}", turned, "i32"))
+
+    def reduce(self):
+        x = self.real()
+        if x:
+            kind, shape = self.rng.choice(("sum", "max")), x.shape[:-1] + (1,)
+            r = self.emit(f"hk.reduce {kind} {x.name} : {self.of(x)} -> {self.type(shape, x.element)}", shape, x.element)
+            self.emit(f"hk.mul {x.name}, {r.name} : {self.of(x)}, {self.of(r)} -> {self.of(x)}", x.shape, x.element)
+
+    def group_limit(self):
+        x = self.real(lambda v: v.shape[-1] % 8 == 0)
+        if x:
+            self.emit(f"hk.group_limit {self.rng.choice(('maximum', 'top2_sum'))} {x.name} {{groups = 4 : i64,"
+                      f" top_groups = 2 : i64}} : {self.of(x)} -> {self.of(x)}", x.shape, x.element)
+
     def attention(self):
         q = self.real(lambda v: v.rank() == 3 and v.shape[0] == "T" and v.shape[2] in (16, 32, 64))
         if not q:
@@ -294,7 +334,7 @@ class Graph:
         self.results.append(new)
 
     def text(self, name):
-        outs = list(self.results)
+        outs = self.results + self.turned
         for _ in range(self.rng.randint(1, 4)):
             outs.append(self.rng.choice(self.values[-5:]))
         for _ in range(self.rng.randint(0, 3)):

@@ -153,10 +153,13 @@ static SmallVector<RankedTile> selectionTiles(const RowPlan &plan,
     RankedTile ranked;
     ranked.tile = {int32_t(threads / perRow), int32_t(threads), int32_t(vec),
                    int32_t(slots)};
-    // Per round a thread looks at all its elements thrice and the lanes of the
-    // row exchange twice; a block without slots reads the row four times.
+    // Per round a thread looks at all its elements five times and the lanes of
+    // the row exchange twice, which a whole wave of sm_90a does in one
+    // instruction; a block without slots reads the row four times.
     double elements = double(rounds * vec), exchanges = llvm::Log2_64(perRow);
-    double perThread = slots ? double(k) * (3 * elements + 8 * exchanges)
+    if (target.arch == ::hk::Arch::Sm90a && perRow == target.waveSize)
+      exchanges = 1;
+    double perThread = slots ? double(k) * (5 * elements + 6 * exchanges)
                              : 4.0 * 12 * elements + 2000;
     ranked.microseconds = perThread * double(perRow) * 4096 /
                           (double(target.computeUnits) * 128 * 1500);

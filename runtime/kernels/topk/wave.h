@@ -30,7 +30,7 @@ public:
 
   /// score(slot, chunk) is chunk number slot * TPR + thread of V elements.
   template <class Score> HK_MEM void load(Score score, i64 n, i32 thread) {
-    first = thread * V;
+    origin = placeKey<TIES>(u32(thread * V));
     HK_UNROLL for (int s = 0; s < SLOTS; ++s) {
       Vec<u32, V> key = 0;
       i32 chunk = s * TPR + thread;
@@ -47,24 +47,33 @@ public:
     HK_UNROLL for (int i = 1; i < COUNT; ++i) best =
         best > keys[i] ? best : keys[i];
     key = maxOfLanes<TPR>(best);
-    u32 own = 0;
-    HK_UNROLL for (int i = 0; i < COUNT; ++i) {
-      u32 other = keys[i] == key ? placeOf(i) : 0;
-      own = own > other ? own : other;
+    // The last match stands: go from the place taken last to that taken first.
+    u32 offset = NONE;
+    HK_UNROLL for (int j = 0; j < COUNT; ++j) {
+      int i = TIES == Ties::Lowest ? COUNT - 1 - j : j;
+      offset = keys[i] == key ? offsetOf(i) : offset;
     }
-    place = maxOfLanes<TPR>(own);
+    place = maxOfLanes<TPR>(offset == NONE ? 0 : away(origin, offset));
+    // Places grow or shrink with offsets: the distance says which it is.
+    u32 taken = TIES == Ties::Lowest ? origin - place : place - origin;
     HK_UNROLL for (int i = 0; i < COUNT; ++i) keys[i] =
-        placeOf(i) == place ? 0 : keys[i];
+        offsetOf(i) == taken ? 0 : keys[i];
   }
 
 private:
   static constexpr int COUNT = SLOTS * V;
-  HK_MEM u32 placeOf(int i) const {
-    return placeKey<TIES>(u32(first + i / V * (TPR * V) + i % V));
+  static constexpr u32 NONE = ~0u;
+
+  /// From the first element of the thread to its element number i.
+  static constexpr u32 offsetOf(int i) {
+    return u32(i / V * (TPR * V) + i % V);
+  }
+  HK_MEM static u32 away(u32 from, u32 offset) {
+    return TIES == Ties::Lowest ? from - offset : from + offset;
   }
 
   u32 keys[COUNT];
-  i32 first;
+  u32 origin; // place of the thread's first element
 };
 
 /// Sorts the entries of a row by index; every thread of the row calls it.
