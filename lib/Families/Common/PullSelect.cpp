@@ -23,7 +23,7 @@ static Type elementTypeOf(Value value) {
 std::string Puller::pullGatherLast(GatherLastOp op, Args position, int vec) {
   if (vec > 1)
     return pullByElement(op.getResult(), position, vec);
-  int depth = depthOf(position);
+  int depth = out.depth();
   std::string n = text(sizeOf(op.getInput(), int64_t(position.size()) - 1));
   std::string index = pullScalar(op.getIndices(), position);
   std::string place = out.define(depth, "i64", "at",

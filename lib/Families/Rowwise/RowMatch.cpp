@@ -26,6 +26,8 @@ using namespace mlir::hk;
 /// for itself; beyond this size that is not worth it.
 static constexpr int64_t kMaxSegment = 1024;
 static constexpr int64_t kMaxOddSegment = 256;
+/// hk.topk keeps what it selects in LDS, on the host on the stack.
+static constexpr int64_t kMaxSelected = 16384;
 /// hk.group_limit keeps the row in LDS.
 static constexpr int64_t kMaxGroupedRow = 4096;
 static constexpr size_t kMaxOps = 96;
@@ -113,6 +115,9 @@ static Verdict checkForm(Operation *op) {
         llvm::any_of(slice.getStaticStrides(), ShapedType::isDynamic))
       return refuseView(op, "has dynamic offsets or strides");
   }
+  if (auto topk = dyn_cast<TopkOp>(op); topk && topk.getK() > kMaxSelected)
+    return refuseView(op, "selects " + Twine(topk.getK()) + "; at most " +
+                              Twine(kMaxSelected) + " are supported");
   if (auto limit = dyn_cast<GroupLimitOp>(op)) {
     int64_t n =
         cast<RankedTensorType>(limit.getInput().getType()).getShape().back();

@@ -14,6 +14,7 @@
 
 #include "RowEmitter.h"
 
+#include "hk/Contract/LdsRowwise.h"
 #include "hk/Contract/LdsTopk.h"
 
 using namespace mlir;

@@ -29,6 +29,18 @@ std::string printTile(const ::hk::RowTile &tile) {
       .str();
 }
 
+/// The last dim of the widest result.
+DimName widthOf(ArrayRef<Operation *> ops, const DimSymbols &dims) {
+  DimName widest = 1;
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (ArrayRef<DimName> shape = dims.shape(result); !shape.empty())
+        widest = shape.back() < 0 || widest < 0
+                     ? std::min(widest, shape.back())
+                     : std::max(widest, shape.back());
+  return widest;
+}
+
 class RowwiseFamily : public Family {
 public:
   FamilyKind getKind() const override { return FamilyKind::rowwise; }
@@ -48,6 +60,12 @@ public:
 
   Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
                    const FusionContext &context) const override {
+    if (!context.joining &&
+        (llvm::any_of(a, isSelection) || llvm::any_of(b, isSelection)) &&
+        widthOf(a, context.dims) != widthOf(b, context.dims))
+      return Verdict::refuse(Reason::CostlierFused,
+                             "a selection has its row in the registers of a "
+                             "wave; a row of another width would spread it");
     SmallVector<Operation *> all(a);
     llvm::append_range(all, b);
     RowDims own, other, both;

@@ -94,3 +94,13 @@ func.func @bits_are_read(%i: tensor<64x8xi32>, %o: tensor<4x64xi32>) -> tensor<4
   %y = hk.add %u, %o : tensor<4x64xi32>, tensor<4x64xi32> -> tensor<4x64xi32>
   return %y : tensor<4x64xi32>
 }
+
+// Rows of another width stay out of a selection that does not need them.
+// CHECK-LABEL: func.func @widths
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.fused {{ *}}rowwise
+func.func @widths(%x: tensor<16x256xf32>, %y: tensor<16x4096xf32>) -> (tensor<16x8xi32>, tensor<16x4096xf32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<16x256xf32> -> tensor<16x8xf32>, tensor<16x8xi32>
+  %n = hk.rms_norm %y epsilon 1.0e-05 : tensor<16x4096xf32> -> tensor<16x4096xf32>
+  return %i, %n : tensor<16x8xi32>, tensor<16x4096xf32>
+}
