@@ -15,10 +15,10 @@
 // AMD: wholeRowReduce<Sum, 16, 256>(
 // AMD-NOT: load<
 // AMD: topkInWave<16, 4, 4, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, thread, row0);
-// AMD: selected<{{[0-9]+}}>(row0.value,
+// AMD: selected<4>(row0.value,
+// AMD: store<DType::I32, 4, 16>(
 // AMD: wholeRowReduce<Sum, 16, 256>(
-// AMD: store<DType::F32, {{[0-9]+}}, {{[0-9]+}}>(
-// AMD: store<DType::I32, {{[0-9]+}}, {{[0-9]+}}>(
+// AMD: store<DType::F32, 4, 16>(
 // HOST: TopkRow<8> row0;
 // HOST: topkOnHost<16, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, row0);
 func.func @router(%x: tensor<?x256xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {

@@ -60,7 +60,7 @@ func.func @scores_escape(%x: tensor<?x256xf32>, %k: tensor<256x16xf32>) -> (tens
 // CHECK: hk.fused {{ *}}rowwise
 // CHECK: hk.topk
 // CHECK-LABEL: func.func @part_of_a_row
-// REMARK: row-dims-differ: hk.topk has other rows than the rest of the kernel
+// REMARK: row-dims-differ: hk.transpose has other rows than the rest of the kernel
 func.func @wrong_axis(%x: tensor<64x256xf32>) -> (tensor<256x8xf32>, tensor<256x8xi32>) {
   %p = hk.softmax %x : tensor<64x256xf32> -> tensor<64x256xf32>
   %t = hk.transpose %p [1, 0] : tensor<64x256xf32> -> tensor<256x64xf32>
@@ -87,7 +87,7 @@ func.func @part_of_a_row(%x: tensor<64x256xf32>) -> (tensor<64x8x2xf32>, tensor<
 // CHECK: hk.transpose
 // CHECK: hk.fused {{ *}}rowwise
 // CHECK: hk.add
-// REMARK: hk.add has other rows than the rest of the kernel
+// REMARK: row-dims-differ: hk.transpose has other rows than the rest of the kernel
 func.func @bits_are_read(%i: tensor<64x8xi32>, %o: tensor<4x64xi32>) -> tensor<4x64xi32> {
   %t = hk.bitmatrix %i : tensor<64x8xi32> -> tensor<64x4xi32>
   %u = hk.transpose %t [1, 0] : tensor<64x4xi32> -> tensor<4x64xi32>
