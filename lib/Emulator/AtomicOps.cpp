@@ -66,10 +66,10 @@ const std::vector<AtomicOp> &atomicOps() {
     auto integer = [&](const char *name, const char *ds, const char *type,
                        Apply narrow, Apply wide) {
       std::string n = name, d = ds, t = type;
-      v.push_back(
-          {n, d + "_" + t + "32", d + "_rtn_" + t + "32", 4, false, narrow});
+      v.push_back({n, d + "_" + t + "32", d + "_rtn_" + t + "32", 4, false,
+                   narrow, !n.empty()});
       v.push_back({n.empty() ? n : n + "_x2", d + "_" + t + "64",
-                   d + "_rtn_" + t + "64", 8, false, wide});
+                   d + "_rtn_" + t + "64", 8, false, wide, !n.empty()});
     };
     integer(
         "add", "add", "u", [](u64 a, u64 b, u64) { return u64(u32(a + b)); },
@@ -112,11 +112,20 @@ const std::vector<AtomicOp> &atomicOps() {
         [](u64 a, u64 b, u64) { return a == 0 || a > b ? b : u64(u32(a - 1)); },
         [](u64 a, u64 b, u64) { return a == 0 || a > b ? b : a - 1; });
     Apply take = [](u64, u64 b, u64) { return b; };
-    v.push_back({"swap", "", "wrxchg_rtn_b32", 4, false, take});
-    v.push_back({"swap_x2", "", "wrxchg_rtn_b64", 8, false, take});
+    v.push_back({"swap", "", "wrxchg_rtn_b32", 4, false, take, true});
+    v.push_back({"swap_x2", "", "wrxchg_rtn_b64", 8, false, take, true});
     Apply cas = [](u64 a, u64 b, u64 c) { return a == c ? b : a; };
-    v.push_back({"cmpswap", "cmpst_b32", "cmpst_rtn_b32", 4, true, cas});
-    v.push_back({"cmpswap_x2", "cmpst_b64", "cmpst_rtn_b64", 8, true, cas});
+    v.push_back({"cmpswap", "cmpst_b32", "cmpst_rtn_b32", 4, true, cas, true});
+    v.push_back(
+        {"cmpswap_x2", "cmpst_b64", "cmpst_rtn_b64", 8, true, cas, true});
+    // The float forms compare values: zeros are equal, NaN equals nothing.
+    v.push_back(
+        {"", "cmpst_f32", "cmpst_rtn_f32", 4, true,
+         [](u64 a, u64 b, u64 c) { return asFloat(a) == asFloat(c) ? b : a; }});
+    v.push_back(
+        {"", "cmpst_f64", "cmpst_rtn_f64", 8, true, [](u64 a, u64 b, u64 c) {
+           return asDouble(a) == asDouble(c) ? b : a;
+         }});
     v.push_back(
         {"add_f32", "add_f32", "add_rtn_f32", 4, false,
          [](u64 a, u64 b, u64) { return fromFloat(asFloat(a) + asFloat(b)); }});

@@ -24,6 +24,7 @@ struct AtomicOp {
   unsigned bytes;    ///< 4 or 8
   bool compare;      ///< takes a second operand
   uint64_t (*apply)(uint64_t old, uint64_t source, uint64_t compare);
+  bool isInteger = false; ///< has a scalar form
 };
 
 const std::vector<AtomicOp> &atomicOps();

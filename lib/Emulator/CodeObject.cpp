@@ -12,6 +12,7 @@
 
 #include "CodeObject.h"
 #include "Decoder.h"
+#include "Hazards.h"
 #include <algorithm>
 #include <cstring>
 #include <llvm/BinaryFormat/ELF.h>
@@ -327,6 +328,7 @@ private:
       if (!text.empty())
         return fail("kernel '" + kernel.name + "' " + text);
     }
+    object.hazards = mayHaveHazard(object);
     return true;
   }
 };
@@ -387,10 +389,11 @@ uint64_t CodeObject::global(const std::string &name, uint64_t &size) const {
   return base + it->second.first;
 }
 
-const uint32_t *CodeObject::broadcast(uint32_t value) {
+const uint32_t *CodeObject::broadcast(uint64_t value) {
   const uint32_t *&entry = constantOf[value];
   if (!entry) {
-    constants.emplace_back(kLanes, value);
+    constants.emplace_back(2 * kLanes, uint32_t(value >> 32));
+    std::fill_n(constants.back().begin(), kLanes, uint32_t(value));
     entry = constants.back().data();
   }
   return entry;

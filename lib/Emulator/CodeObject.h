@@ -58,11 +58,15 @@ public:
   const Kernel *kernel(const std::string &name) const;
   const std::vector<Kernel> &kernels() const { return kernelList; }
   const std::vector<Inst> &program() const { return insts; }
+  /// One for each instruction of the program.
+  const std::vector<RegisterMask> &registerMasks() const { return masks; }
   const Inst *instAt(uint64_t pc) const {
     return pc / 4 < indexOf.size() && indexOf[pc / 4] >= 0
                ? &insts[size_t(indexOf[pc / 4])]
                : nullptr;
   }
+  /// Some instruction may follow another too closely; see Hazards.h.
+  bool mayHaveHazards() const { return hazards; }
   uint64_t imageBase() const { return base; }
   uint64_t imageBytes() const { return imageLength; }
   const Chip &chip() const { return *chipInfo; }
@@ -79,12 +83,15 @@ private:
   std::string bytes; ///< the file, kept for its line tables
   std::vector<Kernel> kernelList;
   std::vector<Inst> insts;
+  std::vector<RegisterMask> masks;
+  bool hazards = false;
+  std::deque<std::string> texts;
   std::vector<int32_t> indexOf;
   std::unordered_map<std::string, std::pair<uint64_t, uint64_t>> globals;
   /// Lane-wide copies of constants, shared by equal values.
   std::deque<std::vector<uint32_t>> constants;
-  std::unordered_map<uint32_t, const uint32_t *> constantOf;
-  const uint32_t *broadcast(uint32_t value);
+  std::unordered_map<uint64_t, const uint32_t *> constantOf;
+  const uint32_t *broadcast(uint64_t value);
   friend class Decoder;
 };
 

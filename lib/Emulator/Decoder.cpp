@@ -13,6 +13,7 @@
 #include "Decoder.h"
 #include "OpTable.h"
 #include "Parser.h"
+#include <algorithm>
 #include <cstring>
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
@@ -33,6 +34,17 @@ std::string hex(uint64_t value) {
   std::snprintf(buf, sizeof buf, "0x%llx",
                 static_cast<unsigned long long>(value));
   return buf;
+}
+
+RegisterMask registersOf(const Inst &inst) {
+  RegisterMask mask;
+  for (unsigned k = 0; k < inst.numOperands; ++k) {
+    const Operand &o = inst.o[k];
+    uint64_t *bits = o.isVgpr() ? mask.vgpr : o.isSgpr() ? mask.sgpr : nullptr;
+    for (unsigned r = o.reg; bits && r < unsigned(o.reg) + o.width; ++r)
+      bits[r / 64] |= 1ull << (r % 64);
+  }
+  return mask;
 }
 
 /// 1/(2*pi) is printed rounded; the hardware constants are exact.
@@ -74,7 +86,8 @@ std::string Decoder::decode(uint64_t begin, uint64_t end) {
       return "at " + hex(pc) + ": " + error;
     object.indexOf[pc / 4] = int32_t(object.insts.size());
     pc += inst.size;
-    object.insts.push_back(std::move(inst));
+    object.masks.push_back(registersOf(inst));
+    object.insts.push_back(inst);
   }
   return "";
 }
@@ -96,14 +109,15 @@ std::string Decoder::decodeOne(uint64_t pc, Inst &inst) {
   const char *start = text;
   while (*start == ' ' || *start == '\t')
     ++start;
-  inst.text = start;
-  for (char &c : inst.text)
-    if (c == '\t')
-      c = ' ';
+  object.texts.emplace_back(start);
+  std::string &shown = object.texts.back();
+  std::replace(shown.begin(), shown.end(), '\t', ' ');
+  inst.text = shown.c_str();
   inst.op = OpTable::get().find(parsed.mnemonic);
   if (!inst.op)
-    return "instruction '" + inst.text + "' is not emulated";
+    return "instruction '" + shown + "' is not emulated";
   inst.fn = inst.op->fn;
+  inst.cls = uint8_t(inst.op->cls);
   bool is950 = object.chip().mfmaDivisor > 1;
   inst.clocks =
       is950 && inst.op->clocks950 ? inst.op->clocks950 : inst.op->clocks;
@@ -112,14 +126,15 @@ std::string Decoder::decodeOne(uint64_t pc, Inst &inst) {
   if (error.empty())
     error = resolve(inst);
   if (!error.empty())
-    error += " in '" + inst.text + "'";
+    error += " in '" + shown + "'";
   return error;
 }
 
 void Decoder::resolveConstant(Operand &op, Type type) {
   uint64_t bits = op.imm;
   if (op.isFloatText) {
-    double value = op.floatValue;
+    double value;
+    std::memcpy(&value, &op.imm, 8);
     float single = float(value);
     bool twoPi = isInverseTwoPi(value);
     switch (type) {
@@ -148,8 +163,7 @@ void Decoder::resolveConstant(Operand &op, Type type) {
     bits = uint64_t(int64_t(int32_t(op.imm)));
   }
   op.imm = bits;
-  op.lanesLo = object.broadcast(uint32_t(bits));
-  op.lanesHi = object.broadcast(uint32_t(bits >> 32));
+  op.lanes = object.broadcast(bits);
 }
 
 std::string Decoder::resolve(Inst &inst) {
@@ -158,24 +172,16 @@ std::string Decoder::resolve(Inst &inst) {
     return "modifier group " + hex(extra) + " does not apply here";
   if (op.plainOpSelHi && !inst.m.opSelHiGiven)
     inst.m.opSelHi = 0;
-  // The parser left the SDWA selectors in the last two slots.
   if (inst.m.seen & kModSdwa)
     for (int k = 0; k < 2; ++k)
       if (op.numDst + k < inst.numOperands)
-        inst.o[op.numDst + k].sel = inst.o[kMaxOperands - 2 + k].sel;
+        inst.o[op.numDst + k].sel = inst.m.srcSel[k];
   for (unsigned k = 0; k < inst.numOperands; ++k) {
     Operand &o = inst.o[k];
     if (o.isConst())
       resolveConstant(o, op.types[k]);
     if (o.neg || o.abs || o.sext)
       inst.complex = true;
-    for (unsigned r = 0; r < o.width; ++r) {
-      unsigned reg = o.reg + r;
-      if (o.isVgpr())
-        inst.vgprMask[reg / 64] |= 1ull << (reg % 64);
-      else if (o.isSgpr())
-        inst.sgprMask[reg / 64] |= 1ull << (reg % 64);
-    }
   }
   bool ownClamp = inst.m.clamp && op.clampFn && !inst.m.omod;
   if (ownClamp)
@@ -198,7 +204,7 @@ std::string Decoder::link() {
     const Inst *to = object.instAt(target);
     if (!to)
       return "at " + hex(inst.pc) + ": branch target " + hex(target) +
-             " is not in decoded code in '" + inst.text + "'";
+             " is not in decoded code in '" + std::string(inst.text) + "'";
     inst.target = int32_t(to - object.insts.data());
   }
   return "";

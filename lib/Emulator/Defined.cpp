@@ -36,8 +36,8 @@ Bytes sourceBytes(Wave &w, const Inst &inst, const Source &s, unsigned lane,
   if (o.isVgpr()) {
     unsigned from = lane;
     if (s.dpp) {
-      from = inst.m.dppLanes[lane];
-      if (from >= kLanes || !(w.exec >> from & 1))
+      from = inst.m.dpp->from[lane];
+      if (!(inst.m.dpp->exists >> lane & 1) || !(w.exec >> from & 1))
         return 0xf; // reads zero, or the lane is not written
     }
     unsigned r = s.reg + (word < o.width ? word : 0u);
@@ -93,6 +93,26 @@ Bytes shiftBytes(Bytes data, uint32_t amount, bool left) {
 
 } // namespace
 
+void propagateUnusual(Wave &w, const Inst &inst, unsigned firstSrc,
+                      unsigned numSrc, unsigned words) {
+  ByteMasks m = ~ByteMasks{};
+  for (unsigned k = 0; k < numSrc; ++k)
+    m &= definedBytes(w, inst.o[firstSrc + k]);
+  if (inst.op->dstIsSource)
+    m &= definedBytes(w, inst.o[0]);
+  bool partial = inst.m.dstSel != Sel::Dword || inst.op->preserveHigh ||
+                 (!inst.op->packed && inst.m.opSel);
+  if (__builtin_reduce_and(m) == ~0ull && !w.gprIdxMode && !partial) {
+    // Nothing undefined to move: whatever is written is defined.
+    uint64_t written = writeMask(w, inst);
+    for (unsigned r = 0; r < words; ++r)
+      define(w, inst.o[0].reg + r, written);
+    return;
+  }
+  unsigned dst = w.gprIdxMode ? indexedVgpr(w, inst, 0) : inst.o[0].reg;
+  propagateSlow(w, inst, firstSrc, numSrc, dst, words);
+}
+
 void propagateSlow(Wave &w, const Inst &inst, unsigned firstSrc,
                    unsigned numSrc, unsigned dst, unsigned words) {
   uint64_t mask = writeMask(w, inst);
@@ -104,7 +124,7 @@ void propagateSlow(Wave &w, const Inst &inst, unsigned firstSrc,
     if (sel == Sel::Dword && isHalf(type) && !inst.op->packed)
       sel = Sel::Word0;
     sources[n] = {&inst.o[firstSrc + k], indexedVgpr(w, inst, firstSrc + k),
-                  k == 0 && inst.m.dppLanes != nullptr, sel};
+                  k == 0 && inst.m.dpp != nullptr, sel};
   }
   if (inst.op->dstIsSource)
     sources[n++] = {&inst.o[0], dst, false, Sel::Dword};

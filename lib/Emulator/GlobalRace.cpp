@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LaneCopy.h"
 #include "MemoryAccess.h"
 
 namespace hk::emu {
@@ -33,6 +34,17 @@ struct CellView {
     return uint64_t(tag) << 56 | uint64_t(wrote) << 52 | uint64_t(read) << 48 |
            writer << 24 | reader;
   }
+};
+
+/// What an access of whole words by one workgroup usually meets.
+struct Usual {
+  uint64_t mine;   ///< the cell after this workgroup's access
+  uint64_t shared; ///< read by several, written by none; `mine` for a write
+  Usual(uint8_t tag, uint64_t me, bool write)
+      : mine(write ? CellView::make(tag, me, 15, 0, 0)
+                   : CellView::make(tag, 0, 0, me, 15)),
+        shared(write ? mine : CellView::make(tag, 0, 0, kMany, 15)) {}
+  bool matches(uint64_t cell) const { return cell == mine || cell == shared; }
 };
 
 /// One word; `mask` says which bytes. Returns the other workgroup or 0.
@@ -104,16 +116,15 @@ bool raceAccess(Wave &w, uint64_t address, unsigned bytes, bool write,
 static bool touchRun(Wave &w, uint64_t begin, uint64_t end, bool write) {
   uint64_t me = w.wg->linear % 0xfffffe + 1;
   uint8_t tag = w.launch->tag;
-  uint64_t mine = write ? CellView::make(tag, me, 15, 0, 0)
-                        : CellView::make(tag, 0, 0, me, 15);
+  Usual usual(tag, me, write);
   uint64_t *cell = w.launch->memory->raceCell(begin);
   uint64_t *last = cell + (end - begin) / 4, first = 0;
   for (; cell != last; ++cell) {
     uint64_t now = __atomic_load_n(cell, __ATOMIC_RELAXED);
-    if (now == mine)
+    if (usual.matches(now))
       continue;
     if (CellView{now}.tag() != tag) {
-      __atomic_store_n(cell, mine, __ATOMIC_RELAXED);
+      __atomic_store_n(cell, usual.mine, __ATOMIC_RELAXED);
       ++first;
     } else if (touchCell(cell, tag, me, 15, write, first)) {
       break;
@@ -121,6 +132,23 @@ static bool touchRun(Wave &w, uint64_t begin, uint64_t end, bool write) {
   }
   w.wg->counters.compulsoryBytes += 4 * first;
   return cell == last;
+}
+
+/// Each lane touches `Words` whole words: true if nothing changes, which is so
+/// from the second time on.
+template <unsigned Words>
+static bool touchedBefore(const Wave &w, const LaneAddresses &at, bool write) {
+  const Memory &memory = *w.launch->memory;
+  Usual usual(w.launch->tag, w.wg->linear % 0xfffffe + 1, write);
+  for (uint64_t m = at.mask; m; m &= m - 1) {
+    const uint64_t *cell = memory.raceCell(at.a[__builtin_ctzll(m)]);
+    bool same = true;
+    for (unsigned k = 0; k < Words; ++k)
+      same &= usual.matches(__atomic_load_n(cell + k, __ATOMIC_RELAXED));
+    if (!same)
+      return false;
+  }
+  return true;
 }
 
 /// True if the lanes cover one range without gaps, whole words each.
@@ -137,16 +165,32 @@ void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
                 unsigned bytes, bool write) {
   if (w.launch->singleWorkgroup && !w.launch->options.counters)
     return;
+  // Accesses of device scope are how loads and stores synchronise.
+  if (inst.m.sc1) {
+    SyncTable &sync = w.wg->launch->sync;
+    for (uint64_t m = at.mask; m; m &= m - 1) {
+      uint64_t a = at.a[__builtin_ctzll(m)];
+      if (write)
+        sync.release(a, w.wg->linear, w.wg->after);
+      else
+        sync.acquire(a, w.wg->after);
+    }
+    return;
+  }
   if (isRun(at, bytes) &&
       touchRun(w, at.a[0], at.a[0] + uint64_t(kLanes) * bytes, write))
+    return;
+  auto before = [&](auto words) { return touchedBefore<words>(w, at, write); };
+  if (at.aligned && withWords(bytes, before))
     return;
   for (uint64_t m = at.mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
     uint32_t other = 0;
     if (!raceAccess(w, at.a[l], bytes, write, other))
       continue;
-    // A pair of workgroups that synchronise through atomics is trusted.
-    if (w.wg->acquired)
+    // Workgroups that atomics have ordered before this one are trusted.
+    const SyncSet &after = w.wg->after;
+    if (other == kMany ? !after.empty() : after.contains(other - 1))
       continue;
     std::string who = other == kMany
                           ? "several workgroups"

@@ -14,8 +14,6 @@
 #define HK_LIB_EMULATOR_INST_H
 
 #include <cstdint>
-#include <memory>
-#include <string>
 
 namespace hk::emu {
 
@@ -26,7 +24,7 @@ struct Op;
 using Handler = void (*)(Wave &, const Inst &);
 
 constexpr unsigned kLanes = 64;
-constexpr unsigned kMaxOperands = 8;
+constexpr unsigned kMaxOperands = 6;
 /// High words of the flat addresses that mean LDS and private memory.
 constexpr uint32_t kSharedAperture = 0x00010000, kPrivateAperture = 0x00020000;
 
@@ -66,20 +64,28 @@ enum class Sel : uint8_t { Byte0, Byte1, Byte2, Byte3, Word0, Word1, Dword };
 
 struct Operand {
   RegFile file = RegFile::None;
-  bool neg = false, abs = false, sext = false;
-  bool isFloatText = false; ///< the text was a float such as 1.0
-  uint8_t width = 1;        ///< registers
-  uint16_t reg = 0;
+  bool neg : 1, abs : 1, sext : 1;
+  bool isFloatText : 1; ///< the text was a float such as 1.0, imm its double
+  uint8_t width = 1;    ///< registers
   Sel sel = Sel::Dword;
-  double floatValue = 0;
+  uint16_t reg = 0;
   uint64_t imm = 0;
-  /// Constants: the value's low and high words in every lane.
-  const uint32_t *lanesLo = nullptr, *lanesHi = nullptr;
+  /// Constants: the value's low words in every lane, then its high words.
+  const uint32_t *lanes = nullptr;
+
+  Operand() : neg(false), abs(false), sext(false), isFloatText(false) {}
 
   bool isVgpr() const { return file == RegFile::Vgpr; }
   bool isSgpr() const { return file == RegFile::Sgpr; }
   bool isConst() const { return file == RegFile::Const; }
   bool isOff() const { return file == RegFile::Special && reg == kSpecialOff; }
+};
+
+/// A permutation of lanes: who reads whom. Equal ones are shared and live as
+/// long as the process.
+struct LaneMap {
+  uint8_t from[kLanes];
+  uint64_t exists; ///< lanes whose source exists; others have from[l] = 0
 };
 
 /// Modifier groups; an Op lists those it accepts and any other fails the load.
@@ -95,6 +101,7 @@ enum ModifierGroup : uint16_t {
   kModMfma = 1 << 8,   ///< cbsz abid blgp
   kModBitop3 = 1 << 9, ///< bitop3:
   kModScale = 1 << 10, ///< byte_sel:
+  kModFormat = 1 << 11 ///< format:
 };
 
 struct Modifiers {
@@ -108,35 +115,39 @@ struct Modifiers {
   bool opSelHiGiven = false;
   uint8_t opSel = 0, opSelHi = 0xff, negLo = 0, negHi = 0;
   uint8_t cbsz = 0, abid = 0, blgp = 0, bitop3 = 0, byteSel = 0;
-  bool boundCtrl = false;
+  bool boundCtrl = false, fetchInactive = false;
+  uint8_t dataFormat = 0, numFormat = 0; ///< format: of tbuffer
   uint8_t rowMask = 0xf, bankMask = 0xf;
-  /// DPP: the lane each lane reads, 255 where the source does not exist.
-  std::shared_ptr<uint8_t[]> dppLanes;
-  /// ds_swizzle: the lane each lane reads.
-  std::shared_ptr<uint8_t[]> swizzleLanes;
-  Sel dstSel = Sel::Dword;
+  Sel dstSel = Sel::Dword, srcSel[2] = {Sel::Dword, Sel::Dword};
+  const LaneMap *dpp = nullptr, *swizzle = nullptr;
   enum class Unused : uint8_t { Pad, Sext, Preserve } dstUnused = Unused::Pad;
 };
 
-struct Inst {
+/// Programs are long and unrolled, so what every execution needs comes first
+/// and fits into few cache lines.
+struct alignas(64) Inst {
   Handler fn = nullptr;
   const Op *op = nullptr;
-  uint64_t pc = 0;     ///< offset in the code object's image
-  uint32_t size = 4;   ///< bytes
-  uint32_t next = 0;   ///< index of the following instruction
-  int32_t target = -1; ///< index of the branch target
+  uint32_t next = 0; ///< index of the following instruction
+  uint8_t cls = 0;   ///< the op's InstClass
   uint8_t numOperands = 0;
   uint16_t clocks = 4;
   bool complex = false; ///< DPP, SDWA, source or result modifiers present
   bool hasTarget = false;
   int16_t branchOffset = 0; ///< in words, from the next instruction
+  int32_t target = -1;      ///< index of the branch target
   uint32_t raw = 0;         ///< packed immediate of s_waitcnt, hwreg, gpr_idx
+  uint32_t size = 4;        ///< bytes
   Operand o[kMaxOperands];
   Modifiers m;
-  /// Registers the instruction touches, for the missing-wait check.
-  uint64_t vgprMask[8] = {};
-  uint64_t sgprMask[2] = {};
-  std::string text;
+  uint64_t pc = 0; ///< offset in the code object's image
+  const char *text = "";
+};
+
+/// Registers an instruction touches, for the missing-wait check.
+struct RegisterMask {
+  uint64_t vgpr[8] = {};
+  uint64_t sgpr[2] = {};
 };
 
 } // namespace hk::emu

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -58,7 +59,7 @@ public:
     group.id[1] = linear / g[0] % g[1];
     group.id[2] = linear / g[0] / g[1];
     group.ended = 0;
-    group.acquired = false;
+    group.after.clear();
     group.lds.reset(launch.ldsBytes);
     ++group.counters.workgroups;
     if (!group.scratch.empty())
@@ -66,9 +67,14 @@ public:
     for (size_t i = 0; i < waves.size(); ++i)
       start(*waves[i], unsigned(i));
     while (group.ended < waves.size() && !launch.stop) {
+      bool running = false;
       for (auto &wave : waves)
-        if (wave->state == WaveState::Running)
+        if (wave->state == WaveState::Running) {
           runWave(*wave);
+          running |= wave->state == WaveState::Running;
+        }
+      if (running)
+        continue;
       // Everyone waits or has ended: the barrier opens.
       checkDivergence();
       group.lds.nextInterval();
@@ -129,6 +135,7 @@ void Context::start(Wave &w, unsigned index) {
   std::fill(std::begin(w.pendingS), std::end(w.pendingS), 0);
   w.anyPending = w.undefinedSeen = false;
   w.gprIdxMode = 0;
+  w.executed = 0;
   w.scc = false;
   w.sccDefined = false;
   w.scratchBytes = k.scratchBytes;
@@ -280,7 +287,13 @@ void fillPacket(uint8_t *p, const LaunchConfig &c, const Launch &l) {
   std::memcpy(p + 40, &l.kernarg, 8);
 }
 
-void runWorkgroups(Launch &launch, Counters &total) {
+double threadSeconds() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
+}
+
+void runWorkgroups(Launch &launch, LaunchResult &result) {
   const uint32_t *g = launch.grid;
   uint64_t count = uint64_t(g[0]) * g[1] * g[2];
   std::vector<uint32_t> order;
@@ -296,6 +309,7 @@ void runWorkgroups(Launch &launch, Counters &total) {
   std::atomic<uint64_t> next{0};
   std::mutex mutex;
   auto work = [&] {
+    double begin = threadSeconds();
     Context context(launch);
     while (!launch.stop) {
       uint64_t i = next++;
@@ -304,7 +318,8 @@ void runWorkgroups(Launch &launch, Counters &total) {
       context.run(order.empty() ? uint32_t(i) : order[i]);
     }
     std::lock_guard<std::mutex> lock(mutex);
-    total.merge(context.counters());
+    result.counters.merge(context.counters());
+    result.cpuSeconds += threadSeconds() - begin;
   };
   std::vector<std::thread> pool;
   for (unsigned i = 1; i < n; ++i)
@@ -371,7 +386,7 @@ LaunchResult launchKernel(const CodeObject &object, const Kernel &kernel,
     memory.setWritable(a, 0, 0);
   }
   auto begin = std::chrono::steady_clock::now();
-  runWorkgroups(launch, result.counters);
+  runWorkgroups(launch, result);
   result.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();

@@ -27,7 +27,8 @@ struct LaunchResult {
   std::string error; ///< the launch was refused
   std::vector<Finding> findings;
   Counters counters;
-  double seconds = 0;
+  double seconds = 0;    ///< wall clock
+  double cpuSeconds = 0; ///< summed over the worker threads
   bool ok() const { return error.empty() && findings.empty(); }
 };
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LaneCopy.h"
 #include "MemoryAccess.h"
 #include <algorithm>
 
@@ -18,14 +19,19 @@ void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
               bool write, bool own) {
   LdsShadow &lds = w.wg->lds;
   uint32_t size = lds.size();
-  uint32_t worst = 0;
+  uint32_t worst = 0, bits = bytes;
   if (at.mask == ~0ull) {
-    for (unsigned l = 0; l < kLanes; ++l)
+    for (unsigned l = 0; l < kLanes; ++l) {
       worst = std::max(worst, at.a[l]);
+      bits |= at.a[l];
+    }
   } else {
-    for (uint64_t m = at.mask; m; m &= m - 1)
+    for (uint64_t m = at.mask; m; m &= m - 1) {
       worst = std::max(worst, at.a[__builtin_ctzll(m)]);
+      bits |= at.a[__builtin_ctzll(m)];
+    }
   }
+  at.aligned = (bits & 3) == 0;
   if (__builtin_expect(uint64_t(worst) + bytes > size, 0)) {
     bool reported = false;
     for (uint64_t m = at.mask; m; m &= m - 1) {
@@ -46,7 +52,10 @@ void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
     countLds(w, at, bytes);
   if (!w.checks)
     return;
-  if (w.wg->waves.size() > 1) {
+  auto quiet = [&](auto words) {
+    return lds.accessQuietly<words>(at.a, at.mask, w.index, write);
+  };
+  if (w.wg->waves.size() > 1 && !(at.aligned && withWords(bytes, quiet))) {
     LdsConflict conflict;
     for (uint64_t m = at.mask; m; m &= m - 1) {
       unsigned l = unsigned(__builtin_ctzll(m));

@@ -35,14 +35,13 @@ void LdsShadow::reset(uint32_t bytes) {
     dma.clear();
 }
 
-void LdsShadow::noteConflict(const Cell &cell, uint16_t others,
-                             LdsConflict &conflict) {
+void LdsShadow::noteConflict(uint64_t others, LdsConflict &conflict) {
   if (conflict.found)
     return;
+  uint16_t wrote = uint16_t(others >> 32), read = uint16_t(others >> 48);
   conflict.found = true;
-  conflict.otherWrote = (cell.writers & others) != 0;
-  unsigned w = conflict.otherWrote ? cell.writers & others : others;
-  conflict.otherWave = unsigned(__builtin_ctz(w));
+  conflict.otherWrote = wrote != 0;
+  conflict.otherWave = unsigned(__builtin_ctz(wrote ? wrote : read));
 }
 
 bool LdsShadow::accessParts(uint32_t address, uint32_t size, unsigned wave,
@@ -55,7 +54,7 @@ bool LdsShadow::accessParts(uint32_t address, uint32_t size, unsigned wave,
     bool split = splitInterval[word] == interval;
     bool hit = false;
     if (whole && !split) {
-      hit = touch(words[word], interval, wave, write, conflict);
+      hit = touch(words[word], wave, write, conflict);
       if (hit && conflict.address == 0)
         conflict.address = address;
       address += 4;
@@ -72,7 +71,7 @@ bool LdsShadow::accessParts(uint32_t address, uint32_t size, unsigned wave,
     }
     uint32_t stop = word * 4 + 4 < end ? word * 4 + 4 : end;
     for (; address < stop; ++address) {
-      hit = touch(parts[address], interval, wave, write, conflict);
+      hit = touch(parts[address], wave, write, conflict);
       if (hit && conflict.address == 0)
         conflict.address = address;
       bad |= hit;

@@ -39,12 +39,31 @@ public:
       return accessParts(address, size, wave, write, conflict);
     bool bad = false;
     for (uint32_t word = address / 4, e = word + size / 4; word < e; ++word)
-      if (touch(words[word], interval, wave, write, conflict)) {
+      if (touch(words[word], wave, write, conflict)) {
         bad = true;
         if (!conflict.address)
           conflict.address = word * 4;
       }
     return bad;
+  }
+
+  /// Records an access of whole aligned words by every lane in `mask`. False if
+  /// it conflicts or is not such an access: then each lane's access() tells.
+  template <unsigned Words>
+  bool accessQuietly(const uint32_t *addresses, uint64_t mask, unsigned wave,
+                     bool write) {
+    if (lastSplit == interval)
+      return false;
+    uint64_t mine = ownBits(wave, write), others = conflictBits(wave, write);
+    uint64_t found = 0;
+    if (mask == ~0ull) {
+      for (unsigned l = 0; l < 64; ++l)
+        found |= touchAll<Words>(addresses[l], mine);
+    } else {
+      for (; mask; mask &= mask - 1)
+        found |= touchAll<Words>(addresses[__builtin_ctzll(mask)], mine);
+    }
+    return !(found & others);
   }
 
   uint8_t *bytes() { return data.data(); }
@@ -62,10 +81,9 @@ public:
   }
 
 private:
-  struct Cell {
-    uint32_t interval = 0;
-    uint16_t writers = 0, readers = 0;
-  };
+  /// Bits 0-31 the interval, 32-47 the waves that wrote the word in it, 48-63
+  /// those that read it.
+  using Cell = uint64_t;
   uint32_t length = 0, interval = 1;
   std::vector<uint8_t> data, def;
   std::vector<Cell> words;
@@ -78,25 +96,36 @@ private:
   bool accessParts(uint32_t address, uint32_t size, unsigned wave, bool write,
                    LdsConflict &conflict);
 
-  static bool touch(Cell &cell, uint32_t interval, unsigned wave, bool write,
-                    LdsConflict &conflict) {
-    uint16_t bit = uint16_t(1u << wave);
-    if (cell.interval != interval) {
-      cell.interval = interval;
-      cell.writers = write ? bit : 0;
-      cell.readers = write ? 0 : bit;
-      return false;
-    }
-    uint16_t others =
-        uint16_t((write ? cell.writers | cell.readers : cell.writers) & ~bit);
-    (write ? cell.writers : cell.readers) |= bit;
+  static uint64_t ownBits(unsigned wave, bool write) {
+    return 1ull << (wave + (write ? 32 : 48));
+  }
+  /// Waves whose earlier access conflicts: for a read those that wrote.
+  static uint64_t conflictBits(unsigned wave, bool write) {
+    uint64_t wrote = 0xffffull << 32, read = write ? 0xffffull << 48 : 0;
+    return (wrote | read) & ~(ownBits(wave, true) | ownBits(wave, false));
+  }
+  /// Adds `mine` to the cell; an older interval's bits go.
+  uint64_t mark(Cell &cell, uint64_t mine) const {
+    Cell c = uint32_t(cell) == interval ? cell : interval;
+    cell = c | mine;
+    return c;
+  }
+  template <unsigned Words> uint64_t touchAll(uint32_t address, uint64_t mine) {
+    Cell *cell = &words[address / 4];
+    uint64_t found = 0;
+    for (unsigned k = 0; k < Words; ++k)
+      found |= mark(cell[k], mine);
+    return found;
+  }
+  bool touch(Cell &cell, unsigned wave, bool write, LdsConflict &conflict) {
+    uint64_t before = mark(cell, ownBits(wave, write));
+    uint64_t others = before & conflictBits(wave, write);
     if (__builtin_expect(others == 0, 1))
       return false;
-    noteConflict(cell, others, conflict);
+    noteConflict(others, conflict);
     return true;
   }
-  static void noteConflict(const Cell &cell, uint16_t others,
-                           LdsConflict &conflict);
+  static void noteConflict(uint64_t others, LdsConflict &conflict);
 };
 
 } // namespace hk::emu

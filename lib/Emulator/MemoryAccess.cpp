@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryAccess.h"
+#include "LaneCopy.h"
 #include <algorithm>
 
 namespace hk::emu {
@@ -27,13 +28,6 @@ unsigned definedBytes(const Memory &memory, uint64_t address, unsigned n) {
     mask |= unsigned(*memory.defined(address + k) >> ((address + k) & 3) & 1)
             << k;
   return mask;
-}
-
-void setLaneBytes(Wave &w, unsigned reg, unsigned lane, unsigned bytes) {
-  for (unsigned k = 0; k < 4; ++k) {
-    uint64_t &d = w.vd[reg].byte[k], bit = 1ull << lane;
-    d = (bytes >> k & 1) ? d | bit : d & ~bit;
-  }
 }
 
 } // namespace
@@ -85,6 +79,7 @@ void checkGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
       bits |= at.a[l];
     });
   }
+  at.aligned = (bits & 3) == 0;
   const Allocation *a = memory.owner(low);
   auto inside = [&](const Allocation *x, uint64_t lo, uint64_t hi) {
     return x && lo >= x->base && hi + bytes <= x->end() &&
@@ -130,6 +125,14 @@ void loadGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
     countGlobal(w, at, bytes, false);
   if (w.checks)
     checkRaces(w, inst, at, bytes, false);
+  auto fast = [&](auto words) {
+    return loadDefinedLanes<words>(
+        w, reg,
+        [&](unsigned l) { return reinterpret_cast<const uint8_t *>(at.a[l]); },
+        [&](unsigned l) { return memory.defined(at.a[l]); });
+  };
+  if (at.mask == ~0ull && at.aligned && withWords(bytes, fast))
+    return;
   if (bytes % 4 == 0) {
     for (unsigned k = 0; k < bytes / 4; ++k) {
       uint32_t *d = w.v[reg + k];
@@ -155,7 +158,7 @@ void loadGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
       forLanes(wanted & ~full, [&](unsigned l) {
         uint64_t a = at.a[l] + 4 * k;
         unsigned mask = definedBytes(memory, a, 4);
-        setLaneBytes(w, reg + k, l, mask);
+        w.vd[reg + k].setLaneBytes(l, mask);
         if (mask != 0xf)
           noteUndefined(w, inst, a, false);
       });
@@ -179,12 +182,10 @@ void loadGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
       ext = mask;
     if (half) {
       unsigned two = bytes == 1 ? (mask ? 3 : 2) : mask;
-      unsigned old = 0;
-      for (unsigned k = 0; k < 4; ++k)
-        old |= unsigned(w.vd[reg].byte[k] >> l & 1) << k;
+      unsigned old = w.vd[reg].laneBytes(l);
       ext = half == 1 ? (two | (old & 0xc)) : ((two << 2) | (old & 3));
     }
-    setLaneBytes(w, reg, l, ext);
+    w.vd[reg].setLaneBytes(l, ext);
   });
 }
 
@@ -215,6 +216,14 @@ void storeGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
       }
     }
   }
+  auto fast = [&](auto words) {
+    return storeDefinedLanes<words>(
+        w, reg,
+        [&](unsigned l) { return reinterpret_cast<uint8_t *>(at.a[l]); },
+        [&](unsigned l) { return memory.defined(at.a[l]); });
+  };
+  if (at.mask == ~0ull && at.aligned && withWords(bytes, fast))
+    return;
   if (bytes % 4 == 0) {
     for (unsigned k = 0; k < bytes / 4; ++k) {
       const uint32_t *s = w.v[reg + k];

@@ -20,6 +20,7 @@ namespace hk::emu {
 struct LaneAddresses {
   alignas(64) uint64_t a[kLanes];
   uint64_t mask = 0;
+  bool aligned = false; ///< set by checkGlobal: on word boundaries
 };
 
 /// Where an undefined source byte was read, kept for a later report.
@@ -63,6 +64,7 @@ void countGlobal(Wave &w, const LaneAddresses &at, unsigned bytes, bool write);
 struct LdsAddresses {
   alignas(64) uint32_t a[kLanes];
   uint64_t mask = 0;
+  bool aligned = false; ///< set by checkLds: whole words on word boundaries
 };
 void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
               bool write, bool own = true);

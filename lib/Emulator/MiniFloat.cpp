@@ -15,29 +15,16 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
-#include <mutex>
 
 namespace hk::emu {
 
-const MiniFloat kE4M3Fn = {4, 3, 7, false, false, true};
-const MiniFloat kE5M2 = {5, 2, 15, false, true, true};
-const MiniFloat kE4M3Fnuz = {4, 3, 8, true, false, true};
-const MiniFloat kE5M2Fnuz = {5, 2, 16, true, false, true};
-const MiniFloat kE2M3 = {2, 3, 1, false, false, false};
-const MiniFloat kE3M2 = {3, 2, 3, false, false, false};
-const MiniFloat kE2M1 = {2, 1, 1, false, false, false};
-
-uint32_t MiniFloat::maxCode() const {
-  uint32_t all = signMask() - 1;
-  if (fnuz || !hasNan)
-    return all;
-  return hasInf ? all - (1u << mantissaBits) : all - 1;
-}
-
-uint32_t MiniFloat::nanCode() const {
-  return fnuz ? signMask() : signMask() - 1;
-}
+const MiniFloat kE4M3Fn = {4, 3, 7, false, false, true, 0};
+const MiniFloat kE5M2 = {5, 2, 15, false, true, true, 1};
+const MiniFloat kE4M3Fnuz = {4, 3, 8, true, false, true, 2};
+const MiniFloat kE5M2Fnuz = {5, 2, 16, true, false, true, 3};
+const MiniFloat kE2M3 = {2, 3, 1, false, false, false, 4};
+const MiniFloat kE3M2 = {3, 2, 3, false, false, false, 5};
+const MiniFloat kE2M1 = {2, 1, 1, false, false, false, 6};
 
 float MiniFloat::decode(uint32_t code) const {
   uint32_t magnitude = code & (signMask() - 1);
@@ -58,42 +45,27 @@ float MiniFloat::decode(uint32_t code) const {
   return negative ? -v : v;
 }
 
-uint32_t MiniFloat::encodeWith(float value, bool saturate, bool stochastic,
-                               uint32_t random) const {
+uint32_t MiniFloat::encodeStochastic(float value, bool saturate,
+                                     uint32_t random) const {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);
   uint32_t sign = bits >> 31 ? signMask() : 0;
-  if (value != value)
-    return hasNan ? (fnuz ? nanCode() : nanCode() | sign) : maxCode() | sign;
-  if (std::isinf(value)) {
-    if (hasInf)
-      return sign | (maxCode() + 1);
-    return hasNan ? (fnuz ? nanCode() : nanCode() | sign) : maxCode() | sign;
-  }
-  // The magnitude is m * 2^(e - 150), the result q * 2^(unit - 150).
   int e = int(bits >> 23 & 0xff);
+  if (e == 255)
+    return encode(value, saturate); // nothing to round
+  // As in encode, but the random bits are added below the last bit kept.
   uint64_t m = bits & 0x7fffff;
   if (e)
     m |= 1u << 23;
   else
     e = 1;
-  int code0 = e - 127 + bias; // exponent field of a normal result
-  bool normal = code0 > 0 && m >> 23;
-  int shift = normal ? 23 - mantissaBits : 23 - mantissaBits + 1 - code0;
-  if (shift > 40)
-    shift = 40; // nothing is left of the value but its sign
+  int field = e - 127 + bias;
+  bool normal = field > 0 && m >> 23;
+  int shift = 23 - mantissaBits + (normal ? 0 : 1 - field);
+  shift = shift > 40 ? 40 : shift;
   uint64_t q = m >> shift, rest = m & ((1ull << shift) - 1);
-  uint64_t halfUnit = 1ull << (shift - 1);
-  bool up;
-  if (stochastic)
-    up = rest + (uint64_t(random) << 8 >> (40 - shift)) >= (1ull << shift);
-  else
-    up = rest > halfUnit || (rest == halfUnit && (q & 1));
-  q += up;
-  // A carry out of the mantissa moves on to the next exponent by itself.
-  uint64_t code =
-      normal ? (uint64_t(code0) << mantissaBits) + q - (1ull << mantissaBits)
-             : q;
+  q += rest + (uint64_t(random) << 8 >> (40 - shift)) >= (1ull << shift);
+  uint64_t code = normal ? (uint64_t(field - 1) << mantissaBits) + q : q;
   if (code > maxCode()) {
     if (saturate || !hasNan)
       return maxCode() | sign;
@@ -107,16 +79,16 @@ uint32_t MiniFloat::encodeWith(float value, bool saturate, bool stochastic,
 }
 
 const float *MiniFloat::table() const {
-  static std::mutex mutex;
-  static std::map<const MiniFloat *, std::array<float, 256>> tables;
-  std::lock_guard<std::mutex> lock(mutex);
-  auto it = tables.find(this);
-  if (it == tables.end()) {
-    it = tables.emplace(this, std::array<float, 256>()).first;
-    for (uint32_t code = 0; code < 256; ++code)
-      it->second[code] = decode(code & (2 * signMask() - 1));
-  }
-  return it->second.data();
+  static const std::array<std::array<float, 256>, kFormats> tables = [] {
+    std::array<std::array<float, 256>, kFormats> all;
+    for (const MiniFloat *format :
+         {&kE4M3Fn, &kE5M2, &kE4M3Fnuz, &kE5M2Fnuz, &kE2M3, &kE3M2, &kE2M1})
+      for (uint32_t code = 0; code < 256; ++code)
+        all[format->index][code] =
+            format->decode(code & (2 * format->signMask() - 1));
+    return all;
+  }();
+  return tables[index].data();
 }
 
 } // namespace hk::emu

@@ -17,12 +17,15 @@ OpTable::OpTable() {
   addSalu(*this);
   addSaluMask(*this);
   addSaluControl(*this);
+  addSaluMoves(*this);
   addSopp(*this);
   addSmem(*this);
+  addSmemWrites(*this);
   addValuInt(*this);
   addValuFloat(*this);
   addValu16(*this);
   addValuCarry(*this);
+  addValuMedia(*this);
   addTranscendental(*this);
   addVopc(*this);
   addPacked(*this);
@@ -32,10 +35,13 @@ OpTable::OpTable() {
   addMfma(*this);
   addMfmaSmall(*this);
   addMfmaScaled(*this);
+  addSmfmac(*this);
   addDs(*this);
   addDsAtomics(*this);
+  addDsSpecial(*this);
   addGlobal(*this);
   addBuffer(*this);
+  addBufferFormat(*this);
   addAtomics(*this);
 }
 

@@ -11,9 +11,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Parser.h"
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -172,31 +176,47 @@ bool parseConstant(std::string_view s, Operand &op) {
     return false;
   op.file = RegFile::Const;
   op.isFloatText = true;
-  op.floatValue = real;
+  std::memcpy(&op.imm, &real, 8);
   return true;
 }
 
-/// Lane maps of the DPP controls (CDNA3 ISA, "DPP_CTRL"): 255 means that the
-/// source lane does not exist.
-std::shared_ptr<uint8_t[]> dppLanes(std::string_view name, int64_t n,
-                                    const std::vector<int64_t> &quad) {
-  std::shared_ptr<uint8_t[]> lanes(new uint8_t[kLanes]);
+/// The one copy of this map; a negative source does not exist.
+const LaneMap *shareLanes(const int *source) {
+  static std::mutex mutex;
+  static std::map<std::vector<int>, std::unique_ptr<LaneMap>> maps;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto &entry = maps[std::vector<int>(source, source + kLanes)];
+  if (!entry) {
+    entry = std::make_unique<LaneMap>();
+    entry->exists = 0;
+    for (unsigned l = 0; l < kLanes; ++l) {
+      entry->from[l] = uint8_t(std::max(source[l], 0));
+      entry->exists |= uint64_t(source[l] >= 0) << l;
+    }
+  }
+  return entry.get();
+}
+
+/// Lane maps of the DPP controls (CDNA3 ISA, "DPP_CTRL").
+const LaneMap *dppLanes(std::string_view name, int64_t n,
+                        const std::vector<int64_t> &quad) {
+  int lanes[kLanes];
   for (int l = 0; l < int(kLanes); ++l) {
-    int row = l & ~15, pos = l & 15, src = 255;
+    int row = l & ~15, pos = l & 15, src = -1;
     if (name == "quad_perm")
       src = (l & ~3) + int(quad[l & 3]);
     else if (name == "row_shl")
-      src = pos + n < 16 ? l + int(n) : 255;
+      src = pos + n < 16 ? l + int(n) : -1;
     else if (name == "row_shr")
-      src = pos - n >= 0 ? l - int(n) : 255;
+      src = pos - n >= 0 ? l - int(n) : -1;
     else if (name == "row_ror")
       src = row + ((pos - int(n)) & 15);
     else if (name == "wave_shl")
-      src = l + 1 < 64 ? l + 1 : 255;
+      src = l + 1 < 64 ? l + 1 : -1;
     else if (name == "wave_rol")
       src = (l + 1) & 63;
     else if (name == "wave_shr")
-      src = l ? l - 1 : 255;
+      src = l ? l - 1 : -1;
     else if (name == "wave_ror")
       src = (l - 1) & 63;
     else if (name == "row_mirror")
@@ -204,19 +224,19 @@ std::shared_ptr<uint8_t[]> dppLanes(std::string_view name, int64_t n,
     else if (name == "row_half_mirror")
       src = (l & ~7) + 7 - (l & 7);
     else if (name == "row_bcast" && n == 15)
-      src = row ? row - 1 : 255;
+      src = row ? row - 1 : -1;
     else if (name == "row_bcast" && n == 31)
-      src = l >= 32 ? 31 : 255;
+      src = l >= 32 ? 31 : -1;
     else if (name == "row_newbcast")
       src = row + int(n);
-    lanes[l] = uint8_t(src);
+    lanes[l] = src;
   }
-  return lanes;
+  return shareLanes(lanes);
 }
 
 /// ds_swizzle patterns as the disassembler prints them.
-std::shared_ptr<uint8_t[]> swizzleLanes(std::string_view args) {
-  std::shared_ptr<uint8_t[]> lanes(new uint8_t[kLanes]);
+const LaneMap *swizzleLanes(std::string_view args) {
+  int lanes[kLanes];
   std::vector<std::string_view> parts;
   while (true) {
     size_t comma = args.find(',');
@@ -260,9 +280,9 @@ std::shared_ptr<uint8_t[]> swizzleLanes(std::string_view args) {
       }
     } else
       return nullptr;
-    lanes[l] = uint8_t(src);
+    lanes[l] = src;
   }
-  return lanes;
+  return shareLanes(lanes);
 }
 
 bool parseSel(std::string_view s, Sel &sel) {
@@ -293,8 +313,8 @@ template <class T> bool setInt(T &field, std::string_view v) {
 bool setOffset(Inst &i, std::string_view v) {
   if (consume(v, "swizzle(")) {
     v.remove_suffix(1);
-    i.m.swizzleLanes = swizzleLanes(v);
-    return i.m.swizzleLanes != nullptr;
+    i.m.swizzle = swizzleLanes(v);
+    return i.m.swizzle != nullptr;
   }
   if (!setInt(i.m.offset, v))
     return false;
@@ -305,7 +325,7 @@ template <int N> bool setSel(Inst &i, std::string_view v) {
   if (N == 2)
     return parseSel(v, i.m.dstSel);
   // Sources start after the destinations; the decoder moves these.
-  return parseSel(v, i.o[kMaxOperands - 2 + N].sel);
+  return parseSel(v, i.m.srcSel[N % 2]);
 }
 
 bool setUnused(Inst &i, std::string_view v) {
@@ -314,6 +334,45 @@ bool setUnused(Inst &i, std::string_view v) {
                   : v == "UNUSED_PRESERVE" ? Unused::Preserve
                                            : Unused::Pad;
   return v == "UNUSED_PAD" || v == "UNUSED_SEXT" || v == "UNUSED_PRESERVE";
+}
+
+/// "[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT]", a part of it, or a number.
+bool setFormat(Inst &i, std::string_view v) {
+  static const char *const data[] = {
+      "INVALID",     "8",          "16",          "8_8",
+      "32",          "16_16",      "10_11_11",    "11_11_10",
+      "10_10_10_2",  "2_10_10_10", "8_8_8_8",     "32_32",
+      "16_16_16_16", "32_32_32",   "32_32_32_32", "RESERVED_15"};
+  static const char *const number[] = {"UNORM",      "SNORM", "USCALED",
+                                       "SSCALED",    "UINT",  "SINT",
+                                       "RESERVED_6", "FLOAT"};
+  i.m.dataFormat = 1;
+  int64_t both;
+  if (parseInteger(v, both)) {
+    i.m.dataFormat = both & 15;
+    i.m.numFormat = uint8_t(both >> 4 & 7);
+    return true;
+  }
+  if (!consume(v, "[") || v.empty() || v.back() != ']')
+    return false;
+  v.remove_suffix(1);
+  while (!v.empty()) {
+    size_t comma = v.find(',');
+    std::string_view name = v.substr(0, comma);
+    bool known = false;
+    bool isData = consume(name, "BUF_DATA_FORMAT_");
+    if (!isData && !consume(name, "BUF_NUM_FORMAT_"))
+      return false;
+    for (uint8_t k = 0; k < (isData ? 16 : 8); ++k)
+      if (name == (isData ? data : number)[k]) {
+        (isData ? i.m.dataFormat : i.m.numFormat) = k;
+        known = true;
+      }
+    if (!known)
+      return false;
+    v.remove_prefix(comma == std::string_view::npos ? v.size() : comma + 1);
+  }
+  return true;
 }
 
 #define HK_INT(field)                                                          \
@@ -339,6 +398,7 @@ const std::unordered_map<std::string, ModifierEntry> &modifierTable() {
       {"row_mask", {kModDpp, HK_INT(rowMask)}},
       {"bank_mask", {kModDpp, HK_INT(bankMask)}},
       {"bound_ctrl", {kModDpp, HK_INT(boundCtrl)}},
+      {"fi", {kModDpp, HK_INT(fetchInactive)}},
       {"dst_sel", {kModSdwa, setSel<2>}},
       {"src0_sel", {kModSdwa, setSel<0>}},
       {"src1_sel", {kModSdwa, setSel<1>}},
@@ -373,6 +433,7 @@ const std::unordered_map<std::string, ModifierEntry> &modifierTable() {
         [](Inst &i, std::string_view v) {
           return parseBits(v, i.m.negLo, 0);
         }}},
+      {"format", {kModFormat, setFormat}},
       {"bitop3", {kModBitop3, HK_INT(bitop3)}},
       {"byte_sel", {kModScale, HK_INT(byteSel)}},
   };
@@ -399,7 +460,7 @@ std::string parseModifier(std::string_view word, Inst &inst) {
                                     : value.empty() || parseInteger(value, n);
       if (!ok)
         return "bad DPP control '" + std::string(word) + "'";
-      inst.m.dppLanes = dppLanes(name, n, quad);
+      inst.m.dpp = dppLanes(name, n, quad);
       inst.m.seen |= kModDpp;
       return "";
     }
@@ -479,8 +540,7 @@ std::string parseOperands(std::string_view text, Inst &inst) {
     std::string_view word = piece.substr(0, space);
     Operand op;
     if (parseOperand(word, op)) {
-      // The last slots are scratch space for SDWA selectors.
-      if (inst.numOperands >= kMaxOperands - 2)
+      if (inst.numOperands >= kMaxOperands)
         return "too many operands";
       inst.o[inst.numOperands++] = op;
     } else {

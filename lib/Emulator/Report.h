@@ -31,6 +31,7 @@ enum class Check : uint8_t {
   Misaligned,
   ReadOnlyWrite,
   GlobalRace,
+  MissingNop,
   BadInstruction,
   Timeout
 };

@@ -34,6 +34,13 @@ uint64_t specialValue(Wave &w, unsigned special) {
   }
 }
 
+const uint32_t *fetchScalar(Wave &w, const Operand &o, bool high,
+                            LaneBuf &buf) {
+  return broadcast(o.isSgpr() ? w.s[o.reg + high]
+                              : uint32_t(specialValue(w, o.reg) >> (32 * high)),
+                   buf);
+}
+
 unsigned indexedVgpr(Wave &w, const Inst &inst, unsigned k) {
   const Operand &o = inst.o[k];
   unsigned bit = k < inst.op->numDst ? 8 : 1u << (k - inst.op->numDst);
@@ -78,6 +85,16 @@ static uint32_t signBit(Type type, bool high, bool pair) {
   return pair && !high ? 0 : 0x80000000u;
 }
 
+/// Lanes whose DPP source exists and is active.
+static uint64_t dppValid(const Wave &w, const LaneMap &map) {
+  if (w.exec == ~0ull)
+    return map.exists;
+  uint64_t active = 0;
+  for (unsigned l = 0; l < kLanes; ++l)
+    active |= (w.exec >> map.from[l] & 1) << l;
+  return active & map.exists;
+}
+
 const uint32_t *fetchComplex(Wave &w, const Inst &inst, unsigned k, Type type,
                              bool high, LaneBuf &buf) {
   const Operand &o = inst.o[k];
@@ -88,7 +105,7 @@ const uint32_t *fetchComplex(Wave &w, const Inst &inst, unsigned k, Type type,
     p = w.v[indexedVgpr(w, inst, k) + high];
     break;
   case RegFile::Const:
-    p = high ? o.lanesHi : o.lanesLo;
+    p = o.lanes + (high ? kLanes : 0);
     break;
   case RegFile::Sgpr:
     p = broadcast(w.s[o.reg + high], buf);
@@ -97,15 +114,13 @@ const uint32_t *fetchComplex(Wave &w, const Inst &inst, unsigned k, Type type,
     p = broadcast(uint32_t(specialValue(w, o.reg) >> (32 * high)), buf);
   }
   bool isSrc0 = k == inst.op->numDst;
-  if (isSrc0 && inst.m.dppLanes) {
-    LaneBuf moved;
-    const uint8_t *from = inst.m.dppLanes.get();
-    for (unsigned l = 0; l < kLanes; ++l) {
-      unsigned src = from[l];
-      bool valid = src < kLanes && (w.exec >> src & 1);
-      moved.lo[l] = valid ? p[src] : 0;
-    }
-    buf = moved;
+  if (isSrc0 && inst.m.dpp) {
+    LaneBuf moved, valid;
+    Wave::expandMask(dppValid(w, *inst.m.dpp), valid.lo);
+    for (unsigned l = 0; l < kLanes; ++l)
+      moved.lo[l] = p[inst.m.dpp->from[l]];
+    for (unsigned l = 0; l < kLanes; ++l)
+      buf.lo[l] = moved.lo[l] & valid.lo[l];
     p = buf.lo;
   }
   uint32_t sign = signBit(type, high, pair);
@@ -126,22 +141,19 @@ const uint32_t *fetchComplex(Wave &w, const Inst &inst, unsigned k, Type type,
 }
 
 uint64_t writeMask(Wave &w, const Inst &inst) {
-  if (!inst.m.dppLanes)
-    return w.exec;
-  if (inst.m.boundCtrl && inst.m.rowMask == 0xf && inst.m.bankMask == 0xf)
+  if (!inst.m.dpp)
     return w.exec;
   // A lane is written if its row and bank are enabled and its source lane is
   // valid, or bound_ctrl makes an invalid source read zero.
-  uint64_t mask = 0;
-  for (unsigned l = 0; l < kLanes; ++l) {
-    unsigned src = inst.m.dppLanes[l];
-    bool valid = src < kLanes && (w.exec >> src & 1);
-    bool enabled = (inst.m.rowMask >> (l / 16) & 1) &&
-                   (inst.m.bankMask >> (l / 4 % 4) & 1);
-    if (enabled && (valid || inst.m.boundCtrl))
-      mask |= 1ull << l;
+  uint64_t rows = 0, banks = 0;
+  for (unsigned k = 0; k < 4; ++k) {
+    if (inst.m.bankMask >> k & 1)
+      banks |= 0x000f000f000f000full << (4 * k);
+    if (inst.m.rowMask >> k & 1)
+      rows |= 0xffffull << (16 * k);
   }
-  return mask & w.exec;
+  uint64_t valid = inst.m.boundCtrl ? ~0ull : dppValid(w, *inst.m.dpp);
+  return rows & banks & valid & w.exec;
 }
 
 template <class T> static T modifyResult(T value, const Modifiers &m) {
@@ -167,7 +179,7 @@ void commitComplex(Wave &w, const Inst &inst, Type type, LaneBuf &lo,
             toBits(half(modifyResult(float(fromBits<half>(lo.lo[l])), m)));
       } else if (type == Type::F64) {
         double value = getLane<double>({lo.lo, hi.lo}, l);
-        storeLane<double>(lo, hi, l, modifyResult(value, m));
+        storeLane<double>(lo.lo, hi.lo, l, modifyResult(value, m));
       }
     }
   unsigned reg = indexedVgpr(w, inst, 0);
@@ -197,12 +209,15 @@ void commitComplex(Wave &w, const Inst &inst, Type type, LaneBuf &lo,
       lo.lo[l] = value;
     }
   }
-  for (unsigned l = 0; l < kLanes; ++l)
-    if (mask >> l & 1) {
-      d[l] = lo.lo[l];
-      if (pair)
-        w.v[reg + 1][l] = hi.lo[l];
-    }
+  LaneBuf written;
+  Wave::expandMask(mask, written.lo);
+  auto merge = [&](uint32_t *to, const LaneBuf &from) {
+    for (unsigned l = 0; l < kLanes; ++l)
+      to[l] = (from.lo[l] & written.lo[l]) | (to[l] & ~written.lo[l]);
+  };
+  merge(d, lo);
+  if (pair)
+    merge(w.v[reg + 1], hi);
 }
 
 } // namespace hk::emu

@@ -104,22 +104,20 @@ inline const uint32_t *broadcast(uint32_t value, LaneBuf &buf) {
   return buf.lo;
 }
 
+/// An operand that is neither a plain VGPR nor a constant.
+const uint32_t *fetchScalar(Wave &w, const Operand &o, bool high, LaneBuf &buf);
+
 /// 32 bits of operand k in every lane; `high` selects the second register.
 inline const uint32_t *fetchWord(Wave &w, const Inst &inst, unsigned k,
                                  Type type, bool high, LaneBuf &buf) {
   if (__builtin_expect(inst.complex || w.gprIdxMode, 0))
     return fetchComplex(w, inst, k, type, high, buf);
   const Operand &o = inst.o[k];
-  switch (o.file) {
-  case RegFile::Vgpr:
+  if (o.file == RegFile::Vgpr)
     return w.v[o.reg + high];
-  case RegFile::Const:
-    return high ? o.lanesHi : o.lanesLo;
-  case RegFile::Sgpr:
-    return broadcast(w.s[o.reg + high], buf);
-  default:
-    return broadcast(uint32_t(specialValue(w, o.reg) >> (32 * high)), buf);
-  }
+  if (o.file == RegFile::Const)
+    return o.lanes + (high ? kLanes : 0);
+  return fetchScalar(w, o, high, buf);
 }
 
 template <class T> struct Fetched {
@@ -164,62 +162,57 @@ inline void commitWord(Wave &w, unsigned reg, const uint32_t *values) {
     d[l] = (values[l] & m[l]) | (d[l] & ~m[l]);
 }
 
+/// Byte-wise definedness of all words of one operand.
+inline ByteMasks definedBytes(const Wave &w, const Operand &o) {
+  ByteMasks m = ~ByteMasks{};
+  if (o.isVgpr()) {
+    for (unsigned r = o.reg; r < unsigned(o.reg) + o.width; ++r)
+      m &= w.vd[r].all;
+  } else if (o.isSgpr()) {
+    uint32_t bits = ~0u;
+    for (unsigned r = o.reg; r < unsigned(o.reg) + o.width; ++r)
+      bits &= w.sd[r];
+    if (bits != ~0u)
+      m = ByteMasks{};
+  }
+  return m;
+}
+
 /// Whole-lane definedness of one operand.
 inline uint64_t definedLanes(const Wave &w, const Operand &o) {
-  if (o.isVgpr()) {
-    uint64_t m = ~0ull;
-    for (unsigned r = o.reg; r < unsigned(o.reg) + o.width; ++r)
-      m &= w.vd[r].whole();
-    return m;
-  }
-  if (o.isSgpr()) {
-    uint32_t m = ~0u;
-    for (unsigned r = o.reg; r < unsigned(o.reg) + o.width; ++r)
-      m &= w.sd[r];
-    return m == ~0u ? ~0ull : 0;
-  }
-  return ~0ull;
+  return __builtin_reduce_and(definedBytes(w, o));
 }
 
 inline void define(Wave &w, unsigned reg, uint64_t lanes) {
-  Defined &d = w.vd[reg];
-  for (unsigned k = 0; k < 4; ++k)
-    d.byte[k] |= lanes;
+  w.vd[reg].all |= lanes;
 }
 inline void setDefinedLanes(Wave &w, unsigned reg, uint64_t lanes,
                             uint64_t value) {
-  Defined &d = w.vd[reg];
-  for (unsigned k = 0; k < 4; ++k)
-    d.byte[k] = (d.byte[k] & ~lanes) | (value & lanes);
+  w.vd[reg].set(lanes, ByteMasks{} | value);
 }
+
+/// The unusual cases of propagate: undefined bytes, moved bytes.
+void propagateUnusual(Wave &w, const Inst &inst, unsigned firstSrc,
+                      unsigned numSrc, unsigned words);
 
 /// Definedness of a VALU result from sources [firstSrc, firstSrc + numSrc).
 inline void propagate(Wave &w, const Inst &inst, unsigned firstSrc,
                       unsigned numSrc, unsigned words) {
   if (!w.checks)
     return;
-  uint64_t m = ~0ull;
+  ByteMasks m = ~ByteMasks{};
   for (unsigned k = 0; k < numSrc; ++k)
-    m &= definedLanes(w, inst.o[firstSrc + k]);
+    m &= definedBytes(w, inst.o[firstSrc + k]);
   if (inst.op->dstIsSource)
-    m &= definedLanes(w, inst.o[0]);
-  if (__builtin_expect((w.exec & ~m) == 0 && !inst.complex && !w.gprIdxMode,
-                       1)) {
-    for (unsigned r = 0; r < words; ++r)
-      define(w, inst.o[0].reg + r, w.exec);
+    m &= definedBytes(w, inst.o[0]);
+  if (__builtin_expect(__builtin_reduce_or(w.exec & ~m) != 0 || inst.complex ||
+                           w.gprIdxMode,
+                       0)) {
+    propagateUnusual(w, inst, firstSrc, numSrc, words);
     return;
   }
-  bool partial = inst.m.dstSel != Sel::Dword || inst.op->preserveHigh ||
-                 (!inst.op->packed && inst.m.opSel);
-  if (m == ~0ull && !w.gprIdxMode && !partial) {
-    // Nothing undefined to move: whatever is written is defined.
-    uint64_t written = writeMask(w, inst);
-    for (unsigned r = 0; r < words; ++r)
-      define(w, inst.o[0].reg + r, written);
-    return;
-  }
-  unsigned dst = w.gprIdxMode ? indexedVgpr(w, inst, 0) : inst.o[0].reg;
-  propagateSlow(w, inst, firstSrc, numSrc, dst, words);
+  for (unsigned r = 0; r < words; ++r)
+    define(w, inst.o[0].reg + r, w.exec);
 }
 
 template <class F> struct Signature : Signature<decltype(&F::operator())> {};
@@ -247,14 +240,14 @@ inline void commitResult(Wave &w, const Inst &inst, LaneBuf &lo, LaneBuf &hi) {
 }
 
 template <class R, class T>
-inline void storeLane(LaneBuf &lo, LaneBuf &hi, unsigned l, T value) {
+inline void storeLane(uint32_t *lo, uint32_t *hi, unsigned l, T value) {
   if constexpr (sizeof(R) == 8) {
     uint64_t bits;
     std::memcpy(&bits, &value, 8);
-    lo.lo[l] = uint32_t(bits);
-    hi.lo[l] = uint32_t(bits >> 32);
+    lo[l] = uint32_t(bits);
+    hi[l] = uint32_t(bits >> 32);
   } else {
-    lo.lo[l] = toBits<R>(value);
+    lo[l] = toBits<R>(value);
   }
 }
 
@@ -265,26 +258,49 @@ template <class F> Handler laneHandler(F lambda) {
   return [](Wave &w, const Inst &inst) {
     using S = Signature<F>;
     using R = typename S::Result;
+    using A = typename S::template Arg<0>;
+    using B = typename S::template Arg<1>;
+    using C = typename S::template Arg<2>;
     constexpr unsigned n = S::count;
-    LaneBuf lo, hi;
-    Fetched<typename S::template Arg<0>> a(w, inst, sourceIndex(inst, 0, n));
-    if constexpr (n == 1) {
-      for (unsigned l = 0; l < kLanes; ++l)
-        storeLane<R>(lo, hi, l, f(a[l]));
-    } else {
-      Fetched<typename S::template Arg<1>> b(w, inst, sourceIndex(inst, 1, n));
-      if constexpr (n == 2) {
-        for (unsigned l = 0; l < kLanes; ++l)
-          storeLane<R>(lo, hi, l, f(a[l], b[l]));
-      } else {
-        Fetched<typename S::template Arg<2>> c(w, inst,
-                                               sourceIndex(inst, 2, n));
-        for (unsigned l = 0; l < kLanes; ++l)
-          storeLane<R>(lo, hi, l, f(a[l], b[l], c[l]));
-      }
-    }
+    constexpr unsigned words = sizeof(R) == 8 ? 2 : 1;
+    // Definedness first: the destination may be one of the sources.
     propagate(w, inst, inst.op->numDst, inst.op->dstIsSource ? n - 1 : n,
-              sizeof(R) == 8 ? 2 : 1);
+              words);
+    LaneBuf lo, hi, bufs[n * 2];
+    Src src[3];
+    auto fetch = [&](unsigned k, Type type, bool wide) {
+      unsigned index = sourceIndex(inst, k, n);
+      src[k].lo = fetchWord(w, inst, index, type, false, bufs[2 * k]);
+      if (wide)
+        src[k].hi = fetchWord(w, inst, index, type, true, bufs[2 * k + 1]);
+    };
+    fetch(0, typeOf<A>(), sizeof(A) == 8);
+    if constexpr (n > 1)
+      fetch(1, typeOf<B>(), sizeof(B) == 8);
+    if constexpr (n > 2)
+      fetch(2, typeOf<C>(), sizeof(C) == 8);
+    auto run = [&](uint32_t *outLo, uint32_t *outHi) {
+    // A lane reads only its own elements, so that the result may be written
+    // over a source.
+#pragma clang loop vectorize(assume_safety)
+      for (unsigned l = 0; l < kLanes; ++l) {
+        R r;
+        if constexpr (n == 1)
+          r = R(f(getLane<A>(src[0], l)));
+        else if constexpr (n == 2)
+          r = R(f(getLane<A>(src[0], l), getLane<B>(src[1], l)));
+        else
+          r = R(f(getLane<A>(src[0], l), getLane<B>(src[1], l),
+                  getLane<C>(src[2], l)));
+        storeLane<R>(outLo, outHi, l, r);
+      }
+    };
+    if (__builtin_expect(w.exec == ~0ull && !inst.complex && !w.gprIdxMode,
+                         1)) {
+      run(w.v[inst.o[0].reg], w.v[inst.o[0].reg + words - 1]);
+      return;
+    }
+    run(lo.lo, hi.lo);
     commitResult<R>(w, inst, lo, hi);
   };
 }

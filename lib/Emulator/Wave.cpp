@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Wave.h"
+#include "Hazards.h"
 #include <xmmintrin.h>
 
 namespace hk::emu {
@@ -90,14 +91,33 @@ static void pendingHazard(Wave &w, const Inst &inst) {
   }
 }
 
-void runWave(Wave &w) {
+/// A turn in instructions: long enough to amortise the change, short enough
+/// that a wave that spins on another one's LDS flag makes progress.
+static constexpr uint64_t kTurn = 1 << 16;
+
+static void checkHazards(Wave &w, const Inst &inst, HazardWindow &window) {
+  const Inst *first = nullptr;
+  unsigned between = 0;
+  HazardNeed need = window.check(inst, w.object->chip(), first, between);
+  if (need.states)
+    w.report(inst, Check::MissingNop, -1, 0,
+             std::string(need.why) + ": " + std::to_string(need.states) +
+                 " wait states needed after '" + first->text + "' at pc " +
+                 std::to_string(first->pc) + ", there are " +
+                 std::to_string(between));
+  window.add(inst);
+}
+
+/// Runs the wave's turn; `Watch` looks for hazards on the way.
+template <bool Watch> static void runTurn(Wave &w) {
   const Inst *program = w.object->program().data();
-  uint64_t limit = w.launch->options.maxInsts, count = 0;
+  const RegisterMask *masks = w.object->registerMasks().data();
+  uint64_t end = w.executed + kTurn, limit = w.launch->options.maxInsts;
   Counters &counters = w.wg->counters;
-  unsigned saved = _mm_getcsr();
-  _mm_setcsr(w.mxcsr);
-  while (w.state == WaveState::Running) {
-    if (w.pc == ~0u || ++count > limit) {
+  HazardWindow window;
+  w.yields = false;
+  while (w.state == WaveState::Running && w.executed != end && !w.yields) {
+    if (w.pc == ~0u || w.executed >= limit) {
       const Inst &last = program[w.pc == ~0u ? 0 : w.pc];
       w.report(last, w.pc == ~0u ? Check::BadInstruction : Check::Timeout, -1,
                0,
@@ -108,20 +128,34 @@ void runWave(Wave &w) {
       w.wg->launch->stop = true;
       break;
     }
-    const Inst &inst = program[w.pc];
+    ++w.executed;
+    uint32_t index = w.pc;
+    const Inst &inst = program[index];
     w.pc = inst.next;
-    ++counters.instructions[size_t(inst.op->cls)];
-    counters.clocks[size_t(inst.op->cls)] += inst.clocks;
+    ++counters.instructions[inst.cls];
+    counters.clocks[inst.cls] += inst.clocks;
     if (w.anyPending) {
-      uint64_t hit = (w.pendingS[0] & inst.sgprMask[0]) |
-                     (w.pendingS[1] & inst.sgprMask[1]);
+      const RegisterMask &mask = masks[index];
+      uint64_t hit =
+          (w.pendingS[0] & mask.sgpr[0]) | (w.pendingS[1] & mask.sgpr[1]);
       for (unsigned k = 0; k < 8; ++k)
-        hit |= w.pendingV[k] & inst.vgprMask[k];
+        hit |= w.pendingV[k] & mask.vgpr[k];
       if (__builtin_expect(hit != 0, 0))
         pendingHazard(w, inst);
     }
+    if constexpr (Watch)
+      checkHazards(w, inst, window);
     inst.fn(w, inst);
   }
+}
+
+void runWave(Wave &w) {
+  unsigned saved = _mm_getcsr();
+  _mm_setcsr(w.mxcsr);
+  if (w.checks && w.object->mayHaveHazards())
+    runTurn<true>(w);
+  else
+    runTurn<false>(w);
   w.mxcsr = _mm_getcsr();
   _mm_setcsr(saved);
 }

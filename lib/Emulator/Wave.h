@@ -17,16 +17,39 @@
 #include "LdsShadow.h"
 #include "OpTable.h"
 #include "Report.h"
+#include "SyncTable.h"
 #include "WaitQueue.h"
 #include <atomic>
 #include <cstring>
 
 namespace hk::emu {
 
+/// Four lane masks at once, one for each byte of a word.
+using ByteMasks = uint64_t __attribute__((vector_size(32)));
+
 /// Which lanes have byte k of a VGPR defined.
 struct alignas(32) Defined {
-  uint64_t byte[4];
-  uint64_t whole() const { return byte[0] & byte[1] & byte[2] & byte[3]; }
+  union {
+    uint64_t byte[4];
+    ByteMasks all;
+  };
+  uint64_t whole() const { return __builtin_reduce_and(all); }
+  /// In `lanes` becomes `value`; other lanes stay.
+  void set(uint64_t lanes, ByteMasks value) {
+    all = (all & ~lanes) | (value & lanes);
+  }
+  /// The defined bytes of one lane as a mask of four bits.
+  unsigned laneBytes(unsigned lane) const {
+    unsigned bytes = 0;
+    for (unsigned k = 0; k < 4; ++k)
+      bytes |= unsigned(byte[k] >> lane & 1) << k;
+    return bytes;
+  }
+  void setLaneBytes(unsigned lane, unsigned bytes) {
+    uint64_t bit = 1ull << lane;
+    for (unsigned k = 0; k < 4; ++k)
+      byte[k] = (bytes >> k & 1) ? byte[k] | bit : byte[k] & ~bit;
+  }
 };
 
 struct Options {
@@ -48,6 +71,7 @@ struct Launch {
   uint32_t ldsBytes = 0; ///< static and dynamic
   uint64_t kernarg = 0, dispatchPacket = 0;
   uint8_t tag = 0; ///< of the race cells
+  SyncTable sync;
   bool singleWorkgroup = false;
   Report report;
   std::atomic<bool> stop{false};
@@ -63,8 +87,7 @@ struct Workgroup {
   std::vector<Wave *> waves;
   Counters counters;
   unsigned ended = 0;
-  /// An atomic with a result has ordered this workgroup after others.
-  bool acquired = false;
+  SyncSet after; ///< workgroups that atomics have ordered before this one
   std::vector<uint8_t> scratch;
 };
 
@@ -83,6 +106,7 @@ struct Wave {
   bool checks = true;
   uint8_t gprIdxMode = 0; ///< s_set_gpr_idx: bits src0 src1 src2 dst
   WaveState state = WaveState::Running;
+  bool yields = false; ///< s_sleep: let other waves run
   uint32_t mode = 0;
   uint32_t mxcsr = 0;
   uint32_t pc = 0; ///< index of the next instruction
@@ -105,6 +129,7 @@ struct Wave {
   // Where undefined bytes were last read, for the text of a report.
   uint64_t undefinedPc = 0, undefinedAddress = 0;
   bool undefinedSeen = false, undefinedInLds = false;
+  uint64_t executed = 0; ///< instructions, against HK_EMU_MAX_INSTS
 
   // --- EXEC ---
   void setExec(uint64_t mask) {
@@ -157,7 +182,7 @@ private:
 /// Writes MODE and the rounding and denormal state that follows from it.
 void setMode(Wave &w, uint32_t mode);
 
-/// Runs until the wave reaches a barrier or ends.
+/// Runs until the wave reaches a barrier, ends, or has had its turn.
 void runWave(Wave &wave);
 
 /// Called by handlers that issue memory operations.

@@ -43,7 +43,8 @@ std::string asmModule(const std::vector<AsmCase> &cases) {
             "  s_waitcnt lgkmcnt(0)\n"
             "  s_load_dwordx16 s[16:31], s[8:9], 0x0\n";
     moveRegs(text, "global_load_dword", "s[4:5]", 0, c.in, false);
-    text += "  s_waitcnt vmcnt(0) lgkmcnt(0)\n" + c.body + "\n  s_nop 15\n";
+    text += "  s_waitcnt vmcnt(0) lgkmcnt(0)\n" + c.body +
+            "\n  s_nop 15\n  s_nop 7\n";
     text += "  s_waitcnt vmcnt(0) lgkmcnt(0)\n";
     moveRegs(text, "global_store_dword", "s[6:7]", 64, c.out, true);
     text += "  s_endpgm\n.size " + c.name + ", .-" + c.name +
@@ -71,6 +72,46 @@ std::vector<uint32_t> runAsm(TestDevice &device, const AsmCase &c,
   for (uint64_t p : {pin, ps, pout})
     device.memory.release(p);
   return out;
+}
+
+std::string spaced(std::string body) {
+  if (body.find("getpc") != std::string::npos)
+    return body;
+  for (size_t at = 0; (at = body.find('\n', at)) != std::string::npos;)
+    at = body.insert(at, "\n s_nop 4").find('\n', at + 1) + 1;
+  return body;
+}
+
+void checkRows(const std::vector<IsaRow> &all, const std::string &chip) {
+  std::vector<AsmCase> cases;
+  std::vector<const IsaRow *> rows;
+  for (const IsaRow &row : all) {
+    if (*row.chip && row.chip != chip)
+      continue;
+    AsmCase c;
+    c.name = "row" + std::to_string(cases.size());
+    c.body = spaced(row.text);
+    c.in = unsigned(row.in.size());
+    c.out = unsigned(row.want.size());
+    c.lds = row.lds;
+    cases.push_back(c);
+    rows.push_back(&row);
+  }
+  TestDevice device(chip);
+  ASSERT_TRUE(device.load(assemble(asmModule(cases), chip)))
+      << device.loadError;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    SCOPED_TRACE(rows[i]->text);
+    std::vector<uint32_t> in;
+    for (uint32_t word : rows[i]->in)
+      in.insert(in.end(), kLanes, word);
+    auto out = runAsm(device, cases[i], in, {0xffffffff, 1, 3, 0xfffffff0});
+    for (size_t r = 0; r < rows[i]->want.size(); ++r)
+      for (unsigned l : {0u, 17u, 63u})
+        EXPECT_EQ(out[r * 64 + l], rows[i]->want[r])
+            << std::hex << "register " << r << " lane " << l << ": got 0x"
+            << out[r * 64 + l] << ", want 0x" << rows[i]->want[r];
+  }
 }
 
 } // namespace hk::emu::test

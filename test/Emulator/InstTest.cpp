@@ -21,23 +21,11 @@ namespace {
 
 class InstTest : public testing::TestWithParam<const char *> {};
 
-uint32_t f(float v) {
-  uint32_t b;
-  std::memcpy(&b, &v, 4);
-  return b;
-}
-
 const char *only950 = "gfx950", *only942 = "gfx942", *both = "";
-
-struct Row {
-  const char *text; ///< v64 (and v65) are the results
-  std::vector<uint32_t> in, want;
-  const char *chip = both;
-};
 
 const uint32_t kNan = 0x7fc00000, kInf = 0x7f800000;
 
-const Row kRows[] = {
+const IsaRow kRows[] = {
     // Integer ALU.
     {"v_add_u32 v64, v0, v1", {0xffffffff, 2}, {1}},
     {"v_add_u32 v64, v0, v1 clamp", {0xffffffff, 2}, {0xffffffff}},
@@ -280,34 +268,7 @@ const Row kRows[] = {
 };
 
 TEST_P(InstTest, ValuesFromTheIsa) {
-  std::vector<AsmCase> cases;
-  std::vector<const Row *> rows;
-  for (const Row &row : kRows) {
-    if (*row.chip && std::string(row.chip) != GetParam())
-      continue;
-    AsmCase c;
-    c.name = "row" + std::to_string(cases.size());
-    c.body = row.text;
-    c.in = unsigned(row.in.size());
-    c.out = unsigned(row.want.size());
-    cases.push_back(c);
-    rows.push_back(&row);
-  }
-  TestDevice device(GetParam());
-  ASSERT_TRUE(device.load(assemble(asmModule(cases), GetParam())))
-      << device.loadError;
-  for (size_t i = 0; i < cases.size(); ++i) {
-    SCOPED_TRACE(rows[i]->text);
-    std::vector<uint32_t> in;
-    for (uint32_t word : rows[i]->in)
-      in.insert(in.end(), kLanes, word);
-    auto out = runAsm(device, cases[i], in, {0xffffffff, 1, 3, 0xfffffff0});
-    for (size_t r = 0; r < rows[i]->want.size(); ++r)
-      for (unsigned l : {0u, 17u, 63u})
-        EXPECT_EQ(out[r * 64 + l], rows[i]->want[r])
-            << std::hex << "register " << r << " lane " << l << ": got 0x"
-            << out[r * 64 + l] << ", want 0x" << rows[i]->want[r];
-  }
+  checkRows({std::begin(kRows), std::end(kRows)}, GetParam());
 }
 
 // --- across lanes: lane l starts with 1000 + l in v0 ---
@@ -390,7 +351,7 @@ TEST_P(InstTest, CrossLane) {
     size_t p = text.find("v_cmp_gt_u32 vcc, v125, 40");
     if (p == 0)
       text = "v_cmp_lt_u32 vcc, 39, v125" + text.substr(26);
-    c.body = std::string(row.before) + text;
+    c.body = spaced(std::string(row.before) + text);
     c.in = 1;
     c.out = 1;
     cases.push_back(c);

@@ -155,7 +155,7 @@ public:
 
 private:
   HipDevice();
-  std::string reportPath, countersPath;
+  std::string reportPath, countersPath, timesPath;
 };
 
 /// Keeps the last error of the thread and passes it on.

@@ -46,6 +46,8 @@ HipDevice::HipDevice() {
     reportPath = path;
   if (const char *path = std::getenv("HK_EMU_COUNTERS"))
     countersPath = path;
+  if (const char *path = std::getenv("HK_EMU_TIMES"))
+    timesPath = path;
 }
 
 /// Picks this chip's image out of a clang offload bundle.
@@ -116,6 +118,14 @@ hipError_t HipDevice::launch(HipFunction &function,
   if (!countersPath.empty()) {
     std::ofstream out(countersPath, std::ios::app);
     out << result.counters.json(function.kernel->name, chip->name) << "\n";
+  }
+  if (!timesPath.empty()) {
+    std::ofstream out(timesPath, std::ios::app);
+    out << "{\"kernel\":" << jsonString(function.kernel->name)
+        << ",\"chip\":" << jsonString(chip->name)
+        << ",\"wave_instructions\":" << result.counters.total()
+        << ",\"seconds\":" << result.seconds
+        << ",\"cpu_seconds\":" << result.cpuSeconds << "}\n";
   }
   return result.findings.empty() ? hipSuccess : hipErrorLaunchFailure;
 }

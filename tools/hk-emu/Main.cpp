@@ -112,7 +112,7 @@ void disassemble(const CodeObject &object) {
       if (k.entry == inst.pc)
         std::printf("%s:\n", k.name.c_str());
     std::printf("  %06llx  %-10s  %s", static_cast<unsigned long long>(inst.pc),
-                className(inst.op->cls), inst.text.c_str());
+                className(inst.op->cls), inst.text);
     if (inst.target >= 0)
       std::printf("    -> %06llx",
                   static_cast<unsigned long long>(

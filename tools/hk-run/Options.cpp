@@ -41,6 +41,8 @@ results
   --output=NAME=Y.npy    write one
   --check[=MODEL.mlir]   compare with the reference interpreter
   --bench[=ITERATIONS]   time calls; default 100
+  --counters[=json]      instructions, clocks and traffic of each kernel, of a
+                         device that counts them (the emulator)
 
 other
   --info                 print the module's self-description and stop
@@ -129,6 +131,12 @@ static void parseOne(const std::string &argument, Options &options) {
   if (name == "--check") {
     options.check = true;
     options.checkSource = value;
+    return;
+  }
+  if (name == "--counters") {
+    if (hasValue && value != "json")
+      bad(argument, "--counters or --counters=json");
+    options.counters = hasValue ? CounterFormat::Json : CounterFormat::Table;
     return;
   }
   if (name == "--bench") {

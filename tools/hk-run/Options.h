@@ -12,6 +12,7 @@
 #ifndef HK_TOOLS_HK_RUN_OPTIONS_H
 #define HK_TOOLS_HK_RUN_OPTIONS_H
 
+#include "Counters.h"
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -51,6 +52,7 @@ struct Options {
   bool info = false, poison = false, help = false, check = false;
   std::string checkSource; // empty: the module's name with .mlir
   std::optional<uint32_t> benchIterations;
+  CounterFormat counters = CounterFormat::Off;
 };
 
 extern const char *const kUsage;

@@ -105,12 +105,22 @@ static int runTool(const Options &options) {
     std::printf("%s\n", hk_module_json(module.get()));
     return 0;
   }
+  std::optional<CounterFile> counters;
+  if (options.counters != CounterFormat::Off)
+    counters.emplace();
   Session session(options);
   session.runOnce();
-  std::printf("%s of %s on %s\n", session.functionName().c_str(),
-              options.module.c_str(), hk_device_description(session.device()));
-  reportTensors(session);
-  reportProfile(session.profile());
+  // Alone on standard output, so that it can be piped.
+  if (options.counters != CounterFormat::Json) {
+    std::printf("%s of %s on %s\n", session.functionName().c_str(),
+                options.module.c_str(),
+                hk_device_description(session.device()));
+    reportTensors(session);
+    reportProfile(session.profile());
+  }
+  if (counters)
+    std::fputs(counters->report(options.counters, options.device).c_str(),
+               stdout);
   writeOutputs(session, options);
   // The reference prints through a stream of its own.
   std::fflush(stdout);

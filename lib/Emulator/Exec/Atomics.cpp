@@ -11,14 +11,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "../AtomicOps.h"
-#include "Vmem.h"
+#include "LdsLanes.h"
+#include "ScalarMemory.h"
 
 namespace hk::emu {
-namespace {
 
 template <class T>
-uint64_t applyAt(const AtomicOp &op, uint64_t address, uint64_t source,
-                 uint64_t compare) {
+static uint64_t applyAt(const AtomicOp &op, uint64_t address, uint64_t source,
+                        uint64_t compare) {
   T *p = reinterpret_cast<T *>(address);
   T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
   while (true) {
@@ -28,6 +28,28 @@ uint64_t applyAt(const AtomicOp &op, uint64_t address, uint64_t source,
       return old;
   }
 }
+
+uint64_t updateGlobal(Wave &w, const Inst &inst, const AtomicOp &op,
+                      uint64_t address, unsigned lane, uint64_t source,
+                      uint64_t compare, bool returns) {
+  if (w.checks) {
+    uint64_t bad = w.launch->memory->firstUndefined(address, op.bytes);
+    if (bad != ~0ull) {
+      noteUndefined(w, inst, bad, false);
+      w.reportUndefined(inst, int(lane), bad, "the memory word of this atomic");
+    }
+    // The result may tell this workgroup that others are done, and later
+    // atomics may tell others that this one is.
+    SyncTable &sync = w.wg->launch->sync;
+    if (returns)
+      sync.acquire(address, w.wg->after);
+    sync.release(address, w.wg->linear, w.wg->after);
+  }
+  return op.bytes == 8 ? applyAt<uint64_t>(op, address, source, compare)
+                       : applyAt<uint32_t>(op, address, source, compare);
+}
+
+namespace {
 
 uint64_t laneValue(Wave &w, unsigned reg, unsigned lane, bool wide) {
   uint64_t v = w.v[reg][lane];
@@ -40,7 +62,6 @@ void run(Wave &w, const Inst &inst, LaneAddresses &at, unsigned data, int dst) {
   bool wide = op.bytes == 8;
   uint64_t wanted = at.mask;
   checkGlobal(w, inst, at, op.bytes, true, true);
-  const Memory &memory = *w.launch->memory;
   unsigned words = op.bytes / 4;
   if (w.checks) {
     uint64_t bad = 0;
@@ -56,15 +77,9 @@ void run(Wave &w, const Inst &inst, LaneAddresses &at, unsigned data, int dst) {
     unsigned l = unsigned(__builtin_ctzll(m));
     uint64_t old = 0;
     if ((at.mask >> l & 1) && at.a[l] % op.bytes == 0) {
-      uint64_t bad = memory.firstUndefined(at.a[l], op.bytes);
-      if (w.checks && bad != ~0ull) {
-        noteUndefined(w, inst, bad, false);
-        w.reportUndefined(inst, int(l), bad, "the memory word of this atomic");
-      }
-      uint64_t source = laneValue(w, data, l, wide);
       uint64_t compare = op.compare ? laneValue(w, data + words, l, wide) : 0;
-      old = wide ? applyAt<uint64_t>(op, at.a[l], source, compare)
-                 : applyAt<uint32_t>(op, at.a[l], source, compare);
+      old = updateGlobal(w, inst, op, at.a[l], l, laneValue(w, data, l, wide),
+                         compare, dst >= 0);
     }
     if (dst >= 0) {
       w.v[dst][l] = uint32_t(old);
@@ -75,33 +90,41 @@ void run(Wave &w, const Inst &inst, LaneAddresses &at, unsigned data, int dst) {
   if (dst >= 0)
     for (unsigned r = 0; r < words; ++r)
       define(w, unsigned(dst) + r, wanted);
-  // The result may have told this workgroup that others are done.
-  if (dst >= 0)
-    w.wg->acquired = true;
 }
 
-template <bool Flat> void globalAtomic(Wave &w, const Inst &inst) {
+void globalAtomic(Wave &w, const Inst &inst) {
   bool returns = inst.m.sc0;
   unsigned first = returns ? 1 : 0;
   LaneAddresses at;
   globalAddresses(w, inst, first, at);
-  if (Flat)
-    for (unsigned l = 0; l < kLanes; ++l) {
-      uint32_t high = uint32_t(at.a[l] >> 32);
-      bool apart = high == kSharedAperture || high == kPrivateAperture;
-      if ((at.mask >> l & 1) && apart) {
-        w.report(inst, Check::BadInstruction, int(l), at.a[l],
-                 "flat atomics on LDS or private memory are not emulated");
-        at.mask &= ~(1ull << l);
-      }
-    }
   run(w, inst, at, inst.o[first + 1].reg, returns ? int(inst.o[0].reg) : -1);
   unsigned words = returns ? atomicOps()[inst.op->info].bytes / 4 : 0;
-  issueVm(w,
-          Flat      ? Pending::Flat
-          : returns ? Pending::VmLoad
-                    : Pending::VmStore,
+  issueVm(w, returns ? Pending::VmLoad : Pending::VmStore,
           returns ? inst.o[0].reg : 0, words);
+}
+
+void flatAtomic(Wave &w, const Inst &inst) {
+  const AtomicOp &op = atomicOps()[inst.op->info];
+  bool returns = inst.m.sc0, wide = op.bytes == 8;
+  unsigned first = returns ? 1 : 0, data = inst.o[first + 1].reg;
+  int dst = returns ? int(inst.o[0].reg) : -1;
+  FlatSplit s;
+  splitFlat(w, inst, first, s);
+  if (s.scratch)
+    w.report(inst, Check::BadInstruction, __builtin_ctzll(s.scratch), 0,
+             "flat atomics on private memory are not emulated");
+  if (s.global.mask)
+    run(w, inst, s.global, data, dst);
+  if (s.lds.mask)
+    updateLds(w, inst, s.lds, op.bytes, definedLanes(w, inst.o[first + 1]), dst,
+              [&](uint64_t old, unsigned l) {
+                return op.apply(old, laneValue(w, data, l, wide),
+                                op.compare
+                                    ? laneValue(w, data + op.bytes / 4, l, wide)
+                                    : 0);
+              });
+  issueVm(w, Pending::Flat, returns ? inst.o[0].reg : 0,
+          returns ? op.bytes / 4 : 0);
 }
 
 void bufferAtomic(Wave &w, const Inst &inst) {
@@ -129,9 +152,9 @@ void addAtomics(OpTable &t) {
     op.info = uint16_t(k);
     op.mods = kModOffset | kModCache;
     op.numDst = 0;
-    op.fn = globalAtomic<false>;
+    op.fn = globalAtomic;
     t.add("global_atomic_" + ops[k].name, op);
-    op.fn = globalAtomic<true>;
+    op.fn = flatAtomic;
     t.add("flat_atomic_" + ops[k].name, op);
     op.fn = bufferAtomic;
     op.mods |= kModBuffer;

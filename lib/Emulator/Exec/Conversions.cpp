@@ -58,6 +58,13 @@ half truncateToHalf(float v) {
   return h;
 }
 
+u32 toHalfStochastic(float v, u32 random) {
+  if (v - v != 0)
+    return u32(toBits(half(v)));
+  u32 bits = toBits(v) + (random & 0x1fff);
+  return u32(toBits(truncateToHalf(fromBits<float>(bits))));
+}
+
 u32 pack(u32 lo, u32 hi) { return (lo & 0xffff) | hi << 16; }
 
 void addIntegerFloat(OpTable &t) {
@@ -168,14 +175,17 @@ void addHalf(OpTable &t) {
                       toBf16Stochastic(b, r >> 16));
         }));
   t.add("v_cvt_sr_pk_f16_f32", laneOp([](float a, float b, u32 r) {
-          auto one = [](float v, u32 random) {
-            if (v - v != 0)
-              return u32(toBits(half(v)));
-            u32 bits = toBits(v) + (random & 0x1fff);
-            return u32(toBits(truncateToHalf(fromBits<float>(bits))));
-          };
-          return pack(one(a, r), one(b, r >> 16));
+          return pack(toHalfStochastic(a, r), toHalfStochastic(b, r >> 16));
         }));
+  // One value; op_sel picks the half, the other one stays.
+  Op single = halfOp(laneOp(
+      [](float a, u32 r) { return fromBits<half>(toHalfStochastic(a, r)); }));
+  single.preserveHigh = true;
+  t.add("v_cvt_sr_f16_f32", single);
+  single = halfOp(
+      laneOp([](float a, u32 r) { return toBf16Stochastic(a, r & 0xffff); }));
+  single.preserveHigh = true;
+  t.add("v_cvt_sr_bf16_f32", single);
 }
 
 // --- fp8: the format depends on the chip ---
@@ -220,15 +230,16 @@ template <bool Bf8, bool Stochastic> void encodeFp8(Wave &w, const Inst &inst) {
       Stochastic ? (inst.m.opSel >> 2 & 3) : (inst.m.opSel >> 2 & 1) * 2;
   const uint32_t *old = w.v[inst.o[0].reg];
   uint32_t field = (Stochastic ? 0xffu : 0xffffu) << (8 * byte);
-  for (unsigned l = 0; l < kLanes; ++l) {
-    if (!(w.exec >> l & 1))
-      continue;
-    uint32_t code = Stochastic
-                        ? format.encodeStochastic(a[l], sat, b[l])
-                        : format.encode(a[l], sat) |
-                              format.encode(fromBits<float>(b[l]), sat) << 8;
-    lo.lo[l] = (old[l] & ~field) | code << (8 * byte);
-  }
+  const MiniFloat f = format; // a copy, so that the loop keeps it in registers
+  if (Stochastic)
+    for (unsigned l = 0; l < kLanes; ++l)
+      lo.lo[l] = f.encodeStochastic(a[l], sat, b[l]);
+  else
+    for (unsigned l = 0; l < kLanes; ++l)
+      lo.lo[l] = f.encode(a[l], sat) | f.encode(fromBits<float>(b[l]), sat)
+                                           << 8;
+  for (unsigned l = 0; l < kLanes; ++l)
+    lo.lo[l] = (old[l] & ~field) | lo.lo[l] << (8 * byte);
   if (w.checks) {
     uint64_t da = definedLanes(w, inst.o[1]), db = definedLanes(w, inst.o[2]);
     Defined &d = w.vd[inst.o[0].reg];

@@ -89,22 +89,27 @@ void swapRegs(Wave &w, const Inst &inst) {
 }
 
 /// v_permlane16_swap / v_permlane32_swap: odd groups of N lanes of the first
-/// register change places with even groups of the second.
+/// register change places with even groups of the second. A lane whose partner
+/// is inactive stays unless fi fetches it anyway or bound_ctrl reads zero.
 template <unsigned N> void permlaneSwap(Wave &w, const Inst &inst) {
   unsigned a = inst.o[0].reg, b = inst.o[1].reg;
-  for (unsigned l = 0; l < kLanes; ++l) {
-    if (l / N % 2)
+  const Modifiers &m = inst.m;
+  auto move = [&](uint32_t value, unsigned bytes, unsigned from, unsigned reg,
+                  unsigned to) {
+    bool active = (w.exec >> from & 1) || m.fetchInactive;
+    if (!(w.exec >> to & 1) || (!active && !m.boundCtrl))
+      return;
+    w.v[reg][to] = active ? value : 0;
+    w.vd[reg].setLaneBytes(to, active ? bytes : 0xf);
+  };
+  for (unsigned even = 0; even < kLanes; ++even) {
+    if (even / N % 2)
       continue;
-    unsigned odd = l + N;
-    if (!(w.exec >> l & 1) || !(w.exec >> odd & 1))
-      continue;
-    std::swap(w.v[a][odd], w.v[b][l]);
-    for (unsigned k = 0; k < 4; ++k) {
-      uint64_t &x = w.vd[a].byte[k], &y = w.vd[b].byte[k];
-      uint64_t dx = x >> odd & 1, dy = y >> l & 1;
-      x = (x & ~(1ull << odd)) | dy << odd;
-      y = (y & ~(1ull << l)) | dx << l;
-    }
+    unsigned odd = even + N;
+    uint32_t x = w.v[a][odd], y = w.v[b][even];
+    unsigned dx = w.vd[a].laneBytes(odd), dy = w.vd[b].laneBytes(even);
+    move(y, dy, even, a, odd);
+    move(x, dx, odd, b, even);
   }
 }
 
@@ -120,12 +125,12 @@ void prng(Wave &w, const Inst &inst) {
 } // namespace
 
 void addCrossLane(OpTable &t) {
-  auto add = [&](const char *name, Handler fn, unsigned numDst) {
+  auto add = [&](const char *name, Handler fn, unsigned numDst) -> Op & {
     Op op;
     op.cls = InstClass::Valu;
     op.fn = fn;
     op.numDst = uint8_t(numDst);
-    t.add(name, op);
+    return t.add(name, op);
   };
   add("v_readfirstlane_b32", readFirstLane, 1);
   add("v_readlane_b32", readLane, 1);
@@ -133,9 +138,9 @@ void addCrossLane(OpTable &t) {
   add("v_mbcnt_lo_u32_b32", maskCount<false>, 1);
   add("v_mbcnt_hi_u32_b32", maskCount<true>, 1);
   add("v_swap_b32", swapRegs, 2);
-  add("v_permlane16_swap_b32", permlaneSwap<16>, 2);
-  add("v_permlane32_swap_b32", permlaneSwap<32>, 2);
-  add("v_prng_b32", prng, 1);
+  add("v_permlane16_swap_b32", permlaneSwap<16>, 2).mods = kModDpp;
+  add("v_permlane32_swap_b32", permlaneSwap<32>, 2).mods = kModDpp;
+  add("v_prng_b32", prng, 1).mods = kModDpp | kModSdwa;
 }
 
 } // namespace hk::emu

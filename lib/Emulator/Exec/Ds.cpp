@@ -10,33 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../MemoryAccess.h"
+#include "../LaneCopy.h"
+#include "LdsLanes.h"
 
 namespace hk::emu {
 namespace {
 
-/// Op::info of loads and stores: bytes | flags.
-enum DsFlags : uint16_t {
-  kSigned = 0x100,
-  kLowHalf = 0x200,
-  kHighHalf = 0x400,
-  kStride64 = 0x800
-};
-
-void laneAddresses(Wave &w, const Inst &inst, unsigned operand, int32_t offset,
-                   LdsAddresses &at) {
-  const uint32_t *base = w.v[inst.o[operand].reg];
-  for (unsigned l = 0; l < kLanes; ++l)
-    at.a[l] = base[l] + uint32_t(offset);
-  at.mask = w.exec;
-}
-
-void setWordDefined(Wave &w, unsigned reg, unsigned lane, unsigned bytes) {
-  for (unsigned k = 0; k < 4; ++k) {
-    uint64_t &d = w.vd[reg].byte[k], bit = 1ull << lane;
-    d = (bytes >> k & 1) ? d | bit : d & ~bit;
-  }
-}
+/// Besides VmemFlags: offsets of the two-address forms count in 64 units.
+constexpr uint16_t kStride64 = 0x800;
 
 unsigned definedAt(const uint8_t *def, uint32_t address, unsigned n) {
   unsigned mask = 0;
@@ -45,12 +26,32 @@ unsigned definedAt(const uint8_t *def, uint32_t address, unsigned n) {
   return mask;
 }
 
-/// Copies `bytes` of each lane from LDS to registers from `reg`.
-void readLanes(Wave &w, const Inst &inst, const LdsAddresses &at,
-               uint64_t wanted, unsigned bytes, unsigned reg, unsigned flags) {
+} // namespace
+
+LdsAddresses ldsAddresses(Wave &w, const Inst &inst, unsigned operand,
+                          int32_t offset) {
+  LdsAddresses at;
+  const uint32_t *base = w.v[inst.o[operand].reg];
+  for (unsigned l = 0; l < kLanes; ++l)
+    at.a[l] = base[l] + uint32_t(offset);
+  at.mask = w.exec;
+  checkAddressDefined(w, inst, inst.o[operand], w.exec);
+  return at;
+}
+
+void readLdsLanes(Wave &w, const Inst &inst, const LdsAddresses &at,
+                  uint64_t wanted, unsigned bytes, unsigned reg,
+                  unsigned flags) {
   LdsShadow &lds = w.wg->lds;
   const uint8_t *data = lds.bytes(), *def = lds.defined();
   uint64_t failed = wanted & ~at.mask;
+  auto fast = [&](auto words) {
+    return loadDefinedLanes<words>(
+        w, reg, [&](unsigned l) { return data + at.a[l]; },
+        [&](unsigned l) { return def + at.a[l] / 4; });
+  };
+  if (at.mask == ~0ull && at.aligned && withWords(bytes, fast))
+    return;
   if (bytes % 4 == 0) {
     for (unsigned k = 0; k < bytes / 4; ++k) {
       uint32_t *d = w.v[reg + k];
@@ -69,7 +70,7 @@ void readLanes(Wave &w, const Inst &inst, const LdsAddresses &at,
       for (uint64_t m = at.mask & ~full; m; m &= m - 1) {
         unsigned l = unsigned(__builtin_ctzll(m));
         unsigned mask = definedAt(def, at.a[l] + 4 * k, 4);
-        setWordDefined(w, reg + k, l, mask);
+        w.vd[reg + k].setLaneBytes(l, mask);
         if (mask != 0xf)
           noteUndefined(w, inst, at.a[l] + 4 * k, true);
       }
@@ -80,8 +81,8 @@ void readLanes(Wave &w, const Inst &inst, const LdsAddresses &at,
     unsigned l = unsigned(__builtin_ctzll(m));
     uint8_t zero[4] = {};
     bool ok = at.mask >> l & 1;
-    unsigned half = flags & kLowHalf ? 1 : flags & kHighHalf ? 2 : 0;
-    readValue(w, reg, l, ok ? data + at.a[l] : zero, bytes, flags & kSigned,
+    unsigned half = vmemHalf(flags);
+    readValue(w, reg, l, ok ? data + at.a[l] : zero, bytes, flags & kVmemSigned,
               half);
     if (!w.checks)
       continue;
@@ -89,31 +90,37 @@ void readLanes(Wave &w, const Inst &inst, const LdsAddresses &at,
     unsigned mask = ok ? definedAt(def, at.a[l], bytes) : all;
     if (mask != all)
       noteUndefined(w, inst, at.a[l], true);
-    unsigned ext = mask == all         ? 0xf
-                   : (flags & kSigned) ? mask
-                                       : mask | (bytes == 1 ? 0xe : 0xc);
+    unsigned ext = mask == all             ? 0xf
+                   : (flags & kVmemSigned) ? mask
+                                           : mask | (bytes == 1 ? 0xe : 0xc);
     if (half) {
-      unsigned two = bytes == 1 ? (mask ? 3 : 2) : mask, old = 0;
-      for (unsigned k = 0; k < 4; ++k)
-        old |= unsigned(w.vd[reg].byte[k] >> l & 1) << k;
+      unsigned two = bytes == 1 ? (mask ? 3 : 2) : mask;
+      unsigned old = w.vd[reg].laneBytes(l);
       ext = half == 1 ? (two | (old & 0xc)) : ((two << 2) | (old & 3));
     }
-    setWordDefined(w, reg, l, ext);
+    w.vd[reg].setLaneBytes(l, ext);
   }
 }
 
-void writeLanes(Wave &w, const LdsAddresses &at, unsigned bytes, unsigned reg,
-                unsigned flags) {
+void writeLdsLanes(Wave &w, const LdsAddresses &at, unsigned bytes,
+                   unsigned reg, unsigned flags) {
   LdsShadow &lds = w.wg->lds;
   uint8_t *data = lds.bytes(), *def = lds.defined();
+  auto fast = [&](auto words) {
+    return storeDefinedLanes<words>(
+        w, reg, [&](unsigned l) { return data + at.a[l]; },
+        [&](unsigned l) { return def + at.a[l] / 4; });
+  };
+  if (at.mask == ~0ull && at.aligned && withWords(bytes, fast))
+    return;
   for (uint64_t m = at.mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
     uint32_t a = at.a[l];
-    writeValue(w, reg, l, data + a, bytes, flags & kHighHalf);
+    writeValue(w, reg, l, data + a, bytes, flags & kVmemHighHalf);
     for (unsigned k = 0; k < bytes; k += 4) {
       const Defined &d = w.vd[reg + k / 4];
       unsigned mask = 0, n = bytes < 4 ? bytes : 4;
-      unsigned first = (flags & kHighHalf) ? 2 : 0;
+      unsigned first = (flags & kVmemHighHalf) ? 2 : 0;
       for (unsigned b = 0; b < n; ++b)
         mask |= unsigned(d.byte[first + b] >> l & 1) << b;
       if (((a + k) & 3) == 0 && n == 4) {
@@ -129,6 +136,8 @@ void writeLanes(Wave &w, const LdsAddresses &at, unsigned bytes, unsigned reg,
   }
 }
 
+namespace {
+
 void issueRead(Wave &w, const Inst &inst, unsigned words,
                const LdsAddresses &at, unsigned bytes) {
   issueLgkm(w, Pending::Lds, false, inst.o[0].reg, words,
@@ -137,21 +146,17 @@ void issueRead(Wave &w, const Inst &inst, unsigned words,
 
 void read(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff;
-  LdsAddresses at;
-  laneAddresses(w, inst, 1, inst.m.offset, at);
-  checkAddressDefined(w, inst, inst.o[1], w.exec);
+  LdsAddresses at = ldsAddresses(w, inst, 1, inst.m.offset);
   checkLds(w, inst, at, bytes, false);
-  readLanes(w, inst, at, w.exec, bytes, inst.o[0].reg, inst.op->info);
+  readLdsLanes(w, inst, at, w.exec, bytes, inst.o[0].reg, inst.op->info);
   issueRead(w, inst, (bytes + 3) / 4, at, bytes);
 }
 
 void write(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff;
-  LdsAddresses at;
-  laneAddresses(w, inst, 0, inst.m.offset, at);
-  checkAddressDefined(w, inst, inst.o[0], w.exec);
+  LdsAddresses at = ldsAddresses(w, inst, 0, inst.m.offset);
   checkLds(w, inst, at, bytes, true);
-  writeLanes(w, at, bytes, inst.o[1].reg, inst.op->info);
+  writeLdsLanes(w, at, bytes, inst.o[1].reg, inst.op->info);
   issueLgkm(w, Pending::Lds, false, 0, 0,
             w.checks ? touchLds(w, at, bytes, true) : -1);
 }
@@ -167,13 +172,13 @@ void read2(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff;
   int32_t offsets[2];
   pairOffsets(inst, bytes, offsets);
-  checkAddressDefined(w, inst, inst.o[1], w.exec);
   LdsAddresses at[2]; // both before the results: they may share registers
   for (unsigned k = 0; k < 2; ++k)
-    laneAddresses(w, inst, 1, offsets[k], at[k]);
+    at[k] = ldsAddresses(w, inst, 1, offsets[k]);
   for (unsigned k = 0; k < 2; ++k) {
     checkLds(w, inst, at[k], bytes, false);
-    readLanes(w, inst, at[k], w.exec, bytes, inst.o[0].reg + k * bytes / 4, 0);
+    readLdsLanes(w, inst, at[k], w.exec, bytes, inst.o[0].reg + k * bytes / 4,
+                 0);
   }
   // One instruction is one entry; its second touch rides on a second record.
   issueRead(w, inst, bytes / 2, at[0], bytes);
@@ -185,12 +190,10 @@ void write2(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff;
   int32_t offsets[2];
   pairOffsets(inst, bytes, offsets);
-  checkAddressDefined(w, inst, inst.o[0], w.exec);
   for (unsigned k = 0; k < 2; ++k) {
-    LdsAddresses at;
-    laneAddresses(w, inst, 0, offsets[k], at);
+    LdsAddresses at = ldsAddresses(w, inst, 0, offsets[k]);
     checkLds(w, inst, at, bytes, true);
-    writeLanes(w, at, bytes, inst.o[1 + k].reg, 0);
+    writeLdsLanes(w, at, bytes, inst.o[1 + k].reg, 0);
     int32_t touch = w.checks ? touchLds(w, at, bytes, true) : -1;
     if (k == 0)
       issueLgkm(w, Pending::Lds, false, 0, 0, touch);
@@ -208,9 +211,7 @@ void write2(Wave &w, const Inst &inst) {
 template <unsigned Bits> void readTransposed(Wave &w, const Inst &inst) {
   constexpr unsigned bytes = Bits == 6 ? 12 : 8;
   constexpr unsigned perLane = bytes * 8 / Bits; // 4, 8 or 16
-  LdsAddresses at;
-  laneAddresses(w, inst, 1, inst.m.offset, at);
-  checkAddressDefined(w, inst, inst.o[1], w.exec);
+  LdsAddresses at = ldsAddresses(w, inst, 1, inst.m.offset);
   checkLds(w, inst, at, bytes, false);
   const uint8_t *data = w.wg->lds.bytes(), *def = w.wg->lds.defined();
   uint8_t in[kLanes][perLane * 2] = {};
@@ -259,7 +260,7 @@ template <unsigned Bits> void readTransposed(Wave &w, const Inst &inst) {
     for (unsigned k = 0; k < words; ++k) {
       w.v[reg + k][l] = uint32_t(out[k / 2] >> (32 * (k % 2)));
       if (w.checks)
-        setWordDefined(w, reg + k, l, bad[k] ? 0 : 0xf);
+        w.vd[reg + k].setLaneBytes(l, bad[k] ? 0 : 0xf);
     }
   }
   issueRead(w, inst, words, at, bytes);
@@ -267,44 +268,41 @@ template <unsigned Bits> void readTransposed(Wave &w, const Inst &inst) {
 
 // --- permutations ---
 
-void swizzle(Wave &w, const Inst &inst) {
-  const uint32_t *src = w.v[inst.o[1].reg];
-  LaneBuf out;
-  Defined d = {};
-  const Defined from = w.vd[inst.o[1].reg];
-  for (unsigned l = 0; l < kLanes; ++l) {
-    unsigned s = inst.m.swizzleLanes ? inst.m.swizzleLanes[l] : l & ~31u;
-    bool active = w.exec >> s & 1;
-    out.lo[l] = active ? src[s] : 0;
-    for (unsigned k = 0; k < 4; ++k)
-      d.byte[k] |= (active ? from.byte[k] >> s & 1 : 1ull) << l;
-  }
+void finishPermutation(Wave &w, const Inst &inst, const LaneBuf &out,
+                       const Defined &defined) {
   commitWord(w, inst.o[0].reg, out.lo);
-  Defined &dst = w.vd[inst.o[0].reg];
-  for (unsigned k = 0; k < 4; ++k)
-    dst.byte[k] = (dst.byte[k] & ~w.exec) | (d.byte[k] & w.exec);
+  w.vd[inst.o[0].reg].set(w.exec, defined.all);
   issueLgkm(w, Pending::Lds, false, inst.o[0].reg, 1);
 }
 
-/// Each lane reads the lane its address names; inactive lanes read as zero.
-void bpermute(Wave &w, const Inst &inst) {
-  const uint32_t *address = w.v[inst.o[1].reg], *src = w.v[inst.o[2].reg];
-  checkAddressDefined(w, inst, inst.o[1], w.exec);
+/// Lane l reads lane source(l) of a register; inactive lanes read as zero.
+template <class F>
+void readOtherLanes(Wave &w, const Inst &inst, unsigned reg, F source) {
   LaneBuf out;
   Defined d = {};
-  const Defined from = w.vd[inst.o[2].reg];
+  const Defined from = w.vd[reg];
   for (unsigned l = 0; l < kLanes; ++l) {
-    unsigned s = (address[l] + uint32_t(inst.m.offset)) / 4 % kLanes;
+    unsigned s = source(l);
     bool active = w.exec >> s & 1;
-    out.lo[l] = active ? src[s] : 0;
+    out.lo[l] = active ? w.v[reg][s] : 0;
     for (unsigned k = 0; k < 4; ++k)
       d.byte[k] |= (active ? from.byte[k] >> s & 1 : 1ull) << l;
   }
-  commitWord(w, inst.o[0].reg, out.lo);
-  Defined &dst = w.vd[inst.o[0].reg];
-  for (unsigned k = 0; k < 4; ++k)
-    dst.byte[k] = (dst.byte[k] & ~w.exec) | (d.byte[k] & w.exec);
-  issueLgkm(w, Pending::Lds, false, inst.o[0].reg, 1);
+  finishPermutation(w, inst, out, d);
+}
+
+void swizzle(Wave &w, const Inst &inst) {
+  readOtherLanes(w, inst, inst.o[1].reg, [&](unsigned l) {
+    return inst.m.swizzle ? inst.m.swizzle->from[l] : l & ~31u;
+  });
+}
+
+void bpermute(Wave &w, const Inst &inst) {
+  const uint32_t *address = w.v[inst.o[1].reg];
+  checkAddressDefined(w, inst, inst.o[1], w.exec);
+  readOtherLanes(w, inst, inst.o[2].reg, [&](unsigned l) {
+    return (address[l] + uint32_t(inst.m.offset)) / 4 % kLanes;
+  });
 }
 
 /// Each lane sends its value; the highest lane wins, unsent lanes get zero.
@@ -324,11 +322,7 @@ void permute(Wave &w, const Inst &inst) {
     for (unsigned k = 0; k < 4; ++k)
       d.byte[k] = (d.byte[k] & ~(1ull << t)) | (from.byte[k] >> l & 1) << t;
   }
-  commitWord(w, inst.o[0].reg, out.lo);
-  Defined &dst = w.vd[inst.o[0].reg];
-  for (unsigned k = 0; k < 4; ++k)
-    dst.byte[k] = (dst.byte[k] & ~w.exec) | (d.byte[k] & w.exec);
-  issueLgkm(w, Pending::Lds, false, inst.o[0].reg, 1);
+  finishPermutation(w, inst, out, d);
 }
 
 } // namespace
@@ -352,15 +346,15 @@ void addDs(OpTable &t) {
                      {"b96", 12},
                      {"b128", 16},
                      {"u8", 1},
-                     {"i8", 1 | kSigned},
+                     {"i8", 1 | kVmemSigned},
                      {"u16", 2},
-                     {"i16", 2 | kSigned},
-                     {"u8_d16", 1 | kLowHalf},
-                     {"u8_d16_hi", 1 | kHighHalf},
-                     {"i8_d16", 1 | kSigned | kLowHalf},
-                     {"i8_d16_hi", 1 | kSigned | kHighHalf},
-                     {"u16_d16", 2 | kLowHalf},
-                     {"u16_d16_hi", 2 | kHighHalf}};
+                     {"i16", 2 | kVmemSigned},
+                     {"u8_d16", 1 | kVmemLowHalf},
+                     {"u8_d16_hi", 1 | kVmemHighHalf},
+                     {"i8_d16", 1 | kVmemSigned | kVmemLowHalf},
+                     {"i8_d16_hi", 1 | kVmemSigned | kVmemHighHalf},
+                     {"u16_d16", 2 | kVmemLowHalf},
+                     {"u16_d16_hi", 2 | kVmemHighHalf}};
   for (const auto &r : reads)
     add(std::string("ds_read_") + r.suffix, read, r.info, 1, kModOffset);
   struct {
@@ -372,8 +366,8 @@ void addDs(OpTable &t) {
                       {"b64", 8},
                       {"b96", 12},
                       {"b128", 16},
-                      {"b8_d16_hi", 1 | kHighHalf},
-                      {"b16_d16_hi", 2 | kHighHalf}};
+                      {"b8_d16_hi", 1 | kVmemHighHalf},
+                      {"b16_d16_hi", 2 | kVmemHighHalf}};
   for (const auto &x : writes)
     add(std::string("ds_write_") + x.suffix, write, x.info, 0, kModOffset);
   for (unsigned bytes : {4u, 8u})

@@ -10,8 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../MemoryAccess.h"
-#include "Vmem.h"
+#include "LdsLanes.h"
 
 namespace hk::emu {
 
@@ -40,29 +39,26 @@ void globalAddresses(Wave &w, const Inst &inst, unsigned vaddr,
     at.a[l] = (uint64_t(hi[l]) << 32 | lo[l]) + uint64_t(offset);
 }
 
-void loadToLds(Wave &w, const Inst &inst, LaneAddresses &at, uint64_t zero,
-               unsigned bytes, bool signExtend) {
-  if (w.checks && w.sd[kM0] != ~0u)
-    w.reportUndefined(inst, -1, 0, "M0, the LDS address,");
-  unsigned unit = bytes < 4 ? 4 : bytes;
-  uint32_t base = w.s[kM0] + uint32_t(inst.m.offset);
-  LdsAddresses to;
-  to.mask = at.mask | zero;
-  for (unsigned l = 0; l < kLanes; ++l)
-    to.a[l] = base + l * unit;
-  if (w.checks && (base & 3))
-    w.report(inst, Check::Misaligned, -1, base,
-             "the LDS address of a direct load is not a multiple of 4");
-  uint64_t wanted = at.mask;
-  checkGlobal(w, inst, at, bytes, false);
-  zero |= wanted & ~at.mask;
-  if (w.launch->options.counters)
-    countGlobal(w, at, bytes, false);
-  if (w.checks)
-    checkRaces(w, inst, at, bytes, false);
-  checkLds(w, inst, to, unit, true, false);
+/// Whole aligned words of all lanes, with their definedness.
+static void copyWordsToLds(Wave &w, const LaneAddresses &at, uint32_t base,
+                           unsigned bytes) {
   LdsShadow &lds = w.wg->lds;
   const Memory &memory = *w.launch->memory;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    uint32_t to = base + l * bytes;
+    std::memcpy(lds.bytes() + to, reinterpret_cast<const void *>(at.a[l]),
+                bytes);
+    std::memcpy(lds.defined() + to / 4, memory.defined(at.a[l]), bytes / 4);
+  }
+}
+
+/// Any lanes and sizes; a sub-word value is extended to a word, and lanes that
+/// are only in `to` write zeros.
+static void copyToLds(Wave &w, const LaneAddresses &at, const LdsAddresses &to,
+                      unsigned bytes, bool signExtend) {
+  LdsShadow &lds = w.wg->lds;
+  const Memory &memory = *w.launch->memory;
+  unsigned unit = bytes < 4 ? 4 : bytes;
   for (uint64_t m = to.mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
     uint8_t value[16] = {};
@@ -84,11 +80,45 @@ void loadToLds(Wave &w, const Inst &inst, LaneAddresses &at, uint64_t zero,
       d = ok ? d | bit : d & ~bit;
     }
   }
+}
+
+void loadToLds(Wave &w, const Inst &inst, LaneAddresses &at, uint64_t zero,
+               unsigned bytes, bool signExtend) {
+  if (w.checks && w.sd[kM0] != ~0u)
+    w.reportUndefined(inst, -1, 0, "M0, the LDS address,");
+  unsigned unit = bytes < 4 ? 4 : bytes;
+  uint32_t base = w.s[kM0] + uint32_t(inst.m.offset);
+  LdsAddresses to;
+  to.mask = at.mask | zero;
+  if (w.checks && (base & 3))
+    w.report(inst, Check::Misaligned, -1, base,
+             "the LDS address of a direct load is not a multiple of 4");
+  base &= ~3u;
+  for (unsigned l = 0; l < kLanes; ++l)
+    to.a[l] = base + l * unit;
+  uint64_t wanted = at.mask;
+  checkGlobal(w, inst, at, bytes, false);
+  zero |= wanted & ~at.mask;
+  if (w.launch->options.counters)
+    countGlobal(w, at, bytes, false);
+  if (w.checks)
+    checkRaces(w, inst, at, bytes, false);
+  checkLds(w, inst, to, unit, true, false);
+  LdsShadow &lds = w.wg->lds;
+  if (at.mask == ~0ull && to.mask == ~0ull && at.aligned && bytes % 4 == 0)
+    copyWordsToLds(w, at, base, bytes);
+  else
+    copyToLds(w, at, to, bytes, signExtend);
   if (!w.checks)
     return;
   issueVm(w, Pending::VmToLds, 0, 0, touchLds(w, to, unit, true));
+  uint64_t sequence = w.vm.issuedSequence();
+  if (to.mask == ~0ull) { // the lanes' slots follow each other
+    lds.markDma(base, kLanes * unit, w.index, sequence);
+    return;
+  }
   for (uint64_t m = to.mask; m; m &= m - 1)
-    lds.markDma(to.a[__builtin_ctzll(m)], unit, w.index, w.vm.issuedSequence());
+    lds.markDma(to.a[__builtin_ctzll(m)], unit, w.index, sequence);
 }
 
 namespace {
@@ -180,12 +210,7 @@ void scratchStore(Wave &w, const Inst &inst) {
 
 // --- flat ---
 
-/// Splits the lanes of a flat access by aperture.
-struct FlatSplit {
-  LaneAddresses global;
-  LdsAddresses lds;
-  uint64_t scratch = 0;
-};
+} // namespace
 
 void splitFlat(Wave &w, const Inst &inst, unsigned vaddr, FlatSplit &s) {
   globalAddresses(w, inst, vaddr, s.global);
@@ -206,30 +231,17 @@ void splitFlat(Wave &w, const Inst &inst, unsigned vaddr, FlatSplit &s) {
   }
 }
 
+namespace {
+
 void flatLoad(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff, reg = inst.o[0].reg;
   FlatSplit s;
   splitFlat(w, inst, 1, s);
   loadGlobal(w, inst, s.global, bytes, reg, inst.op->info & kVmemSigned,
              vmemHalf(inst.op->info));
-  if (s.lds.mask) {
+  if (uint64_t wanted = s.lds.mask) {
     checkLds(w, inst, s.lds, bytes, false);
-    LdsShadow &lds = w.wg->lds;
-    for (uint64_t m = s.lds.mask; m; m &= m - 1) {
-      unsigned l = unsigned(__builtin_ctzll(m));
-      readValue(w, reg, l, lds.bytes() + s.lds.a[l], bytes,
-                inst.op->info & kVmemSigned, vmemHalf(inst.op->info));
-      for (unsigned k = 0; k < (bytes + 3) / 4; ++k) {
-        bool ok = true;
-        for (unsigned b = 0; b < (bytes < 4 ? bytes : 4); ++b) {
-          uint32_t a = s.lds.a[l] + 4 * k + b;
-          ok = ok && (lds.defined()[a / 4] >> (a & 3) & 1);
-        }
-        if (!ok)
-          noteUndefined(w, inst, s.lds.a[l], true);
-        setDefinedLanes(w, reg + k, 1ull << l, ok ? ~0ull : 0);
-      }
-    }
+    readLdsLanes(w, inst, s.lds, wanted, bytes, reg, inst.op->info);
   }
   for (uint64_t m = s.scratch; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
@@ -246,18 +258,7 @@ void flatStore(Wave &w, const Inst &inst) {
   storeGlobal(w, inst, s.global, bytes, reg, high);
   if (s.lds.mask) {
     checkLds(w, inst, s.lds, bytes, true);
-    LdsShadow &lds = w.wg->lds;
-    for (uint64_t m = s.lds.mask; m; m &= m - 1) {
-      unsigned l = unsigned(__builtin_ctzll(m));
-      writeValue(w, reg, l, lds.bytes() + s.lds.a[l], bytes, high);
-      for (unsigned b = 0; b < bytes; ++b) {
-        uint32_t a = s.lds.a[l] + b;
-        uint8_t bit = uint8_t(1u << (a & 3));
-        bool ok = w.vd[reg + b / 4].byte[(b % 4) + (high ? 2 : 0)] >> l & 1;
-        uint8_t &d = lds.defined()[a / 4];
-        d = ok ? d | bit : d & ~bit;
-      }
-    }
+    writeLdsLanes(w, s.lds, bytes, reg, inst.op->info);
   }
   for (uint64_t m = s.scratch; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));

@@ -65,7 +65,7 @@ void unpackElement(Wave &w, unsigned reg, Mat type, unsigned e, float *lanes) {
 }
 
 const uint32_t *mfmaC(Wave &w, const Operand &c, unsigned r) {
-  return c.isVgpr() ? w.v[c.reg + r] : c.lanesLo;
+  return c.isVgpr() ? w.v[c.reg + r] : c.lanes;
 }
 
 namespace {

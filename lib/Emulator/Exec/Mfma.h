@@ -59,21 +59,26 @@ inline unsigned mfmaRow(unsigned m, unsigned r, unsigned group) {
 /// C of an MFMA: registers or one constant for all elements.
 const uint32_t *mfmaC(Wave &w, const Operand &c, unsigned r);
 
-/// One row of D: row `row` of A (a[k][row]) times b[k][0..M).
+/// Two rows of D: rows `row0` and `row1` of A (a[k][row]) times b[k][0..M).
+/// Two at once, so that a row of B is loaded once for both.
 template <unsigned M>
-inline void mfmaRowProduct(const float (*a)[M], const float (*b)[M],
-                           unsigned depth, unsigned row, float *acc) {
+inline void mfmaRowProducts(const float (*a)[M], const float (*b)[M],
+                            unsigned depth, unsigned row0, unsigned row1,
+                            float *acc0, float *acc1) {
   for (unsigned k = 0; k < depth; ++k) {
-    float x = a[k][row];
-    for (unsigned j = 0; j < M; ++j)
-      acc[j] = __builtin_fmaf(x, b[k][j], acc[j]);
+    float x = a[k][row0], y = a[k][row1];
+    for (unsigned j = 0; j < M; ++j) {
+      acc0[j] = __builtin_fmaf(x, b[k][j], acc0[j]);
+      acc1[j] = __builtin_fmaf(y, b[k][j], acc1[j]);
+    }
   }
 }
 
 /// Undefined rows of A and columns of B make their part of D undefined.
-template <unsigned M> inline void propagateMfma(Wave &w, const Inst &inst) {
-  const Operand &d = inst.o[0], &a = inst.o[1], &b = inst.o[2], &c = inst.o[3];
-  uint64_t la = definedLanes(w, a), lb = definedLanes(w, b);
+/// `la` and `lb` are the defined lanes of A and B.
+template <unsigned M>
+inline void propagateMfma(Wave &w, const Operand &d, const Operand &c,
+                          uint64_t la, uint64_t lb) {
   if ((la & lb) == ~0ull && definedLanes(w, c) == ~0ull) {
     for (unsigned r = 0; r < d.width; ++r)
       define(w, d.reg + r, ~0ull);
@@ -103,20 +108,21 @@ void mfmaMultiply(Wave &w, const Inst &inst, const float (*a)[M],
   constexpr unsigned groups = kLanes / M, regs = M * M / kLanes;
   const Operand &c = inst.o[3];
   if (w.checks)
-    propagateMfma<M>(w, inst);
+    propagateMfma<M>(w, inst.o[0], c, definedLanes(w, inst.o[1]),
+                     definedLanes(w, inst.o[2]));
   alignas(64) uint32_t out[regs][kLanes];
   for (unsigned r = 0; r < regs; ++r) {
     const uint32_t *from = mfmaC(w, c, r);
-    for (unsigned g = 0; g < groups; ++g) {
-      unsigned row = mfmaRow(M, r, g);
-      alignas(64) float acc[M];
+    for (unsigned g = 0; g < groups; g += 2) {
+      alignas(64) float acc[2 * M];
       if (integer) // sums of at most 64 products are exact in f32
         std::memset(acc, 0, sizeof acc);
       else
         std::memcpy(acc, from + g * M, sizeof acc);
-      mfmaRowProduct<M>(a, b, depth, row, acc);
+      mfmaRowProducts<M>(a, b, depth, mfmaRow(M, r, g), mfmaRow(M, r, g + 1),
+                         acc, acc + M);
       if (integer)
-        for (unsigned j = 0; j < M; ++j)
+        for (unsigned j = 0; j < 2 * M; ++j)
           out[r][g * M + j] = from[g * M + j] + uint32_t(int32_t(acc[j]));
       else
         std::memcpy(out[r] + g * M, acc, sizeof acc);

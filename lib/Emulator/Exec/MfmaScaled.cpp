@@ -67,7 +67,7 @@ void applyScale(Wave &w, const Inst &inst, const Operand &o, unsigned k,
   LaneBuf buf;
   const uint32_t *words = o.isVgpr()   ? w.v[o.reg]
                           : o.isSgpr() ? broadcast(w.s[o.reg], buf)
-                                       : o.lanesLo;
+                                       : o.lanes;
   for (unsigned l = 0; l < kLanes; ++l) {
     float scale = scaleOf(words[l], byte);
     for (unsigned e = 0; e < kPerLane; ++e)

@@ -113,6 +113,7 @@ void addHalves(OpTable &t) {
         packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); }));
   Op fmac = packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); });
   fmac.dstIsSource = true;
+  fmac.mods |= kModDpp;
   t.add("v_pk_fmac_f16", fmac);
   t.add("v_pk_min_f16", packedOp([](half a, half b) { return minNum(a, b); }));
   t.add("v_pk_max_f16", packedOp([](half a, half b) { return maxNum(a, b); }));
@@ -169,7 +170,7 @@ const uint32_t *pairWord(Wave &w, const Inst &inst, unsigned k, bool hi,
                          LaneBuf &buf) {
   bool second = (hi ? inst.m.opSelHi : inst.m.opSel) >> k & 1;
   const Operand &o = inst.o[1 + k];
-  const uint32_t *p = o.isConst() ? o.lanesLo
+  const uint32_t *p = o.isConst() ? o.lanes
                                   : fetchWord(w, inst, 1 + k, Type::B32,
                                               second && o.width > 1, buf);
   if (!((hi ? inst.m.negHi : inst.m.negLo) >> k & 1))
@@ -238,7 +239,7 @@ void pairMove(Wave &w, const Inst &inst) {
     const Operand &o = inst.o[1 + h];
     bool second = (inst.m.opSel >> h & 1) && o.width > 1;
     const uint32_t *p = o.isConst()
-                            ? o.lanesLo
+                            ? o.lanes
                             : fetchWord(w, inst, 1 + h, Type::B32, second, buf);
     std::memcpy(out[h].lo, p, sizeof out[h].lo);
   }
@@ -265,7 +266,7 @@ void pairMove(Wave &w, const Inst &inst) {
 void mixSource(Wave &w, const Inst &inst, unsigned k, float *out) {
   LaneBuf buf;
   const Operand &o = inst.o[1 + k];
-  const uint32_t *p = o.isConst()  ? o.lanesLo
+  const uint32_t *p = o.isConst()  ? o.lanes
                       : o.isSgpr() ? broadcast(w.s[o.reg], buf)
                                    : w.v[o.reg];
   bool isHalf = inst.m.opSelHi >> k & 1;

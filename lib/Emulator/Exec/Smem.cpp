@@ -5,17 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// s_load, s_buffer_load and the scalar stores and atomics' absence: scalar
-// stores do not exist on these chips.
+// s_load and s_buffer_load, and the clocks.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../MemoryAccess.h"
+#include "ScalarMemory.h"
 
 namespace hk::emu {
-namespace {
 
-uint64_t scalarOffset(Wave &w, const Inst &inst, unsigned first, bool &ok) {
+static uint64_t scalarOffset(Wave &w, const Inst &inst, unsigned first,
+                             bool &ok) {
   uint64_t offset = uint64_t(int64_t(inst.m.offset));
   for (unsigned k = first; k < inst.numOperands; ++k) {
     const Operand &o = inst.o[k];
@@ -28,6 +27,22 @@ uint64_t scalarOffset(Wave &w, const Inst &inst, unsigned first, bool &ok) {
   }
   return offset;
 }
+
+ScalarAddress scalarAddress(Wave &w, const Inst &inst, bool buffer) {
+  unsigned r = inst.o[1].reg;
+  ScalarAddress a;
+  a.defined = w.sd64(r) == ~0ull && (!buffer || w.sd[r + 2] == ~0u);
+  uint64_t base = w.s64(r);
+  if (buffer) {
+    base &= 0xffffffffffffull;
+    uint32_t stride = w.s[r + 1] >> 16 & 0x3fff;
+    a.limit = base + uint64_t(w.s[r + 2]) * (stride ? stride : 1);
+  }
+  a.address = base + scalarOffset(w, inst, 2, a.defined);
+  return a;
+}
+
+namespace {
 
 /// Reads `words` words to SGPRs; bytes outside `limit` are zero.
 void loadWords(Wave &w, const Inst &inst, uint64_t address, unsigned words,
@@ -65,26 +80,13 @@ void loadWords(Wave &w, const Inst &inst, uint64_t address, unsigned words,
   issueLgkm(w, Pending::Smem, true, reg, words);
 }
 
-void load(Wave &w, const Inst &inst) {
-  const Operand &base = inst.o[1];
-  bool ok = w.sd64(base.reg) == ~0ull;
-  uint64_t address = w.s64(base.reg) + scalarOffset(w, inst, 2, ok);
-  if (w.checks && !ok)
-    w.reportUndefined(inst, -1, address, "the address of this scalar load");
-  loadWords(w, inst, address, inst.op->info, ~0ull);
-}
-
-void bufferLoad(Wave &w, const Inst &inst) {
-  unsigned r = inst.o[1].reg;
-  bool ok = (w.sd[r] & w.sd[r + 1] & w.sd[r + 2]) == ~0u;
-  uint64_t base = (uint64_t(w.s[r + 1] & 0xffff) << 32) | w.s[r];
-  uint32_t stride = w.s[r + 1] >> 16 & 0x3fff;
-  uint64_t bytes = uint64_t(w.s[r + 2]) * (stride ? stride : 1);
-  uint64_t offset = scalarOffset(w, inst, 2, ok);
-  if (w.checks && !ok)
-    w.reportUndefined(inst, -1, base + offset,
-                      "the descriptor or offset of this scalar load");
-  loadWords(w, inst, base + offset, inst.op->info, base + bytes);
+template <bool Buffer> void load(Wave &w, const Inst &inst) {
+  ScalarAddress a = scalarAddress(w, inst, Buffer);
+  if (w.checks && !a.defined)
+    w.reportUndefined(inst, -1, a.address,
+                      Buffer ? "the descriptor or offset of this scalar load"
+                             : "the address of this scalar load");
+  loadWords(w, inst, a.address, inst.op->info, a.limit);
 }
 
 void memTime(Wave &w, const Inst &inst) {
@@ -103,9 +105,9 @@ void addSmem(OpTable &t) {
     op.cls = InstClass::Smem;
     op.mods = kModOffset | kModCache;
     op.info = uint16_t(words);
-    op.fn = load;
+    op.fn = load<false>;
     t.add("s_load_" + suffix, op);
-    op.fn = bufferLoad;
+    op.fn = load<true>;
     t.add("s_buffer_load_" + suffix, op);
   }
   Op op;

@@ -121,12 +121,20 @@ void barrier(Wave &w, const Inst &inst) {
 }
 
 void nothing(Wave &, const Inst &) {}
+void sleep(Wave &w, const Inst &) { w.yields = true; }
 
 std::string parseGprIdx(const std::string &text, Inst &inst) {
   size_t open = text.find("gpr_idx(");
+  inst.raw = 0;
+  size_t last = text.rfind(',');
+  int64_t mask;
+  if (open == std::string::npos && last != std::string::npos &&
+      parseInteger(text.substr(text.find_first_not_of(" ", last + 1)), mask)) {
+    inst.raw = uint32_t(mask) & 15;
+    return parseOperands(text.substr(0, last), inst);
+  }
   if (open == std::string::npos)
     return "expected gpr_idx(...)";
-  inst.raw = 0;
   std::string names = text.substr(open + 8);
   static const char *const bits[] = {"SRC0", "SRC1", "SRC2", "DST"};
   for (unsigned k = 0; k < 4; ++k)
@@ -186,12 +194,14 @@ void addSopp(OpTable &t) {
   add("s_barrier", barrier, InstClass::Barrier, parseNothing);
   add("s_endpgm", endProgram, InstClass::Branch, parseNothing);
   add("s_endpgm_saved", endProgram, InstClass::Branch, parseNothing);
+  add("s_endpgm_ordered_ps_done", endProgram, InstClass::Branch, parseNothing);
   add("s_trap", trap, InstClass::Other, parseNothing);
   for (const char *name :
-       {"s_nop", "s_sleep", "s_setprio", "s_sethalt", "s_icache_inv",
-        "s_sendmsg", "s_incperflevel", "s_decperflevel", "s_ttracedata",
-        "s_code_end", "s_wakeup", "s_setkill"})
+       {"s_nop", "s_setprio", "s_sethalt", "s_icache_inv", "s_sendmsg",
+        "s_incperflevel", "s_decperflevel", "s_ttracedata", "s_code_end",
+        "s_wakeup", "s_setkill", "s_sendmsghalt"})
     add(name, nothing, InstClass::Other, parseNothing);
+  add("s_sleep", sleep, InstClass::Other, parseNothing);
   add("s_set_gpr_idx_on", gprIdxOn, InstClass::Salu, parseGprIdx);
   add("s_set_gpr_idx_mode", gprIdxMode, InstClass::Salu, parseGprIdx);
   add("s_set_gpr_idx_off", gprIdxOff, InstClass::Salu, parseNothing);

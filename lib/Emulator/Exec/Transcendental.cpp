@@ -39,7 +39,7 @@ float exp2Hw(float x) {
   d = d < -200 ? -200 : d;
   d = d > 200 ? 200 : d;
   double n = __builtin_rint(d), f = d - n;
-  // sum of (f ln 2)^k / k!
+  // The sum of (f ln 2)^k / k!; what is left out is below 2^-37.
   constexpr double c[] = {1.0,
                           0.6931471805599453,
                           0.24022650695910072,
@@ -49,12 +49,10 @@ float exp2Hw(float x) {
                           0.00015403530393381606,
                           1.5252733804059838e-05,
                           1.3215486790144305e-06,
-                          1.0178086009239699e-07,
-                          7.054911620801121e-09,
-                          4.445538271870812e-10};
-  double p = c[11];
-  for (int k = 10; k >= 0; --k)
-    p = p * f + c[k];
+                          1.0178086009239699e-07};
+  double p = c[9];
+  for (int k = 8; k >= 0; --k)
+    p = __builtin_fma(p, f, c[k]);
   // n as an integer without a conversion instruction: add 1.5 * 2^52.
   double shifted = n + 6755399441055744.0;
   uint64_t e = toBits64(shifted) << 52;

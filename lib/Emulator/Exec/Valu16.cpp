@@ -27,6 +27,21 @@ half fmaHalf(half a, half b, half c) {
   return half(double(a) * double(b) + double(c));
 }
 
+half divFixupHalf(half a, half b, half c) {
+  bool negative = std::signbit(float(b)) != std::signbit(float(c));
+  float n = float(c), d = float(b), q = __builtin_fabsf(float(a));
+  float nan = __builtin_nanf("");
+  if (n != n || d != d)
+    return half(n != n ? n : d);
+  if ((d == 0 && n == 0) || (std::isinf(d) && std::isinf(n)))
+    return half(-nan);
+  if (d == 0 || std::isinf(n))
+    q = __builtin_inff();
+  else if (std::isinf(d) || n == 0)
+    q = 0;
+  return half(negative ? -q : q);
+}
+
 Op halfOp(Op op, bool preserve = false) {
   op.mods |= kModOpSel;
   op.preserveHigh = preserve;
@@ -61,8 +76,10 @@ void addHalf(OpTable &t) {
   t.add("v_fma_f16",
         halfOp(laneOp([](half a, half b, half c) { return fmaHalf(a, b, c); }),
                true));
+  // The legacy forms zero the upper half.
   Op fmac =
       halfOp(laneOp([](half a, half b, half c) { return fmaHalf(a, b, c); }));
+  t.add("v_fma_legacy_f16", fmac);
   fmac.dstIsSource = true;
   t.add("v_fmac_f16", fmac);
   t.add("v_min_f16",
@@ -110,24 +127,14 @@ void addHalf(OpTable &t) {
           float v = float(a);
           return v == v && v - v == 0 ? half(std::frexp(v, &e)) : a;
         })));
-  t.add("v_div_fixup_f16",
-        halfOp(laneOp([](half a, half b, half c) {
-                 bool negative =
-                     std::signbit(float(b)) != std::signbit(float(c));
-                 float n = float(c), d = float(b),
-                       q = __builtin_fabsf(float(a));
-                 float nan = __builtin_nanf("");
-                 if (n != n || d != d)
-                   return half(n != n ? n : d);
-                 if ((d == 0 && n == 0) || (std::isinf(d) && std::isinf(n)))
-                   return half(-nan);
-                 if (d == 0 || std::isinf(n))
-                   q = __builtin_inff();
-                 else if (std::isinf(d) || n == 0)
-                   q = 0;
-                 return half(negative ? -q : q);
-               }),
-               true));
+  auto fixup = [] {
+    return halfOp(
+        laneOp([](half a, half b, half c) { return divFixupHalf(a, b, c); }));
+  };
+  Op keeps = fixup();
+  keeps.preserveHigh = true;
+  t.add("v_div_fixup_f16", keeps);
+  t.add("v_div_fixup_legacy_f16", fixup());
 }
 
 void addInt16(OpTable &t) {
@@ -158,7 +165,6 @@ void addInt16(OpTable &t) {
   addClamped(
       t, "v_mad_i16", [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
       [](i16 a, i16 b, i16 c) { return u16(clampI16(i32(a) * b + c)); }, true);
-  // The legacy forms zero the upper half.
   addClamped(
       t, "v_mad_legacy_u16",
       [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },

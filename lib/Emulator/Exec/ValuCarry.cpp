@@ -117,20 +117,14 @@ void condMask(Wave &w, const Inst &inst) {
   for (unsigned l = 0; l < kLanes; ++l)
     lo.lo[l] = (b[l] & m[l]) | (a[l] & ~m[l]);
   if (w.checks) {
-    Defined d;
     const Operand &oa = inst.o[1], &ob = inst.o[2];
     bool bytes = !inst.complex && !w.gprIdxMode;
-    for (unsigned k = 0; k < 4; ++k) {
-      u64 da =
-          oa.isVgpr() && bytes ? w.vd[oa.reg].byte[k] : definedLanes(w, oa);
-      u64 db =
-          ob.isVgpr() && bytes ? w.vd[ob.reg].byte[k] : definedLanes(w, ob);
-      d.byte[k] = ((mask.value & db) | (~mask.value & da)) & mask.defined;
-    }
-    Defined &dst = w.vd[inst.o[0].reg];
-    u64 written = writeMask(w, inst);
-    for (unsigned k = 0; k < 4; ++k)
-      dst.byte[k] = (dst.byte[k] & ~written) | (d.byte[k] & written);
+    auto masks = [&](const Operand &o) {
+      return bytes && o.isVgpr() ? w.vd[o.reg].all
+                                 : ByteMasks{} | definedLanes(w, o);
+    };
+    ByteMasks chosen = (masks(ob) & mask.value) | (masks(oa) & ~mask.value);
+    w.vd[inst.o[0].reg].set(writeMask(w, inst), chosen & mask.defined);
   }
   commitResult<u32>(w, inst, lo, hi);
 }
@@ -139,11 +133,13 @@ void condMask(Wave &w, const Inst &inst) {
 template <class T> struct Ieee;
 template <> struct Ieee<float> {
   using Bits = u32;
+  using Signed = int32_t;
   static constexpr int mantissa = 23, maxExponent = 255, bias = 127;
   static constexpr int farApart = 96, scale = 64, tiny = 23, underflow = -150;
 };
 template <> struct Ieee<double> {
   using Bits = u64;
+  using Signed = int64_t;
   static constexpr int mantissa = 52, maxExponent = 2047, bias = 1023;
   static constexpr int farApart = 768, scale = 128, tiny = 53,
                        underflow = -1075;
@@ -190,14 +186,40 @@ template <class T> T divScale(T s0, T s1, T s2, bool &flag) {
   return s0;
 }
 
+/// True if no lane needs scaling: numerator, denominator and quotient are far
+/// from overflow and from denormals. Nearly always so, and cheap to see.
+template <class T>
+bool nothingToScale(const Fetched<T> &denominator,
+                    const Fetched<T> &numerator) {
+  using I = Ieee<T>;
+  using Bits = typename I::Bits;
+  auto exponent = [](Bits v) {
+    return typename I::Signed(v >> I::mantissa & I::maxExponent);
+  };
+  Bits wrong = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    auto d = exponent(bitsOf(denominator[l])),
+         n = exponent(bitsOf(numerator[l]));
+    wrong |= Bits((d < 1) | (d > I::maxExponent - 3) | (n <= I::tiny) |
+                  (n == I::maxExponent) | (n - d >= I::farApart) |
+                  (n - d < 3 - I::bias));
+  }
+  return !wrong;
+}
+
 template <class T> void divScaleOp(Wave &w, const Inst &inst) {
   Fetched<T> a(w, inst, 2), b(w, inst, 3), c(w, inst, 4);
   LaneBuf lo, hi;
   u64 out = 0;
-  for (unsigned l = 0; l < kLanes; ++l) {
-    bool flag = false;
-    storeLane<T>(lo, hi, l, divScale<T>(a[l], b[l], c[l], flag));
-    out |= u64(flag) << l;
+  if (nothingToScale<T>(b, c)) {
+    for (unsigned l = 0; l < kLanes; ++l)
+      storeLane<T>(lo.lo, hi.lo, l, a[l]);
+  } else {
+    for (unsigned l = 0; l < kLanes; ++l) {
+      bool flag = false;
+      storeLane<T>(lo.lo, hi.lo, l, divScale<T>(a[l], b[l], c[l], flag));
+      out |= u64(flag) << l;
+    }
   }
   u64 defined = ~0ull;
   if (w.checks) {
@@ -232,12 +254,17 @@ template <class T> void divFmas(Wave &w, const Inst &inst) {
   Fetched<T> a(w, inst, 1), b(w, inst, 2), c(w, inst, 3);
   LaneBuf lo, hi;
   u64 vcc = w.s64(kVccLo);
-  for (unsigned l = 0; l < kLanes; ++l) {
-    int e = exponentOf(c[l]) > Ieee<T>::bias ? Ieee<T>::scale : -Ieee<T>::scale;
-    T r = (vcc >> l & 1) ? scaledFma(a[l], b[l], c[l], e)
-                         : std::fma(a[l], b[l], c[l]);
-    storeLane<T>(lo, hi, l, r);
-  }
+  if (!(vcc & w.exec))
+    for (unsigned l = 0; l < kLanes; ++l)
+      storeLane<T>(lo.lo, hi.lo, l, std::fma(a[l], b[l], c[l]));
+  else
+    for (unsigned l = 0; l < kLanes; ++l) {
+      int e =
+          exponentOf(c[l]) > Ieee<T>::bias ? Ieee<T>::scale : -Ieee<T>::scale;
+      T r = (vcc >> l & 1) ? scaledFma(a[l], b[l], c[l], e)
+                           : std::fma(a[l], b[l], c[l]);
+      storeLane<T>(lo.lo, hi.lo, l, r);
+    }
   propagate(w, inst, 1, 3, sizeof(T) / 4);
   commitResult<T>(w, inst, lo, hi);
 }

@@ -15,6 +15,7 @@
 namespace hk::emu {
 namespace {
 
+using u16 = uint16_t;
 using u32 = uint32_t;
 using i32 = int32_t;
 using u64 = uint64_t;
@@ -40,17 +41,15 @@ u32 bitop3(u32 a, u32 b, u32 c, u32 table) {
   return r;
 }
 
-/// The truth table is a modifier, so this is not a laneOp.
-template <bool Half> void bitop3Op(Wave &w, const Inst &inst) {
-  Fetched<u32> a(w, inst, 1), b(w, inst, 2), c(w, inst, 3);
+/// The truth table is a modifier, so this is not a laneOp. T is u32 or u16.
+template <class T> void bitop3Op(Wave &w, const Inst &inst) {
+  Fetched<T> a(w, inst, 1), b(w, inst, 2), c(w, inst, 3);
   LaneBuf lo, hi;
   u32 table = inst.m.bitop3;
-  for (unsigned l = 0; l < kLanes; ++l) {
-    u32 r = bitop3(a[l], b[l], c[l], table);
-    lo.lo[l] = Half ? r & 0xffff : r;
-  }
+  for (unsigned l = 0; l < kLanes; ++l)
+    lo.lo[l] = T(bitop3(a[l], b[l], c[l], table));
   propagate(w, inst, 1, 3, 1);
-  commitResult<u32>(w, inst, lo, hi);
+  commitResult<T>(w, inst, lo, hi);
 }
 
 u32 sad8(u32 a, u32 b, u32 c) {
@@ -62,19 +61,39 @@ u32 sad8(u32 a, u32 b, u32 c) {
 }
 
 u32 permute(u32 a, u32 b, u32 sel) {
-  u64 data = u64(a) << 32 | b;
   u32 r = 0;
   for (unsigned k = 0; k < 4; ++k) {
-    u32 s = sel >> (8 * k) & 0xff, byte;
-    if (s < 8)
-      byte = u32(data >> (8 * s)) & 0xff;
-    else if (s < 12) // signs of bytes 1, 3, 5, 7
-      byte = (data >> ((s - 8) * 16 + 15) & 1) ? 0xff : 0;
-    else
-      byte = s == 12 ? 0 : 0xff;
-    r |= byte << (8 * k);
+    u32 s = sel >> (8 * k) & 0xff;
+    u32 byte = ((s & 4) ? a : b) >> (8 * (s & 3)) & 0xff;
+    // 8 to 11: the signs of bytes 1, 3, 5, 7.
+    u32 signs = ((s & 2) ? a : b) >> ((s & 1) ? 31 : 15) & 1 ? 0xff : 0;
+    u32 fixed = s == 12 ? 0 : s > 12 ? 0xff : signs;
+    r |= (s < 8 ? byte : fixed) << (8 * k);
   }
   return r;
+}
+
+/// Nearly every selector picks bytes of the sources, which is a shorter loop.
+void permuteOp(Wave &w, const Inst &inst) {
+  Fetched<u32> a(w, inst, 1), b(w, inst, 2), c(w, inst, 3);
+  LaneBuf lo, hi;
+  u32 used = 0;
+  for (unsigned l = 0; l < kLanes; ++l)
+    used |= c[l];
+  if (used & 0xf8f8f8f8)
+    for (unsigned l = 0; l < kLanes; ++l)
+      lo.lo[l] = permute(a[l], b[l], c[l]);
+  else
+    for (unsigned l = 0; l < kLanes; ++l) {
+      u32 r = 0;
+      for (unsigned k = 0; k < 32; k += 8) {
+        u32 s = c[l] >> k;
+        r |= (((s & 4) ? a[l] : b[l]) >> (8 * (s & 3)) & 0xff) << k;
+      }
+      lo.lo[l] = r;
+    }
+  propagate(w, inst, 1, 3, 1);
+  commitResult<u32>(w, inst, lo, hi);
 }
 
 void addShiftsAndLogic(OpTable &t) {
@@ -127,15 +146,15 @@ void addShiftsAndLogic(OpTable &t) {
         laneOp([](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }));
   t.add("v_bfrev_b32",
         laneOp([](u32 a) { return u32(__builtin_bitreverse32(a)); }));
-  t.add("v_alignbit_b32", laneOp([](u32 a, u32 b, u32 c) {
+  // op_sel picks the half of the last source.
+  t.add("v_alignbit_b32", laneOp([](u32 a, u32 b, u16 c) {
           return u32((u64(a) << 32 | b) >> (c & 31));
-        }));
-  t.add("v_alignbyte_b32", laneOp([](u32 a, u32 b, u32 c) {
+        }))
+      .mods |= kModOpSel;
+  t.add("v_alignbyte_b32", laneOp([](u32 a, u32 b, u16 c) {
           return u32((u64(a) << 32 | b) >> (8 * (c & 3)));
-        }));
-  t.add("v_perm_b32",
-        laneOp([](u32 a, u32 b, u32 c) { return permute(a, b, c); },
-               DefRule::Perm));
+        }))
+      .mods |= kModOpSel;
   t.add("v_bcnt_u32_b32",
         laneOp([](u32 a, u32 b) { return u32(__builtin_popcount(a)) + b; }));
   t.add("v_ffbh_u32",
@@ -146,12 +165,17 @@ void addShiftsAndLogic(OpTable &t) {
           u32 v = u32(a < 0 ? ~a : a);
           return v ? u32(__builtin_clz(v)) : ~0u;
         }));
+  t.add("v_perm_b32",
+        laneOp([](u32 a, u32 b, u32 c) { return a ^ b ^ c; }, DefRule::Perm))
+      .fn = permuteOp;
   Op op = laneOp([](u32 a, u32 b, u32 c) { return a ^ b ^ c; });
   op.mods = kModBitop3;
-  op.fn = bitop3Op<false>;
+  op.fn = bitop3Op<u32>;
   t.add("v_bitop3_b32", op).rule = DefRule::Bitwise;
-  op.fn = bitop3Op<true>;
-  t.add("v_bitop3_b16", op).rule = DefRule::Whole;
+  op = laneOp([](u16 a, u16 b, u16 c) { return u16(a ^ b ^ c); });
+  op.mods = kModBitop3 | kModOpSel;
+  op.fn = bitop3Op<u16>;
+  t.add("v_bitop3_b16", op);
 }
 
 void addArithmetic(OpTable &t) {
@@ -324,6 +348,7 @@ void addValuInt(OpTable &t) {
   nop.fn = [](Wave &, const Inst &) {};
   nop.cls = InstClass::Valu;
   nop.numDst = 0;
+  nop.mods = kModDpp | kModSdwa;
   t.add("v_nop", nop);
 }
 

@@ -36,6 +36,15 @@ extern const VmemForm kVmemLoads[], kVmemStores[];
 void globalAddresses(Wave &w, const Inst &inst, unsigned vaddr,
                      LaneAddresses &at);
 
+/// The lanes of a flat access by aperture; private ones keep their offset in
+/// the low word of `global.a`.
+struct FlatSplit {
+  LaneAddresses global;
+  LdsAddresses lds;
+  uint64_t scratch = 0;
+};
+void splitFlat(Wave &w, const Inst &inst, unsigned vaddr, FlatSplit &s);
+
 /// Direct-to-LDS: lane l's bytes go to M0 + offset + l * size. Lanes in `zero`
 /// (out of a buffer's range) write zeros.
 void loadToLds(Wave &w, const Inst &inst, LaneAddresses &at, uint64_t zero,

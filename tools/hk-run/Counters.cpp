@@ -1,0 +1,139 @@
+//===- Counters.cpp - What kernels did, from a device that counts ---------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the launches' lines, adds them up per kernel and prints them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Counters.h"
+#include "Options.h"
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+#include <vector>
+
+using namespace hk::run;
+using Json = nlohmann::ordered_json;
+
+static const char kVariable[] = "HK_EMU_COUNTERS";
+
+CounterFile::CounterFile() {
+  if (const char *chosen = std::getenv(kVariable); chosen && *chosen) {
+    path = chosen;
+    std::ifstream in(path, std::ios::binary | std::ios::ate);
+    begin = in ? static_cast<long>(in.tellg()) : 0;
+    return;
+  }
+  char name[] = "/tmp/hk-run-counters-XXXXXX";
+  int file = mkstemp(name);
+  if (file < 0)
+    throw Failure("--counters: cannot make a temporary file in /tmp");
+  close(file);
+  path = name;
+  own = true;
+  setenv(kVariable, name, 1);
+}
+
+CounterFile::~CounterFile() {
+  if (own)
+    std::remove(path.c_str());
+}
+
+/// Adds the numbers of one launch to those of its kernel.
+static void accumulate(Json &sum, const Json &launch) {
+  for (const auto &[key, value] : launch.items()) {
+    if (value.is_object())
+      accumulate(sum[key], value);
+    else if (value.is_number())
+      sum[key] = sum.value(key, uint64_t(0)) + value.get<uint64_t>();
+  }
+}
+
+static std::vector<Json> readLaunches(const std::string &path, long begin) {
+  std::ifstream in(path, std::ios::binary);
+  in.seekg(begin);
+  std::vector<Json> kernels;
+  for (std::string line; std::getline(in, line);) {
+    Json launch = Json::parse(line);
+    Json *sum = nullptr;
+    for (Json &kernel : kernels)
+      if (kernel["kernel"] == launch["kernel"])
+        sum = &kernel;
+    if (!sum) {
+      kernels.push_back({{"kernel", launch["kernel"]},
+                         {"chip", launch["chip"]},
+                         {"launches", uint64_t(0)}});
+      sum = &kernels.back();
+    }
+    (*sum)["launches"] = (*sum)["launches"].get<uint64_t>() + 1;
+    accumulate(*sum, launch);
+  }
+  return kernels;
+}
+
+static void appendRow(std::string &out, const char *name, const Json &kernel,
+                      const char *key, const std::string &note = "") {
+  char row[160];
+  std::snprintf(row, sizeof row, "    %-28s %16llu%s%s\n", name,
+                static_cast<unsigned long long>(kernel.value(key, uint64_t(0))),
+                note.empty() ? "" : "  ", note.c_str());
+  out += row;
+}
+
+static std::string times(uint64_t part, uint64_t whole) {
+  if (!whole)
+    return "";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f x compulsory",
+                static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+static std::string table(const std::vector<Json> &kernels) {
+  std::string out;
+  for (const Json &k : kernels) {
+    out += "counters of " + k["kernel"].get<std::string>() + " on emulated " +
+           k["chip"].get<std::string>() + "\n";
+    appendRow(out, "launches", k, "launches");
+    appendRow(out, "workgroups", k, "workgroups");
+    appendRow(out, "waves", k, "waves");
+    appendRow(out, "wave instructions", k, "instructions_total");
+    for (const auto &[name, count] : k["instructions"].items())
+      if (count.get<uint64_t>())
+        appendRow(out, ("  " + name).c_str(), k["instructions"], name.c_str());
+    appendRow(out, "VALU clocks", k, "valu_clocks");
+    appendRow(out, "MFMA clocks", k, "mfma_clocks");
+    appendRow(out, "LDS bytes", k, "lds_bytes");
+    appendRow(out, "LDS clocks", k, "lds_clocks");
+    appendRow(out, "  of them bank conflicts", k, "lds_conflict_clocks");
+    uint64_t moved = k.value("global_read_bytes", uint64_t(0)) +
+                     k.value("global_write_bytes", uint64_t(0));
+    appendRow(out, "global bytes read", k, "global_read_bytes");
+    appendRow(out, "global bytes written", k, "global_write_bytes",
+              times(moved, k.value("compulsory_bytes", uint64_t(0))));
+    appendRow(out, "compulsory bytes", k, "compulsory_bytes");
+    appendRow(out, "transactions of 64 bytes", k, "transactions_64");
+    appendRow(out, "transactions of 128 bytes", k, "transactions_128");
+    appendRow(out, "waits", k, "waits");
+    appendRow(out, "barriers", k, "barriers");
+  }
+  return out;
+}
+
+std::string CounterFile::report(CounterFormat format,
+                                const std::string &device) const {
+  std::vector<Json> kernels = readLaunches(path, begin);
+  if (kernels.empty())
+    throw Failure("--counters: " + device +
+                  " has no counters or nothing was launched; the emulator has "
+                  "them: --device=hip:0 with HK_HIP_LIBRARY=libhk_emu.so");
+  return format == CounterFormat::Json
+             ? Json({{"kernels", kernels}}).dump(2) + "\n"
+             : table(kernels);
+}
