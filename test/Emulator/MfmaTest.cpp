@@ -82,16 +82,6 @@ const Shape kShapes[] = {
      false},
     {"v_mfma_i32_32x32x32_i8", 32, 32, 1, kI8, kI8, "", false, true, false},
     {"v_mfma_i32_16x16x64_i8", 16, 64, 1, kI8, kI8, "", false, true, false},
-    {"v_mfma_f32_16x16x128_f8f6f4", 16, 128, 1, kFp8, kFp8, "", false, true,
-     false},
-    {"v_mfma_f32_32x32x64_f8f6f4", 32, 64, 1, kFp8, kBf8, "blgp:1", false, true,
-     false},
-    {"v_mfma_f32_16x16x128_f8f6f4", 16, 128, 1, kF4, kF4, "cbsz:4 blgp:4",
-     false, true, false},
-    {"v_mfma_f32_32x32x64_f8f6f4", 32, 64, 1, kF6, kF4, "cbsz:2 blgp:4", false,
-     true, false},
-    {"v_mfma_f32_16x16x128_f8f6f4", 16, 128, 1, kFp8, kF4, "blgp:4", false,
-     true, false},
     {"v_mfma_scale_f32_16x16x128_f8f6f4", 16, 128, 1, kFp8, kFp8,
      "op_sel_hi:[0,0,0]", false, true, true},
     {"v_mfma_scale_f32_16x16x128_f8f6f4", 16, 128, 1, kF4, kF4,
@@ -185,12 +175,32 @@ unsigned regsOf(const Shape &s, Kind kind) {
   return (perLane * bitsOf(kind) + 31) / 32;
 }
 
+/// f8f6f4 with each of the five formats on either side.
+std::vector<Shape> formatMixes() {
+  static std::vector<std::string> modifiers;
+  const Kind kinds[] = {kFp8, kBf8, kF6, kBf6, kF4};
+  for (unsigned k = 0; modifiers.size() < 25; ++k)
+    modifiers.push_back("cbsz:" + std::to_string(k / 5) +
+                        " blgp:" + std::to_string(k % 5));
+  std::vector<Shape> all;
+  for (unsigned k = 0; k < 25; ++k)
+    for (bool big : {false, true})
+      all.push_back(
+          {big ? "v_mfma_f32_32x32x64_f8f6f4" : "v_mfma_f32_16x16x128_f8f6f4",
+           big ? 32u : 16u, big ? 64u : 128u, 1, kinds[k / 5], kinds[k % 5],
+           modifiers[k].c_str(), false, true, false});
+  return all;
+}
+
 TEST_P(MfmaTest, EveryShapeEqualsThePlainProduct) {
   std::string chip = GetParam();
   bool ocp = chip == "gfx950";
   std::vector<AsmCase> cases;
   std::vector<const Shape *> shapes;
-  for (const Shape &s : kShapes) {
+  std::vector<Shape> all(std::begin(kShapes), std::end(kShapes));
+  for (const Shape &s : formatMixes())
+    all.push_back(s);
+  for (const Shape &s : all) {
     if ((s.only942 && ocp) || (s.only950 && !ocp))
       continue;
     unsigned regs = s.m * s.m * s.blocks / 64;

@@ -59,6 +59,19 @@ const IsaRow kRows[] = {
     {"v_mov_b32 v64, 0x3c00\n v_mac_f16 v64, v0, v1",
      {0x4000, 0x4200},
      {0x4700}},
+    // Sums of integer products wrap: 2^31 - 1 + 32 * 127 * 127.
+    {"v_mfma_i32_16x16x32_i8 v[64:67], v[0:1], v[2:3], v[4:7]",
+     {0x7f7f7f7f, 0x7f7f7f7f, 0x7f7f7f7f, 0x7f7f7f7f, 0x7fffffff, 0x7fffffff, 0,
+      0},
+     {0x8007e01f, 0x8007e01f, 0x7e020, 0x7e020}},
+    // Ties go to the even neighbour, NaN stays NaN, too large is infinite.
+    {"v_cvt_f16_f32 v64, v0\n v_cvt_f16_f32 v65, v1\n v_cvt_f16_f32 v66, v2",
+     {0x3f801000, 0x3f803000, 0x7f800001},
+     {0x3c00, 0x3c02, 0x7e00}},
+    {"v_cvt_pk_bf16_f32 v64, v0, v1\n v_cvt_pk_bf16_f32 v65, v2, v3",
+     {0x3f808000, 0x3f818000, 0x7f7fffff, 0x7f800001},
+     {0x3f823f80, 0x7fc07f80},
+     "gfx950"},
     // Scalar: quads, moves relative to M0.
     {"s_quadmask_b32 s40, 0xf00100\n v_mov_b32 v64, s40", {}, {0x24}},
     {"s_wqm_b32 s40, 0x100100\n v_mov_b32 v64, s40", {}, {0xf00f00}},

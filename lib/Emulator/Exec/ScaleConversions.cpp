@@ -82,6 +82,11 @@ float elementOf(Wave &w, const Form &f, const Inst &inst, unsigned e,
   return readWide(w, f.wide, inst.o[1].reg, e, lane);
 }
 
+/// The bit of op_sel behind those of the sources names the result's half.
+unsigned highResult(const Inst &inst) {
+  return inst.m.opSel >> (inst.numOperands - 1) & 1;
+}
+
 /// Wide to narrow. Small counts replace a part of the destination that op_sel
 /// picks: a byte for one fp8 or two fp4, a half for two fp8.
 void down(Wave &w, const Inst &inst) {
@@ -90,7 +95,7 @@ void down(Wave &w, const Inst &inst) {
   unsigned last = inst.numOperands - 1u;
   unsigned part = inst.m.opSel >> 2 & 3, dst = inst.o[0].reg;
   if (total == 16)
-    part = (inst.m.opSel >> 3 & 1) * 2;
+    part = highResult(inst) * 2;
   uint64_t defined = ~0ull;
   for (unsigned k = 1; k <= last; ++k)
     defined &= definedLanes(w, inst.o[k]);
@@ -165,7 +170,7 @@ void up(Wave &w, const Inst &inst) {
     }
     // A single f16 replaces the half that op_sel's last bit names.
     if (f.count == 1 && f.wide != kF32) {
-      bool high = inst.m.opSel >> 3 & 1;
+      bool high = highResult(inst);
       uint32_t &d = w.v[dst][l];
       d = high ? (d & 0xffff) | out[0] << 16 : (d & 0xffff0000u) | out[0];
       continue;
@@ -176,7 +181,7 @@ void up(Wave &w, const Inst &inst) {
   if (!w.checks)
     return;
   if (f.count == 1 && f.wide != kF32) {
-    unsigned first = (inst.m.opSel >> 3 & 1) ? 2 : 0;
+    unsigned first = highResult(inst) ? 2 : 0;
     for (unsigned k = first; k < first + 2; ++k) {
       uint64_t &d = w.vd[dst].byte[k];
       d = (d & ~w.exec) | (defined & w.exec);
