@@ -49,6 +49,8 @@ const Case kCases[] = {
     {"global_race_read", "global-race", 2, 64, false, "workgroup number"},
     {"global_share_word", "global-race", 2, 64, false, "workgroup number"},
     {"last_block", "global-race", 4, 64, false, "workgroup number"},
+    {"own_counter", "global-race", 4, 64, false, "workgroup number"},
+    {"hand_over", "global-race", 2, 64, false, "workgroup number"},
     {"never_ends", "timeout", 1, 64, false, "without ending"},
 };
 
@@ -66,8 +68,8 @@ LaunchResult runCase(TestDevice &device, const Case &c) {
   uint32_t size = exact ? 100 : n;
   data.resize(size);
   uint64_t out = device.upload(data), in = device.upload(data);
-  if (name == "last_block") {
-    uint64_t count = device.upload(std::vector<int>(1, 0));
+  if (name == "last_block" || name == "own_counter") {
+    uint64_t count = device.upload(std::vector<int>(4, 0));
     return device.run(c.kernel, c.grid, c.block, out, in, count,
                       device.alloc(4 * n), int(size));
   }

@@ -261,6 +261,38 @@ KERNEL void last_block(float *out, const float *in, int *count, float *work,
   }
 }
 
+// The same with a counter of each workgroup's own, which orders nothing.
+KERNEL void own_counter(float *out, const float *in, int *count, float *work,
+                        int n) {
+  int i = wg() * 64 + tid();
+  work[i] = in[i];
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+  int seen =
+      __hip_atomic_fetch_add(count + (BAD ? wg() : 0), 1, __ATOMIC_ACQ_REL,
+                             __HIP_MEMORY_SCOPE_AGENT);
+  if (seen == (BAD ? 1 : 4) * 64 - 1) {
+    float sum = 0;
+    for (int j = 0; j < 4; ++j)
+      sum += work[j * 64 + tid()];
+    out[i] = sum;
+  }
+}
+
+// The second workgroup waits for the first one's flag before it reads.
+KERNEL void hand_over(float *out, const float *in, int n) {
+  int *flag = (int *)(out + 1000);
+  if (wg() == 0) {
+    out[tid()] = in[tid()];
+    if (!BAD)
+      __hip_atomic_store(flag, 7, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    return;
+  }
+  while (!BAD && __hip_atomic_load(flag, __ATOMIC_ACQUIRE,
+                                   __HIP_MEMORY_SCOPE_AGENT) != 7)
+    ;
+  out[64 + tid()] = out[tid()];
+}
+
 KERNEL void never_ends(float *out, const float *in, int n) {
   volatile float *p = out;
   do
