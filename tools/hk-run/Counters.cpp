@@ -47,6 +47,8 @@ CounterFile::~CounterFile() {
 
 /// Adds the numbers of one launch to those of its kernel.
 static void accumulate(Json &sum, const Json &launch) {
+  if (sum.is_null())
+    sum = Json::object();
   for (const auto &[key, value] : launch.items()) {
     if (value.is_object())
       accumulate(sum[key], value);

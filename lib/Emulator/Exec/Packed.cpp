@@ -113,7 +113,7 @@ void addHalves(OpTable &t) {
         packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); }));
   Op fmac = packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); });
   fmac.dstIsSource = true;
-  fmac.mods |= kModDpp;
+  fmac.mods |= kModDpp | kModSdwa;
   t.add("v_pk_fmac_f16", fmac);
   t.add("v_pk_min_f16", packedOp([](half a, half b) { return minNum(a, b); }));
   t.add("v_pk_max_f16", packedOp([](half a, half b) { return maxNum(a, b); }));
