@@ -15,7 +15,7 @@
 // AMD: wholeRowReduce<Sum, 16, 256>(
 // AMD-NOT: load<
 // AMD: topkInWave<16, 4, 4, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, thread, row0);
-// AMD: selected<4>(row0.value,
+// AMD: row0.values<4>(
 // AMD: store<DType::I32, 4, 16>(
 // AMD: wholeRowReduce<Sum, 16, 256>(
 // AMD: store<DType::F32, 4, 16>(

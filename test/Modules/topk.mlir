@@ -35,6 +35,11 @@ func.func @n9001_k7(%x: tensor<?x9001xf32>) -> (tensor<?x7xf32>, tensor<?x7xi32>
   %v, %i = hk.topk %x ties highest_index order by_index : tensor<?x9001xf32> -> tensor<?x7xf32>, tensor<?x7xi32>
   return %v, %i : tensor<?x7xf32>, tensor<?x7xi32>
 }
+// Only one of the results is used.
+func.func @argmax(%x: tensor<?x4000xf32>) -> tensor<?x1xi32> {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x4000xf32> -> tensor<?x1xf32>, tensor<?x1xi32>
+  return %i : tensor<?x1xi32>
+}
 // All of a row: a sort.
 func.func @n1_k1(%x: tensor<?x1xf32>) -> (tensor<?x1xf32>, tensor<?x1xi32>) {
   %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x1xf32> -> tensor<?x1xf32>, tensor<?x1xi32>

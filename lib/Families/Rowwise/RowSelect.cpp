@@ -172,7 +172,7 @@ void RowEmitter::emitSelection(const RowSelection &selection) {
 
   bind(topk.getValues(), [this, name](Args position, int count) {
     useDepth(rowDepth);
-    return "selected<" + std::to_string(count) + ">(" + name + ".value, " +
+    return name + ".values<" + std::to_string(count) + ">(" +
            text(position.back()) + ")";
   });
   bool wide = cast<RankedTensorType>(topk.getIndices().getType())
@@ -181,8 +181,8 @@ void RowEmitter::emitSelection(const RowSelection &selection) {
   bind(topk.getIndices(), [this, name, wide](Args position, int count) {
     useDepth(rowDepth);
     std::string v = std::to_string(count);
-    std::string index = "selected<" + v + ">(" + name + ".index, " +
-                        text(position.back()) + ")";
+    std::string index =
+        name + ".indices<" + v + ">(" + text(position.back()) + ")";
     return wide ? "convertTo<i64, " + v + ">(" + index + ")" : index;
   });
 }

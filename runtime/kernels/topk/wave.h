@@ -79,23 +79,20 @@ private:
 /// Sorts the entries of a row by index; every thread of the row calls it.
 template <int TPR, int K> HK_DEV void sortByIndex(TopkRow<K> &row, i32 thread) {
   constexpr int OWN = (K + TPR - 1) / TPR;
-  float value[OWN];
-  i32 index[OWN], rank[OWN];
+  u64 entry[OWN];
+  i32 rank[OWN];
   HK_UNROLL for (int i = 0; i < OWN; ++i) {
     int j = i * TPR + thread;
     if (j >= K)
       continue;
-    value[i] = row.value[j];
-    index[i] = row.index[j];
+    entry[i] = row.entry[j];
     rank[i] = 0;
     for (int r = 0; r < K; ++r)
-      rank[i] += row.index[r] < index[i];
+      rank[i] += row.index(r) < i32(u32(entry[i]));
   }
   waveBarrier();
-  HK_UNROLL for (int i = 0; i < OWN; ++i) if (i * TPR + thread < K) {
-    row.value[rank[i]] = value[i];
-    row.index[rank[i]] = index[i];
-  }
+  HK_UNROLL for (int i = 0; i < OWN; ++i) if (i * TPR + thread < K)
+      row.entry[rank[i]] = entry[i];
   waveBarrier();
 }
 
