@@ -7,8 +7,8 @@
 //
 // What a selection adds to the LDS of a row-wise kernel. The selected elements
 // lie in LDS, where every thread of the row finds them. A tile with slots holds
-// a row in the registers of one wave; without, the block finds the k-th key
-// digit by digit and needs a histogram and the unsorted keys as well.
+// a row in the registers of one wave; without, the block needs the candidates
+// and a histogram as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,9 @@ namespace hk {
 
 /// Digits of a key have 8 bits; counts per digit, per 16 digits, and the state.
 inline constexpr int64_t kTopkHistogramBytes = 4 * (256 + 16 + 4);
+
+/// A long row's candidates may be this many more than are selected.
+inline constexpr int64_t kTopkSpare = 256;
 
 /// Whether the wave that holds a row selects in its registers.
 constexpr bool topkInWave(const Target &target, const RowTile &tile) {
@@ -35,7 +38,8 @@ constexpr int64_t topkLds(const Target &target, const RowTile &tile,
   int64_t selected = ldsMul(tile.rows, k, 8);
   if (topkInWave(target, tile))
     return selected;
-  return ldsAdd(ldsAdd(selected, ldsMul(k, 8)), kTopkHistogramBytes);
+  return ldsAdd(ldsAdd(selected, ldsMul(ldsAdd(k, kTopkSpare), 8)),
+                kTopkHistogramBytes);
 }
 
 /// Bytes of one hk.group_limit: the row, score and verdict of each group.

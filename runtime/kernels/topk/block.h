@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Radix selection: pass by pass the block counts the next 8 bits of the keys
-// that agree with the K-th largest so far, until what agrees is exactly what is
-// still wanted. A last pass collects. The row is read once per pass, three or
-// four times for ordinary data, nine at worst; nothing but K keys is stored, so
-// rows of any length work.
+// The row is read, not stored, so that any length works. First 256 parts of the
+// row give their largest values: the K-th of these bounds the K-th of the row
+// from below, and mostly few elements more than K reach it. They are collected
+// and sorted. Where too many do (ties, or a K beyond 128), radix selection
+// finds the K-th key itself: pass by pass the block counts the next 8 bits of
+// the keys that agree with it so far, until what agrees is exactly what is
+// still wanted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,13 +20,14 @@
 
 #include "hk/Contract/LdsTopk.h"
 #include "kernels/device/lds_atomic.h"
-#include "kernels/topk/keys.h"
+#include "kernels/device/reduce.h"
+#include "kernels/topk/row.h"
 
 namespace hk {
 
 template <int K> struct RadixShared {
-  u64 found[K];
-  u32 count[256];  // of keys with a digit
+  u64 found[K + kTopkSpare];
+  u32 count[256];  // of keys with a digit; the largest of each part
   u32 count16[16]; // of keys with a digit of 16
   u32 digit, wanted, exact, numFound;
 };
@@ -37,32 +40,23 @@ public:
 
   /// score(slot, chunk) is chunk number `chunk` of V elements; slot is 0.
   template <class Score> HK_MEM void run(Score score, TopkRow<K> &row) {
-    u32 wanted = u32(n < K ? n : K), total = wanted;
-    u64 prefix = 0;
-    int shift = 64;
-    if (thread == 0)
-      lds.numFound = 0;
-    // A row that is taken whole has no K-th key to look for.
-    for (bool exact = n <= K; !exact;) {
-      shift -= 8;
-      countDigits(score, prefix, shift);
-      findDigit(wanted);
-      prefix = prefix << 8 | lds.digit;
-      wanted = lds.wanted;
-      exact = lds.exact != 0;
+    bool collected = n <= CAPACITY; // nothing to look for
+    if (collected) {
+      collect(score, 0, 0);
+    } else if constexpr (BOUNDED) {
+      collect(score, u64(lowerBound(score)), 32);
+      collected = lds.numFound <= CAPACITY;
       barrier();
     }
-    barrier();
-    forEachKey(score, [&](u64 key) {
-      if (shift == 64 || (key >> shift) >= prefix)
-        lds.found[ldsFetchAdd(&lds.numFound, 1)] = key;
-    });
-    barrier();
-    arrange(total, row);
-    barrier();
+    if (!collected)
+      collectExactly(score);
+    arrange(row);
   }
 
 private:
+  static constexpr u32 CAPACITY = K + kTopkSpare;
+  static constexpr bool BOUNDED = THREADS >= 256 && K <= 128;
+
   template <class Score, class Body>
   HK_MEM void forEachKey(Score score, Body body) {
     for (i64 c = thread; c * V < n; c += THREADS) {
@@ -73,6 +67,63 @@ private:
           body(u64(key[e]) << 32 | placeKey<TIES>(u32(i)));
       }
     }
+  }
+
+  /// Collects the keys that are at least `least` without their last `shift`
+  /// bits; those beyond the capacity are counted only.
+  template <class Score>
+  HK_MEM void collect(Score score, u64 least, int shift) {
+    if (thread == 0)
+      lds.numFound = 0;
+    barrier();
+    forEachKey(score, [&](u64 key) {
+      if ((key >> shift) < least)
+        return;
+      u32 at = ldsFetchAdd(&lds.numFound, 1);
+      if (at < CAPACITY)
+        lds.found[at] = key;
+    });
+    barrier();
+  }
+
+  /// A value that at least K elements reach.
+  template <class Score> HK_MEM u32 lowerBound(Score score) {
+    u32 best = 0;
+    forEachKey(score, [&](u64 key) {
+      best = best > u32(key >> 32) ? best : u32(key >> 32);
+    });
+    constexpr int LANES = THREADS / 256;
+    best = maxOfLanes<LANES>(best);
+    if (thread % LANES == 0)
+      lds.count[thread / LANES] = best;
+    barrier();
+    if (thread < 256) {
+      u32 own = lds.count[thread];
+      int rank = 0;
+      for (int i = 0; i < 256; ++i)
+        rank += lds.count[i] > own || (lds.count[i] == own && i < thread);
+      if (rank == K - 1)
+        lds.digit = own;
+    }
+    barrier();
+    return lds.digit;
+  }
+
+  /// Collects the K largest.
+  template <class Score> HK_MEM void collectExactly(Score score) {
+    u32 wanted = K;
+    u64 prefix = 0;
+    int shift = 64;
+    for (bool exact = false; !exact;) {
+      shift -= 8;
+      countDigits(score, prefix, shift);
+      findDigit(wanted);
+      prefix = prefix << 8 | lds.digit;
+      wanted = lds.wanted;
+      exact = lds.exact != 0;
+      barrier();
+    }
+    collect(score, prefix, shift);
   }
 
   template <class Score>
@@ -110,24 +161,22 @@ private:
     barrier();
   }
 
-  /// Every key finds its rank by counting.
-  HK_MEM void arrange(u32 total, TopkRow<K> &row) {
-    for (u32 j = u32(thread); j < K; j += THREADS) {
-      if (j >= total) {
-        row.setMissing(j);
-        continue;
-      }
+  /// Every candidate finds its rank by counting.
+  HK_MEM void arrange(TopkRow<K> &row) {
+    u32 count = lds.numFound;
+    for (u32 j = u32(thread); j < count; j += THREADS) {
       u64 key = lds.found[j];
-      i32 index = indexOfPlace<TIES>(u32(key));
       u32 rank = 0;
-      for (u32 r = 0; r < total; ++r) {
-        u64 other = lds.found[r];
-        rank += ORDER == Order::ByValue
-                    ? other > key
-                    : indexOfPlace<TIES>(u32(other)) < index;
-      }
-      row.set(rank, u32(key >> 32), index);
+      for (u32 r = 0; r < count; ++r)
+        rank += lds.found[r] > key;
+      if (rank < K)
+        row.set(rank, u32(key >> 32), indexOfPlace<TIES>(u32(key)));
     }
+    for (u32 j = count + u32(thread); j < K; j += THREADS)
+      row.setMissing(j);
+    barrier();
+    if constexpr (ORDER == Order::ByIndex)
+      sortByIndex<THREADS>(row, thread);
   }
 };
 

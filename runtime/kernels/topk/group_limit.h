@@ -14,7 +14,7 @@
 #define HK_KERNELS_TOPK_GROUP_LIMIT_H
 
 #include "hk/Contract/LdsTopk.h"
-#include "kernels/topk/keys.h"
+#include "kernels/topk/row.h"
 
 namespace hk {
 
@@ -25,14 +25,6 @@ template <int N, int GROUPS> struct GroupRow {
   u32 score[GROUPS];
   u32 keep[GROUPS];
 };
-
-/// For the TPR threads of a row.
-template <int TPR> HK_DEV void rowBarrier() {
-  if constexpr (TPR > kWave)
-    barrier();
-  else
-    waveBarrier();
-}
 
 template <int N, int GROUPS, GroupScore SCORE>
 HK_DEV float scoreOfGroup(const GroupRow<N, GROUPS> &row, int group) {

@@ -14,7 +14,7 @@
 #ifndef HK_KERNELS_TOPK_HOST_H
 #define HK_KERNELS_TOPK_HOST_H
 
-#include "kernels/topk/keys.h"
+#include "kernels/topk/row.h"
 
 namespace hk {
 

@@ -46,41 +46,6 @@ template <Ties TIES> HK_DEV i32 indexOfPlace(u32 place) {
   return i32(TIES == Ties::Lowest ? ~place : place - 1);
 }
 
-/// The selected elements of one row. Value and index share a word, so that a
-/// kernel that reads one of them has the LDS it is said to have.
-template <int K> struct TopkRow {
-  u64 entry[K];
-
-  HK_MEM float value(i64 rank) const {
-    return bitCast<float>(u32(entry[rank] >> 32));
-  }
-  HK_MEM i32 index(i64 rank) const { return i32(u32(entry[rank])); }
-  HK_MEM void set(i64 rank, u32 key, i32 index) {
-    entry[rank] = u64(bitCast<u32>(valueOfKey(key))) << 32 | u32(index);
-  }
-  /// What stands behind the last element of a row that has less than K.
-  HK_MEM void setMissing(i64 rank) {
-    entry[rank] = u64(bitCast<u32>(-__builtin_inff())) << 32 | ~0u;
-  }
-
-  /// V values or indices from `first` on; those past the end are any.
-  template <int V> HK_MEM Vec<float, V> values(i64 first) const {
-    Vec<float, V> r;
-    HK_UNROLL for (int e = 0; e < V; ++e) r[e] = value(clamp<V>(first + e));
-    return r;
-  }
-  template <int V> HK_MEM Vec<i32, V> indices(i64 first) const {
-    Vec<i32, V> r;
-    HK_UNROLL for (int e = 0; e < V; ++e) r[e] = index(clamp<V>(first + e));
-    return r;
-  }
-
-private:
-  template <int V> HK_MEM static i64 clamp(i64 rank) {
-    return K % V == 0 || rank < K ? rank : 0;
-  }
-};
-
 } // namespace hk
 
 #endif // HK_KERNELS_TOPK_KEYS_H

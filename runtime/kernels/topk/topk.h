@@ -30,7 +30,8 @@ template <int ROWS, int K> struct TopkShared {
 template <int K> struct TopkBlockShared {
   RadixShared<K> radix;
   TopkRow<K> row[1];
-  static_assert(sizeof(RadixShared<K>) == 8 * K + kTopkHistogramBytes);
+  static_assert(sizeof(RadixShared<K>) ==
+                8 * (K + kTopkSpare) + kTopkHistogramBytes);
 };
 
 template <int ROWS, int N, int GROUPS> struct GroupShared {

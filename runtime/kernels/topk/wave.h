@@ -15,7 +15,7 @@
 #define HK_KERNELS_TOPK_WAVE_H
 
 #include "kernels/device/reduce.h"
-#include "kernels/topk/keys.h"
+#include "kernels/topk/row.h"
 
 namespace hk {
 
@@ -75,26 +75,6 @@ private:
   u32 keys[COUNT];
   u32 origin; // place of the thread's first element
 };
-
-/// Sorts the entries of a row by index; every thread of the row calls it.
-template <int TPR, int K> HK_DEV void sortByIndex(TopkRow<K> &row, i32 thread) {
-  constexpr int OWN = (K + TPR - 1) / TPR;
-  u64 entry[OWN];
-  i32 rank[OWN];
-  HK_UNROLL for (int i = 0; i < OWN; ++i) {
-    int j = i * TPR + thread;
-    if (j >= K)
-      continue;
-    entry[i] = row.entry[j];
-    rank[i] = 0;
-    for (int r = 0; r < K; ++r)
-      rank[i] += row.index(r) < i32(u32(entry[i]));
-  }
-  waveBarrier();
-  HK_UNROLL for (int i = 0; i < OWN; ++i) if (i * TPR + thread < K)
-      row.entry[rank[i]] = entry[i];
-  waveBarrier();
-}
 
 /// The K largest of the n >= K elements of a row into `row`, for all threads of
 /// the row to read.
