@@ -39,8 +39,8 @@ func.func @e1500(%x: tensor<?x1500xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
 // CHECK-LABEL: hk.kernel @topk_2 
 // CDNA: hk.variant @v0 #hk.row_tile<rows = 1, threads = 64, vec = 4, slots = 16> threads 64 lds 256
 // CDNA: hk.variant @v1 #hk.row_tile<rows = 4, threads = 256, vec = 4, slots = 16> threads 256 lds 1024
-// SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 1616
-// SM90: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 1616
+// SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 3664
+// SM90: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 3664
 func.func @n4096(%x: tensor<?x4096xf32>) -> (tensor<?x32xf32>, tensor<?x32xi32>) {
   %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x4096xf32> -> tensor<?x32xf32>, tensor<?x32xi32>
   return %v, %i : tensor<?x32xf32>, tensor<?x32xi32>
@@ -48,10 +48,10 @@ func.func @n4096(%x: tensor<?x4096xf32>) -> (tensor<?x32xf32>, tensor<?x32xi32>)
 
 // More rounds than are worth it.
 // CHECK-LABEL: hk.kernel @topk_3 
-// CDNA: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 5904
-// CDNA: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 5904
-// SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 5904
-// SM90: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 5904
+// CDNA: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 7952
+// CDNA: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 7952
+// SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 7952
+// SM90: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 7952
 func.func @k300(%x: tensor<?x1024xf32>) -> (tensor<?x300xf32>, tensor<?x300xi32>) {
   %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x1024xf32> -> tensor<?x300xf32>, tensor<?x300xi32>
   return %v, %i : tensor<?x300xf32>, tensor<?x300xi32>
@@ -59,10 +59,10 @@ func.func @k300(%x: tensor<?x1024xf32>) -> (tensor<?x300xf32>, tensor<?x300xi32>
 
 // Nothing is known of the row.
 // CHECK-LABEL: hk.kernel @topk_4 
-// CDNA: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 33872
-// CDNA: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 33872
-// SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 33872
-// SM90: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 33872
+// CDNA: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 35920
+// CDNA: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 35920
+// SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 35920
+// SM90: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 35920
 func.func @dynamic(%x: tensor<?x?xf32>) -> (tensor<?x2048xf32>, tensor<?x2048xi32>) {
   %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x?xf32> -> tensor<?x2048xf32>, tensor<?x2048xi32>
   return %v, %i : tensor<?x2048xf32>, tensor<?x2048xi32>

@@ -155,12 +155,12 @@ static SmallVector<RankedTile> selectionTiles(const RowPlan &plan,
                    int32_t(slots)};
     // Per round a thread looks at all its elements five times and the lanes of
     // the row exchange twice, which a whole wave of sm_90a does in one
-    // instruction; a block without slots reads the row four times.
+    // instruction; a block without slots reads the row twice.
     double elements = double(rounds * vec), exchanges = llvm::Log2_64(perRow);
     if (target.arch == ::hk::Arch::Sm90a && perRow == target.waveSize)
       exchanges = 1;
     double perThread = slots ? double(k) * (5 * elements + 6 * exchanges)
-                             : 4.0 * 12 * elements + 2000;
+                             : 2.0 * 12 * elements + 2000;
     ranked.microseconds = perThread * double(perRow) * 4096 /
                           (double(target.computeUnits) * 128 * 1500);
     tiles.push_back(ranked);
