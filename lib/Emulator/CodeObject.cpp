@@ -312,9 +312,13 @@ private:
         return fail(text);
     }
     for (Kernel &kernel : object.kernelList) {
-      if (!object.instAt(kernel.entry))
-        return fail("the entry of kernel '" + kernel.name +
-                    "' is not inside a function symbol");
+      if (!object.instAt(kernel.entry)) { // hand-written, without .size
+        Range range = {kernel.entry, kernel.entry};
+        std::string text = decoder.decodeReachable(range.begin, range.end);
+        if (!text.empty())
+          return fail("kernel '" + kernel.name + "' " + text);
+        functions.push_back(range);
+      }
       for (const Range &range : functions)
         if (kernel.entry >= range.begin && kernel.entry < range.end)
           kernel.codeSize = range.end - kernel.entry;

@@ -70,25 +70,47 @@ Decoder::~Decoder() {
 }
 
 std::string Decoder::decode(uint64_t begin, uint64_t end) {
+  for (uint64_t pc = begin; pc < end;)
+    if (std::string error = decodeNext(pc, end); !error.empty())
+      return error;
+  return "";
+}
+
+std::string Decoder::decodeReachable(uint64_t begin, uint64_t &end) {
+  uint64_t furthest = begin;
+  for (uint64_t pc = begin; pc < size;) {
+    const uint64_t at = pc;
+    if (std::string error = decodeNext(pc, size); !error.empty())
+      return error;
+    const Inst &inst = *object.instAt(at);
+    if (inst.hasTarget)
+      furthest =
+          std::max(furthest, pc + uint64_t(int64_t(inst.branchOffset) * 4));
+    end = pc;
+    bool leaves = inst.op->name == "s_endpgm" || inst.op->name == "s_branch" ||
+                  inst.op->name == "s_setpc_b64";
+    if (leaves && pc > furthest)
+      return "";
+  }
+  return "the code runs to the end of the image";
+}
+
+std::string Decoder::decodeNext(uint64_t &pc, uint64_t end) {
   if (!disassembler)
     return std::string("LLVM has no disassembler for ") + object.chip().name;
-  if (end > size || begin > end || begin % 4)
+  if (end > size || pc > end || pc % 4)
     return "code range outside the image";
   object.indexOf.resize(size / 4 + 1, -1);
-  for (uint64_t pc = begin; pc < end;) {
-    if (object.indexOf[pc / 4] >= 0) {
-      pc += object.insts[size_t(object.indexOf[pc / 4])].size;
-      continue;
-    }
+  if (object.indexOf[pc / 4] < 0) {
     Inst inst;
     std::string error = decodeOne(pc, inst);
     if (!error.empty())
       return "at " + hex(pc) + ": " + error;
     object.indexOf[pc / 4] = int32_t(object.insts.size());
-    pc += inst.size;
     object.masks.push_back(registersOf(inst));
     object.insts.push_back(inst);
   }
+  pc += object.instAt(pc)->size;
   return "";
 }
 

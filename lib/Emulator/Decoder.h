@@ -22,6 +22,9 @@ public:
   ~Decoder();
   /// Decodes [begin, end) of the image; returns an error or nothing.
   std::string decode(uint64_t begin, uint64_t end);
+  /// Decodes from `begin` on until control flow can go no further, for kernels
+  /// without a sized function symbol; sets `end`.
+  std::string decodeReachable(uint64_t begin, uint64_t &end);
   /// Resolves fall-through and branches once everything is decoded.
   std::string link();
   /// Registers below the kernel's allocation in [begin, end).
@@ -34,6 +37,8 @@ private:
   size_t size;
   void *disassembler = nullptr;
 
+  /// Decodes the instruction at `pc` and moves on.
+  std::string decodeNext(uint64_t &pc, uint64_t end);
   std::string decodeOne(uint64_t pc, Inst &inst);
   std::string resolve(Inst &inst);
   void resolveConstant(Operand &op, Type type);

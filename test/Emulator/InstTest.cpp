@@ -476,6 +476,19 @@ TEST_P(InstTest, UnknownInstructionIsRefusedWithItsText) {
       << device.loadError;
 }
 
+TEST_P(InstTest, KernelsWithoutASizeAreFollowed) {
+  AsmCase c = {"plain",
+               "s_cmp_eq_u32 s17, 0\n s_cbranch_scc1 late\n v_mov_b32 v64, 7\n"
+               "s_branch back\nlate:\n v_mov_b32 v64, 8\nback:",
+               0, 1};
+  std::string text = asmModule({c});
+  size_t size = text.find(".size");
+  text.erase(size, text.find('\n', size) - size);
+  TestDevice device(GetParam());
+  ASSERT_TRUE(device.load(assemble(text, GetParam()))) << device.loadError;
+  EXPECT_EQ(runAsm(device, c, {}, {0, 1})[0], 7u);
+}
+
 TEST_P(InstTest, OtherChipIsRefused) {
   AsmCase c = {"one", "s_nop 0", 1, 1};
   std::string other = std::string(GetParam()) == "gfx942" ? "gfx950" : "gfx942";

@@ -160,19 +160,29 @@ void unpack(const Inst &inst, const Format &f, const uint8_t *memory,
   }
 }
 
-void load(Wave &w, const Inst &inst) {
-  Format f;
+/// Format and addresses of an access; lanes outside the buffer or of memory
+/// are cleared from the mask. False if the access cannot be done.
+bool startAccess(Wave &w, const Inst &inst, bool write, Format &f,
+                 LaneAddresses &at) {
   BufferAccess access;
   if (!formatOf(w, inst, f) || !bufferAddresses(w, inst, 1, f.bytes(), access))
-    return;
-  LaneAddresses at = access.at;
+    return false;
+  at = access.at;
   for (unsigned k = 0; k < (f.bytes() + 3) / 4; ++k)
     at.mask &= access.inRange[k];
-  checkGlobal(w, inst, at, f.bytes(), false);
+  checkGlobal(w, inst, at, f.bytes(), write);
   if (w.launch->options.counters)
-    countGlobal(w, at, f.bytes(), false);
+    countGlobal(w, at, f.bytes(), write);
   if (w.checks)
-    checkRaces(w, inst, at, f.bytes(), false);
+    checkRaces(w, inst, at, f.bytes(), write);
+  return true;
+}
+
+void load(Wave &w, const Inst &inst) {
+  Format f;
+  LaneAddresses at;
+  if (!startAccess(w, inst, false, f, at))
+    return;
   unsigned n = components(inst), words = isD16(inst) ? (n + 1) / 2 : n;
   unsigned reg = inst.o[0].reg;
   for (uint64_t m = w.exec; m; m &= m - 1) {
@@ -207,21 +217,13 @@ void load(Wave &w, const Inst &inst) {
 
 void store(Wave &w, const Inst &inst) {
   Format f;
-  BufferAccess access;
-  if (!formatOf(w, inst, f) || !bufferAddresses(w, inst, 1, f.bytes(), access))
+  LaneAddresses at;
+  if (!startAccess(w, inst, true, f, at))
     return;
-  LaneAddresses at = access.at;
-  for (unsigned k = 0; k < (f.bytes() + 3) / 4; ++k)
-    at.mask &= access.inRange[k];
-  checkGlobal(w, inst, at, f.bytes(), true);
-  if (w.launch->options.counters)
-    countGlobal(w, at, f.bytes(), true);
-  if (w.checks) {
-    checkRaces(w, inst, at, f.bytes(), true);
-    if (uint64_t bad = at.mask & ~definedLanes(w, inst.o[0]))
-      w.reportUndefined(inst, __builtin_ctzll(bad), at.a[__builtin_ctzll(bad)],
-                        "the value stored to global memory");
-  }
+  uint64_t bad = at.mask & ~definedLanes(w, inst.o[0]);
+  if (w.checks && bad)
+    w.reportUndefined(inst, __builtin_ctzll(bad), at.a[__builtin_ctzll(bad)],
+                      "the value stored to global memory");
   unsigned n = components(inst), reg = inst.o[0].reg;
   for (uint64_t m = at.mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));

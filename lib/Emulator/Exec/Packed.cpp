@@ -11,9 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Float.h"
-#include "../Valu.h"
-#include <algorithm>
+#include "HalfOps.h"
 
 namespace hk::emu {
 namespace {
@@ -90,78 +88,25 @@ template <class F> Op packedOp(F f) {
   return op;
 }
 
-template <class F, class G>
-void addClamped(OpTable &t, const char *name, F plain, G clamped) {
-  Op op = packedOp(plain);
-  op.clampFn = packedHandler(clamped);
-  op.mods |= kModOut;
-  t.add(name, op);
-}
-
-half fmaHalf(half a, half b, half c) {
-  return half(double(a) * double(b) + double(c));
-}
-u16 clampU16(i32 v) { return u16(std::clamp(v, 0, 65535)); }
-u16 clampI16(i32 v) { return u16(std::clamp(v, -32768, 32767)); }
-
 void addHalves(OpTable &t) {
-  t.add("v_pk_add_f16",
-        packedOp([](half a, half b) { return half(float(a) + float(b)); }));
-  t.add("v_pk_mul_f16",
-        packedOp([](half a, half b) { return half(float(a) * float(b)); }));
-  t.add("v_pk_fma_f16",
-        packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); }));
+  forHalfOps([&](const char *name, auto plain, auto... clamped) {
+    Op op = packedOp(plain);
+    if constexpr (sizeof...(clamped)) {
+      op.clampFn = packedHandler(clamped...);
+      op.mods |= kModOut;
+    }
+    t.add(std::string("v_pk_") + name, op);
+  });
   Op fmac = packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); });
   fmac.dstIsSource = true;
   fmac.mods |= kModDpp | kModSdwa;
   t.add("v_pk_fmac_f16", fmac);
-  t.add("v_pk_min_f16", packedOp([](half a, half b) { return minNum(a, b); }));
-  t.add("v_pk_max_f16", packedOp([](half a, half b) { return maxNum(a, b); }));
   t.add("v_pk_minimum3_f16", packedOp([](half a, half b, half c) {
           return minimum(minimum(a, b), c);
         }));
   t.add("v_pk_maximum3_f16", packedOp([](half a, half b, half c) {
           return maximum(maximum(a, b), c);
         }));
-  addClamped(
-      t, "v_pk_add_u16", [](u16 a, u16 b) { return u16(a + b); },
-      [](u16 a, u16 b) { return clampU16(a + b); });
-  addClamped(
-      t, "v_pk_sub_u16", [](u16 a, u16 b) { return u16(a - b); },
-      [](u16 a, u16 b) { return clampU16(a - b); });
-  addClamped(
-      t, "v_pk_add_i16", [](u16 a, u16 b) { return u16(a + b); },
-      [](i16 a, i16 b) { return clampI16(a + b); });
-  addClamped(
-      t, "v_pk_sub_i16", [](u16 a, u16 b) { return u16(a - b); },
-      [](i16 a, i16 b) { return clampI16(a - b); });
-  t.add("v_pk_mul_lo_u16",
-        packedOp([](u16 a, u16 b) { return u16(u32(a) * b); }));
-  addClamped(
-      t, "v_pk_mad_u16",
-      [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
-      [](u16 a, u16 b, u16 c) {
-        u32 r = u32(a) * b + c;
-        return u16(r > 65535 ? 65535 : r);
-      });
-  addClamped(
-      t, "v_pk_mad_i16",
-      [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
-      [](i16 a, i16 b, i16 c) { return clampI16(i32(a) * b + c); });
-  t.add("v_pk_min_u16",
-        packedOp([](u16 a, u16 b) { return u16(std::min(a, b)); }));
-  t.add("v_pk_max_u16",
-        packedOp([](u16 a, u16 b) { return u16(std::max(a, b)); }));
-  t.add("v_pk_min_i16",
-        packedOp([](i16 a, i16 b) { return u16(std::min(a, b)); }));
-  t.add("v_pk_max_i16",
-        packedOp([](i16 a, i16 b) { return u16(std::max(a, b)); }));
-  t.add("v_pk_lshlrev_b16",
-        packedOp([](u16 a, u16 b) { return u16(b << (a & 15)); }));
-  t.add("v_pk_lshrrev_b16",
-        packedOp([](u16 a, u16 b) { return u16(b >> (a & 15)); }));
-  t.add("v_pk_ashrrev_i16",
-        packedOp([](u16 a, i16 b) { return u16(b >> (a & 15)); }));
 }
 
 // --- register pairs ---

@@ -61,6 +61,54 @@ template <class F> Op sop1(F lambda, bool writesScc) {
   return op;
 }
 
+/// The result sets SCC if it is not zero.
+template <class F> Op nonZero2(F lambda) {
+  static const F f = lambda;
+  using S = Signature<F>;
+  return sop2(
+      [](Wave &w, typename S::template Arg<0> a,
+         typename S::template Arg<1> b) {
+        auto r = f(a, b);
+        w.scc = r != 0;
+        return r;
+      },
+      true);
+}
+template <class F> Op nonZero1(F lambda) {
+  static const F f = lambda;
+  using S = Signature<F>;
+  return sop1(
+      [](Wave &w, typename S::template Arg<0> a) {
+        auto r = f(a);
+        w.scc = r != 0;
+        return r;
+      },
+      true);
+}
+
+/// The first operand if `better` says so, which SCC remembers.
+template <class F> Op chooseOp(F better) {
+  static const F f = better;
+  using T = typename Signature<F>::template Arg<0>;
+  return sop2(
+      [](Wave &w, T a, T b) {
+        w.scc = f(a, b);
+        return w.scc ? a : b;
+      },
+      true);
+}
+
+/// (a << Shift) + b with the carry in SCC.
+template <unsigned Shift> Op shiftAdd() {
+  return sop2(
+      [](Wave &w, uint32_t a, uint32_t b) {
+        uint64_t r = (uint64_t(a) << Shift) + b;
+        w.scc = r >> 32 != 0;
+        return uint32_t(r);
+      },
+      true);
+}
+
 template <class T> T bitFieldExtract(Wave &w, T a, uint32_t b) {
   constexpr unsigned bits = sizeof(T) * 8;
   unsigned offset = b & (bits - 1), width = std::min(b >> 16 & 0x7f, bits);
@@ -143,72 +191,25 @@ void addArithmetic(OpTable &t) {
                           },
                           true));
   // SCC says that the first operand was chosen; not when both are equal.
-  t.add("s_min_i32", sop2(
-                         [](Wave &w, i32 a, i32 b) {
-                           w.scc = a < b;
-                           return a < b ? a : b;
-                         },
-                         true));
-  t.add("s_min_u32", sop2(
-                         [](Wave &w, u32 a, u32 b) {
-                           w.scc = a < b;
-                           return a < b ? a : b;
-                         },
-                         true));
-  t.add("s_max_i32", sop2(
-                         [](Wave &w, i32 a, i32 b) {
-                           w.scc = a > b;
-                           return a > b ? a : b;
-                         },
-                         true));
-  t.add("s_max_u32", sop2(
-                         [](Wave &w, u32 a, u32 b) {
-                           w.scc = a > b;
-                           return a > b ? a : b;
-                         },
-                         true));
-  t.add("s_lshl_b32", sop2(
-                          [](Wave &w, u32 a, u32 b) {
-                            u32 r = a << (b & 31);
-                            w.scc = r != 0;
-                            return r;
-                          },
-                          true));
-  t.add("s_lshr_b32", sop2(
-                          [](Wave &w, u32 a, u32 b) {
-                            u32 r = a >> (b & 31);
-                            w.scc = r != 0;
-                            return r;
-                          },
-                          true));
-  t.add("s_ashr_i32", sop2(
-                          [](Wave &w, i32 a, u32 b) {
-                            i32 r = a >> (b & 31);
-                            w.scc = r != 0;
-                            return r;
-                          },
-                          true));
-  t.add("s_lshl_b64", sop2(
-                          [](Wave &w, u64 a, u32 b) {
-                            u64 r = a << (b & 63);
-                            w.scc = r != 0;
-                            return r;
-                          },
-                          true));
-  t.add("s_lshr_b64", sop2(
-                          [](Wave &w, u64 a, u32 b) {
-                            u64 r = a >> (b & 63);
-                            w.scc = r != 0;
-                            return r;
-                          },
-                          true));
-  t.add("s_ashr_i64", sop2(
-                          [](Wave &w, int64_t a, u32 b) {
-                            int64_t r = a >> (b & 63);
-                            w.scc = r != 0;
-                            return r;
-                          },
-                          true));
+  auto choose = [&](const char *name, auto better) {
+    t.add(name, chooseOp(better));
+  };
+  choose("s_min_i32", [](i32 a, i32 b) { return a < b; });
+  choose("s_min_u32", [](u32 a, u32 b) { return a < b; });
+  choose("s_max_i32", [](i32 a, i32 b) { return a > b; });
+  choose("s_max_u32", [](u32 a, u32 b) { return a > b; });
+  t.add("s_lshl_b32",
+        nonZero2([](u32 a, u32 b) { return u32(a << (b & 31)); }));
+  t.add("s_lshr_b32",
+        nonZero2([](u32 a, u32 b) { return u32(a >> (b & 31)); }));
+  t.add("s_ashr_i32",
+        nonZero2([](i32 a, u32 b) { return i32(a >> (b & 31)); }));
+  t.add("s_lshl_b64",
+        nonZero2([](u64 a, u32 b) { return u64(a << (b & 63)); }));
+  t.add("s_lshr_b64",
+        nonZero2([](u64 a, u32 b) { return u64(a >> (b & 63)); }));
+  t.add("s_ashr_i64",
+        nonZero2([](int64_t a, u32 b) { return int64_t(a >> (b & 63)); }));
   t.add("s_bfm_b32",
         sop2([](Wave &, u32 a,
                 u32 b) { return u32(((1u << (a & 31)) - 1) << (b & 31)); },
@@ -246,34 +247,10 @@ void addArithmetic(OpTable &t) {
                                return r;
                              },
                              true));
-  t.add("s_lshl1_add_u32", sop2(
-                               [](Wave &w, u32 a, u32 b) {
-                                 u64 r = (u64(a) << 1) + b;
-                                 w.scc = r >> 32 != 0;
-                                 return u32(r);
-                               },
-                               true));
-  t.add("s_lshl2_add_u32", sop2(
-                               [](Wave &w, u32 a, u32 b) {
-                                 u64 r = (u64(a) << 2) + b;
-                                 w.scc = r >> 32 != 0;
-                                 return u32(r);
-                               },
-                               true));
-  t.add("s_lshl3_add_u32", sop2(
-                               [](Wave &w, u32 a, u32 b) {
-                                 u64 r = (u64(a) << 3) + b;
-                                 w.scc = r >> 32 != 0;
-                                 return u32(r);
-                               },
-                               true));
-  t.add("s_lshl4_add_u32", sop2(
-                               [](Wave &w, u32 a, u32 b) {
-                                 u64 r = (u64(a) << 4) + b;
-                                 w.scc = r >> 32 != 0;
-                                 return u32(r);
-                               },
-                               true));
+  t.add("s_lshl1_add_u32", shiftAdd<1>());
+  t.add("s_lshl2_add_u32", shiftAdd<2>());
+  t.add("s_lshl3_add_u32", shiftAdd<3>());
+  t.add("s_lshl4_add_u32", shiftAdd<4>());
   t.add("s_pack_ll_b32_b16",
         sop2([](Wave &, u32 a, u32 b) { return u32((a & 0xffff) | b << 16); },
              false));
@@ -297,34 +274,14 @@ void addUnary(OpTable &t) {
   t.add("s_brev_b64",
         sop1([](Wave &, u64 a) { return u64(__builtin_bitreverse64(a)); },
              false));
-  t.add("s_bcnt0_i32_b32", sop1(
-                               [](Wave &w, u32 a) {
-                                 u32 r = u32(__builtin_popcount(~a));
-                                 w.scc = r != 0;
-                                 return r;
-                               },
-                               true));
-  t.add("s_bcnt0_i32_b64", sop1(
-                               [](Wave &w, u64 a) {
-                                 u32 r = u32(__builtin_popcountll(~a));
-                                 w.scc = r != 0;
-                                 return r;
-                               },
-                               true));
-  t.add("s_bcnt1_i32_b32", sop1(
-                               [](Wave &w, u32 a) {
-                                 u32 r = u32(__builtin_popcount(a));
-                                 w.scc = r != 0;
-                                 return r;
-                               },
-                               true));
-  t.add("s_bcnt1_i32_b64", sop1(
-                               [](Wave &w, u64 a) {
-                                 u32 r = u32(__builtin_popcountll(a));
-                                 w.scc = r != 0;
-                                 return r;
-                               },
-                               true));
+  t.add("s_bcnt0_i32_b32",
+        nonZero1([](u32 a) { return u32(u32(__builtin_popcount(~a))); }));
+  t.add("s_bcnt0_i32_b64",
+        nonZero1([](u64 a) { return u32(u32(__builtin_popcountll(~a))); }));
+  t.add("s_bcnt1_i32_b32",
+        nonZero1([](u32 a) { return u32(u32(__builtin_popcount(a))); }));
+  t.add("s_bcnt1_i32_b64",
+        nonZero1([](u64 a) { return u32(u32(__builtin_popcountll(a))); }));
   t.add("s_ff0_i32_b32",
         sop1([](Wave &, u32 a) { return findFirst<u32>(~a); }, false));
   t.add("s_ff0_i32_b64",
@@ -346,13 +303,8 @@ void addUnary(OpTable &t) {
         sop1([](Wave &, u32 a) { return i32(int8_t(a)); }, false));
   t.add("s_sext_i32_i16",
         sop1([](Wave &, u32 a) { return i32(int16_t(a)); }, false));
-  t.add("s_abs_i32", sop1(
-                         [](Wave &w, i32 a) {
-                           i32 r = a < 0 ? i32(0u - u32(a)) : a;
-                           w.scc = r != 0;
-                           return r;
-                         },
-                         true));
+  t.add("s_abs_i32",
+        nonZero1([](i32 a) { return i32(a < 0 ? i32(0u - u32(a)) : a); }));
   t.add("s_bitreplicate_b64_b32", sop1(
                                       [](Wave &, u32 a) {
                                         u64 r = 0;
