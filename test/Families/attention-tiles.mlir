@@ -59,3 +59,14 @@ func.func @odd(%q: tensor<1x9x8x33xbf16>, %k: tensor<1x?x2x33xbf16>) -> tensor<1
   %0 = hk.attention %q, %k, %k scale 0.125 : tensor<1x9x8x33xbf16>, tensor<1x?x2x33xbf16>, tensor<1x?x2x33xbf16> -> tensor<1x9x8x33xbf16>
   return %0 : tensor<1x9x8x33xbf16>
 }
+
+// Few rows and a single tile (gfx1100); slices of the keys are a dim of the grid.
+// CHECK-LABEL: hk.kernel @attention_3 attention
+// RDNA: hk.variant @v0 #hk.attention_tile<bq = 64, bk = 16, waves = 4, stages = 1, splitKv = 5>
+// CDNA: hk.variant @v0 #hk.attention_tile<bq = 32, bk = 32, waves = 2, stages = 1, splitKv = 5>
+// CHECK: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c5)
+// CHECK-NOT: hk.variant @v1
+func.func @slices(%q: tensor<1x8x128xbf16>, %k: tensor<4096x2x128xbf16>) -> (tensor<5x1x8x128xf32>, tensor<5x1x8xf32>) {
+  %0, %1 = hk.attention %q, %k, %k scale 0.125 {causal, kv_slices = 5 : i64} : tensor<1x8x128xbf16>, tensor<4096x2x128xbf16>, tensor<4096x2x128xbf16> -> tensor<5x1x8x128xf32>, tensor<5x1x8xf32>
+  return %0, %1 : tensor<5x1x8x128xf32>, tensor<5x1x8xf32>
+}

@@ -31,3 +31,12 @@ func.func @one_row(%x: tensor<?x1x256xbf16>, %w: tensor<256x512xbf16>) -> tensor
   %0 = hk.matmul %x, %w : tensor<?x1x256xbf16>, tensor<256x512xbf16> -> tensor<?x1x512xbf16>
   return %0 : tensor<?x1x512xbf16>
 }
+
+// Slices of k are a dim of the grid; the tile is that of the shorter k.
+// CHECK-LABEL: hk.kernel @matmul_1 gemm
+// CDNA3: hk.variant @v0 #hk.gemm_tile<bm = 32, {{.*}}splitK = 6>
+// CHECK: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c12)
+func.func @slices(%x: tensor<2x1x8192xbf16>, %w: tensor<2x1024x8192xbf16>) -> tensor<6x2x1x1024xf32> {
+  %0 = hk.matmul %x, %w {transpose_b, k_slices = 6 : i64} : tensor<2x1x8192xbf16>, tensor<2x1024x8192xbf16> -> tensor<6x2x1x1024xf32>
+  return %0 : tensor<6x2x1x1024xf32>
+}

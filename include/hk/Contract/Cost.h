@@ -133,12 +133,17 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   return target.launchMicroseconds + costMax(compute, memory);
 }
 
+/// Partial results that their combination loads at a time.
+inline constexpr int32_t kCombineInFlight = 8;
+
 /// The second step of a split: reads and writes `bytes`, in a kernel that runs
-/// anyway or in one of its own.
-constexpr double combineMicroseconds(const Target &target, double bytes,
-                                     bool ownLaunch) {
+/// anyway (and waits for one load) or in one of its own.
+constexpr double combineMicroseconds(const Target &target, int64_t parts,
+                                     double bytes, bool ownLaunch) {
+  double waits = ceilDiv(double(parts), kCombineInFlight);
   return bytes / (target.memoryGBps * 1e3) +
-         (ownLaunch ? target.launchMicroseconds + kMemoryMicroseconds : 0);
+         (ownLaunch ? target.launchMicroseconds + waits * kMemoryMicroseconds
+                    : (waits - 1) * kMemoryMicroseconds);
 }
 
 struct AttentionSize {

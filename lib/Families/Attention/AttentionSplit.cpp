@@ -116,8 +116,8 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
         return;
       time = ::hk::attentionMicroseconds(target, few, shape, size);
       if (parts > 1)
-        time += ::hk::combineMicroseconds(target, partial + elements * bytesOut,
-                                          ownLaunch);
+        time += ::hk::combineMicroseconds(
+            target, parts, partial + elements * bytesOut, ownLaunch);
     }
     plan.candidates.push_back({parts, time});
   };

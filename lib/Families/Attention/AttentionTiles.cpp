@@ -39,12 +39,12 @@ public:
     }
     AttentionTile many = list.tile[0], few = list.tile[list.count - 1];
     DimName queries = kernel.getQueries();
-    bool oneSequence = !isRagged();
-    bool alwaysFew = oneSequence && !SymShapeAttr::isSymbol(queries) &&
-                     queries * kernel.getGroup() <= few.bq;
-    bool neverFew =
-        few.bq == many.bq || (oneSequence && !SymShapeAttr::isSymbol(queries) &&
-                              queries * kernel.getGroup() > few.bq);
+    // Rows of a sequence, where they are known.
+    std::optional<int64_t> rows;
+    if (!isRagged() && !SymShapeAttr::isSymbol(queries))
+      rows = queries * kernel.getGroup();
+    bool neverFew = few.bq == many.bq || (rows && *rows > few.bq);
+    bool alwaysFew = !neverFew && rows && *rows <= few.bq;
     if (!neverFew)
       build(few, /*conditional=*/!alwaysFew);
     if (!alwaysFew)

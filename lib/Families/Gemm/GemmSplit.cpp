@@ -28,12 +28,19 @@ static double bytesOf(Type element) {
   return ::hk::info(*dtypeOf(element)).bits / 8.0;
 }
 
-/// What the partial results are: exact sums stay exact.
-static Type partialType(MatmulOp op) {
-  Type lhs = getElementTypeOrSelf(op.getLhs().getType());
-  return lhs.isInteger(8) && !op.getLhsScale()
-             ? Type(IntegerType::get(op.getContext(), 32))
-             : Type(Float32Type::get(op.getContext()));
+static bool isInteger(MatmulOp op) {
+  return getElementTypeOrSelf(op.getLhs().getType()).isInteger(8);
+}
+
+/// Integer sums are exact; they stay so when scales of whole sums wait for all
+/// slices.
+static bool scalesAfterSum(MatmulOp op) {
+  return isInteger(op) && op.getLhsScale() && !hasScaleAlongK(op);
+}
+
+static bool isOneElement(Value scale) {
+  auto type = cast<RankedTensorType>(scale.getType());
+  return type.hasStaticShape() && type.getNumElements() == 1;
 }
 
 namespace {
@@ -75,7 +82,7 @@ public:
     double elements = double(size.batches) * double(size.m) * double(size.n);
     return leastTime(part) +
            ::hk::combineMicroseconds(
-               target, elements * (4.0 * double(parts) + size.bytesOut),
+               target, parts, elements * (4.0 * double(parts) + size.bytesOut),
                ownLaunch);
   }
 
@@ -110,7 +117,10 @@ std::optional<SplitPlan> mlir::hk::planGemmSplit(MatmulOp op,
                                                  const ::hk::Target &target,
                                                  ArrayRef<int64_t> counts) {
   int64_t k = shapeOf(op.getLhs())[op.getLhsDim(MatmulDim::K)];
+  // Column scales of batches would need a transposition of their own.
   if (op.getKSlices() || !verdictOf(op).accepted() ||
+      (scalesAfterSum(op) && shapeOf(op.getRhsScale()).size() > 2 &&
+       !isOneElement(op.getRhsScale())) ||
       (!ShapedType::isDynamic(k) && ::hk::filledSlices(k, 2) < 2))
     return std::nullopt;
   SplitModel model(op, target);
@@ -134,16 +144,37 @@ std::optional<SplitPlan> mlir::hk::planGemmSplit(MatmulOp op,
   return plan;
 }
 
+/// sum * lhs_scale * rhs_scale.
+static Value applyScales(MatmulOp op, Value sum, OpBuilder &b) {
+  Location loc = op.getLoc();
+  Value rows = op.getLhsScale(), columns = op.getRhsScale();
+  if (!isOneElement(columns)) // [N, 1]: along the last dim of the sum
+    columns = tensor::CollapseShapeOp::create(
+        b, loc, columns, ArrayRef<ReassociationIndices>{{0, 1}});
+  Value scaled = MulOp::create(b, loc, sum.getType(), sum, rows);
+  return MulOp::create(b, loc, op.getType(), scaled, columns);
+}
+
 void mlir::hk::splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder) {
   auto type = cast<RankedTensorType>(op.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape.insert(shape.begin(), parts);
+  bool scaleLater = scalesAfterSum(op);
+  bool exact = isInteger(op) && (scaleLater || !op.getLhsScale());
+  Type f32 = builder.getF32Type();
   builder.setInsertionPoint(op);
-  auto partial = cast<MatmulOp>(builder.clone(*op));
-  partial.setKSlices(parts);
-  partial.getResult().setType(RankedTensorType::get(shape, partialType(op)));
-  auto sum =
-      SumSlicesOp::create(builder, op.getLoc(), type, partial.getResult());
-  op.getResult().replaceAllUsesWith(sum.getResult());
+  auto partial = MatmulOp::create(
+      builder, op.getLoc(),
+      RankedTensorType::get(shape, exact ? builder.getI32Type() : f32),
+      op.getLhs(), op.getRhs(), scaleLater ? Value() : op.getLhsScale(),
+      scaleLater ? Value() : op.getRhsScale(), op.getTransposeAAttr(),
+      op.getTransposeBAttr(), builder.getI64IntegerAttr(parts));
+  Value result = SumSlicesOp::create(
+      builder, op.getLoc(),
+      scaleLater ? RankedTensorType::get(type.getShape(), f32) : type,
+      partial.getResult());
+  if (scaleLater)
+    result = applyScales(op, result, builder);
+  op.getResult().replaceAllUsesWith(result);
   op.erase();
 }

@@ -53,14 +53,18 @@ func.func @dynamic_rows(%x: tensor<?x8192xbf16>, %w: tensor<1024x8192xbf16>) -> 
 // FORCED-LABEL: func @short_k
 // FORCED: %[[P:.*]] = hk.matmul {{.*}}k_slices = 3 : i64{{.*}} -> tensor<3x2x5xi32>
 // FORCED: hk.sum_slices %[[P]] : tensor<3x2x5xi32> -> tensor<2x5xf32>
-// A scaled product's partial results are f32.
-// FORCED: hk.matmul {{.*}} -> tensor<3x2x5xf32>
+// Scales of whole sums wait for them.
+// FORCED: %[[P:.*]] = hk.matmul %arg0, %arg1 {k_slices = 3 : i64} : tensor<2x300xi8>, tensor<300x5xi8> -> tensor<3x2x5xi32>
+// FORCED: %[[S:.*]] = hk.sum_slices %[[P]] : tensor<3x2x5xi32> -> tensor<2x5xf32>
+// FORCED: %[[M:.*]] = hk.mul %[[S]], %arg2 : tensor<2x5xf32>, tensor<1xf32> -> tensor<2x5xf32>
+// FORCED: %[[C:.*]] = tensor.collapse_shape %arg5 {{.*}} : tensor<5x1xf32> into tensor<5xf32>
+// FORCED: hk.mul %[[M]], %[[C]] : tensor<2x5xf32>, tensor<5xf32> -> tensor<2x5xf16>
 // Nothing to share.
 // FORCED: hk.matmul {{.*}} -> tensor<2x5xbf16>
 // FORCED-NOT: hk.sum_slices
-func.func @short_k(%a: tensor<2x300xi8>, %b: tensor<300x5xi8>, %s: tensor<1xf32>, %c: tensor<2x128xbf16>, %d: tensor<128x5xbf16>) -> (tensor<2x5xf32>, tensor<2x5xf16>, tensor<2x5xbf16>) {
+func.func @short_k(%a: tensor<2x300xi8>, %b: tensor<300x5xi8>, %s: tensor<1xf32>, %c: tensor<2x128xbf16>, %d: tensor<128x5xbf16>, %t: tensor<5x1xf32>) -> (tensor<2x5xf32>, tensor<2x5xf16>, tensor<2x5xbf16>) {
   %0 = hk.matmul %a, %b : tensor<2x300xi8>, tensor<300x5xi8> -> tensor<2x5xf32>
-  %1 = hk.matmul %a, %b scales (%s, %s) : tensor<2x300xi8>, tensor<300x5xi8> scales (tensor<1xf32>, tensor<1xf32>) -> tensor<2x5xf16>
+  %1 = hk.matmul %a, %b scales (%s, %t) : tensor<2x300xi8>, tensor<300x5xi8> scales (tensor<1xf32>, tensor<5x1xf32>) -> tensor<2x5xf16>
   %2 = hk.matmul %c, %d : tensor<2x128xbf16>, tensor<128x5xbf16> -> tensor<2x5xbf16>
   return %0, %1, %2 : tensor<2x5xf32>, tensor<2x5xf16>, tensor<2x5xbf16>
 }
