@@ -56,8 +56,8 @@ func.func @dynamic_rows(%x: tensor<?x8192xbf16>, %w: tensor<1024x8192xbf16>) -> 
 // Scales of whole sums wait for them.
 // FORCED: %[[P:.*]] = hk.matmul %arg0, %arg1 {k_slices = 3 : i64} : tensor<2x300xi8>, tensor<300x5xi8> -> tensor<3x2x5xi32>
 // FORCED: %[[S:.*]] = hk.sum_slices %[[P]] : tensor<3x2x5xi32> -> tensor<2x5xf32>
-// FORCED: %[[M:.*]] = hk.mul %[[S]], %arg2 : tensor<2x5xf32>, tensor<1xf32> -> tensor<2x5xf32>
 // FORCED: %[[C:.*]] = tensor.collapse_shape %arg5 {{.*}} : tensor<5x1xf32> into tensor<5xf32>
+// FORCED: %[[M:.*]] = hk.mul %[[S]], %arg2 : tensor<2x5xf32>, tensor<1xf32> -> tensor<2x5xf32>
 // FORCED: hk.mul %[[M]], %[[C]] : tensor<2x5xf32>, tensor<5xf32> -> tensor<2x5xf16>
 // Nothing to share.
 // FORCED: hk.matmul {{.*}} -> tensor<2x5xbf16>
