@@ -13,6 +13,8 @@ test; a directive may be repeated.
 Every file becomes one test per target: it is compiled for that target, and every
 function is called in every case with hk-run --check, on poisoned and fenced memory,
 blocks in random order on the host. AMD targets run their code objects in the emulator.
+A test that passes leaves NAME.TARGET.json in its build folder: the launches of every
+function and every call, for test/suite.
 """
 
 import json
@@ -60,6 +62,10 @@ class ModuleFormat(lit.formats.TestFormat):
         work = os.path.join(config.hk_binary_dir, "test", *folders)
         os.makedirs(work, exist_ok=True)
         library = os.path.join(work, f"{name}.{target}.so")
+        record = os.path.join(work, f"{name}.{target}.json")
+        if os.path.exists(record):
+            os.remove(record)
+        calls = []
         environment = dict(config.environment)
         environment["HK_CACHE_DIR"] = os.path.join(config.hk_binary_dir, "test", "kernel-cache")
         device = ["--device=host", "--shuffle=7"]
@@ -109,4 +115,9 @@ class ModuleFormat(lit.formats.TestFormat):
                     result = run(*call)
                     if result.returncode:
                         return failed(call, result)
+                    if dims not in directive["DIMS-HOST"]:
+                        calls.append([word for word in call if not word.startswith("--check")])
+        launches = {function["name"]: function["launches"] for function in functions}
+        with open(record, "w") as file:
+            json.dump({"launches": launches, "calls": calls}, file)
         return lit.Test.Result(lit.Test.PASS, "")

@@ -40,6 +40,8 @@ results
   --output=DIR           write every output and state as DIR/NAME.npy
   --output=NAME=Y.npy    write one
   --check[=MODEL.mlir]   compare with the reference interpreter
+  --results=DIR          do not call: take the results from DIR, which --output
+                         wrote on another machine, for example to --check them
   --bench[=ITERATIONS]   time calls; default 100
   --counters[=json]      instructions, clocks and traffic of each kernel, of a
                          device that counts them (the emulator)
@@ -169,6 +171,8 @@ static void parseOne(const std::string &argument, Options &options) {
     options.data = parseData(value, argument);
   else if (name == "--input")
     options.inputs.insert(parsePair(value, argument));
+  else if (name == "--results")
+    options.resultsDirectory = value;
   else if (name == "--output" && value.find('=') == value.npos)
     options.outputDirectory = value;
   else if (name == "--output")

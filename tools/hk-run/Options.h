@@ -47,6 +47,7 @@ struct Options {
   std::map<std::string, std::string> inputs;  // name -> .npy file
   std::map<std::string, std::string> outputs; // name -> .npy file
   std::string outputDirectory;
+  std::string resultsDirectory; // of a call on another machine
   std::map<std::string, int64_t> dims;
   std::map<std::string, IntegerRange> ranges;
   bool info = false, poison = false, help = false, check = false;

@@ -37,7 +37,7 @@ ModuleHandle hk::run::openModule(const std::string &path) {
   return ModuleHandle(module);
 }
 
-static DeviceHandle openDevice(const Options &options) {
+DeviceHandle hk::run::openDevice(const Options &options) {
   hk_device_options settings{};
   settings.struct_bytes = sizeof(settings);
   settings.num_threads = options.threads;
@@ -71,9 +71,10 @@ static Json describe(const hk_module *module, const std::string &name) {
                 names);
 }
 
-Session::Session(const Options &options)
+Session::Session(const Options &options, hk_device *shared)
     : options(options), module(openModule(options.module)),
-      deviceHandle(openDevice(options)) {
+      ownDevice(shared ? nullptr : openDevice(options)),
+      activeDevice(shared ? shared : ownDevice.get()) {
   hk_program *rawProgram = nullptr;
   check(hk_program_create(module.get(), device(),
                           options.weights.empty() ? nullptr
@@ -306,6 +307,21 @@ void Session::runOnce() {
       arg.after = arg.before;
     check(hk_device_download(device(), arg.after.bytes.data(), arg.tensor.data,
                              arg.after.bytes.size()));
+  }
+}
+
+void Session::readResults(const std::string &folder) {
+  for (Argument &arg : args) {
+    if (arg.role == Role::Input)
+      continue;
+    std::string path = folder + "/" + arg.name + ".npy";
+    HostTensor read = readNpy(path, arg.before.dtype);
+    const HostTensor &planned =
+        arg.role == Role::State ? arg.before : arg.after;
+    if (read.sizes != planned.sizes)
+      throw Failure("'" + path + "' holds " + typeText(read) + ", expected " +
+                    typeText(planned) + "; was the call another one?");
+    arg.after = std::move(read);
   }
 }
 

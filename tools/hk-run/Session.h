@@ -49,6 +49,7 @@ private:
 };
 
 ModuleHandle openModule(const std::string &path);
+DeviceHandle openDevice(const Options &options);
 
 /// One argument of the function.
 struct Argument {
@@ -67,15 +68,20 @@ struct Argument {
 
 class Session {
 public:
-  explicit Session(const Options &options);
+  /// On a device of its own, or on one that others may use at the same time and
+  /// that outlives the session. `options` outlives it, too.
+  explicit Session(const Options &options, hk_device *shared = nullptr);
 
   /// Calls once with a profile and brings the results back to the host.
   void runOnce();
+  /// Takes the results of a call on another machine from the folder that its
+  /// --output=DIR wrote.
+  void readResults(const std::string &folder);
   /// Calls without bringing anything back; the time of each in microseconds.
   std::vector<double> bench(uint32_t iterations);
 
   hk_profile *profile() const { return profileHandle.get(); }
-  hk_device *device() const { return deviceHandle.get(); }
+  hk_device *device() const { return activeDevice; }
   std::string functionName() const { return name; }
   uint64_t workspaceBytes() const { return workspaceSize; }
   const std::vector<Argument> &arguments() const { return args; }
@@ -95,7 +101,8 @@ private:
 
   const Options &options;
   ModuleHandle module;
-  DeviceHandle deviceHandle;
+  DeviceHandle ownDevice;
+  hk_device *activeDevice;
   ProgramHandle program;
   ProfileHandle profileHandle;
   std::string name, weightsPath;

@@ -109,7 +109,10 @@ static int runTool(const Options &options) {
   if (options.counters != CounterFormat::Off)
     counters.emplace();
   Session session(options);
-  session.runOnce();
+  if (options.resultsDirectory.empty())
+    session.runOnce();
+  else
+    session.readResults(options.resultsDirectory);
   // Alone on standard output, so that it can be piped.
   if (options.counters != CounterFormat::Json) {
     std::printf("%s of %s on %s\n", session.functionName().c_str(),
