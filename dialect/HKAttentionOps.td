@@ -108,6 +108,7 @@ def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine"> {
 
 def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
     DestinationStyleOpInterface, AllTypesMatch<["cache", "result"]>,
+    DeclareOpInterfaceMethods<HK_StateOpInterface>,
     DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]> {
   let summary = "write rows into a cache at given slots";
   let description = [{
@@ -128,7 +129,12 @@ def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getCacheMutable(); }
   }];
-  let extraClassDefinition = "int64_t $cppClass::getNumLocalDims() { return 2; }";
+  let extraClassDefinition = [{
+    int64_t $cppClass::getNumLocalDims() { return 2; }
+    ::mlir::OpOperand *$cppClass::getTiedState(::mlir::OpResult) {
+      return &getCacheMutable();
+    }
+  }];
   let hasVerifier = 1;
 }
 

@@ -64,7 +64,14 @@ def HK_AttentionTileAttr : HK_Attr<"AttentionTile", "attention_tile"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def HK_Conv1dTileAttr : HK_Attr<"Conv1dTile", "conv1d_tile"> {
+  let summary = "tile of a causal convolution kernel (hk::Conv1dTile)";
+  let parameters = (ins "int64_t":$items, "int64_t":$channelLanes,
+                        "int64_t":$channels, "int64_t":$tokens);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def HK_AnyTileAttr : AnyAttrOf<[HK_RowTileAttr, HK_GemmTileAttr,
-                                HK_AttentionTileAttr], "tile of a kernel family">;
+                                HK_AttentionTileAttr, HK_Conv1dTileAttr], "tile of a kernel family">;
 
 #endif // HK_HKATTRS

@@ -43,14 +43,19 @@ def HK_Granularity : HK_Enum<"Granularity", "elements that share a scale", [
     I32EnumAttrCase<"per_token", 0>, I32EnumAttrCase<"per_group", 1>]>;
 def HK_GranularityAttr : HK_EnumAttr<HK_Granularity, "granularity">;
 
+def HK_ReduceKind : HK_Enum<"ReduceKind", "what a reduction computes", [
+    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>,
+    I32EnumAttrCase<"min", 2>, I32EnumAttrCase<"absmax", 3>]>;
+def HK_ReduceKindAttr : HK_EnumAttr<HK_ReduceKind, "reduce_kind">;
+
+def HK_Conv1dLayout : HK_Enum<"Conv1dLayout", "which of time and channel is innermost", [
+    I32EnumAttrCase<"channel_last", 0>, I32EnumAttrCase<"channel_first", 1>]>;
+def HK_Conv1dLayoutAttr : HK_EnumAttr<HK_Conv1dLayout, "conv1d_layout">;
+
 def HK_MxRounding : HK_Enum<"MxRounding", "rounding of an e8m0 block scale", [
     I32EnumAttrCase<"even", 0>, I32EnumAttrCase<"ceil", 1>,
     I32EnumAttrCase<"floor", 2>]>;
 def HK_MxRoundingAttr : HK_EnumAttr<HK_MxRounding, "mx_rounding">;
-
-def HK_ReduceKind : HK_Enum<"ReduceKind", "reduction of a row", [
-    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>]>;
-def HK_ReduceKindAttr : HK_EnumAttr<HK_ReduceKind, "reduce">;
 
 def HK_TieRule : HK_Enum<"TieRule", "which of equal elements are taken first", [
     I32EnumAttrCase<"lowest_index", 0>, I32EnumAttrCase<"highest_index", 1>]>;
@@ -66,7 +71,7 @@ def HK_GroupScoreAttr : HK_EnumAttr<HK_GroupScore, "group_score">;
 
 def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
     I32EnumAttrCase<"rowwise", 0>, I32EnumAttrCase<"gemm", 1>,
-    I32EnumAttrCase<"attention", 2>]>;
+    I32EnumAttrCase<"attention", 2>, I32EnumAttrCase<"conv1d", 3>]>;
 def HK_FamilyKindAttr : HK_EnumAttr<HK_FamilyKind, "family">;
 
 #endif // HK_HKENUMS

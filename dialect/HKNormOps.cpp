@@ -64,23 +64,6 @@ LogicalResult SoftmaxOp::verify() {
   return verifyNorm(*this, getInput(), getResult());
 }
 
-LogicalResult ReduceOp::verify() {
-  Named input{"input", getInput()};
-  if (failed(expectMinRank(*this, input, 1)))
-    return failure();
-  SmallVector<int64_t> shape(input.type().getShape());
-  shape.back() = 1;
-  return expectShape(*this, {"result", getResult()}, shape);
-}
-
-LogicalResult ReduceOp::reifyResultShapes(OpBuilder &b,
-                                          ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getInput());
-  sizes.back() = b.getIndexAttr(1);
-  addShape(b, getLoc(), getResult(), std::move(sizes), r);
-  return success();
-}
-
 LogicalResult RmsNormOp::reifyResultShapes(OpBuilder &b,
                                            ReifiedRankedShapedTypeDims &r) {
   addShapeOf(b, getLoc(), getResult(), getInput(), r);

@@ -72,23 +72,6 @@ def HK_L2NormOp : HK_RowwiseOp<"l2_norm"> {
   let assemblyFormat = "$input `epsilon` $epsilon attr-dict `:` type($input) `->` type($result)";
 }
 
-def HK_ReduceOp : HK_RowwiseOp<"reduce"> {
-  let summary = "sum or maximum along the last dimension";
-  let description = [{
-    The result's last dim is 1. A sum is accumulated in f32, in any order, and
-    rounded once; the sum of nothing is 0. A maximum is NaN if an element is, and
-    -inf of nothing.
-
-    Example:
-    ```mlir
-    %s = hk.reduce sum %w : tensor<?x8xf32> -> tensor<?x1xf32>
-    ```
-  }];
-  let arguments = (ins HK_ReduceKindAttr:$kind, HK_RealTensor:$input);
-  let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
-}
-
 def HK_SoftmaxOp : HK_RowwiseOp<"softmax"> {
   let summary = "softmax along the last dimension";
   let description = [{

@@ -80,6 +80,17 @@ def HK_RowwiseOpInterface : OpInterface<"RowwiseOpInterface"> {
     }], "int64_t", "getNumLocalDims">];
 }
 
+def HK_StateOpInterface : OpInterface<"StateOpInterface"> {
+  let cppNamespace = "::mlir::hk";
+  let description = [{
+    Ops that overwrite operands (state): some of their results are the memory of
+    an operand afterwards.
+  }];
+  let methods = [InterfaceMethod<[{
+      The operand whose memory `result` is; null for a result of its own.
+    }], "::mlir::OpOperand *", "getTiedState", (ins "::mlir::OpResult":$result)>];
+}
+
 class HK_Op<string mnemonic, list<Trait> traits = []>
     : Op<HK_Dialect, mnemonic, traits>;
 

@@ -15,6 +15,7 @@
 #include "OpUtils.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -61,6 +62,12 @@ static LogicalResult verifyYield(Operation *op, Block &block,
 
 /// The result of the op that writes `use` in place; null for a reader.
 static Value writtenState(OpOperand &use) {
+  if (auto state = dyn_cast<StateOpInterface>(use.getOwner())) {
+    for (OpResult result : use.getOwner()->getResults())
+      if (state.getTiedState(result) == &use)
+        return result;
+    return {};
+  }
   if (auto dps = dyn_cast<DestinationStyleOpInterface>(use.getOwner()))
     return dps.isDpsInit(&use) ? dps.getTiedOpResult(&use) : Value();
   auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner());
@@ -259,15 +266,16 @@ static StringRef tileNameOf(FamilyKind family) {
     return GemmTileAttr::getMnemonic();
   case FamilyKind::attention:
     return AttentionTileAttr::getMnemonic();
+  case FamilyKind::conv1d:
+    return Conv1dTileAttr::getMnemonic();
   }
   llvm_unreachable("every family has a case");
 }
 
 static StringRef nameOfTile(Attribute tile) {
-  if (isa<RowTileAttr>(tile))
-    return RowTileAttr::getMnemonic();
-  return isa<GemmTileAttr>(tile) ? GemmTileAttr::getMnemonic()
-                                 : AttentionTileAttr::getMnemonic();
+  return llvm::TypeSwitch<Attribute, StringRef>(tile)
+      .Case<RowTileAttr, GemmTileAttr, AttentionTileAttr, Conv1dTileAttr>(
+          [](auto attr) { return attr.getMnemonic(); });
 }
 
 LogicalResult VariantOp::verifyRegions() {

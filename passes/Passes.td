@@ -49,6 +49,17 @@ def HKSplit : Pass<"hk-split", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }
 
+def HKSplitReductions : Pass<"hk-split-reductions", "::mlir::ModuleOp"> {
+  let summary = "reductions of large tensors in two steps";
+  let description = [{
+    An `hk.reduce` over everything, of more elements than one workgroup reads in
+    about the time of a launch, becomes a reduction of rows and one of their
+    results. Partial sums are f32; rounding to the result's type stays last. A row
+    that is the only one is cut in equal parts where its size is static.
+  }];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def HKFuse : Pass<"hk-fuse", "::mlir::ModuleOp"> {
   let summary = "group base operators into hk.fused regions";
   let description = [{

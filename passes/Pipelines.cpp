@@ -42,6 +42,7 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   split.k = options.splitK;
   split.keys = options.splitKeys;
   pm.addPass(createHKSplit(split, log));
+  pm.addPass(createHKSplitReductions());
 
   HKFuseOptions fuse;
   fuse.disable = !options.fuse;

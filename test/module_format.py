@@ -6,7 +6,8 @@ test; a directive may be repeated.
   // HK-LAUNCHES: 1              most launches of a function after fusion
   // HK-COMPILE: --split-k=4     options of hk-compile
   // HK-ARGS: --range=pos=iota   for every call of a function with these arguments
-  // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none)
+  // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none);
+  //                             what starts with -- is an option of hk-run for this case
   // HK-DIMS-HOST: x.0=9999      one more case on the host, too large to emulate; data normal
   // HK-DATA: normal,equal       kinds of data for every case (default: normal)
 
@@ -106,9 +107,11 @@ class ModuleFormat(lit.formats.TestFormat):
         if target == "host":
             everywhere += [(dims, ["normal"]) for dims in directive["DIMS-HOST"]]
         for function in functions:
-            arguments = optionsFor(names[function["name"]], directive["ARGS"])
             for dims, kinds in everywhere:
-                sizes = [f"--dim={d}" for d in dims.split() if d != "-"]
+                words = dims.split()
+                arguments = optionsFor(names[function["name"]],
+                                       directive["ARGS"] + [w for w in words if w.startswith("--")])
+                sizes = [f"--dim={w}" for w in words if w != "-" and not w.startswith("--")]
                 for kind in kinds:
                     call = [f"{binaries}/hk-run", library, f"--function={function['name']}", "--poison",
                             f"--data={kind}", f"--check={source}", *device, *sizes, *arguments]

@@ -244,6 +244,33 @@ void DimSymbolsBuilder::visitContraction(Operation *op) {
     derive(Kind::Sum, node(lens, 0), 1, qOffsets, 0);
 }
 
+void DimSymbolsBuilder::visitConv1d(CausalConv1dOp conv) {
+  sameShape(conv.getResult(), conv.getInput());
+  if (!conv.getState())
+    return;
+  sameShape(conv.getNewState(), conv.getState());
+  Value offsets = conv.getOffsets();
+  SmallVector<Value> perSequence;
+  if (conv.getIndices())
+    perSequence.push_back(conv.getIndices());
+  else
+    perSequence.push_back(conv.getState());
+  if (conv.getHasInitial())
+    perSequence.push_back(conv.getHasInitial());
+  for (Value value : perSequence) {
+    unite(node(value, 0), node(perSequence.front(), 0));
+    if (!offsets)
+      unite(node(value, 0), node(conv.getInput(), 0));
+  }
+  if (!offsets)
+    return;
+  int64_t bounds = cast<RankedTensorType>(offsets.getType()).getDimSize(0);
+  if (ShapedType::isDynamic(bounds))
+    derive(Kind::Sum, node(perSequence.front(), 0), 1, offsets, 0);
+  else
+    unite(node(perSequence.front(), 0), constantNode(bounds - 1));
+}
+
 void DimSymbolsBuilder::visitLaunch(LaunchOp launch) {
   if (!llvm::all_of(launch->getOperandTypes(), llvm::IsaPred<RankedTensorType>))
     return;
@@ -342,9 +369,6 @@ void DimSymbolsBuilder::visit(Operation *op) {
         same(o.getResult(), 0, o.getIndices(), 0, rows);
         same(o.getResult(), rows, o.getTable(), 1, rankOf(o.getTable()) - 1);
       })
-      .Case<ReduceOp>([&](ReduceOp o) {
-        same(o.getResult(), 0, o.getInput(), 0, rankOf(o.getInput()) - 1);
-      })
       .Case<TopkOp>([&](TopkOp o) {
         same(o.getValues(), 0, o.getInput(), 0, rankOf(o.getInput()) - 1);
         sameShape(o.getIndices(), o.getValues());
@@ -361,6 +385,11 @@ void DimSymbolsBuilder::visit(Operation *op) {
         unite(node(o.getValues(), 0), node(o.getSlots(), 0));
         same(o.getValues(), 1, o.getCache(), 2, 2);
       })
+      .Case<ReduceOp>([&](ReduceOp o) {
+        same(o.getResult(), 0, o.getInput(), 0,
+             rankOf(o.getInput()) - static_cast<int64_t>(o.getDims()));
+      })
+      .Case<CausalConv1dOp>([&](CausalConv1dOp o) { visitConv1d(o); })
       .Case<FusedOp>([&](FusedOp o) {
         for (auto [out, result] : llvm::zip(o.getOuts(), o.getResults()))
           sameShape(result, out);

@@ -65,6 +65,7 @@ private:
   void visitIndex(Operation *op);
   void visitQuantization(Operation *op);
   void visitContraction(Operation *op);
+  void visitConv1d(CausalConv1dOp conv);
   void visitLaunch(LaunchOp launch);
   void reassociate(Value collapsed, Value expanded,
                    ArrayRef<ReassociationIndices> groups);

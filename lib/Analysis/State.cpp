@@ -16,10 +16,25 @@
 
 using namespace mlir;
 
+OpOperand *mlir::hk::tiedStateOf(OpResult result) {
+  Operation *op = result.getOwner();
+  unsigned index = result.getResultNumber();
+  if (auto state = dyn_cast<StateOpInterface>(op))
+    return state.getTiedState(result);
+  if (auto fused = dyn_cast<FusedOp>(op))
+    return fused.readsOut(index) ? fused.getTiedOpOperand(result) : nullptr;
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    return launch.getReadsOut()[index] ? launch.getTiedOpOperand(result)
+                                       : nullptr;
+  return nullptr;
+}
+
 BlockArgument mlir::hk::stateArgumentOf(Value value) {
   while (auto result = dyn_cast<OpResult>(value)) {
     Operation *op = result.getOwner();
-    if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
+    if (OpOperand *state = tiedStateOf(result))
+      value = state->get();
+    else if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
       value = dps.getTiedOpOperand(result)->get();
     else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
       value = insert.getDest();

@@ -19,7 +19,7 @@ using namespace mlir::hk;
 
 ArrayRef<const Family *> mlir::hk::allFamilies() {
   static const Family *const list[] = {&getRowwiseFamily(), &getGemmFamily(),
-                                       &getAttentionFamily()};
+                                       &getAttentionFamily(), &getConv1dFamily()};
   return list;
 }
 

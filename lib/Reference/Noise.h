@@ -85,6 +85,14 @@ public:
     return std::sqrt(own * kUnit * kUnit + inherited);
   }
   Noisy noisy() const { return {value(), sigma()}; }
+  /// Of terms of either sign. An infinite or NaN term decides the sum; where
+  /// finite ones overflow f32 before they cancel, the order decides between
+  /// infinities and NaN, so that anything is right.
+  Noisy signedNoisy() const {
+    if (!std::isfinite(sum))
+      return {value(), 0};
+    return {value(), count * squares > square(0x1p128) ? kInf : sigma()};
+  }
 
 private:
   double sum = 0, squares = 0, partial = 0, inherited = 0;

@@ -15,13 +15,6 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::reference;
 
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  return count;
-}
-
 /// 1 / sqrt(v) with the noise of v and of a kernel's rsqrt.
 static Noisy rsqrt(Noisy v) {
   double value = f32(1 / std::sqrt(v.value));
@@ -128,37 +121,6 @@ LogicalResult reference::evaluateL2Norm(Operation *op, const Operands &in,
     Noisy factor = rsqrt(plus(sumOfSquares(x, row, {}), {epsilon, 0}));
     for (int64_t j = 0; j < n; ++j)
       result.set(row * n + j, times(at(x, row * n + j), factor));
-  }
-  out.push_back(result.take());
-  return success();
-}
-
-LogicalResult reference::evaluateReduce(Operation *op, const Operands &in,
-                                        Results &out) {
-  const Tensor &x = in[0];
-  bool isSum = cast<ReduceOp>(op).getKind() == ReduceKind::sum;
-  SmallVector<int64_t> sizes(x.sizes);
-  sizes.back() = 1;
-  ResultBuilder result(resultDType(op), sizes);
-  int64_t n = rowSize(x);
-  for (int64_t row = 0, rows = product(sizes); row < rows; ++row) {
-    F32Sum sum;
-    Noisy top{-kInf, 0};
-    double specials = 0; // infinities and NaN decide the sum by themselves
-    for (int64_t i = row * n; i < (row + 1) * n; ++i) {
-      Noisy v = at(x, i);
-      if (std::isfinite(v.value))
-        sum.add(v.value, square(v.sigma));
-      else
-        specials += v.value;
-      if (!std::isnan(top.value) &&
-          (std::isnan(v.value) || v.value > top.value))
-        top.value = v.value;
-      // Noise of any element near the largest moves the maximum by no more.
-      top.sigma = std::max(top.sigma, v.sigma);
-    }
-    Noisy total = specials == 0 ? sum.noisy() : Noisy{specials, 0};
-    result.set(row, isSum ? total : top);
   }
   out.push_back(result.take());
   return success();

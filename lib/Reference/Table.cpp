@@ -43,7 +43,6 @@ llvm::StringMap<Evaluator> makeTable() {
   add<LayerNormOp>(table, evaluateLayerNorm);
   add<L2NormOp>(table, evaluateL2Norm);
   add<SoftmaxOp>(table, evaluateSoftmax);
-  add<ReduceOp>(table, evaluateReduce);
   add<TopkOp>(table, evaluateTopk);
   add<GatherLastOp>(table, evaluateGatherLast);
   add<GroupLimitOp>(table, evaluateGroupLimit);
@@ -54,6 +53,8 @@ llvm::StringMap<Evaluator> makeTable() {
   add<QuantizeStaticOp>(table, evaluateQuantizeStatic);
   add<QuantizeMxOp>(table, evaluateQuantizeMx);
   add<DequantizeOp>(table, evaluateDequantize);
+  add<ReduceOp>(table, evaluateReduce);
+  add<CausalConv1dOp>(table, evaluateCausalConv1d);
   add<MatmulOp>(table, evaluateMatmul);
   add<SumSlicesOp>(table, evaluateSumSlices);
   add<AttentionOp>(table, evaluateAttention);

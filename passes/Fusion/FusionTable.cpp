@@ -14,6 +14,7 @@
 
 #include "Fusion/PrepareBlock.h"
 #include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/State.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -35,14 +36,12 @@ FusionTable::FusionTable(Block &block, const FusionContext &context,
   unsigned next = 0;
   for (Operation &op : block) {
     position[&op] = next++;
-    for (Value state : writtenInPlace(&op))
-      for (Value result : op.getResults())
-        if (isa<KVCacheWriteOp>(op) || result.getType() == state.getType()) {
-          Value root = memoryOf(state);
-          memory[result] = root;
-          written[root] = 1;
-          break;
-        }
+    for (OpResult result : op.getResults())
+      if (OpOperand *state = tiedStateOf(result)) {
+        Value root = memoryOf(state->get());
+        memory[result] = root;
+        written[root] = 1;
+      }
   }
 }
 

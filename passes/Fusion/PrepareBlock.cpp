@@ -55,6 +55,11 @@ static Value copyOf(Value value, Operation *before) {
 /// Views of constants become constants; what cannot looks at a copy.
 static void detachFromConstants(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
+    // Only row-wise kernels write constants into their code.
+    if (isBaseOp(&op) && !isa<RowwiseOpInterface>(op))
+      for (OpOperand &operand : op.getOpOperands())
+        if (operand.get().getDefiningOp<ConstantOp>())
+          operand.set(copyOf(operand.get(), &op));
     if (!isView(&op))
       continue;
     auto constant = viewSource(&op).getDefiningOp<ConstantOp>();
@@ -110,8 +115,9 @@ static Value freshCopy(Value value, Operation *before) {
 /// Whether an operator overwrites `value`, which a result must not see.
 static bool isOverwritten(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand &use) {
-    auto write = dyn_cast<KVCacheWriteOp>(use.getOwner());
-    return write && write.isDpsInit(&use);
+    return llvm::any_of(use.getOwner()->getResults(), [&](OpResult result) {
+      return tiedStateOf(result) == &use;
+    });
   });
 }
 
@@ -124,7 +130,7 @@ static void separateResults(Block &block) {
       continue;
     Operation *def = value.getDefiningOp();
     bool own = (stateArgumentOf(value) && !isOverwritten(value)) ||
-               (def && isBaseOp(def) && !isa<KVCacheWriteOp>(def));
+               (def && isBaseOp(def) && !tiedStateOf(cast<OpResult>(value)));
     if (!seen.insert(value).second || !own)
       operand.set(freshCopy(value, terminator));
   }

@@ -14,6 +14,7 @@
 #include "Fusion/RegionBuilder.h"
 
 #include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/State.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -63,14 +64,15 @@ RegionBuilder::Interface RegionBuilder::interfaceOf(const FusionGroup &group) {
     }
     if (isView(op))
       continue;
-    for (Value value : op->getResults()) {
+    for (OpResult value : op->getResults()) {
+      OpOperand *state = tiedStateOf(value);
       // A write is an effect: it stays even if nobody reads it.
-      if (states.empty() && !escapes(value, members))
+      if (!state && !escapes(value, members))
         continue;
       result.escaping.push_back(value);
-      result.isState.push_back(!states.empty());
-      if (!states.empty()) {
-        result.outs.push_back(states.front());
+      result.isState.push_back(state != nullptr);
+      if (state) {
+        result.outs.push_back(state->get());
         continue;
       }
       auto type = cast<RankedTensorType>(value.getType());

@@ -13,6 +13,7 @@
 #include "Fusion/ScheduleBlock.h"
 
 #include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/State.h"
 #include "hk/Dialect/HK.h"
 
 #include <queue>
@@ -23,16 +24,9 @@ using namespace mlir::hk;
 
 SmallVector<Value> mlir::hk::writtenInPlace(Operation *op) {
   SmallVector<Value> written;
-  if (auto write = dyn_cast<KVCacheWriteOp>(op))
-    written.push_back(write.getCache());
-  if (auto fused = dyn_cast<FusedOp>(op))
-    for (auto [index, out] : llvm::enumerate(fused.getOuts()))
-      if (fused.readsOut(index))
-        written.push_back(out);
-  if (auto launch = dyn_cast<LaunchOp>(op))
-    for (auto [reads, out] : llvm::zip(launch.getReadsOut(), launch.getOuts()))
-      if (reads)
-        written.push_back(out);
+  for (OpResult result : op->getResults())
+    if (OpOperand *state = tiedStateOf(result))
+      written.push_back(state->get());
   return written;
 }
 

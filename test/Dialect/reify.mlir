@@ -100,3 +100,19 @@ func.func @fused(%x: tensor<?x4xf32>, %e: tensor<?x4xf32>) -> index {
   %d = tensor.dim %0, %c0 : tensor<?x4xf32>
   return %d : index
 }
+
+// -----
+
+// CHECK-LABEL: func @conv
+// CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>, %{{.*}}, %{{.*}}, %[[S:.*]]: tensor<?x3x8xf32>
+// CHECK-DAG: %[[D0:.*]] = tensor.dim %[[X]], %c0
+// CHECK-DAG: %[[D1:.*]] = tensor.dim %[[S]], %c0
+// CHECK: return %[[D0]], %[[D1]]
+func.func @conv(%x: tensor<?x8xf32>, %w: tensor<8x4xf32>, %cu: tensor<?xi32>, %s: tensor<?x3x8xf32>, %i: tensor<?xi32>) -> (index, index) {
+  %c0 = arith.constant 0 : index
+  %0, %1 = hk.causal_conv1d channel_last %x, %w offsets %cu state %s indices %i : tensor<?x8xf32>, tensor<8x4xf32> offsets tensor<?xi32> state tensor<?x3x8xf32> indices tensor<?xi32> -> tensor<?x8xf32>, tensor<?x3x8xf32>
+  %r = hk.reduce sum %0 : tensor<?x8xf32> -> tensor<?x1xf32>
+  %d0 = tensor.dim %r, %c0 : tensor<?x1xf32>
+  %d1 = tensor.dim %1, %c0 : tensor<?x3x8xf32>
+  return %d0, %d1 : index, index
+}

@@ -66,7 +66,9 @@ func.func @guard(%a: index, %b: index) {
 // CHECK: func private @tiles
 // CHECK-SAME: #hk.gemm_tile<bm = 128, bn = 64, bk = 32, wm = 2, wn = 2, stages = 2, splitK = 1>
 // CHECK-SAME: #hk.attention_tile<bq = 64, bk = 64, waves = 4, stages = 2, splitKv = 1>
+// CHECK-SAME: #hk.conv1d_tile<items = 256, channelLanes = 64, channels = 8, tokens = 8>
 func.func private @tiles() attributes {
   g = #hk.gemm_tile<bm = 128, bn = 64, bk = 32, wm = 2, wn = 2, stages = 2, splitK = 1>,
-  h = #hk.attention_tile<bq = 64, bk = 64, waves = 4, stages = 2, splitKv = 1>}
+  h = #hk.attention_tile<bq = 64, bk = 64, waves = 4, stages = 2, splitKv = 1>,
+  i = #hk.conv1d_tile<items = 256, channelLanes = 64, channels = 8, tokens = 8>}
 }

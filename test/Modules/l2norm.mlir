@@ -12,3 +12,22 @@ func.func @forward_60(%x: tensor<?x60xf32>) -> tensor<?x60xf32> {
   %y = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x60xf32> -> tensor<?x60xf32>
   return %y : tensor<?x60xf32>
 }
+// The reciprocal norm beside it, as the gradient needs it.
+func.func @forward_rstd(%x: tensor<?x4x100xbf16>) -> (tensor<?x4x100xbf16>, tensor<?x4x1xf32>) {
+  %eps = hk.constant dense<1.0e-06> : tensor<f32>
+  %sq = hk.mul %x, %x : tensor<?x4x100xbf16>, tensor<?x4x100xbf16> -> tensor<?x4x100xf32>
+  %sum = hk.reduce sum %sq : tensor<?x4x100xf32> -> tensor<?x4x1xf32>
+  %e = hk.add %sum, %eps : tensor<?x4x1xf32>, tensor<f32> -> tensor<?x4x1xf32>
+  %rstd = hk.rsqrt %e : tensor<?x4x1xf32> -> tensor<?x4x1xf32>
+  %y = hk.mul %x, %rstd : tensor<?x4x100xbf16>, tensor<?x4x1xf32> -> tensor<?x4x100xbf16>
+  return %y, %rstd : tensor<?x4x100xbf16>, tensor<?x4x1xf32>
+}
+// dx = rstd (dy - y sum(dy y)).
+func.func @backward(%x: tensor<?x4x128xbf16>, %rstd: tensor<?x4x1xf32>, %dy: tensor<?x4x128xbf16>) -> tensor<?x4x128xbf16> {
+  %p = hk.mul %dy, %x : tensor<?x4x128xbf16>, tensor<?x4x128xbf16> -> tensor<?x4x128xf32>
+  %s = hk.reduce sum %p : tensor<?x4x128xf32> -> tensor<?x4x1xf32>
+  %ys = hk.mul %x, %s : tensor<?x4x128xbf16>, tensor<?x4x1xf32> -> tensor<?x4x128xf32>
+  %d = hk.sub %dy, %ys : tensor<?x4x128xbf16>, tensor<?x4x128xf32> -> tensor<?x4x128xf32>
+  %dx = hk.mul %d, %rstd : tensor<?x4x128xf32>, tensor<?x4x1xf32> -> tensor<?x4x128xbf16>
+  return %dx : tensor<?x4x128xbf16>
+}

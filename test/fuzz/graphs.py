@@ -42,7 +42,7 @@ class Graph:
             self.gated, self.matmul, self.matmul, self.heads, self.heads, self.flatten,
             self.flatten_rows, self.slice, self.concat, self.quantize, self.rope,
             self.constant, self.pad, self.gather, self.transpose, self.topk, self.topk, self.reduce,
-            self.group_limit]
+            self.reduce, self.group_limit, self.conv]
         if state:
             self.steps += [self.cache_write] * 2
         self.steps += [self.attention] * 2
@@ -152,6 +152,40 @@ class Graph:
         x = self.real()
         if x:
             self.emit(f"hk.softmax {x.name} : {self.of(x)} -> {self.of(x)}", x.shape, x.element)
+
+    def reduce(self):
+        """A reduction of the last dim or, of heads, of the last two; and its use."""
+        x = self.real()
+        if not x:
+            return
+        dims = 2 if x.rank() == 3 and self.rng.random() < 0.3 else 1
+        shape = x.shape[:x.rank() - dims] + (1,) * dims
+        attr = f" {{dims = {dims} : i64}}" if dims > 1 else ""
+        r = self.emit(f"hk.reduce {self.rng.choice(('sum', 'max', 'min', 'absmax'))} {x.name}{attr} : {self.of(x)}"
+                      f" -> {self.type(shape, 'f32')}", shape, "f32")
+        if self.rng.random() < 0.7:
+            self.emit(f"hk.sub {x.name}, {r.name} : {self.of(x)}, {self.of(r)} -> {self.of(x)}", x.shape, x.element)
+
+    def conv(self):
+        """A causal convolution over the tokens, and sometimes its two halves."""
+        x = self.real(lambda v: v.rank() == 2 and v.shape[0] == "T")
+        if not x:
+            return
+        n, t = x.shape[1], self.tokens()
+        w = self.weight((n, self.rng.choice((2, 3, 4))))
+        shape = (1, "T", n)
+        three = self.emit(f"tensor.expand_shape {x.name} [[0, 1], [2]] output_shape [1, {t}, {n}] : {self.of(x)} into"
+                          f" {self.type(shape, x.element)}", shape, x.element, keep=False)
+        y = self.emit(f"hk.causal_conv1d channel_last {three.name}, {w.name} : {self.of(three)}, {self.of(w)} ->"
+                      f" {self.of(three)}", shape, x.element, keep=False)
+        y = self.emit(f"hk.silu {y.name} : {self.of(y)} -> {self.of(y)}", shape, x.element, keep=False)
+        y = self.emit(f"tensor.collapse_shape {y.name} [[0, 1], [2]] : {self.of(y)} into {self.of(x)}",
+                      x.shape, x.element)
+        if self.rng.random() < 0.5 and n % 2 == 0:
+            half = ("T", n // 2)
+            for offset in (0, n // 2):
+                self.emit(f"tensor.extract_slice {y.name}[0, {offset}] [{t}, {n // 2}] [1, 1] : {self.of(y)} to"
+                          f" {self.type(half, x.element)}", half, x.element)
 
     def gated(self):
         x = self.real(lambda v: v.shape[-1] % 16 == 0)
@@ -293,13 +327,6 @@ class Graph:
                 self.emit(f"hk.transpose {b.name} [1, 0] : {self.of(b)} -> {self.type(turned, 'i32')}", turned, "i32",
                           keep=False)
                 self.turned.append(Tensor(f"%v{self.count - 1}", turned, "i32"))
-
-    def reduce(self):
-        x = self.real()
-        if x:
-            kind, shape = self.rng.choice(("sum", "max")), x.shape[:-1] + (1,)
-            r = self.emit(f"hk.reduce {kind} {x.name} : {self.of(x)} -> {self.type(shape, x.element)}", shape, x.element)
-            self.emit(f"hk.mul {x.name}, {r.name} : {self.of(x)}, {self.of(r)} -> {self.of(x)}", x.shape, x.element)
 
     def group_limit(self):
         x = self.real(lambda v: v.shape[-1] % 8 == 0)

@@ -17,6 +17,10 @@
 
 namespace mlir::hk {
 
+/// The operand whose memory `result` is because its op overwrites it (a state
+/// that an operator, a fused region or a launch writes in place), or null.
+OpOperand *tiedStateOf(OpResult result);
+
 /// The state argument of a function whose memory `value` is, or null when
 /// `value` is not a state.
 BlockArgument stateArgumentOf(Value value);

@@ -75,6 +75,7 @@ constexpr uint64_t contractHash() {
   hash.add(sizeof(RowTile));
   hash.add(sizeof(GemmTile));
   hash.add(sizeof(AttentionTile));
+  hash.add(sizeof(Conv1dTile));
   return hash.value();
 }
 

@@ -50,6 +50,15 @@ struct AttentionTile {
   int32_t splitKv;
 };
 
+/// Causal convolution: a strip is `channels` channels of `tokens` tokens; a
+/// block takes `items` strips, on a GPU one per thread, of which `channelLanes`
+/// lie side by side in the channels.
+struct Conv1dTile {
+  int32_t items;
+  int32_t channelLanes;
+  int32_t channels, tokens;
+};
+
 } // namespace hk
 
 #endif // HK_CONTRACT_TILE_H

@@ -93,6 +93,7 @@ const Family &familyOf(FamilyKind kind);
 const Family &getRowwiseFamily();
 const Family &getGemmFamily();
 const Family &getAttentionFamily();
+const Family &getConv1dFamily();
 
 /// Condition and grid of a variant, as values of its region.
 struct LaunchDims {

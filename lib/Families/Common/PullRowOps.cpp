@@ -34,6 +34,7 @@ std::string Puller::statisticTerm(Operation *op, Value input, StatKind kind,
   switch (kind) {
   case StatKind::Sum:
   case StatKind::Maximum:
+  case StatKind::Minimum:
     return x;
   case StatKind::SumOfSquares:
     return x + " * " + x;
@@ -129,14 +130,29 @@ std::string Puller::pullLayerNorm(LayerNormOp op, Args position, int vec) {
                    "(" + x + " - " + mean + ") * " + r + " * " + w + " + " + b);
 }
 
-std::string Puller::pullReduce(ReduceOp op, Args position) {
-  StatKind kind =
-      op.getKind() == ReduceKind::sum ? StatKind::Sum : StatKind::Maximum;
-  std::string value =
-      statistic(op, op.getInput(), kind, 0, position.drop_back(), constant(0),
-                /*position=*/{}, /*vec=*/1);
-  return roundText(elementTypeOf(op.getResult()), 1,
-                   "Vec<float, 1>(" + value + ")");
+std::string Puller::pullReduce(ReduceOp op, Args position, int vec) {
+  Type type = elementTypeOf(op.getResult());
+  Args leading = position.drop_back(op.getDims());
+  auto reduce = [&](StatKind kind) {
+    return statistic(op, op.getInput(), kind, 0, leading, constant(0), {}, 1);
+  };
+  std::string value;
+  switch (op.getKind()) {
+  case ReduceKind::sum:
+    value = reduce(StatKind::Sum);
+    break;
+  case ReduceKind::max:
+    value = reduce(StatKind::Maximum);
+    break;
+  case ReduceKind::min:
+    value = reduce(StatKind::Minimum);
+    break;
+  case ReduceKind::absmax:
+    // 0 over no elements; the order keeps NaN.
+    value = "Max::apply(" + reduce(StatKind::AbsMaximum) + ", 0.f)";
+    break;
+  }
+  return roundText(type, vec, vecText(type, vec) + "(" + value + ")");
 }
 
 std::string Puller::pullSoftmax(SoftmaxOp op, Args position, int vec) {

@@ -36,12 +36,13 @@ namespace mlir::hk {
 
 using Position = SmallVector<AffineExpr, 4>;
 
-/// Reductions along the last dim that operators need.
+/// Reductions along the last dims that operators need.
 enum class StatKind : int32_t {
   SumOfSquares,
   Sum,
   SumOfCentredSquares, // needs Sum
   Maximum,
+  Minimum,
   SumOfExp, // e^(x - maximum); needs Maximum
   AbsMaximum,
 };
@@ -184,8 +185,8 @@ private:
   std::string pullRmsNorm(RmsNormOp op, Args position, int vec);
   std::string pullLayerNorm(LayerNormOp op, Args position, int vec);
   std::string pullL2Norm(L2NormOp op, Args position, int vec);
+  std::string pullReduce(ReduceOp op, Args position, int vec);
   std::string pullSoftmax(SoftmaxOp op, Args position, int vec);
-  std::string pullReduce(ReduceOp op, Args position);
   std::string pullGatherLast(GatherLastOp op, Args position, int vec);
   std::string pullGroupLimit(GroupLimitOp op, Args position, int vec);
   std::string pullBitmatrix(BitmatrixOp op, Args position, int vec);

@@ -20,11 +20,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static StringRef reductionOf(StatKind kind) {
-  return kind == StatKind::Maximum || kind == StatKind::AbsMaximum ? "Max"
-                                                                   : "Sum";
-}
-
 RowEmitter::RowEmitter(KernelOp kernel, const RowPlan &plan,
                        const DimSymbols &dims, const ::hk::Target &target,
                        RowTileAttr tile, CodeWriter &out)
@@ -213,10 +208,8 @@ void RowEmitter::emitLoop(Space &space, ArrayRef<const RowStat *> stats,
   enterLoop(space, shape);
   AffineExpr n = space.chunk * vec;
   for (const RowStat *stat : stats) {
-    int64_t last = cast<RankedTensorType>(stat->input.getType()).getRank() - 1;
-    Position position(rowCoordinates.begin(), rowCoordinates.end());
-    position.resize(last, constant(0));
-    position.push_back(n);
+    Position position =
+        positionOf(dims.shape(stat->input).drop_front(plan.numRowDims()), n);
     std::string term =
         statisticTerm(stat->op, stat->input, stat->kind, position, vec);
     if (stat->kind != StatKind::SumOfExp)
@@ -349,7 +342,7 @@ void RowEmitter::emitPhase(int64_t phase) {
       order.push_back(own);
   };
   auto statSpace = [&](const RowStat &stat) {
-    return dims.shape(stat.input).take_back(1);
+    return dims.shape(stat.input).drop_front(plan.numRowDims());
   };
   for (const RowStat &stat : plan.stats())
     if (stat.phase == phase)

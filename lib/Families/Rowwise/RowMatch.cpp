@@ -14,6 +14,7 @@
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/Parameters.h"
+#include "hk/Families/SmallReduction.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -50,17 +51,46 @@ SmallVector<StatKind> mlir::hk::statisticsOf(Operation *op) {
         return SmallVector<StatKind>{StatKind::Sum,
                                      StatKind::SumOfCentredSquares};
       })
-      .Case([](ReduceOp reduce) {
-        return SmallVector<StatKind>{reduce.getKind() == ReduceKind::sum
-                                         ? StatKind::Sum
-                                         : StatKind::Maximum};
-      })
       .Case([](SoftmaxOp) {
         return SmallVector<StatKind>{StatKind::Maximum, StatKind::SumOfExp};
       })
       .Case<QuantizeOp, QuantizeMxOp>(
           [](auto) { return SmallVector<StatKind>{StatKind::AbsMaximum}; })
+      .Case([](ReduceOp op) {
+        switch (op.getKind()) {
+        case ReduceKind::sum:
+          return SmallVector<StatKind>{StatKind::Sum};
+        case ReduceKind::max:
+          return SmallVector<StatKind>{StatKind::Maximum};
+        case ReduceKind::min:
+          return SmallVector<StatKind>{StatKind::Minimum};
+        case ReduceKind::absmax:
+          return SmallVector<StatKind>{StatKind::AbsMaximum};
+        }
+        llvm_unreachable("every kind is listed");
+      })
       .Default([](Operation *) { return SmallVector<StatKind>{}; });
+}
+
+int64_t mlir::hk::reducedDims(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return reduce ? reduce.getDims() : 1;
+}
+
+StringRef mlir::hk::reductionOf(StatKind kind) {
+  switch (kind) {
+  case StatKind::Maximum:
+  case StatKind::AbsMaximum:
+    return "Max";
+  case StatKind::Minimum:
+    return "Min";
+  case StatKind::Sum:
+  case StatKind::SumOfSquares:
+  case StatKind::SumOfCentredSquares:
+  case StatKind::SumOfExp:
+    return "Sum";
+  }
+  llvm_unreachable("every statistic is listed");
 }
 
 int64_t mlir::hk::groupSizeOf(Operation *op) {
@@ -199,8 +229,13 @@ static Verdict checkSegments(Operation *op, const DimSymbols &dims,
   ArrayRef<DimName> shape = dims.shape(op->getOperand(0));
   int64_t size = groupSizeOf(op);
   if (size == 0) {
-    if (int64_t(shape.size()) == numRows + 1)
+    int64_t reduced = reducedDims(op);
+    if (int64_t(shape.size()) == numRows + reduced)
       return Verdict::accept();
+    if (reduced > 1)
+      return Verdict::refuse(Reason::NeedsWholeRow,
+                             op->getName().getStringRef() + " reduces " +
+                                 Twine(reduced) + " dims, a part of the row");
     size = shape.back();
   }
   if (size < 0)
@@ -268,6 +303,26 @@ private:
 };
 } // namespace
 
+/// A reduction of a whole tensor makes its kernel one row, which one workgroup
+/// computes: worth it if everything is small.
+static bool makesOneRow(ArrayRef<Operation *> ops) {
+  auto isSmall = [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return !shaped || isSmallReduction(shaped.getShape());
+  };
+  return llvm::any_of(ops,
+                      [](Operation *op) {
+                        auto reduce = dyn_cast<ReduceOp>(op);
+                        return reduce &&
+                               int64_t(reduce.getDims()) ==
+                                   reduce.getInput().getType().getRank();
+                      }) &&
+         llvm::all_of(ops, [&](Operation *op) {
+           return llvm::all_of(op->getOperandTypes(), isSmall) &&
+                  llvm::all_of(op->getResultTypes(), isSmall);
+         });
+}
+
 Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
                             RowDims &rows, Operation *joining) {
   if (ops.size() > kMaxOps)
@@ -279,7 +334,7 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
     return isa<ConstantOp>(op) || parameters.contains(op);
   };
   llvm::SmallSetVector<Value, 16> operands;
-  bool first = true;
+  bool first = true, oneRow = makesOneRow(ops);
   int64_t maxRank = 0;
   for (Operation *op : ops) {
     if (!isRowwiseOp(op))
@@ -308,7 +363,7 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
     while (common < std::min(own.size(), rows.sizes.size()) &&
            own[common] == rows.sizes[common])
       ++common;
-    if (common == 0 && (!rows.sizes.empty() || !own.empty()))
+    if (common == 0 && (!rows.sizes.empty() || !own.empty()) && !oneRow)
       return Verdict::refuse(Reason::RowDimsDiffer,
                              op->getName().getStringRef() +
                                  " has other rows than the rest of the kernel");

@@ -31,8 +31,9 @@ RowPlan::RowPlan(KernelOp kernel, const DimSymbols &dims)
     addStore(i, value);
 }
 
-bool RowPlan::isWholeRow(Value input) const {
-  return int64_t(dims.shape(input).size()) == numRowDims() + 1;
+bool RowPlan::isWholeRow(Operation *op) const {
+  return int64_t(dims.shape(op->getOperand(0)).size()) ==
+         numRowDims() + reducedDims(op);
 }
 
 int64_t RowPlan::phaseOf(Value value) {
@@ -43,8 +44,7 @@ int64_t RowPlan::phaseOf(Value value) {
   if (Operation *op = value.getDefiningOp()) {
     for (Value operand : op->getOperands())
       phase = std::max(phase, phaseOf(operand));
-    if (groupSizeOf(op) == 0 && op->getNumOperands() &&
-        isWholeRow(op->getOperand(0)))
+    if (groupSizeOf(op) == 0 && op->getNumOperands() && isWholeRow(op))
       phase += statisticsOf(op).size();
     if (isSelection(op))
       ++phase;
@@ -60,7 +60,7 @@ void RowPlan::addStats(Operation &op) {
     phases = std::max(phases, phase + 2);
   }
   SmallVector<StatKind> kinds = statisticsOf(&op);
-  if (kinds.empty() || groupSizeOf(&op) != 0 || !isWholeRow(op.getOperand(0)))
+  if (kinds.empty() || groupSizeOf(&op) != 0 || !isWholeRow(&op))
     return;
   int64_t phase = phaseOf(op.getOperand(0));
   for (StatKind kind : kinds)
@@ -121,10 +121,11 @@ int64_t RowPlan::widest() const {
     widest = std::max(widest, *size);
   }
   for (const RowStat &stat : rowStats) {
-    DimName size = dims.shape(stat.input).back();
-    if (size < 0)
+    std::optional<int64_t> size =
+        flatSize(dims.shape(stat.input).drop_front(numRowDims()));
+    if (!size)
       return 0;
-    widest = std::max(widest, size);
+    widest = std::max(widest, *size);
   }
   for (const RowSelection &selection : rowSelections) {
     DimName size = dims.shape(selection.input).back();
@@ -196,7 +197,7 @@ int64_t RowPlan::segmentSize() const {
     if (statisticsOf(&op).empty())
       continue;
     int64_t size = groupSizeOf(&op);
-    if (size == 0 && !isWholeRow(op.getOperand(0)))
+    if (size == 0 && !isWholeRow(&op))
       size = dims.shape(op.getOperand(0)).back();
     if (size > 0)
       segment = segment == 0 ? size : std::min(segment, size);

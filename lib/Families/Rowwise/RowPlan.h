@@ -37,7 +37,7 @@ Verdict matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
 /// Whether the family knows `op` at all.
 bool isRowwiseOp(Operation *op);
 
-/// A statistic over the whole last dim.
+/// A statistic over a whole row.
 struct RowStat {
   Operation *op;
   Value input;
@@ -106,7 +106,8 @@ private:
   int64_t phaseOf(Value value);
   void addStats(Operation &op);
   void addStore(unsigned index, Value value);
-  bool isWholeRow(Value input) const;
+  /// Whether the statistics of `op` are of a whole row.
+  bool isWholeRow(Operation *op) const;
 
   Block &body() const {
     KernelOp owner = kernel;
@@ -135,8 +136,12 @@ bool sameSpace(ArrayRef<DimName> a, ArrayRef<DimName> b);
 int loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
             ArrayRef<const RowStore *> stores, bool &masked);
 
-/// The statistics of its last dim that `op` needs, in order.
+/// The statistics of its last dims that `op` needs, in order.
 SmallVector<StatKind> statisticsOf(Operation *op);
+/// How many trailing dims of its first operand those are of.
+int64_t reducedDims(Operation *op);
+/// The reduction of device/reduce.h that computes a statistic.
+StringRef reductionOf(StatKind kind);
 /// The group size of a quantisation with groups; 0 otherwise.
 int64_t groupSizeOf(Operation *op);
 

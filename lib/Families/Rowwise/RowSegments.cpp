@@ -20,11 +20,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static StringRef reductionOf(StatKind kind) {
-  return kind == StatKind::Maximum || kind == StatKind::AbsMaximum ? "Max"
-                                                                   : "Sum";
-}
-
 /// The number of lanes that hold a segment of `size` elements around
 /// `position`; nullopt if they are not what the exchange needs. Checked by
 /// trying: for every chunk of a few segments, aligned groups of lanes must hold

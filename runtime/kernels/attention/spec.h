@@ -23,6 +23,7 @@
 #include "kernels/device/convert.h"
 #include "kernels/device/io.h"
 #include "kernels/device/launch.h"
+#include "kernels/device/ragged.h"
 
 namespace hk {
 
@@ -85,12 +86,6 @@ struct AttentionBlock {
 HK_DEV i64 minOf(i64 a, i64 b) { return a < b ? a : b; }
 HK_DEV i64 maxOf(i64 a, i64 b) { return a > b ? a : b; }
 
-/// Index, among tiles of `bq` rows, of the first tile of sequence b: leaves
-/// room for the partly filled last tile of every sequence before it.
-HK_DEV i64 raggedTile(i64 row, i64 group, i64 bq, i64 b) {
-  return row * group / bq + b;
-}
-
 /// False when the block has no rows. Tiles go from the last to the first: under
 /// a causal mask the last ones have most keys.
 template <AttentionSpec S, AttentionTile T>
@@ -100,19 +95,10 @@ HK_DEV bool locate(const AttentionArgs<S> &a, BlockId id, AttentionBlock &w) {
   w.queryStart = w.keyStart = 0;
   w.head = id.y;
   if constexpr (S.queries == SequenceLayout::Ragged) {
-    // The last sequence whose first tile is not after this block.
-    i64 lo = 0, hi = a.batch - 1;
-    while (lo < hi) {
-      i64 mid = (lo + hi + 1) / 2;
-      if (raggedTile(a.qOffsets[mid], S.group, bq, mid) <= i64(id.x))
-        lo = mid;
-      else
-        hi = mid - 1;
-    }
-    w.sequence = lo;
-    w.queryStart = a.qOffsets[lo];
-    w.queries = a.qOffsets[lo + 1] - w.queryStart;
-    tile = i64(id.x) - raggedTile(w.queryStart, S.group, bq, lo);
+    w.sequence = raggedSequence(a.qOffsets, a.batch, S.group, bq, id.x);
+    w.queryStart = a.qOffsets[w.sequence];
+    w.queries = a.qOffsets[w.sequence + 1] - w.queryStart;
+    tile = i64(id.x) - raggedTile(w.queryStart * S.group, bq, w.sequence);
     i64 tiles = (w.queries * S.group + bq - 1) / bq;
     if (tile >= tiles)
       return false;

@@ -1,0 +1,265 @@
+//===- Conv1dEmit.cpp - The C++ of a causal convolution kernel ------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One epilogue struct, template instance and entry point per variant. The
+// epilogue's text comes from the puller, with the sums bound to the
+// convolution's result; every result is stored where its channels are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Common/ArgumentWords.h"
+#include "../Common/Puller.h"
+#include "Conv1dKernel.h"
+
+#include "hk/Contract/Conv1dTiles.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static Type elementTypeOf(Value value) {
+  return cast<ShapedType>(value.getType()).getElementType();
+}
+static unsigned argument(Value value) {
+  return cast<BlockArgument>(value).getArgNumber();
+}
+
+namespace {
+
+/// Pulls the epilogue of one vector of sums.
+class EpiloguePuller : public Puller {
+public:
+  EpiloguePuller(KernelOp kernel, const DimSymbols &dims, CodeWriter &out,
+                 const Conv1dKernel &facts, int vec)
+      : Puller(kernel, dims, out), facts(facts), width(vec) {
+    declareArguments();
+    sequence = symbol("sequence");
+    bool channelLast = facts.isChannelLast();
+    // Written as a multiple, so that accesses know their alignment.
+    StringRef vectored = channelLast ? "channel" : "token";
+    out.line("[[maybe_unused]] const i64 vector = " + vectored + " / " +
+             Twine(vec) + ";");
+    AffineExpr multiple = symbol("vector") * vec;
+    channel = channelLast ? multiple : symbol("channel");
+    token = channelLast ? symbol("token") : multiple;
+    if (!channelLast && vec > 1)
+      setLaneCount("count");
+    bind(facts.getConv().getResult(),
+         [this](ArrayRef<AffineExpr> position, int count) {
+           return sums(position, count);
+         });
+  }
+
+  void storeResult(unsigned operand, Value value) {
+    int64_t begin = facts.placeOf(value).begin;
+    int64_t end = begin + facts.numChannels(value);
+    bool all = begin == 0 && end == facts.getConv().getNumChannels();
+    std::string guard;
+    if (!all)
+      guard = ("if (channel >= " + Twine(begin) + " && channel < " +
+               Twine(end) + ")")
+                  .str();
+    code().open(guard, /*conditional=*/true);
+    Position at = positionIn(value);
+    store(operand, at, width, pull(value, at, width));
+    code().close();
+  }
+
+private:
+  Position positionIn(Value value) {
+    const Conv1dPlace &place = facts.placeOf(value);
+    Position position(place.roles.size(), constant(0));
+    int64_t outermost =
+        llvm::find(place.roles, Conv1dRole::Channel) - place.roles.begin();
+    AffineExpr rest = channel - place.begin;
+    for (int64_t d = int64_t(place.roles.size()) - 1; d >= 0; --d) {
+      switch (place.roles[d]) {
+      case Conv1dRole::Unit:
+        break;
+      case Conv1dRole::Sequence:
+        position[d] = sequence;
+        break;
+      case Conv1dRole::Token:
+        position[d] = token;
+        break;
+      case Conv1dRole::Channel: {
+        AffineExpr size = sizeOf(value, d);
+        position[d] = simplify(d == outermost ? rest : rest % size);
+        rest = rest.floorDiv(size);
+        break;
+      }
+      }
+    }
+    return position;
+  }
+
+  /// The sums at `position`, rounded; all of them or single ones.
+  std::string sums(ArrayRef<AffineExpr> position, int count) {
+    Type type = elementTypeOf(facts.getConv().getResult());
+    std::string elements = "sums";
+    if (count != width) {
+      AffineExpr first = facts.isChannelLast() ? channel : token;
+      elements = vecText(type, count) + "(sums[" +
+                 text(simplify(position.back() - first)) + "])";
+    }
+    return roundText(type, count, elements);
+  }
+
+  const Conv1dKernel &facts;
+  int width;
+  AffineExpr sequence, token, channel;
+};
+
+class Conv1dEmitter {
+public:
+  Conv1dEmitter(KernelOp kernel, StringRef prefix, raw_ostream &os)
+      : kernel(kernel), prefix(prefix), os(os),
+        dims(DimSymbols::ofKernel(kernel)), facts(kernel, dims),
+        conv(facts.getConv()), words(kernel) {}
+
+  void run() {
+    os << "#include \"kernels/conv1d/conv1d.h\"\n"
+          "#include \"kernels/device/math.h\"\n"
+          "#include \"kernels/device/ops.h\"\n"
+          "#include \"kernels/device/quant.h\"\n\n"
+          "namespace {\n"
+          "using namespace hk;\n\n";
+    writeSpec();
+    writeArguments();
+    for (VariantOp variant : kernel.getVariants())
+      writeVariant(variant);
+    os << "} // namespace\n";
+    for (VariantOp variant : kernel.getVariants()) {
+      StringRef name = variant.getSymName();
+      os << "\nHK_KERNEL(" << prefix << name << ", " << words.size()
+         << ", Conv_" << name << "::kThreads, 1, hk::NoShared) {\n  Conv_"
+         << name << "::run(arguments(words), block, Epilogue_" << name
+         << "{words});\n}\n";
+    }
+  }
+
+private:
+  int64_t alignOf(Value operand) {
+    return operand ? kernel.getAligns()[argument(operand)] : 1;
+  }
+  std::string typeText(Value operand) {
+    return dtypeText(elementTypeOf(operand ? operand : conv.getInput()));
+  }
+
+  void writeSpec() {
+    auto flag = [](bool value) { return value ? "true" : "false"; };
+    Value state = conv.getState(), indices = conv.getIndices();
+    int64_t length = 0;
+    if (state)
+      length = cast<RankedTensorType>(state.getType())
+                   .getDimSize(conv.getStateTokenDim());
+    os << "constexpr Conv1dSpec kSpec = {\n"
+       << "    .input = " << typeText(conv.getInput()) << ",\n"
+       << "    .weight = " << typeText(conv.getWeight()) << ",\n"
+       << "    .bias = " << typeText(conv.getBias()) << ",\n"
+       << "    .channels = " << conv.getNumChannels() << ",\n"
+       << "    .width = " << conv.getWidth() << ",\n"
+       << "    .channelLast = " << flag(facts.isChannelLast()) << ",\n"
+       << "    .ragged = " << flag(static_cast<bool>(conv.getOffsets()))
+       << ",\n"
+       << "    .hasBias = " << flag(static_cast<bool>(conv.getBias())) << ",\n"
+       << "    .stateLength = " << length << ",\n"
+       << "    .stateChannelLast = "
+       << flag(conv.getStateLayout() == Conv1dLayout::channel_last) << ",\n"
+       << "    .hasIndices = " << flag(static_cast<bool>(indices)) << ",\n"
+       << "    .wideIndices = "
+       << flag(indices && elementTypeOf(indices).isInteger(64)) << ",\n"
+       << "    .hasInitial = " << flag(static_cast<bool>(conv.getHasInitial()))
+       << ",\n"
+       << "    .alignInput = " << alignOf(conv.getInput()) << ",\n"
+       << "    .alignWeight = " << alignOf(conv.getWeight()) << ",\n"
+       << "    .alignBias = " << alignOf(conv.getBias()) << ",\n"
+       << "    .alignState = " << alignOf(state) << "};\n\n";
+  }
+
+  void assign(StringRef field, const Twine &value) {
+    os << "  a." << field << " = " << value << ";\n";
+  }
+  void assignAddress(StringRef field, Value operand) {
+    if (operand)
+      assign(field, words.address(argument(operand)));
+  }
+
+  void writeArguments() {
+    unsigned input = argument(conv.getInput());
+    os << "HK_DEV Conv1dArgs arguments(const u64 *words) {\n"
+          "  Conv1dArgs a = {};\n";
+    assignAddress("input", conv.getInput());
+    assignAddress("weight", conv.getWeight());
+    assignAddress("bias", conv.getBias());
+    assignAddress("offsets", conv.getOffsets());
+    assignAddress("state", conv.getState());
+    assignAddress("indices", conv.getIndices());
+    assignAddress("initial", conv.getHasInitial());
+    if (conv.getOffsets()) {
+      assign("sequences", words.dim(argument(conv.getOffsets()), 0) + " - 1");
+    } else {
+      assign("sequences", words.dim(input, 0));
+      assign("inputSequence", words.stride(input, 0));
+    }
+    assign("tokens", words.dim(input, conv.getTokenDim()));
+    assign("inputToken", words.stride(input, conv.getTokenDim()));
+    assign("inputChannel", words.stride(input, conv.getChannelDim()));
+    assign("weightChannel", words.stride(argument(conv.getWeight()), 0));
+    if (conv.getState()) {
+      unsigned state = argument(conv.getState());
+      assign("lines", words.dim(state, 0));
+      assign("stateLine", words.stride(state, 0));
+      assign("stateToken", words.stride(state, conv.getStateTokenDim()));
+      assign("stateChannel", words.stride(state, conv.getStateChannelDim()));
+    }
+    os << "  return a;\n}\n\n";
+  }
+
+  void writeVariant(VariantOp variant) {
+    auto tile = cast<Conv1dTileAttr>(variant.getTile());
+    int vec = facts.isChannelLast() ? tile.getChannels() : tile.getTokens();
+    CodeWriter out;
+    EpiloguePuller puller(kernel, dims, out, facts, vec);
+    Operation *yield = kernel.getSpecBlock().getTerminator();
+    for (auto [index, value] : llvm::enumerate(yield->getOperands()))
+      if (value != conv.getNewState()) // the kernel writes it by itself
+        puller.storeResult(unsigned(kernel.getNumInputs() + index), value);
+    os << "struct Epilogue_" << variant.getSymName()
+       << " {\n"
+          "  const u64 *words;\n\n"
+          "  HK_MEM void apply([[maybe_unused]] i64 sequence,\n"
+          "      [[maybe_unused]] i64 token, [[maybe_unused]] i64 channel,\n"
+          "      [[maybe_unused]] i64 count,\n"
+          "      [[maybe_unused]] Vec<float, "
+       << vec << "> sums) const {\n";
+    SmallVector<StringRef> lines;
+    out.str().split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    for (StringRef line : lines)
+      os << "    " << line << "\n";
+    os << "  }\n};\n"
+       << "using Conv_" << variant.getSymName()
+       << " = Conv1d<kSpec, Conv1dTile{" << tile.getItems() << ", "
+       << tile.getChannelLanes() << ", " << tile.getChannels() << ", "
+       << tile.getTokens() << "}>;\n";
+  }
+
+  KernelOp kernel;
+  StringRef prefix;
+  raw_ostream &os;
+  DimSymbols dims;
+  Conv1dKernel facts;
+  CausalConv1dOp conv;
+  ArgumentWords words;
+};
+
+} // namespace
+
+LogicalResult mlir::hk::emitConv1d(KernelOp kernel, const ::hk::Target &,
+                                   StringRef prefix, raw_ostream &os) {
+  Conv1dEmitter(kernel, prefix, os).run();
+  return success();
+}

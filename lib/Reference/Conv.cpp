@@ -1,0 +1,153 @@
+//===- Conv.cpp - Meaning of convolutions ---------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sequence by sequence; whatever the layouts are, elements are named by
+// sequence, token and channel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+
+namespace {
+class Convolution {
+public:
+  Convolution(CausalConv1dOp op, const Operands &in)
+      : op(op), x(in.of(op.getInput())), weight(in.of(op.getWeight())),
+        bias(find(in, op.getBias())), offsets(find(in, op.getOffsets())),
+        state(find(in, op.getState())), indices(find(in, op.getIndices())),
+        initial(find(in, op.getHasInitial())), width(weight.sizes[1]),
+        channels(weight.sizes[0]) {}
+
+  LogicalResult run(Results &out);
+
+private:
+  static const Tensor *find(const Operands &in, Value operand) {
+    return operand ? in.find(operand) : nullptr;
+  }
+  int64_t numSequences() const {
+    return offsets ? offsets->sizes[0] - 1 : x.sizes[0];
+  }
+  LogicalResult verifySizes();
+
+  /// Index of an element of the input and of the result.
+  int64_t element(int64_t sequence, int64_t token, int64_t channel) {
+    if (offsets)
+      return token * channels + channel;
+    int64_t tokens = x.sizes[op.getTokenDim()];
+    return op.getLayout() == Conv1dLayout::channel_last
+               ? (sequence * tokens + token) * channels + channel
+               : (sequence * channels + channel) * tokens + token;
+  }
+  int64_t stateLength() { return state->sizes[op.getStateTokenDim()]; }
+  int64_t stateElement(int64_t line, int64_t entry, int64_t channel) {
+    return op.getStateLayout() == Conv1dLayout::channel_last
+               ? (line * stateLength() + entry) * channels + channel
+               : (line * channels + channel) * stateLength() + entry;
+  }
+  /// The input `back` tokens before the sequence's first one.
+  Noisy before(int64_t sequence, int64_t line, int64_t back, int64_t channel) {
+    if (!state || (initial && initial->values[sequence] == 0))
+      return {};
+    return at(*state, stateElement(line, stateLength() - back, channel));
+  }
+
+  void runSequence(int64_t sequence, ResultBuilder &result, Tensor &newState);
+
+  CausalConv1dOp op;
+  const Tensor &x, &weight;
+  const Tensor *bias, *offsets, *state, *indices, *initial;
+  int64_t width, channels;
+};
+} // namespace
+
+LogicalResult Convolution::verifySizes() {
+  int64_t sequences = numSequences();
+  for (auto [name, tensor] :
+       {std::pair("indices", indices), std::pair("has_initial", initial)})
+    if (tensor && failed(requireSizes(op, name, {sequences}, tensor->sizes)))
+      return failure();
+  if (state && !indices &&
+      failed(requireSize(op, "size of dim 0 of state", sequences,
+                         state->sizes[0])))
+    return failure();
+  if (!offsets)
+    return success();
+  // Sequences must not run out of the input.
+  double previous = 0;
+  for (double bound : offsets->values) {
+    if (bound < previous || bound > x.sizes[0])
+      return op.emitOpError("expected offsets to ascend from 0 to ")
+             << x.sizes[0] << ", but got " << int64_t(bound) << " after "
+             << int64_t(previous);
+    previous = bound;
+  }
+  return success();
+}
+
+void Convolution::runSequence(int64_t sequence, ResultBuilder &result,
+                              Tensor &newState) {
+  int64_t begin = offsets ? int64_t(offsets->values[sequence]) : 0;
+  int64_t length = offsets ? int64_t(offsets->values[sequence + 1]) - begin
+                           : x.sizes[op.getTokenDim()];
+  int64_t line = indices ? int64_t(indices->values[sequence]) : sequence;
+  bool valid = !state || (line >= 0 && line < state->sizes[0]);
+  for (int64_t c = 0; c < channels; ++c) {
+    auto input = [&](int64_t token) {
+      return token >= 0 ? at(x, element(sequence, begin + token, c))
+                        : before(sequence, line, -token, c);
+    };
+    for (int64_t t = 0; t < length && valid; ++t) {
+      F32Sum sum;
+      if (bias)
+        sum.add(bias->values[c], square(bias->errorAt(c)));
+      for (int64_t j = 0; j < width; ++j) {
+        Noisy value = input(t - (width - 1) + j);
+        Noisy w = at(weight, c * width + j);
+        double variance =
+            square(w.value * value.sigma) + square(w.sigma * value.value);
+        sum.add(value.value * w.value, std::isfinite(variance) ? variance : 0);
+      }
+      result.set(element(sequence, begin + t, c), sum.signedNoisy());
+    }
+    if (!state || !valid)
+      continue;
+    for (int64_t entry = 0; entry < stateLength(); ++entry) {
+      Noisy value = input(length - stateLength() + entry);
+      int64_t to = stateElement(line, entry, c);
+      newState.values[to] = value.value;
+      if (!newState.error.empty())
+        newState.error[to] = value.sigma;
+    }
+  }
+}
+
+LogicalResult Convolution::run(Results &out) {
+  if (failed(verifySizes()))
+    return failure();
+  ResultBuilder result(resultDType(op), x.sizes);
+  Tensor newState;
+  if (state) {
+    newState = *state;
+    if (!x.error.empty() && newState.error.empty())
+      newState.error.assign(newState.values.size(), 0);
+  }
+  for (int64_t sequence = 0; sequence < numSequences(); ++sequence)
+    runSequence(sequence, result, newState);
+  out.push_back(result.take());
+  if (state)
+    out.push_back(std::move(newState));
+  return success();
+}
+
+LogicalResult reference::evaluateCausalConv1d(Operation *op, const Operands &in,
+                                              Results &out) {
+  return Convolution(cast<CausalConv1dOp>(op), in).run(out);
+}

@@ -1,0 +1,317 @@
+//===- conv1d.h - Causal depthwise convolution -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A strip is some consecutive channels of some consecutive tokens of a
+// sequence; a GPU thread computes one, a host block several. The tokens before
+// a strip are read from the input, or, by the first strip of a sequence, from
+// the state: it alone reads a line of the state and so can overwrite it without
+// any other workgroup in the way. A sequence without tokens has a strip, too.
+//
+// The epilogue stores what becomes of the sums:
+//   struct Epilogue {
+//     void apply(i64 sequence, i64 token, i64 channel, i64 count,
+//                Vec<float, kVec> sums) const;
+//   };
+// channel_last: kVec channels of one token; channel_first: kVec tokens of one
+// channel, of which the first `count` exist. `token` counts as the input's
+// token dim does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_CONV1D_CONV1D_H
+#define HK_KERNELS_CONV1D_CONV1D_H
+
+#include "hk/Contract/Conv1dTiles.h"
+#include "kernels/device/io.h"
+#include "kernels/device/launch.h"
+#include "kernels/device/ragged.h"
+
+namespace hk {
+
+struct Conv1dSpec {
+  DType input, weight, bias; // bias: only with hasBias
+  int channels, width;
+  bool channelLast, ragged, hasBias;
+  /// Entries of a line of the state; 0: no state.
+  int stateLength;
+  bool stateChannelLast, hasIndices, wideIndices, hasInitial;
+  /// Bytes that every row is aligned to.
+  int alignInput, alignWeight, alignBias, alignState;
+};
+
+/// Strides and sizes in elements.
+struct Conv1dArgs {
+  u64 input, weight, bias, offsets, state, indices, initial;
+  i64 sequences;
+  i64 tokens; // of a sequence, or of all of them if ragged
+  i64 inputSequence, inputToken, inputChannel, weightChannel;
+  i64 lines, stateLine, stateToken, stateChannel;
+};
+
+template <Conv1dSpec S, Conv1dTile T> struct Conv1d {
+  static constexpr int kThreads = int(conv1dThreads(kTarget, T));
+  static constexpr int kStripLanes = conv1dStripLanes(T);
+  static constexpr int kTaps = S.width - 1;
+  static constexpr int kChannels = T.channels;
+  static constexpr int kVec = S.channelLast ? T.channels : T.tokens;
+  static constexpr bool kHasState = S.stateLength > 0;
+  static_assert(S.width >= 2 && S.width <= kConv1dMaxWidth);
+  static_assert(S.channelLast || kChannels == 1);
+  static_assert(S.channels % kChannels == 0);
+
+  using Values = Vec<float, kChannels>;
+  using Raw = Packed<S.input, kChannels>;
+
+  /// `channel` on, tokens [first, first + count) of a sequence of `length`.
+  struct Strip {
+    i64 sequence, channel;
+    i64 begin; // where the sequence begins in the input's token dim
+    i64 length, first, count;
+    i64 line; // of the state; -1: a padding slot
+    bool initial;
+  };
+
+  template <class Epilogue>
+  HK_MEM static void run(const Conv1dArgs &args, BlockId block,
+                         const Epilogue &epilogue) {
+    for (int item = threadId(); item < T.items; item += kThreads) {
+      // Neighbouring lanes touch neighbouring elements.
+      int channelLane =
+          S.channelLast ? item % T.channelLanes : item / kStripLanes;
+      int stripLane =
+          S.channelLast ? item / T.channelLanes : item % kStripLanes;
+      Strip s;
+      s.channel = (i64(block.y) * T.channelLanes + channelLane) * kChannels;
+      i64 tile = i64(block.x) * kStripLanes + stripLane;
+      if (s.channel < S.channels && locate(args, tile, s))
+        compute(args, s, epilogue);
+    }
+  }
+
+private:
+  template <int BYTES>
+  static constexpr int kAlign =
+      BYTES < kBytes<S.input, kChannels> ? BYTES : kBytes<S.input, kChannels>;
+
+  HK_MEM static i64 lineOf(const Conv1dArgs &args, i64 sequence) {
+    if constexpr (!S.hasIndices)
+      return sequence;
+    using Index =
+        typename Traits<S.wideIndices ? DType::I64 : DType::I32>::Carrier;
+    i64 line = global<const Index>(args.indices)[sequence];
+    return line >= 0 && line < args.lines ? line : -1;
+  }
+
+  /// False when the tile has nothing to do.
+  HK_MEM static bool locate(const Conv1dArgs &args, i64 tile, Strip &s) {
+    if (args.sequences <= 0)
+      return false;
+    if constexpr (S.ragged) {
+      auto offsets = global<const i32>(args.offsets);
+      s.sequence = raggedSequence(offsets, args.sequences, 1, T.tokens, tile);
+      s.begin = offsets[s.sequence];
+      s.length = offsets[s.sequence + 1] - s.begin;
+      s.first = (tile - raggedTile(s.begin, T.tokens, s.sequence)) * T.tokens;
+    } else {
+      i64 strips = (args.tokens + T.tokens - 1) / T.tokens;
+      strips = strips > 0 ? strips : 1;
+      s.sequence = tile / strips;
+      s.begin = 0;
+      s.length = args.tokens;
+      s.first = (tile - s.sequence * strips) * T.tokens;
+    }
+    bool empty = s.length == 0 && s.first == 0;
+    if (s.sequence >= args.sequences ||
+        (s.first >= s.length && !(kHasState && empty)))
+      return false;
+    i64 left = s.length - s.first;
+    s.count = left < T.tokens ? left : T.tokens;
+    s.line = -1;
+    s.initial = false;
+    if constexpr (kHasState) {
+      s.line = lineOf(args, s.sequence);
+      s.initial = true;
+      if constexpr (S.hasInitial)
+        s.initial = global<const u8>(args.initial)[s.sequence] != 0;
+    }
+    return true;
+  }
+
+  /// Channels of token `token` of the sequence.
+  HK_MEM static Raw loadInput(const Conv1dArgs &args, const Strip &s,
+                              i64 token) {
+    auto input = global<const Storage<S.input>>(args.input);
+    return loadPacked<S.input, kChannels, kAlign<S.alignInput>>(
+        input, s.sequence * (S.ragged ? 0 : args.inputSequence) +
+                   (s.begin + token) * args.inputToken +
+                   s.channel * args.inputChannel);
+  }
+  HK_MEM static i64 stateOffset(const Conv1dArgs &args, const Strip &s,
+                                i64 entry) {
+    return s.line * args.stateLine + entry * args.stateToken +
+           s.channel * args.stateChannel;
+  }
+  HK_MEM static Raw loadState(const Conv1dArgs &args, const Strip &s,
+                              i64 entry) {
+    auto state = global<const Storage<S.input>>(args.state);
+    i64 offset = stateOffset(args, s, entry);
+    if constexpr (S.stateChannelLast)
+      return loadPacked<S.input, kChannels, kAlign<S.alignState>>(state,
+                                                                  offset);
+    Raw raw;
+    HK_UNROLL for (int e = 0; e < kChannels; ++e) raw[e] =
+        state[offset + e * args.stateChannel];
+    return raw;
+  }
+  HK_MEM static void storeState(const Conv1dArgs &args, const Strip &s,
+                                i64 entry, Raw raw) {
+    auto state = global<Storage<S.input>>(args.state);
+    i64 offset = stateOffset(args, s, entry);
+    if constexpr (S.stateChannelLast)
+      storePacked<S.input, kChannels, kAlign<S.alignState>>(state, offset, raw);
+    else
+      HK_UNROLL for (int e = 0; e < kChannels; ++e)
+          state[offset + e * args.stateChannel] = raw[e];
+  }
+
+  /// The inputs before the strip, the oldest first.
+  HK_MEM static void loadTaps(const Conv1dArgs &args, const Strip &s,
+                              Values (&taps)[kTaps]) {
+    HK_UNROLL for (int k = 0; k < kTaps; ++k) {
+      Raw raw = 0;
+      if (s.first > 0)
+        raw = loadInput(args, s, s.first - kTaps + k);
+      else if constexpr (kHasState)
+        if (s.initial && s.line >= 0)
+          raw = loadState(args, s, S.stateLength - kTaps + k);
+      taps[k] = unpack<S.input, kChannels>(raw);
+    }
+  }
+
+  /// The last inputs become the state: by the strip that has read the old one.
+  HK_MEM static void updateState(const Conv1dArgs &args, const Strip &s) {
+    if (s.first > 0 || s.line < 0 || (s.length == 0 && s.initial))
+      return;
+    // Ascending: an entry is read before it is overwritten.
+    for (i64 entry = 0; entry < S.stateLength; ++entry) {
+      i64 token = entry + s.length - S.stateLength;
+      Raw raw = 0;
+      if (token >= 0)
+        raw = loadInput(args, s, token);
+      else if (s.initial)
+        raw = loadState(args, s, entry + s.length);
+      storeState(args, s, entry, raw);
+    }
+  }
+
+  HK_MEM static void loadWeights(const Conv1dArgs &args, const Strip &s,
+                                 Values (&weights)[S.width]) {
+    auto weight = global<const Storage<S.weight>>(args.weight);
+    i64 offset = s.channel * args.weightChannel;
+    if (args.weightChannel == S.width) {
+      // The filters of the channels are one run.
+      constexpr int bytes = kBytes<S.weight, kChannels>;
+      constexpr int align = S.alignWeight < bytes ? S.alignWeight : bytes;
+      Values flat[S.width];
+      HK_UNROLL for (int j = 0; j < S.width; ++j) flat[j] =
+          load<S.weight, kChannels, align>(weight, offset + j * kChannels);
+      HK_UNROLL for (int j = 0; j < S.width;
+                     ++j) HK_UNROLL for (int e = 0; e < kChannels;
+                                         ++e) weights[j][e] =
+          flat[(e * S.width + j) / kChannels][(e * S.width + j) % kChannels];
+      return;
+    }
+    HK_UNROLL for (int e = 0; e < kChannels; ++e)
+        HK_UNROLL for (int j = 0; j < S.width; ++j) weights[j][e] =
+            loadScalar<S.weight>(weight, offset + e * args.weightChannel + j);
+  }
+
+  HK_MEM static Values loadBias(const Conv1dArgs &args, const Strip &s) {
+    if constexpr (!S.hasBias)
+      return 0;
+    else {
+      constexpr int bytes = kBytes<S.bias, kChannels>;
+      return load<S.bias, kChannels,
+                  (S.alignBias < bytes ? S.alignBias : bytes)>(
+          global<const Storage<S.bias>>(args.bias), s.channel);
+    }
+  }
+
+  template <class Epilogue>
+  HK_MEM static void compute(const Conv1dArgs &args, const Strip &s,
+                             const Epilogue &epilogue) {
+    Values taps[kTaps];
+    loadTaps(args, s, taps);
+    if constexpr (kHasState)
+      updateState(args, s);
+    if (s.count <= 0)
+      return;
+    // The sequence of a padding slot has no result but 0.
+    bool valid = !kHasState || s.line >= 0;
+    if constexpr (S.channelLast)
+      computeChannels(args, s, valid, taps, epilogue);
+    else
+      computeTokens(args, s, valid, taps, epilogue);
+  }
+
+  template <class Epilogue>
+  HK_MEM static void computeChannels(const Conv1dArgs &args, const Strip &s,
+                                     bool valid, Values (&taps)[kTaps],
+                                     const Epilogue &epilogue) {
+    Values weights[S.width], bias = loadBias(args, s);
+    loadWeights(args, s, weights);
+    // All loads first; those past the end load the last token again.
+    Raw raw[T.tokens];
+    HK_UNROLL for (int i = 0; i < T.tokens; ++i) raw[i] =
+        loadInput(args, s, s.first + (i < s.count ? i : s.count - 1));
+    HK_UNROLL for (int i = 0; i < T.tokens; ++i) {
+      Values x = unpack<S.input, kChannels>(raw[i]), sums = bias;
+      HK_UNROLL for (int j = 0; j < kTaps; ++j) sums =
+          __builtin_elementwise_fma(weights[j], taps[j], sums);
+      sums = __builtin_elementwise_fma(weights[kTaps], x, sums);
+      HK_UNROLL for (int j = 0; j + 1 < kTaps; ++j) taps[j] = taps[j + 1];
+      taps[kTaps - 1] = x;
+      if (!valid)
+        sums = 0;
+      if (i < s.count)
+        epilogue.apply(s.sequence, s.begin + s.first + i, s.channel, 1, sums);
+    }
+  }
+
+  template <class Epilogue>
+  HK_MEM static void computeTokens(const Conv1dArgs &args, const Strip &s,
+                                   bool valid, Values (&taps)[kTaps],
+                                   const Epilogue &epilogue) {
+    Values weights[S.width];
+    loadWeights(args, s, weights);
+    auto input = global<const Storage<S.input>>(args.input);
+    constexpr int bytes = kBytes<S.input, kVec>;
+    auto own = loadMasked<S.input, kVec,
+                          (S.alignInput < bytes ? S.alignInput : bytes)>(
+        input,
+        s.sequence * args.inputSequence + s.channel * args.inputChannel +
+            s.first,
+        s.count);
+    float line[kTaps + kVec];
+    HK_UNROLL for (int k = 0; k < kTaps; ++k) line[k] = taps[k][0];
+    HK_UNROLL for (int i = 0; i < kVec; ++i) line[kTaps + i] = own[i];
+    Vec<float, kVec> sums = loadBias(args, s)[0];
+    HK_UNROLL for (int j = 0; j < S.width; ++j) {
+      Vec<float, kVec> shifted;
+      HK_UNROLL for (int i = 0; i < kVec; ++i) shifted[i] = line[j + i];
+      sums = __builtin_elementwise_fma(Vec<float, kVec>(weights[j][0]), shifted,
+                                       sums);
+    }
+    if (!valid)
+      sums = 0;
+    epilogue.apply(s.sequence, s.first, s.channel, s.count, sums);
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_CONV1D_CONV1D_H

@@ -1,0 +1,35 @@
+// Prefill of ragged sequences with convolution, SiLU and the split in token-major q,
+// k and v, in one launch; the heads of q and k are views of the same results.
+// HK-LAUNCHES: 1
+// HK-DIMS: x.0=83 cu.0=6 lines.0=5 --range=cu=bounds:83 --range=lines=iota:-1
+// HK-DIMS: x.0=8 cu.0=5 lines.0=4 --range=cu=bounds:8 --range=lines=iota:2
+// HK-DIMS: x.0=6 cu.0=4 lines.0=3 --range=cu=bounds:6 --range=lines=iota
+// HK-DIMS: x.0=2 cu.0=2 lines.0=1 --range=cu=bounds:2
+// HK-DIMS: x.0=0 cu.0=2 lines.0=1 --range=cu=bounds:0
+// HK-DATA: normal,nan
+
+func.func @qwen3_next_tp8(%x: tensor<?x1024xbf16>, %w: tensor<1024x4xbf16>, %cu: tensor<?xi32>, %s: tensor<8x3x1024xbf16> {hk.state}, %lines: tensor<?xi32>) -> (tensor<?x256xbf16>, tensor<?x2x128xbf16>, tensor<?x4x128xbf16>, tensor<8x3x1024xbf16>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x1024xbf16>
+  %0, %s2 = hk.causal_conv1d channel_last %x, %w offsets %cu state %s indices %lines : tensor<?x1024xbf16>, tensor<1024x4xbf16> offsets tensor<?xi32> state tensor<8x3x1024xbf16> indices tensor<?xi32> -> tensor<?x1024xf32>, tensor<8x3x1024xbf16>
+  %y = hk.silu %0 : tensor<?x1024xf32> -> tensor<?x1024xbf16>
+  %q = tensor.extract_slice %y[0, 0] [%n, 256] [1, 1] : tensor<?x1024xbf16> to tensor<?x256xbf16>
+  %k = tensor.extract_slice %y[0, 256] [%n, 256] [1, 1] : tensor<?x1024xbf16> to tensor<?x256xbf16>
+  %v = tensor.extract_slice %y[0, 512] [%n, 512] [1, 1] : tensor<?x1024xbf16> to tensor<?x512xbf16>
+  %kh = tensor.expand_shape %k [[0], [1, 2]] output_shape [%n, 2, 128] : tensor<?x256xbf16> into tensor<?x2x128xbf16>
+  %vh = tensor.expand_shape %v [[0], [1, 2]] output_shape [%n, 4, 128] : tensor<?x512xbf16> into tensor<?x4x128xbf16>
+  return %q, %kh, %vh, %s2 : tensor<?x256xbf16>, tensor<?x2x128xbf16>, tensor<?x4x128xbf16>, tensor<8x3x1024xbf16>
+}
+// Slices before the activation, and channels that no vector divides.
+func.func @odd(%x: tensor<?x45xf32>, %w: tensor<45x4xf32>, %cu: tensor<?xi32>, %s: tensor<8x3x45xf32> {hk.state}, %lines: tensor<?xi32>) -> (tensor<?x11xf32>, tensor<?x11xf32>, tensor<?x23xbf16>, tensor<8x3x45xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x45xf32>
+  %0, %s2 = hk.causal_conv1d channel_last %x, %w offsets %cu state %s indices %lines : tensor<?x45xf32>, tensor<45x4xf32> offsets tensor<?xi32> state tensor<8x3x45xf32> indices tensor<?xi32> -> tensor<?x45xf32>, tensor<8x3x45xf32>
+  %q0 = tensor.extract_slice %0[0, 0] [%n, 11] [1, 1] : tensor<?x45xf32> to tensor<?x11xf32>
+  %k0 = tensor.extract_slice %0[0, 11] [%n, 11] [1, 1] : tensor<?x45xf32> to tensor<?x11xf32>
+  %v0 = tensor.extract_slice %0[0, 22] [%n, 23] [1, 1] : tensor<?x45xf32> to tensor<?x23xf32>
+  %q = hk.silu %q0 : tensor<?x11xf32> -> tensor<?x11xf32>
+  %k = hk.silu %k0 : tensor<?x11xf32> -> tensor<?x11xf32>
+  %v = hk.silu %v0 : tensor<?x23xf32> -> tensor<?x23xbf16>
+  return %q, %k, %v, %s2 : tensor<?x11xf32>, tensor<?x11xf32>, tensor<?x23xbf16>, tensor<8x3x45xf32>
+}

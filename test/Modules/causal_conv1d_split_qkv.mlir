@@ -1,0 +1,41 @@
+// Decoding: update of the states, convolution, SiLU and the split in q, k and v, in
+// one launch. One token per sequence, or several; the boundaries of q, k and v are
+// no multiple of a block.
+// HK-LAUNCHES: 1
+// HK-DIMS: x.0=7 lines.0=7 --range=lines=iota:-2
+// HK-DIMS: x.0=1 lines.0=1 --range=lines=3:3
+// HK-DIMS: x.0=8 lines.0=8 --range=lines=iota
+// HK-DIMS: x.0=0 lines.0=0
+// HK-DATA: normal,equal,huge,tiny,nan,inf
+
+// [B, dim], states with channels innermost.
+func.func @one_token(%x: tensor<?x1024xbf16>, %w: tensor<1024x4xbf16>, %b: tensor<1024xbf16>, %s: tensor<8x3x1024xbf16> {hk.state}, %lines: tensor<?xi32>) -> (tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x512xbf16>, tensor<8x3x1024xbf16>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x1024xbf16>
+  %x3 = tensor.expand_shape %x [[0, 1], [2]] output_shape [%n, 1, 1024] : tensor<?x1024xbf16> into tensor<?x1x1024xbf16>
+  %0, %s2 = hk.causal_conv1d channel_last %x3, %w bias %b state %s indices %lines : tensor<?x1x1024xbf16>, tensor<1024x4xbf16> bias tensor<1024xbf16> state tensor<8x3x1024xbf16> indices tensor<?xi32> -> tensor<?x1x1024xf32>, tensor<8x3x1024xbf16>
+  %1 = hk.silu %0 : tensor<?x1x1024xf32> -> tensor<?x1x1024xbf16>
+  %y = tensor.collapse_shape %1 [[0, 1], [2]] : tensor<?x1x1024xbf16> into tensor<?x1024xbf16>
+  %q = tensor.extract_slice %y[0, 0] [%n, 256] [1, 1] : tensor<?x1024xbf16> to tensor<?x256xbf16>
+  %k = tensor.extract_slice %y[0, 256] [%n, 256] [1, 1] : tensor<?x1024xbf16> to tensor<?x256xbf16>
+  %v = tensor.extract_slice %y[0, 512] [%n, 512] [1, 1] : tensor<?x1024xbf16> to tensor<?x512xbf16>
+  %qh = tensor.expand_shape %q [[0], [1, 2]] output_shape [%n, 4, 64] : tensor<?x256xbf16> into tensor<?x4x64xbf16>
+  %kh = tensor.expand_shape %k [[0], [1, 2]] output_shape [%n, 4, 64] : tensor<?x256xbf16> into tensor<?x4x64xbf16>
+  return %qh, %kh, %v, %s2 : tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x512xbf16>, tensor<8x3x1024xbf16>
+}
+// [B, dim, S] as upstream has it, states with time innermost.
+func.func @channel_first_4_tokens(%x: tensor<?x250x4xbf16>, %w: tensor<250x4xf32>, %s: tensor<8x250x3xbf16> {hk.state}, %lines: tensor<?xi32>) -> (tensor<?x75x4xbf16>, tensor<?x75x4xbf16>, tensor<?x100x4xbf16>, tensor<8x250x3xbf16>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x250x4xbf16>
+  %0, %s2 = hk.causal_conv1d channel_first %x, %w state %s indices %lines state_layout channel_first : tensor<?x250x4xbf16>, tensor<250x4xf32> state tensor<8x250x3xbf16> indices tensor<?xi32> -> tensor<?x250x4xf32>, tensor<8x250x3xbf16>
+  %y = hk.silu %0 : tensor<?x250x4xf32> -> tensor<?x250x4xbf16>
+  %q = tensor.extract_slice %y[0, 0, 0] [%n, 75, 4] [1, 1, 1] : tensor<?x250x4xbf16> to tensor<?x75x4xbf16>
+  %k = tensor.extract_slice %y[0, 75, 0] [%n, 75, 4] [1, 1, 1] : tensor<?x250x4xbf16> to tensor<?x75x4xbf16>
+  %v = tensor.extract_slice %y[0, 150, 0] [%n, 100, 4] [1, 1, 1] : tensor<?x250x4xbf16> to tensor<?x100x4xbf16>
+  return %q, %k, %v, %s2 : tensor<?x75x4xbf16>, tensor<?x75x4xbf16>, tensor<?x100x4xbf16>, tensor<8x250x3xbf16>
+}
+// One token and S = 1 kept, width 2, a state longer than needed.
+func.func @channel_first_1_token(%x: tensor<?x64x1xf16>, %w: tensor<64x2xf16>, %s: tensor<8x64x4xf16> {hk.state}, %lines: tensor<?xi64>) -> (tensor<?x64x1xf16>, tensor<8x64x4xf16>) {
+  %0, %s2 = hk.causal_conv1d channel_first %x, %w state %s indices %lines state_layout channel_first : tensor<?x64x1xf16>, tensor<64x2xf16> state tensor<8x64x4xf16> indices tensor<?xi64> -> tensor<?x64x1xf16>, tensor<8x64x4xf16>
+  return %0, %s2 : tensor<?x64x1xf16>, tensor<8x64x4xf16>
+}

@@ -1,0 +1,79 @@
+"""Reductions and causal convolutions against NumPy."""
+
+import numpy as np
+
+from oracle import check, f32, finish, run, tensor, to
+
+rng = np.random.default_rng(5)
+
+REDUCE = {"sum": np.sum, "max": np.max, "min": np.min, "absmax": lambda x, **k: np.max(np.abs(x), **k)}
+for dtype in ["f32", "bf16", "f16"]:
+    x = to(dtype, rng.normal(size=(3, 5, 40)))
+    for kind, function in REDUCE.items():
+        for dims in [1, 2, 3]:
+            want = function(x, axis=tuple(range(3 - dims, 3)), keepdims=True)
+            case = run(f"hk.reduce {kind} %0 {{dims = {dims} : i64}} : INS -> OUTS", [(x, dtype)], [(want.shape, "f32")])
+            check(f"reduce {kind} {dims}", case, f32(want), exact=kind != "sum")
+            case = run(f"hk.reduce {kind} %0 {{dims = {dims} : i64}} : INS -> OUTS", [(x, dtype)], [(want.shape, "bf16")])
+            check(f"reduce {kind} to bf16", case, to("bf16", want), exact=kind != "sum")
+for kind, empty in [("sum", 0), ("absmax", 0), ("max", -np.inf), ("min", np.inf)]:
+    case = run(f"hk.reduce {kind} %0 : INS -> OUTS", [(np.zeros((2, 0)), "f32")], [((2, 1), "f32")])
+    check(f"{kind} of nothing", case, np.full((2, 1), empty), exact=True)
+    special = np.array([[1, np.nan, 2], [np.inf, 0, 1], [-np.inf, 3, 1]])
+    case = run(f"hk.reduce {kind} %0 : INS -> OUTS", [(special, "f32")], [((3, 1), "f32")])
+    want = {"sum": [np.inf, -np.inf], "max": [np.inf, 3], "min": [0, -np.inf], "absmax": [np.inf, np.inf]}[kind]
+    check(f"{kind} of specials", case, np.array([[np.nan], [want[0]], [want[1]]]), exact=True)
+
+
+def convolve(x, w, bias, before):
+    """x [L, C]; before [S, C], what came before it. Returns y and the last S inputs."""
+    width, state = w.shape[1], len(before)
+    both = np.concatenate([before, x])
+    y = np.zeros(x.shape)
+    for t in range(len(x)):
+        for c in range(x.shape[1]):
+            window = [both[state + t - (width - 1) + j, c] for j in range(width)]
+            y[t, c] = bias[c] + np.dot(w[c], window)
+    return y, both[len(both) - state:]
+
+
+for width in [2, 3, 4]:
+    for first in [False, True]:
+        layout = "channel_first" if first else "channel_last"
+        turn = (lambda a: a.swapaxes(1, 2)) if first else (lambda a: a)
+        x, w = to("bf16", rng.normal(size=(2, 7, 5))), to("f32", rng.normal(size=(5, width)))
+        bias = to("bf16", rng.normal(size=5))
+        want = np.stack([convolve(s, w, bias, np.zeros((3, 5)))[0] for s in x])
+        operands = [(turn(x), "bf16"), (w, "f32")]
+        ins = ", ".join(tensor(a, t) for a, t in operands)
+        case = run(f"hk.causal_conv1d {layout} %0, %1 bias %2 : {ins} bias {tensor(bias, 'bf16')} -> OUTS",
+                   operands + [(bias, "bf16")], [(turn(x).shape, "f32")])
+        check(f"causal_conv1d {layout} {width}", case, f32(turn(want)))
+        case = run(f"hk.causal_conv1d {layout} %0, %1 : INS -> OUTS", operands, [(turn(x).shape, "bf16")])
+        want = np.stack([convolve(s, w, np.zeros(5), np.zeros((3, 5)))[0] for s in x])
+        check("causal_conv1d without bias", case, to("bf16", turn(want)))
+
+# Ragged sequences (empty, shorter than the filter, longer) with states: a padding
+# slot, a line past the end, lines without contents yet.
+offsets, lines = np.array([0, 0, 5, 6, 8, 17, 19]), np.array([3, 0, -1, 1, 4, 6])
+initial = np.array([0, 1, 1, 1, 0, 1])
+for length in [3, 5]:
+    for state_first in [False, True]:
+        turn = (lambda a: a.swapaxes(1, 2)) if state_first else (lambda a: a)
+        x, w = to("bf16", rng.normal(size=(19, 4))), to("bf16", rng.normal(size=(4, 4)))
+        state = to("bf16", rng.normal(size=(6, length, 4)))
+        y, new = np.zeros(x.shape), state.copy()
+        for s in range(6):
+            if not 0 <= lines[s] < 6:
+                continue
+            begin, end = offsets[s], offsets[s + 1]
+            y[begin:end], new[lines[s]] = convolve(x[begin:end], w, np.zeros(4), state[lines[s]] * initial[s])
+        operands = [(x, "bf16"), (w, "bf16"), (offsets, "i32"), (turn(state), "bf16"), (lines, "i64"), (initial, "i1")]
+        t = [tensor(a, e) for a, e in operands]
+        suffix = " state_layout channel_first" if state_first else ""
+        case = run(f"hk.causal_conv1d channel_last %0, %1 offsets %2 state %3 indices %4 has_initial %5{suffix} :"
+                   f" {t[0]}, {t[1]} offsets {t[2]} state {t[3]} indices {t[4]} has_initial {t[5]} -> OUTS",
+                   operands, [(x.shape, "f32"), (turn(state).shape, "bf16")])
+        check(f"causal_conv1d states {length}", case, [f32(y), turn(new)])
+        assert not case.bounds[1].any(), "a state is copied"
+finish()
