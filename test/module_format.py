@@ -6,7 +6,8 @@ test; a directive may be repeated.
   // HK-LAUNCHES: 1              most launches of a function after fusion
   // HK-COMPILE: --split-k=4     options of hk-compile
   // HK-ARGS: --range=pos=iota   for every call of a function with these arguments
-  // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none)
+  // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none); what
+  //                             starts with @ names the functions it is for (default: all)
   // HK-DIMS-HOST: x.0=9999      one more case on the host, too large to emulate; data normal
   // HK-DATA: normal,equal       kinds of data for every case (default: normal)
 
@@ -102,8 +103,12 @@ class ModuleFormat(lit.formats.TestFormat):
         for function in functions:
             arguments = optionsFor(names[function["name"]], directive["ARGS"])
             for dims, kinds in everywhere:
-                sizes = [f"--dim={d}" for d in dims.split() if d != "-"]
-                for kind in kinds:
+                only = [d[1:] for d in dims.split() if d.startswith("@")]
+                if only and function["name"] not in only:
+                    continue
+                sizes = [f"--dim={d}" for d in dims.split() if d != "-" and not d.startswith("@")]
+                empty = sizes and all(size.endswith("=0") for size in sizes)
+                for kind in kinds[:1] if empty else kinds:
                     call = [f"{binaries}/hk-run", library, f"--function={function['name']}", "--poison",
                             f"--data={kind}", f"--check={source}", *device, *sizes, *arguments]
                     result = run(*call)
