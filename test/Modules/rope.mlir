@@ -3,9 +3,9 @@
 // image, from angles, for q and k at once, and gradients.
 // HK-LAUNCHES: 1
 // HK-ARGS: --range=pos=-2:66 --range=off=-3:3 --range=pos3=0:63 --range=cu=iota
-// HK-DIMS: x.0=33
-// HK-DIMS: x.0=1
-// HK-DIMS: x.0=0
+// HK-DIMS: x.0=33 pos3.1=33
+// HK-DIMS: x.0=1 pos3.1=1
+// HK-DIMS: x.0=0 pos3.1=0
 // HK-DATA: normal,nan
 
 func.func @neox(%x: tensor<?x4x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>) -> tensor<?x4x64xbf16> {
