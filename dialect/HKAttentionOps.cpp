@@ -266,7 +266,8 @@ LogicalResult KVCacheWriteOp::verify() {
   if (packed && getElementDims().back() + 1 != cache.rank())
     return emitOpError("expected a layout with elements of a head side by side "
                        "for ")
-           << cache.element() << ", but got " << getLayout();
+           << cache.element() << ", but got "
+           << stringifyCacheLayout(getLayout());
   int64_t size = 1;
   for (unsigned dim : getElementDims())
     size = ShapedType::isDynamic(size) || ShapedType::isDynamic(cache.size(dim))
