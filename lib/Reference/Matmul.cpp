@@ -297,13 +297,12 @@ LogicalResult reference::evaluateSumSlices(Operation *op, const Operands &in,
     double variance = 0;
     for (int64_t s = 0; s < x.sizes[0]; ++s) {
       Noisy v = at(x, s * count + i);
-      sum.add(v.value, square(v.sigma));
+      sum.add(v.value, square(v.sigma), v.jump);
       variance += square(v.sigma);
       if (integer)
         exact += static_cast<int64_t>(v.value);
     }
-    Noisy one = {x.sizes[0] == 1 ? x.values[i] : sum.value(),
-                 x.sizes[0] == 1 ? x.errorAt(i) : sum.sigma()};
+    Noisy one = x.sizes[0] == 1 ? at(x, i) : sum.noisy();
     result.set(i, integer ? Noisy{double(static_cast<int32_t>(exact)),
                                   std::sqrt(variance)}
                           : one);
