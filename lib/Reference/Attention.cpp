@@ -112,7 +112,8 @@ static Noisy score(const Problem &p, int64_t q, int64_t k) {
   Noisy s{inF32Range(sum * p.scale), 0};
   s.sigma = hypot2(p.scale * std::sqrt(own * kUnit * kUnit + inherited),
                    2 * kUnit * std::fabs(s.value));
-  for (int64_t d = 0; d < p.headSize; ++d)
+  bool jumps = !p.query.jump.empty() || !p.key.jump.empty();
+  for (int64_t d = 0; jumps && d < p.headSize; ++d)
     s.jump = std::max({s.jump, times(p.scale * key[d], p.query.jumpAt(q + d)),
                        times(p.scale * query[d], p.key.jumpAt(k + d))});
   if (!p.softcap)
@@ -198,10 +199,13 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
       inherited[d] += w2 * (variance[j] * square(v[d] - mean[d]) +
                             unrounded * square(mean[d]));
       squares[d] += w2 * square(v[d]);
-      double change = std::max(times(v[d] - mean[d], scores[j].jump),
-                               p.value.jumpAt(at + d));
-      jump[d] = std::max(jump[d], times(weight[j] / total, change));
     }
+    if (scores[j].jump > 0 || !p.value.jump.empty())
+      for (int64_t d = 0; d < p.valueSize; ++d) {
+        double change = std::max(times(v[d] - mean[d], scores[j].jump),
+                                 p.value.jumpAt(at + d));
+        jump[d] = std::max(jump[d], times(weight[j] / total, change));
+      }
     if (!p.value.error.empty())
       for (int64_t d = 0; d < p.valueSize; ++d)
         inherited[d] += w2 * square(p.value.error[at + d]);
@@ -412,11 +416,13 @@ LogicalResult reference::evaluateAttentionCombine(Operation *operation,
         sum.add(w * v.value,
                 square(w * v.sigma) +
                     square(w * relative[s]) * square(v.value - mean) +
-                    square(2 * kUnit * w * v.value));
+                    square(2 * kUnit * w * v.value),
+                times(w, v.jump));
       }
       double sigma = hypot2(sum.sigma(), 3 * kUnit * mean);
       result.set(row * width + d,
-                 {inF32Range(mean), std::isfinite(sigma) ? sigma : 0});
+                 {inF32Range(mean), std::isfinite(sigma) ? sigma : 0,
+                  sum.noisy().jump});
     }
   }
   out.push_back(result.take());
