@@ -69,6 +69,12 @@ def HK_GroupScore : HK_Enum<"GroupScore", "score of a group of elements", [
     I32EnumAttrCase<"maximum", 0>, I32EnumAttrCase<"top2_sum", 1>]>;
 def HK_GroupScoreAttr : HK_EnumAttr<HK_GroupScore, "group_score">;
 
+def HK_CacheLayout : HK_Enum<"CacheLayout", "order of the dims of a paged cache", [
+    I32EnumAttrCase<"token_major", 0>, I32EnumAttrCase<"head_major", 1>,
+    I32EnumAttrCase<"key_chunks", 2>, I32EnumAttrCase<"transposed", 3>,
+    I32EnumAttrCase<"value_chunks", 4>]>;
+def HK_CacheLayoutAttr : HK_EnumAttr<HK_CacheLayout, "cache_layout">;
+
 def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
     I32EnumAttrCase<"rowwise", 0>, I32EnumAttrCase<"gemm", 1>,
     I32EnumAttrCase<"attention", 2>, I32EnumAttrCase<"conv1d", 3>]>;

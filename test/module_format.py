@@ -6,8 +6,9 @@ test; a directive may be repeated.
   // HK-LAUNCHES: 1              most launches of a function after fusion
   // HK-COMPILE: --split-k=4     options of hk-compile
   // HK-ARGS: --range=pos=iota   for every call of a function with these arguments
-  // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none);
-  //                             what starts with -- is an option of hk-run for this case
+  // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none); what starts
+  //                             with @ names the functions it is for (default: all), with -- an
+  //                             option of hk-run for this case
   // HK-DIMS-HOST: x.0=9999      one more case on the host, too large to emulate; data normal
   // HK-DATA: normal,equal       kinds of data for every case (default: normal)
 
@@ -109,10 +110,14 @@ class ModuleFormat(lit.formats.TestFormat):
         for function in functions:
             for dims, kinds in everywhere:
                 words = dims.split()
+                only = [w[1:] for w in words if w.startswith("@")]
+                if only and function["name"] not in only:
+                    continue
                 arguments = optionsFor(names[function["name"]],
                                        directive["ARGS"] + [w for w in words if w.startswith("--")])
-                sizes = [f"--dim={w}" for w in words if w != "-" and not w.startswith("--")]
-                for kind in kinds:
+                sizes = [f"--dim={w}" for w in words if w != "-" and not w.startswith(("@", "--"))]
+                empty = sizes and all(size.endswith("=0") for size in sizes)
+                for kind in kinds[:1] if empty else kinds:
                     call = [f"{binaries}/hk-run", library, f"--function={function['name']}", "--poison",
                             f"--data={kind}", f"--check={source}", *device, *sizes, *arguments]
                     result = run(*call)

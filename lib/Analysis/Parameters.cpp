@@ -21,7 +21,7 @@ using namespace mlir::hk;
 bool mlir::hk::isElementwise(Operation *op) {
   auto rowwise = dyn_cast<RowwiseOpInterface>(op);
   return rowwise && rowwise.getNumLocalDims() == 0 &&
-         !isa<GatherRowsOp, CopyOp>(op);
+         !isa<GatherRowsOp, SumSlicesOp, CopyOp>(op);
 }
 
 bool mlir::hk::readsAsParameter(OpOperand &use) {

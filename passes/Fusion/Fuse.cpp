@@ -237,10 +237,17 @@ void HKFuse::mergeIndependent(FusionTable &table, DecisionLog &decisions) {
       std::string with =
           table.get(other).ops.front()->getName().getStringRef().str();
       Verdict verdict = table.merge(other, id);
+      // A family whose kernels never share a launch has nothing to report.
+      if (verdict.getReason() == Reason::OtherFamily)
+        continue;
       decision.candidates.push_back(
           {"share a launch with " + with, verdict, 0, 0});
-      if (!verdict.accepted())
+      if (!verdict.accepted()) {
+        // That one needs the other is no news.
+        if (verdict.getReason() != Reason::WouldCycle)
+          refuse(first, decision.candidates.back());
         continue;
+      }
       decision.chosen = decision.candidates.size() - 1;
       ++numFused;
       break;
