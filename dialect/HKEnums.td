@@ -48,9 +48,19 @@ def HK_MxRounding : HK_Enum<"MxRounding", "rounding of an e8m0 block scale", [
     I32EnumAttrCase<"floor", 2>]>;
 def HK_MxRoundingAttr : HK_EnumAttr<HK_MxRounding, "mx_rounding">;
 
+def HK_ScanKind : HK_Enum<"ScanKind", "which sums a scan holds", [
+    I32EnumAttrCase<"inclusive", 0>, I32EnumAttrCase<"exclusive", 1>,
+    I32EnumAttrCase<"offsets", 2>]>;
+def HK_ScanKindAttr : HK_EnumAttr<HK_ScanKind, "scan">;
+
+def HK_SegmentForm : HK_Enum<"SegmentForm", "how segments are given", [
+    I32EnumAttrCase<"lengths", 0>, I32EnumAttrCase<"bounds", 1>]>;
+def HK_SegmentFormAttr : HK_EnumAttr<HK_SegmentForm, "segment_form">;
+
 def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
     I32EnumAttrCase<"rowwise", 0>, I32EnumAttrCase<"gemm", 1>,
-    I32EnumAttrCase<"attention", 2>]>;
+    I32EnumAttrCase<"attention", 2>, I32EnumAttrCase<"scan", 3>,
+    I32EnumAttrCase<"routing", 4>]>;
 def HK_FamilyKindAttr : HK_EnumAttr<HK_FamilyKind, "family">;
 
 #endif // HK_HKENUMS

@@ -19,6 +19,8 @@ include "HKActivationOps.td"
 include "HKQuantOps.td"
 include "HKMatmulOps.td"
 include "HKAttentionOps.td"
+include "HKScanOps.td"
+include "HKRoutingOps.td"
 include "HKStructureOps.td"
 
 #endif // HK_HKOPS

@@ -31,6 +31,13 @@ HK_DEV void barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
 }
 
+/// Orders LDS accesses of the threads of a wave, which all take part.
+HK_DEV void waveBarrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront", "local");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
+}
+
 /// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
 /// need to take part.
 template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
@@ -46,6 +53,14 @@ template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
         int(__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)));
     return __builtin_amdgcn_ds_bpermute((lane ^ M) << 2, v);
   }
+}
+
+/// One bit per lane of the wave: whether its `condition` holds.
+HK_DEV u64 ballot(bool condition) {
+  if constexpr (kWave == 64)
+    return __builtin_amdgcn_ballot_w64(condition);
+  else
+    return __builtin_amdgcn_ballot_w32(condition);
 }
 
 /// 2^x for |x| <= 1, within 1 ulp.

@@ -23,6 +23,9 @@ HK_DEV int waveId() { return threadId() / kWave; }
 /// Waits for all threads of the block; LDS writes before it are visible after.
 HK_DEV void barrier() { __syncthreads(); }
 
+/// Orders LDS accesses of the threads of a wave, which all take part.
+HK_DEV void waveBarrier() { __nvvm_bar_warp_sync(~0u); }
+
 /// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
 /// need to take part.
 template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
@@ -31,6 +34,11 @@ template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
   if constexpr (GROUP < kWave)
     members = ((1u << GROUP) - 1) << (u32(laneId()) & ~u32(GROUP - 1));
   return __nvvm_shfl_sync_bfly_i32(members, v, M, 31);
+}
+
+/// One bit per lane of the wave: whether its `condition` holds.
+HK_DEV u64 ballot(bool condition) {
+  return u32(__nvvm_vote_ballot_sync(~0u, condition));
 }
 
 /// 2^x for |x| <= 1, within 2 ulp.
