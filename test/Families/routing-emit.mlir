@@ -48,7 +48,7 @@ func.func @offsets(%cu: tensor<?xi32>) -> tensor<?xi32> {
 // CHECK: roundTo<DType::BF16, 1>(Vec<float, 1>(s))
 // CHECK: store<DType::F32, 1, 4>(
 // CHECK: = Scan<float, ScanKind::Inclusive, true, 1024, 64, 4>;
-// CHECK: args.length = d{{[0-9]+}}
+// CHECK: args.length = i64(words[{{[0-9]+}}]);
 // CHECK: args.inner = 1 * 2 * 64;
 // CHECK: args.chunk = 64;
 func.func @scan(%g: tensor<3x?x2x64xbf16>) -> tensor<3x?x2x64xf32> {
