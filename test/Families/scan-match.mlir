@@ -27,6 +27,7 @@ func.func @scaled(%g: tensor<2x?x32xf32>) -> tensor<2x?x32xf32> {
 }
 
 // A sequence more, for what lies behind the last one.
+// CHECK-LABEL: func.func @ragged
 // TILE-LABEL: hk.kernel @cumsum scan
 // TILE: %[[N:.*]] = arith.maxui %{{.*}}, %c1
 // TILE: %[[FULL:.*]] = arith.divui %{{.*}}, %c64
