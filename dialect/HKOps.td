@@ -22,6 +22,8 @@ include "HKReductionOps.td"
 include "HKConvOps.td"
 include "HKMatmulOps.td"
 include "HKAttentionOps.td"
+include "HKScanOps.td"
+include "HKRoutingOps.td"
 include "HKStructureOps.td"
 
 #endif // HK_HKOPS

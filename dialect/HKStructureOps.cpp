@@ -268,13 +268,18 @@ static StringRef tileNameOf(FamilyKind family) {
     return AttentionTileAttr::getMnemonic();
   case FamilyKind::conv1d:
     return Conv1dTileAttr::getMnemonic();
+  case FamilyKind::scan:
+    return ScanTileAttr::getMnemonic();
+  case FamilyKind::routing:
+    return RoutingTileAttr::getMnemonic();
   }
   llvm_unreachable("every family has a case");
 }
 
 static StringRef nameOfTile(Attribute tile) {
   return llvm::TypeSwitch<Attribute, StringRef>(tile)
-      .Case<RowTileAttr, GemmTileAttr, AttentionTileAttr, Conv1dTileAttr>(
+      .Case<RowTileAttr, GemmTileAttr, AttentionTileAttr, Conv1dTileAttr,
+            ScanTileAttr, RoutingTileAttr>(
           [](auto attr) { return attr.getMnemonic(); });
 }
 

@@ -43,9 +43,10 @@ def directives(path):
 
 
 def optionsFor(names, lines):
-    """The options of HK-ARGS, without ranges of arguments other than `names`."""
-    options = [option for line in lines for option in line.split()]
-    return [o for o in options if not o.startswith("--range=") or o.split("=")[1] in names]
+    """The options and sizes of HK-ARGS and HK-DIMS, without those of arguments other than `names`."""
+    words = [word for line in lines for word in line.split() if word != "-" and word[0] != "@"]
+    options = [word if word.startswith("--") else f"--dim={word}" for word in words]
+    return [o for o in options if not o.startswith(("--range=", "--dim=")) or re.split(r"[=.]", o)[1] in names]
 
 
 class ModuleFormat(lit.formats.TestFormat):
@@ -113,9 +114,8 @@ class ModuleFormat(lit.formats.TestFormat):
                 only = [w[1:] for w in words if w.startswith("@")]
                 if only and function["name"] not in only:
                     continue
-                arguments = optionsFor(names[function["name"]],
-                                       directive["ARGS"] + [w for w in words if w.startswith("--")])
-                sizes = [f"--dim={w}" for w in words if w != "-" and not w.startswith(("@", "--"))]
+                arguments = optionsFor(names[function["name"]], directive["ARGS"])
+                sizes = optionsFor(names[function["name"]], [dims])
                 empty = sizes and all(size.endswith("=0") for size in sizes)
                 for kind in kinds[:1] if empty else kinds:
                     call = [f"{binaries}/hk-run", library, f"--function={function['name']}", "--poison",

@@ -19,7 +19,8 @@ using namespace mlir::hk;
 
 ArrayRef<const Family *> mlir::hk::allFamilies() {
   static const Family *const list[] = {&getRowwiseFamily(), &getGemmFamily(),
-                                       &getAttentionFamily(), &getConv1dFamily()};
+                                       &getAttentionFamily(), &getConv1dFamily(),
+                                       &getRoutingFamily(), &getScanFamily()};
   return list;
 }
 

@@ -76,6 +76,8 @@ constexpr uint64_t contractHash() {
   hash.add(sizeof(GemmTile));
   hash.add(sizeof(AttentionTile));
   hash.add(sizeof(Conv1dTile));
+  hash.add(sizeof(ScanTile));
+  hash.add(sizeof(RoutingTile));
   return hash.value();
 }
 

@@ -94,6 +94,8 @@ const Family &getRowwiseFamily();
 const Family &getGemmFamily();
 const Family &getAttentionFamily();
 const Family &getConv1dFamily();
+const Family &getRoutingFamily();
+const Family &getScanFamily();
 
 /// Condition and grid of a variant, as values of its region.
 struct LaunchDims {
