@@ -64,7 +64,21 @@ def HK_AttentionTileAttr : HK_Attr<"AttentionTile", "attention_tile"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def HK_ScanTileAttr : HK_Attr<"ScanTile", "scan_tile"> {
+  let summary = "tile of a scan kernel (hk::ScanTile)";
+  let parameters = (ins "int64_t":$threads, "int64_t":$columns,
+                        "int64_t":$items);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def HK_RoutingTileAttr : HK_Attr<"RoutingTile", "routing_tile"> {
+  let summary = "tile of a routing kernel (hk::RoutingTile)";
+  let parameters = (ins "int64_t":$threads);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def HK_AnyTileAttr : AnyAttrOf<[HK_RowTileAttr, HK_GemmTileAttr,
-                                HK_AttentionTileAttr], "tile of a kernel family">;
+                                HK_AttentionTileAttr, HK_ScanTileAttr,
+                                HK_RoutingTileAttr], "tile of a kernel family">;
 
 #endif // HK_HKATTRS

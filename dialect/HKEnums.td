@@ -64,9 +64,19 @@ def HK_GroupScore : HK_Enum<"GroupScore", "score of a group of elements", [
     I32EnumAttrCase<"maximum", 0>, I32EnumAttrCase<"top2_sum", 1>]>;
 def HK_GroupScoreAttr : HK_EnumAttr<HK_GroupScore, "group_score">;
 
+def HK_ScanKind : HK_Enum<"ScanKind", "which sums a scan holds", [
+    I32EnumAttrCase<"inclusive", 0>, I32EnumAttrCase<"exclusive", 1>,
+    I32EnumAttrCase<"offsets", 2>]>;
+def HK_ScanKindAttr : HK_EnumAttr<HK_ScanKind, "scan">;
+
+def HK_SegmentForm : HK_Enum<"SegmentForm", "how segments are given", [
+    I32EnumAttrCase<"lengths", 0>, I32EnumAttrCase<"bounds", 1>]>;
+def HK_SegmentFormAttr : HK_EnumAttr<HK_SegmentForm, "segment_form">;
+
 def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
     I32EnumAttrCase<"rowwise", 0>, I32EnumAttrCase<"gemm", 1>,
-    I32EnumAttrCase<"attention", 2>]>;
+    I32EnumAttrCase<"attention", 2>, I32EnumAttrCase<"scan", 3>,
+    I32EnumAttrCase<"routing", 4>]>;
 def HK_FamilyKindAttr : HK_EnumAttr<HK_FamilyKind, "family">;
 
 #endif // HK_HKENUMS

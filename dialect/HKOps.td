@@ -20,6 +20,8 @@ include "HKQuantOps.td"
 include "HKSelectOps.td"
 include "HKMatmulOps.td"
 include "HKAttentionOps.td"
+include "HKScanOps.td"
+include "HKRoutingOps.td"
 include "HKStructureOps.td"
 
 #endif // HK_HKOPS

@@ -15,6 +15,7 @@
 #include "OpUtils.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -259,15 +260,18 @@ static StringRef tileNameOf(FamilyKind family) {
     return GemmTileAttr::getMnemonic();
   case FamilyKind::attention:
     return AttentionTileAttr::getMnemonic();
+  case FamilyKind::scan:
+    return ScanTileAttr::getMnemonic();
+  case FamilyKind::routing:
+    return RoutingTileAttr::getMnemonic();
   }
   llvm_unreachable("every family has a case");
 }
 
 static StringRef nameOfTile(Attribute tile) {
-  if (isa<RowTileAttr>(tile))
-    return RowTileAttr::getMnemonic();
-  return isa<GemmTileAttr>(tile) ? GemmTileAttr::getMnemonic()
-                                 : AttentionTileAttr::getMnemonic();
+  return TypeSwitch<Attribute, StringRef>(tile)
+      .Case<RowTileAttr, GemmTileAttr, AttentionTileAttr, ScanTileAttr,
+            RoutingTileAttr>([](auto t) { return t.getMnemonic(); });
 }
 
 LogicalResult VariantOp::verifyRegions() {

@@ -6,7 +6,8 @@ test; a directive may be repeated.
   // HK-LAUNCHES: 1              most launches of a function after fusion
   // HK-COMPILE: --split-k=4     options of hk-compile
   // HK-ARGS: --range=pos=iota   for every call of a function with these arguments
-  // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none)
+  // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none), and
+  //                             options as in HK-ARGS that hold for this case
   // HK-DIMS-HOST: x.0=9999      one more case on the host, too large to emulate; data normal
   // HK-DATA: normal,equal       kinds of data for every case (default: normal)
 
@@ -39,9 +40,10 @@ def directives(path):
 
 
 def optionsFor(names, lines):
-    """The options of HK-ARGS, without ranges of arguments other than `names`."""
-    options = [option for line in lines for option in line.split()]
-    return [o for o in options if not o.startswith("--range=") or o.split("=")[1] in names]
+    """The options and sizes of HK-ARGS and HK-DIMS, without those of arguments other than `names`."""
+    words = [word for line in lines for word in line.split() if word != "-"]
+    options = [word if word.startswith("--") else f"--dim={word}" for word in words]
+    return [o for o in options if not o.startswith(("--range=", "--dim=")) or re.split(r"[=.]", o)[1] in names]
 
 
 class ModuleFormat(lit.formats.TestFormat):
@@ -102,7 +104,7 @@ class ModuleFormat(lit.formats.TestFormat):
         for function in functions:
             arguments = optionsFor(names[function["name"]], directive["ARGS"])
             for dims, kinds in everywhere:
-                sizes = [f"--dim={d}" for d in dims.split() if d != "-"]
+                sizes = optionsFor(names[function["name"]], [dims])
                 for kind in kinds:
                     call = [f"{binaries}/hk-run", library, f"--function={function['name']}", "--poison",
                             f"--data={kind}", f"--check={source}", *device, *sizes, *arguments]

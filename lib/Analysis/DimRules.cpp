@@ -244,6 +244,38 @@ void DimSymbolsBuilder::visitContraction(Operation *op) {
     derive(Kind::Sum, node(lens, 0), 1, qOffsets, 0);
 }
 
+void DimSymbolsBuilder::visitRouting(Operation *op) {
+  auto isDynamic = [](Value vector) {
+    return cast<RankedTensorType>(vector.getType()).isDynamicDim(0);
+  };
+  if (auto sort = dyn_cast<SortByKeyOp>(op)) {
+    Node keys = node(sort.getKeys(), 0);
+    unite(node(sort.getPosition(), 0), keys);
+    if (isDynamic(sort.getOrder()))
+      derive(Kind::Sum, keys, sort.getBins() * (sort.getBlock() - 1),
+             sort.getOrder(), 0);
+    return;
+  }
+  auto segments = cast<SegmentsOp>(op);
+  Node size = node(segments.getSegments(), 0);
+  bool bounds = segments.getForm() == SegmentForm::bounds;
+  unite(node(segments.getIds(), 0), node(segments.getRanks(), 0));
+  if (bounds)
+    unite(node(segments.getOffsets(), 0), size);
+  else if (isDynamic(segments.getOffsets()))
+    derive(Kind::Sum, size, 1, segments.getOffsets(), 0);
+  if (!isDynamic(segments.getIds()))
+    return;
+  Node items = node(segments.getItems(), 0);
+  auto block = static_cast<int64_t>(segments.getBlock());
+  if (block == 1)
+    return unite(node(segments.getIds(), 0), items);
+  // Every segment may leave all but one place of a block empty.
+  Node spare = compute(Kind::Product, size, block - 1);
+  Node places = compute(Kind::Sum, {items, spare}, bounds ? 1 - block : 0);
+  derive(Kind::CeilDiv, places, block, segments.getIds(), 0);
+}
+
 void DimSymbolsBuilder::visitLaunch(LaunchOp launch) {
   if (!llvm::all_of(launch->getOperandTypes(), llvm::IsaPred<RankedTensorType>))
     return;
@@ -277,6 +309,16 @@ void DimSymbolsBuilder::visit(Operation *op) {
       .Case<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, DequantizeOp>(
           [&](auto) { visitQuantization(op); })
       .Case<MatmulOp, AttentionOp>([&](auto) { visitContraction(op); })
+      .Case<SortByKeyOp, SegmentsOp>([&](auto) { visitRouting(op); })
+      .Case<CumsumOp>([&](CumsumOp o) {
+        bool longer = o.getKind() == ScanKind::offsets;
+        for (int64_t dim = 0; dim < rankOf(o.getInput()); ++dim)
+          if (!longer || dim != int64_t(o.getDim()))
+            unite(node(o.getResult(), dim), node(o.getInput(), dim));
+          else if (cast<RankedTensorType>(o.getResult().getType())
+                       .isDynamicDim(dim))
+            derive(Kind::Sum, node(o.getInput(), dim), 1, o.getResult(), dim);
+      })
       .Case<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, CompareOp, SelectOp>(
           [&](auto o) { rules.broadcast(o->getOperands(), o.getResult()); })
       .Case<RmsNormOp>([&](RmsNormOp o) {

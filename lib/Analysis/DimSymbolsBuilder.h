@@ -46,6 +46,13 @@ public:
     derive(node(value, dim), kind, operands, constant, value, dim);
   }
 
+  /// The same, of a size that no tensor has.
+  Node compute(Kind kind, ArrayRef<Node> operands, int64_t constant) {
+    Node made = make();
+    derive(made, kind, operands, constant, Value(), 0);
+    return made;
+  }
+
 private:
   struct Entry {
     Node parent;
@@ -65,6 +72,7 @@ private:
   void visitIndex(Operation *op);
   void visitQuantization(Operation *op);
   void visitContraction(Operation *op);
+  void visitRouting(Operation *op);
   void visitLaunch(LaunchOp launch);
   void reassociate(Value collapsed, Value expanded,
                    ArrayRef<ReassociationIndices> groups);

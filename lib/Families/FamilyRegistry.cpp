@@ -19,7 +19,8 @@ using namespace mlir::hk;
 
 ArrayRef<const Family *> mlir::hk::allFamilies() {
   static const Family *const list[] = {&getRowwiseFamily(), &getGemmFamily(),
-                                       &getAttentionFamily()};
+                                       &getAttentionFamily(),
+                                       &getRoutingFamily(), &getScanFamily()};
   return list;
 }
 

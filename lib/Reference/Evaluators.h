@@ -149,6 +149,11 @@ HK_EVALUATOR(evaluateMatmul);
 HK_EVALUATOR(evaluateSumSlices);
 HK_EVALUATOR(evaluateAttention);
 HK_EVALUATOR(evaluateAttentionCombine);
+HK_EVALUATOR(evaluateCumsum);
+HK_EVALUATOR(evaluateHistogram);
+HK_EVALUATOR(evaluateCountBits);
+HK_EVALUATOR(evaluateSortByKey);
+HK_EVALUATOR(evaluateSegments);
 #undef HK_EVALUATOR
 
 } // namespace mlir::hk::reference

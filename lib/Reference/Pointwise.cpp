@@ -345,7 +345,8 @@ LogicalResult reference::evaluateConstant(Operation *op, const Operands &,
     bool boolean = type.getElementType().isInteger(1);
     for (const APInt &v : elements.getValues<APInt>())
       result.setExact(
-          i++, {double(boolean ? v.getZExtValue() : v.getSExtValue()), 0});
+          i++,
+          {boolean ? double(v.getZExtValue()) : double(v.getSExtValue()), 0});
   }
   out.push_back(result.take());
   return success();

@@ -58,6 +58,11 @@ llvm::StringMap<Evaluator> makeTable() {
   add<SumSlicesOp>(table, evaluateSumSlices);
   add<AttentionOp>(table, evaluateAttention);
   add<AttentionCombineOp>(table, evaluateAttentionCombine);
+  add<CumsumOp>(table, evaluateCumsum);
+  add<HistogramOp>(table, evaluateHistogram);
+  add<CountBitsOp>(table, evaluateCountBits);
+  add<SortByKeyOp>(table, evaluateSortByKey);
+  add<SegmentsOp>(table, evaluateSegments);
   return table;
 }
 } // namespace

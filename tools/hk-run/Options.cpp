@@ -35,6 +35,8 @@ inputs (states too); what is not given is random
   --data=KIND            normal (default), equal, huge, tiny, nan, inf
   --range=NAME=LO:HI     integers of a random input; default 0:0
   --range=NAME=iota[:LO] integers that count up
+  --range=NAME=bounds:HI first tokens of random sequences, some of them empty,
+                         that have HI tokens together
 
 results
   --output=DIR           write every output and state as DIR/NAME.npy
@@ -96,7 +98,14 @@ static IntegerRange parseRange(const std::string &text,
     return range;
   }
   if (!hasSecond)
-    bad(argument, "LO:HI or iota");
+    bad(argument, "LO:HI, iota or bounds:HI");
+  if (first == "bounds") {
+    range.bounds = true;
+    range.high = parseInteger(second, argument);
+    if (range.high < 0)
+      bad(argument, "a number of tokens of at least 0");
+    return range;
+  }
   range.low = parseInteger(first, argument);
   range.high = parseInteger(second, argument);
   if (range.low > range.high)

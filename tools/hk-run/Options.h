@@ -29,11 +29,11 @@ struct Failure : std::runtime_error {
 /// Kinds of random floating-point data.
 enum class Data { Normal, Equal, Huge, Tiny, NaN, Inf };
 
-/// Values of a random integer input: uniform in [low, high], or counting up
-/// from `low`.
+/// Values of a random integer input: uniform in [low, high], counting up from
+/// `low`, or bounds of sequences: from 0 to `high`, not decreasing.
 struct IntegerRange {
   int64_t low = 0, high = 0;
-  bool iota = false;
+  bool iota = false, bounds = false;
 };
 
 struct Options {

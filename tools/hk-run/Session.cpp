@@ -230,6 +230,9 @@ void Session::makeInputs() {
       arg.origin = std::string("random ") + dataName(options.data);
     else if (values.iota)
       arg.origin = "counting from " + std::to_string(values.low);
+    else if (values.bounds)
+      arg.origin = "bounds of sequences of " + std::to_string(values.high) +
+                   " tokens";
     else
       arg.origin = "random in [" + std::to_string(values.low) + ", " +
                    std::to_string(values.high) + "]" +

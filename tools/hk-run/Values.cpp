@@ -244,6 +244,23 @@ static double randomValue(std::mt19937_64 &engine, DType dtype, Data data) {
   }
 }
 
+/// 0, then sorted numbers, every third one twice (an empty sequence), then
+/// `total`.
+static void fillBounds(HostTensor &tensor, std::mt19937_64 &engine,
+                       int64_t total) {
+  int64_t count = tensor.numElements();
+  std::vector<int64_t> bounds(static_cast<size_t>(count), 0);
+  for (int64_t i = 1; i < count; ++i)
+    bounds[i] = i % 3 == 0 ? bounds[i - 1]
+                           : static_cast<int64_t>(
+                                 engine() % (static_cast<uint64_t>(total) + 1));
+  std::sort(bounds.begin(), bounds.end());
+  if (count > 1)
+    bounds.back() = total;
+  for (int64_t i = 0; i < count; ++i)
+    tensor.setInteger(i, bounds[i]);
+}
+
 void hk::run::fillRandom(HostTensor &tensor, const std::string &name,
                          uint64_t seed, Data data, const IntegerRange &range) {
   std::seed_seq sequence(name.begin(), name.end());
@@ -253,6 +270,8 @@ void hk::run::fillRandom(HostTensor &tensor, const std::string &name,
                          (seed * 0x9e3779b97f4a7c15ull));
   int64_t count = tensor.numElements();
   bool isFloat = info(tensor.dtype).isFloat;
+  if (!isFloat && range.bounds)
+    return fillBounds(tensor, engine, range.high);
   uint64_t span = static_cast<uint64_t>(range.high) - range.low + 1;
   for (int64_t i = 0; i < count; ++i) {
     if (isFloat)

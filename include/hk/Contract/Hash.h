@@ -75,6 +75,8 @@ constexpr uint64_t contractHash() {
   hash.add(sizeof(RowTile));
   hash.add(sizeof(GemmTile));
   hash.add(sizeof(AttentionTile));
+  hash.add(sizeof(ScanTile));
+  hash.add(sizeof(RoutingTile));
   return hash.value();
 }
 

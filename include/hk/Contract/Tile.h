@@ -50,6 +50,21 @@ struct AttentionTile {
   int32_t splitKv;
 };
 
+/// A scan along a dim by `threads` threads: `columns` neighbouring columns of
+/// the dims behind it side by side, the others along the scanned dim with
+/// `items` elements each (host: one thread, `columns` columns one after the
+/// other).
+struct ScanTile {
+  int32_t threads;
+  int32_t columns;
+  int32_t items;
+};
+
+/// One block of `threads` threads does all the work.
+struct RoutingTile {
+  int32_t threads;
+};
+
 } // namespace hk
 
 #endif // HK_CONTRACT_TILE_H

@@ -93,6 +93,8 @@ const Family &familyOf(FamilyKind kind);
 const Family &getRowwiseFamily();
 const Family &getGemmFamily();
 const Family &getAttentionFamily();
+const Family &getRoutingFamily();
+const Family &getScanFamily();
 
 /// Condition and grid of a variant, as values of its region.
 struct LaunchDims {

@@ -77,6 +77,14 @@ HK_DEV u32 joinLaneMax(u32 v) {
 template <int G> inline constexpr bool kNativeLaneMax = false;
 HK_DEV u32 laneMax(u32 v) { return v; }
 
+/// One bit per lane of the wave: whether its `condition` holds.
+HK_DEV u64 ballot(bool condition) {
+  if constexpr (kWave == 64)
+    return __builtin_amdgcn_ballot_w64(condition);
+  else
+    return __builtin_amdgcn_ballot_w32(condition);
+}
+
 /// 2^x for |x| <= 1, within 1 ulp.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
   HK_UNROLL for (int e = 0; e < V; ++e) x[e] = __builtin_amdgcn_exp2f(x[e]);

@@ -22,6 +22,7 @@ HK_DEV int laneId() { return 0; }
 HK_DEV int waveId() { return 0; }
 HK_DEV void barrier() {}
 HK_DEV void waveBarrier() {}
+HK_DEV u64 ballot(bool condition) { return condition; }
 
 /// 2^x for |x| <= 1, within 1 ulp for |x| <= 0.5.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {

@@ -1,0 +1,148 @@
+//===- RoutingFamily.cpp - The routing family -----------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Counts, sorts, segments and short prefix sums of one group run in one block.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoutingPlan.h"
+
+#include "hk/Contract/LdsScan.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using ::hk::RoutingTile;
+
+/// The tiles of a target in order of preference.
+static SmallVector<RoutingTile> tilesOf(const ::hk::Target &target) {
+  SmallVector<RoutingTile> tiles;
+  for (int32_t threads : ::hk::kRoutingThreads)
+    if (::hk::isRoutingTile(target, {threads}))
+      tiles.push_back({threads});
+  if (tiles.empty())
+    tiles.push_back({1});
+  return tiles;
+}
+
+bool mlir::hk::hasRoutingTile(const ::hk::Target &target, int64_t bins) {
+  return llvm::any_of(tilesOf(target), [&](const RoutingTile &tile) {
+    return ::hk::routingLds(target, tile, bins) <= target.ldsBytes;
+  });
+}
+
+LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
+                                           const ::hk::Target &target,
+                                           DecisionLog &log) {
+  RoutingPlan plan;
+  SmallVector<Operation *> ops = RoutingPlan::bodyOf(kernel);
+  Verdict verdict = plan.analyze(ops, DimSymbols::ofKernel(kernel));
+  if (!verdict.accepted())
+    return kernel.emitOpError("is no routing kernel: ") << verdict.getDetail();
+  Decision decision{DecisionKind::Tile,
+                    kernel.getLoc(),
+                    kernel.getSymName().str(),
+                    {},
+                    /*chosen=*/-1};
+  SmallVector<RoutingTile> tiles = tilesOf(target);
+  for (const RoutingTile &tile : tiles) {
+    int64_t lds = ::hk::routingLds(target, tile, plan.numBins());
+    bool fits = lds <= target.ldsBytes;
+    if (fits && decision.chosen < 0)
+      decision.chosen = int64_t(decision.candidates.size());
+    decision.candidates.push_back(
+        {("threads " + Twine(tile.threads)).str(),
+         fits ? Verdict::accept()
+              : Verdict::refuse(Reason::LdsExceeded,
+                                Twine(lds) + " of " + Twine(target.ldsBytes)),
+         0, lds});
+  }
+  int64_t chosen = decision.chosen;
+  int64_t lds =
+      decision.candidates[chosen < 0 ? tiles.size() - 1 : chosen].ldsBytes;
+  log.add(std::move(decision));
+  if (chosen < 0) {
+    int64_t most = plan.numBins();
+    while (most > 0 && !hasRoutingTile(target, most))
+      most /= 2;
+    Operation *first =
+        *llvm::find_if(ops, [](Operation *op) { return !isa<ConstantOp>(op); });
+    return first->emitOpError("in kernel @")
+           << kernel.getSymName() << ": " << plan.numBins() << " bins need "
+           << lds << " bytes of LDS with " << tiles.back().threads
+           << " threads, the fewest of " << target.name << ", which has "
+           << target.ldsBytes << "; that is enough for " << most << " bins";
+  }
+  auto attr = RoutingTileAttr::get(kernel.getContext(), tiles[chosen].threads);
+  addVariant(kernel, attr, tiles[chosen].threads, lds,
+             [&](OpBuilder &b, Location loc, ValueRange) {
+               Value one = arith::ConstantIndexOp::create(b, loc, 1);
+               Value always = arith::ConstantIntOp::create(b, loc, 1, 1);
+               return LaunchDims{always, one, one, one};
+             });
+  return success();
+}
+
+namespace {
+
+class RoutingFamily final : public Family {
+public:
+  FamilyKind getKind() const override { return FamilyKind::routing; }
+
+  Verdict canStart(Operation *op, const FusionContext &) const override {
+    if (!isRoutingOp(op))
+      return Verdict::refuse(Reason::OtherFamily,
+                             op->getName().getStringRef() +
+                                 " neither counts, sorts nor makes segments");
+    return Verdict::accept();
+  }
+
+  Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
+                  const FusionContext &context) const override {
+    SmallVector<Operation *> all(group);
+    all.push_back(op);
+    return check(all, context);
+  }
+
+  Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
+                   const FusionContext &context) const override {
+    SmallVector<Operation *> all(a);
+    llvm::append_range(all, b);
+    return check(all, context);
+  }
+
+  LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
+                            DecisionLog &log) const override {
+    return addRoutingVariants(kernel, target, log);
+  }
+
+  LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
+                     StringRef prefix, raw_ostream &os) const override {
+    return emitRouting(kernel, target, prefix, os);
+  }
+
+private:
+  static Verdict check(ArrayRef<Operation *> ops,
+                       const FusionContext &context) {
+    RoutingPlan plan;
+    Verdict verdict = plan.analyze(ops, context.dims);
+    if (!verdict.accepted() || hasRoutingTile(context.target, plan.numBins()))
+      return verdict;
+    return Verdict::refuse(Reason::LdsExceeded,
+                           "together " + Twine(plan.numBins()) +
+                               " bins have no room in the " +
+                               Twine(context.target.ldsBytes) +
+                               " bytes of LDS of " + context.target.name);
+  }
+};
+
+} // namespace
+
+const Family &mlir::hk::getRoutingFamily() {
+  static const RoutingFamily family;
+  return family;
+}

@@ -1,0 +1,186 @@
+//===- RoutingPlan.cpp - What one routing kernel computes -----------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the place of every value, or says why it has none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoutingPlan.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// Elements behind the first dim that one thread stores one after the other.
+static constexpr int64_t kMaxElements = 16;
+
+static RankedTensorType tensorOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+bool mlir::hk::isRoutingOp(Operation *op) {
+  if (isa<HistogramOp, CountBitsOp, SortByKeyOp, SegmentsOp>(op))
+    return true;
+  // A short sum belongs to the counts it is made of; the scan family sums
+  // everything else.
+  auto cumsum = dyn_cast<CumsumOp>(op);
+  return cumsum && tensorOf(cumsum.getInput()).getRank() == 1 &&
+         tensorOf(cumsum.getResult()).getElementType().isInteger(32) &&
+         !cumsum.getBounds() && !cumsum.getChunk() && !cumsum.getReverse();
+}
+
+/// Whether a result element depends on the operands' elements of the same index
+/// in dim 0 only, and is something the puller knows.
+static bool isElementwise(Operation *op) {
+  if (auto concat = dyn_cast<ConcatOp>(op))
+    return concat.getDim() > 0;
+  if (isa<PadOp, TransposeOp>(op))
+    return false;
+  if (isa<tensor::ExpandShapeOp, tensor::CastOp>(op))
+    return true;
+  auto rowwise = dyn_cast<RowwiseOpInterface>(op);
+  return rowwise && op->getNumResults() == 1 && rowwise.getNumLocalDims() == 0;
+}
+
+SmallVector<Operation *> RoutingPlan::bodyOf(KernelOp kernel) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : kernel.getSpecBlock().without_terminator())
+    if (llvm::all_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>))
+      ops.push_back(&op); // without the sizes of views
+  return ops;
+}
+
+static Verdict refuse(Reason reason, Operation *op, const Twine &why) {
+  return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
+}
+
+void RoutingPlan::addCounter(Operation *op, Value source, int64_t count,
+                             bool bits) {
+  bool sorts = isa<SortByKeyOp>(op);
+  for (auto [index, counter] : llvm::enumerate(allCounters))
+    if (counter.source == source && counter.bins == count &&
+        counter.bits == bits && !(sorts && counter.sort)) {
+      if (sorts)
+        counter.sort = op;
+      counterIndex[op] = index;
+      return;
+    }
+  counterIndex[op] = allCounters.size();
+  allCounters.push_back({source, count, bits, bins, sorts ? op : nullptr});
+  bins += count;
+}
+
+/// A step pulls its input itself, so that it must be an argument or be made of
+/// counts.
+Verdict RoutingPlan::addStep(Operation *op, Value input) {
+  RoutingSpace space = placeOf(input).space;
+  if (space != RoutingSpace::Outside && space != RoutingSpace::Bins)
+    return refuse(Reason::CrossesRows, op,
+                  "needs all of what another step of the kernel makes");
+  allSteps.push_back(op);
+  return Verdict::accept();
+}
+
+/// The last of several sums is known when the step is done.
+Verdict RoutingPlan::addSlice(Operation *op) {
+  auto slice = cast<tensor::ExtractSliceOp>(op);
+  Value source = slice.getSource();
+  Operation *def = source.getDefiningOp();
+  auto cumsum = dyn_cast_or_null<CumsumOp>(def);
+  bool sums = cumsum ? cumsum.getKind() == ScanKind::offsets
+                     : isa_and_nonnull<SegmentsOp>(def) &&
+                           placeOf(source).space == RoutingSpace::Sums;
+  int64_t size = tensorOf(source).getDimSize(0);
+  bool last = sums && !ShapedType::isDynamic(size) &&
+              slice.getStaticOffsets()[0] == size - 1 &&
+              slice.getStaticSizes()[0] == 1 && slice.getType().getRank() == 1;
+  if (!last)
+    return refuse(Reason::CrossesRows, op,
+                  "is not the last of the sums of one step");
+  places[slice.getResult()] = {RoutingSpace::Total, def};
+  return Verdict::accept();
+}
+
+Verdict RoutingPlan::addElementwise(Operation *op, const DimSymbols &dims) {
+  if (!isElementwise(op))
+    return refuse(Reason::NotAnEpilogue, op,
+                  "is not elementwise in the first dim");
+  Value result = op->getResult(0);
+  RankedTensorType type = tensorOf(result);
+  int64_t inner = 1;
+  for (int64_t size : type.getShape().drop_front(type.getRank() ? 1 : 0))
+    inner = ShapedType::isDynamic(size) ? kMaxElements + 1 : inner * size;
+  if (type.getRank() == 0 || inner > kMaxElements)
+    return refuse(Reason::UnsupportedShape, op,
+                  "has more than " + Twine(kMaxElements) +
+                      " elements per index of the first dim");
+  RoutingPlace place;
+  for (Value operand : op->getOperands()) {
+    RoutingPlace own = placeOf(operand);
+    if (own.space == RoutingSpace::Outside)
+      continue;
+    if (isa<GatherRowsOp>(op) && operand == op->getOperand(0))
+      return refuse(Reason::CrossesRows, op,
+                    "gathers from what the kernel makes");
+    bool aligned = isa<GatherRowsOp, tensor::ExpandShapeOp>(op) ||
+                   tensorOf(operand).getRank() == type.getRank();
+    if (!aligned || dims.dim(operand, 0) != dims.dim(result, 0))
+      return refuse(Reason::RowDimsDiffer, op,
+                    "has another first dim than its operand");
+    if (place.space != RoutingSpace::Outside && place != own)
+      return refuse(Reason::CrossesRows, op,
+                    "combines results of different steps");
+    place = own;
+  }
+  places[result] = place;
+  return Verdict::accept();
+}
+
+Verdict RoutingPlan::analyze(ArrayRef<Operation *> ops,
+                             const DimSymbols &dims) {
+  members.assign(ops.begin(), ops.end());
+  for (Operation *op : ops) {
+    if (isa<ConstantOp>(op))
+      continue;
+    Verdict verdict = Verdict::accept();
+    if (auto histogram = dyn_cast<HistogramOp>(op)) {
+      addCounter(op, histogram.getKeys(),
+                 tensorOf(histogram.getResult()).getDimSize(0), false);
+      places[histogram.getResult()] = {RoutingSpace::Bins, nullptr};
+      if (isMember(histogram.getKeys()))
+        verdict = refuse(Reason::CrossesRows, op, "counts what a step makes");
+    } else if (auto bits = dyn_cast<CountBitsOp>(op)) {
+      addCounter(op, bits.getBits(), tensorOf(bits.getResult()).getDimSize(0),
+                 true);
+      places[bits.getResult()] = {RoutingSpace::Bins, nullptr};
+      if (isMember(bits.getBits()))
+        verdict = refuse(Reason::CrossesRows, op, "counts what a step makes");
+    } else if (auto sort = dyn_cast<SortByKeyOp>(op)) {
+      addCounter(op, sort.getKeys(), sort.getBins(), false);
+      places[sort.getOrder()] = {RoutingSpace::Order, op};
+      places[sort.getPosition()] = {RoutingSpace::Position, op};
+      allSteps.push_back(op);
+      if (isMember(sort.getKeys()))
+        verdict = refuse(Reason::CrossesRows, op, "sorts what a step makes");
+    } else if (auto segments = dyn_cast<SegmentsOp>(op)) {
+      places[segments.getIds()] = {RoutingSpace::Places, op};
+      places[segments.getRanks()] = {RoutingSpace::Places, op};
+      places[segments.getOffsets()] = {RoutingSpace::Sums, op};
+      verdict = addStep(op, segments.getSegments());
+    } else if (isRoutingOp(op)) {
+      auto cumsum = cast<CumsumOp>(op);
+      places[cumsum.getResult()] = {RoutingSpace::Sums, op};
+      verdict = addStep(op, cumsum.getInput());
+    } else if (isa<tensor::ExtractSliceOp>(op)) {
+      verdict = addSlice(op);
+    } else {
+      verdict = addElementwise(op, dims);
+    }
+    if (!verdict.accepted())
+      return verdict;
+  }
+  return Verdict::accept();
+}

@@ -1,0 +1,122 @@
+//===- Scan.cpp - Prefix sums ---------------------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One run after the other, element by element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+#include "hk/Contract/DType.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+
+namespace {
+/// A float sum that grows, with the noise of f32, or an integer sum that wraps.
+class RunningSum {
+public:
+  explicit RunningSum(::hk::DType dtype) : dtype(dtype) {}
+
+  void add(Noisy v) {
+    if (!::hk::info(dtype).isFloat) {
+      integer += static_cast<uint64_t>(static_cast<int64_t>(v.value));
+      return;
+    }
+    sum.add(v.value, v.sigma * v.sigma);
+    (v.value < 0 ? negative : positive) += std::fabs(v.value);
+  }
+  Noisy value() const {
+    if (dtype == ::hk::DType::I32)
+      return {double(static_cast<int32_t>(integer)), 0};
+    if (dtype == ::hk::DType::I64)
+      return {double(static_cast<int64_t>(integer)), 0};
+    // Whether partial sums overflow before they cancel depends on their order.
+    constexpr double largest = 0x1.fffffep127;
+    double most = positive + negative;
+    bool cancels = positive > 0 && negative > 0;
+    if (cancels && most > largest && std::isfinite(most))
+      return {sum.value(), kInf};
+    return sum.noisy();
+  }
+
+private:
+  ::hk::DType dtype;
+  F32Sum sum;
+  double positive = 0, negative = 0;
+  uint64_t integer = 0;
+};
+} // namespace
+
+/// [begin, end) of every run of a line of `length` elements.
+static FailureOr<SmallVector<std::pair<int64_t, int64_t>>>
+runsOf(CumsumOp op, const Tensor *bounds, int64_t length) {
+  SmallVector<std::pair<int64_t, int64_t>> sequences, runs;
+  if (bounds) {
+    int64_t last = 0;
+    for (auto [i, bound] : llvm::enumerate(bounds->values)) {
+      auto next = static_cast<int64_t>(bound);
+      if (next < last || next > length || (i == 0 && next != 0))
+        return op.emitOpError("expected bounds to start at 0, not to decrease "
+                              "and to be at most ")
+               << length << ", but bound " << i << " is " << next;
+      if (i > 0)
+        sequences.push_back({last, next});
+      last = next;
+    }
+  } else {
+    sequences.push_back({0, length});
+  }
+  int64_t chunk = op.getChunk().value_or(std::max<int64_t>(length, 1));
+  for (auto [begin, end] : sequences)
+    for (int64_t i = begin; i < end; i += chunk)
+      runs.push_back({i, std::min(end, i + chunk)});
+  return runs;
+}
+
+LogicalResult reference::evaluateCumsum(Operation *op, const Operands &in,
+                                        Results &out) {
+  auto cumsum = cast<CumsumOp>(op);
+  const Tensor &x = in[0];
+  auto dim = static_cast<int64_t>(cumsum.getDim());
+  int64_t length = x.sizes[dim], inner = 1, outer = 1;
+  for (int64_t size : ArrayRef(x.sizes).take_front(dim))
+    outer *= size;
+  for (int64_t size : ArrayRef(x.sizes).drop_front(dim + 1))
+    inner *= size;
+  auto runs = runsOf(cumsum, in.size() > 1 ? &in[1] : nullptr, length);
+  if (failed(runs))
+    return failure();
+
+  bool offsets = cumsum.getKind() == ScanKind::offsets;
+  bool inclusive = cumsum.getKind() == ScanKind::inclusive;
+  SmallVector<int64_t> sizes(x.sizes);
+  sizes[dim] += offsets;
+  ::hk::DType dtype = resultDType(op);
+  ResultBuilder result(dtype, sizes); // zeros, where no run sets them
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t c = 0; c < inner; ++c) {
+      auto from = [&](int64_t i) { return (o * length + i) * inner + c; };
+      auto to = [&](int64_t i) { return (o * sizes[dim] + i) * inner + c; };
+      for (auto [begin, end] : *runs) {
+        RunningSum sum(dtype);
+        for (int64_t k = 0; k < end - begin; ++k) {
+          int64_t i = cumsum.getReverse() ? end - 1 - k : begin + k;
+          if (!inclusive)
+            result.set(to(i), sum.value());
+          sum.add(at(x, from(i)));
+          if (inclusive)
+            result.set(to(i), sum.value());
+        }
+        if (offsets)
+          result.set(to(end), sum.value());
+      }
+    }
+  out.push_back(result.take());
+  return success();
+}

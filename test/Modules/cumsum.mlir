@@ -1,0 +1,36 @@
+// Sums that start again at every chunk of 64 tokens and at every sequence; from
+// the front and from the back; scaled for exponentials of base 2.
+// HK-LAUNCHES: 1
+// HK-DIMS: g.1=130 g.2=4 cu.0=6 --range=cu=bounds:130
+// HK-DIMS: g.1=500 g.2=3 cu.0=4 --range=cu=bounds:477
+// HK-DIMS: g.1=1 g.2=1 cu.0=2 --range=cu=bounds:1
+// HK-DIMS: g.1=0 g.2=4 cu.0=3 --range=cu=bounds:0
+// HK-DIMS: g.1=64 g.2=40 cu.0=1
+// HK-DATA: normal,equal,nan,inf
+
+func.func @scalar(%g: tensor<2x?x?xf32>) -> tensor<2x?x?xf32> {
+  %y = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 64 : i64} : tensor<2x?x?xf32> -> tensor<2x?x?xf32>
+  return %y : tensor<2x?x?xf32>
+}
+func.func @scalar_reverse(%g: tensor<1x?x?xbf16>) -> tensor<1x?x?xf32> {
+  %log2e = hk.constant dense<1.44269502> : tensor<f32>
+  %s = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 64 : i64, reverse} : tensor<1x?x?xbf16> -> tensor<1x?x?xf32>
+  %y = hk.mul %s, %log2e : tensor<1x?x?xf32>, tensor<f32> -> tensor<1x?x?xf32>
+  return %y : tensor<1x?x?xf32>
+}
+func.func @ragged(%g: tensor<1x?x?xf32>, %cu: tensor<?xi32>) -> tensor<1x?x?xf32> {
+  %y = hk.cumsum inclusive %g bounds %cu {dim = 1 : i64, chunk = 64 : i64} : tensor<1x?x?xf32> bounds tensor<?xi32> -> tensor<1x?x?xf32>
+  return %y : tensor<1x?x?xf32>
+}
+func.func @ragged_reverse(%g: tensor<1x?x?x3xf16>, %cu: tensor<?xi32>) -> tensor<1x?x?x3xf32> {
+  %y = hk.cumsum exclusive %g bounds %cu {dim = 1 : i64, reverse} : tensor<1x?x?x3xf16> bounds tensor<?xi32> -> tensor<1x?x?x3xf32>
+  return %y : tensor<1x?x?x3xf32>
+}
+func.func @head_first(%g: tensor<5x?x?xf32>) -> tensor<5x?x?xf32> {
+  %y = hk.cumsum inclusive %g {dim = 2 : i64, chunk = 16 : i64} : tensor<5x?x?xf32> -> tensor<5x?x?xf32>
+  return %y : tensor<5x?x?xf32>
+}
+func.func @whole_line(%g: tensor<3x?x?xf32>) -> (tensor<3x?x?xf32>) {
+  %y = hk.cumsum offsets %g {dim = 1 : i64} : tensor<3x?x?xf32> -> tensor<3x?x?xf32>
+  return %y : tensor<3x?x?xf32>
+}

@@ -1,0 +1,39 @@
+// Index helpers of ragged batches from the sequences' bounds, with empty sequences.
+// HK-LAUNCHES: 1
+// HK-DIMS: cu.0=9 q.0=130 --range=cu=bounds:130 lens.0=8 --range=lens=0:90
+// HK-DIMS: cu.0=5 q.0=600 --range=cu=bounds:555 lens.0=1 --range=lens=64:64
+// HK-DIMS: cu.0=1 q.0=0 --range=cu=bounds:0 lens.0=0
+// HK-DIMS: cu.0=2 q.0=1 --range=cu=bounds:1 lens.0=3 --range=lens=0:0
+// HK-DIMS: cu.0=1500 q.0=1000 --range=cu=bounds:1000 lens.0=1200 --range=lens=0:2
+
+func.func @position_and_sequence_ids(%cu: tensor<?xi32>, %q: tensor<?x2xbf16>) -> (tensor<?xi32>, tensor<?xi32>) {
+  %seq, %pos, %first = hk.segments bounds %cu items %q : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return %pos, %seq : tensor<?xi32>, tensor<?xi32>
+}
+func.func @token_indices(%cu: tensor<?xi32>, %q: tensor<?x2xbf16>) -> tensor<?x2xi32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %q, %c0 : tensor<?x2xbf16>
+  %seq, %pos, %first = hk.segments bounds %cu items %q : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  %s = tensor.expand_shape %seq [[0, 1]] output_shape [%n, 1] : tensor<?xi32> into tensor<?x1xi32>
+  %p = tensor.expand_shape %pos [[0, 1]] output_shape [%n, 1] : tensor<?xi32> into tensor<?x1xi32>
+  %y = hk.concat 1 (%s, %p) : tensor<?x1xi32>, tensor<?x1xi32> -> tensor<?x2xi32>
+  return %y : tensor<?x2xi32>
+}
+func.func @chunk_indices_and_offsets(%cu: tensor<?xi32>, %q: tensor<?x2xbf16>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) {
+  %seq, %chunk, %offsets = hk.segments bounds %cu items %q {block = 64 : i64} : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return %seq, %chunk, %offsets : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+}
+func.func @chunk_offsets(%cu: tensor<?xi32>) -> tensor<?xi32> {
+  %seq, %chunk, %offsets = hk.segments bounds %cu {block = 16 : i64} : tensor<?xi32> -> tensor<0xi32>, tensor<0xi32>, tensor<?xi32>
+  return %offsets : tensor<?xi32>
+}
+func.func @bounds_from_lens(%lens: tensor<?xi32>) -> tensor<?xi32> {
+  %cu = hk.cumsum offsets %lens : tensor<?xi32> -> tensor<?xi32>
+  return %cu : tensor<?xi32>
+}
+func.func @lens(%cu: tensor<9xi32>) -> tensor<8xi32> {
+  %begin = tensor.extract_slice %cu[0] [8] [1] : tensor<9xi32> to tensor<8xi32>
+  %end = tensor.extract_slice %cu[1] [8] [1] : tensor<9xi32> to tensor<8xi32>
+  %lens = hk.sub %end, %begin : tensor<8xi32>, tensor<8xi32> -> tensor<8xi32>
+  return %lens : tensor<8xi32>
+}

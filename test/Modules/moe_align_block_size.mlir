@@ -1,0 +1,31 @@
+// Token copies in order of their expert, every expert's part a multiple of the
+// block; the expert of each block; the number of places in use.
+// HK-LAUNCHES: 1
+// HK-DIMS: ids.0=33 --range=ids=-1:7
+// HK-DIMS: ids.0=1 --range=ids=3:3
+// HK-DIMS: ids.0=0
+// HK-DIMS: ids.0=300 --range=ids=5:5
+// HK-DIMS: ids.0=16 --range=ids=-1:-1
+// HK-DIMS: ids.0=32 --range=ids=0:223
+// HK-DIMS: ids.0=1000 --range=ids=0:7
+
+func.func @few(%ids: tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<16> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x2xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<8xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 8 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 16 : i64} : tensor<8xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<9xi32>
+  %last = tensor.extract_slice %blocks[8] [1] [1] : tensor<9xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+func.func @many(%ids: tensor<?x12xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<128> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x12xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<224xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 224 : i64, block = 128 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 128 : i64} : tensor<224xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<225xi32>
+  %last = tensor.extract_slice %blocks[224] [1] [1] : tensor<225xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}

@@ -1,0 +1,20 @@
+// How many tokens chose each expert, from one bit per token and expert.
+// HK-LAUNCHES: 1
+// HK-DIMS: bits.1=1
+// HK-DIMS: bits.1=16
+// HK-DIMS: bits.1=371
+// HK-DIMS: bits.1=0
+// HK-ARGS: --range=bits=-2147483648:2147483647
+
+func.func @experts128(%bits: tensor<4x?xi32>) -> tensor<128xi32> {
+  %counts = hk.count_bits %bits : tensor<4x?xi32> -> tensor<128xi32>
+  return %counts : tensor<128xi32>
+}
+func.func @experts8(%bits: tensor<1x?xi32>) -> tensor<8xi32> {
+  %counts = hk.count_bits %bits : tensor<1x?xi32> -> tensor<8xi32>
+  return %counts : tensor<8xi32>
+}
+func.func @experts1500(%bits: tensor<47x?xi32>) -> tensor<1500xi32> {
+  %counts = hk.count_bits %bits : tensor<47x?xi32> -> tensor<1500xi32>
+  return %counts : tensor<1500xi32>
+}

@@ -1,0 +1,19 @@
+// Where the tokens and the tiles of each expert begin, and which tile is whose: an
+// entry is (tile of the expert << 16) | expert, -1 behind the last.
+// HK-LAUNCHES: 1
+// HK-ARGS: --range=hist=0:70
+// HK-DIMS: -
+// HK-DIMS: --range=hist=0:0
+// HK-DIMS: --range=hist=1:1
+// HK-DIMS: --range=hist=0:1
+
+func.func @main(%hist: tensor<128xi32>) -> (tensor<129xi32>, tensor<129xi32>, tensor<700xi32>) {
+  %high = hk.constant dense<65536> : tensor<i32>
+  %none = hk.constant dense<-1> : tensor<i32>
+  %raw = hk.cumsum offsets %hist : tensor<128xi32> -> tensor<129xi32>
+  %expert, %tile, %padded = hk.segments lengths %hist {block = 16 : i64} : tensor<128xi32> -> tensor<700xi32>, tensor<700xi32>, tensor<129xi32>
+  %shifted = hk.mul %tile, %high : tensor<700xi32>, tensor<i32> -> tensor<700xi32>
+  %entry = hk.add %shifted, %expert : tensor<700xi32>, tensor<700xi32> -> tensor<700xi32>
+  %map = hk.max %entry, %none : tensor<700xi32>, tensor<i32> -> tensor<700xi32>
+  return %raw, %padded, %map : tensor<129xi32>, tensor<129xi32>, tensor<700xi32>
+}
