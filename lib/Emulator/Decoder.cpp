@@ -243,8 +243,10 @@ std::string Decoder::checkRegisters(const Kernel &kernel, uint64_t begin,
       const Operand &o = inst->o[k];
       unsigned last = o.reg + o.width - 1u;
       uint32_t limit = 0;
+      // Vector registers above accum_offset are the accumulators' storage, and
+      // kernels without accumulators use it as more vector registers.
       if (o.isVgpr() && o.reg < 256)
-        limit = kernel.accumOffset;
+        limit = std::min(kernel.vgprs, 256u);
       else if (o.isVgpr())
         limit = 256 + kernel.vgprs - kernel.accumOffset;
       else if (o.isSgpr() && o.reg < 102)

@@ -143,7 +143,9 @@ void afterMfma(const Inst &first, const Inst &second, bool cdna4,
     forSources(second, [&](const Operand &o, unsigned k) {
       if (!overlap(o, d))
         return;
-      if (k != 2) {
+      // Sparse instructions have the index third and accumulate in D.
+      bool isC = startsWith(second, "v_smfmac") ? k == 3 : k == 2;
+      if (!isC) {
         worst.add(result, "result of MFMA, then A or B of MFMA");
         return;
       }

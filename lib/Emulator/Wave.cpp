@@ -108,7 +108,23 @@ static void checkHazards(Wave &w, const Inst &inst, HazardWindow &window) {
   window.add(inst);
 }
 
-/// Runs the wave's turn; `Watch` looks for hazards on the way.
+/// MODE.VSKIP (s_setvskip) skips everything that works on lanes.
+static bool skipsVector(const Wave &w) { return w.mode >> 28 & 1; }
+static bool isVector(const Inst &inst) {
+  switch (InstClass(inst.cls)) {
+  case InstClass::Valu:
+  case InstClass::Transcendental:
+  case InstClass::Mfma:
+  case InstClass::Lds:
+  case InstClass::Vmem:
+  case InstClass::Scratch:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Runs the wave's turn; `Watch` looks for hazards and skips on the way.
 template <bool Watch> static void runTurn(Wave &w) {
   const Inst *program = w.object->program().data();
   const RegisterMask *masks = w.object->registerMasks().data();
@@ -132,6 +148,9 @@ template <bool Watch> static void runTurn(Wave &w) {
     uint32_t index = w.pc;
     const Inst &inst = program[index];
     w.pc = inst.next;
+    if constexpr (Watch)
+      if (skipsVector(w) && isVector(inst))
+        continue;
     ++counters.instructions[inst.cls];
     counters.clocks[inst.cls] += inst.clocks;
     if (w.anyPending) {
@@ -144,7 +163,8 @@ template <bool Watch> static void runTurn(Wave &w) {
         pendingHazard(w, inst);
     }
     if constexpr (Watch)
-      checkHazards(w, inst, window);
+      if (w.checks && w.object->mayHaveHazards())
+        checkHazards(w, inst, window);
     inst.fn(w, inst);
   }
 }
@@ -152,7 +172,7 @@ template <bool Watch> static void runTurn(Wave &w) {
 void runWave(Wave &w) {
   unsigned saved = _mm_getcsr();
   _mm_setcsr(w.mxcsr);
-  if (w.checks && w.object->mayHaveHazards())
+  if (skipsVector(w) || (w.checks && w.object->mayHaveHazards()))
     runTurn<true>(w);
   else
     runTurn<false>(w);

@@ -46,7 +46,11 @@ const Pair kPairs[] = {
     {"s_mov_b32 m0, 0", "ds_read_addtid_b32 v64", 1, 1, "M0"},
 };
 
-class HazardTest : public testing::TestWithParam<const char *> {};
+class HazardTest : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override { setenv("HK_EMU_HAZARDS", "1", 1); }
+  void TearDown() override { unsetenv("HK_EMU_HAZARDS"); }
+};
 
 TEST_P(HazardTest, OneStateShortIsReported) {
   bool is950 = std::string(GetParam()) == "gfx950";

@@ -82,6 +82,11 @@ const IsaRow kRows[] = {
      "v_mov_b32 v64, s41",
      {},
      {3}},
+    // Between the two vector instructions are skipped.
+    {"v_mov_b32 v64, 1\n s_setvskip s18, 0\n v_mov_b32 v64, 2\n s_nop 1\n"
+     "s_setvskip s18, 5\n s_nop 1\n v_mov_b32 v65, 3",
+     {},
+     {1, 3}},
     // LDS: the old value comes back, the new one is read afterwards.
     {"v_lshlrev_b32 v10, 2, v125\n ds_write_b32 v10, v0\n"
      "ds_mskor_rtn_b32 v64, v10, v1, v2\n s_waitcnt lgkmcnt(0)\n"

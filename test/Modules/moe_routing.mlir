@@ -1,15 +1,18 @@
-// From expert ids and their weights: tokens in expert order and back, weights in that
-// order, counts, offsets and the tile map, in one launch behind the top-k.
-// HK-LAUNCHES: 1
-// HK-DIMS: ids.0=1 weights.0=1 --range=ids=0:127
-// HK-DIMS: ids.0=255 weights.0=255 --range=ids=0:127
-// HK-DIMS: ids.0=64 weights.0=64 --range=ids=-1:20
-// HK-DIMS: ids.0=371 weights.0=371 --range=ids=77:77
-// HK-DIMS: ids.0=0 weights.0=0
+// Routing from logits: the top-k with its softmax in one launch; counts, offsets, the
+// tile map and both permutations, with the weights in sorted order, in a second one.
+// HK-LAUNCHES: 2
+// HK-DIMS: x.0=1
+// HK-DIMS: x.0=16
+// HK-DIMS: x.0=255
+// HK-DIMS: x.0=0
+// HK-DATA: normal,equal,nan
 
-func.func @main(%ids: tensor<?x4xi32>, %weights: tensor<?x4xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<128xi32>, tensor<129xi32>, tensor<129xi32>, tensor<?xi32>) {
+// Counts of the ids.
+func.func @from_ids(%x: tensor<?x128xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<128xi32>, tensor<129xi32>, tensor<129xi32>, tensor<?xi32>) {
   %high = hk.constant dense<65536> : tensor<i32>
   %none = hk.constant dense<-1> : tensor<i32>
+  %v, %ids = hk.topk %x ties highest_index order by_index : tensor<?x128xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
+  %weights = hk.softmax %v : tensor<?x4xf32> -> tensor<?x4xf32>
   %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x4xi32> into tensor<?xi32>
   %w = tensor.collapse_shape %weights [[0, 1]] : tensor<?x4xf32> into tensor<?xf32>
   %hist = hk.histogram %flat : tensor<?xi32> -> tensor<128xi32>
@@ -21,4 +24,15 @@ func.func @main(%ids: tensor<?x4xi32>, %weights: tensor<?x4xf32>) -> (tensor<?xi
   %entry = hk.add %shifted, %expert : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
   %map = hk.max %entry, %none : tensor<?xi32>, tensor<i32> -> tensor<?xi32>
   return %gather, %scatter, %scal, %hist, %raw, %padded, %map : tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<128xi32>, tensor<129xi32>, tensor<129xi32>, tensor<?xi32>
+}
+// Counts of the bit matrix, which the first launch makes with the ids.
+func.func @from_bits(%x: tensor<?x128xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<128xi32>, tensor<129xi32>) {
+  %v, %ids = hk.topk %x ties highest_index order by_index : tensor<?x128xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
+  %rows = hk.bitmatrix %ids : tensor<?x4xi32> -> tensor<?x4xi32>
+  %bits = hk.transpose %rows [1, 0] : tensor<?x4xi32> -> tensor<4x?xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x4xi32> into tensor<?xi32>
+  %hist = hk.count_bits %bits : tensor<4x?xi32> -> tensor<128xi32>
+  %gather, %scatter = hk.sort_by_key %flat {bins = 128 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %raw = hk.cumsum offsets %hist : tensor<128xi32> -> tensor<129xi32>
+  return %gather, %scatter, %hist, %raw : tensor<?xi32>, tensor<?xi32>, tensor<128xi32>, tensor<129xi32>
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// s_movrels and s_movreld, whose register number is relative to M0, and the
-// 32-bit quad masks.
+// s_movrels and s_movreld, whose register number is relative to M0, the 32-bit
+// quad masks, and the mode that skips vector instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,6 +50,17 @@ template <bool Whole> void quads(Wave &w, const Inst &inst) {
   w.sccDefined = ok;
 }
 
+constexpr uint32_t kModeSkip = 1u << 28; // also in Wave.cpp
+
+/// Bit S1 of S0 says whether vector instructions are skipped from here on. The
+/// flag is MODE.VSKIP; the wave's turn ends so that it is seen at once.
+void setSkip(Wave &w, const Inst &inst) {
+  uint64_t bits = readScalar(w, inst.o[0], false).value;
+  uint64_t bit = readScalar(w, inst.o[1], false).value & 31;
+  w.mode = bits >> bit & 1 ? w.mode | kModeSkip : w.mode & ~kModeSkip;
+  w.yields = true;
+}
+
 } // namespace
 
 void addSaluMoves(OpTable &t) {
@@ -57,6 +68,7 @@ void addSaluMoves(OpTable &t) {
   addScalarOp(t, "s_movrels_b64", moveRelative<true, true>, true);
   addScalarOp(t, "s_movreld_b32", moveRelative<false, false>, false);
   addScalarOp(t, "s_movreld_b64", moveRelative<true, false>, true);
+  addScalarOp(t, "s_setvskip", setSkip, false, 0);
   addScalarOp(t, "s_quadmask_b32", quads<false>, false);
   addScalarOp(t, "s_wqm_b32", quads<true>, false);
 }

@@ -84,6 +84,14 @@ HK_DEV u64 ballot(bool condition) {
     return __builtin_amdgcn_ballot_w32(condition);
 }
 
+/// One bit per lane of the wave: whether its `condition` holds.
+HK_DEV u64 ballot(bool condition) {
+  if constexpr (kWave == 64)
+    return __builtin_amdgcn_ballot_w64(condition);
+  else
+    return __builtin_amdgcn_ballot_w32(condition);
+}
+
 /// 2^x for |x| <= 1, within 1 ulp.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
   HK_UNROLL for (int e = 0; e < V; ++e) x[e] = __builtin_amdgcn_exp2f(x[e]);

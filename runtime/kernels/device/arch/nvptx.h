@@ -50,6 +50,11 @@ HK_DEV u64 ballot(bool condition) {
   return u32(__nvvm_vote_ballot_sync(~0u, condition));
 }
 
+/// One bit per lane of the wave: whether its `condition` holds.
+HK_DEV u64 ballot(bool condition) {
+  return u32(__nvvm_vote_ballot_sync(~0u, condition));
+}
+
 /// 2^x for |x| <= 1, within 2 ulp.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
   HK_UNROLL for (int e = 0; e < V; ++e) {
