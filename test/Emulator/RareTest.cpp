@@ -64,6 +64,15 @@ const IsaRow kRows[] = {
      {0x7f7f7f7f, 0x7f7f7f7f, 0x7f7f7f7f, 0x7f7f7f7f, 0x7fffffff, 0x7fffffff, 0,
       0},
      {0x8007e01f, 0x8007e01f, 0x7e020, 0x7e020}},
+    // MODE (round to zero, flush) does not reach the matrix unit.
+    {"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 8), 3\n"
+     "v_mfma_f32_4x4x1_16b_f32 v[64:67], v0, v1, v[4:7]",
+     {f(1), 0x33ffffff, 0, 0, f(1), 0, 0, f(1)},
+     {0x3f800001, 0x33ffffff, 0x33ffffff, 0x3f800001}},
+    {"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 8), 3\n"
+     "v_mfma_f32_16x16x4_f32 v[64:67], v0, v1, 0",
+     {0x00100000, f(1)},
+     {0x00400000, 0x00400000, 0x00400000, 0x00400000}},
     // Ties go to the even neighbour, NaN stays NaN, too large is infinite.
     {"v_cvt_f16_f32 v64, v0\n v_cvt_f16_f32 v65, v1\n v_cvt_f16_f32 v66, v2",
      {0x3f801000, 0x3f803000, 0x7f800001},

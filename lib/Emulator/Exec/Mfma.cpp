@@ -124,7 +124,7 @@ void addMfma(OpTable &t) {
     const MfmaShape &s = kShapes[k];
     Op op;
     op.cls = InstClass::Mfma;
-    op.fn = s.m == 32 ? mfma<32> : mfma<16>;
+    op.fn = s.m == 32 ? inMatrixMode<mfma<32>> : inMatrixMode<mfma<16>>;
     op.info = uint16_t(k);
     op.clocks = s.clocks942;
     op.clocks950 = s.clocks950;

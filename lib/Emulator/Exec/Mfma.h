@@ -19,8 +19,19 @@
 
 #include "../MiniFloat.h"
 #include "../Valu.h"
+#include <xmmintrin.h>
 
 namespace hk::emu {
+
+/// Matrix instructions round to nearest even and keep denormals whatever MODE
+/// says; the host's own mode follows MODE otherwise.
+template <Handler F> void inMatrixMode(Wave &w, const Inst &inst) {
+  constexpr unsigned nearestWithDenormals = 0x1f80;
+  unsigned saved = _mm_getcsr();
+  _mm_setcsr(nearestWithDenormals);
+  F(w, inst);
+  _mm_setcsr(saved);
+}
 
 enum class Mat : uint8_t { F32, Xf32, F16, Bf16, I8, Fp8, Bf8, F64 };
 

@@ -114,8 +114,8 @@ template <bool Scaled> void add(OpTable &t) {
     t.add(std::string(Scaled ? "v_mfma_scale_f32_" : "v_mfma_f32_") + shape,
           op);
   };
-  one("16x16x128_f8f6f4", formatMfma<16, Scaled>);
-  one("32x32x64_f8f6f4", formatMfma<32, Scaled>);
+  one("16x16x128_f8f6f4", inMatrixMode<formatMfma<16, Scaled>>);
+  one("32x32x64_f8f6f4", inMatrixMode<formatMfma<32, Scaled>>);
 }
 
 } // namespace

@@ -172,7 +172,8 @@ void addMfmaSmall(OpTable &t) {
     const MfmaShape &s = kSmallShapes[k];
     Op op;
     op.cls = InstClass::Mfma;
-    op.fn = s.a == Mat::F64 ? doubleMfma : smallMfma;
+    op.fn =
+        s.a == Mat::F64 ? inMatrixMode<doubleMfma> : inMatrixMode<smallMfma>;
     op.info = uint16_t(k);
     op.clocks = s.clocks942;
     op.clocks950 = s.clocks950;

@@ -100,7 +100,8 @@ void addSmfmac(OpTable &t) {
     const MfmaShape &s = kSparseShapes[k];
     Op op;
     op.cls = InstClass::Mfma;
-    op.fn = s.m == 32 ? sparseMfma<32> : sparseMfma<16>;
+    op.fn =
+        s.m == 32 ? inMatrixMode<sparseMfma<32>> : inMatrixMode<sparseMfma<16>>;
     op.info = uint16_t(k);
     op.clocks = s.clocks942;
     op.clocks950 = s.clocks950;
