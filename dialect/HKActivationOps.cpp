@@ -86,8 +86,24 @@ LogicalResult RopeOp::verify() {
   if (getOffsets()) {
     if (!getPositions())
       return emitOpError("expected positions, which offsets are added to");
-    return expectShape(*this, {"offsets", getOffsets()}, tokens);
+    if (failed(expectShape(*this, {"offsets", getOffsets()}, tokens)))
+      return failure();
   }
+  if (getBounds()) {
+    if (getPositions() || tokens.size() != 1)
+      return emitOpError("expected no positions and one token dim with bounds, "
+                         "but got ")
+             << (getPositions() ? "positions" : "an input of rank ")
+             << (getPositions() ? "" : std::to_string(input.rank()));
+    if (failed(expectRank(*this, {"bounds", getBounds()}, 1)))
+      return failure();
+  }
+  int64_t dim = getPositionDim(), numTokenDims = tokens.size();
+  if (dim < 0 || dim >= numTokenDims)
+    return emitOpError("expected position_dim to be in [0, ")
+           << numTokenDims << "), the token dims of input, but got " << dim;
+  if (dim != 0 && getPositions())
+    return emitOpError("expected no positions with position_dim ") << dim;
   return success();
 }
 

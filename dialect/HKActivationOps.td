@@ -39,8 +39,11 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
     x is [T..., H, D], R <= D of its elements are rotated, R even. cos and sin are
     [P, R/2], shared by the two elements of a pair, or [P, R] with
     `angle_per_element`; the row used for a token is its position plus its offset
-    (both shaped [T...]), or the index in the first dim when no positions are
-    given. A row outside [0, P) leaves the token unrotated.
+    (both shaped [T...]). Without positions it is the index in dim `position_dim`
+    of x; with `bounds` [S + 1] (starting at 0, not decreasing) the index in the
+    token's own sequence, where sequence s has the tokens [bounds[s],
+    bounds[s + 1]) of the one token dim. A row outside [0, P) leaves the token
+    unrotated, and so does a token behind the last bound.
     `y = x * cos + rot(x) * sin` on R elements, f32, rounded once. neox pairs
     (j, j + R/2), gptj pairs (2i, 2i + 1); `rot` is (-second, first). The other
     D - R elements are copied; they come last, or first with `nope_first`.
@@ -56,14 +59,16 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
                        HK_RealTensor:$cos, HK_RealTensor:$sin,
                        Optional<HK_IndexTensor>:$positions,
                        Optional<HK_IndexTensor>:$offsets,
+                       Optional<HK_IndexTensor>:$bounds,
+                       DefaultValuedAttr<I64Attr, "0">:$position_dim,
                        UnitAttr:$angle_per_element, UnitAttr:$nope_first,
                        UnitAttr:$inverse);
   let results = (outs HK_RealTensor:$result);
   let assemblyFormat = [{
     $style $input `,` $cos `,` $sin (`positions` $positions^)?
-    (`offsets` $offsets^)? attr-dict `:` type($input) `,` type($cos) `,` type($sin)
-    (`positions` type($positions)^)? (`offsets` type($offsets)^)? `->`
-    type($result)
+    (`offsets` $offsets^)? (`bounds` $bounds^)? attr-dict `:` type($input) `,`
+    type($cos) `,` type($sin) (`positions` type($positions)^)?
+    (`offsets` type($offsets)^)? (`bounds` type($bounds)^)? `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// R, the number of rotated elements of a head.

@@ -224,16 +224,57 @@ AttentionCombineOp::reifyResultShapes(OpBuilder &b,
 // hk.kv_cache_write
 //===----------------------------------------------------------------------===//
 
+namespace {
+struct CacheDims {
+  SmallVector<unsigned, 2> rows;
+  unsigned head;
+  SmallVector<unsigned, 2> elements;
+};
+} // namespace
+
+static const CacheDims &cacheDimsOf(CacheLayout layout) {
+  static const CacheDims dims[] = {
+      {{1}, 2, {3}},    // token_major
+      {{2}, 1, {3}},    // head_major
+      {{3}, 1, {2, 4}}, // key_chunks
+      {{3}, 1, {2}},    // transposed
+      {{2, 4}, 1, {3}}, // value_chunks
+  };
+  return dims[static_cast<int>(layout)];
+}
+
+ArrayRef<unsigned> KVCacheWriteOp::getRowDims() {
+  return cacheDimsOf(getLayout()).rows;
+}
+unsigned KVCacheWriteOp::getHeadDim() { return cacheDimsOf(getLayout()).head; }
+ArrayRef<unsigned> KVCacheWriteOp::getElementDims() {
+  return cacheDimsOf(getLayout()).elements;
+}
+
 LogicalResult KVCacheWriteOp::verify() {
   Named values{"values", getValues()}, slots{"slots", getSlots()};
   Named cache{"cache", getCache()};
+  bool chunks = getRowDims().size() + getElementDims().size() > 2;
   if (failed(expectRank(*this, values, 3)) ||
-      failed(expectRank(*this, cache, 4)) ||
+      failed(expectRank(*this, cache, chunks ? 5 : 4)) ||
       failed(expectElement(*this, values, cache.element())) ||
       failed(expectShape(*this, slots, {values.size(0)})))
     return failure();
+  if (chunks && failed(expectStatic(*this, cache, 4)))
+    return failure();
+  bool packed = isa<Float4E2M1FNType>(cache.element());
+  if (packed && getElementDims().back() + 1 != cache.rank())
+    return emitOpError("expected a layout with elements of a head side by side "
+                       "for ")
+           << cache.element() << ", but got "
+           << stringifyCacheLayout(getLayout());
+  int64_t size = 1;
+  for (unsigned dim : getElementDims())
+    size = ShapedType::isDynamic(size) || ShapedType::isDynamic(cache.size(dim))
+               ? ShapedType::kDynamic
+               : size * cache.size(dim);
   return expectShape(*this, values,
-                     {values.size(0), cache.size(2), cache.size(3)});
+                     {values.size(0), cache.size(getHeadDim()), size});
 }
 
 LogicalResult

@@ -111,22 +111,34 @@ def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
     DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]> {
   let summary = "write rows into a cache at given slots";
   let description = [{
-    values is [T, H, D], the cache [A, B, H, D] (contiguous: sequence, position;
-    paged: block, row), slots [T]: row t goes to slots[t] counted over the first
-    two dims of the cache; a negative slot, or one past the end, is skipped. Two
-    equal slots are an error of the caller. The result is the cache afterwards; it
-    shares the operand's memory. Element types are equal.
+    values is [T, H, D], slots [T]; the cache has A blocks of B rows (contiguous:
+    sequence, position; paged: block, row). Row t goes to row slots[t] % B of block
+    slots[t] / B; a negative slot, or one past the end, is skipped. Two equal slots
+    are an error of the caller. The result is the cache afterwards; it shares the
+    operand's memory. Element types are equal. Dims of the cache by `layout`, with
+    the last one, x, a chunk of D or B:
+    * `token_major` [A, B, H, D]
+    * `head_major` [A, H, B, D]
+    * `key_chunks` [A, H, D / x, B, x], vLLM's cache of keys
+    * `transposed` [A, H, D, B], vLLM's cache of values
+    * `value_chunks` [A, H, B / x, D, x]
 
     Example:
     ```mlir
     %c = hk.kv_cache_write %k, %slots into %cache : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
     ```
   }];
-  let arguments = (ins HK_Tensor:$values, HK_IndexTensor:$slots, HK_Tensor:$cache);
+  let arguments = (ins HK_Tensor:$values, HK_IndexTensor:$slots, HK_Tensor:$cache,
+      DefaultValuedAttr<HK_CacheLayoutAttr, "::mlir::hk::CacheLayout::token_major">:$layout);
   let results = (outs HK_Tensor:$result);
-  let assemblyFormat = "$values `,` $slots `into` $cache attr-dict `:` type($values) `,` type($slots) `,` type($cache)";
+  let assemblyFormat = "$values `,` $slots `into` $cache (`layout` $layout^)? attr-dict `:` type($values) `,` type($slots) `,` type($cache)";
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getCacheMutable(); }
+    /// Dims of the cache that count rows of a block, heads, and elements of a
+    /// head; the second of two is a chunk.
+    ::llvm::ArrayRef<unsigned> getRowDims();
+    unsigned getHeadDim();
+    ::llvm::ArrayRef<unsigned> getElementDims();
   }];
   let extraClassDefinition = "int64_t $cppClass::getNumLocalDims() { return 2; }";
   let hasVerifier = 1;

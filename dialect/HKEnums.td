@@ -73,6 +73,12 @@ def HK_SegmentForm : HK_Enum<"SegmentForm", "how segments are given", [
     I32EnumAttrCase<"lengths", 0>, I32EnumAttrCase<"bounds", 1>]>;
 def HK_SegmentFormAttr : HK_EnumAttr<HK_SegmentForm, "segment_form">;
 
+def HK_CacheLayout : HK_Enum<"CacheLayout", "order of the dims of a paged cache", [
+    I32EnumAttrCase<"token_major", 0>, I32EnumAttrCase<"head_major", 1>,
+    I32EnumAttrCase<"key_chunks", 2>, I32EnumAttrCase<"transposed", 3>,
+    I32EnumAttrCase<"value_chunks", 4>]>;
+def HK_CacheLayoutAttr : HK_EnumAttr<HK_CacheLayout, "cache_layout">;
+
 def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
     I32EnumAttrCase<"rowwise", 0>, I32EnumAttrCase<"gemm", 1>,
     I32EnumAttrCase<"attention", 2>, I32EnumAttrCase<"scan", 3>,

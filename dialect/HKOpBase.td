@@ -57,7 +57,7 @@ def HK_NumberTensor : RankedTensorOf<[HK_Real, HK_Int]>;
 def HK_BoolTensor : RankedTensorOf<[I1]>;
 def HK_IndexTensor : RankedTensorOf<[HK_IndexInt]>;
 def HK_QuantTensor : RankedTensorOf<[HK_Fp8, I8]>;
-def HK_MxTensor : RankedTensorOf<[F4E2M1FN, F8E4M3FN]>;
+def HK_MxTensor : RankedTensorOf<[F4E2M1FN, F8E4M3FN, F8E5M2]>;
 def HK_MxScaleTensor : RankedTensorOf<[F8E8M0FNU]>;
 def HK_F32Tensor : RankedTensorOf<[F32]>;
 

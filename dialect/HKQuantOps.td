@@ -22,7 +22,9 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
     amax = max |x| in f32; s = max(amax, amax_floor) / limit in f32, or 1 when
     that is 0; q = cast(clamp(x / s, -limit, limit)), division and rounding in
     IEEE f32, to nearest even. `limit` is the largest finite value of the result
-    type (127 for i8) unless given. NaN in a group makes its scale NaN.
+    type (127 for i8) unless given. With `power_of_two` s is then rounded up to a
+    power of two, at least 2^-126 (the UE8M0 scales of DeepSeek). NaN in a group
+    makes its scale NaN.
 
     Example:
     ```mlir
@@ -32,7 +34,7 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
   let arguments = (ins HK_GranularityAttr:$granularity, HK_RealTensor:$input,
                        DefaultValuedAttr<I64Attr, "128">:$group_size,
                        DefaultValuedAttr<F32Attr, "0.0f">:$amax_floor,
-                       OptionalAttr<F32Attr>:$limit);
+                       OptionalAttr<F32Attr>:$limit, UnitAttr:$power_of_two);
   let results = (outs HK_QuantTensor:$quantized, HK_F32Tensor:$scale);
   let assemblyFormat = "$granularity $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
 }
@@ -61,9 +63,9 @@ def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx"> {
   let description = [{
     Blocks of 32 consecutive elements share a power-of-two scale (e8m0). With
     amax = max |x| of the block in f32 and p the largest exponent of the element
-    type (2 for f4E2M1FN, 8 for f8E4M3FN): `even` rounds amax to the nearest power
-    of two from mantissa 1.75 (f4) or 1.9375 (f8) up, then subtracts p from its
-    exponent; `floor` takes the exponent of amax / max, `ceil` rounds it up. The
+    type (2 for f4E2M1FN, 8 for f8E4M3FN, 15 for f8E5M2): `even` rounds amax to the
+    nearest power of two from mantissa 1.75 (f4), 1.9375 (e4m3) or 1.875 (e5m2) up,
+    then subtracts p from its exponent; `floor` takes the exponent of amax / max, `ceil` rounds it up. The
     exponent is clamped to [-127, 127]; an all-zero block has byte 0, a block with
     NaN or infinity byte 255 (NaN) and zero codes. Elements are x / scale rounded
     to nearest even, saturating. Source: OCP Microscaling Formats v1.0.

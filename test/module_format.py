@@ -7,7 +7,8 @@ test; a directive may be repeated.
   // HK-COMPILE: --split-k=4     options of hk-compile
   // HK-ARGS: --range=pos=iota   for every call of a function with these arguments
   // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none), and
-  //                             options as in HK-ARGS that hold for this case
+  //                             options as in HK-ARGS that hold for this case; what starts
+  //                             with @ names the functions it is for (default: all)
   // HK-DIMS-HOST: x.0=9999      one more case on the host, too large to emulate; data normal
   // HK-DATA: normal,equal       kinds of data for every case (default: normal)
 
@@ -104,8 +105,12 @@ class ModuleFormat(lit.formats.TestFormat):
         for function in functions:
             arguments = optionsFor(names[function["name"]], directive["ARGS"])
             for dims, kinds in everywhere:
+                only = [d[1:] for d in dims.split() if d.startswith("@")]
+                if only and function["name"] not in only:
+                    continue
                 sizes = optionsFor(names[function["name"]], [dims])
-                for kind in kinds:
+                empty = sizes and all(re.fullmatch(r"--dim=.*=0", size) for size in sizes)
+                for kind in kinds[:1] if empty else kinds:
                     call = [f"{binaries}/hk-run", library, f"--function={function['name']}", "--poison",
                             f"--data={kind}", f"--check={source}", *device, *sizes, *arguments]
                     result = run(*call)

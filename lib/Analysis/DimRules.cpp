@@ -401,7 +401,9 @@ void DimSymbolsBuilder::visit(Operation *op) {
       .Case<KVCacheWriteOp>([&](KVCacheWriteOp o) {
         sameShape(o.getResult(), o.getCache());
         unite(node(o.getValues(), 0), node(o.getSlots(), 0));
-        same(o.getValues(), 1, o.getCache(), 2, 2);
+        unite(node(o.getValues(), 1), node(o.getCache(), o.getHeadDim()));
+        if (ArrayRef<unsigned> dims = o.getElementDims(); dims.size() == 1)
+          unite(node(o.getValues(), 2), node(o.getCache(), dims.front()));
       })
       .Case<FusedOp>([&](FusedOp o) {
         for (auto [out, result] : llvm::zip(o.getOuts(), o.getResults()))

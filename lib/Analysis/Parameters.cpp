@@ -21,7 +21,7 @@ using namespace mlir::hk;
 bool mlir::hk::isElementwise(Operation *op) {
   auto rowwise = dyn_cast<RowwiseOpInterface>(op);
   return rowwise && rowwise.getNumLocalDims() == 0 &&
-         !isa<GatherRowsOp, CopyOp>(op);
+         !isa<GatherRowsOp, SumSlicesOp, CopyOp>(op);
 }
 
 bool mlir::hk::readsAsParameter(OpOperand &use) {
@@ -43,4 +43,12 @@ bool mlir::hk::readsAsParameter(OpOperand &use) {
                (type.getRank() > 0 && type.getDimSize(0) == 1 &&
                 result.getDimSize(0) != 1);
       });
+}
+
+bool mlir::hk::isOnlyParameter(Operation *op, int depth) {
+  if (depth == 0 || !isElementwise(op))
+    return false;
+  return llvm::all_of(op->getUses(), [&](OpOperand &use) {
+    return readsAsParameter(use) || isOnlyParameter(use.getOwner(), depth - 1);
+  });
 }

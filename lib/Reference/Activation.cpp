@@ -15,20 +15,13 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::reference;
 
-/// a * b in f32.
-static Noisy times(Noisy a, Noisy b) {
-  double value = inF32Range(a.value * b.value);
-  double inherited = hypot2(a.sigma == 0 ? 0 : a.sigma * b.value,
-                            b.sigma == 0 ? 0 : b.sigma * a.value);
-  return {value, hypot2(inherited, kUnit * std::fabs(value))};
-}
-
 /// gate * sigmoid(1.702 gate), whose argument is rounded to f32.
 static Noisy quickGelu(Noisy gate) {
   constexpr float kSlope = 1.702f;
   double z = f32(kSlope * gate.value);
-  Noisy s = sigmoid({z, hypot2(kSlope * gate.sigma, kUnit * std::fabs(z))});
-  return times(gate, s);
+  Noisy s = sigmoid({z, hypot2(kSlope * gate.sigma, kUnit * std::fabs(z)),
+                     kSlope * gate.jump});
+  return timesF32(gate, s);
 }
 
 static Noisy activate(GateKind kind, Noisy gate) {
@@ -69,8 +62,8 @@ LogicalResult reference::evaluateGatedActivation(Operation *op,
                                      : up.value;
       if (gated.getKind() == GateKind::swiglu_oai)
         up = {f32(up.value + 1),
-              hypot2(up.sigma, kUnit * (1 + std::fabs(up.value)))};
-      result.set(row * n + j, times(activate(gated.getKind(), gate), up));
+              hypot2(up.sigma, kUnit * (1 + std::fabs(up.value))), up.jump};
+      result.set(row * n + j, timesF32(activate(gated.getKind(), gate), up));
     }
   out.push_back(result.take());
   return success();
@@ -105,9 +98,15 @@ struct Rotation {
 
 /// x * c + y * s, in two products and a sum or with an fma.
 static Noisy rotate(Noisy x, Noisy c, Noisy y, Noisy s) {
-  Noisy a = times(x, c), b = times(y, s);
-  double value = inF32Range(a.value + b.value);
-  return {value, hypot2(hypot2(a.sigma, b.sigma), kUnit * std::fabs(value))};
+  return plusF32(timesF32(x, c), timesF32(y, s));
+}
+
+/// Index of `token` in its own sequence; -1 behind the last bound.
+static double placeInSequence(ArrayRef<double> bounds, int64_t token) {
+  for (size_t s = 1; s < bounds.size(); ++s)
+    if (token < bounds[s])
+      return token - bounds[s - 1];
+  return -1;
 }
 
 LogicalResult reference::evaluateRope(Operation *op, const Operands &in,
@@ -117,10 +116,12 @@ LogicalResult reference::evaluateRope(Operation *op, const Operands &in,
   const Tensor *positions = in.find(rope.getPositions());
   const Tensor *offsets = in.find(rope.getOffsets());
   int64_t rank = x.sizes.size(), headSize = x.sizes[rank - 1];
+  const Tensor *bounds = in.find(rope.getBounds());
   int64_t heads = x.sizes[rank - 2], tokens = 1, tokensPerIndex = 1;
+  int64_t positionDim = rope.getPositionDim();
   for (int64_t d = 0; d < rank - 2; ++d) {
     tokens *= x.sizes[d];
-    tokensPerIndex *= d == 0 ? 1 : x.sizes[d];
+    tokensPerIndex *= d <= positionDim ? 1 : x.sizes[d];
   }
   ArrayRef<int64_t> tokenSizes = ArrayRef<int64_t>(x.sizes).drop_back(2);
   if ((positions &&
@@ -135,8 +136,11 @@ LogicalResult reference::evaluateRope(Operation *op, const Operands &in,
   int64_t start = rope.getNopeFirst() ? headSize - rotation.size : 0;
   ResultBuilder result(resultDType(op), x.sizes);
   for (int64_t token = 0; token < tokens; ++token) {
-    double position = positions ? positions->values[token]
-                                : static_cast<double>(token / tokensPerIndex);
+    double position = token / tokensPerIndex % x.sizes[positionDim];
+    if (positions)
+      position = positions->values[token];
+    if (bounds)
+      position = placeInSequence(bounds->values, token);
     position += offsets ? offsets->values[token] : 0;
     bool inTable = position >= 0 && position < cos.sizes[0];
     int64_t angles =

@@ -112,10 +112,15 @@ static Noisy score(const Problem &p, int64_t q, int64_t k) {
   Noisy s{inF32Range(sum * p.scale), 0};
   s.sigma = hypot2(p.scale * std::sqrt(own * kUnit * kUnit + inherited),
                    2 * kUnit * std::fabs(s.value));
+  bool jumps = !p.query.jump.empty() || !p.key.jump.empty();
+  for (int64_t d = 0; jumps && d < p.headSize; ++d)
+    s.jump = std::max({s.jump, times(p.scale * key[d], p.query.jumpAt(q + d)),
+                       times(p.scale * query[d], p.key.jumpAt(k + d))});
   if (!p.softcap)
     return s;
   double t = std::tanh(s.value / *p.softcap), value = *p.softcap * t;
-  return {value, hypot2((1 - t * t) * s.sigma, noiseOfUlps(value, 4))};
+  return {value, hypot2((1 - t * t) * s.sigma, noiseOfUlps(value, 4)),
+          times(1 - t * t, s.jump)};
 }
 
 /// Relative noise of rounding a probability to the type it is multiplied in.
@@ -177,7 +182,7 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
 
   // Keys outside, so that rows of values are read in order.
   std::vector<double> mean(p.valueSize), inherited(p.valueSize),
-      squares(p.valueSize);
+      squares(p.valueSize), jump(p.valueSize);
   for (int64_t j = 0; j < count; ++j) {
     const double *v = &p.value.values[keys[j] * p.valueSize];
     double w = weight[j] / total;
@@ -195,6 +200,12 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
                             unrounded * square(mean[d]));
       squares[d] += w2 * square(v[d]);
     }
+    if (scores[j].jump > 0 || !p.value.jump.empty())
+      for (int64_t d = 0; d < p.valueSize; ++d) {
+        double change = std::max(times(v[d] - mean[d], scores[j].jump),
+                                 p.value.jumpAt(at + d));
+        jump[d] = std::max(jump[d], times(weight[j] / total, change));
+      }
     if (!p.value.error.empty())
       for (int64_t d = 0; d < p.valueSize; ++d)
         inherited[d] += w2 * square(p.value.error[at + d]);
@@ -205,7 +216,8 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
     double sigma = hypot2(std::sqrt(inherited[d] + 2 * own * kUnit * kUnit),
                           sumNoise * std::fabs(mean[d]));
     result.set(row * p.valueSize + d,
-               {inF32Range(mean[d]), std::isfinite(sigma) ? sigma : 0});
+               {inF32Range(mean[d]), std::isfinite(sigma) ? sigma : 0,
+                std::isfinite(jump[d]) ? jump[d] : 0});
   }
   // A kernel multiplies keys that the query does not see by 0, which an
   // infinite value turns into NaN: anything is right then.
@@ -404,11 +416,13 @@ LogicalResult reference::evaluateAttentionCombine(Operation *operation,
         sum.add(w * v.value,
                 square(w * v.sigma) +
                     square(w * relative[s]) * square(v.value - mean) +
-                    square(2 * kUnit * w * v.value));
+                    square(2 * kUnit * w * v.value),
+                times(w, v.jump));
       }
       double sigma = hypot2(sum.sigma(), 3 * kUnit * mean);
       result.set(row * width + d,
-                 {inF32Range(mean), std::isfinite(sigma) ? sigma : 0});
+                 {inF32Range(mean), std::isfinite(sigma) ? sigma : 0,
+                  sum.noisy().jump});
     }
   }
   out.push_back(result.take());

@@ -12,6 +12,7 @@
 
 #include "Number.h"
 
+#include <cmath>
 #include <cstring>
 
 using namespace mlir;
@@ -33,7 +34,12 @@ int64_t Tensor::numElements() const {
 
 double Tensor::boundAt(int64_t i) const {
   double sigma = errorAt(i);
-  return sigma == 0 ? 0 : 8 * sigma + ulpOf(dtype, values[i]);
+  if (sigma == 0)
+    return 0;
+  // A flip of the last rounding is one unit in the last place.
+  double ulp = ulpOf(dtype, values[i]), jump = jumpAt(i);
+  double earlier = std::sqrt(std::max(0.0, jump * jump - ulp * ulp));
+  return 8 * sigma + 2 * earlier + ulp;
 }
 
 template <class T> static void store(uint8_t *bytes, int64_t i, T value) {

@@ -57,7 +57,8 @@ inline ::hk::DType resultDType(Operation *op, unsigned i = 0) {
 class ResultBuilder {
 public:
   ResultBuilder(::hk::DType dtype, ArrayRef<int64_t> sizes)
-      : tensor(dtype, sizes), errors(tensor.values.size()) {}
+      : tensor(dtype, sizes), errors(tensor.values.size()),
+        jumps(tensor.values.size()) {}
   /// Rounds to the element type.
   void set(int64_t i, Noisy v) { setExact(i, rounded(tensor.dtype, v)); }
   /// A number of the element type, taken as it is.
@@ -65,17 +66,18 @@ public:
     tensor.values[i] = v.value;
     // Unspecified, times zero.
     errors[i] = std::isnan(v.sigma) ? kInf : v.sigma;
+    jumps[i] = std::isfinite(v.jump) ? v.jump : 0;
   }
   /// The finished tensor; without errors where all are zero.
   Tensor take();
 
 private:
   Tensor tensor;
-  std::vector<double> errors;
+  std::vector<double> errors, jumps;
 };
 
 inline Noisy at(const Tensor &t, int64_t i) {
-  return {t.values[i], t.errorAt(i)};
+  return {t.values[i], t.errorAt(i), t.jumpAt(i)};
 }
 
 /// Rows of the last dim.

@@ -153,14 +153,15 @@ static FailureOr<TensorPtr> extractSlice(tensor::ExtractSliceOp op,
     if (!dropped.test(d))
       sizes.push_back(count);
   Tensor result(from.dtype, sizes);
-  if (!from.error.empty())
-    result.error.resize(result.values.size());
-  forEachInSlice(from.sizes, offsets, counts, steps,
-                 [&](int64_t k, int64_t position) {
-                   result.values[k] = from.values[position];
-                   if (!from.error.empty())
-                     result.error[k] = from.error[position];
-                 });
+  auto pick = [&](const std::vector<double> &all, std::vector<double> &some) {
+    some.resize(all.empty() ? 0 : result.values.size());
+    if (!all.empty())
+      forEachInSlice(from.sizes, offsets, counts, steps,
+                     [&](int64_t k, int64_t at) { some[k] = all[at]; });
+  };
+  pick(from.values, result.values);
+  pick(from.error, result.error);
+  pick(from.jump, result.jump);
   return share(std::move(result));
 }
 
@@ -175,11 +176,15 @@ static FailureOr<TensorPtr> insertSlice(tensor::InsertSliceOp op,
     return failure();
   if (!source.error.empty() && result.error.empty())
     result.error.assign(result.values.size(), 0);
+  if (!source.jump.empty() && result.jump.empty())
+    result.jump.assign(result.values.size(), 0);
   forEachInSlice(result.sizes, offsets, counts, steps,
                  [&](int64_t k, int64_t position) {
                    result.values[position] = source.values[k];
                    if (!result.error.empty())
                      result.error[position] = source.errorAt(k);
+                   if (!result.jump.empty())
+                     result.jump[position] = source.jumpAt(k);
                  });
   return share(std::move(result));
 }

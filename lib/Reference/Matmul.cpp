@@ -27,7 +27,7 @@ constexpr int64_t kTileRows = 8, kTileColumns = 128, kStep = 16;
 
 /// Values and variances of an operand as [rows][columns] of one batch.
 struct Matrix {
-  std::vector<double> values, errors;
+  std::vector<double> values, errors, jumps;
 
   Matrix(const Tensor &t, int64_t batch, int64_t rows, int64_t columns,
          bool transposed) {
@@ -43,6 +43,7 @@ struct Matrix {
     };
     pack(t.values, values);
     pack(t.error, errors);
+    pack(t.jump, jumps);
   }
 };
 
@@ -101,7 +102,7 @@ struct Slice {
 /// Running sums of one row of a tile.
 struct Sums {
   double sum[kTileColumns], squares[kTileColumns], partial[kTileColumns],
-      inherited[kTileColumns];
+      inherited[kTileColumns], jump[kTileColumns];
   void clear() { *this = Sums(); }
 };
 } // namespace
@@ -134,19 +135,35 @@ static void accumulate(Sums &s, const double *a, const double *aError,
     s.partial[j] += steps * s.sum[j] * s.sum[j];
 }
 
+/// jumps = the largest of what one flip in a or in b changes.
+static void findJumps(Sums &s, const double *a, const double *aJump,
+                      const double *b, const double *bJump, int64_t steps,
+                      int64_t stride, int64_t columns) {
+  for (int64_t k = 0; k < steps; ++k)
+    for (int64_t j = 0; j < columns; ++j) {
+      if (aJump)
+        s.jump[j] =
+            std::max(s.jump[j], aJump[k] * std::fabs(b[k * stride + j]));
+      if (bJump)
+        s.jump[j] =
+            std::max(s.jump[j], std::fabs(a[k]) * bJump[k * stride + j]);
+    }
+}
+
 /// A finished sum over `steps` elements, in the accumulator's type.
 static Noisy finish(const Product &p, const Sums &s, int64_t j, int64_t steps) {
   double inherited = s.inherited[j];
   if (p.integer)
     return {static_cast<double>(
                 static_cast<int32_t>(static_cast<int64_t>(s.sum[j]))),
-            std::sqrt(inherited)};
+            std::sqrt(inherited), s.jump[j]};
   // Where terms that nearly cancel overflow, the order decides which infinity,
   // or NaN, comes out.
   if (std::isfinite(s.sum[j]) && steps * s.squares[j] > square(0x1p128))
     return {inF32Range(s.sum[j]), kInf};
   double own = std::max(s.partial[j], steps * s.squares[j] / 2) + s.squares[j];
-  return {inF32Range(s.sum[j]), std::sqrt(own * kUnit * kUnit + inherited)};
+  return {inF32Range(s.sum[j]), std::sqrt(own * kUnit * kUnit + inherited),
+          s.jump[j]};
 }
 
 /// sum * a * b, the three in any order in f32.
@@ -155,7 +172,10 @@ static Noisy applyScales(Noisy sum, Noisy a, Noisy b) {
   double inherited = hypot2(
       sum.sigma * a.value * b.value,
       hypot2(a.sigma * sum.value * b.value, b.sigma * sum.value * a.value));
-  return {value, hypot2(inherited, 2 * kUnit * std::fabs(value))};
+  double jump = std::max({times(a.value * b.value, sum.jump),
+                          times(sum.value * b.value, a.jump),
+                          times(sum.value * a.value, b.jump)});
+  return {value, hypot2(inherited, 2 * kUnit * std::fabs(value)), jump};
 }
 
 /// The result's matrix number `at` is the product of `slice` of batch `batch`.
@@ -179,6 +199,13 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
                    &b.values[k * p.n + n0],
                    b.errors.empty() ? nullptr : &b.errors[k * p.n + n0],
                    std::min(kStep, c1 - k), p.n, columns);
+    if (!a.jumps.empty() || !b.jumps.empty())
+      for (int64_t r = 0; r < rows; ++r)
+        findJumps(sums[r], &a.values[(m0 + r) * p.k + c0],
+                  a.jumps.empty() ? nullptr : &a.jumps[(m0 + r) * p.k + c0],
+                  &b.values[c0 * p.n + n0],
+                  b.jumps.empty() ? nullptr : &b.jumps[c0 * p.n + n0], c1 - c0,
+                  p.n, columns);
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t j = 0; j < columns; ++j) {
         Noisy v = finish(p, sums[r], j, c1 - c0);
@@ -186,7 +213,7 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
           v = applyScales(v, p.lhsScale.get(batch, m0 + r, c0 / kScaleBlock),
                           p.rhsScale.get(batch, n0 + j, c0 / kScaleBlock));
         last[r * columns + j] = v;
-        totals[r * columns + j].add(v.value, square(v.sigma));
+        totals[r * columns + j].add(v.value, square(v.sigma), v.jump);
       }
   }
   bool one = slice.size() <= p.chunk;
@@ -270,13 +297,12 @@ LogicalResult reference::evaluateSumSlices(Operation *op, const Operands &in,
     double variance = 0;
     for (int64_t s = 0; s < x.sizes[0]; ++s) {
       Noisy v = at(x, s * count + i);
-      sum.add(v.value, square(v.sigma));
+      sum.add(v.value, square(v.sigma), v.jump);
       variance += square(v.sigma);
       if (integer)
         exact += static_cast<int64_t>(v.value);
     }
-    Noisy one = {x.sizes[0] == 1 ? x.values[i] : sum.value(),
-                 x.sizes[0] == 1 ? x.errorAt(i) : sum.sigma()};
+    Noisy one = x.sizes[0] == 1 ? at(x, i) : sum.noisy();
     result.set(i, integer ? Noisy{double(static_cast<int32_t>(exact)),
                                   std::sqrt(variance)}
                           : one);

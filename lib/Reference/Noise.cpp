@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rounding of a noisy value.
+// Rounding, product and sum of noisy values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,5 +19,20 @@ reference::Noisy reference::rounded(::hk::DType dtype, Noisy v) {
     return {value, kInf};
   if (v.sigma == 0 || !std::isfinite(v.value))
     return {value, 0};
-  return {value, noiseAfterRounding(v.sigma, ulpOf(dtype, value))};
+  double ulp = ulpOf(dtype, value);
+  return {value, noiseAfterRounding(v.sigma, ulp),
+          jumpAfterRounding(v.sigma, v.jump, ulp)};
+}
+
+reference::Noisy reference::timesF32(Noisy a, Noisy b) {
+  double value = inF32Range(a.value * b.value);
+  double inherited = sigmaOf(a, b.value, b, a.value);
+  return {value, hypot2(inherited, kUnit * std::fabs(value)),
+          jumpOf(a, b.value, b, a.value)};
+}
+
+reference::Noisy reference::plusF32(Noisy a, Noisy b) {
+  double value = inF32Range(a.value + b.value);
+  return {value, hypot2(sigmaOf(a, 1, b, 1), kUnit * std::fabs(value)),
+          jumpOf(a, 1, b, 1)};
 }

@@ -30,10 +30,15 @@ inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// A value and the standard deviation of its noise; infinite where any result
-/// is right.
+/// is right. `jump` is what one flip of a rounding before it may change, where
+/// flips are so rare that the standard deviation does not cover one.
 struct Noisy {
   double value = 0;
   double sigma = 0;
+  double jump = 0;
+
+  /// How far the noise reaches, either way.
+  double reach() const { return 8 * sigma + 2 * jump; }
 };
 
 /// `v` in f32.
@@ -65,6 +70,29 @@ inline double noiseAfterRounding(double sigma, double ulp) {
   return std::sqrt(sigma * sigma + std::min(sigma * ulp, ulp * ulp / 6));
 }
 
+/// The jump after the same rounding. With little noise before it a rounding
+/// flips rarely, and then by a whole `ulp`; what follows a flip rounds anew.
+inline double jumpAfterRounding(double sigma, double jump, double ulp) {
+  return sigma > 0 && sigma < ulp / 16 ? hypot2(jump, ulp) : jump;
+}
+
+/// `slope` * noise, where no noise times infinity is none.
+inline double times(double slope, double noise) {
+  return noise == 0 ? 0 : std::fabs(slope) * noise;
+}
+/// Noise of a function of two values with these slopes.
+inline double sigmaOf(Noisy a, double slopeA, Noisy b, double slopeB) {
+  return hypot2(times(slopeA, a.sigma), times(slopeB, b.sigma));
+}
+inline double jumpOf(Noisy a, double slopeA, Noisy b, double slopeB) {
+  return std::max(times(slopeA, a.jump), times(slopeB, b.jump));
+}
+
+/// a * b in f32, one rounding.
+Noisy timesF32(Noisy a, Noisy b);
+/// a + b in f32, one rounding.
+Noisy plusF32(Noisy a, Noisy b);
+
 /// One rounding to `dtype`.
 Noisy rounded(::hk::DType dtype, Noisy v);
 
@@ -72,11 +100,12 @@ Noisy rounded(::hk::DType dtype, Noisy v);
 /// of partial sums in order, or of a random order if that is more.
 class F32Sum {
 public:
-  void add(double term, double variance = 0) {
+  void add(double term, double variance = 0, double jump = 0) {
     sum += term;
     squares += term * term;
     partial += sum * sum;
     inherited += variance;
+    largestJump = std::max(largestJump, jump);
     ++count;
   }
   double value() const { return f32(sum); }
@@ -84,10 +113,11 @@ public:
     double own = std::max(partial, count * squares / 2) + squares;
     return std::sqrt(own * kUnit * kUnit + inherited);
   }
-  Noisy noisy() const { return {value(), sigma()}; }
+  Noisy noisy() const { return {value(), sigma(), largestJump}; }
 
 private:
   double sum = 0, squares = 0, partial = 0, inherited = 0;
+  double largestJump = 0;
   int64_t count = 0;
 };
 

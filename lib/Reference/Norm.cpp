@@ -25,21 +25,9 @@ static int64_t product(ArrayRef<int64_t> sizes) {
 /// 1 / sqrt(v) with the noise of v and of a kernel's rsqrt.
 static Noisy rsqrt(Noisy v) {
   double value = f32(1 / std::sqrt(v.value));
-  double inherited = v.sigma == 0 ? 0 : 0.5 * value / v.value * v.sigma;
-  return {value, hypot2(inherited, noiseOfUlps(value, 2))};
-}
-
-/// a * b in f32, one rounding.
-static Noisy times(Noisy a, Noisy b) {
-  double value = inF32Range(a.value * b.value);
-  double inherited = hypot2(a.sigma == 0 ? 0 : a.sigma * b.value,
-                            b.sigma == 0 ? 0 : b.sigma * a.value);
-  return {value, hypot2(inherited, kUnit * std::fabs(value))};
-}
-
-static Noisy plus(Noisy a, Noisy b) {
-  double value = inF32Range(a.value + b.value);
-  return {value, hypot2(hypot2(a.sigma, b.sigma), kUnit * std::fabs(value))};
+  double slope = 0.5 * value / v.value;
+  return {value, hypot2(times(slope, v.sigma), noiseOfUlps(value, 2)),
+          times(slope, v.jump)};
 }
 
 /// Sum of the squares of a row, after subtracting `mean`.
@@ -49,14 +37,17 @@ static Noisy sumOfSquares(const Tensor &x, int64_t row, Noisy mean) {
     Noisy v = at(x, row * rowSize(x) + j);
     double d = v.value - mean.value;
     double sigma = 2 * d * hypot2(v.sigma, mean.sigma);
-    sum.add(inF32Range(d * d), std::isfinite(sigma) ? sigma * sigma : 0);
+    double jump = times(2 * d, v.jump);
+    sum.add(inF32Range(d * d), std::isfinite(sigma) ? sigma * sigma : 0,
+            std::isfinite(jump) ? jump : 0);
   }
   return sum.noisy();
 }
 
 static Noisy scaled(Noisy v, double factor) {
   return {f32(v.value * factor),
-          hypot2(v.sigma * factor, kUnit * std::fabs(v.value * factor))};
+          hypot2(v.sigma * factor, kUnit * std::fabs(v.value * factor)),
+          times(factor, v.jump)};
 }
 
 LogicalResult reference::evaluateRmsNorm(Operation *op, const Operands &in,
@@ -72,14 +63,14 @@ LogicalResult reference::evaluateRmsNorm(Operation *op, const Operands &in,
   ResultBuilder result(resultDType(op), x.sizes);
   for (int64_t row = 0; row < numRows(x); ++row) {
     Noisy mean = scaled(sumOfSquares(x, row, {}), 1.0 / n);
-    Noisy factor = rsqrt(plus(mean, {epsilon, 0}));
+    Noisy factor = rsqrt(plusF32(mean, {epsilon, 0}));
     for (int64_t j = 0; j < n; ++j) {
-      Noisy y = times(at(x, row * n + j), factor);
+      Noisy y = timesF32(at(x, row * n + j), factor);
       if (norm.getRoundBeforeWeight())
         y = rounded(resultDType(op), y);
       if (weight) {
         Noisy w = at(*weight, j);
-        y = times(y, offset == 0 ? w : plus({offset, 0}, w));
+        y = timesF32(y, offset == 0 ? w : plusF32({offset, 0}, w));
       }
       result.set(row * n + j, y);
     }
@@ -101,17 +92,19 @@ LogicalResult reference::evaluateLayerNorm(Operation *op, const Operands &in,
   for (int64_t row = 0; row < numRows(x); ++row) {
     F32Sum sum;
     for (int64_t j = 0; j < n; ++j)
-      sum.add(x.values[row * n + j], square(x.errorAt(row * n + j)));
+      sum.add(x.values[row * n + j], square(x.errorAt(row * n + j)),
+              x.jumpAt(row * n + j));
     Noisy mean = scaled(sum.noisy(), 1.0 / n);
     Noisy variance = scaled(sumOfSquares(x, row, mean), 1.0 / n);
     // All deviations share the mean's noise: around the true mean it is only
     // of second order.
     variance.sigma = hypot2(variance.sigma, square(mean.sigma));
-    Noisy factor = rsqrt(plus(variance, {epsilon, 0}));
+    Noisy factor = rsqrt(plusF32(variance, {epsilon, 0}));
     for (int64_t j = 0; j < n; ++j) {
       Noisy v = at(x, row * n + j);
-      Noisy y = times(plus(v, {-mean.value, mean.sigma}), factor);
-      result.set(row * n + j, plus(times(y, at(weight, j)), at(bias, j)));
+      Noisy y =
+          timesF32(plusF32(v, {-mean.value, mean.sigma, mean.jump}), factor);
+      result.set(row * n + j, plusF32(timesF32(y, at(weight, j)), at(bias, j)));
     }
   }
   out.push_back(result.take());
@@ -125,9 +118,9 @@ LogicalResult reference::evaluateL2Norm(Operation *op, const Operands &in,
   int64_t n = rowSize(x);
   ResultBuilder result(resultDType(op), x.sizes);
   for (int64_t row = 0; row < numRows(x); ++row) {
-    Noisy factor = rsqrt(plus(sumOfSquares(x, row, {}), {epsilon, 0}));
+    Noisy factor = rsqrt(plusF32(sumOfSquares(x, row, {}), {epsilon, 0}));
     for (int64_t j = 0; j < n; ++j)
-      result.set(row * n + j, times(at(x, row * n + j), factor));
+      result.set(row * n + j, timesF32(at(x, row * n + j), factor));
   }
   out.push_back(result.take());
   return success();
@@ -169,7 +162,7 @@ LogicalResult reference::evaluateSoftmax(Operation *op, const Operands &in,
   const Tensor &x = in[0];
   int64_t n = rowSize(x);
   ResultBuilder result(resultDType(op), x.sizes);
-  std::vector<double> weight(n), relative(n);
+  std::vector<double> weight(n), relative(n), jump(n);
   for (int64_t row = 0; row < numRows(x); ++row) {
     double top = -kInf;
     for (int64_t j = 0; j < n; ++j) {
@@ -184,7 +177,8 @@ LogicalResult reference::evaluateSoftmax(Operation *op, const Operands &in,
       double argument = std::isfinite(v) ? kUnit * std::fabs(v - top) : 0;
       relative[j] = hypot2(hypot2(x.errorAt(row * n + j), argument),
                            2 * 2 * kUnit / std::sqrt(3.0));
-      sum.add(weight[j], square(weight[j] * relative[j]));
+      jump[j] = x.jumpAt(row * n + j);
+      sum.add(weight[j], square(weight[j] * relative[j]), weight[j] * jump[j]);
     }
     double total = sum.value();
     for (int64_t j = 0; j < n; ++j) {
@@ -193,7 +187,8 @@ LogicalResult reference::evaluateSoftmax(Operation *op, const Operands &in,
       sigma = hypot2(sigma, kUnit * y) +
               (weight[j] < kSmallest ? kSmallest / 8 : 0);
       result.set(row * n + j,
-                 {y, std::isfinite(y) && weight[j] > 0 ? sigma : 0});
+                 {y, std::isfinite(y) && weight[j] > 0 ? sigma : 0,
+                  std::max(jump[j], sum.noisy().jump / total) * y});
     }
   }
   out.push_back(result.take());

@@ -30,22 +30,25 @@ static Noisy elementary(Noisy x, double value, double slope, double ulps,
   value = inF32Range(value);
   if (!std::isfinite(value) || std::isinf(x.sigma))
     return {value, std::isinf(x.sigma) ? kInf : 0};
-  double inherited = x.sigma == 0 ? 0 : std::fabs(slope) * x.sigma;
+  double inherited = times(slope, x.sigma);
   double own = noiseOfUlps(value, ulps) + floor;
-  return {value, hypot2(inherited, own)};
+  return {value, hypot2(inherited, own), times(slope, x.jump)};
 }
 
-/// A correctly rounded f32 operation.
-static Noisy correct(double value, double inherited) {
+/// A correctly rounded f32 operation on operands with this noise.
+static Noisy correct(double value, double inherited, double jump) {
   value = f32(value);
   if (!std::isfinite(value) || !std::isfinite(inherited))
     return {value, std::isfinite(inherited) ? 0 : kInf};
-  return {value, noiseAfterRounding(inherited, f32Ulp(value))};
+  double ulp = f32Ulp(value);
+  return {value, noiseAfterRounding(inherited, ulp),
+          jumpAfterRounding(inherited, jump, ulp)};
 }
 
 /// floor or round of x: noise may move it by whole numbers.
-static Noisy stepped(double value, double sigma) {
-  return {value, noiseAfterRounding(sigma, 1)};
+static Noisy stepped(double value, Noisy x) {
+  return {value, noiseAfterRounding(x.sigma, 1),
+          jumpAfterRounding(x.sigma, x.jump, 1)};
 }
 
 // Results of an exponential below the smallest normal number may be flushed.
@@ -101,16 +104,17 @@ Noisy reference::geluTanh(Noisy x) {
 
 static Noisy squareRoot(Noisy x) {
   double value = std::sqrt(x.value);
-  return correct(value, x.sigma == 0  ? 0
-                        : x.value > 0 ? 0.5 * x.sigma / value
-                                      : std::sqrt(x.sigma));
+  if (x.value > 0)
+    return correct(value, times(0.5 / value, x.sigma),
+                   times(0.5 / value, x.jump));
+  return correct(value, std::sqrt(x.sigma), std::sqrt(x.jump));
 }
 
 static Noisy applyUnary(Operation *op, Noisy x) {
   double v = x.value, s = x.sigma;
   return llvm::TypeSwitch<Operation *, Noisy>(op)
-      .Case([&](NegOp) { return Noisy{-v, s}; })
-      .Case([&](AbsOp) { return Noisy{std::fabs(v), s}; })
+      .Case([&](NegOp) { return Noisy{-v, s, x.jump}; })
+      .Case([&](AbsOp) { return Noisy{std::fabs(v), s, x.jump}; })
       .Case([&](ExpOp) {
         double y = std::exp(v);
         return elementary(x, y, y, 2, kFlushed);
@@ -126,7 +130,10 @@ static Noisy applyUnary(Operation *op, Noisy x) {
         double y = 1 / std::sqrt(v);
         return elementary(x, y, 0.5 * y / v, 2);
       })
-      .Case([&](ReciprocalOp) { return correct(1 / v, s / square(v)); })
+      .Case([&](ReciprocalOp) {
+        return correct(1 / v, times(1 / square(v), s),
+                       times(1 / square(v), x.jump));
+      })
       // Beyond 2^22 the period is lost, and any value in [-1, 1] is right.
       .Case([&](SinOp) {
         return elementary(x, std::sin(v), std::cos(v), 2,
@@ -148,10 +155,12 @@ static Noisy applyUnary(Operation *op, Noisy x) {
       .Case([&](GeluOp) { return gelu(x); })
       .Case([&](GeluTanhOp) { return geluTanh(x); })
       .Case([&](ReluOp) {
-        return v < 0 ? Noisy{0, s > 0 && v > -8 * s ? s : 0} : x;
+        if (v >= 0 || std::isnan(v))
+          return x;
+        return v > -x.reach() ? Noisy{0, s, x.jump} : Noisy{0, 0};
       })
-      .Case([&](FloorOp) { return stepped(std::floor(v), s); })
-      .Case([&](RoundOp) { return stepped(std::nearbyint(v), s); })
+      .Case([&](FloorOp) { return stepped(std::floor(v), x); })
+      .Case([&](RoundOp) { return stepped(std::nearbyint(v), x); })
       .Default([](Operation *) -> Noisy {
         llvm_unreachable("the table names the unary ops");
       });
@@ -175,26 +184,26 @@ LogicalResult reference::evaluateUnary(Operation *op, const Operands &in,
 static Noisy pick(Noisy a, Noisy b, bool takeA) {
   if (std::isnan(a.value) || std::isnan(b.value))
     return {kNaN, 0};
-  bool close = std::fabs(a.value - b.value) <= 8 * hypot2(a.sigma, b.sigma);
-  return {takeA ? a.value : b.value, close   ? std::max(a.sigma, b.sigma)
-                                     : takeA ? a.sigma
-                                             : b.sigma};
+  Noisy taken = takeA ? a : b;
+  if (std::fabs(a.value - b.value) <=
+      Noisy{0, sigmaOf(a, 1, b, 1), jumpOf(a, 1, b, 1)}.reach()) {
+    taken.sigma = std::max(a.sigma, b.sigma);
+    taken.jump = std::max(a.jump, b.jump);
+  }
+  return taken;
 }
 
 static Noisy applyReal(Operation *op, Noisy a, Noisy b) {
   double x = a.value, y = b.value;
+  auto linear = [&](double value, double slopeA, double slopeB) {
+    return correct(value, sigmaOf(a, slopeA, b, slopeB),
+                   jumpOf(a, slopeA, b, slopeB));
+  };
   return llvm::TypeSwitch<Operation *, Noisy>(op)
-      .Case([&](AddOp) { return correct(x + y, hypot2(a.sigma, b.sigma)); })
-      .Case([&](SubOp) { return correct(x - y, hypot2(a.sigma, b.sigma)); })
-      .Case([&](MulOp) {
-        return correct(x * y, hypot2(a.sigma == 0 ? 0 : a.sigma * y,
-                                     b.sigma == 0 ? 0 : b.sigma * x));
-      })
-      .Case([&](DivOp) {
-        return correct(x / y,
-                       hypot2(a.sigma == 0 ? 0 : a.sigma / y,
-                              b.sigma == 0 ? 0 : b.sigma * x / square(y)));
-      })
+      .Case([&](AddOp) { return linear(x + y, 1, 1); })
+      .Case([&](SubOp) { return linear(x - y, 1, 1); })
+      .Case([&](MulOp) { return linear(x * y, y, x); })
+      .Case([&](DivOp) { return linear(x / y, 1 / y, x / square(y)); })
       .Case([&](MaxOp) { return pick(a, b, x >= y); })
       .Case([&](MinOp) { return pick(a, b, x <= y); })
       .Default([](Operation *) -> Noisy {
@@ -285,8 +294,9 @@ LogicalResult reference::evaluateCompare(Operation *op, const Operands &in,
   shape->forEach([&](int64_t i, ArrayRef<int64_t> p) {
     Noisy a = at(in[0], p[0]), b = at(in[1], p[1]);
     // Noise that may decide otherwise makes the outcome uncertain.
-    double sigma = hypot2(a.sigma, b.sigma);
-    bool uncertain = sigma > 0 && std::fabs(a.value - b.value) <= 8 * sigma;
+    Noisy noise{0, sigmaOf(a, 1, b, 1), jumpOf(a, 1, b, 1)};
+    bool uncertain =
+        noise.sigma > 0 && std::fabs(a.value - b.value) <= noise.reach();
     result.setExact(
         i, {double(holds(predicate, a.value, b.value)), uncertain ? 1.0 : 0.0});
   });
@@ -304,9 +314,11 @@ LogicalResult reference::evaluateSelect(Operation *op, const Operands &in,
     Noisy condition = at(in[0], p[0]);
     Noisy chosen = condition.value != 0 ? at(in[1], p[1]) : at(in[2], p[2]);
     Noisy other = condition.value != 0 ? at(in[2], p[2]) : at(in[1], p[1]);
-    if (condition.sigma > 0)
+    if (condition.sigma > 0) {
       chosen.sigma = hypot2(std::max(chosen.sigma, other.sigma),
                             chosen.value - other.value);
+      chosen.jump = std::max(chosen.jump, other.jump);
+    }
     result.setExact(i, chosen);
   });
   out.push_back(result.take());
@@ -322,7 +334,9 @@ LogicalResult reference::evaluateCast(Operation *op, const Operands &in,
   for (int64_t i = 0; i < x.numElements(); ++i) {
     Noisy v = at(x, i);
     // Integers reach narrow floats through f32.
-    result.set(i, {toFloat && fromWide ? f32(v.value) : v.value, v.sigma});
+    if (toFloat && fromWide)
+      v.value = f32(v.value);
+    result.set(i, v);
   }
   out.push_back(result.take());
   return success();

@@ -28,11 +28,15 @@ static double largestOf(DType dtype) {
 static Noisy quantizeOne(DType dtype, Noisy x, Noisy s, double limit) {
   double q = f32(x.value / s.value);
   double clamped = q > limit ? limit : q < -limit ? -limit : q;
-  double sigma = 0;
-  if (x.sigma != 0 || s.sigma != 0)
-    sigma = noiseAfterRounding(hypot2(x.sigma / s.value, s.sigma * q / s.value),
-                               f32Ulp(q));
-  return rounded(dtype, {clamped, std::isfinite(sigma) ? sigma : 0});
+  if (x.sigma == 0 && s.sigma == 0)
+    return rounded(dtype, {clamped, 0});
+  double ulp = f32Ulp(q), inherited = sigmaOf(x, 1 / s.value, s, q / s.value);
+  double sigma = noiseAfterRounding(inherited, ulp);
+  double jump =
+      jumpAfterRounding(inherited, jumpOf(x, 1 / s.value, s, q / s.value), ulp);
+  if (!std::isfinite(sigma) || !std::isfinite(jump))
+    return rounded(dtype, {clamped, 0});
+  return rounded(dtype, {clamped, sigma, jump});
 }
 
 /// Largest magnitude of a row's elements [begin, end): NaN if one is.
@@ -43,9 +47,25 @@ static Noisy amaxOf(const Tensor &x, int64_t begin, int64_t end) {
     if (std::isnan(magnitude))
       return {kNaN, 0};
     amax.sigma = std::max(amax.sigma, x.errorAt(i));
+    amax.jump = std::max(amax.jump, x.jumpAt(i));
     amax.value = std::max(amax.value, magnitude);
   }
   return amax;
+}
+
+/// Rounded up to a power of two; uncertain where noise reaches across one.
+static Noisy powerOfTwoAbove(Noisy scale) {
+  auto above = [](double v) {
+    if (!std::isfinite(v))
+      return v;
+    int exponent = 0;
+    double mantissa = std::frexp(v, &exponent); // in [0.5, 1)
+    return std::scalbn(1.0, std::max(exponent - (mantissa == 0.5), -126));
+  };
+  double value = above(scale.value);
+  bool uncertain = above(scale.value - scale.reach()) != value ||
+                   above(scale.value + scale.reach()) != value;
+  return {value, scale.sigma > 0 && uncertain ? value : 0};
 }
 
 LogicalResult reference::evaluateQuantize(Operation *op, const Operands &in,
@@ -69,10 +89,12 @@ LogicalResult reference::evaluateQuantize(Operation *op, const Operands &in,
       int64_t end = row * n + std::min(n, (g + 1) * group);
       Noisy amax = amaxOf(x, begin, end);
       double top = amax.value < floor ? floor : amax.value;
-      Noisy scale{f32(top / limit), amax.sigma / limit};
+      Noisy scale{f32(top / limit), amax.sigma / limit, amax.jump / limit};
       if (scale.value == 0)
         scale.value = 1;
       scale = rounded(DType::F32, scale);
+      if (quantize.getPowerOfTwo())
+        scale = powerOfTwoAbove(scale);
       scales.setExact(row * groups + g, scale);
       for (int64_t i = begin; i < end; ++i)
         codes.setExact(i, quantizeOne(dtype, at(x, i), scale, limit));
@@ -120,14 +142,16 @@ static int exponentField(float v) {
 
 /// Exponent of the block scale from the largest magnitude, finite and not 0.
 static int scaleExponent(MxRounding rounding, DType dtype, float amax) {
-  bool f4 = dtype == DType::F4E2M1FN;
+  bool f4 = dtype == DType::F4E2M1FN, e5m2 = dtype == DType::F8E5M2;
   int exponent = 0;
   switch (rounding) {
   case MxRounding::even: {
-    // A quarter (f4) or a sixteenth (f8) of the leading bit carries.
-    uint32_t carry = f4 ? 1u << 21 : 1u << 19;
+    // A quarter (f4), an eighth (e5m2) or a sixteenth (e4m3) of the leading bit
+    // carries.
+    uint32_t carry = f4 ? 1u << 21 : e5m2 ? 1u << 20 : 1u << 19;
     uint32_t bits = llvm::bit_cast<uint32_t>(amax) + carry;
-    exponent = static_cast<int>(bits >> 23 & 255) - 127 - (f4 ? 2 : 8);
+    int largest = f4 ? 2 : e5m2 ? 15 : 8;
+    exponent = static_cast<int>(bits >> 23 & 255) - 127 - largest;
     break;
   }
   case MxRounding::floor:
@@ -170,12 +194,12 @@ LogicalResult reference::evaluateQuantizeMx(Operation *op, const Operands &in,
       int exponent = exponentOf(amax.value);
       double scale = std::scalbn(1.0, exponent);
       // Noise that may choose the next power of two makes all codes uncertain.
-      bool uncertain = exponentOf(amax.value - 8 * amax.sigma) != exponent ||
-                       exponentOf(amax.value + 8 * amax.sigma) != exponent;
+      bool uncertain = exponentOf(amax.value - amax.reach()) != exponent ||
+                       exponentOf(amax.value + amax.reach()) != exponent;
       scales.setExact(s, {scale, uncertain ? scale : 0});
       for (int64_t i = begin; i < end; ++i) {
-        Noisy code =
-            rounded(dtype, {x.values[i] / scale, x.errorAt(i) / scale});
+        Noisy code = rounded(dtype, {x.values[i] / scale, x.errorAt(i) / scale,
+                                     x.jumpAt(i) / scale});
         if (uncertain)
           code.sigma = hypot2(code.sigma, code.value);
         codes.setExact(i, code);
@@ -221,8 +245,10 @@ LogicalResult reference::evaluateDequantize(Operation *op, const Operands &in,
       s += strides[d] * (d == rank - 1 ? index[d] / group : index[d]);
     Noisy a = at(q, i), b = at(scale, s);
     double value = f32(a.value * b.value);
-    double sigma = hypot2(a.sigma * b.value, b.sigma * a.value);
-    result.set(i, {value, noiseAfterRounding(sigma, f32Ulp(value))});
+    double sigma = sigmaOf(a, b.value, b, a.value), ulp = f32Ulp(value);
+    double jump = jumpOf(a, b.value, b, a.value);
+    result.set(i, {value, noiseAfterRounding(sigma, ulp),
+                   jumpAfterRounding(sigma, jump, ulp)});
     for (int64_t d = rank - 1; d >= 0 && ++index[d] == q.sizes[d]; --d)
       index[d] = 0;
   }

@@ -118,25 +118,52 @@ LogicalResult reference::evaluateCopy(Operation *, const Operands &in,
 
 LogicalResult reference::evaluateKVCacheWrite(Operation *op, const Operands &in,
                                               Results &out) {
+  auto write = cast<KVCacheWriteOp>(op);
   const Tensor &values = in[0], &slots = in[1], &cache = in[2];
-  if (failed(requireSizes(op, "values",
-                          {slots.sizes[0], cache.sizes[2], cache.sizes[3]},
+  ArrayRef<unsigned> rowDims = write.getRowDims();
+  ArrayRef<unsigned> elementDims = write.getElementDims();
+  auto sizeOf = [&](ArrayRef<unsigned> dims) {
+    int64_t size = 1;
+    for (unsigned dim : dims)
+      size *= cache.sizes[dim];
+    return size;
+  };
+  int64_t heads = cache.sizes[write.getHeadDim()];
+  int64_t elements = sizeOf(elementDims), rows = sizeOf(rowDims);
+  if (failed(requireSizes(op, "values", {slots.sizes[0], heads, elements},
                           values.sizes)))
     return failure();
   Tensor result = cache;
   if (!values.error.empty() && result.error.empty())
     result.error.assign(result.values.size(), 0);
-  int64_t row = cache.sizes[2] * cache.sizes[3];
-  int64_t numSlots = cache.sizes[0] * cache.sizes[1];
+  if (!values.jump.empty() && result.jump.empty())
+    result.jump.assign(result.values.size(), 0);
+  // Where index i counted over `dims` lies.
+  auto placeOf = [&](ArrayRef<unsigned> dims, int64_t i) {
+    int64_t place = 0;
+    for (unsigned dim : llvm::reverse(dims)) {
+      place += i % cache.sizes[dim] * innerSize(cache.sizes, dim);
+      i /= cache.sizes[dim];
+    }
+    return place;
+  };
   for (int64_t t = 0; t < slots.sizes[0]; ++t) {
     auto slot = static_cast<int64_t>(slots.values[t]);
-    if (slot < 0 || slot >= numSlots)
+    if (slot < 0 || slot >= cache.sizes[0] * rows)
       continue;
-    for (int64_t j = 0; j < row; ++j) {
-      result.values[slot * row + j] = values.values[t * row + j];
-      if (!result.error.empty())
-        result.error[slot * row + j] = values.errorAt(t * row + j);
-    }
+    int64_t row =
+        slot / rows * innerSize(cache.sizes, 0) + placeOf(rowDims, slot % rows);
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t e = 0; e < elements; ++e) {
+        int64_t from = (t * heads + h) * elements + e;
+        int64_t to =
+            row + placeOf(write.getHeadDim(), h) + placeOf(elementDims, e);
+        result.values[to] = values.values[from];
+        if (!result.error.empty())
+          result.error[to] = values.errorAt(from);
+        if (!result.jump.empty())
+          result.jump[to] = values.jumpAt(from);
+      }
   }
   out.push_back(std::move(result));
   return success();

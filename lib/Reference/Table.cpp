@@ -75,6 +75,8 @@ Evaluator reference::evaluatorOf(StringRef operationName) {
 Tensor ResultBuilder::take() {
   if (llvm::any_of(errors, [](double e) { return e != 0; }))
     tensor.error = std::move(errors);
+  if (llvm::any_of(jumps, [](double j) { return j != 0; }))
+    tensor.jump = std::move(jumps);
   return std::move(tensor);
 }
 

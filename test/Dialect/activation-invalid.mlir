@@ -126,3 +126,43 @@ func.func @rope_offsets_shape(%x: tensor<3x4x8xf32>, %c: tensor<9x4xf32>, %p: te
   %0 = hk.rope neox %x, %c, %c positions %p offsets %o : tensor<3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> positions tensor<3xi32> offsets tensor<2xi32> -> tensor<3x4x8xf32>
   return
 }
+
+// -----
+
+func.func @rope_bounds_and_positions(%x: tensor<3x4x8xf32>, %c: tensor<9x4xf32>, %p: tensor<3xi32>) {
+  // expected-error @below {{expected no positions and one token dim with bounds, but got positions}}
+  %0 = hk.rope neox %x, %c, %c positions %p bounds %p : tensor<3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> positions tensor<3xi32> bounds tensor<3xi32> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_bounds_tokens(%x: tensor<2x3x4x8xf32>, %c: tensor<9x4xf32>, %b: tensor<3xi32>) {
+  // expected-error @below {{expected no positions and one token dim with bounds, but got an input of rank 4}}
+  %0 = hk.rope neox %x, %c, %c bounds %b : tensor<2x3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> bounds tensor<3xi32> -> tensor<2x3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_bounds_rank(%x: tensor<3x4x8xf32>, %c: tensor<9x4xf32>, %b: tensor<3x1xi32>) {
+  // expected-error @below {{expected rank of bounds to be 1, but got 2}}
+  %0 = hk.rope neox %x, %c, %c bounds %b : tensor<3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> bounds tensor<3x1xi32> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_position_dim(%x: tensor<3x4x8xf32>, %c: tensor<9x4xf32>) {
+  // expected-error @below {{expected position_dim to be in [0, 1), the token dims of input, but got 1}}
+  %0 = hk.rope neox %x, %c, %c {position_dim = 1 : i64} : tensor<3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rope_position_dim_and_positions(%x: tensor<2x3x4x8xf32>, %c: tensor<9x4xf32>, %p: tensor<2x3xi32>) {
+  // expected-error @below {{expected no positions with position_dim 1}}
+  %0 = hk.rope neox %x, %c, %c positions %p {position_dim = 1 : i64} : tensor<2x3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32> positions tensor<2x3xi32> -> tensor<2x3x4x8xf32>
+  return
+}

@@ -261,3 +261,43 @@ func.func @write_heads(%v: tensor<3x4x16xf32>, %s: tensor<3xi32>, %c: tensor<1x8
   %0 = hk.kv_cache_write %v, %s into %c : tensor<3x4x16xf32>, tensor<3xi32>, tensor<1x8x2x16xf32>
   return
 }
+
+// -----
+
+func.func @write_head_major(%v: tensor<3x4x16xf32>, %s: tensor<3xi32>, %c: tensor<1x8x4x16xf32>) {
+  // expected-error @below {{expected shape of values to be [3, 8, 16], but got [3, 4, 16]}}
+  %0 = hk.kv_cache_write %v, %s into %c layout head_major : tensor<3x4x16xf32>, tensor<3xi32>, tensor<1x8x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @write_chunks_rank(%v: tensor<3x4x16xf32>, %s: tensor<3xi32>, %c: tensor<1x4x8x16xf32>) {
+  // expected-error @below {{expected rank of cache to be 5, but got 4}}
+  %0 = hk.kv_cache_write %v, %s into %c layout value_chunks : tensor<3x4x16xf32>, tensor<3xi32>, tensor<1x4x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @write_chunks_dynamic(%v: tensor<3x4x16xf32>, %s: tensor<3xi32>, %c: tensor<1x4x2x8x?xf32>) {
+  // expected-error @below {{expected size of dim 4 of cache to be static, but got ?}}
+  %0 = hk.kv_cache_write %v, %s into %c layout key_chunks : tensor<3x4x16xf32>, tensor<3xi32>, tensor<1x4x2x8x?xf32>
+  return
+}
+
+// -----
+
+func.func @write_chunks_size(%v: tensor<3x4x16xf32>, %s: tensor<3xi32>, %c: tensor<1x4x2x8x4xf32>) {
+  // expected-error @below {{expected shape of values to be [3, 4, 8], but got [3, 4, 16]}}
+  %0 = hk.kv_cache_write %v, %s into %c layout key_chunks : tensor<3x4x16xf32>, tensor<3xi32>, tensor<1x4x2x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @write_packed(%v: tensor<3x4x16xf4E2M1FN>, %s: tensor<3xi32>, %c: tensor<1x4x16x8xf4E2M1FN>) {
+  // expected-error @below {{expected a layout with elements of a head side by side for 'f4E2M1FN', but got transposed}}
+  %0 = hk.kv_cache_write %v, %s into %c layout transposed : tensor<3x4x16xf4E2M1FN>, tensor<3xi32>, tensor<1x4x16x8xf4E2M1FN>
+  return
+}

@@ -22,3 +22,10 @@ func.func @write(%k: tensor<?x2x64xbf16>, %slots: tensor<?xi32>, %cache: tensor<
   %c = hk.kv_cache_write %k, %slots into %cache : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
   return %c : tensor<1x512x2x64xbf16>
 }
+
+// CHECK-LABEL: func @write_chunks
+func.func @write_chunks(%k: tensor<?x2x64xbf16>, %slots: tensor<?xi32>, %cache: tensor<?x2x8x16x8xbf16>) -> tensor<?x2x8x16x8xbf16> {
+  // CHECK: hk.kv_cache_write %{{.*}}, %{{.*}} into %{{.*}} layout key_chunks : tensor<?x2x64xbf16>
+  %c = hk.kv_cache_write %k, %slots into %cache layout key_chunks : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<?x2x8x16x8xbf16>
+  return %c : tensor<?x2x8x16x8xbf16>
+}

@@ -1,7 +1,11 @@
-// Activations, and activations gated by the second half of the row.
+// Activations, and activations gated by the second half of the row: with a limit, a
+// bias of the token's expert, and quantised.
 // HK-LAUNCHES: 1
+// HK-ARGS: --range=expert=-1:4
 // HK-DIMS: x.0=3
+// HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
+// HK-DIMS-HOST: @silu_and_mul x.0=512
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @silu(%x: tensor<?x96xbf16>) -> tensor<?x96xbf16> {
@@ -24,11 +28,77 @@ func.func @tanh(%x: tensor<?x96xf32>) -> tensor<?x96xf32> {
   %y = hk.tanh %x : tensor<?x96xf32> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
 }
+func.func @relu6(%x: tensor<?x50xf16>) -> tensor<?x50xf16> {
+  %six = hk.constant dense<6.0> : tensor<f32>
+  %r = hk.relu %x : tensor<?x50xf16> -> tensor<?x50xf32>
+  %y = hk.min %r, %six : tensor<?x50xf32>, tensor<f32> -> tensor<?x50xf16>
+  return %y : tensor<?x50xf16>
+}
+// 0.5 x (1 + tanh(0.79788456 x (1 + 0.044715 x^2))), every step rounded to f32.
+func.func @gelu_fast(%x: tensor<?x96xbf16>) -> tensor<?x96xbf16> {
+  %c = hk.constant dense<0.044715> : tensor<f32>
+  %k = hk.constant dense<0.79788456> : tensor<f32>
+  %one = hk.constant dense<1.0> : tensor<f32>
+  %half = hk.constant dense<0.5> : tensor<f32>
+  %f = hk.cast %x : tensor<?x96xbf16> -> tensor<?x96xf32>
+  %s = hk.mul %f, %f : tensor<?x96xf32>, tensor<?x96xf32> -> tensor<?x96xf32>
+  %a = hk.mul %s, %c : tensor<?x96xf32>, tensor<f32> -> tensor<?x96xf32>
+  %b = hk.add %a, %one : tensor<?x96xf32>, tensor<f32> -> tensor<?x96xf32>
+  %d = hk.mul %f, %k : tensor<?x96xf32>, tensor<f32> -> tensor<?x96xf32>
+  %e = hk.mul %d, %b : tensor<?x96xf32>, tensor<?x96xf32> -> tensor<?x96xf32>
+  %t = hk.tanh %e : tensor<?x96xf32> -> tensor<?x96xf32>
+  %u = hk.add %t, %one : tensor<?x96xf32>, tensor<f32> -> tensor<?x96xf32>
+  %h = hk.mul %f, %half : tensor<?x96xf32>, tensor<f32> -> tensor<?x96xf32>
+  %y = hk.mul %h, %u : tensor<?x96xf32>, tensor<?x96xf32> -> tensor<?x96xbf16>
+  return %y : tensor<?x96xbf16>
+}
 func.func @silu_and_mul(%x: tensor<?x1408xbf16>) -> tensor<?x704xbf16> {
   %y = hk.gated_activation silu %x : tensor<?x1408xbf16> -> tensor<?x704xbf16>
   return %y : tensor<?x704xbf16>
 }
-func.func @swiglu_oai(%x: tensor<?x128xbf16>) -> tensor<?x64xbf16> {
-  %y = hk.gated_activation swiglu_oai %x {limit = 7.0 : f32} : tensor<?x128xbf16> -> tensor<?x64xbf16>
+func.func @silu_and_mul_6400(%x: tensor<?x12800xf16>) -> tensor<?x6400xf16> {
+  %y = hk.gated_activation silu %x : tensor<?x12800xf16> -> tensor<?x6400xf16>
+  return %y : tensor<?x6400xf16>
+}
+func.func @gelu_and_mul(%x: tensor<?x1000xf16>) -> tensor<?x500xf16> {
+  %y = hk.gated_activation gelu %x : tensor<?x1000xf16> -> tensor<?x500xf16>
+  return %y : tensor<?x500xf16>
+}
+func.func @gelu_tanh_and_mul(%x: tensor<?x2048xbf16>) -> tensor<?x1024xbf16> {
+  %y = hk.gated_activation gelu_tanh %x : tensor<?x2048xbf16> -> tensor<?x1024xbf16>
+  return %y : tensor<?x1024xbf16>
+}
+func.func @relu_and_mul(%x: tensor<?x66xf32>) -> tensor<?x33xf32> {
+  %y = hk.gated_activation relu %x : tensor<?x66xf32> -> tensor<?x33xf32>
+  return %y : tensor<?x33xf32>
+}
+func.func @silu_and_mul_limit(%x: tensor<?x128xbf16>) -> tensor<?x64xbf16> {
+  %y = hk.gated_activation silu %x {limit = 7.0 : f32} : tensor<?x128xbf16> -> tensor<?x64xbf16>
   return %y : tensor<?x64xbf16>
+}
+func.func @swiglu_oai(%x: tensor<?x128xbf16>) -> tensor<?x64xf32> {
+  %y = hk.gated_activation swiglu_oai %x {limit = 7.0 : f32} : tensor<?x128xbf16> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+// The bias of the token's expert; a token without one gives zeros.
+func.func @bias_of_expert(%x: tensor<?x256xbf16>, %bias: tensor<4x256xbf16>, %expert: tensor<?xi32>) -> tensor<?x128xbf16> {
+  %zero = hk.constant dense<0.0> : tensor<bf16>
+  %none = hk.constant dense<0> : tensor<i32>
+  %count = hk.constant dense<4> : tensor<i32>
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x256xbf16>
+  %b = hk.gather_rows %bias, %expert : tensor<4x256xbf16>, tensor<?xi32> -> tensor<?x256xbf16>
+  %s = hk.add %x, %b : tensor<?x256xbf16>, tensor<?x256xbf16> -> tensor<?x256xbf16>
+  %y = hk.gated_activation silu %s : tensor<?x256xbf16> -> tensor<?x128xbf16>
+  %e = tensor.expand_shape %expert [[0, 1]] output_shape [%t, 1] : tensor<?xi32> into tensor<?x1xi32>
+  %low = hk.compare ge %e, %none : tensor<?x1xi32>, tensor<i32> -> tensor<?x1xi1>
+  %high = hk.compare lt %e, %count : tensor<?x1xi32>, tensor<i32> -> tensor<?x1xi1>
+  %a = hk.select %high, %y, %zero : tensor<?x1xi1>, tensor<?x128xbf16>, tensor<bf16> -> tensor<?x128xbf16>
+  %o = hk.select %low, %a, %zero : tensor<?x1xi1>, tensor<?x128xbf16>, tensor<bf16> -> tensor<?x128xbf16>
+  return %o : tensor<?x128xbf16>
+}
+func.func @scaled_silu_and_mul(%x: tensor<?x1024xbf16>, %scale: tensor<1xf32>) -> tensor<?x512xf8E4M3FN> {
+  %y = hk.gated_activation silu %x : tensor<?x1024xbf16> -> tensor<?x512xf32>
+  %q = hk.quantize_static %y, %scale : tensor<?x512xf32>, tensor<1xf32> -> tensor<?x512xf8E4M3FN>
+  return %q : tensor<?x512xf8E4M3FN>
 }

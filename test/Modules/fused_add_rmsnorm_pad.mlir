@@ -1,13 +1,55 @@
-// Residual kept in f32 before the norm, result padded with zeros to a multiple of 256.
+// Residual kept in f32 before the norm, result padded with zeros to a multiple of 256,
+// also quantised: the scales of the padding are those of zeros.
 // HK-LAUNCHES: 1
-// HK-DIMS: x.0=5
+// HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
-// HK-DATA: normal,nan
+// HK-DIMS: x.0=5
+// HK-DIMS-HOST: @add_bf16_640 x.0=8192
+// HK-DATA: normal,equal,huge,tiny,nan,inf
 
-func.func @add_norm_pad(%x: tensor<?x2880xbf16>, %r: tensor<?x2880xbf16>, %w: tensor<2880xbf16>) -> (tensor<?x3072xbf16>, tensor<?x2880xbf16>) {
+func.func @f32_4(%x: tensor<?x4xf32>, %w: tensor<4xf32>) -> tensor<?x256xf32> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %p = hk.pad %y : tensor<?x4xf32> -> tensor<?x256xf32>
+  return %p : tensor<?x256xf32>
+}
+func.func @add_f16_16(%x: tensor<?x16xf16>, %r: tensor<?x16xf16>, %w: tensor<16xf16>) -> (tensor<?x256xf16>, tensor<?x16xf16>) {
+  %s = hk.add %x, %r : tensor<?x16xf16>, tensor<?x16xf16> -> tensor<?x16xf32>
+  %res = hk.cast %s : tensor<?x16xf32> -> tensor<?x16xf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x16xf32>, tensor<16xf16> -> tensor<?x16xf16>
+  %p = hk.pad %y : tensor<?x16xf16> -> tensor<?x256xf16>
+  return %p, %res : tensor<?x256xf16>, tensor<?x16xf16>
+}
+func.func @bf16_320(%x: tensor<?x320xbf16>, %w: tensor<320xbf16>) -> tensor<?x512xbf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x320xbf16>, tensor<320xbf16> -> tensor<?x320xbf16>
+  %p = hk.pad %y : tensor<?x320xbf16> -> tensor<?x512xbf16>
+  return %p : tensor<?x512xbf16>
+}
+func.func @add_bf16_640(%x: tensor<?x640xbf16>, %r: tensor<?x640xbf16>, %w: tensor<640xbf16>) -> (tensor<?x768xbf16>, tensor<?x640xbf16>) {
+  %s = hk.add %x, %r : tensor<?x640xbf16>, tensor<?x640xbf16> -> tensor<?x640xf32>
+  %res = hk.cast %s : tensor<?x640xf32> -> tensor<?x640xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x640xf32>, tensor<640xbf16> -> tensor<?x640xbf16>
+  %p = hk.pad %y : tensor<?x640xbf16> -> tensor<?x768xbf16>
+  return %p, %res : tensor<?x768xbf16>, tensor<?x640xbf16>
+}
+func.func @add_bf16_2880(%x: tensor<?x2880xbf16>, %r: tensor<?x2880xbf16>, %w: tensor<2880xbf16>) -> (tensor<?x3072xbf16>, tensor<?x2880xbf16>) {
   %s = hk.add %x, %r : tensor<?x2880xbf16>, tensor<?x2880xbf16> -> tensor<?x2880xf32>
   %res = hk.cast %s : tensor<?x2880xf32> -> tensor<?x2880xbf16>
   %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x2880xf32>, tensor<2880xbf16> -> tensor<?x2880xbf16>
   %p = hk.pad %y : tensor<?x2880xbf16> -> tensor<?x3072xbf16>
   return %p, %res : tensor<?x3072xbf16>, tensor<?x2880xbf16>
+}
+func.func @add_f32_2880(%x: tensor<?x2880xf32>, %r: tensor<?x2880xf32>, %w: tensor<2880xf32>) -> (tensor<?x2880xf32>, tensor<?x2880xf32>) {
+  %s = hk.add %x, %r : tensor<?x2880xf32>, tensor<?x2880xf32> -> tensor<?x2880xf32>
+  %res = hk.cast %s : tensor<?x2880xf32> -> tensor<?x2880xf32>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x2880xf32>, tensor<2880xf32> -> tensor<?x2880xf32>
+  %p = hk.pad %y : tensor<?x2880xf32> -> tensor<?x2880xf32>
+  return %p, %res : tensor<?x2880xf32>, tensor<?x2880xf32>
+}
+func.func @quantised(%x: tensor<?x2880xbf16>, %r: tensor<?x2880xbf16>, %w: tensor<2880xbf16>) -> (tensor<?x3072xf8E4M3FN>, tensor<?x24xf32>, tensor<?x2880xbf16>) {
+  %s = hk.add %x, %r : tensor<?x2880xbf16>, tensor<?x2880xbf16> -> tensor<?x2880xf32>
+  %res = hk.cast %s : tensor<?x2880xf32> -> tensor<?x2880xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x2880xf32>, tensor<2880xbf16> -> tensor<?x2880xf32>
+  %p = hk.pad %y : tensor<?x2880xf32> -> tensor<?x3072xf32>
+  %q, %scale = hk.quantize per_group %p {amax_floor = 1.0e-10 : f32} : tensor<?x3072xf32> -> tensor<?x3072xf8E4M3FN>, tensor<?x24xf32>
+  return %q, %scale, %res : tensor<?x3072xf8E4M3FN>, tensor<?x24xf32>, tensor<?x2880xbf16>
 }

@@ -1,17 +1,63 @@
-// Residual + RMS norm + quantisation in one kernel; the sum is kept.
+// Residual + RMS norm + quantisation in one kernel, per group, token and tensor; a norm
+// of a second input beside it; a gated norm, q and k of latent attention.
 // HK-LAUNCHES: 1
 // HK-DIMS: x.0=3
+// HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
-// HK-DATA: normal,equal,tiny,nan
+// HK-DATA: normal,equal,huge,tiny,nan,inf
 
-func.func @group128(%x: tensor<?x7168xbf16>, %r: tensor<?x7168xbf16>, %w: tensor<7168xbf16>) -> (tensor<?x7168xf8E4M3FN>, tensor<?x56xf32>, tensor<?x7168xbf16>) {
-  %s = hk.add %x, %r : tensor<?x7168xbf16>, tensor<?x7168xbf16> -> tensor<?x7168xbf16>
-  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x7168xbf16>, tensor<7168xbf16> -> tensor<?x7168xbf16>
-  %q, %scale = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x7168xbf16> -> tensor<?x7168xf8E4M3FN>, tensor<?x56xf32>
-  return %q, %scale, %s : tensor<?x7168xf8E4M3FN>, tensor<?x56xf32>, tensor<?x7168xbf16>
+func.func @group_7168(%x: tensor<?x7168xbf16>, %r: tensor<?x7168xbf16>, %w: tensor<7168xbf16>) -> (tensor<?x7168xf8E4M3FN>, tensor<?x56xf32>, tensor<?x7168xbf16>) {
+  %s = hk.add %x, %r : tensor<?x7168xbf16>, tensor<?x7168xbf16> -> tensor<?x7168xf32>
+  %res = hk.cast %s : tensor<?x7168xf32> -> tensor<?x7168xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x7168xf32>, tensor<7168xbf16> -> tensor<?x7168xf32>
+  %q, %scale = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x7168xf32> -> tensor<?x7168xf8E4M3FN>, tensor<?x56xf32>
+  return %q, %scale, %res : tensor<?x7168xf8E4M3FN>, tensor<?x56xf32>, tensor<?x7168xbf16>
+}
+// The sum and the norm rounded, as a pipeline of three kernels has them; UE8M0 scales.
+func.func @rounded_group_ue8m0(%x: tensor<?x1536xbf16>, %r: tensor<?x1536xbf16>, %w: tensor<1536xbf16>) -> (tensor<?x1536xf8E4M3FN>, tensor<?x12xf32>, tensor<?x1536xbf16>, tensor<?x1536xbf16>) {
+  %s = hk.add %x, %r : tensor<?x1536xbf16>, tensor<?x1536xbf16> -> tensor<?x1536xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x1536xbf16>, tensor<1536xbf16> -> tensor<?x1536xbf16>
+  %q, %scale = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32, power_of_two} : tensor<?x1536xbf16> -> tensor<?x1536xf8E4M3FN>, tensor<?x12xf32>
+  return %q, %scale, %s, %y : tensor<?x1536xf8E4M3FN>, tensor<?x12xf32>, tensor<?x1536xbf16>, tensor<?x1536xbf16>
+}
+// The latent of q is quantised, that of k is not; own inputs, of the same tokens.
+func.func @two_inputs(%x: tensor<?x1536xf16>, %k_rows: tensor<?x512xf16>, %w: tensor<1536xf16>, %v: tensor<512xf16>) -> (tensor<?x1536xf8E4M3FN>, tensor<?x12xf32>, tensor<?x1x512xf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x1536xf16>
+  %k = tensor.expand_shape %k_rows [[0], [1, 2]] output_shape [%t, 1, 512] : tensor<?x512xf16> into tensor<?x1x512xf16>
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x1536xf16>, tensor<1536xf16> -> tensor<?x1536xf32>
+  %q, %scale = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x1536xf32> -> tensor<?x1536xf8E4M3FN>, tensor<?x12xf32>
+  %z = hk.rms_norm %k, %v epsilon 1.0e-05 : tensor<?x1x512xf16>, tensor<512xf16> -> tensor<?x1x512xf16>
+  return %q, %scale, %z : tensor<?x1536xf8E4M3FN>, tensor<?x12xf32>, tensor<?x1x512xf16>
 }
 func.func @per_token(%x: tensor<?x512xbf16>, %w: tensor<512xbf16>) -> (tensor<?x512xf8E4M3FN>, tensor<?x1xf32>) {
-  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
-  %q, %scale = hk.quantize per_token %y : tensor<?x512xbf16> -> tensor<?x512xf8E4M3FN>, tensor<?x1xf32>
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xf32>
+  %q, %scale = hk.quantize per_token %y : tensor<?x512xf32> -> tensor<?x512xf8E4M3FN>, tensor<?x1xf32>
   return %q, %scale : tensor<?x512xf8E4M3FN>, tensor<?x1xf32>
+}
+func.func @per_token_smooth_int8(%x: tensor<?x4096xbf16>, %r: tensor<?x4096xbf16>, %w: tensor<4096xbf16>, %xs: tensor<4096xf32>) -> (tensor<?x4096xi8>, tensor<?x1xf32>, tensor<?x4096xbf16>) {
+  %s = hk.add %x, %r : tensor<?x4096xbf16>, tensor<?x4096xbf16> -> tensor<?x4096xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xf32>
+  %m = hk.mul %y, %xs : tensor<?x4096xf32>, tensor<4096xf32> -> tensor<?x4096xf32>
+  %q, %scale = hk.quantize per_token %m : tensor<?x4096xf32> -> tensor<?x4096xi8>, tensor<?x1xf32>
+  return %q, %scale, %s : tensor<?x4096xi8>, tensor<?x1xf32>, tensor<?x4096xbf16>
+}
+func.func @per_tensor_fnuz(%x: tensor<?x2880xbf16>, %w: tensor<2880xbf16>, %scale: tensor<1xf32>) -> tensor<?x2880xf8E4M3FNUZ> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x2880xbf16>, tensor<2880xbf16> -> tensor<?x2880xbf16>
+  %q = hk.quantize_static %y, %scale : tensor<?x2880xbf16>, tensor<1xf32> -> tensor<?x2880xf8E4M3FNUZ>
+  return %q : tensor<?x2880xf8E4M3FNUZ>
+}
+// Per head norm(o) * w * silu(z), flattened and quantised.
+func.func @gated(%x: tensor<?x8x128xbf16>, %z: tensor<?x8x128xbf16>, %w: tensor<128xbf16>) -> (tensor<?x1024xf8E4M3FN>, tensor<?x8xf32>) {
+  %n = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x8x128xbf16>, tensor<128xbf16> -> tensor<?x8x128xf32>
+  %g = hk.silu %z : tensor<?x8x128xbf16> -> tensor<?x8x128xf32>
+  %y = hk.mul %n, %g : tensor<?x8x128xf32>, tensor<?x8x128xf32> -> tensor<?x8x128xf32>
+  %f = tensor.collapse_shape %y [[0], [1, 2]] : tensor<?x8x128xf32> into tensor<?x1024xf32>
+  %q, %s = hk.quantize per_group %f {amax_floor = 1.0e-10 : f32} : tensor<?x1024xf32> -> tensor<?x1024xf8E4M3FN>, tensor<?x8xf32>
+  return %q, %s : tensor<?x1024xf8E4M3FN>, tensor<?x8xf32>
+}
+func.func @silu_mul_group(%x: tensor<?x2816xbf16>) -> (tensor<?x1408xf8E4M3FN>, tensor<?x11xf32>) {
+  %y = hk.gated_activation silu %x : tensor<?x2816xbf16> -> tensor<?x1408xf32>
+  %q, %s = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x1408xf32> -> tensor<?x1408xf8E4M3FN>, tensor<?x11xf32>
+  return %q, %s : tensor<?x1408xf8E4M3FN>, tensor<?x11xf32>
 }

@@ -1,6 +1,8 @@
-// RoPE of q and k, and the write of k and v into a paged cache, in one launch.
+// RoPE of q and k, and the write of k and v into a paged cache, in one launch: every
+// layout of the cache, any head and block size, scaled fp8, and the forms of latent
+// attention.
 // HK-LAUNCHES: 1
-// HK-ARGS: --range=pos=iota --range=slots=iota:3
+// HK-ARGS: --range=pos=iota --range=off=-2:2 --range=slots=iota:3
 // HK-DIMS: q.0=11
 // HK-DIMS: q.0=1
 // HK-DIMS: q.0=0
@@ -12,4 +14,97 @@ func.func @paged(%q: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %v: tensor<?x
   %k2 = hk.kv_cache_write %kr, %slots into %kc : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<4x16x2x64xbf16>
   %v2 = hk.kv_cache_write %v, %slots into %vc : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<4x16x2x64xbf16>
   return %qr, %k2, %v2 : tensor<?x8x64xbf16>, tensor<4x16x2x64xbf16>, tensor<4x16x2x64xbf16>
+}
+func.func @head_major_offsets(%q: tensor<?x4x128xbf16>, %k: tensor<?x4x128xbf16>, %v: tensor<?x4x128xbf16>, %cos: tensor<64x64xbf16>, %sin: tensor<64x64xbf16>, %pos: tensor<?xi32>, %off: tensor<?xi32>, %slots: tensor<?xi32>, %kc: tensor<2x4x32x128xbf16> {hk.state}, %vc: tensor<2x4x32x128xbf16> {hk.state})
+    -> (tensor<?x4x128xbf16>, tensor<?x4x128xbf16>, tensor<2x4x32x128xbf16>, tensor<2x4x32x128xbf16>) {
+  %qr = hk.rope gptj %q, %cos, %sin positions %pos offsets %off : tensor<?x4x128xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x4x128xbf16>
+  %kr = hk.rope gptj %k, %cos, %sin positions %pos offsets %off : tensor<?x4x128xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x4x128xbf16>
+  %k2 = hk.kv_cache_write %kr, %slots into %kc layout head_major : tensor<?x4x128xbf16>, tensor<?xi32>, tensor<2x4x32x128xbf16>
+  %v2 = hk.kv_cache_write %v, %slots into %vc layout head_major : tensor<?x4x128xbf16>, tensor<?xi32>, tensor<2x4x32x128xbf16>
+  return %qr, %kr, %k2, %v2 : tensor<?x4x128xbf16>, tensor<?x4x128xbf16>, tensor<2x4x32x128xbf16>, tensor<2x4x32x128xbf16>
+}
+func.func @vllm_f16(%q: tensor<?x8x64xf16>, %k: tensor<?x2x64xf16>, %v: tensor<?x2x64xf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi64>, %slots: tensor<?xi64>, %kc: tensor<4x2x8x16x8xf16> {hk.state}, %vc: tensor<4x2x64x16xf16> {hk.state})
+    -> (tensor<?x8x64xf16>, tensor<?x2x64xf16>, tensor<4x2x8x16x8xf16>, tensor<4x2x64x16xf16>) {
+  %qr = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x8x64xf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi64> -> tensor<?x8x64xf16>
+  %kr = hk.rope neox %k, %cos, %sin positions %pos : tensor<?x2x64xf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi64> -> tensor<?x2x64xf16>
+  %k2 = hk.kv_cache_write %kr, %slots into %kc layout key_chunks : tensor<?x2x64xf16>, tensor<?xi64>, tensor<4x2x8x16x8xf16>
+  %v2 = hk.kv_cache_write %v, %slots into %vc layout transposed : tensor<?x2x64xf16>, tensor<?xi64>, tensor<4x2x64x16xf16>
+  return %qr, %kr, %k2, %v2 : tensor<?x8x64xf16>, tensor<?x2x64xf16>, tensor<4x2x8x16x8xf16>, tensor<4x2x64x16xf16>
+}
+func.func @shuffled_values(%q: tensor<?x4x64xbf16>, %k: tensor<?x1x64xbf16>, %v: tensor<?x1x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>, %slots: tensor<?xi32>, %kc: tensor<2x1x8x16x8xbf16> {hk.state}, %vc: tensor<2x1x2x64x8xbf16> {hk.state})
+    -> (tensor<?x4x64xbf16>, tensor<?x1x64xbf16>, tensor<2x1x8x16x8xbf16>, tensor<2x1x2x64x8xbf16>) {
+  %qr = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x4x64xbf16>
+  %kr = hk.rope neox %k, %cos, %sin positions %pos : tensor<?x1x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x1x64xbf16>
+  %k2 = hk.kv_cache_write %kr, %slots into %kc layout key_chunks : tensor<?x1x64xbf16>, tensor<?xi32>, tensor<2x1x8x16x8xbf16>
+  %v2 = hk.kv_cache_write %v, %slots into %vc layout value_chunks : tensor<?x1x64xbf16>, tensor<?xi32>, tensor<2x1x2x64x8xbf16>
+  return %qr, %kr, %k2, %v2 : tensor<?x4x64xbf16>, tensor<?x1x64xbf16>, tensor<2x1x8x16x8xbf16>, tensor<2x1x2x64x8xbf16>
+}
+func.func @odd_sizes(%q: tensor<?x3x80xf32>, %k: tensor<?x1x80xf32>, %v: tensor<?x1x80xf32>, %cos: tensor<64x12xf32>, %sin: tensor<64x12xf32>, %pos: tensor<?xi32>, %slots: tensor<?xi32>, %kc: tensor<5x7x1x80xf32> {hk.state}, %vc: tensor<5x1x80x7xf32> {hk.state})
+    -> (tensor<?x3x80xf32>, tensor<?x1x80xf32>, tensor<5x7x1x80xf32>, tensor<5x1x80x7xf32>) {
+  %qr = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x3x80xf32>, tensor<64x12xf32>, tensor<64x12xf32> positions tensor<?xi32> -> tensor<?x3x80xf32>
+  %kr = hk.rope neox %k, %cos, %sin positions %pos : tensor<?x1x80xf32>, tensor<64x12xf32>, tensor<64x12xf32> positions tensor<?xi32> -> tensor<?x1x80xf32>
+  %k2 = hk.kv_cache_write %kr, %slots into %kc : tensor<?x1x80xf32>, tensor<?xi32>, tensor<5x7x1x80xf32>
+  %v2 = hk.kv_cache_write %v, %slots into %vc layout transposed : tensor<?x1x80xf32>, tensor<?xi32>, tensor<5x1x80x7xf32>
+  return %qr, %kr, %k2, %v2 : tensor<?x3x80xf32>, tensor<?x1x80xf32>, tensor<5x7x1x80xf32>, tensor<5x1x80x7xf32>
+}
+func.func @odd_head_major(%q: tensor<?x2x20xbf16>, %k: tensor<?x2x20xbf16>, %v: tensor<?x2x20xbf16>, %cos: tensor<64x5xf32>, %sin: tensor<64x5xf32>, %pos: tensor<?xi32>, %slots: tensor<?xi32>, %kc: tensor<3x2x5x20xbf16> {hk.state}, %vc: tensor<3x2x5x20xbf16> {hk.state})
+    -> (tensor<?x2x20xbf16>, tensor<?x2x20xbf16>, tensor<3x2x5x20xbf16>, tensor<3x2x5x20xbf16>) {
+  %qr = hk.rope neox %q, %cos, %sin positions %pos {nope_first} : tensor<?x2x20xbf16>, tensor<64x5xf32>, tensor<64x5xf32> positions tensor<?xi32> -> tensor<?x2x20xbf16>
+  %kr = hk.rope neox %k, %cos, %sin positions %pos {nope_first} : tensor<?x2x20xbf16>, tensor<64x5xf32>, tensor<64x5xf32> positions tensor<?xi32> -> tensor<?x2x20xbf16>
+  %k2 = hk.kv_cache_write %kr, %slots into %kc layout head_major : tensor<?x2x20xbf16>, tensor<?xi32>, tensor<3x2x5x20xbf16>
+  %v2 = hk.kv_cache_write %v, %slots into %vc layout head_major : tensor<?x2x20xbf16>, tensor<?xi32>, tensor<3x2x5x20xbf16>
+  return %qr, %kr, %k2, %v2 : tensor<?x2x20xbf16>, tensor<?x2x20xbf16>, tensor<3x2x5x20xbf16>, tensor<3x2x5x20xbf16>
+}
+func.func @fp8(%q: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %v: tensor<?x2x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>, %ks: tensor<1xf32>, %vs: tensor<1xf32>, %slots: tensor<?xi32>, %kc: tensor<4x16x2x64xf8E4M3FN> {hk.state}, %vc: tensor<4x16x2x64xf8E4M3FN> {hk.state})
+    -> (tensor<?x8x64xbf16>, tensor<?x2x64xbf16>, tensor<4x16x2x64xf8E4M3FN>, tensor<4x16x2x64xf8E4M3FN>) {
+  %qr = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x8x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x8x64xbf16>
+  %k32 = hk.cast %k : tensor<?x2x64xbf16> -> tensor<?x2x64xf32>
+  %kr = hk.rope neox %k32, %cos, %sin positions %pos : tensor<?x2x64xf32>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x2x64xf32>
+  %kq = hk.quantize_static %kr, %ks : tensor<?x2x64xf32>, tensor<1xf32> -> tensor<?x2x64xf8E4M3FN>
+  %vq = hk.quantize_static %v, %vs : tensor<?x2x64xbf16>, tensor<1xf32> -> tensor<?x2x64xf8E4M3FN>
+  %ko = hk.cast %kr : tensor<?x2x64xf32> -> tensor<?x2x64xbf16>
+  %k2 = hk.kv_cache_write %kq, %slots into %kc : tensor<?x2x64xf8E4M3FN>, tensor<?xi32>, tensor<4x16x2x64xf8E4M3FN>
+  %v2 = hk.kv_cache_write %vq, %slots into %vc : tensor<?x2x64xf8E4M3FN>, tensor<?xi32>, tensor<4x16x2x64xf8E4M3FN>
+  return %qr, %ko, %k2, %v2 : tensor<?x8x64xbf16>, tensor<?x2x64xbf16>, tensor<4x16x2x64xf8E4M3FN>, tensor<4x16x2x64xf8E4M3FN>
+}
+func.func @fp8_fnuz_vllm(%q: tensor<?x8x128xbf16>, %k: tensor<?x2x128xbf16>, %v: tensor<?x2x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>, %pos: tensor<?xi32>, %ks: tensor<1xf32>, %vs: tensor<1xf32>, %slots: tensor<?xi32>, %kc: tensor<2x2x8x16x16xf8E4M3FNUZ> {hk.state}, %vc: tensor<2x2x128x16xf8E4M3FNUZ> {hk.state})
+    -> (tensor<?x8x128xbf16>, tensor<2x2x8x16x16xf8E4M3FNUZ>, tensor<2x2x128x16xf8E4M3FNUZ>) {
+  %qr = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x8x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32> -> tensor<?x8x128xbf16>
+  %k32 = hk.cast %k : tensor<?x2x128xbf16> -> tensor<?x2x128xf32>
+  %kr = hk.rope neox %k32, %cos, %sin positions %pos : tensor<?x2x128xf32>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32> -> tensor<?x2x128xf32>
+  %kq = hk.quantize_static %kr, %ks : tensor<?x2x128xf32>, tensor<1xf32> -> tensor<?x2x128xf8E4M3FNUZ>
+  %vq = hk.quantize_static %v, %vs : tensor<?x2x128xbf16>, tensor<1xf32> -> tensor<?x2x128xf8E4M3FNUZ>
+  %k2 = hk.kv_cache_write %kq, %slots into %kc layout key_chunks : tensor<?x2x128xf8E4M3FNUZ>, tensor<?xi32>, tensor<2x2x8x16x16xf8E4M3FNUZ>
+  %v2 = hk.kv_cache_write %vq, %slots into %vc layout transposed : tensor<?x2x128xf8E4M3FNUZ>, tensor<?xi32>, tensor<2x2x128x16xf8E4M3FNUZ>
+  return %qr, %k2, %v2 : tensor<?x8x128xbf16>, tensor<2x2x8x16x16xf8E4M3FNUZ>, tensor<2x2x128x16xf8E4M3FNUZ>
+}
+func.func @latent(%q: tensor<?x16x512xbf16>, %qp: tensor<?x16x64xbf16>, %k: tensor<?x1x512xbf16>, %kp: tensor<?x1x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>, %ks: tensor<1xf32>, %slots: tensor<?xi32>, %kc: tensor<4x16x1x576xf8E4M3FN> {hk.state})
+    -> (tensor<?x16x576xbf16>, tensor<?x1x64xbf16>, tensor<4x16x1x576xf8E4M3FN>) {
+  %qr = hk.rope gptj %qp, %cos, %sin positions %pos : tensor<?x16x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x16x64xbf16>
+  %kr = hk.rope gptj %kp, %cos, %sin positions %pos : tensor<?x1x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x1x64xbf16>
+  %qo = hk.concat 2 (%q, %qr) : tensor<?x16x512xbf16>, tensor<?x16x64xbf16> -> tensor<?x16x576xbf16>
+  %kl = hk.concat 2 (%k, %kr) : tensor<?x1x512xbf16>, tensor<?x1x64xbf16> -> tensor<?x1x576xbf16>
+  %kq = hk.quantize_static %kl, %ks : tensor<?x1x576xbf16>, tensor<1xf32> -> tensor<?x1x576xf8E4M3FN>
+  %c2 = hk.kv_cache_write %kq, %slots into %kc : tensor<?x1x576xf8E4M3FN>, tensor<?xi32>, tensor<4x16x1x576xf8E4M3FN>
+  return %qo, %kr, %c2 : tensor<?x16x576xbf16>, tensor<?x1x64xbf16>, tensor<4x16x1x576xf8E4M3FN>
+}
+func.func @norm_rope_fp8(%q: tensor<?x768xbf16>, %qw: tensor<64xbf16>, %kw: tensor<64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>, %ks: tensor<1xf32>, %vs: tensor<1xf32>, %slots: tensor<?xi32>, %kc: tensor<4x16x2x64xf8E4M3FN> {hk.state}, %vc: tensor<4x16x2x64xf8E4M3FN> {hk.state})
+    -> (tensor<?x8x64xbf16>, tensor<4x16x2x64xf8E4M3FN>, tensor<4x16x2x64xf8E4M3FN>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %q, %c0 : tensor<?x768xbf16>
+  %a0 = tensor.extract_slice %q[0, 0] [%t, 512] [1, 1] : tensor<?x768xbf16> to tensor<?x512xbf16>
+  %a = tensor.expand_shape %a0 [[0], [1, 2]] output_shape [%t, 8, 64] : tensor<?x512xbf16> into tensor<?x8x64xbf16>
+  %b0 = tensor.extract_slice %q[0, 512] [%t, 128] [1, 1] : tensor<?x768xbf16> to tensor<?x128xbf16>
+  %b = tensor.expand_shape %b0 [[0], [1, 2]] output_shape [%t, 2, 64] : tensor<?x128xbf16> into tensor<?x2x64xbf16>
+  %e0 = tensor.extract_slice %q[0, 640] [%t, 128] [1, 1] : tensor<?x768xbf16> to tensor<?x128xbf16>
+  %e = tensor.expand_shape %e0 [[0], [1, 2]] output_shape [%t, 2, 64] : tensor<?x128xbf16> into tensor<?x2x64xbf16>
+  %qn = hk.rms_norm %a, %qw epsilon 1.0e-06 : tensor<?x8x64xbf16>, tensor<64xbf16> -> tensor<?x8x64xbf16>
+  %kn = hk.rms_norm %b, %kw epsilon 1.0e-06 : tensor<?x2x64xbf16>, tensor<64xbf16> -> tensor<?x2x64xbf16>
+  %qr = hk.rope neox %qn, %cos, %sin positions %pos : tensor<?x8x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x8x64xbf16>
+  %kr = hk.rope neox %kn, %cos, %sin positions %pos : tensor<?x2x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x2x64xf32>
+  %kq = hk.quantize_static %kr, %ks : tensor<?x2x64xf32>, tensor<1xf32> -> tensor<?x2x64xf8E4M3FN>
+  %vq = hk.quantize_static %e, %vs : tensor<?x2x64xbf16>, tensor<1xf32> -> tensor<?x2x64xf8E4M3FN>
+  %k2 = hk.kv_cache_write %kq, %slots into %kc : tensor<?x2x64xf8E4M3FN>, tensor<?xi32>, tensor<4x16x2x64xf8E4M3FN>
+  %v2 = hk.kv_cache_write %vq, %slots into %vc : tensor<?x2x64xf8E4M3FN>, tensor<?xi32>, tensor<4x16x2x64xf8E4M3FN>
+  return %qr, %k2, %v2 : tensor<?x8x64xbf16>, tensor<4x16x2x64xf8E4M3FN>, tensor<4x16x2x64xf8E4M3FN>
 }

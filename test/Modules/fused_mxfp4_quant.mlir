@@ -1,15 +1,67 @@
-// RMS norm + MXFP4 quantisation; ragged last block.
+// RMS norm + MXFP4 quantisation; ragged last block; residual, a second norm, and gated
+// activations in place of the norm.
 // HK-LAUNCHES: 1
 // HK-DIMS: x.0=4
+// HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
-// HK-DATA: normal,equal,tiny,nan,inf
+// HK-DIMS-HOST: @norm_200 x.0=1031
+// HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @norm_256(%x: tensor<?x256xbf16>, %w: tensor<256xbf16>) -> (tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>) {
-  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x256xbf16>, tensor<256xbf16> -> tensor<?x256xbf16>
-  %q, %s = hk.quantize_mx even %y : tensor<?x256xbf16> -> tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x256xbf16>, tensor<256xbf16> -> tensor<?x256xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x256xf32> -> tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>
   return %q, %s : tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>
+}
+func.func @norm_200(%x: tensor<?x200xf16>, %w: tensor<200xf16>) -> (tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>) {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x200xf16>, tensor<200xf16> -> tensor<?x200xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x200xf32> -> tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>
+  return %q, %s : tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>
+}
+func.func @add_norm_7168(%x: tensor<?x7168xbf16>, %r: tensor<?x7168xbf16>, %w: tensor<7168xbf16>) -> (tensor<?x7168xf4E2M1FN>, tensor<?x224xf8E8M0FNU>, tensor<?x7168xbf16>, tensor<?x7168xbf16>) {
+  %a = hk.add %x, %r : tensor<?x7168xbf16>, tensor<?x7168xbf16> -> tensor<?x7168xf32>
+  %res = hk.cast %a : tensor<?x7168xf32> -> tensor<?x7168xbf16>
+  %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x7168xf32>, tensor<7168xbf16> -> tensor<?x7168xf32>
+  %o = hk.cast %y : tensor<?x7168xf32> -> tensor<?x7168xbf16>
+  %q, %s = hk.quantize_mx even %y : tensor<?x7168xf32> -> tensor<?x7168xf4E2M1FN>, tensor<?x224xf8E8M0FNU>
+  return %q, %s, %o, %res : tensor<?x7168xf4E2M1FN>, tensor<?x224xf8E8M0FNU>, tensor<?x7168xbf16>, tensor<?x7168xbf16>
+}
+func.func @quant_4(%x: tensor<?x4xbf16>) -> (tensor<?x4xf4E2M1FN>, tensor<?x1xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx even %x : tensor<?x4xbf16> -> tensor<?x4xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+  return %q, %s : tensor<?x4xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+}
+func.func @quant_28(%x: tensor<?x28xf32>) -> (tensor<?x28xf4E2M1FN>, tensor<?x1xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx ceil %x : tensor<?x28xf32> -> tensor<?x28xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+  return %q, %s : tensor<?x28xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+}
+func.func @quant_40(%x: tensor<?x40xf16>) -> (tensor<?x40xf4E2M1FN>, tensor<?x2xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx even %x : tensor<?x40xf16> -> tensor<?x40xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+  return %q, %s : tensor<?x40xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+}
+func.func @quant_68(%x: tensor<?x68xbf16>) -> (tensor<?x68xf4E2M1FN>, tensor<?x3xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx even %x : tensor<?x68xbf16> -> tensor<?x68xf4E2M1FN>, tensor<?x3xf8E8M0FNU>
+  return %q, %s : tensor<?x68xf4E2M1FN>, tensor<?x3xf8E8M0FNU>
 }
 func.func @quant_200(%x: tensor<?x200xbf16>) -> (tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>) {
   %q, %s = hk.quantize_mx even %x : tensor<?x200xbf16> -> tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>
   return %q, %s : tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>
+}
+func.func @quant_1024(%x: tensor<?x1024xf32>) -> (tensor<?x1024xf4E2M1FN>, tensor<?x32xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx floor %x : tensor<?x1024xf32> -> tensor<?x1024xf4E2M1FN>, tensor<?x32xf8E8M0FNU>
+  return %q, %s : tensor<?x1024xf4E2M1FN>, tensor<?x32xf8E8M0FNU>
+}
+// Activation and product in f32, quantised at once.
+func.func @silu_mul_704(%x: tensor<?x1408xbf16>) -> (tensor<?x704xf4E2M1FN>, tensor<?x22xf8E8M0FNU>) {
+  %y = hk.gated_activation silu %x : tensor<?x1408xbf16> -> tensor<?x704xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x704xf32> -> tensor<?x704xf4E2M1FN>, tensor<?x22xf8E8M0FNU>
+  return %q, %s : tensor<?x704xf4E2M1FN>, tensor<?x22xf8E8M0FNU>
+}
+func.func @gelu_tanh_mul_40(%x: tensor<?x80xf16>) -> (tensor<?x40xf4E2M1FN>, tensor<?x2xf8E8M0FNU>) {
+  %y = hk.gated_activation gelu_tanh %x : tensor<?x80xf16> -> tensor<?x40xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x40xf32> -> tensor<?x40xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+  return %q, %s : tensor<?x40xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+}
+func.func @swiglu_oai_mul_2880(%x: tensor<?x5760xbf16>) -> (tensor<?x2880xf4E2M1FN>, tensor<?x90xf8E8M0FNU>) {
+  %y = hk.gated_activation swiglu_oai %x {limit = 7.0 : f32} : tensor<?x5760xbf16> -> tensor<?x2880xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x2880xf32> -> tensor<?x2880xf4E2M1FN>, tensor<?x90xf8E8M0FNU>
+  return %q, %s : tensor<?x2880xf4E2M1FN>, tensor<?x90xf8E8M0FNU>
 }

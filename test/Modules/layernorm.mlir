@@ -1,19 +1,62 @@
-// Layer normalisation, plain and with a residual rounded before the norm.
+// Layer normalisation, plain, with a residual rounded before the norm, and with int8
+// quantisation of what is smoothed by a factor per column.
 // HK-LAUNCHES: 1
-// HK-DIMS: x.0=5
+// HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
+// HK-DIMS: x.0=5
+// HK-DIMS-HOST: @add_f16_781 x.0=1823
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
-func.func @f16_768(%x: tensor<?x768xf16>, %w: tensor<768xf16>, %b: tensor<768xf16>) -> tensor<?x768xf16> {
-  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x768xf16>, tensor<768xf16>, tensor<768xf16> -> tensor<?x768xf16>
-  return %y : tensor<?x768xf16>
-}
 func.func @bf16_1(%x: tensor<?x1xbf16>, %w: tensor<1xbf16>, %b: tensor<1xbf16>) -> tensor<?x1xbf16> {
   %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x1xbf16>, tensor<1xbf16>, tensor<1xbf16> -> tensor<?x1xbf16>
   return %y : tensor<?x1xbf16>
 }
-func.func @add_359(%x: tensor<?x359xf32>, %r: tensor<?x359xf32>, %w: tensor<359xf32>, %b: tensor<359xf32>) -> (tensor<?x359xf32>, tensor<?x359xf32>) {
+func.func @f32_2(%x: tensor<?x2xf32>, %w: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<?x2xf32> {
+  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x2xf32>, tensor<2xf32>, tensor<2xf32> -> tensor<?x2xf32>
+  return %y : tensor<?x2xf32>
+}
+func.func @f16_128(%x: tensor<?x128xf16>, %w: tensor<128xf16>, %b: tensor<128xf16>) -> tensor<?x128xf16> {
+  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x128xf16>, tensor<128xf16>, tensor<128xf16> -> tensor<?x128xf16>
+  return %y : tensor<?x128xf16>
+}
+func.func @bf16_768(%x: tensor<?x768xbf16>, %w: tensor<768xbf16>, %b: tensor<768xbf16>) -> tensor<?x768xbf16> {
+  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x768xbf16>, tensor<768xbf16>, tensor<768xbf16> -> tensor<?x768xbf16>
+  return %y : tensor<?x768xbf16>
+}
+func.func @f32_359(%x: tensor<?x359xf32>, %w: tensor<359xf32>, %b: tensor<359xf32>) -> tensor<?x359xf32> {
+  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x359xf32>, tensor<359xf32>, tensor<359xf32> -> tensor<?x359xf32>
+  return %y : tensor<?x359xf32>
+}
+func.func @bf16_8192(%x: tensor<?x8192xbf16>, %w: tensor<8192xbf16>, %b: tensor<8192xbf16>) -> tensor<?x8192xbf16> {
+  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x8192xbf16>, tensor<8192xbf16>, tensor<8192xbf16> -> tensor<?x8192xbf16>
+  return %y : tensor<?x8192xbf16>
+}
+func.func @f16_131072(%x: tensor<?x131072xf16>, %w: tensor<131072xf16>, %b: tensor<131072xf16>) -> tensor<?x131072xf16> {
+  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x131072xf16>, tensor<131072xf16>, tensor<131072xf16> -> tensor<?x131072xf16>
+  return %y : tensor<?x131072xf16>
+}
+func.func @f32_89999(%x: tensor<?x89999xf32>, %w: tensor<89999xf32>, %b: tensor<89999xf32>) -> tensor<?x89999xf32> {
+  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x89999xf32>, tensor<89999xf32>, tensor<89999xf32> -> tensor<?x89999xf32>
+  return %y : tensor<?x89999xf32>
+}
+func.func @add_f32_359(%x: tensor<?x359xf32>, %r: tensor<?x359xf32>, %w: tensor<359xf32>, %b: tensor<359xf32>) -> (tensor<?x359xf32>, tensor<?x359xf32>) {
   %s = hk.add %x, %r : tensor<?x359xf32>, tensor<?x359xf32> -> tensor<?x359xf32>
   %y = hk.layer_norm %s, %w, %b epsilon 1.0e-05 : tensor<?x359xf32>, tensor<359xf32>, tensor<359xf32> -> tensor<?x359xf32>
   return %y, %s : tensor<?x359xf32>, tensor<?x359xf32>
+}
+func.func @add_f16_781(%x: tensor<?x781xf16>, %r: tensor<?x781xf16>, %w: tensor<781xf16>, %b: tensor<781xf16>) -> (tensor<?x781xf16>, tensor<?x781xf16>) {
+  %s = hk.add %x, %r : tensor<?x781xf16>, tensor<?x781xf16> -> tensor<?x781xf16>
+  %y = hk.layer_norm %s, %w, %b epsilon 1.0e-05 : tensor<?x781xf16>, tensor<781xf16>, tensor<781xf16> -> tensor<?x781xf16>
+  return %y, %s : tensor<?x781xf16>, tensor<?x781xf16>
+}
+func.func @add_bf16_8192(%x: tensor<?x8192xbf16>, %r: tensor<?x8192xbf16>, %w: tensor<8192xf32>, %b: tensor<8192xf32>) -> (tensor<?x8192xbf16>, tensor<?x8192xbf16>) {
+  %s = hk.add %x, %r : tensor<?x8192xbf16>, tensor<?x8192xbf16> -> tensor<?x8192xbf16>
+  %y = hk.layer_norm %s, %w, %b epsilon 1.0e-05 : tensor<?x8192xbf16>, tensor<8192xf32>, tensor<8192xf32> -> tensor<?x8192xbf16>
+  return %y, %s : tensor<?x8192xbf16>, tensor<?x8192xbf16>
+}
+func.func @smooth_quant(%x: tensor<?x1024xbf16>, %w: tensor<1024xbf16>, %b: tensor<1024xbf16>, %xs: tensor<1024xf32>) -> (tensor<?x1024xi8>, tensor<?x1xf32>) {
+  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x1024xbf16>, tensor<1024xbf16>, tensor<1024xbf16> -> tensor<?x1024xf32>
+  %m = hk.mul %y, %xs : tensor<?x1024xf32>, tensor<1024xf32> -> tensor<?x1024xf32>
+  %q, %s = hk.quantize per_token %m : tensor<?x1024xf32> -> tensor<?x1024xi8>, tensor<?x1xf32>
+  return %q, %s : tensor<?x1024xi8>, tensor<?x1xf32>
 }

@@ -1,24 +1,97 @@
-// RMS normalisation, plain and with a residual that is rounded before the norm.
+// RMS normalisation, plain, with a residual that is rounded before the norm, two norms
+// of one row, and the gated norm of a gated delta rule layer.
 // HK-LAUNCHES: 1
 // HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
 // HK-DIMS: x.0=7
+// HK-DIMS-HOST: @f16_128 x.0=364800
+// HK-DIMS-HOST: @bf16_1245 x.0=873
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
-func.func @bf16_4096(%x: tensor<?x4096xbf16>, %w: tensor<4096xbf16>) -> tensor<?x4096xbf16> {
-  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
-  return %y : tensor<?x4096xbf16>
+func.func @f32_4(%x: tensor<?x4xf32>, %w: tensor<4xf32>) -> tensor<?x4xf32> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+func.func @bf16_10(%x: tensor<?x10xbf16>, %w: tensor<10xbf16>) -> tensor<?x10xbf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x10xbf16>, tensor<10xbf16> -> tensor<?x10xbf16>
+  return %y : tensor<?x10xbf16>
+}
+func.func @f16_128(%x: tensor<?x128xf16>, %w: tensor<128xf16>) -> tensor<?x128xf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x128xf16>, tensor<128xf16> -> tensor<?x128xf16>
+  return %y : tensor<?x128xf16>
 }
 func.func @f16_409(%x: tensor<?x409xf16>, %w: tensor<409xf16>) -> tensor<?x409xf16> {
   %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x409xf16>, tensor<409xf16> -> tensor<?x409xf16>
   return %y : tensor<?x409xf16>
 }
-func.func @f32_10(%x: tensor<?x10xf32>, %w: tensor<10xf32>) -> tensor<?x10xf32> {
-  %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x10xf32>, tensor<10xf32> -> tensor<?x10xf32>
-  return %y : tensor<?x10xf32>
+func.func @bf16_1245(%x: tensor<?x1245xbf16>, %w: tensor<1245xbf16>) -> tensor<?x1245xbf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x1245xbf16>, tensor<1245xbf16> -> tensor<?x1245xbf16>
+  return %y : tensor<?x1245xbf16>
 }
-func.func @add_2880(%x: tensor<?x2880xbf16>, %r: tensor<?x2880xbf16>, %w: tensor<2880xbf16>) -> (tensor<?x2880xbf16>, tensor<?x2880xbf16>) {
+func.func @f32_2048(%x: tensor<?x2048xf32>, %w: tensor<2048xf32>) -> tensor<?x2048xf32> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x2048xf32>, tensor<2048xf32> -> tensor<?x2048xf32>
+  return %y : tensor<?x2048xf32>
+}
+func.func @bf16_4096(%x: tensor<?x4096xbf16>, %w: tensor<4096xbf16>) -> tensor<?x4096xbf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
+  return %y : tensor<?x4096xbf16>
+}
+func.func @f16_3571(%x: tensor<?x3571xf16>, %w: tensor<3571xf16>) -> tensor<?x3571xf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x3571xf16>, tensor<3571xf16> -> tensor<?x3571xf16>
+  return %y : tensor<?x3571xf16>
+}
+func.func @bf16_31744(%x: tensor<?x31744xbf16>, %w: tensor<31744xbf16>) -> tensor<?x31744xbf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x31744xbf16>, tensor<31744xbf16> -> tensor<?x31744xbf16>
+  return %y : tensor<?x31744xbf16>
+}
+func.func @f32_65536(%x: tensor<?x65536xf32>, %w: tensor<65536xf32>) -> tensor<?x65536xf32> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x65536xf32>, tensor<65536xf32> -> tensor<?x65536xf32>
+  return %y : tensor<?x65536xf32>
+}
+func.func @add_bf16_2880(%x: tensor<?x2880xbf16>, %r: tensor<?x2880xbf16>, %w: tensor<2880xbf16>) -> (tensor<?x2880xbf16>, tensor<?x2880xbf16>) {
   %s = hk.add %x, %r : tensor<?x2880xbf16>, tensor<?x2880xbf16> -> tensor<?x2880xbf16>
   %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x2880xbf16>, tensor<2880xbf16> -> tensor<?x2880xbf16>
   return %y, %s : tensor<?x2880xbf16>, tensor<?x2880xbf16>
+}
+func.func @add_f16_3571(%x: tensor<?x3571xf16>, %r: tensor<?x3571xf16>, %w: tensor<3571xf16>) -> (tensor<?x3571xf16>, tensor<?x3571xf16>) {
+  %s = hk.add %x, %r : tensor<?x3571xf16>, tensor<?x3571xf16> -> tensor<?x3571xf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x3571xf16>, tensor<3571xf16> -> tensor<?x3571xf16>
+  return %y, %s : tensor<?x3571xf16>, tensor<?x3571xf16>
+}
+func.func @add_f32_20480(%x: tensor<?x20480xf32>, %r: tensor<?x20480xf32>, %w: tensor<20480xf32>) -> (tensor<?x20480xf32>, tensor<?x20480xf32>) {
+  %s = hk.add %x, %r : tensor<?x20480xf32>, tensor<?x20480xf32> -> tensor<?x20480xf32>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x20480xf32>, tensor<20480xf32> -> tensor<?x20480xf32>
+  return %y, %s : tensor<?x20480xf32>, tensor<?x20480xf32>
+}
+// Two norms of one row.
+func.func @dual_1536(%x: tensor<?x1536xbf16>, %w: tensor<1536xbf16>, %v: tensor<1536xbf16>) -> (tensor<?x1536xbf16>, tensor<?x1536xbf16>) {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x1536xbf16>, tensor<1536xbf16> -> tensor<?x1536xbf16>
+  %z = hk.rms_norm %x, %v epsilon 1.0e-05 : tensor<?x1536xbf16>, tensor<1536xbf16> -> tensor<?x1536xbf16>
+  return %y, %z : tensor<?x1536xbf16>, tensor<?x1536xbf16>
+}
+// The latents of q and k, slices of one projection.
+func.func @latents(%x: tensor<?x2112xbf16>, %w: tensor<1536xbf16>, %v: tensor<512xbf16>) -> (tensor<?x1536xbf16>, tensor<?x512xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x2112xbf16>
+  %q = tensor.extract_slice %x[0, 0] [%t, 1536] [1, 1] : tensor<?x2112xbf16> to tensor<?x1536xbf16>
+  %k = tensor.extract_slice %x[0, 1536] [%t, 512] [1, 1] : tensor<?x2112xbf16> to tensor<?x512xbf16>
+  %y = hk.rms_norm %q, %w epsilon 1.0e-06 : tensor<?x1536xbf16>, tensor<1536xbf16> -> tensor<?x1536xbf16>
+  %z = hk.rms_norm %k, %v epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
+  return %y, %z : tensor<?x1536xbf16>, tensor<?x512xbf16>
+}
+// Per head: norm(o) * w * silu(z).
+func.func @gated_heads(%x: tensor<?x8x128xbf16>, %z: tensor<?x8x128xbf16>, %w: tensor<128xf32>) -> tensor<?x8x128xbf16> {
+  %n = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x8x128xbf16>, tensor<128xf32> -> tensor<?x8x128xf32>
+  %g = hk.silu %z : tensor<?x8x128xbf16> -> tensor<?x8x128xf32>
+  %y = hk.mul %n, %g : tensor<?x8x128xf32>, tensor<?x8x128xf32> -> tensor<?x8x128xbf16>
+  return %y : tensor<?x8x128xbf16>
+}
+// Gemma: the weight counts from one; Hugging Face's Llama: rounded before the weight.
+func.func @one_plus_weight(%x: tensor<?x640xbf16>, %w: tensor<640xbf16>) -> tensor<?x640xbf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 {weight_offset = 1.0 : f32} : tensor<?x640xbf16>, tensor<640xbf16> -> tensor<?x640xbf16>
+  return %y : tensor<?x640xbf16>
+}
+func.func @rounded_before_weight(%x: tensor<?x640xbf16>, %w: tensor<640xbf16>) -> tensor<?x640xbf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 {round_before_weight} : tensor<?x640xbf16>, tensor<640xbf16> -> tensor<?x640xbf16>
+  return %y : tensor<?x640xbf16>
 }

@@ -1,22 +1,40 @@
 // Softmax of a row.
 // HK-LAUNCHES: 1
-// HK-DIMS: x.0=3
+// HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
+// HK-DIMS: x.0=3
+// HK-DIMS-HOST: @bf16_781 x.0=1823
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
-func.func @f32_256(%x: tensor<?x256xf32>) -> tensor<?x256xf32> {
-  %y = hk.softmax %x : tensor<?x256xf32> -> tensor<?x256xf32>
-  return %y : tensor<?x256xf32>
+func.func @f16_1(%x: tensor<?x1xf16>) -> tensor<?x1xf16> {
+  %y = hk.softmax %x : tensor<?x1xf16> -> tensor<?x1xf16>
+  return %y : tensor<?x1xf16>
+}
+func.func @f32_128(%x: tensor<?x128xf32>) -> tensor<?x128xf32> {
+  %y = hk.softmax %x : tensor<?x128xf32> -> tensor<?x128xf32>
+  return %y : tensor<?x128xf32>
+}
+func.func @f32_359(%x: tensor<?x359xf32>) -> tensor<?x359xf32> {
+  %y = hk.softmax %x : tensor<?x359xf32> -> tensor<?x359xf32>
+  return %y : tensor<?x359xf32>
 }
 func.func @bf16_781(%x: tensor<?x781xbf16>) -> tensor<?x781xbf16> {
   %y = hk.softmax %x : tensor<?x781xbf16> -> tensor<?x781xbf16>
   return %y : tensor<?x781xbf16>
 }
-func.func @f16_1(%x: tensor<?x1xf16>) -> tensor<?x1xf16> {
-  %y = hk.softmax %x : tensor<?x1xf16> -> tensor<?x1xf16>
-  return %y : tensor<?x1xf16>
+func.func @f16_8192(%x: tensor<?x8192xf16>) -> tensor<?x8192xf16> {
+  %y = hk.softmax %x : tensor<?x8192xf16> -> tensor<?x8192xf16>
+  return %y : tensor<?x8192xf16>
 }
 func.func @f32_20000(%x: tensor<?x20000xf32>) -> tensor<?x20000xf32> {
   %y = hk.softmax %x : tensor<?x20000xf32> -> tensor<?x20000xf32>
   return %y : tensor<?x20000xf32>
+}
+func.func @bf16_89999(%x: tensor<?x89999xbf16>) -> tensor<?x89999xbf16> {
+  %y = hk.softmax %x : tensor<?x89999xbf16> -> tensor<?x89999xbf16>
+  return %y : tensor<?x89999xbf16>
+}
+func.func @f32_131072(%x: tensor<?x131072xf32>) -> tensor<?x131072xf32> {
+  %y = hk.softmax %x : tensor<?x131072xf32> -> tensor<?x131072xf32>
+  return %y : tensor<?x131072xf32>
 }

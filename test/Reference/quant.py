@@ -12,7 +12,7 @@ def code(q, dtype):
     return np.clip(np.rint(np.nan_to_num(q)), -127, 127) if dtype == "i8" else to(dtype, q)
 
 
-def quantize(x, dtype, group, floor=0.0, limit=None):
+def quantize(x, dtype, group, floor=0.0, limit=None, power_of_two=False):
     limit = limit or LARGEST[dtype]
     n = x.shape[-1]
     q, scales = np.empty_like(x), []
@@ -21,6 +21,8 @@ def quantize(x, dtype, group, floor=0.0, limit=None):
         amax = np.abs(part).max(-1, keepdims=True)
         s = f32(np.where(amax < floor, floor, amax) / limit)
         s = np.where(s == 0, 1.0, s)
+        if power_of_two:
+            s = np.where(np.isnan(s), s, 2.0 ** np.maximum(np.ceil(np.log2(s)), -126))
         q[..., g : g + group] = code(np.clip(f32(part / s), -limit, limit), dtype)
         scales.append(s)
     return q, np.concatenate(scales, -1)
@@ -36,6 +38,9 @@ with np.errstate(all="ignore"):
         case = run("hk.quantize per_group %0 {amax_floor = 1.0e-2 : f32, limit = 100.0 : f32} : INS -> OUTS",
                    [(x, "bf16")], [(x.shape, dtype), ((6, 3), "f32")])
         check("per_group " + dtype, case, quantize(x, dtype, 128, f32(1e-2), 100.0), exact=True)
+        case = run("hk.quantize per_group %0 {power_of_two} : INS -> OUTS", [(x, "bf16")],
+                   [(x.shape, dtype), ((6, 3), "f32")])
+        check("power of two " + dtype, case, quantize(x, dtype, 128, power_of_two=True), exact=True)
         for scale, wide in [(np.array([0.37]), 1), (rng.uniform(0.1, 2, (6, 1)), 300), (rng.uniform(0.1, 2, (6, 3)), 128)]:
             scale = f32(scale)
             case = run("hk.quantize_static %0, %1 : INS -> OUTS", [(x, "bf16"), (scale, "f32")], [(x.shape, dtype)])
@@ -44,14 +49,15 @@ with np.errstate(all="ignore"):
             check("static " + dtype, case, code(np.clip(f32(x / full), -limit, limit), dtype), exact=True)
 
     def mx(x, dtype, rounding):
-        largest, top = (6.0, 2) if dtype == "f4E2M1FN" else (448.0, 8)
+        largest, top, carry = {"f4E2M1FN": (6.0, 2, 1.75), "f8E4M3FN": (448.0, 8, 1.9375),
+                               "f8E5M2": (57344.0, 15, 1.875)}[dtype]
         q, scales = np.zeros_like(x), []
         for g in range(0, x.shape[-1], 32):
             part = x[..., g : g + 32]
             amax = np.abs(part).max(-1, keepdims=True)
             if rounding == "even":
                 mantissa, exponent = np.frexp(amax)  # amax = mantissa * 2^exponent, mantissa in [0.5, 1)
-                up = 2 * mantissa >= (1.75 if top == 2 else 1.9375)
+                up = 2 * mantissa >= carry
                 e = exponent - 1 + up - top
             elif rounding == "floor":
                 e = np.floor(np.log2(f32(amax / largest)))
@@ -65,7 +71,7 @@ with np.errstate(all="ignore"):
 
     y = x.copy()
     y[4, 40] = np.inf
-    for dtype in ["f4E2M1FN", "f8E4M3FN"]:
+    for dtype in ["f4E2M1FN", "f8E4M3FN", "f8E5M2"]:
         for rounding in ["even", "floor", "ceil"]:
             case = run(f"hk.quantize_mx {rounding} %0 : INS -> OUTS", [(y, "bf16")],
                        [(y.shape, dtype), ((6, 10), "f8E8M0FNU")])

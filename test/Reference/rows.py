@@ -111,6 +111,20 @@ for style in ["neox", "gptj"]:
                        operands, [(x.shape, "bf16")])
             check("rope without positions", case, to("bf16", rope(x, cos, sin, range(6), style, per_element, False, False)))
 
+# Where positions come from: the second token dim, or sequences laid end to end.
+x = to("bf16", rng.normal(size=(3, 5, 2, 8)))
+cos, sin = to("f32", rng.normal(size=(2, 4, 4)))
+case = run("hk.rope neox %0, %1, %2 {position_dim = 1 : i64} : INS -> OUTS", [(x, "bf16"), (cos, "f32"), (sin, "f32")],
+           [(x.shape, "bf16")])
+want = [rope(image, cos, sin, range(5), "neox", False, False, False) for image in x]
+check("rope by dim 1", case, to("bf16", np.stack(want)))
+x = to("bf16", rng.normal(size=(9, 2, 8)))
+bounds = np.array([0, 0, 3, 3, 8])
+case = run("hk.rope gptj %0, %1, %2 bounds %3 : tensor<9x2x8xbf16>, tensor<4x4xf32>, tensor<4x4xf32> bounds "
+           "tensor<5xi32> -> OUTS", [(x, "bf16"), (cos, "f32"), (sin, "f32"), (bounds, "i32")], [(x.shape, "bf16")])
+want = rope(x, cos, sin, [0, 1, 2, 0, 1, 2, 3, 4, -1], "gptj", False, False, False)
+check("rope of ragged sequences", case, to("bf16", want))
+
 # Data movement is exact.
 x = to("bf16", rng.normal(size=(3, 4, 5)))
 check("transpose", run("hk.transpose %0 [2, 0, 1] : INS -> OUTS", [(x, "bf16")], [((5, 3, 4), "bf16")]),
@@ -131,6 +145,24 @@ want = cache.copy()
 want[1, 1] = x[0]
 check("kv_cache_write", run("hk.kv_cache_write %0, %1 into %2 : INS", [(x, "bf16"), (slots, "i32"), (cache, "bf16")],
                             [(cache.shape, "bf16")]), want, exact=True)
+# Paged layouts, from the cache [blocks, rows, heads, elements] by NumPy.
+A, B, H, D, X = 3, 4, 2, 8, 4
+values = to("bf16", rng.normal(size=(5, H, D)))
+slots = np.array([7, 0, -1, 12, 5])
+plain = to("bf16", rng.normal(size=(A, B, H, D)))
+LAYOUTS = {"token_major": lambda c: c, "head_major": lambda c: c.transpose(0, 2, 1, 3),
+           "key_chunks": lambda c: c.reshape(A, B, H, D // X, X).transpose(0, 2, 3, 1, 4),
+           "transposed": lambda c: c.transpose(0, 2, 3, 1),
+           "value_chunks": lambda c: c.reshape(A, B // X, X, H, D).transpose(0, 3, 1, 4, 2)}
+want = plain.copy()
+for t, s in enumerate(slots):
+    if 0 <= s < A * B:
+        want[s // B, s % B] = values[t]
+for layout, arrange in LAYOUTS.items():
+    cache = np.ascontiguousarray(arrange(plain))
+    check("kv_cache_write " + layout, run(f"hk.kv_cache_write %0, %1 into %2 layout {layout} : INS",
+                                          [(values, "bf16"), (slots, "i32"), (cache, "bf16")],
+                                          [(cache.shape, "bf16")]), arrange(want), exact=True)
 
 # Upstream ops, a fusion and a launch of the same body.
 text = """

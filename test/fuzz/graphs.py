@@ -42,7 +42,8 @@ class Graph:
             self.gated, self.matmul, self.matmul, self.heads, self.heads, self.flatten,
             self.flatten_rows, self.slice, self.concat, self.quantize, self.rope,
             self.constant, self.pad, self.gather, self.transpose, self.topk, self.topk, self.reduce,
-            self.group_limit]
+            self.group_limit, self.parameter, self.parameter, self.microscale, self.two_norms,
+            self.own_angles]
         if state:
             self.steps += [self.cache_write] * 2
         self.steps += [self.attention] * 2 + [self.cumsum, self.sort]
@@ -221,10 +222,13 @@ class Graph:
         group = 8 if x.shape[-1] % 8 == 0 and self.rng.random() < 0.5 else None
         scales = x.shape[:-1] + ((x.shape[-1] // group) if group else 1,)
         attr = f" {{group_size = {group} : i64}}" if group else ""
+        scaling = attr
+        if self.rng.random() < 0.3:
+            scaling = f" {{group_size = {group} : i64, power_of_two}}" if group else " {power_of_two}"
         element = self.rng.choice(("i8", "f8E4M3FN"))
         n = self.count
         self.count += 1
-        self.lines.append(f"%q{n}, %s{n} = hk.quantize {'per_group' if group else 'per_token'} {x.name}{attr}"
+        self.lines.append(f"%q{n}, %s{n} = hk.quantize {'per_group' if group else 'per_token'} {x.name}{scaling}"
                           f" : {self.of(x)} -> {self.type(x.shape, element)}, {self.type(scales, 'f32')}")
         q, s = Tensor(f"%q{n}", x.shape, element), Tensor(f"%s{n}", scales, "f32")
         self.values.append(q)
@@ -235,11 +239,65 @@ class Graph:
     def rope(self):
         x = self.real(lambda v: v.rank() == 3 and v.shape[0] == "T" and v.shape[2] % 4 == 0)
         if x:
-            table = self.weight((16, x.shape[2] // 2), "f32")
+            rotated = self.rng.choice((x.shape[2], x.shape[2] // 2))
+            own = self.rng.random() < 0.3
+            table = self.table(rotated if own else rotated // 2)
             pos = self.argument(("T",), "i32")
             style = self.rng.choice(("neox", "gptj"))
-            self.emit(f"hk.rope {style} {x.name}, {table.name}, {table.name} positions {pos.name} : {self.of(x)},"
+            flags = ["angle_per_element"] * own + [f for f in ("nope_first", "inverse") if self.rng.random() < 0.3]
+            attrs = f" {{{', '.join(flags)}}}" if flags else ""
+            self.emit(f"hk.rope {style} {x.name}, {table.name}, {table.name} positions {pos.name}{attrs} : {self.of(x)},"
                       f" {self.of(table)}, {self.of(table)} positions {self.of(pos)} -> {self.of(x)}",
+                      x.shape, x.element)
+
+    def table(self, angles):
+        """Cosines, or angles that the graph takes the cosines of."""
+        table = self.weight((16, angles), "f32")
+        if self.rng.random() < 0.3:
+            table = self.emit(f"hk.cos {table.name} : {self.of(table)} -> {self.of(table)}", table.shape, "f32",
+                              keep=False)
+        return table
+
+    def own_angles(self):
+        """Rows of a table, gathered per token, turn the heads of that token."""
+        x = self.real(lambda v: v.rank() == 3 and v.shape[0] == "T" and v.shape[2] % 4 == 0)
+        if x:
+            table = self.table(x.shape[2] // 2)
+            pos = self.argument(("T",), "i32")
+            row = self.emit(f"hk.gather_rows {table.name}, {pos.name} : {self.of(table)}, {self.of(pos)}"
+                            f" -> {self.type(('T', x.shape[2] // 2), 'f32')}", ("T", x.shape[2] // 2), "f32",
+                            keep=False)
+            self.emit(f"hk.rope neox {x.name}, {row.name}, {row.name} : {self.of(x)}, {self.of(row)}, {self.of(row)}"
+                      f" -> {self.of(x)}", x.shape, x.element)
+
+    def parameter(self):
+        """A weight that is computed, read by an operand that it broadcasts to."""
+        x = self.real()
+        if x:
+            w = self.weight(x.shape[-1:])
+            p = self.emit(f"hk.{self.rng.choice(('tanh', 'sigmoid', 'neg'))} {w.name} : {self.of(w)} -> {self.of(w)}",
+                          w.shape, w.element, keep=self.rng.random() < 0.2)
+            self.emit(f"hk.mul {p.name}, {x.name} : {self.of(p)}, {self.of(x)} -> {self.of(x)}", x.shape, x.element)
+
+    def two_norms(self):
+        x = self.real()
+        if x:
+            for _ in range(2):
+                w = self.weight(x.shape[-1:])
+                self.emit(f"hk.rms_norm {x.name}, {w.name} epsilon 1.0e-05 : {self.of(x)}, {self.of(w)}"
+                          f" -> {self.of(x)}", x.shape, x.element)
+
+    def microscale(self):
+        x = self.real(lambda v: v.shape[-1] % 2 == 0)
+        if x:
+            scales = x.shape[:-1] + (-(-x.shape[-1] // 32),)
+            element = self.rng.choice(("f4E2M1FN", "f8E4M3FN", "f8E5M2"))
+            n = self.count
+            self.count += 1
+            q, s = Tensor(f"%q{n}", x.shape, element), Tensor(f"%s{n}", scales, "f8E8M0FNU")
+            self.lines.append(f"{q.name}, {s.name} = hk.quantize_mx {self.rng.choice(('even', 'ceil', 'floor'))}"
+                              f" {x.name} : {self.of(x)} -> {self.of(q)}, {self.of(s)}")
+            self.emit(f"hk.dequantize {q.name}, {s.name} : {self.of(q)}, {self.of(s)} -> {self.of(x)}",
                       x.shape, x.element)
 
     def constant(self):
@@ -344,13 +402,17 @@ class Graph:
         x = self.real(lambda v: v.rank() == 3 and v.shape[0] == "T")
         if not x:
             return
-        cache = self.argument((1, 16) + x.shape[1:], x.element)
+        layout = self.rng.choice(("token_major", "head_major", "transposed"))
+        heads, size = x.shape[1:]
+        cache = self.argument({"token_major": (1, 16, heads, size), "head_major": (1, heads, 16, size),
+                               "transposed": (1, heads, size, 16)}[layout], x.element)
         slots = self.argument(("T",), "i32")
         self.slots.append(slots)
         self.states.append(cache)
         if self.rng.random() < 0.3:  # somebody reads the old contents
             self.emit(f"hk.neg {cache.name} : {self.of(cache)} -> {self.of(cache)}", cache.shape, cache.element)
-        new = self.emit(f"hk.kv_cache_write {x.name}, {slots.name} into {cache.name} : {self.of(x)},"
+        new = self.emit(f"hk.kv_cache_write {x.name}, {slots.name} into {cache.name}"
+                        f" layout {layout} : {self.of(x)},"
                         f" {self.of(slots)}, {self.of(cache)}", cache.shape, cache.element, keep=False)
         if self.rng.random() < 0.3:  # or the new ones
             self.emit(f"hk.abs {new.name} : {self.of(new)} -> {self.of(new)}", new.shape, new.element)

@@ -28,20 +28,22 @@ namespace mlir::hk::reference {
 /// A dense row-major tensor. Values are numbers of `dtype`, held in double (i64
 /// beyond 2^53 is not representable). `error` is the standard deviation of the
 /// rounding noise that correct kernels may have gathered in each element; it is
-/// empty when all are exact.
+/// empty when all are exact. `jump` is the largest change of the element by one
+/// rare flip of a rounding that it depends on, its own included.
 struct Tensor {
   ::hk::DType dtype = ::hk::DType::F32;
   SmallVector<int64_t> sizes;
   std::vector<double> values;
-  std::vector<double> error;
+  std::vector<double> error, jump;
 
   Tensor() = default;
   Tensor(::hk::DType dtype, ArrayRef<int64_t> sizes);
   int64_t numElements() const;
   double errorAt(int64_t i) const { return error.empty() ? 0 : error[i]; }
+  double jumpAt(int64_t i) const { return jump.empty() ? 0 : jump[i]; }
   /// Largest difference allowed at element `i`: 0 where it is exact, else 8
-  /// standard deviations plus one unit in the last place; infinite where any
-  /// result, NaN too, is right.
+  /// standard deviations, two flips of earlier roundings and one unit in the
+  /// last place; infinite where any result, NaN too, is right.
   double boundAt(int64_t i) const;
 };
 

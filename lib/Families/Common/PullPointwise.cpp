@@ -153,21 +153,28 @@ static std::string literal(ElementsAttr value, int64_t index) {
   return "i64(" + std::to_string(bits.getSExtValue()) + "ll)";
 }
 
+std::string Puller::tableOf(ConstantOp op) {
+  std::string known = key(op.getResult(), {}, 1, "table");
+  if (out.recall(known).empty()) {
+    ElementsAttr value = op.getValue();
+    std::string name = out.freshName("table"), elements;
+    for (int64_t i = 0, e = value.getNumElements(); i < e; ++i)
+      elements += (i ? ", " : "") + literal(value, i);
+    StringRef carrier =
+        isa<FloatType>(elementTypeOf(op.getResult())) ? "float" : "i64";
+    out.lineAt(0, "static constexpr " + carrier + " " + name + "[] = {" +
+                      elements + "};");
+    out.remember(0, known, name);
+  }
+  return out.recall(known).str();
+}
+
 std::string Puller::pullConstant(ConstantOp op, Args position, int vec) {
   ElementsAttr value = op.getValue();
   Type type = elementTypeOf(op.getResult());
   if (value.isSplat())
     return vecText(type, vec) + "(" + literal(value, 0) + ")";
-  std::string table = key(op.getResult(), {}, 1, "table");
-  if (out.recall(table).empty()) {
-    std::string name = out.freshName("table"), elements;
-    for (int64_t i = 0, e = value.getNumElements(); i < e; ++i)
-      elements += (i ? ", " : "") + literal(value, i);
-    StringRef carrier = isa<FloatType>(type) ? "float" : "i64";
-    out.lineAt(0, "static constexpr " + carrier + " " + name + "[] = {" +
-                      elements + "};");
-    out.remember(0, table, name);
-  }
+  std::string table = tableOf(op);
   auto shaped = cast<ShapedType>(op.getResult().getType());
   AffineExpr flat = constant(0);
   for (auto [index, size] : llvm::zip(position, shaped.getShape()))
@@ -177,6 +184,6 @@ std::string Puller::pullConstant(ConstantOp op, Args position, int vec) {
   StringRef carrier = isa<FloatType>(type)         ? "float"
                       : type.isSignlessInteger(64) ? "i64"
                                                    : "i32";
-  return vecText(type, 1) + "(" + carrier.str() + "(" +
-         out.recall(table).str() + "[" + text(flat) + "]))";
+  return vecText(type, 1) + "(" + carrier.str() + "(" + table + "[" +
+         text(flat) + "]))";
 }

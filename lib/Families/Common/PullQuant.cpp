@@ -81,6 +81,8 @@ std::string Puller::scaleOf(Operation *op, Args leading, AffineExpr segment,
     expr = "quantScale(" + amax + ", " +
            floatText(quantize.getAmaxFloor().convertToDouble()) + ", " +
            floatText(limitOf(quantize).value_or(largest(type))) + ")";
+    if (quantize.getPowerOfTwo())
+      expr = "powerOfTwoAbove(" + expr + ")";
   }
   if (out.recall(expr).empty()) {
     int depth = depthOfScalar(amax);

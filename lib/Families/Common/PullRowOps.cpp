@@ -202,9 +202,20 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
   std::string rows = text(sizeOf(op.getCos(), 0));
   std::string rowKey = key(op.getResult(), token, 1, "rope row");
   if (out.recall(rowKey).empty()) {
-    std::string at = op.getPositions()
-                         ? "i64(" + pullScalar(op.getPositions(), token) + ")"
-                         : "i64(" + text(token.front()) + ")";
+    std::string at = "i64(" + text(token[op.getPositionDim()]) + ")";
+    if (op.getPositions())
+      at = "i64(" + pullScalar(op.getPositions(), token) + ")";
+    if (Value bounds = op.getBounds()) {
+      // Matching admits constants and operands of the kernel only.
+      auto constant = bounds.getDefiningOp<ConstantOp>();
+      std::string list =
+          constant
+              ? tableOf(constant)
+              : "p" +
+                    std::to_string(cast<BlockArgument>(bounds).getArgNumber());
+      at = "placeInSequence(" + list + ", i64(" + text(sizeOf(bounds, 0)) +
+           "), " + at + ")";
+    }
     if (op.getOffsets())
       at += " + i64(" + pullScalar(op.getOffsets(), token) + ")";
     std::string sum = out.define(depth, "i64", "at", at);
@@ -243,8 +254,10 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
     std::string shared = pull(table, own, vec / 2);
     return "repeatPairs<" + v + ">(" + shared + ")";
   };
-  std::string cos = pullAngle(op.getCos()), sin = pullAngle(op.getSin());
-  std::string rotated;
+  std::string cos = pullAngle(op.getCos());
+  // The gradient takes the sine of the partner; only own angles tell.
+  bool partnerSine = op.getInverse() && perElement;
+  std::string sin, term;
   if (neox || vec == 1) {
     // sign = -1 in the first element of a pair, whose partner comes later.
     AffineExpr sign =
@@ -252,18 +265,24 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
                            text(j) + " < " + Twine(half) + " ? -1 : 1")
              : defineIndex(out.depth(), "sign",
                            "(" + text(j) + " % 2) == 0 ? -1 : 1");
+    AffineExpr step = sign * (neox ? half : 1);
     Position partner(position);
-    partner.back() = simplify(d - sign * (neox ? half : 1));
+    partner.back() = simplify(d - step);
     std::string other = pull(op.getInput(), partner, vec);
-    rotated = "float(" + text(sign) + ") * " + other;
+    if (partnerSine)
+      angle.back() = simplify(j - step);
+    sin = pullAngle(op.getSin());
+    term = "(float(" + text(sign) + ") * " + other + ") * " + sin;
   } else {
-    rotated = "rotatePairs<" + v + ">(" + x + ")";
+    sin = pullAngle(op.getSin());
+    term = partnerSine ? "rotatePairs<" + v + ">(" + x + " * " + sin + ")"
+                       : "(rotatePairs<" + v + ">(" + x + ")) * " + sin;
   }
-  out.line(name + " = " +
-           roundText(type, vec,
-                     x + " * " + cos + (op.getInverse() ? " - " : " + ") + "(" +
-                         rotated + ") * " + sin) +
-           ";");
+  out.line(
+      name + " = " +
+      roundText(type, vec,
+                x + " * " + cos + (op.getInverse() ? " - " : " + ") + term) +
+      ";");
   out.close();
   return name;
 }

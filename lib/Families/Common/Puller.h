@@ -169,6 +169,8 @@ private:
   std::string pullSelect(SelectOp op, Args position, int vec);
   std::string pullCast(CastOp op, Args position, int vec);
   std::string pullConstant(ConstantOp op, Args position, int vec);
+  /// The C++ array with the elements of a constant.
+  std::string tableOf(ConstantOp op);
   std::string pullSlice(tensor::ExtractSliceOp op, Args position, int vec);
   std::string pullExpand(tensor::ExpandShapeOp op, Args position, int vec);
   std::string pullCollapse(tensor::CollapseShapeOp op, Args position, int vec);

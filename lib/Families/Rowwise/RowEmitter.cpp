@@ -264,56 +264,91 @@ void RowEmitter::emitStore(const RowStore &store, AffineExpr flat, int vec) {
     out.close();
     return;
   }
-  case StoreKind::Transposed: {
-    auto permute = [&](ArrayRef<AffineExpr> from) {
+  case StoreKind::Transposed:
+    storeByElement(store, position, vec, [&](ArrayRef<AffineExpr> from) {
       Position to;
       for (int64_t d : cast<TransposeOp>(store.op).getPermutation())
         to.push_back(from[d]);
       return to;
-    };
-    std::string value = pull(store.value, position, vec);
-    if (vec == 1)
-      return this->store(store.operand, permute(position), 1, value);
-    std::string saved = getLaneCount();
-    out.open("HK_UNROLL for (i32 e = 0; e < " + Twine(vec) + "; ++e)");
-    if (!saved.empty())
-      out.line("if (e >= " + saved + ") continue;");
-    Position one(position);
-    one.back() = one.back() + symbol("e");
-    setLaneCount("");
-    Type type = cast<RankedTensorType>(store.value.getType()).getElementType();
-    this->store(store.operand, permute(one), 1,
-                vecText(type, 1) + "(" + value + "[e])");
-    out.close();
-    setLaneCount(saved);
+    });
+    return;
+  case StoreKind::CacheWrite:
+    emitCacheWrite(store, position, vec);
     return;
   }
-  case StoreKind::CacheWrite: {
-    auto write = cast<KVCacheWriteOp>(store.op);
-    ArrayRef<AffineExpr> token = ArrayRef(position).drop_back(2);
-    int depth = depthOf(token);
-    std::string block = text(sizeOf(write.getCache(), 1));
-    std::string capacity =
-        text(sizeOf(write.getCache(), 0) * sizeOf(write.getCache(), 1));
-    std::string memo = key(write.getSlots(), token, 1, "slot");
-    if (out.recall(memo).empty())
-      out.remember(
-          depth, memo,
-          out.define(depth, "i64", "slot",
-                     "i64(" + pullScalar(write.getSlots(), token) + ")"));
-    std::string slot = out.recall(memo).str();
-    std::string value = pull(store.value, position, vec);
-    out.open("if (" + slot + " >= 0 && " + slot + " < i64(" + capacity + "))");
-    Position own = {symbol(out.define(out.depth(), "i64", "a",
-                                      slot + " / i64(" + block + ")")),
-                    symbol(out.define(out.depth(), "i64", "b",
-                                      slot + " % i64(" + block + ")"))};
-    own.append(position.end() - 2, position.end());
-    this->store(store.operand, own, vec, value);
-    out.close();
-    return;
+}
+
+void RowEmitter::emitCacheWrite(const RowStore &store, const Position &position,
+                                int vec) {
+  auto write = cast<KVCacheWriteOp>(store.op);
+  ArrayRef<unsigned> rowDims = write.getRowDims();
+  ArrayRef<unsigned> elementDims = write.getElementDims();
+  ArrayRef<AffineExpr> token = ArrayRef(position).drop_back(2);
+  AffineExpr block = constant(1);
+  for (unsigned dim : rowDims)
+    block = block * sizeOf(write.getCache(), dim);
+  std::string rows = text(block);
+  std::string capacity = text(sizeOf(write.getCache(), 0) * block);
+  int depth = depthOf(token);
+  std::string memo = key(write.getSlots(), token, 1, "slot");
+  if (out.recall(memo).empty())
+    out.remember(
+        depth, memo,
+        out.define(depth, "i64", "slot",
+                   "i64(" + pullScalar(write.getSlots(), token) + ")"));
+  std::string slot = out.recall(memo).str();
+  // Before the slot is tested: lanes without one may have to exchange values.
+  (void)pull(store.value, position, vec);
+  out.open("if (" + slot + " >= 0 && " + slot + " < i64(" + capacity + "))");
+  Position own(dims.shape(write.getCache()).size(), constant(0));
+  // Index `i` counted over some dims of the cache.
+  auto place = [&](ArrayRef<unsigned> over, AffineExpr i) {
+    for (unsigned dim : llvm::reverse(over.drop_front())) {
+      own[dim] = simplify(i % sizeOf(write.getCache(), dim));
+      i = simplify(i.floorDiv(sizeOf(write.getCache(), dim)));
+    }
+    own[over.front()] = i;
+  };
+  own[0] = symbol(
+      out.define(out.depth(), "i64", "a", slot + " / i64(" + rows + ")"));
+  place(rowDims, symbol(out.define(out.depth(), "i64", "b",
+                                   slot + " % i64(" + rows + ")")));
+  own[write.getHeadDim()] = position[position.size() - 2];
+  DimName chunk = dims.shape(write.getCache()).back();
+  bool sideBySide = elementDims.back() + 1 == own.size() &&
+                    (elementDims.size() == 1 ||
+                     (chunk % vec == 0 && position.back().isMultipleOf(vec)));
+  if (sideBySide) {
+    place(elementDims, position.back());
+    this->store(store.operand, own, vec, pull(store.value, position, vec));
+  } else {
+    storeByElement(store, position, vec, [&](ArrayRef<AffineExpr> from) {
+      place(elementDims, from.back());
+      return own;
+    });
   }
-  }
+  out.close();
+}
+
+void RowEmitter::storeByElement(
+    const RowStore &store, const Position &position, int vec,
+    llvm::function_ref<Position(ArrayRef<AffineExpr>)> placeOf) {
+  std::string value = pull(store.value, position, vec);
+  if (vec == 1)
+    return this->store(store.operand, placeOf(position), 1, value);
+  std::string lanes = getLaneCount(), e = out.freshName("e");
+  out.open("HK_UNROLL for (i32 " + e + " = 0; " + e + " < " + Twine(vec) +
+           "; ++" + e + ")");
+  if (!lanes.empty())
+    out.line("if (" + e + " >= " + lanes + ") continue;");
+  Position one(position);
+  one.back() = one.back() + symbol(e);
+  setLaneCount("");
+  Type type = cast<ShapedType>(store.value.getType()).getElementType();
+  this->store(store.operand, placeOf(one), 1,
+              vecText(type, 1) + "(" + value + "[" + e + "])");
+  out.close();
+  setLaneCount(lanes);
 }
 
 void RowEmitter::emitReductions(ArrayRef<const RowStat *> stats) {

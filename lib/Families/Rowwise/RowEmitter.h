@@ -84,6 +84,11 @@ private:
   std::string emitScore(Space &space, Value input, const LoopShape &shape);
   void emitReductions(ArrayRef<const RowStat *> stats);
   void emitStore(const RowStore &store, AffineExpr flat, int vec);
+  void emitCacheWrite(const RowStore &store, const Position &position, int vec);
+  /// Stores vec elements one by one, each at `placeOf` its position.
+  void
+  storeByElement(const RowStore &store, const Position &position, int vec,
+                 llvm::function_ref<Position(ArrayRef<AffineExpr>)> placeOf);
   Space &spaceOf(ArrayRef<DimName> local);
   void keep(Space &space, const std::string &memo, StringRef name, int vec);
 

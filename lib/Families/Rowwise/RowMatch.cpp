@@ -145,7 +145,12 @@ static bool staysInRow(Operation *op, unsigned index, int64_t numRows) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](GatherRowsOp o) { return operand != o.getTable(); })
       .Case([&](RopeOp o) {
-        return operand != o.getCos() && operand != o.getSin();
+        if (operand == o.getBounds())
+          return false;
+        if (operand != o.getCos() && operand != o.getSin())
+          return true;
+        // Row t of a table that goes with the tokens is that of token t.
+        return !o.getPositions() && !o.getBounds() && o.getPositionDim() == 0;
       })
       .Case([&](RmsNormOp o) { return operand != o.getWeight(); })
       .Case([&](LayerNormOp o) {

@@ -156,6 +156,13 @@ int64_t RowPlan::commonVec(int64_t limit) const {
       selected.insert(&op);
       continue;
     }
+    if (auto write = dyn_cast<KVCacheWriteOp>(op)) {
+      // Other layouts are stored element by element.
+      if (write.getElementDims().back() + 1 ==
+          dims.shape(write.getCache()).size())
+        cutLast(write.getResult());
+      continue;
+    }
     for (Value result : op.getResults())
       // A scale has one element per group, not a row of its own.
       if (result.getType() == op.getResult(0).getType() ||

@@ -92,6 +92,20 @@ HK_DEV typename Traits<D>::Carrier loadScalar(Global<const Storage<D>> p,
     return load<D, 1>(p, i)[0];
 }
 
+/// The place of token `t` in its own sequence, where sequence s has the tokens
+/// [bounds[s], bounds[s + 1]); -1 behind the last of `n` bounds.
+template <class Integers>
+HK_DEV i64 placeInSequence(const Integers &bounds, i64 n, i64 t) {
+  if (n < 2 || t >= i64(bounds[n - 1]))
+    return -1;
+  i64 low = 0, high = n - 1; // bounds[low] <= t < bounds[high]
+  while (high - low > 1) {
+    i64 middle = (low + high) / 2;
+    (i64(bounds[middle]) <= t ? low : high) = middle;
+  }
+  return t - i64(bounds[low]);
+}
+
 } // namespace hk
 
 #endif // HK_KERNELS_DEVICE_IO_H

@@ -24,12 +24,22 @@ HK_DEV float quantScale(float amax, float floor, float limit) {
   return scale == 0.f ? 1.f : scale;
 }
 
+/// The least power of two that is not below `scale`; at least 2^-126.
+HK_DEV float powerOfTwoAbove(float scale) {
+  u32 bits = bitCast<u32>(scale) + 0x7FFFFFu;
+  return scale == scale ? bitCast<float>(bits & 0x7F800000u) : scale;
+}
+
 enum class MxRounding { Even, Ceil, Floor };
 
 /// The e8m0 byte of a block with this largest magnitude; 255 for NaN and inf.
 template <MxRounding R, DType D> HK_DEV i32 mxScaleByte(float amax) {
-  constexpr i32 largestExponent = D == DType::F4E2M1FN ? 2 : 8;
-  constexpr u32 roundUpFrom = D == DType::F4E2M1FN ? 1u << 21 : 1u << 19;
+  constexpr i32 largestExponent = D == DType::F4E2M1FN   ? 2
+                                  : D == DType::F8E4M3FN ? 8
+                                                         : 15;
+  constexpr u32 roundUpFrom = D == DType::F4E2M1FN   ? 1u << 21
+                              : D == DType::F8E4M3FN ? 1u << 19
+                                                     : 1u << 20;
   if (!(amax <= 3.40282347e38f))
     return 255;
   i32 byte;

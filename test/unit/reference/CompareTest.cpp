@@ -46,6 +46,15 @@ TEST(Compare, BoundIsEightSigmaAndAnUlp) {
       compare(reference, make(DType::F32, {1 + bound + 0x1p-23})).agrees());
 }
 
+TEST(Compare, TwoFlipsOfEarlierRoundingsAreWithinTheBound) {
+  Tensor reference = make(DType::F32, {1}, {0x1p-30});
+  reference.jump = {0x1p-8};
+  EXPECT_NEAR(reference.boundAt(0), 0x1p-7, 0x1p-20);
+  // The flip of the last rounding is the unit in the last place.
+  reference.jump = {0x1p-23};
+  EXPECT_EQ(reference.boundAt(0), 0x1p-27 + 0x1p-23);
+}
+
 TEST(Compare, NanAndInfinityMustMatch) {
   Tensor reference = make(DType::F32, {kNaN, kInf, 1}, {1, 1, 1});
   EXPECT_TRUE(compare(reference, make(DType::F32, {kNaN, kInf, 1})).agrees());
