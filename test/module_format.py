@@ -116,7 +116,7 @@ class ModuleFormat(lit.formats.TestFormat):
                     continue
                 arguments = optionsFor(names[function["name"]], directive["ARGS"])
                 sizes = optionsFor(names[function["name"]], [dims])
-                empty = sizes and all(size.endswith("=0") for size in sizes)
+                empty = sizes and all(re.fullmatch(r"--dim=.*=0", size) for size in sizes)
                 for kind in kinds[:1] if empty else kinds:
                     call = [f"{binaries}/hk-run", library, f"--function={function['name']}", "--poison",
                             f"--data={kind}", f"--check={source}", *device, *sizes, *arguments]

@@ -44,3 +44,11 @@ bool mlir::hk::readsAsParameter(OpOperand &use) {
                 result.getDimSize(0) != 1);
       });
 }
+
+bool mlir::hk::isOnlyParameter(Operation *op, int depth) {
+  if (depth == 0 || !isElementwise(op))
+    return false;
+  return llvm::all_of(op->getUses(), [&](OpOperand &use) {
+    return readsAsParameter(use) || isOnlyParameter(use.getOwner(), depth - 1);
+  });
+}

@@ -16,6 +16,7 @@
 #include "Fusion/PrepareBlock.h"
 #include "Fusion/RegionBuilder.h"
 #include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/Parameters.h"
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -187,7 +188,8 @@ LogicalResult HKFuse::startGroup(Operation *op, FusionTable &table,
     }
     FusionTable::GroupId id = table.start(op, family);
     decision.candidates.push_back({what, verdict, 0, 0});
-    if (disable)
+    // A parameter goes to where it is read, alone.
+    if (disable || isOnlyParameter(op))
       return success();
     for (FusionTable::GroupId sibling : table.siblingsOf(op, *family)) {
       if (sibling == id)

@@ -96,14 +96,14 @@ func.func @norm_rope_fp8(%q: tensor<?x768xbf16>, %qw: tensor<64xbf16>, %kw: tens
   %a = tensor.expand_shape %a0 [[0], [1, 2]] output_shape [%t, 8, 64] : tensor<?x512xbf16> into tensor<?x8x64xbf16>
   %b0 = tensor.extract_slice %q[0, 512] [%t, 128] [1, 1] : tensor<?x768xbf16> to tensor<?x128xbf16>
   %b = tensor.expand_shape %b0 [[0], [1, 2]] output_shape [%t, 2, 64] : tensor<?x128xbf16> into tensor<?x2x64xbf16>
-  %c0 = tensor.extract_slice %q[0, 640] [%t, 128] [1, 1] : tensor<?x768xbf16> to tensor<?x128xbf16>
-  %c = tensor.expand_shape %c0 [[0], [1, 2]] output_shape [%t, 2, 64] : tensor<?x128xbf16> into tensor<?x2x64xbf16>
+  %e0 = tensor.extract_slice %q[0, 640] [%t, 128] [1, 1] : tensor<?x768xbf16> to tensor<?x128xbf16>
+  %e = tensor.expand_shape %e0 [[0], [1, 2]] output_shape [%t, 2, 64] : tensor<?x128xbf16> into tensor<?x2x64xbf16>
   %qn = hk.rms_norm %a, %qw epsilon 1.0e-06 : tensor<?x8x64xbf16>, tensor<64xbf16> -> tensor<?x8x64xbf16>
   %kn = hk.rms_norm %b, %kw epsilon 1.0e-06 : tensor<?x2x64xbf16>, tensor<64xbf16> -> tensor<?x2x64xbf16>
   %qr = hk.rope neox %qn, %cos, %sin positions %pos : tensor<?x8x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x8x64xbf16>
   %kr = hk.rope neox %kn, %cos, %sin positions %pos : tensor<?x2x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x2x64xf32>
   %kq = hk.quantize_static %kr, %ks : tensor<?x2x64xf32>, tensor<1xf32> -> tensor<?x2x64xf8E4M3FN>
-  %vq = hk.quantize_static %c, %vs : tensor<?x2x64xbf16>, tensor<1xf32> -> tensor<?x2x64xf8E4M3FN>
+  %vq = hk.quantize_static %e, %vs : tensor<?x2x64xbf16>, tensor<1xf32> -> tensor<?x2x64xf8E4M3FN>
   %k2 = hk.kv_cache_write %kq, %slots into %kc : tensor<?x2x64xf8E4M3FN>, tensor<?xi32>, tensor<4x16x2x64xf8E4M3FN>
   %v2 = hk.kv_cache_write %vq, %slots into %vc : tensor<?x2x64xf8E4M3FN>, tensor<?xi32>, tensor<4x16x2x64xf8E4M3FN>
   return %qr, %k2, %v2 : tensor<?x8x64xbf16>, tensor<4x16x2x64xf8E4M3FN>, tensor<4x16x2x64xf8E4M3FN>

@@ -27,6 +27,10 @@ bool readsAsParameter(OpOperand &use);
 /// (which may broadcast), so that any part can be computed anywhere.
 bool isElementwise(Operation *op);
 
+/// Whether `op` is elementwise and everything that uses it, through a few more
+/// such operators, reads it as a parameter.
+bool isOnlyParameter(Operation *op, int depth = 6);
+
 } // namespace mlir::hk
 
 #endif // HK_ANALYSIS_PARAMETERS_H
