@@ -145,6 +145,7 @@ HK_EVALUATOR(evaluateQuantize);
 HK_EVALUATOR(evaluateQuantizeStatic);
 HK_EVALUATOR(evaluateQuantizeMx);
 HK_EVALUATOR(evaluateDequantize);
+HK_EVALUATOR(evaluateReencode);
 HK_EVALUATOR(evaluateMatmul);
 HK_EVALUATOR(evaluateSumSlices);
 HK_EVALUATOR(evaluateAttention);

@@ -54,6 +54,7 @@ llvm::StringMap<Evaluator> makeTable() {
   add<QuantizeStaticOp>(table, evaluateQuantizeStatic);
   add<QuantizeMxOp>(table, evaluateQuantizeMx);
   add<DequantizeOp>(table, evaluateDequantize);
+  add<ReencodeOp>(table, evaluateReencode);
   add<MatmulOp>(table, evaluateMatmul);
   add<SumSlicesOp>(table, evaluateSumSlices);
   add<AttentionOp>(table, evaluateAttention);
