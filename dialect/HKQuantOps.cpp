@@ -191,3 +191,24 @@ LogicalResult DequantizeOp::reifyResultShapes(OpBuilder &b,
   addShapeOf(b, getLoc(), getResult(), getInput(), r);
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// hk.reencode
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReencodeOp::verify() {
+  Named input{"input", getInput()}, result{"result", getResult()};
+  if (failed(expectShape(*this, result, input.type().getShape())))
+    return failure();
+  if (input.element() != result.element())
+    return success();
+  return emitOpError("expected element type of result to be the other e4m3 "
+                     "flavour, but got ")
+         << result.element() << ", that of input";
+}
+
+LogicalResult ReencodeOp::reifyResultShapes(OpBuilder &b,
+                                            ReifiedRankedShapedTypeDims &r) {
+  addShapeOf(b, getLoc(), getResult(), getInput(), r);
+  return success();
+}

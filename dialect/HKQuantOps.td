@@ -98,4 +98,23 @@ def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0"> {
   let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($result)";
 }
 
+def HK_ReencodeOp : HK_RowwiseOp<"reencode", "0"> {
+  let summary = "e4m3 codes for a chip of the other flavour";
+  let description = [{
+    The same codes in the other e4m3 flavour, where they mean half (FN to FNUZ) or
+    twice (FNUZ to FN) as much: y = x / 2, or y = 2 x. So that dequantised values
+    stay what they were, multiply the scale by 2, or by 1 / 2. FN to FNUZ is exact
+    but for -0, which FNUZ lacks and becomes 0 (the byte 0x80 would be NaN); FNUZ
+    to FN saturates 240 to 448. NaN stays NaN.
+
+    Example:
+    ```mlir
+    %y = hk.reencode %x : tensor<512x256xf8E4M3FN> -> tensor<512x256xf8E4M3FNUZ>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F8E4M3FN, F8E4M3FNUZ]>:$input);
+  let results = (outs RankedTensorOf<[F8E4M3FN, F8E4M3FNUZ]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
 #endif // HK_HKQUANTOPS

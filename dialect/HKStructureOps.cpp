@@ -392,6 +392,46 @@ LogicalResult WeightOp::verify() {
   return success();
 }
 
+LogicalResult WeightOp::verifyRegions() {
+  if (!getInputs()) {
+    if (getRecipe().empty())
+      return success();
+    return emitOpError("expected no recipe without inputs, but got one");
+  }
+  if (getRecipe().empty())
+    return emitOpError("expected a recipe for its inputs, but got none");
+  Block &recipe = getRecipe().front();
+  if (recipe.getNumArguments() != getInputs()->size())
+    return emitOpError("expected number of recipe arguments to be ")
+           << getInputs()->size() << ", one for each input, but got "
+           << recipe.getNumArguments();
+  for (BlockArgument argument : recipe.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || !type.hasStaticShape() || !dtypeOf(type.getElementType()))
+      return emitOpError("expected type of recipe argument ")
+             << argument.getArgNumber()
+             << " to be a static tensor of an hk element type, but got "
+             << argument.getType();
+  }
+  auto yield = dyn_cast<YieldOp>(recipe.back());
+  if (!yield || yield.getNumOperands() != 1 ||
+      yield.getOperand(0).getType() != getType())
+    return emitOpError("expected the recipe to end in hk.yield of one ")
+           << getType();
+  return success();
+}
+
+void WeightOp::build(OpBuilder &, OperationState &state, StringRef name,
+                     StringRef source, Type type, ArrayAttr inputs) {
+  Builder b(type.getContext());
+  state.addAttribute(getSymNameAttrName(state.name), b.getStringAttr(name));
+  state.addAttribute(getSourceAttrName(state.name), b.getStringAttr(source));
+  state.addAttribute(getTypeAttrName(state.name), TypeAttr::get(type));
+  if (inputs)
+    state.addAttribute(getInputsAttrName(state.name), inputs);
+  state.addRegion();
+}
+
 LogicalResult WeightRefOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto weight =
       symbols.lookupNearestSymbolFrom<WeightOp>(*this, getWeightAttr());

@@ -181,21 +181,36 @@ def HK_GuardOp : HK_Op<"guard"> {
   let assemblyFormat = "$lhs `,` $rhs `names` $names attr-dict";
 }
 
-def HK_WeightOp : HK_Op<"weight", [Symbol]> {
+def HK_WeightOp : HK_Op<"weight", [Symbol, IsolatedFromAbove]> {
   let summary = "a tensor of the weights file";
   let description = [{
     A module-level symbol; no bytes in the IR. `source` is the tensor's name in
     the safetensors file.
 
+    With `inputs` the weight is not in the file it comes from: the recipe computes
+    it from the tensors of these names, its arguments, when the compiler writes the
+    file that goes with the library. `hk-fold-weights` makes such weights.
+
     Example:
     ```mlir
     hk.weight @wq "layers.0.wqkv" : tensor<512x256xbf16>
+    hk.weight @folded0 "hk.folded0" from ["wk", "wv"] {
+    ^bb0(%k: tensor<64x256xbf16>, %v: tensor<64x256xbf16>):
+      %kv = hk.concat 0 (%k, %v) : tensor<64x256xbf16>, tensor<64x256xbf16> -> tensor<128x256xbf16>
+      hk.yield %kv : tensor<128x256xbf16>
+    } : tensor<128x256xbf16>
     ```
   }];
   // The name of a tensor in a file is an open set.
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$source,
-                       TypeAttrOf<HK_Tensor>:$type);
-  let assemblyFormat = "$sym_name $source attr-dict `:` $type";
+                       TypeAttrOf<HK_Tensor>:$type,
+                       OptionalAttr<StrArrayAttr>:$inputs);
+  let regions = (region MaxSizedRegion<1>:$recipe);
+  let assemblyFormat = "$sym_name $source (`from` $inputs^ $recipe)? attr-dict `:` $type";
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "StringRef":$name, "StringRef":$source,
+                                 "Type":$type, "ArrayAttr":$inputs)>];
+  let hasRegionVerifier = 1;
   let hasVerifier = 1;
 }
 

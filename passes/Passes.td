@@ -32,6 +32,20 @@ def HKAssignTarget : Pass<"hk-assign-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }
 
+def HKFoldWeights : Pass<"hk-fold-weights", "::mlir::ModuleOp"> {
+  let summary = "compute with weights once, at compile time";
+  let description = [{
+    What row-wise operators compute from weights and constants alone becomes a
+    weight with a recipe, which the compiler evaluates when it writes the weights
+    file: merged, transposed, converted, re-encoded or quantised weights. Equal
+    recipes are one weight; weights that only recipes read disappear. Results of
+    more than four times the bytes of their operands are left to the kernels, and
+    so are products.
+  }];
+  let statistics = [Statistic<"numFolded", "num-folded", "values that became weights">];
+  let dependentDialects = ["::mlir::hk::HKDialect"];
+}
+
 def HKSplit : Pass<"hk-split", "::mlir::ModuleOp"> {
   let summary = "share a reduction between more blocks where that pays";
   let description = [{

@@ -21,6 +21,7 @@
 #include "Weights.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Passes/Bufferization.h"
+#include "hk/Passes/Passes.h"
 #include "hk/Passes/Pipelines.h"
 
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -36,6 +37,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -99,6 +101,12 @@ std::string symbolPrefix(StringRef target) {
 
 LogicalResult Work::addSection(StringRef targetName) {
   OwningOpRef<ModuleOp> clone(cast<ModuleOp>(module->clone()));
+  // Recipes are for the weights file only.
+  for (WeightOp weight : clone->getOps<WeightOp>()) {
+    weight.removeInputsAttr();
+    Region discarded;
+    discarded.takeBody(weight.getRecipe());
+  }
   MLIRContext *context = module.getContext();
   DecisionLog log;
   unsigned opsBefore = 0;
@@ -251,8 +259,18 @@ LogicalResult Work::link() {
   return success();
 }
 
-LogicalResult mlir::hk::compile(ModuleOp module,
+LogicalResult mlir::hk::compile(ModuleOp source,
                                 const CompileOptions &options) {
+  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(source->clone()));
+  ModuleOp module = *copy;
+  if (options.foldWeights && !options.weights.empty()) {
+    PassManager fold(module.getContext());
+    fold.addPass(createCanonicalizerPass());
+    fold.addPass(createCSEPass());
+    fold.addPass(createHKFoldWeights());
+    if (failed(fold.run(module)))
+      return failure();
+  }
   Work work{options, module, options.output, {}, {}, {}};
   auto error = [&] { return emitError(module.getLoc()); };
   if (options.targets.empty())

@@ -27,8 +27,12 @@ StringRef mlir::hk::safetensorsName(::hk::DType dtype) {
     return "F16";
   case ::hk::DType::F8E4M3FN:
     return "F8_E4M3";
+  case ::hk::DType::F8E4M3FNUZ:
+    return "F8_E4M3FNUZ";
   case ::hk::DType::F8E5M2:
     return "F8_E5M2";
+  case ::hk::DType::F8E5M2FNUZ:
+    return "F8_E5M2FNUZ";
   case ::hk::DType::F8E8M0FNU:
     return "F8_E8M0";
   case ::hk::DType::I1:
@@ -41,9 +45,8 @@ StringRef mlir::hk::safetensorsName(::hk::DType dtype) {
     return "I64";
   case ::hk::DType::F4E2M1FN:
     return "F4";
-  default:
-    return "";
   }
+  return "";
 }
 
 FailureOr<SafetensorsFile> SafetensorsFile::open(Location loc, StringRef path) {
@@ -76,11 +79,10 @@ FailureOr<SafetensorsFile> SafetensorsFile::open(Location loc, StringRef path) {
   return file;
 }
 
-FailureOr<StringRef> SafetensorsFile::find(WeightOp op) const {
-  auto type = cast<RankedTensorType>(op.getType());
+FailureOr<StringRef> SafetensorsFile::find(WeightOp op, StringRef name,
+                                           RankedTensorType type) const {
   ::hk::DType expected = *dtypeOf(type.getElementType());
   uint64_t bytes = ::hk::packedBytes(expected, type.getNumElements());
-  StringRef name = op.getSource();
   const llvm::json::Object *entry = header.getObject(name);
   if (!entry)
     return op.emitOpError("expected the weights file to hold a tensor '")
@@ -96,7 +98,7 @@ FailureOr<StringRef> SafetensorsFile::find(WeightOp op) const {
     same = (*shape)[i].getAsInteger() == type.getDimSize(i);
   if (!same)
     return op.emitOpError("expected the shape of tensor '")
-           << name << "' to be that of " << op.getType();
+           << name << "' to be that of " << type;
   const llvm::json::Array *offsets = entry->getArray("data_offsets");
   std::optional<int64_t> begin, end;
   if (offsets && offsets->size() == 2) {

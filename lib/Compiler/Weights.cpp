@@ -13,6 +13,7 @@
 #include "Weights.h"
 #include "hk/Compiler/Safetensors.h"
 #include "hk/Dialect/HK.h"
+#include "hk/Reference/Interpreter.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Endian.h"
@@ -28,9 +29,11 @@ using namespace mlir::hk;
 namespace {
 constexpr uint64_t kAlignment = 256;
 
-LogicalResult writeSidecar(Location loc, StringRef path,
-                           ArrayRef<WeightRecord> weights,
-                           ArrayRef<StringRef> contents) {
+/// `fill` gives a weight its bytes; one weight after the other, so that only
+/// one is in memory beside the two files.
+LogicalResult writeSidecar(
+    Location loc, StringRef path, ArrayRef<WeightRecord> weights,
+    llvm::function_ref<LogicalResult(size_t, MutableArrayRef<uint8_t>)> fill) {
   std::string header = "{";
   llvm::raw_string_ostream json(header);
   uint64_t offset = 0;
@@ -57,10 +60,42 @@ LogicalResult writeSidecar(Location loc, StringRef path,
   uint8_t *base = (*out)->getBufferStart();
   llvm::support::endian::write64le(base, header.size());
   std::copy(header.begin(), header.end(), base + 8);
-  for (auto [bytes, at] : llvm::zip(contents, offsets))
-    std::copy(bytes.begin(), bytes.end(), base + 8 + header.size() + at);
+  for (auto [i, at] : llvm::enumerate(offsets))
+    if (failed(fill(i, {base + 8 + header.size() + at, weights[i].bytes})))
+      return failure();
   if (llvm::Error error = (*out)->commit())
     return fail(std::move(error));
+  return success();
+}
+
+/// What the recipe of `op` makes of the tensors it names.
+LogicalResult evaluateRecipe(WeightOp op, const SafetensorsFile &file,
+                             MutableArrayRef<uint8_t> bytes) {
+  Block &recipe = op.getRecipe().front();
+  SmallVector<reference::Tensor> inputs;
+  for (auto [name, argument] :
+       llvm::zip_equal(op.getInputs()->getAsValueRange<StringAttr>(),
+                       recipe.getArguments())) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    FailureOr<StringRef> source = file.find(op, name, type);
+    if (failed(source))
+      return failure();
+    FailureOr<reference::Tensor> tensor =
+        reference::fromBytes(*dtypeOf(type.getElementType()), type.getShape(),
+                             {source->bytes_begin(), source->bytes_end()});
+    if (failed(tensor))
+      return failure();
+    inputs.push_back(std::move(*tensor));
+  }
+  FailureOr<SmallVector<reference::Tensor>> result =
+      reference::interpret(recipe, inputs);
+  if (failed(result))
+    return failure();
+  std::vector<uint8_t> made = reference::toBytes(result->front());
+  if (made.size() != bytes.size())
+    return op.emitOpError("expected its recipe to make ")
+           << bytes.size() << " bytes, but got " << made.size();
+  llvm::copy(made, bytes.begin());
   return success();
 }
 } // namespace
@@ -85,15 +120,20 @@ mlir::hk::collectWeights(ModuleOp module, StringRef source, StringRef sidecar) {
       SafetensorsFile::open(module.getLoc(), source);
   if (failed(file))
     return failure();
-  SmallVector<StringRef> contents;
-  for (auto [op, weight] : llvm::zip(ops, weights)) {
-    FailureOr<StringRef> bytes = file->find(op);
-    if (failed(bytes))
-      return failure();
-    weight.checksum = llvm::xxh3_64bits(*bytes);
-    contents.push_back(*bytes);
-  }
-  if (failed(writeSidecar(module.getLoc(), sidecar, weights, contents)))
+  auto fill = [&](size_t i, MutableArrayRef<uint8_t> to) -> LogicalResult {
+    if (ops[i].getInputs()) {
+      if (failed(evaluateRecipe(ops[i], *file, to)))
+        return failure();
+    } else {
+      FailureOr<StringRef> bytes = file->find(ops[i]);
+      if (failed(bytes))
+        return failure();
+      llvm::copy(*bytes, to.begin());
+    }
+    weights[i].checksum = llvm::xxh3_64bits(to);
+    return success();
+  };
+  if (failed(writeSidecar(module.getLoc(), sidecar, weights, fill)))
     return failure();
   return weights;
 }

@@ -21,8 +21,8 @@
 namespace mlir::hk {
 
 /// One record per hk.weight of `module`, in order. With a non-empty `source`
-/// file the tensors are checked against it (name, dtype, shape), checksummed,
-/// and written to `sidecar` (256-byte aligned).
+/// file the tensors are checked against it (name, dtype, shape) or made from it
+/// by their recipes, checksummed, and written to `sidecar` (256-byte aligned).
 FailureOr<std::vector<WeightRecord>>
 collectWeights(ModuleOp module, StringRef source, StringRef sidecar);
 

@@ -148,6 +148,7 @@ HK_EVALUATOR(evaluateQuantizeMx);
 HK_EVALUATOR(evaluateDequantize);
 HK_EVALUATOR(evaluateReduce);
 HK_EVALUATOR(evaluateCausalConv1d);
+HK_EVALUATOR(evaluateReencode);
 HK_EVALUATOR(evaluateMatmul);
 HK_EVALUATOR(evaluateSumSlices);
 HK_EVALUATOR(evaluateAttention);

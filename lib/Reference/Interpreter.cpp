@@ -396,6 +396,13 @@ bool reference::hasEvaluator(StringRef operationName) {
   return evaluatorOf(operationName) != nullptr;
 }
 
+static FailureOr<SmallVector<Tensor>>
+copies(FailureOr<SmallVector<TensorPtr>> results) {
+  if (failed(results))
+    return failure();
+  return llvm::map_to_vector(*results, [](const TensorPtr &t) { return *t; });
+}
+
 FailureOr<SmallVector<Tensor>> reference::interpret(func::FuncOp function,
                                                     ArrayRef<Tensor> arguments,
                                                     WeightProvider weights) {
@@ -415,9 +422,12 @@ FailureOr<SmallVector<Tensor>> reference::interpret(func::FuncOp function,
              << sizesText(argument.sizes);
     shared.push_back(share(argument));
   }
-  FailureOr<SmallVector<TensorPtr>> results =
-      Interpreter(std::move(weights)).run(function.getBody().front(), shared);
-  if (failed(results))
-    return failure();
-  return llvm::map_to_vector(*results, [](const TensorPtr &t) { return *t; });
+  return copies(
+      Interpreter(std::move(weights)).run(function.getBody().front(), shared));
+}
+
+FailureOr<SmallVector<Tensor>>
+reference::interpret(Block &block, ArrayRef<Tensor> arguments) {
+  return copies(
+      Interpreter(nullptr).run(block, llvm::map_to_vector(arguments, share)));
 }

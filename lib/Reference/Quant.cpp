@@ -255,3 +255,16 @@ LogicalResult reference::evaluateDequantize(Operation *op, const Operands &in,
   out.push_back(result.take());
   return success();
 }
+
+LogicalResult reference::evaluateReencode(Operation *op, const Operands &in,
+                                          Results &out) {
+  const Tensor &x = in[0];
+  double factor = x.dtype == DType::F8E4M3FN ? 0.5 : 2;
+  ResultBuilder result(resultDType(op), x.sizes);
+  for (int64_t i = 0; i < x.numElements(); ++i) {
+    Noisy v = at(x, i);
+    result.set(i, {v.value * factor, v.sigma * factor});
+  }
+  out.push_back(result.take());
+  return success();
+}

@@ -55,6 +55,7 @@ llvm::StringMap<Evaluator> makeTable() {
   add<DequantizeOp>(table, evaluateDequantize);
   add<ReduceOp>(table, evaluateReduce);
   add<CausalConv1dOp>(table, evaluateCausalConv1d);
+  add<ReencodeOp>(table, evaluateReencode);
   add<MatmulOp>(table, evaluateMatmul);
   add<SumSlicesOp>(table, evaluateSumSlices);
   add<AttentionOp>(table, evaluateAttention);

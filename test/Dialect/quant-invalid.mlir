@@ -125,3 +125,19 @@ func.func @dequantize_blocks(%q: tensor<2x64xi8>, %s: tensor<2x3xf8E8M0FNU>) {
   %0 = hk.dequantize %q, %s : tensor<2x64xi8>, tensor<2x3xf8E8M0FNU> -> tensor<2x64xf32>
   return
 }
+
+// -----
+
+func.func @reencode_shape(%a: tensor<2x64xf8E4M3FN>) {
+  // expected-error @below {{expected shape of result to be [2, 64], but got [64, 2]}}
+  %0 = hk.reencode %a : tensor<2x64xf8E4M3FN> -> tensor<64x2xf8E4M3FNUZ>
+  return
+}
+
+// -----
+
+func.func @reencode_flavour(%a: tensor<2x64xf8E4M3FN>) {
+  // expected-error @below {{expected element type of result to be the other e4m3 flavour, but got 'f8E4M3FN', that of input}}
+  %0 = hk.reencode %a : tensor<2x64xf8E4M3FN> -> tensor<2x64xf8E4M3FN>
+  return
+}

@@ -22,3 +22,12 @@ func.func @quantize(%x: tensor<?x4096xbf16>, %one: tensor<1xf32>, %s: tensor<?x3
   %2 = hk.dequantize %q1, %one : tensor<?x4096xi8>, tensor<1xf32> -> tensor<?x4096xf16>
   return
 }
+
+// CHECK-LABEL: func @reencode
+func.func @reencode(%a: tensor<?x64xf8E4M3FN>) {
+  // CHECK: hk.reencode %{{.*}} : tensor<?x64xf8E4M3FN> -> tensor<?x64xf8E4M3FNUZ>
+  %0 = hk.reencode %a : tensor<?x64xf8E4M3FN> -> tensor<?x64xf8E4M3FNUZ>
+  // CHECK: hk.reencode %{{.*}} : tensor<?x64xf8E4M3FNUZ> -> tensor<?x64xf8E4M3FN>
+  %1 = hk.reencode %0 : tensor<?x64xf8E4M3FNUZ> -> tensor<?x64xf8E4M3FN>
+  return
+}

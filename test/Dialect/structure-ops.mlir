@@ -5,6 +5,14 @@ module attributes {hk.target = #hk.target<"gfx942">} {
 
 // CHECK: hk.weight @wq "layers.0.wqkv" : tensor<64xbf16>
 hk.weight @wq "layers.0.wqkv" : tensor<64xbf16>
+// CHECK: hk.weight @twice "twice" from ["layers.0.wqkv"] {
+// CHECK-NEXT: ^bb0(%[[W:.*]]: tensor<64xbf16>):
+// CHECK: } : tensor<64xf32>
+hk.weight @twice "twice" from ["layers.0.wqkv"] {
+^bb0(%w: tensor<64xbf16>):
+  %0 = hk.add %w, %w : tensor<64xbf16>, tensor<64xbf16> -> tensor<64xf32>
+  hk.yield %0 : tensor<64xf32>
+} : tensor<64xf32>
 
 // CHECK: hk.kernel @k0 rowwise inputs 2 shapes [#hk.shape<[d0, 64]>, #hk.shape<[64]>, #hk.shape<[d0, 64]>] aligns [16, 16, 16]
 hk.kernel @k0 rowwise inputs 2 shapes [#hk.shape<[d0, 64]>, #hk.shape<[64]>, #hk.shape<[d0, 64]>] aligns [16, 16, 16] {

@@ -84,4 +84,19 @@ with np.errstate(all="ignore"):
     q, s = quantize(x, "i8", 300)
     case = run("hk.dequantize %0, %1 : INS -> OUTS", [(q, "i8"), (s, "f32")], [(q.shape, "f32")])
     check("dequantize per token", case, f32(q * s), exact=True)
+# Every code in the other flavour: the same bits, half or twice the value. FN's -0 is 0
+# there, and 240 of FNUZ is more than FN has.
+def e4m3(bias, codes):
+    exponent, mantissa = codes >> 3 & 15, codes & 7
+    value = np.where(exponent == 0, mantissa / 8 * 2.0 ** (1 - bias), (1 + mantissa / 8) * 2.0 ** (exponent - bias))
+    return np.where(codes & 128, -value, value)
+
+
+bits = np.arange(256)
+fn, fnuz = np.where(bits & 127 == 127, np.nan, e4m3(7, bits)), np.where(bits == 128, np.nan, e4m3(8, bits))
+case = run("hk.reencode %0 : INS -> OUTS", [(fn, "f8E4M3FN")], [((256,), "f8E4M3FNUZ")])
+check("reencode to fnuz", case, np.where(bits == 128, 0, np.where(bits & 127 == 127, np.nan, fnuz)), exact=True)
+assert not np.signbit(case.values[0][128]), "FNUZ has no -0"
+case = run("hk.reencode %0 : INS -> OUTS", [(fnuz, "f8E4M3FNUZ")], [((256,), "f8E4M3FN")])
+check("reencode to fn", case, np.where(bits == 128, np.nan, np.where(bits & 127 == 127, np.copysign(448, fnuz), fn)), exact=True)
 finish()

@@ -38,6 +38,9 @@ int main(int argc, char **argv) {
                                cl::desc("Safetensors file of the weights"));
   cl::opt<bool> noFuse("no-fuse", cl::desc("One kernel per operator"),
                        cl::cat(category));
+  cl::opt<bool> noFoldWeights(
+      "no-fold-weights", cl::cat(category),
+      cl::desc("Leave what is computed from weights alone to the kernels"));
   cl::opt<int64_t> splitK(
       "split-k", cl::init(0), cl::cat(category),
       cl::desc("Slices of the k of products; 0: by cost, 1: never"));
@@ -77,6 +80,7 @@ int main(int argc, char **argv) {
     options.targets.assign(targets.begin(), targets.end());
   options.weights = weights;
   options.fuse = !noFuse;
+  options.foldWeights = !noFoldWeights;
   options.splitK = splitK;
   options.splitKeys = splitKeys;
   options.explain = explain;

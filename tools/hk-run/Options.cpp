@@ -26,6 +26,7 @@ what to run
                          the HIP library to use, for example the emulator's
   --threads=N            host threads; default all cores
   --weights=FILE         safetensors file; default: the one the module names
+  --check-weights=FILE   that of the source that --check reads; default: the same
 
 inputs (states too); what is not given is random
   --input=NAME=X.npy     bf16 and 8-bit floats as raw unsigned integers, or any
@@ -170,6 +171,8 @@ static void parseOne(const std::string &argument, Options &options) {
     options.device = value;
   else if (name == "--weights")
     options.weights = value;
+  else if (name == "--check-weights")
+    options.checkWeights = value;
   else if (name == "--threads")
     options.threads = parseUnsigned(value, argument, 1024);
   else if (name == "--random")

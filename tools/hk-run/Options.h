@@ -40,7 +40,8 @@ struct Options {
   std::string module;
   std::string function; // empty: the only one
   std::string device = "host";
-  std::string weights; // empty: the file the module names
+  std::string weights;      // empty: the file the module names
+  std::string checkWeights; // empty: the same
   uint32_t threads = 0;
   uint64_t seed = 0, shuffleSeed = 0;
   Data data = Data::Normal;

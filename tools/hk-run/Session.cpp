@@ -355,7 +355,8 @@ CheckRequest Session::checkRequest() const {
   }
   request.function = name;
   request.target = hk_device_target(device());
-  request.weightsPath = weightsPath;
+  request.weightsPath =
+      options.checkWeights.empty() ? weightsPath : options.checkWeights;
   for (const Argument &arg : args)
     request.tensors.push_back({arg.name, arg.role,
                                arg.role == Role::Output ? nullptr : &arg.before,

@@ -36,6 +36,8 @@ struct CompileOptions {
   /// Safetensors file that holds the tensors hk.weight names; "" if none.
   std::string weights;
   bool fuse = true;
+  /// Compute with weights at compile time; needs the weights file.
+  bool foldWeights = true;
   /// Slices of the k of products and of the keys of attentions: 0 by cost, 1
   /// none, else that many wherever possible.
   int64_t splitK = 0, splitKeys = 0;

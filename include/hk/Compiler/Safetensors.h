@@ -32,7 +32,12 @@ public:
 
   /// The bytes of a weight's tensor, after checking that name, dtype, shape and
   /// size are what `op` says; errors are emitted at `op`.
-  FailureOr<StringRef> find(WeightOp op) const;
+  FailureOr<StringRef> find(WeightOp op) const {
+    return find(op, op.getSource(), cast<RankedTensorType>(op.getType()));
+  }
+  /// The same of any tensor that `op` needs.
+  FailureOr<StringRef> find(WeightOp op, StringRef name,
+                            RankedTensorType type) const;
 
 private:
   std::unique_ptr<llvm::MemoryBuffer> buffer;

@@ -70,6 +70,11 @@ FailureOr<SmallVector<Tensor>> interpret(func::FuncOp function,
                                          ArrayRef<Tensor> arguments,
                                          WeightProvider weights = nullptr);
 
+/// Evaluates a block of base ops that reads nothing but its arguments: the
+/// operands of its terminator.
+FailureOr<SmallVector<Tensor>> interpret(Block &block,
+                                         ArrayRef<Tensor> arguments);
+
 /// Whether the interpreter knows the op of this name.
 bool hasEvaluator(StringRef operationName);
 

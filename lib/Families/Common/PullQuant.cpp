@@ -182,3 +182,10 @@ std::string Puller::pullQuantizeMx(QuantizeMxOp op, bool wantScale,
                    "mxScaled<" + std::to_string(vec) + ">(" + x + ", " + byte +
                        ")");
 }
+
+std::string Puller::pullReencode(ReencodeOp op, Args position, int vec) {
+  bool halves = isa<Float8E4M3FNType>(elementTypeOf(op.getInput()));
+  return roundText(elementTypeOf(op.getResult()), vec,
+                   pull(op.getInput(), position, vec) +
+                       (halves ? " * 0.5f" : " * 2.0f"));
+}

@@ -445,6 +445,7 @@ std::string Puller::emit(Value value, Args position, int vec) {
         return pullQuantizeMx(o, second, position, vec);
       })
       .Case([&](DequantizeOp o) { return pullDequantize(o, position, vec); })
+      .Case([&](ReencodeOp o) { return pullReencode(o, position, vec); })
       .Default([](Operation *) -> std::string {
         llvm_unreachable("matching lets only operators in that can be pulled");
       });

@@ -197,6 +197,7 @@ private:
   std::string pullQuantizeMx(QuantizeMxOp op, bool scale, Args position,
                              int vec);
   std::string pullDequantize(DequantizeOp op, Args position, int vec);
+  std::string pullReencode(ReencodeOp op, Args position, int vec);
 
   /// The scale element that covers a position; empty: differs within vec.
   std::string pullScale(Value scale, Value input, int64_t group, Args position,

@@ -76,7 +76,7 @@ hkRunCheck(const CheckRequest &request) {
     return unknown("'" + request.sourcePath + "' has no function @" +
                    request.function);
 
-  // The weights are the sidecar's, which is what the call used.
+  // Unless told otherwise, the weights that the call used.
   std::optional<SafetensorsFile> weights;
   if (!request.weightsPath.empty()) {
     FailureOr<SafetensorsFile> file =

@@ -76,13 +76,6 @@ HK_DEV u32 joinLaneMax(u32 v) {
 /// Whether laneMax is the largest over G lanes.
 template <int G> inline constexpr bool kNativeLaneMax = false;
 HK_DEV u32 laneMax(u32 v) { return v; }
-/// One bit per lane of the wave: whether its `condition` holds.
-HK_DEV u64 ballot(bool condition) {
-  if constexpr (kWave == 64)
-    return __builtin_amdgcn_ballot_w64(condition);
-  else
-    return __builtin_amdgcn_ballot_w32(condition);
-}
 
 /// One bit per lane of the wave: whether its `condition` holds.
 HK_DEV u64 ballot(bool condition) {

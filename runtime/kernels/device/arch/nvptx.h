@@ -45,10 +45,6 @@ HK_DEV u32 laneMax(u32 v) {
 }
 template <int G> inline constexpr bool kJoinsLaneMax = false;
 HK_DEV u32 joinLaneMax(u32 v) { return v; }
-/// One bit per lane of the wave: whether its `condition` holds.
-HK_DEV u64 ballot(bool condition) {
-  return u32(__nvvm_vote_ballot_sync(~0u, condition));
-}
 
 /// One bit per lane of the wave: whether its `condition` holds.
 HK_DEV u64 ballot(bool condition) {

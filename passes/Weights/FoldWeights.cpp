@@ -1,0 +1,184 @@
+//===- FoldWeights.cpp - Compute with weights at compile time -------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What row-wise operators and views compute from weights and constants alone is
+// the same in every call. It becomes the recipe of a new weight, which the
+// compiler evaluates when it writes the weights file; weights that nothing
+// reads any more are no longer part of the library. Equal recipes, also of
+// different functions, are one weight.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fusion/PrepareBlock.h"
+#include "hk/Analysis/Alignment.h"
+#include "hk/Dialect/HK.h"
+#include "hk/Passes/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::hk {
+#define GEN_PASS_DEF_HKFOLDWEIGHTS
+#include "hk/Passes/Passes.h.inc"
+} // namespace mlir::hk
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// A weight that is this many times as large as what it is made from costs more
+/// to read than to compute.
+static constexpr int64_t kMostGrowth = 4;
+
+static int64_t bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return ::hk::packedBytes(*dtypeOf(tensor.getElementType()),
+                           tensor.getNumElements());
+}
+
+namespace {
+struct HKFoldWeights : ::mlir::hk::impl::HKFoldWeightsBase<HKFoldWeights> {
+  using HKFoldWeightsBase::HKFoldWeightsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    recipes.clear();
+    SymbolTable table(module);
+    for (func::FuncOp function : module.getOps<func::FuncOp>())
+      if (!function.isExternal() && function.getBody().hasOneBlock())
+        run(function, table);
+    // Weights that only recipes need are read from the file then.
+    for (WeightOp weight :
+         llvm::make_early_inc_range(module.getOps<WeightOp>()))
+      if (replaced.contains(weight) &&
+          SymbolTable::symbolKnownUseEmpty(weight, module))
+        weight.erase();
+    replaced.clear();
+  }
+
+private:
+  void run(func::FuncOp function, SymbolTable &table);
+  /// Whether `op`, which reads only what is known, is folded.
+  bool isFoldable(Operation *op) const;
+  WeightOp weightFor(Value value, SymbolTable &table);
+
+  llvm::DenseSet<Value> known; // weights, constants, what is made of them
+  llvm::StringMap<WeightOp> recipes;
+  llvm::DenseSet<Operation *> replaced;
+};
+} // namespace
+
+bool HKFoldWeights::isFoldable(Operation *op) const {
+  if (op->getNumOperands() == 0 || op->getNumResults() == 0 ||
+      !(isView(op) || (isa<RowwiseOpInterface>(op) && isPure(op))))
+    return false;
+  int64_t before = 0, after = 0;
+  for (Value operand : op->getOperands()) {
+    if (!known.contains(operand))
+      return false;
+    before += bytesOf(operand.getType());
+  }
+  for (Value result : op->getResults()) {
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    if (!type || !type.hasStaticShape() || !dtypeOf(type.getElementType()))
+      return false;
+    after += bytesOf(type);
+  }
+  return after <= kMostGrowth * before;
+}
+
+void HKFoldWeights::run(func::FuncOp function, SymbolTable &table) {
+  known.clear();
+  Block &block = function.getBody().front();
+  for (Operation &op : block)
+    if (isa<WeightRefOp, ConstantOp>(op) || isFoldable(&op))
+      known.insert(op.result_begin(), op.result_end());
+
+  // Needed in memory: what an operator reads that is not folded, also through
+  // views; a view alone costs nothing and stays.
+  llvm::DenseSet<Value> needed;
+  SmallVector<std::pair<Value, WeightOp>> folded;
+  for (Operation &op : llvm::reverse(block))
+    for (Value result : op.getResults()) {
+      if (!known.contains(result))
+        continue;
+      if (llvm::none_of(result.getUsers(), [&](Operation *user) {
+            return user->getNumResults() == 0 ||
+                   !known.contains(user->getResult(0)) ||
+                   (isView(user) && needed.contains(user->getResult(0)));
+          }))
+        continue;
+      needed.insert(result);
+      if (isa<WeightRefOp, ConstantOp>(op) || isView(&op))
+        continue;
+      if (WeightOp weight = weightFor(result, table))
+        folded.push_back({result, weight});
+    }
+  // Only now: recipes are made from the function as it was.
+  for (auto [value, weight] : folded) {
+    OpBuilder builder(value.getDefiningOp());
+    value.replaceAllUsesWith(WeightRefOp::create(
+        builder, value.getLoc(), value.getType(), weight.getSymName()));
+    ++numFolded;
+  }
+  eraseUnused(block);
+}
+
+WeightOp HKFoldWeights::weightFor(Value value, SymbolTable &table) {
+  SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  if (failed(getBackwardSlice(value, &slice, options)))
+    return nullptr;
+
+  ModuleOp module = getOperation();
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToStart(module.getBody());
+  SmallVector<StringRef> sources;
+  auto recipe = std::make_unique<Region>();
+  Block &body = recipe->emplaceBlock();
+  IRMapping map;
+  OpBuilder inside = OpBuilder::atBlockEnd(&body);
+  bool readsWeight = false;
+  for (Operation *op : slice) {
+    auto ref = dyn_cast<WeightRefOp>(op);
+    if (!ref) {
+      inside.clone(*op, map);
+      continue;
+    }
+    auto source = table.lookup<WeightOp>(ref.getWeight());
+    // A folded weight would have to be computed first.
+    if (source.getInputs())
+      return nullptr;
+    readsWeight = true;
+    replaced.insert(source);
+    sources.push_back(source.getSource());
+    map.map(ref.getResult(), body.addArgument(ref.getType(), ref.getLoc()));
+  }
+  if (!readsWeight)
+    return nullptr;
+  YieldOp::create(inside, value.getLoc(), map.lookup(value));
+
+  // Printed under one name, equal recipes are equal texts.
+  auto weight =
+      WeightOp::create(builder, value.getLoc(), "recipe", "recipe",
+                       value.getType(), builder.getStrArrayAttr(sources));
+  weight.getRecipe().takeBody(*recipe);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  weight.print(os, OpPrintingFlags().useLocalScope());
+  auto [it, isNew] = recipes.try_emplace(text, weight);
+  if (!isNew) {
+    weight.erase();
+    return it->second;
+  }
+  std::string name = "folded" + std::to_string(recipes.size() - 1);
+  weight.setSource("hk." + name);
+  weight.setSymName(name);
+  table.insert(weight); // renames it where the module has the name
+  return weight;
+}
