@@ -101,10 +101,14 @@ template <int V> HK_DEV Vec<float, V> rotatePairs(Vec<float, V> x) {
 }
 /// (a, b) -> (a, a, b, b).
 template <int V> HK_DEV Vec<float, V> repeatPairs(Vec<float, V / 2> x) {
-  Vec<float, V> r;
-  r.even = x;
-  r.odd = x;
-  return r;
+  if constexpr (V == 2)
+    return Vec<float, 2>(x[0]);
+  else {
+    Vec<float, V> r;
+    r.even = x;
+    r.odd = x;
+    return r;
+  }
 }
 
 /// gate * sigmoid(1.702 gate) * (up + 1).
