@@ -55,8 +55,8 @@ static Value copyOf(Value value, Operation *before) {
 /// Views of constants become constants; what cannot looks at a copy.
 static void detachFromConstants(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    // Only row-wise kernels write constants into their code.
-    if (isBaseOp(&op) && !isa<RowwiseOpInterface>(op))
+    // Kernels of these read their operands from memory.
+    if (isa<MatmulOp, AttentionOp, CausalConv1dOp>(op))
       for (OpOperand &operand : op.getOpOperands())
         if (operand.get().getDefiningOp<ConstantOp>())
           operand.set(copyOf(operand.get(), &op));

@@ -42,7 +42,9 @@ func.func @dynamic(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<1x1xf32
 }
 
 // Two dims of a part of a row are no statistic.
-// CHECK-LABEL: func.func @part(%x: tensor<?x2x8x16xf32>) -> (tensor<?x2x1x1xf32>, tensor<?x256xf32>) {
+// CHECK-LABEL: func.func @part
+// REMARK: needs-whole-row: hk.reduce reduces 2 dims, a part of the row
+func.func @part(%x: tensor<?x2x8x16xf32>) -> (tensor<?x2x1x1xf32>, tensor<?x256xf32>) {
   %0 = hk.neg %x : tensor<?x2x8x16xf32> -> tensor<?x2x8x16xf32>
   %f = tensor.collapse_shape %0 [[0], [1, 2, 3]] : tensor<?x2x8x16xf32> into tensor<?x256xf32>
   %1 = hk.softmax %f : tensor<?x256xf32> -> tensor<?x256xf32>

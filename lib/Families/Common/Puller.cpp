@@ -363,7 +363,11 @@ std::string Puller::pullBroadcast(Value operand, Args position, int vec) {
   bool repeatsLast = rank == 0 || type.getDimSize(rank - 1) == 1;
   if (vec > 1 && repeatsLast) {
     std::string one = pull(operand, own, 1);
-    return splat(type.getElementType(), one, vec, depthOf(own));
+    // Where it is known may be further in than its position says.
+    int depth = 0;
+    out.recall(key(operand, own, 1), &depth);
+    return splat(type.getElementType(), one, vec,
+                 std::max(depth, depthOf(own)));
   }
   return pull(operand, own, vec);
 }

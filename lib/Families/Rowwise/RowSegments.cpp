@@ -119,8 +119,11 @@ std::string RowEmitter::statistic(Operation *op, Value input, StatKind kind,
                                   AffineExpr segment,
                                   ArrayRef<AffineExpr> position, int vec) {
   auto known = rowStatNames.find({op, int(kind)});
-  if (known != rowStatNames.end())
+  if (known != rowStatNames.end()) {
+    // Without row dims no index says that it belongs to the loop over rows.
+    useDepth(rowDepth);
     return known->second;
+  }
 
   SmallVector<AffineExpr> where(leading);
   where.push_back(segment);
