@@ -20,6 +20,10 @@ QUANT = getattr(torch, "float8_e4m3fn", torch.int8)
 LIMIT = 127 if QUANT == torch.int8 else 448
 
 
+def torch_type(dtype):
+    return QUANT if dtype == CODE else TORCH[dtype]
+
+
 def quantise(x, scale):
     q = (x / scale).clamp(-LIMIT, LIMIT)
     return (q.round() if QUANT == torch.int8 else q).to(QUANT)
@@ -52,7 +56,7 @@ class Operator:
             if dtype == I32:
                 result.append(torch.randperm(16384, device=device)[:shape[0]].int())
             else:
-                result.append(torch.randn(*shape, device=device).to(TORCH[dtype]))
+                result.append(torch.randn(*shape, device=device).to(torch_type(dtype)))
         return result
 
     def bytes(self, rows, width):
