@@ -3,28 +3,55 @@
 // RUN: hk-compile %s --emit=kernels --target=gfx942 -o - | FileCheck %s --check-prefix=AMD
 // RUN: hk-compile %s --emit=kernels --target=host -o - | FileCheck %s --check-prefix=HOST
 
-// The sum needs the residual once; the second loop reads the weight only. The
-// scale of 128 elements is the maximum over 16 lanes.
-// AMD-LABEL: using Shared_{{.*}}_v0 = RowShared<512, 512, 1>;
-// AMD: HK_KERNEL({{.*}}, 12, 512, {{[0-9]+}},
-// AMD: Vec<float, 8> keep0[1];
-// AMD: load<DType::BF16, 8, 16>(p0,
-// AMD: load<DType::BF16, 8, 16>(p1,
-// AMD: store<DType::BF16, 8, 16>(p3,
-// AMD: wholeRowReduce<Sum, 512, 512>(
+// Everything that waits for nothing is loaded first, the weight too. The sum is
+// stored and kept as it is stored. The scale of 128 elements is the maximum over 16
+// lanes, and nothing is divided by it.
+// AMD-LABEL: using Shared_{{.*}}_v0 = RowShared<256, 256, 1>;
+// AMD: HK_KERNEL({{.*}}, 12, 256, {{[0-9]+}},
+// AMD: raw0[s] = loadPacked<DType::BF16, 8, 16>(p0,
+// AMD: raw1[s] = loadPacked<DType::BF16, 8, 16>(p1,
+// AMD: Packed<DType::BF16, 8> keep0[2];
+// AMD: raw2[s] = loadPacked<DType::BF16, 8, 16>(p2,
+// AMD: storeExact<DType::BF16, 8, 16>(p3,
+// AMD: wholeRowReduce<Sum, 256, 256>(
 // AMD: rsqrtOf(
-// AMD-NOT: load<DType::BF16, 8, 16>(p0,
-// AMD: segmentReduce<Max, 16>(
+// AMD-NOT: loadPacked
+// AMD: opaque(keep0[s])
+// AMD: segmentReduce<MagnitudeMax, 16>(
+// AMD: divide<8>(
 // AMD: store<DType::F8E4M3FN, 8, 8>(p4,
 
 // On the host one thread has a whole group in its vector.
 // HOST: for (i64 row =
 // HOST: Vec<float, 128> keep0[32];
 // HOST-NOT: segmentReduce
-// HOST: reduceVec<Max, 128>(
+// HOST: reduceVec<MagnitudeMax, 128>(
 func.func @norm(%x: tensor<?x4096xbf16>, %res: tensor<?x4096xbf16>, %w: tensor<4096xbf16>) -> (tensor<?x4096xbf16>, tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>) {
   %s = hk.add %x, %res : tensor<?x4096xbf16>, tensor<?x4096xbf16> -> tensor<?x4096xbf16>
   %y = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
   %q, %sc = hk.quantize per_group %y {group_size = 128 : i64} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
   return %s, %q, %sc : tensor<?x4096xbf16>, tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
+}
+
+// A thread has both halves of a pair: each is loaded once.
+// AMD-LABEL: ==== @rope
+// AMD-COUNT-2: loadPacked<DType::BF16, 8, 16>(p0,
+// AMD-NOT: loadPacked<DType::BF16
+// AMD-COUNT-2: storeExact<DType::BF16, 8, 16>(p4,
+func.func @rope(%q: tensor<?x8x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>, %p: tensor<?xi32>) -> tensor<?x8x128xbf16> {
+  %y = hk.rope neox %q, %cos, %sin positions %p : tensor<?x8x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32> -> tensor<?x8x128xbf16>
+  return %y : tensor<?x8x128xbf16>
+}
+
+// A row too long for registers is read twice, not three times.
+// AMD-LABEL: ==== @softmax
+// AMD: for (i32 c0
+// AMD: onlineSoftmax<4>(
+// AMD: mergeSoftmax<1024, 1024>(
+// AMD: for (i32 c0
+// AMD: expNegative<4>(
+// AMD-NOT: for (i32 c0
+func.func @softmax(%x: tensor<?x131072xf32>) -> tensor<?x131072xf32> {
+  %y = hk.softmax %x : tensor<?x131072xf32> -> tensor<?x131072xf32>
+  return %y : tensor<?x131072xf32>
 }

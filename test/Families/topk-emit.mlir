@@ -13,12 +13,12 @@
 // AMD: static_assert(kLdsBytes<Shared_{{.*}}> == 1024);
 // AMD: wholeRowReduce<Max, 16, 256>(
 // AMD: wholeRowReduce<Sum, 16, 256>(
-// AMD-NOT: load<
+// AMD-NOT: load{{.*}}<
 // AMD: topkInWave<16, 4, 4, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, thread, row0);
 // AMD: row0.values<4>(
-// AMD: store<DType::I32, 4, 16>(
+// AMD: storeExact<DType::I32, 4, 16>(
 // AMD: wholeRowReduce<Sum, 16, 256>(
-// AMD: store<DType::F32, 4, 16>(
+// AMD: storeExact<DType::F32, 4, 16>(
 // HOST: TopkRow<8> row0;
 // HOST: topkOnHost<16, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, row0);
 func.func @router(%x: tensor<?x256xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {

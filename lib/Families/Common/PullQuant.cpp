@@ -23,8 +23,11 @@ static double largest(Type elementType) {
   return dtype == ::hk::DType::I8 ? 127.0 : ::hk::info(dtype).maxFinite;
 }
 
+/// Up to here the quotients x / s stay in the range that Divisor is right in.
+static constexpr double kLargestExactLimit = 1 << 20;
+
 std::string Puller::clampAndCast(Type type, std::optional<double> limit,
-                                 StringRef quotient, int vec) {
+                                 StringRef quotient, int vec, bool round) {
   std::string v = std::to_string(vec), q = quotient.str();
   // Casts saturate by themselves.
   if (limit || type.isInteger(8)) {
@@ -33,7 +36,7 @@ std::string Puller::clampAndCast(Type type, std::optional<double> limit,
   }
   if (type.isInteger(8))
     return "roundToInt<" + v + ">(" + q + ", -128.f, 127.f)";
-  return roundText(type, vec, q);
+  return round ? roundText(type, vec, q) : q;
 }
 
 /// The group size of a quantisation; 0: the whole last dim.
@@ -112,10 +115,24 @@ std::string Puller::pullQuantize(QuantizeOp op, bool wantScale, Args position,
            scaleOf(op, position.drop_back(),
                    group ? AffineExpr(position.back()) : constant(0), {}, 1) +
            ")";
+  bool unrounded = std::exchange(leaveUnrounded, false);
   std::string scale = scaleAt(op, position, vec);
   std::string x = pull(op.getInput(), position, vec);
-  return clampAndCast(elementTypeOf(op.getQuantized()), limitOf(op),
-                      x + " / " + scale, vec);
+  Type type = elementTypeOf(op.getQuantized());
+  double limit = limitOf(op).value_or(largest(type));
+  std::string quotient = x + " / " + scale;
+  if (limit <= kLargestExactLimit) {
+    std::string expr = "divisorOf(" + scale + ", " +
+                       floatText(op.getAmaxFloor().convertToDouble()) + ", " +
+                       floatText(limit) + ")";
+    if (out.recall(expr).empty()) {
+      int depth = depthOfScalar(scale);
+      out.remember(depth, expr, out.define(depth, "Divisor", "divisor", expr));
+    }
+    quotient = "divide<" + std::to_string(vec) + ">(" + x + ", " +
+               out.recall(expr).str() + ")";
+  }
+  return clampAndCast(type, limitOf(op), quotient, vec, !unrounded);
 }
 
 std::string Puller::pullScale(Value scale, Value input, int64_t group,

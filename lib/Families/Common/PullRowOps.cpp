@@ -12,6 +12,8 @@
 
 #include "Puller.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -51,9 +53,10 @@ std::string Puller::statisticTerm(Operation *op, Value input, StatKind kind,
       std::string max =
           rowStatistic(op, input, StatKind::Maximum, position, vec);
       int depth = placeOf(position, vec);
-      out.remember(depth, tag,
-                   out.define(depth, "Vec<float, " + v + ">", "v",
-                              "exp<" + v + ">(" + x + " - " + max + ")"));
+      out.remember(
+          depth, tag,
+          out.define(depth, "Vec<float, " + v + ">", "v",
+                     "expNegative<" + v + ">(" + x + " - " + max + ")"));
     }
     return out.recall(tag).str();
   }
@@ -198,6 +201,72 @@ std::string Puller::pullGated(GatedActivationOp op, Args position, int vec) {
   return roundText(elementTypeOf(op.getResult()), vec, y);
 }
 
+/// `index * scale`.
+static std::pair<AffineExpr, int64_t> splitScale(AffineExpr expr) {
+  auto product = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!product || expr.getKind() != AffineExprKind::Mul)
+    return {expr, 1};
+  auto scale = dyn_cast<AffineConstantExpr>(product.getRHS());
+  return scale ? std::pair(product.getLHS(), scale.getValue())
+               : std::pair(expr, int64_t(1));
+}
+
+/// The m of `(a mod m) * s`, which is simplified to
+/// `a * s + (a floordiv m) * (-m * s)`; also gives s.
+static std::optional<std::pair<int64_t, int64_t>>
+scaledModulus(AffineExpr lhs, AffineExpr rhs) {
+  auto [index, scale] = splitScale(lhs);
+  auto [quotient, back] = splitScale(rhs);
+  auto division = dyn_cast<AffineBinaryOpExpr>(quotient);
+  if (!division || quotient.getKind() != AffineExprKind::FloorDiv ||
+      division.getLHS() != index)
+    return std::nullopt;
+  auto modulus = dyn_cast<AffineConstantExpr>(division.getRHS());
+  if (!modulus || modulus.getValue() * scale != -back)
+    return std::nullopt;
+  return std::pair(modulus.getValue(), scale);
+}
+
+/// The values that an index takes, for any value of its symbols.
+static std::optional<std::pair<int64_t, int64_t>> rangeOf(AffineExpr expr) {
+  if (auto c = dyn_cast<AffineConstantExpr>(expr))
+    return std::pair(c.getValue(), c.getValue());
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    if (auto modulus = scaledModulus(binary.getLHS(), binary.getRHS()))
+      return std::pair(int64_t(0), (modulus->first - 1) * modulus->second);
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  auto range = rangeOf(binary.getLHS());
+  if (!constant)
+    return std::nullopt;
+  int64_t c = constant.getValue();
+  if (expr.getKind() == AffineExprKind::Mod)
+    return range && range->first >= 0 && range->second < c
+               ? range
+               : std::optional(std::pair(int64_t(0), c - 1));
+  if (!range)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    return std::pair(range->first + c, range->second + c);
+  if (expr.getKind() == AffineExprKind::Mul && c >= 0)
+    return std::pair(range->first * c, range->second * c);
+  return std::nullopt;
+}
+
+/// Whether an index below `end` is at least `bound`, if that is always so or
+/// never.
+static std::optional<bool> isAtLeast(AffineExpr index, int64_t bound,
+                                     int64_t end) {
+  auto range = rangeOf(index);
+  if (range && range->first >= bound && range->second < end)
+    return true;
+  if (range && range->first >= 0 && range->second < bound)
+    return false;
+  return std::nullopt;
+}
+
 std::string Puller::pullRope(RopeOp op, Args position, int vec) {
   int64_t rank = position.size();
   int64_t head =
@@ -211,6 +280,33 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
                      rotary % vec == 0 && (!neox || half % vec == 0);
   if (vec > 1 && !wholeChunks)
     return pullByElement(op.getResult(), position, vec);
+
+  // Loads that need nothing else come first.
+  Type type = elementTypeOf(op.getResult());
+  std::string v = std::to_string(vec);
+  std::string x = pull(op.getInput(), position, vec);
+  AffineExpr j = simplify(d - first);
+  std::string other, sign;
+  Position partner(position);
+  if (neox || vec == 1) {
+    int64_t distance = neox ? half : 1;
+    // -1 in the first element of a pair, whose partner comes later.
+    if (std::optional<bool> second = isAtLeast(j, distance, 2 * distance)) {
+      sign = *second ? "" : "-";
+      partner.back() = simplify(d + (*second ? -distance : distance));
+    } else {
+      // An element outside of the rotated ones gets some partner inside.
+      int64_t periods = llvm::alignTo(first, rotary) - first;
+      AffineExpr own = simplify((d + periods) % rotary);
+      AffineExpr pair = simplify(own.floorDiv(2 * distance)) * (2 * distance);
+      AffineExpr inPair = simplify(own % (2 * distance));
+      sign = "(" + text(inPair) + " < " + std::to_string(distance) +
+             " ? -1.f : 1.f) * ";
+      partner.back() =
+          simplify(pair + (inPair + distance) % (2 * distance) + first);
+    }
+    other = pull(op.getInput(), partner, vec);
+  }
 
   // The row of the tables, once per token; -1 if there is none.
   ArrayRef<AffineExpr> token = position.take_front(rank - 2);
@@ -241,19 +337,11 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
                                 ") ? " + sum + " : -1"));
   }
   std::string row = out.recall(rowKey).str();
-
-  Type type = elementTypeOf(op.getResult());
-  std::string x = pull(op.getInput(), position, vec);
-  std::string name = out.freshName("v");
-  out.line(vecText(type, vec) + " " + name + " = " + x + ";");
-  AffineExpr j = simplify(d - first);
   std::string inside = row + " >= 0";
   if (first > 0)
     inside += " && " + text(d) + " >= " + std::to_string(first);
   if (first + rotary < head)
     inside += " && " + text(d) + " < " + std::to_string(first + rotary);
-  out.open("if (" + inside + ")", /*conditional=*/true);
-  std::string v = std::to_string(vec);
 
   Position angle = {symbol(row, depth), j};
   auto pullAngle = [&](Value table) {
@@ -270,35 +358,24 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
     std::string shared = pull(table, own, vec / 2);
     return "repeatPairs<" + v + ">(" + shared + ")";
   };
-  std::string cos = pullAngle(op.getCos());
   // The gradient takes the sine of the partner; only own angles tell.
   bool partnerSine = op.getInverse() && perElement;
-  std::string sin, term;
-  if (neox || vec == 1) {
-    // sign = -1 in the first element of a pair, whose partner comes later.
-    AffineExpr sign =
-        neox ? defineIndex(out.depth(), "sign",
-                           text(j) + " < " + Twine(half) + " ? -1 : 1")
-             : defineIndex(out.depth(), "sign",
-                           "(" + text(j) + " % 2) == 0 ? -1 : 1");
-    AffineExpr step = sign * (neox ? half : 1);
-    Position partner(position);
-    partner.back() = simplify(d - step);
-    std::string other = pull(op.getInput(), partner, vec);
-    if (partnerSine)
-      angle.back() = simplify(j - step);
-    sin = pullAngle(op.getSin());
-    term = "(float(" + text(sign) + ") * " + other + ") * " + sin;
-  } else {
-    sin = pullAngle(op.getSin());
+  loadGuard = inside;
+  std::string cos = pullAngle(op.getCos());
+  if (partnerSine && !other.empty())
+    angle.back() = simplify(partner.back() - first);
+  std::string sin = pullAngle(op.getSin());
+  loadGuard.clear();
+
+  std::string term;
+  if (neox || vec == 1)
+    term = "(" + sign + other + ") * " + sin;
+  else
     term = partnerSine ? "rotatePairs<" + v + ">(" + x + " * " + sin + ")"
                        : "(rotatePairs<" + v + ">(" + x + ")) * " + sin;
-  }
-  out.line(
-      name + " = " +
+  std::string turned = out.define(
+      out.depth(), vecText(type, vec), "v",
       roundText(type, vec,
-                x + " * " + cos + (op.getInverse() ? " - " : " + ") + term) +
-      ";");
-  out.close();
-  return name;
+                x + " * " + cos + (op.getInverse() ? " - " : " + ") + term));
+  return inside + " ? " + turned + " : " + x;
 }

@@ -274,35 +274,44 @@ int64_t Puller::alignment(unsigned operand, AffineExpr last, int vec) const {
   return std::max(align, element);
 }
 
-std::string Puller::load(BlockArgument argument, Args position, int vec) {
-  Type type = elementTypeOf(argument);
+std::string Puller::accessText(BlockArgument argument, Args position,
+                               int vec) const {
   unsigned operand = argument.getArgNumber();
-  std::string pointer = ("p" + Twine(operand)).str();
-  std::string offset = offsetText(operand, position);
-  if (vec == 1 && isa<Float4E2M1FNType>(type))
-    return vecText(type, 1) + "(loadScalar<" + dtypeText(type) + ">(" +
-           pointer + ", " + offset + "))";
-  bool masked = vec > 1 && !laneCount.empty();
-  return (Twine(masked ? "loadMasked<" : "load<") + dtypeText(type) + ", " +
-          Twine(vec) + ", " +
-          Twine(alignment(operand,
-                          position.empty() ? AffineExpr() : position.back(),
-                          vec)) +
-          ">(" + pointer + ", " + offset + (masked ? ", " + laneCount : "") +
-          ")")
+  AffineExpr last = position.empty() ? AffineExpr() : position.back();
+  return ("<" + dtypeText(elementTypeOf(argument)) + ", " + Twine(vec) + ", " +
+          Twine(alignment(operand, last, vec)) + ">(p" + Twine(operand) + ", " +
+          offsetText(operand, position))
       .str();
 }
 
-void Puller::store(unsigned operand, Args position, int vec, StringRef vector) {
-  Type type = elementTypeOf(kernel.getSpecBlock().getArgument(operand));
+std::string Puller::load(BlockArgument argument, Args position, int vec) {
+  Type type = elementTypeOf(argument);
+  if (vec == 1 && isa<Float4E2M1FNType>(type))
+    return vecText(type, 1) + "(loadScalar<" + dtypeText(type) + ">(p" +
+           std::to_string(argument.getArgNumber()) + ", " +
+           offsetText(argument.getArgNumber(), position) + "))";
   bool masked = vec > 1 && !laneCount.empty();
-  out.line(
-      Twine(masked ? "storeMasked<" : "store<") + dtypeText(type) + ", " +
-      Twine(vec) + ", " +
-      Twine(alignment(operand,
-                      position.empty() ? AffineExpr() : position.back(), vec)) +
-      ">(p" + Twine(operand) + ", " + offsetText(operand, position) + ", " +
-      (masked ? laneCount + ", " : "") + vector + ");");
+  std::string expr = (masked ? "loadMasked" : "load") +
+                     accessText(argument, position, vec) +
+                     (masked ? ", " + laneCount : "") + ")";
+  if (loadGuard.empty())
+    return expr;
+  return loadGuard + " ? " + expr + " : " + vecText(type, vec) + "(0)";
+}
+
+void Puller::store(unsigned operand, Args position, int vec, StringRef vector,
+                   bool rounded) {
+  BlockArgument argument = kernel.getSpecBlock().getArgument(operand);
+  bool masked = vec > 1 && !laneCount.empty();
+  auto stream = streamed.find(operand);
+  bool streams = !masked && rounded && stream != streamed.end();
+  StringRef function = masked     ? "storeMasked"
+                       : !rounded ? "store"
+                       : streams  ? "storeStreamed"
+                                  : "storeExact";
+  out.line(storeGuard + function + accessText(argument, position, vec) + ", " +
+           (masked ? laneCount + ", " : "") + vector +
+           (streams ? ", " + stream->second : "") + ");");
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,6 +352,19 @@ std::string Puller::pullByElement(Value value, Args position, int vec) {
     out.close();
   out.close();
   return name;
+}
+
+std::string Puller::pullUnrounded(Value value, Args position, int vec) {
+  auto quantize = value.getDefiningOp<QuantizeOp>();
+  Type type = elementTypeOf(value);
+  if (!quantize || !isa<FloatType>(type) || type.getIntOrFloatBitWidth() != 8 ||
+      value != quantize.getQuantized() || bound.contains(value) ||
+      !out.recall(key(value, position, vec)).empty())
+    return {};
+  leaveUnrounded = true;
+  std::string expr = pullQuantize(quantize, /*wantScale=*/false, position, vec);
+  leaveUnrounded = false;
+  return expr;
 }
 
 std::string Puller::pullScalar(Value value, Args position) {

@@ -103,9 +103,10 @@ public:
   void setLaneCount(std::string count);
   const std::string &getLaneCount() const { return laneCount; }
 
-  /// Stores vec elements of kernel operand `operand`.
+  /// Stores vec elements of kernel operand `operand`; `rounded`: they are
+  /// values of its element type.
   void store(unsigned operand, ArrayRef<AffineExpr> position, int vec,
-             StringRef vector);
+             StringRef vector, bool rounded = true);
 
   /// A reduction over the elements of `input` that share the leading indices
   /// and, if `group` > 0, the group of `group` elements of the last dim number
@@ -144,13 +145,31 @@ protected:
   std::string key(Value value, ArrayRef<AffineExpr> position, int vec,
                   StringRef tag = "");
 
+  /// The elements of a quantised value before they are rounded to an 8-bit
+  /// float, which storing does too; empty if there is no such form.
+  std::string pullUnrounded(Value value, ArrayRef<AffineExpr> position,
+                            int vec);
+
+  /// Kernel operands that are stored past the caches where the C++ condition
+  /// holds.
+  llvm::DenseMap<unsigned, std::string> streamed;
+
+  /// Loads happen only where this C++ condition holds, if it is not empty, and
+  /// give anything elsewhere.
+  std::string loadGuard;
+
+  /// An expression that loads vec elements of an operand.
+  virtual std::string load(BlockArgument argument, Args position, int vec);
+  /// The template arguments and the arguments of a load: `<dtype, vec, align>`
+  /// and `(pointer, offset)`.
+  std::string accessText(BlockArgument argument, Args position, int vec) const;
+  std::string offsetText(unsigned operand, Args position) const;
+
   KernelOp kernel;
   const DimSymbols &dims;
   CodeWriter &out;
 
 private:
-  std::string load(BlockArgument argument, Args position, int vec);
-  std::string offsetText(unsigned operand, Args position) const;
   int64_t alignment(unsigned operand, AffineExpr last, int vec) const;
 
   /// Element by element, where vec elements do not come from vec consecutive
@@ -210,8 +229,10 @@ private:
   std::string rowStatistic(Operation *op, Value input, StatKind kind,
                            Args position, int vec);
   std::string centre(Operation *op, Value input, Args position, int vec);
+  /// Set for the quantisation that is pulled next.
+  bool leaveUnrounded = false;
   std::string clampAndCast(Type elementType, std::optional<double> limit,
-                           StringRef quotient, int vec);
+                           StringRef quotient, int vec, bool round = true);
 
   struct SymbolInfo {
     std::string name;

@@ -20,6 +20,13 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+/// From this size on the host writes a result past its caches: it is evicted
+/// before anything reads it, and writing through them reads it first.
+static constexpr int64_t kStreamedBytes = 32 << 20;
+
+/// Chunks of a thread in a strip of a row that is too long to unroll.
+static constexpr int64_t kStripSlots = 4;
+
 RowEmitter::RowEmitter(KernelOp kernel, const RowPlan &plan,
                        const DimSymbols &dims, const ::hk::Target &target,
                        RowTileAttr tile, CodeWriter &out)
@@ -41,6 +48,17 @@ void RowEmitter::emitRowStart() {
   std::string rows = "i64(" + text(count) + ")";
   if (host) {
     out.line("const i64 rows = " + rows + ";");
+    for (const RowStore &store : plan.stores()) {
+      std::optional<int64_t> width = RowPlan::flatSize(store.local);
+      if (store.kind != StoreKind::Value || !width || *width < tile.getVec())
+        continue;
+      Type type = cast<ShapedType>(store.value.getType()).getElementType();
+      int64_t bytes = *width * type.getIntOrFloatBitWidth() / 8;
+      std::string name = "stream" + std::to_string(store.operand);
+      out.line("const bool " + name + " = rows * " + Twine(bytes) +
+               " >= " + Twine(kStreamedBytes) + ";");
+      streamed[store.operand] = name;
+    }
     out.line("const i64 rowEnd = (i64(block.x) + 1) * " +
              Twine(tile.getRows()) + " < rows ? (i64(block.x) + 1) * " +
              Twine(tile.getRows()) + " : rows;");
@@ -99,6 +117,16 @@ Position RowEmitter::positionOf(ArrayRef<DimName> local, AffineExpr flat) {
   return position;
 }
 
+Position RowEmitter::pairPosition(ArrayRef<DimName> local, const RowLoop &loop,
+                                  bool second) {
+  int64_t half = loop.pairedHead / 2, perHalf = half / loop.vec;
+  Position position =
+      positionOf(local.drop_back(), currentChunk.floorDiv(perHalf));
+  AffineExpr first = (currentChunk % perHalf) * loop.vec;
+  position.push_back(simplify(first + (second ? half : 0)));
+  return position;
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
@@ -113,136 +141,219 @@ RowEmitter::Space &RowEmitter::spaceOf(ArrayRef<DimName> local) {
   space.size = constant(1);
   for (DimName dim : own)
     space.size = space.size * size(dim);
-  space.chunk = symbol("c", rowDepth + 1);
   spaces.push_back(std::move(space));
   return spaces.back();
 }
 
-void RowEmitter::keep(Space &space, const std::string &memo, StringRef value,
-                      int vec) {
-  if (!unrolledSlots || llvm::is_contained(space.candidates, memo))
+void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
+                      const std::string &memo, StringRef name) {
+  // e^x of a softmax is not rounded to the type of x.
+  bool rounded = memo == key(value, lastPosition, loop.vec);
+  bool loaded = loop.batched && rounded && isa<BlockArgument>(value);
+  if (!loop.unrolled || loaded || llvm::is_contained(space.candidates, memo))
     return;
   space.candidates.push_back(memo);
   int id = keepCount++;
-  if (keptFilter && !keptFilter->contains(id))
+  if (given && !given->kept.contains(id))
     return;
-  std::string name = "keep" + std::to_string(id);
-  out.lineAt(rowDepth, "Vec<float, " + Twine(vec) + "> " + name + "[" +
-                           Twine(tile.getSlots()) + "];");
-  out.line(name + "[s] = " + value + ";");
-  space.kept.push_back({memo, name + "[s]"});
-}
-
-RowEmitter::LoopShape
-RowEmitter::shapeOf(Space &space, ArrayRef<const RowStore *> stores) const {
-  LoopShape shape;
-  shape.vec = loopVec(tile.getVec(), host, space.local, stores, shape.masked);
-  std::optional<int64_t> flat = RowPlan::flatSize(space.local);
-  if (flat) {
-    shape.chunks = llvm::divideCeil(*flat, shape.vec);
-    shape.rounds = llvm::divideCeil(*shape.chunks, threadsPerRow);
+  Type type = cast<ShapedType>(value.getType()).getElementType();
+  std::string v = std::to_string(loop.vec);
+  std::string array = "keep" + std::to_string(id);
+  std::string carrier = vecText(type, loop.vec), element = carrier;
+  std::string packed = name.str(), unpacked = array + "[s]";
+  if (!host && rounded && type.getIntOrFloatBitWidth() <= 16) {
+    std::string access = "<" + dtypeText(type) + ", " + v + ">";
+    element = "Packed" + access;
+    packed = "packExact" + access + "(" + packed + ")";
+    unpacked = "unpack" + access + "(opaque(" + unpacked + "))";
   }
-  shape.limit = shape.chunks ? std::to_string(*shape.chunks)
+  out.lineAt(rowDepth,
+             element + " " + array + "[" + Twine(tile.getSlots()) + "];");
+  out.line(array + "[s] = " + packed + ";");
+  space.kept.push_back({memo, carrier, unpacked});
+}
+
+RowLoop RowEmitter::planLoop(const Space &space,
+                             ArrayRef<const RowStore *> stores) const {
+  RowLoop loop;
+  loop.vec = loopVec(tile.getVec(), host, space.local, stores, loop.masked);
+  std::optional<int64_t> flat = RowPlan::flatSize(space.local);
+  std::optional<int64_t> &chunks = loop.chunks;
+  if (!host && !loop.masked && flat)
+    loop.pairedHead = plan.pairedHead(stores, loop.vec);
+  if (flat)
+    chunks = llvm::divideCeil(*flat, loop.vec * (loop.pairedHead ? 2 : 1));
+  std::string limit = chunks ? std::to_string(*chunks)
                              : "((" + text(space.size) + " + " +
-                                   std::to_string(shape.vec - 1) + ") / " +
-                                   std::to_string(shape.vec) + ")";
-  shape.index = flat && *flat < (int64_t(1) << 30) ? "i32" : "i64";
-  shape.unrolled = !splitsRows(plan) && tile.getSlots() > 0 && shape.chunks &&
-                   shape.rounds <= int64_t(tile.getSlots()) &&
-                   shape.vec == tile.getVec();
-  return shape;
-}
-
-void RowEmitter::enterLoop(Space &space, const LoopShape &shape) {
-  if (shape.unrolled)
-    for (auto &[memo, name] : space.kept)
-      out.remember(out.depth(), memo, name);
-  currentChunk = space.chunk;
-  if (shape.masked)
-    setLaneCount(out.define(out.depth(), "i64", "lanes",
-                            "i64(" + text(space.size) + ") - i64(" +
-                                text(space.chunk * shape.vec) + ")"));
-}
-
-void RowEmitter::emitLoop(Space &space, ArrayRef<const RowStat *> stats,
-                          ArrayRef<const RowStore *> stores) {
-  LoopShape shape = shapeOf(space, stores);
-  int vec = shape.vec;
-  bool masked = shape.masked, split = splitsRows(plan);
-  const std::string &limit = shape.limit, &index = shape.index;
+                                   std::to_string(loop.vec - 1) + ") / " +
+                                   std::to_string(loop.vec) + ")";
+  loop.index = flat && *flat < (int64_t(1) << 30) ? "i32" : "i64";
   int64_t slots = tile.getSlots();
-  unrolledSlots = shape.unrolled;
+  bool split = splitsRows(plan);
+  if (chunks)
+    loop.rounds = llvm::divideCeil(*chunks, threadsPerRow);
+  loop.unrolled = !split && slots > 0 && chunks && loop.rounds <= slots &&
+                  loop.vec == tile.getVec();
+  loop.batched = !host && !loop.masked;
 
   // The chunk loop, and its guard where the last round is not full.
-  std::string header, chunk, guard;
+  std::string step = std::to_string(threadsPerRow);
   std::string first = host ? "0" : "thread";
+  loop.slots = slots;
   if (split) {
-    std::string start =
-        ("(" + index + "(block.y) * " + Twine(slots) + " + s)").str();
-    header = ("for (int s = 0; s < " + Twine(slots) + "; ++s)").str();
-    chunk = start + " * " + std::to_string(threadsPerRow) + " + " + first;
-    guard = "c < " + limit;
-  } else if (unrolledSlots) {
-    header = ("for (int s = 0; s < " + Twine(shape.rounds) + "; ++s)").str();
-    chunk = ("s * " + Twine(threadsPerRow) + " + " + first).str();
-    if (*shape.chunks % threadsPerRow != 0)
-      guard = "s + 1 < " + std::to_string(shape.rounds) + " || c < " + limit;
+    // A short row is done by the first of the blocks that split the longest.
+    if (chunks)
+      loop.slots = std::min<int64_t>(slots, loop.rounds);
+    loop.chunk = "(" + loop.index + "(block.y) * " +
+                 std::to_string(loop.slots) + " + s) * " + step + " + " + first;
+    loop.guard = "c < " + limit;
+  } else if (loop.unrolled) {
+    loop.slots = loop.rounds;
+    loop.chunk = "s * " + step + " + " + first;
+    if (*chunks % threadsPerRow != 0)
+      loop.guard = "s + 1 < " + std::to_string(loop.slots) + " || c < " + limit;
+  } else if (loop.batched && (!chunks || *chunks > threadsPerRow)) {
+    // Strips of several chunks.
+    loop.slots = kStripSlots;
+    std::string strip = std::to_string(loop.slots * threadsPerRow);
+    loop.outer = "for (" + loop.index + " c0 = " + first + "; c0 < " + limit +
+                 "; c0 += " + strip + ")";
+    loop.chunk = "c0 + s * " + step;
+    if (!chunks || *chunks % (loop.slots * threadsPerRow) != 0)
+      loop.guard = "c < " + limit;
   } else {
-    header = ("for (" + index + " c = " + first + "; c < " + limit +
-              "; c += " + Twine(threadsPerRow) + ")")
-                 .str();
+    loop.batched = false;
+    loop.header = "for (" + loop.index + " c = " + first + "; c < " + limit +
+                  "; c += " + step + ")";
+    return loop;
   }
-  if (!chunk.empty() && !host)
-    header = "HK_UNROLL " + header;
+  loop.header = (host ? "" : "HK_UNROLL ") +
+                ("for (int s = 0; s < " + Twine(loop.slots) + "; ++s)").str();
+  return loop;
+}
+
+bool RowEmitter::isOnline(const RowStat &stat, const RowLoop &loop) const {
+  return !loop.outer.empty() && stat.kind == StatKind::Maximum &&
+         isa<SoftmaxOp>(stat.op);
+}
+
+void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
+  if (loop.unrolled)
+    for (const Kept &kept : space.kept)
+      out.remember(
+          out.depth(), kept.memo,
+          given ? out.define(out.depth(), kept.type, "v", kept.expression)
+                : kept.expression);
+  AffineExpr &chunk = space.chunks[out.depth()];
+  if (!chunk)
+    chunk = symbol("c");
+  currentChunk = chunk;
+  if (loop.masked)
+    setLaneCount(out.define(out.depth(), "i64", "lanes",
+                            "i64(" + text(space.size) + ") - i64(" +
+                                text(currentChunk * loop.vec) + ")"));
+}
+
+void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
+                                const RowStat &stat, AffineExpr first) {
+  int vec = loop.vec;
+  lastPosition =
+      positionOf(dims.shape(stat.input).drop_front(plan.numRowDims()), first);
+  std::string name = accumulators[{stat.op, int(stat.kind)}];
+  if (isOnline(stat, loop)) {
+    out.line("onlineSoftmax<" + Twine(vec) + ">(" + name + ", " +
+             accumulators[{stat.op, int(StatKind::SumOfExp)}] + ", " +
+             pull(stat.input, lastPosition, vec) + ");");
+    return;
+  }
+  std::string x, term;
+  if (stat.kind == StatKind::SumOfSquares)
+    x = pull(stat.input, lastPosition, vec);
+  else
+    term = statisticTerm(stat.op, stat.input, stat.kind, lastPosition, vec);
+  if (stat.kind == StatKind::SumOfExp)
+    keep(space, loop, stat.input, key(stat.input, lastPosition, vec, "exp"),
+         term);
+  else
+    keep(space, loop, stat.input, key(stat.input, lastPosition, vec),
+         pull(stat.input, lastPosition, vec));
+  if (!x.empty() && !loop.masked) {
+    out.line(name + " = fma<" + Twine(vec) + ">(" + x + ", " + x + ", " + name +
+             ");");
+    return;
+  }
+  if (!x.empty())
+    term = x + " * " + x;
+  std::string reduction = reductionOf(stat.kind).str();
+  if (loop.masked)
+    term = "keepFirst<" + std::to_string(vec) + ">(" + term + ", " +
+           getLaneCount() + ", " + reduction + "::kIdentity)";
+  out.line(name + " = " + reduction + "::apply<Vec<float, " + Twine(vec) +
+           ">>(" + name + ", " + term + ");");
+}
+
+void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
+                          ArrayRef<const RowStat *> stats,
+                          ArrayRef<const RowStore *> stores) {
   for (const RowStat *stat : stats) {
     std::string name = out.freshName("acc");
-    out.line("Vec<float, " + Twine(vec) + "> " + name + " = " +
-             reductionOf(stat->kind) + "::kIdentity;");
     accumulators[{stat->op, int(stat->kind)}] = name;
+    std::string identity = reductionOf(stat->kind).str() + "::kIdentity;";
+    if (isOnline(*stat, loop)) {
+      std::string sum = out.freshName("acc");
+      accumulators[{stat->op, int(StatKind::SumOfExp)}] = sum;
+      out.line("float " + name + " = " + identity);
+      out.line("float " + sum + " = Sum::kIdentity;");
+      continue;
+    }
+    out.line("Vec<float, " + Twine(loop.vec) + "> " + name + " = " + identity);
   }
-  out.open(header);
-  if (!chunk.empty())
-    out.line("const " + index + " c = " + chunk + ";");
-  if (!guard.empty())
-    out.line("if (!(" + guard + ")) continue;");
-  enterLoop(space, shape);
-  AffineExpr n = space.chunk * vec;
-  for (const RowStat *stat : stats) {
-    Position position =
-        positionOf(dims.shape(stat->input).drop_front(plan.numRowDims()), n);
-    std::string term =
-        statisticTerm(stat->op, stat->input, stat->kind, position, vec);
-    if (stat->kind != StatKind::SumOfExp)
-      keep(space, key(stat->input, position, vec),
-           pull(stat->input, position, vec), vec);
-    if (stat->kind == StatKind::SumOfExp)
-      keep(space, key(stat->input, position, vec, "exp"), term, vec);
-    if (masked)
-      term = "keepFirst<" + std::to_string(vec) + ">(" + term + ", " +
-             getLaneCount() + ", " + reductionOf(stat->kind).str() +
-             "::kIdentity)";
-    std::string name = accumulators[{stat->op, int(stat->kind)}];
-    out.line(name + " = " + reductionOf(stat->kind) + "::apply<Vec<float, " +
-             Twine(vec) + ">>(" + name + ", " + term + ");");
+  if (!loop.outer.empty())
+    out.open(loop.outer);
+  ownPreloads.clear();
+  current = loop;
+  batchDepth = out.depth();
+  batchWords = 0;
+  out.open(loop.header);
+  if (!loop.chunk.empty())
+    out.line("const " + loop.index + " c = " + loop.chunk + ";");
+  if (!loop.guard.empty())
+    out.line("if (!(" + loop.guard + ")) continue;");
+  enterLoop(space, loop);
+  AffineExpr first = currentChunk * loop.vec;
+  for (const RowStat *stat : stats)
+    emitAccumulate(space, loop, *stat, first);
+  for (const RowStore *store : stores) {
+    if (!loop.pairedHead) {
+      emitStore(*store, positionOf(store->local, first), loop.vec);
+      continue;
+    }
+    for (bool second : {false, true})
+      emitStore(*store, pairPosition(store->local, loop, second), loop.vec);
   }
-  for (const RowStore *store : stores)
-    emitStore(*store, n, vec);
   setLaneCount("");
+  if (firstLoop && given)
+    emitEarlyLoads();
+  firstLoop = false;
+  current = RowLoop();
   out.close();
-  for (const RowStat *stat : stats) {
-    std::string &name = accumulators[{stat->op, int(stat->kind)}];
-    name = ("reduceVec<" + reductionOf(stat->kind) + ", " + Twine(vec) + ">(" +
-            name + ")")
-               .str();
+  if (!loop.outer.empty()) {
+    out.close();
+    preloads.clear();
   }
 }
 
-void RowEmitter::emitStore(const RowStore &store, AffineExpr flat, int vec) {
-  Position position = positionOf(store.local, flat);
+void RowEmitter::emitStore(const RowStore &store, const Position &position,
+                           int vec) {
   switch (store.kind) {
-  case StoreKind::Value:
-    this->store(store.operand, position, vec, pull(store.value, position, vec));
+  case StoreKind::Value: {
+    std::string value = pullUnrounded(store.value, position, vec);
+    bool rounded = value.empty();
+    if (rounded)
+      value = pull(store.value, position, vec);
+    this->store(store.operand, position, vec, value, rounded);
     return;
+  }
   case StoreKind::GroupScale: {
     std::string scale = scaleAt(store.op, position, vec);
     std::string value = isa<QuantizeMxOp>(store.op)
@@ -345,25 +456,43 @@ void RowEmitter::storeByElement(
 }
 
 void RowEmitter::emitReductions(ArrayRef<const RowStat *> stats) {
-  for (const RowStat *stat : stats) {
-    StringRef reduction = reductionOf(stat->kind);
-    std::string value = accumulators[{stat->op, int(stat->kind)}];
-    if (!host && threadsPerRow > 1) {
-      std::string scratch =
-          threadsPerRow > target.waveSize
-              ? "lds.scratch + " +
-                    std::to_string(reductions * tile.getThreads() /
-                                   target.waveSize)
-              : "nullptr";
-      value =
-          ("wholeRowReduce<" + reduction + ", " + Twine(threadsPerRow) + ", " +
-           Twine(tile.getThreads()) + ">(" + value + ", " + scratch + ")")
-              .str();
-      ++reductions;
-    }
+  auto scratch = [&] {
+    return threadsPerRow > target.waveSize
+               ? "lds.scratch + " +
+                     std::to_string(reductions * tile.getThreads() /
+                                    target.waveSize)
+               : "nullptr";
+  };
+  auto define = [&](const RowStat &stat, StatKind kind,
+                    const std::string &value) {
     std::string name = out.define(rowDepth, "float", "f", value);
     scalarDepth[name] = rowDepth;
-    rowStatNames[{stat->op, int(stat->kind)}] = name;
+    rowStatNames[{stat.op, int(kind)}] = name;
+  };
+  for (const RowStat *stat : stats) {
+    std::string value = accumulators[{stat->op, int(stat->kind)}];
+    std::string threads = std::to_string(threadsPerRow) + ", " +
+                          std::to_string(tile.getThreads());
+    if (accumulators.count({stat->op, int(StatKind::SumOfExp)}) &&
+        stat->kind == StatKind::Maximum) {
+      std::string sum = accumulators[{stat->op, int(StatKind::SumOfExp)}];
+      if (threadsPerRow > 1)
+        out.line("mergeSoftmax<" + threads + ">(" + value + ", " + sum + ", " +
+                 scratch() + ");");
+      reductions += 2;
+      define(*stat, StatKind::Maximum, value);
+      define(*stat, StatKind::SumOfExp, sum);
+      continue;
+    }
+    std::string reduction = reductionOf(stat->kind).str();
+    value = "reduceVec<" + reduction + ", " + std::to_string(reducedVec) +
+            ">(" + value + ")";
+    if (!host && threadsPerRow > 1) {
+      value = "wholeRowReduce<" + reduction + ", " + threads + ">(" + value +
+              ", " + scratch() + ")";
+      ++reductions;
+    }
+    define(*stat, stat->kind, value);
   }
 }
 
@@ -379,8 +508,13 @@ void RowEmitter::emitPhase(int64_t phase) {
   auto statSpace = [&](const RowStat &stat) {
     return dims.shape(stat.input).drop_front(plan.numRowDims());
   };
+  // The sum of a softmax may have been found with its maximum.
+  auto isDue = [&](const RowStat &stat) {
+    return stat.phase == phase &&
+           !rowStatNames.count({stat.op, int(stat.kind)});
+  };
   for (const RowStat &stat : plan.stats())
-    if (stat.phase == phase)
+    if (isDue(stat))
       add(statSpace(stat));
   size_t statSpaces = order.size();
   for (const RowStore &store : plan.stores())
@@ -394,7 +528,7 @@ void RowEmitter::emitPhase(int64_t phase) {
     SmallVector<const RowStat *> stats;
     SmallVector<const RowStore *> stores;
     for (const RowStat &stat : plan.stats())
-      if (stat.phase == phase && &spaceOf(statSpace(stat)) == &space)
+      if (isDue(stat) && &spaceOf(statSpace(stat)) == &space)
         stats.push_back(&stat);
     // Before the last phase a store only joins a loop that runs anyway.
     if (final || i < statSpaces)
@@ -405,7 +539,9 @@ void RowEmitter::emitPhase(int64_t phase) {
     if (stats.empty() && stores.empty())
       continue;
     stored.insert(stores.begin(), stores.end());
-    emitLoop(space, stats, stores);
+    RowLoop loop = planLoop(space, stores);
+    emitLoop(space, loop, stats, stores);
+    reducedVec = loop.vec;
     emitReductions(stats);
   }
   for (const RowSelection &selection : plan.selections())
@@ -413,12 +549,25 @@ void RowEmitter::emitPhase(int64_t phase) {
       emitSelection(selection);
 }
 
-void RowEmitter::emitBody(const llvm::SmallSet<int, 8> *kept) {
-  keptFilter = kept;
+void RowEmitter::emitBody(const RowChoices *choices) {
+  given = choices;
   declareArguments();
   emitRowStart();
   for (int64_t phase = 0; phase < plan.numPhases(); ++phase)
     emitPhase(phase);
-  if (host)
+  if (host) {
     out.close();
+    if (!streamed.empty())
+      out.line("finishStreams();");
+  }
+}
+
+RowChoices RowEmitter::choices() const {
+  RowChoices result;
+  // Declared, set, and used.
+  for (int id = 0; id < keepCount; ++id)
+    if (out.str().count(("keep" + Twine(id) + "[").str()) > 2)
+      result.kept.insert(id);
+  result.early = earlyLoads;
+  return result;
 }

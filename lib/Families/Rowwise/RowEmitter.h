@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Emits one entry point per variant: phases of loops over the row, statistics
-// in between.
+// in between. On a GPU a loop first loads what it needs for all of its slots,
+// so that a thread has many loads in flight; what it loaded stays in registers
+// as it came from memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +21,9 @@
 #include "llvm/ADT/SmallSet.h"
 
 #include <list>
+#include <map>
+#include <set>
+#include <vector>
 
 namespace mlir::hk {
 
@@ -33,17 +38,45 @@ int64_t selectionLds(const RowPlan &plan, const ::hk::Target &target,
 std::string sharedText(const RowPlan &plan, const ::hk::Target &target,
                        const ::hk::RowTile &tile, StringRef name);
 
+/// How a loop over chunks of a row runs.
+struct RowLoop {
+  int vec = 1;
+  bool masked = false; // the last vector is partial
+  /// Chunks of the row and of a thread; rounds: 0 if dynamic.
+  std::optional<int64_t> chunks;
+  int64_t rounds = 0;
+  /// Loads are issued together, before anything else of the loop.
+  bool batched = false;
+  /// Every thread has at most `slots` chunks, whose values may be kept.
+  bool unrolled = false;
+  int64_t slots = 0;
+  /// A chunk is two vectors, half of this apart; 0: one vector.
+  int64_t pairedHead = 0;
+  std::string index, outer, header, chunk, guard;
+};
+
+/// A load that can be issued before the first loop.
+struct EarlyLoad {
+  RowLoop loop;
+  std::string key, type, expression, guard;
+};
+
+/// What emitting a body once tells about how to emit it.
+struct RowChoices {
+  /// Which of the values that could stay in registers between phases do.
+  llvm::SmallSet<int, 8> kept;
+  /// Loads of later loops that wait for nothing.
+  std::vector<EarlyLoad> early;
+};
+
 class RowEmitter : public Puller {
 public:
   RowEmitter(KernelOp kernel, const RowPlan &plan, const DimSymbols &dims,
              const ::hk::Target &target, RowTileAttr tile, CodeWriter &out);
 
-  /// The body of the kernel. `kept`: which of the values that could stay in
-  /// registers between phases do; null: all of them.
-  void emitBody(const llvm::SmallSet<int, 8> *kept);
-
-  /// How many values could be kept.
-  int numKeepCandidates() const { return keepCount; }
+  /// The body of the kernel; null: a draft, for choices().
+  void emitBody(const RowChoices *choices);
+  RowChoices choices() const;
 
   std::string statistic(Operation *op, Value input, StatKind kind,
                         int64_t group, ArrayRef<AffineExpr> leading,
@@ -52,48 +85,53 @@ public:
   std::string keptGroups(GroupLimitOp op) override;
 
 private:
+  /// A value that stays in registers from an earlier phase.
+  struct Kept {
+    std::string memo, type, expression;
+  };
   /// Loops that run over the same elements of a row.
   struct Space {
     SmallVector<DimName> local; // without dims of size 1
     AffineExpr size;
-    AffineExpr chunk; // symbol of the chunk number
-    /// Values that stay in registers from an earlier phase: memo key, name.
-    SmallVector<std::pair<std::string, std::string>> kept;
+    /// Symbols of the chunk number, by the depth of the loop.
+    std::map<int, AffineExpr> chunks;
+    SmallVector<Kept> kept;
     SmallVector<std::string> candidates;
   };
-
-  /// How a loop over a space runs.
-  struct LoopShape {
-    int vec = 1;
-    bool masked = false; // the last vector is partial
-    std::optional<int64_t> chunks;
-    std::string limit;     // the number of chunks in C++
-    std::string index;     // type of a chunk number
-    int64_t rounds = 0;    // chunks of a thread; 0 if dynamic
-    bool unrolled = false; // values stay in registers, one per round
-  };
-
   void emitRowStart();
   void emitPhase(int64_t phase);
-  void emitLoop(Space &space, ArrayRef<const RowStat *> stats,
+  RowLoop planLoop(const Space &space, ArrayRef<const RowStore *> stores) const;
+  void emitLoop(Space &space, const RowLoop &loop,
+                ArrayRef<const RowStat *> stats,
                 ArrayRef<const RowStore *> stores);
-  LoopShape shapeOf(Space &space, ArrayRef<const RowStore *> stores) const;
   /// Declares, in the scope of a chunk, what pulls rely on.
-  void enterLoop(Space &space, const LoopShape &shape);
+  void enterLoop(Space &space, const RowLoop &loop);
   void emitSelection(const RowSelection &selection);
-  std::string emitScore(Space &space, Value input, const LoopShape &shape);
+  std::string emitScore(Space &space, Value input, const RowLoop &loop);
+  void emitAccumulate(Space &space, const RowLoop &loop, const RowStat &stat,
+                      AffineExpr first);
   void emitReductions(ArrayRef<const RowStat *> stats);
-  void emitStore(const RowStore &store, AffineExpr flat, int vec);
+  void emitStore(const RowStore &store, const Position &position, int vec);
   void emitCacheWrite(const RowStore &store, const Position &position, int vec);
   /// Stores vec elements one by one, each at `placeOf` its position.
   void
   storeByElement(const RowStore &store, const Position &position, int vec,
                  llvm::function_ref<Position(ArrayRef<AffineExpr>)> placeOf);
   Space &spaceOf(ArrayRef<DimName> local);
-  void keep(Space &space, const std::string &memo, StringRef name, int vec);
+  void keep(Space &space, const RowLoop &loop, Value value,
+            const std::string &memo, StringRef name);
+  /// Whether the maximum and the sum of a softmax are found in one loop.
+  bool isOnline(const RowStat &stat, const RowLoop &loop) const;
+
+  std::string load(BlockArgument argument, Args position, int vec) override;
+  std::string preload(const EarlyLoad &load);
+  void emitEarlyLoads();
 
   /// Row coordinates, then `flat` cut into the dims of `local`.
   Position positionOf(ArrayRef<DimName> local, AffineExpr flat);
+  /// Vector number `second` of the current chunk of a loop over heads.
+  Position pairPosition(ArrayRef<DimName> local, const RowLoop &loop,
+                        bool second);
 
   std::optional<int> segmentLanes(int64_t size, AffineExpr last,
                                   ArrayRef<AffineExpr> leading,
@@ -116,12 +154,23 @@ private:
   llvm::DenseMap<std::pair<Operation *, int>, std::string> accumulators;
   llvm::DenseMap<Operation *, std::string> keptGroupNames;
   int selectionCount = 0;
-  const llvm::SmallSet<int, 8> *keptFilter = nullptr;
+  const RowChoices *given = nullptr;
   int keepCount = 0;
   int reductions = 0;
   /// Of the loop being emitted.
   AffineExpr currentChunk;
-  bool unrolledSlots = false;
+  Position lastPosition;
+  RowLoop current;
+  int reducedVec = 1;
+  int batchDepth = 0;
+  int64_t batchWords = 0;
+  bool firstLoop = true;
+  /// Arrays of loaded chunks by loop and load; those of strips end with it.
+  std::map<std::string, std::string> preloads;
+  int preloadCount = 0;
+  /// Keys of those that the current loop introduced.
+  std::set<std::string> ownPreloads;
+  std::vector<EarlyLoad> earlyLoads;
 };
 
 } // namespace mlir::hk

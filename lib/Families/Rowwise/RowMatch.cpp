@@ -80,8 +80,9 @@ int64_t mlir::hk::reducedDims(Operation *op) {
 StringRef mlir::hk::reductionOf(StatKind kind) {
   switch (kind) {
   case StatKind::Maximum:
-  case StatKind::AbsMaximum:
     return "Max";
+  case StatKind::AbsMaximum:
+    return "MagnitudeMax";
   case StatKind::Minimum:
     return "Min";
   case StatKind::Sum:

@@ -238,14 +238,38 @@ int64_t RowPlan::workPerElement() const {
   return work;
 }
 
-int64_t RowPlan::bytesPerRowElement() const {
-  int64_t bits = 0;
+double RowPlan::bytesPerRowElement() const {
+  double bits = 0, width = double(widest());
   for (BlockArgument arg : body().getArguments()) {
     auto type = cast<RankedTensorType>(arg.getType());
-    if (type.getRank() > numRowDims() && numRowDims() > 0)
-      bits += type.getElementTypeBitWidth();
+    if (type.getRank() <= numRowDims() || numRowDims() == 0)
+      continue;
+    // Operands of other widths (both halves of a gate, scales) count by them.
+    ArrayRef<DimName> local = dims.shape(arg);
+    std::optional<int64_t> own = flatSize(local.drop_front(numRowDims()));
+    double share = own && width > 0 ? double(*own) / width : 1;
+    bits += type.getElementTypeBitWidth() * share;
   }
-  return std::max<int64_t>(1, bits / 8);
+  return std::max(1.0, bits / 8);
+}
+
+int64_t RowPlan::pairedHead(ArrayRef<const RowStore *> stores, int vec) const {
+  if (needsWholeRows() || segmentSize() != 0 || stores.empty())
+    return 0;
+  int64_t head = 0;
+  for (Operation &op : body().without_terminator())
+    if (auto rope = dyn_cast<RopeOp>(op)) {
+      int64_t own = dims.shape(rope.getInput()).back();
+      bool whole = rope.getStyle() == RopeStyle::neox &&
+                   int64_t(rope.getRotarySize()) == own;
+      if (!whole || (head != 0 && own != head))
+        return 0;
+      head = own;
+    }
+  for (const RowStore *store : stores)
+    if (store->local.empty() || store->local.back() != head)
+      return 0;
+  return head > 0 && head % (2 * vec) == 0 ? head : 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -100,7 +100,11 @@ public:
   /// with elementary functions counted more.
   int64_t workPerElement() const;
   /// Bytes moved per element of a row, about.
-  int64_t bytesPerRowElement() const;
+  double bytesPerRowElement() const;
+
+  /// A loop over `stores` may take pairs of chunks, half a head apart, because
+  /// rotary embedding needs both for each: the size of the head, or 0.
+  int64_t pairedHead(ArrayRef<const RowStore *> stores, int vec) const;
 
 private:
   int64_t phaseOf(Value value);

@@ -105,18 +105,20 @@ std::string RowEmitter::keptGroups(GroupLimitOp op) {
 
 /// `score`: what the selection reads, as a function of slot and chunk.
 std::string RowEmitter::emitScore(Space &space, Value input,
-                                  const LoopShape &shape) {
+                                  const RowLoop &shape) {
   std::string name = out.freshName("score");
   out.open("const auto " + name + " = [&]([[maybe_unused]] int s, " +
                shape.index + " c) __attribute__((always_inline))",
            /*conditional=*/true);
   enterLoop(space, shape);
+  current = shape;
   Position position(rowCoordinates.begin(), rowCoordinates.end());
   position.resize(cast<RankedTensorType>(input.getType()).getRank() - 1,
                   constant(0));
-  position.push_back(space.chunk * shape.vec);
+  position.push_back(currentChunk * shape.vec);
   out.line("return " + pull(input, position, shape.vec) + ";");
   setLaneCount("");
+  current = RowLoop();
   out.close();
   out.line(";");
   return name;
@@ -125,7 +127,7 @@ std::string RowEmitter::emitScore(Space &space, Value input,
 void RowEmitter::emitSelection(const RowSelection &selection) {
   Value input = selection.input;
   Space &space = spaceOf(dims.shape(input).take_back(1));
-  LoopShape shape = shapeOf(space, {});
+  RowLoop shape = planLoop(space, {});
   std::string n = text(space.size);
   std::string score = emitScore(space, input, shape);
   ::hk::RowTile pod{int32_t(tile.getRows()), int32_t(tile.getThreads()),

@@ -55,21 +55,30 @@ static RankedTile hostTile(const RowPlan &plan) {
 }
 
 /// Idle lanes, latency and block overhead of a tile that holds a row of
-/// `width`.
+/// `width`. The factors were fitted to times of an H200.
 static double modelTime(const RowPlan &plan, const RowTile &tile,
-                        const Target &target, int64_t width) {
-  int64_t chunks = llvm::divideCeil(width, int64_t(tile.vec));
+                        const Target &target, int64_t width, int64_t chunks) {
   int64_t perRow = tile.threads / tile.rows;
   int64_t rounds = llvm::divideCeil(chunks, perRow);
+  bool split = plan.stats().empty();
+  if (split)
+    rounds = llvm::alignTo(rounds, tile.slots);
   double busy = double(chunks) / double(rounds * perRow);
   double bytes = double(width) * plan.bytesPerRowElement() * 4096;
-  double time = bytes / (target.memoryGBps * 1e3);
-  // Few vectors in flight per thread hide little latency; many threads per row
-  // wait for each other.
-  double depth = tile.slots == 0 ? 1.3 : rounds == 1 ? 1.04 : 1.0;
-  double sync = 1.0 + 0.01 * double(perRow) / target.waveSize;
-  double small = tile.threads < 128 ? 1.05 : 1.0;
-  return time / (0.5 + 0.5 * busy) * depth * sync * small;
+  double time = bytes / (target.memoryGBps * 1e3) / (0.5 + 0.5 * busy);
+  if (tile.slots == 0)
+    return time * (1.3 + 32.0 / double(perRow));
+  // A thread that moves little does not pay for its start and its part in the
+  // statistics; one that moves much starts late with what it needs last.
+  double moved = plan.bytesPerRowElement() * double(width) / double(chunks) *
+                 double(tile.slots);
+  double start = moved < 64                 ? 0.15 * (64 / moved - 1)
+                 : split && tile.slots == 1 ? 0.02
+                                            : 0;
+  double depth = 0.005 * double(tile.slots);
+  double wide = perRow > 512 ? 0.03 : 0;
+  double small = tile.threads < 128 ? 0.05 : 0;
+  return time * (1.0 + start + depth + wide + small);
 }
 
 /// Vectors that a thread may have in flight: unrolled code keeps them all in
@@ -97,9 +106,23 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     tiles.push_back(ranked);
     return tiles;
   }
-  int64_t chunks = llvm::divideCeil(width, vec);
-  // Fewer neighbours than this do not fill a memory transaction.
-  int64_t least = std::min<int64_t>(8, llvm::PowerOf2Ceil(chunks));
+  SmallVector<const RowStore *> stores;
+  for (const RowStore &store : plan.stores())
+    stores.push_back(&store);
+  bool pairs = plan.pairedHead(stores, vec) != 0;
+  int64_t chunks = llvm::divideCeil(width, pairs ? 2 * vec : vec);
+  // Fewer neighbours than this do not fill a memory transaction; without
+  // statistics there is no reason for less than a block to share a row.
+  int64_t least =
+      std::min<int64_t>(wholeRows ? 8 : 128, llvm::PowerOf2Ceil(chunks));
+  auto add = [&](int64_t perRow, int64_t slots) {
+    int64_t rows = perRow >= 128 ? 1 : 256 / perRow;
+    RankedTile ranked;
+    ranked.tile = {int32_t(rows), int32_t(rows * perRow), int32_t(vec),
+                   int32_t(slots)};
+    ranked.microseconds = modelTime(plan, ranked.tile, target, width, chunks);
+    tiles.push_back(ranked);
+  };
   for (int64_t perRow = least; perRow <= target.maxThreads;
        perRow = perRow < target.waveSize ? perRow * 2
                                          : perRow + target.waveSize) {
@@ -108,18 +131,13 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
                                    : perRow - target.waveSize >= chunks))
       break;
     int64_t rounds = llvm::divideCeil(chunks, perRow);
-    int64_t slots = rounds;
-    if (rounds > maxSlots) {
-      if (perRow != 256 && perRow != target.maxThreads)
-        continue;
-      slots = wholeRows ? 0 : maxSlots;
-    }
-    int64_t rows = perRow >= 128 ? 1 : 256 / perRow;
-    RankedTile ranked;
-    ranked.tile = {int32_t(rows), int32_t(rows * perRow), int32_t(vec),
-                   int32_t(slots)};
-    ranked.microseconds = modelTime(plan, ranked.tile, target, width);
-    tiles.push_back(ranked);
+    if (!wholeRows)
+      for (int64_t slots = 1; slots <= std::min(rounds, maxSlots); slots *= 2)
+        add(perRow, slots);
+    else if (rounds <= maxSlots)
+      add(perRow, rounds);
+    else if (perRow == 256 || perRow == target.maxThreads)
+      add(perRow, 0);
   }
   return tiles;
 }
@@ -207,6 +225,9 @@ SmallVector<RankedTile> mlir::hk::rankTiles(const RowPlan &plan,
                                        Twine(ranked.ldsBytes) + " bytes of " +
                                            Twine(target.ldsBytes));
   }
+  auto perRow = [&](size_t i) {
+    return tiles[i].tile.threads / tiles[i].tile.rows;
+  };
   std::optional<size_t> best, widest;
   for (auto [i, ranked] : llvm::enumerate(tiles)) {
     if (!ranked.verdict.accepted())
@@ -222,7 +243,11 @@ SmallVector<RankedTile> mlir::hk::rankTiles(const RowPlan &plan,
   }
   if (!best)
     return tiles;
-  if (*widest != *best && plan.needsWholeRows()) {
+  // With fewer rows than compute units the latency of one row is the time. Up
+  // to four chunks per thread are in flight together and cost nothing, but a
+  // selection is quicker with every other lane.
+  bool wider = selects ? *widest != *best : perRow(*widest) > 4 * perRow(*best);
+  if (wider && plan.needsWholeRows()) {
     // A compute unit runs four waves side by side.
     bool wave = selects && ::hk::topkInWave(target, tiles[*widest].tile);
     tiles[*widest].maxRows = target.computeUnits * (wave ? 4 : 1);
@@ -241,6 +266,10 @@ int64_t mlir::hk::minBlocksOf(const RowPlan &plan, const RowTile &tile,
   int64_t work = plan.workPerElement(), kept = tile.slots * tile.vec;
   if (!plan.selections().empty())
     kept *= 2; // the keys
+  // Almost a copy: what counts is how many rows are under way.
+  if (target.arch == ::hk::Arch::Sm90a && work <= 1 && tile.slots <= 2 &&
+      kept <= 16 && plan.selections().empty() && plan.needsWholeRows())
+    return std::max<int64_t>(1, 2048 / tile.threads);
   int64_t threads = work <= 8 && kept <= 32    ? 1024
                     : work <= 20 && kept <= 64 ? 512
                                                : 256;

@@ -228,6 +228,8 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
                   loop.push_back(&other);
               bool masked = false;
               int vec = loopVec(tile.vec, host, store.local, loop, masked);
+              if (!host && plan.pairedHead(loop, vec))
+                vec *= 2;
               Value pieces =
                   sizes.ceilDiv(sizes.product(store.local), piece * vec);
               widest =
@@ -265,16 +267,12 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
     auto tile = cast<RowTileAttr>(variant.getTile());
     ::hk::RowTile pod{int32_t(tile.getRows()), int32_t(tile.getThreads()),
                       int32_t(tile.getVec()), int32_t(tile.getSlots())};
-    // The first pass finds out which values are worth keeping.
     CodeWriter draft;
     RowEmitter first(kernel, plan, dims, target, tile, draft);
     first.emitBody(nullptr);
-    llvm::SmallSet<int, 8> kept;
-    for (int id = 0; id < first.numKeepCandidates(); ++id)
-      if (draft.str().count(("keep" + Twine(id) + "[").str()) > 2)
-        kept.insert(id);
+    RowChoices choices = first.choices();
     CodeWriter body;
-    RowEmitter(kernel, plan, dims, target, tile, body).emitBody(&kept);
+    RowEmitter(kernel, plan, dims, target, tile, body).emitBody(&choices);
 
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\n" << sharedText(plan, target, pod, "Shared_" + symbol);

@@ -127,6 +127,14 @@ template <DType D, int V> HK_DEV Packed<D, V> pack(Carrier<D, V> x) {
     return convertTo<u8, V>(encodeSmall<D, V>(x));
 }
 
+/// pack of values that are rounded to D already.
+template <DType D, int V> HK_DEV Packed<D, V> packExact(Carrier<D, V> x) {
+  if constexpr (D == DType::BF16 && !kNativeBf16)
+    return convertTo<u16, V>(bitCast<Vec<u32, V>>(x) >> 16);
+  else
+    return pack<D, V>(x);
+}
+
 template <DType D, int V> HK_DEV Carrier<D, V> unpack(Packed<D, V> x) {
   if constexpr (D == DType::F32 || D == DType::I32 || D == DType::I64)
     return x;

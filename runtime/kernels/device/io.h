@@ -54,6 +54,27 @@ HK_DEV void store(Global<Storage<D>> p, i64 i, Carrier<D, V> v) {
   storePacked<D, V, ALIGN>(p, i, pack<D, V>(v));
 }
 
+/// store of values that are rounded to D already.
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void storeExact(Global<Storage<D>> p, i64 i, Carrier<D, V> v) {
+  storePacked<D, V, ALIGN>(p, i, packExact<D, V>(v));
+}
+
+/// storeExact past the caches if `streams` and the address allows it.
+template <DType D, int V, int ALIGN = kBytes<D, V>>
+HK_DEV void storeStreamed(Global<Storage<D>> p, i64 i, Carrier<D, V> v,
+                          bool streams) {
+  constexpr int bytes = kBytes<D, V> < 64 ? kBytes<D, V> : 64;
+  if constexpr (bytes >= 16 && D != DType::F4E2M1FN) {
+    if (streams && (u64)(p + i) % bytes == 0) {
+      using T = typename Aligned<Packed<D, V>, bytes>::type;
+      __builtin_nontemporal_store(packExact<D, V>(v), (Global<T>)(p + i));
+      return;
+    }
+  }
+  storeExact<D, V, ALIGN>(p, i, v);
+}
+
 template <DType D, int V, int ALIGN = kBytes<D, V>>
 HK_DEV Carrier<D, V> loadMasked(Global<const Storage<D>> p, i64 i, i64 count) {
   if (count >= V)

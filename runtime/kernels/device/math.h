@@ -48,6 +48,8 @@ template <int V> HK_DEV Vec<i32, V> nearestInt(Vec<float, V> x) {
 template <int V>
 HK_DEV Vec<float, V> limit(Vec<float, V> x, float lo, float hi) {
   using F = Vec<float, V>;
+  if constexpr (kArch == Arch::Sm90a)
+    return minimum(maximum(x, F(lo)), F(hi));
   x = x < lo ? F(lo) : x;
   return x > hi ? F(hi) : x;
 }
@@ -65,6 +67,26 @@ template <int V> HK_DEV Vec<float, V> exp(Vec<float, V> x) {
   F n = __builtin_elementwise_roundeven(x * log2e);
   F f = fma<V>(x, F(log2eLow), fma<V>(x, F(log2e), -n));
   return scaleByPow2<V>(exp2Small<V>(f), nearestInt<V>(n));
+}
+
+/// e^x 2^SHIFT where that is from 2^-126 to 2^127.5; up to 2^-1 below it is 0
+/// and up to 2 above infinite, and further away it is not defined. Half as long
+/// as exp: the power of two is a shift of the rounded exponent.
+template <int V, int SHIFT = 0>
+HK_DEV Vec<float, V> expScaled(Vec<float, V> x) {
+  using F = Vec<float, V>;
+  using U = Vec<u32, V>;
+  constexpr float log2e = 1.44269502f, log2eLow = 1.92596299e-8f;
+  // 1.5 * 2^23 and the exponent's bias: the low bits of t are the exponent.
+  constexpr float magic = 12582912.f + 127 + SHIFT;
+  F t = fma<V>(x, F(log2e), F(magic));
+  F n = t - magic;
+  F f = fma<V>(x, F(log2eLow), fma<V>(x, F(log2e), -n));
+  return exp2Small<V>(f) * bitCast<F>(bitCast<U>(t) << 23);
+}
+/// e^x for x <= 0 and NaN; below -87.3 it is 0.
+template <int V> HK_DEV Vec<float, V> expNegative(Vec<float, V> x) {
+  return expScaled<V>(maximum(x, Vec<float, V>(-88.f)));
 }
 
 template <int V> HK_DEV Vec<float, V> expm1(Vec<float, V> x) {
@@ -228,12 +250,15 @@ template <int V> HK_DEV Vec<float, V> reciprocal(Vec<float, V> x) {
 }
 
 template <int V> HK_DEV Vec<float, V> sigmoid(Vec<float, V> x) {
-  return 1.f / (1.f + exp<V>(-x));
+  // From 88.4 on the power is infinite.
+  return 1.f / (1.f + expScaled<V>(limit<V>(-x, -88.f, 88.5f)));
 }
 /// NaN at -inf, as x * sigmoid(x) is.
 template <int V> HK_DEV Vec<float, V> silu(Vec<float, V> x) {
-  Vec<float, V> y = x / (1.f + exp<V>(-x));
-  return x == -__builtin_inff() ? x - x : y;
+  // The sum is taken in 1/128 so that its reciprocal is a normal number until
+  // the result is below 2^-126. From 93.3 on the power is infinite.
+  Vec<float, V> sum = expScaled<V, -7>(limit<V>(-x, -83.f, 93.5f)) + 0x1p-7f;
+  return (x * 0x1p-7f) * nearReciprocal<V>(sum);
 }
 template <int V> HK_DEV Vec<float, V> gelu(Vec<float, V> x) {
   return x * 0.5f * (1.f + erf<V>(x * 0.707106781f));
@@ -247,12 +272,10 @@ template <int V> HK_DEV Vec<float, V> relu(Vec<float, V> x) {
 }
 /// NaN if either is NaN.
 template <int V> HK_DEV Vec<float, V> maxNan(Vec<float, V> a, Vec<float, V> b) {
-  Vec<float, V> m = a > b ? a : b;
-  return a != a ? a : m;
+  return maximum(a, b);
 }
 template <int V> HK_DEV Vec<float, V> minNan(Vec<float, V> a, Vec<float, V> b) {
-  Vec<float, V> m = a < b ? a : b;
-  return a != a ? a : m;
+  return minimum(a, b);
 }
 /// Integer division toward zero; x / 0 is 0, and the one overflow wraps.
 template <class Int, int V>

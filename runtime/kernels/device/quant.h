@@ -17,9 +17,47 @@
 
 namespace hk {
 
+/// x / d in f32 for many x without a division for each, bit for bit where a
+/// quantisation can tell. With the correctly rounded reciprocal, a quotient
+/// within an ulp and its exact remainder, one more step rounds correctly
+/// (Markstein, 1990).
+struct Divisor {
+  /// A power of two that brings the divisor where remainders are exact.
+  float scale;
+  float value, reciprocal;
+};
+
+/// The divisor d >= floor / limit of values of at most limit * d. Quotients of
+/// at least 2^-18 are exact, smaller ones stay smaller. The bounds are
+/// constants: with the usual ones nothing is scaled.
+HK_DEV Divisor divisorOf(float d, float floor, float limit) {
+  float scale = 1.f;
+  if (floor / limit < 0x1p-60f)
+    scale = d < 0x1p-60f ? 0x1p80f : scale;
+  if (limit < 8.f)
+    scale = d > 0x1p60f ? 0x1p-64f : scale;
+  float value = d * scale;
+  // x / inf is 0, or NaN if x is infinite, as x * 0 is.
+  bool infinite = value == __builtin_inff();
+  return {scale, infinite ? 1.f : value, infinite ? 0.f : 1.f / value};
+}
+
+template <int V> HK_DEV Vec<float, V> divide(Vec<float, V> x, Divisor d) {
+  Vec<float, V> value = d.value, reciprocal = d.reciprocal;
+  x = x * d.scale;
+  Vec<float, V> q = x * reciprocal;
+  // Remainders are negated so that -0 stays -0.
+  Vec<float, V> rest = fma<V>(q, value, -x);
+  q = fma<V>(-rest, reciprocal, q);
+  rest = fma<V>(q, value, -x);
+  return fma<V>(-rest, reciprocal, q);
+}
+
 /// max(amax, floor) / limit, or 1 when that is 0. NaN stays NaN.
 HK_DEV float quantScale(float amax, float floor, float limit) {
   float m = amax < floor ? floor : amax;
+  if (m >= 0x1p-60f && m <= 3.40282347e38f)
+    return divide<1>(m, Divisor{1.f, limit, 1.f / limit})[0];
   float scale = m / limit;
   return scale == 0.f ? 1.f : scale;
 }

@@ -27,17 +27,25 @@ struct Sum {
 /// NaN if either is NaN.
 struct Max {
   static constexpr float kIdentity = -__builtin_inff();
-  template <class T> HK_MEM static T apply(T a, T b) {
-    T m = a > b ? a : b;
-    return a != a ? a : m;
-  }
+  template <class T> HK_MEM static T apply(T a, T b) { return maximum(a, b); }
 };
 /// NaN if either is NaN.
 struct Min {
   static constexpr float kIdentity = __builtin_inff();
+  template <class T> HK_MEM static T apply(T a, T b) { return minimum(a, b); }
+};
+/// Max of values without a sign: as bits, where NaN comes after infinity.
+struct MagnitudeMax {
+  static constexpr float kIdentity = 0.f;
   template <class T> HK_MEM static T apply(T a, T b) {
-    T m = a < b ? a : b;
-    return a != a ? a : m;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      u32 x = bitCast<u32>(a), y = bitCast<u32>(b);
+      return bitCast<T>(x > y ? x : y);
+    } else {
+      using U = Vec<u32, int(sizeof(T) / sizeof(u32))>;
+      return bitCast<T>(
+          __builtin_elementwise_max(bitCast<U>(a), bitCast<U>(b)));
+    }
   }
 };
 

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Row-wise kernels are straight-line code emitted by the compiler over the
-// device layer; this header holds their shared memory and the statistic of a
-// segment of a row.
+// device layer; this header holds their shared memory, the statistic of a
+// segment of a row and the softmax of rows that are read once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,6 +46,50 @@ HK_DEV float wholeRowReduce(float v, float *scratch) {
   float a[1] = {v};
   rowReduce<Op, TPR, THREADS>(a, scratch);
   return a[0];
+}
+
+/// Adds v to a softmax's running maximum m and sum l of e^(x - m). Another
+/// maximum is rare after the first elements of a row.
+template <int V>
+HK_DEV void onlineSoftmax(float &m, float &l, Vec<float, V> v) {
+  float largest = reduceVec<Max, V>(v);
+  if (!(largest <= m)) {
+    l *= expNegative<1>(Vec<float, 1>(m - largest))[0];
+    m = largest;
+  }
+  // -inf - -inf is not 0: as long as there is nothing else, the sum is 0.
+  float from = m == -__builtin_inff() ? 0.f : m;
+  l += reduceVec<Sum, V>(expNegative<V>(v - from));
+}
+
+/// Combines the maxima and sums of the TPR threads of a row. `scratch` has two
+/// floats per wave.
+template <int TPR, int THREADS>
+HK_DEV void mergeSoftmax(float &m, float &l, [[maybe_unused]] float *scratch) {
+  constexpr int group = TPR < kWave ? TPR : kWave;
+  // Equal maxima, infinite ones too, leave the sum as it is.
+  auto rescaled = [](float sum, float from, float to) {
+    return from == to ? sum : sum * expNegative<1>(Vec<float, 1>(from - to))[0];
+  };
+  float own = m;
+  m = segmentReduce<Max, group>(m);
+  l = segmentReduce<Sum, group>(rescaled(l, own, m));
+  if constexpr (TPR > kWave) {
+    constexpr int waves = TPR / kWave;
+    int wave = waveId();
+    if (laneId() == 0) {
+      scratch[2 * wave] = m;
+      scratch[2 * wave + 1] = l;
+    }
+    barrier();
+    const float *row = scratch + wave / waves * waves * 2;
+    m = row[0];
+    for (int i = 1; i < waves; ++i)
+      m = Max::apply(m, row[2 * i]);
+    l = 0.f;
+    for (int i = 0; i < waves; ++i)
+      l += rescaled(row[2 * i + 1], row[2 * i], m);
+  }
 }
 
 } // namespace hk

@@ -13,6 +13,7 @@
 
 #include "kernels/device/io.h"
 #include "kernels/device/math.h"
+#include "kernels/device/quant.h"
 #include "kernels/device/reduce.h"
 
 #include "gtest/gtest.h"
@@ -246,6 +247,13 @@ TEST(Math, UlpBounds) {
                 true),
             3);
   EXPECT_LE(maxUlp(
+                hk::silu<16>, [](double x) { return x / (1 + std::exp(-x)); },
+                tiny, 90.f, true),
+            4);
+  EXPECT_LE(maxUlp([](F16 x) { return hk::expNegative<16>(-x); },
+                   [](double x) { return std::exp(-x); }, tiny, 87.f, false),
+            2);
+  EXPECT_LE(maxUlp(
                 hk::rsqrt<16>, [](double x) { return 1 / std::sqrt(x); }, tiny,
                 3e38f, false),
             2);
@@ -276,6 +284,11 @@ TEST(Math, SpecialValues) {
   EXPECT_TRUE(std::isnan(one(hk::sin<16>, INFINITY)));
   EXPECT_TRUE(std::isnan(one(hk::silu<16>, -INFINITY)));
   EXPECT_EQ(one(hk::silu<16>, -200.f), 0.f);
+  EXPECT_EQ(one(hk::silu<16>, INFINITY), INFINITY);
+  EXPECT_EQ(one(hk::sigmoid<16>, -INFINITY), 0.f);
+  EXPECT_EQ(one(hk::sigmoid<16>, -1e30f), 0.f);
+  EXPECT_EQ(one(hk::expNegative<16>, -INFINITY), 0.f);
+  EXPECT_TRUE(std::isnan(one(hk::expNegative<16>, NAN)));
   EXPECT_EQ(one(hk::gelu<16>, INFINITY), INFINITY);
   EXPECT_EQ(one(hk::relu<16>, -2.f), 0.f);
   for (auto f : {hk::exp<16>, hk::exp2<16>, hk::expm1<16>, hk::log<16>,
@@ -287,6 +300,69 @@ TEST(Math, SpecialValues) {
   EXPECT_TRUE(std::isnan(hk::maxNan<16>(nan, two)[3]));
   EXPECT_TRUE(std::isnan(hk::maxNan<16>(two, nan)[3]));
   EXPECT_TRUE(std::isnan(hk::minNan<16>(two, nan)[3]));
+}
+
+bool sameBits(float a, float b) { return std::memcmp(&a, &b, 4) == 0; }
+
+/// Quotients by a scale, over the range of scales and with quotients at and
+/// next to where codes change.
+TEST(Quant, DivisionByAScaleIsIeeeDivision) {
+  std::mt19937 random(1);
+  auto uniform = [&] { return float(random() & 0xFFFFFF) * 0x1p-24f; };
+  for (float limit : {448.f, 240.f, 57344.f, 127.f, 6.f, 1.f, 1e6f})
+    for (float floor : {0.f, 1e-10f, 1e-30f})
+      for (int round = 0; round < 4000; ++round) {
+        float amax = hk::bitCast<float>(hk::u32(random() % 0x7F800000u));
+        if (round % 2)
+          amax = std::ldexp(1.f + uniform(), int(random() % 40) - 20);
+        float scale = (amax < floor ? floor : amax) / limit;
+        scale = scale == 0.f ? 1.f : scale;
+        ASSERT_TRUE(sameBits(hk::quantScale(amax, floor, limit), scale));
+        F16 x = 0.f;
+        for (int i = 2; i < 16; ++i) {
+          int down = i < 8 ? 0 : -int(random() % 18);
+          float code = std::ldexp(float(1 + random() % 16), down) * scale;
+          x[i] = std::fmin(i % 2 ? code : std::ldexp(amax * uniform(), down),
+                           amax);
+        }
+        x[0] = amax;
+        x[1] = -0.f;
+        F16 sign = random() % 2 ? 1.f : -1.f;
+        F16 q = hk::divide<16>(x * sign, hk::divisorOf(scale, floor, limit));
+        for (int i = 0; i < 16; ++i) {
+          float exact = x[i] * sign[i] / scale;
+          bool tiny = std::fabs(exact) < 0x1p-18f;
+          ASSERT_TRUE(tiny ? std::fabs(q[i]) <= 0x1p-18f &&
+                                 std::signbit(q[i]) == std::signbit(exact)
+                           : sameBits(q[i], exact))
+              << x[i] << " / " << scale << ": " << q[i] << ", not " << exact;
+        }
+      }
+}
+
+TEST(Quant, DivisionByInfinityAndNan) {
+  Vec<float, 4> x = {1.f, -1.f, 0.f, INFINITY};
+  Vec<float, 4> q = hk::divide<4>(x, hk::divisorOf(INFINITY, 0.f, 448.f));
+  EXPECT_TRUE(sameBits(q[0], 0.f) && sameBits(q[1], -0.f) && q[2] == 0.f);
+  EXPECT_TRUE(std::isnan(q[3]));
+  q = hk::divide<4>(x, hk::divisorOf(NAN, 0.f, 448.f));
+  EXPECT_TRUE(std::isnan(q[0]) && std::isnan(q[2]));
+}
+
+TEST(Io, StreamedAndExactStoresWriteTheSame) {
+  alignas(64) hk::u16 memory[48] = {};
+  F16 v;
+  for (int i = 0; i < 16; ++i)
+    v[i] = float(i) - 4.f;
+  hk::storeExact<DType::BF16, 16, 2>(memory, 0, v);
+  hk::storeStreamed<DType::BF16, 16, 2>(memory, 16, v, true);
+  hk::storeStreamed<DType::BF16, 16, 2>(memory + 1, 32 - 1, v, false);
+  hk::finishStreams();
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(memory[i], hk::toBf16Bits<1>(Vec<float, 1>(v[i]))[0]);
+    EXPECT_EQ(memory[i], memory[16 + i]);
+    EXPECT_EQ(memory[i], memory[32 + i]);
+  }
 }
 
 TEST(Io, UnalignedAndMasked) {
@@ -309,6 +385,14 @@ TEST(Io, Fp4PutsTheEvenElementInTheLowNibble) {
   EXPECT_EQ(memory[2], 0xA1);
   EXPECT_EQ(memory[3], 0x07);
   EXPECT_EQ(hk::loadScalar<DType::F4E2M1FN>(memory, 5), -1.f);
+}
+
+TEST(Reduce, MagnitudeMaxPutsNanAboveInfinity) {
+  Vec<float, 2> a = {1.f, INFINITY}, b = {2.f, NAN};
+  auto m = hk::MagnitudeMax::apply<Vec<float, 2>>(a, b);
+  EXPECT_EQ(m[0], 2.f);
+  EXPECT_TRUE(std::isnan(m[1]));
+  EXPECT_TRUE(std::isnan(hk::MagnitudeMax::apply<float>(NAN, 1.f)));
 }
 
 TEST(Reduce, GroupsOnTheHostAreEntries) {

@@ -38,6 +38,38 @@ HK_DEV void waveBarrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
 }
 
+/// The larger or smaller of two, NaN if either is NaN.
+template <class T> HK_DEV T maximum(T a, T b) {
+  T m = a > b ? a : b;
+  return a != a ? a : m;
+}
+template <class T> HK_DEV T minimum(T a, T b) {
+  T m = a < b ? a : b;
+  return a != a ? a : m;
+}
+
+/// 1 / x within 1 ulp for x from 2^-126 to 2^126; above it may be 0. Infinity
+/// gives 0 and NaN stays.
+template <int V> HK_DEV Vec<float, V> nearReciprocal(Vec<float, V> x) {
+  HK_UNROLL for (int e = 0; e < V; ++e) x[e] = __builtin_amdgcn_rcpf(x[e]);
+  return x;
+}
+
+/// v, as a value that the compiler does not know to be v: what was unpacked
+/// from v is then not kept in registers beside it.
+template <class T> HK_DEV T opaque(T v) {
+  if constexpr (sizeof(T) % 4 == 0) {
+    auto words = bitCast<Vec<u32, int(sizeof(T) / 4)>>(v);
+    HK_UNROLL for (int i = 0; i < int(sizeof(T) / 4); ++i) {
+      u32 word = words[i];
+      asm("" : "+v"(word));
+      words[i] = word;
+    }
+    v = bitCast<T>(words);
+  }
+  return v;
+}
+
 /// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
 /// need to take part.
 template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {

@@ -24,6 +24,32 @@ HK_DEV void barrier() {}
 HK_DEV void waveBarrier() {}
 HK_DEV u64 ballot(bool condition) { return condition; }
 
+/// The larger or smaller of two, NaN if either is NaN.
+template <class T> HK_DEV T maximum(T a, T b) {
+  T m = a > b ? a : b;
+  return a != a ? a : m;
+}
+template <class T> HK_DEV T minimum(T a, T b) {
+  T m = a < b ? a : b;
+  return a != a ? a : m;
+}
+
+/// 1 / x within 1 ulp for x from 2^-126 to 2^126; above it may be 0. Infinity
+/// gives 0 and NaN stays.
+template <int V> HK_DEV Vec<float, V> nearReciprocal(Vec<float, V> x) {
+  return 1.f / x;
+}
+
+/// Orders streamed stores before whatever tells other threads of them.
+HK_DEV void finishStreams() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
+/// v, as a value that the compiler does not know to be v.
+template <class T> HK_DEV T opaque(T v) { return v; }
+
 /// 2^x for |x| <= 1, within 1 ulp for |x| <= 0.5.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
   using F = Vec<float, V>;

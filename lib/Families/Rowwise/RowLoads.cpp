@@ -1,0 +1,99 @@
+//===- RowLoads.cpp - Loads that are issued together ----------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernel operands may alias, so a compiler does not move a load before a store.
+// A batched loop therefore gets a loop before it for each of its loads, which
+// fills an array of raw vectors, one per slot. Later loops over the same chunks
+// find them there. Loads of later loops that wait for nothing (the weight of a
+// norm, the second of two tensors) are issued in the first one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// Registers of a thread that a loop's loads may take, and that a load of a
+/// later loop may.
+static constexpr int64_t kMaxBatchWords = 64;
+static constexpr int64_t kMaxEarlyWords = 16;
+
+std::string RowEmitter::preload(const EarlyLoad &load) {
+  std::string name = "raw" + std::to_string(preloadCount++);
+  const RowLoop &loop = load.loop;
+  out.lineAt(batchDepth,
+             load.type + " " + name + "[" + Twine(loop.slots) + "];");
+  out.lineAt(batchDepth,
+             loop.header + " { const " + loop.index + " c = " + loop.chunk +
+                 "; " + (load.guard.empty() ? "" : "if (" + load.guard + ") ") +
+                 name + "[s] = " + load.expression + "; }");
+  preloads[load.key] = name;
+  return name;
+}
+
+std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
+  Type element = cast<ShapedType>(argument.getType()).getElementType();
+  int64_t bits = vec * int64_t(element.getIntOrFloatBitWidth());
+  if (!current.batched || bits < 32 || !getLaneCount().empty())
+    return Puller::load(argument, position, vec);
+  bool ofChunk = false, inside = false, waits = !loadGuard.empty();
+  auto isOfRow = [&](AffineExpr symbol) {
+    bool found = false;
+    for (AffineExpr coordinate : rowCoordinates)
+      coordinate.walk([&](AffineExpr e) { found |= e == symbol; });
+    return found;
+  };
+  for (AffineExpr expr : position)
+    expr.walk([&](AffineExpr e) {
+      if (!isa<AffineSymbolExpr>(e))
+        return;
+      ofChunk |= e == currentChunk;
+      inside |= e != currentChunk && symbolDepth(e) > batchDepth;
+      waits |= e != currentChunk && !(splitsRows(plan) && isOfRow(e));
+    });
+  if (!ofChunk || inside)
+    return Puller::load(argument, position, vec);
+
+  std::string access =
+      "<" + dtypeText(element) + ", " + std::to_string(vec) + ">";
+  EarlyLoad load;
+  load.loop = current;
+  load.type = "Packed" + access;
+  load.expression = "loadPacked" + accessText(argument, position, vec) + ")";
+  load.guard = current.guard;
+  if (!loadGuard.empty())
+    load.guard =
+        load.guard.empty() ? loadGuard : "(" + load.guard + ") && " + loadGuard;
+  load.key = current.header + current.chunk + load.guard + load.expression;
+  int64_t words = llvm::divideCeil(bits, 32) * current.slots;
+  auto known = preloads.find(load.key);
+  if (known != preloads.end()) {
+    std::string chunk = known->second + "[s]";
+    // Unpacked values of an earlier loop should not live on.
+    if (!ownPreloads.count(load.key))
+      chunk = "opaque(" + chunk + ")";
+    return "unpack" + access + "(" + chunk + ")";
+  }
+  if (batchWords + words > kMaxBatchWords || out.hoistLimit() > batchDepth)
+    return Puller::load(argument, position, vec);
+  batchWords += words;
+  if (!firstLoop && current.outer.empty() && !waits && words <= kMaxEarlyWords)
+    earlyLoads.push_back(load);
+  ownPreloads.insert(load.key);
+  return "unpack" + access + "(" + preload(load) + "[s])";
+}
+
+void RowEmitter::emitEarlyLoads() {
+  if (!current.outer.empty())
+    return;
+  for (const EarlyLoad &early : given->early)
+    if (!preloads.count(early.key))
+      preload(early);
+}
