@@ -148,8 +148,13 @@ template <DType D, int V> HK_DEV Carrier<D, V> unpack(Packed<D, V> x) {
     return decodeE8M0<V>(convertTo<u32, V>(x));
   else if constexpr (D == DType::F4E2M1FN) {
     Vec<u8, V> c;
-    c.even = x & u8(15);
-    c.odd = x >> 4;
+    if constexpr (V == 2) { // the halves of a vector of two are no vectors
+      c[0] = x[0] & 15;
+      c[1] = x[0] >> 4;
+    } else {
+      c.even = x & u8(15);
+      c.odd = x >> 4;
+    }
     return decodeSmall<D, V>(convertTo<u32, V>(c));
   } else if constexpr (kNativeDecode<D>)
     return decodeNative<D, V>(x);

@@ -2,23 +2,30 @@
 // RUN: hk-opt %s --hk-fold-weights | FileCheck %s
 // RUN: hk-opt %s --hk-fold-weights | hk-opt --hk-fold-weights | FileCheck %s
 
-// Merged and converted: one weight for both functions; what only it reads is gone.
-// CHECK-DAG: hk.weight @[[QK:folded[0-9]+]] "hk.{{folded[0-9]+}}" from ["q", "k"] {
+// Both results of the quantisation below.
+// CHECK: hk.weight @folded2 "hk.folded2" from ["q", "g"] {
+// CHECK: } : tensor<4x1xf32>
+// CHECK: hk.weight @folded1 "hk.folded1" from ["q", "g"] {
+// CHECK: } : tensor<4x8xi8>
+// Merged and converted: one weight for both functions.
+// CHECK: hk.weight @folded0 "hk.folded0" from ["q", "k"] {
 // CHECK-NEXT: ^bb0(%[[Q:.*]]: tensor<8x4xf32>, %[[K:.*]]: tensor<8x4xf32>):
 // CHECK-NEXT: %[[CAT:.*]] = hk.concat 1(%[[Q]], %[[K]])
 // CHECK-NEXT: %[[CAST:.*]] = hk.cast %[[CAT]] : tensor<8x8xf32> -> tensor<8x8xbf16>
 // CHECK-NEXT: hk.yield %[[CAST]] : tensor<8x8xbf16>
 // CHECK-NEXT: } : tensor<8x8xbf16>
+// @k and @g are read by recipes only; nothing touches @unused.
 // CHECK-NOT: hk.weight @k
-// CHECK-DAG: hk.weight @q "q" : tensor<8x4xf32>
-// CHECK-DAG: hk.weight @g "g" : tensor<4xf32>
+// CHECK-NOT: hk.weight @g
+// CHECK: hk.weight @q "q" : tensor<8x4xf32>
+// CHECK: hk.weight @unused
 hk.weight @q "q" : tensor<8x4xf32>
 hk.weight @k "k" : tensor<8x4xf32>
 hk.weight @g "g" : tensor<4xf32>
 hk.weight @unused "unused" : tensor<4xf32>
 
 // CHECK-LABEL: func @prefill
-// CHECK: %[[W:.*]] = hk.weight_ref @[[QK]] : tensor<8x8xbf16>
+// CHECK: %[[W:.*]] = hk.weight_ref @folded0 : tensor<8x8xbf16>
 // CHECK-NEXT: hk.matmul %arg0, %[[W]]
 func.func @prefill(%x: tensor<?x8xbf16>) -> tensor<?x8xf32> {
   %q = hk.weight_ref @q : tensor<8x4xf32>
@@ -31,7 +38,7 @@ func.func @prefill(%x: tensor<?x8xbf16>) -> tensor<?x8xf32> {
 
 // A slice of it stays a view; @q is also read as it is.
 // CHECK-LABEL: func @decode
-// CHECK-DAG: %[[W:.*]] = hk.weight_ref @[[QK]] : tensor<8x8xbf16>
+// CHECK-DAG: %[[W:.*]] = hk.weight_ref @folded0 : tensor<8x8xbf16>
 // CHECK-DAG: %[[S:.*]] = tensor.extract_slice %[[W]]
 // CHECK-DAG: %[[Q:.*]] = hk.weight_ref @q
 // CHECK: hk.matmul %arg0, %[[S]]
