@@ -1,4 +1,4 @@
-"""The row-wise operators that gpu.py times, and host sizes of them.
+"""The row-wise operators that gpu.py and host.py time.
 
 Usage: cases.py gpu|host module.mlir
 Writes the module that the benchmark calls: one function per case. A case is an

@@ -1,7 +1,7 @@
 """Times hk's row-wise kernels and PyTorch's on the host, in one process.
 
 Usage: host.py libhk_runtime.so module.so [results.json]   (module: cases.py host)
-Both sides have two threads. hk's and PyTorch's calls and a copy of as many bytes
+Both sides have as many threads as the machine has cores. hk's and PyTorch's calls and a copy of as many bytes
 alternate, and each takes its best time: other load on the machine then delays all.
 """
 
@@ -10,8 +10,7 @@ import os
 import sys
 import time
 
-os.environ.setdefault("HK_HOST_THREADS", "2")
-import torch  # noqa: E402
+import torch
 
 sys.path.insert(0, __file__.rsplit("/", 2)[0])
 import cases  # noqa: E402
@@ -46,7 +45,7 @@ def measure(case, program):
 
 def main():
     torch.manual_seed(0)
-    torch.set_num_threads(2)
+    torch.set_num_threads(os.cpu_count())
     program = hk.Program(*sys.argv[1:3], device="host")
     rows = []
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, load {os.getloadavg()[0]:.1f}")
