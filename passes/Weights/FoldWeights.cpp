@@ -142,7 +142,8 @@ WeightOp HKFoldWeights::weightFor(Value value, SymbolTable &table) {
   auto recipe = std::make_unique<Region>();
   Block &body = recipe->emplaceBlock();
   IRMapping map;
-  OpBuilder inside = OpBuilder::atBlockEnd(&body);
+  OpBuilder inside(module.getContext());
+  inside.setInsertionPointToEnd(&body);
   bool readsWeight = false;
   for (Operation *op : slice) {
     auto ref = dyn_cast<WeightRefOp>(op);

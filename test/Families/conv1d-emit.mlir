@@ -11,9 +11,9 @@
 // CHECK: struct Epilogue_v0
 // CHECK: if (channel >= 0 && channel < 128) {
 // CHECK-NEXT: roundTo<DType::BF16, 8>(silu<8>(sums))
-// CHECK-NEXT: store<DType::BF16, 8, 16>(p5,
+// CHECK-NEXT: storeExact<DType::BF16, 8, 16>(p5,
 // CHECK: if (channel >= 128 && channel < 512) {
-// CHECK: store<DType::BF16, 8, 16>(p6,
+// CHECK: storeExact<DType::BF16, 8, 16>(p6,
 // CHECK: using Conv_v0 = Conv1d<kSpec, Conv1dTile{256, 64, 8, 8}>;
 // CHECK: HK_KERNEL({{.*}}, Conv_v0::kThreads, 1, hk::NoShared)
 func.func @split(%x: tensor<?x512xbf16>, %w: tensor<512x4xf32>, %cu: tensor<?xi32>, %lines: tensor<?xi32>, %s: tensor<9x3x512xbf16> {hk.state}) -> (tensor<?x128xbf16>, tensor<?x384xbf16>, tensor<9x3x512xbf16>) {

@@ -12,7 +12,7 @@
 // CHECK: Steps::combineCounts(lds);
 // CHECK: const auto [[ORDER:order[0-9]+]] = [&](const i64 j, const i32 item)
 // CHECK: load<DType::F32, 1, 4>(p1,
-// CHECK: store<DType::F32, 1, 4>(
+// CHECK: storeExact<DType::F32, 1, 4>(
 // CHECK: Steps::sortByKey<0, 128, 16>(lds, d0, {{.*}}, [[KEY]], [[ORDER]], Ignore());
 // CHECK: const auto [[LENGTH:length[0-9]+]] =
 // CHECK: lds.totals[i]
@@ -46,7 +46,7 @@ func.func @offsets(%cu: tensor<?xi32>) -> tensor<?xi32> {
 // CHECK: load<DType::BF16, 1, 2>(p0,
 // CHECK: void sum(const i64 line, const i64 at, const i64 column, const float s) const {
 // CHECK: roundTo<DType::BF16, 1>(Vec<float, 1>(s))
-// CHECK: store<DType::F32, 1, 4>(
+// CHECK: storeExact<DType::F32, 1, 4>(
 // CHECK: = Scan<float, ScanKind::Inclusive, true, 1024, 64, 4>;
 // CHECK: args.length = i64(words[{{[0-9]+}}]);
 // CHECK: args.inner = 1 * 2 * 64;

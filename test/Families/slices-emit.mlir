@@ -4,7 +4,7 @@
 // A result matrix per slice and batch; the slice is the outermost.
 // CHECK-LABEL: @matmul for gfx942
 // CHECK: struct Epilogue
-// CHECK: store<DType::F32, {{[0-9]+}}, {{[0-9]+}}>(p2, i64(({{.*}} / 2)) * s2_0 + i64(({{.*}} % 2)) * s2_1
+// CHECK: storeExact<DType::F32, {{[0-9]+}}, {{[0-9]+}}>(p2, i64(({{.*}} / 2)) * s2_0 + i64(({{.*}} % 2)) * s2_1
 // CHECK: args.batches = 1 * 2;
 func.func @product(%x: tensor<2x3x512xbf16>, %w: tensor<2x64x512xbf16>) -> tensor<4x2x3x64xf32> {
   %0 = hk.matmul %x, %w {transpose_b, k_slices = 4 : i64} : tensor<2x3x512xbf16>, tensor<2x64x512xbf16> -> tensor<4x2x3x64xf32>

@@ -134,7 +134,8 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     if (!wholeRows)
       for (int64_t slots = 1; slots <= std::min(rounds, maxSlots); slots *= 2)
         add(perRow, slots);
-    else if (rounds <= maxSlots)
+    else if (rounds <= (perRow > 512 ? maxSlots / 2 : maxSlots))
+      // The registers of a thread of a large block are half as many.
       add(perRow, rounds);
     else if (perRow == 256 || perRow == target.maxThreads)
       add(perRow, 0);

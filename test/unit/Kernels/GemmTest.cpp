@@ -116,7 +116,6 @@ void check(Shape shape, i64 batches = 1) {
                 u64(scaleB.data()),
                 kBlocks,
                 kBlocks,
-                0,
                 batches};
   TestEpilogue<Out, V, Pair, Group> epilogue{y.data(), n, m * n, yScale.data(),
                                              nBlocks};
