@@ -18,7 +18,7 @@
 // AMD-NOT: loadPacked
 // AMD: opaque(keep0[s])
 // AMD: segmentReduce<MagnitudeMax, 16>(
-// AMD: store<DType::F8E4M3FN, 8, 8>(p4, {{.*}}, divide<8>(
+// AMD: store<DType::F8E4M3FN, 8, 8>(p4, {{.*}}divide<8>(
 
 // On the host one thread has a whole group in its vector.
 // HOST: for (i64 row =

@@ -313,7 +313,6 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
   ownPreloads.clear();
   current = loop;
   batchDepth = out.depth();
-  batchWords = 0;
   out.open(loop.header);
   if (!loop.chunk.empty())
     out.line("const " + loop.index + " c = " + loop.chunk + ";");
@@ -340,6 +339,7 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
   if (!loop.outer.empty()) {
     out.close();
     preloads.clear();
+    batchWords = 0;
   }
 }
 

@@ -20,8 +20,8 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-/// Registers of a thread that a loop's loads may take, and that a load of a
-/// later loop may.
+/// Registers of a thread that loaded chunks may take, of all loops whose chunks
+/// stay, and that a load of a later loop may.
 static constexpr int64_t kMaxBatchWords = 64;
 static constexpr int64_t kMaxEarlyWords = 16;
 

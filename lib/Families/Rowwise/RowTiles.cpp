@@ -269,7 +269,7 @@ int64_t mlir::hk::minBlocksOf(const RowPlan &plan, const RowTile &tile,
     kept *= 2; // the keys
   // Almost a copy: what counts is how many rows are under way.
   if (target.arch == ::hk::Arch::Sm90a && work <= 1 && tile.slots <= 2 &&
-      kept <= 16 && plan.selections().empty() && plan.needsWholeRows())
+      kept <= 16 && plan.selections().empty() && plan.stats().size() == 1)
     return std::max<int64_t>(1, 2048 / tile.threads);
   int64_t threads = work <= 8 && kept <= 32    ? 1024
                     : work <= 20 && kept <= 64 ? 512
