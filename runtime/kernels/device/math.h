@@ -258,7 +258,8 @@ template <int V> HK_DEV Vec<float, V> silu(Vec<float, V> x) {
   // The sum is taken in 1/128 so that its reciprocal is a normal number until
   // the result is below 2^-126. From 93.3 on the power is infinite.
   Vec<float, V> sum = expScaled<V, -7>(limit<V>(-x, -83.f, 93.5f)) + 0x1p-7f;
-  return (x * 0x1p-7f) * nearReciprocal<V>(sum);
+  Vec<float, V> y = x * nearReciprocal<V>(sum) * 0x1p-7f;
+  return x > 0x1p100f ? x : y; // The first product would overflow.
 }
 template <int V> HK_DEV Vec<float, V> gelu(Vec<float, V> x) {
   return x * 0.5f * (1.f + erf<V>(x * 0.707106781f));
