@@ -16,6 +16,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -28,15 +29,13 @@ TOGETHER = 12
 def pack(build, folder):
     folder.mkdir(parents=True, exist_ok=True)
     calls = []
-    sys.path.insert(0, str(ROOT / "test"))
-    import module_format
-
     for source in sorted((ROOT / "test" / "Modules").glob("*.mlir")):
         record = build / "test" / "Modules" / f"{source.name}.host.json"
         if not record.exists():
             print(f"{source.stem}: no record, left out", file=sys.stderr)
             continue
-        options = [o for line in module_format.directives(source)["COMPILE"] for o in line.split()]
+        lines = re.findall(r"^// HK-COMPILE: (.*)$", source.read_text(), re.M)
+        options = [option for line in lines for option in line.split()]
         subprocess.run([build / "bin" / "hk-compile", source, "--target=host,sm_90a", "-o",
                         folder / f"{source.stem}.so", *options], check=True)
         for call in json.loads(record.read_text())["calls"]:
