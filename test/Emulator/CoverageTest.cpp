@@ -305,6 +305,14 @@ std::vector<std::string> ownObjects(const std::string &chip) {
   return objects;
 }
 
+/// A 16-bit instruction reads the low half of its literal, and the text shows
+/// that half only: clang may have set the other.
+static bool sameButForUnreadHalf(const Decoded &d, const std::string &again) {
+  bool narrow = d.text.substr(0, d.text.find(' ')).find("16") != d.text.npos;
+  return narrow && d.bytes.size() == 8 && again.size() == 8 &&
+         d.bytes.compare(0, 6, again, 0, 6) == 0;
+}
+
 TEST_P(CoverageTest, DecodedTextAssemblesToTheSameBytes) {
   std::vector<std::string> objects = ownObjects(GetParam());
   for (const char *file : {"bad.hip", "features.hip", "mutate.hip"})
@@ -318,7 +326,9 @@ TEST_P(CoverageTest, DecodedTextAssemblesToTheSameBytes) {
   std::string again = textSection(assemble(text, GetParam()));
   size_t at = 0, differ = 0;
   for (const Decoded &d : all) {
-    if (again.compare(at, d.bytes.size(), d.bytes) != 0 && ++differ < 5)
+    if (again.compare(at, d.bytes.size(), d.bytes) != 0 &&
+        !sameButForUnreadHalf(d, again.substr(at, d.bytes.size())) &&
+        ++differ < 5)
       ADD_FAILURE() << "'" << d.text << "' assembles to other bytes";
     at += d.bytes.size();
   }
