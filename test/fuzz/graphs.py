@@ -391,28 +391,6 @@ class Graph:
         if x:
             self.emit(f"hk.group_limit {self.rng.choice(('maximum', 'top2_sum'))} {x.name} {{groups = 4 : i64,"
                       f" top_groups = 2 : i64}} : {self.of(x)} -> {self.of(x)}", x.shape, x.element)
-    def cumsum(self):
-        x = self.real()
-        if x:
-            attr = f"dim = {self.rng.randrange(x.rank())} : i64"
-            if self.rng.random() < 0.5:
-                attr += f", chunk = {self.rng.randint(2, 9)} : i64"
-            if self.rng.random() < 0.5:
-                attr += ", reverse"
-            kind = self.rng.choice(("inclusive", "exclusive"))
-            self.emit(f"hk.cumsum {kind} {x.name} {{{attr}}} : {self.of(x)} -> {self.of(x)}", x.shape, x.element)
-
-    def sort(self):
-        """Tokens by a key, or back."""
-        x = self.real(lambda v: v.rank() == 2 and v.shape[0] == "T")
-        if x:
-            keys = self.argument(("T",), "i32")
-            n = self.count
-            self.count += 1
-            self.lines.append(f"%o{n}, %p{n} = hk.sort_by_key {keys.name} {{bins = 12 : i64}} : {self.of(keys)}"
-                              f" -> {self.of(keys)}, {self.of(keys)}")
-            self.emit(f"hk.gather_rows {x.name}, %{self.rng.choice('op')}{n} : {self.of(x)}, {self.of(keys)}"
-                      f" -> {self.of(x)}", x.shape, x.element)
 
     def cumsum(self):
         x = self.real()
