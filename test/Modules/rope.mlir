@@ -1,11 +1,11 @@
 // Rotary embedding in every form: both pairings, any even part of a head, angles of a
 // pair or of an element, positions with offsets, by a dim, in ragged sequences, of an
-// image, from angles, for q and k at once, and gradients.
+// image or a video, from angles, for q and k at once, and gradients.
 // HK-LAUNCHES: 1
 // HK-ARGS: --range=pos=-2:66 --range=off=-3:3 --range=pos3=0:63 --range=cu=iota --range=far=0:1048576 --range=token=0:30 --range=grid=1:4
-// HK-DIMS: x.0=33 pos3.1=33 grid.1=33
-// HK-DIMS: x.0=1 pos3.1=1 grid.1=1
-// HK-DIMS: x.0=0 pos3.1=0 grid.1=0
+// HK-DIMS: x.0=33 pos3.1=33 grid.1=33 far.0=33 token.0=33 pos.0=33
+// HK-DIMS: x.0=1 pos3.1=1 grid.1=1 far.0=1 token.0=1 pos.0=1
+// HK-DIMS: x.0=0 pos3.1=0 grid.1=0 far.0=0 token.0=0 pos.0=0
 // HK-DATA: normal,nan
 
 func.func @neox(%x: tensor<?x4x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>) -> tensor<?x4x64xbf16> {

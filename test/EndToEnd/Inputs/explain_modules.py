@@ -18,7 +18,7 @@ def output(*command):
 wrong = functions = 0
 for path in sys.argv[1:]:
     compiled = ["hk-compile", path, "--target=gfx942", "--emit=mlir", "-o", "/dev/null"]
-    record, = json.loads(output(*compiled, "--explain=json"))
+    record = json.loads(output(*compiled, "--explain=json"))
     launches = {f["name"]: f["launches"] for f in record["functions"]}
     fused = {int(n) for n in re.findall(r"^  fused: .* at .*?:(\d+):\d+$", output(*compiled, "--explain"), re.M)}
     name, lines = "", {}
