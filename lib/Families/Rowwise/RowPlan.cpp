@@ -98,9 +98,24 @@ void RowPlan::addStore(unsigned index, Value value) {
   }
   store.phase = phaseOf(value);
   phases = std::max(phases, store.phase + 1);
+  auto pad = dyn_cast_or_null<PadOp>(op);
+  DimName padded = pad ? dims.shape(value).back() : 0;
+  DimName own = pad ? dims.shape(pad.getInput()).back() : 0;
+  if (!pad || own <= 0 || padded <= own || !pad->hasOneUse()) {
+    store.local =
+        SmallVector<DimName>(dims.shape(space).drop_front(numRowDims()));
+    rowStores.push_back(std::move(store));
+    return;
+  }
+  store.value = pad.getInput();
   store.local =
-      SmallVector<DimName>(dims.shape(space).drop_front(numRowDims()));
+      SmallVector<DimName>(dims.shape(store.value).drop_front(numRowDims()));
+  RowStore zeros = store;
+  zeros.kind = StoreKind::Padding;
+  zeros.op = pad;
+  zeros.local.back() = padded - own;
   rowStores.push_back(std::move(store));
+  rowStores.push_back(std::move(zeros));
 }
 
 std::optional<int64_t> RowPlan::flatSize(ArrayRef<DimName> local) {
