@@ -296,6 +296,7 @@ std::string Puller::load(BlockArgument argument, Args position, int vec) {
                      (masked ? ", " + laneCount : "") + ")";
   if (loadGuard.empty())
     return expr;
+  useDepth(loadGuardDepth);
   return loadGuard + " ? " + expr + " : " + vecText(type, vec) + "(0)";
 }
 
