@@ -109,7 +109,7 @@ static void checkHazards(Wave &w, const Inst &inst, HazardWindow &window) {
 }
 
 /// MODE.VSKIP (s_setvskip) skips everything that works on lanes.
-static bool skipsVector(const Wave &w) { return w.mode >> 28 & 1; }
+static bool skipsVector(const Wave &w) { return w.mode & kModeSkip; }
 static bool isVector(const Inst &inst) {
   switch (InstClass(inst.cls)) {
   case InstClass::Valu:

@@ -106,6 +106,26 @@ KERNEL void race_waw(float *out, const float *in, int n) {
   out[tid()] = tile[tid() & 63];
 }
 
+// All waves write the same values, of words and of bytes: correct.
+KERNEL void race_same_value(float *out, const float *in, int n) {
+  SHARED float tile[66];
+  SHARED unsigned char bytes[64];
+  int i = tid() & 63;
+  tile[i] = in[i] + (BAD && tid() == 200);
+  bytes[i] = (unsigned char)i;
+  barrier();
+  out[tid()] = tile[63 - i] + bytes[63 - i];
+}
+// A wave reads what the others write, though it is the value it had.
+KERNEL void race_same_read(float *out, const float *in, int n) {
+  SHARED float tile[64];
+  int i = tid() & 63;
+  tile[i] = in[i];
+  if (!BAD)
+    barrier();
+  out[tid()] = ((volatile float *)tile)[63 - i];
+}
+
 // Neighbouring bytes of one word belong to different waves: correct.
 KERNEL void race_bytes(float *out, const float *in, int n) {
   SHARED unsigned char tile[256];
@@ -228,6 +248,10 @@ KERNEL void read_only_write(float *out, const float *in, int n) {
 KERNEL void global_race(float *out, const float *in, int n) {
   int i = BAD ? tid() : wg() * 64 + tid();
   out[i] = in[wg() * 64 + tid()];
+}
+// The runs of two workgroups share one word; correct if its value is the same.
+KERNEL void global_overlap(float *out, const float *in, int n) {
+  out[wg() * 63 + tid()] = in[wg() * 63 + tid()] + (BAD ? wg() : 0);
 }
 // A workgroup reads what another one writes.
 KERNEL void global_race_read(float *out, const float *in, int n) {
