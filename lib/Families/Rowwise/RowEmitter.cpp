@@ -78,6 +78,8 @@ void RowEmitter::emitRowStart() {
     setStoreGuard("if (valid) ");
   }
   rowDepth = out.depth();
+  if (!host)
+    threadIndex = symbol("thread");
   AffineExpr rest = symbol("row");
   rowCoordinates.assign(plan.numRowDims(), constant(0));
   for (int64_t d = plan.numRowDims(); d-- > 0;) {
@@ -122,7 +124,10 @@ Position RowEmitter::pairPosition(ArrayRef<DimName> local, const RowLoop &loop,
   int64_t half = loop.pairedHead / 2, perHalf = half / loop.vec;
   Position position =
       positionOf(local.drop_back(), currentChunk.floorDiv(perHalf));
-  AffineExpr first = (currentChunk % perHalf) * loop.vec;
+  // All chunks of a thread may lie at one place of their heads. What depends on
+  // that place alone is then computed once.
+  AffineExpr lane = threadsPerRow % perHalf == 0 ? threadIndex : currentChunk;
+  AffineExpr first = (lane % perHalf) * loop.vec;
   position.push_back(simplify(first + (second ? half : 0)));
   return position;
 }
@@ -173,6 +178,20 @@ void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
   space.kept.push_back({memo, carrier, unpacked});
 }
 
+bool RowEmitter::fillsGrid(const RowLoop &loop) const {
+  int64_t piece = threadsPerRow * loop.slots;
+  if (!loop.chunks || *loop.chunks % piece != 0)
+    return false;
+  for (const RowStore &store : plan.stores()) {
+    std::optional<int64_t> flat = RowPlan::flatSize(store.local);
+    int64_t own = threadsPerRow * tile.getSlots() *
+                  plan.chunkOf(store, tile.getVec(), host);
+    if (!flat || int64_t(llvm::divideCeil(*flat, own)) > *loop.chunks / piece)
+      return false;
+  }
+  return true;
+}
+
 RowLoop RowEmitter::planLoop(const Space &space,
                              ArrayRef<const RowStore *> stores) const {
   RowLoop loop;
@@ -206,7 +225,8 @@ RowLoop RowEmitter::planLoop(const Space &space,
       loop.slots = std::min<int64_t>(slots, loop.rounds);
     loop.chunk = "(" + loop.index + "(block.y) * " +
                  std::to_string(loop.slots) + " + s) * " + step + " + " + first;
-    loop.guard = "c < " + limit;
+    if (!fillsGrid(loop))
+      loop.guard = "c < " + limit;
   } else if (loop.unrolled) {
     loop.slots = loop.rounds;
     loop.chunk = "s * " + step + " + " + first;

@@ -101,6 +101,11 @@ private:
   void emitRowStart();
   void emitPhase(int64_t phase);
   RowLoop planLoop(const Space &space, ArrayRef<const RowStore *> stores) const;
+  /// Whether a loop that splits its row has a chunk for every thread, slot and
+  /// block of the grid.
+  bool fillsGrid(const RowLoop &loop) const;
+  /// Lanes around one that run the current loop's body together.
+  int64_t callersOf(int64_t lanes) const;
   void emitLoop(Space &space, const RowLoop &loop,
                 ArrayRef<const RowStat *> stats,
                 ArrayRef<const RowStore *> stores);
@@ -147,6 +152,7 @@ private:
   bool host;
   int64_t threadsPerRow;
   int rowDepth = 0;
+  AffineExpr threadIndex; // in the row; not on the host
   SmallVector<AffineExpr> rowCoordinates;
   std::list<Space> spaces; // references stay valid
   llvm::DenseMap<std::pair<Operation *, int>, std::string> rowStatNames;

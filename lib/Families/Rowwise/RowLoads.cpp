@@ -56,7 +56,8 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
         return;
       ofChunk |= e == currentChunk;
       inside |= e != currentChunk && symbolDepth(e) > batchDepth;
-      waits |= e != currentChunk && !(splitsRows(plan) && isOfRow(e));
+      waits |= e != currentChunk && e != threadIndex &&
+               !(splitsRows(plan) && isOfRow(e));
     });
   if (!ofChunk || inside)
     return Puller::load(argument, position, vec);

@@ -276,6 +276,16 @@ int64_t RowPlan::pairedHead(ArrayRef<const RowStore *> stores, int vec) const {
 // Loops
 //===----------------------------------------------------------------------===//
 
+int64_t RowPlan::chunkOf(const RowStore &store, int tileVec, bool host) const {
+  SmallVector<const RowStore *> loop;
+  for (const RowStore &other : rowStores)
+    if (sameSpace(store.local, other.local))
+      loop.push_back(&other);
+  bool masked = false;
+  int vec = loopVec(tileVec, host, store.local, loop, masked);
+  return !host && pairedHead(loop, vec) ? 2 * vec : vec;
+}
+
 SmallVector<DimName> mlir::hk::withoutOnes(ArrayRef<DimName> local) {
   SmallVector<DimName> result(local);
   llvm::erase(result, 1);

@@ -106,6 +106,9 @@ public:
   /// rotary embedding needs both for each: the size of the head, or 0.
   int64_t pairedHead(ArrayRef<const RowStore *> stores, int vec) const;
 
+  /// Elements of a chunk in the loop that `store` is part of.
+  int64_t chunkOf(const RowStore &store, int tileVec, bool host) const;
+
 private:
   int64_t phaseOf(Value value);
   void addStats(Operation &op);

@@ -33,10 +33,12 @@ template <int TPR, int THREADS, int REDUCTIONS> struct RowShared {
   float scratch[kBytes > 0 ? kBytes / 4 : 1];
 };
 
-/// One value per thread, combined over G neighbouring threads.
-template <class Op, int G> HK_DEV float segmentReduce(float v) {
+/// One value per thread, combined over G neighbouring threads; CALLERS around
+/// this one take part.
+template <class Op, int G, int CALLERS = G>
+HK_DEV float segmentReduce(float v) {
   float a[1] = {v};
-  groupReduce<Op, G>(a);
+  groupReduce<Op, G, CALLERS>(a);
   return a[0];
 }
 
@@ -71,9 +73,10 @@ HK_DEV void mergeSoftmax(float &m, float &l, [[maybe_unused]] float *scratch) {
   auto rescaled = [](float sum, float from, float to) {
     return from == to ? sum : sum * expNegative<1>(Vec<float, 1>(from - to))[0];
   };
+  constexpr int callers = THREADS % kWave == 0 ? kWave : group;
   float own = m;
-  m = segmentReduce<Max, group>(m);
-  l = segmentReduce<Sum, group>(rescaled(l, own, m));
+  m = segmentReduce<Max, group, callers>(m);
+  l = segmentReduce<Sum, group, callers>(rescaled(l, own, m));
   if constexpr (TPR > kWave) {
     constexpr int waves = TPR / kWave;
     int wave = waveId();
