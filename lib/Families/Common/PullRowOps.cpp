@@ -375,7 +375,8 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
     term = partnerSine ? "rotatePairs<" + v + ">(" + x + " * " + sin + ")"
                        : "(rotatePairs<" + v + ">(" + x + ")) * " + sin;
   std::string turned = out.define(
-      out.depth(), vecText(type, vec), "v",
+      std::min(out.depth(), std::max(placeOf(position, vec), usedDepth)),
+      vecText(type, vec), "v",
       roundText(type, vec,
                 x + " * " + cos + (op.getInverse() ? " - " : " + ") + term));
   return inside + " ? " + turned + " : " + x;

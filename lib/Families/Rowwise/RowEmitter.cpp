@@ -13,8 +13,10 @@
 
 #include "RowEmitter.h"
 
+#include "hk/Contract/LdsRowwise.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -32,6 +34,7 @@ RowEmitter::RowEmitter(KernelOp kernel, const RowPlan &plan,
                        RowTileAttr tile, CodeWriter &out)
     : Puller(kernel, dims, out), plan(plan), target(target), tile(tile),
       host(target.arch == ::hk::Arch::Host),
+      resident(!host && isResident(plan, target, podOf(tile))),
       threadsPerRow(tile.getThreads() / tile.getRows()) {
   if (host)
     threadsPerRow = 1;
@@ -126,7 +129,9 @@ Position RowEmitter::pairPosition(ArrayRef<DimName> local, const RowLoop &loop,
       positionOf(local.drop_back(), currentChunk.floorDiv(perHalf));
   // All chunks of a thread may lie at one place of their heads. What depends on
   // that place alone is then computed once.
-  AffineExpr lane = threadsPerRow % perHalf == 0 ? threadIndex : currentChunk;
+  bool severalHeads = loop.chunks && *loop.chunks > perHalf;
+  AffineExpr lane =
+      severalHeads && threadsPerRow % perHalf == 0 ? threadIndex : currentChunk;
   AffineExpr first = (lane % perHalf) * loop.vec;
   position.push_back(simplify(first + (second ? half : 0)));
   return position;
@@ -172,8 +177,7 @@ void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
     packed = "packExact" + access + "(" + packed + ")";
     unpacked = "unpack" + access + "(opaque(" + unpacked + "))";
   }
-  out.lineAt(rowDepth,
-             element + " " + array + "[" + Twine(tile.getSlots()) + "];");
+  out.lineAt(rowDepth, element + " " + array + "[" + Twine(loop.slots) + "];");
   out.line(array + "[s] = " + packed + ";");
   space.kept.push_back({memo, carrier, unpacked});
 }
@@ -208,6 +212,10 @@ RowLoop RowEmitter::planLoop(const Space &space,
                                    std::to_string(loop.vec) + ")";
   loop.index = flat && *flat < (int64_t(1) << 30) ? "i32" : "i64";
   int64_t slots = tile.getSlots();
+  if (resident)
+    slots = ::hk::rowResidence(target, podOf(tile),
+                               plan.statChunkBytes(tile.getVec()))
+                .registers;
   bool split = splitsRows(plan);
   if (chunks)
     loop.rounds = llvm::divideCeil(*chunks, threadsPerRow);
@@ -233,12 +241,7 @@ RowLoop RowEmitter::planLoop(const Space &space,
     if (*chunks % threadsPerRow != 0)
       loop.guard = "s + 1 < " + std::to_string(loop.slots) + " || c < " + limit;
   } else if (loop.batched && (!chunks || *chunks > threadsPerRow)) {
-    // Strips of several chunks.
-    loop.slots = kStripSlots;
-    std::string strip = std::to_string(loop.slots * threadsPerRow);
-    loop.outer = "for (" + loop.index + " c0 = " + first + "; c0 < " + limit +
-                 "; c0 += " + strip + ")";
-    loop.chunk = "c0 + s * " + step;
+    cutInStrips(loop, kStripSlots, 0, limit);
     if (!chunks || *chunks % (loop.slots * threadsPerRow) != 0)
       loop.guard = "c < " + limit;
   } else {
@@ -252,9 +255,71 @@ RowLoop RowEmitter::planLoop(const Space &space,
   return loop;
 }
 
+void RowEmitter::cutInStrips(RowLoop &loop, int64_t slots, int64_t first,
+                             const std::string &end) const {
+  std::string step = std::to_string(threadsPerRow);
+  std::string start =
+      first ? std::to_string(first * threadsPerRow) + " + thread" : "thread";
+  loop.slots = slots;
+  loop.unrolled = false;
+  loop.outer = "for (" + loop.index + " c0 = " + start + "; c0 < " + end +
+               "; c0 += " + std::to_string(slots * threadsPerRow) + ")";
+  loop.chunk = "c0 + s * " + step;
+  loop.header =
+      "HK_UNROLL for (int s = 0; s < " + std::to_string(slots) + "; ++s)";
+}
+
+SmallVector<RowLoop>
+RowEmitter::planLoops(const Space &space,
+                      ArrayRef<const RowStore *> stores) const {
+  RowLoop whole = planLoop(space, stores);
+  ::hk::RowResidence kept = ::hk::rowResidence(
+      target, podOf(tile), plan.statChunkBytes(tile.getVec()));
+  int64_t slots = kept.registers + kept.lds;
+  if (!resident || !whole.batched || whole.vec != tile.getVec() ||
+      !whole.chunks || *whole.chunks < slots * threadsPerRow ||
+      whole.rounds <= kept.registers)
+    return {whole};
+  SmallVector<RowLoop> loops;
+  auto end = [&](int64_t rounds) {
+    return std::to_string(std::min(*whole.chunks, rounds * threadsPerRow));
+  };
+  // What is not kept comes first: it is the sooner read again.
+  if (slots < whole.rounds) {
+    RowLoop rest = whole;
+    rest.part = RowPart::Rest;
+    cutInStrips(rest, kStripSlots, slots, end(whole.rounds));
+    rest.guard.clear();
+    if ((*whole.chunks - slots * threadsPerRow) %
+            (kStripSlots * threadsPerRow) !=
+        0)
+      rest.guard = "c < " + end(whole.rounds);
+    loops.push_back(rest);
+  }
+  if (kept.lds > 0) {
+    RowLoop lds = whole;
+    lds.part = RowPart::Lds;
+    lds.guard.clear();
+    cutInStrips(lds, std::gcd(kStripSlots, kept.lds), kept.registers,
+                end(slots));
+    loops.push_back(lds);
+  }
+  RowLoop registers = whole;
+  registers.part = RowPart::Registers;
+  registers.slots = kept.registers;
+  registers.outer.clear();
+  registers.guard.clear();
+  registers.unrolled = true;
+  registers.chunk = "s * " + std::to_string(threadsPerRow) + " + thread";
+  registers.header = "HK_UNROLL for (int s = 0; s < " +
+                     std::to_string(kept.registers) + "; ++s)";
+  loops.push_back(registers);
+  return loops;
+}
+
 bool RowEmitter::isOnline(const RowStat &stat, const RowLoop &loop) const {
-  return !loop.outer.empty() && stat.kind == StatKind::Maximum &&
-         isa<SoftmaxOp>(stat.op);
+  return (!loop.outer.empty() || loop.part != RowPart::Whole) &&
+         stat.kind == StatKind::Maximum && isa<SoftmaxOp>(stat.op);
 }
 
 void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
@@ -281,9 +346,17 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
       positionOf(dims.shape(stat.input).drop_front(plan.numRowDims()), first);
   std::string name = accumulators[{stat.op, int(stat.kind)}];
   if (isOnline(stat, loop)) {
-    out.line("onlineSoftmax<" + Twine(vec) + ">(" + name + ", " +
-             accumulators[{stat.op, int(StatKind::SumOfExp)}] + ", " +
-             pull(stat.input, lastPosition, vec) + ");");
+    std::string array = out.freshName("online");
+    std::string type = "Vec<float, " + std::to_string(vec) + ">";
+    out.lineAt(batchDepth, type + " " + array + "[" + Twine(loop.slots) + "];");
+    if (!loop.guard.empty())
+      out.lineAt(batchDepth,
+                 loop.header + " " + array + "[s] = Max::kIdentity;");
+    out.line(array + "[s] = " + pull(stat.input, lastPosition, vec) + ";");
+    afterChunks.push_back("onlineSoftmax<" + std::to_string(vec) + ", " +
+                          std::to_string(loop.slots) + ">(" + name + ", " +
+                          accumulators[{stat.op, int(StatKind::SumOfExp)}] +
+                          ", " + array + ");");
     return;
   }
   std::string x, term;
@@ -312,9 +385,10 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
            ">>(" + name + ", " + term + ");");
 }
 
-void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
-                          ArrayRef<const RowStat *> stats,
-                          ArrayRef<const RowStore *> stores) {
+void RowEmitter::emitLoops(Space &space, ArrayRef<RowLoop> loops,
+                           ArrayRef<const RowStat *> stats,
+                           ArrayRef<const RowStore *> stores) {
+  const RowLoop &loop = loops.front();
   for (const RowStat *stat : stats) {
     std::string name = out.freshName("acc");
     accumulators[{stat->op, int(stat->kind)}] = name;
@@ -328,6 +402,20 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
     }
     out.line("Vec<float, " + Twine(loop.vec) + "> " + name + " = " + identity);
   }
+  // The loads of what stays in registers are under way while the rest is read.
+  if (loops.size() > 1 && firstLoop && given) {
+    batchDepth = out.depth();
+    emitEarlyLoads();
+  }
+  for (const RowLoop &part : loops)
+    emitLoop(space, part, stats, stores);
+  reducedVec = loop.vec;
+}
+
+void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
+                          ArrayRef<const RowStat *> stats,
+                          ArrayRef<const RowStore *> stores) {
+  int64_t wordsBefore = batchWords;
   if (!loop.outer.empty())
     out.open(loop.outer);
   ownPreloads.clear();
@@ -351,15 +439,18 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
       emitStore(*store, pairPosition(store->local, loop, second), loop.vec);
   }
   setLaneCount("");
-  if (firstLoop && given)
+  if (firstLoop && given && loop.part == RowPart::Whole)
     emitEarlyLoads();
   firstLoop = false;
   current = RowLoop();
   out.close();
+  for (const std::string &line : std::exchange(afterChunks, {}))
+    out.line(line);
   if (!loop.outer.empty()) {
     out.close();
-    preloads.clear();
-    batchWords = 0;
+    for (const std::string &own : ownPreloads)
+      preloads.erase(own);
+    batchWords = wordsBefore;
   }
 }
 
@@ -559,9 +650,7 @@ void RowEmitter::emitPhase(int64_t phase) {
     if (stats.empty() && stores.empty())
       continue;
     stored.insert(stores.begin(), stores.end());
-    RowLoop loop = planLoop(space, stores);
-    emitLoop(space, loop, stats, stores);
-    reducedVec = loop.vec;
+    emitLoops(space, planLoops(space, stores), stats, stores);
     emitReductions(stats);
   }
   for (const RowSelection &selection : plan.selections())

@@ -257,8 +257,7 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
         "namespace hk {\n";
   for (VariantOp variant : kernel.getVariants()) {
     auto tile = cast<RowTileAttr>(variant.getTile());
-    ::hk::RowTile pod{int32_t(tile.getRows()), int32_t(tile.getThreads()),
-                      int32_t(tile.getVec()), int32_t(tile.getSlots())};
+    ::hk::RowTile pod = podOf(tile);
     CodeWriter draft;
     RowEmitter first(kernel, plan, dims, target, tile, draft);
     first.emitBody(nullptr);

@@ -259,11 +259,11 @@ TEST(Math, UlpBounds) {
             2);
   EXPECT_LE(maxUlp(
                 hk::sin<16>, [](double x) { return std::sin(x); }, tiny,
-                1048576.f, true),
+                4194304.f, true),
             2);
   EXPECT_LE(maxUlp(
                 hk::cos<16>, [](double x) { return std::cos(x); }, tiny,
-                1048576.f, true),
+                4194304.f, true),
             2);
 }
 
