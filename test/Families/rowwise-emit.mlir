@@ -47,19 +47,19 @@ func.func @rope(%q: tensor<?x8x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<
 // AMD-LABEL: ==== @softmax
 // AMD: Packed<DType::F32, 4> kept0[3072];
 // AMD: static_assert(kLdsBytes<{{.*}}> == 49216);
-// AMD: raw0[40];
-// AMD: for (i32 c0 = 23552 + thread; c0 < 32768; c0 += 2048)
+// AMD: raw0[20];
+// AMD: for (i32 c0 = 13312 + thread; c0 < 32768; c0 += 2048)
 // AMD: onlineSoftmax<4, 4>(
-// AMD: for (i32 c0 = 20480 + thread; c0 < 23552; c0 += 1024)
-// AMD: lds.kept0[c - 20480] = raw
+// AMD: for (i32 c0 = 10240 + thread; c0 < 13312; c0 += 1024)
+// AMD: lds.kept0[c - 10240] = raw
 // AMD: onlineSoftmax<4, 2>(
-// AMD: onlineSoftmax<4, 40>(
+// AMD: onlineSoftmax<4, 20>(
 // AMD: mergeSoftmax<512, 512>(
-// AMD: for (i32 c0 = 23552
+// AMD: for (i32 c0 = 13312
 // AMD: loadPacked<DType::F32, 4, 16>(p0,
 // AMD: expNegative<4>(
-// AMD: for (i32 c0 = 20480
-// AMD: = lds.kept0[c - 20480];
+// AMD: for (i32 c0 = 10240
+// AMD: = lds.kept0[c - 10240];
 // AMD: expNegative<4>(
 // AMD: opaque(raw0[s])
 // AMD: expNegative<4>(

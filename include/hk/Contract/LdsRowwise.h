@@ -24,21 +24,17 @@ namespace hk {
 /// fewer a thread has more registers, and not more of them are addresses.
 inline constexpr int32_t kResidentThreads = 512;
 
-/// Bytes of such a row that a thread keeps in registers, five eighths of those
-/// that it has; further chunks that it keeps are in LDS.
-constexpr int64_t rowRegisterBytes(const Target &target) {
-  int64_t registers = target.arch == Arch::Sm90a ? 65536 : 131072;
-  return registers / kResidentThreads * 5 / 8 * 4;
-}
+/// Bytes of such a row that a thread keeps in registers, of the 512 that sm_90a
+/// has for it; further chunks that it keeps are in LDS. CDNA has twice as many,
+/// but a kernel of 640 bytes spills there.
+inline constexpr int64_t kRowRegisterBytes = 320;
 
 /// Chunks of `chunkBytes` that a thread keeps in registers and in LDS.
 struct RowResidence {
   int64_t registers, lds;
 };
-constexpr RowResidence rowResidence(const Target &target, const RowTile &tile,
-                                    int64_t chunkBytes) {
-  int64_t most =
-      chunkBytes > 0 ? rowRegisterBytes(target) / chunkBytes : tile.slots;
+constexpr RowResidence rowResidence(const RowTile &tile, int64_t chunkBytes) {
+  int64_t most = chunkBytes > 0 ? kRowRegisterBytes / chunkBytes : tile.slots;
   int64_t registers = tile.slots < most ? tile.slots : most;
   return {registers, tile.slots - registers};
 }
@@ -50,9 +46,9 @@ constexpr int64_t rowwiseLds(const Target &target, const RowTile &tile,
   int64_t threadsPerRow = tile.threads / tile.rows;
   if (target.arch == Arch::Host || threadsPerRow <= target.waveSize)
     return 0;
-  return ldsAdd(int64_t(tile.threads / target.waveSize) * reductions * 4,
-                ldsMul(tile.threads, rowResidence(target, tile, chunkBytes).lds,
-                       chunkBytes));
+  return ldsAdd(
+      int64_t(tile.threads / target.waveSize) * reductions * 4,
+      ldsMul(tile.threads, rowResidence(tile, chunkBytes).lds, chunkBytes));
 }
 
 } // namespace hk

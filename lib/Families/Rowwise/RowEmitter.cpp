@@ -34,7 +34,7 @@ RowEmitter::RowEmitter(KernelOp kernel, const RowPlan &plan,
                        RowTileAttr tile, CodeWriter &out)
     : Puller(kernel, dims, out), plan(plan), target(target), tile(tile),
       host(target.arch == ::hk::Arch::Host),
-      resident(!host && isResident(plan, target, podOf(tile))),
+      resident(!host && isResident(plan, podOf(tile))),
       threadsPerRow(tile.getThreads() / tile.getRows()) {
   if (host)
     threadsPerRow = 1;
@@ -213,8 +213,7 @@ RowLoop RowEmitter::planLoop(const Space &space,
   loop.index = flat && *flat < (int64_t(1) << 30) ? "i32" : "i64";
   int64_t slots = tile.getSlots();
   if (resident)
-    slots = ::hk::rowResidence(target, podOf(tile),
-                               plan.statChunkBytes(tile.getVec()))
+    slots = ::hk::rowResidence(podOf(tile), plan.statChunkBytes(tile.getVec()))
                 .registers;
   bool split = splitsRows(plan);
   if (chunks)
@@ -273,8 +272,8 @@ SmallVector<RowLoop>
 RowEmitter::planLoops(const Space &space,
                       ArrayRef<const RowStore *> stores) const {
   RowLoop whole = planLoop(space, stores);
-  ::hk::RowResidence kept = ::hk::rowResidence(
-      target, podOf(tile), plan.statChunkBytes(tile.getVec()));
+  ::hk::RowResidence kept =
+      ::hk::rowResidence(podOf(tile), plan.statChunkBytes(tile.getVec()));
   int64_t slots = kept.registers + kept.lds;
   if (!resident || !whole.batched || whole.vec != tile.getVec() ||
       !whole.chunks || *whole.chunks < slots * threadsPerRow ||

@@ -37,8 +37,7 @@ inline ::hk::RowTile podOf(RowTileAttr tile) {
 }
 
 /// Whether a thread keeps more of a row than is unrolled, or only a part of it.
-bool isResident(const RowPlan &plan, const ::hk::Target &target,
-                const ::hk::RowTile &tile);
+bool isResident(const RowPlan &plan, const ::hk::RowTile &tile);
 /// LDS bytes of a kernel.
 int64_t rowLds(const RowPlan &plan, const ::hk::Target &target,
                const ::hk::RowTile &tile);

@@ -113,8 +113,8 @@ void RowEmitter::useLds(BlockArgument argument, EarlyLoad &load) {
   if (!counted || owner->second != load.key)
     return;
   // A thread reads only what it wrote.
-  auto kept = ::hk::rowResidence(target, podOf(tile),
-                                 plan.statChunkBytes(tile.getVec()));
+  auto kept =
+      ::hk::rowResidence(podOf(tile), plan.statChunkBytes(tile.getVec()));
   std::string place = "lds.kept" + std::to_string(argument.getArgNumber()) +
                       "[c - " + std::to_string(kept.registers * threadsPerRow) +
                       "]";

@@ -32,21 +32,19 @@ static StringRef spell(GroupScore score) {
                                       : "GroupScore::Top2Sum";
 }
 
-bool mlir::hk::isResident(const RowPlan &plan, const ::hk::Target &target,
-                          const ::hk::RowTile &tile) {
+bool mlir::hk::isResident(const RowPlan &plan, const ::hk::RowTile &tile) {
   if (plan.stats().empty() || !plan.selections().empty() || tile.slots == 0 ||
       tile.rows != 1)
     return false;
   int64_t chunks = llvm::divideCeil(plan.widest(), tile.vec);
   return tile.slots < int64_t(llvm::divideCeil(chunks, tile.threads)) ||
-         ::hk::rowResidence(target, tile, plan.statChunkBytes(tile.vec)).lds >
-             0;
+         ::hk::rowResidence(tile, plan.statChunkBytes(tile.vec)).lds > 0;
 }
 
 int64_t mlir::hk::rowLds(const RowPlan &plan, const ::hk::Target &target,
                          const ::hk::RowTile &tile) {
   int64_t chunkBytes =
-      isResident(plan, target, tile) ? plan.statChunkBytes(tile.vec) : 0;
+      isResident(plan, tile) ? plan.statChunkBytes(tile.vec) : 0;
   return ::hk::ldsAdd(
       ::hk::rowwiseLds(target, tile, plan.stats().size(), chunkBytes),
       selectionLds(plan, target, tile));
@@ -94,10 +92,9 @@ static std::string membersText(const RowPlan &plan, const ::hk::Target &target,
     }
     text += "  " + type + " select" + std::to_string(i) + ";\n";
   }
-  if (!isResident(plan, target, tile))
+  if (!isResident(plan, tile))
     return text;
-  int64_t lds =
-      ::hk::rowResidence(target, tile, plan.statChunkBytes(tile.vec)).lds;
+  int64_t lds = ::hk::rowResidence(tile, plan.statChunkBytes(tile.vec)).lds;
   for (BlockArgument operand : plan.statOperands()) {
     Type type = cast<RankedTensorType>(operand.getType()).getElementType();
     text += ("  Packed<" + dtypeText(type) + ", " + Twine(tile.vec) + "> kept" +

@@ -118,7 +118,7 @@ static double modelTime(const RowPlan &plan, const RowTile &tile,
   if (tile.slots == 0)
     return time * (1.3 + 32.0 / double(perRow));
   // What is not kept is read again, mostly from L2.
-  if (isResident(plan, target, tile)) {
+  if (isResident(plan, tile)) {
     double again = 1 - double(tile.slots) / double(rounds);
     return time * (1.05 + 0.28 * std::max(0.0, again));
   }
@@ -143,16 +143,16 @@ static std::optional<RowTile> residentTile(const RowPlan &plan,
                                            int64_t chunks) {
   int64_t perChunk = plan.statChunkBytes(vec);
   int64_t rounds = chunks / ::hk::kResidentThreads; // whole ones
-  if (perChunk == 0 || perChunk > ::hk::rowRegisterBytes(target))
+  if (perChunk == 0 || perChunk > ::hk::kRowRegisterBytes)
     return std::nullopt;
   RowTile tile{1, ::hk::kResidentThreads, int32_t(vec), 0};
-  int64_t registers = ::hk::rowRegisterBytes(target) / perChunk;
+  int64_t registers = ::hk::kRowRegisterBytes / perChunk;
   int64_t free =
       target.ldsBytes - ::hk::rowwiseLds(target, tile, plan.stats().size(), 0);
   // Strips of two chunks at least.
   int64_t lds = free / (::hk::kResidentThreads * perChunk) / 2 * 2;
   tile.slots = int32_t(std::min(rounds, registers + lds));
-  if (!isResident(plan, target, tile))
+  if (!isResident(plan, tile))
     return std::nullopt;
   return tile;
 }
@@ -211,8 +211,7 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
       for (int64_t slots = 1; slots <= std::min(rounds, maxSlots); slots *= 2)
         add(perRow, slots);
     else if (rounds <= (perRow > 512 ? maxSlots / 2 : maxSlots) &&
-             rounds * plan.statChunkBytes(vec) <=
-                 ::hk::rowRegisterBytes(target))
+             rounds * plan.statChunkBytes(vec) <= ::hk::kRowRegisterBytes)
       // The registers of a thread of a large block are half as many.
       add(perRow, rounds);
     else if (perRow == 256 || perRow == target.maxThreads)
@@ -339,7 +338,7 @@ int64_t mlir::hk::minBlocksOf(const RowPlan &plan, const RowTile &tile,
                               const Target &target) {
   if (target.arch == ::hk::Arch::Host)
     return 1;
-  if (isResident(plan, target, tile))
+  if (isResident(plan, tile))
     return 1;
   if (target.arch == ::hk::Arch::Sm90a && plan.selections().empty() &&
       tile.slots > 0)
