@@ -136,11 +136,11 @@ static Noisy applyUnary(Operation *op, Noisy x) {
       })
       // Beyond 2^22 the period is lost, and any value in [-1, 1] is right.
       .Case([&](SinOp) {
-        return elementary(x, std::sin(v), std::cos(v), 2,
+        return elementary(x, std::sin(v), std::cos(v), 3,
                           std::fabs(v) > 0x1p22 ? 1 : kUnit * kUnit);
       })
       .Case([&](CosOp) {
-        return elementary(x, std::cos(v), std::sin(v), 2,
+        return elementary(x, std::cos(v), std::sin(v), 3,
                           std::fabs(v) > 0x1p22 ? 1 : kUnit * kUnit);
       })
       .Case([&](TanhOp) {

@@ -81,7 +81,7 @@ static int64_t blocksBesideEachOther(const RowPlan &plan, const RowTile &tile) {
   int64_t work = plan.workPerElement();
   int64_t words = 16 + row + std::min(shared, kMaxEarlyWords);
   if (plan.stats().empty())
-    words += 16 + (pairs ? 2 * tile.vec : 0); // the angles
+    words += pairs ? 16 + 2 * tile.vec : 32; // pairs have angles
   else if (work > 1 || plan.stats().size() > 1)
     words += 8;
   int64_t perBlock = int64_t(llvm::alignTo(words, 8)) * tile.threads;
