@@ -15,6 +15,7 @@ include_directories(${CMAKE_CURRENT_SOURCE_DIR}/include)
 include_directories(SYSTEM ${CMAKE_CURRENT_BINARY_DIR}/include)
 
 foreach(sanitizer IN LISTS HK_SANITIZE)
-  add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer)
+  add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer
+    -fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/sanitize-ignore.txt)
   add_link_options(-fsanitize=${sanitizer})
 endforeach()

@@ -51,8 +51,10 @@ static int64_t numSequences(CausalConv1dOp op) {
 
 static LogicalResult verifyState(CausalConv1dOp op, Named input) {
   using Operand = std::pair<StringRef, Value>;
-  for (auto [name, value] : {Operand("indices", op.getIndices()),
-                             Operand("has_initial", op.getHasInitial())}) {
+  for (auto [name, value] :
+       {Operand("indices", op.getIndices()),
+        Operand("has_initial", op.getHasInitial()),
+        Operand("accepted", op.getAccepted()), Operand("ring", op.getRing())}) {
     if (!value)
       continue;
     if (!op.getState())
@@ -61,6 +63,15 @@ static LogicalResult verifyState(CausalConv1dOp op, Named input) {
     if (failed(expectShape(op, {name, value}, {numSequences(op)})))
       return failure();
   }
+  for (auto [name, value] : {Operand("has_initial", op.getHasInitial()),
+                             Operand("accepted", op.getAccepted())})
+    if (value && op.getRing())
+      return op.emitOpError("expected ")
+             << name << " to be absent with ring, but got one";
+  if (op.getPadSlot() && !op.getIndices())
+    return op.emitOpError("expected pad_slot to be absent without indices, but "
+                          "got ")
+           << *op.getPadSlot();
   if (static_cast<bool>(op.getState()) != static_cast<bool>(op.getNewState()))
     return op.emitOpError("expected new_state to be ")
            << (op.getState() ? "present with" : "absent without")
@@ -90,6 +101,18 @@ static LogicalResult verifyState(CausalConv1dOp op, Named input) {
            << op.getState().getType() << ", that of state, but got "
            << op.getNewState().getType();
   return success();
+}
+
+static LogicalResult verifySeqIdx(CausalConv1dOp op, Named input) {
+  if (!op.getSeqIdx())
+    return success();
+  for (auto [name, value] : {std::pair("offsets", op.getOffsets()),
+                             std::pair("state", op.getState())})
+    if (value)
+      return op.emitOpError("expected ")
+             << name << " to be absent with seq_idx, but got one";
+  return expectShape(op, {"seq_idx", op.getSeqIdx()},
+                     {input.size(0), input.size(op.getTokenDim())});
 }
 
 LogicalResult CausalConv1dOp::verify() {
@@ -123,6 +146,8 @@ LogicalResult CausalConv1dOp::verify() {
       return emitOpError("expected size of dim 0 of offsets to be at least 1, "
                          "but got 0");
   }
+  if (failed(verifySeqIdx(*this, input)))
+    return failure();
   return verifyState(*this, input);
 }
 

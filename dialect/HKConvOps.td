@@ -36,7 +36,21 @@ def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments,
     are an error of the caller. `new_state` is the state afterwards, it shares the
     operand's memory: each line that is used holds the last S inputs of its old
     contents (0 where `has_initial` is 0) followed by the sequence, copied bit by
-    bit.
+    bit. An index equal to `pad_slot` is a padding slot, too.
+
+    With `accepted` (i32 [B]) a line holds what speculative decoding left, of which
+    only the first accepted[b] of the last step's tokens were right: read are the
+    W - 1 entries from accepted[b] - 1 on, and the line becomes its entries from
+    accepted[b] on, as many as leave room for the sequence behind them (0 behind the
+    last entry), then the sequence. accepted[b] counts as the nearest of 1 to
+    S - W + 2.
+
+    With `ring` (i32 [B]) a line is a ring buffer: the sequence's token t goes to
+    entry (ring[b] + t) mod S, of several tokens for one entry the last, other
+    entries stay; read are the W - 1 entries before ring[b] mod S.
+
+    With `seq_idx` (i32 [B, L], no state, no offsets) several sequences lie in one:
+    x counts as 0 where its seq_idx is not that of token t.
 
     Example (a prefill of ragged sequences):
     ```mlir
@@ -47,15 +61,21 @@ def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments,
       HK_RealTensor:$weight, Optional<HK_RealTensor>:$bias,
       Optional<RankedTensorOf<[I32]>>:$offsets, Optional<HK_RealTensor>:$state,
       Optional<HK_IndexTensor>:$indices, Optional<HK_BoolTensor>:$has_initial,
+      Optional<RankedTensorOf<[I32]>>:$accepted,
+      Optional<RankedTensorOf<[I32]>>:$ring,
+      Optional<RankedTensorOf<[I32]>>:$seq_idx, OptionalAttr<I64Attr>:$pad_slot,
       DefaultValuedAttr<HK_Conv1dLayoutAttr,
                         "::mlir::hk::Conv1dLayout::channel_last">:$state_layout);
   let results = (outs HK_RealTensor:$result, Optional<HK_RealTensor>:$new_state);
   let assemblyFormat = [{
     $layout $input `,` $weight oilist(`bias` $bias | `offsets` $offsets
-    | `state` $state | `indices` $indices | `has_initial` $has_initial)
+    | `state` $state | `indices` $indices | `has_initial` $has_initial
+    | `accepted` $accepted | `ring` $ring | `seq_idx` $seq_idx)
     (`state_layout` $state_layout^)? attr-dict `:` type($input) `,` type($weight)
     (`bias` type($bias)^)? (`offsets` type($offsets)^)? (`state` type($state)^)?
     (`indices` type($indices)^)? (`has_initial` type($has_initial)^)?
+    (`accepted` type($accepted)^)? (`ring` type($ring)^)?
+    (`seq_idx` type($seq_idx)^)?
     `->` type($result) (`,` type($new_state)^)?
   }];
   let extraClassDeclaration = [{

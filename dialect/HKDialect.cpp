@@ -14,6 +14,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -27,7 +28,18 @@ using namespace mlir::hk;
 #define GET_OP_CLASSES
 #include "hk/Dialect/HKOps.cpp.inc"
 
+namespace {
+/// A function of base ops may be called: its body takes the call's place.
+struct HKInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void HKDialect::initialize() {
+  addInterfaces<HKInlinerInterface>();
   addOperations<
 #define GET_OP_LIST
 #include "hk/Dialect/HKOps.cpp.inc"

@@ -78,8 +78,12 @@ def HKFuse : Pass<"hk-fuse", "::mlir::ModuleOp"> {
   let summary = "group base operators into hk.fused regions";
   let description = [{
     Groups are decided on a side table by a level rule that cannot make a cycle;
-    which operators may share a kernel is the families' verdict. Every operator
-    ends in exactly one region; every refusal is a remark with a reason code.
+    which operators may share a kernel is the families' verdict. An operator joins
+    the kernel that makes its operand, or one that reads the same operand; a kernel
+    whose results only one other reads may be taken into that one. At the end
+    kernels of one family that nothing leads between share a launch when their rows
+    are the same (launch sharing). Every operator ends in exactly one region; every
+    refusal is a remark with a reason code.
   }];
   let options = [
     Option<"maxOps", "max-ops", "int64_t", "64", "most base operators of a kernel">,

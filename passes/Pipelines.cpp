@@ -28,9 +28,16 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+void mlir::hk::buildInlinePipeline(OpPassManager &pm) {
+  // Simplifying callees first would only repeat what the caller gets anyway.
+  pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  pm.addPass(createSymbolDCEPass());
+}
+
 void mlir::hk::buildGraphPipeline(OpPassManager &pm,
                                   const GraphPipelineOptions &options,
                                   DecisionLog &log) {
+  buildInlinePipeline(pm);
   pm.addPass(createHKCheckSignature());
   HKAssignTargetOptions target;
   target.target = options.target;

@@ -246,6 +246,10 @@ void DimSymbolsBuilder::visitContraction(Operation *op) {
 
 void DimSymbolsBuilder::visitConv1d(CausalConv1dOp conv) {
   sameShape(conv.getResult(), conv.getInput());
+  if (Value seqIdx = conv.getSeqIdx()) {
+    unite(node(seqIdx, 0), node(conv.getInput(), 0));
+    unite(node(seqIdx, 1), node(conv.getInput(), conv.getTokenDim()));
+  }
   if (!conv.getState())
     return;
   sameShape(conv.getNewState(), conv.getState());
@@ -255,8 +259,9 @@ void DimSymbolsBuilder::visitConv1d(CausalConv1dOp conv) {
     perSequence.push_back(conv.getIndices());
   else
     perSequence.push_back(conv.getState());
-  if (conv.getHasInitial())
-    perSequence.push_back(conv.getHasInitial());
+  for (Value value : {conv.getHasInitial(), conv.getAccepted(), conv.getRing()})
+    if (value)
+      perSequence.push_back(value);
   for (Value value : perSequence) {
     unite(node(value, 0), node(perSequence.front(), 0));
     if (!offsets)

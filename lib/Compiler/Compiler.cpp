@@ -27,6 +27,7 @@
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -49,6 +50,7 @@ using namespace mlir;
 using namespace mlir::hk;
 
 void mlir::hk::registerCompilerDialects(DialectRegistry &registry) {
+  func::registerInlinerExtension(registry);
   registry.insert<HKDialect, func::FuncDialect, arith::ArithDialect,
                   memref::MemRefDialect, tensor::TensorDialect,
                   bufferization::BufferizationDialect, LLVM::LLVMDialect>();
@@ -263,14 +265,15 @@ LogicalResult mlir::hk::compile(ModuleOp source,
                                 const CompileOptions &options) {
   OwningOpRef<ModuleOp> copy(cast<ModuleOp>(source->clone()));
   ModuleOp module = *copy;
+  PassManager once(module.getContext());
+  buildInlinePipeline(once);
   if (options.foldWeights && !options.weights.empty()) {
-    PassManager fold(module.getContext());
-    fold.addPass(createCanonicalizerPass());
-    fold.addPass(createCSEPass());
-    fold.addPass(createHKFoldWeights());
-    if (failed(fold.run(module)))
-      return failure();
+    once.addPass(createCanonicalizerPass());
+    once.addPass(createCSEPass());
+    once.addPass(createHKFoldWeights());
   }
+  if (failed(once.run(module)))
+    return failure();
   Work work{options, module, options.output, {}, {}, {}};
   auto error = [&] { return emitError(module.getLoc()); };
   if (options.targets.empty())

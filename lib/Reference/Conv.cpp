@@ -23,7 +23,9 @@ public:
       : op(op), x(in.of(op.getInput())), weight(in.of(op.getWeight())),
         bias(find(in, op.getBias())), offsets(find(in, op.getOffsets())),
         state(find(in, op.getState())), indices(find(in, op.getIndices())),
-        initial(find(in, op.getHasInitial())), width(weight.sizes[1]),
+        initial(find(in, op.getHasInitial())),
+        accepted(find(in, op.getAccepted())), ring(find(in, op.getRing())),
+        seqIdx(find(in, op.getSeqIdx())), width(weight.sizes[1]),
         channels(weight.sizes[0]) {}
 
   LogicalResult run(Results &out);
@@ -52,18 +54,52 @@ private:
                ? (line * stateLength() + entry) * channels + channel
                : (line * channels + channel) * stateLength() + entry;
   }
+  int64_t numAccepted(int64_t sequence) {
+    auto count = static_cast<int64_t>(accepted->values[sequence]);
+    return std::clamp<int64_t>(count, 1, stateLength() - width + 2);
+  }
+  int64_t ringEntry(int64_t sequence, int64_t token) {
+    int64_t size = stateLength();
+    auto place = static_cast<int64_t>(ring->values[sequence]) + token;
+    return (place % size + size) % size;
+  }
+  bool isPadding(int64_t line) {
+    return line < 0 || line >= state->sizes[0] ||
+           (op.getPadSlot() && line == int64_t(*op.getPadSlot()));
+  }
+  /// Entry `entry` of the old contents; 0 behind them.
+  Noisy entryOf(int64_t sequence, int64_t line, int64_t entry,
+                int64_t channel) {
+    if (!state || entry >= stateLength() ||
+        (initial && initial->values[sequence] == 0))
+      return {};
+    return at(*state, stateElement(line, entry, channel));
+  }
   /// The input `back` tokens before the sequence's first one.
   Noisy before(int64_t sequence, int64_t line, int64_t back, int64_t channel) {
-    if (!state || (initial && initial->values[sequence] == 0))
+    if (!state)
       return {};
-    return at(*state, stateElement(line, stateLength() - back, channel));
+    int64_t entry = ring       ? ringEntry(sequence, -back)
+                    : accepted ? numAccepted(sequence) - 1 + width - 1 - back
+                               : stateLength() - back;
+    return entryOf(sequence, line, entry, channel);
+  }
+  /// Whether the sequences that one token and an earlier one lie in are one.
+  bool related(int64_t sequence, int64_t token, int64_t earlier) {
+    if (!seqIdx || earlier < 0)
+      return true;
+    int64_t first = sequence * seqIdx->sizes[1];
+    return seqIdx->values[first + token] == seqIdx->values[first + earlier];
   }
 
   void runSequence(int64_t sequence, ResultBuilder &result, Tensor &newState);
+  void updateState(int64_t sequence, int64_t line, int64_t length, int64_t c,
+                   function_ref<Noisy(int64_t)> input, Tensor &newState);
 
   CausalConv1dOp op;
   const Tensor &x, &weight;
   const Tensor *bias, *offsets, *state, *indices, *initial;
+  const Tensor *accepted, *ring, *seqIdx;
   int64_t width, channels;
 };
 } // namespace
@@ -71,12 +107,17 @@ private:
 LogicalResult Convolution::verifySizes() {
   int64_t sequences = numSequences();
   for (auto [name, tensor] :
-       {std::pair("indices", indices), std::pair("has_initial", initial)})
+       {std::pair("indices", indices), std::pair("has_initial", initial),
+        std::pair("accepted", accepted), std::pair("ring", ring)})
     if (tensor && failed(requireSizes(op, name, {sequences}, tensor->sizes)))
       return failure();
   if (state && !indices &&
       failed(requireSize(op, "size of dim 0 of state", sequences,
                          state->sizes[0])))
+    return failure();
+  if (seqIdx &&
+      failed(requireSizes(op, "seq_idx", {sequences, x.sizes[op.getTokenDim()]},
+                          seqIdx->sizes)))
     return failure();
   if (!offsets)
     return success();
@@ -98,7 +139,7 @@ void Convolution::runSequence(int64_t sequence, ResultBuilder &result,
   int64_t length = offsets ? int64_t(offsets->values[sequence + 1]) - begin
                            : x.sizes[op.getTokenDim()];
   int64_t line = indices ? int64_t(indices->values[sequence]) : sequence;
-  bool valid = !state || (line >= 0 && line < state->sizes[0]);
+  bool valid = !state || !isPadding(line);
   for (int64_t c = 0; c < channels; ++c) {
     auto input = [&](int64_t token) {
       return token >= 0 ? at(x, element(sequence, begin + token, c))
@@ -107,25 +148,48 @@ void Convolution::runSequence(int64_t sequence, ResultBuilder &result,
     for (int64_t t = 0; t < length && valid; ++t) {
       F32Sum sum;
       if (bias)
-        sum.add(bias->values[c], square(bias->errorAt(c)));
+        sum.add(bias->values[c], square(bias->errorAt(c)), bias->jumpAt(c));
       for (int64_t j = 0; j < width; ++j) {
-        Noisy value = input(t - (width - 1) + j);
+        int64_t token = t - (width - 1) + j;
+        Noisy value = related(sequence, t, token) ? input(token) : Noisy();
         Noisy w = at(weight, c * width + j);
         double variance =
             square(w.value * value.sigma) + square(w.sigma * value.value);
-        sum.add(value.value * w.value, std::isfinite(variance) ? variance : 0);
+        double jump = jumpOf(value, w.value, w, value.value);
+        bool unknown = std::isinf(value.sigma) || std::isinf(w.sigma);
+        if (!std::isfinite(variance))
+          variance = unknown ? kInf : 0;
+        sum.add(value.value * w.value, variance,
+                std::isfinite(jump) ? jump : 0);
       }
       result.set(element(sequence, begin + t, c), sum.signedNoisy());
     }
-    if (!state || !valid)
-      continue;
-    for (int64_t entry = 0; entry < stateLength(); ++entry) {
-      Noisy value = input(length - stateLength() + entry);
-      int64_t to = stateElement(line, entry, c);
-      newState.values[to] = value.value;
-      if (!newState.error.empty())
-        newState.error[to] = value.sigma;
-    }
+    if (state && valid)
+      updateState(sequence, line, length, c, input, newState);
+  }
+}
+
+void Convolution::updateState(int64_t sequence, int64_t line, int64_t length,
+                              int64_t c, function_ref<Noisy(int64_t)> input,
+                              Tensor &newState) {
+  auto set = [&](int64_t entry, Noisy value) {
+    int64_t to = stateElement(line, entry, c);
+    newState.values[to] = value.value;
+    if (!newState.error.empty())
+      newState.error[to] = value.sigma;
+    if (!newState.jump.empty())
+      newState.jump[to] = value.jump;
+  };
+  if (ring) {
+    for (int64_t t = 0; t < length; ++t)
+      set(ringEntry(sequence, t), input(t));
+    return;
+  }
+  for (int64_t entry = 0; entry < stateLength(); ++entry) {
+    int64_t token = length - stateLength() + entry;
+    set(entry, accepted && token < 0
+                   ? entryOf(sequence, line, numAccepted(sequence) + entry, c)
+                   : input(token));
   }
 }
 
@@ -138,6 +202,8 @@ LogicalResult Convolution::run(Results &out) {
     newState = *state;
     if (!x.error.empty() && newState.error.empty())
       newState.error.assign(newState.values.size(), 0);
+    if (!x.jump.empty() && newState.jump.empty())
+      newState.jump.assign(newState.values.size(), 0);
   }
   for (int64_t sequence = 0; sequence < numSequences(); ++sequence)
     runSequence(sequence, result, newState);

@@ -114,12 +114,12 @@ public:
     return std::sqrt(own * kUnit * kUnit + inherited);
   }
   Noisy noisy() const { return {value(), sigma(), largestJump}; }
-  /// Of terms of either sign. An infinite or NaN term decides the sum; where
-  /// finite ones overflow f32 before they cancel, the order decides between
-  /// infinities and NaN, so that anything is right.
+  /// Of terms of either sign. An infinite or NaN term decides the sum, if it is
+  /// one for certain; where finite ones overflow f32 before they cancel, the
+  /// order decides between infinities and NaN, so that anything is right.
   Noisy signedNoisy() const {
     if (!std::isfinite(sum))
-      return {value(), 0};
+      return {value(), std::isinf(inherited) ? kInf : 0};
     return {value(), count * squares > square(0x1p128) ? kInf : sigma(),
             largestJump};
   }

@@ -18,7 +18,7 @@ using namespace mlir::hk::reference;
 static Noisy sumOf(const Tensor &x, int64_t begin, int64_t end) {
   F32Sum sum;
   for (int64_t i = begin; i < end; ++i)
-    sum.add(x.values[i], square(x.errorAt(i)));
+    sum.add(x.values[i], square(x.errorAt(i)), x.jumpAt(i));
   return sum.signedNoisy();
 }
 
@@ -38,8 +38,10 @@ static Noisy extremumOf(ReduceKind kind, const Tensor &x, int64_t begin,
     most.value = std::max(most.value, term(i));
   }
   for (int64_t i = begin; i < end; ++i)
-    if (term(i) + 8 * x.errorAt(i) >= most.value)
+    if (term(i) + at(x, i).reach() >= most.value) {
       most.sigma = std::max(most.sigma, x.errorAt(i));
+      most.jump = std::max(most.jump, x.jumpAt(i));
+    }
   if (kind == ReduceKind::min)
     most.value = -most.value;
   return most;

@@ -28,7 +28,7 @@ public:
       integer += static_cast<uint64_t>(static_cast<int64_t>(v.value));
       return;
     }
-    sum.add(v.value, v.sigma * v.sigma);
+    sum.add(v.value, v.sigma * v.sigma, v.jump);
     (v.value < 0 ? negative : positive) += std::fabs(v.value);
   }
   Noisy value() const {

@@ -40,8 +40,8 @@ public:
   /// Whether the elements of ranks `rank` and rank + 1, or others around them,
   /// may change sides.
   bool uncertainAfter(int64_t rank) const { return uncertain[rank]; }
-  double low(int64_t i) const { return bound(values[i], -8); }
-  double high(int64_t i) const { return bound(values[i], 8); }
+  double low(int64_t i) const { return bound(values[i], -1); }
+  double high(int64_t i) const { return bound(values[i], 1); }
 
 private:
   /// NaN is the largest.
@@ -50,12 +50,12 @@ private:
       return int(std::isnan(a)) - int(std::isnan(b));
     return a > b ? 1 : a < b ? -1 : 0;
   }
-  static double bound(Noisy v, double sigmas) {
+  static double bound(Noisy v, double sign) {
     if (std::isinf(v.sigma))
-      return sigmas * kInf;
+      return sign * kInf;
     if (!std::isfinite(v.value))
       return std::isnan(v.value) ? kInf : v.value;
-    return v.value + sigmas * v.sigma;
+    return v.value + sign * v.reach();
   }
 
   void findUncertain(int64_t count) {
@@ -83,27 +83,34 @@ std::vector<Noisy> rowOf(const Tensor &x, int64_t row) {
   return values;
 }
 
-/// The noise of what stands at each of the first `k` ranks.
-std::vector<double> noiseOfRanks(const Ranking &ranking, ArrayRef<Noisy> row,
-                                 int64_t k) {
-  std::vector<double> noise(k);
+/// What stands at each of the first `k` ranks, with its noise: the k-th largest
+/// moves by no more than the elements that may stand there do.
+std::vector<Noisy> elementsOfRanks(const Ranking &ranking, ArrayRef<Noisy> row,
+                                   int64_t k) {
+  std::vector<Noisy> elements(k);
   for (int64_t first = 0; first < k;) {
     int64_t last = first;
-    double largest = row[ranking[first]].sigma;
+    Noisy largest = row[ranking[first]];
+    auto include = [&](int64_t rank) {
+      const Noisy &other = row[ranking[rank]];
+      largest.sigma = std::max(largest.sigma, other.sigma);
+      largest.jump = std::max(largest.jump, other.jump);
+    };
     while (last + 1 < k && ranking.uncertainAfter(last))
-      largest = std::max(largest, row[ranking[++last]].sigma);
+      include(++last);
     if (last + 1 == k && ranking.uncertainAfter(last)) {
       double lowest = kInf;
       for (int64_t r = first; r < k; ++r)
         lowest = std::min(lowest, ranking.low(ranking[r]));
       for (size_t r = k; r < row.size(); ++r)
         if (ranking.high(ranking[r]) > lowest)
-          largest = std::max(largest, row[ranking[r]].sigma);
+          include(r);
     }
     for (; first <= last; ++first)
-      noise[first] = largest;
+      elements[first] = {row[ranking[first]].value, largest.sigma,
+                         largest.jump};
   }
-  return noise;
+  return elements;
 }
 
 } // namespace
@@ -123,7 +130,7 @@ LogicalResult reference::evaluateTopk(Operation *op, const Operands &in,
   for (int64_t row = 0; row < rows; ++row) {
     std::vector<Noisy> elements = rowOf(x, row);
     Ranking ranking(elements, found, topk.getTies() == TieRule::highest_index);
-    std::vector<double> noise = noiseOfRanks(ranking, elements, found);
+    std::vector<Noisy> best = elementsOfRanks(ranking, elements, found);
     SmallVector<int64_t> ranks(llvm::to_vector(llvm::seq<int64_t>(0, found)));
     if (byIndex)
       llvm::sort(ranks,
@@ -135,13 +142,14 @@ LogicalResult reference::evaluateTopk(Operation *op, const Operands &in,
         continue;
       }
       int64_t r = ranks[j];
-      Noisy value{elements[ranking[r]].value, noise[r]};
+      Noisy value = best[r];
       Noisy index{double(ranking[r]), 0};
       if (byIndex) {
         // One other member moves the places of all; their order does not.
         bool members = ranking.uncertainAfter(found - 1);
-        value.sigma = members ? kInf : elements[ranking[r]].sigma;
-        index.sigma = members ? kInf : 0;
+        value = elements[ranking[r]];
+        if (members)
+          value.sigma = index.sigma = kInf;
       } else if (ranking.uncertainAfter(r) ||
                  (r > 0 && ranking.uncertainAfter(r - 1))) {
         index.sigma = kInf;
@@ -179,12 +187,15 @@ LogicalResult reference::evaluateGatherLast(Operation *op, const Operands &in,
 
 /// The score of a group.
 static Noisy scoreOf(ArrayRef<Noisy> group, GroupScore kind) {
-  Ranking ranking(group, 2, /*highestFirst=*/false);
-  Noisy top = group[ranking[0]];
+  int64_t count = std::min<int64_t>(2, group.size());
+  Ranking ranking(group, count, /*highestFirst=*/false);
+  std::vector<Noisy> best = elementsOfRanks(ranking, group, count);
+  Noisy top = best[0];
   if (kind == GroupScore::maximum)
     return top;
-  Noisy next = group[ranking[1]];
-  Noisy sum{f32(top.value + next.value), hypot2(top.sigma, next.sigma)};
+  Noisy next = best[1];
+  Noisy sum{f32(top.value + next.value), hypot2(top.sigma, next.sigma),
+            jumpOf(top, 1, next, 1)};
   if (sum.sigma != 0)
     sum.sigma = hypot2(sum.sigma, kUnit * std::fabs(sum.value));
   return sum;

@@ -191,6 +191,20 @@ LogicalResult HKFuse::startGroup(Operation *op, FusionTable &table,
     // A parameter goes to where it is read, alone.
     if (disable || isOnlyParameter(op))
       return success();
+    for (FusionTable::GroupId producer : table.producersOf(op)) {
+      if (table.get(producer).family == family)
+        continue;
+      std::string with =
+          table.get(producer).ops.back()->getName().getStringRef().str();
+      Verdict taken = table.takeIn(id, producer);
+      // Most families read their operands; that is nothing to report.
+      if (taken.getReason() == Reason::OtherFamily)
+        continue;
+      decision.candidates.insert(std::prev(decision.candidates.end()),
+                                 Candidate{"take in " + with, taken, 0, 0});
+      if (taken.accepted())
+        ++numFused;
+    }
     for (FusionTable::GroupId sibling : table.siblingsOf(op, *family)) {
       if (sibling == id)
         continue;

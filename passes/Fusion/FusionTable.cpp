@@ -356,6 +356,52 @@ Verdict FusionTable::merge(GroupId into, GroupId from) {
   return verdict;
 }
 
+Verdict FusionTable::takeIn(GroupId into, GroupId from) {
+  const FusionGroup &reader = groups[into], &taken = groups[from];
+  if (!taken.family)
+    return Verdict::refuse(Reason::OtherFamily, "a kernel already");
+  if (!taken.reads.empty() || !taken.writes.empty())
+    return Verdict::refuse(Reason::StateReadAndWritten,
+                           "it would be read at another time");
+  if (reader.numBaseOps + taken.numBaseOps > maxOps)
+    return Verdict::refuse(Reason::GroupFull, "a kernel holds at most " +
+                                                  Twine(maxOps) + " operators");
+  SmallVector<Operation *> ops(reader.ops), added(taken.ops);
+  for (Operation *op : reader.ops)
+    for (Value operand : op->getOperands()) {
+      if (producerOf(operand) != from)
+        continue;
+      for (Value v = operand; isView(v.getDefiningOp());
+           v = viewSource(v.getDefiningOp()))
+        insertInOrder(added, v.getDefiningOp());
+    }
+  for (Operation *op : llvm::reverse(added)) {
+    if (isView(op) && !llvm::is_contained(taken.ops, op) && !isClonable(op))
+      return Verdict::refuse(Reason::UnsupportedShape,
+                             "a slice or shape known only to the host lies "
+                             "between them");
+    for (Operation *user : op->getUsers())
+      if (!llvm::is_contained(ops, user))
+        return Verdict::refuse(Reason::ResultEscapes,
+                               op->getName().getStringRef() +
+                                   " is needed elsewhere as well");
+    Verdict verdict = reader.family->canTakeIn(ops, op, context);
+    if (!verdict.accepted())
+      return verdict;
+    insertInOrder(ops, op);
+  }
+  groups[into].ops = std::move(ops);
+  groups[into].numBaseOps += taken.numBaseOps;
+  for (Operation *op : taken.ops)
+    if (!isView(op)) {
+      groupOf[op] = into;
+      noteInputs(op, into);
+    }
+  // The level stays: it is above that of all producers of what is taken in.
+  groups[from] = FusionGroup();
+  return Verdict::accept();
+}
+
 SmallVector<GroupId> FusionTable::liveIds() const {
   SmallVector<GroupId> result;
   for (GroupId id = 0; id < groups.size(); ++id)

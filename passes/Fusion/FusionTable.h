@@ -57,6 +57,10 @@ public:
   /// Makes one group of two.
   Verdict merge(GroupId into, GroupId from);
 
+  /// Makes `from`, a group of another family whose results only `into` reads,
+  /// part of it: computed where they are read.
+  Verdict takeIn(GroupId into, GroupId from);
+
   const FusionGroup &get(GroupId id) const { return groups[id]; }
   /// The groups that live, in the order of their first operators.
   SmallVector<const FusionGroup *> liveGroups() const;

@@ -79,8 +79,47 @@ static void detachFromConstants(Block &block) {
   }
 }
 
+/// A slice with a step in the last dim has no layout: a kernel reads it. Where
+/// it also picks rows, which that kernel can't, doing so becomes its own view.
+static void splitSteppedSlice(tensor::ExtractSliceOp slice) {
+  RankedTensorType from = slice.getSourceType(), to = slice.getType();
+  int64_t last = from.getRank() - 1;
+  if (to.getRank() != from.getRank() || last < 1 || from.isDynamicDim(last) ||
+      slice.getStaticStride(last) == 1)
+    return;
+  bool picksRows = false;
+  for (int64_t dim = 0; dim < last; ++dim)
+    picksRows |= slice.getStaticOffset(dim) != 0 ||
+                 slice.getStaticStride(dim) != 1 ||
+                 (!from.isDynamicDim(dim) && !to.isDynamicDim(dim) &&
+                  from.getDimSize(dim) != to.getDimSize(dim));
+  if (!picksRows)
+    return;
+  OpBuilder builder(slice);
+  SmallVector<OpFoldResult> offsets = slice.getMixedOffsets(),
+                            sizes = slice.getMixedSizes(),
+                            strides = slice.getMixedStrides();
+  SmallVector<OpFoldResult> inOffsets(last, builder.getIndexAttr(0)),
+      inStrides(last, builder.getIndexAttr(1)), inSizes = sizes;
+  inOffsets.push_back(offsets[last]);
+  inStrides.push_back(strides[last]);
+  offsets[last] = builder.getIndexAttr(0);
+  strides[last] = builder.getIndexAttr(1);
+  sizes[last] = builder.getIndexAttr(from.getDimSize(last));
+  Value rows = tensor::ExtractSliceOp::create(
+      builder, slice.getLoc(), slice.getSource(), offsets, sizes, strides);
+  auto elements =
+      tensor::ExtractSliceOp::create(builder, slice.getLoc(), slice.getType(),
+                                     rows, inOffsets, inSizes, inStrides);
+  slice.replaceAllUsesWith(elements.getResult());
+  slice.erase();
+}
+
 /// Puts a copy under every view that memory cannot hold.
 static void giveLayouts(Block &block, PreparedBlock &prepared) {
+  for (auto slice :
+       llvm::make_early_inc_range(block.getOps<tensor::ExtractSliceOp>()))
+    splitSteppedSlice(slice);
   for (Operation &op : block) {
     if (!isView(&op) || layoutOfViews(op.getResult(0)))
       continue;

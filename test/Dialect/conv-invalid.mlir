@@ -181,3 +181,67 @@ func.func @state_is_input(%x: tensor<2x3x64xf32>, %w: tensor<64x4xf32>) {
   %0, %1 = hk.causal_conv1d channel_last %x, %w state %x : tensor<2x3x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> -> tensor<2x3x64xf32>, tensor<2x3x64xf32>
   return
 }
+
+// -----
+
+func.func @accepted_alone(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %n: tensor<2xi32>) {
+  // expected-error @below {{expected accepted to be absent without a state, but got one}}
+  %0 = hk.causal_conv1d channel_last %x, %w accepted %n : tensor<2x9x64xf32>, tensor<64x4xf32> accepted tensor<2xi32> -> tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @ring_shape(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<2x3x64xf32>, %n: tensor<3xi32>) {
+  // expected-error @below {{expected shape of ring to be [2], but got [3]}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s ring %n : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> ring tensor<3xi32> -> tensor<2x9x64xf32>, tensor<2x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @ring_and_accepted(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<2x3x64xf32>, %n: tensor<2xi32>) {
+  // expected-error @below {{expected accepted to be absent with ring, but got one}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s accepted %n ring %n : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> accepted tensor<2xi32> ring tensor<2xi32> -> tensor<2x9x64xf32>, tensor<2x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @ring_and_initial(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<2x3x64xf32>, %n: tensor<2xi32>, %h: tensor<2xi1>) {
+  // expected-error @below {{expected has_initial to be absent with ring, but got one}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s has_initial %h ring %n : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> has_initial tensor<2xi1> ring tensor<2xi32> -> tensor<2x9x64xf32>, tensor<2x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @pad_slot(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<2x3x64xf32>) {
+  // expected-error @below {{expected pad_slot to be absent without indices, but got 7}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s {pad_slot = 7 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> -> tensor<2x9x64xf32>, tensor<2x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @seq_idx_shape(%x: tensor<2x64x9xf32>, %w: tensor<64x4xf32>, %i: tensor<2x64xi32>) {
+  // expected-error @below {{expected shape of seq_idx to be [2, 9], but got [2, 64]}}
+  %0 = hk.causal_conv1d channel_first %x, %w seq_idx %i : tensor<2x64x9xf32>, tensor<64x4xf32> seq_idx tensor<2x64xi32> -> tensor<2x64x9xf32>
+  return
+}
+
+// -----
+
+func.func @seq_idx_and_state(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<2x3x64xf32>, %i: tensor<2x9xi32>) {
+  // expected-error @below {{expected state to be absent with seq_idx, but got one}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s seq_idx %i : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> seq_idx tensor<2x9xi32> -> tensor<2x9x64xf32>, tensor<2x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @seq_idx_and_offsets(%x: tensor<9x64xf32>, %w: tensor<64x4xf32>, %cu: tensor<3xi32>, %i: tensor<9x64xi32>) {
+  // expected-error @below {{expected offsets to be absent with seq_idx, but got one}}
+  %0 = hk.causal_conv1d channel_last %x, %w offsets %cu seq_idx %i : tensor<9x64xf32>, tensor<64x4xf32> offsets tensor<3xi32> seq_idx tensor<9x64xi32> -> tensor<9x64xf32>
+  return
+}

@@ -5,7 +5,7 @@
 // RUN: hk-compile %s -o %t/m.so --target=host
 // RUN: %python %S/Inputs/sweep.py %t/m.so %s | FileCheck %s
 // CHECK-NOT: FAILED
-// CHECK: 65 of 65 calls agree
+// CHECK: 70 of 70 calls agree
 //
 // RUN: sed -e 's/gated_activation silu/gated_activation gelu/' %s > %t/wrong.mlir
 // RUN: not hk-run %t/m.so --function=chain --dim=x.0=13 --dim=r.0=13 --check=%t/wrong.mlir | FileCheck %s --check-prefix=WRONG
@@ -97,4 +97,12 @@ func.func @dequantized(%q: tensor<?x256xi8>, %s: tensor<?x2xf32>, %x: tensor<?x2
   %d = hk.dequantize %q, %s : tensor<?x256xi8>, tensor<?x2xf32> -> tensor<?x256xbf16>
   %y = hk.mul %d, %x : tensor<?x256xbf16>, tensor<?x256xbf16> -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>
+}
+// Slices that pick rows and step over elements, on both sides of a norm.
+func.func @stepped(%x: tensor<21x3x64xbf16>) -> (tensor<10x2x16xbf16>, tensor<7x1x32xf32>) {
+  %0 = tensor.extract_slice %x[1, 0, 3] [10, 2, 16] [2, 2, 3] : tensor<21x3x64xbf16> to tensor<10x2x16xbf16>
+  %1 = hk.l2_norm %0 epsilon 1.0e-06 : tensor<10x2x16xbf16> -> tensor<10x2x16xbf16>
+  %2 = hk.l2_norm %x epsilon 1.0e-06 : tensor<21x3x64xbf16> -> tensor<21x3x64xf32>
+  %3 = tensor.extract_slice %2[0, 1, 1] [7, 1, 32] [3, 1, 2] : tensor<21x3x64xf32> to tensor<7x1x32xf32>
+  return %1, %3 : tensor<10x2x16xbf16>, tensor<7x1x32xf32>
 }

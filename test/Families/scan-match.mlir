@@ -66,3 +66,38 @@ func.func @two(%g: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
   %1 = hk.cumsum exclusive %g : tensor<?x32xf32> -> tensor<?x32xf32>
   return %0, %1 : tensor<?x32xf32>, tensor<?x32xf32>
 }
+
+// What only the sums read is computed where they read it.
+// CHECK-LABEL: func.func @computed
+// CHECK: hk.fused {{ *}}scan
+// CHECK: hk.sigmoid
+// CHECK: hk.mul
+// CHECK: hk.cumsum
+// CHECK-NOT: hk.fused
+func.func @computed(%a: tensor<2x?x64xbf16>, %w: tensor<32xf32>) -> tensor<2x?x32xf32> {
+  %c1 = arith.constant 1 : index
+  %t = tensor.dim %a, %c1 : tensor<2x?x64xbf16>
+  %s = tensor.extract_slice %a[0, 0, 32] [2, %t, 32] [1, 1, 1] : tensor<2x?x64xbf16> to tensor<2x?x32xbf16>
+  %0 = hk.sigmoid %s : tensor<2x?x32xbf16> -> tensor<2x?x32xf32>
+  %1 = hk.mul %0, %w : tensor<2x?x32xf32>, tensor<32xf32> -> tensor<2x?x32xf32>
+  %2 = hk.cumsum inclusive %1 {dim = 1 : i64, chunk = 64 : i64} : tensor<2x?x32xf32> -> tensor<2x?x32xf32>
+  return %2 : tensor<2x?x32xf32>
+}
+
+// A result is stored by a kernel that has it, and rows are no business of a scan.
+// CHECK-LABEL: func.func @computed_escapes
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.fused {{ *}}scan
+func.func @computed_escapes(%a: tensor<?x32xbf16>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
+  %0 = hk.sigmoid %a : tensor<?x32xbf16> -> tensor<?x32xf32>
+  %1 = hk.cumsum inclusive %0 : tensor<?x32xf32> -> tensor<?x32xf32>
+  return %0, %1 : tensor<?x32xf32>, tensor<?x32xf32>
+}
+// CHECK-LABEL: func.func @norm_before
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.fused {{ *}}scan
+func.func @norm_before(%a: tensor<?x32xbf16>) -> tensor<?x32xf32> {
+  %0 = hk.softmax %a : tensor<?x32xbf16> -> tensor<?x32xf32>
+  %1 = hk.cumsum inclusive %0 : tensor<?x32xf32> -> tensor<?x32xf32>
+  return %1 : tensor<?x32xf32>
+}

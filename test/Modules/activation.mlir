@@ -102,3 +102,50 @@ func.func @scaled_silu_and_mul(%x: tensor<?x1024xbf16>, %scale: tensor<1xf32>) -
   %q = hk.quantize_static %y, %scale : tensor<?x512xf32>, tensor<1xf32> -> tensor<?x512xf8E4M3FN>
   return %q : tensor<?x512xf8E4M3FN>
 }
+// As PyTorch has it: the activation is rounded before the product.
+func.func @silu_rounded_mul(%x: tensor<?x768xbf16>) -> tensor<?x384xbf16> {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %x, %c0_t : tensor<?x768xbf16>
+  %g = tensor.extract_slice %x[0, 0] [%t, 384] [1, 1] : tensor<?x768xbf16> to tensor<?x384xbf16>
+  %u = tensor.extract_slice %x[0, 384] [%t, 384] [1, 1] : tensor<?x768xbf16> to tensor<?x384xbf16>
+  %a = hk.silu %g : tensor<?x384xbf16> -> tensor<?x384xbf16>
+  %y = hk.mul %a, %u : tensor<?x384xbf16>, tensor<?x384xbf16> -> tensor<?x384xbf16>
+  return %y : tensor<?x384xbf16>
+}
+func.func @scaled_gelu_and_mul_int8(%x: tensor<?x200xf16>, %scale: tensor<1xf32>) -> tensor<?x100xi8> {
+  %y = hk.gated_activation gelu %x : tensor<?x200xf16> -> tensor<?x100xf32>
+  %q = hk.quantize_static %y, %scale : tensor<?x100xf32>, tensor<1xf32> -> tensor<?x100xi8>
+  return %q : tensor<?x100xi8>
+}
+func.func @bias_swiglu_oai(%x: tensor<?x180xbf16>, %bias: tensor<4x180xbf16>, %expert: tensor<?xi32>) -> tensor<?x90xbf16> {
+  %zero = hk.constant dense<0.0> : tensor<bf16>
+  %none = hk.constant dense<0> : tensor<i32>
+  %count = hk.constant dense<4> : tensor<i32>
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %x, %c0_t : tensor<?x180xbf16>
+  %b = hk.gather_rows %bias, %expert : tensor<4x180xbf16>, tensor<?xi32> -> tensor<?x180xbf16>
+  %s = hk.add %x, %b : tensor<?x180xbf16>, tensor<?x180xbf16> -> tensor<?x180xbf16>
+  %y = hk.gated_activation swiglu_oai %s {limit = 7.0 : f32} : tensor<?x180xbf16> -> tensor<?x90xbf16>
+  %e = tensor.expand_shape %expert [[0, 1]] output_shape [%t, 1] : tensor<?xi32> into tensor<?x1xi32>
+  %low = hk.compare ge %e, %none : tensor<?x1xi32>, tensor<i32> -> tensor<?x1xi1>
+  %high = hk.compare lt %e, %count : tensor<?x1xi32>, tensor<i32> -> tensor<?x1xi1>
+  %a = hk.select %high, %y, %zero : tensor<?x1xi1>, tensor<?x90xbf16>, tensor<bf16> -> tensor<?x90xbf16>
+  %o = hk.select %low, %a, %zero : tensor<?x1xi1>, tensor<?x90xbf16>, tensor<bf16> -> tensor<?x90xbf16>
+  return %o : tensor<?x90xbf16>
+}
+func.func @bias_gelu_tanh(%x: tensor<?x128xf16>, %bias: tensor<4x128xf16>, %expert: tensor<?xi32>) -> tensor<?x64xf16> {
+  %zero = hk.constant dense<0.0> : tensor<f16>
+  %none = hk.constant dense<0> : tensor<i32>
+  %count = hk.constant dense<4> : tensor<i32>
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %x, %c0_t : tensor<?x128xf16>
+  %b = hk.gather_rows %bias, %expert : tensor<4x128xf16>, tensor<?xi32> -> tensor<?x128xf16>
+  %s = hk.add %x, %b : tensor<?x128xf16>, tensor<?x128xf16> -> tensor<?x128xf16>
+  %y = hk.gated_activation gelu_tanh %s : tensor<?x128xf16> -> tensor<?x64xf16>
+  %e = tensor.expand_shape %expert [[0, 1]] output_shape [%t, 1] : tensor<?xi32> into tensor<?x1xi32>
+  %low = hk.compare ge %e, %none : tensor<?x1xi32>, tensor<i32> -> tensor<?x1xi1>
+  %high = hk.compare lt %e, %count : tensor<?x1xi32>, tensor<i32> -> tensor<?x1xi1>
+  %a = hk.select %high, %y, %zero : tensor<?x1xi1>, tensor<?x64xf16>, tensor<f16> -> tensor<?x64xf16>
+  %o = hk.select %low, %a, %zero : tensor<?x1xi1>, tensor<?x64xf16>, tensor<f16> -> tensor<?x64xf16>
+  return %o : tensor<?x64xf16>
+}

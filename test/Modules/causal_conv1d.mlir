@@ -1,11 +1,12 @@
 // Causal convolution of dense sequences, channels innermost: every width, with and
 // without bias and SiLU, weights of another type, channels that no vector divides.
 // HK-LAUNCHES: 1
-// HK-DIMS: x.0=2 x.1=33
-// HK-DIMS: x.0=3 x.1=1
-// HK-DIMS: x.0=1 x.1=8
-// HK-DIMS: x.0=0 x.1=5
-// HK-DIMS: x.0=2 x.1=0
+// HK-DIMS: x.0=2 x.1=33 s.0=2 seq.0=2 seq.1=33 x3.0=2 x3.2=33
+// HK-DIMS: x.0=3 x.1=1 s.0=3 seq.0=3 seq.1=1 x3.0=3 x3.2=1
+// HK-DIMS: x.0=1 x.1=8 s.0=1 seq.0=1 seq.1=8 x3.0=1 x3.2=8
+// HK-DIMS: x.0=0 x.1=5 s.0=0 seq.0=0 seq.1=5 x3.0=0 x3.2=5
+// HK-DIMS: x.0=2 x.1=0 s.0=2 seq.0=2 seq.1=0 x3.0=2 x3.2=0
+// HK-ARGS: --range=seq=0:2
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @bias_silu(%x: tensor<?x?x256xbf16>, %w: tensor<256x4xbf16>, %b: tensor<256xbf16>) -> tensor<?x?x256xbf16> {
@@ -25,4 +26,20 @@ func.func @width_2_f32_odd(%x: tensor<?x?x67xf32>, %w: tensor<67x2xf32>, %b: ten
   %0 = hk.causal_conv1d channel_last %x, %w bias %b : tensor<?x?x67xf32>, tensor<67x2xf32> bias tensor<67xf32> -> tensor<?x?x67xf32>
   %1 = hk.silu %0 : tensor<?x?x67xf32> -> tensor<?x?x67xf32>
   return %1 : tensor<?x?x67xf32>
+}
+// A state per sequence, before and after.
+func.func @initial_and_final_states(%x: tensor<?x9x128xbf16>, %w: tensor<128x4xbf16>, %b: tensor<128xbf16>, %s: tensor<?x3x128xbf16> {hk.state}) -> (tensor<?x9x128xbf16>, tensor<?x3x128xbf16>) {
+  %y, %ys = hk.causal_conv1d channel_last %x, %w bias %b state %s : tensor<?x9x128xbf16>, tensor<128x4xbf16> bias tensor<128xbf16> state tensor<?x3x128xbf16> -> tensor<?x9x128xf32>, tensor<?x3x128xbf16>
+  %z = hk.silu %y : tensor<?x9x128xf32> -> tensor<?x9x128xbf16>
+  return %z, %ys : tensor<?x9x128xbf16>, tensor<?x3x128xbf16>
+}
+// Several sequences in one row, of random lengths; the second holds time innermost.
+func.func @sequences_in_one(%x: tensor<?x?x64xbf16>, %w: tensor<64x4xf32>, %seq: tensor<?x?xi32>) -> tensor<?x?x64xbf16> {
+  %y = hk.causal_conv1d channel_last %x, %w seq_idx %seq : tensor<?x?x64xbf16>, tensor<64x4xf32> seq_idx tensor<?x?xi32> -> tensor<?x?x64xbf16>
+  return %y : tensor<?x?x64xbf16>
+}
+func.func @sequences_in_one_channel_first(%x3: tensor<?x30x?xf32>, %w: tensor<30x3xf32>, %b: tensor<30xf32>, %seq: tensor<?x?xi32>) -> tensor<?x30x?xf32> {
+  %y = hk.causal_conv1d channel_first %x3, %w bias %b seq_idx %seq : tensor<?x30x?xf32>, tensor<30x3xf32> bias tensor<30xf32> seq_idx tensor<?x?xi32> -> tensor<?x30x?xf32>
+  %z = hk.silu %y : tensor<?x30x?xf32> -> tensor<?x30x?xf32>
+  return %z : tensor<?x30x?xf32>
 }

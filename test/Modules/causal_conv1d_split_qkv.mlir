@@ -2,10 +2,11 @@
 // one launch. One token per sequence, or several; the boundaries of q, k and v are
 // no multiple of a block.
 // HK-LAUNCHES: 1
-// HK-DIMS: x.0=7 lines.0=7 --range=lines=iota:-2
-// HK-DIMS: x.0=1 lines.0=1 --range=lines=3:3
-// HK-DIMS: x.0=8 lines.0=8 --range=lines=iota
-// HK-DIMS: x.0=0 lines.0=0
+// HK-DIMS: x.0=7 lines.0=7 accepted.0=7 place.0=7 --range=lines=iota:-2
+// HK-DIMS: x.0=1 lines.0=1 accepted.0=1 place.0=1 --range=lines=3:3
+// HK-DIMS: x.0=8 lines.0=8 accepted.0=8 place.0=8 --range=lines=iota
+// HK-DIMS: x.0=0 lines.0=0 accepted.0=0 place.0=0
+// HK-ARGS: --range=accepted=1:3 --range=place=0:40
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 // [B, dim], states with channels innermost.
@@ -38,4 +39,25 @@ func.func @channel_first_4_tokens(%x: tensor<?x250x4xbf16>, %w: tensor<250x4xf32
 func.func @channel_first_1_token(%x: tensor<?x64x1xf16>, %w: tensor<64x2xf16>, %s: tensor<8x64x4xf16> {hk.state}, %lines: tensor<?xi64>) -> (tensor<?x64x1xf16>, tensor<8x64x4xf16>) {
   %0, %s2 = hk.causal_conv1d channel_first %x, %w state %s indices %lines state_layout channel_first : tensor<?x64x1xf16>, tensor<64x2xf16> state tensor<8x64x4xf16> indices tensor<?xi64> -> tensor<?x64x1xf16>, tensor<8x64x4xf16>
   return %0, %s2 : tensor<?x64x1xf16>, tensor<8x64x4xf16>
+}
+// Three tokens of a draft; of the last one, one to three were accepted. Line 1 is padding.
+func.func @speculative_3_tokens(%x: tensor<?x3x200xbf16>, %w: tensor<200x4xbf16>, %b: tensor<200xbf16>, %s: tensor<8x5x200xbf16> {hk.state}, %lines: tensor<?xi32>, %accepted: tensor<?xi32>)
+    -> (tensor<?x3x60xbf16>, tensor<?x3x60xbf16>, tensor<?x3x80xbf16>, tensor<8x5x200xbf16>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x3x200xbf16>
+  %y, %ys = hk.causal_conv1d channel_last %x, %w bias %b state %s indices %lines accepted %accepted {pad_slot = 1 : i64} : tensor<?x3x200xbf16>, tensor<200x4xbf16> bias tensor<200xbf16> state tensor<8x5x200xbf16> indices tensor<?xi32> accepted tensor<?xi32> -> tensor<?x3x200xf32>, tensor<8x5x200xbf16>
+  %z = hk.silu %y : tensor<?x3x200xf32> -> tensor<?x3x200xbf16>
+  %q = tensor.extract_slice %z[0, 0, 0] [%n, 3, 60] [1, 1, 1] : tensor<?x3x200xbf16> to tensor<?x3x60xbf16>
+  %k = tensor.extract_slice %z[0, 0, 60] [%n, 3, 60] [1, 1, 1] : tensor<?x3x200xbf16> to tensor<?x3x60xbf16>
+  %v = tensor.extract_slice %z[0, 0, 120] [%n, 3, 80] [1, 1, 1] : tensor<?x3x200xbf16> to tensor<?x3x80xbf16>
+  return %q, %k, %v, %ys : tensor<?x3x60xbf16>, tensor<?x3x60xbf16>, tensor<?x3x80xbf16>, tensor<8x5x200xbf16>
+}
+// States that are ring buffers, written where the sequence is.
+func.func @ring_1_token(%x: tensor<?x1x250xf16>, %w: tensor<250x4xf16>, %s: tensor<8x7x250xf16> {hk.state}, %lines: tensor<?xi64>, %place: tensor<?xi32>) -> (tensor<?x1x250xf16>, tensor<8x7x250xf16>) {
+  %y, %ys = hk.causal_conv1d channel_last %x, %w state %s indices %lines ring %place : tensor<?x1x250xf16>, tensor<250x4xf16> state tensor<8x7x250xf16> indices tensor<?xi64> ring tensor<?xi32> -> tensor<?x1x250xf16>, tensor<8x7x250xf16>
+  return %y, %ys : tensor<?x1x250xf16>, tensor<8x7x250xf16>
+}
+func.func @ring_4_tokens(%x: tensor<?x64x4xbf16>, %w: tensor<64x3xbf16>, %s: tensor<8x64x3xbf16> {hk.state}, %lines: tensor<?xi32>, %place: tensor<?xi32>) -> (tensor<?x64x4xbf16>, tensor<8x64x3xbf16>) {
+  %y, %ys = hk.causal_conv1d channel_first %x, %w state %s indices %lines ring %place state_layout channel_first : tensor<?x64x4xbf16>, tensor<64x3xbf16> state tensor<8x64x3xbf16> indices tensor<?xi32> ring tensor<?xi32> -> tensor<?x64x4xbf16>, tensor<8x64x3xbf16>
+  return %y, %ys : tensor<?x64x4xbf16>, tensor<8x64x3xbf16>
 }

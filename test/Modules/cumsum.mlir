@@ -1,11 +1,11 @@
 // Sums that start again at every chunk of 64 tokens and at every sequence; from
 // the front and from the back; scaled for exponentials of base 2.
 // HK-LAUNCHES: 1
-// HK-DIMS: g.1=130 g.2=4 cu.0=6 --range=cu=bounds:130
-// HK-DIMS: g.1=500 g.2=3 cu.0=4 --range=cu=bounds:477
-// HK-DIMS: g.1=1 g.2=1 cu.0=2 --range=cu=bounds:1
-// HK-DIMS: g.1=0 g.2=4 cu.0=3 --range=cu=bounds:0
-// HK-DIMS: g.1=64 g.2=40 cu.0=1
+// HK-DIMS: ba.1=130 g.1=130 g.2=4 cu.0=6 --range=cu=bounds:130
+// HK-DIMS: ba.1=500 g.1=500 g.2=3 cu.0=4 --range=cu=bounds:477
+// HK-DIMS: ba.1=1 g.1=1 g.2=1 cu.0=2 --range=cu=bounds:1
+// HK-DIMS: ba.1=0 g.1=0 g.2=4 cu.0=3 --range=cu=bounds:0
+// HK-DIMS: ba.1=64 g.1=64 g.2=40 cu.0=1
 // HK-DATA: normal,equal,nan,inf
 
 func.func @scalar(%g: tensor<2x?x?xf32>) -> tensor<2x?x?xf32> {
@@ -33,4 +33,29 @@ func.func @head_first(%g: tensor<5x?x?xf32>) -> tensor<5x?x?xf32> {
 func.func @whole_line(%g: tensor<3x?x?xf32>) -> (tensor<3x?x?xf32>) {
   %y = hk.cumsum offsets %g {dim = 1 : i64} : tensor<3x?x?xf32> -> tensor<3x?x?xf32>
   return %y : tensor<3x?x?xf32>
+}
+// A sum per key of a head, forwards and backwards.
+func.func @vector(%g: tensor<2x?x?x5xbf16>) -> tensor<2x?x?x5xf32> {
+  %y = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 64 : i64} : tensor<2x?x?x5xbf16> -> tensor<2x?x?x5xf32>
+  return %y : tensor<2x?x?x5xf32>
+}
+func.func @vector_reverse(%g: tensor<1x?x?x5xf32>, %cu: tensor<?xi32>) -> tensor<1x?x?x5xf32> {
+  %y = hk.cumsum inclusive %g bounds %cu {dim = 1 : i64, chunk = 32 : i64, reverse} : tensor<1x?x?x5xf32> bounds tensor<?xi32> -> tensor<1x?x?x5xf32>
+  return %y : tensor<1x?x?x5xf32>
+}
+// Of a decay that is computed here: -e^A * softplus(a + dt_bias), two halves of a row.
+func.func @computed(%ba: tensor<1x?x64xbf16>, %alog: tensor<32xf32>, %dt: tensor<32xf32>) -> tensor<1x?x32xf32> {
+  %c1 = arith.constant 1 : index
+  %t = tensor.dim %ba, %c1 : tensor<1x?x64xbf16>
+  %one = hk.constant dense<1.0> : tensor<f32>
+  %a = tensor.extract_slice %ba[0, 0, 32] [1, %t, 32] [1, 1, 1] : tensor<1x?x64xbf16> to tensor<1x?x32xbf16>
+  %x = hk.add %a, %dt : tensor<1x?x32xbf16>, tensor<32xf32> -> tensor<1x?x32xf32>
+  %e = hk.exp %x : tensor<1x?x32xf32> -> tensor<1x?x32xf32>
+  %p = hk.add %e, %one : tensor<1x?x32xf32>, tensor<f32> -> tensor<1x?x32xf32>
+  %l = hk.log %p : tensor<1x?x32xf32> -> tensor<1x?x32xf32>
+  %ea = hk.exp %alog : tensor<32xf32> -> tensor<32xf32>
+  %n = hk.neg %ea : tensor<32xf32> -> tensor<32xf32>
+  %g = hk.mul %n, %l : tensor<32xf32>, tensor<1x?x32xf32> -> tensor<1x?x32xf32>
+  %y = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 64 : i64} : tensor<1x?x32xf32> -> tensor<1x?x32xf32>
+  return %y : tensor<1x?x32xf32>
 }

@@ -53,3 +53,21 @@ func.func @quantised(%x: tensor<?x2880xbf16>, %r: tensor<?x2880xbf16>, %w: tenso
   %q, %scale = hk.quantize per_group %p {amax_floor = 1.0e-10 : f32} : tensor<?x3072xf32> -> tensor<?x3072xf8E4M3FN>, tensor<?x24xf32>
   return %q, %scale, %res : tensor<?x3072xf8E4M3FN>, tensor<?x24xf32>, tensor<?x2880xbf16>
 }
+// In MXFP4: the blocks of the padding are zeros with scale byte 0.
+func.func @mxfp4(%x: tensor<?x2880xbf16>, %r: tensor<?x2880xbf16>, %w: tensor<2880xbf16>) -> (tensor<?x3072xf4E2M1FN>, tensor<?x96xf8E8M0FNU>, tensor<?x2880xbf16>) {
+  %s = hk.add %x, %r : tensor<?x2880xbf16>, tensor<?x2880xbf16> -> tensor<?x2880xf32>
+  %res = hk.cast %s : tensor<?x2880xf32> -> tensor<?x2880xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x2880xf32>, tensor<2880xbf16> -> tensor<?x2880xf32>
+  %p = hk.pad %y : tensor<?x2880xf32> -> tensor<?x3072xf32>
+  %q, %scale = hk.quantize_mx even %p : tensor<?x3072xf32> -> tensor<?x3072xf4E2M1FN>, tensor<?x96xf8E8M0FNU>
+  return %q, %scale, %res : tensor<?x3072xf4E2M1FN>, tensor<?x96xf8E8M0FNU>, tensor<?x2880xbf16>
+}
+// Of every other column.
+func.func @strided_320(%x: tensor<?x640xf16>, %w: tensor<320xf16>) -> tensor<?x512xf16> {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %x, %c0_t : tensor<?x640xf16>
+  %s = tensor.extract_slice %x[0, 1] [%t, 320] [1, 2] : tensor<?x640xf16> to tensor<?x320xf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x320xf16>, tensor<320xf16> -> tensor<?x320xf16>
+  %p = hk.pad %y : tensor<?x320xf16> -> tensor<?x512xf16>
+  return %p : tensor<?x512xf16>
+}

@@ -1,9 +1,9 @@
 // Residual + RMS norm + quantisation in one kernel, per group, token and tensor; a norm
 // of a second input beside it; a gated norm, q and k of latent attention.
 // HK-LAUNCHES: 1
-// HK-DIMS: x.0=3
-// HK-DIMS: x.0=1
-// HK-DIMS: x.0=0
+// HK-DIMS: x.0=3 p.1=3
+// HK-DIMS: x.0=1 p.1=1
+// HK-DIMS: x.0=0 p.1=0
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @group_7168(%x: tensor<?x7168xbf16>, %r: tensor<?x7168xbf16>, %w: tensor<7168xbf16>) -> (tensor<?x7168xf8E4M3FN>, tensor<?x56xf32>, tensor<?x7168xbf16>) {
@@ -60,4 +60,61 @@ func.func @silu_mul_group(%x: tensor<?x2816xbf16>) -> (tensor<?x1408xf8E4M3FN>, 
   %y = hk.gated_activation silu %x : tensor<?x2816xbf16> -> tensor<?x1408xf32>
   %q, %s = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x1408xf32> -> tensor<?x1408xf8E4M3FN>, tensor<?x11xf32>
   return %q, %s : tensor<?x1408xf8E4M3FN>, tensor<?x11xf32>
+}
+// The scales column by column, and the norm beside the codes.
+func.func @transposed_scales(%x: tensor<?x1536xbf16>, %w: tensor<1536xbf16>) -> (tensor<?x1536xf8E4M3FN>, tensor<12x?xf32>, tensor<?x1536xbf16>) {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x1536xbf16>, tensor<1536xbf16> -> tensor<?x1536xf32>
+  %o = hk.cast %y : tensor<?x1536xf32> -> tensor<?x1536xbf16>
+  %q, %s = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x1536xf32> -> tensor<?x1536xf8E4M3FN>, tensor<?x12xf32>
+  %st = hk.transpose %s [1, 0] : tensor<?x12xf32> -> tensor<12x?xf32>
+  return %q, %st, %o : tensor<?x1536xf8E4M3FN>, tensor<12x?xf32>, tensor<?x1536xbf16>
+}
+func.func @tail_200(%x: tensor<?x200xf16>, %w: tensor<200xf16>) -> (tensor<?x200xf8E4M3FN>, tensor<?x2xf32>) {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x200xf16>, tensor<200xf16> -> tensor<?x200xf32>
+  %q, %s = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x200xf32> -> tensor<?x200xf8E4M3FN>, tensor<?x2xf32>
+  return %q, %s : tensor<?x200xf8E4M3FN>, tensor<?x2xf32>
+}
+// Per token, with a bound of the scale.
+func.func @upper_bound(%x: tensor<?x512xbf16>, %w: tensor<512xbf16>, %ub: tensor<1xf32>) -> (tensor<?x512xi8>, tensor<?x1xf32>) {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xf32>
+  %floor = hk.constant dense<1.0e-12> : tensor<f32>
+  %limit = hk.constant dense<127.0> : tensor<f32>
+  %amax = hk.reduce absmax %y : tensor<?x512xf32> -> tensor<?x1xf32>
+  %low = hk.max %amax, %floor : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %top = hk.min %low, %ub : tensor<?x1xf32>, tensor<1xf32> -> tensor<?x1xf32>
+  %s = hk.div %top, %limit : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %q = hk.quantize_static %y, %s : tensor<?x512xf32>, tensor<?x1xf32> -> tensor<?x512xi8>
+  return %q, %s : tensor<?x512xi8>, tensor<?x1xf32>
+}
+// Heads flattened; groups start again at each.
+func.func @flattened(%x: tensor<?x3x200xbf16>) -> (tensor<?x600xf8E4M3FNUZ>, tensor<?x6xf32>) {
+  %q, %s = hk.quantize per_group %x {amax_floor = 1.0e-10 : f32} : tensor<?x3x200xbf16> -> tensor<?x3x200xf8E4M3FNUZ>, tensor<?x3x2xf32>
+  %qf = tensor.collapse_shape %q [[0], [1, 2]] : tensor<?x3x200xf8E4M3FNUZ> into tensor<?x600xf8E4M3FNUZ>
+  %sf = tensor.collapse_shape %s [[0], [1, 2]] : tensor<?x3x2xf32> into tensor<?x6xf32>
+  return %qf, %sf : tensor<?x600xf8E4M3FNUZ>, tensor<?x6xf32>
+}
+// The slices of a product split along K are summed here: gated, or normalised.
+func.func @slices_act_mul(%p: tensor<4x?x1024xf32>) -> (tensor<?x512xf8E4M3FN>, tensor<?x4xf32>) {
+  %x = hk.sum_slices %p : tensor<4x?x1024xf32> -> tensor<?x1024xf32>
+  %y = hk.gated_activation silu %x : tensor<?x1024xf32> -> tensor<?x512xf32>
+  %q, %s = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x512xf32> -> tensor<?x512xf8E4M3FN>, tensor<?x4xf32>
+  return %q, %s : tensor<?x512xf8E4M3FN>, tensor<?x4xf32>
+}
+func.func @slices_norm(%p: tensor<14x?x2112xf32>, %w: tensor<1536xbf16>, %v: tensor<512xbf16>) -> (tensor<?x1536xf8E4M3FN>, tensor<?x12xf32>, tensor<?x512xbf16>, tensor<?x64xbf16>) {
+  %x = hk.sum_slices %p : tensor<14x?x2112xf32> -> tensor<?x2112xbf16>
+  %c1_t = arith.constant 1 : index
+  %t = tensor.dim %p, %c1_t : tensor<14x?x2112xf32>
+  %a = tensor.extract_slice %x[0, 0] [%t, 1536] [1, 1] : tensor<?x2112xbf16> to tensor<?x1536xbf16>
+  %b = tensor.extract_slice %x[0, 1536] [%t, 512] [1, 1] : tensor<?x2112xbf16> to tensor<?x512xbf16>
+  %c = tensor.extract_slice %x[0, 2048] [%t, 64] [1, 1] : tensor<?x2112xbf16> to tensor<?x64xbf16>
+  %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x1536xbf16>, tensor<1536xbf16> -> tensor<?x1536xf32>
+  %q, %s = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x1536xf32> -> tensor<?x1536xf8E4M3FN>, tensor<?x12xf32>
+  %z = hk.rms_norm %b, %v epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
+  %pe = hk.copy %c : tensor<?x64xbf16>
+  return %q, %s, %z, %pe : tensor<?x1536xf8E4M3FN>, tensor<?x12xf32>, tensor<?x512xbf16>, tensor<?x64xbf16>
+}
+func.func @silu_mul_static(%x: tensor<?x1408xbf16>, %scale: tensor<1xf32>) -> tensor<?x704xf8E4M3FNUZ> {
+  %y = hk.gated_activation silu %x : tensor<?x1408xbf16> -> tensor<?x704xf32>
+  %q = hk.quantize_static %y, %scale : tensor<?x704xf32>, tensor<1xf32> -> tensor<?x704xf8E4M3FNUZ>
+  return %q : tensor<?x704xf8E4M3FNUZ>
 }

@@ -2,7 +2,7 @@
 // layout of the cache, any head and block size, scaled fp8, and the forms of latent
 // attention.
 // HK-LAUNCHES: 1
-// HK-ARGS: --range=pos=iota --range=off=-2:2 --range=slots=iota:3
+// HK-ARGS: --range=pos=iota --range=off=-2:2 --range=slots=iota:3 --range=tail=-1:3
 // HK-DIMS: q.0=11
 // HK-DIMS: q.0=1
 // HK-DIMS: q.0=0
@@ -107,4 +107,27 @@ func.func @norm_rope_fp8(%q: tensor<?x768xbf16>, %qw: tensor<64xbf16>, %kw: tens
   %k2 = hk.kv_cache_write %kq, %slots into %kc : tensor<?x2x64xf8E4M3FN>, tensor<?xi32>, tensor<4x16x2x64xf8E4M3FN>
   %v2 = hk.kv_cache_write %vq, %slots into %vc : tensor<?x2x64xf8E4M3FN>, tensor<?xi32>, tensor<4x16x2x64xf8E4M3FN>
   return %qr, %k2, %v2 : tensor<?x8x64xbf16>, tensor<4x16x2x64xf8E4M3FN>, tensor<4x16x2x64xf8E4M3FN>
+}
+// Keys that were rotated before, at positions of -1, and zeros for the attention to add to.
+func.func @zeros_and_tail(%q: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %v: tensor<?x2x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %tail: tensor<?xi32>, %slots: tensor<?xi32>, %kc: tensor<4x16x2x64xbf16> {hk.state}, %vc: tensor<4x16x2x64xbf16> {hk.state})
+    -> (tensor<?x8x64xbf16>, tensor<?x2x64xbf16>, tensor<?x8x64xbf16>, tensor<4x16x2x64xbf16>, tensor<4x16x2x64xbf16>) {
+  %no = hk.constant dense<false> : tensor<i1>
+  %zero = hk.constant dense<0.0> : tensor<bf16>
+  %qr = hk.rope neox %q, %cos, %sin positions %tail : tensor<?x8x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x8x64xbf16>
+  %kr = hk.rope neox %k, %cos, %sin positions %tail : tensor<?x2x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x2x64xbf16>
+  %z = hk.select %no, %q, %zero : tensor<i1>, tensor<?x8x64xbf16>, tensor<bf16> -> tensor<?x8x64xbf16>
+  %k2 = hk.kv_cache_write %kr, %slots into %kc : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<4x16x2x64xbf16>
+  %v2 = hk.kv_cache_write %v, %slots into %vc : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<4x16x2x64xbf16>
+  return %qr, %kr, %z, %k2, %v2 : tensor<?x8x64xbf16>, tensor<?x2x64xbf16>, tensor<?x8x64xbf16>, tensor<4x16x2x64xbf16>, tensor<4x16x2x64xbf16>
+}
+// Latent attention with a query in fp8 without a scale and the rotated part beside it.
+func.func @latent_fp8_query(%q: tensor<?x16x512xbf16>, %qp: tensor<?x16x64xbf16>, %k: tensor<?x1x512xbf16>, %kp: tensor<?x1x64xbf16>, %cos: tensor<64x64xbf16>, %sin: tensor<64x64xbf16>, %pos: tensor<?xi64>, %slots: tensor<?xi64>, %kc: tensor<4x1x16x576xbf16> {hk.state})
+    -> (tensor<?x16x576xf8E4M3FN>, tensor<?x16x64xbf16>, tensor<?x1x64xbf16>, tensor<4x1x16x576xbf16>) {
+  %qr = hk.rope neox %qp, %cos, %sin positions %pos {angle_per_element} : tensor<?x16x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi64> -> tensor<?x16x64xbf16>
+  %kr = hk.rope neox %kp, %cos, %sin positions %pos {angle_per_element} : tensor<?x1x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi64> -> tensor<?x1x64xbf16>
+  %qc = hk.concat 2 (%q, %qr) : tensor<?x16x512xbf16>, tensor<?x16x64xbf16> -> tensor<?x16x576xbf16>
+  %q8 = hk.cast %qc : tensor<?x16x576xbf16> -> tensor<?x16x576xf8E4M3FN>
+  %kl = hk.concat 2 (%k, %kr) : tensor<?x1x512xbf16>, tensor<?x1x64xbf16> -> tensor<?x1x576xbf16>
+  %c2 = hk.kv_cache_write %kl, %slots into %kc layout head_major : tensor<?x1x576xbf16>, tensor<?xi64>, tensor<4x1x16x576xbf16>
+  return %q8, %qr, %kr, %c2 : tensor<?x16x576xf8E4M3FN>, tensor<?x16x64xbf16>, tensor<?x1x64xbf16>, tensor<4x1x16x576xbf16>
 }

@@ -1,9 +1,9 @@
 // RMS norm + MXFP4 quantisation; ragged last block; residual, a second norm, and gated
 // activations in place of the norm.
 // HK-LAUNCHES: 1
-// HK-DIMS: x.0=4
-// HK-DIMS: x.0=1
-// HK-DIMS: x.0=0
+// HK-DIMS: x.0=4 p.1=4
+// HK-DIMS: x.0=1 p.1=1
+// HK-DIMS: x.0=0 p.1=0
 // HK-DIMS-HOST: @norm_200 x.0=1031
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
@@ -64,4 +64,33 @@ func.func @swiglu_oai_mul_2880(%x: tensor<?x5760xbf16>) -> (tensor<?x2880xf4E2M1
   %y = hk.gated_activation swiglu_oai %x {limit = 7.0 : f32} : tensor<?x5760xbf16> -> tensor<?x2880xf32>
   %q, %s = hk.quantize_mx even %y : tensor<?x2880xf32> -> tensor<?x2880xf4E2M1FN>, tensor<?x90xf8E8M0FNU>
   return %q, %s : tensor<?x2880xf4E2M1FN>, tensor<?x90xf8E8M0FNU>
+}
+// A norm of a second input of the same tokens, not quantised.
+func.func @second_norm(%x: tensor<?x1536xbf16>, %k_rows: tensor<?x512xbf16>, %w: tensor<1536xbf16>, %v: tensor<512xbf16>) -> (tensor<?x1536xf4E2M1FN>, tensor<?x48xf8E8M0FNU>, tensor<?x1x512xbf16>) {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %x, %c0_t : tensor<?x1536xbf16>
+  %k = tensor.expand_shape %k_rows [[0], [1, 2]] output_shape [%t, 1, 512] : tensor<?x512xbf16> into tensor<?x1x512xbf16>
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x1536xbf16>, tensor<1536xbf16> -> tensor<?x1536xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x1536xf32> -> tensor<?x1536xf4E2M1FN>, tensor<?x48xf8E8M0FNU>
+  %z = hk.rms_norm %k, %v epsilon 1.0e-05 : tensor<?x1x512xbf16>, tensor<512xbf16> -> tensor<?x1x512xbf16>
+  return %q, %s, %z : tensor<?x1536xf4E2M1FN>, tensor<?x48xf8E8M0FNU>, tensor<?x1x512xbf16>
+}
+// Heads flattened; blocks start again at each.
+func.func @flattened(%x: tensor<?x5x72xbf16>) -> (tensor<?x360xf4E2M1FN>, tensor<?x15xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx even %x : tensor<?x5x72xbf16> -> tensor<?x5x72xf4E2M1FN>, tensor<?x5x3xf8E8M0FNU>
+  %qf = tensor.collapse_shape %q [[0], [1, 2]] : tensor<?x5x72xf4E2M1FN> into tensor<?x360xf4E2M1FN>
+  %sf = tensor.collapse_shape %s [[0], [1, 2]] : tensor<?x5x3xf8E8M0FNU> into tensor<?x15xf8E8M0FNU>
+  return %qf, %sf : tensor<?x360xf4E2M1FN>, tensor<?x15xf8E8M0FNU>
+}
+// The slices of a product split along K are summed here.
+func.func @slices_act_mul(%p: tensor<4x?x512xf32>) -> (tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>) {
+  %x = hk.sum_slices %p : tensor<4x?x512xf32> -> tensor<?x512xf32>
+  %y = hk.gated_activation silu %x : tensor<?x512xf32> -> tensor<?x256xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x256xf32> -> tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>
+  return %q, %s : tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>
+}
+func.func @transposed_scales(%x: tensor<?x704xf16>) -> (tensor<?x704xf4E2M1FN>, tensor<22x?xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx ceil %x : tensor<?x704xf16> -> tensor<?x704xf4E2M1FN>, tensor<?x22xf8E8M0FNU>
+  %st = hk.transpose %s [1, 0] : tensor<?x22xf8E8M0FNU> -> tensor<22x?xf8E8M0FNU>
+  return %q, %st : tensor<?x704xf4E2M1FN>, tensor<22x?xf8E8M0FNU>
 }

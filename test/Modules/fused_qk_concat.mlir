@@ -45,3 +45,14 @@ func.func @rope(%q1: tensor<?x8x512xbf16>, %q2: tensor<?x8x128xbf16>, %k1_rows: 
   %k = hk.concat 2 (%k1, %kr) : tensor<?x1x512xbf16>, tensor<?x1x128xbf16> -> tensor<?x1x640xbf16>
   return %q, %k : tensor<?x8x640xbf16>, tensor<?x1x640xbf16>
 }
+func.func @rope_own_angles(%q1: tensor<?x4x512xf16>, %q2: tensor<?x4x64xf16>, %k1_rows: tensor<?x2048xf16>, %k2_rows: tensor<?x256xf16>, %cos: tensor<64x64xf16>, %sin: tensor<64x64xf16>, %pos: tensor<?xi32>) -> (tensor<?x4x576xf16>, tensor<?x4x576xf16>) {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %q1, %c0_t : tensor<?x4x512xf16>
+  %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 4, 512] : tensor<?x2048xf16> into tensor<?x4x512xf16>
+  %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 4, 64] : tensor<?x256xf16> into tensor<?x4x64xf16>
+  %qr = hk.rope neox %q2, %cos, %sin positions %pos {angle_per_element} : tensor<?x4x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> positions tensor<?xi32> -> tensor<?x4x64xf16>
+  %q = hk.concat 2 (%q1, %qr) : tensor<?x4x512xf16>, tensor<?x4x64xf16> -> tensor<?x4x576xf16>
+  %kr = hk.rope neox %k2, %cos, %sin positions %pos {angle_per_element} : tensor<?x4x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> positions tensor<?xi32> -> tensor<?x4x64xf16>
+  %k = hk.concat 2 (%k1, %kr) : tensor<?x4x512xf16>, tensor<?x4x64xf16> -> tensor<?x4x576xf16>
+  return %q, %k : tensor<?x4x576xf16>, tensor<?x4x576xf16>
+}

@@ -1,7 +1,7 @@
 // q, k and v taken out of one projection, all heads of each after another; q and k are
 // rotated. Head h of k starts at column (QH + h) * D.
 // HK-LAUNCHES: 1
-// HK-ARGS: --range=pos=0:70 --range=off=-3:3
+// HK-ARGS: --range=pos=0:70 --range=off=-3:3 --range=slots=iota:2
 // HK-DIMS: qkv.0=32
 // HK-DIMS: qkv.0=1
 // HK-DIMS: qkv.0=0
@@ -71,4 +71,27 @@ func.func @odd_80(%qkv: tensor<?x400xf32>, %cos: tensor<64x12xf32>, %sin: tensor
   %v0 = tensor.extract_slice %qkv[0, 320] [%t, 80] [1, 1] : tensor<?x400xf32> to tensor<?x80xf32>
   %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 1, 80] : tensor<?x80xf32> into tensor<?x1x80xf32>
   return %q, %k, %v1 : tensor<?x3x80xf32>, tensor<?x1x80xf32>, tensor<?x1x80xf32>
+}
+// Heads interleaved per key head, three queries with their gates before k and v: norms
+// of q and k, a part of a head rotated, and the cache written.
+func.func @norm_gate_cache(%qkv: tensor<?x2048xbf16>, %qw: tensor<128xbf16>, %kw: tensor<128xbf16>, %cos: tensor<64x16xbf16>, %sin: tensor<64x16xbf16>, %pos: tensor<?xi32>, %slots: tensor<?xi32>, %kc: tensor<3x2x16x128xbf16> {hk.state}, %vc: tensor<3x2x16x128xbf16> {hk.state})
+    -> (tensor<?x6x128xbf16>, tensor<?x6x128xbf16>, tensor<?x2x128xbf16>, tensor<3x2x16x128xbf16>, tensor<3x2x16x128xbf16>) {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0_t : tensor<?x2048xbf16>
+  %g = tensor.expand_shape %qkv [[0], [1, 2]] output_shape [%t, 2, 1024] : tensor<?x2048xbf16> into tensor<?x2x1024xbf16>
+  %qg0 = tensor.extract_slice %g[0, 0, 0] [%t, 2, 768] [1, 1, 1] : tensor<?x2x1024xbf16> to tensor<?x2x768xbf16>
+  %qg = tensor.expand_shape %qg0 [[0], [1], [2, 3]] output_shape [%t, 2, 3, 256] : tensor<?x2x768xbf16> into tensor<?x2x3x256xbf16>
+  %q0 = tensor.extract_slice %qg[0, 0, 0, 0] [%t, 2, 3, 128] [1, 1, 1, 1] : tensor<?x2x3x256xbf16> to tensor<?x2x3x128xbf16>
+  %gate0 = tensor.extract_slice %qg[0, 0, 0, 128] [%t, 2, 3, 128] [1, 1, 1, 1] : tensor<?x2x3x256xbf16> to tensor<?x2x3x128xbf16>
+  %k0 = tensor.extract_slice %g[0, 0, 768] [%t, 2, 128] [1, 1, 1] : tensor<?x2x1024xbf16> to tensor<?x2x128xbf16>
+  %v = tensor.extract_slice %g[0, 0, 896] [%t, 2, 128] [1, 1, 1] : tensor<?x2x1024xbf16> to tensor<?x2x128xbf16>
+  %q1 = tensor.collapse_shape %q0 [[0], [1, 2], [3]] : tensor<?x2x3x128xbf16> into tensor<?x6x128xbf16>
+  %gate = tensor.collapse_shape %gate0 [[0], [1, 2], [3]] : tensor<?x2x3x128xbf16> into tensor<?x6x128xbf16>
+  %qn = hk.rms_norm %q1, %qw epsilon 1.0e-06 : tensor<?x6x128xbf16>, tensor<128xbf16> -> tensor<?x6x128xbf16>
+  %kn = hk.rms_norm %k0, %kw epsilon 1.0e-06 : tensor<?x2x128xbf16>, tensor<128xbf16> -> tensor<?x2x128xbf16>
+  %q = hk.rope neox %qn, %cos, %sin positions %pos : tensor<?x6x128xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?xi32> -> tensor<?x6x128xbf16>
+  %k = hk.rope neox %kn, %cos, %sin positions %pos : tensor<?x2x128xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?xi32> -> tensor<?x2x128xbf16>
+  %k2 = hk.kv_cache_write %k, %slots into %kc layout head_major : tensor<?x2x128xbf16>, tensor<?xi32>, tensor<3x2x16x128xbf16>
+  %v2 = hk.kv_cache_write %v, %slots into %vc layout head_major : tensor<?x2x128xbf16>, tensor<?xi32>, tensor<3x2x16x128xbf16>
+  return %q, %gate, %k, %k2, %v2 : tensor<?x6x128xbf16>, tensor<?x6x128xbf16>, tensor<?x2x128xbf16>, tensor<3x2x16x128xbf16>, tensor<3x2x16x128xbf16>
 }

@@ -56,3 +56,21 @@ func.func @row_sum(%a: tensor<11x500xbf16>) -> tensor<11x1xf32> {
   %0 = hk.reduce sum %a : tensor<11x500xbf16> -> tensor<11x1xf32>
   return %0 : tensor<11x1xf32>
 }
+// The measure of the gated delta rule's tests: the root mean square of the difference
+// over that of the reference.
+func.func @error_ratio(%a: tensor<16x300xf32>, %b: tensor<16x300xf32>) -> tensor<1x1xf32> {
+  %n = hk.constant dense<4800.0> : tensor<f32>
+  %eps = hk.constant dense<1.0e-08> : tensor<f32>
+  %d = hk.sub %a, %b : tensor<16x300xf32>, tensor<16x300xf32> -> tensor<16x300xf32>
+  %dd = hk.mul %d, %d : tensor<16x300xf32>, tensor<16x300xf32> -> tensor<16x300xf32>
+  %ds = hk.reduce sum %dd {dims = 2 : i64} : tensor<16x300xf32> -> tensor<1x1xf32>
+  %dm = hk.div %ds, %n : tensor<1x1xf32>, tensor<f32> -> tensor<1x1xf32>
+  %dr = hk.sqrt %dm : tensor<1x1xf32> -> tensor<1x1xf32>
+  %aa = hk.mul %a, %a : tensor<16x300xf32>, tensor<16x300xf32> -> tensor<16x300xf32>
+  %s = hk.reduce sum %aa {dims = 2 : i64} : tensor<16x300xf32> -> tensor<1x1xf32>
+  %am = hk.div %s, %n : tensor<1x1xf32>, tensor<f32> -> tensor<1x1xf32>
+  %ar = hk.sqrt %am : tensor<1x1xf32> -> tensor<1x1xf32>
+  %ae = hk.add %ar, %eps : tensor<1x1xf32>, tensor<f32> -> tensor<1x1xf32>
+  %y = hk.div %dr, %ae : tensor<1x1xf32>, tensor<1x1xf32> -> tensor<1x1xf32>
+  return %y : tensor<1x1xf32>
+}

@@ -1,10 +1,10 @@
 // Index helpers of ragged batches from the sequences' bounds, with empty sequences.
 // HK-LAUNCHES: 1
-// HK-DIMS: cu.0=9 q.0=130 --range=cu=bounds:130 lens.0=8 --range=lens=0:90
-// HK-DIMS: cu.0=5 q.0=600 --range=cu=bounds:555 lens.0=1 --range=lens=64:64
-// HK-DIMS: cu.0=1 q.0=0 --range=cu=bounds:0 lens.0=0
-// HK-DIMS: cu.0=2 q.0=1 --range=cu=bounds:1 lens.0=3 --range=lens=0:0
-// HK-DIMS: cu.0=1500 q.0=1000 --range=cu=bounds:1000 lens.0=1200 --range=lens=0:2
+// HK-DIMS: cu.0=9 q.0=130 --range=cu=bounds:130 lens.0=8 --range=lens=0:90 mask.0=5
+// HK-DIMS: cu.0=5 q.0=600 --range=cu=bounds:555 lens.0=1 --range=lens=64:64 mask.0=1
+// HK-DIMS: cu.0=1 q.0=0 --range=cu=bounds:0 lens.0=0 mask.0=0
+// HK-DIMS: cu.0=2 q.0=1 --range=cu=bounds:1 lens.0=3 --range=lens=0:0 mask.0=2
+// HK-DIMS: cu.0=1500 q.0=1000 --range=cu=bounds:1000 lens.0=1200 --range=lens=0:2 mask.0=9
 
 func.func @position_and_sequence_ids(%cu: tensor<?xi32>, %q: tensor<?x2xbf16>) -> (tensor<?xi32>, tensor<?xi32>) {
   %seq, %pos, %first = hk.segments bounds %cu items %q : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
@@ -36,4 +36,26 @@ func.func @lens(%cu: tensor<9xi32>) -> tensor<8xi32> {
   %end = tensor.extract_slice %cu[1] [8] [1] : tensor<9xi32> to tensor<8xi32>
   %lens = hk.sub %end, %begin : tensor<8xi32>, tensor<8xi32> -> tensor<8xi32>
   return %lens : tensor<8xi32>
+}
+// How many tokens of each sequence are no padding.
+func.func @lens_from_mask(%mask: tensor<?x77xi1>) -> tensor<?xi32> {
+  %m = hk.cast %mask : tensor<?x77xi1> -> tensor<?x77xf32>
+  %s = hk.reduce sum %m : tensor<?x77xf32> -> tensor<?x1xf32>
+  %l = hk.cast %s : tensor<?x1xf32> -> tensor<?x1xi32>
+  %lens = tensor.collapse_shape %l [[0, 1]] : tensor<?x1xi32> into tensor<?xi32>
+  return %lens : tensor<?xi32>
+}
+// Chunks of 64 in the longest sequence; lengths are below 2^24.
+func.func @max_num_splits(%cu: tensor<9xi32>) -> tensor<1xi32> {
+  %most = hk.constant dense<63> : tensor<i32>
+  %chunk = hk.constant dense<64> : tensor<i32>
+  %begin = tensor.extract_slice %cu[0] [8] [1] : tensor<9xi32> to tensor<8xi32>
+  %end = tensor.extract_slice %cu[1] [8] [1] : tensor<9xi32> to tensor<8xi32>
+  %lens = hk.sub %end, %begin : tensor<8xi32>, tensor<8xi32> -> tensor<8xi32>
+  %real = hk.cast %lens : tensor<8xi32> -> tensor<8xf32>
+  %longest = hk.reduce max %real : tensor<8xf32> -> tensor<1xf32>
+  %n = hk.cast %longest : tensor<1xf32> -> tensor<1xi32>
+  %up = hk.add %n, %most : tensor<1xi32>, tensor<i32> -> tensor<1xi32>
+  %splits = hk.div %up, %chunk : tensor<1xi32>, tensor<i32> -> tensor<1xi32>
+  return %splits : tensor<1xi32>
 }

@@ -2,7 +2,8 @@
 // HK-LAUNCHES: 1
 // HK-DIMS: x.0=9
 // HK-DIMS: x.0=0
-// HK-DATA: normal,equal,tiny,nan
+// HK-DIMS: x.0=1
+// HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @forward_128(%x: tensor<?x4x128xbf16>) -> tensor<?x4x128xbf16> {
   %y = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x4x128xbf16> -> tensor<?x4x128xbf16>
@@ -30,4 +31,28 @@ func.func @backward(%x: tensor<?x4x128xbf16>, %rstd: tensor<?x4x1xf32>, %dy: ten
   %d = hk.sub %dy, %ys : tensor<?x4x128xbf16>, tensor<?x4x128xf32> -> tensor<?x4x128xf32>
   %dx = hk.mul %d, %rstd : tensor<?x4x128xf32>, tensor<?x4x1xf32> -> tensor<?x4x128xbf16>
   return %dx : tensor<?x4x128xbf16>
+}
+func.func @forward_1024_to_f32(%x: tensor<?x5x1024xbf16>) -> tensor<?x5x1024xf32> {
+  %y = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x5x1024xbf16> -> tensor<?x5x1024xf32>
+  return %y : tensor<?x5x1024xf32>
+}
+func.func @forward_2048(%x: tensor<?x6x2048xf16>) -> tensor<?x6x2048xf16> {
+  %y = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x6x2048xf16> -> tensor<?x6x2048xf16>
+  return %y : tensor<?x6x2048xf16>
+}
+func.func @backward_60(%x: tensor<?x3x60xf32>, %rstd: tensor<?x3x1xf32>, %dy: tensor<?x3x60xf32>) -> tensor<?x3x60xf32> {
+  %p = hk.mul %dy, %x : tensor<?x3x60xf32>, tensor<?x3x60xf32> -> tensor<?x3x60xf32>
+  %s = hk.reduce sum %p : tensor<?x3x60xf32> -> tensor<?x3x1xf32>
+  %ys = hk.mul %x, %s : tensor<?x3x60xf32>, tensor<?x3x1xf32> -> tensor<?x3x60xf32>
+  %d = hk.sub %dy, %ys : tensor<?x3x60xf32>, tensor<?x3x60xf32> -> tensor<?x3x60xf32>
+  %dx = hk.mul %d, %rstd : tensor<?x3x60xf32>, tensor<?x3x1xf32> -> tensor<?x3x60xf32>
+  return %dx : tensor<?x3x60xf32>
+}
+func.func @backward_2048(%x: tensor<?x2x2048xf16>, %rstd: tensor<?x2x1xf32>, %dy: tensor<?x2x2048xf16>) -> tensor<?x2x2048xf16> {
+  %p = hk.mul %dy, %x : tensor<?x2x2048xf16>, tensor<?x2x2048xf16> -> tensor<?x2x2048xf32>
+  %s = hk.reduce sum %p : tensor<?x2x2048xf32> -> tensor<?x2x1xf32>
+  %ys = hk.mul %x, %s : tensor<?x2x2048xf16>, tensor<?x2x1xf32> -> tensor<?x2x2048xf32>
+  %d = hk.sub %dy, %ys : tensor<?x2x2048xf16>, tensor<?x2x2048xf32> -> tensor<?x2x2048xf32>
+  %dx = hk.mul %d, %rstd : tensor<?x2x2048xf32>, tensor<?x2x1xf32> -> tensor<?x2x2048xf16>
+  return %dx : tensor<?x2x2048xf16>
 }

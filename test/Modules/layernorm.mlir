@@ -60,3 +60,43 @@ func.func @smooth_quant(%x: tensor<?x1024xbf16>, %w: tensor<1024xbf16>, %b: tens
   %q, %s = hk.quantize per_token %m : tensor<?x1024xf32> -> tensor<?x1024xi8>, tensor<?x1xf32>
   return %q, %s : tensor<?x1024xi8>, tensor<?x1xf32>
 }
+// Mean and reciprocal standard deviation beside it, as the gradient needs them.
+func.func @training_1(%x: tensor<?x1xf32>, %w: tensor<1xf32>, %b: tensor<1xf32>) -> (tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32>) {
+  %eps = hk.constant dense<1.0e-05> : tensor<f32>
+  %n = hk.constant dense<1.0> : tensor<f32>
+  %sum = hk.reduce sum %x : tensor<?x1xf32> -> tensor<?x1xf32>
+  %mean = hk.div %sum, %n : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %c = hk.sub %x, %mean : tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %sq = hk.mul %c, %c : tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %ss = hk.reduce sum %sq : tensor<?x1xf32> -> tensor<?x1xf32>
+  %var = hk.div %ss, %n : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %e = hk.add %var, %eps : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %rstd = hk.rsqrt %e : tensor<?x1xf32> -> tensor<?x1xf32>
+  %h = hk.mul %c, %rstd : tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %hw = hk.mul %h, %w : tensor<?x1xf32>, tensor<1xf32> -> tensor<?x1xf32>
+  %y = hk.add %hw, %b : tensor<?x1xf32>, tensor<1xf32> -> tensor<?x1xf32>
+  return %y, %mean, %rstd : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32>
+}
+func.func @training_781(%x: tensor<?x781xbf16>, %w: tensor<781xbf16>, %b: tensor<781xbf16>) -> (tensor<?x781xbf16>, tensor<?x1xf32>, tensor<?x1xf32>) {
+  %eps = hk.constant dense<1.0e-05> : tensor<f32>
+  %n = hk.constant dense<781.0> : tensor<f32>
+  %sum = hk.reduce sum %x : tensor<?x781xbf16> -> tensor<?x1xf32>
+  %mean = hk.div %sum, %n : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %c = hk.sub %x, %mean : tensor<?x781xbf16>, tensor<?x1xf32> -> tensor<?x781xf32>
+  %sq = hk.mul %c, %c : tensor<?x781xf32>, tensor<?x781xf32> -> tensor<?x781xf32>
+  %ss = hk.reduce sum %sq : tensor<?x781xf32> -> tensor<?x1xf32>
+  %var = hk.div %ss, %n : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %e = hk.add %var, %eps : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %rstd = hk.rsqrt %e : tensor<?x1xf32> -> tensor<?x1xf32>
+  %h = hk.mul %c, %rstd : tensor<?x781xf32>, tensor<?x1xf32> -> tensor<?x781xf32>
+  %hw = hk.mul %h, %w : tensor<?x781xf32>, tensor<781xbf16> -> tensor<?x781xf32>
+  %y = hk.add %hw, %b : tensor<?x781xf32>, tensor<781xbf16> -> tensor<?x781xbf16>
+  return %y, %mean, %rstd : tensor<?x781xbf16>, tensor<?x1xf32>, tensor<?x1xf32>
+}
+// With a residual, quantised without smoothing.
+func.func @dynamic_quant_1245(%x: tensor<?x1245xf16>, %r: tensor<?x1245xf16>, %w: tensor<1245xf16>, %b: tensor<1245xf16>) -> (tensor<?x1245xi8>, tensor<?x1xf32>, tensor<?x1245xf16>) {
+  %s = hk.add %x, %r : tensor<?x1245xf16>, tensor<?x1245xf16> -> tensor<?x1245xf16>
+  %y = hk.layer_norm %s, %w, %b epsilon 1.0e-05 : tensor<?x1245xf16>, tensor<1245xf16>, tensor<1245xf16> -> tensor<?x1245xf32>
+  %q, %scale = hk.quantize per_token %y : tensor<?x1245xf32> -> tensor<?x1245xi8>, tensor<?x1xf32>
+  return %q, %scale, %s : tensor<?x1245xi8>, tensor<?x1xf32>, tensor<?x1245xf16>
+}

@@ -8,6 +8,7 @@
 // HK-DIMS: ids.0=16 --range=ids=-1:-1
 // HK-DIMS: ids.0=32 --range=ids=0:223
 // HK-DIMS: ids.0=1000 --range=ids=0:7
+// HK-DIMS-HOST: ids.0=4096 --range=ids=0:400
 
 func.func @few(%ids: tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
   %block = hk.constant dense<16> : tensor<1xi32>
@@ -26,6 +27,36 @@ func.func @many(%ids: tensor<?x12xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor
   %sorted, %place = hk.sort_by_key %flat {bins = 224 : i64, block = 128 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 128 : i64} : tensor<224xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<225xi32>
   %last = tensor.extract_slice %blocks[224] [1] [1] : tensor<225xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+func.func @two_experts(%ids: tensor<?x1xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<16> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x1xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<2xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 2 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 16 : i64} : tensor<2xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<3xi32>
+  %last = tensor.extract_slice %blocks[2] [1] [1] : tensor<3xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+func.func @experts48_block64(%ids: tensor<?x4xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<64> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x4xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<48xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 48 : i64, block = 64 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 64 : i64} : tensor<48xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<49xi32>
+  %last = tensor.extract_slice %blocks[48] [1] [1] : tensor<49xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+func.func @experts384_top8(%ids: tensor<?x8xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<32> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x8xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<384xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 384 : i64, block = 32 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 32 : i64} : tensor<384xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<385xi32>
+  %last = tensor.extract_slice %blocks[384] [1] [1] : tensor<385xi32> to tensor<1xi32>
   %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
   return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
 }

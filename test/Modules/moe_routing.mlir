@@ -36,3 +36,39 @@ func.func @from_bits(%x: tensor<?x128xf32>) -> (tensor<?xi32>, tensor<?xi32>, te
   %raw = hk.cumsum offsets %hist : tensor<128xi32> -> tensor<129xi32>
   return %gather, %scatter, %hist, %raw : tensor<?xi32>, tensor<?xi32>, tensor<128xi32>, tensor<129xi32>
 }
+// Softmax over all experts first, not renormalised.
+func.func @softmax_first_e256(%x: tensor<?x256xbf16>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<256xi32>, tensor<257xi32>, tensor<257xi32>, tensor<?xi32>) {
+  %high = hk.constant dense<65536> : tensor<i32>
+  %none = hk.constant dense<-1> : tensor<i32>
+  %p = hk.softmax %x : tensor<?x256xbf16> -> tensor<?x256xf32>
+  %v, %ids = hk.topk %p ties highest_index order by_index : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x8xi32> into tensor<?xi32>
+  %w = tensor.collapse_shape %v [[0, 1]] : tensor<?x8xf32> into tensor<?xf32>
+  %hist = hk.histogram %flat : tensor<?xi32> -> tensor<256xi32>
+  %gather, %scatter = hk.sort_by_key %flat {bins = 256 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %scal = hk.gather_rows %w, %gather : tensor<?xf32>, tensor<?xi32> -> tensor<?xf32>
+  %raw = hk.cumsum offsets %hist : tensor<256xi32> -> tensor<257xi32>
+  %expert, %tile, %padded = hk.segments lengths %hist items %flat {block = 16 : i64} : tensor<256xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<257xi32>
+  %shifted = hk.mul %tile, %high : tensor<?xi32>, tensor<i32> -> tensor<?xi32>
+  %entry = hk.add %shifted, %expert : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  %map = hk.max %entry, %none : tensor<?xi32>, tensor<i32> -> tensor<?xi32>
+  return %gather, %scatter, %scal, %hist, %raw, %padded, %map : tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<256xi32>, tensor<257xi32>, tensor<257xi32>, tensor<?xi32>
+}
+func.func @e8_k2(%x: tensor<?x8xbf16>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<8xi32>, tensor<9xi32>, tensor<9xi32>, tensor<?xi32>) {
+  %high = hk.constant dense<65536> : tensor<i32>
+  %none = hk.constant dense<-1> : tensor<i32>
+  %p = hk.cast %x : tensor<?x8xbf16> -> tensor<?x8xf32>
+  %v, %ids = hk.topk %p ties highest_index order by_index : tensor<?x8xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %weights = hk.softmax %v : tensor<?x2xf32> -> tensor<?x2xf32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x2xi32> into tensor<?xi32>
+  %w = tensor.collapse_shape %weights [[0, 1]] : tensor<?x2xf32> into tensor<?xf32>
+  %hist = hk.histogram %flat : tensor<?xi32> -> tensor<8xi32>
+  %gather, %scatter = hk.sort_by_key %flat {bins = 8 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %scal = hk.gather_rows %w, %gather : tensor<?xf32>, tensor<?xi32> -> tensor<?xf32>
+  %raw = hk.cumsum offsets %hist : tensor<8xi32> -> tensor<9xi32>
+  %expert, %tile, %padded = hk.segments lengths %hist items %flat {block = 128 : i64} : tensor<8xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<9xi32>
+  %shifted = hk.mul %tile, %high : tensor<?xi32>, tensor<i32> -> tensor<?xi32>
+  %entry = hk.add %shifted, %expert : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  %map = hk.max %entry, %none : tensor<?xi32>, tensor<i32> -> tensor<?xi32>
+  return %gather, %scatter, %scal, %hist, %raw, %padded, %map : tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<8xi32>, tensor<9xi32>, tensor<9xi32>, tensor<?xi32>
+}

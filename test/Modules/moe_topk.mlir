@@ -4,6 +4,12 @@
 // HK-DIMS: x.0=255
 // HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
+// HK-DIMS-HOST: x.0=7
+// HK-DIMS-HOST: x.0=64
+// HK-DIMS-HOST: x.0=371
+// HK-DIMS-HOST: x.0=911
+// HK-DIMS-HOST: x.0=1024
+// HK-DIMS-HOST: @e8_k2 @e128_k4 @e128_k6 @e256_k8 x.0=8192
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 // Top-k of the logits, softmax over the selected.

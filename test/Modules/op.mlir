@@ -1,6 +1,6 @@
 // The elementary functions of the gated delta rule's tests, one by one.
 // HK-LAUNCHES: 1
-// HK-ARGS: --range=ids=-1:8
+// HK-ARGS: --range=ids=-1:8 --range=where=-3:42
 // HK-DIMS: x.0=7
 // HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
@@ -61,4 +61,29 @@ func.func @gather(%x: tensor<?x36xbf16>, %ids: tensor<11xi32>) -> tensor<11x36xb
 func.func @gather_elements(%x: tensor<?xf32>, %ids: tensor<5x9xi64>) -> tensor<5x9xf32> {
   %y = hk.gather_rows %x, %ids : tensor<?xf32>, tensor<5x9xi64> -> tensor<5x9xf32>
   return %y : tensor<5x9xf32>
+}
+// Along the last dim, elements by a row of indices of their own.
+func.func @gather_along_row(%x: tensor<?x40xf32>, %where: tensor<?x12xi32>) -> tensor<?x12xf32> {
+  %y = hk.gather_last %x, %where : tensor<?x40xf32>, tensor<?x12xi32> -> tensor<?x12xf32>
+  return %y : tensor<?x12xf32>
+}
+func.func @sqrt(%x: tensor<?x100xf32>) -> tensor<?x100xf32> {
+  %y = hk.sqrt %x : tensor<?x100xf32> -> tensor<?x100xf32>
+  return %y : tensor<?x100xf32>
+}
+func.func @rsqrt(%x: tensor<?x128xbf16>) -> tensor<?x128xf32> {
+  %y = hk.rsqrt %x : tensor<?x128xbf16> -> tensor<?x128xf32>
+  return %y : tensor<?x128xf32>
+}
+func.func @reciprocal(%x: tensor<?x100xf16>) -> tensor<?x100xf16> {
+  %y = hk.reciprocal %x : tensor<?x100xf16> -> tensor<?x100xf16>
+  return %y : tensor<?x100xf16>
+}
+func.func @erf(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %y = hk.erf %x : tensor<?x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+func.func @round(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %y = hk.round %x : tensor<?x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
 }

@@ -75,3 +75,29 @@ func.func @static_fnuz_75(%x: tensor<?x75xf16>, %s: tensor<1xf32>) -> tensor<?x7
   %q = hk.quantize_static %x, %s {limit = 224.0 : f32} : tensor<?x75xf16>, tensor<1xf32> -> tensor<?x75xf8E4M3FNUZ>
   return %q : tensor<?x75xf8E4M3FNUZ>
 }
+// The largest magnitude is taken to lie between 1e-12 and a given bound.
+func.func @token_upper_bound(%x: tensor<?x4096xbf16>, %ub: tensor<1xf32>) -> (tensor<?x4096xf8E4M3FN>, tensor<?x1xf32>) {
+  %floor = hk.constant dense<1.0e-12> : tensor<f32>
+  %limit = hk.constant dense<448.0> : tensor<f32>
+  %amax = hk.reduce absmax %x : tensor<?x4096xbf16> -> tensor<?x1xf32>
+  %low = hk.max %amax, %floor : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %top = hk.min %low, %ub : tensor<?x1xf32>, tensor<1xf32> -> tensor<?x1xf32>
+  %s = hk.div %top, %limit : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %q = hk.quantize_static %x, %s : tensor<?x4096xbf16>, tensor<?x1xf32> -> tensor<?x4096xf8E4M3FN>
+  return %q, %s : tensor<?x4096xf8E4M3FN>, tensor<?x1xf32>
+}
+// Smoothed by a factor per column; 1e-12 is added to the scale.
+func.func @token_smooth_additive(%x: tensor<?x400xf16>, %xs: tensor<400xf32>) -> (tensor<?x400xi8>, tensor<?x1xf32>) {
+  %limit = hk.constant dense<127.0> : tensor<f32>
+  %tiny = hk.constant dense<1.0e-12> : tensor<f32>
+  %m = hk.mul %x, %xs : tensor<?x400xf16>, tensor<400xf32> -> tensor<?x400xf32>
+  %amax = hk.reduce absmax %m : tensor<?x400xf32> -> tensor<?x1xf32>
+  %d = hk.div %amax, %limit : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %s = hk.add %d, %tiny : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %q = hk.quantize_static %m, %s : tensor<?x400xf32>, tensor<?x1xf32> -> tensor<?x400xi8>
+  return %q, %s : tensor<?x400xi8>, tensor<?x1xf32>
+}
+func.func @static_int8_8192(%x: tensor<?x8192xbf16>, %s: tensor<1xf32>) -> tensor<?x8192xi8> {
+  %q = hk.quantize_static %x, %s : tensor<?x8192xbf16>, tensor<1xf32> -> tensor<?x8192xi8>
+  return %q : tensor<?x8192xi8>
+}

@@ -95,3 +95,36 @@ func.func @rounded_before_weight(%x: tensor<?x640xbf16>, %w: tensor<640xbf16>) -
   %y = hk.rms_norm %x, %w epsilon 1.0e-06 {round_before_weight} : tensor<?x640xbf16>, tensor<640xbf16> -> tensor<?x640xbf16>
   return %y : tensor<?x640xbf16>
 }
+// The reciprocal root mean square beside it, as the gradient needs it.
+func.func @training_1536(%x: tensor<?x1536xbf16>, %w: tensor<1536xbf16>) -> (tensor<?x1536xbf16>, tensor<?x1xf32>) {
+  %eps = hk.constant dense<1.0e-06> : tensor<f32>
+  %n = hk.constant dense<1536.0> : tensor<f32>
+  %sq = hk.mul %x, %x : tensor<?x1536xbf16>, tensor<?x1536xbf16> -> tensor<?x1536xf32>
+  %sum = hk.reduce sum %sq : tensor<?x1536xf32> -> tensor<?x1xf32>
+  %mean = hk.div %sum, %n : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %e = hk.add %mean, %eps : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %r = hk.rsqrt %e : tensor<?x1xf32> -> tensor<?x1xf32>
+  %xr = hk.mul %x, %r : tensor<?x1536xbf16>, tensor<?x1xf32> -> tensor<?x1536xf32>
+  %y = hk.mul %xr, %w : tensor<?x1536xf32>, tensor<1536xbf16> -> tensor<?x1536xbf16>
+  return %y, %r : tensor<?x1536xbf16>, tensor<?x1xf32>
+}
+func.func @training_31744(%x: tensor<?x31744xbf16>, %w: tensor<31744xbf16>) -> (tensor<?x31744xbf16>, tensor<?x1xf32>) {
+  %eps = hk.constant dense<1.0e-06> : tensor<f32>
+  %n = hk.constant dense<31744.0> : tensor<f32>
+  %sq = hk.mul %x, %x : tensor<?x31744xbf16>, tensor<?x31744xbf16> -> tensor<?x31744xf32>
+  %sum = hk.reduce sum %sq : tensor<?x31744xf32> -> tensor<?x1xf32>
+  %mean = hk.div %sum, %n : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %e = hk.add %mean, %eps : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %r = hk.rsqrt %e : tensor<?x1xf32> -> tensor<?x1xf32>
+  %xr = hk.mul %x, %r : tensor<?x31744xbf16>, tensor<?x1xf32> -> tensor<?x31744xf32>
+  %y = hk.mul %xr, %w : tensor<?x31744xf32>, tensor<31744xbf16> -> tensor<?x31744xbf16>
+  return %y, %r : tensor<?x31744xbf16>, tensor<?x1xf32>
+}
+// Every other column.
+func.func @strided_5120(%x: tensor<?x10240xbf16>, %w: tensor<5120xbf16>) -> tensor<?x5120xbf16> {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %x, %c0_t : tensor<?x10240xbf16>
+  %s = tensor.extract_slice %x[0, 0] [%t, 5120] [1, 2] : tensor<?x10240xbf16> to tensor<?x5120xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x5120xbf16>, tensor<5120xbf16> -> tensor<?x5120xbf16>
+  return %y : tensor<?x5120xbf16>
+}

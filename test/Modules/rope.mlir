@@ -1,11 +1,11 @@
 // Rotary embedding in every form: both pairings, any even part of a head, angles of a
 // pair or of an element, positions with offsets, by a dim, in ragged sequences, of an
-// image, from angles, for q and k at once, and gradients.
+// image or a video, from angles, for q and k at once, and gradients.
 // HK-LAUNCHES: 1
-// HK-ARGS: --range=pos=-2:66 --range=off=-3:3 --range=pos3=0:63 --range=cu=iota
-// HK-DIMS: x.0=33 pos3.1=33
-// HK-DIMS: x.0=1 pos3.1=1
-// HK-DIMS: x.0=0 pos3.1=0
+// HK-ARGS: --range=pos=-2:66 --range=off=-3:3 --range=pos3=0:63 --range=cu=iota --range=far=0:1048576 --range=token=0:30 --range=grid=1:4
+// HK-DIMS: x.0=33 pos3.1=33 grid.1=33 far.0=33 token.0=33 pos.0=33
+// HK-DIMS: x.0=1 pos3.1=1 grid.1=1 far.0=1 token.0=1 pos.0=1
+// HK-DIMS: x.0=0 pos3.1=0 grid.1=0 far.0=0 token.0=0 pos.0=0
 // HK-DATA: normal,nan
 
 func.func @neox(%x: tensor<?x4x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>) -> tensor<?x4x64xbf16> {
@@ -119,4 +119,111 @@ func.func @sections(%x: tensor<?x4x64xbf16>, %cos: tensor<64x32xf32>, %sin: tens
   %sint = hk.concat 1 (%sins0, %sins1, %sins2) : tensor<?x8xf32>, tensor<?x12xf32>, tensor<?x12xf32> -> tensor<?x32xf32>
   %y = hk.rope neox %x, %cost, %sint : tensor<?x4x64xbf16>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x4x64xbf16>
   return %y : tensor<?x4x64xbf16>
+}
+// [S, B, H, D] with cached cosines of the model's type, half of a head rotated.
+func.func @sbhd_cached_partial(%x: tensor<?x2x8x64xbf16>, %cos: tensor<64x16xbf16>, %sin: tensor<64x16xbf16>) -> tensor<?x2x8x64xbf16> {
+  %y = hk.rope neox %x, %cos, %sin : tensor<?x2x8x64xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> -> tensor<?x2x8x64xbf16>
+  return %y : tensor<?x2x8x64xbf16>
+}
+// A position and an offset, which may be negative, per token and batch entry.
+func.func @sbhd_positions_offsets(%x: tensor<?x2x4x64xbf16>, %k: tensor<?x2x2x64xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %pos: tensor<?x2xi64>, %off: tensor<?x2xi64>) -> (tensor<?x2x4x64xbf16>, tensor<?x2x2x64xbf16>) {
+  %y = hk.rope gptj %x, %cos, %sin positions %pos offsets %off : tensor<?x2x4x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?x2xi64> offsets tensor<?x2xi64> -> tensor<?x2x4x64xbf16>
+  %z = hk.rope gptj %k, %cos, %sin positions %pos offsets %off : tensor<?x2x2x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?x2xi64> offsets tensor<?x2xi64> -> tensor<?x2x2x64xbf16>
+  return %y, %z : tensor<?x2x4x64xbf16>, tensor<?x2x2x64xbf16>
+}
+// The result as [B, S, H, D].
+func.func @transposed_output(%x: tensor<?x3x2x64xf16>, %freqs: tensor<64x64xf32>) -> tensor<3x?x2x64xf16> {
+  %cos = hk.cos %freqs : tensor<64x64xf32> -> tensor<64x64xf32>
+  %sin = hk.sin %freqs : tensor<64x64xf32> -> tensor<64x64xf32>
+  %y = hk.rope neox %x, %cos, %sin {angle_per_element} : tensor<?x3x2x64xf16>, tensor<64x64xf32>, tensor<64x64xf32> -> tensor<?x3x2x64xf16>
+  %z = hk.transpose %y [1, 0, 2, 3] : tensor<?x3x2x64xf16> -> tensor<3x?x2x64xf16>
+  return %z : tensor<3x?x2x64xf16>
+}
+// Angles computed from positions up to 2^20.
+func.func @angles_from_positions(%x: tensor<?x2x64xf32>, %inv: tensor<32xf32>, %far: tensor<?x1xi32>) -> tensor<?x2x64xf32> {
+  %p = hk.cast %far : tensor<?x1xi32> -> tensor<?x1xf32>
+  %a = hk.mul %p, %inv : tensor<?x1xf32>, tensor<32xf32> -> tensor<?x32xf32>
+  %cos = hk.cos %a : tensor<?x32xf32> -> tensor<?x32xf32>
+  %sin = hk.sin %a : tensor<?x32xf32> -> tensor<?x32xf32>
+  %y = hk.rope neox %x, %cos, %sin : tensor<?x2x64xf32>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x2x64xf32>
+  return %y : tensor<?x2x64xf32>
+}
+// Three positions per token (time, row, column), whose frequencies alternate.
+func.func @sections_interleaved(%x: tensor<?x4x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos3: tensor<3x?xi32>) -> tensor<?x4x64xbf16> {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %x, %c0_t : tensor<?x4x64xbf16>
+  %row = hk.constant dense<[false, true, false, false, true, false, false, true, false, false, true, false, false, true, false, false, true, false, false, true, false, false, true, false, false, false, false, false, false, false, false, false]> : tensor<32xi1>
+  %column = hk.constant dense<[false, false, true, false, false, true, false, false, true, false, false, true, false, false, true, false, false, true, false, false, true, false, false, true, false, false, false, false, false, false, false, false]> : tensor<32xi1>
+  %p0 = tensor.extract_slice %pos3[0, 0] [1, %t] [1, 1] : tensor<3x?xi32> to tensor<?xi32>
+  %p1 = tensor.extract_slice %pos3[1, 0] [1, %t] [1, 1] : tensor<3x?xi32> to tensor<?xi32>
+  %p2 = tensor.extract_slice %pos3[2, 0] [1, %t] [1, 1] : tensor<3x?xi32> to tensor<?xi32>
+  %cos0 = hk.gather_rows %cos, %p0 : tensor<64x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+  %cos1 = hk.gather_rows %cos, %p1 : tensor<64x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+  %cos2 = hk.gather_rows %cos, %p2 : tensor<64x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+  %cosa = hk.select %row, %cos1, %cos0 : tensor<32xi1>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32>
+  %cosb = hk.select %column, %cos2, %cosa : tensor<32xi1>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32>
+  %sin0 = hk.gather_rows %sin, %p0 : tensor<64x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+  %sin1 = hk.gather_rows %sin, %p1 : tensor<64x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+  %sin2 = hk.gather_rows %sin, %p2 : tensor<64x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+  %sina = hk.select %row, %sin1, %sin0 : tensor<32xi1>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32>
+  %sinb = hk.select %column, %sin2, %sina : tensor<32xi1>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32>
+  %y = hk.rope neox %x, %cosb, %sinb : tensor<?x4x64xbf16>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x4x64xbf16>
+  return %y : tensor<?x4x64xbf16>
+}
+// A video [B, F * H * W, N, C]: adjacent pairs, whose angles are those of the frame, the
+// row and the column, one band of frequencies after the other.
+func.func @video_2_3_4(%x: tensor<?x24x2x128xf32>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>) -> tensor<?x24x2x128xf32> {
+  %c0_b = arith.constant 0 : index
+  %b = tensor.dim %x, %c0_b : tensor<?x24x2x128xf32>
+  %e = tensor.expand_shape %x [[0], [1, 2, 3], [4], [5]] output_shape [%b, 2, 3, 4, 2, 128] : tensor<?x24x2x128xf32> into tensor<?x2x3x4x2x128xf32>
+  %s0 = tensor.extract_slice %e[0, 0, 0, 0, 0, 0] [%b, 2, 3, 4, 2, 44] [1, 1, 1, 1, 1, 1] : tensor<?x2x3x4x2x128xf32> to tensor<?x2x3x4x2x44xf32>
+  %cos0 = tensor.extract_slice %cos[0, 0] [64, 22] [1, 1] : tensor<64x64xf32> to tensor<64x22xf32>
+  %sin0 = tensor.extract_slice %sin[0, 0] [64, 22] [1, 1] : tensor<64x64xf32> to tensor<64x22xf32>
+  %r0 = hk.rope gptj %s0, %cos0, %sin0 {position_dim = 1 : i64} : tensor<?x2x3x4x2x44xf32>, tensor<64x22xf32>, tensor<64x22xf32> -> tensor<?x2x3x4x2x44xf32>
+  %s1 = tensor.extract_slice %e[0, 0, 0, 0, 0, 44] [%b, 2, 3, 4, 2, 42] [1, 1, 1, 1, 1, 1] : tensor<?x2x3x4x2x128xf32> to tensor<?x2x3x4x2x42xf32>
+  %cos1 = tensor.extract_slice %cos[0, 22] [64, 21] [1, 1] : tensor<64x64xf32> to tensor<64x21xf32>
+  %sin1 = tensor.extract_slice %sin[0, 22] [64, 21] [1, 1] : tensor<64x64xf32> to tensor<64x21xf32>
+  %r1 = hk.rope gptj %s1, %cos1, %sin1 {position_dim = 2 : i64} : tensor<?x2x3x4x2x42xf32>, tensor<64x21xf32>, tensor<64x21xf32> -> tensor<?x2x3x4x2x42xf32>
+  %s2 = tensor.extract_slice %e[0, 0, 0, 0, 0, 86] [%b, 2, 3, 4, 2, 42] [1, 1, 1, 1, 1, 1] : tensor<?x2x3x4x2x128xf32> to tensor<?x2x3x4x2x42xf32>
+  %cos2 = tensor.extract_slice %cos[0, 43] [64, 21] [1, 1] : tensor<64x64xf32> to tensor<64x21xf32>
+  %sin2 = tensor.extract_slice %sin[0, 43] [64, 21] [1, 1] : tensor<64x64xf32> to tensor<64x21xf32>
+  %r2 = hk.rope gptj %s2, %cos2, %sin2 {position_dim = 3 : i64} : tensor<?x2x3x4x2x42xf32>, tensor<64x21xf32>, tensor<64x21xf32> -> tensor<?x2x3x4x2x42xf32>
+  %y = hk.concat 5 (%r0, %r1, %r2) : tensor<?x2x3x4x2x44xf32>, tensor<?x2x3x4x2x42xf32>, tensor<?x2x3x4x2x42xf32> -> tensor<?x2x3x4x2x128xf32>
+  %z = tensor.collapse_shape %y [[0], [1, 2, 3], [4], [5]] : tensor<?x2x3x4x2x128xf32> into tensor<?x24x2x128xf32>
+  return %z : tensor<?x24x2x128xf32>
+}
+// Grid sizes per batch entry, here repeated per token; a token's number in the whole
+// sequence is an argument (ranks hold parts of it). What lies behind the grid is not
+// rotated.
+func.func @video_grid(%x: tensor<?x20x2x40xf32>, %cos: tensor<64x20xf32>, %sin: tensor<64x20xf32>, %token: tensor<?x20xi32>, %grid: tensor<3x?x20xi32>) -> tensor<?x20x2x40xf32> {
+  %c0_b = arith.constant 0 : index
+  %b = tensor.dim %x, %c0_b : tensor<?x20x2x40xf32>
+  %none = hk.constant dense<-1> : tensor<i32>
+  %f = tensor.extract_slice %grid[0, 0, 0] [1, %b, 20] [1, 1, 1] : tensor<3x?x20xi32> to tensor<?x20xi32>
+  %h = tensor.extract_slice %grid[1, 0, 0] [1, %b, 20] [1, 1, 1] : tensor<3x?x20xi32> to tensor<?x20xi32>
+  %w = tensor.extract_slice %grid[2, 0, 0] [1, %b, 20] [1, 1, 1] : tensor<3x?x20xi32> to tensor<?x20xi32>
+  %th = hk.div %token, %w : tensor<?x20xi32>, tensor<?x20xi32> -> tensor<?x20xi32>
+  %thw = hk.mul %th, %w : tensor<?x20xi32>, tensor<?x20xi32> -> tensor<?x20xi32>
+  %pw = hk.sub %token, %thw : tensor<?x20xi32>, tensor<?x20xi32> -> tensor<?x20xi32>
+  %pf0 = hk.div %th, %h : tensor<?x20xi32>, tensor<?x20xi32> -> tensor<?x20xi32>
+  %tfh = hk.mul %pf0, %h : tensor<?x20xi32>, tensor<?x20xi32> -> tensor<?x20xi32>
+  %ph0 = hk.sub %th, %tfh : tensor<?x20xi32>, tensor<?x20xi32> -> tensor<?x20xi32>
+  %inside = hk.compare lt %pf0, %f : tensor<?x20xi32>, tensor<?x20xi32> -> tensor<?x20xi1>
+  %p0 = hk.select %inside, %pf0, %none : tensor<?x20xi1>, tensor<?x20xi32>, tensor<i32> -> tensor<?x20xi32>
+  %p1 = hk.select %inside, %ph0, %none : tensor<?x20xi1>, tensor<?x20xi32>, tensor<i32> -> tensor<?x20xi32>
+  %p2 = hk.select %inside, %pw, %none : tensor<?x20xi1>, tensor<?x20xi32>, tensor<i32> -> tensor<?x20xi32>
+  %s0 = tensor.extract_slice %x[0, 0, 0, 0] [%b, 20, 2, 16] [1, 1, 1, 1] : tensor<?x20x2x40xf32> to tensor<?x20x2x16xf32>
+  %cos0 = tensor.extract_slice %cos[0, 0] [64, 8] [1, 1] : tensor<64x20xf32> to tensor<64x8xf32>
+  %sin0 = tensor.extract_slice %sin[0, 0] [64, 8] [1, 1] : tensor<64x20xf32> to tensor<64x8xf32>
+  %r0 = hk.rope gptj %s0, %cos0, %sin0 positions %p0 : tensor<?x20x2x16xf32>, tensor<64x8xf32>, tensor<64x8xf32> positions tensor<?x20xi32> -> tensor<?x20x2x16xf32>
+  %s1 = tensor.extract_slice %x[0, 0, 0, 16] [%b, 20, 2, 12] [1, 1, 1, 1] : tensor<?x20x2x40xf32> to tensor<?x20x2x12xf32>
+  %cos1 = tensor.extract_slice %cos[0, 8] [64, 6] [1, 1] : tensor<64x20xf32> to tensor<64x6xf32>
+  %sin1 = tensor.extract_slice %sin[0, 8] [64, 6] [1, 1] : tensor<64x20xf32> to tensor<64x6xf32>
+  %r1 = hk.rope gptj %s1, %cos1, %sin1 positions %p1 : tensor<?x20x2x12xf32>, tensor<64x6xf32>, tensor<64x6xf32> positions tensor<?x20xi32> -> tensor<?x20x2x12xf32>
+  %s2 = tensor.extract_slice %x[0, 0, 0, 28] [%b, 20, 2, 12] [1, 1, 1, 1] : tensor<?x20x2x40xf32> to tensor<?x20x2x12xf32>
+  %cos2 = tensor.extract_slice %cos[0, 14] [64, 6] [1, 1] : tensor<64x20xf32> to tensor<64x6xf32>
+  %sin2 = tensor.extract_slice %sin[0, 14] [64, 6] [1, 1] : tensor<64x20xf32> to tensor<64x6xf32>
+  %r2 = hk.rope gptj %s2, %cos2, %sin2 positions %p2 : tensor<?x20x2x12xf32>, tensor<64x6xf32>, tensor<64x6xf32> positions tensor<?x20xi32> -> tensor<?x20x2x12xf32>
+  %y = hk.concat 3 (%r0, %r1, %r2) : tensor<?x20x2x16xf32>, tensor<?x20x2x12xf32>, tensor<?x20x2x12xf32> -> tensor<?x20x2x40xf32>
+  return %y : tensor<?x20x2x40xf32>
 }

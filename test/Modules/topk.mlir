@@ -4,6 +4,7 @@
 // HK-DIMS: x.0=3
 // HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
+// HK-DIMS-HOST: @n16_k2 x.0=1335
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @n16_k2(%x: tensor<?x16xf32>) -> (tensor<?x2xf32>, tensor<?x2xi64>) {
@@ -52,4 +53,16 @@ func.func @n300_k300(%x: tensor<?x300xf32>) -> (tensor<?x300xf32>, tensor<?x300x
 func.func @rank3(%x: tensor<?x3x40xf32>) -> (tensor<?x3x4xf32>, tensor<?x3x4xi32>) {
   %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x3x40xf32> -> tensor<?x3x4xf32>, tensor<?x3x4xi32>
   return %v, %i : tensor<?x3x4xf32>, tensor<?x3x4xi32>
+}
+// Rows with fewer finite elements than are selected: of the others the first ones.
+func.func @fewer_finite_than_k(%x: tensor<?x3000xf32>) -> (tensor<?x8xf32>, tensor<?x8xi64>) {
+  %never = hk.constant dense<0xFF800000> : tensor<f32>
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %x, %c0_t : tensor<?x3000xf32>
+  %a = tensor.extract_slice %x[0, 0] [%t, 5] [1, 1] : tensor<?x3000xf32> to tensor<?x5xf32>
+  %b = tensor.extract_slice %x[0, 5] [%t, 2995] [1, 1] : tensor<?x3000xf32> to tensor<?x2995xf32>
+  %m = hk.min %b, %never : tensor<?x2995xf32>, tensor<f32> -> tensor<?x2995xf32>
+  %z = hk.concat 1 (%m, %a) : tensor<?x2995xf32>, tensor<?x5xf32> -> tensor<?x3000xf32>
+  %v, %i = hk.topk %z ties lowest_index order by_value : tensor<?x3000xf32> -> tensor<?x8xf32>, tensor<?x8xi64>
+  return %v, %i : tensor<?x8xf32>, tensor<?x8xi64>
 }

@@ -43,9 +43,9 @@ class Graph:
             self.flatten_rows, self.slice, self.concat, self.quantize, self.rope,
             self.constant, self.pad, self.gather, self.transpose, self.topk, self.topk, self.reduce,
             self.reduce, self.group_limit, self.conv, self.parameter, self.parameter,
-            self.microscale, self.two_norms, self.own_angles]
+            self.microscale, self.two_norms, self.own_angles, self.chain, self.chain]
         if state:
-            self.steps += [self.cache_write] * 2
+            self.steps += [self.cache_write] * 2 + [self.heads_to_cache]
         self.steps += [self.attention] * 2 + [self.cumsum, self.sort]
         while self.count < num_ops:
             self.rng.choice(self.steps)()
@@ -177,8 +177,12 @@ class Graph:
         shape = (1, "T", n)
         three = self.emit(f"tensor.expand_shape {x.name} [[0, 1], [2]] output_shape [1, {t}, {n}] : {self.of(x)} into"
                           f" {self.type(shape, x.element)}", shape, x.element, keep=False)
-        y = self.emit(f"hk.causal_conv1d channel_last {three.name}, {w.name} : {self.of(three)}, {self.of(w)} ->"
-                      f" {self.of(three)}", shape, x.element, keep=False)
+        ids, types = "", ""
+        if self.rng.random() < 0.3:
+            seq = self.argument((1, "T"), "i32")
+            ids, types = f" seq_idx {seq.name}", f" seq_idx {self.of(seq)}"
+        y = self.emit(f"hk.causal_conv1d channel_last {three.name}, {w.name}{ids} : {self.of(three)}, {self.of(w)}{types}"
+                      f" -> {self.of(three)}", shape, x.element, keep=False)
         y = self.emit(f"hk.silu {y.name} : {self.of(y)} -> {self.of(y)}", shape, x.element, keep=False)
         y = self.emit(f"tensor.collapse_shape {y.name} [[0, 1], [2]] : {self.of(y)} into {self.of(x)}",
                       x.shape, x.element)
@@ -333,6 +337,69 @@ class Graph:
                               f" {x.name} : {self.of(x)} -> {self.of(q)}, {self.of(s)}")
             self.emit(f"hk.dequantize {q.name}, {s.name} : {self.of(q)}, {self.of(s)} -> {self.of(x)}",
                       x.shape, x.element)
+
+    def quantised(self, x, element):
+        """x in MX blocks, whose values are taken, or in groups, both results kept."""
+        n = self.count
+        self.count += 1
+        mx = element == "f4E2M1FN"
+        size = 32 if mx else 16
+        scales = x.shape[:-1] + (-(-x.shape[-1] // size),)
+        q = Tensor(f"%q{n}", x.shape, element)
+        s = Tensor(f"%s{n}", scales, "f8E8M0FNU" if mx else "f32")
+        line = "hk.quantize_mx even" if mx else "hk.quantize per_group"
+        attr = "" if mx else " {group_size = 16 : i64}"
+        self.lines.append(f"{q.name}, {s.name} = {line} {x.name}{attr} : {self.of(x)} -> {self.of(q)}, {self.of(s)}")
+        if mx:
+            self.emit(f"hk.dequantize {q.name}, {s.name} : {self.of(q)}, {self.of(s)} -> {self.of(x)}", x.shape, x.element)
+        else:
+            self.values += [q, s]
+
+    def normalised(self, x, element):
+        w = self.weight(x.shape[-1:])
+        return self.emit(f"hk.rms_norm {x.name}, {w.name} epsilon 1.0e-06 : {self.of(x)}, {self.of(w)}"
+                         f" -> {self.type(x.shape, element)}", x.shape, element, keep=False)
+
+    def chain(self):
+        """What models do in one go: a gated norm, an activation or a padded norm, quantised."""
+        x = self.real(lambda v: v.rank() == 2 and v.shape[0] == "T" and v.shape[1] % 32 == 0)
+        if not x:
+            return
+        kind, element = self.rng.randint(0, 2), self.rng.choice(("f4E2M1FN", "f8E4M3FN"))
+        if kind == 0:
+            z = self.pick(lambda v: v.shape == x.shape and v.element in REALS)
+            n = self.normalised(x, "f32")
+            g = self.emit(f"hk.silu {z.name} : {self.of(z)} -> {self.of(n)}", x.shape, "f32", keep=False)
+            y = self.emit(f"hk.mul {n.name}, {g.name} : {self.of(n)}, {self.of(g)} -> {self.of(n)}", x.shape, "f32")
+        elif kind == 1:
+            shape = ("T", x.shape[1] // 2)
+            y = self.emit(f"hk.gated_activation swiglu_oai {x.name} {{limit = 7.0 : f32}} : {self.of(x)}"
+                          f" -> {self.type(shape, 'f32')}", shape, "f32")
+        else:
+            n = self.normalised(x, "f32")
+            shape = ("T", x.shape[1] + 32)
+            y = self.emit(f"hk.pad {n.name} : {self.of(n)} -> {self.type(shape, 'f32')}", shape, "f32")
+        self.quantised(y, element)
+
+    def heads_to_cache(self):
+        """Norms of the heads, rotated, scaled to fp8 and written into a paged cache."""
+        x = self.real(lambda v: v.rank() == 3 and v.shape[0] == "T" and v.shape[2] % 4 == 0)
+        if not x:
+            return
+        table, pos = self.table(x.shape[2] // 2), self.argument(("T",), "i32")
+        n = self.normalised(x, x.element)
+        r = self.emit(f"hk.rope neox {n.name}, {table.name}, {table.name} positions {pos.name} : {self.of(n)},"
+                      f" {self.of(table)}, {self.of(table)} positions {self.of(pos)} -> {self.type(x.shape, 'f32')}",
+                      x.shape, "f32", keep=False)
+        scale = self.emit("hk.constant dense<0.5> : tensor<1xf32>", (1,), "f32", keep=False)
+        q = self.emit(f"hk.quantize_static {r.name}, {scale.name} : {self.of(r)}, {self.of(scale)}"
+                      f" -> {self.type(x.shape, 'f8E4M3FN')}", x.shape, "f8E4M3FN", keep=False)
+        cache = self.argument((1, 16) + x.shape[1:], "f8E4M3FN")
+        slots = self.argument(("T",), "i32")
+        self.slots.append(slots)
+        self.states.append(cache)
+        self.results.append(self.emit(f"hk.kv_cache_write {q.name}, {slots.name} into {cache.name} : {self.of(q)},"
+                                      f" {self.of(slots)}, {self.of(cache)}", cache.shape, cache.element, keep=False))
 
     def constant(self):
         x = self.real()

@@ -40,6 +40,8 @@ def argument(rng, name, kind):
     if element == "bf16":  # so that the interpreter and the kernel see the same
         bits = values.view(np.uint32) & np.uint32(0xFFFF0000)
         values = bits.view(np.float32)
+    elif element.startswith("f8"):
+        values = np.round(values * 2) / 2
     elif element == "f16":
         values = values.astype(np.float16).astype(np.float32)
     return values

@@ -50,6 +50,15 @@ public:
   virtual Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
                           const FusionContext &context) const = 0;
 
+  /// Whether `op`, the results of which only `group` reads, may be computed
+  /// where the group's kernel reads them.
+  virtual Verdict canTakeIn(ArrayRef<Operation *> group, Operation *op,
+                            const FusionContext &context) const {
+    (void)group, (void)op, (void)context;
+    return Verdict::refuse(Reason::OtherFamily,
+                           "kernels of this family read their operands");
+  }
+
   /// Whether two valid groups of this family that have no path between them may
   /// be one kernel (siblings, or the operands of a later op).
   virtual Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,

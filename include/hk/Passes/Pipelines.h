@@ -36,6 +36,9 @@ struct LowerPipelineOptions : PassPipelineOptions<LowerPipelineOptions> {
                              llvm::cl::desc("of every symbol made")};
 };
 
+/// Puts the bodies of called functions in the place of their calls and drops
+/// private functions that are then unused. First part of `hk-graph`.
+void buildInlinePipeline(OpPassManager &pm);
 /// `log` must outlive the run.
 void buildGraphPipeline(OpPassManager &pm, const GraphPipelineOptions &options,
                         DecisionLog &log);

@@ -362,6 +362,7 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
   // The gradient takes the sine of the partner; only own angles tell.
   bool partnerSine = op.getInverse() && perElement;
   loadGuard = inside;
+  loadGuardDepth = rotary < head ? std::max(depth, depthOf(d)) : depth;
   std::string cos = pullAngle(op.getCos());
   if (partnerSine && !other.empty())
     angle.back() = simplify(partner.back() - first);

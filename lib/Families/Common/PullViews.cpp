@@ -172,12 +172,16 @@ std::string Puller::pullGather(GatherRowsOp op, Args position, int vec) {
   std::string found = key(op.getIndices(), at, 1, "row of " + rows);
   if (out.recall(found).empty()) {
     std::string index = pullScalar(op.getIndices(), at);
+    // The index may be known further in than its position says.
+    int known = depth;
+    out.recall(key(op.getIndices(), at, 1), &known);
+    depth = std::max(depth, known);
     std::string row = out.define(depth, "i64", "row",
                                  index + " >= 0 && " + index + " < i64(" +
                                      rows + ") ? i64(" + index + ") : -1");
     out.remember(depth, found, row);
   }
-  std::string row = out.recall(found).str();
+  std::string row = out.recall(found, &depth).str();
   Position source = {symbol(row, depth)};
   llvm::append_range(source, position.drop_front(rank));
   // A missing row is read as nothing at all: the table may have no rows.

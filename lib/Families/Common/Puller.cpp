@@ -303,6 +303,7 @@ std::string Puller::load(BlockArgument argument, Args position, int vec) {
                      (masked ? ", " + laneCount : "") + ")";
   if (loadGuard.empty())
     return expr;
+  useDepth(loadGuardDepth);
   return loadGuard + " ? " + expr + " : " + vecText(type, vec) + "(0)";
 }
 

@@ -159,6 +159,8 @@ protected:
   /// Loads happen only where this C++ condition holds, if it is not empty, and
   /// give anything elsewhere.
   std::string loadGuard;
+  /// How far in what the condition reads is known.
+  int loadGuardDepth = 0;
 
   /// An expression that loads vec elements of an operand.
   virtual std::string load(BlockArgument argument, Args position, int vec);

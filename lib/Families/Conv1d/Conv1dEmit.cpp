@@ -174,6 +174,13 @@ private:
        << flag(indices && elementTypeOf(indices).isInteger(64)) << ",\n"
        << "    .hasInitial = " << flag(static_cast<bool>(conv.getHasInitial()))
        << ",\n"
+       << "    .hasAccepted = " << flag(static_cast<bool>(conv.getAccepted()))
+       << ",\n"
+       << "    .hasRing = " << flag(static_cast<bool>(conv.getRing())) << ",\n"
+       << "    .hasSeqIdx = " << flag(static_cast<bool>(conv.getSeqIdx()))
+       << ",\n"
+       << "    .hasPadSlot = " << flag(conv.getPadSlot().has_value()) << ",\n"
+       << "    .padSlot = " << int64_t(conv.getPadSlot().value_or(0)) << ",\n"
        << "    .alignInput = " << alignOf(conv.getInput()) << ",\n"
        << "    .alignWeight = " << alignOf(conv.getWeight()) << ",\n"
        << "    .alignBias = " << alignOf(conv.getBias()) << ",\n"
@@ -199,6 +206,11 @@ private:
     assignAddress("state", conv.getState());
     assignAddress("indices", conv.getIndices());
     assignAddress("initial", conv.getHasInitial());
+    assignAddress("accepted", conv.getAccepted());
+    assignAddress("ring", conv.getRing());
+    assignAddress("seqIdx", conv.getSeqIdx());
+    if (conv.getSeqIdx())
+      assign("seqIdxSequence", words.stride(argument(conv.getSeqIdx()), 0));
     if (conv.getOffsets()) {
       assign("sequences", words.dim(argument(conv.getOffsets()), 0) + " - 1");
     } else {

@@ -489,6 +489,15 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
   case StoreKind::CacheWrite:
     emitCacheWrite(store, position, vec);
     return;
+  case StoreKind::Padding: {
+    Position behind(position);
+    Value input = store.value;
+    behind.back() = simplify(position.back() + dims.shape(input).back());
+    Type type = cast<ShapedType>(input.getType()).getElementType();
+    this->store(store.operand, behind, vec, vecText(type, vec) + "(0)",
+                /*rounded=*/true);
+    return;
+  }
   }
 }
 

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowPlan.h"
+#include "hk/Analysis/Alignment.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -97,9 +98,24 @@ void RowPlan::addStore(unsigned index, Value value) {
   }
   store.phase = phaseOf(value);
   phases = std::max(phases, store.phase + 1);
+  auto pad = dyn_cast_or_null<PadOp>(op);
+  DimName padded = pad ? dims.shape(value).back() : 0;
+  DimName own = pad ? dims.shape(pad.getInput()).back() : 0;
+  if (!pad || own <= 0 || padded <= own || !pad->hasOneUse()) {
+    store.local =
+        SmallVector<DimName>(dims.shape(space).drop_front(numRowDims()));
+    rowStores.push_back(std::move(store));
+    return;
+  }
+  store.value = pad.getInput();
   store.local =
-      SmallVector<DimName>(dims.shape(space).drop_front(numRowDims()));
+      SmallVector<DimName>(dims.shape(store.value).drop_front(numRowDims()));
+  RowStore zeros = store;
+  zeros.kind = StoreKind::Padding;
+  zeros.op = pad;
+  zeros.local.back() = padded - own;
   rowStores.push_back(std::move(store));
+  rowStores.push_back(std::move(zeros));
 }
 
 std::optional<int64_t> RowPlan::flatSize(ArrayRef<DimName> local) {
@@ -147,14 +163,26 @@ int64_t RowPlan::commonVec(int64_t limit) const {
     if (int64_t(shape.size()) > numRowDims() && shape.back() > 1)
       cut(shape.back());
   };
-  // What is selected is a few elements, stored by a loop of its own.
-  llvm::SmallPtrSet<Operation *, 8> selected;
+  // What is selected is a few elements, and so are scales that only move:
+  // stored by loops of their own.
+  llvm::SmallPtrSet<Operation *, 8> selected, movedScales;
+  auto isScale = [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    return movedScales.contains(def) ||
+           (isa_and_nonnull<QuantizeOp, QuantizeMxOp>(def) &&
+            cast<OpResult>(value).getResultNumber() == 1);
+  };
   for (Operation &op : body().without_terminator()) {
     if (isa<TopkOp, GatherLastOp, BitmatrixOp>(op) ||
         llvm::any_of(op.getOperands(), [&](Value operand) {
           return selected.contains(operand.getDefiningOp());
         })) {
       selected.insert(&op);
+      continue;
+    }
+    if ((isView(&op) || isa<TransposeOp, CopyOp>(op)) &&
+        isScale(op.getOperand(0))) {
+      movedScales.insert(&op);
       continue;
     }
     if (auto write = dyn_cast<KVCacheWriteOp>(op)) {

@@ -54,12 +54,20 @@ struct RowSelection {
 bool isSelection(Operation *op);
 
 /// Transposed: the value is the operand of an hk.transpose that moves rows.
-enum class StoreKind : int32_t { Value, GroupScale, CacheWrite, Transposed };
+/// Padding: the zeros behind the operand of an hk.pad, which is stored by
+/// itself so that the loop over the row that computes it has it at hand.
+enum class StoreKind : int32_t {
+  Value,
+  GroupScale,
+  CacheWrite,
+  Transposed,
+  Padding
+};
 
 struct RowStore {
   unsigned operand; // of the kernel
   Value value;      // cache writes: the values written
-  Operation *op;    // the cache write, quantisation or transpose; else null
+  Operation *op;    // cache write, quantisation, transpose, pad; else null
   StoreKind kind;
   int64_t group; // of a GroupScale
   int64_t phase;

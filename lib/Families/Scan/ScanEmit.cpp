@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An Io struct, whose two functions are written by the puller with the sum
-// bound to the result of hk.cumsum, and one entry point per variant.
+// bound to the result of hk.cumsum, and one entry point per variant. What makes
+// the input of hk.cumsum is pulled with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -138,7 +139,8 @@ private:
     auto type = cast<RankedTensorType>(value.getType());
     if (!type.isDynamicDim(dim))
       return std::to_string(type.getDimSize(dim));
-    return words.dim(cast<BlockArgument>(value).getArgNumber(), dim);
+    auto [argument, at] = argumentOfSize(kernel, dims.shape(value)[dim]);
+    return words.dim(argument.getArgNumber(), at);
   }
 
   void writeEntry(StringRef variant) {

@@ -13,6 +13,8 @@
 
 #include "ScanKernel.h"
 
+#include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/Parameters.h"
 #include "hk/Contract/LdsScan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -59,12 +61,16 @@ static ScanTile chooseTile(const ::hk::Target &target, int64_t length,
   return tile;
 }
 
-/// A constant, or the symbol of a dim of an argument of the kernel.
-static DimName dimName(KernelOp kernel, Value value, int64_t dim) {
-  if (!tensorOf(value).isDynamicDim(dim))
-    return tensorOf(value).getDimSize(dim);
-  unsigned operand = cast<BlockArgument>(value).getArgNumber();
-  return cast<SymShapeAttr>(kernel.getShapes()[operand]).getSizes()[dim];
+std::pair<BlockArgument, int64_t> mlir::hk::argumentOfSize(KernelOp kernel,
+                                                           int64_t name) {
+  for (BlockArgument argument : kernel.getSpecBlock().getArguments()) {
+    auto shape =
+        cast<SymShapeAttr>(kernel.getShapes()[argument.getArgNumber()]);
+    for (auto [dim, size] : llvm::enumerate(shape.getSizes()))
+      if (size == name)
+        return {argument, int64_t(dim)};
+  }
+  llvm_unreachable("elementwise operators have the sizes of their operands");
 }
 
 namespace {
@@ -74,7 +80,8 @@ class ScanGrid {
 public:
   ScanGrid(KernelOp kernel, OpBuilder &builder, Location loc,
            ValueRange symbols)
-      : kernel(kernel), b(builder), loc(loc), symbols(symbols) {}
+      : kernel(kernel), dims(DimSymbols::ofKernel(kernel)), b(builder),
+        loc(loc), symbols(symbols) {}
 
   LaunchDims get(const ScanTile &tile) {
     CumsumOp op = findCumsum(kernel);
@@ -97,7 +104,7 @@ private:
     return arith::ConstantIndexOp::create(b, loc, value);
   }
   Value size(Value value, int64_t dim) {
-    DimName name = dimName(kernel, value, dim);
+    DimName name = dims.shape(value)[dim];
     return SymShapeAttr::isSymbol(name)
                ? Value(symbols[SymShapeAttr::symbolOf(name)])
                : constant(name);
@@ -127,6 +134,7 @@ private:
   }
 
   KernelOp kernel;
+  DimSymbols dims;
   OpBuilder &b;
   Location loc;
   ValueRange symbols;
@@ -166,6 +174,29 @@ public:
           context.dims.shape(operand) != shape)
         return refuse(Reason::RowDimsDiffer,
                       "reads a value of another shape than the sums");
+    return Verdict::accept();
+  }
+
+  Verdict canTakeIn(ArrayRef<Operation *> group, Operation *op,
+                    const FusionContext &context) const override {
+    auto refuse = [&](Reason reason, const Twine &why) {
+      return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
+    };
+    CumsumOp cumsum = findCumsum(group);
+    if (cumsum.getBounds() &&
+        llvm::is_contained(op->getResults(), cumsum.getBounds()))
+      return refuse(Reason::UnsupportedShape, "computes bounds");
+    if (isView(op)) {
+      // Grid and kernel know the sizes of operands only.
+      ArrayRef<DimName> source = context.dims.shape(viewSource(op));
+      for (DimName size : context.dims.shape(op->getResult(0)))
+        if (size < 0 && !llvm::is_contained(source, size))
+          return refuse(Reason::UnsupportedShape, "has a size of its own");
+      return Verdict::accept();
+    }
+    if (!isElementwise(op))
+      return refuse(Reason::NeedsWholeRow,
+                    "needs more than one element per element of the sums");
     return Verdict::accept();
   }
 

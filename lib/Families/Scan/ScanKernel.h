@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A scan kernel is one hk.cumsum and pointwise operators on its result.
+// A scan kernel is one hk.cumsum, pointwise operators on its result, and
+// pointwise operators that make its input, which are computed where it is read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,9 @@ CumsumOp findCumsum(KernelOp kernel);
 
 /// Bytes of a partial sum.
 int64_t scanSumBytes(CumsumOp op);
+
+/// An argument of the kernel and its dim whose size is `name`, a symbol.
+std::pair<BlockArgument, int64_t> argumentOfSize(KernelOp kernel, int64_t name);
 
 LogicalResult emitScan(KernelOp kernel, StringRef prefix, raw_ostream &os);
 

@@ -39,6 +39,9 @@ struct Conv1dSpec {
   /// Entries of a line of the state; 0: no state.
   int stateLength;
   bool stateChannelLast, hasIndices, wideIndices, hasInitial;
+  /// See hk.causal_conv1d.
+  bool hasAccepted, hasRing, hasSeqIdx, hasPadSlot;
+  i64 padSlot;
   /// Bytes that every row is aligned to.
   int alignInput, alignWeight, alignBias, alignState;
 };
@@ -46,10 +49,12 @@ struct Conv1dSpec {
 /// Strides and sizes in elements.
 struct Conv1dArgs {
   u64 input, weight, bias, offsets, state, indices, initial;
+  u64 accepted, ring, seqIdx;
   i64 sequences;
   i64 tokens; // of a sequence, or of all of them if ragged
   i64 inputSequence, inputToken, inputChannel, weightChannel;
   i64 lines, stateLine, stateToken, stateChannel;
+  i64 seqIdxSequence;
 };
 
 template <Conv1dSpec S, Conv1dTile T> struct Conv1d {
@@ -73,6 +78,7 @@ template <Conv1dSpec S, Conv1dTile T> struct Conv1d {
     i64 length, first, count;
     i64 line; // of the state; -1: a padding slot
     bool initial;
+    i64 origin; // accepted tokens, or where the ring is
   };
 
   template <class Epilogue>
@@ -103,6 +109,9 @@ private:
     using Index =
         typename Traits<S.wideIndices ? DType::I64 : DType::I32>::Carrier;
     i64 line = global<const Index>(args.indices)[sequence];
+    if constexpr (S.hasPadSlot)
+      if (line == S.padSlot)
+        return -1;
     return line >= 0 && line < args.lines ? line : -1;
   }
 
@@ -132,13 +141,33 @@ private:
     s.count = left < T.tokens ? left : T.tokens;
     s.line = -1;
     s.initial = false;
+    s.origin = 0;
     if constexpr (kHasState) {
       s.line = lineOf(args, s.sequence);
       s.initial = true;
       if constexpr (S.hasInitial)
         s.initial = global<const u8>(args.initial)[s.sequence] != 0;
+      if constexpr (S.hasAccepted) {
+        constexpr i64 most = S.stateLength - S.width + 2;
+        i64 accepted = global<const i32>(args.accepted)[s.sequence];
+        s.origin = accepted < 1 ? 1 : accepted > most ? most : accepted;
+      }
+      if constexpr (S.hasRing)
+        s.origin = global<const i32>(args.ring)[s.sequence];
     }
     return true;
+  }
+
+  /// The entry of a ring that is number `place`.
+  HK_MEM static i64 ringEntry(i64 place) {
+    i64 rest = place % S.stateLength;
+    return rest < 0 ? rest + S.stateLength : rest;
+  }
+  /// The entry with input k of those before the sequence.
+  HK_MEM static i64 tapEntry(const Strip &s, int k) {
+    if constexpr (S.hasRing)
+      return ringEntry(s.origin - kTaps + k);
+    return (S.hasAccepted ? s.origin - 1 : S.stateLength - kTaps) + k;
   }
 
   /// Channels of token `token` of the sequence.
@@ -187,23 +216,32 @@ private:
         raw = loadInput(args, s, s.first - kTaps + k);
       else if constexpr (kHasState)
         if (s.initial && s.line >= 0)
-          raw = loadState(args, s, S.stateLength - kTaps + k);
+          raw = loadState(args, s, tapEntry(s, k));
       taps[k] = unpack<S.input, kChannels>(raw);
     }
   }
 
   /// The last inputs become the state: by the strip that has read the old one.
   HK_MEM static void updateState(const Conv1dArgs &args, const Strip &s) {
-    if (s.first > 0 || s.line < 0 || (s.length == 0 && s.initial))
+    if (s.first > 0 || s.line < 0 ||
+        (s.length == 0 && s.initial && !S.hasAccepted))
       return;
+    if constexpr (S.hasRing) {
+      i64 token = s.length > S.stateLength ? s.length - S.stateLength : 0;
+      for (; token < s.length; ++token)
+        storeState(args, s, ringEntry(s.origin + token),
+                   loadInput(args, s, token));
+      return;
+    }
     // Ascending: an entry is read before it is overwritten.
     for (i64 entry = 0; entry < S.stateLength; ++entry) {
       i64 token = entry + s.length - S.stateLength;
+      i64 from = entry + (S.hasAccepted ? s.origin : s.length);
       Raw raw = 0;
       if (token >= 0)
         raw = loadInput(args, s, token);
-      else if (s.initial)
-        raw = loadState(args, s, entry + s.length);
+      else if (s.initial && from < S.stateLength)
+        raw = loadState(args, s, from);
       storeState(args, s, entry, raw);
     }
   }
@@ -241,6 +279,19 @@ private:
     }
   }
 
+  /// To which sequence the tokens before and of a strip belong.
+  template <int COUNT>
+  HK_MEM static void loadSeqIdx(const Conv1dArgs &args, const Strip &s,
+                                i32 (&ids)[kTaps + COUNT]) {
+    auto all =
+        global<const i32>(args.seqIdx) + s.sequence * args.seqIdxSequence;
+    HK_UNROLL for (int i = 0; i < kTaps + COUNT; ++i) {
+      i64 token = s.first - kTaps + i;
+      token = token < 0 ? 0 : token < s.length ? token : s.length - 1;
+      ids[i] = all[token];
+    }
+  }
+
   template <class Epilogue>
   HK_MEM static void compute(const Conv1dArgs &args, const Strip &s,
                              const Epilogue &epilogue) {
@@ -268,10 +319,18 @@ private:
     Raw raw[T.tokens];
     HK_UNROLL for (int i = 0; i < T.tokens; ++i) raw[i] =
         loadInput(args, s, s.first + (i < s.count ? i : s.count - 1));
+    [[maybe_unused]] i32 ids[kTaps + T.tokens];
+    if constexpr (S.hasSeqIdx)
+      loadSeqIdx<T.tokens>(args, s, ids);
     HK_UNROLL for (int i = 0; i < T.tokens; ++i) {
       Values x = unpack<S.input, kChannels>(raw[i]), sums = bias;
-      HK_UNROLL for (int j = 0; j < kTaps; ++j) sums =
-          __builtin_elementwise_fma(weights[j], taps[j], sums);
+      HK_UNROLL for (int j = 0; j < kTaps; ++j) {
+        Values tap = taps[j];
+        if constexpr (S.hasSeqIdx)
+          if (ids[i + j] != ids[i + kTaps])
+            tap = 0;
+        sums = __builtin_elementwise_fma(weights[j], tap, sums);
+      }
       sums = __builtin_elementwise_fma(weights[kTaps], x, sums);
       HK_UNROLL for (int j = 0; j + 1 < kTaps; ++j) taps[j] = taps[j + 1];
       taps[kTaps - 1] = x;
@@ -299,10 +358,18 @@ private:
     float line[kTaps + kVec];
     HK_UNROLL for (int k = 0; k < kTaps; ++k) line[k] = taps[k][0];
     HK_UNROLL for (int i = 0; i < kVec; ++i) line[kTaps + i] = own[i];
+    [[maybe_unused]] i32 ids[kTaps + kVec];
+    if constexpr (S.hasSeqIdx)
+      loadSeqIdx<kVec>(args, s, ids);
     Vec<float, kVec> sums = loadBias(args, s)[0];
     HK_UNROLL for (int j = 0; j < S.width; ++j) {
       Vec<float, kVec> shifted;
-      HK_UNROLL for (int i = 0; i < kVec; ++i) shifted[i] = line[j + i];
+      HK_UNROLL for (int i = 0; i < kVec; ++i) {
+        shifted[i] = line[j + i];
+        if constexpr (S.hasSeqIdx)
+          if (ids[i + j] != ids[i + kTaps])
+            shifted[i] = 0;
+      }
       sums = __builtin_elementwise_fma(Vec<float, kVec>(weights[j][0]), shifted,
                                        sums);
     }

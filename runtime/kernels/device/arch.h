@@ -1,5 +1,4 @@
-//===- arch.h - The target this translation unit is compiled for -*- C++
-//-*-===//
+//===- arch.h - The target of a translation unit -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Picks the architecture's own layer: thread indices, barriers, lane shuffles,
-// native instructions. Nothing outside device/ uses these directly.
+// native instructions; and what several of them spell alike. Nothing outside
+// device/ uses these directly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,5 +54,47 @@ constexpr int wavesPerSimd(int threads, int minBlocks) {
 #else
 #include "kernels/device/arch/host.h"
 #endif
+
+namespace hk {
+
+/// The larger or smaller of two, NaN if either is NaN.
+template <class T> HK_DEV T maximum(T a, T b) {
+  if constexpr (kNativeMaximum)
+    return __builtin_elementwise_maximum(a, b);
+  T m = a > b ? a : b;
+  return a != a ? a : m;
+}
+template <class T> HK_DEV T minimum(T a, T b) {
+  if constexpr (kNativeMaximum)
+    return __builtin_elementwise_minimum(a, b);
+  T m = a < b ? a : b;
+  return a != a ? a : m;
+}
+
+/// v, as a value that the compiler does not know to be v: what was unpacked
+/// from v is then not kept in registers beside it.
+template <class T> HK_DEV T opaque(T v) {
+  if constexpr (!kIsHost && sizeof(T) % 4 == 0) {
+    auto words = bitCast<Vec<u32, int(sizeof(T) / 4)>>(v);
+    HK_UNROLL for (int i = 0; i < int(sizeof(T) / 4); ++i) words[i] =
+        opaqueWord(words[i]);
+    v = bitCast<T>(words);
+  }
+  return v;
+}
+
+/// x * 2^n for -252 <= n <= 254, one rounding of subnormal results.
+template <int V>
+HK_DEV Vec<float, V> scaleByPow2(Vec<float, V> x, Vec<i32, V> n) {
+  if constexpr (kNativeLdexp) {
+    HK_UNROLL for (int e = 0; e < V; ++e) x[e] = __builtin_ldexpf(x[e], n[e]);
+    return x;
+  }
+  Vec<i32, V> half = n >> 1;
+  return x * bitCast<Vec<float, V>>((half + 127) << 23) *
+         bitCast<Vec<float, V>>((n - half + 127) << 23);
+}
+
+} // namespace hk
 
 #endif // HK_KERNELS_DEVICE_ARCH_H

@@ -20,6 +20,7 @@ OPTIONS = {
     "unary": "--dim=x.0=7",
     "ragged": "",
     "batched": "",
+    "stepped": "",
     "integers": "--dim=i.0=5 --range=i=-40000:40000 --range=j=-70000:70000",
     "dequantized": "--dim=q.0=5 --dim=s.0=5 --dim=x.0=5 --range=q=-127:127",
 }

@@ -52,6 +52,22 @@ func.func @norm_rope_write(%q: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %w:
   return %qr, %k2 : tensor<?x8x64xbf16>, tensor<?x2x16x64xf8E4M3FN>
 }
 
+// CHECK-LABEL: func @router
+// CHECK-COUNT-1: hk.fused rowwise
+// CHECK-COUNT-1: hk.fused routing
+// CHECK-NOT: hk.fused
+func.func @router(%x: tensor<?x128xf32>) -> (tensor<?x4xf32>, tensor<?xi32>, tensor<?xi32>, tensor<129xi32>) {
+  %p = hk.softmax %x : tensor<?x128xf32> -> tensor<?x128xf32>
+  %v, %i = hk.topk %p ties lowest_index order by_value : tensor<?x128xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
+  %s = hk.reduce sum %v : tensor<?x4xf32> -> tensor<?x1xf32>
+  %w = hk.div %v, %s : tensor<?x4xf32>, tensor<?x1xf32> -> tensor<?x4xf32>
+  %flat = tensor.collapse_shape %i [[0, 1]] : tensor<?x4xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<128xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 128 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 16 : i64} : tensor<128xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<129xi32>
+  return %w, %sorted, %experts, %blocks : tensor<?x4xf32>, tensor<?xi32>, tensor<?xi32>, tensor<129xi32>
+}
+
 // Near misses. A norm along the other axis needs all rows.
 // CHECK-LABEL: func @wrong_axis
 // CHECK-COUNT-2: hk.fused rowwise

@@ -62,4 +62,18 @@ func.func @shared(%x: tensor<8x16xf32>, %w: tensor<16x64xf32>, %v: tensor<4x16x8
   %3 = hk.softmax %0 : tensor<8x64xf32> -> tensor<8x64xf32>
   return %3, %2 : tensor<8x64xf32>, tensor<8x4x16xf32>
 }
+
+// Rows and every second element of them: the rows are a view, the elements are read
+// by the kernel.
+// CHECK-LABEL: func @stepped
+// CHECK: %[[S:.*]] = tensor.extract_slice %arg0[1, 0] [4, 16] [2, 1]
+// CHECK: hk.fused rowwise ins(%[[S]] : tensor<4x16xf32>)
+// CHECK: ^bb0(%[[A:.*]]: tensor<4x16xf32>,
+// CHECK-NEXT: %[[E:.*]] = tensor.extract_slice %[[A]][0, 1] [4, 8] [1, 2]
+// CHECK-NEXT: hk.silu %[[E]]
+func.func @stepped(%x: tensor<8x16xf32>) -> tensor<4x8xf32> {
+  %0 = tensor.extract_slice %x[1, 1] [4, 8] [2, 2] : tensor<8x16xf32> to tensor<4x8xf32>
+  %1 = hk.silu %0 : tensor<4x8xf32> -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
 }

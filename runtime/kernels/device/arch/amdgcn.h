@@ -38,14 +38,13 @@ HK_DEV void waveBarrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
 }
 
-/// The larger or smaller of two, NaN if either is NaN.
-template <class T> HK_DEV T maximum(T a, T b) {
-  T m = a > b ? a : b;
-  return a != a ? a : m;
-}
-template <class T> HK_DEV T minimum(T a, T b) {
-  T m = a < b ? a : b;
-  return a != a ? a : m;
+inline constexpr bool kNativeMaximum = false;
+inline constexpr bool kNativeLdexp = true;
+
+/// v, as a value that the compiler does not know to be v.
+HK_DEV u32 opaqueWord(u32 v) {
+  asm("" : "+v"(v));
+  return v;
 }
 
 /// 1 / x within 1 ulp for x from 2^-126 to 2^126; above it may be 0. Infinity
@@ -53,21 +52,6 @@ template <class T> HK_DEV T minimum(T a, T b) {
 template <int V> HK_DEV Vec<float, V> nearReciprocal(Vec<float, V> x) {
   HK_UNROLL for (int e = 0; e < V; ++e) x[e] = __builtin_amdgcn_rcpf(x[e]);
   return x;
-}
-
-/// v, as a value that the compiler does not know to be v: what was unpacked
-/// from v is then not kept in registers beside it.
-template <class T> HK_DEV T opaque(T v) {
-  if constexpr (sizeof(T) % 4 == 0) {
-    auto words = bitCast<Vec<u32, int(sizeof(T) / 4)>>(v);
-    HK_UNROLL for (int i = 0; i < int(sizeof(T) / 4); ++i) {
-      u32 word = words[i];
-      asm("" : "+v"(word));
-      words[i] = word;
-    }
-    v = bitCast<T>(words);
-  }
-  return v;
 }
 
 /// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
@@ -120,13 +104,6 @@ HK_DEV u64 ballot(bool condition) {
 /// 2^x for |x| <= 1, within 1 ulp.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
   HK_UNROLL for (int e = 0; e < V; ++e) x[e] = __builtin_amdgcn_exp2f(x[e]);
-  return x;
-}
-
-/// x * 2^n with a single rounding, subnormal results included.
-template <int V>
-HK_DEV Vec<float, V> scaleByPow2(Vec<float, V> x, Vec<i32, V> n) {
-  HK_UNROLL for (int e = 0; e < V; ++e) x[e] = __builtin_ldexpf(x[e], n[e]);
   return x;
 }
 

@@ -24,15 +24,8 @@ HK_DEV void barrier() {}
 HK_DEV void waveBarrier() {}
 HK_DEV u64 ballot(bool condition) { return condition; }
 
-/// The larger or smaller of two, NaN if either is NaN.
-template <class T> HK_DEV T maximum(T a, T b) {
-  T m = a > b ? a : b;
-  return a != a ? a : m;
-}
-template <class T> HK_DEV T minimum(T a, T b) {
-  T m = a < b ? a : b;
-  return a != a ? a : m;
-}
+inline constexpr bool kNativeMaximum = false;
+inline constexpr bool kNativeLdexp = false;
 
 /// 1 / x within 1 ulp for x from 2^-126 to 2^126; above it may be 0. Infinity
 /// gives 0 and NaN stays.
@@ -47,9 +40,6 @@ HK_DEV void finishStreams() {
 #endif
 }
 
-/// v, as a value that the compiler does not know to be v.
-template <class T> HK_DEV T opaque(T v) { return v; }
-
 /// 2^x for |x| <= 1, within 1 ulp for |x| <= 0.5.
 template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
   using F = Vec<float, V>;
@@ -60,14 +50,6 @@ template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
   p = __builtin_elementwise_fma(p, x, F(2.402264774e-01f));
   p = __builtin_elementwise_fma(p, x, F(6.931471825e-01f));
   return __builtin_elementwise_fma(p, x, F(1.f));
-}
-
-/// x * 2^n for -252 <= n <= 254, one rounding of subnormal results.
-template <int V>
-HK_DEV Vec<float, V> scaleByPow2(Vec<float, V> x, Vec<i32, V> n) {
-  Vec<i32, V> half = n >> 1;
-  return x * bitCast<Vec<float, V>>((half + 127) << 23) *
-         bitCast<Vec<float, V>>((n - half + 127) << 23);
 }
 
 /// A group of lanes is one thread.

@@ -26,12 +26,13 @@ HK_DEV void barrier() { __syncthreads(); }
 /// Orders LDS accesses of the threads of a wave, which all take part.
 HK_DEV void waveBarrier() { __nvvm_bar_warp_sync(~0u); }
 
-/// The larger or smaller of two, NaN if either is NaN: one instruction.
-template <class T> HK_DEV T maximum(T a, T b) {
-  return __builtin_elementwise_maximum(a, b);
-}
-template <class T> HK_DEV T minimum(T a, T b) {
-  return __builtin_elementwise_minimum(a, b);
+inline constexpr bool kNativeMaximum = true;
+inline constexpr bool kNativeLdexp = false;
+
+/// v, as a value that the compiler does not know to be v.
+HK_DEV u32 opaqueWord(u32 v) {
+  asm("" : "+r"(v));
+  return v;
 }
 
 /// 1 / x within 1 ulp for x from 2^-126 to 2^126; above it may be 0. Infinity
@@ -43,21 +44,6 @@ template <int V> HK_DEV Vec<float, V> nearReciprocal(Vec<float, V> x) {
     x[e] = r;
   }
   return x;
-}
-
-/// v, as a value that the compiler does not know to be v: what was unpacked
-/// from v is then not kept in registers beside it.
-template <class T> HK_DEV T opaque(T v) {
-  if constexpr (sizeof(T) % 4 == 0) {
-    auto words = bitCast<Vec<u32, int(sizeof(T) / 4)>>(v);
-    HK_UNROLL for (int i = 0; i < int(sizeof(T) / 4); ++i) {
-      u32 word = words[i];
-      asm("" : "+r"(word));
-      words[i] = word;
-    }
-    v = bitCast<T>(words);
-  }
-  return v;
 }
 
 /// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
@@ -93,14 +79,6 @@ template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
     x[e] = r;
   }
   return x;
-}
-
-/// x * 2^n for -252 <= n <= 254, one rounding of subnormal results.
-template <int V>
-HK_DEV Vec<float, V> scaleByPow2(Vec<float, V> x, Vec<i32, V> n) {
-  Vec<i32, V> half = n >> 1;
-  return x * bitCast<Vec<float, V>>((half + 127) << 23) *
-         bitCast<Vec<float, V>>((n - half + 127) << 23);
 }
 
 template <DType D>

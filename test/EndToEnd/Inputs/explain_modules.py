@@ -1,0 +1,36 @@
+# ===- explain_modules.py - Every module says why it is one launch ---------===//
+#
+# Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Of every function of the module tests with more operators than launches, --explain
+# says at a line of the function why operators are together.
+import json
+import re
+import subprocess
+import sys
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+wrong = functions = 0
+for path in sys.argv[1:]:
+    compiled = ["hk-compile", path, "--target=gfx942", "--emit=mlir", "-o", "/dev/null"]
+    record = json.loads(output(*compiled, "--explain=json"))
+    launches = {f["name"]: f["launches"] for f in record["functions"]}
+    fused = {int(n) for n in re.findall(r"^  fused: .* at .*?:(\d+):\d+$", output(*compiled, "--explain"), re.M)}
+    name, lines = "", {}
+    for number, line in enumerate(open(path), 1):
+        match = re.match(r"func\.func @(\w+)", line)
+        name = match[1] if match else name
+        if name and re.search(r"= hk\.(?!constant)\w+", line):
+            lines.setdefault(name, []).append(number)
+    for name, numbers in lines.items():
+        if len(numbers) > launches[name]:
+            functions += 1
+            if not fused.intersection(range(numbers[0], numbers[-1] + 1)):
+                wrong += 1
+                print(f"{path}: nothing says why the {len(numbers)} operators of @{name} are in {launches[name]} launches")
+print(f"{functions} functions of several operators, {wrong} not explained")
