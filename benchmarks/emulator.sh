@@ -1,12 +1,14 @@
 #!/bin/sh
 # Speed of the emulator with every check on: a fused row-wise kernel, a bf16
 # matrix product and flash attention of hk itself, on one core and on two.
-# Prints wave instructions and processor seconds of each launch; processor time,
-# because wall time says little on a machine that is used by others.
-# usage: emulator.sh BUILD_DIR [gfx942|gfx950]
+# Prints the best of several rounds. Wall time tells the speed-up on a machine
+# that nobody else uses; twice the ratio of the processor times tells what the
+# threads cost each other whatever the load.
+# usage: emulator.sh BUILD_DIR [gfx942|gfx950] [ROUNDS]
 set -e
 build=$1
 chip=${2:-gfx942}
+rounds=${3:-5}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fp8=f8E4M3FNUZ
@@ -39,10 +41,23 @@ for case in rows gemm attention; do
   "$build/bin/hk-compile" "$work/$case.mlir" --target="$chip" -o "$work/$case.so"
   dims=
   test $case = rows && dims="--dim=x.0=512 --dim=r.0=512"
-  for threads in 1 2; do
-    HK_EMU_THREADS=$threads HK_EMU_TIMES="$work/times" \
-      "$build/bin/hk-run" "$work/$case.so" --device=hip:0 $dims > /dev/null
-    printf '%s on %s thread(s): ' $case $threads
-    tail -n 1 "$work/times"
+  # In turn, so that both meet the same load of the machine.
+  for round in $(seq "$rounds"); do
+    for threads in 1 2; do
+      HK_EMU_THREADS=$threads HK_EMU_TIMES="$work/times.$threads" \
+        "$build/bin/hk-run" "$work/$case.so" --device=hip:0 $dims > /dev/null
+    done
   done
+  python3 - "$case" "$work/times.1" "$work/times.2" <<'EOF'
+import json, sys
+best = []
+for path in sys.argv[2:]:
+    lines = [json.loads(line) for line in open(path)]
+    best.append([min(x[k] for x in lines) for k in ("seconds", "cpu_seconds")])
+    count = lines[0]["wave_instructions"]
+(wall1, cpu1), (wall2, cpu2) = best
+print("%-9s %8d wave instructions; one thread %.3f s wall, %.3f s processor; two threads %.3f s wall, %.3f s processor: "
+      "%.2f x by wall, %.2f x by processor time" % (sys.argv[1], count, wall1, cpu1, wall2, cpu2, wall1 / wall2, 2 * cpu1 / cpu2))
+EOF
+  rm -f "$work"/times.*
 done

@@ -74,6 +74,8 @@ class ModuleFormat(lit.formats.TestFormat):
         device = ["--device=host", "--shuffle=7"]
         if target != "host":
             environment["HK_EMU_CHIP"] = target
+            # hk's own kernels write every word once.
+            environment["HK_EMU_STRICT_RACES"] = "1"
             environment["HK_HIP_LIBRARY"] = os.path.join(config.hk_binary_dir, "lib", "libhk_emu.so")
             device = ["--device=hip:0"]
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The slow path of definedness: some source byte of an active lane is
-// undefined, or the instruction moves bytes between lanes or within a lane.
-// The rules are exact where compilers rely on it (masks, shifts, byte
+// The slow path of definedness, bit by bit: some source byte of an active lane
+// is not defined, or the instruction moves bytes between lanes or within a
+// lane. The rules are exact where compilers rely on it (masks, shifts, byte
 // permutations, packed halves) and otherwise make the whole lane undefined.
 //
 //===----------------------------------------------------------------------===//
@@ -17,8 +17,9 @@
 namespace hk::emu {
 namespace {
 
-/// Defined bytes of one source in one lane.
-using Bytes = uint8_t;
+/// Defined bits of one word of a source in one lane.
+using Bits = uint32_t;
+constexpr Bits kAll = ~0u, kLow = 0xffff, kHigh = 0xffff0000;
 
 struct Source {
   const Operand *op;
@@ -29,40 +30,29 @@ struct Source {
 
 bool isHalf(Type type) { return type == Type::F16 || type == Type::B16; }
 
-Bytes sourceBytes(Wave &w, const Inst &inst, const Source &s, unsigned lane,
-                  unsigned word) {
+Bits sourceBits(Wave &w, const Inst &inst, const Source &s, unsigned lane,
+                unsigned word) {
   const Operand &o = *s.op;
-  Bytes bytes = 0xf;
+  Bits bits = kAll;
   if (o.isVgpr()) {
     unsigned from = lane;
     if (s.dpp) {
       from = inst.m.dpp->from[lane];
       if (!(inst.m.dpp->exists >> lane & 1) || !(w.exec >> from & 1))
-        return 0xf; // reads zero, or the lane is not written
+        return kAll; // reads zero, or the lane is not written
     }
-    unsigned r = s.reg + (word < o.width ? word : 0u);
-    bytes = 0;
-    for (unsigned k = 0; k < 4; ++k)
-      bytes |= Bytes((w.vd[r].byte[k] >> from & 1) << k);
+    bits = laneBits(w, s.reg + (word < o.width ? word : 0u), from);
   } else if (o.isSgpr()) {
-    uint32_t bits = w.sd[o.reg + (word < o.width ? word : 0u)];
-    bytes = 0;
-    for (unsigned k = 0; k < 4; ++k)
-      bytes |= Bytes(((bits >> (8 * k) & 0xff) == 0xff) << k);
+    bits = w.sd[o.reg + (word < o.width ? word : 0u)];
   }
-  switch (s.sel) {
-  case Sel::Dword:
-    return bytes;
-  case Sel::Word0:
-  case Sel::Word1: {
-    Bytes two = s.sel == Sel::Word0 ? bytes & 3 : bytes >> 2;
-    return two | (o.sext ? ((two & 2) ? 0xc : 0) : 0xc);
-  }
-  default: {
-    Bytes one = bytes >> unsigned(s.sel) & 1;
-    return one ? 0xf : o.sext ? 0 : 0xe;
-  }
-  }
+  if (s.sel == Sel::Dword)
+    return bits;
+  bool isWord = s.sel == Sel::Word0 || s.sel == Sel::Word1;
+  unsigned width = isWord ? 16 : 8;
+  bits >>= isWord ? (s.sel == Sel::Word1 ? 16 : 0) : 8 * unsigned(s.sel);
+  Bits field = (1u << width) - 1;
+  bool extension = !o.sext || (bits >> (width - 1) & 1);
+  return (bits & field) | (extension ? ~field : 0);
 }
 
 uint32_t laneValue(Wave &w, const Inst &inst, unsigned k, unsigned lane) {
@@ -70,25 +60,23 @@ uint32_t laneValue(Wave &w, const Inst &inst, unsigned k, unsigned lane) {
   return fetchWord(w, inst, k, inst.op->types[k], false, buf)[lane];
 }
 
-Bytes zeroBytes(uint32_t value) {
-  Bytes z = 0;
-  for (unsigned k = 0; k < 4; ++k)
-    z |= Bytes(((value >> (8 * k) & 0xff) == 0) << k);
-  return z;
+/// Bits of a | b, where a defined one decides.
+Bits orBits(Bits a, uint32_t aValue, Bits b, uint32_t bValue) {
+  return (a & b) | (a & aValue) | (b & bValue);
 }
 
-Bytes shiftBytes(Bytes data, uint32_t amount, bool left) {
+Bits shiftLeft(Bits data, uint32_t amount) {
   amount &= 31;
-  // A shift by bits mixes two neighbours.
-  unsigned whole = amount / 8, part = amount % 8;
-  auto at = [&](int k) { return k < 0 || k > 3 ? 1 : data >> k & 1; };
-  Bytes out = 0;
-  for (int k = 0; k < 4; ++k) {
-    int from = left ? k - int(whole) : k + int(whole);
-    int ok = at(from) & (part ? at(left ? from - 1 : from + 1) : 1);
-    out |= Bytes(ok << k);
-  }
-  return out;
+  return data << amount | ((1u << amount) - 1);
+}
+
+/// What shifts in at the top is a zero or a copy of the sign.
+uint64_t shiftRight(uint64_t data, unsigned width, uint32_t amount,
+                    bool arithmetic) {
+  amount &= width - 1;
+  bool top = !arithmetic || (data >> (width - 1) & 1);
+  uint64_t filled = amount ? ~0ull << (width - amount) : 0;
+  return data >> amount | (top ? filled : 0);
 }
 
 } // namespace
@@ -129,130 +117,147 @@ void propagateSlow(Wave &w, const Inst &inst, unsigned firstSrc,
   if (inst.op->dstIsSource)
     sources[n++] = {&inst.o[0], dst, false, Sel::Dword};
   DefRule rule = inst.op->rule;
-  Defined result[2] = {};
+  Bits result[2][kLanes];
   for (unsigned l = 0; l < kLanes; ++l) {
     if (!(mask >> l & 1))
       continue;
-    Bytes b[4][2], out[2] = {0xf, 0xf};
-    bool all[2] = {true, true};
-    auto whole = [](const Bytes *bytes) { return bytes[0] == 0xf; };
+    Bits b[4][2], out[2] = {kAll, kAll};
     for (unsigned k = 0; k < n; ++k)
       for (unsigned word = 0; word < 2; ++word) {
-        b[k][word] = sourceBytes(w, inst, sources[k], l, word);
+        b[k][word] = sourceBits(w, inst, sources[k], l, word);
         out[word] &= b[k][word];
-        all[word] &= b[k][word] == 0xf;
       }
+    const bool all[2] = {out[0] == kAll, out[1] == kAll};
+    auto value = [&](unsigned k) {
+      return laneValue(w, inst, firstSrc + k, l);
+    };
     switch (rule) {
     case DefRule::Bitwise:
       break;
-    case DefRule::And:
-    case DefRule::Or: {
-      // A defined 0 (and) or 0xff (or) byte decides the result byte.
-      Bytes decided = 0;
-      for (unsigned k = 0; k < 2; ++k) {
-        uint32_t v = laneValue(w, inst, firstSrc + k, l);
-        decided |= b[k][0] & zeroBytes(rule == DefRule::And ? v : ~v);
-      }
-      out[0] |= decided;
+    case DefRule::And: // a defined zero decides
+      out[0] |= (b[0][0] & ~value(0)) | (b[1][0] & ~value(1));
+      break;
+    case DefRule::Or:
+      out[0] = orBits(b[0][0], value(0), b[1][0], value(1));
+      break;
+    case DefRule::AndOr: {
+      Bits both =
+          (b[0][0] & b[1][0]) | (b[0][0] & ~value(0)) | (b[1][0] & ~value(1));
+      out[0] = orBits(both, value(0) & value(1), b[2][0], value(2));
       break;
     }
-    case DefRule::AndOr: {
-      Bytes both = b[0][0] & b[1][0];
-      for (unsigned k = 0; k < 2; ++k)
-        both |= b[k][0] & zeroBytes(laneValue(w, inst, firstSrc + k, l));
-      out[0] = both & b[2][0];
+    case DefRule::Bitop3: {
+      // Defined where no choice for the undefined bits changes the result.
+      Bits canBe[2] = {0, 0};
+      for (unsigned k = 0; k < 8; ++k) {
+        Bits term = kAll;
+        for (unsigned s = 0; s < 3; ++s)
+          term &= ((k << s & 4) ? value(s) : ~value(s)) | ~b[s][0];
+        canBe[inst.m.bitop3 >> k & 1] |= term;
+      }
+      out[0] = ~(canBe[0] & canBe[1]);
       break;
     }
     case DefRule::LShlOr:
-      out[0] =
-          whole(b[1])
-              ? shiftBytes(b[0][0], laneValue(w, inst, firstSrc + 1, l), true) &
-                    b[2][0]
-              : 0;
+      out[0] = b[1][0] == kAll
+                   ? orBits(shiftLeft(b[0][0], value(1)),
+                            value(0) << (value(1) & 31), b[2][0], value(2))
+                   : 0;
       break;
     case DefRule::Bfe: {
-      uint32_t first = laneValue(w, inst, firstSrc + 1, l) & 31;
-      uint32_t width = laneValue(w, inst, firstSrc + 2, l) & 31;
-      uint64_t last = width ? first + width - 1 : first;
-      out[0] = whole(b[1]) && whole(b[2]) ? 0xf : 0;
-      for (unsigned k = first / 8; width && k <= last / 8 && k < 4; ++k)
-        if (!(b[0][0] >> k & 1))
-          out[0] = 0;
+      uint32_t first = value(1) & 31, width = value(2) & 31;
+      Bits field = (1u << width) - 1;
+      Bits from = Bits(shiftRight(b[0][0], 32, first, true));
+      bool extension =
+          inst.op->name == "v_bfe_u32" || (width && from >> (width - 1) & 1);
+      if (b[1][0] != kAll || b[2][0] != kAll)
+        out[0] = 0;
+      else
+        out[0] = width ? (from & field) | (extension ? ~field : 0) : kAll;
       break;
     }
     case DefRule::OneByte:
-      out[0] = (b[0][0] >> inst.op->info & 1) ? 0xf : 0;
+      out[0] = (b[0][0] >> (8 * inst.op->info) & 0xff) == 0xff ? kAll : 0;
       break;
     case DefRule::LShiftRev:
-    case DefRule::RShiftRev:
-      if (b[0][0] != 0xf || words == 2)
-        out[0] = out[1] = all[0] && all[1] ? 0xf : 0;
-      else
-        out[0] = shiftBytes(b[1][0], laneValue(w, inst, firstSrc, l),
-                            rule == DefRule::LShiftRev);
+    case DefRule::RShiftRev: {
+      bool left = rule == DefRule::LShiftRev;
+      bool arithmetic = inst.op->name.find("ashr") != std::string::npos;
+      if (b[0][0] != kAll) {
+        out[0] = out[1] = 0;
+      } else if (words == 2) {
+        uint64_t data = uint64_t(b[1][1]) << 32 | b[1][0];
+        uint32_t amount = value(0) & 63;
+        data = left ? data << amount | ((1ull << amount) - 1)
+                    : shiftRight(data, 64, amount, arithmetic);
+        out[0] = Bits(data);
+        out[1] = Bits(data >> 32);
+      } else {
+        out[0] = left ? shiftLeft(b[1][0], value(0))
+                      : Bits(shiftRight(b[1][0], 32, value(0), arithmetic));
+      }
       break;
+    }
     case DefRule::Perm: {
-      uint32_t sel = laneValue(w, inst, firstSrc + 2, l);
+      uint32_t sel = value(2);
       out[0] = 0;
-      for (unsigned k = 0; k < 4 && b[2][0] == 0xf; ++k) {
+      for (unsigned k = 0; k < 4 && b[2][0] == kAll; ++k) {
         unsigned s = sel >> (8 * k) & 0xff;
         // Bytes 0-3 are of source 1, 4-7 of source 0.
-        bool ok = s > 7 ? (s < 12 ? all[0] : true)
-                        : (s < 4 ? b[1][0] >> s : b[0][0] >> (s - 4)) & 1;
-        out[0] |= Bytes(ok << k);
+        Bits from = s > 11 || (s > 7 && all[0]) ? 0xff
+                    : s > 7                     ? 0
+                    : s < 4 ? b[1][0] >> (8 * s) & 0xff
+                            : b[0][0] >> (8 * (s - 4)) & 0xff;
+        out[0] |= from << (8 * k);
       }
       break;
     }
     case DefRule::Halves: {
-      out[0] = 0xf;
+      out[0] = kAll;
       for (unsigned h = 0; h < 2; ++h)
         for (unsigned k = 0; k < n; ++k) {
           bool high = (h ? inst.m.opSelHi : inst.m.opSel) >> k & 1;
-          Bytes need = high ? 0xc : 3;
-          if ((b[k][0] & need) != need && b[k][0] != 0xf)
-            out[0] &= h ? 3 : 0xc;
+          Bits need = high ? kHigh : kLow;
+          if ((b[k][0] & need) != need)
+            out[0] &= h ? kLow : kHigh;
         }
       break;
     }
     case DefRule::PackHalf:
-      out[0] = (b[0][0] == 0xf ? 3 : 0) | (b[1][0] == 0xf ? 0xc : 0);
+      out[0] = (b[0][0] == kAll ? kLow : 0) | (b[1][0] == kAll ? kHigh : 0);
       break;
     default: {
       bool ok = all[0] && (words == 1 || all[1]);
-      out[0] = all[0] ? 0xf : 0;
-      out[1] = ok ? 0xf : 0;
+      out[0] = all[0] ? kAll : 0;
+      out[1] = ok ? kAll : 0;
     }
     }
     if (isHalf(inst.op->types[0]) && !inst.op->packed) {
       bool high = writesHighHalf(inst);
-      if (high || inst.op->preserveHigh) {
-        Bytes old = 0;
-        for (unsigned k = 0; k < 4; ++k)
-          old |= Bytes((w.vd[dst].byte[k] >> l & 1) << k);
-        out[0] = high ? (out[0] & 0xc) | (old & 3) : (out[0] & 3) | (old & 0xc);
-      }
+      Bits old = laneBits(w, dst, l);
+      if (high)
+        out[0] = ((out[0] & kLow) == kLow ? kHigh : 0) | (old & kLow);
+      else
+        out[0] =
+            (out[0] & kLow) | (inst.op->preserveHigh ? old & kHigh : kHigh);
     }
     if (inst.m.seen & kModSdwa && inst.m.dstSel != Sel::Dword) {
       bool word = inst.m.dstSel == Sel::Word0 || inst.m.dstSel == Sel::Word1;
-      unsigned shift = word ? (inst.m.dstSel == Sel::Word1 ? 2 : 0)
-                            : unsigned(inst.m.dstSel);
-      Bytes field = Bytes((word ? 3 : 1) << shift);
-      Bytes rest = 0xf;
-      if (inst.m.dstUnused == Modifiers::Unused::Preserve) {
-        rest = 0;
-        for (unsigned k = 0; k < 4; ++k)
-          rest |= Bytes((w.vd[dst].byte[k] >> l & 1) << k);
-      }
-      out[0] = Bytes(((out[0] << shift) & field) | (rest & ~field));
+      unsigned shift = word ? (inst.m.dstSel == Sel::Word1 ? 16 : 0)
+                            : 8 * unsigned(inst.m.dstSel);
+      Bits field = (word ? kLow : 0xffu) << shift;
+      Bits rest = inst.m.dstUnused == Modifiers::Unused::Preserve
+                      ? laneBits(w, dst, l)
+                      : kAll;
+      out[0] = ((out[0] << shift) & field) | (rest & ~field);
     }
     for (unsigned word = 0; word < words; ++word)
-      for (unsigned k = 0; k < 4; ++k)
-        result[word].byte[k] |= uint64_t(out[word] >> k & 1) << l;
+      result[word][l] = out[word];
   }
   for (unsigned word = 0; word < words; ++word)
-    for (unsigned k = 0; k < 4; ++k) {
-      uint64_t &bits = w.vd[dst + word].byte[k];
-      bits = (bits & ~mask) | result[word].byte[k];
+    for (uint64_t m = mask; m; m &= m - 1) {
+      unsigned l = unsigned(__builtin_ctzll(m));
+      setLaneBits(w, dst + word, l, result[word][l]);
     }
 }
 

@@ -16,6 +16,7 @@
 
 #include "LaneCopy.h"
 #include "MemoryAccess.h"
+#include <algorithm>
 
 namespace hk::emu {
 namespace {
@@ -47,21 +48,36 @@ struct Usual {
   bool matches(uint64_t cell) const { return cell == mine || cell == shared; }
 };
 
-/// One word; `mask` says which bytes. Returns the other workgroup or 0.
-uint64_t touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
-                   bool write, uint64_t &firstTouches) {
+/// Another workgroup that an access conflicts with, or 0.
+struct Other {
+  uint64_t workgroup = 0;
+  bool read = false; ///< it has read the word, as opposed to written
+};
+
+Other conflict(CellView c, uint64_t me, unsigned mask, bool write) {
+  Other other;
+  if (c.writer() && c.writer() != me && (c.bytesWritten() & mask))
+    other.workgroup = c.writer();
+  if (write && c.reader() && c.reader() != me && (c.bytesRead() & mask)) {
+    other.read = true;
+    if (!other.workgroup)
+      other.workgroup = c.reader();
+  }
+  return other;
+}
+
+/// One word; `mask` says which bytes.
+Other touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
+                bool write, uint64_t &firstTouches) {
   CellView c{__atomic_load_n(cell, __ATOMIC_RELAXED)};
   if (c.tag() != tag) {
     ++firstTouches;
     c.bits = CellView::make(tag, 0, 0, 0, 0);
   }
-  uint64_t writer = c.writer(), reader = c.reader(), other = 0;
+  uint64_t writer = c.writer(), reader = c.reader();
   unsigned wrote = c.bytesWritten(), read = c.bytesRead();
-  if (writer && writer != me && (wrote & mask))
-    other = writer;
+  Other other = conflict(c, me, mask, write);
   if (write) {
-    if (reader && reader != me && (read & mask) && !other)
-      other = reader;
     if (writer == me)
       wrote |= mask;
     else
@@ -89,30 +105,37 @@ uint64_t touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
 
 } // namespace
 
-bool raceAccess(Wave &w, uint64_t address, unsigned bytes, bool write,
-                uint32_t &other) {
+/// A lane's access; a write of what is there already does not conflict with
+/// other writes. Returns the workgroup it conflicts with, or 0.
+static uint64_t raceAccess(Wave &w, uint64_t address, unsigned bytes,
+                           bool write, unsigned lane,
+                           const StoredValue *value) {
   const Memory &memory = *w.launch->memory;
   uint64_t me = w.wg->linear % 0xfffffe + 1, first = 0, found = 0;
-  uint64_t end = address + bytes;
+  uint64_t begin = address, end = address + bytes;
   while (address < end) {
-    uint64_t word = address & ~3ull;
+    uint64_t word = address & ~3ull, stop = std::min(word + 4, end);
     unsigned mask = 0xf;
     mask &= 0xfu << (address - word);
     if (end < word + 4)
       mask &= 0xfu >> (word + 4 - end);
     uint64_t *cell = memory.raceCell(word);
-    uint64_t hit = touchCell(cell, w.launch->tag, me, mask, write, first);
-    if (hit && !found)
-      found = hit;
-    address = word + 4;
+    Other hit = touchCell(cell, w.launch->tag, me, mask, write, first);
+    if (hit.workgroup && !found &&
+        (!value || hit.read ||
+         !storesSameBytes(w, *value, lane, unsigned(address - begin),
+                          unsigned(stop - address), address,
+                          reinterpret_cast<const uint8_t *>(address),
+                          memory.defined(address))))
+      found = hit.workgroup;
+    address = stop;
   }
   w.wg->counters.compulsoryBytes += 4 * first;
-  other = uint32_t(found);
-  return found != 0;
+  return found;
 }
 
-/// Lanes that touch consecutive words, the common case: true if every cell was
-/// new or already this workgroup's, so that there is nothing to report.
+/// Lanes that touch consecutive words, the common case: false at the first one
+/// that conflicts, whose cell stays as it is for the lane's own check.
 static bool touchRun(Wave &w, uint64_t begin, uint64_t end, bool write) {
   uint64_t me = w.wg->linear % 0xfffffe + 1;
   uint8_t tag = w.launch->tag;
@@ -126,8 +149,10 @@ static bool touchRun(Wave &w, uint64_t begin, uint64_t end, bool write) {
     if (CellView{now}.tag() != tag) {
       __atomic_store_n(cell, usual.mine, __ATOMIC_RELAXED);
       ++first;
-    } else if (touchCell(cell, tag, me, 15, write, first)) {
+    } else if (conflict(CellView{now}, me, 15, write).workgroup) {
       break;
+    } else {
+      touchCell(cell, tag, me, 15, write, first);
     }
   }
   w.wg->counters.compulsoryBytes += 4 * first;
@@ -162,7 +187,7 @@ static bool isRun(const LaneAddresses &at, unsigned bytes) {
 }
 
 void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
-                unsigned bytes, bool write) {
+                unsigned bytes, bool write, const StoredValue *value) {
   if (w.launch->singleWorkgroup && !w.launch->options.counters)
     return;
   // Accesses of device scope are how loads and stores synchronise.
@@ -185,8 +210,8 @@ void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
     return;
   for (uint64_t m = at.mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
-    uint32_t other = 0;
-    if (!raceAccess(w, at.a[l], bytes, write, other))
+    uint64_t other = raceAccess(w, at.a[l], bytes, write, l, value);
+    if (!other)
       continue;
     // Workgroups that atomics have ordered before this one are trusted.
     const SyncSet &after = w.wg->after;

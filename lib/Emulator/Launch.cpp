@@ -24,6 +24,8 @@
 namespace hk::emu {
 namespace {
 
+constexpr uint16_t kUsesDynamicStack = 1 << 11; ///< of the descriptor
+
 uint64_t environment(const char *name, uint64_t otherwise) {
   const char *text = std::getenv(name);
   return text && *text ? std::strtoull(text, nullptr, 0) : otherwise;
@@ -36,7 +38,6 @@ public:
     const uint32_t *b = launch.block;
     threads = b[0] * b[1] * b[2];
     unsigned n = (threads + kLanes - 1) / kLanes;
-    const Kernel &k = *launch.kernel;
     for (unsigned i = 0; i < n; ++i) {
       auto wave = std::make_unique<Wave>();
       // Register 256 and up are AGPRs whatever the kernel's accum_offset is.
@@ -47,8 +48,7 @@ public:
       waves.push_back(std::move(wave));
     }
     // Twice: the second half is the definedness of the first.
-    if (k.scratchBytes)
-      group.scratch.resize(2ull * n * kLanes * k.scratchBytes);
+    group.scratch.resize(2ull * n * kLanes * launch.scratchBytes);
     group.launch = &launch;
   }
 
@@ -138,8 +138,9 @@ void Context::start(Wave &w, unsigned index) {
   w.executed = 0;
   w.scc = false;
   w.sccDefined = false;
-  w.scratchBytes = k.scratchBytes;
-  w.scratch = group.scratch.data() + 2ull * index * kLanes * k.scratchBytes;
+  w.partialBits.clear();
+  w.scratchBytes = launch.scratchBytes;
+  w.scratch = group.scratch.data() + 2ull * index * kLanes * w.scratchBytes;
   std::fill(std::begin(w.s), std::end(w.s), 0);
   std::fill(std::begin(w.sd), std::end(w.sd), 0);
   // Registers start undefined; the values are a pattern that looks wrong.
@@ -191,7 +192,7 @@ void Context::setUserSgprs(Wave &w) {
   if (k.properties & 32)
     put64(0); // flat scratch init
   if (k.properties & 64)
-    w.setS(next++, k.scratchBytes);
+    w.setS(next++, launch.scratchBytes);
   // Kernel arguments preloaded into SGPRs.
   unsigned preloadLength = k.preload & 0x7f, offset = k.preload >> 7;
   const auto *args = reinterpret_cast<const uint32_t *>(launch.kernarg);
@@ -282,7 +283,7 @@ void fillPacket(uint8_t *p, const LaunchConfig &c, const Launch &l) {
     std::memcpy(p + 4 + 2 * d, &block, 2);
     std::memcpy(p + 12 + 4 * d, &grid, 4);
   }
-  std::memcpy(p + 24, &l.kernel->scratchBytes, 4);
+  std::memcpy(p + 24, &l.scratchBytes, 4);
   std::memcpy(p + 28, &l.ldsBytes, 4);
   std::memcpy(p + 40, &l.kernarg, 8);
 }
@@ -335,8 +336,10 @@ Options optionsFromEnvironment() {
   Options o;
   o.checks = environment("HK_EMU_CHECKS", 1) != 0;
   o.strictAlign = environment("HK_EMU_STRICT_ALIGN", 0) != 0;
+  o.strictRaces = environment("HK_EMU_STRICT_RACES", 0) != 0;
   const char *counters = std::getenv("HK_EMU_COUNTERS");
   o.counters = counters && *counters;
+  o.stackBytes = uint32_t(environment("HK_EMU_STACK", o.stackBytes));
   o.order = environment("HK_EMU_ORDER", 0);
   o.threads = unsigned(environment("HK_EMU_THREADS", 0));
   o.maxInsts = environment("HK_EMU_MAX_INSTS", 0);
@@ -362,6 +365,11 @@ LaunchResult launchKernel(const CodeObject &object, const Kernel &kernel,
   std::copy_n(config.grid, 3, launch.grid);
   std::copy_n(config.block, 3, launch.block);
   launch.ldsBytes = kernel.ldsBytes + config.dynamicLds;
+  // Calls whose depth the compiler cannot bound get the stack limit, as from
+  // HIP's runtime.
+  launch.scratchBytes = kernel.scratchBytes;
+  if (kernel.properties & kUsesDynamicStack)
+    launch.scratchBytes = std::max(launch.scratchBytes, options.stackBytes);
   launch.tag = memory.nextLaunchTag();
   uint64_t count = uint64_t(config.grid[0]) * config.grid[1] * config.grid[2];
   launch.singleWorkgroup = count == 1;

@@ -15,8 +15,46 @@
 
 namespace hk::emu {
 
+bool storesSameBytes(const Wave &w, StoredValue value, unsigned lane,
+                     unsigned first, unsigned n, uint64_t address,
+                     const uint8_t *data, const uint8_t *def) {
+  if (w.launch->options.strictRaces)
+    return false;
+  for (unsigned k = 0; k < n; ++k) {
+    unsigned byte = first + k + (value.highHalf ? 2 : 0);
+    unsigned reg = value.reg + byte / 4;
+    uint64_t at = (address & 3) + k;
+    if (!(w.vd[reg].byte[byte % 4] >> lane & 1) ||
+        !(def[at / 4] >> (at & 3) & 1) ||
+        data[k] != uint8_t(w.v[reg][lane] >> (8 * (byte % 4))))
+      return false;
+  }
+  return true;
+}
+
+namespace {
+
+/// A lane's access word by word; false if it conflicts with other waves'.
+bool accessLane(Wave &w, uint32_t address, unsigned bytes, unsigned lane,
+                bool write, const StoredValue *value, LdsConflict &conflict) {
+  LdsShadow &lds = w.wg->lds;
+  for (unsigned k = 0; k < bytes; k += 4) {
+    unsigned n = std::min(bytes - k, 4u);
+    uint32_t a = address + k;
+    conflict = LdsConflict();
+    if (lds.access(a, n, w.index, write, conflict) &&
+        (!value || conflict.anyRead ||
+         !storesSameBytes(w, *value, lane, k, n, a, lds.bytes() + a,
+                          lds.defined() + a / 4)))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
 void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
-              bool write, bool own) {
+              bool write, const StoredValue *value, bool own) {
   LdsShadow &lds = w.wg->lds;
   uint32_t size = lds.size();
   uint32_t worst = 0, bits = bytes;
@@ -59,7 +97,7 @@ void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
     LdsConflict conflict;
     for (uint64_t m = at.mask; m; m &= m - 1) {
       unsigned l = unsigned(__builtin_ctzll(m));
-      if (lds.access(at.a[l], bytes, w.index, write, conflict)) {
+      if (!accessLane(w, at.a[l], bytes, l, write, value, conflict)) {
         const char *kind = !write ? "RAW" : conflict.otherWrote ? "WAW" : "WAR";
         w.report(inst, Check::LdsRace, int(l), conflict.address,
                  std::string(kind) + " race: wave " +

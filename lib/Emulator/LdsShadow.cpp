@@ -35,11 +35,14 @@ void LdsShadow::reset(uint32_t bytes) {
     dma.clear();
 }
 
-void LdsShadow::noteConflict(uint64_t others, LdsConflict &conflict) {
+void LdsShadow::noteConflict(uint64_t others, uint32_t address,
+                             LdsConflict &conflict) {
+  uint16_t wrote = uint16_t(others >> 32), read = uint16_t(others >> 48);
+  conflict.anyRead |= read != 0;
   if (conflict.found)
     return;
-  uint16_t wrote = uint16_t(others >> 32), read = uint16_t(others >> 48);
   conflict.found = true;
+  conflict.address = address;
   conflict.otherWrote = wrote != 0;
   conflict.otherWave = unsigned(__builtin_ctz(wrote ? wrote : read));
 }
@@ -52,13 +55,9 @@ bool LdsShadow::accessParts(uint32_t address, uint32_t size, unsigned wave,
     uint32_t word = address / 4;
     bool whole = (address & 3) == 0 && end - address >= 4;
     bool split = splitInterval[word] == interval;
-    bool hit = false;
     if (whole && !split) {
-      hit = touch(words[word], wave, write, conflict);
-      if (hit && conflict.address == 0)
-        conflict.address = address;
+      bad |= touch(words[word], address, wave, write, conflict);
       address += 4;
-      bad |= hit;
       continue;
     }
     if (parts.empty())
@@ -70,12 +69,8 @@ bool LdsShadow::accessParts(uint32_t address, uint32_t size, unsigned wave,
         parts[word * 4 + k] = words[word];
     }
     uint32_t stop = word * 4 + 4 < end ? word * 4 + 4 : end;
-    for (; address < stop; ++address) {
-      hit = touch(parts[address], wave, write, conflict);
-      if (hit && conflict.address == 0)
-        conflict.address = address;
-      bad |= hit;
-    }
+    for (; address < stop; ++address)
+      bad |= touch(parts[address], address, wave, write, conflict);
   }
   return bad;
 }

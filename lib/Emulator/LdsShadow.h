@@ -19,11 +19,12 @@
 
 namespace hk::emu {
 
-/// What an LDS access conflicts with.
+/// What an LDS access conflicts with: its first conflicting word or byte, and
+/// whether any conflicts because another wave read it.
 struct LdsConflict {
   uint32_t address = 0;
   bool found = false;
-  bool otherWrote = false;
+  bool otherWrote = false, anyRead = false;
   uint32_t otherWave = 0;
 };
 
@@ -39,11 +40,7 @@ public:
       return accessParts(address, size, wave, write, conflict);
     bool bad = false;
     for (uint32_t word = address / 4, e = word + size / 4; word < e; ++word)
-      if (touch(words[word], wave, write, conflict)) {
-        bad = true;
-        if (!conflict.address)
-          conflict.address = word * 4;
-      }
+      bad |= touch(words[word], word * 4, wave, write, conflict);
     return bad;
   }
 
@@ -117,15 +114,17 @@ private:
       found |= mark(cell[k], mine);
     return found;
   }
-  bool touch(Cell &cell, unsigned wave, bool write, LdsConflict &conflict) {
+  bool touch(Cell &cell, uint32_t address, unsigned wave, bool write,
+             LdsConflict &conflict) {
     uint64_t before = mark(cell, ownBits(wave, write));
     uint64_t others = before & conflictBits(wave, write);
     if (__builtin_expect(others == 0, 1))
       return false;
-    noteConflict(others, conflict);
+    noteConflict(others, address, conflict);
     return true;
   }
-  static void noteConflict(uint64_t others, LdsConflict &conflict);
+  static void noteConflict(uint64_t others, uint32_t address,
+                           LdsConflict &conflict);
 };
 
 } // namespace hk::emu

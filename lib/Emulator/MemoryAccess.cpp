@@ -198,7 +198,8 @@ void storeGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
   if (w.launch->options.counters)
     countGlobal(w, at, bytes, true);
   if (w.checks) {
-    checkRaces(w, inst, at, bytes, true);
+    StoredValue value = {reg, highHalf};
+    checkRaces(w, inst, at, bytes, true, &value);
     for (unsigned k = 0; k < (bytes + 3) / 4; ++k) {
       const Defined &d = w.vd[reg + k];
       uint64_t bad = at.mask & ~d.whole();

@@ -50,24 +50,37 @@ void loadGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
 void storeGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
                  unsigned reg, bool highHalf);
 
-/// Records the race cells of one lane's access; true if it conflicts.
-bool raceAccess(Wave &w, uint64_t address, unsigned bytes, bool write,
-                uint32_t &other);
+/// The registers a store takes its values from. Where several waves or
+/// workgroups write the same value to one place, as compilers do with values
+/// that they hold more than once, nothing depends on the order: no race.
+struct StoredValue {
+  unsigned reg;
+  bool highHalf = false;
+};
+/// True if `n` bytes of a lane's value, from byte `first` of it, are what the
+/// memory at `address` holds already; `data` and `def` are that byte and the
+/// definedness of its word.
+bool storesSameBytes(const Wave &w, StoredValue value, unsigned lane,
+                     unsigned first, unsigned n, uint64_t address,
+                     const uint8_t *data, const uint8_t *def);
+
+/// Reports accesses that race with another workgroup's. `value` is null where
+/// the written values are not in registers.
 void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
-                unsigned bytes, bool write);
+                unsigned bytes, bool write, const StoredValue *value = nullptr);
 
 /// Counts the 64 and 128 byte segments the lanes touch.
 void countGlobal(Wave &w, const LaneAddresses &at, unsigned bytes, bool write);
 
-/// Bounds, races and alignment of an LDS access; removes failing lanes.
-/// `issue` false leaves out the bookkeeping for s_waitcnt.
 struct LdsAddresses {
   alignas(64) uint32_t a[kLanes];
   uint64_t mask = 0;
   bool aligned = false; ///< set by checkLds: whole words on word boundaries
 };
+/// Bounds and races of an LDS access; removes failing lanes. `value` as for
+/// checkRaces; `own` false leaves out the wave's own direct-to-LDS loads.
 void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
-              bool write, bool own = true);
+              bool write, const StoredValue *value = nullptr, bool own = true);
 /// A touch record of these lanes, for the queue of outstanding operations.
 int32_t touchLds(Wave &w, const LdsAddresses &at, unsigned bytes, bool write);
 void countLds(Wave &w, const LdsAddresses &at, unsigned bytes);

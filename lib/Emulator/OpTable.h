@@ -47,6 +47,7 @@ enum class DefRule : uint8_t {
   RShiftRev,
   Perm,
   AndOr,    ///< (a & b) | c
+  Bitop3,   ///< the truth table of the bitop3 modifier
   LShlOr,   ///< (a << b) | c
   Bfe,      ///< only the extracted bits of the first source matter
   OneByte,  ///< only byte Op::info of the source matters

@@ -109,7 +109,7 @@ static void checkHazards(Wave &w, const Inst &inst, HazardWindow &window) {
 }
 
 /// MODE.VSKIP (s_setvskip) skips everything that works on lanes.
-static bool skipsVector(const Wave &w) { return w.mode >> 28 & 1; }
+static bool skipsVector(const Wave &w) { return w.mode & kModeSkip; }
 static bool isVector(const Inst &inst) {
   switch (InstClass(inst.cls)) {
   case InstClass::Valu:
@@ -212,12 +212,14 @@ void issueVm(Wave &w, Pending kind, unsigned reg, unsigned count,
   e.kind = kind;
   e.reg = uint16_t(reg);
   e.count = uint8_t(count);
-  e.touch = touch;
+  // A flat access counts in both; its part in LDS is over with lgkmcnt.
+  bool flat = kind == Pending::Flat;
+  e.touch = flat ? -1 : touch;
   w.vm.push(e);
   setPending(w, e, true);
   w.anyPending = true;
-  if (kind == Pending::Flat) {
-    e.touch = -1;
+  if (flat) {
+    e.touch = touch;
     w.lgkm.push(e);
   }
 }

@@ -21,6 +21,7 @@
 #include "WaitQueue.h"
 #include <atomic>
 #include <cstring>
+#include <unordered_map>
 
 namespace hk::emu {
 
@@ -55,10 +56,14 @@ struct alignas(32) Defined {
 struct Options {
   bool checks = true;       ///< HK_EMU_CHECKS=0 turns the shadows off
   bool strictAlign = false; ///< HK_EMU_STRICT_ALIGN=1
+  bool strictRaces = false; ///< HK_EMU_STRICT_RACES=1
   bool counters = false;    ///< HK_EMU_COUNTERS is set
-  uint64_t order = 0;       ///< HK_EMU_ORDER: random workgroup order
-  unsigned threads = 0;     ///< HK_EMU_THREADS, 0: all cores
-  uint64_t maxInsts = 0;    ///< HK_EMU_MAX_INSTS per wave, 0: default
+  /// Private memory of a lane where calls need a stack of unknown size; HIP's
+  /// hipLimitStackSize, with its default.
+  uint32_t stackBytes = 1024;
+  uint64_t order = 0;    ///< HK_EMU_ORDER: random workgroup order
+  unsigned threads = 0;  ///< HK_EMU_THREADS, 0: all cores
+  uint64_t maxInsts = 0; ///< HK_EMU_MAX_INSTS per wave, 0: default
 };
 
 /// What all workgroups of a launch share.
@@ -68,7 +73,8 @@ struct Launch {
   Memory *memory = nullptr;
   Options options;
   uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
-  uint32_t ldsBytes = 0; ///< static and dynamic
+  uint32_t ldsBytes = 0;     ///< static and dynamic
+  uint32_t scratchBytes = 0; ///< private memory of a lane
   uint64_t kernarg = 0, dispatchPacket = 0;
   uint8_t tag = 0; ///< of the race cells
   SyncTable sync;
@@ -123,6 +129,10 @@ struct Wave {
   bool anyPending = false;
   std::vector<LdsTouch> touches;
   std::vector<int32_t> freeTouches;
+
+  /// Words in which a byte is defined only in some bits, as spilled lane masks
+  /// and bit fields are; by register and lane. See laneBits.
+  std::unordered_map<uint32_t, uint32_t> partialBits;
 
   uint8_t *scratch = nullptr; ///< lane-major private memory
   uint32_t scratchBytes = 0;
@@ -179,6 +189,33 @@ private:
   bool laneMaskValid = false;
 };
 
+/// The defined bits of one lane of a VGPR. The byte masks hold most of it; an
+/// entry of partialBits refines bytes that are not whole.
+inline uint32_t laneBits(const Wave &w, unsigned reg, unsigned lane) {
+  uint32_t bits = 0;
+  for (unsigned k = 0; k < 4; ++k)
+    bits |= (w.vd[reg].byte[k] >> lane & 1) ? 0xffu << (8 * k) : 0;
+  if (bits == ~0u || w.partialBits.empty())
+    return bits;
+  auto entry = w.partialBits.find(reg * kLanes + lane);
+  return entry == w.partialBits.end() ? bits : bits | entry->second;
+}
+inline void setLaneBits(Wave &w, unsigned reg, unsigned lane, uint32_t bits) {
+  unsigned bytes = 0;
+  uint32_t whole = 0;
+  for (unsigned k = 0; k < 4; ++k)
+    if ((bits >> (8 * k) & 0xff) == 0xff) {
+      bytes |= 1u << k;
+      whole |= 0xffu << (8 * k);
+    }
+  w.vd[reg].setLaneBytes(lane, bytes);
+  if (bits != whole)
+    w.partialBits[reg * kLanes + lane] = bits & ~whole;
+  else if (!w.partialBits.empty())
+    w.partialBits.erase(reg * kLanes + lane);
+}
+
+constexpr uint32_t kModeSkip = 1u << 28; ///< MODE.VSKIP
 /// Writes MODE and the rounding and denormal state that follows from it.
 void setMode(Wave &w, uint32_t mode);
 

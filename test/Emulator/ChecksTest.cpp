@@ -36,7 +36,10 @@ const Case kCases[] = {
     {"race_raw", "lds-race", 1, 256, false, "RAW"},
     {"race_war", "lds-race", 1, 256, false, "race"},
     {"race_waw", "lds-race", 1, 256, false, "WAW"},
+    {"race_same_value", "lds-race", 1, 256, false, "WAW"},
+    {"race_same_read", "lds-race", 1, 256, false, "RAW"},
     {"race_bytes", "lds-race", 1, 256, false, "WAW"},
+    {"flat_without_wait", "lds-race", 1, 256, false, "RAW"},
     {"barrier_without_wait", "lds-race", 1, 256, false, "RAW"},
     {"missing_vmcnt", "missing-wait", 1, 64, false, "not waited for"},
     {"missing_lgkmcnt", "missing-wait", 1, 256, false, "not waited for"},
@@ -46,6 +49,7 @@ const Case kCases[] = {
     {"misaligned_atomic", "misaligned", 1, 64, false, "multiple of 4"},
     {"read_only_write", "read-only-write", 1, 64, false, "read-only"},
     {"global_race", "global-race", 2, 64, false, "workgroup number"},
+    {"global_overlap", "global-race", 2, 64, false, "workgroup number"},
     {"global_race_read", "global-race", 2, 64, false, "workgroup number"},
     {"global_share_word", "global-race", 2, 64, false, "workgroup number"},
     {"last_block", "global-race", 4, 64, false, "workgroup number"},
@@ -121,6 +125,19 @@ TEST_P(ChecksTest, SuspiciousButCorrectIsSilent) {
     LaunchResult result =
         device.run(name, 1, 64, out, in, device.alloc(256), 64);
     EXPECT_TRUE(result.ok()) << describe(result);
+  }
+}
+
+TEST_P(ChecksTest, StrictRacesReportEqualValues) {
+  std::string object = compileHipFile("bad.hip", GetParam());
+  for (const Case &c : kCases) {
+    std::string name = c.kernel;
+    if (name != "race_same_value" && name != "global_overlap")
+      continue;
+    TestDevice device(GetParam());
+    device.options.strictRaces = true;
+    ASSERT_TRUE(device.load(object)) << device.loadError;
+    EXPECT_EQ(findingNames(runCase(device, c)), c.check);
   }
 }
 

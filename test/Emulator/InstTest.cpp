@@ -442,20 +442,28 @@ TEST_P(InstTest, TransposedLdsReads) {
       {"tr8", fill + "ds_read_b64_tr_b8 v[64:65], v10\n s_waitcnt lgkmcnt(0)",
        2, 2, 512},
       {"tr4", fill + "ds_read_b64_tr_b4 v[64:65], v10\n s_waitcnt lgkmcnt(0)",
-       2, 2, 512}};
+       2, 2, 512},
+      {"tr6",
+       "v_mul_u32_u24 v10, v125, 12\n ds_write_b96 v10, v[0:2]\n"
+       "s_waitcnt lgkmcnt(0)\n ds_read_b96_tr_b6 v[64:66], v10\n"
+       "s_waitcnt lgkmcnt(0)",
+       3, 3, 768}};
   TestDevice device(GetParam());
   ASSERT_TRUE(device.load(assemble(asmModule(cases), GetParam())))
       << device.loadError;
-  std::vector<uint32_t> in(128);
+  std::vector<uint32_t> in(192);
   for (size_t i = 0; i < in.size(); ++i)
     in[i] = uint32_t(i + 1) * 2654435761u;
   for (const AsmCase &c : cases) {
-    unsigned bits = unsigned(std::stoi(c.name.substr(2))), n = 64 / bits;
+    unsigned bits = unsigned(std::stoi(c.name.substr(2)));
+    unsigned n = c.in * 32 / bits; // 16 for six bits in three words
     auto out = runAsm(device, c, in);
     auto element = [&](const std::vector<uint32_t> &v, unsigned lane,
                        unsigned e) {
-      unsigned bit = e * bits;
-      return v[bit / 32 * 64 + lane] >> (bit % 32) & ((1ull << bits) - 1);
+      unsigned bit = e * bits, next = (bit + bits - 1) / 32;
+      uint64_t two =
+          uint64_t(v[next * 64 + lane]) << 32 | v[bit / 32 * 64 + lane];
+      return two >> (bit % 32) & ((1ull << bits) - 1);
     };
     // 16 lanes form an n x 16 tile stored by rows of 16 elements.
     for (unsigned l = 0; l < 64; ++l)

@@ -94,3 +94,16 @@ func.func @transposed_scales(%x: tensor<?x704xf16>) -> (tensor<?x704xf4E2M1FN>, 
   %st = hk.transpose %s [1, 0] : tensor<?x22xf8E8M0FNU> -> tensor<22x?xf8E8M0FNU>
   return %q, %st : tensor<?x704xf4E2M1FN>, tensor<22x?xf8E8M0FNU>
 }
+// Scales in the order of the scaled matrix instructions of gfx950, in tiles of 32 rows
+// and 8 columns: row 16 a + l and column 8 c + 4 b + d of a tile go to place
+// 256 c + 64 d + 4 l + 2 b + a.
+func.func @shuffled_scales(%x: tensor<?x32x1024xbf16>) -> (tensor<?x32x512xf4E2M1FN>, tensor<?x512xf8E8M0FNU>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x32x1024xbf16>
+  %y = hk.gated_activation silu %x : tensor<?x32x1024xbf16> -> tensor<?x32x512xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x32x512xf32> -> tensor<?x32x512xf4E2M1FN>, tensor<?x32x16xf8E8M0FNU>
+  %e = tensor.expand_shape %s [[0], [1, 2], [3, 4, 5]] output_shape [%t, 2, 16, 2, 2, 4] : tensor<?x32x16xf8E8M0FNU> into tensor<?x2x16x2x2x4xf8E8M0FNU>
+  %p = hk.transpose %e [0, 3, 5, 2, 4, 1] : tensor<?x2x16x2x2x4xf8E8M0FNU> -> tensor<?x2x4x16x2x2xf8E8M0FNU>
+  %f = tensor.collapse_shape %p [[0], [1, 2, 3, 4, 5]] : tensor<?x2x4x16x2x2xf8E8M0FNU> into tensor<?x512xf8E8M0FNU>
+  return %q, %f : tensor<?x32x512xf4E2M1FN>, tensor<?x512xf8E8M0FNU>
+}

@@ -39,6 +39,8 @@ enum : hipError_t {
   hipErrorNotSupported = 801
 };
 
+enum : int { hipLimitStackSize = 0 };
+
 enum hipMemcpyKind : int {
   hipMemcpyHostToHost,
   hipMemcpyHostToDevice,

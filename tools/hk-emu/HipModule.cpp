@@ -171,6 +171,20 @@ HK_HIP_API hipError_t hipFuncGetAttribute(int *value, int attribute,
   return hipSuccess;
 }
 
+/// The only limit is the stack of kernels whose calls have no known depth.
+HK_HIP_API hipError_t hipDeviceSetLimit(int limit, size_t value) {
+  if (limit != hipLimitStackSize || value > 16 * 1024)
+    return setLastError(hipErrorInvalidValue);
+  HipDevice::get().options.stackBytes = uint32_t(value);
+  return hipSuccess;
+}
+HK_HIP_API hipError_t hipDeviceGetLimit(size_t *value, int limit) {
+  if (!value || limit != hipLimitStackSize)
+    return setLastError(hipErrorInvalidValue);
+  *value = HipDevice::get().options.stackBytes;
+  return hipSuccess;
+}
+
 HK_HIP_API hipError_t hipStreamCreate(HipStream **stream) {
   if (!stream)
     return setLastError(hipErrorInvalidValue);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MUBUF with raw and structured descriptors. Out of the descriptor's range a
-// load returns zero and a store is dropped, word by word; inside it the global
-// bounds apply as for any access.
+// MUBUF with raw, structured and swizzled descriptors. Out of the descriptor's
+// range a load returns zero and a store is dropped, word by word; inside it the
+// global bounds apply as for any access.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +15,11 @@
 
 namespace hk::emu {
 
+/// GFX9 has no element size in the descriptor: it is one word.
+constexpr uint32_t kSwizzleElement = 4;
+
 bool bufferAddresses(Wave &w, const Inst &inst, unsigned vaddr, unsigned bytes,
-                     BufferAccess &access) {
+                     BufferAccess &access, bool mayStep) {
   const Operand &v = inst.o[vaddr], &desc = inst.o[vaddr + 1];
   const Operand &soff = inst.o[vaddr + 2];
   unsigned r = desc.reg;
@@ -26,9 +29,15 @@ bool bufferAddresses(Wave &w, const Inst &inst, unsigned vaddr, unsigned bytes,
   // Addresses have 48 bits; the upper ones repeat bit 47 as on the host.
   base = uint64_t(int64_t(base << 16) >> 16);
   uint32_t stride = w.s[r + 1] >> 16 & 0x3fff, records = w.s[r + 2];
-  if ((w.s[r + 1] >> 31) || (w.s[r + 3] >> 23 & 1)) {
+  bool swizzled = w.s[r + 1] >> 31, addThread = w.s[r + 3] >> 23 & 1;
+  if (addThread) // the data format's place holds more bits of the stride
+    stride |= (w.s[r + 3] >> 15 & 15) << 14;
+  uint32_t indexStride = 8u << (w.s[r + 3] >> 21 & 3);
+  access.wordStep = swizzled ? kSwizzleElement * indexStride : 4;
+  if (swizzled && bytes > 4 && !mayStep) {
     w.report(inst, Check::BadInstruction, -1, base,
-             "swizzled or add-thread-id buffer descriptors are not emulated");
+             "more than one word through a swizzled buffer descriptor is "
+             "emulated for plain loads and stores only");
     return false;
   }
   uint32_t soffset = 0;
@@ -48,14 +57,23 @@ bool bufferAddresses(Wave &w, const Inst &inst, unsigned vaddr, unsigned bytes,
   for (unsigned k = 0; k < 4; ++k)
     access.inRange[k] = 0;
   for (unsigned l = 0; l < kLanes; ++l) {
-    uint64_t offset =
-        uint64_t(uint32_t(inst.m.offset)) + (voffset ? voffset[l] : 0);
-    uint64_t i = index ? index[l] : 0;
-    access.at.a[l] = base + soffset + offset + i * stride;
+    // The sum of the offsets has 32 bits: compilers fold a constant into the
+    // instruction where the register holds a negative number.
+    uint32_t offset = uint32_t(inst.m.offset) + (voffset ? voffset[l] : 0);
+    uint64_t i = uint64_t(index ? index[l] : 0) + (addThread ? l : 0);
+    bool hasIndex = index || addThread;
+    uint64_t within = offset + i * stride;
+    if (swizzled)
+      within = (i / indexStride * stride +
+                offset / kSwizzleElement * kSwizzleElement) *
+                   indexStride +
+               i % indexStride * kSwizzleElement + offset % kSwizzleElement;
+    access.at.a[l] = base + soffset + within;
     for (unsigned k = 0; k < words; ++k) {
-      uint64_t end = offset + (bytes < 4 ? bytes : 4 * (k + 1));
+      uint64_t end = uint64_t(offset) + (bytes < 4 ? bytes : 4 * (k + 1));
       bool in = stride == 0 ? end <= records
-                : index     ? i < records
+                : swizzled  ? i < records && end <= stride
+                : hasIndex  ? i < records
                             : end <= uint64_t(records) * stride;
       access.inRange[k] |= uint64_t(in) << l;
     }
@@ -74,6 +92,8 @@ void inRangeRuns(const BufferAccess &access, uint64_t exec, unsigned words,
   uint64_t all = exec;
   for (unsigned k = 0; k < words; ++k)
     all &= access.inRange[k];
+  if (access.wordStep != 4 && words > 1)
+    all = 0;
   LaneAddresses at = access.at;
   at.mask = all;
   if (all)
@@ -84,7 +104,7 @@ void inRangeRuns(const BufferAccess &access, uint64_t exec, unsigned words,
       continue;
     LaneAddresses one = access.at;
     for (unsigned l = 0; l < kLanes; ++l)
-      one.a[l] += 4 * k;
+      one.a[l] += uint64_t(access.wordStep) * k;
     one.mask = rest;
     f(one, k, 1u);
   }
@@ -127,7 +147,7 @@ void load(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff, words = (bytes + 3) / 4;
   unsigned reg = inst.o[0].reg, half = vmemHalf(inst.op->info);
   BufferAccess access;
-  if (!bufferAddresses(w, inst, 1, bytes, access))
+  if (!bufferAddresses(w, inst, 1, bytes, access, true))
     return;
   for (unsigned k = 0; k < words; ++k)
     if (uint64_t out = w.exec & ~access.inRange[k])
@@ -143,7 +163,7 @@ void load(Wave &w, const Inst &inst) {
 void store(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff, words = (bytes + 3) / 4;
   BufferAccess access;
-  if (!bufferAddresses(w, inst, 1, bytes, access))
+  if (!bufferAddresses(w, inst, 1, bytes, access, true))
     return;
   inRangeRuns(access, w.exec, words,
               [&](LaneAddresses &at, unsigned first, unsigned n) {

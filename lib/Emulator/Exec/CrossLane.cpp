@@ -15,11 +15,7 @@ namespace hk::emu {
 namespace {
 
 uint32_t laneDefinedBits(Wave &w, unsigned reg, unsigned lane) {
-  uint32_t bits = 0;
-  for (unsigned k = 0; k < 4; ++k)
-    if (w.vd[reg].byte[k] >> lane & 1)
-      bits |= 0xffu << (8 * k);
-  return w.checks ? bits : ~0u;
+  return w.checks ? laneBits(w, reg, lane) : ~0u;
 }
 
 void readFirstLane(Wave &w, const Inst &inst) {
@@ -55,11 +51,7 @@ void writeLane(Wave &w, const Inst &inst) {
   uint32_t value = src.isSgpr() ? w.s[src.reg] : uint32_t(src.imm);
   uint32_t defined = src.isSgpr() ? w.sd[src.reg] : ~0u;
   w.v[reg][lane] = value;
-  for (unsigned k = 0; k < 4; ++k) {
-    uint64_t bit = 1ull << lane;
-    uint64_t &d = w.vd[reg].byte[k];
-    d = (defined >> (8 * k) & 0xff) == 0xff ? d | bit : d & ~bit;
-  }
+  setLaneBits(w, reg, lane, defined);
 }
 
 template <bool High> void maskCount(Wave &w, const Inst &inst) {
@@ -77,14 +69,12 @@ template <bool High> void maskCount(Wave &w, const Inst &inst) {
 /// v_swap_b32: both registers in active lanes.
 void swapRegs(Wave &w, const Inst &inst) {
   unsigned a = inst.o[0].reg, b = inst.o[1].reg;
-  for (unsigned l = 0; l < kLanes; ++l)
-    if (w.exec >> l & 1)
-      std::swap(w.v[a][l], w.v[b][l]);
-  for (unsigned k = 0; k < 4; ++k) {
-    uint64_t &x = w.vd[a].byte[k], &y = w.vd[b].byte[k];
-    uint64_t differ = (x ^ y) & w.exec;
-    x ^= differ;
-    y ^= differ;
+  for (uint64_t m = w.exec; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctzll(m));
+    std::swap(w.v[a][l], w.v[b][l]);
+    uint32_t x = laneBits(w, a, l), y = laneBits(w, b, l);
+    setLaneBits(w, a, l, y);
+    setLaneBits(w, b, l, x);
   }
 }
 

@@ -155,7 +155,8 @@ void read(Wave &w, const Inst &inst) {
 void write(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff;
   LdsAddresses at = ldsAddresses(w, inst, 0, inst.m.offset);
-  checkLds(w, inst, at, bytes, true);
+  StoredValue value = {inst.o[1].reg, (inst.op->info & kVmemHighHalf) != 0};
+  checkLds(w, inst, at, bytes, true, &value);
   writeLdsLanes(w, at, bytes, inst.o[1].reg, inst.op->info);
   issueLgkm(w, Pending::Lds, false, 0, 0,
             w.checks ? touchLds(w, at, bytes, true) : -1);
@@ -192,7 +193,8 @@ void write2(Wave &w, const Inst &inst) {
   pairOffsets(inst, bytes, offsets);
   for (unsigned k = 0; k < 2; ++k) {
     LdsAddresses at = ldsAddresses(w, inst, 0, offsets[k]);
-    checkLds(w, inst, at, bytes, true);
+    StoredValue value = {inst.o[1 + k].reg};
+    checkLds(w, inst, at, bytes, true, &value);
     writeLdsLanes(w, at, bytes, inst.o[1 + k].reg, 0);
     int32_t touch = w.checks ? touchLds(w, at, bytes, true) : -1;
     if (k == 0)
@@ -329,15 +331,8 @@ void permute(Wave &w, const Inst &inst) {
 
 void addDs(OpTable &t) {
   auto add = [&](const std::string &name, Handler fn, unsigned info,
-                 unsigned numDst, uint16_t mods) {
-    Op op;
-    op.cls = InstClass::Lds;
-    op.fn = fn;
-    op.info = uint16_t(info);
-    op.numDst = uint8_t(numDst);
-    op.mods = mods;
-    t.add(name, op);
-  };
+                 unsigned numDst,
+                 uint16_t mods) { addLds(t, name, fn, info, numDst, mods); };
   struct {
     const char *suffix;
     unsigned info;

@@ -63,20 +63,11 @@ template <bool Returns> void dsAtomic(Wave &w, const Inst &inst) {
 void addDsAtomics(OpTable &t) {
   const auto &ops = atomicOps();
   for (size_t k = 0; k < ops.size(); ++k) {
-    Op op;
-    op.cls = InstClass::Lds;
-    op.info = uint16_t(k);
-    op.mods = kModOffset;
-    if (!ops[k].ds.empty()) {
-      op.fn = dsAtomic<false>;
-      op.numDst = 0;
-      t.add("ds_" + ops[k].ds, op);
-    }
-    if (!ops[k].dsRtn.empty()) {
-      op.fn = dsAtomic<true>;
-      op.numDst = 1;
-      t.add("ds_" + ops[k].dsRtn, op);
-    }
+    unsigned n = unsigned(k);
+    if (!ops[k].ds.empty())
+      addLds(t, "ds_" + ops[k].ds, dsAtomic<false>, n, 0, kModOffset);
+    if (!ops[k].dsRtn.empty())
+      addLds(t, "ds_" + ops[k].dsRtn, dsAtomic<true>, n, 1, kModOffset);
   }
 }
 

@@ -136,7 +136,8 @@ void readSlot(Wave &w, const Inst &inst) {
 }
 void writeSlot(Wave &w, const Inst &inst) {
   LdsAddresses at = laneSlots(w, inst);
-  checkLds(w, inst, at, 4, true);
+  StoredValue value = {inst.o[0].reg};
+  checkLds(w, inst, at, 4, true, &value);
   writeLdsLanes(w, at, 4, inst.o[0].reg, 0);
   issueLgkm(w, Pending::Lds, false, 0, 0,
             w.checks ? touchLds(w, at, 4, true) : -1);
@@ -147,13 +148,7 @@ void writeSlot(Wave &w, const Inst &inst) {
 void addDsSpecial(OpTable &t) {
   auto add = [&](const char *name, Handler fn, unsigned info, unsigned numDst,
                  uint16_t mods = kModOffset) {
-    Op op;
-    op.cls = InstClass::Lds;
-    op.fn = fn;
-    op.info = uint16_t(info);
-    op.numDst = uint8_t(numDst);
-    op.mods = mods;
-    t.add(name, op);
+    addLds(t, name, fn, info, numDst, mods);
   };
   for (unsigned k = 0; k < sizeof kTernaries / sizeof *kTernaries; ++k)
     add(kTernaries[k].name, ternary, k, kTernaries[k].returns);

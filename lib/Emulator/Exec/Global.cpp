@@ -103,7 +103,7 @@ void loadToLds(Wave &w, const Inst &inst, LaneAddresses &at, uint64_t zero,
     countGlobal(w, at, bytes, false);
   if (w.checks)
     checkRaces(w, inst, at, bytes, false);
-  checkLds(w, inst, to, unit, true, false);
+  checkLds(w, inst, to, unit, true, nullptr, false);
   LdsShadow &lds = w.wg->lds;
   if (at.mask == ~0ull && to.mask == ~0ull && at.aligned && bytes % 4 == 0)
     copyWordsToLds(w, at, base, bytes);
@@ -165,17 +165,25 @@ void readScratch(Wave &w, const Inst &inst, unsigned lane, uint64_t offset) {
   unsigned bytes = inst.op->info & 0xff, reg = inst.o[0].reg;
   uint8_t *p = scratchAt(w, inst, lane, offset, bytes);
   uint8_t zero[16] = {};
-  readValue(w, reg, lane, p ? p : zero, bytes, inst.op->info & kVmemSigned,
-            vmemHalf(inst.op->info));
+  unsigned half = vmemHalf(inst.op->info);
+  bool signExtend = inst.op->info & kVmemSigned;
+  uint32_t old = laneBits(w, reg, lane);
+  readValue(w, reg, lane, p ? p : zero, bytes, signExtend, half);
   if (!w.checks)
     return;
-  // The definedness of private memory is kept beside it, a byte per byte.
+  // The defined bits of private memory are kept beside it.
   const uint8_t *def = p ? p + uint64_t(w.scratchBytes) * kLanes : nullptr;
   for (unsigned k = 0; k < (bytes + 3) / 4; ++k) {
-    bool ok = true;
-    for (unsigned b = 0; def && b < (bytes < 4 ? bytes : 4); ++b)
-      ok = ok && def[4 * k + b];
-    setDefinedLanes(w, reg + k, 1ull << lane, ok ? ~0ull : 0);
+    uint32_t bits = ~0u;
+    unsigned n = std::min(bytes, 4u);
+    if (def)
+      std::memcpy(&bits, def + 4 * k, n);
+    if (n < 4 && signExtend && !(bits >> (8 * n - 1) & 1))
+      bits &= ~(~0u << (8 * n));
+    if (half)
+      bits = half == 1 ? (bits & 0xffff) | (old & 0xffff0000)
+                       : bits << 16 | (old & 0xffff);
+    setLaneBits(w, reg + k, lane, bits);
   }
 }
 
@@ -188,8 +196,10 @@ void writeScratch(Wave &w, const Inst &inst, unsigned lane, uint64_t offset,
   bool high = inst.op->info & kVmemHighHalf;
   writeValue(w, reg, lane, p, bytes, high);
   uint8_t *def = p + uint64_t(w.scratchBytes) * kLanes;
-  for (unsigned b = 0; b < bytes; ++b)
-    def[b] = w.vd[reg + b / 4].byte[(b % 4) + (high ? 2 : 0)] >> lane & 1;
+  for (unsigned k = 0; k < bytes; k += 4) {
+    uint32_t bits = laneBits(w, reg + k / 4, lane) >> (high ? 16 : 0);
+    std::memcpy(def + k, &bits, std::min(bytes - k, 4u));
+  }
 }
 
 void scratchLoad(Wave &w, const Inst &inst) {
@@ -233,6 +243,11 @@ void splitFlat(Wave &w, const Inst &inst, unsigned vaddr, FlatSplit &s) {
 
 namespace {
 
+/// What barriers need to know of the lanes in LDS.
+int32_t touchFlat(Wave &w, const FlatSplit &s, unsigned bytes, bool write) {
+  return w.checks && s.lds.mask ? touchLds(w, s.lds, bytes, write) : -1;
+}
+
 void flatLoad(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff, reg = inst.o[0].reg;
   FlatSplit s;
@@ -247,7 +262,8 @@ void flatLoad(Wave &w, const Inst &inst) {
     unsigned l = unsigned(__builtin_ctzll(m));
     readScratch(w, inst, l, uint32_t(s.global.a[l]));
   }
-  issueVm(w, Pending::Flat, reg, (bytes + 3) / 4);
+  issueVm(w, Pending::Flat, reg, (bytes + 3) / 4,
+          touchFlat(w, s, bytes, false));
 }
 
 void flatStore(Wave &w, const Inst &inst) {
@@ -257,14 +273,15 @@ void flatStore(Wave &w, const Inst &inst) {
   splitFlat(w, inst, 0, s);
   storeGlobal(w, inst, s.global, bytes, reg, high);
   if (s.lds.mask) {
-    checkLds(w, inst, s.lds, bytes, true);
+    StoredValue value = {reg, high};
+    checkLds(w, inst, s.lds, bytes, true, &value);
     writeLdsLanes(w, s.lds, bytes, reg, inst.op->info);
   }
   for (uint64_t m = s.scratch; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
     writeScratch(w, inst, l, uint32_t(s.global.a[l]), reg);
   }
-  issueVm(w, Pending::Flat, 0, 0);
+  issueVm(w, Pending::Flat, 0, 0, touchFlat(w, s, bytes, true));
 }
 
 } // namespace

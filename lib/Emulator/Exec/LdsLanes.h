@@ -16,6 +16,18 @@
 
 namespace hk::emu {
 
+/// Registers an LDS instruction; `info` is what its handler makes of it.
+inline void addLds(OpTable &t, const std::string &name, Handler fn,
+                   unsigned info, unsigned numDst, uint16_t mods) {
+  Op op;
+  op.cls = InstClass::Lds;
+  op.fn = fn;
+  op.info = uint16_t(info);
+  op.numDst = uint8_t(numDst);
+  op.mods = mods;
+  t.add(name, op);
+}
+
 /// Addresses in the VGPR operand `operand` plus an offset; reports undefined
 /// ones.
 LdsAddresses ldsAddresses(Wave &w, const Inst &inst, unsigned operand,

@@ -50,8 +50,6 @@ template <bool Whole> void quads(Wave &w, const Inst &inst) {
   w.sccDefined = ok;
 }
 
-constexpr uint32_t kModeSkip = 1u << 28; // also in Wave.cpp
-
 /// Bit S1 of S0 says whether vector instructions are skipped from here on. The
 /// flag is MODE.VSKIP; the wave's turn ends so that it is seen at once.
 void setSkip(Wave &w, const Inst &inst) {

@@ -171,11 +171,11 @@ void addShiftsAndLogic(OpTable &t) {
   Op op = laneOp([](u32 a, u32 b, u32 c) { return a ^ b ^ c; });
   op.mods = kModBitop3;
   op.fn = bitop3Op<u32>;
-  t.add("v_bitop3_b32", op).rule = DefRule::Bitwise;
+  t.add("v_bitop3_b32", op).rule = DefRule::Bitop3;
   op = laneOp([](u16 a, u16 b, u16 c) { return u16(a ^ b ^ c); });
   op.mods = kModBitop3 | kModOpSel;
   op.fn = bitop3Op<u16>;
-  t.add("v_bitop3_b16", op);
+  t.add("v_bitop3_b16", op).rule = DefRule::Bitop3;
 }
 
 void addArithmetic(OpTable &t) {

@@ -55,9 +55,12 @@ void loadToLds(Wave &w, const Inst &inst, LaneAddresses &at, uint64_t zero,
 struct BufferAccess {
   LaneAddresses at;
   uint64_t inRange[4];
+  uint32_t wordStep; ///< from one word of a lane to the next: 4, or swizzled
 };
+/// `mayStep` says that the caller heeds wordStep; else more than one word
+/// through a swizzled descriptor is reported.
 bool bufferAddresses(Wave &w, const Inst &inst, unsigned vaddr, unsigned bytes,
-                     BufferAccess &access);
+                     BufferAccess &access, bool mayStep = false);
 
 } // namespace hk::emu
 

@@ -106,6 +106,26 @@ KERNEL void race_waw(float *out, const float *in, int n) {
   out[tid()] = tile[tid() & 63];
 }
 
+// All waves write the same values, of words and of bytes: correct.
+KERNEL void race_same_value(float *out, const float *in, int n) {
+  SHARED float tile[66];
+  SHARED unsigned char bytes[64];
+  int i = tid() & 63;
+  tile[i] = in[i] + (BAD && tid() == 200);
+  bytes[i] = (unsigned char)i;
+  barrier();
+  out[tid()] = tile[63 - i] + bytes[63 - i];
+}
+// A wave reads what the others write, though it is the value it had.
+KERNEL void race_same_read(float *out, const float *in, int n) {
+  SHARED float tile[64];
+  int i = tid() & 63;
+  tile[i] = in[i];
+  if (!BAD)
+    barrier();
+  out[tid()] = ((volatile float *)tile)[63 - i];
+}
+
 // Neighbouring bytes of one word belong to different waves: correct.
 KERNEL void race_bytes(float *out, const float *in, int n) {
   SHARED unsigned char tile[256];
@@ -116,6 +136,21 @@ KERNEL void race_bytes(float *out, const float *in, int n) {
 }
 
 // The barrier comes before the LDS write has been waited for.
+KERNEL void flat_without_wait(float *out, const float *in, int n) {
+  SHARED float tile[256];
+  float v = in[tid()];
+  float *to = tile + tid();
+#if BAD
+  asm volatile("flat_store_dword %0, %1\n s_barrier" ::"v"(to), "v"(v)
+               : "memory");
+#else
+  asm volatile("flat_store_dword %0, %1\n s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+               "s_barrier" ::"v"(to), "v"(v)
+               : "memory");
+#endif
+  out[tid()] = tile[255 - tid()];
+}
+// The same with an address of LDS itself.
 KERNEL void barrier_without_wait(float *out, const float *in, int n) {
   SHARED float tile[256];
   float v = in[tid()];
@@ -228,6 +263,10 @@ KERNEL void read_only_write(float *out, const float *in, int n) {
 KERNEL void global_race(float *out, const float *in, int n) {
   int i = BAD ? tid() : wg() * 64 + tid();
   out[i] = in[wg() * 64 + tid()];
+}
+// The runs of two workgroups share one word; correct if its value is the same.
+KERNEL void global_overlap(float *out, const float *in, int n) {
+  out[wg() * 63 + tid()] = in[wg() * 63 + tid()] + (BAD ? wg() : 0);
 }
 // A workgroup reads what another one writes.
 KERNEL void global_race_read(float *out, const float *in, int n) {
