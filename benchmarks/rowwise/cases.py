@@ -112,6 +112,11 @@ def layer_norm(x, w, b):
     return F.layer_norm(x.float(), x.shape[-1:], w.float(), b.float(), 1e-5).to(x.dtype)
 
 
+def softmax_topk(x):
+    values, indices = x.softmax(-1).topk(8)
+    return values, indices.int()
+
+
 OPERATORS = {
     "rms_norm": Operator(
         lambda m, n: [((m, n), BF16), ((n,), BF16)], lambda m, n: [((m, n), BF16)],
@@ -143,6 +148,10 @@ OPERATORS = {
     "softmax": Operator(
         lambda m, n: [((m, n), F32)], lambda m, n: [((m, n), F32)],
         "  %y = hk.softmax %0 : {0} -> {1}", lambda x: x.softmax(-1)),
+    "softmax_topk": Operator(
+        lambda m, n: [((m, n), F32)], lambda m, n: [((m, 8), F32), ((m, 8), I32)],
+        "  %p = hk.softmax %0 : {0} -> {0}\n"
+        "  %y, %z = hk.topk %p ties lowest_index order by_value : {0} -> {1}, {2}", softmax_topk),
     "quantize_token": Operator(
         lambda m, n: [((m, n), BF16)], lambda m, n: [((m, n), CODE), ((m, 1), F32)],
         "  %y, %z = hk.quantize per_token %0 : {0} -> {1}, {2}", quant_token),
@@ -159,7 +168,7 @@ GPU = [("rms_norm", 16384, 8192), ("rms_norm", 16384, 7168), ("rms_norm", 4096, 
        ("add_rms_norm_quant", 16384, 8192), ("add_rms_norm_quant", 16384, 7168),
        ("silu_and_mul", 8192, 14336), ("silu_and_mul_quant", 8192, 14336),
        ("softmax", 8192, 4096), ("softmax", 1024, 131072), ("quantize_token", 16384, 4096),
-       ("layer_norm", 16384, 8192), ("rope", 16384, 4096),
+       ("softmax_topk", 8192, 256), ("layer_norm", 16384, 8192), ("rope", 16384, 4096),
        ("rms_norm", 16, 4096), ("add_rms_norm", 16, 4096), ("add_rms_norm_quant", 16, 4096),
        ("silu_and_mul", 16, 14336), ("silu_and_mul_quant", 16, 14336), ("softmax", 16, 4096),
        ("quantize_token", 16, 4096), ("rope", 16, 4096)]

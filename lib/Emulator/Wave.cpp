@@ -212,12 +212,14 @@ void issueVm(Wave &w, Pending kind, unsigned reg, unsigned count,
   e.kind = kind;
   e.reg = uint16_t(reg);
   e.count = uint8_t(count);
-  e.touch = touch;
+  // A flat access counts in both; its part in LDS is over with lgkmcnt.
+  bool flat = kind == Pending::Flat;
+  e.touch = flat ? -1 : touch;
   w.vm.push(e);
   setPending(w, e, true);
   w.anyPending = true;
-  if (kind == Pending::Flat) {
-    e.touch = -1;
+  if (flat) {
+    e.touch = touch;
     w.lgkm.push(e);
   }
 }

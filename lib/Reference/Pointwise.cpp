@@ -56,7 +56,7 @@ static constexpr double kFlushed = kSmallest / 8;
 
 Noisy reference::sigmoid(Noisy x) {
   double y = 1 / (1 + inF32Range(std::exp(-x.value)));
-  return elementary(x, y, y * (1 - y), 3, kFlushed);
+  return elementary(x, y, y * (1 - y), 4, kFlushed);
 }
 
 Noisy reference::silu(Noisy x) {
@@ -117,11 +117,11 @@ static Noisy applyUnary(Operation *op, Noisy x) {
       .Case([&](AbsOp) { return Noisy{std::fabs(v), s, x.jump}; })
       .Case([&](ExpOp) {
         double y = std::exp(v);
-        return elementary(x, y, y, 2, kFlushed);
+        return elementary(x, y, y, 3, kFlushed);
       })
       .Case([&](Exp2Op) {
         double y = std::exp2(v);
-        return elementary(x, y, y * M_LN2, 2, kFlushed);
+        return elementary(x, y, y * M_LN2, 3, kFlushed);
       })
       .Case([&](LogOp) { return elementary(x, std::log(v), 1 / v, 2); })
       .Case([&](Log2Op) { return elementary(x, std::log2(v), M_LOG2E / v, 2); })
@@ -136,11 +136,11 @@ static Noisy applyUnary(Operation *op, Noisy x) {
       })
       // Beyond 2^22 the period is lost, and any value in [-1, 1] is right.
       .Case([&](SinOp) {
-        return elementary(x, std::sin(v), std::cos(v), 2,
+        return elementary(x, std::sin(v), std::cos(v), 3,
                           std::fabs(v) > 0x1p22 ? 1 : kUnit * kUnit);
       })
       .Case([&](CosOp) {
-        return elementary(x, std::cos(v), std::sin(v), 2,
+        return elementary(x, std::cos(v), std::sin(v), 3,
                           std::fabs(v) > 0x1p22 ? 1 : kUnit * kUnit);
       })
       .Case([&](TanhOp) {

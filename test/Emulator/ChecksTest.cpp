@@ -39,6 +39,7 @@ const Case kCases[] = {
     {"race_same_value", "lds-race", 1, 256, false, "WAW"},
     {"race_same_read", "lds-race", 1, 256, false, "RAW"},
     {"race_bytes", "lds-race", 1, 256, false, "WAW"},
+    {"flat_without_wait", "lds-race", 1, 256, false, "RAW"},
     {"barrier_without_wait", "lds-race", 1, 256, false, "RAW"},
     {"missing_vmcnt", "missing-wait", 1, 64, false, "not waited for"},
     {"missing_lgkmcnt", "missing-wait", 1, 256, false, "not waited for"},

@@ -17,8 +17,8 @@
 // AMD: rsqrtOf(
 // AMD-NOT: loadPacked
 // AMD: opaque(keep0[s])
-// AMD: segmentReduce<MagnitudeMax, 16>(
-// AMD: store<DType::F8E4M3FN, 8, 8>(p4, {{.*}}divide<8>(
+// AMD: segmentReduce<MagnitudeMax, 16, 64>(
+// AMD: store<DType::F8E4M3FN, 8, 8>(p4, {{.*}}divideFor8Bits<8>(
 
 // On the host one thread has a whole group in its vector.
 // HOST: for (i64 row =
@@ -42,14 +42,27 @@ func.func @rope(%q: tensor<?x8x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<
   return %y : tensor<?x8x128xbf16>
 }
 
-// A row too long for registers is read twice, not three times.
+// Of a row too long for registers, what fits into registers and LDS is read
+// once, and the rest twice, not three times.
 // AMD-LABEL: ==== @softmax
-// AMD: for (i32 c0
-// AMD: onlineSoftmax<4>(
-// AMD: mergeSoftmax<1024, 1024>(
-// AMD: for (i32 c0
+// AMD: Packed<DType::F32, 4> kept0[3072];
+// AMD: static_assert(kLdsBytes<{{.*}}> == 49216);
+// AMD: raw0[20];
+// AMD: for (i32 c0 = 13312 + thread; c0 < 32768; c0 += 2048)
+// AMD: onlineSoftmax<4, 4>(
+// AMD: for (i32 c0 = 10240 + thread; c0 < 13312; c0 += 1024)
+// AMD: lds.kept0[c - 10240] = raw
+// AMD: onlineSoftmax<4, 2>(
+// AMD: onlineSoftmax<4, 20>(
+// AMD: mergeSoftmax<512, 512>(
+// AMD: for (i32 c0 = 13312
+// AMD: loadPacked<DType::F32, 4, 16>(p0,
 // AMD: expNegative<4>(
-// AMD-NOT: for (i32 c0
+// AMD: for (i32 c0 = 10240
+// AMD: = lds.kept0[c - 10240];
+// AMD: expNegative<4>(
+// AMD: opaque(raw0[s])
+// AMD: expNegative<4>(
 func.func @softmax(%x: tensor<?x131072xf32>) -> tensor<?x131072xf32> {
   %y = hk.softmax %x : tensor<?x131072xf32> -> tensor<?x131072xf32>
   return %y : tensor<?x131072xf32>

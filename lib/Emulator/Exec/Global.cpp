@@ -243,6 +243,11 @@ void splitFlat(Wave &w, const Inst &inst, unsigned vaddr, FlatSplit &s) {
 
 namespace {
 
+/// What barriers need to know of the lanes in LDS.
+int32_t touchFlat(Wave &w, const FlatSplit &s, unsigned bytes, bool write) {
+  return w.checks && s.lds.mask ? touchLds(w, s.lds, bytes, write) : -1;
+}
+
 void flatLoad(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff, reg = inst.o[0].reg;
   FlatSplit s;
@@ -257,7 +262,8 @@ void flatLoad(Wave &w, const Inst &inst) {
     unsigned l = unsigned(__builtin_ctzll(m));
     readScratch(w, inst, l, uint32_t(s.global.a[l]));
   }
-  issueVm(w, Pending::Flat, reg, (bytes + 3) / 4);
+  issueVm(w, Pending::Flat, reg, (bytes + 3) / 4,
+          touchFlat(w, s, bytes, false));
 }
 
 void flatStore(Wave &w, const Inst &inst) {
@@ -275,7 +281,7 @@ void flatStore(Wave &w, const Inst &inst) {
     unsigned l = unsigned(__builtin_ctzll(m));
     writeScratch(w, inst, l, uint32_t(s.global.a[l]), reg);
   }
-  issueVm(w, Pending::Flat, 0, 0);
+  issueVm(w, Pending::Flat, 0, 0, touchFlat(w, s, bytes, true));
 }
 
 } // namespace

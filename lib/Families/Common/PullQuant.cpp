@@ -129,7 +129,7 @@ std::string Puller::pullQuantize(QuantizeOp op, bool wantScale, Args position,
       int depth = depthOfScalar(scale);
       out.remember(depth, expr, out.define(depth, "Divisor", "divisor", expr));
     }
-    quotient = "divide<" + std::to_string(vec) + ">(" + x + ", " +
+    quotient = "divideFor8Bits<" + std::to_string(vec) + ">(" + x + ", " +
                out.recall(expr).str() + ")";
   }
   return clampAndCast(type, limitOf(op), quotient, vec, !unrounded);

@@ -312,24 +312,24 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
   ArrayRef<AffineExpr> token = position.take_front(rank - 2);
   int depth = depthOf(token);
   std::string rows = text(sizeOf(op.getCos(), 0));
-  std::string rowKey = key(op.getResult(), token, 1, "rope row");
+  std::string at = "i64(" + text(token[op.getPositionDim()]) + ")";
+  if (op.getPositions())
+    at = "i64(" + pullScalar(op.getPositions(), token) + ")";
+  if (Value bounds = op.getBounds()) {
+    // Matching admits constants and operands of the kernel only.
+    auto constant = bounds.getDefiningOp<ConstantOp>();
+    std::string list =
+        constant
+            ? tableOf(constant)
+            : "p" + std::to_string(cast<BlockArgument>(bounds).getArgNumber());
+    at = "placeInSequence(" + list + ", i64(" + text(sizeOf(bounds, 0)) +
+         "), " + at + ")";
+  }
+  if (op.getOffsets())
+    at += " + i64(" + pullScalar(op.getOffsets(), token) + ")";
+  // Operators that look up the same row share it.
+  std::string rowKey = "rope row " + at + " of " + rows;
   if (out.recall(rowKey).empty()) {
-    std::string at = "i64(" + text(token[op.getPositionDim()]) + ")";
-    if (op.getPositions())
-      at = "i64(" + pullScalar(op.getPositions(), token) + ")";
-    if (Value bounds = op.getBounds()) {
-      // Matching admits constants and operands of the kernel only.
-      auto constant = bounds.getDefiningOp<ConstantOp>();
-      std::string list =
-          constant
-              ? tableOf(constant)
-              : "p" +
-                    std::to_string(cast<BlockArgument>(bounds).getArgNumber());
-      at = "placeInSequence(" + list + ", i64(" + text(sizeOf(bounds, 0)) +
-           "), " + at + ")";
-    }
-    if (op.getOffsets())
-      at += " + i64(" + pullScalar(op.getOffsets(), token) + ")";
     std::string sum = out.define(depth, "i64", "at", at);
     out.remember(depth, rowKey,
                  out.define(depth, "i64", "row",
@@ -337,13 +337,14 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
                                 ") ? " + sum + " : -1"));
   }
   std::string row = out.recall(rowKey).str();
+  AffineExpr rowSymbol = sharedSymbol(row, depth);
   std::string inside = row + " >= 0";
   if (first > 0)
     inside += " && " + text(d) + " >= " + std::to_string(first);
   if (first + rotary < head)
     inside += " && " + text(d) + " < " + std::to_string(first + rotary);
 
-  Position angle = {symbol(row, depth), j};
+  Position angle = {rowSymbol, j};
   auto pullAngle = [&](Value table) {
     if (perElement)
       return pull(table, angle, vec);
@@ -375,7 +376,8 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
     term = partnerSine ? "rotatePairs<" + v + ">(" + x + " * " + sin + ")"
                        : "(rotatePairs<" + v + ">(" + x + ")) * " + sin;
   std::string turned = out.define(
-      out.depth(), vecText(type, vec), "v",
+      std::min(out.depth(), std::max(placeOf(position, vec), usedDepth)),
+      vecText(type, vec), "v",
       roundText(type, vec,
                 x + " * " + cos + (op.getInverse() ? " - " : " + ") + term));
   return inside + " ? " + turned + " : " + x;

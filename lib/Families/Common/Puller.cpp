@@ -103,6 +103,13 @@ AffineExpr Puller::symbol(StringRef name, int depth) {
   return getAffineSymbolExpr(symbols.size() - 1, getContext());
 }
 
+AffineExpr Puller::sharedSymbol(StringRef name, int depth) {
+  AffineExpr &known = sharedSymbols[name];
+  if (!known)
+    known = symbol(name, depth);
+  return known;
+}
+
 AffineExpr Puller::constant(int64_t value) {
   return getAffineConstantExpr(value, getContext());
 }

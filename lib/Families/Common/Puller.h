@@ -78,6 +78,8 @@ public:
   /// A new symbol for the C++ integer variable `name` of the current scope.
   AffineExpr symbol(StringRef name, int depth);
   AffineExpr symbol(StringRef name) { return symbol(name, out.depth()); }
+  /// The one symbol of a variable that several operators look up.
+  AffineExpr sharedSymbol(StringRef name, int depth);
   /// `text` in a new variable of the current or an outer scope.
   AffineExpr defineIndex(int depth, StringRef prefix, const Twine &text);
   AffineExpr constant(int64_t value);
@@ -244,6 +246,7 @@ private:
   llvm::DenseMap<Value, Source> bound;
   llvm::DenseMap<Value, int> valueIds;
   llvm::DenseMap<DimName, AffineExpr> sizeSymbols;
+  llvm::StringMap<AffineExpr> sharedSymbols;
   std::string laneCount;
   int laneDepth = 0;
   std::string storeGuard;

@@ -13,8 +13,10 @@
 
 #include "RowEmitter.h"
 
+#include "hk/Contract/LdsRowwise.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -32,6 +34,7 @@ RowEmitter::RowEmitter(KernelOp kernel, const RowPlan &plan,
                        RowTileAttr tile, CodeWriter &out)
     : Puller(kernel, dims, out), plan(plan), target(target), tile(tile),
       host(target.arch == ::hk::Arch::Host),
+      resident(!host && isResident(plan, podOf(tile))),
       threadsPerRow(tile.getThreads() / tile.getRows()) {
   if (host)
     threadsPerRow = 1;
@@ -78,6 +81,8 @@ void RowEmitter::emitRowStart() {
     setStoreGuard("if (valid) ");
   }
   rowDepth = out.depth();
+  if (!host)
+    threadIndex = symbol("thread");
   AffineExpr rest = symbol("row");
   rowCoordinates.assign(plan.numRowDims(), constant(0));
   for (int64_t d = plan.numRowDims(); d-- > 0;) {
@@ -122,7 +127,12 @@ Position RowEmitter::pairPosition(ArrayRef<DimName> local, const RowLoop &loop,
   int64_t half = loop.pairedHead / 2, perHalf = half / loop.vec;
   Position position =
       positionOf(local.drop_back(), currentChunk.floorDiv(perHalf));
-  AffineExpr first = (currentChunk % perHalf) * loop.vec;
+  // All chunks of a thread may lie at one place of their heads. What depends on
+  // that place alone is then computed once.
+  bool severalHeads = loop.chunks && *loop.chunks > perHalf;
+  AffineExpr lane =
+      severalHeads && threadsPerRow % perHalf == 0 ? threadIndex : currentChunk;
+  AffineExpr first = (lane % perHalf) * loop.vec;
   position.push_back(simplify(first + (second ? half : 0)));
   return position;
 }
@@ -167,10 +177,23 @@ void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
     packed = "packExact" + access + "(" + packed + ")";
     unpacked = "unpack" + access + "(opaque(" + unpacked + "))";
   }
-  out.lineAt(rowDepth,
-             element + " " + array + "[" + Twine(tile.getSlots()) + "];");
+  out.lineAt(rowDepth, element + " " + array + "[" + Twine(loop.slots) + "];");
   out.line(array + "[s] = " + packed + ";");
   space.kept.push_back({memo, carrier, unpacked});
+}
+
+bool RowEmitter::fillsGrid(const RowLoop &loop) const {
+  int64_t piece = threadsPerRow * loop.slots;
+  if (!loop.chunks || *loop.chunks % piece != 0)
+    return false;
+  for (const RowStore &store : plan.stores()) {
+    std::optional<int64_t> flat = RowPlan::flatSize(store.local);
+    int64_t own = threadsPerRow * tile.getSlots() *
+                  plan.chunkOf(store, tile.getVec(), host);
+    if (!flat || int64_t(llvm::divideCeil(*flat, own)) > *loop.chunks / piece)
+      return false;
+  }
+  return true;
 }
 
 RowLoop RowEmitter::planLoop(const Space &space,
@@ -189,6 +212,9 @@ RowLoop RowEmitter::planLoop(const Space &space,
                                    std::to_string(loop.vec) + ")";
   loop.index = flat && *flat < (int64_t(1) << 30) ? "i32" : "i64";
   int64_t slots = tile.getSlots();
+  if (resident)
+    slots = ::hk::rowResidence(podOf(tile), plan.statChunkBytes(tile.getVec()))
+                .registers;
   bool split = splitsRows(plan);
   if (chunks)
     loop.rounds = llvm::divideCeil(*chunks, threadsPerRow);
@@ -206,19 +232,15 @@ RowLoop RowEmitter::planLoop(const Space &space,
       loop.slots = std::min<int64_t>(slots, loop.rounds);
     loop.chunk = "(" + loop.index + "(block.y) * " +
                  std::to_string(loop.slots) + " + s) * " + step + " + " + first;
-    loop.guard = "c < " + limit;
+    if (!fillsGrid(loop))
+      loop.guard = "c < " + limit;
   } else if (loop.unrolled) {
     loop.slots = loop.rounds;
     loop.chunk = "s * " + step + " + " + first;
     if (*chunks % threadsPerRow != 0)
       loop.guard = "s + 1 < " + std::to_string(loop.slots) + " || c < " + limit;
   } else if (loop.batched && (!chunks || *chunks > threadsPerRow)) {
-    // Strips of several chunks.
-    loop.slots = kStripSlots;
-    std::string strip = std::to_string(loop.slots * threadsPerRow);
-    loop.outer = "for (" + loop.index + " c0 = " + first + "; c0 < " + limit +
-                 "; c0 += " + strip + ")";
-    loop.chunk = "c0 + s * " + step;
+    cutInStrips(loop, kStripSlots, 0, limit);
     if (!chunks || *chunks % (loop.slots * threadsPerRow) != 0)
       loop.guard = "c < " + limit;
   } else {
@@ -232,9 +254,71 @@ RowLoop RowEmitter::planLoop(const Space &space,
   return loop;
 }
 
+void RowEmitter::cutInStrips(RowLoop &loop, int64_t slots, int64_t first,
+                             const std::string &end) const {
+  std::string step = std::to_string(threadsPerRow);
+  std::string start =
+      first ? std::to_string(first * threadsPerRow) + " + thread" : "thread";
+  loop.slots = slots;
+  loop.unrolled = false;
+  loop.outer = "for (" + loop.index + " c0 = " + start + "; c0 < " + end +
+               "; c0 += " + std::to_string(slots * threadsPerRow) + ")";
+  loop.chunk = "c0 + s * " + step;
+  loop.header =
+      "HK_UNROLL for (int s = 0; s < " + std::to_string(slots) + "; ++s)";
+}
+
+SmallVector<RowLoop>
+RowEmitter::planLoops(const Space &space,
+                      ArrayRef<const RowStore *> stores) const {
+  RowLoop whole = planLoop(space, stores);
+  ::hk::RowResidence kept =
+      ::hk::rowResidence(podOf(tile), plan.statChunkBytes(tile.getVec()));
+  int64_t slots = kept.registers + kept.lds;
+  if (!resident || !whole.batched || whole.vec != tile.getVec() ||
+      !whole.chunks || *whole.chunks < slots * threadsPerRow ||
+      whole.rounds <= kept.registers)
+    return {whole};
+  SmallVector<RowLoop> loops;
+  auto end = [&](int64_t rounds) {
+    return std::to_string(std::min(*whole.chunks, rounds * threadsPerRow));
+  };
+  // What is not kept comes first: it is the sooner read again.
+  if (slots < whole.rounds) {
+    RowLoop rest = whole;
+    rest.part = RowPart::Rest;
+    cutInStrips(rest, kStripSlots, slots, end(whole.rounds));
+    rest.guard.clear();
+    if ((*whole.chunks - slots * threadsPerRow) %
+            (kStripSlots * threadsPerRow) !=
+        0)
+      rest.guard = "c < " + end(whole.rounds);
+    loops.push_back(rest);
+  }
+  if (kept.lds > 0) {
+    RowLoop lds = whole;
+    lds.part = RowPart::Lds;
+    lds.guard.clear();
+    cutInStrips(lds, std::gcd(kStripSlots, kept.lds), kept.registers,
+                end(slots));
+    loops.push_back(lds);
+  }
+  RowLoop registers = whole;
+  registers.part = RowPart::Registers;
+  registers.slots = kept.registers;
+  registers.outer.clear();
+  registers.guard.clear();
+  registers.unrolled = true;
+  registers.chunk = "s * " + std::to_string(threadsPerRow) + " + thread";
+  registers.header = "HK_UNROLL for (int s = 0; s < " +
+                     std::to_string(kept.registers) + "; ++s)";
+  loops.push_back(registers);
+  return loops;
+}
+
 bool RowEmitter::isOnline(const RowStat &stat, const RowLoop &loop) const {
-  return !loop.outer.empty() && stat.kind == StatKind::Maximum &&
-         isa<SoftmaxOp>(stat.op);
+  return (!loop.outer.empty() || loop.part != RowPart::Whole) &&
+         stat.kind == StatKind::Maximum && isa<SoftmaxOp>(stat.op);
 }
 
 void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
@@ -261,9 +345,17 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
       positionOf(dims.shape(stat.input).drop_front(plan.numRowDims()), first);
   std::string name = accumulators[{stat.op, int(stat.kind)}];
   if (isOnline(stat, loop)) {
-    out.line("onlineSoftmax<" + Twine(vec) + ">(" + name + ", " +
-             accumulators[{stat.op, int(StatKind::SumOfExp)}] + ", " +
-             pull(stat.input, lastPosition, vec) + ");");
+    std::string array = out.freshName("online");
+    std::string type = "Vec<float, " + std::to_string(vec) + ">";
+    out.lineAt(batchDepth, type + " " + array + "[" + Twine(loop.slots) + "];");
+    if (!loop.guard.empty())
+      out.lineAt(batchDepth,
+                 loop.header + " " + array + "[s] = Max::kIdentity;");
+    out.line(array + "[s] = " + pull(stat.input, lastPosition, vec) + ";");
+    afterChunks.push_back("onlineSoftmax<" + std::to_string(vec) + ", " +
+                          std::to_string(loop.slots) + ">(" + name + ", " +
+                          accumulators[{stat.op, int(StatKind::SumOfExp)}] +
+                          ", " + array + ");");
     return;
   }
   std::string x, term;
@@ -292,9 +384,10 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
            ">>(" + name + ", " + term + ");");
 }
 
-void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
-                          ArrayRef<const RowStat *> stats,
-                          ArrayRef<const RowStore *> stores) {
+void RowEmitter::emitLoops(Space &space, ArrayRef<RowLoop> loops,
+                           ArrayRef<const RowStat *> stats,
+                           ArrayRef<const RowStore *> stores) {
+  const RowLoop &loop = loops.front();
   for (const RowStat *stat : stats) {
     std::string name = out.freshName("acc");
     accumulators[{stat->op, int(stat->kind)}] = name;
@@ -308,6 +401,20 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
     }
     out.line("Vec<float, " + Twine(loop.vec) + "> " + name + " = " + identity);
   }
+  // The loads of what stays in registers are under way while the rest is read.
+  if (loops.size() > 1 && firstLoop && given) {
+    batchDepth = out.depth();
+    emitEarlyLoads();
+  }
+  for (const RowLoop &part : loops)
+    emitLoop(space, part, stats, stores);
+  reducedVec = loop.vec;
+}
+
+void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
+                          ArrayRef<const RowStat *> stats,
+                          ArrayRef<const RowStore *> stores) {
+  int64_t wordsBefore = batchWords;
   if (!loop.outer.empty())
     out.open(loop.outer);
   ownPreloads.clear();
@@ -331,15 +438,18 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
       emitStore(*store, pairPosition(store->local, loop, second), loop.vec);
   }
   setLaneCount("");
-  if (firstLoop && given)
+  if (firstLoop && given && loop.part == RowPart::Whole)
     emitEarlyLoads();
   firstLoop = false;
   current = RowLoop();
   out.close();
+  for (const std::string &line : std::exchange(afterChunks, {}))
+    out.line(line);
   if (!loop.outer.empty()) {
     out.close();
-    preloads.clear();
-    batchWords = 0;
+    for (const std::string &own : ownPreloads)
+      preloads.erase(own);
+    batchWords = wordsBefore;
   }
 }
 
@@ -548,9 +658,7 @@ void RowEmitter::emitPhase(int64_t phase) {
     if (stats.empty() && stores.empty())
       continue;
     stored.insert(stores.begin(), stores.end());
-    RowLoop loop = planLoop(space, stores);
-    emitLoop(space, loop, stats, stores);
-    reducedVec = loop.vec;
+    emitLoops(space, planLoops(space, stores), stats, stores);
     emitReductions(stats);
   }
   for (const RowSelection &selection : plan.selections())

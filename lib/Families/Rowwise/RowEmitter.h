@@ -31,6 +31,16 @@ namespace mlir::hk {
 /// the row: grid y counts pieces of threads per row x slots x vec elements.
 inline bool splitsRows(const RowPlan &plan) { return !plan.needsWholeRows(); }
 
+inline ::hk::RowTile podOf(RowTileAttr tile) {
+  return {int32_t(tile.getRows()), int32_t(tile.getThreads()),
+          int32_t(tile.getVec()), int32_t(tile.getSlots())};
+}
+
+/// Whether a thread keeps more of a row than is unrolled, or only a part of it.
+bool isResident(const RowPlan &plan, const ::hk::RowTile &tile);
+/// LDS bytes of a kernel.
+int64_t rowLds(const RowPlan &plan, const ::hk::Target &target,
+               const ::hk::RowTile &tile);
 /// LDS bytes of the selections of a kernel.
 int64_t selectionLds(const RowPlan &plan, const ::hk::Target &target,
                      const ::hk::RowTile &tile);
@@ -38,8 +48,13 @@ int64_t selectionLds(const RowPlan &plan, const ::hk::Target &target,
 std::string sharedText(const RowPlan &plan, const ::hk::Target &target,
                        const ::hk::RowTile &tile, StringRef name);
 
+/// The chunks of a row that a loop goes over: all; or those that stay in
+/// registers, those that stay in LDS, and those that are read again.
+enum class RowPart { Whole, Registers, Lds, Rest };
+
 /// How a loop over chunks of a row runs.
 struct RowLoop {
+  RowPart part = RowPart::Whole;
   int vec = 1;
   bool masked = false; // the last vector is partial
   /// Chunks of the row and of a thread; rounds: 0 if dynamic.
@@ -59,6 +74,7 @@ struct RowLoop {
 struct EarlyLoad {
   RowLoop loop;
   std::string key, type, expression, guard;
+  std::string keepAs; // where to store it too
 };
 
 /// What emitting a body once tells about how to emit it.
@@ -101,6 +117,21 @@ private:
   void emitRowStart();
   void emitPhase(int64_t phase);
   RowLoop planLoop(const Space &space, ArrayRef<const RowStore *> stores) const;
+  /// The loops over the parts of a row; one if it stays as a whole.
+  SmallVector<RowLoop> planLoops(const Space &space,
+                                 ArrayRef<const RowStore *> stores) const;
+  /// Makes `loop` one over strips of `slots` chunks of a thread from `first` up
+  /// to `end`, both counted in rounds.
+  void cutInStrips(RowLoop &loop, int64_t slots, int64_t first,
+                   const std::string &end) const;
+  /// Whether a loop that splits its row has a chunk for every thread, slot and
+  /// block of the grid.
+  bool fillsGrid(const RowLoop &loop) const;
+  /// Lanes around one that run the current loop's body together.
+  int64_t callersOf(int64_t lanes) const;
+  void emitLoops(Space &space, ArrayRef<RowLoop> loops,
+                 ArrayRef<const RowStat *> stats,
+                 ArrayRef<const RowStore *> stores);
   void emitLoop(Space &space, const RowLoop &loop,
                 ArrayRef<const RowStat *> stats,
                 ArrayRef<const RowStore *> stores);
@@ -125,6 +156,8 @@ private:
 
   std::string load(BlockArgument argument, Args position, int vec) override;
   std::string preload(const EarlyLoad &load);
+  /// Lets a load of the part in LDS store there what it read, or read it there.
+  void useLds(BlockArgument argument, EarlyLoad &load);
   void emitEarlyLoads();
 
   /// Row coordinates, then `flat` cut into the dims of `local`.
@@ -145,8 +178,10 @@ private:
   const ::hk::Target &target;
   RowTileAttr tile;
   bool host;
+  bool resident;
   int64_t threadsPerRow;
   int rowDepth = 0;
+  AffineExpr threadIndex; // in the row; not on the host
   SmallVector<AffineExpr> rowCoordinates;
   std::list<Space> spaces; // references stay valid
   llvm::DenseMap<std::pair<Operation *, int>, std::string> rowStatNames;
@@ -163,8 +198,12 @@ private:
   RowLoop current;
   int reducedVec = 1;
   int batchDepth = 0;
-  int64_t batchWords = 0;
+  /// Statements behind the loop over the slots.
+  std::vector<std::string> afterChunks;
+  int64_t batchWords = 0, earlyWords = 0;
   bool firstLoop = true;
+  /// The load that each operand in LDS is kept for.
+  llvm::DenseMap<BlockArgument, std::string> ldsOwners;
   /// Arrays of loaded chunks by loop and load; those of strips end with it.
   std::map<std::string, std::string> preloads;
   int preloadCount = 0;

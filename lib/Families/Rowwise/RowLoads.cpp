@@ -14,6 +14,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowEmitter.h"
+#include "RowTiles.h"
+
+#include "hk/Contract/LdsRowwise.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -21,9 +24,8 @@ using namespace mlir;
 using namespace mlir::hk;
 
 /// Registers of a thread that loaded chunks may take, of all loops whose chunks
-/// stay, and that a load of a later loop may.
+/// stay.
 static constexpr int64_t kMaxBatchWords = 64;
-static constexpr int64_t kMaxEarlyWords = 16;
 
 std::string RowEmitter::preload(const EarlyLoad &load) {
   std::string name = "raw" + std::to_string(preloadCount++);
@@ -43,6 +45,9 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   int64_t bits = vec * int64_t(element.getIntOrFloatBitWidth());
   if (!current.batched || bits < 32 || !getLaneCount().empty())
     return Puller::load(argument, position, vec);
+  // The contract has counted what stays.
+  bool stays = current.part == RowPart::Registers &&
+               llvm::is_contained(plan.statOperands(), argument);
   bool ofChunk = false, inside = false, waits = !loadGuard.empty();
   auto isOfRow = [&](AffineExpr symbol) {
     bool found = false;
@@ -56,7 +61,8 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
         return;
       ofChunk |= e == currentChunk;
       inside |= e != currentChunk && symbolDepth(e) > batchDepth;
-      waits |= e != currentChunk && !(splitsRows(plan) && isOfRow(e));
+      waits |= e != currentChunk && e != threadIndex &&
+               !((splitsRows(plan) || stays) && isOfRow(e));
     });
   if (!ofChunk || inside)
     return Puller::load(argument, position, vec);
@@ -72,6 +78,8 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
     load.guard =
         load.guard.empty() ? loadGuard : "(" + load.guard + ") && " + loadGuard;
   load.key = current.header + current.chunk + load.guard + load.expression;
+  if (current.part == RowPart::Lds)
+    useLds(argument, load);
   int64_t words = llvm::divideCeil(bits, 32) * current.slots;
   auto known = preloads.find(load.key);
   if (known != preloads.end()) {
@@ -81,18 +89,42 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
       chunk = "opaque(" + chunk + ")";
     return "unpack" + access + "(" + chunk + ")";
   }
-  if (batchWords + words > kMaxBatchWords || out.hoistLimit() > batchDepth)
+  if ((!stays && batchWords + words > kMaxBatchWords) ||
+      out.hoistLimit() > batchDepth)
     return Puller::load(argument, position, vec);
-  batchWords += words;
-  if (!firstLoop && current.outer.empty() && !waits && words <= kMaxEarlyWords)
+  batchWords += stays ? 0 : words;
+  if (!firstLoop && current.outer.empty() && !waits &&
+      (stays || earlyWords + words <= kMaxEarlyWords)) {
     earlyLoads.push_back(load);
+    earlyWords += stays ? 0 : words;
+  }
   ownPreloads.insert(load.key);
-  return "unpack" + access + "(" + preload(load) + "[s])";
+  std::string name = preload(load);
+  if (!load.keepAs.empty())
+    out.lineAt(batchDepth, load.loop.header + " { const " + load.loop.index +
+                               " c = " + load.loop.chunk + "; " + load.keepAs +
+                               " = " + name + "[s]; }");
+  return "unpack" + access + "(" + name + "[s])";
+}
+
+void RowEmitter::useLds(BlockArgument argument, EarlyLoad &load) {
+  bool counted = llvm::is_contained(plan.statOperands(), argument);
+  auto [owner, isNew] = ldsOwners.try_emplace(argument, load.key);
+  if (!counted || owner->second != load.key)
+    return;
+  // A thread reads only what it wrote.
+  auto kept =
+      ::hk::rowResidence(podOf(tile), plan.statChunkBytes(tile.getVec()));
+  std::string place = "lds.kept" + std::to_string(argument.getArgNumber()) +
+                      "[c - " + std::to_string(kept.registers * threadsPerRow) +
+                      "]";
+  if (isNew)
+    load.keepAs = place;
+  else
+    load.expression = place;
 }
 
 void RowEmitter::emitEarlyLoads() {
-  if (!current.outer.empty())
-    return;
   for (const EarlyLoad &early : given->early)
     if (!preloads.count(early.key))
       preload(early);

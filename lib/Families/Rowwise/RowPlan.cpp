@@ -266,18 +266,78 @@ int64_t RowPlan::workPerElement() const {
   return work;
 }
 
-double RowPlan::bytesPerRowElement() const {
-  double bits = 0, width = double(widest());
-  for (BlockArgument arg : body().getArguments()) {
-    auto type = cast<RankedTensorType>(arg.getType());
-    if (type.getRank() <= numRowDims() || numRowDims() == 0)
+bool RowPlan::isOfRows(Value value) const {
+  ArrayRef<DimName> shape = dims.shape(value);
+  return int64_t(shape.size()) > numRowDims() &&
+         shape.take_front(numRowDims()) == ArrayRef(rowDims.sizes);
+}
+
+SmallVector<BlockArgument> RowPlan::statOperands() const {
+  llvm::SmallPtrSet<Value, 16> seen;
+  SmallVector<Value> pending;
+  SmallVector<BlockArgument> operands;
+  for (const RowStat &stat : rowStats)
+    pending.push_back(stat.input);
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!seen.insert(value).second)
       continue;
-    // Operands of other widths (both halves of a gate, scales) count by them.
-    ArrayRef<DimName> local = dims.shape(arg);
-    std::optional<int64_t> own = flatSize(local.drop_front(numRowDims()));
-    double share = own && width > 0 ? double(*own) / width : 1;
-    bits += type.getElementTypeBitWidth() * share;
+    if (Operation *op = value.getDefiningOp()) {
+      llvm::append_range(pending, op->getOperands());
+      continue;
+    }
+    ArrayRef<DimName> shape = dims.shape(value);
+    if (isOfRows(value) && flatSize(shape.drop_front(numRowDims())) == widest())
+      operands.push_back(cast<BlockArgument>(value));
   }
+  return operands;
+}
+
+int64_t RowPlan::statChunkBytes(int64_t vec) const {
+  int64_t bits = 0;
+  for (BlockArgument operand : statOperands())
+    bits += vec *
+            cast<RankedTensorType>(operand.getType()).getElementTypeBitWidth();
+  return llvm::divideCeil(bits, 8);
+}
+
+double RowPlan::bitsPerElement(BlockArgument argument) const {
+  auto type = cast<RankedTensorType>(argument.getType());
+  if (type.getRank() <= numRowDims() || numRowDims() == 0)
+    return 0;
+  // Operands of other widths (both halves of a gate, scales) count by them.
+  double width = double(widest());
+  ArrayRef<DimName> local = dims.shape(argument);
+  std::optional<int64_t> own = flatSize(local.drop_front(numRowDims()));
+  double share = own && width > 0 ? double(*own) / width : 1;
+  return type.getElementTypeBitWidth() * share;
+}
+
+double RowPlan::inputBitsPerElement() const {
+  KernelOp owner = kernel;
+  double bits = 0;
+  for (BlockArgument arg :
+       body().getArguments().take_front(owner.getNumInputs()))
+    if (isOfRows(arg))
+      bits += bitsPerElement(arg);
+  return bits;
+}
+
+double RowPlan::sharedBitsPerElement() const {
+  KernelOp owner = kernel;
+  double bits = 0;
+  for (BlockArgument arg :
+       body().getArguments().take_front(owner.getNumInputs()))
+    if (ArrayRef<DimName> shape = dims.shape(arg);
+        !shape.empty() && !isOfRows(arg) && shape.back() == widest())
+      bits += cast<RankedTensorType>(arg.getType()).getElementTypeBitWidth();
+  return bits;
+}
+
+double RowPlan::bytesPerRowElement() const {
+  double bits = 0;
+  for (BlockArgument arg : body().getArguments())
+    bits += bitsPerElement(arg);
   return std::max(1.0, bits / 8);
 }
 
@@ -303,6 +363,16 @@ int64_t RowPlan::pairedHead(ArrayRef<const RowStore *> stores, int vec) const {
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
+
+int64_t RowPlan::chunkOf(const RowStore &store, int tileVec, bool host) const {
+  SmallVector<const RowStore *> loop;
+  for (const RowStore &other : rowStores)
+    if (sameSpace(store.local, other.local))
+      loop.push_back(&other);
+  bool masked = false;
+  int vec = loopVec(tileVec, host, store.local, loop, masked);
+  return !host && pairedHead(loop, vec) ? 2 * vec : vec;
+}
 
 SmallVector<DimName> mlir::hk::withoutOnes(ArrayRef<DimName> local) {
   SmallVector<DimName> result(local);

@@ -107,6 +107,10 @@ public:
   /// How much is computed with an element: about the number of operators, those
   /// with elementary functions counted more.
   int64_t workPerElement() const;
+  /// Bits read per element of a row, of its own operands and of those that all
+  /// rows share, such as the weight of a norm.
+  double inputBitsPerElement() const;
+  double sharedBitsPerElement() const;
   /// Bytes moved per element of a row, about.
   double bytesPerRowElement() const;
 
@@ -114,8 +118,20 @@ public:
   /// rotary embedding needs both for each: the size of the head, or 0.
   int64_t pairedHead(ArrayRef<const RowStore *> stores, int vec) const;
 
+  /// Operands as wide as the row that statistics read, which later phases need
+  /// again; and the bytes of a chunk of all of them.
+  SmallVector<BlockArgument> statOperands() const;
+  int64_t statChunkBytes(int64_t vec) const;
+
+  /// Elements of a chunk in the loop that `store` is part of.
+  int64_t chunkOf(const RowStore &store, int tileVec, bool host) const;
+
 private:
   int64_t phaseOf(Value value);
+  /// Whether the first dims of `value` are the row dims.
+  bool isOfRows(Value value) const;
+  /// Bits of `argument` per element of a row.
+  double bitsPerElement(BlockArgument argument) const;
   void addStats(Operation &op);
   void addStore(unsigned index, Value value);
   /// Whether the statistics of `op` are of a whole row.

@@ -77,6 +77,15 @@ std::optional<int> RowEmitter::segmentLanes(int64_t size, AffineExpr last,
   return int(lanes);
 }
 
+int64_t RowEmitter::callersOf(int64_t lanes) const {
+  bool wholeWaves = current.guard.empty() ||
+                    (current.chunks && *current.chunks % target.waveSize == 0);
+  return wholeWaves && threadsPerRow % target.waveSize == 0 &&
+                 out.hoistLimit() == 0
+             ? target.waveSize
+             : lanes;
+}
+
 std::string RowEmitter::serialStatistic(Operation *op, Value input,
                                         StatKind kind,
                                         ArrayRef<AffineExpr> leading,
@@ -152,8 +161,8 @@ std::string RowEmitter::statistic(Operation *op, Value input, StatKind kind,
         ("reduceVec<" + reduction + ", " + Twine(vec) + ">(" + term + ")")
             .str();
     if (*lanes > 1)
-      own = ("segmentReduce<" + reduction + ", " + Twine(*lanes) + ">(" + own +
-             ")")
+      own = ("segmentReduce<" + reduction + ", " + Twine(*lanes) + ", " +
+             Twine(callersOf(*lanes)) + ">(" + own + ")")
                 .str();
     name = out.define(out.depth(), "float", "f", own);
   } else {

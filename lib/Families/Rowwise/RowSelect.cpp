@@ -16,6 +16,7 @@
 
 #include "hk/Contract/LdsRowwise.h"
 #include "hk/Contract/LdsTopk.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -29,6 +30,24 @@ static StringRef spell(TopkOrder order) {
 static StringRef spell(GroupScore score) {
   return score == GroupScore::maximum ? "GroupScore::Maximum"
                                       : "GroupScore::Top2Sum";
+}
+
+bool mlir::hk::isResident(const RowPlan &plan, const ::hk::RowTile &tile) {
+  if (plan.stats().empty() || !plan.selections().empty() || tile.slots == 0 ||
+      tile.rows != 1)
+    return false;
+  int64_t chunks = llvm::divideCeil(plan.widest(), tile.vec);
+  return tile.slots < int64_t(llvm::divideCeil(chunks, tile.threads)) ||
+         ::hk::rowResidence(tile, plan.statChunkBytes(tile.vec)).lds > 0;
+}
+
+int64_t mlir::hk::rowLds(const RowPlan &plan, const ::hk::Target &target,
+                         const ::hk::RowTile &tile) {
+  int64_t chunkBytes =
+      isResident(plan, tile) ? plan.statChunkBytes(tile.vec) : 0;
+  return ::hk::ldsAdd(
+      ::hk::rowwiseLds(target, tile, plan.stats().size(), chunkBytes),
+      selectionLds(plan, target, tile));
 }
 
 bool mlir::hk::isSelection(Operation *op) {
@@ -52,7 +71,7 @@ int64_t mlir::hk::selectionLds(const RowPlan &plan, const ::hk::Target &target,
   return bytes;
 }
 
-/// The members that the selections add to the kernel's LDS.
+/// The members that selections and kept rows add to the kernel's LDS.
 static std::string membersText(const RowPlan &plan, const ::hk::Target &target,
                                const ::hk::RowTile &tile) {
   std::string text;
@@ -73,6 +92,16 @@ static std::string membersText(const RowPlan &plan, const ::hk::Target &target,
     }
     text += "  " + type + " select" + std::to_string(i) + ";\n";
   }
+  if (!isResident(plan, tile))
+    return text;
+  int64_t lds = ::hk::rowResidence(tile, plan.statChunkBytes(tile.vec)).lds;
+  for (BlockArgument operand : plan.statOperands()) {
+    Type type = cast<RankedTensorType>(operand.getType()).getElementType();
+    text += ("  Packed<" + dtypeText(type) + ", " + Twine(tile.vec) + "> kept" +
+             Twine(operand.getArgNumber()) + "[" + Twine(lds * tile.threads) +
+             "];\n")
+                .str();
+  }
   return text;
 }
 
@@ -81,16 +110,16 @@ std::string mlir::hk::sharedText(const RowPlan &plan,
                                  const ::hk::RowTile &tile, StringRef name) {
   int64_t reductions = plan.stats().size();
   std::string base;
-  if (::hk::rowwiseLds(target, tile, reductions) > 0)
+  int64_t scratch = ::hk::rowwiseLds(target, tile, reductions, 0);
+  if (scratch > 0)
     base = ("RowShared<" + Twine(tile.threads / tile.rows) + ", " +
             Twine(tile.threads) + ", " + Twine(reductions) + ">")
                .str();
-  int64_t selected = selectionLds(plan, target, tile);
-  if (selected == 0)
+  int64_t bytes = rowLds(plan, target, tile);
+  if (bytes == scratch)
     return ("using " + name + " = " + (base.empty() ? "NoShared" : base) +
             ";\n")
         .str();
-  int64_t bytes = selected + ::hk::rowwiseLds(target, tile, reductions);
   return ("struct " + name + (base.empty() ? "" : " : " + base) + " {\n" +
           membersText(plan, target, tile) + "};\nstatic_assert(kLdsBytes<" +
           name + "> == " + Twine(bytes) + ");\n")
@@ -130,8 +159,7 @@ void RowEmitter::emitSelection(const RowSelection &selection) {
   RowLoop shape = planLoop(space, {});
   std::string n = text(space.size);
   std::string score = emitScore(space, input, shape);
-  ::hk::RowTile pod{int32_t(tile.getRows()), int32_t(tile.getThreads()),
-                    int32_t(tile.getVec()), int32_t(tile.getSlots())};
+  ::hk::RowTile pod = podOf(tile);
   std::string member = "lds.select" + std::to_string(selectionCount);
   std::string name = "row" + std::to_string(selectionCount++);
   std::string owned =

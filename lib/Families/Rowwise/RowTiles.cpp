@@ -15,9 +15,12 @@
 
 #include "RowEmitter.h"
 
+#include "hk/Contract/Cost.h"
 #include "hk/Contract/LdsRowwise.h"
 #include "hk/Contract/LdsTopk.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -26,6 +29,8 @@ using ::hk::Target;
 
 /// Elements of f32 that a thread may keep of one value.
 static constexpr int64_t kMaxKept = 64;
+/// Registers and threads of a compute unit of sm_90a.
+static constexpr int64_t kRegisters = 65536, kThreadsPerUnit = 2048;
 /// Elements of a row that the host keeps in a buffer.
 static constexpr int64_t kMaxHostRow = 16384;
 /// Elements a host block should have, so that starting one costs nothing.
@@ -54,6 +59,50 @@ static RankedTile hostTile(const RowPlan &plan) {
   return ranked;
 }
 
+/// Registers that the loads of one loop over the row's inputs take, and those
+/// of operands that are as wide but the same for each row.
+static std::pair<int64_t, int64_t>
+loadWords(const RowPlan &plan, const RowTile &tile, int64_t chunkElements) {
+  double row = plan.inputBitsPerElement() * double(chunkElements);
+  double shared = plan.sharedBitsPerElement() * double(chunkElements);
+  return {llvm::divideCeil(int64_t(row) * tile.slots, 32),
+          llvm::divideCeil(int64_t(shared) * tile.slots, 32)};
+}
+
+/// Blocks that share a compute unit of sm_90a, by the registers that ptxas was
+/// seen to need: addresses and indices, what is loaded before it is used, and
+/// temporaries where more is done than to scale a row.
+static int64_t blocksBesideEachOther(const RowPlan &plan, const RowTile &tile) {
+  SmallVector<const RowStore *> stores;
+  for (const RowStore &store : plan.stores())
+    stores.push_back(&store);
+  bool pairs = plan.pairedHead(stores, tile.vec) != 0;
+  auto [row, shared] = loadWords(plan, tile, pairs ? 2 * tile.vec : tile.vec);
+  int64_t work = plan.workPerElement();
+  int64_t words = 16 + row + std::min(shared, kMaxEarlyWords);
+  if (plan.stats().empty())
+    words += pairs ? 16 + 2 * tile.vec : 32; // pairs have angles
+  else if (work > 1 || plan.stats().size() > 1)
+    words += 8;
+  int64_t perBlock = int64_t(llvm::alignTo(words, 8)) * tile.threads;
+  int64_t blocks =
+      std::min<int64_t>(kRegisters / perBlock, kThreadsPerUnit / tile.threads);
+  return std::clamp<int64_t>(blocks, 1, 32);
+}
+
+/// How much longer a kernel takes because too little is under way: a block is
+/// about three memory latencies old when its row is done.
+static double starvation(const RowPlan &plan, const RowTile &tile,
+                         const Target &target, int64_t width) {
+  if (target.arch != ::hk::Arch::Sm90a || plan.stats().empty())
+    return 1; // elsewhere nothing was measured
+  double needed = target.memoryGBps * 1e3 / target.computeUnits * 3 *
+                  ::hk::kMemoryMicroseconds;
+  double underWay = double(minBlocksOf(plan, tile, target) * tile.rows) *
+                    double(width) * plan.bytesPerRowElement();
+  return std::pow(std::max(1.0, needed / underWay), 0.6);
+}
+
 /// Idle lanes, latency and block overhead of a tile that holds a row of
 /// `width`. The factors were fitted to times of an H200.
 static double modelTime(const RowPlan &plan, const RowTile &tile,
@@ -68,6 +117,11 @@ static double modelTime(const RowPlan &plan, const RowTile &tile,
   double time = bytes / (target.memoryGBps * 1e3) / (0.5 + 0.5 * busy);
   if (tile.slots == 0)
     return time * (1.3 + 32.0 / double(perRow));
+  // What is not kept is read again, mostly from L2.
+  if (isResident(plan, tile)) {
+    double again = 1 - double(tile.slots) / double(rounds);
+    return time * (1.05 + 0.28 * std::max(0.0, again));
+  }
   // A thread that moves little does not pay for its start and its part in the
   // statistics; one that moves much starts late with what it needs last.
   double moved = plan.bytesPerRowElement() * double(width) / double(chunks) *
@@ -78,7 +132,29 @@ static double modelTime(const RowPlan &plan, const RowTile &tile,
   double depth = 0.005 * double(tile.slots);
   double wide = perRow > 512 ? 0.03 : 0;
   double small = tile.threads < 128 ? 0.05 : 0;
-  return time * (1.0 + start + depth + wide + small);
+  return time * (1.0 + start + depth + wide + small) *
+         starvation(plan, tile, target, width);
+}
+
+/// A row that is too long for the registers of a block: as much as fits stays
+/// there and in LDS.
+static std::optional<RowTile> residentTile(const RowPlan &plan,
+                                           const Target &target, int64_t vec,
+                                           int64_t chunks) {
+  int64_t perChunk = plan.statChunkBytes(vec);
+  int64_t rounds = chunks / ::hk::kResidentThreads; // whole ones
+  if (perChunk == 0 || perChunk > ::hk::kRowRegisterBytes)
+    return std::nullopt;
+  RowTile tile{1, ::hk::kResidentThreads, int32_t(vec), 0};
+  int64_t registers = ::hk::kRowRegisterBytes / perChunk;
+  int64_t free =
+      target.ldsBytes - ::hk::rowwiseLds(target, tile, plan.stats().size(), 0);
+  // Strips of two chunks at least.
+  int64_t lds = free / (::hk::kResidentThreads * perChunk) / 2 * 2;
+  tile.slots = int32_t(std::min(rounds, registers + lds));
+  if (!isResident(plan, tile))
+    return std::nullopt;
+  return tile;
 }
 
 /// Vectors that a thread may have in flight: unrolled code keeps them all in
@@ -134,12 +210,15 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     if (!wholeRows)
       for (int64_t slots = 1; slots <= std::min(rounds, maxSlots); slots *= 2)
         add(perRow, slots);
-    else if (rounds <= (perRow > 512 ? maxSlots / 2 : maxSlots))
+    else if (rounds <= (perRow > 512 ? maxSlots / 2 : maxSlots) &&
+             rounds * plan.statChunkBytes(vec) <= ::hk::kRowRegisterBytes)
       // The registers of a thread of a large block are half as many.
       add(perRow, rounds);
     else if (perRow == 256 || perRow == target.maxThreads)
       add(perRow, 0);
   }
+  if (std::optional<RowTile> tile = residentTile(plan, target, vec, chunks))
+    add(::hk::kResidentThreads, tile->slots);
   return tiles;
 }
 
@@ -216,11 +295,8 @@ SmallVector<RankedTile> mlir::hk::rankTiles(const RowPlan &plan,
   bool selects = !plan.selections().empty();
   SmallVector<RankedTile> tiles =
       selects ? selectionTiles(plan, target) : gpuTiles(plan, target);
-  int64_t reductions = plan.stats().size();
   for (RankedTile &ranked : tiles) {
-    ranked.ldsBytes =
-        ::hk::ldsAdd(::hk::rowwiseLds(target, ranked.tile, reductions),
-                     selectionLds(plan, target, ranked.tile));
+    ranked.ldsBytes = rowLds(plan, target, ranked.tile);
     if (ranked.ldsBytes > target.ldsBytes)
       ranked.verdict = Verdict::refuse(Reason::LdsExceeded,
                                        Twine(ranked.ldsBytes) + " bytes of " +
@@ -262,15 +338,16 @@ int64_t mlir::hk::minBlocksOf(const RowPlan &plan, const RowTile &tile,
                               const Target &target) {
   if (target.arch == ::hk::Arch::Host)
     return 1;
+  if (isResident(plan, tile))
+    return 1;
+  if (target.arch == ::hk::Arch::Sm90a && plan.selections().empty() &&
+      tile.slots > 0)
+    return blocksBesideEachOther(plan, tile);
   // 1024 threads per compute unit leave 64 registers of 65,536 to each. Tiles
   // that keep more and kernels that do more need more.
   int64_t work = plan.workPerElement(), kept = tile.slots * tile.vec;
   if (!plan.selections().empty())
     kept *= 2; // the keys
-  // Almost a copy: what counts is how many rows are under way.
-  if (target.arch == ::hk::Arch::Sm90a && work <= 1 && tile.slots <= 2 &&
-      kept <= 16 && plan.selections().empty() && plan.stats().size() == 1)
-    return std::max<int64_t>(1, 2048 / tile.threads);
   int64_t threads = work <= 8 && kept <= 32    ? 1024
                     : work <= 20 && kept <= 64 ? 512
                                                : 256;

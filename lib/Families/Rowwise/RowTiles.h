@@ -27,6 +27,10 @@ struct RankedTile {
   int64_t ldsBytes = 0;
 };
 
+/// Registers that loads of later loops may take when they are issued in the
+/// first one.
+inline constexpr int64_t kMaxEarlyWords = 16;
+
 /// Every candidate, and at `chosen` the indices of the tiles to use, in the
 /// order in which their conditions are tried.
 SmallVector<RankedTile> rankTiles(const RowPlan &plan,

@@ -198,50 +198,42 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
     const ::hk::RowTile &tile = ranked.tile;
     Attribute attr = RowTileAttr::get(kernel.getContext(), tile.rows,
                                       tile.threads, tile.vec, tile.slots);
-    addVariant(
-        kernel, attr, tile.threads, ranked.ldsBytes,
-        [&](OpBuilder &builder, Location loc, ValueRange symbols) {
-          SizeBuilder sizes(builder, loc, symbols, dims);
-          LaunchDims launch;
-          Value rows = sizes.product(plan.rows());
-          launch.condition =
-              ranked.maxRows
-                  ? arith::CmpIOp::create(builder, loc,
-                                          arith::CmpIPredicate::ule, rows,
-                                          sizes.constant(ranked.maxRows))
-                        .getResult()
-                  : arith::ConstantOp::create(builder, loc,
-                                              builder.getBoolAttr(true))
-                        .getResult();
-          launch.x = sizes.ceilDiv(rows, tile.rows);
-          launch.y = sizes.constant(1);
-          launch.z = sizes.constant(1);
-          if (splitsRows(plan)) {
-            bool host = target.arch == ::hk::Arch::Host;
-            int64_t perRow = host ? 1 : tile.threads / tile.rows;
-            int64_t piece = perRow * tile.slots;
-            Value widest;
-            for (const RowStore &store : plan.stores()) {
-              SmallVector<const RowStore *> loop;
-              for (const RowStore &other : plan.stores())
-                if (sameSpace(store.local, other.local))
-                  loop.push_back(&other);
-              bool masked = false;
-              int vec = loopVec(tile.vec, host, store.local, loop, masked);
-              if (!host && plan.pairedHead(loop, vec))
-                vec *= 2;
-              Value pieces =
-                  sizes.ceilDiv(sizes.product(store.local), piece * vec);
-              widest =
-                  widest ? arith::MaxUIOp::create(builder, loc, widest, pieces)
+    addVariant(kernel, attr, tile.threads, ranked.ldsBytes,
+               [&](OpBuilder &builder, Location loc, ValueRange symbols) {
+                 SizeBuilder sizes(builder, loc, symbols, dims);
+                 LaunchDims launch;
+                 Value rows = sizes.product(plan.rows());
+                 launch.condition =
+                     ranked.maxRows
+                         ? arith::CmpIOp::create(
+                               builder, loc, arith::CmpIPredicate::ule, rows,
+                               sizes.constant(ranked.maxRows))
                                .getResult()
-                         : pieces;
-            }
-            if (widest)
-              launch.y = widest;
-          }
-          return launch;
-        });
+                         : arith::ConstantOp::create(builder, loc,
+                                                     builder.getBoolAttr(true))
+                               .getResult();
+                 launch.x = sizes.ceilDiv(rows, tile.rows);
+                 launch.y = sizes.constant(1);
+                 launch.z = sizes.constant(1);
+                 if (splitsRows(plan)) {
+                   bool host = target.arch == ::hk::Arch::Host;
+                   int64_t perRow = host ? 1 : tile.threads / tile.rows;
+                   int64_t piece = perRow * tile.slots;
+                   Value widest;
+                   for (const RowStore &store : plan.stores()) {
+                     int64_t chunk = plan.chunkOf(store, tile.vec, host);
+                     Value pieces = sizes.ceilDiv(sizes.product(store.local),
+                                                  piece * chunk);
+                     widest = widest ? arith::MaxUIOp::create(builder, loc,
+                                                              widest, pieces)
+                                           .getResult()
+                                     : pieces;
+                   }
+                   if (widest)
+                     launch.y = widest;
+                 }
+                 return launch;
+               });
   }
   return success();
 }
@@ -265,8 +257,7 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
         "namespace hk {\n";
   for (VariantOp variant : kernel.getVariants()) {
     auto tile = cast<RowTileAttr>(variant.getTile());
-    ::hk::RowTile pod{int32_t(tile.getRows()), int32_t(tile.getThreads()),
-                      int32_t(tile.getVec()), int32_t(tile.getSlots())};
+    ::hk::RowTile pod = podOf(tile);
     CodeWriter draft;
     RowEmitter first(kernel, plan, dims, target, tile, draft);
     first.emitBody(nullptr);

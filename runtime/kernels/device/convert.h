@@ -46,7 +46,17 @@ template <int V> HK_DEV Vec<bf16, V> toBf16(Vec<float, V> x) {
   return bitCast<Vec<bf16, V>>(toBf16Bits<V>(x));
 }
 template <int V> HK_DEV Vec<float, V> fromBf16Bits(Vec<u16, V> x) {
-  return bitCast<Vec<float, V>>(convertTo<u32, V>(x) << 16);
+  if constexpr (kArch == Arch::Sm90a && V % 2 == 0) {
+    // Whole words, so that each element is one instruction.
+    Vec<float, V> r;
+    HK_UNROLL for (int i = 0; i < V / 2; ++i) {
+      u32 pair = bitCast<Vec<u32, V / 2>>(x)[i];
+      r[2 * i] = bitCast<float>(pair << 16);
+      r[2 * i + 1] = bitCast<float>(pair & 0xFFFF0000u);
+    }
+    return r;
+  } else
+    return bitCast<Vec<float, V>>(convertTo<u32, V>(x) << 16);
 }
 template <int V> HK_DEV Vec<float, V> fromBf16(Vec<bf16, V> x) {
   return fromBf16Bits<V>(bitCast<Vec<u16, V>>(x));

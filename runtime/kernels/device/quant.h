@@ -17,47 +17,66 @@
 
 namespace hk {
 
-/// x / d in f32 for many x without a division for each, bit for bit where a
-/// quantisation can tell. With the correctly rounded reciprocal, a quotient
-/// within an ulp and its exact remainder, one more step rounds correctly
-/// (Markstein, 1990).
+/// What x / d is computed from for many x without a division for each.
 struct Divisor {
   /// A power of two that brings the divisor where remainders are exact.
   float scale;
+  /// The reciprocal is within 2^-24 and a little.
   float value, reciprocal;
 };
 
-/// The divisor d >= floor / limit of values of at most limit * d. Quotients of
-/// at least 2^-18 are exact, smaller ones stay smaller. The bounds are
-/// constants: with the usual ones nothing is scaled.
+/// The divisor d >= floor / limit of values of at most limit * d. The bounds
+/// are constants: with the usual ones nothing is scaled.
 HK_DEV Divisor divisorOf(float d, float floor, float limit) {
+  using F1 = Vec<float, 1>;
   float scale = 1.f;
   if (floor / limit < 0x1p-60f)
     scale = d < 0x1p-60f ? 0x1p80f : scale;
   if (limit < 8.f)
     scale = d > 0x1p60f ? 0x1p-64f : scale;
   float value = d * scale;
+  float near = nearReciprocal<1>(F1(value))[0];
+  float rest = fma<1>(F1(near), F1(value), F1(-1.f))[0];
+  float reciprocal = fma<1>(F1(-rest), F1(near), F1(near))[0];
   // x / inf is 0, or NaN if x is infinite, as x * 0 is.
   bool infinite = value == __builtin_inff();
-  return {scale, infinite ? 1.f : value, infinite ? 0.f : 1.f / value};
+  return {scale, infinite ? 1.f : value, infinite ? 0.f : reciprocal};
 }
 
-template <int V> HK_DEV Vec<float, V> divide(Vec<float, V> x, Divisor d) {
+namespace detail {
+/// One step of Newton's towards x / d. The remainder is negated so that -0
+/// stays -0.
+template <int V>
+HK_DEV Vec<float, V> refineQuotient(Vec<float, V> q, Vec<float, V> x,
+                                    Vec<float, V> d, Vec<float, V> reciprocal) {
+  return fma<V>(-fma<V>(q, d, -x), reciprocal, q);
+}
+} // namespace detail
+
+/// x / d where it is going to be rounded to 8 bits, for quotients of at least
+/// 2^-18; smaller ones stay smaller. The error before the rounding to f32 is
+/// below 2^-46, and no quotient of two floats is so close to the middle of two
+/// floats that it could change the 8 bits (DeviceTest.cpp tries all that are).
+template <int V>
+HK_DEV Vec<float, V> divideFor8Bits(Vec<float, V> x, Divisor d) {
   Vec<float, V> value = d.value, reciprocal = d.reciprocal;
   x = x * d.scale;
-  Vec<float, V> q = x * reciprocal;
-  // Remainders are negated so that -0 stays -0.
-  Vec<float, V> rest = fma<V>(q, value, -x);
-  q = fma<V>(-rest, reciprocal, q);
-  rest = fma<V>(q, value, -x);
-  return fma<V>(-rest, reciprocal, q);
+  return detail::refineQuotient<V>(x * reciprocal, x, value, reciprocal);
 }
 
 /// max(amax, floor) / limit, or 1 when that is 0. NaN stays NaN.
 HK_DEV float quantScale(float amax, float floor, float limit) {
+  using F1 = Vec<float, 1>;
   float m = amax < floor ? floor : amax;
+  // With the correctly rounded reciprocal, a quotient within an ulp and its
+  // exact remainder, one more step rounds correctly (Markstein, 1990).
+  F1 reciprocal = 1.f / limit;
+  F1 q = detail::refineQuotient<1>(m * reciprocal, m, limit, reciprocal);
+  q = detail::refineQuotient<1>(q, m, limit, reciprocal);
+  if (floor >= 0x1p-60f)
+    return m == __builtin_inff() ? m : q[0];
   if (m >= 0x1p-60f && m <= 3.40282347e38f)
-    return divide<1>(m, Divisor{1.f, limit, 1.f / limit})[0];
+    return q[0];
   float scale = m / limit;
   return scale == 0.f ? 1.f : scale;
 }

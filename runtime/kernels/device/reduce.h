@@ -58,13 +58,14 @@ template <class Op, int V> HK_DEV float reduceVec(Vec<float, V> v) {
         Op::template apply<Vec<float, V / 2>>(v.lo, v.hi));
 }
 
-/// Exchange steps FROM, 2 FROM, ... below TO over each entry of v.
-template <class Op, int FROM, int TO, int K>
+/// Exchange steps FROM, 2 FROM, ... below TO over each entry of v. CALLERS
+/// lanes around this one call it.
+template <class Op, int FROM, int TO, int CALLERS, int K>
 HK_DEV void reduceLanes(float (&v)[K]) {
   if constexpr (FROM < TO) {
-    HK_UNROLL for (int k = 0; k < K; ++k) v[k] =
-        Op::apply(v[k], bitCast<float>(laneXor<FROM, TO>(bitCast<i32>(v[k]))));
-    reduceLanes<Op, FROM * 2, TO>(v);
+    HK_UNROLL for (int k = 0; k < K; ++k) v[k] = Op::apply(
+        v[k], bitCast<float>(laneXor<FROM, CALLERS>(bitCast<i32>(v[k]))));
+    reduceLanes<Op, FROM * 2, TO, CALLERS>(v);
   }
 }
 
@@ -72,14 +73,14 @@ HK_DEV void reduceLanes(float (&v)[K]) {
 /// lane opposite in the group serves as well as the one at the same place.
 template <int STEP, int TO> HK_DEV u32 maxLaneSteps(u32 v) {
   if constexpr (STEP < TO) {
-    u32 other = u32(laneXor<2 * STEP - 1, 2 * STEP>(i32(v)));
+    u32 other = u32(laneXor<2 * STEP - 1>(i32(v)));
     return maxLaneSteps<STEP * 2, TO>(v > other ? v : other);
   } else
     return v;
 }
 
 /// The largest v of the G lanes around this one, G a power of two, for all of
-/// them.
+/// them. Every lane of the wave calls it.
 template <int G> HK_DEV u32 maxOfLanes(u32 v) {
   static_assert((G & (G - 1)) == 0 && G <= kWave);
   if constexpr (G == 1)
@@ -97,14 +98,16 @@ template <int TPR, int THREADS, int K>
 inline constexpr int kRowReduceFloats = TPR > kWave ? THREADS / kWave *K : 0;
 
 /// Combines each of v over the TPR consecutive threads that share a row; all of
-/// them get the result. TPR is a power of two or a multiple of the wave.
+/// them get the result. TPR is a power of two or a multiple of the wave. Every
+/// thread of the block calls it.
 /// `scratch` has kRowReduceFloats floats that no other collective of the kernel
 /// uses.
 template <class Op, int TPR, int THREADS, int K>
 HK_DEV void rowReduce(float (&v)[K], [[maybe_unused]] float *scratch) {
   static_assert(THREADS % TPR == 0);
   static_assert(TPR > kWave ? TPR % kWave == 0 : (TPR & (TPR - 1)) == 0);
-  reduceLanes<Op, 1, (TPR < kWave ? TPR : kWave)>(v);
+  reduceLanes<Op, 1, (TPR < kWave ? TPR : kWave),
+              (THREADS % kWave == 0 ? kWave : TPR)>(v);
   if constexpr (TPR > kWave) {
     constexpr int waves = TPR / kWave;
     int wave = waveId();
@@ -122,12 +125,13 @@ HK_DEV void rowReduce(float (&v)[K], [[maybe_unused]] float *scratch) {
 
 /// Combines v over groups of G consecutive positions: lanes of a wave on a GPU,
 /// entries of the array on the host. Every member gets its group's result.
-/// Other groups need not call it.
-template <class Op, int G, int K> HK_DEV void groupReduce(float (&v)[K]) {
+/// CALLERS lanes around this one call it; other groups need not.
+template <class Op, int G, int CALLERS = G, int K>
+HK_DEV void groupReduce(float (&v)[K]) {
   static_assert((G & (G - 1)) == 0);
   if constexpr (!kIsHost) {
     static_assert(G <= kWave);
-    reduceLanes<Op, 1, G>(v);
+    reduceLanes<Op, 1, G, CALLERS>(v);
   } else if constexpr (G > 1) {
     for (int k = 0; k < K; k += G) {
       int end = k + G < K ? k + G : K;

@@ -28,15 +28,17 @@ namespace hk {
 /// THREADS threads.
 template <int TPR, int THREADS, int REDUCTIONS> struct RowShared {
   static constexpr i64 kBytes =
-      rowwiseLds(kTarget, RowTile{THREADS / TPR, THREADS, 1, 0}, REDUCTIONS);
+      rowwiseLds(kTarget, RowTile{THREADS / TPR, THREADS, 1, 0}, REDUCTIONS, 0);
   static_assert(kBytes == 4 * kRowReduceFloats<TPR, THREADS, REDUCTIONS>);
   float scratch[kBytes > 0 ? kBytes / 4 : 1];
 };
 
-/// One value per thread, combined over G neighbouring threads.
-template <class Op, int G> HK_DEV float segmentReduce(float v) {
+/// One value per thread, combined over G neighbouring threads; CALLERS around
+/// this one take part.
+template <class Op, int G, int CALLERS = G>
+HK_DEV float segmentReduce(float v) {
   float a[1] = {v};
-  groupReduce<Op, G>(a);
+  groupReduce<Op, G, CALLERS>(a);
   return a[0];
 }
 
@@ -48,18 +50,27 @@ HK_DEV float wholeRowReduce(float v, float *scratch) {
   return a[0];
 }
 
-/// Adds v to a softmax's running maximum m and sum l of e^(x - m). Another
-/// maximum is rare after the first elements of a row.
-template <int V>
-HK_DEV void onlineSoftmax(float &m, float &l, Vec<float, V> v) {
-  float largest = reduceVec<Max, V>(v);
-  if (!(largest <= m)) {
-    l *= expNegative<1>(Vec<float, 1>(m - largest))[0];
-    m = largest;
+/// Adds N vectors to a softmax's running maximum m and sum l of e^(x - m), four
+/// at a time. Another maximum is rare after the first elements of a row.
+template <int V, int N>
+HK_DEV void onlineSoftmax(float &m, float &l, const Vec<float, V> (&v)[N]) {
+  constexpr int some = N < 4 ? N : 4;
+  HK_UNROLL for (int i = 0; i < N; i += some) {
+    Vec<float, V> top = v[i];
+    HK_UNROLL for (int j = i + 1; j < i + some && j < N; ++j) top =
+        Max::apply(top, v[j]);
+    float largest = reduceVec<Max, V>(top);
+    if (!(largest <= m)) {
+      l *= expNegative<1>(Vec<float, 1>(m - largest))[0];
+      m = largest;
+    }
+    // -inf - -inf is not 0: as long as there is nothing else, the sum is 0.
+    float from = m == -__builtin_inff() ? 0.f : m;
+    Vec<float, V> sum = expNegative<V>(v[i] - from);
+    HK_UNROLL for (int j = i + 1; j < i + some && j < N; ++j) sum +=
+        expNegative<V>(v[j] - from);
+    l += reduceVec<Sum, V>(sum);
   }
-  // -inf - -inf is not 0: as long as there is nothing else, the sum is 0.
-  float from = m == -__builtin_inff() ? 0.f : m;
-  l += reduceVec<Sum, V>(expNegative<V>(v - from));
 }
 
 /// Combines the maxima and sums of the TPR threads of a row. `scratch` has two
@@ -71,9 +82,10 @@ HK_DEV void mergeSoftmax(float &m, float &l, [[maybe_unused]] float *scratch) {
   auto rescaled = [](float sum, float from, float to) {
     return from == to ? sum : sum * expNegative<1>(Vec<float, 1>(from - to))[0];
   };
+  constexpr int callers = THREADS % kWave == 0 ? kWave : group;
   float own = m;
-  m = segmentReduce<Max, group>(m);
-  l = segmentReduce<Sum, group>(rescaled(l, own, m));
+  m = segmentReduce<Max, group, callers>(m);
+  l = segmentReduce<Sum, group, callers>(rescaled(l, own, m));
   if constexpr (TPR > kWave) {
     constexpr int waves = TPR / kWave;
     int wave = waveId();

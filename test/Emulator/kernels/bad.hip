@@ -136,6 +136,21 @@ KERNEL void race_bytes(float *out, const float *in, int n) {
 }
 
 // The barrier comes before the LDS write has been waited for.
+KERNEL void flat_without_wait(float *out, const float *in, int n) {
+  SHARED float tile[256];
+  float v = in[tid()];
+  float *to = tile + tid();
+#if BAD
+  asm volatile("flat_store_dword %0, %1\n s_barrier" ::"v"(to), "v"(v)
+               : "memory");
+#else
+  asm volatile("flat_store_dword %0, %1\n s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+               "s_barrier" ::"v"(to), "v"(v)
+               : "memory");
+#endif
+  out[tid()] = tile[255 - tid()];
+}
+// The same with an address of LDS itself.
 KERNEL void barrier_without_wait(float *out, const float *in, int n) {
   SHARED float tile[256];
   float v = in[tid()];

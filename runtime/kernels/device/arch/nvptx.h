@@ -47,7 +47,7 @@ template <int V> HK_DEV Vec<float, V> nearReciprocal(Vec<float, V> x) {
 }
 
 /// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
-/// need to take part.
+/// need to take part; that costs, a whole wave does not.
 template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
   static_assert(M > 0 && M < GROUP && GROUP <= kWave);
   u32 members = ~0u;
