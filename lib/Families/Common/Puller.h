@@ -215,9 +215,10 @@ private:
   std::string pullGatherLast(GatherLastOp op, Args position, int vec);
   std::string pullGroupLimit(GroupLimitOp op, Args position, int vec);
   std::string pullBitmatrix(BitmatrixOp op, Args position, int vec);
-  std::string pullQuantize(QuantizeOp op, bool scale, Args position, int vec);
+  std::string pullQuantize(QuantizeOp op, bool wantScale, Args position,
+                           int vec);
   std::string pullQuantizeStatic(QuantizeStaticOp op, Args position, int vec);
-  std::string pullQuantizeMx(QuantizeMxOp op, bool scale, Args position,
+  std::string pullQuantizeMx(QuantizeMxOp op, bool wantScale, Args position,
                              int vec);
   std::string pullDequantize(DequantizeOp op, Args position, int vec);
   std::string pullReencode(ReencodeOp op, Args position, int vec);
