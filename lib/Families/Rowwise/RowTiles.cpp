@@ -143,7 +143,9 @@ static std::optional<RowTile> residentTile(const RowPlan &plan,
                                            int64_t chunks) {
   int64_t perChunk = plan.statChunkBytes(vec);
   int64_t rounds = chunks / ::hk::kResidentThreads; // whole ones
-  if (perChunk == 0 || perChunk > ::hk::kRowRegisterBytes)
+  // Rows of odd widths are read element by element, each in a register.
+  int64_t least = 16 * int64_t(plan.statOperands().size());
+  if (perChunk == 0 || perChunk < least || perChunk > ::hk::kRowRegisterBytes)
     return std::nullopt;
   RowTile tile{1, ::hk::kResidentThreads, int32_t(vec), 0};
   int64_t registers = ::hk::kRowRegisterBytes / perChunk;
