@@ -1,5 +1,4 @@
-//===- Evaluation.h - The compiled model against PyTorch ---------*- C++
-//-*-===//
+//===- Evaluation.h - The compiled model against PyTorch --------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Expected.h - The answers that PyTorch gave ----------------*- C++
-//-*-===//
+//===- Expected.h - The answers that PyTorch gave ---------------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- LanguageModel.h - tinylm through the public C ABI ---------*- C++
-//-*-===//
+//===- LanguageModel.h - tinylm through the public C ABI --------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

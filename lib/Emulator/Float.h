@@ -33,25 +33,25 @@ template <class T> inline T minNum(T a, T b) {
   T r = a < b ? a : b; // takes b when unordered or equal
   bool aNegativeZero = a == b && __builtin_signbit(double(a));
   r = aNegativeZero ? a : r;
-  r = b != b ? a : r;
+  r = __builtin_isnan(b) ? a : r;
   return r;
 }
 template <class T> inline T maxNum(T a, T b) {
   T r = a > b ? a : b;
   bool bNegativeZero = a == b && __builtin_signbit(double(b));
   r = bNegativeZero ? a : r;
-  r = b != b ? a : r;
+  r = __builtin_isnan(b) ? a : r;
   return r;
 }
 /// IEEE 754-2019 minimum: NaN wins.
 template <class T> inline T minimum(T a, T b) {
-  return a != a ? a : b != b ? b : minNum(a, b);
+  return __builtin_isnan(a) ? a : __builtin_isnan(b) ? b : minNum(a, b);
 }
 template <class T> inline T maximum(T a, T b) {
-  return a != a ? a : b != b ? b : maxNum(a, b);
+  return __builtin_isnan(a) ? a : __builtin_isnan(b) ? b : maxNum(a, b);
 }
 template <class T> inline T med3(T a, T b, T c) {
-  bool nan = a != a || b != b || c != c;
+  bool nan = __builtin_isnan(a) || __builtin_isnan(b) || __builtin_isnan(c);
   T low = minNum(minNum(a, b), c);
   T mid = maxNum(minNum(a, b), minNum(maxNum(a, b), c));
   return nan ? low : mid;

@@ -65,7 +65,7 @@ Memory::~Memory() {
   munmap(reinterpret_cast<void *>(base), bytes);
   munmap(definedShadow, bytes / 4);
   munmap(raceShadow, bytes * 2);
-  munmap(chunks, bytes / kChunk * 8);
+  munmap(static_cast<void *>(chunks), bytes / kChunk * 8);
 }
 
 uint64_t Memory::allocate(uint64_t size, const std::string &label) {

@@ -363,9 +363,9 @@ bool setFormat(Inst &i, std::string_view v) {
     bool isData = consume(name, "BUF_DATA_FORMAT_");
     if (!isData && !consume(name, "BUF_NUM_FORMAT_"))
       return false;
-    for (uint8_t k = 0; k < (isData ? 16 : 8); ++k)
+    for (int k = 0; k < (isData ? 16 : 8); ++k)
       if (name == (isData ? data : number)[k]) {
-        (isData ? i.m.dataFormat : i.m.numFormat) = k;
+        (isData ? i.m.dataFormat : i.m.numFormat) = uint8_t(k);
         known = true;
       }
     if (!known)

@@ -1,5 +1,4 @@
-//===- Parser.h - Disassembly text to Inst ------------------------*- C++
-//-*-===//
+//===- Parser.h - Disassembly text to Inst ----------------------*- C++ -*-===//
 //
 // Part of hk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

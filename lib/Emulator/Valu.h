@@ -128,27 +128,24 @@ template <class T> struct Fetched {
   }
   T operator[](unsigned l) const { return getLane<T>(src, l); }
 };
-template <> struct Fetched<uint64_t> {
+/// Two words a lane.
+template <class T, Type TYPE> struct FetchedPair {
   LaneBuf lo, hi;
   Src src;
-  Fetched(Wave &w, const Inst &inst, unsigned k) {
-    src.lo = fetchWord(w, inst, k, Type::B64, false, lo);
-    src.hi = fetchWord(w, inst, k, Type::B64, true, hi);
+  FetchedPair(Wave &w, const Inst &inst, unsigned k) {
+    src.lo = fetchWord(w, inst, k, TYPE, false, lo);
+    src.hi = fetchWord(w, inst, k, TYPE, true, hi);
   }
-  uint64_t operator[](unsigned l) const { return getLane<uint64_t>(src, l); }
+  T operator[](unsigned l) const { return getLane<T>(src, l); }
 };
-template <> struct Fetched<int64_t> : Fetched<uint64_t> {
-  using Fetched<uint64_t>::Fetched;
-  int64_t operator[](unsigned l) const { return getLane<int64_t>(src, l); }
+template <> struct Fetched<uint64_t> : FetchedPair<uint64_t, Type::B64> {
+  using FetchedPair::FetchedPair;
 };
-template <> struct Fetched<double> {
-  LaneBuf lo, hi;
-  Src src;
-  Fetched(Wave &w, const Inst &inst, unsigned k) {
-    src.lo = fetchWord(w, inst, k, Type::F64, false, lo);
-    src.hi = fetchWord(w, inst, k, Type::F64, true, hi);
-  }
-  double operator[](unsigned l) const { return getLane<double>(src, l); }
+template <> struct Fetched<int64_t> : FetchedPair<int64_t, Type::B64> {
+  using FetchedPair::FetchedPair;
+};
+template <> struct Fetched<double> : FetchedPair<double, Type::F64> {
+  using FetchedPair::FetchedPair;
 };
 
 inline void commitWord(Wave &w, unsigned reg, const uint32_t *values) {

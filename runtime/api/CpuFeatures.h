@@ -1,5 +1,4 @@
-//===- CpuFeatures.h - What the processor of this machine can run -*- C++
-//-*-===//
+//===- CpuFeatures.h - What the processor of this machine can run ---------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

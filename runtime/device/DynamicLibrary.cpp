@@ -1,5 +1,4 @@
-//===- DynamicLibrary.cpp - A driver's library, found at run time -*- C++
-//-*-===//
+//===- DynamicLibrary.cpp - A driver's library, found at run time ---------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

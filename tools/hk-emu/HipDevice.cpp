@@ -18,11 +18,15 @@
 
 namespace hk::emu {
 
-static thread_local hipError_t lastError = hipSuccess;
+/// The calling thread's, as HIP defines it.
+static hipError_t &lastError() {
+  static thread_local hipError_t error = hipSuccess;
+  return error;
+}
 
 hipError_t setLastError(hipError_t error) {
   if (error != hipSuccess)
-    lastError = error;
+    lastError() = error;
   return error;
 }
 
@@ -331,8 +335,8 @@ HK_HIP_API const char *hipGetErrorName(hipError_t error) {
   return errorText(error).name;
 }
 HK_HIP_API hipError_t hipGetLastError() {
-  hipError_t error = lastError;
-  lastError = hipSuccess;
+  hipError_t error = lastError();
+  lastError() = hipSuccess;
   return error;
 }
-HK_HIP_API hipError_t hipPeekAtLastError() { return lastError; }
+HK_HIP_API hipError_t hipPeekAtLastError() { return lastError(); }

@@ -22,15 +22,19 @@ using namespace mlir;
 using mlir::hk::reference::Tensor;
 namespace cl = llvm::cl;
 
-static cl::opt<std::string> modulePath(cl::Positional, cl::Required,
-                                       cl::desc("<module.mlir>"));
-static cl::opt<std::string> functionName("function", cl::init("main"),
-                                         cl::desc("Function to evaluate"));
-static cl::list<std::string> inputs("input", cl::desc("One .npy per argument"));
-static cl::list<std::string> weightFiles("weight", cl::desc("SYMBOL=FILE.npy"));
-static cl::opt<std::string>
-    output("output", cl::desc("Writes PREFIX.<i>.npy and PREFIX.<i>.bound.npy"),
-           cl::value_desc("PREFIX"));
+namespace {
+struct Options {
+  cl::opt<std::string> module{cl::Positional, cl::Required,
+                              cl::desc("<module.mlir>")};
+  cl::opt<std::string> function{"function", cl::init("main"),
+                                cl::desc("Function to evaluate")};
+  cl::list<std::string> inputs{"input", cl::desc("One .npy per argument")};
+  cl::list<std::string> weights{"weight", cl::desc("SYMBOL=FILE.npy")};
+  cl::opt<std::string> output{
+      "output", cl::desc("Writes PREFIX.<i>.npy and PREFIX.<i>.bound.npy"),
+      cl::value_desc("PREFIX")};
+};
+} // namespace
 
 static LogicalResult fail(const llvm::Twine &message) {
   llvm::errs() << "hk-interp: error: " << message << "\n";
@@ -46,8 +50,9 @@ static FailureOr<Tensor> read(StringRef path, Type type) {
   return tensor;
 }
 
-static FailureOr<Tensor> readWeight(mlir::hk::WeightOp weight) {
-  for (StringRef entry : weightFiles) {
+static FailureOr<Tensor> readWeight(mlir::hk::WeightOp weight,
+                                    ArrayRef<std::string> files) {
+  for (StringRef entry : files) {
     auto [name, path] = entry.split('=');
     if (name == weight.getSymName())
       return read(path, weight.getType());
@@ -55,11 +60,11 @@ static FailureOr<Tensor> readWeight(mlir::hk::WeightOp weight) {
   return fail("no --weight=" + weight.getSymName() + "=FILE.npy given");
 }
 
-static LogicalResult write(size_t i, const Tensor &tensor) {
+static LogicalResult write(StringRef output, size_t i, const Tensor &tensor) {
   std::vector<double> bounds(tensor.values.size());
   for (auto [k, bound] : llvm::enumerate(bounds))
     bound = tensor.boundAt(k);
-  std::string prefix = output + "." + std::to_string(i);
+  std::string prefix = (output + "." + llvm::Twine(i)).str();
   if (failed(
           hkinterp::writeNpy(prefix + ".npy", tensor.sizes, tensor.values)) ||
       failed(hkinterp::writeNpy(prefix + ".bound.npy", tensor.sizes, bounds)))
@@ -67,7 +72,7 @@ static LogicalResult write(size_t i, const Tensor &tensor) {
   return success();
 }
 
-static LogicalResult run() {
+static LogicalResult run(const Options &options) {
   DialectRegistry registry;
   registry.insert<mlir::hk::HKDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, func::FuncDialect,
@@ -75,35 +80,38 @@ static LogicalResult run() {
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(modulePath, &context);
+      parseSourceFile<ModuleOp>(options.module.getValue(), &context);
   if (!module)
     return failure();
-  auto function = module->lookupSymbol<func::FuncOp>(functionName);
+  auto function = module->lookupSymbol<func::FuncOp>(options.function);
   if (!function)
-    return fail("no function @" + functionName + " in " + modulePath);
-  if (function.getNumArguments() != inputs.size())
+    return fail("no function @" + options.function + " in " + options.module);
+  if (function.getNumArguments() != options.inputs.size())
     return fail("expected " + llvm::Twine(function.getNumArguments()) +
-                " inputs, but got " + llvm::Twine(inputs.size()));
+                " inputs, but got " + llvm::Twine(options.inputs.size()));
   SmallVector<Tensor> arguments;
   for (auto [path, type] :
-       llvm::zip_equal(inputs, function.getArgumentTypes())) {
+       llvm::zip_equal(options.inputs, function.getArgumentTypes())) {
     FailureOr<Tensor> tensor = read(path, type);
     if (failed(tensor))
       return failure();
     arguments.push_back(std::move(*tensor));
   }
-  FailureOr<SmallVector<Tensor>> results =
-      mlir::hk::reference::interpret(function, arguments, readWeight);
+  FailureOr<SmallVector<Tensor>> results = mlir::hk::reference::interpret(
+      function, arguments, [&](mlir::hk::WeightOp weight) {
+        return readWeight(weight, options.weights);
+      });
   if (failed(results))
     return failure();
   for (auto [i, tensor] : llvm::enumerate(*results))
-    if (!output.empty() && failed(write(i, tensor)))
+    if (!options.output.empty() && failed(write(options.output, i, tensor)))
       return failure();
   return success();
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  Options options;
   cl::ParseCommandLineOptions(argc, argv, "hk reference interpreter\n");
-  return failed(run());
+  return failed(run(options));
 }

@@ -1,5 +1,4 @@
-//===- Session.cpp - A module, a device and the tensors of a call -*- C++
-//-*-===//
+//===- Session.cpp - A module, a device and the tensors of a call ---------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

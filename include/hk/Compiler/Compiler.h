@@ -1,5 +1,4 @@
-//===- Compiler.h - From a module of base operators to a shared library -*- C++
-//-*-===//
+//===- Compiler.h - From a module of base operators to a shared library ---===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Entry.h - Names shared by the passes that make entry functions -*- C++
-//-*-===//
+//===- Entry.h - Names shared by the passes that make entry functions -----===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

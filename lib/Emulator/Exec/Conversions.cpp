@@ -48,7 +48,7 @@ u16 toBf16Stochastic(float v, u32 random) {
 
 half truncateToHalf(float v) {
   half h = half(v);
-  if (v - v != 0)
+  if (!std::isfinite(v))
     return h;
   float back = float(h);
   if (std::fabs(back) > std::fabs(v)) {
@@ -59,7 +59,7 @@ half truncateToHalf(float v) {
 }
 
 u32 toHalfStochastic(float v, u32 random) {
-  if (v - v != 0)
+  if (!std::isfinite(v))
     return u32(toBits(half(v)));
   u32 bits = toBits(v) + (random & 0x1fff);
   return u32(toBits(truncateToHalf(fromBits<float>(bits))));

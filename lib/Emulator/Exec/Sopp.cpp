@@ -129,7 +129,7 @@ std::string parseGprIdx(const std::string &text, Inst &inst) {
   size_t last = text.rfind(',');
   int64_t mask;
   if (open == std::string::npos && last != std::string::npos &&
-      parseInteger(text.substr(text.find_first_not_of(" ", last + 1)), mask)) {
+      parseInteger(text.substr(text.find_first_not_of(' ', last + 1)), mask)) {
     inst.raw = uint32_t(mask) & 15;
     return parseOperands(text.substr(0, last), inst);
   }

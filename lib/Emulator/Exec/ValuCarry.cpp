@@ -274,9 +274,9 @@ template <class T> T divFixup(T s0, T s1, T s2) {
   bool negative = std::signbit(s1) != std::signbit(s2);
   T inf = std::numeric_limits<T>::infinity();
   auto signedValue = [&](T v) { return negative ? -v : v; };
-  if (s2 != s2)
+  if (__builtin_isnan(s2))
     return s2;
-  if (s1 != s1)
+  if (__builtin_isnan(s1))
     return s1;
   if ((s1 == 0 && s2 == 0) || (std::isinf(s1) && std::isinf(s2)))
     return -std::numeric_limits<T>::quiet_NaN();

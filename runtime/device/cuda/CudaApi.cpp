@@ -1,5 +1,4 @@
-//===- CudaApi.cpp - The part of the CUDA driver that the runtime uses -*- C++
-//-*-===//
+//===- CudaApi.cpp - The part of the CUDA driver that the runtime uses ----===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ThreadPool.cpp - Threads that share out the blocks of a launch -*- C++
-//-*-===//
+//===- ThreadPool.cpp - Threads that share out the blocks of a launch -----===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -154,8 +153,12 @@ bool ThreadPool::workOnce() {
 }
 
 void ThreadPool::workerLoop() {
-  while (!stopping) {
+  for (;;) {
+    // In this order: whoever stops the pool sets `stopping` before `epoch`
+    // changes, so a worker that missed the one does not sleep on the other.
     uint32_t seen = epoch.load();
+    if (stopping)
+      return;
     if (workOnce())
       continue;
     auto changed = [&] { return epoch.load() != seen; };

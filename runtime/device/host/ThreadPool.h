@@ -1,5 +1,4 @@
-//===- ThreadPool.h - Threads that share out the blocks of a launch -*- C++
-//-*-===//
+//===- ThreadPool.h - Threads that share out a launch -----------*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- convert_small.h - f32 <-> fp8, fp4, e8m0 in integer arithmetic -*- C++
-//-*-===//
+//===- convert_small.h - f32 <-> fp8, fp4, e8m0 in integer arithmetic -----===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -188,6 +188,11 @@ TEST(HostDevice, AllocatesNothingInACall) {
   hk_device_free(device, workspace);
 }
 
+TEST(ThreadPool, EndsWhenItsWorkersHaveNotBegun) {
+  for (int i = 0; i < 2000; ++i)
+    hk::ThreadPool pool(4);
+}
+
 TEST(ThreadPool, RunsEveryItemOnceForManyCallers) {
   hk::ThreadPool pool(3);
   EXPECT_EQ(pool.numThreads(), 3u);

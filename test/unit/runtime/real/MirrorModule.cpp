@@ -1,5 +1,4 @@
-//===- MirrorModule.cpp - A module with real code for three targets -*- C++
-//-*-===//
+//===- MirrorModule.cpp - A module with real code for three targets -------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
