@@ -147,6 +147,13 @@ static std::optional<RowTile> residentTile(const RowPlan &plan,
   int64_t least = 16 * int64_t(plan.statOperands().size());
   if (perChunk == 0 || perChunk < least || perChunk > ::hk::kRowRegisterBytes)
     return std::nullopt;
+  // What is computed would stay beside what it is computed from, and longer
+  // bodies are not unrolled over so many chunks.
+  if (plan.workPerElement() > 4 ||
+      !llvm::all_of(plan.stats(), [](const RowStat &stat) {
+        return isa<BlockArgument>(stat.input);
+      }))
+    return std::nullopt;
   RowTile tile{1, ::hk::kResidentThreads, int32_t(vec), 0};
   int64_t registers = ::hk::kRowRegisterBytes / perChunk;
   int64_t free =
