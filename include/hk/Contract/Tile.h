@@ -21,7 +21,8 @@ namespace hk {
 /// A block of `threads` threads handles `rows` rows, threads / rows threads
 /// each (host: one thread, `rows` rows one after the other). Every thread loads
 /// `vec` consecutive elements at a time; `slots` > 0 keeps that many vectors
-/// per thread in registers, 0 loops over the row and recomputes.
+/// per thread (in registers, of a long row the rest in LDS: LdsRowwise.h), 0
+/// loops over the row and recomputes.
 struct RowTile {
   int32_t rows;
   int32_t threads;
