@@ -37,20 +37,6 @@ static std::string locationText(Location loc) {
                                                : text;
 }
 
-/// Why an operator that was taken in is in a kernel with another, by the way it
-/// came there; empty for one that began a kernel.
-static StringRef whyTogether(StringRef what) {
-  if (what.starts_with("join "))
-    return "it reads what that makes";
-  if (what.starts_with("take in "))
-    return "nothing else reads what that makes";
-  if (what.starts_with("merge with "))
-    return "both read the same operand";
-  if (what.starts_with("share a launch with "))
-    return "their rows are the same, and neither needs the other";
-  return "";
-}
-
 void mlir::hk::explainText(const Section &section, const DecisionLog &log,
                            unsigned opsBefore, llvm::raw_ostream &os) {
   os << "target " << section.target->name << ": " << opsBefore
@@ -74,13 +60,11 @@ void mlir::hk::explainText(const Section &section, const DecisionLog &log,
                          decision.candidates.front().microseconds)
          << " at " << locationText(decision.location) << "\n";
     }
-    if (decision.kind == DecisionKind::Fuse)
-      for (const Candidate &candidate : decision.candidates)
-        if (StringRef why = whyTogether(candidate.what);
-            candidate.verdict.accepted() && !why.empty())
-          os << "  fused: " << decision.subject << " / " << candidate.what
-             << ": " << why << " at " << locationText(decision.location)
-             << "\n";
+    for (const Candidate &candidate : decision.candidates)
+      if (candidate.verdict.accepted() && !candidate.why.empty())
+        os << "  fused: " << decision.subject << " / " << candidate.what << ": "
+           << candidate.why << " at " << locationText(decision.location)
+           << "\n";
     for (const Candidate &candidate : decision.candidates) {
       if (candidate.verdict.accepted())
         continue;

@@ -69,6 +69,10 @@ void HKFuse::runOnOperation() {
       return signalPassFailure();
 }
 
+static std::string nameOf(Operation *op) {
+  return op->getName().getStringRef().str();
+}
+
 LogicalResult HKFuse::fuse(func::FuncOp function, const ::hk::Target &target,
                            DecisionLog &decisions) {
   if (!function.getBody().hasOneBlock())
@@ -127,7 +131,7 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
                             DecisionLog &decisions) {
   Decision decision{DecisionKind::Fuse,
                     op->getLoc(),
-                    op->getName().getStringRef().str(),
+                    nameOf(op),
                     {},
                     /*chosen=*/-1};
   auto finish = [&](bool chosen) {
@@ -148,7 +152,7 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
     producers.clear();
   for (FusionTable::GroupId id : producers) {
     const FusionGroup &group = table.get(id);
-    std::string with = group.ops.front()->getName().getStringRef().str();
+    std::string with = nameOf(group.ops.front());
     SmallVector<FusionTable::GroupId> together = {id};
     if (!disable)
       for (FusionTable::GroupId other : producers)
@@ -157,7 +161,8 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
     Verdict verdict = table.join(together, op);
     if (!verdict.accepted() && together.size() > 1)
       verdict = table.join(id, op);
-    decision.candidates.push_back({"join " + with, verdict, 0, 0});
+    decision.candidates.push_back(
+        {"join " + with, verdict, 0, 0, "it reads what that makes"});
     if (verdict.accepted()) {
       ++numFused;
       finish(/*chosen=*/true);
@@ -194,27 +199,28 @@ LogicalResult HKFuse::startGroup(Operation *op, FusionTable &table,
     for (FusionTable::GroupId producer : table.producersOf(op)) {
       if (table.get(producer).family == family)
         continue;
-      std::string with =
-          table.get(producer).ops.back()->getName().getStringRef().str();
+      std::string with = nameOf(table.get(producer).ops.back());
       Verdict taken = table.takeIn(id, producer);
       // Most families read their operands; that is nothing to report.
       if (taken.getReason() == Reason::OtherFamily)
         continue;
-      decision.candidates.insert(std::prev(decision.candidates.end()),
-                                 Candidate{"take in " + with, taken, 0, 0});
+      decision.candidates.insert(
+          std::prev(decision.candidates.end()),
+          Candidate{"take in " + with, taken, 0, 0,
+                    "nothing else reads what that makes"});
       if (taken.accepted())
         ++numFused;
     }
     for (FusionTable::GroupId sibling : table.siblingsOf(op, *family)) {
       if (sibling == id)
         continue;
-      std::string with =
-          table.get(sibling).ops.front()->getName().getStringRef().str();
+      std::string with = nameOf(table.get(sibling).ops.front());
       Verdict merged = table.merge(sibling, id);
       decision.candidates.insert(merged.accepted()
                                      ? decision.candidates.end()
                                      : std::prev(decision.candidates.end()),
-                                 Candidate{"merge with " + with, merged, 0, 0});
+                                 Candidate{"merge with " + with, merged, 0, 0,
+                                           "both read the same operand"});
       if (merged.accepted()) {
         ++numFused;
         break;
@@ -241,7 +247,7 @@ void HKFuse::mergeIndependent(FusionTable &table, DecisionLog &decisions) {
     Operation *first = table.get(id).ops.front();
     Decision decision{DecisionKind::Fuse,
                       first->getLoc(),
-                      first->getName().getStringRef().str(),
+                      nameOf(first),
                       {},
                       /*chosen=*/-1};
     size_t tried = 0;
@@ -250,14 +256,14 @@ void HKFuse::mergeIndependent(FusionTable &table, DecisionLog &decisions) {
         break;
       if (table.get(other).family != table.get(id).family)
         continue;
-      std::string with =
-          table.get(other).ops.front()->getName().getStringRef().str();
+      std::string with = nameOf(table.get(other).ops.front());
       Verdict verdict = table.merge(other, id);
       // A family whose kernels never share a launch has nothing to report.
       if (verdict.getReason() == Reason::OtherFamily)
         continue;
       decision.candidates.push_back(
-          {"share a launch with " + with, verdict, 0, 0});
+          {"share a launch with " + with, verdict, 0, 0,
+           "their rows are the same, and neither needs the other"});
       if (!verdict.accepted()) {
         // That one needs the other is no news.
         if (verdict.getReason() != Reason::WouldCycle)

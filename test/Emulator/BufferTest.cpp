@@ -17,7 +17,23 @@ using namespace hk::emu::test;
 
 namespace {
 
-class BufferTest : public testing::TestWithParam<const char *> {};
+class BufferTest : public testing::TestWithParam<const char *> {
+protected:
+  /// The cases on the chip under test.
+  void load(const std::vector<AsmCase> &cases) {
+    ASSERT_TRUE(device.load(assemble(asmModule(cases), GetParam())))
+        << device.loadError;
+  }
+  TestDevice device{GetParam()};
+};
+
+/// Word i holds i * factor.
+std::vector<uint32_t> counting(size_t words, uint32_t factor = 1) {
+  std::vector<uint32_t> in(words);
+  for (size_t i = 0; i < words; ++i)
+    in[i] = uint32_t(i) * factor;
+  return in;
+}
 
 struct Descriptor {
   uint32_t stride = 0, records = 0, indexStride = 0; ///< log2 of its eighth
@@ -117,12 +133,8 @@ TEST_P(BufferTest, AddressesOfLoads) {
                          "s_nop 4\n buffer_load_dwordx2 v[64:65], " +
                          c.modifiers + "\n s_waitcnt vmcnt(0)\n",
                      16, 2});
-  TestDevice device(GetParam());
-  ASSERT_TRUE(device.load(assemble(asmModule(cases), GetParam())))
-      << device.loadError;
-  std::vector<uint32_t> in(1024);
-  for (size_t i = 0; i < in.size(); ++i)
-    in[i] = uint32_t(i);
+  ASSERT_NO_FATAL_FAILURE(load(cases));
+  std::vector<uint32_t> in = counting(1024);
   for (size_t k = 0; k < cases.size(); ++k) {
     const Case &c = table[k];
     auto out = runAsm(device, cases[k], in);
@@ -149,12 +161,8 @@ TEST_P(BufferTest, OffsetsWrapAt32Bits) {
                           "buffer_load_dword v64, v10, s[40:43], 0 offen "
                           "offset:512\n s_waitcnt vmcnt(0)\n",
        16, 1}};
-  TestDevice device(GetParam());
-  ASSERT_TRUE(device.load(assemble(asmModule(cases), GetParam())))
-      << device.loadError;
-  std::vector<uint32_t> in(1024);
-  for (size_t i = 0; i < in.size(); ++i)
-    in[i] = uint32_t(i);
+  ASSERT_NO_FATAL_FAILURE(load(cases));
+  std::vector<uint32_t> in = counting(1024);
   auto out = runAsm(device, cases[0], in);
   for (uint32_t l = 0; l < 64; ++l)
     EXPECT_EQ(out[l], 64 + l);
@@ -176,12 +184,8 @@ TEST_P(BufferTest, SwizzledStoresAndAtomics) {
       "v_lshlrev_b32 v10, 4, v125\n"
       "global_load_dwordx4 v[68:71], v10, s[6:7]\n s_waitcnt vmcnt(0)\n";
   std::vector<AsmCase> cases = {{"scatter", body, 4, 8}};
-  TestDevice device(GetParam());
-  ASSERT_TRUE(device.load(assemble(asmModule(cases), GetParam())))
-      << device.loadError;
-  std::vector<uint32_t> in(256);
-  for (size_t i = 0; i < in.size(); ++i)
-    in[i] = uint32_t(i) * 16;
+  ASSERT_NO_FATAL_FAILURE(load(cases));
+  std::vector<uint32_t> in = counting(256, 16);
   auto out = runAsm(device, cases[0], in);
   auto wanted = [&](uint32_t lane, uint32_t word) {
     return in[word * 64 + lane] + (word == 2 ? 1 : 0);

@@ -87,6 +87,7 @@ struct Candidate {
   Verdict verdict;
   double microseconds = 0; // modelled cost; 0: none
   int64_t ldsBytes = 0;
+  llvm::StringRef why = ""; // a literal: what an accepted fusion rests on
 };
 
 enum class DecisionKind : int32_t { Fuse, Tile, Plan };

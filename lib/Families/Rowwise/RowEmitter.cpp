@@ -13,7 +13,6 @@
 
 #include "RowEmitter.h"
 
-#include "hk/Contract/LdsRowwise.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -213,8 +212,7 @@ RowLoop RowEmitter::planLoop(const Space &space,
   loop.index = flat && *flat < (int64_t(1) << 30) ? "i32" : "i64";
   int64_t slots = tile.getSlots();
   if (resident)
-    slots = ::hk::rowResidence(podOf(tile), plan.statChunkBytes(tile.getVec()))
-                .registers;
+    slots = residenceOf(plan, podOf(tile)).registers;
   bool split = splitsRows(plan);
   if (chunks)
     loop.rounds = llvm::divideCeil(*chunks, threadsPerRow);
@@ -249,9 +247,13 @@ RowLoop RowEmitter::planLoop(const Space &space,
                   "; c += " + step + ")";
     return loop;
   }
-  loop.header = (host ? "" : "HK_UNROLL ") +
-                ("for (int s = 0; s < " + Twine(loop.slots) + "; ++s)").str();
+  loop.header = slotsHeader(loop.slots);
   return loop;
+}
+
+std::string RowEmitter::slotsHeader(int64_t slots) const {
+  return (host ? "" : "HK_UNROLL ") +
+         ("for (int s = 0; s < " + Twine(slots) + "; ++s)").str();
 }
 
 void RowEmitter::cutInStrips(RowLoop &loop, int64_t slots, int64_t first,
@@ -264,16 +266,14 @@ void RowEmitter::cutInStrips(RowLoop &loop, int64_t slots, int64_t first,
   loop.outer = "for (" + loop.index + " c0 = " + start + "; c0 < " + end +
                "; c0 += " + std::to_string(slots * threadsPerRow) + ")";
   loop.chunk = "c0 + s * " + step;
-  loop.header =
-      "HK_UNROLL for (int s = 0; s < " + std::to_string(slots) + "; ++s)";
+  loop.header = slotsHeader(slots);
 }
 
 SmallVector<RowLoop>
 RowEmitter::planLoops(const Space &space,
                       ArrayRef<const RowStore *> stores) const {
   RowLoop whole = planLoop(space, stores);
-  ::hk::RowResidence kept =
-      ::hk::rowResidence(podOf(tile), plan.statChunkBytes(tile.getVec()));
+  ::hk::RowResidence kept = residenceOf(plan, podOf(tile));
   int64_t slots = kept.registers + kept.lds;
   if (!resident || !whole.batched || whole.vec != tile.getVec() ||
       !whole.chunks || *whole.chunks < slots * threadsPerRow ||
@@ -310,8 +310,7 @@ RowEmitter::planLoops(const Space &space,
   registers.guard.clear();
   registers.unrolled = true;
   registers.chunk = "s * " + std::to_string(threadsPerRow) + " + thread";
-  registers.header = "HK_UNROLL for (int s = 0; s < " +
-                     std::to_string(kept.registers) + "; ++s)";
+  registers.header = slotsHeader(kept.registers);
   loops.push_back(registers);
   return loops;
 }

@@ -17,6 +17,8 @@
 
 #include "RowPlan.h"
 
+#include "hk/Contract/LdsRowwise.h"
+
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallSet.h"
 
@@ -36,6 +38,8 @@ inline ::hk::RowTile podOf(RowTileAttr tile) {
           int32_t(tile.getVec()), int32_t(tile.getSlots())};
 }
 
+/// Chunks of a row that a thread keeps in registers and in LDS.
+::hk::RowResidence residenceOf(const RowPlan &plan, const ::hk::RowTile &tile);
 /// Whether a thread keeps more of a row than is unrolled, or only a part of it.
 bool isResident(const RowPlan &plan, const ::hk::RowTile &tile);
 /// LDS bytes of a kernel.
@@ -124,6 +128,8 @@ private:
   /// to `end`, both counted in rounds.
   void cutInStrips(RowLoop &loop, int64_t slots, int64_t first,
                    const std::string &end) const;
+  /// The loop over the chunks of a thread, unrolled on a GPU.
+  std::string slotsHeader(int64_t slots) const;
   /// Whether a loop that splits its row has a chunk for every thread, slot and
   /// block of the grid.
   bool fillsGrid(const RowLoop &loop) const;

@@ -16,8 +16,6 @@
 #include "RowEmitter.h"
 #include "RowTiles.h"
 
-#include "hk/Contract/LdsRowwise.h"
-
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -113,8 +111,7 @@ void RowEmitter::useLds(BlockArgument argument, EarlyLoad &load) {
   if (!counted || owner->second != load.key)
     return;
   // A thread reads only what it wrote.
-  auto kept =
-      ::hk::rowResidence(podOf(tile), plan.statChunkBytes(tile.getVec()));
+  ::hk::RowResidence kept = residenceOf(plan, podOf(tile));
   std::string place = "lds.kept" + std::to_string(argument.getArgNumber()) +
                       "[c - " + std::to_string(kept.registers * threadsPerRow) +
                       "]";

@@ -32,13 +32,18 @@ static StringRef spell(GroupScore score) {
                                       : "GroupScore::Top2Sum";
 }
 
+::hk::RowResidence mlir::hk::residenceOf(const RowPlan &plan,
+                                         const ::hk::RowTile &tile) {
+  return ::hk::rowResidence(tile, plan.statChunkBytes(tile.vec));
+}
+
 bool mlir::hk::isResident(const RowPlan &plan, const ::hk::RowTile &tile) {
   if (plan.stats().empty() || !plan.selections().empty() || tile.slots == 0 ||
       tile.rows != 1)
     return false;
   int64_t chunks = llvm::divideCeil(plan.widest(), tile.vec);
   return tile.slots < int64_t(llvm::divideCeil(chunks, tile.threads)) ||
-         ::hk::rowResidence(tile, plan.statChunkBytes(tile.vec)).lds > 0;
+         residenceOf(plan, tile).lds > 0;
 }
 
 int64_t mlir::hk::rowLds(const RowPlan &plan, const ::hk::Target &target,
@@ -94,7 +99,7 @@ static std::string membersText(const RowPlan &plan, const ::hk::Target &target,
   }
   if (!isResident(plan, tile))
     return text;
-  int64_t lds = ::hk::rowResidence(tile, plan.statChunkBytes(tile.vec)).lds;
+  int64_t lds = residenceOf(plan, tile).lds;
   for (BlockArgument operand : plan.statOperands()) {
     Type type = cast<RankedTensorType>(operand.getType()).getElementType();
     text += ("  Packed<" + dtypeText(type) + ", " + Twine(tile.vec) + "> kept" +
