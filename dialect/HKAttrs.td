@@ -45,7 +45,8 @@ def HK_SymShapeArrayAttr : TypedArrayAttrBase<HK_SymShapeAttr, "symbolic shapes"
 def HK_RowTileAttr : HK_Attr<"RowTile", "row_tile"> {
   let summary = "tile of a row-wise kernel (hk::RowTile)";
   let parameters = (ins "int64_t":$rows, "int64_t":$threads, "int64_t":$vec,
-                        "int64_t":$slots);
+                        "int64_t":$slots,
+                        DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -15,15 +15,18 @@
 #include "Explain.h"
 #include "KernelCompiler.h"
 #include "ModuleTables.h"
+#include "ObjectCheck.h"
 #include "Process.h"
 #include "Section.h"
 #include "SectionBuilder.h"
 #include "Weights.h"
 #include "hk/Dialect/HK.h"
+#include "hk/Families/Family.h"
 #include "hk/Passes/Bufferization.h"
 #include "hk/Passes/Passes.h"
 #include "hk/Passes/Pipelines.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
@@ -86,11 +89,17 @@ struct Work {
   std::vector<Section> sections;
   std::vector<WeightRecord> weights;
   std::string text; // for the text outputs
+  /// What --explain prints, by target.
+  llvm::MapVector<StringRef, std::string> explanations;
+  /// Tiles whose kernels spill, by target and kernel.
+  llvm::StringMap<std::map<std::string, llvm::SetVector<Attribute>>> spilling;
 
   LogicalResult fail(llvm::Error error) {
     return emitError(module.getLoc(), llvm::toString(std::move(error)));
   }
+  FailureOr<Section> buildFor(StringRef targetName);
   LogicalResult addSection(StringRef targetName);
+  LogicalResult compileKernels();
   LogicalResult link();
 };
 
@@ -101,7 +110,8 @@ std::string symbolPrefix(StringRef target) {
 }
 } // namespace
 
-LogicalResult Work::addSection(StringRef targetName) {
+/// The section of a target; its IR is empty where text is asked for.
+FailureOr<Section> Work::buildFor(StringRef targetName) {
   OwningOpRef<ModuleOp> clone(cast<ModuleOp>(module->clone()));
   // Recipes are for the weights file only.
   for (WeightOp weight : clone->getOps<WeightOp>()) {
@@ -110,6 +120,13 @@ LogicalResult Work::addSection(StringRef targetName) {
     discarded.takeBody(weight.getRecipe());
   }
   MLIRContext *context = module.getContext();
+  if (!spilling[targetName].empty()) {
+    Builder builder(context);
+    NamedAttrList known;
+    for (const auto &[kernel, tiles] : spilling[targetName])
+      known.append(kernel, builder.getArrayAttr(tiles.getArrayRef()));
+    (*clone)->setAttr(kSpillingTilesAttrName, known.getDictionary(context));
+  }
   DecisionLog log;
   unsigned opsBefore = 0;
   clone->walk([&](Operation *op) {
@@ -132,19 +149,21 @@ LogicalResult Work::addSection(StringRef targetName) {
   if (failed(section))
     return failure();
   llvm::raw_string_ostream os(text);
+  explanations[targetName].clear();
+  llvm::raw_string_ostream explanation(explanations[targetName]);
   if (options.explain == ExplainKind::Text)
-    explainText(*section, log, opsBefore, llvm::outs());
+    explainText(*section, log, opsBefore, explanation);
   else if (options.explain == ExplainKind::Json)
-    llvm::outs() << explainJson(*section, log, opsBefore) << "\n";
+    explanation << explainJson(*section, log, opsBefore) << "\n";
   if (options.emit == EmitKind::Mlir) {
     clone->print(os);
-    return success();
+    return section;
   }
   if (options.emit == EmitKind::Kernels) {
     for (const KernelRecord &kernel : section->kernels)
       os << "//==== @" << kernel.name << " for " << targetName << "\n"
          << kernel.text << "\n";
-    return success();
+    return section;
   }
 
   PassManager lowering(context);
@@ -156,13 +175,15 @@ LogicalResult Work::addSection(StringRef targetName) {
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> llvmModule =
       translateModuleToLLVMIR(*clone, llvmContext, targetName);
-  if (!llvmModule)
-    return clone->emitOpError("cannot be translated to LLVM IR");
+  if (!llvmModule) {
+    clone->emitOpError("cannot be translated to LLVM IR");
+    return failure();
+  }
   llvm::raw_string_ostream ir(section->llvmIR);
   llvmModule->print(ir, nullptr);
   if (options.emit == EmitKind::Llvm) {
     os << section->llvmIR;
-    return success();
+    return section;
   }
   if (section->target->arch == ::hk::Arch::Host) {
     llvm::Expected<std::string> cpu = resolveHostCpu(options.hostCpu);
@@ -170,7 +191,44 @@ LogicalResult Work::addSection(StringRef targetName) {
       return fail(cpu.takeError());
     section->cpuFeatures = cpuFeaturesOf(*cpu);
   }
+  return section;
+}
+
+LogicalResult Work::addSection(StringRef targetName) {
+  FailureOr<Section> section = buildFor(targetName);
+  if (failed(section))
+    return failure();
   sections.push_back(std::move(*section));
+  return success();
+}
+
+/// Compiles every kernel. How many registers one needs only its code tells: a
+/// target with kernels that spill is planned again without their tiles.
+LogicalResult Work::compileKernels() {
+  llvm::Expected<KernelCompiler> compiler = KernelCompiler::create(options);
+  if (!compiler)
+    return fail(compiler.takeError());
+  while (llvm::Error error = compiler->compile(sections)) {
+    llvm::SmallSetVector<StringRef, 4> again;
+    llvm::Error others = llvm::handleErrors(
+        std::move(error),
+        [&](std::unique_ptr<SpillError> spill) -> llvm::Error {
+          Attribute tile = parseAttribute(spill->tile, module.getContext());
+          if (!spilling[spill->target->name][spill->kernel].insert(tile))
+            return llvm::Error(std::move(spill)); // its family has no other
+          again.insert(spill->target->name);
+          return llvm::Error::success();
+        });
+    if (others)
+      return fail(std::move(others));
+    for (Section &section : sections)
+      if (again.contains(section.target->name)) {
+        FailureOr<Section> other = buildFor(section.target->name);
+        if (failed(other))
+          return failure();
+        section = std::move(*other);
+      }
+  }
   return success();
 }
 
@@ -178,11 +236,8 @@ LogicalResult Work::addSection(StringRef targetName) {
 LogicalResult Work::link() {
   if (failed(checkSameSignatures(module.getLoc(), sections)))
     return failure();
-  llvm::Expected<KernelCompiler> compiler = KernelCompiler::create(options);
-  if (!compiler)
-    return fail(compiler.takeError());
-  if (llvm::Error error = compiler->compile(sections))
-    return fail(std::move(error));
+  if (failed(compileKernels()))
+    return failure();
 
   llvm::Expected<TemporaryDirectory> folder = TemporaryDirectory::create();
   if (!folder)
@@ -274,7 +329,11 @@ LogicalResult mlir::hk::compile(ModuleOp source,
   }
   if (failed(once.run(module)))
     return failure();
-  Work work{options, module, options.output, {}, {}, {}};
+  Work work{options, module, options.output, {}, {}, {}, {}, {}};
+  auto explain = [&] {
+    for (const auto &[target, text] : work.explanations)
+      llvm::outs() << text;
+  };
   auto error = [&] { return emitError(module.getLoc()); };
   if (options.targets.empty())
     return error() << "expected at least one target";
@@ -293,6 +352,7 @@ LogicalResult mlir::hk::compile(ModuleOp source,
       return failure();
   }
   if (options.emit != EmitKind::Shared) {
+    explain();
     if (llvm::Error error = writeFile(options.output, work.text))
       return work.fail(std::move(error));
     return success();
@@ -302,5 +362,7 @@ LogicalResult mlir::hk::compile(ModuleOp source,
   if (failed(weights))
     return failure();
   work.weights = std::move(*weights);
-  return work.link();
+  LogicalResult linked = work.link();
+  explain();
+  return linked;
 }

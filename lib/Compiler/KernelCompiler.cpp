@@ -188,6 +188,14 @@ KernelCompiler::flagsFor(const ::hk::Target &target) const {
   return flags;
 }
 
+/// Clang 22 writes the largest cluster that a kernel allows, but not the one it
+/// needs; hk's kernels allow what they need.
+static void setClusterSize(std::string &ptx) {
+  constexpr StringRef largest = ".maxclusterrank ";
+  for (size_t at = 0; (at = ptx.find(largest, at)) != std::string::npos;)
+    ptx.replace(at, largest.size(), ".explicitcluster\n.reqnctapercluster ");
+}
+
 Error KernelCompiler::compileOne(const ::hk::Target &target,
                                  KernelRecord &kernel) const {
   std::vector<std::string> flags = flagsFor(target);
@@ -222,6 +230,8 @@ Error KernelCompiler::compileOne(const ::hk::Target &target,
   Expected<std::string> binary = readFile(object);
   if (!binary)
     return binary.takeError();
+  if (target.arch == ::hk::Arch::Sm90a)
+    setClusterSize(*binary);
   if (Error error = checkObject(target, kernel, *binary))
     return error;
   kernel.binary = std::move(*binary);
@@ -237,6 +247,8 @@ Error KernelCompiler::compile(MutableArrayRef<Section> sections) const {
   for (Section &section : sections)
     for (KernelRecord &kernel : section.kernels)
       pool.async([&, target = section.target, record = &kernel] {
+        if (!record->binary.empty())
+          return; // by an earlier call
         if (Error error = compileOne(*target, *record)) {
           std::lock_guard<std::mutex> lock(mutex);
           errors = joinErrors(std::move(errors), std::move(error));

@@ -70,6 +70,13 @@ mlir::hk::readResources(StringRef codeObject) {
   return result;
 }
 
+char SpillError::ID;
+
+SpillError::SpillError(const ::hk::Target &target, StringRef kernel,
+                       StringRef tile, const Twine &message)
+    : ErrorInfo(message, inconvertibleErrorCode()), target(&target),
+      kernel(kernel), tile(tile) {}
+
 Error mlir::hk::checkObject(const ::hk::Target &target,
                             const KernelRecord &kernel, StringRef object) {
   if (target.arch == ::hk::Arch::Host || target.arch == ::hk::Arch::Sm90a)
@@ -82,11 +89,11 @@ Error mlir::hk::checkObject(const ::hk::Target &target,
     for (const KernelResources &r : *resources)
       if (r.symbol == variant.symbol)
         found = &r;
+    std::string where = "kernel @" + kernel.name + " (" + kernel.ops +
+                        "), variant " + variant.tile + " for " + target.name +
+                        ": ";
     auto fail = [&](const Twine &what) {
-      return createStringError("kernel @%s (%s), variant %s for %s: %s",
-                               kernel.name.c_str(), kernel.ops.c_str(),
-                               variant.tile.c_str(), target.name,
-                               what.str().c_str());
+      return createStringError(where + what);
     };
     if (!found)
       return fail("the code object has no entry point " + variant.symbol);
@@ -98,9 +105,11 @@ Error mlir::hk::checkObject(const ::hk::Target &target,
       return fail("the code object uses " + Twine(found->ldsBytes) +
                   " bytes of LDS, the limit is " + Twine(target.ldsBytes));
     if (found->vgprSpills || found->sgprSpills || found->scratchBytes)
-      return fail("registers spill: " + Twine(found->vgprSpills) + " VGPR, " +
-                  Twine(found->sgprSpills) + " SGPR, " +
-                  Twine(found->scratchBytes) + " bytes of scratch");
+      return make_error<SpillError>(
+          target, kernel.name, variant.tile,
+          where + "registers spill: " + Twine(found->vgprSpills) + " VGPR, " +
+              Twine(found->sgprSpills) + " SGPR, " +
+              Twine(found->scratchBytes) + " bytes of scratch");
   }
   return Error::success();
 }

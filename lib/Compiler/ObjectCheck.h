@@ -29,9 +29,20 @@ struct KernelResources {
 llvm::Expected<std::vector<KernelResources>>
 readResources(llvm::StringRef codeObject);
 
+/// A kernel that keeps registers in memory, which no tile is planned with.
+class SpillError : public llvm::ErrorInfo<SpillError, llvm::StringError> {
+public:
+  static char ID;
+  SpillError(const ::hk::Target &target, llvm::StringRef kernel,
+             llvm::StringRef tile, const llvm::Twine &message);
+
+  const ::hk::Target *target;
+  std::string kernel, tile; // the variant's, as printed
+};
+
 /// AMD: every variant's entry point exists, its LDS equals the contract's bytes
-/// and is within the limit, nothing spills. Other targets: nothing to read; the
-/// static_assert in the kernel is the proof.
+/// and is within the limit, nothing spills (else a SpillError). Other targets:
+/// nothing to read; the static_assert in the kernel is the proof.
 llvm::Error checkObject(const ::hk::Target &target, const KernelRecord &kernel,
                         llvm::StringRef object);
 

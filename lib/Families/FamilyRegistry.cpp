@@ -18,9 +18,9 @@ using namespace mlir;
 using namespace mlir::hk;
 
 ArrayRef<const Family *> mlir::hk::allFamilies() {
-  static const Family *const list[] = {&getRowwiseFamily(), &getGemmFamily(),
-                                       &getAttentionFamily(), &getConv1dFamily(),
-                                       &getRoutingFamily(), &getScanFamily()};
+  static const Family *const list[] = {
+      &getRowwiseFamily(), &getGemmFamily(),    &getAttentionFamily(),
+      &getConv1dFamily(),  &getRoutingFamily(), &getScanFamily()};
   return list;
 }
 

@@ -15,6 +15,14 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+bool mlir::hk::isKnownToSpill(KernelOp kernel, Attribute tile) {
+  auto known =
+      kernel->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
+          kSpillingTilesAttrName);
+  auto tiles = known ? known.getAs<ArrayAttr>(kernel.getSymName()) : nullptr;
+  return tiles && llvm::is_contained(tiles, tile);
+}
+
 VariantOp mlir::hk::addVariant(
     KernelOp kernel, Attribute tile, int64_t threads, int64_t ldsBytes,
     llvm::function_ref<LaunchDims(OpBuilder &, Location, ValueRange)> fill) {

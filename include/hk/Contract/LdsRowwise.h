@@ -43,11 +43,11 @@ constexpr RowResidence rowResidence(const RowTile &tile, int64_t chunkBytes) {
 /// `chunkBytes` each; 0: in registers only.
 constexpr int64_t rowwiseLds(const Target &target, const RowTile &tile,
                              int64_t reductions, int64_t chunkBytes) {
-  int64_t threadsPerRow = tile.threads / tile.rows;
-  if (target.arch == Arch::Host || threadsPerRow <= target.waveSize)
+  if (target.arch == Arch::Host || tile.threadsPerRow() <= target.waveSize)
     return 0;
+  // A block of a cluster has the values of all waves of its row.
   return ldsAdd(
-      int64_t(tile.threads / target.waveSize) * reductions * 4,
+      int64_t(tile.threads * tile.cluster / target.waveSize) * reductions * 4,
       ldsMul(tile.threads, rowResidence(tile, chunkBytes).lds, chunkBytes));
 }
 

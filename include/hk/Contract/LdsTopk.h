@@ -27,7 +27,7 @@ inline constexpr int64_t kTopkSpare = 256;
 
 /// Whether the wave that holds a row selects in its registers.
 constexpr bool topkInWave(const Target &target, const RowTile &tile) {
-  return tile.slots > 0 && tile.threads / tile.rows <= target.waveSize;
+  return tile.slots > 0 && tile.threadsPerRow() <= target.waveSize;
 }
 
 /// Bytes of one hk.topk.

@@ -54,6 +54,9 @@ struct Target {
   double bf16Tflops;
   /// Cost of one kernel launch for the cost model, microseconds.
   double launchMicroseconds;
+
+  /// Most blocks that may reach each other's LDS; 1: there is no such thing.
+  constexpr int32_t maxCluster() const { return arch == Arch::Sm90a ? 8 : 1; }
 };
 
 /// Sources. LDS, waves, registers: AMD CDNA3/CDNA4 ISA documents and the ROCm

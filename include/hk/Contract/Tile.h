@@ -22,12 +22,16 @@ namespace hk {
 /// each (host: one thread, `rows` rows one after the other). Every thread loads
 /// `vec` consecutive elements at a time; `slots` > 0 keeps that many vectors
 /// per thread (in registers, of a long row the rest in LDS: LdsRowwise.h), 0
-/// loops over the row and recomputes.
+/// loops over the row and recomputes. `cluster` > 1: that many blocks share one
+/// row and exchange its statistics through each other's LDS.
 struct RowTile {
   int32_t rows;
   int32_t threads;
   int32_t vec;
   int32_t slots;
+  int32_t cluster = 1;
+
+  constexpr int32_t threadsPerRow() const { return threads * cluster / rows; }
 };
 
 /// C[bm, bn] per block in K steps of bk, by wm x wn waves; `stages` LDS

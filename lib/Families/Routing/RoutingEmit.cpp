@@ -65,7 +65,7 @@ private:
   }
 
   /// `value` is the i32 expression `text` wherever it is pulled.
-  void bindTo(Value value, std::string text) {
+  void bindTo(Value value, const std::string &text) {
     puller.bind(value, [text](ArrayRef<AffineExpr>, int) {
       return "Vec<i32, 1>(" + text + ")";
     });

@@ -7,7 +7,8 @@
 //
 // See docs/architecture.md, "The row-wise kernel model". A block handles `rows`
 // rows; a row belongs to threads / rows threads, which take its chunks of vec
-// elements in turn. On the host a block is one thread that goes over its rows.
+// elements in turn; or all threads of a cluster of blocks take one row. On the
+// host a block is one thread that goes over its rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,7 @@ RowEmitter::RowEmitter(KernelOp kernel, const RowPlan &plan,
     : Puller(kernel, dims, out), plan(plan), target(target), tile(tile),
       host(target.arch == ::hk::Arch::Host),
       resident(!host && isResident(plan, podOf(tile))),
-      threadsPerRow(tile.getThreads() / tile.getRows()) {
+      threadsPerRow(podOf(tile).threadsPerRow()) {
   if (host)
     threadsPerRow = 1;
 }
@@ -66,6 +67,12 @@ void RowEmitter::emitRowStart() {
              Twine(tile.getRows()) + " : rows;");
     out.open("for (i64 row = i64(block.x) * " + Twine(tile.getRows()) +
              "; row < rowEnd; ++row)");
+  } else if (tile.getCluster() > 1) {
+    std::string blocks = std::to_string(tile.getCluster());
+    out.line("clusterArrive();");
+    out.line("const i64 row = block.x / " + blocks + ";");
+    out.line("const i32 thread = i32(block.x % " + blocks + ") * " +
+             Twine(tile.getThreads()) + " + threadId();");
   } else if (tile.getRows() == 1) {
     out.line("const i64 row = block.x;");
     out.line("const i32 thread = threadId();");
@@ -472,7 +479,6 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
     own.back() = simplify(position.back().floorDiv(store.group));
     out.open("if (" + text(simplify(position.back() % constant(store.group))) +
              " == 0)");
-    std::string saved = getLaneCount();
     this->store(store.operand, own, 1, value);
     out.close();
     return;
@@ -573,14 +579,59 @@ void RowEmitter::storeByElement(
   setLaneCount(lanes);
 }
 
-void RowEmitter::emitReductions(ArrayRef<const RowStat *> stats) {
-  auto scratch = [&] {
-    return threadsPerRow > target.waveSize
-               ? "lds.scratch + " +
-                     std::to_string(reductions * tile.getThreads() /
-                                    target.waveSize)
-               : "nullptr";
+bool RowEmitter::isByWaves(const RowStat &stat, const RowLoop &loop) const {
+  return tile.getCluster() > 1 && loop.unrolled &&
+         stat.kind == StatKind::Maximum && isa<SoftmaxOp>(stat.op);
+}
+
+void RowEmitter::emitSoftmaxByWaves(Space &space, const RowLoop &loop,
+                                    const RowStat &maximum) {
+  const RowStat *sum = llvm::find_if(plan.stats(), [&](const RowStat &stat) {
+    return stat.op == maximum.op && stat.kind == StatKind::SumOfExp;
+  });
+  auto ofWave = [&](const RowStat &stat, StringRef reduction) {
+    return ("segmentReduce<" + reduction + ", kWave>(reduceVec<" + reduction +
+            ", " + Twine(loop.vec) + ">(" +
+            accumulators[{stat.op, int(stat.kind)}] + "))")
+        .str();
   };
+  auto scalar = [&](StringRef type, const std::string &value) {
+    std::string name = out.freshName("f");
+    out.line(type + " " + name + " = " + value + ";");
+    scalarDepth[name] = rowDepth;
+    return name;
+  };
+  std::string own = scalar("const float", ofWave(maximum, "Max"));
+  std::string &top = rowStatNames[{maximum.op, int(StatKind::Maximum)}];
+  top = scalar("const float", "expBase(" + own + ")");
+  emitLoops(space, loop, sum, {});
+  std::string total = scalar("float", ofWave(*sum, "Sum"));
+  top = scalar("float", own);
+  rowStatNames[{sum->op, int(sum->kind)}] = total;
+  out.line("mergeWaves<" + Twine(threadsPerRow) + ", " +
+           Twine(tile.getThreads()) + ">(" + top + ", " + total + ", " +
+           scratch(2) + ");");
+  // What was kept is of the wave's maximum.
+  std::string scale =
+      scalar("const float", "expOfMaxima(" + own + ", " + top + ")");
+  for (Kept &kept : space.kept)
+    if (kept.memo == key(sum->input, lastPosition, loop.vec, "exp"))
+      kept.expression = "(" + kept.expression + " * " + scale + ")";
+}
+
+std::string RowEmitter::scratch(int count) {
+  // No block writes into one that has not begun.
+  if (tile.getCluster() > 1 && reductions == 0)
+    out.line("clusterWait();");
+  int first = std::exchange(reductions, reductions + count);
+  if (threadsPerRow <= target.waveSize)
+    return "nullptr";
+  int64_t floats = tile.getThreads() * tile.getCluster() / target.waveSize;
+  return "lds.scratch + " + std::to_string(first * floats);
+}
+
+void RowEmitter::emitReductions(Space &space, const RowLoop &loop,
+                                ArrayRef<const RowStat *> stats) {
   auto define = [&](const RowStat &stat, StatKind kind,
                     const std::string &value) {
     std::string name = out.define(rowDepth, "float", "f", value);
@@ -588,6 +639,10 @@ void RowEmitter::emitReductions(ArrayRef<const RowStat *> stats) {
     rowStatNames[{stat.op, int(kind)}] = name;
   };
   for (const RowStat *stat : stats) {
+    if (isByWaves(*stat, loop)) {
+      emitSoftmaxByWaves(space, loop, *stat);
+      continue;
+    }
     std::string value = accumulators[{stat->op, int(stat->kind)}];
     std::string threads = std::to_string(threadsPerRow) + ", " +
                           std::to_string(tile.getThreads());
@@ -596,8 +651,7 @@ void RowEmitter::emitReductions(ArrayRef<const RowStat *> stats) {
       std::string sum = accumulators[{stat->op, int(StatKind::SumOfExp)}];
       if (threadsPerRow > 1)
         out.line("mergeSoftmax<" + threads + ">(" + value + ", " + sum + ", " +
-                 scratch() + ");");
-      reductions += 2;
+                 scratch(2) + ");");
       define(*stat, StatKind::Maximum, value);
       define(*stat, StatKind::SumOfExp, sum);
       continue;
@@ -607,8 +661,7 @@ void RowEmitter::emitReductions(ArrayRef<const RowStat *> stats) {
             ">(" + value + ")";
     if (!host && threadsPerRow > 1) {
       value = "wholeRowReduce<" + reduction + ", " + threads + ">(" + value +
-              ", " + scratch() + ")";
-      ++reductions;
+              ", " + scratch(1) + ")";
     }
     define(*stat, stat->kind, value);
   }
@@ -657,8 +710,9 @@ void RowEmitter::emitPhase(int64_t phase) {
     if (stats.empty() && stores.empty())
       continue;
     stored.insert(stores.begin(), stores.end());
-    emitLoops(space, planLoops(space, stores), stats, stores);
-    emitReductions(stats);
+    SmallVector<RowLoop> loops = planLoops(space, stores);
+    emitLoops(space, loops, stats, stores);
+    emitReductions(space, loops.front(), stats);
   }
   for (const RowSelection &selection : plan.selections())
     if (selection.phase == phase)

@@ -35,7 +35,8 @@ inline bool splitsRows(const RowPlan &plan) { return !plan.needsWholeRows(); }
 
 inline ::hk::RowTile podOf(RowTileAttr tile) {
   return {int32_t(tile.getRows()), int32_t(tile.getThreads()),
-          int32_t(tile.getVec()), int32_t(tile.getSlots())};
+          int32_t(tile.getVec()), int32_t(tile.getSlots()),
+          int32_t(tile.getCluster())};
 }
 
 /// Chunks of a row that a thread keeps in registers and in LDS.
@@ -147,7 +148,16 @@ private:
   std::string emitScore(Space &space, Value input, const RowLoop &loop);
   void emitAccumulate(Space &space, const RowLoop &loop, const RowStat &stat,
                       AffineExpr first);
-  void emitReductions(ArrayRef<const RowStat *> stats);
+  void emitReductions(Space &space, const RowLoop &loop,
+                      ArrayRef<const RowStat *> stats);
+  /// Whether each wave first finds the sum of a softmax with a maximum of its
+  /// own: one exchange between the waves, not two. Worth it between blocks;
+  /// within one a barrier costs less than to rescale every wave's sum.
+  bool isByWaves(const RowStat &stat, const RowLoop &loop) const;
+  void emitSoftmaxByWaves(Space &space, const RowLoop &loop,
+                          const RowStat &maximum);
+  /// The LDS of the next `count` statistics.
+  std::string scratch(int count);
   void emitStore(const RowStore &store, const Position &position, int vec);
   void emitCacheWrite(const RowStore &store, const Position &position, int vec);
   /// Stores vec elements one by one, each at `placeOf` its position.

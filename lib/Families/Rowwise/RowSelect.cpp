@@ -42,7 +42,7 @@ bool mlir::hk::isResident(const RowPlan &plan, const ::hk::RowTile &tile) {
       tile.rows != 1)
     return false;
   int64_t chunks = llvm::divideCeil(plan.widest(), tile.vec);
-  return tile.slots < int64_t(llvm::divideCeil(chunks, tile.threads)) ||
+  return tile.slots < int64_t(llvm::divideCeil(chunks, tile.threadsPerRow())) ||
          residenceOf(plan, tile).lds > 0;
 }
 
@@ -117,7 +117,7 @@ std::string mlir::hk::sharedText(const RowPlan &plan,
   std::string base;
   int64_t scratch = ::hk::rowwiseLds(target, tile, reductions, 0);
   if (scratch > 0)
-    base = ("RowShared<" + Twine(tile.threads / tile.rows) + ", " +
+    base = ("RowShared<" + Twine(tile.threadsPerRow()) + ", " +
             Twine(tile.threads) + ", " + Twine(reductions) + ">")
                .str();
   int64_t bytes = rowLds(plan, target, tile);

@@ -32,10 +32,11 @@ struct RankedTile {
 inline constexpr int64_t kMaxEarlyWords = 16;
 
 /// Every candidate, and at `chosen` the indices of the tiles to use, in the
-/// order in which their conditions are tried.
-SmallVector<RankedTile> rankTiles(const RowPlan &plan,
-                                  const ::hk::Target &target,
-                                  SmallVector<size_t> &chosen);
+/// order in which their conditions are tried; none that `spills`.
+SmallVector<RankedTile>
+rankTiles(const RowPlan &plan, const ::hk::Target &target,
+          llvm::function_ref<bool(const ::hk::RowTile &)> spills,
+          SmallVector<size_t> &chosen);
 
 /// Blocks that should fit a compute unit, for the register budget.
 int64_t minBlocksOf(const RowPlan &plan, const ::hk::RowTile &tile,

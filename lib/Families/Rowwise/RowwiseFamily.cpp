@@ -25,7 +25,8 @@ namespace {
 
 std::string printTile(const ::hk::RowTile &tile) {
   return ("rows " + Twine(tile.rows) + ", threads " + Twine(tile.threads) +
-          ", vec " + Twine(tile.vec) + ", slots " + Twine(tile.slots))
+          ", vec " + Twine(tile.vec) + ", slots " + Twine(tile.slots) +
+          (tile.cluster > 1 ? ", cluster " + Twine(tile.cluster) : Twine()))
       .str();
 }
 
@@ -147,6 +148,13 @@ public:
     return arith::CeilDivUIOp::create(builder, loc, value, constant(divisor));
   }
 
+  /// Blocks for `rows` rows.
+  Value blocks(Value rows, const ::hk::RowTile &tile) {
+    if (tile.cluster == 1)
+      return ceilDiv(rows, tile.rows);
+    return arith::MulIOp::create(builder, loc, rows, constant(tile.cluster));
+  }
+
 private:
   OpBuilder &builder;
   Location loc;
@@ -154,11 +162,19 @@ private:
   const DimSymbols &dims;
 };
 
-/// Why no tile is legal: only selections ask for much LDS.
+/// Why no tile is legal: only selections ask for much LDS, and only kernels of
+/// many operands for more registers than there are.
 static LogicalResult refuseTiles(KernelOp kernel, const ::hk::Target &target,
                                  const RowPlan &plan,
                                  ArrayRef<RankedTile> tiles) {
   int64_t least = INT64_MAX;
+  for (const RankedTile &ranked : tiles)
+    if (ranked.verdict.getReason() == Reason::RegistersExceeded)
+      return kernel.emitError("row-wise kernel '")
+             << kernel.getSymName() << "' has no legal tile on " << target.name
+             << ": with each of " << tiles.size()
+             << " its registers spill; fewer operators in one function or "
+                "--no-fuse make smaller kernels";
   for (const RankedTile &ranked : tiles)
     least = std::min(least, ranked.ldsBytes);
   InFlightDiagnostic error = kernel.emitError("row-wise kernel '")
@@ -180,7 +196,14 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
   DimSymbols dims = DimSymbols::ofKernel(kernel);
   RowPlan plan(kernel, dims);
   SmallVector<size_t> chosen;
-  SmallVector<RankedTile> tiles = rankTiles(plan, target, chosen);
+  auto attributeOf = [&](const ::hk::RowTile &tile) {
+    return RowTileAttr::get(kernel.getContext(), tile.rows, tile.threads,
+                            tile.vec, tile.slots, tile.cluster);
+  };
+  auto spills = [&](const ::hk::RowTile &tile) {
+    return isKnownToSpill(kernel, attributeOf(tile));
+  };
+  SmallVector<RankedTile> tiles = rankTiles(plan, target, spills, chosen);
   Decision decision{DecisionKind::Tile,
                     kernel.getLoc(),
                     kernel.getSymName().str(),
@@ -196,9 +219,7 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
   for (size_t index : chosen) {
     const RankedTile &ranked = tiles[index];
     const ::hk::RowTile &tile = ranked.tile;
-    Attribute attr = RowTileAttr::get(kernel.getContext(), tile.rows,
-                                      tile.threads, tile.vec, tile.slots);
-    addVariant(kernel, attr, tile.threads, ranked.ldsBytes,
+    addVariant(kernel, attributeOf(tile), tile.threads, ranked.ldsBytes,
                [&](OpBuilder &builder, Location loc, ValueRange symbols) {
                  SizeBuilder sizes(builder, loc, symbols, dims);
                  LaunchDims launch;
@@ -212,12 +233,12 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
                          : arith::ConstantOp::create(builder, loc,
                                                      builder.getBoolAttr(true))
                                .getResult();
-                 launch.x = sizes.ceilDiv(rows, tile.rows);
+                 launch.x = sizes.blocks(rows, tile);
                  launch.y = sizes.constant(1);
                  launch.z = sizes.constant(1);
                  if (splitsRows(plan)) {
                    bool host = target.arch == ::hk::Arch::Host;
-                   int64_t perRow = host ? 1 : tile.threads / tile.rows;
+                   int64_t perRow = host ? 1 : tile.threadsPerRow();
                    int64_t piece = perRow * tile.slots;
                    Value widest;
                    for (const RowStore &store : plan.stores()) {

@@ -47,6 +47,15 @@ constexpr int wavesPerSimd(int threads, int minBlocks) {
 
 } // namespace hk
 
+namespace hk {
+/// Gives each block of a cluster of BLOCKS the K values that the first lane of
+/// each of its WAVES waves has, in the order of the waves. Every thread of the
+/// cluster calls it after clusterArrive() and clusterWait(). Only on targets
+/// whose maxCluster() is more than one.
+template <int BLOCKS, int WAVES, int K>
+HK_DEV void clusterShare(const float (&v)[K], float *scratch);
+} // namespace hk
+
 #if defined(__AMDGCN__)
 #include "kernels/device/arch/amdgcn.h"
 #elif defined(__NVPTX__)

@@ -44,6 +44,15 @@ template <class SharedType>
 inline constexpr i64 kLdsBytes =
     __is_empty(SharedType) ? 0 : i64(sizeof(SharedType));
 
+/// Blocks of a cluster of a kernel with LDS of SharedType; 0: none.
+template <class SharedType>
+inline constexpr int kClusterBlocks = [] {
+  if constexpr (requires { SharedType::kCluster; })
+    return SharedType::kCluster;
+  else
+    return 0;
+}();
+
 /// The pointer held by an argument word.
 template <class T> HK_DEV Global<T> global(u64 word) { return (Global<T>)word; }
 
@@ -79,8 +88,8 @@ __attribute__((aligned(128))) hk::u8 hkDynamicShared[];
 
 #define HK_KERNEL(symbol, numWords, threads, minBlocks, SharedType)            \
   HK_BODY_(symbol, SharedType);                                                \
-  extern "C" __attribute__((global))                                           \
-  __attribute__((launch_bounds(threads, minBlocks))) void                      \
+  extern "C" __attribute__((global)) __attribute__((                           \
+      launch_bounds(threads, minBlocks, hk::kClusterBlocks<SharedType>))) void \
   symbol(hk::Words<numWords> args) {                                           \
     symbol##_body(args.w,                                                      \
                   hk::BlockId{hk::u32(__nvvm_read_ptx_sreg_ctaid_x()),         \

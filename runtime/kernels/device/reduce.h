@@ -95,31 +95,61 @@ template <int G> HK_DEV u32 maxOfLanes(u32 v) {
 
 /// LDS floats that rowReduce of K values uses in a block of THREADS.
 template <int TPR, int THREADS, int K>
-inline constexpr int kRowReduceFloats = TPR > kWave ? THREADS / kWave *K : 0;
+inline constexpr int
+    kRowReduceFloats = TPR > kWave ? (TPR > THREADS ? TPR : THREADS) / kWave *K
+                                   : 0;
 
-/// Combines each of v over the TPR consecutive threads that share a row; all of
-/// them get the result. TPR is a power of two or a multiple of the wave. Every
-/// thread of the block calls it.
-/// `scratch` has kRowReduceFloats floats that no other collective of the kernel
-/// uses.
-template <class Op, int TPR, int THREADS, int K>
-HK_DEV void rowReduce(float (&v)[K], [[maybe_unused]] float *scratch) {
-  static_assert(THREADS % TPR == 0);
-  static_assert(TPR > kWave ? TPR % kWave == 0 : (TPR & (TPR - 1)) == 0);
-  reduceLanes<Op, 1, (TPR < kWave ? TPR : kWave),
-              (THREADS % kWave == 0 ? kWave : TPR)>(v);
-  if constexpr (TPR > kWave) {
-    constexpr int waves = TPR / kWave;
+/// Gives each thread the values that the waves of its row have in their first
+/// lanes: K for each wave, in the order of the waves. `scratch` is that of
+/// rowReduce. Every thread of the block calls it.
+template <int TPR, int THREADS, int K>
+HK_DEV const float *shareWaves(const float (&v)[K], float *scratch) {
+  if constexpr (TPR > THREADS) {
+    clusterShare<TPR / THREADS, THREADS / kWave>(v, scratch);
+    return scratch;
+  } else {
     int wave = waveId();
     if (laneId() == 0)
       HK_UNROLL for (int k = 0; k < K; ++k) scratch[wave * K + k] = v[k];
     barrier();
-    int first = wave / waves * waves;
-    HK_UNROLL for (int k = 0; k < K; ++k) {
-      v[k] = scratch[first * K + k];
-      HK_UNROLL for (int i = 1; i < waves; ++i) v[k] =
-          Op::apply(v[k], scratch[(first + i) * K + k]);
-    }
+    constexpr int waves = TPR / kWave;
+    return scratch + wave / waves * waves * K;
+  }
+}
+
+/// Value k of K of all of a row's WAVES waves, combined. More of them than
+/// lanes are combined by the lanes side by side.
+template <class Op, int WAVES, int K>
+HK_DEV float combineWaves(const float *row, int k) {
+  if constexpr (WAVES > kWave) {
+    static_assert(WAVES % kWave == 0);
+    float v[1] = {row[laneId() * K + k]};
+    HK_UNROLL for (int i = kWave; i < WAVES; i += kWave) v[0] =
+        Op::apply(v[0], row[(i + laneId()) * K + k]);
+    reduceLanes<Op, 1, kWave, kWave>(v);
+    return v[0];
+  } else {
+    float v = row[k];
+    HK_UNROLL for (int i = 1; i < WAVES; ++i) v = Op::apply(v, row[i * K + k]);
+    return v;
+  }
+}
+
+/// Combines each of v over the TPR consecutive threads that share a row; all of
+/// them get the result. TPR is a power of two or a multiple of the wave; more
+/// than THREADS: of the blocks of a cluster. Every thread of the block calls
+/// it. `scratch` has kRowReduceFloats floats that no other collective of the
+/// kernel uses.
+template <class Op, int TPR, int THREADS, int K>
+HK_DEV void rowReduce(float (&v)[K], [[maybe_unused]] float *scratch) {
+  static_assert(TPR > THREADS ? TPR % THREADS == 0 : THREADS % TPR == 0);
+  static_assert(TPR > kWave ? TPR % kWave == 0 : (TPR & (TPR - 1)) == 0);
+  reduceLanes<Op, 1, (TPR < kWave ? TPR : kWave),
+              (THREADS % kWave == 0 ? kWave : TPR)>(v);
+  if constexpr (TPR > kWave) {
+    const float *row = shareWaves<TPR, THREADS>(v, scratch);
+    HK_UNROLL for (int k = 0; k < K; ++k) v[k] =
+        combineWaves<Op, TPR / kWave, K>(row, k);
   }
 }
 

@@ -25,10 +25,12 @@
 namespace hk {
 
 /// LDS of a row-wise kernel with REDUCTIONS statistics of whole rows by TPR of
-/// THREADS threads.
+/// THREADS threads, or by a cluster of blocks of THREADS.
 template <int TPR, int THREADS, int REDUCTIONS> struct RowShared {
-  static constexpr i64 kBytes =
-      rowwiseLds(kTarget, RowTile{THREADS / TPR, THREADS, 1, 0}, REDUCTIONS, 0);
+  static constexpr int kCluster = TPR > THREADS ? TPR / THREADS : 0;
+  static constexpr RowTile kTile = {kCluster ? 1 : THREADS / TPR, THREADS, 1, 0,
+                                    kCluster ? kCluster : 1};
+  static constexpr i64 kBytes = rowwiseLds(kTarget, kTile, REDUCTIONS, 0);
   static_assert(kBytes == 4 * kRowReduceFloats<TPR, THREADS, REDUCTIONS>);
   float scratch[kBytes > 0 ? kBytes / 4 : 1];
 };
@@ -50,6 +52,10 @@ HK_DEV float wholeRowReduce(float v, float *scratch) {
   return a[0];
 }
 
+/// What to take off elements whose maximum is m. -inf - -inf is not 0: as long
+/// as there is nothing else, e^x is 0.
+HK_DEV float expBase(float m) { return m == -__builtin_inff() ? 0.f : m; }
+
 /// Adds N vectors to a softmax's running maximum m and sum l of e^(x - m), four
 /// at a time. Another maximum is rare after the first elements of a row.
 template <int V, int N>
@@ -64,12 +70,38 @@ HK_DEV void onlineSoftmax(float &m, float &l, const Vec<float, V> (&v)[N]) {
       l *= expNegative<1>(Vec<float, 1>(m - largest))[0];
       m = largest;
     }
-    // -inf - -inf is not 0: as long as there is nothing else, the sum is 0.
-    float from = m == -__builtin_inff() ? 0.f : m;
+    float from = expBase(m);
     Vec<float, V> sum = expNegative<V>(v[i] - from);
     HK_UNROLL for (int j = i + 1; j < i + some && j < N; ++j) sum +=
         expNegative<V>(v[j] - from);
     l += reduceVec<Sum, V>(sum);
+  }
+}
+
+/// e^(from - to) for maxima from <= to or NaN. Equal ones, infinite ones too,
+/// leave as it is what is scaled by it.
+HK_DEV float expOfMaxima(float from, float to) {
+  return from == to ? 1.f : expNegative<1>(Vec<float, 1>(from - to))[0];
+}
+
+/// Combines the maxima and sums that are those of each wave of a row of TPR >
+/// kWave threads. `scratch` has two floats per wave.
+template <int TPR, int THREADS>
+HK_DEV void mergeWaves(float &m, float &l, float *scratch) {
+  constexpr int waves = TPR / kWave;
+  float own[2] = {m, l};
+  const float *row = shareWaves<TPR, THREADS>(own, scratch);
+  m = combineWaves<Max, waves, 2>(row, 0);
+  if constexpr (waves > kWave) {
+    float sum[1] = {0.f};
+    HK_UNROLL for (int i = laneId(); i < waves; i += kWave) sum[0] +=
+        row[2 * i + 1] * expOfMaxima(row[2 * i], m);
+    reduceLanes<Sum, 1, kWave, kWave>(sum);
+    l = sum[0];
+  } else {
+    l = 0.f;
+    for (int i = 0; i < waves; ++i)
+      l += row[2 * i + 1] * expOfMaxima(row[2 * i], m);
   }
 }
 
@@ -78,30 +110,12 @@ HK_DEV void onlineSoftmax(float &m, float &l, const Vec<float, V> (&v)[N]) {
 template <int TPR, int THREADS>
 HK_DEV void mergeSoftmax(float &m, float &l, [[maybe_unused]] float *scratch) {
   constexpr int group = TPR < kWave ? TPR : kWave;
-  // Equal maxima, infinite ones too, leave the sum as it is.
-  auto rescaled = [](float sum, float from, float to) {
-    return from == to ? sum : sum * expNegative<1>(Vec<float, 1>(from - to))[0];
-  };
   constexpr int callers = THREADS % kWave == 0 ? kWave : group;
   float own = m;
   m = segmentReduce<Max, group, callers>(m);
-  l = segmentReduce<Sum, group, callers>(rescaled(l, own, m));
-  if constexpr (TPR > kWave) {
-    constexpr int waves = TPR / kWave;
-    int wave = waveId();
-    if (laneId() == 0) {
-      scratch[2 * wave] = m;
-      scratch[2 * wave + 1] = l;
-    }
-    barrier();
-    const float *row = scratch + wave / waves * waves * 2;
-    m = row[0];
-    for (int i = 1; i < waves; ++i)
-      m = Max::apply(m, row[2 * i]);
-    l = 0.f;
-    for (int i = 0; i < waves; ++i)
-      l += rescaled(row[2 * i + 1], row[2 * i], m);
-  }
+  l = segmentReduce<Sum, group, callers>(l * expOfMaxima(own, m));
+  if constexpr (TPR > kWave)
+    mergeWaves<TPR, THREADS>(m, l, scratch);
 }
 
 } // namespace hk

@@ -23,6 +23,31 @@ HK_DEV int waveId() { return threadId() / kWave; }
 /// Waits for all threads of the block; LDS writes before it are visible after.
 HK_DEV void barrier() { __syncthreads(); }
 
+/// Says that this block has begun, or has no more to write to the others of its
+/// cluster; waits until all of them have said so. What was written before the
+/// one is visible after the other.
+HK_DEV void clusterArrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+HK_DEV void clusterWait() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+template <int BLOCKS, int WAVES, int K>
+HK_DEV void clusterShare(const float (&v)[K], float *scratch) {
+  u32 rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  // Lane i writes to block i.
+  if (laneId() < BLOCKS)
+    HK_UNROLL for (int k = 0; k < K; ++k) {
+      u64 own = u64(scratch + (rank * WAVES + waveId()) * K + k), other;
+      asm("mapa.u64 %0, %1, %2;" : "=l"(other) : "l"(own), "r"(laneId()));
+      *(float *)other = v[k];
+    }
+  clusterArrive();
+  clusterWait();
+}
+
 /// Orders LDS accesses of the threads of a wave, which all take part.
 HK_DEV void waveBarrier() { __nvvm_bar_warp_sync(~0u); }
 
