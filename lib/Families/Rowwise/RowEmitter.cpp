@@ -602,11 +602,12 @@ void RowEmitter::emitSoftmaxByWaves(Space &space, const RowLoop &loop,
     return name;
   };
   std::string own = scalar("const float", ofWave(maximum, "Max"));
-  std::string &top = rowStatNames[{maximum.op, int(StatKind::Maximum)}];
-  top = scalar("const float", "expBase(" + own + ")");
+  rowStatNames[{maximum.op, int(maximum.kind)}] =
+      scalar("const float", "expBase(" + own + ")");
   emitLoops(space, loop, sum, {});
   std::string total = scalar("float", ofWave(*sum, "Sum"));
-  top = scalar("float", own);
+  std::string top = scalar("float", own);
+  rowStatNames[{maximum.op, int(maximum.kind)}] = top;
   rowStatNames[{sum->op, int(sum->kind)}] = total;
   out.line("mergeWaves<" + Twine(threadsPerRow) + ", " +
            Twine(tile.getThreads()) + ">(" + top + ", " + total + ", " +

@@ -45,9 +45,6 @@ constexpr int wavesPerSimd(int threads, int minBlocks) {
   return perSimd < 8 ? perSimd : 8;
 }
 
-} // namespace hk
-
-namespace hk {
 /// Gives each block of a cluster of BLOCKS the K values that the first lane of
 /// each of its WAVES waves has, in the order of the waves. Every thread of the
 /// cluster calls it after clusterArrive() and clusterWait(). Only on targets
