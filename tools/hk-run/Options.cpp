@@ -33,7 +33,8 @@ inputs (states too); what is not given is random
                          float type from f4, rounded; fp4 as packed bytes
   --dim=d0=17            a dynamic size of random inputs; see --info
   --random=SEED          default 0
-  --data=KIND            normal (default), equal, huge, tiny, nan, inf
+  --data=KIND[,KIND...]  normal (default), equal, huge, tiny, nan, inf; one call
+                         with each, on a device opened for it
   --range=NAME=LO:HI     integers of a random input; default 0:0
   --range=NAME=iota[:LO] integers that count up
   --range=NAME=bounds:HI first tokens of random sequences, some of them empty,
@@ -134,6 +135,19 @@ static Data parseData(const std::string &text, const std::string &argument) {
   bad(argument, "normal, equal, huge, tiny, nan or inf");
 }
 
+static void parseKinds(const std::string &text, const std::string &argument,
+                       Options &options) {
+  size_t comma = text.find(',');
+  options.data = parseData(text.substr(0, comma), argument);
+  options.furtherData.clear();
+  while (comma != text.npos) {
+    size_t begin = comma + 1;
+    comma = text.find(',', begin);
+    options.furtherData.push_back(
+        parseData(text.substr(begin, comma - begin), argument));
+  }
+}
+
 static void parseOne(const std::string &argument, Options &options) {
   size_t equals = argument.find('=');
   bool hasValue = equals != argument.npos;
@@ -180,7 +194,7 @@ static void parseOne(const std::string &argument, Options &options) {
   else if (name == "--shuffle")
     options.shuffleSeed = parseUnsigned(value, argument, INT64_MAX);
   else if (name == "--data")
-    options.data = parseData(value, argument);
+    parseKinds(value, argument, options);
   else if (name == "--input")
     options.inputs.insert(parsePair(value, argument));
   else if (name == "--results")
@@ -212,5 +226,11 @@ Options hk::run::parseOptions(int argc, const char *const *argv) {
   }
   if (options.module.empty() && !options.help)
     throw Failure("no module given; see hk-run --help");
+  bool single = !options.outputDirectory.empty() || !options.outputs.empty() ||
+                !options.resultsDirectory.empty() ||
+                options.counters != CounterFormat::Off;
+  if (single && !options.furtherData.empty())
+    throw Failure("--data names several kinds: expected one with --output, "
+                  "--results or --counters");
   return options;
 }

@@ -231,8 +231,8 @@ void Session::makeInputs() {
     else if (values.iota)
       arg.origin = "counting from " + std::to_string(values.low);
     else if (values.bounds)
-      arg.origin = "bounds of sequences of " + std::to_string(values.high) +
-                   " tokens";
+      arg.origin =
+          "bounds of sequences of " + std::to_string(values.high) + " tokens";
     else
       arg.origin = "random in [" + std::to_string(values.low) + ", " +
                    std::to_string(values.high) + "]" +

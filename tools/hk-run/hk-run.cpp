@@ -95,16 +95,7 @@ static void writeOutputs(const Session &session, const Options &options) {
   }
 }
 
-static int runTool(const Options &options) {
-  if (options.help) {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
-  if (options.info) {
-    ModuleHandle module = openModule(options.module);
-    std::printf("%s\n", hk_module_json(module.get()));
-    return 0;
-  }
+static int callOnce(const Options &options) {
   std::optional<CounterFile> counters;
   if (options.counters != CounterFormat::Off)
     counters.emplace();
@@ -131,6 +122,24 @@ static int runTool(const Options &options) {
       options.check ? checkAgainstReference(session.checkRequest()) : 0;
   if (options.benchIterations)
     reportBench(session.bench(*options.benchIterations));
+  return result;
+}
+
+static int runTool(Options options) {
+  if (options.help) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  if (options.info) {
+    ModuleHandle module = openModule(options.module);
+    std::printf("%s\n", hk_module_json(module.get()));
+    return 0;
+  }
+  int result = callOnce(options);
+  for (Data kind : options.furtherData) {
+    options.data = kind;
+    result = std::max(result, callOnce(options));
+  }
   return result;
 }
 

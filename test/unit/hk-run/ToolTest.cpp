@@ -106,6 +106,9 @@ TEST(HkRun, SaysWhatIsWrong) {
   expect(kMirror + "--dim=d0=x", "expected an integer, got 'x'");
   expect(kMirror + "--dim=d0", "expected NAME=VALUE");
   expect(kMirror + "--data=weird", "expected normal, equal");
+  expect(kMirror + "--data=normal,", "expected normal, equal");
+  expect(kMirror + "--dim=d0=1 --data=normal,nan --output=/tmp",
+         "--data names several kinds");
   expect(kMirror + "--range=x=3:1", "a range LO:HI with LO <= HI");
   expect(kMirror + "--input=y=z.npy", "--input=y: function 'mirror' has no");
   expect(kMirror + "--input=x=/nonexistent.npy", "cannot open");
