@@ -46,7 +46,7 @@ struct Options {
   uint32_t threads = 0;
   uint64_t seed = 0, shuffleSeed = 0;
   Data data = Data::Normal;
-  std::vector<Data> furtherData; // of calls after the first
+  std::vector<Data> furtherData;              // of calls after the first
   std::map<std::string, std::string> inputs;  // name -> .npy file
   std::map<std::string, std::string> outputs; // name -> .npy file
   std::string outputDirectory;
