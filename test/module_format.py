@@ -49,6 +49,13 @@ def optionsFor(names, lines):
     return [o for o in options if not o.startswith(("--range=", "--dim=")) or re.split(r"[=.]", o)[1] in names]
 
 
+def failedCalls(output):
+    """What hk-run --calls says of those calls that failed."""
+    for text in re.split(r"^(?=call )", output, flags=re.MULTILINE):
+        if not text.endswith("exit status 0\n"):
+            yield text
+
+
 class ModuleFormat(lit.formats.TestFormat):
     def getTestsInDirectory(self, suite, path_in_suite, litConfig, localConfig):
         folder = suite.getSourcePath(path_in_suite)
@@ -68,6 +75,7 @@ class ModuleFormat(lit.formats.TestFormat):
         record = os.path.join(work, f"{name}.{target}.json")
         if os.path.exists(record):
             os.remove(record)
+        listed = os.path.join(work, f"{name}.{target}.calls")
         calls = []
         environment = dict(config.environment)
         environment["HK_CACHE_DIR"] = os.path.join(config.hk_binary_dir, "test", "kernel-cache")
@@ -81,7 +89,7 @@ class ModuleFormat(lit.formats.TestFormat):
 
         def run(*command):
             return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200)
 
         def failed(command, result):
             return lit.Test.Result(lit.Test.FAIL, f"{' '.join(command)}\n{result.stdout}")
@@ -106,10 +114,12 @@ class ModuleFormat(lit.formats.TestFormat):
                     return lit.Test.Result(
                         lit.Test.FAIL, f"@{function['name']} has {function['launches']} launches for "
                                        f"{target}, expected at most {limit}")
+        call = [f"{binaries}/hk-run", library, "--poison", *device]
         data = [d for line in directive["DATA"] for d in line.split(",")] or ["normal"]
         everywhere = [(dims, data) for dims in directive["DIMS"] or ["-"]]
         if target == "host":
             everywhere += [(dims, ["normal"]) for dims in directive["DIMS-HOST"]]
+        lines = []
         for function in functions:
             for dims, kinds in everywhere:
                 words = dims.split()
@@ -119,16 +129,19 @@ class ModuleFormat(lit.formats.TestFormat):
                 arguments = optionsFor(names[function["name"]], directive["ARGS"])
                 sizes = optionsFor(names[function["name"]], [dims])
                 empty = sizes and all(re.fullmatch(r"--dim=.*=0", size) for size in sizes)
-                kinds = kinds[:1] if empty else kinds
-                call = [f"{binaries}/hk-run", library, f"--function={function['name']}", "--poison",
-                        *device, *sizes, *arguments]
-                # One process for all kinds: most of its time is its start.
-                checked = [*call, f"--data={','.join(kinds)}", f"--check={source}"]
-                result = run(*checked)
-                if result.returncode:
-                    return failed(checked, result)
-                if dims not in directive["DIMS-HOST"]:
-                    calls += [[*call, f"--data={kind}"] for kind in kinds]
+                for kind in kinds[:1] if empty else kinds:
+                    line = [f"--function={function['name']}", *sizes, *arguments, f"--data={kind}"]
+                    lines.append(" ".join(line))
+                    if dims not in directive["DIMS-HOST"]:
+                        calls.append([*call, *line])
+        # One process for all: most of a call is the process and the decoding of its kernels.
+        with open(listed, "w") as file:
+            file.write("\n".join(lines) + "\n")
+        checked = [*call, f"--calls={listed}", f"--check={source}"]
+        result = run(*checked)
+        if result.returncode:
+            result.stdout = "".join(failedCalls(result.stdout))
+            return failed(checked, result)
         launches = {function["name"]: function["launches"] for function in functions}
         with open(record, "w") as file:
             json.dump({"launches": launches, "calls": calls}, file)

@@ -52,15 +52,15 @@ bool isInverseTwoPi(double value) { return value > 0.15915 && value < 0.15916; }
 
 } // namespace
 
-Decoder::Decoder(CodeObject &object, const uint8_t *image, size_t size)
-    : object(object), image(image), size(size) {
+Decoder::Decoder(Program &program)
+    : program(program), image(program.image()), size(program.imageBytes()) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUDisassembler();
   });
-  disassembler = LLVMCreateDisasmCPU("amdgcn-amd-amdhsa", object.chip().name,
+  disassembler = LLVMCreateDisasmCPU("amdgcn-amd-amdhsa", program.chip().name,
                                      nullptr, 0, nullptr, nullptr);
 }
 
@@ -82,7 +82,7 @@ std::string Decoder::decodeReachable(uint64_t begin, uint64_t &end) {
     const uint64_t at = pc;
     if (std::string error = decodeNext(pc, size); !error.empty())
       return error;
-    const Inst &inst = *object.instAt(at);
+    const Inst &inst = *program.instAt(at);
     if (inst.hasTarget)
       furthest =
           std::max(furthest, pc + uint64_t(int64_t(inst.branchOffset) * 4));
@@ -97,20 +97,20 @@ std::string Decoder::decodeReachable(uint64_t begin, uint64_t &end) {
 
 std::string Decoder::decodeNext(uint64_t &pc, uint64_t end) {
   if (!disassembler)
-    return std::string("LLVM has no disassembler for ") + object.chip().name;
+    return std::string("LLVM has no disassembler for ") + program.chip().name;
   if (end > size || pc > end || pc % 4)
     return "code range outside the image";
-  object.indexOf.resize(size / 4 + 1, -1);
-  if (object.indexOf[pc / 4] < 0) {
+  program.indexOf.resize(size / 4 + 1, -1);
+  if (program.indexOf[pc / 4] < 0) {
     Inst inst;
     std::string error = decodeOne(pc, inst);
     if (!error.empty())
       return "at " + hex(pc) + ": " + error;
-    object.indexOf[pc / 4] = int32_t(object.insts.size());
-    object.masks.push_back(registersOf(inst));
-    object.insts.push_back(inst);
+    program.indexOf[pc / 4] = int32_t(program.insts.size());
+    program.masks.push_back(registersOf(inst));
+    program.insts.push_back(inst);
   }
-  pc += object.instAt(pc)->size;
+  pc += program.instAt(pc)->size;
   return "";
 }
 
@@ -123,7 +123,7 @@ std::string Decoder::decodeOne(uint64_t pc, Inst &inst) {
   std::memcpy(&word, image + pc, 4);
   if (n == 0)
     return "the bytes " + hex(word) + " are no instruction of " +
-           object.chip().name;
+           program.chip().name;
   inst.pc = pc;
   inst.size = uint32_t(n);
   inst.raw = word;
@@ -131,8 +131,8 @@ std::string Decoder::decodeOne(uint64_t pc, Inst &inst) {
   const char *start = text;
   while (*start == ' ' || *start == '\t')
     ++start;
-  object.texts.emplace_back(start);
-  std::string &shown = object.texts.back();
+  program.texts.emplace_back(start);
+  std::string &shown = program.texts.back();
   std::replace(shown.begin(), shown.end(), '\t', ' ');
   inst.text = shown.c_str();
   inst.op = OpTable::get().find(parsed.mnemonic);
@@ -140,7 +140,7 @@ std::string Decoder::decodeOne(uint64_t pc, Inst &inst) {
     return "instruction '" + shown + "' is not emulated";
   inst.fn = inst.op->fn;
   inst.cls = uint8_t(inst.op->cls);
-  bool is950 = object.chip().mfmaDivisor > 1;
+  bool is950 = program.chip().mfmaDivisor > 1;
   inst.clocks =
       is950 && inst.op->clocks950 ? inst.op->clocks950 : inst.op->clocks;
   std::string error = inst.op->parse ? inst.op->parse(parsed.operands, inst)
@@ -185,7 +185,7 @@ void Decoder::resolveConstant(Operand &op, Type type) {
     bits = uint64_t(int64_t(int32_t(op.imm)));
   }
   op.imm = bits;
-  op.lanes = object.broadcast(bits);
+  op.lanes = program.broadcast(bits);
 }
 
 std::string Decoder::resolve(Inst &inst) {
@@ -216,18 +216,18 @@ std::string Decoder::resolve(Inst &inst) {
 }
 
 std::string Decoder::link() {
-  for (Inst &inst : object.insts) {
-    const Inst *next = object.instAt(inst.pc + inst.size);
-    inst.next = next ? uint32_t(next - object.insts.data()) : ~0u;
+  for (Inst &inst : program.insts) {
+    const Inst *next = program.instAt(inst.pc + inst.size);
+    inst.next = next ? uint32_t(next - program.insts.data()) : ~0u;
     if (!inst.hasTarget)
       continue;
     uint64_t target =
         inst.pc + inst.size + uint64_t(int64_t(inst.branchOffset) * 4);
-    const Inst *to = object.instAt(target);
+    const Inst *to = program.instAt(target);
     if (!to)
       return "at " + hex(inst.pc) + ": branch target " + hex(target) +
              " is not in decoded code in '" + std::string(inst.text) + "'";
-    inst.target = int32_t(to - object.insts.data());
+    inst.target = int32_t(to - program.insts.data());
   }
   return "";
 }
@@ -235,7 +235,7 @@ std::string Decoder::link() {
 std::string Decoder::checkRegisters(const Kernel &kernel, uint64_t begin,
                                     uint64_t end) const {
   for (uint64_t pc = begin; pc < end;) {
-    const Inst *inst = object.instAt(pc);
+    const Inst *inst = program.instAt(pc);
     if (!inst)
       break;
     pc += inst->size;

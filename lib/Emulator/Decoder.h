@@ -12,13 +12,13 @@
 #ifndef HK_LIB_EMULATOR_DECODER_H
 #define HK_LIB_EMULATOR_DECODER_H
 
-#include "CodeObject.h"
+#include "Program.h"
 
 namespace hk::emu {
 
 class Decoder {
 public:
-  Decoder(CodeObject &object, const uint8_t *image, size_t size);
+  explicit Decoder(Program &program);
   ~Decoder();
   /// Decodes [begin, end) of the image; returns an error or nothing.
   std::string decode(uint64_t begin, uint64_t end);
@@ -32,9 +32,9 @@ public:
                              uint64_t end) const;
 
 private:
-  CodeObject &object;
+  Program &program;
   const uint8_t *image;
-  size_t size;
+  size_t size; ///< of the image
   void *disassembler = nullptr;
 
   /// Decodes the instruction at `pc` and moves on.

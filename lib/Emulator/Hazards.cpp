@@ -229,16 +229,16 @@ unsigned reach(const Inst &first) {
 }
 
 /// Follows every path from the instruction after `first`.
-bool tooClose(const CodeObject &object, const Inst &first, uint32_t at,
+bool tooClose(const Program &program, const Inst &first, uint32_t at,
               unsigned states, unsigned limit) {
-  const std::vector<Inst> &program = object.program();
-  while (states < limit && at < program.size()) {
-    const Inst &second = program[at];
-    if (hazardBetween(first, second, object.chip()).states > states)
+  const std::vector<Inst> &insts = program.instructions();
+  while (states < limit && at < insts.size()) {
+    const Inst &second = insts[at];
+    if (hazardBetween(first, second, program.chip()).states > states)
       return true;
     states += waitStates(second);
     if (second.target >= 0 &&
-        tooClose(object, first, uint32_t(second.target), states, limit))
+        tooClose(program, first, uint32_t(second.target), states, limit))
       return true;
     bool ends = startsWith(second, "s_endpgm") ||
                 startsWith(second, "s_branch") ||
@@ -268,10 +268,10 @@ unsigned waitStates(const Inst &inst) {
   return startsWith(inst, "s_nop") ? (inst.raw & 15) + 1 : 1;
 }
 
-bool mayHaveHazard(const CodeObject &object) {
-  for (const Inst &first : object.program()) {
+bool mayHaveHazard(const Program &program) {
+  for (const Inst &first : program.instructions()) {
     unsigned limit = reach(first);
-    if (limit && tooClose(object, first, first.next, 0, limit))
+    if (limit && tooClose(program, first, first.next, 0, limit))
       return true;
   }
   return false;

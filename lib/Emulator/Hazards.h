@@ -14,7 +14,7 @@
 #ifndef HK_LIB_EMULATOR_HAZARDS_H
 #define HK_LIB_EMULATOR_HAZARDS_H
 
-#include "CodeObject.h"
+#include "Program.h"
 #include <array>
 
 namespace hk::emu {
@@ -36,7 +36,7 @@ unsigned waitStates(const Inst &inst);
 
 /// True if on some path two instructions are closer than they must be. Cheap
 /// enough for every load; only such programs are watched while they run.
-bool mayHaveHazard(const CodeObject &object);
+bool mayHaveHazard(const Program &program);
 
 /// The instructions a wave executed last.
 class HazardWindow {

@@ -20,17 +20,49 @@
   X("x86-64-v3")                                                               \
   X("x86-64-v4")                                                               \
   X("cmov")                                                                    \
-  X("mmx") X("popcnt") X("sse") X("sse2") X("sse3") X("ssse3") X("sse4.1")     \
-      X("sse4.2") X("avx") X("avx2") X("fma") X("f16c") X("bmi") X("bmi2")     \
-          X("lzcnt") X("movbe") X("aes") X("pclmul") X("adx") X("sha")         \
-              X("gfni") X("vaes") X("vpclmulqdq") X("xsave") X("fsgsbase")     \
-                  X("avx512f") X("avx512vl") X("avx512bw") X("avx512dq")       \
-                      X("avx512cd") X("avx512ifma") X("avx512vbmi")            \
-                          X("avx512vbmi2") X("avx512vnni") X("avx512bitalg")   \
-                              X("avx512vpopcntdq") X("avx512bf16")             \
-                                  X("avx512fp16") X("avx512vp2intersect")      \
-                                      X("avxvnni") X("amx-tile") X("amx-int8") \
-                                          X("amx-bf16")
+  X("mmx")                                                                     \
+  X("popcnt")                                                                  \
+  X("sse")                                                                     \
+  X("sse2")                                                                    \
+  X("sse3")                                                                    \
+  X("ssse3")                                                                   \
+  X("sse4.1")                                                                  \
+  X("sse4.2")                                                                  \
+  X("avx")                                                                     \
+  X("avx2")                                                                    \
+  X("fma")                                                                     \
+  X("f16c")                                                                    \
+  X("bmi")                                                                     \
+  X("bmi2")                                                                    \
+  X("lzcnt")                                                                   \
+  X("movbe")                                                                   \
+  X("aes")                                                                     \
+  X("pclmul")                                                                  \
+  X("adx")                                                                     \
+  X("sha")                                                                     \
+  X("gfni")                                                                    \
+  X("vaes")                                                                    \
+  X("vpclmulqdq")                                                              \
+  X("xsave")                                                                   \
+  X("fsgsbase")                                                                \
+  X("avx512f")                                                                 \
+  X("avx512vl")                                                                \
+  X("avx512bw")                                                                \
+  X("avx512dq")                                                                \
+  X("avx512cd")                                                                \
+  X("avx512ifma")                                                              \
+  X("avx512vbmi")                                                              \
+  X("avx512vbmi2")                                                             \
+  X("avx512vnni")                                                              \
+  X("avx512bitalg")                                                            \
+  X("avx512vpopcntdq")                                                         \
+  X("avx512bf16")                                                              \
+  X("avx512fp16")                                                              \
+  X("avx512vp2intersect")                                                      \
+  X("avxvnni")                                                                 \
+  X("amx-tile")                                                                \
+  X("amx-int8")                                                                \
+  X("amx-bf16")
 
 static bool hasCpuFeature([[maybe_unused]] std::string_view name) {
 #if defined(__x86_64__)

@@ -60,10 +60,8 @@ void readCases(const std::filesystem::path &path, bool emulated,
   auto record = nlohmann::json::parse(file);
   for (const auto &call : record.at("calls")) {
     auto words = call.get<std::vector<std::string>>();
-    std::vector<const char *> argv;
-    for (const std::string &word : words)
-      argv.push_back(word.c_str());
-    Options options = parseOptions(argv.size(), argv.data());
+    words.erase(words.begin()); // the program
+    Options options = parseOptions(words);
     if (!emulated || options.data == Data::Normal)
       cases.push_back({options});
   }

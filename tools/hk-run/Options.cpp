@@ -13,6 +13,10 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <utility>
 
 using namespace hk::run;
@@ -33,8 +37,7 @@ inputs (states too); what is not given is random
                          float type from f4, rounded; fp4 as packed bytes
   --dim=d0=17            a dynamic size of random inputs; see --info
   --random=SEED          default 0
-  --data=KIND[,KIND...]  normal (default), equal, huge, tiny, nan, inf; one call
-                         with each, on a device opened for it
+  --data=KIND            normal (default), equal, huge, tiny, nan, inf
   --range=NAME=LO:HI     integers of a random input; default 0:0
   --range=NAME=iota[:LO] integers that count up
   --range=NAME=bounds:HI first tokens of random sequences, some of them empty,
@@ -51,6 +54,9 @@ results
                          device that counts them (the emulator)
 
 other
+  --calls=FILE           one call for each line of the file, which holds more
+                         options, each on a device opened for it; all of them are
+                         made, and the worst decides the exit status
   --info                 print the module's self-description and stop
   --poison               fill fresh memory with NaN and fence it (debug memory)
   --shuffle=SEED         host: run the blocks of a launch in random order
@@ -135,19 +141,6 @@ static Data parseData(const std::string &text, const std::string &argument) {
   bad(argument, "normal, equal, huge, tiny, nan or inf");
 }
 
-static void parseKinds(const std::string &text, const std::string &argument,
-                       Options &options) {
-  size_t comma = text.find(',');
-  options.data = parseData(text.substr(0, comma), argument);
-  options.furtherData.clear();
-  while (comma != text.npos) {
-    size_t begin = comma + 1;
-    comma = text.find(',', begin);
-    options.furtherData.push_back(
-        parseData(text.substr(begin, comma - begin), argument));
-  }
-}
-
 static void parseOne(const std::string &argument, Options &options) {
   size_t equals = argument.find('=');
   bool hasValue = equals != argument.npos;
@@ -194,7 +187,9 @@ static void parseOne(const std::string &argument, Options &options) {
   else if (name == "--shuffle")
     options.shuffleSeed = parseUnsigned(value, argument, INT64_MAX);
   else if (name == "--data")
-    parseKinds(value, argument, options);
+    options.data = parseData(value, argument);
+  else if (name == "--calls")
+    options.callsFile = value;
   else if (name == "--input")
     options.inputs.insert(parsePair(value, argument));
   else if (name == "--results")
@@ -213,10 +208,9 @@ static void parseOne(const std::string &argument, Options &options) {
     bad(argument, "an option of hk-run --help");
 }
 
-Options hk::run::parseOptions(int argc, const char *const *argv) {
+Options hk::run::parseOptions(const std::vector<std::string> &arguments) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
+  for (const std::string &argument : arguments) {
     if (argument.rfind("--", 0) == 0)
       parseOne(argument, options);
     else if (options.module.empty())
@@ -226,11 +220,28 @@ Options hk::run::parseOptions(int argc, const char *const *argv) {
   }
   if (options.module.empty() && !options.help)
     throw Failure("no module given; see hk-run --help");
-  bool single = !options.outputDirectory.empty() || !options.outputs.empty() ||
-                !options.resultsDirectory.empty() ||
-                options.counters != CounterFormat::Off;
-  if (single && !options.furtherData.empty())
-    throw Failure("--data names several kinds: expected one with --output, "
-                  "--results or --counters");
   return options;
+}
+
+std::vector<std::vector<std::string>>
+hk::run::readCalls(const std::string &path,
+                   const std::vector<std::string> &arguments) {
+  std::ifstream file(path);
+  if (!file)
+    throw Failure("cannot read '" + path + "': " + std::strerror(errno));
+  std::vector<std::vector<std::string>> calls;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::vector<std::string> call = arguments;
+    call.insert(call.end(), std::istream_iterator<std::string>(words), {});
+    if (call.size() == arguments.size())
+      continue; // an empty line
+    for (size_t i = arguments.size(); i < call.size(); ++i)
+      if (call[i].rfind("--calls", 0) == 0)
+        bad(call[i], "no --calls inside the file of --calls");
+    calls.push_back(std::move(call));
+  }
+  if (calls.empty())
+    throw Failure("'" + path + "' of --calls has no line with options");
+  return calls;
 }

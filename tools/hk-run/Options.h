@@ -46,7 +46,6 @@ struct Options {
   uint32_t threads = 0;
   uint64_t seed = 0, shuffleSeed = 0;
   Data data = Data::Normal;
-  std::vector<Data> furtherData;              // of calls after the first
   std::map<std::string, std::string> inputs;  // name -> .npy file
   std::map<std::string, std::string> outputs; // name -> .npy file
   std::string outputDirectory;
@@ -55,13 +54,20 @@ struct Options {
   std::map<std::string, IntegerRange> ranges;
   bool info = false, poison = false, help = false, check = false;
   std::string checkSource; // empty: the module's name with .mlir
+  std::string callsFile;   // empty: one call, of these options
   std::optional<uint32_t> benchIterations;
   CounterFormat counters = CounterFormat::Off;
 };
 
 extern const char *const kUsage;
 
-Options parseOptions(int argc, const char *const *argv);
+Options parseOptions(const std::vector<std::string> &arguments);
+
+/// The arguments of every call that the file of --calls asks for: those of the
+/// command line, then those of the line. What is given twice counts as given
+/// last.
+std::vector<std::vector<std::string>>
+readCalls(const std::string &path, const std::vector<std::string> &arguments);
 
 const char *dataName(Data data);
 

@@ -125,7 +125,8 @@ static int callOnce(const Options &options) {
   return result;
 }
 
-static int runTool(Options options) {
+static int runTool(const std::vector<std::string> &arguments) {
+  Options options = parseOptions(arguments);
   if (options.help) {
     std::fputs(kUsage, stdout);
     return 0;
@@ -135,17 +136,42 @@ static int runTool(Options options) {
     std::printf("%s\n", hk_module_json(module.get()));
     return 0;
   }
-  int result = callOnce(options);
-  for (Data kind : options.furtherData) {
-    options.data = kind;
-    result = std::max(result, callOnce(options));
+  return callOnce(options);
+}
+
+/// Runs the tool and says what stopped it.
+static int report(const std::vector<std::string> &arguments) {
+  int status = 2;
+  try {
+    status = runTool(arguments);
+  } catch (const std::exception &e) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "hk-run: %s\n", e.what());
   }
-  return result;
+  return status;
+}
+
+static int runCalls(const std::string &file,
+                    const std::vector<std::string> &arguments) {
+  int worst = 0;
+  for (const std::vector<std::string> &call : readCalls(file, arguments)) {
+    std::string line;
+    for (size_t i = arguments.size(); i < call.size(); ++i)
+      line += " " + call[i];
+    std::printf("call%s\n", line.c_str());
+    std::fflush(stdout);
+    int status = report(call);
+    std::printf("exit status %d\n", status);
+    worst = std::max(worst, status);
+  }
+  return worst;
 }
 
 int main(int argc, char **argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
-    return runTool(parseOptions(argc, argv));
+    std::string file = parseOptions(arguments).callsFile;
+    return file.empty() ? report(arguments) : runCalls(file, arguments);
   } catch (const std::exception &e) {
     std::fprintf(stderr, "hk-run: %s\n", e.what());
     return 2;

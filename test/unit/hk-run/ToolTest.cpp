@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <fstream>
 
 using namespace hk;
 using namespace hk::run;
@@ -85,6 +86,21 @@ TEST(HkRun, KeepsStates) {
               HasSubstr("random equal; after: min 1 max 1 mean 1"));
 }
 
+TEST(HkRun, MakesEveryCallOfAFile) {
+  std::string file = testing::TempDir() + "/hk-run.calls";
+  std::ofstream(file) << "--dim=d0=3\n\n--dim=d0=x\n--dim=d0=5\n";
+  Result result = hkRun(kMirror + "--data=equal --calls=" + file);
+  EXPECT_EQ(result.status, 2) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("call --dim=d0=3\n"), HasSubstr("f32 [3, 128]"),
+                    HasSubstr("expected an integer, got 'x'\nexit status 2"),
+                    HasSubstr("f32 [5, 128]"), HasSubstr("exit status 0")));
+  std::ofstream(file) << "--calls=" << file << "\n";
+  result = hkRun(kMirror + "--calls=" + file);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.output, HasSubstr("no --calls inside"));
+}
+
 TEST(HkRun, TakesEqualSizesFromGuards) {
   // y's rows equal x's, by the guard of add.
   Result result = hkRun(kFake + "--function=add --dim=d0=4");
@@ -106,9 +122,8 @@ TEST(HkRun, SaysWhatIsWrong) {
   expect(kMirror + "--dim=d0=x", "expected an integer, got 'x'");
   expect(kMirror + "--dim=d0", "expected NAME=VALUE");
   expect(kMirror + "--data=weird", "expected normal, equal");
-  expect(kMirror + "--data=normal,", "expected normal, equal");
-  expect(kMirror + "--dim=d0=1 --data=normal,nan --output=/tmp",
-         "--data names several kinds");
+  expect(kMirror + "--calls=/nonexistent", "cannot read '/nonexistent'");
+  expect(kMirror + "--calls=/dev/null", "has no line with options");
   expect(kMirror + "--range=x=3:1", "a range LO:HI with LO <= HI");
   expect(kMirror + "--input=y=z.npy", "--input=y: function 'mirror' has no");
   expect(kMirror + "--input=x=/nonexistent.npy", "cannot open");
