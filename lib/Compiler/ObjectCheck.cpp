@@ -77,10 +77,29 @@ SpillError::SpillError(const ::hk::Target &target, StringRef kernel,
     : ErrorInfo(message, inconvertibleErrorCode()), target(&target),
       kernel(kernel), tile(tile) {}
 
+/// The runtime starts a kernel while the one before still runs.
+static Error checkPtx(const KernelRecord &kernel, StringRef ptx) {
+  for (const VariantRecord &variant : kernel.variants) {
+    size_t begin = ptx.find(".entry " + variant.symbol + "(");
+    StringRef entry = ptx.substr(begin);
+    if (begin == StringRef::npos ||
+        !entry.take_front(entry.find("\n}")).contains("griddepcontrol.wait"))
+      return createStringError("kernel @" + kernel.name + " (" + kernel.ops +
+                               "), variant " + variant.tile +
+                               " for sm_90a: the PTX has no entry point " +
+                               variant.symbol +
+                               " that waits for the kernel before; declare it "
+                               "with HK_KERNEL");
+  }
+  return Error::success();
+}
+
 Error mlir::hk::checkObject(const ::hk::Target &target,
                             const KernelRecord &kernel, StringRef object) {
-  if (target.arch == ::hk::Arch::Host || target.arch == ::hk::Arch::Sm90a)
+  if (target.arch == ::hk::Arch::Host)
     return Error::success();
+  if (target.arch == ::hk::Arch::Sm90a)
+    return checkPtx(kernel, object);
   auto resources = readResources(object);
   if (!resources)
     return resources.takeError();

@@ -35,6 +35,9 @@ func.func @norm(%x: tensor<?x131064xbf16>, %w: tensor<131064xbf16>) -> tensor<?x
   return %y : tensor<?x131064xbf16>
 }
 
+// Its blocks may start while the kernel before still runs, so they wait for it.
 // PTX: .explicitcluster
 // PTX-NEXT: .reqnctapercluster 8
+// PTX-NOT: ld.global
+// PTX: griddepcontrol.wait
 // PTX-NOT: .maxclusterrank

@@ -77,7 +77,7 @@ std::string Puller::centre(Operation *op, Value input, Args position, int vec) {
   std::string sum = rowStatistic(op, input, StatKind::Sum, position, vec);
   std::string n = text(sizeOf(input, int64_t(position.size()) - 1));
   return oncePerRow(out, "mean " + sum, depthOfScalar(sum),
-                    [&] { return sum + " / float(" + n + ")"; });
+                    [&] { return "meanOf(" + sum + ", " + n + ")"; });
 }
 
 std::string Puller::pullRmsNorm(RmsNormOp op, Args position, int vec) {
@@ -89,7 +89,7 @@ std::string Puller::pullRmsNorm(RmsNormOp op, Args position, int vec) {
   double epsilon = op.getEpsilon().convertToDouble();
   std::string r = oncePerRow(out, "rms " + sum + floatText(epsilon),
                              depthOfScalar(sum), [&] {
-                               return "rsqrtOf(" + sum + " / float(" + n +
+                               return "rsqrtOf(meanOf(" + sum + ", " + n +
                                       ") + " + floatText(epsilon) + ")";
                              });
   std::string y = x + " * " + r;
@@ -125,7 +125,7 @@ std::string Puller::pullLayerNorm(LayerNormOp op, Args position, int vec) {
   std::string epsilon = floatText(op.getEpsilon().convertToDouble());
   std::string r =
       oncePerRow(out, "ln " + sum + epsilon, depthOfScalar(sum), [&] {
-        return "rsqrtOf(" + sum + " / float(" + n + ") + " + epsilon + ")";
+        return "rsqrtOf(meanOf(" + sum + ", " + n + ") + " + epsilon + ")";
       });
   std::string w = pull(op.getWeight(), position.take_back(), vec);
   std::string b = pull(op.getBias(), position.take_back(), vec);

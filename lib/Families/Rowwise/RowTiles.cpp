@@ -79,18 +79,18 @@ loadWords(const RowPlan &plan, const RowTile &tile, int64_t chunkElements) {
 
 /// Blocks that share a compute unit of sm_90a, by the registers that ptxas was
 /// seen to need: addresses and indices, what is loaded before it is used, and
-/// temporaries where more is done than to scale a row.
+/// temporaries. With fewer it loads late what it needs last, which costs more
+/// than another block gains.
 static int64_t blocksBesideEachOther(const RowPlan &plan, const RowTile &tile) {
   SmallVector<const RowStore *> stores;
   for (const RowStore &store : plan.stores())
     stores.push_back(&store);
   bool pairs = plan.pairedHead(stores, tile.vec) != 0;
   auto [row, shared] = loadWords(plan, tile, pairs ? 2 * tile.vec : tile.vec);
-  int64_t work = plan.workPerElement();
   int64_t words = 16 + row + std::min(shared, kMaxEarlyWords);
   if (plan.stats().empty())
     words += pairs ? 16 + 2 * tile.vec : 32; // pairs have angles
-  else if (tile.cluster == 1 && (work > 1 || plan.stats().size() > 1))
+  else if (tile.cluster == 1)
     words += 8;
   int64_t perBlock = int64_t(llvm::alignTo(words, 8)) * tile.threads;
   int64_t blocks =

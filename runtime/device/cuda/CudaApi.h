@@ -55,6 +55,26 @@ using CudaHandle = void *;
 /// CUdeviceptr.
 using CudaPointer = unsigned long long;
 
+/// CUlaunchAttribute, of which only programmatic stream serialization is used:
+/// whether blocks may start before the kernel before has ended.
+struct CudaLaunchAttribute {
+  enum class Id : unsigned { ProgrammaticStreamSerialization = 6 };
+  alignas(8) Id id;
+  union alignas(8) {
+    int allowed;
+    char padding[64];
+  };
+};
+
+/// CUlaunchConfig.
+struct CudaLaunchConfig {
+  unsigned grid[3], block[3];
+  unsigned sharedBytes;
+  CudaHandle stream;
+  CudaLaunchAttribute *attributes;
+  unsigned numAttributes;
+};
+
 // field, exported symbol, parameters; all return CUresult.
 #define HK_CUDA_FUNCTIONS(X)                                                   \
   X(cuInit, "cuInit", (unsigned))                                              \
@@ -80,9 +100,8 @@ using CudaPointer = unsigned long long;
     (CudaHandle *, CudaHandle, const char *))                                  \
   X(cuFuncSetAttribute, "cuFuncSetAttribute",                                  \
     (CudaHandle, CudaFunctionAttribute, int))                                  \
-  X(cuLaunchKernel, "cuLaunchKernel",                                          \
-    (CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \
-     unsigned, CudaHandle, void **, void **))                                  \
+  X(cuLaunchKernelEx, "cuLaunchKernelEx",                                      \
+    (const CudaLaunchConfig *, CudaHandle, void **, void **))                  \
   X(cuEventCreate, "cuEventCreate", (CudaHandle *, unsigned))                  \
   X(cuEventDestroy, "cuEventDestroy_v2", (CudaHandle))                         \
   X(cuEventRecord, "cuEventRecord", (CudaHandle, CudaHandle))                  \

@@ -289,11 +289,20 @@ Status CudaDevice::launch(const LoadedKernel &loaded, const uint64_t *words,
   CurrentContext current(api, context);
   if (Status error = current.takeError())
     return error;
+  // hk's kernels wait for the one before themselves (HK_KERNEL), so their
+  // blocks may take their places while its last ones run.
+  CudaLaunchAttribute overlap{
+      CudaLaunchAttribute::Id::ProgrammaticStreamSerialization, {1}};
+  CudaLaunchConfig config{{grid[0], grid[1], grid[2]},
+                          {kernel.threads, 1, 1},
+                          kernel.sharedBytes,
+                          stream,
+                          &overlap,
+                          1};
   // The only parameter is the struct of words, by value.
   void *parameters[] = {const_cast<uint64_t *>(words)};
-  return HK_CUDA(api, cuLaunchKernel, kernel.function, grid[0], grid[1],
-                 grid[2], kernel.threads, 1, 1, kernel.sharedBytes, stream,
-                 parameters, nullptr);
+  return HK_CUDA(api, cuLaunchKernelEx, &config, kernel.function, parameters,
+                 nullptr);
 }
 
 Status hk::createCudaDevice(int ordinal, const DeviceOptions &options,

@@ -137,9 +137,16 @@ template <DType D, int V> HK_DEV Packed<D, V> pack(Carrier<D, V> x) {
     return convertTo<u8, V>(encodeSmall<D, V>(x));
 }
 
-/// pack of values that are rounded to D already.
+/// pack of values that are rounded to D already. For bf16 the inverse of what
+/// fromBf16Bits does, so that both vanish where the value goes nowhere else.
 template <DType D, int V> HK_DEV Packed<D, V> packExact(Carrier<D, V> x) {
-  if constexpr (D == DType::BF16 && !kNativeBf16)
+  if constexpr (D == DType::BF16 && kArch == Arch::Sm90a && V % 2 == 0) {
+    Vec<u32, V> bits = bitCast<Vec<u32, V>>(x);
+    Vec<u32, V / 2> words;
+    HK_UNROLL for (int i = 0; i < V / 2; ++i) words[i] =
+        bits[2 * i] >> 16 | (bits[2 * i + 1] & 0xFFFF0000u);
+    return bitCast<Packed<D, V>>(words);
+  } else if constexpr (D == DType::BF16)
     return convertTo<u16, V>(bitCast<Vec<u32, V>>(x) >> 16);
   else
     return pack<D, V>(x);

@@ -14,7 +14,8 @@
 //   }
 //
 // AMD: static LDS, so that the compiler refuses what does not fit. sm_90a:
-// dynamic LDS, whose size is the contract's. Host: one thread runs one block,
+// dynamic LDS, whose size is the contract's; the runtime starts blocks while
+// the kernel before still runs, so every one waits for it first. Host: one thread runs one block,
 // the caller owns the LDS buffer.
 //
 //===----------------------------------------------------------------------===//
@@ -91,6 +92,7 @@ __attribute__((aligned(128))) hk::u8 hkDynamicShared[];
   extern "C" __attribute__((global)) __attribute__((                           \
       launch_bounds(threads, minBlocks, hk::kClusterBlocks<SharedType>))) void \
   symbol(hk::Words<numWords> args) {                                           \
+    hk::beginAfterLast();                                                      \
     symbol##_body(args.w,                                                      \
                   hk::BlockId{hk::u32(__nvvm_read_ptx_sreg_ctaid_x()),         \
                               hk::u32(__nvvm_read_ptx_sreg_ctaid_y()),         \

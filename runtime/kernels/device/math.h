@@ -248,7 +248,15 @@ template <int V> HK_DEV Vec<float, V> sqrt(Vec<float, V> x) {
   return __builtin_elementwise_sqrt(x);
 }
 template <int V> HK_DEV Vec<float, V> rsqrt(Vec<float, V> x) {
-  return 1.f / sqrt<V>(x);
+  if constexpr (kNativeRsqrt) {
+    // Half of what y * y * x lacks to 1 goes into y; 0 and infinity have no
+    // lack that could be computed.
+    Vec<float, V> y = nearRsqrt<V>(x);
+    Vec<float, V> lack = __builtin_elementwise_fma(-x * y, y, Vec<float, V>(1));
+    Vec<float, V> better = __builtin_elementwise_fma(0.5f * y, lack, y);
+    return lack == lack ? better : y;
+  } else
+    return 1.f / sqrt<V>(x);
 }
 template <int V> HK_DEV Vec<float, V> reciprocal(Vec<float, V> x) {
   return 1.f / x;

@@ -32,6 +32,15 @@ template <int V> HK_DEV Vec<float, V> roundEven(Vec<float, V> x) {
 template <int V> HK_DEV Vec<float, V> square(Vec<float, V> x) { return x * x; }
 HK_DEV float rsqrtOf(float x) { return rsqrt<1>(Vec<float, 1>(x))[0]; }
 
+/// sum / n, without the branches of a division by what is no power of two.
+HK_DEV float meanOf(float sum, float n) {
+  if constexpr (kIsHost)
+    return sum / n;
+  float inverse = 1 / n, q = sum * inverse;
+  float rest = __builtin_fmaf(-q, n, sum); // exact
+  return rest == rest ? __builtin_fmaf(rest, inverse, q) : q;
+}
+
 template <class Int, int V>
 HK_DEV Vec<Int, V> addInt(Vec<Int, V> a, Vec<Int, V> b) {
   using U = Vec<u64, V>;

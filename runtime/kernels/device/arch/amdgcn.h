@@ -39,6 +39,8 @@ HK_DEV void waveBarrier() {
 }
 
 inline constexpr bool kNativeMaximum = false;
+inline constexpr bool kNativeRsqrt = false;
+template <int V> HK_DEV Vec<float, V> nearRsqrt(Vec<float, V> x);
 inline constexpr bool kNativeLdexp = true;
 
 /// v, as a value that the compiler does not know to be v.

@@ -25,6 +25,8 @@ HK_DEV void waveBarrier() {}
 HK_DEV u64 ballot(bool condition) { return condition; }
 
 inline constexpr bool kNativeMaximum = false;
+inline constexpr bool kNativeRsqrt = false;
+template <int V> HK_DEV Vec<float, V> nearRsqrt(Vec<float, V> x);
 inline constexpr bool kNativeLdexp = false;
 
 /// 1 / x within 1 ulp for x from 2^-126 to 2^126; above it may be 0. Infinity

@@ -20,6 +20,14 @@ HK_DEV int threadId() { return int(__nvvm_read_ptx_sreg_tid_x()); }
 HK_DEV int laneId() { return threadId() & (kWave - 1); }
 HK_DEV int waveId() { return threadId() / kWave; }
 
+/// Lets blocks of the next kernel take places that become free, and waits until
+/// the kernel before has ended and its writes are visible. Every thread of
+/// every kernel begins with it: who waits for a kernel waits for those before.
+HK_DEV void beginAfterLast() {
+  asm volatile("griddepcontrol.launch_dependents;\n"
+               "griddepcontrol.wait;" ::: "memory");
+}
+
 /// Waits for all threads of the block; LDS writes before it are visible after.
 HK_DEV void barrier() { __syncthreads(); }
 
@@ -66,6 +74,17 @@ template <int V> HK_DEV Vec<float, V> nearReciprocal(Vec<float, V> x) {
   HK_UNROLL for (int e = 0; e < V; ++e) {
     float r;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x[e]));
+    x[e] = r;
+  }
+  return x;
+}
+
+/// 1 / sqrt(x) within 3 ulp.
+inline constexpr bool kNativeRsqrt = true;
+template <int V> HK_DEV Vec<float, V> nearRsqrt(Vec<float, V> x) {
+  HK_UNROLL for (int e = 0; e < V; ++e) {
+    float r;
+    asm("rsqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(x[e]));
     x[e] = r;
   }
   return x;

@@ -132,16 +132,30 @@ FAKE_EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
   largeFunction = function;
   return 0;
 }
-FAKE_EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy,
-                               unsigned gz, unsigned bx, unsigned by,
-                               unsigned bz, unsigned shared, void *,
-                               void **parameters, void **extra) {
+struct LaunchAttribute {
+  unsigned id;
+  char unused[4];
+  int value;
+  char rest[60];
+};
+struct LaunchConfig {
+  unsigned gx, gy, gz, bx, by, bz, shared;
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned numAttributes;
+};
+FAKE_EXPORT int cuLaunchKernelEx(const LaunchConfig *config, void *function,
+                                 void **parameters, void **extra) {
   NEED_CONTEXT;
-  FAIL_IF(extra || !parameters || !gx || gy != 1 || gz != 1, 1);
-  FAIL_IF(bx != 64 || by != 1 || bz != 1, 1);
-  FAIL_IF(shared > 49152 && function != largeFunction, 1);
+  const LaunchConfig &c = *config;
+  FAIL_IF(extra || !parameters || !c.gx || c.gy != 1 || c.gz != 1, 1);
+  FAIL_IF(c.bx != 64 || c.by != 1 || c.bz != 1, 1);
+  FAIL_IF(c.shared > 49152 && function != largeFunction, 1);
+  // Programmatic stream serialization, which the kernels are made for.
+  FAIL_IF(c.numAttributes != 1 || c.attributes->id != 6, 1);
+  FAIL_IF(c.attributes->value != 1, 1);
   runGrid(reinterpret_cast<hk_host_kernel_fn>(function),
-          static_cast<const uint64_t *>(parameters[0]), gx);
+          static_cast<const uint64_t *>(parameters[0]), c.gx);
   return 0;
 }
 FAKE_EXPORT int cuEventCreate(void **event, unsigned) {

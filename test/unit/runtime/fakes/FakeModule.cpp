@@ -222,7 +222,7 @@ const hk_module_abi *hk_something_else(uint32_t) {
 extern "C" __attribute__((visibility("default")))
 const hk_module_abi *hk_module_query(uint32_t maxVersion) {
 #ifdef FAKE_QUERY_NULL
-  return maxVersion < 2 ? nullptr : &kModule;
+  return maxVersion <= HK_MODULE_ABI_VERSION ? nullptr : &kModule;
 #else
   return maxVersion ? &kModule : nullptr;
 #endif
