@@ -25,7 +25,8 @@ HK_DEV int waveId() { return threadId() / kWave; }
 /// every kernel begins with it: who waits for a kernel waits for those before.
 HK_DEV void beginAfterLast() {
   asm volatile("griddepcontrol.launch_dependents;\n"
-               "griddepcontrol.wait;" ::: "memory");
+               "griddepcontrol.wait;" ::
+                   : "memory");
 }
 
 /// Waits for all threads of the block; LDS writes before it are visible after.
