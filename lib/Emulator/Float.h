@@ -55,19 +55,20 @@ template <class T> inline T quieted(T v) {
   return v;
 }
 
-/// IEEE 754-2008 minNum: a number wins over NaN, -0 is below +0.
+/// IEEE 754-2008 minNum: a number wins over NaN, -0 is below +0; of two
+/// NaNs the second is the result.
 template <class T> inline T minNum(T a, T b) {
   T r = a < b ? a : b; // takes b when unordered or equal
   bool aNegativeZero = a == b && __builtin_signbit(double(a));
   r = aNegativeZero ? a : r;
-  r = __builtin_isnan(b) ? a : r;
+  r = __builtin_isnan(b) && !__builtin_isnan(a) ? a : r;
   return r;
 }
 template <class T> inline T maxNum(T a, T b) {
   T r = a > b ? a : b;
   bool bNegativeZero = a == b && __builtin_signbit(double(b));
   r = bNegativeZero ? a : r;
-  r = __builtin_isnan(b) ? a : r;
+  r = __builtin_isnan(b) && !__builtin_isnan(a) ? a : r;
   return r;
 }
 /// The same as with MODE.IEEE, where a signaling NaN wins.
@@ -81,12 +82,16 @@ template <class T> inline T maxNumIeee(T a, T b) {
          : isSignaling(b) ? quieted(b)
                           : maxNum(a, b);
 }
-/// IEEE 754-2019 minimum: NaN wins.
+/// IEEE 754-2019 minimum: NaN wins, quiet.
 template <class T> inline T minimum(T a, T b) {
-  return __builtin_isnan(a) ? a : __builtin_isnan(b) ? b : minNum(a, b);
+  return __builtin_isnan(a)   ? quieted(a)
+         : __builtin_isnan(b) ? quieted(b)
+                              : minNum(a, b);
 }
 template <class T> inline T maximum(T a, T b) {
-  return __builtin_isnan(a) ? a : __builtin_isnan(b) ? b : maxNum(a, b);
+  return __builtin_isnan(a)   ? quieted(a)
+         : __builtin_isnan(b) ? quieted(b)
+                              : maxNum(a, b);
 }
 template <class T> inline T med3(T a, T b, T c) {
   bool nan = __builtin_isnan(a) || __builtin_isnan(b) || __builtin_isnan(c);
