@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Plants bugs in hk's own kernels, one at a time, and asks whether the emulator reports them.
 
-usage: planted.py BUILD_DIR [gfx942|gfx950] [SITES]
+usage: planted.py BUILD_DIR [gfx942|gfx950|both] [SITES]
 
 The script is also the compiler that hk-compile calls (--clang): it compiles the kernel to assembly with line tables,
 changes one site, and assembles it. A bug counts as reported when a finding carries pc, instruction, kernel and source
 line. "Values" are bugs inside a kernel's own memory that no bounds show, found by hk-run --check instead. The rest runs
-and is right: a redundant wait, a barrier that orders nothing on the executed path.
+and is right: a redundant wait, a barrier that orders nothing on the executed path. Whether a site runs at all is asked by
+ending the program there.
 """
 import json
 import os
@@ -54,7 +55,11 @@ def past_end(line):
 def lds_past(line, lds):
     at = re.search(r"offset:(\d+)", line)
     text = line[:at.start()].rstrip() if at else line.rstrip()
-    return "%s offset:%d" % (text, min(lds, 65535))
+    if lds < 65536:
+        return "%s offset:%d" % (text, lds)
+    # More LDS than an offset spans (gfx950): the address register moves.
+    address = re.search(r"v\d+", line if "ds_write" in line else line.split(",", 1)[1]).group()
+    return "\tv_add_u32_e32 %s, 0x%x, %s\n%s" % (address, lds, address, text)
 
 
 INSERTED = {
@@ -99,7 +104,7 @@ def as_clang(arguments):
     subprocess.run([CLANG, "-gline-tables-only", "-S"] + arguments, check=True)
     with open(out + ".s") as f:
         lines = f.read().split("\n")
-    kind, site = os.environ["HK_PLANT"].split(":")
+    kind, site, probe = os.environ["HK_PLANT"].split(":")
     found = sites(kind, lines) if kind in KINDS else []
     with open(os.environ["HK_PLANT_LOG"], "w") as f:
         f.write(str(len(found)))
@@ -107,6 +112,8 @@ def as_clang(arguments):
         new = change(kind, lines, found[int(site)])
         if new is None:
             sys.exit("no such bug here")
+        if probe == "ends":
+            new = "\ts_endpgm\n" + lines[found[int(site)]]
         lines[found[int(site)]] = new
     with open(out + ".s", "w") as f:
         f.write("\n".join(lines))
@@ -119,11 +126,11 @@ class Bench:
     def __init__(self, build, chip, work):
         self.build, self.chip, self.work = build, chip, work
 
-    def run(self, name, kind, site):
-        """(sites, outcome): reported CHECK, values, hidden, or None where the site cannot carry the bug."""
+    def run(self, name, kind, site, probe="bug"):
+        """(sites, outcome): reported CHECK, values, hidden, not run, or None where the site cannot carry the bug."""
         path = os.path.join(self.work, name)
         report, log = path + ".report", path + ".count"
-        env = dict(os.environ, HK_PLANT="%s:%d" % (kind, site), HK_PLANT_LOG=log, HK_EMU_CHIP=self.chip,
+        env = dict(os.environ, HK_PLANT="%s:%d:%s" % (kind, site, probe), HK_PLANT_LOG=log, HK_EMU_CHIP=self.chip,
                    HK_HIP_LIBRARY=self.build + "/lib/libhk_emu.so", HK_EMU_REPORT=report, HK_EMU_MAX_INSTS="2000000")
         for old in (report, log):
             if os.path.exists(old):
@@ -142,34 +149,44 @@ class Bench:
                 findings = [json.loads(line) for line in f]
             whole = [x for x in findings if x["pc"] and x["instruction"] and x["kernel"] and x["source"]]
             return count, "reported " + whole[0]["check"] if whole else "reported without its place"
-        return count, "values" if ran.returncode else "hidden"
+        if ran.returncode:
+            return count, "values"
+        if probe == "bug" and kind in KINDS and self.run(name, kind, site, "ends")[1] == "hidden":
+            return count, "not run"
+        return count, "hidden"
+
+
+def plant(bench, limit):
+    """Whether the kernels without a bug are clean."""
+    clean = True
+    for name in MODULES:
+        _, outcome = bench.run(name, "none", 0)
+        print("%s %s without a bug: %s" % (bench.chip, name, outcome), flush=True)
+        clean &= outcome == "hidden"
+        for kind in KINDS:
+            outcomes, total, site = {}, 1, 0
+            silent = []
+            while site < total:
+                total, outcome = bench.run(name, kind, site)
+                if outcome:
+                    outcomes[outcome] = outcomes.get(outcome, 0) + 1
+                    if outcome in ("hidden", "values"):
+                        silent.append(site)
+                site += max(1, -(-total // limit))
+            if outcomes:
+                print("  %s, %d sites: %s%s" % (kind, total, ", ".join("%d %s" % (n, o) for o, n in sorted(outcomes.items())),
+                                               " (not reported: %s)" % silent if silent else ""), flush=True)
+    return clean
 
 
 def main():
-    build, chip = os.path.abspath(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "gfx942"
+    build, chip = os.path.abspath(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "both"
     limit = int(sys.argv[3]) if len(sys.argv) > 3 else 8
-    failed = False
+    clean = True
     with tempfile.TemporaryDirectory() as work:
-        bench = Bench(build, chip, work)
-        for name in MODULES:
-            _, clean = bench.run(name, "none", 0)
-            print("%s %s without a bug: %s" % (chip, name, clean), flush=True)
-            failed |= clean != "hidden"
-            for kind in KINDS:
-                outcomes, total, site, step = {}, 1, 0, 1
-                hidden = []
-                while site < total:
-                    total, outcome = bench.run(name, kind, site)
-                    step = max(1, -(-total // limit))
-                    if outcome:
-                        outcomes[outcome] = outcomes.get(outcome, 0) + 1
-                        if outcome in ("hidden", "values"):
-                            hidden.append(site)
-                    site += step
-                if outcomes:
-                    print("  %s, %d sites: %s%s" % (kind, total, ", ".join("%d %s" % (n, o) for o, n in sorted(outcomes.items())),
-                                                   " (not reported: %s)" % hidden if hidden else ""), flush=True)
-    sys.exit(failed)
+        for each in ("gfx942", "gfx950") if chip == "both" else (chip,):
+            clean &= plant(Bench(build, each, work), limit)
+    sys.exit(not clean)
 
 
 if __name__ == "__main__":

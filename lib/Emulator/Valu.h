@@ -14,6 +14,7 @@
 #ifndef HK_LIB_EMULATOR_VALU_H
 #define HK_LIB_EMULATOR_VALU_H
 
+#include "Float.h"
 #include "Wave.h"
 #include <cstring>
 #include <type_traits>
@@ -302,6 +303,16 @@ template <class F> Handler laneHandler(F lambda) {
   };
 }
 
+/// A handler that does `ieee` with MODE.IEEE and `plain` without. F and G tell
+/// the instances apart.
+template <class F, class G>
+Handler ieeeHandler(F, G, Handler ieee, Handler plain) {
+  static const Handler with = ieee, without = plain;
+  return [](Wave &w, const Inst &inst) {
+    (w.mode >> 9 & 1 ? with : without)(w, inst);
+  };
+}
+
 /// The table entry of a lane operation.
 template <class F> Op laneOp(F f, DefRule rule = DefRule::Whole) {
   using S = Signature<F>;
@@ -321,6 +332,35 @@ template <class F> Op laneOp(F f, DefRule rule = DefRule::Whole) {
     op.mods |= kModOut;
   op.clocks = sizeof(R) == 8 ? 8 : 4;
   return op;
+}
+
+/// The table entry of a lane operation that heeds MODE.IEEE.
+template <class F, class G> Op ieeeLaneOp(F ieee, G plain) {
+  Op op = laneOp(plain);
+  op.fn = ieeeHandler(ieee, plain, laneHandler(ieee), op.fn);
+  return op;
+}
+
+/// Calls add(name, ieee, plain) for minimum and maximum.
+template <class T, class Add> void forMinMax(Add add) {
+  add(
+      "min", [](T a, T b) { return minNumIeee(a, b); },
+      [](T a, T b) { return minNum(a, b); });
+  add(
+      "max", [](T a, T b) { return maxNumIeee(a, b); },
+      [](T a, T b) { return maxNum(a, b); });
+}
+/// The same for three sources, and the median.
+template <class T, class Add> void forMinMax3(Add add) {
+  add(
+      "min3", [](T a, T b, T c) { return minNumIeee(minNumIeee(a, b), c); },
+      [](T a, T b, T c) { return minNum(minNum(a, b), c); });
+  add(
+      "max3", [](T a, T b, T c) { return maxNumIeee(maxNumIeee(a, b), c); },
+      [](T a, T b, T c) { return maxNum(maxNum(a, b), c); });
+  add(
+      "med3", [](T a, T b, T c) { return med3Ieee(a, b, c); },
+      [](T a, T b, T c) { return med3(a, b, c); });
 }
 
 } // namespace hk::emu

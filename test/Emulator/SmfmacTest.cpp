@@ -7,7 +7,9 @@
 //
 // D += A * B with two of four elements of A stored: random small integers, so
 // that the comparison with a dense product is equality. Each index set but the
-// chosen one holds other bits.
+// chosen one holds other bits. B of the shapes that gfx950 adds comes in two
+// halves of K, as composable_kernel (two accesses of B, one of A) and rocjitsu
+// have it; of the older shapes a lane's elements are one run of K.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,8 +52,15 @@ const Shape kShapes[] = {
      false},
     {"v_smfmac_f32_16x16x64_f16", 16, 64, Kind::F16, Kind::F16, "abid:1", 1,
      true},
+    {"v_smfmac_f32_32x32x32_f16", 32, 32, Kind::F16, Kind::F16, "abid:1", 1,
+     true},
+    {"v_smfmac_f32_16x16x64_bf16", 16, 64, Kind::Bf16, Kind::Bf16,
+     "cbsz:1 abid:1", 0, true},
     {"v_smfmac_f32_32x32x32_bf16", 32, 32, Kind::Bf16, Kind::Bf16, "", 0, true},
     {"v_smfmac_i32_16x16x128_i8", 16, 128, Kind::I8, Kind::I8, "", 0, true},
+    {"v_smfmac_i32_32x32x64_i8", 32, 64, Kind::I8, Kind::I8, "", 0, true},
+    {"v_smfmac_f32_16x16x128_bf8_fp8", 16, 128, Kind::Bf8, Kind::Fp8, "", 0,
+     true},
     {"v_smfmac_f32_32x32x64_fp8_fp8", 32, 64, Kind::Fp8, Kind::Fp8, "", 0,
      true},
 };
@@ -140,10 +149,12 @@ TEST_P(SmfmacTest, EqualsTheDenseProduct) {
       uint32_t field = bits == 32 ? ~0u : (1u << bits) - 1;
       in[16 * 64 + lane] = (uint32_t(random()) & ~(field << (s.set * bits))) |
                            set << (s.set * bits);
+      unsigned halves = s.only950 ? 2 : 1, run = dense / halves;
       for (unsigned e = 0; e < dense; ++e) {
         int v = value();
         put(8, lane, e, s.b, v);
-        b[row * s.k + first + e] = v;
+        unsigned k = e / run * (s.k / halves) + lane / s.m * run + e % run;
+        b[row * s.k + k] = v;
       }
     }
     bool integer = s.a == Kind::I8;

@@ -38,8 +38,6 @@ template <class Add> void forHalfOps(Add add) {
   add("add_f16", [](half a, half b) { return half(float(a) + float(b)); });
   add("mul_f16", [](half a, half b) { return half(float(a) * float(b)); });
   add("fma_f16", [](half a, half b, half c) { return fmaHalf(a, b, c); });
-  add("min_f16", [](half a, half b) { return minNum(a, b); });
-  add("max_f16", [](half a, half b) { return maxNum(a, b); });
   add(
       "add_u16", [](u16 a, u16 b) { return u16(a + b); },
       [](u16 a, u16 b) { return clampU16(a + b); });

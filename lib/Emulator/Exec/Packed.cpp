@@ -97,6 +97,12 @@ void addHalves(OpTable &t) {
     }
     t.add(std::string("v_pk_") + name, op);
   });
+  forMinMax<half>([&](std::string name, auto ieee, auto plain) {
+    Op op = packedOp(plain);
+    op.clampFn = op.fn =
+        ieeeHandler(ieee, plain, packedHandler(ieee), packedHandler(plain));
+    t.add("v_pk_" + name + "_f16", op);
+  });
   Op fmac = packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); });
   fmac.dstIsSource = true;
   fmac.mods |= kModDpp | kModSdwa;

@@ -190,14 +190,15 @@ void addArithmetic(OpTable &t) {
                             return u32(r);
                           },
                           true));
-  // SCC says that the first operand was chosen; not when both are equal.
+  // SCC says that the first operand was chosen; when both are equal that is
+  // the maximum and not the minimum.
   auto choose = [&](const char *name, auto better) {
     t.add(name, chooseOp(better));
   };
   choose("s_min_i32", [](i32 a, i32 b) { return a < b; });
   choose("s_min_u32", [](u32 a, u32 b) { return a < b; });
-  choose("s_max_i32", [](i32 a, i32 b) { return a > b; });
-  choose("s_max_u32", [](u32 a, u32 b) { return a > b; });
+  choose("s_max_i32", [](i32 a, i32 b) { return a >= b; });
+  choose("s_max_u32", [](u32 a, u32 b) { return a >= b; });
   t.add("s_lshl_b32",
         nonZero2([](u32 a, u32 b) { return u32(a << (b & 31)); }));
   t.add("s_lshr_b32",

@@ -7,8 +7,11 @@
 //
 // D += A * B where A has 4:2 structured sparsity: of four elements along K two
 // are stored, and two bits of the index register say where each of them
-// belongs. B and D are laid out as in the dense instructions. With CBSZ zero
-// ABID picks the index set of a lane, which otherwise is the lowest one.
+// belongs. B and D are laid out as in the dense instructions: a B of eight
+// registers (the shapes that gfx950 adds) holds the lower half of K in its
+// first four and the upper half in the others, while A stays one run of K a
+// lane. With CBSZ zero ABID picks the index set of a lane, which otherwise is
+// the lowest one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,6 +66,7 @@ template <unsigned M> void sparseMfma(Wave &w, const Inst &inst) {
   constexpr unsigned groups = kLanes / M, regs = M * M / kLanes;
   constexpr unsigned maxPerLane = 32;
   unsigned dense = shape.k / groups, stored = dense / 2;
+  unsigned halves = dense * matBytes(shape.b) / 16, run = dense / halves;
   alignas(64) float a[maxPerLane / 2][kLanes], b[maxPerLane][kLanes];
   for (unsigned e = 0; e < stored; ++e)
     unpackElement(w, inst.o[1].reg, shape.a, e, a[e]);
@@ -84,8 +88,10 @@ template <unsigned M> void sparseMfma(Wave &w, const Inst &inst) {
       for (unsigned g = 0; g < groups; ++g) {
         unsigned from = g * M + row;
         for (unsigned e = 0; e < stored; ++e) {
-          unsigned k = e / 2 * 4 + (sets[from] >> (2 * e) & 3);
-          acc = __builtin_fmaf(a[e][from], b[k][g * M + column], acc);
+          unsigned k = g * dense + e / 2 * 4 + (sets[from] >> (2 * e) & 3);
+          unsigned element = k / (run * groups) * run + k % run;
+          unsigned lane = k / run % groups * M + column;
+          acc = __builtin_fmaf(a[e][from], b[element][lane], acc);
         }
       }
       w.v[d.reg + r][l] =

@@ -57,11 +57,13 @@ void addHalf(OpTable &t) {
   auto add = [&](const char *name, auto f) { t.add(name, halfOp(f)); };
   add("v_sub_f16", [](half a, half b) { return half(float(a) - float(b)); });
   add("v_subrev_f16", [](half a, half b) { return half(float(b) - float(a)); });
-  add("v_min3_f16",
-      [](half a, half b, half c) { return minNum(minNum(a, b), c); });
-  add("v_max3_f16",
-      [](half a, half b, half c) { return maxNum(maxNum(a, b), c); });
-  add("v_med3_f16", [](half a, half b, half c) { return med3(a, b, c); });
+  auto addIeee = [&](std::string name, auto ieee, auto plain) {
+    Op op = halfOp(plain);
+    op.fn = ieeeHandler(ieee, plain, laneHandler(ieee), op.fn);
+    t.add("v_" + name + "_f16", op);
+  };
+  forMinMax<half>(addIeee);
+  forMinMax3<half>(addIeee);
   add("v_trunc_f16", [](half a) { return half(__builtin_truncf(float(a))); });
   add("v_ceil_f16", [](half a) { return half(__builtin_ceilf(float(a))); });
   add("v_floor_f16", [](half a) { return half(__builtin_floorf(float(a))); });

@@ -70,16 +70,11 @@ void addF32(OpTable &t) {
   t.add("v_fmaak_f32", laneOp([](float a, float b, float k) {
           return __builtin_fmaf(a, b, k);
         }));
-  t.add("v_min_f32", laneOp([](float a, float b) { return minNum(a, b); }));
-  t.add("v_max_f32", laneOp([](float a, float b) { return maxNum(a, b); }));
-  t.add("v_min3_f32", laneOp([](float a, float b, float c) {
-          return minNum(minNum(a, b), c);
-        }));
-  t.add("v_max3_f32", laneOp([](float a, float b, float c) {
-          return maxNum(maxNum(a, b), c);
-        }));
-  t.add("v_med3_f32",
-        laneOp([](float a, float b, float c) { return med3(a, b, c); }));
+  auto addIeee = [&](std::string name, auto ieee, auto plain) {
+    t.add("v_" + name + "_f32", ieeeLaneOp(ieee, plain));
+  };
+  forMinMax<float>(addIeee);
+  forMinMax3<float>(addIeee);
   t.add("v_minimum3_f32", laneOp([](float a, float b, float c) {
           return minimum(minimum(a, b), c);
         }));
@@ -107,8 +102,9 @@ void addF64(OpTable &t) {
       [](double a, double b, double c) { return __builtin_fma(a, b, c); });
   fmac.dstIsSource = true;
   t.add("v_fmac_f64", fmac);
-  t.add("v_min_f64", laneOp([](double a, double b) { return minNum(a, b); }));
-  t.add("v_max_f64", laneOp([](double a, double b) { return maxNum(a, b); }));
+  forMinMax<double>([&](std::string name, auto ieee, auto plain) {
+    t.add("v_" + name + "_f64", ieeeLaneOp(ieee, plain));
+  });
   t.add("v_trunc_f64", laneOp([](double a) { return __builtin_trunc(a); }));
   t.add("v_ceil_f64", laneOp([](double a) { return __builtin_ceil(a); }));
   t.add("v_floor_f64", laneOp([](double a) { return __builtin_floor(a); }));

@@ -137,7 +137,8 @@ void addShiftsAndLogic(OpTable &t) {
   t.add("v_bfe_i32", laneOp(
                          [](u32 a, u32 b, u32 c) {
                            u32 offset = b & 31, width = c & 31;
-                           u32 field = (a >> offset) & ((1u << width) - 1);
+                           u32 shifted = u32(i32(a) >> offset);
+                           u32 field = shifted & ((1u << width) - 1);
                            u32 sign = width ? 1u << (width - 1) : 0;
                            return (field ^ sign) - sign;
                          },
@@ -287,20 +288,22 @@ void addArithmetic(OpTable &t) {
                 << k;
           return r;
         }));
-  t.add("v_ashr_pk_i8_i32", laneOp([](i32 a, i32 b, u32 c) {
-          auto one = [&](i32 v) {
-            return u32(std::clamp(v >> (c & 31), -128, 127)) & 0xff;
-          };
-          return one(a) | one(b) << 8;
-        }))
-      .mods |= kModOpSel;
-  t.add("v_ashr_pk_u8_i32", laneOp([](i32 a, i32 b, u32 c) {
-          auto one = [&](i32 v) {
-            return u32(std::clamp(v >> (c & 31), 0, 255));
-          };
-          return one(a) | one(b) << 8;
-        }))
-      .mods |= kModOpSel;
+  auto addPacked = [&](const char *name, auto f) {
+    Op op = laneOp(f);
+    op.mods |= kModOpSel;
+    op.preserveHigh = true;
+    t.add(name, op);
+  };
+  addPacked("v_ashr_pk_i8_i32", [](i32 a, i32 b, u32 c) {
+    auto one = [&](i32 v) {
+      return u32(std::clamp(v >> (c & 31), -128, 127)) & 0xff;
+    };
+    return u16(one(a) | one(b) << 8);
+  });
+  addPacked("v_ashr_pk_u8_i32", [](i32 a, i32 b, u32 c) {
+    auto one = [&](i32 v) { return u32(std::clamp(v >> (c & 31), 0, 255)); };
+    return u16(one(a) | one(b) << 8);
+  });
 }
 
 template <bool Signed> u32 dot4(u32 a, u32 b, u32 c) {
