@@ -142,6 +142,8 @@ std::optional<::hk::DType> mlir::hk::dtypeOf(Type type) {
           return ::hk::DType::I1;
         case 8:
           return ::hk::DType::I8;
+        case 16:
+          return ::hk::DType::I16;
         case 32:
           return ::hk::DType::I32;
         case 64:
@@ -177,6 +179,8 @@ Type mlir::hk::typeOf(::hk::DType dtype, MLIRContext *context) {
     return IntegerType::get(context, 1);
   case ::hk::DType::I8:
     return IntegerType::get(context, 8);
+  case ::hk::DType::I16:
+    return IntegerType::get(context, 16);
   case ::hk::DType::I32:
     return IntegerType::get(context, 32);
   case ::hk::DType::I64:

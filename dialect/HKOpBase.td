@@ -46,10 +46,11 @@ def HK_Dialect : Dialect {
 def HK_Real : AnyTypeOf<[F32, BF16, F16]>;
 def HK_Fp8 : AnyTypeOf<[F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ]>;
 def HK_Fp4 : TypeAlias<F4E2M1FN, "f4E2M1FN">;
-def HK_Int : AnyTypeOf<[I8, I32, I64]>;
+def HK_Int : AnyTypeOf<[I8, I16, I32, I64]>;
 def HK_IndexInt : AnyTypeOf<[I32, I64]>;
 def HK_Element : AnyTypeOf<[F32, BF16, F16, F8E4M3FN, F8E4M3FNUZ, F8E5M2,
-                            F8E5M2FNUZ, F4E2M1FN, F8E8M0FNU, I1, I8, I32, I64]>;
+                            F8E5M2FNUZ, F4E2M1FN, F8E8M0FNU, I1, I8, I16, I32,
+                            I64]>;
 
 def HK_Tensor : RankedTensorOf<[HK_Element]>;
 def HK_RealTensor : RankedTensorOf<[HK_Real]>;

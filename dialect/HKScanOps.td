@@ -30,7 +30,7 @@ def HK_CumsumOp : HK_BaseOp<"cumsum"> {
     each `chunk` elements.
 
     Floats accumulate in f32, in any order within the prefix, and round once to
-    the result's type. Integers (i1, i8, i32, i64) are summed in the result's
+    the result's type. Integers (i1, i8, i16, i32, i64) are summed in the result's
     type, i32 or i64, and wrap. A NaN makes every later sum of its run NaN. No
     elements: no sums, but `offsets` of an empty line is 0. Source: the
     chunk-local cumsum of flash-linear-attention.

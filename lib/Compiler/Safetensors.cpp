@@ -39,6 +39,8 @@ StringRef mlir::hk::safetensorsName(::hk::DType dtype) {
     return "BOOL";
   case ::hk::DType::I8:
     return "I8";
+  case ::hk::DType::I16:
+    return "I16";
   case ::hk::DType::I32:
     return "I32";
   case ::hk::DType::I64:

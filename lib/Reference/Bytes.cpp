@@ -62,6 +62,9 @@ std::vector<uint8_t> reference::toBytes(const Tensor &tensor) {
     case DType::I8:
       store<int8_t>(bytes.data(), i, static_cast<int8_t>(value));
       break;
+    case DType::I16:
+      store<int16_t>(bytes.data(), i, static_cast<int16_t>(value));
+      break;
     case DType::I32:
       store<int32_t>(bytes.data(), i, static_cast<int32_t>(value));
       break;
@@ -97,6 +100,9 @@ FailureOr<Tensor> reference::fromBytes(DType dtype, ArrayRef<int64_t> sizes,
       break;
     case DType::I8:
       value = load<int8_t>(bytes.data(), i);
+      break;
+    case DType::I16:
+      value = load<int16_t>(bytes.data(), i);
       break;
     case DType::I32:
       value = load<int32_t>(bytes.data(), i);

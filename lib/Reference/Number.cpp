@@ -80,6 +80,8 @@ double roundInteger(DType dtype, double value) {
     return 0;
   if (dtype == DType::I8)
     return std::clamp(std::nearbyint(value), -128.0, 127.0);
+  if (dtype == DType::I16)
+    return std::clamp(std::trunc(value), -0x1p15, 0x1p15 - 1);
   if (dtype == DType::I32)
     return std::clamp(std::trunc(value), -0x1p31, 0x1p31 - 1);
   // The last double below 2^63; larger i64 are beyond what a Tensor holds.

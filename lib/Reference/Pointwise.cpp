@@ -216,6 +216,8 @@ static double wrapped(DType dtype, uint64_t v) {
   switch (dtype) {
   case DType::I8:
     return static_cast<int8_t>(v);
+  case DType::I16:
+    return static_cast<int16_t>(v);
   case DType::I32:
     return static_cast<int32_t>(v);
   default:

@@ -36,7 +36,8 @@ LogicalResult checkSignature(func::FuncOp function) {
       if (!isTensorOfHK(type))
         return function.emitOpError("expected ")
                << what << " #" << i
-               << " to be a ranked tensor of f32, bf16, f16, i1, i8, i32, i64, "
+               << " to be a ranked tensor of f32, bf16, f16, i1, i8, i16, i32, "
+                  "i64, "
                   "f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU or "
                   "f4E2M1FN, but got "
                << type;

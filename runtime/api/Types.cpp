@@ -27,6 +27,7 @@ static constexpr DLDataType kDLTypes[] = {
     {kDLInt, 8, 1},
     {kDLInt, 32, 1},
     {kDLInt, 64, 1},
+    {kDLInt, 16, 1},
 };
 static_assert(sizeof(kDLTypes) / sizeof(kDLTypes[0]) == kNumDTypes,
               "every element type needs its DLPack type");

@@ -56,6 +56,8 @@ static const char *safetensorsName(DType dtype) {
     return "BOOL";
   case DType::I8:
     return "I8";
+  case DType::I16:
+    return "I16";
   case DType::I32:
     return "I32";
   case DType::I64:

@@ -99,4 +99,15 @@ with np.errstate(all="ignore"):
     case = run("hk.cast %0 : INS -> OUTS", [(v, "f32")], [(v.shape, "i32")])
     check("cast i32", case, np.clip(np.trunc(np.nan_to_num(v, posinf=1e30, neginf=-1e30)), -(2**31), 2**31 - 1),
           exact=True)
+# 16 bit integers: conversions saturate, arithmetic wraps.
+small = np.array([-40000.7, -32768, -1.9, 0, 1.9, 32767, 1e9, np.nan], np.float32).astype(np.float64)
+check("cast to i16", run("hk.cast %0 : INS -> OUTS", [(f32(small), "f32")], [((8,), "i16")]),
+      np.trunc(np.clip(np.nan_to_num(f32(small)), -32768, 32767)), exact=True)
+wide = np.array([-70000, -32769, -5, 0, 32767, 32768, 65535], np.int32)
+check("narrow to i16", run("hk.cast %0 : INS -> OUTS", [(wide, "i32")], [((7,), "i16")]),
+      np.clip(wide, -32768, 32767), exact=True)
+shorts = rng.integers(-(2**15), 2**15, (2, 50)).astype(np.int16)
+check("i16 wraps", run("hk.mul %0, %1 : INS -> OUTS", [(shorts[0], "i16"), (shorts[1], "i16")], [((50,), "i16")]),
+      (shorts[0].astype(np.int64) * shorts[1]).astype(np.int16), exact=True)
+
 finish()

@@ -50,6 +50,8 @@ static double number(StringRef code, const char *p) {
     return load<int64_t>(p);
   if (code == "i4")
     return load<int32_t>(p);
+  if (code == "i2")
+    return load<int16_t>(p);
   if (code == "i1")
     return load<int8_t>(p);
   return load<uint8_t>(p); // u1, b1
@@ -73,10 +75,11 @@ FailureOr<Tensor> hkinterp::readNpy(StringRef path, ::hk::DType dtype,
   StringRef descr = field(header, "descr", ",").trim("'");
   if (!descr.consume_front("<"))
     descr.consume_front("|");
-  if (!llvm::is_contained({"f8", "f4", "i8", "i4", "i1", "u1", "b1"}, descr) ||
+  if (!llvm::is_contained({"f8", "f4", "i8", "i4", "i2", "i1", "u1", "b1"},
+                          descr) ||
       field(header, "fortran_order", ",") != "False") {
     error = (path +
-             ": expected a C-order array of f4, f8, i1, i4, i8, u1 or "
+             ": expected a C-order array of f4, f8, i1, i2, i4, i8, u1 or "
              "bool, but its header is " +
              header.trim())
                 .str();
@@ -92,7 +95,7 @@ FailureOr<Tensor> hkinterp::readNpy(StringRef path, ::hk::DType dtype,
     sizes.push_back(size);
   }
   Tensor tensor(dtype, sizes);
-  size_t width = descr.back() == '8' ? 8 : descr.back() == '4' ? 4 : 1;
+  size_t width = descr.ends_with("b1") ? 1 : descr.back() - '0';
   if (data.size() != tensor.values.size() * width) {
     error = (path + ": expected " + llvm::Twine(tensor.values.size() * width) +
              " bytes of data, but got " + llvm::Twine(data.size()))

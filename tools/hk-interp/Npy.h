@@ -17,8 +17,8 @@
 
 namespace hkinterp {
 
-/// Reads an array of f2, f4, f8, i1, i4, i8, u1 or bool and rounds its numbers
-/// to `dtype`; fails, with the reason in `error`, on anything else.
+/// Reads an array of f2, f4, f8, i1, i2, i4, i8, u1 or bool and rounds its
+/// numbers to `dtype`; fails, with the reason in `error`, on anything else.
 mlir::FailureOr<mlir::hk::reference::Tensor>
 readNpy(llvm::StringRef path, hk::DType dtype, std::string &error);
 

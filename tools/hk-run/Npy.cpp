@@ -35,6 +35,8 @@ static const char *descrOf(DType dtype) {
     return "|b1";
   case DType::I8:
     return "|i1";
+  case DType::I16:
+    return "<i2";
   case DType::I32:
     return "<i4";
   case DType::I64:

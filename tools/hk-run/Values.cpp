@@ -159,6 +159,8 @@ double HostTensor::get(int64_t index) const {
     return bytes[index];
   case DType::I8:
     return static_cast<int8_t>(bytes[index]);
+  case DType::I16:
+    return load<int16_t>(bytes, index);
   case DType::I32:
     return load<int32_t>(bytes, index);
   case DType::I64:
@@ -194,6 +196,8 @@ void HostTensor::set(int64_t index, double value) {
 
 void HostTensor::setInteger(int64_t index, int64_t value) {
   switch (dtype) {
+  case DType::I16:
+    return store(bytes, index, static_cast<int16_t>(value));
   case DType::I32:
     return store(bytes, index, static_cast<int32_t>(value));
   case DType::I64:

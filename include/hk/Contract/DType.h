@@ -33,6 +33,7 @@ enum class DType : uint8_t {
   I8 = 10,
   I32 = 11,
   I64 = 12,
+  I16 = 13,
 };
 
 struct DTypeInfo {
@@ -59,6 +60,7 @@ inline constexpr DTypeInfo kDTypes[] = {
     {"i8", 8, false, 0, 0},
     {"i32", 32, false, 0, 0},
     {"i64", 64, false, 0, 0},
+    {"i16", 16, false, 0, 0},
 };
 inline constexpr int32_t kNumDTypes = sizeof(kDTypes) / sizeof(kDTypes[0]);
 

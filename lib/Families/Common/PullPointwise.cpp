@@ -79,8 +79,9 @@ std::string Puller::pullBinary(Operation *op, Args position, int vec) {
   std::string expr =
       (function + "<" + carrier + ", " + Twine(vec) + ">(" + a + ", " + b + ")")
           .str();
-  if (type.isSignlessInteger(8))
-    return ("wrapToByte<" + Twine(vec) + ">(" + expr + ")").str();
+  if (unsigned bits = type.getIntOrFloatBitWidth(); bits < 32)
+    return ("wrapTo<i" + Twine(bits) + ", " + Twine(vec) + ">(" + expr + ")")
+        .str();
   return expr;
 }
 
@@ -134,6 +135,8 @@ std::string Puller::pullCast(CastOp op, Args position, int vec) {
       return "truncToInt<i64, " + v + ">(" + x + ")";
     if (bits == 32)
       return "truncToInt<i32, " + v + ">(" + x + ")";
+    if (bits == 16)
+      return "narrowInt<16, " + v + ">(truncToInt<i32, " + v + ">(" + x + "))";
     if (bits == 8)
       return "roundToInt<" + v + ">(" + x + ", -128.f, 127.f)";
     return "convertTo<i32, " + v + ">(" + x + " != 0.f) & 1";

@@ -51,6 +51,8 @@ std::string mlir::hk::dtypeText(Type elementType) {
     return "DType::I1";
   case DType::I8:
     return "DType::I8";
+  case DType::I16:
+    return "DType::I16";
   case DType::I32:
     return "DType::I32";
   case DType::I64:

@@ -122,7 +122,7 @@ template <DType D, int V> HK_DEV Packed<D, V> pack(Carrier<D, V> x) {
     return x;
   else if constexpr (D == DType::BF16)
     return toBf16Bits<V>(x);
-  else if constexpr (D == DType::F16 || D == DType::I8)
+  else if constexpr (D == DType::F16 || D == DType::I8 || D == DType::I16)
     return convertTo<Storage<D>, V>(x);
   else if constexpr (D == DType::I1)
     return convertTo<u8, V>(x & 1);
@@ -159,7 +159,7 @@ template <DType D, int V> HK_DEV Carrier<D, V> unpack(Packed<D, V> x) {
     return fromBf16Bits<V>(x);
   else if constexpr (D == DType::F16)
     return convertTo<float, V>(x);
-  else if constexpr (D == DType::I8 || D == DType::I1)
+  else if constexpr (D == DType::I8 || D == DType::I16 || D == DType::I1)
     return convertTo<i32, V>(x);
   else if constexpr (D == DType::F8E8M0FNU)
     return decodeE8M0<V>(convertTo<u32, V>(x));

@@ -62,9 +62,9 @@ template <class Int, int V>
 HK_DEV Vec<Int, V> minInt(Vec<Int, V> a, Vec<Int, V> b) {
   return a < b ? a : b;
 }
-/// The low byte, as a signed number: 8-bit arithmetic wraps.
-template <int V> HK_DEV Vec<i32, V> wrapToByte(Vec<i32, V> x) {
-  return convertTo<i32, V>(convertTo<i8, V>(x));
+/// The low bits, as a signed number: 8 and 16 bit arithmetic wraps.
+template <class Small, int V> HK_DEV Vec<i32, V> wrapTo(Vec<i32, V> x) {
+  return convertTo<i32, V>(convertTo<Small, V>(x));
 }
 /// Integer to a signed integer of BITS bits, saturating.
 template <int BITS, int V, class FromVec> HK_DEV auto narrowInt(FromVec x) {

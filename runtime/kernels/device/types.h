@@ -87,6 +87,7 @@ template <> struct Traits<DType::F4E2M1FN> : TraitsBase<u8, float> {};
 template <> struct Traits<DType::F8E8M0FNU> : TraitsBase<u8, float> {};
 template <> struct Traits<DType::I1> : TraitsBase<u8, i32> {};
 template <> struct Traits<DType::I8> : TraitsBase<i8, i32> {};
+template <> struct Traits<DType::I16> : TraitsBase<i16, i32> {};
 template <> struct Traits<DType::I32> : TraitsBase<i32, i32> {};
 template <> struct Traits<DType::I64> : TraitsBase<i64, i64> {};
 
