@@ -53,16 +53,31 @@ LogicalResult CountBitsOp::verify() {
   if (failed(expectStatic(*this, bits, 0)) ||
       failed(expectStatic(*this, result, 0)))
     return failure();
-  if (result.size(0) <= 32 * bits.size(0))
+  if (result.size(0) > 32 * bits.size(0))
+    return emitOpError("expected size of dim 0 of result to be at most ")
+           << 32 * bits.size(0) << ", the bits of " << bits.size(0)
+           << " words, but got " << result.size(0);
+  if (failed(verifyAtLeastOne(*this, "block", getBlock())))
+    return failure();
+  if (!getBefore())
     return success();
-  return emitOpError("expected size of dim 0 of result to be at most ")
-         << 32 * bits.size(0) << ", the bits of " << bits.size(0)
-         << " words, but got " << result.size(0);
+  auto block = static_cast<int64_t>(getBlock());
+  int64_t rows = bits.size(1);
+  int64_t blocks =
+      ShapedType::isDynamic(rows) ? rows : (rows + block - 1) / block;
+  return expectShape(*this, {"before", getBefore()}, {blocks, result.size(0)});
 }
 
 LogicalResult CountBitsOp::reifyResultShapes(OpBuilder &b,
                                              ReifiedRankedShapedTypeDims &r) {
   addShapeOf(b, getLoc(), getResult(), getResult(), r);
+  if (!getBefore())
+    return success();
+  OpFoldResult rows = tensor::getMixedSize(b, getLoc(), getBits(), 1);
+  addShape(b, getLoc(), getBefore(),
+           {ceilDivideSize(b, getLoc(), rows, getBlock()),
+            tensor::getMixedSize(b, getLoc(), getResult(), 0)},
+           r);
   return success();
 }
 

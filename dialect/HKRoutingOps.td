@@ -43,14 +43,19 @@ def HK_CountBitsOp : HK_BaseOp<"count_bits"> {
     whether row r has column 32 w + b. result[c] = number of rows that have column
     c. Columns behind the result's static size count nowhere.
 
+    `before`, if asked for, is [ceil(rows / block), columns]: before[t, c] = number
+    of rows r < block * t that have column c. A sort that takes blocks of rows one
+    by one starts there (the partial sums of Triton's and AITER's MoE routing).
+
     Example:
     ```mlir
-    %counts = hk.count_bits %bits : tensor<4x?xi32> -> tensor<128xi32>
+    %counts, %before = hk.count_bits %bits {block = 32 : i64} : tensor<4x?xi32> -> tensor<128xi32>, tensor<?x128xi32>
     ```
   }];
-  let arguments = (ins 2DTensorOf<[I32]>:$bits);
-  let results = (outs HK_I32Vector:$result);
-  let assemblyFormat = "$bits attr-dict `:` type($bits) `->` type($result)";
+  let arguments = (ins 2DTensorOf<[I32]>:$bits,
+                       DefaultValuedAttr<I64Attr, "32">:$block);
+  let results = (outs HK_I32Vector:$result, Optional<2DTensorOf<[I32]>>:$before);
+  let assemblyFormat = "$bits attr-dict `:` type($bits) `->` type($result) (`,` type($before)^)?";
 }
 
 def HK_SortByKeyOp : HK_BaseOp<"sort_by_key"> {

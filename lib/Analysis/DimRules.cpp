@@ -280,6 +280,12 @@ void DimSymbolsBuilder::visitRouting(Operation *op) {
   auto isDynamic = [](Value vector) {
     return cast<RankedTensorType>(vector.getType()).isDynamicDim(0);
   };
+  if (auto bits = dyn_cast<CountBitsOp>(op)) {
+    if (bits.getBefore() && isDynamic(bits.getBefore()))
+      derive(Kind::CeilDiv, node(bits.getBits(), 1), bits.getBlock(),
+             bits.getBefore(), 0);
+    return;
+  }
   if (auto sort = dyn_cast<SortByKeyOp>(op)) {
     Node keys = node(sort.getKeys(), 0);
     unite(node(sort.getPosition(), 0), keys);
@@ -341,7 +347,8 @@ void DimSymbolsBuilder::visit(Operation *op) {
       .Case<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, DequantizeOp>(
           [&](auto) { visitQuantization(op); })
       .Case<MatmulOp, AttentionOp>([&](auto) { visitContraction(op); })
-      .Case<SortByKeyOp, SegmentsOp>([&](auto) { visitRouting(op); })
+      .Case<CountBitsOp, SortByKeyOp, SegmentsOp>(
+          [&](auto) { visitRouting(op); })
       .Case<CumsumOp>([&](CumsumOp o) {
         bool longer = o.getKind() == ScanKind::offsets;
         for (int64_t dim = 0; dim < rankOf(o.getInput()); ++dim)

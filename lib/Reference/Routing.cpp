@@ -54,16 +54,24 @@ LogicalResult reference::evaluateHistogram(Operation *op, const Operands &in,
 
 LogicalResult reference::evaluateCountBits(Operation *op, const Operands &in,
                                            Results &out) {
+  auto countBits = cast<CountBitsOp>(op);
   const Tensor &bits = in[0];
   int64_t rows = bits.sizes[1];
+  auto block = static_cast<int64_t>(countBits.getBlock());
   Tensor result = filled(resultSize(op, 0, 0), 0);
-  for (int64_t c = 0; c < result.sizes[0]; ++c)
+  int64_t columns = result.sizes[0];
+  Tensor before(::hk::DType::I32, {(rows + block - 1) / block, columns});
+  for (int64_t c = 0; c < columns; ++c)
     for (int64_t r = 0; r < rows; ++r) {
+      if (r % block == 0)
+        before.values[r / block * columns + c] = result.values[c];
       auto word = static_cast<uint32_t>(
           static_cast<int32_t>(bits.values[c / 32 * rows + r]));
       result.values[c] += (word >> c % 32) & 1;
     }
   out.push_back(std::move(result));
+  if (countBits.getBefore())
+    out.push_back(std::move(before));
   return success();
 }
 

@@ -48,6 +48,8 @@ private:
                       const PreparedBlock &prepared,
                       const FusionContext &context, DecisionLog &decisions);
   void mergeIndependent(FusionTable &table, DecisionLog &decisions);
+  void takeInProducers(Operation *op, FusionTable::GroupId reader,
+                       FusionTable &table, Decision &decision);
   LogicalResult startGroup(Operation *op, FusionTable &table,
                            const FusionContext &context, Decision &decision);
   void refuse(Operation *op, const Candidate &candidate);
@@ -165,6 +167,9 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
         {"join " + with, verdict, 0, 0, "it reads what that makes"});
     if (verdict.accepted()) {
       ++numFused;
+      // It may have been the last reader of something outside of the kernel.
+      if (!disable && group.family->canStart(op, context).accepted())
+        takeInProducers(op, id, table, decision);
       finish(/*chosen=*/true);
       return success();
     }
@@ -178,6 +183,27 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
     return failure();
   finish(/*chosen=*/true);
   return success();
+}
+
+/// What makes operands of `op` goes to its kernel, the last candidate, if that
+/// can compute it and nothing else reads it.
+void HKFuse::takeInProducers(Operation *op, FusionTable::GroupId reader,
+                             FusionTable &table, Decision &decision) {
+  for (FusionTable::GroupId producer : table.producersOf(op)) {
+    if (producer == reader ||
+        table.get(producer).family == table.get(reader).family)
+      continue;
+    std::string with = nameOf(table.get(producer).ops.back());
+    Verdict taken = table.takeIn(reader, producer);
+    // Most families read their operands; that is nothing to report.
+    if (taken.getReason() == Reason::OtherFamily)
+      continue;
+    decision.candidates.insert(std::prev(decision.candidates.end()),
+                               Candidate{"take in " + with, taken, 0, 0,
+                                         "nothing else reads what that makes"});
+    if (taken.accepted())
+      ++numFused;
+  }
 }
 
 LogicalResult HKFuse::startGroup(Operation *op, FusionTable &table,
@@ -196,21 +222,7 @@ LogicalResult HKFuse::startGroup(Operation *op, FusionTable &table,
     // A parameter goes to where it is read, alone.
     if (disable || isOnlyParameter(op))
       return success();
-    for (FusionTable::GroupId producer : table.producersOf(op)) {
-      if (table.get(producer).family == family)
-        continue;
-      std::string with = nameOf(table.get(producer).ops.back());
-      Verdict taken = table.takeIn(id, producer);
-      // Most families read their operands; that is nothing to report.
-      if (taken.getReason() == Reason::OtherFamily)
-        continue;
-      decision.candidates.insert(
-          std::prev(decision.candidates.end()),
-          Candidate{"take in " + with, taken, 0, 0,
-                    "nothing else reads what that makes"});
-      if (taken.accepted())
-        ++numFused;
-    }
+    takeInProducers(op, id, table, decision);
     for (FusionTable::GroupId sibling : table.siblingsOf(op, *family)) {
       if (sibling == id)
         continue;
@@ -223,6 +235,8 @@ LogicalResult HKFuse::startGroup(Operation *op, FusionTable &table,
                                            "both read the same operand"});
       if (merged.accepted()) {
         ++numFused;
+        // What had readers in both has them in one kernel now.
+        takeInProducers(op, sibling, table, decision);
         break;
       }
     }

@@ -96,6 +96,22 @@ func.func @bits_size(%bits: tensor<2x8xi32>) {
 
 // -----
 
+func.func @bits_block(%bits: tensor<2x8xi32>) {
+  // expected-error @below {{expected block to be at least 1, but got 0}}
+  %0, %1 = hk.count_bits %bits {block = 0 : i64} : tensor<2x8xi32> -> tensor<64xi32>, tensor<1x64xi32>
+  return
+}
+
+// -----
+
+func.func @bits_before(%bits: tensor<2x33xi32>) {
+  // expected-error @below {{expected shape of before to be [2, 60], but got [1, 60]}}
+  %0, %1 = hk.count_bits %bits : tensor<2x33xi32> -> tensor<60xi32>, tensor<1x60xi32>
+  return
+}
+
+// -----
+
 func.func @sort_bins(%ids: tensor<8xi32>) {
   // expected-error @below {{expected bins to be at least 1, but got 0}}
   %0, %1 = hk.sort_by_key %ids {bins = 0 : i64} : tensor<8xi32> -> tensor<8xi32>, tensor<8xi32>

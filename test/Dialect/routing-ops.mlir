@@ -17,6 +17,8 @@ func.func @routing(%ids: tensor<?xi32>, %bits: tensor<4x?xi32>, %cu: tensor<9xi3
   %0 = hk.histogram %ids : tensor<?xi32> -> tensor<128xi32>
   // CHECK: hk.count_bits %{{.*}} : tensor<4x?xi32> -> tensor<100xi32>
   %1 = hk.count_bits %bits : tensor<4x?xi32> -> tensor<100xi32>
+  // CHECK: hk.count_bits %{{.*}} {block = 16 : i64} : tensor<4x?xi32> -> tensor<100xi32>, tensor<?x100xi32>
+  %12, %13 = hk.count_bits %bits {block = 16 : i64} : tensor<4x?xi32> -> tensor<100xi32>, tensor<?x100xi32>
   // CHECK: hk.sort_by_key %{{.*}} {bins = 128 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   %2, %3 = hk.sort_by_key %ids {bins = 128 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   // CHECK: hk.sort_by_key %{{.*}} {bins = 128 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<4096xi32>, tensor<?xi32>

@@ -130,3 +130,40 @@ func.func @room(%ids: tensor<?xi32>) -> (tensor<800xi32>, tensor<500xi32>) {
   %1 = hk.histogram %ids : tensor<?xi32> -> tensor<500xi32>
   return %0, %1 : tensor<800xi32>, tensor<500xi32>
 }
+
+// What makes the keys from arguments is computed where they are read, when nothing else
+// reads it; both readers of the keys are in the kernel.
+// CHECK-LABEL: func.func @computed_keys
+// CHECK: hk.fused {{ *}}routing
+// CHECK: hk.gather_rows
+// CHECK: hk.histogram
+// CHECK: hk.sort_by_key
+// CHECK-NOT: hk.fused
+// CHECK-LABEL: func.func @keys_needed_elsewhere
+func.func @computed_keys(%ids: tensor<?xi16>, %map: tensor<128xi32>) -> (tensor<8xi32>, tensor<?xi32>) {
+  %wide = hk.cast %ids : tensor<?xi16> -> tensor<?xi32>
+  %own = hk.gather_rows %map, %wide : tensor<128xi32>, tensor<?xi32> -> tensor<?xi32>
+  %counts = hk.histogram %own : tensor<?xi32> -> tensor<8xi32>
+  %order, %place = hk.sort_by_key %own {bins = 8 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  return %counts, %order : tensor<8xi32>, tensor<?xi32>
+}
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.fused {{ *}}routing
+func.func @keys_needed_elsewhere(%ids: tensor<?xi16>) -> (tensor<8xi32>, tensor<?xi32>) {
+  %wide = hk.cast %ids : tensor<?xi16> -> tensor<?xi32>
+  %counts = hk.histogram %wide : tensor<?xi32> -> tensor<8xi32>
+  return %counts, %wide : tensor<8xi32>, tensor<?xi32>
+}
+
+// Counts before each block of rows belong to the same kernel; nothing follows them there.
+// CHECK-LABEL: func.func @before
+// CHECK: hk.fused {{ *}}routing
+// CHECK: hk.cumsum
+// CHECK: hk.fused {{ *}}rowwise
+// REMARK: unsupported-shape: hk.add reads counts per block of rows, which the kernel stores
+func.func @before(%bits: tensor<1x?xi32>) -> (tensor<9xi32>, tensor<?x8xi32>) {
+  %counts, %before = hk.count_bits %bits : tensor<1x?xi32> -> tensor<8xi32>, tensor<?x8xi32>
+  %raw = hk.cumsum offsets %counts : tensor<8xi32> -> tensor<9xi32>
+  %twice = hk.add %before, %before : tensor<?x8xi32>, tensor<?x8xi32> -> tensor<?x8xi32>
+  return %raw, %twice : tensor<9xi32>, tensor<?x8xi32>
+}

@@ -1,6 +1,7 @@
 // Token copies in order of their expert, every expert's part a multiple of the
 // block; the expert of each block; the number of places in use.
 // HK-LAUNCHES: 1
+// HK-ARGS: --range=map=-3:9
 // HK-DIMS: ids.0=33 --range=ids=-1:7
 // HK-DIMS: ids.0=1 --range=ids=3:3
 // HK-DIMS: ids.0=0
@@ -57,6 +58,22 @@ func.func @experts384_top8(%ids: tensor<?x8xi32>) -> (tensor<?xi32>, tensor<?xi3
   %sorted, %place = hk.sort_by_key %flat {bins = 384 : i64, block = 32 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 32 : i64} : tensor<384xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<385xi32>
   %last = tensor.extract_slice %blocks[384] [1] [1] : tensor<385xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+// The experts of the model are mapped to those of this device; -1: on another one.
+func.func @expert_map(%ids: tensor<?x2xi64>, %map: tensor<32xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<16> : tensor<1xi32>
+  %all = tensor.collapse_shape %ids [[0, 1]] : tensor<?x2xi64> into tensor<?xi64>
+  %none = hk.constant dense<-1> : tensor<i32>
+  %zero = hk.constant dense<0> : tensor<i64>
+  %inside = hk.compare ge %all, %zero : tensor<?xi64>, tensor<i64> -> tensor<?xi1>
+  %own = hk.gather_rows %map, %all : tensor<32xi32>, tensor<?xi64> -> tensor<?xi32>
+  %flat = hk.select %inside, %own, %none : tensor<?xi1>, tensor<?xi32>, tensor<i32> -> tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<8xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 8 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 16 : i64} : tensor<8xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<9xi32>
+  %last = tensor.extract_slice %blocks[8] [1] [1] : tensor<9xi32> to tensor<1xi32>
   %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
   return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
 }

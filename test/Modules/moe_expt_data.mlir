@@ -47,3 +47,11 @@ func.func @experts1500_block32(%hist: tensor<1500xi32>) -> (tensor<1501xi32>, te
   %map = hk.max %entry, %none : tensor<5000xi32>, tensor<i32> -> tensor<5000xi32>
   return %raw, %padded, %map : tensor<1501xi32>, tensor<1501xi32>, tensor<5000xi32>
 }
+// From the bit matrix in one launch; one tile per expert (at most 16 tokens), whose entry
+// is the expert.
+func.func @from_bits_one_tile(%bits: tensor<4x16xi32>) -> (tensor<128xi32>, tensor<129xi32>, tensor<129xi32>, tensor<64xi32>) {
+  %hist = hk.count_bits %bits : tensor<4x16xi32> -> tensor<128xi32>
+  %raw = hk.cumsum offsets %hist : tensor<128xi32> -> tensor<129xi32>
+  %expert, %tile, %padded = hk.segments lengths %hist {block = 16 : i64} : tensor<128xi32> -> tensor<64xi32>, tensor<64xi32>, tensor<129xi32>
+  return %hist, %raw, %padded, %expert : tensor<128xi32>, tensor<129xi32>, tensor<129xi32>, tensor<64xi32>
+}

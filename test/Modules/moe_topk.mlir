@@ -1,5 +1,6 @@
 // Routers: scores, selection, weights and the word-major bit matrix in one kernel.
 // HK-LAUNCHES: 1
+// HK-ARGS: --range=group=0:3
 // HK-DIMS: x.0=4
 // HK-DIMS: x.0=255
 // HK-DIMS: x.0=1
@@ -134,4 +135,78 @@ func.func @scores_and_shared(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<
   %s = hk.cast %id : tensor<?x1xf32> -> tensor<?x1xi32>
   %all = hk.concat 1 (%i, %s) : tensor<?x6xi32>, tensor<?x1xi32> -> tensor<?x7xi32>
   return %p, %all : tensor<?x64xf32>, tensor<?x7xi32>
+}
+// Ids in 16 bits, as AITER's router returns them.
+func.func @ids_i16(%x: tensor<?x128xbf16>) -> (tensor<?x4xbf16>, tensor<?x4xi16>, tensor<4x?xi32>) {
+  %v, %i = hk.topk %x ties highest_index order by_index : tensor<?x128xbf16> -> tensor<?x4xbf16>, tensor<?x4xi32>
+  %w = hk.softmax %v : tensor<?x4xbf16> -> tensor<?x4xbf16>
+  %i16 = hk.cast %i : tensor<?x4xi32> -> tensor<?x4xi16>
+  %b = hk.bitmatrix %i : tensor<?x4xi32> -> tensor<?x4xi32>
+  %t = hk.transpose %b [1, 0] : tensor<?x4xi32> -> tensor<4x?xi32>
+  return %w, %i16, %t : tensor<?x4xbf16>, tensor<?x4xi16>, tensor<4x?xi32>
+}
+// sqrt(softplus) with a bias that only selects, renormalised and scaled (DeepSeek-V4).
+func.func @sqrt_softplus_bias(%x: tensor<?x128xbf16>, %bias: tensor<128xf32>) -> (tensor<?x6xf32>, tensor<?x6xi32>) {
+  %one = hk.constant dense<1.0> : tensor<f32>
+  %eps = hk.constant dense<1.0e-20> : tensor<f32>
+  %factor = hk.constant dense<1.5> : tensor<f32>
+  %f = hk.cast %x : tensor<?x128xbf16> -> tensor<?x128xf32>
+  %r = hk.relu %f : tensor<?x128xf32> -> tensor<?x128xf32>
+  %a = hk.abs %f : tensor<?x128xf32> -> tensor<?x128xf32>
+  %n = hk.neg %a : tensor<?x128xf32> -> tensor<?x128xf32>
+  %e = hk.exp %n : tensor<?x128xf32> -> tensor<?x128xf32>
+  %o = hk.add %e, %one : tensor<?x128xf32>, tensor<f32> -> tensor<?x128xf32>
+  %l = hk.log %o : tensor<?x128xf32> -> tensor<?x128xf32>
+  %p = hk.add %r, %l : tensor<?x128xf32>, tensor<?x128xf32> -> tensor<?x128xf32>
+  %q = hk.sqrt %p : tensor<?x128xf32> -> tensor<?x128xf32>
+  %c = hk.add %q, %bias : tensor<?x128xf32>, tensor<128xf32> -> tensor<?x128xf32>
+  %v, %i = hk.topk %c ties highest_index order by_index : tensor<?x128xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %g = hk.gather_last %q, %i : tensor<?x128xf32>, tensor<?x6xi32> -> tensor<?x6xf32>
+  %s = hk.reduce sum %g : tensor<?x6xf32> -> tensor<?x1xf32>
+  %d = hk.add %s, %eps : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %w = hk.div %g, %d : tensor<?x6xf32>, tensor<?x1xf32> -> tensor<?x6xf32>
+  %y = hk.mul %w, %factor : tensor<?x6xf32>, tensor<f32> -> tensor<?x6xf32>
+  return %y, %i : tensor<?x6xf32>, tensor<?x6xi32>
+}
+// Groups that a table names, by their best expert: the best 2 of 4 are kept.
+func.func @grouped_by_table(%x: tensor<?x64xf32>, %group: tensor<64xi32>) -> (tensor<?x4xf32>, tensor<?x4xi32>) {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %x, %c0_t : tensor<?x64xf32>
+  %never = hk.constant dense<0xFF800000> : tensor<f32>
+  %id0 = hk.constant dense<0> : tensor<i32>
+  %c0 = hk.compare eq %group, %id0 : tensor<64xi32>, tensor<i32> -> tensor<64xi1>
+  %x0 = hk.select %c0, %x, %never : tensor<64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %m0 = hk.reduce max %x0 : tensor<?x64xf32> -> tensor<?x1xf32>
+  %id1 = hk.constant dense<1> : tensor<i32>
+  %c1 = hk.compare eq %group, %id1 : tensor<64xi32>, tensor<i32> -> tensor<64xi1>
+  %x1 = hk.select %c1, %x, %never : tensor<64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %m1 = hk.reduce max %x1 : tensor<?x64xf32> -> tensor<?x1xf32>
+  %id2 = hk.constant dense<2> : tensor<i32>
+  %c2 = hk.compare eq %group, %id2 : tensor<64xi32>, tensor<i32> -> tensor<64xi1>
+  %x2 = hk.select %c2, %x, %never : tensor<64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %m2 = hk.reduce max %x2 : tensor<?x64xf32> -> tensor<?x1xf32>
+  %id3 = hk.constant dense<3> : tensor<i32>
+  %c3 = hk.compare eq %group, %id3 : tensor<64xi32>, tensor<i32> -> tensor<64xi1>
+  %x3 = hk.select %c3, %x, %never : tensor<64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %m3 = hk.reduce max %x3 : tensor<?x64xf32> -> tensor<?x1xf32>
+  %m = hk.concat 1 (%m0, %m1, %m2, %m3) : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x4xf32>
+  %best = hk.group_limit maximum %m {groups = 4 : i64, top_groups = 2 : i64} : tensor<?x4xf32> -> tensor<?x4xf32>
+  %b0 = tensor.extract_slice %best[0, 0] [%t, 1] [1, 1] : tensor<?x4xf32> to tensor<?x1xf32>
+  %k0 = hk.compare ne %b0, %never : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xi1>
+  %y0 = hk.select %k0, %x0, %never : tensor<?x1xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %z0 = hk.select %c0, %y0, %never : tensor<64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %b1 = tensor.extract_slice %best[0, 1] [%t, 1] [1, 1] : tensor<?x4xf32> to tensor<?x1xf32>
+  %k1 = hk.compare ne %b1, %never : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xi1>
+  %y1 = hk.select %k1, %x1, %never : tensor<?x1xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %z1 = hk.select %c1, %y1, %z0 : tensor<64xi1>, tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+  %b2 = tensor.extract_slice %best[0, 2] [%t, 1] [1, 1] : tensor<?x4xf32> to tensor<?x1xf32>
+  %k2 = hk.compare ne %b2, %never : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xi1>
+  %y2 = hk.select %k2, %x2, %never : tensor<?x1xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %z2 = hk.select %c2, %y2, %z1 : tensor<64xi1>, tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+  %b3 = tensor.extract_slice %best[0, 3] [%t, 1] [1, 1] : tensor<?x4xf32> to tensor<?x1xf32>
+  %k3 = hk.compare ne %b3, %never : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xi1>
+  %y3 = hk.select %k3, %x3, %never : tensor<?x1xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %z3 = hk.select %c3, %y3, %z2 : tensor<64xi1>, tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+  %v, %i = hk.topk %z3 ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
+  return %v, %i : tensor<?x4xf32>, tensor<?x4xi32>
 }

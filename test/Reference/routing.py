@@ -88,6 +88,12 @@ for c in range(64):
     words[c // 32] |= (rows[:, c] << (c % 32)).astype(np.uint32)
 check("count_bits", run("hk.count_bits %0 : INS -> OUTS", [(words.view(np.int32), "i32")], [((50,), "i32")]),
       rows.sum(0)[:50], exact=True)
+for block in (1, 5, 32, 64):
+    blocks = -(-37 // block)
+    before = np.array([rows[: block * t].sum(0) for t in range(blocks)])
+    check("count_bits before", run(f"hk.count_bits %0 {{block = {block} : i64}} : INS -> OUTS",
+                                   [(words.view(np.int32), "i32")], [((50,), "i32"), ((blocks, 50), "i32")]),
+          [rows.sum(0)[:50], before[:, :50]], exact=True)
 
 
 def segments(lengths, block, size):

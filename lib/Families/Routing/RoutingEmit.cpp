@@ -38,6 +38,9 @@ public:
         writeSums(cast<CumsumOp>(step));
     }
     writeCountStores();
+    for (Operation *op : plan.getMembers())
+      if (auto bits = dyn_cast<CountBitsOp>(op))
+        writeCountsBefore(bits);
   }
 
 private:
@@ -118,19 +121,22 @@ private:
     return results.empty() ? "0" : sizeText(outOf(results.front()));
   }
 
+  std::string wordOf(const RoutingCounter &counter) {
+    return lambda("word", "const i64 w, const i64 r", [&] {
+      out.line("return u32(" +
+               puller.pullScalar(counter.source,
+                                 {puller.symbol("w"), puller.symbol("r")}) +
+               ");");
+    });
+  }
+
   void writeCounts() {
     for (const RoutingCounter &counter : plan.counters()) {
       std::string bins = std::to_string(counter.bins);
       std::string where = "<" + std::to_string(counter.offset) + ", " + bins;
       if (counter.bits) {
-        std::string word = lambda("word", "const i64 w, const i64 r", [&] {
-          out.line("return u32(" +
-                   puller.pullScalar(counter.source,
-                                     {puller.symbol("w"), puller.symbol("r")}) +
-                   ");");
-        });
         out.line("Steps::countBits" + where + ">(lds, " +
-                 sizeText(counter.source, 1) + ", " + word + ");");
+                 sizeText(counter.source, 1) + ", " + wordOf(counter) + ");");
         continue;
       }
       std::string key = lambda("key", "const i64 i", [&] {
@@ -154,6 +160,25 @@ private:
                              puller.text(position[0] + offset) + "])";
                     });
       }
+  }
+
+  void writeCountsBefore(CountBitsOp op) {
+    SmallVector<size_t> results = resultsAt({RoutingSpace::Blocks, op});
+    if (results.empty())
+      return;
+    const RoutingCounter &counter = plan.counterOf(op);
+    bindTo(op.getBefore(), "count");
+    std::string before =
+        lambda("before", "const i64 t, const i64 c, const i32 count", [&] {
+          Position at = {puller.symbol("t"), puller.symbol("c")};
+          for (size_t result : results)
+            puller.store(kernel.getNumInputs() + result, at, 1,
+                         puller.pull(op.getBefore(), at, 1));
+        });
+    out.line("Steps::bitsBefore<" + Twine(counter.offset) + ", " +
+             Twine(counter.bins) + ", " + Twine(op.getBlock()) + ">(lds, " +
+             sizeText(counter.source, 1) + ", " + wordOf(counter) + ", " +
+             before + ");");
   }
 
   void writeSort(SortByKeyOp sort) {

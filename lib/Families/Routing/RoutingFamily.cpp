@@ -108,6 +108,15 @@ public:
     return check(all, context);
   }
 
+  /// What makes the keys element by element, such as a map from the experts of
+  /// the model to those of the device, is computed where they are read.
+  Verdict canTakeIn(ArrayRef<Operation *> group, Operation *op,
+                    const FusionContext &context) const override {
+    SmallVector<Operation *> all = {op};
+    llvm::append_range(all, group);
+    return check(all, context);
+  }
+
   Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
                    const FusionContext &context) const override {
     SmallVector<Operation *> all(a);

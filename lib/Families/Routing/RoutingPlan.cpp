@@ -73,6 +73,14 @@ void RoutingPlan::addCounter(Operation *op, Value source, int64_t count,
   bins += count;
 }
 
+/// Keys are pulled wherever they are read: from arguments, or computed element
+/// by element from them.
+Verdict RoutingPlan::checkSource(Operation *op, Value source, StringRef what) {
+  if (placeOf(source).space == RoutingSpace::Outside)
+    return Verdict::accept();
+  return refuse(Reason::CrossesRows, op, what + " what a step makes");
+}
+
 /// A step pulls its input itself, so that it must be an argument or be made of
 /// counts.
 Verdict RoutingPlan::addStep(Operation *op, Value input) {
@@ -122,6 +130,9 @@ Verdict RoutingPlan::addElementwise(Operation *op, const DimSymbols &dims) {
     RoutingPlace own = placeOf(operand);
     if (own.space == RoutingSpace::Outside)
       continue;
+    if (own.space == RoutingSpace::Blocks)
+      return refuse(Reason::UnsupportedShape, op,
+                    "reads counts per block of rows, which the kernel stores");
     if (isa<GatherRowsOp>(op) && operand == op->getOperand(0))
       return refuse(Reason::CrossesRows, op,
                     "gathers from what the kernel makes");
@@ -150,21 +161,20 @@ Verdict RoutingPlan::analyze(ArrayRef<Operation *> ops,
       addCounter(op, histogram.getKeys(),
                  tensorOf(histogram.getResult()).getDimSize(0), false);
       places[histogram.getResult()] = {RoutingSpace::Bins, nullptr};
-      if (isMember(histogram.getKeys()))
-        verdict = refuse(Reason::CrossesRows, op, "counts what a step makes");
+      verdict = checkSource(op, histogram.getKeys(), "counts");
     } else if (auto bits = dyn_cast<CountBitsOp>(op)) {
       addCounter(op, bits.getBits(), tensorOf(bits.getResult()).getDimSize(0),
                  true);
       places[bits.getResult()] = {RoutingSpace::Bins, nullptr};
-      if (isMember(bits.getBits()))
-        verdict = refuse(Reason::CrossesRows, op, "counts what a step makes");
+      if (bits.getBefore())
+        places[bits.getBefore()] = {RoutingSpace::Blocks, op};
+      verdict = checkSource(op, bits.getBits(), "counts");
     } else if (auto sort = dyn_cast<SortByKeyOp>(op)) {
       addCounter(op, sort.getKeys(), sort.getBins(), false);
       places[sort.getOrder()] = {RoutingSpace::Order, op};
       places[sort.getPosition()] = {RoutingSpace::Position, op};
       allSteps.push_back(op);
-      if (isMember(sort.getKeys()))
-        verdict = refuse(Reason::CrossesRows, op, "sorts what a step makes");
+      verdict = checkSource(op, sort.getKeys(), "sorts");
     } else if (auto segments = dyn_cast<SegmentsOp>(op)) {
       places[segments.getIds()] = {RoutingSpace::Places, op};
       places[segments.getRanks()] = {RoutingSpace::Places, op};

@@ -29,6 +29,7 @@ enum class RoutingSpace : int32_t {
   Bins,     // a count per bin: anywhere after counting
   Sums,     // at an element of a prefix sum, or the offset of a segment
   Total,    // after a prefix sum or segments: its last element
+  Blocks,   // at a block of rows and a bin
   Places,   // at a place of segments
   Order,    // at an entry of a sort's order
   Position, // at an item of a sort
@@ -74,13 +75,10 @@ public:
 
 private:
   void addCounter(Operation *op, Value source, int64_t bins, bool bits);
+  Verdict checkSource(Operation *op, Value source, StringRef what);
   Verdict addStep(Operation *op, Value input);
   Verdict addElementwise(Operation *op, const DimSymbols &dims);
   Verdict addSlice(Operation *op);
-  bool isMember(Value value) const {
-    Operation *def = value.getDefiningOp();
-    return def && llvm::is_contained(members, def);
-  }
 
   SmallVector<Operation *> members;
   SmallVector<RoutingCounter> allCounters;

@@ -116,6 +116,23 @@ template <int THREADS, int BINS> struct Routing {
     barrier();
   }
 
+  /// before(t, e, count) for every block t of BLOCK rows: of the rows before
+  /// it, how many have bit e. Every wave goes on from what comes before its
+  /// part.
+  template <int OFFSET, int E, i64 BLOCK, class Word, class Before>
+  HK_MEM static void bitsBefore(Shared &s, i64 rows, Word word, Before before) {
+    const i32 *own = s.counts + waveId() * BINS + OFFSET;
+    Part part = partOfWave(rows);
+    for (int e = laneId(); e < E; e += kWave) {
+      i32 count = own[e];
+      for (i64 r = part.begin; r < part.end; ++r) {
+        if (r % BLOCK == 0)
+          before(r / BLOCK, i64(e), count);
+        count += i32((u32(word(i64(e) / 32, r)) >> (e & 31)) & 1);
+      }
+    }
+  }
+
   /// order(place, item) for every place below m; position(item, place).
   template <int OFFSET, int E, i32 BLOCK, class Key, class Order,
             class Position>
