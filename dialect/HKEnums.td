@@ -54,7 +54,8 @@ def HK_Conv1dLayoutAttr : HK_EnumAttr<HK_Conv1dLayout, "conv1d_layout">;
 
 def HK_MxRounding : HK_Enum<"MxRounding", "rounding of an e8m0 block scale", [
     I32EnumAttrCase<"even", 0>, I32EnumAttrCase<"ceil", 1>,
-    I32EnumAttrCase<"floor", 2>]>;
+    I32EnumAttrCase<"floor", 2>, I32EnumAttrCase<"ocp", 3>,
+    I32EnumAttrCase<"ocp_ceil", 4>]>;
 def HK_MxRoundingAttr : HK_EnumAttr<HK_MxRounding, "mx_rounding">;
 
 def HK_TieRule : HK_Enum<"TieRule", "which of equal elements are taken first", [

@@ -65,8 +65,10 @@ def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx"> {
     amax = max |x| of the block in f32 and p the largest exponent of the element
     type (2 for f4E2M1FN, 8 for f8E4M3FN, 15 for f8E5M2): `even` rounds amax to the
     nearest power of two from mantissa 1.75 (f4), 1.9375 (e4m3) or 1.875 (e5m2) up,
-    then subtracts p from its exponent; `floor` takes the exponent of amax / max, `ceil` rounds it up. The
-    exponent is clamped to [-127, 127]; an all-zero block has byte 0, a block with
+    then subtracts p from its exponent; `floor` takes the exponent of amax / max,
+    `ceil` rounds it up; `ocp` takes the exponent of amax less p, as the
+    specification has it (up to 2^(p + 1) of a block saturates), `ocp_ceil` rounds
+    that one up. The exponent is clamped to [-127, 127]; an all-zero block has byte 0, a block with
     NaN or infinity byte 255 (NaN) and zero codes. Elements are x / scale rounded
     to nearest even, saturating. Source: OCP Microscaling Formats v1.0.
 

@@ -52,16 +52,19 @@ def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()"> {
 }
 
 def HK_PadOp : HK_RowwiseOp<"pad", "1"> {
-  let summary = "append zeros along the last dimension";
+  let summary = "append a constant along the last dimension";
   let description = [{
-    The result's last dim is at least the input's; the new elements are +0.
+    The result's last dim is at least the input's; the new elements are `value`, a
+    number of the element type (+0 unless given; f8E8M0FNU, which has no 0, then
+    has its smallest number, byte 0).
 
     Example:
     ```mlir
     %y = hk.pad %x : tensor<?x2880xbf16> -> tensor<?x3072xbf16>
     ```
   }];
-  let arguments = (ins HK_Tensor:$input);
+  let arguments = (ins HK_Tensor:$input,
+                       DefaultValuedAttr<F32Attr, "0.0f">:$value);
   let results = (outs HK_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }

@@ -143,26 +143,32 @@ static int exponentField(float v) {
 /// Exponent of the block scale from the largest magnitude, finite and not 0.
 static int scaleExponent(MxRounding rounding, DType dtype, float amax) {
   bool f4 = dtype == DType::F4E2M1FN, e5m2 = dtype == DType::F8E5M2;
-  int exponent = 0;
+  int exponent = 0, largest = f4 ? 2 : e5m2 ? 15 : 8;
+  auto roundedUp = [](float v) {
+    bool exact = (llvm::bit_cast<uint32_t>(v) & 0x7FFFFF) == 0;
+    return exponentField(v) + !exact;
+  };
   switch (rounding) {
   case MxRounding::even: {
     // A quarter (f4), an eighth (e5m2) or a sixteenth (e4m3) of the leading bit
     // carries.
     uint32_t carry = f4 ? 1u << 21 : e5m2 ? 1u << 20 : 1u << 19;
     uint32_t bits = llvm::bit_cast<uint32_t>(amax) + carry;
-    int largest = f4 ? 2 : e5m2 ? 15 : 8;
     exponent = static_cast<int>(bits >> 23 & 255) - 127 - largest;
     break;
   }
   case MxRounding::floor:
     exponent = exponentField(amax / static_cast<float>(largestOf(dtype)));
     break;
-  case MxRounding::ceil: {
-    float ratio = amax / static_cast<float>(largestOf(dtype));
-    bool exact = (llvm::bit_cast<uint32_t>(ratio) & 0x7FFFFF) == 0;
-    exponent = exponentField(ratio) + !exact;
+  case MxRounding::ceil:
+    exponent = roundedUp(amax / static_cast<float>(largestOf(dtype)));
     break;
-  }
+  case MxRounding::ocp:
+    exponent = exponentField(amax) - largest;
+    break;
+  case MxRounding::ocp_ceil:
+    exponent = roundedUp(amax) - largest;
+    break;
   }
   return std::clamp(exponent, -127, 127);
 }

@@ -82,12 +82,14 @@ LogicalResult reference::evaluatePad(Operation *op, const Operands &in,
   sizes.back() =
       cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
   ResultBuilder result(x.dtype, sizes);
-  double zero = x.dtype == ::hk::DType::F8E8M0FNU ? 0x1p-127 : 0;
+  double fill = cast<PadOp>(op).getValue().convertToFloat();
+  if (fill == 0 && x.dtype == ::hk::DType::F8E8M0FNU)
+    fill = 0x1p-127;
   for (int64_t row = 0; row < numRows(x); ++row)
     for (int64_t j = 0; j < sizes.back(); ++j)
       result.setExact(row * sizes.back() + j, j < rowSize(x)
                                                   ? at(x, row * rowSize(x) + j)
-                                                  : Noisy{zero, 0});
+                                                  : Noisy{fill, 0});
   out.push_back(result.take());
   return success();
 }

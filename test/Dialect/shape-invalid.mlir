@@ -120,6 +120,22 @@ func.func @pad_less(%x: tensor<2x4xf32>) {
 
 // -----
 
+func.func @pad_value(%x: tensor<2x4xf8E8M0FNU>) {
+  // expected-error @below {{expected value to be a number of 'f8E8M0FNU', but got 3.000000e+00}}
+  %0 = hk.pad %x {value = 3.0 : f32} : tensor<2x4xf8E8M0FNU> -> tensor<2x8xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @pad_value_of_integers(%x: tensor<2x4xi32>) {
+  // expected-error @below {{expected value to be a number of 'i32', but got 5.000000e-01}}
+  %0 = hk.pad %x {value = 0.5 : f32} : tensor<2x4xi32> -> tensor<2x8xi32>
+  return
+}
+
+// -----
+
 func.func @gather(%t: tensor<10x4xf32>, %i: tensor<3xi32>) {
   // expected-error @below {{expected shape of result to be [3, 4], but got [4, 3]}}
   %0 = hk.gather_rows %t, %i : tensor<10x4xf32>, tensor<3xi32> -> tensor<4x3xf32>

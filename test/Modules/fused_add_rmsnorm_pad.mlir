@@ -71,3 +71,8 @@ func.func @strided_320(%x: tensor<?x640xf16>, %w: tensor<320xf16>) -> tensor<?x5
   %p = hk.pad %y : tensor<?x320xf16> -> tensor<?x512xf16>
   return %p : tensor<?x512xf16>
 }
+// Padded with a number other than 0, where no vector ends.
+func.func @padded_rows_of_ones(%x: tensor<?x37xbf16>) -> tensor<?x50xbf16> {
+  %p = hk.pad %x {value = 1.0 : f32} : tensor<?x37xbf16> -> tensor<?x50xbf16>
+  return %p : tensor<?x50xbf16>
+}

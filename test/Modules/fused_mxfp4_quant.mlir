@@ -107,3 +107,29 @@ func.func @shuffled_scales(%x: tensor<?x32x1024xbf16>) -> (tensor<?x32x512xf4E2M
   %f = tensor.collapse_shape %p [[0], [1, 2, 3, 4, 5]] : tensor<?x2x4x16x2x2xf8E8M0FNU> into tensor<?x512xf8E8M0FNU>
   return %q, %f : tensor<?x32x512xf4E2M1FN>, tensor<?x512xf8E8M0FNU>
 }
+// Slices summed; the first columns normalised and quantised, the next normalised, the
+// last as they are.
+func.func @slices_norm(%p: tensor<3x?x192xf32>, %w: tensor<96xbf16>, %v: tensor<64xbf16>) -> (tensor<?x96xf4E2M1FN>, tensor<?x3xf8E8M0FNU>, tensor<?x64xbf16>, tensor<?x32xbf16>) {
+  %x = hk.sum_slices %p : tensor<3x?x192xf32> -> tensor<?x192xbf16>
+  %c1_t = arith.constant 1 : index
+  %t = tensor.dim %p, %c1_t : tensor<3x?x192xf32>
+  %a = tensor.extract_slice %x[0, 0] [%t, 96] [1, 1] : tensor<?x192xbf16> to tensor<?x96xbf16>
+  %b = tensor.extract_slice %x[0, 96] [%t, 64] [1, 1] : tensor<?x192xbf16> to tensor<?x64xbf16>
+  %c = tensor.extract_slice %x[0, 160] [%t, 32] [1, 1] : tensor<?x192xbf16> to tensor<?x32xbf16>
+  %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x96xbf16>, tensor<96xbf16> -> tensor<?x96xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x96xf32> -> tensor<?x96xf4E2M1FN>, tensor<?x3xf8E8M0FNU>
+  %z = hk.rms_norm %b, %v epsilon 1.0e-06 : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+  %pe = hk.copy %c : tensor<?x32xbf16>
+  return %q, %s, %z, %pe : tensor<?x96xf4E2M1FN>, tensor<?x3xf8E8M0FNU>, tensor<?x64xbf16>, tensor<?x32xbf16>
+}
+// Columns of scales of 1 (byte 127) up to a multiple of 8, in the order of gfx950.
+func.func @shuffled_padded_scales(%x: tensor<?x32x160xbf16>) -> (tensor<?x32x160xf4E2M1FN>, tensor<?x256xf8E8M0FNU>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x32x160xbf16>
+  %q, %s = hk.quantize_mx ocp %x : tensor<?x32x160xbf16> -> tensor<?x32x160xf4E2M1FN>, tensor<?x32x5xf8E8M0FNU>
+  %s8 = hk.pad %s {value = 1.0 : f32} : tensor<?x32x5xf8E8M0FNU> -> tensor<?x32x8xf8E8M0FNU>
+  %e = tensor.expand_shape %s8 [[0], [1, 2], [3, 4]] output_shape [%t, 2, 16, 2, 4] : tensor<?x32x8xf8E8M0FNU> into tensor<?x2x16x2x4xf8E8M0FNU>
+  %p = hk.transpose %e [0, 4, 2, 3, 1] : tensor<?x2x16x2x4xf8E8M0FNU> -> tensor<?x4x16x2x2xf8E8M0FNU>
+  %f = tensor.collapse_shape %p [[0], [1, 2, 3, 4]] : tensor<?x4x16x2x2xf8E8M0FNU> into tensor<?x256xf8E8M0FNU>
+  return %q, %f : tensor<?x32x160xf4E2M1FN>, tensor<?x256xf8E8M0FNU>
+}

@@ -101,3 +101,38 @@ func.func @static_int8_8192(%x: tensor<?x8192xbf16>, %s: tensor<1xf32>) -> tenso
   %q = hk.quantize_static %x, %s : tensor<?x8192xbf16>, tensor<1xf32> -> tensor<?x8192xi8>
   return %q : tensor<?x8192xi8>
 }
+// The roundings of other engines: toward zero, and half away from zero.
+func.func @token_int8_truncated(%x: tensor<?x96xbf16>) -> (tensor<?x96xi8>, tensor<?x1xf32>) {
+  %limit = hk.constant dense<127.0> : tensor<f32>
+  %zero = hk.constant dense<0.0> : tensor<f32>
+  %one = hk.constant dense<1.0> : tensor<f32>
+  %amax = hk.reduce absmax %x : tensor<?x96xbf16> -> tensor<?x1xf32>
+  %d = hk.div %amax, %limit : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %none = hk.compare eq %d, %zero : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xi1>
+  %s = hk.select %none, %one, %d : tensor<?x1xi1>, tensor<f32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %r = hk.div %x, %s : tensor<?x96xbf16>, tensor<?x1xf32> -> tensor<?x96xf32>
+  %i = hk.cast %r : tensor<?x96xf32> -> tensor<?x96xi32>
+  %q = hk.cast %i : tensor<?x96xi32> -> tensor<?x96xi8>
+  return %q, %s : tensor<?x96xi8>, tensor<?x1xf32>
+}
+func.func @token_smooth_half_away(%x: tensor<?x50xf16>, %xs: tensor<50xf32>) -> (tensor<?x50xi8>, tensor<?x1xf32>) {
+  %limit = hk.constant dense<127.0> : tensor<f32>
+  %low = hk.constant dense<-127.0> : tensor<f32>
+  %tiny = hk.constant dense<1.0e-12> : tensor<f32>
+  %half = hk.constant dense<0.5> : tensor<f32>
+  %zero = hk.constant dense<0.0> : tensor<f32>
+  %m = hk.mul %x, %xs : tensor<?x50xf16>, tensor<50xf32> -> tensor<?x50xf32>
+  %amax = hk.reduce absmax %m : tensor<?x50xf32> -> tensor<?x1xf32>
+  %d = hk.div %amax, %limit : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %s = hk.add %d, %tiny : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %r = hk.div %m, %s : tensor<?x50xf32>, tensor<?x1xf32> -> tensor<?x50xf32>
+  %up = hk.add %r, %half : tensor<?x50xf32>, tensor<f32> -> tensor<?x50xf32>
+  %down = hk.sub %r, %half : tensor<?x50xf32>, tensor<f32> -> tensor<?x50xf32>
+  %positive = hk.compare ge %r, %zero : tensor<?x50xf32>, tensor<f32> -> tensor<?x50xi1>
+  %away = hk.select %positive, %up, %down : tensor<?x50xi1>, tensor<?x50xf32>, tensor<?x50xf32> -> tensor<?x50xf32>
+  %c = hk.max %away, %low : tensor<?x50xf32>, tensor<f32> -> tensor<?x50xf32>
+  %e = hk.min %c, %limit : tensor<?x50xf32>, tensor<f32> -> tensor<?x50xf32>
+  %i = hk.cast %e : tensor<?x50xf32> -> tensor<?x50xi32>
+  %q = hk.cast %i : tensor<?x50xi32> -> tensor<?x50xi8>
+  return %q, %s : tensor<?x50xi8>, tensor<?x1xf32>
+}

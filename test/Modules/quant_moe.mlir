@@ -2,6 +2,7 @@
 // axis, of lengths that are no multiple of 32; back again; fp8 with a given scale. Ties
 // of elements go to even.
 // HK-LAUNCHES: 1
+// HK-ARGS: --range=expert=0:3
 // HK-DIMS: x.0=5
 // HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
@@ -81,4 +82,24 @@ func.func @static_fnuz_experts(%x: tensor<?x7x50xf32>, %scale: tensor<1xf32>) ->
 func.func @static_e4m3_f16(%x: tensor<?x75xf16>, %scale: tensor<1xf32>) -> tensor<?x75xf8E4M3FN> {
   %q = hk.quantize_static %x, %scale : tensor<?x75xf16>, tensor<1xf32> -> tensor<?x75xf8E4M3FN>
   return %q : tensor<?x75xf8E4M3FN>
+}
+// Activations smoothed by the factors of their expert.
+func.func @smooth_of_expert(%x: tensor<?x200xbf16>, %xs: tensor<4x200xf32>, %expert: tensor<?xi32>) -> (tensor<?x200xi8>, tensor<?x1xf32>) {
+  %f = hk.gather_rows %xs, %expert : tensor<4x200xf32>, tensor<?xi32> -> tensor<?x200xf32>
+  %m = hk.mul %x, %f : tensor<?x200xbf16>, tensor<?x200xf32> -> tensor<?x200xf32>
+  %q, %s = hk.quantize per_token %m : tensor<?x200xf32> -> tensor<?x200xi8>, tensor<?x1xf32>
+  return %q, %s : tensor<?x200xi8>, tensor<?x1xf32>
+}
+// The scale's exponent as the OCP specification has it, and rounded up.
+func.func @fp4_ocp(%x: tensor<?x70xbf16>) -> (tensor<?x70xf4E2M1FN>, tensor<?x3xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx ocp %x : tensor<?x70xbf16> -> tensor<?x70xf4E2M1FN>, tensor<?x3xf8E8M0FNU>
+  return %q, %s : tensor<?x70xf4E2M1FN>, tensor<?x3xf8E8M0FNU>
+}
+func.func @e4m3_ocp_ceil(%x: tensor<?x64xf16>) -> (tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx ocp_ceil %x : tensor<?x64xf16> -> tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>
+  return %q, %s : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>
+}
+func.func @e5m2_ocp(%x: tensor<?x33xf32>) -> (tensor<?x33xf8E5M2>, tensor<?x2xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx ocp %x : tensor<?x33xf32> -> tensor<?x33xf8E5M2>, tensor<?x2xf8E8M0FNU>
+  return %q, %s : tensor<?x33xf8E5M2>, tensor<?x2xf8E8M0FNU>
 }

@@ -61,8 +61,10 @@ with np.errstate(all="ignore"):
                 e = exponent - 1 + up - top
             elif rounding == "floor":
                 e = np.floor(np.log2(f32(amax / largest)))
-            else:
+            elif rounding == "ceil":
                 e = np.ceil(np.log2(f32(amax / largest)))
+            else:
+                e = (np.floor if rounding == "ocp" else np.ceil)(np.log2(amax)) - top
             e = np.where(amax == 0, -127, np.clip(e, -127, 127))
             bad = ~np.isfinite(amax)
             scales.append(np.where(bad, np.nan, 2.0**e))
@@ -72,7 +74,7 @@ with np.errstate(all="ignore"):
     y = x.copy()
     y[4, 40] = np.inf
     for dtype in ["f4E2M1FN", "f8E4M3FN", "f8E5M2"]:
-        for rounding in ["even", "floor", "ceil"]:
+        for rounding in ["even", "floor", "ceil", "ocp", "ocp_ceil"]:
             case = run(f"hk.quantize_mx {rounding} %0 : INS -> OUTS", [(y, "bf16")],
                        [(y.shape, dtype), ((6, 10), "f8E8M0FNU")])
             check(f"mx {rounding} {dtype}", case, mx(y, dtype, rounding), exact=True)

@@ -132,6 +132,8 @@ check("transpose", run("hk.transpose %0 [2, 0, 1] : INS -> OUTS", [(x, "bf16")],
 y = to("bf16", rng.normal(size=(3, 2, 5)))
 check("concat", run("hk.concat 1 (%0, %1, %0) : INS, tensor<3x4x5xbf16> -> OUTS", [(x, "bf16"), (y, "bf16")],
                     [((3, 10, 5), "bf16")]), np.concatenate([x, y, x], 1), exact=True)
+check("pad with a number", run("hk.pad %0 {value = 2.5 : f32} : INS -> OUTS", [(x, "bf16")], [((3, 4, 8), "bf16")]),
+      np.concatenate([x, np.full((3, 4, 8 - x.shape[-1]), 2.5)], -1), exact=True)
 check("pad", run("hk.pad %0 : INS -> OUTS", [(x, "bf16")], [((3, 4, 8), "bf16")]),
       np.pad(x, [(0, 0), (0, 0), (0, 3)]), exact=True)
 ids = np.array([[2, 0], [-1, 3]])

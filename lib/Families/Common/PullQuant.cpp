@@ -63,6 +63,10 @@ static StringRef roundingText(MxRounding rounding) {
     return "MxRounding::Ceil";
   case MxRounding::floor:
     return "MxRounding::Floor";
+  case MxRounding::ocp:
+    return "MxRounding::Ocp";
+  case MxRounding::ocp_ceil:
+    return "MxRounding::OcpCeil";
   }
   llvm_unreachable("every rounding is listed");
 }

@@ -139,7 +139,12 @@ std::string Puller::pullPad(PadOp op, Args position, int vec) {
   AffineExpr size = sizeOf(op.getInput(), last);
   Type type = elementTypeOf(op.getResult());
   std::string name = out.freshName("v");
-  out.line(vecText(type, vec) + " " + name + " = 0;");
+  std::string fill = "0";
+  if (!op.getValue().isZero())
+    fill = isa<FloatType>(type)
+               ? floatText(op.getValue().convertToFloat())
+               : std::to_string(int64_t(op.getValue().convertToFloat()));
+  out.line(vecText(type, vec) + " " + name + " = " + fill + ";");
   out.open("if (" + text(position.back()) + " < " + text(size) + ")",
            /*conditional=*/true);
   bool whole = isMultiple(size, vec) && isMultiple(position.back(), vec);
@@ -154,7 +159,7 @@ std::string Puller::pullPad(PadOp op, Args position, int vec) {
   }
   std::string value = pull(op.getInput(), position, vec);
   if (!whole)
-    value = keepFirst(type, value, count, vec);
+    value = keepFirst(type, value, count, fill, vec);
   out.line(name + " = " + value + ";");
   laneCount = saved;
   laneDepth = savedDepth;

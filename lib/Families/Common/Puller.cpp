@@ -336,10 +336,10 @@ std::string Puller::splat(Type elementType, StringRef one, int vec, int depth) {
 }
 
 std::string Puller::keepFirst(Type elementType, StringRef vector,
-                              StringRef count, int vec) {
+                              StringRef count, StringRef fill, int vec) {
   return out.define(out.depth(), vecText(elementType, vec), "v",
                     "keepFirst<" + Twine(vec) + ">(" + vector + ", " + count +
-                        ", 0)");
+                        ", " + fill + ")");
 }
 
 std::string Puller::pullByElement(Value value, Args position, int vec) {

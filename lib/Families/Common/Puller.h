@@ -183,7 +183,7 @@ private:
   std::string pullBroadcast(Value operand, Args position, int vec);
   std::string splat(Type elementType, StringRef one, int vec, int depth);
   std::string keepFirst(Type elementType, StringRef vector, StringRef count,
-                        int vec);
+                        StringRef fill, int vec);
   std::string emit(Value value, Args position, int vec);
 
   // One function per kind of operator; see Pull*.cpp.

@@ -101,7 +101,8 @@ void RowPlan::addStore(unsigned index, Value value) {
   auto pad = dyn_cast_or_null<PadOp>(op);
   DimName padded = pad ? dims.shape(value).back() : 0;
   DimName own = pad ? dims.shape(pad.getInput()).back() : 0;
-  if (!pad || own <= 0 || padded <= own || !pad->hasOneUse()) {
+  if (!pad || own <= 0 || padded <= own || !pad->hasOneUse() ||
+      !pad.getValue().isZero()) {
     store.local =
         SmallVector<DimName>(dims.shape(space).drop_front(numRowDims()));
     rowStores.push_back(std::move(store));
@@ -180,7 +181,7 @@ int64_t RowPlan::commonVec(int64_t limit) const {
       selected.insert(&op);
       continue;
     }
-    if ((isView(&op) || isa<TransposeOp, CopyOp>(op)) &&
+    if ((isView(&op) || isa<TransposeOp, CopyOp, PadOp>(op)) &&
         isScale(op.getOperand(0))) {
       movedScales.insert(&op);
       continue;

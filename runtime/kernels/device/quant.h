@@ -87,7 +87,7 @@ HK_DEV float powerOfTwoAbove(float scale) {
   return scale == scale ? bitCast<float>(bits & 0x7F800000u) : scale;
 }
 
-enum class MxRounding { Even, Ceil, Floor };
+enum class MxRounding { Even, Ceil, Floor, Ocp, OcpCeil };
 
 /// The e8m0 byte of a block with this largest magnitude; 255 for NaN and inf.
 template <MxRounding R, DType D> HK_DEV i32 mxScaleByte(float amax) {
@@ -102,7 +102,10 @@ template <MxRounding R, DType D> HK_DEV i32 mxScaleByte(float amax) {
   i32 byte;
   if constexpr (R == MxRounding::Even)
     byte = i32((bitCast<u32>(amax) + roundUpFrom) >> 23) - largestExponent;
-  else {
+  else if constexpr (R == MxRounding::Ocp || R == MxRounding::OcpCeil) {
+    u32 up = R == MxRounding::OcpCeil ? 0x7FFFFFu : 0u;
+    byte = i32((bitCast<u32>(amax) + up) >> 23) - largestExponent;
+  } else {
     u32 bits = bitCast<u32>(amax / float(info(D).maxFinite));
     byte = i32((bits + (R == MxRounding::Ceil ? 0x7FFFFFu : 0u)) >> 23);
   }
