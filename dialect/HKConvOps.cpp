@@ -36,7 +36,7 @@ int64_t CausalConv1dOp::getWidth() {
 }
 
 OpOperand *CausalConv1dOp::getTiedState(OpResult result) {
-  if (result.getResultNumber() == 0 || !getState())
+  if (!getState() || result != getNewState())
     return nullptr;
   return &getStateMutable()[0];
 }
@@ -49,17 +49,62 @@ static int64_t numSequences(CausalConv1dOp op) {
   return ShapedType::isDynamic(bounds) ? bounds : bounds - 1;
 }
 
+static LogicalResult verifyBlocks(CausalConv1dOp op) {
+  if (static_cast<bool>(op.getComputed()) != op.getBlock().has_value())
+    return op.emitOpError("expected block to be ")
+           << (op.getComputed() ? "present with" : "absent without")
+           << " computed, but got " << (op.getComputed() ? "none" : "one");
+  if (!op.getComputed())
+    return success();
+  if (int64_t(*op.getBlock()) < 1)
+    return op.emitOpError("expected block to be at least 1, but got ")
+           << int64_t(*op.getBlock());
+  using Operand = std::pair<StringRef, Value>;
+  for (auto [name, value] :
+       {Operand("has_initial", op.getHasInitial()),
+        Operand("accepted", op.getAccepted()), Operand("ring", op.getRing())})
+    if (value)
+      return op.emitOpError("expected ")
+             << name << " to be absent with computed, but got one";
+  if (!op.getIndices())
+    return op.emitOpError("expected indices to be present with computed, but "
+                          "got none");
+  Named indices{"indices", op.getIndices()};
+  if (failed(expectRank(op, indices, 2)))
+    return failure();
+  return expectSize(op, indices, 0, numSequences(op));
+}
+
+static LogicalResult verifyWindows(CausalConv1dOp op, Named input) {
+  if (!op.getWindows())
+    return success();
+  if (op.getOffsets())
+    return op.emitOpError("expected windows to be absent with offsets, but got "
+                          "one");
+  Named windows{"windows", op.getWindows()};
+  if (failed(expectElement(op, windows, input.element())))
+    return failure();
+  return expectShape(op, windows,
+                     {input.size(0), input.size(op.getTokenDim()),
+                      op.getNumChannels(), op.getWidth() - 1});
+}
+
 static LogicalResult verifyState(CausalConv1dOp op, Named input) {
   using Operand = std::pair<StringRef, Value>;
   for (auto [name, value] :
        {Operand("indices", op.getIndices()),
         Operand("has_initial", op.getHasInitial()),
-        Operand("accepted", op.getAccepted()), Operand("ring", op.getRing())}) {
+        Operand("accepted", op.getAccepted()), Operand("ring", op.getRing()),
+        Operand("computed", op.getComputed()),
+        Operand("windows", op.getWindows())}) {
     if (!value)
       continue;
     if (!op.getState())
       return op.emitOpError("expected ")
              << name << " to be absent without a state, but got one";
+    if (value == op.getWindows() ||
+        (value == op.getIndices() && op.getComputed()))
+      continue; // these have more dims
     if (failed(expectShape(op, {name, value}, {numSequences(op)})))
       return failure();
   }
@@ -68,6 +113,8 @@ static LogicalResult verifyState(CausalConv1dOp op, Named input) {
     if (value && op.getRing())
       return op.emitOpError("expected ")
              << name << " to be absent with ring, but got one";
+  if (failed(verifyBlocks(op)) || failed(verifyWindows(op, input)))
+    return failure();
   if (op.getPadSlot() && !op.getIndices())
     return op.emitOpError("expected pad_slot to be absent without indices, but "
                           "got ")
@@ -157,5 +204,12 @@ CausalConv1dOp::reifyResultShapes(OpBuilder &b,
   addShapeOf(b, getLoc(), getResult(), getInput(), r);
   if (getNewState())
     addShapeOf(b, getLoc(), getNewState(), getState(), r);
+  if (getWindows()) {
+    Sizes sizes = sizesOf(b, getLoc(), getInput());
+    addShape(b, getLoc(), getWindows(),
+             {sizes[0], sizes[getTokenDim()], sizes[getChannelDim()],
+              b.getIndexAttr(getWidth() - 1)},
+             r);
+  }
   return success();
 }

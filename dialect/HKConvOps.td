@@ -15,6 +15,7 @@
 include "HKEnums.td"
 
 def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments,
+    AttrSizedResultSegments,
     DeclareOpInterfaceMethods<HK_StateOpInterface>]> {
   let summary = "causal depthwise convolution along time";
   let description = [{
@@ -49,6 +50,19 @@ def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments,
     entry (ring[b] + t) mod S, of several tokens for one entry the last, other
     entries stay; read are the W - 1 entries before ring[b] mod S.
 
+    With `computed` (i32 [B]) a sequence leaves its state at every `block` tokens
+    (prefix caching): `indices` is [B, blocks], and indices[b, j] is the line that
+    block j of sequence b has, of which computed[b] >= 0 tokens came in earlier
+    calls. What lies left is the state in the line of token computed[b] - 1, or 0
+    where computed[b] is 0. Every block in which a token of this call lies gets the
+    state after its last token so far. A block without a line (as above, or j
+    outside of `indices`) is not written and counts as 0; where the last token's
+    block has none, the sequence is padding.
+
+    `windows` [B, L, C, W - 1] is the state after every token, to go back to when a
+    token of a draft turns out wrong: windows[b, t, c, k] is input t - (W - 2) + k,
+    bit by bit; 0 for a padding slot. It needs a state and dense inputs.
+
     With `seq_idx` (i32 [B, L], no state, no offsets) several sequences lie in one:
     x counts as 0 where its seq_idx is not that of token t.
 
@@ -63,20 +77,24 @@ def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments,
       Optional<HK_IndexTensor>:$indices, Optional<HK_BoolTensor>:$has_initial,
       Optional<RankedTensorOf<[I32]>>:$accepted,
       Optional<RankedTensorOf<[I32]>>:$ring,
-      Optional<RankedTensorOf<[I32]>>:$seq_idx, OptionalAttr<I64Attr>:$pad_slot,
+      Optional<RankedTensorOf<[I32]>>:$seq_idx,
+      Optional<RankedTensorOf<[I32]>>:$computed, OptionalAttr<I64Attr>:$block,
+      OptionalAttr<I64Attr>:$pad_slot,
       DefaultValuedAttr<HK_Conv1dLayoutAttr,
                         "::mlir::hk::Conv1dLayout::channel_last">:$state_layout);
-  let results = (outs HK_RealTensor:$result, Optional<HK_RealTensor>:$new_state);
+  let results = (outs HK_RealTensor:$result, Optional<HK_RealTensor>:$new_state,
+                      Optional<HK_RealTensor>:$windows);
   let assemblyFormat = [{
     $layout $input `,` $weight oilist(`bias` $bias | `offsets` $offsets
     | `state` $state | `indices` $indices | `has_initial` $has_initial
-    | `accepted` $accepted | `ring` $ring | `seq_idx` $seq_idx)
+    | `accepted` $accepted | `ring` $ring | `seq_idx` $seq_idx
+    | `computed` $computed)
     (`state_layout` $state_layout^)? attr-dict `:` type($input) `,` type($weight)
     (`bias` type($bias)^)? (`offsets` type($offsets)^)? (`state` type($state)^)?
     (`indices` type($indices)^)? (`has_initial` type($has_initial)^)?
     (`accepted` type($accepted)^)? (`ring` type($ring)^)?
-    (`seq_idx` type($seq_idx)^)?
-    `->` type($result) (`,` type($new_state)^)?
+    (`seq_idx` type($seq_idx)^)? (`computed` type($computed)^)?
+    `->` type($result) (`,` type($new_state)^)? (`windows` type($windows)^)?
   }];
   let extraClassDeclaration = [{
     /// Dims of the input; the result has the same.

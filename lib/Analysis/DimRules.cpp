@@ -253,6 +253,10 @@ void DimSymbolsBuilder::visitConv1d(CausalConv1dOp conv) {
   if (!conv.getState())
     return;
   sameShape(conv.getNewState(), conv.getState());
+  if (Value windows = conv.getWindows()) {
+    unite(node(windows, 0), node(conv.getInput(), 0));
+    unite(node(windows, 1), node(conv.getInput(), conv.getTokenDim()));
+  }
   Value offsets = conv.getOffsets();
   SmallVector<Value> perSequence;
   if (conv.getIndices())

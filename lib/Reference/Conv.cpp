@@ -25,8 +25,8 @@ public:
         state(find(in, op.getState())), indices(find(in, op.getIndices())),
         initial(find(in, op.getHasInitial())),
         accepted(find(in, op.getAccepted())), ring(find(in, op.getRing())),
-        seqIdx(find(in, op.getSeqIdx())), width(weight.sizes[1]),
-        channels(weight.sizes[0]) {}
+        seqIdx(find(in, op.getSeqIdx())), computed(find(in, op.getComputed())),
+        width(weight.sizes[1]), channels(weight.sizes[0]) {}
 
   LogicalResult run(Results &out);
 
@@ -63,6 +63,18 @@ private:
     auto place = static_cast<int64_t>(ring->values[sequence]) + token;
     return (place % size + size) % size;
   }
+  /// The line of the block in which token `token` of a sequence lies, counted
+  /// from the sequence's first call; -1: none.
+  int64_t blockLine(int64_t sequence, int64_t token) {
+    auto block = static_cast<int64_t>(*op.getBlock());
+    int64_t blocks = indices->sizes[1], number = token / block;
+    return token < 0 || number >= blocks
+               ? -1
+               : int64_t(indices->values[sequence * blocks + number]);
+  }
+  int64_t numComputed(int64_t sequence) {
+    return std::max<int64_t>(int64_t(computed->values[sequence]), 0);
+  }
   bool isPadding(int64_t line) {
     return line < 0 || line >= state->sizes[0] ||
            (op.getPadSlot() && line == int64_t(*op.getPadSlot()));
@@ -70,7 +82,7 @@ private:
   /// Entry `entry` of the old contents; 0 behind them.
   Noisy entryOf(int64_t sequence, int64_t line, int64_t entry,
                 int64_t channel) {
-    if (!state || entry >= stateLength() ||
+    if (!state || entry >= stateLength() || isPadding(line) ||
         (initial && initial->values[sequence] == 0))
       return {};
     return at(*state, stateElement(line, entry, channel));
@@ -92,14 +104,17 @@ private:
     return seqIdx->values[first + token] == seqIdx->values[first + earlier];
   }
 
-  void runSequence(int64_t sequence, ResultBuilder &result, Tensor &newState);
+  void runSequence(int64_t sequence, ResultBuilder &result, Tensor &newState,
+                   Tensor &windows);
   void updateState(int64_t sequence, int64_t line, int64_t length, int64_t c,
                    function_ref<Noisy(int64_t)> input, Tensor &newState);
+  void updateBlocks(int64_t sequence, int64_t length, int64_t c,
+                    function_ref<Noisy(int64_t)> input, Tensor &newState);
 
   CausalConv1dOp op;
   const Tensor &x, &weight;
   const Tensor *bias, *offsets, *state, *indices, *initial;
-  const Tensor *accepted, *ring, *seqIdx;
+  const Tensor *accepted, *ring, *seqIdx, *computed;
   int64_t width, channels;
 };
 } // namespace
@@ -108,9 +123,14 @@ LogicalResult Convolution::verifySizes() {
   int64_t sequences = numSequences();
   for (auto [name, tensor] :
        {std::pair("indices", indices), std::pair("has_initial", initial),
-        std::pair("accepted", accepted), std::pair("ring", ring)})
-    if (tensor && failed(requireSizes(op, name, {sequences}, tensor->sizes)))
+        std::pair("accepted", accepted), std::pair("ring", ring),
+        std::pair("computed", computed)}) {
+    SmallVector<int64_t> expected = {sequences};
+    if (computed && tensor == indices)
+      expected.push_back(tensor->sizes[1]);
+    if (tensor && failed(requireSizes(op, name, expected, tensor->sizes)))
       return failure();
+  }
   if (state && !indices &&
       failed(requireSize(op, "size of dim 0 of state", sequences,
                          state->sizes[0])))
@@ -133,13 +153,26 @@ LogicalResult Convolution::verifySizes() {
   return success();
 }
 
+static void setNoisy(Tensor &tensor, int64_t i, Noisy value) {
+  tensor.values[i] = value.value;
+  if (!tensor.error.empty())
+    tensor.error[i] = value.sigma;
+  if (!tensor.jump.empty())
+    tensor.jump[i] = value.jump;
+}
+
 void Convolution::runSequence(int64_t sequence, ResultBuilder &result,
-                              Tensor &newState) {
+                              Tensor &newState, Tensor &windows) {
   int64_t begin = offsets ? int64_t(offsets->values[sequence]) : 0;
   int64_t length = offsets ? int64_t(offsets->values[sequence + 1]) - begin
                            : x.sizes[op.getTokenDim()];
   int64_t line = indices ? int64_t(indices->values[sequence]) : sequence;
   bool valid = !state || !isPadding(line);
+  if (computed) {
+    int64_t first = numComputed(sequence);
+    line = blockLine(sequence, first - 1);
+    valid = length > 0 && !isPadding(blockLine(sequence, first + length - 1));
+  }
   for (int64_t c = 0; c < channels; ++c) {
     auto input = [&](int64_t token) {
       return token >= 0 ? at(x, element(sequence, begin + token, c))
@@ -164,7 +197,15 @@ void Convolution::runSequence(int64_t sequence, ResultBuilder &result,
       }
       result.set(element(sequence, begin + t, c), sum.signedNoisy());
     }
-    if (state && valid)
+    if (op.getWindows() && valid)
+      for (int64_t t = 0; t < length; ++t)
+        for (int64_t k = 0; k < width - 1; ++k)
+          setNoisy(windows,
+                   ((sequence * length + t) * channels + c) * (width - 1) + k,
+                   input(t - (width - 2) + k));
+    if (computed && valid)
+      updateBlocks(sequence, length, c, input, newState);
+    else if (state && valid)
       updateState(sequence, line, length, c, input, newState);
   }
 }
@@ -173,12 +214,7 @@ void Convolution::updateState(int64_t sequence, int64_t line, int64_t length,
                               int64_t c, function_ref<Noisy(int64_t)> input,
                               Tensor &newState) {
   auto set = [&](int64_t entry, Noisy value) {
-    int64_t to = stateElement(line, entry, c);
-    newState.values[to] = value.value;
-    if (!newState.error.empty())
-      newState.error[to] = value.sigma;
-    if (!newState.jump.empty())
-      newState.jump[to] = value.jump;
+    setNoisy(newState, stateElement(line, entry, c), value);
   };
   if (ring) {
     for (int64_t t = 0; t < length; ++t)
@@ -193,23 +229,48 @@ void Convolution::updateState(int64_t sequence, int64_t line, int64_t length,
   }
 }
 
+void Convolution::updateBlocks(int64_t sequence, int64_t length, int64_t c,
+                               function_ref<Noisy(int64_t)> input,
+                               Tensor &newState) {
+  auto block = static_cast<int64_t>(*op.getBlock());
+  int64_t first = numComputed(sequence);
+  for (int64_t t = 0; t < length; ++t) {
+    int64_t line = blockLine(sequence, first + t);
+    bool last = t + 1 == length || (first + t + 1) % block == 0;
+    if (!last || isPadding(line))
+      continue;
+    for (int64_t entry = 0; entry < stateLength(); ++entry)
+      setNoisy(newState, stateElement(line, entry, c),
+               input(t + 1 - stateLength() + entry));
+  }
+}
+
 LogicalResult Convolution::run(Results &out) {
   if (failed(verifySizes()))
     return failure();
   ResultBuilder result(resultDType(op), x.sizes);
-  Tensor newState;
-  if (state) {
+  Tensor newState, windows;
+  if (state)
     newState = *state;
-    if (!x.error.empty() && newState.error.empty())
-      newState.error.assign(newState.values.size(), 0);
-    if (!x.jump.empty() && newState.jump.empty())
-      newState.jump.assign(newState.values.size(), 0);
+  if (op.getWindows())
+    windows = Tensor(
+        x.dtype, {x.sizes[0], x.sizes[op.getTokenDim()], channels, width - 1});
+  for (Tensor *copy : {&newState, &windows}) {
+    // What is copied keeps its noise.
+    bool noise = !x.error.empty() || (state && !state->error.empty());
+    bool jumps = !x.jump.empty() || (state && !state->jump.empty());
+    if (noise && copy->error.empty())
+      copy->error.assign(copy->values.size(), 0);
+    if (jumps && copy->jump.empty())
+      copy->jump.assign(copy->values.size(), 0);
   }
   for (int64_t sequence = 0; sequence < numSequences(); ++sequence)
-    runSequence(sequence, result, newState);
+    runSequence(sequence, result, newState, windows);
   out.push_back(result.take());
   if (state)
     out.push_back(std::move(newState));
+  if (op.getWindows())
+    out.push_back(std::move(windows));
   return success();
 }
 

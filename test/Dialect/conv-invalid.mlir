@@ -245,3 +245,107 @@ func.func @seq_idx_and_offsets(%x: tensor<9x64xf32>, %w: tensor<64x4xf32>, %cu: 
   %0 = hk.causal_conv1d channel_last %x, %w offsets %cu seq_idx %i : tensor<9x64xf32>, tensor<64x4xf32> offsets tensor<3xi32> seq_idx tensor<9x64xi32> -> tensor<9x64xf32>
   return
 }
+
+// -----
+
+func.func @computed_alone(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %n: tensor<2xi32>) {
+  // expected-error @below {{expected computed to be absent without a state, but got one}}
+  %0 = hk.causal_conv1d channel_last %x, %w computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> computed tensor<2xi32> -> tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @computed_shape(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2x5xi32>, %n: tensor<3xi32>) {
+  // expected-error @below {{expected shape of computed to be [2], but got [3]}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2x5xi32> computed tensor<3xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @computed_without_block(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2x5xi32>, %n: tensor<2xi32>) {
+  // expected-error @below {{expected block to be present with computed, but got none}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2x5xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @block_alone(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2xi32>) {
+  // expected-error @below {{expected block to be absent without computed, but got one}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @block_size(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2x5xi32>, %n: tensor<2xi32>) {
+  // expected-error @below {{expected block to be at least 1, but got 0}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n {block = 0 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2x5xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @computed_and_ring(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2x5xi32>, %n: tensor<2xi32>) {
+  // expected-error @below {{expected ring to be absent with computed, but got one}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i ring %n computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2x5xi32> ring tensor<2xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @computed_without_indices(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<2x3x64xf32>, %n: tensor<2xi32>) {
+  // expected-error @below {{expected indices to be present with computed, but got none}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<2x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @computed_indices_rank(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2xi32>, %n: tensor<2xi32>) {
+  // expected-error @below {{expected rank of indices to be 2, but got 1}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @computed_indices_size(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<3x5xi32>, %n: tensor<2xi32>) {
+  // expected-error @below {{expected size of dim 0 of indices to be 2, but got 3}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<3x5xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  return
+}
+
+// -----
+
+func.func @windows_alone(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>) {
+  // expected-error @below {{expected windows to be absent without a state, but got one}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w : tensor<2x9x64xf32>, tensor<64x4xf32> -> tensor<2x9x64xf32> windows tensor<2x9x64x3xf32>
+  return
+}
+
+// -----
+
+func.func @windows_ragged(%x: tensor<9x64xf32>, %w: tensor<64x4xf32>, %cu: tensor<3xi32>, %s: tensor<2x3x64xf32>) {
+  // expected-error @below {{expected windows to be absent with offsets, but got one}}
+  %0, %1, %2 = hk.causal_conv1d channel_last %x, %w offsets %cu state %s : tensor<9x64xf32>, tensor<64x4xf32> offsets tensor<3xi32> state tensor<2x3x64xf32> -> tensor<9x64xf32>, tensor<2x3x64xf32> windows tensor<2x9x64x3xf32>
+  return
+}
+
+// -----
+
+func.func @windows_element(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2xi32>) {
+  // expected-error @below {{expected element type of windows to be 'f32', but got 'bf16'}}
+  %0, %1, %2 = hk.causal_conv1d channel_last %x, %w state %s indices %i : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32> windows tensor<2x9x64x3xbf16>
+  return
+}
+
+// -----
+
+func.func @windows_shape(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2xi32>) {
+  // expected-error @below {{expected shape of windows to be [2, 9, 64, 3], but got [2, 9, 64, 4]}}
+  %0, %1, %2 = hk.causal_conv1d channel_last %x, %w state %s indices %i : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32> windows tensor<2x9x64x4xf32>
+  return
+}

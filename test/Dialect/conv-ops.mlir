@@ -29,3 +29,10 @@ func.func @decoding(%x: tensor<?x4x64xbf16>, %w: tensor<64x4xf32>, %s: tensor<9x
   %4 = hk.causal_conv1d channel_last %x, %w seq_idx %q : tensor<?x4x64xbf16>, tensor<64x4xf32> seq_idx tensor<?x4xi32> -> tensor<?x4x64xbf16>
   return
 }
+
+// CHECK-LABEL: @blocks_and_windows
+func.func @blocks_and_windows(%x: tensor<?x4x64xbf16>, %w: tensor<64x4xf32>, %s: tensor<9x6x64xbf16>, %i: tensor<?x5xi32>, %n: tensor<?xi32>) {
+  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = hk.causal_conv1d channel_last {{.*}} indices %{{.*}} computed %{{.*}} {block = 16 : i64} : {{.*}} computed tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<9x6x64xbf16> windows tensor<?x4x64x3xbf16>
+  %0, %1, %2 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n {block = 16 : i64} : tensor<?x4x64xbf16>, tensor<64x4xf32> state tensor<9x6x64xbf16> indices tensor<?x5xi32> computed tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<9x6x64xbf16> windows tensor<?x4x64x3xbf16>
+  return
+}

@@ -2,11 +2,11 @@
 // one launch. One token per sequence, or several; the boundaries of q, k and v are
 // no multiple of a block.
 // HK-LAUNCHES: 1
-// HK-DIMS: x.0=7 lines.0=7 accepted.0=7 place.0=7 --range=lines=iota:-2
-// HK-DIMS: x.0=1 lines.0=1 accepted.0=1 place.0=1 --range=lines=3:3
-// HK-DIMS: x.0=8 lines.0=8 accepted.0=8 place.0=8 --range=lines=iota
-// HK-DIMS: x.0=0 lines.0=0 accepted.0=0 place.0=0
-// HK-ARGS: --range=accepted=1:3 --range=place=0:40
+// HK-DIMS: x.0=7 lines.0=7 accepted.0=7 place.0=7 table.0=7 computed.0=7 --range=lines=iota:-2
+// HK-DIMS: x.0=1 lines.0=1 accepted.0=1 place.0=1 table.0=1 computed.0=1 --range=lines=3:3
+// HK-DIMS: x.0=8 lines.0=8 accepted.0=8 place.0=8 table.0=8 computed.0=8 --range=lines=iota
+// HK-DIMS: x.0=0 lines.0=0 accepted.0=0 place.0=0 table.0=0 computed.0=0
+// HK-ARGS: --range=accepted=1:3 --range=place=0:40 --range=table=iota --range=computed=0:21
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 // [B, dim], states with channels innermost.
@@ -60,4 +60,20 @@ func.func @ring_1_token(%x: tensor<?x1x250xf16>, %w: tensor<250x4xf16>, %s: tens
 func.func @ring_4_tokens(%x: tensor<?x64x4xbf16>, %w: tensor<64x3xbf16>, %s: tensor<8x64x3xbf16> {hk.state}, %lines: tensor<?xi32>, %place: tensor<?xi32>) -> (tensor<?x64x4xbf16>, tensor<8x64x3xbf16>) {
   %y, %ys = hk.causal_conv1d channel_first %x, %w state %s indices %lines ring %place state_layout channel_first : tensor<?x64x4xbf16>, tensor<64x3xbf16> state tensor<8x64x3xbf16> indices tensor<?xi32> ring tensor<?xi32> -> tensor<?x64x4xbf16>, tensor<8x64x3xbf16>
   return %y, %ys : tensor<?x64x4xbf16>, tensor<8x64x3xbf16>
+}
+// The state after every token of a draft beside the new state, which starts from what
+// the last one left; both layouts.
+func.func @windows(%x: tensor<?x3x200xbf16>, %w: tensor<200x4xbf16>, %s: tensor<8x3x200xbf16> {hk.state}, %lines: tensor<?xi32>) -> (tensor<?x3x200xbf16>, tensor<8x3x200xbf16>, tensor<?x3x200x3xbf16>) {
+  %y, %ys, %at = hk.causal_conv1d channel_last %x, %w state %s indices %lines : tensor<?x3x200xbf16>, tensor<200x4xbf16> state tensor<8x3x200xbf16> indices tensor<?xi32> -> tensor<?x3x200xf32>, tensor<8x3x200xbf16> windows tensor<?x3x200x3xbf16>
+  %z = hk.silu %y : tensor<?x3x200xf32> -> tensor<?x3x200xbf16>
+  return %z, %ys, %at : tensor<?x3x200xbf16>, tensor<8x3x200xbf16>, tensor<?x3x200x3xbf16>
+}
+func.func @windows_accepted(%x: tensor<?x70x4xf32>, %w: tensor<70x3xf32>, %s: tensor<8x70x5xf32> {hk.state}, %lines: tensor<?xi32>, %accepted: tensor<?xi32>) -> (tensor<?x70x4xf32>, tensor<8x70x5xf32>, tensor<?x4x70x2xf32>) {
+  %y, %ys, %at = hk.causal_conv1d channel_first %x, %w state %s indices %lines accepted %accepted state_layout channel_first : tensor<?x70x4xf32>, tensor<70x3xf32> state tensor<8x70x5xf32> indices tensor<?xi32> accepted tensor<?xi32> -> tensor<?x70x4xf32>, tensor<8x70x5xf32> windows tensor<?x4x70x2xf32>
+  return %y, %ys, %at : tensor<?x70x4xf32>, tensor<8x70x5xf32>, tensor<?x4x70x2xf32>
+}
+// One token per sequence; its block of 4 has a line of its own (prefix caching).
+func.func @blocks_1_token(%x: tensor<?x1x100xf16>, %w: tensor<100x4xf16>, %s: tensor<40x3x100xf16> {hk.state}, %table: tensor<?x5xi32>, %computed: tensor<?xi32>) -> (tensor<?x1x100xf16>, tensor<40x3x100xf16>) {
+  %y, %ys = hk.causal_conv1d channel_last %x, %w state %s indices %table computed %computed {block = 4 : i64} : tensor<?x1x100xf16>, tensor<100x4xf16> state tensor<40x3x100xf16> indices tensor<?x5xi32> computed tensor<?xi32> -> tensor<?x1x100xf16>, tensor<40x3x100xf16>
+  return %y, %ys : tensor<?x1x100xf16>, tensor<40x3x100xf16>
 }

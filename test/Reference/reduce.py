@@ -133,6 +133,60 @@ for length, tokens in [(3, 1), (6, 4), (5, 4), (4, 6), (9, 2)]:
                operands, [(turn(x).shape, "f32"), (turn(state).shape, "bf16")])
     check(f"causal_conv1d ring {length} {tokens}", case, [f32(turn(y)), turn(new)])
 
+# The state after every token, beside the new state; padding slots hold 0.
+for first in [False, True]:
+    turn = (lambda a: a.swapaxes(1, 2)) if first else (lambda a: a)
+    layout = "channel_first" if first else "channel_last"
+    for width, length, tokens in [(4, 3, 3), (2, 4, 5), (3, 5, 1)]:
+        x, w = to("bf16", rng.normal(size=(4, tokens, 3))), to("bf16", rng.normal(size=(3, width)))
+        state, lines = to("bf16", rng.normal(size=(5, length, 3))), np.array([4, -1, 0, 9])
+        y, new, windows = np.zeros(x.shape), state.copy(), np.zeros((4, tokens, 3, width - 1))
+        for s, line in enumerate(lines):
+            if not 0 <= line < 5:
+                continue
+            y[s], new[line] = convolve(x[s], w, np.zeros(3), state[line])
+            inputs = np.concatenate([state[line], x[s]])
+            for i in range(tokens):
+                windows[s, i] = inputs[: length + i + 1][-(width - 1):].T
+        operands = [(turn(x), "bf16"), (w, "bf16"), (state, "bf16"), (lines, "i32")]
+        t = [tensor(a, e) for a, e in operands]
+        r = [tensor(turn(y), "f32"), tensor(state, "bf16"), tensor(windows, "bf16")]
+        case = run(f"hk.causal_conv1d {layout} %0, %1 state %2 indices %3 : {t[0]}, {t[1]} state {t[2]} indices {t[3]}"
+                   f" -> {r[0]}, {r[1]} windows {r[2]}", operands,
+                   [(turn(y).shape, "f32"), (state.shape, "bf16"), (windows.shape, "bf16")])
+        check(f"causal_conv1d windows {layout} {width}", case, [f32(turn(y)), new, windows])
+        assert not case.bounds[2].any(), "windows are copied"
+
+# A line per block of tokens: sequences that begin, go on inside a block or at its end,
+# that cross several blocks, whose blocks have no line at the end, in between or before.
+offsets = np.array([0, 7, 7, 12, 13, 22, 24, 26, 29])
+computed = np.array([0, 3, 4, 5, 2, 3, -2, 6])
+table = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11], [12, -1, 14], [15, 16, 17], [18, 19, 20], [21, 99, 23]])
+for block, length in [(4, 3), (2, 5), (1, 3)]:
+    x, w = to("bf16", rng.normal(size=(29, 3))), to("bf16", rng.normal(size=(3, 4)))
+    lines = np.concatenate([table, table + 30, table + 60, table + 90], 1) if block < 4 else table
+    state = to("bf16", rng.normal(size=(130, length, 3)))
+    line_of = lambda s, token: lines[s, token // block] if 0 <= token // block < lines.shape[1] and token >= 0 else -1
+    valid = lambda line: 0 <= line < 130 and line != 17
+    y, new = np.zeros(x.shape), state.copy()
+    for s in range(8):
+        part, done = x[offsets[s]:offsets[s + 1]], max(computed[s], 0)
+        if not len(part) or not valid(line_of(s, done + len(part) - 1)):
+            continue
+        begin = line_of(s, done - 1)
+        old = state[begin] if valid(begin) else np.zeros((length, 3))
+        y[offsets[s]:offsets[s + 1]] = convolve(part, w, np.zeros(3), old)[0]
+        inputs = np.concatenate([old, part])
+        for i in range(len(part)):
+            if ((done + i + 1) % block == 0 or i + 1 == len(part)) and valid(line_of(s, done + i)):
+                new[line_of(s, done + i)] = inputs[i + 1:i + 1 + length]
+    operands = [(x, "bf16"), (w, "bf16"), (offsets, "i32"), (state, "bf16"), (lines, "i64"), (computed, "i32")]
+    t = [tensor(a, e) for a, e in operands]
+    case = run(f"hk.causal_conv1d channel_last %0, %1 offsets %2 state %3 indices %4 computed %5"
+               f" {{block = {block} : i64, pad_slot = 17 : i64}} : {t[0]}, {t[1]} offsets {t[2]} state {t[3]}"
+               f" indices {t[4]} computed {t[5]} -> OUTS", operands, [(x.shape, "f32"), (state.shape, "bf16")])
+    check(f"causal_conv1d blocks {block}", case, [f32(y), new])
+
 # Several sequences in one.
 for first in [False, True]:
     turn = (lambda a: a.swapaxes(1, 2)) if first else (lambda a: a)

@@ -181,10 +181,21 @@ private:
        << ",\n"
        << "    .hasPadSlot = " << flag(conv.getPadSlot().has_value()) << ",\n"
        << "    .padSlot = " << int64_t(conv.getPadSlot().value_or(0)) << ",\n"
+       << "    .block = " << int64_t(conv.getBlock().value_or(0)) << ",\n"
+       << "    .hasWindows = " << flag(windowsOperand() >= 0) << ",\n"
        << "    .alignInput = " << alignOf(conv.getInput()) << ",\n"
        << "    .alignWeight = " << alignOf(conv.getWeight()) << ",\n"
        << "    .alignBias = " << alignOf(conv.getBias()) << ",\n"
        << "    .alignState = " << alignOf(state) << "};\n\n";
+  }
+
+  /// The operand in which the windows are stored; -1: nothing reads them.
+  int64_t windowsOperand() {
+    Operation *yield = kernel.getSpecBlock().getTerminator();
+    for (auto [index, value] : llvm::enumerate(yield->getOperands()))
+      if (value == conv.getWindows())
+        return int64_t(kernel.getNumInputs() + index);
+    return -1;
   }
 
   void assign(StringRef field, const Twine &value) {
@@ -209,6 +220,18 @@ private:
     assignAddress("accepted", conv.getAccepted());
     assignAddress("ring", conv.getRing());
     assignAddress("seqIdx", conv.getSeqIdx());
+    assignAddress("computed", conv.getComputed());
+    if (conv.getComputed()) {
+      unsigned indices = argument(conv.getIndices());
+      assign("blocks", words.dim(indices, 1));
+      assign("indexSequence", words.stride(indices, 0));
+    }
+    if (int64_t windows = windowsOperand(); windows >= 0) {
+      assign("windows", words.address(windows));
+      assign("windowSequence", words.stride(windows, 0));
+      assign("windowToken", words.stride(windows, 1));
+      assign("windowChannel", words.stride(windows, 2));
+    }
     if (conv.getSeqIdx())
       assign("seqIdxSequence", words.stride(argument(conv.getSeqIdx()), 0));
     if (conv.getOffsets()) {
@@ -238,7 +261,8 @@ private:
     EpiloguePuller puller(kernel, dims, out, facts, vec);
     Operation *yield = kernel.getSpecBlock().getTerminator();
     for (auto [index, value] : llvm::enumerate(yield->getOperands()))
-      if (value != conv.getNewState()) // the kernel writes it by itself
+      // The kernel writes the others by itself.
+      if (value != conv.getNewState() && value != conv.getWindows())
         puller.storeResult(unsigned(kernel.getNumInputs() + index), value);
     os << "struct Epilogue_" << variant.getSymName()
        << " {\n"

@@ -13,6 +13,7 @@
 
 #include "Conv1dKernel.h"
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/Parameters.h"
 
 using namespace mlir;
@@ -35,6 +36,9 @@ Verdict Conv1dKernel::add(Operation *op) {
                 : addConv(convolution);
   if (!conv)
     return refuse(op, Reason::OtherFamily, "is not a causal convolution");
+  if (isView(op) && !places.contains(viewSource(op)))
+    return refuse(op, Reason::NotAnEpilogue,
+                  "is no view of the convolution's result");
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return addSlice(slice);
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))

@@ -42,6 +42,9 @@ struct Conv1dSpec {
   /// See hk.causal_conv1d.
   bool hasAccepted, hasRing, hasSeqIdx, hasPadSlot;
   i64 padSlot;
+  /// Tokens of a block of a sequence with a line of its own; 0: one line each.
+  i64 block;
+  bool hasWindows;
   /// Bytes that every row is aligned to.
   int alignInput, alignWeight, alignBias, alignState;
 };
@@ -49,12 +52,14 @@ struct Conv1dSpec {
 /// Strides and sizes in elements.
 struct Conv1dArgs {
   u64 input, weight, bias, offsets, state, indices, initial;
-  u64 accepted, ring, seqIdx;
+  u64 accepted, ring, seqIdx, computed, windows;
   i64 sequences;
   i64 tokens; // of a sequence, or of all of them if ragged
   i64 inputSequence, inputToken, inputChannel, weightChannel;
   i64 lines, stateLine, stateToken, stateChannel;
   i64 seqIdxSequence;
+  i64 blocks, indexSequence; // of indices with a line per block
+  i64 windowSequence, windowToken, windowChannel;
 };
 
 template <Conv1dSpec S, Conv1dTile T> struct Conv1d {
@@ -76,9 +81,10 @@ template <Conv1dSpec S, Conv1dTile T> struct Conv1d {
     i64 sequence, channel;
     i64 begin; // where the sequence begins in the input's token dim
     i64 length, first, count;
-    i64 line; // of the state; -1: a padding slot
+    bool valid; // not of a padding slot
+    i64 line;   // of the state to begin with; -1: none
     bool initial;
-    i64 origin; // accepted tokens, or where the ring is
+    i64 origin; // accepted or computed tokens, or where the ring is
   };
 
   template <class Epilogue>
@@ -103,16 +109,26 @@ private:
   static constexpr int kAlign =
       BYTES < kBytes<S.input, kChannels> ? BYTES : kBytes<S.input, kChannels>;
 
-  HK_MEM static i64 lineOf(const Conv1dArgs &args, i64 sequence) {
+  HK_MEM static i64 lineOf(const Conv1dArgs &args, i64 index) {
     if constexpr (!S.hasIndices)
-      return sequence;
+      return index;
     using Index =
         typename Traits<S.wideIndices ? DType::I64 : DType::I32>::Carrier;
-    i64 line = global<const Index>(args.indices)[sequence];
+    i64 line = global<const Index>(args.indices)[index];
     if constexpr (S.hasPadSlot)
       if (line == S.padSlot)
         return -1;
     return line >= 0 && line < args.lines ? line : -1;
+  }
+
+  /// The line of block `block` of a sequence; -1: none.
+  HK_MEM static i64 blockLine(const Conv1dArgs &args, i64 sequence, i64 block) {
+    return block >= 0 && block < args.blocks
+               ? lineOf(args, sequence * args.indexSequence + block)
+               : -1;
+  }
+  HK_MEM static i64 blockOf(i64 token) {
+    return token < 0 ? -1 : token / S.block;
   }
 
   /// False when the tile has nothing to do.
@@ -139,11 +155,20 @@ private:
       return false;
     i64 left = s.length - s.first;
     s.count = left < T.tokens ? left : T.tokens;
+    s.valid = true;
     s.line = -1;
     s.initial = false;
     s.origin = 0;
-    if constexpr (kHasState) {
+    if constexpr (S.block > 0) {
+      i64 computed = global<const i32>(args.computed)[s.sequence];
+      s.origin = computed < 0 ? 0 : computed;
+      i64 last = s.origin + s.length - 1;
+      s.valid = s.length > 0 && blockLine(args, s.sequence, blockOf(last)) >= 0;
+      s.line = blockLine(args, s.sequence, blockOf(s.origin - 1));
+      s.initial = true;
+    } else if constexpr (kHasState) {
       s.line = lineOf(args, s.sequence);
+      s.valid = s.line >= 0;
       s.initial = true;
       if constexpr (S.hasInitial)
         s.initial = global<const u8>(args.initial)[s.sequence] != 0;
@@ -180,14 +205,14 @@ private:
                    s.channel * args.inputChannel);
   }
   HK_MEM static i64 stateOffset(const Conv1dArgs &args, const Strip &s,
-                                i64 entry) {
-    return s.line * args.stateLine + entry * args.stateToken +
+                                i64 line, i64 entry) {
+    return line * args.stateLine + entry * args.stateToken +
            s.channel * args.stateChannel;
   }
   HK_MEM static Raw loadState(const Conv1dArgs &args, const Strip &s,
                               i64 entry) {
     auto state = global<const Storage<S.input>>(args.state);
-    i64 offset = stateOffset(args, s, entry);
+    i64 offset = stateOffset(args, s, s.line, entry);
     if constexpr (S.stateChannelLast)
       return loadPacked<S.input, kChannels, kAlign<S.alignState>>(state,
                                                                   offset);
@@ -197,9 +222,9 @@ private:
     return raw;
   }
   HK_MEM static void storeState(const Conv1dArgs &args, const Strip &s,
-                                i64 entry, Raw raw) {
+                                i64 line, i64 entry, Raw raw) {
     auto state = global<Storage<S.input>>(args.state);
-    i64 offset = stateOffset(args, s, entry);
+    i64 offset = stateOffset(args, s, line, entry);
     if constexpr (S.stateChannelLast)
       storePacked<S.input, kChannels, kAlign<S.alignState>>(state, offset, raw);
     else
@@ -207,42 +232,83 @@ private:
           state[offset + e * args.stateChannel] = raw[e];
   }
 
+  /// Input k of those before the sequence.
+  HK_MEM static Raw loadBefore(const Conv1dArgs &args, const Strip &s, int k) {
+    Raw raw = 0;
+    if constexpr (kHasState)
+      if (s.initial && s.line >= 0)
+        raw = loadState(args, s, tapEntry(s, k));
+    return raw;
+  }
+
   /// The inputs before the strip, the oldest first.
   HK_MEM static void loadTaps(const Conv1dArgs &args, const Strip &s,
                               Values (&taps)[kTaps]) {
     HK_UNROLL for (int k = 0; k < kTaps; ++k) {
-      Raw raw = 0;
-      if (s.first > 0)
-        raw = loadInput(args, s, s.first - kTaps + k);
-      else if constexpr (kHasState)
-        if (s.initial && s.line >= 0)
-          raw = loadState(args, s, tapEntry(s, k));
+      Raw raw = s.first > 0 ? loadInput(args, s, s.first - kTaps + k)
+                            : loadBefore(args, s, k);
       taps[k] = unpack<S.input, kChannels>(raw);
     }
   }
 
+  /// The inputs after each token of the strip that a state would keep, before
+  /// the old state is gone.
+  HK_MEM static void storeWindows(const Conv1dArgs &args, const Strip &s) {
+    auto windows = global<Storage<S.input>>(args.windows);
+    for (i64 i = 0; i < s.count; ++i)
+      HK_UNROLL for (int k = 0; k < kTaps; ++k) {
+        i64 token = s.first + i - (kTaps - 1) + k;
+        Raw raw = 0;
+        if (s.valid)
+          raw = token >= 0 ? loadInput(args, s, token)
+                           : loadBefore(args, s, int(token) + kTaps);
+        i64 offset = s.sequence * args.windowSequence +
+                     (s.first + i) * args.windowToken +
+                     s.channel * args.windowChannel + k;
+        HK_UNROLL for (int e = 0; e < kChannels; ++e)
+            windows[offset + e * args.windowChannel] = raw[e];
+      }
+  }
+
   /// The last inputs become the state: by the strip that has read the old one.
   HK_MEM static void updateState(const Conv1dArgs &args, const Strip &s) {
-    if (s.first > 0 || s.line < 0 ||
+    if (s.first > 0 || !s.valid ||
         (s.length == 0 && s.initial && !S.hasAccepted))
       return;
     if constexpr (S.hasRing) {
       i64 token = s.length > S.stateLength ? s.length - S.stateLength : 0;
       for (; token < s.length; ++token)
-        storeState(args, s, ringEntry(s.origin + token),
+        storeState(args, s, s.line, ringEntry(s.origin + token),
                    loadInput(args, s, token));
       return;
     }
+    if constexpr (S.block > 0) {
+      // The first block's line may be the old state's: it is written last.
+      i64 first = blockOf(s.origin);
+      for (i64 b = blockOf(s.origin + s.length - 1); b >= first; --b) {
+        i64 line = blockLine(args, s.sequence, b);
+        i64 end = (b + 1) * S.block - s.origin;
+        if (line >= 0)
+          writeState(args, s, line, end < s.length ? end : s.length);
+      }
+      return;
+    }
+    writeState(args, s, s.line, s.length);
+  }
+
+  /// The state after `length` tokens of the sequence.
+  HK_MEM static void writeState(const Conv1dArgs &args, const Strip &s,
+                                i64 line, i64 length) {
     // Ascending: an entry is read before it is overwritten.
     for (i64 entry = 0; entry < S.stateLength; ++entry) {
-      i64 token = entry + s.length - S.stateLength;
-      i64 from = entry + (S.hasAccepted ? s.origin : s.length);
+      i64 token = entry + length - S.stateLength;
+      i64 from = entry + (S.hasAccepted ? s.origin : length);
       Raw raw = 0;
       if (token >= 0)
         raw = loadInput(args, s, token);
-      else if (s.initial && from < S.stateLength)
+      else if (s.initial && s.line >= 0 && from < S.stateLength)
         raw = loadState(args, s, from);
-      storeState(args, s, entry, raw);
+      storeState(args, s, line, entry, raw);
     }
   }
 
@@ -297,21 +363,21 @@ private:
                              const Epilogue &epilogue) {
     Values taps[kTaps];
     loadTaps(args, s, taps);
+    if constexpr (S.hasWindows)
+      storeWindows(args, s);
     if constexpr (kHasState)
       updateState(args, s);
     if (s.count <= 0)
       return;
-    // The sequence of a padding slot has no result but 0.
-    bool valid = !kHasState || s.line >= 0;
     if constexpr (S.channelLast)
-      computeChannels(args, s, valid, taps, epilogue);
+      computeChannels(args, s, taps, epilogue);
     else
-      computeTokens(args, s, valid, taps, epilogue);
+      computeTokens(args, s, taps, epilogue);
   }
 
   template <class Epilogue>
   HK_MEM static void computeChannels(const Conv1dArgs &args, const Strip &s,
-                                     bool valid, Values (&taps)[kTaps],
+                                     Values (&taps)[kTaps],
                                      const Epilogue &epilogue) {
     Values weights[S.width], bias = loadBias(args, s);
     loadWeights(args, s, weights);
@@ -334,7 +400,7 @@ private:
       sums = __builtin_elementwise_fma(weights[kTaps], x, sums);
       HK_UNROLL for (int j = 0; j + 1 < kTaps; ++j) taps[j] = taps[j + 1];
       taps[kTaps - 1] = x;
-      if (!valid)
+      if (!s.valid) // a padding slot has no result but 0
         sums = 0;
       if (i < s.count)
         epilogue.apply(s.sequence, s.begin + s.first + i, s.channel, 1, sums);
@@ -343,7 +409,7 @@ private:
 
   template <class Epilogue>
   HK_MEM static void computeTokens(const Conv1dArgs &args, const Strip &s,
-                                   bool valid, Values (&taps)[kTaps],
+                                   Values (&taps)[kTaps],
                                    const Epilogue &epilogue) {
     Values weights[S.width];
     loadWeights(args, s, weights);
@@ -373,7 +439,7 @@ private:
       sums = __builtin_elementwise_fma(Vec<float, kVec>(weights[j][0]), shifted,
                                        sums);
     }
-    if (!valid)
+    if (!s.valid)
       sums = 0;
     epilogue.apply(s.sequence, s.first, s.channel, s.count, sums);
   }
