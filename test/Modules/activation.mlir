@@ -149,3 +149,18 @@ func.func @bias_gelu_tanh(%x: tensor<?x128xf16>, %bias: tensor<4x128xf16>, %expe
   %o = hk.select %low, %a, %zero : tensor<?x1xi1>, tensor<?x64xf16>, tensor<f16> -> tensor<?x64xf16>
   return %o : tensor<?x64xf16>
 }
+// Gate and linear part alternate, as GPT-OSS stores them.
+func.func @swiglu_interleaved(%x: tensor<?x90xbf16>) -> tensor<?x45xbf16> {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %x, %c0_t : tensor<?x90xbf16>
+  %g = tensor.extract_slice %x[0, 0] [%t, 45] [1, 2] : tensor<?x90xbf16> to tensor<?x45xbf16>
+  %u = tensor.extract_slice %x[0, 1] [%t, 45] [1, 2] : tensor<?x90xbf16> to tensor<?x45xbf16>
+  %z = hk.concat 1 (%g, %u) : tensor<?x45xbf16>, tensor<?x45xbf16> -> tensor<?x90xbf16>
+  %y = hk.gated_activation swiglu_oai %z {limit = 7.0 : f32} : tensor<?x90xbf16> -> tensor<?x45xbf16>
+  return %y : tensor<?x45xbf16>
+}
+func.func @silu_and_mul_per_token(%x: tensor<?x256xbf16>) -> (tensor<?x128xf8E4M3FN>, tensor<?x1xf32>) {
+  %y = hk.gated_activation silu %x : tensor<?x256xbf16> -> tensor<?x128xf32>
+  %q, %s = hk.quantize per_token %y : tensor<?x128xf32> -> tensor<?x128xf8E4M3FN>, tensor<?x1xf32>
+  return %q, %s : tensor<?x128xf8E4M3FN>, tensor<?x1xf32>
+}

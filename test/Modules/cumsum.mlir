@@ -1,11 +1,11 @@
 // Sums that start again at every chunk of 64 tokens and at every sequence; from
 // the front and from the back; scaled for exponentials of base 2.
 // HK-LAUNCHES: 1
-// HK-DIMS: ba.1=130 g.1=130 g.2=4 cu.0=6 --range=cu=bounds:130
-// HK-DIMS: ba.1=500 g.1=500 g.2=3 cu.0=4 --range=cu=bounds:477
-// HK-DIMS: ba.1=1 g.1=1 g.2=1 cu.0=2 --range=cu=bounds:1
-// HK-DIMS: ba.1=0 g.1=0 g.2=4 cu.0=3 --range=cu=bounds:0
-// HK-DIMS: ba.1=64 g.1=64 g.2=40 cu.0=1
+// HK-DIMS: ba.1=130 h.1=130 g.1=130 g.2=4 cu.0=6 --range=cu=bounds:130
+// HK-DIMS: ba.1=500 h.1=500 g.1=500 g.2=3 cu.0=4 --range=cu=bounds:477
+// HK-DIMS: ba.1=1 h.1=1 g.1=1 g.2=1 cu.0=2 --range=cu=bounds:1
+// HK-DIMS: ba.1=0 h.1=0 g.1=0 g.2=4 cu.0=3 --range=cu=bounds:0
+// HK-DIMS: ba.1=64 h.1=64 g.1=64 g.2=40 cu.0=1
 // HK-DATA: normal,equal,nan,inf
 
 func.func @scalar(%g: tensor<2x?x?xf32>) -> tensor<2x?x?xf32> {
@@ -58,4 +58,15 @@ func.func @computed(%ba: tensor<1x?x64xbf16>, %alog: tensor<32xf32>, %dt: tensor
   %g = hk.mul %n, %l : tensor<32xf32>, tensor<1x?x32xf32> -> tensor<1x?x32xf32>
   %y = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 64 : i64} : tensor<1x?x32xf32> -> tensor<1x?x32xf32>
   return %y : tensor<1x?x32xf32>
+}
+// Heads before tokens: a sum per key, rounded to bf16; of ragged tokens, scaled.
+func.func @vector_head_first(%g: tensor<2x?x?x5xf32>) -> tensor<2x?x?x5xbf16> {
+  %y = hk.cumsum inclusive %g {dim = 2 : i64, chunk = 64 : i64} : tensor<2x?x?x5xf32> -> tensor<2x?x?x5xbf16>
+  return %y : tensor<2x?x?x5xbf16>
+}
+func.func @ragged_head_first(%h: tensor<3x?xbf16>, %cu: tensor<?xi32>) -> tensor<3x?xf32> {
+  %log2e = hk.constant dense<1.44269502> : tensor<f32>
+  %s = hk.cumsum inclusive %h bounds %cu {dim = 1 : i64, chunk = 64 : i64} : tensor<3x?xbf16> bounds tensor<?xi32> -> tensor<3x?xf32>
+  %y = hk.mul %s, %log2e : tensor<3x?xf32>, tensor<f32> -> tensor<3x?xf32>
+  return %y : tensor<3x?xf32>
 }

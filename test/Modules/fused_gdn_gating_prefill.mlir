@@ -72,3 +72,25 @@ func.func @odd_0(%a: tensor<0x6xbf16>, %b: tensor<0x6xbf16>, %alog: tensor<6xbf1
   %beta = hk.sigmoid %b : tensor<0x6xbf16> -> tensor<0x6xf32>
   return %g, %beta : tensor<0x6xf32>, tensor<0x6xf32>
 }
+// a and b of their own, softplus with a slope of 2 up to 10.
+func.func @slope_2(%ba: tensor<?x8xbf16>, %b_rows: tensor<?x8xbf16>, %alog: tensor<8xf32>, %dt: tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x2x4xf32>) {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %ba, %c0_t : tensor<?x8xbf16>
+  %b3 = tensor.expand_shape %b_rows [[0], [1, 2]] output_shape [%t, 2, 4] : tensor<?x8xbf16> into tensor<?x2x4xbf16>
+  %slope = hk.constant dense<2.0> : tensor<f32>
+  %one = hk.constant dense<1.0> : tensor<f32>
+  %threshold = hk.constant dense<10.0> : tensor<f32>
+  %e = hk.exp %alog : tensor<8xf32> -> tensor<8xf32>
+  %n = hk.neg %e : tensor<8xf32> -> tensor<8xf32>
+  %x = hk.add %ba, %dt : tensor<?x8xbf16>, tensor<8xf32> -> tensor<?x8xf32>
+  %xs = hk.mul %x, %slope : tensor<?x8xf32>, tensor<f32> -> tensor<?x8xf32>
+  %ex = hk.exp %xs : tensor<?x8xf32> -> tensor<?x8xf32>
+  %p = hk.add %ex, %one : tensor<?x8xf32>, tensor<f32> -> tensor<?x8xf32>
+  %l = hk.log %p : tensor<?x8xf32> -> tensor<?x8xf32>
+  %d = hk.div %l, %slope : tensor<?x8xf32>, tensor<f32> -> tensor<?x8xf32>
+  %c = hk.compare le %xs, %threshold : tensor<?x8xf32>, tensor<f32> -> tensor<?x8xi1>
+  %s = hk.select %c, %d, %x : tensor<?x8xi1>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %g = hk.mul %n, %s : tensor<8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %beta = hk.sigmoid %b3 : tensor<?x2x4xbf16> -> tensor<?x2x4xf32>
+  return %g, %beta : tensor<?x8xf32>, tensor<?x2x4xf32>
+}

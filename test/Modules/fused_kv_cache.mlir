@@ -131,3 +131,19 @@ func.func @latent_fp8_query(%q: tensor<?x16x512xbf16>, %qp: tensor<?x16x64xbf16>
   %c2 = hk.kv_cache_write %kl, %slots into %kc layout head_major : tensor<?x1x576xbf16>, tensor<?xi64>, tensor<4x1x16x576xbf16>
   return %q8, %qr, %kr, %c2 : tensor<?x16x576xf8E4M3FN>, tensor<?x16x64xbf16>, tensor<?x1x64xbf16>, tensor<4x1x16x576xbf16>
 }
+// Nothing rotated: the plain write, in the layouts of flash attention and of vLLM.
+func.func @copy_128_16(%q: tensor<?x256xbf16>, %v: tensor<?x2x128xbf16>, %slots: tensor<?xi64>, %kc: tensor<3x16x2x128xbf16> {hk.state}, %vc: tensor<3x16x2x128xbf16> {hk.state}) -> (tensor<3x16x2x128xbf16>, tensor<3x16x2x128xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %q, %c0 : tensor<?x256xbf16>
+  %k = tensor.expand_shape %q [[0], [1, 2]] output_shape [%t, 2, 128] : tensor<?x256xbf16> into tensor<?x2x128xbf16>
+  %k2 = hk.kv_cache_write %k, %slots into %kc : tensor<?x2x128xbf16>, tensor<?xi64>, tensor<3x16x2x128xbf16>
+  %v2 = hk.kv_cache_write %v, %slots into %vc : tensor<?x2x128xbf16>, tensor<?xi64>, tensor<3x16x2x128xbf16>
+  return %k2, %v2 : tensor<3x16x2x128xbf16>, tensor<3x16x2x128xbf16>
+}
+func.func @copy_vllm_fp8(%q: tensor<?x1x64xf16>, %v: tensor<?x1x64xf16>, %ks: tensor<1xf32>, %vs: tensor<1xf32>, %slots: tensor<?xi64>, %kc: tensor<2x1x4x8x16xf8E4M3FNUZ> {hk.state}, %vc: tensor<2x1x64x8xf8E4M3FNUZ> {hk.state}) -> (tensor<2x1x4x8x16xf8E4M3FNUZ>, tensor<2x1x64x8xf8E4M3FNUZ>) {
+  %kq = hk.quantize_static %q, %ks : tensor<?x1x64xf16>, tensor<1xf32> -> tensor<?x1x64xf8E4M3FNUZ>
+  %vq = hk.quantize_static %v, %vs : tensor<?x1x64xf16>, tensor<1xf32> -> tensor<?x1x64xf8E4M3FNUZ>
+  %k2 = hk.kv_cache_write %kq, %slots into %kc layout key_chunks : tensor<?x1x64xf8E4M3FNUZ>, tensor<?xi64>, tensor<2x1x4x8x16xf8E4M3FNUZ>
+  %v2 = hk.kv_cache_write %vq, %slots into %vc layout transposed : tensor<?x1x64xf8E4M3FNUZ>, tensor<?xi64>, tensor<2x1x64x8xf8E4M3FNUZ>
+  return %k2, %v2 : tensor<2x1x4x8x16xf8E4M3FNUZ>, tensor<2x1x64x8xf8E4M3FNUZ>
+}

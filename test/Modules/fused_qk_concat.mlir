@@ -56,3 +56,16 @@ func.func @rope_own_angles(%q1: tensor<?x4x512xf16>, %q2: tensor<?x4x64xf16>, %k
   %k = hk.concat 2 (%k1, %kr) : tensor<?x4x512xf16>, tensor<?x4x64xf16> -> tensor<?x4x576xf16>
   return %q, %k : tensor<?x4x576xf16>, tensor<?x4x576xf16>
 }
+// Parts of rows that hold more: the operands have strides of their own.
+func.func @slices(%q1: tensor<?x2x96xbf16>, %k1_rows: tensor<?x100xbf16>) -> (tensor<?x2x80xbf16>, tensor<?x1x80xbf16>) {
+  %c0_t = arith.constant 0 : index
+  %t = tensor.dim %q1, %c0_t : tensor<?x2x96xbf16>
+  %qa = tensor.extract_slice %q1[0, 0, 0] [%t, 2, 64] [1, 1, 1] : tensor<?x2x96xbf16> to tensor<?x2x64xbf16>
+  %qb = tensor.extract_slice %q1[0, 0, 80] [%t, 2, 16] [1, 1, 1] : tensor<?x2x96xbf16> to tensor<?x2x16xbf16>
+  %k0 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 1, 100] : tensor<?x100xbf16> into tensor<?x1x100xbf16>
+  %ka = tensor.extract_slice %k0[0, 0, 0] [%t, 1, 64] [1, 1, 1] : tensor<?x1x100xbf16> to tensor<?x1x64xbf16>
+  %kb = tensor.extract_slice %k0[0, 0, 84] [%t, 1, 16] [1, 1, 1] : tensor<?x1x100xbf16> to tensor<?x1x16xbf16>
+  %q = hk.concat 2 (%qa, %qb) : tensor<?x2x64xbf16>, tensor<?x2x16xbf16> -> tensor<?x2x80xbf16>
+  %k = hk.concat 2 (%ka, %kb) : tensor<?x1x64xbf16>, tensor<?x1x16xbf16> -> tensor<?x1x80xbf16>
+  return %q, %k : tensor<?x2x80xbf16>, tensor<?x1x80xbf16>
+}

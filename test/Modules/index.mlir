@@ -1,10 +1,10 @@
 // Index helpers of ragged batches from the sequences' bounds, with empty sequences.
 // HK-LAUNCHES: 1
-// HK-DIMS: cu.0=9 q.0=130 --range=cu=bounds:130 lens.0=8 --range=lens=0:90 mask.0=5
-// HK-DIMS: cu.0=5 q.0=600 --range=cu=bounds:555 lens.0=1 --range=lens=64:64 mask.0=1
-// HK-DIMS: cu.0=1 q.0=0 --range=cu=bounds:0 lens.0=0 mask.0=0
-// HK-DIMS: cu.0=2 q.0=1 --range=cu=bounds:1 lens.0=3 --range=lens=0:0 mask.0=2
-// HK-DIMS: cu.0=1500 q.0=1000 --range=cu=bounds:1000 lens.0=1200 --range=lens=0:2 mask.0=9
+// HK-DIMS: cu.0=9 cu64.0=9 q.0=130 --range=cu=bounds:130 --range=cu64=bounds:130 lens.0=8 --range=lens=0:90 mask.0=5
+// HK-DIMS: cu.0=5 cu64.0=5 q.0=600 --range=cu=bounds:555 --range=cu64=bounds:555 lens.0=1 --range=lens=64:64 mask.0=1
+// HK-DIMS: cu.0=1 cu64.0=1 q.0=0 --range=cu=bounds:0 --range=cu64=bounds:0 lens.0=0 mask.0=0
+// HK-DIMS: cu.0=2 cu64.0=2 q.0=1 --range=cu=bounds:1 --range=cu64=bounds:1 lens.0=3 --range=lens=0:0 mask.0=2
+// HK-DIMS: cu.0=1500 cu64.0=1500 q.0=1000 --range=cu=bounds:1000 --range=cu64=bounds:1000 lens.0=1200 --range=lens=0:2 mask.0=9
 
 func.func @position_and_sequence_ids(%cu: tensor<?xi32>, %q: tensor<?x2xbf16>) -> (tensor<?xi32>, tensor<?xi32>) {
   %seq, %pos, %first = hk.segments bounds %cu items %q : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
@@ -58,4 +58,15 @@ func.func @max_num_splits(%cu: tensor<9xi32>) -> tensor<1xi32> {
   %up = hk.add %n, %most : tensor<1xi32>, tensor<i32> -> tensor<1xi32>
   %splits = hk.div %up, %chunk : tensor<1xi32>, tensor<i32> -> tensor<1xi32>
   return %splits : tensor<1xi32>
+}
+// Sequence and chunk side by side; bounds of 64 bits, as PyTorch has them.
+func.func @chunk_indices(%cu64: tensor<?xi64>, %q: tensor<?x2xbf16>) -> tensor<?x2xi32> {
+  %cu = hk.cast %cu64 : tensor<?xi64> -> tensor<?xi32>
+  %seq, %chunk, %offsets = hk.segments bounds %cu items %q {block = 64 : i64} : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %seq, %c0 : tensor<?xi32>
+  %s = tensor.expand_shape %seq [[0, 1]] output_shape [%n, 1] : tensor<?xi32> into tensor<?x1xi32>
+  %p = tensor.expand_shape %chunk [[0, 1]] output_shape [%n, 1] : tensor<?xi32> into tensor<?x1xi32>
+  %y = hk.concat 1 (%s, %p) : tensor<?x1xi32>, tensor<?x1xi32> -> tensor<?x2xi32>
+  return %y : tensor<?x2xi32>
 }

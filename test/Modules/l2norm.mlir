@@ -56,3 +56,23 @@ func.func @backward_2048(%x: tensor<?x2x2048xf16>, %rstd: tensor<?x2x1xf32>, %dy
   %dx = hk.mul %d, %rstd : tensor<?x2x2048xf32>, tensor<?x2x1xf32> -> tensor<?x2x2048xf16>
   return %dx : tensor<?x2x2048xf16>
 }
+// As other code of the gated delta rule has it: divided by the root, or by the root and
+// a little.
+func.func @divided_by_root(%x: tensor<?x2x128xbf16>) -> tensor<?x2x128xbf16> {
+  %eps = hk.constant dense<1.0e-06> : tensor<f32>
+  %sq = hk.mul %x, %x : tensor<?x2x128xbf16>, tensor<?x2x128xbf16> -> tensor<?x2x128xf32>
+  %sum = hk.reduce sum %sq : tensor<?x2x128xf32> -> tensor<?x2x1xf32>
+  %e = hk.add %sum, %eps : tensor<?x2x1xf32>, tensor<f32> -> tensor<?x2x1xf32>
+  %root = hk.sqrt %e : tensor<?x2x1xf32> -> tensor<?x2x1xf32>
+  %y = hk.div %x, %root : tensor<?x2x128xbf16>, tensor<?x2x1xf32> -> tensor<?x2x128xbf16>
+  return %y : tensor<?x2x128xbf16>
+}
+func.func @divided_by_root_and_epsilon(%x: tensor<?x60xf32>) -> tensor<?x60xf32> {
+  %eps = hk.constant dense<1.0e-06> : tensor<f32>
+  %sq = hk.mul %x, %x : tensor<?x60xf32>, tensor<?x60xf32> -> tensor<?x60xf32>
+  %sum = hk.reduce sum %sq : tensor<?x60xf32> -> tensor<?x1xf32>
+  %root = hk.sqrt %sum : tensor<?x1xf32> -> tensor<?x1xf32>
+  %e = hk.add %root, %eps : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %y = hk.div %x, %e : tensor<?x60xf32>, tensor<?x1xf32> -> tensor<?x60xf32>
+  return %y : tensor<?x60xf32>
+}

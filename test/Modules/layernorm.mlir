@@ -100,3 +100,11 @@ func.func @dynamic_quant_1245(%x: tensor<?x1245xf16>, %r: tensor<?x1245xf16>, %w
   %q, %scale = hk.quantize per_token %y : tensor<?x1245xf32> -> tensor<?x1245xi8>, tensor<?x1xf32>
   return %q, %scale, %s : tensor<?x1245xi8>, tensor<?x1xf32>, tensor<?x1245xf16>
 }
+// With a residual and smoothing.
+func.func @add_smooth_quant(%x: tensor<?x359xbf16>, %r: tensor<?x359xbf16>, %w: tensor<359xbf16>, %b: tensor<359xbf16>, %xs: tensor<359xf32>) -> (tensor<?x359xi8>, tensor<?x1xf32>, tensor<?x359xbf16>) {
+  %s = hk.add %x, %r : tensor<?x359xbf16>, tensor<?x359xbf16> -> tensor<?x359xbf16>
+  %y = hk.layer_norm %s, %w, %b epsilon 1.0e-05 : tensor<?x359xbf16>, tensor<359xbf16>, tensor<359xbf16> -> tensor<?x359xf32>
+  %m = hk.mul %y, %xs : tensor<?x359xf32>, tensor<359xf32> -> tensor<?x359xf32>
+  %q, %scale = hk.quantize per_token %m : tensor<?x359xf32> -> tensor<?x359xi8>, tensor<?x1xf32>
+  return %q, %scale, %s : tensor<?x359xi8>, tensor<?x1xf32>, tensor<?x359xbf16>
+}

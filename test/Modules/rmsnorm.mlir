@@ -128,3 +128,17 @@ func.func @strided_5120(%x: tensor<?x10240xbf16>, %w: tensor<5120xbf16>) -> tens
   %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x5120xbf16>, tensor<5120xbf16> -> tensor<?x5120xbf16>
   return %y : tensor<?x5120xbf16>
 }
+// A residual, a weight in f32, and the reciprocal root mean square of the sum.
+func.func @add_training_409(%x: tensor<?x409xbf16>, %r: tensor<?x409xbf16>, %w: tensor<409xf32>) -> (tensor<?x409xbf16>, tensor<?x409xbf16>, tensor<?x1xf32>) {
+  %eps = hk.constant dense<1.0e-06> : tensor<f32>
+  %n = hk.constant dense<409.0> : tensor<f32>
+  %s = hk.add %x, %r : tensor<?x409xbf16>, tensor<?x409xbf16> -> tensor<?x409xbf16>
+  %sq = hk.mul %s, %s : tensor<?x409xbf16>, tensor<?x409xbf16> -> tensor<?x409xf32>
+  %sum = hk.reduce sum %sq : tensor<?x409xf32> -> tensor<?x1xf32>
+  %mean = hk.div %sum, %n : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %e = hk.add %mean, %eps : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %q = hk.rsqrt %e : tensor<?x1xf32> -> tensor<?x1xf32>
+  %sr = hk.mul %s, %q : tensor<?x409xbf16>, tensor<?x1xf32> -> tensor<?x409xf32>
+  %y = hk.mul %sr, %w : tensor<?x409xf32>, tensor<409xf32> -> tensor<?x409xbf16>
+  return %y, %s, %q : tensor<?x409xbf16>, tensor<?x409xbf16>, tensor<?x1xf32>
+}
