@@ -15,8 +15,8 @@
 //
 // AMD: static LDS, so that the compiler refuses what does not fit. sm_90a:
 // dynamic LDS, whose size is the contract's; the runtime starts blocks while
-// the kernel before still runs, so every one waits for it first. Host: one thread runs one block,
-// the caller owns the LDS buffer.
+// the kernel before still runs, so every one waits for it first. Host: one
+// thread runs one block, the caller owns the LDS buffer.
 //
 //===----------------------------------------------------------------------===//
 
