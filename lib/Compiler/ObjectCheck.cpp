@@ -11,6 +11,8 @@
 
 #include "ObjectCheck.h"
 
+#include "hk/Contract/Occupancy.h"
+
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Object/ELFObjectFile.h"
@@ -94,6 +96,44 @@ static Error checkPtx(const KernelRecord &kernel, StringRef ptx) {
   return Error::success();
 }
 
+/// Blocks side by side on a compute unit that the source promises: the argument
+/// minBlocks of HK_KERNEL.
+static int32_t promisedBlocks(StringRef text, StringRef symbol) {
+  StringRef arguments =
+      text.substr(text.find(("HK_KERNEL(" + symbol + ", ").str()));
+  SmallVector<StringRef> fields;
+  arguments.split(fields, ',', /*MaxSplit=*/4);
+  int32_t blocks = 0;
+  if (fields.size() < 5 || fields[3].trim().getAsInteger(10, blocks))
+    return -1;
+  return blocks;
+}
+
+/// Whether as many blocks are resident as promised, by registers and by LDS.
+static Error checkOccupancy(const ::hk::Target &target,
+                            const KernelRecord &kernel,
+                            const VariantRecord &variant,
+                            const KernelResources &found, StringRef where) {
+  int32_t blocks = promisedBlocks(kernel.text, variant.symbol);
+  if (blocks < 0)
+    return createStringError(where + "its source has no HK_KERNEL(" +
+                             variant.symbol + ", ...)");
+  int32_t promised =
+      ::hk::wavesPerSimd(target, int32_t(variant.threads), blocks);
+  int32_t waves = ::hk::wavesOfRegisters(target, int32_t(found.vgprs));
+  if (waves < promised)
+    return createStringError(where + Twine(found.vgprs) +
+                             " registers leave room for " + Twine(waves) +
+                             " waves on a SIMD, its source promises " +
+                             Twine(promised));
+  int64_t lds = int64_t(found.ldsBytes) * blocks;
+  if (lds > target.ldsBytes)
+    return createStringError(where + Twine(blocks) + " blocks need " +
+                             Twine(lds) + " bytes of LDS, a compute unit has " +
+                             Twine(target.ldsBytes));
+  return Error::success();
+}
+
 Error mlir::hk::checkObject(const ::hk::Target &target,
                             const KernelRecord &kernel, StringRef object) {
   if (target.arch == ::hk::Arch::Host)
@@ -129,6 +169,8 @@ Error mlir::hk::checkObject(const ::hk::Target &target,
           where + "registers spill: " + Twine(found->vgprSpills) + " VGPR, " +
               Twine(found->sgprSpills) + " SGPR, " +
               Twine(found->scratchBytes) + " bytes of scratch");
+    if (Error error = checkOccupancy(target, kernel, variant, *found, where))
+      return error;
   }
   return Error::success();
 }

@@ -408,5 +408,8 @@ int64_t mlir::hk::minBlocksOf(const RowPlan &plan, const RowTile &tile,
   int64_t threads = work <= 8 && kept <= 32    ? 1024
                     : work <= 20 && kept <= 64 ? 512
                                                : 256;
-  return std::max<int64_t>(1, threads / tile.threads);
+  int64_t blocks = threads / tile.threads;
+  if (int64_t lds = rowLds(plan, target, tile))
+    blocks = std::min(blocks, target.ldsBytes / lds);
+  return std::max<int64_t>(1, blocks);
 }

@@ -37,14 +37,6 @@ inline constexpr const Target &kTarget = targetOf(kArch);
 inline constexpr int kWave = kTarget.waveSize;
 inline constexpr bool kIsHost = kArch == Arch::Host;
 
-/// Waves each of the four SIMDs must be able to hold for `minBlocks` blocks of
-/// `threads` threads to be resident.
-constexpr int wavesPerSimd(int threads, int minBlocks) {
-  int waves = (threads + kWave - 1) / kWave * (minBlocks > 0 ? minBlocks : 1);
-  int perSimd = (waves + 3) / 4;
-  return perSimd < 8 ? perSimd : 8;
-}
-
 /// Gives each block of a cluster of BLOCKS the K values that the first lane of
 /// each of its WAVES waves has, in the order of the waves. Every thread of the
 /// cluster calls it after clusterArrive() and clusterWait(). Only on targets

@@ -23,6 +23,7 @@
 #ifndef HK_KERNELS_DEVICE_LAUNCH_H
 #define HK_KERNELS_DEVICE_LAUNCH_H
 
+#include "hk/Contract/Occupancy.h"
 #include "kernels/device/arch.h"
 #include "kernels/device/types.h"
 
@@ -70,8 +71,8 @@ template <class T> HK_DEV Global<T> global(u64 word) { return (Global<T>)word; }
   HK_BODY_(symbol, SharedType);                                                \
   extern "C" __attribute__((global))                                           \
   __attribute__((amdgpu_flat_work_group_size(threads, threads)))               \
-  __attribute__((                                                              \
-      amdgpu_waves_per_eu(hk::wavesPerSimd(threads, minBlocks)))) void         \
+  __attribute__((amdgpu_waves_per_eu(                                          \
+      hk::wavesPerSimd(hk::kTarget, threads, minBlocks)))) void                \
   symbol(hk::Words<numWords> args) {                                           \
     __attribute__((shared)) SharedType lds;                                    \
     symbol##_body(args.w,                                                      \
