@@ -20,6 +20,8 @@ for name in ("HOME", "CCACHE_DIR", "HK_CACHE_DIR", "ASAN_OPTIONS", "UBSAN_OPTION
 # Under the preset asan only hk is instrumented: LLVM's allocators mark memory in hk's
 # code and hand it out in theirs, which does not unmark it.
 config.environment.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0")
+if config.sanitizers:
+    config.available_features.add("sanitizers")
 
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%llvm_include", config.llvm_include_dir))
