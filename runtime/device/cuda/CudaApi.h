@@ -55,16 +55,19 @@ using CudaHandle = void *;
 /// CUdeviceptr.
 using CudaPointer = unsigned long long;
 
-/// CUlaunchAttribute, of which only programmatic stream serialization is used:
-/// whether blocks may start before the kernel before has ended.
-struct CudaLaunchAttribute {
-  enum class Id : unsigned { ProgrammaticStreamSerialization = 6 };
-  alignas(8) Id id;
-  union alignas(8) {
-    int allowed;
-    char padding[64];
-  };
+/// CUlaunchAttributeID.
+enum class CudaLaunchAttributeId : unsigned {
+  /// Whether blocks may start before the kernel before has ended.
+  ProgrammaticStreamSerialization = 6
 };
+
+/// CUlaunchAttribute; of its values, a union of 64 bytes, only numbers.
+struct CudaLaunchAttribute {
+  CudaLaunchAttributeId id;
+  alignas(8) int value;
+  char unused[60];
+};
+static_assert(sizeof(CudaLaunchAttribute) == 72);
 
 /// CUlaunchConfig.
 struct CudaLaunchConfig {

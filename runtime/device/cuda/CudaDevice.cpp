@@ -292,7 +292,7 @@ Status CudaDevice::launch(const LoadedKernel &loaded, const uint64_t *words,
   // hk's kernels wait for the one before themselves (HK_KERNEL), so their
   // blocks may take their places while its last ones run.
   CudaLaunchAttribute overlap{
-      CudaLaunchAttribute::Id::ProgrammaticStreamSerialization, {1}};
+      CudaLaunchAttributeId::ProgrammaticStreamSerialization, 1, {}};
   CudaLaunchConfig config{{grid[0], grid[1], grid[2]},
                           {kernel.threads, 1, 1},
                           kernel.sharedBytes,
