@@ -97,7 +97,7 @@ void addHalves(OpTable &t) {
     }
     t.add(std::string("v_pk_") + name, op);
   });
-  forMinMax<half>([&](std::string name, auto ieee, auto plain) {
+  forMinMax<half>([&](const std::string &name, auto ieee, auto plain) {
     Op op = packedOp(plain);
     op.clampFn = op.fn =
         ieeeHandler(ieee, plain, packedHandler(ieee), packedHandler(plain));

@@ -57,7 +57,7 @@ void addHalf(OpTable &t) {
   auto add = [&](const char *name, auto f) { t.add(name, halfOp(f)); };
   add("v_sub_f16", [](half a, half b) { return half(float(a) - float(b)); });
   add("v_subrev_f16", [](half a, half b) { return half(float(b) - float(a)); });
-  auto addIeee = [&](std::string name, auto ieee, auto plain) {
+  auto addIeee = [&](const std::string &name, auto ieee, auto plain) {
     Op op = halfOp(plain);
     op.fn = ieeeHandler(ieee, plain, laneHandler(ieee), op.fn);
     t.add("v_" + name + "_f16", op);
@@ -78,14 +78,14 @@ void addHalf(OpTable &t) {
   add("v_frexp_exp_i16_f16", [](half a) {
     int e = 0;
     float v = float(a);
-    if (v == v && v - v == 0 && v != 0)
+    if (std::isfinite(v) && v != 0)
       std::frexp(v, &e);
     return i16(e);
   });
   add("v_frexp_mant_f16", [](half a) {
     int e = 0;
     float v = float(a);
-    return v == v && v - v == 0 ? half(std::frexp(v, &e)) : a;
+    return std::isfinite(v) ? half(std::frexp(v, &e)) : a;
   });
   Op fma = zeroingHigh(
       halfOp([](half a, half b, half c) { return fmaHalf(a, b, c); }));

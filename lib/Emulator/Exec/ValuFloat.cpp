@@ -29,14 +29,14 @@ template <class T> T ldexpClamped(T v, i32 e) {
 }
 
 template <class T> i32 frexpExp(T v) {
-  if (v == 0 || v != v || std::isinf(v))
+  if (v == 0 || !std::isfinite(v))
     return 0;
   int e;
   std::frexp(v, &e);
   return e;
 }
 template <class T> T frexpMant(T v) {
-  if (v != v || std::isinf(v))
+  if (!std::isfinite(v))
     return v;
   int e;
   return std::frexp(v, &e);
@@ -44,9 +44,9 @@ template <class T> T frexpMant(T v) {
 template <class T> T fract(T v) {
   T below = sizeof(T) == 4 ? T(0.99999994f) : T(0x1.fffffffffffffp-1);
   T f = v - std::floor(v);
-  return v != v || std::isinf(v) ? std::numeric_limits<T>::quiet_NaN()
-         : f < below             ? f
-                                 : below;
+  return !std::isfinite(v) ? std::numeric_limits<T>::quiet_NaN()
+         : f < below       ? f
+                           : below;
 }
 
 void addF32(OpTable &t) {
@@ -70,7 +70,7 @@ void addF32(OpTable &t) {
   t.add("v_fmaak_f32", laneOp([](float a, float b, float k) {
           return __builtin_fmaf(a, b, k);
         }));
-  auto addIeee = [&](std::string name, auto ieee, auto plain) {
+  auto addIeee = [&](const std::string &name, auto ieee, auto plain) {
     t.add("v_" + name + "_f32", ieeeLaneOp(ieee, plain));
   };
   forMinMax<float>(addIeee);
@@ -102,7 +102,7 @@ void addF64(OpTable &t) {
       [](double a, double b, double c) { return __builtin_fma(a, b, c); });
   fmac.dstIsSource = true;
   t.add("v_fmac_f64", fmac);
-  forMinMax<double>([&](std::string name, auto ieee, auto plain) {
+  forMinMax<double>([&](const std::string &name, auto ieee, auto plain) {
     t.add("v_" + name + "_f64", ieeeLaneOp(ieee, plain));
   });
   t.add("v_trunc_f64", laneOp([](double a) { return __builtin_trunc(a); }));
