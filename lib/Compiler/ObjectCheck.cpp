@@ -79,17 +79,24 @@ SpillError::SpillError(const ::hk::Target &target, StringRef kernel,
     : ErrorInfo(message, inconvertibleErrorCode()), target(&target),
       kernel(kernel), tile(tile) {}
 
+/// How a message about a variant begins.
+static std::string placeOf(const ::hk::Target &target,
+                           const KernelRecord &kernel,
+                           const VariantRecord &variant) {
+  return "kernel @" + kernel.name + " (" + kernel.ops + "), variant " +
+         variant.tile + " for " + target.name + ": ";
+}
+
 /// The runtime starts a kernel while the one before still runs.
-static Error checkPtx(const KernelRecord &kernel, StringRef ptx) {
+static Error checkPtx(const ::hk::Target &target, const KernelRecord &kernel,
+                      StringRef ptx) {
   for (const VariantRecord &variant : kernel.variants) {
     size_t begin = ptx.find(".entry " + variant.symbol + "(");
     StringRef entry = ptx.substr(begin);
     if (begin == StringRef::npos ||
         !entry.take_front(entry.find("\n}")).contains("griddepcontrol.wait"))
-      return createStringError("kernel @" + kernel.name + " (" + kernel.ops +
-                               "), variant " + variant.tile +
-                               " for sm_90a: the PTX has no entry point " +
-                               variant.symbol +
+      return createStringError(placeOf(target, kernel, variant) +
+                               "the PTX has no entry point " + variant.symbol +
                                " that waits for the kernel before; declare it "
                                "with HK_KERNEL");
   }
@@ -139,7 +146,7 @@ Error mlir::hk::checkObject(const ::hk::Target &target,
   if (target.arch == ::hk::Arch::Host)
     return Error::success();
   if (target.arch == ::hk::Arch::Sm90a)
-    return checkPtx(kernel, object);
+    return checkPtx(target, kernel, object);
   auto resources = readResources(object);
   if (!resources)
     return resources.takeError();
@@ -148,9 +155,7 @@ Error mlir::hk::checkObject(const ::hk::Target &target,
     for (const KernelResources &r : *resources)
       if (r.symbol == variant.symbol)
         found = &r;
-    std::string where = "kernel @" + kernel.name + " (" + kernel.ops +
-                        "), variant " + variant.tile + " for " + target.name +
-                        ": ";
+    std::string where = placeOf(target, kernel, variant);
     auto fail = [&](const Twine &what) {
       return createStringError(where + what);
     };

@@ -125,8 +125,7 @@ static int callOnce(const Options &options) {
   return result;
 }
 
-static int runTool(const std::vector<std::string> &arguments) {
-  Options options = parseOptions(arguments);
+static int runTool(const Options &options) {
   if (options.help) {
     std::fputs(kUsage, stdout);
     return 0;
@@ -139,16 +138,15 @@ static int runTool(const std::vector<std::string> &arguments) {
   return callOnce(options);
 }
 
-/// Runs the tool and says what stopped it.
-static int report(const std::vector<std::string> &arguments) {
-  int status = 2;
+/// What `run` returns, or 2 after saying what stopped it.
+template <class Run> static int reportFailure(Run run) {
   try {
-    status = runTool(arguments);
+    return run();
   } catch (const std::exception &e) {
     std::fflush(stdout);
     std::fprintf(stderr, "hk-run: %s\n", e.what());
+    return 2;
   }
-  return status;
 }
 
 static int runCalls(const std::string &file,
@@ -160,7 +158,7 @@ static int runCalls(const std::string &file,
       line += " " + call[i];
     std::printf("call%s\n", line.c_str());
     std::fflush(stdout);
-    int status = report(call);
+    int status = reportFailure([&] { return runTool(parseOptions(call)); });
     std::printf("exit status %d\n", status);
     worst = std::max(worst, status);
   }
@@ -168,12 +166,10 @@ static int runCalls(const std::string &file,
 }
 
 int main(int argc, char **argv) {
-  std::vector<std::string> arguments(argv + 1, argv + argc);
-  try {
-    std::string file = parseOptions(arguments).callsFile;
-    return file.empty() ? report(arguments) : runCalls(file, arguments);
-  } catch (const std::exception &e) {
-    std::fprintf(stderr, "hk-run: %s\n", e.what());
-    return 2;
-  }
+  return reportFailure([&] {
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    Options options = parseOptions(arguments);
+    return options.callsFile.empty() ? runTool(options)
+                                     : runCalls(options.callsFile, arguments);
+  });
 }
