@@ -104,12 +104,13 @@ private:
     return seqIdx->values[first + token] == seqIdx->values[first + earlier];
   }
 
-  void runSequence(int64_t sequence, ResultBuilder &result, Tensor &newState,
-                   Tensor &windows);
+  void runSequence(int64_t sequence, ResultBuilder &result,
+                   ResultBuilder &newState, ResultBuilder &windows);
   void updateState(int64_t sequence, int64_t line, int64_t length, int64_t c,
-                   function_ref<Noisy(int64_t)> input, Tensor &newState);
+                   function_ref<Noisy(int64_t)> input, ResultBuilder &newState);
   void updateBlocks(int64_t sequence, int64_t length, int64_t c,
-                    function_ref<Noisy(int64_t)> input, Tensor &newState);
+                    function_ref<Noisy(int64_t)> input,
+                    ResultBuilder &newState);
 
   CausalConv1dOp op;
   const Tensor &x, &weight;
@@ -153,16 +154,8 @@ LogicalResult Convolution::verifySizes() {
   return success();
 }
 
-static void setNoisy(Tensor &tensor, int64_t i, Noisy value) {
-  tensor.values[i] = value.value;
-  if (!tensor.error.empty())
-    tensor.error[i] = value.sigma;
-  if (!tensor.jump.empty())
-    tensor.jump[i] = value.jump;
-}
-
 void Convolution::runSequence(int64_t sequence, ResultBuilder &result,
-                              Tensor &newState, Tensor &windows) {
+                              ResultBuilder &newState, ResultBuilder &windows) {
   int64_t begin = offsets ? int64_t(offsets->values[sequence]) : 0;
   int64_t length = offsets ? int64_t(offsets->values[sequence + 1]) - begin
                            : x.sizes[op.getTokenDim()];
@@ -200,9 +193,9 @@ void Convolution::runSequence(int64_t sequence, ResultBuilder &result,
     if (op.getWindows() && valid)
       for (int64_t t = 0; t < length; ++t)
         for (int64_t k = 0; k < width - 1; ++k)
-          setNoisy(windows,
-                   ((sequence * length + t) * channels + c) * (width - 1) + k,
-                   input(t - (width - 2) + k));
+          windows.setExact(
+              ((sequence * length + t) * channels + c) * (width - 1) + k,
+              input(t - (width - 2) + k));
     if (computed && valid)
       updateBlocks(sequence, length, c, input, newState);
     else if (state && valid)
@@ -212,9 +205,9 @@ void Convolution::runSequence(int64_t sequence, ResultBuilder &result,
 
 void Convolution::updateState(int64_t sequence, int64_t line, int64_t length,
                               int64_t c, function_ref<Noisy(int64_t)> input,
-                              Tensor &newState) {
+                              ResultBuilder &newState) {
   auto set = [&](int64_t entry, Noisy value) {
-    setNoisy(newState, stateElement(line, entry, c), value);
+    newState.setExact(stateElement(line, entry, c), value);
   };
   if (ring) {
     for (int64_t t = 0; t < length; ++t)
@@ -231,7 +224,7 @@ void Convolution::updateState(int64_t sequence, int64_t line, int64_t length,
 
 void Convolution::updateBlocks(int64_t sequence, int64_t length, int64_t c,
                                function_ref<Noisy(int64_t)> input,
-                               Tensor &newState) {
+                               ResultBuilder &newState) {
   auto block = static_cast<int64_t>(*op.getBlock());
   int64_t first = numComputed(sequence);
   for (int64_t t = 0; t < length; ++t) {
@@ -240,8 +233,8 @@ void Convolution::updateBlocks(int64_t sequence, int64_t length, int64_t c,
     if (!last || isPadding(line))
       continue;
     for (int64_t entry = 0; entry < stateLength(); ++entry)
-      setNoisy(newState, stateElement(line, entry, c),
-               input(t + 1 - stateLength() + entry));
+      newState.setExact(stateElement(line, entry, c),
+                        input(t + 1 - stateLength() + entry));
   }
 }
 
@@ -249,28 +242,22 @@ LogicalResult Convolution::run(Results &out) {
   if (failed(verifySizes()))
     return failure();
   ResultBuilder result(resultDType(op), x.sizes);
-  Tensor newState, windows;
-  if (state)
-    newState = *state;
+  const Tensor none(x.dtype, {0});
+  const Tensor &before = state ? *state : none;
+  ResultBuilder newState(before.dtype, before.sizes);
+  for (int64_t i = 0; i < before.numElements(); ++i)
+    newState.setExact(i, at(before, i));
+  SmallVector<int64_t> sizes = none.sizes;
   if (op.getWindows())
-    windows = Tensor(
-        x.dtype, {x.sizes[0], x.sizes[op.getTokenDim()], channels, width - 1});
-  for (Tensor *copy : {&newState, &windows}) {
-    // What is copied keeps its noise.
-    bool noise = !x.error.empty() || (state && !state->error.empty());
-    bool jumps = !x.jump.empty() || (state && !state->jump.empty());
-    if (noise && copy->error.empty())
-      copy->error.assign(copy->values.size(), 0);
-    if (jumps && copy->jump.empty())
-      copy->jump.assign(copy->values.size(), 0);
-  }
+    sizes = {x.sizes[0], x.sizes[op.getTokenDim()], channels, width - 1};
+  ResultBuilder windows(x.dtype, sizes);
   for (int64_t sequence = 0; sequence < numSequences(); ++sequence)
     runSequence(sequence, result, newState, windows);
   out.push_back(result.take());
   if (state)
-    out.push_back(std::move(newState));
+    out.push_back(newState.take());
   if (op.getWindows())
-    out.push_back(std::move(windows));
+    out.push_back(windows.take());
   return success();
 }
 

@@ -53,7 +53,7 @@ inline ::hk::DType resultDType(Operation *op, unsigned i = 0) {
   return *dtypeOf(type.getElementType());
 }
 
-/// A result tensor of `sizes`; its element i is set once.
+/// A result tensor of `sizes`; its element i is what was set last, or 0.
 class ResultBuilder {
 public:
   ResultBuilder(::hk::DType dtype, ArrayRef<int64_t> sizes)
