@@ -6,6 +6,10 @@ if(HK_CCACHE)
     CCACHE_NOHASHDIR=1 ${HK_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${HK_LAUNCHER})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${HK_LAUNCHER})
+  # A precompiled header holds the paths of its own checkout, so what is made with
+  # one must not reach another clone.
+  set(HK_PRECOMPILED_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${HK_CCACHE})
 endif()
 
 add_compile_options(-Wall -Wextra -Werror)

@@ -15,7 +15,7 @@
 #include "hk/Passes/Passes.h"
 #include "hk/Passes/Pipelines.h"
 
-#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   mlir::bufferization::registerBufferizationPasses();
   mlir::memref::registerMemRefPasses();
-  mlir::registerReconcileUnrealizedCastsPass();
+  mlir::registerPass(mlir::createReconcileUnrealizedCastsPass);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "hk optimizer\n", registry));
 }
