@@ -43,10 +43,10 @@ def directives(path):
 
 
 def optionsFor(names, lines):
-    """The options and sizes of HK-ARGS and HK-DIMS, without those of arguments other than `names`."""
+    """The options of HK-ARGS and HK-DIMS, without those of arguments and sizes other than `names`."""
     words = [word for line in lines for word in line.split() if word != "-" and word[0] != "@"]
     options = [word if word.startswith("--") else f"--dim={word}" for word in words]
-    return [o for o in options if not o.startswith(("--range=", "--dim=")) or re.split(r"[=.]", o)[1] in names]
+    return [o for o in options if not o.startswith(("--range=", "--dim=")) or o.split("=")[1] in names]
 
 
 def failedCalls(output):
@@ -106,7 +106,8 @@ class ModuleFormat(lit.formats.TestFormat):
             return failed(info, result)
         described = json.loads(result.stdout)
         functions = described["sections"][0]["functions"]
-        names = {f["name"]: {a["name"] for a in f["arguments"]} for f in described["functions"]}
+        names = {f["name"]: {name for a in f["arguments"] for name in (a["name"], *a["shape"])}
+                 for f in described["functions"]}
 
         for limit in directive["LAUNCHES"]:
             for function in functions:

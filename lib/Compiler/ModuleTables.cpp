@@ -142,10 +142,14 @@ void TableWriter::writeSection(
     os << "};\n";
   }
   for (auto [f, function] : enumerate(section.functions)) {
-    os << "void " << function.shapeSymbol
-       << "(hk_call_ctx *, const hk_abi_tensor *, int64_t *, int64_t *);\n"
-       << "void " << function.runSymbol
-       << "(hk_call_ctx *, const hk_abi_tensor *, void *);\n";
+    // The symbol as a label: a function's name need not be an identifier of C.
+    os << "void " << s << "_f" << f << "_shape"
+       << "(hk_call_ctx *, const hk_abi_tensor *, int64_t *, int64_t *) "
+          "__asm__("
+       << quoted(function.shapeSymbol) << ");\n"
+       << "void " << s << "_f" << f << "_run"
+       << "(hk_call_ctx *, const hk_abi_tensor *, void *) __asm__("
+       << quoted(function.runSymbol) << ");\n";
     if (!function.guards.empty()) {
       os << "static const hk_guard_abi " << s << "_f" << f << "_guards[] = {\n";
       for (const auto &[lhs, rhs] : function.guards)
@@ -155,7 +159,7 @@ void TableWriter::writeSection(
   }
   os << "static const hk_function_impl_abi " << s << "_functions[] = {\n";
   for (auto [f, function] : enumerate(section.functions)) {
-    os << "  {" << function.shapeSymbol << ", " << function.runSymbol << ", "
+    os << "  {" << s << "_f" << f << "_shape, " << s << "_f" << f << "_run, "
        << function.numLaunches << "u, " << function.guards.size() << "u, ";
     if (function.guards.empty())
       os << "0";

@@ -7,7 +7,7 @@
 //
 // Everything after this pass may take for granted that every argument and every
 // result is a ranked tensor of an element type that hk has: the module ABI
-// passes nothing else.
+// passes nothing else. And that a function's name can stand in JSON.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
 
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKCHECKSIGNATURE
@@ -31,6 +32,9 @@ bool isTensorOfHK(Type type) {
 }
 
 LogicalResult checkSignature(func::FuncOp function) {
+  if (!llvm::json::isUTF8(function.getSymName()))
+    return function.emitOpError("expected a name in UTF-8, but got '")
+           << llvm::json::fixUTF8(function.getSymName()) << "'";
   auto check = [&](TypeRange types, StringRef what) -> LogicalResult {
     for (auto [i, type] : llvm::enumerate(types))
       if (!isTensorOfHK(type))

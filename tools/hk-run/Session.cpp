@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <set>
 
 using namespace hk;
 using namespace hk::run;
@@ -117,19 +118,24 @@ void Session::describeArguments() {
     }
     args.push_back(std::move(arg));
   }
-  auto requireKnown = [&](const auto &given, const char *option) {
-    for (const auto &[key, value] : given) {
-      bool known = false;
-      for (const Argument &arg : args)
-        known |= arg.name == key;
-      if (!known)
+  std::set<std::string> argNames, sizeNames;
+  for (const Argument &arg : args) {
+    argNames.insert(arg.name);
+    sizeNames.insert(arg.dimNames.begin(), arg.dimNames.end());
+  }
+  sizeNames.erase(""); // static ones
+  auto requireKnown = [&](const auto &given, const char *option,
+                          const std::set<std::string> &names,
+                          const char *what) {
+    for (const auto &[key, value] : given)
+      if (!names.count(key))
         throw Failure(std::string(option) + "=" + key + ": function '" + name +
-                      "' has no such argument; see --info");
-    }
+                      "' has no such " + what + "; see --info");
   };
-  requireKnown(options.inputs, "--input");
-  requireKnown(options.outputs, "--output");
-  requireKnown(options.ranges, "--range");
+  requireKnown(options.inputs, "--input", argNames, "argument");
+  requireKnown(options.outputs, "--output", argNames, "argument");
+  requireKnown(options.ranges, "--range", argNames, "argument");
+  requireKnown(options.dims, "--dim", sizeNames, "dynamic size");
 }
 
 /// Sizes that must be equal; every section says so, the first is as good as

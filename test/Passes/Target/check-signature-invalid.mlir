@@ -19,3 +19,10 @@ func.func @unranked(%x: tensor<4xf32>) -> tensor<*xf32> {
 func.func @element(%x: tensor<4xf64>) {
   return
 }
+
+// -----
+
+// expected-error @+1 {{expected a name in UTF-8, but got 'layer�'}}
+func.func @"layer\FF"(%x: tensor<4xf32>) {
+  return
+}

@@ -121,6 +121,8 @@ TEST(HkRun, SaysWhatIsWrong) {
   expect(kMirror, "--dim=d0=N (x dim 0)");
   expect(kMirror + "--dim=d0=x", "expected an integer, got 'x'");
   expect(kMirror + "--dim=d0", "expected NAME=VALUE");
+  expect(kMirror + "--dim=d0=1 --dim=d7=1",
+         "--dim=d7: function 'mirror' has no such dynamic size");
   expect(kMirror + "--data=weird", "expected normal, equal");
   expect(kMirror + "--calls=/nonexistent", "cannot read '/nonexistent'");
   expect(kMirror + "--calls=/dev/null", "has no line with options");
