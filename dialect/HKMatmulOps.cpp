@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Orientation, batch dims, accumulation type and the three forms of scales.
+// Orientation, batch dims, accumulation type, the three forms of scales; an
+// operand's transpose becomes orientation.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
+
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -103,6 +106,35 @@ LogicalResult MatmulOp::verify() {
     return failure();
   return verifyScale(*this, {"rhs_scale", getRhsScale()}, rhs, n, kScaleBlock,
                      k);
+}
+
+/// What `operand` is the transpose of, its last two dims exchanged, or null.
+static Value transposedFrom(Value operand) {
+  auto transpose = operand.getDefiningOp<TransposeOp>();
+  if (!transpose)
+    return nullptr;
+  SmallVector<int64_t> swapped(transpose.getPermutation());
+  std::swap(swapped[swapped.size() - 2], swapped.back());
+  return transposedLocalDims(swapped) == 0 ? transpose.getInput() : nullptr;
+}
+
+/// A product reads either orientation, so transposing an operand is free.
+LogicalResult MatmulOp::canonicalize(MatmulOp op, PatternRewriter &rewriter) {
+  if (Value lhs = transposedFrom(op.getLhs())) {
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getLhsMutable().assign(lhs);
+      op.setTransposeA(!op.getTransposeA());
+    });
+    return success();
+  }
+  if (Value rhs = transposedFrom(op.getRhs())) {
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getRhsMutable().assign(rhs);
+      op.setTransposeB(!op.getTransposeB());
+    });
+    return success();
+  }
+  return failure();
 }
 
 LogicalResult MatmulOp::reifyResultShapes(OpBuilder &b,

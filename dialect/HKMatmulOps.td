@@ -47,6 +47,7 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments]> {
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<2>]>>:$k_slices);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
+  let hasCanonicalizeMethod = 1;
   let assemblyFormat = [{
     $lhs `,` $rhs (`scales` `(` $lhs_scale^ `,` $rhs_scale `)`)? attr-dict `:`
     type($lhs) `,` type($rhs)

@@ -54,6 +54,16 @@ LogicalResult TransposeOp::reifyResultShapes(OpBuilder &b,
   return success();
 }
 
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  if (auto before = getInput().getDefiningOp<TransposeOp>()) {
+    setPermutation(applyPermutation(before.getPermutation(), getPermutation()));
+    setOperand(before.getInput());
+    return getResult();
+  }
+  bool moves = transposedLocalDims(getPermutation()) != 0;
+  return moves || getInput().getType() != getType() ? Value() : getInput();
+}
+
 //===----------------------------------------------------------------------===//
 // hk.concat
 //===----------------------------------------------------------------------===//

@@ -28,6 +28,7 @@ def HK_TransposeOp : HK_RowwiseOp<"transpose",
   let arguments = (ins HK_Tensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs HK_Tensor:$result);
   let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
 }
 
 def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()"> {

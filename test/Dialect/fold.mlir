@@ -58,3 +58,25 @@ hk.kernel @k rowwise inputs 1 shapes [#hk.shape<[4]>, #hk.shape<[4]>] aligns [16
     hk.yield %a : tensor<4xf32>
   }
 }
+
+// Two transposes are one; none is needed for a product, which has an orientation.
+// CHECK-LABEL: func @transposes
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>, %[[W:.*]]: tensor<2x5x4xf32>
+func.func @transposes(%x: tensor<2x3x4xf32>, %w: tensor<2x5x4xf32>) -> (tensor<2x3x4xf32>, tensor<3x4x2xf32>, tensor<2x3x5xf32>, tensor<2x3x3xf32>, tensor<3x4x5xf32>) {
+  %0 = hk.transpose %x [0, 2, 1] : tensor<2x3x4xf32> -> tensor<2x4x3xf32>
+  %1 = hk.transpose %0 [0, 2, 1] : tensor<2x4x3xf32> -> tensor<2x3x4xf32>
+  // CHECK: %[[R:.*]] = hk.transpose %[[X]] [1, 2, 0] : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
+  %2 = hk.transpose %0 [2, 1, 0] : tensor<2x4x3xf32> -> tensor<3x4x2xf32>
+  %3 = hk.transpose %w [0, 2, 1] : tensor<2x5x4xf32> -> tensor<2x4x5xf32>
+  // CHECK: %[[P:.*]] = hk.matmul %[[X]], %[[W]] {transpose_b}
+  %4 = hk.matmul %x, %3 : tensor<2x3x4xf32>, tensor<2x4x5xf32> -> tensor<2x3x5xf32>
+  // CHECK: %[[Q:.*]] = hk.matmul %[[X]], %[[X]] {transpose_b}
+  %5 = hk.matmul %0, %0 {transpose_a} : tensor<2x4x3xf32>, tensor<2x4x3xf32> -> tensor<2x3x3xf32>
+  // The batch moves too: no orientation of the product.
+  // CHECK: hk.matmul %[[R]],
+  %6 = hk.transpose %x [1, 2, 0] : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
+  %7 = hk.constant dense<1.0> : tensor<2x5xf32>
+  %8 = hk.matmul %6, %7 : tensor<3x4x2xf32>, tensor<2x5xf32> -> tensor<3x4x5xf32>
+  // CHECK: return %[[X]], %[[R]], %[[P]], %[[Q]]
+  return %1, %2, %4, %5, %8 : tensor<2x3x4xf32>, tensor<3x4x2xf32>, tensor<2x3x5xf32>, tensor<2x3x3xf32>, tensor<3x4x5xf32>
+}
