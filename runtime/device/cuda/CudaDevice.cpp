@@ -12,11 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "device/EventTimer.h"
+#include "device/ModuleCache.h"
 #include "device/cuda/CudaApi.h"
 
 #include <cstring>
-#include <map>
-#include <mutex>
 
 using namespace hk;
 
@@ -106,30 +105,36 @@ protected:
   Status freeRaw(void *data) override;
 
 private:
-  Status createEvent(void *&event) override {
+  /// `call()` with this context current.
+  template <typename Call> Status within(Call call) {
     CurrentContext current(api, context);
-    return HK_CUDA(api, cuEventCreate, &event, 0);
+    if (Status error = current.takeError())
+      return error;
+    return call();
+  }
+
+  Status createEvent(void *&event) override {
+    return within([&] { return HK_CUDA(api, cuEventCreate, &event, 0); });
   }
   void destroyEvent(void *event) override {
     CurrentContext current(api, context);
     (void)api.cuEventDestroy(event);
   }
   Status recordEvent(void *event, void *stream) override {
-    CurrentContext current(api, context);
-    return HK_CUDA(api, cuEventRecord, event, stream);
+    return within([&] { return HK_CUDA(api, cuEventRecord, event, stream); });
   }
   Status elapsedMilliseconds(void *begin, void *end, float &time) override {
-    CurrentContext current(api, context);
-    if (Status error = HK_CUDA(api, cuEventSynchronize, end))
-      return error;
-    return HK_CUDA(api, cuEventElapsedTime, &time, begin, end);
+    return within([&] {
+      if (Status error = HK_CUDA(api, cuEventSynchronize, end))
+        return error;
+      return HK_CUDA(api, cuEventElapsedTime, &time, begin, end);
+    });
   }
 
   CudaApi api;
   int cudaDevice = 0;
   CudaHandle context = nullptr;
-  std::mutex mutex;
-  std::map<const void *, std::weak_ptr<CudaModule>> modules; // by their code
+  ModuleCache<CudaModule> modules;
 };
 
 CudaPointer toCuda(const void *data) {
@@ -202,11 +207,9 @@ Status CudaDevice::initialize(int ordinal, const DeviceOptions &options) {
 }
 
 Status CudaDevice::allocateRaw(uint64_t bytes, void **data) {
-  CurrentContext current(api, context);
-  if (Status error = current.takeError())
-    return error;
   CudaPointer pointer = 0;
-  if (Status error = HK_CUDA(api, cuMemAlloc, &pointer, bytes))
+  if (Status error =
+          within([&] { return HK_CUDA(api, cuMemAlloc, &pointer, bytes); }))
     return addContext(std::move(error), "allocating " + std::to_string(bytes) +
                                             " bytes on '" + descriptionText +
                                             "'");
@@ -215,39 +218,31 @@ Status CudaDevice::allocateRaw(uint64_t bytes, void **data) {
 }
 
 Status CudaDevice::freeRaw(void *data) {
-  CurrentContext current(api, context);
-  if (Status error = current.takeError())
-    return error;
-  return HK_CUDA(api, cuMemFree, toCuda(data));
+  return within([&] { return HK_CUDA(api, cuMemFree, toCuda(data)); });
 }
 
 Status CudaDevice::waitIdle() {
-  CurrentContext current(api, context);
-  if (Status error = current.takeError())
-    return error;
-  return HK_CUDA(api, cuCtxSynchronize);
+  return within([&] { return HK_CUDA(api, cuCtxSynchronize); });
 }
 
 Status CudaDevice::upload(void *to, const void *from, uint64_t bytes) {
-  CurrentContext current(api, context);
-  if (Status error = current.takeError())
-    return error;
-  // Launches may be running on any stream; a copy comes after all of them, and
-  // is over when this returns.
-  if (Status error = HK_CUDA(api, cuCtxSynchronize))
-    return error;
-  if (Status error = HK_CUDA(api, cuMemcpyHtoD, toCuda(to), from, bytes))
-    return error;
-  return HK_CUDA(api, cuCtxSynchronize);
+  return within([&] {
+    // Launches may be running on any stream; a copy comes after all of them,
+    // and is over when this returns.
+    if (Status error = HK_CUDA(api, cuCtxSynchronize))
+      return error;
+    if (Status error = HK_CUDA(api, cuMemcpyHtoD, toCuda(to), from, bytes))
+      return error;
+    return HK_CUDA(api, cuCtxSynchronize);
+  });
 }
 
 Status CudaDevice::download(void *to, const void *from, uint64_t bytes) {
-  CurrentContext current(api, context);
-  if (Status error = current.takeError())
-    return error;
-  if (Status error = HK_CUDA(api, cuCtxSynchronize))
-    return error;
-  return HK_CUDA(api, cuMemcpyDtoH, to, toCuda(from), bytes);
+  return within([&] {
+    if (Status error = HK_CUDA(api, cuCtxSynchronize))
+      return error;
+    return HK_CUDA(api, cuMemcpyDtoH, to, toCuda(from), bytes);
+  });
 }
 
 Status CudaDevice::loadKernel(const hk_kernel_abi &,
@@ -257,17 +252,9 @@ Status CudaDevice::loadKernel(const hk_kernel_abi &,
   if (Status error = current.takeError())
     return error;
   auto result = std::make_unique<CudaKernel>();
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    std::weak_ptr<CudaModule> &known = modules[variant.code];
-    result->module = known.lock();
-    if (!result->module) {
-      result->module = std::make_shared<CudaModule>(api, context);
-      if (Status error = result->module->load(variant.code, variant.code_bytes))
-        return error;
-      known = result->module;
-    }
-  }
+  auto make = [&] { return std::make_shared<CudaModule>(api, context); };
+  if (Status error = modules.get(variant, make, result->module))
+    return error;
   if (Status error = result->module->find(variant.symbol, result->function))
     return error;
   result->threads = variant.threads;

@@ -11,13 +11,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "device/EventTimer.h"
+#include "device/ModuleCache.h"
 #include "device/hip/HipApi.h"
 
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
 
 using namespace hk;
 
@@ -108,25 +107,32 @@ protected:
 private:
   Status copy(void *to, const void *from, uint64_t bytes, HipCopy direction);
 
-  Status createEvent(void *&event) override {
+  /// `call()` with this device current.
+  template <typename Call> Status within(Call call) {
     CurrentDevice current(api, ordinal);
-    return HK_HIP(api, hipEventCreate, &event);
+    if (Status error = current.takeError())
+      return error;
+    return call();
+  }
+
+  Status createEvent(void *&event) override {
+    return within([&] { return HK_HIP(api, hipEventCreate, &event); });
   }
   void destroyEvent(void *event) override { (void)api.hipEventDestroy(event); }
   Status recordEvent(void *event, void *stream) override {
-    CurrentDevice current(api, ordinal);
-    return HK_HIP(api, hipEventRecord, event, stream);
+    return within([&] { return HK_HIP(api, hipEventRecord, event, stream); });
   }
   Status elapsedMilliseconds(void *begin, void *end, float &time) override {
-    if (Status error = HK_HIP(api, hipEventSynchronize, end))
-      return error;
-    return HK_HIP(api, hipEventElapsedTime, &time, begin, end);
+    return within([&] {
+      if (Status error = HK_HIP(api, hipEventSynchronize, end))
+        return error;
+      return HK_HIP(api, hipEventElapsedTime, &time, begin, end);
+    });
   }
 
   HipApi api;
   int ordinal = 0;
-  std::mutex mutex;
-  std::map<const void *, std::weak_ptr<HipModule>> modules; // by their code
+  ModuleCache<HipModule> modules;
 };
 
 } // namespace
@@ -171,10 +177,7 @@ Status HipDevice::initialize(int wanted, const DeviceOptions &options) {
 }
 
 Status HipDevice::allocateRaw(uint64_t bytes, void **data) {
-  CurrentDevice current(api, ordinal);
-  if (Status error = current.takeError())
-    return error;
-  Status error = HK_HIP(api, hipMalloc, data, bytes);
+  Status error = within([&] { return HK_HIP(api, hipMalloc, data, bytes); });
   if (!error)
     return {};
   return addContext(std::move(error), "allocating " + std::to_string(bytes) +
@@ -183,28 +186,21 @@ Status HipDevice::allocateRaw(uint64_t bytes, void **data) {
 }
 
 Status HipDevice::freeRaw(void *data) {
-  CurrentDevice current(api, ordinal);
-  if (Status error = current.takeError())
-    return error;
-  return HK_HIP(api, hipFree, data);
+  return within([&] { return HK_HIP(api, hipFree, data); });
 }
 
 Status HipDevice::waitIdle() {
-  CurrentDevice current(api, ordinal);
-  if (Status error = current.takeError())
-    return error;
-  return HK_HIP(api, hipDeviceSynchronize);
+  return within([&] { return HK_HIP(api, hipDeviceSynchronize); });
 }
 
 Status HipDevice::copy(void *to, const void *from, uint64_t bytes,
                        HipCopy direction) {
-  CurrentDevice current(api, ordinal);
-  if (Status error = current.takeError())
-    return error;
-  // Launches may be running on any stream; a copy comes after all of them.
-  if (Status error = HK_HIP(api, hipDeviceSynchronize))
-    return error;
-  return HK_HIP(api, hipMemcpy, to, from, bytes, direction);
+  return within([&] {
+    // Launches may be running on any stream; a copy comes after all of them.
+    if (Status error = HK_HIP(api, hipDeviceSynchronize))
+      return error;
+    return HK_HIP(api, hipMemcpy, to, from, bytes, direction);
+  });
 }
 
 Status HipDevice::loadKernel(const hk_kernel_abi &kernel,
@@ -214,17 +210,9 @@ Status HipDevice::loadKernel(const hk_kernel_abi &kernel,
   if (Status error = current.takeError())
     return error;
   auto result = std::make_unique<HipKernel>();
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    std::weak_ptr<HipModule> &known = modules[variant.code];
-    result->module = known.lock();
-    if (!result->module) {
-      result->module = std::make_shared<HipModule>(api, ordinal);
-      if (Status error = result->module->load(variant.code, variant.code_bytes))
-        return error;
-      known = result->module;
-    }
-  }
+  auto make = [&] { return std::make_shared<HipModule>(api, ordinal); };
+  if (Status error = modules.get(variant, make, result->module))
+    return error;
   if (Status error = result->module->find(variant.symbol, result->function))
     return error;
   result->threads = variant.threads;

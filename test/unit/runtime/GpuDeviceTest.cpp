@@ -88,6 +88,20 @@ TEST(HipDevice, ReportsDriverErrors) {
     EXPECT_HK_ERROR(hk_device_synchronize(device), HK_DEVICE_ERROR,
                     "hipDeviceSynchronize failed");
   }
+  {
+    // Nothing runs on whatever device is current instead.
+    Environment fail("HK_FAKE_FAIL", "hipGetDevice");
+    EXPECT_HK_ERROR(hk_device_synchronize(device), HK_DEVICE_ERROR,
+                    "hipGetDevice failed");
+    EXPECT_HK_ERROR(hk_device_alloc(device, 1234, &data), HK_DEVICE_ERROR,
+                    "hipGetDevice failed");
+    hk_profile *raw;
+    ASSERT_HK_OK(hk_profile_create(&raw));
+    Profile profile(raw);
+    EXPECT_HK_ERROR(
+        call(fake.function("trace"), {&x.tensor, &out.tensor}, nullptr, 0, raw),
+        HK_DEVICE_ERROR, "hipGetDevice failed");
+  }
   int local;
   EXPECT_HK_ERROR(hk_device_upload(device, &local, &local, 4), HK_DEVICE_ERROR,
                   "hipMemcpy failed with hipErrorFake (1)");

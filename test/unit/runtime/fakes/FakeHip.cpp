@@ -42,6 +42,7 @@ FAKE_EXPORT int hipGetDeviceCount(int *count) {
   return 0;
 }
 FAKE_EXPORT int hipGetDevice(int *device) {
+  FAIL_IF(shouldFail("hipGetDevice"), 700);
   *device = currentDevice;
   return 0;
 }
