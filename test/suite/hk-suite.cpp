@@ -131,9 +131,9 @@ uint64_t resultsAlone(const Case &one) {
 /// How many cases came out differently on a shared device.
 unsigned runTogether(const std::vector<Case> &cases, unsigned threads,
                      uint64_t seed) {
-  std::vector<const Case *> order;
-  for (const Case &one : cases)
-    order.push_back(&one);
+  std::vector<const Case *> order(cases.size());
+  for (size_t i = 0; i < cases.size(); ++i)
+    order[i] = &cases[i];
   std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
 
   Options shared = cases.front().options;
@@ -158,9 +158,9 @@ unsigned runTogether(const std::vector<Case> &cases, unsigned threads,
       std::printf("%s: %s\n", order[i]->name().c_str(), problem.c_str());
     }
   };
-  std::vector<std::thread> workers;
-  for (unsigned i = 0; i < threads; ++i)
-    workers.emplace_back(work);
+  std::vector<std::thread> workers(threads);
+  for (std::thread &worker : workers)
+    worker = std::thread(work);
   for (std::thread &worker : workers)
     worker.join();
   return wrong;

@@ -72,7 +72,7 @@ template <AttentionSpec S, AttentionTile T> void runSlices(Problem &p) {
 }
 
 TEST(Attention, Slices) {
-  auto check = []<AttentionSpec S>(Lengths lengths) {
+  auto check = []<AttentionSpec S>(const Lengths &lengths) {
     Problem p = makeProblem(S, lengths, 2, 16);
     evaluate(p);
     runSlices<S, AttentionTile{8, 64, 1, 1, 3}>(p);

@@ -302,7 +302,12 @@ TEST(Math, SpecialValues) {
   EXPECT_TRUE(std::isnan(hk::minNan<16>(two, nan)[3]));
 }
 
-bool sameBits(float a, float b) { return std::memcmp(&a, &b, 4) == 0; }
+uint32_t bitsOf(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  return bits;
+}
+bool sameBits(float a, float b) { return bitsOf(a) == bitsOf(b); }
 
 /// What a quotient is stored as in every 8-bit type.
 std::vector<int> codesOf(float q) {

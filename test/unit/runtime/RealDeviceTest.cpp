@@ -36,7 +36,8 @@ static void runMirror(const char *spec, bool debugMemory) {
     std::vector<float> values(rows * 128), expected(rows * 128);
     for (int64_t i = 0; i < rows * 128; ++i) {
       values[i] = float(i);
-      expected[i] = 2 * float(i / 128 * 128 + 127 - i % 128);
+      int64_t column = i % 128, mirrored = i - column + 127 - column;
+      expected[i] = 2 * float(mirrored);
     }
     x.set(values);
     ASSERT_HK_OK(
