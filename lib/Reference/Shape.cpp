@@ -103,10 +103,15 @@ LogicalResult reference::evaluateGatherRows(Operation *, const Operands &in,
   int64_t row = innerSize(table.sizes, 0);
   for (int64_t i = 0; i < indices.numElements(); ++i) {
     auto index = static_cast<int64_t>(indices.values[i]);
-    if (index < 0 || index >= table.sizes[0])
-      continue; // A row of zeros.
-    for (int64_t j = 0; j < row; ++j)
-      result.setExact(i * row + j, at(table, index * row + j));
+    bool found = index >= 0 && index < table.sizes[0];
+    for (int64_t j = 0; j < row; ++j) {
+      Noisy value; // of a row of zeros
+      if (found)
+        value = at(table, index * row + j);
+      if (indices.errorAt(i) != 0)
+        value.sigma = kInf;
+      result.setExact(i * row + j, value);
+    }
   }
   out.push_back(result.take());
   return success();
