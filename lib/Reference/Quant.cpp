@@ -30,6 +30,8 @@ static Noisy quantizeOne(DType dtype, Noisy x, Noisy s, double limit) {
   double clamped = q > limit ? limit : q < -limit ? -limit : q;
   if (x.sigma == 0 && s.sigma == 0)
     return rounded(dtype, {clamped, 0});
+  if (std::isinf(x.sigma) || std::isinf(s.sigma))
+    return rounded(dtype, {clamped, kInf});
   double ulp = f32Ulp(q), inherited = sigmaOf(x, 1 / s.value, s, q / s.value);
   double sigma = noiseAfterRounding(inherited, ulp);
   double jump =
@@ -39,12 +41,13 @@ static Noisy quantizeOne(DType dtype, Noisy x, Noisy s, double limit) {
   return rounded(dtype, {clamped, sigma, jump});
 }
 
-/// Largest magnitude of a row's elements [begin, end): NaN if one is.
+/// Largest magnitude of a row's elements [begin, end): NaN if one is for
+/// certain.
 static Noisy amaxOf(const Tensor &x, int64_t begin, int64_t end) {
   Noisy amax{0, 0};
   for (int64_t i = begin; i < end; ++i) {
     double magnitude = std::fabs(x.values[i]);
-    if (std::isnan(magnitude))
+    if (std::isnan(magnitude) && !std::isinf(x.errorAt(i)))
       return {kNaN, 0};
     amax.sigma = std::max(amax.sigma, x.errorAt(i));
     amax.jump = std::max(amax.jump, x.jumpAt(i));
@@ -55,6 +58,8 @@ static Noisy amaxOf(const Tensor &x, int64_t begin, int64_t end) {
 
 /// Rounded up to a power of two; uncertain where noise reaches across one.
 static Noisy powerOfTwoAbove(Noisy scale) {
+  if (std::isinf(scale.sigma))
+    return scale;
   auto above = [](double v) {
     if (!std::isfinite(v))
       return v;
@@ -189,6 +194,12 @@ LogicalResult reference::evaluateQuantizeMx(Operation *op, const Operands &in,
       int64_t end = row * n + std::min(n, (b + 1) * kBlock);
       Noisy amax = amaxOf(x, begin, end);
       int64_t s = row * blocks + b;
+      if (std::isinf(amax.sigma)) {
+        scales.setExact(s, {1, kInf});
+        for (int64_t i = begin; i < end; ++i)
+          codes.setExact(i, {0, kInf});
+        continue;
+      }
       if (!std::isfinite(amax.value)) { // Codes stay zero.
         scales.setExact(s, {kNaN, 0});
         continue;
