@@ -34,7 +34,8 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments]> {
     j >= i + L - Sq - w; with `window_right`, j <= i + L - Sq + w.
     s = scale * (q . k); with `softcap` c, s = c * tanh(s / c). p = softmax(s)
     over the visible keys, to which `sink` (f32 [Hq]) adds one logit without a
-    value. o = sum p v in f32, rounded once. A query that sees nothing gives 0,
+    value. o = sum p v in f32, rounded once. A score of -inf is that of a key
+    the query does not see. A query that sees nothing gives 0,
     and -inf as its LSE. `lse` (f32, the shape of o without its last dim) is
     ln(sum e^s), sink included. Source: Vaswani et al., 2017; Dao et al., 2022.
 

@@ -112,6 +112,9 @@ static Noisy score(const Problem &p, int64_t q, int64_t k) {
   Noisy s{inF32Range(sum * p.scale), 0};
   s.sigma = hypot2(p.scale * std::sqrt(own * kUnit * kUnit + inherited),
                    2 * kUnit * std::fabs(s.value));
+  // Where products overflow f32 before they cancel, the order decides.
+  if (std::isfinite(sum) && p.headSize * squares > square(0x1p128))
+    return {s.value, kInf};
   bool jumps = !p.query.jump.empty() || !p.key.jump.empty();
   for (int64_t d = 0; jumps && d < p.headSize; ++d)
     s.jump = std::max({s.jump, times(p.scale * key[d], p.query.jumpAt(q + d)),
@@ -150,10 +153,25 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
               ? kNaN
               : std::max(top, scores[j].value);
   }
+  auto setAll = [&](Noisy value) {
+    for (int64_t d = 0; d < p.valueSize; ++d)
+      result.set(row * p.valueSize + d, value);
+  };
   if (count == 0) {
     if (lse)
       lse->set(row, p.sink ? at(*p.sink, head) : Noisy{-kInf, 0});
     return; // The result stays zero.
+  }
+  if (llvm::any_of(scores, [](Noisy s) { return std::isinf(s.sigma); })) {
+    if (lse)
+      lse->set(row, {top, kInf});
+    return setAll({0, kInf});
+  }
+  // Scores of -inf are those of keys that the query does not see.
+  if (top == -kInf) {
+    if (lse)
+      lse->set(row, {-kInf, 0});
+    return setAll({0, p.specialValues ? kInf : 0});
   }
 
   // Weights and the noise of each, relative to it: of the exponent's argument,
