@@ -276,10 +276,13 @@ template <MixKind Kind> void mixOp(Wave &w, const Inst &inst) {
   commitWord(w, inst.o[0].reg, lo.lo);
 }
 
+/// A denormal addend is zero whatever MODE says (LLVM's combine to fdot2); the
+/// sum is none then, as products are multiples of 2^-48.
 float dot2Half(u32 a, u32 b, float c) {
   auto lo = [](u32 v) { return double(fromBits<half>(v)); };
   auto hi = [](u32 v) { return double(fromBits<half>(v >> 16)); };
-  return float(lo(a) * lo(b) + hi(a) * hi(b) + double(c));
+  double addend = __builtin_fabsf(c) < 0x1p-126f ? 0 : c;
+  return float(lo(a) * lo(b) + hi(a) * hi(b) + addend);
 }
 float dot2Bf16(u32 a, u32 b, float c) {
   auto lo = [](u32 v) { return double(fromBits<float>(v << 16)); };
