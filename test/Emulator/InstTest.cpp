@@ -207,6 +207,13 @@ const IsaRow kRows[] = {
      {f(2), f(3), f(1)},
      {0x4700}},
     {"v_dot2_f32_f16 v64, v0, v1, v2", {0x40003c00, 0x42004000, f(1)}, {f(9)}},
+    // neg_lo is of the low product and the addend, neg_hi of the high product.
+    {"v_dot2_f32_f16 v64, v0, v1, v2 neg_lo:[1,0,0]",
+     {0x40003c00, 0x56404900, f(1)},
+     {f(191)}},
+    {"v_dot2_f32_f16 v64, v0, v1, v2 neg_lo:[0,0,1] neg_hi:[0,1,0]",
+     {0x40003c00, 0x56404900, f(1)},
+     {f(-191)}},
     // A denormal f32 addend is zero whatever MODE says.
     {"v_dot2_f32_f16 v64, v0, v1, v2", {0, 0, 0x7fffff}, {0}},
     {"v_mov_b32 v64, 0\n v_mad_u16 v64, v0, v1, v2", {3, 5, 7}, {22}},

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Valu.h"
+#include "HalfOps.h"
 #include <algorithm>
 
 namespace hk::emu {
@@ -326,6 +326,7 @@ void addDots(OpTable &t) {
   auto add = [&](const std::string &name, u32 (*)(u32, u32, u32), Op op,
                  bool accumulate) {
     op.mods = kModOpSel;
+    op.check = checkIntegerDot;
     t.add(name, op);
     if (accumulate) {
       op.dstIsSource = true;
