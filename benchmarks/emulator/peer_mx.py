@@ -6,7 +6,7 @@ usage: peer_mx.py LIBHK_EMU [REGEX]
 The other side is this file: the formats of the OCP OFP8 and MX specifications, and the rules of AMD's CDNA4 document
 (7.1.5 layouts of F8F6F4, 7.2 scales, 7.3 conversions, 12 pseudocode of V_CVT_SCALEF32). Values are float64, in which
 every product with a scale is exact; nothing is shared with the emulator. Transposing LDS reads follow the addresses of
-HipKittens and the expectation of rocRoller's device test. Needs numpy.
+public gfx950 kernels and the expectation of rocRoller's device test. Needs numpy.
 """
 import os
 import re
