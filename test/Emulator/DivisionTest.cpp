@@ -71,8 +71,9 @@ void compare(const std::string &chip, const char *kernel, Bits exponents,
   unsigned wrong = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     T want = a[i] / b[i];
-    bool same = std::memcmp(&want, &out[i], sizeof want) == 0 ||
-                (std::isnan(want) && std::isnan(out[i]));
+    bool same = std::isnan(want) ? std::isnan(out[i])
+                                 : want == out[i] && std::signbit(want) ==
+                                                         std::signbit(out[i]);
     if (!same && ++wrong < 4)
       ADD_FAILURE() << std::hexfloat << a[i] << " / " << b[i] << ": got "
                     << out[i] << ", want " << want;

@@ -529,6 +529,20 @@ TEST_P(InstTest, UnknownInstructionIsRefusedWithItsText) {
       << device.loadError;
 }
 
+TEST_P(InstTest, NegatedIntegersAreRefused) {
+  for (const char *text : {"v_pk_mad_i16 v64, v0, v1, v2 neg_lo:[1,0,0]",
+                           "v_pk_add_u16 v64, v0, v1 neg_hi:[0,1]",
+                           "v_dot2_i32_i16 v64, v0, v1, v2 neg_lo:[1,0,0]",
+                           "v_dot4_i32_i8 v64, v0, v1, v2 neg_hi:[1,0,0]"}) {
+    SCOPED_TRACE(text);
+    AsmCase c = {"negated", text, 3, 1};
+    TestDevice device(GetParam());
+    EXPECT_FALSE(device.load(assemble(asmModule({c}), GetParam())));
+    EXPECT_NE(device.loadError.find("cannot be negated"), std::string::npos)
+        << device.loadError;
+  }
+}
+
 TEST_P(InstTest, KernelsWithoutASizeAreFollowed) {
   AsmCase c = {"plain",
                "s_cmp_eq_u32 s17, 0\n s_cbranch_scc1 late\n v_mov_b32 v64, 7\n"
