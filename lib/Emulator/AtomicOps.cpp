@@ -129,11 +129,12 @@ const std::vector<AtomicOp> &atomicOps() {
     v.push_back(
         {"add_f32", "add_f32", "add_rtn_f32", 4, false,
          [](u64 a, u64 b, u64) { return fromFloat(asFloat(a) + asFloat(b)); }});
+    // A number wins over a quiet NaN, a signaling one over all (CDNA4, 9.2.3).
     v.push_back({"", "min_f32", "min_rtn_f32", 4, false, [](u64 a, u64 b, u64) {
-                   return fromFloat(minNum(asFloat(a), asFloat(b)));
+                   return fromFloat(minNumIeee(asFloat(a), asFloat(b)));
                  }});
     v.push_back({"", "max_f32", "max_rtn_f32", 4, false, [](u64 a, u64 b, u64) {
-                   return fromFloat(maxNum(asFloat(a), asFloat(b)));
+                   return fromFloat(maxNumIeee(asFloat(a), asFloat(b)));
                  }});
     v.push_back(
         {"add_f64", "add_f64", "add_rtn_f64", 8, false, [](u64 a, u64 b, u64) {
@@ -141,11 +142,11 @@ const std::vector<AtomicOp> &atomicOps() {
          }});
     v.push_back(
         {"min_f64", "min_f64", "min_rtn_f64", 8, false, [](u64 a, u64 b, u64) {
-           return fromDouble(minNum(asDouble(a), asDouble(b)));
+           return fromDouble(minNumIeee(asDouble(a), asDouble(b)));
          }});
     v.push_back(
         {"max_f64", "max_f64", "max_rtn_f64", 8, false, [](u64 a, u64 b, u64) {
-           return fromDouble(maxNum(asDouble(a), asDouble(b)));
+           return fromDouble(maxNumIeee(asDouble(a), asDouble(b)));
          }});
     v.push_back({"pk_add_f16", "pk_add_f16", "pk_add_rtn_f16", 4, false,
                  packedAddHalf});

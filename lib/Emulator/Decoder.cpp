@@ -192,6 +192,9 @@ std::string Decoder::resolve(Inst &inst) {
   const Op &op = *inst.op;
   if (uint16_t extra = inst.m.seen & ~op.mods)
     return "modifier group " + hex(extra) + " does not apply here";
+  if (op.check)
+    if (std::string error = op.check(inst); !error.empty())
+      return error;
   if (op.plainOpSelHi && !inst.m.opSelHiGiven)
     inst.m.opSelHi = 0;
   if (inst.m.seen & kModSdwa)

@@ -95,12 +95,13 @@ enum ModifierGroup : uint16_t {
   kModBuffer = 1 << 3,   ///< offen idxen lds
   kModDpp = 1 << 4,
   kModSdwa = 1 << 5,
-  kModOut = 1 << 6,    ///< clamp mul: div:
-  kModOpSel = 1 << 7,  ///< op_sel op_sel_hi neg_lo neg_hi
-  kModMfma = 1 << 8,   ///< cbsz abid blgp
-  kModBitop3 = 1 << 9, ///< bitop3:
-  kModScale = 1 << 10, ///< byte_sel:
-  kModFormat = 1 << 11 ///< format:
+  kModOut = 1 << 6,     ///< clamp mul: div:
+  kModOpSel = 1 << 7,   ///< op_sel op_sel_hi neg_lo neg_hi
+  kModCbsz = 1 << 8,    ///< cbsz abid
+  kModBitop3 = 1 << 9,  ///< bitop3:
+  kModScale = 1 << 10,  ///< byte_sel:
+  kModFormat = 1 << 11, ///< format:
+  kModBlgp = 1 << 12    ///< blgp, and neg of the f64 MFMA
 };
 
 struct Modifiers {

@@ -36,8 +36,8 @@ struct MiniFloat {
   }
   uint32_t nanCode() const { return fnuz ? signMask() : signMask() - 1; }
   float decode(uint32_t code) const;
-  /// Round to nearest even; `saturate`: an overflow becomes the largest finite
-  /// value. Without branches, so that loops over lanes vectorise.
+  /// Round to nearest even; `saturate`: an overflow, and infinity, becomes the
+  /// largest finite value. Without branches, so that loops vectorise.
   [[gnu::always_inline]] uint32_t encode(float value, bool saturate) const {
     uint32_t bits;
     std::memcpy(&bits, &value, 4);
@@ -57,8 +57,6 @@ struct MiniFloat {
                         : hasInf            ? maxCode() + 1
                                             : nanCode();
     code = code > maxCode() ? overflow : code;
-    uint32_t infinite = hasInf ? maxCode() + 1 : hasNan ? nanCode() : maxCode();
-    code = magnitude == 0x7f800000u ? infinite : code;
     code = magnitude > 0x7f800000u ? (hasNan ? nanCode() : maxCode()) : code;
     return fnuz && (code == 0 || code == nanCode()) ? code : code | sign;
   }

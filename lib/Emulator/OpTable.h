@@ -68,6 +68,8 @@ struct Op {
   uint16_t clocks950 = 0; ///< on gfx950 where it differs
   /// Reads operands that are not registers (s_waitcnt, hwreg ...).
   std::string (*parse)(const std::string &, Inst &) = nullptr;
+  /// Why values of the modifiers mean nothing together; empty if they do.
+  std::string (*check)(const Inst &) = nullptr;
   Handler clampFn = nullptr; ///< used instead of fn when clamp is present
   bool packed = false;       ///< op_sel means halves of a packed operation
   bool plainOpSelHi = false; ///< op_sel_hi is all zero when not printed

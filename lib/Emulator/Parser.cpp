@@ -425,11 +425,11 @@ const std::unordered_map<std::string, ModifierEntry> &modifierTable() {
         }}},
       {"neg_lo", {kModOpSel, HK_BITS(negLo, 0)}},
       {"neg_hi", {kModOpSel, HK_BITS(negHi, 0)}},
-      {"cbsz", {kModMfma, HK_INT(cbsz)}},
-      {"abid", {kModMfma, HK_INT(abid)}},
-      {"blgp", {kModMfma, HK_INT(blgp)}},
+      {"cbsz", {kModCbsz, HK_INT(cbsz)}},
+      {"abid", {kModCbsz, HK_INT(abid)}},
+      {"blgp", {kModBlgp, HK_INT(blgp)}},
       {"neg",
-       {kModMfma,
+       {kModBlgp,
         [](Inst &i, std::string_view v) {
           return parseBits(v, i.m.negLo, 0);
         }}},

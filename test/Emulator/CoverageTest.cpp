@@ -220,7 +220,8 @@ protected:
           // Operands the hardware does not allow are printed with a comment,
           // and only products of several blocks can broadcast one.
           bool broadcasts = line.find("v_mfma") != std::string::npos &&
-                            line.find("b_") == std::string::npos &&
+                            (line.find("b_") == std::string::npos ||
+                             line.find("b_f64") != std::string::npos) &&
                             (line.find(" cbsz") != std::string::npos ||
                              line.find(" abid") != std::string::npos);
           if (n && !broadcasts && line.find("/*") == std::string::npos)

@@ -44,6 +44,7 @@ const IsaRow kRows[] = {
     {"v_ashrrev_i64 v[64:65], v0, v[2:3]",
      {8, 0, 0, 0x80000000},
      {0, 0xff800000}},
+    {"v_lshl_add_u64 v[64:65], v[0:1], 5, v[2:3]", {1, 2, 3, 4}, {4, 6}},
     {"v_lshl_add_u64 v[64:65], v[0:1], 3, v[2:3]",
      {0x20000000, 0, 1, 1},
      {1, 2}},
@@ -206,6 +207,15 @@ const IsaRow kRows[] = {
      {f(2), f(3), f(1)},
      {0x4700}},
     {"v_dot2_f32_f16 v64, v0, v1, v2", {0x40003c00, 0x42004000, f(1)}, {f(9)}},
+    // neg_lo is of the low product and the addend, neg_hi of the high product.
+    {"v_dot2_f32_f16 v64, v0, v1, v2 neg_lo:[1,0,0]",
+     {0x40003c00, 0x56404900, f(1)},
+     {f(191)}},
+    {"v_dot2_f32_f16 v64, v0, v1, v2 neg_lo:[0,0,1] neg_hi:[0,1,0]",
+     {0x40003c00, 0x56404900, f(1)},
+     {f(-191)}},
+    // A denormal f32 addend is zero whatever MODE says.
+    {"v_dot2_f32_f16 v64, v0, v1, v2", {0, 0, 0x7fffff}, {0}},
     {"v_mov_b32 v64, 0\n v_mad_u16 v64, v0, v1, v2", {3, 5, 7}, {22}},
     // Conversions.
     {"v_cvt_i32_f32 v64, v0", {f(-3.9f)}, {0xfffffffd}},
@@ -517,6 +527,20 @@ TEST_P(InstTest, UnknownInstructionIsRefusedWithItsText) {
   EXPECT_FALSE(device.load(assemble(asmModule({c}), GetParam())));
   EXPECT_NE(device.loadError.find("ds_gws_init"), std::string::npos)
       << device.loadError;
+}
+
+TEST_P(InstTest, NegatedIntegersAreRefused) {
+  for (const char *text : {"v_pk_mad_i16 v64, v0, v1, v2 neg_lo:[1,0,0]",
+                           "v_pk_add_u16 v64, v0, v1 neg_hi:[0,1]",
+                           "v_dot2_i32_i16 v64, v0, v1, v2 neg_lo:[1,0,0]",
+                           "v_dot4_i32_i8 v64, v0, v1, v2 neg_hi:[1,0,0]"}) {
+    SCOPED_TRACE(text);
+    AsmCase c = {"negated", text, 3, 1};
+    TestDevice device(GetParam());
+    EXPECT_FALSE(device.load(assemble(asmModule({c}), GetParam())));
+    EXPECT_NE(device.loadError.find("cannot be negated"), std::string::npos)
+        << device.loadError;
+  }
 }
 
 TEST_P(InstTest, KernelsWithoutASizeAreFollowed) {

@@ -71,7 +71,13 @@ TEST(MiniFloatTest, OverflowAndSpecials) {
   EXPECT_EQ(kE4M3Fnuz.encode(1000.0f, false), 0x80u);
   EXPECT_EQ(kE4M3Fnuz.encode(-0.0f, false), 0u);
   EXPECT_EQ(kE5M2.encode(1e30f, false), 0x7cu);
-  EXPECT_EQ(kE5M2.encode(INFINITY, true), 0x7cu);
+  EXPECT_EQ(kE5M2.encode(INFINITY, false), 0x7cu);
+  EXPECT_EQ(kE5M2.encode(-INFINITY, true), 0xfbu);
+  EXPECT_EQ(kE4M3Fn.encode(INFINITY, false), 0x7fu);
+  EXPECT_EQ(kE4M3Fn.encode(INFINITY, true), 0x7eu);
+  EXPECT_EQ(kE4M3Fnuz.encode(INFINITY, false), 0x80u);
+  EXPECT_EQ(kE2M3.encode(-INFINITY, false), 0x3fu);
+  EXPECT_EQ(kE5M2.encode(NAN, true), 0x7fu);
   EXPECT_EQ(kE2M1.encode(100.0f, false), 7u);
   EXPECT_EQ(kE4M3Fn.encode(1e-40f, true), 0u);
 }

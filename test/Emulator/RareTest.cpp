@@ -141,6 +141,22 @@ const IsaRow kRows[] = {
      {0x80000000, 77},
      "",
      512},
+    // A number wins over a quiet NaN in memory, a signaling NaN over both.
+    {"v_lshlrev_b32 v10, 2, v125\n ds_write_b32 v10, v0\n"
+     "ds_min_rtn_f32 v64, v10, v1\n ds_read_b32 v65, v10\n"
+     "ds_max_f32 v10, v2\n ds_read_b32 v66, v10\n s_waitcnt lgkmcnt(0)",
+     {0x7fc00001, f(2), 0xff800001},
+     {0x7fc00001, f(2), 0xffc00001},
+     "",
+     256},
+    {"v_lshlrev_b32 v10, 3, v125\n ds_write_b64 v10, v[0:1]\n"
+     "ds_min_f64 v10, v[2:3]\n ds_read_b64 v[64:65], v10\n"
+     "ds_max_f64 v10, v[4:5]\n ds_read_b64 v[66:67], v10\n"
+     "s_waitcnt lgkmcnt(0)",
+     {1, 0x7ff80000, 0, 0x40000000, 1, 0x7ff00000},
+     {0, 0x40000000, 1, 0x7ff80000},
+     "",
+     512},
     // Scalar memory: a word of the output buffer, written twice.
     {"s_mov_b32 s40, 7\n s_store_dword s40, s[6:7], 0x0\n"
      "s_waitcnt lgkmcnt(0)\n s_dcache_wb\n s_mov_b32 s41, 5\n"

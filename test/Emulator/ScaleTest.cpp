@@ -7,8 +7,9 @@
 //
 // Every v_cvt_scalef32 against a search over all codes of the narrow format:
 // up is value times scale, down the nearest code (the even one in the middle)
-// of value over scale, saturated; stochastic rounding with no randomness cuts.
-// The operand's place is part of each row, as the ISA documents give it.
+// of value over scale, saturated as far as the form does; stochastic rounding
+// with no randomness cuts. The operand's place is part of each row, as the ISA
+// documents give it. What randomness and overflow do has tests of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,12 +38,13 @@ const char *const kWide[] = {"f32", "f16", "bf16"};
 constexpr int kScaleExponent = 3; ///< the scale operand is 8
 constexpr unsigned kScaleReg = 40, kRandomReg = 41;
 
-/// Values that f16 and bf16 hold, some beyond the narrow ranges.
+/// Values that f16 and bf16 hold, some beyond the range of fp6 and fp4. The
+/// first 16 and the next 16 differ.
 float sample(unsigned k) {
   static const float values[] = {0.25f, -1.75f, 2.5f,  -0.375f, 6,     -0.0625f,
                                  1.25f, 0,      -3.5f, 30,      -7.5f, 0.8125f,
-                                 900,   -0.5f,  1.5f,  -448};
-  return values[k % 16];
+                                 224,   -0.5f,  1.5f,  -448};
+  return k % 32 < 16 ? values[k % 16] : -values[(k + 3) % 16];
 }
 
 uint32_t wideBits(Wide type, float v) {
@@ -93,10 +95,11 @@ public:
     return words;
   }
   std::vector<uint32_t> packNarrow(const MiniFloat &format, unsigned count,
-                                   bool cut) {
+                                   bool cut, bool interleaved = false) {
     std::vector<uint32_t> words((count * unsigned(format.bits()) + 31) / 32);
     for (unsigned e = 0; e < count; ++e) {
-      uint64_t code = encode(format, sample(e), cut);
+      unsigned from = interleaved ? e % 2 * 16 + e / 2 : e;
+      uint64_t code = encode(format, sample(from), cut);
       unsigned at = e * unsigned(format.bits());
       words[at / 32] |= uint32_t(code << (at % 32));
       if (at % 32 + unsigned(format.bits()) > 32)
@@ -173,7 +176,7 @@ std::vector<Case> allForms() {
               b.packNarrow(format, 32, true));
         if (type == kF32)
           b.add("2xpk16_" + narrow + "_f32", "v[0:15], v[16:31]", "", in(32),
-                b.packNarrow(format, 32, false));
+                b.packNarrow(format, 32, false, true));
         else
           b.add("pk32_" + narrow + "_" + wide, "v[0:15]", "", in(32),
                 b.packNarrow(format, 32, false));
@@ -227,6 +230,66 @@ TEST(ScaleTest, EveryFormAgainstASearchOverAllCodes) {
     for (size_t r = 0; r < c.want.size(); ++r)
       EXPECT_EQ(out[r * 64 + 7], c.want[r]) << std::hex << "register " << r;
   }
+}
+
+// The documents' v_prng_b32 makes the randomness of each further element.
+TEST(ScaleTest, EveryElementHasItsOwnRandomness) {
+  // 0.25 is in the middle of 0 and 0.5 of fp4, and 2^-4 in the middle of 0 and
+  // 2^-3 of fp6: the top bit of the randomness decides.
+  std::vector<AsmCase> cases = {
+      {"fp4",
+       "v_mov_b32 v64, 0\n s_nop 1\n"
+       "v_cvt_scalef32_sr_pk_fp4_f32 v64, v[0:1], v40, v41",
+       42, 1},
+      {"fp6", "v_cvt_scalef32_sr_pk32_fp6_f32 v[64:69], v[0:31], v40, v41", 42,
+       6}};
+  TestDevice device("gfx950");
+  ASSERT_TRUE(device.load(assemble(asmModule(cases), "gfx950")))
+      << device.loadError;
+  for (uint32_t seed : {0x80000000u, 0x40000000u, 0xc0000001u, 0x12345678u}) {
+    for (bool six : {false, true}) {
+      std::vector<uint32_t> in(42 * 64), want(six ? 6 : 1);
+      for (unsigned k = 0; k < 32; ++k)
+        std::fill_n(in.begin() + k * 64, 64, f(six ? 0.0625f : 0.25f));
+      std::fill_n(in.begin() + 40 * 64, 64, seed);
+      std::fill_n(in.begin() + 41 * 64, 64, f(1));
+      uint32_t random = seed;
+      for (unsigned k = 0, bits = six ? 6 : 4; k < (six ? 32u : 2u); ++k) {
+        unsigned at = k * bits;
+        want[at / 32] |= (random >> 31) << (at % 32);
+        random = random << 1 ^ (random >> 31 ? 197 : 0);
+      }
+      auto out = runAsm(device, cases[six], in);
+      for (size_t r = 0; r < want.size(); ++r)
+        EXPECT_EQ(out[r * 64], want[r])
+            << std::hex << seed << " register " << r;
+    }
+  }
+}
+
+// As for the conversions without a scale: MODE.FP16_OVFL saturates.
+TEST(ScaleTest, OverflowOfBytesFollowsMode) {
+  std::string convert = "v_mov_b32 v64, 0\n v_mov_b32 v65, 0\n s_nop 1\n"
+                        "v_cvt_scalef32_pk_fp8_f32 v64, v0, v1, v2\n"
+                        "v_cvt_scalef32_pk_bf8_f32 v65, v0, v1, v2\n";
+  std::vector<AsmCase> cases = {
+      {"plain", convert, 3, 2},
+      {"saturating",
+       "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1\n s_nop 4\n" + convert,
+       3, 2}};
+  TestDevice device("gfx950");
+  ASSERT_TRUE(device.load(assemble(asmModule(cases), "gfx950")))
+      << device.loadError;
+  std::vector<uint32_t> in(3 * 64);
+  std::fill_n(in.begin(), 64, f(1e6f));
+  std::fill_n(in.begin() + 64, 64, f(-1e6f));
+  std::fill_n(in.begin() + 128, 64, f(2));
+  auto plain = runAsm(device, cases[0], in);
+  EXPECT_EQ(plain[0], 0xff7fu);
+  EXPECT_EQ(plain[64], 0xfc7cu);
+  auto saturating = runAsm(device, cases[1], in);
+  EXPECT_EQ(saturating[0], 0xfe7eu);
+  EXPECT_EQ(saturating[64], 0xfb7bu);
 }
 
 } // namespace

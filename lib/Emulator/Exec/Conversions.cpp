@@ -12,6 +12,7 @@
 
 #include "../MiniFloat.h"
 #include "../Valu.h"
+#include "Narrowing.h"
 #include <algorithm>
 #include <cmath>
 
@@ -190,8 +191,6 @@ void addHalf(OpTable &t) {
 
 // --- fp8: the format depends on the chip ---
 
-bool saturates(const Wave &w) { return w.mode >> 23 & 1; } // FP16_OVFL
-
 template <bool Bf8> void decodeFp8(Wave &w, const Inst &inst) {
   LaneBuf buf, lo, hi;
   // SDWA picks the byte; the other forms use byte 0.
@@ -224,7 +223,7 @@ template <bool Bf8, bool Stochastic> void encodeFp8(Wave &w, const Inst &inst) {
   const uint32_t *b =
       fetchWord(w, inst, 2, Stochastic ? Type::B32 : Type::F32, false, bufB);
   const MiniFloat &format = fp8Format(w.fp8Ocp, Bf8);
-  bool sat = saturates(w);
+  bool sat = saturatesBytes(w);
   // op_sel: pk forms use bit 2 (word), sr forms bits 2 and 3 (byte).
   unsigned byte =
       Stochastic ? (inst.m.opSel >> 2 & 3) : (inst.m.opSel >> 2 & 1) * 2;

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Valu.h"
+#include "Narrowing.h"
 
 namespace hk::emu {
 namespace {
@@ -107,7 +108,7 @@ void prng(Wave &w, const Inst &inst) {
   Fetched<uint32_t> a(w, inst, 1);
   LaneBuf lo, hi;
   for (unsigned l = 0; l < kLanes; ++l)
-    lo.lo[l] = (a[l] << 1) ^ ((a[l] >> 31) ? 197u : 0u);
+    lo.lo[l] = nextRandom(a[l]);
   propagate(w, inst, 1, 1, 1);
   commitResult<uint32_t>(w, inst, lo, hi);
 }

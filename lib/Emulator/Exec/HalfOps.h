@@ -28,6 +28,19 @@ inline uint16_t clampI16(int32_t v) {
   return uint16_t(std::clamp(v, -32768, 32767));
 }
 
+// What the documents leave undefined, and no compiler emits, fails the load.
+inline std::string checkNoSign(const Inst &inst) {
+  return inst.m.negLo || inst.m.negHi ? "integers cannot be negated" : "";
+}
+inline std::string checkDot(const Inst &inst) {
+  bool plain = !inst.m.opSel && (inst.m.opSelHi & 7) == 7;
+  return plain ? "" : "a dot product takes its halves in order";
+}
+inline std::string checkIntegerDot(const Inst &inst) {
+  std::string error = checkNoSign(inst);
+  return error.empty() ? checkDot(inst) : error;
+}
+
 /// Calls add(name, f) for every operation, add(name, f, g) where the clamp
 /// modifier makes it g.
 template <class Add> void forHalfOps(Add add) {

@@ -68,6 +68,33 @@ const uint32_t *mfmaC(Wave &w, const Operand &c, unsigned r) {
   return c.isVgpr() ? w.v[c.reg + r] : c.lanes;
 }
 
+unsigned blgpLane(unsigned blgp, unsigned lane) {
+  switch (blgp) {
+  case 1:
+    return lane % 32;
+  case 2:
+    return 32 + lane % 32;
+  case 3:
+    return (lane + 16) % 64;
+  case 4:
+  case 5:
+  case 6:
+  case 7:
+    return 16 * (blgp - 4) + lane % 16;
+  default:
+    return lane;
+  }
+}
+
+uint64_t movedLanes(unsigned blgp, uint64_t defined) {
+  if (!blgp)
+    return defined;
+  uint64_t moved = 0;
+  for (unsigned l = 0; l < kLanes; ++l)
+    moved |= (defined >> blgpLane(blgp, l) & 1) << l;
+  return moved;
+}
+
 namespace {
 
 // Clocks: multiply-accumulates over the rate per SIMD and clock. Rates follow
@@ -100,6 +127,13 @@ const MfmaShape kShapes[] = {
     {"v_mfma_f32_32x32x16_bf8_bf8", 32, 16, 1, Mat::Bf8, Mat::Bf8, 32, 32},
 };
 
+void moveLanes(unsigned blgp, float *lanes) {
+  float from[kLanes];
+  std::memcpy(from, lanes, sizeof from);
+  for (unsigned l = 0; l < kLanes; ++l)
+    lanes[l] = from[blgpLane(blgp, l)];
+}
+
 template <unsigned M> void mfma(Wave &w, const Inst &inst) {
   const MfmaShape &shape = kShapes[inst.op->info];
   constexpr unsigned groups = kLanes / M;
@@ -111,10 +145,14 @@ template <unsigned M> void mfma(Wave &w, const Inst &inst) {
     for (unsigned g = 0; g < groups; ++g)
       std::memcpy(a[g * perLane + e], lanes + g * M, sizeof a[0]);
     unpackElement(w, inst.o[2].reg, shape.b, e, lanes);
+    if (inst.m.blgp)
+      moveLanes(inst.m.blgp, lanes);
     for (unsigned g = 0; g < groups; ++g)
       std::memcpy(b[g * perLane + e], lanes + g * M, sizeof b[0]);
   }
-  mfmaMultiply<M>(w, inst, a, b, shape.k, shape.a == Mat::I8);
+  mfmaMultiply<M>(w, inst, a, b,
+                  movedLanes(inst.m.blgp, definedLanes(w, inst.o[2])), shape.k,
+                  shape.a == Mat::I8);
 }
 
 } // namespace
@@ -129,6 +167,7 @@ void addMfma(OpTable &t) {
     op.clocks = s.clocks942;
     op.clocks950 = s.clocks950;
     op.rule = DefRule::Custom;
+    op.mods = s.a == Mat::F32 ? kModBlgp : 0;
     op.types[3] = s.a == Mat::I8 ? Type::B32 : Type::F32;
     t.add(s.name, op);
   }

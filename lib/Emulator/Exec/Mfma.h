@@ -70,6 +70,12 @@ inline unsigned mfmaRow(unsigned m, unsigned r, unsigned group) {
 /// C of an MFMA: registers or one constant for all elements.
 const uint32_t *mfmaC(Wave &w, const Operand &c, unsigned r);
 
+/// The lane of B that a lane reads under blgp.
+unsigned blgpLane(unsigned blgp, unsigned lane);
+
+/// The defined lanes of B as they are after blgp has moved it.
+uint64_t movedLanes(unsigned blgp, uint64_t defined);
+
 /// Two rows of D: rows `row0` and `row1` of A (a[k][row]) times b[k][0..M).
 /// Two at once, so that a row of B is loaded once for both.
 template <unsigned M>
@@ -112,15 +118,15 @@ inline void propagateMfma(Wave &w, const Operand &d, const Operand &c,
 }
 
 /// D = A * B + C for one M x M block whose operands are unpacked: a[k][row],
-/// b[k][column].
+/// b[k][column]. `definedB` are the defined lanes of B.
 template <unsigned M>
 void mfmaMultiply(Wave &w, const Inst &inst, const float (*a)[M],
-                  const float (*b)[M], unsigned depth, bool integer) {
+                  const float (*b)[M], uint64_t definedB, unsigned depth,
+                  bool integer) {
   constexpr unsigned groups = kLanes / M, regs = M * M / kLanes;
   const Operand &c = inst.o[3];
   if (w.checks)
-    propagateMfma<M>(w, inst.o[0], c, definedLanes(w, inst.o[1]),
-                     definedLanes(w, inst.o[2]));
+    propagateMfma<M>(w, inst.o[0], c, definedLanes(w, inst.o[1]), definedB);
   alignas(64) uint32_t out[regs][kLanes];
   for (unsigned r = 0; r < regs; ++r) {
     const uint32_t *from = mfmaC(w, c, r);

@@ -24,10 +24,13 @@ namespace {
 
 constexpr unsigned kPerLane = 32;
 
-const MiniFloat &formatOf(unsigned code) {
-  static const MiniFloat *const formats[] = {&kE4M3Fn, &kE5M2, &kE2M3, &kE3M2,
-                                             &kE2M1};
-  return *formats[code < 5 ? code : 4];
+const MiniFloat *const kFormatCodes[] = {&kE4M3Fn, &kE5M2, &kE2M3, &kE3M2,
+                                         &kE2M1};
+
+std::string checkFormats(const Inst &inst) {
+  constexpr unsigned codes = sizeof kFormatCodes / sizeof *kFormatCodes;
+  return inst.m.cbsz < codes && inst.m.blgp < codes ? ""
+                                                    : "no such element format";
 }
 
 float scaleOf(uint32_t word, unsigned byte) {
@@ -39,7 +42,7 @@ float scaleOf(uint32_t word, unsigned byte) {
 template <unsigned M>
 void unpackFormat(Wave &w, const Operand &o, unsigned code, float (*out)[M]) {
   constexpr unsigned groups = kLanes / M;
-  const MiniFloat &format = formatOf(code);
+  const MiniFloat &format = *kFormatCodes[code];
   const float *table = format.table();
   unsigned bits = unsigned(format.bits());
   uint32_t mask = (1u << bits) - 1;
@@ -98,7 +101,7 @@ template <unsigned M, bool Scaled> void formatMfma(Wave &w, const Inst &inst) {
         (~definedLanes(w, inst.o[4]) || ~definedLanes(w, inst.o[5])))
       checkScales(w, inst);
   }
-  mfmaMultiply<M>(w, inst, a, b, depth, false);
+  mfmaMultiply<M>(w, inst, a, b, definedLanes(w, inst.o[2]), depth, false);
 }
 
 template <bool Scaled> void add(OpTable &t) {
@@ -106,8 +109,9 @@ template <bool Scaled> void add(OpTable &t) {
     Op op;
     op.cls = InstClass::Mfma;
     op.fn = fn;
+    op.check = checkFormats;
     op.packed = true;
-    op.mods = kModMfma | (Scaled ? kModOpSel : 0);
+    op.mods = kModCbsz | kModBlgp | (Scaled ? kModOpSel : 0);
     op.types[3] = Type::F32;
     op.rule = DefRule::Custom;
     op.clocks = op.clocks950 = 32;

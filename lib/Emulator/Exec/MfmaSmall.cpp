@@ -50,23 +50,12 @@ void locate(const MfmaShape &s, unsigned block, unsigned row, unsigned col,
   }
 }
 
-/// The lane of B that a lane reads under blgp.
-unsigned blgpLane(unsigned blgp, unsigned lane) {
-  switch (blgp) {
-  case 1:
-    return lane % 32;
-  case 2:
-    return 32 + lane % 32;
-  case 3:
-    return (lane + 16) % 64;
-  case 4:
-  case 5:
-  case 6:
-  case 7:
-    return 16 * (blgp - 4) + lane % 16;
-  default:
-    return lane;
-  }
+/// A group of blocks reads one of its own.
+std::string checkBroadcast(const Inst &inst) {
+  const MfmaShape &s = kSmallShapes[inst.op->info];
+  if (1u << inst.m.cbsz > s.blocks)
+    return "cbsz names more blocks than there are";
+  return inst.m.abid >> inst.m.cbsz ? "abid is outside the group of cbsz" : "";
 }
 
 void smallMfma(Wave &w, const Inst &inst) {
@@ -84,7 +73,7 @@ void smallMfma(Wave &w, const Inst &inst) {
   static thread_local uint32_t out[32][kLanes];
   uint64_t ok[32] = {};
   for (unsigned block = 0; block < s.blocks; ++block) {
-    unsigned source = (block & ~(group - 1)) + inst.m.abid % group;
+    unsigned source = (block & ~(group - 1)) + inst.m.abid;
     for (unsigned row = 0; row < s.m; ++row)
       for (unsigned col = 0; col < s.m; ++col) {
         unsigned reg, lane;
@@ -178,7 +167,11 @@ void addMfmaSmall(OpTable &t) {
     op.clocks = s.clocks942;
     op.clocks950 = s.clocks950;
     op.rule = DefRule::Custom;
-    op.mods = kModMfma;
+    op.mods = kModBlgp;
+    if (s.a != Mat::F64) {
+      op.mods |= kModCbsz;
+      op.check = checkBroadcast;
+    }
     op.types[3] = s.a == Mat::I8    ? Type::B32
                   : s.a == Mat::F64 ? Type::F64
                                     : Type::F32;

@@ -82,6 +82,8 @@ template <class F> Op packedOp(F f) {
   op.clampFn = op.fn;
   if (std::is_same_v<typename S::Result, half>)
     op.mods |= kModOut;
+  else
+    op.check = checkNoSign;
   op.types[1] = typeOf<typename S::template Arg<0>>();
   op.types[2] = typeOf<typename S::template Arg<1>>();
   op.types[3] = typeOf<typename S::template Arg<2>>();
@@ -276,10 +278,13 @@ template <MixKind Kind> void mixOp(Wave &w, const Inst &inst) {
   commitWord(w, inst.o[0].reg, lo.lo);
 }
 
+/// A denormal addend is zero whatever MODE says (LLVM's combine to fdot2); the
+/// sum is none then, as products are multiples of 2^-48.
 float dot2Half(u32 a, u32 b, float c) {
   auto lo = [](u32 v) { return double(fromBits<half>(v)); };
   auto hi = [](u32 v) { return double(fromBits<half>(v >> 16)); };
-  return float(lo(a) * lo(b) + hi(a) * hi(b) + double(c));
+  double addend = __builtin_fabsf(c) < 0x1p-126f ? 0 : c;
+  return float(lo(a) * lo(b) + hi(a) * hi(b) + addend);
 }
 float dot2Bf16(u32 a, u32 b, float c) {
   auto lo = [](u32 v) { return double(fromBits<float>(v << 16)); };
@@ -291,6 +296,42 @@ u32 dot2Int(u32 a, u32 b, u32 c, bool isSigned) {
     c += isSigned ? u32(i32(i16(a >> k)) * i32(i16(b >> k)))
                   : (a >> k & 0xffff) * (b >> k & 0xffff);
   return c;
+}
+
+using FloatDot = float (*)(u32, u32, float);
+
+/// neg_lo is of the first product and, with NegatesAddend, of the addend;
+/// neg_hi of the second product.
+template <FloatDot F, bool NegatesAddend>
+void floatDot(Wave &w, const Inst &inst) {
+  propagate(w, inst, 1, inst.op->dstIsSource ? 2 : 3, 1);
+  LaneBuf buf[3], lo, hi;
+  const u32 *src[3];
+  u32 flip[3];
+  for (unsigned k = 0; k < 3; ++k) {
+    src[k] = fetchWord(w, inst, sourceIndex(inst, k, 3),
+                       k == 2 ? Type::F32 : Type::B32, false, buf[k]);
+    flip[k] = (inst.m.negLo >> k & 1 ? 0x8000u : 0) |
+              (inst.m.negHi >> k & 1 ? 0x80000000u : 0);
+  }
+  flip[2] = NegatesAddend && (inst.m.negLo >> 2 & 1) ? 0x80000000u : 0;
+  for (unsigned l = 0; l < kLanes; ++l)
+    lo.lo[l] = toBits(F(src[0][l] ^ flip[0], src[1][l] ^ flip[1],
+                        fromBits<float>(src[2][l] ^ flip[2])));
+  commitResult<float>(w, inst, lo, hi);
+}
+
+template <FloatDot F, bool NegatesAddend> Op floatDotOp() {
+  Op op = laneOp([](u32 a, u32 b, float c) { return F(a, b, c); });
+  op.fn = floatDot<F, NegatesAddend>;
+  op.check = checkDot;
+  return op;
+}
+
+template <class F> Op integerDotOp(F f) {
+  Op op = laneOp(f);
+  op.check = checkIntegerDot;
+  return op;
 }
 
 /// The dot products and their accumulating forms (v_dot2c).
@@ -327,14 +368,15 @@ void addPacked(OpTable &t) {
     addPair((s + "lo_f16").c_str(), mixOp<kMixLo>, kModOpSel | kModOut);
     addPair((s + "hi_f16").c_str(), mixOp<kMixHi>, kModOpSel | kModOut);
   }
-  addDot(t, "v_dot2_f32_f16",
-         laneOp([](u32 a, u32 b, float c) { return dot2Half(a, b, c); }));
-  addDot(t, "v_dot2_f32_bf16",
-         laneOp([](u32 a, u32 b, float c) { return dot2Bf16(a, b, c); }));
-  addDot(t, "v_dot2_i32_i16",
-         laneOp([](u32 a, u32 b, u32 c) { return dot2Int(a, b, c, true); }));
-  addDot(t, "v_dot2_u32_u16",
-         laneOp([](u32 a, u32 b, u32 c) { return dot2Int(a, b, c, false); }));
+  addDot(t, "v_dot2_f32_f16", floatDotOp<dot2Half, true>());
+  // "NEG and ABS do not affect S2" (CDNA4, V_DOT2_F32_BF16).
+  addDot(t, "v_dot2_f32_bf16", floatDotOp<dot2Bf16, false>());
+  addDot(t, "v_dot2_i32_i16", integerDotOp([](u32 a, u32 b, u32 c) {
+           return dot2Int(a, b, c, true);
+         }));
+  addDot(t, "v_dot2_u32_u16", integerDotOp([](u32 a, u32 b, u32 c) {
+           return dot2Int(a, b, c, false);
+         }));
 }
 
 } // namespace hk::emu

@@ -8,13 +8,16 @@
 // v_cvt_scalef32: between f32, f16 or bf16 and fp8, bf8, fp6, bf6 or fp4 with
 // a power-of-two scale, the exponent of an f32 operand. Down-conversions divide
 // by it, up-conversions multiply. Every result is exact before its one
-// rounding.
+// rounding. Overflow of fp8 and bf8 follows MODE.FP16_OVFL; the formats without
+// infinity and NaN saturate.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../MiniFloat.h"
 #include "../Valu.h"
+#include "Narrowing.h"
 #include <cmath>
+#include <limits>
 
 namespace hk::emu {
 namespace {
@@ -34,9 +37,16 @@ std::vector<Form> &forms() {
   return list;
 }
 
-float scaleFactor(uint32_t bits) {
+/// A double, as the smallest scales are denormal in f32, which MODE may flush.
+double scaleFactor(uint32_t bits) {
   uint32_t e = bits >> 23 & 0xff;
-  return e == 255 ? __builtin_nanf("") : std::ldexp(1.0f, int(e) - 127);
+  return e == 255 ? __builtin_nan("") : std::ldexp(1.0, int(e) - 127);
+}
+
+/// v / scale; a finite value stays finite, as only infinity is one.
+float scaledDown(float v, double scale) {
+  double x = v / scale, top = std::numeric_limits<float>::max();
+  return float(std::isinf(v) ? x : x > top ? top : x < -top ? -top : x);
 }
 
 float readWide(Wave &w, Wide type, unsigned reg, unsigned e, unsigned lane) {
@@ -71,11 +81,11 @@ uint32_t laneWord(Wave &w, const Operand &o, unsigned lane) {
 float elementOf(Wave &w, const Form &f, const Inst &inst, unsigned e,
                 unsigned lane) {
   // v_cvt_scalef32_pk_fp8_f32 takes its two f32 from two operands, and the
-  // 2xpk16 forms 16 from each of two.
+  // 2xpk16 forms 16 from each of two, in turns.
   if (f.twoSources && f.count == 2)
     return fromBits<float>(laneWord(w, inst.o[1 + e], lane));
   if (f.twoSources)
-    return readWide(w, f.wide, inst.o[1 + e / 16].reg, e % 16, lane);
+    return readWide(w, f.wide, inst.o[1 + e % 2].reg, e / 2, lane);
   if (f.count == 1)
     return f.wide == kF32 ? fromBits<float>(laneWord(w, inst.o[1], lane))
                           : readWide(w, f.wide, inst.o[1].reg, 0, lane);
@@ -96,18 +106,20 @@ void down(Wave &w, const Inst &inst) {
   unsigned part = inst.m.opSel >> 2 & 3, dst = inst.o[0].reg;
   if (total == 16)
     part = highResult(inst) * 2;
+  bool sat = saturatesBytes(w);
   uint64_t defined = ~0ull;
   for (unsigned k = 1; k <= last; ++k)
     defined &= definedLanes(w, inst.o[k]);
   for (uint64_t m = w.exec; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
-    float scale = scaleFactor(laneWord(w, inst.o[last], l));
+    double scale = scaleFactor(laneWord(w, inst.o[last], l));
     uint32_t random = f.stochastic ? laneWord(w, inst.o[last - 1], l) : 0;
     uint32_t packed[6] = {};
     for (unsigned e = 0; e < f.count; ++e) {
-      float v = elementOf(w, f, inst, e, l) / scale;
-      uint32_t code = f.stochastic ? f.narrow->encodeStochastic(v, true, random)
-                                   : f.narrow->encode(v, true);
+      float v = scaledDown(elementOf(w, f, inst, e, l), scale);
+      uint32_t code = f.stochastic ? f.narrow->encodeStochastic(v, sat, random)
+                                   : f.narrow->encode(v, sat);
+      random = nextRandom(random);
       unsigned at = e * bits;
       packed[at / 32] |= code << (at % 32);
       if (at % 32 + bits > 32)
@@ -153,7 +165,7 @@ void up(Wave &w, const Inst &inst) {
       defined &= w.vd[src].byte[k & 3];
   for (uint64_t m = w.exec; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
-    float scale = scaleFactor(laneWord(w, inst.o[2], l));
+    double scale = scaleFactor(laneWord(w, inst.o[2], l));
     uint32_t in[6], out[32] = {};
     for (unsigned k = 0; k < (total + 31) / 32; ++k)
       in[k] = inst.o[1].isVgpr() ? w.v[src + k][l] : laneWord(w, inst.o[1], l);
@@ -164,7 +176,7 @@ void up(Wave &w, const Inst &inst) {
       uint32_t code = in[at / 32] >> (at % 32);
       if (at % 32 + bits > 32)
         code |= in[at / 32 + 1] << (32 - at % 32);
-      float v = table[code & ((1u << bits) - 1)] * scale;
+      float v = float(table[code & ((1u << bits) - 1)] * scale);
       out[e / perWord] |= wideBits(f.wide, v)
                           << (perWord == 2 ? e % 2 * 16 : 0);
     }

@@ -112,7 +112,7 @@ void addSmfmac(OpTable &t) {
     op.clocks = s.clocks942;
     op.clocks950 = s.clocks950;
     op.rule = DefRule::Custom;
-    op.mods = kModMfma;
+    op.mods = kModCbsz;
     op.dstIsSource = true;
     t.add(s.name, op);
   }

@@ -135,7 +135,8 @@ template <> struct Ieee<float> {
   using Bits = u32;
   using Signed = int32_t;
   static constexpr int mantissa = 23, maxExponent = 255, bias = 127;
-  static constexpr int farApart = 96, scale = 64, tiny = 23, underflow = -150;
+  static constexpr int farApart = 96, scale = 64, tiny = 24, underflow = -150;
+  static constexpr int inverseDenormal = 253;
 };
 template <> struct Ieee<double> {
   using Bits = u64;
@@ -143,6 +144,7 @@ template <> struct Ieee<double> {
   static constexpr int mantissa = 52, maxExponent = 2047, bias = 1023;
   static constexpr int farApart = 768, scale = 128, tiny = 53,
                        underflow = -1075;
+  static constexpr int inverseDenormal = 2045;
 };
 
 template <class T> typename Ieee<T>::Bits bitsOf(T v) {
@@ -155,35 +157,32 @@ template <class T> int exponentOf(T v) {
 }
 template <class T> bool isDenormal(T v) { return v != 0 && exponentOf(v) == 0; }
 
+/// By exponents alone, as hardware was seen to do; the documents' conditions on
+/// denormal quotients are not those. See the docs.
 template <class T> T divScale(T s0, T s1, T s2, bool &flag) {
   using I = Ieee<T>;
   flag = false;
   auto scaled = [&](int e) { return std::ldexp(s0, e); };
   bool isDenominator = bitsOf(s0) == bitsOf(s1);
-  bool isNumerator = bitsOf(s0) == bitsOf(s2);
   if (s2 == 0 || s1 == 0)
     return std::nan("");
-  if (exponentOf(s2) - exponentOf(s1) >= I::farApart) {
+  int apart = exponentOf(s2) - exponentOf(s1);
+  if (apart >= I::farApart) {
     flag = true;
     return isDenominator ? scaled(I::scale) : s0;
   }
   if (isDenormal(s1))
     return scaled(I::scale);
-  bool inverse = isDenormal(T(1) / s1), quotient = isDenormal(s2 / s1);
-  if (inverse && quotient) {
-    // The documents scale up here, which would overflow; see the docs.
-    flag = true;
-    return isDenominator ? scaled(-I::scale) : s0;
+  bool small = apart <= -I::farApart;
+  if (exponentOf(s1) >= I::inverseDenormal) {
+    flag = small;
+    return small && !isDenominator ? s0 : scaled(-I::scale);
   }
-  if (inverse)
-    return scaled(-I::scale);
-  if (quotient) {
+  if (small) {
     flag = true;
-    return isNumerator ? scaled(I::scale) : s0;
+    return isDenominator ? s0 : scaled(I::scale);
   }
-  if (exponentOf(s2) <= I::tiny)
-    return scaled(I::scale);
-  return s0;
+  return exponentOf(s2) <= I::tiny ? scaled(I::scale) : s0;
 }
 
 /// True if no lane needs scaling: numerator, denominator and quotient are far
@@ -202,7 +201,7 @@ bool nothingToScale(const Fetched<T> &denominator,
          n = exponent(bitsOf(numerator[l]));
     wrong |= Bits((d < 1) | (d > I::maxExponent - 3) | (n <= I::tiny) |
                   (n == I::maxExponent) | (n - d >= I::farApart) |
-                  (n - d < 3 - I::bias));
+                  (n - d <= -I::farApart));
   }
   return !wrong;
 }
@@ -231,23 +230,30 @@ template <class T> void divScaleOp(Wave &w, const Inst &inst) {
   writeBits(w, inst.o[1].reg, out, defined);
 }
 
+/// r with its last bit set if it is inexact, so that another rounding sees on
+/// which side of r the true value is.
+double madeOdd(double r, double error) {
+  if (std::isfinite(r) && error != 0 && !(bitsOf(r) & 1))
+    r = std::nextafter(r, error > 0 ? HUGE_VAL : -HUGE_VAL);
+  return r;
+}
+
 /// 2^e * (a * b + c), rounded once even when the result is denormal.
 float scaledFma(float a, float b, float c, int e) {
-  return float(std::ldexp(std::fma(double(a), double(b), double(c)), e));
+  double product = double(a) * b; // exact
+  double sum = product + c, part = sum - product;
+  double error = (product - (sum - part)) + (c - part);
+  return float(std::ldexp(madeOdd(sum, error), e));
 }
 double scaledFma(double a, double b, double c, int e) {
   double r = std::fma(a, b, c);
   double scaled = std::ldexp(r, e);
   if (!isDenormal(scaled) || !std::isfinite(r))
     return scaled;
-  // Make r odd if it is inexact, so that scaling rounds the true value.
   double product = a * b, rest = std::fma(a, b, -product);
   double sum = product + c, part = sum - product;
   double lost = (product - (sum - part)) + (c - part) + rest;
-  double error = (sum - r) + lost;
-  if (error != 0 && !(bitsOf(r) & 1))
-    r = std::nextafter(r, error > 0 ? HUGE_VAL : -HUGE_VAL);
-  return std::ldexp(r, e);
+  return std::ldexp(madeOdd(r, (sum - r) + lost), e);
 }
 
 template <class T> void divFmas(Wave &w, const Inst &inst) {

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Valu.h"
+#include "HalfOps.h"
 #include <algorithm>
 
 namespace hk::emu {
@@ -200,8 +200,10 @@ void addArithmetic(OpTable &t) {
         laneOp([](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }));
   t.add("v_add_lshl_u32",
         laneOp([](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); }));
-  t.add("v_lshl_add_u64",
-        laneOp([](u64 a, u32 b, u64 c) { return (a << (b & 7)) + c; }));
+  t.add("v_lshl_add_u64", laneOp([](u64 a, u32 b, u64 c) {
+          u32 count = b & 7;
+          return (a << (count > 4 ? 0 : count)) + c; // up to 4, as documented
+        }));
   t.add("v_mul_lo_u32", laneOp([](u32 a, u32 b) { return a * b; })).clocks = 16;
   t.add("v_mul_hi_u32",
         laneOp([](u32 a, u32 b) { return u32(u64(a) * b >> 32); }))
@@ -324,6 +326,7 @@ void addDots(OpTable &t) {
   auto add = [&](const std::string &name, u32 (*)(u32, u32, u32), Op op,
                  bool accumulate) {
     op.mods = kModOpSel;
+    op.check = checkIntegerDot;
     t.add(name, op);
     if (accumulate) {
       op.dstIsSource = true;
