@@ -71,7 +71,7 @@ TEST_F(HipTest, LoadsCopiesAndLaunches) {
             hipErrorInvalidValue);
 
   int n = 5;
-  void *params[] = {&out, &in, &n};
+  void *params[] = {static_cast<void *>(&out), static_cast<void *>(&in), &n};
   auto launch = [&](void **args, void **extra) {
     return call("hipModuleLaunchKernel", function, 1u, 1u, 1u, 64u, 1u, 1u, 0u,
                 (void *)nullptr, args, extra);
@@ -94,7 +94,7 @@ TEST_F(HipTest, LoadsCopiesAndLaunches) {
   // A finding fails the launch: the output is one word too short.
   void *small = nullptr;
   ASSERT_EQ(call("hipMalloc", &small, size_t(252)), hipSuccess);
-  params[0] = &small;
+  params[0] = static_cast<void *>(&small);
   EXPECT_EQ(launch(params, nullptr), hipErrorLaunchFailure);
   EXPECT_EQ(call("hipGetLastError"), hipErrorLaunchFailure);
   EXPECT_EQ(call("hipGetLastError"), hipSuccess);

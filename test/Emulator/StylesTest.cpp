@@ -111,10 +111,10 @@ int votes(const Values &in, int t) {
   int wave = t & ~63, l = t & 63;
   uint64_t odd = 0;
   for (int i = 0; i < 64; ++i)
-    odd |= uint64_t(in[size_t(wave + i)] & 1) << i;
-  return __builtin_popcountll(odd & ((1ull << l) - 1)) + in[size_t(wave)] * 3 +
-         in[size_t(wave + 17)] * 5 + in[size_t(t ^ 1)] * 7 +
-         in[size_t(t ^ 1)] * 11 + __builtin_ctzll(odd | 1ull << 63);
+    odd |= uint64_t(in[wave + i] & 1) << i;
+  return __builtin_popcountll(odd & ((1ull << l) - 1)) + in[wave] * 3 +
+         in[wave + 17] * 5 + in[t ^ 1] * 7 + in[t ^ 1] * 11 +
+         __builtin_ctzll(odd | 1ull << 63);
 }
 
 int halves(const Values &in, int t) {
@@ -148,7 +148,7 @@ const struct {
        return std::accumulate(in.begin(), in.begin() + t + 1, 0);
      }},
     {"tile_transpose",
-     [](const Values &in, int t) { return in[size_t(t % 16 * 16 + t / 16)]; }},
+     [](const Values &in, int t) { return in[t % 16 * 16 + t / 16]; }},
     {"recursion",
      [](const Values &in, int t) { return fibonacci(in[size_t(t)] & 7); }},
     {"function_pointers",

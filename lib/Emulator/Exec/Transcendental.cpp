@@ -14,6 +14,7 @@
 #include "../Float.h"
 #include "../Valu.h"
 #include <cmath>
+#include <utility>
 
 namespace hk::emu {
 namespace {
@@ -109,8 +110,7 @@ float sinTurns(float x, unsigned quarter) {
   double r = (k & 1) ? c : s * f;
   r = (k & 2) ? -r : r;
   float nan = bitsFloat(0x7fc00000u);
-  bool isNan = x != x || x - x != 0;
-  return isNan ? nan : float(r);
+  return std::isfinite(x) ? float(r) : nan;
 }
 
 float rcpHw(float x) {
@@ -132,7 +132,9 @@ Op transcendental(Op op) {
 } // namespace
 
 void addTranscendental(OpTable &t) {
-  auto add = [&](const char *name, Op op) { t.add(name, transcendental(op)); };
+  auto add = [&](const char *name, Op op) {
+    t.add(name, transcendental(std::move(op)));
+  };
   add("v_exp_f32", laneOp([](float a) { return exp2Hw(a); }));
   add("v_log_f32", laneOp([](float a) { return log2Hw(a); }));
   add("v_exp_legacy_f32", laneOp([](float a) { return exp2Hw(a); }));
