@@ -1,0 +1,39 @@
+// Graphs that the fuzzer found wrong once, as small as they get.
+// HK-LAUNCHES: 2
+// HK-ARGS: --range=p=0:15
+// HK-DIMS: x.0=3 q.0=3 e.0=3
+// HK-DIMS: x.0=0 q.0=0 e.0=0
+// HK-DATA: normal,equal,nan
+
+// The angles of the inner rotation are loaded where the element is rotated, which its
+// partner in the outer one is not.
+func.func @rope_of_rope(%x: tensor<?x4x8xf32>, %c: tensor<16x2xf32>, %p: tensor<?xi32>, %d: tensor<16x4xf32>) -> tensor<?x4x8xf32> {
+  %0 = hk.rope neox %x, %c, %c positions %p {nope_first} : tensor<?x4x8xf32>, tensor<16x2xf32>, tensor<16x2xf32> positions tensor<?xi32> -> tensor<?x4x8xf32>
+  %1 = hk.rope neox %0, %d, %d positions %p : tensor<?x4x8xf32>, tensor<16x4xf32>, tensor<16x4xf32> positions tensor<?xi32> -> tensor<?x4x8xf32>
+  return %1 : tensor<?x4x8xf32>
+}
+// fp4 in a kernel that other operators cut to single elements.
+func.func @fp4_and_groups_of_3(%x: tensor<?x64xf16>) -> (tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU>, tensor<?x22xf32>) {
+  %q, %s = hk.quantize_mx ceil %x : tensor<?x64xf16> -> tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+  %y = hk.dequantize %q, %s : tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU> -> tensor<?x64xf16>
+  %p, %t = hk.quantize per_group %y {group_size = 3 : i64} : tensor<?x64xf16> -> tensor<?x64xi8>, tensor<?x22xf32>
+  return %q, %s, %t : tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU>, tensor<?x22xf32>
+}
+func.func @fp4_beside_259(%a: tensor<1x259xf32>, %b: tensor<1x16xbf16>) -> (tensor<1x16xf4E2M1FN>, tensor<1x1xf8E8M0FNU>, tensor<1x259xf32>) {
+  %q, %s = hk.quantize_mx ocp %b : tensor<1x16xbf16> -> tensor<1x16xf4E2M1FN>, tensor<1x1xf8E8M0FNU>
+  %n = hk.rms_norm %a epsilon 1.0e-05 : tensor<1x259xf32> -> tensor<1x259xf32>
+  return %q, %s, %n : tensor<1x16xf4E2M1FN>, tensor<1x1xf8E8M0FNU>, tensor<1x259xf32>
+}
+func.func @fp4_to_groups_of_3(%q: tensor<?x64xf4E2M1FN>, %e: tensor<?x2xf8E8M0FNU>) -> (tensor<?x64xi8>, tensor<?x22xf32>) {
+  %y = hk.dequantize %q, %e : tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU> -> tensor<?x64xf16>
+  %p, %t = hk.quantize per_group %y {group_size = 3 : i64} : tensor<?x64xf16> -> tensor<?x64xi8>, tensor<?x22xf32>
+  return %p, %t : tensor<?x64xi8>, tensor<?x22xf32>
+}
+// A softmax of one statistic of the only row, whose place reads no variable of the row.
+func.func @softmax_of_statistic(%a: tensor<1x130xf16>) -> (tensor<1x1xbf16>, tensor<1x130xf16>) {
+  %r = hk.reduce sum %a : tensor<1x130xf16> -> tensor<1x1xf32>
+  %d = hk.sub %a, %r : tensor<1x130xf16>, tensor<1x1xf32> -> tensor<1x130xf16>
+  %c = hk.cos %r : tensor<1x1xf32> -> tensor<1x1xbf16>
+  %s = hk.softmax %c : tensor<1x1xbf16> -> tensor<1x1xbf16>
+  return %s, %d : tensor<1x1xbf16>, tensor<1x130xf16>
+}
