@@ -32,11 +32,17 @@ static Noisy extremumOf(ReduceKind kind, const Tensor &x, int64_t begin,
                                       : v;
   };
   Noisy most{kind == ReduceKind::absmax ? 0 : -kInf, 0};
+  bool open = false;
   for (int64_t i = begin; i < end; ++i) {
-    if (std::isnan(term(i)))
+    if (std::isinf(x.errorAt(i)))
+      open = true;
+    else if (std::isnan(term(i)))
       return {kNaN, 0};
-    most.value = std::max(most.value, term(i));
+    else
+      most.value = std::max(most.value, term(i));
   }
+  if (open)
+    return {most.value, kInf};
   for (int64_t i = begin; i < end; ++i)
     if (term(i) + at(x, i).reach() >= most.value) {
       most.sigma = std::max(most.sigma, x.errorAt(i));
