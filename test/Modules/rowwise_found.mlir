@@ -1,8 +1,8 @@
 // Graphs that the fuzzer found wrong once, as small as they get.
 // HK-LAUNCHES: 2
 // HK-ARGS: --range=p=0:15
-// HK-DIMS: x.0=3 q.0=3 e.0=3
-// HK-DIMS: x.0=0 q.0=0 e.0=0
+// HK-DIMS: x.0=3 y.0=3 q.0=3 e.0=3
+// HK-DIMS: x.0=0 y.0=0 q.0=0 e.0=0
 // HK-DATA: normal,equal,nan
 
 // The angles of the inner rotation are loaded where the element is rotated, which its
@@ -36,4 +36,30 @@ func.func @softmax_of_statistic(%a: tensor<1x130xf16>) -> (tensor<1x1xbf16>, ten
   %c = hk.cos %r : tensor<1x1xf32> -> tensor<1x1xbf16>
   %s = hk.softmax %c : tensor<1x1xbf16> -> tensor<1x1xbf16>
   return %s, %d : tensor<1x1xbf16>, tensor<1x130xf16>
+}
+// A value of bf16 and its negative, both used, of which LLVM took one for the other on gfx942.
+func.func @value_or_negative(%x: tensor<?x130xbf16>, %y: tensor<?x130xf16>) -> tensor<?x130xbf16> {
+  %m = hk.max %x, %x : tensor<?x130xbf16>, tensor<?x130xbf16> -> tensor<?x130xbf16>
+  %c = hk.compare gt %m, %y : tensor<?x130xbf16>, tensor<?x130xf16> -> tensor<?x130xi1>
+  %n = hk.neg %m : tensor<?x130xbf16> -> tensor<?x130xbf16>
+  %s = hk.select %c, %m, %n : tensor<?x130xi1>, tensor<?x130xbf16>, tensor<?x130xbf16> -> tensor<?x130xbf16>
+  return %s : tensor<?x130xbf16>
+}
+// Two selections of one kernel, the second of a later phase than what follows it.
+func.func @two_selections(%a: tensor<1x64xf16>, %b: tensor<1x64xf32>) -> (tensor<1x6xi16>, tensor<1x2xi16>, tensor<1x2xf32>) {
+  %p = hk.softmax %a : tensor<1x64xf16> -> tensor<1x64xf32>
+  %v, %i = hk.topk %p ties lowest_index order by_index : tensor<1x64xf32> -> tensor<1x6xf32>, tensor<1x6xi32>
+  %i16 = hk.cast %i : tensor<1x6xi32> -> tensor<1x6xi16>
+  %s = hk.sigmoid %b : tensor<1x64xf32> -> tensor<1x64xf32>
+  %w, %j = hk.topk %s ties highest_index order by_value : tensor<1x64xf32> -> tensor<1x2xf32>, tensor<1x2xi32>
+  %j16 = hk.cast %j : tensor<1x2xi32> -> tensor<1x2xi16>
+  return %i16, %j16, %w : tensor<1x6xi16>, tensor<1x2xi16>, tensor<1x2xf32>
+}
+// A selection from a part of the row, which is no loop of the kernel's vectors.
+func.func @selection_of_part(%x: tensor<5x259xbf16>) -> (tensor<5x1xi64>, tensor<5x1xf32>, tensor<5x1xbf16>) {
+  %part = tensor.extract_slice %x[0, 55] [5, 154] [1, 1] : tensor<5x259xbf16> to tensor<5x154xbf16>
+  %p = hk.copy %part : tensor<5x154xbf16>
+  %v, %i = hk.topk %p ties lowest_index order by_index : tensor<5x154xbf16> -> tensor<5x1xbf16>, tensor<5x1xi64>
+  %a = hk.reduce absmax %x : tensor<5x259xbf16> -> tensor<5x1xf32>
+  return %i, %a, %v : tensor<5x1xi64>, tensor<5x1xf32>, tensor<5x1xbf16>
 }
