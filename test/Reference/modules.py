@@ -152,6 +152,15 @@ for place, copy in enumerate(order.reshape(-1)):
 compare("quant_moe_sorted", "stage_1", [x, order], [codes, shuffled(sorted_scales).reshape(2, 512)], exact=True)
 
 
+place = np.full(64, -1, np.int32)  # 41 tokens in two tiles of 32
+place[:41] = np.arange(41)
+x = normal("bf16", 41, 320)
+codes, scales = mx(x, "f4E2M1FN", even_fp4)
+padded = np.ones((64, 16))
+padded[:41, :10] = scales
+compare("quant_moe_sorted", "padded_rows", [x, place.reshape(2, 32)], [codes, shuffled(padded).reshape(2, 512)], exact=True)
+
+
 # Selection and routing.
 def best(scores, k, highest=False):
     """The k best of each row; of equal ones the lowest, or highest, places."""
@@ -272,6 +281,48 @@ pairs = [(s, c) for s in range(5) for c in range(-(-(cu[s + 1] - cu[s]) // 64))]
 size = -(-(200 + 5 * 63) // 64)
 compare("index", "chunk_indices", [cu, normal("bf16", 200, 2)],
         np.array((pairs + [(-1, -1)] * size)[:size]), exact=True)
+
+# Heads, rotated, and caches.
+def rotated(x, angles_cos, angles_sin, neox=True):
+    """[T, heads, D] with the angles [T, D / 2] of its tokens."""
+    c, s = angles_cos[:, None], angles_sin[:, None]
+    half = x.shape[-1] // 2
+    a, b = (x[..., :half], x[..., half:]) if neox else (x[..., 0::2], x[..., 1::2])
+    first, second = a * c - b * s, b * c + a * s
+    return np.concatenate([first, second], -1) if neox else np.stack([first, second], -1).reshape(x.shape)
+
+
+def written(cache, rows, slots):
+    """Rows in a cache [blocks, block, heads, D]; a negative slot is none."""
+    flat = cache.reshape((-1,) + cache.shape[2:]).copy()
+    for row, slot in zip(rows, slots):
+        if slot >= 0:
+            flat[slot] = row
+    return flat.reshape(cache.shape)
+
+
+T = 9
+cos, sin = normal("f32", 64, 32), normal("f32", 64, 32)
+pos, slots = rng.permutation(64)[:T].astype(np.int32), rng.permutation(64)[:T].astype(np.int32)
+slots[[2, 5]] = -1
+q, k, v = normal("bf16", T, 8, 64), normal("bf16", T, 2, 64), normal("bf16", T, 2, 64)
+kept, kc, vc = normal("bf16", 1, T, 2, 64), normal("bf16", 4, 16, 2, 64), normal("bf16", 4, 16, 2, 64)
+kr = rotated(k, cos[pos], sin[pos])
+compare("fused_kv_cache", "skipped_tokens", [q, k, v, cos, sin, pos, np.arange(T, dtype=np.int32), slots, kept, kc, vc],
+        [rotated(q, cos[pos], sin[pos]), np.where(slots[None, :, None, None] >= 0, kr[None], kept),
+         written(kc, kr, slots), written(vc, v, slots)])
+
+q, qp, k, kp = (normal("bf16", T, h, d) for h, d in ((16, 512), (16, 64), (1, 512), (1, 64)))
+cache = normal("bf16", 64, 1, 1, 576)
+qr, kr = rotated(qp, cos[pos], sin[pos], neox=False), rotated(kp, cos[pos], sin[pos], neox=False)
+compare("fused_kv_cache", "latent_zeros", [q, qp, k, kp, cos, sin, pos, slots, cache],
+        [np.concatenate([q, qr], -1), qr, kr, np.zeros(q.shape), written(cache, np.concatenate([k, kr], -1), slots)])
+
+qkv, cos, sin = normal("bf16", T, 960), normal("bf16", 64, 40), normal("bf16", 64, 40)
+groups = qkv.reshape(T, 2, 6, 80)
+compare("fused_qkv_split_qk_rope", "interleaved_groups", [qkv, cos, sin, pos],
+        [rotated(groups[:, :, :4].reshape(T, 8, 80), cos[pos], sin[pos]), rotated(groups[:, :, 4], cos[pos], sin[pos]),
+         groups[:, :, 5]])
 
 # Convolutions with a state.
 T, HK, D, R = 5, 2, 32, 2
