@@ -45,6 +45,20 @@ func.func @value_or_negative(%x: tensor<?x130xbf16>, %y: tensor<?x130xf16>) -> t
   %s = hk.select %c, %m, %n : tensor<?x130xi1>, tensor<?x130xbf16>, tensor<?x130xbf16> -> tensor<?x130xbf16>
   return %s : tensor<?x130xbf16>
 }
+func.func @value_or_product_with_minus_1(%x: tensor<?x130xbf16>, %y: tensor<?x130xf16>) -> tensor<?x130xbf16> {
+  %k = hk.constant dense<-1.0> : tensor<bf16>
+  %m = hk.max %x, %x : tensor<?x130xbf16>, tensor<?x130xbf16> -> tensor<?x130xbf16>
+  %c = hk.compare gt %m, %y : tensor<?x130xbf16>, tensor<?x130xf16> -> tensor<?x130xi1>
+  %n = hk.mul %m, %k : tensor<?x130xbf16>, tensor<bf16> -> tensor<?x130xbf16>
+  %s = hk.select %c, %m, %n : tensor<?x130xi1>, tensor<?x130xbf16>, tensor<?x130xbf16> -> tensor<?x130xbf16>
+  return %s : tensor<?x130xbf16>
+}
+func.func @silu_of_maximum(%x: tensor<?x64xbf16>) -> (tensor<?x64xf32>, tensor<?x1xf32>) {
+  %m = hk.max %x, %x : tensor<?x64xbf16>, tensor<?x64xbf16> -> tensor<?x64xbf16>
+  %s = hk.silu %m : tensor<?x64xbf16> -> tensor<?x64xf32>
+  %q, %scale = hk.quantize per_token %s : tensor<?x64xf32> -> tensor<?x64xi8>, tensor<?x1xf32>
+  return %s, %scale : tensor<?x64xf32>, tensor<?x1xf32>
+}
 // Two selections of one kernel, the second of a later phase than what follows it.
 func.func @two_selections(%a: tensor<1x64xf16>, %b: tensor<1x64xf32>) -> (tensor<1x6xi16>, tensor<1x2xi16>, tensor<1x2xf32>) {
   %p = hk.softmax %a : tensor<1x64xf16> -> tensor<1x64xf32>

@@ -48,10 +48,6 @@ static StringRef unaryFunction(Operation *op) {
 
 std::string Puller::pullUnary(Operation *op, Args position, int vec) {
   std::string x = pull(op->getOperand(0), position, vec);
-  // LLVM 22 folds a negation into the selections that round to bf16 on gfx942,
-  // and then takes -x for x where both are used.
-  if (isa<NegOp>(op))
-    x = "opaque(" + x + ")";
   return roundText(elementTypeOf(op->getResult(0)), vec,
                    unaryFunction(op) + "<" + Twine(vec) + ">(" + x + ")");
 }
