@@ -32,11 +32,21 @@ static Noisy extremumOf(ReduceKind kind, const Tensor &x, int64_t begin,
                                       : v;
   };
   Noisy most{kind == ReduceKind::absmax ? 0 : -kInf, 0};
+  bool open = false, nan = false; // elements of which anything is right
   for (int64_t i = begin; i < end; ++i) {
-    if (std::isnan(term(i)))
+    open |= std::isinf(x.errorAt(i));
+    if (!std::isnan(term(i)))
+      most.value = std::max(most.value, term(i));
+    else if (std::isinf(x.errorAt(i)))
+      nan = true;
+    else
       return {kNaN, 0};
-    most.value = std::max(most.value, term(i));
   }
+  if (open)
+    return {nan                       ? kNaN
+            : kind == ReduceKind::min ? -most.value
+                                      : most.value,
+            kInf};
   for (int64_t i = begin; i < end; ++i)
     if (term(i) + at(x, i).reach() >= most.value) {
       most.sigma = std::max(most.sigma, x.errorAt(i));

@@ -25,6 +25,7 @@ public:
 
   void add(Noisy v) {
     if (!::hk::info(dtype).isFloat) {
+      open |= v.sigma > 0;
       integer += static_cast<uint64_t>(static_cast<int64_t>(v.value));
       return;
     }
@@ -33,16 +34,16 @@ public:
   }
   Noisy value() const {
     if (dtype == ::hk::DType::I32)
-      return {double(static_cast<int32_t>(integer)), 0};
+      return {double(static_cast<int32_t>(integer)), open ? kInf : 0};
     if (dtype == ::hk::DType::I64)
-      return {double(static_cast<int64_t>(integer)), 0};
+      return {double(static_cast<int64_t>(integer)), open ? kInf : 0};
     // Whether partial sums overflow before they cancel depends on their order.
     constexpr double largest = 0x1.fffffep127;
     double most = positive + negative;
     bool cancels = positive > 0 && negative > 0;
     if (cancels && most > largest && std::isfinite(most))
       return {sum.value(), kInf};
-    return sum.noisy();
+    return std::isfinite(sum.value()) ? sum.noisy() : sum.signedNoisy();
   }
 
 private:
@@ -50,6 +51,7 @@ private:
   F32Sum sum;
   double positive = 0, negative = 0;
   uint64_t integer = 0;
+  bool open = false; // an integer is summed that noise decides
 };
 } // namespace
 

@@ -2,10 +2,10 @@
 // layout of the cache, any head and block size, scaled fp8, and the forms of latent
 // attention.
 // HK-LAUNCHES: 1
-// HK-ARGS: --range=pos=iota --range=off=-2:2 --range=slots=iota:3 --range=tail=-1:3
-// HK-DIMS: q.0=11
-// HK-DIMS: q.0=1
-// HK-DIMS: q.0=0
+// HK-ARGS: --range=pos=iota --range=off=-2:2 --range=slots=iota:3 --range=tail=-1:3 --range=own=iota --range=skipped=iota:-4
+// HK-DIMS: q.0=11 ko.1=11
+// HK-DIMS: q.0=1 ko.1=1
+// HK-DIMS: q.0=0 ko.1=0
 
 func.func @paged(%q: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %v: tensor<?x2x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>, %slots: tensor<?xi32>, %kc: tensor<4x16x2x64xbf16> {hk.state}, %vc: tensor<4x16x2x64xbf16> {hk.state})
     -> (tensor<?x8x64xbf16>, tensor<4x16x2x64xbf16>, tensor<4x16x2x64xbf16>) {
@@ -146,4 +146,33 @@ func.func @copy_vllm_fp8(%q: tensor<?x1x64xf16>, %v: tensor<?x1x64xf16>, %ks: te
   %k2 = hk.kv_cache_write %kq, %slots into %kc layout key_chunks : tensor<?x1x64xf8E4M3FNUZ>, tensor<?xi64>, tensor<2x1x4x8x16xf8E4M3FNUZ>
   %v2 = hk.kv_cache_write %vq, %slots into %vc layout transposed : tensor<?x1x64xf8E4M3FNUZ>, tensor<?xi64>, tensor<2x1x64x8xf8E4M3FNUZ>
   return %k2, %v2 : tensor<2x1x4x8x16xf8E4M3FNUZ>, tensor<2x1x64x8xf8E4M3FNUZ>
+}
+// The rotated keys of a token without a slot are not written either, as AITER has it: a
+// tensor that is written in part is a state. `own` counts the tokens.
+func.func @skipped_tokens(%q: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %v: tensor<?x2x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>, %own: tensor<?xi32>, %skipped: tensor<?xi32>, %ko: tensor<1x?x2x64xbf16> {hk.state}, %kc: tensor<4x16x2x64xbf16> {hk.state}, %vc: tensor<4x16x2x64xbf16> {hk.state})
+    -> (tensor<?x8x64xbf16>, tensor<1x?x2x64xbf16>, tensor<4x16x2x64xbf16>, tensor<4x16x2x64xbf16>) {
+  %zero = hk.constant dense<0> : tensor<i32>
+  %none = hk.constant dense<-1> : tensor<i32>
+  %qr = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x8x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x8x64xbf16>
+  %kr = hk.rope neox %k, %cos, %sin positions %pos : tensor<?x2x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x2x64xbf16>
+  %has = hk.compare ge %skipped, %zero : tensor<?xi32>, tensor<i32> -> tensor<?xi1>
+  %row = hk.select %has, %own, %none : tensor<?xi1>, tensor<?xi32>, tensor<i32> -> tensor<?xi32>
+  %ko2 = hk.kv_cache_write %kr, %row into %ko : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x?x2x64xbf16>
+  %k2 = hk.kv_cache_write %kr, %skipped into %kc : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<4x16x2x64xbf16>
+  %v2 = hk.kv_cache_write %v, %skipped into %vc : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<4x16x2x64xbf16>
+  return %qr, %ko2, %k2, %v2 : tensor<?x8x64xbf16>, tensor<1x?x2x64xbf16>, tensor<4x16x2x64xbf16>, tensor<4x16x2x64xbf16>
+}
+// Tokens that are all decoded: the rotated part of the query beside it, and zeros for what
+// attention adds up.
+func.func @latent_zeros(%q: tensor<?x16x512xbf16>, %qp: tensor<?x16x64xbf16>, %k: tensor<?x1x512xbf16>, %kp: tensor<?x1x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>, %slots: tensor<?xi32>, %kc: tensor<64x1x1x576xbf16> {hk.state})
+    -> (tensor<?x16x576xbf16>, tensor<?x16x64xbf16>, tensor<?x1x64xbf16>, tensor<?x16x512xbf16>, tensor<64x1x1x576xbf16>) {
+  %no = hk.constant dense<false> : tensor<i1>
+  %zero = hk.constant dense<0.0> : tensor<bf16>
+  %qr = hk.rope gptj %qp, %cos, %sin positions %pos : tensor<?x16x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x16x64xbf16>
+  %kr = hk.rope gptj %kp, %cos, %sin positions %pos : tensor<?x1x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x1x64xbf16>
+  %qo = hk.concat 2 (%q, %qr) : tensor<?x16x512xbf16>, tensor<?x16x64xbf16> -> tensor<?x16x576xbf16>
+  %kl = hk.concat 2 (%k, %kr) : tensor<?x1x512xbf16>, tensor<?x1x64xbf16> -> tensor<?x1x576xbf16>
+  %z = hk.select %no, %q, %zero : tensor<i1>, tensor<?x16x512xbf16>, tensor<bf16> -> tensor<?x16x512xbf16>
+  %c2 = hk.kv_cache_write %kl, %slots into %kc : tensor<?x1x576xbf16>, tensor<?xi32>, tensor<64x1x1x576xbf16>
+  return %qo, %qr, %kr, %z, %c2 : tensor<?x16x576xbf16>, tensor<?x16x64xbf16>, tensor<?x1x64xbf16>, tensor<?x16x512xbf16>, tensor<64x1x1x576xbf16>
 }

@@ -95,3 +95,19 @@ func.func @norm_gate_cache(%qkv: tensor<?x2048xbf16>, %qw: tensor<128xbf16>, %kw
   %v2 = hk.kv_cache_write %v, %slots into %vc layout head_major : tensor<?x2x128xbf16>, tensor<?xi32>, tensor<3x2x16x128xbf16>
   return %q, %gate, %k, %k2, %v2 : tensor<?x6x128xbf16>, tensor<?x6x128xbf16>, tensor<?x2x128xbf16>, tensor<3x2x16x128xbf16>, tensor<3x2x16x128xbf16>
 }
+// Query heads, key and value of a group side by side, as GPT-NeoX and Megatron store them.
+func.func @interleaved_groups(%qkv: tensor<?x960xbf16>, %cos: tensor<64x40xbf16>, %sin: tensor<64x40xbf16>, %pos: tensor<?xi32>) -> (tensor<?x8x80xbf16>, tensor<?x2x80xbf16>, tensor<?x2x80xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x960xbf16>
+  %g = tensor.expand_shape %qkv [[0], [1, 2, 3]] output_shape [%t, 2, 6, 80] : tensor<?x960xbf16> into tensor<?x2x6x80xbf16>
+  %q0 = tensor.extract_slice %g[0, 0, 0, 0] [%t, 2, 4, 80] [1, 1, 1, 1] : tensor<?x2x6x80xbf16> to tensor<?x2x4x80xbf16>
+  %q = tensor.collapse_shape %q0 [[0], [1, 2], [3]] : tensor<?x2x4x80xbf16> into tensor<?x8x80xbf16>
+  %k0 = tensor.extract_slice %g[0, 0, 4, 0] [%t, 2, 1, 80] [1, 1, 1, 1] : tensor<?x2x6x80xbf16> to tensor<?x2x1x80xbf16>
+  %k = tensor.collapse_shape %k0 [[0], [1, 2], [3]] : tensor<?x2x1x80xbf16> into tensor<?x2x80xbf16>
+  %v0 = tensor.extract_slice %g[0, 0, 5, 0] [%t, 2, 1, 80] [1, 1, 1, 1] : tensor<?x2x6x80xbf16> to tensor<?x2x1x80xbf16>
+  %v = tensor.collapse_shape %v0 [[0], [1, 2], [3]] : tensor<?x2x1x80xbf16> into tensor<?x2x80xbf16>
+  %qr = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x8x80xbf16>, tensor<64x40xbf16>, tensor<64x40xbf16> positions tensor<?xi32> -> tensor<?x8x80xbf16>
+  %kr = hk.rope neox %k, %cos, %sin positions %pos : tensor<?x2x80xbf16>, tensor<64x40xbf16>, tensor<64x40xbf16> positions tensor<?xi32> -> tensor<?x2x80xbf16>
+  %vo = hk.copy %v : tensor<?x2x80xbf16>
+  return %qr, %kr, %vo : tensor<?x8x80xbf16>, tensor<?x2x80xbf16>, tensor<?x2x80xbf16>
+}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oracle import check, f32, finish, run, to
+from oracle import Case, check, f32, finish, run, to
 
 rng = np.random.default_rng(5)
 
@@ -112,5 +112,24 @@ for block, size in [(1, 23), (1, 30), (4, 9), (4, 3)]:
     attr = f"{{block = {block} : i64}} : INS -> OUTS"
     check("segments lengths", run("hk.segments lengths %0 " + attr, [(lengths, "i32")], results), want, exact=True)
     check("segments bounds", run("hk.segments bounds %0 " + attr, [(bounds, "i32")], results), want, exact=True)
+
+# Ids that noise decides: what counts and sorts them is open, and stays so.
+text = """func.func @main(%x: tensor<1x4xf32>) -> (tensor<4xi32>, tensor<2xi32>, tensor<2xi32>, tensor<4xi32>, tensor<5xi32>) {
+  %s = hk.softmax %x : tensor<1x4xf32> -> tensor<1x4xf32>
+  %v, %i = hk.topk %s ties lowest_index order by_value : tensor<1x4xf32> -> tensor<1x2xf32>, tensor<1x2xi32>
+  %ids = tensor.collapse_shape %i [[0, 1]] : tensor<1x2xi32> into tensor<2xi32>
+  %h = hk.histogram %ids : tensor<2xi32> -> tensor<4xi32>
+  %o, %p = hk.sort_by_key %ids {bins = 4 : i64} : tensor<2xi32> -> tensor<2xi32>, tensor<2xi32>
+  %w = hk.bitmatrix %i : tensor<1x2xi32> -> tensor<1x1xi32>
+  %c = hk.count_bits %w : tensor<1x1xi32> -> tensor<4xi32>
+  %f = hk.cumsum offsets %h : tensor<4xi32> -> tensor<5xi32>
+  return %h, %o, %p, %c, %f : tensor<4xi32>, tensor<2xi32>, tensor<2xi32>, tensor<4xi32>, tensor<5xi32>
+}
+"""
+near = Case(text, [np.array([[0.5, np.nextafter(np.float32(0.5), np.float32(1)), 3.0, -1.0]], np.float32)])
+far = Case(text, [np.array([[0.5, 1.5, 3.0, -1.0]], np.float32)])
+for bound in near.bounds:
+    assert bound.size and np.isinf(bound[-1])
+assert not any(bound.any() for bound in far.bounds)
 
 finish()

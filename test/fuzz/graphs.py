@@ -8,45 +8,50 @@
 # a static number of tokens. Every function it returns verifies.
 import random
 
-TOKENS = 5
+import rowsteps
+
 REALS = ("f32", "bf16", "f16")
 UNARY = "neg abs exp tanh sigmoid silu gelu gelu_tanh relu sin cos floor".split()
 BINARY = "add sub mul max min".split()
 
 
 class Tensor:
-    """A value: its sizes, where "T" is the number of tokens."""
+    """A value: its sizes, where "T" is the number of tokens and ("T", n) n times that;
+    of an argument of integers, what they are (--range of hk-run)."""
 
-    def __init__(self, name, shape, element):
-        self.name, self.shape, self.element = name, tuple(shape), element
+    def __init__(self, name, shape, element, numbers=None):
+        self.name, self.shape, self.element, self.numbers = name, tuple(shape), element, numbers
 
     def rank(self):
         return len(self.shape)
 
 
-class Graph:
-    def __init__(self, seed, num_ops, dynamic, state=True):
+class Graph(rowsteps.RowSteps):
+    def __init__(self, seed, num_ops, dynamic, state=True, products=True):
         self.rng = random.Random(seed)
         self.dynamic = dynamic
+        self.num_tokens = self.rng.choice((5, 5, 1, 18))  # of a static graph
         self.args, self.lines, self.values = [], [], []
         self.states, self.results = [], []
-        self.turned = []  # results whose last dim is the tokens: no operands of other steps
-        self.slots = []  # arguments whose elements must differ
+        self.ends = []  # results that are no operands of other steps
+        self.raw_ends = []  # those of other sizes: name and type
         self.count = 0
         self.token_dim = None
-        width = self.rng.choice((16, 32, 64))
+        width = self.rng.choice((16, 32, 64, 64, 1, 3, 20, 130, 259, 1030))
         for _ in range(self.rng.randint(1, 3)):
             self.values.append(self.argument(("T", width), self.rng.choice(REALS)))
         self.steps = [self.unary] * 4 + [self.binary] * 6 + [
             self.broadcast, self.broadcast, self.cast, self.norm, self.norm, self.softmax,
-            self.gated, self.matmul, self.matmul, self.heads, self.heads, self.flatten,
+            self.gated, self.heads, self.heads, self.flatten,
             self.flatten_rows, self.slice, self.concat, self.quantize, self.rope,
             self.constant, self.pad, self.gather, self.transpose, self.topk, self.topk, self.reduce,
             self.reduce, self.group_limit, self.conv, self.parameter, self.parameter,
             self.microscale, self.two_norms, self.own_angles, self.chain, self.chain]
+        if products:
+            self.steps += [self.matmul, self.matmul]
         if state:
-            self.steps += [self.cache_write] * 2 + [self.heads_to_cache]
-        self.steps += [self.attention] * 2 + [self.cumsum, self.sort]
+            self.steps += [self.cache_write] * 2 + [self.heads_to_cache] + self.state_steps()
+        self.steps += [self.attention] * 2 + [self.cumsum, self.sort] + self.row_steps()
         while self.count < num_ops:
             self.rng.choice(self.steps)()
 
@@ -54,7 +59,7 @@ class Graph:
     def size(self, dim):
         if dim == "T" or isinstance(dim, tuple):
             factor = 1 if dim == "T" else dim[1]
-            return "?" if self.dynamic else str(TOKENS * factor)
+            return "?" if self.dynamic else str(self.num_tokens * factor)
         return str(dim)
 
     def type(self, shape, element):
@@ -66,15 +71,17 @@ class Graph:
     def tokens(self):
         """An SSA value or a constant for the number of tokens."""
         if not self.dynamic:
-            return str(TOKENS)
+            return str(self.num_tokens)
         if self.token_dim is None:
             self.token_dim = "%t"
             self.lines.insert(0, "%t = tensor.dim %a0, %c0 : " + self.of(self.args[0]))
             self.lines.insert(0, "%c0 = arith.constant 0 : index")
         return self.token_dim
 
-    def argument(self, shape, element):
-        value = Tensor(f"%a{len(self.args)}", shape, element)
+    def argument(self, shape, element, numbers=None):
+        if numbers is None and element in ("i8", "i16", "i32", "i64"):
+            numbers = "-1:16"
+        value = Tensor(f"%a{len(self.args)}", shape, element, numbers)
         self.args.append(value)
         return value
 
@@ -210,9 +217,9 @@ class Graph:
                       f" -> {self.type(shape, x.element)}", shape, x.element)
 
     def heads(self):
-        x = self.pick(lambda v: v.rank() == 2 and v.shape[0] == "T" and v.shape[1] % 16 == 0)
+        x = self.pick(lambda v: v.rank() == 2 and v.shape[0] == "T")
         if x:
-            h = self.rng.choice((2, 4))
+            h = self.rng.choice([n for n in (1, 2, 4, 5, 10) if x.shape[1] % n == 0])
             shape = ("T", h, x.shape[1] // h)
             self.emit(f"tensor.expand_shape {x.name} [[0], [1, 2]] output_shape [{self.tokens()}, {h},"
                       f" {shape[2]}] : {self.of(x)} into {self.type(shape, x.element)}", shape, x.element)
@@ -395,8 +402,7 @@ class Graph:
         q = self.emit(f"hk.quantize_static {r.name}, {scale.name} : {self.of(r)}, {self.of(scale)}"
                       f" -> {self.type(x.shape, 'f8E4M3FN')}", x.shape, "f8E4M3FN", keep=False)
         cache = self.argument((1, 16) + x.shape[1:], "f8E4M3FN")
-        slots = self.argument(("T",), "i32")
-        self.slots.append(slots)
+        slots = self.argument(("T",), "i32", "iota:-1")
         self.states.append(cache)
         self.results.append(self.emit(f"hk.kv_cache_write {q.name}, {slots.name} into {cache.name} : {self.of(q)},"
                                       f" {self.of(slots)}, {self.of(cache)}", cache.shape, cache.element, keep=False))
@@ -451,7 +457,7 @@ class Graph:
                 turned = words[::-1]
                 self.emit(f"hk.transpose {b.name} [1, 0] : {self.of(b)} -> {self.type(turned, 'i32')}", turned, "i32",
                           keep=False)
-                self.turned.append(Tensor(f"%v{self.count - 1}", turned, "i32"))
+                self.ends.append(Tensor(f"%v{self.count - 1}", turned, "i32"))
 
     def group_limit(self):
         x = self.real(lambda v: v.shape[-1] % 8 == 0)
@@ -500,8 +506,7 @@ class Graph:
         heads, size = x.shape[1:]
         cache = self.argument({"token_major": (1, 16, heads, size), "head_major": (1, heads, 16, size),
                                "transposed": (1, heads, size, 16)}[layout], x.element)
-        slots = self.argument(("T",), "i32")
-        self.slots.append(slots)
+        slots = self.argument(("T",), "i32", "iota:-1")
         self.states.append(cache)
         if self.rng.random() < 0.3:  # somebody reads the old contents
             self.emit(f"hk.neg {cache.name} : {self.of(cache)} -> {self.of(cache)}", cache.shape, cache.element)
@@ -513,22 +518,23 @@ class Graph:
         self.results.append(new)
 
     def text(self, name):
-        outs = self.results + self.turned
+        outs = self.results + self.ends
         for _ in range(self.rng.randint(1, 4)):
             outs.append(self.rng.choice(self.values[-5:]))
         for _ in range(self.rng.randint(0, 3)):
             outs.append(self.rng.choice(self.values))
         args = ", ".join(f"{a.name}: {self.of(a)}" + (" {hk.state}" if a in self.states else "")
                          for a in self.args)
-        types = ", ".join(self.of(v) for v in outs)
+        names = ", ".join([v.name for v in outs] + [name for name, _ in self.raw_ends])
+        types = ", ".join([self.of(v) for v in outs] + [kind for _, kind in self.raw_ends])
         body = "\n".join("    " + line for line in self.lines)
         return (f"  func.func @{name}({args}) -> ({types}) {{\n{body}\n"
-                f"    return {', '.join(v.name for v in outs)} : {types}\n  }}\n")
+                f"    return {names} : {types}\n  }}\n")
 
 
-def graph(seed, max_ops=40, state=True):
+def graph(seed, max_ops=40, **options):
     rng = random.Random(seed * 7919 + 1)
-    return Graph(seed, rng.randint(3, max_ops), rng.random() < 0.6, state)
+    return Graph(seed, rng.randint(3, max_ops), rng.random() < 0.6, **options)
 
 
 def module(seeds, **options):

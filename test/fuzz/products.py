@@ -8,13 +8,11 @@
 # products are functions of one module. --rows sets the dynamic number of rows, --k the
 # length of most sums, --slices cuts k wherever possible.
 import argparse
-import os
 import re
 import sys
 import tempfile
 
-import graphs
-import rowwise
+import runs
 
 
 def function(name, args, results, body):
@@ -73,29 +71,35 @@ def products(own_fp8, k):
                        "%r0 = hk.matmul %a0, %a1 scales (%a2, %a3) {transpose_b} : $0, $1 scales ($2, $3) -> !0")
 
 
+def call(name, args, rows):
+    """The options of a call: its rows, and all numbers of 8 bits."""
+    words = [f"--function={name}"]
+    for i, kind in enumerate(args):
+        sizes = kind[len("tensor<"):-1].split("x")
+        words += [f"--dim=a{i}.{dim}={rows}" for dim, size in enumerate(sizes) if size == "?"]
+        words += [f"--range=a{i}=-128:127"] * (sizes[-1] == "i8")
+    return " ".join(words)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=5)
     parser.add_argument("--k", type=int, default=136)
     parser.add_argument("--slices", type=int, default=0)
     parser.add_argument("--target", default="host")
-    parser.add_argument("--device", default="host")
+    parser.add_argument("--device", default="hip:0")
     parser.add_argument("--fp8", default="f8E4M3FN")
     options = parser.parse_args()
-    graphs.TOKENS = options.rows
-    text = "".join(function(f"f{i}", *product) for i, product in enumerate(products(options.fp8, options.k)))
-    failures = count = 0
+    made = list(products(options.fp8, options.k))
+    text = "".join(function(f"f{i}", *product) for i, product in enumerate(made))
+    calls = [call(f"f{i}", args, options.rows) for i, (args, _, _) in enumerate(made)]
+    failures = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, args, results, error in rowwise.compare_all(folder, text, options.target,
-                                                              options.device, f"--split-k={options.slices}"):
-            count += 1
-            if error:
-                failures += 1
-                print(f"{name} {args} {results}: {error}")
-            for path in os.listdir(folder):
-                if path.endswith(".npy"):
-                    os.remove(f"{folder}/{path}")
-    print(f"{count} products, {failures} failures")
+        for name, why in runs.problems(folder, text, calls, options.target, options.device,
+                                       f"--split-k={options.slices}"):
+            failures += 1
+            print(f"{made[int(name[1:])] if name else ''} {why}")
+    print(f"{len(made)} products, {failures} failures")
     sys.exit(failures > 0)
 
 

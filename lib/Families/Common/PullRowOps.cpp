@@ -48,17 +48,23 @@ std::string Puller::statisticTerm(Operation *op, Value input, StatKind kind,
   }
   case StatKind::SumOfExp: {
     std::string tag = key(input, position, vec, "exp");
-    if (out.recall(tag).empty()) {
-      x = pull(input, position, vec);
-      std::string max =
-          rowStatistic(op, input, StatKind::Maximum, position, vec);
-      int depth = placeOf(position, vec);
-      out.remember(
-          depth, tag,
-          out.define(depth, "Vec<float, " + v + ">", "v",
-                     "expNegative<" + v + ">(" + x + " - " + max + ")"));
+    int depth = 0;
+    if (StringRef known = out.recall(tag, &depth); !known.empty()) {
+      useDepth(depth);
+      return known.str();
     }
-    return out.recall(tag).str();
+    // As in pull: a row of one value has a position without the row.
+    int outer = usedDepth;
+    usedDepth = 0;
+    x = pull(input, position, vec);
+    std::string max = rowStatistic(op, input, StatKind::Maximum, position, vec);
+    depth = std::min(out.depth(), std::max(placeOf(position, vec), usedDepth));
+    std::string e =
+        out.define(depth, "Vec<float, " + v + ">", "v",
+                   "expNegative<" + v + ">(" + x + " - " + max + ")");
+    out.remember(depth, tag, e);
+    usedDepth = std::max(outer, depth);
+    return e;
   }
   }
   llvm_unreachable("every statistic is listed");

@@ -411,6 +411,14 @@ std::string Puller::pull(Value value, Args position, int vec) {
     useDepth(depth);
     return known.str();
   }
+  // What is loaded in some places only is not known in others.
+  if (!loadGuard.empty()) {
+    memo += " where " + loadGuard;
+    if (StringRef known = out.recall(memo, &depth); !known.empty()) {
+      useDepth(depth);
+      return known.str();
+    }
+  }
   int outer = usedDepth;
   usedDepth = 0;
   std::string expr = emit(value, position, vec);

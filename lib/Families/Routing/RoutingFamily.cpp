@@ -49,18 +49,29 @@ LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
                     {},
                     /*chosen=*/-1};
   SmallVector<RoutingTile> tiles = tilesOf(target);
+  auto attributeOf = [&](const RoutingTile &tile) {
+    return RoutingTileAttr::get(kernel.getContext(), tile.threads);
+  };
+  int64_t fitting = -1; // the first that fits, spilling or not
   for (const RoutingTile &tile : tiles) {
     int64_t lds = ::hk::routingLds(target, tile, plan.numBins());
-    bool fits = lds <= target.ldsBytes;
-    if (fits && decision.chosen < 0)
-      decision.chosen = int64_t(decision.candidates.size());
+    Verdict verdict = Verdict::accept();
+    if (lds > target.ldsBytes)
+      verdict = Verdict::refuse(Reason::LdsExceeded,
+                                Twine(lds) + " of " + Twine(target.ldsBytes));
+    else if (isKnownToSpill(kernel, attributeOf(tile)))
+      verdict = Verdict::refuse(Reason::RegistersExceeded, "its kernel spills");
+    auto index = int64_t(decision.candidates.size());
+    if (lds <= target.ldsBytes && fitting < 0)
+      fitting = index;
+    if (verdict.accepted() && decision.chosen < 0)
+      decision.chosen = index;
     decision.candidates.push_back(
-        {("threads " + Twine(tile.threads)).str(),
-         fits ? Verdict::accept()
-              : Verdict::refuse(Reason::LdsExceeded,
-                                Twine(lds) + " of " + Twine(target.ldsBytes)),
-         0, lds});
+        {("threads " + Twine(tile.threads)).str(), std::move(verdict), 0, lds});
   }
+  // Where every tile spills the driver says so of the largest.
+  if (decision.chosen < 0)
+    decision.chosen = fitting;
   int64_t chosen = decision.chosen;
   int64_t lds =
       decision.candidates[chosen < 0 ? tiles.size() - 1 : chosen].ldsBytes;
@@ -77,8 +88,7 @@ LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
            << " threads, the fewest of " << target.name << ", which has "
            << target.ldsBytes << "; that is enough for " << most << " bins";
   }
-  auto attr = RoutingTileAttr::get(kernel.getContext(), tiles[chosen].threads);
-  addVariant(kernel, attr, tiles[chosen].threads, lds,
+  addVariant(kernel, attributeOf(tiles[chosen]), tiles[chosen].threads, lds,
              [&](OpBuilder &b, Location loc, ValueRange) {
                Value one = arith::ConstantIndexOp::create(b, loc, 1);
                Value always = arith::ConstantIntOp::create(b, loc, 1, 1);

@@ -329,6 +329,23 @@ static bool makesOneRow(ArrayRef<Operation *> ops) {
          });
 }
 
+/// fp4 is stored two elements at a time, and the scale of a group where the
+/// group begins: between two elements where its size is odd.
+static Verdict checkPairs(ArrayRef<Operation *> ops) {
+  bool fp4 = llvm::any_of(ops, [](Operation *op) {
+    return llvm::any_of(op->getResultTypes(), [](Type type) {
+      return isa<Float4E2M1FNType>(getElementTypeOrSelf(type));
+    });
+  });
+  for (Operation *op : ops)
+    if (auto quantize = dyn_cast<QuantizeOp>(op);
+        fp4 && quantize && groupSizeOf(op) % 2 != 0)
+      return Verdict::refuse(Reason::UnsupportedShape,
+                             "fp4 beside groups of " + Twine(groupSizeOf(op)) +
+                                 ", an odd number");
+  return Verdict::accept();
+}
+
 Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
                             RowDims &rows, Operation *joining) {
   if (ops.size() > kMaxOps)
@@ -382,6 +399,9 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
     return Verdict::refuse(Reason::GroupFull, "more than " +
                                                   Twine(kMaxOperands) +
                                                   " operands of a kernel");
+
+  if (Verdict pairs = checkPairs(ops); !pairs.accepted())
+    return pairs;
 
   int64_t numRows = rows.sizes.size();
   for (Operation *op : ops) {

@@ -419,5 +419,12 @@ int mlir::hk::loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
   // a partial one.
   masked = flat && !endsInOne && !cutsGroups && wide && vec < tileVec &&
            (dynamic || (host && vec < 8));
-  return masked ? tileVec : vec;
+  if (masked)
+    return tileVec;
+  // A byte has two elements of fp4; other operators of the kernel may be cut to
+  // single ones.
+  for (const RowStore *store : stores)
+    if (isa<Float4E2M1FNType>(getElementTypeOrSelf(store->value)))
+      vec = std::max<int64_t>(vec, 2);
+  return vec;
 }

@@ -146,6 +146,8 @@ std::string RowEmitter::emitScore(Space &space, Value input,
            /*conditional=*/true);
   enterLoop(space, shape);
   current = shape;
+  // Strips belong to a loop, which the selection has of its own.
+  current.batched &= shape.outer.empty();
   Position position(rowCoordinates.begin(), rowCoordinates.end());
   position.resize(cast<RankedTensorType>(input.getType()).getRank() - 1,
                   constant(0));
@@ -165,7 +167,13 @@ void RowEmitter::emitSelection(const RowSelection &selection) {
   std::string n = text(space.size);
   std::string score = emitScore(space, input, shape);
   ::hk::RowTile pod = podOf(tile);
-  std::string member = "lds.select" + std::to_string(selectionCount);
+  // Members are in the plan's order; selections are emitted phase by phase.
+  const auto *listed =
+      llvm::find_if(plan.selections(), [&](const RowSelection &other) {
+        return other.op == selection.op;
+      });
+  std::string member =
+      "lds.select" + std::to_string(listed - plan.selections().begin());
   std::string name = "row" + std::to_string(selectionCount++);
   std::string owned =
       " &" + name + " = " + member + ".row[" +

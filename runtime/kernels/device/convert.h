@@ -27,12 +27,16 @@ constexpr bool isSmallFloat(DType d) {
          d == DType::F8E5M2FNUZ || d == DType::F4E2M1FN;
 }
 
-/// f32 bits whose upper half is the bf16 nearest to x; the lower half is noise.
+/// f32 bits whose upper half is the bf16 nearest to x, which is not NaN; the
+/// lower half is noise.
+template <int V> HK_DEV Vec<u32, V> nearestBf16(Vec<float, V> x) {
+  auto u = bitCast<Vec<u32, V>>(x);
+  return u + 0x7FFFu + ((u >> 16) & 1u);
+}
+/// The same of any x.
 template <int V> HK_DEV Vec<u32, V> bf16InUpperHalf(Vec<float, V> x) {
-  using U = Vec<u32, V>;
-  U u = bitCast<U>(x);
-  U rounded = u + 0x7FFFu + ((u >> 16) & 1u);
-  return x != x ? (u | 0x00400000u) : rounded;
+  auto u = bitCast<Vec<u32, V>>(x);
+  return x != x ? (u | 0x00400000u) : nearestBf16<V>(x);
 }
 
 /// f32 -> bf16 bits.
@@ -183,9 +187,12 @@ template <DType D, int V> HK_DEV Carrier<D, V> unpack(Packed<D, V> x) {
 template <DType D, int V> HK_DEV Vec<float, V> roundTo(Vec<float, V> x) {
   if constexpr (D == DType::F32)
     return x;
-  else if constexpr (D == DType::BF16 && !kNativeBf16)
-    return bitCast<Vec<float, V>>(bf16InUpperHalf<V>(x) & 0xFFFF0000u);
-  else if constexpr (D == DType::F4E2M1FN)
+  else if constexpr (D == DType::BF16 && !kNativeBf16) {
+    using F = Vec<float, V>;
+    // x + x is a quiet NaN, and keeps this a choice of floats: LLVM 22 takes x
+    // for -x where both are used and x is a choice of integers (gfx942).
+    return x != x ? x + x : bitCast<F>(nearestBf16<V>(x) & 0xFFFF0000u);
+  } else if constexpr (D == DType::F4E2M1FN)
     return decodeSmall<D, V>(encodeSmall<D, V>(x));
   else
     return unpack<D, V>(pack<D, V>(x));
