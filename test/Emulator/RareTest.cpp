@@ -229,14 +229,14 @@ TEST_P(RareTest, BufferFormats) {
   TestDevice device(GetParam());
   ASSERT_TRUE(device.load(assemble(asmModule(cases), GetParam())))
       << device.loadError;
-  auto run = [&](const AsmCase &c, std::vector<uint32_t> lane) {
+  auto run = [&](const AsmCase &c, const std::vector<uint32_t> &lane) {
     std::vector<uint32_t> in;
     for (uint32_t word : lane)
       in.insert(in.end(), 64, word);
     auto out = runAsm(device, c, in);
-    std::vector<uint32_t> r;
+    std::vector<uint32_t> r(4);
     for (unsigned k = 0; k < 4; ++k)
-      r.push_back(out[k * 64 + 5]);
+      r[k] = out[k * 64 + 5];
     return r;
   };
   EXPECT_EQ(run(cases[0], {f(1), f(0.5f), f(0), f(2)}),

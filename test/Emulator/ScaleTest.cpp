@@ -131,7 +131,7 @@ public:
 
   void add(const std::string &mnemonic, const std::string &sources,
            const std::string &modifiers, std::vector<uint32_t> in,
-           std::vector<uint32_t> want) {
+           const std::vector<uint32_t> &want) {
     Case c;
     in.resize(kScaleReg);
     in.push_back(uint32_t(127 + kScaleExponent) << 23);
@@ -216,6 +216,7 @@ std::vector<Case> allForms() {
 TEST(ScaleTest, EveryFormAgainstASearchOverAllCodes) {
   std::vector<Case> cases = allForms();
   std::vector<AsmCase> code;
+  code.reserve(cases.size());
   for (const Case &c : cases)
     code.push_back(c.code);
   TestDevice device("gfx950");
