@@ -120,21 +120,20 @@ static Value transposedFrom(Value operand) {
 
 /// A product reads either orientation, so transposing an operand is free.
 LogicalResult MatmulOp::canonicalize(MatmulOp op, PatternRewriter &rewriter) {
-  if (Value lhs = transposedFrom(op.getLhs())) {
-    rewriter.modifyOpInPlace(op, [&] {
+  Value lhs = transposedFrom(op.getLhs()), rhs = transposedFrom(op.getRhs());
+  if (!lhs && !rhs)
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    if (lhs) {
       op.getLhsMutable().assign(lhs);
       op.setTransposeA(!op.getTransposeA());
-    });
-    return success();
-  }
-  if (Value rhs = transposedFrom(op.getRhs())) {
-    rewriter.modifyOpInPlace(op, [&] {
+    }
+    if (rhs) {
       op.getRhsMutable().assign(rhs);
       op.setTransposeB(!op.getTransposeB());
-    });
-    return success();
-  }
-  return failure();
+    }
+  });
+  return success();
 }
 
 LogicalResult MatmulOp::reifyResultShapes(OpBuilder &b,

@@ -112,8 +112,7 @@ static Noisy score(const Problem &p, int64_t q, int64_t k) {
   Noisy s{inF32Range(sum * p.scale), 0};
   s.sigma = hypot2(p.scale * std::sqrt(own * kUnit * kUnit + inherited),
                    2 * kUnit * std::fabs(s.value));
-  // Where products overflow f32 before they cancel, the order decides.
-  if (std::isfinite(sum) && p.headSize * squares > square(0x1p128))
+  if (orderDecides(sum, p.headSize, squares))
     return {s.value, kInf};
   bool jumps = !p.query.jump.empty() || !p.key.jump.empty();
   for (int64_t d = 0; jumps && d < p.headSize; ++d)

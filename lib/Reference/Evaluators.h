@@ -53,6 +53,14 @@ inline ::hk::DType resultDType(Operation *op, unsigned i = 0) {
   return *dtypeOf(type.getElementType());
 }
 
+/// `value`, which element i of `indices` chose: anything is right where noise
+/// decides the index.
+inline Noisy chosenBy(const Tensor &indices, int64_t i, Noisy value) {
+  if (indices.errorAt(i) != 0)
+    value.sigma = kInf;
+  return value;
+}
+
 /// A result tensor of `sizes`; its element i is what was set last, or 0.
 class ResultBuilder {
 public:

@@ -157,9 +157,7 @@ static Noisy finish(const Product &p, const Sums &s, int64_t j, int64_t steps) {
     return {static_cast<double>(
                 static_cast<int32_t>(static_cast<int64_t>(s.sum[j]))),
             std::sqrt(inherited), s.jump[j]};
-  // Where terms that nearly cancel overflow, the order decides which infinity,
-  // or NaN, comes out.
-  if (std::isfinite(s.sum[j]) && steps * s.squares[j] > square(0x1p128))
+  if (orderDecides(s.sum[j], steps, s.squares[j]))
     return {inF32Range(s.sum[j]), kInf};
   double own = std::max(s.partial[j], steps * s.squares[j] / 2) + s.squares[j];
   return {inF32Range(s.sum[j]), std::sqrt(own * kUnit * kUnit + inherited),

@@ -96,6 +96,13 @@ Noisy plusF32(Noisy a, Noisy b);
 /// One rounding to `dtype`.
 Noisy rounded(::hk::DType dtype, Noisy v);
 
+/// Whether finite terms, `count` of them with this sum and sum of squares, may
+/// overflow f32 before they cancel: the order decides between a number,
+/// infinities and NaN, so that anything is right.
+inline bool orderDecides(double sum, int64_t count, double squares) {
+  return std::isfinite(sum) && count * squares > square(0x1p128);
+}
+
 /// A sum in f32 of terms that were rounded to f32 themselves. Its noise is that
 /// of partial sums in order, or of a random order if that is more.
 class F32Sum {
@@ -115,12 +122,11 @@ public:
   }
   Noisy noisy() const { return {value(), sigma(), largestJump}; }
   /// Of terms of either sign. An infinite or NaN term decides the sum, if it is
-  /// one for certain; where finite ones overflow f32 before they cancel, the
-  /// order decides between infinities and NaN, so that anything is right.
+  /// one for certain.
   Noisy signedNoisy() const {
     if (!std::isfinite(sum))
       return {value(), std::isinf(inherited) ? kInf : 0};
-    return {value(), count * squares > square(0x1p128) ? kInf : sigma(),
+    return {value(), orderDecides(sum, count, squares) ? kInf : sigma(),
             largestJump};
   }
 

@@ -177,9 +177,7 @@ LogicalResult reference::evaluateGatherLast(Operation *op, const Operands &in,
     Noisy value;
     if (index >= 0 && index < n)
       value = at(x, i / k * n + index);
-    if (indices.errorAt(i) != 0)
-      value.sigma = kInf;
-    result.setExact(i, value);
+    result.setExact(i, chosenBy(indices, i, value));
   }
   out.push_back(result.take());
   return success();

@@ -108,9 +108,7 @@ LogicalResult reference::evaluateGatherRows(Operation *, const Operands &in,
       Noisy value; // of a row of zeros
       if (found)
         value = at(table, index * row + j);
-      if (indices.errorAt(i) != 0)
-        value.sigma = kInf;
-      result.setExact(i * row + j, value);
+      result.setExact(i * row + j, chosenBy(indices, i, value));
     }
   }
   out.push_back(result.take());
