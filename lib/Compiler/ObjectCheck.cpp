@@ -87,14 +87,28 @@ static std::string placeOf(const ::hk::Target &target,
          variant.tile + " for " + target.name + ": ";
 }
 
-/// The runtime starts a kernel while the one before still runs.
+/// Whether the PTX of an entry point waits for the kernel before, and touches
+/// memory only then: the runtime starts it while that one still runs.
+static bool waitsFirst(StringRef entry) {
+  for (StringRef line : llvm::split(entry, '\n')) {
+    line = line.trim();
+    if (line.starts_with("@"))
+      line = line.substr(line.find(' ')).ltrim();
+    if (line.starts_with("griddepcontrol.wait"))
+      return true;
+    bool parameter = line.starts_with("ld.param");
+    for (StringRef access : {"ld.", "st.", "atom.", "red.", "call", "}"})
+      if (line.starts_with(access) && !parameter)
+        return false;
+  }
+  return false;
+}
+
 static Error checkPtx(const ::hk::Target &target, const KernelRecord &kernel,
                       StringRef ptx) {
   for (const VariantRecord &variant : kernel.variants) {
     size_t begin = ptx.find(".entry " + variant.symbol + "(");
-    StringRef entry = ptx.substr(begin);
-    if (begin == StringRef::npos ||
-        !entry.take_front(entry.find("\n}")).contains("griddepcontrol.wait"))
+    if (begin == StringRef::npos || !waitsFirst(ptx.substr(begin)))
       return createStringError(placeOf(target, kernel, variant) +
                                "the PTX has no entry point " + variant.symbol +
                                " that waits for the kernel before; declare it "

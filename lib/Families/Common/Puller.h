@@ -168,14 +168,14 @@ protected:
   /// and `(pointer, offset)`.
   std::string accessText(BlockArgument argument, Args position, int vec) const;
   std::string offsetText(unsigned operand, Args position) const;
+  /// Bytes that the address of such an access is known to be a multiple of.
+  int64_t alignment(unsigned operand, AffineExpr last, int vec) const;
 
   KernelOp kernel;
   const DimSymbols &dims;
   CodeWriter &out;
 
 private:
-  int64_t alignment(unsigned operand, AffineExpr last, int vec) const;
-
   /// Element by element, where vec elements do not come from vec consecutive
   /// ones.
   std::string pullByElement(Value value, Args position, int vec);

@@ -69,7 +69,6 @@ void RowEmitter::emitRowStart() {
              "; row < rowEnd; ++row)");
   } else if (tile.getCluster() > 1) {
     std::string blocks = std::to_string(tile.getCluster());
-    out.line("clusterArrive();");
     out.line("const i64 row = block.x / " + blocks + ";");
     out.line("const i32 thread = i32(block.x % " + blocks + ") * " +
              Twine(tile.getThreads()) + " + threadId();");
@@ -723,6 +722,8 @@ void RowEmitter::emitPhase(int64_t phase) {
 void RowEmitter::emitBody(const RowChoices *choices) {
   given = choices;
   declareArguments();
+  if (tile.getCluster() > 1)
+    out.line("clusterArrive();");
   emitRowStart();
   for (int64_t phase = 0; phase < plan.numPhases(); ++phase)
     emitPhase(phase);
@@ -740,5 +741,7 @@ RowChoices RowEmitter::choices() const {
     if (out.str().count(("keep" + Twine(id) + "[").str()) > 2)
       result.kept.insert(id);
   result.early = earlyLoads;
+  result.prefetchesOfRow = prefetchesOfRow;
+  result.prefetchesOfAll = prefetchesOfAll;
   return result;
 }

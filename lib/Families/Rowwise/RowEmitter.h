@@ -88,6 +88,12 @@ struct RowChoices {
   llvm::SmallSet<int, 8> kept;
   /// Loads of later loops that wait for nothing.
   std::vector<EarlyLoad> early;
+  /// sm_90a: statements that ask for what will be loaded from known addresses,
+  /// by each row and by the first one for all.
+  std::vector<std::string> prefetchesOfRow, prefetchesOfAll;
+  bool prefetches() const {
+    return !prefetchesOfRow.empty() || !prefetchesOfAll.empty();
+  }
 };
 
 class RowEmitter : public Puller {
@@ -97,6 +103,9 @@ public:
 
   /// The body of the kernel; null: a draft, for choices().
   void emitBody(const RowChoices *choices);
+  /// What goes before it while the kernel before ends (sm_90a): asks for what
+  /// will be loaded.
+  void emitPrefetches(const RowChoices &choices);
   RowChoices choices() const;
 
   std::string statistic(Operation *op, Value input, StatKind kind,
@@ -175,6 +184,10 @@ private:
   /// Lets a load of the part in LDS store there what it read, or read it there.
   void useLds(BlockArgument argument, EarlyLoad &load);
   void emitEarlyLoads();
+  /// Notes a load of a whole row, or of a block's piece of it.
+  void notePrefetch(BlockArgument argument, Args position, int vec);
+  /// Whether the expression is an index of the row.
+  bool isOfRow(AffineExpr symbol) const;
 
   /// Row coordinates, then `flat` cut into the dims of `local`.
   Position positionOf(ArrayRef<DimName> local, AffineExpr flat);
@@ -226,6 +239,7 @@ private:
   /// Keys of those that the current loop introduced.
   std::set<std::string> ownPreloads;
   std::vector<EarlyLoad> earlyLoads;
+  std::vector<std::string> prefetchesOfRow, prefetchesOfAll;
 };
 
 } // namespace mlir::hk

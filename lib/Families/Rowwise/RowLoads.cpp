@@ -47,12 +47,6 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   bool stays = current.part == RowPart::Registers &&
                llvm::is_contained(plan.statOperands(), argument);
   bool ofChunk = false, inside = false, waits = !loadGuard.empty();
-  auto isOfRow = [&](AffineExpr symbol) {
-    bool found = false;
-    for (AffineExpr coordinate : rowCoordinates)
-      coordinate.walk([&](AffineExpr e) { found |= e == symbol; });
-    return found;
-  };
   for (AffineExpr expr : position)
     expr.walk([&](AffineExpr e) {
       if (!isa<AffineSymbolExpr>(e))
@@ -65,6 +59,7 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   if (!ofChunk || inside)
     return Puller::load(argument, position, vec);
 
+  notePrefetch(argument, position, vec);
   std::string access =
       "<" + dtypeText(element) + ", " + std::to_string(vec) + ">";
   EarlyLoad load;
@@ -79,9 +74,9 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   if (current.part == RowPart::Lds)
     useLds(argument, load);
   int64_t words = llvm::divideCeil(bits, 32) * current.slots;
-  auto known = preloads.find(load.key);
-  if (known != preloads.end()) {
-    std::string chunk = known->second + "[s]";
+  auto earlier = preloads.find(load.key);
+  if (earlier != preloads.end()) {
+    std::string chunk = earlier->second + "[s]";
     // Unpacked values of an earlier loop should not live on.
     if (!ownPreloads.count(load.key))
       chunk = "opaque(" + chunk + ")";
@@ -125,4 +120,59 @@ void RowEmitter::emitEarlyLoads() {
   for (const EarlyLoad &early : given->early)
     if (!preloads.count(early.key))
       preload(early);
+}
+
+bool RowEmitter::isOfRow(AffineExpr symbol) const {
+  bool found = false;
+  for (AffineExpr coordinate : rowCoordinates)
+    coordinate.walk([&](AffineExpr e) { found |= e == symbol; });
+  return found;
+}
+
+void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
+  if (target.arch != ::hk::Arch::Sm90a || splitsRows(plan) ||
+      !loadGuard.empty() || !current.outer.empty() || !current.chunks)
+    return;
+  // The loop's chunks lie one behind the other, and nothing has to be loaded
+  // to find them.
+  unsigned operand = argument.getArgNumber();
+  Type element = cast<ShapedType>(argument.getType()).getElementType();
+  int64_t bits = element.getIntOrFloatBitWidth(), bytes = vec * bits / 8;
+  Position first(position);
+  first.back() = simplify(position.back() - currentChunk * vec);
+  bool known = bits >= 8 && bytes % 16 == 0 &&
+               alignment(operand, position.back(), vec) % 16 == 0;
+  bool ofRow = false;
+  for (AffineExpr coordinate : first)
+    coordinate.walk([&](AffineExpr e) {
+      if (!isa<AffineSymbolExpr>(e))
+        return;
+      known &= isOfRow(e);
+      ofRow |= isOfRow(e);
+    });
+  if (!known)
+    return;
+  std::string statement = "prefetchL2<" +
+                          std::to_string(*current.chunks * bytes) +
+                          ">((const void *)(p" + std::to_string(operand) +
+                          " + (" + offsetText(operand, first) + ")));";
+  auto &statements = ofRow ? prefetchesOfRow : prefetchesOfAll;
+  if (!llvm::is_contained(statements, statement))
+    statements.push_back(statement);
+}
+
+void RowEmitter::emitPrefetches(const RowChoices &choices) {
+  declareArguments();
+  emitRowStart();
+  out.open("if (thread == 0 && isOfFirstBlocks<" + Twine(tile.getThreads()) +
+           ">())");
+  for (const std::string &statement : choices.prefetchesOfRow)
+    out.line(statement);
+  if (!choices.prefetchesOfAll.empty()) {
+    out.open("if (row == 0)");
+    for (const std::string &statement : choices.prefetchesOfAll)
+      out.line(statement);
+    out.close();
+  }
+  out.close();
 }

@@ -288,10 +288,18 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
 
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\n" << sharedText(plan, target, pod, "Shared_" + symbol);
-    os << "HK_KERNEL(" << symbol << ", " << std::max<int64_t>(words, 1) << ", "
-       << pod.threads << ", " << minBlocksOf(plan, pod, target) << ", Shared_"
-       << symbol << ") {\n"
-       << body.str() << "}\n";
+    os << (choices.prefetches() ? "HK_EARLY_KERNEL(" : "HK_KERNEL(") << symbol
+       << ", " << std::max<int64_t>(words, 1) << ", " << pod.threads << ", "
+       << minBlocksOf(plan, pod, target) << ", Shared_" << symbol << ") {\n";
+    if (choices.prefetches()) {
+      // In a scope of its own: addresses that live across the wait cost
+      // registers.
+      CodeWriter prefetches;
+      RowEmitter(kernel, plan, dims, target, tile, prefetches)
+          .emitPrefetches(choices);
+      os << "{\n" << prefetches.str() << "}\nbeginAfterLast();\n";
+    }
+    os << body.str() << "}\n";
   }
   os << "\n} // namespace hk\n";
   return success();

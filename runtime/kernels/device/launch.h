@@ -18,6 +18,9 @@
 // the kernel before still runs, so every one waits for it first. Host: one
 // thread runs one block, the caller owns the LDS buffer.
 //
+// HK_EARLY_KERNEL is the same, but its body waits itself (beginAfterLast),
+// after it has asked for memory it is going to read (prefetchL2).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_DEVICE_LAUNCH_H
@@ -67,7 +70,7 @@ template <class T> HK_DEV Global<T> global(u64 word) { return (Global<T>)word; }
 
 #if defined(__AMDGCN__)
 
-#define HK_KERNEL(symbol, numWords, threads, minBlocks, SharedType)            \
+#define HK_ENTRY_(begin, symbol, numWords, threads, minBlocks, SharedType)     \
   HK_BODY_(symbol, SharedType);                                                \
   extern "C" __attribute__((global))                                           \
   __attribute__((amdgpu_flat_work_group_size(threads, threads)))               \
@@ -88,12 +91,12 @@ template <class T> HK_DEV Global<T> global(u64 word) { return (Global<T>)word; }
 extern __attribute__((shared))
 __attribute__((aligned(128))) hk::u8 hkDynamicShared[];
 
-#define HK_KERNEL(symbol, numWords, threads, minBlocks, SharedType)            \
+#define HK_ENTRY_(begin, symbol, numWords, threads, minBlocks, SharedType)     \
   HK_BODY_(symbol, SharedType);                                                \
   extern "C" __attribute__((global)) __attribute__((                           \
       launch_bounds(threads, minBlocks, hk::kClusterBlocks<SharedType>))) void \
   symbol(hk::Words<numWords> args) {                                           \
-    hk::beginAfterLast();                                                      \
+    begin;                                                                     \
     symbol##_body(args.w,                                                      \
                   hk::BlockId{hk::u32(__nvvm_read_ptx_sreg_ctaid_x()),         \
                               hk::u32(__nvvm_read_ptx_sreg_ctaid_y()),         \
@@ -104,7 +107,7 @@ __attribute__((aligned(128))) hk::u8 hkDynamicShared[];
 
 #else
 
-#define HK_KERNEL(symbol, numWords, threads, minBlocks, SharedType)            \
+#define HK_ENTRY_(begin, symbol, numWords, threads, minBlocks, SharedType)     \
   HK_BODY_(symbol, SharedType);                                                \
   extern "C" __attribute__((visibility("default"))) void symbol(               \
       const uint64_t *words, const uint32_t *block,                            \
@@ -117,5 +120,8 @@ __attribute__((aligned(128))) hk::u8 hkDynamicShared[];
   HK_BODY_(symbol, SharedType)
 
 #endif
+
+#define HK_KERNEL(...) HK_ENTRY_(hk::beginAfterLast(), __VA_ARGS__)
+#define HK_EARLY_KERNEL(...) HK_ENTRY_((void)0, __VA_ARGS__)
 
 #endif // HK_KERNELS_DEVICE_LAUNCH_H

@@ -29,6 +29,23 @@ HK_DEV void beginAfterLast() {
                    : "memory");
 }
 
+/// Asks for BYTES from p on to be in the L2 cache. They may be written
+/// meanwhile, even by the kernel before: that goes through the same cache. p
+/// and BYTES are multiples of 16.
+template <u32 BYTES> HK_DEV void prefetchL2(const void *p) {
+  static_assert(BYTES % 16 == 0);
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(p),
+               "r"(BYTES));
+}
+
+/// Whether this block of THREADS threads can be among those that run from the
+/// beginning; the others need not ask early.
+template <int THREADS> HK_DEV bool isOfFirstBlocks() {
+  constexpr u32 threadsOfUnit = 2048;
+  return __nvvm_read_ptx_sreg_ctaid_x() <
+         __nvvm_read_ptx_sreg_nsmid() * (threadsOfUnit / THREADS);
+}
+
 /// Waits for all threads of the block; LDS writes before it are visible after.
 HK_DEV void barrier() { __syncthreads(); }
 
