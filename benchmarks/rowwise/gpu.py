@@ -3,8 +3,8 @@
 Usage: gpu.py libhk_runtime.so module.so [results.json]   (module: cases.py gpu)
 A time is that of a kernel: CUDA graphs hold many calls, over as many sets of buffers
 as exceed the L2 cache four times. `copy` is a copy of as many bytes, timed the same
-way; `large` the rate of a copy of 2 x 268 MB. The peer is the faster of eager PyTorch
-and torch.compile.
+way; `large` the rate of a copy of 2 x 268 MB at the same places. The peer is the faster
+of eager PyTorch and torch.compile.
 """
 
 import json
@@ -19,6 +19,7 @@ import cases  # noqa: E402
 import hk  # noqa: E402
 
 COLD = 240_000_000  # bytes that rotating buffers cover
+DRAWS = 5  # of where buffers lie
 
 
 def timed(calls):
@@ -45,16 +46,17 @@ def timed(calls):
 
 
 class Memory:
-    """Buffers cut from slabs: the large ones of a case each start a slab. How two buffers
-    lie to each other changes the bandwidth of anything that reads one and writes the other
-    by up to a third (bank conflicts of the memory), so all sides get the same layout."""
+    """Buffers cut from slabs, each large one of a case from one of its own. How they lie to
+    each other changes the bandwidth of anything that reads one and writes the other (by a
+    third at worst: bank conflicts of the memory), so `reset` draws where they begin, all
+    sides get the same places, and results are medians over several draws."""
 
     def __init__(self, count=8, size=2**30):
         self.slabs = [torch.zeros(size, dtype=torch.uint8, device="cuda") for _ in range(count)]
-        self.reset()
 
-    def reset(self):
-        self.used = [0] * len(self.slabs)
+    def reset(self, draw):
+        random = torch.Generator().manual_seed(draw)
+        self.used = (torch.randint(0, 1024, (len(self.slabs),), generator=random) * 65536).tolist()
 
     def empty(self, shape, dtype, slab):
         size = torch.empty((), dtype=dtype).element_size() * math.prod(shape)
@@ -63,9 +65,9 @@ class Memory:
         return self.slabs[slab][start:start + size].view(dtype).view(shape)
 
 
-def copy_time(memory, total):
+def copy_time(memory, total, draw):
     sets = max(1, -(-COLD // total))
-    memory.reset()
+    memory.reset(draw)
     buffers = [[memory.empty((total // 2,), torch.uint8, slab) for slab in (0, 1)] for _ in range(sets)]
     return timed([lambda a=a, b=b: b.copy_(a) for a, b in buffers])
 
@@ -75,55 +77,67 @@ def error(actual, expected):
     return ((a - e).norm() / e.norm().clamp(min=1e-30)).item()
 
 
-def measure(case, program, memory):
-    operator, rows, width = cases.OPERATORS[case[0]], case[1], case[2]
-    total = operator.bytes(rows, width)
-    sets = max(1, -(-COLD // total))
-    memory.reset()
+def place(operator, rows, width, memory, draw):
+    """Inputs and outputs of as many calls as exceed the cache."""
+    memory.reset(draw)
     inputs, outputs = [], []
-    for _ in range(sets):
+    for _ in range(max(1, -(-COLD // operator.bytes(rows, width)))):
         drawn = operator.draw(rows, width, "cuda")
         inputs.append([memory.empty(t.shape, t.dtype, i).copy_(t) for i, t in enumerate(drawn)])
         outputs.append([memory.empty(shape, cases.torch_type(dtype), len(drawn) + i)
                         for i, (shape, dtype) in enumerate(operator.outputs(rows, width))])
-    expected = operator.reference(*inputs[0])
-    expected = list(expected) if isinstance(expected, tuple) else [expected]
+    return inputs, outputs
+
+
+def measure(case, program, memory):
+    operator, rows, width = cases.OPERATORS[case[0]], case[1], case[2]
+    total = operator.bytes(rows, width)
     function = program.function(cases.name_of(case))
-    for o in outputs[0]:
-        o.view(torch.uint8).fill_(0x7F)
-    runs = [function.prepare(i + o) for i, o in zip(inputs, outputs)]
-    runs[0]()
-    torch.cuda.synchronize()
-    worst = max(error(o, e) for o, e in zip(outputs[0], expected))
-    ours = timed(runs)
-    del runs, expected, drawn
     peers = {"eager": operator.reference,
              "compile": torch.compile(operator.reference, mode="max-autotune-no-cudagraphs", dynamic=False)}
-    times = {name: timed([lambda i=i: fn(*i) for i in inputs]) for name, fn in peers.items()}
-    best = min(times, key=times.get)
-    del inputs
-    torch.cuda.empty_cache()
-    return {"case": cases.name_of(case), "bytes": total, "sets": sets, "hk_us": ours,
-            "copy_us": copy_time(memory, total), "peer": best, "peer_us": times[best], "error": worst}
+    worst, found = 0, {key: [] for key in ["hk", "copy", "of_copy", "of_large", *peers]}
+    for draw in range(DRAWS):
+        inputs, outputs = place(operator, rows, width, memory, draw)
+        expected = operator.reference(*inputs[0])
+        expected = list(expected) if isinstance(expected, tuple) else [expected]
+        for o in outputs[0]:
+            o.view(torch.uint8).fill_(0x7F)
+        runs = [function.prepare(i + o) for i, o in zip(inputs, outputs)]
+        runs[0]()
+        torch.cuda.synchronize()
+        worst = max([worst] + [error(o, e) for o, e in zip(outputs[0], expected)])
+        ours = timed(runs)
+        del runs, expected
+        for name, fn in peers.items():
+            found[name].append(timed([lambda i=i: fn(*i) for i in inputs]))
+        del inputs, outputs
+        torch.cuda.empty_cache()
+        copy = copy_time(memory, total, draw)
+        large = 2**29 / copy_time(memory, 2**29, draw)
+        for key, value in {"hk": ours, "copy": copy, "of_copy": copy / ours, "of_large": total / ours / large}.items():
+            found[key].append(value)
+    middle = {key: statistics.median(values) for key, values in found.items()}
+    best = min(peers, key=middle.get)
+    return {"case": cases.name_of(case), "bytes": total, "hk_us": middle["hk"], "copy_us": middle["copy"],
+            "of_copy": middle["of_copy"], "of_large": middle["of_large"], "of_large_worst": min(found["of_large"]),
+            "of_large_best": max(found["of_large"]), "peer": best, "peer_us": middle[best], "error": worst}
 
 
 def main():
     torch.manual_seed(0)
     program = hk.Program(*sys.argv[1:3])
     memory = Memory()
-    large = 2**29 / copy_time(memory, 2**29) * 1e-3
+    large = statistics.median(2**29 / copy_time(memory, 2**29, draw) * 1e-3 for draw in range(DRAWS))
     name = torch.cuda.get_device_name()
     print(f"{name}, torch {torch.__version__}, large copy {large:.0f} GB/s")
     rows = []
     for case in cases.GPU:
         torch._dynamo.reset()
         row = measure(case, program, memory)
-        row["of_copy"] = row["copy_us"] / row["hk_us"]
-        row["of_large"] = row["bytes"] / row["hk_us"] * 1e-3 / large
         rows.append(row)
-        print(f"{row['case']:32} hk {row['hk_us']:8.2f} us  copy {row['copy_us']:8.2f} us  "
-              f"{row['of_copy']:6.1%} of copy {row['of_large']:6.1%} of large  "
-              f"{row['peer']:8}{row['peer_us']:8.2f} us  error {row['error']:.1e}", flush=True)
+        print(f"| {row['case']} | {row['hk_us']:.2f} us | {row['copy_us']:.2f} us | {row['of_copy']:.1%} | "
+              f"{row['of_large']:.1%} ({row['of_large_worst']:.1%} to {row['of_large_best']:.1%}) | "
+              f"{row['peer']} {row['peer_us']:.2f} us | {row['error']:.1e} |", flush=True)
     if len(sys.argv) > 3:
         with open(sys.argv[3], "w") as out:
             json.dump({"device": name, "torch": torch.__version__, "large_copy_gbps": large, "rows": rows}, out,
