@@ -307,16 +307,21 @@ void runWorkgroups(Launch &launch, LaunchResult &result) {
   unsigned n = launch.options.threads ? launch.options.threads
                                       : std::thread::hardware_concurrency();
   n = unsigned(std::min<uint64_t>(std::max(n, 1u), count));
+  // A thread takes a few neighbours at a time: two that worked side by side
+  // would meet in the same pages. Every earlier workgroup is then finished or
+  // at work, so one may wait for those before it, as on the chip.
+  const uint64_t share = std::clamp<uint64_t>(count / (16 * n), 1, 8);
   std::atomic<uint64_t> next{0};
   std::mutex mutex;
   auto work = [&] {
     double begin = threadSeconds();
     Context context(launch);
     while (!launch.stop) {
-      uint64_t i = next++;
+      uint64_t i = next.fetch_add(share), end = std::min(i + share, count);
       if (i >= count)
         break;
-      context.run(order.empty() ? uint32_t(i) : order[i]);
+      for (; i < end && !launch.stop; ++i)
+        context.run(order.empty() ? uint32_t(i) : order[i]);
     }
     std::lock_guard<std::mutex> lock(mutex);
     result.counters.merge(context.counters());
