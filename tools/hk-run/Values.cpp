@@ -207,9 +207,22 @@ void HostTensor::setInteger(int64_t index, int64_t value) {
   }
 }
 
+/// In [0, 1). libstdc++'s distribution takes two long double logarithms a call.
+static double unit(std::mt19937_64 &engine) {
+  return static_cast<double>(engine() >> 11) * 0x1p-53;
+}
+
+/// A standard normal deviate, by Marsaglia's polar method.
+static double normal(std::mt19937_64 &engine) {
+  for (;;) {
+    double x = 2 * unit(engine) - 1, y = 2 * unit(engine) - 1;
+    double square = x * x + y * y;
+    if (square > 0 && square < 1)
+      return y * std::sqrt(-2 * std::log(square) / square);
+  }
+}
+
 static double randomValue(std::mt19937_64 &engine, DType dtype, Data data) {
-  std::normal_distribution<double> normal;
-  std::uniform_real_distribution<double> unit;
   double sign = engine() & 1 ? 1 : -1;
   if (dtype == DType::F8E8M0FNU) {
     // A scale: a power of two near one, at an end of the range, or NaN.
