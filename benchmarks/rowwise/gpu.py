@@ -1,6 +1,6 @@
 """Times hk's row-wise kernels and PyTorch's on one GPU, in one process.
 
-Usage: gpu.py libhk_runtime.so module.so [results.json]   (module: cases.py gpu)
+Usage: gpu.py libhk_runtime.so module.so [results.json [regex of cases]]   (module: cases.py gpu)
 A time is that of a kernel: CUDA graphs hold many calls, over as many sets of buffers
 as exceed the L2 cache four times. `copy` is a copy of as many bytes, timed the same
 way; `large` the rate of a copy of 2 x 268 MB at the same places. The peer is the faster
@@ -9,6 +9,7 @@ of eager PyTorch and torch.compile.
 
 import json
 import math
+import re
 import statistics
 import sys
 
@@ -131,7 +132,8 @@ def main():
     name = torch.cuda.get_device_name()
     print(f"{name}, torch {torch.__version__}, large copy {large:.0f} GB/s")
     rows = []
-    for case in cases.GPU:
+    only = re.compile(sys.argv[4] if len(sys.argv) > 4 else "")
+    for case in filter(lambda case: only.search(cases.name_of(case)), cases.GPU):
         torch._dynamo.reset()
         row = measure(case, program, memory)
         rows.append(row)

@@ -73,12 +73,13 @@ void RowEmitter::emitRowStart() {
     out.line("const i32 thread = i32(block.x % " + blocks + ") * " +
              Twine(tile.getThreads()) + " + threadId();");
   } else if (tile.getRows() == 1) {
-    out.line("const i64 row = block.x;");
+    out.line("const i64 row = " + emitPiece() + ";");
     out.line("const i32 thread = threadId();");
   } else {
     out.line("const i64 rows = " + rows + ";");
-    out.line("const i64 ownRow = i64(block.x) * " + Twine(tile.getRows()) +
-             " + threadId() / " + Twine(threadsPerRow) + ";");
+    out.line("const i64 ownRow = i64(" + emitPiece() + ") * " +
+             Twine(tile.getRows()) + " + threadId() / " + Twine(threadsPerRow) +
+             ";");
     // Threads past the last row take part in everything but stores.
     out.line("const bool valid = ownRow < rows;");
     out.line("const i64 row = valid ? ownRow : rows - 1;");
@@ -108,6 +109,38 @@ void RowEmitter::emitRowStart() {
         defineIndex(rowDepth, "r", "i64(" + index + " % " + divisor + ")");
     rest = defineIndex(rowDepth, "q", "i64(" + index + " / " + divisor + ")");
   }
+}
+
+bool mlir::hk::piecesFirst(const RowPlan &plan, const ::hk::Target &target) {
+  return target.arch == ::hk::Arch::Sm90a && splitsRows(plan) &&
+         plan.segmentSize() == 0 &&
+         llvm::all_of(plan.stores(),
+                      [](const RowStore &store) {
+                        return store.kind == StoreKind::Value;
+                      }) &&
+         plan.body().getOps<RopeOp>().empty();
+}
+
+std::string RowEmitter::emitPiece() {
+  if (!piecesFirst(plan, target))
+    return "block.x";
+  int64_t perPiece = threadsPerRow * tile.getSlots();
+  std::string pieces;
+  for (const RowStore &store : plan.stores()) {
+    AffineExpr flat = constant(1);
+    for (DimName dim : store.local)
+      flat = flat * size(dim);
+    int64_t own = perPiece * plan.chunkOf(store, tile.getVec(), host);
+    std::string count =
+        "i64(" + text(simplify((flat + (own - 1)).floorDiv(own))) + ")";
+    pieces = pieces.empty() || pieces == count
+                 ? count
+                 : "(" + pieces + " < " + count + " ? " + count + " : " +
+                       pieces + ")";
+  }
+  out.line("const u32 pieces = u32(" + pieces + ");");
+  out.line("const u32 piece = block.x % pieces;");
+  return "block.x / pieces";
 }
 
 Position RowEmitter::positionOf(ArrayRef<DimName> local, AffineExpr flat) {
@@ -234,7 +267,8 @@ RowLoop RowEmitter::planLoop(const Space &space,
     // A short row is done by the first of the blocks that split the longest.
     if (chunks)
       loop.slots = std::min<int64_t>(slots, loop.rounds);
-    loop.chunk = "(" + loop.index + "(block.y) * " +
+    loop.chunk = "(" + loop.index +
+                 (piecesFirst(plan, target) ? "(piece) * " : "(block.y) * ") +
                  std::to_string(loop.slots) + " + s) * " + step + " + " + first;
     if (!fillsGrid(loop))
       loop.guard = "c < " + limit;
@@ -743,5 +777,6 @@ RowChoices RowEmitter::choices() const {
   result.early = earlyLoads;
   result.prefetchesOfRow = prefetchesOfRow;
   result.prefetchesOfAll = prefetchesOfAll;
+  result.prefetchedBytes = prefetchedBytes;
   return result;
 }

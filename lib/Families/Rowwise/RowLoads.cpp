@@ -25,6 +25,15 @@ using namespace mlir::hk;
 /// stay.
 static constexpr int64_t kMaxBatchWords = 64;
 
+/// Bytes of the next rows that the blocks of a compute unit ask for while they
+/// work on theirs. Measured on an H200: 48 and 50 KiB make norms 1 to 5 %
+/// faster, 64 to 70 KiB most of them slower, 128 KiB everything by a quarter.
+static constexpr int64_t kMaxBytesAhead = 50 << 10;
+
+/// Smaller blocks lose 1 to 2 % of a long run by asking for their own rows
+/// only.
+static constexpr int64_t kMinAskingThreads = 256;
+
 std::string RowEmitter::preload(const EarlyLoad &load) {
   std::string name = "raw" + std::to_string(preloadCount++);
   const RowLoop &loop = load.loop;
@@ -152,20 +161,37 @@ void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
     });
   if (!known)
     return;
-  std::string statement = "prefetchL2<" +
-                          std::to_string(*current.chunks * bytes) +
+  int64_t all = *current.chunks * bytes;
+  std::string statement = "prefetchL2<" + std::to_string(all) +
                           ">((const void *)(p" + std::to_string(operand) +
                           " + (" + offsetText(operand, first) + ")));";
   auto &statements = ofRow ? prefetchesOfRow : prefetchesOfAll;
-  if (!llvm::is_contained(statements, statement))
-    statements.push_back(statement);
+  if (llvm::is_contained(statements, statement))
+    return;
+  statements.push_back(statement);
+  prefetchedBytes += ofRow ? all : 0;
+}
+
+bool RowEmitter::asksAhead(const RowChoices &choices) const {
+  int64_t bytes = choices.prefetchedBytes * tile.getRows() *
+                  minBlocksOf(plan, podOf(tile), target);
+  return bytes > 0 && bytes <= kMaxBytesAhead && tile.getCluster() <= 1;
+}
+
+bool RowEmitter::prefetches(const RowChoices &choices) const {
+  bool any =
+      !choices.prefetchesOfRow.empty() || !choices.prefetchesOfAll.empty();
+  return any && (asksAhead(choices) || tile.getThreads() >= kMinAskingThreads);
 }
 
 void RowEmitter::emitPrefetches(const RowChoices &choices) {
+  std::string atOnce = std::to_string(minBlocksOf(plan, podOf(tile), target) *
+                                      target.computeUnits);
+  // Addresses that live across the wait cost registers, so this is a scope.
+  out.open("const auto ask = [&](BlockId block)");
   declareArguments();
   emitRowStart();
-  out.open("if (thread == 0 && isOfFirstBlocks<" + Twine(tile.getThreads()) +
-           ">())");
+  out.open("if (thread == 0)");
   for (const std::string &statement : choices.prefetchesOfRow)
     out.line(statement);
   if (!choices.prefetchesOfAll.empty()) {
@@ -175,4 +201,11 @@ void RowEmitter::emitPrefetches(const RowChoices &choices) {
     out.close();
   }
   out.close();
+  out.close();
+  out.line(";");
+  out.line("if (block.x < " + Twine(atOnce) + ") ask(block);");
+  out.line("beginAfterLast();");
+  if (asksAhead(choices))
+    out.line("if (block.x + " + Twine(atOnce) +
+             " < blockCountX()) ask(BlockId{block.x + " + atOnce + ", 0, 0});");
 }

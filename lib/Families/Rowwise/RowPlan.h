@@ -126,6 +126,12 @@ public:
   /// Elements of a chunk in the loop that `store` is part of.
   int64_t chunkOf(const RowStore &store, int tileVec, bool host) const;
 
+  /// The fused operators.
+  Block &body() const {
+    KernelOp owner = kernel;
+    return owner.getSpecBlock();
+  }
+
 private:
   int64_t phaseOf(Value value);
   /// Whether the first dims of `value` are the row dims.
@@ -136,11 +142,6 @@ private:
   void addStore(unsigned index, Value value);
   /// Whether the statistics of `op` are of a whole row.
   bool isWholeRow(Operation *op) const;
-
-  Block &body() const {
-    KernelOp owner = kernel;
-    return owner.getSpecBlock();
-  }
 
   KernelOp kernel;
   const DimSymbols &dims;

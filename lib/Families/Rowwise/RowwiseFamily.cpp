@@ -219,42 +219,45 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
   for (size_t index : chosen) {
     const RankedTile &ranked = tiles[index];
     const ::hk::RowTile &tile = ranked.tile;
-    addVariant(kernel, attributeOf(tile), tile.threads, ranked.ldsBytes,
-               [&](OpBuilder &builder, Location loc, ValueRange symbols) {
-                 SizeBuilder sizes(builder, loc, symbols, dims);
-                 LaunchDims launch;
-                 Value rows = sizes.product(plan.rows());
-                 launch.condition =
-                     ranked.maxRows
-                         ? arith::CmpIOp::create(
-                               builder, loc, arith::CmpIPredicate::ule, rows,
-                               sizes.constant(ranked.maxRows))
+    addVariant(
+        kernel, attributeOf(tile), tile.threads, ranked.ldsBytes,
+        [&](OpBuilder &builder, Location loc, ValueRange symbols) {
+          SizeBuilder sizes(builder, loc, symbols, dims);
+          LaunchDims launch;
+          Value rows = sizes.product(plan.rows());
+          launch.condition =
+              ranked.maxRows
+                  ? arith::CmpIOp::create(builder, loc,
+                                          arith::CmpIPredicate::ule, rows,
+                                          sizes.constant(ranked.maxRows))
+                        .getResult()
+                  : arith::ConstantOp::create(builder, loc,
+                                              builder.getBoolAttr(true))
+                        .getResult();
+          launch.x = sizes.blocks(rows, tile);
+          launch.y = sizes.constant(1);
+          launch.z = sizes.constant(1);
+          if (splitsRows(plan)) {
+            bool host = target.arch == ::hk::Arch::Host;
+            int64_t perRow = host ? 1 : tile.threadsPerRow();
+            int64_t piece = perRow * tile.slots;
+            Value widest;
+            for (const RowStore &store : plan.stores()) {
+              int64_t chunk = plan.chunkOf(store, tile.vec, host);
+              Value pieces =
+                  sizes.ceilDiv(sizes.product(store.local), piece * chunk);
+              widest =
+                  widest ? arith::MaxUIOp::create(builder, loc, widest, pieces)
                                .getResult()
-                         : arith::ConstantOp::create(builder, loc,
-                                                     builder.getBoolAttr(true))
-                               .getResult();
-                 launch.x = sizes.blocks(rows, tile);
-                 launch.y = sizes.constant(1);
-                 launch.z = sizes.constant(1);
-                 if (splitsRows(plan)) {
-                   bool host = target.arch == ::hk::Arch::Host;
-                   int64_t perRow = host ? 1 : tile.threadsPerRow();
-                   int64_t piece = perRow * tile.slots;
-                   Value widest;
-                   for (const RowStore &store : plan.stores()) {
-                     int64_t chunk = plan.chunkOf(store, tile.vec, host);
-                     Value pieces = sizes.ceilDiv(sizes.product(store.local),
-                                                  piece * chunk);
-                     widest = widest ? arith::MaxUIOp::create(builder, loc,
-                                                              widest, pieces)
-                                           .getResult()
-                                     : pieces;
-                   }
-                   if (widest)
-                     launch.y = widest;
-                 }
-                 return launch;
-               });
+                         : pieces;
+            }
+            if (widest && piecesFirst(plan, target))
+              launch.x = arith::MulIOp::create(builder, loc, launch.x, widest);
+            else if (widest)
+              launch.y = widest;
+          }
+          return launch;
+        });
   }
   return success();
 }
@@ -283,23 +286,19 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
     RowEmitter first(kernel, plan, dims, target, tile, draft);
     first.emitBody(nullptr);
     RowChoices choices = first.choices();
-    CodeWriter body;
+    CodeWriter body, prefetches;
     RowEmitter(kernel, plan, dims, target, tile, body).emitBody(&choices);
+    RowEmitter early(kernel, plan, dims, target, tile, prefetches);
+    bool isEarly = early.prefetches(choices);
+    if (isEarly)
+      early.emitPrefetches(choices);
 
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\n" << sharedText(plan, target, pod, "Shared_" + symbol);
-    os << (choices.prefetches() ? "HK_EARLY_KERNEL(" : "HK_KERNEL(") << symbol
-       << ", " << std::max<int64_t>(words, 1) << ", " << pod.threads << ", "
-       << minBlocksOf(plan, pod, target) << ", Shared_" << symbol << ") {\n";
-    if (choices.prefetches()) {
-      // In a scope of its own: addresses that live across the wait cost
-      // registers.
-      CodeWriter prefetches;
-      RowEmitter(kernel, plan, dims, target, tile, prefetches)
-          .emitPrefetches(choices);
-      os << "{\n" << prefetches.str() << "}\nbeginAfterLast();\n";
-    }
-    os << body.str() << "}\n";
+    os << (isEarly ? "HK_EARLY_KERNEL(" : "HK_KERNEL(") << symbol << ", "
+       << std::max<int64_t>(words, 1) << ", " << pod.threads << ", "
+       << minBlocksOf(plan, pod, target) << ", Shared_" << symbol << ") {\n"
+       << prefetches.str() << body.str() << "}\n";
   }
   os << "\n} // namespace hk\n";
   return success();

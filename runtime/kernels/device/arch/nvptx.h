@@ -38,13 +38,8 @@ template <u32 BYTES> HK_DEV void prefetchL2(const void *p) {
                "r"(BYTES));
 }
 
-/// Whether this block of THREADS threads can be among those that run from the
-/// beginning; the others need not ask early.
-template <int THREADS> HK_DEV bool isOfFirstBlocks() {
-  constexpr u32 threadsOfUnit = 2048;
-  return __nvvm_read_ptx_sreg_ctaid_x() <
-         __nvvm_read_ptx_sreg_nsmid() * (threadsOfUnit / THREADS);
-}
+/// Blocks of the grid in direction x.
+HK_DEV u32 blockCountX() { return __nvvm_read_ptx_sreg_nctaid_x(); }
 
 /// Waits for all threads of the block; LDS writes before it are visible after.
 HK_DEV void barrier() { __syncthreads(); }
