@@ -75,6 +75,8 @@ struct Op {
   bool plainOpSelHi = false; ///< op_sel_hi is all zero when not printed
   bool preserveHigh = false; ///< a 16-bit result keeps the other half
   bool dstIsSource = false;  ///< the last source is the destination (fmac)
+  /// An infinity is no overflow where a source is zero (reciprocals).
+  bool poleAtZero = false;
 };
 
 class OpTable {

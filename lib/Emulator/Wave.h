@@ -216,6 +216,9 @@ inline void setLaneBits(Wave &w, unsigned reg, unsigned lane, uint32_t bits) {
 }
 
 constexpr uint32_t kModeSkip = 1u << 28; ///< MODE.VSKIP
+/// MODE.FP16_OVFL: an overflow to f16, fp8 or bf8, and of a matrix product
+/// where the chip has that, becomes the largest finite value.
+inline bool saturatesOverflow(const Wave &w) { return w.mode >> 23 & 1; }
 /// Writes MODE and the rounding and denormal state that follows from it.
 void setMode(Wave &w, uint32_t mode);
 

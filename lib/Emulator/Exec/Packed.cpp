@@ -43,6 +43,7 @@ template <class F> Handler packedHandler(F lambda) {
     constexpr unsigned n = S::count;
     LaneBuf buf[3], lo, hi;
     const uint32_t *src[3] = {};
+    [[maybe_unused]] bool saturates = saturatesOverflow(w);
     for (unsigned k = 0; k < n; ++k)
       src[k] =
           fetchWord(w, inst, sourceIndex(inst, k, n), Type::B32, false, buf[k]);
@@ -58,6 +59,11 @@ template <class F> Handler packedHandler(F lambda) {
           r = f(fromBits<A>(a[l]), fromBits<B>(b[l]), fromBits<C>(c[l]));
         else
           r = f(fromBits<A>(a[l]), fromBits<B>(b[l]));
+        if constexpr (std::is_same_v<typename S::Result, half>)
+          if (saturates)
+            r = saturatedHalf(r, false, fromBits<half>(a[l]),
+                              fromBits<half>(b[l]),
+                              fromBits<half>(n == 3 ? c[l] : 0));
         if (std::is_same_v<decltype(r), half> && inst.m.clamp) {
           float v = float(r);
           r = typename S::Result(v > 0 ? (v < 1 ? v : 1.0f) : 0.0f);
@@ -101,8 +107,8 @@ void addHalves(OpTable &t) {
   });
   forMinMax<half>([&](const std::string &name, auto ieee, auto plain) {
     Op op = packedOp(plain);
-    op.clampFn = op.fn =
-        ieeeHandler(ieee, plain, packedHandler(ieee), packedHandler(plain));
+    op.clampFn = op.fn = modeHandler<kModeIeee>(
+        ieee, plain, packedHandler(ieee), packedHandler(plain));
     t.add("v_pk_" + name + "_f16", op);
   });
   Op fmac = packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); });
@@ -250,7 +256,10 @@ template <MixKind Kind> void mixOp(Wave &w, const Inst &inst) {
       lo.lo[l] = toBits(r);
     } else {
       // Rounded to f32 first: compilers fold a conversion into it.
-      uint32_t bits = toBits(half(r)) & 0xffff;
+      half h = half(r);
+      if (saturatesOverflow(w))
+        h = saturatedHalf(h, false, a[l], b[l], c[l]);
+      uint32_t bits = toBits(h) & 0xffff;
       lo.lo[l] = Kind == kMixLo ? (old[l] & 0xffff0000u) | bits
                                 : (old[l] & 0xffffu) | bits << 16;
     }
