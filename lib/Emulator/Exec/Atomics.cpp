@@ -43,7 +43,7 @@ uint64_t updateGlobal(Wave &w, const Inst &inst, const AtomicOp &op,
     SyncTable &sync = w.wg->launch->sync;
     if (returns)
       sync.acquire(address, w.wg->after);
-    sync.release(address, w.wg->linear, w.wg->after);
+    releaseWord(w, address);
   }
   return op.bytes == 8 ? applyAt<uint64_t>(op, address, source, compare)
                        : applyAt<uint32_t>(op, address, source, compare);

@@ -117,6 +117,9 @@ void down(Wave &w, const Inst &inst) {
     uint32_t packed[6] = {};
     for (unsigned e = 0; e < f.count; ++e) {
       float v = scaledDown(elementOf(w, f, inst, e, l), scale);
+      if (v != v && !f.narrow->hasNan && w.launch->options.unspecified)
+        w.report(inst, Check::Unspecified, int(l), 0,
+                 "what a NaN becomes in a format without NaN");
       uint32_t code = f.stochastic ? f.narrow->encodeStochastic(v, sat, random)
                                    : f.narrow->encode(v, sat);
       random = nextRandom(random);
