@@ -231,14 +231,8 @@ void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
     return;
   // Accesses of device scope are how loads and stores synchronise.
   if (inst.m.sc1) {
-    SyncTable &sync = w.wg->launch->sync;
-    for (uint64_t m = at.mask; m; m &= m - 1) {
-      uint64_t a = at.a[__builtin_ctzll(m)];
-      if (write)
-        releaseWord(w, a);
-      else
-        sync.acquire(a, w.wg->after);
-    }
+    for (uint64_t m = at.mask; write && m; m &= m - 1)
+      releaseWord(w, at.a[__builtin_ctzll(m)]);
     return;
   }
   if (write && w.checks)

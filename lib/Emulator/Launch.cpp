@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A Context holds the register files and the LDS of a workgroup, whose waves take
-// turns between barriers. Each worker thread runs one workgroup after the other;
-// one that waits for others shares the thread with those not yet started.
+// A Context holds the register files and the LDS of a workgroup, whose waves
+// take turns between barriers. Each worker thread runs one workgroup after the
+// other; one that waits for others shares the thread with those not yet
+// started.
 //
 //===----------------------------------------------------------------------===//
 

@@ -116,6 +116,8 @@ const Algorithm kAlgorithms[] = {
     {"softmax_online", 8, 256, "lds-race", 4096, softmax, 1e-4},
     {"bitonic_sort", 1, 256, "lds-bounds", 512, sorted},
     {"stream_k", 4, 64, "global-race", 64, columnSum},
+    {"critical_section", 32, 64, "global-race", 1,
+     [](const Values &in, size_t) { return prefix(in, 31); }},
     {"scan_look_back", 16, 64, "global-race", 1024, prefix},
     {"buffer_clamped", 1, 64, "global-bounds", 64, clamped},
     {"split_k_last_block", 8, 64, "undefined-read", 64, columnSum},
@@ -137,8 +139,10 @@ protected:
     return *a.chip && std::string(a.chip) != GetParam();
   }
 
-  Outcome run(const std::string &object, const Algorithm &a) {
+  Outcome run(const std::string &object, const Algorithm &a,
+              unsigned threads = 1) {
     TestDevice device(GetParam());
+    device.options.threads = threads;
     device.options.maxInsts = 2000000;
     Outcome outcome;
     if (!device.load(object)) {
@@ -181,6 +185,20 @@ TEST_P(AlgorithmsTest, ValuesAreRightAndNothingIsReported) {
         }
       }
       EXPECT_EQ(wrong, 0u);
+    }
+  }
+}
+
+// Workgroups of several threads meet between any two instructions.
+TEST_P(AlgorithmsTest, SynchronisationHoldsOnSeveralThreads) {
+  std::string object = compileHipFile("algorithms.hip", GetParam());
+  for (const Algorithm &a : kAlgorithms) {
+    SCOPED_TRACE(a.kernel);
+    if (a.grid == 1)
+      continue;
+    for (unsigned i = 0; i < 10; ++i) {
+      Outcome outcome = run(object, a, 4);
+      ASSERT_TRUE(outcome.result.ok()) << describe(outcome.result);
     }
   }
 }

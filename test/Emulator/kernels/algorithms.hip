@@ -212,6 +212,25 @@ KERNEL void stream_k(float *out, const float *in, float *work, u32 *count,
   out[tid()] = sum;
 }
 
+// --- A sum under a lock. The bug: the lock is freed before the store. ---
+KERNEL void critical_section(float *out, const float *in, float *work,
+                             u32 *count, int n) {
+  if (tid())
+    return;
+  u32 free = 0;
+  while (!__hip_atomic_compare_exchange_strong(
+      count, &free, 1u, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED,
+      __HIP_MEMORY_SCOPE_AGENT))
+    free = 0;
+  float sum = in[wg()] + (count[1] ? *out : 0.0f);
+  count[1] = 1;
+  if (BAD)
+    post(count, 0);
+  *out = sum;
+  if (!BAD)
+    __hip_atomic_store(count, 0u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+
 // --- An inclusive scan in one pass: each workgroup publishes its sum, then its
 // prefix, and looks back. The bug: the prefix is published without a release
 // (the flag and the value are two words). ---
