@@ -94,6 +94,10 @@ public:
     for (auto &entry : ops)
       f(entry.second);
   }
+  template <class F> void forEach(F f) const {
+    for (const auto &entry : ops)
+      f(entry.second);
+  }
 
 private:
   OpTable();

@@ -343,11 +343,14 @@ template <class F> Op integerDotOp(F f) {
   return op;
 }
 
-/// The dot products and their accumulating forms (v_dot2c).
+/// The dot products and their accumulating forms (v_dot2c), which the unsigned
+/// one lacks.
 void addDot(OpTable &t, const std::string &name, Op op) {
   op.mods |= kModOpSel;
   op.packed = true;
   t.add(name, op);
+  if (name == "v_dot2_u32_u16")
+    return;
   op.dstIsSource = true;
   t.add(name.substr(0, 6) + "c" + name.substr(6), op);
 }
@@ -371,12 +374,9 @@ void addPacked(OpTable &t) {
   addPair("v_pk_mul_f32", pairOp<kPairMul>, kModOpSel | kModOut);
   addPair("v_pk_add_f32", pairOp<kPairAdd>, kModOpSel | kModOut);
   addPair("v_pk_mov_b32", pairMove, kModOpSel);
-  for (const char *stem : {"v_fma_mix", "v_mad_mix"}) {
-    std::string s = stem;
-    addPair((s + "_f32").c_str(), mixOp<kMixF32>, kModOpSel | kModOut);
-    addPair((s + "lo_f16").c_str(), mixOp<kMixLo>, kModOpSel | kModOut);
-    addPair((s + "hi_f16").c_str(), mixOp<kMixHi>, kModOpSel | kModOut);
-  }
+  addPair("v_fma_mix_f32", mixOp<kMixF32>, kModOpSel | kModOut);
+  addPair("v_fma_mixlo_f16", mixOp<kMixLo>, kModOpSel | kModOut);
+  addPair("v_fma_mixhi_f16", mixOp<kMixHi>, kModOpSel | kModOut);
   addDot(t, "v_dot2_f32_f16", floatDotOp<dot2Half, true>());
   // "NEG and ABS do not affect S2" (CDNA4, V_DOT2_F32_BF16).
   addDot(t, "v_dot2_f32_bf16", floatDotOp<dot2Bf16, false>());

@@ -90,8 +90,6 @@ void addHalf(OpTable &t) {
   Op fma = zeroingHigh(
       halfOp([](half a, half b, half c) { return fmaHalf(a, b, c); }));
   t.add("v_fma_legacy_f16", fma);
-  fma.dstIsSource = true;
-  t.add("v_fmac_f16", fma);
   Op fixup =
       halfOp([](half a, half b, half c) { return divFixupHalf(a, b, c); });
   fixup.poleAtZero = true;
