@@ -216,6 +216,8 @@ def values(rng, mode, shape):
 def matrices(rng, case, chip, shape):
     """Small integers of the types that the mnemonic names, so that every sum is exact: A at v0, B at v8, C from v16."""
     types = [p for p in case.mnemonic.split("_") if p in BITS]
+    if len(types) == 1:  # formats that operands choose: fp8 on both sides
+        types += ["fp8", "fp8"]
     v = np.zeros(shape, np.uint32)
     for first, end, kind in ((0, 8, types[1]), (8, 16, types[-1]), (16, 80, types[0])):
         table = np.array([encode(kind, chip, x) for x in range(-4, 5)], np.uint64)

@@ -27,6 +27,7 @@ struct Chip {
   uint32_t ldsBanks; ///< 4-byte banks
   uint32_t ldsBytesPerClock;
   uint32_t mfmaDivisor; ///< matrix throughput relative to gfx942
+  bool mfmaSaturates;   ///< MODE.FP16_OVFL clamps matrix results
 };
 
 /// The chip of that name, or null.

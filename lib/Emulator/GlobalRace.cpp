@@ -186,22 +186,57 @@ static bool isRun(const LaneAddresses &at, unsigned bytes) {
   return wrong == 0;
 }
 
+/// Stores that the wave has not waited for, or all of the workgroup after its
+/// last release, as SyncTable keeps them.
+static void noteStores(Wave &w, const LaneAddresses &at, unsigned bytes) {
+  std::vector<OpenStore> &open = w.wg->open;
+  constexpr size_t many = 1024;
+  if (open.size() > many) // only what a release would not cover is of interest
+    open.erase(std::remove_if(open.begin(), open.end(),
+                              [&](const OpenStore &s) {
+                                const Wave &by = *w.wg->waves[s.wave];
+                                return s.sequence <= by.vm.retiredSequence();
+                              }),
+               open.end());
+  size_t first = open.size();
+  for (uint64_t m = at.mask; m; m &= m - 1) {
+    uint64_t a = at.a[__builtin_ctzll(m)];
+    if (open.size() > first && open.back().end == a)
+      open.back().end += bytes;
+    else
+      open.push_back({a, a + bytes, w.vm.issuedSequence() + 1, w.index});
+  }
+  if (w.wg->released)
+    w.wg->launch->sync.addOpen(w.wg->linear,
+                               {open.begin() + long(first), open.end()});
+}
+
+void releaseWord(Wave &w, uint64_t address) {
+  SyncTable &sync = w.wg->launch->sync;
+  sync.release(address, w.wg->linear, w.wg->after);
+  // Other waves' stores: a barrier orders them, without a wait for vmcnt, as
+  // the waves of a workgroup share their cache.
+  std::vector<OpenStore> left;
+  for (const OpenStore &s : w.wg->open)
+    if (s.wave == w.index && s.sequence > w.vm.retiredSequence())
+      left.push_back(s);
+  w.wg->open = left;
+  w.wg->released = true;
+  sync.setOpen(w.wg->linear, std::move(left));
+}
+
 void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
                 unsigned bytes, bool write, const StoredValue *value) {
   if (w.launch->singleWorkgroup && !w.launch->options.counters)
     return;
   // Accesses of device scope are how loads and stores synchronise.
   if (inst.m.sc1) {
-    SyncTable &sync = w.wg->launch->sync;
-    for (uint64_t m = at.mask; m; m &= m - 1) {
-      uint64_t a = at.a[__builtin_ctzll(m)];
-      if (write)
-        sync.release(a, w.wg->linear, w.wg->after);
-      else
-        sync.acquire(a, w.wg->after);
-    }
+    for (uint64_t m = at.mask; write && m; m &= m - 1)
+      releaseWord(w, at.a[__builtin_ctzll(m)]);
     return;
   }
+  if (write && w.checks)
+    noteStores(w, at, bytes);
   if (isRun(at, bytes) &&
       touchRun(w, at.a[0], at.a[0] + uint64_t(kLanes) * bytes, write))
     return;
@@ -213,9 +248,13 @@ void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
     uint64_t other = raceAccess(w, at.a[l], bytes, write, l, value);
     if (!other)
       continue;
-    // Workgroups that atomics have ordered before this one are trusted.
+    // Workgroups that atomics have ordered before this one are trusted, but for
+    // what they stored after their release or had not waited for.
     const SyncSet &after = w.wg->after;
-    if (other == kMany ? !after.empty() : after.contains(other - 1))
+    bool ordered = other == kMany ? !after.empty() : after.contains(other - 1);
+    bool open = ordered && w.wg->launch->sync.isOpen(uint32_t(other - 1),
+                                                     at.a[l], at.a[l] + bytes);
+    if (ordered && !open)
       continue;
     std::string who = other == kMany
                           ? "several workgroups"
@@ -223,7 +262,9 @@ void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
     w.report(inst, Check::GlobalRace, int(l), at.a[l],
              std::string(write ? "writes" : "reads") + " memory that " + who +
                  (write ? " also accessed" : " also wrote") +
-                 " in this launch, without synchronisation");
+                 (open ? " in this launch, after its release or without waiting"
+                         " for the store before it"
+                       : " in this launch, without synchronisation"));
     return;
   }
 }

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One Context per worker thread holds the register files and the LDS of the
-// workgroup it runs; waves take turns between barriers.
+// A Context holds the register files and the LDS of a workgroup, whose waves
+// take turns between barriers. Each worker thread runs one workgroup after the
+// other; one that waits for others shares the thread with those not yet
+// started.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +18,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -52,7 +55,8 @@ public:
     group.launch = &launch;
   }
 
-  void run(uint32_t linear) {
+  /// Starts a workgroup.
+  void begin(uint32_t linear) {
     const uint32_t *g = launch.grid;
     group.linear = linear;
     group.id[0] = linear % g[0];
@@ -60,42 +64,65 @@ public:
     group.id[2] = linear / g[0] / g[1];
     group.ended = 0;
     group.after.clear();
+    group.open.clear();
+    group.released = false;
     group.lds.reset(launch.ldsBytes);
     ++group.counters.workgroups;
     if (!group.scratch.empty())
       std::fill(group.scratch.begin(), group.scratch.end(), uint8_t(0));
+    turnsWithoutProgress = 0;
     for (size_t i = 0; i < waves.size(); ++i)
       start(*waves[i], unsigned(i));
-    while (group.ended < waves.size() && !launch.stop) {
-      bool running = false;
-      for (auto &wave : waves)
-        if (wave->state == WaveState::Running) {
-          runWave(*wave);
-          running |= wave->state == WaveState::Running;
-        }
-      if (running)
-        continue;
-      // Everyone waits or has ended: the barrier opens.
-      checkDivergence();
-      group.lds.nextInterval();
-      for (auto &wave : waves) {
-        if (wave->checks && wave->anyPending)
-          carryOutstanding(*wave);
-        if (wave->state == WaveState::AtBarrier)
-          wave->state = WaveState::Running;
-      }
-    }
   }
 
-  Counters &counters() { return group.counters; }
+  bool ended() const { return group.ended == waves.size(); }
+
+  /// Runs until the workgroup ends or seems to wait for another one.
+  void run() {
+    while (!ended() && !launch.stop && !turn())
+      ;
+  }
+
+  const Counters &counters() const { return group.counters; }
 
 private:
+  /// Rounds in which no wave gets anywhere before a loop counts as a wait.
+  static constexpr unsigned kPatience = 64;
+
+  /// Gives every wave its turn; true if all that run seem to wait: they sleep,
+  /// or have long reached neither a barrier nor their end.
+  bool turn() {
+    bool running = false, awake = false;
+    unsigned ended = group.ended;
+    for (auto &wave : waves)
+      if (wave->state == WaveState::Running) {
+        runWave(*wave);
+        running |= wave->state == WaveState::Running;
+        awake |= !wave->yields;
+      }
+    bool progress = !running || group.ended != ended;
+    turnsWithoutProgress = progress ? 0 : turnsWithoutProgress + 1;
+    if (running)
+      return !progress && (!awake || turnsWithoutProgress >= kPatience);
+    // Everyone waits or has ended: the barrier opens.
+    checkDivergence();
+    group.lds.nextInterval();
+    for (auto &wave : waves) {
+      if (wave->checks && wave->anyPending)
+        carryOutstanding(*wave);
+      if (wave->state == WaveState::AtBarrier)
+        wave->state = WaveState::Running;
+    }
+    return false;
+  }
+
   struct Registers {
     alignas(64) uint32_t v[512][kLanes];
     Defined defined[512];
   };
   Launch &launch;
   unsigned threads = 0;
+  unsigned turnsWithoutProgress = 0;
   Workgroup group;
   std::vector<std::unique_ptr<Wave>> waves;
   std::vector<std::unique_ptr<Registers>> registers;
@@ -294,6 +321,77 @@ double threadSeconds() {
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
+/// Workgroups that the chip can hold at once, by waves and LDS.
+uint64_t residentWorkgroups(const Launch &launch) {
+  constexpr uint32_t wavesPerUnit = 32;
+  const Chip &chip = launch.object->chip();
+  const uint32_t *b = launch.block;
+  uint32_t waves = (b[0] * b[1] * b[2] + kLanes - 1) / kLanes;
+  uint32_t perUnit = wavesPerUnit / waves;
+  if (launch.ldsBytes)
+    perUnit = std::min(perUnit, chip.ldsBytes / launch.ldsBytes);
+  return uint64_t(chip.computeUnits) * perUnit;
+}
+
+/// One thread's workgroups: one at a time, unless it waits for another one that
+/// may not have started (stream-K, barriers of the whole grid). Then they take
+/// turns, as many as the chip would hold.
+class Worker {
+public:
+  Worker(Launch &launch, std::function<bool(uint32_t &)> take,
+         std::atomic<uint64_t> &resident)
+      : launch(launch), take(std::move(take)), resident(resident) {}
+
+  void run() {
+    bool more = true;
+    while (!launch.stop && (more || !running.empty())) {
+      uint32_t linear;
+      if (more && resident < residentWorkgroups(launch)) {
+        more = take(linear);
+        if (more)
+          begin(linear);
+      }
+      do
+        turns();
+      while (!launch.stop && !running.empty() &&
+             (!more || resident >= residentWorkgroups(launch)));
+    }
+  }
+  Counters counters() const {
+    Counters sum;
+    for (const auto *list : {&running, &idle})
+      for (const auto &context : *list)
+        sum.merge(context->counters());
+    return sum;
+  }
+
+private:
+  Launch &launch;
+  std::function<bool(uint32_t &)> take;
+  std::atomic<uint64_t> &resident;
+  std::vector<std::unique_ptr<Context>> running, idle;
+
+  void begin(uint32_t linear) {
+    if (idle.empty())
+      idle.push_back(std::make_unique<Context>(launch));
+    ++resident;
+    running.push_back(std::move(idle.back()));
+    idle.pop_back();
+    running.back()->begin(linear);
+  }
+  /// Runs each workgroup until it ends or waits.
+  void turns() {
+    for (size_t i = 0; i < running.size() && !launch.stop; ++i) {
+      running[i]->run();
+      if (!running[i]->ended())
+        continue;
+      --resident;
+      idle.push_back(std::move(running[i]));
+      running.erase(running.begin() + long(i--));
+    }
+  }
+};
+
 void runWorkgroups(Launch &launch, LaunchResult &result) {
   const uint32_t *g = launch.grid;
   uint64_t count = uint64_t(g[0]) * g[1] * g[2];
@@ -308,23 +406,30 @@ void runWorkgroups(Launch &launch, LaunchResult &result) {
                                       : std::thread::hardware_concurrency();
   n = unsigned(std::min<uint64_t>(std::max(n, 1u), count));
   // A thread takes a few neighbours at a time: two that worked side by side
-  // would meet in the same pages. Every earlier workgroup is then finished or
-  // at work, so one may wait for those before it, as on the chip.
+  // would meet in the same pages.
   const uint64_t share = std::clamp<uint64_t>(count / (16 * n), 1, 8);
   std::atomic<uint64_t> next{0};
   std::mutex mutex;
+  std::atomic<uint64_t> resident{0};
   auto work = [&] {
     double begin = threadSeconds();
-    Context context(launch);
-    while (!launch.stop) {
-      uint64_t i = next.fetch_add(share), end = std::min(i + share, count);
-      if (i >= count)
-        break;
-      for (; i < end && !launch.stop; ++i)
-        context.run(order.empty() ? uint32_t(i) : order[i]);
-    }
+    Worker worker(
+        launch,
+        [&, i = uint64_t(0), end = uint64_t(0)](uint32_t &linear) mutable {
+          if (i == end) {
+            i = next.fetch_add(share);
+            end = i + share;
+          }
+          if (i >= count)
+            return false;
+          linear = order.empty() ? uint32_t(i) : order[i];
+          ++i;
+          return true;
+        },
+        resident);
+    worker.run();
     std::lock_guard<std::mutex> lock(mutex);
-    result.counters.merge(context.counters());
+    result.counters.merge(worker.counters());
     result.cpuSeconds += threadSeconds() - begin;
   };
   std::vector<std::thread> pool;
@@ -342,6 +447,7 @@ Options optionsFromEnvironment() {
   o.checks = environment("HK_EMU_CHECKS", 1) != 0;
   o.strictAlign = environment("HK_EMU_STRICT_ALIGN", 0) != 0;
   o.strictRaces = environment("HK_EMU_STRICT_RACES", 0) != 0;
+  o.unspecified = environment("HK_EMU_UNSPECIFIED", 0) != 0;
   const char *counters = std::getenv("HK_EMU_COUNTERS");
   o.counters = counters && *counters;
   o.stackBytes = uint32_t(environment("HK_EMU_STACK", o.stackBytes));

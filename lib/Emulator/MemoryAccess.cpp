@@ -115,16 +115,13 @@ void checkGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
     });
 }
 
-void loadGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
-                unsigned reg, bool signExtend, unsigned half) {
-  uint64_t wanted = at.mask;
-  checkGlobal(w, inst, at, bytes, false);
+/// The registers of the lanes `wanted`: what is at their addresses, zero for
+/// those that are not in `at`.
+static void readLanes(Wave &w, const Inst &inst, const LaneAddresses &at,
+                      uint64_t wanted, unsigned bytes, unsigned reg,
+                      bool signExtend, unsigned half) {
   uint64_t failed = wanted & ~at.mask;
   const Memory &memory = *w.launch->memory;
-  if (w.launch->options.counters)
-    countGlobal(w, at, bytes, false);
-  if (w.checks)
-    checkRaces(w, inst, at, bytes, false);
   auto fast = [&](auto words) {
     return loadDefinedLanes<words>(
         w, reg,
@@ -187,6 +184,22 @@ void loadGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
     }
     w.vd[reg].setLaneBytes(l, ext);
   });
+}
+
+void loadGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
+                unsigned reg, bool signExtend, unsigned half) {
+  uint64_t wanted = at.mask;
+  checkGlobal(w, inst, at, bytes, false);
+  if (w.launch->options.counters)
+    countGlobal(w, at, bytes, false);
+  if (w.checks)
+    checkRaces(w, inst, at, bytes, false);
+  readLanes(w, inst, at, wanted, bytes, reg, signExtend, half);
+  // What is read may have been released on another thread only just now.
+  if (w.checks && inst.m.sc1)
+    forLanes(at.mask, [&](unsigned l) {
+      w.wg->launch->sync.acquire(at.a[l], w.wg->after);
+    });
 }
 
 void storeGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,

@@ -43,6 +43,7 @@ OpTable::OpTable() {
   addBuffer(*this);
   addBufferFormat(*this);
   addAtomics(*this);
+  addDoubts(*this);
 }
 
 const OpTable &OpTable::get() {

@@ -75,6 +75,11 @@ struct Op {
   bool plainOpSelHi = false; ///< op_sel_hi is all zero when not printed
   bool preserveHigh = false; ///< a 16-bit result keeps the other half
   bool dstIsSource = false;  ///< the last source is the destination (fmac)
+  /// An infinity is no overflow where a source is zero (reciprocals).
+  bool poleAtZero = false;
+  /// With HK_EMU_UNSPECIFIED: report that no source settles what the operands
+  /// or the results make of it.
+  Handler doubtBefore = nullptr, doubtAfter = nullptr;
 };
 
 class OpTable {
@@ -85,6 +90,14 @@ public:
   const Op *find(const std::string &mnemonic) const;
   Op &add(const std::string &name, const Op &op);
   size_t size() const { return ops.size(); }
+  template <class F> void forEach(F f) {
+    for (auto &entry : ops)
+      f(entry.second);
+  }
+  template <class F> void forEach(F f) const {
+    for (const auto &entry : ops)
+      f(entry.second);
+  }
 
 private:
   OpTable();
@@ -121,6 +134,8 @@ void addBuffer(OpTable &table);
 void addBufferFormat(OpTable &table);
 void addAtomics(OpTable &table);
 void addScaleConversions(OpTable &table);
+/// After all others: what Exec/Unspecified.cpp knows of them.
+void addDoubts(OpTable &table);
 
 } // namespace hk::emu
 

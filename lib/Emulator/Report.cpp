@@ -17,10 +17,10 @@ namespace hk::emu {
 
 const char *checkName(Check check) {
   static const char *const names[] = {
-      "lds-bounds",  "global-bounds",   "undefined-read",
-      "lds-race",    "missing-wait",    "barrier-divergence",
-      "misaligned",  "read-only-write", "global-race",
-      "missing-nop", "bad-instruction", "timeout"};
+      "lds-bounds",   "global-bounds",      "undefined-read", "lds-race",
+      "missing-wait", "barrier-divergence", "misaligned",     "read-only-write",
+      "global-race",  "missing-nop",        "unspecified",    "bad-instruction",
+      "timeout"};
   return names[int(check)];
 }
 

@@ -32,6 +32,7 @@ enum class Check : uint8_t {
   ReadOnlyWrite,
   GlobalRace,
   MissingNop,
+  Unspecified,
   BadInstruction,
   Timeout
 };

@@ -10,6 +10,10 @@
 // acquired (an atomic with a result, or a load of device scope), and those
 // they had acquired themselves. A race with any other workgroup is reported.
 //
+// A release covers the stores before it. What the releasing wave has not waited
+// for then, and whatever its workgroup stores after its last release, stays
+// open: nobody may rely on it.
+//
 //===----------------------------------------------------------------------===//
 #ifndef HK_LIB_EMULATOR_SYNCTABLE_H
 #define HK_LIB_EMULATOR_SYNCTABLE_H
@@ -68,7 +72,15 @@ private:
   }
 };
 
-/// The releases of a launch, by address.
+/// Bytes stored by wave `wave`, whose vmcnt queue numbers the store.
+struct OpenStore {
+  uint64_t begin, end;
+  uint64_t sequence;
+  uint32_t wave;
+};
+
+/// The releases of a launch, by address, and the open stores of the workgroups
+/// that have released.
 class SyncTable {
 public:
   void release(uint64_t address, uint32_t workgroup, const SyncSet &after) {
@@ -90,8 +102,33 @@ public:
       after.insertAll();
   }
 
+  /// A workgroup has released; of its stores these are still open.
+  void setOpen(uint32_t workgroup, std::vector<OpenStore> stores) {
+    std::lock_guard<std::mutex> lock(mutex);
+    open[workgroup] = std::move(stores);
+  }
+  /// A store after a release. Past the limit it is not remembered.
+  void addOpen(uint32_t workgroup, const std::vector<OpenStore> &stores) {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::vector<OpenStore> &all = open[workgroup];
+    if (all.size() < kMaxOpen)
+      all.insert(all.end(), stores.begin(), stores.end());
+  }
+  /// Whether an open store of the workgroup touches these bytes.
+  bool isOpen(uint32_t workgroup, uint64_t begin, uint64_t end) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto it = open.find(workgroup);
+    return it != open.end() && std::any_of(it->second.begin(), it->second.end(),
+                                           [&](const OpenStore &s) {
+                                             return s.begin < end &&
+                                                    begin < s.end;
+                                           });
+  }
+
 private:
   static constexpr size_t kMaxAddresses = 1 << 18;
+  static constexpr size_t kMaxOpen = 1 << 14;
+  std::unordered_map<uint32_t, std::vector<OpenStore>> open;
   bool tooMany = false; ///< from then on unknown addresses order everything
   std::mutex mutex;
   std::unordered_map<uint64_t, SyncSet> released;

@@ -175,8 +175,11 @@ void commitComplex(Wave &w, const Inst &inst, Type type, LaneBuf &lo,
       if (type == Type::F32) {
         lo.lo[l] = toBits(modifyResult(fromBits<float>(lo.lo[l]), m));
       } else if (type == Type::F16) {
+        half r = fromBits<half>(lo.lo[l]);
+        half modified = half(modifyResult(float(r), m));
         lo.lo[l] =
-            toBits(half(modifyResult(float(fromBits<half>(lo.lo[l])), m)));
+            toBits(saturatesOverflow(w) ? saturatedHalf(modified, false, r)
+                                        : modified);
       } else if (type == Type::F64) {
         double value = getLane<double>({lo.lo, hi.lo}, l);
         storeLane<double>(lo.lo, hi.lo, l, modifyResult(value, m));

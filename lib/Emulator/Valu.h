@@ -249,6 +249,25 @@ inline void storeLane(uint32_t *lo, uint32_t *hi, unsigned l, T value) {
   }
 }
 
+inline bool isInfinite(half v) { return (toBits(v) & 0x7fff) == 0x7c00; }
+
+/// Whether a source makes an infinite result a true one.
+template <class T> bool makesInfinite(T v, bool poleAtZero) {
+  if constexpr (std::is_same_v<T, half>)
+    return isInfinite(v) || (poleAtZero && v == half(0));
+  else if constexpr (std::is_same_v<T, float>)
+    return __builtin_isinf(v);
+  else
+    return false;
+}
+/// What an f16 result is under MODE.FP16_OVFL.
+template <class... A>
+half saturatedHalf(half r, bool poleAtZero, A... sources) {
+  if (!isInfinite(r) || (makesInfinite(sources, poleAtZero) || ...))
+    return r;
+  return r < half(0) ? half(-65504) : half(65504);
+}
+
 /// A handler that applies `f` to every lane.
 template <class F> Handler laneHandler(F lambda) {
   static const F f = lambda;
@@ -293,23 +312,42 @@ template <class F> Handler laneHandler(F lambda) {
         storeLane<R>(outLo, outHi, l, r);
       }
     };
-    if (__builtin_expect(w.exec == ~0ull && !inst.complex && !w.gprIdxMode,
+    bool saturates = std::is_same_v<R, half> && saturatesOverflow(w);
+    if (__builtin_expect(w.exec == ~0ull && !inst.complex && !w.gprIdxMode &&
+                             !saturates,
                          1)) {
       run(w.v[inst.o[0].reg], w.v[inst.o[0].reg + words - 1]);
       return;
     }
     run(lo.lo, hi.lo);
+    if constexpr (std::is_same_v<R, half>)
+      for (unsigned l = 0; saturates && l < kLanes; ++l) {
+        half r = fromBits<half>(lo.lo[l]);
+        bool pole = inst.op->poleAtZero;
+        A a = getLane<A>(src[0], l);
+        if constexpr (n == 1)
+          r = saturatedHalf(r, pole, a);
+        else if constexpr (n == 2)
+          r = saturatedHalf(r, pole, a, getLane<B>(src[1], l));
+        else
+          r = saturatedHalf(r, pole, a, getLane<B>(src[1], l),
+                            getLane<C>(src[2], l));
+        lo.lo[l] = toBits(r);
+      }
     commitResult<R>(w, inst, lo, hi);
   };
 }
 
-/// A handler that does `ieee` with MODE.IEEE and `plain` without. F and G tell
-/// the instances apart.
-template <class F, class G>
-Handler ieeeHandler(F, G, Handler ieee, Handler plain) {
-  static const Handler with = ieee, without = plain;
+/// Bits of MODE that choose between two handlers.
+enum ModeBit : unsigned { kModeIeee = 9, kModeOverflow = 23 };
+
+/// A handler that does `set` with that bit of MODE and `clear` without. F and G
+/// tell the instances apart.
+template <ModeBit Bit, class F, class G>
+Handler modeHandler(F, G, Handler set, Handler clear) {
+  static const Handler with = set, without = clear;
   return [](Wave &w, const Inst &inst) {
-    (w.mode >> 9 & 1 ? with : without)(w, inst);
+    (w.mode >> Bit & 1 ? with : without)(w, inst);
   };
 }
 
@@ -334,10 +372,11 @@ template <class F> Op laneOp(F f, DefRule rule = DefRule::Whole) {
   return op;
 }
 
-/// The table entry of a lane operation that heeds MODE.IEEE.
-template <class F, class G> Op ieeeLaneOp(F ieee, G plain) {
-  Op op = laneOp(plain);
-  op.fn = ieeeHandler(ieee, plain, laneHandler(ieee), op.fn);
+/// The table entry of a lane operation that heeds a bit of MODE.
+template <ModeBit Bit, class F, class G>
+Op modeLaneOp(F set, G clear, DefRule rule = DefRule::Whole) {
+  Op op = laneOp(clear, rule);
+  op.fn = modeHandler<Bit>(set, clear, laneHandler(set), op.fn);
   return op;
 }
 

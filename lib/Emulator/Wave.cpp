@@ -108,6 +108,12 @@ static void checkHazards(Wave &w, const Inst &inst, HazardWindow &window) {
   window.add(inst);
 }
 
+/// Asks whether any source settles the result, where that is to be reported.
+static void doubt(Wave &w, const Inst &inst, Handler question) {
+  if (question && w.launch->options.unspecified)
+    question(w, inst);
+}
+
 /// MODE.VSKIP (s_setvskip) skips everything that works on lanes.
 static bool skipsVector(const Wave &w) { return w.mode & kModeSkip; }
 static bool isVector(const Inst &inst) {
@@ -124,7 +130,8 @@ static bool isVector(const Inst &inst) {
   }
 }
 
-/// Runs the wave's turn; `Watch` looks for hazards and skips on the way.
+/// Runs the wave's turn; `Watch` looks for hazards, skips and unspecified
+/// results on the way.
 template <bool Watch> static void runTurn(Wave &w) {
   const Inst *program = w.object->program().data();
   const RegisterMask *masks = w.object->registerMasks().data();
@@ -162,17 +169,22 @@ template <bool Watch> static void runTurn(Wave &w) {
       if (__builtin_expect(hit != 0, 0))
         pendingHazard(w, inst);
     }
-    if constexpr (Watch)
+    if constexpr (Watch) {
       if (w.checks && w.object->mayHaveHazards())
         checkHazards(w, inst, window);
+      doubt(w, inst, inst.op->doubtBefore);
+    }
     inst.fn(w, inst);
+    if constexpr (Watch)
+      doubt(w, inst, inst.op->doubtAfter);
   }
 }
 
 void runWave(Wave &w) {
   unsigned saved = _mm_getcsr();
   _mm_setcsr(w.mxcsr);
-  if (skipsVector(w) || (w.checks && w.object->mayHaveHazards()))
+  if (skipsVector(w) || w.launch->options.unspecified ||
+      (w.checks && w.object->mayHaveHazards()))
     runTurn<true>(w);
   else
     runTurn<false>(w);

@@ -57,6 +57,7 @@ struct Options {
   bool checks = true;       ///< HK_EMU_CHECKS=0 turns the shadows off
   bool strictAlign = false; ///< HK_EMU_STRICT_ALIGN=1
   bool strictRaces = false; ///< HK_EMU_STRICT_RACES=1
+  bool unspecified = false; ///< HK_EMU_UNSPECIFIED=1
   bool counters = false;    ///< HK_EMU_COUNTERS is set
   /// Private memory of a lane where calls need a stack of unknown size; HIP's
   /// hipLimitStackSize, with its default.
@@ -94,6 +95,9 @@ struct Workgroup {
   Counters counters;
   unsigned ended = 0;
   SyncSet after; ///< workgroups that atomics have ordered before this one
+  /// Stores that no release has covered; in Launch::sync after the first one.
+  std::vector<OpenStore> open;
+  bool released = false;
   std::vector<uint8_t> scratch;
 };
 
@@ -216,11 +220,18 @@ inline void setLaneBits(Wave &w, unsigned reg, unsigned lane, uint32_t bits) {
 }
 
 constexpr uint32_t kModeSkip = 1u << 28; ///< MODE.VSKIP
+/// MODE.FP16_OVFL: an overflow to f16, fp8 or bf8, and of a matrix product
+/// where the chip has that, becomes the largest finite value.
+inline bool saturatesOverflow(const Wave &w) { return w.mode >> 23 & 1; }
 /// Writes MODE and the rounding and denormal state that follows from it.
 void setMode(Wave &w, uint32_t mode);
 
 /// Runs until the wave reaches a barrier, ends, or has had its turn.
 void runWave(Wave &wave);
+
+/// The wave's atomic or store of device scope makes visible what its workgroup
+/// has stored, except for stores of its own that it has not waited for.
+void releaseWord(Wave &w, uint64_t address);
 
 /// Called by handlers that issue memory operations.
 void issueVm(Wave &w, Pending kind, unsigned reg, unsigned count,

@@ -228,6 +228,22 @@ const IsaRow kRows[] = {
     {"v_cvt_pkrtz_f16_f32 v64, v0, v1", {f(65520), f(-1)}, {0xbc007bff}},
     {"v_cvt_f32_ubyte2 v64, v0", {0x00120000}, {f(18)}},
     {"v_cvt_pk_u8_f32 v64, v0, 1, v1", {f(300), 0x11223344}, {0x1122ff44}},
+    // As MODE rounds: to nearest even, then towards zero. NaN is 0.
+    {"v_cvt_pk_u8_f32 v64, v0, 0, 0\n v_cvt_pk_u8_f32 v64, v1, 1, v64\n"
+     "v_cvt_pk_u8_f32 v64, v2, 2, v64\n v_cvt_pk_u8_f32 v64, v3, 3, v64",
+     {f(2.5f), f(3.5f), f(254.7f), f(-0.5f)},
+     {0x00ff0402}},
+    {"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3\n"
+     "v_cvt_pk_u8_f32 v64, v0, 0, 0\n v_cvt_pk_u8_f32 v64, v1, 1, v64",
+     {f(2.75f), f(255.5f)},
+     {0xff02}},
+    {"v_cvt_pk_u8_f32 v64, v0, 0, -1", {f(NAN)}, {0xffffff00}},
+    // xf32 is f32 without its low 13 bits, cut and not rounded (MMA-Sim, after
+    // measurements on MI300X; hipBLASLt rounds before the instruction).
+    {"v_mfma_f32_16x16x8_xf32 v[64:67], v[0:1], v[2:3], 0",
+     {0x3f801fff, 0, f(1), f(1)},
+     {f(4)},
+     "gfx942"},
     {"v_cvt_off_f32_i4 v64, v0", {8}, {f(-0.5f)}},
     {"v_mov_b32 v64, 0\n v_cvt_pk_fp8_f32 v64, v0, v1",
      {f(1), f(-240)},
@@ -473,6 +489,45 @@ TEST_P(InstTest, LdsWidths) {
         EXPECT_EQ(out[r * 64 + l], want) << r << " " << l;
       }
   }
+}
+
+// "This causes only one read/write and uses only the first DATA0 field" (CDNA3
+// and CDNA4 ISA, 11.3.1); the second result is whatever it is.
+TEST_P(InstTest, EqualOffsetsMakeOneAccess) {
+  for (const char *stride : {"", "st64"})
+    for (unsigned words : {1u, 2u}) {
+      SCOPED_TRACE(stride + std::to_string(words));
+      std::string op = std::string(stride) + "_b" + std::to_string(32 * words);
+      const char *first = words == 1 ? "v0" : "v[0:1]";
+      const char *second = words == 1 ? "v2" : "v[2:3]";
+      std::string to = words == 1 ? "v[64:65]" : "v[64:67]";
+      AsmCase c = {"pair",
+                   "v_lshlrev_b32 v10, 3, v125\n ds_write2" + op + " v10, " +
+                       first + ", " + second +
+                       " offset0:1 offset1:1\n s_waitcnt lgkmcnt(0)\n"
+                       "ds_read2" +
+                       op + " " + to +
+                       ", v10 offset0:1 offset1:1\n s_waitcnt lgkmcnt(0)",
+                   4, words, 4096};
+      AsmCase both = c;
+      both.name = "both";
+      both.out = 2 * words;
+      TestDevice device(GetParam());
+      ASSERT_TRUE(device.load(assemble(asmModule({c, both}), GetParam())))
+          << device.loadError;
+      std::vector<uint32_t> in(256);
+      for (size_t i = 0; i < in.size(); ++i)
+        in[i] = uint32_t(i * 2654435761u);
+      auto out = runAsm(device, c, in);
+      EXPECT_EQ(out,
+                std::vector<uint32_t>(in.begin(), in.begin() + 64 * words));
+      device.options.counters = true;
+      uint64_t from = device.upload(in), scalars = device.upload(in);
+      uint64_t results = device.alloc(both.out * 256);
+      LaunchResult result = device.run("both", 1, 64, from, results, scalars);
+      EXPECT_EQ(findingNames(result), "undefined-read") << describe(result);
+      EXPECT_EQ(result.counters.ldsBytes, 2u * 64 * 4 * words);
+    }
 }
 
 TEST_P(InstTest, TransposedLdsReads) {

@@ -409,6 +409,40 @@ TEST_P(MfmaTest, RoundsEachProductOnce) {
     }
 }
 
+// One side may be beyond f32 where the other takes it back: the exponents of
+// elements and scales are added (CDNA4 ISA, 7.1.5).
+TEST(ScaledMfmaTest, ScalesAreAppliedToProducts) {
+  struct {
+    uint32_t element, scaleA, scaleB;
+    float want; ///< the sum of 128 products
+  } const rows[] = {{0x7e, 254, 1, 0x1.cp8f * 0x1.cp8f * 128 * 2},
+                    {0x7e, 2, 250, 0x1.cp8f * 0x1.cp8f * 128 / 4},
+                    {0x00, 254, 254, 0},
+                    {0x01, 254, 120, 0x1p-18f * 0x1p127f * 0x1p-7f * 128},
+                    {0x38, 254, 254, INFINITY}};
+  std::vector<AsmCase> cases = {
+      {"m16",
+       "v_mfma_scale_f32_16x16x128_f8f6f4 v[64:67], v[0:7], v[0:7], 0, v8, v9",
+       10, 4},
+      {"m32",
+       "v_mfma_scale_f32_32x32x64_f8f6f4 v[64:79], v[0:7], v[0:7], 0, v8, v9",
+       10, 16}};
+  TestDevice device("gfx950");
+  ASSERT_TRUE(device.load(assemble(asmModule(cases), "gfx950")))
+      << device.loadError;
+  for (const auto &row : rows)
+    for (const AsmCase &c : cases) {
+      SCOPED_TRACE(std::to_string(row.scaleA) + c.name);
+      std::vector<uint32_t> in(640, row.element * 0x01010101u);
+      std::fill_n(in.begin() + 512, 64, row.scaleA);
+      std::fill_n(in.begin() + 576, 64, row.scaleB);
+      auto out = runAsm(device, c, in);
+      float want = c.name == "m16" ? row.want : row.want / 2;
+      for (uint32_t bits : out)
+        ASSERT_EQ(bits, f(want)) << std::hex;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Chips, MfmaTest, testing::ValuesIn(kChips));
 
 } // namespace

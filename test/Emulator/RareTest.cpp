@@ -48,7 +48,7 @@ const IsaRow kRows[] = {
     {"v_cvt_pknorm_i16_f16 v64, v0, v1", {0x3c00, 0xbc00}, {0x80017fff}},
     {"v_mov_b32 v64, -1\n v_cvt_pkaccum_u8_f32 v64, v0, 1",
      {f(3.7f)},
-     {0xffff03ff}},
+     {0xffff04ff}},
     // Not fused: (1 + 2^-9)^2 rounds to 1 + 2^-8 before -1 is added.
     {"v_mov_b32 v64, 0\n v_mad_f16 v64, v0, v0, v1",
      {0x3c02, 0xbc00},
@@ -167,12 +167,21 @@ const IsaRow kRows[] = {
      {7, 12}},
     // gfx950: one value with stochastic rounding, the other half stays.
     {"v_mov_b32 v64, -1\n v_cvt_sr_f16_f32 v64, v0, v1",
-     {f(1.0f) + 1, 0x1fff},
+     {f(1.0f) + 1, 0xfff80000},
      {0xffff3c01},
      "gfx950"},
     {"v_mov_b32 v64, -1\n v_cvt_sr_bf16_f32 v64, v0, v1",
-     {0x3f808000, 0x8000},
+     {0x3f808000, 0x80000000},
      {0xffff3f81},
+     "gfx950"},
+    // One less of what counts, the top 13 and 16 bits, does not carry.
+    {"v_mov_b32 v64, -1\n v_cvt_sr_f16_f32 v64, v0, v1",
+     {f(1.0f) + 1, 0xfff7ffff},
+     {0xffff3c00},
+     "gfx950"},
+    {"v_mov_b32 v64, -1\n v_cvt_sr_bf16_f32 v64, v0, v1",
+     {0x3f808000, 0x7fffffff},
+     {0xffff3f80},
      "gfx950"},
 };
 

@@ -38,15 +38,16 @@ uint64_t updateGlobal(Wave &w, const Inst &inst, const AtomicOp &op,
       noteUndefined(w, inst, bad, false);
       w.reportUndefined(inst, int(lane), bad, "the memory word of this atomic");
     }
-    // The result may tell this workgroup that others are done, and later
-    // atomics may tell others that this one is.
-    SyncTable &sync = w.wg->launch->sync;
-    if (returns)
-      sync.acquire(address, w.wg->after);
-    sync.release(address, w.wg->linear, w.wg->after);
+    releaseWord(w, address); // later atomics may tell others of this one
   }
-  return op.bytes == 8 ? applyAt<uint64_t>(op, address, source, compare)
-                       : applyAt<uint32_t>(op, address, source, compare);
+  uint64_t old = op.bytes == 8
+                     ? applyAt<uint64_t>(op, address, source, compare)
+                     : applyAt<uint32_t>(op, address, source, compare);
+  // The result may tell that others are done; asked after it is there, as they
+  // may run on another thread.
+  if (w.checks && returns)
+    w.wg->launch->sync.acquire(address, w.wg->after);
+  return old;
 }
 
 namespace {

@@ -12,7 +12,6 @@
 
 #include "../MiniFloat.h"
 #include "../Valu.h"
-#include "Narrowing.h"
 #include <algorithm>
 #include <cmath>
 
@@ -40,11 +39,14 @@ u16 toBf16(float v) {
     return u16(bits >> 16 | 0x40);
   return u16((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
+// Stochastic rounding adds as many random bits as are dropped and cuts. The
+// document does not say which bits of the word those are; here they are its
+// top ones, as its pseudocode has it for fp8 (S1[31 : 12]).
 u16 toBf16Stochastic(float v, u32 random) {
   u32 bits = toBits(v);
   if ((bits & 0x7f800000u) == 0x7f800000u)
     return u16(v != v ? bits >> 16 | 0x40 : bits >> 16);
-  return u16((bits + (random & 0xffff)) >> 16);
+  return u16((bits + (random >> 16)) >> 16);
 }
 
 half truncateToHalf(float v) {
@@ -62,11 +64,27 @@ half truncateToHalf(float v) {
 u32 toHalfStochastic(float v, u32 random) {
   if (!std::isfinite(v))
     return u32(toBits(half(v)));
-  u32 bits = toBits(v) + (random & 0x1fff);
+  u32 bits = toBits(v) + (random >> 19);
   return u32(toBits(truncateToHalf(fromBits<float>(bits))));
 }
 
+/// `word` with byte `at` set to v, an integer or out of range.
+u32 withByte(u32 word, u32 at, float v) {
+  u32 shift = 8 * (at & 3);
+  return (word & ~(0xffu << shift)) | u32(saturate<uint8_t>(v)) << shift;
+}
+
 u32 pack(u32 lo, u32 hi) { return (lo & 0xffff) | hi << 16; }
+
+/// Two f16 in a word; FP16_OVFL decides what an overflow becomes.
+template <bool Saturates> u32 packNearest(float a, float b) {
+  half lo = half(a), hi = half(b);
+  if (Saturates) {
+    lo = saturatedHalf(lo, false, a);
+    hi = saturatedHalf(hi, false, b);
+  }
+  return pack(toBits(lo), toBits(hi));
+}
 
 void addIntegerFloat(OpTable &t) {
   t.add("v_cvt_f32_i32", laneOp([](i32 a) { return float(a); }));
@@ -95,10 +113,13 @@ void addIntegerFloat(OpTable &t) {
   addByte("v_cvt_f32_ubyte2",
           laneOp([](u32 a) { return float(a >> 16 & 0xff); }), 2);
   addByte("v_cvt_f32_ubyte3", laneOp([](u32 a) { return float(a >> 24); }), 3);
-  t.add("v_cvt_pk_u8_f32", laneOp([](float a, u32 b, u32 c) {
-          u32 shift = 8 * (b & 3);
-          return (c & ~(0xffu << shift)) | u32(saturate<uint8_t>(a)) << shift;
-        }));
+  // Rounds as MODE says, as measured on gfx90c and on gfx1201 (rocjitsu), where
+  // NaN is 0 too.
+  Op byte = laneOp(
+      [](float a, u32 b, u32 c) { return withByte(c, b, __builtin_rintf(a)); });
+  t.add("v_cvt_pk_u8_f32", byte);
+  byte.dstIsSource = true;
+  t.add("v_cvt_pkaccum_u8_f32", byte);
   t.add("v_cvt_pk_u16_u32", laneOp(
                                 [](u32 a, u32 b) {
                                   return pack(std::min(a, 65535u),
@@ -161,9 +182,10 @@ void addHalf(OpTable &t) {
                                    },
                                    DefRule::PackHalf));
   t.add("v_cvt_pk_f16_f32",
-        laneOp([](float a,
-                  float b) { return pack(toBits(half(a)), toBits(half(b))); },
-               DefRule::PackHalf));
+        modeLaneOp<kModeOverflow>(
+            [](float a, float b) { return packNearest<true>(a, b); },
+            [](float a, float b) { return packNearest<false>(a, b); },
+            DefRule::PackHalf));
   t.add("v_pack_b32_f16", halfOp(laneOp([](u16 a, u16 b) { return pack(a, b); },
                                         DefRule::PackHalf)));
   t.add("v_cvt_pk_bf16_f32",
@@ -171,20 +193,13 @@ void addHalf(OpTable &t) {
                DefRule::PackHalf));
   t.add("v_cvt_f32_bf16",
         halfOp(laneOp([](u16 a) { return fromBits<float>(u32(a) << 16); })));
-  t.add("v_cvt_sr_pk_bf16_f32", laneOp([](float a, float b, u32 r) {
-          return pack(toBf16Stochastic(a, r & 0xffff),
-                      toBf16Stochastic(b, r >> 16));
-        }));
-  t.add("v_cvt_sr_pk_f16_f32", laneOp([](float a, float b, u32 r) {
-          return pack(toHalfStochastic(a, r), toHalfStochastic(b, r >> 16));
-        }));
   // One value; op_sel picks the half, the other one stays.
   Op single = halfOp(laneOp(
       [](float a, u32 r) { return fromBits<half>(toHalfStochastic(a, r)); }));
   single.preserveHigh = true;
   t.add("v_cvt_sr_f16_f32", single);
-  single = halfOp(
-      laneOp([](float a, u32 r) { return toBf16Stochastic(a, r & 0xffff); }));
+  single =
+      halfOp(laneOp([](float a, u32 r) { return toBf16Stochastic(a, r); }));
   single.preserveHigh = true;
   t.add("v_cvt_sr_bf16_f32", single);
 }
@@ -223,7 +238,7 @@ template <bool Bf8, bool Stochastic> void encodeFp8(Wave &w, const Inst &inst) {
   const uint32_t *b =
       fetchWord(w, inst, 2, Stochastic ? Type::B32 : Type::F32, false, bufB);
   const MiniFloat &format = fp8Format(w.fp8Ocp, Bf8);
-  bool sat = saturatesBytes(w);
+  bool sat = saturatesOverflow(w);
   // op_sel: pk forms use bit 2 (word), sr forms bits 2 and 3 (byte).
   unsigned byte =
       Stochastic ? (inst.m.opSel >> 2 & 3) : (inst.m.opSel >> 2 & 1) * 2;

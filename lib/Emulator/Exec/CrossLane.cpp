@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Valu.h"
-#include "Narrowing.h"
+#include "Random.h"
 
 namespace hk::emu {
 namespace {

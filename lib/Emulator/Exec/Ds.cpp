@@ -163,35 +163,40 @@ void write(Wave &w, const Inst &inst) {
 }
 
 /// ds_read2 and ds_write2: two accesses of `bytes`, offsets in units of it.
-void pairOffsets(const Inst &inst, unsigned bytes, int32_t offsets[2]) {
+/// Equal offsets cause "only one read/write" that "uses only the first DATA0
+/// field" (CDNA3 and CDNA4 ISA, 11.3.1). Returns the number of accesses.
+unsigned pairOffsets(const Inst &inst, unsigned bytes, int32_t offsets[2]) {
   unsigned unit = bytes * ((inst.op->info & kStride64) ? 64 : 1);
   offsets[0] = int32_t(inst.m.offset0 * unit);
   offsets[1] = int32_t(inst.m.offset1 * unit);
+  return offsets[0] == offsets[1] ? 1 : 2;
 }
 
 void read2(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff;
   int32_t offsets[2];
-  pairOffsets(inst, bytes, offsets);
+  unsigned count = pairOffsets(inst, bytes, offsets), words = bytes / 4;
   LdsAddresses at[2]; // both before the results: they may share registers
-  for (unsigned k = 0; k < 2; ++k)
+  for (unsigned k = 0; k < count; ++k)
     at[k] = ldsAddresses(w, inst, 1, offsets[k]);
-  for (unsigned k = 0; k < 2; ++k) {
+  for (unsigned k = 0; k < count; ++k) {
     checkLds(w, inst, at[k], bytes, false);
-    readLdsLanes(w, inst, at[k], w.exec, bytes, inst.o[0].reg + k * bytes / 4,
-                 0);
+    readLdsLanes(w, inst, at[k], w.exec, bytes, inst.o[0].reg + k * words, 0);
   }
   // One instruction is one entry; its second touch rides on a second record.
-  issueRead(w, inst, bytes / 2, at[0], bytes);
-  if (w.checks)
+  issueRead(w, inst, 2 * words, at[0], bytes);
+  if (count == 2 && w.checks)
     w.lgkm.attach(touchLds(w, at[1], bytes, false));
+  // What a single access leaves in the other result, no document says.
+  for (unsigned k = words; count == 1 && k < 2 * words; ++k)
+    setDefinedLanes(w, inst.o[0].reg + k, w.exec, 0);
 }
 
 void write2(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff;
   int32_t offsets[2];
-  pairOffsets(inst, bytes, offsets);
-  for (unsigned k = 0; k < 2; ++k) {
+  unsigned count = pairOffsets(inst, bytes, offsets);
+  for (unsigned k = 0; k < count; ++k) {
     LdsAddresses at = ldsAddresses(w, inst, 0, offsets[k]);
     StoredValue value = {inst.o[1 + k].reg};
     checkLds(w, inst, at, bytes, true, &value);

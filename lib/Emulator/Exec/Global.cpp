@@ -339,7 +339,7 @@ void addGlobal(OpTable &t) {
     }
   }
   for (const VmemForm *f = kVmemLoads; f->suffix; ++f) {
-    if (vmemHalf(f->info))
+    if (vmemHalf(f->info) || f->info == 8) // there is no dwordx2
       continue;
     Op op;
     op.cls = InstClass::Vmem;

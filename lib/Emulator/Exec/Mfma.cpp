@@ -15,12 +15,9 @@
 
 namespace hk::emu {
 
-static float roundXf32(float v) {
-  uint32_t bits = toBits(v);
-  if ((bits & 0x7f800000u) == 0x7f800000u)
-    return v;
-  bits += 0xfff + (bits >> 13 & 1);
-  return fromBits<float>(bits & ~0x1fffu);
+/// The 10 mantissa bits that the hardware keeps; a NaN stays one.
+static float cutToXf32(float v) {
+  return v != v ? v : fromBits<float>(toBits(v) & ~0x1fffu);
 }
 
 void unpackElement(Wave &w, unsigned reg, Mat type, unsigned e, float *lanes) {
@@ -33,7 +30,7 @@ void unpackElement(Wave &w, unsigned reg, Mat type, unsigned e, float *lanes) {
     break;
   case Mat::Xf32:
     for (unsigned l = 0; l < kLanes; ++l)
-      lanes[l] = roundXf32(fromBits<float>(v[l]));
+      lanes[l] = cutToXf32(fromBits<float>(v[l]));
     break;
   case Mat::F16: {
     unsigned shift = e % 2 * 16;

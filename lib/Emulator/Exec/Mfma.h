@@ -19,6 +19,7 @@
 
 #include "../MiniFloat.h"
 #include "../Valu.h"
+#include <algorithm>
 #include <xmmintrin.h>
 
 namespace hk::emu {
@@ -31,6 +32,32 @@ template <Handler F> void inMatrixMode(Wave &w, const Inst &inst) {
   _mm_setcsr(nearestWithDenormals);
   F(w, inst);
   _mm_setcsr(saved);
+}
+
+/// Whether an overflow becomes the largest value: F32 and I32 results under
+/// MODE.FP16_OVFL (CDNA4 ISA 7.1.2, 7.1.5, 7.5). f64 ignores MODE (7.4).
+inline bool saturatesMatrix(const Wave &w) {
+  return saturatesOverflow(w) && w.object->chip().mfmaSaturates;
+}
+
+/// An element of D, the sum of c and `depth` products a(k) * b(k): the largest
+/// value where no operand explains that it is infinite.
+template <class A, class B>
+float saturatedSum(float sum, float c, unsigned depth, A a, B b) {
+  if (!__builtin_isinf(sum) || __builtin_isinf(c))
+    return sum;
+  for (unsigned k = 0; k < depth; ++k)
+    if (__builtin_isinf(a(k)) || __builtin_isinf(b(k)))
+      return sum;
+  return __builtin_copysignf(0x1.fffffep127f, sum);
+}
+
+/// c plus the integer `products`, which wraps unless it saturates.
+inline uint32_t integerSum(uint32_t c, float products, bool saturates) {
+  int64_t sum = int64_t(int32_t(c)) + int32_t(products);
+  if (saturates)
+    sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
+  return uint32_t(sum);
 }
 
 enum class Mat : uint8_t { F32, Xf32, F16, Bf16, I8, Fp8, Bf8, F64 };
@@ -76,17 +103,26 @@ unsigned blgpLane(unsigned blgp, unsigned lane);
 /// The defined lanes of B as they are after blgp has moved it.
 uint64_t movedLanes(unsigned blgp, uint64_t defined);
 
+/// One product more in an f32 sum. Elements are doubles where a scale takes
+/// them out of the range of f32.
+inline float multiplyAdd(float a, float b, float sum) {
+  return __builtin_fmaf(a, b, sum);
+}
+inline float multiplyAdd(double a, double b, float sum) {
+  return float(__builtin_fma(a, b, double(sum)));
+}
+
 /// Two rows of D: rows `row0` and `row1` of A (a[k][row]) times b[k][0..M).
 /// Two at once, so that a row of B is loaded once for both.
-template <unsigned M>
-inline void mfmaRowProducts(const float (*a)[M], const float (*b)[M],
-                            unsigned depth, unsigned row0, unsigned row1,
-                            float *acc0, float *acc1) {
+template <unsigned M, class T>
+inline void mfmaRowProducts(const T (*a)[M], const T (*b)[M], unsigned depth,
+                            unsigned row0, unsigned row1, float *acc0,
+                            float *acc1) {
   for (unsigned k = 0; k < depth; ++k) {
-    float x = a[k][row0], y = a[k][row1];
+    T x = a[k][row0], y = a[k][row1];
     for (unsigned j = 0; j < M; ++j) {
-      acc0[j] = __builtin_fmaf(x, b[k][j], acc0[j]);
-      acc1[j] = __builtin_fmaf(y, b[k][j], acc1[j]);
+      acc0[j] = multiplyAdd(x, b[k][j], acc0[j]);
+      acc1[j] = multiplyAdd(y, b[k][j], acc1[j]);
     }
   }
 }
@@ -119,15 +155,15 @@ inline void propagateMfma(Wave &w, const Operand &d, const Operand &c,
 
 /// D = A * B + C for one M x M block whose operands are unpacked: a[k][row],
 /// b[k][column]. `definedB` are the defined lanes of B.
-template <unsigned M>
-void mfmaMultiply(Wave &w, const Inst &inst, const float (*a)[M],
-                  const float (*b)[M], uint64_t definedB, unsigned depth,
-                  bool integer) {
+template <unsigned M, class T>
+void mfmaMultiply(Wave &w, const Inst &inst, const T (*a)[M], const T (*b)[M],
+                  uint64_t definedB, unsigned depth, bool integer) {
   constexpr unsigned groups = kLanes / M, regs = M * M / kLanes;
   const Operand &c = inst.o[3];
   if (w.checks)
     propagateMfma<M>(w, inst.o[0], c, definedLanes(w, inst.o[1]), definedB);
   alignas(64) uint32_t out[regs][kLanes];
+  bool saturates = saturatesMatrix(w);
   for (unsigned r = 0; r < regs; ++r) {
     const uint32_t *from = mfmaC(w, c, r);
     for (unsigned g = 0; g < groups; g += 2) {
@@ -138,10 +174,14 @@ void mfmaMultiply(Wave &w, const Inst &inst, const float (*a)[M],
         std::memcpy(acc, from + g * M, sizeof acc);
       mfmaRowProducts<M>(a, b, depth, mfmaRow(M, r, g), mfmaRow(M, r, g + 1),
                          acc, acc + M);
-      if (integer)
-        for (unsigned j = 0; j < 2 * M; ++j)
-          out[r][g * M + j] = from[g * M + j] + uint32_t(int32_t(acc[j]));
-      else
+      for (unsigned j = 0; integer && j < 2 * M; ++j)
+        out[r][g * M + j] = integerSum(from[g * M + j], acc[j], saturates);
+      for (unsigned j = 0; !integer && saturates && j < 2 * M; ++j)
+        acc[j] = saturatedSum(
+            acc[j], fromBits<float>(from[g * M + j]), depth,
+            [&](unsigned k) { return a[k][mfmaRow(M, r, g + j / M)]; },
+            [&](unsigned k) { return b[k][j % M]; });
+      if (!integer)
         std::memcpy(out[r] + g * M, acc, sizeof acc);
     }
   }

@@ -33,14 +33,34 @@ std::string checkFormats(const Inst &inst) {
                                                     : "no such element format";
 }
 
-float scaleOf(uint32_t word, unsigned byte) {
-  uint32_t e = word >> (8 * byte) & 0xff;
-  return e == 255 ? __builtin_nanf("") : std::ldexp(1.0f, int(e) - 127);
-}
+/// The E8M0 scale of each lane for operand k.
+struct Scales {
+  uint8_t exponent[kLanes];
+  Scales(Wave &w, const Inst &inst, unsigned k) {
+    const Operand &o = inst.o[4 + k];
+    unsigned byte = (inst.m.opSel >> k & 1) + 2 * (inst.m.opSelHi >> k & 1);
+    LaneBuf buf;
+    const uint32_t *words = o.isVgpr()   ? w.v[o.reg]
+                            : o.isSgpr() ? broadcast(w.s[o.reg], buf)
+                                         : o.lanes;
+    for (unsigned l = 0; l < kLanes; ++l)
+      exponent[l] = uint8_t(words[l] >> (8 * byte));
+  }
+  double operator[](unsigned l) const {
+    return exponent[l] == 255 ? __builtin_nan("")
+                              : std::ldexp(1.0, exponent[l] - 127);
+  }
+  /// The largest element (bf8) with such a scale is beyond f32.
+  bool exceedsFloat() const {
+    constexpr unsigned limit = 127 + 112;
+    return std::any_of(exponent, exponent + kLanes,
+                       [](uint8_t e) { return e >= limit && e != 255; });
+  }
+};
 
 /// Unpacks one operand to out[k][row].
-template <unsigned M>
-void unpackFormat(Wave &w, const Operand &o, unsigned code, float (*out)[M]) {
+template <unsigned M, class T>
+void unpackFormat(Wave &w, const Operand &o, unsigned code, T (*out)[M]) {
   constexpr unsigned groups = kLanes / M;
   const MiniFloat &format = *kFormatCodes[code];
   const float *table = format.table();
@@ -63,16 +83,10 @@ void unpackFormat(Wave &w, const Operand &o, unsigned code, float (*out)[M]) {
   }
 }
 
-template <unsigned M>
-void applyScale(Wave &w, const Inst &inst, const Operand &o, unsigned k,
-                float (*out)[M]) {
-  unsigned byte = (inst.m.opSel >> k & 1) + 2 * (inst.m.opSelHi >> k & 1);
-  LaneBuf buf;
-  const uint32_t *words = o.isVgpr()   ? w.v[o.reg]
-                          : o.isSgpr() ? broadcast(w.s[o.reg], buf)
-                                       : o.lanes;
+template <unsigned M, class T>
+void applyScale(const Scales &scales, T (*out)[M]) {
   for (unsigned l = 0; l < kLanes; ++l) {
-    float scale = scaleOf(words[l], byte);
+    T scale = T(scales[l]);
     for (unsigned e = 0; e < kPerLane; ++e)
       out[kPerLane * (l / M) + e][l % M] *= scale;
   }
@@ -89,19 +103,32 @@ void checkScales(Wave &w, const Inst &inst) {
   }
 }
 
-template <unsigned M, bool Scaled> void formatMfma(Wave &w, const Inst &inst) {
+/// The product with elements of type T, scaled if there are scales.
+template <unsigned M, class T>
+void multiplyFormats(Wave &w, const Inst &inst, const Scales *scales) {
   constexpr unsigned depth = kPerLane * kLanes / M;
-  alignas(64) static thread_local float a[depth][M], b[depth][M];
+  alignas(64) static thread_local T a[depth][M], b[depth][M];
   unpackFormat<M>(w, inst.o[1], inst.m.cbsz, a);
   unpackFormat<M>(w, inst.o[2], inst.m.blgp, b);
-  if (Scaled) {
-    applyScale<M>(w, inst, inst.o[4], 0, a);
-    applyScale<M>(w, inst, inst.o[5], 1, b);
-    if (w.checks &&
-        (~definedLanes(w, inst.o[4]) || ~definedLanes(w, inst.o[5])))
-      checkScales(w, inst);
+  if (scales) {
+    applyScale<M>(scales[0], a);
+    applyScale<M>(scales[1], b);
   }
-  mfmaMultiply<M>(w, inst, a, b, definedLanes(w, inst.o[2]), depth, false);
+  mfmaMultiply<M, T>(w, inst, a, b, definedLanes(w, inst.o[2]), depth, false);
+}
+
+template <unsigned M> void plainMfma(Wave &w, const Inst &inst) {
+  multiplyFormats<M, float>(w, inst, nullptr);
+}
+
+template <unsigned M> void scaledMfma(Wave &w, const Inst &inst) {
+  const Scales scales[] = {{w, inst, 0}, {w, inst, 1}};
+  if (w.checks && (~definedLanes(w, inst.o[4]) || ~definedLanes(w, inst.o[5])))
+    checkScales(w, inst);
+  if (scales[0].exceedsFloat() || scales[1].exceedsFloat())
+    multiplyFormats<M, double>(w, inst, scales);
+  else
+    multiplyFormats<M, float>(w, inst, scales);
 }
 
 template <bool Scaled> void add(OpTable &t) {
@@ -118,8 +145,10 @@ template <bool Scaled> void add(OpTable &t) {
     t.add(std::string(Scaled ? "v_mfma_scale_f32_" : "v_mfma_f32_") + shape,
           op);
   };
-  one("16x16x128_f8f6f4", inMatrixMode<formatMfma<16, Scaled>>);
-  one("32x32x64_f8f6f4", inMatrixMode<formatMfma<32, Scaled>>);
+  one("16x16x128_f8f6f4",
+      inMatrixMode < Scaled ? scaledMfma<16> : plainMfma < 16 >>);
+  one("32x32x64_f8f6f4",
+      inMatrixMode < Scaled ? scaledMfma<32> : plainMfma < 32 >>);
 }
 
 } // namespace

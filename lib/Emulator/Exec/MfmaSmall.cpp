@@ -68,7 +68,7 @@ void smallMfma(Wave &w, const Inst &inst) {
   }
   uint64_t definedA = definedLanes(w, inst.o[1]);
   uint64_t definedB = definedLanes(w, inst.o[2]);
-  bool integer = s.a == Mat::I8;
+  bool integer = s.a == Mat::I8, saturates = saturatesMatrix(w);
   unsigned group = 1u << inst.m.cbsz;
   static thread_local uint32_t out[32][kLanes];
   uint64_t ok[32] = {};
@@ -84,7 +84,13 @@ void smallMfma(Wave &w, const Inst &inst) {
         float acc = integer ? 0 : fromBits<float>(from);
         for (unsigned k = 0; k < s.k; ++k)
           acc = __builtin_fmaf(a[k][la], b[k][lb], acc);
-        out[reg][lane] = integer ? from + uint32_t(int32_t(acc)) : toBits(acc);
+        if (!integer && saturates)
+          acc = saturatedSum(
+              acc, fromBits<float>(from), s.k,
+              [&](unsigned k) { return a[k][la]; },
+              [&](unsigned k) { return b[k][lb]; });
+        out[reg][lane] =
+            integer ? integerSum(from, acc, saturates) : toBits(acc);
         bool defined = (definedA >> la & 1) && (definedB >> lb & 1) &&
                        (!c.isVgpr() || (w.vd[c.reg + reg].whole() >> lane & 1));
         ok[reg] |= uint64_t(defined) << lane;

@@ -43,6 +43,7 @@ template <class F> Handler packedHandler(F lambda) {
     constexpr unsigned n = S::count;
     LaneBuf buf[3], lo, hi;
     const uint32_t *src[3] = {};
+    [[maybe_unused]] bool saturates = saturatesOverflow(w);
     for (unsigned k = 0; k < n; ++k)
       src[k] =
           fetchWord(w, inst, sourceIndex(inst, k, n), Type::B32, false, buf[k]);
@@ -58,6 +59,11 @@ template <class F> Handler packedHandler(F lambda) {
           r = f(fromBits<A>(a[l]), fromBits<B>(b[l]), fromBits<C>(c[l]));
         else
           r = f(fromBits<A>(a[l]), fromBits<B>(b[l]));
+        if constexpr (std::is_same_v<typename S::Result, half>)
+          if (saturates)
+            r = saturatedHalf(r, false, fromBits<half>(a[l]),
+                              fromBits<half>(b[l]),
+                              fromBits<half>(n == 3 ? c[l] : 0));
         if (std::is_same_v<decltype(r), half> && inst.m.clamp) {
           float v = float(r);
           r = typename S::Result(v > 0 ? (v < 1 ? v : 1.0f) : 0.0f);
@@ -101,8 +107,8 @@ void addHalves(OpTable &t) {
   });
   forMinMax<half>([&](const std::string &name, auto ieee, auto plain) {
     Op op = packedOp(plain);
-    op.clampFn = op.fn =
-        ieeeHandler(ieee, plain, packedHandler(ieee), packedHandler(plain));
+    op.clampFn = op.fn = modeHandler<kModeIeee>(
+        ieee, plain, packedHandler(ieee), packedHandler(plain));
     t.add("v_pk_" + name + "_f16", op);
   });
   Op fmac = packedOp([](half a, half b, half c) { return fmaHalf(a, b, c); });
@@ -250,7 +256,10 @@ template <MixKind Kind> void mixOp(Wave &w, const Inst &inst) {
       lo.lo[l] = toBits(r);
     } else {
       // Rounded to f32 first: compilers fold a conversion into it.
-      uint32_t bits = toBits(half(r)) & 0xffff;
+      half h = half(r);
+      if (saturatesOverflow(w))
+        h = saturatedHalf(h, false, a[l], b[l], c[l]);
+      uint32_t bits = toBits(h) & 0xffff;
       lo.lo[l] = Kind == kMixLo ? (old[l] & 0xffff0000u) | bits
                                 : (old[l] & 0xffffu) | bits << 16;
     }
@@ -334,11 +343,14 @@ template <class F> Op integerDotOp(F f) {
   return op;
 }
 
-/// The dot products and their accumulating forms (v_dot2c).
+/// The dot products and their accumulating forms (v_dot2c), which the unsigned
+/// one lacks.
 void addDot(OpTable &t, const std::string &name, Op op) {
   op.mods |= kModOpSel;
   op.packed = true;
   t.add(name, op);
+  if (name == "v_dot2_u32_u16")
+    return;
   op.dstIsSource = true;
   t.add(name.substr(0, 6) + "c" + name.substr(6), op);
 }
@@ -362,12 +374,9 @@ void addPacked(OpTable &t) {
   addPair("v_pk_mul_f32", pairOp<kPairMul>, kModOpSel | kModOut);
   addPair("v_pk_add_f32", pairOp<kPairAdd>, kModOpSel | kModOut);
   addPair("v_pk_mov_b32", pairMove, kModOpSel);
-  for (const char *stem : {"v_fma_mix", "v_mad_mix"}) {
-    std::string s = stem;
-    addPair((s + "_f32").c_str(), mixOp<kMixF32>, kModOpSel | kModOut);
-    addPair((s + "lo_f16").c_str(), mixOp<kMixLo>, kModOpSel | kModOut);
-    addPair((s + "hi_f16").c_str(), mixOp<kMixHi>, kModOpSel | kModOut);
-  }
+  addPair("v_fma_mix_f32", mixOp<kMixF32>, kModOpSel | kModOut);
+  addPair("v_fma_mixlo_f16", mixOp<kMixLo>, kModOpSel | kModOut);
+  addPair("v_fma_mixhi_f16", mixOp<kMixHi>, kModOpSel | kModOut);
   addDot(t, "v_dot2_f32_f16", floatDotOp<dot2Half, true>());
   // "NEG and ABS do not affect S2" (CDNA4, V_DOT2_F32_BF16).
   addDot(t, "v_dot2_f32_bf16", floatDotOp<dot2Bf16, false>());

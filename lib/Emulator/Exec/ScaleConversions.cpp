@@ -15,7 +15,7 @@
 
 #include "../MiniFloat.h"
 #include "../Valu.h"
-#include "Narrowing.h"
+#include "Random.h"
 #include <cmath>
 #include <limits>
 
@@ -106,7 +106,7 @@ void down(Wave &w, const Inst &inst) {
   unsigned part = inst.m.opSel >> 2 & 3, dst = inst.o[0].reg;
   if (total == 16)
     part = highResult(inst) * 2;
-  bool sat = saturatesBytes(w);
+  bool sat = saturatesOverflow(w);
   uint64_t defined = ~0ull;
   for (unsigned k = 1; k <= last; ++k)
     defined &= definedLanes(w, inst.o[k]);
@@ -117,6 +117,9 @@ void down(Wave &w, const Inst &inst) {
     uint32_t packed[6] = {};
     for (unsigned e = 0; e < f.count; ++e) {
       float v = scaledDown(elementOf(w, f, inst, e, l), scale);
+      if (v != v && !f.narrow->hasNan && w.launch->options.unspecified)
+        w.report(inst, Check::Unspecified, int(l), 0,
+                 "what a NaN becomes in a format without NaN");
       uint32_t code = f.stochastic ? f.narrow->encodeStochastic(v, sat, random)
                                    : f.narrow->encode(v, sat);
       random = nextRandom(random);
@@ -176,9 +179,11 @@ void up(Wave &w, const Inst &inst) {
       uint32_t code = in[at / 32] >> (at % 32);
       if (at % 32 + bits > 32)
         code |= in[at / 32 + 1] << (32 - at % 32);
-      float v = float(table[code & ((1u << bits) - 1)] * scale);
-      out[e / perWord] |= wideBits(f.wide, v)
-                          << (perWord == 2 ? e % 2 * 16 : 0);
+      float from = table[code & ((1u << bits) - 1)];
+      uint32_t wide = wideBits(f.wide, float(from * scale));
+      if (f.wide == kF16 && saturatesOverflow(w))
+        wide = toBits(saturatedHalf(fromBits<half>(wide), false, from));
+      out[e / perWord] |= wide << (perWord == 2 ? e % 2 * 16 : 0);
     }
     // A single f16 replaces the half that op_sel's last bit names.
     if (f.count == 1 && f.wide != kF32) {

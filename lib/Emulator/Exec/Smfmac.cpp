@@ -79,23 +79,29 @@ template <unsigned M> void sparseMfma(Wave &w, const Inst &inst) {
     propagateMfma<M>(w, d, d,
                      definedLanes(w, inst.o[1]) & definedLanes(w, inst.o[3]),
                      definedLanes(w, inst.o[2]));
-  bool integer = shape.a == Mat::I8;
+  bool integer = shape.a == Mat::I8, saturates = saturatesMatrix(w);
   for (unsigned r = 0; r < regs; ++r)
     for (unsigned l = 0; l < kLanes; ++l) {
       unsigned row = mfmaRow(M, r, l / M), column = l % M;
       uint32_t before = w.v[d.reg + r][l];
       float acc = integer ? 0.0f : fromBits<float>(before);
-      for (unsigned g = 0; g < groups; ++g) {
-        unsigned from = g * M + row;
-        for (unsigned e = 0; e < stored; ++e) {
-          unsigned k = g * dense + e / 2 * 4 + (sets[from] >> (2 * e) & 3);
-          unsigned element = k / (run * groups) * run + k % run;
-          unsigned lane = k / run % groups * M + column;
-          acc = __builtin_fmaf(a[e][from], b[element][lane], acc);
-        }
-      }
+      // Stored element i of the row and what B has at its place along K.
+      auto left = [&](unsigned i) {
+        return a[i % stored][i / stored * M + row];
+      };
+      auto right = [&](unsigned i) {
+        unsigned g = i / stored, e = i % stored;
+        unsigned k = g * dense + e / 2 * 4 + (sets[g * M + row] >> (2 * e) & 3);
+        unsigned element = k / (run * groups) * run + k % run;
+        return b[element][k / run % groups * M + column];
+      };
+      for (unsigned i = 0; i < groups * stored; ++i)
+        acc = __builtin_fmaf(left(i), right(i), acc);
+      if (!integer && saturates)
+        acc = saturatedSum(acc, fromBits<float>(before), groups * stored, left,
+                           right);
       w.v[d.reg + r][l] =
-          integer ? before + uint32_t(int32_t(acc)) : toBits(acc);
+          integer ? integerSum(before, acc, saturates) : toBits(acc);
     }
 }
 

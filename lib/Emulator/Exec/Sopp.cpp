@@ -198,8 +198,8 @@ void addSopp(OpTable &t) {
   add("s_trap", trap, InstClass::Other, parseNothing);
   for (const char *name :
        {"s_nop", "s_setprio", "s_sethalt", "s_icache_inv", "s_sendmsg",
-        "s_incperflevel", "s_decperflevel", "s_ttracedata", "s_code_end",
-        "s_wakeup", "s_setkill", "s_sendmsghalt"})
+        "s_incperflevel", "s_decperflevel", "s_ttracedata", "s_wakeup",
+        "s_setkill", "s_sendmsghalt"})
     add(name, nothing, InstClass::Other, parseNothing);
   add("s_sleep", sleep, InstClass::Other, parseNothing);
   add("s_set_gpr_idx_on", gprIdxOn, InstClass::Salu, parseGprIdx);
@@ -208,8 +208,8 @@ void addSopp(OpTable &t) {
   add("s_set_gpr_idx_idx", gprIdxIdx, InstClass::Salu, nullptr);
   // Cache maintenance: the emulated memory is coherent.
   for (const char *name :
-       {"buffer_wbl2", "buffer_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol",
-        "s_dcache_wb", "s_dcache_inv", "s_dcache_inv_vol", "s_dcache_wb_vol"})
+       {"buffer_wbl2", "buffer_inv", "s_dcache_wb", "s_dcache_inv",
+        "s_dcache_inv_vol", "s_dcache_wb_vol"})
     add(name, nothing, InstClass::Other, parseNothing);
 }
 

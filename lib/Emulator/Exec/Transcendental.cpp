@@ -148,11 +148,17 @@ void addTranscendental(OpTable &t) {
   add("v_cos_f32", laneOp([](float a) { return sinTurns(a, 1); }));
   // The 16-bit forms keep denormals.
   add("v_exp_f16", laneOp([](half a) { return half(exp2Hw(toFloat(a))); }));
-  add("v_log_f16", laneOp([](half a) { return half(log2Hw(toFloat(a))); }));
-  add("v_rcp_f16", laneOp([](half a) { return half(1.0f / toFloat(a)); }));
-  add("v_rsq_f16", laneOp([](half a) {
-        return half(float(1.0 / __builtin_sqrt(double(toFloat(a)))));
-      }));
+  auto addWithPole = [&](const char *name, Op op) {
+    op.poleAtZero = true;
+    add(name, op);
+  };
+  addWithPole("v_log_f16",
+              laneOp([](half a) { return half(log2Hw(toFloat(a))); }));
+  addWithPole("v_rcp_f16",
+              laneOp([](half a) { return half(1.0f / toFloat(a)); }));
+  addWithPole("v_rsq_f16", laneOp([](half a) {
+                return half(float(1.0 / __builtin_sqrt(double(toFloat(a)))));
+              }));
   add("v_sqrt_f16",
       laneOp([](half a) { return half(__builtin_sqrtf(toFloat(a))); }));
   add("v_sin_f16",

@@ -59,7 +59,7 @@ void addHalf(OpTable &t) {
   add("v_subrev_f16", [](half a, half b) { return half(float(b) - float(a)); });
   auto addIeee = [&](const std::string &name, auto ieee, auto plain) {
     Op op = halfOp(plain);
-    op.fn = ieeeHandler(ieee, plain, laneHandler(ieee), op.fn);
+    op.fn = modeHandler<kModeIeee>(ieee, plain, laneHandler(ieee), op.fn);
     t.add("v_" + name + "_f16", op);
   };
   forMinMax<half>(addIeee);
@@ -90,10 +90,9 @@ void addHalf(OpTable &t) {
   Op fma = zeroingHigh(
       halfOp([](half a, half b, half c) { return fmaHalf(a, b, c); }));
   t.add("v_fma_legacy_f16", fma);
-  fma.dstIsSource = true;
-  t.add("v_fmac_f16", fma);
   Op fixup =
       halfOp([](half a, half b, half c) { return divFixupHalf(a, b, c); });
+  fixup.poleAtZero = true;
   t.add("v_div_fixup_f16", fixup);
   t.add("v_div_fixup_legacy_f16", zeroingHigh(fixup));
 }

@@ -71,7 +71,7 @@ void addF32(OpTable &t) {
           return __builtin_fmaf(a, b, k);
         }));
   auto addIeee = [&](const std::string &name, auto ieee, auto plain) {
-    t.add("v_" + name + "_f32", ieeeLaneOp(ieee, plain));
+    t.add("v_" + name + "_f32", modeLaneOp<kModeIeee>(ieee, plain));
   };
   forMinMax<float>(addIeee);
   forMinMax3<float>(addIeee);
@@ -103,7 +103,7 @@ void addF64(OpTable &t) {
   fmac.dstIsSource = true;
   t.add("v_fmac_f64", fmac);
   forMinMax<double>([&](const std::string &name, auto ieee, auto plain) {
-    t.add("v_" + name + "_f64", ieeeLaneOp(ieee, plain));
+    t.add("v_" + name + "_f64", modeLaneOp<kModeIeee>(ieee, plain));
   });
   t.add("v_trunc_f64", laneOp([](double a) { return __builtin_trunc(a); }));
   t.add("v_ceil_f64", laneOp([](double a) { return __builtin_ceil(a); }));

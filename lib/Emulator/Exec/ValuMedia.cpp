@@ -204,13 +204,6 @@ void addValuMedia(OpTable &t) {
   op.types[1] = Type::B64;
   op.clocks = 16;
   t.add("v_mqsad_u32_u8", op);
-  op = laneOp([](float a, u32 b, u32 old) {
-    u32 shift = 8 * (b & 3);
-    float v = a == a ? std::clamp(a, 0.0f, 255.0f) : 0.0f;
-    return (old & ~(0xffu << shift)) | u32(v) << shift;
-  });
-  op.dstIsSource = true;
-  t.add("v_cvt_pkaccum_u8_f32", op);
   addHalf(t);
   Op nop;
   nop.fn = [](Wave &, const Inst &) {};
