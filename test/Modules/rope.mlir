@@ -277,9 +277,13 @@ func.func @sbhd_positions(%x: tensor<?x2x4x64xbf16>, %k: tensor<?x2x1x64xbf16>, 
   %z = hk.rope neox %k, %cos, %sin positions %pos {nope_first} : tensor<?x2x1x64xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?x2xi32> -> tensor<?x2x1x64xbf16>
   return %y, %z : tensor<?x2x4x64xbf16>, tensor<?x2x1x64xbf16>
 }
-// q and k at once, whose position is that in the sequence.
-func.func @sbhd_two_channels_cached(%x: tensor<?x2x4x64xf16>, %k: tensor<?x2x2x64xf16>, %cos: tensor<64x64xf16>, %sin: tensor<64x64xf16>) -> (tensor<?x2x4x64xf16>, tensor<?x2x2x64xf16>) {
-  %y = hk.rope gptj %x, %cos, %sin {angle_per_element} : tensor<?x2x4x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> -> tensor<?x2x4x64xf16>
+// q and k, two views of one tensor, whose position is that in the sequence.
+func.func @sbhd_two_channels_cached(%x: tensor<?x2x8x64xf16>, %cos: tensor<64x64xf16>, %sin: tensor<64x64xf16>) -> (tensor<?x2x4x64xf16>, tensor<?x2x2x64xf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x2x8x64xf16>
+  %q = tensor.extract_slice %x[0, 0, 0, 0] [%t, 2, 4, 64] [1, 1, 1, 1] : tensor<?x2x8x64xf16> to tensor<?x2x4x64xf16>
+  %k = tensor.extract_slice %x[0, 0, 4, 0] [%t, 2, 2, 64] [1, 1, 1, 1] : tensor<?x2x8x64xf16> to tensor<?x2x2x64xf16>
+  %y = hk.rope gptj %q, %cos, %sin {angle_per_element} : tensor<?x2x4x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> -> tensor<?x2x4x64xf16>
   %z = hk.rope gptj %k, %cos, %sin {angle_per_element} : tensor<?x2x2x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> -> tensor<?x2x2x64xf16>
   return %y, %z : tensor<?x2x4x64xf16>, tensor<?x2x2x64xf16>
 }
@@ -313,10 +317,10 @@ func.func @ragged_many(%x: tensor<?x2x64xbf16>, %freqs: tensor<64x64xf32>, %many
 func.func @bf16_arithmetic(%x: tensor<?x4x64xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %near: tensor<?xi32>) -> tensor<?x4x64xbf16> {
   %c0 = arith.constant 0 : index
   %t = tensor.dim %x, %c0 : tensor<?x4x64xbf16>
-  %c0 = hk.gather_rows %cos, %near : tensor<64x32xbf16>, tensor<?xi32> -> tensor<?x32xbf16>
-  %c = tensor.expand_shape %c0 [[0], [1, 2]] output_shape [%t, 1, 32] : tensor<?x32xbf16> into tensor<?x1x32xbf16>
-  %s0 = hk.gather_rows %sin, %near : tensor<64x32xbf16>, tensor<?xi32> -> tensor<?x32xbf16>
-  %s = tensor.expand_shape %s0 [[0], [1, 2]] output_shape [%t, 1, 32] : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+  %cg = hk.gather_rows %cos, %near : tensor<64x32xbf16>, tensor<?xi32> -> tensor<?x32xbf16>
+  %c = tensor.expand_shape %cg [[0], [1, 2]] output_shape [%t, 1, 32] : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+  %sg = hk.gather_rows %sin, %near : tensor<64x32xbf16>, tensor<?xi32> -> tensor<?x32xbf16>
+  %s = tensor.expand_shape %sg [[0], [1, 2]] output_shape [%t, 1, 32] : tensor<?x32xbf16> into tensor<?x1x32xbf16>
   %a = tensor.extract_slice %x[0, 0, 0] [%t, 4, 32] [1, 1, 1] : tensor<?x4x64xbf16> to tensor<?x4x32xbf16>
   %b = tensor.extract_slice %x[0, 0, 32] [%t, 4, 32] [1, 1, 1] : tensor<?x4x64xbf16> to tensor<?x4x32xbf16>
   %ac = hk.mul %a, %c : tensor<?x4x32xbf16>, tensor<?x1x32xbf16> -> tensor<?x4x32xbf16>
