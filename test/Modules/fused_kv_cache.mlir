@@ -6,7 +6,8 @@
 // HK-DIMS: q.0=11 ko.1=11
 // HK-DIMS: q.0=1 ko.1=1
 // HK-DIMS: q.0=0 ko.1=0
-// HK-DIMS-HOST: @paged @vllm_f16 @latent @gpt_oss_64_8 q.0=2048
+// HK-DIMS-HOST: @paged @vllm_f16 q.0=2048
+// HK-DIMS-HOST: @latent @gpt_oss_64_8 q.0=256
 // HK-DATA: normal,equal,huge,nan,inf
 
 func.func @paged(%q: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %v: tensor<?x2x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>, %slots: tensor<?xi32>, %kc: tensor<4x16x2x64xbf16> {hk.state}, %vc: tensor<4x16x2x64xbf16> {hk.state})
@@ -237,4 +238,12 @@ func.func @latent_tail(%q: tensor<?x16x512xbf16>, %qp: tensor<?x16x64xbf16>, %k:
   %ko = hk.cast %kr : tensor<?x1x64xf32> -> tensor<?x1x64xbf16>
   %c2 = hk.kv_cache_write %kq, %slots into %kc layout head_major : tensor<?x1x576xf8E4M3FN>, tensor<?xi32>, tensor<2x1x32x576xf8E4M3FN>
   return %qo, %ko, %c2 : tensor<?x16x576xbf16>, tensor<?x1x64xbf16>, tensor<2x1x32x576xf8E4M3FN>
+}
+func.func @latent_8_heads(%q: tensor<?x16x512xbf16>, %qp: tensor<?x16x64xbf16>, %k: tensor<?x8x512xbf16>, %kp: tensor<?x8x64xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %pos: tensor<?xi32>, %slots: tensor<?xi64>, %kc: tensor<2x16x8x576xbf16> {hk.state}) -> (tensor<?x16x576xbf16>, tensor<?x8x64xbf16>, tensor<2x16x8x576xbf16>) {
+  %qr = hk.rope gptj %qp, %cos, %sin positions %pos : tensor<?x16x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x16x64xbf16>
+  %kr = hk.rope gptj %kp, %cos, %sin positions %pos : tensor<?x8x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x8x64xbf16>
+  %qo = hk.concat 2 (%q, %qr) : tensor<?x16x512xbf16>, tensor<?x16x64xbf16> -> tensor<?x16x576xbf16>
+  %kl = hk.concat 2 (%k, %kr) : tensor<?x8x512xbf16>, tensor<?x8x64xbf16> -> tensor<?x8x576xbf16>
+  %c2 = hk.kv_cache_write %kl, %slots into %kc : tensor<?x8x576xbf16>, tensor<?xi64>, tensor<2x16x8x576xbf16>
+  return %qo, %kr, %c2 : tensor<?x16x576xbf16>, tensor<?x8x64xbf16>, tensor<2x16x8x576xbf16>
 }

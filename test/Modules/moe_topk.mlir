@@ -311,3 +311,29 @@ func.func @grouped_by_table_bias(%x: tensor<?x64xf32>, %bias: tensor<64xf32>, %g
   %w = hk.gather_last %p, %i : tensor<?x64xf32>, tensor<?x4xi32> -> tensor<?x4xf32>
   return %w, %i : tensor<?x4xf32>, tensor<?x4xi32>
 }
+// An expert that all tokens share, of weight 1, behind those that are routed to.
+func.func @shared_expert(%x: tensor<?x64xbf16>) -> (tensor<?x7xf32>, tensor<?x7xi32>) {
+  %no = hk.constant dense<false> : tensor<i1>
+  %one = hk.constant dense<1.0> : tensor<f32>
+  %shared = hk.constant dense<64.0> : tensor<f32>
+  %p = hk.softmax %x : tensor<?x64xbf16> -> tensor<?x64xf32>
+  %v, %i = hk.topk %p ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %s = hk.reduce sum %v : tensor<?x6xf32> -> tensor<?x1xf32>
+  %w = hk.div %v, %s : tensor<?x6xf32>, tensor<?x1xf32> -> tensor<?x6xf32>
+  %o = hk.select %no, %s, %one : tensor<i1>, tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %e = hk.select %no, %s, %shared : tensor<i1>, tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %id = hk.cast %e : tensor<?x1xf32> -> tensor<?x1xi32>
+  %all_w = hk.concat 1 (%w, %o) : tensor<?x6xf32>, tensor<?x1xf32> -> tensor<?x7xf32>
+  %all_i = hk.concat 1 (%i, %id) : tensor<?x6xi32>, tensor<?x1xi32> -> tensor<?x7xi32>
+  return %all_w, %all_i : tensor<?x7xf32>, tensor<?x7xi32>
+}
+// Padding rows of a captured graph may hold anything: of NaN only, the ids are still experts.
+func.func @all_nan_rows(%x: tensor<?x128xf32>) -> (tensor<?x6xf32>, tensor<?x6xi32>, tensor<4x?xi32>) {
+  %nan = hk.constant dense<0x7FC00000> : tensor<f32>
+  %y = hk.add %x, %nan : tensor<?x128xf32>, tensor<f32> -> tensor<?x128xf32>
+  %v, %i = hk.topk %y ties highest_index order by_index : tensor<?x128xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %w = hk.softmax %v : tensor<?x6xf32> -> tensor<?x6xf32>
+  %b = hk.bitmatrix %i : tensor<?x6xi32> -> tensor<?x4xi32>
+  %bt = hk.transpose %b [1, 0] : tensor<?x4xi32> -> tensor<4x?xi32>
+  return %w, %i, %bt : tensor<?x6xf32>, tensor<?x6xi32>, tensor<4x?xi32>
+}
