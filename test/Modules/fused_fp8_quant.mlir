@@ -206,10 +206,10 @@ func.func @slices_1(%p: tensor<1x?x300xf32>) -> (tensor<?x150xf8E4M3FN>, tensor<
 func.func @two_inputs_7168(%x: tensor<?x7168xbf16>, %k_rows: tensor<?x7168xbf16>, %w: tensor<7168xbf16>, %v: tensor<7168xbf16>) -> (tensor<?x7168xf8E4M3FN>, tensor<?x56xf32>, tensor<?x1x7168xbf16>) {
   %c0 = arith.constant 0 : index
   %t = tensor.dim %x, %c0 : tensor<?x7168xbf16>
+  %k = tensor.expand_shape %k_rows [[0], [1, 2]] output_shape [%t, 1, 7168] : tensor<?x7168xbf16> into tensor<?x1x7168xbf16>
   %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x7168xbf16>, tensor<7168xbf16> -> tensor<?x7168xf32>
   %q, %scale = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x7168xf32> -> tensor<?x7168xf8E4M3FN>, tensor<?x56xf32>
-  %z2 = hk.rms_norm %k_rows, %v epsilon 1.0e-06 : tensor<?x7168xbf16>, tensor<7168xbf16> -> tensor<?x7168xbf16>
-  %z = tensor.expand_shape %z2 [[0], [1, 2]] output_shape [%t, 1, 7168] : tensor<?x7168xbf16> into tensor<?x1x7168xbf16>
+  %z = hk.rms_norm %k, %v epsilon 1.0e-06 : tensor<?x1x7168xbf16>, tensor<7168xbf16> -> tensor<?x1x7168xbf16>
   return %q, %scale, %z : tensor<?x7168xf8E4M3FN>, tensor<?x56xf32>, tensor<?x1x7168xbf16>
 }
 func.func @two_inputs_128(%x: tensor<?x128xf16>, %k_rows: tensor<?x128xf16>, %w: tensor<128xf16>, %v: tensor<128xf16>) -> (tensor<?x128xf8E4M3FNUZ>, tensor<?x1xf32>, tensor<?x1x128xf16>) {

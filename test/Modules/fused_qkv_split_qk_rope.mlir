@@ -5,8 +5,8 @@
 // HK-DIMS: qkv.0=32
 // HK-DIMS: qkv.0=1
 // HK-DIMS: qkv.0=0
-// HK-DIMS: qkv.0=4
-// HK-DIMS: qkv.0=16
+// HK-DIMS-HOST: qkv.0=4
+// HK-DIMS-HOST: qkv.0=16
 // HK-DATA: normal,nan
 
 func.func @neox_gqa(%qkv: tensor<?x3072xbf16>, %cos: tensor<64x64xbf16>, %sin: tensor<64x64xbf16>, %pos: tensor<?xi32>) -> (tensor<?x16x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4x128xbf16>) {

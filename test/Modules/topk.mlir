@@ -5,7 +5,7 @@
 // HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
 // HK-DIMS-HOST: @n16_k2 x.0=1335
-// HK-DIMS: x.0=8
+// HK-DIMS-HOST: x.0=8
 // HK-DIMS-HOST: @n128_k8 @n1024_k8 x.0=1335
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 

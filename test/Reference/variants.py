@@ -264,7 +264,8 @@ for i in range(3):
 compare("causal_conv1d_fwd_split_qkv", "blocks_16", [x, w, cu, s, table, computed],
         [*np.split(y, [24, 48], -1), after])
 
-qkvz, ba, w, b, s = normal("bf16", 5, 384), normal("bf16", 5, 8), normal("bf16", 256, 4), normal("bf16", 256), normal("bf16", 8, 3, 256)
+qkvz, ba, s = normal("bf16", 5, 384), normal("bf16", 5, 8), normal("bf16", 8, 3, 256)
+w, b = normal("bf16", 256, 4), normal("bf16", 256)
 lines = np.array([3, -1, 0, 7, 9], np.int32)
 y, after = np.zeros((5, 1, 256)), s.copy()
 for i, line in enumerate(lines):
@@ -308,10 +309,12 @@ x[2] = 0
 y = rms(x, w) * silu(z)
 s = 2.0 ** np.ceil(np.log2(np.maximum(np.abs(y).max(-1, keepdims=True), 1 / 512) / 448))
 compare("fused_fp8_quant", "gated_ue8m0", [x, z, w], [to("f8E4M3FN", y / s).reshape(4, 384), s[..., 0]])
-x, k, r, w, v = normal("bf16", 4, 128), normal("bf16", 4, 7168), normal("bf16", 4, 128), normal("bf16", 128), normal("bf16", 7168)
+x, r, w = normal("bf16", 4, 128), normal("bf16", 4, 128), normal("bf16", 128)
+k, v = normal("bf16", 4, 7168), normal("bf16", 7168)
 y = rms(f32(x + r), w)
 codes, s = per_row(y, 448, "f8E4M3FN", floor=1e-10)
-compare("fused_fp8_quant", "add_two_inputs_and_norm", [x, k, r, w, v], [codes, s.T, y, to("bf16", x + r), rms(k, v, 1e-5)[:, None]])
+compare("fused_fp8_quant", "add_two_inputs_and_norm", [x, k, r, w, v],
+        [codes, s.T, y, to("bf16", x + r), rms(k, v, 1e-5)[:, None]])
 
 
 def mx_scales(x, exponent):
@@ -342,7 +345,8 @@ scales = mx_scales(x[0, :, :2048], even)
 places = np.empty(256 * 64)
 for r in range(256):
     for c in range(64):
-        places[r // 32 * 32 * 64 + c // 8 * 256 + c % 4 * 64 + r % 16 * 4 + c % 8 // 4 * 2 + r % 32 // 16] = scales[r, c]
+        tile = r // 32 * 32 * 64 + c // 8 * 256
+        places[tile + c % 4 * 64 + r % 16 * 4 + c % 8 // 4 * 2 + r % 32 // 16] = scales[r, c]
 compare("fused_mxfp4_quant", "all_shuffled_tiles", [x],
         [to("f4E2M1FN", x[..., :2048] / np.repeat(scales, 32, -1)), places[None]], exact=True)
 
@@ -360,7 +364,8 @@ x, xs, expert = normal("f16", 6, 50), f32(np.exp(rng.normal(size=(4, 50)))), int
 m = f32(x * xs[expert])
 s = f32(f32(np.abs(m).max(-1, keepdims=True) / 127) + f32(1e-12))
 ratio = np.clip(f32(m / s), -127, 127)
-compare("quant_moe", "smooth_of_expert_half_away", [x, xs, expert], [np.trunc(ratio + np.sign(ratio) / 2), s], exact=True)
+compare("quant_moe", "smooth_of_expert_half_away", [x, xs, expert],
+        [np.trunc(ratio + np.sign(ratio) / 2), s], exact=True)
 
 # Scans and indices.
 g = normal("f32", 5, 3, 130)
@@ -372,7 +377,8 @@ compare("cumsum", "vector_head_first_reverse", [g], sums * f32(1.44269502))
 
 cu = np.array([0, 0, 70, 134, 135, 200], np.int32)
 compare("index", "lens_dynamic", [cu], np.diff(cu), exact=True)
-compare("index", "bounds_from_lens_64", [np.array([3 * 10**9, 0, 5])], np.array([0, 3 * 10**9, 3 * 10**9, 3 * 10**9 + 5]), exact=True)
+lens = np.array([3 * 10**9, 0, 5])
+compare("index", "bounds_from_lens_64", [lens], np.concatenate([[0], lens.cumsum()]), exact=True)
 tokens = [(t, s) for s in range(5) for t in range(cu[s + 1] - cu[s])]
 compare("index", "position_ids_64", [cu.astype(np.int64), normal("bf16", 200, 2)], list(np.array(tokens).T), exact=True)
 lens = np.array([33, 0, 16, 1], np.int32)
@@ -420,7 +426,8 @@ def aligned(keys, bins, block):
         order += own + [len(keys)] * (blocks * block - len(own))
         experts += [e] * blocks
     used, blocks = len(order), -(-size // block)
-    return (np.array(order + [len(keys)] * (size - used)), np.array((experts + [-1] * blocks)[:blocks]), np.array([used]))
+    order += [len(keys)] * (size - used)
+    return np.array(order), np.array((experts + [-1] * blocks)[:blocks]), np.array([used])
 
 
 ids = ints(0, 10, 11, 3)
