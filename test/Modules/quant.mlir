@@ -37,7 +37,7 @@ func.func @token_e5m2(%x: tensor<?x400xf16>) -> (tensor<?x400xf8E5M2>, tensor<?x
   %q, %s = hk.quantize per_token %x : tensor<?x400xf16> -> tensor<?x400xf8E5M2>, tensor<?x1xf32>
   return %q, %s : tensor<?x400xf8E5M2>, tensor<?x1xf32>
 }
-// As vLLM has it: a limit of 224, scales of at least 1 / (512 * 224).
+// vLLM on gfx942: no scale is below 1 / (224 * 512), which an amax of 1 / 512 gives.
 func.func @token_fnuz_224(%x: tensor<?x4096xbf16>) -> (tensor<?x4096xf8E4M3FNUZ>, tensor<?x1xf32>) {
   %q, %s = hk.quantize per_token %x {amax_floor = 0.001953125 : f32, limit = 224.0 : f32} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FNUZ>, tensor<?x1xf32>
   return %q, %s : tensor<?x4096xf8E4M3FNUZ>, tensor<?x1xf32>
