@@ -121,20 +121,20 @@ def rotated(x, c, s, neox, own=False, nope_first=False, inverse=False):
 
 T = 9
 pos = rng.permutation(64)[:T].astype(np.int32)
-for function, style, own, nope, inverse, heads, d, n, kinds in (
-        ("neox_own_angles_partial", True, True, False, False, 3, 96, 40, ("bf16", "bf16")),
-        ("neox_own_angles_nope_first", True, True, True, False, 2, 64, 32, ("bf16", "f32")),
-        ("neox_nope_first", True, False, True, False, 2, 64, 16, ("bf16", "bf16")),
-        ("gptj_own_angles_partial", False, True, False, False, 2, 64, 32, ("f16", "f16")),
-        ("gptj_own_angles_nope_first", False, True, True, False, 2, 96, 24, ("bf16", "f32")),
-        ("gptj_nope_first_own_angles_inverse", False, True, True, True, 3, 40, 16, ("bf16", "bf16")),
-        ("neox_32_of_80", True, False, False, False, 4, 80, 16, ("bf16", "bf16")),
-        ("neox_64_of_256", True, False, False, False, 2, 256, 32, ("bf16", "bf16")),
-        ("gptj_64_of_128", False, False, False, False, 2, 128, 32, ("bf16", "f32")),
-        ("neox_192", True, False, False, False, 2, 192, 96, ("f16", "f32"))):
+for module, function, style, own, nope, inverse, heads, d, n, kinds in (
+        ("rope", "neox_own_angles_partial", True, True, False, False, 3, 96, 40, ("bf16", "bf16")),
+        ("rope", "neox_own_angles_nope_first", True, True, True, False, 2, 64, 32, ("bf16", "f32")),
+        ("rope", "neox_nope_first", True, False, True, False, 2, 64, 16, ("bf16", "bf16")),
+        ("rope", "gptj_own_angles_partial", False, True, False, False, 2, 64, 32, ("f16", "f16")),
+        ("rope", "gptj_own_angles_nope_first", False, True, True, False, 2, 96, 24, ("bf16", "f32")),
+        ("rope", "gptj_nope_first_own_angles_inverse", False, True, True, True, 3, 40, 16, ("bf16", "bf16")),
+        ("rope", "neox_32_of_80", True, False, False, False, 4, 80, 16, ("bf16", "bf16")),
+        ("rope", "neox_64_of_256", True, False, False, False, 2, 256, 32, ("bf16", "bf16")),
+        ("rope", "gptj_64_of_128", False, False, False, False, 2, 128, 32, ("bf16", "f32")),
+        ("rope", "neox_192", True, False, False, False, 2, 192, 96, ("f16", "f32"))):
     x, cos, sin = normal(kinds[0], T, heads, d), normal(kinds[1], 64, n), normal(kinds[1], 64, n)
     p = pos.astype(np.int64) if function == "gptj_own_angles_partial" else pos
-    compare("rope", function, [x, cos, sin, p], rotated(x, cos[pos], sin[pos], style, own, nope, inverse))
+    compare(module, function, [x, cos, sin, p], rotated(x, cos[pos], sin[pos], style, own, nope, inverse))
 
 x, freqs = normal("bf16", T, 2, 4, 64), normal("f32", 64, 32, scale=9.0)
 a = np.repeat(freqs[:T, None], 2, 1)
@@ -448,5 +448,224 @@ size = -(-(120 + 128 * 63) // 64)
 compare("moe_routing", "e128_k6_block64", [x],
         [order, np.argsort(order), weights.reshape(-1)[order], hist, np.concatenate([[0], hist.cumsum()]),
          np.concatenate([[0], (-(-hist // 64)).cumsum()]), np.array((tiles + [-1] * size)[:size])])
+
+
+# What is a combination of the variants above with operators that others have.
+def gate(kind, x):
+    g, u = np.split(x, 2, -1)
+    tanh = np.tanh(np.sqrt(2 / np.pi) * (g + 0.044715 * g**3))
+    return {"silu": silu(g), "gelu": g * (1 + erf(g / np.sqrt(2))) / 2, "gelu_tanh": g * (1 + tanh) / 2,
+            "relu": np.maximum(g, 0)}[kind] * u
+
+
+def groups(x, kind, size=128, floor=1e-10):
+    """Codes and scales of groups, the last one of what is left."""
+    parts = [per_row(x[..., i : i + size], LARGEST[kind], kind, floor) for i in range(0, x.shape[-1], size)]
+    return [np.concatenate([part[i] for part in parts], -1) for i in (0, 1)]
+
+
+def mx(x, exponent=even):
+    """fp4 codes and scales, the last block filled with zeros."""
+    filled = np.concatenate([x, np.zeros(x.shape[:-1] + (-x.shape[-1] % 32,))], -1)
+    scales = mx_scales(filled, exponent)
+    return [to("f4E2M1FN", filled / np.repeat(scales, 32, -1))[..., : x.shape[-1]], scales]
+
+
+LARGEST = {"f8E4M3FN": 448, "f8E4M3FNUZ": 240}
+for module, function, kind, dtype, n, rule in (
+        ("fused_mxfp4_quant", "gelu_mul_34", "gelu", "f32", 34, even),
+        ("fused_mxfp4_quant", "gelu_mul_512", "gelu", "bf16", 512, even),
+        ("fused_mxfp4_quant", "relu_mul_32", "relu", "f16", 32, even),
+        ("fused_mxfp4_quant", "silu_mul_14", "silu", "bf16", 14, even),
+        ("fused_mxfp4_quant", "silu_mul_4096_ceil", "silu", "f16", 4096, ceil)):
+    x = normal(dtype, 3, 2 * n)
+    compare(module, function, [x], mx(gate(kind, x), rule))
+for module, function, kind, dtype, n, code in (
+        ("fused_fp8_quant", "gelu_mul_group", "gelu", "f16", 200, "f8E4M3FNUZ"),
+        ("fused_fp8_quant", "gelu_tanh_mul_group", "gelu_tanh", "bf16", 512, "f8E4M3FN")):
+    x = normal(dtype, 3, 2 * n)
+    compare(module, function, [x], groups(gate(kind, x), code))
+p = normal("f32", 1, 4, 300)
+compare("fused_fp8_quant", "slices_1", [p], groups(gate("gelu_tanh", p[0]), "f8E4M3FN"))
+p = normal("f32", 1, 4, 128)
+compare("fused_mxfp4_quant", "slices_1_gelu", [p], mx(gate("gelu_tanh", p[0])))
+compare("fused_mxfp4_quant", "zero_blocks", [normal("f16", 3, 70)],
+        [np.zeros((3, 70)), np.full((3, 3), 2.0**-127)], exact=True)
+x, w = normal("bf16", 3, 2112), normal("bf16", 256)
+compare("fused_mxfp4_quant", "strided_2112", [x, w], mx(rms(x[:, 1792:2048], w)))
+x, k, r, w, v = (normal("f16", *shape) for shape in ((3, 256), (3, 200), (3, 256), (256,), (200,)))
+y = rms(f32(x + r), w)
+compare("fused_mxfp4_quant", "add_two_inputs_and_norm", [x, k, r, w, v],
+        [*mx(y), y, to("f16", x + r), rms(k, v, 1e-5)[:, None]])
+x = normal("bf16", 3, 3, 70)
+codes, scales = mx(x, ceil)
+compare("quant_moe", "fp4_there_and_back", [x], to("bf16", codes * np.repeat(scales, 32, -1)[..., :70]), exact=True)
+
+x, r, w, scale = normal("f16", 3, 640), normal("f16", 3, 640), normal("f16", 640), np.array([f32(0.03)])
+compare("fused_fp8_quant", "per_tensor_unrounded", [x, r, w, scale],
+        [to("f8E4M3FN", np.clip(rms(f32(x + r), w) / scale, -448, 448)), to("f16", x + r)])
+x, r, w = normal("f16", 3, 1245), normal("f16", 3, 1245), normal("f16", 1245)
+s = to("f16", x + r)
+compare("fused_fp8_quant", "per_token_and_norm", [x, r, w], [*per_row(rms(s, w), 240, "f8E4M3FNUZ"), rms(s, w), s])
+x, w, xs = normal("bf16", 3, 409), normal("bf16", 409), normal("f32", 409)
+compare("fused_fp8_quant", "per_token_smooth_fp8", [x, w, xs], per_row(rms(x, w) * xs, 448, "f8E4M3FN"))
+x, k, w, v = (normal("f16", *shape) for shape in ((3, 128), (3, 128), (128,), (128,)))
+compare("fused_fp8_quant", "two_inputs_128", [x, k, w, v],
+        [*per_row(rms(x, w), 240, "f8E4M3FNUZ", 1e-10), rms(k, v)[:, None]])
+
+x, w, b = normal("bf16", 3, 768), normal("bf16", 768), normal("bf16", 768)
+n = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * w + b
+compare("layernorm", "dynamic_quant_768", [x, w, b], per_row(n, 127, "i8"))
+compare("l2norm", "zero_rows", [normal("bf16", 3, 4, 128)], np.zeros((3, 4, 128)), exact=True)
+x = normal("f32", 23, 190)
+compare("gdr_utils", "max_reduce_matrix", [x], x.max(keepdims=True), exact=True)
+x = normal("bf16", 3, 77)
+compare("op", "safe_exp_bf16", [x], np.where(x <= 0, np.exp(x), 0))
+a, b, decay, bias = normal("f16", 6, 5, scale=9.0), normal("f16", 6, 5), normal("f16", 5), normal("f16", 5)
+z = a + bias
+compare("fused_gdn_gating_prefill", "f16_own_biases", [a, b, decay, bias],
+        [-np.exp(decay) * np.where(z <= 20, np.log1p(np.exp(z)), z), sigmoid(b)[:, None]])
+g = normal("f32", 2, 130, 3, 64)
+sums = np.concatenate([part.cumsum(1) for part in np.split(g, [64, 128], 1)], 1)
+compare("cumsum", "vector_scaled", [g], sums * f32(1.44269502))
+
+# Rotations of what other operators cut out or put together.
+x, k, cos, sin = normal("bf16", T, 2, 4, 64), normal("bf16", T, 2, 1, 64), normal("bf16", 64, 16), normal("bf16", 64,
+        16)
+p = ints(0, 64, T, 2)
+compare("rope", "sbhd_positions", [x, k, cos, sin, p],
+        [rotated(y, cos[p], sin[p], True, nope_first=True) for y in (x, k)])
+x, cos, sin = normal("f16", T, 2, 8, 64), normal("f16", 64, 64), normal("f16", 64, 64)
+c, s = (np.repeat(table[:T, None], 2, 1) for table in (cos, sin))
+compare("rope", "sbhd_two_channels_cached", [x, cos, sin],
+        [rotated(y, c, s, False, own=True) for y in (x[:, :, :4], x[:, :, 4:6])])
+off = np.where(pos < 60, 3, -3).astype(np.int32)
+for module, function, heads, own_heads, d1, d2, angles, dtype, table, neox, own, nope, more in (
+        ("fused_qk_concat", "rope_neox", 16, 1, 512, 64, 32, "bf16", "bf16", True, False, False, []),
+        ("fused_qk_concat", "rope_gptj_own_angles", 8, 4, 512, 64, 64, "bf16", "f32", False, True, False, []),
+        ("fused_qk_concat", "rope_offsets_nope_first", 2, 2, 40, 24, 6, "f32", "f32", False, False, True, [off])):
+    q1, q2, k1, k2 = (normal(dtype, T, h, d) for h in (heads, own_heads) for d in (d1, d2))
+    cos, sin = normal(table, 64, angles), normal(table, 64, angles)
+    row = pos + sum(more)
+    q, k = (rotated(y, cos[row], sin[row], neox, own, nope) for y in (q2, k2))
+    compare(module, function, [q1, q2, k1.reshape(T, -1), k2.reshape(T, -1), cos, sin, pos, *more],
+            [np.concatenate([q1, q], -1), np.concatenate([k1, k], -1)])
+for module, function, heads, own_heads, d, angles, dtype, table, neox, own, nope, more, wide in (
+        ("fused_qkv_split_qk_rope", "neox_own_angles", 16, 1, 64, 64, "bf16", "bf16", True, True, False, [], np.int64),
+        ("fused_qkv_split_qk_rope", "neox_own_angles_nope_first_offsets", 4, 2, 128, 64, "f16", "f32", True, True,
+         True, [off], np.int32),
+        ("fused_qkv_split_qk_rope", "gptj_nope_first", 8, 4, 64, 16, "bf16", "bf16", False, False, True, [], np.int32),
+        ("fused_qkv_split_qk_rope", "gptj_own_angles_nope_first_offsets", 1, 1, 128, 64, "bf16", "bf16", False, True,
+         True, [off], np.int32)):
+    qkv, cos, sin = normal(dtype, T, (heads + 2 * own_heads) * d), normal(table, 64, angles), normal(table, 64, angles)
+    q, k, v = np.split(qkv.reshape(T, -1, d), [heads, heads + own_heads], 1)
+    row = pos + sum(more)
+    compare(module, function, [qkv, cos, sin, pos.astype(wide), *more],
+            [rotated(q, cos[row], sin[row], neox, own, nope), rotated(k, cos[row], sin[row], neox, own, nope), v])
+for module, function, heads, own_heads, d, angles, dtype, shape, code, neox, own, nope, scaled in (
+        ("fused_kv_cache", "fp8_unscaled_own_angles", 4, 4, 64, 64, "bf16", (4, 16), "f8E4M3FN", False, True, False,
+         False),
+        ("fused_kv_cache", "gpt_oss_64_8", 64, 8, 64, 32, "bf16", (4, 16), "f8E4M3FNUZ", True, False, False, True),
+        ("fused_kv_cache", "fp8_half_rotated", 4, 1, 128, 32, "f16", (2, 32), "f8E4M3FN", True, False, True, True)):
+    q, k, v = (normal(dtype, T, h, d) for h in (heads, own_heads, own_heads))
+    cos, sin, slots = normal("bf16", 64, angles), normal("bf16", 64, angles), rng.permutation(64)[:T]
+    factors = [np.array([f32(0.3)]), np.array([f32(0.2)])] if scaled else []
+    qr, kr = (rotated(y, cos[pos], sin[pos], neox, own, nope) for y in (q, k))
+    kc, vc = np.zeros((64, own_heads, d)), np.zeros((64, own_heads, d))
+    kc[slots], vc[slots] = (to(code, f32(y / (factors[i] if scaled else 1))) for i, y in enumerate((kr, v)))
+    full = (*shape, own_heads, d)
+    compare(module, function, [q, k, v, cos, sin, pos, *factors, slots, np.zeros(full), np.zeros(full)],
+            [qr, kr, kc.reshape(full), vc.reshape(full)])
+q, qp, k, kp = (normal("bf16", T, h, d) for h, d in ((16, 512), (16, 64), (8, 512), (8, 64)))
+cos, sin, slots = normal("bf16", 64, 32), normal("bf16", 64, 32), rng.permutation(32)[:T]
+qr, kr = rotated(qp, cos[pos], sin[pos], False), rotated(kp, cos[pos], sin[pos], False)
+cache = np.zeros((32, 8, 576))
+cache[slots] = to("bf16", np.concatenate([k, kr], -1))
+compare("fused_kv_cache", "latent_8_heads", [q, qp, k, kp, cos, sin, pos, slots, np.zeros((2, 16, 8, 576))],
+        [np.concatenate([q, qr], -1), kr, cache.reshape(2, 16, 8, 576)])
+
+# Latents of which the last four were rotated before.
+q, qp, k, kp = (normal("bf16", T, h, d) for h, d in ((16, 512), (16, 64), (1, 512), (1, 64)))
+tail = np.concatenate([pos[:5], np.full(4, -1)]).astype(np.int32)
+scale, slots = np.array([f32(0.3)]), rng.permutation(64)[:T].astype(np.int32)
+qr, kr = (np.concatenate([rotated(y[:5], cos[tail[:5]], sin[tail[:5]], True), y[5:]]) for y in (qp, kp))
+cache = np.zeros((2, 1, 32, 576))
+for latent, slot in zip(np.concatenate([k, kr], -1)[:, 0], slots):
+    cache[slot // 32, 0, slot % 32] = to("f8E4M3FN", f32(latent / scale))
+compare("fused_kv_cache", "latent_tail", [q, qp, k, kp, cos, sin, tail, scale, slots, np.zeros(cache.shape)],
+        [np.concatenate([q, qr], -1), kr, cache])
+
+# The other convolutions: sequences x[i] after the states of their lines.
+x, w = normal("bf16", 2, 7, 64), normal("f32", 64, 3)
+compare("causal_conv1d", "width_3_silu", [x, w], silu(np.stack([convolved(np.zeros((2, 64)), row, w) for row in x])))
+cu, lines = np.array([0, 5, 5, 6, 14], np.int32), np.array([3, 0, -1, 1], np.int32)
+for module, function, width, channels, dtype, slots, biased, new, activated, cuts in (
+        ("causal_conv1d_varlen", "width_2_f16", 2, 100, "f16", 8, False, True, False, []),
+        ("causal_conv1d_varlen", "old_states_count", 4, 64, "bf16", 1030, True, False, False, []),
+        ("causal_conv1d_fwd_split_qkv", "qwen3_next_tp1", 4, 8192, "bf16", 4, True, True, True, [2048, 4096])):
+    x, w, s = normal(dtype, 14, channels), normal(dtype, channels, width), normal(dtype, slots, width - 1, channels)
+    b = [normal(dtype, channels)] if biased else []
+    first = [np.array([True, False, True, False])] if new else []
+    y, after = np.zeros((14, channels)), s.copy()
+    for i, line in enumerate(lines):
+        if line >= 0:
+            own = x[cu[i] : cu[i + 1]]
+            old = s[line] if not new or first[0][i] else np.zeros((width - 1, channels))
+            y[cu[i] : cu[i + 1]] = convolved(old, own, w, *b)
+            after[line] = np.concatenate([old, own])[len(own) :]
+    y = silu(y) if activated else y
+    compare(module, function, [x, w, *b, cu, s, lines, *first], [*np.split(y, cuts, -1), after])
+x, w = normal("f32", 14, 50), normal("f32", 50, 3)
+y = np.concatenate([convolved(np.zeros((2, 50)), x[i:j], w) for i, j in zip(cu, cu[1:])])
+compare("causal_conv1d_fwd_split_qkv", "width_3_no_states", [x, w, cu], np.split(y, [13, 26], -1))
+for module, function, tokens, width, channels, dtype, slots, biased, activated, cuts, last, wide in (
+        ("causal_conv1d_split_qkv", "channel_first_8_tokens", 8, 4, 64, "bf16", 8, True, False, [16, 32], True,
+         np.int64),
+        ("causal_conv1d_split_qkv", "many_sequences", 1, 4, 64, "bf16", 600, True, True, [16, 32], False, np.int32),
+        ("causal_conv1d_split_qkv", "one_token_4096", 1, 2, 4096, "f32", 8, False, False, [1024, 2048], False,
+         np.int32)):
+    x, w, s = normal(dtype, 4, tokens, channels), normal(dtype, channels, width), normal(dtype, slots, width - 1,
+            channels)
+    b = [normal(dtype, channels)] if biased else []
+    y, after = np.zeros(x.shape), s.copy()
+    for i, line in enumerate(lines):
+        if line >= 0:
+            y[i] = convolved(s[line], x[i], w, *b)
+            after[line] = np.concatenate([s[line], x[i]])[tokens:]
+    y = silu(y) if activated else y
+    if last:  # time innermost
+        x, y, s, after = (v.swapaxes(-1, -2) for v in (x, y, s, after))
+        parts = np.split(y, cuts, 1)
+    else:
+        x, parts = x[:, 0], np.split(y[:, 0], cuts, -1)
+    compare(module, function, [x, w, *b, s, lines.astype(wide)], [*parts, after])
+
+
+# Routers.
+def bits(ids, experts):
+    members = np.zeros((len(ids), -(-experts // 32) * 32), bool)
+    members[np.arange(len(ids))[:, None], ids] = True
+    words = members.reshape(len(ids), -1, 32) @ (1 << np.arange(32, dtype=np.int64))
+    return words.astype(np.uint32).view(np.int32).T
+
+
+x = normal("bf16", 9, 128)
+p = np.exp(x) / np.exp(x).sum(-1, keepdims=True)
+ids = np.sort(best(p, 4, highest=True), -1)
+compare("moe_topk", "softmax_first_e128", [x], [at(p, ids), ids, bits(ids, 128)])
+x = normal("f16", 9, 128)
+ids = np.sort(best(x, 8, highest=True), -1)
+w = at(sigmoid(x), ids)
+compare("moe_topk", "sigmoid_plain", [x], [w / w.sum(-1, keepdims=True), ids, bits(ids, 128)])
+x, bias = normal("bf16", 9, 128), normal("bf16", 128)
+ids = best(sigmoid(x) + bias, 6)
+compare("moe_topk", "bias_bf16", [x, bias], [at(sigmoid(x), ids), ids])
+x = normal("bf16", 9, 64)
+ids = best(x, 6)
+w = np.exp(at(x, ids)) / np.exp(at(x, ids)).sum(-1, keepdims=True)
+compare("moe_topk", "shared_expert", [x],
+        [np.pad(w, ((0, 0), (0, 1)), constant_values=1), np.pad(ids, ((0, 0), (0, 1)), constant_values=64)])
+ids = np.tile(np.arange(122, 128), (9, 1))
+compare("moe_topk", "all_nan_rows", [normal("f32", 9, 128)], [np.full((9, 6), np.nan), ids, bits(ids, 128)])
 
 finish()
