@@ -128,14 +128,18 @@ void DimSymbolsBuilder::visitIndex(Operation *op) {
   if (!result.getType().isIndex())
     return;
   SmallVector<Node> operands;
-  bool sum = isa<arith::AddIOp>(op), product = isa<arith::MulIOp>(op);
+  bool minus = isa<arith::SubIOp>(op), product = isa<arith::MulIOp>(op);
+  bool sum = minus || isa<arith::AddIOp>(op);
   int64_t constant = sum ? 0 : 1;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     APInt value;
-    if (!matchPattern(operand, m_ConstantInt(&value)))
+    bool isConstant = matchPattern(operand, m_ConstantInt(&value));
+    if (minus && isConstant != (index == 1))
+      return; // only x - constant is a sum
+    if (!isConstant)
       operands.push_back(indexNode(operand));
     else if (sum)
-      constant += value.getSExtValue();
+      constant += minus ? -value.getSExtValue() : value.getSExtValue();
     else if (product || index == 1)
       constant *= value.getSExtValue();
     else
@@ -346,8 +350,8 @@ void DimSymbolsBuilder::visit(Operation *op) {
       .Case<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
             tensor::CollapseShapeOp, tensor::CastOp, tensor::EmptyOp,
             tensor::DimOp>([&](auto) { visitView(op); })
-      .Case<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::CeilDivUIOp>(
-          [&](auto) { visitIndex(op); })
+      .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivUIOp,
+            arith::CeilDivUIOp>([&](auto) { visitIndex(op); })
       .Case<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, DequantizeOp>(
           [&](auto) { visitQuantization(op); })
       .Case<MatmulOp, AttentionOp>([&](auto) { visitContraction(op); })

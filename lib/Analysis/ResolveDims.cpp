@@ -74,7 +74,7 @@ Value DimResolver::materialize(const SizeExpr &expr) {
   case SizeExpr::Kind::Argument:
     return argumentSize(builder, loc, expr.value, expr.dim);
   case SizeExpr::Kind::Index:
-    return expr.value;
+    return indexSource ? indexSource(expr.value) : expr.value;
   case SizeExpr::Kind::Product: {
     Value product;
     for (DimName name : expr.operands) {

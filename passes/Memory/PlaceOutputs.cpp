@@ -21,6 +21,7 @@
 #include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -103,6 +104,24 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
         unsigned index = cast<BlockArgument>(argument).getArgNumber();
         return tensor::DimOp::create(b, l, block->getArgument(index), dim);
       });
+  // Sizes that the function computes in ways of its own are computed again.
+  IRMapping again;
+  std::function<Value(Value)> copyOf = [&](Value index) -> Value {
+    if (Value known = again.lookupOrNull(index))
+      return known;
+    Operation *op = index.getDefiningOp();
+    auto dim = dyn_cast_or_null<tensor::DimOp>(op);
+    if (dim && dim.getConstantIndex()) {
+      again.map(index,
+                resolver.getValue(dim.getSource(), *dim.getConstantIndex()));
+    } else if (op && isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
+      for (Value operand : op->getOperands())
+        copyOf(operand);
+      builder.clone(*op, again);
+    }
+    return again.lookupOrDefault(index);
+  };
+  resolver.setIndexSource(copyOf);
   for (const DimSymbols::Guard &guard : dims.guards()) {
     Value lhs = resolver.materialize(guard.lhs);
     Value rhs = resolver.materialize(guard.rhs);
@@ -118,6 +137,12 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
            d < rank; ++d)
         sizes.push_back(resolver.getValue(result, d));
   ret2->setOperands(sizes);
+  auto isOutside = [&](Value size) { return size.getParentBlock() != block; };
+  for (Operation &op : *block)
+    if (llvm::any_of(op.getOperands(), isOutside))
+      return func.emitError("expected the sizes of @")
+             << func.getSymName()
+             << " to be made of dims of its arguments by arith";
   return success();
 }
 

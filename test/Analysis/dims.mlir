@@ -102,3 +102,25 @@ func.func @conv(%x: tensor<?x8xf32>, %w: tensor<8x4xf32>, %cu: tensor<?xi32>, %s
   %2 = hk.reduce sum %0 : tensor<?x8xf32> -> tensor<?x1xf32>
   return %2 : tensor<?x1xf32>
 }
+
+// -----
+
+// A constant less is a sum: both slices have one size, however often it is computed.
+// CHECK-LABEL: dims of differences
+// CHECK: arg0 [d0]
+// CHECK: tensor.extract_slice#0 [d1]
+// CHECK: tensor.extract_slice#0 [d1]
+// CHECK: hk.sub#0 [d1]
+// CHECK: d1 = sum(d0, -1)
+// CHECK-NOT: guard
+func.func @differences(%x: tensor<?xi32>) -> tensor<?xi32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xi32>
+  %less = arith.subi %n, %c1 : index
+  %a = tensor.extract_slice %x[0] [%less] [1] : tensor<?xi32> to tensor<?xi32>
+  %same = arith.subi %n, %c1 : index
+  %b = tensor.extract_slice %x[1] [%same] [1] : tensor<?xi32> to tensor<?xi32>
+  %y = hk.sub %b, %a : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  return %y : tensor<?xi32>
+}

@@ -6,6 +6,7 @@
 // HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
 // HK-DIMS-HOST: @silu_and_mul x.0=512
+// HK-DIMS-HOST: @silu_and_mul_6400 @silu_and_mul_8192 x.0=129
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @silu(%x: tensor<?x96xbf16>) -> tensor<?x96xbf16> {
@@ -163,4 +164,95 @@ func.func @silu_and_mul_per_token(%x: tensor<?x256xbf16>) -> (tensor<?x128xf8E4M
   %y = hk.gated_activation silu %x : tensor<?x256xbf16> -> tensor<?x128xf32>
   %q, %s = hk.quantize per_token %y : tensor<?x128xf32> -> tensor<?x128xf8E4M3FN>, tensor<?x1xf32>
   return %q, %s : tensor<?x128xf8E4M3FN>, tensor<?x1xf32>
+}
+func.func @silu_f16(%x: tensor<?x75xf16>) -> tensor<?x75xf16> {
+  %y = hk.silu %x : tensor<?x75xf16> -> tensor<?x75xf16>
+  return %y : tensor<?x75xf16>
+}
+func.func @silu_f32(%x: tensor<?x75xf32>) -> tensor<?x75xf32> {
+  %y = hk.silu %x : tensor<?x75xf32> -> tensor<?x75xf32>
+  return %y : tensor<?x75xf32>
+}
+func.func @gelu_bf16(%x: tensor<?x75xbf16>) -> tensor<?x75xbf16> {
+  %y = hk.gelu %x : tensor<?x75xbf16> -> tensor<?x75xbf16>
+  return %y : tensor<?x75xbf16>
+}
+func.func @gelu_f16(%x: tensor<?x75xf16>) -> tensor<?x75xf16> {
+  %y = hk.gelu %x : tensor<?x75xf16> -> tensor<?x75xf16>
+  return %y : tensor<?x75xf16>
+}
+func.func @gelu_tanh_f32(%x: tensor<?x75xf32>) -> tensor<?x75xf32> {
+  %y = hk.gelu_tanh %x : tensor<?x75xf32> -> tensor<?x75xf32>
+  return %y : tensor<?x75xf32>
+}
+func.func @gelu_tanh_bf16(%x: tensor<?x75xbf16>) -> tensor<?x75xbf16> {
+  %y = hk.gelu_tanh %x : tensor<?x75xbf16> -> tensor<?x75xbf16>
+  return %y : tensor<?x75xbf16>
+}
+func.func @relu_f32(%x: tensor<?x75xf32>) -> tensor<?x75xf32> {
+  %y = hk.relu %x : tensor<?x75xf32> -> tensor<?x75xf32>
+  return %y : tensor<?x75xf32>
+}
+func.func @relu_f16(%x: tensor<?x75xf16>) -> tensor<?x75xf16> {
+  %y = hk.relu %x : tensor<?x75xf16> -> tensor<?x75xf16>
+  return %y : tensor<?x75xf16>
+}
+func.func @tanh_bf16(%x: tensor<?x75xbf16>) -> tensor<?x75xbf16> {
+  %y = hk.tanh %x : tensor<?x75xbf16> -> tensor<?x75xbf16>
+  return %y : tensor<?x75xbf16>
+}
+func.func @tanh_f16(%x: tensor<?x75xf16>) -> tensor<?x75xf16> {
+  %y = hk.tanh %x : tensor<?x75xf16> -> tensor<?x75xf16>
+  return %y : tensor<?x75xf16>
+}
+func.func @silu_and_mul_8192(%x: tensor<?x16384xbf16>) -> tensor<?x8192xbf16> {
+  %y = hk.gated_activation silu %x : tensor<?x16384xbf16> -> tensor<?x8192xbf16>
+  return %y : tensor<?x8192xbf16>
+}
+func.func @silu_and_mul_4096(%x: tensor<?x8192xf16>) -> tensor<?x4096xf16> {
+  %y = hk.gated_activation silu %x : tensor<?x8192xf16> -> tensor<?x4096xf16>
+  return %y : tensor<?x4096xf16>
+}
+func.func @gelu_and_mul_limit(%x: tensor<?x90xf32>) -> tensor<?x45xf32> {
+  %y = hk.gated_activation gelu %x {limit = 2.5 : f32} : tensor<?x90xf32> -> tensor<?x45xf32>
+  return %y : tensor<?x45xf32>
+}
+// Of any rank.
+func.func @silu_and_mul_heads(%x: tensor<?x3x70xf16>) -> tensor<?x3x35xf16> {
+  %y = hk.gated_activation silu %x : tensor<?x3x70xf16> -> tensor<?x3x35xf16>
+  return %y : tensor<?x3x35xf16>
+}
+// A bias in f32: the sums stay in f32.
+func.func @bias_f32_gelu(%x: tensor<?x90xbf16>, %bias: tensor<4x90xf32>, %expert: tensor<?xi32>) -> tensor<?x45xbf16> {
+  %zero = hk.constant dense<0.0> : tensor<bf16>
+  %none = hk.constant dense<0> : tensor<i32>
+  %count = hk.constant dense<4> : tensor<i32>
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x90xbf16>
+  %b = hk.gather_rows %bias, %expert : tensor<4x90xf32>, tensor<?xi32> -> tensor<?x90xf32>
+  %s = hk.add %x, %b : tensor<?x90xbf16>, tensor<?x90xf32> -> tensor<?x90xf32>
+  %y = hk.gated_activation gelu %s : tensor<?x90xf32> -> tensor<?x45xbf16>
+  %e = tensor.expand_shape %expert [[0, 1]] output_shape [%t, 1] : tensor<?xi32> into tensor<?x1xi32>
+  %low = hk.compare ge %e, %none : tensor<?x1xi32>, tensor<i32> -> tensor<?x1xi1>
+  %high = hk.compare lt %e, %count : tensor<?x1xi32>, tensor<i32> -> tensor<?x1xi1>
+  %a = hk.select %high, %y, %zero : tensor<?x1xi1>, tensor<?x45xbf16>, tensor<bf16> -> tensor<?x45xbf16>
+  %o = hk.select %low, %a, %zero : tensor<?x1xi1>, tensor<?x45xbf16>, tensor<bf16> -> tensor<?x45xbf16>
+  return %o : tensor<?x45xbf16>
+}
+func.func @scaled_silu_and_mul_fnuz(%x: tensor<?x90xf16>, %scale: tensor<1xf32>) -> tensor<?x45xf8E4M3FNUZ> {
+  %y = hk.gated_activation silu %x : tensor<?x90xf16> -> tensor<?x45xf32>
+  %q = hk.quantize_static %y, %scale : tensor<?x45xf32>, tensor<1xf32> -> tensor<?x45xf8E4M3FNUZ>
+  return %q : tensor<?x45xf8E4M3FNUZ>
+}
+// Times the reciprocal of the scale, as some kernels have it, not divided by the scale.
+func.func @scaled_silu_and_mul_inverse(%x: tensor<?x90xbf16>, %scale: tensor<1xf32>) -> tensor<?x45xf8E4M3FN> {
+  %limit = hk.constant dense<448.0> : tensor<f32>
+  %low = hk.constant dense<-448.0> : tensor<f32>
+  %y = hk.gated_activation silu %x : tensor<?x90xbf16> -> tensor<?x45xf32>
+  %inv = hk.reciprocal %scale : tensor<1xf32> -> tensor<1xf32>
+  %m = hk.mul %y, %inv : tensor<?x45xf32>, tensor<1xf32> -> tensor<?x45xf32>
+  %a = hk.min %m, %limit : tensor<?x45xf32>, tensor<f32> -> tensor<?x45xf32>
+  %b = hk.max %a, %low : tensor<?x45xf32>, tensor<f32> -> tensor<?x45xf32>
+  %q = hk.cast %b : tensor<?x45xf32> -> tensor<?x45xf8E4M3FN>
+  return %q : tensor<?x45xf8E4M3FN>
 }

@@ -70,3 +70,34 @@ func.func @ragged_head_first(%h: tensor<3x?xbf16>, %cu: tensor<?xi32>) -> tensor
   %y = hk.mul %s, %log2e : tensor<3x?xf32>, tensor<f32> -> tensor<3x?xf32>
   return %y : tensor<3x?xf32>
 }
+// Heads before tokens, from the back, scaled.
+func.func @head_first_reverse(%g: tensor<5x?x?xf32>) -> tensor<5x?x?xf32> {
+  %log2e = hk.constant dense<1.44269502> : tensor<f32>
+  %s = hk.cumsum inclusive %g {dim = 2 : i64, chunk = 64 : i64, reverse} : tensor<5x?x?xf32> -> tensor<5x?x?xf32>
+  %y = hk.mul %s, %log2e : tensor<5x?x?xf32>, tensor<f32> -> tensor<5x?x?xf32>
+  return %y : tensor<5x?x?xf32>
+}
+func.func @vector_head_first_reverse(%g: tensor<2x?x?x5xf16>) -> tensor<2x?x?x5xf32> {
+  %log2e = hk.constant dense<1.44269502> : tensor<f32>
+  %s = hk.cumsum inclusive %g {dim = 2 : i64, chunk = 64 : i64, reverse} : tensor<2x?x?x5xf16> -> tensor<2x?x?x5xf32>
+  %y = hk.mul %s, %log2e : tensor<2x?x?x5xf32>, tensor<f32> -> tensor<2x?x?x5xf32>
+  return %y : tensor<2x?x?x5xf32>
+}
+func.func @vector_scaled(%g: tensor<2x?x?x64xf32>) -> tensor<2x?x?x64xf32> {
+  %log2e = hk.constant dense<1.44269502> : tensor<f32>
+  %s = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 64 : i64} : tensor<2x?x?x64xf32> -> tensor<2x?x?x64xf32>
+  %y = hk.mul %s, %log2e : tensor<2x?x?x64xf32>, tensor<f32> -> tensor<2x?x?x64xf32>
+  return %y : tensor<2x?x?x64xf32>
+}
+func.func @chunks_of_16(%g: tensor<2x?x?xbf16>) -> tensor<2x?x?xbf16> {
+  %s = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 16 : i64} : tensor<2x?x?xbf16> -> tensor<2x?x?xbf16>
+  return %s : tensor<2x?x?xbf16>
+}
+func.func @chunks_of_32(%g: tensor<2x?x?xbf16>) -> tensor<2x?x?xbf16> {
+  %s = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 32 : i64} : tensor<2x?x?xbf16> -> tensor<2x?x?xbf16>
+  return %s : tensor<2x?x?xbf16>
+}
+func.func @chunks_of_128(%g: tensor<2x?x?xbf16>) -> tensor<2x?x?xbf16> {
+  %s = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 128 : i64} : tensor<2x?x?xbf16> -> tensor<2x?x?xbf16>
+  return %s : tensor<2x?x?xbf16>
+}

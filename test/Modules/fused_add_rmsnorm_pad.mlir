@@ -5,6 +5,7 @@
 // HK-DIMS: x.0=0
 // HK-DIMS: x.0=5
 // HK-DIMS-HOST: @add_bf16_640 x.0=8192
+// HK-DIMS-HOST: @add_bf16_2880 @f32_4 x.0=256
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @f32_4(%x: tensor<?x4xf32>, %w: tensor<4xf32>) -> tensor<?x256xf32> {
@@ -75,4 +76,30 @@ func.func @strided_320(%x: tensor<?x640xf16>, %w: tensor<320xf16>) -> tensor<?x5
 func.func @padded_rows_of_ones(%x: tensor<?x37xbf16>) -> tensor<?x50xbf16> {
   %p = hk.pad %x {value = 1.0 : f32} : tensor<?x37xbf16> -> tensor<?x50xbf16>
   return %p : tensor<?x50xbf16>
+}
+// Neither a residual nor padding.
+func.func @f16_640_unpadded(%x: tensor<?x640xf16>, %w: tensor<640xf16>) -> tensor<?x640xf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x640xf16>, tensor<640xf16> -> tensor<?x640xf16>
+  %p = hk.pad %y : tensor<?x640xf16> -> tensor<?x640xf16>
+  return %p : tensor<?x640xf16>
+}
+func.func @add_bf16_4(%x: tensor<?x4xbf16>, %r: tensor<?x4xbf16>, %w: tensor<4xbf16>) -> (tensor<?x256xbf16>, tensor<?x4xbf16>) {
+  %s = hk.add %x, %r : tensor<?x4xbf16>, tensor<?x4xbf16> -> tensor<?x4xf32>
+  %res = hk.cast %s : tensor<?x4xf32> -> tensor<?x4xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x4xf32>, tensor<4xbf16> -> tensor<?x4xbf16>
+  %p = hk.pad %y : tensor<?x4xbf16> -> tensor<?x256xbf16>
+  return %p, %res : tensor<?x256xbf16>, tensor<?x4xbf16>
+}
+// Operands with strides of their own: part of a longer row, every third column.
+func.func @add_strided_320(%x: tensor<?x700xbf16>, %r: tensor<?x960xbf16>, %w: tensor<320xbf16>) -> (tensor<?x512xbf16>, tensor<?x320xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x700xbf16>
+  %a = tensor.extract_slice %x[0, 17] [%t, 320] [1, 1] : tensor<?x700xbf16> to tensor<?x320xbf16>
+  %t2 = tensor.dim %r, %c0 : tensor<?x960xbf16>
+  %b = tensor.extract_slice %r[0, 2] [%t2, 320] [1, 3] : tensor<?x960xbf16> to tensor<?x320xbf16>
+  %s = hk.add %a, %b : tensor<?x320xbf16>, tensor<?x320xbf16> -> tensor<?x320xf32>
+  %res = hk.cast %s : tensor<?x320xf32> -> tensor<?x320xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x320xf32>, tensor<320xbf16> -> tensor<?x320xbf16>
+  %p = hk.pad %y : tensor<?x320xbf16> -> tensor<?x512xbf16>
+  return %p, %res : tensor<?x512xbf16>, tensor<?x320xbf16>
 }

@@ -2,9 +2,10 @@
 // dt_bias) with softplus(x) = ln(1 + e^x), or x above 20, and beta = sigmoid(b). What
 // depends on the head alone is computed in the same kernel.
 // HK-LAUNCHES: 1
-// HK-DIMS: ba.0=13
-// HK-DIMS: ba.0=1
-// HK-DIMS: ba.0=0
+// HK-DIMS: ba.0=13 a.0=13
+// HK-DIMS: ba.0=1 a.0=1
+// HK-DIMS: ba.0=0 a.0=0
+// HK-DIMS-HOST: @bf16_32 ba.0=5000
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @bf16_32(%ba: tensor<?x64xbf16>, %alog: tensor<32xf32>, %dt: tensor<32xbf16>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
@@ -93,4 +94,23 @@ func.func @slope_2(%ba: tensor<?x8xbf16>, %b_rows: tensor<?x8xbf16>, %alog: tens
   %g = hk.mul %n, %s : tensor<8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   %beta = hk.sigmoid %b3 : tensor<?x2x4xbf16> -> tensor<?x2x4xf32>
   return %g, %beta : tensor<?x8xf32>, tensor<?x2x4xf32>
+}
+// Everything in f16; beta in the type of b.
+func.func @f16_own_biases(%a: tensor<?x5xf16>, %b_rows: tensor<?x5xf16>, %alog: tensor<5xf16>, %dt: tensor<5xf16>) -> (tensor<?x5xf32>, tensor<?x1x5xf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %a, %c0 : tensor<?x5xf16>
+  %one = hk.constant dense<1.0> : tensor<f32>
+  %threshold = hk.constant dense<20.0> : tensor<f32>
+  %e = hk.exp %alog : tensor<5xf16> -> tensor<5xf32>
+  %n = hk.neg %e : tensor<5xf32> -> tensor<5xf32>
+  %x = hk.add %a, %dt : tensor<?x5xf16>, tensor<5xf16> -> tensor<?x5xf32>
+  %ex = hk.exp %x : tensor<?x5xf32> -> tensor<?x5xf32>
+  %p = hk.add %ex, %one : tensor<?x5xf32>, tensor<f32> -> tensor<?x5xf32>
+  %l = hk.log %p : tensor<?x5xf32> -> tensor<?x5xf32>
+  %c = hk.compare le %x, %threshold : tensor<?x5xf32>, tensor<f32> -> tensor<?x5xi1>
+  %s = hk.select %c, %l, %x : tensor<?x5xi1>, tensor<?x5xf32>, tensor<?x5xf32> -> tensor<?x5xf32>
+  %g = hk.mul %n, %s : tensor<5xf32>, tensor<?x5xf32> -> tensor<?x5xf32>
+  %beta0 = hk.sigmoid %b_rows : tensor<?x5xf16> -> tensor<?x5xf16>
+  %beta = tensor.expand_shape %beta0 [[0], [1, 2]] output_shape [%t, 1, 5] : tensor<?x5xf16> into tensor<?x1x5xf16>
+  return %g, %beta : tensor<?x5xf32>, tensor<?x1x5xf16>
 }

@@ -6,6 +6,9 @@
 // HK-DIMS: q.0=11 ko.1=11
 // HK-DIMS: q.0=1 ko.1=1
 // HK-DIMS: q.0=0 ko.1=0
+// HK-DIMS-HOST: @paged @vllm_f16 q.0=2048
+// HK-DIMS-HOST: @latent @gpt_oss_64_8 q.0=256
+// HK-DATA: normal,equal,huge,nan,inf
 
 func.func @paged(%q: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %v: tensor<?x2x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>, %slots: tensor<?xi32>, %kc: tensor<4x16x2x64xbf16> {hk.state}, %vc: tensor<4x16x2x64xbf16> {hk.state})
     -> (tensor<?x8x64xbf16>, tensor<4x16x2x64xbf16>, tensor<4x16x2x64xbf16>) {
@@ -175,4 +178,72 @@ func.func @latent_zeros(%q: tensor<?x16x512xbf16>, %qp: tensor<?x16x64xbf16>, %k
   %z = hk.select %no, %q, %zero : tensor<i1>, tensor<?x16x512xbf16>, tensor<bf16> -> tensor<?x16x512xbf16>
   %c2 = hk.kv_cache_write %kl, %slots into %kc : tensor<?x1x576xbf16>, tensor<?xi32>, tensor<64x1x1x576xbf16>
   return %qo, %qr, %kr, %z, %c2 : tensor<?x16x576xbf16>, tensor<?x16x64xbf16>, tensor<?x1x64xbf16>, tensor<?x16x512xbf16>, tensor<64x1x1x576xbf16>
+}
+// Chunks of 16 bytes, of D in the keys and of the block in the values.
+func.func @fp8_shuffled_values(%q: tensor<?x4x128xbf16>, %k: tensor<?x2x128xbf16>, %v: tensor<?x2x128xbf16>, %cos: tensor<64x64xbf16>, %sin: tensor<64x64xbf16>, %pos: tensor<?xi32>, %ks: tensor<1xf32>, %vs: tensor<1xf32>, %slots: tensor<?xi64>, %kc: tensor<2x2x8x32x16xf8E4M3FN> {hk.state}, %vc: tensor<2x2x2x128x16xf8E4M3FN> {hk.state}) -> (tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<2x2x8x32x16xf8E4M3FN>, tensor<2x2x2x128x16xf8E4M3FN>) {
+  %qr = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x4x128xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi32> -> tensor<?x4x128xbf16>
+  %k32 = hk.cast %k : tensor<?x2x128xbf16> -> tensor<?x2x128xf32>
+  %kr = hk.rope neox %k32, %cos, %sin positions %pos : tensor<?x2x128xf32>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi32> -> tensor<?x2x128xf32>
+  %kq = hk.quantize_static %kr, %ks : tensor<?x2x128xf32>, tensor<1xf32> -> tensor<?x2x128xf8E4M3FN>
+  %vq = hk.quantize_static %v, %vs : tensor<?x2x128xbf16>, tensor<1xf32> -> tensor<?x2x128xf8E4M3FN>
+  %ko = hk.cast %kr : tensor<?x2x128xf32> -> tensor<?x2x128xbf16>
+  %k2 = hk.kv_cache_write %kq, %slots into %kc layout key_chunks : tensor<?x2x128xf8E4M3FN>, tensor<?xi64>, tensor<2x2x8x32x16xf8E4M3FN>
+  %v2 = hk.kv_cache_write %vq, %slots into %vc layout value_chunks : tensor<?x2x128xf8E4M3FN>, tensor<?xi64>, tensor<2x2x2x128x16xf8E4M3FN>
+  return %qr, %ko, %k2, %v2 : tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<2x2x8x32x16xf8E4M3FN>, tensor<2x2x2x128x16xf8E4M3FN>
+}
+// Codes without scales; an angle per element.
+func.func @fp8_unscaled_own_angles(%q: tensor<?x4x64xbf16>, %k: tensor<?x4x64xbf16>, %v: tensor<?x4x64xbf16>, %cos: tensor<64x64xbf16>, %sin: tensor<64x64xbf16>, %pos: tensor<?xi32>, %slots: tensor<?xi64>, %kc: tensor<4x16x4x64xf8E4M3FN> {hk.state}, %vc: tensor<4x16x4x64xf8E4M3FN> {hk.state}) -> (tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<4x16x4x64xf8E4M3FN>, tensor<4x16x4x64xf8E4M3FN>) {
+  %qr = hk.rope gptj %q, %cos, %sin positions %pos {angle_per_element} : tensor<?x4x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi32> -> tensor<?x4x64xbf16>
+  %k32 = hk.cast %k : tensor<?x4x64xbf16> -> tensor<?x4x64xf32>
+  %kr = hk.rope gptj %k32, %cos, %sin positions %pos {angle_per_element} : tensor<?x4x64xf32>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi32> -> tensor<?x4x64xf32>
+  %kq = hk.cast %kr : tensor<?x4x64xf32> -> tensor<?x4x64xf8E4M3FN>
+  %vq = hk.cast %v : tensor<?x4x64xbf16> -> tensor<?x4x64xf8E4M3FN>
+  %ko = hk.cast %kr : tensor<?x4x64xf32> -> tensor<?x4x64xbf16>
+  %k2 = hk.kv_cache_write %kq, %slots into %kc : tensor<?x4x64xf8E4M3FN>, tensor<?xi64>, tensor<4x16x4x64xf8E4M3FN>
+  %v2 = hk.kv_cache_write %vq, %slots into %vc : tensor<?x4x64xf8E4M3FN>, tensor<?xi64>, tensor<4x16x4x64xf8E4M3FN>
+  return %qr, %ko, %k2, %v2 : tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<4x16x4x64xf8E4M3FN>, tensor<4x16x4x64xf8E4M3FN>
+}
+// The heads of GPT-OSS.
+func.func @gpt_oss_64_8(%q: tensor<?x64x64xbf16>, %k: tensor<?x8x64xbf16>, %v: tensor<?x8x64xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %pos: tensor<?xi32>, %ks: tensor<1xf32>, %vs: tensor<1xf32>, %slots: tensor<?xi64>, %kc: tensor<4x16x8x64xf8E4M3FNUZ> {hk.state}, %vc: tensor<4x16x8x64xf8E4M3FNUZ> {hk.state}) -> (tensor<?x64x64xbf16>, tensor<?x8x64xbf16>, tensor<4x16x8x64xf8E4M3FNUZ>, tensor<4x16x8x64xf8E4M3FNUZ>) {
+  %qr = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x64x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x64x64xbf16>
+  %k32 = hk.cast %k : tensor<?x8x64xbf16> -> tensor<?x8x64xf32>
+  %kr = hk.rope neox %k32, %cos, %sin positions %pos : tensor<?x8x64xf32>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x8x64xf32>
+  %kq = hk.quantize_static %kr, %ks : tensor<?x8x64xf32>, tensor<1xf32> -> tensor<?x8x64xf8E4M3FNUZ>
+  %vq = hk.quantize_static %v, %vs : tensor<?x8x64xbf16>, tensor<1xf32> -> tensor<?x8x64xf8E4M3FNUZ>
+  %ko = hk.cast %kr : tensor<?x8x64xf32> -> tensor<?x8x64xbf16>
+  %k2 = hk.kv_cache_write %kq, %slots into %kc : tensor<?x8x64xf8E4M3FNUZ>, tensor<?xi64>, tensor<4x16x8x64xf8E4M3FNUZ>
+  %v2 = hk.kv_cache_write %vq, %slots into %vc : tensor<?x8x64xf8E4M3FNUZ>, tensor<?xi64>, tensor<4x16x8x64xf8E4M3FNUZ>
+  return %qr, %ko, %k2, %v2 : tensor<?x64x64xbf16>, tensor<?x8x64xbf16>, tensor<4x16x8x64xf8E4M3FNUZ>, tensor<4x16x8x64xf8E4M3FNUZ>
+}
+func.func @fp8_half_rotated(%q: tensor<?x4x128xf16>, %k: tensor<?x1x128xf16>, %v: tensor<?x1x128xf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %pos: tensor<?xi32>, %ks: tensor<1xf32>, %vs: tensor<1xf32>, %slots: tensor<?xi64>, %kc: tensor<2x32x1x128xf8E4M3FN> {hk.state}, %vc: tensor<2x32x1x128xf8E4M3FN> {hk.state}) -> (tensor<?x4x128xf16>, tensor<?x1x128xf16>, tensor<2x32x1x128xf8E4M3FN>, tensor<2x32x1x128xf8E4M3FN>) {
+  %qr = hk.rope neox %q, %cos, %sin positions %pos {nope_first} : tensor<?x4x128xf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x4x128xf16>
+  %k32 = hk.cast %k : tensor<?x1x128xf16> -> tensor<?x1x128xf32>
+  %kr = hk.rope neox %k32, %cos, %sin positions %pos {nope_first} : tensor<?x1x128xf32>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x1x128xf32>
+  %kq = hk.quantize_static %kr, %ks : tensor<?x1x128xf32>, tensor<1xf32> -> tensor<?x1x128xf8E4M3FN>
+  %vq = hk.quantize_static %v, %vs : tensor<?x1x128xf16>, tensor<1xf32> -> tensor<?x1x128xf8E4M3FN>
+  %ko = hk.cast %kr : tensor<?x1x128xf32> -> tensor<?x1x128xf16>
+  %k2 = hk.kv_cache_write %kq, %slots into %kc : tensor<?x1x128xf8E4M3FN>, tensor<?xi64>, tensor<2x32x1x128xf8E4M3FN>
+  %v2 = hk.kv_cache_write %vq, %slots into %vc : tensor<?x1x128xf8E4M3FN>, tensor<?xi64>, tensor<2x32x1x128xf8E4M3FN>
+  return %qr, %ko, %k2, %v2 : tensor<?x4x128xf16>, tensor<?x1x128xf16>, tensor<2x32x1x128xf8E4M3FN>, tensor<2x32x1x128xf8E4M3FN>
+}
+// Latents of which some were rotated before (positions of -1), in scaled codes.
+func.func @latent_tail(%q: tensor<?x16x512xbf16>, %qp: tensor<?x16x64xbf16>, %k: tensor<?x1x512xbf16>, %kp: tensor<?x1x64xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %tail: tensor<?xi32>, %ks: tensor<1xf32>, %slots: tensor<?xi32>, %kc: tensor<2x1x32x576xf8E4M3FN> {hk.state}) -> (tensor<?x16x576xbf16>, tensor<?x1x64xbf16>, tensor<2x1x32x576xf8E4M3FN>) {
+  %qr = hk.rope neox %qp, %cos, %sin positions %tail : tensor<?x16x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x16x64xbf16>
+  %kp32 = hk.cast %kp : tensor<?x1x64xbf16> -> tensor<?x1x64xf32>
+  %kr = hk.rope neox %kp32, %cos, %sin positions %tail : tensor<?x1x64xf32>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x1x64xf32>
+  %k32 = hk.cast %k : tensor<?x1x512xbf16> -> tensor<?x1x512xf32>
+  %qo = hk.concat 2 (%q, %qr) : tensor<?x16x512xbf16>, tensor<?x16x64xbf16> -> tensor<?x16x576xbf16>
+  %kl = hk.concat 2 (%k32, %kr) : tensor<?x1x512xf32>, tensor<?x1x64xf32> -> tensor<?x1x576xf32>
+  %kq = hk.quantize_static %kl, %ks : tensor<?x1x576xf32>, tensor<1xf32> -> tensor<?x1x576xf8E4M3FN>
+  %ko = hk.cast %kr : tensor<?x1x64xf32> -> tensor<?x1x64xbf16>
+  %c2 = hk.kv_cache_write %kq, %slots into %kc layout head_major : tensor<?x1x576xf8E4M3FN>, tensor<?xi32>, tensor<2x1x32x576xf8E4M3FN>
+  return %qo, %ko, %c2 : tensor<?x16x576xbf16>, tensor<?x1x64xbf16>, tensor<2x1x32x576xf8E4M3FN>
+}
+func.func @latent_8_heads(%q: tensor<?x16x512xbf16>, %qp: tensor<?x16x64xbf16>, %k: tensor<?x8x512xbf16>, %kp: tensor<?x8x64xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %pos: tensor<?xi32>, %slots: tensor<?xi64>, %kc: tensor<2x16x8x576xbf16> {hk.state}) -> (tensor<?x16x576xbf16>, tensor<?x8x64xbf16>, tensor<2x16x8x576xbf16>) {
+  %qr = hk.rope gptj %qp, %cos, %sin positions %pos : tensor<?x16x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x16x64xbf16>
+  %kr = hk.rope gptj %kp, %cos, %sin positions %pos : tensor<?x8x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x8x64xbf16>
+  %qo = hk.concat 2 (%q, %qr) : tensor<?x16x512xbf16>, tensor<?x16x64xbf16> -> tensor<?x16x576xbf16>
+  %kl = hk.concat 2 (%k, %kr) : tensor<?x8x512xbf16>, tensor<?x8x64xbf16> -> tensor<?x8x576xbf16>
+  %c2 = hk.kv_cache_write %kl, %slots into %kc : tensor<?x8x576xbf16>, tensor<?xi64>, tensor<2x16x8x576xbf16>
+  return %qo, %kr, %c2 : tensor<?x16x576xbf16>, tensor<?x8x64xbf16>, tensor<2x16x8x576xbf16>
 }

@@ -5,6 +5,7 @@
 // HK-DIMS: x.0=0
 // HK-DIMS-HOST: @f16_16_50_418 x.0=160
 // HK-DIMS-HOST: @f32_flat x.0=10000
+// HK-DIMS-HOST: @f32_4186 @bf16_4186_scalar_and_tensor x.0=800
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @f32_flat(%x: tensor<?xf32>, %a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
@@ -45,4 +46,21 @@ func.func @f16_16_50_418(%x: tensor<?x50x418xf16>, %a: tensor<?x50x418xf16>, %b:
   %m = hk.mul %a, %x : tensor<?x50x418xf16>, tensor<?x50x418xf16> -> tensor<?x50x418xf32>
   %y = hk.add %m, %b : tensor<?x50x418xf32>, tensor<1xf16> -> tensor<?x50x418xf16>
   return %y : tensor<?x50x418xf16>
+}
+func.func @f32_4186(%x: tensor<?x4186xf32>, %a: tensor<?x4186xf32>) -> tensor<?x4186xf32> {
+  %b = hk.constant dense<0.25> : tensor<f32>
+  %m = hk.mul %a, %x : tensor<?x4186xf32>, tensor<?x4186xf32> -> tensor<?x4186xf32>
+  %y = hk.add %m, %b : tensor<?x4186xf32>, tensor<f32> -> tensor<?x4186xf32>
+  return %y : tensor<?x4186xf32>
+}
+func.func @bf16_4186_scalar_and_tensor(%x: tensor<?x4186xbf16>, %a: tensor<1xbf16>, %b: tensor<?x4186xbf16>) -> tensor<?x4186xbf16> {
+  %m = hk.mul %a, %x : tensor<1xbf16>, tensor<?x4186xbf16> -> tensor<?x4186xf32>
+  %y = hk.add %m, %b : tensor<?x4186xf32>, tensor<?x4186xbf16> -> tensor<?x4186xbf16>
+  return %y : tensor<?x4186xbf16>
+}
+func.func @f16_constant_and_scalar(%x: tensor<?x32xf16>, %b: tensor<1xf32>) -> tensor<?x32xf16> {
+  %a = hk.constant dense<-1.5> : tensor<f32>
+  %m = hk.mul %a, %x : tensor<f32>, tensor<?x32xf16> -> tensor<?x32xf32>
+  %y = hk.add %m, %b : tensor<?x32xf32>, tensor<1xf32> -> tensor<?x32xf16>
+  return %y : tensor<?x32xf16>
 }

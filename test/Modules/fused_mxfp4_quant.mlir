@@ -5,6 +5,11 @@
 // HK-DIMS: x.0=1 p.1=1
 // HK-DIMS: x.0=0 p.1=0
 // HK-DIMS-HOST: @norm_200 x.0=1031
+// HK-DIMS-HOST: @add_norm_7168 @silu_mul_28672 x.0=64
+// HK-DIMS-HOST: @flattened x.0=10000
+// HK-DIMS-HOST: @quant_20 x.0=280
+// HK-DIMS-HOST: @quant_40 x.0=160
+// HK-DIMS-HOST: @quant_4 @quant_28 @quant_32 @quant_64 @quant_68 @quant_1024 @silu_mul_4 @silu_mul_14 @silu_mul_16 @gelu_mul_34 x.0=128
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @norm_256(%x: tensor<?x256xbf16>, %w: tensor<256xbf16>) -> (tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>) {
@@ -132,4 +137,133 @@ func.func @shuffled_padded_scales(%x: tensor<?x32x160xbf16>) -> (tensor<?x32x160
   %p = hk.transpose %e [0, 4, 2, 3, 1] : tensor<?x2x16x2x4xf8E8M0FNU> -> tensor<?x4x16x2x2xf8E8M0FNU>
   %f = tensor.collapse_shape %p [[0], [1, 2, 3, 4]] : tensor<?x4x16x2x2xf8E8M0FNU> into tensor<?x256xf8E8M0FNU>
   return %q, %f : tensor<?x32x160xf4E2M1FN>, tensor<?x256xf8E8M0FNU>
+}
+// Rows of 256 that lie 2112 apart.
+func.func @strided_2112(%x: tensor<?x2112xbf16>, %w: tensor<256xbf16>) -> (tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x2112xbf16>
+  %a = tensor.extract_slice %x[0, 1792] [%t, 256] [1, 1] : tensor<?x2112xbf16> to tensor<?x256xbf16>
+  %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x256xbf16>, tensor<256xbf16> -> tensor<?x256xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x256xf32> -> tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>
+  return %q, %s : tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>
+}
+func.func @quant_20(%x: tensor<?x20xf16>) -> (tensor<?x20xf4E2M1FN>, tensor<?x1xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx even %x : tensor<?x20xf16> -> tensor<?x20xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+  return %q, %s : tensor<?x20xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+}
+func.func @quant_32(%x: tensor<?x32xbf16>) -> (tensor<?x32xf4E2M1FN>, tensor<?x1xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx even %x : tensor<?x32xbf16> -> tensor<?x32xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+  return %q, %s : tensor<?x32xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+}
+func.func @quant_64(%x: tensor<?x64xf32>) -> (tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU>) {
+  %q, %s = hk.quantize_mx even %x : tensor<?x64xf32> -> tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+  return %q, %s : tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+}
+func.func @silu_mul_4(%x: tensor<?x8xf16>) -> (tensor<?x4xf4E2M1FN>, tensor<?x1xf8E8M0FNU>) {
+  %y = hk.gated_activation silu %x : tensor<?x8xf16> -> tensor<?x4xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x4xf32> -> tensor<?x4xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+  return %q, %s : tensor<?x4xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+}
+func.func @silu_mul_14(%x: tensor<?x28xbf16>) -> (tensor<?x14xf4E2M1FN>, tensor<?x1xf8E8M0FNU>) {
+  %y = hk.gated_activation silu %x : tensor<?x28xbf16> -> tensor<?x14xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x14xf32> -> tensor<?x14xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+  return %q, %s : tensor<?x14xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+}
+func.func @silu_mul_16(%x: tensor<?x32xf16>) -> (tensor<?x16xf4E2M1FN>, tensor<?x1xf8E8M0FNU>) {
+  %y = hk.gated_activation silu %x : tensor<?x32xf16> -> tensor<?x16xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x16xf32> -> tensor<?x16xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+  return %q, %s : tensor<?x16xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+}
+func.func @gelu_mul_34(%x: tensor<?x68xf32>) -> (tensor<?x34xf4E2M1FN>, tensor<?x2xf8E8M0FNU>) {
+  %y = hk.gated_activation gelu %x : tensor<?x68xf32> -> tensor<?x34xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x34xf32> -> tensor<?x34xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+  return %q, %s : tensor<?x34xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+}
+func.func @gelu_mul_512(%x: tensor<?x1024xbf16>) -> (tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU>) {
+  %y = hk.gated_activation gelu %x : tensor<?x1024xbf16> -> tensor<?x512xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x512xf32> -> tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU>
+  return %q, %s : tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU>
+}
+func.func @relu_mul_32(%x: tensor<?x64xf16>) -> (tensor<?x32xf4E2M1FN>, tensor<?x1xf8E8M0FNU>) {
+  %y = hk.gated_activation relu %x : tensor<?x64xf16> -> tensor<?x32xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x32xf32> -> tensor<?x32xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+  return %q, %s : tensor<?x32xf4E2M1FN>, tensor<?x1xf8E8M0FNU>
+}
+func.func @silu_mul_28672(%x: tensor<?x57344xbf16>) -> (tensor<?x28672xf4E2M1FN>, tensor<?x896xf8E8M0FNU>) {
+  %y = hk.gated_activation silu %x : tensor<?x57344xbf16> -> tensor<?x28672xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x28672xf32> -> tensor<?x28672xf4E2M1FN>, tensor<?x896xf8E8M0FNU>
+  return %q, %s : tensor<?x28672xf4E2M1FN>, tensor<?x896xf8E8M0FNU>
+}
+func.func @silu_mul_4096_ceil(%x: tensor<?x8192xf16>) -> (tensor<?x4096xf4E2M1FN>, tensor<?x128xf8E8M0FNU>) {
+  %y = hk.gated_activation silu %x : tensor<?x8192xf16> -> tensor<?x4096xf32>
+  %q, %s = hk.quantize_mx ceil %y : tensor<?x4096xf32> -> tensor<?x4096xf4E2M1FN>, tensor<?x128xf8E8M0FNU>
+  return %q, %s : tensor<?x4096xf4E2M1FN>, tensor<?x128xf8E8M0FNU>
+}
+// A residual, the norm itself, and the norm of a second input.
+func.func @add_two_inputs_and_norm(%x: tensor<?x256xf16>, %k_rows: tensor<?x200xf16>, %r: tensor<?x256xf16>, %w: tensor<256xf16>, %v: tensor<200xf16>) -> (tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>, tensor<?x256xf16>, tensor<?x256xf16>, tensor<?x1x200xf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x256xf16>
+  %a = hk.add %x, %r : tensor<?x256xf16>, tensor<?x256xf16> -> tensor<?x256xf32>
+  %res = hk.cast %a : tensor<?x256xf32> -> tensor<?x256xf16>
+  %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x256xf32>, tensor<256xf16> -> tensor<?x256xf32>
+  %o = hk.cast %y : tensor<?x256xf32> -> tensor<?x256xf16>
+  %q, %s = hk.quantize_mx even %y : tensor<?x256xf32> -> tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>
+  %z2 = hk.rms_norm %k_rows, %v epsilon 1.0e-05 : tensor<?x200xf16>, tensor<200xf16> -> tensor<?x200xf16>
+  %z = tensor.expand_shape %z2 [[0], [1, 2]] output_shape [%t, 1, 200] : tensor<?x200xf16> into tensor<?x1x200xf16>
+  return %q, %s, %o, %res, %z : tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>, tensor<?x256xf16>, tensor<?x256xf16>, tensor<?x1x200xf16>
+}
+// The latents of DeepSeek.
+func.func @slices_norm_1536(%p: tensor<14x?x2112xf32>, %w: tensor<1536xbf16>, %v: tensor<512xbf16>) -> (tensor<?x1536xf4E2M1FN>, tensor<?x48xf8E8M0FNU>, tensor<?x512xbf16>, tensor<?x64xbf16>) {
+  %x = hk.sum_slices %p : tensor<14x?x2112xf32> -> tensor<?x2112xbf16>
+  %c1 = arith.constant 1 : index
+  %t = tensor.dim %p, %c1 : tensor<14x?x2112xf32>
+  %a = tensor.extract_slice %x[0, 0] [%t, 1536] [1, 1] : tensor<?x2112xbf16> to tensor<?x1536xbf16>
+  %b = tensor.extract_slice %x[0, 1536] [%t, 512] [1, 1] : tensor<?x2112xbf16> to tensor<?x512xbf16>
+  %e = tensor.extract_slice %x[0, 2048] [%t, 64] [1, 1] : tensor<?x2112xbf16> to tensor<?x64xbf16>
+  %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x1536xbf16>, tensor<1536xbf16> -> tensor<?x1536xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x1536xf32> -> tensor<?x1536xf4E2M1FN>, tensor<?x48xf8E8M0FNU>
+  %z = hk.rms_norm %b, %v epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
+  %pe = hk.copy %e : tensor<?x64xbf16>
+  return %q, %s, %z, %pe : tensor<?x1536xf4E2M1FN>, tensor<?x48xf8E8M0FNU>, tensor<?x512xbf16>, tensor<?x64xbf16>
+}
+func.func @slices_1_gelu(%p: tensor<1x?x128xf32>) -> (tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU>) {
+  %x = hk.sum_slices %p : tensor<1x?x128xf32> -> tensor<?x128xf32>
+  %y = hk.gated_activation gelu_tanh %x : tensor<?x128xf32> -> tensor<?x64xf32>
+  %q, %s = hk.quantize_mx even %y : tensor<?x64xf32> -> tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+  return %q, %s : tensor<?x64xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
+}
+// Scales rounded up, of at least that of 1e-10: a block of zeros has byte 92, not 0.
+func.func @ceil_with_floor(%x: tensor<?x320xbf16>) -> (tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>) {
+  %floor = hk.constant dense<1.0e-10> : tensor<f32>
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x320xbf16>
+  %a = hk.abs %x : tensor<?x320xbf16> -> tensor<?x320xf32>
+  %m = hk.max %a, %floor : tensor<?x320xf32>, tensor<f32> -> tensor<?x320xf32>
+  %unused, %e = hk.quantize_mx ceil %m : tensor<?x320xf32> -> tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>
+  %s0 = hk.cast %e : tensor<?x10xf8E8M0FNU> -> tensor<?x10xf32>
+  %s = tensor.expand_shape %s0 [[0], [1, 2]] output_shape [%t, 10, 1] : tensor<?x10xf32> into tensor<?x10x1xf32>
+  %g = tensor.expand_shape %x [[0], [1, 2]] output_shape [%t, 10, 32] : tensor<?x320xbf16> into tensor<?x10x32xbf16>
+  %r = hk.div %g, %s : tensor<?x10x32xbf16>, tensor<?x10x1xf32> -> tensor<?x10x32xf32>
+  %q3 = hk.cast %r : tensor<?x10x32xf32> -> tensor<?x10x32xf4E2M1FN>
+  %q = tensor.collapse_shape %q3 [[0], [1, 2]] : tensor<?x10x32xf4E2M1FN> into tensor<?x320xf4E2M1FN>
+  return %q, %e : tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>
+}
+// Zeros: codes 0, byte 0.
+func.func @zero_blocks(%x: tensor<?x70xf16>) -> (tensor<?x70xf4E2M1FN>, tensor<?x3xf8E8M0FNU>) {
+  %no = hk.constant dense<false> : tensor<i1>
+  %zero = hk.constant dense<0.0> : tensor<f16>
+  %z = hk.select %no, %x, %zero : tensor<i1>, tensor<?x70xf16>, tensor<f16> -> tensor<?x70xf16>
+  %q, %s = hk.quantize_mx even %z : tensor<?x70xf16> -> tensor<?x70xf4E2M1FN>, tensor<?x3xf8E8M0FNU>
+  return %q, %s : tensor<?x70xf4E2M1FN>, tensor<?x3xf8E8M0FNU>
+}
+// 256 rows and 64 columns of scales, as a scaled product of gfx950 wants them.
+func.func @all_shuffled_tiles(%x: tensor<?x256x4096xbf16>) -> (tensor<?x256x2048xf4E2M1FN>, tensor<?x16384xf8E8M0FNU>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x256x4096xbf16>
+  %a = tensor.extract_slice %x[0, 0, 0] [%t, 256, 2048] [1, 1, 1] : tensor<?x256x4096xbf16> to tensor<?x256x2048xbf16>
+  %q, %s = hk.quantize_mx even %a : tensor<?x256x2048xbf16> -> tensor<?x256x2048xf4E2M1FN>, tensor<?x256x64xf8E8M0FNU>
+  %e = tensor.expand_shape %s [[0], [1, 2, 3], [4, 5, 6]] output_shape [%t, 8, 2, 16, 8, 2, 4] : tensor<?x256x64xf8E8M0FNU> into tensor<?x8x2x16x8x2x4xf8E8M0FNU>
+  %p = hk.transpose %e [0, 1, 4, 6, 3, 5, 2] : tensor<?x8x2x16x8x2x4xf8E8M0FNU> -> tensor<?x8x8x4x16x2x2xf8E8M0FNU>
+  %f = tensor.collapse_shape %p [[0], [1, 2, 3, 4, 5, 6]] : tensor<?x8x8x4x16x2x2xf8E8M0FNU> into tensor<?x16384xf8E8M0FNU>
+  return %q, %f : tensor<?x256x2048xf4E2M1FN>, tensor<?x16384xf8E8M0FNU>
 }

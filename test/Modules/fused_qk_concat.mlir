@@ -1,11 +1,12 @@
 // The parts without and with rotary embedding of q and of k, put together. The two
-// share no input, only the number of tokens; the last function rotates the second parts.
+// share no input, only the number of tokens; some functions rotate the second parts.
 // HK-LAUNCHES: 1
-// HK-ARGS: --range=pos=iota
+// HK-ARGS: --range=pos=iota --range=off=-3:3
 // HK-DIMS: q1.0=8
 // HK-DIMS: q1.0=1
 // HK-DIMS: q1.0=0
-// HK-DATA: normal,nan
+// HK-DIMS-HOST: q1.0=32
+// HK-DATA: normal,nan,inf
 
 func.func @mha_64_64(%q1: tensor<?x4x64xbf16>, %q2: tensor<?x4x64xbf16>, %k1_rows: tensor<?x256xbf16>, %k2_rows: tensor<?x256xbf16>) -> (tensor<?x4x128xbf16>, tensor<?x4x128xbf16>) {
   %c0 = arith.constant 0 : index
@@ -68,4 +69,46 @@ func.func @slices(%q1: tensor<?x2x96xbf16>, %k1_rows: tensor<?x100xbf16>) -> (te
   %q = hk.concat 2 (%qa, %qb) : tensor<?x2x64xbf16>, tensor<?x2x16xbf16> -> tensor<?x2x80xbf16>
   %k = hk.concat 2 (%ka, %kb) : tensor<?x1x64xbf16>, tensor<?x1x16xbf16> -> tensor<?x1x80xbf16>
   return %q, %k : tensor<?x2x80xbf16>, tensor<?x1x80xbf16>
+}
+func.func @mla_512_128_bf16(%q1: tensor<?x16x512xbf16>, %q2: tensor<?x16x128xbf16>, %k1_rows: tensor<?x2048xbf16>, %k2_rows: tensor<?x512xbf16>) -> (tensor<?x16x640xbf16>, tensor<?x4x640xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %q1, %c0 : tensor<?x16x512xbf16>
+  %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 4, 512] : tensor<?x2048xbf16> into tensor<?x4x512xbf16>
+  %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 4, 128] : tensor<?x512xbf16> into tensor<?x4x128xbf16>
+  %q = hk.concat 2 (%q1, %q2) : tensor<?x16x512xbf16>, tensor<?x16x128xbf16> -> tensor<?x16x640xbf16>
+  %k = hk.concat 2 (%k1, %k2) : tensor<?x4x512xbf16>, tensor<?x4x128xbf16> -> tensor<?x4x640xbf16>
+  return %q, %k : tensor<?x16x640xbf16>, tensor<?x4x640xbf16>
+}
+func.func @rope_neox(%q1: tensor<?x16x512xbf16>, %q2: tensor<?x16x64xbf16>, %k1_rows: tensor<?x512xbf16>, %k2_rows: tensor<?x64xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %pos: tensor<?xi32>) -> (tensor<?x16x576xbf16>, tensor<?x1x576xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %q1, %c0 : tensor<?x16x512xbf16>
+  %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 1, 512] : tensor<?x512xbf16> into tensor<?x1x512xbf16>
+  %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 1, 64] : tensor<?x64xbf16> into tensor<?x1x64xbf16>
+  %qr = hk.rope neox %q2, %cos, %sin positions %pos : tensor<?x16x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x16x64xbf16>
+  %kr = hk.rope neox %k2, %cos, %sin positions %pos : tensor<?x1x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x1x64xbf16>
+  %q = hk.concat 2 (%q1, %qr) : tensor<?x16x512xbf16>, tensor<?x16x64xbf16> -> tensor<?x16x576xbf16>
+  %k = hk.concat 2 (%k1, %kr) : tensor<?x1x512xbf16>, tensor<?x1x64xbf16> -> tensor<?x1x576xbf16>
+  return %q, %k : tensor<?x16x576xbf16>, tensor<?x1x576xbf16>
+}
+func.func @rope_gptj_own_angles(%q1: tensor<?x8x512xbf16>, %q2: tensor<?x8x64xbf16>, %k1_rows: tensor<?x2048xbf16>, %k2_rows: tensor<?x256xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>, %pos: tensor<?xi32>) -> (tensor<?x8x576xbf16>, tensor<?x4x576xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %q1, %c0 : tensor<?x8x512xbf16>
+  %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 4, 512] : tensor<?x2048xbf16> into tensor<?x4x512xbf16>
+  %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 4, 64] : tensor<?x256xbf16> into tensor<?x4x64xbf16>
+  %qr = hk.rope gptj %q2, %cos, %sin positions %pos {angle_per_element} : tensor<?x8x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32> -> tensor<?x8x64xbf16>
+  %kr = hk.rope gptj %k2, %cos, %sin positions %pos {angle_per_element} : tensor<?x4x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32> -> tensor<?x4x64xbf16>
+  %q = hk.concat 2 (%q1, %qr) : tensor<?x8x512xbf16>, tensor<?x8x64xbf16> -> tensor<?x8x576xbf16>
+  %k = hk.concat 2 (%k1, %kr) : tensor<?x4x512xbf16>, tensor<?x4x64xbf16> -> tensor<?x4x576xbf16>
+  return %q, %k : tensor<?x8x576xbf16>, tensor<?x4x576xbf16>
+}
+func.func @rope_offsets_nope_first(%q1: tensor<?x2x40xf32>, %q2: tensor<?x2x24xf32>, %k1_rows: tensor<?x80xf32>, %k2_rows: tensor<?x48xf32>, %cos: tensor<64x6xf32>, %sin: tensor<64x6xf32>, %pos: tensor<?xi32>, %off: tensor<?xi32>) -> (tensor<?x2x64xf32>, tensor<?x2x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %q1, %c0 : tensor<?x2x40xf32>
+  %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 2, 40] : tensor<?x80xf32> into tensor<?x2x40xf32>
+  %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 2, 24] : tensor<?x48xf32> into tensor<?x2x24xf32>
+  %qr = hk.rope gptj %q2, %cos, %sin positions %pos offsets %off {nope_first} : tensor<?x2x24xf32>, tensor<64x6xf32>, tensor<64x6xf32> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x2x24xf32>
+  %kr = hk.rope gptj %k2, %cos, %sin positions %pos offsets %off {nope_first} : tensor<?x2x24xf32>, tensor<64x6xf32>, tensor<64x6xf32> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x2x24xf32>
+  %q = hk.concat 2 (%q1, %qr) : tensor<?x2x40xf32>, tensor<?x2x24xf32> -> tensor<?x2x64xf32>
+  %k = hk.concat 2 (%k1, %kr) : tensor<?x2x40xf32>, tensor<?x2x24xf32> -> tensor<?x2x64xf32>
+  return %q, %k : tensor<?x2x64xf32>, tensor<?x2x64xf32>
 }

@@ -5,6 +5,8 @@
 // HK-DIMS: qkv.0=32
 // HK-DIMS: qkv.0=1
 // HK-DIMS: qkv.0=0
+// HK-DIMS-HOST: qkv.0=4
+// HK-DIMS-HOST: qkv.0=16
 // HK-DATA: normal,nan
 
 func.func @neox_gqa(%qkv: tensor<?x3072xbf16>, %cos: tensor<64x64xbf16>, %sin: tensor<64x64xbf16>, %pos: tensor<?xi32>) -> (tensor<?x16x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4x128xbf16>) {
@@ -110,4 +112,69 @@ func.func @interleaved_groups(%qkv: tensor<?x960xbf16>, %cos: tensor<64x40xbf16>
   %kr = hk.rope neox %k, %cos, %sin positions %pos : tensor<?x2x80xbf16>, tensor<64x40xbf16>, tensor<64x40xbf16> positions tensor<?xi32> -> tensor<?x2x80xbf16>
   %vo = hk.copy %v : tensor<?x2x80xbf16>
   return %qr, %kr, %vo : tensor<?x8x80xbf16>, tensor<?x2x80xbf16>, tensor<?x2x80xbf16>
+}
+func.func @neox_own_angles(%qkv: tensor<?x1152xbf16>, %cos: tensor<64x64xbf16>, %sin: tensor<64x64xbf16>, %pos: tensor<?xi64>) -> (tensor<?x16x64xbf16>, tensor<?x1x64xbf16>, tensor<?x1x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x1152xbf16>
+  %q0 = tensor.extract_slice %qkv[0, 0] [%t, 1024] [1, 1] : tensor<?x1152xbf16> to tensor<?x1024xbf16>
+  %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [%t, 16, 64] : tensor<?x1024xbf16> into tensor<?x16x64xbf16>
+  %q = hk.rope neox %q1, %cos, %sin positions %pos {angle_per_element} : tensor<?x16x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi64> -> tensor<?x16x64xbf16>
+  %k0 = tensor.extract_slice %qkv[0, 1024] [%t, 64] [1, 1] : tensor<?x1152xbf16> to tensor<?x64xbf16>
+  %k1 = tensor.expand_shape %k0 [[0], [1, 2]] output_shape [%t, 1, 64] : tensor<?x64xbf16> into tensor<?x1x64xbf16>
+  %k = hk.rope neox %k1, %cos, %sin positions %pos {angle_per_element} : tensor<?x1x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi64> -> tensor<?x1x64xbf16>
+  %v0 = tensor.extract_slice %qkv[0, 1088] [%t, 64] [1, 1] : tensor<?x1152xbf16> to tensor<?x64xbf16>
+  %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 1, 64] : tensor<?x64xbf16> into tensor<?x1x64xbf16>
+  return %q, %k, %v1 : tensor<?x16x64xbf16>, tensor<?x1x64xbf16>, tensor<?x1x64xbf16>
+}
+func.func @neox_own_angles_nope_first_offsets(%qkv: tensor<?x1024xf16>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>, %pos: tensor<?xi32>, %off: tensor<?xi32>) -> (tensor<?x4x128xf16>, tensor<?x2x128xf16>, tensor<?x2x128xf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x1024xf16>
+  %q0 = tensor.extract_slice %qkv[0, 0] [%t, 512] [1, 1] : tensor<?x1024xf16> to tensor<?x512xf16>
+  %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [%t, 4, 128] : tensor<?x512xf16> into tensor<?x4x128xf16>
+  %q = hk.rope neox %q1, %cos, %sin positions %pos offsets %off {angle_per_element, nope_first} : tensor<?x4x128xf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x4x128xf16>
+  %k0 = tensor.extract_slice %qkv[0, 512] [%t, 256] [1, 1] : tensor<?x1024xf16> to tensor<?x256xf16>
+  %k1 = tensor.expand_shape %k0 [[0], [1, 2]] output_shape [%t, 2, 128] : tensor<?x256xf16> into tensor<?x2x128xf16>
+  %k = hk.rope neox %k1, %cos, %sin positions %pos offsets %off {angle_per_element, nope_first} : tensor<?x2x128xf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x2x128xf16>
+  %v0 = tensor.extract_slice %qkv[0, 768] [%t, 256] [1, 1] : tensor<?x1024xf16> to tensor<?x256xf16>
+  %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 2, 128] : tensor<?x256xf16> into tensor<?x2x128xf16>
+  return %q, %k, %v1 : tensor<?x4x128xf16>, tensor<?x2x128xf16>, tensor<?x2x128xf16>
+}
+func.func @gptj_nope_first(%qkv: tensor<?x1024xbf16>, %cos: tensor<64x16xbf16>, %sin: tensor<64x16xbf16>, %pos: tensor<?xi32>) -> (tensor<?x8x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x1024xbf16>
+  %q0 = tensor.extract_slice %qkv[0, 0] [%t, 512] [1, 1] : tensor<?x1024xbf16> to tensor<?x512xbf16>
+  %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [%t, 8, 64] : tensor<?x512xbf16> into tensor<?x8x64xbf16>
+  %q = hk.rope gptj %q1, %cos, %sin positions %pos {nope_first} : tensor<?x8x64xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?xi32> -> tensor<?x8x64xbf16>
+  %k0 = tensor.extract_slice %qkv[0, 512] [%t, 256] [1, 1] : tensor<?x1024xbf16> to tensor<?x256xbf16>
+  %k1 = tensor.expand_shape %k0 [[0], [1, 2]] output_shape [%t, 4, 64] : tensor<?x256xbf16> into tensor<?x4x64xbf16>
+  %k = hk.rope gptj %k1, %cos, %sin positions %pos {nope_first} : tensor<?x4x64xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?xi32> -> tensor<?x4x64xbf16>
+  %v0 = tensor.extract_slice %qkv[0, 768] [%t, 256] [1, 1] : tensor<?x1024xbf16> to tensor<?x256xbf16>
+  %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 4, 64] : tensor<?x256xbf16> into tensor<?x4x64xbf16>
+  return %q, %k, %v1 : tensor<?x8x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>
+}
+func.func @gptj_own_angles_nope_first_offsets(%qkv: tensor<?x384xbf16>, %cos: tensor<64x64xbf16>, %sin: tensor<64x64xbf16>, %pos: tensor<?xi32>, %off: tensor<?xi32>) -> (tensor<?x1x128xbf16>, tensor<?x1x128xbf16>, tensor<?x1x128xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x384xbf16>
+  %q0 = tensor.extract_slice %qkv[0, 0] [%t, 128] [1, 1] : tensor<?x384xbf16> to tensor<?x128xbf16>
+  %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [%t, 1, 128] : tensor<?x128xbf16> into tensor<?x1x128xbf16>
+  %q = hk.rope gptj %q1, %cos, %sin positions %pos offsets %off {angle_per_element, nope_first} : tensor<?x1x128xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x1x128xbf16>
+  %k0 = tensor.extract_slice %qkv[0, 128] [%t, 128] [1, 1] : tensor<?x384xbf16> to tensor<?x128xbf16>
+  %k1 = tensor.expand_shape %k0 [[0], [1, 2]] output_shape [%t, 1, 128] : tensor<?x128xbf16> into tensor<?x1x128xbf16>
+  %k = hk.rope gptj %k1, %cos, %sin positions %pos offsets %off {angle_per_element, nope_first} : tensor<?x1x128xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x1x128xbf16>
+  %v0 = tensor.extract_slice %qkv[0, 256] [%t, 128] [1, 1] : tensor<?x384xbf16> to tensor<?x128xbf16>
+  %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 1, 128] : tensor<?x128xbf16> into tensor<?x1x128xbf16>
+  return %q, %k, %v1 : tensor<?x1x128xbf16>, tensor<?x1x128xbf16>, tensor<?x1x128xbf16>
+}
+func.func @neox_nope_last(%qkv: tensor<?x4608xbf16>, %cos: tensor<64x16xbf16>, %sin: tensor<64x16xbf16>, %pos: tensor<?xi32>) -> (tensor<?x64x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %qkv, %c0 : tensor<?x4608xbf16>
+  %q0 = tensor.extract_slice %qkv[0, 0] [%t, 4096] [1, 1] : tensor<?x4608xbf16> to tensor<?x4096xbf16>
+  %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [%t, 64, 64] : tensor<?x4096xbf16> into tensor<?x64x64xbf16>
+  %q = hk.rope neox %q1, %cos, %sin positions %pos : tensor<?x64x64xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?xi32> -> tensor<?x64x64xbf16>
+  %k0 = tensor.extract_slice %qkv[0, 4096] [%t, 256] [1, 1] : tensor<?x4608xbf16> to tensor<?x256xbf16>
+  %k1 = tensor.expand_shape %k0 [[0], [1, 2]] output_shape [%t, 4, 64] : tensor<?x256xbf16> into tensor<?x4x64xbf16>
+  %k = hk.rope neox %k1, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?xi32> -> tensor<?x4x64xbf16>
+  %v0 = tensor.extract_slice %qkv[0, 4352] [%t, 256] [1, 1] : tensor<?x4608xbf16> to tensor<?x256xbf16>
+  %v1 = tensor.expand_shape %v0 [[0], [1, 2]] output_shape [%t, 4, 64] : tensor<?x256xbf16> into tensor<?x4x64xbf16>
+  return %q, %k, %v1 : tensor<?x64x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>
 }

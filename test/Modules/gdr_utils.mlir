@@ -74,3 +74,15 @@ func.func @error_ratio(%a: tensor<16x300xf32>, %b: tensor<16x300xf32>) -> tensor
   %y = hk.div %dr, %ae : tensor<1x1xf32>, tensor<1x1xf32> -> tensor<1x1xf32>
   return %y : tensor<1x1xf32>
 }
+func.func @max_reduce_matrix(%a: tensor<23x190xf32>) -> tensor<1x1xf32> {
+  %m = hk.reduce max %a {dims = 2 : i64} : tensor<23x190xf32> -> tensor<1x1xf32>
+  return %m : tensor<1x1xf32>
+}
+func.func @row_max(%a: tensor<11x333xf32>) -> tensor<11x1xf32> {
+  %m = hk.reduce max %a : tensor<11x333xf32> -> tensor<11x1xf32>
+  return %m : tensor<11x1xf32>
+}
+func.func @l2_normalize_bf16(%a: tensor<33x60xbf16>) -> tensor<33x60xbf16> {
+  %y = hk.l2_norm %a epsilon 1.0e-06 : tensor<33x60xbf16> -> tensor<33x60xbf16>
+  return %y : tensor<33x60xbf16>
+}

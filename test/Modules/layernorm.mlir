@@ -5,6 +5,8 @@
 // HK-DIMS: x.0=0
 // HK-DIMS: x.0=5
 // HK-DIMS-HOST: @add_f16_781 x.0=1823
+// HK-DIMS-HOST: @bf16_1 @f16_128 x.0=359
+// HK-DIMS-HOST: @bf16_8192 x.0=513
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @bf16_1(%x: tensor<?x1xbf16>, %w: tensor<1xbf16>, %b: tensor<1xbf16>) -> tensor<?x1xbf16> {
@@ -107,4 +109,32 @@ func.func @add_smooth_quant(%x: tensor<?x359xbf16>, %r: tensor<?x359xbf16>, %w: 
   %m = hk.mul %y, %xs : tensor<?x359xf32>, tensor<359xf32> -> tensor<?x359xf32>
   %q, %scale = hk.quantize per_token %m : tensor<?x359xf32> -> tensor<?x359xi8>, tensor<?x1xf32>
   return %q, %scale, %s : tensor<?x359xi8>, tensor<?x1xf32>, tensor<?x359xbf16>
+}
+func.func @f16_4(%x: tensor<?x4xf16>, %w: tensor<4xf16>, %b: tensor<4xf16>) -> tensor<?x4xf16> {
+  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x4xf16>, tensor<4xf16>, tensor<4xf16> -> tensor<?x4xf16>
+  return %y : tensor<?x4xf16>
+}
+// Without a residual, without smoothing.
+func.func @dynamic_quant_768(%x: tensor<?x768xbf16>, %w: tensor<768xbf16>, %b: tensor<768xbf16>) -> (tensor<?x768xi8>, tensor<?x1xf32>) {
+  %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x768xbf16>, tensor<768xbf16>, tensor<768xbf16> -> tensor<?x768xf32>
+  %q, %s = hk.quantize per_token %y : tensor<?x768xf32> -> tensor<?x768xi8>, tensor<?x1xf32>
+  return %q, %s : tensor<?x768xi8>, tensor<?x1xf32>
+}
+// A residual, and the statistics of the rounded sum.
+func.func @add_training_359(%x: tensor<?x359xf16>, %r: tensor<?x359xf16>, %w: tensor<359xf16>, %b: tensor<359xf16>) -> (tensor<?x359xf16>, tensor<?x359xf16>, tensor<?x1xf32>, tensor<?x1xf32>) {
+  %eps = hk.constant dense<1.0e-05> : tensor<f32>
+  %n = hk.constant dense<359.0> : tensor<f32>
+  %s = hk.add %x, %r : tensor<?x359xf16>, tensor<?x359xf16> -> tensor<?x359xf16>
+  %sum = hk.reduce sum %s : tensor<?x359xf16> -> tensor<?x1xf32>
+  %mean = hk.div %sum, %n : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %c = hk.sub %s, %mean : tensor<?x359xf16>, tensor<?x1xf32> -> tensor<?x359xf32>
+  %sq = hk.mul %c, %c : tensor<?x359xf32>, tensor<?x359xf32> -> tensor<?x359xf32>
+  %ss = hk.reduce sum %sq : tensor<?x359xf32> -> tensor<?x1xf32>
+  %var = hk.div %ss, %n : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %e = hk.add %var, %eps : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %rstd = hk.rsqrt %e : tensor<?x1xf32> -> tensor<?x1xf32>
+  %h = hk.mul %c, %rstd : tensor<?x359xf32>, tensor<?x1xf32> -> tensor<?x359xf32>
+  %hw = hk.mul %h, %w : tensor<?x359xf32>, tensor<359xf16> -> tensor<?x359xf32>
+  %y = hk.add %hw, %b : tensor<?x359xf32>, tensor<359xf16> -> tensor<?x359xf16>
+  return %y, %s, %mean, %rstd : tensor<?x359xf16>, tensor<?x359xf16>, tensor<?x1xf32>, tensor<?x1xf32>
 }

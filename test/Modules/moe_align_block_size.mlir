@@ -1,7 +1,7 @@
 // Token copies in order of their expert, every expert's part a multiple of the
 // block; the expert of each block; the number of places in use.
 // HK-LAUNCHES: 1
-// HK-ARGS: --range=map=-3:9
+// HK-ARGS: --range=map=-3:9 --range=own=-1:7
 // HK-DIMS: ids.0=33 --range=ids=-1:7
 // HK-DIMS: ids.0=1 --range=ids=3:3
 // HK-DIMS: ids.0=0
@@ -76,4 +76,81 @@ func.func @expert_map(%ids: tensor<?x2xi64>, %map: tensor<32xi32>) -> (tensor<?x
   %last = tensor.extract_slice %blocks[8] [1] [1] : tensor<9xi32> to tensor<1xi32>
   %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
   return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+func.func @experts8_top4_block32(%ids: tensor<?x4xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<32> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x4xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<8xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 8 : i64, block = 32 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 32 : i64} : tensor<8xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<9xi32>
+  %last = tensor.extract_slice %blocks[8] [1] [1] : tensor<9xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+func.func @experts8_top4_block128(%ids: tensor<?x4xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<128> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x4xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<8xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 8 : i64, block = 128 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 128 : i64} : tensor<8xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<9xi32>
+  %last = tensor.extract_slice %blocks[8] [1] [1] : tensor<9xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+func.func @experts60_top4(%ids: tensor<?x4xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<64> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x4xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<60xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 60 : i64, block = 64 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 64 : i64} : tensor<60xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<61xi32>
+  %last = tensor.extract_slice %blocks[60] [1] [1] : tensor<61xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+func.func @experts128_top4(%ids: tensor<?x4xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<64> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x4xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<128xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 128 : i64, block = 64 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 64 : i64} : tensor<128xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<129xi32>
+  %last = tensor.extract_slice %blocks[128] [1] [1] : tensor<129xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+func.func @experts256_top8(%ids: tensor<?x8xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<64> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x8xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<256xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 256 : i64, block = 64 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 64 : i64} : tensor<256xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<257xi32>
+  %last = tensor.extract_slice %blocks[256] [1] [1] : tensor<257xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+// Two experts that all tokens share stand behind the eight that are routed to.
+func.func @shared_experts(%ids: tensor<?x3xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<16> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x3xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<10xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 10 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 16 : i64} : tensor<10xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<11xi32>
+  %last = tensor.extract_slice %blocks[10] [1] [1] : tensor<11xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
+}
+// All experts are sorted; then the blocks of those on other devices are marked with -1.
+func.func @map_of_blocks(%ids: tensor<?x2xi32>, %own: tensor<16xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
+  %block = hk.constant dense<16> : tensor<1xi32>
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x2xi32> into tensor<?xi32>
+  %counts = hk.histogram %flat : tensor<?xi32> -> tensor<16xi32>
+  %sorted, %place = hk.sort_by_key %flat {bins = 16 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 16 : i64} : tensor<16xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<17xi32>
+  %zero = hk.constant dense<0> : tensor<i32>
+  %none = hk.constant dense<-1> : tensor<i32>
+  %used = hk.compare ge %experts, %zero : tensor<?xi32>, tensor<i32> -> tensor<?xi1>
+  %mapped = hk.gather_rows %own, %experts : tensor<16xi32>, tensor<?xi32> -> tensor<?xi32>
+  %here = hk.select %used, %mapped, %none : tensor<?xi1>, tensor<?xi32>, tensor<i32> -> tensor<?xi32>
+  %last = tensor.extract_slice %blocks[16] [1] [1] : tensor<17xi32> to tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  return %sorted, %here, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
 }

@@ -6,6 +6,7 @@
 // HK-DIMS: --range=hist=0:0
 // HK-DIMS: --range=hist=1:1
 // HK-DIMS: --range=hist=0:1
+// HK-DIMS: --range=hist=0:4000
 
 func.func @main(%hist: tensor<128xi32>) -> (tensor<129xi32>, tensor<129xi32>, tensor<700xi32>) {
   %high = hk.constant dense<65536> : tensor<i32>
@@ -54,4 +55,15 @@ func.func @from_bits_one_tile(%bits: tensor<4x16xi32>) -> (tensor<128xi32>, tens
   %raw = hk.cumsum offsets %hist : tensor<128xi32> -> tensor<129xi32>
   %expert, %tile, %padded = hk.segments lengths %hist {block = 16 : i64} : tensor<128xi32> -> tensor<64xi32>, tensor<64xi32>, tensor<129xi32>
   return %hist, %raw, %padded, %expert : tensor<128xi32>, tensor<129xi32>, tensor<129xi32>, tensor<64xi32>
+}
+// Few enough tokens that every one may be a tile of its own.
+func.func @experts60_block64(%hist: tensor<60xi32>) -> (tensor<61xi32>, tensor<61xi32>, tensor<33xi32>) {
+  %high = hk.constant dense<65536> : tensor<i32>
+  %none = hk.constant dense<-1> : tensor<i32>
+  %raw = hk.cumsum offsets %hist : tensor<60xi32> -> tensor<61xi32>
+  %expert, %tile, %padded = hk.segments lengths %hist {block = 64 : i64} : tensor<60xi32> -> tensor<33xi32>, tensor<33xi32>, tensor<61xi32>
+  %shifted = hk.mul %tile, %high : tensor<33xi32>, tensor<i32> -> tensor<33xi32>
+  %entry = hk.add %shifted, %expert : tensor<33xi32>, tensor<33xi32> -> tensor<33xi32>
+  %map = hk.max %entry, %none : tensor<33xi32>, tensor<i32> -> tensor<33xi32>
+  return %raw, %padded, %map : tensor<61xi32>, tensor<61xi32>, tensor<33xi32>
 }

@@ -5,6 +5,8 @@
 // HK-DIMS: x.0=16
 // HK-DIMS: x.0=255
 // HK-DIMS: x.0=0
+// HK-DIMS-HOST: @from_ids @e128_k6_block64 x.0=911
+// HK-DIMS-HOST: @from_ids @softmax_first_e256 x.0=4096
 // HK-DATA: normal,equal,nan
 
 // Counts of the ids.
@@ -112,4 +114,23 @@ func.func @grouped_sigmoid(%x: tensor<?x64xbf16>, %bias: tensor<64xf32>) -> (ten
   %scal = hk.gather_rows %w, %gather : tensor<?xf32>, tensor<?xi32> -> tensor<?xf32>
   %raw = hk.cumsum offsets %hist : tensor<64xi32> -> tensor<65xi32>
   return %gather, %scatter, %scal, %hist, %raw : tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<64xi32>, tensor<65xi32>
+}
+// Tiles of 64, six of 128 experts.
+func.func @e128_k6_block64(%x: tensor<?x128xf16>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<128xi32>, tensor<129xi32>, tensor<129xi32>, tensor<?xi32>) {
+  %high = hk.constant dense<65536> : tensor<i32>
+  %none = hk.constant dense<-1> : tensor<i32>
+  %p = hk.cast %x : tensor<?x128xf16> -> tensor<?x128xf32>
+  %v, %ids = hk.topk %p ties highest_index order by_index : tensor<?x128xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %weights = hk.softmax %v : tensor<?x6xf32> -> tensor<?x6xf32>
+  %ids1 = tensor.collapse_shape %ids [[0, 1]] : tensor<?x6xi32> into tensor<?xi32>
+  %w = tensor.collapse_shape %weights [[0, 1]] : tensor<?x6xf32> into tensor<?xf32>
+  %hist = hk.histogram %ids1 : tensor<?xi32> -> tensor<128xi32>
+  %gather, %scatter = hk.sort_by_key %ids1 {bins = 128 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %scal = hk.gather_rows %w, %gather : tensor<?xf32>, tensor<?xi32> -> tensor<?xf32>
+  %raw = hk.cumsum offsets %hist : tensor<128xi32> -> tensor<129xi32>
+  %expert, %tile, %padded = hk.segments lengths %hist items %ids1 {block = 64 : i64} : tensor<128xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<129xi32>
+  %shifted = hk.mul %tile, %high : tensor<?xi32>, tensor<i32> -> tensor<?xi32>
+  %entry = hk.add %shifted, %expert : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  %map = hk.max %entry, %none : tensor<?xi32>, tensor<i32> -> tensor<?xi32>
+  return %gather, %scatter, %scal, %hist, %raw, %padded, %map : tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<128xi32>, tensor<129xi32>, tensor<129xi32>, tensor<?xi32>
 }

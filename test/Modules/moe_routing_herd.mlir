@@ -6,6 +6,7 @@
 // HK-DIMS: x.0=16
 // HK-DIMS: x.0=128
 // HK-DIMS: x.0=0
+// HK-DIMS: x.0=37
 // HK-DATA: normal,equal,nan
 
 func.func @main(%x: tensor<?x64xbf16>) -> (tensor<?x4xf32>, tensor<?x4xi32>, tensor<?xi32>, tensor<?xi32>, tensor<64xi32>) {

@@ -11,6 +11,10 @@
 // HK-DIMS-HOST: x.0=911
 // HK-DIMS-HOST: x.0=1024
 // HK-DIMS-HOST: @e8_k2 @e128_k4 @e128_k6 @e256_k8 x.0=8192
+// HK-DIMS-HOST: @e128_k4 @e128_k6 @e128_k32 @e8_k2 x.0=8
+// HK-DIMS-HOST: @e128_k4 @e128_k6 @e128_k32 @e8_k2 x.0=256
+// HK-DIMS-HOST: @e128_k4 @e128_k6 @e128_k32 @e8_k2 x.0=1023
+// HK-DIMS-HOST: @e128_k4 @e128_k6 @e128_k32 @e8_k2 x.0=4096
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 // Top-k of the logits, softmax over the selected.
@@ -209,4 +213,127 @@ func.func @grouped_by_table(%x: tensor<?x64xf32>, %group: tensor<64xi32>) -> (te
   %z3 = hk.select %c3, %y3, %z2 : tensor<64xi1>, tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
   %v, %i = hk.topk %z3 ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
   return %v, %i : tensor<?x4xf32>, tensor<?x4xi32>
+}
+// Softmax over all experts, not renormalised, ids in ascending order.
+func.func @softmax_first_e128(%x: tensor<?x128xbf16>) -> (tensor<?x4xf32>, tensor<?x4xi32>, tensor<4x?xi32>) {
+  %p = hk.softmax %x : tensor<?x128xbf16> -> tensor<?x128xf32>
+  %v, %i = hk.topk %p ties highest_index order by_index : tensor<?x128xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
+  %b = hk.bitmatrix %i : tensor<?x4xi32> -> tensor<?x4xi32>
+  %bt = hk.transpose %b [1, 0] : tensor<?x4xi32> -> tensor<4x?xi32>
+  return %v, %i, %bt : tensor<?x4xf32>, tensor<?x4xi32>, tensor<4x?xi32>
+}
+// Sigmoid without a bias, renormalised.
+func.func @sigmoid_plain(%x: tensor<?x128xf16>) -> (tensor<?x8xf32>, tensor<?x8xi32>, tensor<4x?xi32>) {
+  %l = hk.cast %x : tensor<?x128xf16> -> tensor<?x128xf32>
+  %p = hk.sigmoid %l : tensor<?x128xf32> -> tensor<?x128xf32>
+  %v, %i = hk.topk %p ties highest_index order by_index : tensor<?x128xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %eps = hk.constant dense<1.0e-20> : tensor<f32>
+  %s = hk.reduce sum %v : tensor<?x8xf32> -> tensor<?x1xf32>
+  %d = hk.add %s, %eps : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %w = hk.div %v, %d : tensor<?x8xf32>, tensor<?x1xf32> -> tensor<?x8xf32>
+  %b = hk.bitmatrix %i : tensor<?x8xi32> -> tensor<?x4xi32>
+  %bt = hk.transpose %b [1, 0] : tensor<?x4xi32> -> tensor<4x?xi32>
+  return %w, %i, %bt : tensor<?x8xf32>, tensor<?x8xi32>, tensor<4x?xi32>
+}
+// Not renormalised, only scaled; with a bias, and ids in ascending order.
+func.func @sigmoid_scaled(%x: tensor<?x64xf32>, %bias: tensor<64xf32>) -> (tensor<?x6xf32>, tensor<?x6xi32>) {
+  %p = hk.sigmoid %x : tensor<?x64xf32> -> tensor<?x64xf32>
+  %cb = hk.add %p, %bias : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
+  %v, %i = hk.topk %cb ties highest_index order by_index : tensor<?x64xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %g = hk.gather_last %p, %i : tensor<?x64xf32>, tensor<?x6xi32> -> tensor<?x6xf32>
+  %factor = hk.constant dense<2.5> : tensor<f32>
+  %y = hk.mul %g, %factor : tensor<?x6xf32>, tensor<f32> -> tensor<?x6xf32>
+  return %y, %i : tensor<?x6xf32>, tensor<?x6xi32>
+}
+// DeepSeek-V2: softmax over all, groups by their best, scaled.
+func.func @grouped_softmax(%x: tensor<?x160xbf16>) -> (tensor<?x6xf32>, tensor<?x6xi32>) {
+  %p = hk.softmax %x : tensor<?x160xbf16> -> tensor<?x160xf32>
+  %m = hk.group_limit maximum %p {groups = 8 : i64, top_groups = 3 : i64} : tensor<?x160xf32> -> tensor<?x160xf32>
+  %v, %i = hk.topk %m ties lowest_index order by_value : tensor<?x160xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %factor = hk.constant dense<16.0> : tensor<f32>
+  %y = hk.mul %v, %factor : tensor<?x6xf32>, tensor<f32> -> tensor<?x6xf32>
+  return %y, %i : tensor<?x6xf32>, tensor<?x6xi32>
+}
+// A bias in bf16, as checkpoints have it.
+func.func @bias_bf16(%x: tensor<?x128xbf16>, %bias: tensor<128xbf16>) -> (tensor<?x6xf32>, tensor<?x6xi32>) {
+  %p = hk.sigmoid %x : tensor<?x128xbf16> -> tensor<?x128xf32>
+  %cb = hk.add %p, %bias : tensor<?x128xf32>, tensor<128xbf16> -> tensor<?x128xf32>
+  %v, %i = hk.topk %cb ties lowest_index order by_value : tensor<?x128xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %g = hk.gather_last %p, %i : tensor<?x128xf32>, tensor<?x6xi32> -> tensor<?x6xf32>
+  return %g, %i : tensor<?x6xf32>, tensor<?x6xi32>
+}
+// Groups that a table names, by the two best of their scores and biases: the best 2 of 4 are kept.
+func.func @grouped_by_table_bias(%x: tensor<?x64xf32>, %bias: tensor<64xf32>, %group: tensor<64xi32>) -> (tensor<?x4xf32>, tensor<?x4xi32>) {
+  %never = hk.constant dense<0xFF800000> : tensor<f32>
+  %p = hk.sigmoid %x : tensor<?x64xf32> -> tensor<?x64xf32>
+  %y = hk.add %p, %bias : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
+  %id0 = hk.constant dense<0> : tensor<i32>
+  %is0 = hk.compare eq %group, %id0 : tensor<64xi32>, tensor<i32> -> tensor<64xi1>
+  %x0 = hk.select %is0, %y, %never : tensor<64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %v0, %i0 = hk.topk %x0 ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %m0 = hk.reduce sum %v0 : tensor<?x2xf32> -> tensor<?x1xf32>
+  %id1 = hk.constant dense<1> : tensor<i32>
+  %is1 = hk.compare eq %group, %id1 : tensor<64xi32>, tensor<i32> -> tensor<64xi1>
+  %x1 = hk.select %is1, %y, %never : tensor<64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %v1, %i1 = hk.topk %x1 ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %m1 = hk.reduce sum %v1 : tensor<?x2xf32> -> tensor<?x1xf32>
+  %id2 = hk.constant dense<2> : tensor<i32>
+  %is2 = hk.compare eq %group, %id2 : tensor<64xi32>, tensor<i32> -> tensor<64xi1>
+  %x2 = hk.select %is2, %y, %never : tensor<64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %v2, %i2 = hk.topk %x2 ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %m2 = hk.reduce sum %v2 : tensor<?x2xf32> -> tensor<?x1xf32>
+  %id3 = hk.constant dense<3> : tensor<i32>
+  %is3 = hk.compare eq %group, %id3 : tensor<64xi32>, tensor<i32> -> tensor<64xi1>
+  %x3 = hk.select %is3, %y, %never : tensor<64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %v3, %i3 = hk.topk %x3 ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %m3 = hk.reduce sum %v3 : tensor<?x2xf32> -> tensor<?x1xf32>
+  %m = hk.concat 1 (%m0, %m1, %m2, %m3) : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x4xf32>
+  %best = hk.group_limit maximum %m {groups = 4 : i64, top_groups = 2 : i64} : tensor<?x4xf32> -> tensor<?x4xf32>
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %best, %c0 : tensor<?x4xf32>
+  %b0 = tensor.extract_slice %best[0, 0] [%t, 1] [1, 1] : tensor<?x4xf32> to tensor<?x1xf32>
+  %k0 = hk.compare ne %b0, %never : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xi1>
+  %o0 = hk.select %k0, %x0, %never : tensor<?x1xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %z0 = hk.select %is0, %o0, %never : tensor<64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %b1 = tensor.extract_slice %best[0, 1] [%t, 1] [1, 1] : tensor<?x4xf32> to tensor<?x1xf32>
+  %k1 = hk.compare ne %b1, %never : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xi1>
+  %o1 = hk.select %k1, %x1, %never : tensor<?x1xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %z1 = hk.select %is1, %o1, %z0 : tensor<64xi1>, tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+  %b2 = tensor.extract_slice %best[0, 2] [%t, 1] [1, 1] : tensor<?x4xf32> to tensor<?x1xf32>
+  %k2 = hk.compare ne %b2, %never : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xi1>
+  %o2 = hk.select %k2, %x2, %never : tensor<?x1xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %z2 = hk.select %is2, %o2, %z1 : tensor<64xi1>, tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+  %b3 = tensor.extract_slice %best[0, 3] [%t, 1] [1, 1] : tensor<?x4xf32> to tensor<?x1xf32>
+  %k3 = hk.compare ne %b3, %never : tensor<?x1xf32>, tensor<f32> -> tensor<?x1xi1>
+  %o3 = hk.select %k3, %x3, %never : tensor<?x1xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+  %z3 = hk.select %is3, %o3, %z2 : tensor<64xi1>, tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+  %v, %i = hk.topk %z3 ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
+  %w = hk.gather_last %p, %i : tensor<?x64xf32>, tensor<?x4xi32> -> tensor<?x4xf32>
+  return %w, %i : tensor<?x4xf32>, tensor<?x4xi32>
+}
+// An expert that all tokens share, of weight 1, behind those that are routed to.
+func.func @shared_expert(%x: tensor<?x64xbf16>) -> (tensor<?x7xf32>, tensor<?x7xi32>) {
+  %no = hk.constant dense<false> : tensor<i1>
+  %one = hk.constant dense<1.0> : tensor<f32>
+  %shared = hk.constant dense<64.0> : tensor<f32>
+  %p = hk.softmax %x : tensor<?x64xbf16> -> tensor<?x64xf32>
+  %v, %i = hk.topk %p ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %s = hk.reduce sum %v : tensor<?x6xf32> -> tensor<?x1xf32>
+  %w = hk.div %v, %s : tensor<?x6xf32>, tensor<?x1xf32> -> tensor<?x6xf32>
+  %o = hk.select %no, %s, %one : tensor<i1>, tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %e = hk.select %no, %s, %shared : tensor<i1>, tensor<?x1xf32>, tensor<f32> -> tensor<?x1xf32>
+  %id = hk.cast %e : tensor<?x1xf32> -> tensor<?x1xi32>
+  %all_w = hk.concat 1 (%w, %o) : tensor<?x6xf32>, tensor<?x1xf32> -> tensor<?x7xf32>
+  %all_i = hk.concat 1 (%i, %id) : tensor<?x6xi32>, tensor<?x1xi32> -> tensor<?x7xi32>
+  return %all_w, %all_i : tensor<?x7xf32>, tensor<?x7xi32>
+}
+// Padding rows of a captured graph may hold anything: of NaN only, the ids are still experts.
+func.func @all_nan_rows(%x: tensor<?x128xf32>) -> (tensor<?x6xf32>, tensor<?x6xi32>, tensor<4x?xi32>) {
+  %nan = hk.constant dense<0x7FC00000> : tensor<f32>
+  %y = hk.add %x, %nan : tensor<?x128xf32>, tensor<f32> -> tensor<?x128xf32>
+  %v, %i = hk.topk %y ties highest_index order by_index : tensor<?x128xf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %w = hk.softmax %v : tensor<?x6xf32> -> tensor<?x6xf32>
+  %b = hk.bitmatrix %i : tensor<?x6xi32> -> tensor<?x4xi32>
+  %bt = hk.transpose %b [1, 0] : tensor<?x4xi32> -> tensor<4x?xi32>
+  return %w, %i, %bt : tensor<?x6xf32>, tensor<?x6xi32>, tensor<4x?xi32>
 }

@@ -87,3 +87,59 @@ func.func @round(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %y = hk.round %x : tensor<?x64xf32> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+func.func @exp_bf16(%x: tensor<?x77xbf16>) -> tensor<?x77xbf16> {
+  %y = hk.exp %x : tensor<?x77xbf16> -> tensor<?x77xbf16>
+  return %y : tensor<?x77xbf16>
+}
+func.func @exp_f16(%x: tensor<?x77xf16>) -> tensor<?x77xf32> {
+  %y = hk.exp %x : tensor<?x77xf16> -> tensor<?x77xf32>
+  return %y : tensor<?x77xf32>
+}
+func.func @exp2_f32(%x: tensor<?x77xf32>) -> tensor<?x77xf32> {
+  %y = hk.exp2 %x : tensor<?x77xf32> -> tensor<?x77xf32>
+  return %y : tensor<?x77xf32>
+}
+func.func @exp2_f16(%x: tensor<?x77xf16>) -> tensor<?x77xf16> {
+  %y = hk.exp2 %x : tensor<?x77xf16> -> tensor<?x77xf16>
+  return %y : tensor<?x77xf16>
+}
+func.func @log_bf16(%x: tensor<?x77xbf16>) -> tensor<?x77xf32> {
+  %y = hk.log %x : tensor<?x77xbf16> -> tensor<?x77xf32>
+  return %y : tensor<?x77xf32>
+}
+func.func @log_f16(%x: tensor<?x77xf16>) -> tensor<?x77xf16> {
+  %y = hk.log %x : tensor<?x77xf16> -> tensor<?x77xf16>
+  return %y : tensor<?x77xf16>
+}
+func.func @log2_f32(%x: tensor<?x77xf32>) -> tensor<?x77xf32> {
+  %y = hk.log2 %x : tensor<?x77xf32> -> tensor<?x77xf32>
+  return %y : tensor<?x77xf32>
+}
+func.func @log2_bf16(%x: tensor<?x77xbf16>) -> tensor<?x77xbf16> {
+  %y = hk.log2 %x : tensor<?x77xbf16> -> tensor<?x77xbf16>
+  return %y : tensor<?x77xbf16>
+}
+func.func @sigmoid_f32(%x: tensor<?x77xf32>) -> tensor<?x77xf32> {
+  %y = hk.sigmoid %x : tensor<?x77xf32> -> tensor<?x77xf32>
+  return %y : tensor<?x77xf32>
+}
+func.func @sigmoid_f16(%x: tensor<?x77xf16>) -> tensor<?x77xf16> {
+  %y = hk.sigmoid %x : tensor<?x77xf16> -> tensor<?x77xf16>
+  return %y : tensor<?x77xf16>
+}
+func.func @silu_f32(%x: tensor<?x77xf32>) -> tensor<?x77xf32> {
+  %y = hk.silu %x : tensor<?x77xf32> -> tensor<?x77xf32>
+  return %y : tensor<?x77xf32>
+}
+func.func @silu_bf16(%x: tensor<?x77xbf16>) -> tensor<?x77xf32> {
+  %y = hk.silu %x : tensor<?x77xbf16> -> tensor<?x77xf32>
+  return %y : tensor<?x77xf32>
+}
+func.func @safe_exp_bf16(%x: tensor<?x77xbf16>) -> tensor<?x77xbf16> {
+  %zero = hk.constant dense<0.0> : tensor<f32>
+  %e = hk.exp %x : tensor<?x77xbf16> -> tensor<?x77xf32>
+  %c = hk.compare le %x, %zero : tensor<?x77xbf16>, tensor<f32> -> tensor<?x77xi1>
+  %s = hk.select %c, %e, %zero : tensor<?x77xi1>, tensor<?x77xf32>, tensor<f32> -> tensor<?x77xf32>
+  %y = hk.cast %s : tensor<?x77xf32> -> tensor<?x77xbf16>
+  return %y : tensor<?x77xbf16>
+}

@@ -28,3 +28,14 @@ func.func @int8(%x: tensor<?x400xf32>) -> (tensor<?x400xi8>, tensor<1x1xf32>) {
   %q = hk.quantize_static %x, %s : tensor<?x400xf32>, tensor<1x1xf32> -> tensor<?x400xi8>
   return %q, %s : tensor<?x400xi8>, tensor<1x1xf32>
 }
+func.func @fnuz(%x: tensor<?x75xf16>) -> (tensor<?x75xf8E4M3FNUZ>, tensor<1x1xf32>) {
+  %amax = hk.reduce absmax %x {dims = 2 : i64} : tensor<?x75xf16> -> tensor<1x1xf32>
+  %limit = hk.constant dense<240.0> : tensor<f32>
+  %zero = hk.constant dense<0.0> : tensor<f32>
+  %one = hk.constant dense<1.0> : tensor<f32>
+  %d = hk.div %amax, %limit : tensor<1x1xf32>, tensor<f32> -> tensor<1x1xf32>
+  %is0 = hk.compare eq %d, %zero : tensor<1x1xf32>, tensor<f32> -> tensor<1x1xi1>
+  %s = hk.select %is0, %one, %d : tensor<1x1xi1>, tensor<f32>, tensor<1x1xf32> -> tensor<1x1xf32>
+  %q = hk.quantize_static %x, %s : tensor<?x75xf16>, tensor<1x1xf32> -> tensor<?x75xf8E4M3FNUZ>
+  return %q, %s : tensor<?x75xf8E4M3FNUZ>, tensor<1x1xf32>
+}

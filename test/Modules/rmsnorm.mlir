@@ -6,6 +6,12 @@
 // HK-DIMS: x.0=7
 // HK-DIMS-HOST: @f16_128 x.0=364800
 // HK-DIMS-HOST: @bf16_1245 x.0=873
+// HK-DIMS-HOST: @f16_3571 x.0=71
+// HK-DIMS-HOST: @f16_409 x.0=173
+// HK-DIMS-HOST: @bf16_4096 @f32_1024 x.0=256
+// HK-DIMS-HOST: @bf16_5120 @f32_2048 x.0=768
+// HK-DIMS-HOST: @f16_8192 x.0=513
+// HK-DIMS-HOST: @dual_1536 x.0=16380
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @f32_4(%x: tensor<?x4xf32>, %w: tensor<4xf32>) -> tensor<?x4xf32> {
@@ -141,4 +147,41 @@ func.func @add_training_409(%x: tensor<?x409xbf16>, %r: tensor<?x409xbf16>, %w: 
   %sr = hk.mul %s, %q : tensor<?x409xbf16>, tensor<?x1xf32> -> tensor<?x409xf32>
   %y = hk.mul %sr, %w : tensor<?x409xf32>, tensor<409xf32> -> tensor<?x409xbf16>
   return %y, %s, %q : tensor<?x409xbf16>, tensor<?x409xbf16>, tensor<?x1xf32>
+}
+func.func @f16_8192(%x: tensor<?x8192xf16>, %w: tensor<8192xf16>) -> tensor<?x8192xf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x8192xf16>, tensor<8192xf16> -> tensor<?x8192xf16>
+  return %y : tensor<?x8192xf16>
+}
+func.func @bf16_5120(%x: tensor<?x5120xbf16>, %w: tensor<5120xbf16>) -> tensor<?x5120xbf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x5120xbf16>, tensor<5120xbf16> -> tensor<?x5120xbf16>
+  return %y : tensor<?x5120xbf16>
+}
+func.func @f32_1024(%x: tensor<?x1024xf32>, %w: tensor<1024xf32>) -> tensor<?x1024xf32> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x1024xf32>, tensor<1024xf32> -> tensor<?x1024xf32>
+  return %y : tensor<?x1024xf32>
+}
+func.func @bf16_768(%x: tensor<?x768xbf16>, %w: tensor<768xbf16>) -> tensor<?x768xbf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x768xbf16>, tensor<768xbf16> -> tensor<?x768xbf16>
+  return %y : tensor<?x768xbf16>
+}
+func.func @f16_512(%x: tensor<?x512xf16>, %w: tensor<512xf16>) -> tensor<?x512xf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x512xf16>, tensor<512xf16> -> tensor<?x512xf16>
+  return %y : tensor<?x512xf16>
+}
+// Of every head, with the weight all heads share; without a weight; rows of zeros, which
+// only epsilon keeps from 0 / 0.
+func.func @heads_64(%x: tensor<?x5x64xf16>, %w: tensor<64xf16>) -> tensor<?x5x64xf16> {
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x5x64xf16>, tensor<64xf16> -> tensor<?x5x64xf16>
+  return %y : tensor<?x5x64xf16>
+}
+func.func @no_weight_409(%x: tensor<?x409xbf16>) -> tensor<?x409xbf16> {
+  %y = hk.rms_norm %x epsilon 1.0e-06 : tensor<?x409xbf16> -> tensor<?x409xbf16>
+  return %y : tensor<?x409xbf16>
+}
+func.func @zero_rows_2880(%x: tensor<?x2880xbf16>, %w: tensor<2880xbf16>) -> tensor<?x2880xbf16> {
+  %no = hk.constant dense<false> : tensor<i1>
+  %zero = hk.constant dense<0.0> : tensor<bf16>
+  %z = hk.select %no, %x, %zero : tensor<i1>, tensor<?x2880xbf16>, tensor<bf16> -> tensor<?x2880xbf16>
+  %y = hk.rms_norm %z, %w epsilon 1.0e-06 : tensor<?x2880xbf16>, tensor<2880xbf16> -> tensor<?x2880xbf16>
+  return %y : tensor<?x2880xbf16>
 }

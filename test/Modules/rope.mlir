@@ -2,11 +2,13 @@
 // pair or of an element, positions with offsets, by a dim, in ragged sequences, of an
 // image or a video, from angles, for q and k at once, and gradients.
 // HK-LAUNCHES: 1
-// HK-ARGS: --range=pos=-2:66 --range=off=-3:3 --range=pos3=0:63 --range=cu=iota --range=far=0:1048576 --range=token=0:30 --range=grid=1:4
-// HK-DIMS: x.0=33 pos3.1=33 grid.1=33 far.0=33 token.0=33 pos.0=33
-// HK-DIMS: x.0=1 pos3.1=1 grid.1=1 far.0=1 token.0=1 pos.0=1
-// HK-DIMS: x.0=0 pos3.1=0 grid.1=0 far.0=0 token.0=0 pos.0=0
-// HK-DATA: normal,nan
+// HK-ARGS: --range=pos=-2:66 --range=off=-3:3 --range=pos3=0:63 --range=far=0:1048576 --range=near=0:63 --range=token=0:30 --range=grid=1:4
+// HK-DIMS: x.0=33 pos3.1=33 grid.1=33 far.0=33 token.0=33 pos.0=33 near.0=33 many.0=12 --range=cu=bounds:33 --range=many=bounds:33
+// HK-DIMS: x.0=1 pos3.1=1 grid.1=1 far.0=1 token.0=1 pos.0=1 near.0=1 many.0=3 --range=cu=bounds:1 --range=many=bounds:1
+// HK-DIMS: x.0=0 pos3.1=0 grid.1=0 far.0=0 token.0=0 pos.0=0 near.0=0 many.0=2 --range=cu=bounds:0 --range=many=bounds:0
+// HK-DIMS-HOST: @ragged @ragged_many x.0=1024 many.0=58 --range=cu=bounds:1024 --range=many=bounds:1024
+// HK-DIMS-HOST: @two_channels x.0=8192 pos.0=8192
+// HK-DATA: normal,nan,inf
 
 func.func @neox(%x: tensor<?x4x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>) -> tensor<?x4x64xbf16> {
   %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x4x64xbf16>
@@ -226,4 +228,120 @@ func.func @video_grid(%x: tensor<?x20x2x40xf32>, %cos: tensor<64x20xf32>, %sin: 
   %r2 = hk.rope gptj %s2, %cos2, %sin2 positions %p2 : tensor<?x20x2x12xf32>, tensor<64x6xf32>, tensor<64x6xf32> positions tensor<?x20xi32> -> tensor<?x20x2x12xf32>
   %y = hk.concat 3 (%r0, %r1, %r2) : tensor<?x20x2x16xf32>, tensor<?x20x2x12xf32>, tensor<?x20x2x12xf32> -> tensor<?x20x2x40xf32>
   return %y : tensor<?x20x2x40xf32>
+}
+// The other combinations of pairing, angles and what is not rotated.
+func.func @neox_own_angles_partial(%x: tensor<?x3x96xbf16>, %cos: tensor<64x40xbf16>, %sin: tensor<64x40xbf16>, %pos: tensor<?xi32>) -> tensor<?x3x96xbf16> {
+  %y = hk.rope neox %x, %cos, %sin positions %pos {angle_per_element} : tensor<?x3x96xbf16>, tensor<64x40xbf16>, tensor<64x40xbf16> positions tensor<?xi32> -> tensor<?x3x96xbf16>
+  return %y : tensor<?x3x96xbf16>
+}
+func.func @neox_own_angles_nope_first(%x: tensor<?x2x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>) -> tensor<?x2x64xbf16> {
+  %y = hk.rope neox %x, %cos, %sin positions %pos {angle_per_element, nope_first} : tensor<?x2x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x2x64xbf16>
+  return %y : tensor<?x2x64xbf16>
+}
+func.func @neox_nope_first(%x: tensor<?x2x64xbf16>, %cos: tensor<64x16xbf16>, %sin: tensor<64x16xbf16>, %pos: tensor<?xi32>) -> tensor<?x2x64xbf16> {
+  %y = hk.rope neox %x, %cos, %sin positions %pos {nope_first} : tensor<?x2x64xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?xi32> -> tensor<?x2x64xbf16>
+  return %y : tensor<?x2x64xbf16>
+}
+func.func @gptj_own_angles_partial(%x: tensor<?x2x64xf16>, %cos: tensor<64x32xf16>, %sin: tensor<64x32xf16>, %pos: tensor<?xi64>) -> tensor<?x2x64xf16> {
+  %y = hk.rope gptj %x, %cos, %sin positions %pos {angle_per_element} : tensor<?x2x64xf16>, tensor<64x32xf16>, tensor<64x32xf16> positions tensor<?xi64> -> tensor<?x2x64xf16>
+  return %y : tensor<?x2x64xf16>
+}
+func.func @gptj_own_angles_nope_first(%x: tensor<?x2x96xbf16>, %cos: tensor<64x24xf32>, %sin: tensor<64x24xf32>, %pos: tensor<?xi32>) -> tensor<?x2x96xbf16> {
+  %y = hk.rope gptj %x, %cos, %sin positions %pos {angle_per_element, nope_first} : tensor<?x2x96xbf16>, tensor<64x24xf32>, tensor<64x24xf32> positions tensor<?xi32> -> tensor<?x2x96xbf16>
+  return %y : tensor<?x2x96xbf16>
+}
+func.func @gptj_nope_first_own_angles_inverse(%x: tensor<?x3x40xbf16>, %cos: tensor<64x16xbf16>, %sin: tensor<64x16xbf16>, %pos: tensor<?xi32>) -> tensor<?x3x40xbf16> {
+  %y = hk.rope gptj %x, %cos, %sin positions %pos {angle_per_element, inverse, nope_first} : tensor<?x3x40xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?xi32> -> tensor<?x3x40xbf16>
+  return %y : tensor<?x3x40xbf16>
+}
+// Parts of heads as Phi-2, Qwen3-Next and GLM-4 have them, and a head of 192.
+func.func @neox_32_of_80(%x: tensor<?x4x80xbf16>, %cos: tensor<64x16xbf16>, %sin: tensor<64x16xbf16>, %pos: tensor<?xi32>) -> tensor<?x4x80xbf16> {
+  %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x80xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?xi32> -> tensor<?x4x80xbf16>
+  return %y : tensor<?x4x80xbf16>
+}
+func.func @neox_64_of_256(%x: tensor<?x2x256xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %pos: tensor<?xi32>) -> tensor<?x2x256xbf16> {
+  %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x2x256xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x2x256xbf16>
+  return %y : tensor<?x2x256xbf16>
+}
+func.func @gptj_64_of_128(%x: tensor<?x2x128xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>) -> tensor<?x2x128xbf16> {
+  %y = hk.rope gptj %x, %cos, %sin positions %pos : tensor<?x2x128xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x2x128xbf16>
+  return %y : tensor<?x2x128xbf16>
+}
+func.func @neox_192(%x: tensor<?x2x192xf16>, %cos: tensor<64x96xf32>, %sin: tensor<64x96xf32>, %pos: tensor<?xi32>) -> tensor<?x2x192xf16> {
+  %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x2x192xf16>, tensor<64x96xf32>, tensor<64x96xf32> positions tensor<?xi32> -> tensor<?x2x192xf16>
+  return %y : tensor<?x2x192xf16>
+}
+// Positions per token and batch entry, without offsets; the first half of a head is kept.
+func.func @sbhd_positions(%x: tensor<?x2x4x64xbf16>, %k: tensor<?x2x1x64xbf16>, %cos: tensor<64x16xbf16>, %sin: tensor<64x16xbf16>, %pos: tensor<?x2xi32>) -> (tensor<?x2x4x64xbf16>, tensor<?x2x1x64xbf16>) {
+  %y = hk.rope neox %x, %cos, %sin positions %pos {nope_first} : tensor<?x2x4x64xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?x2xi32> -> tensor<?x2x4x64xbf16>
+  %z = hk.rope neox %k, %cos, %sin positions %pos {nope_first} : tensor<?x2x1x64xbf16>, tensor<64x16xbf16>, tensor<64x16xbf16> positions tensor<?x2xi32> -> tensor<?x2x1x64xbf16>
+  return %y, %z : tensor<?x2x4x64xbf16>, tensor<?x2x1x64xbf16>
+}
+// q and k, two views of one tensor, whose position is that in the sequence.
+func.func @sbhd_two_channels_cached(%x: tensor<?x2x8x64xf16>, %cos: tensor<64x64xf16>, %sin: tensor<64x64xf16>) -> (tensor<?x2x4x64xf16>, tensor<?x2x2x64xf16>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x2x8x64xf16>
+  %q = tensor.extract_slice %x[0, 0, 0, 0] [%t, 2, 4, 64] [1, 1, 1, 1] : tensor<?x2x8x64xf16> to tensor<?x2x4x64xf16>
+  %k = tensor.extract_slice %x[0, 0, 4, 0] [%t, 2, 2, 64] [1, 1, 1, 1] : tensor<?x2x8x64xf16> to tensor<?x2x2x64xf16>
+  %y = hk.rope gptj %q, %cos, %sin {angle_per_element} : tensor<?x2x4x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> -> tensor<?x2x4x64xf16>
+  %z = hk.rope gptj %k, %cos, %sin {angle_per_element} : tensor<?x2x2x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> -> tensor<?x2x2x64xf16>
+  return %y, %z : tensor<?x2x4x64xf16>, tensor<?x2x2x64xf16>
+}
+func.func @gptj_from_angles_nope_first(%x: tensor<?x2x3x48xbf16>, %freqs: tensor<64x12xbf16>) -> tensor<?x2x3x48xbf16> {
+  %cos = hk.cos %freqs : tensor<64x12xbf16> -> tensor<64x12xf32>
+  %sin = hk.sin %freqs : tensor<64x12xbf16> -> tensor<64x12xf32>
+  %y = hk.rope gptj %x, %cos, %sin {nope_first} : tensor<?x2x3x48xbf16>, tensor<64x12xf32>, tensor<64x12xf32> -> tensor<?x2x3x48xbf16>
+  return %y : tensor<?x2x3x48xbf16>
+}
+// Gradients, from the angles.
+func.func @neox_from_angles_inverse(%x: tensor<?x2x4x64xbf16>, %freqs: tensor<64x32xf32>) -> tensor<?x2x4x64xbf16> {
+  %cos = hk.cos %freqs : tensor<64x32xf32> -> tensor<64x32xf32>
+  %sin = hk.sin %freqs : tensor<64x32xf32> -> tensor<64x32xf32>
+  %y = hk.rope neox %x, %cos, %sin {inverse} : tensor<?x2x4x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> -> tensor<?x2x4x64xbf16>
+  return %y : tensor<?x2x4x64xbf16>
+}
+func.func @gptj_from_angles_inverse(%x: tensor<?x2x4x64xbf16>, %freqs: tensor<64x32xf32>) -> tensor<?x2x4x64xbf16> {
+  %cos = hk.cos %freqs : tensor<64x32xf32> -> tensor<64x32xf32>
+  %sin = hk.sin %freqs : tensor<64x32xf32> -> tensor<64x32xf32>
+  %y = hk.rope gptj %x, %cos, %sin {inverse} : tensor<?x2x4x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> -> tensor<?x2x4x64xbf16>
+  return %y : tensor<?x2x4x64xbf16>
+}
+// Any number of sequences, some of them empty; an angle per element.
+func.func @ragged_many(%x: tensor<?x2x64xbf16>, %freqs: tensor<64x64xf32>, %many: tensor<?xi32>) -> tensor<?x2x64xbf16> {
+  %cos = hk.cos %freqs : tensor<64x64xf32> -> tensor<64x64xf32>
+  %sin = hk.sin %freqs : tensor<64x64xf32> -> tensor<64x64xf32>
+  %y = hk.rope gptj %x, %cos, %sin bounds %many {angle_per_element} : tensor<?x2x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32> bounds tensor<?xi32> -> tensor<?x2x64xbf16>
+  return %y : tensor<?x2x64xbf16>
+}
+// Every product and every sum rounded to bf16, as kernels compute that do not widen.
+func.func @bf16_arithmetic(%x: tensor<?x4x64xbf16>, %cos: tensor<64x32xbf16>, %sin: tensor<64x32xbf16>, %near: tensor<?xi32>) -> tensor<?x4x64xbf16> {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x4x64xbf16>
+  %cg = hk.gather_rows %cos, %near : tensor<64x32xbf16>, tensor<?xi32> -> tensor<?x32xbf16>
+  %c = tensor.expand_shape %cg [[0], [1, 2]] output_shape [%t, 1, 32] : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+  %sg = hk.gather_rows %sin, %near : tensor<64x32xbf16>, tensor<?xi32> -> tensor<?x32xbf16>
+  %s = tensor.expand_shape %sg [[0], [1, 2]] output_shape [%t, 1, 32] : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+  %a = tensor.extract_slice %x[0, 0, 0] [%t, 4, 32] [1, 1, 1] : tensor<?x4x64xbf16> to tensor<?x4x32xbf16>
+  %b = tensor.extract_slice %x[0, 0, 32] [%t, 4, 32] [1, 1, 1] : tensor<?x4x64xbf16> to tensor<?x4x32xbf16>
+  %ac = hk.mul %a, %c : tensor<?x4x32xbf16>, tensor<?x1x32xbf16> -> tensor<?x4x32xbf16>
+  %bs = hk.mul %b, %s : tensor<?x4x32xbf16>, tensor<?x1x32xbf16> -> tensor<?x4x32xbf16>
+  %first = hk.sub %ac, %bs : tensor<?x4x32xbf16>, tensor<?x4x32xbf16> -> tensor<?x4x32xbf16>
+  %bc = hk.mul %b, %c : tensor<?x4x32xbf16>, tensor<?x1x32xbf16> -> tensor<?x4x32xbf16>
+  %as = hk.mul %a, %s : tensor<?x4x32xbf16>, tensor<?x1x32xbf16> -> tensor<?x4x32xbf16>
+  %second = hk.add %bc, %as : tensor<?x4x32xbf16>, tensor<?x4x32xbf16> -> tensor<?x4x32xbf16>
+  %y = hk.concat 2 (%first, %second) : tensor<?x4x32xbf16>, tensor<?x4x32xbf16> -> tensor<?x4x64xbf16>
+  return %y : tensor<?x4x64xbf16>
+}
+func.func @image_bf16_4_6(%x: tensor<?x24x3x48xbf16>, %cosh: tensor<4x24xbf16>, %sinh: tensor<4x24xbf16>, %cosw: tensor<6x24xbf16>, %sinw: tensor<6x24xbf16>) -> tensor<?x24x3x48xbf16> {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x24x3x48xbf16>
+  %e = tensor.expand_shape %x [[0], [1, 2], [3], [4]] output_shape [%t, 4, 6, 3, 48] : tensor<?x24x3x48xbf16> into tensor<?x4x6x3x48xbf16>
+  %t2 = tensor.dim %e, %c0 : tensor<?x4x6x3x48xbf16>
+  %first = tensor.extract_slice %e[0, 0, 0, 0, 0] [%t2, 4, 6, 3, 24] [1, 1, 1, 1, 1] : tensor<?x4x6x3x48xbf16> to tensor<?x4x6x3x24xbf16>
+  %second = tensor.extract_slice %e[0, 0, 0, 0, 24] [%t2, 4, 6, 3, 24] [1, 1, 1, 1, 1] : tensor<?x4x6x3x48xbf16> to tensor<?x4x6x3x24xbf16>
+  %u = hk.rope neox %first, %cosh, %sinh {angle_per_element, position_dim = 1 : i64} : tensor<?x4x6x3x24xbf16>, tensor<4x24xbf16>, tensor<4x24xbf16> -> tensor<?x4x6x3x24xbf16>
+  %v = hk.rope neox %second, %cosw, %sinw {angle_per_element, position_dim = 2 : i64} : tensor<?x4x6x3x24xbf16>, tensor<6x24xbf16>, tensor<6x24xbf16> -> tensor<?x4x6x3x24xbf16>
+  %y = hk.concat 4 (%u, %v) : tensor<?x4x6x3x24xbf16>, tensor<?x4x6x3x24xbf16> -> tensor<?x4x6x3x48xbf16>
+  %z = tensor.collapse_shape %y [[0], [1, 2], [3], [4]] : tensor<?x4x6x3x48xbf16> into tensor<?x24x3x48xbf16>
+  return %z : tensor<?x24x3x48xbf16>
 }

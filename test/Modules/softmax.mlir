@@ -4,6 +4,9 @@
 // HK-DIMS: x.0=0
 // HK-DIMS: x.0=3
 // HK-DIMS-HOST: @bf16_781 x.0=1823
+// HK-DIMS-HOST: @f16_1 @f32_1 x.0=359
+// HK-DIMS-HOST: @f32_128 x.0=128
+// HK-DIMS-HOST: @f16_8192 x.0=513
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @f16_1(%x: tensor<?x1xf16>) -> tensor<?x1xf16> {
@@ -55,4 +58,16 @@ func.func @all_masked(%x: tensor<?x781xf32>) -> tensor<?x781xf32> {
   %m = hk.min %x, %never : tensor<?x781xf32>, tensor<f32> -> tensor<?x781xf32>
   %y = hk.softmax %m : tensor<?x781xf32> -> tensor<?x781xf32>
   return %y : tensor<?x781xf32>
+}
+func.func @f32_1(%x: tensor<?x1xf32>) -> tensor<?x1xf32> {
+  %y = hk.softmax %x : tensor<?x1xf32> -> tensor<?x1xf32>
+  return %y : tensor<?x1xf32>
+}
+func.func @bf16_359(%x: tensor<?x359xbf16>) -> tensor<?x359xbf16> {
+  %y = hk.softmax %x : tensor<?x359xbf16> -> tensor<?x359xbf16>
+  return %y : tensor<?x359xbf16>
+}
+func.func @f16_131072(%x: tensor<?x131072xf16>) -> tensor<?x131072xf16> {
+  %y = hk.softmax %x : tensor<?x131072xf16> -> tensor<?x131072xf16>
+  return %y : tensor<?x131072xf16>
 }

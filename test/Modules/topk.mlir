@@ -5,6 +5,8 @@
 // HK-DIMS: x.0=1
 // HK-DIMS: x.0=0
 // HK-DIMS-HOST: @n16_k2 x.0=1335
+// HK-DIMS-HOST: x.0=8
+// HK-DIMS-HOST: @n128_k8 @n1024_k8 x.0=1335
 // HK-DATA: normal,equal,huge,tiny,nan,inf
 
 func.func @n16_k2(%x: tensor<?x16xf32>) -> (tensor<?x2xf32>, tensor<?x2xi64>) {
@@ -64,5 +66,32 @@ func.func @fewer_finite_than_k(%x: tensor<?x3000xf32>) -> (tensor<?x8xf32>, tens
   %m = hk.min %b, %never : tensor<?x2995xf32>, tensor<f32> -> tensor<?x2995xf32>
   %z = hk.concat 1 (%m, %a) : tensor<?x2995xf32>, tensor<?x5xf32> -> tensor<?x3000xf32>
   %v, %i = hk.topk %z ties lowest_index order by_value : tensor<?x3000xf32> -> tensor<?x8xf32>, tensor<?x8xi64>
+  return %v, %i : tensor<?x8xf32>, tensor<?x8xi64>
+}
+func.func @n128_k1(%x: tensor<?x128xf32>) -> (tensor<?x1xf32>, tensor<?x1xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x128xf32> -> tensor<?x1xf32>, tensor<?x1xi32>
+  return %v, %i : tensor<?x1xf32>, tensor<?x1xi32>
+}
+func.func @n128_k32(%x: tensor<?x128xf16>) -> (tensor<?x32xf16>, tensor<?x32xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x128xf16> -> tensor<?x32xf16>, tensor<?x32xi32>
+  return %v, %i : tensor<?x32xf16>, tensor<?x32xi32>
+}
+func.func @n1024_k1(%x: tensor<?x1024xbf16>) -> (tensor<?x1xbf16>, tensor<?x1xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x1024xbf16> -> tensor<?x1xbf16>, tensor<?x1xi32>
+  return %v, %i : tensor<?x1xbf16>, tensor<?x1xi32>
+}
+func.func @n1024_k8(%x: tensor<?x1024xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x1024xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  return %v, %i : tensor<?x8xf32>, tensor<?x8xi32>
+}
+func.func @n4096_k8(%x: tensor<?x4096xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
+  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x4096xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  return %v, %i : tensor<?x8xf32>, tensor<?x8xi32>
+}
+// Zeros are equal, whatever their sign: the first ones.
+func.func @zeros_of_both_signs(%x: tensor<?x200xf32>) -> (tensor<?x8xf32>, tensor<?x8xi64>) {
+  %zero = hk.constant dense<0.0> : tensor<f32>
+  %z = hk.mul %x, %zero : tensor<?x200xf32>, tensor<f32> -> tensor<?x200xf32>
+  %v, %i = hk.topk %z ties lowest_index order by_value : tensor<?x200xf32> -> tensor<?x8xf32>, tensor<?x8xi64>
   return %v, %i : tensor<?x8xf32>, tensor<?x8xi64>
 }

@@ -33,6 +33,12 @@ public:
   DimResolver(OpBuilder builder, Location loc, const DimSymbols &dims,
               ArgumentSize argumentSize = nullptr);
 
+  /// Where sizes that the block computes in other ways are found; by default
+  /// they are the block's own values.
+  void setIndexSource(std::function<Value(Value)> source) {
+    indexSource = std::move(source);
+  }
+
   /// Makes dim `dim` of `tensor` the source of `name`, before its definition.
   void bind(DimName name, Value tensor, int64_t dim);
 
@@ -58,6 +64,7 @@ private:
   Location loc;
   const DimSymbols &dims;
   ArgumentSize argumentSize;
+  std::function<Value(Value)> indexSource;
   llvm::DenseMap<int64_t, Value> symbols;
   llvm::DenseMap<int64_t, std::pair<Value, int64_t>> bound;
   llvm::DenseMap<int64_t, Value> constants;

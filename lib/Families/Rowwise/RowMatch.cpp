@@ -77,6 +77,24 @@ int64_t mlir::hk::reducedDims(Operation *op) {
   return reduce ? reduce.getDims() : 1;
 }
 
+static int64_t maxSegment(int64_t size) {
+  return llvm::isPowerOf2_64(size) ? kMaxSegment : kMaxOddSegment;
+}
+
+bool mlir::hk::reducesWholeRow(Operation *op, ArrayRef<DimName> shape,
+                               int64_t numRows) {
+  int64_t reduced = reducedDims(op);
+  int64_t between = int64_t(shape.size()) - reduced - numRows;
+  if (between <= 0)
+    return between == 0;
+  // One segment is the row as well. Where it fits the lanes of a wave that is
+  // how it is reduced, as the segments of its neighbours are.
+  bool one = llvm::all_of(shape.slice(numRows, between),
+                          [](DimName dim) { return dim == 1; });
+  return one && (reduced > 1 || shape.back() < 0 ||
+                 shape.back() > maxSegment(shape.back()));
+}
+
 StringRef mlir::hk::reductionOf(StatKind kind) {
   switch (kind) {
   case StatKind::Maximum:
@@ -236,7 +254,7 @@ static Verdict checkSegments(Operation *op, const DimSymbols &dims,
   int64_t size = groupSizeOf(op);
   if (size == 0) {
     int64_t reduced = reducedDims(op);
-    if (int64_t(shape.size()) == numRows + reduced)
+    if (reducesWholeRow(op, shape, numRows))
       return Verdict::accept();
     if (reduced > 1)
       return Verdict::refuse(Reason::NeedsWholeRow,
@@ -248,12 +266,12 @@ static Verdict checkSegments(Operation *op, const DimSymbols &dims,
     return Verdict::refuse(Reason::NeedsWholeRow,
                            op->getName().getStringRef() +
                                " reduces a part of the row of dynamic size");
-  int64_t limit = llvm::isPowerOf2_64(size) ? kMaxSegment : kMaxOddSegment;
-  if (size > limit)
+  if (size > maxSegment(size))
     return Verdict::refuse(Reason::NeedsWholeRow,
                            op->getName().getStringRef() + " reduces " +
                                Twine(size) + " elements, a part of the row; " +
-                               "at most " + Twine(limit) + " is supported");
+                               "at most " + Twine(maxSegment(size)) +
+                               " is supported");
   return Verdict::accept();
 }
 

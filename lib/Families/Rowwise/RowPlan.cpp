@@ -33,8 +33,7 @@ RowPlan::RowPlan(KernelOp kernel, const DimSymbols &dims)
 }
 
 bool RowPlan::isWholeRow(Operation *op) const {
-  return int64_t(dims.shape(op->getOperand(0)).size()) ==
-         numRowDims() + reducedDims(op);
+  return reducesWholeRow(op, dims.shape(op->getOperand(0)), numRowDims());
 }
 
 int64_t RowPlan::phaseOf(Value value) {

@@ -169,6 +169,9 @@ int loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
 SmallVector<StatKind> statisticsOf(Operation *op);
 /// How many trailing dims of its first operand those are of.
 int64_t reducedDims(Operation *op);
+/// Whether `op`, whose operand has `shape`, reduces whole rows of a kernel with
+/// `numRows` dims of rows, and not segments of them.
+bool reducesWholeRow(Operation *op, ArrayRef<DimName> shape, int64_t numRows);
 /// The reduction of device/reduce.h that computes a statistic.
 StringRef reductionOf(StatKind kind);
 /// The group size of a quantisation with groups; 0 otherwise.

@@ -104,6 +104,18 @@ func.func @long_part(%x: tensor<?x2x4096xbf16>) -> (tensor<?x8192xbf16>) {
   return %2 : tensor<?x8192xbf16>
 }
 
+// A row with a dim of one before it is a row, however long.
+// CHECK-LABEL: func @one_long_part
+// CHECK-COUNT-1: hk.fused rowwise
+// CHECK-NOT: hk.fused
+// CHECK: return
+func.func @one_long_part(%x: tensor<?x1x4096xbf16>) -> (tensor<?x4096xbf16>) {
+  %0 = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x1x4096xbf16> -> tensor<?x1x4096xbf16>
+  %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<?x1x4096xbf16> into tensor<?x4096xbf16>
+  %2 = hk.softmax %1 : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
+  return %2 : tensor<?x4096xbf16>
+}
+
 // The cache that was written is read again.
 // CHECK-LABEL: func @read_written
 // CHECK-COUNT-2: hk.fused rowwise

@@ -33,4 +33,28 @@ module attributes {hk.target = #hk.target<"host">} {
   // CHECK-SAME: -> (index, index)
   // CHECK: hk.guard %{{.+}}, %{{.+}} names ["x dim 0", "arg1 dim 0"]
   // CHECK: return %{{.+}}, %{{.+}} : index, index
+
+  // A size that the function computes in a way of its own is computed again.
+  hk.kernel @n rowwise inputs 1 shapes [#hk.shape<[d0, 8]>, #hk.shape<[d0, 8]>] aligns [16, 16] {
+    hk.spec {
+    ^bb0(%x: tensor<?x8xf32>, %o: tensor<?x8xf32>):
+      %y = hk.neg %x : tensor<?x8xf32> -> tensor<?x8xf32>
+      hk.yield %y : tensor<?x8xf32>
+    }
+  }
+  func.func @first_four(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %d = tensor.dim %x, %c0 : tensor<?x8xf32>
+    %m = arith.minui %d, %c4 : index
+    %s = tensor.extract_slice %x[0, 0] [%m, 8] [1, 1] : tensor<?x8xf32> to tensor<?x8xf32>
+    %e = tensor.empty(%m) : tensor<?x8xf32>
+    %0 = hk.launch @n ins(%s : tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) reads [false] -> tensor<?x8xf32>
+    return %0 : tensor<?x8xf32>
+  }
+  // CHECK-LABEL: func.func private @first_four__shape(
+  // CHECK-SAME: %[[Y:.+]]: tensor<?x8xf32>
+  // CHECK: %[[N:.+]] = tensor.dim %[[Y]], %{{.+}}
+  // CHECK: %[[M:.+]] = arith.minui %[[N]], %{{.+}} : index
+  // CHECK: return %[[M]], %{{.+}} : index, index
 }
