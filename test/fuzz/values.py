@@ -17,7 +17,7 @@ import graphs
 import runs
 
 TOKENS = (5, 1, 0, 67)  # of a call with dynamic sizes
-DATA = ("normal", "normal", "normal", "equal", "tiny", "inf", "nan")
+DATA = ("normal", "normal", "normal", "equal", "huge", "tiny", "inf", "nan")
 
 
 def numbers(value, tokens):
