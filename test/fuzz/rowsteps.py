@@ -63,6 +63,14 @@ class RowSteps:
     def tokens_of(self, rank=2, where=lambda v: True):
         return self.real(lambda v: v.rank() == rank and v.shape[0] == "T" and where(v))
 
+    def heads_of(self, where=lambda v: True):
+        """Heads of tokens, made if there are none."""
+        x = self.tokens_of(3, where)
+        if not x:
+            self.heads()
+            x = self.tokens_of(3, where)
+        return x
+
     # Pointwise.
     def curve(self):
         """The unary functions that fail for most numbers, of numbers they are for."""
@@ -268,7 +276,7 @@ class RowSteps:
 
     def slices(self):
         """Partial results of a split reduction, added up; integers wrap."""
-        n, element = self.rng.choice((16, 20, 48)), self.rng.choice(REALS + ("i32",))
+        n, element = self.rng.choice((16, 20, 48)), self.rng.choice(REALS + ("i32", "i32"))
         p = self.argument((self.rng.choice((1, 2, 5)), "T", n), element,
                           "-2147483648:2147483647" if element == "i32" else None)
         self.put("sum_slices", [p], ("T", n), element if element == "i32" else self.rng.choice(REALS), keep=True)
@@ -473,7 +481,7 @@ class RowSteps:
 
     def conv_of_heads(self):
         """[T, H, D] as T sequences of H channels, time innermost."""
-        x = self.tokens_of(3, lambda v: v.shape[2] <= 300)
+        x = self.heads_of(lambda v: v.shape[2] <= 300)
         if x:
             w, words, types = self.conv_weights(x.shape[1], self.rng.choice((2, 3, 4)))
             if self.chance(0.4):
@@ -522,7 +530,7 @@ class RowSteps:
 
     def decode_conv(self):
         """A few tokens of every sequence, speculative or in a ring."""
-        x = self.tokens_of(3, lambda v: v.shape[2] <= 300)
+        x = self.heads_of(lambda v: v.shape[2] <= 300)
         if not x:
             return
         # [T, H, D] as T sequences of H tokens, or of D: at most as many as the state has lines for.
