@@ -31,6 +31,7 @@ def problems(folder, text, calls, target, device, *options):
     result = run("hk-compile", source, "-o", library, f"--target={target}", *options)
     if result.returncode:
         yield None, f"hk-compile failed ({result.returncode}):\n{result.stderr[-3000:]}"
+    if result.returncode or not calls:
         return
     where = ["--device=host", "--shuffle=1"] if target == "host" else [f"--device={device}"]
     result = run("hk-run", library, f"--calls={listed}", f"--check={source}", "--poison", *where)
