@@ -122,12 +122,16 @@ public:
     partial += sum * sum;
     inherited += variance;
     largestJump = std::max(largestJump, jump);
+    integers &= term == std::nearbyint(term);
     if (std::isfinite(term))
       (term < 0 ? negative : positive) += std::fabs(term);
     ++count;
   }
   double value() const { return f32(sum); }
   double sigma() const {
+    // Of integers below 2^24 every partial sum is one.
+    if (integers && inherited == 0 && positive + negative <= 0x1p24)
+      return 0;
     double own = std::max(partial, count * squares / 2) + squares;
     return std::sqrt(own * kUnit * kUnit + inherited);
   }
@@ -151,6 +155,7 @@ private:
   double sum = 0, squares = 0, partial = 0, inherited = 0;
   double positive = 0, negative = 0; // magnitudes of finite terms
   double largestJump = 0;
+  bool integers = true;
   int64_t count = 0;
 };
 

@@ -271,7 +271,7 @@ compare("index", "bounds_from_lens", [lens], cu, exact=True)
 compare("index", "lens", [cu], lens, exact=True)
 compare("index", "max_num_splits", [cu], np.array([2]), exact=True)
 mask = rng.integers(0, 2, (9, 77)).astype(np.uint8)
-compare("index", "lens_from_mask", [mask], mask.sum(-1))
+compare("index", "lens_from_mask", [mask], mask.sum(-1), exact=True)
 
 finish("causal_conv1d", "causal_conv1d_channel_first", "causal_conv1d_varlen", "causal_conv1d_fwd_split_qkv",
        "causal_conv1d_split_qkv", "causal_conv1d_reshape", "fused_qkvzba_split", "cumsum", "index")
