@@ -24,6 +24,7 @@ import os
 import re
 import subprocess
 
+import hk_run
 import lit.formats
 import lit.Test
 
@@ -47,13 +48,6 @@ def optionsFor(names, lines):
     words = [word for line in lines for word in line.split() if word != "-" and word[0] != "@"]
     options = [word if word.startswith("--") else f"--dim={word}" for word in words]
     return [o for o in options if not o.startswith(("--range=", "--dim=")) or o.split("=")[1] in names]
-
-
-def failedCalls(output):
-    """What hk-run --calls says of those calls that failed."""
-    for text in re.split(r"^(?=call )", output, flags=re.MULTILINE):
-        if not text.endswith("exit status 0\n"):
-            yield text
 
 
 class ModuleFormat(lit.formats.TestFormat):
@@ -141,7 +135,7 @@ class ModuleFormat(lit.formats.TestFormat):
         checked = [*call, f"--calls={listed}", f"--check={source}"]
         result = run(*checked)
         if result.returncode:
-            result.stdout = "".join(failedCalls(result.stdout))
+            result.stdout = "".join(text for _, text, passed in hk_run.calls(result.stdout) if not passed)
             return failed(checked, result)
         launches = {function["name"]: function["launches"] for function in functions}
         with open(record, "w") as file:

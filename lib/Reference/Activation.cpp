@@ -33,7 +33,7 @@ static Noisy activate(GateKind kind, Noisy gate) {
   case GateKind::gelu_tanh:
     return geluTanh(gate);
   case GateKind::relu:
-    return gate.value < 0 ? Noisy{0, 0} : gate;
+    return relu(gate);
   case GateKind::swiglu_oai:
     return quickGelu(gate);
   }
@@ -98,7 +98,17 @@ struct Rotation {
 
 /// x * c + y * s, in two products and a sum or with an fma.
 static Noisy rotate(Noisy x, Noisy c, Noisy y, Noisy s) {
-  return plusF32(timesF32(x, c), timesF32(y, s));
+  Noisy first = timesF32(x, c), second = timesF32(y, s);
+  Noisy sum = plusF32(first, second);
+  // An fma adds a product that would overflow by itself.
+  auto same = [&](double v) {
+    return v == sum.value || (std::isnan(v) && std::isnan(sum.value));
+  };
+  bool overflows = std::isinf(first.value) || std::isinf(second.value);
+  if (overflows && (!same(f32(x.value * c.value + second.value)) ||
+                    !same(f32(first.value + y.value * s.value))))
+    sum.sigma = kInf;
+  return sum;
 }
 
 /// Index of `token` in its own sequence; -1 behind the last bound.

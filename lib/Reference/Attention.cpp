@@ -200,6 +200,7 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
   // Keys outside, so that rows of values are read in order.
   std::vector<double> mean(p.valueSize), inherited(p.valueSize),
       squares(p.valueSize), jump(p.valueSize);
+  std::vector<bool> open(p.valueSize); // where anything is right for a value
   for (int64_t j = 0; j < count; ++j) {
     const double *v = &p.value.values[keys[j] * p.valueSize];
     double w = weight[j] / total;
@@ -224,17 +225,21 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
         jump[d] = std::max(jump[d], times(weight[j] / total, change));
       }
     if (!p.value.error.empty())
-      for (int64_t d = 0; d < p.valueSize; ++d)
+      for (int64_t d = 0; d < p.valueSize; ++d) {
         inherited[d] += w2 * square(p.value.error[at + d]);
+        open[d] = open[d] || std::isinf(p.value.error[at + d]);
+      }
   }
   for (int64_t d = 0; d < p.valueSize; ++d) {
     double own = std::max(count * squares[d] / 2, count * square(mean[d]) / 3) +
                  squares[d] + square(mean[d]);
     double sigma = hypot2(std::sqrt(inherited[d] + 2 * own * kUnit * kUnit),
                           sumNoise * std::fabs(mean[d]));
-    result.set(row * p.valueSize + d,
-               {inF32Range(mean[d]), std::isfinite(sigma) ? sigma : 0,
-                std::isfinite(jump[d]) ? jump[d] : 0});
+    result.set(row * p.valueSize + d, {inF32Range(mean[d]),
+                                       open[d]                ? kInf
+                                       : std::isfinite(sigma) ? sigma
+                                                              : 0,
+                                       std::isfinite(jump[d]) ? jump[d] : 0});
   }
   // A kernel multiplies keys that the query does not see by 0, which an
   // infinite value turns into NaN: anything is right then.
@@ -406,11 +411,13 @@ LogicalResult reference::evaluateAttentionCombine(Operation *operation,
     }
     // Noise of each weight, relative to it: of the argument and of exp.
     F32Sum total;
+    bool open = false; // anything is right for an LSE, so for all
     if (sink)
       total.add(std::exp(sink->values[row % heads] - top));
     for (int64_t s = 0; s < slices; ++s) {
       double v = sliceLse.values[s * rows + row];
       weight[s] = std::exp(v - top);
+      open |= std::isinf(sliceLse.errorAt(s * rows + row));
       double argument = std::isfinite(v) ? kUnit * std::fabs(v - top) : 0;
       relative[s] = hypot2(hypot2(sliceLse.errorAt(s * rows + row), argument),
                            noiseOfUlps(1, 2));
@@ -423,12 +430,14 @@ LogicalResult reference::evaluateAttentionCombine(Operation *operation,
     for (int64_t d = 0; d < width; ++d) {
       F32Sum sum;
       double mean = 0;
+      bool openHere = open;
       for (int64_t s = 0; s < slices; ++s)
         mean += weight[s] / total.value() *
                 partials.values[(s * rows + row) * width + d];
       for (int64_t s = 0; s < slices; ++s) {
         Noisy v = at(partials, (s * rows + row) * width + d);
         double w = weight[s] / total.value();
+        openHere |= std::isinf(v.sigma);
         // A weight's noise moves the sum towards its value.
         sum.add(w * v.value,
                 square(w * v.sigma) +
@@ -437,9 +446,11 @@ LogicalResult reference::evaluateAttentionCombine(Operation *operation,
                 times(w, v.jump));
       }
       double sigma = hypot2(sum.sigma(), 3 * kUnit * mean);
-      result.set(row * width + d,
-                 {inF32Range(mean), std::isfinite(sigma) ? sigma : 0,
-                  sum.noisy().jump});
+      result.set(row * width + d, {inF32Range(mean),
+                                   openHere               ? kInf
+                                   : std::isfinite(sigma) ? sigma
+                                                          : 0,
+                                   sum.noisy().jump});
     }
   }
   out.push_back(result.take());

@@ -188,7 +188,7 @@ void Convolution::runSequence(int64_t sequence, ResultBuilder &result,
         sum.add(value.value * w.value, variance,
                 std::isfinite(jump) ? jump : 0);
       }
-      result.set(element(sequence, begin + t, c), sum.signedNoisy());
+      result.set(element(sequence, begin + t, c), sum.noisy());
     }
     if (op.getWindows() && valid)
       for (int64_t t = 0; t < length; ++t)

@@ -119,6 +119,7 @@ private:
 /// Value of a unary op with its noise before the rounding to the result.
 Noisy sigmoid(Noisy x);
 Noisy silu(Noisy x);
+Noisy relu(Noisy x);
 Noisy gelu(Noisy x);
 Noisy geluTanh(Noisy x);
 

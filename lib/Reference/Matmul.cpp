@@ -300,7 +300,7 @@ LogicalResult reference::evaluateSumSlices(Operation *op, const Operands &in,
       if (integer)
         exact += static_cast<int64_t>(v.value);
     }
-    Noisy one = x.sizes[0] == 1 ? at(x, i) : sum.signedNoisy();
+    Noisy one = x.sizes[0] == 1 ? at(x, i) : sum.noisy();
     result.set(i, integer ? Noisy{double(static_cast<int32_t>(exact)),
                                   std::sqrt(variance)}
                           : one);

@@ -41,6 +41,9 @@ struct Noisy {
   double reach() const { return 8 * sigma + 2 * jump; }
 };
 
+/// The largest number of f32.
+inline constexpr double kLargest = 0x1.fffffep127;
+
 /// `v` in f32.
 inline double f32(double v) { return static_cast<float>(v); }
 
@@ -48,7 +51,7 @@ inline double f32(double v) { return static_cast<float>(v); }
 /// has. Keeps double's accuracy elsewhere.
 inline double inF32Range(double v) {
   double magnitude = std::fabs(v);
-  return magnitude > 0x1.fffffep127 || magnitude < kSmallest ? f32(v) : v;
+  return magnitude > kLargest || magnitude < kSmallest ? f32(v) : v;
 }
 
 /// Spacing of f32 around `v`.
@@ -88,6 +91,10 @@ inline double jumpOf(Noisy a, double slopeA, Noisy b, double slopeB) {
   return std::max(times(slopeA, a.jump), times(slopeB, b.jump));
 }
 
+/// A result that f32 holds. What overflows for certain is infinite without
+/// noise; where noise may carry it across the largest number, anything is
+/// right.
+Noisy inF32Range(Noisy v);
 /// a * b in f32, one rounding.
 Noisy timesF32(Noisy a, Noisy b);
 /// a + b in f32, one rounding.
@@ -103,36 +110,52 @@ inline bool orderDecides(double sum, int64_t count, double squares) {
   return std::isfinite(sum) && count * squares > square(0x1p128);
 }
 
-/// A sum in f32 of terms that were rounded to f32 themselves. Its noise is that
-/// of partial sums in order, or of a random order if that is more.
+/// A sum in f32, in any order, of terms that were rounded to f32 themselves.
+/// Its noise is that of partial sums in order, or of a random order if that is
+/// more.
 class F32Sum {
 public:
+  /// `variance` is infinite where anything is right for the term.
   void add(double term, double variance = 0, double jump = 0) {
     sum += term;
     squares += term * term;
     partial += sum * sum;
     inherited += variance;
     largestJump = std::max(largestJump, jump);
+    integers &= term == std::nearbyint(term);
+    if (std::isfinite(term))
+      (term < 0 ? negative : positive) += std::fabs(term);
     ++count;
   }
   double value() const { return f32(sum); }
   double sigma() const {
+    // Of integers below 2^24 every partial sum is one.
+    if (integers && inherited == 0 && positive + negative <= 0x1p24)
+      return 0;
     double own = std::max(partial, count * squares / 2) + squares;
     return std::sqrt(own * kUnit * kUnit + inherited);
   }
-  Noisy noisy() const { return {value(), sigma(), largestJump}; }
-  /// Of terms of either sign. An infinite or NaN term decides the sum, if it is
-  /// one for certain.
-  Noisy signedNoisy() const {
-    if (!std::isfinite(sum))
-      return {value(), std::isinf(inherited) ? kInf : 0};
-    return {value(), orderDecides(sum, count, squares) ? kInf : sigma(),
-            largestJump};
+  Noisy noisy() const {
+    if (std::isinf(inherited) || orderDecides())
+      return {value(), kInf};
+    return std::isfinite(sum) ? inF32Range({sum, sigma(), largestJump})
+                              : Noisy{sum, 0};
   }
 
 private:
+  /// Whether partial sums overflow in some order only, or to either side: they
+  /// are between -negative and positive.
+  bool orderDecides() const {
+    if (std::isnan(sum) || std::max(negative, positive) <= kLargest)
+      return false;
+    return std::fabs(sum) <= kLargest ||
+           (sum > 0 ? negative : positive) > kLargest;
+  }
+
   double sum = 0, squares = 0, partial = 0, inherited = 0;
+  double positive = 0, negative = 0; // magnitudes of finite terms
   double largestJump = 0;
+  bool integers = true;
   int64_t count = 0;
 };
 

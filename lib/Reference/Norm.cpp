@@ -18,6 +18,8 @@ using namespace mlir::hk::reference;
 /// 1 / sqrt(v) with the noise of v and of a kernel's rsqrt.
 static Noisy rsqrt(Noisy v) {
   double value = f32(1 / std::sqrt(v.value));
+  if (!std::isfinite(v.value))
+    return {value, v.sigma};
   double slope = 0.5 * value / v.value;
   return {value, hypot2(times(slope, v.sigma), noiseOfUlps(value, 2)),
           times(slope, v.jump)};
@@ -29,15 +31,19 @@ static Noisy sumOfSquares(const Tensor &x, int64_t row, Noisy mean) {
   for (int64_t j = 0; j < rowSize(x); ++j) {
     Noisy v = at(x, row * rowSize(x) + j);
     double d = v.value - mean.value;
+    bool open = std::isinf(v.sigma) || std::isinf(mean.sigma);
     double sigma = 2 * d * hypot2(v.sigma, mean.sigma);
     double jump = times(2 * d, v.jump);
-    sum.add(inF32Range(d * d), std::isfinite(sigma) ? sigma * sigma : 0,
-            std::isfinite(jump) ? jump : 0);
+    double variance = std::isfinite(d) ? square(sigma) : 0;
+    double term = square(d) > kLargest ? square(d) : inF32Range(square(d));
+    sum.add(term, open ? kInf : variance, std::isfinite(jump) ? jump : 0);
   }
   return sum.noisy();
 }
 
 static Noisy scaled(Noisy v, double factor) {
+  if (!std::isfinite(v.value))
+    return {v.value, v.sigma};
   return {f32(v.value * factor),
           hypot2(v.sigma * factor, kUnit * std::fabs(v.value * factor)),
           times(factor, v.jump)};
@@ -132,8 +138,10 @@ LogicalResult reference::evaluateSoftmax(Operation *op, const Operands &in,
       top = std::isnan(v) ? kNaN : std::isnan(top) ? top : std::max(top, v);
     }
     F32Sum sum;
+    bool open = false; // anything is right for an element, so for all
     for (int64_t j = 0; j < n; ++j) {
       double v = x.values[row * n + j];
+      open |= std::isinf(x.errorAt(row * n + j));
       weight[j] = std::exp(v - top);
       // Noise of the argument and of exp, relative to the weight.
       double argument = std::isfinite(v) ? kUnit * std::fabs(v - top) : 0;
@@ -145,6 +153,10 @@ LogicalResult reference::evaluateSoftmax(Operation *op, const Operands &in,
     double total = sum.value();
     for (int64_t j = 0; j < n; ++j) {
       double y = inF32Range(weight[j] / total);
+      if (open) {
+        result.set(row * n + j, {y, kInf});
+        continue;
+      }
       double sigma = hypot2(relative[j], sum.sigma() / total) * y;
       sigma = hypot2(sigma, kUnit * y) +
               (weight[j] < kSmallest ? kSmallest / 8 : 0);

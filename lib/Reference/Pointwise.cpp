@@ -27,19 +27,22 @@ using ::hk::DType;
 /// f(x) with |f'(x)|, from a function that kernels evaluate within `ulps`.
 static Noisy elementary(Noisy x, double value, double slope, double ulps,
                         double floor = 0) {
-  value = inF32Range(value);
   if (!std::isfinite(value) || std::isinf(x.sigma))
-    return {value, std::isinf(x.sigma) ? kInf : 0};
+    return {inF32Range(value), std::isinf(x.sigma) ? kInf : 0};
   double inherited = times(slope, x.sigma);
   double own = noiseOfUlps(value, ulps) + floor;
-  return {value, hypot2(inherited, own), times(slope, x.jump)};
+  return inF32Range({value, hypot2(inherited, own), times(slope, x.jump)});
 }
 
 /// A correctly rounded f32 operation on operands with this noise.
 static Noisy correct(double value, double inherited, double jump) {
-  value = f32(value);
   if (!std::isfinite(value) || !std::isfinite(inherited))
-    return {value, std::isfinite(inherited) ? 0 : kInf};
+    return {f32(value), std::isfinite(inherited) ? 0 : kInf};
+  if (Noisy v = inF32Range({value, inherited, jump}); v.sigma != inherited)
+    return {f32(value), v.sigma}; // it overflows, or may
+  value = f32(value);
+  if (std::isinf(value))
+    return {value, 0};
   double ulp = f32Ulp(value);
   return {value, noiseAfterRounding(inherited, ulp),
           jumpAfterRounding(inherited, jump, ulp)};
@@ -102,6 +105,12 @@ Noisy reference::geluTanh(Noisy x) {
   return elementary(x, value, slope, 2, noiseOfHalfSum(v, t, 4) + argument);
 }
 
+Noisy reference::relu(Noisy x) {
+  if (x.value >= 0 || std::isnan(x.value))
+    return x;
+  return x.value > -x.reach() ? Noisy{0, x.sigma, x.jump} : Noisy{0, 0};
+}
+
 static Noisy squareRoot(Noisy x) {
   double value = std::sqrt(x.value);
   if (x.value > 0)
@@ -154,11 +163,7 @@ static Noisy applyUnary(Operation *op, Noisy x) {
       .Case([&](SiluOp) { return silu(x); })
       .Case([&](GeluOp) { return gelu(x); })
       .Case([&](GeluTanhOp) { return geluTanh(x); })
-      .Case([&](ReluOp) {
-        if (v >= 0 || std::isnan(v))
-          return x;
-        return v > -x.reach() ? Noisy{0, s, x.jump} : Noisy{0, 0};
-      })
+      .Case([&](ReluOp) { return relu(x); })
       .Case([&](FloorOp) { return stepped(std::floor(v), x); })
       .Case([&](RoundOp) { return stepped(std::nearbyint(v), x); })
       .Default([](Operation *) -> Noisy {
@@ -182,9 +187,14 @@ LogicalResult reference::evaluateUnary(Operation *op, const Operands &in,
 
 /// Of the two that max or min may pick when noise can swap them.
 static Noisy pick(Noisy a, Noisy b, bool takeA) {
-  if (std::isnan(a.value) || std::isnan(b.value))
+  auto certainNaN = [](Noisy v) {
+    return std::isnan(v.value) && !std::isinf(v.sigma);
+  };
+  if (certainNaN(a) || certainNaN(b))
     return {kNaN, 0};
   Noisy taken = takeA ? a : b;
+  if (std::isinf(a.sigma) || std::isinf(b.sigma))
+    return {taken.value, kInf};
   if (std::fabs(a.value - b.value) <=
       Noisy{0, sigmaOf(a, 1, b, 1), jumpOf(a, 1, b, 1)}.reach()) {
     taken.sigma = std::max(a.sigma, b.sigma);
@@ -298,7 +308,8 @@ LogicalResult reference::evaluateCompare(Operation *op, const Operands &in,
     // Noise that may decide otherwise makes the outcome uncertain.
     Noisy noise{0, sigmaOf(a, 1, b, 1), jumpOf(a, 1, b, 1)};
     bool uncertain =
-        noise.sigma > 0 && std::fabs(a.value - b.value) <= noise.reach();
+        std::isinf(noise.sigma) ||
+        (noise.sigma > 0 && std::fabs(a.value - b.value) <= noise.reach());
     result.setExact(
         i, {double(holds(predicate, a.value, b.value)), uncertain ? 1.0 : 0.0});
   });

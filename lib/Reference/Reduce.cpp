@@ -19,7 +19,7 @@ static Noisy sumOf(const Tensor &x, int64_t begin, int64_t end) {
   F32Sum sum;
   for (int64_t i = begin; i < end; ++i)
     sum.add(x.values[i], square(x.errorAt(i)), x.jumpAt(i));
-  return sum.signedNoisy();
+  return sum.noisy();
 }
 
 static Noisy extremumOf(ReduceKind kind, const Tensor &x, int64_t begin,

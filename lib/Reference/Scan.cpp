@@ -30,26 +30,18 @@ public:
       return;
     }
     sum.add(v.value, v.sigma * v.sigma, v.jump);
-    (v.value < 0 ? negative : positive) += std::fabs(v.value);
   }
   Noisy value() const {
     if (dtype == ::hk::DType::I32)
       return {double(static_cast<int32_t>(integer)), open ? kInf : 0};
     if (dtype == ::hk::DType::I64)
       return {double(static_cast<int64_t>(integer)), open ? kInf : 0};
-    // Whether partial sums overflow before they cancel depends on their order.
-    constexpr double largest = 0x1.fffffep127;
-    double most = positive + negative;
-    bool cancels = positive > 0 && negative > 0;
-    if (cancels && most > largest && std::isfinite(most))
-      return {sum.value(), kInf};
-    return std::isfinite(sum.value()) ? sum.noisy() : sum.signedNoisy();
+    return sum.noisy();
   }
 
 private:
   ::hk::DType dtype;
   F32Sum sum;
-  double positive = 0, negative = 0;
   uint64_t integer = 0;
   bool open = false; // an integer is summed that noise decides
 };

@@ -77,3 +77,16 @@ func.func @selection_of_part(%x: tensor<5x259xbf16>) -> (tensor<5x1xi64>, tensor
   %a = hk.reduce absmax %x : tensor<5x259xbf16> -> tensor<5x1xf32>
   return %i, %a, %v : tensor<5x1xi64>, tensor<5x1xf32>, tensor<5x1xbf16>
 }
+// The weight of a norm is loaded with the first loop, which is cut in strips.
+func.func @weight_before_strips(%a: tensor<1x64xbf16>, %w: tensor<64xf32>) -> (tensor<1x64xf4E2M1FN>, tensor<1x2xf8E8M0FNU>, tensor<1x8xbf16>, tensor<1x64xbf16>) {
+  %q, %s = hk.quantize_mx ocp %a : tensor<1x64xbf16> -> tensor<1x64xf4E2M1FN>, tensor<1x2xf8E8M0FNU>
+  %m = hk.mul %a, %a : tensor<1x64xbf16>, tensor<1x64xbf16> -> tensor<1x64xbf16>
+  %p = tensor.extract_slice %m[0, 21] [1, 8] [1, 1] : tensor<1x64xbf16> to tensor<1x8xbf16>
+  %n = hk.layer_norm %a, %w, %w epsilon 1.0e-05 : tensor<1x64xbf16>, tensor<64xf32>, tensor<64xf32> -> tensor<1x64xbf16>
+  return %q, %s, %p, %n : tensor<1x64xf4E2M1FN>, tensor<1x2xf8E8M0FNU>, tensor<1x8xbf16>, tensor<1x64xbf16>
+}
+// The sign of f16 goes to a number that is rounded to bf16: LLVM could not select that on gfx950.
+func.func @sign_of_f16_in_bf16(%x: tensor<?x64xf16>) -> tensor<?x64xbf16> {
+  %y = hk.erf %x : tensor<?x64xf16> -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
+}

@@ -21,10 +21,12 @@ class RowSteps:
                 self.limited_gate, self.quantize_any, self.quantize_any, self.static_scale, self.mx_any,
                 self.other_flavour, self.pad_value, self.concat_heads, self.copy, self.slices,
                 self.angles, self.angles, self.router, self.router, self.keys, self.ragged, self.ragged_sum,
-                self.pieces, self.gated_norm, self.dual_norm, self.padded_norm, self.smooth]
+                self.pieces, self.gated_norm, self.dual_norm, self.padded_norm, self.smooth, self.combine,
+                self.conv_of_heads]
 
     def state_steps(self):
-        return [self.ragged_conv, self.decode_conv, self.block_conv, self.chunked_cache, self.heads_to_paged]
+        return [self.ragged_conv, self.decode_conv, self.block_conv, self.chunked_cache, self.heads_to_paged,
+                self.projection_to_paged, self.projection_to_paged]
 
     # Helpers.
     def chance(self, probability):
@@ -61,6 +63,14 @@ class RowSteps:
     def tokens_of(self, rank=2, where=lambda v: True):
         return self.real(lambda v: v.rank() == rank and v.shape[0] == "T" and where(v))
 
+    def heads_of(self, where=lambda v: True):
+        """Heads of tokens, made if there are none."""
+        x = self.tokens_of(3, where)
+        if not x:
+            self.heads()
+            x = self.tokens_of(3, where)
+        return x
+
     # Pointwise.
     def curve(self):
         """The unary functions that fail for most numbers, of numbers they are for."""
@@ -96,6 +106,8 @@ class RowSteps:
             return
         kind = self.rng.choice(INTS)
         scaled = self.put("mul", [x, self.scalar(8.0, x.element)], x.shape, x.element)
+        if kind == "i64":  # the interpreter has none beyond 2^53
+            scaled = self.put("cast", [scaled], x.shape, "i32")
         i = self.put("cast", [scaled], x.shape, kind)
         j = self.put(self.rng.choice("add sub mul max min div".split()), [i, self.scalar(3, kind)], x.shape, kind)
         if self.chance(0.4):
@@ -263,10 +275,22 @@ class RowSteps:
             self.emit(f"hk.copy {x.name} : {self.of(x)}", x.shape, x.element)
 
     def slices(self):
-        """Partial results of a split reduction, added up."""
-        n, element = self.rng.choice((16, 20, 48)), self.rng.choice(REALS)
-        p = self.argument((self.rng.choice((1, 2, 5)), "T", n), element)
-        self.put("sum_slices", [p], ("T", n), self.rng.choice(REALS), keep=True)
+        """Partial results of a split reduction, added up; integers wrap."""
+        n, element = self.rng.choice((16, 20, 48)), self.rng.choice(REALS + ("i32", "i32"))
+        p = self.argument((self.rng.choice((1, 2, 5)), "T", n), element,
+                          "-2147483648:2147483647" if element == "i32" else None)
+        self.put("sum_slices", [p], ("T", n), element if element == "i32" else self.rng.choice(REALS), keep=True)
+
+    def combine(self):
+        """Attentions to slices of the keys, put together."""
+        slices, heads, size = self.rng.choice((1, 2, 5)), self.rng.choice((1, 3, 4)), self.rng.choice((8, 33, 64))
+        p, l = self.argument((slices, "T", heads, size), "f32"), self.argument((slices, "T", heads), "f32")
+        words, types = f"{p.name}, {l.name}", f"{self.of(p)}, {self.of(l)}"
+        if self.chance(0.4):
+            sink = self.weight((heads,), "f32")
+            words, types = f"{words} sink {sink.name}", f"{types} sink {self.of(sink)}"
+        made = [(("T", heads, size), self.rng.choice(REALS))] + [(("T", heads), "f32")] * self.chance(0.5)
+        self.values += self.results_of(f"hk.attention_combine {words} : {types}", *made)
 
     def pieces(self):
         """What several projections made in one go, cut in pieces of odd sizes."""
@@ -419,14 +443,17 @@ class RowSteps:
                       f" {self.of(b)} -> {shape}", x.shape, element)
 
     # Convolutions with a state.
-    def conv_operands(self, x, state_size, width):
-        """Weight, bias and state of n channels, in words and types."""
-        n = x.shape[-1]
+    def conv_weights(self, n, width):
+        """Weight and perhaps bias of n channels, in words and types."""
         w = self.weight((n, width))
-        words, types = "", ""
         if self.chance(0.5):
-            b = self.weight((n,))
-            words, types = f" bias {b.name}", f" bias {self.of(b)}"
+            return w, "", ""
+        b = self.weight((n,))
+        return w, f" bias {b.name}", f" bias {self.of(b)}"
+
+    def conv_operands(self, x, n, state_size, width):
+        """The same, and a state."""
+        w, words, types = self.conv_weights(n, width)
         turned = self.chance(0.5)
         s = self.argument((8, n, state_size) if turned else (8, state_size, n), x.element)
         self.states.append(s)
@@ -439,13 +466,37 @@ class RowSteps:
         self.values.append(y) if len(shape) == 2 else self.ends.append(y)
         if len(shape) == 2 and self.chance(0.5):
             self.pieces()
+        if len(shape) == 2 and shape[1] % 4 == 0 and self.chance(0.5):
+            for begin in (0, shape[1] // 2):  # q and k of a gated delta rule
+                h = self.heads_at(y, begin, 2, shape[1] // 4)
+                self.emit(f"hk.l2_norm {h.name} epsilon 1.0e-06 : {self.of(h)} -> {self.of(h)}", h.shape, h.element)
+
+    def heads_at(self, x, begin, heads, size):
+        """Heads of a projection, from a column on."""
+        t, part, shape = self.tokens(), ("T", heads * size), ("T", heads, size)
+        y = self.emit(f"tensor.extract_slice {x.name}[0, {begin}] [{t}, {heads * size}] [1, 1] : {self.of(x)} to"
+                      f" {self.type(part, x.element)}", part, x.element, keep=False)
+        return self.emit(f"tensor.expand_shape {y.name} [[0], [1, 2]] output_shape [{t}, {heads}, {size}] :"
+                         f" {self.of(y)} into {self.type(shape, x.element)}", shape, x.element, keep=False)
+
+    def conv_of_heads(self):
+        """[T, H, D] as T sequences of H channels, time innermost."""
+        x = self.heads_of(lambda v: v.shape[2] <= 300)
+        if x:
+            w, words, types = self.conv_weights(x.shape[1], self.rng.choice((2, 3, 4)))
+            if self.chance(0.4):
+                ids = self.argument(("T", x.shape[2]), "i32", "0:2")
+                words, types = f"{words} seq_idx {ids.name}", f"{types} seq_idx {self.of(ids)}"
+            y, = self.results_of(f"hk.causal_conv1d channel_first {x.name}, {w.name}{words} : {self.of(x)},"
+                                 f" {self.of(w)}{types}", (x.shape, self.rng.choice(REALS)))
+            self.values.append(self.put("silu", [y], x.shape, self.rng.choice(REALS)) if self.chance(0.5) else y)
 
     def ragged_conv(self):
         """Sequences of a prefill, each with its state."""
         x = self.tokens_of()
         if x:
             width = self.rng.choice((2, 3, 4))
-            w, words, types, s, layout = self.conv_operands(x, width - 1 + self.rng.choice((0, 2)), width)
+            w, words, types, s, layout = self.conv_operands(x, x.shape[1], width - 1 + self.rng.choice((0, 2)), width)
             count = self.rng.choice((1, 4))
             cu = self.argument((count + 1,), "i32", "bounds")
             lines = self.argument((count,), self.rng.choice(("i32", "i64")), f"iota:{self.rng.choice((-1, 2, 6))}")
@@ -464,7 +515,7 @@ class RowSteps:
         x = self.tokens_of()
         if x:
             width = self.rng.choice((2, 3, 4))
-            w, words, types, s, layout = self.conv_operands(x, width, width)
+            w, words, types, s, layout = self.conv_operands(x, x.shape[1], width, width)
             count, blocks = 2, 3
             cu = self.argument((count + 1,), "i32", "bounds")
             lines = self.argument((count, blocks), "i32", "iota:-1")
@@ -479,12 +530,13 @@ class RowSteps:
 
     def decode_conv(self):
         """A few tokens of every sequence, speculative or in a ring."""
-        x = self.tokens_of(3, lambda v: v.shape[2] <= 300)
+        x = self.heads_of(lambda v: v.shape[2] <= 300)
         if not x:
             return
-        # [T, H, D] as T sequences of H tokens: at most as many as the state has lines for.
-        width, tokens = self.rng.choice((2, 3, 4)), x.shape[1]
-        w, words, types, s, layout = self.conv_operands(x, width - 1 + tokens, width)
+        # [T, H, D] as T sequences of H tokens, or of D: at most as many as the state has lines for.
+        first = self.chance(0.4)
+        width, (tokens, channels) = self.rng.choice((2, 3, 4)), x.shape[:0:-1] if first else x.shape[1:]
+        w, words, types, s, layout = self.conv_operands(x, channels, width - 1 + tokens, width)
         lines = self.argument(("T",), "i32", "iota:-1")
         words += f" state {s.name} indices {lines.name}"
         types += f" state {self.of(s)} indices {self.of(lines)}"
@@ -493,9 +545,10 @@ class RowSteps:
             extra = self.argument(("T",), "i32", "0:5")
             words, types = f"{words} {form} {extra.name}", f"{types} {form} {self.of(extra)}"
         made = [(x.shape, self.rng.choice(REALS)), (s.shape, s.element)]
-        text = f"hk.causal_conv1d channel_last {x.name}, {w.name}{words}{layout} : {self.of(x)}, {self.of(w)}{types}"
+        text = (f"hk.causal_conv1d channel_{'first' if first else 'last'} {x.name}, {w.name}{words}{layout} :"
+                f" {self.of(x)}, {self.of(w)}{types}")
         if form != "ring" and self.chance(0.3):
-            shape = x.shape + (width - 1,)
+            shape = ("T", tokens, channels, width - 1)
             n = self.count
             self.count += 1
             y, new = (type(x)(f"%w{n}_{i}", *t) for i, t in enumerate(made))
@@ -542,3 +595,28 @@ class RowSteps:
             q = self.put("quantize_static", [r, s], x.shape, self.rng.choice(FLOATS8))
             layout = self.rng.choice(("head_major", "transposed"))
             self.write(q, (2, heads, 16, size) if layout == "head_major" else (2, heads, size, 16), layout)
+
+    def projection_to_paged(self):
+        """q, k and v of one projection: norms of q and k, both rotated, k and v written, in fp8 with scales."""
+        x = self.tokens_of(2, lambda v: v.shape[1] % 16 == 0)
+        if not x:
+            return
+        size = x.shape[1] // 8
+        q, k, v = (self.heads_at(x, begin * size, heads, size) for begin, heads in ((0, 4), (4, 2), (6, 2)))
+        table, p = self.weight((16, size // 2), "f32"), self.argument(("T",), "i32", "-1:16")
+        style, layout = self.rng.choice(("neox", "gptj")), self.rng.choice(("token_major", "head_major", "transposed"))
+        fp8 = self.rng.choice((None,) + FLOATS8)
+
+        def rotated(h, element):
+            n = self.norm_of(h, x.element)
+            return self.emit(f"hk.rope {style} {n.name}, {table.name}, {table.name} positions {p.name} : {self.of(n)},"
+                             f" {self.of(table)}, {self.of(table)} positions {self.of(p)} ->"
+                             f" {self.type(h.shape, element)}", h.shape, element, keep=False)
+
+        self.values.append(rotated(q, x.element))
+        for h in (rotated(k, "f32" if fp8 else x.element), v):
+            if fp8:
+                s = self.put("exp", [self.argument((1,), "f32")], (1,), "f32")
+                h = self.put("quantize_static", [h, s], h.shape, fp8)
+            self.write(h, {"token_major": (2, 16, 2, size), "head_major": (2, 2, 16, size),
+                           "transposed": (2, 2, size, 16)}[layout], layout)

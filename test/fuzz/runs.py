@@ -5,8 +5,12 @@
 #
 # One compilation for many functions, one process for all their calls, each checked
 # against the reference interpreter on poisoned memory.
-import re
+import os
 import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import hk_run
 
 
 def run(*command):
@@ -27,12 +31,13 @@ def problems(folder, text, calls, target, device, *options):
     result = run("hk-compile", source, "-o", library, f"--target={target}", *options)
     if result.returncode:
         yield None, f"hk-compile failed ({result.returncode}):\n{result.stderr[-3000:]}"
+    if result.returncode or not calls:
         return
     where = ["--device=host", "--shuffle=1"] if target == "host" else [f"--device={device}"]
     result = run("hk-run", library, f"--calls={listed}", f"--check={source}", "--poison", *where)
-    made = re.split(r"^(?=call )", result.stdout, flags=re.M)[1:]
-    for part in made:
-        if not part.endswith("exit status 0\n"):
-            yield re.search(r"--function=(\w+)", part)[1], part[:3000]
+    made = list(hk_run.calls(result.stdout))
+    for function, said, passed in made:
+        if not passed:
+            yield function, said[:3000]
     if len(made) != len(calls):
         yield None, f"hk-run stopped ({result.returncode}):\n{result.stdout[-2000:]}{result.stderr[-2000:]}"

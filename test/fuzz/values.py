@@ -17,7 +17,7 @@ import graphs
 import runs
 
 TOKENS = (5, 1, 0, 67)  # of a call with dynamic sizes
-DATA = ("normal", "normal", "normal", "equal", "tiny", "inf", "nan")
+DATA = ("normal", "normal", "normal", "equal", "huge", "tiny", "inf", "nan")
 
 
 def numbers(value, tokens):
@@ -43,6 +43,7 @@ def problems(folder, seeds, options, mode):
     made = {seed: graphs.graph(seed, max_ops=options.max_ops, products=not options.rowwise) for seed in seeds}
     text = "module {\n" + "".join(g.text(f"f{seed}") for seed, g in made.items()) + "}\n"
     lines = [line for seed, graph in made.items() for line in calls(f"f{seed}", graph, seed)]
+    lines = [] if options.compile else lines
     for name, why in runs.problems(folder, text, lines, options.target, options.device, *mode):
         if name is not None or len(seeds) == 1:
             yield int(name[1:]) if name else seeds[0], why
@@ -59,6 +60,7 @@ def main():
     parser.add_argument("--batch", type=int, default=10, help="graphs in one module")
     parser.add_argument("--rowwise", action="store_true", help="no products")
     parser.add_argument("--fused", action="store_true", help="not with a kernel per operator, too")
+    parser.add_argument("--compile", action="store_true", help="no calls: quick, and for every target")
     parser.add_argument("--target", default="host")
     parser.add_argument("--device", default="hip:0")
     parser.add_argument("--keep", help="folder for the graphs that fail")

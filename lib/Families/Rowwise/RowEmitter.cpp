@@ -440,8 +440,9 @@ void RowEmitter::emitLoops(Space &space, ArrayRef<RowLoop> loops,
     }
     out.line("Vec<float, " + Twine(loop.vec) + "> " + name + " = " + identity);
   }
-  // The loads of what stays in registers are under way while the rest is read.
-  if (loops.size() > 1 && firstLoop && given) {
+  // The loads of what stays in registers are under way while the rest is read;
+  // what is declared inside strips ends with each of them.
+  if ((loops.size() > 1 || !loop.outer.empty()) && firstLoop && given) {
     batchDepth = out.depth();
     emitEarlyLoads();
   }

@@ -173,8 +173,13 @@ template <int V> HK_DEV Vec<float, V> log1p(Vec<float, V> x) {
 template <int V>
 HK_DEV Vec<float, V> copySign(Vec<float, V> magnitude, Vec<float, V> sign) {
   using U = Vec<u32, V>;
-  return bitCast<Vec<float, V>>((bitCast<U>(magnitude) & 0x7FFFFFFFu) |
-                                (bitCast<U>(sign) & 0x80000000u));
+  U bits =
+      (bitCast<U>(magnitude) & 0x7FFFFFFFu) | (bitCast<U>(sign) & 0x80000000u);
+  // Of one that is rounded to bf16 LLVM 22 makes a copysign of bf16 and the f16
+  // that the sign may come from, which it cannot select.
+  if constexpr (kArch == Arch::Gfx950)
+    bits = opaque(bits);
+  return bitCast<Vec<float, V>>(bits);
 }
 
 template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
