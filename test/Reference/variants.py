@@ -1,25 +1,15 @@
-"""The variants that docs/variants.md lists, as far as modules.py does not have them:
+"""The variants that docs/variants.md lists, as far as modules_*.py do not have them:
 graphs of test/Modules, evaluated by the interpreter and compared with NumPy formulas
 written from what the variant is, not from its graph."""
 
 import math
-import os
-import re
 
 import numpy as np
 
-from oracle import Case, check, f32, finish, to
+from formulas import at, best, compare, rms, sigmoid, silu
+from oracle import f32, finish, to
 
 rng = np.random.default_rng(31)
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Modules")
-
-
-def compare(module, function, inputs, expected, exact=False):
-    """A function of test/Modules/<module>.mlir."""
-    with open(f"{FOLDER}/{module}.mlir") as file:
-        body = re.search(rf"func\.func @{function}\(.*?\n}}\n", file.read(), re.S)[0]
-    case = Case(body.replace(f"@{function}(", "@main(", 1), inputs)
-    check(f"{module} {function}", case, expected, exact=exact)
 
 
 def normal(dtype, *shape, scale=1.0):
@@ -28,18 +18,6 @@ def normal(dtype, *shape, scale=1.0):
 
 def ints(low, high, *shape, dtype=np.int32):
     return rng.integers(low, high, shape).astype(dtype)
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def silu(x):
-    return x * sigmoid(x)
-
-
-def rms(x, w, epsilon=1e-6):
-    return x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * w
 
 
 def per_row(x, largest, kind, floor=0.0):
@@ -389,13 +367,6 @@ compare("index", "chunks_of_lens", [lens, normal("bf16", 50, 2)], [*padded, np.a
 
 
 # Selection and routing.
-def best(scores, k, highest=False):
-    places = np.arange(scores.shape[1]) * (-1 if highest else 1)
-    return np.array([np.lexsort((places, -row))[:k] for row in scores])
-
-
-def at(x, ids):
-    return np.take_along_axis(x, ids, -1)
 
 
 x = normal("f32", 4, 200)
