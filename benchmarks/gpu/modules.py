@@ -7,7 +7,8 @@
                                     libhk_runtime.so in FOLDER only: call, keep results
   modules.py check BUILD FOLDER OUT compare every result with the interpreter; prints JSON
 
-Results over --most bytes (default 256 KiB) are not kept and not counted.
+Results over --most bytes (default 256 KiB) are not kept and not counted. --most-calls
+bounds what pack chooses, but every function is called once.
 """
 
 import argparse
@@ -32,9 +33,9 @@ def some(calls, number):
     return [calls[0]] + [calls[1 + number % (len(calls) - 1)]] if len(calls) > 1 else calls
 
 
-def pack(build, folder):
+def pack(build, folder, most_calls):
     folder.mkdir(parents=True, exist_ok=True)
-    calls = []
+    calls, more = [], []
     for source in sorted((ROOT / "test" / "Modules").glob("*.mlir")):
         record = build / "test" / "Modules" / f"{source.name}.host.json"
         if not record.exists():
@@ -49,7 +50,12 @@ def pack(build, folder):
             keep = [w for w in call[2:] if not w.startswith(("--device", "--shuffle", "--poison"))]
             functions.setdefault(keep[0], []).append({"module": source.stem, "options": keep})
         for number, own in enumerate(functions.values()):
-            calls += some(own, number)
+            first, *others = some(own, number)
+            calls.append(first)
+            more += others
+    # Every function once; of the further calls as many as there is time for, of all modules.
+    missing = max(0, most_calls - len(calls))
+    calls += more[::max(1, -(-len(more) // missing))] if missing else []
     (folder / "calls.json").write_text(json.dumps(calls))
     shutil.copy(build / "bin" / "hk-run", folder)
     shutil.copy(build / "lib" / "libhk_runtime.so", folder / "libhk_runtime.so.0")
@@ -122,10 +128,11 @@ def main():
     parser.add_argument("step", choices=["pack", "run", "check"])
     parser.add_argument("rest", nargs="+")
     parser.add_argument("--most", type=int, default=256 << 10)
+    parser.add_argument("--most-calls", type=int, default=1 << 20)
     options = parser.parse_args()
     paths = [pathlib.Path(p).resolve() for p in options.rest]
     if options.step == "pack":
-        return pack(*paths)
+        return pack(*paths, options.most_calls)
     if options.step == "run":
         return run(paths[0], options.rest[1], paths[2], options.most)
     return check(*paths)
