@@ -59,12 +59,11 @@ constexpr DType gemmOperandType(const Target &target, DType a, DType b) {
     return DType::I8;
   if (a == b && a == nativeE4M3(target) && hasFp8Matrix(target))
     return a;
-  bool aHalf = a == DType::F16 || isFp8(a) || a == DType::I8;
-  bool bHalf = b == DType::F16 || isFp8(b) || b == DType::I8;
+  bool aSmall = info(a).bits <= 8, bSmall = info(b).bits <= 8;
+  bool aHalf = a == DType::F16 || aSmall, bHalf = b == DType::F16 || bSmall;
   if ((a == DType::F16 && bHalf) || (b == DType::F16 && aHalf))
     return DType::F16;
-  bool aBf16 = a == DType::BF16 || isFp8(a) || a == DType::I8;
-  bool bBf16 = b == DType::BF16 || isFp8(b) || b == DType::I8;
+  bool aBf16 = a == DType::BF16 || aSmall, bBf16 = b == DType::BF16 || bSmall;
   return aBf16 && bBf16 ? DType::BF16 : DType::F32;
 }
 

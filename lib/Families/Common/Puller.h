@@ -49,6 +49,9 @@ enum class StatKind : int32_t {
 
 /// How the C++ of a type is spelled.
 std::string dtypeText(Type elementType);
+std::string dtypeText(::hk::DType dtype);
+/// The hk::MxRounding of kernel code.
+StringRef mxRoundingText(MxRounding rounding);
 std::string vecText(Type elementType, int vec);
 /// `expr` (f32 carriers) rounded to an element type.
 std::string roundText(Type elementType, int vec, const Twine &expr);

@@ -52,7 +52,8 @@ public:
     AffineExpr rest = symbol("batch");
     batch.resize(layout.batch.size());
     for (int64_t i = int64_t(batch.size()) - 1; i >= 0; --i) {
-      AffineExpr size = sizeOf(gemm.matmul.getLhs(), layout.batch[i]);
+      AffineExpr size =
+          sizeOf(gemm.operand(GemmSide::Lhs).data, layout.batch[i]);
       // What is left belongs to the outermost dim, the slice of k if there are
       // any.
       bool outermost = i == 0 && sliceDims() == 0;
@@ -281,11 +282,26 @@ private:
     os << "};\n\n";
   }
 
-  void writeLayout(Value operand, bool kContiguous) {
-    int64_t rows = kernel.getAligns()[argument(operand)];
-    os << "OperandLayout<" << dtypeText(elementTypeOf(operand)) << ", "
-       << (kContiguous ? "true" : "false") << ", "
-       << operandAlignment(operand, rows) << ">";
+  void writeOperand(const GemmOperand &operand) {
+    int64_t rows = kernel.getAligns()[argument(operand.data)];
+    os << "Operand<" << dtypeText(elementTypeOf(operand.data)) << ", "
+       << (operand.isKContiguous() ? "true" : "false") << ", "
+       << operandAlignment(operand.data, rows) << decoderText(operand) << ">";
+  }
+
+  static std::string decoderText(const GemmOperand &operand) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (auto quantize = dyn_cast_or_null<QuantizeMxOp>(operand.decoder))
+      os << ", MxQuantized<"
+         << dtypeText(elementTypeOf(quantize.getQuantized())) << ", "
+         << mxRoundingText(quantize.getRounding()) << ">";
+    else if (operand.scale)
+      os << ", Scaled<" << dtypeText(elementTypeOf(operand.scale)) << ", "
+         << (operand.scaleRow ? operand.rowBlock : 0) << ", "
+         << (operand.scaleK ? operand.kBlock : 0) << ", "
+         << dtypeText(operand.result) << ">";
+    return text;
   }
 
   StringRef kScaleText() {
@@ -298,9 +314,9 @@ private:
     auto tile = cast<GemmTileAttr>(variant.getTile());
     os << "using Product_" << variant.getSymName()
        << " = Gemm<GemmProblem<\n    ";
-    writeLayout(matmul().getLhs(), !matmul().getTransposeA());
+    writeOperand(gemm.operand(GemmSide::Lhs));
     os << ",\n    ";
-    writeLayout(matmul().getRhs(), matmul().getTransposeB());
+    writeOperand(gemm.operand(GemmSide::Rhs));
     os << ",\n    " << (gemm.gated ? "true" : "false")
        << ", KScale::" << kScaleText() << ", " << tile.getBm() << ", "
        << tile.getBn() << ", " << tile.getBk() << ", " << tile.getWm() << ", "
@@ -310,25 +326,53 @@ private:
 
   /// The address of the batch's matrix.
   std::string baseOf(Value operand) {
-    int64_t bytes = ::hk::info(*dtypeOf(elementTypeOf(operand))).bits / 8;
+    int64_t bits = ::hk::info(*dtypeOf(elementTypeOf(operand))).bits;
+    ArrayRef<int64_t> shape = cast<ShapedType>(operand.getType()).getShape();
     std::string offset;
     GemmDims layout = gemmDims(matmul());
-    if (rankOf(operand) > 2)
+    if (shape.size() > 2)
       for (auto [index, dim] : llvm::enumerate(layout.batch))
-        offset += (offset.empty() ? "" : " + ") + ("b" + Twine(index)).str() +
-                  " * " + words.stride(argument(operand), dim);
+        if (shape[dim] != 1)
+          offset += (offset.empty() ? "" : " + ") + ("b" + Twine(index)).str() +
+                    " * " + words.stride(argument(operand), dim);
     if (offset.empty())
       return words.address(argument(operand));
-    return words.address(argument(operand)) + " + u64(" +
-           std::to_string(bytes) + " * (" + offset + "))";
+    std::string bytes = bits < 8
+                            ? "(" + offset + ") / " + std::to_string(8 / bits)
+                            : std::to_string(bits / 8) + " * (" + offset + ")";
+    return words.address(argument(operand)) + " + u64(" + bytes + ")";
   }
 
-  void writeScale(StringRef name, Value scale, ScaleUse use) {
+  /// The stride of `dim`, 1 of the last one; 0 without a dim.
+  std::string strideText(Value operand, std::optional<int64_t> dim) {
+    if (!dim)
+      return "0";
+    if (*dim == rankOf(operand) - 1)
+      return "1";
+    return words.stride(argument(operand), *dim);
+  }
+
+  void writeScales(StringRef field, Value scale, std::optional<int64_t> row,
+                   std::optional<int64_t> k) {
+    os << "  args." << field << " = {" << baseOf(scale) << ", "
+       << strideText(scale, row) << ", " << strideText(scale, k) << "};\n";
+  }
+
+  void writeOperandArgs(StringRef name, const GemmOperand &operand,
+                        Value productScale, ScaleUse use) {
+    os << "  args." << name << ".data = " << baseOf(operand.data) << ";\n"
+       << "  args." << name << ".stride = "
+       << words.stride(argument(operand.data),
+                       operand.isKContiguous() ? operand.row : operand.k)
+       << ";\n";
+    if (operand.scale)
+      writeScales((name + ".decode").str(), operand.scale, operand.scaleRow,
+                  operand.scaleK);
     if (use != ScaleUse::AlongK)
       return;
-    os << "  args.scale" << name << " = " << baseOf(scale) << ";\n"
-       << "  args.scaleStride" << name << " = "
-       << words.stride(argument(scale), rankOf(scale) - 2) << ";\n";
+    writeScales((name + ".fold").str(), productScale,
+                gemm.scaleRowDim(operand, productScale),
+                rankOf(productScale) - 1);
   }
 
   void writeEntry(VariantOp variant) {
@@ -338,12 +382,13 @@ private:
        << "::Shared) {\n"
        << "  using namespace hk;\n";
     GemmDims layout = gemmDims(matmul());
+    GemmOperand a = gemm.operand(GemmSide::Lhs);
+    GemmOperand b = gemm.operand(GemmSide::Rhs);
     bool sliced = matmul().getNumSliceDims() != 0;
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
     std::string batches = "1";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
-      std::string size =
-          words.dim(argument(matmul().getLhs()), layout.batch[i]);
+      std::string size = words.dim(argument(a.data), layout.batch[i]);
       batches += " * " + size;
       os << "  [[maybe_unused]] const i64 b" << i << " = ";
       if (i == 0 && !sliced)
@@ -351,27 +396,14 @@ private:
       else
         os << "rest % " << size << ";\n  rest /= " << size << ";\n";
     }
-    Value lhs = matmul().getLhs(), rhs = matmul().getRhs();
-    int64_t k = matmul().getLhsDim(MatmulDim::K);
-    int64_t n = matmul().getRhsDim(MatmulDim::N);
     os << "  GemmArgs args = {};\n"
-       << "  args.a = " << baseOf(lhs) << ";\n"
-       << "  args.b = " << baseOf(rhs) << ";\n"
-       << "  args.m = " << words.dim(argument(lhs), layout.row) << ";\n"
-       << "  args.n = " << words.dim(argument(rhs), n)
+       << "  args.m = " << words.dim(argument(a.data), a.row) << ";\n"
+       << "  args.n = " << words.dim(argument(b.data), b.row)
        << (gemm.gated ? " / 2" : "") << ";\n"
-       << "  args.k = " << words.dim(argument(lhs), k) << ";\n"
-       << "  args.strideA = "
-       << words.stride(argument(lhs), matmul().getTransposeA() ? k : layout.row)
-       << ";\n"
-       << "  args.strideB = "
-       << words.stride(argument(rhs), matmul().getTransposeB()
-                                          ? n
-                                          : matmul().getRhsDim(MatmulDim::K))
-       << ";\n"
+       << "  args.k = " << words.dim(argument(a.data), a.k) << ";\n"
        << "  args.batches = " << batches << ";\n";
-    writeScale("A", matmul().getLhsScale(), lhsScaleUse(matmul()));
-    writeScale("B", matmul().getRhsScale(), rhsScaleUse(matmul()));
+    writeOperandArgs("a", a, matmul().getLhsScale(), lhsScaleUse(matmul()));
+    writeOperandArgs("b", b, matmul().getRhsScale(), rhsScaleUse(matmul()));
     os << "  " << product << "::run(args, block, lds, Epilogue{words});\n}\n";
   }
 

@@ -11,6 +11,8 @@
 
 #include "GemmKernel.h"
 
+#include "hk/Contract/Scale.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -18,6 +20,10 @@ using namespace mlir::hk;
 
 static RankedTensorType tensorOf(Value value) {
   return cast<RankedTensorType>(value.getType());
+}
+
+static Value productOperand(MatmulOp op, GemmSide side) {
+  return side == GemmSide::Lhs ? op.getLhs() : op.getRhs();
 }
 
 GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
@@ -30,6 +36,12 @@ GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
     else if (auto quantize = dyn_cast<QuantizeOp>(op))
       gemm.quantize = quantize;
   }
+  for (Operation *op : ops)
+    if (isa<DequantizeOp, QuantizeMxOp>(op))
+      for (GemmSide side : {GemmSide::Lhs, GemmSide::Rhs})
+        if (gemm.matmul &&
+            op->getResult(0) == productOperand(gemm.matmul, side))
+          gemm.decoders[static_cast<int32_t>(side)] = op;
   return gemm;
 }
 
@@ -53,11 +65,64 @@ GemmDims mlir::hk::gemmDims(MatmulOp op) {
   return dims;
 }
 
-::hk::DType mlir::hk::lhsType(MatmulOp op) {
-  return *dtypeOf(tensorOf(op.getLhs()).getElementType());
+::hk::DType GemmOperand::type() const {
+  return *dtypeOf(tensorOf(data).getElementType());
 }
-::hk::DType mlir::hk::rhsType(MatmulOp op) {
-  return *dtypeOf(tensorOf(op.getRhs()).getElementType());
+
+/// `dim`, unless all of its one element serves all.
+static std::optional<int64_t> dimWithMany(Value scale, int64_t dim) {
+  RankedTensorType type = tensorOf(scale);
+  if (dim < 0 || type.getDimSize(dim) == 1)
+    return std::nullopt;
+  return dim;
+}
+
+std::optional<int64_t> GemmKernel::scaleRowDim(const GemmOperand &operand,
+                                               Value scale) {
+  int64_t rank = tensorOf(operand.data).getRank();
+  int64_t scaleRank = tensorOf(scale).getRank();
+  // Rows that are a batch dim are one of the scales as well.
+  bool batchIsRow = operand.row + 2 < rank;
+  return dimWithMany(scale, batchIsRow ? operand.row - (rank - scaleRank)
+                                       : scaleRank - 2);
+}
+
+GemmOperand GemmKernel::operand(GemmSide side) {
+  bool lhs = side == GemmSide::Lhs;
+  GemmOperand operand;
+  operand.data = productOperand(matmul, side);
+  operand.row = lhs ? gemmDims(matmul).row : matmul.getRhsDim(MatmulDim::N);
+  operand.k =
+      lhs ? matmul.getLhsDim(MatmulDim::K) : matmul.getRhsDim(MatmulDim::K);
+  operand.result = operand.type();
+  operand.decoder = decoders[static_cast<int32_t>(side)];
+  int64_t rank = tensorOf(operand.data).getRank();
+  if (auto dequantize = dyn_cast_or_null<DequantizeOp>(operand.decoder)) {
+    operand.data = dequantize.getInput();
+    operand.scale = dequantize.getScale();
+    RankedTensorType type = tensorOf(operand.scale);
+    bool mx = isa<Float8E8M0FNUType>(type.getElementType());
+    int64_t group =
+        mx ? ::hk::kMxScale.depth : int64_t(dequantize.getGroupSize());
+    bool ofRank = type.getRank() == rank;
+    operand.scaleRow = dimWithMany(operand.scale, ofRank ? operand.row : -1);
+    operand.scaleK = dimWithMany(operand.scale, ofRank ? operand.k : -1);
+    operand.rowBlock = operand.row == rank - 1 ? group : 1;
+    operand.kBlock = operand.k == rank - 1 ? group : 1;
+  } else if (auto quantize = dyn_cast_or_null<QuantizeMxOp>(operand.decoder)) {
+    operand.data = quantize.getInput();
+    operand.result = ::hk::DType::BF16;
+  } else if ((lhs ? lhsScaleUse(matmul) : rhsScaleUse(matmul)) ==
+             ScaleUse::Elements) {
+    operand.scale = lhs ? matmul.getLhsScale() : matmul.getRhsScale();
+    int64_t scaleRank = tensorOf(operand.scale).getRank();
+    operand.scaleRow = scaleRowDim(operand, operand.scale);
+    operand.scaleK = dimWithMany(operand.scale, scaleRank - 1);
+    operand.rowBlock = ::hk::kMxScale.rows;
+    operand.kBlock = ::hk::kMxScale.depth;
+    operand.result = ::hk::DType::BF16;
+  }
+  return operand;
 }
 
 /// Of a scale of `operand`, whose dim `dim` are its rows (M or N).
@@ -65,6 +130,8 @@ static ScaleUse scaleUse(Value scale, Value operand, int64_t dim) {
   if (!scale)
     return ScaleUse::None;
   RankedTensorType type = tensorOf(scale);
+  if (isa<Float8E8M0FNUType>(type.getElementType()))
+    return ScaleUse::Elements;
   if (type.hasStaticShape() && type.getNumElements() == 1)
     return ScaleUse::Outer;
   int64_t rank = type.getRank();
@@ -91,8 +158,7 @@ Verdict mlir::hk::verdictOf(MatmulOp op) {
   for (Value operand : {op.getLhs(), op.getRhs()}) {
     Type element = tensorOf(operand).getElementType();
     std::optional<::hk::DType> dtype = dtypeOf(element);
-    if (!dtype || *dtype == ::hk::DType::F4E2M1FN ||
-        *dtype == ::hk::DType::F8E8M0FNU) {
+    if (!dtype || *dtype == ::hk::DType::F8E8M0FNU) {
       std::string text;
       llvm::raw_string_ostream(text) << element;
       return Verdict::refuse(Reason::UnsupportedDType,
@@ -104,9 +170,11 @@ Verdict mlir::hk::verdictOf(MatmulOp op) {
 
 int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
   RankedTensorType type = tensorOf(operand);
-  int64_t bytes = ::hk::info(*dtypeOf(type.getElementType())).bits / 8;
+  ::hk::DType dtype = *dtypeOf(type.getElementType());
+  int64_t bytes = std::max<int64_t>(::hk::info(dtype).bits / 8, 1);
   int64_t extent = type.getDimSize(type.getRank() - 1);
-  int64_t known = ShapedType::isDynamic(extent) ? bytes : extent * bytes;
+  int64_t known =
+      ShapedType::isDynamic(extent) ? bytes : ::hk::packedBytes(dtype, extent);
   int64_t alignment = std::gcd(std::gcd(rowAlignment, known), int64_t(16));
   return std::max(alignment, bytes);
 }
@@ -114,16 +182,18 @@ int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
 ::hk::GemmShapeClass mlir::hk::shapeClassOf(GemmKernel gemm,
                                             const ::hk::Target &target,
                                             int64_t alignA, int64_t alignB) {
-  MatmulOp op = gemm.matmul;
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
   ::hk::GemmShapeClass shape;
-  shape.operand = gemmOperandType(target, lhsType(op), rhsType(op));
+  shape.operand = gemmOperandType(target, a.result, b.result);
   // What DirectCopy of the kernels asks for.
-  shape.staged = lhsType(op) != shape.operand || rhsType(op) != shape.operand ||
-                 op.getTransposeA() || !op.getTransposeB() ||
-                 operandAlignment(op.getLhs(), alignA) < 16 ||
-                 operandAlignment(op.getRhs(), alignB) < 16;
+  auto staged = [&](const GemmOperand &operand, int64_t alignment) {
+    return operand.isDecoded() || operand.type() != shape.operand ||
+           !operand.isKContiguous() ||
+           operandAlignment(operand.data, alignment) < 16;
+  };
+  shape.staged = staged(a, alignA) || staged(b, alignB);
   shape.pair = gemm.isPair();
-  shape.scaled = hasScaleAlongK(op);
+  shape.scaled = hasScaleAlongK(gemm.matmul);
   shape.group = gemm.quantize ? int32_t(kGemmGroup) : 0;
   return shape;
 }

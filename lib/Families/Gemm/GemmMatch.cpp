@@ -7,8 +7,10 @@
 //
 // A product takes as epilogue what is computed from a few columns of one row:
 // pointwise operators, a gate over the two halves of its columns, and a
-// quantisation in groups of 128 columns, which ends it. Nothing is ever fused
-// into the operand loads: every block of C would repeat it.
+// quantisation in groups of 128 columns, which ends it. Into the loads of an
+// operand it takes what makes wide elements of narrow ones, and a quantisation
+// in the blocks of a microscaling format: every block of C repeats that, in the
+// shadow of its products. Nothing else: it would be repeated for nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -151,6 +153,35 @@ private:
 };
 
 } // namespace
+
+Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
+                                const FusionContext &context) {
+  GemmKernel gemm = describeGemm(group);
+  MatmulOp matmul = gemm.matmul;
+  auto refuse = [&](Reason reason, const Twine &why) {
+    return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
+  };
+  if (!isa<DequantizeOp, QuantizeMxOp>(op))
+    return refuse(Reason::OtherFamily, "is no operand's decoder");
+  Value made = op->getResult(0);
+  bool ofLhs = made == matmul.getLhs(), ofRhs = made == matmul.getRhs();
+  if (ofLhs == ofRhs)
+    return refuse(Reason::UnsupportedShape, "makes no operand, or both");
+  if (auto quantize = dyn_cast<QuantizeMxOp>(op)) {
+    if (!ofLhs || matmul.getTransposeA() ||
+        matmul.getLhsScale() != quantize.getScale())
+      return refuse(Reason::UnsupportedShape,
+                    "is taken in along k of the left operand only");
+    if (gemmDims(matmul).row != matmul.getLhsDim(MatmulDim::M))
+      return refuse(Reason::UnsupportedShape, "of batches of one row");
+  }
+  gemm.decoders[ofLhs ? 0 : 1] = op;
+  if (!hasLegalTile(gemm, context.target))
+    return refuse(Reason::LdsExceeded, "needs a tile that " +
+                                           Twine(context.target.name) +
+                                           " does not have");
+  return Verdict::accept();
+}
 
 Verdict mlir::hk::canStartGemm(Operation *op, const FusionContext &) {
   auto matmul = dyn_cast<MatmulOp>(op);

@@ -42,11 +42,13 @@ public:
   VariantBuilder(KernelOp kernel, const ::hk::Target &target, DecisionLog &log)
       : kernel(kernel), target(target), log(log), gemm(describeGemm(kernel)),
         dims(gemmDims(gemm.matmul)) {
-    lhs = shapeOf(gemm.matmul.getLhs());
-    rhs = shapeOf(gemm.matmul.getRhs());
+    Value a = gemm.operand(GemmSide::Lhs).data;
+    Value b = gemm.operand(GemmSide::Rhs).data;
+    lhs = shapeOf(a);
+    rhs = shapeOf(b);
     ArrayRef<int64_t> aligns = kernel.getAligns();
-    shape = shapeClassOf(gemm, target, aligns[argument(gemm.matmul.getLhs())],
-                         aligns[argument(gemm.matmul.getRhs())]);
+    shape =
+        shapeClassOf(gemm, target, aligns[argument(a)], aligns[argument(b)]);
   }
 
   LogicalResult run() {
@@ -122,8 +124,8 @@ private:
     size.batches = slices;
     for (int64_t dim : batches())
       size.batches *= std::max<int64_t>(Extent{dim}.orElse(1), 1);
-    size.bytesA = bytesOf(gemm.matmul.getLhs());
-    size.bytesB = bytesOf(gemm.matmul.getRhs());
+    size.bytesA = bytesOf(gemm.operand(GemmSide::Lhs).data);
+    size.bytesB = bytesOf(gemm.operand(GemmSide::Rhs).data);
     size.bytesOut = bytesOf(gemm.matmul.getResult());
     return size;
   }

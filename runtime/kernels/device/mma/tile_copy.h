@@ -30,13 +30,6 @@
 
 namespace hk {
 
-/// How an operand lies in memory.
-template <DType MemT, bool KContiguousT, int AlignT> struct OperandLayout {
-  static constexpr DType kMem = MemT;
-  static constexpr bool kKContiguous = KContiguousT;
-  static constexpr int kAlign = AlignT;
-};
-
 template <class L, DType Lds>
 inline constexpr bool kCanCopyDirect =
     kTarget.directToLds >= 16 && L::kMem == Lds && L::kKContiguous &&
@@ -89,14 +82,14 @@ template <int Rows, int RowBytes, int Threads> struct DirectCopy {
   }
 };
 
-/// Through registers. L is an OperandLayout.
+/// Through registers. L has a kMem, whether k is contiguous (kKContiguous) and
+/// what is known of the alignment in bytes (kAlign).
 template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
   static constexpr int kSize = info(Lds).bits / 8;
   static constexpr int kRowBytes = BK * kSize;
   /// Elements of a chunk, and its bytes in memory.
   static constexpr int kElements = 16 / kSize;
   static constexpr int kMemBytes = kElements * info(L::kMem).bits / 8;
-  static_assert(info(L::kMem).bits >= 8, "packed fp4 operands are not copied");
   using Raw = RawBytes<kMemBytes>;
 
   static constexpr int largestDivisor(int n, int most) {
@@ -127,19 +120,38 @@ template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
   }
 
   HK_MEM void land(u8 *tile) const {
+    landAs<L::kMem != Lds>(
+        tile, [](int, int, int, int, const Raw &raw) { return convert(raw); });
+  }
+
+  /// f(i, d, row, k) for each chunk: its place in v, and the first of its
+  /// elements in the tile.
+  template <class F> HK_MEM static void forEachChunk(F f) {
+    HK_UNROLL for (int i = 0; i < kUnits; ++i)
+        HK_UNROLL for (int d = 0; d < kDepth; ++d) {
+      int s = i * Threads + threadId(), line = s / kChunks * kDepth + d;
+      int at = s % kChunks * kElements;
+      f(i, d, L::kKContiguous ? line : at, L::kKContiguous ? at : line);
+    }
+  }
+
+  /// convert(i, d, row, k, raw) gives the 16 bytes of a chunk (forEachChunk).
+  template <bool OneByOne = true, class F>
+  HK_MEM void landAs(u8 *tile, F convert) const {
     HK_UNROLL for (int i = 0; i < kUnits; ++i) {
       int s = i * Threads + threadId();
-      if constexpr (L::kMem != Lds)
+      if constexpr (OneByOne)
         finishEarlierWork();
       if constexpr (L::kKContiguous) {
         *reinterpret_cast<u32x4 *>(
             tile + swizzled<kRowBytes>(s / kChunks, s % kChunks * 16)) =
-            convert(v[i][0]);
+            convert(i, 0, s / kChunks, s % kChunks * kElements, v[i][0]);
       } else {
         using Element = Vec<ElementBits, kElements>;
         Element t[kDepth];
         HK_UNROLL for (int d = 0; d < kDepth; ++d) t[d] =
-            bitCast<Element>(convert(v[i][d]));
+            bitCast<Element>(convert(i, d, s % kChunks * kElements,
+                                     s / kChunks * kDepth + d, v[i][d]));
         int k = s / kChunks * kDepth;
         HK_UNROLL for (int e = 0; e < kElements; ++e) {
           Vec<ElementBits, kDepth> column;
