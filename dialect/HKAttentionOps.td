@@ -18,8 +18,9 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments]> {
   let summary = "scaled dot product attention";
   let description = [{
     Queries are dense [B, Sq, Hq, D] or ragged [T, Hq, D], in which case
-    `q_offsets` (i32 [B + 1], ascending from 0 to T) cuts them into sequences;
-    without it the T queries are one sequence. Keys and values are
+    `q_offsets` (i32 [B + 1], ascending from 0) cuts them into sequences; without
+    it the T queries are one sequence. Queries behind the last offset, as in a
+    padded batch, belong to no sequence and see nothing. Keys and values are
       * dense [B, Sk, Hk, D] (also a contiguous cache), optionally with `kv_lens`
         (i32 [B]): only that many keys of each sequence exist;
       * ragged [Tk, Hk, D] cut by `kv_offsets` (i32 [B + 1]);
