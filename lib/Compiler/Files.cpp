@@ -185,18 +185,17 @@ Error OutputFile::append(StringRef bytes) {
 }
 
 Error OutputFile::commit() {
-  if (std::error_code error = sys::fs::rename(partial, target))
-    return failed(error.value());
-  sys::DontRemoveFileOnSignal(partial);
+  // A file system over a network may say only now that it is full.
   int closing = file;
   file = -1;
-  // A file system over a network may say only now that it is full.
-  if (close(closing) != 0) {
-    int error = errno;
-    (void)sys::fs::remove(target);
-    return failed(error);
-  }
-  return Error::success();
+  int error = close(closing) == 0 ? 0 : errno;
+  if (error == 0)
+    if (std::error_code code = sys::fs::rename(partial, target))
+      error = code.value();
+  if (error != 0)
+    (void)sys::fs::remove(partial);
+  sys::DontRemoveFileOnSignal(partial);
+  return error == 0 ? Error::success() : failed(error);
 }
 
 //===----------------------------------------------------------------------===//
