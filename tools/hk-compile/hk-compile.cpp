@@ -17,19 +17,23 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include <csignal>
+
 using namespace mlir;
 using namespace mlir::hk;
 namespace cl = llvm::cl;
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
   CompileOptions options = defaultCompileOptions();
 
   cl::OptionCategory category("hk-compile");
   cl::opt<std::string> input(cl::Positional, cl::desc("<model.mlir>"),
                              cl::Required, cl::cat(category));
-  cl::opt<std::string> output("o", cl::desc("Output file"), cl::init("-"),
-                              cl::cat(category));
+  cl::opt<std::string> output(
+      "o", cl::init("-"), cl::cat(category),
+      cl::desc("Output file; --explain and --emit need none"));
   cl::list<std::string> targets(
       "target", cl::CommaSeparated, cl::cat(category),
       cl::desc(

@@ -7,9 +7,10 @@
 //
 // The binary contract between a compiled module and the runtime. A module is a
 // shared library with no undefined symbol that exports one function,
-// hk_module_query. Everything below is plain C data with a version in front; a
-// change of any layout raises HK_MODULE_ABI_VERSION. Generated code calls back
-// through the function pointers of hk_call_ctx only.
+// hk_module_query; behind it in the file is a seal (Seal.h). Everything below
+// is plain C data with a version in front; a change of any layout raises
+// HK_MODULE_ABI_VERSION. Generated code calls back through the function
+// pointers of hk_call_ctx only.
 //
 //===----------------------------------------------------------------------===//
 
