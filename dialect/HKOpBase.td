@@ -33,6 +33,9 @@ def HK_Dialect : Dialect {
     f8, f4 and i8 saturate; NaN stays NaN where the type has one.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let hasConstantMaterializer = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -92,8 +95,14 @@ def HK_StateOpInterface : OpInterface<"StateOpInterface"> {
     }], "::mlir::OpOperand *", "getTiedState", (ins "::mlir::OpResult":$result)>];
 }
 
+// An attribute that the op does not define and that is no other dialect's is an
+// error: a misspelt one would silently mean another function.
+def HK_OnlyKnownAttributes : NativeOpTrait<"OnlyKnownAttributes"> {
+  let cppNamespace = "::mlir::hk";
+}
+
 class HK_Op<string mnemonic, list<Trait> traits = []>
-    : Op<HK_Dialect, mnemonic, traits>;
+    : Op<HK_Dialect, mnemonic, !listconcat([HK_OnlyKnownAttributes], traits)>;
 
 // A base operator on tensors by value.
 class HK_BaseOp<string mnemonic, list<Trait> traits = []>

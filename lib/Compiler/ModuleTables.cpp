@@ -153,8 +153,9 @@ void TableWriter::writeSection(
        << quoted(function.runSymbol) << ");\n";
     if (!function.guards.empty()) {
       os << "static const hk_guard_abi " << s << "_f" << f << "_guards[] = {\n";
-      for (const auto &[lhs, rhs] : function.guards)
-        os << "  {" << quoted(lhs) << ", " << quoted(rhs) << "},\n";
+      for (const FunctionRecord::Guard &guard : function.guards)
+        os << "  {" << quoted(guard.lhs) << ", " << quoted(guard.rhs) << ", "
+           << guard.relation << "u},\n";
       os << "};\n";
     }
   }

@@ -51,7 +51,11 @@ struct FunctionRecord {
   std::string name, runSymbol, shapeSymbol;
   std::vector<ArgumentRecord> arguments;
   uint32_t numLaunches = 0;
-  std::vector<std::pair<std::string, std::string>> guards;
+  struct Guard {
+    std::string lhs, rhs;
+    uint32_t relation; // hk_guard_relation
+  };
+  std::vector<Guard> guards;
 };
 
 struct WeightRecord {

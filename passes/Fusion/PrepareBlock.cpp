@@ -33,7 +33,7 @@ bool mlir::hk::isBaseOp(Operation *op) {
 }
 
 bool mlir::hk::mayStayOutside(Operation *op) {
-  if (isView(op) || isa<WeightRefOp, ConstantOp, FusedOp, LaunchOp,
+  if (isView(op) || isa<WeightRefOp, ConstantOp, FusedOp, LaunchOp, GuardOp,
                         tensor::DimOp, tensor::EmptyOp>(op))
     return true;
   return llvm::none_of(op->getResultTypes(),

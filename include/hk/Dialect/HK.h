@@ -55,9 +55,36 @@ Type typeOf(::hk::DType dtype, MLIRContext *context);
 /// nullptr when it has none.
 const ::hk::Target *targetOf(Operation *op);
 
-/// Names of discardable attributes.
+/// Names of discardable attributes; an hk attribute that is not listed here is
+/// an error wherever it stands.
 inline constexpr llvm::StringLiteral kTargetAttrName = "hk.target"; // module
-inline constexpr llvm::StringLiteral kStateAttrName = "hk.state";   // argument
+/// Of a module: a dictionary from names of kernels to arrays of tiles. The
+/// driver found them to spill registers when it compiled the kernels.
+inline constexpr llvm::StringLiteral kSpillingTilesAttrName =
+    "hk.spilling_tiles";
+/// Unit, of an argument: memory that the function writes in place.
+inline constexpr llvm::StringLiteral kStateAttrName = "hk.state";
+/// Unit, of an argument: it is written as a whole.
+inline constexpr llvm::StringLiteral kOutputAttrName = "hk.output";
+/// String, of an argument or a result: its public name, which can be the name
+/// of a file.
+inline constexpr llvm::StringLiteral kNameAttrName = "hk.name";
+/// Array of strings, of an argument: a name for each dim, "_" for none. Dims of
+/// one name have one size.
+inline constexpr llvm::StringLiteral kDimsAttrName = "hk.dims";
+
+/// Fails for a discardable attribute of `op` that belongs to no dialect, and
+/// says which inherent one is near.
+LogicalResult verifyOnlyKnownAttributes(Operation *op);
+
+template <typename ConcreteType>
+class OnlyKnownAttributes
+    : public OpTrait::TraitBase<ConcreteType, OnlyKnownAttributes> {
+public:
+  static LogicalResult verifyTrait(Operation *op) {
+    return verifyOnlyKnownAttributes(op);
+  }
+};
 
 /// Largest hk.constant.
 inline constexpr int64_t kMaxConstantBytes = 256;

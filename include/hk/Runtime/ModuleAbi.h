@@ -41,8 +41,8 @@ struct hk_call_ctx {
   /// Errors are recorded in the context and sticky: after one, launch and guard
   /// do nothing, so generated code is straight-line.
   void (*launch)(hk_call_ctx *ctx, uint32_t kernel, const uint64_t *words);
-  /// Two sizes that must be equal; records an error if they are not. `guard`
-  /// indexes hk_function_impl_abi.guards.
+  /// Two sizes that must be to each other as the guard says; records an error
+  /// if they are not. `guard` indexes hk_function_impl_abi.guards.
   void (*guard)(hk_call_ctx *ctx, uint32_t guard, int64_t lhs, int64_t rhs);
   /// Device addresses of hk_module_abi.weights, in that order.
   void *const *weights;
@@ -103,8 +103,16 @@ typedef struct hk_arg_abi {
   const char *values;
 } hk_arg_abi;
 
+/// What a guard demands of its first size.
+typedef enum hk_guard_relation {
+  HK_GUARD_EQUAL = 0,
+  HK_GUARD_AT_MOST = 1,
+  HK_GUARD_AT_LEAST = 2
+} hk_guard_relation;
+
 typedef struct hk_guard_abi {
   const char *lhs, *rhs; // for example "x dim 0", "positions dim 0"
+  uint32_t relation;     // hk_guard_relation
 } hk_guard_abi;
 
 /// Public signature; the same for every section. Arguments come in the order

@@ -253,8 +253,9 @@ RowLoop RowEmitter::planLoop(const Space &space,
   bool split = splitsRows(plan);
   if (chunks)
     loop.rounds = llvm::divideCeil(*chunks, threadsPerRow);
-  loop.unrolled = !split && slots > 0 && chunks && loop.rounds <= slots &&
-                  loop.vec == tile.getVec();
+  // Of no chunks there is not even a first one.
+  loop.unrolled = !split && slots > 0 && chunks && *chunks > 0 &&
+                  loop.rounds <= slots && loop.vec == tile.getVec();
   loop.batched = !host && !loop.masked;
 
   // The chunk loop, and its guard where the last round is not full.
