@@ -110,7 +110,7 @@ LogicalResult MatmulOp::verify() {
   if (integer != rhs.element().isInteger(8))
     return expectElement(*this, rhs, lhs.element());
 
-  bool scaled = static_cast<bool>(getLhsScale());
+  bool scaled = getLhsScale() || getRhsScale();
   if (result.element().isInteger(32) && (!integer || scaled))
     return emitOpError("expected element type of result to be real, but got "
                        "i32, which only an int8 product without scales has");
@@ -122,9 +122,11 @@ LogicalResult MatmulOp::verify() {
   }
   if (!scaled)
     return success();
-  if (failed(verifyScale(*this, {"lhs_scale", getLhsScale()}, lhs,
-                         ::hk::kBlockScaleA, m, k)))
+  if (getLhsScale() && failed(verifyScale(*this, {"lhs_scale", getLhsScale()},
+                                          lhs, ::hk::kBlockScaleA, m, k)))
     return failure();
+  if (!getRhsScale())
+    return success();
   return verifyScale(*this, {"rhs_scale", getRhsScale()}, rhs,
                      ::hk::kBlockScaleB, n, k);
 }

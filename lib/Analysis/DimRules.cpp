@@ -13,6 +13,8 @@
 
 #include "DimSymbolsBuilder.h"
 
+#include "hk/Contract/Scale.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
@@ -206,17 +208,29 @@ void DimSymbolsBuilder::visitContraction(Operation *op) {
     same(result, first, lhs, 0, a - 2);
     if (b == a)
       same(result, first, rhs, 0, a - 2);
-    auto scale = [&](Value scale, Node rows) {
-      if (!scale || rankOf(scale) != 2)
+    auto scale = [&](Value scale, Value operand, ::hk::ScaleSpec blocks,
+                     Node rows) {
+      if (!scale || rankOf(scale) < 2)
         return;
       auto type = cast<RankedTensorType>(scale.getType());
-      if (type.isDynamicDim(0))
-        unite(node(scale, 0), rows);
-      if (type.isDynamicDim(1))
-        derive(Kind::CeilDiv, k, 128, scale, 1);
+      int64_t last = rankOf(scale) - 1;
+      bool mx = isa<Float8E8M0FNUType>(type.getElementType());
+      for (int64_t d = 0; d + 1 < last; ++d)
+        if (type.isDynamicDim(d))
+          unite(node(scale, d), node(operand, d));
+      if (type.isDynamicDim(last - 1)) {
+        // One scale per row, unless there are several along k.
+        if (mx || blocks.rows == 1 || type.getDimSize(last) == 1)
+          unite(node(scale, last - 1), rows);
+        else
+          derive(Kind::CeilDiv, rows, blocks.rows, scale, last - 1);
+      }
+      if (type.isDynamicDim(last))
+        derive(Kind::CeilDiv, k, mx ? ::hk::kMxScale.depth : blocks.depth,
+               scale, last);
     };
-    scale(matmul.getLhsScale(), m);
-    scale(matmul.getRhsScale(), node(result, c - 1));
+    scale(matmul.getLhsScale(), lhs, ::hk::kBlockScaleA, m);
+    scale(matmul.getRhsScale(), rhs, ::hk::kBlockScaleB, node(result, c - 1));
     return;
   }
   auto attention = cast<AttentionOp>(op);

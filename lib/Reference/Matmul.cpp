@@ -270,8 +270,8 @@ static FailureOr<Side> sideOf(Operation *op, StringRef name,
   return Side{&operand, Scale(), builder.take()};
 }
 
-LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
-                                        Results &out) {
+static LogicalResult evaluateMatmul(Operation *op, const Operands &in,
+                                    Results &out) {
   auto matmul = cast<MatmulOp>(op);
   const Tensor &a = in[0], &b = in[1];
   Product p;
@@ -332,8 +332,8 @@ LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateSumSlices(Operation *op, const Operands &in,
-                                           Results &out) {
+static LogicalResult evaluateSumSlices(Operation *op, const Operands &in,
+                                       Results &out) {
   const Tensor &x = in[0];
   SmallVector<int64_t> sizes(ArrayRef<int64_t>(x.sizes).drop_front());
   ResultBuilder result(resultDType(op), sizes);
@@ -359,4 +359,9 @@ LogicalResult reference::evaluateSumSlices(Operation *op, const Operands &in,
   }
   out.push_back(result.take());
   return success();
+}
+
+void reference::addProducts(EvaluatorTable &table) {
+  table.add<MatmulOp>(evaluateMatmul);
+  table.add<SumSlicesOp>(evaluateSumSlices);
 }

@@ -84,17 +84,20 @@ constexpr int64_t gemmSlabRows(const Target &target, const GemmTile &tile) {
 
 /// GPU: the A and B stages of the main loop; the epilogue's slab of 4-byte
 /// accumulators takes their place. Host: A and B widened to f32, and C.
+/// `quantized`: with a stage, or the widened A, a scale of each row.
 constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
-                          DType operand) {
+                          DType operand, bool quantized = false) {
+  int64_t scales = quantized ? ldsMul(tile.bm, 4) : 0;
   if (isHostSkinny(target, tile))
-    return ldsMul(tile.bm, ldsAdd(tile.bk, tile.bn), 4);
+    return ldsAdd(ldsMul(tile.bm, ldsAdd(tile.bk, tile.bn), 4), scales);
   if (target.arch == Arch::Host)
     return ldsAdd(
-        ldsMul(tile.bm, tile.bk + kHostRowPad, 4),
+        ldsAdd(ldsMul(tile.bm, tile.bk + kHostRowPad, 4), scales),
         ldsAdd(ldsMul(tile.bn, tile.bk, 4), ldsMul(tile.bm, tile.bn, 4)));
   int64_t stage = ldsAdd(ldsMul(tile.bm, tile.bk), ldsMul(tile.bn, tile.bk));
-  int64_t main = ldsMul(tile.stages, stage, info(operand).bits / 8);
-  return ldsMax(main, ldsMul(gemmSlabRows(target, tile), tile.bn, 4));
+  int64_t bytes = ldsAdd(ldsMul(stage, info(operand).bits / 8), scales);
+  return ldsMax(ldsMul(tile.stages, bytes),
+                ldsMul(gemmSlabRows(target, tile), tile.bn, 4));
 }
 
 } // namespace hk

@@ -27,6 +27,13 @@ static Type elementTypeOf(Value value) {
 static unsigned argument(Value value) {
   return cast<BlockArgument>(value).getArgNumber();
 }
+static double limitOf(QuantizeOp op) {
+  if (op.getLimit())
+    return op.getLimit()->convertToDouble();
+  double largest =
+      ::hk::info(*dtypeOf(elementTypeOf(op.getQuantized()))).maxFinite;
+  return largest != 0 ? largest : 127; // i8
+}
 static int64_t rankOf(Value value) {
   return cast<ShapedType>(value.getType()).getRank();
 }
@@ -81,7 +88,7 @@ public:
   }
   AffineExpr columns() { return column; }
 
-  std::string statistic(Operation *, Value, StatKind, int64_t,
+  std::string statistic(Operation *, Value, RowReduction, int64_t,
                         ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
                         int) override {
     return "in.stat";
@@ -123,9 +130,9 @@ private:
       return elements;
     std::string value =
         "convertTo<float, " + std::to_string(count) + ">(" + elements + ")";
-    if (lhsScaleUse(gemm.matmul) == ScaleUse::Outer)
+    if (gemm.scaleUse(GemmSide::Lhs) == ScaleUse::Outer)
       value = value + " * " + rowScale(position);
-    if (rhsScaleUse(gemm.matmul) == ScaleUse::Outer)
+    if (gemm.scaleUse(GemmSide::Rhs) == ScaleUse::Outer)
       value = value + " * " + columnScale(position, count);
     return roundText(type, count, value);
   }
@@ -243,7 +250,7 @@ private:
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, gemm, vec);
     std::string term = puller.statisticTerm(
-        gemm.quantize, gemm.quantize.getInput(), StatKind::AbsMaximum,
+        gemm.quantize, gemm.quantize.getInput(), RowReduction::AbsMaximum,
         puller.here(puller.columns()), vec);
     out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
     return out.str().str();
@@ -296,6 +303,12 @@ private:
       os << ", MxQuantized<"
          << dtypeText(elementTypeOf(quantize.getQuantized())) << ", "
          << mxRoundingText(quantize.getRounding()) << ">";
+    else if (auto quantize = dyn_cast_or_null<QuantizeOp>(operand.decoder))
+      os << ", GroupQuantized<"
+         << dtypeText(elementTypeOf(quantize.getQuantized())) << ", "
+         << floatText(limitOf(quantize)) << ", "
+         << floatText(quantize.getAmaxFloor().convertToDouble()) << ", "
+         << (quantize.getPowerOfTwo() ? "true" : "false") << ">";
     else if (operand.scale)
       os << ", Scaled<" << dtypeText(elementTypeOf(operand.scale)) << ", "
          << (operand.scaleRow ? operand.rowBlock : 0) << ", "
@@ -305,8 +318,8 @@ private:
   }
 
   StringRef kScaleText() {
-    bool lhs = lhsScaleUse(matmul()) == ScaleUse::AlongK;
-    bool rhs = rhsScaleUse(matmul()) == ScaleUse::AlongK;
+    bool lhs = gemm.scaleUse(GemmSide::Lhs) == ScaleUse::AlongK;
+    bool rhs = gemm.scaleUse(GemmSide::Rhs) == ScaleUse::AlongK;
     return lhs && rhs ? "Both" : lhs ? "A" : rhs ? "B" : "None";
   }
 
@@ -359,7 +372,7 @@ private:
   }
 
   void writeOperandArgs(StringRef name, const GemmOperand &operand,
-                        Value productScale, ScaleUse use) {
+                        GemmSide side) {
     os << "  args." << name << ".data = " << baseOf(operand.data) << ";\n"
        << "  args." << name << ".stride = "
        << words.stride(argument(operand.data),
@@ -368,11 +381,26 @@ private:
     if (operand.scale)
       writeScales((name + ".decode").str(), operand.scale, operand.scaleRow,
                   operand.scaleK);
-    if (use != ScaleUse::AlongK)
+    if (gemm.scaleUse(side) != ScaleUse::AlongK ||
+        isa_and_nonnull<QuantizeOp>(operand.decoder))
       return;
+    Value productScale =
+        side == GemmSide::Lhs ? matmul().getLhsScale() : matmul().getRhsScale();
     writeScales((name + ".fold").str(), productScale,
                 gemm.scaleRowDim(operand, productScale),
                 rankOf(productScale) - 1);
+  }
+
+  /// The block's matrix of a batch that may have more than a grid's z.
+  void writeMatrix(const GemmDims &layout, StringRef product, int64_t slices) {
+    unsigned lhs = argument(gemm.operand(GemmSide::Lhs).data);
+    os << "  const i64 matrices = " << slices;
+    for (int64_t dim : layout.batch)
+      os << " * " << words.dim(lhs, dim);
+    os << ";\n  block = blockOfMatrix(block, (" << words.dim(lhs, layout.row)
+       << " + " << product << "::T.bm - 1) / " << product
+       << "::T.bm, matrices);\n"
+       << "  if (block.z >= matrices)\n    return;\n";
   }
 
   void writeEntry(VariantOp variant) {
@@ -385,6 +413,9 @@ private:
     GemmOperand a = gemm.operand(GemmSide::Lhs);
     GemmOperand b = gemm.operand(GemmSide::Rhs);
     bool sliced = matmul().getNumSliceDims() != 0;
+    int64_t slices = cast<GemmTileAttr>(variant.getTile()).getSplitK();
+    if (gemm.mayExceedGrid(slices))
+      writeMatrix(layout, product, slices);
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
     std::string batches = "1";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
@@ -402,8 +433,8 @@ private:
        << (gemm.gated ? " / 2" : "") << ";\n"
        << "  args.k = " << words.dim(argument(a.data), a.k) << ";\n"
        << "  args.batches = " << batches << ";\n";
-    writeOperandArgs("a", a, matmul().getLhsScale(), lhsScaleUse(matmul()));
-    writeOperandArgs("b", b, matmul().getRhsScale(), rhsScaleUse(matmul()));
+    writeOperandArgs("a", a, GemmSide::Lhs);
+    writeOperandArgs("b", b, GemmSide::Rhs);
     os << "  " << product << "::run(args, block, lds, Epilogue{words});\n}\n";
   }
 

@@ -11,6 +11,7 @@
 
 #include "GemmKernel.h"
 
+#include "hk/Contract/Grid.h"
 #include "hk/Contract/Scale.h"
 
 #include <numeric>
@@ -28,20 +29,23 @@ static Value productOperand(MatmulOp op, GemmSide side) {
 
 GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
   GemmKernel gemm;
-  for (Operation *op : ops) {
+  for (Operation *op : ops)
     if (auto matmul = dyn_cast<MatmulOp>(op))
       gemm.matmul = matmul;
-    else if (auto gated = dyn_cast<GatedActivationOp>(op))
-      gemm.gated = gated;
-    else if (auto quantize = dyn_cast<QuantizeOp>(op))
-      gemm.quantize = quantize;
-  }
   for (Operation *op : ops)
-    if (isa<DequantizeOp, QuantizeMxOp>(op))
+    if (auto gated = dyn_cast<GatedActivationOp>(op)) {
+      gemm.gated = gated;
+    } else if (isa<DequantizeOp, QuantizeMxOp, QuantizeOp>(op)) {
+      bool decodes = false;
       for (GemmSide side : {GemmSide::Lhs, GemmSide::Rhs})
         if (gemm.matmul &&
-            op->getResult(0) == productOperand(gemm.matmul, side))
+            op->getResult(0) == productOperand(gemm.matmul, side)) {
           gemm.decoders[static_cast<int32_t>(side)] = op;
+          decodes = true;
+        }
+      if (auto quantize = dyn_cast<QuantizeOp>(op); quantize && !decodes)
+        gemm.quantize = quantize;
+    }
   return gemm;
 }
 
@@ -63,6 +67,16 @@ GemmDims mlir::hk::gemmDims(MatmulOp op) {
   if (oneRow && shared && !dims.batch.empty())
     dims.row = dims.batch.pop_back_val();
   return dims;
+}
+
+bool GemmKernel::mayExceedGrid(int64_t slices) {
+  RankedTensorType lhs = tensorOf(matmul.getLhs());
+  int64_t matrices = slices;
+  for (int64_t dim : gemmDims(matmul).batch)
+    if (lhs.isDynamicDim(dim) ||
+        llvm::MulOverflow(matrices, lhs.getDimSize(dim), matrices))
+      return true;
+  return matrices > ::hk::kMostGridZ;
 }
 
 ::hk::DType GemmOperand::type() const {
@@ -112,8 +126,11 @@ GemmOperand GemmKernel::operand(GemmSide side) {
   } else if (auto quantize = dyn_cast_or_null<QuantizeMxOp>(operand.decoder)) {
     operand.data = quantize.getInput();
     operand.result = ::hk::DType::BF16;
-  } else if ((lhs ? lhsScaleUse(matmul) : rhsScaleUse(matmul)) ==
-             ScaleUse::Elements) {
+  } else if (QuantizeOp quantize = lhs ? quantizedLhs() : nullptr) {
+    operand.data = quantize.getInput();
+    operand.result =
+        *dtypeOf(tensorOf(quantize.getQuantized()).getElementType());
+  } else if (scaleUse(side) == ScaleUse::Elements) {
     operand.scale = lhs ? matmul.getLhsScale() : matmul.getRhsScale();
     int64_t scaleRank = tensorOf(operand.scale).getRank();
     operand.scaleRow = scaleRowDim(operand, operand.scale);
@@ -125,33 +142,27 @@ GemmOperand GemmKernel::operand(GemmSide side) {
   return operand;
 }
 
-/// Of a scale of `operand`, whose dim `dim` are its rows (M or N).
-static ScaleUse scaleUse(Value scale, Value operand, int64_t dim) {
+ScaleUse GemmKernel::scaleUse(GemmSide side) {
+  bool lhs = side == GemmSide::Lhs;
+  Value scale = lhs ? matmul.getLhsScale() : matmul.getRhsScale();
   if (!scale)
     return ScaleUse::None;
+  if (lhs && quantizedLhs())
+    return ScaleUse::AlongK;
   RankedTensorType type = tensorOf(scale);
   if (isa<Float8E8M0FNUType>(type.getElementType()))
     return ScaleUse::Elements;
   if (type.hasStaticShape() && type.getNumElements() == 1)
     return ScaleUse::Outer;
   int64_t rank = type.getRank();
-  int64_t rows = tensorOf(operand).getDimSize(dim);
+  int64_t rows = tensorOf(productOperand(matmul, side))
+                     .getDimSize(lhs ? matmul.getLhsDim(MatmulDim::M)
+                                     : matmul.getRhsDim(MatmulDim::N));
   int64_t own = type.getDimSize(rank - 2);
   bool perRow =
       ShapedType::isDynamic(rows) || ShapedType::isDynamic(own) || rows == own;
   return type.getDimSize(rank - 1) == 1 && perRow ? ScaleUse::Outer
                                                   : ScaleUse::AlongK;
-}
-
-ScaleUse mlir::hk::lhsScaleUse(MatmulOp op) {
-  return scaleUse(op.getLhsScale(), op.getLhs(), op.getLhsDim(MatmulDim::M));
-}
-ScaleUse mlir::hk::rhsScaleUse(MatmulOp op) {
-  return scaleUse(op.getRhsScale(), op.getRhs(), op.getRhsDim(MatmulDim::N));
-}
-bool mlir::hk::hasScaleAlongK(MatmulOp op) {
-  return lhsScaleUse(op) == ScaleUse::AlongK ||
-         rhsScaleUse(op) == ScaleUse::AlongK;
 }
 
 Verdict mlir::hk::verdictOf(MatmulOp op) {
@@ -193,7 +204,8 @@ int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
   };
   shape.staged = staged(a, alignA) || staged(b, alignB);
   shape.pair = gemm.isPair();
-  shape.scaled = hasScaleAlongK(gemm.matmul);
+  shape.scaled = gemm.hasScaleAlongK();
+  shape.quantized = static_cast<bool>(gemm.quantizedLhs());
   shape.group = gemm.quantize ? int32_t(kGemmGroup) : 0;
   return shape;
 }
@@ -204,7 +216,8 @@ bool mlir::hk::hasLegalTile(GemmKernel gemm, const ::hk::Target &target) {
   for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
     ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
     if (::hk::gemmTileFits(row, target, shape) &&
-        ::hk::gemmLds(target, tile, shape.operand) <= target.ldsBytes)
+        ::hk::gemmLds(target, tile, shape.operand, shape.quantized) <=
+            target.ldsBytes)
       return true;
   }
   return false;

@@ -42,8 +42,8 @@ struct GemmOperand {
   /// What lies in memory, and which of its dims is M (or N) and which K.
   Value data;
   int64_t row, k;
-  /// hk.dequantize or hk.quantize_mx that the kernel computes where it reads
-  /// `data`, or null.
+  /// hk.dequantize, hk.quantize_mx or hk.quantize that the kernel computes
+  /// where it reads `data`, or null.
   Operation *decoder = nullptr;
   /// Scales of the elements, or null; their dims along M (or N) and K and how
   /// many elements of those share one. No dim: all do.
@@ -70,9 +70,22 @@ struct GemmKernel {
 
   bool isPair() { return static_cast<bool>(gated); }
   GemmOperand operand(GemmSide side);
+  /// How the product's scale of a side applies.
+  ScaleUse scaleUse(GemmSide side);
+  bool hasScaleAlongK() {
+    return scaleUse(GemmSide::Lhs) == ScaleUse::AlongK ||
+           scaleUse(GemmSide::Rhs) == ScaleUse::AlongK;
+  }
+  /// The quantisation in groups along k of the left operand, if the kernel
+  /// computes it, or null.
+  QuantizeOp quantizedLhs() {
+    return dyn_cast_or_null<QuantizeOp>(decoders[0]);
+  }
   /// The dim of the product's scale of `operand` along its rows, if it has more
   /// than one.
   std::optional<int64_t> scaleRowDim(const GemmOperand &operand, Value scale);
+  /// Whether `slices` of all batches may be more matrices than a grid's z.
+  bool mayExceedGrid(int64_t slices);
 };
 
 /// Which dims of the left operand (and of the result) the kernel treats how.
@@ -87,10 +100,6 @@ GemmDims gemmDims(MatmulOp op);
 /// The one product among `ops`, with its gate and quantisation.
 GemmKernel describeGemm(ArrayRef<Operation *> ops);
 GemmKernel describeGemm(KernelOp kernel);
-
-ScaleUse lhsScaleUse(MatmulOp op);
-ScaleUse rhsScaleUse(MatmulOp op);
-bool hasScaleAlongK(MatmulOp op);
 
 /// Whether the kernels have the element types.
 Verdict verdictOf(MatmulOp op);

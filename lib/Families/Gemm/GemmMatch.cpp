@@ -16,6 +16,10 @@
 
 #include "GemmKernel.h"
 
+#include "hk/Contract/Scale.h"
+
+#include "hk/Analysis/LoopMaps.h"
+
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -54,7 +58,7 @@ public:
       return joinGated(gated);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
       return joinQuantize(quantize);
-    if (isPointwise())
+    if (isElementwise(op))
       return joinPointwise();
     if (isa<RowwiseOpInterface>(op))
       return refuse(Reason::NeedsWholeRow,
@@ -74,28 +78,20 @@ private:
     return gemm.gated ? gemm.gated.getResult() : gemm.matmul.getResult();
   }
 
-  bool isPointwise() const {
-    // Their elements come from elsewhere in the operand.
-    if (isa<GatherRowsOp, TransposeOp, ConcatOp, PadOp, SumSlicesOp>(op))
-      return false;
-    if (isa<QuantizeStaticOp>(op))
-      return true;
-    auto rowwise = dyn_cast<RowwiseOpInterface>(op);
-    return rowwise && op->getNumResults() == 1 &&
-           rowwise.getNumLocalDims() == 0;
-  }
-
   Verdict joinPointwise() {
     if (!sameShape(context.dims, op->getResult(0), current()))
       return refuse(Reason::RowDimsDiffer,
                     "has another shape than the product");
-    for (Value operand : op->getOperands())
-      if (isMember(operand) && !sameShape(context.dims, operand, current()))
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isMember(operand.get()))
+        continue;
+      if (!sameShape(context.dims, operand.get(), current()))
         return refuse(Reason::NotAnEpilogue,
                       "reads columns that the gate has consumed");
-    // Scales are read by group, not element by element.
-    if (isa<QuantizeStaticOp, DequantizeOp>(op) && isMember(op->getOperand(1)))
-      return refuse(Reason::NotAnEpilogue, "takes its scale from the product");
+      if (!readsOwnElement(operand))
+        return refuse(Reason::NotAnEpilogue,
+                      "takes its scale from the product");
+    }
     return Verdict::accept();
   }
 
@@ -105,7 +101,7 @@ private:
     if (!sameShape(context.dims, gated.getInput(), gemm.matmul.getResult()))
       return refuse(Reason::RowDimsDiffer,
                     "has another shape than the product");
-    if (hasScaleAlongK(gemm.matmul))
+    if (gemm.hasScaleAlongK())
       return refuse(Reason::UnsupportedShape,
                     "of a product with scales along k");
     // A block holds both halves of its columns but stores only the gated ones.
@@ -161,19 +157,25 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
   auto refuse = [&](Reason reason, const Twine &why) {
     return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
   };
-  if (!isa<DequantizeOp, QuantizeMxOp>(op))
+  if (!isa<DequantizeOp, QuantizeMxOp, QuantizeOp>(op))
     return refuse(Reason::OtherFamily, "is no operand's decoder");
   Value made = op->getResult(0);
   bool ofLhs = made == matmul.getLhs(), ofRhs = made == matmul.getRhs();
   if (ofLhs == ofRhs)
     return refuse(Reason::UnsupportedShape, "makes no operand, or both");
-  if (auto quantize = dyn_cast<QuantizeMxOp>(op)) {
+  if (!isa<DequantizeOp>(op)) {
+    // Both results are the left operand and its scales, block by block along k.
     if (!ofLhs || matmul.getTransposeA() ||
-        matmul.getLhsScale() != quantize.getScale())
+        matmul.getLhsScale() != op->getResult(1) ||
+        gemmDims(matmul).row != matmul.getLhsDim(MatmulDim::M))
       return refuse(Reason::UnsupportedShape,
-                    "is taken in along k of the left operand only");
-    if (gemmDims(matmul).row != matmul.getLhsDim(MatmulDim::M))
-      return refuse(Reason::UnsupportedShape, "of batches of one row");
+                    "is taken in along k of the rows of a left operand only");
+    auto quantize = dyn_cast<QuantizeOp>(op);
+    if (quantize &&
+        (quantize.getGranularity() != Granularity::per_group ||
+         int64_t(quantize.getGroupSize()) != ::hk::kBlockScaleA.depth))
+      return refuse(Reason::NeedsWholeRow,
+                    "has other groups than the product's scales along k");
   }
   gemm.decoders[ofLhs ? 0 : 1] = op;
   if (!hasLegalTile(gemm, context.target))

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GemmKernel.h"
+#include "hk/Contract/Grid.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -145,7 +146,7 @@ private:
         continue;
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
-      int64_t lds = ::hk::gemmLds(target, tile, shape.operand);
+      int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
       if (lds > target.ldsBytes) {
         decision.candidates.push_back(
             {text(tile),
@@ -175,7 +176,7 @@ private:
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
-      int64_t lds = ::hk::gemmLds(target, tile, shape.operand);
+      int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
       if (::hk::gemmTileFits(row, target, shape) &&
           (!asked || lds < askedBytes)) {
         asked = tile;
@@ -209,7 +210,7 @@ private:
         GemmTileAttr::get(kernel.getContext(), tile.bm, tile.bn, tile.bk,
                           tile.wm, tile.wn, tile.stages, tile.splitK);
     addVariant(kernel, attr, ::hk::gemmThreads(target, tile),
-               ::hk::gemmLds(target, tile, shape.operand),
+               ::hk::gemmLds(target, tile, shape.operand, shape.quantized),
                [&](OpBuilder &b, Location loc, ValueRange symbols) {
                  return launchDims(b, loc, symbols, tile, most);
                });
@@ -240,6 +241,13 @@ private:
     launch.z = constant(tile.splitK);
     for (int64_t dim : batches())
       launch.z = arith::MulIOp::create(b, loc, launch.z, valueOf(dim));
+    if (!gemm.mayExceedGrid(tile.splitK))
+      return launch;
+    // hk/Contract/Grid.h; of no matrices parts are 0, and so is y.
+    Value parts = blocks(launch.z, ::hk::kMostGridZ);
+    launch.y = arith::MulIOp::create(b, loc, launch.y, parts);
+    Value divisor = arith::MaxUIOp::create(b, loc, parts, constant(1));
+    launch.z = arith::CeilDivUIOp::create(b, loc, launch.z, divisor);
     return launch;
   }
 

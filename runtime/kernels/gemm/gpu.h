@@ -94,7 +94,11 @@ template <class Problem> struct Gemm {
   static constexpr int kSize = info(D).bits / 8;
   static constexpr int kRowBytes = T.bk * kSize;
   static constexpr int kBytesA = T.bm * kRowBytes, kBytesB = T.bn * kRowBytes;
-  static constexpr i64 kLds = gemmLds(kTarget, T, D);
+  static constexpr bool kQuantized = A::Decode::kMakesScales;
+  /// A stage: A, B, and the scales of the rows of A that are quantised.
+  static constexpr int kStageBytes =
+      kBytesA + kBytesB + (kQuantized ? T.bm * int(sizeof(float)) : 0);
+  static constexpr i64 kLds = gemmLds(kTarget, T, D, kQuantized);
   static constexpr int kSlab = int(gemmSlabRows(kTarget, T));
   static_assert(kSlab == Mma::kSlabRows * T.wm,
                 "the contract's fragment is not the one of the matrix layer");
@@ -142,20 +146,25 @@ template <class Problem> struct Gemm {
       HK_UNROLL for (int p = 0; p < kParts; ++p) b[p].issue(s.part(p), k, s.k1);
     }
     HK_MEM void land(const Source &s, i64 k, u8 *stage) const {
-      a.land(stage, s.a, k, s.k1);
+      a.land(stage, s.a, k, s.k1, scalesIn(stage));
       HK_UNROLL for (int p = 0; p < kParts; ++p) b[p].land(
-          stage + kBytesA + p * kPartRows * kRowBytes, s.part(p), k, s.k1);
+          stage + kBytesA + p * kPartRows * kRowBytes, s.part(p), k, s.k1,
+          nullptr);
     }
   };
+
+  HK_MEM static float *scalesIn(u8 *stage) {
+    return reinterpret_cast<float *>(stage + kBytesA + kBytesB);
+  }
 
   HK_MEM static void multiply(Mma &acc, const u8 *stage) {
     acc.mma(stage, stage + kBytesA);
   }
 
-  /// onTile(tile index) runs after each K tile has been accumulated.
+  /// onTile(tile index, stage) runs after each K tile has been accumulated.
   template <class F>
   HK_MEM static void mainLoop(const Source &s, u8 *lds, Mma &acc, F onTile) {
-    constexpr int stageBytes = kBytesA + kBytesB;
+    constexpr int stageBytes = kStageBytes;
     int tiles = int((s.k1 - s.k0 + T.bk - 1) / T.bk);
     auto kOf = [&](int tile) { return s.k0 + i64(tile) * T.bk; };
     if (tiles == 0)
@@ -177,7 +186,7 @@ template <class Problem> struct Gemm {
         else
           commitDirectCopies();
         multiply(acc, lds + now * stageBytes);
-        onTile(t);
+        onTile(t, lds + now * stageBytes);
         now = now + 1 == T.stages ? 0 : now + 1;
         next = next + 1 == T.stages ? 0 : next + 1;
       }
@@ -195,14 +204,15 @@ template <class Problem> struct Gemm {
         u8 *to = lds + (two ? t % 2 * stageBytes : 0);
         next.issue(s, kOf(t));
         multiply(acc, from);
-        onTile(t - 1);
+        onTile(t - 1, from);
         if constexpr (!two)
           barrier();
         next.land(s, kOf(t), to);
         barrier();
       }
-      multiply(acc, lds + (two ? (tiles - 1) % 2 * stageBytes : 0));
-      onTile(tiles - 1);
+      u8 *last = lds + (two ? (tiles - 1) % 2 * stageBytes : 0);
+      multiply(acc, last);
+      onTile(tiles - 1, last);
     }
     barrier();
   }
@@ -215,6 +225,7 @@ template <class Problem> struct Gemm {
                       depth == kBlockScaleB.depth && columns % P::kCols == 0 &&
                       !P::kPair,
                   "a block's columns share one block of B");
+    static_assert(!kQuantized || P::kScaleA);
     constexpr int every = depth / T.bk;
     auto scaleA = global<const float>(args.a.fold.data);
     auto scaleB = global<const float>(args.b.fold.data) +
@@ -223,7 +234,7 @@ template <class Problem> struct Gemm {
     Mma part;
     part.clear();
     int tiles = int((s.k1 - s.k0 + T.bk - 1) / T.bk);
-    mainLoop(s, lds, part, [&](int t) {
+    mainLoop(s, lds, part, [&](int t, [[maybe_unused]] u8 *stage) {
       if (t % every != every - 1 && t != tiles - 1)
         return;
       i64 block = (s.k0 + i64(t) * T.bk) / depth;
@@ -232,7 +243,9 @@ template <class Problem> struct Gemm {
         i64 row = m0 + Mma::rowOf(i);
         row = row < args.m ? row : args.m - 1;
         scale[i] = 1;
-        if constexpr (P::kScaleA)
+        if constexpr (kQuantized)
+          scale[i] = scalesIn(stage)[Mma::rowOf(i)];
+        else if constexpr (P::kScaleA)
           scale[i] = scaleA[row * args.a.fold.strideRow + block];
         if constexpr (P::kScaleB)
           scale[i] *= scaleB[block];
@@ -290,7 +303,7 @@ template <class Problem> struct Gemm {
                 k.end};
     acc.clear();
     if constexpr (P::kScale == KScale::None)
-      mainLoop(s, lds, acc, [](int) {});
+      mainLoop(s, lds, acc, [](int, u8 *) {});
     else
       scaledLoop(s, args, at.m0, at.n0, lds, acc);
     return at;

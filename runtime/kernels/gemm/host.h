@@ -161,7 +161,8 @@ template <class Problem> struct Gemm {
   static constexpr GemmTile T = P::kTile;
   static constexpr int kThreads = 1;
   static constexpr bool kSkinny = isHostSkinny(kTarget, T);
-  static constexpr i64 kLds = gemmLds(kTarget, T, P::kOperand);
+  static constexpr bool kQuantized = A::Decode::kMakesScales;
+  static constexpr i64 kLds = gemmLds(kTarget, T, P::kOperand, kQuantized);
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kPartRows = T.bn / kParts;
   static constexpr i64 kStrideA = kSkinny ? T.bk : T.bk + kHostRowPad;
@@ -197,8 +198,9 @@ template <class Problem> struct Gemm {
                                : A::Decode::kBlock;
       i64 padded = (depth + unit - 1) / unit * unit;
       Sum *packedA = scratch;
+      float *made = rowScales(scratch);
       packRows(sourceA.at(at.m0, k), at.rows, depth, packedA, kStrideA, padded);
-      sourceA.decodeRows(packedA, at.rows, kStrideA, padded);
+      sourceA.decodeRows(packedA, at.rows, kStrideA, padded, made);
       if constexpr (kSkinny) {
         using Skinny = SkinnyProduct<B, Sum>;
         for (i64 m = 0; m < at.rows; ++m)
@@ -217,7 +219,7 @@ template <class Problem> struct Gemm {
                       padded);
             Acc *to = c + p * kPartRows + n;
             if constexpr (scaled)
-              multiplyScaled(args, at, n, k / kBlockScaleA.depth, packedA,
+              multiplyScaled(args, at, n, k / kBlockScaleA.depth, packedA, made,
                              panel, depth, to);
             else
               multiplyPanel<Acc>(packedA, kStrideA, at.rows, panel, depth, to,
@@ -243,12 +245,18 @@ template <class Problem> struct Gemm {
   }
 
 private:
+  /// Those of the rows of A that are quantised, behind the packed operands.
+  HK_MEM static float *rowScales(Sum *scratch) {
+    return reinterpret_cast<float *>(scratch + T.bm * kStrideA + T.bn * T.bk);
+  }
+
   HK_MEM static void clear(Acc *c, i64 rows) {
     __builtin_memset(c, 0, u64(rows) * T.bn * sizeof(Acc));
   }
 
   HK_MEM static void multiplyScaled(const GemmArgs &args, const Place &at,
                                     i64 n, i64 kBlock, const Sum *a,
+                                    [[maybe_unused]] const float *made,
                                     const Sum *panel, i64 depth, Acc *c) {
     auto scaleA = reinterpret_cast<const float *>(args.a.fold.data) + kBlock;
     auto scaleB = reinterpret_cast<const float *>(args.b.fold.data);
@@ -265,7 +273,9 @@ private:
                          kPanel);
       for (i64 i = 0; i < rows; ++i) {
         float scale = ofB;
-        if constexpr (P::kScaleA)
+        if constexpr (kQuantized)
+          scale *= made[r + i];
+        else if constexpr (P::kScaleA)
           scale *= scaleA[(at.m0 + r + i) * args.a.fold.strideRow];
         HK_UNROLL for (int h = 0; h < 2; ++h) {
           auto from = *reinterpret_cast<HostVec<Sum> *>(part + i * kPanel +

@@ -52,6 +52,9 @@ template <class L, class Acc> struct HostSource {
   /// The elements from (row, k) on along the contiguous dim; zero beyond
   /// `count`.
   HK_MEM HostVec<Acc> lanes(i64 row, i64 k, i64 count) const {
+    if constexpr (Decode::kMakesScales) // codes may be integers, these are not
+      return bitCast<HostVec<Acc>>(
+          loadLanes<L::kMem, float>(data, offset(row, k), count));
     HostVec<Acc> x = loadLanes<L::kMem, Acc>(data, offset(row, k), count);
     if constexpr (Decode::kHasScales) {
       static_assert(__is_same(Acc, float));
@@ -61,23 +64,37 @@ template <class L, class Acc> struct HostSource {
   }
 
   /// Decodes packed rows whose blocks along k must be seen whole: `depth` of k
-  /// from the start of a block on, zeros behind the last of them.
-  HK_MEM static void decodeRows(Acc *to, i64 rows, i64 toStride, i64 depth) {
-    if constexpr (Decode::kDecodes && !Decode::kHasScales) {
-      constexpr int B = Decode::kBlock;
+  /// from the start of a block on, zeros behind the last of them. `made` gets
+  /// the scale of each row, if the decoder makes them of its one block.
+  HK_MEM static void decodeRows([[maybe_unused]] Acc *to,
+                                [[maybe_unused]] i64 rows,
+                                [[maybe_unused]] i64 toStride,
+                                [[maybe_unused]] i64 depth,
+                                [[maybe_unused]] float *made) {
+    if constexpr (Decode::kDecodes && !Decode::kHasScales)
       for (i64 r = 0; r < rows; ++r)
-        for (i64 k = 0; k < depth; k += B) {
-          auto &block = *reinterpret_cast<
-              typename Aligned<Vec<float, B>, sizeof(float)>::type *>(
-              to + r * toStride + k);
-          Vec<float, B> x = block;
-          float most = reduceVec<Max, B>(__builtin_elementwise_abs(x));
-          block = Decode::template decode<B>(x, most);
-        }
-    }
+        for (i64 k = 0; k < depth; k += Decode::kBlock)
+          decodeBlock(to + r * toStride + k, made + r);
   }
 
 private:
+  HK_MEM static void decodeBlock(Acc *block, [[maybe_unused]] float *made) {
+    constexpr int B = Decode::kBlock;
+    auto x = [&](int e) -> Vec<float, W> {
+      return bitCast<Vec<float, W>>(
+          *reinterpret_cast<HostVec<Acc> *>(block + e));
+    };
+    Vec<float, W> most = 0.f;
+    for (int e = 0; e < B; e += W)
+      most = Max::apply(most, Vec<float, W>(__builtin_elementwise_abs(x(e))));
+    float amax = reduceVec<Max, W>(most);
+    if constexpr (Decode::kMakesScales)
+      amax = *made = Decode::scaleOf(amax);
+    for (int e = 0; e < B; e += W)
+      *reinterpret_cast<HostVec<Acc> *>(block + e) =
+          convertTo<Acc, W>(Decode::template decode<W>(x(e), amax));
+  }
+
   HK_MEM Vec<float, W> scalesOf(i64 row, i64 k) const {
     constexpr int shared = kKContiguous ? Decode::kDepth : Decode::kRows;
     if constexpr (shared == 0 || (kKContiguous && shared % W == 0))

@@ -82,9 +82,10 @@ struct StagedLoader {
       });
   }
 
-  /// The tile that issue() was called for, with the same arguments.
-  HK_MEM void land(u8 *tile, const TileSource<L> &source, i64 k,
-                   i64 kEnd) const {
+  /// The tile that issue() was called for, with the same arguments. `made` gets
+  /// the scales of its rows, if the decoder makes them.
+  HK_MEM void land(u8 *tile, const TileSource<L> &source, i64 k, i64 kEnd,
+                   [[maybe_unused]] float *made) const {
     if constexpr (!Decode::kDecodes) {
       copy.land(tile);
     } else {
@@ -107,6 +108,12 @@ struct StagedLoader {
                         "neighbouring lanes hold a block");
           float most[1] = {reduceVec<Max, E>(__builtin_elementwise_abs(x))};
           reduceLanes<Max, 1, Decode::kBlock / E, kWave>(most);
+          if constexpr (Decode::kMakesScales) {
+            static_assert(BK == Decode::kBlock);
+            most[0] = Decode::scaleOf(most[0]);
+            if (at == 0)
+              made[row] = most[0];
+          }
           y = Decode::template decode<E>(x, most[0]);
         }
         return bitCast<u32x4>(encode(y));

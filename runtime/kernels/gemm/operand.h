@@ -25,6 +25,7 @@ namespace hk {
 /// Multiplied as they are in memory.
 struct AsStored {
   static constexpr bool kDecodes = false, kHasScales = false;
+  static constexpr bool kMakesScales = false;
   static constexpr int kBlock = 1;
   template <DType Mem> static constexpr DType kResult = Mem;
 };
@@ -33,6 +34,7 @@ struct AsStored {
 /// extent), rounded to Result.
 template <DType ScaleT, int Rows, int Depth, DType Result> struct Scaled {
   static constexpr bool kDecodes = true, kHasScales = true;
+  static constexpr bool kMakesScales = false;
   static constexpr int kBlock = 1;
   static constexpr DType kScale = ScaleT;
   static constexpr int kRows = Rows, kDepth = Depth;
@@ -52,6 +54,7 @@ template <DType ScaleT, int Rows, int Depth, DType Result> struct Scaled {
 /// What hk.quantize_mx makes of them, blocks of 32 along k, times its scale.
 template <DType Code, MxRounding Rounding> struct MxQuantized {
   static constexpr bool kDecodes = true, kHasScales = false;
+  static constexpr bool kMakesScales = false;
   /// Elements along k that are decoded together.
   static constexpr int kBlock = kMxScale.depth;
   template <DType> static constexpr DType kResult = DType::BF16;
@@ -63,6 +66,34 @@ template <DType Code, MxRounding Rounding> struct MxQuantized {
     i32 byte = mxScaleByte<Rounding, Code>(amax);
     float scale = decodeE8M0<1>(Vec<u32, 1>(u32(byte)))[0];
     return roundTo<Code, V>(mxScaled<V>(x, byte)) * Vec<float, V>(scale);
+  }
+};
+
+/// The codes of hk.quantize in groups along k; their scales are those of A's
+/// partial sums (KScale::A).
+template <DType Code, float Limit, float Floor, bool PowerOfTwo>
+struct GroupQuantized {
+  static constexpr bool kDecodes = true, kHasScales = false;
+  static constexpr bool kMakesScales = true;
+  static constexpr int kBlock = kBlockScaleA.depth;
+  template <DType> static constexpr DType kResult = Code;
+  static constexpr bool kExact = true;
+
+  HK_MEM static float scaleOf(float amax) {
+    float scale = quantScale(amax, Floor, Limit);
+    return PowerOfTwo ? powerOfTwoAbove(scale) : scale;
+  }
+  /// V elements of a group with this scale.
+  template <int V>
+  HK_MEM static Vec<float, V> decode(Vec<float, V> x, float scale) {
+    using F = Vec<float, V>;
+    F q = divideFor8Bits<V>(x, divisorOf(scale, Floor, Limit));
+    q = q < F(-Limit) ? F(-Limit) : q;
+    q = q > F(Limit) ? F(Limit) : q;
+    if constexpr (Code == DType::I8)
+      return convertTo<float, V>(roundToInt<V>(q, -128.f, 127.f));
+    else
+      return roundTo<Code, V>(q);
   }
 };
 
