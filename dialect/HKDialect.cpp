@@ -71,7 +71,7 @@ template <class T> static void printScales(OpAsmPrinter &p, T lhs, T rhs) {
     else
       p << "none";
   };
-  p << " scales (";
+  p << " scales(";
   print(lhs);
   p << ", ";
   print(rhs);

@@ -52,12 +52,10 @@ func.func @weights_tail(%x: tensor<?x200xbf16>, %w: tensor<72x200xf4E2M1FN>, %ws
   return %y : tensor<?x72xbf16>
 }
 func.func @weights_f16(%x: tensor<?x96xf16>, %w: tensor<72x96xf4E2M1FN>, %ws: tensor<72x3xf8E8M0FNU>) -> tensor<?x72xf16> {
-  %one = hk.constant dense<1.0> : tensor<1xf32>
-  %y = hk.matmul %x, %w scales (%one, %ws) {transpose_b} : tensor<?x96xf16>, tensor<72x96xf4E2M1FN> scales (tensor<1xf32>, tensor<72x3xf8E8M0FNU>) -> tensor<?x72xf16>
+  %y = hk.matmul %x, %w scales (none, %ws) {transpose_b} : tensor<?x96xf16>, tensor<72x96xf4E2M1FN> scales (none, tensor<72x3xf8E8M0FNU>) -> tensor<?x72xf16>
   return %y : tensor<?x72xf16>
 }
 func.func @weights_exact(%x: tensor<?x200xbf16>, %w: tensor<72x200xf4E2M1FN>, %ws: tensor<72x7xf8E8M0FNU>) -> tensor<?x72xbf16> {
-  %one = hk.constant dense<1.0> : tensor<1xf32>
-  %y = hk.matmul %x, %w scales (%one, %ws) {transpose_b} : tensor<?x200xbf16>, tensor<72x200xf4E2M1FN> scales (tensor<1xf32>, tensor<72x7xf8E8M0FNU>) -> tensor<?x72xbf16>
+  %y = hk.matmul %x, %w scales (none, %ws) {transpose_b} : tensor<?x200xbf16>, tensor<72x200xf4E2M1FN> scales (none, tensor<72x7xf8E8M0FNU>) -> tensor<?x72xbf16>
   return %y : tensor<?x72xbf16>
 }

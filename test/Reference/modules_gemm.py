@@ -37,11 +37,6 @@ def sizes(module, function):
             for m in re.finditer(r"%(\w+): tensor<([\w?]+)>", head)}
 
 
-def both(product, *keep):
-    """The product and a bf16 epilogue of it."""
-    return (product,) + keep
-
-
 def transposed(x):
     return x.swapaxes(-1, -2)
 
@@ -153,6 +148,29 @@ compare("gemm_a16w8_blockscale", "groups_int8", [x, w, ws], x @ to("bf16", f32(w
 x, w, ws = normal("bf16", 5, 200), normal("f8E4M3FN", 72, 200), positive(72, 2)
 compare("gemm_a16w8_blockscale", "groups_fp8", [x, w, ws], x @ to("bf16", f32(w * along(ws, 200, 128))).T)
 
+# Rows quantised on the way, in groups of 128 of at least 1e-10.
+def quantised_rows(x, kind, **options):
+    q, s = quantised(x, kind, 128, 1e-10, **options)
+    return q * along(s, x.shape[-1], 128)
+
+
+x = normal("bf16", 5, 392)
+w, ws, b = blocks(136, 392)
+compare("gemm_a16w8_blockscale", "quantised", [x, w, ws], quantised_rows(x, "f8E4M3FN") @ b.T)
+ws = np.array([0.0625])
+for name, dtype, kind, shape, n, options in [
+        ("fp8", "bf16", "f8E4M3FN", (3, 5, 256), 72, {}), ("one_group", "bf16", "f8E4M3FN", (3, 5, 128), 136, {}),
+        ("int8", "bf16", "i8", (2, 5, 384), 72, {}), ("int8_bias", "f16", "i8", (2, 5, 136), 40, {}),
+        ("power_of_two", "f32", "f8E4M3FN", (2, 5, 256), 40, {"power_of_two": True})]:
+    x = normal(dtype, *shape)
+    w = integers(shape[0], n, shape[2]) if kind == "i8" else normal(kind, shape[0], n, shape[2])
+    y = quantised_rows(x, kind, **options) @ transposed(w) * ws
+    if name == "int8_bias":
+        bias = normal("bf16", 2, 1, 40)
+        compare("batched_gemm_a8w8_ptgq", name, [x, w, ws, bias], to("bf16", y) + bias)
+    else:
+        compare("batched_gemm_a8w8_ptgq", name, [x, w, ws], y)
+
 # Products times a plus b, plus a times b.
 for module, left, right in [("fused_gemm_a8w8_blockscale_mul_add", block_rows, blocks),
                             ("fused_gemm_afp4wfp4_mul_add", mx_operand, mx_operand)]:
@@ -208,5 +226,5 @@ compare("ff_fused_ungated", "no_activation", [x, wu, down], to("bf16", x @ wu.T)
 
 finish("gemm_afp4wfp4", "batched_gemm_afp4wfp4", "gemm_a8wfp4", "gemm_a16wfp4", "batched_gemm_a16wfp4",
        "batched_gemm_a8w8", "gemm_a8w8_per_token_scale", "gemm_a8w8_blockscale", "gemm_a16w8_blockscale",
-       "fused_gemm_a8w8_blockscale_mul_add", "fused_gemm_afp4wfp4_mul_add", "gemm_a16w16_gated", "ff_fused_gated",
+       "batched_gemm_a8w8_ptgq", "fused_gemm_a8w8_blockscale_mul_add", "fused_gemm_afp4wfp4_mul_add", "gemm_a16w16_gated", "ff_fused_gated",
        "ff_fused_ungated")

@@ -79,7 +79,7 @@ inline constexpr GemmTileRow kGemmTilesGfx1100[] = {
     {16, 64, 256, 1, 4, 1, false, false},
     {16, 64, 128, 1, 4, 1, true, true},
     {16, 32, 128, 1, 2, 1, true, true},
-    {32, 64, 256, 2, 2, 1, true, true, true, true, true},
+    {32, 64, 256, 2, 4, 1, true, true, true, true, true},
 };
 inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     {128, 256, 128, 2, 4, 3, false, false, false, false},

@@ -171,6 +171,9 @@ template <class Problem> struct Gemm {
       return;
     if constexpr (kDirect) {
       constexpr int ahead = T.stages - 1;
+      constexpr int kCopies =
+          DirectCopy<T.bm, kRowBytes, kThreads>::kPerThread +
+          kParts * DirectCopy<kPartRows, kRowBytes, kThreads>::kPerThread;
       HK_UNROLL for (int t = 0; t < ahead; ++t) {
         if (t < tiles)
           issueDirect(s, kOf(t), lds + t * stageBytes);
@@ -179,8 +182,12 @@ template <class Problem> struct Gemm {
       }
       int now = 0, next = ahead;
       for (int t = 0; t < tiles; ++t) {
-        waitDirectCopies<ahead - 1>();
-        barrier();
+        // Groups at the end are empty, which AMD does not count.
+        if (kTarget.arch == Arch::Sm90a || t + ahead <= tiles)
+          waitDirectCopies<ahead - 1, kCopies>();
+        else
+          waitDirectCopies<0, kCopies>();
+        barrierOfCopies();
         if (t + ahead < tiles)
           issueDirect(s, kOf(t + ahead), lds + next * stageBytes);
         else
@@ -190,7 +197,7 @@ template <class Problem> struct Gemm {
         now = now + 1 == T.stages ? 0 : now + 1;
         next = next + 1 == T.stages ? 0 : next + 1;
       }
-      waitDirectCopies<0>();
+      waitDirectCopies<0, kCopies>();
     } else {
       static_assert(T.stages == 1 || T.stages == 2 || kTarget.directToLds >= 16,
                     "copies through registers use one or two stages");

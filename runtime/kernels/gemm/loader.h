@@ -131,9 +131,10 @@ private:
   }();
 
   HK_MEM static auto encode(Vec<float, E> x) {
-    // What the decoder rounded, or never needed to round, only changes its
-    // form.
-    if constexpr (isExact<Lds>())
+    // What the decoder rounded, or never needed to round, only changes form.
+    if constexpr (Lds == DType::I8)
+      return pack<Lds, E>(convertTo<i32, E>(x));
+    else if constexpr (isExact<Lds>())
       return packExact<Lds, E>(x);
     else
       return pack<Lds, E>(x);

@@ -35,12 +35,28 @@ inline constexpr bool kCanCopyDirect =
     kTarget.directToLds >= 16 && L::kMem == Lds && L::kKContiguous &&
     L::kAlign >= 16;
 
-/// Waits until at most `Pending` later issues of this thread are unfinished.
-template <int Pending> HK_DEV void waitDirectCopies() {
+/// Waits until at most `Pending` later groups of this thread are unfinished, of
+/// `Copies` copies each. Other loads that are under way only make it wait
+/// longer.
+template <int Pending, int Copies> HK_DEV void waitDirectCopies() {
 #if defined(__NVPTX__)
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 #elif defined(__gfx950__)
-  __builtin_amdgcn_s_waitcnt(0x0f70); // vmcnt(0): copies complete in order
+  // vmcnt in bits 0 to 3 and 14 to 15, the other counters at their largest:
+  // copies complete in order.
+  constexpr int count = Pending * Copies < 63 ? Pending * Copies : 63;
+  __builtin_amdgcn_s_waitcnt(0x0f70 | (count & 15) | (count >> 4) << 14);
+#endif
+}
+/// barrier() between waitDirectCopies and the reads of what was copied. LDS is
+/// written by copies only: the wait for all of them that a barrier's release
+/// means on gfx950 is left out.
+HK_DEV void barrierOfCopies() {
+#if defined(__gfx950__)
+  // lgkmcnt(0): what this wave read of the next copies' target.
+  asm volatile("s_waitcnt lgkmcnt(0)\n\ts_barrier" ::: "memory");
+#else
+  barrier();
 #endif
 }
 /// Ends one issue group of all copies of a stage.
