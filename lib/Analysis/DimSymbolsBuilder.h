@@ -73,6 +73,7 @@ private:
   void visitQuantization(Operation *op);
   void visitContraction(Operation *op);
   void visitConv1d(CausalConv1dOp conv);
+  void visitGatedDelta(Operation *op);
   void visitRouting(Operation *op);
   void visitLaunch(LaunchOp launch);
   void reassociate(Value collapsed, Value expanded,

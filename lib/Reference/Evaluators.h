@@ -122,6 +122,9 @@ Noisy silu(Noisy x);
 Noisy relu(Noisy x);
 Noisy gelu(Noisy x);
 Noisy geluTanh(Noisy x);
+Noisy exponential(Noisy x);
+/// 1 / sqrt(v) with the noise of v and of a kernel's rsqrt, in f32.
+Noisy rsqrt(Noisy v);
 
 //===----------------------------------------------------------------------===//
 // The functions
@@ -163,6 +166,12 @@ HK_EVALUATOR(evaluateSumSlices);
 HK_EVALUATOR(evaluateAttention);
 HK_EVALUATOR(evaluateAttentionCombine);
 HK_EVALUATOR(evaluateCumsum);
+HK_EVALUATOR(evaluateGatedDeltaRule);
+HK_EVALUATOR(evaluateChunkKkt);
+HK_EVALUATOR(evaluateSolveTril);
+HK_EVALUATOR(evaluateChunkWU);
+HK_EVALUATOR(evaluateChunkState);
+HK_EVALUATOR(evaluateChunkOutput);
 HK_EVALUATOR(evaluateHistogram);
 HK_EVALUATOR(evaluateCountBits);
 HK_EVALUATOR(evaluateSortByKey);

@@ -111,6 +111,11 @@ Noisy reference::relu(Noisy x) {
   return x.value > -x.reach() ? Noisy{0, x.sigma, x.jump} : Noisy{0, 0};
 }
 
+Noisy reference::exponential(Noisy x) {
+  double y = std::exp(x.value);
+  return elementary(x, y, y, 3, kFlushed);
+}
+
 static Noisy squareRoot(Noisy x) {
   double value = std::sqrt(x.value);
   if (x.value > 0)
@@ -124,10 +129,7 @@ static Noisy applyUnary(Operation *op, Noisy x) {
   return llvm::TypeSwitch<Operation *, Noisy>(op)
       .Case([&](NegOp) { return Noisy{-v, s, x.jump}; })
       .Case([&](AbsOp) { return Noisy{std::fabs(v), s, x.jump}; })
-      .Case([&](ExpOp) {
-        double y = std::exp(v);
-        return elementary(x, y, y, 3, kFlushed);
-      })
+      .Case([&](ExpOp) { return exponential(x); })
       .Case([&](Exp2Op) {
         double y = std::exp2(v);
         return elementary(x, y, y * M_LN2, 3, kFlushed);

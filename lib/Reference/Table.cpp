@@ -61,6 +61,12 @@ llvm::StringMap<Evaluator> makeTable() {
   add<AttentionOp>(table, evaluateAttention);
   add<AttentionCombineOp>(table, evaluateAttentionCombine);
   add<CumsumOp>(table, evaluateCumsum);
+  add<GatedDeltaRuleOp>(table, evaluateGatedDeltaRule);
+  add<ChunkKktOp>(table, evaluateChunkKkt);
+  add<SolveTrilOp>(table, evaluateSolveTril);
+  add<ChunkWUOp>(table, evaluateChunkWU);
+  add<ChunkStateOp>(table, evaluateChunkState);
+  add<ChunkOutputOp>(table, evaluateChunkOutput);
   add<HistogramOp>(table, evaluateHistogram);
   add<CountBitsOp>(table, evaluateCountBits);
   add<SortByKeyOp>(table, evaluateSortByKey);

@@ -105,6 +105,7 @@ const Family &getAttentionFamily();
 const Family &getConv1dFamily();
 const Family &getRoutingFamily();
 const Family &getScanFamily();
+const Family &getGatedDeltaFamily();
 
 /// Condition and grid of a variant, as values of its region.
 struct LaunchDims {

@@ -39,7 +39,11 @@ std::string ArgumentWords::stride(unsigned operand, int64_t dim) const {
 
 std::string ArgumentWords::dim(unsigned operand, int64_t dim) const {
   KernelOp op = kernel;
-  int64_t name = cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim];
+  return size(cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim]);
+}
+
+std::string ArgumentWords::size(int64_t name) const {
+  KernelOp op = kernel;
   if (!SymShapeAttr::isSymbol(name))
     return std::to_string(name);
   return "i64(words[" +

@@ -124,13 +124,12 @@ bool mlir::hk::piecesFirst(const RowPlan &plan, const ::hk::Target &target) {
 std::string RowEmitter::emitPiece() {
   if (!piecesFirst(plan, target))
     return "block.x";
-  int64_t perPiece = threadsPerRow * tile.getSlots();
   std::string pieces;
   for (const RowStore &store : plan.stores()) {
     AffineExpr flat = constant(1);
     for (DimName dim : store.local)
       flat = flat * size(dim);
-    int64_t own = perPiece * plan.chunkOf(store, tile.getVec(), host);
+    int64_t own = plan.pieceOf(store, podOf(tile), host);
     std::string count =
         "i64(" + text(simplify((flat + (own - 1)).floorDiv(own))) + ")";
     pieces = pieces.empty() || pieces == count
@@ -226,8 +225,7 @@ bool RowEmitter::fillsGrid(const RowLoop &loop) const {
     return false;
   for (const RowStore &store : plan.stores()) {
     std::optional<int64_t> flat = RowPlan::flatSize(store.local);
-    int64_t own = threadsPerRow * tile.getSlots() *
-                  plan.chunkOf(store, tile.getVec(), host);
+    int64_t own = plan.pieceOf(store, podOf(tile), host);
     if (!flat || int64_t(llvm::divideCeil(*flat, own)) > *loop.chunks / piece)
       return false;
   }
@@ -776,8 +774,6 @@ RowChoices RowEmitter::choices() const {
     if (out.str().count(("keep" + Twine(id) + "[").str()) > 2)
       result.kept.insert(id);
   result.early = earlyLoads;
-  result.prefetchesOfRow = prefetchesOfRow;
-  result.prefetchesOfAll = prefetchesOfAll;
-  result.prefetchedBytes = prefetchedBytes;
+  result.prefetches = prefetches;
   return result;
 }

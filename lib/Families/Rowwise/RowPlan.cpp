@@ -374,6 +374,12 @@ int64_t RowPlan::chunkOf(const RowStore &store, int tileVec, bool host) const {
   return !host && pairedHead(loop, vec) ? 2 * vec : vec;
 }
 
+int64_t RowPlan::pieceOf(const RowStore &store, const ::hk::RowTile &tile,
+                         bool host) const {
+  int64_t threads = host ? 1 : tile.threadsPerRow();
+  return threads * tile.slots * chunkOf(store, tile.vec, host);
+}
+
 SmallVector<DimName> mlir::hk::withoutOnes(ArrayRef<DimName> local) {
   SmallVector<DimName> result(local);
   llvm::erase(result, 1);

@@ -125,6 +125,9 @@ public:
 
   /// Elements of a chunk in the loop that `store` is part of.
   int64_t chunkOf(const RowStore &store, int tileVec, bool host) const;
+  /// Elements that `store` writes of the piece of a row that a block takes.
+  int64_t pieceOf(const RowStore &store, const ::hk::RowTile &tile,
+                  bool host) const;
 
   /// The fused operators.
   Block &body() const {
