@@ -89,7 +89,8 @@ void TableWriter::writeFunctions(ArrayRef<FunctionRecord> functions) {
     for (auto [argument, field] : zip(function.arguments, fields))
       os << "  {" << quoted(argument.name) << ", " << int(argument.dtype)
          << ", " << int(argument.role) << ", " << argument.sizes.size() << ", "
-         << field.first << ", " << field.second << "},\n";
+         << field.first << ", " << field.second << ", "
+         << (argument.values.empty() ? "0" : quoted(argument.values)) << "},\n";
     os << "};\n";
   }
   os << "static const hk_function_abi functions[] = {\n";

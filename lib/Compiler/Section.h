@@ -44,6 +44,7 @@ struct ArgumentRecord {
   hk_arg_role role;
   std::vector<int64_t> sizes;
   std::vector<std::string> dimNames; // "" where static
+  std::string values;                // as in hk_arg_abi; "" for none
 };
 
 struct FunctionRecord {

@@ -31,10 +31,13 @@ static Json describeArgument(const hk_arg_abi &arg) {
     else
       shape.push_back(name ? name : "?");
   }
-  return {{"name", arg.name},
-          {"role", kRoles[arg.role]},
-          {"dtype", kDTypes[arg.dtype].name},
-          {"shape", shape}};
+  Json result = {{"name", arg.name},
+                 {"role", kRoles[arg.role]},
+                 {"dtype", kDTypes[arg.dtype].name},
+                 {"shape", shape}};
+  if (arg.values)
+    result["values"] = Json::parse(arg.values, nullptr, false);
+  return result;
 }
 
 static Json describeKernel(const hk_kernel_abi &kernel) {

@@ -98,6 +98,9 @@ typedef struct hk_arg_abi {
   uint8_t rank;
   const int64_t *sizes;         // -1: dynamic
   const char *const *dim_names; // "d0" for a dynamic dimension, NULL if static
+  /// What an integer argument may hold, for whoever makes inputs to test or to
+  /// time a function: JSON, see docs/abi.md. NULL: a float, or not known.
+  const char *values;
 } hk_arg_abi;
 
 /// What a guard demands of its first size.

@@ -80,7 +80,7 @@ public:
   }
   AffineExpr columns() { return column; }
 
-  std::string statistic(Operation *, Value, StatKind, int64_t,
+  std::string statistic(Operation *, Value, RowReduction, int64_t,
                         ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
                         int) override {
     return "in.stat";
@@ -242,7 +242,7 @@ private:
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, gemm, vec);
     std::string term = puller.statisticTerm(
-        gemm.quantize, gemm.quantize.getInput(), StatKind::AbsMaximum,
+        gemm.quantize, gemm.quantize.getInput(), RowReduction::AbsMaximum,
         puller.here(puller.columns()), vec);
     out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
     return out.str().str();

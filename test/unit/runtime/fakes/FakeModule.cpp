@@ -98,9 +98,9 @@ uint64_t address(const hk_abi_tensor &tensor) {
 
 // add(x, y) -> out; x and y have the same rows.
 const hk_arg_abi kAddArgs[] = {
-    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0},
-    {"y", kF32, HK_ARG_INPUT, 2, kMatrix, kDims1},
-    {"out", kF32, FAKE_ROLE, 2, kMatrix, kDims0},
+    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0, nullptr},
+    {"y", kF32, HK_ARG_INPUT, 2, kMatrix, kDims1, nullptr},
+    {"out", kF32, FAKE_ROLE, 2, kMatrix, kDims0, nullptr},
 };
 // The last two are only there to fail.
 constexpr int64_t kMostRows = 900, kRoom = 800;
@@ -128,9 +128,9 @@ void addRun(hk_call_ctx *ctx, const hk_abi_tensor *args, void *) {
 // scaled(x, state acc) -> out: out = (x * weight) through the workspace + acc,
 // acc += x.
 const hk_arg_abi kScaledArgs[] = {
-    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0},
-    {"acc", kF32, HK_ARG_STATE, 2, kMatrix, kDims0},
-    {"out", kF32, HK_ARG_OUTPUT, 2, kMatrix, kDims0},
+    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0, nullptr},
+    {"acc", kF32, HK_ARG_STATE, 2, kMatrix, kDims0, nullptr},
+    {"out", kF32, HK_ARG_OUTPUT, 2, kMatrix, kDims0, nullptr},
 };
 const hk_guard_abi kScaledGuards[] = {
     {"x dim 0", "acc dim 0", HK_GUARD_EQUAL}, kAddGuards[1], kAddGuards[2]};
@@ -158,8 +158,8 @@ void scaledRun(hk_call_ctx *ctx, const hk_abi_tensor *args, void *workspace) {
 
 // NAME(x) -> out: one launch of a kernel that only writes out.
 const hk_arg_abi kUnaryArgs[] = {
-    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0},
-    {"out", kF32, HK_ARG_OUTPUT, 2, kMatrix, kDims0},
+    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0, nullptr},
+    {"out", kF32, HK_ARG_OUTPUT, 2, kMatrix, kDims0, nullptr},
 };
 void unaryShape(hk_call_ctx *, const hk_abi_tensor *args, int64_t *sizes,
                 int64_t *workspace) {
