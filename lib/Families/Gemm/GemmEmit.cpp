@@ -80,7 +80,7 @@ public:
   }
   AffineExpr columns() { return column; }
 
-  std::string statistic(Operation *, Value, StatKind, int64_t,
+  std::string statistic(Operation *, Value, RowReduction, int64_t,
                         ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
                         int) override {
     return "in.stat";
@@ -269,7 +269,7 @@ private:
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, gemm, vec);
     std::string term = puller.statisticTerm(
-        gemm.quantize, gemm.quantize.getInput(), StatKind::AbsMaximum,
+        gemm.quantize, gemm.quantize.getInput(), RowReduction::AbsMaximum,
         puller.here(puller.columns()), vec);
     out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
     return out.str().str();
@@ -362,6 +362,18 @@ private:
        << words.stride(argument(scale), rankOf(scale) - 2) << ";\n";
   }
 
+  /// The block's matrix of a batch that may have more than a grid's z.
+  void writeMatrix(const GemmDims &layout, StringRef product, int64_t slices) {
+    unsigned lhs = argument(matmul().getLhs());
+    os << "  const i64 matrices = " << slices;
+    for (int64_t dim : layout.batch)
+      os << " * " << words.dim(lhs, dim);
+    os << ";\n  block = blockOfMatrix(block, (" << words.dim(lhs, layout.row)
+       << " + " << product << "::T.bm - 1) / " << product
+       << "::T.bm, matrices);\n"
+       << "  if (block.z >= matrices)\n    return;\n";
+  }
+
   void writeEntry(VariantOp variant) {
     std::string product = ("Product_" + variant.getSymName()).str();
     bool blocks = isBlocks(variant);
@@ -373,7 +385,7 @@ private:
        << "::Shared) {\n"
        << "  using namespace hk;\n";
     if (blocks)
-      writeBatchIndices();
+      writeBatchIndices(variant, product);
     writeArguments(blocks);
     if (blocks)
       os << "  " << product << "::run(args, block, lds, Epilogue{words});\n";
@@ -392,9 +404,12 @@ private:
   }
 
   /// The batch that block.z stands for.
-  void writeBatchIndices() {
+  void writeBatchIndices(VariantOp variant, StringRef product) {
     GemmDims layout = gemmDims(matmul());
     bool sliced = matmul().getNumSliceDims() != 0;
+    int64_t slices = tileOf(variant).getSplitK();
+    if (gemm.mayExceedGrid(slices))
+      writeMatrix(layout, product, slices);
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
       os << "  [[maybe_unused]] const i64 b" << i << " = ";

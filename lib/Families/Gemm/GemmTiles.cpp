@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GemmKernel.h"
+#include "hk/Contract/Grid.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -146,6 +147,12 @@ private:
     return size;
   }
 
+  /// Skinny counts matrices along z alone.
+  bool gridFits(::hk::GemmLoop loop) {
+    return loop != ::hk::GemmLoop::Skinny ||
+           !gemm.mayExceedGrid(gemm.matmul.getNumSlices());
+  }
+
   /// The main loop that the module asks for, if a tile of it fits.
   std::optional<::hk::GemmLoop> askedLoop() {
     auto name = kernel->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
@@ -178,7 +185,7 @@ private:
           {stringifyGemmLoop(GemmLoop::warp_specialised).str(), bulk});
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       if (!::hk::gemmTileFits(row, target, shape) ||
-          (asked && row.loop != *asked))
+          (asked && row.loop != *asked) || !gridFits(row.loop))
         continue;
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
@@ -294,7 +301,15 @@ private:
       launch.x =
           arith::MulIOp::create(b, loc, clusters, constant(tile.cluster));
       launch.y = launch.z = constant(1);
+      return launch;
     }
+    if (!gemm.mayExceedGrid(tile.splitK))
+      return launch;
+    // hk/Contract/Grid.h; of no matrices parts are 0, and so is y.
+    Value parts = blocks(launch.z, ::hk::kMostGridZ);
+    launch.y = arith::MulIOp::create(b, loc, launch.y, parts);
+    Value divisor = arith::MaxUIOp::create(b, loc, parts, constant(1));
+    launch.z = arith::CeilDivUIOp::create(b, loc, launch.z, divisor);
     return launch;
   }
 
