@@ -89,7 +89,8 @@ void TableWriter::writeFunctions(ArrayRef<FunctionRecord> functions) {
     for (auto [argument, field] : zip(function.arguments, fields))
       os << "  {" << quoted(argument.name) << ", " << int(argument.dtype)
          << ", " << int(argument.role) << ", " << argument.sizes.size() << ", "
-         << field.first << ", " << field.second << "},\n";
+         << field.first << ", " << field.second << ", "
+         << (argument.values.empty() ? "0" : quoted(argument.values)) << "},\n";
     os << "};\n";
   }
   os << "static const hk_function_abi functions[] = {\n";
@@ -152,8 +153,9 @@ void TableWriter::writeSection(
        << quoted(function.runSymbol) << ");\n";
     if (!function.guards.empty()) {
       os << "static const hk_guard_abi " << s << "_f" << f << "_guards[] = {\n";
-      for (const auto &[lhs, rhs] : function.guards)
-        os << "  {" << quoted(lhs) << ", " << quoted(rhs) << "},\n";
+      for (const FunctionRecord::Guard &guard : function.guards)
+        os << "  {" << quoted(guard.lhs) << ", " << quoted(guard.rhs) << ", "
+           << guard.relation << "u},\n";
       os << "};\n";
     }
   }

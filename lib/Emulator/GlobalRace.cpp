@@ -235,7 +235,7 @@ void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
       releaseWord(w, at.a[__builtin_ctzll(m)]);
     return;
   }
-  if (write && w.checks)
+  if (write && w.checks && w.object->mayRelease())
     noteStores(w, at, bytes);
   if (isRun(at, bytes) &&
       touchRun(w, at.a[0], at.a[0] + uint64_t(kLanes) * bytes, write))

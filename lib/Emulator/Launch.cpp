@@ -340,21 +340,19 @@ class Worker {
 public:
   Worker(Launch &launch, std::function<bool(uint32_t &)> take,
          std::atomic<uint64_t> &resident)
-      : launch(launch), take(std::move(take)), resident(resident) {}
+      : launch(launch), take(std::move(take)), resident(resident),
+        limit(residentWorkgroups(launch)) {}
 
   void run() {
     bool more = true;
     while (!launch.stop && (more || !running.empty())) {
       uint32_t linear;
-      if (more && resident < residentWorkgroups(launch)) {
+      if (more && resident < limit) {
         more = take(linear);
         if (more)
           begin(linear);
       }
-      do
-        turns();
-      while (!launch.stop && !running.empty() &&
-             (!more || resident >= residentWorkgroups(launch)));
+      turns();
     }
   }
   Counters counters() const {
@@ -369,6 +367,7 @@ private:
   Launch &launch;
   std::function<bool(uint32_t &)> take;
   std::atomic<uint64_t> &resident;
+  const uint64_t limit; ///< of `resident`
   std::vector<std::unique_ptr<Context>> running, idle;
 
   void begin(uint32_t linear) {

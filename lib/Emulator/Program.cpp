@@ -13,6 +13,7 @@
 #include "Program.h"
 #include "Decoder.h"
 #include "Hazards.h"
+#include "OpTable.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -370,6 +371,9 @@ private:
     const char *watch = std::getenv("HK_EMU_HAZARDS");
     program.hazards =
         watch && *watch && *watch != '0' && mayHaveHazard(program);
+    for (const Inst &inst : program.insts)
+      program.releases |=
+          inst.m.sc1 || inst.op->name.find("_atomic_") != std::string::npos;
     return true;
   }
 };

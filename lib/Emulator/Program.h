@@ -70,6 +70,8 @@ public:
   }
   /// Some instruction may follow another too closely; see Hazards.h.
   bool mayHaveHazards() const { return hazards; }
+  /// Some instruction may release stores to other workgroups; see SyncTable.h.
+  bool mayRelease() const { return releases; }
   /// The segments as they lie in memory, before relocation, and kFetchAhead
   /// zeros for the disassembler, which fetches past the last instruction.
   static constexpr size_t kFetchAhead = 16;
@@ -99,7 +101,7 @@ private:
   std::vector<Kernel> kernelList;
   std::vector<Inst> insts;
   std::vector<RegisterMask> masks;
-  bool hazards = false;
+  bool hazards = false, releases = false;
   std::deque<std::string> texts;
   std::vector<int32_t> indexOf;
   std::unordered_map<std::string, std::pair<uint64_t, uint64_t>> globals;

@@ -16,7 +16,7 @@
 #include "Fusion/PrepareBlock.h"
 #include "Fusion/RegionBuilder.h"
 #include "hk/Analysis/Alignment.h"
-#include "hk/Analysis/Parameters.h"
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"

@@ -15,7 +15,7 @@
 #include "Fusion/PrepareBlock.h"
 
 #include "hk/Analysis/Alignment.h"
-#include "hk/Analysis/Parameters.h"
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Analysis/ResolveDims.h"
 #include "hk/Analysis/State.h"
 #include "hk/Dialect/HK.h"
@@ -33,7 +33,7 @@ bool mlir::hk::isBaseOp(Operation *op) {
 }
 
 bool mlir::hk::mayStayOutside(Operation *op) {
-  if (isView(op) || isa<WeightRefOp, ConstantOp, FusedOp, LaunchOp,
+  if (isView(op) || isa<WeightRefOp, ConstantOp, FusedOp, LaunchOp, GuardOp,
                         tensor::DimOp, tensor::EmptyOp>(op))
     return true;
   return llvm::none_of(op->getResultTypes(),
@@ -56,7 +56,7 @@ static Value copyOf(Value value, Operation *before) {
 static void detachFromConstants(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     // Kernels of these read their operands from memory.
-    if (isa<MatmulOp, AttentionOp, CausalConv1dOp>(op))
+    if (op.hasTrait<OperandsInMemory>())
       for (OpOperand &operand : op.getOpOperands())
         if (operand.get().getDefiningOp<ConstantOp>())
           operand.set(copyOf(operand.get(), &op));
@@ -214,7 +214,7 @@ static void splitParameters(Block &block) {
   llvm::DenseSet<Operation *> parameters;
   SmallVector<Operation *> candidates;
   for (Operation &op : block)
-    if (isBaseOp(&op) && isElementwise(&op) &&
+    if (isBaseOp(&op) && isRecomputable(&op) &&
         llvm::all_of(op.getOperands(), [&](Value operand) {
           Operation *def = rootOfViews(operand).getDefiningOp();
           return !def || isa<WeightRefOp, ConstantOp>(def) ||

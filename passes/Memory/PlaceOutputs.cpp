@@ -40,6 +40,13 @@ std::string mlir::hk::argumentName(func::FuncOp func, unsigned index) {
   return ("arg" + Twine(index)).str();
 }
 
+std::string mlir::hk::outputName(func::FuncOp func, unsigned result,
+                                 unsigned output) {
+  if (auto name = func.getResultAttrOfType<StringAttr>(result, kNameAttrName))
+    return name.str();
+  return ("out" + Twine(output)).str();
+}
+
 namespace {
 struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
   void runOnOperation() override {
@@ -126,9 +133,18 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
   for (const DimSymbols::Guard &guard : dims.guards()) {
     Value lhs = resolver.materialize(guard.lhs);
     Value rhs = resolver.materialize(guard.rhs);
-    GuardOp::create(builder, loc, lhs, rhs,
+    GuardOp::create(builder, loc, GuardRelation::eq, lhs, rhs,
                     builder.getStrArrayAttr({describe(func, guard.lhs),
                                              describe(func, guard.rhs)}));
+  }
+  // Those of views stand in the function; it is called after they were checked.
+  for (GuardOp guard :
+       llvm::make_early_inc_range(func.getBody().front().getOps<GuardOp>())) {
+    Value lhs = copyOf(guard.getLhs()), rhs = copyOf(guard.getRhs());
+    if (lhs != rhs)
+      GuardOp::create(builder, guard.getLoc(), guard.getRelation(), lhs, rhs,
+                      guard.getNames());
+    guard.erase();
   }
   SmallVector<Value> sizes;
   for (Value result : ret.getOperands())
@@ -223,11 +239,8 @@ LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
     if (stateArgumentOf(result))
       continue;
     unsigned index = func.getNumArguments();
-    auto name = func.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
-                                                     kNameAttrName);
-    if (!name)
-      name = builder.getStringAttr("out" + Twine(outputs));
-    ++outputs;
+    StringAttr name = builder.getStringAttr(
+        outputName(func, operand.getOperandNumber(), outputs++));
     if (failed(func.insertArgument(
             index, result.getType(),
             builder.getDictionaryAttr(
@@ -236,7 +249,10 @@ LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
                  builder.getNamedAttr(kOutputAttrName, builder.getUnitAttr())}),
             result.getLoc())))
       return failure();
-    if (failed(redirect(result, func.getArgument(index), dims, builder)))
+    // Without elements nothing is written.
+    if (result.getDefiningOp<tensor::EmptyOp>())
+      operand.set(func.getArgument(index));
+    else if (failed(redirect(result, func.getArgument(index), dims, builder)))
       return failure();
   }
   return success();

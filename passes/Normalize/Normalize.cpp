@@ -90,9 +90,8 @@ static bool isReadByRow(Value value) {
       return use.getOperandNumber() == 0 && isReadByRow(user->getResult(0));
     if (!isa<RowwiseOpInterface>(user))
       return false;
-    std::optional<RowUses> uses = rowUsesOf(user);
-    return !uses ||
-           uses->operands[use.getOperandNumber()].kind != RowUse::Whole;
+    std::optional<SmallVector<RowUse>> uses = rowUsesOf(user, /*numRows=*/1);
+    return !uses || (*uses)[use.getOperandNumber()].kind != RowUse::Whole;
   });
 }
 

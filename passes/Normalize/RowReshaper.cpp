@@ -107,10 +107,10 @@ bool RowReshaper::isKnown(DimName name) const {
 
 bool RowReshaper::canReshape(Operation *op, const RowShape &shape,
                              bool flatten) const {
-  std::optional<RowUses> uses = rowUsesOf(op);
   ArrayRef<DimName> from = before(shape, flatten);
-  int64_t n = int64_t(from.size());
-  if (!uses || uses->numRowDims < n)
+  auto n = int64_t(from.size());
+  std::optional<SmallVector<RowUse>> uses = rowUsesOf(op, n);
+  if (!uses)
     return false;
   auto hasRows = [&](Value value, int64_t first) {
     ArrayRef<DimName> names = shapeOf(value);
@@ -122,7 +122,7 @@ bool RowReshaper::canReshape(Operation *op, const RowShape &shape,
     if (!hasRows(result, 0))
       return false;
   int64_t rank = int64_t(shapeOf(op->getResult(0)).size());
-  for (auto [operand, use] : llvm::zip(op->getOperands(), uses->operands)) {
+  for (auto [operand, use] : llvm::zip(op->getOperands(), *uses)) {
     if (use.kind == RowUse::Rows && !hasRows(operand, use.first))
       return false;
     if (use.kind == RowUse::Broadcast &&
@@ -313,7 +313,8 @@ Operation *RowReshaper::rebuild(OpBuilder &builder, Operation *op,
 SmallVector<Operation *>
 RowReshaper::reshape(Operation *op, const RowShape &shape, bool flatten) {
   OpBuilder builder(op);
-  RowUses uses = *rowUsesOf(op);
+  SmallVector<RowUse> uses =
+      *rowUsesOf(op, int64_t(before(shape, flatten).size()));
   int64_t rank = int64_t(shapeOf(op->getResult(0)).size());
   SmallVector<Value> operands;
   SmallVector<Operation *> views;
@@ -321,7 +322,7 @@ RowReshaper::reshape(Operation *op, const RowShape &shape, bool flatten) {
     if (Operation *def = value.getDefiningOp())
       views.push_back(def);
   };
-  for (auto [operand, use] : llvm::zip(op->getOperands(), uses.operands)) {
+  for (auto [operand, use] : llvm::zip(op->getOperands(), uses)) {
     Value made = operand;
     if (use.kind == RowUse::Rows)
       made = view(builder, operand, shape, use.first, flatten);

@@ -5,135 +5,78 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An operator that is not listed and not elementwise keeps its shape.
+// Operand maps say it all but for attributes that count dims.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Normalize/RowUses.h"
 
-#include "hk/Analysis/Parameters.h"
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Dialect/HK.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::hk;
 
-static int64_t rankOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getRank();
+static bool isLoop(AffineExpr index, int64_t dim) {
+  auto loop = dyn_cast<AffineDimExpr>(index);
+  return loop && int64_t(loop.getPosition()) == dim;
 }
 
-/// All operands have the rows, but for `whole`.
-static RowUses sameRows(Operation *op, int64_t numRowDims,
-                        ArrayRef<Value> whole = {}) {
-  RowUses uses;
-  uses.numRowDims = numRowDims;
-  for (Value operand : op->getOperands())
-    uses.operands.push_back(
-        {llvm::is_contained(whole, operand) ? RowUse::Whole : RowUse::Rows});
-  return uses;
+static bool readsRows(AffineExpr index, int64_t numRows) {
+  return llvm::any_of(llvm::seq<int64_t>(0, numRows),
+                      [&](int64_t row) { return index.isFunctionOfDim(row); });
 }
 
-static RowUses broadcastRows(Operation *op) {
-  RowUses uses;
-  uses.numRowDims = rankOf(op->getResult(0));
-  uses.operands.assign(op->getNumOperands(), {RowUse::Broadcast});
-  return uses;
-}
-
-static int64_t leadingFixedDims(ArrayRef<int64_t> permutation) {
-  int64_t count = 0;
-  while (count < int64_t(permutation.size()) && permutation[count] == count)
-    ++count;
-  return count;
-}
-
-static RowUses usesOfRope(RopeOp rope) {
-  RowUses uses = sameRows(rope, rankOf(rope.getInput()) - 2,
-                          {rope.getCos(), rope.getSin()});
-  // Sequences are cut from the one token dim.
-  if (rope.getBounds())
-    uses.numRowDims = 0;
-  return uses;
-}
-
-static RowUses partialRows(Operation *op, int64_t numRowDims) {
-  RowUses uses = sameRows(op, numRowDims);
-  for (RowUse &use : uses.operands)
-    use.first = 1;
-  return uses;
-}
-
-std::optional<RowUses> mlir::hk::rowUsesOf(Operation *op) {
-  using Result = std::optional<RowUses>;
-  auto withoutLast = [](Operation *o, ArrayRef<Value> whole = {}) {
-    return sameRows(o, rankOf(o->getResult(0)) - 1, whole);
+static std::optional<RowUse> useOf(AffineMap map, int64_t numRows) {
+  ArrayRef<AffineExpr> indices = map.getResults();
+  auto isWhole = [&](ArrayRef<AffineExpr> part) {
+    return llvm::none_of(
+        part, [&](AffineExpr index) { return readsRows(index, numRows); });
   };
-  return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case([&](RmsNormOp o) {
-        return withoutLast(o, o.getWeight() ? ArrayRef<Value>(o.getWeight())
-                                            : ArrayRef<Value>());
-      })
-      .Case([&](LayerNormOp o) {
-        return withoutLast(o, {o.getWeight(), o.getBias()});
-      })
-      .Case([](RopeOp o) { return usesOfRope(o); })
-      .Case([](GatherRowsOp o) {
-        return sameRows(o, rankOf(o.getIndices()), {o.getTable()});
-      })
-      .Case([](ReduceOp o) {
-        return sameRows(o, rankOf(o.getInput()) - int64_t(o.getDims()));
-      })
-      .Case([](ConcatOp o) { return sameRows(o, o.getDim()); })
-      .Case([](TransposeOp o) {
-        return sameRows(o, leadingFixedDims(o.getPermutation()));
-      })
-      .Case([](CopyOp o) { return sameRows(o, rankOf(o.getResult())); })
-      .Case([](SumSlicesOp o) { return partialRows(o, rankOf(o.getResult())); })
-      .Case([](AttentionCombineOp o) {
-        RowUses uses = partialRows(o, rankOf(o.getResult()) - 2);
-        if (o.getSink())
-          uses.operands.back() = {RowUse::Whole};
-        return uses;
-      })
-      .Case([&](QuantizeStaticOp o) {
-        RowUses uses = withoutLast(o);
-        uses.operands[1] = {RowUse::Broadcast};
-        return uses;
-      })
-      .Case<L2NormOp, SoftmaxOp, GatedActivationOp, QuantizeOp, QuantizeMxOp,
-            TopkOp, GatherLastOp, GroupLimitOp, BitmatrixOp, PadOp>(
-          [&](auto o) { return withoutLast(o); })
-      .Case([](tensor::ExtractSliceOp o) -> Result {
-        // Rows stay whole: what is cut lies behind them.
-        RowUses uses;
-        uses.operands.assign(o->getNumOperands(), {RowUse::Whole});
-        uses.operands[0] = {RowUse::Rows};
-        llvm::SmallBitVector dropped = o.getDroppedDims();
-        while (uses.numRowDims < o.getType().getRank() &&
-               !dropped.test(uses.numRowDims) &&
-               o.getStaticOffset(uses.numRowDims) == 0 &&
-               o.getStaticStride(uses.numRowDims) == 1)
-          ++uses.numRowDims;
-        return uses;
-      })
-      .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
-          [](auto o) -> Result {
-            RowUses uses;
-            uses.operands.assign(o->getNumOperands(), {RowUse::Whole});
-            uses.operands[0] = {RowUse::Rows};
-            for (const ReassociationIndices &group :
-                 o.getReassociationIndices()) {
-              if (group.size() != 1)
-                break;
-              ++uses.numRowDims;
-            }
-            return uses;
-          })
-      .Default([](Operation *o) -> Result {
-        if (!isElementwise(o) || isa<ConstantOp>(o))
-          return std::nullopt;
-        return broadcastRows(o);
-      });
+  auto size = static_cast<int64_t>(indices.size());
+  auto pad = static_cast<int64_t>(map.getNumDims()) - size;
+  for (int64_t first = 0; first + numRows <= size; ++first)
+    if (llvm::all_of(
+            llvm::seq<int64_t>(0, numRows),
+            [&](int64_t row) { return isLoop(indices[first + row], row); }) &&
+        isWhole(indices.take_front(first)) &&
+        isWhole(indices.drop_front(first + numRows)))
+      return RowUse{RowUse::Rows, first};
+  // Dims of 1 that repeat have index 0; one that stands for rows must go with
+  // them, so alignment tells it from a dim of a weight.
+  bool aligned =
+      pad >= 0 && pad < numRows && isWhole(indices.drop_front(numRows - pad));
+  for (int64_t row = pad; aligned && row < numRows; ++row) {
+    auto zero = dyn_cast<AffineConstantExpr>(indices[row - pad]);
+    aligned = isLoop(indices[row - pad], row) || (zero && zero.getValue() == 0);
+  }
+  if (aligned)
+    return RowUse{RowUse::Broadcast};
+  if (isWhole(indices))
+    return RowUse{RowUse::Whole};
+  return std::nullopt;
+}
+
+std::optional<SmallVector<RowUse>> mlir::hk::rowUsesOf(Operation *op,
+                                                       int64_t numRows) {
+  auto rowwise = dyn_cast<RowwiseOpInterface>(op);
+  bool isView = isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+                    tensor::CollapseShapeOp>(op);
+  if (!isView && (!rowwise || isa<StateOpInterface>(op)))
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || op->getNumOperands() == 0 ||
+      type.getRank() - (rowwise ? rowwise.getNumLocalDims() : 0) < numRows)
+    return std::nullopt;
+  SmallVector<RowUse> uses;
+  for (AffineMap map : operandMapsOf(op)) {
+    std::optional<RowUse> use =
+        map ? useOf(map, numRows) : RowUse{RowUse::Whole};
+    if (!use || (isView && map && use->kind != RowUse::Rows))
+      return std::nullopt;
+    uses.push_back(*use);
+  }
+  return uses;
 }
 
 /// Dim `dim` after the first `from` became `to`; nullopt where it is one of
@@ -158,7 +101,13 @@ static std::optional<int64_t> movedDim(int64_t dim, int64_t from, int64_t to,
 bool mlir::hk::canMoveDims(Operation *op, int64_t from, int64_t to,
                            ArrayRef<bool> isOne) {
   auto rope = dyn_cast<RopeOp>(op);
-  return !rope || rope.getPositions() ||
+  if (!rope)
+    return true;
+  // Heads are a dim of their own, and sequences are cut from one token dim.
+  int64_t rank = rope.getInput().getType().getRank();
+  if (rope.getBounds() || rank + to - from < 3)
+    return false;
+  return rope.getPositions() ||
          movedDim(rope.getPositionDim(), from, to, isOne);
 }
 

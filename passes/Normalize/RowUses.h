@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What hk-normalize must know of an operator to give its leading dims, the
-// rows, another shape: how many there are, where each operand has them, and
+// rows, another shape: where each operand has them, by its operand map, and
 // which attributes count dims.
 //
 //===----------------------------------------------------------------------===//
@@ -31,15 +31,9 @@ struct RowUse {
   int64_t first = 0;
 };
 
-struct RowUses {
-  /// Leading dims of every result that are rows and may be seen as one.
-  int64_t numRowDims = 0;
-  /// One per operand.
-  SmallVector<RowUse> operands;
-};
-
-/// nullopt: the rows of `op`, any operation, keep their shape.
-std::optional<RowUses> rowUsesOf(Operation *op);
+/// How each operand of `op`, any operation, is read if the first `numRows` dims
+/// of its results are rows. nullopt: they have to stay as they are.
+std::optional<SmallVector<RowUse>> rowUsesOf(Operation *op, int64_t numRows);
 
 /// Whether the attributes of `op` can say the same when the first `from` row
 /// dims become `to`; `isOne` tells which of the longer side's dims are 1.

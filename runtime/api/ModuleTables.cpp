@@ -95,10 +95,14 @@ static Status checkSection(const hk_module_abi &abi,
                abi.functions[i].name);
     HK_REQUIRE(impl.num_guards == 0 || impl.guards,
                "function '%s' has no guard table", abi.functions[i].name);
-    for (uint32_t g = 0; g < impl.num_guards; ++g)
+    for (uint32_t g = 0; g < impl.num_guards; ++g) {
       HK_REQUIRE(impl.guards[g].lhs && impl.guards[g].rhs,
                  "function '%s': guard %u has no text", abi.functions[i].name,
                  g);
+      HK_REQUIRE(impl.guards[g].relation <= HK_GUARD_AT_LEAST,
+                 "function '%s': guard %u has the unknown relation %u",
+                 abi.functions[i].name, g, impl.guards[g].relation);
+    }
   }
   return {};
 }

@@ -112,10 +112,6 @@ struct LaunchDims {
   Value x, y, z;   // index
 };
 
-/// On a module: a dictionary from names of kernels to arrays of tiles. The
-/// driver found them to spill registers when it compiled the kernels.
-inline constexpr llvm::StringLiteral kSpillingTilesAttrName =
-    "hk.spilling_tiles";
 bool isKnownToSpill(KernelOp kernel, Attribute tile);
 
 /// Appends an hk.variant named v<n> to `kernel`. `fill` builds the condition

@@ -7,9 +7,10 @@
 //
 // The binary contract between a compiled module and the runtime. A module is a
 // shared library with no undefined symbol that exports one function,
-// hk_module_query. Everything below is plain C data with a version in front; a
-// change of any layout raises HK_MODULE_ABI_VERSION. Generated code calls back
-// through the function pointers of hk_call_ctx only.
+// hk_module_query; behind it in the file is a seal (Seal.h). Everything below
+// is plain C data with a version in front; a change of any layout raises
+// HK_MODULE_ABI_VERSION. Generated code calls back through the function
+// pointers of hk_call_ctx only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HK_MODULE_ABI_VERSION 2u
+#define HK_MODULE_ABI_VERSION 3u
 #define HK_MODULE_QUERY_SYMBOL "hk_module_query"
 
 /// A tensor as generated code sees it: dense, row-major, 16-byte aligned. The
@@ -40,8 +41,8 @@ struct hk_call_ctx {
   /// Errors are recorded in the context and sticky: after one, launch and guard
   /// do nothing, so generated code is straight-line.
   void (*launch)(hk_call_ctx *ctx, uint32_t kernel, const uint64_t *words);
-  /// Two sizes that must be equal; records an error if they are not. `guard`
-  /// indexes hk_function_impl_abi.guards.
+  /// Two sizes that must be to each other as the guard says; records an error
+  /// if they are not. `guard` indexes hk_function_impl_abi.guards.
   void (*guard)(hk_call_ctx *ctx, uint32_t guard, int64_t lhs, int64_t rhs);
   /// Device addresses of hk_module_abi.weights, in that order.
   void *const *weights;
@@ -97,10 +98,21 @@ typedef struct hk_arg_abi {
   uint8_t rank;
   const int64_t *sizes;         // -1: dynamic
   const char *const *dim_names; // "d0" for a dynamic dimension, NULL if static
+  /// What an integer argument may hold, for whoever makes inputs to test or to
+  /// time a function: JSON, see docs/abi.md. NULL: a float, or not known.
+  const char *values;
 } hk_arg_abi;
+
+/// What a guard demands of its first size.
+typedef enum hk_guard_relation {
+  HK_GUARD_EQUAL = 0,
+  HK_GUARD_AT_MOST = 1,
+  HK_GUARD_AT_LEAST = 2
+} hk_guard_relation;
 
 typedef struct hk_guard_abi {
   const char *lhs, *rhs; // for example "x dim 0", "positions dim 0"
+  uint32_t relation;     // hk_guard_relation
 } hk_guard_abi;
 
 /// Public signature; the same for every section. Arguments come in the order

@@ -145,10 +145,10 @@ template <bool Scaled> void add(OpTable &t) {
     t.add(std::string(Scaled ? "v_mfma_scale_f32_" : "v_mfma_f32_") + shape,
           op);
   };
-  one("16x16x128_f8f6f4",
-      inMatrixMode < Scaled ? scaledMfma<16> : plainMfma < 16 >>);
-  one("32x32x64_f8f6f4",
-      inMatrixMode < Scaled ? scaledMfma<32> : plainMfma < 32 >>);
+  constexpr Handler of16 = Scaled ? scaledMfma<16> : plainMfma<16>;
+  constexpr Handler of32 = Scaled ? scaledMfma<32> : plainMfma<32>;
+  one("16x16x128_f8f6f4", inMatrixMode<of16>);
+  one("32x32x64_f8f6f4", inMatrixMode<of32>);
 }
 
 } // namespace

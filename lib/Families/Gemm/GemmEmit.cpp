@@ -80,7 +80,7 @@ public:
   }
   AffineExpr columns() { return column; }
 
-  std::string statistic(Operation *, Value, StatKind, int64_t,
+  std::string statistic(Operation *, Value, RowReduction, int64_t,
                         ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
                         int) override {
     return "in.stat";
@@ -242,7 +242,7 @@ private:
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, gemm, vec);
     std::string term = puller.statisticTerm(
-        gemm.quantize, gemm.quantize.getInput(), StatKind::AbsMaximum,
+        gemm.quantize, gemm.quantize.getInput(), RowReduction::AbsMaximum,
         puller.here(puller.columns()), vec);
     out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
     return out.str().str();
@@ -331,6 +331,18 @@ private:
        << words.stride(argument(scale), rankOf(scale) - 2) << ";\n";
   }
 
+  /// The block's matrix of a batch that may have more than a grid's z.
+  void writeMatrix(const GemmDims &layout, StringRef product, int64_t slices) {
+    unsigned lhs = argument(matmul().getLhs());
+    os << "  const i64 matrices = " << slices;
+    for (int64_t dim : layout.batch)
+      os << " * " << words.dim(lhs, dim);
+    os << ";\n  block = blockOfMatrix(block, (" << words.dim(lhs, layout.row)
+       << " + " << product << "::T.bm - 1) / " << product
+       << "::T.bm, matrices);\n"
+       << "  if (block.z >= matrices)\n    return;\n";
+  }
+
   void writeEntry(VariantOp variant) {
     std::string product = ("Product_" + variant.getSymName()).str();
     os << "\nHK_KERNEL(" << prefix << variant.getSymName() << ", "
@@ -339,6 +351,9 @@ private:
        << "  using namespace hk;\n";
     GemmDims layout = gemmDims(matmul());
     bool sliced = matmul().getNumSliceDims() != 0;
+    int64_t slices = cast<GemmTileAttr>(variant.getTile()).getSplitK();
+    if (gemm.mayExceedGrid(slices))
+      writeMatrix(layout, product, slices);
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
     std::string batches = "1";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {

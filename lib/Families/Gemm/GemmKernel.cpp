@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GemmKernel.h"
+#include "hk/Contract/Grid.h"
 
 #include <numeric>
 
@@ -51,6 +52,16 @@ GemmDims mlir::hk::gemmDims(MatmulOp op) {
   if (oneRow && shared && !dims.batch.empty())
     dims.row = dims.batch.pop_back_val();
   return dims;
+}
+
+bool GemmKernel::mayExceedGrid(int64_t slices) {
+  RankedTensorType lhs = tensorOf(matmul.getLhs());
+  int64_t matrices = slices;
+  for (int64_t dim : gemmDims(matmul).batch)
+    if (lhs.isDynamicDim(dim) ||
+        llvm::MulOverflow(matrices, lhs.getDimSize(dim), matrices))
+      return true;
+  return matrices > ::hk::kMostGridZ;
 }
 
 ::hk::DType mlir::hk::lhsType(MatmulOp op) {

@@ -39,6 +39,8 @@ struct GemmKernel {
   QuantizeOp quantize;
 
   bool isPair() { return static_cast<bool>(gated); }
+  /// Whether `slices` of all batches may be more matrices than a grid's z.
+  bool mayExceedGrid(int64_t slices);
 };
 
 /// Which dims of the left operand (and of the result) the kernel treats how.

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GemmKernel.h"
+#include "hk/Contract/Grid.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -238,6 +239,13 @@ private:
     launch.z = constant(tile.splitK);
     for (int64_t dim : batches())
       launch.z = arith::MulIOp::create(b, loc, launch.z, valueOf(dim));
+    if (!gemm.mayExceedGrid(tile.splitK))
+      return launch;
+    // hk/Contract/Grid.h; of no matrices parts are 0, and so is y.
+    Value parts = blocks(launch.z, ::hk::kMostGridZ);
+    launch.y = arith::MulIOp::create(b, loc, launch.y, parts);
+    Value divisor = arith::MaxUIOp::create(b, loc, parts, constant(1));
+    launch.z = arith::CeilDivUIOp::create(b, loc, launch.z, divisor);
     return launch;
   }
 

@@ -242,13 +242,10 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
           launch.z = sizes.constant(1);
           if (splitsRows(plan)) {
             bool host = target.arch == ::hk::Arch::Host;
-            int64_t perRow = host ? 1 : tile.threadsPerRow();
-            int64_t piece = perRow * tile.slots;
             Value widest;
             for (const RowStore &store : plan.stores()) {
-              int64_t chunk = plan.chunkOf(store, tile.vec, host);
-              Value pieces =
-                  sizes.ceilDiv(sizes.product(store.local), piece * chunk);
+              Value pieces = sizes.ceilDiv(sizes.product(store.local),
+                                           plan.pieceOf(store, tile, host));
               widest =
                   widest ? arith::MaxUIOp::create(builder, loc, widest, pieces)
                                .getResult()
@@ -291,10 +288,8 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
     RowChoices choices = first.choices();
     CodeWriter body, prefetches;
     RowEmitter(kernel, plan, dims, target, tile, body).emitBody(&choices);
-    RowEmitter early(kernel, plan, dims, target, tile, prefetches);
-    bool isEarly = early.prefetches(choices);
-    if (isEarly)
-      early.emitPrefetches(choices);
+    bool isEarly = RowEmitter(kernel, plan, dims, target, tile, prefetches)
+                       .emitPrefetches(choices.prefetches);
 
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\n" << sharedText(plan, target, pod, "Shared_" + symbol);
