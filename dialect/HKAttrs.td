@@ -54,7 +54,10 @@ def HK_GemmTileAttr : HK_Attr<"GemmTile", "gemm_tile"> {
   let summary = "tile of a GEMM kernel (hk::GemmTile)";
   let parameters = (ins "int64_t":$bm, "int64_t":$bn, "int64_t":$bk,
                         "int64_t":$wm, "int64_t":$wn, "int64_t":$stages,
-                        "int64_t":$splitK);
+                        "int64_t":$splitK,
+                        DefaultValuedParameter<"::mlir::hk::GemmLoop",
+                                               "GemmLoop::blocks">:$loop,
+                        DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -89,6 +89,14 @@ def HK_SegmentForm : HK_Enum<"SegmentForm", "how segments are given", [
     I32EnumAttrCase<"lengths", 0>, I32EnumAttrCase<"bounds", 1>]>;
 def HK_SegmentFormAttr : HK_EnumAttr<HK_SegmentForm, "segment_form">;
 
+def HK_GemmLoop : HK_Enum<"GemmLoop", "main loop of a matrix product (hk::GemmLoop)", [
+    I32EnumAttrCase<"blocks", 0>, I32EnumAttrCase<"warp_specialised", 1>,
+    I32EnumAttrCase<"skinny", 2>]>;
+
+def HK_GuardRelation : HK_Enum<"GuardRelation", "what a guard demands of two sizes", [
+    I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"le", 1>, I32EnumAttrCase<"ge", 2>]>;
+def HK_GuardRelationAttr : HK_EnumAttr<HK_GuardRelation, "guard_relation">;
+
 def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
     I32EnumAttrCase<"rowwise", 0>, I32EnumAttrCase<"gemm", 1>,
     I32EnumAttrCase<"attention", 2>, I32EnumAttrCase<"conv1d", 3>,

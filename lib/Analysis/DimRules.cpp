@@ -88,8 +88,8 @@ void DimSymbolsBuilder::reassociate(Value collapsed, Value expanded,
       derive(Kind::Product, dynamic, fixed, collapsed, dim);
     else if (dynamic.size() == 1)
       derive(Kind::FloorDiv, node(collapsed, dim), fixed, expanded, open);
-    else // several unknown factors: their values come from the op's operands
-      continue;
+    else // several unknown factors: their values are the op's operands
+      derive(Kind::Product, dynamic, fixed, collapsed, dim);
   }
 }
 

@@ -67,6 +67,7 @@ private:
   Node make();
   Node find(Node n);
   Key keyOf(Kind kind, ArrayRef<Node> operands, int64_t constant);
+  void declare(Block &block);
   void visit(Operation *op);
   void visitView(Operation *op);
   void visitIndex(Operation *op);

@@ -28,6 +28,7 @@ struct VariantRecord {
   std::string symbol, tile;
   uint32_t threads = 0;
   uint32_t ldsBytes = 0;
+  std::vector<hk_tensor_map_abi> maps;
 };
 
 struct KernelRecord {
@@ -44,13 +45,18 @@ struct ArgumentRecord {
   hk_arg_role role;
   std::vector<int64_t> sizes;
   std::vector<std::string> dimNames; // "" where static
+  std::string values;                // as in hk_arg_abi; "" for none
 };
 
 struct FunctionRecord {
   std::string name, runSymbol, shapeSymbol;
   std::vector<ArgumentRecord> arguments;
   uint32_t numLaunches = 0;
-  std::vector<std::pair<std::string, std::string>> guards;
+  struct Guard {
+    std::string lhs, rhs;
+    uint32_t relation; // hk_guard_relation
+  };
+  std::vector<Guard> guards;
 };
 
 struct WeightRecord {

@@ -219,8 +219,12 @@ private:
 
 } // namespace
 
-LogicalResult reference::evaluateGatedDeltaRule(Operation *op,
-                                                const Operands &in,
-                                                Results &out) {
+static LogicalResult evaluateGatedDeltaRule(Operation *op, const Operands &in,
+                                            Results &out) {
   return Recurrence(cast<GatedDeltaRuleOp>(op), in).run(out);
+}
+
+void reference::addGatedDelta(EvaluatorTable &table) {
+  table.add<GatedDeltaRuleOp>(evaluateGatedDeltaRule);
+  addGatedDeltaChunks(table);
 }

@@ -121,8 +121,8 @@ static Noisy dot(Vector a, Vector b, int64_t n) {
   return sum.noisy();
 }
 
-LogicalResult reference::evaluateChunkKkt(Operation *operation,
-                                          const Operands &in, Results &out) {
+static LogicalResult evaluateChunkKkt(Operation *operation, const Operands &in,
+                                      Results &out) {
   auto op = cast<ChunkKktOp>(operation);
   auto size = static_cast<int64_t>(op.getChunk());
   Chunks chunks(op, in, op.getKey(), op.getOffsets(), size);
@@ -146,8 +146,8 @@ LogicalResult reference::evaluateChunkKkt(Operation *operation,
   return success();
 }
 
-LogicalResult reference::evaluateSolveTril(Operation *operation,
-                                           const Operands &in, Results &out) {
+static LogicalResult evaluateSolveTril(Operation *operation, const Operands &in,
+                                       Results &out) {
   auto op = cast<SolveTrilOp>(operation);
   int64_t size = op.getChunk(), heads = sizeOf(op.getInput(), 1);
   Chunks chunks(op, in, op.getInput(), op.getOffsets(), size);
@@ -175,8 +175,8 @@ LogicalResult reference::evaluateSolveTril(Operation *operation,
   return success();
 }
 
-LogicalResult reference::evaluateChunkWU(Operation *operation,
-                                         const Operands &in, Results &out) {
+static LogicalResult evaluateChunkWU(Operation *operation, const Operands &in,
+                                     Results &out) {
   auto op = cast<ChunkWUOp>(operation);
   Chunks chunks(op, in, op.getKey(), op.getOffsets(), op.getChunk());
   if (failed(chunks.init({{"value", op.getValue()},
@@ -283,8 +283,8 @@ private:
 };
 } // namespace
 
-LogicalResult reference::evaluateChunkState(Operation *operation,
-                                            const Operands &in, Results &out) {
+static LogicalResult evaluateChunkState(Operation *operation,
+                                        const Operands &in, Results &out) {
   auto op = cast<ChunkStateOp>(operation);
   auto size = static_cast<int64_t>(op.getChunk());
   Chunks chunks(op, in, op.getKey(), op.getOffsets(), size);
@@ -312,8 +312,8 @@ LogicalResult reference::evaluateChunkState(Operation *operation,
   return success();
 }
 
-LogicalResult reference::evaluateChunkOutput(Operation *operation,
-                                             const Operands &in, Results &out) {
+static LogicalResult evaluateChunkOutput(Operation *operation,
+                                         const Operands &in, Results &out) {
   auto op = cast<ChunkOutputOp>(operation);
   auto size = static_cast<int64_t>(op.getChunk());
   Chunks chunks(op, in, op.getQuery(), op.getOffsets(), size);
@@ -358,4 +358,12 @@ LogicalResult reference::evaluateChunkOutput(Operation *operation,
   });
   out.push_back(result.take());
   return success();
+}
+
+void reference::addGatedDeltaChunks(EvaluatorTable &table) {
+  table.add<ChunkKktOp>(evaluateChunkKkt);
+  table.add<SolveTrilOp>(evaluateSolveTril);
+  table.add<ChunkWUOp>(evaluateChunkWU);
+  table.add<ChunkStateOp>(evaluateChunkState);
+  table.add<ChunkOutputOp>(evaluateChunkOutput);
 }

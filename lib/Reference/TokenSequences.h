@@ -116,6 +116,9 @@ private:
   ResultBuilder result;
 };
 
+/// The operators of the chunked form, for addGatedDelta.
+void addGatedDeltaChunks(EvaluatorTable &table);
+
 /// [offset, offset + size) of the elements of a token.
 struct Vector {
   const Tensor *tensor;

@@ -14,15 +14,13 @@
 #include "api/Weights.h"
 
 #include "api/Types.h"
+#include "hk/Runtime/Seal.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cinttypes>
 #include <cstring>
 #include <set>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 using namespace hk;
 using Json = nlohmann::json;

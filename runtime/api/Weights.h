@@ -14,7 +14,7 @@
 #ifndef HK_RUNTIME_API_WEIGHTS_H
 #define HK_RUNTIME_API_WEIGHTS_H
 
-#include "api/File.h"
+#include "base/File.h"
 #include "device/Device.h"
 
 #include <map>

@@ -17,19 +17,23 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include <csignal>
+
 using namespace mlir;
 using namespace mlir::hk;
 namespace cl = llvm::cl;
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
   CompileOptions options = defaultCompileOptions();
 
   cl::OptionCategory category("hk-compile");
   cl::opt<std::string> input(cl::Positional, cl::desc("<model.mlir>"),
                              cl::Required, cl::cat(category));
-  cl::opt<std::string> output("o", cl::desc("Output file"), cl::init("-"),
-                              cl::cat(category));
+  cl::opt<std::string> output(
+      "o", cl::init("-"), cl::cat(category),
+      cl::desc("Output file; --explain and --emit need none"));
   cl::list<std::string> targets(
       "target", cl::CommaSeparated, cl::cat(category),
       cl::desc(
@@ -41,6 +45,10 @@ int main(int argc, char **argv) {
   cl::opt<bool> noFoldWeights(
       "no-fold-weights", cl::cat(category),
       cl::desc("Leave what is computed from weights alone to the kernels"));
+  cl::opt<bool> expandWeights(
+      "expand-weights", cl::cat(category),
+      cl::desc("Also store what is computed from weights and larger than they "
+               "are: quantised weights as numbers"));
   cl::opt<int64_t> splitK(
       "split-k", cl::init(0), cl::cat(category),
       cl::desc("Slices of the k of products; 0: by cost, 1: never"));
@@ -81,6 +89,7 @@ int main(int argc, char **argv) {
   options.weights = weights;
   options.fuse = !noFuse;
   options.foldWeights = !noFoldWeights;
+  options.expandWeights = expandWeights;
   options.splitK = splitK;
   options.splitKeys = splitKeys;
   options.explain = explain;
