@@ -12,7 +12,7 @@
 #include "GatedDeltaPlan.h"
 
 #include "hk/Analysis/Alignment.h"
-#include "hk/Analysis/Parameters.h"
+#include "hk/Analysis/LoopMaps.h"
 
 using namespace mlir;
 using namespace mlir::hk;
