@@ -193,7 +193,17 @@ public:
   void run() {
     os << "#include \"kernels/device/math.h\"\n"
           "#include \"kernels/device/quant.h\"\n"
-          "#include \"kernels/gemm/gemm.h\"\n\n"
+          "#include \"kernels/gemm/gemm.h\"\n";
+    auto hasLoop = [&](GemmLoop loop) {
+      return llvm::any_of(kernel.getVariants(), [&](VariantOp variant) {
+        return tileOf(variant).getLoop() == loop;
+      });
+    };
+    if (hasLoop(GemmLoop::skinny))
+      os << "#include \"kernels/gemm/sm90/skinny.h\"\n";
+    if (hasLoop(GemmLoop::warp_specialised))
+      os << "#include \"kernels/gemm/sm90/warp_specialised.h\"\n";
+    os << "\n"
           "namespace {\n"
           "using namespace hk;\n\n";
     writeEpilogue();
@@ -207,6 +217,23 @@ public:
 
 private:
   MatmulOp matmul() { return gemm.matmul; }
+  static GemmTileAttr tileOf(VariantOp variant) {
+    return cast<GemmTileAttr>(variant.getTile());
+  }
+  static StringRef templateOf(GemmLoop loop) {
+    switch (loop) {
+    case GemmLoop::blocks:
+      return "Gemm";
+    case GemmLoop::warp_specialised:
+      return "WarpSpecialised";
+    case GemmLoop::skinny:
+      return "Skinny";
+    }
+    llvm_unreachable("every loop has a template");
+  }
+  static bool isBlocks(VariantOp variant) {
+    return tileOf(variant).getLoop() == GemmLoop::blocks;
+  }
 
   /// Columns the epilogue handles at a time.
   int vectorWidth() {
@@ -324,9 +351,9 @@ private:
   }
 
   void writeProblem(VariantOp variant) {
-    auto tile = cast<GemmTileAttr>(variant.getTile());
-    os << "using Product_" << variant.getSymName()
-       << " = Gemm<GemmProblem<\n    ";
+    GemmTileAttr tile = tileOf(variant);
+    os << "using Product_" << variant.getSymName() << " = "
+       << templateOf(tile.getLoop()) << "<GemmProblem<\n    ";
     writeOperand(gemm.operand(GemmSide::Lhs));
     os << ",\n    ";
     writeOperand(gemm.operand(GemmSide::Rhs));
@@ -334,7 +361,11 @@ private:
        << ", KScale::" << kScaleText() << ", " << tile.getBm() << ", "
        << tile.getBn() << ", " << tile.getBk() << ", " << tile.getWm() << ", "
        << tile.getWn() << ", " << tile.getStages() << ", " << tile.getSplitK()
-       << ">>;\n";
+       << ">";
+    if (!isBlocks(variant))
+      os << ", " << tile.getCluster() << ", "
+         << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
+    os << ">;\n";
   }
 
   /// The address of the batch's matrix.
@@ -371,8 +402,7 @@ private:
        << strideText(scale, row) << ", " << strideText(scale, k) << "};\n";
   }
 
-  void writeOperandArgs(StringRef name, const GemmOperand &operand,
-                        GemmSide side) {
+  void writeOperandArgs(StringRef name, const GemmOperand &operand) {
     os << "  args." << name << ".data = " << baseOf(operand.data) << ";\n"
        << "  args." << name << ".stride = "
        << words.stride(argument(operand.data),
@@ -381,6 +411,10 @@ private:
     if (operand.scale)
       writeScales((name + ".decode").str(), operand.scale, operand.scaleRow,
                   operand.scaleK);
+  }
+
+  /// The scales of the partial sums along k, unless the kernel makes them.
+  void writeFold(StringRef name, const GemmOperand &operand, GemmSide side) {
     if (gemm.scaleUse(side) != ScaleUse::AlongK ||
         isa_and_nonnull<QuantizeOp>(operand.decoder))
       return;
@@ -405,37 +439,71 @@ private:
 
   void writeEntry(VariantOp variant) {
     std::string product = ("Product_" + variant.getSymName()).str();
-    os << "\nHK_KERNEL(" << prefix << variant.getSymName() << ", "
-       << words.size() << ", " << product << "::kThreads, 1, " << product
+    bool blocks = isBlocks(variant);
+    os << (blocks ? "\nHK_KERNEL(" : "\nHK_MAPPED_KERNEL(") << prefix
+       << variant.getSymName() << ", " << words.size() << ", ";
+    if (!blocks)
+      os << gemmTensorMaps(kernel, tileOf(variant)).size() << ", ";
+    os << product << "::kThreads, " << (blocks ? "1, " : "") << product
        << "::Shared) {\n"
        << "  using namespace hk;\n";
+    if (blocks)
+      writeBatchIndices(variant, product);
+    writeArguments(blocks);
+    if (blocks)
+      os << "  " << product << "::run(args, block, lds, Epilogue{words});\n";
+    else
+      os << "  " << product << "::run(args, maps, block, lds, "
+         << mappedEpilogue(variant) << ");\n";
+    os << "}\n";
+  }
+
+  std::string mappedEpilogue(VariantOp variant) {
+    if (tileOf(variant).getLoop() != GemmLoop::warp_specialised ||
+        !storesBoxes(kernel))
+      return "Epilogue{words}";
+    bool isBf16 = elementTypeOf(matmul().getResult()).isBF16();
+    return isBf16 ? "StoreRounded<bf16>{}" : "StoreRounded<f16>{}";
+  }
+
+  /// The batch that block.z stands for.
+  void writeBatchIndices(VariantOp variant, StringRef product) {
     GemmDims layout = gemmDims(matmul());
     GemmOperand a = gemm.operand(GemmSide::Lhs);
-    GemmOperand b = gemm.operand(GemmSide::Rhs);
     bool sliced = matmul().getNumSliceDims() != 0;
-    int64_t slices = cast<GemmTileAttr>(variant.getTile()).getSplitK();
+    int64_t slices = tileOf(variant).getSplitK();
     if (gemm.mayExceedGrid(slices))
       writeMatrix(layout, product, slices);
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
-    std::string batches = "1";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
-      std::string size = words.dim(argument(a.data), layout.batch[i]);
-      batches += " * " + size;
       os << "  [[maybe_unused]] const i64 b" << i << " = ";
+      std::string size = words.dim(argument(a.data), layout.batch[i]);
       if (i == 0 && !sliced)
         os << "rest;\n";
       else
         os << "rest % " << size << ";\n  rest /= " << size << ";\n";
     }
+  }
+
+  /// `addresses`: the kernel reads its operands itself.
+  void writeArguments(bool addresses) {
+    GemmOperand a = gemm.operand(GemmSide::Lhs);
+    GemmOperand b = gemm.operand(GemmSide::Rhs);
+    std::string batches = "1";
+    for (int64_t dim : llvm::reverse(gemmDims(matmul()).batch))
+      batches += " * " + words.dim(argument(a.data), dim);
     os << "  GemmArgs args = {};\n"
        << "  args.m = " << words.dim(argument(a.data), a.row) << ";\n"
        << "  args.n = " << words.dim(argument(b.data), b.row)
        << (gemm.gated ? " / 2" : "") << ";\n"
        << "  args.k = " << words.dim(argument(a.data), a.k) << ";\n"
        << "  args.batches = " << batches << ";\n";
-    writeOperandArgs("a", a, GemmSide::Lhs);
-    writeOperandArgs("b", b, GemmSide::Rhs);
-    os << "  " << product << "::run(args, block, lds, Epilogue{words});\n}\n";
+    if (addresses) {
+      writeOperandArgs("a", a);
+      writeOperandArgs("b", b);
+    }
+    writeFold("a", a, GemmSide::Lhs);
+    writeFold("b", b, GemmSide::Rhs);
   }
 
   KernelOp kernel;

@@ -190,6 +190,48 @@ int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
   return std::max(alignment, bytes);
 }
 
+Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
+                              int64_t alignA, int64_t alignB) {
+  MatmulOp op = gemm.matmul;
+  if (target.arch != ::hk::Arch::Sm90a)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "only sm_90a has a copy engine");
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  ::hk::DType operand = gemmOperandType(target, a.result, b.result);
+  if (a.isDecoded() || b.isDecoded())
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "an operand is decoded on the way to LDS");
+  if (a.type() != operand || b.type() != operand)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "an operand changes its dtype on the way to LDS");
+  if (operand == ::hk::DType::F32)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "f32 is multiplied without matrix instructions");
+  if (op.getTransposeA() || !op.getTransposeB())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "the rows of an operand do not run along k");
+  if (tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K)) == 0)
+    return Verdict::refuse(Reason::UnsupportedShape, "k is 0");
+  size_t batches = gemmDims(op).batch.size();
+  if (batches > 1)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           Twine(batches) + " batch dims, at most one");
+  if (batches == 1 && gemm.hasScaleAlongK())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "a batch with scales along k");
+  for (auto [value, align, name] : {std::tuple(op.getLhs(), alignA, "left"),
+                                    std::tuple(op.getRhs(), alignB, "right")}) {
+    int64_t known = operandAlignment(value, align);
+    if (known < 16)
+      return Verdict::refuse(Reason::Unaligned, "rows of the " + Twine(name) +
+                                                    " operand begin at "
+                                                    "multiples of " +
+                                                    Twine(known) +
+                                                    " bytes, not of 16");
+  }
+  return Verdict::accept();
+}
+
 ::hk::GemmShapeClass mlir::hk::shapeClassOf(GemmKernel gemm,
                                             const ::hk::Target &target,
                                             int64_t alignA, int64_t alignB) {
@@ -207,6 +249,7 @@ int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
   shape.scaled = gemm.hasScaleAlongK();
   shape.quantized = static_cast<bool>(gemm.quantizedLhs());
   shape.group = gemm.quantize ? int32_t(kGemmGroup) : 0;
+  shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
   return shape;
 }
 

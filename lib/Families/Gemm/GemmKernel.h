@@ -24,6 +24,10 @@ namespace mlir::hk {
 /// Columns that share a scale in a fused quantisation.
 inline constexpr int64_t kGemmGroup = 128;
 
+/// On a module: the name of a main loop that its products use wherever it can
+/// compute them, whatever the cost model says. For tests and benchmarks.
+inline constexpr llvm::StringLiteral kGemmLoopAttrName = "hk.gemm_loop";
+
 /// How a scale of the product applies.
 enum class ScaleUse : int32_t {
   None,
@@ -108,6 +112,11 @@ Verdict verdictOf(MatmulOp op);
 /// contiguous extent, given those of the row starts.
 int64_t operandAlignment(Value operand, int64_t rowAlignment);
 
+/// Whether tensor maps can describe both operands, so that the loops of sm_90a
+/// that copy with them apply; alignments as in shapeClassOf.
+Verdict bulkVerdict(GemmKernel gemm, const ::hk::Target &target, int64_t alignA,
+                    int64_t alignB);
+
 /// What the choice of a tile depends on. Alignments are those of the operands'
 /// rows in bytes.
 ::hk::GemmShapeClass shapeClassOf(GemmKernel gemm, const ::hk::Target &target,
@@ -127,6 +136,12 @@ std::optional<SplitPlan> planGemmSplit(MatmulOp op, const ::hk::Target &target,
 void splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder);
 LogicalResult addGemmVariants(KernelOp kernel, const ::hk::Target &target,
                               DecisionLog &log);
+/// Whether the copy engine stores the result: it is the product, only rounded
+/// to 16 bits.
+bool storesBoxes(KernelOp kernel);
+/// Maps of A, B and, if the engine stores it, the result; none for Blocks.
+SmallVector<hk_tensor_map_abi> gemmTensorMaps(KernelOp kernel,
+                                              GemmTileAttr tile);
 LogicalResult emitGemm(KernelOp kernel, const ::hk::Target &target,
                        StringRef prefix, raw_ostream &os);
 
