@@ -90,8 +90,8 @@ struct StagedLoader {
       copy.land(tile);
     } else {
       copy.landAs(tile, [&](int i, int d, int row, int at, const auto &raw) {
-        Vec<float, E> x = convertTo<float, E>(
-            unpack<L::kMem, E>(bitCast<Packed<L::kMem, E>>(raw)));
+        Vec<float, E> x =
+            convertTo<float, E>(unpack<L::kMem, E>(Copy::elementsOf(raw)));
         Vec<float, E> y;
         if constexpr (Decode::kHasScales) {
           Vec<float, E> s;

@@ -140,6 +140,14 @@ template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
         tile, [](int, int, int, int, const Raw &raw) { return convert(raw); });
   }
 
+  /// A chunk as it lies in memory.
+  HK_MEM static Packed<L::kMem, kElements> elementsOf(const Raw &raw) {
+    if constexpr (kMemBytes == 2)
+      return bitCast<Packed<L::kMem, kElements>>(u16(raw.w[0]));
+    else
+      return bitCast<Packed<L::kMem, kElements>>(raw);
+  }
+
   /// f(i, d, row, k) for each chunk: its place in v, and the first of its
   /// elements in the tile.
   template <class F> HK_MEM static void forEachChunk(F f) {
@@ -197,8 +205,7 @@ private:
     if constexpr (L::kMem == Lds) {
       return bitCast<u32x4>(raw);
     } else {
-      auto wide =
-          unpack<L::kMem, kElements>(bitCast<Packed<L::kMem, kElements>>(raw));
+      auto wide = unpack<L::kMem, kElements>(elementsOf(raw));
       return bitCast<u32x4>(
           pack<Lds, kElements>(convertTo<float, kElements>(wide)));
     }
