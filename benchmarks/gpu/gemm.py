@@ -1,15 +1,16 @@
 """Checks and times hk's matrix products on one GPU beside cuBLAS, in one process.
 
-  gemm.py check FOLDER [ONLY]    the calls of test/EndToEnd/gemm-bulk.mlir on cuda:0, compared
-                                 with the interpreter; FOLDER has hk-run, libhk_runtime.so.0,
-                                 gemm-bulk.mlir and gemm-bulk.so (--target=sm_90a --split-k=1)
+  gemm.py check FOLDER [ONLY]    the calls of test/EndToEnd/gemm-bulk.mlir and gemm-skinny.mlir
+                                 on cuda:0, compared with the interpreter; FOLDER has both and
+                                 their modules (--target=sm_90a --split-k=1)
   gemm.py time FOLDER [PREFIX..] hk and PyTorch on the functions of gemm.mlir (gemm.so) whose
                                  names begin so; prints JSON, a line per product
 
 Times: rested is the median over 5 starts after a pause of the mean of 4 calls, below the power
 limit's reaction; steady the median of 3 means over 0.25 s, each side warmed with itself first,
 in turns. Products with few rows run as a graph of calls over 400 MB of weights, as in a decode
-step, so that nothing stays in the L2 cache.
+step, so that nothing stays in the L2 cache; those below 100 GFLOP as a graph of calls, too.
+HK_HOME: see python/README.md.
 """
 
 import json
@@ -22,27 +23,30 @@ import sys
 import time
 
 FEW_ROWS = 64
+SMALL_FLOPS = 1e11
 F8_MAX = 448.0
 
 
 def check(folder, only):
-    environment = dict(os.environ, LD_LIBRARY_PATH=str(folder))
-    source = folder / "gemm-bulk.mlir"
+    home = pathlib.Path(os.environ["HK_HOME"])
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(home / "lib"))
     failed = made = 0
-    for options in re.findall(r"^// RUN: hk-run %t.so --check=%s (.*)$", source.read_text(), re.M):
-        if only and not options.startswith(f"--function={only}"):
-            continue
-        made += 1
-        try:
-            done = subprocess.run([folder / "hk-run", folder / "gemm-bulk.so", "--device=cuda:0", "--poison",
-                                   f"--check={source}", *options.split()], env=environment, text=True, timeout=60,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-            text = done.stdout if done.returncode else None
-        except subprocess.TimeoutExpired:
-            text = "no end within 60 s"
-        if text is not None:
-            failed += 1
-            print(options, "\n".join(text.splitlines()[-8:]), flush=True)
+    for source in sorted(folder.glob("gemm-*.mlir")):
+        for options in re.findall(r"^// RUN: hk-run %t.so --check=%s (.*)$", source.read_text(), re.M):
+            if only and not options.startswith(f"--function={only}"):
+                continue
+            made += 1
+            command = [home / "bin" / "hk-run", source.with_suffix(".so"), "--device=cuda:0", "--poison",
+                       f"--check={source}", *options.split()]
+            try:
+                done = subprocess.run(command, env=environment, text=True, timeout=60, stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                text = done.stdout if done.returncode else None
+            except subprocess.TimeoutExpired:
+                text = "no end within 60 s"
+            if text is not None:
+                failed += 1
+                print(source.name, options, "\n".join(text.splitlines()[-8:]), flush=True)
     print(f"{made} calls checked, {failed} failed", flush=True)
     return bool(failed)
 
@@ -55,28 +59,25 @@ class Sides:
         self.kind, *sizes = re.match(r"([a-z0-9]+)_([0-9_]+)", name).groups()
         self.sizes = [int(s) for s in sizes[0].split("_")]
         *self.batch, self.m, self.n, self.k = self.sizes
-        self.function = program.function(name)
+        self.function = program[name]
 
-    def draw(self, info):
+    def dtype(self, name):
         torch = self.torch
-        shape = [info.sizes[i] for i in range(info.rank)]
-        if info.bits == 32:
-            return torch.rand(shape, device="cuda") + 0.5
-        values = torch.randn(shape, device="cuda", dtype=torch.float16 if info.code == 2 else torch.bfloat16)
-        return values.clamp(-F8_MAX, F8_MAX).to(torch.float8_e4m3fn) if info.bits == 8 else values
+        return {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32,
+                "f8E4M3FN": torch.float8_e4m3fn}[name]
 
-    def empty(self, info):
-        torch = self.torch
-        dtype = {8: torch.float8_e4m3fn, 16: torch.float16 if info.code == 2 else torch.bfloat16,
-                 32: torch.float32}[info.bits]
-        return torch.empty([info.sizes[i] for i in range(info.rank)], device="cuda", dtype=dtype)
+    def draw(self, argument):
+        torch, dtype = self.torch, self.dtype(argument.dtype)
+        if dtype == torch.float32:
+            return torch.rand(argument.shape, device="cuda") + 0.5
+        values = torch.randn(argument.shape, device="cuda", dtype=torch.bfloat16)
+        return values.clamp(-F8_MAX, F8_MAX).to(dtype)
 
     def operands(self):
         """Inputs; hk's call; PyTorch's call; hk's outputs."""
-        infos = self.function.infos
-        inputs = [self.draw(i) for i in infos if i.role == 0]
-        outputs = [self.empty(i) for i in infos if i.role == 2]
-        return inputs, self.function.prepare(inputs + outputs), self.peer(inputs), outputs
+        inputs = [self.draw(a) for a in self.function.inputs]
+        outputs = [self.torch.empty(a.shape, device="cuda", dtype=self.dtype(a.dtype)) for a in self.function.outputs]
+        return inputs, self.function.bind(*inputs, out=outputs), self.peer(inputs), outputs
 
     def peer(self, inputs):
         torch = self.torch
@@ -201,8 +202,9 @@ def few_rows(torch, sides):
     except RuntimeError as error:
         print("PyTorch:", str(error).splitlines()[0])
     wrong = max(error_of(sides, s) for s in sets[:2])
-    row = {"hk_us": ours, "peer_us": peer, "hk_TBps": bytes_of / ours * 1e-6, "error": wrong}
-    return {k: round(v, 6) if v else v for k, v in row.items()}
+    row = {"hk_us": ours, "peer_us": peer, "of_peer": peer / ours if peer else None,
+           "hk_TBps": bytes_of / ours * 1e-6, "error": wrong}
+    return {k: v if v is None else round(v, 6) for k, v in row.items()}
 
 
 def error_of(sides, operands):
@@ -244,19 +246,18 @@ def many_rows(torch, sides):
 
 def measure(folder, prefixes):
     import torch
-    sys.path.insert(0, str(folder))
-    sys.path.insert(0, __file__.rsplit("/", 2)[0])
+    sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/python")
     import hk
 
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = False
-    program = hk.Program(str(folder / "libhk_runtime.so.0"), str(folder / "gemm.so"))
+    program = hk.load(folder / "gemm.so", "cuda:0")
     print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__}))
     for name in re.findall(r"^func.func @(\w+)", (folder / "gemm.mlir").read_text(), re.M):
         if prefixes and not name.startswith(tuple(prefixes)):
             continue
         sides = Sides(torch, program, name)
-        few = sides.m <= FEW_ROWS and not sides.batch
+        few = sides.m <= FEW_ROWS or sides.flops() < SMALL_FLOPS
         row = few_rows(torch, sides) if few else many_rows(torch, sides)
         print(json.dumps({"product": name, **row}), flush=True)
         torch.cuda.empty_cache()

@@ -39,10 +39,11 @@ hk_number_abi ArgumentWords::strideNumber(unsigned operand, int64_t dim) const {
 
 hk_number_abi ArgumentWords::dimNumber(unsigned operand, int64_t dim) const {
   KernelOp op = kernel;
-  return size(cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim]);
+  return sizeNumber(
+      cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim]);
 }
 
-std::string ArgumentWords::size(int64_t name) const {
+hk_number_abi ArgumentWords::sizeNumber(int64_t name) const {
   KernelOp op = kernel;
   if (!SymShapeAttr::isSymbol(name))
     return {name, HK_NO_WORD};
@@ -62,4 +63,8 @@ std::string ArgumentWords::stride(unsigned operand, int64_t dim) const {
 
 std::string ArgumentWords::dim(unsigned operand, int64_t dim) const {
   return textOf(dimNumber(operand, dim));
+}
+
+std::string ArgumentWords::size(int64_t name) const {
+  return textOf(sizeNumber(name));
 }

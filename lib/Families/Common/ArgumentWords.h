@@ -40,6 +40,8 @@ public:
   std::string size(int64_t name) const;
 
 private:
+  hk_number_abi sizeNumber(int64_t name) const;
+
   KernelOp kernel;
   SmallVector<int64_t> firstStride;
   int64_t total = 0;

@@ -207,6 +207,7 @@ public:
           "namespace {\n"
           "using namespace hk;\n\n";
     writeEpilogue();
+    writeBoxes();
     auto variants = kernel.getVariants();
     for (VariantOp variant : variants)
       writeProblem(variant);
@@ -459,11 +460,41 @@ private:
   }
 
   std::string mappedEpilogue(VariantOp variant) {
-    if (tileOf(variant).getLoop() != GemmLoop::warp_specialised ||
-        !storesBoxes(kernel))
+    if (!storesBoxes(kernel, tileOf(variant)))
       return "Epilogue{words}";
-    bool isBf16 = elementTypeOf(matmul().getResult()).isBF16();
-    return isBf16 ? "StoreRounded<bf16>{}" : "StoreRounded<f16>{}";
+    if (onlyRounds(kernel))
+      return ("StoreRounded<" + boxElement() + ">{}").str();
+    return "Boxes{words}";
+  }
+  Value firstResult() {
+    return kernel.getSpecBlock().getTerminator()->getOperand(0);
+  }
+  StringRef boxElement() {
+    return elementTypeOf(firstResult()).isBF16() ? "bf16" : "f16";
+  }
+
+  /// The epilogue of variants whose results the copy engine stores, if any.
+  void writeBoxes() {
+    bool any = llvm::any_of(kernel.getVariants(), [&](VariantOp variant) {
+      return storesBoxes(kernel, tileOf(variant));
+    });
+    if (!any || onlyRounds(kernel))
+      return;
+    CodeWriter out;
+    EpiloguePuller puller(kernel, dims, out, gemm, /*vec=*/2);
+    std::string value =
+        puller.pull(firstResult(), puller.here(puller.columns()), 2);
+    out.line("return " + value + ";");
+    os << "struct Boxes {\n"
+          "  using BoxElement = "
+       << boxElement()
+       << ";\n  const u64 *words;\n\n"
+          "  template <class In>\n"
+          "  HK_MEM Vec<float, 2> two([[maybe_unused]] i64 batch, "
+          "[[maybe_unused]] i64 row,\n      [[maybe_unused]] i64 col, "
+          "[[maybe_unused]] const In &in) const {\n";
+    writeIndented(out.str());
+    os << "  }\n};\n\n";
   }
 
   /// The batch that block.z stands for.

@@ -15,6 +15,7 @@
 #define HK_FAMILIES_GEMM_GEMMKERNEL_H
 
 #include "hk/Contract/Cost.h"
+#include "hk/Dialect/ModuleAttributes.h"
 #include "hk/Families/Family.h"
 
 #include <optional>
@@ -23,10 +24,6 @@ namespace mlir::hk {
 
 /// Columns that share a scale in a fused quantisation.
 inline constexpr int64_t kGemmGroup = 128;
-
-/// On a module: the name of a main loop that its products use wherever it can
-/// compute them, whatever the cost model says. For tests and benchmarks.
-inline constexpr llvm::StringLiteral kGemmLoopAttrName = "hk.gemm_loop";
 
 /// How a scale of the product applies.
 enum class ScaleUse : int32_t {
@@ -136,9 +133,11 @@ std::optional<SplitPlan> planGemmSplit(MatmulOp op, const ::hk::Target &target,
 void splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder);
 LogicalResult addGemmVariants(KernelOp kernel, const ::hk::Target &target,
                               DecisionLog &log);
-/// Whether the copy engine stores the result: it is the product, only rounded
-/// to 16 bits.
-bool storesBoxes(KernelOp kernel);
+/// Whether the kernel's result is its product, rounded and nothing else.
+bool onlyRounds(KernelOp kernel);
+/// Whether the copy engine stores the result of a variant with `tile`: one of
+/// 16 bits, for which the epilogue reads no other matrix.
+bool storesBoxes(KernelOp kernel, GemmTileAttr tile);
 /// Maps of A, B and, if the engine stores it, the result; none for Blocks.
 SmallVector<hk_tensor_map_abi> gemmTensorMaps(KernelOp kernel,
                                               GemmTileAttr tile);

@@ -14,6 +14,8 @@
 #include "../Common/ArgumentWords.h"
 #include "GemmKernel.h"
 
+#include "hk/Analysis/LoopMaps.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -55,18 +57,53 @@ struct MapBuilder {
 };
 } // namespace
 
-bool mlir::hk::storesBoxes(KernelOp kernel) {
+/// Whether an epilogue would read it at places of its own for every element.
+static bool isMatrix(Value operand) {
+  ArrayRef<int64_t> shape = tensorOf(operand).getShape();
+  return llvm::count_if(shape, [](int64_t size) { return size != 1; }) > 1;
+}
+
+/// Whether every operator behind the product is one of elements, and reads
+/// nothing but it, rows and columns.
+static bool isLightEpilogue(KernelOp kernel, MatmulOp product) {
+  for (Operation &op : kernel.getSpecBlock().without_terminator()) {
+    if (&op == product || isa<ConstantOp>(op))
+      continue;
+    if (!isElementwise(&op) && !isa<GatedActivationOp>(op))
+      return false;
+    for (Value operand : op.getOperands())
+      if (isa<BlockArgument>(operand) && isMatrix(operand))
+        return false;
+  }
+  return true;
+}
+
+bool mlir::hk::onlyRounds(KernelOp kernel) {
+  MatmulOp op = describeGemm(kernel).matmul;
+  return kernel.getSpecBlock().getTerminator()->getOperand(0) ==
+             op.getResult() &&
+         lhsScaleUse(op) != ScaleUse::Outer &&
+         rhsScaleUse(op) != ScaleUse::Outer;
+}
+
+bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   GemmKernel gemm = describeGemm(kernel);
-  MatmulOp op = gemm.matmul;
   Operation *yield = kernel.getSpecBlock().getTerminator();
+<<<<<<< HEAD
   if (yield->getNumOperands() != 1 || yield->getOperand(0) != op.getResult() ||
       gemm.scaleUse(GemmSide::Lhs) == ScaleUse::Outer ||
       gemm.scaleUse(GemmSide::Rhs) == ScaleUse::Outer)
+=======
+  int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
+  if (tile.getLoop() != GemmLoop::warp_specialised ||
+      yield->getNumOperands() != 1 || columns % kStoreColumns != 0 ||
+      !isLightEpilogue(kernel, gemm.matmul))
+>>>>>>> c198cf2db104bb61bc1590879d58b2346da97961
     return false;
-  Type element = tensorOf(op.getResult()).getElementType();
+  Type element = tensorOf(yield->getOperand(0)).getElementType();
   int64_t align = kernel.getAligns()[kernel.getNumInputs()];
   return (element.isBF16() || element.isF16()) &&
-         operandAlignment(op.getResult(), align) >= 16;
+         operandAlignment(yield->getOperand(0), align) >= 16;
 }
 
 SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
@@ -93,8 +130,10 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
   result.push_back(maps.build(argument(rhs), rhs, op.getRhsDim(MatmulDim::N),
                               sharedB ? std::nullopt : matrix, tile.getBk(),
                               rowsB));
-  if (tile.getLoop() == GemmLoop::warp_specialised && storesBoxes(kernel))
-    result.push_back(maps.build(unsigned(kernel.getNumInputs()), op.getResult(),
-                                dims.row, matrix, kStoreColumns, kStoreRows));
+  if (storesBoxes(kernel, tile)) {
+    Value out = kernel.getSpecBlock().getTerminator()->getOperand(0);
+    result.push_back(maps.build(unsigned(kernel.getNumInputs()), out, dims.row,
+                                matrix, kStoreColumns, kStoreRows));
+  }
   return result;
 }

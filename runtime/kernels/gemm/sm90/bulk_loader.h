@@ -30,18 +30,18 @@ template <class Config> struct BulkLoader {
   const TensorMap *maps;
   typename Config::Layout lds;
   u32 rank;
-  i64 n, batches;
+  int n, batches;
 
   HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
     LdsBarrier full = lds.full(stage);
     full.expect(Config::kStageBytes);
-    int k = int(at.k0) + step * Config::T.bk;
-    int batch = int(Config::T.splitK > 1 ? at.matrix % batches : at.matrix);
-    loadBox(lds.stageA(stage), maps[0], full, {k, int(at.row), batch});
+    int k = at.k0 + step * Config::T.bk;
+    int batch = Config::T.splitK > 1 ? at.matrix % batches : at.matrix;
+    loadBox(lds.stageA(stage), maps[0], full, {k, at.row, batch});
     HK_UNROLL for (int part = 0; part < kParts; ++part) {
       int first = rank * kBoxRows;
       u32 to = lds.stageB(stage) + u32(part * kPartRows + first) * Config::kRow;
-      BoxPlace from = {k, int(at.col + part * n) + first,
+      BoxPlace from = {k, at.col + part * n + first,
                        Config::kSharedB ? 0 : batch};
       if constexpr (Config::kCluster > 1)
         loadBoxes(to, maps[1], full, from, (1 << Config::kCluster) - 1);

@@ -88,12 +88,10 @@ template <class Problem, int Cluster, bool SharedB> struct WarpConfig {
 };
 
 /// What one block computes of a tile: its corner in the result and its part of
-/// k, in stages.
+/// k, in stages. The coordinates of boxes have 32 bits (the runtime checks the
+/// sizes), and registers are scarce.
 struct WarpPlace {
-  i64 matrix;
-  i64 row, col;
-  i64 k0;
-  int steps;
+  int matrix, row, col, k0, steps;
 };
 
 } // namespace hk

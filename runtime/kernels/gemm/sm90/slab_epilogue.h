@@ -87,12 +87,14 @@ template <class Config> struct SlabEpilogue {
         out.pair =
             P::kPair ? own.template read<V>(r, c + kColumns) : Vec<Acc, V>(0);
         out.stat = 0;
-        i64 row = at.row + half * 8 + r, col = at.col + pass * kColumns + c;
+        int row = at.row + half * 8 + r, col = at.col + pass * kColumns + c;
         runEpilogue<V>(epilogue, at.matrix, row, col, args.n,
                        live && row < args.m && col < args.n, out);
       }
     }
   }
+
+  HK_MEM static void finish() {}
 
 private:
   /// Columns of the accumulators that lie at column c of pass `pass`.

@@ -14,8 +14,8 @@
 //   WarpSpecialised<Problem, Cluster, SharedB>::run(args, maps, block, shared,
 //                                                   epilogue)
 //   Grid: a multiple of Cluster in x.
-//   maps: A, B, and with StoreRounded the result.
-//   epilogue: an emitted functor (problem.h) or StoreRounded.
+//   maps: A, B and, for boxes, the result.
+//   epilogue: a functor of vectors (problem.h) or of boxes (box_epilogue.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,12 +43,11 @@ template <class Config> struct PickSum<Config, true> {
 
 template <class Config, class Epilogue> struct PickEpilogue {
   using Type = SlabEpilogue<Config>;
-  HK_MEM static void finish() {}
 };
-template <class Config, class Out>
-struct PickEpilogue<Config, StoreRounded<Out>> {
+template <class Config, class Epilogue>
+  requires requires { typename Epilogue::BoxElement; }
+struct PickEpilogue<Config, Epilogue> {
   using Type = BoxEpilogue<Config>;
-  HK_MEM static void finish() { Type::finish(); }
 };
 
 template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
@@ -81,8 +80,8 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
       TileWork work = schedule.at(next);
       next += stride;
       KRange k = rangeOfK<P>(args, work.matrix);
-      at = {work.matrix, (i64(work.m) * Cluster + rank) * T.bm,
-            i64(work.n) * P::kCols, k.begin,
+      at = {int(work.matrix), int((work.m * Cluster + rank) * T.bm),
+            int(work.n * P::kCols), int(k.begin),
             int((k.end - k.begin + T.bk - 1) / T.bk)};
       return true;
     }
@@ -123,7 +122,7 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
   HK_MEM static void consume(Tiles &tiles, const TensorMap *maps,
                              const Layout &lds, u8 *bytes, int group,
                              const Epilogue &epilogue) {
-    using Pick = PickEpilogue<Config, Epilogue>;
+    using Results = typename PickEpilogue<Config, Epilogue>::Type;
     StageReader<Config> reader = {lds, {}, group};
     int warp = waveId() % 4;
     u8 *slab = bytes + (lds.slab(group * 4 + warp) - ldsAddress(bytes));
@@ -131,9 +130,9 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
     for (WarpPlace at; tiles.take(at);) {
       Sum::run(reader, tiles.args, at, d);
       at.row += group * 64 + warp * 16;
-      Pick::Type::run(d, at, tiles.args, maps, slab, epilogue);
+      Results::run(d, at, tiles.args, maps, slab, epilogue);
     }
-    Pick::finish();
+    Results::finish();
   }
 
   template <class Epilogue>
@@ -146,11 +145,11 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
     Tiles tiles(args, rank, block.x);
     int group = threadId() / kWarpgroup;
     if (group == Config::kGroups) {
-      giveRegisters<40>();
+      giveRegisters<24>();
       if (threadId() % kWarpgroup == 0)
-        produce(tiles, {maps, lds, rank, args.n, args.batches});
+        produce(tiles, {maps, lds, rank, int(args.n), int(args.batches)});
     } else {
-      takeRegisters<232>();
+      takeRegisters<240>();
       consume(tiles, maps, lds, shared.bytes, group, epilogue);
     }
     // Nobody ends while another may still arrive at its barriers.
