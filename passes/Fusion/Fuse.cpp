@@ -243,7 +243,8 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
       ++numFused;
       addSavedBy(op, table.get(id), decision.candidates.back());
       // It may have been the last reader of something outside of the kernel.
-      if (!disable && family->canStart(op, context).accepted())
+      if (!disable && (family->canStart(op, context).accepted() ||
+                       family->takesInForEpilogues()))
         takeInProducers(op, id, table, decision);
       finish(/*chosen=*/true);
       return success();

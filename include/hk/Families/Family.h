@@ -60,6 +60,10 @@ public:
                            "kernels of this family read their operands");
   }
 
+  /// Whether canTakeIn is also asked about what only operators that joined
+  /// read.
+  virtual bool takesInForEpilogues() const { return false; }
+
   /// Whether two valid groups of this family that have no path between them may
   /// be one kernel (siblings, or the operands of a later op).
   virtual Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,

@@ -31,6 +31,7 @@ public:
                     const FusionContext &context) const override {
     return canTakeInGemm(group, op, context);
   }
+  bool takesInForEpilogues() const override { return true; }
   Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,
                    const FusionContext &) const override {
     return Verdict::refuse(Reason::OtherFamily,

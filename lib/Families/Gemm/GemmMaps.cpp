@@ -89,16 +89,10 @@ bool mlir::hk::onlyRounds(KernelOp kernel) {
 bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   GemmKernel gemm = describeGemm(kernel);
   Operation *yield = kernel.getSpecBlock().getTerminator();
-<<<<<<< HEAD
-  if (yield->getNumOperands() != 1 || yield->getOperand(0) != op.getResult() ||
-      gemm.scaleUse(GemmSide::Lhs) == ScaleUse::Outer ||
-      gemm.scaleUse(GemmSide::Rhs) == ScaleUse::Outer)
-=======
   int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
   if (tile.getLoop() != GemmLoop::warp_specialised ||
       yield->getNumOperands() != 1 || columns % kStoreColumns != 0 ||
       !isLightEpilogue(kernel, gemm.matmul))
->>>>>>> c198cf2db104bb61bc1590879d58b2346da97961
     return false;
   Type element = tensorOf(yield->getOperand(0)).getElementType();
   int64_t align = kernel.getAligns()[kernel.getNumInputs()];

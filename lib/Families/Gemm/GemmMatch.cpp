@@ -163,10 +163,14 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
   auto refuse = [&](Reason reason, const Twine &why) {
     return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
   };
-  if (!isa<DequantizeOp, QuantizeMxOp, QuantizeOp>(op))
-    return refuse(Reason::OtherFamily, "is no operand's decoder");
   Value made = op->getResult(0);
   bool ofLhs = made == matmul.getLhs(), ofRhs = made == matmul.getRhs();
+  // What the epilogue alone reads is a part of it.
+  if (!isView(op) && isElementwise(op) &&
+      !llvm::is_contained(matmul->getOperands(), made))
+    return EpilogueMatch(group, op, context).run();
+  if (!isa<DequantizeOp, QuantizeMxOp, QuantizeOp>(op))
+    return refuse(Reason::OtherFamily, "is no operand's decoder");
   if (ofLhs == ofRhs)
     return refuse(Reason::UnsupportedShape, "makes no operand, or both");
   if (!isa<DequantizeOp>(op)) {
