@@ -98,8 +98,8 @@ template <class Config> struct FoldScales {
              (block < most ? block : most) * args.b.fold.strideRow;
     }
     i64 blocks = (args.k + 127) / 128;
-    wide = (blocks | args.scaleStrideA | at.k0 / 128) % kAhead == 0 &&
-           args.scaleA % 16 == 0;
+    wide = (blocks | args.a.fold.strideRow | at.k0 / 128) % kAhead == 0 &&
+           args.a.fold.data % 16 == 0;
     fetchA(at.k0 / 128);
     fetchB(at.k0 / 128);
   }
