@@ -43,6 +43,7 @@ namespace mlir::hk {
   X(LdsExceeded, "lds-exceeded")                                               \
   X(RegistersExceeded, "registers-exceeded")                                   \
   X(CostlierFused, "costlier-fused")                                           \
+  X(Unaligned, "unaligned")                                                    \
   X(SizeUnknown, "size-unknown")                                               \
   X(Disabled, "disabled")
 
