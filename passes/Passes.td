@@ -87,7 +87,8 @@ def HKSplitReductions : Pass<"hk-split-reductions", "::mlir::ModuleOp"> {
     An `hk.reduce` over everything, of more elements than one workgroup reads in
     about the time of a launch, becomes a reduction of rows and one of their
     results. Partial sums are f32; rounding to the result's type stays last. A row
-    that is the only one is cut in equal parts where its size is static.
+    that is the only one is cut in equal parts where its size is static, together
+    with what computes it element by element.
   }];
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];
 }

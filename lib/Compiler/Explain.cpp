@@ -164,16 +164,21 @@ llvm::json::Value mlir::hk::explainJson(const Section &section,
   Array functions, kernels, decisions;
   for (const FunctionRecord &function : section.functions)
     functions.push_back(Object{{"name", function.name},
-                               {"launches", int64_t(function.numLaunches)}});
+                               {"launches", int64_t(function.numLaunches)},
+                               {"order", Array(function.order)}});
   for (const KernelRecord &kernel : section.kernels) {
     Array variants;
     for (const VariantRecord &variant : kernel.variants)
       variants.push_back(Object{{"tile", variant.tile},
                                 {"threads", int64_t(variant.threads)},
                                 {"lds_bytes", int64_t(variant.ldsBytes)}});
+    Array sources;
+    for (const auto &[op, place] : kernel.sources)
+      sources.push_back(Object{{"op", op}, {"location", locationText(place)}});
     kernels.push_back(Object{{"name", kernel.name},
                              {"family", kernel.family},
                              {"ops", kernel.ops},
+                             {"sources", std::move(sources)},
                              {"variants", std::move(variants)}});
   }
   for (const Decision &decision : log.get()) {

@@ -141,10 +141,13 @@ static Verdict explainRefusal(Verdict verdict, Operation *op,
   const Family *own = startingFamily(op, context);
   if (!own || own == family || own->getKind() == FamilyKind::rowwise)
     return verdict;
+  StringRef reads = op->hasTrait<OperandsInMemory>()
+                        ? ", which reads its operands from memory"
+                        : "";
   return Verdict::refuse(Reason::OtherFamily,
                          op->getName().getStringRef() + " is computed by a " +
-                             stringifyFamilyKind(own->getKind()) +
-                             " kernel, which reads its operands from memory");
+                             stringifyFamilyKind(own->getKind()) + " kernel" +
+                             reads);
 }
 
 LogicalResult HKFuse::fuse(func::FuncOp function, const ::hk::Target &target,

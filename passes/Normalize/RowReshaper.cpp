@@ -272,10 +272,10 @@ Operation *RowReshaper::rebuild(OpBuilder &builder, Operation *op,
         typeOf(cast<RankedTensorType>(result.getType()), shape, 0, flatten));
   }
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
-    SmallVector<ReassociationIndices> groups;
+    SmallVector<ReassociationIndices> own = groupsOf(op), groups;
     for (size_t n = 0; n < to.size(); ++n)
       groups.push_back({int64_t(n)});
-    for (ReassociationIndices group : ArrayRef(groupsOf(op)).drop_front(from)) {
+    for (ReassociationIndices group : ArrayRef(own).drop_front(from)) {
       for (int64_t &dim : group)
         dim += int64_t(to.size()) - int64_t(from);
       groups.push_back(std::move(group));

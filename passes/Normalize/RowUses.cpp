@@ -72,7 +72,8 @@ std::optional<SmallVector<RowUse>> mlir::hk::rowUsesOf(Operation *op,
   for (AffineMap map : operandMapsOf(op)) {
     std::optional<RowUse> use =
         map ? useOf(map, numRows) : RowUse{RowUse::Whole};
-    if (!use || (isView && map && use->kind != RowUse::Rows))
+    bool leads = use && use->kind == RowUse::Rows && use->first == 0;
+    if (!use || (isView && map && !leads))
       return std::nullopt;
     uses.push_back(*use);
   }

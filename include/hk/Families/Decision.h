@@ -29,7 +29,6 @@ namespace mlir::hk {
 /// X(enumerator, printed code)
 #define HK_REASONS(X)                                                          \
   X(Accepted, "accepted")                                                      \
-  X(NoFamily, "no-family")                                                     \
   X(OtherFamily, "other-family")                                               \
   X(UnsupportedDType, "unsupported-dtype")                                     \
   X(UnsupportedShape, "unsupported-shape")                                     \

@@ -112,6 +112,11 @@ static OwningOpRef<KernelOp> draftOf(ArrayRef<Operation *> ops,
   return kernel;
 }
 
+double RowCost::microseconds(int64_t numRows) const {
+  const Tile &tile = numRows <= fewRows ? few : many;
+  return launch + std::max(tile.perRow * double(numRows), tile.latency);
+}
+
 std::optional<RowCost> mlir::hk::costOf(ArrayRef<Operation *> ops,
                                         const FusionContext &context) {
   const ::hk::Target &target = context.target;
@@ -123,24 +128,26 @@ std::optional<RowCost> mlir::hk::costOf(ArrayRef<Operation *> ops,
   SmallVector<size_t> chosen;
   SmallVector<RankedTile> tiles = rankTiles(
       plan, target, [](const ::hk::RowTile &) { return false; }, chosen);
-  std::optional<int64_t> rows = RowPlan::flatSize(plan.rows());
   if (chosen.empty())
     return std::nullopt;
-  bool few = rows && chosen.size() > 1 && *rows <= tiles[chosen[0]].maxRows;
-  const RankedTile &ranked = tiles[few ? chosen.front() : chosen.back()];
-  RowCost cost;
-  cost.wholeRows = plan.needsWholeRows();
-  cost.microseconds =
-      ranked.microseconds * (rows ? double(*rows) / kModelledRows : 1);
-  if (rows && plan.needsWholeRows()) {
+  auto timeOf = [&](const RankedTile &ranked) {
+    RowCost::Tile time;
+    time.perRow = ranked.microseconds / kModelledRows;
     // What is not kept is loaded again in each phase.
     double passes = ranked.tile.slots == 0 ? double(plan.numPhases()) : 1;
     double bytes = double(plan.widest()) * plan.bytesPerRowElement() * passes;
-    cost.microseconds = std::max(cost.microseconds,
-                                 bytes / (kBytesPerClock * ranked.tile.cluster *
-                                          ::hk::clockGHz(target) * 1e3));
-  }
-  cost.microseconds += target.launchMicroseconds;
+    if (plan.needsWholeRows())
+      time.latency = bytes / (kBytesPerClock * ranked.tile.cluster *
+                              ::hk::clockGHz(target) * 1e3);
+    return time;
+  };
+  RowCost cost;
+  cost.wholeRows = plan.needsWholeRows();
+  cost.rows = RowPlan::flatSize(plan.rows());
+  cost.many = timeOf(tiles[chosen.back()]);
+  cost.few = timeOf(tiles[chosen.front()]);
+  cost.fewRows = chosen.size() > 1 ? tiles[chosen.front()].maxRows : 0;
+  cost.launch = target.launchMicroseconds;
   return cost;
 }
 
@@ -156,12 +163,19 @@ Verdict mlir::hk::compareCosts(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
   std::optional<RowCost> first = costOf(a, context), then = costOf(b, context);
   if (!first || !then)
     return Verdict::accept();
-  double two = first->microseconds + then->microseconds;
-  if (one->microseconds <= kTolerance * two)
-    return Verdict::accept();
+  SmallVector<int64_t> assumed = {1, int64_t(kModelledRows)};
+  if (one->rows)
+    assumed = {*one->rows};
+  for (int64_t rows : assumed)
+    if (one->microseconds(rows) <=
+        kTolerance * (first->microseconds(rows) + then->microseconds(rows)))
+      return Verdict::accept();
+  int64_t rows = assumed.back();
   return Verdict::refuse(
       Reason::CostlierFused,
-      llvm::formatv("one kernel is modelled to take {0:f1} us, the two {1:f1}",
-                    one->microseconds, two)
+      llvm::formatv("one kernel is modelled to take {0:f1} us for {1} rows, "
+                    "the two {2:f1}",
+                    one->microseconds(rows), rows,
+                    first->microseconds(rows) + then->microseconds(rows))
           .str());
 }

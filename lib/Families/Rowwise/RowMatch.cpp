@@ -227,6 +227,8 @@ private:
 /// "[4, 8]"; a dynamic size that is one of an argument's says so.
 static std::string describeDims(ArrayRef<DimName> names,
                                 const DimSymbols &dims) {
+  if (names.empty())
+    return "all dims in one row";
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "[";

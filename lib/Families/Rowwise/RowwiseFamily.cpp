@@ -57,7 +57,14 @@ public:
     SmallVector<Operation *> all(group);
     all.push_back(op);
     RowDims rows;
-    return matchRows(all, context.dims, rows, context.joining);
+    Verdict joined = matchRows(all, context.dims, rows, context.joining);
+    // A second reduction may need more of a row at hand than there is room for.
+    bool mayCost = !rowReductionsOf(op).empty() &&
+                   llvm::any_of(group, [](Operation *member) {
+                     return !rowReductionsOf(member).empty();
+                   });
+    return joined.accepted() && mayCost ? compareCosts(group, op, all, context)
+                                        : joined;
   }
 
   Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
