@@ -153,9 +153,7 @@ std::string KernelCompiler::prefixFor(StringRef text) {
 
 std::vector<std::string>
 KernelCompiler::flagsFor(const ::hk::Target &target) const {
-  std::vector<std::string> flags{"-std=c++20",
-                                 "-O3",
-                                 "-ffp-contract=off",
+  std::vector<std::string> flags{"-std=c++20", "-O3", "-ffp-contract=off",
                                  "-Wno-psabi"};
   auto add = [&](std::initializer_list<const char *> more) {
     flags.insert(flags.end(), more.begin(), more.end());
