@@ -66,6 +66,7 @@ struct FunctionRecord {
 
 struct WeightRecord {
   std::string source;
+  std::string file; // from the module's folder; "": the module's own file
   ::hk::DType dtype;
   std::vector<int64_t> sizes;
   uint64_t bytes = 0, checksum = 0;
