@@ -388,10 +388,13 @@ Verdict FusionTable::takeIn(GroupId into, GroupId from) {
       return verdict;
     if (isView(op) && !llvm::is_contained(taken.ops, op) && !isClonable(op))
       return refuseSizes(op);
-    for (Operation *user : op->getUsers())
-      if (!llvm::is_contained(ops, user))
+    for (Operation *user : op->getUsers()) {
+      bool returned = user->hasTrait<OpTrait::IsTerminator>() &&
+                      reader.family->storesTakenIn(op);
+      if (!returned && !llvm::is_contained(ops, user))
         return Verdict::refuse(Reason::ResultEscapes,
                                nameOf(op) + " is needed elsewhere as well");
+    }
     insertInOrder(ops, op);
   }
   if (!taken.reads.empty() || !taken.writes.empty())

@@ -223,6 +223,13 @@ def rearranged(n, part):
 sequences(CU, rearranged)
 compare("chunk", "ragged_16", [q, k, v, a, beta, CU, s, line], [y, after])
 
+k, a, b = normal("bf16", 1, T, 1, 64), normal("f32", 1, T, 2), normal("bf16", 1, T, 2)
+g = local_sums(-np.abs(a[0]), 64, [0, T])
+compare("fused_cumsum_kkt", "dense", [k, a, b], [g[None], kkt(k[0], g, sigmoid(b[0]), 64)[None]])
+k, a = normal("f16", T, 1, 20), normal("f32", T, 3)
+g = local_sums(a, 16, CU)
+compare("fused_cumsum_kkt", "ragged", [k, a, CU], [g, kkt(k, g, np.ones((T, 3)), 16, CU)])
+
 # In bf16 with the roundings that the operators state.
 T = 70
 k, a, b = normal("bf16", 1, T, 1, 64), normal("f32", 1, T, 2), normal("bf16", 1, T, 2)
@@ -240,4 +247,4 @@ for n in range(2):
     lasts.append(now[0])
 compare("chunk", "pipeline", [q, k, v, a, beta, s, has], [np.stack(results), np.stack(lasts)])
 
-finish("fused_recurrent", "fused_sigmoid_gating_recurrent", "wy_representation", "solve_tril", "chunk_delta_h", "chunk_o", "chunk")
+finish("fused_recurrent", "fused_sigmoid_gating_recurrent", "wy_representation", "solve_tril", "chunk_delta_h", "chunk_o", "chunk", "fused_cumsum_kkt")

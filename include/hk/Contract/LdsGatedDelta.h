@@ -17,7 +17,15 @@
 
 namespace hk {
 
-enum class GatedDeltaKernel { Recurrent, Kkt, SolveTril, WU, State, Output };
+enum class GatedDeltaKernel {
+  Recurrent,
+  Kkt,
+  SumsAndKkt,
+  SolveTril,
+  WU,
+  State,
+  Output
+};
 
 /// Keys of a token that are staged at a time; the host takes all.
 constexpr int64_t kktSlice(const Target &target, int64_t keys) {
@@ -37,6 +45,8 @@ constexpr int64_t gatedDeltaLds(const Target &target, GatedDeltaKernel kernel,
     return 0;
   case GatedDeltaKernel::Kkt:
     return staged;
+  case GatedDeltaKernel::SumsAndKkt: // decays and their sums
+    return staged + 2 * chunk * 4;
   case GatedDeltaKernel::SolveTril:
     return chunk * chunk * 4;
   case GatedDeltaKernel::WU: // a matrix and two factors per token

@@ -64,6 +64,13 @@ public:
   /// read.
   virtual bool takesInForEpilogues() const { return false; }
 
+  /// Whether a kernel that takes in `op` can store its results as well, for the
+  /// function to return.
+  virtual bool storesTakenIn(Operation *op) const {
+    (void)op;
+    return false;
+  }
+
   /// Whether two valid groups of this family that have no path between them may
   /// be one kernel (siblings, or the operands of a later op).
   virtual Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,

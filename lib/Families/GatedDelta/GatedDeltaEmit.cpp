@@ -77,6 +77,7 @@ private:
        << "    .chunk = " << plan.chunk << ",\n"
        << "    .scale = " << floatText(scale) << ",\n"
        << "    .hasDecay = " << flag(plan.hasOperand("decay")) << ",\n"
+       << "    .sumsDecay = " << flag(static_cast<bool>(plan.sums)) << ",\n"
        << "    .hasKeyDecay = " << flag(plan.hasOperand("keyDecay")) << ",\n"
        << "    .hasValueDecay = " << flag(plan.hasOperand("valueDecay"))
        << ",\n"

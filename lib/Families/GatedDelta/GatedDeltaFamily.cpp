@@ -79,6 +79,11 @@ public:
       if (value && llvm::is_contained(op->getResults(), value))
         return refuse(op, Reason::UnsupportedShape,
                       "computes offsets, indices or a state");
+    if (auto cumsum = dyn_cast<CumsumOp>(op))
+      return takesSums(*plan, cumsum)
+                 ? Verdict::accept()
+                 : refuse(op, Reason::NeedsWholeRow,
+                          "sums other runs than the kernel's chunks");
     if (isView(op)) {
       // Grid and kernel know the sizes of operands only.
       ArrayRef<DimName> source = context.dims.shape(viewSource(op));
@@ -92,6 +97,8 @@ public:
                     "needs more than one element per element of its result");
     return Verdict::accept();
   }
+
+  bool storesTakenIn(Operation *op) const override { return isa<CumsumOp>(op); }
 
   Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,
                    const FusionContext &) const override {

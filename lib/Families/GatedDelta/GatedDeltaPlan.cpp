@@ -183,11 +183,37 @@ std::optional<GatedDeltaPlan> GatedDeltaPlan::of(ArrayRef<Operation *> ops) {
   return std::nullopt;
 }
 
+/// What makes the decays is a member of the kernel: it is computed there.
+static void takeSums(GatedDeltaPlan &plan) {
+  for (GatedDeltaTensor &read : plan.reads) {
+    auto cumsum = read.value.getDefiningOp<CumsumOp>();
+    if (!cumsum)
+      continue;
+    plan.sums = cumsum;
+    plan.kernel = GatedDeltaKernel::SumsAndKkt;
+    read.value = cumsum.getInput();
+    plan.writes.push_back({"sums", cumsum.getResult(), Access::Scalar});
+  }
+}
+
 std::optional<GatedDeltaPlan> GatedDeltaPlan::of(KernelOp kernel) {
   for (Operation &op : kernel.getSpecBlock())
-    if (auto plan = of(&op))
+    if (auto plan = of(&op)) {
+      takeSums(*plan);
       return plan;
+    }
   return std::nullopt;
+}
+
+bool mlir::hk::takesSums(const GatedDeltaPlan &plan, CumsumOp cumsum) {
+  auto kkt = dyn_cast<ChunkKktOp>(plan.op);
+  if (!kkt || kkt.getDecay() != cumsum.getResult())
+    return false;
+  return cumsum.getKind() == ScanKind::inclusive && !cumsum.getReverse() &&
+         int64_t(cumsum.getChunk().value_or(0)) == plan.chunk &&
+         int64_t(cumsum.getDim()) == (plan.offsets ? 0 : 1) &&
+         cumsum.getBounds() == plan.offsets &&
+         elementOf(cumsum.getResult()).isF32();
 }
 
 bool GatedDeltaPlan::hasOperand(StringRef name) const {
@@ -200,7 +226,7 @@ Value GatedDeltaPlan::resultOf(Value value) const {
   Operation *owner = value.getDefiningOp();
   if (!owner)
     return {};
-  if (owner == op)
+  if (owner == op || (sums && owner == sums.getOperation()))
     return value;
   for (Value operand : owner->getOperands())
     if (Value result = resultOf(operand))

@@ -49,6 +49,8 @@ struct GatedDeltaPlan {
   Type keyType, valueType;
   Value offsets, state, newState, indices, initial;
   bool keyMajor = true;
+  /// The sums of decays, where the kernel makes them itself.
+  CumsumOp sums;
 
   /// The plan of one of the family's operators; nullopt for another.
   static std::optional<GatedDeltaPlan> of(Operation *op);
@@ -67,6 +69,10 @@ struct GatedDeltaPlan {
   /// The result of the operator that `value` is computed from; null for none.
   Value resultOf(Value value) const;
 };
+
+/// Whether `cumsum` makes the decays of the plan's operator and a block that
+/// has a chunk can do so.
+bool takesSums(const GatedDeltaPlan &plan, CumsumOp cumsum);
 
 /// Blocks of a kernel that walks over tokens which share a head.
 int64_t gatedDeltaSlices(const GatedDeltaPlan &plan,

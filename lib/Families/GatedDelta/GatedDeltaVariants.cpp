@@ -61,8 +61,9 @@ static GatedDeltaTile chooseTile(const GatedDeltaPlan &plan,
   if (plan.walks())
     return walkingTile(plan, target);
   int64_t pieces = (plan.chunk / 4) * (plan.chunk / 4), wanted = plan.chunk;
-  if (plan.kernel == GatedDeltaKernel::Kkt)
-    wanted = pieces;
+  if (plan.kernel == GatedDeltaKernel::Kkt ||
+      plan.kernel == GatedDeltaKernel::SumsAndKkt)
+    wanted = std::max(wanted, pieces);
   else if (plan.kernel == GatedDeltaKernel::Output)
     wanted = std::max(pieces, std::min(plan.values, kBlockThreads));
   else if (plan.kernel == GatedDeltaKernel::WU)

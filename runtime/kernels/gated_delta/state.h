@@ -28,7 +28,7 @@ struct GatedDeltaSpec {
   int heads, valueHeads, keys, values;
   int chunk; // 0: recurrent
   float scale;
-  bool hasDecay, hasKeyDecay, hasValueDecay, hasBeta, betaPerValue;
+  bool hasDecay, sumsDecay, hasKeyDecay, hasValueDecay, hasBeta, betaPerValue;
   bool normalises;
   float epsilon;
   DType key, value; // element types that the definition rounds to
