@@ -77,7 +77,7 @@ private:
        << "    .chunk = " << plan.chunk << ",\n"
        << "    .scale = " << floatText(scale) << ",\n"
        << "    .hasDecay = " << flag(plan.hasOperand("decay")) << ",\n"
-       << "    .sumsDecay = " << flag(static_cast<bool>(plan.sums)) << ",\n"
+       << "    .sumsDecay = " << flag(plan.sums != nullptr) << ",\n"
        << "    .hasKeyDecay = " << flag(plan.hasOperand("keyDecay")) << ",\n"
        << "    .hasValueDecay = " << flag(plan.hasOperand("valueDecay"))
        << ",\n"

@@ -226,7 +226,7 @@ Value GatedDeltaPlan::resultOf(Value value) const {
   Operation *owner = value.getDefiningOp();
   if (!owner)
     return {};
-  if (owner == op || (sums && owner == sums.getOperation()))
+  if (owner == op || (sums && owner == sums))
     return value;
   for (Value operand : owner->getOperands())
     if (Value result = resultOf(operand))

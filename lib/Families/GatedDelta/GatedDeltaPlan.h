@@ -50,7 +50,7 @@ struct GatedDeltaPlan {
   Value offsets, state, newState, indices, initial;
   bool keyMajor = true;
   /// The sums of decays, where the kernel makes them itself.
-  CumsumOp sums;
+  Operation *sums = nullptr;
 
   /// The plan of one of the family's operators; nullopt for another.
   static std::optional<GatedDeltaPlan> of(Operation *op);
