@@ -14,7 +14,7 @@
 
 include "HKEnums.td"
 
-def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments,
+def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments, HK_OperandsInMemory,
     AttrSizedResultSegments,
     DeclareOpInterfaceMethods<HK_StateOpInterface>]> {
   let summary = "causal depthwise convolution along time";

@@ -14,7 +14,8 @@
 
 include "HKOpBase.td"
 
-def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments]> {
+def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
+    HK_OperandsInMemory]> {
   let summary = "matrix product, batched, with optional scales";
   let description = [{
     C[b..., m, n] = sum over k of A[b..., m, k] * B[b..., k, n]. A is stored
@@ -78,6 +79,7 @@ def HK_SumSlicesOp : HK_RowwiseOp<"sum_slices", "0"> {
   }];
   let arguments = (ins RankedTensorOf<[HK_Real, I32]>:$input);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
+  let operandMaps = "";
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 

@@ -1,5 +1,6 @@
 # The lit suite: every RUN line finds hk's tools and LLVM's on PATH.
 import os
+import shutil
 
 import lit.formats
 
@@ -24,6 +25,12 @@ config.environment["HK_CACHE_DIR"] = os.path.join(config.hk_binary_dir, "test", 
 config.environment.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0")
 if config.sanitizers:
     config.available_features.add("sanitizers")
+
+# NVIDIA's assembler is no part of the toolchain; what needs it says that it did not run.
+ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%llvm_include", config.llvm_include_dir))

@@ -348,7 +348,9 @@ LogicalResult mlir::hk::compile(ModuleOp source,
   if (options.foldWeights && !options.weights.empty()) {
     once.addPass(createCanonicalizerPass());
     once.addPass(createCSEPass());
-    once.addPass(createHKFoldWeights());
+    HKFoldWeightsOptions fold;
+    fold.expand = options.expandWeights;
+    once.addPass(createHKFoldWeights(fold));
   }
   if (failed(once.run(module)))
     return failure();

@@ -28,6 +28,7 @@ struct VariantRecord {
   std::string symbol, tile;
   uint32_t threads = 0;
   uint32_t ldsBytes = 0;
+  std::vector<hk_tensor_map_abi> maps;
 };
 
 struct KernelRecord {
@@ -51,7 +52,11 @@ struct FunctionRecord {
   std::string name, runSymbol, shapeSymbol;
   std::vector<ArgumentRecord> arguments;
   uint32_t numLaunches = 0;
-  std::vector<std::pair<std::string, std::string>> guards;
+  struct Guard {
+    std::string lhs, rhs;
+    uint32_t relation; // hk_guard_relation
+  };
+  std::vector<Guard> guards;
 };
 
 struct WeightRecord {

@@ -24,6 +24,10 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+static_assert(uint32_t(GuardRelation::eq) == HK_GUARD_EQUAL &&
+              uint32_t(GuardRelation::le) == HK_GUARD_AT_MOST &&
+              uint32_t(GuardRelation::ge) == HK_GUARD_AT_LEAST);
+
 namespace {
 std::string printed(Attribute attribute) {
   std::string text;
@@ -66,6 +70,8 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
     v.tile = printed(variant.getTile());
     v.threads = variant.getThreads();
     v.ldsBytes = variant.getLdsBytes();
+    auto maps = family.getTensorMaps(kernel, variant);
+    v.maps.assign(maps.begin(), maps.end());
     record.variants.push_back(std::move(v));
   }
   return record;
@@ -145,7 +151,8 @@ FailureOr<Section> mlir::hk::buildSection(ModuleOp module, StringRef prefix) {
       auto name = [&](unsigned i) {
         return cast<StringAttr>(guard.getNames()[i]).str();
       };
-      record.guards.emplace_back(name(0), name(1));
+      record.guards.push_back(
+          {name(0), name(1), static_cast<uint32_t>(guard.getRelation())});
     });
     section.functions.push_back(std::move(record));
   }

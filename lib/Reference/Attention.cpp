@@ -337,8 +337,8 @@ static FailureOr<SmallVector<Sequence>> sequencesOf(AttentionOp op,
   return sequences;
 }
 
-LogicalResult reference::evaluateAttention(Operation *operation,
-                                           const Operands &in, Results &out) {
+static LogicalResult evaluateAttention(Operation *operation, const Operands &in,
+                                       Results &out) {
   auto op = cast<AttentionOp>(operation);
   FailureOr<SmallVector<Sequence>> sequences = sequencesOf(op, in);
   if (failed(sequences))
@@ -395,9 +395,9 @@ LogicalResult reference::evaluateAttention(Operation *operation,
   return success();
 }
 
-LogicalResult reference::evaluateAttentionCombine(Operation *operation,
-                                                  const Operands &in,
-                                                  Results &out) {
+static LogicalResult evaluateAttentionCombine(Operation *operation,
+                                              const Operands &in,
+                                              Results &out) {
   auto op = cast<AttentionCombineOp>(operation);
   const Tensor &partials = in[0], &sliceLse = in[1];
   const Tensor *sink = in.find(op.getSink());
@@ -474,4 +474,9 @@ LogicalResult reference::evaluateAttentionCombine(Operation *operation,
   if (lse)
     out.push_back(lse->take());
   return success();
+}
+
+void reference::addAttention(EvaluatorTable &table) {
+  table.add<AttentionOp>(evaluateAttention);
+  table.add<AttentionCombineOp>(evaluateAttentionCombine);
 }

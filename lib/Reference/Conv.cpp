@@ -261,7 +261,11 @@ LogicalResult Convolution::run(Results &out) {
   return success();
 }
 
-LogicalResult reference::evaluateCausalConv1d(Operation *op, const Operands &in,
-                                              Results &out) {
+static LogicalResult evaluateCausalConv1d(Operation *op, const Operands &in,
+                                          Results &out) {
   return Convolution(cast<CausalConv1dOp>(op), in).run(out);
+}
+
+void reference::addConvolutions(EvaluatorTable &table) {
+  table.add<CausalConv1dOp>(evaluateCausalConv1d);
 }

@@ -221,8 +221,8 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
                  one ? last[r * columns + j] : totals[r * columns + j].noisy());
 }
 
-LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
-                                        Results &out) {
+static LogicalResult evaluateMatmul(Operation *op, const Operands &in,
+                                    Results &out) {
   auto matmul = cast<MatmulOp>(op);
   const Tensor &a = in[0], &b = in[1];
   Product p;
@@ -280,8 +280,8 @@ LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateSumSlices(Operation *op, const Operands &in,
-                                           Results &out) {
+static LogicalResult evaluateSumSlices(Operation *op, const Operands &in,
+                                       Results &out) {
   const Tensor &x = in[0];
   SmallVector<int64_t> sizes(ArrayRef<int64_t>(x.sizes).drop_front());
   ResultBuilder result(resultDType(op), sizes);
@@ -307,4 +307,9 @@ LogicalResult reference::evaluateSumSlices(Operation *op, const Operands &in,
   }
   out.push_back(result.take());
   return success();
+}
+
+void reference::addProducts(EvaluatorTable &table) {
+  table.add<MatmulOp>(evaluateMatmul);
+  table.add<SumSlicesOp>(evaluateSumSlices);
 }

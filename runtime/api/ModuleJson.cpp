@@ -59,6 +59,8 @@ static Json describeKernel(const hk_kernel_abi &kernel) {
 
 static Json describeSection(const hk_module_abi &abi,
                             const hk_section_abi &section) {
+  // By hk_guard_relation.
+  static const char *const kRelations[] = {"==", "<=", ">="};
   Json kernels = Json::array(), functions = Json::array();
   for (uint32_t i = 0; i < section.num_kernels; ++i)
     kernels.push_back(describeKernel(section.kernels[i]));
@@ -66,7 +68,9 @@ static Json describeSection(const hk_module_abi &abi,
     const hk_function_impl_abi &impl = section.functions[i];
     Json guards = Json::array();
     for (uint32_t g = 0; g < impl.num_guards; ++g)
-      guards.push_back(Json::array({impl.guards[g].lhs, impl.guards[g].rhs}));
+      guards.push_back(
+          Json::array({impl.guards[g].lhs, kRelations[impl.guards[g].relation],
+                       impl.guards[g].rhs}));
     functions.push_back({{"name", abi.functions[i].name},
                          {"launches", impl.num_launches},
                          {"guards", guards}});

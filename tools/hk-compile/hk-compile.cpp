@@ -50,6 +50,10 @@ int main(int argc, char **argv) {
   cl::opt<bool> noFoldWeights(
       "no-fold-weights", cl::cat(category),
       cl::desc("Leave what is computed from weights alone to the kernels"));
+  cl::opt<bool> expandWeights(
+      "expand-weights", cl::cat(category),
+      cl::desc("Also store what is computed from weights and larger than they "
+               "are: quantised weights as numbers"));
   cl::opt<int64_t> splitK(
       "split-k", cl::init(0), cl::cat(category),
       cl::desc("Slices of the k of products; 0: by cost, 1: never"));
@@ -91,6 +95,7 @@ int main(int argc, char **argv) {
   options.packWeights = packWeights;
   options.fuse = !noFuse;
   options.foldWeights = !noFoldWeights;
+  options.expandWeights = expandWeights;
   options.splitK = splitK;
   options.splitKeys = splitKeys;
   options.explain = explain;

@@ -174,7 +174,8 @@ void Session::readGuards(const std::string &moduleJson) {
   for (const Json &function : json.at("sections").front().at("functions"))
     if (function.at("name") == name)
       for (const Json &guard : function.at("guards"))
-        equalSizes.emplace_back(guard.at(0), guard.at(1));
+        if (guard.at(1) == "==")
+          equalSizes.emplace_back(guard.at(0), guard.at(2));
 }
 
 /// Where a guard's side ("x dim 0", "64") is known, its value.

@@ -41,6 +41,8 @@ struct CompileOptions {
   bool fuse = true;
   /// Compute with weights at compile time; needs the weights file.
   bool foldWeights = true;
+  /// Also where the result takes more bytes than the weights it is made of.
+  bool expandWeights = false;
   /// Slices of the k of products and of the keys of attentions: 0 by cost, 1
   /// none, else that many wherever possible.
   int64_t splitK = 0, splitKeys = 0;

@@ -14,6 +14,8 @@
 
 #include "GemmKernel.h"
 
+#include "hk/Analysis/LoopMaps.h"
+
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -52,11 +54,17 @@ public:
       return joinGated(gated);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
       return joinQuantize(quantize);
-    if (isPointwise())
+    if (isElementwise(op))
       return joinPointwise();
-    if (isa<RowwiseOpInterface>(op))
+    if (auto rowwise = dyn_cast<RowwiseOpInterface>(op)) {
+      // Groups of columns could fit a tile, other rows are not of one.
+      if (isa<QuantizeMxOp, TransposeOp, GatherRowsOp, SumSlicesOp>(op) ||
+          rowwise.getNumLocalDims() == 0)
+        return refuse(Reason::NotAnEpilogue,
+                      "is not computed behind a product's tile");
       return refuse(Reason::NeedsWholeRow,
                     "needs more of a row than the columns of one tile");
+    }
     return refuse(Reason::OtherFamily, "is not a pointwise operator");
   }
 
@@ -72,28 +80,20 @@ private:
     return gemm.gated ? gemm.gated.getResult() : gemm.matmul.getResult();
   }
 
-  bool isPointwise() const {
-    // Their elements come from elsewhere in the operand.
-    if (isa<GatherRowsOp, TransposeOp, ConcatOp, PadOp, SumSlicesOp>(op))
-      return false;
-    if (isa<QuantizeStaticOp>(op))
-      return true;
-    auto rowwise = dyn_cast<RowwiseOpInterface>(op);
-    return rowwise && op->getNumResults() == 1 &&
-           rowwise.getNumLocalDims() == 0;
-  }
-
   Verdict joinPointwise() {
     if (!sameShape(context.dims, op->getResult(0), current()))
       return refuse(Reason::RowDimsDiffer,
                     "has another shape than the product");
-    for (Value operand : op->getOperands())
-      if (isMember(operand) && !sameShape(context.dims, operand, current()))
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isMember(operand.get()))
+        continue;
+      if (!sameShape(context.dims, operand.get(), current()))
         return refuse(Reason::NotAnEpilogue,
                       "reads columns that the gate has consumed");
-    // Scales are read by group, not element by element.
-    if (isa<QuantizeStaticOp, DequantizeOp>(op) && isMember(op->getOperand(1)))
-      return refuse(Reason::NotAnEpilogue, "takes its scale from the product");
+      if (!readsOwnElement(operand))
+        return refuse(Reason::NotAnEpilogue,
+                      "takes its scale from the product");
+    }
     return Verdict::accept();
   }
 

@@ -115,7 +115,7 @@ public:
   bool emitPrefetches(const Prefetches &wanted);
   RowChoices choices() const;
 
-  std::string statistic(Operation *op, Value input, StatKind kind,
+  std::string statistic(Operation *op, Value input, RowReduction kind,
                         int64_t group, ArrayRef<AffineExpr> leading,
                         AffineExpr segment, ArrayRef<AffineExpr> position,
                         int vec) override;
@@ -209,7 +209,7 @@ private:
                                   ArrayRef<AffineExpr> leading,
                                   AffineExpr segment, int64_t segmentSize,
                                   ArrayRef<AffineExpr> position, int vec);
-  std::string serialStatistic(Operation *op, Value input, StatKind kind,
+  std::string serialStatistic(Operation *op, Value input, RowReduction kind,
                               ArrayRef<AffineExpr> leading, AffineExpr segment,
                               int64_t size);
 

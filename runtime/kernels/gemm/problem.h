@@ -27,6 +27,7 @@
 #ifndef HK_KERNELS_GEMM_PROBLEM_H
 #define HK_KERNELS_GEMM_PROBLEM_H
 
+#include "hk/Contract/Grid.h"
 #include "hk/Contract/Lds.h"
 #include "hk/Contract/Slices.h"
 #include "hk/Contract/Tile.h"
@@ -78,6 +79,17 @@ struct GemmArgs {
   /// the product of slice s of k of batch b.
   i64 batches;
 };
+
+/// The block with its matrix as z, where a batch may have more matrices than a
+/// grid's z; `rows` is the number of tiles of one matrix along y. z may come
+/// out as `matrices` or more: such a block has nothing to do.
+HK_DEV BlockId blockOfMatrix(BlockId block, i64 rows, i64 matrices) {
+  if (i64(block.y) < rows)
+    return block;
+  u32 part = block.y / u32(rows);
+  return {block.x, block.y % u32(rows),
+          block.z + part * u32(gridDepth(matrices))};
+}
 
 /// The elements of k that the blocks of one matrix of the result sum.
 struct KRange {
