@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HK_MODULE_ABI_VERSION 4u
+#define HK_MODULE_ABI_VERSION 5u
 #define HK_MODULE_QUERY_SYMBOL "hk_module_query"
 
 /// A tensor as generated code sees it: dense, row-major, 16-byte aligned. The
