@@ -15,6 +15,7 @@
 #include "RowPlan.h"
 #include "RowTiles.h"
 
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/LdsRowwise.h"
 #include "hk/Families/Family.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
