@@ -1,6 +1,6 @@
 """Calls functions on a GPU over tensors of more than 2^31 elements.
 
-Usage: large.py libhk_runtime.so large.so
+Usage: large.py large.so   (HK_HOME names the folder whose lib/ has libhk_runtime.so)
 (large.so: hk-compile large.mlir --target=sm_90a)
 Rows do not depend on each other, so what one call over all rows gives must be, bit for bit,
 what calls over parts of them give, each of which is below 2^31 elements. Gathers and cache
@@ -11,19 +11,11 @@ import sys
 
 import torch
 
-sys.path.insert(0, __file__.rsplit("/", 2)[0])
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/python")
 import hk  # noqa: E402
 
 ELEMENTS = 2**31
-DTYPES = {(2, 32): torch.float32, (4, 16): torch.bfloat16, (10, 8): torch.uint8, (0, 32): torch.int32}
-
-
-def sizes_of(info):
-    return [info.sizes[i] for i in range(info.rank)]
-
-
-def dtype_of(info):
-    return DTYPES[info.code, info.bits]
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f8E4M3FN": torch.uint8, "i32": torch.int32}
 
 
 def draw(shape, dtype):
@@ -41,29 +33,29 @@ def same(a, b):
 
 def by_rows(function):
     """One call over all rows against calls over parts of them."""
-    infos = function.infos
-    width = max(abs(torch.Size(sizes_of(i)[1:]).numel()) for i in infos if sizes_of(i)[0] < 0)
+    infos = function.arguments
+    width = max(abs(torch.Size(i.shape[1:]).numel()) for i in infos if i.shape[0] < 0)
     rows = ELEMENTS // width + 3
-    inputs = [draw([rows if s < 0 else s for s in sizes_of(i)], dtype_of(i)) for i in infos if i.role == 0]
+    inputs = [draw([rows if s < 0 else s for s in i.shape], DTYPES[i.dtype]) for i in infos if i.role == "input"]
 
     def outputs(count):
-        made = [torch.empty([count if s < 0 else s for s in sizes_of(i)], dtype=dtype_of(i), device="cuda")
-                for i in infos if i.role == 2]
+        made = [torch.empty([count if s < 0 else s for s in i.shape], dtype=DTYPES[i.dtype], device="cuda")
+                for i in infos if i.role == "output"]
         for o in made:
             o.view(torch.uint8).fill_(0x7F)
         return made
 
     whole = outputs(rows)
-    function.prepare(inputs + whole)()
+    function.bind(*inputs, out=whole)()
     torch.cuda.synchronize()
     wrong = 0
     step = rows // 3
     for begin in range(0, rows, step):
         count = min(step, rows - begin)
-        parts = [t[begin:begin + count] if sizes_of(i)[0] < 0 else t
-                 for t, i in zip(inputs, (i for i in infos if i.role == 0))]
+        parts = [t[begin:begin + count] if i.shape[0] < 0 else t
+                 for t, i in zip(inputs, (i for i in infos if i.role == "input"))]
         part = outputs(count)
-        function.prepare(parts + part)()
+        function.bind(*parts, out=part)()
         torch.cuda.synchronize()
         wrong += sum(not same(w[begin:begin + count], p) for w, p in zip(whole, part))
     return rows, width, wrong
@@ -75,7 +67,7 @@ def gather_rows(function):
     ids = torch.cat([torch.randint(0, rows, [1000], device="cuda"),
                      torch.tensor([0, rows - 1, rows - 2], device="cuda")]).int()
     out = torch.empty([len(ids), 4096], dtype=torch.bfloat16, device="cuda")
-    function.prepare([table, ids, out])()
+    function.bind(table, ids, out=out)()
     torch.cuda.synchronize()
     return rows, 4096, int(not same(out, table[ids.long()]))
 
@@ -89,14 +81,14 @@ def cache_write(function):
     keys = draw([len(slots), 8, 128], torch.bfloat16)
     expected = cache.clone()
     expected.view(-1, 8, 128)[slots.long()] = keys
-    function.prepare([keys, slots, cache])()
+    function.bind(keys, slots, cache)()
     torch.cuda.synchronize()
     return blocks * 16, 1024, int(not same(cache, expected))
 
 
 def main():
     torch.manual_seed(0)
-    program = hk.Program(*sys.argv[1:3])
+    program = hk.load(sys.argv[1], "cuda:0")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
     special = {"gather_rows": gather_rows, "cache_write": cache_write}
     failed = False

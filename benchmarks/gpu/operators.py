@@ -1,6 +1,6 @@
 """Times hk's products and attention and PyTorch's on one GPU, in one process.
 
-Usage: operators.py libhk_runtime.so operators.so [results.json]
+Usage: operators.py operators.so [results.json]   (HK_HOME: see python/README.md)
 Prints, for every operator: hk's and PyTorch's time and rate, and the relative error.
 Times are medians of CUDA event pairs around one call; inputs exceed the L2 cache.
 Row-wise operators: benchmarks/rowwise.
@@ -13,7 +13,7 @@ import sys
 import torch
 import torch.nn.functional as F
 
-sys.path.insert(0, __file__.rsplit("/", 2)[0])
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/python")
 import hk  # noqa: E402
 
 torch.manual_seed(0)
@@ -56,16 +56,15 @@ def error(actual, expected):
 
 
 def main():
-    library, module = sys.argv[1:3]
     name = torch.cuda.get_device_name()
     print(f"{name}, torch {torch.__version__}")
-    program = hk.Program(library, module)
+    program = hk.load(sys.argv[1], "cuda:0")
     rows = []
     for title, reference, inputs, flops in cases():
         expected = reference(*inputs)
         output = torch.empty_like(expected)
         output.view(torch.uint8).fill_(0x7F)
-        run = program.function(title).prepare([*inputs, output])
+        run = program[title].bind(*inputs, out=output)
         run()
         torch.cuda.synchronize()
         ours, peer = timed(run), timed(lambda: reference(*inputs))
@@ -74,8 +73,8 @@ def main():
         rows.append(row)
         print(f"{title:16} hk {ours:9.1f} us {row['hk_tflops']:7.1f} TF  PyTorch {peer:9.1f} us "
               f"{row['peer_tflops']:7.1f} TF  error {row['error']:.1e}", flush=True)
-    if len(sys.argv) > 3:
-        with open(sys.argv[3], "w") as out:
+    if len(sys.argv) > 2:
+        with open(sys.argv[2], "w") as out:
             json.dump({"device": name, "torch": torch.__version__, "rows": rows}, out, indent=1)
 
 

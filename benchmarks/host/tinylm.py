@@ -5,8 +5,7 @@
 # ===------------------------------------------------------------------------===#
 """Prefill and decode tokens/s of examples/tinylm: hk and PyTorch on this CPU.
 
-Usage: tinylm.py LIBRARY MODULE [options]
-  LIBRARY  libhk_runtime.so
+Usage: tinylm.py MODULE [options]
   MODULE   tinylm.so compiled for the host (its weights lie beside it)
 
 Both sides share one process, the weights, the prompt and the number of threads,
@@ -28,7 +27,7 @@ import torch.nn.functional as F
 
 HERE = pathlib.Path(__file__).parent
 EXAMPLE = HERE.parent.parent / "examples" / "tinylm"
-sys.path[:0] = [str(EXAMPLE), str(HERE.parent)]
+sys.path[:0] = [str(EXAMPLE), str(HERE.parents[1] / "python")]
 import hk  # noqa: E402
 import reference  # noqa: E402
 from config import Config  # noqa: E402
@@ -37,8 +36,8 @@ from config import Config  # noqa: E402
 class CompiledModel:
     """tinylm.so with its state, called as FastModel is."""
 
-    def __init__(self, library, module, config, prompt_length, threads):
-        program = hk.Program(library, module, device="host", threads=threads)
+    def __init__(self, module, config, prompt_length, threads):
+        program = hk.load(module, threads=threads)
         cache = (1, config.context, config.kv_heads, config.head_dim)
         self.caches = [torch.zeros(cache, dtype=torch.bfloat16)
                        for _ in range(2 * config.layers)]
@@ -48,8 +47,7 @@ class CompiledModel:
             positions = torch.zeros(tokens, dtype=torch.int32)
             kv_len = torch.zeros(1, dtype=torch.int32)
             logits = torch.zeros(tokens, config.vocab)
-            run = program.function(name).prepare(
-                [ids, positions, kv_len, *self.caches, logits])
+            run = program[name].bind(ids, positions, kv_len, *self.caches, out=logits)
             self.calls[name] = (ids, positions, kv_len, logits, run)
 
     def forward(self, ids, start):
@@ -142,7 +140,6 @@ def turn(model, prompt, decode: int) -> tuple:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("library")
     parser.add_argument("module")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--prefill", type=int, default=256)
@@ -155,7 +152,7 @@ def main() -> None:
     tensors = reference.load_safetensors(EXAMPLE / "model.safetensors")
     prompt = reference.to_ids(
         (EXAMPLE / "heldout.bin").read_bytes()[:options.prefill], "cpu")
-    models = {"hk": CompiledModel(options.library, options.module, config,
+    models = {"hk": CompiledModel(options.module, config,
                                   options.prefill, options.threads),
               "torch f32": FastModel(tensors, config, torch.float32),
               "torch bf16": FastModel(tensors, config, torch.bfloat16)}

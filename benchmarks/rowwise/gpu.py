@@ -1,6 +1,6 @@
 """Times hk's row-wise kernels and PyTorch's on one GPU, in one process.
 
-Usage: gpu.py libhk_runtime.so module.so [results.json [regex of cases]]   (module: cases.py gpu)
+Usage: gpu.py module.so [results.json [regex of cases]]   (module: cases.py gpu)
 A time is that of a kernel: CUDA graphs hold many calls, over as many sets of buffers
 as exceed the L2 cache four times. `copy` is a copy of as many bytes, timed the same
 way; `large` the rate of a copy of 2 x 268 MB at the same places. The peer is the faster
@@ -15,7 +15,7 @@ import sys
 
 import torch
 
-sys.path.insert(0, __file__.rsplit("/", 2)[0])
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/python")
 import cases  # noqa: E402
 import hk  # noqa: E402
 
@@ -93,7 +93,7 @@ def place(operator, rows, width, memory, draw):
 def measure(case, program, memory):
     operator, rows, width = cases.OPERATORS[case[0]], case[1], case[2]
     total = operator.bytes(rows, width)
-    function = program.function(cases.name_of(case))
+    function = program[cases.name_of(case)]
     peers = {"eager": operator.reference,
              "compile": torch.compile(operator.reference, mode="max-autotune-no-cudagraphs", dynamic=False)}
     worst, found = 0, {key: [] for key in ["hk", "copy", "of_copy", "of_large", *peers]}
@@ -103,7 +103,7 @@ def measure(case, program, memory):
         expected = list(expected) if isinstance(expected, tuple) else [expected]
         for o in outputs[0]:
             o.view(torch.uint8).fill_(0x7F)
-        runs = [function.prepare(i + o) for i, o in zip(inputs, outputs)]
+        runs = [function.bind(*i, out=o) for i, o in zip(inputs, outputs)]
         runs[0]()
         torch.cuda.synchronize()
         worst = max([worst] + [error(o, e) for o, e in zip(outputs[0], expected)])
@@ -126,13 +126,13 @@ def measure(case, program, memory):
 
 def main():
     torch.manual_seed(0)
-    program = hk.Program(*sys.argv[1:3])
+    program = hk.load(sys.argv[1], "cuda:0")
     memory = Memory()
     large = statistics.median(2**29 / copy_time(memory, 2**29, draw) * 1e-3 for draw in range(DRAWS))
     name = torch.cuda.get_device_name()
     print(f"{name}, torch {torch.__version__}, large copy {large:.0f} GB/s")
     rows = []
-    only = re.compile(sys.argv[4] if len(sys.argv) > 4 else "")
+    only = re.compile(sys.argv[3] if len(sys.argv) > 3 else "")
     for case in filter(lambda case: only.search(cases.name_of(case)), cases.GPU):
         torch._dynamo.reset()
         row = measure(case, program, memory)
@@ -140,8 +140,8 @@ def main():
         print(f"| {row['case']} | {row['hk_us']:.2f} us | {row['copy_us']:.2f} us | {row['of_copy']:.1%} | "
               f"{row['of_large']:.1%} ({row['of_large_worst']:.1%} to {row['of_large_best']:.1%}) | "
               f"{row['peer']} {row['peer_us']:.2f} us | {row['error']:.1e} |", flush=True)
-    if len(sys.argv) > 3:
-        with open(sys.argv[3], "w") as out:
+    if len(sys.argv) > 2:
+        with open(sys.argv[2], "w") as out:
             json.dump({"device": name, "torch": torch.__version__, "large_copy_gbps": large, "rows": rows}, out,
                       indent=1)
 

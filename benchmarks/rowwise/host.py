@@ -1,6 +1,6 @@
 """Times hk's row-wise kernels and PyTorch's on the host, in one process.
 
-Usage: host.py libhk_runtime.so module.so [results.json]   (module: cases.py host)
+Usage: host.py module.so [results.json]   (module: cases.py host)
 Both sides have as many threads as the machine has cores. hk's and PyTorch's calls and a copy of as many bytes
 alternate, and each takes its best time: other load on the machine then delays all.
 """
@@ -12,7 +12,7 @@ import time
 
 import torch
 
-sys.path.insert(0, __file__.rsplit("/", 2)[0])
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/python")
 import cases  # noqa: E402
 import hk  # noqa: E402
 
@@ -29,7 +29,7 @@ def measure(case, program):
     expected = operator.reference(*inputs)
     expected = list(expected) if isinstance(expected, tuple) else [expected]
     outputs = [torch.zeros(e.shape, dtype=e.dtype) for e in expected]
-    run = program.function(cases.name_of(case)).prepare(inputs + outputs)
+    run = program[cases.name_of(case)].bind(*inputs, out=outputs)
     total = operator.bytes(rows, width)
     source, target = (torch.ones(total // 2, dtype=torch.uint8) for _ in range(2))
     run()
@@ -46,7 +46,7 @@ def measure(case, program):
 def main():
     torch.manual_seed(0)
     torch.set_num_threads(os.cpu_count())
-    program = hk.Program(*sys.argv[1:3], device="host")
+    program = hk.load(sys.argv[1])
     rows = []
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, load {os.getloadavg()[0]:.1f}")
     for case in cases.HOST:
@@ -55,8 +55,8 @@ def main():
         print(f"{row['case']:32} hk {row['hk_ms']:8.1f} ms  copy {row['copy_ms']:8.1f} ms  "
               f"{row['copy_ms'] / row['hk_ms']:6.1%} of copy  torch {row['torch_ms']:8.1f} ms  "
               f"{row['torch_ms'] / row['hk_ms']:5.2f}x  error {row['error']:.1e}", flush=True)
-    if len(sys.argv) > 3:
-        with open(sys.argv[3], "w") as out:
+    if len(sys.argv) > 2:
+        with open(sys.argv[2], "w") as out:
             json.dump({"torch": torch.__version__, "load": os.getloadavg()[0], "rows": rows}, out, indent=1)
 
 

@@ -1,0 +1,58 @@
+"""hk.compile and hk.run_reference."""
+
+import hk
+import numpy as np
+import pytest
+
+
+def test_compile_refuses(tmp_path):
+    with pytest.raises(hk.CompileError, match="error"):
+        hk.compile("func.func @f(\n", tmp_path / "f.so")
+    assert not (tmp_path / "f.so").exists()
+    with pytest.raises(hk.NotFound, match=r"no such file: 'none.mlir'"):
+        hk.compile("none.mlir")
+
+
+def test_compile_without_clang(source, monkeypatch):
+    monkeypatch.setenv("HK_CLANG", "clang-of-nobody")
+    with pytest.raises(hk.NotFound, match="clang-of-nobody.*install the Debian package clang-22"):
+        hk.compile(source)
+
+
+def test_tools_are_found(monkeypatch, tmp_path):
+    from hk import _paths
+
+    monkeypatch.setenv("HK_HOME", str(tmp_path))
+    with pytest.raises(hk.NotFound, match=f"cannot find bin/hk-opt: looked for {tmp_path}"):
+        _paths.tool("hk-opt")
+
+
+def test_reference_bounds_the_compiled_result(source, module):
+    x = np.random.default_rng(0).standard_normal((5, 8)).astype(np.float32)
+    y = x[::-1].copy()
+    reference, = hk.run_reference(source, [x, y], function="add")
+    assert (np.abs(module.add(x, y).sum.numpy() - reference.values) <= reference.bounds).all()
+    assert (reference.bounds < 1e-5).all()
+
+
+def test_reference_takes_weights(tmp_path):
+    text = ('hk.weight @w "layer.weight" : tensor<4xbf16>\n'
+            "func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {\n"
+            "  %w = hk.weight_ref @w : tensor<4xbf16>\n"
+            "  %c = hk.cast %w : tensor<4xbf16> -> tensor<4xf32>\n"
+            "  %y = hk.mul %x, %c : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>\n"
+            "  return %y : tensor<?x4xf32>\n}\n")
+    x = np.ones((2, 4), np.float32)
+    w = np.array([1, 2, 3, 4], np.float32)
+    header = b'{"layer.weight":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}'
+    bits = (w.view(np.uint32) >> 16).astype(np.uint16)
+    file = tmp_path / "w.safetensors"
+    file.write_bytes(len(header).to_bytes(8, "little") + header + bits.tobytes())
+    for weights in ({"w": w}, file):
+        result, = hk.run_reference(text, [x], weights=weights)
+        np.testing.assert_array_equal(result.values, [w, w])
+    file.write_bytes(file.read_bytes().replace(b"layer.weight", b"layer.nobody"))
+    with pytest.raises(hk.NotFound, match="no tensor 'layer.weight'"):
+        hk.run_reference(text, [x], weights=file)
+    with pytest.raises(hk.CompileError, match="no --weight=w"):
+        hk.run_reference(text, [x])
