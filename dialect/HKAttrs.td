@@ -88,8 +88,16 @@ def HK_RoutingTileAttr : HK_Attr<"RoutingTile", "routing_tile"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def HK_GatedDeltaTileAttr : HK_Attr<"GatedDeltaTile", "gated_delta_tile"> {
+  let summary = "tile of a gated delta rule kernel (hk::GatedDeltaTile)";
+  let parameters = (ins "int64_t":$threads, "int64_t":$lanes,
+                        "int64_t":$columns);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def HK_AnyTileAttr : AnyAttrOf<[HK_RowTileAttr, HK_GemmTileAttr,
                                 HK_AttentionTileAttr, HK_Conv1dTileAttr,
-                                HK_ScanTileAttr, HK_RoutingTileAttr], "tile of a kernel family">;
+                                HK_ScanTileAttr, HK_RoutingTileAttr,
+                                HK_GatedDeltaTileAttr], "tile of a kernel family">;
 
 #endif // HK_HKATTRS

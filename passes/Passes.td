@@ -87,7 +87,8 @@ def HKSplitReductions : Pass<"hk-split-reductions", "::mlir::ModuleOp"> {
     An `hk.reduce` over everything, of more elements than one workgroup reads in
     about the time of a launch, becomes a reduction of rows and one of their
     results. Partial sums are f32; rounding to the result's type stays last. A row
-    that is the only one is cut in equal parts where its size is static.
+    that is the only one is cut in equal parts where its size is static, together
+    with what computes it element by element.
   }];
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];
 }
@@ -110,6 +111,22 @@ def HKFuse : Pass<"hk-fuse", "::mlir::ModuleOp"> {
     Statistic<"numRegions", "num-regions", "regions made">,
     Statistic<"numFused", "num-fused", "operators that joined another's region">,
     Statistic<"numRefused", "num-refused", "joins refused">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def HKNormalize : Pass<"hk-normalize", "::mlir::ModuleOp"> {
+  let summary = "views of rows out of the way of fusion";
+  let description = [{
+    Row-wise operators share a kernel when their rows are the same, which a view
+    between them that joins or parts leading dims ([B, S, H] and [B * S, H], or
+    [1, S, H] and [S, H]) would prevent. Views that join rows move up and those
+    that part them move down, through row-wise operators, to the arguments, the
+    results and operators of other families, where they cost nothing. Where an
+    operator needs the dims apart, because an operand repeats along one of them,
+    its neighbours get them apart as well.
+  }];
+  let statistics = [
+    Statistic<"numReshaped", "num-reshaped", "operators whose rows got another shape">];
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 

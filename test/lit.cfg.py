@@ -14,9 +14,11 @@ config.test_exec_root = os.path.join(config.hk_binary_dir, "test")
 tools = os.path.join(config.hk_binary_dir, "bin")
 path = [tools, config.llvm_tools_dir, config.environment["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
-for name in ("HOME", "CCACHE_DIR", "HK_CACHE_DIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+for name in ("HOME", "CCACHE_DIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# One for all suites: no kernel is compiled twice.
+config.environment["HK_CACHE_DIR"] = os.path.join(config.hk_binary_dir, "test", "kernel-cache")
 
 # Under the preset asan only hk is instrumented: LLVM's allocators mark memory in hk's
 # code and hand it out in theirs, which does not unmark it.

@@ -214,6 +214,14 @@ void DomainFinder::mergeResults(Answer &answer, Operation *op) {
 
 void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
   Value value = use.get();
+  auto offsets = [&](Value asked, Value tokens) {
+    if (value == asked)
+      merge(answer, Kind::Bounds, 0, size(tokens, 0));
+  };
+  auto lines = [&](Value asked, Value state) {
+    if (value == asked && state)
+      merge(answer, Kind::Distinct, 0, size(state, 0));
+  };
   auto index = [&](Value asked, std::optional<SizeSum> end) {
     if (value == asked)
       merge(answer, Kind::Uniform, 0, std::move(end));
@@ -222,6 +230,13 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
       .Case([&](AttentionOp op) { mergeAttention(answer, op, value); })
       .Case([&](CausalConv1dOp op) { mergeConv(answer, op, value); })
       .Case([&](CumsumOp op) { mergeCumsum(answer, op, value); })
+      .Case<GatedDeltaRuleOp, ChunkStateOp>([&](auto op) {
+        offsets(op.getOffsets(), op.getKey());
+        lines(op.getIndices(), op.getState());
+      })
+      .Case<ChunkKktOp, ChunkWUOp, ChunkOutputOp>(
+          [&](auto op) { offsets(op.getOffsets(), op.getKey()); })
+      .Case([&](SolveTrilOp op) { offsets(op.getOffsets(), op.getInput()); })
       .Case([&](KVCacheWriteOp op) {
         if (value != op.getSlots())
           return mergeResults(answer, op);
@@ -232,8 +247,7 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
       .Case([&](RopeOp op) {
         index(op.getPositions(), size(op.getCos(), 0));
         index(op.getOffsets(), size(op.getCos(), 0));
-        if (value == op.getBounds())
-          merge(answer, Kind::Bounds, 0, size(op.getInput(), 0));
+        offsets(op.getBounds(), op.getInput());
       })
       .Case([&](GatherRowsOp op) {
         index(op.getIndices(), size(op.getTable(), 0));

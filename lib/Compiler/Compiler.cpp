@@ -71,8 +71,14 @@ void mlir::hk::registerCompilerDialects(DialectRegistry &registry) {
 
 CompileOptions mlir::hk::defaultCompileOptions() {
   CompileOptions options;
-  options.kernelDirectory = HK_SOURCE_DIR "/runtime/kernels";
-  options.includeDirectory = HK_SOURCE_DIR "/include";
+  // bin/hk-compile and share/hk are in one tree, wherever that is.
+  SmallString<128> share(
+      llvm::sys::fs::getMainExecutable(nullptr, /*MainExecAddr=*/nullptr));
+  llvm::sys::path::remove_filename(share);
+  llvm::sys::path::remove_filename(share);
+  llvm::sys::path::append(share, "share", "hk");
+  options.kernelDirectory = (share + "/kernels").str();
+  options.includeDirectory = (share + "/include").str();
   using llvm::sys::Process;
   SmallString<128> cache;
   if (std::optional<std::string> dir = Process::GetEnv("HK_CACHE_DIR"))
@@ -90,7 +96,7 @@ struct Work {
   std::string output;
   std::optional<OutputFile> file; // where `output` will be
   std::vector<Section> sections;
-  std::vector<WeightRecord> weights;
+  CollectedWeights weights;
   std::string text; // for the text outputs
   /// What --explain prints, by target.
   llvm::MapVector<StringRef, std::string> explanations;
@@ -287,11 +293,10 @@ LogicalResult Work::link() {
   {
     llvm::raw_string_ostream os(tablesText);
     std::string weightsFile =
-        options.weights.empty()
-            ? ""
-            : llvm::sys::path::filename(output + ".weights").str();
+        weights.ownFile ? llvm::sys::path::filename(output + ".weights").str()
+                        : "";
     writeModuleTables(
-        sections, weights, weightsFile,
+        sections, weights.records, weightsFile,
         [&](const Section &section, const KernelRecord &kernel) {
           return folder->file("code" + Twine(&section - sections.data()) + "." +
                               Twine(&kernel - section.kernels.data()));
@@ -326,6 +331,9 @@ LogicalResult Work::link() {
   for (const std::string &part : {*bytes, ::hk::sealFor(*bytes)})
     if (llvm::Error error = file->append(part))
       return fail(std::move(error));
+  if (weights.ownFile)
+    if (llvm::Error error = weights.ownFile->commit())
+      return fail(std::move(error));
   if (llvm::Error error = file->commit())
     return fail(std::move(error));
   return success();
@@ -346,7 +354,8 @@ LogicalResult mlir::hk::compile(ModuleOp source,
   }
   if (failed(once.run(module)))
     return failure();
-  Work work{options, module, options.output, {}, {}, {}, {}, {}, {}};
+  Work work{options, module, resolveLinks(options.output), {}, {}, {}, {},
+            {},      {}};
   auto explain = [&] {
     for (const auto &[target, text] : work.explanations)
       llvm::outs() << text;
@@ -392,11 +401,13 @@ LogicalResult mlir::hk::compile(ModuleOp source,
     explain();
     return success();
   }
-  FailureOr<std::vector<WeightRecord>> weights =
-      collectWeights(module, options.weights, options.output + ".weights");
+  FailureOr<CollectedWeights> weights =
+      collectWeights(module, options, work.output);
   if (failed(weights))
     return failure();
-  work.weights = std::move(*weights);
+  work.weights.records = std::move(weights->records);
+  if (weights->ownFile)
+    work.weights.ownFile.emplace(std::move(*weights->ownFile));
   LogicalResult linked = work.link();
   explain();
   return linked;

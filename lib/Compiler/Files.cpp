@@ -127,7 +127,7 @@ std::string TemporaryDirectory::file(const Twine &name) const {
 //===----------------------------------------------------------------------===//
 
 Expected<OutputFile> OutputFile::create(StringRef path) {
-  SmallString<128> target(path), real;
+  SmallString<128> target(path);
   sys::fs::file_status status;
   if (!sys::fs::status(path, status)) {
     if (sys::fs::is_directory(status))
@@ -137,8 +137,7 @@ Expected<OutputFile> OutputFile::create(StringRef path) {
       return createStringError(
           "cannot write '%s': it is there and no regular file; name another",
           path.str().c_str());
-    if (!sys::fs::real_path(path, real))
-      target = real;
+    target = resolveLinks(path);
   }
   StringRef folder = sys::path::parent_path(target);
   removeAbandoned(folder.empty() ? "." : folder);
@@ -201,6 +200,13 @@ Error OutputFile::commit() {
 //===----------------------------------------------------------------------===//
 // Whole files
 //===----------------------------------------------------------------------===//
+
+std::string mlir::hk::resolveLinks(StringRef path) {
+  SmallString<128> real;
+  if (sys::fs::is_symlink_file(path) && !sys::fs::real_path(path, real))
+    return real.str().str();
+  return path.str();
+}
 
 Expected<std::string> mlir::hk::readFile(StringRef path) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =

@@ -64,6 +64,9 @@ private:
   int file = -1;
 };
 
+/// Where a link leads; any other path unchanged.
+std::string resolveLinks(llvm::StringRef path);
+
 llvm::Expected<std::string> readFile(llvm::StringRef path);
 
 /// Writes all of a file at once, see OutputFile.

@@ -153,12 +153,8 @@ std::string KernelCompiler::prefixFor(StringRef text) {
 
 std::vector<std::string>
 KernelCompiler::flagsFor(const ::hk::Target &target) const {
-  std::vector<std::string> flags{"-std=c++20",
-                                 "-O3",
-                                 "-ffp-contract=off",
-                                 "-Wno-psabi",
-                                 "-I" + options.kernelDirectory + "/..",
-                                 "-I" + options.includeDirectory};
+  std::vector<std::string> flags{"-std=c++20", "-O3", "-ffp-contract=off",
+                                 "-Wno-psabi"};
   auto add = [&](std::initializer_list<const char *> more) {
     flags.insert(flags.end(), more.begin(), more.end());
   };
@@ -207,7 +203,10 @@ Error KernelCompiler::compileOne(const ::hk::Target &target,
   std::string object = folder->file("kernel.out");
   if (Error error = writeFile(source, kernel.text))
     return error;
-  std::vector<std::string> command{options.clang};
+  // Where the headers lie is no part of the key, what they hold is.
+  std::vector<std::string> command{options.clang,
+                                   "-I" + options.kernelDirectory + "/..",
+                                   "-I" + options.includeDirectory};
   command.insert(command.end(), flags.begin(), flags.end());
   command.insert(command.end(), {source, "-o", object});
   if (Error error = runProgram(command, folder->file("log")))

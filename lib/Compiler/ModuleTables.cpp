@@ -86,7 +86,8 @@ void TableWriter::writeWeights(ArrayRef<WeightRecord> weights) {
   for (auto [w, name] : zip(weights, names))
     os << "  {" << quoted(w.source) << ", " << int(w.dtype) << ", "
        << w.sizes.size() << ", " << name << ", " << w.bytes << "u, "
-       << w.checksum << "ull},\n";
+       << w.checksum << "ull, " << (w.file.empty() ? "0" : quoted(w.file))
+       << "},\n";
   os << "};\n";
 }
 

@@ -18,6 +18,8 @@
 #include "hk/Contract/Target.h"
 #include "hk/Runtime/ModuleAbi.h"
 
+#include "mlir/IR/Location.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,6 +35,8 @@ struct VariantRecord {
 
 struct KernelRecord {
   std::string name, family, ops, planSymbol;
+  /// Operators and their places in the source, of the first launch.
+  std::vector<std::pair<std::string, Location>> sources;
   uint32_t numPointers = 0, numDims = 0, numStrides = 0;
   std::vector<VariantRecord> variants;
   std::string text;   // translation unit
@@ -52,6 +56,7 @@ struct FunctionRecord {
   std::string name, runSymbol, shapeSymbol;
   std::vector<ArgumentRecord> arguments;
   uint32_t numLaunches = 0;
+  std::vector<std::string> order; // kernels by launch
   struct Guard {
     std::string lhs, rhs;
     uint32_t relation; // hk_guard_relation
@@ -61,6 +66,7 @@ struct FunctionRecord {
 
 struct WeightRecord {
   std::string source;
+  std::string file; // from the module's folder; "": the module's own file
   ::hk::DType dtype;
   std::vector<int64_t> sizes;
   uint64_t bytes = 0, checksum = 0;

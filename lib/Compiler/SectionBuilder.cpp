@@ -43,8 +43,12 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
   record.family = stringifyFamilyKind(kernel.getFamily()).str();
   SmallVector<StringRef> ops;
   for (Operation &op : kernel.getSpecBlock().without_terminator())
-    if (!isa<ConstantOp>(op))
+    if (!isa<ConstantOp>(op)) {
       ops.push_back(op.getName().stripDialect());
+      if (isa<HKDialect>(op.getDialect()))
+        record.sources.emplace_back(op.getName().getStringRef().str(),
+                                    op.getLoc());
+    }
   record.ops = llvm::join(ops, ",");
   record.planSymbol = (prefix + kernel.getSymName() + "_plan").str();
   record.numPointers = kernel.getNumOperands();
@@ -144,7 +148,10 @@ FailureOr<Section> mlir::hk::buildSection(ModuleOp module, StringRef prefix) {
     // The last argument is the workspace.
     for (unsigned i = 0; i + 1 < func.getNumArguments(); ++i)
       record.arguments.push_back(argumentOf(func, i));
-    func.walk([&](LaunchOp) { ++record.numLaunches; });
+    func.walk([&](LaunchOp launch) {
+      ++record.numLaunches;
+      record.order.push_back(launch.getKernel().str());
+    });
     auto shape = module.lookupSymbol<func::FuncOp>(
         (func.getSymName() + kShapeFunctionSuffix).str());
     shape.walk([&](GuardOp guard) {

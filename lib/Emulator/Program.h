@@ -38,6 +38,8 @@ struct Kernel {
   uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
   uint16_t properties = 0, preload = 0;
   uint32_t vgprs = 0, accumOffset = 0, sgprs = 0;
+  /// The waves of a workgroup may run on several compute units (TG_SPLIT).
+  bool splitsWorkgroups() const { return rsrc3 >> 16 & 1; }
   // Metadata.
   uint32_t maxWorkgroupSize = 1024;
   uint32_t requiredSize[3] = {0, 0, 0};
@@ -64,7 +66,7 @@ public:
   /// One for each instruction.
   const std::vector<RegisterMask> &registerMasks() const { return masks; }
   const Inst *instAt(uint64_t pc) const {
-    return pc / 4 < indexOf.size() && indexOf[pc / 4] >= 0
+    return pc % 4 == 0 && pc / 4 < indexOf.size() && indexOf[pc / 4] >= 0
                ? &insts[size_t(indexOf[pc / 4])]
                : nullptr;
   }

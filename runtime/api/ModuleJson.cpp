@@ -104,7 +104,8 @@ std::string hk::describeModule(const hk_module_abi &abi) {
          {"dtype", kDTypes[weight.dtype].name},
          {"shape", shape},
          {"bytes", weight.bytes},
-         {"checksum", weight.checksum ? Json(checksum) : Json(nullptr)}});
+         {"checksum", weight.checksum ? Json(checksum) : Json(nullptr)},
+         {"file", textOrNull(weight.file)}});
   }
   for (uint32_t i = 0; i < abi.num_sections; ++i)
     sections.push_back(describeSection(abi, abi.sections[i]));

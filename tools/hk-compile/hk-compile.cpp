@@ -38,8 +38,13 @@ int main(int argc, char **argv) {
       "target", cl::CommaSeparated, cl::cat(category),
       cl::desc(
           "Targets: host, gfx942, gfx950, gfx1100, sm_90a (default host)"));
-  cl::opt<std::string> weights("weights", cl::cat(category),
-                               cl::desc("Safetensors file of the weights"));
+  cl::opt<std::string> weights(
+      "weights", cl::cat(category),
+      cl::desc(
+          "Safetensors file of the weights, or the index.json of several"));
+  cl::opt<bool> packWeights(
+      "pack-weights", cl::cat(category),
+      cl::desc("Copy all weights into OUTPUT.weights, not only computed ones"));
   cl::opt<bool> noFuse("no-fuse", cl::desc("One kernel per operator"),
                        cl::cat(category));
   cl::opt<bool> noFoldWeights(
@@ -87,6 +92,7 @@ int main(int argc, char **argv) {
   if (!targets.empty())
     options.targets.assign(targets.begin(), targets.end());
   options.weights = weights;
+  options.packWeights = packWeights;
   options.fuse = !noFuse;
   options.foldWeights = !noFoldWeights;
   options.expandWeights = expandWeights;

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <set>
 
 using namespace hk;
@@ -99,14 +100,7 @@ Session::Session(const Options &options, hk_device *shared)
 
 void Session::describeArguments() {
   Json json = Json::parse(hk_module_json(module.get()));
-  weightsPath = options.weights;
-  if (weightsPath.empty() && !json.at("weights").empty() &&
-      json.at("weights_file").is_string()) {
-    size_t slash = options.module.rfind('/');
-    if (slash != options.module.npos)
-      weightsPath = options.module.substr(0, slash + 1);
-    weightsPath += json.at("weights_file").get<std::string>();
-  }
+  findWeights(hk_module_json(module.get()));
   Json function = describe(module.get(), options.function);
   name = function.at("name");
   readGuards(hk_module_json(module.get()));
@@ -147,6 +141,28 @@ void Session::describeArguments() {
   requireKnown(options.outputs, "--output", argNames, "argument");
   requireKnown(options.ranges, "--range", argNames, "argument");
   requireKnown(options.dims, "--dim", sizeNames, "dynamic size");
+}
+
+/// The file that was given, then those that the module names.
+void Session::findWeights(const std::string &moduleJson) {
+  Json json = Json::parse(moduleJson);
+  std::vector<std::string> found;
+  if (!options.weights.empty())
+    found.push_back(options.weights);
+  // Links are followed, as the runtime does.
+  std::filesystem::path folder =
+      std::filesystem::canonical(options.module).parent_path();
+  for (const Json &weight : json.at("weights")) {
+    const Json &own =
+        weight.at("file").is_string() ? weight["file"] : json["weights_file"];
+    if (own.is_string())
+      found.push_back((folder / own.get<std::string>()).string());
+  }
+  std::set<std::string> seen;
+  for (const std::string &path : found)
+    if (seen.insert(path).second &&
+        (path == options.weights || std::filesystem::exists(path)))
+      weightsPaths.push_back(path);
 }
 
 /// Sizes that must be equal; every section says so, the first is as good as
@@ -243,10 +259,27 @@ void Session::makeInputs() {
   }
 }
 
+/// Room for an argument; an error names it.
+static void allocateHost(HostTensor &tensor, const std::string &name) {
+  try {
+    tensor.allocate();
+  } catch (const std::bad_alloc &) {
+    throw Failure(
+        "argument '" + name + "': there is no memory for " + typeText(tensor) +
+        ", " + std::to_string(packedBytes(tensor.dtype, tensor.numElements())) +
+        " bytes");
+  } catch (const std::length_error &) {
+    throw Failure("argument '" + name + "': " + typeText(tensor) +
+                  " is too large for this machine");
+  } catch (const Failure &error) {
+    throw Failure("argument '" + name + "': " + error.what());
+  }
+}
+
 /// Gives an input random values: of integers those that --range or the module
 /// says.
 void Session::fillInput(Argument &arg) {
-  arg.before.allocate();
+  allocateHost(arg.before, arg.name);
   auto range = options.ranges.find(arg.name);
   bool chosen = range != options.ranges.end();
   IntegerRange values =
@@ -307,7 +340,7 @@ void Session::planOutputs() {
     size_t rank = arg.declared.size();
     arg.after.sizes.assign(sizes.begin() + at, sizes.begin() + at + rank);
     at += rank;
-    arg.after.allocate();
+    allocateHost(arg.after, arg.name);
     allocate(arg);
   }
   workspace = std::make_unique<Buffer>(device(), workspaceSize);
@@ -407,8 +440,9 @@ CheckRequest Session::checkRequest() const {
   }
   request.function = name;
   request.target = activeDevice ? hk_device_target(activeDevice) : place();
-  request.weightsPath =
-      options.checkWeights.empty() ? weightsPath : options.checkWeights;
+  request.weightsPaths = weightsPaths;
+  if (!options.checkWeights.empty())
+    request.weightsPaths = {options.checkWeights};
   for (const Argument &arg : args)
     request.tensors.push_back({arg.name, arg.role,
                                arg.role == Role::Output ? nullptr : &arg.before,

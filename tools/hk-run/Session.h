@@ -100,6 +100,7 @@ public:
 
 private:
   void describeArguments();
+  void findWeights(const std::string &moduleJson);
   void makeInputs();
   void fillInput(Argument &arg);
   std::map<std::string, int64_t> sizesByName() const;
@@ -118,7 +119,8 @@ private:
   hk_device *activeDevice = nullptr;
   ProgramHandle program;
   ProfileHandle profileHandle;
-  std::string name, weightsPath;
+  std::string name;
+  std::vector<std::string> weightsPaths; // those that the call uses
   const hk_function *function = nullptr;
   std::vector<Argument> args;
   std::map<std::string, int64_t> dims;

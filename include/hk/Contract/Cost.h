@@ -210,7 +210,8 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   // Blocks one unit gets, and how many of them it holds at a time.
   double perUnit = ceilDiv(blocks, units);
   int32_t threads = gemmThreads(target, tile);
-  int64_t inLds = target.ldsBytes / gemmLds(target, tile, shape.operand);
+  int64_t inLds =
+      target.ldsBytes / gemmLds(target, tile, shape.operand, shape.quantized);
   double fit = costMax(1, double(inLds));
   double most = costMax(1, 1024.0 / threads);
   double resident = perUnit < fit ? perUnit : fit;

@@ -16,6 +16,7 @@
 #define HK_CONTRACT_GEMMTILES_H
 
 #include "hk/Contract/Lds.h"
+#include "hk/Contract/Scale.h"
 
 namespace hk {
 
@@ -32,7 +33,16 @@ struct GemmTileRow {
   bool fp8Staged = true;
   GemmLoop loop = GemmLoop::Blocks;
   int32_t cluster = 1;
+  /// Offered to products that quantise A only: those of 16 bits need twice the
+  /// bytes of k for a group.
+  bool onlyQuantized = false;
 };
+
+/// A row for products that quantise A.
+constexpr GemmTileRow onlyQuantized(GemmTileRow row) {
+  row.onlyQuantized = true;
+  return row;
+}
 
 /// A warp-specialised row: 128 rows, two warpgroups. `folds`: registers hold a
 /// second accumulator, for fp8 and scales along k.
@@ -76,6 +86,8 @@ inline constexpr GemmTileRow kGemmTilesGfx942[] = {
     {32, 128, 128, 1, 4, 1, true, true},
     {32, 32, 128, 1, 1, 1, true, true},
     {32, 32, 64, 1, 1, 1, true, true},
+    onlyQuantized({64, 128, 256, 2, 2, 1, true, true}),
+    onlyQuantized({32, 64, 256, 1, 2, 1, true, true}),
 };
 inline constexpr GemmTileRow kGemmTilesGfx950[] = {
     {256, 256, 128, 2, 4, 2, false, false},
@@ -89,12 +101,18 @@ inline constexpr GemmTileRow kGemmTilesGfx950[] = {
     {32, 128, 128, 1, 4, 2, true, true},
     {32, 32, 128, 1, 1, 2, true, true},
     {32, 32, 64, 1, 1, 2, true, true},
+    onlyQuantized({64, 128, 256, 2, 2, 1, true, true}),
+    onlyQuantized({32, 64, 256, 1, 2, 2, true, true}),
 };
 inline constexpr GemmTileRow kGemmTilesGfx1100[] = {
-    {128, 128, 64, 4, 2, 2, false, false}, {128, 64, 128, 4, 2, 1, true, false},
-    {64, 64, 128, 2, 2, 1, true, false},   {32, 64, 128, 2, 2, 1, true, true},
-    {16, 64, 256, 1, 4, 1, false, false},  {16, 64, 128, 1, 4, 1, true, true},
+    {128, 128, 64, 4, 2, 2, false, false},
+    {128, 64, 128, 4, 2, 1, true, false},
+    {64, 64, 128, 2, 2, 1, true, false},
+    {32, 64, 128, 2, 2, 1, true, true},
+    {16, 64, 256, 1, 4, 1, false, false},
+    {16, 64, 128, 1, 4, 1, true, true},
     {16, 32, 128, 1, 2, 1, true, true},
+    onlyQuantized({32, 64, 256, 2, 4, 1, true, true}),
 };
 inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     warpSpecialised(256, 4, false, 2),
@@ -136,6 +154,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     {16, 128, 256, 1, 4, 4, false, false, false, false},
     {16, 64, 256, 1, 4, 4, true, false},
     {16, 64, 128, 1, 4, 4, true, true},
+    onlyQuantized({32, 64, 256, 2, 2, 2, true, true}),
 };
 /// Host rows: kBytes counts the bytes of the widened operands (4 per element).
 inline constexpr GemmTileRow kGemmTilesHost[] = {
@@ -205,6 +224,8 @@ struct GemmShapeClass {
   bool staged;   // an operand cannot be copied straight into LDS
   bool pair;     // gated: columns c and c + n in one block
   bool scaled;   // scales along k
+  /// A is quantised in groups along k where it is read, which gives it scales.
+  bool quantized;
   /// Columns that share a statistic in the epilogue; 0: none.
   int32_t group;
   /// Both operands can be described by tensor maps (sm_90a).
@@ -252,11 +273,13 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
     return false;
   if (isFp8(shape.operand) && !(shape.staged ? row.fp8Staged : row.fp8))
     return false;
-  if (shape.scaled &&
-      (!row.scaled || 128 % tile.bk != 0 || 128 % columns != 0 || shape.pair ||
-       (host && tile.bk != 128)))
+  if (shape.scaled && (!row.scaled || kBlockScaleA.depth % tile.bk != 0 ||
+                       kBlockScaleB.rows % columns != 0 || shape.pair ||
+                       (host && tile.bk != kBlockScaleA.depth)))
     return false;
-  if (host && !shape.scaled && tile.bk == 128)
+  if (host && !shape.scaled && tile.bk == kBlockScaleA.depth)
+    return false;
+  if (shape.quantized ? tile.bk != kBlockScaleA.depth : row.onlyQuantized)
     return false;
   if (shape.group != 0 && columns % shape.group != 0)
     return false;

@@ -95,6 +95,16 @@ struct RoutingTile {
   int32_t threads;
 };
 
+/// Gated delta rule: a block of `threads` threads; `columns` neighbouring
+/// columns of values per thread. Where a thread keeps a part of the state,
+/// `lanes` neighbouring threads share those columns and have a part of the
+/// keys each.
+struct GatedDeltaTile {
+  int32_t threads;
+  int32_t lanes;
+  int32_t columns;
+};
+
 } // namespace hk
 
 #endif // HK_CONTRACT_TILE_H

@@ -60,6 +60,17 @@ public:
                            "kernels of this family read their operands");
   }
 
+  /// Whether canTakeIn is also asked about what only operators that joined
+  /// read.
+  virtual bool takesInForEpilogues() const { return false; }
+
+  /// Whether a kernel that takes in `op` can store its results as well, for the
+  /// function to return.
+  virtual bool storesTakenIn(Operation *op) const {
+    (void)op;
+    return false;
+  }
+
   /// Whether two valid groups of this family that have no path between them may
   /// be one kernel (siblings, or the operands of a later op).
   virtual Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
@@ -114,6 +125,7 @@ const Family &getAttentionFamily();
 const Family &getConv1dFamily();
 const Family &getRoutingFamily();
 const Family &getScanFamily();
+const Family &getGatedDeltaFamily();
 
 /// Condition and grid of a variant, as values of its region.
 struct LaunchDims {

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HK_MODULE_ABI_VERSION 4u
+#define HK_MODULE_ABI_VERSION 5u
 #define HK_MODULE_QUERY_SYMBOL "hk_module_query"
 
 /// A tensor as generated code sees it: dense, row-major, 16-byte aligned. The
@@ -177,12 +177,14 @@ typedef struct hk_section_abi {
 } hk_section_abi;
 
 typedef struct hk_weight_abi {
-  const char *name; // tensor name in the sidecar (safetensors) file
+  const char *name; // of the tensor in its safetensors file
   uint8_t dtype;
   uint8_t rank;
   const int64_t *sizes;
   uint64_t bytes;
   uint64_t checksum; // xxh3 of the bytes; 0: not recorded
+  /// The file, from the module's folder; NULL: weights_file of the module.
+  const char *file;
 } hk_weight_abi;
 
 typedef struct hk_module_abi {
@@ -190,7 +192,7 @@ typedef struct hk_module_abi {
   uint32_t struct_bytes;
   const char *producer;      // "hk 0.1.0"
   const char *contract_hash; // of targets, dtypes and tiles
-  const char *weights_file;  // name beside the module, or NULL
+  const char *weights_file;  // name beside the module, or NULL: none was made
   uint32_t num_functions;
   const hk_function_abi *functions;
   uint32_t num_weights;

@@ -39,7 +39,12 @@ hk_number_abi ArgumentWords::strideNumber(unsigned operand, int64_t dim) const {
 
 hk_number_abi ArgumentWords::dimNumber(unsigned operand, int64_t dim) const {
   KernelOp op = kernel;
-  int64_t name = cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim];
+  return sizeNumber(
+      cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim]);
+}
+
+hk_number_abi ArgumentWords::sizeNumber(int64_t name) const {
+  KernelOp op = kernel;
   if (!SymShapeAttr::isSymbol(name))
     return {name, HK_NO_WORD};
   return {0, uint32_t(op.getNumOperands() + SymShapeAttr::symbolOf(name))};
@@ -58,4 +63,8 @@ std::string ArgumentWords::stride(unsigned operand, int64_t dim) const {
 
 std::string ArgumentWords::dim(unsigned operand, int64_t dim) const {
   return textOf(dimNumber(operand, dim));
+}
+
+std::string ArgumentWords::size(int64_t name) const {
+  return textOf(sizeNumber(name));
 }

@@ -36,8 +36,12 @@ public:
   std::string stride(unsigned operand, int64_t dim) const;
   /// A constant, or the word of a dim symbol.
   std::string dim(unsigned operand, int64_t dim) const;
+  /// The same of a size that an operand need not have.
+  std::string size(int64_t name) const;
 
 private:
+  hk_number_abi sizeNumber(int64_t name) const;
+
   KernelOp kernel;
   SmallVector<int64_t> firstStride;
   int64_t total = 0;

@@ -48,7 +48,7 @@ static std::optional<double> limitOf(QuantizeOp op) {
   return std::nullopt;
 }
 
-static StringRef roundingText(MxRounding rounding) {
+StringRef mlir::hk::mxRoundingText(MxRounding rounding) {
   switch (rounding) {
   case MxRounding::even:
     return "MxRounding::Even";
@@ -74,7 +74,7 @@ std::string Puller::scaleOf(Operation *op, Puller::Args leading,
   std::string expr, kind;
   if (auto mx = dyn_cast<QuantizeMxOp>(op)) {
     kind = "i32";
-    expr = ("mxScaleByte<" + roundingText(mx.getRounding()) + ", " +
+    expr = ("mxScaleByte<" + mxRoundingText(mx.getRounding()) + ", " +
             dtypeText(type) + ">(" + amax + ")")
                .str();
   } else {

@@ -26,8 +26,11 @@ using namespace mlir::hk;
 //===----------------------------------------------------------------------===//
 
 std::string mlir::hk::dtypeText(Type elementType) {
+  return dtypeText(*dtypeOf(elementType));
+}
+std::string mlir::hk::dtypeText(::hk::DType dtype) {
   using ::hk::DType;
-  switch (*dtypeOf(elementType)) {
+  switch (dtype) {
   case DType::F32:
     return "DType::F32";
   case DType::BF16:

@@ -39,6 +39,9 @@ using Position = SmallVector<AffineExpr, 4>;
 
 /// How the C++ of a type is spelled.
 std::string dtypeText(Type elementType);
+std::string dtypeText(::hk::DType dtype);
+/// The hk::MxRounding of kernel code.
+StringRef mxRoundingText(MxRounding rounding);
 std::string vecText(Type elementType, int vec);
 /// `expr` (f32 carriers) rounded to an element type.
 std::string roundText(Type elementType, int vec, const Twine &expr);

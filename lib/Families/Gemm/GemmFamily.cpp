@@ -27,6 +27,11 @@ public:
                   const FusionContext &context) const override {
     return canJoinGemm(group, op, context);
   }
+  Verdict canTakeIn(ArrayRef<Operation *> group, Operation *op,
+                    const FusionContext &context) const override {
+    return canTakeInGemm(group, op, context);
+  }
+  bool takesInForEpilogues() const override { return true; }
   Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,
                    const FusionContext &) const override {
     return Verdict::refuse(Reason::OtherFamily,

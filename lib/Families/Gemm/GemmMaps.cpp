@@ -79,11 +79,11 @@ static bool isLightEpilogue(KernelOp kernel, MatmulOp product) {
 }
 
 bool mlir::hk::onlyRounds(KernelOp kernel) {
-  MatmulOp op = describeGemm(kernel).matmul;
+  GemmKernel gemm = describeGemm(kernel);
   return kernel.getSpecBlock().getTerminator()->getOperand(0) ==
-             op.getResult() &&
-         lhsScaleUse(op) != ScaleUse::Outer &&
-         rhsScaleUse(op) != ScaleUse::Outer;
+             gemm.matmul.getResult() &&
+         gemm.scaleUse(GemmSide::Lhs) != ScaleUse::Outer &&
+         gemm.scaleUse(GemmSide::Rhs) != ScaleUse::Outer;
 }
 
 bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {

@@ -7,12 +7,16 @@
 //
 // A product takes as epilogue what is computed from a few columns of one row:
 // pointwise operators, a gate over the two halves of its columns, and a
-// quantisation in groups of 128 columns, which ends it. Nothing is ever fused
-// into the operand loads: every block of C would repeat it.
+// quantisation in groups of 128 columns, which ends it. Into the loads of an
+// operand it takes what makes wide elements of narrow ones, and a quantisation
+// in the blocks of a microscaling format: every block of C repeats that, in the
+// shadow of its products. Nothing else: it would be repeated for nothing.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GemmKernel.h"
+
+#include "hk/Contract/Scale.h"
 
 #include "hk/Analysis/LoopMaps.h"
 
@@ -56,9 +60,15 @@ public:
       return joinQuantize(quantize);
     if (isElementwise(op))
       return joinPointwise();
-    if (isa<RowwiseOpInterface>(op))
+    if (auto rowwise = dyn_cast<RowwiseOpInterface>(op)) {
+      // Groups of columns could fit a tile, other rows are not of one.
+      if (isa<QuantizeMxOp, TransposeOp, GatherRowsOp, SumSlicesOp>(op) ||
+          rowwise.getNumLocalDims() == 0)
+        return refuse(Reason::NotAnEpilogue,
+                      "is not computed behind a product's tile");
       return refuse(Reason::NeedsWholeRow,
                     "needs more of a row than the columns of one tile");
+    }
     return refuse(Reason::OtherFamily, "is not a pointwise operator");
   }
 
@@ -97,7 +107,7 @@ private:
     if (!sameShape(context.dims, gated.getInput(), gemm.matmul.getResult()))
       return refuse(Reason::RowDimsDiffer,
                     "has another shape than the product");
-    if (hasScaleAlongK(gemm.matmul))
+    if (gemm.hasScaleAlongK())
       return refuse(Reason::UnsupportedShape,
                     "of a product with scales along k");
     // A block holds both halves of its columns but stores only the gated ones.
@@ -145,6 +155,45 @@ private:
 };
 
 } // namespace
+
+Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
+                                const FusionContext &context) {
+  GemmKernel gemm = describeGemm(group);
+  MatmulOp matmul = gemm.matmul;
+  auto refuse = [&](Reason reason, const Twine &why) {
+    return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
+  };
+  Value made = op->getResult(0);
+  bool ofLhs = made == matmul.getLhs(), ofRhs = made == matmul.getRhs();
+  // What the epilogue alone reads is a part of it.
+  if (!isView(op) && isElementwise(op) &&
+      !llvm::is_contained(matmul->getOperands(), made))
+    return EpilogueMatch(group, op, context).run();
+  if (!isa<DequantizeOp, QuantizeMxOp, QuantizeOp>(op))
+    return refuse(Reason::OtherFamily, "is no operand's decoder");
+  if (ofLhs == ofRhs)
+    return refuse(Reason::UnsupportedShape, "makes no operand, or both");
+  if (!isa<DequantizeOp>(op)) {
+    // Both results are the left operand and its scales, block by block along k.
+    if (!ofLhs || matmul.getTransposeA() ||
+        matmul.getLhsScale() != op->getResult(1) ||
+        gemmDims(matmul).row != matmul.getLhsDim(MatmulDim::M))
+      return refuse(Reason::UnsupportedShape,
+                    "is taken in along k of the rows of a left operand only");
+    auto quantize = dyn_cast<QuantizeOp>(op);
+    if (quantize &&
+        (quantize.getGranularity() != Granularity::per_group ||
+         int64_t(quantize.getGroupSize()) != ::hk::kBlockScaleA.depth))
+      return refuse(Reason::NeedsWholeRow,
+                    "has other groups than the product's scales along k");
+  }
+  gemm.decoders[ofLhs ? 0 : 1] = op;
+  if (!hasLegalTile(gemm, context.target))
+    return refuse(Reason::LdsExceeded, "needs a tile that " +
+                                           Twine(context.target.name) +
+                                           " does not have");
+  return Verdict::accept();
+}
 
 Verdict mlir::hk::canStartGemm(Operation *op, const FusionContext &) {
   auto matmul = dyn_cast<MatmulOp>(op);

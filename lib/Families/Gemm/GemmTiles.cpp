@@ -47,11 +47,12 @@ public:
   VariantBuilder(KernelOp kernel, const ::hk::Target &target, DecisionLog &log)
       : kernel(kernel), target(target), log(log), gemm(describeGemm(kernel)),
         dims(gemmDims(gemm.matmul)) {
-    lhs = shapeOf(gemm.matmul.getLhs());
-    rhs = shapeOf(gemm.matmul.getRhs());
+    Value a = gemm.operand(GemmSide::Lhs).data;
+    Value b = gemm.operand(GemmSide::Rhs).data;
+    lhs = shapeOf(a);
+    rhs = shapeOf(b);
     ArrayRef<int64_t> aligns = kernel.getAligns();
-    int64_t alignA = aligns[argument(gemm.matmul.getLhs())];
-    int64_t alignB = aligns[argument(gemm.matmul.getRhs())];
+    int64_t alignA = aligns[argument(a)], alignB = aligns[argument(b)];
     shape = shapeClassOf(gemm, target, alignA, alignB);
     bulk = bulkVerdict(gemm, target, alignA, alignB);
   }
@@ -141,8 +142,8 @@ private:
     size.batches = slices;
     for (int64_t dim : batches())
       size.batches *= std::max<int64_t>(Extent{dim}.orElse(1), 1);
-    size.bytesA = bytesOf(gemm.matmul.getLhs());
-    size.bytesB = bytesOf(gemm.matmul.getRhs());
+    size.bytesA = bytesOf(gemm.operand(GemmSide::Lhs).data);
+    size.bytesB = bytesOf(gemm.operand(GemmSide::Rhs).data);
     size.bytesOut = bytesOf(gemm.matmul.getResult());
     return size;
   }
@@ -189,7 +190,7 @@ private:
         continue;
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
-      int64_t lds = ::hk::gemmLds(target, tile, shape.operand);
+      int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
       if (lds > target.ldsBytes) {
         decision.candidates.push_back(
             {text(tile),
@@ -219,7 +220,7 @@ private:
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
-      int64_t lds = ::hk::gemmLds(target, tile, shape.operand);
+      int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
       if (::hk::gemmTileFits(row, target, shape) &&
           (!asked || lds < askedBytes)) {
         asked = tile;
@@ -258,7 +259,7 @@ private:
                                   tile.bk, tile.wm, tile.wn, tile.stages,
                                   tile.splitK, loopOf(tile), tile.cluster);
     addVariant(kernel, attr, ::hk::gemmThreads(target, tile),
-               ::hk::gemmLds(target, tile, shape.operand),
+               ::hk::gemmLds(target, tile, shape.operand, shape.quantized),
                [&](OpBuilder &b, Location loc, ValueRange symbols) {
                  return launchDims(b, loc, symbols, tile, most);
                });

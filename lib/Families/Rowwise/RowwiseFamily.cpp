@@ -10,10 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowCost.h"
 #include "RowEmitter.h"
 #include "RowPlan.h"
 #include "RowTiles.h"
 
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/LdsRowwise.h"
 #include "hk/Families/Family.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -56,7 +58,14 @@ public:
     SmallVector<Operation *> all(group);
     all.push_back(op);
     RowDims rows;
-    return matchRows(all, context.dims, rows, context.joining);
+    Verdict joined = matchRows(all, context.dims, rows, context.joining);
+    // A second reduction may need more of a row at hand than there is room for.
+    bool mayCost = !rowReductionsOf(op).empty() &&
+                   llvm::any_of(group, [](Operation *member) {
+                     return !rowReductionsOf(member).empty();
+                   });
+    return joined.accepted() && mayCost ? compareCosts(group, op, all, context)
+                                        : joined;
   }
 
   Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
@@ -81,6 +90,8 @@ public:
         (both.sizes.empty() != (own.sizes.empty() && other.sizes.empty())))
       return Verdict::refuse(Reason::RowDimsDiffer,
                              "the two kernels have other rows");
+    if (merged.accepted() && !context.joining)
+      return compareCosts(a, b, all, context);
     return merged;
   }
 

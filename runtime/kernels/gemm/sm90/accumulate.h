@@ -93,14 +93,14 @@ template <class Config> struct FoldScales {
     i64 row = at.row + group * 64 + waveId() % 4 * 16 + laneId() / 4;
     HK_UNROLL for (int h = 0; h < 2; ++h) {
       i64 r = row + h * 8 < args.m ? row + h * 8 : args.m - 1;
-      a[h] = global<const float>(args.scaleA) + r * args.scaleStrideA;
+      a[h] = global<const float>(args.a.fold.data) + r * args.a.fold.strideRow;
       i64 block = at.col / 128 + h, most = (args.n - 1) / 128;
-      b[h] = global<const float>(args.scaleB) +
-             (block < most ? block : most) * args.scaleStrideB;
+      b[h] = global<const float>(args.b.fold.data) +
+             (block < most ? block : most) * args.b.fold.strideRow;
     }
     i64 blocks = (args.k + 127) / 128;
-    wide = (blocks | args.scaleStrideA | at.k0 / 128) % kAhead == 0 &&
-           args.scaleA % 16 == 0;
+    wide = (blocks | args.a.fold.strideRow | at.k0 / 128) % kAhead == 0 &&
+           args.a.fold.data % 16 == 0;
     fetchA(at.k0 / 128);
     fetchB(at.k0 / 128);
   }

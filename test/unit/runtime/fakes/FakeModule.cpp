@@ -204,8 +204,8 @@ const hk_function_impl_abi kImplementations[] = {
 };
 
 const int64_t kWeightSizes[] = {kColumns};
-const hk_weight_abi kWeights[] = {
-    {"scale", kF32, 1, kWeightSizes, kColumns * 4, FAKE_WEIGHT_CHECKSUM}};
+const hk_weight_abi kWeights[] = {{"scale", kF32, 1, kWeightSizes, kColumns * 4,
+                                   FAKE_WEIGHT_CHECKSUM, nullptr}};
 
 const hk_section_abi kSections[] = {
     {"gfx942", nullptr, 6, kHipKernels, kImplementations},
