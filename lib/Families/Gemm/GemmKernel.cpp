@@ -209,7 +209,7 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
                            "f32 is multiplied without matrix instructions");
   auto asked = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
       kGemmLoopAttrName);
-  if (isFp8(operand) && (!asked || asked == "blocks"))
+  if (isFp8(operand) && (!asked || asked.getValue() == "blocks"))
     return Verdict::refuse(
         Reason::Disabled, "the chip sums fp8 products of 128 bytes of k with "
                           "14 bits, hk.matmul with those of f32; " +
