@@ -1,8 +1,9 @@
 """Checks and times hk's matrix products on one GPU beside cuBLAS, in one process.
 
-  gemm.py check FOLDER [ONLY]    the calls of test/EndToEnd/gemm-bulk.mlir and gemm-skinny.mlir
-                                 on cuda:0, compared with the interpreter; FOLDER has both and
-                                 their modules (--target=sm_90a --split-k=1)
+  gemm.py run FOLDER OUT.tar.xz  the calls of test/EndToEnd/gemm-bulk.mlir and gemm-skinny.mlir
+                                 on cuda:0; FOLDER has both and their modules
+                                 (--target=host,sm_90a --split-k=1)
+  gemm.py check FOLDER OUT       compares the results with the interpreter, where the compiler is
   gemm.py time FOLDER [PREFIX..] hk and PyTorch on the functions of gemm.mlir (gemm.so) whose
                                  names begin so; prints JSON, a line per product
 
@@ -20,6 +21,8 @@ import re
 import statistics
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
 
 FEW_ROWS = 64
@@ -27,27 +30,51 @@ SMALL_FLOPS = 1e11
 F8_MAX = 448.0
 
 
-def check(folder, only):
-    home = pathlib.Path(os.environ["HK_HOME"])
-    environment = dict(os.environ, LD_LIBRARY_PATH=str(home / "lib"))
-    failed = made = 0
+def calls(folder):
+    """Source and options of every call that the tests make."""
     for source in sorted(folder.glob("gemm-*.mlir")):
         for options in re.findall(r"^// RUN: hk-run %t.so --check=%s (.*)$", source.read_text(), re.M):
-            if only and not options.startswith(f"--function={only}"):
-                continue
-            made += 1
-            command = [home / "bin" / "hk-run", source.with_suffix(".so"), "--device=cuda:0", "--poison",
-                       f"--check={source}", *options.split()]
-            try:
-                done = subprocess.run(command, env=environment, text=True, timeout=60, stdin=subprocess.DEVNULL,
-                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                text = done.stdout if done.returncode else None
-            except subprocess.TimeoutExpired:
-                text = "no end within 60 s"
-            if text is not None:
+            yield source, options.split()
+
+
+def hk_run(home, *arguments):
+    """What hk-run says when it fails, else None."""
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(home / "lib"))
+    try:
+        done = subprocess.run([home / "bin" / "hk-run", *arguments], env=environment, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except subprocess.TimeoutExpired:
+        return "no end within 60 s"
+    return "\n".join(done.stdout.splitlines()[-8:]) if done.returncode else None
+
+
+def run(folder, archive):
+    home, work, failed = pathlib.Path(os.environ["HK_HOME"]), pathlib.Path("/tmp/hk-gemm"), 0
+    for number, (source, options) in enumerate(calls(folder)):
+        results = work / str(number)
+        results.parent.mkdir(parents=True, exist_ok=True)
+        text = hk_run(home, source.with_suffix(".so"), "--device=cuda:0", "--poison", f"--output={results}", *options)
+        if text:
+            failed += 1
+            print(source.name, *options, text, flush=True)
+    with tarfile.open(archive, "w:xz", preset=1) as out:
+        out.add(work, arcname=".")
+    print(f"{number + 1} calls, {failed} failed")
+    return bool(failed)
+
+
+def check(folder, archive):
+    home, failed = pathlib.Path(os.environ["HK_HOME"]), 0
+    with tempfile.TemporaryDirectory() as work:
+        with tarfile.open(archive) as results:
+            results.extractall(work)  # our own file
+        for number, (source, options) in enumerate(calls(folder)):
+            text = hk_run(home, source.with_suffix(".so"), "--device=host", f"--results={work}/{number}",
+                          f"--check={source}", *options)
+            if text:
                 failed += 1
-                print(source.name, options, "\n".join(text.splitlines()[-8:]), flush=True)
-    print(f"{made} calls checked, {failed} failed", flush=True)
+                print(source.name, *options, text, flush=True)
+    print(f"{number + 1} calls checked, {failed} wrong")
     return bool(failed)
 
 
@@ -265,12 +292,13 @@ def measure(folder, prefixes):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("check", "time"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("run", "check", "time"):
         print(__doc__, file=sys.stderr)
         return 2
     folder = pathlib.Path(sys.argv[2]).resolve()
-    rest = sys.argv[3:]
-    return check(folder, rest[0] if rest else None) if sys.argv[1] == "check" else measure(folder, rest)
+    if sys.argv[1] == "time":
+        return measure(folder, sys.argv[3:])
+    return {"run": run, "check": check}[sys.argv[1]](folder, sys.argv[3])
 
 
 if __name__ == "__main__":

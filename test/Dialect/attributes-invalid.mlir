@@ -54,6 +54,11 @@ module attributes {hk.targt = "host"} {}
 
 // -----
 
+// expected-error @below {{expected 'hk.gemm_loop' to be "blocks", "warp_specialised" or "skinny", but got "fast"}}
+module attributes {hk.gemm_loop = "fast"} {}
+
+// -----
+
 // expected-error @below {{expected 'hk.target' to be a target, as #hk.target<"gfx942">, but got "host"}}
 module attributes {hk.target = "host"} {}
 

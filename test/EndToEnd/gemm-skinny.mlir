@@ -20,9 +20,6 @@
 // RUN: hk-run %t.so --check=%s --function=batched
 // RUN: hk-run %t.so --check=%s --function=shared
 // RUN: hk-run %t.so --check=%s --function=slices
-// RUN: hk-run %t.so --check=%s --function=rows8 --dim=x.0=1 --dim=s.0=1
-// RUN: hk-run %t.so --check=%s --function=rows8 --dim=x.0=64 --dim=s.0=64
-// RUN: hk-run %t.so --check=%s --function=long8
 // RUN: hk-run %t.so --check=%s --function=int8 --dim=x.0=20 --range=x=-128:128 --range=w=-128:128
 // RUN: hk-run %t.so --check=%s --function=int8_rows --dim=x.0=2 --dim=s.0=2 --range=x=-128:128 --range=w=-128:128
 
@@ -69,14 +66,6 @@ func.func @shared(%x: tensor<3x7x136xbf16>, %w: tensor<520x136xbf16>) -> tensor<
 func.func @slices(%x: tensor<2x5x600xbf16>, %w: tensor<2x512x600xbf16>) -> tensor<6x2x5x512xf32> {
   %0 = hk.matmul %x, %w {transpose_b, k_slices = 6 : i64} : tensor<2x5x600xbf16>, tensor<2x512x600xbf16> -> tensor<6x2x5x512xf32>
   return %0 : tensor<6x2x5x512xf32>
-}
-func.func @rows8(%x: tensor<?x400xf8E4M3FN>, %w: tensor<1000x400xf8E4M3FN>, %s: tensor<?x1xf32>, %t: tensor<1000x1xf32>) -> tensor<?x1000xbf16> {
-  %0 = hk.matmul %x, %w scales (%s, %t) {transpose_b} : tensor<?x400xf8E4M3FN>, tensor<1000x400xf8E4M3FN> scales (tensor<?x1xf32>, tensor<1000x1xf32>) -> tensor<?x1000xbf16>
-  return %0 : tensor<?x1000xbf16>
-}
-func.func @long8(%x: tensor<3x16384xf8E4M3FN>, %w: tensor<520x16384xf8E4M3FN>) -> tensor<3x520xf32> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<3x16384xf8E4M3FN>, tensor<520x16384xf8E4M3FN> -> tensor<3x520xf32>
-  return %0 : tensor<3x520xf32>
 }
 func.func @int8(%x: tensor<?x400xi8>, %w: tensor<1000x400xi8>) -> tensor<?x1000xi32> {
   %0 = hk.matmul %x, %w {transpose_b} : tensor<?x400xi8>, tensor<1000x400xi8> -> tensor<?x1000xi32>

@@ -8,6 +8,7 @@
 // AMD-NOT: loop =
 // EXPLAIN-DAG: (unaligned): {{.*}} warp_specialised: rows of the left operand begin at multiples of 2 bytes, not of 16
 // EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the rows of an operand do not run along k
+// EXPLAIN-DAG: (disabled): {{.*}} warp_specialised: the chip sums fp8 products of 128 bytes of k with 14 bits, hk.matmul with those of f32; hk.gemm_loop of the module asks for it
 // EXPLAIN-DAG: (unsupported-dtype): {{.*}} warp_specialised: f32 is multiplied without matrix instructions
 
 // As many blocks as the chip has units, in clusters.
@@ -36,15 +37,18 @@ func.func @rows(%x: tensor<?x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<?
   return %0 : tensor<?x4096xbf16>
 }
 
-// fp8 sums are kept in f32: registers for a second accumulator. Scales of rows
-// and columns apply where the sums are, and the copy engine stores the result.
-// CHECK-LABEL: hk.kernel @matmul_1 gemm
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 128, bn = {{128|192}}, bk = 128, {{.*}}loop = warp_specialised
-// TEXT: using BoxElement = bf16;
-// TEXT: Boxes{words}
-func.func @fp8(%x: tensor<4096x4096xf8E4M3FN>, %w: tensor<4096x4096xf8E4M3FN>, %s: tensor<4096x1xf32>, %t: tensor<4096x1xf32>) -> tensor<4096x4096xbf16> {
-  %0 = hk.matmul %x, %w scales (%s, %t) {transpose_b} : tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E4M3FN> scales (tensor<4096x1xf32>, tensor<4096x1xf32>) -> tensor<4096x4096xbf16>
-  return %0 : tensor<4096x4096xbf16>
+// Vectors are read where the sums are, and the copy engine stores the result.
+// CHECK-LABEL: hk.kernel @matmul_add gemm
+// CHECK: loop = warp_specialised, cluster = 2>
+// TEXT: struct Boxes {
+// TEXT-NEXT: using BoxElement = bf16;
+// TEXT: Vec<float, 2> two(
+// TEXT: HK_MAPPED_KERNEL({{.*}}, 8, 3, Product_v0::kThreads, Product_v0::Shared)
+// TEXT: Product_v0::run(args, maps, block, lds, Boxes{words});
+func.func @bias(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %b: tensor<4096xf32>) -> tensor<4096x4096xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  %1 = hk.add %0, %b : tensor<4096x4096xbf16>, tensor<4096xf32> -> tensor<4096x4096xbf16>
+  return %1 : tensor<4096x4096xbf16>
 }
 
 // An epilogue that reads another matrix takes vectors of a row.
@@ -55,8 +59,9 @@ func.func @residual(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %r: 
   return %1 : tensor<4096x4096xbf16>
 }
 
-// What cannot be described by a map goes through registers.
-// CHECK-LABEL: hk.kernel @matmul_2 gemm
+// What cannot be described by a map goes through registers; so do fp8 products,
+// unless the module asks for fewer bits.
+// CHECK-LABEL: hk.kernel @matmul_{{[0-9]+}} gemm
 // CHECK-NOT: loop =
 // CHECK: hk.launch %
 func.func @unaligned(%x: tensor<4096x4097xbf16>, %w: tensor<4096x4097xbf16>) -> tensor<4096x4096xbf16> {
@@ -69,5 +74,9 @@ func.func @columns(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor
 }
 func.func @f32(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> tensor<512x512xf32> {
   %0 = hk.matmul %x, %w {transpose_b} : tensor<512x512xf32>, tensor<512x512xf32> -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
+func.func @fp8(%x: tensor<512x512xf8E4M3FN>, %w: tensor<512x512xf8E4M3FN>) -> tensor<512x512xf32> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<512x512xf8E4M3FN>, tensor<512x512xf8E4M3FN> -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
 }

@@ -91,7 +91,12 @@ struct Sm90Calibration {
   /// 3,892.
   static constexpr double kBlocks = 0.45, kBlocksFp8 = 0.16;
   /// Of the memory's rate: products of few rows in blocks, by the copy engine.
-  static constexpr double kBlocksMemory = 0.65, kBulkMemory = 0.88;
+  /// A tile of 128 rows that has few of them leaves less under way.
+  static constexpr double kBlocksMemory = 0.65, kBulkMemory = 0.88,
+                          kTallMemory = 0.75;
+  /// Bytes that the L2 cache brings to all units, per microsecond; rows that do
+  /// not begin at its lines take two for one.
+  static constexpr double kL2Bytes = 10e6;
   /// Clock at full load, until the power limit lowers it.
   static constexpr double kClocksPerMicrosecond = 1570;
   /// Narrower tiles move more bytes of LDS per product: of 128 columns, 7 %.
@@ -143,25 +148,37 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
     step *= 1 + C::kFold;
   if (tile.cluster == 1)
     step *= 1 + C::kAlone;
+  double running = tiles < target.computeUnits / tile.cluster
+                       ? tiles * tile.cluster
+                       : double(target.computeUnits);
+  bool crosses = size.k * int64_t(size.bytesA) % kBulkRowBytes != 0;
+  double fromL2 = running * kBulkRowBytes *
+                  (tile.bm + double(tile.bn) / tile.cluster) *
+                  (crosses ? 2 : 1) / C::kL2Bytes;
+  step = costMax(step, fromL2 * C::kClocksPerMicrosecond);
   double clocks = ceilDiv(double(size.k), tile.bk) * step +
                   C::kEpilogueClocks * tile.bn / 256;
   double compute =
       rounds * clocks / C::kClocksPerMicrosecond + kMemoryMicroseconds;
   double memory =
-      gemmBytes(shape, size) / (target.memoryGBps * 1e3 * C::kBulkMemory);
+      gemmBytes(shape, size) / (target.memoryGBps * 1e3 * C::kTallMemory);
   return target.launchMicroseconds + costMax(compute, memory);
 }
 
-/// A product of few rows: the memory's time, or that of the busiest unit.
+/// A product of few rows: the memory's time, or that of the busiest unit. Every
+/// bm rows read B again.
 constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
                                     const GemmShapeClass &shape,
                                     const GemmSize &size) {
   using C = Sm90Calibration;
   double columns = gemmColumns(tile, shape.pair);
-  double blocks = ceilDiv(double(size.n), columns) * tile.cluster *
-                  ceilDiv(double(size.m), tile.bm) * double(size.batches);
+  double rowBlocks = ceilDiv(double(size.m), tile.bm);
+  double blocks = ceilDiv(double(size.n), columns) * tile.cluster * rowBlocks *
+                  double(size.batches);
   double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
-  double bytes = gemmBytes(shape, size);
+  double bytesB = double(size.n) * (shape.pair ? 2 : 1) * double(size.k) *
+                  size.bytesB * double(size.batches);
+  double bytes = gemmBytes(shape, size) + (rowBlocks - 1) * bytesB;
   double units = target.computeUnits;
   double busiest = ceilDiv(blocks, units) * (bytes / blocks) /
                    (rate / units * C::kUnitShare);

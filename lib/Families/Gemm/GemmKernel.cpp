@@ -207,6 +207,13 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
   if (operand == ::hk::DType::F32)
     return Verdict::refuse(Reason::UnsupportedDType,
                            "f32 is multiplied without matrix instructions");
+  auto asked = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+      kGemmLoopAttrName);
+  if (isFp8(operand) && (!asked || asked.getValue() == "blocks"))
+    return Verdict::refuse(
+        Reason::Disabled, "the chip sums fp8 products of 128 bytes of k with "
+                          "14 bits, hk.matmul with those of f32; " +
+                              kGemmLoopAttrName + " of the module asks for it");
   if (op.getTransposeA() || !op.getTransposeB())
     return Verdict::refuse(Reason::UnsupportedShape,
                            "the rows of an operand do not run along k");

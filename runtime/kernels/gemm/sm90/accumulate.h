@@ -52,9 +52,9 @@ template <class Config> struct StraightSum {
 
   HK_MEM static void run(StageReader<Config> &reader, const GemmArgs &,
                          const WarpPlace &at, Total &d) {
-    if (at.steps == 0) {
+    // Only slices may be empty; a branch around the zeros would spill.
+    if constexpr (Config::T.splitK > 1) {
       HK_UNROLL for (auto &v : d) v = 0;
-      return;
     }
     u32 last = 0;
     for (int step = 0; step < at.steps; ++step) {
@@ -67,7 +67,8 @@ template <class Config> struct StraightSum {
     }
     waitProducts<0>();
     Config::Product::settle(d);
-    reader.release(last);
+    if (Config::T.splitK == 1 || at.steps > 0)
+      reader.release(last);
   }
 };
 

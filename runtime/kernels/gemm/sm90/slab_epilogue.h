@@ -77,8 +77,14 @@ template <class Config> struct SlabEpilogue {
       waveBarrier();
       write(own, d, pass, half);
       waveBarrier();
+      // Addresses of one pass are not kept for the next, for the same reason.
+      WarpPlace here = at;
+      here.matrix = int(opaqueWord(u32(at.matrix)));
+      here.row = int(opaqueWord(u32(at.row)));
+      here.col = int(opaqueWord(u32(at.col)));
       constexpr int total = 8 * perRow;
-      HK_UNROLL for (int x = 0; x < total; x += kWave) {
+      // Not unrolled: the accumulators need the registers.
+      _Pragma("unroll 1") for (int x = 0; x < total; x += kWave) {
         int v = x + laneId();
         bool live = total % kWave == 0 || v < total;
         int r = live ? v / perRow : 0, c = v % perRow * V;
@@ -87,8 +93,8 @@ template <class Config> struct SlabEpilogue {
         out.pair =
             P::kPair ? own.template read<V>(r, c + kColumns) : Vec<Acc, V>(0);
         out.stat = 0;
-        int row = at.row + half * 8 + r, col = at.col + pass * kColumns + c;
-        runEpilogue<V>(epilogue, at.matrix, row, col, args.n,
+        int row = here.row + half * 8 + r, col = here.col + pass * kColumns + c;
+        runEpilogue<V>(epilogue, here.matrix, row, col, args.n,
                        live && row < args.m && col < args.n, out);
       }
     }
