@@ -29,7 +29,7 @@ class HK_UnaryOp<string mnemonic, string formula>
   }];
   let arguments = (ins HK_RealTensor:$input);
   let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
   let hasVerifier = 0;
   let extraClassDefinition = [{
     int64_t $cppClass::getNumLocalDims() { return 0; }
@@ -57,7 +57,7 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = []>
   }];
   let arguments = (ins HK_NumberTensor:$lhs, HK_NumberTensor:$rhs);
   let results = (outs HK_NumberTensor:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
   let extraClassDefinition = [{
     int64_t $cppClass::getNumLocalDims() { return 0; }
     ::llvm::LogicalResult $cppClass::verify() {
@@ -114,7 +114,7 @@ def HK_CompareOp : HK_RowwiseOp<"compare", "0"> {
   let arguments = (ins HK_ComparePredicateAttr:$predicate, HK_NumberTensor:$lhs,
                        HK_NumberTensor:$rhs);
   let results = (outs HK_BoolTensor:$result);
-  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
 }
 
 def HK_SelectOp : HK_RowwiseOp<"select", "0"> {
@@ -159,16 +159,20 @@ def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
   let summary = "small constant";
   let description = [{
     A constant of at most 256 bytes, copied into every kernel that uses it. Larger
-    constants are weights.
+    constants are weights. Where all elements are equal one number is written;
+    otherwise a dense attribute. Bits in hexadecimal stand for infinities and NaN.
+    An arith.constant of a tensor is accepted in place of this operator.
 
     Example:
     ```mlir
-    %c = hk.constant dense<1.702> : tensor<f32>
+    %c = hk.constant 1.702 : tensor<f32>
+    %d = hk.constant dense<[1, 2]> : tensor<2xi32>
+    %e = hk.constant 0xFF800000 : tensor<f32>
     ```
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs HK_Tensor:$result);
-  let assemblyFormat = "attr-dict $value";
+  let assemblyFormat = "attr-dict custom<Constant>($value)";
   let extraClassDefinition = "int64_t $cppClass::getNumLocalDims() { return 0; }";
   let hasFolder = 1;
   let hasVerifier = 1;

@@ -28,7 +28,7 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
 
     Example:
     ```mlir
-    %q, %s = hk.quantize per_group %x {group_size = 128 : i64} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
+    %q, %s = hk.quantize per_group %x group 128 : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
     ```
   }];
   let arguments = (ins HK_GranularityAttr:$granularity, HK_RealTensor:$input,
@@ -36,7 +36,11 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
                        DefaultValuedAttr<F32Attr, "0.0f">:$amax_floor,
                        OptionalAttr<F32Attr>:$limit, UnitAttr:$power_of_two);
   let results = (outs HK_QuantTensor:$quantized, HK_F32Tensor:$scale);
-  let assemblyFormat = "$granularity $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
+  let assemblyFormat = [{
+    $granularity $input oilist(`group` $group_size | `amax_floor` $amax_floor
+    | `limit` $limit | `power_of_two` $power_of_two) attr-dict `:` type($input)
+    `->` type($quantized) `,` type($scale)
+  }];
 }
 
 def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
@@ -55,7 +59,10 @@ def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
                        DefaultValuedAttr<I64Attr, "128">:$group_size,
                        OptionalAttr<F32Attr>:$limit);
   let results = (outs HK_QuantTensor:$quantized);
-  let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($quantized)";
+  let assemblyFormat = [{
+    $input `,` $scale oilist(`group` $group_size | `limit` $limit) attr-dict `:`
+    type($input) `,` type($scale) `->` type($quantized)
+  }];
 }
 
 def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx"> {
@@ -97,7 +104,7 @@ def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0"> {
   let arguments = (ins HK_Tensor:$input, HK_Tensor:$scale,
                        DefaultValuedAttr<I64Attr, "128">:$group_size);
   let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($result)";
+  let assemblyFormat = "$input `,` $scale (`group` $group_size^)? attr-dict `:` type($input) `,` type($scale) `->` type($result)";
 }
 
 def HK_ReencodeOp : HK_RowwiseOp<"reencode", "0"> {

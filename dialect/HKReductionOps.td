@@ -27,13 +27,13 @@ def HK_ReduceOp : HK_RowwiseOp<"reduce", "static_cast<int64_t>(getDims())"> {
     Example:
     ```mlir
     %s = hk.reduce sum %x : tensor<?x4096xbf16> -> tensor<?x1xf32>
-    %m = hk.reduce absmax %x {dims = 2 : i64} : tensor<?x4096xbf16> -> tensor<1x1xf32>
+    %m = hk.reduce absmax %x dims 2 : tensor<?x4096xbf16> -> tensor<1x1xf32>
     ```
   }];
   let arguments = (ins HK_ReduceKindAttr:$kind, HK_RealTensor:$input,
       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$dims);
   let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$kind $input (`dims` $dims^)? attr-dict `:` type($input) `->` type($result)";
 }
 
 #endif // HK_HKREDUCTIONOPS

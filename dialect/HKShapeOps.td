@@ -27,7 +27,7 @@ def HK_TransposeOp : HK_RowwiseOp<"transpose",
   }];
   let arguments = (ins HK_Tensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs HK_Tensor:$result);
-  let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input $permutation attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
   let hasFolder = 1;
 }
 
@@ -67,7 +67,7 @@ def HK_PadOp : HK_RowwiseOp<"pad", "1"> {
   let arguments = (ins HK_Tensor:$input,
                        DefaultValuedAttr<F32Attr, "0.0f">:$value);
   let results = (outs HK_Tensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input (`value` $value^)? attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0"> {
