@@ -28,7 +28,7 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
 
     Example:
     ```mlir
-    %q, %s = hk.quantize per_group %x {group_size = 128 : i64} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
+    %q, %s = hk.quantize per_group %x group 128 : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
     ```
   }];
   let arguments = (ins HK_GranularityAttr:$granularity, HK_RealTensor:$input,
@@ -39,7 +39,11 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
   let rowReductions = "{::mlir::hk::RowReduction::AbsMaximum}";
   let reductionGroup = "(getGranularity() == ::mlir::hk::Granularity::per_group ? int64_t(getGroupSize()) : 0)";
   let cost = 3;
-  let assemblyFormat = "$granularity $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
+  let assemblyFormat = [{
+    $granularity $input oilist(`group` $group_size | `amax_floor` $amax_floor
+    | `limit` $limit | `power_of_two` $power_of_two) attr-dict `:` type($input)
+    `->` type($quantized) `,` type($scale)
+  }];
 }
 
 def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
@@ -61,7 +65,10 @@ def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
   let operandMaps = "::mlir::hk::scaledMaps(getOperation(), getGroupSize())";
   let vectorDivisors = "::mlir::hk::scaleGroups(getScale(), getGroupSize())";
   let cost = 3;
-  let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($quantized)";
+  let assemblyFormat = [{
+    $input `,` $scale oilist(`group` $group_size | `limit` $limit) attr-dict `:`
+    type($input) `,` type($scale) `->` type($quantized)
+  }];
 }
 
 def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx"> {
@@ -108,7 +115,7 @@ def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0"> {
   let results = (outs HK_RealTensor:$result);
   let operandMaps = "::mlir::hk::scaledMaps(getOperation(), getScaleGroup())";
   let vectorDivisors = "::mlir::hk::scaleGroups(getScale(), getScaleGroup())";
-  let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($result)";
+  let assemblyFormat = "$input `,` $scale (`group` $group_size^)? attr-dict `:` type($input) `,` type($scale) `->` type($result)";
   let extraClassDeclaration = [{
     /// Elements of the last dim that share a scale.
     int64_t getScaleGroup();

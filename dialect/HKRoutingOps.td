@@ -49,13 +49,13 @@ def HK_CountBitsOp : HK_BaseOp<"count_bits"> {
 
     Example:
     ```mlir
-    %counts, %before = hk.count_bits %bits {block = 32 : i64} : tensor<4x?xi32> -> tensor<128xi32>, tensor<?x128xi32>
+    %counts, %before = hk.count_bits %bits block 32 : tensor<4x?xi32> -> tensor<128xi32>, tensor<?x128xi32>
     ```
   }];
   let arguments = (ins 2DTensorOf<[I32]>:$bits,
                        DefaultValuedAttr<I64Attr, "32">:$block);
   let results = (outs HK_I32Vector:$result, Optional<2DTensorOf<[I32]>>:$before);
-  let assemblyFormat = "$bits attr-dict `:` type($bits) `->` type($result) (`,` type($before)^)?";
+  let assemblyFormat = "$bits (`block` $block^)? attr-dict `:` type($bits) `->` type($result) (`,` type($before)^)?";
 }
 
 def HK_SortByKeyOp : HK_BaseOp<"sort_by_key"> {
@@ -74,13 +74,13 @@ def HK_SortByKeyOp : HK_BaseOp<"sort_by_key"> {
 
     Example:
     ```mlir
-    %order, %position = hk.sort_by_key %ids {bins = 128 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+    %order, %position = hk.sort_by_key %ids bins 128 block 16 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
     ```
   }];
   let arguments = (ins HK_KeyVector:$keys, I64Attr:$bins,
                        DefaultValuedAttr<I64Attr, "1">:$block);
   let results = (outs HK_I32Vector:$order, HK_I32Vector:$position);
-  let assemblyFormat = "$keys attr-dict `:` type($keys) `->` type($order) `,` type($position)";
+  let assemblyFormat = "$keys `bins` $bins (`block` $block^)? attr-dict `:` type($keys) `->` type($order) `,` type($position)";
 }
 
 def HK_SegmentsOp : HK_BaseOp<"segments"> {
@@ -104,7 +104,7 @@ def HK_SegmentsOp : HK_BaseOp<"segments"> {
 
     Example:
     ```mlir
-    %seq, %chunk, %first = hk.segments bounds %cu items %q {block = 64 : i64} : tensor<?xi32> items tensor<?x8x128xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+    %seq, %chunk, %first = hk.segments bounds %cu items %q block 64 : tensor<?xi32> items tensor<?x8x128xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
     ```
   }];
   let arguments = (ins HK_SegmentFormAttr:$form, HK_I32Vector:$segments,
@@ -113,7 +113,7 @@ def HK_SegmentsOp : HK_BaseOp<"segments"> {
   let results = (outs HK_I32Vector:$ids, HK_I32Vector:$ranks,
                       HK_I32Vector:$offsets);
   let assemblyFormat = [{
-    $form $segments (`items` $items^)? attr-dict `:` type($segments)
+    $form $segments (`items` $items^)? (`block` $block^)? attr-dict `:` type($segments)
     (`items` type($items)^)? `->` type($ids) `,` type($ranks) `,` type($offsets)
   }];
 }

@@ -23,6 +23,11 @@ config.environment.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0")
 if config.sanitizers:
     config.available_features.add("sanitizers")
 
+# HK_VERIFY_ROUNDTRIP=1 lit ...: whatever hk-opt reads it also prints, as text and as
+# bytecode, and reads again.
+if os.environ.get("HK_VERIFY_ROUNDTRIP"):
+    config.substitutions.append((r"(?<![\w/-])hk-opt(?![\w-])", "hk-opt --verify-roundtrip"))
+
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%llvm_include", config.llvm_include_dir))
 config.substitutions.append(("%hk_source", config.hk_source_dir))
