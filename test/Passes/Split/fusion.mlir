@@ -5,7 +5,7 @@
 // RUN: hk-compile %s --target=gfx942 --explain --emit=mlir -o /dev/null | FileCheck %s --check-prefix=TEXT
 
 // CHECK: hk.kernel @matmul gemm
-// CHECK: hk.matmul {{.*}}k_slices = 4
+// CHECK: hk.matmul {{.*}}k_slices 4
 // CHECK-NEXT: hk.yield
 // CHECK: hk.kernel @[[SUM:.*]] rowwise
 // CHECK: hk.sum_slices

@@ -16,7 +16,7 @@
 // NEVER-LABEL: func @decode
 // NEVER-NOT: hk.sum_slices
 // FORCED-LABEL: func @decode
-// FORCED: hk.matmul {{.*}}k_slices = 3
+// FORCED: hk.matmul {{.*}}k_slices 3
 func.func @decode(%x: tensor<1x8192xbf16>, %w: tensor<1024x8192xbf16>, %b: tensor<1024xbf16>) -> tensor<1x1024xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<1x8192xbf16>, tensor<1024x8192xbf16> -> tensor<1x1024xbf16>
   %1 = hk.add %0, %b : tensor<1x1024xbf16>, tensor<1024xbf16>
@@ -28,7 +28,7 @@ func.func @decode(%x: tensor<1x8192xbf16>, %w: tensor<1024x8192xbf16>, %b: tenso
 // CHECK-NOT: hk.sum_slices
 // NEVER-LABEL: func @many_rows
 // FORCED-LABEL: func @many_rows
-// FORCED: hk.matmul {{.*}}k_slices = 3
+// FORCED: hk.matmul {{.*}}k_slices 3
 func.func @many_rows(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
   return %0 : tensor<4096x4096xbf16>
@@ -51,7 +51,7 @@ func.func @dynamic_rows(%x: tensor<?x8192xbf16>, %w: tensor<1024x8192xbf16>) -> 
 // CHECK-NOT: hk.sum_slices
 // NEVER-LABEL: func @short_k
 // FORCED-LABEL: func @short_k
-// FORCED: %[[P:.*]] = hk.matmul {{.*}}k_slices = 3 : i64{{.*}} -> tensor<3x2x5xi32>
+// FORCED: %[[P:.*]] = hk.matmul {{.*}}k_slices 3{{.*}} -> tensor<3x2x5xi32>
 // FORCED: hk.sum_slices %[[P]] : tensor<3x2x5xi32> -> tensor<2x5xf32>
 // Scales of whole sums wait for them.
 // FORCED: %[[P:.*]] = hk.matmul %arg0, %arg1 k_slices 3 : tensor<2x300xi8>, tensor<300x5xi8> -> tensor<3x2x5xi32>
