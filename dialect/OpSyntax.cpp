@@ -78,13 +78,19 @@ static OptionalParseResult parseLiteral(OpAsmParser &parser, Literal &literal) {
   literal.isHexadecimal = StringRef(text, 2) == "0x";
   if (!literal.isNegative && !llvm::isDigit(*text))
     return std::nullopt;
+  // parseOptionalInteger would take the sign of -2.0 and fail.
+  const char *end = text + (literal.isNegative ? 1 : 0);
+  while (llvm::isDigit(*end))
+    ++end;
+  if (*end == '.')
+    return parser.parseFloat(literal.real);
   APInt integer;
   if (OptionalParseResult parsed = parser.parseOptionalInteger(integer);
       parsed.has_value()) {
     literal.integer = integer;
     return parsed;
   }
-  return parser.parseFloat(literal.real);
+  return parser.parseFloat(literal.real); // says what it expected
 }
 
 static FailureOr<Attribute> elementOf(OpAsmParser &parser, SMLoc loc,

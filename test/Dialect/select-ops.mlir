@@ -2,7 +2,7 @@
 
 // CHECK-LABEL: func @select
 func.func @select(%x: tensor<?x256xbf16>, %v: tensor<4x?xf32>) {
-  // CHECK: hk.topk %{{.*}} ties {{ *}}lowest_index order {{ *}}by_value : tensor<?x256xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
+  // CHECK: hk.topk %{{.*}} : tensor<?x256xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
   %0, %i = hk.topk %x : tensor<?x256xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
   // CHECK: hk.topk %{{.*}} ties {{ *}}highest_index order {{ *}}by_index : tensor<4x?xf32> -> tensor<4x2048xf32>, tensor<4x2048xi64>
   %1, %j = hk.topk %v ties highest_index order by_index : tensor<4x?xf32> -> tensor<4x2048xf32>, tensor<4x2048xi64>

@@ -25,6 +25,7 @@
 
 // -----
 
+// expected-note @below {{prior use here}}
 func.func @operands_differ(%a: tensor<4xf32>, %b: tensor<4xi32>) {
   // expected-error @below {{use of value '%b' expects different type than prior uses}}
   %0 = hk.add %a, %b : tensor<4xf32>

@@ -9,7 +9,7 @@
 // CDNA: hk.attention_combine %[[P]], %[[L]] sink %arg4 : {{.*}} -> tensor<1x1x64x128xbf16>, tensor<1x1x64xf32>
 // HOST-NOT: hk.attention_combine
 // FORCED-LABEL: func @decode
-// FORCED: kv_slices = 2
+// FORCED: kv_slices 2
 func.func @decode(%q: tensor<1x1x64x128xbf16>, %k: tensor<1x16384x8x128xbf16>, %v: tensor<1x16384x8x128xbf16>, %n: tensor<1xi32>, %s: tensor<64xf32>) -> (tensor<1x1x64x128xbf16>, tensor<1x1x64xf32>) {
   %0, %1 = hk.attention %q, %k, %v kv_lens %n sink %s scale 0.088 causal : tensor<1x1x64x128xbf16>, tensor<1x16384x8x128xbf16>, tensor<1x16384x8x128xbf16> kv_lens tensor<1xi32> sink tensor<64xf32> -> tensor<1x1x64x128xbf16>, tensor<1x1x64xf32>
   return %0, %1 : tensor<1x1x64x128xbf16>, tensor<1x1x64xf32>
@@ -20,7 +20,7 @@ func.func @decode(%q: tensor<1x1x64x128xbf16>, %k: tensor<1x16384x8x128xbf16>, %
 // CDNA: hk.attention {{.*}} kv_slices
 // HOST-NOT: hk.attention_combine
 // FORCED-LABEL: func @batch
-// FORCED: kv_slices = 2
+// FORCED: kv_slices 2
 func.func @batch(%q: tensor<?x1x64x128xbf16>, %k: tensor<?x16x8x128xbf16>, %v: tensor<?x16x8x128xbf16>, %n: tensor<?xi32>, %t: tensor<?x?xi32>) -> tensor<?x1x64x128xbf16> {
   %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.088 causal : tensor<?x1x64x128xbf16>, tensor<?x16x8x128xbf16>, tensor<?x16x8x128xbf16> kv_lens tensor<?xi32> block_table tensor<?x?xi32> -> tensor<?x1x64x128xbf16>
   return %0 : tensor<?x1x64x128xbf16>
