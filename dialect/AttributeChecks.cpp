@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
+#include "hk/Dialect/ModuleAttributes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -84,8 +85,18 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
                             {});
   if (name == kSpillingTilesAttrName)
     return success();
+  if (name == kGemmLoopAttrName) {
+    auto loop = dyn_cast<StringAttr>(attribute.getValue());
+    if (loop && symbolizeGemmLoop(loop.getValue()))
+      return success();
+    return op->emitError("expected '")
+           << kGemmLoopAttrName
+           << "' to be \"blocks\", \"warp_specialised\" or "
+           << "\"skinny\", but got " << attribute.getValue();
+  }
   if (name != kTargetAttrName)
-    return unknownAttribute(op, "a module", name, {kTargetAttrName});
+    return unknownAttribute(op, "a module", name,
+                            {kTargetAttrName, kGemmLoopAttrName});
   if (!isa<TargetAttr>(attribute.getValue()))
     return op->emitError("expected '")
            << kTargetAttrName << "' to be a target, as #hk.target<\"gfx942\">, "

@@ -113,6 +113,22 @@ def HKFuse : Pass<"hk-fuse", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def HKNormalize : Pass<"hk-normalize", "::mlir::ModuleOp"> {
+  let summary = "views of rows out of the way of fusion";
+  let description = [{
+    Row-wise operators share a kernel when their rows are the same, which a view
+    between them that joins or parts leading dims ([B, S, H] and [B * S, H], or
+    [1, S, H] and [S, H]) would prevent. Views that join rows move up and those
+    that part them move down, through row-wise operators, to the arguments, the
+    results and operators of other families, where they cost nothing. Where an
+    operator needs the dims apart, because an operand repeats along one of them,
+    its neighbours get them apart as well.
+  }];
+  let statistics = [
+    Statistic<"numReshaped", "num-reshaped", "operators whose rows got another shape">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def HKOutline : Pass<"hk-outline", "::mlir::ModuleOp"> {
   let summary = "hk.fused to hk.kernel and hk.launch";
   let description = [{

@@ -56,6 +56,7 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   split.keys = options.splitKeys;
   pm.addPass(createHKSplit(split, log));
   pm.addPass(createHKSplitReductions());
+  pm.addPass(createHKNormalize());
 
   HKFuseOptions fuse;
   fuse.disable = !options.fuse;

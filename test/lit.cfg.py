@@ -1,5 +1,6 @@
 # The lit suite: every RUN line finds hk's tools and LLVM's on PATH.
 import os
+import shutil
 
 import lit.formats
 
@@ -27,6 +28,12 @@ if config.sanitizers:
 # bytecode, and reads again.
 if os.environ.get("HK_VERIFY_ROUNDTRIP"):
     config.substitutions.append((r"(?<![\w/-])hk-opt(?![\w-])", "hk-opt --verify-roundtrip"))
+
+# NVIDIA's assembler is no part of the toolchain; what needs it says that it did not run.
+ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%llvm_include", config.llvm_include_dir))

@@ -43,6 +43,9 @@ public:
     return name;
   }
 
+  /// The tensor maps of a variant, or NULL when it has none.
+  std::string maps(const std::string &name, ArrayRef<hk_tensor_map_abi> maps);
+
   void writeWeights(ArrayRef<WeightRecord> weights);
   void writeFunctions(ArrayRef<FunctionRecord> functions);
   void
@@ -54,6 +57,24 @@ private:
   raw_ostream &os;
 };
 } // namespace
+
+std::string TableWriter::maps(const std::string &name,
+                              ArrayRef<hk_tensor_map_abi> maps) {
+  if (maps.empty())
+    return "0";
+  auto number = [](hk_number_abi n) {
+    return ("{" + Twine(n.constant) + ", " + Twine(n.word) + "u}").str();
+  };
+  os << "static const hk_tensor_map_abi " << name << "[] = {\n";
+  for (const hk_tensor_map_abi &m : maps)
+    os << "  {" << m.pointer << "u, " << int(m.dtype) << ", "
+       << number(m.columns) << ", " << number(m.rows) << ", "
+       << number(m.matrices) << ", " << number(m.row_stride) << ", "
+       << number(m.matrix_stride) << ", " << m.box_columns << "u, "
+       << m.box_rows << "u},\n";
+  os << "};\n";
+  return name;
+}
 
 void TableWriter::writeWeights(ArrayRef<WeightRecord> weights) {
   if (weights.empty())
@@ -121,14 +142,18 @@ void TableWriter::writeSection(
       os << "static const unsigned char " << base << "_code[] = {\n#embed "
          << quoted(codeFile(section, kernel)) << "\n, 0};\n";
     }
+    std::vector<std::string> mapNames;
+    for (auto [v, variant] : enumerate(kernel.variants))
+      mapNames.push_back(maps((base + "_maps" + Twine(v)).str(), variant.maps));
     os << "static const hk_variant_abi " << base << "_variants[] = {\n";
-    for (const VariantRecord &v : kernel.variants) {
+    for (const auto &[v, mapName] : zip(kernel.variants, mapNames)) {
       bool dynamicLds = host || section.target->arch == ::hk::Arch::Sm90a;
       os << "  {" << quoted(v.symbol) << ", " << quoted(v.tile) << ", "
          << (host ? v.symbol : "0") << ", "
          << (host ? "0, 0" : base + "_code, sizeof(" + base + "_code) - 1")
          << ", " << v.threads << "u, " << (dynamicLds ? 0 : v.ldsBytes) << "u, "
-         << (dynamicLds ? v.ldsBytes : 0) << "u},\n";
+         << (dynamicLds ? v.ldsBytes : 0) << "u, " << v.maps.size() << "u, "
+         << mapName << "},\n";
     }
     os << "};\n";
   }

@@ -28,6 +28,7 @@ struct VariantRecord {
   std::string symbol, tile;
   uint32_t threads = 0;
   uint32_t ldsBytes = 0;
+  std::vector<hk_tensor_map_abi> maps;
 };
 
 struct KernelRecord {

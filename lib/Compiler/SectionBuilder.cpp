@@ -70,6 +70,8 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
     v.tile = printed(variant.getTile());
     v.threads = variant.getThreads();
     v.ldsBytes = variant.getLdsBytes();
+    auto maps = family.getTensorMaps(kernel, variant);
+    v.maps.assign(maps.begin(), maps.end());
     record.variants.push_back(std::move(v));
   }
   return record;

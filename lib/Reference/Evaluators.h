@@ -127,6 +127,9 @@ Noisy silu(Noisy x);
 Noisy relu(Noisy x);
 Noisy gelu(Noisy x);
 Noisy geluTanh(Noisy x);
+Noisy exponential(Noisy x);
+/// 1 / sqrt(v) with the noise of v and of a kernel's rsqrt, in f32.
+Noisy rsqrt(Noisy v);
 
 //===----------------------------------------------------------------------===//
 // The table
@@ -155,6 +158,7 @@ void addConvolutions(EvaluatorTable &table);
 void addProducts(EvaluatorTable &table);
 void addAttention(EvaluatorTable &table);
 void addScans(EvaluatorTable &table);
+void addGatedDelta(EvaluatorTable &table);
 void addRouting(EvaluatorTable &table);
 
 } // namespace mlir::hk::reference

@@ -15,8 +15,7 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::reference;
 
-/// 1 / sqrt(v) with the noise of v and of a kernel's rsqrt.
-static Noisy rsqrt(Noisy v) {
+Noisy reference::rsqrt(Noisy v) {
   double value = f32(1 / std::sqrt(v.value));
   if (!std::isfinite(v.value))
     return {value, v.sigma};

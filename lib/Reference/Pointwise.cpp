@@ -111,6 +111,11 @@ Noisy reference::relu(Noisy x) {
   return x.value > -x.reach() ? Noisy{0, x.sigma, x.jump} : Noisy{0, 0};
 }
 
+Noisy reference::exponential(Noisy x) {
+  double y = std::exp(x.value);
+  return elementary(x, y, y, 3, kFlushed);
+}
+
 static Noisy squareRoot(Noisy x) {
   double value = std::sqrt(x.value);
   if (x.value > 0)
@@ -146,10 +151,7 @@ static void addUnary(EvaluatorTable &table, UnaryFunction function) {
 }
 
 static void addExponentials(EvaluatorTable &table) {
-  addUnary<ExpOp>(table, [](Noisy x) {
-    double y = std::exp(x.value);
-    return elementary(x, y, y, 3, kFlushed);
-  });
+  addUnary<ExpOp>(table, exponential);
   addUnary<Exp2Op>(table, [](Noisy x) {
     double y = std::exp2(x.value);
     return elementary(x, y, y * M_LN2, 3, kFlushed);

@@ -29,6 +29,7 @@ Evaluator reference::evaluatorOf(StringRef operationName) {
     addProducts(made);
     addAttention(made);
     addScans(made);
+    addGatedDelta(made);
     addRouting(made);
     return made;
   }();

@@ -160,6 +160,28 @@ static bool isOverwritten(Value value) {
   });
 }
 
+/// The value of which `value` has all elements in another shape.
+static Value rootOfReshapes(Value value) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(def))
+      break;
+    value = viewSource(def);
+  }
+  return value;
+}
+
+/// `value`, a reshape of `root`, of `other` instead.
+static Value reshapeOfOther(Value value, Value root, Value other,
+                            OpBuilder &builder) {
+  if (value == root)
+    return other;
+  Operation *view = value.getDefiningOp();
+  Value source = reshapeOfOther(viewSource(view), root, other, builder);
+  Operation *made = builder.clone(*view);
+  made->setOperand(0, source);
+  return made->getResult(0);
+}
+
 static void separateResults(Block &block) {
   Operation *terminator = block.getTerminator();
   llvm::DenseSet<Value> seen;
@@ -167,11 +189,20 @@ static void separateResults(Block &block) {
     Value value = operand.get();
     if (!isa<RankedTensorType>(value.getType()))
       continue;
-    Operation *def = value.getDefiningOp();
-    bool own = (stateArgumentOf(value) && !isOverwritten(value)) ||
-               (def && isBaseOp(def) && !tiedStateOf(cast<OpResult>(value)));
-    if (!seen.insert(value).second || !own)
+    if (stateArgumentOf(value) && !isOverwritten(value) &&
+        seen.insert(value).second)
+      continue;
+    // The caller's tensor may have another shape than the one that a kernel
+    // writes, if it has the same elements.
+    Value root = rootOfReshapes(value);
+    Operation *def = root.getDefiningOp();
+    if (!def || !isBaseOp(def) || tiedStateOf(cast<OpResult>(root))) {
       operand.set(freshCopy(value, terminator));
+    } else if (!seen.insert(root).second) {
+      OpBuilder builder(terminator);
+      operand.set(
+          reshapeOfOther(value, root, freshCopy(root, terminator), builder));
+    }
   }
 }
 

@@ -61,7 +61,8 @@ struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
 
   LogicalResult makeShapeFunction(func::FuncOp func);
   LogicalResult place(func::FuncOp func);
-  LogicalResult redirect(Value result, Value destination, OpBuilder &builder);
+  LogicalResult redirect(Value result, Value destination,
+                         const DimSymbols &dims, OpBuilder &builder);
 };
 } // namespace
 
@@ -164,7 +165,22 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
 
 /// Makes `destination` the memory in which `result` is produced, looking
 /// through reshapes.
+/// `destination`, of the shape of `collapse`, with the shape of its source.
+static Value expandDestination(tensor::CollapseShapeOp collapse,
+                               Value destination, const DimSymbols &dims,
+                               OpBuilder &builder) {
+  Operation *producer = collapse.getSrc().getDefiningOp();
+  builder.setInsertionPoint(producer);
+  DimResolver sizes(builder, collapse.getLoc(), dims);
+  SmallVector<OpFoldResult> shape = sizes.getShape(collapse.getSrc());
+  builder.setInsertionPoint(producer);
+  return tensor::ExpandShapeOp::create(
+      builder, collapse.getLoc(), collapse.getSrcType(), destination,
+      collapse.getReassociationIndices(), shape);
+}
+
 LogicalResult PlaceOutputsPass::redirect(Value result, Value destination,
+                                         const DimSymbols &dims,
                                          OpBuilder &builder) {
   Operation *op = result.getDefiningOp();
   if (auto launch = dyn_cast_or_null<LaunchOp>(op)) {
@@ -187,15 +203,20 @@ LogicalResult PlaceOutputsPass::redirect(Value result, Value destination,
                     tensor::CastOp::create(atStart, cast.getLoc(),
                                            cast.getSource().getType(),
                                            destination),
-                    builder);
+                    dims, builder);
   }
+  if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op);
+      collapse && collapse.getSrc().getDefiningOp())
+    return redirect(collapse.getSrc(),
+                    expandDestination(collapse, destination, dims, builder),
+                    dims, builder);
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
     OpBuilder atStart = OpBuilder::atBlockBegin(destination.getParentBlock());
     return redirect(expand.getSrc(),
                     tensor::CollapseShapeOp::create(
                         atStart, expand.getLoc(), expand.getSrcType(),
                         destination, expand.getReassociationIndices()),
-                    builder);
+                    dims, builder);
   }
   return emitError(result.getLoc(),
                    "expected a returned tensor to be made by a launch, got ")
@@ -210,6 +231,7 @@ LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
                     builder.getBoolAttr(
                         static_cast<bool>(func.getArgAttr(i, kStateAttrName))));
 
+  DimSymbols dims(func.getBody().front());
   auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
   unsigned outputs = 0;
   for (OpOperand &operand : ret->getOpOperands()) {
@@ -230,7 +252,7 @@ LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
     // Without elements nothing is written.
     if (result.getDefiningOp<tensor::EmptyOp>())
       operand.set(func.getArgument(index));
-    else if (failed(redirect(result, func.getArgument(index), builder)))
+    else if (failed(redirect(result, func.getArgument(index), dims, builder)))
       return failure();
   }
   return success();

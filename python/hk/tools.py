@@ -16,12 +16,13 @@ Source = str | os.PathLike
 
 def _text_file(source: typing.Any, folder: str) -> pathlib.Path:
     """The file of a model: a path, MLIR text (it has a newline), or a Graph."""
-    text = getattr(source, "mlir", source)
-    if isinstance(text, str) and "\n" in text:
-        path = pathlib.Path(folder) / "model.mlir"
-        path.write_text(text)
+    path = pathlib.Path(folder) / "model.mlir"
+    if hasattr(source, "save"):
+        return source.save(path)[0]
+    if isinstance(source, str) and "\n" in source:
+        path.write_text(source)
         return path
-    path = pathlib.Path(os.fspath(text))
+    path = pathlib.Path(os.fspath(source))
     if not path.exists():
         raise NotFound(f"no such file: '{path}'")
     return path
@@ -41,9 +42,10 @@ def compile(source: typing.Any, output: Source | None = None, *,  # noqa: A001
     if not any(o.startswith("--clang") for o in options) and shutil.which(clang) is None:
         raise NotFound(f"hk compiles kernels with {clang}, which is not on PATH: install the "
                        "Debian package clang-22, or name a clang 22 with HK_CLANG")
-    weights = weights or getattr(source, "weights", None)
     with tempfile.TemporaryDirectory() as folder:
         path = _text_file(source, folder)
+        if hasattr(source, "save"):
+            weights = weights or path.with_suffix(".safetensors")
         if output is None:
             kept = path if path.parent != pathlib.Path(folder) else (
                 pathlib.Path(tempfile.mkdtemp(prefix="hk-")) / "model.mlir")
@@ -82,7 +84,8 @@ def run_reference(source: typing.Any, inputs: typing.Sequence, *, function: str 
 
     with tempfile.TemporaryDirectory() as folder:
         path = _text_file(source, folder)
-        weights = weights if weights is not None else getattr(source, "weights", None)
+        if weights is None and hasattr(source, "save"):
+            weights = path.with_suffix(".safetensors")
         command = [str(_paths.tool("hk-interp")), str(path), f"--function={function}",
                    f"--output={folder}/result"]
         for i, value in enumerate(inputs):

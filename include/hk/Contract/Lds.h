@@ -83,10 +83,40 @@ constexpr int64_t gemmSlabRows(const Target &target, const GemmTile &tile) {
   return ldsMul(tile.wm, target.mmaM);
 }
 
+/// sm_90a's copy engine: bytes of k in a stage's rows, and where stages begin.
+inline constexpr int32_t kBulkRowBytes = 128, kBulkAlignment = 1024;
+/// LDS through which a warp of a warp-specialised product passes its results.
+inline constexpr int32_t kBulkSlabBytes = 4096;
+/// Warps of a warpgroup.
+inline constexpr int32_t kGroupWarps = 4;
+
+/// Room to align, the stages, a slab per multiplying warp, two barriers a
+/// stage.
+constexpr int64_t warpSpecialisedLds(const GemmTile &tile) {
+  int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
+  return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
+                ldsMul(tile.wm, kGroupWarps, kBulkSlabBytes));
+}
+
+/// Words between the columns of a part of a skinny product, beyond its rows:
+/// keeps writes of neighbouring columns in different banks.
+inline constexpr int32_t kSkinnyPad = 2;
+
+/// Room to align, the stages, the parts that a block adds, barriers.
+constexpr int64_t skinnyLds(const GemmTile &tile) {
+  int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
+  return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
+                ldsAdd(ldsMul(tile.bn, tile.bm + kSkinnyPad, 4), 8));
+}
+
 /// GPU: the A and B stages of the main loop; the epilogue's slab of 4-byte
 /// accumulators takes their place. Host: A and B widened to f32, and C.
 constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
                           DType operand) {
+  if (tile.loop == GemmLoop::WarpSpecialised)
+    return warpSpecialisedLds(tile);
+  if (tile.loop == GemmLoop::Skinny)
+    return skinnyLds(tile);
   if (isHostSkinny(target, tile))
     return ldsMul(tile.bm, ldsAdd(tile.bk, tile.bn), 4);
   if (target.arch == Arch::Host)

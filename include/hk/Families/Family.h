@@ -22,6 +22,7 @@
 #include "hk/Dialect/HK.h"
 #include "hk/Families/Decision.h"
 #include "hk/Families/Split.h"
+#include "hk/Runtime/ModuleAbi.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mlir::hk {
@@ -87,6 +88,14 @@ public:
   virtual LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
                                     DecisionLog &log) const = 0;
 
+  /// The tensor maps that `variant` takes as a parameter of its own, in order;
+  /// sm_90a only.
+  virtual SmallVector<hk_tensor_map_abi>
+  getTensorMaps(KernelOp kernel, VariantOp variant) const {
+    (void)kernel, (void)variant;
+    return {};
+  }
+
   /// Writes the translation unit of `kernel`: one entry point per variant,
   /// named `prefix` + variant name. The text must be a function of the kernel's
   /// contents only (it is the cache key): no addresses, no kernel name.
@@ -105,6 +114,7 @@ const Family &getAttentionFamily();
 const Family &getConv1dFamily();
 const Family &getRoutingFamily();
 const Family &getScanFamily();
+const Family &getGatedDeltaFamily();
 
 /// Condition and grid of a variant, as values of its region.
 struct LaunchDims {

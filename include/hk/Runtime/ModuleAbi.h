@@ -63,6 +63,30 @@ typedef void (*hk_plan_fn)(const int64_t *dims, hk_launch_plan *plan);
 typedef void (*hk_host_kernel_fn)(const uint64_t *words, const uint32_t *block,
                                   const uint32_t *grid, void *lds);
 
+/// A number known at a launch: words[word], or `constant` where word is
+/// HK_NO_WORD.
+#define HK_NO_WORD UINT32_MAX
+typedef struct hk_number_abi {
+  int64_t constant;
+  uint32_t word;
+} hk_number_abi;
+
+/// What the copy engine of sm_90a must know of an operand: matrices of rows of
+/// consecutive columns, and the box of them that one copy moves. Boxes lie in
+/// LDS as rows of 128 bytes whose 16-byte chunks are permuted by the engine's
+/// 128-byte swizzle; what is outside of a matrix reads as zero and is not
+/// written. Address and strides are multiples of 16 bytes.
+typedef struct hk_tensor_map_abi {
+  uint32_t pointer; // the word that is the address
+  uint8_t dtype;    // hk::DType
+  hk_number_abi columns, rows, matrices;
+  hk_number_abi row_stride, matrix_stride; // in elements
+  uint32_t box_columns, box_rows;
+} hk_tensor_map_abi;
+
+/// Most maps of a variant.
+#define HK_MAX_TENSOR_MAPS 8
+
 typedef struct hk_variant_abi {
   const char *symbol;     // entry point in `code`, and name in profiles
   const char *tile;       // printed tile attribute
@@ -73,6 +97,10 @@ typedef struct hk_variant_abi {
   uint32_t lds_static; // bytes the code object declares
   uint32_t
       lds_dynamic; // bytes to request at launch (sm_90a); host: buffer size
+  /// sm_90a: encoded at each launch and passed as one more parameter, an array
+  /// of 128-byte maps.
+  uint32_t num_maps;
+  const hk_tensor_map_abi *maps;
 } hk_variant_abi;
 
 typedef struct hk_kernel_abi {

@@ -185,10 +185,21 @@ public:
   void run() {
     os << "#include \"kernels/device/math.h\"\n"
           "#include \"kernels/device/quant.h\"\n"
-          "#include \"kernels/gemm/gemm.h\"\n\n"
+          "#include \"kernels/gemm/gemm.h\"\n";
+    auto hasLoop = [&](GemmLoop loop) {
+      return llvm::any_of(kernel.getVariants(), [&](VariantOp variant) {
+        return tileOf(variant).getLoop() == loop;
+      });
+    };
+    if (hasLoop(GemmLoop::skinny))
+      os << "#include \"kernels/gemm/sm90/skinny.h\"\n";
+    if (hasLoop(GemmLoop::warp_specialised))
+      os << "#include \"kernels/gemm/sm90/warp_specialised.h\"\n";
+    os << "\n"
           "namespace {\n"
           "using namespace hk;\n\n";
     writeEpilogue();
+    writeBoxes();
     auto variants = kernel.getVariants();
     for (VariantOp variant : variants)
       writeProblem(variant);
@@ -199,6 +210,23 @@ public:
 
 private:
   MatmulOp matmul() { return gemm.matmul; }
+  static GemmTileAttr tileOf(VariantOp variant) {
+    return cast<GemmTileAttr>(variant.getTile());
+  }
+  static StringRef templateOf(GemmLoop loop) {
+    switch (loop) {
+    case GemmLoop::blocks:
+      return "Gemm";
+    case GemmLoop::warp_specialised:
+      return "WarpSpecialised";
+    case GemmLoop::skinny:
+      return "Skinny";
+    }
+    llvm_unreachable("every loop has a template");
+  }
+  static bool isBlocks(VariantOp variant) {
+    return tileOf(variant).getLoop() == GemmLoop::blocks;
+  }
 
   /// Columns the epilogue handles at a time.
   int vectorWidth() {
@@ -295,9 +323,9 @@ private:
   }
 
   void writeProblem(VariantOp variant) {
-    auto tile = cast<GemmTileAttr>(variant.getTile());
-    os << "using Product_" << variant.getSymName()
-       << " = Gemm<GemmProblem<\n    ";
+    GemmTileAttr tile = tileOf(variant);
+    os << "using Product_" << variant.getSymName() << " = "
+       << templateOf(tile.getLoop()) << "<GemmProblem<\n    ";
     writeLayout(matmul().getLhs(), !matmul().getTransposeA());
     os << ",\n    ";
     writeLayout(matmul().getRhs(), matmul().getTransposeB());
@@ -305,7 +333,11 @@ private:
        << ", KScale::" << kScaleText() << ", " << tile.getBm() << ", "
        << tile.getBn() << ", " << tile.getBk() << ", " << tile.getWm() << ", "
        << tile.getWn() << ", " << tile.getStages() << ", " << tile.getSplitK()
-       << ">>;\n";
+       << ">";
+    if (!isBlocks(variant))
+      os << ", " << tile.getCluster() << ", "
+         << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
+    os << ">;\n";
   }
 
   /// The address of the batch's matrix.
@@ -345,49 +377,112 @@ private:
 
   void writeEntry(VariantOp variant) {
     std::string product = ("Product_" + variant.getSymName()).str();
-    os << "\nHK_KERNEL(" << prefix << variant.getSymName() << ", "
-       << words.size() << ", " << product << "::kThreads, 1, " << product
+    bool blocks = isBlocks(variant);
+    os << (blocks ? "\nHK_KERNEL(" : "\nHK_MAPPED_KERNEL(") << prefix
+       << variant.getSymName() << ", " << words.size() << ", ";
+    if (!blocks)
+      os << gemmTensorMaps(kernel, tileOf(variant)).size() << ", ";
+    os << product << "::kThreads, " << (blocks ? "1, " : "") << product
        << "::Shared) {\n"
        << "  using namespace hk;\n";
+    if (blocks)
+      writeBatchIndices(variant, product);
+    writeArguments(blocks);
+    if (blocks)
+      os << "  " << product << "::run(args, block, lds, Epilogue{words});\n";
+    else
+      os << "  " << product << "::run(args, maps, block, lds, "
+         << mappedEpilogue(variant) << ");\n";
+    os << "}\n";
+  }
+
+  std::string mappedEpilogue(VariantOp variant) {
+    if (!storesBoxes(kernel, tileOf(variant)))
+      return "Epilogue{words}";
+    if (onlyRounds(kernel))
+      return ("StoreRounded<" + boxElement() + ">{}").str();
+    return "Boxes{words}";
+  }
+  Value firstResult() {
+    return kernel.getSpecBlock().getTerminator()->getOperand(0);
+  }
+  StringRef boxElement() {
+    return elementTypeOf(firstResult()).isBF16() ? "bf16" : "f16";
+  }
+
+  /// The epilogue of variants whose results the copy engine stores, if any.
+  void writeBoxes() {
+    bool any = llvm::any_of(kernel.getVariants(), [&](VariantOp variant) {
+      return storesBoxes(kernel, tileOf(variant));
+    });
+    if (!any || onlyRounds(kernel))
+      return;
+    CodeWriter out;
+    EpiloguePuller puller(kernel, dims, out, gemm, /*vec=*/2);
+    std::string value =
+        puller.pull(firstResult(), puller.here(puller.columns()), 2);
+    out.line("return " + value + ";");
+    os << "struct Boxes {\n"
+          "  using BoxElement = "
+       << boxElement()
+       << ";\n  const u64 *words;\n\n"
+          "  template <class In>\n"
+          "  HK_MEM Vec<float, 2> two([[maybe_unused]] i64 batch, "
+          "[[maybe_unused]] i64 row,\n      [[maybe_unused]] i64 col, "
+          "[[maybe_unused]] const In &in) const {\n";
+    writeIndented(out.str());
+    os << "  }\n};\n\n";
+  }
+
+  /// The batch that block.z stands for.
+  void writeBatchIndices(VariantOp variant, StringRef product) {
     GemmDims layout = gemmDims(matmul());
     bool sliced = matmul().getNumSliceDims() != 0;
-    int64_t slices = cast<GemmTileAttr>(variant.getTile()).getSplitK();
+    int64_t slices = tileOf(variant).getSplitK();
     if (gemm.mayExceedGrid(slices))
       writeMatrix(layout, product, slices);
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
-    std::string batches = "1";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
+      os << "  [[maybe_unused]] const i64 b" << i << " = ";
       std::string size =
           words.dim(argument(matmul().getLhs()), layout.batch[i]);
-      batches += " * " + size;
-      os << "  [[maybe_unused]] const i64 b" << i << " = ";
       if (i == 0 && !sliced)
         os << "rest;\n";
       else
         os << "rest % " << size << ";\n  rest /= " << size << ";\n";
     }
+  }
+
+  /// `addresses`: the kernel reads its operands itself.
+  void writeArguments(bool addresses) {
+    GemmDims layout = gemmDims(matmul());
     Value lhs = matmul().getLhs(), rhs = matmul().getRhs();
     int64_t k = matmul().getLhsDim(MatmulDim::K);
     int64_t n = matmul().getRhsDim(MatmulDim::N);
-    os << "  GemmArgs args = {};\n"
-       << "  args.a = " << baseOf(lhs) << ";\n"
-       << "  args.b = " << baseOf(rhs) << ";\n"
-       << "  args.m = " << words.dim(argument(lhs), layout.row) << ";\n"
+    std::string batches = "1";
+    for (int64_t dim : llvm::reverse(layout.batch))
+      batches += " * " + words.dim(argument(lhs), dim);
+    os << "  GemmArgs args = {};\n";
+    if (addresses)
+      os << "  args.a = " << baseOf(lhs) << ";\n"
+         << "  args.b = " << baseOf(rhs) << ";\n";
+    os << "  args.m = " << words.dim(argument(lhs), layout.row) << ";\n"
        << "  args.n = " << words.dim(argument(rhs), n)
        << (gemm.gated ? " / 2" : "") << ";\n"
-       << "  args.k = " << words.dim(argument(lhs), k) << ";\n"
-       << "  args.strideA = "
-       << words.stride(argument(lhs), matmul().getTransposeA() ? k : layout.row)
-       << ";\n"
-       << "  args.strideB = "
-       << words.stride(argument(rhs), matmul().getTransposeB()
-                                          ? n
-                                          : matmul().getRhsDim(MatmulDim::K))
-       << ";\n"
-       << "  args.batches = " << batches << ";\n";
+       << "  args.k = " << words.dim(argument(lhs), k) << ";\n";
+    if (addresses)
+      os << "  args.strideA = "
+         << words.stride(argument(lhs),
+                         matmul().getTransposeA() ? k : layout.row)
+         << ";\n"
+         << "  args.strideB = "
+         << words.stride(argument(rhs), matmul().getTransposeB()
+                                            ? n
+                                            : matmul().getRhsDim(MatmulDim::K))
+         << ";\n";
+    os << "  args.batches = " << batches << ";\n";
     writeScale("A", matmul().getLhsScale(), lhsScaleUse(matmul()));
     writeScale("B", matmul().getRhsScale(), rhsScaleUse(matmul()));
-    os << "  " << product << "::run(args, block, lds, Epilogue{words});\n}\n";
   }
 
   KernelOp kernel;

@@ -44,6 +44,10 @@ public:
                             DecisionLog &log) const override {
     return addGemmVariants(kernel, target, log);
   }
+  SmallVector<hk_tensor_map_abi>
+  getTensorMaps(KernelOp kernel, VariantOp variant) const override {
+    return gemmTensorMaps(kernel, cast<GemmTileAttr>(variant.getTile()));
+  }
   LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
                      StringRef prefix, raw_ostream &os) const override {
     return emitGemm(kernel, target, prefix, os);

@@ -122,6 +122,44 @@ int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
   return std::max(alignment, bytes);
 }
 
+Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
+                              int64_t alignA, int64_t alignB) {
+  MatmulOp op = gemm.matmul;
+  if (target.arch != ::hk::Arch::Sm90a)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "only sm_90a has a copy engine");
+  ::hk::DType operand = gemmOperandType(target, lhsType(op), rhsType(op));
+  if (lhsType(op) != operand || rhsType(op) != operand)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "an operand changes its dtype on the way to LDS");
+  if (operand == ::hk::DType::F32)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "f32 is multiplied without matrix instructions");
+  if (op.getTransposeA() || !op.getTransposeB())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "the rows of an operand do not run along k");
+  if (tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K)) == 0)
+    return Verdict::refuse(Reason::UnsupportedShape, "k is 0");
+  size_t batches = gemmDims(op).batch.size();
+  if (batches > 1)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           Twine(batches) + " batch dims, at most one");
+  if (batches == 1 && hasScaleAlongK(op))
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "a batch with scales along k");
+  for (auto [value, align, name] : {std::tuple(op.getLhs(), alignA, "left"),
+                                    std::tuple(op.getRhs(), alignB, "right")}) {
+    int64_t known = operandAlignment(value, align);
+    if (known < 16)
+      return Verdict::refuse(Reason::Unaligned, "rows of the " + Twine(name) +
+                                                    " operand begin at "
+                                                    "multiples of " +
+                                                    Twine(known) +
+                                                    " bytes, not of 16");
+  }
+  return Verdict::accept();
+}
+
 ::hk::GemmShapeClass mlir::hk::shapeClassOf(GemmKernel gemm,
                                             const ::hk::Target &target,
                                             int64_t alignA, int64_t alignB) {
@@ -136,6 +174,7 @@ int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
   shape.pair = gemm.isPair();
   shape.scaled = hasScaleAlongK(op);
   shape.group = gemm.quantize ? int32_t(kGemmGroup) : 0;
+  shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
   return shape;
 }
 

@@ -14,6 +14,7 @@
 #define HK_FAMILIES_GEMM_GEMMKERNEL_H
 
 #include "hk/Contract/Cost.h"
+#include "hk/Dialect/ModuleAttributes.h"
 #include "hk/Families/Family.h"
 
 namespace mlir::hk {
@@ -71,6 +72,11 @@ Verdict verdictOf(MatmulOp op);
 /// contiguous extent, given those of the row starts.
 int64_t operandAlignment(Value operand, int64_t rowAlignment);
 
+/// Whether tensor maps can describe both operands, so that the loops of sm_90a
+/// that copy with them apply; alignments as in shapeClassOf.
+Verdict bulkVerdict(GemmKernel gemm, const ::hk::Target &target, int64_t alignA,
+                    int64_t alignB);
+
 /// What the choice of a tile depends on. Alignments are those of the operands'
 /// rows in bytes.
 ::hk::GemmShapeClass shapeClassOf(GemmKernel gemm, const ::hk::Target &target,
@@ -88,6 +94,14 @@ std::optional<SplitPlan> planGemmSplit(MatmulOp op, const ::hk::Target &target,
 void splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder);
 LogicalResult addGemmVariants(KernelOp kernel, const ::hk::Target &target,
                               DecisionLog &log);
+/// Whether the kernel's result is its product, rounded and nothing else.
+bool onlyRounds(KernelOp kernel);
+/// Whether the copy engine stores the result of a variant with `tile`: one of
+/// 16 bits, for which the epilogue reads no other matrix.
+bool storesBoxes(KernelOp kernel, GemmTileAttr tile);
+/// Maps of A, B and, if the engine stores it, the result; none for Blocks.
+SmallVector<hk_tensor_map_abi> gemmTensorMaps(KernelOp kernel,
+                                              GemmTileAttr tile);
 LogicalResult emitGemm(KernelOp kernel, const ::hk::Target &target,
                        StringRef prefix, raw_ostream &os);
 

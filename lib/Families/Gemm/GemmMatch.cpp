@@ -56,9 +56,15 @@ public:
       return joinQuantize(quantize);
     if (isElementwise(op))
       return joinPointwise();
-    if (isa<RowwiseOpInterface>(op))
+    if (auto rowwise = dyn_cast<RowwiseOpInterface>(op)) {
+      // Groups of columns could fit a tile, other rows are not of one.
+      if (isa<QuantizeMxOp, TransposeOp, GatherRowsOp, SumSlicesOp>(op) ||
+          rowwise.getNumLocalDims() == 0)
+        return refuse(Reason::NotAnEpilogue,
+                      "is not computed behind a product's tile");
       return refuse(Reason::NeedsWholeRow,
                     "needs more of a row than the columns of one tile");
+    }
     return refuse(Reason::OtherFamily, "is not a pointwise operator");
   }
 

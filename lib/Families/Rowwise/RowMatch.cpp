@@ -16,6 +16,7 @@
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Families/SmallReduction.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -223,6 +224,40 @@ private:
 };
 } // namespace
 
+/// "[4, 8]"; a dynamic size that is one of an argument's says so.
+static std::string describeDims(ArrayRef<DimName> names,
+                                const DimSymbols &dims) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "[";
+  llvm::interleaveComma(names, os, [&](DimName name) {
+    if (name >= 0) {
+      os << name;
+      return;
+    }
+    const SizeExpr &size = dims.definition(-1 - name);
+    auto argument = dyn_cast_or_null<BlockArgument>(size.value);
+    if (size.kind == SizeExpr::Kind::Argument && argument)
+      os << "? of argument " << argument.getArgNumber() << " dim " << size.dim;
+    else
+      os << "?";
+  });
+  os << "]";
+  return text;
+}
+
+static Verdict refuseRows(Operation *op, ArrayRef<DimName> own,
+                          ArrayRef<DimName> rows, const DimSymbols &dims) {
+  bool unproved =
+      !own.empty() && !rows.empty() && (own.front() < 0 || rows.front() < 0);
+  return Verdict::refuse(
+      Reason::RowDimsDiffer,
+      op->getName().getStringRef() +
+          " has other rows than the rest of the kernel: " +
+          describeDims(own, dims) + ", not " + describeDims(rows, dims) +
+          (unproved ? "; nothing shows that these sizes are equal" : ""));
+}
+
 /// Whether `op` reduces a whole tensor to one number.
 static bool reducesAll(Operation *op) {
   if (rowReductionsOf(op).empty())
@@ -303,9 +338,7 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
            own[common] == rows.sizes[common])
       ++common;
     if (common == 0 && (!rows.sizes.empty() || !own.empty()) && !oneRow)
-      return Verdict::refuse(Reason::RowDimsDiffer,
-                             op->getName().getStringRef() +
-                                 " has other rows than the rest of the kernel");
+      return refuseRows(op, own, rows.sizes, dims);
     rows.sizes.truncate(common);
   }
   // Whole rows make vectors: the last dim is never a row dim.

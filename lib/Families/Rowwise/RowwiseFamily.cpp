@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowCost.h"
 #include "RowEmitter.h"
 #include "RowPlan.h"
 #include "RowTiles.h"
@@ -81,6 +82,8 @@ public:
         (both.sizes.empty() != (own.sizes.empty() && other.sizes.empty())))
       return Verdict::refuse(Reason::RowDimsDiffer,
                              "the two kernels have other rows");
+    if (merged.accepted() && !context.joining)
+      return compareCosts(a, b, all, context);
     return merged;
   }
 

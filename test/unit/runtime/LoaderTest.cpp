@@ -141,6 +141,8 @@ TEST(Loader, RefusesOtherVersions) {
 }
 
 TEST(Loader, RefusesBrokenTables) {
+  EXPECT_REFUSED(testFile("wrong_map.so"), HK_INCOMPATIBLE,
+                 "tensor map 0 of variant 'addRow' refers to a word");
   EXPECT_REFUSED(testFile("wrong_role.so"), HK_INCOMPATIBLE,
                  "function 'add': argument 'out' has the unknown role 9");
 }

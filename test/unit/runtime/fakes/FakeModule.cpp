@@ -58,20 +58,31 @@ void planTooLarge(const int64_t *, hk_launch_plan *plan) {
 constexpr char kCode[] = "FAKECODE gfx942";
 constexpr char kPtx[] = {'f', 'a', 'k', 'e', ' ', 'P', 'T', 'X'};
 
-#define VARIANT(name, function, lds)                                           \
+#define VARIANT(name, function, lds, ...)                                      \
   const hk_variant_abi name##HostVariant[] = {                                 \
-      {#function, "#tile", function, nullptr, 0, 1, 0, lds}};                  \
-  const hk_variant_abi name##HipVariant[] = {                                  \
-      {#function, "#tile", nullptr, kCode, sizeof(kCode), 64, lds, 0}};        \
-  const hk_variant_abi name##CudaVariant[] = {                                 \
-      {#function, "#tile", nullptr, kPtx, sizeof(kPtx), 64, 0, lds}};
+      {#function, "#tile", function, nullptr, 0, 1, 0, lds, 0, nullptr}};      \
+  const hk_variant_abi name##HipVariant[] = {{#function, "#tile", nullptr,     \
+                                              kCode, sizeof(kCode), 64, lds,   \
+                                              0, 0, nullptr}};                 \
+  const hk_variant_abi name##CudaVariant[] = {{#function, "#tile", nullptr,    \
+                                               kPtx, sizeof(kPtx), 64, 0, lds, \
+                                               __VA_ARGS__}};
 
-VARIANT(add, addRow, 0)
+// Of the first operand of addRow, whose words are three addresses, the rows and
+// three strides; the fake driver looks at the map that a launch brings.
+#ifndef FAKE_MAP_WORD
+#define FAKE_MAP_WORD 4
+#endif
+constexpr hk_tensor_map_abi kAddMap[] = {
+    {0, kF32, {kColumns, HK_NO_WORD}, {0, 3}, {1, HK_NO_WORD},
+     {0, FAKE_MAP_WORD}, {0, HK_NO_WORD}, 32, 1}};
+
+VARIANT(add, addRow, 0, 1, kAddMap)
 // More dynamic shared memory on CUDA than needs no opting in.
-VARIANT(scale, scaleRow, 65536)
-VARIANT(trace, traceBlock, 32)
-VARIANT(overrun, overrunRow, 0)
-VARIANT(overrunLds, overrunLds, 32)
+VARIANT(scale, scaleRow, 65536, 0, nullptr)
+VARIANT(trace, traceBlock, 32, 0, nullptr)
+VARIANT(overrun, overrunRow, 0, 0, nullptr)
+VARIANT(overrunLds, overrunLds, 32, 0, nullptr)
 
 #define KERNELS(side)                                                            \
   {"add_kernel", "rowwise", "hk.add", 3, 1, 3, planRows, 1, add##side},          \

@@ -40,12 +40,15 @@ void plan(const int64_t *dims, hk_launch_plan *plan) {
 
 constexpr uint32_t kLds = sizeof(MirrorShared);
 const hk_variant_abi kHost = {"mirror", "#tile", mirror, nullptr,
-                              0,        1,       0,      kLds};
+                              0,        1,       0,      kLds,
+                              0,        nullptr};
 // Sizes of the embedded files are known to the linker only.
 hk_variant_abi gfx942 = {"mirror", "#tile",        nullptr, hkMirrorGfx942,
-                         0,        kMirrorThreads, kLds,    0};
+                         0,        kMirrorThreads, kLds,    0,
+                         0,        nullptr};
 hk_variant_abi sm90a = {"mirror", "#tile",        nullptr, hkMirrorPtx,
-                        0,        kMirrorThreads, 0,       kLds};
+                        0,        kMirrorThreads, 0,       kLds,
+                        0,        nullptr};
 
 #define KERNEL(variant)                                                        \
   {"mirror_kernel", "rowwise", "hk.test", 2, 1, 2, plan, 1, &(variant)}

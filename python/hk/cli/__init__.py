@@ -1,0 +1,69 @@
+"""The command `hk`: import, compile, run and try models."""
+
+import argparse
+import logging
+import os
+import sys
+
+from .. import errors
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="hk", description="Compile and run LLM graphs with hk.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    add = commands.add_parser("import", help="a Hugging Face folder or GGUF file to hk's MLIR")
+    add.add_argument("model", help="folder with config.json, or file.gguf")
+    add.add_argument("-o", dest="output", required=True, help="MODEL.mlir; the weights go to "
+                     "MODEL.safetensors")
+    add.add_argument("--dtype", default="f32", choices=["f32", "bf16", "f16"])
+    add.add_argument("--signature", choices=["paged", "dense"])
+    add.add_argument("--context", type=int, help="positions that the rotary tables cover")
+    add.add_argument("--allow-difference", action="store_true",
+                     help="go on when the check against the model fails")
+    add.add_argument("--threads", type=int, default=0, help="of the check; 0: one per core")
+    add = commands.add_parser("generate", help="greedy text from an imported model (imports and "
+                              "compiles it first, once)")
+    add.add_argument("model", help="folder with config.json, or file.gguf")
+    add.add_argument("--prompt", required=True)
+    add.add_argument("--tokens", type=int, default=64)
+    add.add_argument("--dtype", default="f32", choices=["f32", "bf16", "f16"])
+    add.add_argument("--device", default="host")
+    add.add_argument("--target", help="the chip to compile for, of a device that is not the host")
+    add.add_argument("--threads", type=int, default=0)
+    add.add_argument("--raw", action="store_true", help="the prompt as it is, no chat template")
+    add.add_argument("--compare", action="store_true",
+                     help="compare the tokens with PyTorch's greedy ones")
+    for name in ("compile", "run"):
+        commands.add_parser(name, help=f"hk-{name}, with its options", add_help=False)
+    return parser
+
+
+def _tool(name: str, arguments: list[str]) -> None:
+    """Becomes a tool of hk."""
+    from .. import _paths
+
+    path = str(_paths.tool(name))
+    sys.stdout.flush()
+    os.execv(path, [path, *arguments])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command line; the exit status is 1 after an error of hk."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        if arguments and arguments[0] in ("compile", "run"):
+            _tool(f"hk-{arguments[0]}", arguments[1:])
+        options = _parser().parse_args(arguments)
+        # Others' bars and advice would stand between our lines.
+        os.environ.setdefault("TQDM_DISABLE", "1")
+        logging.getLogger("torch.utils.flop_counter").setLevel(logging.ERROR)
+        from . import models
+
+        return {"import": models.import_model, "generate": models.generate}[options.command](options)
+    except errors.Error as error:
+        print(f"hk: {error}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        print(f"hk: this command needs {error.name}: pip install 'hk-compiler[torch,gguf]'",
+              file=sys.stderr)
+        return 1

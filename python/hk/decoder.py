@@ -1,0 +1,72 @@
+"""Sequences over the paged caches of an imported decoder: prefill, then a token at a time.
+
+For checks and demonstrations: every sequence owns its blocks from the start, in an order
+that is not that of memory. Needs NumPy.
+"""
+
+import typing
+
+from .errors import InvalidArgument
+from .module import Function
+
+
+class Decoder:
+    """`function` has the paged signature (python/README.md); room for `sequences` of at most
+    `length` tokens."""
+
+    def __init__(self, function: Function, sequences: int, length: int):
+        import numpy as np
+
+        self._np, self.function, self.length = np, function, length
+        states = [a for a in function.inputs if a.role == "state"]
+        if not states or {"ids", "slots", "block_table", "logits_at"} - {
+                a.name for a in function.inputs}:
+            raise InvalidArgument(f"function '{function.name}' has no paged signature: "
+                                  + ", ".join(a.name for a in function.inputs))
+        self.block = states[0].shape[1]
+        per = -(-length // self.block)
+        blocks = np.random.default_rng(0).permutation(sequences * per).astype(np.int32)
+        self.table = blocks.reshape(sequences, per)
+        self.lengths = np.zeros(sequences, np.int32)
+        self.caches = {a.name: function.device.zeros((sequences * per, *a.shape[1:]), a.dtype)
+                       for a in states}
+        self._step: typing.Any = None
+
+    def _inputs(self, counts: typing.Any) -> dict:
+        """Positions and slots of the next counts[b] tokens of every sequence."""
+        np = self._np
+        if (self.lengths + counts > self.length).any():
+            raise InvalidArgument(f"a sequence would have {int((self.lengths + counts).max())} "
+                                  f"tokens; there is room for {self.length}")
+        positions = np.concatenate([np.arange(n, n + c) for n, c in
+                                    zip(self.lengths, counts, strict=True)]).astype(np.int32)
+        owner = np.repeat(np.arange(len(counts)), counts)
+        slots = self.table[owner, positions // self.block] * self.block + positions % self.block
+        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+        return {"positions": positions, "slots": slots.astype(np.int32), "q_offsets": offsets,
+                "kv_lens": (self.lengths + counts).astype(np.int32), "block_table": self.table}
+
+    def prefill(self, prompts: typing.Sequence, every: bool = False) -> typing.Any:
+        """Appends tokens to every sequence; the logits behind the last one of each, or of all."""
+        np = self._np
+        counts = np.array([len(p) for p in prompts], np.int32)
+        inputs = self._inputs(counts)
+        ids = np.concatenate(prompts).astype(np.int32)
+        rows = np.arange(len(ids)) if every else inputs["q_offsets"][1:] - 1
+        result = self.function(ids=ids, logits_at=rows.astype(np.int32), **inputs, **self.caches)
+        self.lengths += counts
+        return result[0].numpy()
+
+    def step(self, tokens: typing.Any) -> typing.Any:
+        """Appends one token to every sequence; the logits behind it. The array is reused."""
+        np = self._np
+        inputs = self._inputs(np.ones(len(self.lengths), np.int32))
+        inputs["ids"] = np.asarray(tokens, np.int32)
+        if self._step is None:
+            self._held = {n: v.copy() for n, v in inputs.items()}
+            self._held["logits_at"] = np.arange(len(self.lengths), dtype=np.int32)
+            self._step = self.function.bind(**self._held, **self.caches)
+        for name, value in inputs.items():
+            self._held[name][...] = value
+        self.lengths += 1
+        return self._step()[0].numpy()

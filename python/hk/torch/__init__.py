@@ -1,0 +1,14 @@
+"""Import of PyTorch models: `export` an nn.Module of transformers to a Graph, or `read` a
+folder or GGUF file first; `check` compares the compiled result with the model.
+
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    graph = hk.torch.export(model, dtype=torch.bfloat16)
+    hk.torch.check(model, graph)
+    hk.compile(graph, "model.so", targets=["host", "gfx942"])
+"""
+
+from ._check import Report, check
+from ._graph import Graph, default_signature, export
+from ._source import read, read_tokenizer
+
+__all__ = ["Graph", "Report", "check", "default_signature", "export", "read", "read_tokenizer"]

@@ -1,0 +1,415 @@
+"""PyTorch's operators as hk's: one function, or one row of a table, each."""
+
+import typing
+
+from ..errors import UnsupportedModel
+from ._builder import Builder, Size, Value, product
+from ._mlir import ELEMENT_TYPES
+
+UNARY = {"neg": "neg", "exp": "exp", "exp2": "exp2", "tanh": "tanh", "sigmoid": "sigmoid",
+         "silu": "silu", "relu": "relu", "cos": "cos", "sin": "sin", "sqrt": "sqrt",
+         "rsqrt": "rsqrt", "log": "log", "log2": "log2", "abs": "abs", "erf": "erf",
+         "floor": "floor", "round": "round", "reciprocal": "reciprocal"}
+BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "max",
+          "minimum": "min"}
+COMPARE = {"eq", "ne", "lt", "le", "gt", "ge"}
+IDENTITY = {"alias", "clone", "contiguous", "detach", "dropout", "lift_fresh_copy",
+            "lift_fresh", "expand_copy", "_assert_tensor_metadata"}
+
+Handler = typing.Callable[..., typing.Any]
+HANDLERS: dict[str, Handler] = {}
+
+
+class Result(typing.NamedTuple):
+    """What PyTorch says about a result."""
+
+    shape: tuple[Size, ...]
+    element: str
+
+
+def handles(*names: str) -> typing.Callable[[Handler], Handler]:
+    """Registers a function (builder, result, *args, **kwargs) -> Value for operators."""
+    def register(function: Handler) -> Handler:
+        HANDLERS.update(dict.fromkeys(names, function))
+        return function
+    return register
+
+
+def operand(b: Builder, value: typing.Any, element: str) -> Value:
+    """A Value; of a Python number a constant."""
+    return value if isinstance(value, Value) else b.constant(value, element)
+
+
+def element_of(dtype: object) -> str:
+    """MLIR's name of a torch dtype."""
+    name = str(dtype).removeprefix("torch.")
+    if name not in ELEMENT_TYPES:
+        raise UnsupportedModel(f"hk's import has no element type {dtype}")
+    return ELEMENT_TYPES[name][0]
+
+
+def _dim(dim: int, rank: int) -> int:
+    return dim + rank if dim < 0 else dim
+
+
+def lower(b: Builder, name: str, result: Result, args: tuple, kwargs: dict) -> typing.Any:
+    """Emits an operator; `name` is aten's without overload."""
+    if name in HANDLERS:
+        return HANDLERS[name](b, result, *args, **kwargs)
+    if name in IDENTITY:
+        return args[0]
+    if name in UNARY:
+        return b.unary(UNARY[name], b.cast(args[0], result.element))
+    if name in BINARY:
+        return _binary(b, result, BINARY[name], *args, **kwargs)
+    if name in COMPARE:
+        x, y = args
+        return b.elementwise("compare", [x, operand(b, y, x.element)], result.shape, "i1",
+                             predicate=name)
+    raise UnsupportedModel("hk has no operator for it; take it out of the model, or write it with "
+                           "supported ones (python/README.md lists them)")
+
+
+def _binary(b: Builder, result: Result, op: str, x: typing.Any, y: typing.Any, *,
+            alpha: float = 1, rounding_mode: str | None = None) -> Value:
+    if rounding_mode is not None:
+        raise UnsupportedModel(f"rounding_mode={rounding_mode} has no hk operator")
+    x, y = (operand(b, v, result.element) for v in (x, y))
+    if alpha != 1:
+        y = b.elementwise("binary", [y, b.constant(alpha, y.element)], y.shape, y.element,
+                          names="xy", op="mul")
+    if not result.element.startswith("f") and result.element != "bf16":
+        x, y = b.cast(x, result.element), b.cast(y, result.element)
+    x, y = (b.cast(v, result.element) if v.element[0] == "i" else v for v in (x, y))
+    return b.elementwise("binary", [x, y], result.shape, result.element, op=op)
+
+
+@handles("pow")
+def _pow(b: Builder, result: Result, x: Value, exponent: typing.Any) -> Value:
+    if exponent == 0.5:
+        return b.unary("sqrt", x)
+    if exponent not in (1, 2, 3):
+        raise UnsupportedModel(f"pow with exponent {exponent}: hk has 0.5, 1, 2 and 3")
+    y = x
+    for _ in range(int(exponent) - 1):
+        y = b.elementwise("binary", [y, x], result.shape, result.element, op="mul")
+    return y
+
+
+@handles("square")
+def _square(b: Builder, result: Result, x: Value) -> Value:
+    return _pow(b, result, x, 2)
+
+
+@handles("rsub")
+def _rsub(b: Builder, result: Result, x: Value, y: typing.Any, alpha: float = 1) -> Value:
+    return _binary(b, result, "sub", y, x, alpha=alpha)
+
+
+@handles("gelu")
+def _gelu(b: Builder, _: Result, x: Value, *, approximate: str = "none") -> Value:
+    return b.unary({"none": "gelu", "tanh": "gelu_tanh"}[approximate], x)
+
+
+@handles("clamp", "clamp_min", "clamp_max")
+def _clamp(b: Builder, result: Result, x: Value, low: typing.Any = None,
+           high: typing.Any = None, *, min: typing.Any = None,  # noqa: A002
+           max: typing.Any = None) -> Value:  # noqa: A002
+    for op, limit in (("max", low if low is not None else min),
+                      ("min", high if high is not None else max)):
+        if limit is not None:
+            x = b.elementwise("binary", [x, operand(b, limit, x.element)], result.shape,
+                              result.element, op=op)
+    return x
+
+
+@handles("clamp_max")
+def _clamp_max(b: Builder, result: Result, x: Value, limit: typing.Any) -> Value:
+    return _clamp(b, result, x, None, limit)
+
+
+@handles("where")
+def _where(b: Builder, result: Result, c: Value, x: typing.Any, y: typing.Any) -> Value:
+    x, y = (b.cast(operand(b, v, result.element), result.element) for v in (x, y))
+    return b.elementwise("select", [c, x, y], result.shape, result.element, names="cxy")
+
+
+@handles("masked_fill")
+def _masked_fill(b: Builder, result: Result, x: Value, mask: Value, value: typing.Any) -> Value:
+    return _where(b, result, mask, value, x)
+
+
+@handles("to", "_to_copy", "type_as", "float", "half", "bfloat16")
+def _to(b: Builder, result: Result, x: Value, *_: object, **__: object) -> Value:
+    return b.cast(x, result.element)
+
+
+# ---- products
+
+@handles("linear")
+def _linear(b: Builder, result: Result, x: Value, w: Value, bias: Value | None = None) -> Value:
+    made = _product(b, x, b.full(w), result, " transpose_b")
+    return made if bias is None else _binary(b, result, "add", made, bias)
+
+
+@handles("addmm")
+def _addmm(b: Builder, result: Result, bias: Value, x: Value, w: Value, *, beta: float = 1,
+           alpha: float = 1) -> Value:
+    if beta != 1 or alpha != 1:
+        raise UnsupportedModel(f"addmm with beta={beta}, alpha={alpha}: hk has 1 and 1")
+    return _binary(b, result, "add", _matmul(b, result, x, w), bias)
+
+
+@handles("matmul", "mm", "bmm")
+def _matmul(b: Builder, result: Result, x: Value, y: Value) -> Value:
+    # A weight that is stored transposed is read as it lies.
+    if len(y.shape) == 2 and y.dims == (1, 0):
+        return _product(b, x, y, result, " transpose_b")
+    if len(y.shape) > 2 and len(x.shape) != len(y.shape):
+        raise UnsupportedModel(f"a product of shapes {list(x.shape)} and {list(y.shape)}: hk "
+                               "multiplies batches of equal rank")
+    return _product(b, x, b.full(y), result, "")
+
+
+def _product(b: Builder, x: Value, y: Value, result: Result, attributes: str) -> Value:
+    """x [.., M, K] times a stored y."""
+    x = b.full(x) if len(y.stored) > 2 else b.dense(x)
+    if len(x.stored) < 2 or (x.dims[-1] is None):
+        x = b.reshaped(x, (product(x.shape[:-1]), x.shape[-1]))
+    width = y.stored[-2] if attributes else y.stored[-1]
+    made = b.value("matmul", (*x.stored[:-1], width), result.element, x=x.ssa, y=y.ssa, tx=x.type,
+                   ty=y.type, attributes=attributes)
+    return b.viewed(made, result.shape)
+
+
+# ---- rows
+
+@handles("hk.rms_norm")
+def _rms_norm(b: Builder, result: Result, x: Value, w: Value | None, epsilon: float,
+              offset: float, round_before_weight: bool) -> Value:
+    x = b.last_stored_last(x)
+    attributes = [f"weight_offset {offset}"] * bool(offset)
+    attributes += ["round_before_weight"] * round_before_weight
+    text = f" {' '.join(attributes)}" if attributes and w is not None else ""
+    if w is None:
+        raise UnsupportedModel("an RMSNorm without weight")
+    made = b.value("rms_norm", x.stored, result.element, x=x.ssa, tx=x.type, w=w.ssa, tw=w.type,
+                   epsilon=f"{epsilon:.9e}", attributes=text)
+    return made._replace(shape=result.shape, dims=x.dims)
+
+
+@handles("rms_norm")
+def _aten_rms_norm(b: Builder, result: Result, x: Value, shape: list, w: Value | None = None,
+                   epsilon: float | None = None) -> Value:
+    if len(shape) != 1:
+        raise UnsupportedModel(f"rms_norm over the dims {shape}: hk has the last one")
+    return _rms_norm(b, result, x, w, 1.1920929e-07 if epsilon is None else epsilon, 0.0, False)
+
+
+@handles("layer_norm")
+def _layer_norm(b: Builder, result: Result, x: Value, shape: list, w: Value | None = None,
+                bias: Value | None = None, epsilon: float = 1e-5, *_: object) -> Value:
+    if len(shape) != 1 or w is None:
+        raise UnsupportedModel("layer_norm over several dims or without weight; hk has the last "
+                               "dim, with a weight")
+    if bias is None:
+        bias = _zeros_like_row(b, w)
+    x = b.last_stored_last(x)
+    made = b.value("layer_norm", x.stored, result.element, x=x.ssa, tx=x.type, w=w.ssa, tw=w.type,
+                   b=bias.ssa, tb=bias.type, epsilon=f"{epsilon:.9e}")
+    return made._replace(shape=result.shape, dims=x.dims)
+
+
+def _zeros_like_row(b: Builder, w: Value) -> Value:
+    zero = b.constant(0.0, w.element)
+    return b.elementwise("binary", [w, zero], w.shape, w.element, op="mul")
+
+
+@handles("softmax", "_softmax")
+def _softmax(b: Builder, result: Result, x: Value, dim: int, *_: object) -> Value:
+    if _dim(dim, len(x.shape)) != len(x.shape) - 1:
+        raise UnsupportedModel(f"softmax over dim {dim}; hk has the last one")
+    return b.unary("softmax", b.last_stored_last(x), result.element)
+
+
+def _reduced(b: Builder, result: Result, kind: str, x: Value, dims: typing.Any, keep: bool
+             ) -> Value:
+    dims = [dims] if isinstance(dims, int) else list(dims or [])
+    rank = len(x.shape)
+    if [_dim(d, rank) for d in dims] != [rank - 1]:
+        raise UnsupportedModel(f"a reduction over dims {dims} of {rank}; hk has the last one")
+    x = b.last_stored_last(x)
+    made = b.value("reduce", x.stored[:-1] + (1,), result.element, kind=kind, x=x.ssa, tx=x.type)
+    made = made._replace(shape=x.shape[:-1] + (1,), dims=x.dims)
+    return made if keep else b.squeezed(made, rank - 1)
+
+
+@handles("sum")
+def _sum(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim: bool = False,
+         **_: object) -> Value:
+    return _reduced(b, result, "sum", x, dims, keepdim)
+
+
+@handles("amax")
+def _amax(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim: bool = False
+          ) -> Value:
+    return _reduced(b, result, "max", x, dims, keepdim)
+
+
+@handles("mean")
+def _mean(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim: bool = False,
+          **_: object) -> Value:
+    wide = Result(result.shape, "f32")
+    total = _reduced(b, wide, "sum", x, dims, keepdim)
+    return _binary(b, result, "mul", total, 1.0 / x.shape[-1])
+
+
+@handles("cumsum")
+def _cumsum(b: Builder, result: Result, x: Value, dim: int, **_: object) -> Value:
+    x = b.full(x)
+    text = f" dim {_dim(dim, len(x.shape))}"
+    return b.value("cumsum", x.stored, result.element, x=x.ssa, tx=x.type, attributes=text)
+
+
+@handles("embedding")
+def _embedding(b: Builder, result: Result, table: Value, ids: Value, *_: object,
+               **__: object) -> Value:
+    """A repeated id is looked up once."""
+    table, order = b.full(table), ids.order
+    ids = b.permuted(ids, order)
+    made = b.value("gather_rows", (*ids.stored, *table.stored[1:]), result.element,
+                   table=table.ssa, ttable=table.type, ids=ids.ssa, tids=ids.type)
+    behind = range(len(ids.stored), len(ids.stored) + len(table.stored) - 1)
+    return made._replace(shape=result.shape, dims=(*ids.dims, *behind))
+
+
+@handles("index")
+def _index(b: Builder, result: Result, x: Value, indices: list) -> Value:
+    given = [(d, i) for d, i in enumerate(indices) if i is not None]
+    if len(given) != 1 or any(s != 1 for s in x.shape[:given[0][0]]) or len(given[0][1].shape) != 1:
+        raise UnsupportedModel("indexing by several tensors, or of a dim behind others; hk has "
+                               "hk.gather_rows")
+    dim, rows = given[0]
+    x, rows = b.dense(x), b.full(rows)
+    x = b.reshaped(x, x.shape[dim:])
+    made = b.value("gather_rows", (*rows.stored, *x.stored[1:]), result.element, table=x.ssa,
+                   ttable=x.type, ids=rows.ssa, tids=rows.type)
+    return b.viewed(made, result.shape)
+
+
+@handles("gather")
+def _gather(b: Builder, result: Result, x: Value, dim: int, ids: Value) -> Value:
+    if _dim(dim, len(x.shape)) != len(x.shape) - 1:
+        raise UnsupportedModel(f"gather along dim {dim}; hk has the last one")
+    if x.order == (len(x.shape) - 1,):  # Every row is the same one.
+        return _embedding(b, result, x._replace(shape=x.stored, dims=(0,)), ids)
+    x, ids = b.full(x), b.full(ids)
+    return b.value("gather_last", ids.stored, result.element, x=x.ssa, tx=x.type, ids=ids.ssa,
+                   tids=ids.type)
+
+
+# ---- views
+
+@handles("view", "reshape", "_unsafe_view", "flatten", "unflatten")
+def _view(b: Builder, result: Result, x: Value, *_: object) -> Value:
+    return b.viewed(x, result.shape)
+
+
+@handles("transpose")
+def _transpose(_: Builder, result: Result, x: Value, a: int, c: int) -> Value:
+    order = list(range(len(x.shape)))
+    a, c = _dim(a, len(order)), _dim(c, len(order))
+    order[a], order[c] = order[c], order[a]
+    return x._replace(shape=result.shape, dims=tuple(x.dims[d] for d in order))
+
+
+@handles("permute")
+def _permute(_: Builder, result: Result, x: Value, order: list) -> Value:
+    return x._replace(shape=result.shape, dims=tuple(x.dims[_dim(d, len(order))] for d in order))
+
+
+@handles("t", "numpy_T")
+def _t(b: Builder, result: Result, x: Value) -> Value:
+    return _transpose(b, result, x, 0, 1) if len(x.shape) == 2 else x
+
+
+@handles("unsqueeze")
+def _unsqueeze(_: Builder, result: Result, x: Value, dim: int) -> Value:
+    dim = _dim(dim, len(result.shape))
+    return x._replace(shape=result.shape, dims=x.dims[:dim] + (None,) + x.dims[dim:])
+
+
+@handles("squeeze")
+def _squeeze(b: Builder, _: Result, x: Value, dims: typing.Any = None) -> Value:
+    rank = len(x.shape)
+    chosen = range(rank) if dims is None else [dims] if isinstance(dims, int) else dims
+    for d in sorted((_dim(d, rank) for d in chosen), reverse=True):
+        if x.shape[d] == 1:
+            x = b.squeezed(x, d)
+    return x
+
+
+@handles("expand")
+def _expand(b: Builder, result: Result, x: Value, *_: object, **__: object) -> Value:
+    added = len(result.shape) - len(x.shape)
+    x = x._replace(shape=(1,) * added + x.shape, dims=(None,) * added + x.dims)
+    for d, (old, new) in enumerate(zip(x.shape, result.shape, strict=True)):
+        if old != new and x.dims[d] is not None:
+            kept = b.squeezed(x, d)
+            x = kept._replace(shape=x.shape, dims=kept.dims[:d] + (None,) + kept.dims[d:])
+    return x._replace(shape=result.shape)
+
+
+@handles("select")
+def _select(b: Builder, _: Result, x: Value, dim: int, index: int) -> Value:
+    dim = _dim(dim, len(x.shape))
+    if isinstance(index, int) and index < 0:
+        index += x.shape[dim]
+    return b.squeezed(b.sliced(x, dim, index, 1), dim)
+
+
+@handles("slice")
+def _slice(b: Builder, result: Result, x: Value, dim: int = 0, start: Size = None,
+           _end: Size = None, step: int = 1) -> Value:
+    dim = _dim(dim, len(x.shape))
+    start = 0 if start is None else start
+    if isinstance(start, int) and start < 0:
+        start += x.shape[dim]
+    return b.sliced(x, dim, start, result.shape[dim], step)
+
+
+@handles("narrow")
+def _narrow(b: Builder, result: Result, x: Value, dim: int, start: Size, _: Size) -> Value:
+    return _slice(b, result, x, dim, start)
+
+
+@handles("split", "split_with_sizes", "chunk", "unbind")
+def _split(b: Builder, result: list, x: Value, *args: typing.Any) -> list:
+    """A function per part, so that parts nobody takes are not cut."""
+    return [("part", x, args, i, r) for i, r in enumerate(result)]
+
+
+def part_of(b: Builder, name: str, parts: list, index: int) -> Value:
+    """Part `index` of a split."""
+    _, x, args, _, result = parts[index]
+    if name == "unbind":
+        return _select(b, result, x, args[0] if args else 0, index)
+    dim = _dim(args[1] if len(args) > 1 else 0, len(x.shape))
+    start = sum(p[4].shape[dim] for p in parts[:index])
+    return b.sliced(x, dim, start, result.shape[dim])
+
+
+@handles("cat")
+def _cat(b: Builder, result: Result, values: list, dim: int = 0) -> Value:
+    dim = _dim(dim, len(result.shape))
+    values = [b.full(b.cast(v, result.element)) for v in values if v.shape != (0,)]
+    return b.value("concat", result.shape, result.element, dim=dim,
+                   inputs=", ".join(v.ssa for v in values),
+                   tinputs=", ".join(v.type for v in values))
+
+
+@handles("stack")
+def _stack(b: Builder, result: Result, values: list, dim: int = 0) -> Value:
+    dim = _dim(dim, len(result.shape))
+    thin = Result(result.shape[:dim] + (1,) + result.shape[dim + 1:], result.element)
+    return _cat(b, result, [_unsqueeze(b, thin, v, dim) for v in values], dim)

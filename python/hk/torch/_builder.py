@@ -1,0 +1,265 @@
+"""Values with lazy layouts, and the operators on them.
+
+A Value is a stored tensor and how a logical tensor of PyTorch lies in it: transposes,
+unit dims and expansions are bookkeeping until an operator needs them done. So a transpose
+and its inverse cancel, the batch of one never appears, and what broadcasts is not stored.
+"""
+
+import typing
+
+from ..errors import UnsupportedModel
+from ._mlir import Writer, number, tensor_type
+
+Size = typing.Any  # An int or a sympy expression over the symbols of sizes.
+
+
+class Value(typing.NamedTuple):
+    """`dims[d]` is the stored dim of logical dim d, or None where it has size one or repeats."""
+
+    ssa: str
+    stored: tuple[Size, ...]
+    element: str
+    shape: tuple[Size, ...]
+    dims: tuple[int | None, ...]
+
+    @property
+    def type(self) -> str:
+        return tensor_type(self.stored, self.element)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Logical dims in the order in which they are stored."""
+        return tuple(sorted((d for d, p in enumerate(self.dims) if p is not None),
+                            key=lambda d: self.dims[d]))
+
+
+class Builder:
+    """Writes operators on Values; `sizes` gives the SSA index of a symbol of sizes."""
+
+    def __init__(self, writer: Writer, sizes: typing.Callable[[Size], str]):
+        self.writer, self._size_of_symbol = writer, sizes
+        self.hint = "value"
+        self._indices: dict[typing.Any, str] = {}
+
+    # ---- sizes
+
+    def index(self, size: Size) -> str:
+        """The SSA index of a size that is not a literal."""
+        if size in self._indices:
+            return self._indices[size]
+        if isinstance(size, int):
+            ssa = self.writer.emit("index", f"c{size}", value=size)
+        elif size.is_Integer:
+            return self.index(int(size))
+        elif size.is_Symbol:
+            ssa = self._size_of_symbol(size)
+        elif size.is_Add or size.is_Mul:
+            op = "addi" if size.is_Add else "muli"
+            first, *rest = size.args
+            ssa = self.index(first)
+            for term in rest:
+                ssa = self.writer.emit("index_binary", "size", op=op, x=ssa, y=self.index(term))
+        else:
+            raise UnsupportedModel(f"a size is {size}: hk's import computes sums and products of "
+                                   "sizes only")
+        self._indices[size] = ssa
+        return ssa
+
+    def sizes(self, sizes: typing.Iterable[Size]) -> str:
+        """Sizes as operands of a view."""
+        return ", ".join(str(s) if isinstance(s, int) else self.index(s) for s in sizes)
+
+    # ---- making values
+
+    def value(self, form: str, stored: tuple, element: str, **fields: object) -> Value:
+        """Emits an operator whose result is stored as it is."""
+        stored = tuple(stored)
+        ssa = self.writer.emit(form, self.hint, tr=tensor_type(stored, element), **fields)
+        return Value(ssa, stored, element, stored, tuple(range(len(stored))))
+
+    def constant(self, number_: float | int | bool, element: str) -> Value:
+        """A scalar."""
+        return self.value("constant", (), element, value=number(number_, element))
+
+    # ---- layouts
+
+    def permuted(self, v: Value, order: typing.Sequence[int]) -> Value:
+        """Stored in this order of its logical dims; stored ones that it leaves out go first."""
+        order = tuple(d for d in order if v.dims[d] is not None)
+        order = tuple(d for d in v.order if d not in order) + order
+        if order == v.order:
+            return v
+        permutation = [v.dims[d] for d in order]
+        made = self.value("transpose", tuple(v.stored[p] for p in permutation), v.element,
+                          x=v.ssa, tx=v.type, permutation=", ".join(map(str, permutation)))
+        dims = tuple(order.index(d) if d in order else None for d in range(len(v.dims)))
+        return made._replace(shape=v.shape, dims=dims)
+
+    def reshaped(self, v: Value, stored: tuple) -> Value:
+        """Other stored sizes for the same elements, by views."""
+        stored = tuple(stored)
+        if v.stored == stored:
+            return v._replace(shape=stored, dims=tuple(range(len(stored))))
+        groups = group_dims(v.stored, stored)
+        if groups is None:
+            raise UnsupportedModel(f"cannot prove that {list(v.stored)} and {list(stored)} have "
+                                   "equally many elements")
+        middle = tuple(product(v.stored[i] for i in a) for a, _ in groups)
+        if any(len(a) != 1 for a, _ in groups) or (v.stored and not groups):
+            v = self.value("collapse", middle, v.element, x=v.ssa, tx=v.type,
+                           groups=[list(a) for a, _ in groups])
+        if middle != stored:
+            v = self.value("expand", stored, v.element, x=v.ssa, sizes=self.sizes(stored),
+                           tx=tensor_type(middle, v.element), groups=[list(b) for _, b in groups])
+        return v._replace(shape=stored, dims=tuple(range(len(stored))))
+
+    def dense(self, v: Value) -> Value:
+        """Stored in logical order, without unit dims; repeated dims are an error."""
+        for size, p in zip(v.shape, v.dims, strict=True):
+            if p is None and size != 1:
+                raise UnsupportedModel(f"a tensor of shape {list(v.shape)} is expanded and then "
+                                       "reshaped or multiplied; hk has no broadcast operator yet")
+        return self.permuted(v, range(len(v.dims)))
+
+    def full(self, v: Value) -> Value:
+        """Stored as the logical shape, unit dims included."""
+        return self.reshaped(self.dense(v), v.shape)
+
+    def viewed(self, v: Value, shape: tuple) -> Value:
+        """torch's view or reshape."""
+        shape = tuple(shape)
+        if shape == v.shape:
+            return v
+        v = self.dense(v)
+        kept = tuple(s for s in shape if s != 1)
+        v = self.reshaped(v, kept)
+        dims, at = [], 0
+        for size in shape:
+            dims.append(None if size == 1 else at)
+            at += size != 1
+        return v._replace(shape=shape, dims=tuple(dims))
+
+    # ---- elementwise
+
+    def aligned(self, values: typing.Sequence[Value], rank: int) -> tuple[list, tuple, tuple]:
+        """Operands for NumPy's broadcasting; also the result's stored sizes and dims."""
+        values = [v._replace(shape=(1,) * (rank - len(v.shape)) + v.shape,
+                             dims=(None,) * (rank - len(v.dims)) + v.dims) for v in values]
+        covered = [{d for d, p in enumerate(v.dims) if p is not None and v.stored[p] != 1}
+                   for v in values]
+        union = set().union(*covered)
+        base = max(values, key=lambda v: len(v.order))
+        order = tuple(d for d in base.order if d in union)
+        if union - set(order):
+            order = tuple(sorted(union))
+        sizes = tuple(next(v.stored[v.dims[d]] for v, c in zip(values, covered, strict=True)
+                           if d in c) for d in order)
+        operands = [self._operand(v, order) for v in values]
+        dims = tuple(order.index(d) if d in order else None for d in range(rank))
+        return operands, sizes, dims
+
+    def _operand(self, v: Value, order: tuple[int, ...]) -> Value:
+        """`v` so that NumPy's rules put its dims where `order` has them."""
+        v = self.permuted(v, order)  # What is not in the order are units in front.
+        stored = [v.stored[v.dims[d]] if v.dims[d] is not None else 1 for d in order]
+        while stored and stored[0] == 1 and len(stored) > 0:
+            stored.pop(0)
+        return v if tuple(stored) == v.stored else self.reshaped(v, tuple(stored))
+
+    def elementwise(self, form: str, values: typing.Sequence[Value], shape: tuple, element: str,
+                    names: str = "xyz", **fields: object) -> Value:
+        """An operator of operands that broadcast together; the result's logical shape."""
+        operands, sizes, dims = self.aligned(values, len(shape))
+        for name, operand in zip(names, operands, strict=False):
+            fields |= {name: operand.ssa, f"t{name}": operand.type}
+        made = self.value(form, sizes, element, **fields)
+        return made._replace(shape=tuple(shape), dims=dims)
+
+    def unary(self, op: str, v: Value, element: str | None = None) -> Value:
+        """An elementwise operator of one operand, in the layout that it has."""
+        made = self.value("unary", v.stored, element or v.element, op=op, x=v.ssa, tx=v.type)
+        return made._replace(shape=v.shape, dims=v.dims)
+
+    def cast(self, v: Value, element: str) -> Value:
+        """Another element type."""
+        return v if v.element == element else self.unary("cast", v, element)
+
+    # ---- rows
+
+    def last_stored_last(self, v: Value) -> Value:
+        """Stored so that the last logical dim is the last stored one."""
+        last = len(v.dims) - 1
+        if v.dims[last] is None:
+            v = self.full(v)
+        return self.permuted(v, [d for d in v.order if d != last] + [last])
+
+    def sliced(self, v: Value, dim: int, start: Size, length: Size, step: int = 1) -> Value:
+        """A slice of one dim."""
+        p = v.dims[dim]
+        shape = v.shape[:dim] + (length,) + v.shape[dim + 1:]
+        if length == v.shape[dim] or p is None:
+            return v._replace(shape=shape)
+        stored = v.stored[:p] + (length,) + v.stored[p + 1:]
+        offsets = [0] * len(stored)
+        offsets[p] = start
+        strides = ["1"] * len(stored)
+        strides[p] = str(step)
+        made = self.value("slice", stored, v.element, x=v.ssa, tx=v.type,
+                          offsets=self.sizes(offsets), sizes=self.sizes(stored),
+                          strides=", ".join(strides))
+        return made._replace(shape=shape, dims=v.dims)
+
+    def squeezed(self, v: Value, dim: int) -> Value:
+        """Without a logical dim of size one."""
+        p = v.dims[dim]
+        if p is not None:
+            kept = tuple(s for i, s in enumerate(v.stored) if i != p)
+            made = self.reshaped(v, kept)
+            dims = tuple(None if q is None else q - (q > p) for q in v.dims)
+            v = made._replace(shape=v.shape, dims=dims[:dim] + (None,) + dims[dim + 1:])
+        return v._replace(shape=v.shape[:dim] + v.shape[dim + 1:],
+                          dims=v.dims[:dim] + v.dims[dim + 1:])
+
+
+def product(sizes: typing.Iterable[Size]) -> Size:
+    """The product of sizes; an int where all are."""
+    result: Size = 1
+    for size in sizes:
+        result = result * size
+    return int(result) if getattr(result, "is_Integer", False) else result
+
+
+def group_dims(a: tuple, b: tuple) -> list[tuple[list[int], list[int]]] | None:
+    """Cuts two shapes of one size into the smallest groups of dims of equal products; None
+    where that cannot be proven. Of shapes without elements' dims the result is empty."""
+    groups: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(a) and j < len(b):
+        left, right, x, y = [i], [j], a[i], b[j]
+        i, j = i + 1, j + 1
+        while x != y:
+            if _is_smaller(x, y) and i < len(a):
+                left.append(i)
+                x, i = x * a[i], i + 1
+            elif j < len(b):
+                right.append(j)
+                y, j = y * b[j], j + 1
+            else:
+                return None
+        groups.append((left, right))
+    if any(s != 1 for s in (*a[i:], *b[j:])):
+        return None
+    if groups:
+        groups[-1][0].extend(range(i, len(a)))
+        groups[-1][1].extend(range(j, len(b)))
+    return groups
+
+
+def _is_smaller(x: Size, y: Size) -> bool:
+    """Whether x is a proper part of y, as far as that can be seen. Symbols are at least 1."""
+    if isinstance(x, int) and isinstance(y, int):
+        return x < y
+    above, below = (x / y).as_numer_denom()
+    if above.is_number and below.is_number:
+        return bool(above < below)
+    return bool(above.is_number)

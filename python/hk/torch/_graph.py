@@ -1,0 +1,147 @@
+"""Export: from an nn.Module to a Graph, which is MLIR text and weights."""
+
+import copy
+import dataclasses
+import os
+import pathlib
+import typing
+import warnings
+
+import torch
+
+from ..errors import UnsupportedModel
+from . import _leaves  # noqa: F401 - registers torch.ops.hk
+from ._aten import element_of
+from ._lowering import Lowering
+from ._signature import Argument, Dense, Paged
+from ._substitution import Substitution
+
+Progress = typing.Callable[[str], None]
+
+
+@dataclasses.dataclass
+class Graph:
+    """An imported model: `mlir`, the tensors of its weights by name, its arguments, and what
+    the import could not replace (`notes`)."""
+
+    mlir: str
+    tensors: dict[str, torch.Tensor]
+    arguments: list[Argument]
+    signature: Paged | Dense
+    notes: list[str]
+    vocabulary: int
+    context: int
+    windows: list[int]
+
+    def save(self, path: str | os.PathLike) -> tuple[pathlib.Path, pathlib.Path]:
+        """Writes PATH and, beside it, the weights with the suffix .safetensors."""
+        from safetensors.torch import save_file
+
+        mlir = pathlib.Path(path)
+        weights = mlir.with_suffix(".safetensors")
+        save_file({n: t.detach().contiguous() for n, t in self.tensors.items()}, weights)
+        mlir.write_text(self.mlir)
+        return mlir, weights
+
+
+def default_signature(model: torch.nn.Module) -> str:
+    """"paged" for a model that generates, else "dense"."""
+    return "paged" if getattr(model, "can_generate", lambda: False)() else "dense"
+
+
+def _context_of(model: torch.nn.Module, context: int | None) -> int:
+    most = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if context is None and most is None:
+        raise UnsupportedModel("the configuration has no max_position_embeddings; give context=")
+    return context or most
+
+
+class _Wrapper(torch.nn.Module):
+    """The model with the arguments of a signature."""
+
+    def __init__(self, model: torch.nn.Module, signature: Paged | Dense, s: Substitution):
+        super().__init__()
+        self.model, self._signature, self._substitution = model, signature, s
+
+    def forward(self, *args: torch.Tensor) -> torch.Tensor:
+        self._substitution.masks.next = 0
+        self._substitution.layers.clear()
+        return self._signature.call(self.model, self._substitution, *args)
+
+
+def _prepare(model: torch.nn.Module, signature: Paged | Dense, context: int, progress: Progress
+             ) -> tuple[_Wrapper, Substitution]:
+    """The model looked at, ready for wrapper(*args) under substitution.active()."""
+    progress("leaves: probe norms, fit masks and rotary embeddings")
+    s = Substitution(model, dense=signature.dense, context=context)
+    vocabulary = model.config.get_text_config().vocab_size
+    ids = torch.randint(0, vocabulary, (1, 6), generator=torch.Generator().manual_seed(2))
+    s.extents = torch.tensor([6] if signature.dense else [0, 6], dtype=torch.int32)
+    s.observe(lambda: model(input_ids=ids, **({} if signature.dense else {"use_cache": False})))
+    return _Wrapper(model, signature, s), s
+
+
+def _names(wrapper: _Wrapper, s: Substitution) -> dict[int, str]:
+    """Names of weights by address: the first of tied ones, rotary tables."""
+    names: dict[int, str] = {}
+    for name, tensor in (*wrapper.model.named_parameters(), *wrapper.model.named_buffers()):
+        names.setdefault(tensor.data_ptr(), name)
+    for i, (key, (cos, sin)) in enumerate(s.rotary.tables.items()):
+        names[cos.data_ptr()] = f"hk.{key[0]}.{i}.cos"
+        names[sin.data_ptr()] = f"hk.{key[0]}.{i}.sin"
+    return names
+
+
+def export(model: torch.nn.Module, signature: str | None = None, *,
+           dtype: torch.dtype = torch.float32, context: int | None = None, block: int = 16,
+           progress: Progress = lambda _: None) -> Graph:
+    """Imports a model of transformers.
+
+    `signature`: "paged" (decoders) or "dense" (encoders); by default what fits the model.
+    `dtype`: of weights, activations and caches. `context`: positions that the rotary tables
+    cover, by default the configuration's; a token beyond is an error of the caller.
+    `block`: tokens of a block of the paged caches. The model itself is left as it was.
+
+    Raises UnsupportedModel, which names the model's line, the operator and what to do.
+    """
+    kind = signature or default_signature(model)
+    if kind not in ("paged", "dense"):
+        raise UnsupportedModel(f"no signature '{kind}'; one of paged, dense")
+    chosen = Paged(block) if kind == "paged" else Dense()
+    context = _context_of(model, context)
+    copied = copy.deepcopy(model).eval().float()
+    with torch.no_grad():
+        wrapper, s = _prepare(copied, chosen, context, progress)
+        copied.to(dtype)
+        return _export(wrapper, s, chosen, context, progress)
+
+
+def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, context: int,
+            progress: Progress) -> Graph:
+    model = wrapper.model
+    vocabulary = model.config.get_text_config().vocab_size
+    args, dynamic = signature.examples(vocabulary, model)
+    progress("torch.export")
+    with s.active(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            # The wrapper takes *args, which is one dynamic argument to torch.export.
+            program = torch.export.export(wrapper, args, dynamic_shapes=(dynamic,), strict=False)
+        except UnsupportedModel:
+            raise
+        except Exception as error:
+            raise UnsupportedModel(f"torch.export: {_first_lines(error)}; a control flow or a size "
+                                   "that depends on data must be taken out of the model") from error
+        program = program.run_decompositions({})
+    progress("lower to hk")
+    element = element_of(next(model.parameters()).dtype)
+    lowering = Lowering(program, signature, s, element, _names(wrapper, s), context)
+    text = lowering.run()
+    notes = [f"{name}: computes no rms_norm of hk's; left as it is" for name in s.refused_norms]
+    windows = [m.window_left for m in s.masks.fitted if getattr(m, "window_left", -1) >= 0]
+    return Graph(text, lowering.weights, lowering.arguments, signature, notes, vocabulary, context,
+                 windows)
+
+
+def _first_lines(error: Exception) -> str:
+    return " ".join(str(error).strip().splitlines()[:3])

@@ -1,0 +1,271 @@
+"""An exported graph of PyTorch, leaves substituted, as the text of an hk function."""
+
+import operator
+import re
+import typing
+
+import torch
+
+from ..errors import UnsupportedModel
+from . import _aten
+from ._aten import Result, element_of
+from ._builder import Builder, Size, Value
+from ._mlir import SPELLING, Writer, number
+from ._signature import Argument
+from ._substitution import Substitution
+
+Signature = typing.Any  # Paged or Dense.
+
+
+def _size(size: typing.Any) -> Size:
+    """An int, or the sympy expression of a size."""
+    if isinstance(size, int):
+        return size
+    expression = size.node.expr
+    return int(expression) if expression.is_Integer else expression
+
+
+def _result(value: typing.Any) -> typing.Any:
+    if isinstance(value, torch.Tensor):
+        return Result(tuple(_size(s) for s in value.shape), element_of(value.dtype))
+    return [_result(v) for v in value]
+
+
+def _name_of(node: torch.fx.Node) -> str:
+    """"linear" for aten.linear.default, "hk.rope" for hk's own."""
+    namespace, _, name = node.target._schema.name.partition("::")
+    return name if namespace == "aten" else f"{namespace}.{name}"
+
+
+def where(node: torch.fx.Node) -> str:
+    """The model's line that a node comes from."""
+    lines = (node.meta.get("stack_trace") or "").strip().splitlines()
+    for i in range(len(lines) - 1, -1, -1):
+        found = re.search(r'File "([^"]+)", line (\d+)', lines[i])
+        if found and "/torch/" not in found[1] and "/hk/torch/" not in found[1]:
+            code = lines[i + 1].strip() if i + 1 < len(lines) else ""
+            return f"{found[1].rsplit('/', 1)[-1]}:{found[2]}: `{code}`"
+    return f"node {node.name}"
+
+
+def _hint(node: torch.fx.Node) -> str:
+    """A name from the module that a node belongs to: l0_q_proj."""
+    stack = node.meta.get("nn_module_stack") or {}
+    path = list(stack.values())[-1][0] if stack else ""
+    layer = re.search(r"\.(?:layers|layer|h|blocks)\.(\d+)", "." + path)
+    last = path.rsplit(".", 1)[-1]
+    own = node.name.rstrip("_0123456789") or node.name
+    name = last if own in ("linear", "rms_norm", "layer_norm", "embedding", "addmm") and last else own
+    return f"l{layer[1]}_{name}" if layer else name
+
+
+class Lowering:
+    """Lowers one exported program."""
+
+    def __init__(self, program: torch.export.ExportedProgram, signature: Signature,
+                 substitution: Substitution, element: str, names: dict[int, str], context: int):
+        self.program, self.signature, self.substitution = program, signature, substitution
+        self.arguments = signature.arguments(substitution.layers, element)
+        self.context = context
+        self.counting: set[str] = set()  # Values that are 0, 1, 2, ...
+        self.names = names  # Of weights, by the address of their data.
+        self.weights: dict[str, torch.Tensor] = {}
+        self.writer = Writer()
+        for argument in self.arguments:
+            self.writer.fresh(argument.name)
+        self.builder = Builder(self.writer, self._symbol)
+        self.values: dict[str, Value] = {
+            a.name: Value("%" + a.name, a.stored, a.element, a.stored, tuple(range(len(a.stored))))
+            for a in self.arguments}
+        self.env: dict[torch.fx.Node, typing.Any] = {}
+        self.symbols: dict[typing.Any, tuple[str, int]] = {}
+
+    # ---- inputs
+
+    def _symbol(self, symbol: Size) -> str:
+        if symbol not in self.symbols:
+            raise UnsupportedModel(f"a size ({symbol}) depends on data; hk takes sizes from the "
+                                   "shapes of inputs")
+        name, dim = self.symbols[symbol]
+        index = self.builder.index(dim)
+        value = self.values[name]
+        return self.writer.emit("dim", f"{name}_size", x=value.ssa, index=index, tx=value.type)
+
+    def _placeholder(self, node: torch.fx.Node) -> typing.Any:
+        signature = self.program.graph_signature
+        for table in (signature.inputs_to_parameters, signature.inputs_to_buffers,
+                      signature.inputs_to_lifted_tensor_constants):
+            if node.name in table:
+                source = table[node.name]
+                tensor = self.program.state_dict.get(source)
+                return self._weight, source, (self.program.constants[source] if tensor is None
+                                              else tensor)
+        name = self.signature.exported[self._inputs]
+        self._inputs += 1
+        value = self.values[name]
+        shape = tuple(_size(s) for s in node.meta["val"].shape)
+        for dim, size in enumerate(shape):
+            if not isinstance(size, int):
+                self.symbols.setdefault(size, (name, dim))
+        self.values[name] = value._replace(stored=shape, shape=shape)
+        return self.values[name]
+
+    def _weight(self, source: str, tensor: torch.Tensor) -> Value:
+        """A reference to a weight; a scalar becomes a constant."""
+        element = element_of(tensor.dtype)
+        if tensor.dim() == 0:
+            return self.builder.constant(tensor.item(), element)
+        name = self.names.get(tensor.data_ptr(), source)
+        # A view of a weight's first rows shares its address and is another tensor.
+        if name in self.weights and self.weights[name].shape != tensor.shape:
+            name = source
+        self.weights.setdefault(name, tensor)
+        self.builder.hint = re.sub(r"\W+", "_", name)
+        return self.builder.value("weight_ref", tuple(tensor.shape), element, symbol=_symbol(name))
+
+    # ---- nodes
+
+    def _argument(self, value: typing.Any) -> typing.Any:
+        if isinstance(value, torch.fx.Node):
+            made = self.env[value]
+            if isinstance(made, tuple) and made and callable(made[0]) and not isinstance(made, Value):
+                made = self.env[value] = made[0](*made[1:])
+            return made
+        if isinstance(value, (list, tuple)):
+            return [self._argument(v) for v in value]
+        return value
+
+    def _call(self, node: torch.fx.Node) -> typing.Any:
+        value = node.meta.get("val")
+        if isinstance(value, (int, torch.SymInt)):
+            return _size(value)
+        if node.target is operator.getitem:
+            return _aten.part_of(self.builder, _name_of(node.args[0]), self.env[node.args[0]],
+                                 node.args[1])
+        if not isinstance(node.target, torch._ops.OpOverload):
+            raise UnsupportedModel("hk's import takes aten operators only")
+        name = _name_of(node)
+        args = tuple(self._argument(a) for a in node.args)
+        kwargs = {k: self._argument(v) for k, v in node.kwargs.items()}
+        self.builder.hint = _hint(node)
+        result = _result(value)
+        if name == "hk.attention":
+            return self._attention(result, *args)
+        if name == "arange":
+            return self._arange(node, result)
+        if name == "hk.rope":
+            return self._rope(result, *args)
+        return _aten.lower(self.builder, name, result, args, kwargs)
+
+    def _arange(self, node: torch.fx.Node, result: Result) -> Value:
+        """The first rows of a table of all positions: hk has no iota."""
+        if len(node.args) != 1:
+            raise UnsupportedModel("arange with a start or a step; hk's import has 0, 1, 2, ...")
+        table = torch.arange(self.context).to(node.meta["val"].dtype)
+        made = self.builder.sliced(self._weight(f"hk.positions.{result.element}", table), 0, 0,
+                                   result.shape[0])
+        self.counting.add(made.ssa)
+        return made
+
+    def _rope(self, result: Result, x: Value, cos: Value, sin: Value, positions: Value,
+              style: str, heads: int) -> Value:
+        b = self.builder
+        tokens = tuple(d for d in range(len(x.shape) - 1) if d != heads)
+        x = b.permuted(x, (*tokens, heads, len(x.shape) - 1))
+        if x.dims[heads] is None:
+            x = b.reshaped(x, tuple(x.stored[:-1]) + (1, x.stored[-1]))._replace(
+                shape=x.shape, dims=tuple(len(x.stored) - 1 if d == heads else
+                                          len(x.stored) if d == len(x.shape) - 1 else x.dims[d]
+                                          for d in range(len(x.shape))))
+        fields = {"style": style, "x": x.ssa, "tx": x.type, "cos": cos.ssa, "tcos": cos.type,
+                  "sin": sin.ssa, "tsin": sin.type}
+        if positions.ssa in self.counting:
+            made = b.value("rope_by_index", x.stored, result.element,
+                           dim=x.dims[tokens[-1]], **fields)
+        else:
+            positions = b.dense(positions)
+            made = b.value("rope", x.stored, result.element, p=positions.ssa, tp=positions.type,
+                           **fields)
+        return made._replace(shape=result.shape, dims=x.dims)
+
+    def _attention(self, result: Result, q: Value, k: Value, v: Value, _extents: Value,
+                   sink: Value | None, _dense: bool, scale: float, causal: bool,
+                   window_left: int, window_right: int, softcap: float, layer: int) -> Value:
+        b = self.builder
+        q, k, v, names = self.signature.attention(b, self.values, result, q, k, v, layer)
+        b.hint = f"l{layer}_attention"
+        operands = [(n, self.values[n]) for n in names]
+        if sink is not None:
+            operands.append(("sink", b.cast(b.full(sink), "f32")))
+        attributes = ["causal"] * causal
+        attributes += [f"window_left {window_left}"] * (window_left >= 0)
+        attributes += [f"window_right {window_right}"] * (window_right >= 0)
+        attributes += [f"softcap {number(softcap, 'f32')}"] * bool(softcap)
+        made = b.value("attention", (*q.stored[:-1], v.stored[-1]), result.element,
+                       q=q.ssa, k=k.ssa, v=v.ssa, tq=q.type, tk=k.type, tv=v.type,
+                       scale=f"{scale:.9e}",
+                       operands=" ".join(f"{n} {o.ssa}" for n, o in operands),
+                       toperands=" ".join(f"{n} {o.type}" for n, o in operands),
+                       attributes=f" {' '.join(attributes)}" if attributes else "")
+        return self.signature.attended(b, result, made)
+
+    # ---- the whole
+
+    def run(self) -> str:
+        """The module's text; `weights` then has the tensors it refers to."""
+        nodes = list(self.program.graph.nodes)
+        used: set = set()
+        for node in reversed(nodes):
+            if node.op == "output" or node in used:
+                used.update(node.all_input_nodes)
+        self._inputs = 0
+        last = ""
+        for node in nodes:
+            if node.op == "placeholder":
+                self.env[node] = self._placeholder(node)
+            elif node.op == "call_function" and node in used:
+                layer = re.match(r"l(\d+)_", _hint(node))
+                if layer and layer[1] != last:
+                    last = layer[1]
+                    self.writer.comment(f"Layer {last}.")
+                self.env[node] = self._guarded(node)
+        output = next(n for n in nodes if n.op == "output").args[0][0]
+        self.builder.hint = self.signature.result
+        return self._text(self.builder.full(self._argument(output)))
+
+    def _guarded(self, node: torch.fx.Node) -> typing.Any:
+        try:
+            return self._call(node)
+        except UnsupportedModel as error:
+            raise UnsupportedModel(f"{where(node)}: {node.target}: {error}") from None
+        except (TypeError, KeyError) as error:
+            raise UnsupportedModel(f"{where(node)}: {node.target}: hk's import does not take its "
+                                   f"arguments {node.args[1:]} {dict(node.kwargs)} ({error})"
+                                   ) from None
+
+    def _text(self, result: Value) -> str:
+        states = [a for a in self.arguments if a.state]
+        header = [SPELLING["weight"].format(symbol=_symbol(name), source=name, tr=_type(tensor))
+                  for name, tensor in self.weights.items()]
+        inputs = ",\n    ".join(f"%{a.name}: {_argument_type(a)}" for a in self.arguments)
+        results = ",\n     ".join([f'{result.type} {{hk.name = "{self.signature.result}"}}',
+                                   *(a.type for a in states)])
+        values = ", ".join([result.ssa, *(self.values[a.name].ssa for a in states)])
+        types = ", ".join([result.type, *(a.type for a in states)])
+        return "\n".join([*header, "", f"func.func @{self.signature.function}(\n    {inputs})",
+                          f"    -> ({results}) {{", *self.writer.lines,
+                          f"  return {values} : {types}", "}", ""])
+
+
+def _argument_type(argument: Argument) -> str:
+    return argument.type + (" {hk.state}" if argument.state else "")
+
+
+def _symbol(name: str) -> str:
+    return re.sub(r"[^\w.$]", "_", name)
+
+
+def _type(tensor: torch.Tensor) -> str:
+    from ._mlir import tensor_type
+
+    return tensor_type(tuple(tensor.shape), element_of(tensor.dtype))

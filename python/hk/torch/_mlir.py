@@ -1,0 +1,99 @@
+"""The text of hk's IR: every operator's spelling is one row of SPELLING, nothing is spelled
+anywhere else."""
+
+import re
+import typing
+
+# r: the result; t*: types. What is in {attributes} is "" or " word 1 word".
+SPELLING = {
+    "unary": "{r} = hk.{op} {x} : {tx} -> {tr}",
+    "binary": "{r} = hk.{op} {x}, {y} : {tx}, {ty} -> {tr}",
+    "select": "{r} = hk.select {c}, {x}, {y} : {tc}, {tx}, {ty} -> {tr}",
+    "compare": "{r} = hk.compare {predicate} {x}, {y} : {tx}, {ty} -> {tr}",
+    "constant": "{r} = hk.constant dense<{value}> : {tr}",
+    "weight_ref": "{r} = hk.weight_ref @{symbol} : {tr}",
+    "weight": 'hk.weight @{symbol} "{source}" : {tr}',
+    "matmul": "{r} = hk.matmul {x}, {y}{attributes} : {tx}, {ty} -> {tr}",
+    "rms_norm": "{r} = hk.rms_norm {x}, {w} epsilon {epsilon}{attributes} : {tx}, {tw} -> {tr}",
+    "layer_norm": "{r} = hk.layer_norm {x}, {w}, {b} epsilon {epsilon} : {tx}, {tw}, {tb} -> {tr}",
+    "rope": "{r} = hk.rope {style} {x}, {cos}, {sin} positions {p} : {tx}, {tcos}, {tsin} "
+            "positions {tp} -> {tr}",
+    "rope_by_index": "{r} = hk.rope {style} {x}, {cos}, {sin} position_dim {dim} : "
+                     "{tx}, {tcos}, {tsin} -> {tr}",
+    "gather_rows": "{r} = hk.gather_rows {table}, {ids} : {ttable}, {tids} -> {tr}",
+    "gather_last": "{r} = hk.gather_last {x}, {ids} : {tx}, {tids} -> {tr}",
+    "reduce": "{r} = hk.reduce {kind} {x} : {tx} -> {tr}",
+    "transpose": "{r} = hk.transpose {x} [{permutation}] : {tx} -> {tr}",
+    "concat": "{r} = hk.concat {dim} ({inputs}) : {tinputs} -> {tr}",
+    "cumsum": "{r} = hk.cumsum inclusive {x}{attributes} : {tx} -> {tr}",
+    "topk": "{r}, {indices} = hk.topk {x} : {tx} -> {tr}, "
+            "{tindices}",
+    "kv_cache_write": "{r} = hk.kv_cache_write {x}, {slots} into {cache} : {tx}, {tslots}, {tr}",
+    "attention": "{r} = hk.attention {q}, {k}, {v} {operands} scale {scale}{attributes} : "
+                 "{tq}, {tk}, {tv} {toperands} -> {tr}",
+    "collapse": "{r} = tensor.collapse_shape {x} {groups} : {tx} into {tr}",
+    "expand": "{r} = tensor.expand_shape {x} {groups} output_shape [{sizes}] : {tx} into {tr}",
+    "slice": "{r} = tensor.extract_slice {x}[{offsets}] [{sizes}] [{strides}] : {tx} to {tr}",
+    "dim": "{r} = tensor.dim {x}, {index} : {tx}",
+    "index": "{r} = arith.constant {value} : index",
+    "index_binary": "{r} = arith.{op} {x}, {y} : index",
+}
+
+# torch's element types in MLIR and in safetensors.
+ELEMENT_TYPES = {
+    "float32": ("f32", "F32"), "bfloat16": ("bf16", "BF16"), "float16": ("f16", "F16"),
+    "bool": ("i1", "BOOL"), "int8": ("i8", "I8"), "int16": ("i16", "I16"),
+    "int32": ("i32", "I32"), "int64": ("i64", "I64"),
+}
+
+
+def tensor_type(shape: typing.Sequence, element: str) -> str:
+    """`tensor<?x64xf32>`; what is not an int is dynamic."""
+    return "tensor<" + "".join(f"{s if isinstance(s, int) else '?'}x" for s in shape) + element + ">"
+
+
+def number(value: float | int | bool, element: str) -> str:
+    """A literal of an attribute of this element type."""
+    if element == "i1":
+        return "true" if value else "false"
+    if element.startswith("i"):
+        return str(int(value))
+    value = float(value)
+    if value != value or value in (float("inf"), float("-inf")):
+        bits = {"f32": (0x7F800000, 0xFF800000, 0x7FC00000), "bf16": (0x7F80, 0xFF80, 0x7FC0),
+                "f16": (0x7C00, 0xFC00, 0x7E00)}[element]
+        return f"0x{bits[2 if value != value else value < 0]:X}"
+    text = f"{value:.17g}"
+    return text if "." in text else (text.replace("e", ".0e") if "e" in text else text + ".0")
+
+
+class Writer:
+    """Lines of one function's body, with names that say where a value comes from."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._names: dict[str, int] = {}
+
+    def fresh(self, hint: str) -> str:
+        """An unused SSA name like the hint."""
+        base = re.sub(r"\W", "_", hint) or "value"
+        base = "_" + base if base[0].isdigit() else base
+        while True:
+            count = self._names.get(base, 0)
+            self._names[base] = count + 1
+            name = f"{base}_{count}" if count else base
+            if count == 0 or name not in self._names:
+                self._names.setdefault(name, 1)
+                return "%" + name
+
+    def emit(self, form: str, hint: str, **fields: object) -> str:
+        """Adds a line of the form; returns the name of its (first) result."""
+        result = self.fresh(hint)
+        self.lines.append("  " + " ".join(SPELLING[form].format(r=result, **fields).split()))
+        return result
+
+    def comment(self, text: str) -> None:
+        """A comment of its own line, unless the last one says the same."""
+        last = next((line for line in reversed(self.lines) if line.startswith("  // ")), None)
+        if last != f"  // {text}":
+            self.lines.append(f"  // {text}")

@@ -1,0 +1,134 @@
+"""What an imported function looks like from outside, and how its attention is written.
+
+Paged (decoders), one function for prefill and decode:
+    ids [T], positions [T], slots [T], block_table [B, n], q_offsets [B + 1], kv_lens [B],
+    logits_at [N] (all i32), keys_i, values_i [blocks, block, Hk, D] (states)
+    -> logits [N, V] in f32
+Dense (encoders): ids [B, S], kv_lens [B] (i32) -> hidden [B, S, H] in f32
+"""
+
+import typing
+
+import torch
+
+from ..errors import UnsupportedModel
+from ._aten import Result
+from ._builder import Builder, Value
+from ._mlir import tensor_type
+from ._substitution import Substitution
+
+
+class Argument(typing.NamedTuple):
+    """An argument of the function; `stored` has "?" where a size is dynamic."""
+
+    name: str
+    stored: tuple
+    element: str
+    state: bool = False
+
+    @property
+    def type(self) -> str:
+        return tensor_type(self.stored, self.element)
+
+
+class Paged:
+    """Ragged tokens of several sequences over paged caches."""
+
+    dense = False
+    function = "forward"
+    result = "logits"
+    exported = ("ids", "positions", "q_offsets", "logits_at")
+
+    def __init__(self, block: int):
+        self.block = block
+
+    def examples(self, vocabulary: int, model: torch.nn.Module) -> tuple:
+        """Arguments that the model is exported with, and their dynamic dims."""
+        generator = torch.Generator().manual_seed(0)
+        ids = torch.randint(0, vocabulary, (7,), generator=generator, dtype=torch.int32)
+        positions = torch.tensor([0, 1, 2, 0, 1, 2, 3], dtype=torch.int32)
+        dim = torch.export.Dim
+        tokens = dim("tokens", min=2, max=1 << 24)
+        return ((ids, positions, torch.tensor([0, 3, 7], dtype=torch.int32),
+                 torch.arange(5, dtype=torch.int32)),
+                ({0: tokens}, {0: tokens}, {0: dim("bounds", min=2, max=1 << 20)},
+                 {0: dim("rows", min=2, max=1 << 24)}))
+
+    def call(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor,
+             positions: torch.Tensor, q_offsets: torch.Tensor, logits_at: torch.Tensor
+             ) -> torch.Tensor:
+        """Runs the model on ragged tokens."""
+        s.extents = q_offsets
+        out = model(input_ids=ids[None], position_ids=positions[None], use_cache=False,
+                    logits_to_keep=logits_at)
+        return out.logits[0].float()
+
+    def arguments(self, layers: list[tuple], element: str) -> list[Argument]:
+        """The function's arguments, caches behind."""
+        i32 = [("ids", ("?",)), ("positions", ("?",)), ("slots", ("?",)),
+               ("block_table", ("?", "?")), ("q_offsets", ("?",)), ("kv_lens", ("?",)),
+               ("logits_at", ("?",))]
+        made = [Argument(name, stored, "i32") for name, stored in i32]
+        for kind in ("keys", "values"):
+            for i, (heads, dk, dv) in enumerate(layers):
+                width = dk if kind == "keys" else dv
+                made.append(Argument(f"{kind}_{i}", ("?", self.block, heads, width), element, True))
+        return made
+
+    def attention(self, b: Builder, arguments: dict[str, Value], result: Result, q: Value,
+                  k: Value, v: Value, layer: int) -> tuple:
+        """Writes keys and values; returns q, k, v and the operands of hk.attention."""
+        rows = [b.permuted(x, (2, 1, 3)) for x in (q, k, v)]
+        rows = [b.reshaped(x, (x.shape[2], x.shape[1], x.shape[3])) for x in rows]
+        caches = []
+        for kind, x in zip(("keys", "values"), rows[1:], strict=True):
+            cache = arguments[f"{kind}_{layer}"]
+            slots = arguments["slots"]
+            written = b.value("kv_cache_write", cache.stored, cache.element, x=x.ssa, tx=x.type,
+                              slots=slots.ssa, tslots=slots.type, cache=cache.ssa)
+            arguments[f"{kind}_{layer}"] = written
+            caches.append(written)
+        return rows[0], *caches, ["q_offsets", "kv_lens", "block_table"]
+
+    def attended(self, b: Builder, result: Result, made: Value) -> Value:
+        """The stored result [T, H, D] as the model's [1, T, H, D]."""
+        return made._replace(shape=result.shape, dims=(None, 0, 1, 2))
+
+
+class Dense:
+    """Whole sequences side by side, padded behind; `kv_lens` says how long each is."""
+
+    dense = True
+    function = "forward"
+    result = "hidden"
+    exported = ("ids", "kv_lens")
+
+    def examples(self, vocabulary: int, model: torch.nn.Module) -> tuple:
+        generator = torch.Generator().manual_seed(0)
+        ids = torch.randint(0, vocabulary, (2, 5), generator=generator, dtype=torch.int32)
+        dim = torch.export.Dim
+        most = getattr(model.config, "max_position_embeddings", 1 << 20)
+        batch = dim("sequences", min=2, max=1 << 20)
+        return ((ids, torch.tensor([5, 3], dtype=torch.int32)),
+                ({0: batch, 1: dim("length", min=2, max=most)}, {0: batch}))
+
+    def call(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor,
+             kv_lens: torch.Tensor) -> torch.Tensor:
+        s.extents = kv_lens
+        out = model(input_ids=ids)
+        if not hasattr(out, "last_hidden_state"):
+            raise UnsupportedModel(f"{type(model).__name__} returns no last_hidden_state; import "
+                                   "the base model (AutoModel)")
+        return out.last_hidden_state.float()
+
+    def arguments(self, layers: list[tuple], element: str) -> list[Argument]:
+        return [Argument("ids", ("?", "?"), "i32"), Argument("kv_lens", ("?",), "i32")]
+
+    def attention(self, b: Builder, arguments: dict[str, Value], result: Result, q: Value,
+                  k: Value, v: Value, layer: int) -> tuple:
+        rows = [b.permuted(x, (0, 2, 1, 3)) for x in (q, k, v)]
+        rows = [b.reshaped(x, tuple(x.shape[d] for d in (0, 2, 1, 3))) for x in rows]
+        return (*rows, ["kv_lens"])
+
+    def attended(self, b: Builder, result: Result, made: Value) -> Value:
+        return made._replace(shape=result.shape)

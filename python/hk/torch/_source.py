@@ -1,0 +1,51 @@
+"""Reads models from disk through transformers: a folder with config.json, or a GGUF file.
+Nothing is fetched from anywhere."""
+
+import os
+import pathlib
+import typing
+
+from ..errors import NotFound, UnsupportedModel
+
+
+def _parts(path: str | os.PathLike) -> tuple[str, dict]:
+    """The folder and the keyword arguments that transformers wants."""
+    path = pathlib.Path(path)
+    if not path.exists():
+        raise NotFound(f"no such file or folder: '{path}'; hk reads models from disk and fetches "
+                       "none")
+    if path.suffix == ".gguf":
+        return str(path.parent), {"gguf_file": path.name, "local_files_only": True}
+    if not (path / "config.json").exists():
+        raise NotFound(f"'{path}' is neither a GGUF file nor a folder with a config.json")
+    return str(path), {"local_files_only": True}
+
+
+def read(path: str | os.PathLike) -> typing.Any:
+    """The model of a folder or GGUF file, in f32 (of GGUF dequantised): with its head if it
+    generates, else the encoder."""
+    import torch
+    import transformers
+
+    folder, options = _parts(path)
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder, **options)
+        names = getattr(config, "architectures", None) or []
+        generates = "gguf_file" in options or any(
+            n.endswith(("ForCausalLM", "LMHeadModel")) for n in names)
+        kind = transformers.AutoModelForCausalLM if generates else transformers.AutoModel
+        model = kind.from_pretrained(folder, dtype=torch.float32, **options).eval()
+        if "gguf_file" in options:
+            model.is_quantized = False  # Its weights are plain f32 by now; it still refuses to().
+        return model
+    except (ValueError, OSError, KeyError, ImportError) as error:
+        raise UnsupportedModel(f"transformers cannot read '{path}': "
+                               f"{str(error).strip().splitlines()[0]}") from error
+
+
+def read_tokenizer(path: str | os.PathLike) -> typing.Any:
+    """The tokenizer beside the model."""
+    import transformers
+
+    folder, options = _parts(path)
+    return transformers.AutoTokenizer.from_pretrained(folder, **options)
