@@ -27,7 +27,7 @@ class HK_UnaryOp<string mnemonic, string formula, int operations = 1,
 
     Example:
     ```mlir
-    %y = hk.}] # mnemonic # [{ %x : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
+    %y = hk.}] # mnemonic # [{ %x : tensor<?x4096xbf16>
     ```
   }];
   let arguments = (ins HK_RealTensor:$input);
@@ -57,7 +57,7 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = [],
 
     Example:
     ```mlir
-    %y = hk.}] # mnemonic # [{ %a, %b : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+    %y = hk.}] # mnemonic # [{ %a, %b : tensor<?x64xbf16>, tensor<64xbf16>
     ```
   }];
   let arguments = (ins HK_NumberTensor:$lhs, HK_NumberTensor:$rhs);

@@ -43,7 +43,7 @@ def HK_CountBitsOp : HK_BaseOp<"count_bits"> {
     whether row r has column 32 w + b. result[c] = number of rows that have column
     c. Columns behind the result's static size count nowhere.
 
-    `before`, if asked for, is [ceil(rows / block), columns]: before[t, c] = number
+    `before`, if asked for, is [ceil(rows / block), columns], `block` 32 unless given: before[t, c] = number
     of rows r < block * t that have column c. A sort that takes blocks of rows one
     by one starts there (the partial sums of Triton's and AITER's MoE routing).
 
@@ -62,7 +62,7 @@ def HK_SortByKeyOp : HK_BaseOp<"sort_by_key"> {
   let summary = "stable order of items by their key";
   let description = [{
     Items 0, ..., n - 1 with keys in [0, bins), stable: with c[e] the number of items
-    of key e and P[e] the sum of `block` * ceil(c[k] / block) over k < e, the items
+    of key e, `block` 1 unless given and P[e] the sum of `block` * ceil(c[k] / block) over k < e, the items
     of key e are order[P[e]], ..., order[P[e] + c[e] - 1], in increasing order. All
     other entries of `order` are n. position[i] is where item i is in that order,
     or -1 for a key outside [0, bins). `block` 1 gives a permutation and its
@@ -86,7 +86,8 @@ def HK_SortByKeyOp : HK_BaseOp<"sort_by_key"> {
 def HK_SegmentsOp : HK_BaseOp<"segments"> {
   let summary = "the segment of each place, and its rank there";
   let description = [{
-    Segment s takes b[s] = ceil(max(l[s], 0) / block) places, in order, where l[s] is
+    Segment s takes b[s] = ceil(max(l[s], 0) / block) places, in order, where block
+    is 1 unless given and l[s] is
     segments[s] (`lengths`) or segments[s + 1] - segments[s] (`bounds`, one more
     element than segments). offsets[s] is the sum of b[k] over k < s, for
     0 <= s <= number of segments. For place j: ids[j] = s and

@@ -21,12 +21,12 @@ def HK_TopkOp : HK_RowwiseOp<"topk"> {
   let description = [{
     k is the size of the results' last dim. Elements are ordered by value; NaN, of
     any sign, is larger than +inf, and -0 equals +0. Of equal elements those with
-    the lowest (or highest) index are taken first. This is a total order, so for
+    the lowest index are taken first, or with `ties highest_index` the highest. This is a total order, so for
     every input, NaN and infinities included, the indices of a row are distinct and
     in [0, N).
 
-    The results come in descending order of (value, index rule), or by ascending
-    index. Values are the elements themselves; a zero is returned as +0 and a NaN
+    The results come in descending order of (value, index rule), or with
+    `order by_index` by ascending index. Values are the elements themselves; a zero is returned as +0 and a NaN
     as the quiet NaN. Where a dynamic N is less than k, the entries after the N-th
     have value -inf and index -1. Zero rows give zero rows. Source: torch.topk,
     which fixes no tie rule; `highest_index` with `by_index` is AITER's MoE router,
