@@ -31,7 +31,7 @@ def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation"> {
                        OptionalAttr<F32Attr>:$limit);
   let results = (outs HK_RealTensor:$result);
   let cost = 3;
-  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$kind $input (`limit` $limit^)? attr-dict `:` type($input) `->` type($result)";
 }
 
 def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
@@ -53,7 +53,7 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
 
     Example:
     ```mlir
-    %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<512x32xf32>, tensor<512x32xf32> positions tensor<?xi32> -> tensor<?x4x64xbf16>
+    %y = hk.rope neox %x, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<512x32xf32>, tensor<512x32xf32> positions tensor<?xi32>
     ```
   }];
   let arguments = (ins HK_RopeStyleAttr:$style, HK_RealTensor:$input,
@@ -70,9 +70,12 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
   let cost = 3;
   let assemblyFormat = [{
     $style $input `,` $cos `,` $sin (`positions` $positions^)?
-    (`offsets` $offsets^)? (`bounds` $bounds^)? attr-dict `:` type($input) `,`
+    (`offsets` $offsets^)? (`bounds` $bounds^)?
+    oilist(`position_dim` $position_dim | `angle_per_element` $angle_per_element
+    | `nope_first` $nope_first | `inverse` $inverse) attr-dict `:` type($input) `,`
     type($cos) `,` type($sin) (`positions` type($positions)^)?
-    (`offsets` type($offsets)^)? (`bounds` type($bounds)^)? `->` type($result)
+    (`offsets` type($offsets)^)? (`bounds` type($bounds)^)?
+    custom<ResultType>(ref(type($input)), type($result))
   }];
   let extraClassDeclaration = [{
     /// R, the number of rotated elements of a head.

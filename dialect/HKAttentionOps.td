@@ -50,7 +50,7 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
 
     Example:
     ```mlir
-    %o = hk.attention %q, %k, %v kv_lens %n scale 0.125 {causal} : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
+    %o = hk.attention %q, %k, %v kv_lens %n scale 0.125 causal : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
     ```
   }];
   let arguments = (ins HK_RealTensor:$query, HK_RealTensor:$key,
@@ -69,7 +69,9 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
   let assemblyFormat = [{
     $query `,` $key `,` $value oilist(`q_offsets` $q_offsets | `kv_offsets` $kv_offsets
     | `kv_lens` $kv_lens | `block_table` $block_table | `sink` $sink)
-    `scale` $scale attr-dict `:` type($query) `,` type($key) `,` type($value)
+    `scale` $scale oilist(`causal` $causal | `window_left` $window_left
+    | `window_right` $window_right | `softcap` $softcap | `kv_slices` $kv_slices)
+    attr-dict `:` type($query) `,` type($key) `,` type($value)
     (`q_offsets` type($q_offsets)^)? (`kv_offsets` type($kv_offsets)^)?
     (`kv_lens` type($kv_lens)^)? (`block_table` type($block_table)^)?
     (`sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
@@ -96,7 +98,7 @@ def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine"> {
 
     Example:
     ```mlir
-    %p, %l = hk.attention %q, %k, %v scale 0.125 {kv_slices = 4 : i64} : tensor<1x4x64xbf16>, tensor<8192x2x64xbf16>, tensor<8192x2x64xbf16> -> tensor<4x1x4x64xf32>, tensor<4x1x4xf32>
+    %p, %l = hk.attention %q, %k, %v scale 0.125 kv_slices 4 : tensor<1x4x64xbf16>, tensor<8192x2x64xbf16>, tensor<8192x2x64xbf16> -> tensor<4x1x4x64xf32>, tensor<4x1x4xf32>
     %o = hk.attention_combine %p, %l : tensor<4x1x4x64xf32>, tensor<4x1x4xf32> -> tensor<1x4x64xbf16>
     ```
   }];

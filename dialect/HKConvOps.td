@@ -89,7 +89,7 @@ def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments, HK
     $layout $input `,` $weight oilist(`bias` $bias | `offsets` $offsets
     | `state` $state | `indices` $indices | `has_initial` $has_initial
     | `accepted` $accepted | `ring` $ring | `seq_idx` $seq_idx
-    | `computed` $computed)
+    | `computed` $computed | `block` $block | `pad_slot` $pad_slot)
     (`state_layout` $state_layout^)? attr-dict `:` type($input) `,` type($weight)
     (`bias` type($bias)^)? (`offsets` type($offsets)^)? (`state` type($state)^)?
     (`indices` type($indices)^)? (`has_initial` type($has_initial)^)?

@@ -10,10 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OpSyntax.h"
 #include "OpUtils.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -111,6 +113,30 @@ void HKDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "hk/Dialect/HKAttrs.cpp.inc"
       >();
+}
+
+namespace {
+/// What exporters write for a small constant becomes the operator that kernels
+/// take in. A larger one stays, and is refused where it is read.
+struct ConstantOfArith : OpRewritePattern<arith::ConstantOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::ConstantOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    auto value = dyn_cast<DenseElementsAttr>(op.getValue());
+    std::optional<::hk::DType> dtype =
+        type ? dtypeOf(type.getElementType()) : std::nullopt;
+    if (!value || !dtype ||
+        ::hk::packedBytes(*dtype, type.getNumElements()) > kMaxConstantBytes)
+      return failure();
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, type, value);
+    return success();
+  }
+};
+} // namespace
+
+void HKDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
+  patterns.add<ConstantOfArith>(getContext());
 }
 
 Operation *HKDialect::materializeConstant(OpBuilder &b, Attribute value,

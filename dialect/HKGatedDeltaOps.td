@@ -56,7 +56,7 @@ def HK_GatedDeltaRuleOp : HK_TokenOp<"gated_delta_rule",
 
     Example (decode from a pool of states):
     ```mlir
-    %o, %s1 = hk.gated_delta_rule %q, %k, %v decay %g beta %b state %s indices %line {l2norm = 1.0e-06 : f64} : tensor<?x1x16x128xbf16>, tensor<?x1x16x128xbf16>, tensor<?x1x32x128xbf16> decay tensor<?x1x32xf32> beta tensor<?x1x32xf32> state tensor<64x32x128x128xf32> indices tensor<?xi32> -> tensor<?x1x32x128xbf16>, tensor<64x32x128x128xf32>
+    %o, %s1 = hk.gated_delta_rule %q, %k, %v decay %g beta %b state %s indices %line l2norm 1.0e-06 : tensor<?x1x16x128xbf16>, tensor<?x1x16x128xbf16>, tensor<?x1x32x128xbf16> decay tensor<?x1x32xf32> beta tensor<?x1x32xf32> state tensor<64x32x128x128xf32> indices tensor<?xi32> -> tensor<?x1x32x128xbf16>, tensor<64x32x128x128xf32>
     ```
   }];
   let arguments = (ins HK_RealTensor:$query, HK_RealTensor:$key,
@@ -73,7 +73,8 @@ def HK_GatedDeltaRuleOp : HK_TokenOp<"gated_delta_rule",
     $query `,` $key `,` $value oilist(`decay` $decay | `key_decay` $key_decay
     | `value_decay` $value_decay | `beta` $beta | `offsets` $offsets
     | `state` $state | `indices` $indices | `has_initial` $has_initial)
-    (`state_layout` $state_layout^)? attr-dict `:` type($query) `,` type($key) `,`
+    (`state_layout` $state_layout^)? oilist(`scale` $scale | `l2norm` $l2norm)
+    attr-dict `:` type($query) `,` type($key) `,`
     type($value) (`decay` type($decay)^)? (`key_decay` type($key_decay)^)?
     (`value_decay` type($value_decay)^)? (`beta` type($beta)^)?
     (`offsets` type($offsets)^)? (`state` type($state)^)?
@@ -101,7 +102,7 @@ def HK_ChunkKktOp : HK_TokenOp<"chunk_kkt"> {
 
     Example:
     ```mlir
-    %a = hk.chunk_kkt %k decay %G beta %b {chunk = 64 : i64} : tensor<1x?x16x128xbf16> decay tensor<1x?x32xf32> beta tensor<1x?x32xf32> -> tensor<1x?x32x64xf32>
+    %a = hk.chunk_kkt %k decay %G beta %b chunk 64 : tensor<1x?x16x128xbf16> decay tensor<1x?x32xf32> beta tensor<1x?x32xf32> -> tensor<1x?x32x64xf32>
     ```
   }];
   let arguments = (ins HK_RealTensor:$key, Optional<HK_RealTensor>:$decay,
@@ -109,7 +110,8 @@ def HK_ChunkKktOp : HK_TokenOp<"chunk_kkt"> {
       I64Attr:$chunk);
   let results = (outs HK_F32Tensor:$result);
   let assemblyFormat = [{
-    $key oilist(`decay` $decay | `beta` $beta | `offsets` $offsets) attr-dict `:`
+    $key oilist(`decay` $decay | `beta` $beta | `offsets` $offsets)
+    `chunk` $chunk attr-dict `:`
     type($key) (`decay` type($decay)^)? (`beta` type($beta)^)?
     (`offsets` type($offsets)^)? `->` type($result)
   }];
@@ -200,7 +202,7 @@ def HK_ChunkStateOp : HK_TokenOp<"chunk_state",
 
     Example:
     ```mlir
-    %h, %v1 = hk.chunk_state %k, %w, %u decay %G {chunk = 64 : i64} : tensor<1x?x16x128xbf16>, tensor<1x?x32x128xbf16>, tensor<1x?x32x128xbf16> decay tensor<1x?x32xf32> -> tensor<1x?x32x128x128xbf16>, tensor<1x?x32x128xbf16>
+    %h, %v1 = hk.chunk_state %k, %w, %u decay %G chunk 64 : tensor<1x?x16x128xbf16>, tensor<1x?x32x128xbf16>, tensor<1x?x32x128xbf16> decay tensor<1x?x32xf32> -> tensor<1x?x32x128x128xbf16>, tensor<1x?x32x128xbf16>
     ```
   }];
   let arguments = (ins HK_RealTensor:$key, HK_RealTensor:$w, HK_RealTensor:$u,
@@ -214,7 +216,7 @@ def HK_ChunkStateOp : HK_TokenOp<"chunk_state",
   let assemblyFormat = [{
     $key `,` $w `,` $u oilist(`decay` $decay | `offsets` $offsets
     | `state` $state | `indices` $indices | `has_initial` $has_initial)
-    (`state_layout` $state_layout^)? attr-dict `:` type($key) `,` type($w) `,`
+    (`state_layout` $state_layout^)? `chunk` $chunk attr-dict `:` type($key) `,` type($w) `,`
     type($u) (`decay` type($decay)^)? (`offsets` type($offsets)^)?
     (`state` type($state)^)? (`indices` type($indices)^)?
     (`has_initial` type($has_initial)^)? `->` type($states) `,` type($v_new)
@@ -240,7 +242,7 @@ def HK_ChunkOutputOp : HK_TokenOp<"chunk_output"> {
 
     Example:
     ```mlir
-    %o = hk.chunk_output %q, %k, %v1, %h decay %G {chunk = 64 : i64} : tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>, tensor<1x?x32x128xbf16>, tensor<1x?x32x128x128xbf16> decay tensor<1x?x32xf32> -> tensor<1x?x32x128xbf16>
+    %o = hk.chunk_output %q, %k, %v1, %h decay %G chunk 64 : tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>, tensor<1x?x32x128xbf16>, tensor<1x?x32x128x128xbf16> decay tensor<1x?x32xf32> -> tensor<1x?x32x128xbf16>
     ```
   }];
   let arguments = (ins HK_RealTensor:$query, HK_RealTensor:$key,
@@ -250,7 +252,8 @@ def HK_ChunkOutputOp : HK_TokenOp<"chunk_output"> {
   let results = (outs HK_RealTensor:$result);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $states oilist(`decay` $decay
-    | `offsets` $offsets) attr-dict `:` type($query) `,` type($key) `,`
+    | `offsets` $offsets) `chunk` $chunk (`scale` $scale^)? attr-dict `:`
+    type($query) `,` type($key) `,`
     type($value) `,` type($states) (`decay` type($decay)^)?
     (`offsets` type($offsets)^)? `->` type($result)
   }];

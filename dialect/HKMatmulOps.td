@@ -46,11 +46,11 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
 
     Example:
     ```mlir
-    %y = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
-    %z = hk.matmul %q, %wq scales (%s, %ws) {transpose_b} : tensor<?x256xf8E4M3FN>, tensor<512x256xf8E4M3FN> scales (tensor<?x1xf32>, tensor<512x1xf32>) -> tensor<?x512xbf16>
-    %m = hk.matmul %a4, %w4 scales (%as, %bs) {transpose_b} : tensor<?x256xf4E2M1FN>, tensor<512x256xf4E2M1FN> scales (tensor<?x8xf8E8M0FNU>, tensor<512x8xf8E8M0FNU>) -> tensor<?x512xbf16>
-    %v = hk.matmul %x, %w4 scales (none, %bs) {transpose_b} : tensor<?x256xbf16>, tensor<512x256xf4E2M1FN> scales (none, tensor<512x8xf8E8M0FNU>) -> tensor<?x512xbf16>
-    %p = hk.matmul %x, %w {transpose_b, k_slices = 4 : i64} : tensor<1x4096xbf16>, tensor<512x4096xbf16> -> tensor<4x1x512xf32>
+    %y = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+    %z = hk.matmul %q, %wq scales (%s, %ws) transpose_b : tensor<?x256xf8E4M3FN>, tensor<512x256xf8E4M3FN> scales (tensor<?x1xf32>, tensor<512x1xf32>) -> tensor<?x512xbf16>
+    %m = hk.matmul %a4, %w4 scales (%as, %bs) transpose_b : tensor<?x256xf4E2M1FN>, tensor<512x256xf4E2M1FN> scales (tensor<?x8xf8E8M0FNU>, tensor<512x8xf8E8M0FNU>) -> tensor<?x512xbf16>
+    %v = hk.matmul %x, %w4 scales (none, %bs) transpose_b : tensor<?x256xbf16>, tensor<512x256xf4E2M1FN> scales (none, tensor<512x8xf8E8M0FNU>) -> tensor<?x512xbf16>
+    %p = hk.matmul %x, %w transpose_b k_slices 4 : tensor<1x4096xbf16>, tensor<512x4096xbf16> -> tensor<4x1x512xf32>
     ```
   }];
   let arguments = (ins HK_Tensor:$lhs, HK_Tensor:$rhs,
@@ -61,7 +61,9 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
   let hasCanonicalizeMethod = 1;
   let assemblyFormat = [{
-    $lhs `,` $rhs custom<ProductScales>($lhs_scale, $rhs_scale) attr-dict `:`
+    $lhs `,` $rhs custom<ProductScales>($lhs_scale, $rhs_scale)
+    oilist(`transpose_a` $transpose_a | `transpose_b` $transpose_b
+    | `k_slices` $k_slices) attr-dict `:`
     type($lhs) `,` type($rhs)
     custom<ProductScaleTypes>(type($lhs_scale), type($rhs_scale))
     `->` type($result)

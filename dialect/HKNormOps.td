@@ -27,7 +27,7 @@ def HK_RmsNormOp : HK_RowwiseOp<"rms_norm"> {
 
     Example:
     ```mlir
-    %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
+    %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x4096xbf16>, tensor<4096xbf16>
     ```
   }];
   let arguments = (ins HK_RealTensor:$input, Optional<HK_RealTensor>:$weight,
@@ -36,7 +36,12 @@ def HK_RmsNormOp : HK_RowwiseOp<"rms_norm"> {
                        UnitAttr:$round_before_weight);
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::SumOfSquares}";
-  let assemblyFormat = "$input (`,` $weight^)? `epsilon` $epsilon attr-dict `:` type($input) (`,` type($weight)^)? `->` type($result)";
+  let assemblyFormat = [{
+    $input (`,` $weight^)? `epsilon` $epsilon
+    oilist(`weight_offset` $weight_offset | `round_before_weight` $round_before_weight)
+    attr-dict `:` type($input) (`,` type($weight)^)?
+    custom<ResultType>(ref(type($input)), type($result))
+  }];
 }
 
 def HK_LayerNormOp : HK_RowwiseOp<"layer_norm"> {
@@ -48,14 +53,14 @@ def HK_LayerNormOp : HK_RowwiseOp<"layer_norm"> {
 
     Example:
     ```mlir
-    %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x768xf16>, tensor<768xf16>, tensor<768xf16> -> tensor<?x768xf16>
+    %y = hk.layer_norm %x, %w, %b epsilon 1.0e-05 : tensor<?x768xf16>, tensor<768xf16>, tensor<768xf16>
     ```
   }];
   let arguments = (ins HK_RealTensor:$input, HK_RealTensor:$weight,
                        HK_RealTensor:$bias, F32Attr:$epsilon);
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::Sum, ::mlir::hk::RowReduction::SumOfCentredSquares}";
-  let assemblyFormat = "$input `,` $weight `,` $bias `epsilon` $epsilon attr-dict `:` type($input) `,` type($weight) `,` type($bias) `->` type($result)";
+  let assemblyFormat = "$input `,` $weight `,` $bias `epsilon` $epsilon attr-dict `:` type($input) `,` type($weight) `,` type($bias) custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_L2NormOp : HK_RowwiseOp<"l2_norm"> {
@@ -66,13 +71,13 @@ def HK_L2NormOp : HK_RowwiseOp<"l2_norm"> {
 
     Example:
     ```mlir
-    %y = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x16x128xbf16> -> tensor<?x16x128xbf16>
+    %y = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x16x128xbf16>
     ```
   }];
   let arguments = (ins HK_RealTensor:$input, F32Attr:$epsilon);
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::SumOfSquares}";
-  let assemblyFormat = "$input `epsilon` $epsilon attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input `epsilon` $epsilon attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_SoftmaxOp : HK_RowwiseOp<"softmax"> {
@@ -83,14 +88,14 @@ def HK_SoftmaxOp : HK_RowwiseOp<"softmax"> {
 
     Example:
     ```mlir
-    %y = hk.softmax %x : tensor<?x256xf32> -> tensor<?x256xf32>
+    %y = hk.softmax %x : tensor<?x256xf32>
     ```
   }];
   let arguments = (ins HK_RealTensor:$input);
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::Maximum, ::mlir::hk::RowReduction::SumOfExp}";
   let cost = 3;
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
 }
 
 #endif // HK_HKNORMOPS

@@ -27,12 +27,12 @@ class HK_UnaryOp<string mnemonic, string formula, int operations = 1,
 
     Example:
     ```mlir
-    %y = hk.}] # mnemonic # [{ %x : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
+    %y = hk.}] # mnemonic # [{ %x : tensor<?x4096xbf16>
     ```
   }];
   let arguments = (ins HK_RealTensor:$input);
   let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
   let hasVerifier = 0;
   let cost = operations;
   let extraClassDefinition = factsDefinition # [{
@@ -57,12 +57,12 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = [],
 
     Example:
     ```mlir
-    %y = hk.}] # mnemonic # [{ %a, %b : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+    %y = hk.}] # mnemonic # [{ %a, %b : tensor<?x64xbf16>, tensor<64xbf16>
     ```
   }];
   let arguments = (ins HK_NumberTensor:$lhs, HK_NumberTensor:$rhs);
   let results = (outs HK_NumberTensor:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
   let cost = operations;
   let extraClassDefinition = factsDefinition # [{
     ::llvm::LogicalResult $cppClass::verify() {
@@ -115,12 +115,12 @@ def HK_ClampOp : HK_PointwiseOp<"clamp", [SameOperandsAndResultShape]> {
 
     Example:
     ```mlir
-    %y = hk.clamp %x min -7.0 max 7.0 : tensor<?x64xbf16> -> tensor<?x64xbf16>
+    %y = hk.clamp %x min -7.0 max 7.0 : tensor<?x64xbf16>
     ```
   }];
   let arguments = (ins HK_RealTensor:$input, F32Attr:$min, F32Attr:$max);
   let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_CompareOp : HK_PointwiseOp<"compare"> {
@@ -137,7 +137,7 @@ def HK_CompareOp : HK_PointwiseOp<"compare"> {
   let arguments = (ins HK_ComparePredicateAttr:$predicate, HK_NumberTensor:$lhs,
                        HK_NumberTensor:$rhs);
   let results = (outs HK_BoolTensor:$result);
-  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
 }
 
 def HK_SelectOp : HK_PointwiseOp<"select"> {
@@ -182,16 +182,20 @@ def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
   let summary = "small constant";
   let description = [{
     A constant of at most 256 bytes, copied into every kernel that uses it. Larger
-    constants are weights.
+    constants are weights. Where all elements are equal one number is written;
+    otherwise a dense attribute. Bits in hexadecimal stand for infinities and NaN.
+    An arith.constant of a tensor is accepted in place of this operator.
 
     Example:
     ```mlir
-    %c = hk.constant dense<1.702> : tensor<f32>
+    %c = hk.constant 1.702 : tensor<f32>
+    %d = hk.constant dense<[1, 2]> : tensor<2xi32>
+    %e = hk.constant 0xFF800000 : tensor<f32>
     ```
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs HK_Tensor:$result);
-  let assemblyFormat = "attr-dict $value";
+  let assemblyFormat = "attr-dict custom<Constant>($value)";
   let operandMaps = "{}";
   let cost = 0;
   let extraClassDefinition = factsDefinition;

@@ -18,7 +18,8 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
   let summary = "quantise with a scale computed from the data";
   let description = [{
     Scale per row of the last dim (`per_token`, scale [..., 1]) or per
-    `group_size` consecutive elements (`per_group`, scale [..., ceil(N / g)]):
+    `group` consecutive elements, 128 unless given (`per_group`, scale [...,
+    ceil(N / g)]). `amax_floor` is 0 unless given:
     amax = max |x| in f32; s = max(amax, amax_floor) / limit in f32, or 1 when
     that is 0; q = cast(clamp(x / s, -limit, limit)), division and rounding in
     IEEE f32, to nearest even. `limit` is the largest finite value of the result
@@ -28,7 +29,7 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
 
     Example:
     ```mlir
-    %q, %s = hk.quantize per_group %x {group_size = 128 : i64} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
+    %q, %s = hk.quantize per_group %x group 128 : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
     ```
   }];
   let arguments = (ins HK_GranularityAttr:$granularity, HK_RealTensor:$input,
@@ -39,7 +40,11 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
   let rowReductions = "{::mlir::hk::RowReduction::AbsMaximum}";
   let reductionGroup = "(getGranularity() == ::mlir::hk::Granularity::per_group ? int64_t(getGroupSize()) : 0)";
   let cost = 3;
-  let assemblyFormat = "$granularity $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
+  let assemblyFormat = [{
+    $granularity $input oilist(`group` $group_size | `amax_floor` $amax_floor
+    | `limit` $limit | `power_of_two` $power_of_two) attr-dict `:` type($input)
+    `->` type($quantized) `,` type($scale)
+  }];
 }
 
 def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
@@ -47,7 +52,7 @@ def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
   let description = [{
     q = cast(clamp(x / s)), IEEE f32 division, to nearest even. The scale is f32
     of one element (per tensor), [..., 1] (per token) or [..., ceil(N / g)] with
-    g = `group_size` (per group).
+    g = `group`, 128 unless given (per group).
 
     Example:
     ```mlir
@@ -61,7 +66,10 @@ def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
   let operandMaps = "::mlir::hk::scaledMaps(getOperation(), getGroupSize())";
   let vectorDivisors = "::mlir::hk::scaleGroups(getScale(), getGroupSize())";
   let cost = 3;
-  let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($quantized)";
+  let assemblyFormat = [{
+    $input `,` $scale oilist(`group` $group_size | `limit` $limit) attr-dict `:`
+    type($input) `,` type($scale) `->` type($quantized)
+  }];
 }
 
 def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx"> {
@@ -95,8 +103,8 @@ def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0"> {
   let summary = "quantised values times their scales";
   let description = [{
     y = q * s in f32, rounded once. The scale has one element, or the rank of q
-    with each dim either 1 or ceil(size / block), where a block is `group_size`
-    elements of the last dim (32 for e8m0 scales). An e8m0 byte of 255 is NaN.
+    with each dim either 1 or ceil(size / block), where a block is `group`
+    elements of the last dim, 128 unless given (32 for e8m0 scales). An e8m0 byte of 255 is NaN.
 
     Example:
     ```mlir
@@ -108,7 +116,7 @@ def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0"> {
   let results = (outs HK_RealTensor:$result);
   let operandMaps = "::mlir::hk::scaledMaps(getOperation(), getScaleGroup())";
   let vectorDivisors = "::mlir::hk::scaleGroups(getScale(), getScaleGroup())";
-  let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($result)";
+  let assemblyFormat = "$input `,` $scale (`group` $group_size^)? attr-dict `:` type($input) `,` type($scale) `->` type($result)";
   let extraClassDeclaration = [{
     /// Elements of the last dim that share a scale.
     int64_t getScaleGroup();

@@ -27,7 +27,7 @@ def HK_ReduceOp : HK_RowwiseOp<"reduce", "static_cast<int64_t>(getDims())"> {
     Example:
     ```mlir
     %s = hk.reduce sum %x : tensor<?x4096xbf16> -> tensor<?x1xf32>
-    %m = hk.reduce absmax %x {dims = 2 : i64} : tensor<?x4096xbf16> -> tensor<1x1xf32>
+    %m = hk.reduce absmax %x dims 2 : tensor<?x4096xbf16> -> tensor<1x1xf32>
     ```
   }];
   let arguments = (ins HK_ReduceKindAttr:$kind, HK_RealTensor:$input,
@@ -36,7 +36,7 @@ def HK_ReduceOp : HK_RowwiseOp<"reduce", "static_cast<int64_t>(getDims())"> {
   let operandMaps = "::mlir::hk::rowMaps(getOperation(), getDims())";
   let rowReductions = "{::mlir::hk::rowReductionOf(getKind())}";
   let reducedDims = "static_cast<int64_t>(getDims())";
-  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$kind $input (`dims` $dims^)? attr-dict `:` type($input) `->` type($result)";
 }
 
 #endif // HK_HKREDUCTIONOPS

@@ -43,26 +43,26 @@ def HK_CountBitsOp : HK_BaseOp<"count_bits"> {
     whether row r has column 32 w + b. result[c] = number of rows that have column
     c. Columns behind the result's static size count nowhere.
 
-    `before`, if asked for, is [ceil(rows / block), columns]: before[t, c] = number
+    `before`, if asked for, is [ceil(rows / block), columns], `block` 32 unless given: before[t, c] = number
     of rows r < block * t that have column c. A sort that takes blocks of rows one
     by one starts there (the partial sums of Triton's and AITER's MoE routing).
 
     Example:
     ```mlir
-    %counts, %before = hk.count_bits %bits {block = 32 : i64} : tensor<4x?xi32> -> tensor<128xi32>, tensor<?x128xi32>
+    %counts, %before = hk.count_bits %bits block 32 : tensor<4x?xi32> -> tensor<128xi32>, tensor<?x128xi32>
     ```
   }];
   let arguments = (ins 2DTensorOf<[I32]>:$bits,
                        DefaultValuedAttr<I64Attr, "32">:$block);
   let results = (outs HK_I32Vector:$result, Optional<2DTensorOf<[I32]>>:$before);
-  let assemblyFormat = "$bits attr-dict `:` type($bits) `->` type($result) (`,` type($before)^)?";
+  let assemblyFormat = "$bits (`block` $block^)? attr-dict `:` type($bits) `->` type($result) (`,` type($before)^)?";
 }
 
 def HK_SortByKeyOp : HK_BaseOp<"sort_by_key"> {
   let summary = "stable order of items by their key";
   let description = [{
     Items 0, ..., n - 1 with keys in [0, bins), stable: with c[e] the number of items
-    of key e and P[e] the sum of `block` * ceil(c[k] / block) over k < e, the items
+    of key e, `block` 1 unless given and P[e] the sum of `block` * ceil(c[k] / block) over k < e, the items
     of key e are order[P[e]], ..., order[P[e] + c[e] - 1], in increasing order. All
     other entries of `order` are n. position[i] is where item i is in that order,
     or -1 for a key outside [0, bins). `block` 1 gives a permutation and its
@@ -74,19 +74,20 @@ def HK_SortByKeyOp : HK_BaseOp<"sort_by_key"> {
 
     Example:
     ```mlir
-    %order, %position = hk.sort_by_key %ids {bins = 128 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+    %order, %position = hk.sort_by_key %ids bins 128 block 16 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
     ```
   }];
   let arguments = (ins HK_KeyVector:$keys, I64Attr:$bins,
                        DefaultValuedAttr<I64Attr, "1">:$block);
   let results = (outs HK_I32Vector:$order, HK_I32Vector:$position);
-  let assemblyFormat = "$keys attr-dict `:` type($keys) `->` type($order) `,` type($position)";
+  let assemblyFormat = "$keys `bins` $bins (`block` $block^)? attr-dict `:` type($keys) `->` type($order) `,` type($position)";
 }
 
 def HK_SegmentsOp : HK_BaseOp<"segments"> {
   let summary = "the segment of each place, and its rank there";
   let description = [{
-    Segment s takes b[s] = ceil(max(l[s], 0) / block) places, in order, where l[s] is
+    Segment s takes b[s] = ceil(max(l[s], 0) / block) places, in order, where block
+    is 1 unless given and l[s] is
     segments[s] (`lengths`) or segments[s + 1] - segments[s] (`bounds`, one more
     element than segments). offsets[s] is the sum of b[k] over k < s, for
     0 <= s <= number of segments. For place j: ids[j] = s and
@@ -104,7 +105,7 @@ def HK_SegmentsOp : HK_BaseOp<"segments"> {
 
     Example:
     ```mlir
-    %seq, %chunk, %first = hk.segments bounds %cu items %q {block = 64 : i64} : tensor<?xi32> items tensor<?x8x128xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+    %seq, %chunk, %first = hk.segments bounds %cu items %q block 64 : tensor<?xi32> items tensor<?x8x128xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
     ```
   }];
   let arguments = (ins HK_SegmentFormAttr:$form, HK_I32Vector:$segments,
@@ -113,7 +114,7 @@ def HK_SegmentsOp : HK_BaseOp<"segments"> {
   let results = (outs HK_I32Vector:$ids, HK_I32Vector:$ranks,
                       HK_I32Vector:$offsets);
   let assemblyFormat = [{
-    $form $segments (`items` $items^)? attr-dict `:` type($segments)
+    $form $segments (`items` $items^)? (`block` $block^)? attr-dict `:` type($segments)
     (`items` type($items)^)? `->` type($ids) `,` type($ranks) `,` type($offsets)
   }];
 }

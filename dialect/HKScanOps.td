@@ -17,7 +17,7 @@ include "HKEnums.td"
 def HK_CumsumOp : HK_BaseOp<"cumsum"> {
   let summary = "prefix sums along a dimension";
   let description = [{
-    With x a line of `input` along `dim`, cut into runs: `inclusive` gives
+    With x a line of `input` along `dim`, 0 unless given, cut into runs: `inclusive` gives
     y[i] = sum of x[j] for j <= i of the run of i, `exclusive` for j < i. With
     `reverse` sums go over j >= i, or j > i. `offsets` is `exclusive` with the
     total appended: the result is one longer along `dim`, begins with 0 and needs
@@ -37,7 +37,7 @@ def HK_CumsumOp : HK_BaseOp<"cumsum"> {
 
     Example:
     ```mlir
-    %y = hk.cumsum inclusive %g bounds %cu {dim = 1 : i64, chunk = 64 : i64} : tensor<1x?x32xf32> bounds tensor<?xi32> -> tensor<1x?x32xf32>
+    %y = hk.cumsum inclusive %g bounds %cu dim 1 chunk 64 : tensor<1x?x32xf32> bounds tensor<?xi32>
     ```
   }];
   let arguments = (ins HK_ScanKindAttr:$kind,
@@ -47,8 +47,10 @@ def HK_CumsumOp : HK_BaseOp<"cumsum"> {
                        OptionalAttr<I64Attr>:$chunk, UnitAttr:$reverse);
   let results = (outs RankedTensorOf<[HK_Real, HK_IndexInt]>:$result);
   let assemblyFormat = [{
-    $kind $input (`bounds` $bounds^)? attr-dict `:` type($input)
-    (`bounds` type($bounds)^)? `->` type($result)
+    $kind $input (`bounds` $bounds^)?
+    oilist(`dim` $dim | `chunk` $chunk | `reverse` $reverse) attr-dict `:`
+    type($input) (`bounds` type($bounds)^)?
+    custom<ResultType>(ref(type($input)), type($result))
   }];
 }
 

@@ -21,12 +21,12 @@ def HK_TopkOp : HK_RowwiseOp<"topk"> {
   let description = [{
     k is the size of the results' last dim. Elements are ordered by value; NaN, of
     any sign, is larger than +inf, and -0 equals +0. Of equal elements those with
-    the lowest (or highest) index are taken first. This is a total order, so for
+    the lowest index are taken first, or with `ties highest_index` the highest. This is a total order, so for
     every input, NaN and infinities included, the indices of a row are distinct and
     in [0, N).
 
-    The results come in descending order of (value, index rule), or by ascending
-    index. Values are the elements themselves; a zero is returned as +0 and a NaN
+    The results come in descending order of (value, index rule), or with
+    `order by_index` by ascending index. Values are the elements themselves; a zero is returned as +0 and a NaN
     as the quiet NaN. Where a dynamic N is less than k, the entries after the N-th
     have value -inf and index -1. Zero rows give zero rows. Source: torch.topk,
     which fixes no tie rule; `highest_index` with `by_index` is AITER's MoE router,
@@ -34,15 +34,16 @@ def HK_TopkOp : HK_RowwiseOp<"topk"> {
 
     Example:
     ```mlir
-    %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+    %v, %i = hk.topk %x : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
     ```
   }];
-  let arguments = (ins HK_RealTensor:$input, HK_TieRuleAttr:$ties,
-                       HK_TopkOrderAttr:$order);
+  let arguments = (ins HK_RealTensor:$input,
+      DefaultValuedAttr<HK_TieRuleAttr, "::mlir::hk::TieRule::lowest_index">:$ties,
+      DefaultValuedAttr<HK_TopkOrderAttr, "::mlir::hk::TopkOrder::by_value">:$order);
   let results = (outs HK_RealTensor:$values, HK_IndexTensor:$indices);
   let selection = "true";
   let fewElements = "true";
-  let assemblyFormat = "$input `ties` $ties `order` $order attr-dict `:` type($input) `->` type($values) `,` type($indices)";
+  let assemblyFormat = "$input oilist(`ties` $ties | `order` $order) attr-dict `:` type($input) `->` type($values) `,` type($indices)";
   let extraClassDeclaration = [{
     int64_t getK() {
       return ::llvm::cast<::mlir::RankedTensorType>(getValues().getType())
@@ -82,14 +83,14 @@ def HK_GroupLimitOp : HK_RowwiseOp<"group_limit"> {
 
     Example:
     ```mlir
-    %y = hk.group_limit top2_sum %x {groups = 8 : i64, top_groups = 4 : i64} : tensor<?x256xf32> -> tensor<?x256xf32>
+    %y = hk.group_limit top2_sum %x groups 8 top_groups 4 : tensor<?x256xf32>
     ```
   }];
   let arguments = (ins HK_GroupScoreAttr:$score, HK_RealTensor:$input,
                        I64Attr:$groups, I64Attr:$top_groups);
   let results = (outs HK_RealTensor:$result);
   let selection = "true";
-  let assemblyFormat = "$score $input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$score $input `groups` $groups `top_groups` $top_groups attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_BitmatrixOp : HK_RowwiseOp<"bitmatrix"> {

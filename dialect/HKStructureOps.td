@@ -27,7 +27,7 @@ def HK_FusedOp : HK_Op<"fused", [IsolatedFromAbove, SingleBlock,
     ```mlir
     %y = hk.fused rowwise ins(%x, %w : tensor<?x64xbf16>, tensor<64xbf16>) outs(%e : tensor<?x64xbf16>) {
     ^bb0(%a: tensor<?x64xbf16>, %b: tensor<64xbf16>, %o: tensor<?x64xbf16>):
-      %0 = hk.rms_norm %a, %b epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+      %0 = hk.rms_norm %a, %b epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16>
       hk.yield %0 : tensor<?x64xbf16>
     } -> tensor<?x64xbf16>
     ```

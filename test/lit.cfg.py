@@ -26,6 +26,11 @@ config.environment.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0")
 if config.sanitizers:
     config.available_features.add("sanitizers")
 
+# HK_VERIFY_ROUNDTRIP=1 lit ...: whatever hk-opt reads it also prints, as text and as
+# bytecode, and reads again.
+if os.environ.get("HK_VERIFY_ROUNDTRIP"):
+    config.substitutions.append((r"(?<![\w/-])hk-opt(?![\w-])", "hk-opt --verify-roundtrip"))
+
 # NVIDIA's assembler is no part of the toolchain; what needs it says that it did not run.
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
 if ptxas:

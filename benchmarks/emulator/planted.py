@@ -19,12 +19,12 @@ import tempfile
 CLANG = os.environ.get("HK_REAL_CLANG", "/usr/bin/clang++-22")
 MODULES = {
     "softmax": """func.func @f(%x: tensor<64x3000xf32>) -> tensor<64x3000xf32> {
-  %y = hk.softmax %x : tensor<64x3000xf32> -> tensor<64x3000xf32>
+  %y = hk.softmax %x : tensor<64x3000xf32>
   return %y : tensor<64x3000xf32>
 }
 """,
     "matmul": """func.func @f(%x: tensor<100x256xbf16>, %w: tensor<128x256xbf16>) -> tensor<100x128xbf16> {
-  %y = hk.matmul %x, %w {transpose_b} : tensor<100x256xbf16>, tensor<128x256xbf16> -> tensor<100x128xbf16>
+  %y = hk.matmul %x, %w transpose_b : tensor<100x256xbf16>, tensor<128x256xbf16> -> tensor<100x128xbf16>
   return %y : tensor<100x128xbf16>
 }
 """,

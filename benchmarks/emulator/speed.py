@@ -23,15 +23,15 @@ import tempfile
 
 ROWS = """
 func.func @f(%x: tensor<?x7168xbf16>, %r: tensor<?x7168xbf16>, %w: tensor<7168xbf16>) -> (tensor<?x7168xFP8>, tensor<?x56xf32>, tensor<?x7168xbf16>) {
-  %s = hk.add %x, %r : tensor<?x7168xbf16>, tensor<?x7168xbf16> -> tensor<?x7168xbf16>
-  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x7168xbf16>, tensor<7168xbf16> -> tensor<?x7168xbf16>
-  %q, %scale = hk.quantize per_group %y {amax_floor = 1.0e-10 : f32} : tensor<?x7168xbf16> -> tensor<?x7168xFP8>, tensor<?x56xf32>
+  %s = hk.add %x, %r : tensor<?x7168xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x7168xbf16>, tensor<7168xbf16>
+  %q, %scale = hk.quantize per_group %y amax_floor 1.0e-10 : tensor<?x7168xbf16> -> tensor<?x7168xFP8>, tensor<?x56xf32>
   return %q, %scale, %s : tensor<?x7168xFP8>, tensor<?x56xf32>, tensor<?x7168xbf16>
 }
 """
 GEMM = """
 func.func @f(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16> {
-  %y = hk.matmul %x, %w {transpose_b} : tensor<1024x1024xbf16>, tensor<1024x1024xbf16> -> tensor<1024x1024xbf16>
+  %y = hk.matmul %x, %w transpose_b : tensor<1024x1024xbf16>, tensor<1024x1024xbf16> -> tensor<1024x1024xbf16>
   return %y : tensor<1024x1024xbf16>
 }
 """

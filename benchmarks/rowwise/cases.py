@@ -134,7 +134,7 @@ OPERATORS = {
         lambda m, n: [((m, n), CODE), ((m, n // 128), F32), ((m, n), BF16)],
         "  %u = hk.add %0, %1 : {0}, {1} -> {5}\n"
         "  %n = hk.rms_norm %u, %2 epsilon 1.0e-05 : {5}, {2} -> {5}\n"
-        "  %y, %z = hk.quantize per_group %n {{amax_floor = 1.0e-10 : f32}} : {5} -> {3}, {4}",
+        "  %y, %z = hk.quantize per_group %n amax_floor 1.0e-10 : {5} -> {3}, {4}",
         add_rms_quant),
     "silu_and_mul": Operator(
         lambda m, n: [((m, 2 * n), BF16)], lambda m, n: [((m, n), BF16)],
@@ -142,7 +142,7 @@ OPERATORS = {
     "silu_and_mul_quant": Operator(
         lambda m, n: [((m, 2 * n), BF16)], lambda m, n: [((m, n), CODE), ((m, n // 128), F32)],
         "  %a = hk.gated_activation silu %0 : {0} -> tensor<{rows}x{width}xbf16>\n"
-        "  %y, %z = hk.quantize per_group %a {{amax_floor = 1.0e-10 : f32}} : "
+        "  %y, %z = hk.quantize per_group %a amax_floor 1.0e-10 : "
         "tensor<{rows}x{width}xbf16> -> {1}, {2}",
         lambda x: quant_group(silu_mul(x))),
     "softmax": Operator(
@@ -151,7 +151,7 @@ OPERATORS = {
     "softmax_topk": Operator(
         lambda m, n: [((m, n), F32)], lambda m, n: [((m, 8), F32), ((m, 8), I32)],
         "  %p = hk.softmax %0 : {0} -> {0}\n"
-        "  %y, %z = hk.topk %p ties lowest_index order by_value : {0} -> {1}, {2}", softmax_topk),
+        "  %y, %z = hk.topk %p : {0} -> {1}, {2}", softmax_topk),
     "quantize_token": Operator(
         lambda m, n: [((m, n), BF16)], lambda m, n: [((m, n), CODE), ((m, 1), F32)],
         "  %y, %z = hk.quantize per_token %0 : {0} -> {1}, {2}", quant_token),

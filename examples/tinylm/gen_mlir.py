@@ -57,7 +57,7 @@ class Function:
     def matmul(self, out, x, name, inputs, outputs, element="bf16") -> None:
         matrix = self.type(outputs, inputs, tokens=False)
         weight = self.weight(name, matrix)
-        self.add(f"{out} = hk.matmul {x}, {weight} {{transpose_b}} : "
+        self.add(f"{out} = hk.matmul {x}, {weight} transpose_b : "
                  f"{self.type(inputs)}, {matrix} -> "
                  f"{self.type(outputs, element=element)}")
 
@@ -112,13 +112,13 @@ class Function:
         self.cache_write(at + "values", at + "v", f"%values{i}")
         cache, scale = self.cache_type(), c.head_dim ** -0.5
         self.add(f"{at}mixed = hk.attention {at}q_rotated, {at}keys, "
-                 f"{at}values kv_lens %kv_len scale {scale} {{causal}} : "
+                 f"{at}values kv_lens %kv_len scale {scale} causal : "
                  f"{inner}, {cache}, {cache} kv_lens tensor<1xi32> -> {inner}")
         self.add(f"{at}flat = tensor.collapse_shape {at}mixed [[0], [1, 2]] : "
                  f"{inner} into {self.type(c.heads * c.head_dim)}")
         self.matmul(at + "attn_out", at + "flat", name + "wo",
                     c.heads * c.head_dim, c.dim)
-        self.add(f"{at}mid = hk.add {x}, {at}attn_out : {row}, {row} -> {row}")
+        self.add(f"{at}mid = hk.add {x}, {at}attn_out : {row}")
 
         self.add(f"// Layer {i}: feed forward.")
         self.norm(at + "ffn_in", at + "mid", name + "ffn_norm")
@@ -127,7 +127,7 @@ class Function:
         self.add(f"{at}gated = hk.gated_activation silu {at}gate_up : "
                  f"{self.type(2 * c.hidden)} -> {self.type(c.hidden)}")
         self.matmul(at + "down", at + "gated", name + "w_down", c.hidden, c.dim)
-        self.add(f"{at}out = hk.add {at}mid, {at}down : {row}, {row} -> {row}")
+        self.add(f"{at}out = hk.add {at}mid, {at}down : {row}")
         return at + "out"
 
     def text(self) -> str:

@@ -351,6 +351,12 @@ LogicalResult Interpreter::evaluate(Operation *op, Environment &env) {
       .Case([&](FusedOp fused) {
         return evaluateRegion(op, fused.getBody().front(), env);
       })
+      .Case([&](arith::ConstantOp constant) {
+        if (!isa<RankedTensorType>(constant.getType()))
+          return evaluateTensorOp(op, env);
+        return evaluateBase(op, evaluatorOf(ConstantOp::getOperationName()),
+                            env);
+      })
       .Case([&](LaunchOp launch) {
         auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
             op, launch.getKernelAttr());

@@ -404,8 +404,8 @@ static LogicalResult evaluateCast(Operation *op, const Operands &in,
 
 static LogicalResult evaluateConstant(Operation *op, const Operands &,
                                       Results &out) {
-  auto constant = cast<ConstantOp>(op);
-  auto elements = cast<DenseElementsAttr>(constant.getValue());
+  // Of hk.constant, or an arith.constant of a tensor.
+  auto elements = op->getAttrOfType<DenseElementsAttr>("value");
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   ResultBuilder result(resultDType(op), type.getShape());
   int64_t i = 0;

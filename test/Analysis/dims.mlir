@@ -11,8 +11,8 @@
 // CHECK-DAG: guard arg0 dim 1 == arg1 dim 0
 // CHECK-DAG: guard arg0 dim 0 == arg2 dim 0
 func.func @chain(%x: tensor<?x?xbf16>, %w: tensor<?xbf16>, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
-  %0 = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x?xbf16>, tensor<?xbf16> -> tensor<?x?xbf16>
-  %1 = hk.add %0, %y : tensor<?x?xbf16>, tensor<?x?xbf16> -> tensor<?x?xbf16>
+  %0 = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x?xbf16>, tensor<?xbf16>
+  %1 = hk.add %0, %y : tensor<?x?xbf16>
   return %1 : tensor<?x?xbf16>
 }
 
@@ -27,8 +27,8 @@ func.func @chain(%x: tensor<?x?xbf16>, %w: tensor<?xbf16>, %y: tensor<?x?xbf16>)
 // CHECK: guard 64 == arg2 dim 0
 // CHECK-NOT: guard
 func.func @broadcast(%x: tensor<?x64xf32>, %y: tensor<1x64xf32>, %z: tensor<?xf32>) -> tensor<?x64xf32> {
-  %0 = hk.mul %x, %y : tensor<?x64xf32>, tensor<1x64xf32> -> tensor<?x64xf32>
-  %1 = hk.mul %0, %z : tensor<?x64xf32>, tensor<?xf32> -> tensor<?x64xf32>
+  %0 = hk.mul %x, %y : tensor<?x64xf32>, tensor<1x64xf32>
+  %1 = hk.mul %0, %z : tensor<?x64xf32>, tensor<?xf32>
   return %1 : tensor<?x64xf32>
 }
 
@@ -48,7 +48,7 @@ func.func @reshape(%x: tensor<?x8x4xf32>, %t: tensor<3x4xf32>) -> (tensor<?x8x4x
   %c0 = arith.constant 0 : index
   %d = tensor.dim %x, %c0 : tensor<?x8x4xf32>
   %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<?x8x4xf32> into tensor<?x4xf32>
-  %1 = hk.silu %0 : tensor<?x4xf32> -> tensor<?x4xf32>
+  %1 = hk.silu %0 : tensor<?x4xf32>
   %2 = tensor.expand_shape %1 [[0, 1], [2]] output_shape [%d, 8, 4] : tensor<?x4xf32> into tensor<?x8x4xf32>
   %3 = hk.concat 0 (%0, %t, %1) : tensor<?x4xf32>, tensor<3x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
   return %2, %3 : tensor<?x8x4xf32>, tensor<?x4xf32>
@@ -65,8 +65,8 @@ func.func @reshape(%x: tensor<?x8x4xf32>, %t: tensor<3x4xf32>) -> (tensor<?x8x4x
 // CHECK: d3 = ceildiv(d2, 128)
 // CHECK: guard arg0 dim 1 == arg1 dim 1
 func.func @product(%x: tensor<?x?xbf16>, %w: tensor<?x?xbf16>) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x?xbf16>, tensor<?x?xbf16> -> tensor<?x?xbf16>
-  %q, %s = hk.quantize per_group %0 {group_size = 128 : i64} : tensor<?x?xbf16> -> tensor<?x?xf8E4M3FN>, tensor<?x?xf32>
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x?xbf16>, tensor<?x?xbf16> -> tensor<?x?xbf16>
+  %q, %s = hk.quantize per_group %0 group 128 : tensor<?x?xbf16> -> tensor<?x?xf8E4M3FN>, tensor<?x?xf32>
   return %q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf32>
 }
 
@@ -80,7 +80,7 @@ func.func @product(%x: tensor<?x?xbf16>, %w: tensor<?x?xbf16>) -> (tensor<?x?xf8
 func.func @fused(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>, %e: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %0 = hk.fused rowwise ins(%x, %y : tensor<?x8xf32>, tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) {
   ^bb0(%a: tensor<?x8xf32>, %b: tensor<?x8xf32>, %o: tensor<?x8xf32>):
-    %1 = hk.add %a, %b : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+    %1 = hk.add %a, %b : tensor<?x8xf32>
     hk.yield %1 : tensor<?x8xf32>
   } -> tensor<?x8xf32>
   return %0 : tensor<?x8xf32>
@@ -121,7 +121,7 @@ func.func @differences(%x: tensor<?xi32>) -> tensor<?xi32> {
   %a = tensor.extract_slice %x[0] [%less] [1] : tensor<?xi32> to tensor<?xi32>
   %same = arith.subi %n, %c1 : index
   %b = tensor.extract_slice %x[1] [%same] [1] : tensor<?xi32> to tensor<?xi32>
-  %y = hk.sub %b, %a : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  %y = hk.sub %b, %a : tensor<?xi32>
   return %y : tensor<?xi32>
 }
 

@@ -11,7 +11,7 @@
 func.func @sizes(%x: tensor<?x8x4xf32>, %t: tensor<?x4xf32>) -> (index, index) {
   %c0 = arith.constant 0 : index
   %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<?x8x4xf32> into tensor<?x4xf32>
-  %1 = hk.silu %0 : tensor<?x4xf32> -> tensor<?x4xf32>
+  %1 = hk.silu %0 : tensor<?x4xf32>
   %2 = hk.concat 0 (%1, %t) : tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
   %3 = tensor.dim %2, %c0 : tensor<?x4xf32>
   %4 = tensor.dim %1, %c0 : tensor<?x4xf32>

@@ -210,7 +210,7 @@ func.func @sink(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %s: tensor<2xf32
 
 func.func @softcap(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>) {
   // expected-error @below {{expected softcap to be above 0, but got 0.0}}
-  %0 = hk.attention %q, %k, %k scale 1.0 {softcap = 0.0 : f32} : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> -> tensor<7x4x16xf32>
+  %0 = hk.attention %q, %k, %k scale 1.0 softcap 0.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> -> tensor<7x4x16xf32>
   return
 }
 

@@ -5,12 +5,12 @@ func.func @attention(%q: tensor<?x4x64xbf16>, %c: tensor<1x512x2x64xbf16>, %n: t
     %dq: tensor<2x?x8x64xf16>, %dk: tensor<2x?x2x64xf16>, %dv: tensor<2x?x2x32xf16>,
     %k: tensor<?x4x64xbf16>, %o: tensor<?xi32>, %pages: tensor<?x16x2x64xbf16>,
     %table: tensor<?x?xi32>, %lens: tensor<?xi32>, %sink: tensor<8xf32>) {
-  // CHECK: hk.attention %{{.*}}, %{{.*}}, %{{.*}} kv_lens %{{.*}} scale 1.250000e-01 {causal} : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
-  %0 = hk.attention %q, %c, %c kv_lens %n scale 0.125 {causal} : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
-  // CHECK: hk.attention %{{.*}}, %{{.*}}, %{{.*}} sink %{{.*}} scale {{.*}} {softcap = 3.000000e+01 : f32, window_left = 128 : i64, window_right = 0 : i64} : {{.*}} sink tensor<8xf32> -> tensor<2x?x8x32xf16>, tensor<2x?x8xf32>
-  %1, %lse = hk.attention %dq, %dk, %dv sink %sink scale 0.125 {window_left = 128 : i64, window_right = 0 : i64, softcap = 30.0 : f32} : tensor<2x?x8x64xf16>, tensor<2x?x2x64xf16>, tensor<2x?x2x32xf16> sink tensor<8xf32> -> tensor<2x?x8x32xf16>, tensor<2x?x8xf32>
+  // CHECK: hk.attention %{{.*}}, %{{.*}}, %{{.*}} kv_lens %{{.*}} scale 1.250000e-01 causal : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
+  %0 = hk.attention %q, %c, %c kv_lens %n scale 0.125 causal : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
+  // CHECK: hk.attention %{{.*}}, %{{.*}}, %{{.*}} sink %{{.*}} scale {{.*}} window_left 128 window_right 0 softcap 3.000000e+01 : {{.*}} sink tensor<8xf32> -> tensor<2x?x8x32xf16>, tensor<2x?x8xf32>
+  %1, %lse = hk.attention %dq, %dk, %dv sink %sink scale 0.125 window_left 128 window_right 0 softcap 30.0 : tensor<2x?x8x64xf16>, tensor<2x?x2x64xf16>, tensor<2x?x2x32xf16> sink tensor<8xf32> -> tensor<2x?x8x32xf16>, tensor<2x?x8xf32>
   // CHECK: q_offsets %{{.*}} kv_offsets %{{.*}} scale {{.*}} q_offsets tensor<?xi32> kv_offsets tensor<?xi32>
-  %2 = hk.attention %q, %k, %k q_offsets %o kv_offsets %o scale 0.125 {causal} : tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x64xbf16>
+  %2 = hk.attention %q, %k, %k q_offsets %o kv_offsets %o scale 0.125 causal : tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x64xbf16>
   // CHECK: kv_lens %{{.*}} block_table %{{.*}} scale
   %3 = hk.attention %q, %pages, %pages q_offsets %o kv_lens %lens block_table %table scale 0.125 : tensor<?x4x64xbf16>, tensor<?x16x2x64xbf16>, tensor<?x16x2x64xbf16> q_offsets tensor<?xi32> kv_lens tensor<?xi32> block_table tensor<?x?xi32> -> tensor<?x4x64xbf16>
   return

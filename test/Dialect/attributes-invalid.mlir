@@ -27,7 +27,7 @@ func.func @underscore(%x: tensor<8x256xf32>) {
 
 func.func @none(%x: tensor<8xf32>) {
   // expected-error @below {{has no attribute 'beta'; it has none}}
-  %0 = hk.silu %x {beta = 1.0 : f32} : tensor<8xf32> -> tensor<8xf32>
+  %0 = hk.silu %x {beta = 1.0 : f32} : tensor<8xf32>
   return
 }
 
@@ -43,7 +43,7 @@ func.func @far(%x: tensor<8xf32>) {
 
 func.func @of_hk(%x: tensor<8xf32>) {
   // expected-error @below {{hk has no attribute 'hk.beta' of 'hk.silu'; it has none}}
-  %0 = hk.silu %x {hk.beta} : tensor<8xf32> -> tensor<8xf32>
+  %0 = hk.silu %x {hk.beta} : tensor<8xf32>
   return
 }
 
@@ -150,6 +150,6 @@ func.func @unnamed(%x: tensor<?xf32> {hk.dims = [""]}) {
 
 // What belongs to another dialect stays.
 func.func @others(%x: tensor<8xf32> {tf.name = "x"}) {
-  %0 = hk.silu %x {test.note = "kept"} : tensor<8xf32> -> tensor<8xf32>
+  %0 = hk.silu %x {test.note = "kept"} : tensor<8xf32>
   return
 }

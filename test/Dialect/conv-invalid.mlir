@@ -218,7 +218,7 @@ func.func @ring_and_initial(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: te
 
 func.func @pad_slot(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<2x3x64xf32>) {
   // expected-error @below {{expected pad_slot to be absent without indices, but got 7}}
-  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s {pad_slot = 7 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> -> tensor<2x9x64xf32>, tensor<2x3x64xf32>
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s pad_slot 7 : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> -> tensor<2x9x64xf32>, tensor<2x3x64xf32>
   return
 }
 
@@ -250,7 +250,7 @@ func.func @seq_idx_and_offsets(%x: tensor<9x64xf32>, %w: tensor<64x4xf32>, %cu: 
 
 func.func @computed_alone(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %n: tensor<2xi32>) {
   // expected-error @below {{expected computed to be absent without a state, but got one}}
-  %0 = hk.causal_conv1d channel_last %x, %w computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> computed tensor<2xi32> -> tensor<2x9x64xf32>
+  %0 = hk.causal_conv1d channel_last %x, %w computed %n block 4 : tensor<2x9x64xf32>, tensor<64x4xf32> computed tensor<2xi32> -> tensor<2x9x64xf32>
   return
 }
 
@@ -258,7 +258,7 @@ func.func @computed_alone(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %n: tens
 
 func.func @computed_shape(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2x5xi32>, %n: tensor<3xi32>) {
   // expected-error @below {{expected shape of computed to be [2], but got [3]}}
-  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2x5xi32> computed tensor<3xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n block 4 : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2x5xi32> computed tensor<3xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
   return
 }
 
@@ -274,7 +274,7 @@ func.func @computed_without_block(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, 
 
 func.func @block_alone(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2xi32>) {
   // expected-error @below {{expected block to be absent without computed, but got one}}
-  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i block 4 : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
   return
 }
 
@@ -282,7 +282,7 @@ func.func @block_alone(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<
 
 func.func @block_size(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2x5xi32>, %n: tensor<2xi32>) {
   // expected-error @below {{expected block to be at least 1, but got 0}}
-  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n {block = 0 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2x5xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n block 0 : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2x5xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
   return
 }
 
@@ -290,7 +290,7 @@ func.func @block_size(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8
 
 func.func @computed_and_ring(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2x5xi32>, %n: tensor<2xi32>) {
   // expected-error @below {{expected ring to be absent with computed, but got one}}
-  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i ring %n computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2x5xi32> ring tensor<2xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i ring %n computed %n block 4 : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2x5xi32> ring tensor<2xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
   return
 }
 
@@ -298,7 +298,7 @@ func.func @computed_and_ring(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: t
 
 func.func @computed_without_indices(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<2x3x64xf32>, %n: tensor<2xi32>) {
   // expected-error @below {{expected indices to be present with computed, but got none}}
-  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<2x3x64xf32>
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s computed %n block 4 : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<2x3x64xf32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<2x3x64xf32>
   return
 }
 
@@ -306,7 +306,7 @@ func.func @computed_without_indices(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>
 
 func.func @computed_indices_rank(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<2xi32>, %n: tensor<2xi32>) {
   // expected-error @below {{expected rank of indices to be 2, but got 1}}
-  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n block 4 : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<2xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
   return
 }
 
@@ -314,7 +314,7 @@ func.func @computed_indices_rank(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %
 
 func.func @computed_indices_size(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<8x3x64xf32>, %i: tensor<3x5xi32>, %n: tensor<2xi32>) {
   // expected-error @below {{expected size of dim 0 of indices to be 2, but got 3}}
-  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n {block = 4 : i64} : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<3x5xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n block 4 : tensor<2x9x64xf32>, tensor<64x4xf32> state tensor<8x3x64xf32> indices tensor<3x5xi32> computed tensor<2xi32> -> tensor<2x9x64xf32>, tensor<8x3x64xf32>
   return
 }
 

@@ -21,8 +21,8 @@ func.func @states(%x: tensor<?x64xbf16>, %d: tensor<?x64x1xbf16>, %w: tensor<64x
 
 // CHECK-LABEL: @decoding
 func.func @decoding(%x: tensor<?x4x64xbf16>, %w: tensor<64x4xf32>, %s: tensor<9x6x64xbf16>, %i: tensor<?xi32>, %n: tensor<?xi32>, %q: tensor<?x4xi32>) {
-  // CHECK: hk.causal_conv1d channel_last {{.*}} indices %{{.*}} accepted %{{.*}} {pad_slot = 0 : i64} : {{.*}} accepted tensor<?xi32> ->
-  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i accepted %n {pad_slot = 0 : i64} : tensor<?x4x64xbf16>, tensor<64x4xf32> state tensor<9x6x64xbf16> indices tensor<?xi32> accepted tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<9x6x64xbf16>
+  // CHECK: hk.causal_conv1d channel_last {{.*}} indices %{{.*}} accepted %{{.*}} pad_slot 0 : {{.*}} accepted tensor<?xi32> ->
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s indices %i accepted %n pad_slot 0 : tensor<?x4x64xbf16>, tensor<64x4xf32> state tensor<9x6x64xbf16> indices tensor<?xi32> accepted tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<9x6x64xbf16>
   // CHECK: hk.causal_conv1d channel_last {{.*}} ring %{{.*}} : {{.*}} ring tensor<?xi32> ->
   %2, %3 = hk.causal_conv1d channel_last %x, %w state %s indices %i ring %n : tensor<?x4x64xbf16>, tensor<64x4xf32> state tensor<9x6x64xbf16> indices tensor<?xi32> ring tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<9x6x64xbf16>
   // CHECK: hk.causal_conv1d channel_last {{.*}} seq_idx %{{.*}} : {{.*}} seq_idx tensor<?x4xi32> ->
@@ -32,7 +32,7 @@ func.func @decoding(%x: tensor<?x4x64xbf16>, %w: tensor<64x4xf32>, %s: tensor<9x
 
 // CHECK-LABEL: @blocks_and_windows
 func.func @blocks_and_windows(%x: tensor<?x4x64xbf16>, %w: tensor<64x4xf32>, %s: tensor<9x6x64xbf16>, %i: tensor<?x5xi32>, %n: tensor<?xi32>) {
-  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = hk.causal_conv1d channel_last {{.*}} indices %{{.*}} computed %{{.*}} {block = 16 : i64} : {{.*}} computed tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<9x6x64xbf16> windows tensor<?x4x64x3xbf16>
-  %0, %1, %2 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n {block = 16 : i64} : tensor<?x4x64xbf16>, tensor<64x4xf32> state tensor<9x6x64xbf16> indices tensor<?x5xi32> computed tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<9x6x64xbf16> windows tensor<?x4x64x3xbf16>
+  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = hk.causal_conv1d channel_last {{.*}} indices %{{.*}} computed %{{.*}} block 16 : {{.*}} computed tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<9x6x64xbf16> windows tensor<?x4x64x3xbf16>
+  %0, %1, %2 = hk.causal_conv1d channel_last %x, %w state %s indices %i computed %n block 16 : tensor<?x4x64xbf16>, tensor<64x4xf32> state tensor<9x6x64xbf16> indices tensor<?x5xi32> computed tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<9x6x64xbf16> windows tensor<?x4x64x3xbf16>
   return
 }

@@ -44,11 +44,11 @@ func.func @effects(%x: memref<4xf32>, %e: memref<4xf32>) {
 }
 
 // CHECK-LABEL: func @constants
-// CHECK: %[[C:.*]] = hk.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[C:.*]] = hk.constant 1.000000e+00 : tensor<f32>
 // CHECK: return %[[C]], %[[C]]
 func.func @constants() -> (tensor<f32>, tensor<f32>) {
-  %0 = hk.constant dense<1.0> : tensor<f32>
-  %1 = hk.constant dense<1.0> : tensor<f32>
+  %0 = hk.constant 1.0 : tensor<f32>
+  %1 = hk.constant 1.0 : tensor<f32>
   return %0, %1 : tensor<f32>, tensor<f32>
 }
 
@@ -68,14 +68,14 @@ func.func @transposes(%x: tensor<2x3x4xf32>, %w: tensor<2x5x4xf32>) -> (tensor<2
   // CHECK: %[[R:.*]] = hk.transpose %[[X]] [1, 2, 0] : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
   %2 = hk.transpose %0 [2, 1, 0] : tensor<2x4x3xf32> -> tensor<3x4x2xf32>
   %3 = hk.transpose %w [0, 2, 1] : tensor<2x5x4xf32> -> tensor<2x4x5xf32>
-  // CHECK: %[[P:.*]] = hk.matmul %[[X]], %[[W]] {transpose_b}
+  // CHECK: %[[P:.*]] = hk.matmul %[[X]], %[[W]] transpose_b
   %4 = hk.matmul %x, %3 : tensor<2x3x4xf32>, tensor<2x4x5xf32> -> tensor<2x3x5xf32>
-  // CHECK: %[[Q:.*]] = hk.matmul %[[X]], %[[X]] {transpose_b}
-  %5 = hk.matmul %0, %0 {transpose_a} : tensor<2x4x3xf32>, tensor<2x4x3xf32> -> tensor<2x3x3xf32>
+  // CHECK: %[[Q:.*]] = hk.matmul %[[X]], %[[X]] transpose_b
+  %5 = hk.matmul %0, %0 transpose_a : tensor<2x4x3xf32>, tensor<2x4x3xf32> -> tensor<2x3x3xf32>
   // The batch moves too: no orientation of the product.
   // CHECK: hk.matmul %[[R]],
   %6 = hk.transpose %x [1, 2, 0] : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
-  %7 = hk.constant dense<1.0> : tensor<2x5xf32>
+  %7 = hk.constant 1.0 : tensor<2x5xf32>
   %8 = hk.matmul %6, %7 : tensor<3x4x2xf32>, tensor<2x5xf32> -> tensor<3x4x5xf32>
   // CHECK: return %[[X]], %[[R]], %[[P]], %[[Q]]
   return %1, %2, %4, %5, %8 : tensor<2x3x4xf32>, tensor<3x4x2xf32>, tensor<2x3x5xf32>, tensor<2x3x3xf32>, tensor<3x4x5xf32>

@@ -58,7 +58,7 @@ func.func @beta_shape(%q: tensor<1x9x2x64xf32>, %v: tensor<1x9x4x32xf32>, %g: te
 
 func.func @epsilon(%q: tensor<1x9x2x64xf32>, %v: tensor<1x9x4x32xf32>) {
   // expected-error @below {{expected l2norm to be at least 0, but got -1.0}}
-  %0 = hk.gated_delta_rule %q, %q, %v {l2norm = -1.0 : f64} : tensor<1x9x2x64xf32>, tensor<1x9x2x64xf32>, tensor<1x9x4x32xf32> -> tensor<1x9x4x32xf32>
+  %0 = hk.gated_delta_rule %q, %q, %v l2norm -1.0 : tensor<1x9x2x64xf32>, tensor<1x9x2x64xf32>, tensor<1x9x4x32xf32> -> tensor<1x9x4x32xf32>
   return
 }
 
@@ -114,7 +114,7 @@ func.func @state_type(%q: tensor<1x9x2x64xf32>, %v: tensor<1x9x4x32xf32>, %s: te
 
 func.func @chunk(%k: tensor<1x9x2x64xf32>) {
   // expected-error @below {{expected chunk to be 16, 32 or 64, but got 48}}
-  %0 = hk.chunk_kkt %k {chunk = 48 : i64} : tensor<1x9x2x64xf32> -> tensor<1x9x4x48xf32>
+  %0 = hk.chunk_kkt %k chunk 48 : tensor<1x9x2x64xf32> -> tensor<1x9x4x48xf32>
   return
 }
 
@@ -122,7 +122,7 @@ func.func @chunk(%k: tensor<1x9x2x64xf32>) {
 
 func.func @kkt_result(%k: tensor<1x9x2x64xf32>) {
   // expected-error @below {{expected shape of result to be [1, 9, 4, 64], but got [1, 9, 4, 32]}}
-  %0 = hk.chunk_kkt %k {chunk = 64 : i64} : tensor<1x9x2x64xf32> -> tensor<1x9x4x32xf32>
+  %0 = hk.chunk_kkt %k chunk 64 : tensor<1x9x2x64xf32> -> tensor<1x9x4x32xf32>
   return
 }
 
@@ -154,7 +154,7 @@ func.func @wu_type(%k: tensor<1x9x2x64xf32>, %v: tensor<1x9x4x32xf32>, %x: tenso
 
 func.func @states_shape(%k: tensor<1x9x2x64xf32>, %w: tensor<1x9x4x64xf32>, %u: tensor<1x9x4x32xf32>) {
   // expected-error @below {{expected shape of states to be [1, 1, 4, 64, 32], but got [1, 2, 4, 64, 32]}}
-  %0, %1 = hk.chunk_state %k, %w, %u {chunk = 64 : i64} : tensor<1x9x2x64xf32>, tensor<1x9x4x64xf32>, tensor<1x9x4x32xf32> -> tensor<1x2x4x64x32xf32>, tensor<1x9x4x32xf32>
+  %0, %1 = hk.chunk_state %k, %w, %u chunk 64 : tensor<1x9x2x64xf32>, tensor<1x9x4x64xf32>, tensor<1x9x4x32xf32> -> tensor<1x2x4x64x32xf32>, tensor<1x9x4x32xf32>
   return
 }
 
@@ -162,7 +162,7 @@ func.func @states_shape(%k: tensor<1x9x2x64xf32>, %w: tensor<1x9x4x64xf32>, %u: 
 
 func.func @ragged_states(%k: tensor<9x2x64xf32>, %w: tensor<9x4x64xf32>, %u: tensor<9x4x32xf32>, %cu: tensor<3xi32>) {
   // expected-error @below {{expected shape of states to be [3, 4, 64, 32], but got [2, 4, 64, 32]}}
-  %0, %1 = hk.chunk_state %k, %w, %u offsets %cu {chunk = 64 : i64} : tensor<9x2x64xf32>, tensor<9x4x64xf32>, tensor<9x4x32xf32> offsets tensor<3xi32> -> tensor<2x4x64x32xf32>, tensor<9x4x32xf32>
+  %0, %1 = hk.chunk_state %k, %w, %u offsets %cu chunk 64 : tensor<9x2x64xf32>, tensor<9x4x64xf32>, tensor<9x4x32xf32> offsets tensor<3xi32> -> tensor<2x4x64x32xf32>, tensor<9x4x32xf32>
   return
 }
 
@@ -170,6 +170,6 @@ func.func @ragged_states(%k: tensor<9x2x64xf32>, %w: tensor<9x4x64xf32>, %u: ten
 
 func.func @output_states(%q: tensor<1x9x2x64xf32>, %v: tensor<1x9x4x32xf32>, %h: tensor<1x1x4x32x32xf32>) {
   // expected-error @below {{expected shape of states to be [1, 1, 4, 64, 32], but got [1, 1, 4, 32, 32]}}
-  %0 = hk.chunk_output %q, %q, %v, %h {chunk = 64 : i64} : tensor<1x9x2x64xf32>, tensor<1x9x2x64xf32>, tensor<1x9x4x32xf32>, tensor<1x1x4x32x32xf32> -> tensor<1x9x4x32xf32>
+  %0 = hk.chunk_output %q, %q, %v, %h chunk 64 : tensor<1x9x2x64xf32>, tensor<1x9x2x64xf32>, tensor<1x9x4x32xf32>, tensor<1x1x4x32x32xf32> -> tensor<1x9x4x32xf32>
   return
 }

@@ -26,7 +26,7 @@ func.func @k(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) {
 
 func.func @k_transposed(%a: tensor<3x2xf32>, %b: tensor<4x5xf32>) {
   // expected-error @below {{expected size of dim 1 of rhs to be 3, but got 5}}
-  %0 = hk.matmul %a, %b {transpose_a, transpose_b} : tensor<3x2xf32>, tensor<4x5xf32> -> tensor<2x4xf32>
+  %0 = hk.matmul %a, %b transpose_a transpose_b : tensor<3x2xf32>, tensor<4x5xf32> -> tensor<2x4xf32>
   return
 }
 

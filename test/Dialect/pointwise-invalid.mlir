@@ -18,7 +18,7 @@ func.func @unary_type(%x: tensor<4xi32>) {
 
 func.func @mixed(%x: tensor<4xf32>, %y: tensor<4xi32>) {
   // expected-error @below {{expected element type of rhs to be real as that of lhs, but got 'i32'}}
-  %0 = hk.add %x, %y : tensor<4xf32>, tensor<4xi32> -> tensor<4xf32>
+  %0 = hk.add %x, %y : tensor<4xf32>, tensor<4xi32>
   return
 }
 
@@ -26,7 +26,7 @@ func.func @mixed(%x: tensor<4xf32>, %y: tensor<4xi32>) {
 
 func.func @mixed_integers(%x: tensor<4xi32>, %y: tensor<4xf32>) {
   // expected-error @below {{expected element type of rhs to be an integer as that of lhs, but got 'f32'}}
-  %0 = hk.add %x, %y : tensor<4xi32>, tensor<4xf32> -> tensor<4xi32>
+  %0 = hk.add %x, %y : tensor<4xi32>, tensor<4xf32>
   return
 }
 
@@ -34,7 +34,7 @@ func.func @mixed_integers(%x: tensor<4xi32>, %y: tensor<4xf32>) {
 
 func.func @two_integers(%x: tensor<4xi32>, %y: tensor<4xi8>) {
   // expected-error @below {{expected element type of rhs to be 'i32', but got 'i8'}}
-  %0 = hk.add %x, %y : tensor<4xi32>, tensor<4xi8> -> tensor<4xi32>
+  %0 = hk.add %x, %y : tensor<4xi32>, tensor<4xi8>
   return
 }
 
@@ -42,7 +42,7 @@ func.func @two_integers(%x: tensor<4xi32>, %y: tensor<4xi8>) {
 
 func.func @integer_result(%x: tensor<4xf32>) {
   // expected-error @below {{expected element type of result to be real, but got 'i32'}}
-  %0 = hk.add %x, %x : tensor<4xf32>, tensor<4xf32> -> tensor<4xi32>
+  %0 = hk.add %x, %x : tensor<4xf32> -> tensor<4xi32>
   return
 }
 
@@ -50,7 +50,7 @@ func.func @integer_result(%x: tensor<4xf32>) {
 
 func.func @other_integer_result(%x: tensor<4xi8>) {
   // expected-error @below {{expected element type of result to be 'i8', but got 'i32'}}
-  %0 = hk.mul %x, %x : tensor<4xi8>, tensor<4xi8> -> tensor<4xi32>
+  %0 = hk.mul %x, %x : tensor<4xi8> -> tensor<4xi32>
   return
 }
 
@@ -58,7 +58,7 @@ func.func @other_integer_result(%x: tensor<4xi8>) {
 
 func.func @broadcast(%x: tensor<3x4xf32>, %y: tensor<3xf32>) {
   // expected-error @below {{expected size of dim 0 of rhs to be 1 or 4, but got 3}}
-  %0 = hk.add %x, %y : tensor<3x4xf32>, tensor<3xf32> -> tensor<3x4xf32>
+  %0 = hk.add %x, %y : tensor<3x4xf32>, tensor<3xf32>
   return
 }
 
@@ -66,7 +66,7 @@ func.func @broadcast(%x: tensor<3x4xf32>, %y: tensor<3xf32>) {
 
 func.func @broadcast_result(%x: tensor<3x1xf32>, %y: tensor<4xf32>) {
   // expected-error @below {{expected shape of result to be [3, 4], but got [3, 1]}}
-  %0 = hk.add %x, %y : tensor<3x1xf32>, tensor<4xf32> -> tensor<3x1xf32>
+  %0 = hk.add %x, %y : tensor<3x1xf32>, tensor<4xf32>
   return
 }
 
@@ -106,7 +106,7 @@ func.func @cast_to_scale(%x: tensor<4xf32>) {
 
 func.func @large_constant() {
   // expected-error @below {{expected value to be of at most 256 bytes, but got 260; make it an hk.weight}}
-  %0 = hk.constant dense<0.0> : tensor<65xf32>
+  %0 = hk.constant 0.0 : tensor<65xf32>
   return
 }
 
@@ -122,7 +122,7 @@ func.func @sparse_constant() {
 
 func.func @clamp_nan(%x: tensor<4xf32>) {
   // expected-error @below {{expected max to be a number, but got NaN}}
-  %0 = hk.clamp %x min 0.0 max 0x7FC00000 : tensor<4xf32> -> tensor<4xf32>
+  %0 = hk.clamp %x min 0.0 max 0x7FC00000 : tensor<4xf32>
   return
 }
 
@@ -130,7 +130,7 @@ func.func @clamp_nan(%x: tensor<4xf32>) {
 
 func.func @clamp_order(%x: tensor<4xf32>) {
   // expected-error @below {{expected min to be at most -1.000000e+00, which is max, but got 2.000000e+00}}
-  %0 = hk.clamp %x min 2.0 max -1.0 : tensor<4xf32> -> tensor<4xf32>
+  %0 = hk.clamp %x min 2.0 max -1.0 : tensor<4xf32>
   return
 }
 

@@ -10,7 +10,7 @@ func.func @scalar(%x: tensor<f32>) {
 
 func.func @group_size(%x: tensor<2x8xf32>) {
   // expected-error @below {{expected group_size to be at least 1, but got 0}}
-  %q, %s = hk.quantize per_group %x {group_size = 0 : i64} : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x1xf32>
+  %q, %s = hk.quantize per_group %x group 0 : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x1xf32>
   return
 }
 
@@ -18,7 +18,7 @@ func.func @group_size(%x: tensor<2x8xf32>) {
 
 func.func @limit(%x: tensor<2x8xf32>) {
   // expected-error @below {{expected limit to be in (0, 1.270000e+02], the range of 'i8', but got 2.0}}
-  %q, %s = hk.quantize per_token %x {limit = 200.0 : f32} : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x1xf32>
+  %q, %s = hk.quantize per_token %x limit 200.0 : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x1xf32>
   return
 }
 
@@ -26,7 +26,7 @@ func.func @limit(%x: tensor<2x8xf32>) {
 
 func.func @floor(%x: tensor<2x8xf32>) {
   // expected-error @below {{expected amax_floor to be finite and at least 0, but got -1.0}}
-  %q, %s = hk.quantize per_token %x {amax_floor = -1.0 : f32} : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x1xf32>
+  %q, %s = hk.quantize per_token %x amax_floor -1.0 : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x1xf32>
   return
 }
 

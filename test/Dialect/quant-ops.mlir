@@ -4,12 +4,12 @@
 func.func @quantize(%x: tensor<?x4096xbf16>, %one: tensor<1xf32>, %s: tensor<?x32xf32>) {
   // CHECK: hk.quantize per_group %{{.*}} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
   %q0, %s0 = hk.quantize per_group %x : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
-  // CHECK: hk.quantize per_token %{{.*}} {amax_floor = 1.000000e-10 : f32, limit = 1.000000e+02 : f32}
-  %q1, %s1 = hk.quantize per_token %x {amax_floor = 1.0e-10 : f32, limit = 100.0 : f32} : tensor<?x4096xbf16> -> tensor<?x4096xi8>, tensor<?x1xf32>
-  // CHECK: hk.quantize per_group %{{.*}} {group_size = 100 : i64} : {{.*}} tensor<?x41xf32>
-  %q2, %s2 = hk.quantize per_group %x {group_size = 100 : i64} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FNUZ>, tensor<?x41xf32>
-  // CHECK: hk.quantize per_group %{{.*}} {power_of_two}
-  %q5, %s5 = hk.quantize per_group %x {power_of_two} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
+  // CHECK: hk.quantize per_token %{{.*}} amax_floor 1.000000e-10 limit 1.000000e+02
+  %q1, %s1 = hk.quantize per_token %x amax_floor 1.0e-10 limit 100.0 : tensor<?x4096xbf16> -> tensor<?x4096xi8>, tensor<?x1xf32>
+  // CHECK: hk.quantize per_group %{{.*}} group 100 : {{.*}} tensor<?x41xf32>
+  %q2, %s2 = hk.quantize per_group %x group 100 : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FNUZ>, tensor<?x41xf32>
+  // CHECK: hk.quantize per_group %{{.*}} power_of_two
+  %q5, %s5 = hk.quantize per_group %x power_of_two : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
   // CHECK: hk.quantize_static %{{.*}}, %{{.*}} : tensor<?x4096xbf16>, tensor<1xf32> -> tensor<?x4096xf8E5M2>
   %q3 = hk.quantize_static %x, %one : tensor<?x4096xbf16>, tensor<1xf32> -> tensor<?x4096xf8E5M2>
   // CHECK: hk.quantize_mx even

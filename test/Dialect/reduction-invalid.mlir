@@ -2,7 +2,7 @@
 
 func.func @dims(%x: tensor<2x4xf32>) {
   // expected-error @below {{expected dims to be at most 2, the rank of input, but got 3}}
-  %0 = hk.reduce sum %x {dims = 3 : i64} : tensor<2x4xf32> -> tensor<1x1xf32>
+  %0 = hk.reduce sum %x dims 3 : tensor<2x4xf32> -> tensor<1x1xf32>
   return
 }
 
@@ -26,6 +26,6 @@ func.func @dynamic(%x: tensor<?x?xf32>) {
 
 func.func @none(%x: tensor<2x4xf32>) {
   // expected-error @below {{attribute 'dims' failed to satisfy constraint}}
-  %0 = hk.reduce sum %x {dims = 0 : i64} : tensor<2x4xf32> -> tensor<2x4xf32>
+  %0 = hk.reduce sum %x dims 0 : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }

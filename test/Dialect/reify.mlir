@@ -10,7 +10,7 @@ func.func @broadcast(%a: tensor<?x1xf32>, %b: tensor<?xf32>) -> (index, index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %0 = hk.add %a, %b : tensor<?x1xf32>, tensor<?xf32> -> tensor<?x?xf32>
-  %1 = hk.exp %0 : tensor<?x?xf32> -> tensor<?x?xf32>
+  %1 = hk.exp %0 : tensor<?x?xf32>
   %2 = hk.cast %1 : tensor<?x?xf32> -> tensor<?x?xbf16>
   %d0 = tensor.dim %2, %c0 : tensor<?x?xbf16>
   %d1 = tensor.dim %2, %c1 : tensor<?x?xbf16>
@@ -45,7 +45,7 @@ func.func @matmul(%a: tensor<?x?x256xf32>, %b: tensor<?x256xf32>) -> (index, ind
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
-  %0 = hk.matmul %a, %b {transpose_b} : tensor<?x?x256xf32>, tensor<?x256xf32> -> tensor<?x?x?xf32>
+  %0 = hk.matmul %a, %b transpose_b : tensor<?x?x256xf32>, tensor<?x256xf32> -> tensor<?x?x?xf32>
   %d0 = tensor.dim %0, %c0 : tensor<?x?x?xf32>
   %d1 = tensor.dim %0, %c1 : tensor<?x?x?xf32>
   %d2 = tensor.dim %0, %c2 : tensor<?x?x?xf32>
@@ -78,7 +78,7 @@ func.func @rows(%ids: tensor<?xi32>, %x: tensor<?x8x16xbf16>, %table: tensor<9x1
   %e = hk.gather_rows %table, %ids : tensor<9x12xbf16>, tensor<?xi32> -> tensor<?x12xbf16>
   %g = hk.gated_activation silu %e : tensor<?x12xbf16> -> tensor<?x6xbf16>
   %p = hk.pad %g : tensor<?x6xbf16> -> tensor<?x8xbf16>
-  %n = hk.rms_norm %p epsilon 1.0 : tensor<?x8xbf16> -> tensor<?x8xbf16>
+  %n = hk.rms_norm %p epsilon 1.0 : tensor<?x8xbf16>
   %o, %lse = hk.attention %x, %k, %k scale 1.0 : tensor<?x8x16xbf16>, tensor<?x2x16xbf16>, tensor<?x2x16xbf16> -> tensor<?x8x16xbf16>, tensor<?x8xf32>
   %d0 = tensor.dim %n, %c0 : tensor<?x8xbf16>
   %d1 = tensor.dim %lse, %c0 : tensor<?x8xf32>

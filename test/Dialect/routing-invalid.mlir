@@ -2,7 +2,7 @@
 
 func.func @cumsum_dim(%x: tensor<4x8xf32>) {
   // expected-error @below {{expected dim to be in [0, 2), but got 2}}
-  %0 = hk.cumsum inclusive %x {dim = 2 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %0 = hk.cumsum inclusive %x dim 2 : tensor<4x8xf32>
   return
 }
 
@@ -10,7 +10,7 @@ func.func @cumsum_dim(%x: tensor<4x8xf32>) {
 
 func.func @cumsum_offsets(%x: tensor<8xf32>) {
   // expected-error @below {{expected kind to be inclusive or exclusive with chunk, bounds or reverse, but got offsets}}
-  %0 = hk.cumsum offsets %x {reverse} : tensor<8xf32> -> tensor<9xf32>
+  %0 = hk.cumsum offsets %x reverse : tensor<8xf32> -> tensor<9xf32>
   return
 }
 
@@ -18,7 +18,7 @@ func.func @cumsum_offsets(%x: tensor<8xf32>) {
 
 func.func @cumsum_chunk(%x: tensor<8xf32>) {
   // expected-error @below {{expected chunk to be at least 1, but got 0}}
-  %0 = hk.cumsum inclusive %x {chunk = 0 : i64} : tensor<8xf32> -> tensor<8xf32>
+  %0 = hk.cumsum inclusive %x chunk 0 : tensor<8xf32>
   return
 }
 
@@ -26,7 +26,7 @@ func.func @cumsum_chunk(%x: tensor<8xf32>) {
 
 func.func @cumsum_bounds_rank(%x: tensor<8xf32>, %cu: tensor<3x1xi32>) {
   // expected-error @below {{expected rank of bounds to be 1, but got 2}}
-  %0 = hk.cumsum inclusive %x bounds %cu : tensor<8xf32> bounds tensor<3x1xi32> -> tensor<8xf32>
+  %0 = hk.cumsum inclusive %x bounds %cu : tensor<8xf32> bounds tensor<3x1xi32>
   return
 }
 
@@ -34,7 +34,7 @@ func.func @cumsum_bounds_rank(%x: tensor<8xf32>, %cu: tensor<3x1xi32>) {
 
 func.func @cumsum_no_bounds(%x: tensor<8xf32>, %cu: tensor<0xi32>) {
   // expected-error @below {{expected size of dim 0 of bounds to be at least 1, but got 0}}
-  %0 = hk.cumsum inclusive %x bounds %cu : tensor<8xf32> bounds tensor<0xi32> -> tensor<8xf32>
+  %0 = hk.cumsum inclusive %x bounds %cu : tensor<8xf32> bounds tensor<0xi32>
   return
 }
 
@@ -58,7 +58,7 @@ func.func @cumsum_integer(%x: tensor<8xi1>) {
 
 func.func @cumsum_shape(%x: tensor<4x8xf32>) {
   // expected-error @below {{expected shape of result to be [4, 9], but got [4, 8]}}
-  %0 = hk.cumsum offsets %x {dim = 1 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %0 = hk.cumsum offsets %x dim 1 : tensor<4x8xf32>
   return
 }
 
@@ -98,7 +98,7 @@ func.func @bits_size(%bits: tensor<2x8xi32>) {
 
 func.func @bits_block(%bits: tensor<2x8xi32>) {
   // expected-error @below {{expected block to be at least 1, but got 0}}
-  %0, %1 = hk.count_bits %bits {block = 0 : i64} : tensor<2x8xi32> -> tensor<64xi32>, tensor<1x64xi32>
+  %0, %1 = hk.count_bits %bits block 0 : tensor<2x8xi32> -> tensor<64xi32>, tensor<1x64xi32>
   return
 }
 
@@ -114,7 +114,7 @@ func.func @bits_before(%bits: tensor<2x33xi32>) {
 
 func.func @sort_bins(%ids: tensor<8xi32>) {
   // expected-error @below {{expected bins to be at least 1, but got 0}}
-  %0, %1 = hk.sort_by_key %ids {bins = 0 : i64} : tensor<8xi32> -> tensor<8xi32>, tensor<8xi32>
+  %0, %1 = hk.sort_by_key %ids bins 0 : tensor<8xi32> -> tensor<8xi32>, tensor<8xi32>
   return
 }
 
@@ -122,7 +122,7 @@ func.func @sort_bins(%ids: tensor<8xi32>) {
 
 func.func @sort_block(%ids: tensor<8xi32>) {
   // expected-error @below {{expected block to be at least 1, but got -16}}
-  %0, %1 = hk.sort_by_key %ids {bins = 4 : i64, block = -16 : i64} : tensor<8xi32> -> tensor<8xi32>, tensor<8xi32>
+  %0, %1 = hk.sort_by_key %ids bins 4 block -16 : tensor<8xi32> -> tensor<8xi32>, tensor<8xi32>
   return
 }
 
@@ -130,7 +130,7 @@ func.func @sort_block(%ids: tensor<8xi32>) {
 
 func.func @sort_position(%ids: tensor<8xi32>) {
   // expected-error @below {{expected size of dim 0 of position to be 8, but got 9}}
-  %0, %1 = hk.sort_by_key %ids {bins = 4 : i64} : tensor<8xi32> -> tensor<8xi32>, tensor<9xi32>
+  %0, %1 = hk.sort_by_key %ids bins 4 : tensor<8xi32> -> tensor<8xi32>, tensor<9xi32>
   return
 }
 
@@ -138,7 +138,7 @@ func.func @sort_position(%ids: tensor<8xi32>) {
 
 func.func @segments_block(%l: tensor<4xi32>) {
   // expected-error @below {{expected block to be at least 1, but got 0}}
-  %0, %1, %2 = hk.segments lengths %l {block = 0 : i64} : tensor<4xi32> -> tensor<8xi32>, tensor<8xi32>, tensor<5xi32>
+  %0, %1, %2 = hk.segments lengths %l block 0 : tensor<4xi32> -> tensor<8xi32>, tensor<8xi32>, tensor<5xi32>
   return
 }
 

@@ -2,7 +2,7 @@
 
 func.func @topk_scalar(%x: tensor<f32>) {
   // expected-error @below {{expected rank of input to be at least 1, but got 0}}
-  %0, %1 = hk.topk %x ties lowest_index order by_value : tensor<f32> -> tensor<f32>, tensor<i32>
+  %0, %1 = hk.topk %x : tensor<f32> -> tensor<f32>, tensor<i32>
   return
 }
 
@@ -10,7 +10,7 @@ func.func @topk_scalar(%x: tensor<f32>) {
 
 func.func @topk_rank(%x: tensor<2x4xf32>) {
   // expected-error @below {{expected rank of values to be 2, but got 1}}
-  %0, %1 = hk.topk %x ties lowest_index order by_value : tensor<2x4xf32> -> tensor<2xf32>, tensor<2xi32>
+  %0, %1 = hk.topk %x : tensor<2x4xf32> -> tensor<2xf32>, tensor<2xi32>
   return
 }
 
@@ -18,7 +18,7 @@ func.func @topk_rank(%x: tensor<2x4xf32>) {
 
 func.func @topk_rows(%x: tensor<2x4xf32>) {
   // expected-error @below {{expected size of dim 0 of values to be 2, but got 3}}
-  %0, %1 = hk.topk %x ties lowest_index order by_value : tensor<2x4xf32> -> tensor<3x2xf32>, tensor<3x2xi32>
+  %0, %1 = hk.topk %x : tensor<2x4xf32> -> tensor<3x2xf32>, tensor<3x2xi32>
   return
 }
 
@@ -26,7 +26,7 @@ func.func @topk_rows(%x: tensor<2x4xf32>) {
 
 func.func @topk_dynamic(%x: tensor<2x4xf32>) {
   // expected-error @below {{expected size of dim 1 of values to be static}}
-  %0, %1 = hk.topk %x ties lowest_index order by_value : tensor<2x4xf32> -> tensor<2x?xf32>, tensor<2x?xi32>
+  %0, %1 = hk.topk %x : tensor<2x4xf32> -> tensor<2x?xf32>, tensor<2x?xi32>
   return
 }
 
@@ -34,7 +34,7 @@ func.func @topk_dynamic(%x: tensor<2x4xf32>) {
 
 func.func @topk_element(%x: tensor<2x4xf32>) {
   // expected-error @below {{expected element type of values to be 'f32', but got 'bf16'}}
-  %0, %1 = hk.topk %x ties lowest_index order by_value : tensor<2x4xf32> -> tensor<2x2xbf16>, tensor<2x2xi32>
+  %0, %1 = hk.topk %x : tensor<2x4xf32> -> tensor<2x2xbf16>, tensor<2x2xi32>
   return
 }
 
@@ -42,7 +42,7 @@ func.func @topk_element(%x: tensor<2x4xf32>) {
 
 func.func @topk_indices(%x: tensor<2x4xf32>) {
   // expected-error @below {{expected shape of indices to be [2, 2], but got [2, 3]}}
-  %0, %1 = hk.topk %x ties lowest_index order by_value : tensor<2x4xf32> -> tensor<2x2xf32>, tensor<2x3xi32>
+  %0, %1 = hk.topk %x : tensor<2x4xf32> -> tensor<2x2xf32>, tensor<2x3xi32>
   return
 }
 
@@ -50,7 +50,7 @@ func.func @topk_indices(%x: tensor<2x4xf32>) {
 
 func.func @topk_none(%x: tensor<2x4xf32>) {
   // expected-error @below {{expected size of the last dim of values, which is k, to be at least 1, but got 0}}
-  %0, %1 = hk.topk %x ties lowest_index order by_value : tensor<2x4xf32> -> tensor<2x0xf32>, tensor<2x0xi32>
+  %0, %1 = hk.topk %x : tensor<2x4xf32> -> tensor<2x0xf32>, tensor<2x0xi32>
   return
 }
 
@@ -58,7 +58,7 @@ func.func @topk_none(%x: tensor<2x4xf32>) {
 
 func.func @topk_many(%x: tensor<2x4xf32>) {
   // expected-error @below {{expected size of the last dim of values, which is k, to be at most 4, the size of the last dim of input, but got 5}}
-  %0, %1 = hk.topk %x ties lowest_index order by_value : tensor<2x4xf32> -> tensor<2x5xf32>, tensor<2x5xi32>
+  %0, %1 = hk.topk %x : tensor<2x4xf32> -> tensor<2x5xf32>, tensor<2x5xi32>
   return
 }
 
@@ -98,7 +98,7 @@ func.func @gather_result(%x: tensor<2x4xf32>, %i: tensor<2x2xi32>) {
 
 func.func @groups_shape(%x: tensor<2x8xf32>) {
   // expected-error @below {{expected shape of result to be [2, 8], but got [2, 4]}}
-  %0 = hk.group_limit maximum %x {groups = 2 : i64, top_groups = 1 : i64} : tensor<2x8xf32> -> tensor<2x4xf32>
+  %0 = hk.group_limit maximum %x groups 2 top_groups 1 : tensor<2x8xf32> -> tensor<2x4xf32>
   return
 }
 
@@ -106,7 +106,7 @@ func.func @groups_shape(%x: tensor<2x8xf32>) {
 
 func.func @groups_dynamic(%x: tensor<2x?xf32>) {
   // expected-error @below {{expected size of dim 1 of input to be static}}
-  %0 = hk.group_limit maximum %x {groups = 2 : i64, top_groups = 1 : i64} : tensor<2x?xf32> -> tensor<2x?xf32>
+  %0 = hk.group_limit maximum %x groups 2 top_groups 1 : tensor<2x?xf32>
   return
 }
 
@@ -114,7 +114,7 @@ func.func @groups_dynamic(%x: tensor<2x?xf32>) {
 
 func.func @groups_many(%x: tensor<2x130xf32>) {
   // expected-error @below {{expected groups to be 1 to 64, but got 65}}
-  %0 = hk.group_limit maximum %x {groups = 65 : i64, top_groups = 1 : i64} : tensor<2x130xf32> -> tensor<2x130xf32>
+  %0 = hk.group_limit maximum %x groups 65 top_groups 1 : tensor<2x130xf32>
   return
 }
 
@@ -122,7 +122,7 @@ func.func @groups_many(%x: tensor<2x130xf32>) {
 
 func.func @groups_top(%x: tensor<2x8xf32>) {
   // expected-error @below {{expected top_groups to be 1 to 2, the number of groups, but got 3}}
-  %0 = hk.group_limit maximum %x {groups = 2 : i64, top_groups = 3 : i64} : tensor<2x8xf32> -> tensor<2x8xf32>
+  %0 = hk.group_limit maximum %x groups 2 top_groups 3 : tensor<2x8xf32>
   return
 }
 
@@ -130,7 +130,7 @@ func.func @groups_top(%x: tensor<2x8xf32>) {
 
 func.func @groups_pairs(%x: tensor<2x8xf32>) {
   // expected-error @below {{expected size of the last dim of input to be 8 groups of at least 2, but got 8}}
-  %0 = hk.group_limit top2_sum %x {groups = 8 : i64, top_groups = 3 : i64} : tensor<2x8xf32> -> tensor<2x8xf32>
+  %0 = hk.group_limit top2_sum %x groups 8 top_groups 3 : tensor<2x8xf32>
   return
 }
 
@@ -138,7 +138,7 @@ func.func @groups_pairs(%x: tensor<2x8xf32>) {
 
 func.func @groups_uneven(%x: tensor<2x9xf32>) {
   // expected-error @below {{expected size of the last dim of input to be 2 groups of at least 1, but got 9}}
-  %0 = hk.group_limit maximum %x {groups = 2 : i64, top_groups = 1 : i64} : tensor<2x9xf32> -> tensor<2x9xf32>
+  %0 = hk.group_limit maximum %x groups 2 top_groups 1 : tensor<2x9xf32>
   return
 }
 

@@ -10,7 +10,7 @@ func.func @length(%x: tensor<2x3xf32>) {
 
 func.func @permutation(%x: tensor<2x3xf32>) {
   // expected-error @below {{expected permutation to hold each of 0 to 1 once}}
-  %0 = hk.transpose %x [0, 0] : tensor<2x3xf32> -> tensor<2x3xf32>
+  %0 = hk.transpose %x [0, 0] : tensor<2x3xf32>
   return
 }
 
@@ -26,7 +26,7 @@ func.func @transposed_type(%x: tensor<2x3xf32>) {
 
 func.func @transposed_shape(%x: tensor<2x3xf32>) {
   // expected-error @below {{expected shape of result to be [3, 2], but got [2, 3]}}
-  %0 = hk.transpose %x [1, 0] : tensor<2x3xf32> -> tensor<2x3xf32>
+  %0 = hk.transpose %x [1, 0] : tensor<2x3xf32>
   return
 }
 
@@ -82,7 +82,7 @@ func.func @concat_sum(%x: tensor<2x3xf32>) {
 
 func.func @pad_scalar(%x: tensor<f32>) {
   // expected-error @below {{expected rank of input to be at least 1, but got 0}}
-  %0 = hk.pad %x : tensor<f32> -> tensor<f32>
+  %0 = hk.pad %x : tensor<f32>
   return
 }
 
@@ -122,7 +122,7 @@ func.func @pad_less(%x: tensor<2x4xf32>) {
 
 func.func @pad_value(%x: tensor<2x4xf8E8M0FNU>) {
   // expected-error @below {{expected value to be a number of 'f8E8M0FNU', but got 3.000000e+00}}
-  %0 = hk.pad %x {value = 3.0 : f32} : tensor<2x4xf8E8M0FNU> -> tensor<2x8xf8E8M0FNU>
+  %0 = hk.pad %x value 3.0 : tensor<2x4xf8E8M0FNU> -> tensor<2x8xf8E8M0FNU>
   return
 }
 
@@ -130,7 +130,7 @@ func.func @pad_value(%x: tensor<2x4xf8E8M0FNU>) {
 
 func.func @pad_value_of_integers(%x: tensor<2x4xi32>) {
   // expected-error @below {{expected value to be a number of 'i32', but got 5.000000e-01}}
-  %0 = hk.pad %x {value = 0.5 : f32} : tensor<2x4xi32> -> tensor<2x8xi32>
+  %0 = hk.pad %x value 0.5 : tensor<2x4xi32> -> tensor<2x8xi32>
   return
 }
 

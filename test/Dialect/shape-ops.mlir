@@ -7,8 +7,8 @@ func.func @move(%x: tensor<?x8x64xbf16>, %a: tensor<?x512xbf16>, %b: tensor<?x64
   %0 = hk.transpose %x [1, 0, 2] : tensor<?x8x64xbf16> -> tensor<8x?x64xbf16>
   // CHECK: hk.concat 1(%{{.*}}, %{{.*}}) : tensor<?x512xbf16>, tensor<?x64xbf16> -> tensor<?x576xbf16>
   %1 = hk.concat 1 (%a, %b) : tensor<?x512xbf16>, tensor<?x64xbf16> -> tensor<?x576xbf16>
-  // CHECK: hk.pad %{{.*}} {value = 2.500000e+00 : f32} : tensor<?x64xbf16> -> tensor<?x80xbf16>
-  %pad = hk.pad %b {value = 2.5 : f32} : tensor<?x64xbf16> -> tensor<?x80xbf16>
+  // CHECK: hk.pad %{{.*}} value 2.500000e+00 : tensor<?x64xbf16> -> tensor<?x80xbf16>
+  %pad = hk.pad %b value 2.5 : tensor<?x64xbf16> -> tensor<?x80xbf16>
   // CHECK: hk.pad %{{.*}} : tensor<?x64xbf16> -> tensor<?x128xbf16>
   %2 = hk.pad %b : tensor<?x64xbf16> -> tensor<?x128xbf16>
   // CHECK: hk.gather_rows %{{.*}}, %{{.*}} : tensor<100x2x64xf8E4M3FN>, tensor<?x3xi32> -> tensor<?x3x2x64xf8E4M3FN>

@@ -2,7 +2,7 @@
 
 func.func @one_slice(%a: tensor<2x300xbf16>, %b: tensor<300x5xbf16>) {
   // expected-error @below {{attribute 'k_slices' failed to satisfy constraint}}
-  %0 = hk.matmul %a, %b {k_slices = 1 : i64} : tensor<2x300xbf16>, tensor<300x5xbf16> -> tensor<1x2x5xf32>
+  %0 = hk.matmul %a, %b k_slices 1 : tensor<2x300xbf16>, tensor<300x5xbf16> -> tensor<1x2x5xf32>
   return
 }
 
@@ -10,7 +10,7 @@ func.func @one_slice(%a: tensor<2x300xbf16>, %b: tensor<300x5xbf16>) {
 
 func.func @partial_shape(%a: tensor<2x300xbf16>, %b: tensor<300x5xbf16>) {
   // expected-error @below {{expected shape of result to be [3, 2, 5], but got [2, 5]}}
-  %0 = hk.matmul %a, %b {k_slices = 3 : i64} : tensor<2x300xbf16>, tensor<300x5xbf16> -> tensor<2x5xf32>
+  %0 = hk.matmul %a, %b k_slices 3 : tensor<2x300xbf16>, tensor<300x5xbf16> -> tensor<2x5xf32>
   return
 }
 
@@ -18,7 +18,7 @@ func.func @partial_shape(%a: tensor<2x300xbf16>, %b: tensor<300x5xbf16>) {
 
 func.func @partial_type(%a: tensor<2x300xbf16>, %b: tensor<300x5xbf16>) {
   // expected-error @below {{expected element type of result to be 'f32', but got 'bf16'}}
-  %0 = hk.matmul %a, %b {k_slices = 3 : i64} : tensor<2x300xbf16>, tensor<300x5xbf16> -> tensor<3x2x5xbf16>
+  %0 = hk.matmul %a, %b k_slices 3 : tensor<2x300xbf16>, tensor<300x5xbf16> -> tensor<3x2x5xbf16>
   return
 }
 
@@ -26,7 +26,7 @@ func.func @partial_type(%a: tensor<2x300xbf16>, %b: tensor<300x5xbf16>) {
 
 func.func @partial_integer(%a: tensor<2x300xi8>, %b: tensor<300x5xi8>) {
   // expected-error @below {{expected element type of result to be 'i32', but got 'f32'}}
-  %0 = hk.matmul %a, %b {k_slices = 3 : i64} : tensor<2x300xi8>, tensor<300x5xi8> -> tensor<3x2x5xf32>
+  %0 = hk.matmul %a, %b k_slices 3 : tensor<2x300xi8>, tensor<300x5xi8> -> tensor<3x2x5xf32>
   return
 }
 
@@ -66,7 +66,7 @@ func.func @sum_type(%a: tensor<2x4xf32>) {
 
 func.func @sliced_result(%q: tensor<5x4x64xbf16>, %k: tensor<9x2x64xbf16>) {
   // expected-error @below {{expected shape of result to be [2, 5, 4, 64], but got [5, 4, 64]}}
-  %0, %1 = hk.attention %q, %k, %k scale 1.0 {kv_slices = 2 : i64} : tensor<5x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> -> tensor<5x4x64xf32>, tensor<2x5x4xf32>
+  %0, %1 = hk.attention %q, %k, %k scale 1.0 kv_slices 2 : tensor<5x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> -> tensor<5x4x64xf32>, tensor<2x5x4xf32>
   return
 }
 
@@ -74,7 +74,7 @@ func.func @sliced_result(%q: tensor<5x4x64xbf16>, %k: tensor<9x2x64xbf16>) {
 
 func.func @sliced_type(%q: tensor<5x4x64xbf16>, %k: tensor<9x2x64xbf16>) {
   // expected-error @below {{expected element type of result to be 'f32', but got 'bf16'}}
-  %0, %1 = hk.attention %q, %k, %k scale 1.0 {kv_slices = 2 : i64} : tensor<5x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> -> tensor<2x5x4x64xbf16>, tensor<2x5x4xf32>
+  %0, %1 = hk.attention %q, %k, %k scale 1.0 kv_slices 2 : tensor<5x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> -> tensor<2x5x4x64xbf16>, tensor<2x5x4xf32>
   return
 }
 
@@ -82,7 +82,7 @@ func.func @sliced_type(%q: tensor<5x4x64xbf16>, %k: tensor<9x2x64xbf16>) {
 
 func.func @sliced_lse(%q: tensor<5x4x64xbf16>, %k: tensor<9x2x64xbf16>) {
   // expected-error @below {{expected lse to be present with kv_slices, but got none}}
-  %0 = hk.attention %q, %k, %k scale 1.0 {kv_slices = 2 : i64} : tensor<5x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> -> tensor<2x5x4x64xf32>
+  %0 = hk.attention %q, %k, %k scale 1.0 kv_slices 2 : tensor<5x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> -> tensor<2x5x4x64xf32>
   return
 }
 
@@ -90,7 +90,7 @@ func.func @sliced_lse(%q: tensor<5x4x64xbf16>, %k: tensor<9x2x64xbf16>) {
 
 func.func @sliced_sink(%q: tensor<5x4x64xbf16>, %k: tensor<9x2x64xbf16>, %s: tensor<4xf32>) {
   // expected-error @below {{expected sink to be absent with kv_slices, but got one}}
-  %0, %1 = hk.attention %q, %k, %k sink %s scale 1.0 {kv_slices = 2 : i64} : tensor<5x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> sink tensor<4xf32> -> tensor<2x5x4x64xf32>, tensor<2x5x4xf32>
+  %0, %1 = hk.attention %q, %k, %k sink %s scale 1.0 kv_slices 2 : tensor<5x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> sink tensor<4xf32> -> tensor<2x5x4x64xf32>, tensor<2x5x4xf32>
   return
 }
 

@@ -79,7 +79,7 @@ func.func @old_state(%x: tensor<3x2x16xf32>, %s: tensor<3xi32>, %cache: tensor<1
     // expected-note @below {{used here}}
     %w = hk.kv_cache_write %a, %t into %c : tensor<3x2x16xf32>, tensor<3xi32>, tensor<1x8x2x16xf32>
     // expected-note @below {{used here}}
-    %n = hk.neg %c : tensor<1x8x2x16xf32> -> tensor<1x8x2x16xf32>
+    %n = hk.neg %c : tensor<1x8x2x16xf32>
     hk.yield %w, %n : tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>
   } -> tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>
   return
@@ -92,7 +92,7 @@ func.func @read_state(%cache: tensor<4xf32>) {
   %0 = hk.fused rowwise outs(%cache : tensor<4xf32>) {
   ^bb0(%c: tensor<4xf32>):
     // expected-note @below {{read here}}
-    %n = hk.neg %c : tensor<4xf32> -> tensor<4xf32>
+    %n = hk.neg %c : tensor<4xf32>
     hk.yield %n : tensor<4xf32>
   } -> tensor<4xf32>
   return

@@ -10,7 +10,7 @@ hk.weight @wq "layers.0.wqkv" : tensor<64xbf16>
 // CHECK: } : tensor<64xf32>
 hk.weight @twice "twice" from ["layers.0.wqkv"] {
 ^bb0(%w: tensor<64xbf16>):
-  %0 = hk.add %w, %w : tensor<64xbf16>, tensor<64xbf16> -> tensor<64xf32>
+  %0 = hk.add %w, %w : tensor<64xbf16> -> tensor<64xf32>
   hk.yield %0 : tensor<64xf32>
 } : tensor<64xf32>
 
@@ -19,7 +19,7 @@ hk.kernel @k0 rowwise inputs 2 shapes [#hk.shape<[d0, 64]>, #hk.shape<[64]>, #hk
   // CHECK: hk.spec {
   hk.spec {
   ^bb0(%x: tensor<?x64xbf16>, %w: tensor<64xbf16>, %o: tensor<?x64xbf16>):
-    %0 = hk.rms_norm %x, %w epsilon 1.0 : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+    %0 = hk.rms_norm %x, %w epsilon 1.0 : tensor<?x64xbf16>, tensor<64xbf16>
     // CHECK: hk.yield %{{.*}} : tensor<?x64xbf16>
     hk.yield %0 : tensor<?x64xbf16>
   }
@@ -56,7 +56,7 @@ func.func @fused(%x: tensor<?x2x64xbf16>, %slots: tensor<?xi32>, %cache: tensor<
   // CHECK: hk.fused rowwise ins(%{{.*}}, %{{.*}} : tensor<?x2x64xbf16>, tensor<?xi32>) outs(%{{.*}} : tensor<1x8x2x64xbf16>) {
   %c = hk.fused rowwise ins(%x, %slots : tensor<?x2x64xbf16>, tensor<?xi32>) outs(%cache : tensor<1x8x2x64xbf16>) {
   ^bb0(%a: tensor<?x2x64xbf16>, %s: tensor<?xi32>, %o: tensor<1x8x2x64xbf16>):
-    %0 = hk.neg %a : tensor<?x2x64xbf16> -> tensor<?x2x64xbf16>
+    %0 = hk.neg %a : tensor<?x2x64xbf16>
     %1 = hk.kv_cache_write %0, %s into %o : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x8x2x64xbf16>
     hk.yield %1 : tensor<1x8x2x64xbf16>
   // CHECK: } -> tensor<1x8x2x64xbf16>

@@ -17,8 +17,8 @@
 
 //--- layers.mlir
 func.func private @layer(%x: tensor<?x64xbf16>, %w: tensor<64xbf16>) -> tensor<?x64xbf16> {
-  %s = hk.add %x, %x : tensor<?x64xbf16>, tensor<?x64xbf16> -> tensor<?x64xbf16>
-  %n = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+  %s = hk.add %x, %x : tensor<?x64xbf16>
+  %n = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16>
   return %n : tensor<?x64xbf16>
 }
 func.func @model(%x: tensor<?x64xbf16>, %w: tensor<64xbf16>) -> tensor<?x64xbf16> {

@@ -23,6 +23,6 @@
 // HOST: --counters: host has no counters
 
 func.func @f(%x: tensor<?x512xbf16>) -> tensor<?x512xbf16> {
-  %y = hk.softmax %x : tensor<?x512xbf16> -> tensor<?x512xbf16>
+  %y = hk.softmax %x : tensor<?x512xbf16>
   return %y : tensor<?x512xbf16>
 }

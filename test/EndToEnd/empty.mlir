@@ -15,7 +15,7 @@
 // INFO-NEXT: "launches": 1
 
 func.func @softmax(%x: tensor<4x0xf32>) -> tensor<4x0xf32> {
-  %y = hk.softmax %x : tensor<4x0xf32> -> tensor<4x0xf32>
+  %y = hk.softmax %x : tensor<4x0xf32>
   return %y : tensor<4x0xf32>
 }
 func.func @sum(%x: tensor<4x0xf32>) -> (tensor<4x1xf32>, tensor<4x1xf32>) {
@@ -28,6 +28,6 @@ func.func @product(%x: tensor<4x8xbf16>, %w: tensor<8x0xbf16>) -> tensor<4x0xf32
   return %y : tensor<4x0xf32>
 }
 func.func @topk(%x: tensor<0x64xf32>) -> (tensor<0x4xf32>, tensor<0x4xi32>) {
-  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<0x64xf32> -> tensor<0x4xf32>, tensor<0x4xi32>
+  %v, %i = hk.topk %x : tensor<0x64xf32> -> tensor<0x4xf32>, tensor<0x4xi32>
   return %v, %i : tensor<0x4xf32>, tensor<0x4xi32>
 }

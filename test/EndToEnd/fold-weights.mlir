@@ -31,7 +31,7 @@ func.func @qkv(%x: tensor<?x64xbf16>) -> tensor<?x80xbf16> {
   %gain = hk.weight_ref @gain : tensor<64xf32>
   %v = tensor.extract_slice %v17[0, 0] [16, 64] [1, 1] : tensor<17x64xf32> to tensor<16x64xf32>
   %w = hk.concat 0 (%q, %k, %v) : tensor<48x64xf32>, tensor<16x64xf32>, tensor<16x64xf32> -> tensor<80x64xf32>
-  %g = hk.mul %w, %gain : tensor<80x64xf32>, tensor<64xf32> -> tensor<80x64xf32>
+  %g = hk.mul %w, %gain : tensor<80x64xf32>, tensor<64xf32>
   %t = hk.transpose %g [1, 0] : tensor<80x64xf32> -> tensor<64x80xf32>
   %b = hk.cast %t : tensor<64x80xf32> -> tensor<64x80xbf16>
   %y = hk.matmul %x, %b : tensor<?x64xbf16>, tensor<64x80xbf16> -> tensor<?x80xbf16>
@@ -42,9 +42,9 @@ func.func @qkv(%x: tensor<?x64xbf16>) -> tensor<?x80xbf16> {
 func.func @fp8(%x: tensor<?x128xf8E4M3FNUZ>, %xs: tensor<?x1xf32>) -> tensor<?x8xbf16> {
   %codes = hk.weight_ref @codes : tensor<8x128xf8E4M3FN>
   %scale = hk.weight_ref @scale : tensor<8x1xf32>
-  %two = hk.constant dense<2.0> : tensor<f32>
+  %two = hk.constant 2.0 : tensor<f32>
   %w = hk.reencode %codes : tensor<8x128xf8E4M3FN> -> tensor<8x128xf8E4M3FNUZ>
-  %ws = hk.mul %scale, %two : tensor<8x1xf32>, tensor<f32> -> tensor<8x1xf32>
-  %y = hk.matmul %x, %w scales (%xs, %ws) {transpose_b} : tensor<?x128xf8E4M3FNUZ>, tensor<8x128xf8E4M3FNUZ> scales (tensor<?x1xf32>, tensor<8x1xf32>) -> tensor<?x8xbf16>
+  %ws = hk.mul %scale, %two : tensor<8x1xf32>, tensor<f32>
+  %y = hk.matmul %x, %w scales (%xs, %ws) transpose_b : tensor<?x128xf8E4M3FNUZ>, tensor<8x128xf8E4M3FNUZ> scales (tensor<?x1xf32>, tensor<8x1xf32>) -> tensor<?x8xbf16>
   return %y : tensor<?x8xbf16>
 }

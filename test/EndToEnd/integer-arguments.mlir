@@ -24,7 +24,7 @@
 // DECODE: input table {{.*}} random in [0, 7]
 // DECODE: input pos {{.*}} random in [0, 99]
 func.func @decode(%q: tensor<?x4x32xf32>, %new: tensor<?x2x32xf32>, %k: tensor<8x16x2x32xf32> {hk.state}, %slots: tensor<?xi64>, %qo: tensor<?xi32>, %lens: tensor<?xi32>, %table: tensor<?x4xi32>, %pos: tensor<?xi32>, %cos: tensor<100x16xf32>, %sin: tensor<100x16xf32>) -> (tensor<?x4x32xf32>, tensor<8x16x2x32xf32>) {
-  %r = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x4x32xf32>, tensor<100x16xf32>, tensor<100x16xf32> positions tensor<?xi32> -> tensor<?x4x32xf32>
+  %r = hk.rope neox %q, %cos, %sin positions %pos : tensor<?x4x32xf32>, tensor<100x16xf32>, tensor<100x16xf32> positions tensor<?xi32>
   %c = hk.kv_cache_write %new, %slots into %k : tensor<?x2x32xf32>, tensor<?xi64>, tensor<8x16x2x32xf32>
   %o = hk.attention %r, %c, %c q_offsets %qo kv_lens %lens block_table %table scale 0.125 : tensor<?x4x32xf32>, tensor<8x16x2x32xf32>, tensor<8x16x2x32xf32> q_offsets tensor<?xi32> kv_lens tensor<?xi32> block_table tensor<?x4xi32> -> tensor<?x4x32xf32>
   return %o, %c : tensor<?x4x32xf32>, tensor<8x16x2x32xf32>
@@ -50,8 +50,8 @@ func.func @conv(%x: tensor<?x48xbf16>, %w: tensor<48x4xbf16>, %cu: tensor<?xi32>
 // Lengths become offsets.
 // LENGTHS: input lens {{.*}} lengths of sequences of 9 tokens
 func.func @lengths(%x: tensor<?x8xf32>, %lens: tensor<?xi32>) -> tensor<?x8xf32> {
-  %offsets = hk.cumsum offsets %lens : tensor<?xi32> -> tensor<?xi32>
-  %y = hk.cumsum inclusive %x bounds %offsets : tensor<?x8xf32> bounds tensor<?xi32> -> tensor<?x8xf32>
+  %offsets = hk.cumsum offsets %lens : tensor<?xi32>
+  %y = hk.cumsum inclusive %x bounds %offsets : tensor<?x8xf32> bounds tensor<?xi32>
   return %y : tensor<?x8xf32>
 }
 
@@ -59,7 +59,7 @@ func.func @lengths(%x: tensor<?x8xf32>, %lens: tensor<?xi32>) -> tensor<?x8xf32>
 // NUMBERS: input flag {{.*}} random in [0, 1]
 func.func @numbers(%a: tensor<?x4xi32>, %flag: tensor<?x4xi1>) -> tensor<?x4xf32> {
   %f = hk.cast %a : tensor<?x4xi32> -> tensor<?x4xf32>
-  %n = hk.neg %f : tensor<?x4xf32> -> tensor<?x4xf32>
+  %n = hk.neg %f : tensor<?x4xf32>
   %y = hk.select %flag, %f, %n : tensor<?x4xi1>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }

@@ -6,14 +6,14 @@
 // CHECK: all within their bounds
 
 func.func @"a/b 'c\22; d"(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %y = hk.exp %x : tensor<4xf32> -> tensor<4xf32>
+  %y = hk.exp %x : tensor<4xf32>
   return %y : tensor<4xf32>
 }
 func.func @layer.forward(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %y = hk.tanh %x : tensor<4xf32> -> tensor<4xf32>
+  %y = hk.tanh %x : tensor<4xf32>
   return %y : tensor<4xf32>
 }
 func.func @layer.forward_run(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %y = hk.neg %x : tensor<4xf32> -> tensor<4xf32>
+  %y = hk.neg %x : tensor<4xf32>
   return %y : tensor<4xf32>
 }

@@ -31,7 +31,7 @@ func.func @last_row(%x: tensor<?x64xf32>) -> tensor<1x64xf32> {
   %n = tensor.dim %x, %c0 : tensor<?x64xf32>
   %l = arith.subi %n, %c1 : index
   %s = tensor.extract_slice %x[%l, 0] [1, 64] [1, 1] : tensor<?x64xf32> to tensor<1x64xf32>
-  %y = hk.exp %s : tensor<1x64xf32> -> tensor<1x64xf32>
+  %y = hk.exp %s : tensor<1x64xf32>
   return %y : tensor<1x64xf32>
 }
 
@@ -40,13 +40,13 @@ func.func @window(%x: tensor<?x64xf32>, %skip: tensor<?xf32>, %take: tensor<?xf3
   %o = tensor.dim %skip, %c0 : tensor<?xf32>
   %n = tensor.dim %take, %c0 : tensor<?xf32>
   %s = tensor.extract_slice %x[%o, 0] [%n, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
-  %y = hk.exp %s : tensor<?x64xf32> -> tensor<?x64xf32>
+  %y = hk.exp %s : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 
 func.func @first_eight(%x: tensor<?x64xf32>) -> tensor<8x64xf32> {
   %s = tensor.extract_slice %x[0, 0] [8, 64] [1, 1] : tensor<?x64xf32> to tensor<8x64xf32>
-  %y = hk.exp %s : tensor<8x64xf32> -> tensor<8x64xf32>
+  %y = hk.exp %s : tensor<8x64xf32>
   return %y : tensor<8x64xf32>
 }
 
@@ -56,7 +56,7 @@ func.func @groups(%x: tensor<?x64xf32>) -> tensor<?x8x64xf32> {
   %n = tensor.dim %x, %c0 : tensor<?x64xf32>
   %m = arith.divui %n, %c8 : index
   %s = tensor.expand_shape %x [[0, 1], [2]] output_shape [%m, 8, 64] : tensor<?x64xf32> into tensor<?x8x64xf32>
-  %y = hk.exp %s : tensor<?x8x64xf32> -> tensor<?x8x64xf32>
+  %y = hk.exp %s : tensor<?x8x64xf32>
   return %y : tensor<?x8x64xf32>
 }
 
@@ -67,7 +67,7 @@ func.func @sequences(%x: tensor<?x?x768xf32>, %w: tensor<768xf32>) -> tensor<?x?
   %b = tensor.dim %x, %c0 : tensor<?x?x768xf32>
   %s = tensor.dim %x, %c1 : tensor<?x?x768xf32>
   %f = tensor.collapse_shape %x [[0, 1], [2]] : tensor<?x?x768xf32> into tensor<?x768xf32>
-  %y = hk.rms_norm %f, %w epsilon 1.0e-05 : tensor<?x768xf32>, tensor<768xf32> -> tensor<?x768xf32>
+  %y = hk.rms_norm %f, %w epsilon 1.0e-05 : tensor<?x768xf32>, tensor<768xf32>
   %o = tensor.expand_shape %y [[0, 1], [2]] output_shape [%b, %s, 768] : tensor<?x768xf32> into tensor<?x?x768xf32>
   return %o : tensor<?x?x768xf32>
 }
@@ -78,21 +78,21 @@ func.func @sequences(%x: tensor<?x?x768xf32>, %w: tensor<768xf32>) -> tensor<?x?
 // INFO: "name": "declared"
 // INFO-NEXT: "launches": 1,
 func.func @declared(%x: tensor<?x64xf32> {hk.dims = ["T", "D"]}, %y: tensor<?x64xf32> {hk.dims = ["T", "D"]}) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
-  %a = hk.softmax %x : tensor<?x64xf32> -> tensor<?x64xf32>
-  %b = hk.l2_norm %y epsilon 1.0e-06 : tensor<?x64xf32> -> tensor<?x64xf32>
+  %a = hk.softmax %x : tensor<?x64xf32>
+  %b = hk.l2_norm %y epsilon 1.0e-06 : tensor<?x64xf32>
   return %a, %b : tensor<?x64xf32>, tensor<?x64xf32>
 }
 
 // A static size that a type forgets.
 func.func @forgotten(%x: tensor<8x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
   %d = tensor.cast %x : tensor<8x64xf32> to tensor<?x64xf32>
-  %y = hk.exp %d : tensor<?x64xf32> -> tensor<?x64xf32>
-  %z = hk.neg %x : tensor<8x64xf32> -> tensor<8x64xf32>
+  %y = hk.exp %d : tensor<?x64xf32>
+  %z = hk.neg %x : tensor<8x64xf32>
   %e = tensor.cast %z : tensor<8x64xf32> to tensor<?x64xf32>
   return %y, %e : tensor<?x64xf32>, tensor<?x64xf32>
 }
 
 func.func @sorted(%ids: tensor<64xi32>) -> (tensor<?xi32>, tensor<64xi32>) {
-  %o, %p = hk.sort_by_key %ids {bins = 8 : i64, block = 16 : i64} : tensor<64xi32> -> tensor<?xi32>, tensor<64xi32>
+  %o, %p = hk.sort_by_key %ids bins 8 block 16 : tensor<64xi32> -> tensor<?xi32>, tensor<64xi32>
   return %o, %p : tensor<?xi32>, tensor<64xi32>
 }

@@ -24,7 +24,7 @@
 // RDNA: hk.variant @v1 #hk.attention_tile<bq = 64, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 128 lds 8192
 // CDNA: hk.launch_dims if %true
 func.func @prefill(%q: tensor<?x4x64xbf16>, %k: tensor<1x512x2x64xbf16>, %n: tensor<1xi32>) -> tensor<?x4x64xbf16> {
-  %0 = hk.attention %q, %k, %k kv_lens %n scale 0.125 {causal} : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
+  %0 = hk.attention %q, %k, %k kv_lens %n scale 0.125 causal : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
   return %0 : tensor<?x4x64xbf16>
 }
 
@@ -34,7 +34,7 @@ func.func @prefill(%q: tensor<?x4x64xbf16>, %k: tensor<1x512x2x64xbf16>, %n: ten
 // CDNA: hk.launch_dims if %true{{.*}} grid(%[[ONE:.*]], %{{.*}}, %[[ONE]])
 // CHECK-NOT: hk.variant
 func.func @decode(%q: tensor<1x4x64xbf16>, %k: tensor<1x512x2x64xbf16>, %n: tensor<1xi32>) -> tensor<1x4x64xbf16> {
-  %0 = hk.attention %q, %k, %k kv_lens %n scale 0.125 {causal} : tensor<1x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<1x4x64xbf16>
+  %0 = hk.attention %q, %k, %k kv_lens %n scale 0.125 causal : tensor<1x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<1x4x64xbf16>
   return %0 : tensor<1x4x64xbf16>
 }
 
@@ -46,7 +46,7 @@ func.func @decode(%q: tensor<1x4x64xbf16>, %k: tensor<1x512x2x64xbf16>, %n: tens
 // CDNA: %[[FULL:.*]] = arith.divui %{{.*}}, %c32
 // CDNA: arith.addi %[[FULL]], %[[B]]
 func.func @ragged(%q: tensor<?x8x64xf16>, %k: tensor<?x2x64xf16>, %o: tensor<?xi32>) -> tensor<?x8x64xf16> {
-  %0 = hk.attention %q, %k, %k q_offsets %o kv_offsets %o scale 0.125 {causal} : tensor<?x8x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x8x64xf16>
+  %0 = hk.attention %q, %k, %k q_offsets %o kv_offsets %o scale 0.125 causal : tensor<?x8x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x8x64xf16>
   return %0 : tensor<?x8x64xf16>
 }
 
@@ -67,6 +67,6 @@ func.func @odd(%q: tensor<1x9x8x33xbf16>, %k: tensor<1x?x2x33xbf16>) -> tensor<1
 // CHECK: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c5)
 // CHECK-NOT: hk.variant @v1
 func.func @slices(%q: tensor<1x8x128xbf16>, %k: tensor<4096x2x128xbf16>) -> (tensor<5x1x8x128xf32>, tensor<5x1x8xf32>) {
-  %0, %1 = hk.attention %q, %k, %k scale 0.125 {causal, kv_slices = 5 : i64} : tensor<1x8x128xbf16>, tensor<4096x2x128xbf16>, tensor<4096x2x128xbf16> -> tensor<5x1x8x128xf32>, tensor<5x1x8xf32>
+  %0, %1 = hk.attention %q, %k, %k scale 0.125 causal kv_slices 5 : tensor<1x8x128xbf16>, tensor<4096x2x128xbf16>, tensor<4096x2x128xbf16> -> tensor<5x1x8x128xf32>, tensor<5x1x8xf32>
   return %0, %1 : tensor<5x1x8x128xf32>, tensor<5x1x8xf32>
 }

@@ -21,7 +21,7 @@ func.func @split(%x: tensor<?x512xbf16>, %w: tensor<512x4xbf16>, %cu: tensor<?xi
   %k = tensor.extract_slice %1[0, 128] [%n, 128] [1, 1] : tensor<?x512xbf16> to tensor<?x128xbf16>
   %v = tensor.extract_slice %1[0, 256] [%n, 256] [1, 1] : tensor<?x512xbf16> to tensor<?x256xbf16>
   %qh = tensor.expand_shape %q [[0], [1, 2]] output_shape [%n, 4, 32] : tensor<?x128xbf16> into tensor<?x4x32xbf16>
-  %qn = hk.neg %qh : tensor<?x4x32xbf16> -> tensor<?x4x32xbf16>
+  %qn = hk.neg %qh : tensor<?x4x32xbf16>
   return %qn, %k, %v : tensor<?x4x32xbf16>, tensor<?x128xbf16>, tensor<?x256xbf16>
 }
 
@@ -33,7 +33,7 @@ func.func @split(%x: tensor<?x512xbf16>, %w: tensor<512x4xbf16>, %cu: tensor<?xi
 // CHECK: hk.fused {{ *}}rowwise ins(%[[R]]#1 :
 func.func @state(%x: tensor<?x1x64xf32>, %w: tensor<64x4xf32>, %s: tensor<?x3x64xf32> {hk.state}) -> (tensor<?x1x64xf32>, tensor<?x3x64xf32>, tensor<?x3x64xf32>) {
   %0, %1 = hk.causal_conv1d channel_last %x, %w state %s : tensor<?x1x64xf32>, tensor<64x4xf32> state tensor<?x3x64xf32> -> tensor<?x1x64xf32>, tensor<?x3x64xf32>
-  %2 = hk.abs %1 : tensor<?x3x64xf32> -> tensor<?x3x64xf32>
+  %2 = hk.abs %1 : tensor<?x3x64xf32>
   return %0, %1, %2 : tensor<?x1x64xf32>, tensor<?x3x64xf32>, tensor<?x3x64xf32>
 }
 
@@ -43,7 +43,7 @@ func.func @state(%x: tensor<?x1x64xf32>, %w: tensor<64x4xf32>, %s: tensor<?x3x64
 // CHECK: hk.fused {{ *}}conv1d
 func.func @read_old(%x: tensor<?x1x64xf32>, %w: tensor<64x4xf32>, %s: tensor<?x3x64xf32> {hk.state}) -> (tensor<?x1x64xf32>, tensor<?x3x64xf32>, tensor<?x3x64xf32>) {
   %0, %1 = hk.causal_conv1d channel_last %x, %w state %s : tensor<?x1x64xf32>, tensor<64x4xf32> state tensor<?x3x64xf32> -> tensor<?x1x64xf32>, tensor<?x3x64xf32>
-  %2 = hk.abs %s : tensor<?x3x64xf32> -> tensor<?x3x64xf32>
+  %2 = hk.abs %s : tensor<?x3x64xf32>
   return %0, %1, %2 : tensor<?x1x64xf32>, tensor<?x3x64xf32>, tensor<?x3x64xf32>
 }
 
@@ -55,9 +55,9 @@ func.func @read_old(%x: tensor<?x1x64xf32>, %w: tensor<64x4xf32>, %s: tensor<?x3
 // REMARK: other-family: hk.causal_conv1d is computed by a conv1d kernel, which reads its operands from memory
 // REMARK: needs-whole-row: hk.l2_norm needs more than one element of the convolution
 func.func @norm(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>) -> tensor<2x9x64xf32> {
-  %0 = hk.neg %x : tensor<2x9x64xf32> -> tensor<2x9x64xf32>
+  %0 = hk.neg %x : tensor<2x9x64xf32>
   %1 = hk.causal_conv1d channel_last %0, %w : tensor<2x9x64xf32>, tensor<64x4xf32> -> tensor<2x9x64xf32>
-  %2 = hk.l2_norm %1 epsilon 1.0e-06 : tensor<2x9x64xf32> -> tensor<2x9x64xf32>
+  %2 = hk.l2_norm %1 epsilon 1.0e-06 : tensor<2x9x64xf32>
   return %2 : tensor<2x9x64xf32>
 }
 
@@ -67,7 +67,7 @@ func.func @gate(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>) -> tensor<2x9x32xf
   %0 = hk.causal_conv1d channel_last %x, %w : tensor<2x9x64xf32>, tensor<64x4xf32> -> tensor<2x9x64xf32>
   %a = tensor.extract_slice %0[0, 0, 0] [2, 9, 32] [1, 1, 1] : tensor<2x9x64xf32> to tensor<2x9x32xf32>
   %b = tensor.extract_slice %0[0, 0, 32] [2, 9, 32] [1, 1, 1] : tensor<2x9x64xf32> to tensor<2x9x32xf32>
-  %1 = hk.mul %a, %b : tensor<2x9x32xf32>, tensor<2x9x32xf32> -> tensor<2x9x32xf32>
+  %1 = hk.mul %a, %b : tensor<2x9x32xf32>
   return %1 : tensor<2x9x32xf32>
 }
 
@@ -76,7 +76,7 @@ func.func @gate(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>) -> tensor<2x9x32xf
 func.func @tokens(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>) -> tensor<2x4x64xf32> {
   %0 = hk.causal_conv1d channel_last %x, %w : tensor<2x9x64xf32>, tensor<64x4xf32> -> tensor<2x9x64xf32>
   %a = tensor.extract_slice %0[0, 5, 0] [2, 4, 64] [1, 1, 1] : tensor<2x9x64xf32> to tensor<2x4x64xf32>
-  %1 = hk.neg %a : tensor<2x4x64xf32> -> tensor<2x4x64xf32>
+  %1 = hk.neg %a : tensor<2x4x64xf32>
   return %1 : tensor<2x4x64xf32>
 }
 
@@ -85,7 +85,7 @@ func.func @tokens(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>) -> tensor<2x4x64
 func.func @flat(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>) -> tensor<18x64xf32> {
   %0 = hk.causal_conv1d channel_last %x, %w : tensor<2x9x64xf32>, tensor<64x4xf32> -> tensor<2x9x64xf32>
   %a = tensor.collapse_shape %0 [[0, 1], [2]] : tensor<2x9x64xf32> into tensor<18x64xf32>
-  %1 = hk.neg %a : tensor<18x64xf32> -> tensor<18x64xf32>
+  %1 = hk.neg %a : tensor<18x64xf32>
   return %1 : tensor<18x64xf32>
 }
 
@@ -94,6 +94,6 @@ func.func @flat(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>) -> tensor<18x64xf3
 func.func @time_not_last(%x: tensor<2x64x9xf32>, %w: tensor<64x4xf32>) -> tensor<2x64x9x1xf32> {
   %0 = hk.causal_conv1d channel_first %x, %w : tensor<2x64x9xf32>, tensor<64x4xf32> -> tensor<2x64x9xf32>
   %a = tensor.expand_shape %0 [[0], [1], [2, 3]] output_shape [2, 64, 9, 1] : tensor<2x64x9xf32> into tensor<2x64x9x1xf32>
-  %1 = hk.neg %a : tensor<2x64x9x1xf32> -> tensor<2x64x9x1xf32>
+  %1 = hk.neg %a : tensor<2x64x9x1xf32>
   return %1 : tensor<2x64x9x1xf32>
 }

@@ -21,7 +21,7 @@
 // TEXT: HK_MAPPED_KERNEL({{.*}}, 7, 3, Product_v0::kThreads, Product_v0::Shared)
 // TEXT: Product_v0::run(args, maps, block, lds, StoreRounded<bf16>{});
 func.func @plain(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
   return %0 : tensor<4096x4096xbf16>
 }
 
@@ -33,7 +33,7 @@ func.func @plain(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tens
 // TEXT: Skinny<GemmProblem<
 // TEXT: WarpSpecialised<GemmProblem<
 func.func @rows(%x: tensor<?x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<?x4096xbf16> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x4096xbf16>, tensor<4096x4096xbf16> -> tensor<?x4096xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x4096xbf16>, tensor<4096x4096xbf16> -> tensor<?x4096xbf16>
   return %0 : tensor<?x4096xbf16>
 }
 
@@ -46,16 +46,16 @@ func.func @rows(%x: tensor<?x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<?
 // TEXT: HK_MAPPED_KERNEL({{.*}}, 8, 3, Product_v0::kThreads, Product_v0::Shared)
 // TEXT: Product_v0::run(args, maps, block, lds, Boxes{words});
 func.func @bias(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %b: tensor<4096xf32>) -> tensor<4096x4096xbf16> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
-  %1 = hk.add %0, %b : tensor<4096x4096xbf16>, tensor<4096xf32> -> tensor<4096x4096xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  %1 = hk.add %0, %b : tensor<4096x4096xbf16>, tensor<4096xf32>
   return %1 : tensor<4096x4096xbf16>
 }
 
 // An epilogue that reads another matrix takes vectors of a row.
 // TEXT: Product_v0::run(args, maps, block, lds, Epilogue{words});
 func.func @residual(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %r: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
-  %1 = hk.add %0, %r : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  %1 = hk.add %0, %r : tensor<4096x4096xbf16>
   return %1 : tensor<4096x4096xbf16>
 }
 
@@ -65,7 +65,7 @@ func.func @residual(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %r: 
 // CHECK-NOT: loop =
 // CHECK: hk.launch %
 func.func @unaligned(%x: tensor<4096x4097xbf16>, %w: tensor<4096x4097xbf16>) -> tensor<4096x4096xbf16> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4097xbf16>, tensor<4096x4097xbf16> -> tensor<4096x4096xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<4096x4097xbf16>, tensor<4096x4097xbf16> -> tensor<4096x4096xbf16>
   return %0 : tensor<4096x4096xbf16>
 }
 func.func @columns(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
@@ -73,10 +73,10 @@ func.func @columns(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor
   return %0 : tensor<512x512xbf16>
 }
 func.func @f32(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> tensor<512x512xf32> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<512x512xf32>, tensor<512x512xf32> -> tensor<512x512xf32>
+  %0 = hk.matmul %x, %w transpose_b : tensor<512x512xf32>, tensor<512x512xf32> -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
 }
 func.func @fp8(%x: tensor<512x512xf8E4M3FN>, %w: tensor<512x512xf8E4M3FN>) -> tensor<512x512xf32> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<512x512xf8E4M3FN>, tensor<512x512xf8E4M3FN> -> tensor<512x512xf32>
+  %0 = hk.matmul %x, %w transpose_b : tensor<512x512xf8E4M3FN>, tensor<512x512xf8E4M3FN> -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
 }

@@ -12,10 +12,10 @@
 // CHECK: hk.cast
 // CHECK-NOT: hk.fused
 func.func @pointwise(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>, %b: tensor<512xbf16>, %r: tensor<?x512xbf16>) -> tensor<?x512xf32> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
-  %1 = hk.add %0, %b : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
-  %2 = hk.silu %1 : tensor<?x512xbf16> -> tensor<?x512xbf16>
-  %3 = hk.add %2, %r : tensor<?x512xbf16>, tensor<?x512xbf16> -> tensor<?x512xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  %1 = hk.add %0, %b : tensor<?x512xbf16>, tensor<512xbf16>
+  %2 = hk.silu %1 : tensor<?x512xbf16>
+  %3 = hk.add %2, %r : tensor<?x512xbf16>
   %4 = hk.cast %3 : tensor<?x512xbf16> -> tensor<?x512xf32>
   return %4 : tensor<?x512xf32>
 }
@@ -35,9 +35,9 @@ func.func @pointwise(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>, %b: tenso
 // TINY: hk.fused {{ *}}rowwise
 // TINY: hk.quantize
 func.func @gate(%x: tensor<?x256xbf16>, %w: tensor<1024x256xbf16>) -> (tensor<?x512xf8E4M3FNUZ>, tensor<?x4xf32>) {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<1024x256xbf16> -> tensor<?x1024xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<1024x256xbf16> -> tensor<?x1024xbf16>
   %1 = hk.gated_activation silu %0 : tensor<?x1024xbf16> -> tensor<?x512xbf16>
-  %q, %s = hk.quantize per_group %1 {group_size = 128 : i64} : tensor<?x512xbf16> -> tensor<?x512xf8E4M3FNUZ>, tensor<?x4xf32>
+  %q, %s = hk.quantize per_group %1 group 128 : tensor<?x512xbf16> -> tensor<?x512xf8E4M3FNUZ>, tensor<?x4xf32>
   return %q, %s : tensor<?x512xf8E4M3FNUZ>, tensor<?x4xf32>
 }
 
@@ -46,15 +46,15 @@ func.func @gate(%x: tensor<?x256xbf16>, %w: tensor<1024x256xbf16>) -> (tensor<?x
 // CHECK: hk.fused {{ *}}rowwise
 // REMARK: needs-whole-row: hk.rms_norm needs more of a row than the columns of one tile
 func.func @norm(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>, %g: tensor<512xbf16>) -> tensor<?x512xbf16> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
-  %1 = hk.rms_norm %0, %g epsilon 1.0e-05 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  %1 = hk.rms_norm %0, %g epsilon 1.0e-05 : tensor<?x512xbf16>, tensor<512xbf16>
   return %1 : tensor<?x512xbf16>
 }
 
 // CHECK-LABEL: func.func @escapes
 // REMARK: result-escapes: hk.gated_activation halves columns that are also used elsewhere
 func.func @escapes(%x: tensor<?x256xbf16>, %w: tensor<1024x256xbf16>) -> (tensor<?x512xbf16>, tensor<?x1024xbf16>) {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<1024x256xbf16> -> tensor<?x1024xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<1024x256xbf16> -> tensor<?x1024xbf16>
   %1 = hk.gated_activation silu %0 : tensor<?x1024xbf16> -> tensor<?x512xbf16>
   return %1, %0 : tensor<?x512xbf16>, tensor<?x1024xbf16>
 }
@@ -62,7 +62,7 @@ func.func @escapes(%x: tensor<?x256xbf16>, %w: tensor<1024x256xbf16>) -> (tensor
 // CHECK-LABEL: func.func @groups_of_64
 // REMARK: unsupported-shape: hk.quantize has groups of 64 columns; products quantise groups of 128
 func.func @groups_of_64(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>) -> (tensor<?x512xi8>, tensor<?x8xf32>) {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
-  %q, %s = hk.quantize per_group %0 {group_size = 64 : i64} : tensor<?x512xbf16> -> tensor<?x512xi8>, tensor<?x8xf32>
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  %q, %s = hk.quantize per_group %0 group 64 : tensor<?x512xbf16> -> tensor<?x512xi8>, tensor<?x8xf32>
   return %q, %s : tensor<?x512xi8>, tensor<?x8xf32>
 }

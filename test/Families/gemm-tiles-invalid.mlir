@@ -5,8 +5,8 @@ func.func @quantised(%x: tensor<8x256xbf16>, %w: tensor<512x256xbf16>, %q: tenso
   %0:2 = hk.fused gemm ins(%x, %w : tensor<8x256xbf16>, tensor<512x256xbf16>) outs(%q, %s : tensor<8x512xf8E4M3FNUZ>, tensor<8x4xf32>) {
   ^bb0(%a: tensor<8x256xbf16>, %b: tensor<512x256xbf16>, %c: tensor<8x512xf8E4M3FNUZ>, %d: tensor<8x4xf32>):
     // expected-error @+1 {{'hk.matmul' op in kernel @matmul_quantize: its smallest tile 32x128x64 waves 1x4 stages 1 needs 20480 bytes of LDS, but tiny has 8192; the nearest tile that fits is 32x32x64 waves 1x1 stages 1 with 8192 bytes; quantise outside of the product's kernel}}
-    %y = hk.matmul %a, %b {transpose_b} : tensor<8x256xbf16>, tensor<512x256xbf16> -> tensor<8x512xbf16>
-    %z, %t = hk.quantize per_group %y {group_size = 128 : i64} : tensor<8x512xbf16> -> tensor<8x512xf8E4M3FNUZ>, tensor<8x4xf32>
+    %y = hk.matmul %a, %b transpose_b : tensor<8x256xbf16>, tensor<512x256xbf16> -> tensor<8x512xbf16>
+    %z, %t = hk.quantize per_group %y group 128 : tensor<8x512xbf16> -> tensor<8x512xf8E4M3FNUZ>, tensor<8x4xf32>
     hk.yield %z, %t : tensor<8x512xf8E4M3FNUZ>, tensor<8x4xf32>
   } -> tensor<8x512xf8E4M3FNUZ>, tensor<8x4xf32>
   return %0#0, %0#1 : tensor<8x512xf8E4M3FNUZ>, tensor<8x4xf32>

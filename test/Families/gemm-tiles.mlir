@@ -19,7 +19,7 @@
 // TINY: hk.variant @v0 #hk.gemm_tile<bm = 32, bn = 32, bk = 64, wm = 1, wn = 1, stages = 1, splitK = 1> threads 64 lds 8192
 // TINY-NOT: hk.variant @v1
 func.func @dynamic(%x: tensor<?x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<?x4096xbf16> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x4096xbf16>, tensor<4096x4096xbf16> -> tensor<?x4096xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x4096xbf16>, tensor<4096x4096xbf16> -> tensor<?x4096xbf16>
   return %0 : tensor<?x4096xbf16>
 }
 
@@ -37,6 +37,6 @@ func.func @one_row(%x: tensor<?x1x256xbf16>, %w: tensor<256x512xbf16>) -> tensor
 // CDNA3: hk.variant @v0 #hk.gemm_tile<bm = 32, {{.*}}splitK = 6>
 // CHECK: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c12)
 func.func @slices(%x: tensor<2x1x8192xbf16>, %w: tensor<2x1024x8192xbf16>) -> tensor<6x2x1x1024xf32> {
-  %0 = hk.matmul %x, %w {transpose_b, k_slices = 6 : i64} : tensor<2x1x8192xbf16>, tensor<2x1024x8192xbf16> -> tensor<6x2x1x1024xf32>
+  %0 = hk.matmul %x, %w transpose_b k_slices 6 : tensor<2x1x8192xbf16>, tensor<2x1024x8192xbf16> -> tensor<6x2x1x1024xf32>
   return %0 : tensor<6x2x1x1024xf32>
 }

@@ -23,11 +23,11 @@
 // CHECK-COUNT-14: all within their bounds
 
 func.func @ragged(%q: tensor<?x4x64xbf16>, %k: tensor<?x2x64xbf16>, %v: tensor<?x2x64xbf16>, %qo: tensor<?xi32>, %ko: tensor<?xi32>) -> (tensor<?x4x64xbf16>, tensor<?x4xf32>) {
-  %o, %l = hk.attention %q, %k, %v q_offsets %qo kv_offsets %ko scale 0.125 {causal} : tensor<?x4x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x64xbf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<?x4xf32>
+  %o, %l = hk.attention %q, %k, %v q_offsets %qo kv_offsets %ko scale 0.125 causal : tensor<?x4x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x64xbf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<?x4xf32>
   return %o, %l : tensor<?x4x64xbf16>, tensor<?x4xf32>
 }
 func.func @paged(%q: tensor<?x8x64xf16>, %k: tensor<20x16x2x64xf16>, %v: tensor<20x16x2x64xf16>, %qo: tensor<?xi32>, %lens: tensor<?xi32>, %table: tensor<?x4xi32>, %sink: tensor<8xf32>) -> (tensor<?x8x64xf16>, tensor<?x8xf32>) {
-  %o, %l = hk.attention %q, %k, %v q_offsets %qo kv_lens %lens block_table %table sink %sink scale 0.125 {causal, window_left = 20 : i64} : tensor<?x8x64xf16>, tensor<20x16x2x64xf16>, tensor<20x16x2x64xf16> q_offsets tensor<?xi32> kv_lens tensor<?xi32> block_table tensor<?x4xi32> sink tensor<8xf32> -> tensor<?x8x64xf16>, tensor<?x8xf32>
+  %o, %l = hk.attention %q, %k, %v q_offsets %qo kv_lens %lens block_table %table sink %sink scale 0.125 causal window_left 20 : tensor<?x8x64xf16>, tensor<20x16x2x64xf16>, tensor<20x16x2x64xf16> q_offsets tensor<?xi32> kv_lens tensor<?xi32> block_table tensor<?x4xi32> sink tensor<8xf32> -> tensor<?x8x64xf16>, tensor<?x8xf32>
   return %o, %l : tensor<?x8x64xf16>, tensor<?x8xf32>
 }
 func.func @vector(%q: tensor<?x4x33xf32>, %k: tensor<?x2x33xf32>, %qo: tensor<?xi32>, %ko: tensor<?xi32>) -> tensor<?x4x33xf32> {
@@ -35,15 +35,15 @@ func.func @vector(%q: tensor<?x4x33xf32>, %k: tensor<?x2x33xf32>, %qo: tensor<?x
   return %o : tensor<?x4x33xf32>
 }
 func.func @sliced(%q: tensor<?x4x64xbf16>, %k: tensor<16x64x2x64xbf16>, %v: tensor<16x64x2x64xbf16>, %qo: tensor<?xi32>, %lens: tensor<2xi32>, %table: tensor<2x8xi32>) -> (tensor<3x?x4x64xf32>, tensor<3x?x4xf32>) {
-  %o, %l = hk.attention %q, %k, %v q_offsets %qo kv_lens %lens block_table %table scale 0.125 {causal, kv_slices = 3 : i64} : tensor<?x4x64xbf16>, tensor<16x64x2x64xbf16>, tensor<16x64x2x64xbf16> q_offsets tensor<?xi32> kv_lens tensor<2xi32> block_table tensor<2x8xi32> -> tensor<3x?x4x64xf32>, tensor<3x?x4xf32>
+  %o, %l = hk.attention %q, %k, %v q_offsets %qo kv_lens %lens block_table %table scale 0.125 causal kv_slices 3 : tensor<?x4x64xbf16>, tensor<16x64x2x64xbf16>, tensor<16x64x2x64xbf16> q_offsets tensor<?xi32> kv_lens tensor<2xi32> block_table tensor<2x8xi32> -> tensor<3x?x4x64xf32>, tensor<3x?x4xf32>
   return %o, %l : tensor<3x?x4x64xf32>, tensor<3x?x4xf32>
 }
 func.func @conv(%x: tensor<?x48xbf16>, %w: tensor<48x4xbf16>, %b: tensor<48xbf16>, %cu: tensor<?xi32>, %state: tensor<9x3x48xbf16> {hk.state}, %lines: tensor<?xi32>) -> (tensor<?x48xbf16>, tensor<9x3x48xbf16>) {
   %y, %s = hk.causal_conv1d channel_last %x, %w bias %b offsets %cu state %state indices %lines : tensor<?x48xbf16>, tensor<48x4xbf16> bias tensor<48xbf16> offsets tensor<?xi32> state tensor<9x3x48xbf16> indices tensor<?xi32> -> tensor<?x48xbf16>, tensor<9x3x48xbf16>
-  %z = hk.silu %y : tensor<?x48xbf16> -> tensor<?x48xbf16>
+  %z = hk.silu %y : tensor<?x48xbf16>
   return %z, %s : tensor<?x48xbf16>, tensor<9x3x48xbf16>
 }
 func.func @blocks(%x: tensor<?x48xbf16>, %w: tensor<48x4xbf16>, %cu: tensor<?xi32>, %state: tensor<24x3x48xbf16> {hk.state}, %table: tensor<?x8xi32>, %computed: tensor<?xi32>) -> (tensor<?x48xbf16>, tensor<24x3x48xbf16>) {
-  %y, %s = hk.causal_conv1d channel_last %x, %w offsets %cu state %state indices %table computed %computed {block = 16 : i64} : tensor<?x48xbf16>, tensor<48x4xbf16> offsets tensor<?xi32> state tensor<24x3x48xbf16> indices tensor<?x8xi32> computed tensor<?xi32> -> tensor<?x48xbf16>, tensor<24x3x48xbf16>
+  %y, %s = hk.causal_conv1d channel_last %x, %w offsets %cu state %state indices %table computed %computed block 16 : tensor<?x48xbf16>, tensor<48x4xbf16> offsets tensor<?xi32> state tensor<24x3x48xbf16> indices tensor<?x8xi32> computed tensor<?xi32> -> tensor<?x48xbf16>, tensor<24x3x48xbf16>
   return %y, %s : tensor<?x48xbf16>, tensor<24x3x48xbf16>
 }

@@ -11,9 +11,9 @@
 // CHECK: hk.sub
 // CHECK-NOT: hk.fused
 func.func @chain(%y: tensor<?x64xbf16>, %dy: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
-  %0 = hk.mul %y, %dy : tensor<?x64xbf16>, tensor<?x64xbf16> -> tensor<?x64xf32>
+  %0 = hk.mul %y, %dy : tensor<?x64xbf16> -> tensor<?x64xf32>
   %1 = hk.reduce sum %0 : tensor<?x64xf32> -> tensor<?x1xf32>
-  %2 = hk.sub %dy, %1 : tensor<?x64xbf16>, tensor<?x1xf32> -> tensor<?x64xbf16>
+  %2 = hk.sub %dy, %1 : tensor<?x64xbf16>, tensor<?x1xf32>
   return %2 : tensor<?x64xbf16>
 }
 
@@ -22,9 +22,9 @@ func.func @chain(%y: tensor<?x64xbf16>, %dy: tensor<?x64xbf16>) -> tensor<?x64xb
 // CHECK: hk.fused {{ *}}rowwise
 // CHECK-NOT: hk.fused
 func.func @small(%x: tensor<16x64xf32>, %y: tensor<16x64xf32>) -> (tensor<1x1xf32>, tensor<16x64xf32>) {
-  %0 = hk.sub %x, %y : tensor<16x64xf32>, tensor<16x64xf32> -> tensor<16x64xf32>
-  %1 = hk.reduce absmax %0 {dims = 2 : i64} : tensor<16x64xf32> -> tensor<1x1xf32>
-  %2 = hk.div %0, %1 : tensor<16x64xf32>, tensor<1x1xf32> -> tensor<16x64xf32>
+  %0 = hk.sub %x, %y : tensor<16x64xf32>
+  %1 = hk.reduce absmax %0 dims 2 : tensor<16x64xf32> -> tensor<1x1xf32>
+  %2 = hk.div %0, %1 : tensor<16x64xf32>, tensor<1x1xf32>
   return %1, %2 : tensor<1x1xf32>, tensor<16x64xf32>
 }
 
@@ -36,8 +36,8 @@ func.func @small(%x: tensor<16x64xf32>, %y: tensor<16x64xf32>) -> (tensor<1x1xf3
 // CHECK: hk.reduce
 // REMARK: row-dims-differ: hk.reduce has other rows than the rest of the kernel
 func.func @dynamic(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<1x1xf32> {
-  %0 = hk.sub %x, %y : tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
-  %1 = hk.reduce absmax %0 {dims = 2 : i64} : tensor<?x64xf32> -> tensor<1x1xf32>
+  %0 = hk.sub %x, %y : tensor<?x64xf32>
+  %1 = hk.reduce absmax %0 dims 2 : tensor<?x64xf32> -> tensor<1x1xf32>
   return %1 : tensor<1x1xf32>
 }
 
@@ -45,9 +45,9 @@ func.func @dynamic(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<1x1xf32
 // CHECK-LABEL: func.func @part
 // REMARK: needs-whole-row: hk.reduce reduces 2 dims, a part of the row
 func.func @part(%x: tensor<?x2x8x16xf32>) -> (tensor<?x2x1x1xf32>, tensor<?x256xf32>) {
-  %0 = hk.neg %x : tensor<?x2x8x16xf32> -> tensor<?x2x8x16xf32>
+  %0 = hk.neg %x : tensor<?x2x8x16xf32>
   %f = tensor.collapse_shape %0 [[0], [1, 2, 3]] : tensor<?x2x8x16xf32> into tensor<?x256xf32>
-  %1 = hk.softmax %f : tensor<?x256xf32> -> tensor<?x256xf32>
-  %2 = hk.reduce sum %0 {dims = 2 : i64} : tensor<?x2x8x16xf32> -> tensor<?x2x1x1xf32>
+  %1 = hk.softmax %f : tensor<?x256xf32>
+  %2 = hk.reduce sum %0 dims 2 : tensor<?x2x8x16xf32> -> tensor<?x2x1x1xf32>
   return %2, %1 : tensor<?x2x1x1xf32>, tensor<?x256xf32>
 }

@@ -22,12 +22,12 @@
 // CHECK: for (i64 i = threadId(); i < 128; i += Steps::kThreads)
 // CHECK: lds.totals[i]
 func.func @routing(%ids: tensor<?xi32>, %w: tensor<?xf32>) -> (tensor<?xf32>, tensor<128xi32>, tensor<700xi32>) {
-  %none = hk.constant dense<-1> : tensor<i32>
+  %none = hk.constant -1 : tensor<i32>
   %hist = hk.histogram %ids : tensor<?xi32> -> tensor<128xi32>
-  %gather, %scatter = hk.sort_by_key %ids {bins = 128 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %gather, %scatter = hk.sort_by_key %ids bins 128 block 16 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   %scal = hk.gather_rows %w, %gather : tensor<?xf32>, tensor<?xi32> -> tensor<?xf32>
-  %expert, %tile, %padded = hk.segments lengths %hist {block = 16 : i64} : tensor<128xi32> -> tensor<700xi32>, tensor<700xi32>, tensor<129xi32>
-  %map = hk.max %expert, %none : tensor<700xi32>, tensor<i32> -> tensor<700xi32>
+  %expert, %tile, %padded = hk.segments lengths %hist block 16 : tensor<128xi32> -> tensor<700xi32>, tensor<700xi32>, tensor<129xi32>
+  %map = hk.max %expert, %none : tensor<700xi32>, tensor<i32>
   return %scal, %hist, %map : tensor<?xf32>, tensor<128xi32>, tensor<700xi32>
 }
 
@@ -37,7 +37,7 @@ func.func @routing(%ids: tensor<?xi32>, %w: tensor<?xf32>) -> (tensor<?xf32>, te
 // CHECK: return i32(u32(v{{[0-9]+}}[0]) - u32(v{{[0-9]+}}[0]));
 // CHECK: = Steps::segments<64>(lds, d0 - 1, 0, {{.*}}, Ignore(), offset{{[0-9]+}});
 func.func @offsets(%cu: tensor<?xi32>) -> tensor<?xi32> {
-  %seq, %chunk, %offsets = hk.segments bounds %cu {block = 64 : i64} : tensor<?xi32> -> tensor<0xi32>, tensor<0xi32>, tensor<?xi32>
+  %seq, %chunk, %offsets = hk.segments bounds %cu block 64 : tensor<?xi32> -> tensor<0xi32>, tensor<0xi32>, tensor<?xi32>
   return %offsets : tensor<?xi32>
 }
 
@@ -52,8 +52,8 @@ func.func @offsets(%cu: tensor<?xi32>) -> tensor<?xi32> {
 // CHECK: args.inner = 1 * 2 * 64;
 // CHECK: args.chunk = 64;
 func.func @scan(%g: tensor<3x?x2x64xbf16>) -> tensor<3x?x2x64xf32> {
-  %c = hk.constant dense<1.44269502> : tensor<f32>
-  %s = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 64 : i64, reverse} : tensor<3x?x2x64xbf16> -> tensor<3x?x2x64xbf16>
+  %c = hk.constant 1.44269502 : tensor<f32>
+  %s = hk.cumsum inclusive %g dim 1 chunk 64 reverse : tensor<3x?x2x64xbf16>
   %y = hk.mul %s, %c : tensor<3x?x2x64xbf16>, tensor<f32> -> tensor<3x?x2x64xf32>
   return %y : tensor<3x?x2x64xf32>
 }

@@ -18,12 +18,12 @@
 // TINY: hk.fused {{ *}}routing
 // TINY-NOT: hk.fused
 func.func @align(%ids: tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1xi32>) {
-  %block = hk.constant dense<16> : tensor<1xi32>
+  %block = hk.constant 16 : tensor<1xi32>
   %counts = hk.histogram %ids : tensor<?xi32> -> tensor<512xi32>
-  %sorted, %place = hk.sort_by_key %ids {bins = 512 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
-  %experts, %rank, %blocks = hk.segments lengths %counts items %ids {block = 16 : i64} : tensor<512xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<513xi32>
+  %sorted, %place = hk.sort_by_key %ids bins 512 block 16 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %ids block 16 : tensor<512xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<513xi32>
   %last = tensor.extract_slice %blocks[512] [1] [1] : tensor<513xi32> to tensor<1xi32>
-  %total = hk.mul %last, %block : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  %total = hk.mul %last, %block : tensor<1xi32>
   return %sorted, %experts, %total : tensor<?xi32>, tensor<?xi32>, tensor<1xi32>
 }
 
@@ -38,13 +38,13 @@ func.func @align(%ids: tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1
 // CHECK: hk.concat
 // CHECK-NOT: hk.fused
 func.func @epilogues(%ids: tensor<?xi32>, %w: tensor<?xbf16>) -> tensor<?xf32> {
-  %order, %place = hk.sort_by_key %ids {bins = 8 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %order, %place = hk.sort_by_key %ids bins 8 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   %g = hk.gather_rows %w, %order : tensor<?xbf16>, tensor<?xi32> -> tensor<?xbf16>
   %y = hk.cast %g : tensor<?xbf16> -> tensor<?xf32>
   return %y : tensor<?xf32>
 }
 func.func @pairs(%cu: tensor<9xi32>) -> tensor<40x2xi32> {
-  %seq, %chunk, %first = hk.segments bounds %cu {block = 64 : i64} : tensor<9xi32> -> tensor<40xi32>, tensor<40xi32>, tensor<9xi32>
+  %seq, %chunk, %first = hk.segments bounds %cu block 64 : tensor<9xi32> -> tensor<40xi32>, tensor<40xi32>, tensor<9xi32>
   %a = tensor.expand_shape %seq [[0, 1]] output_shape [40, 1] : tensor<40xi32> into tensor<40x1xi32>
   %b = tensor.expand_shape %chunk [[0, 1]] output_shape [40, 1] : tensor<40xi32> into tensor<40x1xi32>
   %y = hk.concat 1 (%a, %b) : tensor<40x1xi32>, tensor<40x1xi32> -> tensor<40x2xi32>
@@ -57,8 +57,8 @@ func.func @pairs(%cu: tensor<9xi32>) -> tensor<40x2xi32> {
 // CHECK: hk.fused {{ *}}routing
 // REMARK: crosses-rows: hk.cumsum needs all of what another step of the kernel makes
 func.func @twice(%x: tensor<?xi32>) -> tensor<?xi32> {
-  %0 = hk.cumsum inclusive %x : tensor<?xi32> -> tensor<?xi32>
-  %1 = hk.cumsum inclusive %0 : tensor<?xi32> -> tensor<?xi32>
+  %0 = hk.cumsum inclusive %x : tensor<?xi32>
+  %1 = hk.cumsum inclusive %0 : tensor<?xi32>
   return %1 : tensor<?xi32>
 }
 
@@ -68,7 +68,7 @@ func.func @twice(%x: tensor<?xi32>) -> tensor<?xi32> {
 // CHECK: hk.fused {{ *}}routing
 // REMARK: crosses-rows: hk.histogram counts what a step makes
 func.func @counts_order(%ids: tensor<?xi32>) -> tensor<8xi32> {
-  %order, %place = hk.sort_by_key %ids {bins = 8 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %order, %place = hk.sort_by_key %ids bins 8 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   %0 = hk.histogram %order : tensor<?xi32> -> tensor<8xi32>
   return %0 : tensor<8xi32>
 }
@@ -79,8 +79,8 @@ func.func @counts_order(%ids: tensor<?xi32>) -> tensor<8xi32> {
 // CHECK: hk.fused {{ *}}rowwise
 // REMARK: crosses-rows: hk.add combines results of different steps
 func.func @two_steps(%ids: tensor<64xi32>) -> tensor<64xi32> {
-  %order, %place = hk.sort_by_key %ids {bins = 8 : i64} : tensor<64xi32> -> tensor<64xi32>, tensor<64xi32>
-  %0 = hk.add %order, %place : tensor<64xi32>, tensor<64xi32> -> tensor<64xi32>
+  %order, %place = hk.sort_by_key %ids bins 8 : tensor<64xi32> -> tensor<64xi32>, tensor<64xi32>
+  %0 = hk.add %order, %place : tensor<64xi32>
   return %0 : tensor<64xi32>
 }
 
@@ -90,7 +90,7 @@ func.func @two_steps(%ids: tensor<64xi32>) -> tensor<64xi32> {
 // CHECK: hk.fused {{ *}}rowwise
 // REMARK: crosses-rows: hk.gather_rows gathers from what the kernel makes
 func.func @table(%ids: tensor<?xi32>, %i: tensor<4xi32>) -> tensor<4xi32> {
-  %order, %place = hk.sort_by_key %ids {bins = 8 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %order, %place = hk.sort_by_key %ids bins 8 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   %0 = hk.gather_rows %order, %i : tensor<?xi32>, tensor<4xi32> -> tensor<4xi32>
   return %0 : tensor<4xi32>
 }
@@ -103,7 +103,7 @@ func.func @table(%ids: tensor<?xi32>, %i: tensor<4xi32>) -> tensor<4xi32> {
 func.func @slice(%hist: tensor<8xi32>) -> tensor<1xi32> {
   %0 = hk.cumsum offsets %hist : tensor<8xi32> -> tensor<9xi32>
   %1 = tensor.extract_slice %0[7] [1] [1] : tensor<9xi32> to tensor<1xi32>
-  %2 = hk.add %1, %1 : tensor<1xi32>, tensor<1xi32> -> tensor<1xi32>
+  %2 = hk.add %1, %1 : tensor<1xi32>
   return %2 : tensor<1xi32>
 }
 
@@ -113,7 +113,7 @@ func.func @slice(%hist: tensor<8xi32>) -> tensor<1xi32> {
 // CHECK: hk.fused {{ *}}rowwise
 // REMARK: unsupported-shape: hk.gather_rows has more than 16 elements per index of the first dim
 func.func @rows(%ids: tensor<?xi32>, %x: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
-  %order, %place = hk.sort_by_key %ids {bins = 8 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %order, %place = hk.sort_by_key %ids bins 8 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   %0 = hk.gather_rows %x, %order : tensor<?x64xbf16>, tensor<?xi32> -> tensor<?x64xbf16>
   return %0 : tensor<?x64xbf16>
 }
@@ -144,7 +144,7 @@ func.func @computed_keys(%ids: tensor<?xi16>, %map: tensor<128xi32>) -> (tensor<
   %wide = hk.cast %ids : tensor<?xi16> -> tensor<?xi32>
   %own = hk.gather_rows %map, %wide : tensor<128xi32>, tensor<?xi32> -> tensor<?xi32>
   %counts = hk.histogram %own : tensor<?xi32> -> tensor<8xi32>
-  %order, %place = hk.sort_by_key %own {bins = 8 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %order, %place = hk.sort_by_key %own bins 8 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   return %counts, %order : tensor<8xi32>, tensor<?xi32>
 }
 // CHECK: hk.fused {{ *}}rowwise
@@ -164,6 +164,6 @@ func.func @keys_needed_elsewhere(%ids: tensor<?xi16>) -> (tensor<8xi32>, tensor<
 func.func @before(%bits: tensor<1x?xi32>) -> (tensor<9xi32>, tensor<?x8xi32>) {
   %counts, %before = hk.count_bits %bits : tensor<1x?xi32> -> tensor<8xi32>, tensor<?x8xi32>
   %raw = hk.cumsum offsets %counts : tensor<8xi32> -> tensor<9xi32>
-  %twice = hk.add %before, %before : tensor<?x8xi32>, tensor<?x8xi32> -> tensor<?x8xi32>
+  %twice = hk.add %before, %before : tensor<?x8xi32>
   return %raw, %twice : tensor<9xi32>, tensor<?x8xi32>
 }

@@ -8,9 +8,9 @@
 // CHECK: not used (registers-exceeded): {{.*}} / threads 256: its kernel spills
 // NUMBERS: all within their bounds
 func.func @f(%keys: tensor<?xi32>, %bits: tensor<33x?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<1030xi32>, tensor<?xi32>, tensor<?xi32>, tensor<1031xi32>, tensor<1030xi32>, tensor<?x1030xi32>) {
-  %order, %position = hk.sort_by_key %keys {bins = 1030 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %order, %position = hk.sort_by_key %keys bins 1030 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
   %counts = hk.histogram %keys : tensor<?xi32> -> tensor<1030xi32>
-  %ids, %ranks, %offsets = hk.segments lengths %counts items %keys {block = 1 : i64} : tensor<1030xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<1031xi32>
-  %columns, %before = hk.count_bits %bits {block = 5 : i64} : tensor<33x?xi32> -> tensor<1030xi32>, tensor<?x1030xi32>
+  %ids, %ranks, %offsets = hk.segments lengths %counts items %keys block 1 : tensor<1030xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<1031xi32>
+  %columns, %before = hk.count_bits %bits block 5 : tensor<33x?xi32> -> tensor<1030xi32>, tensor<?x1030xi32>
   return %order, %position, %counts, %ids, %ranks, %offsets, %columns, %before : tensor<?xi32>, tensor<?xi32>, tensor<1030xi32>, tensor<?xi32>, tensor<?xi32>, tensor<1031xi32>, tensor<1030xi32>, tensor<?x1030xi32>
 }

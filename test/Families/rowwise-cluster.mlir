@@ -21,7 +21,7 @@
 // CHECK-NEXT: mergeWaves<2048, 256>(
 // CHECK: = expOfMaxima([[OWN]],
 func.func @softmax(%x: tensor<?x131072xf32>) -> tensor<?x131072xf32> {
-  %y = hk.softmax %x : tensor<?x131072xf32> -> tensor<?x131072xf32>
+  %y = hk.softmax %x : tensor<?x131072xf32>
   return %y : tensor<?x131072xf32>
 }
 
@@ -31,7 +31,7 @@ func.func @softmax(%x: tensor<?x131072xf32>) -> tensor<?x131072xf32> {
 // CHECK-NOT: clusterWait();
 // CHECK: wholeRowReduce<Sum, 2048, 256>(
 func.func @norm(%x: tensor<?x131064xbf16>, %w: tensor<131064xbf16>) -> tensor<?x131064xbf16> {
-  %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x131064xbf16>, tensor<131064xbf16> -> tensor<?x131064xbf16>
+  %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x131064xbf16>, tensor<131064xbf16>
   return %y : tensor<?x131064xbf16>
 }
 

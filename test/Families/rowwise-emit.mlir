@@ -26,9 +26,9 @@
 // HOST-NOT: segmentReduce
 // HOST: reduceVec<MagnitudeMax, 128>(
 func.func @norm(%x: tensor<?x4096xbf16>, %res: tensor<?x4096xbf16>, %w: tensor<4096xbf16>) -> (tensor<?x4096xbf16>, tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>) {
-  %s = hk.add %x, %res : tensor<?x4096xbf16>, tensor<?x4096xbf16> -> tensor<?x4096xbf16>
-  %y = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
-  %q, %sc = hk.quantize per_group %y {group_size = 128 : i64} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
+  %s = hk.add %x, %res : tensor<?x4096xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x4096xbf16>, tensor<4096xbf16>
+  %q, %sc = hk.quantize per_group %y group 128 : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
   return %s, %q, %sc : tensor<?x4096xbf16>, tensor<?x4096xf8E4M3FN>, tensor<?x32xf32>
 }
 
@@ -38,7 +38,7 @@ func.func @norm(%x: tensor<?x4096xbf16>, %res: tensor<?x4096xbf16>, %w: tensor<4
 // AMD-NOT: loadPacked<DType::BF16
 // AMD-COUNT-2: storeExact<DType::BF16, 8, 16>(p4,
 func.func @rope(%q: tensor<?x8x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<64x64xf32>, %p: tensor<?xi32>) -> tensor<?x8x128xbf16> {
-  %y = hk.rope neox %q, %cos, %sin positions %p : tensor<?x8x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32> -> tensor<?x8x128xbf16>
+  %y = hk.rope neox %q, %cos, %sin positions %p : tensor<?x8x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32>
   return %y : tensor<?x8x128xbf16>
 }
 
@@ -64,6 +64,6 @@ func.func @rope(%q: tensor<?x8x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<
 // AMD: opaque(raw0[s])
 // AMD: expNegative<4>(
 func.func @softmax(%x: tensor<?x131072xf32>) -> tensor<?x131072xf32> {
-  %y = hk.softmax %x : tensor<?x131072xf32> -> tensor<?x131072xf32>
+  %y = hk.softmax %x : tensor<?x131072xf32>
   return %y : tensor<?x131072xf32>
 }

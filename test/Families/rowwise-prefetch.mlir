@@ -27,8 +27,8 @@
 // PTX-NOT: ld.global
 // PTX: griddepcontrol.wait
 func.func @norm(%x: tensor<?x4096xbf16>, %r: tensor<?x4096xbf16>, %w: tensor<4096xbf16>) -> (tensor<?x4096xbf16>, tensor<?x4096xbf16>) {
-  %s = hk.add %x, %r : tensor<?x4096xbf16>, tensor<?x4096xbf16> -> tensor<?x4096xbf16>
-  %y = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
+  %s = hk.add %x, %r : tensor<?x4096xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x4096xbf16>, tensor<4096xbf16>
   return %y, %s : tensor<?x4096xbf16>, tensor<?x4096xbf16>
 }
 
@@ -42,7 +42,7 @@ func.func @norm(%x: tensor<?x4096xbf16>, %r: tensor<?x4096xbf16>, %w: tensor<409
 // CHECK-NOT: ask(BlockId
 func.func @gathered(%x: tensor<512x4096xbf16>, %i: tensor<?xi32>, %w: tensor<4096xbf16>) -> tensor<?x4096xbf16> {
   %s = hk.gather_rows %x, %i : tensor<512x4096xbf16>, tensor<?xi32> -> tensor<?x4096xbf16>
-  %y = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x4096xbf16>, tensor<4096xbf16>
   return %y : tensor<?x4096xbf16>
 }
 
@@ -51,7 +51,7 @@ func.func @gathered(%x: tensor<512x4096xbf16>, %i: tensor<?xi32>, %w: tensor<409
 // CHECK: HK_KERNEL(
 // CHECK-NOT: prefetchL2
 func.func @odd(%x: tensor<?x409xbf16>, %w: tensor<409xbf16>) -> tensor<?x409xbf16> {
-  %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x409xbf16>, tensor<409xbf16> -> tensor<?x409xbf16>
+  %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x409xbf16>, tensor<409xbf16>
   return %y : tensor<?x409xbf16>
 }
 
@@ -60,8 +60,8 @@ func.func @odd(%x: tensor<?x409xbf16>, %w: tensor<409xbf16>) -> tensor<?x409xbf1
 // CHECK: ask(block);
 // CHECK-NOT: ask(BlockId
 func.func @wide(%x: tensor<?x8192xbf16>, %r: tensor<?x8192xbf16>, %w: tensor<8192xbf16>) -> (tensor<?x8192xbf16>, tensor<?x8192xbf16>) {
-  %s = hk.add %x, %r : tensor<?x8192xbf16>, tensor<?x8192xbf16> -> tensor<?x8192xbf16>
-  %y = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x8192xbf16>, tensor<8192xbf16> -> tensor<?x8192xbf16>
+  %s = hk.add %x, %r : tensor<?x8192xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-05 : tensor<?x8192xbf16>, tensor<8192xbf16>
   return %y, %s : tensor<?x8192xbf16>, tensor<?x8192xbf16>
 }
 

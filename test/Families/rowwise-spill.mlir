@@ -9,14 +9,14 @@
 // CHECK-COUNT-2: not used (registers-exceeded): {{.*}}: its kernel spills
 // NUMBERS: all within their bounds
 func.func @f(%a0: tensor<?x131072xbf16>, %a1: tensor<?x131072xbf16>, %a2: tensor<?x131072xbf16>, %a3: tensor<?x131072xbf16>, %a4: tensor<?x131072xbf16>, %a5: tensor<?x131072xbf16>, %a6: tensor<?x131072xbf16>, %a7: tensor<?x131072xbf16>) -> tensor<?x131072xbf16> {
-  %s1 = hk.add %a0, %a1 : tensor<?x131072xbf16>, tensor<?x131072xbf16> -> tensor<?x131072xbf16>
-  %s2 = hk.add %s1, %a2 : tensor<?x131072xbf16>, tensor<?x131072xbf16> -> tensor<?x131072xbf16>
-  %s3 = hk.add %s2, %a3 : tensor<?x131072xbf16>, tensor<?x131072xbf16> -> tensor<?x131072xbf16>
-  %s4 = hk.add %s3, %a4 : tensor<?x131072xbf16>, tensor<?x131072xbf16> -> tensor<?x131072xbf16>
-  %s5 = hk.add %s4, %a5 : tensor<?x131072xbf16>, tensor<?x131072xbf16> -> tensor<?x131072xbf16>
-  %s6 = hk.add %s5, %a6 : tensor<?x131072xbf16>, tensor<?x131072xbf16> -> tensor<?x131072xbf16>
-  %s7 = hk.add %s6, %a7 : tensor<?x131072xbf16>, tensor<?x131072xbf16> -> tensor<?x131072xbf16>
-  %t0 = hk.sin %s7 : tensor<?x131072xbf16> -> tensor<?x131072xbf16>
-  %t1 = hk.softmax %t0 : tensor<?x131072xbf16> -> tensor<?x131072xbf16>
+  %s1 = hk.add %a0, %a1 : tensor<?x131072xbf16>
+  %s2 = hk.add %s1, %a2 : tensor<?x131072xbf16>
+  %s3 = hk.add %s2, %a3 : tensor<?x131072xbf16>
+  %s4 = hk.add %s3, %a4 : tensor<?x131072xbf16>
+  %s5 = hk.add %s4, %a5 : tensor<?x131072xbf16>
+  %s6 = hk.add %s5, %a6 : tensor<?x131072xbf16>
+  %s7 = hk.add %s6, %a7 : tensor<?x131072xbf16>
+  %t0 = hk.sin %s7 : tensor<?x131072xbf16>
+  %t1 = hk.softmax %t0 : tensor<?x131072xbf16>
   return %t1 : tensor<?x131072xbf16>
 }

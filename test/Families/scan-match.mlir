@@ -20,9 +20,9 @@
 // HOST: hk.variant @v0 #hk.scan_tile<threads = 1, columns = 16, items = 1> threads 1 lds 0
 // HOST: hk.launch_dims if %true grid(%{{.*}}, %c2, %c1)
 func.func @scaled(%g: tensor<2x?x32xf32>) -> tensor<2x?x32xf32> {
-  %c = hk.constant dense<1.44269502> : tensor<f32>
-  %0 = hk.cumsum inclusive %g {dim = 1 : i64, chunk = 64 : i64} : tensor<2x?x32xf32> -> tensor<2x?x32xf32>
-  %1 = hk.mul %0, %c : tensor<2x?x32xf32>, tensor<f32> -> tensor<2x?x32xf32>
+  %c = hk.constant 1.44269502 : tensor<f32>
+  %0 = hk.cumsum inclusive %g dim 1 chunk 64 : tensor<2x?x32xf32>
+  %1 = hk.mul %0, %c : tensor<2x?x32xf32>, tensor<f32>
   return %1 : tensor<2x?x32xf32>
 }
 
@@ -34,7 +34,7 @@ func.func @scaled(%g: tensor<2x?x32xf32>) -> tensor<2x?x32xf32> {
 // TILE: %[[RUNS:.*]] = arith.addi %[[FULL]], %[[N]]
 // TILE: hk.launch_dims if %true grid(%[[RUNS]], %c1, %c1)
 func.func @ragged(%g: tensor<1x?x8xf32>, %cu: tensor<?xi32>) -> tensor<1x?x8xf32> {
-  %0 = hk.cumsum inclusive %g bounds %cu {dim = 1 : i64, chunk = 64 : i64} : tensor<1x?x8xf32> bounds tensor<?xi32> -> tensor<1x?x8xf32>
+  %0 = hk.cumsum inclusive %g bounds %cu dim 1 chunk 64 : tensor<1x?x8xf32> bounds tensor<?xi32>
   return %0 : tensor<1x?x8xf32>
 }
 
@@ -43,8 +43,8 @@ func.func @ragged(%g: tensor<1x?x8xf32>, %cu: tensor<?xi32>) -> tensor<1x?x8xf32
 // CHECK: hk.fused {{ *}}rowwise
 // REMARK: not-an-epilogue: hk.softmax is not a pointwise operator
 func.func @softmax(%g: tensor<?x32xf32>) -> tensor<?x32xf32> {
-  %0 = hk.cumsum inclusive %g : tensor<?x32xf32> -> tensor<?x32xf32>
-  %1 = hk.softmax %0 : tensor<?x32xf32> -> tensor<?x32xf32>
+  %0 = hk.cumsum inclusive %g : tensor<?x32xf32>
+  %1 = hk.softmax %0 : tensor<?x32xf32>
   return %1 : tensor<?x32xf32>
 }
 
@@ -53,8 +53,8 @@ func.func @softmax(%g: tensor<?x32xf32>) -> tensor<?x32xf32> {
 // CHECK: hk.fused {{ *}}rowwise
 // REMARK: row-dims-differ: hk.add has another shape than the sums
 func.func @wider(%g: tensor<32xf32>, %x: tensor<?x32xf32>) -> tensor<?x32xf32> {
-  %0 = hk.cumsum inclusive %g : tensor<32xf32> -> tensor<32xf32>
-  %1 = hk.add %x, %0 : tensor<?x32xf32>, tensor<32xf32> -> tensor<?x32xf32>
+  %0 = hk.cumsum inclusive %g : tensor<32xf32>
+  %1 = hk.add %x, %0 : tensor<?x32xf32>, tensor<32xf32>
   return %1 : tensor<?x32xf32>
 }
 
@@ -62,8 +62,8 @@ func.func @wider(%g: tensor<32xf32>, %x: tensor<?x32xf32>) -> tensor<?x32xf32> {
 // CHECK: hk.fused {{ *}}scan
 // CHECK: hk.fused {{ *}}scan
 func.func @two(%g: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
-  %0 = hk.cumsum inclusive %g : tensor<?x32xf32> -> tensor<?x32xf32>
-  %1 = hk.cumsum exclusive %g : tensor<?x32xf32> -> tensor<?x32xf32>
+  %0 = hk.cumsum inclusive %g : tensor<?x32xf32>
+  %1 = hk.cumsum exclusive %g : tensor<?x32xf32>
   return %0, %1 : tensor<?x32xf32>, tensor<?x32xf32>
 }
 
@@ -79,8 +79,8 @@ func.func @computed(%a: tensor<2x?x64xbf16>, %w: tensor<32xf32>) -> tensor<2x?x3
   %t = tensor.dim %a, %c1 : tensor<2x?x64xbf16>
   %s = tensor.extract_slice %a[0, 0, 32] [2, %t, 32] [1, 1, 1] : tensor<2x?x64xbf16> to tensor<2x?x32xbf16>
   %0 = hk.sigmoid %s : tensor<2x?x32xbf16> -> tensor<2x?x32xf32>
-  %1 = hk.mul %0, %w : tensor<2x?x32xf32>, tensor<32xf32> -> tensor<2x?x32xf32>
-  %2 = hk.cumsum inclusive %1 {dim = 1 : i64, chunk = 64 : i64} : tensor<2x?x32xf32> -> tensor<2x?x32xf32>
+  %1 = hk.mul %0, %w : tensor<2x?x32xf32>, tensor<32xf32>
+  %2 = hk.cumsum inclusive %1 dim 1 chunk 64 : tensor<2x?x32xf32>
   return %2 : tensor<2x?x32xf32>
 }
 
@@ -90,7 +90,7 @@ func.func @computed(%a: tensor<2x?x64xbf16>, %w: tensor<32xf32>) -> tensor<2x?x3
 // CHECK: hk.fused {{ *}}scan
 func.func @computed_escapes(%a: tensor<?x32xbf16>) -> (tensor<?x32xf32>, tensor<?x32xf32>) {
   %0 = hk.sigmoid %a : tensor<?x32xbf16> -> tensor<?x32xf32>
-  %1 = hk.cumsum inclusive %0 : tensor<?x32xf32> -> tensor<?x32xf32>
+  %1 = hk.cumsum inclusive %0 : tensor<?x32xf32>
   return %0, %1 : tensor<?x32xf32>, tensor<?x32xf32>
 }
 // CHECK-LABEL: func.func @norm_before
@@ -98,6 +98,6 @@ func.func @computed_escapes(%a: tensor<?x32xbf16>) -> (tensor<?x32xf32>, tensor<
 // CHECK: hk.fused {{ *}}scan
 func.func @norm_before(%a: tensor<?x32xbf16>) -> tensor<?x32xf32> {
   %0 = hk.softmax %a : tensor<?x32xbf16> -> tensor<?x32xf32>
-  %1 = hk.cumsum inclusive %0 : tensor<?x32xf32> -> tensor<?x32xf32>
+  %1 = hk.cumsum inclusive %0 : tensor<?x32xf32>
   return %1 : tensor<?x32xf32>
 }

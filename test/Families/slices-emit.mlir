@@ -7,7 +7,7 @@
 // CHECK: storeExact<DType::F32, {{[0-9]+}}, {{[0-9]+}}>(p2, i64(({{.*}} / 2)) * s2_0 + i64(({{.*}} % 2)) * s2_1
 // CHECK: args.batches = 1 * 2;
 func.func @product(%x: tensor<2x3x512xbf16>, %w: tensor<2x64x512xbf16>) -> tensor<4x2x3x64xf32> {
-  %0 = hk.matmul %x, %w {transpose_b, k_slices = 4 : i64} : tensor<2x3x512xbf16>, tensor<2x64x512xbf16> -> tensor<4x2x3x64xf32>
+  %0 = hk.matmul %x, %w transpose_b k_slices 4 : tensor<2x3x512xbf16>, tensor<2x64x512xbf16> -> tensor<4x2x3x64xf32>
   return %0 : tensor<4x2x3x64xf32>
 }
 // The sum and what follows it in one loop over the row.
@@ -18,7 +18,7 @@ func.func @product(%x: tensor<2x3x512xbf16>, %w: tensor<2x64x512xbf16>) -> tenso
 // CHECK: roundTo<DType::BF16
 func.func @sum(%p: tensor<4x3x64xf32>, %b: tensor<64xbf16>) -> tensor<3x64xbf16> {
   %0 = hk.sum_slices %p : tensor<4x3x64xf32> -> tensor<3x64xbf16>
-  %1 = hk.add %0, %b : tensor<3x64xbf16>, tensor<64xbf16> -> tensor<3x64xbf16>
+  %1 = hk.add %0, %b : tensor<3x64xbf16>, tensor<64xbf16>
   return %1 : tensor<3x64xbf16>
 }
 // The sink counts like a slice without values.

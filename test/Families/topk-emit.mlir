@@ -22,9 +22,9 @@
 // HOST: TopkRow<8> row0;
 // HOST: topkOnHost<16, 8, Ties::Lowest, Order::ByValue>(score{{[0-9]+}}, 256, row0);
 func.func @router(%x: tensor<?x256xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
-  %p = hk.softmax %x : tensor<?x256xf32> -> tensor<?x256xf32>
-  %v, %i = hk.topk %p ties lowest_index order by_value : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %p = hk.softmax %x : tensor<?x256xf32>
+  %v, %i = hk.topk %p : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
   %s = hk.reduce sum %v : tensor<?x8xf32> -> tensor<?x1xf32>
-  %w = hk.div %v, %s : tensor<?x8xf32>, tensor<?x1xf32> -> tensor<?x8xf32>
+  %w = hk.div %v, %s : tensor<?x8xf32>, tensor<?x1xf32>
   return %w, %i : tensor<?x8xf32>, tensor<?x8xi32>
 }

@@ -9,7 +9,7 @@
 // SM90: hk.variant @v0 #hk.row_tile<rows = 16, threads = 32, vec = 4, slots = 1> threads 32 lds 256
 // SM90: hk.variant @v1 #hk.row_tile<rows = 256, threads = 256, vec = 4, slots = 2> threads 256 lds 4096
 func.func @e8(%x: tensor<?x8xf32>) -> (tensor<?x2xf32>, tensor<?x2xi32>) {
-  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x8xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %v, %i = hk.topk %x : tensor<?x8xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
   return %v, %i : tensor<?x2xf32>, tensor<?x2xi32>
 }
 
@@ -20,7 +20,7 @@ func.func @e8(%x: tensor<?x8xf32>) -> (tensor<?x2xf32>, tensor<?x2xi32>) {
 // SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 32, vec = 8, slots = 1> threads 32 lds 64
 // SM90: hk.variant @v1 #hk.row_tile<rows = 8, threads = 256, vec = 8, slots = 1> threads 256 lds 512
 func.func @e256(%x: tensor<?x256xbf16>) -> (tensor<?x8xbf16>, tensor<?x8xi32>) {
-  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x256xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
+  %v, %i = hk.topk %x : tensor<?x256xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
   return %v, %i : tensor<?x8xbf16>, tensor<?x8xi32>
 }
 
@@ -31,7 +31,7 @@ func.func @e256(%x: tensor<?x256xbf16>) -> (tensor<?x8xbf16>, tensor<?x8xi32>) {
 // SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 32, vec = 4, slots = 12> threads 32 lds 64
 // SM90: hk.variant @v1 #hk.row_tile<rows = 8, threads = 256, vec = 4, slots = 12> threads 256 lds 512
 func.func @e1500(%x: tensor<?x1500xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
-  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x1500xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %v, %i = hk.topk %x : tensor<?x1500xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
   return %v, %i : tensor<?x8xf32>, tensor<?x8xi32>
 }
 
@@ -42,7 +42,7 @@ func.func @e1500(%x: tensor<?x1500xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
 // SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 3664
 // SM90: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 3664
 func.func @n4096(%x: tensor<?x4096xf32>) -> (tensor<?x32xf32>, tensor<?x32xi32>) {
-  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x4096xf32> -> tensor<?x32xf32>, tensor<?x32xi32>
+  %v, %i = hk.topk %x : tensor<?x4096xf32> -> tensor<?x32xf32>, tensor<?x32xi32>
   return %v, %i : tensor<?x32xf32>, tensor<?x32xi32>
 }
 
@@ -53,7 +53,7 @@ func.func @n4096(%x: tensor<?x4096xf32>) -> (tensor<?x32xf32>, tensor<?x32xi32>)
 // SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 7952
 // SM90: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 7952
 func.func @k300(%x: tensor<?x1024xf32>) -> (tensor<?x300xf32>, tensor<?x300xi32>) {
-  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x1024xf32> -> tensor<?x300xf32>, tensor<?x300xi32>
+  %v, %i = hk.topk %x : tensor<?x1024xf32> -> tensor<?x300xf32>, tensor<?x300xi32>
   return %v, %i : tensor<?x300xf32>, tensor<?x300xi32>
 }
 
@@ -64,7 +64,7 @@ func.func @k300(%x: tensor<?x1024xf32>) -> (tensor<?x300xf32>, tensor<?x300xi32>
 // SM90: hk.variant @v0 #hk.row_tile<rows = 1, threads = 1024, vec = 4, slots = 0> threads 1024 lds 35920
 // SM90: hk.variant @v1 #hk.row_tile<rows = 1, threads = 256, vec = 4, slots = 0> threads 256 lds 35920
 func.func @dynamic(%x: tensor<?x?xf32>) -> (tensor<?x2048xf32>, tensor<?x2048xi32>) {
-  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x?xf32> -> tensor<?x2048xf32>, tensor<?x2048xi32>
+  %v, %i = hk.topk %x : tensor<?x?xf32> -> tensor<?x2048xf32>, tensor<?x2048xi32>
   return %v, %i : tensor<?x2048xf32>, tensor<?x2048xi32>
 }
 

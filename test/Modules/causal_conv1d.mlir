@@ -27,7 +27,7 @@ func.func @width_3_f16(%x: tensor<?x?x100xf16>, %w: tensor<100x3xf16>, %b: tenso
 }
 func.func @width_2_f32_odd(%x: tensor<?x?x67xf32>, %w: tensor<67x2xf32>, %b: tensor<67xf32>) -> tensor<?x?x67xf32> {
   %0 = hk.causal_conv1d channel_last %x, %w bias %b : tensor<?x?x67xf32>, tensor<67x2xf32> bias tensor<67xf32> -> tensor<?x?x67xf32>
-  %1 = hk.silu %0 : tensor<?x?x67xf32> -> tensor<?x?x67xf32>
+  %1 = hk.silu %0 : tensor<?x?x67xf32>
   return %1 : tensor<?x?x67xf32>
 }
 // A state per sequence, before and after.
@@ -43,7 +43,7 @@ func.func @sequences_in_one(%x: tensor<?x?x64xbf16>, %w: tensor<64x4xf32>, %seq:
 }
 func.func @sequences_in_one_channel_first(%x3: tensor<?x30x?xf32>, %w: tensor<30x3xf32>, %b: tensor<30xf32>, %seq: tensor<?x?xi32>) -> tensor<?x30x?xf32> {
   %y = hk.causal_conv1d channel_first %x3, %w bias %b seq_idx %seq : tensor<?x30x?xf32>, tensor<30x3xf32> bias tensor<30xf32> seq_idx tensor<?x?xi32> -> tensor<?x30x?xf32>
-  %z = hk.silu %y : tensor<?x30x?xf32> -> tensor<?x30x?xf32>
+  %z = hk.silu %y : tensor<?x30x?xf32>
   return %z : tensor<?x30x?xf32>
 }
 func.func @width_2_bf16(%x: tensor<?x?x96xbf16>, %w: tensor<96x2xbf16>) -> tensor<?x?x96xbf16> {

@@ -35,8 +35,8 @@ func.func @odd(%x: tensor<?x45xf32>, %w: tensor<45x4xf32>, %cu: tensor<?xi32>, %
   %q0 = tensor.extract_slice %0[0, 0] [%n, 11] [1, 1] : tensor<?x45xf32> to tensor<?x11xf32>
   %k0 = tensor.extract_slice %0[0, 11] [%n, 11] [1, 1] : tensor<?x45xf32> to tensor<?x11xf32>
   %v0 = tensor.extract_slice %0[0, 22] [%n, 23] [1, 1] : tensor<?x45xf32> to tensor<?x23xf32>
-  %q = hk.silu %q0 : tensor<?x11xf32> -> tensor<?x11xf32>
-  %k = hk.silu %k0 : tensor<?x11xf32> -> tensor<?x11xf32>
+  %q = hk.silu %q0 : tensor<?x11xf32>
+  %k = hk.silu %k0 : tensor<?x11xf32>
   %v = hk.silu %v0 : tensor<?x23xf32> -> tensor<?x23xbf16>
   return %q, %k, %v, %s2 : tensor<?x11xf32>, tensor<?x11xf32>, tensor<?x23xbf16>, tensor<8x3x45xf32>
 }
@@ -54,7 +54,7 @@ func.func @qwen3_next_tp1(%x: tensor<?x8192xbf16>, %w: tensor<8192x4xbf16>, %b: 
 }
 // Prefix caching: the states of whole blocks of 16 tokens are kept.
 func.func @blocks_16(%x: tensor<?x96xf16>, %w: tensor<96x4xf16>, %cu: tensor<?xi32>, %s: tensor<50x3x96xf16> {hk.state}, %table: tensor<?x6xi32>, %computed: tensor<?xi32>) -> (tensor<?x24xf16>, tensor<?x24xf16>, tensor<?x48xf16>, tensor<50x3x96xf16>) {
-  %c, %s2 = hk.causal_conv1d channel_last %x, %w offsets %cu state %s indices %table computed %computed {block = 16 : i64} : tensor<?x96xf16>, tensor<96x4xf16> offsets tensor<?xi32> state tensor<50x3x96xf16> indices tensor<?x6xi32> computed tensor<?xi32> -> tensor<?x96xf32>, tensor<50x3x96xf16>
+  %c, %s2 = hk.causal_conv1d channel_last %x, %w offsets %cu state %s indices %table computed %computed block 16 : tensor<?x96xf16>, tensor<96x4xf16> offsets tensor<?xi32> state tensor<50x3x96xf16> indices tensor<?x6xi32> computed tensor<?xi32> -> tensor<?x96xf32>, tensor<50x3x96xf16>
   %y = hk.silu %c : tensor<?x96xf32> -> tensor<?x96xf16>
   %c0 = arith.constant 0 : index
   %t = tensor.dim %x, %c0 : tensor<?x96xf16>

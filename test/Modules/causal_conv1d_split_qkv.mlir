@@ -48,7 +48,7 @@ func.func @speculative_3_tokens(%x: tensor<?x3x200xbf16>, %w: tensor<200x4xbf16>
     -> (tensor<?x3x60xbf16>, tensor<?x3x60xbf16>, tensor<?x3x80xbf16>, tensor<8x5x200xbf16>) {
   %c0 = arith.constant 0 : index
   %n = tensor.dim %x, %c0 : tensor<?x3x200xbf16>
-  %y, %ys = hk.causal_conv1d channel_last %x, %w bias %b state %s indices %lines accepted %accepted {pad_slot = 1 : i64} : tensor<?x3x200xbf16>, tensor<200x4xbf16> bias tensor<200xbf16> state tensor<8x5x200xbf16> indices tensor<?xi32> accepted tensor<?xi32> -> tensor<?x3x200xf32>, tensor<8x5x200xbf16>
+  %y, %ys = hk.causal_conv1d channel_last %x, %w bias %b state %s indices %lines accepted %accepted pad_slot 1 : tensor<?x3x200xbf16>, tensor<200x4xbf16> bias tensor<200xbf16> state tensor<8x5x200xbf16> indices tensor<?xi32> accepted tensor<?xi32> -> tensor<?x3x200xf32>, tensor<8x5x200xbf16>
   %z = hk.silu %y : tensor<?x3x200xf32> -> tensor<?x3x200xbf16>
   %q = tensor.extract_slice %z[0, 0, 0] [%n, 3, 60] [1, 1, 1] : tensor<?x3x200xbf16> to tensor<?x3x60xbf16>
   %k = tensor.extract_slice %z[0, 0, 60] [%n, 3, 60] [1, 1, 1] : tensor<?x3x200xbf16> to tensor<?x3x60xbf16>
@@ -77,7 +77,7 @@ func.func @windows_accepted(%x: tensor<?x70x4xf32>, %w: tensor<70x3xf32>, %s: te
 }
 // One token per sequence; its block of 4 has a line of its own (prefix caching).
 func.func @blocks_1_token(%x: tensor<?x1x100xf16>, %w: tensor<100x4xf16>, %s: tensor<40x3x100xf16> {hk.state}, %table: tensor<?x5xi32>, %computed: tensor<?xi32>) -> (tensor<?x1x100xf16>, tensor<40x3x100xf16>) {
-  %y, %ys = hk.causal_conv1d channel_last %x, %w state %s indices %table computed %computed {block = 4 : i64} : tensor<?x1x100xf16>, tensor<100x4xf16> state tensor<40x3x100xf16> indices tensor<?x5xi32> computed tensor<?xi32> -> tensor<?x1x100xf16>, tensor<40x3x100xf16>
+  %y, %ys = hk.causal_conv1d channel_last %x, %w state %s indices %table computed %computed block 4 : tensor<?x1x100xf16>, tensor<100x4xf16> state tensor<40x3x100xf16> indices tensor<?x5xi32> computed tensor<?xi32> -> tensor<?x1x100xf16>, tensor<40x3x100xf16>
   return %y, %ys : tensor<?x1x100xf16>, tensor<40x3x100xf16>
 }
 // More tokens than a state holds.

@@ -25,13 +25,13 @@ func.func @channel_first_state(%x: tensor<?x96xf32>, %w: tensor<96x3xf32>, %cu: 
 // Prefix caching: the state of every block of 16 tokens goes to a line of its own. Half
 // of the sequences go on inside a block, whose line is also the one they begin with.
 func.func @blocks_16(%x: tensor<?x72xbf16>, %w: tensor<72x4xbf16>, %b: tensor<72xbf16>, %cu: tensor<?xi32>, %s: tensor<50x3x72xbf16> {hk.state}, %table: tensor<?x6xi32>, %computed: tensor<?xi32>) -> (tensor<?x72xbf16>, tensor<50x3x72xbf16>) {
-  %0, %1 = hk.causal_conv1d channel_last %x, %w bias %b offsets %cu state %s indices %table computed %computed {block = 16 : i64} : tensor<?x72xbf16>, tensor<72x4xbf16> bias tensor<72xbf16> offsets tensor<?xi32> state tensor<50x3x72xbf16> indices tensor<?x6xi32> computed tensor<?xi32> -> tensor<?x72xf32>, tensor<50x3x72xbf16>
+  %0, %1 = hk.causal_conv1d channel_last %x, %w bias %b offsets %cu state %s indices %table computed %computed block 16 : tensor<?x72xbf16>, tensor<72x4xbf16> bias tensor<72xbf16> offsets tensor<?xi32> state tensor<50x3x72xbf16> indices tensor<?x6xi32> computed tensor<?xi32> -> tensor<?x72xf32>, tensor<50x3x72xbf16>
   %2 = hk.silu %0 : tensor<?x72xf32> -> tensor<?x72xbf16>
   return %2, %1 : tensor<?x72xbf16>, tensor<50x3x72xbf16>
 }
 // Blocks of 2 tokens, shorter than a state of 5 entries; channels outside time.
 func.func @blocks_2_odd(%x: tensor<?x33xf32>, %w: tensor<33x3xf32>, %cu: tensor<?xi32>, %s: tensor<300x33x5xf32> {hk.state}, %long: tensor<?x37xi64>, %computed: tensor<?xi32>) -> (tensor<?x33xf32>, tensor<300x33x5xf32>) {
-  %0, %1 = hk.causal_conv1d channel_last %x, %w offsets %cu state %s indices %long computed %computed state_layout channel_first {block = 2 : i64, pad_slot = 7 : i64} : tensor<?x33xf32>, tensor<33x3xf32> offsets tensor<?xi32> state tensor<300x33x5xf32> indices tensor<?x37xi64> computed tensor<?xi32> -> tensor<?x33xf32>, tensor<300x33x5xf32>
+  %0, %1 = hk.causal_conv1d channel_last %x, %w offsets %cu state %s indices %long computed %computed state_layout channel_first block 2 pad_slot 7 : tensor<?x33xf32>, tensor<33x3xf32> offsets tensor<?xi32> state tensor<300x33x5xf32> indices tensor<?x37xi64> computed tensor<?xi32> -> tensor<?x33xf32>, tensor<300x33x5xf32>
   return %0, %1 : tensor<?x33xf32>, tensor<300x33x5xf32>
 }
 func.func @width_2_f16(%x: tensor<?x100xf16>, %w: tensor<100x2xf16>, %cu: tensor<?xi32>, %s: tensor<8x1x100xf16> {hk.state}, %lines: tensor<?xi32>, %initial: tensor<?xi1>) -> (tensor<?x100xf16>, tensor<8x1x100xf16>) {

@@ -7,19 +7,19 @@
 // HK-DATA: normal,equal
 
 func.func @contiguous(%q: tensor<2x1x4x64xbf16>, %k: tensor<2x300x2x64xbf16>, %v: tensor<2x300x2x64xbf16>, %n: tensor<2xi32>) -> tensor<2x1x4x64xbf16> {
-  %o = hk.attention %q, %k, %v kv_lens %n scale 0.125 {causal} : tensor<2x1x4x64xbf16>, tensor<2x300x2x64xbf16>, tensor<2x300x2x64xbf16> kv_lens tensor<2xi32> -> tensor<2x1x4x64xbf16>
+  %o = hk.attention %q, %k, %v kv_lens %n scale 0.125 causal : tensor<2x1x4x64xbf16>, tensor<2x300x2x64xbf16>, tensor<2x300x2x64xbf16> kv_lens tensor<2xi32> -> tensor<2x1x4x64xbf16>
   return %o : tensor<2x1x4x64xbf16>
 }
 func.func @paged(%q: tensor<2x1x8x128xbf16>, %k: tensor<64x16x1x128xbf16>, %v: tensor<64x16x1x128xbf16>, %n: tensor<2xi32>, %t: tensor<2x19xi32>, %s: tensor<8xf32>) -> (tensor<2x1x8x128xbf16>, tensor<2x1x8xf32>) {
-  %o, %l = hk.attention %q, %k, %v kv_lens %n block_table %t sink %s scale 0.088 {causal} : tensor<2x1x8x128xbf16>, tensor<64x16x1x128xbf16>, tensor<64x16x1x128xbf16> kv_lens tensor<2xi32> block_table tensor<2x19xi32> sink tensor<8xf32> -> tensor<2x1x8x128xbf16>, tensor<2x1x8xf32>
+  %o, %l = hk.attention %q, %k, %v kv_lens %n block_table %t sink %s scale 0.088 causal : tensor<2x1x8x128xbf16>, tensor<64x16x1x128xbf16>, tensor<64x16x1x128xbf16> kv_lens tensor<2xi32> block_table tensor<2x19xi32> sink tensor<8xf32> -> tensor<2x1x8x128xbf16>, tensor<2x1x8xf32>
   return %o, %l : tensor<2x1x8x128xbf16>, tensor<2x1x8xf32>
 }
 func.func @vector_units(%q: tensor<3x3x33xf32>, %k: tensor<400x3x33xf32>, %v: tensor<400x3x7xf32>) -> tensor<3x3x7xf32> {
-  %o = hk.attention %q, %k, %v scale 0.2 {causal, window_left = 290 : i64, softcap = 20.0 : f32} : tensor<3x3x33xf32>, tensor<400x3x33xf32>, tensor<400x3x7xf32> -> tensor<3x3x7xf32>
+  %o = hk.attention %q, %k, %v scale 0.2 causal window_left 290 softcap 20.0 : tensor<3x3x33xf32>, tensor<400x3x33xf32>, tensor<400x3x7xf32> -> tensor<3x3x7xf32>
   return %o : tensor<3x3x7xf32>
 }
 func.func @quantised(%q: tensor<4x4x64xf16>, %k: tensor<260x2x64xf16>, %v: tensor<260x2x64xf16>) -> (tensor<4x256xi8>, tensor<4x1xf32>) {
-  %o = hk.attention %q, %k, %v scale 0.125 {causal} : tensor<4x4x64xf16>, tensor<260x2x64xf16>, tensor<260x2x64xf16> -> tensor<4x4x64xf16>
+  %o = hk.attention %q, %k, %v scale 0.125 causal : tensor<4x4x64xf16>, tensor<260x2x64xf16>, tensor<260x2x64xf16> -> tensor<4x4x64xf16>
   %c = tensor.collapse_shape %o [[0], [1, 2]] : tensor<4x4x64xf16> into tensor<4x256xf16>
   %x, %s = hk.quantize per_token %c : tensor<4x256xf16> -> tensor<4x256xi8>, tensor<4x1xf32>
   return %x, %s : tensor<4x256xi8>, tensor<4x1xf32>

@@ -23,9 +23,9 @@ func.func @norm_200(%x: tensor<?x200xf16>, %w: tensor<200xf16>) -> (tensor<?x200
   return %q, %s : tensor<?x200xf4E2M1FN>, tensor<?x7xf8E8M0FNU>
 }
 func.func @add_norm_7168(%x: tensor<?x7168xbf16>, %r: tensor<?x7168xbf16>, %w: tensor<7168xbf16>) -> (tensor<?x7168xf4E2M1FN>, tensor<?x224xf8E8M0FNU>, tensor<?x7168xbf16>, tensor<?x7168xbf16>) {
-  %a = hk.add %x, %r : tensor<?x7168xbf16>, tensor<?x7168xbf16> -> tensor<?x7168xf32>
+  %a = hk.add %x, %r : tensor<?x7168xbf16> -> tensor<?x7168xf32>
   %res = hk.cast %a : tensor<?x7168xf32> -> tensor<?x7168xbf16>
-  %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x7168xf32>, tensor<7168xbf16> -> tensor<?x7168xf32>
+  %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x7168xf32>, tensor<7168xbf16>
   %o = hk.cast %y : tensor<?x7168xf32> -> tensor<?x7168xbf16>
   %q, %s = hk.quantize_mx even %y : tensor<?x7168xf32> -> tensor<?x7168xf4E2M1FN>, tensor<?x224xf8E8M0FNU>
   return %q, %s, %o, %res : tensor<?x7168xf4E2M1FN>, tensor<?x224xf8E8M0FNU>, tensor<?x7168xbf16>, tensor<?x7168xbf16>
@@ -66,7 +66,7 @@ func.func @gelu_tanh_mul_40(%x: tensor<?x80xf16>) -> (tensor<?x40xf4E2M1FN>, ten
   return %q, %s : tensor<?x40xf4E2M1FN>, tensor<?x2xf8E8M0FNU>
 }
 func.func @swiglu_oai_mul_2880(%x: tensor<?x5760xbf16>) -> (tensor<?x2880xf4E2M1FN>, tensor<?x90xf8E8M0FNU>) {
-  %y = hk.gated_activation swiglu_oai %x {limit = 7.0 : f32} : tensor<?x5760xbf16> -> tensor<?x2880xf32>
+  %y = hk.gated_activation swiglu_oai %x limit 7.0 : tensor<?x5760xbf16> -> tensor<?x2880xf32>
   %q, %s = hk.quantize_mx even %y : tensor<?x2880xf32> -> tensor<?x2880xf4E2M1FN>, tensor<?x90xf8E8M0FNU>
   return %q, %s : tensor<?x2880xf4E2M1FN>, tensor<?x90xf8E8M0FNU>
 }
@@ -77,7 +77,7 @@ func.func @second_norm(%x: tensor<?x1536xbf16>, %k_rows: tensor<?x512xbf16>, %w:
   %k = tensor.expand_shape %k_rows [[0], [1, 2]] output_shape [%t, 1, 512] : tensor<?x512xbf16> into tensor<?x1x512xbf16>
   %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x1536xbf16>, tensor<1536xbf16> -> tensor<?x1536xf32>
   %q, %s = hk.quantize_mx even %y : tensor<?x1536xf32> -> tensor<?x1536xf4E2M1FN>, tensor<?x48xf8E8M0FNU>
-  %z = hk.rms_norm %k, %v epsilon 1.0e-05 : tensor<?x1x512xbf16>, tensor<512xbf16> -> tensor<?x1x512xbf16>
+  %z = hk.rms_norm %k, %v epsilon 1.0e-05 : tensor<?x1x512xbf16>, tensor<512xbf16>
   return %q, %s, %z : tensor<?x1536xf4E2M1FN>, tensor<?x48xf8E8M0FNU>, tensor<?x1x512xbf16>
 }
 // Heads flattened; blocks start again at each.
@@ -123,7 +123,7 @@ func.func @slices_norm(%p: tensor<3x?x192xf32>, %w: tensor<96xbf16>, %v: tensor<
   %c = tensor.extract_slice %x[0, 160] [%t, 32] [1, 1] : tensor<?x192xbf16> to tensor<?x32xbf16>
   %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x96xbf16>, tensor<96xbf16> -> tensor<?x96xf32>
   %q, %s = hk.quantize_mx even %y : tensor<?x96xf32> -> tensor<?x96xf4E2M1FN>, tensor<?x3xf8E8M0FNU>
-  %z = hk.rms_norm %b, %v epsilon 1.0e-06 : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+  %z = hk.rms_norm %b, %v epsilon 1.0e-06 : tensor<?x64xbf16>, tensor<64xbf16>
   %pe = hk.copy %c : tensor<?x32xbf16>
   return %q, %s, %z, %pe : tensor<?x96xf4E2M1FN>, tensor<?x3xf8E8M0FNU>, tensor<?x64xbf16>, tensor<?x32xbf16>
 }
@@ -132,7 +132,7 @@ func.func @shuffled_padded_scales(%x: tensor<?x32x160xbf16>) -> (tensor<?x32x160
   %c0 = arith.constant 0 : index
   %t = tensor.dim %x, %c0 : tensor<?x32x160xbf16>
   %q, %s = hk.quantize_mx ocp %x : tensor<?x32x160xbf16> -> tensor<?x32x160xf4E2M1FN>, tensor<?x32x5xf8E8M0FNU>
-  %s8 = hk.pad %s {value = 1.0 : f32} : tensor<?x32x5xf8E8M0FNU> -> tensor<?x32x8xf8E8M0FNU>
+  %s8 = hk.pad %s value 1.0 : tensor<?x32x5xf8E8M0FNU> -> tensor<?x32x8xf8E8M0FNU>
   %e = tensor.expand_shape %s8 [[0], [1, 2], [3, 4]] output_shape [%t, 2, 16, 2, 4] : tensor<?x32x8xf8E8M0FNU> into tensor<?x2x16x2x4xf8E8M0FNU>
   %p = hk.transpose %e [0, 4, 2, 3, 1] : tensor<?x2x16x2x4xf8E8M0FNU> -> tensor<?x4x16x2x2xf8E8M0FNU>
   %f = tensor.collapse_shape %p [[0], [1, 2, 3, 4]] : tensor<?x4x16x2x2xf8E8M0FNU> into tensor<?x256xf8E8M0FNU>
@@ -203,12 +203,12 @@ func.func @silu_mul_4096_ceil(%x: tensor<?x8192xf16>) -> (tensor<?x4096xf4E2M1FN
 func.func @add_two_inputs_and_norm(%x: tensor<?x256xf16>, %k_rows: tensor<?x200xf16>, %r: tensor<?x256xf16>, %w: tensor<256xf16>, %v: tensor<200xf16>) -> (tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>, tensor<?x256xf16>, tensor<?x256xf16>, tensor<?x1x200xf16>) {
   %c0 = arith.constant 0 : index
   %t = tensor.dim %x, %c0 : tensor<?x256xf16>
-  %a = hk.add %x, %r : tensor<?x256xf16>, tensor<?x256xf16> -> tensor<?x256xf32>
+  %a = hk.add %x, %r : tensor<?x256xf16> -> tensor<?x256xf32>
   %res = hk.cast %a : tensor<?x256xf32> -> tensor<?x256xf16>
-  %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x256xf32>, tensor<256xf16> -> tensor<?x256xf32>
+  %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x256xf32>, tensor<256xf16>
   %o = hk.cast %y : tensor<?x256xf32> -> tensor<?x256xf16>
   %q, %s = hk.quantize_mx even %y : tensor<?x256xf32> -> tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>
-  %z2 = hk.rms_norm %k_rows, %v epsilon 1.0e-05 : tensor<?x200xf16>, tensor<200xf16> -> tensor<?x200xf16>
+  %z2 = hk.rms_norm %k_rows, %v epsilon 1.0e-05 : tensor<?x200xf16>, tensor<200xf16>
   %z = tensor.expand_shape %z2 [[0], [1, 2]] output_shape [%t, 1, 200] : tensor<?x200xf16> into tensor<?x1x200xf16>
   return %q, %s, %o, %res, %z : tensor<?x256xf4E2M1FN>, tensor<?x8xf8E8M0FNU>, tensor<?x256xf16>, tensor<?x256xf16>, tensor<?x1x200xf16>
 }
@@ -222,7 +222,7 @@ func.func @slices_norm_1536(%p: tensor<14x?x2112xf32>, %w: tensor<1536xbf16>, %v
   %e = tensor.extract_slice %x[0, 2048] [%t, 64] [1, 1] : tensor<?x2112xbf16> to tensor<?x64xbf16>
   %y = hk.rms_norm %a, %w epsilon 1.0e-06 : tensor<?x1536xbf16>, tensor<1536xbf16> -> tensor<?x1536xf32>
   %q, %s = hk.quantize_mx even %y : tensor<?x1536xf32> -> tensor<?x1536xf4E2M1FN>, tensor<?x48xf8E8M0FNU>
-  %z = hk.rms_norm %b, %v epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
+  %z = hk.rms_norm %b, %v epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16>
   %pe = hk.copy %e : tensor<?x64xbf16>
   return %q, %s, %z, %pe : tensor<?x1536xf4E2M1FN>, tensor<?x48xf8E8M0FNU>, tensor<?x512xbf16>, tensor<?x64xbf16>
 }
@@ -234,11 +234,11 @@ func.func @slices_1_gelu(%p: tensor<1x?x128xf32>) -> (tensor<?x64xf4E2M1FN>, ten
 }
 // Scales rounded up, of at least that of 1e-10: a block of zeros has byte 92, not 0.
 func.func @ceil_with_floor(%x: tensor<?x320xbf16>) -> (tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>) {
-  %floor = hk.constant dense<1.0e-10> : tensor<f32>
+  %floor = hk.constant 1.0e-10 : tensor<f32>
   %c0 = arith.constant 0 : index
   %t = tensor.dim %x, %c0 : tensor<?x320xbf16>
   %a = hk.abs %x : tensor<?x320xbf16> -> tensor<?x320xf32>
-  %m = hk.max %a, %floor : tensor<?x320xf32>, tensor<f32> -> tensor<?x320xf32>
+  %m = hk.max %a, %floor : tensor<?x320xf32>, tensor<f32>
   %unused, %e = hk.quantize_mx ceil %m : tensor<?x320xf32> -> tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>
   %s0 = hk.cast %e : tensor<?x10xf8E8M0FNU> -> tensor<?x10xf32>
   %s = tensor.expand_shape %s0 [[0], [1, 2]] output_shape [%t, 10, 1] : tensor<?x10xf32> into tensor<?x10x1xf32>
@@ -250,8 +250,8 @@ func.func @ceil_with_floor(%x: tensor<?x320xbf16>) -> (tensor<?x320xf4E2M1FN>, t
 }
 // Zeros: codes 0, byte 0.
 func.func @zero_blocks(%x: tensor<?x70xf16>) -> (tensor<?x70xf4E2M1FN>, tensor<?x3xf8E8M0FNU>) {
-  %no = hk.constant dense<false> : tensor<i1>
-  %zero = hk.constant dense<0.0> : tensor<f16>
+  %no = hk.constant false : tensor<i1>
+  %zero = hk.constant 0.0 : tensor<f16>
   %z = hk.select %no, %x, %zero : tensor<i1>, tensor<?x70xf16>, tensor<f16> -> tensor<?x70xf16>
   %q, %s = hk.quantize_mx even %z : tensor<?x70xf16> -> tensor<?x70xf4E2M1FN>, tensor<?x3xf8E8M0FNU>
   return %q, %s : tensor<?x70xf4E2M1FN>, tensor<?x3xf8E8M0FNU>

@@ -40,9 +40,9 @@ func.func @rope(%q1: tensor<?x8x512xbf16>, %q2: tensor<?x8x128xbf16>, %k1_rows: 
   %t = tensor.dim %q1, %c0 : tensor<?x8x512xbf16>
   %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 1, 512] : tensor<?x512xbf16> into tensor<?x1x512xbf16>
   %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 1, 128] : tensor<?x128xbf16> into tensor<?x1x128xbf16>
-  %qr = hk.rope gptj %q2, %cos, %sin positions %pos : tensor<?x8x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi64> -> tensor<?x8x128xbf16>
+  %qr = hk.rope gptj %q2, %cos, %sin positions %pos : tensor<?x8x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi64>
   %q = hk.concat 2 (%q1, %qr) : tensor<?x8x512xbf16>, tensor<?x8x128xbf16> -> tensor<?x8x640xbf16>
-  %kr = hk.rope gptj %k2, %cos, %sin positions %pos : tensor<?x1x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi64> -> tensor<?x1x128xbf16>
+  %kr = hk.rope gptj %k2, %cos, %sin positions %pos : tensor<?x1x128xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi64>
   %k = hk.concat 2 (%k1, %kr) : tensor<?x1x512xbf16>, tensor<?x1x128xbf16> -> tensor<?x1x640xbf16>
   return %q, %k : tensor<?x8x640xbf16>, tensor<?x1x640xbf16>
 }
@@ -51,9 +51,9 @@ func.func @rope_own_angles(%q1: tensor<?x4x512xf16>, %q2: tensor<?x4x64xf16>, %k
   %t = tensor.dim %q1, %c0_t : tensor<?x4x512xf16>
   %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 4, 512] : tensor<?x2048xf16> into tensor<?x4x512xf16>
   %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 4, 64] : tensor<?x256xf16> into tensor<?x4x64xf16>
-  %qr = hk.rope neox %q2, %cos, %sin positions %pos {angle_per_element} : tensor<?x4x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> positions tensor<?xi32> -> tensor<?x4x64xf16>
+  %qr = hk.rope neox %q2, %cos, %sin positions %pos angle_per_element : tensor<?x4x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> positions tensor<?xi32>
   %q = hk.concat 2 (%q1, %qr) : tensor<?x4x512xf16>, tensor<?x4x64xf16> -> tensor<?x4x576xf16>
-  %kr = hk.rope neox %k2, %cos, %sin positions %pos {angle_per_element} : tensor<?x4x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> positions tensor<?xi32> -> tensor<?x4x64xf16>
+  %kr = hk.rope neox %k2, %cos, %sin positions %pos angle_per_element : tensor<?x4x64xf16>, tensor<64x64xf16>, tensor<64x64xf16> positions tensor<?xi32>
   %k = hk.concat 2 (%k1, %kr) : tensor<?x4x512xf16>, tensor<?x4x64xf16> -> tensor<?x4x576xf16>
   return %q, %k : tensor<?x4x576xf16>, tensor<?x4x576xf16>
 }
@@ -84,8 +84,8 @@ func.func @rope_neox(%q1: tensor<?x16x512xbf16>, %q2: tensor<?x16x64xbf16>, %k1_
   %t = tensor.dim %q1, %c0 : tensor<?x16x512xbf16>
   %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 1, 512] : tensor<?x512xbf16> into tensor<?x1x512xbf16>
   %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 1, 64] : tensor<?x64xbf16> into tensor<?x1x64xbf16>
-  %qr = hk.rope neox %q2, %cos, %sin positions %pos : tensor<?x16x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x16x64xbf16>
-  %kr = hk.rope neox %k2, %cos, %sin positions %pos : tensor<?x1x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32> -> tensor<?x1x64xbf16>
+  %qr = hk.rope neox %q2, %cos, %sin positions %pos : tensor<?x16x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32>
+  %kr = hk.rope neox %k2, %cos, %sin positions %pos : tensor<?x1x64xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16> positions tensor<?xi32>
   %q = hk.concat 2 (%q1, %qr) : tensor<?x16x512xbf16>, tensor<?x16x64xbf16> -> tensor<?x16x576xbf16>
   %k = hk.concat 2 (%k1, %kr) : tensor<?x1x512xbf16>, tensor<?x1x64xbf16> -> tensor<?x1x576xbf16>
   return %q, %k : tensor<?x16x576xbf16>, tensor<?x1x576xbf16>
@@ -95,8 +95,8 @@ func.func @rope_gptj_own_angles(%q1: tensor<?x8x512xbf16>, %q2: tensor<?x8x64xbf
   %t = tensor.dim %q1, %c0 : tensor<?x8x512xbf16>
   %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 4, 512] : tensor<?x2048xbf16> into tensor<?x4x512xbf16>
   %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 4, 64] : tensor<?x256xbf16> into tensor<?x4x64xbf16>
-  %qr = hk.rope gptj %q2, %cos, %sin positions %pos {angle_per_element} : tensor<?x8x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32> -> tensor<?x8x64xbf16>
-  %kr = hk.rope gptj %k2, %cos, %sin positions %pos {angle_per_element} : tensor<?x4x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32> -> tensor<?x4x64xbf16>
+  %qr = hk.rope gptj %q2, %cos, %sin positions %pos angle_per_element : tensor<?x8x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32>
+  %kr = hk.rope gptj %k2, %cos, %sin positions %pos angle_per_element : tensor<?x4x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<?xi32>
   %q = hk.concat 2 (%q1, %qr) : tensor<?x8x512xbf16>, tensor<?x8x64xbf16> -> tensor<?x8x576xbf16>
   %k = hk.concat 2 (%k1, %kr) : tensor<?x4x512xbf16>, tensor<?x4x64xbf16> -> tensor<?x4x576xbf16>
   return %q, %k : tensor<?x8x576xbf16>, tensor<?x4x576xbf16>
@@ -106,8 +106,8 @@ func.func @rope_offsets_nope_first(%q1: tensor<?x2x40xf32>, %q2: tensor<?x2x24xf
   %t = tensor.dim %q1, %c0 : tensor<?x2x40xf32>
   %k1 = tensor.expand_shape %k1_rows [[0], [1, 2]] output_shape [%t, 2, 40] : tensor<?x80xf32> into tensor<?x2x40xf32>
   %k2 = tensor.expand_shape %k2_rows [[0], [1, 2]] output_shape [%t, 2, 24] : tensor<?x48xf32> into tensor<?x2x24xf32>
-  %qr = hk.rope gptj %q2, %cos, %sin positions %pos offsets %off {nope_first} : tensor<?x2x24xf32>, tensor<64x6xf32>, tensor<64x6xf32> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x2x24xf32>
-  %kr = hk.rope gptj %k2, %cos, %sin positions %pos offsets %off {nope_first} : tensor<?x2x24xf32>, tensor<64x6xf32>, tensor<64x6xf32> positions tensor<?xi32> offsets tensor<?xi32> -> tensor<?x2x24xf32>
+  %qr = hk.rope gptj %q2, %cos, %sin positions %pos offsets %off nope_first : tensor<?x2x24xf32>, tensor<64x6xf32>, tensor<64x6xf32> positions tensor<?xi32> offsets tensor<?xi32>
+  %kr = hk.rope gptj %k2, %cos, %sin positions %pos offsets %off nope_first : tensor<?x2x24xf32>, tensor<64x6xf32>, tensor<64x6xf32> positions tensor<?xi32> offsets tensor<?xi32>
   %q = hk.concat 2 (%q1, %qr) : tensor<?x2x40xf32>, tensor<?x2x24xf32> -> tensor<?x2x64xf32>
   %k = hk.concat 2 (%k1, %kr) : tensor<?x2x40xf32>, tensor<?x2x24xf32> -> tensor<?x2x64xf32>
   return %q, %k : tensor<?x2x64xf32>, tensor<?x2x64xf32>

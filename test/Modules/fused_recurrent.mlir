@@ -12,23 +12,23 @@
 // Two value heads for each key head; the gates are computed where they are read.
 func.func @grouped(%q: tensor<2x?x2x64xbf16> {hk.name = "q"}, %k: tensor<2x?x2x64xbf16> {hk.name = "k"}, %v: tensor<2x?x4x32xbf16> {hk.name = "v"}, %a: tensor<2x?x4xbf16> {hk.name = "a"}, %b: tensor<2x?x4xbf16> {hk.name = "b"}, %s: tensor<2x4x64x32xf32> {hk.name = "s", hk.state}, %has: tensor<2xi1> {hk.name = "has_initial"}) -> (tensor<2x?x4x32xbf16>, tensor<2x4x64x32xf32>) {
   %m = hk.abs %a : tensor<2x?x4xbf16> -> tensor<2x?x4xf32>
-  %g = hk.neg %m : tensor<2x?x4xf32> -> tensor<2x?x4xf32>
+  %g = hk.neg %m : tensor<2x?x4xf32>
   %beta = hk.sigmoid %b : tensor<2x?x4xbf16> -> tensor<2x?x4xf32>
-  %o, %s1 = hk.gated_delta_rule %q, %k, %v decay %g beta %beta state %s has_initial %has {l2norm = 1.0e-06 : f64} : tensor<2x?x2x64xbf16>, tensor<2x?x2x64xbf16>, tensor<2x?x4x32xbf16> decay tensor<2x?x4xf32> beta tensor<2x?x4xf32> state tensor<2x4x64x32xf32> has_initial tensor<2xi1> -> tensor<2x?x4x32xbf16>, tensor<2x4x64x32xf32>
+  %o, %s1 = hk.gated_delta_rule %q, %k, %v decay %g beta %beta state %s has_initial %has l2norm 1.0e-06 : tensor<2x?x2x64xbf16>, tensor<2x?x2x64xbf16>, tensor<2x?x4x32xbf16> decay tensor<2x?x4xf32> beta tensor<2x?x4xf32> state tensor<2x4x64x32xf32> has_initial tensor<2xi1> -> tensor<2x?x4x32xbf16>, tensor<2x4x64x32xf32>
   return %o, %s1 : tensor<2x?x4x32xbf16>, tensor<2x4x64x32xf32>
 }
 // Without gates or a state; 60 keys, 20 values; a scale of its own.
 func.func @plain_60(%q: tensor<1x?x1x60xf32> {hk.name = "q"}, %k: tensor<1x?x1x60xf32> {hk.name = "k"}, %v: tensor<1x?x1x20xf32> {hk.name = "v"}) -> tensor<1x?x1x20xf32> {
-  %o = hk.gated_delta_rule %q, %k, %v {l2norm = 1.0e-06 : f64, scale = 1.0 : f64} : tensor<1x?x1x60xf32>, tensor<1x?x1x60xf32>, tensor<1x?x1x20xf32> -> tensor<1x?x1x20xf32>
+  %o = hk.gated_delta_rule %q, %k, %v scale 1.0 l2norm 1.0e-06 : tensor<1x?x1x60xf32>, tensor<1x?x1x60xf32>, tensor<1x?x1x20xf32> -> tensor<1x?x1x20xf32>
   return %o : tensor<1x?x1x20xf32>
 }
 // Every gate, ragged, from a pool of value-major states.
 func.func @ragged(%q: tensor<?x1x16xf16> {hk.name = "q"}, %k: tensor<?x1x16xf16> {hk.name = "k"}, %v: tensor<?x3x8xf16> {hk.name = "v"}, %gk: tensor<?x3x16xf32> {hk.name = "gk"}, %gv: tensor<?x3x8xf32> {hk.name = "gv"}, %b: tensor<?x3x8xf16> {hk.name = "b"}, %cu: tensor<?xi32> {hk.name = "cu"}, %s: tensor<4x3x8x16xbf16> {hk.name = "s", hk.state}, %line: tensor<?xi64> {hk.name = "line"}) -> (tensor<?x3x8xf16>, tensor<4x3x8x16xbf16>) {
-  %mk = hk.abs %gk : tensor<?x3x16xf32> -> tensor<?x3x16xf32>
-  %nk = hk.neg %mk : tensor<?x3x16xf32> -> tensor<?x3x16xf32>
-  %mv = hk.abs %gv : tensor<?x3x8xf32> -> tensor<?x3x8xf32>
-  %nv = hk.neg %mv : tensor<?x3x8xf32> -> tensor<?x3x8xf32>
+  %mk = hk.abs %gk : tensor<?x3x16xf32>
+  %nk = hk.neg %mk : tensor<?x3x16xf32>
+  %mv = hk.abs %gv : tensor<?x3x8xf32>
+  %nv = hk.neg %mv : tensor<?x3x8xf32>
   %beta = hk.sigmoid %b : tensor<?x3x8xf16> -> tensor<?x3x8xf32>
-  %o, %s1 = hk.gated_delta_rule %q, %k, %v key_decay %nk value_decay %nv beta %beta offsets %cu state %s indices %line state_layout value_major {l2norm = 1.0e-06 : f64} : tensor<?x1x16xf16>, tensor<?x1x16xf16>, tensor<?x3x8xf16> key_decay tensor<?x3x16xf32> value_decay tensor<?x3x8xf32> beta tensor<?x3x8xf32> offsets tensor<?xi32> state tensor<4x3x8x16xbf16> indices tensor<?xi64> -> tensor<?x3x8xf16>, tensor<4x3x8x16xbf16>
+  %o, %s1 = hk.gated_delta_rule %q, %k, %v key_decay %nk value_decay %nv beta %beta offsets %cu state %s indices %line state_layout value_major l2norm 1.0e-06 : tensor<?x1x16xf16>, tensor<?x1x16xf16>, tensor<?x3x8xf16> key_decay tensor<?x3x16xf32> value_decay tensor<?x3x8xf32> beta tensor<?x3x8xf32> offsets tensor<?xi32> state tensor<4x3x8x16xbf16> indices tensor<?xi64> -> tensor<?x3x8xf16>, tensor<4x3x8x16xbf16>
   return %o, %s1 : tensor<?x3x8xf16>, tensor<4x3x8x16xbf16>
 }

@@ -11,21 +11,21 @@
 func.func @add_norm_640(%x: tensor<1x?x1x640xbf16> {hk.state}, %r: tensor<1x?x1x640xbf16> {hk.state}, %w: tensor<640xbf16>, %own: tensor<?xi32>) -> (tensor<1x?x1x640xbf16>, tensor<1x?x1x640xbf16>) {
   %xr = tensor.collapse_shape %x [[0, 1], [2], [3]] : tensor<1x?x1x640xbf16> into tensor<?x1x640xbf16>
   %rr = tensor.collapse_shape %r [[0, 1], [2], [3]] : tensor<1x?x1x640xbf16> into tensor<?x1x640xbf16>
-  %s = hk.add %xr, %rr : tensor<?x1x640xbf16>, tensor<?x1x640xbf16> -> tensor<?x1x640xbf16>
-  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x1x640xbf16>, tensor<640xbf16> -> tensor<?x1x640xbf16>
+  %s = hk.add %xr, %rr : tensor<?x1x640xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x1x640xbf16>, tensor<640xbf16>
   %x2 = hk.kv_cache_write %y, %own into %x : tensor<?x1x640xbf16>, tensor<?xi32>, tensor<1x?x1x640xbf16>
   %r2 = hk.kv_cache_write %s, %own into %r : tensor<?x1x640xbf16>, tensor<?xi32>, tensor<1x?x1x640xbf16>
   return %x2, %r2 : tensor<1x?x1x640xbf16>, tensor<1x?x1x640xbf16>
 }
 func.func @rope_neox_partial(%x: tensor<1x?x4x64xbf16> {hk.state}, %cos: tensor<64x16xf32>, %sin: tensor<64x16xf32>, %pos: tensor<?xi32>, %own: tensor<?xi32>) -> tensor<1x?x4x64xbf16> {
   %xr = tensor.collapse_shape %x [[0, 1], [2], [3]] : tensor<1x?x4x64xbf16> into tensor<?x4x64xbf16>
-  %y = hk.rope neox %xr, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<64x16xf32>, tensor<64x16xf32> positions tensor<?xi32> -> tensor<?x4x64xbf16>
+  %y = hk.rope neox %xr, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<64x16xf32>, tensor<64x16xf32> positions tensor<?xi32>
   %x2 = hk.kv_cache_write %y, %own into %x : tensor<?x4x64xbf16>, tensor<?xi32>, tensor<1x?x4x64xbf16>
   return %x2 : tensor<1x?x4x64xbf16>
 }
 func.func @rope_gptj_nope_first(%x: tensor<1x?x4x24xbf16> {hk.state}, %cos: tensor<64x10xf32>, %sin: tensor<64x10xf32>, %pos: tensor<?xi32>, %own: tensor<?xi32>) -> tensor<1x?x4x24xbf16> {
   %xr = tensor.collapse_shape %x [[0, 1], [2], [3]] : tensor<1x?x4x24xbf16> into tensor<?x4x24xbf16>
-  %y = hk.rope gptj %xr, %cos, %sin positions %pos {angle_per_element, nope_first} : tensor<?x4x24xbf16>, tensor<64x10xf32>, tensor<64x10xf32> positions tensor<?xi32> -> tensor<?x4x24xbf16>
+  %y = hk.rope gptj %xr, %cos, %sin positions %pos angle_per_element nope_first : tensor<?x4x24xbf16>, tensor<64x10xf32>, tensor<64x10xf32> positions tensor<?xi32>
   %x2 = hk.kv_cache_write %y, %own into %x : tensor<?x4x24xbf16>, tensor<?xi32>, tensor<1x?x4x24xbf16>
   return %x2 : tensor<1x?x4x24xbf16>
 }

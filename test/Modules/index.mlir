@@ -20,21 +20,21 @@ func.func @token_indices(%cu: tensor<?xi32>, %q: tensor<?x2xbf16>) -> tensor<?x2
   return %y : tensor<?x2xi32>
 }
 func.func @chunk_indices_and_offsets(%cu: tensor<?xi32>, %q: tensor<?x2xbf16>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) {
-  %seq, %chunk, %offsets = hk.segments bounds %cu items %q {block = 64 : i64} : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  %seq, %chunk, %offsets = hk.segments bounds %cu items %q block 64 : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
   return %seq, %chunk, %offsets : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
 }
 func.func @chunk_offsets(%cu: tensor<?xi32>) -> tensor<?xi32> {
-  %seq, %chunk, %offsets = hk.segments bounds %cu {block = 16 : i64} : tensor<?xi32> -> tensor<0xi32>, tensor<0xi32>, tensor<?xi32>
+  %seq, %chunk, %offsets = hk.segments bounds %cu block 16 : tensor<?xi32> -> tensor<0xi32>, tensor<0xi32>, tensor<?xi32>
   return %offsets : tensor<?xi32>
 }
 func.func @bounds_from_lens(%lens: tensor<?xi32>) -> tensor<?xi32> {
-  %cu = hk.cumsum offsets %lens : tensor<?xi32> -> tensor<?xi32>
+  %cu = hk.cumsum offsets %lens : tensor<?xi32>
   return %cu : tensor<?xi32>
 }
 func.func @lens(%cu: tensor<9xi32>) -> tensor<8xi32> {
   %begin = tensor.extract_slice %cu[0] [8] [1] : tensor<9xi32> to tensor<8xi32>
   %end = tensor.extract_slice %cu[1] [8] [1] : tensor<9xi32> to tensor<8xi32>
-  %lens = hk.sub %end, %begin : tensor<8xi32>, tensor<8xi32> -> tensor<8xi32>
+  %lens = hk.sub %end, %begin : tensor<8xi32>
   return %lens : tensor<8xi32>
 }
 // How many tokens of each sequence are no padding.
@@ -47,22 +47,22 @@ func.func @lens_from_mask(%mask: tensor<?x77xi1>) -> tensor<?xi32> {
 }
 // Chunks of 64 in the longest sequence; lengths are below 2^24.
 func.func @max_num_splits(%cu: tensor<9xi32>) -> tensor<1xi32> {
-  %most = hk.constant dense<63> : tensor<i32>
-  %chunk = hk.constant dense<64> : tensor<i32>
+  %most = hk.constant 63 : tensor<i32>
+  %chunk = hk.constant 64 : tensor<i32>
   %begin = tensor.extract_slice %cu[0] [8] [1] : tensor<9xi32> to tensor<8xi32>
   %end = tensor.extract_slice %cu[1] [8] [1] : tensor<9xi32> to tensor<8xi32>
-  %lens = hk.sub %end, %begin : tensor<8xi32>, tensor<8xi32> -> tensor<8xi32>
+  %lens = hk.sub %end, %begin : tensor<8xi32>
   %real = hk.cast %lens : tensor<8xi32> -> tensor<8xf32>
   %longest = hk.reduce max %real : tensor<8xf32> -> tensor<1xf32>
   %n = hk.cast %longest : tensor<1xf32> -> tensor<1xi32>
-  %up = hk.add %n, %most : tensor<1xi32>, tensor<i32> -> tensor<1xi32>
-  %splits = hk.div %up, %chunk : tensor<1xi32>, tensor<i32> -> tensor<1xi32>
+  %up = hk.add %n, %most : tensor<1xi32>, tensor<i32>
+  %splits = hk.div %up, %chunk : tensor<1xi32>, tensor<i32>
   return %splits : tensor<1xi32>
 }
 // Sequence and chunk side by side; bounds of 64 bits, as PyTorch has them.
 func.func @chunk_indices(%cu64: tensor<?xi64>, %q: tensor<?x2xbf16>) -> tensor<?x2xi32> {
   %cu = hk.cast %cu64 : tensor<?xi64> -> tensor<?xi32>
-  %seq, %chunk, %offsets = hk.segments bounds %cu items %q {block = 64 : i64} : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  %seq, %chunk, %offsets = hk.segments bounds %cu items %q block 64 : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
   %c0 = arith.constant 0 : index
   %n = tensor.dim %seq, %c0 : tensor<?xi32>
   %s = tensor.expand_shape %seq [[0, 1]] output_shape [%n, 1] : tensor<?xi32> into tensor<?x1xi32>
@@ -72,7 +72,7 @@ func.func @chunk_indices(%cu64: tensor<?xi64>, %q: tensor<?x2xbf16>) -> tensor<?
 }
 // In 64 bits, as PyTorch has them.
 func.func @bounds_from_lens_64(%lens64: tensor<?xi64>) -> tensor<?xi64> {
-  %cu = hk.cumsum offsets %lens64 : tensor<?xi64> -> tensor<?xi64>
+  %cu = hk.cumsum offsets %lens64 : tensor<?xi64>
   return %cu : tensor<?xi64>
 }
 func.func @position_ids_64(%cu64: tensor<?xi64>, %q: tensor<?x2xbf16>) -> (tensor<?xi64>, tensor<?xi64>) {
@@ -84,7 +84,7 @@ func.func @position_ids_64(%cu64: tensor<?xi64>, %q: tensor<?x2xbf16>) -> (tenso
 }
 // From lengths.
 func.func @chunks_of_lens(%lens: tensor<?xi32>, %q: tensor<?x2xbf16>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) {
-  %seq, %chunk, %first = hk.segments lengths %lens items %q {block = 16 : i64} : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  %seq, %chunk, %first = hk.segments lengths %lens items %q block 16 : tensor<?xi32> items tensor<?x2xbf16> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
   return %seq, %chunk, %first : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
 }
 // Of any number of sequences.
@@ -95,6 +95,6 @@ func.func @lens_dynamic(%cu: tensor<?xi32>) -> tensor<?xi32> {
   %m = arith.subi %n, %one : index
   %begin = tensor.extract_slice %cu[0] [%m] [1] : tensor<?xi32> to tensor<?xi32>
   %end = tensor.extract_slice %cu[1] [%m] [1] : tensor<?xi32> to tensor<?xi32>
-  %lens = hk.sub %end, %begin : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
+  %lens = hk.sub %end, %begin : tensor<?xi32>
   return %lens : tensor<?xi32>
 }

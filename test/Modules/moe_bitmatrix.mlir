@@ -21,11 +21,11 @@ func.func @experts1500(%bits: tensor<47x?xi32>) -> tensor<1500xi32> {
 }
 // With the counts before each block of rows, where a sort by blocks starts.
 func.func @partials_128(%bits: tensor<4x?xi32>) -> (tensor<128xi32>, tensor<?x128xi32>) {
-  %counts, %before = hk.count_bits %bits {block = 32 : i64} : tensor<4x?xi32> -> tensor<128xi32>, tensor<?x128xi32>
+  %counts, %before = hk.count_bits %bits block 32 : tensor<4x?xi32> -> tensor<128xi32>, tensor<?x128xi32>
   return %counts, %before : tensor<128xi32>, tensor<?x128xi32>
 }
 func.func @partials_8_block_5(%bits: tensor<1x?xi32>) -> (tensor<8xi32>, tensor<?x8xi32>) {
-  %counts, %before = hk.count_bits %bits {block = 5 : i64} : tensor<1x?xi32> -> tensor<8xi32>, tensor<?x8xi32>
+  %counts, %before = hk.count_bits %bits block 5 : tensor<1x?xi32> -> tensor<8xi32>, tensor<?x8xi32>
   return %counts, %before : tensor<8xi32>, tensor<?x8xi32>
 }
 func.func @partials_static(%table: tensor<47x70xi32>) -> (tensor<1500xi32>, tensor<3x1500xi32>) {

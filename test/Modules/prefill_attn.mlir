@@ -3,11 +3,11 @@
 // HK-DIMS: -
 
 func.func @causal(%q: tensor<2x33x4x64xbf16>, %k: tensor<2x47x2x64xbf16>, %v: tensor<2x47x2x64xbf16>) -> tensor<2x33x4x64xbf16> {
-  %o = hk.attention %q, %k, %v scale 0.125 {causal} : tensor<2x33x4x64xbf16>, tensor<2x47x2x64xbf16>, tensor<2x47x2x64xbf16> -> tensor<2x33x4x64xbf16>
+  %o = hk.attention %q, %k, %v scale 0.125 causal : tensor<2x33x4x64xbf16>, tensor<2x47x2x64xbf16>, tensor<2x47x2x64xbf16> -> tensor<2x33x4x64xbf16>
   return %o : tensor<2x33x4x64xbf16>
 }
 func.func @window_softcap_lse(%q: tensor<1x70x2x128xbf16>, %k: tensor<1x70x2x128xbf16>, %v: tensor<1x70x2x128xbf16>) -> (tensor<1x70x2x128xbf16>, tensor<1x70x2xf32>) {
-  %o, %lse = hk.attention %q, %k, %v scale 0.088 {causal, window_left = 16 : i64, softcap = 30.0 : f32} : tensor<1x70x2x128xbf16>, tensor<1x70x2x128xbf16>, tensor<1x70x2x128xbf16> -> tensor<1x70x2x128xbf16>, tensor<1x70x2xf32>
+  %o, %lse = hk.attention %q, %k, %v scale 0.088 causal window_left 16 softcap 30.0 : tensor<1x70x2x128xbf16>, tensor<1x70x2x128xbf16>, tensor<1x70x2x128xbf16> -> tensor<1x70x2x128xbf16>, tensor<1x70x2xf32>
   return %o, %lse : tensor<1x70x2x128xbf16>, tensor<1x70x2xf32>
 }
 func.func @not_causal_f16(%q: tensor<1x5x3x80xf16>, %k: tensor<1x129x3x80xf16>, %v: tensor<1x129x3x80xf16>) -> tensor<1x5x3x80xf16> {

@@ -14,9 +14,9 @@
 func.func @stage_1(%x: tensor<?x320xbf16>, %order: tensor<?x32xi32>) -> (tensor<?x320xf4E2M1FN>, tensor<?x512xf8E8M0FNU>) {
   %c0 = arith.constant 0 : index
   %p = tensor.dim %order, %c0 : tensor<?x32xi32>
-  %two = hk.constant dense<2> : tensor<i32>
+  %two = hk.constant 2 : tensor<i32>
   %q, %plain = hk.quantize_mx even %x : tensor<?x320xbf16> -> tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>
-  %token = hk.div %order, %two : tensor<?x32xi32>, tensor<i32> -> tensor<?x32xi32>
+  %token = hk.div %order, %two : tensor<?x32xi32>, tensor<i32>
   %rows = hk.gather_rows %x, %token : tensor<?x320xbf16>, tensor<?x32xi32> -> tensor<?x32x320xbf16>
   %again, %s = hk.quantize_mx even %rows : tensor<?x32x320xbf16> -> tensor<?x32x320xf4E2M1FN>, tensor<?x32x10xf8E8M0FNU>
   %s16 = hk.pad %s : tensor<?x32x10xf8E8M0FNU> -> tensor<?x32x16xf8E8M0FNU>
@@ -39,15 +39,15 @@ func.func @stage_2(%x: tensor<?x512xbf16>, %order: tensor<?x32xi32>) -> (tensor<
 func.func @padded_rows(%x: tensor<?x320xbf16>, %place: tensor<?x32xi32>) -> (tensor<?x320xf4E2M1FN>, tensor<?x512xf8E8M0FNU>) {
   %c0 = arith.constant 0 : index
   %p = tensor.dim %place, %c0 : tensor<?x32xi32>
-  %zero = hk.constant dense<0> : tensor<i32>
-  %four = hk.constant dense<4.0> : tensor<bf16>
+  %zero = hk.constant 0 : tensor<i32>
+  %four = hk.constant 4.0 : tensor<bf16>
   %q, %plain = hk.quantize_mx even %x : tensor<?x320xbf16> -> tensor<?x320xf4E2M1FN>, tensor<?x10xf8E8M0FNU>
   %has = hk.compare ge %place, %zero : tensor<?x32xi32>, tensor<i32> -> tensor<?x32xi1>
   %has3 = tensor.expand_shape %has [[0], [1, 2]] output_shape [%p, 32, 1] : tensor<?x32xi1> into tensor<?x32x1xi1>
   %rows = hk.gather_rows %x, %place : tensor<?x320xbf16>, tensor<?x32xi32> -> tensor<?x32x320xbf16>
   %all = hk.select %has3, %rows, %four : tensor<?x32x1xi1>, tensor<?x32x320xbf16>, tensor<bf16> -> tensor<?x32x320xbf16>
   %again, %s = hk.quantize_mx even %all : tensor<?x32x320xbf16> -> tensor<?x32x320xf4E2M1FN>, tensor<?x32x10xf8E8M0FNU>
-  %s16 = hk.pad %s {value = 1.0 : f32} : tensor<?x32x10xf8E8M0FNU> -> tensor<?x32x16xf8E8M0FNU>
+  %s16 = hk.pad %s value 1.0 : tensor<?x32x10xf8E8M0FNU> -> tensor<?x32x16xf8E8M0FNU>
   %e = tensor.expand_shape %s16 [[0], [1, 2], [3, 4, 5]] output_shape [%p, 2, 16, 2, 2, 4] : tensor<?x32x16xf8E8M0FNU> into tensor<?x2x16x2x2x4xf8E8M0FNU>
   %t = hk.transpose %e [0, 3, 5, 2, 4, 1] : tensor<?x2x16x2x2x4xf8E8M0FNU> -> tensor<?x2x4x16x2x2xf8E8M0FNU>
   %f = tensor.collapse_shape %t [[0], [1, 2, 3, 4, 5]] : tensor<?x2x4x16x2x2xf8E8M0FNU> into tensor<?x512xf8E8M0FNU>

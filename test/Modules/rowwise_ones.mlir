@@ -10,7 +10,7 @@ func.func @softmax_norm_codes(%x: tensor<?x128xbf16>, %k_rows: tensor<?x5000xbf1
   %c0 = arith.constant 0 : index
   %t = tensor.dim %x, %c0 : tensor<?x128xbf16>
   %k = tensor.expand_shape %k_rows [[0], [1, 2]] output_shape [%t, 1, 5000] : tensor<?x5000xbf16> into tensor<?x1x5000xbf16>
-  %y = hk.silu %x : tensor<?x128xbf16> -> tensor<?x128xbf16>
+  %y = hk.silu %x : tensor<?x128xbf16>
   %s = hk.softmax %k : tensor<?x1x5000xbf16> -> tensor<?x1x5000xf32>
   %n = hk.layer_norm %k, %v, %v epsilon 1.0e-05 : tensor<?x1x5000xbf16>, tensor<5000xbf16>, tensor<5000xbf16> -> tensor<?x1x5000xf32>
   %q, %sc = hk.quantize per_token %n : tensor<?x1x5000xf32> -> tensor<?x1x5000xi8>, tensor<?x1x1xf32>
@@ -21,8 +21,8 @@ func.func @reductions(%x: tensor<?x200xf32>, %k_rows: tensor<?x1001xf32>) -> (te
   %t = tensor.dim %x, %c0 : tensor<?x200xf32>
   %k = tensor.expand_shape %k_rows [[0], [1, 2]] output_shape [%t, 1, 1001] : tensor<?x1001xf32> into tensor<?x1x1001xf32>
   %k4 = tensor.expand_shape %k_rows [[0], [1, 2, 3]] output_shape [%t, 1, 7, 143] : tensor<?x1001xf32> into tensor<?x1x7x143xf32>
-  %y = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x200xf32> -> tensor<?x200xf32>
+  %y = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x200xf32>
   %m = hk.reduce max %k : tensor<?x1x1001xf32> -> tensor<?x1x1xf32>
-  %s = hk.reduce sum %k4 {dims = 2 : i64} : tensor<?x1x7x143xf32> -> tensor<?x1x1x1xf32>
+  %s = hk.reduce sum %k4 dims 2 : tensor<?x1x7x143xf32> -> tensor<?x1x1x1xf32>
   return %y, %m, %s : tensor<?x200xf32>, tensor<?x1x1xf32>, tensor<?x1x1x1xf32>
 }

@@ -9,7 +9,7 @@
 // HK-DATA: normal,equal,nan
 
 func.func @by_value(%x: tensor<?x?xf32>) -> (tensor<?x2048xf32>, tensor<?x2048xi32>) {
-  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x?xf32> -> tensor<?x2048xf32>, tensor<?x2048xi32>
+  %v, %i = hk.topk %x : tensor<?x?xf32> -> tensor<?x2048xf32>, tensor<?x2048xi32>
   return %v, %i : tensor<?x2048xf32>, tensor<?x2048xi32>
 }
 func.func @by_index(%x: tensor<?x?xf32>) -> (tensor<?x40xf32>, tensor<?x40xi32>) {

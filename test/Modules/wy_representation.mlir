@@ -8,11 +8,11 @@
 
 func.func @kkt(%k: tensor<1x?x1x64xbf16> {hk.name = "k"}, %a: tensor<1x?x2xf32> {hk.name = "a"}, %b: tensor<1x?x2xbf16> {hk.name = "b"}) -> tensor<1x?x2x64xf32> {
   %beta = hk.sigmoid %b : tensor<1x?x2xbf16> -> tensor<1x?x2xf32>
-  %x = hk.chunk_kkt %k decay %a beta %beta {chunk = 64 : i64} : tensor<1x?x1x64xbf16> decay tensor<1x?x2xf32> beta tensor<1x?x2xf32> -> tensor<1x?x2x64xf32>
+  %x = hk.chunk_kkt %k decay %a beta %beta chunk 64 : tensor<1x?x1x64xbf16> decay tensor<1x?x2xf32> beta tensor<1x?x2xf32> -> tensor<1x?x2x64xf32>
   return %x : tensor<1x?x2x64xf32>
 }
 func.func @kkt_ragged_60(%k: tensor<?x2x60xf16> {hk.name = "k"}, %cu: tensor<?xi32> {hk.name = "cu"}) -> tensor<?x2x16xf32> {
-  %x = hk.chunk_kkt %k offsets %cu {chunk = 16 : i64} : tensor<?x2x60xf16> offsets tensor<?xi32> -> tensor<?x2x16xf32>
+  %x = hk.chunk_kkt %k offsets %cu chunk 16 : tensor<?x2x60xf16> offsets tensor<?xi32> -> tensor<?x2x16xf32>
   return %x : tensor<?x2x16xf32>
 }
 func.func @wu(%k: tensor<1x?x1x64xbf16> {hk.name = "k"}, %v: tensor<1x?x2x32xbf16> {hk.name = "v"}, %x: tensor<1x?x2x64xbf16> {hk.name = "x"}, %a: tensor<1x?x2xf32> {hk.name = "a"}, %b: tensor<1x?x2xbf16> {hk.name = "b"}) -> (tensor<1x?x2x64xbf16>, tensor<1x?x2x32xbf16>) {

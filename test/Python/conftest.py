@@ -14,12 +14,12 @@ import hk  # noqa: E402
 TWO = """
 func.func @add(%x: tensor<?x8xf32> {hk.name = "x"}, %y: tensor<?x8xf32> {hk.name = "y"})
     -> (tensor<?x8xf32> {hk.name = "sum"}) {
-  %0 = hk.add %x, %y : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %0 = hk.add %x, %y : tensor<?x8xf32>
   return %0 : tensor<?x8xf32>
 }
 func.func @both(%x: tensor<?x8xbf16> {hk.name = "x"})
     -> (tensor<?x8xbf16> {hk.name = "double"}, tensor<?x8xf32> {hk.name = "wide"}) {
-  %0 = hk.add %x, %x : tensor<?x8xbf16>, tensor<?x8xbf16> -> tensor<?x8xbf16>
+  %0 = hk.add %x, %x : tensor<?x8xbf16>
   %1 = hk.cast %x : tensor<?x8xbf16> -> tensor<?x8xf32>
   return %0, %1 : tensor<?x8xbf16>, tensor<?x8xf32>
 }

@@ -40,7 +40,7 @@ def test_reference_takes_weights(tmp_path):
             "func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {\n"
             "  %w = hk.weight_ref @w : tensor<4xbf16>\n"
             "  %c = hk.cast %w : tensor<4xbf16> -> tensor<4xf32>\n"
-            "  %y = hk.mul %x, %c : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>\n"
+            "  %y = hk.mul %x, %c : tensor<?x4xf32>, tensor<4xf32>\n"
             "  return %y : tensor<?x4xf32>\n}\n")
     x = np.ones((2, 4), np.float32)
     w = np.array([1, 2, 3, 4], np.float32)

@@ -65,25 +65,25 @@ for dtype in ["f32", "bf16", "f16"]:
     dense = [(b, q[b], k[b], v[b]) for b in range(2)]
     test("dense", q, k, v, dtype, sequences=dense)
     test("no lse", q, k, v, dtype, with_lse=False, sequences=dense)
-    test("causal", q, k, v, dtype, attrs=" {causal}", sequences=dense, causal=True)
-    test("window", q, k, v, dtype, attrs=" {causal, window_left = 3 : i64}", sequences=dense, causal=True, left=3)
-    test("two windows", q, k, v, dtype, attrs=" {window_left = 1 : i64, window_right = 2 : i64}", sequences=dense,
+    test("causal", q, k, v, dtype, attrs=" causal", sequences=dense, causal=True)
+    test("window", q, k, v, dtype, attrs=" causal window_left 3", sequences=dense, causal=True, left=3)
+    test("two windows", q, k, v, dtype, attrs=" window_left 1 window_right 2", sequences=dense,
          left=1, right=2)
-    test("softcap", q, k, v, dtype, attrs=" {softcap = 1.5 : f32}", sequences=dense, softcap=1.5)
+    test("softcap", q, k, v, dtype, attrs=" softcap 1.5", sequences=dense, softcap=1.5)
     sink = f32(rng.normal(size=4))
-    test("sink", q, k, v, dtype, [("sink", sink, "f32")], " {causal}", sequences=dense, causal=True, sink=sink)
+    test("sink", q, k, v, dtype, [("sink", sink, "f32")], " causal", sequences=dense, causal=True, sink=sink)
     # Fewer keys than queries: the first queries see nothing.
     lens = np.array([3, 9])
     cut = [(b, q[b], k[b, : lens[b]], v[b, : lens[b]]) for b in range(2)]
-    test("kv_lens", q, k, v, dtype, [("kv_lens", lens, "i32")], " {causal}", sequences=cut, causal=True)
+    test("kv_lens", q, k, v, dtype, [("kv_lens", lens, "i32")], " causal", sequences=cut, causal=True)
 
     rq, rk, rv = data(dtype, 10, 4, 16), data(dtype, 14, 4, 16), data(dtype, 14, 4, 16)
     qo, ko = np.array([0, 4, 4, 10]), np.array([0, 6, 8, 14])
     ragged = [(slice(qo[b], qo[b + 1]), rq[qo[b] : qo[b + 1]], rk[ko[b] : ko[b + 1]], rv[ko[b] : ko[b + 1]])
               for b in range(3)]
-    test("ragged", rq, rk, rv, dtype, [("q_offsets", qo, "i32"), ("kv_offsets", ko, "i32")], " {causal}",
+    test("ragged", rq, rk, rv, dtype, [("q_offsets", qo, "i32"), ("kv_offsets", ko, "i32")], " causal",
          sequences=ragged, causal=True)
-    test("one sequence", rq, rk, rv, dtype, attrs=" {causal}", sequences=[(slice(0, 10), rq, rk, rv)], causal=True)
+    test("one sequence", rq, rk, rv, dtype, attrs=" causal", sequences=[(slice(0, 10), rq, rk, rv)], causal=True)
 
     pages_k, pages_v = data(dtype, 6, 4, 2, 16), data(dtype, 6, 4, 2, 16)
     table, lens = np.array([[5, 1], [0, 3], [2, 2]]), np.array([7, 4, 1])
@@ -93,15 +93,15 @@ for dtype in ["f32", "bf16", "f16"]:
         paged.append((slice(qo[b], qo[b + 1]), rq[qo[b] : qo[b + 1]], pages_k.reshape(24, 2, 16)[rows],
                       pages_v.reshape(24, 2, 16)[rows]))
     test("paged", rq, pages_k, pages_v, dtype,
-         [("q_offsets", qo, "i32"), ("kv_lens", lens, "i32"), ("block_table", table, "i32")], " {causal}",
+         [("q_offsets", qo, "i32"), ("kv_lens", lens, "i32"), ("block_table", table, "i32")], " causal",
          sequences=paged, causal=True)
 
 # Slices of the keys, by hand: 300 keys are 128, 128 and 44; a window of 20 shows keys
 # from 278 on, and those from 256 on are one slice.
 q, k, v = data("bf16", 2, 4, 16), data("bf16", 300, 2, 16), data("bf16", 300, 2, 8)
 for window, cuts in [(None, [(0, 128), (128, 256), (256, 300)]), (20, [(256, 300), (300, 300), (300, 300)])]:
-    attrs = "causal, kv_slices = 3 : i64" + (f", window_left = {window} : i64" if window else "")
-    case = run(f"hk.attention %0, %1, %2 scale 0.25 {{{attrs}}} : INS -> OUTS", [(q, "bf16"), (k, "bf16"), (v, "bf16")],
+    attrs = "causal kv_slices 3" + (f" window_left {window}" if window else "")
+    case = run(f"hk.attention %0, %1, %2 scale 0.25 {attrs} : INS -> OUTS", [(q, "bf16"), (k, "bf16"), (v, "bf16")],
                [((3, 2, 4, 8), "f32"), ((3, 2, 4), "f32")])
     parts = []
     for begin, end in cuts:

@@ -24,9 +24,9 @@ w, r = (to("bf16", rng.normal(size=N) * s) for s in (3.0, 1.0))
 b, f = f"tensor<{N}xbf16>", f"tensor<{N}xf32>"
 text = f"""func.func @main(%x: {f}, %w: {b}, %r: {b}) -> {f} {{
   %0 = hk.silu %x : {f} -> {b}
-  %1 = hk.mul %0, %w : {b}, {b} -> {b}
-  %2 = hk.add %1, %r : {b}, {b} -> {b}
-  %3 = hk.mul %2, %w : {b}, {b} -> {f}
+  %1 = hk.mul %0, %w : {b}
+  %2 = hk.add %1, %r : {b}
+  %3 = hk.mul %2, %w : {b} -> {f}
   return %3 : {f}
 }}
 """
@@ -44,15 +44,15 @@ check(f"{flips} flips of {N}", case, got)
 ROWS, WIDTH, K = 2000, 14, 6
 shape, kept = f"tensor<{ROWS}x{WIDTH}x", f"tensor<{ROWS}x{K}x"
 text = f"""func.func @main(%x: {shape}f32>) -> ({kept}f32>, {kept}i32>, {kept}f32>, {kept}i32>, tensor<{ROWS}x1xf32>, {shape}f32>) {{
-  %third = hk.constant dense<0.33> : tensor<f32>
+  %third = hk.constant 0.33 : tensor<f32>
   %s = hk.silu %x : {shape}f32> -> {shape}bf16>
-  %v, %i = hk.topk %s ties lowest_index order by_value : {shape}bf16> -> {kept}bf16>, {kept}i32>
+  %v, %i = hk.topk %s : {shape}bf16> -> {kept}bf16>, {kept}i32>
   %w = hk.mul %v, %third : {kept}bf16>, tensor<f32> -> {kept}f32>
   %a, %b = hk.topk %s ties highest_index order by_index : {shape}bf16> -> {kept}bf16>, {kept}i32>
   %c = hk.mul %a, %third : {kept}bf16>, tensor<f32> -> {kept}f32>
   %m = hk.reduce max %s : {shape}bf16> -> tensor<{ROWS}x1xf32>
-  %n = hk.mul %m, %third : tensor<{ROWS}x1xf32>, tensor<f32> -> tensor<{ROWS}x1xf32>
-  %p = hk.cumsum inclusive %s {{dim = 1 : i64}} : {shape}bf16> -> {shape}f32>
+  %n = hk.mul %m, %third : tensor<{ROWS}x1xf32>, tensor<f32>
+  %p = hk.cumsum inclusive %s dim 1 : {shape}bf16> -> {shape}f32>
   return %w, %i, %c, %b, %n, %p : {kept}f32>, {kept}i32>, {kept}f32>, {kept}i32>, tensor<{ROWS}x1xf32>, {shape}f32>
 }}
 """

@@ -39,19 +39,19 @@ for dtype in ["f8E4M3FN", "i8"]:
                        (blocks, np.repeat(np.repeat(blocks, 128, 0), 128, 1)[:n, :k])]:
             types = f"tensor<{m}x{k}x{dtype}>, tensor<{n}x{k}x{dtype}> scales (" + ", ".join(
                 "tensor<" + "x".join(map(str, s.shape)) + "xf32>" for s in (sa, sb)) + ")"
-            case = run(f"hk.matmul %0, %1 scales (%2, %3) {{transpose_b}} : {types} -> OUTS",
+            case = run(f"hk.matmul %0, %1 scales (%2, %3) transpose_b : {types} -> OUTS",
                        [(a, dtype), (b, dtype), (sa, "f32"), (sb, "f32")], [((m, n), "f32")])
             check(f"scaled {dtype} {sa.shape} {sb.shape}", case, f32((a * wa) @ (b * wb).T))
 
 # Slices of k, and their sum: exact for integers.
 a, b = random((2, m, k), "i8"), random((2, n, k), "i8")
-case = run("hk.matmul %0, %1 {transpose_b, k_slices = 4 : i64} : INS -> OUTS", [(a, "i8"), (b, "i8")], [((4, 2, m, n), "i32")])
+case = run("hk.matmul %0, %1 transpose_b k_slices 4 : INS -> OUTS", [(a, "i8"), (b, "i8")], [((4, 2, m, n), "i32")])
 want = [a[..., i : i + 128] @ b[..., i : i + 128].swapaxes(-1, -2) for i in (0, 128, 256)] + [np.zeros((2, m, n))]
 check("integer slices", case, np.stack(want), exact=True)
 check("sum of integers", run("hk.sum_slices %0 : INS -> OUTS", [(case.values[0], "i32")], [((2, m, n), "f32")]),
       f32(a @ b.swapaxes(-1, -2)))
 a, b = random((m, k), "bf16"), random((k, n), "bf16")
-case = run("hk.matmul %0, %1 {k_slices = 2 : i64} : INS -> OUTS", [(a, "bf16"), (b, "bf16")], [((2, m, n), "f32")])
+case = run("hk.matmul %0, %1 k_slices 2 : INS -> OUTS", [(a, "bf16"), (b, "bf16")], [((2, m, n), "f32")])
 check("slices", case, f32(np.stack([a[:, :256] @ b[:256], a[:, 256:] @ b[256:]])))
 for dtype in ["f32", "bf16"]:
     x = np.abs(random((5, 3, 40), "f32"))
@@ -69,6 +69,6 @@ assert abs(single - case.values[0][0, 0]) <= case.bounds[0][0, 0], "a plain f32 
 assert case.bounds[0].max() < 8 * 4096 * 2.0**-24 * 2, case.bounds[0].max()
 # f32 overflow of a sum is infinity.
 huge = np.full((1, 8), 3e38)
-check("overflow", run("hk.matmul %0, %1 {transpose_b} : INS -> OUTS", [(huge, "f32"), (huge, "f32")], [((1, 1), "f32")]),
+check("overflow", run("hk.matmul %0, %1 transpose_b : INS -> OUTS", [(huge, "f32"), (huge, "f32")], [((1, 1), "f32")]),
       np.array([[np.inf]]))
 finish()

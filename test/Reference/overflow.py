@@ -28,7 +28,7 @@ rows = f32([[H, H, 1, 1], [-H, -H, 1, 1], [H, H, H, -H], [H, H, -H, -H], [H, -H,
             [INF, H, H, 1], [INF, -H, -H, 1], [-INF, H, H, 1], [INF, -INF, 1, 1], [NAN, -H, -H, 1]])
 sums = [INF, -INF, INF, ANY, ANY, INF, INF, ANY, ANY, NAN, NAN]
 bounded("reduce sum", run("hk.reduce sum %0 : INS -> OUTS", [(rows, "f32")], [((11, 1), "f32")]), [[s] for s in sums])
-case = run("hk.cumsum inclusive %0 {dim = 1 : i64} : INS -> OUTS", [(rows, "f32")], [((11, 4), "f32")])
+case = run("hk.cumsum inclusive %0 dim 1 : INS -> OUTS", [(rows, "f32")], [((11, 4), "f32")])
 case.values[0], case.bounds[0] = case.values[0][:, 3], case.bounds[0][:, 3]
 bounded("cumsum", case, sums)
 case = run("hk.causal_conv1d channel_first %0, %1 : INS -> OUTS", [(rows[:, None], "f32"), (np.ones((1, 4)), "f32")],
@@ -73,7 +73,7 @@ text = function("hk.cos %x0 : T -> T", "hk.mul %0, %x1 : T, T -> T", "hk.rms_nor
 case = Case(text, [np.full((1, 4), 1e30), np.full((1, 4), f32(H))])
 assert np.isinf(case.bounds[0]).all(), case.bounds
 # A sum that the order decides, in a maximum, a comparison, and a gate that may be open.
-any_sum = "hk.cumsum inclusive %x0 {dim = 1 : i64} : T -> T"
+any_sum = "hk.cumsum inclusive %x0 dim 1 : T -> T"
 x = f32([[H, H, -H, -H]])
 for name, line in [("max", "hk.max %1, %x0 : T, T -> T"), ("softmax", "hk.softmax %0 : T -> T")]:
     case = Case(function(any_sum, "hk.div %0, %0 : T, T -> T", line, last=4), [x])

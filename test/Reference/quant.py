@@ -35,10 +35,10 @@ with np.errstate(all="ignore"):
     for dtype in LARGEST:
         case = run("hk.quantize per_token %0 : INS -> OUTS", [(x, "bf16")], [(x.shape, dtype), ((6, 1), "f32")])
         check("per_token " + dtype, case, quantize(x, dtype, 300), exact=True)
-        case = run("hk.quantize per_group %0 {amax_floor = 1.0e-2 : f32, limit = 100.0 : f32} : INS -> OUTS",
+        case = run("hk.quantize per_group %0 amax_floor 1.0e-2 limit 100.0 : INS -> OUTS",
                    [(x, "bf16")], [(x.shape, dtype), ((6, 3), "f32")])
         check("per_group " + dtype, case, quantize(x, dtype, 128, f32(1e-2), 100.0), exact=True)
-        case = run("hk.quantize per_group %0 {power_of_two} : INS -> OUTS", [(x, "bf16")],
+        case = run("hk.quantize per_group %0 power_of_two : INS -> OUTS", [(x, "bf16")],
                    [(x.shape, dtype), ((6, 3), "f32")])
         check("power of two " + dtype, case, quantize(x, dtype, 128, power_of_two=True), exact=True)
         for scale, wide in [(np.array([0.37]), 1), (rng.uniform(0.1, 2, (6, 1)), 300), (rng.uniform(0.1, 2, (6, 3)), 128)]:

@@ -12,9 +12,9 @@ for dtype in ["f32", "bf16", "f16"]:
     for kind, function in REDUCE.items():
         for dims in [1, 2, 3]:
             want = function(x, axis=tuple(range(3 - dims, 3)), keepdims=True)
-            case = run(f"hk.reduce {kind} %0 {{dims = {dims} : i64}} : INS -> OUTS", [(x, dtype)], [(want.shape, "f32")])
+            case = run(f"hk.reduce {kind} %0 dims {dims} : INS -> OUTS", [(x, dtype)], [(want.shape, "f32")])
             check(f"reduce {kind} {dims}", case, f32(want), exact=kind != "sum")
-            case = run(f"hk.reduce {kind} %0 {{dims = {dims} : i64}} : INS -> OUTS", [(x, dtype)], [(want.shape, "bf16")])
+            case = run(f"hk.reduce {kind} %0 dims {dims} : INS -> OUTS", [(x, dtype)], [(want.shape, "bf16")])
             check(f"reduce {kind} to bf16", case, to("bf16", want), exact=kind != "sum")
 for kind, empty in [("sum", 0), ("absmax", 0), ("max", -np.inf), ("min", np.inf)]:
     case = run(f"hk.reduce {kind} %0 : INS -> OUTS", [(np.zeros((2, 0)), "f32")], [((2, 1), "f32")])
@@ -28,10 +28,10 @@ for kind, empty in [("sum", 0), ("absmax", 0), ("max", -np.inf), ("min", np.inf)
 # also behind a second sum that is infinite in any case.
 text = """func.func @main(%x: tensor<1x4xf32>) -> (tensor<1x1xf32>, tensor<1x1xf32>) {
   %s = hk.reduce sum %x : tensor<1x4xf32> -> tensor<1x1xf32>
-  %d = hk.sub %x, %s : tensor<1x4xf32>, tensor<1x1xf32> -> tensor<1x4xf32>
-  %q = hk.mul %d, %d : tensor<1x4xf32>, tensor<1x4xf32> -> tensor<1x4xf32>
+  %d = hk.sub %x, %s : tensor<1x4xf32>, tensor<1x1xf32>
+  %q = hk.mul %d, %d : tensor<1x4xf32>
   %t = hk.reduce sum %q : tensor<1x4xf32> -> tensor<1x1xf32>
-  %r = hk.rsqrt %t : tensor<1x1xf32> -> tensor<1x1xf32>
+  %r = hk.rsqrt %t : tensor<1x1xf32>
   return %t, %r : tensor<1x1xf32>, tensor<1x1xf32>
 }"""
 unknown = Case(text, [np.array([[3e38, 3e38, -3e38, -3e38]])])
@@ -110,7 +110,7 @@ for length, tokens in [(3, 1), (6, 4), (5, 4), (4, 6), (9, 2)]:
         new[line] = np.concatenate([old, x[s]])[-length:]
     operands = [(x, "bf16"), (w, "bf16"), (state, "bf16"), (lines, "i32"), (counts, "i32")]
     t = [tensor(a, e) for a, e in operands]
-    case = run(f"hk.causal_conv1d channel_last %0, %1 state %2 indices %3 accepted %4 {{pad_slot = 2 : i64}} :"
+    case = run(f"hk.causal_conv1d channel_last %0, %1 state %2 indices %3 accepted %4 pad_slot 2 :"
                f" {t[0]}, {t[1]} state {t[2]} indices {t[3]} accepted {t[4]} -> OUTS",
                operands, [(x.shape, "f32"), (state.shape, "bf16")])
     check(f"causal_conv1d accepted {length} {tokens}", case, [f32(y), new])
@@ -129,7 +129,7 @@ for length, tokens in [(3, 1), (6, 4), (5, 4), (4, 6), (9, 2)]:
     operands[0], operands[2] = (turn(x), "bf16"), (turn(state), "bf16")
     t = [tensor(a, e) for a, e in operands]
     case = run(f"hk.causal_conv1d channel_first %0, %1 state %2 indices %3 ring %4 state_layout channel_first"
-               f" {{pad_slot = 2 : i64}} : {t[0]}, {t[1]} state {t[2]} indices {t[3]} ring {t[4]} -> OUTS",
+               f" pad_slot 2 : {t[0]}, {t[1]} state {t[2]} indices {t[3]} ring {t[4]} -> OUTS",
                operands, [(turn(x).shape, "f32"), (turn(state).shape, "bf16")])
     check(f"causal_conv1d ring {length} {tokens}", case, [f32(turn(y)), turn(new)])
 
@@ -183,7 +183,7 @@ for block, length in [(4, 3), (2, 5), (1, 3)]:
     operands = [(x, "bf16"), (w, "bf16"), (offsets, "i32"), (state, "bf16"), (lines, "i64"), (computed, "i32")]
     t = [tensor(a, e) for a, e in operands]
     case = run(f"hk.causal_conv1d channel_last %0, %1 offsets %2 state %3 indices %4 computed %5"
-               f" {{block = {block} : i64, pad_slot = 17 : i64}} : {t[0]}, {t[1]} offsets {t[2]} state {t[3]}"
+               f" block {block} pad_slot 17 : {t[0]}, {t[1]} offsets {t[2]} state {t[3]}"
                f" indices {t[4]} computed {t[5]} -> OUTS", operands, [(x.shape, "f32"), (state.shape, "bf16")])
     check(f"causal_conv1d blocks {block}", case, [f32(y), new])
 

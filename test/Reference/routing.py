@@ -38,7 +38,7 @@ for dtype, kind, bounds, chunk, reverse in [
         ("bf16", "inclusive", cu, 64, False)]:
     data = to(dtype, x)
     line = f"hk.cumsum {kind} %0" + (" bounds %1" if bounds is not None else "")
-    line += " {dim = 1 : i64" + (f", chunk = {chunk} : i64" if chunk else "") + (", reverse" if reverse else "") + "} : "
+    line += " dim 1" + (f" chunk {chunk}" if chunk else "") + (" reverse" if reverse else "") + " : "
     operands = [(data, dtype)]
     types = "tensor<2x150x3x" + dtype + ">"
     if bounds is not None:
@@ -74,10 +74,10 @@ for n, low, high in [(100, -1, 16), (0, 0, 1), (40, 3, 4), (7, -1, 0)]:
             order[at:at + len(members)] = members
             position[members] = at + np.arange(len(members))
             at += -(-len(members) // block) * block
-        case = run(f"hk.sort_by_key %0 {{bins = {E} : i64, block = {block} : i64}} : INS -> OUTS",
+        case = run(f"hk.sort_by_key %0 bins {E} block {block} : INS -> OUTS",
                    [(ids, "i32")], [((length,), "i32"), ((n,), "i32")])
         check("sort", case, [order, position], exact=True)
-    case = run(f"hk.sort_by_key %0 {{bins = {E} : i64}} : INS -> OUTS", [(ids, "i32")], [((5,), "i32"), ((n,), "i32")])
+    case = run(f"hk.sort_by_key %0 bins {E} : INS -> OUTS", [(ids, "i32")], [((5,), "i32"), ((n,), "i32")])
     full = np.concatenate([np.argsort(np.where((ids < 0) | (ids >= E), E, ids), kind="stable")[:counts.sum()],
                            np.full(5, n)])
     check("short order", case, full[:5], exact=True)
@@ -91,7 +91,7 @@ check("count_bits", run("hk.count_bits %0 : INS -> OUTS", [(words.view(np.int32)
 for block in (1, 5, 32, 64):
     blocks = -(-37 // block)
     before = np.array([rows[: block * t].sum(0) for t in range(blocks)])
-    check("count_bits before", run(f"hk.count_bits %0 {{block = {block} : i64}} : INS -> OUTS",
+    check("count_bits before", run(f"hk.count_bits %0 block {block} : INS -> OUTS",
                                    [(words.view(np.int32), "i32")], [((50,), "i32"), ((blocks, 50), "i32")]),
           [rows.sum(0)[:50], before[:, :50]], exact=True)
 
@@ -109,17 +109,17 @@ bounds = np.concatenate([[3], 3 + np.cumsum(np.maximum(lengths, 0))]).astype(np.
 for block, size in [(1, 23), (1, 30), (4, 9), (4, 3)]:
     want = segments(lengths, block, size)
     results = [((size,), "i32"), ((size,), "i32"), ((9,), "i32")]
-    attr = f"{{block = {block} : i64}} : INS -> OUTS"
+    attr = f"block {block} : INS -> OUTS"
     check("segments lengths", run("hk.segments lengths %0 " + attr, [(lengths, "i32")], results), want, exact=True)
     check("segments bounds", run("hk.segments bounds %0 " + attr, [(bounds, "i32")], results), want, exact=True)
 
 # Ids that noise decides: what counts and sorts them is open, and stays so.
 text = """func.func @main(%x: tensor<1x4xf32>) -> (tensor<4xi32>, tensor<2xi32>, tensor<2xi32>, tensor<4xi32>, tensor<5xi32>) {
-  %s = hk.softmax %x : tensor<1x4xf32> -> tensor<1x4xf32>
-  %v, %i = hk.topk %s ties lowest_index order by_value : tensor<1x4xf32> -> tensor<1x2xf32>, tensor<1x2xi32>
+  %s = hk.softmax %x : tensor<1x4xf32>
+  %v, %i = hk.topk %s : tensor<1x4xf32> -> tensor<1x2xf32>, tensor<1x2xi32>
   %ids = tensor.collapse_shape %i [[0, 1]] : tensor<1x2xi32> into tensor<2xi32>
   %h = hk.histogram %ids : tensor<2xi32> -> tensor<4xi32>
-  %o, %p = hk.sort_by_key %ids {bins = 4 : i64} : tensor<2xi32> -> tensor<2xi32>, tensor<2xi32>
+  %o, %p = hk.sort_by_key %ids bins 4 : tensor<2xi32> -> tensor<2xi32>, tensor<2xi32>
   %w = hk.bitmatrix %i : tensor<1x2xi32> -> tensor<1x1xi32>
   %c = hk.count_bits %w : tensor<1x1xi32> -> tensor<4xi32>
   %f = hk.cumsum offsets %h : tensor<4xi32> -> tensor<5xi32>

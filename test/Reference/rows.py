@@ -26,10 +26,10 @@ for dtype in ["f32", "bf16", "f16"]:
         eps = float(np.float32(1e-5))
         case = run("hk.rms_norm %0, %1 epsilon 1.0e-05 : INS -> OUTS", [(x, dtype), (w, dtype)], [(x.shape, dtype)])
         check(f"rms_norm {dtype} {n}", case, to(dtype, rms_norm(x, w, eps)), max_ulps=wide, dtype=dtype)
-        case = run("hk.rms_norm %0, %1 epsilon 1.0e-05 {weight_offset = 1.0 : f32} : INS -> OUTS",
+        case = run("hk.rms_norm %0, %1 epsilon 1.0e-05 weight_offset 1.0 : INS -> OUTS",
                    [(x, dtype), (w, dtype)], [(x.shape, dtype)])
         check("rms_norm 1 + w", case, to(dtype, rms_norm(x, w, eps, 1.0)))
-        case = run("hk.rms_norm %0, %1 epsilon 1.0e-05 {round_before_weight} : INS -> OUTS",
+        case = run("hk.rms_norm %0, %1 epsilon 1.0e-05 round_before_weight : INS -> OUTS",
                    [(x, dtype), (w, dtype)], [(x.shape, dtype)])
         check("rms_norm rounds before weight", case, to(dtype, to(dtype, rms_norm(x, None, eps)) * w))
         case = run("hk.layer_norm %0, %1, %2 epsilon 1.0e-05 : INS -> OUTS",
@@ -69,7 +69,7 @@ x = to("bf16", rng.normal(size=(5, 34)) * 3)
 for kind in ["silu", "gelu", "gelu_tanh", "relu", "swiglu_oai"]:
     case = run(f"hk.gated_activation {kind} %0 : INS -> OUTS", [(x, "bf16")], [((5, 17), "bf16")])
     check(kind, case, to("bf16", gate(kind, x[:, :17], x[:, 17:])))
-    case = run(f"hk.gated_activation {kind} %0 {{limit = 2.0 : f32}} : INS -> OUTS", [(x, "bf16")], [((5, 17), "f32")])
+    case = run(f"hk.gated_activation {kind} %0 limit 2.0 : INS -> OUTS", [(x, "bf16")], [((5, 17), "f32")])
     check(kind + " limit", case, f32(gate(kind, np.minimum(x[:, :17], 2), np.clip(x[:, 17:], -2, 2))))
 
 
@@ -114,7 +114,7 @@ for style in ["neox", "gptj"]:
 # Where positions come from: the second token dim, or sequences laid end to end.
 x = to("bf16", rng.normal(size=(3, 5, 2, 8)))
 cos, sin = to("f32", rng.normal(size=(2, 4, 4)))
-case = run("hk.rope neox %0, %1, %2 {position_dim = 1 : i64} : INS -> OUTS", [(x, "bf16"), (cos, "f32"), (sin, "f32")],
+case = run("hk.rope neox %0, %1, %2 position_dim 1 : INS -> OUTS", [(x, "bf16"), (cos, "f32"), (sin, "f32")],
            [(x.shape, "bf16")])
 want = [rope(image, cos, sin, range(5), "neox", False, False, False) for image in x]
 check("rope by dim 1", case, to("bf16", np.stack(want)))
@@ -132,7 +132,7 @@ check("transpose", run("hk.transpose %0 [2, 0, 1] : INS -> OUTS", [(x, "bf16")],
 y = to("bf16", rng.normal(size=(3, 2, 5)))
 check("concat", run("hk.concat 1 (%0, %1, %0) : INS, tensor<3x4x5xbf16> -> OUTS", [(x, "bf16"), (y, "bf16")],
                     [((3, 10, 5), "bf16")]), np.concatenate([x, y, x], 1), exact=True)
-check("pad with a number", run("hk.pad %0 {value = 2.5 : f32} : INS -> OUTS", [(x, "bf16")], [((3, 4, 8), "bf16")]),
+check("pad with a number", run("hk.pad %0 value 2.5 : INS -> OUTS", [(x, "bf16")], [((3, 4, 8), "bf16")]),
       np.concatenate([x, np.full((3, 4, 8 - x.shape[-1]), 2.5)], -1), exact=True)
 check("pad", run("hk.pad %0 : INS -> OUTS", [(x, "bf16")], [((3, 4, 8), "bf16")]),
       np.pad(x, [(0, 0), (0, 0), (0, 3)]), exact=True)
@@ -172,7 +172,7 @@ hk.weight @w "w" : tensor<6xf32>
 hk.kernel @k rowwise inputs 2 shapes [#hk.shape<[d0, 6]>, #hk.shape<[6]>, #hk.shape<[d0, 6]>] aligns [4, 4, 4] {
   hk.spec {
   ^bb0(%x: tensor<?x6xf32>, %w: tensor<6xf32>, %o: tensor<?x6xf32>):
-    %y = hk.mul %x, %w : tensor<?x6xf32>, tensor<6xf32> -> tensor<?x6xf32>
+    %y = hk.mul %x, %w : tensor<?x6xf32>, tensor<6xf32>
     hk.yield %y : tensor<?x6xf32>
   }
 }
@@ -186,8 +186,8 @@ func.func @main(%x: tensor<?x2x3xf32>) -> (tensor<?x6xf32>, tensor<?x6xf32>, ten
   %a = hk.launch @k ins(%f, %w : tensor<?x6xf32>, tensor<6xf32>) outs(%e : tensor<?x6xf32>) reads [false] -> tensor<?x6xf32>
   %b = hk.fused rowwise ins(%f, %w : tensor<?x6xf32>, tensor<6xf32>) outs(%e : tensor<?x6xf32>) {
   ^bb0(%p: tensor<?x6xf32>, %q: tensor<6xf32>, %o: tensor<?x6xf32>):
-    %y = hk.mul %p, %q : tensor<?x6xf32>, tensor<6xf32> -> tensor<?x6xf32>
-    %z = hk.neg %y : tensor<?x6xf32> -> tensor<?x6xf32>
+    %y = hk.mul %p, %q : tensor<?x6xf32>, tensor<6xf32>
+    %z = hk.neg %y : tensor<?x6xf32>
     hk.yield %z : tensor<?x6xf32>
   } -> tensor<?x6xf32>
   %m = arith.subi %n, %c1 : index

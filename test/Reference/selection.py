@@ -79,7 +79,7 @@ def group_limit(x, groups, top, score):
 for score in ["maximum", "top2_sum"]:
     for groups, top in [(4, 2), (8, 8), (2, 1)]:
         x = to("bf16", special((20, 16)))
-        line = f"hk.group_limit {score} %0 {{groups = {groups} : i64, top_groups = {top} : i64}} : INS -> OUTS"
+        line = f"hk.group_limit {score} %0 groups {groups} top_groups {top} : INS -> OUTS"
         check(f"group_limit {score} {groups}", run(line, [(x, "bf16")], [(x.shape, "bf16")]),
               group_limit(x, groups, top, score), exact=True)
 
@@ -100,8 +100,8 @@ check("sum of nothing", run("hk.reduce sum %0 : INS -> OUTS", [(np.zeros((2, 0))
 # Noise decides nothing that is clear: softmax keeps the order of distant logits
 # and says of near ones that it does not know.
 text = """func.func @main(%x: tensor<1x4xf32>) -> (tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x1xi32>) {
-  %p = hk.softmax %x : tensor<1x4xf32> -> tensor<1x4xf32>
-  %v, %i = hk.topk %p ties lowest_index order by_value : tensor<1x4xf32> -> tensor<1x2xf32>, tensor<1x2xi32>
+  %p = hk.softmax %x : tensor<1x4xf32>
+  %v, %i = hk.topk %p : tensor<1x4xf32> -> tensor<1x2xf32>, tensor<1x2xi32>
   %b = hk.bitmatrix %i : tensor<1x2xi32> -> tensor<1x1xi32>
   return %v, %i, %b : tensor<1x2xf32>, tensor<1x2xi32>, tensor<1x1xi32>
 }"""

@@ -159,7 +159,7 @@ class Graph(rowsteps.RowSteps):
     def softmax(self):
         x = self.real()
         if x:
-            self.emit(f"hk.softmax {x.name} : {self.of(x)} -> {self.of(x)}", x.shape, x.element)
+            self.emit(f"hk.softmax {x.name} : {self.of(x)}", x.shape, x.element)
 
     def reduce(self):
         """A reduction of the last dim or, of heads, of the last two; and its use."""
@@ -168,11 +168,11 @@ class Graph(rowsteps.RowSteps):
             return
         dims = 2 if x.rank() == 3 and self.rng.random() < 0.3 else 1
         shape = x.shape[:x.rank() - dims] + (1,) * dims
-        attr = f" {{dims = {dims} : i64}}" if dims > 1 else ""
+        attr = f" dims {dims}" if dims > 1 else ""
         r = self.emit(f"hk.reduce {self.rng.choice(('sum', 'max', 'min', 'absmax'))} {x.name}{attr} : {self.of(x)}"
                       f" -> {self.type(shape, 'f32')}", shape, "f32")
         if self.rng.random() < 0.7:
-            self.emit(f"hk.sub {x.name}, {r.name} : {self.of(x)}, {self.of(r)} -> {self.of(x)}", x.shape, x.element)
+            self.emit(f"hk.sub {x.name}, {r.name} : {self.of(x)}, {self.of(r)}", x.shape, x.element)
 
     def conv(self):
         """A causal convolution over the tokens, and sometimes its two halves."""
@@ -190,7 +190,7 @@ class Graph(rowsteps.RowSteps):
             ids, types = f" seq_idx {seq.name}", f" seq_idx {self.of(seq)}"
         y = self.emit(f"hk.causal_conv1d channel_last {three.name}, {w.name}{ids} : {self.of(three)}, {self.of(w)}{types}"
                       f" -> {self.of(three)}", shape, x.element, keep=False)
-        y = self.emit(f"hk.silu {y.name} : {self.of(y)} -> {self.of(y)}", shape, x.element, keep=False)
+        y = self.emit(f"hk.silu {y.name} : {self.of(y)}", shape, x.element, keep=False)
         y = self.emit(f"tensor.collapse_shape {y.name} [[0, 1], [2]] : {self.of(y)} into {self.of(x)}",
                       x.shape, x.element)
         if self.rng.random() < 0.5 and n % 2 == 0:
@@ -266,10 +266,10 @@ class Graph(rowsteps.RowSteps):
             return
         group = 8 if x.shape[-1] % 8 == 0 and self.rng.random() < 0.5 else None
         scales = x.shape[:-1] + ((x.shape[-1] // group) if group else 1,)
-        attr = f" {{group_size = {group} : i64}}" if group else ""
+        attr = f" group {group}" if group else ""
         scaling = attr
         if self.rng.random() < 0.3:
-            scaling = f" {{group_size = {group} : i64, power_of_two}}" if group else " {power_of_two}"
+            scaling = f" group {group} power_of_two" if group else " {power_of_two}"
         element = self.rng.choice(("i8", "f8E4M3FN"))
         n = self.count
         self.count += 1
@@ -290,7 +290,7 @@ class Graph(rowsteps.RowSteps):
             pos = self.argument(("T",), "i32")
             style = self.rng.choice(("neox", "gptj"))
             flags = ["angle_per_element"] * own + [f for f in ("nope_first", "inverse") if self.rng.random() < 0.3]
-            attrs = f" {{{', '.join(flags)}}}" if flags else ""
+            attrs = f" {' '.join(flags)}" if flags else ""
             self.emit(f"hk.rope {style} {x.name}, {table.name}, {table.name} positions {pos.name}{attrs} : {self.of(x)},"
                       f" {self.of(table)}, {self.of(table)} positions {self.of(pos)} -> {self.of(x)}",
                       x.shape, x.element)
@@ -299,7 +299,7 @@ class Graph(rowsteps.RowSteps):
         """Cosines, or angles that the graph takes the cosines of."""
         table = self.weight((16, angles), "f32")
         if self.rng.random() < 0.3:
-            table = self.emit(f"hk.cos {table.name} : {self.of(table)} -> {self.of(table)}", table.shape, "f32",
+            table = self.emit(f"hk.cos {table.name} : {self.of(table)}", table.shape, "f32",
                               keep=False)
         return table
 
@@ -355,7 +355,7 @@ class Graph(rowsteps.RowSteps):
         q = Tensor(f"%q{n}", x.shape, element)
         s = Tensor(f"%s{n}", scales, "f8E8M0FNU" if mx else "f32")
         line = "hk.quantize_mx even" if mx else "hk.quantize per_group"
-        attr = "" if mx else " {group_size = 16 : i64}"
+        attr = "" if mx else " group 16"
         self.lines.append(f"{q.name}, {s.name} = {line} {x.name}{attr} : {self.of(x)} -> {self.of(q)}, {self.of(s)}")
         if mx:
             self.emit(f"hk.dequantize {q.name}, {s.name} : {self.of(q)}, {self.of(s)} -> {self.of(x)}", x.shape, x.element)
@@ -377,10 +377,10 @@ class Graph(rowsteps.RowSteps):
             z = self.pick(lambda v: v.shape == x.shape and v.element in REALS)
             n = self.normalised(x, "f32")
             g = self.emit(f"hk.silu {z.name} : {self.of(z)} -> {self.of(n)}", x.shape, "f32", keep=False)
-            y = self.emit(f"hk.mul {n.name}, {g.name} : {self.of(n)}, {self.of(g)} -> {self.of(n)}", x.shape, "f32")
+            y = self.emit(f"hk.mul {n.name}, {g.name} : {self.of(n)}, {self.of(g)}", x.shape, "f32")
         elif kind == 1:
             shape = ("T", x.shape[1] // 2)
-            y = self.emit(f"hk.gated_activation swiglu_oai {x.name} {{limit = 7.0 : f32}} : {self.of(x)}"
+            y = self.emit(f"hk.gated_activation swiglu_oai {x.name} limit 7.0 : {self.of(x)}"
                           f" -> {self.type(shape, 'f32')}", shape, "f32")
         else:
             n = self.normalised(x, "f32")
@@ -398,7 +398,7 @@ class Graph(rowsteps.RowSteps):
         r = self.emit(f"hk.rope neox {n.name}, {table.name}, {table.name} positions {pos.name} : {self.of(n)},"
                       f" {self.of(table)}, {self.of(table)} positions {self.of(pos)} -> {self.type(x.shape, 'f32')}",
                       x.shape, "f32", keep=False)
-        scale = self.emit("hk.constant dense<0.5> : tensor<1xf32>", (1,), "f32", keep=False)
+        scale = self.emit("hk.constant 0.5 : tensor<1xf32>", (1,), "f32", keep=False)
         q = self.emit(f"hk.quantize_static {r.name}, {scale.name} : {self.of(r)}, {self.of(scale)}"
                       f" -> {self.type(x.shape, 'f8E4M3FN')}", x.shape, "f8E4M3FN", keep=False)
         cache = self.argument((1, 16) + x.shape[1:], "f8E4M3FN")
@@ -410,8 +410,8 @@ class Graph(rowsteps.RowSteps):
     def constant(self):
         x = self.real()
         if x:
-            c = self.emit(f"hk.constant dense<1.5> : tensor<{x.element}>", (), x.element, keep=False)
-            self.emit(f"hk.mul {x.name}, {c.name} : {self.of(x)}, {self.of(c)} -> {self.of(x)}",
+            c = self.emit(f"hk.constant 1.5 : tensor<{x.element}>", (), x.element, keep=False)
+            self.emit(f"hk.mul {x.name}, {c.name} : {self.of(x)}, {self.of(c)}",
                       x.shape, x.element)
 
     def pad(self):
@@ -462,19 +462,19 @@ class Graph(rowsteps.RowSteps):
     def group_limit(self):
         x = self.real(lambda v: v.shape[-1] % 8 == 0)
         if x:
-            self.emit(f"hk.group_limit {self.rng.choice(('maximum', 'top2_sum'))} {x.name} {{groups = 4 : i64,"
-                      f" top_groups = 2 : i64}} : {self.of(x)} -> {self.of(x)}", x.shape, x.element)
+            self.emit(f"hk.group_limit {self.rng.choice(('maximum', 'top2_sum'))} {x.name} groups 4"
+                      f" top_groups 2 : {self.of(x)}", x.shape, x.element)
 
     def cumsum(self):
         x = self.real()
         if x:
-            attr = f"dim = {self.rng.randrange(x.rank())} : i64"
+            attr = f"dim {self.rng.randrange(x.rank())}"
             if self.rng.random() < 0.5:
-                attr += f", chunk = {self.rng.randint(2, 9)} : i64"
+                attr += f" chunk {self.rng.randint(2, 9)}"
             if self.rng.random() < 0.5:
-                attr += ", reverse"
+                attr += " reverse"
             kind = self.rng.choice(("inclusive", "exclusive"))
-            self.emit(f"hk.cumsum {kind} {x.name} {{{attr}}} : {self.of(x)} -> {self.of(x)}", x.shape, x.element)
+            self.emit(f"hk.cumsum {kind} {x.name} {attr} : {self.of(x)}", x.shape, x.element)
 
     def sort(self):
         """Tokens by a key, or back."""
@@ -483,7 +483,7 @@ class Graph(rowsteps.RowSteps):
             keys = self.argument(("T",), "i32")
             n = self.count
             self.count += 1
-            self.lines.append(f"%o{n}, %p{n} = hk.sort_by_key {keys.name} {{bins = 12 : i64}} : {self.of(keys)}"
+            self.lines.append(f"%o{n}, %p{n} = hk.sort_by_key {keys.name} bins 12 : {self.of(keys)}"
                               f" -> {self.of(keys)}, {self.of(keys)}")
             self.emit(f"hk.gather_rows {x.name}, %{self.rng.choice('op')}{n} : {self.of(x)}, {self.of(keys)}"
                       f" -> {self.of(x)}", x.shape, x.element)
@@ -494,7 +494,7 @@ class Graph(rowsteps.RowSteps):
             return
         k = self.pick(lambda v: v.shape == q.shape and v.element == q.element)
         v = self.pick(lambda v: v.shape == q.shape and v.element == q.element)
-        causal = " {causal}" if self.rng.random() < 0.5 else ""
+        causal = " causal" if self.rng.random() < 0.5 else ""
         self.emit(f"hk.attention {q.name}, {k.name}, {v.name} scale 0.25{causal} : {self.of(q)}, {self.of(k)},"
                   f" {self.of(v)} -> {self.of(q)}", q.shape, q.element)
 
@@ -509,12 +509,12 @@ class Graph(rowsteps.RowSteps):
         slots = self.argument(("T",), "i32", "iota:-1")
         self.states.append(cache)
         if self.rng.random() < 0.3:  # somebody reads the old contents
-            self.emit(f"hk.neg {cache.name} : {self.of(cache)} -> {self.of(cache)}", cache.shape, cache.element)
+            self.emit(f"hk.neg {cache.name} : {self.of(cache)}", cache.shape, cache.element)
         new = self.emit(f"hk.kv_cache_write {x.name}, {slots.name} into {cache.name}"
                         f" layout {layout} : {self.of(x)},"
                         f" {self.of(slots)}, {self.of(cache)}", cache.shape, cache.element, keep=False)
         if self.rng.random() < 0.3:  # or the new ones
-            self.emit(f"hk.abs {new.name} : {self.of(new)} -> {self.of(new)}", new.shape, new.element)
+            self.emit(f"hk.abs {new.name} : {self.of(new)}", new.shape, new.element)
         self.results.append(new)
 
     def text(self, name):

@@ -27,12 +27,12 @@ def module(body, result):
 def deep(num_ops):
     body, h = [], "%x"
     for i in range(num_ops // 8):
-        norm = f"%n{i} = hk.rms_norm {h}, %g epsilon 1.0e-05 : {T}, tensor<256xbf16> -> {T}"
+        norm = f"%n{i} = hk.rms_norm {h}, %g epsilon 1.0e-05 : {T}, tensor<256xbf16>"
         products = [f"%{out}{i} = hk.matmul %{x}{i}, %w : {T}, tensor<256x256xbf16> -> {T}"
                     for out, x in (("a", "n"), ("b", "n"), ("e", "d"))]
-        body += [norm, products[0], products[1], f"%c{i} = hk.silu %a{i} : {T} -> {T}",
-                 f"%d{i} = hk.mul %c{i}, %b{i} : {T}, {T} -> {T}", products[2],
-                 f"%r{i} = hk.add %e{i}, {h} : {T}, {T} -> {T}", f"%h{i} = hk.abs %r{i} : {T} -> {T}"]
+        body += [norm, products[0], products[1], f"%c{i} = hk.silu %a{i} : {T}",
+                 f"%d{i} = hk.mul %c{i}, %b{i} : {T}", products[2],
+                 f"%r{i} = hk.add %e{i}, {h} : {T}", f"%h{i} = hk.abs %r{i} : {T}"]
         h = f"%h{i}"
     return module(body, h)
 
@@ -40,7 +40,7 @@ def deep(num_ops):
 def wide(num_ops):
     body, sums = [], "%x"
     for i in range(num_ops // 2):
-        body += [f"%a{i} = hk.exp %x : {T} -> {T}", f"%s{i} = hk.add {sums}, %a{i} : {T}, {T} -> {T}"]
+        body += [f"%a{i} = hk.exp %x : {T}", f"%s{i} = hk.add {sums}, %a{i} : {T}"]
         sums = f"%s{i}"
     return module(body, sums)
 

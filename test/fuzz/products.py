@@ -39,36 +39,36 @@ def products(own_fp8, k):
                    f"%r0 = hk.matmul %a0, %a1 {{{words}}} : $0, $1 -> !0")
     # Odd rows: nothing is aligned.
     yield ([tensor("?", 13, "bf16"), tensor(37, 13, "bf16")], [tensor("?", 37, "bf16")],
-           "%r0 = hk.matmul %a0, %a1 {transpose_b} : $0, $1 -> !0")
+           "%r0 = hk.matmul %a0, %a1 transpose_b : $0, $1 -> !0")
     # Batches, and a right operand that they share.
     yield ([tensor(2, 3, "?", 72, "bf16"), tensor(2, 3, 40, 72, "bf16")], [tensor(2, 3, "?", 40, "bf16")],
-           "%r0 = hk.matmul %a0, %a1 {transpose_b} : $0, $1 -> !0")
+           "%r0 = hk.matmul %a0, %a1 transpose_b : $0, $1 -> !0")
     yield ([tensor("?", 1, 72, "bf16"), tensor(72, 40, "bf16")], [tensor("?", 1, 40, "bf16")],
            "%r0 = hk.matmul %a0, %a1 : $0, $1 -> !0")
     # Epilogues: broadcasts and two results, a gate, quantisation in groups.
     wide = tensor("?", n, "bf16")
     yield ([tensor("?", k, "bf16"), tensor(n, k, "bf16"), tensor(n, "bf16"), tensor("?", 1, "bf16"), wide],
            [wide, tensor("?", n, "f32")],
-           f"""%0 = hk.matmul %a0, %a1 {{transpose_b}} : $0, $1 -> {wide}
-%1 = hk.add %0, %a2 : {wide}, $2 -> {wide}
-%2 = hk.gelu %1 : {wide} -> {wide}
-%3 = hk.mul %2, %a3 : {wide}, $3 -> {wide}
+           f"""%0 = hk.matmul %a0, %a1 transpose_b : $0, $1 -> {wide}
+%1 = hk.add %0, %a2 : {wide}, $2
+%2 = hk.gelu %1 : {wide}
+%3 = hk.mul %2, %a3 : {wide}, $3
 %r0 = hk.add %3, %a4 : {wide}, $4 -> !0
 %r1 = hk.cast %2 : {wide} -> !1""")
     pair, half = tensor("?", 512, "bf16"), tensor("?", 256, "bf16")
-    gate = f"""%0 = hk.matmul %a0, %a1 {{transpose_b}} : $0, $1 -> {pair}
+    gate = f"""%0 = hk.matmul %a0, %a1 transpose_b : $0, $1 -> {pair}
 %1 = hk.gated_activation gelu_tanh %0 : {pair} -> {half}
 """
     operands = [tensor("?", k, "bf16"), tensor(512, k, "bf16")]
     yield operands, [half], gate + f"%r0 = hk.relu %1 : {half} -> !0"
     yield (operands, [tensor("?", 256, "i8"), tensor("?", 2, "f32")],
-           gate + f"%r0, %r1 = hk.quantize per_group %1 {{group_size = 128 : i64}} : {half} -> !0, !1")
+           gate + f"%r0, %r1 = hk.quantize per_group %1 group 128 : {half} -> !0, !1")
     # Scales of either operand: of one element, per row, per 128 of k.
     for element in (own_fp8, "i8"):
         for lhs in (tensor(1, "f32"), tensor("?", 1, "f32"), tensor("?", 3, "f32")):
             for rhs in (tensor(1, "f32"), tensor(n, 1, "f32"), tensor(2, 3, "f32")):
                 yield ([tensor("?", 300, element), tensor(n, 300, element), lhs, rhs], [tensor("?", n, "f32")],
-                       "%r0 = hk.matmul %a0, %a1 scales (%a2, %a3) {transpose_b} : $0, $1 scales ($2, $3) -> !0")
+                       "%r0 = hk.matmul %a0, %a1 scales (%a2, %a3) transpose_b : $0, $1 scales ($2, $3) -> !0")
 
 
 def call(name, args, rows):

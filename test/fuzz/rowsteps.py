@@ -44,7 +44,7 @@ class RowSteps:
     def put(self, op, operands, shape, element, attrs="", keep=False):
         """One line: an operator, its operands and result type."""
         names, types = ", ".join(v.name for v in operands), ", ".join(self.of(v) for v in operands)
-        attrs = f" {{{attrs}}}" if attrs else ""
+        attrs = f" {attrs}" if attrs else ""
         return self.emit(f"hk.{op} {names}{attrs} : {types} -> {self.type(shape, element)}", shape, element, keep=keep)
 
     def end(self, value):
@@ -52,7 +52,7 @@ class RowSteps:
         return value
 
     def scalar(self, number, element):
-        return self.emit(f"hk.constant dense<{number}> : tensor<{element}>", (), element, keep=False)
+        return self.emit(f"hk.constant {number} : tensor<{element}>", (), element, keep=False)
 
     def flat(self, x):
         """All elements of x [T, n] in one line."""
@@ -135,7 +135,7 @@ class RowSteps:
     def gemma(self):
         x = self.real()
         if x:
-            attrs = self.rng.choice((" {weight_offset = 1.0 : f32}", " {round_before_weight}"))
+            attrs = self.rng.choice((" weight_offset 1.0", " round_before_weight"))
             self.values.append(self.norm_of(x, self.rng.choice(REALS), attrs))
 
     def gated_norm(self):
@@ -160,7 +160,7 @@ class RowSteps:
         if x:
             n = self.norm_of(x, x.element)
             width = x.shape[1] + self.rng.choice((1, 32, 50))
-            attrs = f"value = {self.rng.choice((1.0, -2.5))} : f32" if self.chance(0.5) else ""
+            attrs = f"value {self.rng.choice((1.0, -2.5))}" if self.chance(0.5) else ""
             self.quantised_any(self.put("pad", [n], ("T", width), x.element, attrs))
 
     def smooth(self):
@@ -178,7 +178,7 @@ class RowSteps:
         if x:
             shape = x.shape[:-1] + (x.shape[-1] // 2,)
             kind = self.rng.choice("silu gelu gelu_tanh relu swiglu_oai".split())
-            attrs = f"limit = {self.rng.choice((0.5, 7.0))} : f32" if self.chance(0.5) else ""
+            attrs = f"limit {self.rng.choice((0.5, 7.0))}" if self.chance(0.5) else ""
             y = self.put(f"gated_activation {kind}", [x], shape, self.rng.choice(REALS), attrs, keep=True)
             if self.chance(0.4):
                 self.quantised_any(y)
@@ -197,21 +197,21 @@ class RowSteps:
         group = self.rng.choice((None, 1, 3, 16, 128))
         attrs = []
         if group:
-            attrs.append(f"group_size = {group} : i64")
+            attrs.append(f"group {group}")
         if self.chance(0.3):
-            attrs.append("amax_floor = 1.0e-10 : f32")
+            attrs.append("amax_floor 1.0e-10")
         if self.chance(0.2):
-            attrs.append("limit = 100.0 : f32")
+            attrs.append("limit 100.0")
         if self.chance(0.3):
             attrs.append("power_of_two")
         scales = x.shape[:-1] + (-(-n // group) if group else 1,)
         q, s = self.results_of(f"hk.quantize {'per_group' if group else 'per_token'} {x.name}"
-                               f"{' {' + ', '.join(attrs) + '}' if attrs else ''} : {self.of(x)}",
+                               f"{' ' + ' '.join(attrs) if attrs else ''} : {self.of(x)}",
                                (x.shape, element), (scales, "f32"))
         self.values += [q, s]
         if self.chance(0.4):
             self.put("dequantize", [q, s], x.shape, self.rng.choice(REALS),
-                     f"group_size = {group} : i64" if group else "", keep=True)
+                     f"group {group}" if group else "", keep=True)
         if x.rank() == 2 and self.chance(0.2):  # scales column by column
             self.end(self.emit(f"hk.transpose {s.name} [1, 0] : {self.of(s)} -> {self.type(scales[::-1], 'f32')}",
                                scales[::-1], "f32", keep=False))
@@ -224,7 +224,7 @@ class RowSteps:
         if self.chance(0.4):
             self.put("dequantize", [q, s], x.shape, self.rng.choice(REALS), keep=True)
         if self.chance(0.3):  # padding that is 1, or nothing
-            attrs = "value = 1.0 : f32" if self.chance(0.5) else ""
+            attrs = "value 1.0" if self.chance(0.5) else ""
             self.end(self.put("pad", [s], scales[:-1] + (scales[-1] + self.rng.choice((0, 3, 8)),), "f8E8M0FNU", attrs))
 
     def mx_any(self):
@@ -239,10 +239,10 @@ class RowSteps:
             shape = self.rng.choice(((1,), x.shape[:-1] + (1,), x.shape[:-1] + (-(-n // group),)))
             s = self.argument(shape, "f32")
             s = self.put("exp", [s], shape, "f32")
-            attrs = [f"group_size = {group} : i64"] if shape != (1,) and shape[-1] != 1 else []
+            attrs = [f"group {group}"] if shape != (1,) and shape[-1] != 1 else []
             if self.chance(0.2):
-                attrs.append("limit = 100.0 : f32")
-            self.put("quantize_static", [x, s], x.shape, self.rng.choice(QUANTS), ", ".join(attrs), keep=True)
+                attrs.append("limit 100.0")
+            self.put("quantize_static", [x, s], x.shape, self.rng.choice(QUANTS), " ".join(attrs), keep=True)
 
     def other_flavour(self):
         x = self.pick(lambda v: v.element in ("f8E4M3FN", "f8E4M3FNUZ"))
@@ -324,7 +324,7 @@ class RowSteps:
         if form == "bounds":
             b = self.argument((4,), "i32", "bounds")
             words, types = f" bounds {b.name}", f" bounds {self.of(b)}"
-        attrs = f" {{{', '.join(flags)}}}" if flags else ""
+        attrs = f" {' '.join(flags)}" if flags else ""
         y = self.emit(f"hk.rope {self.rng.choice(('neox', 'gptj'))} {x.name}, {cos.name}, {sin.name}{words}{attrs} :"
                       f" {self.of(x)}, {self.of(cos)}, {self.of(sin)}{types} -> {self.of(x)}", x.shape, x.element)
         if self.chance(0.3):
@@ -374,7 +374,7 @@ class RowSteps:
                 rows = f"?x{experts}" if self.dynamic else f"{-(-self.num_tokens // block)}x{experts}"
                 n = self.count
                 self.count += 1
-                self.lines.append(f"%c{n}, %b{n} = hk.count_bits {bits.name} {{block = {block} : i64}} : {self.of(bits)}"
+                self.lines.append(f"%c{n}, %b{n} = hk.count_bits {bits.name} block {block} : {self.of(bits)}"
                                   f" -> tensor<{experts}xi32>, tensor<{rows}xi32>")
                 self.raw_ends += [(f"%c{n}", f"tensor<{experts}xi32>"), (f"%b{n}", f"tensor<{rows}xi32>")]
 
@@ -386,7 +386,7 @@ class RowSteps:
         position = self.type(flat.shape, "i32")
         n = self.count
         self.count += 1
-        self.lines.append(f"%o{n}, %p{n} = hk.sort_by_key {flat.name} {{bins = {experts} : i64, block = {block} : i64}}"
+        self.lines.append(f"%o{n}, %p{n} = hk.sort_by_key {flat.name} bins {experts} block {block}"
                           f" : {self.of(flat)} -> {order}, {position}")
         self.raw_ends += [(f"%o{n}", order), (f"%p{n}", position)]
         counts = self.end(self.put("histogram", [flat], (experts,), "i32"))
@@ -410,7 +410,7 @@ class RowSteps:
         self.count += 1
         kind = f"tensor<{places}xi32>"
         self.lines.append(f"%i{n}, %r{n}, %o{n} = hk.segments {form} {segments.name} items {items.name}"
-                          f" {{block = {block} : i64}} : {self.of(segments)} items {self.of(items)} -> {kind}, {kind},"
+                          f" block {block} : {self.of(segments)} items {self.of(items)} -> {kind}, {kind},"
                           f" tensor<{count + 1}xi32>")
         self.raw_ends += [(f"%i{n}", kind), (f"%r{n}", kind), (f"%o{n}", f"tensor<{count + 1}xi32>")]
 
@@ -432,14 +432,14 @@ class RowSteps:
     def ragged_sum(self):
         x = self.pick(lambda v: v.shape[0] == "T" and v.element in REALS + INTS)
         if x:
-            attrs = ["dim = 0 : i64"] + ["chunk = 3 : i64"] * self.chance(0.4) + ["reverse"] * self.chance(0.4)
+            attrs = ["dim 0"] + ["chunk 3"] * self.chance(0.4) + ["reverse"] * self.chance(0.4)
             kind = self.rng.choice(("inclusive", "exclusive"))
             element = x.element if x.element in REALS + ("i32", "i64") else self.rng.choice(("i32", "i64"))
             if x.element in REALS:
                 element = self.rng.choice(REALS)
             b = self.argument((self.rng.choice((2, 4)),), "i32", "bounds")
             shape = self.type(x.shape, element)
-            self.emit(f"hk.cumsum {kind} {x.name} bounds {b.name} {{{', '.join(attrs)}}} : {self.of(x)} bounds"
+            self.emit(f"hk.cumsum {kind} {x.name} bounds {b.name} {' '.join(attrs)} : {self.of(x)} bounds"
                       f" {self.of(b)} -> {shape}", x.shape, element)
 
     # Convolutions with a state.
@@ -469,7 +469,7 @@ class RowSteps:
         if len(shape) == 2 and shape[1] % 4 == 0 and self.chance(0.5):
             for begin in (0, shape[1] // 2):  # q and k of a gated delta rule
                 h = self.heads_at(y, begin, 2, shape[1] // 4)
-                self.emit(f"hk.l2_norm {h.name} epsilon 1.0e-06 : {self.of(h)} -> {self.of(h)}", h.shape, h.element)
+                self.emit(f"hk.l2_norm {h.name} epsilon 1.0e-06 : {self.of(h)}", h.shape, h.element)
 
     def heads_at(self, x, begin, heads, size):
         """Heads of a projection, from a column on."""
@@ -523,7 +523,7 @@ class RowSteps:
             words += f" offsets {cu.name} state {s.name} indices {lines.name} computed {computed.name}"
             types += f" offsets {self.of(cu)} state {self.of(s)} indices {self.of(lines)} computed {self.of(computed)}"
             y, new = self.results_of(f"hk.causal_conv1d channel_last {x.name}, {w.name}{words}{layout}"
-                                     f" {{block = {self.rng.choice((2, 16))} : i64}} : {self.of(x)}, {self.of(w)}{types}",
+                                     f" block {self.rng.choice((2, 16))} : {self.of(x)}, {self.of(w)}{types}",
                                      (x.shape, self.rng.choice(REALS)), (s.shape, s.element))
             self.results.append(new)
             self.tail_of_conv(y, x.shape, y.element)

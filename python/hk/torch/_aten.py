@@ -148,7 +148,7 @@ def _to(b: Builder, result: Result, x: Value, *_: object, **__: object) -> Value
 
 @handles("linear")
 def _linear(b: Builder, result: Result, x: Value, w: Value, bias: Value | None = None) -> Value:
-    made = _product(b, x, b.full(w), result, " {transpose_b}")
+    made = _product(b, x, b.full(w), result, " transpose_b")
     return made if bias is None else _binary(b, result, "add", made, bias)
 
 
@@ -164,7 +164,7 @@ def _addmm(b: Builder, result: Result, bias: Value, x: Value, w: Value, *, beta:
 def _matmul(b: Builder, result: Result, x: Value, y: Value) -> Value:
     # A weight that is stored transposed is read as it lies.
     if len(y.shape) == 2 and y.dims == (1, 0):
-        return _product(b, x, y, result, " {transpose_b}")
+        return _product(b, x, y, result, " transpose_b")
     if len(y.shape) > 2 and len(x.shape) != len(y.shape):
         raise UnsupportedModel(f"a product of shapes {list(x.shape)} and {list(y.shape)}: hk "
                                "multiplies batches of equal rank")
@@ -188,9 +188,9 @@ def _product(b: Builder, x: Value, y: Value, result: Result, attributes: str) ->
 def _rms_norm(b: Builder, result: Result, x: Value, w: Value | None, epsilon: float,
               offset: float, round_before_weight: bool) -> Value:
     x = b.last_stored_last(x)
-    attributes = [f"weight_offset = {offset} : f32"] * bool(offset)
+    attributes = [f"weight_offset {offset}"] * bool(offset)
     attributes += ["round_before_weight"] * round_before_weight
-    text = f" {{{', '.join(attributes)}}}" if attributes and w is not None else ""
+    text = f" {' '.join(attributes)}" if attributes and w is not None else ""
     if w is None:
         raise UnsupportedModel("an RMSNorm without weight")
     made = b.value("rms_norm", x.stored, result.element, x=x.ssa, tx=x.type, w=w.ssa, tw=w.type,
@@ -267,7 +267,7 @@ def _mean(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim
 @handles("cumsum")
 def _cumsum(b: Builder, result: Result, x: Value, dim: int, **_: object) -> Value:
     x = b.full(x)
-    text = f" {{dim = {_dim(dim, len(x.shape))} : i64}}"
+    text = f" dim {_dim(dim, len(x.shape))}"
     return b.value("cumsum", x.stored, result.element, x=x.ssa, tx=x.type, attributes=text)
 
 

@@ -198,15 +198,15 @@ class Lowering:
         if sink is not None:
             operands.append(("sink", b.cast(b.full(sink), "f32")))
         attributes = ["causal"] * causal
-        attributes += [f"window_left = {window_left} : i64"] * (window_left >= 0)
-        attributes += [f"window_right = {window_right} : i64"] * (window_right >= 0)
-        attributes += [f"softcap = {number(softcap, 'f32')} : f32"] * bool(softcap)
+        attributes += [f"window_left {window_left}"] * (window_left >= 0)
+        attributes += [f"window_right {window_right}"] * (window_right >= 0)
+        attributes += [f"softcap {number(softcap, 'f32')}"] * bool(softcap)
         made = b.value("attention", (*q.stored[:-1], v.stored[-1]), result.element,
                        q=q.ssa, k=k.ssa, v=v.ssa, tq=q.type, tk=k.type, tv=v.type,
                        scale=f"{scale:.9e}",
                        operands=" ".join(f"{n} {o.ssa}" for n, o in operands),
                        toperands=" ".join(f"{n} {o.type}" for n, o in operands),
-                       attributes=f" {{{', '.join(attributes)}}}" if attributes else "")
+                       attributes=f" {' '.join(attributes)}" if attributes else "")
         return self.signature.attended(b, result, made)
 
     # ---- the whole

@@ -4,7 +4,7 @@ anywhere else."""
 import re
 import typing
 
-# r: the result; t*: types. What is in {attributes} is "" or " {...}".
+# r: the result; t*: types. What is in {attributes} is "" or " word 1 word".
 SPELLING = {
     "unary": "{r} = hk.{op} {x} : {tx} -> {tr}",
     "binary": "{r} = hk.{op} {x}, {y} : {tx}, {ty} -> {tr}",
@@ -18,7 +18,7 @@ SPELLING = {
     "layer_norm": "{r} = hk.layer_norm {x}, {w}, {b} epsilon {epsilon} : {tx}, {tw}, {tb} -> {tr}",
     "rope": "{r} = hk.rope {style} {x}, {cos}, {sin} positions {p} : {tx}, {tcos}, {tsin} "
             "positions {tp} -> {tr}",
-    "rope_by_index": "{r} = hk.rope {style} {x}, {cos}, {sin} {{position_dim = {dim} : i64}} : "
+    "rope_by_index": "{r} = hk.rope {style} {x}, {cos}, {sin} position_dim {dim} : "
                      "{tx}, {tcos}, {tsin} -> {tr}",
     "gather_rows": "{r} = hk.gather_rows {table}, {ids} : {ttable}, {tids} -> {tr}",
     "gather_last": "{r} = hk.gather_last {x}, {ids} : {tx}, {tids} -> {tr}",
@@ -26,7 +26,7 @@ SPELLING = {
     "transpose": "{r} = hk.transpose {x} [{permutation}] : {tx} -> {tr}",
     "concat": "{r} = hk.concat {dim} ({inputs}) : {tinputs} -> {tr}",
     "cumsum": "{r} = hk.cumsum inclusive {x}{attributes} : {tx} -> {tr}",
-    "topk": "{r}, {indices} = hk.topk {x} ties lowest_index order by_value : {tx} -> {tr}, "
+    "topk": "{r}, {indices} = hk.topk {x} : {tx} -> {tr}, "
             "{tindices}",
     "kv_cache_write": "{r} = hk.kv_cache_write {x}, {slots} into {cache} : {tx}, {tslots}, {tr}",
     "attention": "{r} = hk.attention {q}, {k}, {v} {operands} scale {scale}{attributes} : "

@@ -16,15 +16,15 @@ hk.weight @b "layer.b" : tensor<64xf32>
 func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %a = hk.weight_ref @a : tensor<64xf32>
   %b = hk.weight_ref @b : tensor<64xf32>
-  %y = hk.mul %x, %a : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
-  %z = hk.add %y, %b : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
+  %y = hk.mul %x, %a : tensor<?x64xf32>, tensor<64xf32>
+  %z = hk.add %y, %b : tensor<?x64xf32>, tensor<64xf32>
   return %z : tensor<?x64xf32>
 }
 """
 # With something to compute at compile time.
 FOLDED = MODEL.replace("%b = hk.weight_ref @b : tensor<64xf32>",
                        "%c = hk.weight_ref @b : tensor<64xf32>\n"
-                       "  %b = hk.mul %c, %c : tensor<64xf32>, tensor<64xf32> -> tensor<64xf32>")
+                       "  %b = hk.mul %c, %c : tensor<64xf32>")
 
 
 def write(path, arrays):

@@ -1,7 +1,7 @@
 // Rows whose parts all begin at 16 bytes.
 func.func @norm(%x: tensor<?x4096xbf16>, %r: tensor<?x4096xbf16>, %w: tensor<4096xbf16>) -> (tensor<?x4096xbf16>, tensor<?x4096xbf16>) {
-  %s = hk.add %x, %r : tensor<?x4096xbf16>, tensor<?x4096xbf16> -> tensor<?x4096xbf16>
-  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
+  %s = hk.add %x, %r : tensor<?x4096xbf16>
+  %y = hk.rms_norm %s, %w epsilon 1.0e-06 : tensor<?x4096xbf16>, tensor<4096xbf16>
   return %y, %s : tensor<?x4096xbf16>, tensor<?x4096xbf16>
 }
 func.func @concat(%a: tensor<?x16x512xbf16>, %b: tensor<?x16x64xbf16>) -> tensor<?x16x576xbf16> {

@@ -7,7 +7,7 @@ import sys
 
 MODEL = """
 func.func @twice(%x: tensor<?x64xf32>) -> (tensor<?x64xf32> {hk.name = "y"}) {
-  %y = hk.add %x, %x : tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+  %y = hk.add %x, %x : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 """

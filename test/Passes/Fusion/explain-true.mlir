@@ -15,7 +15,7 @@
 
 // CHECK: not fused (other-family): hk.matmul / join hk.silu: hk.matmul is computed by a gemm kernel, which reads its operands from memory at {{.*}}, the other at
 func.func @operand_read_twice(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<8x64xbf16>, tensor<8x64xbf16>) {
-  %0 = hk.silu %x : tensor<8x64xbf16> -> tensor<8x64xbf16>
+  %0 = hk.silu %x : tensor<8x64xbf16>
   %1 = hk.matmul %0, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
   return %0, %1 : tensor<8x64xbf16>, tensor<8x64xbf16>
 }
@@ -24,7 +24,7 @@ func.func @operand_read_twice(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> 
 func.func @view_of_a_product(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<8x32xbf16> {
   %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
   %1 = tensor.extract_slice %0[0, 32] [8, 32] [1, 1] : tensor<8x64xbf16> to tensor<8x32xbf16>
-  %2 = hk.silu %1 : tensor<8x32xbf16> -> tensor<8x32xbf16>
+  %2 = hk.silu %1 : tensor<8x32xbf16>
   return %2 : tensor<8x32xbf16>
 }
 
@@ -39,15 +39,15 @@ func.func @groups_of_columns(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> (
 // CHECK: not fused (needs-whole-row): hk.rms_norm / join hk.matmul: {{.*}}, and at 1 more place
 func.func @layers(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>, %n: tensor<64xbf16>) -> tensor<8x64xbf16> {
   %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
-  %1 = hk.rms_norm %0, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16> -> tensor<8x64xbf16>
+  %1 = hk.rms_norm %0, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16>
   %2 = hk.matmul %1, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
-  %3 = hk.rms_norm %2, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16> -> tensor<8x64xbf16>
+  %3 = hk.rms_norm %2, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16>
   return %3 : tensor<8x64xbf16>
 }
 
 func.func @fused(%x: tensor<8x64xbf16>, %n: tensor<64xbf16>) -> tensor<8x64xbf16> {
-  %0 = hk.silu %x : tensor<8x64xbf16> -> tensor<8x64xbf16>
-  %1 = hk.rms_norm %0, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16> -> tensor<8x64xbf16>
+  %0 = hk.silu %x : tensor<8x64xbf16>
+  %1 = hk.rms_norm %0, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16>
   return %1 : tensor<8x64xbf16>
 }
 

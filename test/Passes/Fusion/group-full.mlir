@@ -6,9 +6,9 @@
 // REMARK: group-full: a kernel holds at most 2 operators
 module attributes {hk.target = #hk.target<"host">} {
 func.func @f(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
-  %0 = hk.exp %x : tensor<8x64xf32> -> tensor<8x64xf32>
-  %1 = hk.neg %0 : tensor<8x64xf32> -> tensor<8x64xf32>
-  %2 = hk.abs %1 : tensor<8x64xf32> -> tensor<8x64xf32>
+  %0 = hk.exp %x : tensor<8x64xf32>
+  %1 = hk.neg %0 : tensor<8x64xf32>
+  %2 = hk.abs %1 : tensor<8x64xf32>
   return %2 : tensor<8x64xf32>
 }
 }

@@ -13,7 +13,7 @@ module attributes {hk.target = #hk.target<"host">} {
 // CHECK: hk.concat
 // REMARK: would-cycle: a kernel that needs hk.silu would have to run first
 func.func @fork(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<?x128xbf16> {
-  %0 = hk.silu %x : tensor<?x64xbf16> -> tensor<?x64xbf16>
+  %0 = hk.silu %x : tensor<?x64xbf16>
   %1 = hk.matmul %0, %w : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
   %2 = hk.concat 1 (%0, %1) : tensor<?x64xbf16>, tensor<?x64xbf16> -> tensor<?x128xbf16>
   return %2 : tensor<?x128xbf16>
@@ -31,9 +31,9 @@ func.func @fork(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<?x128xb
 // APART-COUNT-3: hk.fused rowwise
 // APART: return
 func.func @diamond(%x: tensor<?x64xf32>, %g: tensor<64xf32>) -> tensor<?x64xf32> {
-  %0 = hk.rms_norm %x, %g epsilon 1.0e-05 : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
-  %1 = hk.silu %x : tensor<?x64xf32> -> tensor<?x64xf32>
-  %2 = hk.mul %0, %1 : tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+  %0 = hk.rms_norm %x, %g epsilon 1.0e-05 : tensor<?x64xf32>, tensor<64xf32>
+  %1 = hk.silu %x : tensor<?x64xf32>
+  %2 = hk.mul %0, %1 : tensor<?x64xf32>
   return %2 : tensor<?x64xf32>
 }
 
@@ -48,10 +48,10 @@ func.func @diamond(%x: tensor<?x64xf32>, %g: tensor<64xf32>) -> tensor<?x64xf32>
 // CHECK-NOT: hk.fused
 // CHECK: return
 func.func @lift(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
-  %0 = hk.exp %y : tensor<?x64xf32> -> tensor<?x64xf32>
+  %0 = hk.exp %y : tensor<?x64xf32>
   %1 = hk.matmul %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
-  %2 = hk.softmax %1 : tensor<?x64xf32> -> tensor<?x64xf32>
-  %3 = hk.sub %0, %2 : tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+  %2 = hk.softmax %1 : tensor<?x64xf32>
+  %3 = hk.sub %0, %2 : tensor<?x64xf32>
   return %3 : tensor<?x64xf32>
 }
 }

@@ -9,7 +9,7 @@ module attributes {hk.target = #hk.target<"gfx942">} {
 func.func @gated_norm_quantize(%x: tensor<?x8x128xbf16>, %z: tensor<?x8x128xbf16>, %w: tensor<128xbf16>) -> (tensor<?x1024xf8E4M3FN>, tensor<?x8xf32>) {
   %n = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x8x128xbf16>, tensor<128xbf16> -> tensor<?x8x128xf32>
   %g = hk.silu %z : tensor<?x8x128xbf16> -> tensor<?x8x128xf32>
-  %y = hk.mul %n, %g : tensor<?x8x128xf32>, tensor<?x8x128xf32> -> tensor<?x8x128xf32>
+  %y = hk.mul %n, %g : tensor<?x8x128xf32>
   %f = tensor.collapse_shape %y [[0], [1, 2]] : tensor<?x8x128xf32> into tensor<?x1024xf32>
   %q, %s = hk.quantize per_group %f : tensor<?x1024xf32> -> tensor<?x1024xf8E4M3FN>, tensor<?x8xf32>
   return %q, %s : tensor<?x1024xf8E4M3FN>, tensor<?x8xf32>
@@ -18,8 +18,8 @@ func.func @gated_norm_quantize(%x: tensor<?x8x128xbf16>, %z: tensor<?x8x128xbf16
 // CHECK-LABEL: func @two_norms
 // CHECK-COUNT-1: hk.fused rowwise
 func.func @two_norms(%x: tensor<?x512xbf16>, %v: tensor<512xbf16>, %w: tensor<512xbf16>) -> (tensor<?x512xbf16>, tensor<?x512xbf16>) {
-  %0 = hk.rms_norm %x, %v epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
-  %1 = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16> -> tensor<?x512xbf16>
+  %0 = hk.rms_norm %x, %v epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16>
+  %1 = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x512xbf16>, tensor<512xbf16>
   return %0, %1 : tensor<?x512xbf16>, tensor<?x512xbf16>
 }
 
@@ -34,7 +34,7 @@ func.func @gated_activation_mx(%x: tensor<?x1408xbf16>) -> (tensor<?x704xf4E2M1F
 // CHECK-LABEL: func @norm_pad_quantize
 // CHECK-COUNT-1: hk.fused rowwise
 func.func @norm_pad_quantize(%x: tensor<?x2880xbf16>, %w: tensor<2880xbf16>) -> (tensor<?x3072xf8E4M3FN>, tensor<?x24xf32>) {
-  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x2880xbf16>, tensor<2880xbf16> -> tensor<?x2880xbf16>
+  %y = hk.rms_norm %x, %w epsilon 1.0e-06 : tensor<?x2880xbf16>, tensor<2880xbf16>
   %p = hk.pad %y : tensor<?x2880xbf16> -> tensor<?x3072xbf16>
   %q, %s = hk.quantize per_group %p : tensor<?x3072xbf16> -> tensor<?x3072xf8E4M3FN>, tensor<?x24xf32>
   return %q, %s : tensor<?x3072xf8E4M3FN>, tensor<?x24xf32>
@@ -43,9 +43,9 @@ func.func @norm_pad_quantize(%x: tensor<?x2880xbf16>, %w: tensor<2880xbf16>) -> 
 // CHECK-LABEL: func @norm_rope_write
 // CHECK-COUNT-1: hk.fused rowwise
 func.func @norm_rope_write(%q: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %w: tensor<64xbf16>, %c: tensor<512x32xf32>, %p: tensor<?xi32>, %ks: tensor<1xf32>, %slots: tensor<?xi32>, %kc: tensor<?x2x16x64xf8E4M3FN> {hk.state}) -> (tensor<?x8x64xbf16>, tensor<?x2x16x64xf8E4M3FN>) {
-  %qn = hk.rms_norm %q, %w epsilon 1.0e-06 : tensor<?x8x64xbf16>, tensor<64xbf16> -> tensor<?x8x64xbf16>
-  %kn = hk.rms_norm %k, %w epsilon 1.0e-06 : tensor<?x2x64xbf16>, tensor<64xbf16> -> tensor<?x2x64xbf16>
-  %qr = hk.rope neox %qn, %c, %c positions %p : tensor<?x8x64xbf16>, tensor<512x32xf32>, tensor<512x32xf32> positions tensor<?xi32> -> tensor<?x8x64xbf16>
+  %qn = hk.rms_norm %q, %w epsilon 1.0e-06 : tensor<?x8x64xbf16>, tensor<64xbf16>
+  %kn = hk.rms_norm %k, %w epsilon 1.0e-06 : tensor<?x2x64xbf16>, tensor<64xbf16>
+  %qr = hk.rope neox %qn, %c, %c positions %p : tensor<?x8x64xbf16>, tensor<512x32xf32>, tensor<512x32xf32> positions tensor<?xi32>
   %kr = hk.rope neox %kn, %c, %c positions %p : tensor<?x2x64xbf16>, tensor<512x32xf32>, tensor<512x32xf32> positions tensor<?xi32> -> tensor<?x2x64xf32>
   %kq = hk.quantize_static %kr, %ks : tensor<?x2x64xf32>, tensor<1xf32> -> tensor<?x2x64xf8E4M3FN>
   %k2 = hk.kv_cache_write %kq, %slots into %kc layout head_major : tensor<?x2x64xf8E4M3FN>, tensor<?xi32>, tensor<?x2x16x64xf8E4M3FN>
@@ -57,14 +57,14 @@ func.func @norm_rope_write(%q: tensor<?x8x64xbf16>, %k: tensor<?x2x64xbf16>, %w:
 // CHECK-COUNT-1: hk.fused routing
 // CHECK-NOT: hk.fused
 func.func @router(%x: tensor<?x128xf32>) -> (tensor<?x4xf32>, tensor<?xi32>, tensor<?xi32>, tensor<129xi32>) {
-  %p = hk.softmax %x : tensor<?x128xf32> -> tensor<?x128xf32>
-  %v, %i = hk.topk %p ties lowest_index order by_value : tensor<?x128xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
+  %p = hk.softmax %x : tensor<?x128xf32>
+  %v, %i = hk.topk %p : tensor<?x128xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
   %s = hk.reduce sum %v : tensor<?x4xf32> -> tensor<?x1xf32>
-  %w = hk.div %v, %s : tensor<?x4xf32>, tensor<?x1xf32> -> tensor<?x4xf32>
+  %w = hk.div %v, %s : tensor<?x4xf32>, tensor<?x1xf32>
   %flat = tensor.collapse_shape %i [[0, 1]] : tensor<?x4xi32> into tensor<?xi32>
   %counts = hk.histogram %flat : tensor<?xi32> -> tensor<128xi32>
-  %sorted, %place = hk.sort_by_key %flat {bins = 128 : i64, block = 16 : i64} : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
-  %experts, %rank, %blocks = hk.segments lengths %counts items %flat {block = 16 : i64} : tensor<128xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<129xi32>
+  %sorted, %place = hk.sort_by_key %flat bins 128 block 16 : tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>
+  %experts, %rank, %blocks = hk.segments lengths %counts items %flat block 16 : tensor<128xi32> items tensor<?xi32> -> tensor<?xi32>, tensor<?xi32>, tensor<129xi32>
   return %w, %sorted, %experts, %blocks : tensor<?x4xf32>, tensor<?xi32>, tensor<?xi32>, tensor<129xi32>
 }
 
@@ -74,9 +74,9 @@ func.func @router(%x: tensor<?x128xf32>) -> (tensor<?x4xf32>, tensor<?xi32>, ten
 // REMARK: wrong_axis
 // REMARK: row-dims-differ
 func.func @wrong_axis(%x: tensor<?x128xbf16>) -> tensor<128x?xbf16> {
-  %0 = hk.silu %x : tensor<?x128xbf16> -> tensor<?x128xbf16>
+  %0 = hk.silu %x : tensor<?x128xbf16>
   %1 = hk.transpose %0 [1, 0] : tensor<?x128xbf16> -> tensor<128x?xbf16>
-  %2 = hk.l2_norm %1 epsilon 1.0e-06 : tensor<128x?xbf16> -> tensor<128x?xbf16> loc("wrong_axis")
+  %2 = hk.l2_norm %1 epsilon 1.0e-06 : tensor<128x?xbf16> loc("wrong_axis")
   return %2 : tensor<128x?xbf16>
 }
 
@@ -86,9 +86,9 @@ func.func @wrong_axis(%x: tensor<?x128xbf16>) -> tensor<128x?xbf16> {
 // REMARK: reshape_across_rows
 // REMARK: row-dims-differ
 func.func @reshape_across_rows(%x: tensor<?x8x64xbf16>) -> tensor<?x64xbf16> {
-  %0 = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x8x64xbf16> -> tensor<?x8x64xbf16>
+  %0 = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x8x64xbf16>
   %1 = tensor.collapse_shape %0 [[0, 1], [2]] : tensor<?x8x64xbf16> into tensor<?x64xbf16>
-  %2 = hk.softmax %1 : tensor<?x64xbf16> -> tensor<?x64xbf16> loc("reshape_across_rows")
+  %2 = hk.softmax %1 : tensor<?x64xbf16> loc("reshape_across_rows")
   return %2 : tensor<?x64xbf16>
 }
 
@@ -98,9 +98,9 @@ func.func @reshape_across_rows(%x: tensor<?x8x64xbf16>) -> tensor<?x64xbf16> {
 // REMARK: long_part
 // REMARK: needs-whole-row
 func.func @long_part(%x: tensor<?x2x4096xbf16>) -> (tensor<?x8192xbf16>) {
-  %0 = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x2x4096xbf16> -> tensor<?x2x4096xbf16>
+  %0 = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x2x4096xbf16>
   %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<?x2x4096xbf16> into tensor<?x8192xbf16>
-  %2 = hk.softmax %1 : tensor<?x8192xbf16> -> tensor<?x8192xbf16> loc("long_part")
+  %2 = hk.softmax %1 : tensor<?x8192xbf16> loc("long_part")
   return %2 : tensor<?x8192xbf16>
 }
 
@@ -110,9 +110,9 @@ func.func @long_part(%x: tensor<?x2x4096xbf16>) -> (tensor<?x8192xbf16>) {
 // CHECK-NOT: hk.fused
 // CHECK: return
 func.func @one_long_part(%x: tensor<?x1x4096xbf16>) -> (tensor<?x4096xbf16>) {
-  %0 = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x1x4096xbf16> -> tensor<?x1x4096xbf16>
+  %0 = hk.l2_norm %x epsilon 1.0e-06 : tensor<?x1x4096xbf16>
   %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<?x1x4096xbf16> into tensor<?x4096xbf16>
-  %2 = hk.softmax %1 : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
+  %2 = hk.softmax %1 : tensor<?x4096xbf16>
   return %2 : tensor<?x4096xbf16>
 }
 
@@ -123,7 +123,7 @@ func.func @one_long_part(%x: tensor<?x1x4096xbf16>) -> (tensor<?x4096xbf16>) {
 // REMARK: state-read-and-written
 func.func @read_written(%k: tensor<16x2x8xf32>, %s: tensor<16xi32>, %c: tensor<16x1x2x8xf32> {hk.state}) -> (tensor<16x1x2x8xf32>, tensor<16x1x2x8xf32>) {
   %0 = hk.kv_cache_write %k, %s into %c : tensor<16x2x8xf32>, tensor<16xi32>, tensor<16x1x2x8xf32>
-  %1 = hk.abs %0 : tensor<16x1x2x8xf32> -> tensor<16x1x2x8xf32> loc("read_written")
+  %1 = hk.abs %0 : tensor<16x1x2x8xf32> loc("read_written")
   return %0, %1 : tensor<16x1x2x8xf32>, tensor<16x1x2x8xf32>
 }
 }

@@ -8,8 +8,8 @@ module attributes {hk.target = #hk.target<"gfx942">} {
 // CHECK: %[[R:.*]]:2 = hk.fused rowwise ins(%arg0, %arg1 :
 // CHECK-NOT: hk.fused
 func.func @same_rows(%a: tensor<8x4x64xbf16>, %b: tensor<8x96xf16>) -> (tensor<8x4x64xbf16>, tensor<8x96xf16>) {
-  %0 = hk.silu %a : tensor<8x4x64xbf16> -> tensor<8x4x64xbf16>
-  %1 = hk.rms_norm %b epsilon 1.0e-06 : tensor<8x96xf16> -> tensor<8x96xf16>
+  %0 = hk.silu %a : tensor<8x4x64xbf16>
+  %1 = hk.rms_norm %b epsilon 1.0e-06 : tensor<8x96xf16>
   return %0, %1 : tensor<8x4x64xbf16>, tensor<8x96xf16>
 }
 
@@ -20,8 +20,8 @@ func.func @same_rows(%a: tensor<8x4x64xbf16>, %b: tensor<8x96xf16>) -> (tensor<8
 // REMARK: other_rows
 // REMARK: row-dims-differ
 func.func @other_rows(%a: tensor<?x64xbf16>, %b: tensor<?x64xbf16>) -> (tensor<?x64xbf16>, tensor<?x64xbf16>) {
-  %0 = hk.silu %a : tensor<?x64xbf16> -> tensor<?x64xbf16> loc("other_rows")
-  %1 = hk.silu %b : tensor<?x64xbf16> -> tensor<?x64xbf16> loc("other_rows")
+  %0 = hk.silu %a : tensor<?x64xbf16> loc("other_rows")
+  %1 = hk.silu %b : tensor<?x64xbf16> loc("other_rows")
   return %0, %1 : tensor<?x64xbf16>, tensor<?x64xbf16>
 }
 
@@ -31,8 +31,8 @@ func.func @other_rows(%a: tensor<?x64xbf16>, %b: tensor<?x64xbf16>) -> (tensor<?
 // REMARK: wrong_axis
 // REMARK: row-dims-differ
 func.func @wrong_axis(%a: tensor<16x64xbf16>, %b: tensor<64x16xbf16>) -> (tensor<16x64xbf16>, tensor<64x16xbf16>) {
-  %0 = hk.silu %a : tensor<16x64xbf16> -> tensor<16x64xbf16> loc("wrong_axis")
-  %1 = hk.silu %b : tensor<64x16xbf16> -> tensor<64x16xbf16> loc("wrong_axis")
+  %0 = hk.silu %a : tensor<16x64xbf16> loc("wrong_axis")
+  %1 = hk.silu %b : tensor<64x16xbf16> loc("wrong_axis")
   return %0, %1 : tensor<16x64xbf16>, tensor<64x16xbf16>
 }
 
@@ -43,7 +43,7 @@ func.func @wrong_axis(%a: tensor<16x64xbf16>, %b: tensor<64x16xbf16>) -> (tensor
 // REMARK: state
 // REMARK: state-read-and-written
 func.func @state(%k: tensor<16x2x8xf32>, %s: tensor<16xi32>, %c: tensor<16x1x2x8xf32> {hk.state}) -> (tensor<16x1x2x8xf32>, tensor<16x1x2x8xf32>) {
-  %0 = hk.neg %c : tensor<16x1x2x8xf32> -> tensor<16x1x2x8xf32> loc("state")
+  %0 = hk.neg %c : tensor<16x1x2x8xf32> loc("state")
   %1 = hk.kv_cache_write %k, %s into %c : tensor<16x2x8xf32>, tensor<16xi32>, tensor<16x1x2x8xf32> loc("state")
   return %1, %0 : tensor<16x1x2x8xf32>, tensor<16x1x2x8xf32>
 }
@@ -54,9 +54,9 @@ func.func @state(%k: tensor<16x2x8xf32>, %s: tensor<16xi32>, %c: tensor<16x1x2x8
 // CHECK: hk.fused gemm
 // CHECK: hk.fused rowwise
 func.func @between(%a: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<8x64xbf16> {
-  %0 = hk.rms_norm %a epsilon 1.0e-06 : tensor<8x64xbf16> -> tensor<8x64xbf16>
+  %0 = hk.rms_norm %a epsilon 1.0e-06 : tensor<8x64xbf16>
   %1 = hk.matmul %0, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
-  %2 = hk.softmax %1 : tensor<8x64xbf16> -> tensor<8x64xbf16>
+  %2 = hk.softmax %1 : tensor<8x64xbf16>
   return %2 : tensor<8x64xbf16>
 }
 }

@@ -10,7 +10,7 @@ module attributes {hk.target = #hk.target<"host">} {
 // CHECK: hk.kv_cache_write %{{.*}}, %{{.*}} into %[[S]]
 // CHECK: return %[[R]]
 func.func @write(%k: tensor<?x2x8xf32>, %slots: tensor<?xi32>, %c: tensor<1x16x2x8xf32> {hk.state}) -> tensor<1x16x2x8xf32> {
-  %0 = hk.neg %k : tensor<?x2x8xf32> -> tensor<?x2x8xf32>
+  %0 = hk.neg %k : tensor<?x2x8xf32>
   %1 = hk.kv_cache_write %0, %slots into %c : tensor<?x2x8xf32>, tensor<?xi32>, tensor<1x16x2x8xf32>
   return %1 : tensor<1x16x2x8xf32>
 }
@@ -23,7 +23,7 @@ func.func @write(%k: tensor<?x2x8xf32>, %slots: tensor<?xi32>, %c: tensor<1x16x2
 // CHECK: hk.fused rowwise {{.*}} outs(%arg2 :
 func.func @read_old(%k: tensor<16x2x8xf32>, %slots: tensor<16xi32>, %c: tensor<1x16x2x8xf32> {hk.state}) -> (tensor<1x16x2x8xf32>, tensor<1x16x2x8xf32>) {
   %0 = hk.kv_cache_write %k, %slots into %c : tensor<16x2x8xf32>, tensor<16xi32>, tensor<1x16x2x8xf32>
-  %1 = hk.abs %c : tensor<1x16x2x8xf32> -> tensor<1x16x2x8xf32>
+  %1 = hk.abs %c : tensor<1x16x2x8xf32>
   return %0, %1 : tensor<1x16x2x8xf32>, tensor<1x16x2x8xf32>
 }
 
@@ -35,7 +35,7 @@ func.func @read_old(%k: tensor<16x2x8xf32>, %slots: tensor<16xi32>, %c: tensor<1
 // REMARK: state-read-and-written: {{.*}} race
 func.func @read_and_write(%slots: tensor<16xi32>, %c: tensor<1x16x2x8xf32> {hk.state}) -> tensor<1x16x2x8xf32> {
   %v = tensor.collapse_shape %c [[0, 1], [2], [3]] : tensor<1x16x2x8xf32> into tensor<16x2x8xf32>
-  %0 = hk.abs %v : tensor<16x2x8xf32> -> tensor<16x2x8xf32>
+  %0 = hk.abs %v : tensor<16x2x8xf32>
   %1 = hk.kv_cache_write %0, %slots into %c : tensor<16x2x8xf32>, tensor<16xi32>, tensor<1x16x2x8xf32>
   return %1 : tensor<1x16x2x8xf32>
 }
@@ -46,7 +46,7 @@ func.func @read_and_write(%slots: tensor<16xi32>, %c: tensor<1x16x2x8xf32> {hk.s
 // CHECK: hk.fused rowwise ins(%[[W]] :
 func.func @read_new(%k: tensor<16x2x8xf32>, %slots: tensor<16xi32>, %c: tensor<1x16x2x8xf32> {hk.state}) -> (tensor<1x16x2x8xf32>, tensor<1x16x2x8xf32>) {
   %0 = hk.kv_cache_write %k, %slots into %c : tensor<16x2x8xf32>, tensor<16xi32>, tensor<1x16x2x8xf32>
-  %1 = hk.abs %0 : tensor<1x16x2x8xf32> -> tensor<1x16x2x8xf32>
+  %1 = hk.abs %0 : tensor<1x16x2x8xf32>
   return %0, %1 : tensor<1x16x2x8xf32>, tensor<1x16x2x8xf32>
 }
 }

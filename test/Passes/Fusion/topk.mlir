@@ -12,10 +12,10 @@
 // CHECK-NOT: hk.fused
 // CHECK-LABEL: func.func @bias_selects
 func.func @softmax_topk_renormalise(%x: tensor<?x256xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>) {
-  %p = hk.softmax %x : tensor<?x256xf32> -> tensor<?x256xf32>
-  %v, %i = hk.topk %p ties lowest_index order by_value : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %p = hk.softmax %x : tensor<?x256xf32>
+  %v, %i = hk.topk %p : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
   %s = hk.reduce sum %v : tensor<?x8xf32> -> tensor<?x1xf32>
-  %w = hk.div %v, %s : tensor<?x8xf32>, tensor<?x1xf32> -> tensor<?x8xf32>
+  %w = hk.div %v, %s : tensor<?x8xf32>, tensor<?x1xf32>
   return %w, %i : tensor<?x8xf32>, tensor<?x8xi32>
 }
 
@@ -28,10 +28,10 @@ func.func @softmax_topk_renormalise(%x: tensor<?x256xf32>) -> (tensor<?x8xf32>, 
 // CHECK-NOT: hk.fused
 // CHECK-LABEL: func.func @scores_escape
 func.func @bias_selects(%x: tensor<?x256xf32>, %b: tensor<256xf32>) -> (tensor<?x8xf32>, tensor<8x?xi32>) {
-  %p = hk.sigmoid %x : tensor<?x256xf32> -> tensor<?x256xf32>
-  %c = hk.add %p, %b : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
-  %m = hk.group_limit top2_sum %c {groups = 8 : i64, top_groups = 4 : i64} : tensor<?x256xf32> -> tensor<?x256xf32>
-  %v, %i = hk.topk %m ties lowest_index order by_value : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %p = hk.sigmoid %x : tensor<?x256xf32>
+  %c = hk.add %p, %b : tensor<?x256xf32>, tensor<256xf32>
+  %m = hk.group_limit top2_sum %c groups 8 top_groups 4 : tensor<?x256xf32>
+  %v, %i = hk.topk %m : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
   %w = hk.gather_last %p, %i : tensor<?x256xf32>, tensor<?x8xi32> -> tensor<?x8xf32>
   %t = hk.bitmatrix %i : tensor<?x8xi32> -> tensor<?x8xi32>
   %u = hk.transpose %t [1, 0] : tensor<?x8xi32> -> tensor<8x?xi32>
@@ -47,8 +47,8 @@ func.func @bias_selects(%x: tensor<?x256xf32>, %b: tensor<256xf32>) -> (tensor<?
 // CHECK-NOT: hk.fused
 // CHECK-LABEL: func.func @wrong_axis
 func.func @scores_escape(%x: tensor<?x256xf32>, %k: tensor<256x16xf32>) -> (tensor<?x16xf32>, tensor<?x8xi32>) {
-  %p = hk.softmax %x : tensor<?x256xf32> -> tensor<?x256xf32>
-  %v, %i = hk.topk %p ties lowest_index order by_value : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %p = hk.softmax %x : tensor<?x256xf32>
+  %v, %i = hk.topk %p : tensor<?x256xf32> -> tensor<?x8xf32>, tensor<?x8xi32>
   %y = hk.matmul %p, %k : tensor<?x256xf32>, tensor<256x16xf32> -> tensor<?x16xf32>
   return %y, %i : tensor<?x16xf32>, tensor<?x8xi32>
 }
@@ -62,9 +62,9 @@ func.func @scores_escape(%x: tensor<?x256xf32>, %k: tensor<256x16xf32>) -> (tens
 // CHECK-LABEL: func.func @part_of_a_row
 // REMARK: row-dims-differ: hk.transpose has other rows than the rest of the kernel
 func.func @wrong_axis(%x: tensor<64x256xf32>) -> (tensor<256x8xf32>, tensor<256x8xi32>) {
-  %p = hk.softmax %x : tensor<64x256xf32> -> tensor<64x256xf32>
+  %p = hk.softmax %x : tensor<64x256xf32>
   %t = hk.transpose %p [1, 0] : tensor<64x256xf32> -> tensor<256x64xf32>
-  %v, %i = hk.topk %t ties lowest_index order by_value : tensor<256x64xf32> -> tensor<256x8xf32>, tensor<256x8xi32>
+  %v, %i = hk.topk %t : tensor<256x64xf32> -> tensor<256x8xf32>, tensor<256x8xi32>
   return %v, %i : tensor<256x8xf32>, tensor<256x8xi32>
 }
 
@@ -76,9 +76,9 @@ func.func @wrong_axis(%x: tensor<64x256xf32>) -> (tensor<256x8xf32>, tensor<256x
 // CHECK-LABEL: func.func @bits_are_read
 // REMARK: needs-whole-row: hk.topk selects from a part of the kernel's row
 func.func @part_of_a_row(%x: tensor<64x256xf32>) -> (tensor<64x8x2xf32>, tensor<64x8x2xi32>) {
-  %p = hk.softmax %x : tensor<64x256xf32> -> tensor<64x256xf32>
+  %p = hk.softmax %x : tensor<64x256xf32>
   %g = tensor.expand_shape %p [[0], [1, 2]] output_shape [64, 8, 32] : tensor<64x256xf32> into tensor<64x8x32xf32>
-  %v, %i = hk.topk %g ties lowest_index order by_value : tensor<64x8x32xf32> -> tensor<64x8x2xf32>, tensor<64x8x2xi32>
+  %v, %i = hk.topk %g : tensor<64x8x32xf32> -> tensor<64x8x2xf32>, tensor<64x8x2xi32>
   return %v, %i : tensor<64x8x2xf32>, tensor<64x8x2xi32>
 }
 
@@ -91,7 +91,7 @@ func.func @part_of_a_row(%x: tensor<64x256xf32>) -> (tensor<64x8x2xf32>, tensor<
 func.func @bits_are_read(%i: tensor<64x8xi32>, %o: tensor<4x64xi32>) -> tensor<4x64xi32> {
   %t = hk.bitmatrix %i : tensor<64x8xi32> -> tensor<64x4xi32>
   %u = hk.transpose %t [1, 0] : tensor<64x4xi32> -> tensor<4x64xi32>
-  %y = hk.add %u, %o : tensor<4x64xi32>, tensor<4x64xi32> -> tensor<4x64xi32>
+  %y = hk.add %u, %o : tensor<4x64xi32>
   return %y : tensor<4x64xi32>
 }
 
@@ -100,7 +100,7 @@ func.func @bits_are_read(%i: tensor<64x8xi32>, %o: tensor<4x64xi32>) -> tensor<4
 // CHECK: hk.fused {{ *}}rowwise
 // CHECK: hk.fused {{ *}}rowwise
 func.func @widths(%x: tensor<16x256xf32>, %y: tensor<16x4096xf32>) -> (tensor<16x8xi32>, tensor<16x4096xf32>) {
-  %v, %i = hk.topk %x ties lowest_index order by_value : tensor<16x256xf32> -> tensor<16x8xf32>, tensor<16x8xi32>
-  %n = hk.rms_norm %y epsilon 1.0e-05 : tensor<16x4096xf32> -> tensor<16x4096xf32>
+  %v, %i = hk.topk %x : tensor<16x256xf32> -> tensor<16x8xf32>, tensor<16x8xi32>
+  %n = hk.rms_norm %y epsilon 1.0e-05 : tensor<16x4096xf32>
   return %i, %n : tensor<16x8xi32>, tensor<16x4096xf32>
 }

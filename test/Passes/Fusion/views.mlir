@@ -15,10 +15,10 @@ module attributes {hk.target = #hk.target<"host">} {
 // CHECK: return %[[R]]
 func.func @inside(%x: tensor<?x64xbf16>, %y: tensor<?x4x16xbf16>) -> tensor<?x4x16xbf16> {
   %c0 = arith.constant 0 : index
-  %0 = hk.silu %x : tensor<?x64xbf16> -> tensor<?x64xbf16>
+  %0 = hk.silu %x : tensor<?x64xbf16>
   %d = tensor.dim %0, %c0 : tensor<?x64xbf16>
   %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [%d, 4, 16] : tensor<?x64xbf16> into tensor<?x4x16xbf16>
-  %2 = hk.mul %1, %y : tensor<?x4x16xbf16>, tensor<?x4x16xbf16> -> tensor<?x4x16xbf16>
+  %2 = hk.mul %1, %y : tensor<?x4x16xbf16>
   return %2 : tensor<?x4x16xbf16>
 }
 
@@ -32,7 +32,7 @@ func.func @inside(%x: tensor<?x64xbf16>, %y: tensor<?x4x16xbf16>) -> tensor<?x4x
 func.func @outside(%x: tensor<8x16xf32>, %w: tensor<16x64xf32>) -> tensor<8x32xf32> {
   %0 = hk.matmul %x, %w : tensor<8x16xf32>, tensor<16x64xf32> -> tensor<8x64xf32>
   %1 = tensor.extract_slice %0[0, 32] [8, 32] [1, 1] : tensor<8x64xf32> to tensor<8x32xf32>
-  %2 = hk.softmax %1 : tensor<8x32xf32> -> tensor<8x32xf32>
+  %2 = hk.softmax %1 : tensor<8x32xf32>
   return %2 : tensor<8x32xf32>
 }
 
@@ -46,7 +46,7 @@ func.func @outside(%x: tensor<8x16xf32>, %w: tensor<16x64xf32>) -> tensor<8x32xf
 func.func @across(%x: tensor<8x4x16xf32>) -> tensor<8x32xf32> {
   %0 = tensor.extract_slice %x[0, 0, 0] [8, 4, 8] [1, 1, 1] : tensor<8x4x16xf32> to tensor<8x4x8xf32>
   %1 = tensor.collapse_shape %0 [[0], [1, 2]] : tensor<8x4x8xf32> into tensor<8x32xf32>
-  %2 = hk.silu %1 : tensor<8x32xf32> -> tensor<8x32xf32>
+  %2 = hk.silu %1 : tensor<8x32xf32>
   return %2 : tensor<8x32xf32>
 }
 
@@ -58,8 +58,8 @@ func.func @across(%x: tensor<8x4x16xf32>) -> tensor<8x32xf32> {
 func.func @shared(%x: tensor<8x16xf32>, %w: tensor<16x64xf32>, %v: tensor<4x16x8xf32>) -> (tensor<8x64xf32>, tensor<8x4x16xf32>) {
   %0 = hk.matmul %x, %w : tensor<8x16xf32>, tensor<16x64xf32> -> tensor<8x64xf32>
   %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [8, 4, 16] : tensor<8x64xf32> into tensor<8x4x16xf32>
-  %2 = hk.l2_norm %1 epsilon 1.0e-05 : tensor<8x4x16xf32> -> tensor<8x4x16xf32>
-  %3 = hk.softmax %0 : tensor<8x64xf32> -> tensor<8x64xf32>
+  %2 = hk.l2_norm %1 epsilon 1.0e-05 : tensor<8x4x16xf32>
+  %3 = hk.softmax %0 : tensor<8x64xf32>
   return %3, %2 : tensor<8x64xf32>, tensor<8x4x16xf32>
 }
 
@@ -73,7 +73,7 @@ func.func @shared(%x: tensor<8x16xf32>, %w: tensor<16x64xf32>, %v: tensor<4x16x8
 // CHECK-NEXT: hk.silu %[[E]]
 func.func @stepped(%x: tensor<8x16xf32>) -> tensor<4x8xf32> {
   %0 = tensor.extract_slice %x[1, 1] [4, 8] [2, 2] : tensor<8x16xf32> to tensor<4x8xf32>
-  %1 = hk.silu %0 : tensor<4x8xf32> -> tensor<4x8xf32>
+  %1 = hk.silu %0 : tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
 }

@@ -6,14 +6,14 @@ hk.weight @w "w" : tensor<64xbf16>
 hk.kernel @first rowwise inputs 1 shapes [#hk.shape<[4]>, #hk.shape<[4]>] aligns [16, 16] {
   hk.spec {
   ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
-    %y = hk.neg %x : tensor<4xf32> -> tensor<4xf32>
+    %y = hk.neg %x : tensor<4xf32>
     hk.yield %y : tensor<4xf32>
   }
 }
 hk.kernel @k rowwise inputs 2 shapes [#hk.shape<[d0, 64]>, #hk.shape<[64]>, #hk.shape<[d0, 64]>] aligns [16, 16, 16] {
   hk.spec {
   ^bb0(%x: tensor<?x64xbf16>, %w: tensor<64xbf16>, %o: tensor<?x64xbf16>):
-    %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+    %y = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16>
     hk.yield %y : tensor<?x64xbf16>
   }
   hk.variant @v0 #hk.row_tile<rows = 4, threads = 256, vec = 8, slots = 1> threads 256 lds 0 {

@@ -5,14 +5,14 @@
 hk.kernel @neg rowwise inputs 1 shapes [#hk.shape<[4]>, #hk.shape<[4]>] aligns [16, 16] {
   hk.spec {
   ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
-    %y = hk.neg %x : tensor<4xf32> -> tensor<4xf32>
+    %y = hk.neg %x : tensor<4xf32>
     hk.yield %y : tensor<4xf32>
   }
 }
 hk.kernel @add rowwise inputs 2 shapes [#hk.shape<[4]>, #hk.shape<[4]>, #hk.shape<[4]>] aligns [16, 16, 16] {
   hk.spec {
   ^bb0(%x: tensor<4xf32>, %y: tensor<4xf32>, %o: tensor<4xf32>):
-    %z = hk.add %x, %y : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+    %z = hk.add %x, %y : tensor<4xf32>
     hk.yield %z : tensor<4xf32>
   }
 }

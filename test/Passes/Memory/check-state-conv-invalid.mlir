@@ -12,7 +12,7 @@ hk.kernel @conv conv1d inputs 2 shapes [#hk.shape<[2, 1, 64]>, #hk.shape<[64, 4]
 hk.kernel @read rowwise inputs 1 shapes [#hk.shape<[2, 3, 64]>, #hk.shape<[2, 3, 64]>] aligns [16, 16] {
   hk.spec {
   ^bb0(%x: tensor<2x3x64xf32>, %o: tensor<2x3x64xf32>):
-    %y = hk.neg %x : tensor<2x3x64xf32> -> tensor<2x3x64xf32>
+    %y = hk.neg %x : tensor<2x3x64xf32>
     hk.yield %y : tensor<2x3x64xf32>
   }
 }

@@ -11,7 +11,7 @@ hk.kernel @write rowwise inputs 2 shapes [#hk.shape<[2, 1, 64]>, #hk.shape<[2]>,
 hk.kernel @read rowwise inputs 1 shapes [#hk.shape<[1, 32, 1, 64]>, #hk.shape<[1, 32, 1, 64]>] aligns [16, 16] {
   hk.spec {
   ^bb0(%x: tensor<1x32x1x64xbf16>, %o: tensor<1x32x1x64xbf16>):
-    %y = hk.neg %x : tensor<1x32x1x64xbf16> -> tensor<1x32x1x64xbf16>
+    %y = hk.neg %x : tensor<1x32x1x64xbf16>
     hk.yield %y : tensor<1x32x1x64xbf16>
   }
 }

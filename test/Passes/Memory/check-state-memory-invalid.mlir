@@ -44,7 +44,7 @@ hk.kernel @write rowwise inputs 2 shapes [#hk.shape<[2, 1, 64]>, #hk.shape<[2]>,
 hk.kernel @read rowwise inputs 1 shapes [#hk.shape<[64]>, #hk.shape<[64]>] aligns [16, 16] {
   hk.spec {
   ^bb0(%x: tensor<64xbf16>, %o: tensor<64xbf16>):
-    %y = hk.neg %x : tensor<64xbf16> -> tensor<64xbf16>
+    %y = hk.neg %x : tensor<64xbf16>
     hk.yield %y : tensor<64xbf16>
   }
 }

@@ -3,11 +3,11 @@
 // kernel is its meaning and stays on tensors.
 
 // CHECK: ^bb0(%{{.+}}: tensor<4xf32>, %{{.+}}: tensor<4xf32>):
-// CHECK: hk.neg {{.*}} : tensor<4xf32> -> tensor<4xf32>
+// CHECK: hk.neg {{.*}} : tensor<4xf32>
 hk.kernel @k rowwise inputs 1 shapes [#hk.shape<[4]>, #hk.shape<[4]>] aligns [16, 16] {
   hk.spec {
   ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
-    %y = hk.neg %x : tensor<4xf32> -> tensor<4xf32>
+    %y = hk.neg %x : tensor<4xf32>
     hk.yield %y : tensor<4xf32>
   }
 }

@@ -11,7 +11,7 @@ func.func @returns_input(%x: tensor<4xf32>) -> tensor<4xf32> {
 hk.kernel @k rowwise inputs 1 shapes [#hk.shape<[4]>, #hk.shape<[4]>] aligns [16, 16] {
   hk.spec {
   ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
-    %y = hk.neg %x : tensor<4xf32> -> tensor<4xf32>
+    %y = hk.neg %x : tensor<4xf32>
     hk.yield %y : tensor<4xf32>
   }
 }
@@ -28,7 +28,7 @@ func.func @returned_twice(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 hk.kernel @k rowwise inputs 1 shapes [#hk.shape<[d0]>, #hk.shape<[d0]>] aligns [16, 16] {
   hk.spec {
   ^bb0(%x: tensor<?xf32>, %o: tensor<?xf32>):
-    %y = hk.neg %x : tensor<?xf32> -> tensor<?xf32>
+    %y = hk.neg %x : tensor<?xf32>
     hk.yield %y : tensor<?xf32>
   }
 }

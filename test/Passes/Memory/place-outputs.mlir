@@ -8,7 +8,7 @@ module attributes {hk.target = #hk.target<"host">} {
     ^bb0(%x: tensor<?x64xbf16>, %slots: tensor<?xi32>, %o: tensor<?x64xbf16>, %cache: tensor<1x32x1x64xbf16>):
       %c0 = arith.constant 0 : index
       %d = tensor.dim %x, %c0 : tensor<?x64xbf16>
-      %y = hk.neg %x : tensor<?x64xbf16> -> tensor<?x64xbf16>
+      %y = hk.neg %x : tensor<?x64xbf16>
       %e = tensor.expand_shape %y [[0], [1, 2]] output_shape [%d, 1, 64] : tensor<?x64xbf16> into tensor<?x1x64xbf16>
       %c = hk.kv_cache_write %e, %slots into %cache : tensor<?x1x64xbf16>, tensor<?xi32>, tensor<1x32x1x64xbf16>
       hk.yield %y, %c : tensor<?x64xbf16>, tensor<1x32x1x64xbf16>
@@ -38,7 +38,7 @@ module attributes {hk.target = #hk.target<"host">} {
   hk.kernel @n rowwise inputs 1 shapes [#hk.shape<[d0, 8]>, #hk.shape<[d0, 8]>] aligns [16, 16] {
     hk.spec {
     ^bb0(%x: tensor<?x8xf32>, %o: tensor<?x8xf32>):
-      %y = hk.neg %x : tensor<?x8xf32> -> tensor<?x8xf32>
+      %y = hk.neg %x : tensor<?x8xf32>
       hk.yield %y : tensor<?x8xf32>
     }
   }

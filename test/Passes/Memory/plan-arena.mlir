@@ -5,7 +5,7 @@
 hk.kernel @k rowwise inputs 1 shapes [#hk.shape<[d0, 64]>, #hk.shape<[d0, 64]>] aligns [16, 16] {
   hk.spec {
   ^bb0(%x: tensor<?x64xf32>, %o: tensor<?x64xf32>):
-    %y = hk.neg %x : tensor<?x64xf32> -> tensor<?x64xf32>
+    %y = hk.neg %x : tensor<?x64xf32>
     hk.yield %y : tensor<?x64xf32>
   }
 }

@@ -11,7 +11,7 @@
 // CHECK: %[[Q:.*]], %[[S:.*]] = hk.quantize{{.*}} %[[N]]
 // CHECK: return %[[Q]], %[[S]]
 func.func @join(%x: tensor<4x?x256xbf16>, %w: tensor<256xbf16>) -> (tensor<?x256xf8E4M3FNUZ>, tensor<?x1xf32>) {
-  %n = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<4x?x256xbf16>, tensor<256xbf16> -> tensor<4x?x256xbf16>
+  %n = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<4x?x256xbf16>, tensor<256xbf16>
   %f = tensor.collapse_shape %n [[0, 1], [2]] : tensor<4x?x256xbf16> into tensor<?x256xbf16>
   %q, %s = hk.quantize per_token %f : tensor<?x256xbf16> -> tensor<?x256xf8E4M3FNUZ>, tensor<?x1xf32>
   return %q, %s : tensor<?x256xf8E4M3FNUZ>, tensor<?x1xf32>
@@ -25,10 +25,10 @@ func.func @join(%x: tensor<4x?x256xbf16>, %w: tensor<256xbf16>) -> (tensor<?x256
 func.func @unit(%x: tensor<1x?x256xbf16>, %r: tensor<?x256xbf16>, %w: tensor<256xbf16>) -> (tensor<1x?x256xbf16>, tensor<1x?x256xbf16>) {
   %c1 = arith.constant 1 : index
   %f = tensor.collapse_shape %x [[0, 1], [2]] : tensor<1x?x256xbf16> into tensor<?x256xbf16>
-  %a = hk.add %f, %r : tensor<?x256xbf16>, tensor<?x256xbf16> -> tensor<?x256xbf16>
+  %a = hk.add %f, %r : tensor<?x256xbf16>
   %d = tensor.dim %x, %c1 : tensor<1x?x256xbf16>
   %e = tensor.expand_shape %a [[0, 1], [2]] output_shape [1, %d, 256] : tensor<?x256xbf16> into tensor<1x?x256xbf16>
-  %n = hk.rms_norm %e, %w epsilon 1.0e-05 : tensor<1x?x256xbf16>, tensor<256xbf16> -> tensor<1x?x256xbf16>
+  %n = hk.rms_norm %e, %w epsilon 1.0e-05 : tensor<1x?x256xbf16>, tensor<256xbf16>
   return %e, %n : tensor<1x?x256xbf16>, tensor<1x?x256xbf16>
 }
 
@@ -36,7 +36,7 @@ func.func @unit(%x: tensor<1x?x256xbf16>, %r: tensor<?x256xbf16>, %w: tensor<256
 // CHECK: %[[Y:.*]] = hk.silu
 // CHECK: tensor.collapse_shape %[[Y]] {{\[\[}}0], [1, 2]]
 func.func @result(%x: tensor<?x4x64xbf16>) -> tensor<?x256xbf16> {
-  %y = hk.silu %x : tensor<?x4x64xbf16> -> tensor<?x4x64xbf16>
+  %y = hk.silu %x : tensor<?x4x64xbf16>
   %f = tensor.collapse_shape %y [[0], [1, 2]] : tensor<?x4x64xbf16> into tensor<?x256xbf16>
   return %f : tensor<?x256xbf16>
 }
@@ -48,7 +48,7 @@ func.func @result(%x: tensor<?x4x64xbf16>) -> tensor<?x256xbf16> {
 // CHECK: %[[R:.*]] = hk.rope neox %[[Q]], %arg1, %arg2 positions %[[P]]
 // CHECK: hk.kv_cache_write %[[R]], %arg4 into %arg5
 func.func @cache(%k: tensor<?x?x8x64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?x?xi32>, %slots: tensor<?xi32>, %kc: tensor<4x16x8x64xbf16> {hk.state}) -> tensor<4x16x8x64xbf16> {
-  %r = hk.rope neox %k, %cos, %sin positions %pos : tensor<?x?x8x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?x?xi32> -> tensor<?x?x8x64xbf16>
+  %r = hk.rope neox %k, %cos, %sin positions %pos : tensor<?x?x8x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?x?xi32>
   %f = tensor.collapse_shape %r [[0, 1], [2], [3]] : tensor<?x?x8x64xbf16> into tensor<?x8x64xbf16>
   %c = hk.kv_cache_write %f, %slots into %kc : tensor<?x8x64xbf16>, tensor<?xi32>, tensor<4x16x8x64xbf16>
   return %c : tensor<4x16x8x64xbf16>
@@ -63,8 +63,8 @@ func.func @cache(%k: tensor<?x?x8x64xbf16>, %cos: tensor<64x32xf32>, %sin: tenso
 // CHECK-SAME: tensor<?x?x256xbf16>
 // CHECK: tensor.collapse_shape
 func.func @broadcast(%x: tensor<?x?x256xbf16>, %w: tensor<256xbf16>, %sc: tensor<?x1x256xbf16>) -> (tensor<?x256xf8E4M3FNUZ>, tensor<?x1xf32>) {
-  %n = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x?x256xbf16>, tensor<256xbf16> -> tensor<?x?x256xbf16>
-  %m = hk.mul %n, %sc : tensor<?x?x256xbf16>, tensor<?x1x256xbf16> -> tensor<?x?x256xbf16>
+  %n = hk.rms_norm %x, %w epsilon 1.0e-05 : tensor<?x?x256xbf16>, tensor<256xbf16>
+  %m = hk.mul %n, %sc : tensor<?x?x256xbf16>, tensor<?x1x256xbf16>
   %f = tensor.collapse_shape %m [[0, 1], [2]] : tensor<?x?x256xbf16> into tensor<?x256xbf16>
   %q, %s = hk.quantize per_token %f : tensor<?x256xbf16> -> tensor<?x256xf8E4M3FNUZ>, tensor<?x1xf32>
   return %q, %s : tensor<?x256xf8E4M3FNUZ>, tensor<?x1xf32>
@@ -80,9 +80,9 @@ func.func @heads(%x: tensor<?x512xbf16>, %w: tensor<64xbf16>, %cos: tensor<64x32
   %t = tensor.dim %x, %c0 : tensor<?x512xbf16>
   %e = tensor.expand_shape %x [[0], [1, 2]] output_shape [%t, 8, 64] : tensor<?x512xbf16> into tensor<?x8x64xbf16>
   %f = tensor.collapse_shape %e [[0, 1], [2]] : tensor<?x8x64xbf16> into tensor<?x64xbf16>
-  %n = hk.rms_norm %f, %w epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+  %n = hk.rms_norm %f, %w epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16>
   %h = tensor.expand_shape %n [[0, 1], [2]] output_shape [%t, 8, 64] : tensor<?x64xbf16> into tensor<?x8x64xbf16>
-  %r = hk.rope neox %h, %cos, %sin positions %pos : tensor<?x8x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x8x64xbf16>
+  %r = hk.rope neox %h, %cos, %sin positions %pos : tensor<?x8x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32>
   return %r : tensor<?x8x64xbf16>
 }
 
@@ -95,13 +95,13 @@ func.func @heads(%x: tensor<?x512xbf16>, %w: tensor<64xbf16>, %cos: tensor<64x32
 func.func @slices(%x: tensor<2x?x512xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>) -> (tensor<?x4x64xbf16>, tensor<2x?x256xbf16>) {
   %c1 = arith.constant 1 : index
   %s = tensor.dim %x, %c1 : tensor<2x?x512xbf16>
-  %y = hk.silu %x : tensor<2x?x512xbf16> -> tensor<2x?x512xbf16>
+  %y = hk.silu %x : tensor<2x?x512xbf16>
   %a = tensor.extract_slice %y[0, 0, 0] [2, %s, 256] [1, 1, 1] : tensor<2x?x512xbf16> to tensor<2x?x256xbf16>
   %b = tensor.extract_slice %y[0, 0, 256] [2, %s, 256] [1, 1, 1] : tensor<2x?x512xbf16> to tensor<2x?x256xbf16>
   %h = tensor.expand_shape %a [[0], [1], [2, 3]] output_shape [2, %s, 4, 64] : tensor<2x?x256xbf16> into tensor<2x?x4x64xbf16>
   %f = tensor.collapse_shape %h [[0, 1], [2], [3]] : tensor<2x?x4x64xbf16> into tensor<?x4x64xbf16>
-  %r = hk.rope neox %f, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32> -> tensor<?x4x64xbf16>
-  %z = hk.neg %b : tensor<2x?x256xbf16> -> tensor<2x?x256xbf16>
+  %r = hk.rope neox %f, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32>
+  %z = hk.neg %b : tensor<2x?x256xbf16>
   return %r, %z : tensor<?x4x64xbf16>, tensor<2x?x256xbf16>
 }
 
@@ -112,9 +112,9 @@ func.func @slices(%x: tensor<2x?x512xbf16>, %cos: tensor<64x32xf32>, %sin: tenso
 // CHECK: hk.l2_norm
 // CHECK-SAME: tensor<4x16x64xbf16>
 func.func @repeated_rows(%x: tensor<4x16x64xbf16>, %e: tensor<16x64xbf16>) -> tensor<64x64xbf16> {
-  %a = hk.add %x, %e : tensor<4x16x64xbf16>, tensor<16x64xbf16> -> tensor<4x16x64xbf16>
+  %a = hk.add %x, %e : tensor<4x16x64xbf16>, tensor<16x64xbf16>
   %f = tensor.collapse_shape %a [[0, 1], [2]] : tensor<4x16x64xbf16> into tensor<64x64xbf16>
-  %n = hk.l2_norm %f epsilon 1.0e-05 : tensor<64x64xbf16> -> tensor<64x64xbf16>
+  %n = hk.l2_norm %f epsilon 1.0e-05 : tensor<64x64xbf16>
   return %n : tensor<64x64xbf16>
 }
 
@@ -126,7 +126,7 @@ func.func @steps(%x: tensor<4x16x5x4xf32>, %y: tensor<4x16x3x4xf32>) -> tensor<6
   %c = hk.concat 2 (%x, %y) : tensor<4x16x5x4xf32>, tensor<4x16x3x4xf32> -> tensor<4x16x8x4xf32>
   %t = hk.transpose %c [0, 1, 3, 2] : tensor<4x16x8x4xf32> -> tensor<4x16x4x8xf32>
   %f = tensor.collapse_shape %t [[0, 1], [2, 3]] : tensor<4x16x4x8xf32> into tensor<64x32xf32>
-  %s = hk.softmax %f : tensor<64x32xf32> -> tensor<64x32xf32>
+  %s = hk.softmax %f : tensor<64x32xf32>
   return %s : tensor<64x32xf32>
 }
 
@@ -136,9 +136,9 @@ func.func @steps(%x: tensor<4x16x5x4xf32>, %y: tensor<4x16x3x4xf32>) -> tensor<6
 // CHECK-NOT: position_dim
 // CHECK-SAME: tensor<16x2x8xf32>
 func.func @one_sequence(%x: tensor<1x16x2x8xf32>, %cos: tensor<16x4xf32>, %sin: tensor<16x4xf32>) -> tensor<16x16xf32> {
-  %r = hk.rope neox %x, %cos, %sin {position_dim = 1 : i64} : tensor<1x16x2x8xf32>, tensor<16x4xf32>, tensor<16x4xf32> -> tensor<1x16x2x8xf32>
+  %r = hk.rope neox %x, %cos, %sin position_dim 1 : tensor<1x16x2x8xf32>, tensor<16x4xf32>, tensor<16x4xf32>
   %f = tensor.collapse_shape %r [[0, 1], [2, 3]] : tensor<1x16x2x8xf32> into tensor<16x16xf32>
-  %n = hk.l2_norm %f epsilon 1.0e-05 : tensor<16x16xf32> -> tensor<16x16xf32>
+  %n = hk.l2_norm %f epsilon 1.0e-05 : tensor<16x16xf32>
   return %n : tensor<16x16xf32>
 }
 // CHECK-LABEL: func @each_row_again
@@ -146,7 +146,7 @@ func.func @one_sequence(%x: tensor<1x16x2x8xf32>, %cos: tensor<16x4xf32>, %sin: 
 // CHECK-SAME: position_dim = 1
 // CHECK: hk.kv_cache_write
 func.func @each_row_again(%x: tensor<4x16x2x8xf32>, %cos: tensor<16x4xf32>, %sin: tensor<16x4xf32>, %s: tensor<64xi32>, %c: tensor<1x64x2x8xf32> {hk.state}) -> tensor<1x64x2x8xf32> {
-  %r = hk.rope neox %x, %cos, %sin {position_dim = 1 : i64} : tensor<4x16x2x8xf32>, tensor<16x4xf32>, tensor<16x4xf32> -> tensor<4x16x2x8xf32>
+  %r = hk.rope neox %x, %cos, %sin position_dim 1 : tensor<4x16x2x8xf32>, tensor<16x4xf32>, tensor<16x4xf32>
   %f = tensor.collapse_shape %r [[0, 1], [2], [3]] : tensor<4x16x2x8xf32> into tensor<64x2x8xf32>
   %w = hk.kv_cache_write %f, %s into %c : tensor<64x2x8xf32>, tensor<64xi32>, tensor<1x64x2x8xf32>
   return %w : tensor<1x64x2x8xf32>
@@ -158,14 +158,14 @@ func.func @each_row_again(%x: tensor<4x16x2x8xf32>, %cos: tensor<16x4xf32>, %sin
 func.func @table_rows(%t: tensor<100x64xbf16>, %ids: tensor<?x?xi32>, %w: tensor<64xbf16>) -> tensor<?x64xbf16> {
   %e = hk.gather_rows %t, %ids : tensor<100x64xbf16>, tensor<?x?xi32> -> tensor<?x?x64xbf16>
   %f = tensor.collapse_shape %e [[0, 1], [2]] : tensor<?x?x64xbf16> into tensor<?x64xbf16>
-  %n = hk.rms_norm %f, %w epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16> -> tensor<?x64xbf16>
+  %n = hk.rms_norm %f, %w epsilon 1.0e-05 : tensor<?x64xbf16>, tensor<64xbf16>
   return %n : tensor<?x64xbf16>
 }
 
 // One result is a view of another: it is written twice by one kernel.
 // CHECK-LABEL: func @returned_twice
 func.func @returned_twice(%x: tensor<4x8x64xbf16>) -> (tensor<4x8x64xbf16>, tensor<32x64xbf16>) {
-  %y = hk.silu %x : tensor<4x8x64xbf16> -> tensor<4x8x64xbf16>
+  %y = hk.silu %x : tensor<4x8x64xbf16>
   %f = tensor.collapse_shape %y [[0, 1], [2]] : tensor<4x8x64xbf16> into tensor<32x64xbf16>
   return %y, %f : tensor<4x8x64xbf16>, tensor<32x64xbf16>
 }
@@ -178,6 +178,6 @@ func.func @returned_twice(%x: tensor<4x8x64xbf16>) -> (tensor<4x8x64xbf16>, tens
 func.func @combined(%p: tensor<2x4x8x64xf32>) -> tensor<32x64xbf16> {
   %y = hk.sum_slices %p : tensor<2x4x8x64xf32> -> tensor<4x8x64xbf16>
   %f = tensor.collapse_shape %y [[0, 1], [2]] : tensor<4x8x64xbf16> into tensor<32x64xbf16>
-  %n = hk.l2_norm %f epsilon 1.0e-05 : tensor<32x64xbf16> -> tensor<32x64xbf16>
+  %n = hk.l2_norm %f epsilon 1.0e-05 : tensor<32x64xbf16>
   return %n : tensor<32x64xbf16>
 }

@@ -8,7 +8,7 @@
 module attributes {hk.target = #hk.target<"host">} {
 func.func @f(%x: tensor<?x8xf32>, %y: tensor<1x8xf32>, %slots: tensor<?xi32>, %c: tensor<1x?x2x4xf32> {hk.state}) -> tensor<1x?x2x4xf32> {
   %c0 = arith.constant 0 : index
-  %0 = hk.add %x, %y : tensor<?x8xf32>, tensor<1x8xf32> -> tensor<?x8xf32>
+  %0 = hk.add %x, %y : tensor<?x8xf32>, tensor<1x8xf32>
   %d = tensor.dim %0, %c0 : tensor<?x8xf32>
   %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [%d, 2, 4] : tensor<?x8xf32> into tensor<?x2x4xf32>
   %2 = hk.kv_cache_write %1, %slots into %c : tensor<?x2x4xf32>, tensor<?xi32>, tensor<1x?x2x4xf32>

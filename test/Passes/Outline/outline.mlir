@@ -19,13 +19,13 @@ module attributes {hk.target = #hk.target<"host">} {
 func.func @f(%x: tensor<?x20xbf16>, %w: tensor<20x128xbf16>) -> (tensor<?x64xbf16>, tensor<?x64xbf16>) {
   %c0 = arith.constant 0 : index
   %d = tensor.dim %x, %c0 : tensor<?x20xbf16>
-  %0 = hk.silu %x : tensor<?x20xbf16> -> tensor<?x20xbf16>
-  %1 = hk.silu %0 : tensor<?x20xbf16> -> tensor<?x20xbf16>
+  %0 = hk.silu %x : tensor<?x20xbf16>
+  %1 = hk.silu %0 : tensor<?x20xbf16>
   %2 = hk.matmul %1, %w : tensor<?x20xbf16>, tensor<20x128xbf16> -> tensor<?x128xbf16>
   %3 = tensor.extract_slice %2[0, 1] [%d, 64] [1, 1] : tensor<?x128xbf16> to tensor<?x64xbf16>
   %4 = tensor.extract_slice %2[0, 64] [%d, 64] [1, 1] : tensor<?x128xbf16> to tensor<?x64xbf16>
-  %5 = hk.silu %3 : tensor<?x64xbf16> -> tensor<?x64xbf16>
-  %6 = hk.silu %4 : tensor<?x64xbf16> -> tensor<?x64xbf16>
+  %5 = hk.silu %3 : tensor<?x64xbf16>
+  %6 = hk.silu %4 : tensor<?x64xbf16>
   return %5, %6 : tensor<?x64xbf16>, tensor<?x64xbf16>
 }
 }

@@ -8,7 +8,7 @@
 
 // One row and a long k: 304 compute units, few tiles.
 // CHECK-LABEL: func @decode
-// CDNA: %[[P:.*]] = hk.matmul %arg0, %arg1 {k_slices = [[N:[0-9]+]] : i64, transpose_b} : tensor<1x8192xbf16>, tensor<1024x8192xbf16> -> tensor<[[N]]x1x1024xf32>
+// CDNA: %[[P:.*]] = hk.matmul %arg0, %arg1 transpose_b k_slices [[N:[0-9]+]] : tensor<1x8192xbf16>, tensor<1024x8192xbf16> -> tensor<[[N]]x1x1024xf32>
 // CDNA: %[[S:.*]] = hk.sum_slices %[[P]] : tensor<[[N]]x1x1024xf32> -> tensor<1x1024xbf16>
 // CDNA: hk.add %[[S]], %arg2
 // HOST-NOT: hk.sum_slices
@@ -16,10 +16,10 @@
 // NEVER-LABEL: func @decode
 // NEVER-NOT: hk.sum_slices
 // FORCED-LABEL: func @decode
-// FORCED: hk.matmul {{.*}}k_slices = 3
+// FORCED: hk.matmul {{.*}}k_slices 3
 func.func @decode(%x: tensor<1x8192xbf16>, %w: tensor<1024x8192xbf16>, %b: tensor<1024xbf16>) -> tensor<1x1024xbf16> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<1x8192xbf16>, tensor<1024x8192xbf16> -> tensor<1x1024xbf16>
-  %1 = hk.add %0, %b : tensor<1x1024xbf16>, tensor<1024xbf16> -> tensor<1x1024xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<1x8192xbf16>, tensor<1024x8192xbf16> -> tensor<1x1024xbf16>
+  %1 = hk.add %0, %b : tensor<1x1024xbf16>, tensor<1024xbf16>
   return %1 : tensor<1x1024xbf16>
 }
 
@@ -28,9 +28,9 @@ func.func @decode(%x: tensor<1x8192xbf16>, %w: tensor<1024x8192xbf16>, %b: tenso
 // CHECK-NOT: hk.sum_slices
 // NEVER-LABEL: func @many_rows
 // FORCED-LABEL: func @many_rows
-// FORCED: hk.matmul {{.*}}k_slices = 3
+// FORCED: hk.matmul {{.*}}k_slices 3
 func.func @many_rows(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
   return %0 : tensor<4096x4096xbf16>
 }
 
@@ -41,7 +41,7 @@ func.func @many_rows(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> 
 // FORCED-LABEL: func @dynamic_rows
 // FORCED: hk.matmul {{.*}} -> tensor<3x?x1024xf32>
 func.func @dynamic_rows(%x: tensor<?x8192xbf16>, %w: tensor<1024x8192xbf16>) -> tensor<?x1024xbf16> {
-  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x8192xbf16>, tensor<1024x8192xbf16> -> tensor<?x1024xbf16>
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x8192xbf16>, tensor<1024x8192xbf16> -> tensor<?x1024xbf16>
   return %0 : tensor<?x1024xbf16>
 }
 
@@ -51,13 +51,13 @@ func.func @dynamic_rows(%x: tensor<?x8192xbf16>, %w: tensor<1024x8192xbf16>) -> 
 // CHECK-NOT: hk.sum_slices
 // NEVER-LABEL: func @short_k
 // FORCED-LABEL: func @short_k
-// FORCED: %[[P:.*]] = hk.matmul {{.*}}k_slices = 3 : i64{{.*}} -> tensor<3x2x5xi32>
+// FORCED: %[[P:.*]] = hk.matmul {{.*}}k_slices 3{{.*}} -> tensor<3x2x5xi32>
 // FORCED: hk.sum_slices %[[P]] : tensor<3x2x5xi32> -> tensor<2x5xf32>
 // Scales of whole sums wait for them.
-// FORCED: %[[P:.*]] = hk.matmul %arg0, %arg1 {k_slices = 3 : i64} : tensor<2x300xi8>, tensor<300x5xi8> -> tensor<3x2x5xi32>
+// FORCED: %[[P:.*]] = hk.matmul %arg0, %arg1 k_slices 3 : tensor<2x300xi8>, tensor<300x5xi8> -> tensor<3x2x5xi32>
 // FORCED: %[[S:.*]] = hk.sum_slices %[[P]] : tensor<3x2x5xi32> -> tensor<2x5xf32>
 // FORCED: %[[C:.*]] = tensor.collapse_shape %arg5 {{.*}} : tensor<5x1xf32> into tensor<5xf32>
-// FORCED: %[[M:.*]] = hk.mul %[[S]], %arg2 : tensor<2x5xf32>, tensor<1xf32> -> tensor<2x5xf32>
+// FORCED: %[[M:.*]] = hk.mul %[[S]], %arg2 : tensor<2x5xf32>, tensor<1xf32>
 // FORCED: hk.mul %[[M]], %[[C]] : tensor<2x5xf32>, tensor<5xf32> -> tensor<2x5xf16>
 // Nothing to share.
 // FORCED: hk.matmul {{.*}} -> tensor<2x5xbf16>

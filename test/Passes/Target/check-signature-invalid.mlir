@@ -60,7 +60,7 @@ func.func @default_name(%x: tensor<4xf32> {hk.name = "arg1"}, %y: tensor<4xf32>)
 
 // expected-error @+1 {{argument #0 and result #1 are both 'x'}}
 func.func @with_result(%x: tensor<4xf32> {hk.name = "x"}) -> (tensor<4xf32>, tensor<4xf32> {hk.name = "x"}) {
-  %y = hk.neg %x : tensor<4xf32> -> tensor<4xf32>
+  %y = hk.neg %x : tensor<4xf32>
   return %y, %y : tensor<4xf32>, tensor<4xf32>
 }
 

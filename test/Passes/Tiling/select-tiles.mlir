@@ -14,8 +14,8 @@
 // CHECK: func.func @f
 // NONE: error: module has no target; run hk-assign-target
 func.func @f(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<?x64xbf16> {
-  %0 = hk.softmax %x : tensor<?x64xbf16> -> tensor<?x64xbf16>
+  %0 = hk.softmax %x : tensor<?x64xbf16>
   %1 = hk.matmul %0, %w : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
-  %2 = hk.softmax %1 : tensor<?x64xbf16> -> tensor<?x64xbf16>
+  %2 = hk.softmax %1 : tensor<?x64xbf16>
   return %2 : tensor<?x64xbf16>
 }

@@ -66,9 +66,9 @@ func.func @quantised(%x: tensor<?x8xi8>, %s: tensor<?x1xf32>) -> tensor<?x4xf32>
   %t = hk.transpose %q [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
   %g = hk.weight_ref @g : tensor<4xf32>
   %e = tensor.expand_shape %g [[0, 1]] output_shape [4, 1] : tensor<4xf32> into tensor<4x1xf32>
-  %m = hk.mul %t, %e : tensor<4x8xf32>, tensor<4x1xf32> -> tensor<4x8xf32>
+  %m = hk.mul %t, %e : tensor<4x8xf32>, tensor<4x1xf32>
   %w, %ws = hk.quantize per_token %m : tensor<4x8xf32> -> tensor<4x8xi8>, tensor<4x1xf32>
-  %y = hk.matmul %x, %w scales (%s, %ws) {transpose_b} : tensor<?x8xi8>, tensor<4x8xi8> scales (tensor<?x1xf32>, tensor<4x1xf32>) -> tensor<?x4xf32>
+  %y = hk.matmul %x, %w scales (%s, %ws) transpose_b : tensor<?x8xi8>, tensor<4x8xi8> scales (tensor<?x1xf32>, tensor<4x1xf32>) -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }
 
@@ -79,7 +79,7 @@ func.func @quantised(%x: tensor<?x8xi8>, %s: tensor<?x1xf32>) -> tensor<?x4xf32>
 // CHECK: return
 func.func @kept(%x: tensor<1x8xf32>) -> (tensor<8x8xf32>, tensor<64x64xf32>) {
   %q = hk.weight_ref @q : tensor<8x4xf32>
-  %0 = hk.matmul %q, %q {transpose_b} : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x8xf32>
+  %0 = hk.matmul %q, %q transpose_b : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x8xf32>
   %a = tensor.expand_shape %q [[0, 1], [2, 3]] output_shape [8, 1, 4, 1] : tensor<8x4xf32> into tensor<8x1x4x1xf32>
   %b = tensor.collapse_shape %a [[0, 1, 2], [3]] : tensor<8x1x4x1xf32> into tensor<32x1xf32>
   %c = tensor.collapse_shape %q [[0, 1]] : tensor<8x4xf32> into tensor<32xf32>

@@ -20,7 +20,7 @@ func.func @fp8(%x: tensor<?x256xbf16>) -> tensor<?x512xbf16> {
   %c = hk.weight_ref @codes : tensor<512x256xf8E4M3FN>
   %s = hk.weight_ref @scale : tensor<512x2xf32>
   %w = hk.dequantize %c, %s : tensor<512x256xf8E4M3FN>, tensor<512x2xf32> -> tensor<512x256xbf16>
-  %y = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  %y = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
   return %y : tensor<?x512xbf16>
 }
 
@@ -34,7 +34,7 @@ func.func @requantised(%x: tensor<?x256xf8E4M3FNUZ>, %xs: tensor<?x1xf32>) -> te
   %s = hk.weight_ref @scale : tensor<512x2xf32>
   %w = hk.dequantize %c, %s : tensor<512x256xf8E4M3FN>, tensor<512x2xf32> -> tensor<512x256xf32>
   %q, %qs = hk.quantize per_token %w : tensor<512x256xf32> -> tensor<512x256xf8E4M3FNUZ>, tensor<512x1xf32>
-  %y = hk.matmul %x, %q scales (%xs, %qs) {transpose_b} : tensor<?x256xf8E4M3FNUZ>, tensor<512x256xf8E4M3FNUZ> scales (tensor<?x1xf32>, tensor<512x1xf32>) -> tensor<?x512xbf16>
+  %y = hk.matmul %x, %q scales (%xs, %qs) transpose_b : tensor<?x256xf8E4M3FNUZ>, tensor<512x256xf8E4M3FNUZ> scales (tensor<?x1xf32>, tensor<512x1xf32>) -> tensor<?x512xbf16>
   return %y : tensor<?x512xbf16>
 }
 
@@ -58,7 +58,7 @@ func.func @mxfp4(%x: tensor<?x256xbf16>) -> tensor<?x512xbf16> {
 func.func @small_and_padded(%x: tensor<?x256xf32>) -> tensor<?x512xf32> {
   %g = hk.weight_ref @gain : tensor<256xbf16>
   %f = hk.cast %g : tensor<256xbf16> -> tensor<256xf32>
-  %n = hk.rms_norm %x, %f epsilon 1.0e-05 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  %n = hk.rms_norm %x, %f epsilon 1.0e-05 : tensor<?x256xf32>, tensor<256xf32>
   %b = hk.cast %n : tensor<?x256xf32> -> tensor<?x256xbf16>
   %o = hk.weight_ref @odd : tensor<256x500xbf16>
   %p = hk.pad %o : tensor<256x500xbf16> -> tensor<256x512xbf16>

@@ -1,0 +1,161 @@
+//===- OpSyntax.cpp - Parts of the operators' assembly --------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Types that are written once, and constants of one number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpSyntax.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+ParseResult mlir::hk::parseResultType(OpAsmParser &parser, Type first,
+                                      Type &result) {
+  if (succeeded(parser.parseOptionalArrow()))
+    return parser.parseType(result);
+  result = first;
+  return success();
+}
+
+void mlir::hk::printResultType(OpAsmPrinter &printer, Operation *, Type first,
+                               Type result) {
+  if (result != first)
+    printer << " -> " << result;
+}
+
+ParseResult mlir::hk::parseBinaryTypes(OpAsmParser &parser, Type &lhs,
+                                       Type &rhs, Type &result) {
+  if (parser.parseType(lhs))
+    return failure();
+  rhs = lhs;
+  if (succeeded(parser.parseOptionalComma()) && parser.parseType(rhs))
+    return failure();
+  return parseResultType(parser, lhs, result);
+}
+
+void mlir::hk::printBinaryTypes(OpAsmPrinter &printer, Operation *op, Type lhs,
+                                Type rhs, Type result) {
+  printer << lhs;
+  if (rhs != lhs)
+    printer << ", " << rhs;
+  printResultType(printer, op, lhs, result);
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A number as it stands in the text, before its type is known.
+struct Literal {
+  bool isNegative = false, isHexadecimal = false;
+  std::optional<APInt> integer;
+  double real = 0;
+};
+} // namespace
+
+/// No value where there is no number.
+static OptionalParseResult parseLiteral(OpAsmParser &parser, Literal &literal) {
+  if (succeeded(parser.parseOptionalKeyword("true"))) {
+    literal.integer = APInt(1, 1);
+    return ParseResult(success());
+  }
+  if (succeeded(parser.parseOptionalKeyword("false"))) {
+    literal.integer = APInt(1, 0);
+    return ParseResult(success());
+  }
+  const char *text = parser.getCurrentLocation().getPointer();
+  literal.isNegative = *text == '-';
+  literal.isHexadecimal = StringRef(text, 2) == "0x";
+  if (!literal.isNegative && !llvm::isDigit(*text))
+    return std::nullopt;
+  // parseOptionalInteger would take the sign of -2.0 and fail.
+  const char *end = text + (literal.isNegative ? 1 : 0);
+  while (llvm::isDigit(*end))
+    ++end;
+  if (*end == '.')
+    return parser.parseFloat(literal.real);
+  APInt integer;
+  if (OptionalParseResult parsed = parser.parseOptionalInteger(integer);
+      parsed.has_value()) {
+    literal.integer = integer;
+    return parsed;
+  }
+  return parser.parseFloat(literal.real); // says what it expected
+}
+
+static FailureOr<Attribute> elementOf(OpAsmParser &parser, SMLoc loc,
+                                      const Literal &literal, Type type) {
+  unsigned width = type.getIntOrFloatBitWidth();
+  auto misfit = [&]() -> FailureOr<Attribute> {
+    return parser.emitError(loc, "expected a number of ") << type;
+  };
+  if (auto floatType = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
+    if (literal.isHexadecimal) {
+      if (literal.integer->getActiveBits() > width)
+        return misfit();
+      return Attribute(FloatAttr::get(
+          type, APFloat(semantics, literal.integer->zextOrTrunc(width))));
+    }
+    if (literal.integer) // MLIR asks for a point, too
+      return parser.emitError(loc, "expected a number of ")
+             << type << " with a decimal point, or its bits in hexadecimal";
+    APFloat value(literal.real);
+    bool inexact;
+    value.convert(semantics, APFloat::rmNearestTiesToEven, &inexact);
+    return Attribute(FloatAttr::get(type, value));
+  }
+  if (!literal.integer)
+    return misfit();
+  bool fits = literal.isNegative || width == 1
+                  ? literal.integer->getSignificantBits() <= width ||
+                        literal.integer->getActiveBits() <= 1
+                  : literal.integer->getActiveBits() <=
+                        (literal.isHexadecimal ? width : width - 1);
+  if (!fits)
+    return misfit();
+  APInt value = literal.isNegative ? literal.integer->sextOrTrunc(width)
+                                   : literal.integer->zextOrTrunc(width);
+  return Attribute(IntegerAttr::get(type, value));
+}
+
+ParseResult mlir::hk::parseConstant(OpAsmParser &parser, ElementsAttr &value) {
+  Literal literal;
+  SMLoc loc = parser.getCurrentLocation();
+  OptionalParseResult parsed = parseLiteral(parser, literal);
+  if (!parsed.has_value())
+    return parser.parseAttribute(value);
+  RankedTensorType type;
+  if (failed(*parsed) || parser.parseColonType(type))
+    return failure();
+  Type element = type.getElementType();
+  if (!type.hasStaticShape() || !element.isIntOrFloat())
+    return parser.emitError(loc, "expected a tensor of static shape, but got ")
+           << type;
+  FailureOr<Attribute> number = elementOf(parser, loc, literal, element);
+  if (failed(number))
+    return failure();
+  value = DenseElementsAttr::get(type, *number);
+  return success();
+}
+
+void mlir::hk::printConstant(OpAsmPrinter &printer, Operation *,
+                             ElementsAttr value) {
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (!dense || !dense.isSplat()) {
+    printer << value;
+    return;
+  }
+  printer.printAttributeWithoutType(dense.getSplatValue<Attribute>());
+  printer << " : " << value.getType();
+}

@@ -1,0 +1,39 @@
+//===- OpSyntax.h - Parts of the operators' assembly ------------*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The custom directives of the assembly formats. A type is written once:
+// operands of one type have one, and a result of the first operand's type has
+// none.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_DIALECT_OPSYNTAX_H
+#define HK_DIALECT_OPSYNTAX_H
+
+#include "hk/Dialect/HK.h"
+
+namespace mlir::hk {
+
+/// `-> result`, or nothing where it is the type of the first operand.
+ParseResult parseResultType(OpAsmParser &parser, Type first, Type &result);
+void printResultType(OpAsmPrinter &printer, Operation *op, Type first,
+                     Type result);
+
+/// `lhs`, or `lhs, rhs` where they differ, and the result's type.
+ParseResult parseBinaryTypes(OpAsmParser &parser, Type &lhs, Type &rhs,
+                             Type &result);
+void printBinaryTypes(OpAsmPrinter &printer, Operation *op, Type lhs, Type rhs,
+                      Type result);
+
+/// `2.0 : tensor<f32>`, or a dense attribute with its type. Hexadecimal numbers
+/// of a float type are bits.
+ParseResult parseConstant(OpAsmParser &parser, ElementsAttr &value);
+void printConstant(OpAsmPrinter &printer, Operation *op, ElementsAttr value);
+
+} // namespace mlir::hk
+
+#endif // HK_DIALECT_OPSYNTAX_H
