@@ -14,7 +14,7 @@ LAYERS = {
     "runtime base": (["runtime/base"], ["contract", "module interface"]),
     "runtime devices": (["runtime/device"], ["runtime base", "contract", "module interface"]),
     "runtime interface": (["runtime/api"], ["runtime devices", "runtime base", "contract", "module interface"]),
-    "emulator": (["lib/Emulator", "tools/hk-emu"], []),
+    "emulator": (["lib/Emulator", "tools/hk-emu"], ["contract"]),
     "dialect": (["dialect", "include/hk/Dialect"], ["contract"]),
     "analyses": (["lib/Analysis", "include/hk/Analysis"], ["dialect", "contract"]),
     "reference": (["lib/Reference", "include/hk/Reference"], ["analyses", "dialect", "contract"]),
