@@ -63,7 +63,7 @@ func.func @residual(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %r: 
 // unless the module asks for fewer bits.
 // CHECK-LABEL: hk.kernel @matmul_{{[0-9]+}} gemm
 // CHECK-NOT: loop =
-// CHECK: hk.launch %
+// CHECK: hk.launch @matmul
 func.func @unaligned(%x: tensor<4096x4097xbf16>, %w: tensor<4096x4097xbf16>) -> tensor<4096x4096xbf16> {
   %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4097xbf16>, tensor<4096x4097xbf16> -> tensor<4096x4096xbf16>
   return %0 : tensor<4096x4096xbf16>
