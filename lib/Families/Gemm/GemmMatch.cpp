@@ -16,9 +16,9 @@
 
 #include "GemmKernel.h"
 
-#include "hk/Contract/Scale.h"
-
+#include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
+#include "hk/Contract/Scale.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 
