@@ -35,7 +35,11 @@ func.func @one_row(%x: tensor<?x1x256xbf16>, %w: tensor<256x512xbf16>) -> tensor
 // Slices of k are a dim of the grid; the tile is that of the shorter k.
 // CHECK-LABEL: hk.kernel @matmul_1 gemm
 // CDNA3: hk.variant @v0 #hk.gemm_tile<bm = 32, {{.*}}splitK = 6>
-// CHECK: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c12)
+// HOST: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c12)
+// CDNA3: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c12)
+// CDNA4: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c12)
+// TINY: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c12)
+// SM90: hk.launch_dims if %true grid(%{{.*}}, %{{.*}}, %c{{1|12}})
 func.func @slices(%x: tensor<2x1x8192xbf16>, %w: tensor<2x1024x8192xbf16>) -> tensor<6x2x1x1024xf32> {
   %0 = hk.matmul %x, %w transpose_b k_slices 6 : tensor<2x1x8192xbf16>, tensor<2x1024x8192xbf16> -> tensor<6x2x1x1024xf32>
   return %0 : tensor<6x2x1x1024xf32>

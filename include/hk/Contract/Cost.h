@@ -93,7 +93,7 @@ struct Sm90Calibration {
   /// Of the memory's rate: products of few rows in blocks, by the copy engine.
   /// A tile of 128 rows that has few of them leaves less under way.
   static constexpr double kBlocksMemory = 0.65, kBulkMemory = 0.88,
-                          kTallMemory = 0.75;
+                          kTallMemory = 0.60;
   /// Bytes that the L2 cache brings to all units, per microsecond; rows that do
   /// not begin at its lines take two for one.
   static constexpr double kL2Bytes = 10e6;

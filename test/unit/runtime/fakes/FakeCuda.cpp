@@ -163,7 +163,8 @@ FAKE_EXPORT int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank,
           1);
   FAIL_IF(every[0] != 1 || every[1] != 1 || every[2] != 1, 1);
   FAIL_IF(interleave || swizzle != 3 || promotion != 2 || fill, 1);
-  FakeMap made = {kMapMagic, reinterpret_cast<uintptr_t>(address),
+  FakeMap made = {kMapMagic,
+                  reinterpret_cast<uintptr_t>(address),
                   {sizes[0], sizes[1], sizes[2]},
                   {strides[0], strides[1]}};
   std::memcpy(map, &made, sizeof(made));
@@ -174,10 +175,11 @@ FAKE_EXPORT int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank,
 static bool isMapOf(const void *maps, const uint64_t *words) {
   FakeMap map;
   std::memcpy(&map, maps, sizeof(map));
-  return reinterpret_cast<uintptr_t>(maps) % 64 == 0 && map.magic == kMapMagic &&
-         map.address == words[0] && map.sizes[0] == kColumns &&
-         map.sizes[1] == words[3] && map.sizes[2] == 1 &&
-         map.strides[0] == kColumns * 4 && map.strides[1] == kColumns * 4;
+  return reinterpret_cast<uintptr_t>(maps) % 64 == 0 &&
+         map.magic == kMapMagic && map.address == words[0] &&
+         map.sizes[0] == kColumns && map.sizes[1] == words[3] &&
+         map.sizes[2] == 1 && map.strides[0] == kColumns * 4 &&
+         map.strides[1] == kColumns * 4;
 }
 
 FAKE_EXPORT int cuLaunchKernelEx(const LaunchConfig *config, void *function,

@@ -73,9 +73,15 @@ constexpr char kPtx[] = {'f', 'a', 'k', 'e', ' ', 'P', 'T', 'X'};
 #ifndef FAKE_MAP_WORD
 #define FAKE_MAP_WORD 4
 #endif
-constexpr hk_tensor_map_abi kAddMap[] = {
-    {0, kF32, {kColumns, HK_NO_WORD}, {0, 3}, {1, HK_NO_WORD},
-     {0, FAKE_MAP_WORD}, {0, HK_NO_WORD}, 32, 1}};
+constexpr hk_tensor_map_abi kAddMap[] = {{0,
+                                          kF32,
+                                          {kColumns, HK_NO_WORD},
+                                          {0, 3},
+                                          {1, HK_NO_WORD},
+                                          {0, FAKE_MAP_WORD},
+                                          {0, HK_NO_WORD},
+                                          32,
+                                          1}};
 
 VARIANT(add, addRow, 0, 1, kAddMap)
 // More dynamic shared memory on CUDA than needs no opting in.
