@@ -129,7 +129,7 @@ func.func @mx_blocks(%a: tensor<2x72xbf16>, %b: tensor<72x128xf4E2M1FN>, %s: ten
 // -----
 
 func.func @other_scale(%a: tensor<2x72xbf16>, %b: tensor<72x128xbf16>, %s: tensor<1xbf16>) {
-  // expected-error @below {{operand #2 must be ranked tensor of f32 or f8E8M0FNU type values}}
+  // expected-error @below {{operand #2 must be ranked tensor of 32-bit float or f8E8M0FNU type values}}
   %0 = hk.matmul %a, %b scales (%s, none) : tensor<2x72xbf16>, tensor<72x128xbf16> scales (tensor<1xbf16>, none) -> tensor<2x128xf32>
   return
 }
