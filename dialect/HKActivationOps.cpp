@@ -60,6 +60,14 @@ int64_t RopeOp::getRotarySize() {
   return tensorType(getCos()).getDimSize(1) * (getAnglePerElement() ? 1 : 2);
 }
 
+SmallVector<int64_t> RopeOp::getCuts() {
+  int64_t half = getRotarySize() / 2;
+  SmallVector<int64_t> cuts = {getStyle() == RopeStyle::neox ? half : 2 * half};
+  if (getNopeFirst())
+    cuts.push_back(getHeadSize() - 2 * half);
+  return cuts;
+}
+
 LogicalResult RopeOp::verify() {
   Named input{"input", getInput()}, cos{"cos", getCos()}, sin{"sin", getSin()};
   if (failed(expectMinRank(*this, input, 3)) ||

@@ -30,6 +30,7 @@ def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation"> {
   let arguments = (ins HK_GateKindAttr:$kind, HK_RealTensor:$input,
                        OptionalAttr<F32Attr>:$limit);
   let results = (outs HK_RealTensor:$result);
+  let cost = 3;
   let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
 }
 
@@ -64,6 +65,9 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
                        UnitAttr:$angle_per_element, UnitAttr:$nope_first,
                        UnitAttr:$inverse);
   let results = (outs HK_RealTensor:$result);
+  let operandMaps = "";
+  let vectorDivisors = "getCuts()";
+  let cost = 3;
   let assemblyFormat = [{
     $style $input `,` $cos `,` $sin (`positions` $positions^)?
     (`offsets` $offsets^)? (`bounds` $bounds^)? attr-dict `:` type($input) `,`
@@ -74,6 +78,8 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
     /// R, the number of rotated elements of a head.
     int64_t getRotarySize();
     int64_t getHeadSize();
+    /// Where pairs and rotated elements begin and end in a head.
+    ::llvm::SmallVector<int64_t> getCuts();
   }];
 }
 

@@ -14,12 +14,14 @@
 
 include "HKOpBase.td"
 
-def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments]> {
+def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
+    HK_OperandsInMemory]> {
   let summary = "scaled dot product attention";
   let description = [{
     Queries are dense [B, Sq, Hq, D] or ragged [T, Hq, D], in which case
-    `q_offsets` (i32 [B + 1], ascending from 0 to T) cuts them into sequences;
-    without it the T queries are one sequence. Keys and values are
+    `q_offsets` (i32 [B + 1], ascending from 0) cuts them into sequences; without
+    it the T queries are one sequence. Queries behind the last offset, as in a
+    padded batch, belong to no sequence and see nothing. Keys and values are
       * dense [B, Sk, Hk, D] (also a contiguous cache), optionally with `kv_lens`
         (i32 [B]): only that many keys of each sequence exist;
       * ragged [Tk, Hk, D] cut by `kv_offsets` (i32 [B + 1]);
@@ -101,6 +103,7 @@ def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine"> {
   let arguments = (ins HK_F32Tensor:$partials, HK_F32Tensor:$slice_lse,
                        Optional<HK_F32Tensor>:$sink);
   let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
+  let operandMaps = "";
   let assemblyFormat = [{
     $partials `,` $slice_lse (`sink` $sink^)? attr-dict `:` type($partials) `,`
     type($slice_lse) (`sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
@@ -110,7 +113,7 @@ def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine"> {
 def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
     DestinationStyleOpInterface, AllTypesMatch<["cache", "result"]>,
     DeclareOpInterfaceMethods<HK_StateOpInterface>,
-    DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]> {
+    DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]>, HK_RowFacts<"2"> {
   let summary = "write rows into a cache at given slots";
   let description = [{
     values is [T, H, D], slots [T]; the cache has A blocks of B rows (contiguous:
@@ -142,8 +145,8 @@ def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
     unsigned getHeadDim();
     ::llvm::ArrayRef<unsigned> getElementDims();
   }];
-  let extraClassDefinition = [{
-    int64_t $cppClass::getNumLocalDims() { return 2; }
+  let operandMaps = "";
+  let extraClassDefinition = factsDefinition # [{
     ::mlir::OpOperand *$cppClass::getTiedState(::mlir::OpResult) {
       return &getCacheMutable();
     }

@@ -54,7 +54,10 @@ def HK_GemmTileAttr : HK_Attr<"GemmTile", "gemm_tile"> {
   let summary = "tile of a GEMM kernel (hk::GemmTile)";
   let parameters = (ins "int64_t":$bm, "int64_t":$bn, "int64_t":$bk,
                         "int64_t":$wm, "int64_t":$wn, "int64_t":$stages,
-                        "int64_t":$splitK);
+                        "int64_t":$splitK,
+                        DefaultValuedParameter<"::mlir::hk::GemmLoop",
+                                               "GemmLoop::blocks">:$loop,
+                        DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -85,8 +88,16 @@ def HK_RoutingTileAttr : HK_Attr<"RoutingTile", "routing_tile"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def HK_GatedDeltaTileAttr : HK_Attr<"GatedDeltaTile", "gated_delta_tile"> {
+  let summary = "tile of a gated delta rule kernel (hk::GatedDeltaTile)";
+  let parameters = (ins "int64_t":$threads, "int64_t":$lanes,
+                        "int64_t":$columns);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def HK_AnyTileAttr : AnyAttrOf<[HK_RowTileAttr, HK_GemmTileAttr,
                                 HK_AttentionTileAttr, HK_Conv1dTileAttr,
-                                HK_ScanTileAttr, HK_RoutingTileAttr], "tile of a kernel family">;
+                                HK_ScanTileAttr, HK_RoutingTileAttr,
+                                HK_GatedDeltaTileAttr], "tile of a kernel family">;
 
 #endif // HK_HKATTRS

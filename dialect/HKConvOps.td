@@ -14,7 +14,7 @@
 
 include "HKEnums.td"
 
-def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments,
+def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments, HK_OperandsInMemory,
     AttrSizedResultSegments,
     DeclareOpInterfaceMethods<HK_StateOpInterface>]> {
   let summary = "causal depthwise convolution along time";
@@ -25,8 +25,9 @@ def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments,
     Source: the causal-conv1d library of Dao et al. (Mamba).
 
     `channel_last` inputs are dense [B, L, C], or ragged [T, C] with `offsets`
-    (i32 [B + 1], ascending from 0 to T) that cut the tokens into B sequences; a
-    sequence may be empty. `channel_first` inputs are [B, C, L].
+    (i32 [B + 1], ascending from 0) that cut the tokens into B sequences; a sequence
+    may be empty, and the result of tokens behind the last offset, as in a padded
+    batch, is 0. `channel_first` inputs are [B, C, L].
 
     Left of a sequence x is 0, or what `state` holds: [lines, S, C] for a
     `state_layout` of channel_last (the default), [lines, C, S] for channel_first,

@@ -76,6 +76,10 @@ def HK_CacheLayout : HK_Enum<"CacheLayout", "order of the dims of a paged cache"
     I32EnumAttrCase<"value_chunks", 4>]>;
 def HK_CacheLayoutAttr : HK_EnumAttr<HK_CacheLayout, "cache_layout">;
 
+def HK_StateLayout : HK_Enum<"StateLayout", "which of key and value is innermost in a state", [
+    I32EnumAttrCase<"key_major", 0>, I32EnumAttrCase<"value_major", 1>]>;
+def HK_StateLayoutAttr : HK_EnumAttr<HK_StateLayout, "state_layout">;
+
 def HK_ScanKind : HK_Enum<"ScanKind", "which sums a scan holds", [
     I32EnumAttrCase<"inclusive", 0>, I32EnumAttrCase<"exclusive", 1>,
     I32EnumAttrCase<"offsets", 2>]>;
@@ -85,10 +89,19 @@ def HK_SegmentForm : HK_Enum<"SegmentForm", "how segments are given", [
     I32EnumAttrCase<"lengths", 0>, I32EnumAttrCase<"bounds", 1>]>;
 def HK_SegmentFormAttr : HK_EnumAttr<HK_SegmentForm, "segment_form">;
 
+def HK_GemmLoop : HK_Enum<"GemmLoop", "main loop of a matrix product (hk::GemmLoop)", [
+    I32EnumAttrCase<"blocks", 0>, I32EnumAttrCase<"warp_specialised", 1>,
+    I32EnumAttrCase<"skinny", 2>]>;
+
+def HK_GuardRelation : HK_Enum<"GuardRelation", "what a guard demands of two sizes", [
+    I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"le", 1>, I32EnumAttrCase<"ge", 2>]>;
+def HK_GuardRelationAttr : HK_EnumAttr<HK_GuardRelation, "guard_relation">;
+
 def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
     I32EnumAttrCase<"rowwise", 0>, I32EnumAttrCase<"gemm", 1>,
     I32EnumAttrCase<"attention", 2>, I32EnumAttrCase<"conv1d", 3>,
-    I32EnumAttrCase<"scan", 4>, I32EnumAttrCase<"routing", 5>]>;
+    I32EnumAttrCase<"scan", 4>, I32EnumAttrCase<"routing", 5>,
+    I32EnumAttrCase<"gated_delta", 6>]>;
 def HK_FamilyKindAttr : HK_EnumAttr<HK_FamilyKind, "family">;
 
 #endif // HK_HKENUMS

@@ -5,20 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Orientation, batch dims, accumulation type, the three forms of scales; an
-// operand's transpose becomes orientation.
+// Orientation, batch dims, accumulation type, the forms of scales; an operand's
+// transpose becomes orientation.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
 
+#include "hk/Contract/Scale.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::hk;
-
-/// Elements along K (and N of the rhs) that share a block scale.
-static constexpr int64_t kScaleBlock = 128;
+using ::hk::ScaleSpec;
 
 int64_t MatmulOp::getLhsDim(MatmulDim dim) {
   int64_t rank = tensorType(getLhs()).getRank();
@@ -30,11 +29,34 @@ int64_t MatmulOp::getRhsDim(MatmulDim dim) {
   return (dim == MatmulDim::K) != getTransposeB() ? rank - 2 : rank - 1;
 }
 
-/// One element, [rows, 1] or [ceil(rows / rowBlock), ceil(K / 128)], the last
-/// two optionally behind the batch dims of `operand`.
+/// The sizes that `spec` gives the scales of [rows, k] elements, in the last
+/// two dims of `scale`.
+static LogicalResult expectScales(Operation *op, Named scale, ScaleSpec spec,
+                                  int64_t rows, int64_t k) {
+  auto blocks = [](int64_t n, int32_t block) -> int64_t {
+    return block == 0 ? 1 : ceilDiv(n, block);
+  };
+  int64_t last = scale.rank() - 1;
+  if (failed(expectSize(op, scale, last - 1, blocks(rows, spec.rows))))
+    return failure();
+  return expectSize(op, scale, last, blocks(k, spec.depth));
+}
+
+/// f32: one element, one per row, or as `blocks` says. e8m0: one per row and
+/// block of a microscaling format. All but the first optionally behind the
+/// batch dims of `operand`.
 static LogicalResult verifyScale(Operation *op, Named scale, Named operand,
-                                 int64_t rows, int64_t rowBlock, int64_t k) {
-  if (scale.type().hasStaticShape() && scale.type().getNumElements() == 1)
+                                 ScaleSpec blocks, int64_t rows, int64_t k) {
+  bool mx = isa<Float8E8M0FNUType>(scale.element());
+  if (mx && !isa<Float4E2M1FNType, Float8E4M3FNType, Float8E5M2Type>(
+                operand.element()))
+    return op->emitOpError("expected element type of ")
+           << operand.name
+           << " with f8E8M0FNU scales to be f4E2M1FN, f8E4M3FN or f8E5M2, but "
+              "got "
+           << operand.element();
+  if (!mx && scale.type().hasStaticShape() &&
+      scale.type().getNumElements() == 1)
     return success();
   int64_t batch = scale.rank() == operand.rank() ? operand.rank() - 2 : 0;
   if (failed(expectRank(op, scale, batch + 2)))
@@ -42,14 +64,12 @@ static LogicalResult verifyScale(Operation *op, Named scale, Named operand,
   for (int64_t d = 0; d < batch; ++d)
     if (failed(expectSize(op, scale, d, operand.size(d))))
       return failure();
+  if (mx)
+    return expectScales(op, scale, ::hk::kMxScale, rows, k);
   bool perRow =
-      scale.size(batch + 1) == 1 && (ceilDiv(k, kScaleBlock) != 1 ||
+      scale.size(batch + 1) == 1 && (ceilDiv(k, blocks.depth) != 1 ||
                                      compatibleSizes(scale.size(batch), rows));
-  if (perRow)
-    return expectSize(op, scale, batch, rows);
-  if (failed(expectSize(op, scale, batch, ceilDiv(rows, rowBlock))))
-    return failure();
-  return expectSize(op, scale, batch + 1, ceilDiv(k, kScaleBlock));
+  return expectScales(op, scale, perRow ? ::hk::kRowScale : blocks, rows, k);
 }
 
 LogicalResult MatmulOp::verify() {
@@ -90,7 +110,7 @@ LogicalResult MatmulOp::verify() {
   if (integer != rhs.element().isInteger(8))
     return expectElement(*this, rhs, lhs.element());
 
-  bool scaled = static_cast<bool>(getLhsScale());
+  bool scaled = getLhsScale() || getRhsScale();
   if (result.element().isInteger(32) && (!integer || scaled))
     return emitOpError("expected element type of result to be real, but got "
                        "i32, which only an int8 product without scales has");
@@ -102,10 +122,13 @@ LogicalResult MatmulOp::verify() {
   }
   if (!scaled)
     return success();
-  if (failed(verifyScale(*this, {"lhs_scale", getLhsScale()}, lhs, m, 1, k)))
+  if (getLhsScale() && failed(verifyScale(*this, {"lhs_scale", getLhsScale()},
+                                          lhs, ::hk::kBlockScaleA, m, k)))
     return failure();
-  return verifyScale(*this, {"rhs_scale", getRhsScale()}, rhs, n, kScaleBlock,
-                     k);
+  if (!getRhsScale())
+    return success();
+  return verifyScale(*this, {"rhs_scale", getRhsScale()}, rhs,
+                     ::hk::kBlockScaleB, n, k);
 }
 
 /// What `operand` is the transpose of, its last two dims exchanged, or null.

@@ -14,7 +14,10 @@
 
 include "HKOpBase.td"
 
-def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments]> {
+def HK_ProductScaleTensor : RankedTensorOf<[F32, F8E8M0FNU]>;
+
+def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
+    HK_OperandsInMemory]> {
   let summary = "matrix product, batched, with optional scales";
   let description = [{
     C[b..., m, n] = sum over k of A[b..., m, k] * B[b..., k, n]. A is stored
@@ -23,10 +26,17 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments]> {
     Float products accumulate in f32, int8 in i32; the sum, times the scales when
     given, is rounded once to the result's type.
 
-    Scales are f32. a_scale: one element, [M, 1] or [M, ceil(K / 128)]; b_scale:
-    one element, [N, 1] or [ceil(N / 128), ceil(K / 128)]. Of a batched operand,
-    scales may have its batch dims in front. Scales along K apply to the partial
-    sum of each 128 elements.
+    f32 scales of A are one element, [M, 1] or [M, ceil(K / 128)], those of B one
+    element, [N, 1] or [ceil(N / 128), ceil(K / 128)]; along K they multiply the
+    partial sum of each 128 elements. f8E8M0FNU scales are those of an OCP
+    microscaling format (elements f4E2M1FN, f8E4M3FN or f8E5M2): [M, ceil(K / 32)]
+    of A, [N, ceil(K / 32)] of B; they multiply the elements before the product,
+    exactly. Scales of a batched operand may have its batch dims in front. The
+    scales of A and of B may be of different kinds, and `none` of one of them. Where each element is to be rounded after it is scaled (weights in int8
+    or fp4 read as bf16), put hk.dequantize in front: the product's kernel takes
+    it in.
+
+    A and B may be of different float types; products of their elements are exact.
 
     With `k_slices` n the result has a leading dim of n, in which element s is the
     product of slice s of k alone: of elements s * c to (s + 1) * c, where c is
@@ -38,20 +48,23 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments]> {
     ```mlir
     %y = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
     %z = hk.matmul %q, %wq scales (%s, %ws) {transpose_b} : tensor<?x256xf8E4M3FN>, tensor<512x256xf8E4M3FN> scales (tensor<?x1xf32>, tensor<512x1xf32>) -> tensor<?x512xbf16>
+    %m = hk.matmul %a4, %w4 scales (%as, %bs) {transpose_b} : tensor<?x256xf4E2M1FN>, tensor<512x256xf4E2M1FN> scales (tensor<?x8xf8E8M0FNU>, tensor<512x8xf8E8M0FNU>) -> tensor<?x512xbf16>
+    %v = hk.matmul %x, %w4 scales (none, %bs) {transpose_b} : tensor<?x256xbf16>, tensor<512x256xf4E2M1FN> scales (none, tensor<512x8xf8E8M0FNU>) -> tensor<?x512xbf16>
     %p = hk.matmul %x, %w {transpose_b, k_slices = 4 : i64} : tensor<1x4096xbf16>, tensor<512x4096xbf16> -> tensor<4x1x512xf32>
     ```
   }];
   let arguments = (ins HK_Tensor:$lhs, HK_Tensor:$rhs,
-                       Optional<HK_F32Tensor>:$lhs_scale,
-                       Optional<HK_F32Tensor>:$rhs_scale,
+                       Optional<HK_ProductScaleTensor>:$lhs_scale,
+                       Optional<HK_ProductScaleTensor>:$rhs_scale,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<2>]>>:$k_slices);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
   let hasCanonicalizeMethod = 1;
   let assemblyFormat = [{
-    $lhs `,` $rhs (`scales` `(` $lhs_scale^ `,` $rhs_scale `)`)? attr-dict `:`
+    $lhs `,` $rhs custom<ProductScales>($lhs_scale, $rhs_scale) attr-dict `:`
     type($lhs) `,` type($rhs)
-    (`scales` `(` type($lhs_scale)^ `,` type($rhs_scale) `)`)? `->` type($result)
+    custom<ProductScaleTypes>(type($lhs_scale), type($rhs_scale))
+    `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// The dim of lhs (rhs) that holds M or K (K or N).
@@ -78,6 +91,7 @@ def HK_SumSlicesOp : HK_RowwiseOp<"sum_slices", "0"> {
   }];
   let arguments = (ins RankedTensorOf<[HK_Real, I32]>:$input);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
+  let operandMaps = "";
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 

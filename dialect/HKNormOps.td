@@ -35,6 +35,7 @@ def HK_RmsNormOp : HK_RowwiseOp<"rms_norm"> {
                        DefaultValuedAttr<F32Attr, "0.0f">:$weight_offset,
                        UnitAttr:$round_before_weight);
   let results = (outs HK_RealTensor:$result);
+  let rowReductions = "{::mlir::hk::RowReduction::SumOfSquares}";
   let assemblyFormat = "$input (`,` $weight^)? `epsilon` $epsilon attr-dict `:` type($input) (`,` type($weight)^)? `->` type($result)";
 }
 
@@ -53,6 +54,7 @@ def HK_LayerNormOp : HK_RowwiseOp<"layer_norm"> {
   let arguments = (ins HK_RealTensor:$input, HK_RealTensor:$weight,
                        HK_RealTensor:$bias, F32Attr:$epsilon);
   let results = (outs HK_RealTensor:$result);
+  let rowReductions = "{::mlir::hk::RowReduction::Sum, ::mlir::hk::RowReduction::SumOfCentredSquares}";
   let assemblyFormat = "$input `,` $weight `,` $bias `epsilon` $epsilon attr-dict `:` type($input) `,` type($weight) `,` type($bias) `->` type($result)";
 }
 
@@ -69,6 +71,7 @@ def HK_L2NormOp : HK_RowwiseOp<"l2_norm"> {
   }];
   let arguments = (ins HK_RealTensor:$input, F32Attr:$epsilon);
   let results = (outs HK_RealTensor:$result);
+  let rowReductions = "{::mlir::hk::RowReduction::SumOfSquares}";
   let assemblyFormat = "$input `epsilon` $epsilon attr-dict `:` type($input) `->` type($result)";
 }
 
@@ -85,6 +88,8 @@ def HK_SoftmaxOp : HK_RowwiseOp<"softmax"> {
   }];
   let arguments = (ins HK_RealTensor:$input);
   let results = (outs HK_RealTensor:$result);
+  let rowReductions = "{::mlir::hk::RowReduction::Maximum, ::mlir::hk::RowReduction::SumOfExp}";
+  let cost = 3;
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 

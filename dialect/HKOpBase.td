@@ -21,6 +21,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "HKInterfaces.td"
 
 def HK_Dialect : Dialect {
   let name = "hk";
@@ -33,6 +34,9 @@ def HK_Dialect : Dialect {
     f8, f4 and i8 saturate; NaN stays NaN where the type has one.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let hasConstantMaterializer = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -69,31 +73,14 @@ def HK_F32Tensor : RankedTensorOf<[F32]>;
 def HK_Reify : DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
                                          ["reifyResultShapes"]>;
 
-def HK_RowwiseOpInterface : OpInterface<"RowwiseOpInterface"> {
+// An attribute that the op does not define and that is no other dialect's is an
+// error: a misspelt one would silently mean another function.
+def HK_OnlyKnownAttributes : NativeOpTrait<"OnlyKnownAttributes"> {
   let cppNamespace = "::mlir::hk";
-  let description = [{
-    Ops that a row-wise kernel can run: an element of a result depends only on
-    elements of the same row, where a row is a fixed value of the leading dims.
-  }];
-  let methods = [InterfaceMethod<[{
-      Number of trailing result dims that form the row of this op: 0 for
-      pointwise ops, 1 for a reduction along the last dim.
-    }], "int64_t", "getNumLocalDims">];
-}
-
-def HK_StateOpInterface : OpInterface<"StateOpInterface"> {
-  let cppNamespace = "::mlir::hk";
-  let description = [{
-    Ops that overwrite operands (state): some of their results are the memory of
-    an operand afterwards.
-  }];
-  let methods = [InterfaceMethod<[{
-      The operand whose memory `result` is; null for a result of its own.
-    }], "::mlir::OpOperand *", "getTiedState", (ins "::mlir::OpResult":$result)>];
 }
 
 class HK_Op<string mnemonic, list<Trait> traits = []>
-    : Op<HK_Dialect, mnemonic, traits>;
+    : Op<HK_Dialect, mnemonic, !listconcat([HK_OnlyKnownAttributes], traits)>;
 
 // A base operator on tensors by value.
 class HK_BaseOp<string mnemonic, list<Trait> traits = []>
@@ -101,14 +88,57 @@ class HK_BaseOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-// A base operator that row-wise kernels can run; `localDims` is a C++ expression.
-class HK_RowwiseOp<string mnemonic, string localDims = "1",
+// What a row-wise operator states of itself, once: C++ expressions for the
+// methods of RowwiseOpInterface. Mixed into the operator's class, which takes
+// `factsDefinition` into its extraClassDefinition.
+class HK_RowFacts<string rowDims> {
+  string localDims = rowDims;
+  // Empty: the operator's .cpp defines getOperandMaps.
+  string operandMaps = "::mlir::hk::rowMaps(getOperation())";
+  string rowReductions = "{}";
+  string reducedDims = "1";
+  string reductionGroup = "0";
+  string vectorDivisors = "{}";
+  int cost = 1;
+  string selection = "false";
+  string movement = "false";
+  string fewElements = "false";
+  string mapsDefinition = !if(!empty(operandMaps), "", [{
+    ::llvm::SmallVector<::mlir::AffineMap> $cppClass::getOperandMaps() {
+      return }] # operandMaps # [{;
+    }
+  }]);
+  string factsDefinition = mapsDefinition # [{
+    int64_t $cppClass::getNumLocalDims() { return }] # localDims # [{; }
+    ::llvm::SmallVector<::mlir::hk::RowReduction> $cppClass::getRowReductions() {
+      return }] # rowReductions # [{;
+    }
+    int64_t $cppClass::getNumReducedDims() { return }] # reducedDims # [{; }
+    int64_t $cppClass::getReductionGroup() { return }] # reductionGroup # [{; }
+    ::llvm::SmallVector<int64_t> $cppClass::getVectorDivisors() {
+      return }] # vectorDivisors # [{;
+    }
+    int64_t $cppClass::getCost() { return }] # cost # [{; }
+    bool $cppClass::isSelection() { return }] # selection # [{; }
+    bool $cppClass::isMovement() { return }] # movement # [{; }
+    bool $cppClass::hasFewElements() { return }] # fewElements # [{; }
+  }];
+}
+
+// A base operator that row-wise kernels can run.
+class HK_RowwiseOp<string mnemonic, string rowDims = "1",
                    list<Trait> traits = []>
     : HK_BaseOp<mnemonic, !listconcat(
-          [DeclareOpInterfaceMethods<HK_RowwiseOpInterface>], traits)> {
-  let extraClassDefinition = [{
-    int64_t $cppClass::getNumLocalDims() { return }] # localDims # [{; }
-  }];
+          [DeclareOpInterfaceMethods<HK_RowwiseOpInterface>], traits)>,
+      HK_RowFacts<rowDims> {
+  let extraClassDefinition = factsDefinition;
+}
+
+// One whose result elements are functions of the operands' elements of the same
+// index, with NumPy broadcasting.
+class HK_PointwiseOp<string mnemonic, list<Trait> traits = []>
+    : HK_RowwiseOp<mnemonic, "0", traits> {
+  let operandMaps = "::mlir::hk::broadcastMaps(getOperation())";
 }
 
 #endif // HK_HKOPBASE

@@ -23,6 +23,7 @@ include "HKConvOps.td"
 include "HKMatmulOps.td"
 include "HKAttentionOps.td"
 include "HKScanOps.td"
+include "HKGatedDeltaOps.td"
 include "HKRoutingOps.td"
 include "HKStructureOps.td"
 

@@ -41,6 +41,27 @@ LogicalResult mlir::hk::verifyBinary(Operation *op, Value lhs, Value rhs,
 }
 
 //===----------------------------------------------------------------------===//
+// hk.clamp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ClampOp::verify() {
+  for (auto [name, bound] : {std::pair("min", getMin()), {"max", getMax()}})
+    if (bound.isNaN())
+      return emitOpError("expected ") << name << " to be a number, but got NaN";
+  if (getMin() > getMax())
+    return emitOpError("expected min to be at most ")
+           << getMax().convertToFloat() << ", which is max, but got "
+           << getMin().convertToFloat();
+  return success();
+}
+
+LogicalResult ClampOp::reifyResultShapes(OpBuilder &b,
+                                         ReifiedRankedShapedTypeDims &r) {
+  addShapeOf(b, getLoc(), getResult(), getInput(), r);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // hk.compare, hk.select
 //===----------------------------------------------------------------------===//
 

@@ -15,8 +15,11 @@
 include "HKOpBase.td"
 include "HKEnums.td"
 
-class HK_UnaryOp<string mnemonic, string formula>
-    : HK_RowwiseOp<mnemonic, "0", [SameOperandsAndResultShape]> {
+// `function` computes it on the device; an elementary function costs 3.
+class HK_UnaryOp<string mnemonic, string formula, int operations = 1,
+                 string function = mnemonic>
+    : HK_PointwiseOp<mnemonic, [SameOperandsAndResultShape,
+          DeclareOpInterfaceMethods<HK_UnaryOpInterface>]> {
   let summary = "elementwise " # formula;
   let description = [{
     Formula: `}] # formula # [{`. Operand and result have the same shape and a
@@ -31,8 +34,9 @@ class HK_UnaryOp<string mnemonic, string formula>
   let results = (outs HK_RealTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 0;
-  let extraClassDefinition = [{
-    int64_t $cppClass::getNumLocalDims() { return 0; }
+  let cost = operations;
+  let extraClassDefinition = factsDefinition # [{
+    ::llvm::StringRef $cppClass::getDeviceFunction() { return "}] # function # [{"; }
     ::llvm::LogicalResult $cppClass::reifyResultShapes(
         ::mlir::OpBuilder &b, ::mlir::ReifiedRankedShapedTypeDims &shapes) {
       addShapeOf(b, getLoc(), getResult(), getInput(), shapes);
@@ -41,8 +45,9 @@ class HK_UnaryOp<string mnemonic, string formula>
   }];
 }
 
-class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = []>
-    : HK_RowwiseOp<mnemonic, "0", traits> {
+class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = [],
+                  int operations = 1>
+    : HK_PointwiseOp<mnemonic, traits> {
   let summary = "elementwise " # formula;
   let description = [{
     Formula: `}] # formula # [{`, with NumPy broadcasting: shapes are aligned at
@@ -58,8 +63,8 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = []>
   let arguments = (ins HK_NumberTensor:$lhs, HK_NumberTensor:$rhs);
   let results = (outs HK_NumberTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
-  let extraClassDefinition = [{
-    int64_t $cppClass::getNumLocalDims() { return 0; }
+  let cost = operations;
+  let extraClassDefinition = factsDefinition # [{
     ::llvm::LogicalResult $cppClass::verify() {
       return verifyBinary(*this, getLhs(), getRhs(), getResult());
     }
@@ -74,33 +79,51 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = []>
 
 def HK_NegOp : HK_UnaryOp<"neg", "-x">;
 def HK_AbsOp : HK_UnaryOp<"abs", "|x|">;
-def HK_ExpOp : HK_UnaryOp<"exp", "e^x">;
-def HK_Exp2Op : HK_UnaryOp<"exp2", "2^x">;
-def HK_LogOp : HK_UnaryOp<"log", "ln x; NaN below zero, -inf at zero">;
-def HK_Log2Op : HK_UnaryOp<"log2", "log2 x">;
+def HK_ExpOp : HK_UnaryOp<"exp", "e^x", 3>;
+def HK_Exp2Op : HK_UnaryOp<"exp2", "2^x", 3>;
+def HK_LogOp : HK_UnaryOp<"log", "ln x; NaN below zero, -inf at zero", 3>;
+def HK_Log2Op : HK_UnaryOp<"log2", "log2 x", 3>;
 def HK_SqrtOp : HK_UnaryOp<"sqrt", "square root, correctly rounded">;
 def HK_RsqrtOp : HK_UnaryOp<"rsqrt", "1 / sqrt(x)">;
 def HK_ReciprocalOp : HK_UnaryOp<"reciprocal", "1 / x, correctly rounded">;
-def HK_SinOp : HK_UnaryOp<"sin", "sine, x in radians; some value in [-1, 1] above 2^22">;
-def HK_CosOp : HK_UnaryOp<"cos", "cosine, x in radians; some value in [-1, 1] above 2^22">;
-def HK_TanhOp : HK_UnaryOp<"tanh", "hyperbolic tangent">;
-def HK_ErfOp : HK_UnaryOp<"erf", "error function">;
-def HK_SigmoidOp : HK_UnaryOp<"sigmoid", "1 / (1 + e^-x)">;
-def HK_SiluOp : HK_UnaryOp<"silu", "x / (1 + e^-x); NaN at -inf, as x * sigmoid(x) gives">;
-def HK_GeluOp : HK_UnaryOp<"gelu", "0.5 x (1 + erf(x / sqrt 2))">;
-def HK_GeluTanhOp : HK_UnaryOp<"gelu_tanh", "0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))">;
+def HK_SinOp : HK_UnaryOp<"sin", "sine, x in radians; some value in [-1, 1] above 2^22", 3>;
+def HK_CosOp : HK_UnaryOp<"cos", "cosine, x in radians; some value in [-1, 1] above 2^22", 3>;
+def HK_TanhOp : HK_UnaryOp<"tanh", "hyperbolic tangent", 3>;
+def HK_ErfOp : HK_UnaryOp<"erf", "error function", 3>;
+def HK_SigmoidOp : HK_UnaryOp<"sigmoid", "1 / (1 + e^-x)", 3>;
+def HK_SiluOp : HK_UnaryOp<"silu", "x / (1 + e^-x); NaN at -inf, as x * sigmoid(x) gives", 3>;
+def HK_GeluOp : HK_UnaryOp<"gelu", "0.5 x (1 + erf(x / sqrt 2))", 3>;
+def HK_GeluTanhOp : HK_UnaryOp<"gelu_tanh", "0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", 3, "geluTanh">;
 def HK_ReluOp : HK_UnaryOp<"relu", "max(x, 0); NaN stays NaN">;
+def HK_SoftplusOp : HK_UnaryOp<"softplus", "x > 20 ? x : ln(1 + e^x), torch.nn.functional.softplus; NaN stays NaN", 3>;
 def HK_FloorOp : HK_UnaryOp<"floor", "largest integer not above x">;
-def HK_RoundOp : HK_UnaryOp<"round", "nearest integer, ties to even">;
+def HK_RoundOp : HK_UnaryOp<"round", "nearest integer, ties to even", 1, "roundEven">;
 
 def HK_AddOp : HK_BinaryOp<"add", "x + y", [Commutative]>;
 def HK_SubOp : HK_BinaryOp<"sub", "x - y", []>;
 def HK_MulOp : HK_BinaryOp<"mul", "x * y", [Commutative]>;
-def HK_DivOp : HK_BinaryOp<"div", "x / y, correctly rounded for floats; integers truncate toward zero, x / 0 is 0", []>;
+def HK_DivOp : HK_BinaryOp<"div", "x / y, correctly rounded for floats; integers truncate toward zero, x / 0 is 0", [], 3>;
 def HK_MaxOp : HK_BinaryOp<"max", "the larger; NaN if either is NaN", [Commutative]>;
 def HK_MinOp : HK_BinaryOp<"min", "the smaller; NaN if either is NaN", [Commutative]>;
 
-def HK_CompareOp : HK_RowwiseOp<"compare", "0"> {
+def HK_ClampOp : HK_PointwiseOp<"clamp", [SameOperandsAndResultShape]> {
+  let summary = "elementwise limitation to a range";
+  let description = [{
+    Formula: `min(max(x, min), max)` in f32, rounded once; NaN stays NaN. Operand
+    and result have the same shape. The bounds are f32 and no NaN, and min is not
+    above max; an infinite one is none. Source: torch.clamp.
+
+    Example:
+    ```mlir
+    %y = hk.clamp %x min -7.0 max 7.0 : tensor<?x64xbf16> -> tensor<?x64xbf16>
+    ```
+  }];
+  let arguments = (ins HK_RealTensor:$input, F32Attr:$min, F32Attr:$max);
+  let results = (outs HK_RealTensor:$result);
+  let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` type($input) `->` type($result)";
+}
+
+def HK_CompareOp : HK_PointwiseOp<"compare"> {
   let summary = "elementwise comparison";
   let description = [{
     1 where the comparison holds, else 0; broadcasting as in `hk.add`. A NaN makes
@@ -117,7 +140,7 @@ def HK_CompareOp : HK_RowwiseOp<"compare", "0"> {
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
 }
 
-def HK_SelectOp : HK_RowwiseOp<"select", "0"> {
+def HK_SelectOp : HK_PointwiseOp<"select"> {
   let summary = "elementwise choice";
   let description = [{
     `condition ? true_value : false_value`, all three broadcast together. The
@@ -135,7 +158,7 @@ def HK_SelectOp : HK_RowwiseOp<"select", "0"> {
   let assemblyFormat = "$condition `,` $true_value `,` $false_value attr-dict `:` type($condition) `,` type($true_value) `,` type($false_value) `->` type($result)";
 }
 
-def HK_CastOp : HK_RowwiseOp<"cast", "0", [SameOperandsAndResultShape]> {
+def HK_CastOp : HK_PointwiseOp<"cast", [SameOperandsAndResultShape]> {
   let summary = "change the element type";
   let description = [{
     Rounds to nearest even; conversions to f8, f4 and i8 saturate to the largest
@@ -155,7 +178,7 @@ def HK_CastOp : HK_RowwiseOp<"cast", "0", [SameOperandsAndResultShape]> {
 
 def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
     AllTypesMatch<["value", "result"]>,
-    DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]> {
+    DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]>, HK_RowFacts<"0"> {
   let summary = "small constant";
   let description = [{
     A constant of at most 256 bytes, copied into every kernel that uses it. Larger
@@ -169,7 +192,9 @@ def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
   let arguments = (ins ElementsAttr:$value);
   let results = (outs HK_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
-  let extraClassDefinition = "int64_t $cppClass::getNumLocalDims() { return 0; }";
+  let operandMaps = "{}";
+  let cost = 0;
+  let extraClassDefinition = factsDefinition;
   let hasFolder = 1;
   let hasVerifier = 1;
 }

@@ -14,9 +14,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-/// Elements that share an e8m0 scale.
-static constexpr int64_t kMxBlock = 32;
-
 static LogicalResult verifyGroupSize(Operation *op, int64_t groupSize) {
   if (groupSize >= 1)
     return success();
@@ -154,6 +151,11 @@ LogicalResult QuantizeMxOp::reifyResultShapes(OpBuilder &b,
 // hk.dequantize
 //===----------------------------------------------------------------------===//
 
+int64_t DequantizeOp::getScaleGroup() {
+  bool mx = isa<Float8E8M0FNUType>(tensorType(getScale()).getElementType());
+  return mx ? kMxBlock : int64_t(getGroupSize());
+}
+
 LogicalResult DequantizeOp::verify() {
   Named input{"input", getInput()}, scale{"scale", getScale()};
   bool mx = isa<Float8E8M0FNUType>(scale.element());
@@ -178,7 +180,7 @@ LogicalResult DequantizeOp::verify() {
     return failure();
   int64_t last = input.rank() - 1;
   for (int64_t d = 0; d <= last; ++d) {
-    int64_t block = d < last ? 1 : mx ? kMxBlock : getGroupSize();
+    int64_t block = d < last ? 1 : getScaleGroup();
     if (scale.size(d) != 1 &&
         failed(expectSize(*this, scale, d, ceilDiv(input.size(d), block))))
       return failure();

@@ -36,6 +36,9 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
                        DefaultValuedAttr<F32Attr, "0.0f">:$amax_floor,
                        OptionalAttr<F32Attr>:$limit, UnitAttr:$power_of_two);
   let results = (outs HK_QuantTensor:$quantized, HK_F32Tensor:$scale);
+  let rowReductions = "{::mlir::hk::RowReduction::AbsMaximum}";
+  let reductionGroup = "(getGranularity() == ::mlir::hk::Granularity::per_group ? int64_t(getGroupSize()) : 0)";
+  let cost = 3;
   let assemblyFormat = "$granularity $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
 }
 
@@ -55,6 +58,9 @@ def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
                        DefaultValuedAttr<I64Attr, "128">:$group_size,
                        OptionalAttr<F32Attr>:$limit);
   let results = (outs HK_QuantTensor:$quantized);
+  let operandMaps = "::mlir::hk::scaledMaps(getOperation(), getGroupSize())";
+  let vectorDivisors = "::mlir::hk::scaleGroups(getScale(), getGroupSize())";
+  let cost = 3;
   let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($quantized)";
 }
 
@@ -79,6 +85,9 @@ def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx"> {
   }];
   let arguments = (ins HK_MxRoundingAttr:$rounding, HK_RealTensor:$input);
   let results = (outs HK_MxTensor:$quantized, HK_MxScaleTensor:$scale);
+  let rowReductions = "{::mlir::hk::RowReduction::AbsMaximum}";
+  let reductionGroup = "::mlir::hk::kMxBlock";
+  let cost = 3;
   let assemblyFormat = "$rounding $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
 }
 
@@ -97,10 +106,16 @@ def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0"> {
   let arguments = (ins HK_Tensor:$input, HK_Tensor:$scale,
                        DefaultValuedAttr<I64Attr, "128">:$group_size);
   let results = (outs HK_RealTensor:$result);
+  let operandMaps = "::mlir::hk::scaledMaps(getOperation(), getScaleGroup())";
+  let vectorDivisors = "::mlir::hk::scaleGroups(getScale(), getScaleGroup())";
   let assemblyFormat = "$input `,` $scale attr-dict `:` type($input) `,` type($scale) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// Elements of the last dim that share a scale.
+    int64_t getScaleGroup();
+  }];
 }
 
-def HK_ReencodeOp : HK_RowwiseOp<"reencode", "0"> {
+def HK_ReencodeOp : HK_PointwiseOp<"reencode"> {
   let summary = "e4m3 codes for a chip of the other flavour";
   let description = [{
     The same codes in the other e4m3 flavour, where they mean half (FN to FNUZ) or

@@ -33,6 +33,9 @@ def HK_ReduceOp : HK_RowwiseOp<"reduce", "static_cast<int64_t>(getDims())"> {
   let arguments = (ins HK_ReduceKindAttr:$kind, HK_RealTensor:$input,
       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$dims);
   let results = (outs HK_RealTensor:$result);
+  let operandMaps = "::mlir::hk::rowMaps(getOperation(), getDims())";
+  let rowReductions = "{::mlir::hk::rowReductionOf(getKind())}";
+  let reducedDims = "static_cast<int64_t>(getDims())";
   let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
 }
 

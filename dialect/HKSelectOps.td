@@ -40,6 +40,8 @@ def HK_TopkOp : HK_RowwiseOp<"topk"> {
   let arguments = (ins HK_RealTensor:$input, HK_TieRuleAttr:$ties,
                        HK_TopkOrderAttr:$order);
   let results = (outs HK_RealTensor:$values, HK_IndexTensor:$indices);
+  let selection = "true";
+  let fewElements = "true";
   let assemblyFormat = "$input `ties` $ties `order` $order attr-dict `:` type($input) `->` type($values) `,` type($indices)";
   let extraClassDeclaration = [{
     int64_t getK() {
@@ -62,6 +64,9 @@ def HK_GatherLastOp : HK_RowwiseOp<"gather_last"> {
   }];
   let arguments = (ins HK_Tensor:$input, HK_IndexTensor:$indices);
   let results = (outs HK_Tensor:$result);
+  let operandMaps = "";
+  let movement = "true";
+  let fewElements = "true";
   let assemblyFormat = "$input `,` $indices attr-dict `:` type($input) `,` type($indices) `->` type($result)";
 }
 
@@ -83,6 +88,7 @@ def HK_GroupLimitOp : HK_RowwiseOp<"group_limit"> {
   let arguments = (ins HK_GroupScoreAttr:$score, HK_RealTensor:$input,
                        I64Attr:$groups, I64Attr:$top_groups);
   let results = (outs HK_RealTensor:$result);
+  let selection = "true";
   let assemblyFormat = "$score $input attr-dict `:` type($input) `->` type($result)";
 }
 
@@ -102,6 +108,7 @@ def HK_BitmatrixOp : HK_RowwiseOp<"bitmatrix"> {
   }];
   let arguments = (ins HK_IndexTensor:$indices);
   let results = (outs RankedTensorOf<[I32]>:$result);
+  let fewElements = "true";
   let assemblyFormat = "$indices attr-dict `:` type($indices) `->` type($result)";
 }
 

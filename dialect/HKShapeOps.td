@@ -27,6 +27,9 @@ def HK_TransposeOp : HK_RowwiseOp<"transpose",
   }];
   let arguments = (ins HK_Tensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs HK_Tensor:$result);
+  let operandMaps = "";
+  let movement = "true";
+  let cost = 3;
   let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
 }
@@ -44,6 +47,9 @@ def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()"> {
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
                        Variadic<HK_Tensor>:$inputs);
   let results = (outs HK_Tensor:$result);
+  let operandMaps = "::mlir::hk::partMaps(getOperation(), getDim())";
+  let movement = "true";
+  let cost = 3;
   let assemblyFormat = "$dim `(` $inputs `)` attr-dict `:` type($inputs) `->` type($result)";
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getType() {
@@ -67,6 +73,8 @@ def HK_PadOp : HK_RowwiseOp<"pad", "1"> {
   let arguments = (ins HK_Tensor:$input,
                        DefaultValuedAttr<F32Attr, "0.0f">:$value);
   let results = (outs HK_Tensor:$result);
+  let operandMaps = "::mlir::hk::partMaps(getOperation(), getInput().getType().getRank() - 1)";
+  let movement = "true";
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
@@ -83,10 +91,12 @@ def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0"> {
   }];
   let arguments = (ins HK_Tensor:$table, HK_IndexTensor:$indices);
   let results = (outs HK_Tensor:$result);
+  let operandMaps = "";
+  let movement = "true";
   let assemblyFormat = "$table `,` $indices attr-dict `:` type($table) `,` type($indices) `->` type($result)";
 }
 
-def HK_CopyOp : HK_RowwiseOp<"copy", "0", [SameOperandsAndResultType]> {
+def HK_CopyOp : HK_PointwiseOp<"copy", [SameOperandsAndResultType]> {
   let summary = "a copy in memory of its own";
   let description = [{
     The identity. Stands for a result that must be written although no operator
@@ -100,6 +110,8 @@ def HK_CopyOp : HK_RowwiseOp<"copy", "0", [SameOperandsAndResultType]> {
   let arguments = (ins HK_Tensor:$input);
   let results = (outs HK_Tensor:$result);
   let hasVerifier = 0;
+  let movement = "true";
+  let cost = 0;
   let assemblyFormat = "$input attr-dict `:` type($result)";
 }
 

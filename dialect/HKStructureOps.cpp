@@ -272,6 +272,8 @@ static StringRef tileNameOf(FamilyKind family) {
     return ScanTileAttr::getMnemonic();
   case FamilyKind::routing:
     return RoutingTileAttr::getMnemonic();
+  case FamilyKind::gated_delta:
+    return GatedDeltaTileAttr::getMnemonic();
   }
   llvm_unreachable("every family has a case");
 }
@@ -279,7 +281,7 @@ static StringRef tileNameOf(FamilyKind family) {
 static StringRef nameOfTile(Attribute tile) {
   return llvm::TypeSwitch<Attribute, StringRef>(tile)
       .Case<RowTileAttr, GemmTileAttr, AttentionTileAttr, Conv1dTileAttr,
-            ScanTileAttr, RoutingTileAttr>(
+            ScanTileAttr, RoutingTileAttr, GatedDeltaTileAttr>(
           [](auto attr) { return attr.getMnemonic(); });
 }
 

@@ -168,17 +168,20 @@ def HK_LaunchOp : HK_Op<"launch", [AttrSizedOperandSegments,
 }
 
 def HK_GuardOp : HK_Op<"guard"> {
-  let summary = "two sizes that must be equal when the function is called";
+  let summary = "what two sizes must be to each other when the function is called";
   let description = [{
-    Only in shape functions. `names` says what the sizes are, for the error.
+    The sizes are equal (`eq`), or the first is at most (`le`) or at least (`ge`)
+    the second. `names` says what the sizes are, for the error. Views in a function
+    get theirs before fusion; hk-place-outputs moves them to the shape function.
 
     Example:
     ```mlir
-    hk.guard %a, %b names ["x dim 0", "positions dim 0"]
+    hk.guard eq %a, %b names ["x dim 0", "positions dim 0"]
     ```
   }];
-  let arguments = (ins Index:$lhs, Index:$rhs, StrArrayAttr:$names);
-  let assemblyFormat = "$lhs `,` $rhs `names` $names attr-dict";
+  let arguments = (ins HK_GuardRelationAttr:$relation, Index:$lhs, Index:$rhs,
+                       StrArrayAttr:$names);
+  let assemblyFormat = "$relation $lhs `,` $rhs `names` $names attr-dict";
 }
 
 def HK_WeightOp : HK_Op<"weight", [Symbol, IsolatedFromAbove]> {

@@ -15,11 +15,25 @@
 include "mlir/Pass/PassBase.td"
 
 def HKCheckSignature : Pass<"hk-check-signature", "::mlir::ModuleOp"> {
-  let summary = "every argument and result is a tensor the module ABI can pass";
+  let summary = "functions are ones that the module ABI can call";
   let description = [{
-    A scalar, an unranked tensor or an element type that hk does not have is an
-    error here, which names the argument and the types there are.
+    An error is: an argument or a result that is a scalar, an unranked tensor or
+    of an element type that hk does not have; a tensor of more bytes than can be
+    addressed; two arguments or results of one public name; dims of one name in
+    `hk.dims` that have different static sizes; a state that is written but not
+    returned.
   }];
+}
+
+def HKGuardViews : Pass<"hk-guard-views", "::mlir::ModuleOp"> {
+  let summary = "views must lie inside of what they view";
+  let description = [{
+    A slice or an expanded shape whose sizes or offsets only the call tells gets
+    `hk.guard`s: offsets and sizes are not negative, a slice ends inside its
+    tensor, the sizes of an expanded shape multiply to what is expanded. What
+    types or operands prove gets none.
+  }];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def HKAssignTarget : Pass<"hk-assign-target", "::mlir::ModuleOp"> {
@@ -40,8 +54,12 @@ def HKFoldWeights : Pass<"hk-fold-weights", "::mlir::ModuleOp"> {
     file: merged, transposed, converted, re-encoded or quantised weights. Equal
     recipes are one weight; weights that only recipes read disappear. Results of
     more than four times the bytes of their operands are left to the kernels, and
-    so are products.
+    so are products and, without `expand`, results larger than 64 KiB that take
+    more bytes than the weights they are made of, but for an eighth of padding:
+    quantised weights stay quantised.
   }];
+  let options = [Option<"expand", "expand", "bool", "false",
+                        "also store what is larger than the weights it is made of">];
   let statistics = [Statistic<"numFolded", "num-folded", "values that became weights">];
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }
@@ -69,7 +87,8 @@ def HKSplitReductions : Pass<"hk-split-reductions", "::mlir::ModuleOp"> {
     An `hk.reduce` over everything, of more elements than one workgroup reads in
     about the time of a launch, becomes a reduction of rows and one of their
     results. Partial sums are f32; rounding to the result's type stays last. A row
-    that is the only one is cut in equal parts where its size is static.
+    that is the only one is cut in equal parts where its size is static, together
+    with what computes it element by element.
   }];
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];
 }
@@ -95,10 +114,27 @@ def HKFuse : Pass<"hk-fuse", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def HKNormalize : Pass<"hk-normalize", "::mlir::ModuleOp"> {
+  let summary = "views of rows out of the way of fusion";
+  let description = [{
+    Row-wise operators share a kernel when their rows are the same, which a view
+    between them that joins or parts leading dims ([B, S, H] and [B * S, H], or
+    [1, S, H] and [S, H]) would prevent. Views that join rows move up and those
+    that part them move down, through row-wise operators, to the arguments, the
+    results and operators of other families, where they cost nothing. Where an
+    operator needs the dims apart, because an operand repeats along one of them,
+    its neighbours get them apart as well.
+  }];
+  let statistics = [
+    Statistic<"numReshaped", "num-reshaped", "operators whose rows got another shape">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def HKOutline : Pass<"hk-outline", "::mlir::ModuleOp"> {
   let summary = "hk.fused to hk.kernel and hk.launch";
   let description = [{
-    Structurally equal regions, with equal symbolic shapes, become one kernel.
+    Structurally equal regions, with equal symbolic shapes, become one kernel. A
+    region whose results have no elements becomes none.
   }];
   let statistics = [
     Statistic<"numKernels", "num-kernels", "kernels made">,

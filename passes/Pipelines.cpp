@@ -36,24 +36,27 @@ void mlir::hk::buildInlinePipeline(OpPassManager &pm) {
   // Simplifying callees first would only repeat what the caller gets anyway.
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
+  // Before anything simplifies: a write whose result nobody reads would go.
+  pm.addPass(createHKCheckSignature());
 }
 
 void mlir::hk::buildGraphPipeline(OpPassManager &pm,
                                   const GraphPipelineOptions &options,
                                   DecisionLog &log) {
   buildInlinePipeline(pm);
-  pm.addPass(createHKCheckSignature());
   HKAssignTargetOptions target;
   target.target = options.target;
   pm.addPass(createHKAssignTarget(target));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createHKGuardViews());
 
   HKSplitOptions split;
   split.k = options.splitK;
   split.keys = options.splitKeys;
   pm.addPass(createHKSplit(split, log));
   pm.addPass(createHKSplitReductions());
+  pm.addPass(createHKNormalize());
 
   HKFuseOptions fuse;
   fuse.disable = !options.fuse;

@@ -1,5 +1,6 @@
 # The lit suite: every RUN line finds hk's tools and LLVM's on PATH.
 import os
+import shutil
 
 import lit.formats
 
@@ -13,15 +14,23 @@ config.test_exec_root = os.path.join(config.hk_binary_dir, "test")
 tools = os.path.join(config.hk_binary_dir, "bin")
 path = [tools, config.llvm_tools_dir, config.environment["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
-for name in ("HOME", "CCACHE_DIR", "HK_CACHE_DIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+for name in ("HOME", "CCACHE_DIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# One for all suites: no kernel is compiled twice.
+config.environment["HK_CACHE_DIR"] = os.path.join(config.hk_binary_dir, "test", "kernel-cache")
 
 # Under the preset asan only hk is instrumented: LLVM's allocators mark memory in hk's
 # code and hand it out in theirs, which does not unmark it.
 config.environment.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0")
 if config.sanitizers:
     config.available_features.add("sanitizers")
+
+# NVIDIA's assembler is no part of the toolchain; what needs it says that it did not run.
+ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%llvm_include", config.llvm_include_dir))

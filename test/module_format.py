@@ -13,15 +13,24 @@ test; a directive may be repeated.
   // HK-DATA: normal,equal       kinds of data for every case (default: normal)
 
 Every file becomes one test per target: it is compiled for that target, and every
-function is called in every case with hk-run --check, on poisoned and fenced memory,
-blocks in random order on the host. AMD targets run their code objects in the emulator.
+function is called with hk-run --check, on poisoned and fenced memory, blocks in random
+order on the host. AMD targets run their code objects in the emulator.
+
+On the host every function is called in every case with every kind of data. An emulated
+call takes long and what it may find is less: the arithmetic of a kernel is the same
+source. There every function is called in every case (sizes choose the variant, the
+edges of its tiles and who stores what) with the first kind of data, and with each other
+kind once, on one of the chips: on which and in which case goes by turns over the
+functions. HK_TEST_ALL=1 (./check --all) makes all calls.
+
 A test that passes leaves NAME.TARGET.json in its build folder: the launches of every
-function and every call, for test/suite.
+function and every call, for test/suite, and the processor time of the steps.
 """
 
 import json
 import os
 import re
+import resource
 import subprocess
 
 import hk_run
@@ -50,6 +59,32 @@ def optionsFor(names, lines):
     return [o for o in options if not o.startswith(("--range=", "--dim=")) or o.split("=")[1] in names]
 
 
+def isEmpty(sizes):
+    """Whether the options of a case make every dynamic dim 0."""
+    return sizes and all(re.fullmatch(r"--dim=.*=0", size) for size in sizes)
+
+
+def chosen(cases, kinds, target, turn):
+    """The pairs of a case (options that give sizes) and a kind of data that are called; `turn`
+    is the number of the function."""
+    full = [case for case in cases if not isEmpty(case)]
+    everything = target == "host" or os.environ.get("HK_TEST_ALL") == "1"
+    for case in cases:
+        for kind in kinds if everything and case in full else kinds[:1]:
+            yield case, kind
+    if not everything and full:
+        chips = TARGETS[1:]
+        for number, kind in enumerate(kinds[1:], turn):
+            if chips[number % len(chips)] == target:
+                yield full[number // len(chips) % len(full)], kind
+
+
+def processorTime():
+    """Seconds that the children of this process have used."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 class ModuleFormat(lit.formats.TestFormat):
     def getTestsInDirectory(self, suite, path_in_suite, litConfig, localConfig):
         folder = suite.getSourcePath(path_in_suite)
@@ -72,7 +107,6 @@ class ModuleFormat(lit.formats.TestFormat):
         listed = os.path.join(work, f"{name}.{target}.calls")
         calls = []
         environment = dict(config.environment)
-        environment["HK_CACHE_DIR"] = os.path.join(config.hk_binary_dir, "test", "kernel-cache")
         device = ["--device=host", "--shuffle=7"]
         if target != "host":
             environment["HK_EMU_CHIP"] = target
@@ -91,9 +125,11 @@ class ModuleFormat(lit.formats.TestFormat):
         directive = directives(source)
         options = [o for line in directive["COMPILE"] for o in line.split()]
         compile_ = [f"{binaries}/hk-compile", source, f"--target={target}", "-o", library, *options]
+        started = processorTime()
         result = run(*compile_)
         if result.returncode:
             return failed(compile_, result)
+        compiled = processorTime()
         info = [f"{binaries}/hk-run", library, "--info"]
         result = run(*info)
         if result.returncode:
@@ -111,24 +147,25 @@ class ModuleFormat(lit.formats.TestFormat):
                                        f"{target}, expected at most {limit}")
         call = [f"{binaries}/hk-run", library, "--poison", *device]
         data = [d for line in directive["DATA"] for d in line.split(",")] or ["normal"]
-        everywhere = [(dims, data) for dims in directive["DIMS"] or ["-"]]
-        if target == "host":
-            everywhere += [(dims, ["normal"]) for dims in directive["DIMS-HOST"]]
         lines = []
-        for function in functions:
-            for dims, kinds in everywhere:
-                words = dims.split()
-                only = [w[1:] for w in words if w.startswith("@")]
-                if only and function["name"] not in only:
-                    continue
-                arguments = optionsFor(names[function["name"]], directive["ARGS"])
-                sizes = optionsFor(names[function["name"]], [dims])
-                empty = sizes and all(re.fullmatch(r"--dim=.*=0", size) for size in sizes)
-                for kind in kinds[:1] if empty else kinds:
-                    line = [f"--function={function['name']}", *sizes, *arguments, f"--data={kind}"]
-                    lines.append(" ".join(line))
-                    if dims not in directive["DIMS-HOST"]:
-                        calls.append([*call, *line])
+        for turn, function in enumerate(functions):
+            known = names[function["name"]]
+            arguments = optionsFor(known, directive["ARGS"])
+
+            def cases(listed):
+                for dims in listed:
+                    only = [word[1:] for word in dims.split() if word.startswith("@")]
+                    if not only or function["name"] in only:
+                        yield optionsFor(known, [dims])
+
+            def lineOf(sizes, kind):
+                return [f"--function={function['name']}", *sizes, *arguments, f"--data={kind}"]
+
+            for sizes, kind in chosen(list(cases(directive["DIMS"] or ["-"])), data, target, turn):
+                lines.append(" ".join(lineOf(sizes, kind)))
+                calls.append([*call, *lineOf(sizes, kind)])
+            if target == "host":
+                lines += [" ".join(lineOf(sizes, "normal")) for sizes in cases(directive["DIMS-HOST"])]
         # One process for all: most of a call is the process and the decoding of its kernels.
         with open(listed, "w") as file:
             file.write("\n".join(lines) + "\n")
@@ -139,5 +176,7 @@ class ModuleFormat(lit.formats.TestFormat):
             return failed(checked, result)
         launches = {function["name"]: function["launches"] for function in functions}
         with open(record, "w") as file:
-            json.dump({"launches": launches, "calls": calls}, file)
+            json.dump({"launches": launches, "calls": calls,
+                       "seconds": {"compile": round(compiled - started, 2),
+                                   "calls": round(processorTime() - compiled, 2)}}, file)
         return lit.Test.Result(lit.Test.PASS, "")

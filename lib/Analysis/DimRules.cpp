@@ -13,6 +13,8 @@
 
 #include "DimSymbolsBuilder.h"
 
+#include "hk/Contract/Scale.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
@@ -88,8 +90,8 @@ void DimSymbolsBuilder::reassociate(Value collapsed, Value expanded,
       derive(Kind::Product, dynamic, fixed, collapsed, dim);
     else if (dynamic.size() == 1)
       derive(Kind::FloorDiv, node(collapsed, dim), fixed, expanded, open);
-    else // several unknown factors: their values come from the op's operands
-      continue;
+    else // several unknown factors: their values are the op's operands
+      derive(Kind::Product, dynamic, fixed, collapsed, dim);
   }
 }
 
@@ -206,17 +208,29 @@ void DimSymbolsBuilder::visitContraction(Operation *op) {
     same(result, first, lhs, 0, a - 2);
     if (b == a)
       same(result, first, rhs, 0, a - 2);
-    auto scale = [&](Value scale, Node rows) {
-      if (!scale || rankOf(scale) != 2)
+    auto scale = [&](Value scale, Value operand, ::hk::ScaleSpec blocks,
+                     Node rows) {
+      if (!scale || rankOf(scale) < 2)
         return;
       auto type = cast<RankedTensorType>(scale.getType());
-      if (type.isDynamicDim(0))
-        unite(node(scale, 0), rows);
-      if (type.isDynamicDim(1))
-        derive(Kind::CeilDiv, k, 128, scale, 1);
+      int64_t last = rankOf(scale) - 1;
+      bool mx = isa<Float8E8M0FNUType>(type.getElementType());
+      for (int64_t d = 0; d + 1 < last; ++d)
+        if (type.isDynamicDim(d))
+          unite(node(scale, d), node(operand, d));
+      if (type.isDynamicDim(last - 1)) {
+        // One scale per row, unless there are several along k.
+        if (mx || blocks.rows == 1 || type.getDimSize(last) == 1)
+          unite(node(scale, last - 1), rows);
+        else
+          derive(Kind::CeilDiv, rows, blocks.rows, scale, last - 1);
+      }
+      if (type.isDynamicDim(last))
+        derive(Kind::CeilDiv, k, mx ? ::hk::kMxScale.depth : blocks.depth,
+               scale, last);
     };
-    scale(matmul.getLhsScale(), m);
-    scale(matmul.getRhsScale(), node(result, c - 1));
+    scale(matmul.getLhsScale(), lhs, ::hk::kBlockScaleA, m);
+    scale(matmul.getRhsScale(), rhs, ::hk::kBlockScaleB, node(result, c - 1));
     return;
   }
   auto attention = cast<AttentionOp>(op);
@@ -246,6 +260,59 @@ void DimSymbolsBuilder::visitContraction(Operation *op) {
   if (qOffsets && lens &&
       cast<RankedTensorType>(qOffsets.getType()).isDynamicDim(0))
     derive(Kind::Sum, node(lens, 0), 1, qOffsets, 0);
+}
+
+/// Only [B, T], or T with offsets, and what counts sequences are dynamic; the
+/// first operand has the tokens.
+void DimSymbolsBuilder::visitGatedDelta(Operation *op) {
+  Value offsets, state, newState, states;
+  SmallVector<Value> perSequence;
+  llvm::TypeSwitch<Operation *>(op).Case<GatedDeltaRuleOp, ChunkStateOp>(
+      [&](auto o) {
+        state = o.getState();
+        newState = o.getNewState();
+        for (Value value : {o.getIndices(), o.getHasInitial()})
+          if (value)
+            perSequence.push_back(value);
+        if (state && !o.getIndices())
+          perSequence.push_back(state);
+      });
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<ChunkStateOp, ChunkOutputOp>(
+          [&](auto o) { states = o.getStates(); });
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<GatedDeltaRuleOp, ChunkKktOp, SolveTrilOp, ChunkWUOp, ChunkStateOp,
+            ChunkOutputOp>([&](auto o) { offsets = o.getOffsets(); });
+  Value lead = op->getOperand(0);
+  int64_t leading = offsets ? 1 : 2;
+  SmallVector<Value> values(op->getOperands());
+  values.append(op->result_begin(), op->result_end());
+  for (Value value : values)
+    if (value != offsets && value != state && value != newState &&
+        value != states && !llvm::is_contained(perSequence, value) &&
+        rankOf(value) > leading)
+      same(value, 0, lead, 0, leading);
+  if (newState)
+    sameShape(newState, state);
+  for (Value value : perSequence) {
+    unite(node(value, 0), node(perSequence.front(), 0));
+    if (!offsets)
+      unite(node(value, 0), node(lead, 0));
+  }
+  if (offsets && !perSequence.empty())
+    derive(Kind::Sum, node(perSequence.front(), 0), 1, offsets, 0);
+  if (!states)
+    return;
+  auto type = cast<RankedTensorType>(states.getType());
+  auto chunk = op->getAttrOfType<IntegerAttr>("chunk").getInt();
+  if (!offsets) {
+    unite(node(states, 0), node(lead, 0));
+    if (type.isDynamicDim(1))
+      derive(Kind::CeilDiv, node(lead, 1), chunk, states, 1);
+  } else if (type.isDynamicDim(0)) {
+    Node chunks = compute(Kind::CeilDiv, node(lead, 0), chunk);
+    derive(Kind::Sum, {chunks, node(offsets, 0)}, -1, states, 0);
+  }
 }
 
 void DimSymbolsBuilder::visitConv1d(CausalConv1dOp conv) {
@@ -454,6 +521,8 @@ void DimSymbolsBuilder::visit(Operation *op) {
              rankOf(o.getInput()) - static_cast<int64_t>(o.getDims()));
       })
       .Case<CausalConv1dOp>([&](CausalConv1dOp o) { visitConv1d(o); })
+      .Case<GatedDeltaRuleOp, ChunkKktOp, SolveTrilOp, ChunkWUOp, ChunkStateOp,
+            ChunkOutputOp>([&](auto) { visitGatedDelta(op); })
       .Case<FusedOp>([&](FusedOp o) {
         for (auto [out, result] : llvm::zip(o.getOuts(), o.getResults()))
           sameShape(result, out);

@@ -14,6 +14,7 @@
 #include "DimSymbolsBuilder.h"
 
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include <algorithm>
 #include <set>
@@ -145,6 +146,26 @@ void DimSymbolsBuilder::derive(Node result, Kind kind, ArrayRef<Node> operands,
   nodes[result].operands.assign(operands.begin(), operands.end());
 }
 
+/// The caller says that dims of one name are equal: a guard checks it.
+void DimSymbolsBuilder::declare(Block &block) {
+  auto func = dyn_cast_or_null<FunctionOpInterface>(block.getParentOp());
+  if (!func || !block.isEntryBlock())
+    return;
+  llvm::StringMap<Node> declared;
+  for (BlockArgument argument : block.getArguments()) {
+    auto names = func.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(),
+                                                  kDimsAttrName);
+    if (!names || !isa<RankedTensorType>(argument.getType()))
+      continue;
+    for (auto [dim, name] : llvm::enumerate(names.getAsRange<StringAttr>()))
+      if (name.getValue() != "_")
+        if (auto [it, inserted] =
+                declared.try_emplace(name.getValue(), node(argument, dim));
+            !inserted)
+          unite(node(argument, dim), it->second);
+  }
+}
+
 void DimSymbolsBuilder::run(Block &block,
                             ArrayRef<SmallVector<DimName>> argumentNames) {
   llvm::DenseMap<DimName, Node> given;
@@ -169,6 +190,7 @@ void DimSymbolsBuilder::run(Block &block,
         unite(n, it->second);
     }
   }
+  declare(block);
   for (int pass = 0; pass < 2; ++pass) {
     derived.clear();
     for (Operation &op : block)

@@ -67,12 +67,14 @@ private:
   Node make();
   Node find(Node n);
   Key keyOf(Kind kind, ArrayRef<Node> operands, int64_t constant);
+  void declare(Block &block);
   void visit(Operation *op);
   void visitView(Operation *op);
   void visitIndex(Operation *op);
   void visitQuantization(Operation *op);
   void visitContraction(Operation *op);
   void visitConv1d(CausalConv1dOp conv);
+  void visitGatedDelta(Operation *op);
   void visitRouting(Operation *op);
   void visitLaunch(LaunchOp launch);
   void reassociate(Value collapsed, Value expanded,

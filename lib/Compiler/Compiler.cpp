@@ -13,6 +13,7 @@
 
 #include "hk/Compiler/Compiler.h"
 #include "Explain.h"
+#include "Files.h"
 #include "KernelCompiler.h"
 #include "ModuleTables.h"
 #include "ObjectCheck.h"
@@ -25,6 +26,7 @@
 #include "hk/Passes/Bufferization.h"
 #include "hk/Passes/Passes.h"
 #include "hk/Passes/Pipelines.h"
+#include "hk/Runtime/Seal.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -69,8 +71,14 @@ void mlir::hk::registerCompilerDialects(DialectRegistry &registry) {
 
 CompileOptions mlir::hk::defaultCompileOptions() {
   CompileOptions options;
-  options.kernelDirectory = HK_SOURCE_DIR "/runtime/kernels";
-  options.includeDirectory = HK_SOURCE_DIR "/include";
+  // bin/hk-compile and share/hk are in one tree, wherever that is.
+  SmallString<128> share(
+      llvm::sys::fs::getMainExecutable(nullptr, /*MainExecAddr=*/nullptr));
+  llvm::sys::path::remove_filename(share);
+  llvm::sys::path::remove_filename(share);
+  llvm::sys::path::append(share, "share", "hk");
+  options.kernelDirectory = (share + "/kernels").str();
+  options.includeDirectory = (share + "/include").str();
   using llvm::sys::Process;
   SmallString<128> cache;
   if (std::optional<std::string> dir = Process::GetEnv("HK_CACHE_DIR"))
@@ -86,8 +94,9 @@ struct Work {
   const CompileOptions &options;
   ModuleOp module;
   std::string output;
+  std::optional<OutputFile> file; // where `output` will be
   std::vector<Section> sections;
-  std::vector<WeightRecord> weights;
+  CollectedWeights weights;
   std::string text; // for the text outputs
   /// What --explain prints, by target.
   llvm::MapVector<StringRef, std::string> explanations;
@@ -198,6 +207,11 @@ LogicalResult Work::addSection(StringRef targetName) {
   FailureOr<Section> section = buildFor(targetName);
   if (failed(section))
     return failure();
+  for (FunctionRecord &function : section->functions)
+    for (auto [argument, text] : llvm::zip(
+             function.arguments,
+             argumentValues(module.lookupSymbol<func::FuncOp>(function.name))))
+      argument.values = text;
   sections.push_back(std::move(*section));
   return success();
 }
@@ -229,6 +243,10 @@ LogicalResult Work::compileKernels() {
         section = std::move(*other);
       }
   }
+  if (std::string trouble = compiler->cacheTrouble(); !trouble.empty())
+    emitWarning(module.getLoc(), "compiled kernels are not kept: ")
+        << trouble
+        << "; choose another folder with HK_CACHE_DIR or --cache-dir";
   return success();
 }
 
@@ -275,11 +293,10 @@ LogicalResult Work::link() {
   {
     llvm::raw_string_ostream os(tablesText);
     std::string weightsFile =
-        options.weights.empty()
-            ? ""
-            : llvm::sys::path::filename(output + ".weights").str();
+        weights.ownFile ? llvm::sys::path::filename(output + ".weights").str()
+                        : "";
     writeModuleTables(
-        sections, weights, weightsFile,
+        sections, weights.records, weightsFile,
         [&](const Section &section, const KernelRecord &kernel) {
           return folder->file("code" + Twine(&section - sections.data()) + "." +
                               Twine(&kernel - section.kernels.data()));
@@ -311,7 +328,13 @@ LogicalResult Work::link() {
   llvm::Expected<std::string> bytes = readFile(linked);
   if (!bytes)
     return fail(bytes.takeError());
-  if (llvm::Error error = writeFile(output, *bytes))
+  for (const std::string &part : {*bytes, ::hk::sealFor(*bytes)})
+    if (llvm::Error error = file->append(part))
+      return fail(std::move(error));
+  if (weights.ownFile)
+    if (llvm::Error error = weights.ownFile->commit())
+      return fail(std::move(error));
+  if (llvm::Error error = file->commit())
     return fail(std::move(error));
   return success();
 }
@@ -325,11 +348,14 @@ LogicalResult mlir::hk::compile(ModuleOp source,
   if (options.foldWeights && !options.weights.empty()) {
     once.addPass(createCanonicalizerPass());
     once.addPass(createCSEPass());
-    once.addPass(createHKFoldWeights());
+    HKFoldWeightsOptions fold;
+    fold.expand = options.expandWeights;
+    once.addPass(createHKFoldWeights(fold));
   }
   if (failed(once.run(module)))
     return failure();
-  Work work{options, module, options.output, {}, {}, {}, {}, {}};
+  Work work{options, module, resolveLinks(options.output), {}, {}, {}, {},
+            {},      {}};
   auto explain = [&] {
     for (const auto &[target, text] : work.explanations)
       llvm::outs() << text;
@@ -337,13 +363,23 @@ LogicalResult mlir::hk::compile(ModuleOp source,
   auto error = [&] { return emitError(module.getLoc()); };
   if (options.targets.empty())
     return error() << "expected at least one target";
-  if (options.emit == EmitKind::Shared && options.output == "-")
+  bool onlyExplain = options.emit == EmitKind::Shared &&
+                     options.output == "-" &&
+                     options.explain != ExplainKind::None;
+  if (options.emit == EmitKind::Shared && options.output == "-" && !onlyExplain)
     return error() << "expected a file for the shared library; pass -o";
   if (llvm::none_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
         return function.isPublic() && !function.isExternal();
       }))
     return error() << "expected a public function with a body; there is "
                       "nothing to compile";
+  if (options.emit == EmitKind::Shared && !onlyExplain) {
+    // Before the long work, so that a wrong name is told at once.
+    llvm::Expected<OutputFile> file = OutputFile::create(options.output);
+    if (!file)
+      return work.fail(file.takeError());
+    work.file.emplace(std::move(*file));
+  }
   llvm::StringSet<> seen;
   for (const std::string &target : options.targets) {
     if (!seen.insert(target).second)
@@ -353,15 +389,25 @@ LogicalResult mlir::hk::compile(ModuleOp source,
   }
   if (options.emit != EmitKind::Shared) {
     explain();
-    if (llvm::Error error = writeFile(options.output, work.text))
+    if (llvm::Error error = writeText(options.output, work.text))
       return work.fail(std::move(error));
     return success();
   }
-  FailureOr<std::vector<WeightRecord>> weights =
-      collectWeights(module, options.weights, options.output + ".weights");
+  if (onlyExplain) {
+    // Which tiles are taken depends on the registers of the compiled kernels.
+    if (failed(checkSameSignatures(module.getLoc(), work.sections)) ||
+        failed(work.compileKernels()))
+      return failure();
+    explain();
+    return success();
+  }
+  FailureOr<CollectedWeights> weights =
+      collectWeights(module, options, work.output);
   if (failed(weights))
     return failure();
-  work.weights = std::move(*weights);
+  work.weights.records = std::move(weights->records);
+  if (weights->ownFile)
+    work.weights.ownFile.emplace(std::move(*weights->ownFile));
   LogicalResult linked = work.link();
   explain();
   return linked;

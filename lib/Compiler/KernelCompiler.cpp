@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One clang process per kernel and target. The cache is a folder of files named
-// by the key; entries are written by rename, so concurrent compilers may share
-// it.
+// One clang process per kernel and target that the cache does not have.
 //
 //===----------------------------------------------------------------------===//
 
 #include "KernelCompiler.h"
+#include "Files.h"
 #include "ObjectCheck.h"
 #include "Process.h"
 
@@ -144,12 +143,7 @@ Expected<KernelCompiler> KernelCompiler::create(const CompileOptions &options) {
        Twine(status.getLastModificationTime().time_since_epoch().count()))
           .str();
   compiler.environmentHash = hashOf({*headers, identity});
-  if (!options.cacheDirectory.empty())
-    if (std::error_code error =
-            sys::fs::create_directories(options.cacheDirectory))
-      return createStringError(error, "cannot make the cache folder '%s': %s",
-                               options.cacheDirectory.c_str(),
-                               error.message().c_str());
+  compiler.cache = std::make_unique<KernelCache>(options.cacheDirectory);
   return compiler;
 }
 
@@ -159,12 +153,8 @@ std::string KernelCompiler::prefixFor(StringRef text) {
 
 std::vector<std::string>
 KernelCompiler::flagsFor(const ::hk::Target &target) const {
-  std::vector<std::string> flags{"-std=c++20",
-                                 "-O3",
-                                 "-ffp-contract=off",
-                                 "-Wno-psabi",
-                                 "-I" + options.kernelDirectory + "/..",
-                                 "-I" + options.includeDirectory};
+  std::vector<std::string> flags{"-std=c++20", "-O3", "-ffp-contract=off",
+                                 "-Wno-psabi"};
   auto add = [&](std::initializer_list<const char *> more) {
     flags.insert(flags.end(), more.begin(), more.end());
   };
@@ -201,16 +191,9 @@ Error KernelCompiler::compileOne(const ::hk::Target &target,
   std::vector<std::string> flags = flagsFor(target);
   std::string joined = join(flags, "\n");
   std::string key = hashOf({kernel.text, joined, environmentHash});
-  SmallString<128> cached(options.cacheDirectory);
-  if (!options.cacheDirectory.empty()) {
-    sys::path::append(cached, key);
-    if (sys::fs::exists(cached)) {
-      Expected<std::string> hit = readFile(cached);
-      if (!hit)
-        return hit.takeError();
-      kernel.binary = std::move(*hit);
-      return Error::success();
-    }
+  if (std::optional<std::string> hit = cache->find(key)) {
+    kernel.binary = std::move(*hit);
+    return Error::success();
   }
 
   Expected<TemporaryDirectory> folder = TemporaryDirectory::create();
@@ -220,7 +203,10 @@ Error KernelCompiler::compileOne(const ::hk::Target &target,
   std::string object = folder->file("kernel.out");
   if (Error error = writeFile(source, kernel.text))
     return error;
-  std::vector<std::string> command{options.clang};
+  // Where the headers lie is no part of the key, what they hold is.
+  std::vector<std::string> command{options.clang,
+                                   "-I" + options.kernelDirectory + "/..",
+                                   "-I" + options.includeDirectory};
   command.insert(command.end(), flags.begin(), flags.end());
   command.insert(command.end(), {source, "-o", object});
   if (Error error = runProgram(command, folder->file("log")))
@@ -235,8 +221,7 @@ Error KernelCompiler::compileOne(const ::hk::Target &target,
   if (Error error = checkObject(target, kernel, *binary))
     return error;
   kernel.binary = std::move(*binary);
-  if (!options.cacheDirectory.empty())
-    return writeFile(cached, kernel.binary);
+  cache->store(key, kernel.binary);
   return Error::success();
 }
 

@@ -14,10 +14,13 @@
 #ifndef HK_LIB_COMPILER_KERNELCOMPILER_H
 #define HK_LIB_COMPILER_KERNELCOMPILER_H
 
+#include "KernelCache.h"
 #include "Section.h"
 #include "hk/Compiler/Compiler.h"
 
 #include "llvm/Support/Error.h"
+
+#include <memory>
 
 namespace mlir::hk {
 
@@ -36,6 +39,9 @@ public:
   /// against the LDS bytes its variants promise.
   llvm::Error compile(llvm::MutableArrayRef<Section> sections) const;
 
+  /// Why the cache keeps nothing; "" if it does or is off.
+  std::string cacheTrouble() const { return cache->trouble(); }
+
   /// A stable name for `text`: the prefix of its entry points.
   static std::string prefixFor(llvm::StringRef text);
 
@@ -47,6 +53,7 @@ private:
 
   CompileOptions options;
   std::string environmentHash; // headers and compiler
+  std::unique_ptr<KernelCache> cache;
 };
 
 } // namespace mlir::hk

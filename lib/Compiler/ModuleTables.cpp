@@ -43,6 +43,9 @@ public:
     return name;
   }
 
+  /// The tensor maps of a variant, or NULL when it has none.
+  std::string maps(const std::string &name, ArrayRef<hk_tensor_map_abi> maps);
+
   void writeWeights(ArrayRef<WeightRecord> weights);
   void writeFunctions(ArrayRef<FunctionRecord> functions);
   void
@@ -55,6 +58,24 @@ private:
 };
 } // namespace
 
+std::string TableWriter::maps(const std::string &name,
+                              ArrayRef<hk_tensor_map_abi> maps) {
+  if (maps.empty())
+    return "0";
+  auto number = [](hk_number_abi n) {
+    return ("{" + Twine(n.constant) + ", " + Twine(n.word) + "u}").str();
+  };
+  os << "static const hk_tensor_map_abi " << name << "[] = {\n";
+  for (const hk_tensor_map_abi &m : maps)
+    os << "  {" << m.pointer << "u, " << int(m.dtype) << ", "
+       << number(m.columns) << ", " << number(m.rows) << ", "
+       << number(m.matrices) << ", " << number(m.row_stride) << ", "
+       << number(m.matrix_stride) << ", " << m.box_columns << "u, "
+       << m.box_rows << "u},\n";
+  os << "};\n";
+  return name;
+}
+
 void TableWriter::writeWeights(ArrayRef<WeightRecord> weights) {
   if (weights.empty())
     return;
@@ -65,7 +86,8 @@ void TableWriter::writeWeights(ArrayRef<WeightRecord> weights) {
   for (auto [w, name] : zip(weights, names))
     os << "  {" << quoted(w.source) << ", " << int(w.dtype) << ", "
        << w.sizes.size() << ", " << name << ", " << w.bytes << "u, "
-       << w.checksum << "ull},\n";
+       << w.checksum << "ull, " << (w.file.empty() ? "0" : quoted(w.file))
+       << "},\n";
   os << "};\n";
 }
 
@@ -89,7 +111,8 @@ void TableWriter::writeFunctions(ArrayRef<FunctionRecord> functions) {
     for (auto [argument, field] : zip(function.arguments, fields))
       os << "  {" << quoted(argument.name) << ", " << int(argument.dtype)
          << ", " << int(argument.role) << ", " << argument.sizes.size() << ", "
-         << field.first << ", " << field.second << "},\n";
+         << field.first << ", " << field.second << ", "
+         << (argument.values.empty() ? "0" : quoted(argument.values)) << "},\n";
     os << "};\n";
   }
   os << "static const hk_function_abi functions[] = {\n";
@@ -120,14 +143,18 @@ void TableWriter::writeSection(
       os << "static const unsigned char " << base << "_code[] = {\n#embed "
          << quoted(codeFile(section, kernel)) << "\n, 0};\n";
     }
+    std::vector<std::string> mapNames;
+    for (auto [v, variant] : enumerate(kernel.variants))
+      mapNames.push_back(maps((base + "_maps" + Twine(v)).str(), variant.maps));
     os << "static const hk_variant_abi " << base << "_variants[] = {\n";
-    for (const VariantRecord &v : kernel.variants) {
+    for (const auto &[v, mapName] : zip(kernel.variants, mapNames)) {
       bool dynamicLds = host || section.target->arch == ::hk::Arch::Sm90a;
       os << "  {" << quoted(v.symbol) << ", " << quoted(v.tile) << ", "
          << (host ? v.symbol : "0") << ", "
          << (host ? "0, 0" : base + "_code, sizeof(" + base + "_code) - 1")
          << ", " << v.threads << "u, " << (dynamicLds ? 0 : v.ldsBytes) << "u, "
-         << (dynamicLds ? v.ldsBytes : 0) << "u},\n";
+         << (dynamicLds ? v.ldsBytes : 0) << "u, " << v.maps.size() << "u, "
+         << mapName << "},\n";
     }
     os << "};\n";
   }
@@ -152,8 +179,9 @@ void TableWriter::writeSection(
        << quoted(function.runSymbol) << ");\n";
     if (!function.guards.empty()) {
       os << "static const hk_guard_abi " << s << "_f" << f << "_guards[] = {\n";
-      for (const auto &[lhs, rhs] : function.guards)
-        os << "  {" << quoted(lhs) << ", " << quoted(rhs) << "},\n";
+      for (const FunctionRecord::Guard &guard : function.guards)
+        os << "  {" << quoted(guard.lhs) << ", " << quoted(guard.rhs) << ", "
+           << guard.relation << "u},\n";
       os << "};\n";
     }
   }

@@ -12,7 +12,10 @@
 #include "hk/Compiler/Safetensors.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -75,6 +78,7 @@ FailureOr<SafetensorsFile> SafetensorsFile::open(Location loc, StringRef path) {
               "object";
   }
   SafetensorsFile file;
+  file.path = path.str();
   file.header = std::move(*header->getAsObject());
   file.data = bytes.substr(8 + length);
   file.buffer = std::move(*buffer);
@@ -87,8 +91,8 @@ FailureOr<StringRef> SafetensorsFile::find(WeightOp op, StringRef name,
   uint64_t bytes = ::hk::packedBytes(expected, type.getNumElements());
   const llvm::json::Object *entry = header.getObject(name);
   if (!entry)
-    return op.emitOpError("expected the weights file to hold a tensor '")
-           << name << "', but it does not";
+    return op.emitOpError("expected '")
+           << path << "' to hold a tensor '" << name << "', but it does not";
   std::optional<StringRef> dtype = entry->getString("dtype");
   if (!dtype || *dtype != safetensorsName(expected))
     return op.emitOpError("expected dtype ")
@@ -114,4 +118,72 @@ FailureOr<StringRef> SafetensorsFile::find(WeightOp op, StringRef name,
            << bytes << " bytes of tensor '" << name
            << "' inside the weights file; it is damaged or truncated";
   return data.substr(*begin, bytes);
+}
+
+LogicalResult WeightFiles::addIndex(Location loc, StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return emitError(loc, "cannot read the weights index '")
+           << path << "': " << buffer.getError().message();
+  auto index = llvm::json::parse((*buffer)->getBuffer());
+  const llvm::json::Object *map = nullptr;
+  if (index && index->getAsObject())
+    map = index->getAsObject()->getObject("weight_map");
+  llvm::consumeError(index.takeError());
+  if (!map)
+    return emitError(loc, "'")
+           << path << "' is no index of safetensors files: it has no object "
+           << "'weight_map'";
+  llvm::SetVector<StringRef> shards;
+  for (const auto &[name, shard] : *map) {
+    if (!shard.getAsString())
+      return emitError(loc, "'") << path << "' does not say in which file '"
+                                 << StringRef(name) << "' is";
+    shards.insert(*shard.getAsString());
+  }
+  size_t first = files.size();
+  for (StringRef shard : shards) {
+    SmallString<128> file(llvm::sys::path::parent_path(path));
+    llvm::sys::path::append(file, shard);
+    if (failed(add(loc, file)))
+      return failure();
+  }
+  for (const auto &[name, shard] : *map) {
+    size_t place =
+        first + (llvm::find(shards, *shard.getAsString()) - shards.begin());
+    if (!files[place].has(name))
+      return emitError(loc, "expected '")
+             << files[place].getPath() << "' to hold the tensor '"
+             << StringRef(name) << "', as '" << path << "' says";
+  }
+  return success();
+}
+
+LogicalResult WeightFiles::add(Location loc, StringRef path) {
+  if (path.ends_with(".json"))
+    return addIndex(loc, path);
+  FailureOr<SafetensorsFile> file = SafetensorsFile::open(loc, path);
+  if (failed(file))
+    return failure();
+  files.push_back(std::move(*file));
+  return success();
+}
+
+FailureOr<WeightFiles::Tensor> WeightFiles::find(WeightOp op, StringRef name,
+                                                 RankedTensorType type) const {
+  auto file = llvm::find_if(
+      files, [&](const SafetensorsFile &file) { return file.has(name); });
+  if (files.empty())
+    return op.emitOpError("needs a weights file");
+  if (file == files.end()) {
+    if (files.size() > 1)
+      return op.emitOpError("expected one of ")
+             << files.size() << " weights files to hold a tensor '" << name
+             << "', but none does ('" << files.front().getPath() << "', ...)";
+    file = files.begin();
+  }
+  FailureOr<StringRef> bytes = file->find(op, name, type);
+  if (failed(bytes))
+    return failure();
+  return Tensor{*bytes, file->getPath()};
 }

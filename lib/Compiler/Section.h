@@ -18,6 +18,8 @@
 #include "hk/Contract/Target.h"
 #include "hk/Runtime/ModuleAbi.h"
 
+#include "mlir/IR/Location.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,10 +30,13 @@ struct VariantRecord {
   std::string symbol, tile;
   uint32_t threads = 0;
   uint32_t ldsBytes = 0;
+  std::vector<hk_tensor_map_abi> maps;
 };
 
 struct KernelRecord {
   std::string name, family, ops, planSymbol;
+  /// Operators and their places in the source, of the first launch.
+  std::vector<std::pair<std::string, Location>> sources;
   uint32_t numPointers = 0, numDims = 0, numStrides = 0;
   std::vector<VariantRecord> variants;
   std::string text;   // translation unit
@@ -44,17 +49,24 @@ struct ArgumentRecord {
   hk_arg_role role;
   std::vector<int64_t> sizes;
   std::vector<std::string> dimNames; // "" where static
+  std::string values;                // as in hk_arg_abi; "" for none
 };
 
 struct FunctionRecord {
   std::string name, runSymbol, shapeSymbol;
   std::vector<ArgumentRecord> arguments;
   uint32_t numLaunches = 0;
-  std::vector<std::pair<std::string, std::string>> guards;
+  std::vector<std::string> order; // kernels by launch
+  struct Guard {
+    std::string lhs, rhs;
+    uint32_t relation; // hk_guard_relation
+  };
+  std::vector<Guard> guards;
 };
 
 struct WeightRecord {
   std::string source;
+  std::string file; // from the module's folder; "": the module's own file
   ::hk::DType dtype;
   std::vector<int64_t> sizes;
   uint64_t bytes = 0, checksum = 0;

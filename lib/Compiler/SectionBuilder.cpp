@@ -11,6 +11,7 @@
 
 #include "SectionBuilder.h"
 #include "KernelCompiler.h"
+#include "hk/Analysis/IntegerArguments.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Families/Family.h"
 #include "hk/Passes/Entry.h"
@@ -18,9 +19,14 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::hk;
+
+static_assert(uint32_t(GuardRelation::eq) == HK_GUARD_EQUAL &&
+              uint32_t(GuardRelation::le) == HK_GUARD_AT_MOST &&
+              uint32_t(GuardRelation::ge) == HK_GUARD_AT_LEAST);
 
 namespace {
 std::string printed(Attribute attribute) {
@@ -37,8 +43,12 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
   record.family = stringifyFamilyKind(kernel.getFamily()).str();
   SmallVector<StringRef> ops;
   for (Operation &op : kernel.getSpecBlock().without_terminator())
-    if (!isa<ConstantOp>(op))
+    if (!isa<ConstantOp>(op)) {
       ops.push_back(op.getName().stripDialect());
+      if (isa<HKDialect>(op.getDialect()))
+        record.sources.emplace_back(op.getName().getStringRef().str(),
+                                    op.getLoc());
+    }
   record.ops = llvm::join(ops, ",");
   record.planSymbol = (prefix + kernel.getSymName() + "_plan").str();
   record.numPointers = kernel.getNumOperands();
@@ -64,6 +74,8 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
     v.tile = printed(variant.getTile());
     v.threads = variant.getThreads();
     v.ldsBytes = variant.getLdsBytes();
+    auto maps = family.getTensorMaps(kernel, variant);
+    v.maps.assign(maps.begin(), maps.end());
     record.variants.push_back(std::move(v));
   }
   return record;
@@ -87,6 +99,34 @@ ArgumentRecord argumentOf(func::FuncOp func, unsigned index) {
 }
 } // namespace
 
+std::vector<std::string> mlir::hk::argumentValues(func::FuncOp source) {
+  static constexpr const char *kKinds[] = {"uniform", "distinct", "bounds",
+                                           "lengths"};
+  std::vector<std::string> texts;
+  for (const std::optional<IntegerDomain> &domain : integerArguments(source)) {
+    llvm::raw_string_ostream os(texts.emplace_back());
+    if (!domain)
+      continue;
+    llvm::json::Array ends;
+    for (const SizeSum &end : domain->ends) {
+      llvm::json::Array sum;
+      for (const SizeSum::Product &product : end.products) {
+        llvm::json::Array factors{product.factor};
+        for (auto [argument, dim] : product.dims)
+          factors.push_back(
+              (argumentName(source, argument) + "." + Twine(dim)).str());
+        sum.push_back(std::move(factors));
+      }
+      ends.push_back(std::move(sum));
+    }
+    os << llvm::json::Value(
+        llvm::json::Object{{"kind", kKinds[int(domain->kind)]},
+                           {"low", domain->low},
+                           {"ends", std::move(ends)}});
+  }
+  return texts;
+}
+
 FailureOr<Section> mlir::hk::buildSection(ModuleOp module, StringRef prefix) {
   Section section;
   section.target = targetOf(module);
@@ -108,14 +148,18 @@ FailureOr<Section> mlir::hk::buildSection(ModuleOp module, StringRef prefix) {
     // The last argument is the workspace.
     for (unsigned i = 0; i + 1 < func.getNumArguments(); ++i)
       record.arguments.push_back(argumentOf(func, i));
-    func.walk([&](LaunchOp) { ++record.numLaunches; });
+    func.walk([&](LaunchOp launch) {
+      ++record.numLaunches;
+      record.order.push_back(launch.getKernel().str());
+    });
     auto shape = module.lookupSymbol<func::FuncOp>(
         (func.getSymName() + kShapeFunctionSuffix).str());
     shape.walk([&](GuardOp guard) {
       auto name = [&](unsigned i) {
         return cast<StringAttr>(guard.getNames()[i]).str();
       };
-      record.guards.emplace_back(name(0), name(1));
+      record.guards.push_back(
+          {name(0), name(1), static_cast<uint32_t>(guard.getRelation())});
     });
     section.functions.push_back(std::move(record));
   }

@@ -15,7 +15,7 @@
 
 #include "Section.h"
 
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::hk {
 
@@ -24,6 +24,10 @@ FailureOr<Section> buildSection(ModuleOp module, StringRef prefix);
 
 /// Public signatures must be equal in all sections.
 LogicalResult checkSameSignatures(Location loc, ArrayRef<Section> sections);
+
+/// What the integer arguments of `source`, a public function of the module
+/// before any pass of a target, may hold: JSON as in hk_arg_abi, "" for none.
+std::vector<std::string> argumentValues(func::FuncOp source);
 
 } // namespace mlir::hk
 

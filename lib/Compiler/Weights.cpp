@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The file is mapped, never copied as a whole: tensors stream from the mapping
-// to the sidecar one by one.
+// Files are mapped, never copied as a whole: tensors stream from the mappings
+// to the module's own file one by one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,13 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileOutputBuffer.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
+
+#include <filesystem>
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -29,60 +31,57 @@ using namespace mlir::hk;
 namespace {
 constexpr uint64_t kAlignment = 256;
 
-/// `fill` gives a weight its bytes; one weight after the other, so that only
-/// one is in memory beside the two files.
-LogicalResult writeSidecar(
-    Location loc, StringRef path, ArrayRef<WeightRecord> weights,
-    llvm::function_ref<LogicalResult(size_t, MutableArrayRef<uint8_t>)> fill) {
+/// The header of a file with these weights, padded so that the data begin
+/// aligned, and where each weight begins.
+std::string headerOf(ArrayRef<const WeightRecord *> weights) {
   std::string header = "{";
   llvm::raw_string_ostream json(header);
   uint64_t offset = 0;
-  SmallVector<uint64_t> offsets;
   for (auto [i, w] : llvm::enumerate(weights)) {
-    offsets.push_back(offset);
-    json << (i ? ",\n" : "\n") << llvm::json::Value(w.source)
-         << ":{\"dtype\":\"" << safetensorsName(w.dtype) << "\",\"shape\":[";
-    llvm::interleave(w.sizes, json, ",");
-    json << "],\"data_offsets\":[" << offset << ',' << offset + w.bytes << "]}";
-    offset = llvm::alignTo(offset + w.bytes, kAlignment);
+    json << (i ? ",\n" : "\n") << llvm::json::Value(w->source)
+         << ":{\"dtype\":\"" << safetensorsName(w->dtype) << "\",\"shape\":[";
+    llvm::interleave(w->sizes, json, ",");
+    json << "],\"data_offsets\":[" << offset << ',' << offset + w->bytes
+         << "]}";
+    offset = llvm::alignTo(offset + w->bytes, kAlignment);
   }
   json << "\n}";
   json.flush();
   header.append(
       llvm::offsetToAlignment(8 + header.size(), llvm::Align(kAlignment)), ' ');
-  auto fail = [&](llvm::Error error) {
-    return emitError(loc, "cannot write the weights file '")
-           << path << "': " << llvm::toString(std::move(error));
-  };
-  auto out = llvm::FileOutputBuffer::create(path, 8 + header.size() + offset);
-  if (!out)
-    return fail(out.takeError());
-  uint8_t *base = (*out)->getBufferStart();
-  llvm::support::endian::write64le(base, header.size());
-  std::copy(header.begin(), header.end(), base + 8);
-  for (auto [i, at] : llvm::enumerate(offsets))
-    if (failed(fill(i, {base + 8 + header.size() + at, weights[i].bytes})))
-      return failure();
-  if (llvm::Error error = (*out)->commit())
-    return fail(std::move(error));
-  return success();
+  char length[8];
+  llvm::support::endian::write64le(length, header.size());
+  return std::string(length, sizeof(length)) + header;
+}
+
+/// The path from the folder of the module `output` to `file`.
+std::string pathFromModule(StringRef output, StringRef file) {
+  SmallString<128> folder(llvm::sys::path::parent_path(output)), from, to;
+  if (folder.empty())
+    folder = ".";
+  if (llvm::sys::fs::real_path(folder, from) ||
+      llvm::sys::fs::real_path(file, to))
+    return file.str();
+  return std::filesystem::path(to.c_str())
+      .lexically_relative(from.c_str())
+      .string();
 }
 
 /// What the recipe of `op` makes of the tensors it names.
-LogicalResult evaluateRecipe(WeightOp op, const SafetensorsFile &file,
-                             MutableArrayRef<uint8_t> bytes) {
+FailureOr<std::vector<uint8_t>>
+evaluateRecipe(WeightOp op, const WeightFiles &files, uint64_t bytes) {
   Block &recipe = op.getRecipe().front();
   SmallVector<reference::Tensor> inputs;
   for (auto [name, argument] :
        llvm::zip_equal(op.getInputs()->getAsValueRange<StringAttr>(),
                        recipe.getArguments())) {
     auto type = cast<RankedTensorType>(argument.getType());
-    FailureOr<StringRef> source = file.find(op, name, type);
+    FailureOr<WeightFiles::Tensor> source = files.find(op, name, type);
     if (failed(source))
       return failure();
-    FailureOr<reference::Tensor> tensor =
-        reference::fromBytes(*dtypeOf(type.getElementType()), type.getShape(),
-                             {source->bytes_begin(), source->bytes_end()});
+    FailureOr<reference::Tensor> tensor = reference::fromBytes(
+        *dtypeOf(type.getElementType()), type.getShape(),
+        {source->bytes.bytes_begin(), source->bytes.bytes_end()});
     if (failed(tensor))
       return failure();
     inputs.push_back(std::move(*tensor));
@@ -92,17 +91,58 @@ LogicalResult evaluateRecipe(WeightOp op, const SafetensorsFile &file,
   if (failed(result))
     return failure();
   std::vector<uint8_t> made = reference::toBytes(result->front());
-  if (made.size() != bytes.size())
+  if (made.size() != bytes)
     return op.emitOpError("expected its recipe to make ")
-           << bytes.size() << " bytes, but got " << made.size();
-  llvm::copy(made, bytes.begin());
-  return success();
+           << bytes << " bytes, but got " << made.size();
+  return made;
 }
+
+/// Writes the weights that are computed, and with `pack` all; they get their
+/// checksums.
+class OwnFileWriter {
+public:
+  OwnFileWriter(Location loc, const WeightFiles &files, OutputFile &out)
+      : loc(loc), files(files), out(out) {}
+
+  LogicalResult append(StringRef bytes) {
+    if (llvm::Error error = out.append(bytes))
+      return emitError(loc, llvm::toString(std::move(error)));
+    return success();
+  }
+
+  LogicalResult append(WeightOp op, WeightRecord &record) {
+    std::vector<uint8_t> made;
+    StringRef bytes;
+    if (op.getInputs()) {
+      FailureOr<std::vector<uint8_t>> result =
+          evaluateRecipe(op, files, record.bytes);
+      if (failed(result))
+        return failure();
+      made = std::move(*result);
+      bytes = {reinterpret_cast<const char *>(made.data()), made.size()};
+    } else {
+      FailureOr<WeightFiles::Tensor> found = files.find(op);
+      if (failed(found))
+        return failure();
+      bytes = found->bytes;
+    }
+    record.checksum = llvm::xxh3_64bits(bytes);
+    std::string padding(
+        llvm::offsetToAlignment(bytes.size(), llvm::Align(kAlignment)), '\0');
+    return failure(failed(append(bytes)) || failed(append(padding)));
+  }
+
+private:
+  Location loc;
+  const WeightFiles &files;
+  OutputFile &out;
+};
 } // namespace
 
-FailureOr<std::vector<WeightRecord>>
-mlir::hk::collectWeights(ModuleOp module, StringRef source, StringRef sidecar) {
-  std::vector<WeightRecord> weights;
+FailureOr<CollectedWeights>
+mlir::hk::collectWeights(ModuleOp module, const CompileOptions &options,
+                         StringRef output) {
+  CollectedWeights weights;
   SmallVector<WeightOp> ops(module.getOps<WeightOp>());
   for (WeightOp op : ops) {
     auto type = cast<RankedTensorType>(op.getType());
@@ -111,29 +151,39 @@ mlir::hk::collectWeights(ModuleOp module, StringRef source, StringRef sidecar) {
     record.dtype = *dtypeOf(type.getElementType());
     record.sizes.assign(type.getShape().begin(), type.getShape().end());
     record.bytes = ::hk::packedBytes(record.dtype, type.getNumElements());
-    weights.push_back(std::move(record));
+    weights.records.push_back(std::move(record));
   }
-  if (source.empty())
+  if (options.weights.empty())
     return weights;
 
-  FailureOr<SafetensorsFile> file =
-      SafetensorsFile::open(module.getLoc(), source);
-  if (failed(file))
+  WeightFiles files;
+  if (failed(files.add(module.getLoc(), options.weights)))
     return failure();
-  auto fill = [&](size_t i, MutableArrayRef<uint8_t> to) -> LogicalResult {
-    if (ops[i].getInputs()) {
-      if (failed(evaluateRecipe(ops[i], *file, to)))
-        return failure();
-    } else {
-      FailureOr<StringRef> bytes = file->find(ops[i]);
-      if (failed(bytes))
-        return failure();
-      llvm::copy(*bytes, to.begin());
+  SmallVector<const WeightRecord *> own;
+  for (auto [op, record] : llvm::zip_equal(ops, weights.records)) {
+    if (op.getInputs() || options.packWeights) {
+      own.push_back(&record);
+      continue;
     }
-    weights[i].checksum = llvm::xxh3_64bits(to);
-    return success();
-  };
-  if (failed(writeSidecar(module.getLoc(), sidecar, weights, fill)))
+    FailureOr<WeightFiles::Tensor> found = files.find(op);
+    if (failed(found))
+      return failure();
+    record.checksum = llvm::xxh3_64bits(found->bytes);
+    record.file = pathFromModule(output, found->path);
+  }
+  if (own.empty())
+    return weights;
+  llvm::Expected<OutputFile> file =
+      OutputFile::create((output + ".weights").str());
+  if (!file)
+    return emitError(module.getLoc(), llvm::toString(file.takeError()));
+  weights.ownFile.emplace(std::move(*file));
+  OwnFileWriter writer(module.getLoc(), files, *weights.ownFile);
+  if (failed(writer.append(headerOf(own))))
     return failure();
+  for (auto [op, record] : llvm::zip_equal(ops, weights.records))
+    if (op.getInputs() || options.packWeights)
+      if (failed(writer.append(op, record)))
+        return failure();
   return weights;
 }

@@ -5,26 +5,39 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds the tensors that hk.weight symbols name in a safetensors file, checks
-// them, and writes the sidecar that travels with the module: safetensors again,
-// with every tensor aligned for use in place.
+// Finds the tensors that hk.weight symbols name in safetensors files and checks
+// them. What is used as it is, the module reads where it is; what is computed
+// from them goes into a file beside the module: safetensors again, with every
+// tensor aligned for use in place.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_LIB_COMPILER_WEIGHTS_H
 #define HK_LIB_COMPILER_WEIGHTS_H
 
+#include "Files.h"
 #include "Section.h"
+#include "hk/Compiler/Compiler.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <optional>
+
 namespace mlir::hk {
 
-/// One record per hk.weight of `module`, in order. With a non-empty `source`
-/// file the tensors are checked against it (name, dtype, shape) or made from it
-/// by their recipes, checksummed, and written to `sidecar` (256-byte aligned).
-FailureOr<std::vector<WeightRecord>>
-collectWeights(ModuleOp module, StringRef source, StringRef sidecar);
+struct CollectedWeights {
+  /// One per hk.weight, in order.
+  std::vector<WeightRecord> records;
+  /// The module's own file, to be committed with the module; none if empty.
+  std::optional<OutputFile> ownFile;
+};
+
+/// With weights in `options` the tensors are checked against them (name, dtype,
+/// shape) or made from them by their recipes, and checksummed. The module will
+/// be `output`, its own file `output`.weights (256-byte aligned).
+FailureOr<CollectedWeights> collectWeights(ModuleOp module,
+                                           const CompileOptions &options,
+                                           StringRef output);
 
 } // namespace mlir::hk
 

@@ -50,10 +50,7 @@ u64 packedAddBf16(u64 a, u64 b, u64) {
   u32 r = 0;
   for (unsigned k = 0; k < 32; k += 16) {
     float s = bitsFloat(u32(a >> k) << 16) + bitsFloat(u32(b >> k) << 16);
-    u32 bits = floatBits(s);
-    u32 rounded =
-        s != s ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    r |= (rounded & 0xffff) << k;
+    r |= u32(bf16Bits(s)) << k;
   }
   return r;
 }

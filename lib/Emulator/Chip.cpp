@@ -10,24 +10,30 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chip.h"
+#include "hk/Contract/Target.h"
 
 namespace hk::emu {
 
-// LDS per workgroup, banks and bytes per clock: CDNA3 ISA 2.2 and CDNA4 ISA 2.2
-// (64 KiB, 32 banks, 128 B; 160 KiB, 64 banks, 128 B with doubled read
-// bandwidth for b128). Compute units and memory: AMD's MI300X and MI355X data
-// sheets. fp8 formats: CDNA3 ISA (fnuz), CDNA4 ISA (OCP). Clamped matrix
+// LDS per workgroup: CDNA3 ISA 2.2 and CDNA4 ISA 2.2. Banks: see LdsBanks.cpp.
+// Compute units and memory: AMD's MI300X, MI325X and MI355X data sheets. fp8
+// formats: CDNA3 ISA (fnuz), CDNA4 ISA (OCP). Clamped matrix
 // results: CDNA4 ISA 7.1.2, 7.1.5 and 7.5.
 static const Chip kChips[] = {
-    {"gfx942", "AMD Instinct MI300X (emulated)", 64 * 1024, 304, 192ull << 30,
-     false, 32, 128, 1, false},
-    {"gfx950", "AMD Instinct MI355X (emulated)", 160 * 1024, 256, 288ull << 30,
-     true, 64, 128, 2, true},
+    {"mi300x", "gfx942", "AMD Instinct MI300X (emulated)", 64 * 1024, 304,
+     192ull << 30, false, false, 1, false},
+    {"mi325x", "gfx942", "AMD Instinct MI325X (emulated)", 64 * 1024, 304,
+     256ull << 30, false, false, 1, false},
+    {"mi355x", "gfx950", "AMD Instinct MI355X (emulated)", 160 * 1024, 256,
+     288ull << 30, true, true, 2, true},
 };
 
+const char *chipNames() { return "mi300x, mi325x, mi355x, gfx942 or gfx950"; }
+
 const Chip *findChip(const std::string &name) {
+  const Target *target = findTarget(name.c_str());
+  const std::string product = target ? target->product : name;
   for (const Chip &chip : kChips)
-    if (name == chip.name)
+    if (product == chip.product)
       return &chip;
   return nullptr;
 }

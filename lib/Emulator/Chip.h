@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What the emulator knows about a chip: limits that are checked and the data of
-// the clock model. Sources are named beside the numbers in Chip.cpp.
+// the clock model. A chip is a product; several may run one target's code.
+// Sources are named beside the numbers in Chip.cpp.
 //
 //===----------------------------------------------------------------------===//
 #ifndef HK_LIB_EMULATOR_CHIP_H
@@ -18,20 +19,23 @@
 namespace hk::emu {
 
 struct Chip {
-  const char *name;       ///< the gfx name, also LLVM's CPU name
+  const char *product;    ///< mi300x, mi325x, mi355x
+  const char *name;       ///< the target: the gfx name, also LLVM's CPU name
   const char *deviceName; ///< marketing name shown by the HIP properties
   uint32_t ldsBytes;      ///< per workgroup
   uint32_t computeUnits;
   uint64_t memoryBytes;
-  bool fp8Ocp;       ///< fp8 is OCP (bias 7/15), not fnuz (8/16)
-  uint32_t ldsBanks; ///< 4-byte banks
-  uint32_t ldsBytesPerClock;
+  bool fp8Ocp;          ///< fp8 is OCP (bias 7/15), not fnuz (8/16)
+  bool wideLdsReads;    ///< 64 banks serve reads of 8 and 16 bytes, else 32 do
   uint32_t mfmaDivisor; ///< matrix throughput relative to gfx942
   bool mfmaSaturates;   ///< MODE.FP16_OVFL clamps matrix results
 };
 
-/// The chip of that name, or null.
+/// The chip of that product name, or of that target name the product whose
+/// rates hk/Contract/Target.h has; null if there is none.
 const Chip *findChip(const std::string &name);
+/// "mi300x, mi325x, mi355x, gfx942 or gfx950", for messages.
+const char *chipNames();
 
 } // namespace hk::emu
 

@@ -35,6 +35,7 @@ public:
   }
   const Inst *instAt(uint64_t pc) const { return file->instAt(pc); }
   bool mayHaveHazards() const { return file->mayHaveHazards(); }
+  bool mayRelease() const { return file->mayRelease(); }
   uint64_t imageBase() const { return base; }
   const Chip &chip() const { return file->chip(); }
   std::string sourceOf(uint64_t pc) const { return file->sourceOf(pc); }

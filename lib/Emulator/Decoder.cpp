@@ -47,6 +47,9 @@ RegisterMask registersOf(const Inst &inst) {
   return mask;
 }
 
+/// Far above any real program; zeros decode as instructions too.
+constexpr size_t kMostInstructions = 1 << 21;
+
 /// 1/(2*pi) is printed rounded; the hardware constants are exact.
 bool isInverseTwoPi(double value) { return value > 0.15915 && value < 0.15916; }
 
@@ -100,6 +103,8 @@ std::string Decoder::decodeNext(uint64_t &pc, uint64_t end) {
     return std::string("LLVM has no disassembler for ") + program.chip().name;
   if (end > size || pc > end || pc % 4)
     return "code range outside the image";
+  if (program.insts.size() >= kMostInstructions)
+    return "more than " + std::to_string(kMostInstructions) + " instructions";
   program.indexOf.resize(size / 4 + 1, -1);
   if (program.indexOf[pc / 4] < 0) {
     Inst inst;
@@ -145,6 +150,8 @@ std::string Decoder::decodeOne(uint64_t pc, Inst &inst) {
       is950 && inst.op->clocks950 ? inst.op->clocks950 : inst.op->clocks;
   std::string error = inst.op->parse ? inst.op->parse(parsed.operands, inst)
                                      : parseOperands(parsed.operands, inst);
+  if (inst.op->clocksOf)
+    inst.clocks = inst.op->clocksOf(inst);
   if (error.empty())
     error = resolve(inst);
   if (!error.empty())
@@ -218,21 +225,26 @@ std::string Decoder::resolve(Inst &inst) {
   return "";
 }
 
-std::string Decoder::link() {
+static uint64_t targetOf(const Inst &inst) {
+  return inst.pc + inst.size + uint64_t(int64_t(inst.branchOffset) * 4);
+}
+
+void Decoder::link() {
+  // A branch may leave the functions that have a size: for a tail that several
+  // share, or where the size is wrong. What is not code there is reported when
+  // a wave gets to it. Decoding appends instructions, which may branch too.
+  for (size_t i = 0; i < program.insts.size(); ++i) {
+    const Inst &inst = program.insts[i];
+    uint64_t target = targetOf(inst), end = 0;
+    if (inst.hasTarget && !program.instAt(target))
+      decodeReachable(target, end);
+  }
   for (Inst &inst : program.insts) {
     const Inst *next = program.instAt(inst.pc + inst.size);
     inst.next = next ? uint32_t(next - program.insts.data()) : ~0u;
-    if (!inst.hasTarget)
-      continue;
-    uint64_t target =
-        inst.pc + inst.size + uint64_t(int64_t(inst.branchOffset) * 4);
-    const Inst *to = program.instAt(target);
-    if (!to)
-      return "at " + hex(inst.pc) + ": branch target " + hex(target) +
-             " is not in decoded code in '" + std::string(inst.text) + "'";
-    inst.target = int32_t(to - program.insts.data());
+    const Inst *to = inst.hasTarget ? program.instAt(targetOf(inst)) : nullptr;
+    inst.target = to ? int32_t(to - program.insts.data()) : -1;
   }
-  return "";
 }
 
 std::string Decoder::checkRegisters(const Kernel &kernel, uint64_t begin,

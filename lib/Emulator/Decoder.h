@@ -25,8 +25,8 @@ public:
   /// Decodes from `begin` on until control flow can go no further, for kernels
   /// without a sized function symbol; sets `end`.
   std::string decodeReachable(uint64_t begin, uint64_t &end);
-  /// Resolves fall-through and branches once everything is decoded.
-  std::string link();
+  /// Resolves fall-through and branches once all functions are decoded.
+  void link();
   /// Registers below the kernel's allocation in [begin, end).
   std::string checkRegisters(const Kernel &kernel, uint64_t begin,
                              uint64_t end) const;

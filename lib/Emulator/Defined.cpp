@@ -60,23 +60,257 @@ uint32_t laneValue(Wave &w, const Inst &inst, unsigned k, unsigned lane) {
   return fetchWord(w, inst, k, inst.op->types[k], false, buf)[lane];
 }
 
-/// Bits of a | b, where a defined one decides.
-Bits orBits(Bits a, uint32_t aValue, Bits b, uint32_t bValue) {
-  return (a & b) | (a & aValue) | (b & bValue);
-}
+/// The sources of one lane, as a rule sees them.
+struct LaneSources {
+  Wave &w;
+  const Inst &inst;
+  unsigned firstSrc, lane;
+  unsigned words; ///< of the result
+  unsigned n = 0;
+  Bits b[4][2]; ///< defined bits of each source's words
 
-Bits shiftLeft(Bits data, uint32_t amount) {
-  amount &= 31;
-  return data << amount | ((1u << amount) - 1);
+  uint32_t value(unsigned k) const {
+    return laneValue(w, inst, firstSrc + k, lane);
+  }
+  bool isWide(unsigned k) const {
+    Type type = inst.op->types[firstSrc + k];
+    return type == Type::B64 || type == Type::I64 || type == Type::F64;
+  }
+  /// The defined bits of source k as one number.
+  uint64_t bits(unsigned k) const {
+    return uint64_t(isWide(k) ? b[k][1] : kAll) << 32 | b[k][0];
+  }
+  /// Whether the low bits of source k, which are all that count, are defined.
+  bool lowDefined(unsigned k, unsigned count) const {
+    Bits low = (1u << count) - 1;
+    return (b[k][0] & low) == low;
+  }
+  bool allDefined(unsigned word) const {
+    Bits all = kAll;
+    for (unsigned k = 0; k < n; ++k)
+      all &= b[k][word];
+    return all == kAll;
+  }
+};
+
+/// The defined bits of the result.
+using Rule = uint64_t (*)(const LaneSources &);
+
+uint64_t shiftLeft(uint64_t data, uint32_t amount) {
+  return data << amount | ((1ull << amount) - 1);
 }
 
 /// What shifts in at the top is a zero or a copy of the sign.
 uint64_t shiftRight(uint64_t data, unsigned width, uint32_t amount,
                     bool arithmetic) {
-  amount &= width - 1;
   bool top = !arithmetic || (data >> (width - 1) & 1);
   uint64_t filled = amount ? ~0ull << (width - amount) : 0;
   return data >> amount | (top ? filled : 0);
+}
+
+/// A carry goes up from the lowest undefined bit.
+uint64_t belowCarry(uint64_t defined) {
+  uint64_t undefined = ~defined;
+  return undefined ? (undefined & -undefined) - 1 : ~0ull;
+}
+
+uint64_t allOrNothing(bool defined) { return defined ? ~0ull : 0; }
+
+uint64_t wholeRule(const LaneSources &s) {
+  if (!s.allDefined(0))
+    return 0;
+  return s.words == 1 || s.allDefined(1) ? ~0ull : kAll;
+}
+
+uint64_t bitwiseRule(const LaneSources &s) {
+  uint64_t out = ~0ull;
+  for (unsigned k = 0; k < s.n; ++k)
+    out &= uint64_t(s.b[k][1]) << 32 | s.b[k][0];
+  return out;
+}
+
+/// Defined where no choice for the undefined bits changes the result.
+uint64_t logicRule(const LaneSources &s) {
+  const Op &op = *s.inst.op;
+  unsigned table = op.mods & kModBitop3 ? s.inst.m.bitop3 : op.truthTable;
+  Bits canBe[2] = {0, 0};
+  for (unsigned k = 0; k < 8; ++k) {
+    Bits term = kAll;
+    for (unsigned i = 0; i < 3; ++i) {
+      bool one = k << i & 4;
+      if (i < s.n)
+        term &= (one ? s.value(i) : ~s.value(i)) | ~s.b[i][0];
+      else if (one) // an absent source is zero
+        term = 0;
+    }
+    canBe[table >> k & 1] |= term;
+  }
+  return ~(canBe[0] & canBe[1]);
+}
+
+/// The shift amount is the first source.
+template <bool Left, bool Arithmetic> uint64_t shiftRule(const LaneSources &s) {
+  unsigned log = s.words == 2 ? 6 : 5, width = 1u << log;
+  if (!s.lowDefined(0, log))
+    return 0;
+  uint32_t amount = s.value(0) & (width - 1);
+  uint64_t data = s.words == 2 ? s.bits(1) : s.b[1][0];
+  return Left ? shiftLeft(data, amount)
+              : shiftRight(data, width, amount, Arithmetic);
+}
+
+uint64_t lshlOrRule(const LaneSources &s) {
+  if (!s.lowDefined(1, 5))
+    return 0;
+  uint32_t amount = s.value(1) & 31;
+  Bits a = Bits(shiftLeft(s.b[0][0], amount)), c = s.b[2][0];
+  return (a & c) | (a & s.value(0) << amount) | (c & s.value(2));
+}
+
+template <bool Signed> uint64_t bfeRule(const LaneSources &s) {
+  if (!s.lowDefined(1, 5) || !s.lowDefined(2, 5))
+    return 0;
+  uint32_t first = s.value(1) & 31, width = s.value(2) & 31;
+  if (!width)
+    return kAll;
+  Bits field = (1u << width) - 1;
+  Bits from = Bits(shiftRight(s.b[0][0], 32, first, true));
+  bool extension = !Signed || (from >> (width - 1) & 1);
+  return (from & field) | (extension ? ~field : 0);
+}
+
+/// The word from bit (last source * Unit) on of the first two together.
+template <unsigned Unit> uint64_t alignRule(const LaneSources &s) {
+  unsigned count = Unit == 8 ? 2 : 5;
+  if (!s.lowDefined(2, count))
+    return 0;
+  uint32_t amount = (s.value(2) & ((1u << count) - 1)) * Unit;
+  return Bits((uint64_t(s.b[0][0]) << 32 | s.b[1][0]) >> amount);
+}
+
+uint64_t reverseRule(const LaneSources &s) {
+  return __builtin_bitreverse32(s.b[0][0]);
+}
+
+uint64_t sumRule(const LaneSources &s) {
+  uint64_t all = ~0ull;
+  for (unsigned k = 0; k < s.n; ++k)
+    all &= s.bits(k);
+  return s.inst.m.clamp ? allOrNothing(all == ~0ull) : belowCarry(all);
+}
+
+/// (a << b) + c. The 64-bit form shifts by at most 4.
+uint64_t lshlAddRule(const LaneSources &s) {
+  bool wide = s.words == 2;
+  unsigned count = wide ? 3 : 5;
+  if (!s.lowDefined(1, count))
+    return 0;
+  uint32_t amount = s.value(1) & ((1u << count) - 1);
+  if (wide && amount > 4)
+    amount = 0;
+  return belowCarry(shiftLeft(s.bits(0), amount) & s.bits(2));
+}
+
+uint64_t addLshlRule(const LaneSources &s) {
+  if (!s.lowDefined(2, 5))
+    return 0;
+  return shiftLeft(belowCarry(s.bits(0) & s.bits(1)), s.value(2) & 31);
+}
+
+/// Only 24 bits of the factors count.
+template <bool High> uint64_t mul24Rule(const LaneSources &s) {
+  uint64_t rest = ~0ull << 24;
+  uint64_t all = (s.bits(0) | rest) & (s.bits(1) | rest);
+  if (s.n == 3)
+    all &= s.bits(2);
+  return High || s.inst.m.clamp ? allOrNothing(all == ~0ull) : belowCarry(all);
+}
+
+uint64_t permRule(const LaneSources &s) {
+  if (s.b[2][0] != kAll)
+    return 0;
+  uint32_t sel = s.value(2);
+  bool all = s.b[0][0] == kAll && s.b[1][0] == kAll;
+  Bits out = 0;
+  for (unsigned k = 0; k < 4; ++k) {
+    unsigned byte = sel >> (8 * k) & 0xff;
+    // Bytes 0-3 are of source 1, 4-7 of source 0; then signs and constants.
+    Bits from = byte > 11 || (byte > 7 && all) ? 0xff
+                : byte > 7                     ? 0
+                : byte < 4 ? s.b[1][0] >> (8 * byte) & 0xff
+                           : s.b[0][0] >> (8 * (byte - 4)) & 0xff;
+    out |= from << (8 * k);
+  }
+  return out;
+}
+
+uint64_t oneByteRule(const LaneSources &s) {
+  return allOrNothing((s.b[0][0] >> (8 * s.inst.op->info) & 0xff) == 0xff);
+}
+
+uint64_t halvesRule(const LaneSources &s) {
+  Bits out = kAll;
+  for (unsigned h = 0; h < 2; ++h)
+    for (unsigned k = 0; k < s.n; ++k) {
+      bool high = (h ? s.inst.m.opSelHi : s.inst.m.opSel) >> k & 1;
+      Bits need = high ? kHigh : kLow;
+      if ((s.b[k][0] & need) != need)
+        out &= h ? kLow : kHigh;
+    }
+  return out;
+}
+
+uint64_t packHalfRule(const LaneSources &s) {
+  return (s.b[0][0] == kAll ? kLow : 0) | (s.b[1][0] == kAll ? kHigh : 0);
+}
+
+Rule ruleOf(DefRule rule) {
+  static const Rule rules[] = {wholeRule,
+                               bitwiseRule,
+                               logicRule,
+                               shiftRule<true, false>,
+                               shiftRule<false, false>,
+                               shiftRule<false, true>,
+                               permRule,
+                               lshlOrRule,
+                               bfeRule<false>,
+                               bfeRule<true>,
+                               alignRule<1>,
+                               alignRule<8>,
+                               reverseRule,
+                               sumRule,
+                               lshlAddRule,
+                               addLshlRule,
+                               mul24Rule<false>,
+                               mul24Rule<true>,
+                               oneByteRule,
+                               halvesRule,
+                               packHalfRule,
+                               wholeRule};
+  static_assert(sizeof rules / sizeof *rules == size_t(DefRule::Custom) + 1);
+  return rules[size_t(rule)];
+}
+
+/// A 16-bit result keeps or defines the other half.
+Bits placeHalf(Wave &w, const Inst &inst, unsigned dst, unsigned lane,
+               Bits bits) {
+  Bits old = laneBits(w, dst, lane);
+  if (writesHighHalf(inst))
+    return ((bits & kLow) == kLow ? kHigh : 0) | (old & kLow);
+  return (bits & kLow) | (inst.op->preserveHigh ? old & kHigh : kHigh);
+}
+
+/// An SDWA destination that is a part of the register.
+Bits placePart(Wave &w, const Inst &inst, unsigned dst, unsigned lane,
+               Bits bits) {
+  Sel sel = inst.m.dstSel;
+  bool word = sel == Sel::Word0 || sel == Sel::Word1;
+  unsigned shift = word ? (sel == Sel::Word1 ? 16 : 0) : 8 * unsigned(sel);
+  Bits field = (word ? kLow : 0xffu) << shift;
+  Bits rest = inst.m.dstUnused == Modifiers::Unused::Preserve
+                  ? laneBits(w, dst, lane)
+                  : kAll;
+  return ((bits << shift) & field) | (rest & ~field);
 }
 
 } // namespace
@@ -116,143 +350,25 @@ void propagateSlow(Wave &w, const Inst &inst, unsigned firstSrc,
   }
   if (inst.op->dstIsSource)
     sources[n++] = {&inst.o[0], dst, false, Sel::Dword};
-  DefRule rule = inst.op->rule;
+  Rule rule = ruleOf(inst.op->rule);
+  bool half = isHalf(inst.op->types[0]) && !inst.op->packed;
+  bool part = (inst.m.seen & kModSdwa) && inst.m.dstSel != Sel::Dword;
   Bits result[2][kLanes];
   for (unsigned l = 0; l < kLanes; ++l) {
     if (!(mask >> l & 1))
       continue;
-    Bits b[4][2], out[2] = {kAll, kAll};
+    LaneSources s = {w, inst, firstSrc, l, words, n, {}};
     for (unsigned k = 0; k < n; ++k)
-      for (unsigned word = 0; word < 2; ++word) {
-        b[k][word] = sourceBits(w, inst, sources[k], l, word);
-        out[word] &= b[k][word];
-      }
-    const bool all[2] = {out[0] == kAll, out[1] == kAll};
-    auto value = [&](unsigned k) {
-      return laneValue(w, inst, firstSrc + k, l);
-    };
-    switch (rule) {
-    case DefRule::Bitwise:
-      break;
-    case DefRule::And: // a defined zero decides
-      out[0] |= (b[0][0] & ~value(0)) | (b[1][0] & ~value(1));
-      break;
-    case DefRule::Or:
-      out[0] = orBits(b[0][0], value(0), b[1][0], value(1));
-      break;
-    case DefRule::AndOr: {
-      Bits both =
-          (b[0][0] & b[1][0]) | (b[0][0] & ~value(0)) | (b[1][0] & ~value(1));
-      out[0] = orBits(both, value(0) & value(1), b[2][0], value(2));
-      break;
-    }
-    case DefRule::Bitop3: {
-      // Defined where no choice for the undefined bits changes the result.
-      Bits canBe[2] = {0, 0};
-      for (unsigned k = 0; k < 8; ++k) {
-        Bits term = kAll;
-        for (unsigned s = 0; s < 3; ++s)
-          term &= ((k << s & 4) ? value(s) : ~value(s)) | ~b[s][0];
-        canBe[inst.m.bitop3 >> k & 1] |= term;
-      }
-      out[0] = ~(canBe[0] & canBe[1]);
-      break;
-    }
-    case DefRule::LShlOr:
-      out[0] = b[1][0] == kAll
-                   ? orBits(shiftLeft(b[0][0], value(1)),
-                            value(0) << (value(1) & 31), b[2][0], value(2))
-                   : 0;
-      break;
-    case DefRule::Bfe: {
-      uint32_t first = value(1) & 31, width = value(2) & 31;
-      Bits field = (1u << width) - 1;
-      Bits from = Bits(shiftRight(b[0][0], 32, first, true));
-      bool extension =
-          inst.op->name == "v_bfe_u32" || (width && from >> (width - 1) & 1);
-      if (b[1][0] != kAll || b[2][0] != kAll)
-        out[0] = 0;
-      else
-        out[0] = width ? (from & field) | (extension ? ~field : 0) : kAll;
-      break;
-    }
-    case DefRule::OneByte:
-      out[0] = (b[0][0] >> (8 * inst.op->info) & 0xff) == 0xff ? kAll : 0;
-      break;
-    case DefRule::LShiftRev:
-    case DefRule::RShiftRev: {
-      bool left = rule == DefRule::LShiftRev;
-      bool arithmetic = inst.op->name.find("ashr") != std::string::npos;
-      if (b[0][0] != kAll) {
-        out[0] = out[1] = 0;
-      } else if (words == 2) {
-        uint64_t data = uint64_t(b[1][1]) << 32 | b[1][0];
-        uint32_t amount = value(0) & 63;
-        data = left ? data << amount | ((1ull << amount) - 1)
-                    : shiftRight(data, 64, amount, arithmetic);
-        out[0] = Bits(data);
-        out[1] = Bits(data >> 32);
-      } else {
-        out[0] = left ? shiftLeft(b[1][0], value(0))
-                      : Bits(shiftRight(b[1][0], 32, value(0), arithmetic));
-      }
-      break;
-    }
-    case DefRule::Perm: {
-      uint32_t sel = value(2);
-      out[0] = 0;
-      for (unsigned k = 0; k < 4 && b[2][0] == kAll; ++k) {
-        unsigned s = sel >> (8 * k) & 0xff;
-        // Bytes 0-3 are of source 1, 4-7 of source 0.
-        Bits from = s > 11 || (s > 7 && all[0]) ? 0xff
-                    : s > 7                     ? 0
-                    : s < 4 ? b[1][0] >> (8 * s) & 0xff
-                            : b[0][0] >> (8 * (s - 4)) & 0xff;
-        out[0] |= from << (8 * k);
-      }
-      break;
-    }
-    case DefRule::Halves: {
-      out[0] = kAll;
-      for (unsigned h = 0; h < 2; ++h)
-        for (unsigned k = 0; k < n; ++k) {
-          bool high = (h ? inst.m.opSelHi : inst.m.opSel) >> k & 1;
-          Bits need = high ? kHigh : kLow;
-          if ((b[k][0] & need) != need)
-            out[0] &= h ? kLow : kHigh;
-        }
-      break;
-    }
-    case DefRule::PackHalf:
-      out[0] = (b[0][0] == kAll ? kLow : 0) | (b[1][0] == kAll ? kHigh : 0);
-      break;
-    default: {
-      bool ok = all[0] && (words == 1 || all[1]);
-      out[0] = all[0] ? kAll : 0;
-      out[1] = ok ? kAll : 0;
-    }
-    }
-    if (isHalf(inst.op->types[0]) && !inst.op->packed) {
-      bool high = writesHighHalf(inst);
-      Bits old = laneBits(w, dst, l);
-      if (high)
-        out[0] = ((out[0] & kLow) == kLow ? kHigh : 0) | (old & kLow);
-      else
-        out[0] =
-            (out[0] & kLow) | (inst.op->preserveHigh ? old & kHigh : kHigh);
-    }
-    if (inst.m.seen & kModSdwa && inst.m.dstSel != Sel::Dword) {
-      bool word = inst.m.dstSel == Sel::Word0 || inst.m.dstSel == Sel::Word1;
-      unsigned shift = word ? (inst.m.dstSel == Sel::Word1 ? 16 : 0)
-                            : 8 * unsigned(inst.m.dstSel);
-      Bits field = (word ? kLow : 0xffu) << shift;
-      Bits rest = inst.m.dstUnused == Modifiers::Unused::Preserve
-                      ? laneBits(w, dst, l)
-                      : kAll;
-      out[0] = ((out[0] << shift) & field) | (rest & ~field);
-    }
-    for (unsigned word = 0; word < words; ++word)
-      result[word][l] = out[word];
+      for (unsigned word = 0; word < 2; ++word)
+        s.b[k][word] = sourceBits(w, inst, sources[k], l, word);
+    uint64_t defined = rule(s);
+    Bits low = Bits(defined);
+    if (half)
+      low = placeHalf(w, inst, dst, l, low);
+    if (part)
+      low = placePart(w, inst, dst, l, low);
+    result[0][l] = low;
+    result[1][l] = Bits(defined >> 32);
   }
   for (unsigned word = 0; word < words; ++word)
     for (uint64_t m = mask; m; m &= m - 1) {

@@ -28,6 +28,14 @@ inline float bitsFloat(uint32_t b) {
   return v;
 }
 
+/// The bits of v in bf16, rounded to nearest even; a NaN stays one, quiet.
+inline uint16_t bf16Bits(float v) {
+  uint32_t bits = floatBits(v);
+  if (v != v)
+    return uint16_t(bits >> 16 | 0x40);
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 /// The integer that holds T, and its quiet bit for NaNs.
 template <class T> struct NanBits;
 template <> struct NanBits<_Float16> {

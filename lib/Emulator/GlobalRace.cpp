@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A cell per word holds who read and wrote it in this launch:
-//   bits 0-23 reader, 24-47 writer, 48-51 bytes read, 52-55 bytes written,
-//   56-63 the launch. Workgroups are numbered from 1; kMany means several.
+//   bits 0-22 reader, 23-45 writer, 46 the writer used atomics alone,
+//   48-51 bytes read, 52-55 bytes written, 56-63 the launch.
+// Workgroups are numbered from 1; kMany means several.
 // Different bytes of a word may belong to different workgroups, so the byte
 // masks decide; where one cell cannot hold the whole history the older part is
 // dropped, never invented.
@@ -21,23 +22,27 @@
 namespace hk::emu {
 namespace {
 
-constexpr uint64_t kMany = 0xffffff;
+constexpr uint64_t kMany = 0x7fffff;
 
 struct CellView {
   uint64_t bits;
-  uint64_t reader() const { return bits & 0xffffff; }
-  uint64_t writer() const { return bits >> 24 & 0xffffff; }
+  uint64_t reader() const { return bits & kMany; }
+  uint64_t writer() const { return bits >> 23 & kMany; }
+  bool atomic() const { return bits >> 46 & 1; }
   unsigned bytesRead() const { return bits >> 48 & 15; }
   unsigned bytesWritten() const { return bits >> 52 & 15; }
   uint8_t tag() const { return uint8_t(bits >> 56); }
   static uint64_t make(uint8_t tag, uint64_t writer, unsigned wrote,
-                       uint64_t reader, unsigned read) {
+                       uint64_t reader, unsigned read, bool atomic = false) {
     return uint64_t(tag) << 56 | uint64_t(wrote) << 52 | uint64_t(read) << 48 |
-           writer << 24 | reader;
+           uint64_t(atomic) << 46 | writer << 23 | reader;
   }
 };
 
-/// What an access of whole words by one workgroup usually meets.
+/// The number of the wave's workgroup in a cell.
+uint64_t numberOf(const Wave &w) { return w.wg->linear % (kMany - 1) + 1; }
+
+/// What a load or store of whole words by one workgroup usually meets.
 struct Usual {
   uint64_t mine;   ///< the cell after this workgroup's access
   uint64_t shared; ///< read by several, written by none; `mine` for a write
@@ -51,14 +56,19 @@ struct Usual {
 /// Another workgroup that an access conflicts with, or 0.
 struct Other {
   uint64_t workgroup = 0;
-  bool read = false; ///< it has read the word, as opposed to written
+  bool read = false;   ///< it has read the word, as opposed to written
+  bool atomic = false; ///< it has used atomics alone
 };
 
-Other conflict(CellView c, uint64_t me, unsigned mask, bool write) {
+Other conflict(CellView c, uint64_t me, unsigned mask, Use use) {
   Other other;
-  if (c.writer() && c.writer() != me && (c.bytesWritten() & mask))
+  if (c.writer() && c.writer() != me && (c.bytesWritten() & mask) &&
+      !(use == Use::Atomic && c.atomic())) {
     other.workgroup = c.writer();
-  if (write && c.reader() && c.reader() != me && (c.bytesRead() & mask)) {
+    other.atomic = c.atomic();
+  }
+  if (use == Use::Write && c.reader() && c.reader() != me &&
+      (c.bytesRead() & mask)) {
     other.read = true;
     if (!other.workgroup)
       other.workgroup = c.reader();
@@ -68,7 +78,7 @@ Other conflict(CellView c, uint64_t me, unsigned mask, bool write) {
 
 /// One word; `mask` says which bytes.
 Other touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
-                bool write, uint64_t &firstTouches) {
+                Use use, uint64_t &firstTouches) {
   CellView c{__atomic_load_n(cell, __ATOMIC_RELAXED)};
   if (c.tag() != tag) {
     ++firstTouches;
@@ -76,12 +86,15 @@ Other touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
   }
   uint64_t writer = c.writer(), reader = c.reader();
   unsigned wrote = c.bytesWritten(), read = c.bytesRead();
-  Other other = conflict(c, me, mask, write);
-  if (write) {
-    if (writer == me)
-      wrote |= mask;
-    else
-      wrote = mask;
+  Other other = conflict(c, me, mask, use);
+  bool atomic = c.atomic();
+  if (use == Use::Atomic && writer && writer != me && atomic) {
+    // Several may update a word; the bytes that all did stay.
+    writer = kMany;
+    wrote &= mask;
+  } else if (use != Use::Read) {
+    atomic = use == Use::Atomic && (writer != me || atomic);
+    wrote = writer == me ? wrote | mask : mask;
     writer = me;
   } else if (reader == me) {
     read |= mask;
@@ -97,7 +110,7 @@ Other touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
     reader = me;
     read = mask;
   }
-  uint64_t now = CellView::make(tag, writer, wrote, reader, read);
+  uint64_t now = CellView::make(tag, writer, wrote, reader, read, atomic);
   if (now != __atomic_load_n(cell, __ATOMIC_RELAXED))
     __atomic_store_n(cell, now, __ATOMIC_RELAXED);
   return other;
@@ -106,12 +119,12 @@ Other touchCell(uint64_t *cell, uint8_t tag, uint64_t me, unsigned mask,
 } // namespace
 
 /// A lane's access; a write of what is there already does not conflict with
-/// other writes. Returns the workgroup it conflicts with, or 0.
-static uint64_t raceAccess(Wave &w, uint64_t address, unsigned bytes,
-                           bool write, unsigned lane,
-                           const StoredValue *value) {
+/// other writes. Returns what it conflicts with.
+static Other raceAccess(Wave &w, uint64_t address, unsigned bytes, Use use,
+                        unsigned lane, const StoredValue *value) {
   const Memory &memory = *w.launch->memory;
-  uint64_t me = w.wg->linear % 0xfffffe + 1, first = 0, found = 0;
+  uint64_t me = numberOf(w), first = 0;
+  Other found;
   uint64_t begin = address, end = address + bytes;
   while (address < end) {
     uint64_t word = address & ~3ull, stop = std::min(word + 4, end);
@@ -120,14 +133,14 @@ static uint64_t raceAccess(Wave &w, uint64_t address, unsigned bytes,
     if (end < word + 4)
       mask &= 0xfu >> (word + 4 - end);
     uint64_t *cell = memory.raceCell(word);
-    Other hit = touchCell(cell, w.launch->tag, me, mask, write, first);
-    if (hit.workgroup && !found &&
+    Other hit = touchCell(cell, w.launch->tag, me, mask, use, first);
+    if (hit.workgroup && !found.workgroup &&
         (!value || hit.read ||
          !storesSameBytes(w, *value, lane, unsigned(address - begin),
                           unsigned(stop - address), address,
                           reinterpret_cast<const uint8_t *>(address),
                           memory.defined(address))))
-      found = hit.workgroup;
+      found = hit;
     address = stop;
   }
   w.wg->counters.compulsoryBytes += 4 * first;
@@ -137,7 +150,8 @@ static uint64_t raceAccess(Wave &w, uint64_t address, unsigned bytes,
 /// Lanes that touch consecutive words, the common case: false at the first one
 /// that conflicts, whose cell stays as it is for the lane's own check.
 static bool touchRun(Wave &w, uint64_t begin, uint64_t end, bool write) {
-  uint64_t me = w.wg->linear % 0xfffffe + 1;
+  uint64_t me = numberOf(w);
+  Use use = write ? Use::Write : Use::Read;
   uint8_t tag = w.launch->tag;
   Usual usual(tag, me, write);
   uint64_t *cell = w.launch->memory->raceCell(begin);
@@ -149,10 +163,10 @@ static bool touchRun(Wave &w, uint64_t begin, uint64_t end, bool write) {
     if (CellView{now}.tag() != tag) {
       __atomic_store_n(cell, usual.mine, __ATOMIC_RELAXED);
       ++first;
-    } else if (conflict(CellView{now}, me, 15, write).workgroup) {
+    } else if (conflict(CellView{now}, me, 15, use).workgroup) {
       break;
     } else {
-      touchCell(cell, tag, me, 15, write, first);
+      touchCell(cell, tag, me, 15, use, first);
     }
   }
   w.wg->counters.compulsoryBytes += 4 * first;
@@ -164,7 +178,7 @@ static bool touchRun(Wave &w, uint64_t begin, uint64_t end, bool write) {
 template <unsigned Words>
 static bool touchedBefore(const Wave &w, const LaneAddresses &at, bool write) {
   const Memory &memory = *w.launch->memory;
-  Usual usual(w.launch->tag, w.wg->linear % 0xfffffe + 1, write);
+  Usual usual(w.launch->tag, numberOf(w), write);
   for (uint64_t m = at.mask; m; m &= m - 1) {
     const uint64_t *cell = memory.raceCell(at.a[__builtin_ctzll(m)]);
     bool same = true;
@@ -226,26 +240,30 @@ void releaseWord(Wave &w, uint64_t address) {
 }
 
 void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
-                unsigned bytes, bool write, const StoredValue *value) {
+                unsigned bytes, Use use, const StoredValue *value) {
+  if (w.checks && w.wg->waves.size() > 1)
+    checkWaveRaces(w, inst, at, bytes, use, value);
   if (w.launch->singleWorkgroup && !w.launch->options.counters)
     return;
-  // Accesses of device scope are how loads and stores synchronise.
-  if (inst.m.sc1) {
+  bool write = use == Use::Write;
+  // Loads and stores of device scope are how they synchronise.
+  if (inst.m.sc1 && use != Use::Atomic) {
     for (uint64_t m = at.mask; write && m; m &= m - 1)
       releaseWord(w, at.a[__builtin_ctzll(m)]);
     return;
   }
-  if (write && w.checks)
+  if (write && w.checks && w.object->mayRelease())
     noteStores(w, at, bytes);
-  if (isRun(at, bytes) &&
+  if (use != Use::Atomic && isRun(at, bytes) &&
       touchRun(w, at.a[0], at.a[0] + uint64_t(kLanes) * bytes, write))
     return;
   auto before = [&](auto words) { return touchedBefore<words>(w, at, write); };
-  if (at.aligned && withWords(bytes, before))
+  if (use != Use::Atomic && at.aligned && withWords(bytes, before))
     return;
   for (uint64_t m = at.mask; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
-    uint64_t other = raceAccess(w, at.a[l], bytes, write, l, value);
+    Other met = raceAccess(w, at.a[l], bytes, use, l, value);
+    uint64_t other = met.workgroup;
     if (!other)
       continue;
     // Workgroups that atomics have ordered before this one are trusted, but for
@@ -259,12 +277,19 @@ void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
     std::string who = other == kMany
                           ? "several workgroups"
                           : "workgroup number " + std::to_string(other - 1);
-    w.report(inst, Check::GlobalRace, int(l), at.a[l],
-             std::string(write ? "writes" : "reads") + " memory that " + who +
-                 (write ? " also accessed" : " also wrote") +
-                 (open ? " in this launch, after its release or without waiting"
-                         " for the store before it"
-                       : " in this launch, without synchronisation"));
+    std::string text =
+        std::string(use == Use::Read    ? "reads"
+                    : use == Use::Write ? "writes"
+                                        : "updates") +
+        " memory that " + who +
+        (use == Use::Write ? " also accessed"
+         : met.atomic      ? " updated by atomics"
+                           : " also wrote") +
+        (open ? " in this launch, after its release or without waiting for the "
+                "store before it"
+              : " in this launch, without synchronisation");
+    reportRace(w, w.finding(inst, Check::GlobalRace, int(l), at.a[l], text),
+               use == Use::Read && met.atomic);
     return;
   }
 }

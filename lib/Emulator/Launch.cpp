@@ -67,6 +67,7 @@ public:
     group.open.clear();
     group.released = false;
     group.lds.reset(launch.ldsBytes);
+    group.nextEpoch();
     ++group.counters.workgroups;
     if (!group.scratch.empty())
       std::fill(group.scratch.begin(), group.scratch.end(), uint8_t(0));
@@ -106,7 +107,9 @@ private:
       return !progress && (!awake || turnsWithoutProgress >= kPatience);
     // Everyone waits or has ended: the barrier opens.
     checkDivergence();
+    group.reportSuspects();
     group.lds.nextInterval();
+    group.nextEpoch();
     for (auto &wave : waves) {
       if (wave->checks && wave->anyPending)
         carryOutstanding(*wave);
@@ -158,6 +161,7 @@ void Context::start(Wave &w, unsigned index) {
   w.lgkm.reset();
   w.touches.clear();
   w.freeTouches.clear();
+  w.globalTouches.clear();
   std::fill(std::begin(w.pendingV), std::end(w.pendingV), 0);
   std::fill(std::begin(w.pendingS), std::end(w.pendingS), 0);
   w.anyPending = w.undefinedSeen = false;
@@ -340,21 +344,19 @@ class Worker {
 public:
   Worker(Launch &launch, std::function<bool(uint32_t &)> take,
          std::atomic<uint64_t> &resident)
-      : launch(launch), take(std::move(take)), resident(resident) {}
+      : launch(launch), take(std::move(take)), resident(resident),
+        limit(residentWorkgroups(launch)) {}
 
   void run() {
     bool more = true;
     while (!launch.stop && (more || !running.empty())) {
       uint32_t linear;
-      if (more && resident < residentWorkgroups(launch)) {
+      if (more && resident < limit) {
         more = take(linear);
         if (more)
           begin(linear);
       }
-      do
-        turns();
-      while (!launch.stop && !running.empty() &&
-             (!more || resident >= residentWorkgroups(launch)));
+      turns();
     }
   }
   Counters counters() const {
@@ -369,6 +371,7 @@ private:
   Launch &launch;
   std::function<bool(uint32_t &)> take;
   std::atomic<uint64_t> &resident;
+  const uint64_t limit; ///< of `resident`
   std::vector<std::unique_ptr<Context>> running, idle;
 
   void begin(uint32_t linear) {

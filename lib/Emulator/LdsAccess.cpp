@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bounds against the workgroup's own allocation, races, and the bank model.
+// Bounds against the workgroup's own allocation, alignment, races and counters.
 //
 //===----------------------------------------------------------------------===//
 
 #include "LaneCopy.h"
+#include "LdsBanks.h"
 #include "MemoryAccess.h"
 #include <algorithm>
 
@@ -36,13 +37,13 @@ namespace {
 
 /// A lane's access word by word; false if it conflicts with other waves'.
 bool accessLane(Wave &w, uint32_t address, unsigned bytes, unsigned lane,
-                bool write, const StoredValue *value, LdsConflict &conflict) {
+                Use use, const StoredValue *value, LdsConflict &conflict) {
   LdsShadow &lds = w.wg->lds;
   for (unsigned k = 0; k < bytes; k += 4) {
     unsigned n = std::min(bytes - k, 4u);
     uint32_t a = address + k;
     conflict = LdsConflict();
-    if (lds.access(a, n, w.index, write, conflict) &&
+    if (lds.access(a, n, w.index, use, conflict) &&
         (!value || conflict.anyRead ||
          !storesSameBytes(w, *value, lane, k, n, a, lds.bytes() + a,
                           lds.defined() + a / 4)))
@@ -53,11 +54,91 @@ bool accessLane(Wave &w, uint32_t address, unsigned bytes, unsigned lane,
 
 } // namespace
 
+std::string describeRace(Use use, Use other, unsigned wave) {
+  const char *kind = use == Use::Read     ? "RAW"
+                     : other == Use::Read ? "WAR"
+                                          : "WAW";
+  const char *did = other == Use::Read    ? " read"
+                    : other == Use::Write ? " wrote"
+                                          : " updated (by an atomic)";
+  return std::string(kind) + " race: wave " + std::to_string(wave) + did;
+}
+
+namespace {
+
+/// Removes the lanes past the end; the first one is reported.
+void checkLdsBounds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
+                    Use use) {
+  uint32_t size = w.wg->lds.size();
+  bool reported = false;
+  for (uint64_t m = at.mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctzll(m));
+    if (uint64_t(at.a[l]) + bytes <= size)
+      continue;
+    at.mask &= ~(1ull << l);
+    if (!reported)
+      w.report(inst, Check::LdsBounds, int(l), at.a[l],
+               std::string(use == Use::Read ? "read" : "write") + " of " +
+                   std::to_string(bytes) + " bytes at LDS address " +
+                   std::to_string(at.a[l]) + ", the workgroup has " +
+                   std::to_string(size) + " bytes");
+    reported = true;
+  }
+}
+
+void checkLdsAlignment(Wave &w, const Inst &inst, const LdsAddresses &at,
+                       unsigned unit) {
+  for (uint64_t m = at.mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctzll(m));
+    if (!(at.a[l] & (unit - 1)))
+      continue;
+    w.report(inst, Check::Misaligned, int(l), at.a[l],
+             "LDS address is not a multiple of " + std::to_string(unit));
+    return;
+  }
+}
+
+void checkLdsRaces(Wave &w, const Inst &inst, const LdsAddresses &at,
+                   unsigned bytes, Use use, const StoredValue *value) {
+  auto quiet = [&](auto words) {
+    return w.wg->lds.accessQuietly<words>(at.a, at.mask, w.index, use);
+  };
+  if (at.aligned && withWords(bytes, quiet))
+    return;
+  LdsConflict conflict;
+  for (uint64_t m = at.mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctzll(m));
+    if (accessLane(w, at.a[l], bytes, l, use, value, conflict))
+      continue;
+    std::string text =
+        describeRace(use, conflict.other, conflict.otherWave) +
+        " this LDS word and no barrier (with its s_waitcnt before) lies "
+        "between";
+    reportRace(w,
+               w.finding(inst, Check::LdsRace, int(l), conflict.address, text),
+               use == Use::Read && conflict.other == Use::Atomic);
+    return;
+  }
+}
+
+/// The wave's own direct loads must have arrived.
+void checkOwnLoads(Wave &w, const Inst &inst, const LdsAddresses &at) {
+  for (uint64_t m = at.mask; m; m &= m - 1) {
+    unsigned l = unsigned(__builtin_ctzll(m));
+    if (w.wg->lds.dmaSequence(at.a[l], w.index) <= w.vm.retiredSequence())
+      continue;
+    w.report(inst, Check::MissingWait, int(l), at.a[l],
+             "LDS bytes that this wave's own direct-to-LDS load is still "
+             "writing; an s_waitcnt vmcnt is missing");
+    return;
+  }
+}
+
+} // namespace
+
 void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
-              bool write, const StoredValue *value, bool own) {
-  LdsShadow &lds = w.wg->lds;
-  uint32_t size = lds.size();
-  uint32_t worst = 0, bits = bytes;
+              Use use, const StoredValue *value, bool own) {
+  uint32_t worst = 0, bits = 0;
   if (at.mask == ~0ull) {
     for (unsigned l = 0; l < kLanes; ++l) {
       worst = std::max(worst, at.a[l]);
@@ -69,98 +150,35 @@ void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
       bits |= at.a[__builtin_ctzll(m)];
     }
   }
-  at.aligned = (bits & 3) == 0;
-  if (__builtin_expect(uint64_t(worst) + bytes > size, 0)) {
-    bool reported = false;
-    for (uint64_t m = at.mask; m; m &= m - 1) {
-      unsigned l = unsigned(__builtin_ctzll(m));
-      if (uint64_t(at.a[l]) + bytes <= size)
-        continue;
-      at.mask &= ~(1ull << l);
-      if (!reported)
-        w.report(inst, Check::LdsBounds, int(l), at.a[l],
-                 std::string(write ? "write" : "read") + " of " +
-                     std::to_string(bytes) + " bytes at LDS address " +
-                     std::to_string(at.a[l]) + ", the workgroup has " +
-                     std::to_string(size) + " bytes");
-      reported = true;
-    }
-  }
+  at.aligned = ((bits | bytes) & 3) == 0;
+  if (__builtin_expect(uint64_t(worst) + bytes > w.wg->lds.size(), 0))
+    checkLdsBounds(w, inst, at, bytes, use);
+  // Natural alignment is the size, of three words as of four.
+  unsigned unit = bytes == 12 ? 16 : bytes;
+  if (w.launch->options.strictAlign && w.checks && (bits & (unit - 1)))
+    checkLdsAlignment(w, inst, at, unit);
   if (w.launch->options.counters)
-    countLds(w, at, bytes);
+    countLds(w, at, bytes, use);
   if (!w.checks)
     return;
-  auto quiet = [&](auto words) {
-    return lds.accessQuietly<words>(at.a, at.mask, w.index, write);
-  };
-  if (w.wg->waves.size() > 1 && !(at.aligned && withWords(bytes, quiet))) {
-    LdsConflict conflict;
-    for (uint64_t m = at.mask; m; m &= m - 1) {
-      unsigned l = unsigned(__builtin_ctzll(m));
-      if (!accessLane(w, at.a[l], bytes, l, write, value, conflict)) {
-        const char *kind = !write ? "RAW" : conflict.otherWrote ? "WAW" : "WAR";
-        w.report(inst, Check::LdsRace, int(l), conflict.address,
-                 std::string(kind) + " race: wave " +
-                     std::to_string(conflict.otherWave) + " " +
-                     (conflict.otherWrote ? "wrote" : "read") +
-                     " this LDS word and no barrier (with its s_waitcnt "
-                     "before) lies between");
-        break;
-      }
-    }
-  }
-  if (own && lds.hasDma())
-    for (uint64_t m = at.mask; m; m &= m - 1) {
-      unsigned l = unsigned(__builtin_ctzll(m));
-      if (lds.dmaSequence(at.a[l], w.index) > w.vm.retiredSequence()) {
-        w.report(inst, Check::MissingWait, int(l), at.a[l],
-                 "LDS bytes that this wave's own direct-to-LDS load is still "
-                 "writing; an s_waitcnt vmcnt is missing");
-        break;
-      }
-    }
+  if (w.wg->waves.size() > 1)
+    checkLdsRaces(w, inst, at, bytes, use, value);
+  if (own && w.wg->lds.hasDma())
+    checkOwnLoads(w, inst, at);
 }
 
-int32_t touchLds(Wave &w, const LdsAddresses &at, unsigned bytes, bool write) {
-  int32_t index = newTouch(w, at.mask, bytes, write);
+int32_t touchLds(Wave &w, const LdsAddresses &at, unsigned bytes, Use use) {
+  int32_t index = newTouch(w, at.mask, bytes, use);
   std::memcpy(w.touches[size_t(index)].address, at.a, sizeof at.a);
   return index;
 }
 
-/// The bank model: a wave's request is served in groups of lanes, one group a
-/// clock without conflicts; a bank serves one word a clock and lanes that read
-/// the same word share it. Words wider than 4 bytes are served in more groups.
-void countLds(Wave &w, const LdsAddresses &at, unsigned bytes) {
-  const Chip &chip = w.object->chip();
-  unsigned banks = chip.ldsBanks;
-  unsigned words = (bytes + 3) / 4;
-  unsigned group = std::max(1u, chip.ldsBytesPerClock / (4 * words));
-  group = std::min(group, kLanes);
-  uint64_t clocks = 0, ideal = 0;
-  for (unsigned begin = 0; begin < kLanes; begin += group) {
-    std::vector<uint32_t> used[64];
-    unsigned worst = 0;
-    bool any = false;
-    for (unsigned l = begin; l < begin + group && l < kLanes; ++l) {
-      if (!(at.mask >> l & 1))
-        continue;
-      any = true;
-      for (unsigned k = 0; k < words; ++k) {
-        uint32_t word = at.a[l] / 4 + k;
-        auto &list = used[word % banks];
-        if (std::find(list.begin(), list.end(), word) == list.end())
-          list.push_back(word);
-        worst = std::max(worst, unsigned(list.size()));
-      }
-    }
-    if (any) {
-      clocks += worst;
-      ++ideal;
-    }
-  }
+void countLds(Wave &w, const LdsAddresses &at, unsigned bytes, Use use) {
+  LdsService service =
+      serveLds(w.object->chip(), use == Use::Read, at.a, at.mask, bytes);
   Counters &c = w.wg->counters;
-  c.ldsClocks += clocks;
-  c.ldsConflictClocks += clocks - std::min(clocks, ideal);
+  c.ldsClocks += service.clocks;
+  c.ldsConflictClocks += service.clocks - service.ideal;
   c.ldsBytes += uint64_t(__builtin_popcountll(at.mask)) * bytes;
 }
 

@@ -35,20 +35,24 @@ void LdsShadow::reset(uint32_t bytes) {
     dma.clear();
 }
 
-void LdsShadow::noteConflict(uint64_t others, uint32_t address,
+void LdsShadow::noteConflict(uint64_t cell, uint64_t others, uint32_t address,
                              LdsConflict &conflict) {
-  uint16_t wrote = uint16_t(others >> 32), read = uint16_t(others >> 48);
-  conflict.anyRead |= read != 0;
+  unsigned changed = uint16_t(cell >> 32), plain = uint16_t(cell >> 48);
+  unsigned found = uint16_t(others >> 32) | uint16_t(others >> 48);
+  unsigned wrote = found & changed & plain;
+  conflict.anyRead |= (found & plain & ~changed) != 0;
   if (conflict.found)
     return;
   conflict.found = true;
   conflict.address = address;
-  conflict.otherWrote = wrote != 0;
-  conflict.otherWave = unsigned(__builtin_ctz(wrote ? wrote : read));
+  conflict.otherWave = unsigned(__builtin_ctz(wrote ? wrote : found));
+  conflict.other = wrote                               ? Use::Write
+                   : changed >> conflict.otherWave & 1 ? Use::Atomic
+                                                       : Use::Read;
 }
 
 bool LdsShadow::accessParts(uint32_t address, uint32_t size, unsigned wave,
-                            bool write, LdsConflict &conflict) {
+                            Use use, LdsConflict &conflict) {
   bool bad = false;
   uint32_t end = address + size;
   while (address < end) {
@@ -56,7 +60,7 @@ bool LdsShadow::accessParts(uint32_t address, uint32_t size, unsigned wave,
     bool whole = (address & 3) == 0 && end - address >= 4;
     bool split = splitInterval[word] == interval;
     if (whole && !split) {
-      bad |= touch(words[word], address, wave, write, conflict);
+      bad |= touch(words[word], address, wave, use, conflict);
       address += 4;
       continue;
     }
@@ -70,7 +74,7 @@ bool LdsShadow::accessParts(uint32_t address, uint32_t size, unsigned wave,
     }
     uint32_t stop = word * 4 + 4 < end ? word * 4 + 4 : end;
     for (; address < stop; ++address)
-      bad |= touch(parts[address], address, wave, write, conflict);
+      bad |= touch(parts[address], address, wave, use, conflict);
   }
   return bad;
 }

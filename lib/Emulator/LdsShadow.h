@@ -19,12 +19,17 @@
 
 namespace hk::emu {
 
+/// What an access does. A write conflicts with everything of another wave, a
+/// read with writes and atomics, an atomic with writes alone: that an earlier
+/// read of the word was no part of a compare-and-swap loop cannot be known.
+enum class Use : uint8_t { Read, Write, Atomic };
+
 /// What an LDS access conflicts with: its first conflicting word or byte, and
 /// whether any conflicts because another wave read it.
 struct LdsConflict {
   uint32_t address = 0;
-  bool found = false;
-  bool otherWrote = false, anyRead = false;
+  bool found = false, anyRead = false;
+  Use other = Use::Read; ///< what the other wave did, as far as it is known
   uint32_t otherWave = 0;
 };
 
@@ -34,13 +39,13 @@ public:
   void nextInterval() { ++interval; }
 
   /// Records an access of `size` bytes; true means it conflicts.
-  bool access(uint32_t address, uint32_t size, unsigned wave, bool write,
+  bool access(uint32_t address, uint32_t size, unsigned wave, Use use,
               LdsConflict &conflict) {
     if (((address | size) & 3) || lastSplit == interval)
-      return accessParts(address, size, wave, write, conflict);
+      return accessParts(address, size, wave, use, conflict);
     bool bad = false;
     for (uint32_t word = address / 4, e = word + size / 4; word < e; ++word)
-      bad |= touch(words[word], word * 4, wave, write, conflict);
+      bad |= touch(words[word], word * 4, wave, use, conflict);
     return bad;
   }
 
@@ -48,10 +53,10 @@ public:
   /// it conflicts or is not such an access: then each lane's access() tells.
   template <unsigned Words>
   bool accessQuietly(const uint32_t *addresses, uint64_t mask, unsigned wave,
-                     bool write) {
-    if (lastSplit == interval)
+                     Use use) {
+    if (lastSplit == interval || use == Use::Atomic)
       return false;
-    uint64_t mine = ownBits(wave, write), others = conflictBits(wave, write);
+    uint64_t mine = ownBits(wave, use), others = conflictBits(wave, use);
     uint64_t found = 0;
     if (mask == ~0ull) {
       for (unsigned l = 0; l < 64; ++l)
@@ -78,8 +83,10 @@ public:
   }
 
 private:
-  /// Bits 0-31 the interval, 32-47 the waves that wrote the word in it, 48-63
-  /// those that read it.
+  /// Bits 0-31 the interval; 32-47 the waves that changed the word in it, by a
+  /// store or an atomic; 48-63 those that touched it plainly, by a load or a
+  /// store. A wave that wrote has both bits; one that used atomics has the
+  /// first alone, also if it read the word.
   using Cell = uint64_t;
   uint32_t length = 0, interval = 1;
   std::vector<uint8_t> data, def;
@@ -90,21 +97,32 @@ private:
   uint32_t lastSplit = 0; ///< interval of the latest partial access
   std::vector<uint64_t> dma;
 
-  bool accessParts(uint32_t address, uint32_t size, unsigned wave, bool write,
+  bool accessParts(uint32_t address, uint32_t size, unsigned wave, Use use,
                    LdsConflict &conflict);
 
-  static uint64_t ownBits(unsigned wave, bool write) {
-    return 1ull << (wave + (write ? 32 : 48));
+  static uint64_t ownBits(unsigned wave, Use use) {
+    uint64_t changed = use == Use::Read ? 0 : 1ull << 32;
+    uint64_t plain = use == Use::Atomic ? 0 : 1ull << 48;
+    return (changed | plain) << wave;
   }
-  /// Waves whose earlier access conflicts: for a read those that wrote.
-  static uint64_t conflictBits(unsigned wave, bool write) {
-    uint64_t wrote = 0xffffull << 32, read = write ? 0xffffull << 48 : 0;
-    return (wrote | read) & ~(ownBits(wave, true) | ownBits(wave, false));
+  /// Waves whose bits may conflict with a read or a write.
+  static uint64_t conflictBits(unsigned wave, Use use) {
+    uint64_t plain = use == Use::Read ? 0 : 0xffffull << 48;
+    return (0xffffull << 32 | plain) & ~ownBits(wave, Use::Write);
   }
-  /// Adds `mine` to the cell; an older interval's bits go.
+  /// Adds a read or a write to the cell; an older interval's bits go. A read by
+  /// a wave that has changed the word adds nothing.
   uint64_t mark(Cell &cell, uint64_t mine) const {
     Cell c = uint32_t(cell) == interval ? cell : interval;
-    cell = c | mine;
+    bool isRead = !(mine & 0xffffull << 32);
+    cell = c | (mine & ~(isRead ? c << 16 : 0));
+    return c;
+  }
+  /// The same for an atomic, which takes the place of a read before it.
+  uint64_t markAtomic(Cell &cell, unsigned wave) const {
+    Cell c = uint32_t(cell) == interval ? cell : interval;
+    Cell readOnly = ownBits(wave, Use::Read) & ~(c << 16);
+    cell = (c & ~readOnly) | ownBits(wave, Use::Atomic);
     return c;
   }
   template <unsigned Words> uint64_t touchAll(uint32_t address, uint64_t mine) {
@@ -114,16 +132,20 @@ private:
       found |= mark(cell[k], mine);
     return found;
   }
-  bool touch(Cell &cell, uint32_t address, unsigned wave, bool write,
+  bool touch(Cell &cell, uint32_t address, unsigned wave, Use use,
              LdsConflict &conflict) {
-    uint64_t before = mark(cell, ownBits(wave, write));
-    uint64_t others = before & conflictBits(wave, write);
+    bool atomic = use == Use::Atomic;
+    uint64_t before =
+        atomic ? markAtomic(cell, wave) : mark(cell, ownBits(wave, use));
+    uint64_t met = atomic ? before & before >> 16 : before;
+    uint64_t others = met & conflictBits(wave, atomic ? Use::Read : use);
     if (__builtin_expect(others == 0, 1))
       return false;
-    noteConflict(others, address, conflict);
+    noteConflict(before & ~ownBits(wave, Use::Write), others, address,
+                 conflict);
     return true;
   }
-  static void noteConflict(uint64_t others, uint32_t address,
+  static void noteConflict(uint64_t cell, uint64_t others, uint32_t address,
                            LdsConflict &conflict);
 };
 

@@ -34,19 +34,22 @@ Memory::Memory() {
     void *data = reserve(bytes + kChunk, PROT_NONE);
     void *def = reserve(bytes / 4, PROT_READ | PROT_WRITE);
     void *race = reserve(bytes * 2, PROT_READ | PROT_WRITE);
+    void *wave = reserve(bytes * 2, PROT_READ | PROT_WRITE);
     void *table = reserve(bytes / kChunk * 8, PROT_READ | PROT_WRITE);
-    if (data && def && race && table) {
+    if (data && def && race && wave && table) {
       base = roundUp(uint64_t(data), kChunk);
       limit = base + bytes;
       bump = base + kChunk;
       numChunks = bytes / kChunk;
       definedShadow = static_cast<uint8_t *>(def);
       raceShadow = static_cast<uint64_t *>(race);
+      waveShadow = static_cast<uint64_t *>(wave);
       chunks = static_cast<const Allocation **>(table);
       // A launch touches most of the shadows first, 4 KiB at a time from all
       // of its threads; without huge pages that is as it was.
       madvise(def, bytes / 4, MADV_HUGEPAGE);
       madvise(race, bytes * 2, MADV_HUGEPAGE);
+      madvise(wave, bytes * 2, MADV_HUGEPAGE);
       return;
     }
     if (data)
@@ -55,6 +58,8 @@ Memory::Memory() {
       munmap(def, bytes / 4);
     if (race)
       munmap(race, bytes * 2);
+    if (wave)
+      munmap(wave, bytes * 2);
     if (table)
       munmap(table, bytes / kChunk * 8);
   }
@@ -69,6 +74,7 @@ Memory::~Memory() {
   munmap(reinterpret_cast<void *>(base), bytes);
   munmap(definedShadow, bytes / 4);
   munmap(raceShadow, bytes * 2);
+  munmap(waveShadow, bytes * 2);
   munmap(static_cast<void *>(chunks), bytes / kChunk * 8);
 }
 
@@ -137,6 +143,7 @@ bool Memory::release(uint64_t address) {
 void Memory::clearShadow(uint64_t address, uint64_t bytes) {
   madvise(definedShadow + (address - base) / 4, bytes / 4, MADV_DONTNEED);
   madvise(raceShadow + (address - base) / 4, bytes * 2, MADV_DONTNEED);
+  madvise(waveShadow + (address - base) / 4, bytes * 2, MADV_DONTNEED);
 }
 
 void Memory::setWritable(uint64_t address, uint64_t begin, uint64_t end) {
@@ -170,6 +177,20 @@ uint64_t Memory::firstUndefined(uint64_t address, uint64_t size) const {
     if (!(*defined(a) >> (a & 3) & 1))
       return a;
   return ~0ull;
+}
+
+uint32_t Memory::nextEpoch() {
+  constexpr uint64_t mask = (1ull << kEpochBits) - 1;
+  uint64_t epoch = ++epochs;
+  if ((epoch & mask) == 0) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (auto &entry : live)
+      madvise(waveCell(entry.first),
+              roundUp(entry.second->size ? entry.second->size : 1, kChunk) * 2,
+              MADV_DONTNEED);
+    epoch = ++epochs;
+  }
+  return uint32_t(epoch & mask);
 }
 
 uint8_t Memory::nextLaunchTag() {

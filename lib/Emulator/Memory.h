@@ -7,13 +7,14 @@
 //
 // Device memory with exact bounds. Addresses are host addresses inside one
 // reserved region; allocations start on 64 KiB chunks and at least 64 KiB of
-// nothing lies between two. Two shadows run beside it: which bytes are
-// defined, and which workgroup touched a word last.
+// nothing lies between two. Three shadows run beside it: which bytes are
+// defined, which workgroup touched a word last, and which waves of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef HK_LIB_EMULATOR_MEMORY_H
 #define HK_LIB_EMULATOR_MEMORY_H
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -63,6 +64,14 @@ public:
   uint64_t *raceCell(uint64_t address) const {
     return raceShadow + (address - base) / 4;
   }
+  /// One cell per word: see WaveRace.cpp.
+  uint64_t *waveCell(uint64_t address) const {
+    return waveShadow + (address - base) / 4;
+  }
+  /// A number for the time between two barriers of a workgroup, of kEpochBits
+  /// bits and never zero. The wave cells are cleared when they start again.
+  static constexpr unsigned kEpochBits = 24;
+  uint32_t nextEpoch();
   void setDefined(uint64_t address, uint64_t size, bool value = true);
   /// First undefined byte of the range, or ~0.
   uint64_t firstUndefined(uint64_t address, uint64_t size) const;
@@ -76,7 +85,8 @@ private:
   uint64_t base = 0, limit = 0, bump = 0, numChunks = 0, inUse = 0;
   const Allocation **chunks = nullptr;
   uint8_t *definedShadow = nullptr;
-  uint64_t *raceShadow = nullptr;
+  uint64_t *raceShadow = nullptr, *waveShadow = nullptr;
+  std::atomic<uint64_t> epochs{0};
   std::map<uint64_t, Allocation *> live;
   std::vector<std::pair<uint64_t, uint64_t>> freeRanges;
   std::mutex mutex;

@@ -193,7 +193,7 @@ void loadGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
   if (w.launch->options.counters)
     countGlobal(w, at, bytes, false);
   if (w.checks)
-    checkRaces(w, inst, at, bytes, false);
+    checkRaces(w, inst, at, bytes, Use::Read);
   readLanes(w, inst, at, wanted, bytes, reg, signExtend, half);
   // What is read may have been released on another thread only just now.
   if (w.checks && inst.m.sc1)
@@ -212,7 +212,7 @@ void storeGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
     countGlobal(w, at, bytes, true);
   if (w.checks) {
     StoredValue value = {reg, highHalf};
-    checkRaces(w, inst, at, bytes, true, &value);
+    checkRaces(w, inst, at, bytes, Use::Write, &value);
     for (unsigned k = 0; k < (bytes + 3) / 4; ++k) {
       const Defined &d = w.vd[reg + k];
       uint64_t bad = at.mask & ~d.whole();

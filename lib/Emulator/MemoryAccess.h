@@ -64,10 +64,15 @@ bool storesSameBytes(const Wave &w, StoredValue value, unsigned lane,
                      unsigned first, unsigned n, uint64_t address,
                      const uint8_t *data, const uint8_t *def);
 
-/// Reports accesses that race with another workgroup's. `value` is null where
-/// the written values are not in registers.
+/// Reports accesses that race with another wave's or workgroup's. `value` is
+/// null where the written values are not in registers.
 void checkRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
-                unsigned bytes, bool write, const StoredValue *value = nullptr);
+                unsigned bytes, Use use, const StoredValue *value = nullptr);
+/// The part of it that is about waves of one workgroup.
+void checkWaveRaces(Wave &w, const Inst &inst, const LaneAddresses &at,
+                    unsigned bytes, Use use, const StoredValue *value);
+/// "RAW race: wave 3 wrote".
+std::string describeRace(Use use, Use other, unsigned wave);
 
 /// Counts the 64 and 128 byte segments the lanes touch.
 void countGlobal(Wave &w, const LaneAddresses &at, unsigned bytes, bool write);
@@ -80,10 +85,10 @@ struct LdsAddresses {
 /// Bounds and races of an LDS access; removes failing lanes. `value` as for
 /// checkRaces; `own` false leaves out the wave's own direct-to-LDS loads.
 void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
-              bool write, const StoredValue *value = nullptr, bool own = true);
+              Use use, const StoredValue *value = nullptr, bool own = true);
 /// A touch record of these lanes, for the queue of outstanding operations.
-int32_t touchLds(Wave &w, const LdsAddresses &at, unsigned bytes, bool write);
-void countLds(Wave &w, const LdsAddresses &at, unsigned bytes);
+int32_t touchLds(Wave &w, const LdsAddresses &at, unsigned bytes, Use use);
+void countLds(Wave &w, const LdsAddresses &at, unsigned bytes, Use use);
 
 /// Reports undefined lanes of an address operand.
 void checkAddressDefined(Wave &w, const Inst &inst, const Operand &o,

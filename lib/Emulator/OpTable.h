@@ -36,36 +36,54 @@ enum class InstClass : uint8_t {
 };
 const char *className(InstClass cls);
 
-/// How undefined source bytes reach the result when not everything is defined.
+/// How undefined source bits reach the result when not everything is defined.
+/// Defined.cpp has a function for each, in this order.
 enum class DefRule : uint8_t {
-  Whole,   ///< any undefined source byte makes the lane's result undefined
-  Bitwise, ///< byte by byte
-  And,     ///< a defined zero byte defines the result byte
-  Or,      ///< a defined 0xff byte defines the result byte
+  Whole,   ///< any undefined source bit makes the lane's result undefined
+  Bitwise, ///< bit by bit
+  Logic,   ///< a truth table: Op::truthTable or the bitop3 modifier
   LShiftRev,
-  RShiftRev,
+  LShrRev,
+  AShrRev,
   Perm,
-  AndOr,    ///< (a & b) | c
-  Bitop3,   ///< the truth table of the bitop3 modifier
-  LShlOr,   ///< (a << b) | c
-  Bfe,      ///< only the extracted bits of the first source matter
-  OneByte,  ///< only byte Op::info of the source matters
-  Halves,   ///< 16-bit halves are independent
-  PackHalf, ///< source k makes half k of the result
-  Custom    ///< the handler does it
+  LShlOr, ///< (a << b) | c
+  BfeU,   ///< only the extracted bits of the first source matter
+  BfeI,
+  AlignBit, ///< a word out of two
+  AlignByte,
+  Reverse,
+  Sum,       ///< a carry goes up from the lowest undefined bit
+  LShlAdd,   ///< (a << b) + c
+  AddLShl,   ///< (a + b) << c
+  Mul24,     ///< product of the low 24 bits, plus the third source
+  Mul24High, ///< its upper part
+  OneByte,   ///< only byte Op::info of the source matters
+  Halves,    ///< 16-bit halves are independent
+  PackHalf,  ///< source k makes half k of the result
+  Custom     ///< the handler does it
 };
+
+/// The defined bits of a scalar result from the defined bits and the values of
+/// both sources.
+using ScalarRule = uint64_t (*)(uint64_t aDefined, uint64_t a,
+                                uint64_t bDefined, uint64_t b);
 
 struct Op {
   std::string name;
   Handler fn = nullptr;
   InstClass cls = InstClass::Other;
   DefRule rule = DefRule::Whole;
+  /// Of DefRule::Logic: bit 4a + 2b + c is the result for those source bits.
+  uint8_t truthTable = 0;
+  ScalarRule scalarRule = nullptr; ///< null: every source bit is needed
   uint8_t numDst = 1;
   uint16_t mods = 0;
   Type types[kMaxOperands] = {};
   uint16_t info = 0;      ///< free for the class: bytes, shape index, ...
   uint16_t clocks = 4;    ///< issue clocks on gfx942
   uint16_t clocks950 = 0; ///< on gfx950 where it differs
+  /// Issue clocks that depend on the modifiers; used instead of both.
+  uint16_t (*clocksOf)(const Inst &) = nullptr;
   /// Reads operands that are not registers (s_waitcnt, hwreg ...).
   std::string (*parse)(const std::string &, Inst &) = nullptr;
   /// Why values of the modifiers mean nothing together; empty if they do.

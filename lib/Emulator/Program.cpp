@@ -13,11 +13,12 @@
 #include "Program.h"
 #include "Decoder.h"
 #include "Hazards.h"
+#include "Metadata.h"
+#include "OpTable.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <llvm/BinaryFormat/ELF.h>
-#include <llvm/BinaryFormat/MsgPackDocument.h>
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/AMDHSAKernelDescriptor.h>
@@ -30,7 +31,11 @@ using ElfObject = llvm::object::ELF64LEObjectFile;
 namespace ELF = llvm::ELF;
 
 namespace {
-constexpr uint64_t kLargestImage = 1ull << 31;
+constexpr uint64_t kLargestImage = 1ull << 28;
+/// What the hardware can give a lane: 13 bits count KiB of a wave.
+constexpr uint32_t kMostScratch = ((1 << 13) - 1) * 1024 / kLanes;
+/// User SGPRs that arguments may be preloaded into.
+constexpr unsigned kMostPreloaded = 16;
 /// Programs are kept for the next load until they have this many instructions
 /// together; one takes about half a KiB.
 constexpr size_t kKeptInstructions = 1 << 20;
@@ -133,7 +138,8 @@ private:
         end = std::max<uint64_t>(
             end, std::max<uint64_t>(ph.p_vaddr, ph.p_vaddr + ph.p_memsz));
     if (!end || end > kLargestImage)
-      return fail("image of " + std::to_string(end) + " bytes");
+      return fail("image of " + std::to_string(end) + " bytes, the limit is " +
+                  std::to_string(kLargestImage));
     program.segments.assign(end + Program::kFetchAhead, 0);
     for (const auto &ph : *headers) {
       if (ph.p_type != ELF::PT_LOAD)
@@ -258,6 +264,15 @@ private:
     if (k.vgprs > 512)
       return fail("kernel '" + name + "' allocates " + std::to_string(k.vgprs) +
                   " VGPRs, the limit is 512");
+    if (k.scratchBytes > kMostScratch)
+      return fail("kernel '" + name + "' needs " +
+                  std::to_string(k.scratchBytes) +
+                  " bytes of private memory a lane, the limit is " +
+                  std::to_string(kMostScratch));
+    if (unsigned n = k.preload & 0x7f; n > kMostPreloaded)
+      return fail("kernel '" + name + "' preloads " + std::to_string(n) +
+                  " words of arguments, the limit is " +
+                  std::to_string(kMostPreloaded));
     program.kernelList.push_back(std::move(k));
     return true;
   }
@@ -272,70 +287,15 @@ private:
         if (note.getName() != "AMDGPU" ||
             note.getType() != ELF::NT_AMDGPU_METADATA)
           continue;
-        auto desc = note.getDescAsStringRef(4);
-        llvm::msgpack::Document doc;
-        if (!doc.readFromBlob(desc, false))
-          return fail("unreadable kernel metadata");
-        if (doc.getRoot().isMap())
-          readKernels(doc.getRoot().getMap());
+        std::string problem =
+            emu::readMetadata(note.getDescAsStringRef(4), program.kernelList);
+        if (!problem.empty())
+          return fail(problem);
       }
       if (noteError)
         return fail(toString(std::move(noteError)));
     }
     return true;
-  }
-
-  static uint32_t number(llvm::msgpack::MapDocNode &map, const char *key,
-                         uint32_t otherwise) {
-    auto it = map.find(key);
-    if (it == map.end())
-      return otherwise;
-    if (it->second.getKind() == llvm::msgpack::Type::UInt)
-      return uint32_t(it->second.getUInt());
-    if (it->second.getKind() == llvm::msgpack::Type::Int)
-      return uint32_t(it->second.getInt());
-    return otherwise;
-  }
-
-  void readKernels(llvm::msgpack::MapDocNode &root) {
-    auto list = root.find("amdhsa.kernels");
-    if (list == root.end() || !list->second.isArray())
-      return;
-    for (auto &node : list->second.getArray()) {
-      if (!node.isMap())
-        continue;
-      auto &map = node.getMap();
-      auto symbol = map.find(".symbol");
-      if (symbol == map.end() || !symbol->second.isString())
-        continue;
-      std::string name = symbol->second.getString().str();
-      for (Kernel &kernel : program.kernelList)
-        if (kernel.name + ".kd" == name)
-          readKernel(map, kernel);
-    }
-  }
-
-  void readKernel(llvm::msgpack::MapDocNode &map, Kernel &kernel) {
-    kernel.maxWorkgroupSize =
-        number(map, ".max_flat_workgroup_size", kernel.maxWorkgroupSize);
-    auto required = map.find(".reqd_workgroup_size");
-    if (required != map.end() && required->second.isArray())
-      for (unsigned d = 0; d < 3 && d < required->second.getArray().size(); ++d)
-        kernel.requiredSize[d] =
-            uint32_t(required->second.getArray()[d].getUInt());
-    auto args = map.find(".args");
-    if (args == map.end() || !args->second.isArray())
-      return;
-    for (auto &node : args->second.getArray()) {
-      auto &argMap = node.getMap();
-      KernelArg arg;
-      arg.offset = number(argMap, ".offset", 0);
-      arg.size = number(argMap, ".size", 0);
-      auto kind = argMap.find(".value_kind");
-      if (kind != argMap.end() && kind->second.isString())
-        arg.kind = kind->second.getString().str();
-      kernel.args.push_back(arg);
-    }
   }
 
   bool decode() {
@@ -357,12 +317,10 @@ private:
         if (kernel.entry >= range.begin && kernel.entry < range.end)
           kernel.codeSize = range.end - kernel.entry;
     }
-    std::string text = decoder.link();
-    if (!text.empty())
-      return fail(text);
+    decoder.link();
     for (const Kernel &kernel : program.kernelList) {
-      text = decoder.checkRegisters(kernel, kernel.entry,
-                                    kernel.entry + kernel.codeSize);
+      std::string text = decoder.checkRegisters(kernel, kernel.entry,
+                                                kernel.entry + kernel.codeSize);
       if (!text.empty())
         return fail("kernel '" + kernel.name + "' " + text);
     }
@@ -370,6 +328,9 @@ private:
     const char *watch = std::getenv("HK_EMU_HAZARDS");
     program.hazards =
         watch && *watch && *watch != '0' && mayHaveHazard(program);
+    for (const Inst &inst : program.insts)
+      program.releases |=
+          inst.m.sc1 || inst.op->name.find("_atomic_") != std::string::npos;
     return true;
   }
 };

@@ -38,6 +38,8 @@ struct Kernel {
   uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
   uint16_t properties = 0, preload = 0;
   uint32_t vgprs = 0, accumOffset = 0, sgprs = 0;
+  /// The waves of a workgroup may run on several compute units (TG_SPLIT).
+  bool splitsWorkgroups() const { return rsrc3 >> 16 & 1; }
   // Metadata.
   uint32_t maxWorkgroupSize = 1024;
   uint32_t requiredSize[3] = {0, 0, 0};
@@ -64,12 +66,14 @@ public:
   /// One for each instruction.
   const std::vector<RegisterMask> &registerMasks() const { return masks; }
   const Inst *instAt(uint64_t pc) const {
-    return pc / 4 < indexOf.size() && indexOf[pc / 4] >= 0
+    return pc % 4 == 0 && pc / 4 < indexOf.size() && indexOf[pc / 4] >= 0
                ? &insts[size_t(indexOf[pc / 4])]
                : nullptr;
   }
   /// Some instruction may follow another too closely; see Hazards.h.
   bool mayHaveHazards() const { return hazards; }
+  /// Some instruction may release stores to other workgroups; see SyncTable.h.
+  bool mayRelease() const { return releases; }
   /// The segments as they lie in memory, before relocation, and kFetchAhead
   /// zeros for the disassembler, which fetches past the last instruction.
   static constexpr size_t kFetchAhead = 16;
@@ -99,7 +103,7 @@ private:
   std::vector<Kernel> kernelList;
   std::vector<Inst> insts;
   std::vector<RegisterMask> masks;
-  bool hazards = false;
+  bool hazards = false, releases = false;
   std::deque<std::string> texts;
   std::vector<int32_t> indexOf;
   std::unordered_map<std::string, std::pair<uint64_t, uint64_t>> globals;

@@ -16,6 +16,7 @@
 #define HK_LIB_EMULATOR_WAITQUEUE_H
 
 #include "Inst.h"
+#include "LdsShadow.h"
 #include <cstdint>
 #include <vector>
 
@@ -27,7 +28,7 @@ enum class Pending : uint8_t { VmLoad, VmStore, VmToLds, Lds, Smem, Flat };
 struct LdsTouch {
   uint64_t mask = 0;
   uint32_t size = 0;
-  bool write = false;
+  Use use = Use::Read;
   uint32_t address[kLanes];
 };
 

@@ -22,8 +22,8 @@ const char *className(InstClass cls) {
   return names[int(cls)];
 }
 
-void Wave::report(const Inst &inst, Check check, int lane, uint64_t address,
-                  const std::string &detail) {
+Finding Wave::finding(const Inst &inst, Check check, int lane, uint64_t address,
+                      const std::string &detail) const {
   Finding f;
   f.check = check;
   f.kernel = launch->kernel->name;
@@ -36,8 +36,10 @@ void Wave::report(const Inst &inst, Check check, int lane, uint64_t address,
   for (int d = 0; d < 3; ++d)
     f.workgroup[d] = wg->id[d];
   f.detail = detail;
-  wg->launch->report.add(std::move(f));
+  return f;
 }
+
+void Wave::reportTo(Finding f) { wg->launch->report.add(std::move(f)); }
 
 void Wave::reportUndefined(const Inst &inst, int lane, uint64_t address,
                            const std::string &what) {
@@ -138,10 +140,11 @@ template <bool Watch> static void runTurn(Wave &w) {
   uint64_t end = w.executed + kTurn, limit = w.launch->options.maxInsts;
   Counters &counters = w.wg->counters;
   HazardWindow window;
+  uint32_t index = 0;
   w.yields = false;
   while (w.state == WaveState::Running && w.executed != end && !w.yields) {
     if (w.pc == ~0u || w.executed >= limit) {
-      const Inst &last = program[w.pc == ~0u ? 0 : w.pc];
+      const Inst &last = program[w.pc == ~0u ? index : w.pc];
       w.report(last, w.pc == ~0u ? Check::BadInstruction : Check::Timeout, -1,
                0,
                w.pc == ~0u ? "control flow left the decoded code"
@@ -152,7 +155,7 @@ template <bool Watch> static void runTurn(Wave &w) {
       break;
     }
     ++w.executed;
-    uint32_t index = w.pc;
+    index = w.pc;
     const Inst &inst = program[index];
     w.pc = inst.next;
     if constexpr (Watch)
@@ -265,7 +268,7 @@ void waitLgkm(Wave &w, unsigned n) {
   afterRetire(w);
 }
 
-int32_t newTouch(Wave &w, uint64_t mask, unsigned size, bool write) {
+int32_t newTouch(Wave &w, uint64_t mask, unsigned size, Use use) {
   int32_t index;
   if (w.freeTouches.empty()) {
     index = int32_t(w.touches.size());
@@ -277,7 +280,7 @@ int32_t newTouch(Wave &w, uint64_t mask, unsigned size, bool write) {
   LdsTouch &t = w.touches[size_t(index)];
   t.mask = mask;
   t.size = size;
-  t.write = write;
+  t.use = use;
   return index;
 }
 
@@ -290,11 +293,12 @@ void carryOutstanding(Wave &w) {
       LdsConflict ignored;
       for (unsigned l = 0; l < kLanes; ++l)
         if (t.mask >> l & 1)
-          w.wg->lds.access(t.address[l], t.size, w.index, t.write, ignored);
+          w.wg->lds.access(t.address[l], t.size, w.index, t.use, ignored);
     }
   };
   w.vm.forEach(carry);
   w.lgkm.forEach(carry);
+  carryGlobal(w);
 }
 
 } // namespace hk::emu

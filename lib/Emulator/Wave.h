@@ -86,6 +86,15 @@ struct Launch {
 
 struct Wave;
 
+/// A global access that its wave had not waited for, in the mode that spreads
+/// the waves of a workgroup over compute units.
+struct GlobalTouch {
+  uint64_t sequence = 0, mask = 0;
+  uint32_t bytes = 0;
+  Use use = Use::Read;
+  uint64_t address[kLanes];
+};
+
 struct Workgroup {
   Launch *launch = nullptr;
   uint32_t id[3] = {0, 0, 0};
@@ -98,7 +107,17 @@ struct Workgroup {
   /// Stores that no release has covered; in Launch::sync after the first one.
   std::vector<OpenStore> open;
   bool released = false;
+  /// Of WaveRace.cpp: the time since the last barrier, and whether a wave has
+  /// touched global memory in it.
+  uint32_t epoch = 0;
+  bool epochUsed = false;
+  /// Reads of words that others update by atomics, since the last barrier: no
+  /// race if the wave goes on to compare and swap the word, as the loops do
+  /// that compilers make of an atomic the chip lacks.
+  std::vector<Finding> suspects;
+  void reportSuspects();
   std::vector<uint8_t> scratch;
+  void nextEpoch();
 };
 
 enum class WaveState : uint8_t { Running, AtBarrier, Ended };
@@ -133,6 +152,7 @@ struct Wave {
   bool anyPending = false;
   std::vector<LdsTouch> touches;
   std::vector<int32_t> freeTouches;
+  std::vector<GlobalTouch> globalTouches;
 
   /// Words in which a byte is defined only in some bits, as spilled lane masks
   /// and bit fields are; by register and lane. See laneBits.
@@ -183,12 +203,17 @@ struct Wave {
   }
 
   // --- reports ---
+  Finding finding(const Inst &inst, Check check, int lane, uint64_t address,
+                  const std::string &detail) const;
   void report(const Inst &inst, Check check, int lane, uint64_t address,
-              const std::string &detail);
+              const std::string &detail) {
+    reportTo(finding(inst, check, lane, address, detail));
+  }
   void reportUndefined(const Inst &inst, int lane, uint64_t address,
                        const std::string &what);
 
 private:
+  void reportTo(Finding finding);
   alignas(64) uint32_t laneMask[kLanes];
   bool laneMaskValid = false;
 };
@@ -233,6 +258,12 @@ void runWave(Wave &wave);
 /// has stored, except for stores of its own that it has not waited for.
 void releaseWord(Wave &w, uint64_t address);
 
+/// Reports a race now, or once it is clear that the read which met atomics is
+/// not the first part of a compare-and-swap.
+void reportRace(Wave &w, Finding finding, bool mayBeSwap);
+/// The wave compares and swaps this word.
+void withdrawSuspects(Wave &w, uint64_t address, unsigned bytes);
+
 /// Called by handlers that issue memory operations.
 void issueVm(Wave &w, Pending kind, unsigned reg, unsigned count,
              int32_t touch = -1);
@@ -240,10 +271,12 @@ void issueLgkm(Wave &w, Pending kind, bool sgpr, unsigned reg, unsigned count,
                int32_t touch = -1);
 void waitVm(Wave &w, unsigned n);
 void waitLgkm(Wave &w, unsigned n);
-int32_t newTouch(Wave &w, uint64_t mask, unsigned size, bool write);
+int32_t newTouch(Wave &w, uint64_t mask, unsigned size, Use use);
 /// The barrier's part of the race check: what is still outstanding belongs to
 /// the next interval too.
 void carryOutstanding(Wave &w);
+/// Its part for global memory; see WaveRace.cpp.
+void carryGlobal(Wave &w);
 
 } // namespace hk::emu
 

@@ -20,7 +20,8 @@ using namespace mlir::hk;
 ArrayRef<const Family *> mlir::hk::allFamilies() {
   static const Family *const list[] = {
       &getRowwiseFamily(), &getGemmFamily(),    &getAttentionFamily(),
-      &getConv1dFamily(),  &getRoutingFamily(), &getScanFamily()};
+      &getConv1dFamily(),  &getRoutingFamily(), &getScanFamily(),
+      &getGatedDeltaFamily()};
   return list;
 }
 

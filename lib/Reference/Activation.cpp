@@ -40,9 +40,8 @@ static Noisy activate(GateKind kind, Noisy gate) {
   llvm_unreachable("every kind has a case");
 }
 
-LogicalResult reference::evaluateGatedActivation(Operation *op,
-                                                 const Operands &in,
-                                                 Results &out) {
+static LogicalResult evaluateGatedActivation(Operation *op, const Operands &in,
+                                             Results &out) {
   auto gated = cast<GatedActivationOp>(op);
   const Tensor &x = in[0];
   int64_t n = rowSize(x) / 2;
@@ -119,8 +118,8 @@ static double placeInSequence(ArrayRef<double> bounds, int64_t token) {
   return -1;
 }
 
-LogicalResult reference::evaluateRope(Operation *op, const Operands &in,
-                                      Results &out) {
+static LogicalResult evaluateRope(Operation *op, const Operands &in,
+                                  Results &out) {
   auto rope = cast<RopeOp>(op);
   const Tensor &x = in[0], &cos = in[1], &sin = in[2];
   const Tensor *positions = in.find(rope.getPositions());
@@ -174,4 +173,9 @@ LogicalResult reference::evaluateRope(Operation *op, const Operands &in,
   }
   out.push_back(result.take());
   return success();
+}
+
+void reference::addActivations(EvaluatorTable &table) {
+  table.add<GatedActivationOp>(evaluateGatedActivation);
+  table.add<RopeOp>(evaluateRope);
 }

@@ -133,6 +133,12 @@ static double probabilityNoise(DType dtype) {
   return unit / std::sqrt(3.0);
 }
 
+/// Of a log-sum-exp whose largest score is `top`: the change of the base and
+/// the sum with the logarithm.
+static double lseNoise(double top) {
+  return std::isfinite(top) ? 2 * kUnit * (std::fabs(top) + 1) : 0;
+}
+
 /// One query of one head: writes its row of the result, and its LSE.
 static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
                    ResultBuilder &result, ResultBuilder *lse) {
@@ -157,8 +163,14 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
       result.set(row * p.valueSize + d, value);
   };
   if (count == 0) {
+    Noisy end{-kInf, 0};
+    if (p.sink) {
+      // Through the base of the kernel's powers and back, as below.
+      end = at(*p.sink, head);
+      end.sigma = hypot2(end.sigma, lseNoise(end.value));
+    }
     if (lse)
-      lse->set(row, p.sink ? at(*p.sink, head) : Noisy{-kInf, 0});
+      lse->set(row, end);
     return; // The result stays zero.
   }
   if (llvm::any_of(scores, [](Noisy s) { return std::isinf(s.sigma); })) {
@@ -195,7 +207,7 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
   if (lse)
     lse->set(row, {top + std::log(total),
                    hypot2(hypot2(std::sqrt(totalVariance) / total, sumNoise),
-                          2 * kUnit * (std::fabs(top) + 1))});
+                          lseNoise(top))});
 
   // Keys outside, so that rows of values are read in order.
   std::vector<double> mean(p.valueSize), inherited(p.valueSize),
@@ -312,16 +324,21 @@ static FailureOr<SmallVector<Sequence>> sequencesOf(AttentionOp op,
              << b << " to be in [0, " << capacity << "], but got " << s.numKeys;
     if (s.queryStart < 0 || s.numQueries < 0 ||
         (ragged && s.queryStart + s.numQueries > query.sizes[0]))
-      return op->emitOpError("expected q_offsets to ascend from 0 to ")
+      return op->emitOpError("expected q_offsets to ascend from 0 to at most ")
              << query.sizes[0] << ", but got " << s.queryStart << " to "
              << s.queryStart + s.numQueries << " for sequence " << b;
     sequences.push_back(s);
   }
+  // Queries behind the last offset are those of a sequence without keys.
+  if (qOffsets && count >= 0) {
+    int64_t start = number(qOffsets, count);
+    sequences.push_back({start, query.sizes[0] - start, 0, 0, count});
+  }
   return sequences;
 }
 
-LogicalResult reference::evaluateAttention(Operation *operation,
-                                           const Operands &in, Results &out) {
+static LogicalResult evaluateAttention(Operation *operation, const Operands &in,
+                                       Results &out) {
   auto op = cast<AttentionOp>(operation);
   FailureOr<SmallVector<Sequence>> sequences = sequencesOf(op, in);
   if (failed(sequences))
@@ -378,9 +395,9 @@ LogicalResult reference::evaluateAttention(Operation *operation,
   return success();
 }
 
-LogicalResult reference::evaluateAttentionCombine(Operation *operation,
-                                                  const Operands &in,
-                                                  Results &out) {
+static LogicalResult evaluateAttentionCombine(Operation *operation,
+                                              const Operands &in,
+                                              Results &out) {
   auto op = cast<AttentionCombineOp>(operation);
   const Tensor &partials = in[0], &sliceLse = in[1];
   const Tensor *sink = in.find(op.getSink());
@@ -457,4 +474,9 @@ LogicalResult reference::evaluateAttentionCombine(Operation *operation,
   if (lse)
     out.push_back(lse->take());
   return success();
+}
+
+void reference::addAttention(EvaluatorTable &table) {
+  table.add<AttentionOp>(evaluateAttention);
+  table.add<AttentionCombineOp>(evaluateAttentionCombine);
 }

@@ -146,7 +146,7 @@ LogicalResult Convolution::verifySizes() {
   double previous = 0;
   for (double bound : offsets->values) {
     if (bound < previous || bound > x.sizes[0])
-      return op.emitOpError("expected offsets to ascend from 0 to ")
+      return op.emitOpError("expected offsets to ascend from 0 to at most ")
              << x.sizes[0] << ", but got " << int64_t(bound) << " after "
              << int64_t(previous);
     previous = bound;
@@ -261,7 +261,11 @@ LogicalResult Convolution::run(Results &out) {
   return success();
 }
 
-LogicalResult reference::evaluateCausalConv1d(Operation *op, const Operands &in,
-                                              Results &out) {
+static LogicalResult evaluateCausalConv1d(Operation *op, const Operands &in,
+                                          Results &out) {
   return Convolution(cast<CausalConv1dOp>(op), in).run(out);
+}
+
+void reference::addConvolutions(EvaluatorTable &table) {
+  table.add<CausalConv1dOp>(evaluateCausalConv1d);
 }

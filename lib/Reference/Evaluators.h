@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The signature of the functions that give ops their meaning, and the help they
-// share. Table.cpp lists them all.
+// share. Every file adds its functions to the table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,10 @@
 #define HK_REFERENCE_EVALUATORS_H
 
 #include "Noise.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <functional>
 
 namespace mlir::hk::reference {
 
@@ -39,9 +43,10 @@ private:
 };
 
 using Results = SmallVectorImpl<Tensor>;
-using Evaluator = LogicalResult (*)(Operation *, const Operands &, Results &);
+using Evaluator =
+    std::function<LogicalResult(Operation *, const Operands &, Results &)>;
 
-/// The function of the op, or nullptr.
+/// The function of the op; empty: there is none.
 Evaluator evaluatorOf(StringRef operationName);
 
 //===----------------------------------------------------------------------===//
@@ -122,52 +127,39 @@ Noisy silu(Noisy x);
 Noisy relu(Noisy x);
 Noisy gelu(Noisy x);
 Noisy geluTanh(Noisy x);
+Noisy exponential(Noisy x);
+/// 1 / sqrt(v) with the noise of v and of a kernel's rsqrt, in f32.
+Noisy rsqrt(Noisy v);
 
 //===----------------------------------------------------------------------===//
-// The functions
+// The table
 //===----------------------------------------------------------------------===//
 
-#define HK_EVALUATOR(name)                                                     \
-  LogicalResult name(Operation *op, const Operands &in, Results &out)
-HK_EVALUATOR(evaluateUnary);
-HK_EVALUATOR(evaluateBinary);
-HK_EVALUATOR(evaluateCompare);
-HK_EVALUATOR(evaluateSelect);
-HK_EVALUATOR(evaluateCast);
-HK_EVALUATOR(evaluateConstant);
-HK_EVALUATOR(evaluateTranspose);
-HK_EVALUATOR(evaluateConcat);
-HK_EVALUATOR(evaluatePad);
-HK_EVALUATOR(evaluateGatherRows);
-HK_EVALUATOR(evaluateCopy);
-HK_EVALUATOR(evaluateKVCacheWrite);
-HK_EVALUATOR(evaluateRmsNorm);
-HK_EVALUATOR(evaluateLayerNorm);
-HK_EVALUATOR(evaluateL2Norm);
-HK_EVALUATOR(evaluateSoftmax);
-HK_EVALUATOR(evaluateTopk);
-HK_EVALUATOR(evaluateGatherLast);
-HK_EVALUATOR(evaluateGroupLimit);
-HK_EVALUATOR(evaluateBitmatrix);
-HK_EVALUATOR(evaluateGatedActivation);
-HK_EVALUATOR(evaluateRope);
-HK_EVALUATOR(evaluateQuantize);
-HK_EVALUATOR(evaluateQuantizeStatic);
-HK_EVALUATOR(evaluateQuantizeMx);
-HK_EVALUATOR(evaluateDequantize);
-HK_EVALUATOR(evaluateReduce);
-HK_EVALUATOR(evaluateCausalConv1d);
-HK_EVALUATOR(evaluateReencode);
-HK_EVALUATOR(evaluateMatmul);
-HK_EVALUATOR(evaluateSumSlices);
-HK_EVALUATOR(evaluateAttention);
-HK_EVALUATOR(evaluateAttentionCombine);
-HK_EVALUATOR(evaluateCumsum);
-HK_EVALUATOR(evaluateHistogram);
-HK_EVALUATOR(evaluateCountBits);
-HK_EVALUATOR(evaluateSortByKey);
-HK_EVALUATOR(evaluateSegments);
-#undef HK_EVALUATOR
+class EvaluatorTable {
+public:
+  template <class... Ops> void add(const Evaluator &evaluator) {
+    ((functions[Ops::getOperationName()] = evaluator), ...);
+  }
+  Evaluator lookup(StringRef name) const { return functions.lookup(name); }
+
+private:
+  llvm::StringMap<Evaluator> functions;
+};
+
+// One per file of functions.
+void addPointwise(EvaluatorTable &table);
+void addMovement(EvaluatorTable &table);
+void addNorms(EvaluatorTable &table);
+void addActivations(EvaluatorTable &table);
+void addSelections(EvaluatorTable &table);
+void addQuantisation(EvaluatorTable &table);
+void addReductions(EvaluatorTable &table);
+void addConvolutions(EvaluatorTable &table);
+void addProducts(EvaluatorTable &table);
+void addAttention(EvaluatorTable &table);
+void addScans(EvaluatorTable &table);
+void addGatedDelta(EvaluatorTable &table);
+void addRouting(EvaluatorTable &table);
 
 } // namespace mlir::hk::reference
 

@@ -364,9 +364,17 @@ LogicalResult Interpreter::evaluate(Operation *op, Environment &env) {
         return evaluateRegion(op, callee.getBody().front(), env);
       })
       .Case([&](WeightRefOp weight) { return evaluateWeight(weight, env); })
-      .Case([&](GuardOp guard) {
-        return requireSize(op, "second size", env.integer(guard.getLhs()),
-                           env.integer(guard.getRhs()));
+      .Case([&](GuardOp guard) -> LogicalResult {
+        int64_t lhs = env.integer(guard.getLhs());
+        int64_t rhs = env.integer(guard.getRhs());
+        GuardRelation relation = guard.getRelation();
+        if (relation == GuardRelation::eq)
+          return requireSize(op, "second size", lhs, rhs);
+        bool isLe = relation == GuardRelation::le;
+        if (isLe ? lhs <= rhs : lhs >= rhs)
+          return success();
+        return op->emitOpError("expected the first size to be at ")
+               << (isLe ? "most " : "least ") << rhs << ", but got " << lhs;
       })
       .Default([&](Operation *) { return evaluateTensorOp(op, env); });
 }

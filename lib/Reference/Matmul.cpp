@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Sums in double over K or a slice of it, with the noise of f32 sums in any
-// order; scales are applied to whole sums, or to the partial sum of each 128
-// elements. And the sum of slices.
+// order; f32 scales are applied to whole sums or to the partial sum of each
+// block along K, e8m0 scales to the elements. And the sum of slices.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Evaluators.h"
 
+#include "hk/Contract/Scale.h"
 #include "hk/Contract/Slices.h"
 #include "llvm/Support/Parallel.h"
 
@@ -20,9 +21,9 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::reference;
 using ::hk::DType;
+using ::hk::ScaleSpec;
 
 namespace {
-constexpr int64_t kScaleBlock = 128;
 constexpr int64_t kTileRows = 8, kTileColumns = 128, kStep = 16;
 
 /// Values and variances of an operand as [rows][columns] of one batch.
@@ -52,27 +53,26 @@ struct Scale {
   const Tensor *tensor = nullptr;
   int64_t batchStride = 0, rowStride = 0, blockStride = 0, rowBlock = 1;
 
-  /// `rows` along M or N, cut in `wholeBlocks` when scales are per block.
+  /// `rows` along M or N, cut as `spec` says where there are scales along K.
   static FailureOr<Scale> of(Operation *op, StringRef name,
                              const Tensor *tensor, int64_t rows, int64_t k,
-                             int64_t rowBlock) {
+                             ScaleSpec spec) {
     Scale scale;
     scale.tensor = tensor;
-    if (!tensor || tensor->numElements() == 1)
+    if (!tensor || (tensor->numElements() == 1 && spec.type == DType::F32))
       return scale;
     size_t rank = tensor->sizes.size();
     int64_t have = tensor->sizes[rank - 2], blocks = tensor->sizes[rank - 1];
-    int64_t wanted = (k + kScaleBlock - 1) / kScaleBlock;
     scale.batchStride = rank > 2 ? have * blocks : 0;
     scale.rowStride = blocks;
-    if (blocks == 1 && have == rows)
+    if (blocks == 1 && have == rows && spec.type == DType::F32)
       return scale;
-    scale.rowBlock = rowBlock;
+    scale.rowBlock = spec.rows;
     scale.blockStride = 1;
     if (failed(requireSize(op, "size of dim " + Twine(rank - 2) + " of " + name,
-                           (rows + rowBlock - 1) / rowBlock, have)) ||
+                           ::hk::scalesAlong(rows, spec.rows), have)) ||
         failed(requireSize(op, "size of dim " + Twine(rank - 1) + " of " + name,
-                           wanted, blocks)))
+                           ::hk::scalesAlong(k, spec.depth), blocks)))
       return failure();
     return scale;
   }
@@ -89,8 +89,8 @@ struct Product {
   int64_t m, n, k;
   bool integer;
   Scale lhsScale, rhsScale;
-  /// K steps after which scales apply.
-  int64_t chunk;
+  /// K steps after which scales apply; elements of K that share one.
+  int64_t chunk, scaleDepth = ::hk::kBlockScaleA.depth;
 };
 
 /// Elements [begin, end) of K.
@@ -182,7 +182,7 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
                         int64_t n0, ResultBuilder &result) {
   int64_t rows = std::min(kTileRows, p.m - m0);
   int64_t columns = std::min(kTileColumns, p.n - n0);
-  bool scaled = p.lhsScale.tensor;
+  bool scaled = p.lhsScale.tensor || p.rhsScale.tensor;
   std::vector<Sums> sums(rows);
   std::vector<F32Sum> totals(rows * columns);
   std::vector<Noisy> last(rows * columns);
@@ -208,8 +208,8 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
       for (int64_t j = 0; j < columns; ++j) {
         Noisy v = finish(p, sums[r], j, c1 - c0);
         if (scaled)
-          v = applyScales(v, p.lhsScale.get(batch, m0 + r, c0 / kScaleBlock),
-                          p.rhsScale.get(batch, n0 + j, c0 / kScaleBlock));
+          v = applyScales(v, p.lhsScale.get(batch, m0 + r, c0 / p.scaleDepth),
+                          p.rhsScale.get(batch, n0 + j, c0 / p.scaleDepth));
         last[r * columns + j] = v;
         totals[r * columns + j].add(v.value, square(v.sigma), v.jump);
       }
@@ -221,8 +221,57 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
                  one ? last[r * columns + j] : totals[r * columns + j].noisy());
 }
 
-LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
-                                        Results &out) {
+static_assert(::hk::kBlockScaleA.depth == ::hk::kBlockScaleB.depth,
+              "both operands' scales apply to the same partial sums");
+
+namespace {
+/// An operand of the product and its scales along K or rows.
+struct Side {
+  const Tensor *elements;
+  Scale scale;
+  /// With e8m0 scales: the elements times them.
+  std::optional<Tensor> scaled;
+
+  const Tensor &values() const { return scaled ? *scaled : *elements; }
+};
+} // namespace
+
+/// `rowDim` is that of M or N in `operand`; `spec` the form of f32 scales along
+/// K. Elements times e8m0 scales are exact, or unspecified where f32 cannot
+/// hold them.
+static FailureOr<Side> sideOf(Operation *op, StringRef name,
+                              const Tensor &operand, const Tensor *scale,
+                              int64_t rowDim, ScaleSpec spec) {
+  size_t rank = operand.sizes.size();
+  bool kContiguous = rowDim == int64_t(rank) - 2;
+  int64_t rows = operand.sizes[rowDim];
+  int64_t k = operand.sizes[kContiguous ? rank - 1 : rank - 2];
+  bool mx = scale && scale->dtype == DType::F8E8M0FNU;
+  FailureOr<Scale> found =
+      Scale::of(op, name, scale, rows, k, mx ? ::hk::kMxScale : spec);
+  if (failed(found))
+    return failure();
+  if (!mx)
+    return Side{&operand, *found, std::nullopt};
+  ResultBuilder builder(DType::F32, operand.sizes);
+  int64_t matrix = rows * k;
+  for (int64_t i = 0, end = operand.numElements(); i < end; ++i) {
+    int64_t in = i % matrix;
+    int64_t row = kContiguous ? in / k : in % rows;
+    int64_t depth = kContiguous ? in % k : in / rows;
+    Noisy x = at(operand, i),
+          s = found->get(i / matrix, row, depth / ::hk::kMxScale.depth);
+    double value = x.value * s.value;
+    double sigma = sigmaOf(x, s.value, s, x.value);
+    if (std::isfinite(value) && std::fabs(value) >= 0x1p128)
+      sigma = kInf;
+    builder.setExact(i, {value, sigma, jumpOf(x, s.value, s, x.value)});
+  }
+  return Side{&operand, Scale(), builder.take()};
+}
+
+static LogicalResult evaluateMatmul(Operation *op, const Operands &in,
+                                    Results &out) {
   auto matmul = cast<MatmulOp>(op);
   const Tensor &a = in[0], &b = in[1];
   Product p;
@@ -239,16 +288,18 @@ LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
        failed(requireSizes(op, "batch dims of rhs", sizes,
                            ArrayRef<int64_t>(b.sizes).drop_back(2)))))
     return failure();
-  FailureOr<Scale> lhsScale =
-      Scale::of(op, "lhs_scale", in.find(matmul.getLhsScale()), p.m, p.k, 1);
-  FailureOr<Scale> rhsScale = Scale::of(
-      op, "rhs_scale", in.find(matmul.getRhsScale()), p.n, p.k, kScaleBlock);
-  if (failed(lhsScale) || failed(rhsScale))
+  FailureOr<Side> lhs =
+      sideOf(op, "lhs_scale", a, in.find(matmul.getLhsScale()),
+             matmul.getLhsDim(MatmulDim::M), ::hk::kBlockScaleA);
+  FailureOr<Side> rhs =
+      sideOf(op, "rhs_scale", b, in.find(matmul.getRhsScale()),
+             matmul.getRhsDim(MatmulDim::N), ::hk::kBlockScaleB);
+  if (failed(lhs) || failed(rhs))
     return failure();
-  p.lhsScale = *lhsScale;
-  p.rhsScale = *rhsScale;
+  p.lhsScale = lhs->scale;
+  p.rhsScale = rhs->scale;
   bool perBlock = p.lhsScale.perBlock() || p.rhsScale.perBlock();
-  p.chunk = perBlock ? kScaleBlock : std::max<int64_t>(p.k, 1);
+  p.chunk = perBlock ? p.scaleDepth : std::max<int64_t>(p.k, 1);
 
   int64_t batches = 1;
   for (int64_t size : sizes)
@@ -265,9 +316,10 @@ LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
   int64_t tilesM = (p.m + kTileRows - 1) / kTileRows;
   int64_t tilesN = (p.n + kTileColumns - 1) / kTileColumns;
   for (int64_t batch = 0; batch < batches; ++batch) {
-    Matrix packedA(a, batch, p.m, p.k, matmul.getTransposeA());
+    Matrix packedA(lhs->values(), batch, p.m, p.k, matmul.getTransposeA());
     if (!sharedB || batch == 0)
-      packedB.emplace(b, sharedB ? 0 : batch, p.k, p.n, matmul.getTransposeB());
+      packedB.emplace(rhs->values(), sharedB ? 0 : batch, p.k, p.n,
+                      matmul.getTransposeB());
     llvm::parallelFor(0, tilesM * tilesN * slices, [&](size_t index) {
       int64_t s = index / (tilesM * tilesN), t = index % (tilesM * tilesN);
       Slice slice{std::min(p.k, s * sliceSize),
@@ -280,8 +332,8 @@ LogicalResult reference::evaluateMatmul(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateSumSlices(Operation *op, const Operands &in,
-                                           Results &out) {
+static LogicalResult evaluateSumSlices(Operation *op, const Operands &in,
+                                       Results &out) {
   const Tensor &x = in[0];
   SmallVector<int64_t> sizes(ArrayRef<int64_t>(x.sizes).drop_front());
   ResultBuilder result(resultDType(op), sizes);
@@ -307,4 +359,9 @@ LogicalResult reference::evaluateSumSlices(Operation *op, const Operands &in,
   }
   out.push_back(result.take());
   return success();
+}
+
+void reference::addProducts(EvaluatorTable &table) {
+  table.add<MatmulOp>(evaluateMatmul);
+  table.add<SumSlicesOp>(evaluateSumSlices);
 }

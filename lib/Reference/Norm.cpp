@@ -15,8 +15,7 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::reference;
 
-/// 1 / sqrt(v) with the noise of v and of a kernel's rsqrt.
-static Noisy rsqrt(Noisy v) {
+Noisy reference::rsqrt(Noisy v) {
   double value = f32(1 / std::sqrt(v.value));
   if (!std::isfinite(v.value))
     return {value, v.sigma};
@@ -49,8 +48,8 @@ static Noisy scaled(Noisy v, double factor) {
           times(factor, v.jump)};
 }
 
-LogicalResult reference::evaluateRmsNorm(Operation *op, const Operands &in,
-                                         Results &out) {
+static LogicalResult evaluateRmsNorm(Operation *op, const Operands &in,
+                                     Results &out) {
   auto norm = cast<RmsNormOp>(op);
   const Tensor &x = in[0];
   const Tensor *weight = norm.getWeight() ? &in[1] : nullptr;
@@ -78,8 +77,8 @@ LogicalResult reference::evaluateRmsNorm(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateLayerNorm(Operation *op, const Operands &in,
-                                           Results &out) {
+static LogicalResult evaluateLayerNorm(Operation *op, const Operands &in,
+                                       Results &out) {
   auto norm = cast<LayerNormOp>(op);
   const Tensor &x = in[0], &weight = in[1], &bias = in[2];
   int64_t n = rowSize(x);
@@ -110,8 +109,8 @@ LogicalResult reference::evaluateLayerNorm(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateL2Norm(Operation *op, const Operands &in,
-                                        Results &out) {
+static LogicalResult evaluateL2Norm(Operation *op, const Operands &in,
+                                    Results &out) {
   const Tensor &x = in[0];
   double epsilon = cast<L2NormOp>(op).getEpsilon().convertToFloat();
   int64_t n = rowSize(x);
@@ -125,8 +124,8 @@ LogicalResult reference::evaluateL2Norm(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateSoftmax(Operation *op, const Operands &in,
-                                         Results &out) {
+static LogicalResult evaluateSoftmax(Operation *op, const Operands &in,
+                                     Results &out) {
   const Tensor &x = in[0];
   int64_t n = rowSize(x);
   ResultBuilder result(resultDType(op), x.sizes);
@@ -167,4 +166,11 @@ LogicalResult reference::evaluateSoftmax(Operation *op, const Operands &in,
   }
   out.push_back(result.take());
   return success();
+}
+
+void reference::addNorms(EvaluatorTable &table) {
+  table.add<RmsNormOp>(evaluateRmsNorm);
+  table.add<LayerNormOp>(evaluateLayerNorm);
+  table.add<L2NormOp>(evaluateL2Norm);
+  table.add<SoftmaxOp>(evaluateSoftmax);
 }

@@ -111,6 +111,11 @@ Noisy reference::relu(Noisy x) {
   return x.value > -x.reach() ? Noisy{0, x.sigma, x.jump} : Noisy{0, 0};
 }
 
+Noisy reference::exponential(Noisy x) {
+  double y = std::exp(x.value);
+  return elementary(x, y, y, 3, kFlushed);
+}
+
 static Noisy squareRoot(Noisy x) {
   double value = std::sqrt(x.value);
   if (x.value > 0)
@@ -119,64 +124,106 @@ static Noisy squareRoot(Noisy x) {
   return correct(value, std::sqrt(x.sigma), std::sqrt(x.jump));
 }
 
-static Noisy applyUnary(Operation *op, Noisy x) {
-  double v = x.value, s = x.sigma;
-  return llvm::TypeSwitch<Operation *, Noisy>(op)
-      .Case([&](NegOp) { return Noisy{-v, s, x.jump}; })
-      .Case([&](AbsOp) { return Noisy{std::fabs(v), s, x.jump}; })
-      .Case([&](ExpOp) {
-        double y = std::exp(v);
-        return elementary(x, y, y, 3, kFlushed);
-      })
-      .Case([&](Exp2Op) {
-        double y = std::exp2(v);
-        return elementary(x, y, y * M_LN2, 3, kFlushed);
-      })
-      .Case([&](LogOp) { return elementary(x, std::log(v), 1 / v, 2); })
-      .Case([&](Log2Op) { return elementary(x, std::log2(v), M_LOG2E / v, 2); })
-      .Case([&](SqrtOp) { return squareRoot(x); })
-      .Case([&](RsqrtOp) {
-        double y = 1 / std::sqrt(v);
-        return elementary(x, y, 0.5 * y / v, 2);
-      })
-      .Case([&](ReciprocalOp) {
-        return correct(1 / v, times(1 / square(v), s),
-                       times(1 / square(v), x.jump));
-      })
-      // Beyond 2^22 the period is lost, and any value in [-1, 1] is right.
-      .Case([&](SinOp) {
-        return elementary(x, std::sin(v), std::cos(v), 3,
-                          std::fabs(v) > 0x1p22 ? 1 : kUnit * kUnit);
-      })
-      .Case([&](CosOp) {
-        return elementary(x, std::cos(v), std::sin(v), 3,
-                          std::fabs(v) > 0x1p22 ? 1 : kUnit * kUnit);
-      })
-      .Case([&](TanhOp) {
-        double y = std::tanh(v);
-        return elementary(x, y, 1 - y * y, 3);
-      })
-      .Case([&](ErfOp) {
-        return elementary(x, std::erf(v), M_2_SQRTPI * std::exp(-v * v), 2);
-      })
-      .Case([&](SigmoidOp) { return sigmoid(x); })
-      .Case([&](SiluOp) { return silu(x); })
-      .Case([&](GeluOp) { return gelu(x); })
-      .Case([&](GeluTanhOp) { return geluTanh(x); })
-      .Case([&](ReluOp) { return relu(x); })
-      .Case([&](FloorOp) { return stepped(std::floor(v), x); })
-      .Case([&](RoundOp) { return stepped(std::nearbyint(v), x); })
-      .Default([](Operation *) -> Noisy {
-        llvm_unreachable("the table names the unary ops");
-      });
+/// ln(1 + e^x) by a logarithm of 1 + e^x that loses nothing where e^x is small;
+/// x itself above the threshold, which the function does not reach smoothly.
+static Noisy softplus(Noisy x) {
+  constexpr double kThreshold = 20;
+  double v = x.value;
+  if (v > kThreshold)
+    return x;
+  double e = std::exp(v), slope = e / (1 + e);
+  // exp and log1p are within 3 ulps each.
+  return elementary(x, std::log1p(e), std::isnan(v) ? 0 : slope, 6, kFlushed);
 }
 
-LogicalResult reference::evaluateUnary(Operation *op, const Operands &in,
-                                       Results &out) {
+using UnaryFunction = Noisy (*)(Noisy);
+
+template <class Op>
+static void addUnary(EvaluatorTable &table, UnaryFunction function) {
+  table.add<Op>([function](Operation *op, const Operands &in, Results &out) {
+    const Tensor &x = in[0];
+    ResultBuilder result(resultDType(op), x.sizes);
+    for (int64_t i = 0; i < x.numElements(); ++i)
+      result.set(i, function(at(x, i)));
+    out.push_back(result.take());
+    return success();
+  });
+}
+
+static void addExponentials(EvaluatorTable &table) {
+  addUnary<ExpOp>(table, exponential);
+  addUnary<Exp2Op>(table, [](Noisy x) {
+    double y = std::exp2(x.value);
+    return elementary(x, y, y * M_LN2, 3, kFlushed);
+  });
+  addUnary<LogOp>(table, [](Noisy x) {
+    return elementary(x, std::log(x.value), 1 / x.value, 2);
+  });
+  addUnary<Log2Op>(table, [](Noisy x) {
+    return elementary(x, std::log2(x.value), M_LOG2E / x.value, 2);
+  });
+  addUnary<TanhOp>(table, [](Noisy x) {
+    double y = std::tanh(x.value);
+    return elementary(x, y, 1 - y * y, 3);
+  });
+  addUnary<ErfOp>(table, [](Noisy x) {
+    return elementary(x, std::erf(x.value),
+                      M_2_SQRTPI * std::exp(-square(x.value)), 2);
+  });
+}
+
+static void addUnaries(EvaluatorTable &table) {
+  addExponentials(table);
+  addUnary<NegOp>(table,
+                  [](Noisy x) { return Noisy{-x.value, x.sigma, x.jump}; });
+  addUnary<AbsOp>(table, [](Noisy x) {
+    return Noisy{std::fabs(x.value), x.sigma, x.jump};
+  });
+  addUnary<SqrtOp>(table, squareRoot);
+  addUnary<RsqrtOp>(table, [](Noisy x) {
+    double y = 1 / std::sqrt(x.value);
+    return elementary(x, y, 0.5 * y / x.value, 2);
+  });
+  addUnary<ReciprocalOp>(table, [](Noisy x) {
+    double slope = 1 / square(x.value);
+    return correct(1 / x.value, times(slope, x.sigma), times(slope, x.jump));
+  });
+  // Beyond 2^22 the period is lost, and any value in [-1, 1] is right.
+  addUnary<SinOp>(table, [](Noisy x) {
+    return elementary(x, std::sin(x.value), std::cos(x.value), 3,
+                      std::fabs(x.value) > 0x1p22 ? 1 : kUnit * kUnit);
+  });
+  addUnary<CosOp>(table, [](Noisy x) {
+    return elementary(x, std::cos(x.value), std::sin(x.value), 3,
+                      std::fabs(x.value) > 0x1p22 ? 1 : kUnit * kUnit);
+  });
+  addUnary<SigmoidOp>(table, sigmoid);
+  addUnary<SiluOp>(table, silu);
+  addUnary<GeluOp>(table, gelu);
+  addUnary<GeluTanhOp>(table, geluTanh);
+  addUnary<ReluOp>(table, relu);
+  addUnary<SoftplusOp>(table, softplus);
+  addUnary<FloorOp>(table,
+                    [](Noisy x) { return stepped(std::floor(x.value), x); });
+  addUnary<RoundOp>(
+      table, [](Noisy x) { return stepped(std::nearbyint(x.value), x); });
+}
+
+/// What is limited keeps its noise only as far as it may get out of the range.
+static LogicalResult evaluateClamp(Operation *op, const Operands &in,
+                                   Results &out) {
+  auto clamp = cast<ClampOp>(op);
+  double low = clamp.getMin().convertToFloat();
+  double high = clamp.getMax().convertToFloat();
   const Tensor &x = in[0];
   ResultBuilder result(resultDType(op), x.sizes);
-  for (int64_t i = 0; i < x.numElements(); ++i)
-    result.set(i, applyUnary(op, at(x, i)));
+  for (int64_t i = 0; i < x.numElements(); ++i) {
+    Noisy v = at(x, i);
+    double limited = v.value < low ? low : v.value > high ? high : v.value;
+    bool certain = std::fabs(v.value - limited) > v.reach();
+    result.set(i,
+               certain ? Noisy{limited, 0} : Noisy{limited, v.sigma, v.jump});
+  }
   out.push_back(result.take());
   return success();
 }
@@ -254,8 +301,8 @@ static double applyInteger(Operation *op, DType dtype, double a, double b) {
       });
 }
 
-LogicalResult reference::evaluateBinary(Operation *op, const Operands &in,
-                                        Results &out) {
+static LogicalResult evaluateBinary(Operation *op, const Operands &in,
+                                    Results &out) {
   FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1]});
   if (failed(shape))
     return failure();
@@ -296,8 +343,8 @@ static bool holds(ComparePredicate predicate, double a, double b) {
   llvm_unreachable("every predicate has a case");
 }
 
-LogicalResult reference::evaluateCompare(Operation *op, const Operands &in,
-                                         Results &out) {
+static LogicalResult evaluateCompare(Operation *op, const Operands &in,
+                                     Results &out) {
   FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1]});
   if (failed(shape))
     return failure();
@@ -317,8 +364,8 @@ LogicalResult reference::evaluateCompare(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateSelect(Operation *op, const Operands &in,
-                                        Results &out) {
+static LogicalResult evaluateSelect(Operation *op, const Operands &in,
+                                    Results &out) {
   FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1], &in[2]});
   if (failed(shape))
     return failure();
@@ -338,8 +385,8 @@ LogicalResult reference::evaluateSelect(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateCast(Operation *op, const Operands &in,
-                                      Results &out) {
+static LogicalResult evaluateCast(Operation *op, const Operands &in,
+                                  Results &out) {
   const Tensor &x = in[0];
   ResultBuilder result(resultDType(op), x.sizes);
   bool toFloat = ::hk::info(resultDType(op)).isFloat;
@@ -355,8 +402,8 @@ LogicalResult reference::evaluateCast(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateConstant(Operation *op, const Operands &,
-                                          Results &out) {
+static LogicalResult evaluateConstant(Operation *op, const Operands &,
+                                      Results &out) {
   auto constant = cast<ConstantOp>(op);
   auto elements = cast<DenseElementsAttr>(constant.getValue());
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -377,4 +424,14 @@ LogicalResult reference::evaluateConstant(Operation *op, const Operands &,
   }
   out.push_back(result.take());
   return success();
+}
+
+void reference::addPointwise(EvaluatorTable &table) {
+  addUnaries(table);
+  table.add<ClampOp>(evaluateClamp);
+  table.add<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp>(evaluateBinary);
+  table.add<CompareOp>(evaluateCompare);
+  table.add<SelectOp>(evaluateSelect);
+  table.add<CastOp>(evaluateCast);
+  table.add<ConstantOp>(evaluateConstant);
 }

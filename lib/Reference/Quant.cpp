@@ -73,8 +73,8 @@ static Noisy powerOfTwoAbove(Noisy scale) {
   return {value, scale.sigma > 0 && uncertain ? value : 0};
 }
 
-LogicalResult reference::evaluateQuantize(Operation *op, const Operands &in,
-                                          Results &out) {
+static LogicalResult evaluateQuantize(Operation *op, const Operands &in,
+                                      Results &out) {
   auto quantize = cast<QuantizeOp>(op);
   const Tensor &x = in[0];
   DType dtype = resultDType(op, 0);
@@ -109,9 +109,8 @@ LogicalResult reference::evaluateQuantize(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateQuantizeStatic(Operation *op,
-                                                const Operands &in,
-                                                Results &out) {
+static LogicalResult evaluateQuantizeStatic(Operation *op, const Operands &in,
+                                            Results &out) {
   auto quantize = cast<QuantizeStaticOp>(op);
   const Tensor &x = in[0], &scale = in[1];
   DType dtype = resultDType(op);
@@ -178,8 +177,8 @@ static int scaleExponent(MxRounding rounding, DType dtype, float amax) {
   return std::clamp(exponent, -127, 127);
 }
 
-LogicalResult reference::evaluateQuantizeMx(Operation *op, const Operands &in,
-                                            Results &out) {
+static LogicalResult evaluateQuantizeMx(Operation *op, const Operands &in,
+                                        Results &out) {
   constexpr int64_t kBlock = 32;
   MxRounding rounding = cast<QuantizeMxOp>(op).getRounding();
   const Tensor &x = in[0];
@@ -231,8 +230,8 @@ LogicalResult reference::evaluateQuantizeMx(Operation *op, const Operands &in,
 // Dequantisation
 //===----------------------------------------------------------------------===//
 
-LogicalResult reference::evaluateDequantize(Operation *op, const Operands &in,
-                                            Results &out) {
+static LogicalResult evaluateDequantize(Operation *op, const Operands &in,
+                                        Results &out) {
   const Tensor &q = in[0], &scale = in[1];
   int64_t rank = q.sizes.size();
   int64_t group =
@@ -273,8 +272,8 @@ LogicalResult reference::evaluateDequantize(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateReencode(Operation *op, const Operands &in,
-                                          Results &out) {
+static LogicalResult evaluateReencode(Operation *op, const Operands &in,
+                                      Results &out) {
   const Tensor &x = in[0];
   double factor = x.dtype == DType::F8E4M3FN ? 0.5 : 2;
   ResultBuilder result(resultDType(op), x.sizes);
@@ -284,4 +283,12 @@ LogicalResult reference::evaluateReencode(Operation *op, const Operands &in,
   }
   out.push_back(result.take());
   return success();
+}
+
+void reference::addQuantisation(EvaluatorTable &table) {
+  table.add<QuantizeOp>(evaluateQuantize);
+  table.add<QuantizeStaticOp>(evaluateQuantizeStatic);
+  table.add<QuantizeMxOp>(evaluateQuantizeMx);
+  table.add<DequantizeOp>(evaluateDequantize);
+  table.add<ReencodeOp>(evaluateReencode);
 }

@@ -57,8 +57,8 @@ static Noisy extremumOf(ReduceKind kind, const Tensor &x, int64_t begin,
   return most;
 }
 
-LogicalResult reference::evaluateReduce(Operation *op, const Operands &in,
-                                        Results &out) {
+static LogicalResult evaluateReduce(Operation *op, const Operands &in,
+                                    Results &out) {
   auto reduce = cast<ReduceOp>(op);
   const Tensor &x = in[0];
   int64_t dims = reduce.getDims();
@@ -79,4 +79,8 @@ LogicalResult reference::evaluateReduce(Operation *op, const Operands &in,
   }
   out.push_back(result.take());
   return success();
+}
+
+void reference::addReductions(EvaluatorTable &table) {
+  table.add<ReduceOp>(evaluateReduce);
 }

@@ -51,8 +51,8 @@ static SmallVector<int64_t> countKeys(const Tensor &keys, int64_t bins) {
   return counts;
 }
 
-LogicalResult reference::evaluateHistogram(Operation *op, const Operands &in,
-                                           Results &out) {
+static LogicalResult evaluateHistogram(Operation *op, const Operands &in,
+                                       Results &out) {
   int64_t bins = resultSize(op, 0, 0);
   Tensor result = filled(bins, 0);
   for (auto [e, count] : llvm::enumerate(countKeys(in[0], bins)))
@@ -63,8 +63,8 @@ LogicalResult reference::evaluateHistogram(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateCountBits(Operation *op, const Operands &in,
-                                           Results &out) {
+static LogicalResult evaluateCountBits(Operation *op, const Operands &in,
+                                       Results &out) {
   auto countBits = cast<CountBitsOp>(op);
   const Tensor &bits = in[0];
   int64_t rows = bits.sizes[1];
@@ -90,8 +90,8 @@ LogicalResult reference::evaluateCountBits(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateSortByKey(Operation *op, const Operands &in,
-                                           Results &out) {
+static LogicalResult evaluateSortByKey(Operation *op, const Operands &in,
+                                       Results &out) {
   auto sort = cast<SortByKeyOp>(op);
   const Tensor &keys = in[0];
   int64_t bins = sort.getBins(), block = sort.getBlock();
@@ -121,8 +121,8 @@ LogicalResult reference::evaluateSortByKey(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateSegments(Operation *op, const Operands &in,
-                                          Results &out) {
+static LogicalResult evaluateSegments(Operation *op, const Operands &in,
+                                      Results &out) {
   auto segments = cast<SegmentsOp>(op);
   const Tensor &given = in[0];
   bool bounds = segments.getForm() == SegmentForm::bounds;
@@ -154,4 +154,11 @@ LogicalResult reference::evaluateSegments(Operation *op, const Operands &in,
   out.push_back(std::move(ranks));
   out.push_back(std::move(offsets));
   return success();
+}
+
+void reference::addRouting(EvaluatorTable &table) {
+  table.add<HistogramOp>(evaluateHistogram);
+  table.add<CountBitsOp>(evaluateCountBits);
+  table.add<SortByKeyOp>(evaluateSortByKey);
+  table.add<SegmentsOp>(evaluateSegments);
 }

@@ -73,8 +73,8 @@ runsOf(CumsumOp op, const Tensor *bounds, int64_t length) {
   return runs;
 }
 
-LogicalResult reference::evaluateCumsum(Operation *op, const Operands &in,
-                                        Results &out) {
+static LogicalResult evaluateCumsum(Operation *op, const Operands &in,
+                                    Results &out) {
   auto cumsum = cast<CumsumOp>(op);
   const Tensor &x = in[0];
   auto dim = static_cast<int64_t>(cumsum.getDim());
@@ -113,4 +113,8 @@ LogicalResult reference::evaluateCumsum(Operation *op, const Operands &in,
     }
   out.push_back(result.take());
   return success();
+}
+
+void reference::addScans(EvaluatorTable &table) {
+  table.add<CumsumOp>(evaluateCumsum);
 }

@@ -115,8 +115,8 @@ std::vector<Noisy> elementsOfRanks(const Ranking &ranking, ArrayRef<Noisy> row,
 
 } // namespace
 
-LogicalResult reference::evaluateTopk(Operation *op, const Operands &in,
-                                      Results &out) {
+static LogicalResult evaluateTopk(Operation *op, const Operands &in,
+                                  Results &out) {
   auto topk = cast<TopkOp>(op);
   const Tensor &x = in[0];
   int64_t k = topk.getK(), found = std::min(k, rowSize(x));
@@ -163,8 +163,8 @@ LogicalResult reference::evaluateTopk(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateGatherLast(Operation *op, const Operands &in,
-                                            Results &out) {
+static LogicalResult evaluateGatherLast(Operation *op, const Operands &in,
+                                        Results &out) {
   const Tensor &x = in[0], &indices = in[1];
   SmallVector<int64_t> sizes(x.sizes);
   sizes.back() = indices.sizes.back();
@@ -199,8 +199,8 @@ static Noisy scoreOf(ArrayRef<Noisy> group, GroupScore kind) {
   return sum;
 }
 
-LogicalResult reference::evaluateGroupLimit(Operation *op, const Operands &in,
-                                            Results &out) {
+static LogicalResult evaluateGroupLimit(Operation *op, const Operands &in,
+                                        Results &out) {
   auto limit = cast<GroupLimitOp>(op);
   const Tensor &x = in[0];
   int64_t groups = limit.getGroups(), top = limit.getTopGroups();
@@ -231,8 +231,8 @@ LogicalResult reference::evaluateGroupLimit(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateBitmatrix(Operation *op, const Operands &in,
-                                           Results &out) {
+static LogicalResult evaluateBitmatrix(Operation *op, const Operands &in,
+                                       Results &out) {
   const Tensor &indices = in[0];
   SmallVector<int64_t> sizes(indices.sizes);
   sizes.back() =
@@ -256,4 +256,11 @@ LogicalResult reference::evaluateBitmatrix(Operation *op, const Operands &in,
   }
   out.push_back(result.take());
   return success();
+}
+
+void reference::addSelections(EvaluatorTable &table) {
+  table.add<TopkOp>(evaluateTopk);
+  table.add<GatherLastOp>(evaluateGatherLast);
+  table.add<GroupLimitOp>(evaluateGroupLimit);
+  table.add<BitmatrixOp>(evaluateBitmatrix);
 }

@@ -23,8 +23,8 @@ static int64_t innerSize(ArrayRef<int64_t> sizes, int64_t d) {
   return count;
 }
 
-LogicalResult reference::evaluateTranspose(Operation *op, const Operands &in,
-                                           Results &out) {
+static LogicalResult evaluateTranspose(Operation *op, const Operands &in,
+                                       Results &out) {
   const Tensor &x = in[0];
   ArrayRef<int64_t> permutation = cast<TransposeOp>(op).getPermutation();
   int64_t rank = permutation.size();
@@ -49,8 +49,8 @@ LogicalResult reference::evaluateTranspose(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateConcat(Operation *op, const Operands &in,
-                                        Results &out) {
+static LogicalResult evaluateConcat(Operation *op, const Operands &in,
+                                    Results &out) {
   int64_t dim = cast<ConcatOp>(op).getDim();
   SmallVector<int64_t> sizes(in[0].sizes);
   sizes[dim] = 0;
@@ -75,8 +75,8 @@ LogicalResult reference::evaluateConcat(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluatePad(Operation *op, const Operands &in,
-                                     Results &out) {
+static LogicalResult evaluatePad(Operation *op, const Operands &in,
+                                 Results &out) {
   const Tensor &x = in[0];
   SmallVector<int64_t> sizes(x.sizes);
   sizes.back() =
@@ -94,8 +94,8 @@ LogicalResult reference::evaluatePad(Operation *op, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateGatherRows(Operation *, const Operands &in,
-                                            Results &out) {
+static LogicalResult evaluateGatherRows(Operation *, const Operands &in,
+                                        Results &out) {
   const Tensor &table = in[0], &indices = in[1];
   SmallVector<int64_t> sizes(indices.sizes);
   llvm::append_range(sizes, ArrayRef<int64_t>(table.sizes).drop_front());
@@ -115,14 +115,14 @@ LogicalResult reference::evaluateGatherRows(Operation *, const Operands &in,
   return success();
 }
 
-LogicalResult reference::evaluateCopy(Operation *, const Operands &in,
-                                      Results &out) {
+static LogicalResult evaluateCopy(Operation *, const Operands &in,
+                                  Results &out) {
   out.push_back(in[0]);
   return success();
 }
 
-LogicalResult reference::evaluateKVCacheWrite(Operation *op, const Operands &in,
-                                              Results &out) {
+static LogicalResult evaluateKVCacheWrite(Operation *op, const Operands &in,
+                                          Results &out) {
   auto write = cast<KVCacheWriteOp>(op);
   const Tensor &values = in[0], &slots = in[1], &cache = in[2];
   ArrayRef<unsigned> rowDims = write.getRowDims();
@@ -172,4 +172,13 @@ LogicalResult reference::evaluateKVCacheWrite(Operation *op, const Operands &in,
   }
   out.push_back(std::move(result));
   return success();
+}
+
+void reference::addMovement(EvaluatorTable &table) {
+  table.add<TransposeOp>(evaluateTranspose);
+  table.add<ConcatOp>(evaluateConcat);
+  table.add<PadOp>(evaluatePad);
+  table.add<GatherRowsOp>(evaluateGatherRows);
+  table.add<CopyOp>(evaluateCopy);
+  table.add<KVCacheWriteOp>(evaluateKVCacheWrite);
 }

@@ -11,66 +11,28 @@
 
 #include "Evaluators.h"
 
-#include "llvm/ADT/StringMap.h"
-
 using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::reference;
 
-namespace {
-template <class... Ops>
-void add(llvm::StringMap<Evaluator> &table, Evaluator evaluator) {
-  (table.insert({Ops::getOperationName(), evaluator}), ...);
-}
-
-llvm::StringMap<Evaluator> makeTable() {
-  llvm::StringMap<Evaluator> table;
-  add<NegOp, AbsOp, ExpOp, Exp2Op, LogOp, Log2Op, SqrtOp, RsqrtOp, ReciprocalOp,
-      SinOp, CosOp, TanhOp, ErfOp, SigmoidOp, SiluOp, GeluOp, GeluTanhOp,
-      ReluOp, FloorOp, RoundOp>(table, evaluateUnary);
-  add<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp>(table, evaluateBinary);
-  add<CompareOp>(table, evaluateCompare);
-  add<SelectOp>(table, evaluateSelect);
-  add<CastOp>(table, evaluateCast);
-  add<ConstantOp>(table, evaluateConstant);
-  add<TransposeOp>(table, evaluateTranspose);
-  add<ConcatOp>(table, evaluateConcat);
-  add<PadOp>(table, evaluatePad);
-  add<GatherRowsOp>(table, evaluateGatherRows);
-  add<CopyOp>(table, evaluateCopy);
-  add<KVCacheWriteOp>(table, evaluateKVCacheWrite);
-  add<RmsNormOp>(table, evaluateRmsNorm);
-  add<LayerNormOp>(table, evaluateLayerNorm);
-  add<L2NormOp>(table, evaluateL2Norm);
-  add<SoftmaxOp>(table, evaluateSoftmax);
-  add<TopkOp>(table, evaluateTopk);
-  add<GatherLastOp>(table, evaluateGatherLast);
-  add<GroupLimitOp>(table, evaluateGroupLimit);
-  add<BitmatrixOp>(table, evaluateBitmatrix);
-  add<GatedActivationOp>(table, evaluateGatedActivation);
-  add<RopeOp>(table, evaluateRope);
-  add<QuantizeOp>(table, evaluateQuantize);
-  add<QuantizeStaticOp>(table, evaluateQuantizeStatic);
-  add<QuantizeMxOp>(table, evaluateQuantizeMx);
-  add<DequantizeOp>(table, evaluateDequantize);
-  add<ReduceOp>(table, evaluateReduce);
-  add<CausalConv1dOp>(table, evaluateCausalConv1d);
-  add<ReencodeOp>(table, evaluateReencode);
-  add<MatmulOp>(table, evaluateMatmul);
-  add<SumSlicesOp>(table, evaluateSumSlices);
-  add<AttentionOp>(table, evaluateAttention);
-  add<AttentionCombineOp>(table, evaluateAttentionCombine);
-  add<CumsumOp>(table, evaluateCumsum);
-  add<HistogramOp>(table, evaluateHistogram);
-  add<CountBitsOp>(table, evaluateCountBits);
-  add<SortByKeyOp>(table, evaluateSortByKey);
-  add<SegmentsOp>(table, evaluateSegments);
-  return table;
-}
-} // namespace
-
 Evaluator reference::evaluatorOf(StringRef operationName) {
-  static const llvm::StringMap<Evaluator> table = makeTable();
+  static const EvaluatorTable table = [] {
+    EvaluatorTable made;
+    addPointwise(made);
+    addMovement(made);
+    addNorms(made);
+    addActivations(made);
+    addSelections(made);
+    addQuantisation(made);
+    addReductions(made);
+    addConvolutions(made);
+    addProducts(made);
+    addAttention(made);
+    addScans(made);
+    addGatedDelta(made);
+    addRouting(made);
+    return made;
+  }();
   return table.lookup(operationName);
 }
 

@@ -16,7 +16,7 @@
 #include "Fusion/PrepareBlock.h"
 #include "Fusion/RegionBuilder.h"
 #include "hk/Analysis/Alignment.h"
-#include "hk/Analysis/Parameters.h"
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -73,6 +73,81 @@ void HKFuse::runOnOperation() {
 
 static std::string nameOf(Operation *op) {
   return op->getName().getStringRef().str();
+}
+
+static Candidate candidate(StringRef how, Operation *partner, Verdict verdict,
+                           StringRef why) {
+  Candidate made{(how + " " + partner->getName().getStringRef()).str(),
+                 std::move(verdict), 0, 0, why};
+  made.partner = partner->getLoc();
+  return made;
+}
+
+/// Adds the bytes of `value`, `times` over, to what a fusion saves.
+static void addSaved(Value value, int64_t times, Candidate &candidate) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  std::optional<::hk::DType> dtype =
+      type ? dtypeOf(type.getElementType()) : std::nullopt;
+  if (!dtype)
+    return;
+  int64_t bits = ::hk::info(*dtype).bits;
+  for (int64_t size : type.getShape())
+    if (!ShapedType::isDynamic(size))
+      bits *= size;
+  candidate.perSize |= !type.hasStaticShape();
+  candidate.savedBytes += times * bits / 8;
+}
+
+/// What `op` needs not read, nor a kernel write for it alone, because `group`
+/// makes it.
+static void addSavedBy(Operation *op, const FusionGroup &group,
+                       Candidate &candidate) {
+  for (Value operand : op->getOperands()) {
+    Value root = rootOfViews(operand);
+    if (Operation *def = root.getDefiningOp();
+        def && llvm::is_contained(group.ops, def))
+      addSaved(root, root.hasOneUse() ? 2 : 1, candidate);
+  }
+}
+
+/// What `op` needs not read because `group` reads it as well.
+static void addShared(Operation *op, const FusionGroup &group,
+                      Candidate &candidate) {
+  llvm::SmallDenseSet<Value> read;
+  for (Operation *other : group.ops)
+    if (other != op)
+      read.insert(other->operand_begin(), other->operand_end());
+  for (Value operand : op->getOperands())
+    if (read.contains(operand) && !operand.getDefiningOp<ConstantOp>())
+      addSaved(operand, 1, candidate);
+}
+
+/// The family that computes `op` where no kernel takes it in.
+static const Family *startingFamily(Operation *op,
+                                    const FusionContext &context) {
+  for (const Family *family : allFamilies())
+    if (family->canStart(op, context).accepted())
+      return family;
+  return nullptr;
+}
+
+/// Why `op` is not in a kernel of `family`, which refused it with `verdict`:
+/// where its own family reads operands from memory, that is why.
+static Verdict explainRefusal(Verdict verdict, Operation *op,
+                              const Family *family,
+                              const FusionContext &context) {
+  if (verdict.accepted() || isa<RowwiseOpInterface>(op))
+    return verdict;
+  const Family *own = startingFamily(op, context);
+  if (!own || own == family || own->getKind() == FamilyKind::rowwise)
+    return verdict;
+  StringRef reads = op->hasTrait<OperandsInMemory>()
+                        ? ", which reads its operands from memory"
+                        : "";
+  return Verdict::refuse(Reason::OtherFamily,
+                         op->getName().getStringRef() + " is computed by a " +
+                             stringifyFamilyKind(own->getKind()) + " kernel" +
+                             reads);
 }
 
 LogicalResult HKFuse::fuse(func::FuncOp function, const ::hk::Target &target,
@@ -154,21 +229,25 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
     producers.clear();
   for (FusionTable::GroupId id : producers) {
     const FusionGroup &group = table.get(id);
-    std::string with = nameOf(group.ops.front());
+    Operation *with = group.ops.front();
+    const Family *family = group.family;
     SmallVector<FusionTable::GroupId> together = {id};
     if (!disable)
       for (FusionTable::GroupId other : producers)
-        if (other != id && table.get(other).family == group.family)
+        if (other != id && table.get(other).family == family)
           together.push_back(other);
     Verdict verdict = table.join(together, op);
     if (!verdict.accepted() && together.size() > 1)
       verdict = table.join(id, op);
     decision.candidates.push_back(
-        {"join " + with, verdict, 0, 0, "it reads what that makes"});
+        candidate("join", with, explainRefusal(verdict, op, family, context),
+                  "it reads what that makes"));
     if (verdict.accepted()) {
       ++numFused;
+      addSavedBy(op, table.get(id), decision.candidates.back());
       // It may have been the last reader of something outside of the kernel.
-      if (!disable && group.family->canStart(op, context).accepted())
+      if (!disable && (family->canStart(op, context).accepted() ||
+                       family->takesInForEpilogues()))
         takeInProducers(op, id, table, decision);
       finish(/*chosen=*/true);
       return success();
@@ -193,16 +272,20 @@ void HKFuse::takeInProducers(Operation *op, FusionTable::GroupId reader,
     if (producer == reader ||
         table.get(producer).family == table.get(reader).family)
       continue;
-    std::string with = nameOf(table.get(producer).ops.back());
+    Operation *with = table.get(producer).ops.back();
     Verdict taken = table.takeIn(reader, producer);
     // Most families read their operands; that is nothing to report.
     if (taken.getReason() == Reason::OtherFamily)
       continue;
-    decision.candidates.insert(std::prev(decision.candidates.end()),
-                               Candidate{"take in " + with, taken, 0, 0,
-                                         "nothing else reads what that makes"});
-    if (taken.accepted())
+    Candidate made =
+        candidate("take in", with, taken, "nothing else reads what that makes");
+    if (taken.accepted()) {
       ++numFused;
+      for (Value result : with->getResults())
+        addSaved(result, 2, made);
+    }
+    decision.candidates.insert(std::prev(decision.candidates.end()),
+                               std::move(made));
   }
 }
 
@@ -226,13 +309,19 @@ LogicalResult HKFuse::startGroup(Operation *op, FusionTable &table,
     for (FusionTable::GroupId sibling : table.siblingsOf(op, *family)) {
       if (sibling == id)
         continue;
-      std::string with = nameOf(table.get(sibling).ops.front());
+      Operation *with = table.get(sibling).ops.front();
       Verdict merged = table.merge(sibling, id);
+      // That one needs the other is no news.
+      if (merged.getReason() == Reason::WouldCycle)
+        continue;
+      Candidate made =
+          candidate("merge with", with, merged, "both read the same operand");
+      if (merged.accepted())
+        addShared(op, table.get(sibling), made);
       decision.candidates.insert(merged.accepted()
                                      ? decision.candidates.end()
                                      : std::prev(decision.candidates.end()),
-                                 Candidate{"merge with " + with, merged, 0, 0,
-                                           "both read the same operand"});
+                                 std::move(made));
       if (merged.accepted()) {
         ++numFused;
         // What had readers in both has them in one kernel now.
@@ -270,18 +359,18 @@ void HKFuse::mergeIndependent(FusionTable &table, DecisionLog &decisions) {
         break;
       if (table.get(other).family != table.get(id).family)
         continue;
-      std::string with = nameOf(table.get(other).ops.front());
+      Operation *with = table.get(other).ops.front();
       Verdict verdict = table.merge(other, id);
-      // A family whose kernels never share a launch has nothing to report.
-      if (verdict.getReason() == Reason::OtherFamily)
+      // That a family's kernels never share a launch, or that one needs the
+      // other, is no news.
+      if (verdict.getReason() == Reason::OtherFamily ||
+          verdict.getReason() == Reason::WouldCycle)
         continue;
       decision.candidates.push_back(
-          {"share a launch with " + with, verdict, 0, 0,
-           "their rows are the same, and neither needs the other"});
+          candidate("share a launch with", with, verdict,
+                    "their rows are the same, and neither needs the other"));
       if (!verdict.accepted()) {
-        // That one needs the other is no news.
-        if (verdict.getReason() != Reason::WouldCycle)
-          refuse(first, decision.candidates.back());
+        refuse(first, decision.candidates.back());
         continue;
       }
       decision.chosen = decision.candidates.size() - 1;

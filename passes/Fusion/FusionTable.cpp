@@ -107,8 +107,17 @@ void FusionTable::insertInOrder(SmallVectorImpl<Operation *> &ops,
     ops.insert(it, op);
 }
 
+static StringRef nameOf(Operation *op) { return op->getName().getStringRef(); }
+
 std::string FusionTable::describe(GroupId id) const {
-  return groups[id].ops.front()->getName().getStringRef().str();
+  return nameOf(groups[id].ops.front()).str();
+}
+
+/// A view whose sizes a kernel cannot compute from those of its source.
+static Verdict refuseSizes(Operation *view) {
+  return Verdict::refuse(Reason::UnsupportedShape,
+                         nameOf(view) + " between them has a size that does "
+                                        "not follow from those of its source");
 }
 
 int64_t FusionTable::levelNeeded(Operation *op,
@@ -323,10 +332,13 @@ Verdict FusionTable::join(ArrayRef<GroupId> ids, Operation *op) {
       if (llvm::is_contained(united.ops, view))
         continue;
       if (!isClonable(view))
-        return Verdict::refuse(Reason::UnsupportedShape,
-                               "a slice or shape known only to the host lies "
-                               "between them");
+        return refuseSizes(view);
       verdict = family->canJoin(united.ops, view, with);
+      // Asked about the view, a family says that it is none of its operators.
+      if (verdict.getReason() == Reason::OtherFamily)
+        return Verdict::refuse(Reason::NotAnEpilogue,
+                               nameOf(op) + " reads a view (" + nameOf(view) +
+                                   ") of what the kernel makes");
       if (!verdict.accepted())
         return verdict;
       insertInOrder(united.ops, view);
@@ -360,12 +372,6 @@ Verdict FusionTable::takeIn(GroupId into, GroupId from) {
   const FusionGroup &reader = groups[into], &taken = groups[from];
   if (!taken.family)
     return Verdict::refuse(Reason::OtherFamily, "a kernel already");
-  if (!taken.reads.empty() || !taken.writes.empty())
-    return Verdict::refuse(Reason::StateReadAndWritten,
-                           "it would be read at another time");
-  if (reader.numBaseOps + taken.numBaseOps > maxOps)
-    return Verdict::refuse(Reason::GroupFull, "a kernel holds at most " +
-                                                  Twine(maxOps) + " operators");
   SmallVector<Operation *> ops(reader.ops), added(taken.ops);
   for (Operation *op : reader.ops)
     for (Value operand : op->getOperands()) {
@@ -376,20 +382,27 @@ Verdict FusionTable::takeIn(GroupId into, GroupId from) {
         insertInOrder(added, v.getDefiningOp());
     }
   for (Operation *op : llvm::reverse(added)) {
-    if (isView(op) && !llvm::is_contained(taken.ops, op) && !isClonable(op))
-      return Verdict::refuse(Reason::UnsupportedShape,
-                             "a slice or shape known only to the host lies "
-                             "between them");
-    for (Operation *user : op->getUsers())
-      if (!llvm::is_contained(ops, user))
-        return Verdict::refuse(Reason::ResultEscapes,
-                               op->getName().getStringRef() +
-                                   " is needed elsewhere as well");
+    // First what no other use of the value would change.
     Verdict verdict = reader.family->canTakeIn(ops, op, context);
     if (!verdict.accepted())
       return verdict;
+    if (isView(op) && !llvm::is_contained(taken.ops, op) && !isClonable(op))
+      return refuseSizes(op);
+    for (Operation *user : op->getUsers()) {
+      bool returned = user->hasTrait<OpTrait::IsTerminator>() &&
+                      reader.family->storesTakenIn(op);
+      if (!returned && !llvm::is_contained(ops, user))
+        return Verdict::refuse(Reason::ResultEscapes,
+                               nameOf(op) + " is needed elsewhere as well");
+    }
     insertInOrder(ops, op);
   }
+  if (!taken.reads.empty() || !taken.writes.empty())
+    return Verdict::refuse(Reason::StateReadAndWritten,
+                           "it would be read at another time");
+  if (reader.numBaseOps + taken.numBaseOps > maxOps)
+    return Verdict::refuse(Reason::GroupFull, "a kernel holds at most " +
+                                                  Twine(maxOps) + " operators");
   groups[into].ops = std::move(ops);
   groups[into].numBaseOps += taken.numBaseOps;
   for (Operation *op : taken.ops)

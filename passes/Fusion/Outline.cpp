@@ -58,8 +58,10 @@ static llvm::hash_code hashBody(Block &body) {
 static ArrayAttr shapesOf(FusedOp fused, const DimSymbols &dims) {
   llvm::DenseMap<DimName, int64_t> symbols;
   SmallVector<Attribute> shapes;
-  for (Value operand : fused->getOperands()) {
-    auto type = cast<RankedTensorType>(operand.getType());
+  // The body's types: canonicalisation makes those of operands more static.
+  for (auto [operand, argument] :
+       llvm::zip(fused->getOperands(), fused.getBody().getArguments())) {
+    auto type = cast<RankedTensorType>(argument.getType());
     SmallVector<int64_t> sizes;
     for (int64_t dim = 0; dim < type.getRank(); ++dim) {
       if (!type.isDynamicDim(dim)) {
@@ -145,6 +147,14 @@ private:
 
   void outline(FusedOp fused, DimSymbols &dims, SymbolTable &symbols,
                Operation *before) {
+    // Results without elements need no kernel.
+    if (llvm::all_of(fused.getResultTypes(), [](Type type) {
+          return llvm::is_contained(cast<RankedTensorType>(type).getShape(), 0);
+        })) {
+      fused->replaceAllUsesWith(fused.getOuts());
+      fused.erase();
+      return;
+    }
     KernelOp kernel = kernelOf(fused, shapesOf(fused, dims), symbols, before);
     SmallVector<int64_t> &aligns = alignsOf[kernel];
     aligns.resize(fused->getNumOperands(), kMaxAlignment);

@@ -15,7 +15,7 @@
 #include "Fusion/PrepareBlock.h"
 
 #include "hk/Analysis/Alignment.h"
-#include "hk/Analysis/Parameters.h"
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Analysis/ResolveDims.h"
 #include "hk/Analysis/State.h"
 #include "hk/Dialect/HK.h"
@@ -33,7 +33,7 @@ bool mlir::hk::isBaseOp(Operation *op) {
 }
 
 bool mlir::hk::mayStayOutside(Operation *op) {
-  if (isView(op) || isa<WeightRefOp, ConstantOp, FusedOp, LaunchOp,
+  if (isView(op) || isa<WeightRefOp, ConstantOp, FusedOp, LaunchOp, GuardOp,
                         tensor::DimOp, tensor::EmptyOp>(op))
     return true;
   return llvm::none_of(op->getResultTypes(),
@@ -56,7 +56,7 @@ static Value copyOf(Value value, Operation *before) {
 static void detachFromConstants(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     // Kernels of these read their operands from memory.
-    if (isa<MatmulOp, AttentionOp, CausalConv1dOp>(op))
+    if (op.hasTrait<OperandsInMemory>())
       for (OpOperand &operand : op.getOpOperands())
         if (operand.get().getDefiningOp<ConstantOp>())
           operand.set(copyOf(operand.get(), &op));
@@ -160,6 +160,28 @@ static bool isOverwritten(Value value) {
   });
 }
 
+/// The value of which `value` has all elements in another shape.
+static Value rootOfReshapes(Value value) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(def))
+      break;
+    value = viewSource(def);
+  }
+  return value;
+}
+
+/// `value`, a reshape of `root`, of `other` instead.
+static Value reshapeOfOther(Value value, Value root, Value other,
+                            OpBuilder &builder) {
+  if (value == root)
+    return other;
+  Operation *view = value.getDefiningOp();
+  Value source = reshapeOfOther(viewSource(view), root, other, builder);
+  Operation *made = builder.clone(*view);
+  made->setOperand(0, source);
+  return made->getResult(0);
+}
+
 static void separateResults(Block &block) {
   Operation *terminator = block.getTerminator();
   llvm::DenseSet<Value> seen;
@@ -167,11 +189,20 @@ static void separateResults(Block &block) {
     Value value = operand.get();
     if (!isa<RankedTensorType>(value.getType()))
       continue;
-    Operation *def = value.getDefiningOp();
-    bool own = (stateArgumentOf(value) && !isOverwritten(value)) ||
-               (def && isBaseOp(def) && !tiedStateOf(cast<OpResult>(value)));
-    if (!seen.insert(value).second || !own)
+    if (stateArgumentOf(value) && !isOverwritten(value) &&
+        seen.insert(value).second)
+      continue;
+    // The caller's tensor may have another shape than the one that a kernel
+    // writes, if it has the same elements.
+    Value root = rootOfReshapes(value);
+    Operation *def = root.getDefiningOp();
+    if (!def || !isBaseOp(def) || tiedStateOf(cast<OpResult>(root))) {
       operand.set(freshCopy(value, terminator));
+    } else if (!seen.insert(root).second) {
+      OpBuilder builder(terminator);
+      operand.set(
+          reshapeOfOther(value, root, freshCopy(root, terminator), builder));
+    }
   }
 }
 
@@ -183,7 +214,7 @@ static void splitParameters(Block &block) {
   llvm::DenseSet<Operation *> parameters;
   SmallVector<Operation *> candidates;
   for (Operation &op : block)
-    if (isBaseOp(&op) && isElementwise(&op) &&
+    if (isBaseOp(&op) && isRecomputable(&op) &&
         llvm::all_of(op.getOperands(), [&](Value operand) {
           Operation *def = rootOfViews(operand).getDefiningOp();
           return !def || isa<WeightRefOp, ConstantOp>(def) ||

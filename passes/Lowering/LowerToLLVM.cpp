@@ -21,6 +21,7 @@
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -92,6 +93,7 @@ private:
   void lowerArguments(func::FuncOp func, Block *entry, unsigned count,
                       Value tensors, OpBuilder &builder);
   void lowerLaunch(LaunchOp launch, Value ctx);
+  void lowerExpandShape(memref::ExpandShapeOp expand);
   void lowerWeights(func::FuncOp func, Value ctx);
 
   llvm::StringMap<int64_t> kernelIndex, weightIndex;
@@ -245,6 +247,9 @@ void LowerToLLVMPass::lowerRun(func::FuncOp func) {
   entry->eraseArguments(0, count + 1);
 
   lowerWeights(func, ctx);
+  for (auto expand : llvm::make_early_inc_range(
+           func.getBody().getOps<memref::ExpandShapeOp>()))
+    lowerExpandShape(expand);
   for (LaunchOp launch :
        llvm::make_early_inc_range(func.getBody().getOps<LaunchOp>()))
     lowerLaunch(launch, ctx);
@@ -301,6 +306,38 @@ void LowerToLLVMPass::lowerShape(func::FuncOp func, StringRef publicName) {
       &getContext(), SmallVector<Type>(4, c.ptr), TypeRange()));
   func.removeArgAttrsAttr();
   func.removeResAttrsAttr();
+}
+
+/// A view with the strides that follow from the sizes. Upstream's expansion of
+/// strided metadata does not know two dynamic sizes in a group.
+void LowerToLLVMPass::lowerExpandShape(memref::ExpandShapeOp expand) {
+  OpBuilder builder(expand);
+  Location loc = expand.getLoc();
+  auto source =
+      memref::ExtractStridedMetadataOp::create(builder, loc, expand.getSrc());
+  SmallVector<OpFoldResult> sizes = expand.getMixedOutputShape();
+  auto [known, knownOffset] = expand.getResultType().getStridesAndOffset();
+  // A scalar expanded to dims of size 1 has no group.
+  SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
+  for (auto [dim, group] : llvm::enumerate(expand.getReassociationIndices())) {
+    Value stride = source.getStrides()[dim];
+    for (int64_t inner : llvm::reverse(group)) {
+      strides[inner] = ShapedType::isDynamic(known[inner])
+                           ? OpFoldResult(stride)
+                           : builder.getIndexAttr(known[inner]);
+      stride = builder.createOrFold<arith::MulIOp>(
+          loc, stride,
+          getValueOrCreateConstantIndexOp(builder, loc, sizes[inner]));
+    }
+  }
+  OpFoldResult offset = ShapedType::isDynamic(knownOffset)
+                            ? OpFoldResult(source.getOffset())
+                            : builder.getIndexAttr(knownOffset);
+  expand.replaceAllUsesWith(memref::ReinterpretCastOp::create(
+                                builder, loc, expand.getResultType(),
+                                source.getBaseBuffer(), offset, sizes, strides)
+                                .getResult());
+  expand.erase();
 }
 
 void LowerToLLVMPass::lowerWeights(func::FuncOp func, Value ctx) {

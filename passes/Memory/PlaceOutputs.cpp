@@ -40,6 +40,13 @@ std::string mlir::hk::argumentName(func::FuncOp func, unsigned index) {
   return ("arg" + Twine(index)).str();
 }
 
+std::string mlir::hk::outputName(func::FuncOp func, unsigned result,
+                                 unsigned output) {
+  if (auto name = func.getResultAttrOfType<StringAttr>(result, kNameAttrName))
+    return name.str();
+  return ("out" + Twine(output)).str();
+}
+
 namespace {
 struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
   void runOnOperation() override {
@@ -54,7 +61,8 @@ struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
 
   LogicalResult makeShapeFunction(func::FuncOp func);
   LogicalResult place(func::FuncOp func);
-  LogicalResult redirect(Value result, Value destination, OpBuilder &builder);
+  LogicalResult redirect(Value result, Value destination,
+                         const DimSymbols &dims, OpBuilder &builder);
 };
 } // namespace
 
@@ -125,9 +133,18 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
   for (const DimSymbols::Guard &guard : dims.guards()) {
     Value lhs = resolver.materialize(guard.lhs);
     Value rhs = resolver.materialize(guard.rhs);
-    GuardOp::create(builder, loc, lhs, rhs,
+    GuardOp::create(builder, loc, GuardRelation::eq, lhs, rhs,
                     builder.getStrArrayAttr({describe(func, guard.lhs),
                                              describe(func, guard.rhs)}));
+  }
+  // Those of views stand in the function; it is called after they were checked.
+  for (GuardOp guard :
+       llvm::make_early_inc_range(func.getBody().front().getOps<GuardOp>())) {
+    Value lhs = copyOf(guard.getLhs()), rhs = copyOf(guard.getRhs());
+    if (lhs != rhs)
+      GuardOp::create(builder, guard.getLoc(), guard.getRelation(), lhs, rhs,
+                      guard.getNames());
+    guard.erase();
   }
   SmallVector<Value> sizes;
   for (Value result : ret.getOperands())
@@ -148,7 +165,22 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
 
 /// Makes `destination` the memory in which `result` is produced, looking
 /// through reshapes.
+/// `destination`, of the shape of `collapse`, with the shape of its source.
+static Value expandDestination(tensor::CollapseShapeOp collapse,
+                               Value destination, const DimSymbols &dims,
+                               OpBuilder &builder) {
+  Operation *producer = collapse.getSrc().getDefiningOp();
+  builder.setInsertionPoint(producer);
+  DimResolver sizes(builder, collapse.getLoc(), dims);
+  SmallVector<OpFoldResult> shape = sizes.getShape(collapse.getSrc());
+  builder.setInsertionPoint(producer);
+  return tensor::ExpandShapeOp::create(
+      builder, collapse.getLoc(), collapse.getSrcType(), destination,
+      collapse.getReassociationIndices(), shape);
+}
+
 LogicalResult PlaceOutputsPass::redirect(Value result, Value destination,
+                                         const DimSymbols &dims,
                                          OpBuilder &builder) {
   Operation *op = result.getDefiningOp();
   if (auto launch = dyn_cast_or_null<LaunchOp>(op)) {
@@ -171,15 +203,20 @@ LogicalResult PlaceOutputsPass::redirect(Value result, Value destination,
                     tensor::CastOp::create(atStart, cast.getLoc(),
                                            cast.getSource().getType(),
                                            destination),
-                    builder);
+                    dims, builder);
   }
+  if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op);
+      collapse && collapse.getSrc().getDefiningOp())
+    return redirect(collapse.getSrc(),
+                    expandDestination(collapse, destination, dims, builder),
+                    dims, builder);
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
     OpBuilder atStart = OpBuilder::atBlockBegin(destination.getParentBlock());
     return redirect(expand.getSrc(),
                     tensor::CollapseShapeOp::create(
                         atStart, expand.getLoc(), expand.getSrcType(),
                         destination, expand.getReassociationIndices()),
-                    builder);
+                    dims, builder);
   }
   return emitError(result.getLoc(),
                    "expected a returned tensor to be made by a launch, got ")
@@ -194,6 +231,7 @@ LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
                     builder.getBoolAttr(
                         static_cast<bool>(func.getArgAttr(i, kStateAttrName))));
 
+  DimSymbols dims(func.getBody().front());
   auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
   unsigned outputs = 0;
   for (OpOperand &operand : ret->getOpOperands()) {
@@ -201,11 +239,8 @@ LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
     if (stateArgumentOf(result))
       continue;
     unsigned index = func.getNumArguments();
-    auto name = func.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
-                                                     kNameAttrName);
-    if (!name)
-      name = builder.getStringAttr("out" + Twine(outputs));
-    ++outputs;
+    StringAttr name = builder.getStringAttr(
+        outputName(func, operand.getOperandNumber(), outputs++));
     if (failed(func.insertArgument(
             index, result.getType(),
             builder.getDictionaryAttr(
@@ -214,7 +249,10 @@ LogicalResult PlaceOutputsPass::place(func::FuncOp func) {
                  builder.getNamedAttr(kOutputAttrName, builder.getUnitAttr())}),
             result.getLoc())))
       return failure();
-    if (failed(redirect(result, func.getArgument(index), builder)))
+    // Without elements nothing is written.
+    if (result.getDefiningOp<tensor::EmptyOp>())
+      operand.set(func.getArgument(index));
+    else if (failed(redirect(result, func.getArgument(index), dims, builder)))
       return failure();
   }
   return success();

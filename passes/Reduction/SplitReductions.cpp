@@ -12,9 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Families/SmallReduction.h"
 #include "hk/Passes/Passes.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKSPLITREDUCTIONS
@@ -86,13 +88,55 @@ static int64_t partsOf(int64_t size) {
   return 1;
 }
 
+/// `value`, which only `reader` reads, with its last dim cut in `parts`. What
+/// makes it element by element is computed on the parts, in their kernel.
+static Value cutLast(OpBuilder &b, Value value, Operation *reader,
+                     int64_t parts, IRMapping &done) {
+  if (Value known = done.lookupOrNull(value))
+    return known;
+  RankedTensorType type = tensorOf(value);
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t size = shape.back();
+  shape.back() = parts;
+  shape.push_back(size / parts);
+  auto cut = RankedTensorType::get(shape, type.getElementType());
+  Operation *def = value.getDefiningOp();
+  auto isOne = [](Value operand) {
+    return tensorOf(operand).hasStaticShape() &&
+           tensorOf(operand).getNumElements() == 1;
+  };
+  bool moves = def && isRecomputable(def) &&
+               llvm::all_of(value.getUsers(),
+                            [&](Operation *user) { return user == reader; }) &&
+               llvm::all_of(def->getOpOperands(), [&](OpOperand &operand) {
+                 return readsOwnElement(operand) || isOne(operand.get());
+               });
+  Value result;
+  if (moves) {
+    SmallVector<Value> operands;
+    for (Value operand : def->getOperands())
+      operands.push_back(
+          isOne(operand) ? operand : cutLast(b, operand, def, parts, done));
+    Operation *made = b.clone(*def);
+    made->setOperands(operands);
+    made->getResult(0).setType(cut);
+    result = made->getResult(0);
+  } else {
+    int64_t rank = cut.getRank();
+    result = tensor::ExpandShapeOp::create(b, reader->getLoc(), cut, value,
+                                           groupDims(rank, rank - 2, 2));
+  }
+  done.map(value, result);
+  return result;
+}
+
 /// Partial results of `op`, of the rank of its input, whose last dims are to be
 /// reduced in its place; null if it is better left alone.
 static Value partialResults(OpBuilder &b, ReduceOp op) {
   Location loc = op.getLoc();
   Value input = op.getInput();
   RankedTensorType type = tensorOf(input);
-  int64_t rank = type.getRank(), dims = op.getDims();
+  int64_t dims = op.getDims();
   if (isSmallReduction(type.getShape().take_back(dims)))
     return {};
   if (dims > 1)
@@ -104,12 +148,8 @@ static Value partialResults(OpBuilder &b, ReduceOp op) {
   int64_t parts = ShapedType::isDynamic(size) || !alone ? 1 : partsOf(size);
   if (parts == 1)
     return {};
-  SmallVector<int64_t> shape(type.getShape());
-  shape.back() = parts;
-  shape.push_back(size / parts);
-  Value rows = tensor::ExpandShapeOp::create(
-      b, loc, RankedTensorType::get(shape, type.getElementType()), input,
-      groupDims(rank + 1, rank - 1, 2));
+  IRMapping done;
+  Value rows = cutLast(b, input, op, parts, done);
   return dropLast(b, loc, reduceLast(b, loc, op.getKind(), rows));
 }
 

@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Everything after this pass may take for granted that every argument and every
-// result is a ranked tensor of an element type that hk has: the module ABI
-// passes nothing else. And that a function's name can stand in JSON.
+// result is a ranked tensor of an element type that hk has, that its bytes can
+// be counted, that public names are different, and that what a function writes
+// in place it also returns. And that a function's name can stand in JSON.
 //
 //===----------------------------------------------------------------------===//
 
+#include "hk/Analysis/State.h"
 #include "hk/Dialect/HK.h"
+#include "hk/Passes/Entry.h"
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -52,14 +55,147 @@ LogicalResult checkSignature(func::FuncOp function) {
   return check(function.getResultTypes(), "result");
 }
 
+/// Sums of bytes of tensors stay below 2^63.
+constexpr int64_t kMostBytes = int64_t(1) << 48;
+
+/// Whether the static sizes of `type` multiply to less than kMostBytes.
+bool isCountable(RankedTensorType type) {
+  std::optional<::hk::DType> dtype = dtypeOf(type.getElementType());
+  int64_t bits = dtype ? ::hk::info(*dtype).bits : 8;
+  if (llvm::is_contained(type.getShape(), 0))
+    return true;
+  for (int64_t size : type.getShape())
+    if (!ShapedType::isDynamic(size) &&
+        (llvm::MulOverflow(bits, size, bits) || bits > 8 * kMostBytes))
+      return false;
+  return true;
+}
+
+LogicalResult checkBytes(func::FuncOp function) {
+  auto check = [&](Location loc, Type type) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || isCountable(tensor))
+      return success();
+    return emitError(loc, "expected a tensor of at most 2^48 bytes, but got ")
+           << type;
+  };
+  for (BlockArgument argument : function.getArguments())
+    if (failed(check(argument.getLoc(), argument.getType())))
+      return failure();
+  WalkResult walked = function.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(check(op->getLoc(), type)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+/// Arguments and results are found by their names.
+LogicalResult checkNames(func::FuncOp function) {
+  llvm::StringMap<std::string> taken;
+  auto take = [&](StringRef name, std::string what) -> LogicalResult {
+    auto [it, inserted] = taken.try_emplace(name, what);
+    if (inserted)
+      return success();
+    return function.emitOpError("expected public names to be different, but ")
+           << it->second << " and " << what << " are both '" << name
+           << "'; give one of them another '" << kNameAttrName << "'";
+  };
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (failed(
+            take(argumentName(function, i), "argument #" + std::to_string(i))))
+      return failure();
+  Operation *ret = function.getBody().front().getTerminator();
+  unsigned outputs = 0;
+  for (OpOperand &operand : ret->getOpOperands()) {
+    if (stateArgumentOf(operand.get()))
+      continue; // no argument of its own
+    unsigned i = operand.getOperandNumber();
+    if (failed(take(outputName(function, i, outputs++),
+                    "result #" + std::to_string(i))))
+      return failure();
+  }
+  return success();
+}
+
+/// Whether `value` comes to the function's return, through views and further
+/// writes in place.
+bool isReturned(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<func::ReturnOp>(user))
+      return true;
+    for (OpResult result : user->getResults()) {
+      OpOperand *state = tiedStateOf(result);
+      bool continues =
+          state ? state == &use
+                : isa_and_nonnull<tensor::TensorDialect>(user->getDialect());
+      if (continues && isReturned(result))
+        return true;
+    }
+    return false;
+  });
+}
+
+/// A write whose result nobody returns is no effect in the graph: it would be
+/// dropped, or done although the caller was not told of it.
+LogicalResult checkWrites(func::FuncOp function) {
+  for (Operation &op : function.getBody().front())
+    for (OpResult result : op.getResults()) {
+      OpOperand *state = tiedStateOf(result);
+      BlockArgument argument = state ? stateArgumentOf(state->get()) : nullptr;
+      if (!argument || isReturned(result))
+        continue;
+      return op.emitOpError("writes the state '")
+             << argumentName(function, argument.getArgNumber())
+             << "', but the function does not return what it wrote; return "
+                "result #"
+             << result.getResultNumber() << " of it, or what later writes make "
+             << "of it";
+    }
+  return success();
+}
+
+/// Equal names in hk.dims are equal sizes; static ones are compared here.
+LogicalResult checkDims(func::FuncOp function) {
+  llvm::StringMap<std::pair<unsigned, int64_t>> sizes; // of argument
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto names = function.getArgAttrOfType<ArrayAttr>(i, kDimsAttrName);
+    if (!names)
+      continue;
+    auto type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
+    for (auto [dim, name] : llvm::enumerate(names.getAsRange<StringAttr>())) {
+      int64_t size = type.getDimSize(dim);
+      if (name.getValue() == "_" || ShapedType::isDynamic(size))
+        continue;
+      auto [it, inserted] =
+          sizes.try_emplace(name.getValue(), std::make_pair(i, size));
+      if (!inserted && it->second.second != size)
+        return function.emitOpError("expected the dims '")
+               << name.getValue() << "' to have one size, but got "
+               << it->second.second << " in '"
+               << argumentName(function, it->second.first) << "' and " << size
+               << " in '" << argumentName(function, i) << "'";
+    }
+  }
+  return success();
+}
+
 struct HKCheckSignature
     : ::mlir::hk::impl::HKCheckSignatureBase<HKCheckSignature> {
   using HKCheckSignatureBase::HKCheckSignatureBase;
 
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (failed(checkSignature(function)))
         return signalPassFailure();
+      if (!function.isPublic() || function.isExternal())
+        continue;
+      if (failed(checkBytes(function)) || failed(checkNames(function)) ||
+          failed(checkDims(function)) || failed(checkWrites(function)))
+        return signalPassFailure();
+    }
   }
 };
 } // namespace

@@ -9,7 +9,9 @@
 // the same in every call. It becomes the recipe of a new weight, which the
 // compiler evaluates when it writes the weights file; weights that nothing
 // reads any more are no longer part of the library. Equal recipes, also of
-// different functions, are one weight.
+// different functions, are one weight. What is stored in fewer bits than it is
+// computed with stays as it is stored: a model's memory, and the time of a
+// decode step, are the bytes of its weights.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +34,13 @@ using namespace mlir::hk;
 /// A weight that is this many times as large as what it is made from costs more
 /// to read than to compute.
 static constexpr int64_t kMostGrowth = 4;
+
+/// Results of at most this many bytes (weights of norms, scales, tables) are
+/// folded even if they are larger than what is stored.
+static constexpr int64_t kSmallBytes = 64 << 10;
+
+/// And larger ones that are this part larger: padding.
+static constexpr int64_t kPadding = 8;
 
 static int64_t bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
@@ -63,6 +72,9 @@ private:
   void run(func::FuncOp function, SymbolTable &table);
   /// Whether `op`, which reads only what is known, is folded.
   bool isFoldable(Operation *op) const;
+  /// Whether storing the results of `op` is no more than storing the weights
+  /// they are made of.
+  bool isWorthStoring(Operation *op) const;
   WeightOp weightFor(Value value, SymbolTable &table);
 
   llvm::DenseSet<Value> known; // weights, constants, what is made of them
@@ -90,6 +102,31 @@ bool HKFoldWeights::isFoldable(Operation *op) const {
   return after <= kMostGrowth * before;
 }
 
+/// The operations that make `value` from weights and constants.
+static SetVector<Operation *> recipeOf(Value value) {
+  SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  if (failed(getBackwardSlice(value, &slice, options)))
+    slice.clear();
+  return slice;
+}
+
+bool HKFoldWeights::isWorthStoring(Operation *op) const {
+  if (expand)
+    return true;
+  int64_t made = 0, stored = 0;
+  for (Value result : op->getResults())
+    made += bytesOf(result.getType());
+  if (made <= kSmallBytes)
+    return true;
+  for (Operation *member : recipeOf(op->getResult(0)))
+    if (auto ref = dyn_cast<WeightRefOp>(member))
+      stored += bytesOf(ref.getType());
+  return made <= stored + stored / kPadding;
+}
+
 void HKFoldWeights::run(func::FuncOp function, SymbolTable &table) {
   known.clear();
   Block &block = function.getBody().front();
@@ -101,22 +138,33 @@ void HKFoldWeights::run(func::FuncOp function, SymbolTable &table) {
   // views; a view alone costs nothing and stays.
   llvm::DenseSet<Value> needed;
   SmallVector<std::pair<Value, WeightOp>> folded;
-  for (Operation &op : llvm::reverse(block))
+  auto isNeeded = [&](Value result) {
+    return llvm::any_of(result.getUsers(), [&](Operation *user) {
+      return user->getNumResults() == 0 ||
+             !known.contains(user->getResult(0)) ||
+             (isView(user) && needed.contains(user->getResult(0)));
+    });
+  };
+  for (Operation &op : llvm::reverse(block)) {
+    if (op.getNumResults() == 0 || !known.contains(op.getResult(0)) ||
+        llvm::none_of(op.getResults(), isNeeded))
+      continue;
+    bool isStored = isa<WeightRefOp, ConstantOp>(op) || isView(&op);
+    if (!isStored && !isWorthStoring(&op)) {
+      for (Value result : op.getResults())
+        known.erase(result); // computed in every call, from what it reads
+      continue;
+    }
     for (Value result : op.getResults()) {
-      if (!known.contains(result))
-        continue;
-      if (llvm::none_of(result.getUsers(), [&](Operation *user) {
-            return user->getNumResults() == 0 ||
-                   !known.contains(user->getResult(0)) ||
-                   (isView(user) && needed.contains(user->getResult(0)));
-          }))
+      if (!isNeeded(result))
         continue;
       needed.insert(result);
-      if (isa<WeightRefOp, ConstantOp>(op) || isView(&op))
+      if (isStored)
         continue;
       if (WeightOp weight = weightFor(result, table))
         folded.push_back({result, weight});
     }
+  }
   // Only now: recipes are made from the function as it was.
   for (auto [value, weight] : folded) {
     OpBuilder builder(value.getDefiningOp());
@@ -128,13 +176,9 @@ void HKFoldWeights::run(func::FuncOp function, SymbolTable &table) {
 }
 
 WeightOp HKFoldWeights::weightFor(Value value, SymbolTable &table) {
-  SetVector<Operation *> slice;
-  BackwardSliceOptions options;
-  options.inclusive = true;
-  options.omitBlockArguments = true;
-  if (failed(getBackwardSlice(value, &slice, options)))
+  SetVector<Operation *> slice = recipeOf(value);
+  if (slice.empty())
     return nullptr;
-
   ModuleOp module = getOperation();
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToStart(module.getBody());

@@ -59,7 +59,7 @@ void onLaunch(hk_call_ctx *ctx, uint32_t kernel, const uint64_t *words) {
 
 void onGuard(hk_call_ctx *ctx, uint32_t guard, int64_t lhs, int64_t rhs) {
   auto *context = static_cast<CallContext *>(ctx);
-  if (context->error || lhs == rhs)
+  if (context->error || lhs == rhs) // every relation holds of equal sizes
     return;
   context->error = Status(guarded([&]() -> Status {
     const hk_function_impl_abi &impl = *context->function.impl;
@@ -67,11 +67,21 @@ void onGuard(hk_call_ctx *ctx, uint32_t guard, int64_t lhs, int64_t rhs) {
     if (guard >= impl.num_guards)
       return makeError(HK_INTERNAL, "function '%s' failed the unknown guard %u",
                        name, guard);
+    const hk_guard_abi &abi = impl.guards[guard];
+    const char *must = "they must be equal";
+    if (abi.relation == HK_GUARD_AT_MOST) {
+      if (lhs < rhs)
+        return {};
+      must = "it must be at most that";
+    } else if (abi.relation == HK_GUARD_AT_LEAST) {
+      if (lhs > rhs)
+        return {};
+      must = "it must be at least that";
+    }
     return makeError(HK_INVALID_ARGUMENT,
                      "function '%s': %s is %" PRId64 " but %s is %" PRId64
-                     "; they must be equal",
-                     name, impl.guards[guard].lhs, lhs, impl.guards[guard].rhs,
-                     rhs);
+                     "; %s",
+                     name, abi.lhs, lhs, abi.rhs, rhs, must);
   }));
 }
 

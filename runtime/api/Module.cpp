@@ -12,7 +12,7 @@
 #include "api/Module.h"
 
 #include "api/CpuFeatures.h"
-#include "api/File.h"
+#include "base/File.h"
 #include "hk/Contract/Hash.h"
 
 #include <cstdlib>

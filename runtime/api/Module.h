@@ -13,7 +13,7 @@
 #ifndef HK_RUNTIME_API_MODULE_H
 #define HK_RUNTIME_API_MODULE_H
 
-#include "api/Status.h"
+#include "base/Status.h"
 #include "hk/Runtime/ModuleAbi.h"
 
 #include <string>

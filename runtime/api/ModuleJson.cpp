@@ -31,10 +31,13 @@ static Json describeArgument(const hk_arg_abi &arg) {
     else
       shape.push_back(name ? name : "?");
   }
-  return {{"name", arg.name},
-          {"role", kRoles[arg.role]},
-          {"dtype", kDTypes[arg.dtype].name},
-          {"shape", shape}};
+  Json result = {{"name", arg.name},
+                 {"role", kRoles[arg.role]},
+                 {"dtype", kDTypes[arg.dtype].name},
+                 {"shape", shape}};
+  if (arg.values)
+    result["values"] = Json::parse(arg.values, nullptr, false);
+  return result;
 }
 
 static Json describeKernel(const hk_kernel_abi &kernel) {
@@ -56,6 +59,8 @@ static Json describeKernel(const hk_kernel_abi &kernel) {
 
 static Json describeSection(const hk_module_abi &abi,
                             const hk_section_abi &section) {
+  // By hk_guard_relation.
+  static const char *const kRelations[] = {"==", "<=", ">="};
   Json kernels = Json::array(), functions = Json::array();
   for (uint32_t i = 0; i < section.num_kernels; ++i)
     kernels.push_back(describeKernel(section.kernels[i]));
@@ -63,7 +68,9 @@ static Json describeSection(const hk_module_abi &abi,
     const hk_function_impl_abi &impl = section.functions[i];
     Json guards = Json::array();
     for (uint32_t g = 0; g < impl.num_guards; ++g)
-      guards.push_back(Json::array({impl.guards[g].lhs, impl.guards[g].rhs}));
+      guards.push_back(
+          Json::array({impl.guards[g].lhs, kRelations[impl.guards[g].relation],
+                       impl.guards[g].rhs}));
     functions.push_back({{"name", abi.functions[i].name},
                          {"launches", impl.num_launches},
                          {"guards", guards}});
@@ -97,7 +104,8 @@ std::string hk::describeModule(const hk_module_abi &abi) {
          {"dtype", kDTypes[weight.dtype].name},
          {"shape", shape},
          {"bytes", weight.bytes},
-         {"checksum", weight.checksum ? Json(checksum) : Json(nullptr)}});
+         {"checksum", weight.checksum ? Json(checksum) : Json(nullptr)},
+         {"file", textOrNull(weight.file)}});
   }
   for (uint32_t i = 0; i < abi.num_sections; ++i)
     sections.push_back(describeSection(abi, abi.sections[i]));

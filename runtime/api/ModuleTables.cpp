@@ -61,6 +61,36 @@ static Status checkFunction(const hk_function_abi &function) {
   return {};
 }
 
+static Status checkMaps(const hk_kernel_abi &kernel,
+                        const hk_variant_abi &variant) {
+  HK_REQUIRE(variant.num_maps <= HK_MAX_TENSOR_MAPS &&
+                 (variant.num_maps == 0 || variant.maps),
+             "kernel '%s': variant '%s' has %u tensor maps, at most %u",
+             kernel.name, variant.symbol, variant.num_maps, HK_MAX_TENSOR_MAPS);
+  uint32_t words = kernel.num_pointers + kernel.num_dims + kernel.num_strides;
+  for (uint32_t i = 0; i < variant.num_maps; ++i) {
+    const hk_tensor_map_abi &map = variant.maps[i];
+    bool inRange = map.pointer < kernel.num_pointers && map.dtype < kNumDTypes;
+    for (hk_number_abi number : {map.columns, map.rows, map.matrices,
+                                 map.row_stride, map.matrix_stride})
+      inRange &= number.word == HK_NO_WORD || number.word < words;
+    HK_REQUIRE(inRange,
+               "kernel '%s': tensor map %u of variant '%s' refers to a word or "
+               "dtype that is not there",
+               kernel.name, i, variant.symbol);
+    int bits = info(DType(map.dtype)).bits;
+    HK_REQUIRE((bits == 8 || bits == 16 || bits == 32) &&
+                   map.box_columns * uint32_t(bits) == 128 * 8 &&
+                   map.box_rows >= 1 && map.box_rows <= 256,
+               "kernel '%s': tensor map %u of variant '%s' has a box of %u "
+               "columns of %d bits and %u rows; expected 128 bytes and 1 to "
+               "256 rows",
+               kernel.name, i, variant.symbol, map.box_columns, bits,
+               map.box_rows);
+  }
+  return {};
+}
+
 static Status checkKernel(const hk_kernel_abi &kernel, bool isHost) {
   HK_REQUIRE(kernel.name && kernel.family && kernel.ops,
              "a kernel has no name, family or ops");
@@ -77,6 +107,8 @@ static Status checkKernel(const hk_kernel_abi &kernel, bool isHost) {
     HK_REQUIRE(isHost || variant.threads,
                "kernel '%s': variant '%s' has no threads", kernel.name,
                variant.symbol);
+    if (Status error = checkMaps(kernel, variant))
+      return error;
   }
   return {};
 }
@@ -95,10 +127,14 @@ static Status checkSection(const hk_module_abi &abi,
                abi.functions[i].name);
     HK_REQUIRE(impl.num_guards == 0 || impl.guards,
                "function '%s' has no guard table", abi.functions[i].name);
-    for (uint32_t g = 0; g < impl.num_guards; ++g)
+    for (uint32_t g = 0; g < impl.num_guards; ++g) {
       HK_REQUIRE(impl.guards[g].lhs && impl.guards[g].rhs,
                  "function '%s': guard %u has no text", abi.functions[i].name,
                  g);
+      HK_REQUIRE(impl.guards[g].relation <= HK_GUARD_AT_LEAST,
+                 "function '%s': guard %u has the unknown relation %u",
+                 abi.functions[i].name, g, impl.guards[g].relation);
+    }
   }
   return {};
 }

@@ -11,7 +11,7 @@
 
 #include "api/Profile.h"
 
-#include "api/Status.h"
+#include "base/Status.h"
 
 #include <algorithm>
 

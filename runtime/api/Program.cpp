@@ -41,17 +41,10 @@ static Status loadWeights(hk_program &program, const char *weightsPath) {
                      "weights file '%s' was given, but '%s' has no weights",
                      weightsPath, program.module->path.c_str());
   }
-  std::string path;
-  if (weightsPath)
-    path = weightsPath;
-  else if (abi.weights_file)
-    path = program.module->path.substr(0, program.module->path.rfind('/') + 1) +
-           abi.weights_file;
-  else
-    return makeError(HK_INVALID_ARGUMENT,
-                     "'%s' has %u weights and names no weights file; give one",
-                     program.module->path.c_str(), abi.num_weights);
-  return program.weights.load(path, abi);
+  const std::string &path = program.module->path;
+  return addContext(program.weights.load(
+                        weightsPath, path.substr(0, path.rfind('/') + 1), abi),
+                    "'" + path + "'");
 }
 
 static void describeFunctions(hk_program &program) {

@@ -14,15 +14,13 @@
 #include "api/Weights.h"
 
 #include "api/Types.h"
+#include "hk/Runtime/Seal.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cinttypes>
 #include <cstring>
 #include <set>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 using namespace hk;
 using Json = nlohmann::json;
@@ -158,45 +156,128 @@ Weights::~Weights() {
     device.deallocate(data);
 }
 
-Status Weights::load(const std::string &path, const hk_module_abi &abi) {
+Status WeightFiles::openIndex(const std::string &path) {
+  MappedFile file;
   if (Status error = file.open(path))
-    return error;
-  owned.reserve(abi.num_weights);
-  pointers.reserve(abi.num_weights);
-  for (uint32_t i = 0; i < abi.num_weights; ++i)
-    if (Status error = loadOne(file, abi.weights[i]))
-      return addContext(std::move(error), "weight '" +
-                                              std::string(abi.weights[i].name) +
-                                              "' of '" + path + "'");
+    return addContext(std::move(error), "weights");
+  std::set<std::string> shards;
+  try {
+    Json index = Json::parse(file.data(), file.data() + file.size());
+    for (const auto &[name, shard] : index.at("weight_map").items())
+      shards.insert(shard.get<std::string>());
+  } catch (const Json::exception &e) {
+    return makeError(HK_INCOMPATIBLE,
+                     "'%s' is no index of safetensors files: %s", path.c_str(),
+                     e.what());
+  }
+  std::string folder = path.substr(0, path.rfind('/') + 1);
+  for (const std::string &shard : shards) {
+    files.push_back(std::make_unique<SafetensorsFile>());
+    if (Status error = files.back()->open(folder + shard))
+      return error;
+  }
   return {};
 }
 
-Status Weights::loadOne(const SafetensorsFile &file,
+Status WeightFiles::open(const std::string &path) {
+  const std::string ending = ".json";
+  if (path.size() > ending.size() &&
+      path.compare(path.size() - ending.size(), ending.size(), ending) == 0)
+    return openIndex(path);
+  files.push_back(std::make_unique<SafetensorsFile>());
+  return files.back()->open(path);
+}
+
+const SafetensorsFile::Tensor *
+WeightFiles::find(const std::string &name) const {
+  for (const std::unique_ptr<SafetensorsFile> &file : files)
+    if (const SafetensorsFile::Tensor *tensor = file->find(name))
+      return tensor;
+  return nullptr;
+}
+
+Status Weights::load(const char *givenPath, const std::string &moduleFolder,
+                     const hk_module_abi &abi) {
+  folder = moduleFolder;
+  given = givenPath ? givenPath : "";
+  if (givenPath)
+    if (Status error = files[given].open(given))
+      return error;
+  owned.reserve(abi.num_weights);
+  pointers.reserve(abi.num_weights);
+  for (uint32_t i = 0; i < abi.num_weights; ++i) {
+    const hk_weight_abi &weight = abi.weights[i];
+    const SafetensorsFile::Tensor *tensor = nullptr;
+    Status error = find(weight, abi, tensor);
+    if (!error)
+      error = loadOne(*tensor, weight);
+    if (error)
+      return addContext(std::move(error),
+                        std::string("weight '") + weight.name + "'");
+  }
+  return {};
+}
+
+/// Where the tensor of a weight is.
+Status Weights::find(const hk_weight_abi &weight, const hk_module_abi &abi,
+                     const SafetensorsFile::Tensor *&tensor) {
+  if (!given.empty()) {
+    tensor = files.at(given).find(weight.name);
+    if (tensor)
+      return {};
+  }
+  const char *own = weight.file ? weight.file : abi.weights_file;
+  std::string path = !own || own[0] == '/' ? (own ? own : "") : folder + own;
+  Status error;
+  if (path.empty())
+    error = makeError(HK_INVALID_ARGUMENT,
+                      "the module names no file for it; give one");
+  else if (!files.count(path))
+    error = files[path].open(path);
+  if (!error)
+    tensor = files[path].find(weight.name);
+  else
+    files.erase(path);
+  if (tensor)
+    return {};
+  if (!given.empty())
+    return makeError(HK_NOT_FOUND, "'%s' has no such tensor%s%s", given.c_str(),
+                     error ? ", and " : "", error ? error.message() : "");
+  if (!error)
+    return makeError(HK_NOT_FOUND, "'%s' has no such tensor", path.c_str());
+  if (weight.file && error.code() == HK_NOT_FOUND)
+    return makeError(
+        HK_NOT_FOUND,
+        "%s; the module uses it where it was when it was compiled: "
+        "put it back, give the weights' file, or compile with "
+        "--pack-weights",
+        error.message());
+  return error;
+}
+
+Status Weights::loadOne(const SafetensorsFile::Tensor &tensor,
                         const hk_weight_abi &weight) {
-  const SafetensorsFile::Tensor *tensor = file.find(weight.name);
-  if (!tensor)
-    return makeError(HK_NOT_FOUND, "the file has no such tensor");
   DType dtype = static_cast<DType>(weight.dtype);
-  if (tensor->dtype != safetensorsName(dtype))
+  if (tensor.dtype != safetensorsName(dtype))
     return makeError(HK_INCOMPATIBLE, "expected dtype %s (%s), got %s",
                      safetensorsName(dtype), info(dtype).name,
-                     tensor->dtype.c_str());
+                     tensor.dtype.c_str());
   std::vector<int64_t> sizes(weight.sizes, weight.sizes + weight.rank);
-  if (tensor->sizes != sizes)
+  if (tensor.sizes != sizes)
     return makeError(
         HK_INCOMPATIBLE, "expected shape %s, got %s",
         shapeText(sizes.data(), sizes.size()).c_str(),
-        shapeText(tensor->sizes.data(), tensor->sizes.size()).c_str());
+        shapeText(tensor.sizes.data(), tensor.sizes.size()).c_str());
   int64_t expected = denseBytes(dtype, sizes.data(), sizes.size());
-  if (expected < 0 || tensor->bytes != static_cast<uint64_t>(expected) ||
-      weight.bytes != tensor->bytes)
+  if (expected < 0 || tensor.bytes != static_cast<uint64_t>(expected) ||
+      weight.bytes != tensor.bytes)
     return makeError(HK_INCOMPATIBLE,
                      "the shape takes %" PRId64
                      " bytes, the module says %" PRIu64
                      " and the file %" PRIu64,
-                     expected, weight.bytes, tensor->bytes);
+                     expected, weight.bytes, tensor.bytes);
   if (weight.checksum) {
-    uint64_t actual = XXH3_64bits(tensor->data, tensor->bytes);
+    uint64_t actual = XXH3_64bits(tensor.data, tensor.bytes);
     if (actual != weight.checksum)
       return makeError(HK_INCOMPATIBLE,
                        "the data differ from what the module was compiled "
@@ -204,16 +285,16 @@ Status Weights::loadOne(const SafetensorsFile &file,
                        ", got %016" PRIx64,
                        weight.checksum, actual);
   }
-  bool aligned = reinterpret_cast<uintptr_t>(tensor->data) % kAlignment == 0;
+  bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % kAlignment == 0;
   if (device.isHost() && aligned) {
     // Weights are never written; the mapping is read-only.
-    pointers.push_back(const_cast<uint8_t *>(tensor->data));
+    pointers.push_back(const_cast<uint8_t *>(tensor.data));
     return {};
   }
   void *copy = nullptr;
-  if (Status error = device.allocate(tensor->bytes, &copy))
+  if (Status error = device.allocate(tensor.bytes, &copy))
     return error;
   owned.push_back(copy);
   pointers.push_back(copy);
-  return device.upload(copy, tensor->data, tensor->bytes);
+  return device.upload(copy, tensor.data, tensor.bytes);
 }

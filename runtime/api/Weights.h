@@ -14,10 +14,12 @@
 #ifndef HK_RUNTIME_API_WEIGHTS_H
 #define HK_RUNTIME_API_WEIGHTS_H
 
-#include "api/File.h"
+#include "base/File.h"
 #include "device/Device.h"
 
 #include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace hk {
@@ -41,6 +43,18 @@ private:
   std::map<std::string, Tensor> tensors;
 };
 
+/// A safetensors file, or those that an index (`*.json`: an object "weight_map"
+/// from names to files beside it) names.
+class WeightFiles {
+public:
+  Status open(const std::string &path);
+  const SafetensorsFile::Tensor *find(const std::string &name) const;
+
+private:
+  Status openIndex(const std::string &path);
+  std::vector<std::unique_ptr<SafetensorsFile>> files;
+};
+
 /// The weights of one program; empty until load() has succeeded.
 class Weights {
 public:
@@ -49,15 +63,23 @@ public:
   Weights &operator=(const Weights &) = delete;
   ~Weights();
 
-  Status load(const std::string &path, const hk_module_abi &abi);
+  /// From the file `given` (NULL: none) where it has them, else from those that
+  /// the module names, from `folder`, its own.
+  Status load(const char *given, const std::string &folder,
+              const hk_module_abi &abi);
   /// In the order of hk_module_abi.weights.
   void *const *addresses() const { return pointers.data(); }
 
 private:
-  Status loadOne(const SafetensorsFile &file, const hk_weight_abi &weight);
+  Status find(const hk_weight_abi &weight, const hk_module_abi &abi,
+              const SafetensorsFile::Tensor *&tensor);
+  Status loadOne(const SafetensorsFile::Tensor &tensor,
+                 const hk_weight_abi &weight);
 
   Device &device;
-  SafetensorsFile file;
+  std::string folder, given; // given: empty if none
+  /// By path.
+  std::map<std::string, WeightFiles> files;
   std::vector<void *> pointers, owned;
 };
 

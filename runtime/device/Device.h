@@ -14,7 +14,7 @@
 #ifndef HK_RUNTIME_DEVICE_DEVICE_H
 #define HK_RUNTIME_DEVICE_DEVICE_H
 
-#include "api/Status.h"
+#include "base/Status.h"
 #include "hk/Runtime/ModuleAbi.h"
 
 #include <memory>

@@ -14,7 +14,7 @@
 #ifndef HK_RUNTIME_DEVICE_DYNAMICLIBRARY_H
 #define HK_RUNTIME_DEVICE_DYNAMICLIBRARY_H
 
-#include "api/Status.h"
+#include "base/Status.h"
 
 #include <vector>
 

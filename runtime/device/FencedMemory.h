@@ -15,7 +15,7 @@
 #ifndef HK_RUNTIME_DEVICE_FENCEDMEMORY_H
 #define HK_RUNTIME_DEVICE_FENCEDMEMORY_H
 
-#include "api/Status.h"
+#include "base/Status.h"
 
 #include <map>
 #include <mutex>

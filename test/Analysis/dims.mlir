@@ -124,3 +124,19 @@ func.func @differences(%x: tensor<?xi32>) -> tensor<?xi32> {
   %y = hk.sub %b, %a : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
   return %y : tensor<?xi32>
 }
+
+// -----
+
+// What the caller declares equal is equal; the call checks it.
+// CHECK-LABEL: dims of declared
+// CHECK: arg0 [d0, 64]
+// CHECK: arg1 [d0, d1]
+// CHECK: arg2 [d1, 64]
+// CHECK-DAG: guard 64 == arg2 dim 1
+// CHECK-DAG: guard arg0 dim 0 == arg1 dim 0
+// CHECK-DAG: guard arg1 dim 1 == arg2 dim 0
+// CHECK-NOT: guard
+func.func @declared(%x: tensor<?x64xf32> {hk.dims = ["T", "D"]}, %y: tensor<?x?xf32> {hk.dims = ["T", "S"]},
+                    %z: tensor<?x?xf32> {hk.dims = ["S", "D"]}) -> tensor<?x64xf32> {
+  return %x : tensor<?x64xf32>
+}

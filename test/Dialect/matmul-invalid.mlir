@@ -101,3 +101,35 @@ func.func @scale_batch(%a: tensor<7x2x300xi8>, %b: tensor<300x200xi8>, %s: tenso
   %0 = hk.matmul %a, %b scales (%s, %t) : tensor<7x2x300xi8>, tensor<300x200xi8> scales (tensor<6x2x1xf32>, tensor<1xf32>) -> tensor<7x2x200xf32>
   return
 }
+
+// -----
+
+func.func @mx_element(%a: tensor<2x64xbf16>, %b: tensor<64x5xbf16>, %s: tensor<2x2xf8E8M0FNU>) {
+  // expected-error @below {{expected element type of lhs with f8E8M0FNU scales to be f4E2M1FN, f8E4M3FN or f8E5M2, but got 'bf16'}}
+  %0 = hk.matmul %a, %b scales (%s, none) : tensor<2x64xbf16>, tensor<64x5xbf16> scales (tensor<2x2xf8E8M0FNU>, none) -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @mx_rows(%a: tensor<2x64xbf16>, %b: tensor<64x128xf4E2M1FN>, %s: tensor<1x2xf8E8M0FNU>) {
+  // expected-error @below {{expected size of dim 0 of rhs_scale to be 128, but got 1}}
+  %0 = hk.matmul %a, %b scales (none, %s) : tensor<2x64xbf16>, tensor<64x128xf4E2M1FN> scales (none, tensor<1x2xf8E8M0FNU>) -> tensor<2x128xf32>
+  return
+}
+
+// -----
+
+func.func @mx_blocks(%a: tensor<2x72xbf16>, %b: tensor<72x128xf4E2M1FN>, %s: tensor<128x2xf8E8M0FNU>) {
+  // expected-error @below {{expected size of dim 1 of rhs_scale to be 3, but got 2}}
+  %0 = hk.matmul %a, %b scales (none, %s) : tensor<2x72xbf16>, tensor<72x128xf4E2M1FN> scales (none, tensor<128x2xf8E8M0FNU>) -> tensor<2x128xf32>
+  return
+}
+
+// -----
+
+func.func @other_scale(%a: tensor<2x72xbf16>, %b: tensor<72x128xbf16>, %s: tensor<1xbf16>) {
+  // expected-error @below {{operand #2 must be ranked tensor of f32 or f8E8M0FNU type values}}
+  %0 = hk.matmul %a, %b scales (%s, none) : tensor<2x72xbf16>, tensor<72x128xbf16> scales (tensor<1xbf16>, none) -> tensor<2x128xf32>
+  return
+}

@@ -117,3 +117,27 @@ func.func @sparse_constant() {
   %0 = hk.constant sparse<[[0]], [1.0]> : tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @clamp_nan(%x: tensor<4xf32>) {
+  // expected-error @below {{expected max to be a number, but got NaN}}
+  %0 = hk.clamp %x min 0.0 max 0x7FC00000 : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @clamp_order(%x: tensor<4xf32>) {
+  // expected-error @below {{expected min to be at most -1.000000e+00, which is max, but got 2.000000e+00}}
+  %0 = hk.clamp %x min 2.0 max -1.0 : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @clamp_shape(%x: tensor<4xf32>) {
+  // expected-error @below {{requires the same shape for all operands and results}}
+  %0 = hk.clamp %x min 0.0 max 1.0 : tensor<4xf32> -> tensor<5xf32>
+  return
+}

@@ -66,8 +66,12 @@ func.func @fused(%x: tensor<?x2x64xbf16>, %slots: tensor<?xi32>, %cache: tensor<
 
 // CHECK-LABEL: func @guard
 func.func @guard(%a: index, %b: index) {
-  // CHECK: hk.guard %{{.*}}, %{{.*}} names ["x dim 0", "y dim 0"]
-  hk.guard %a, %b names ["x dim 0", "y dim 0"]
+  // CHECK: hk.guard eq %{{.*}}, %{{.*}} names ["x dim 0", "y dim 0"]
+  hk.guard eq %a, %b names ["x dim 0", "y dim 0"]
+  // CHECK: hk.guard le %{{.*}}, %{{.*}} names ["the end", "y dim 0"]
+  hk.guard le %a, %b names ["the end", "y dim 0"]
+  // CHECK: hk.guard ge %{{.*}}, %{{.*}} names ["the offset", "the least offset"]
+  hk.guard ge %a, %b names ["the offset", "the least offset"]
   return
 }
 

@@ -38,6 +38,8 @@ const Case kCases[] = {
     {"race_waw", "lds-race", 1, 256, false, "WAW"},
     {"race_same_value", "lds-race", 1, 256, false, "WAW"},
     {"race_same_read", "lds-race", 1, 256, false, "RAW"},
+    {"lds_atomic_read", "lds-race", 1, 256, false, "updated (by an atomic)"},
+    {"lds_atomic_init", "lds-race", 1, 256, false, "WAW"},
     {"race_bytes", "lds-race", 1, 256, false, "WAW"},
     {"flat_without_wait", "lds-race", 1, 256, false, "RAW"},
     {"barrier_without_wait", "lds-race", 1, 256, false, "RAW"},
@@ -52,6 +54,17 @@ const Case kCases[] = {
     {"global_overlap", "global-race", 2, 64, false, "workgroup number"},
     {"global_race_read", "global-race", 2, 64, false, "workgroup number"},
     {"global_share_word", "global-race", 2, 64, false, "workgroup number"},
+    {"global_atomic_read", "global-race", 2, 64, false, "reads memory"},
+    {"global_atomic_init", "global-race", 2, 64, false, "updates memory"},
+    {"global_swap", "global-race", 4, 64, false, "updated by atomics"},
+    {"global_atomic_all", "global-race", 4, 64, false, "reads memory"},
+    {"wave_raw", "global-race", 1, 256, false, "RAW race: wave"},
+    {"wave_war", "global-race", 1, 256, false, "WAR race: wave"},
+    {"wave_waw", "global-race", 1, 256, false, "WAW race: wave"},
+    {"wave_atomic", "global-race", 1, 256, false, "updated (by an atomic)"},
+    {"wave_same_value", "global-race", 1, 256, false, "WAW race: wave"},
+    {"wave_halves", "global-race", 1, 256, false, "RAW race: wave"},
+    {"wave_lock", "global-race", 1, 256, false, "race: wave"},
     {"last_block", "global-race", 4, 64, false, "workgroup number"},
     {"own_counter", "global-race", 4, 64, false, "workgroup number"},
     {"hand_over", "global-race", 2, 64, false, "workgroup number"},
@@ -150,6 +163,34 @@ TEST_P(ChecksTest, SourceLineIsNamed) {
   ASSERT_FALSE(result.findings.empty());
   EXPECT_NE(result.findings[0].source.find("bad.hip:"), std::string::npos)
       << result.findings[0].source;
+}
+
+/// A barrier orders global accesses without a wait, as waves share a cache;
+/// where they may not (threadgroup split) what is outstanding races.
+TEST_P(ChecksTest, BarrierNeedsItsWaitOnlyWhenSplit) {
+  const char kSource[] = R"(
+#include "device.h"
+KERNEL void hand_on(float *out, const float *in, int n) {
+  asm volatile("global_store_dword %0, %1, %2\n"
+#if !BAD
+               "s_waitcnt vmcnt(0)\n"
+#endif
+               "s_barrier" ::"v"(tid() * 4), "v"(tid()), "s"(out) : "memory");
+  out[512 + tid()] = out[255 - tid()];
+}
+)";
+  for (int bad = 0; bad < 2; ++bad)
+    for (const char *split : {"", " -mtgsplit"}) {
+      SCOPED_TRACE(std::string(bad ? "without a wait" : "waits") + split);
+      TestDevice device(GetParam());
+      ASSERT_TRUE(device.load(compileHip(
+          kSource, GetParam(), "-DBAD=" + std::to_string(bad) + split)))
+          << device.loadError;
+      uint64_t out = device.upload(std::vector<float>(1024));
+      LaunchResult result = device.run("hand_on", 1, 256, out, out, 0);
+      EXPECT_EQ(findingNames(result), bad && *split ? "global-race" : "")
+          << describe(result);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, ChecksTest, testing::ValuesIn(kChips));

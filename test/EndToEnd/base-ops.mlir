@@ -5,7 +5,7 @@
 // RUN: hk-compile %s -o %t/m.so --target=host
 // RUN: %python %S/Inputs/sweep.py %t/m.so %s | FileCheck %s
 // CHECK-NOT: FAILED
-// CHECK: 70 of 70 calls agree
+// CHECK: 75 of 75 calls agree
 //
 // RUN: sed -e 's/gated_activation silu/gated_activation gelu/' %s > %t/wrong.mlir
 // RUN: not hk-run %t/m.so --function=chain --dim=x.0=13 --dim=r.0=13 --check=%t/wrong.mlir | FileCheck %s --check-prefix=WRONG
@@ -27,6 +27,12 @@ func.func @points(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>, 
   %d = hk.softmax %x : tensor<?x64xf32> -> tensor<?x64xf32>
   %e = hk.tanh %x : tensor<?x64xf32> -> tensor<?x64xf16>
   return %a, %b, %c, %d, %e : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xbf16>, tensor<?x64xf32>, tensor<?x64xf16>
+}
+func.func @limited(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xbf16>, tensor<?x64xf32>) {
+  %a = hk.softplus %x : tensor<?x64xf32> -> tensor<?x64xf32>
+  %b = hk.clamp %a min 0.5 max 7.0 : tensor<?x64xf32> -> tensor<?x64xbf16>
+  %c = hk.clamp %x min 0xFF800000 max 1.5 : tensor<?x64xf32> -> tensor<?x64xf32>
+  return %a, %b, %c : tensor<?x64xf32>, tensor<?x64xbf16>, tensor<?x64xf32>
 }
 func.func @quant(%x: tensor<?x300xbf16>) -> (tensor<?x300xf8E4M3FN>, tensor<?x3xf32>, tensor<?x300xi8>, tensor<?x1xf32>, tensor<?x300xf4E2M1FN>, tensor<?x10xf8E8M0FNU>) {
   %q, %s = hk.quantize per_group %x : tensor<?x300xbf16> -> tensor<?x300xf8E4M3FN>, tensor<?x3xf32>

@@ -227,6 +227,18 @@ def written(cache, rows, slots):
     return flat.reshape(cache.shape)
 
 
+# Convolutions.
+def convolve(x, w, before, bias=0.0):
+    """[L, C] after the inputs `before` [S, C]: w[:, -1] is the current token's. Returns
+    the sums and the last S inputs."""
+    width, inputs = w.shape[1], np.concatenate([before, x])
+    y = np.zeros(x.shape) + bias
+    for j in range(width):
+        begin = len(before) - (width - 1) + j
+        y += w[:, j] * inputs[begin:begin + len(x)]
+    return y, inputs[len(inputs) - len(before):]
+
+
 # Selection and sorting.
 def best(scores, k, highest=False):
     """The k best of each row; of equal ones the lowest, or highest, places."""
@@ -260,3 +272,13 @@ def placed(keys, bins, block=1):
     order += [len(keys)] * (size - used)
     experts += [-1] * (-(-size // block) - len(experts))
     return np.array(order), position, np.array(experts), used
+
+
+def bits_of(ids, experts):
+    """One bit per row and expert, the words of 32 experts before the rows."""
+    words = np.zeros((-(-experts // 32), len(ids)), np.uint32)
+    for row, own in enumerate(ids):
+        for c in own:
+            if 0 <= c < experts:
+                words[c // 32, row] |= np.uint32(1) << np.uint32(c % 32)
+    return words.view(np.int32)

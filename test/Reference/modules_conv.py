@@ -4,18 +4,7 @@ description, not from its graph."""
 
 import numpy as np
 
-from formulas import compare, finish, normal, rng, silu
-
-
-def convolve(x, w, before, bias=0.0):
-    """[L, C] after the inputs `before` [S, C]: w[:, -1] is the current token's. Returns
-    the sums and the last S inputs."""
-    width, inputs = w.shape[1], np.concatenate([before, x])
-    y = np.zeros(x.shape) + bias
-    for j in range(width):
-        begin = len(before) - (width - 1) + j
-        y += w[:, j] * inputs[begin:begin + len(x)]
-    return y, inputs[len(inputs) - len(before):]
+from formulas import compare, convolve, finish, normal, rng, silu
 
 
 def first(x):

@@ -3,7 +3,7 @@ formulas of what the module is for: written from its description, not from its g
 
 import numpy as np
 
-from formulas import at, best, by_id, compare, f32, finish, normal, padded, placed, rng, sigmoid, softmax, to
+from formulas import at, best, bits_of, by_id, compare, f32, finish, normal, padded, placed, rng, sigmoid, softmax, to
 
 
 def ties(dtype, *shape):
@@ -13,16 +13,6 @@ def ties(dtype, *shape):
 
 def offsets(counts):
     return np.concatenate([[0], np.cumsum(counts)])
-
-
-def bits_of(ids, experts):
-    """One bit per row and expert, the words of 32 experts before the rows."""
-    words = np.zeros((-(-experts // 32), len(ids)), np.uint32)
-    for row, own in enumerate(ids):
-        for c in own:
-            if 0 <= c < experts:
-                words[c // 32, row] |= np.uint32(1) << np.uint32(c % 32)
-    return words.view(np.int32)
 
 
 # topk.

@@ -50,6 +50,14 @@ with np.errstate(all="ignore"):
         want = f32(formula(x))
         # gelu(-inf) is -inf * 0.
         check(name, case, want)
+    # PyTorch's: x itself above 20, ln(1 + e^x) without loss elsewhere.
+    special = to("f32", np.concatenate([x, [19.9, 20.0, 20.1, -20.0, -87.0, -103.0]]))
+    case = run("hk.softplus %0 : INS -> OUTS", [(special, "f32")], [(special.shape, "f32")])
+    check("softplus", case, f32(np.where(special > 20, special, np.log1p(np.exp(special)))))
+    for low, high in [(-1.5, 2.0), (-np.inf, 0.25), (0.0, np.inf)]:
+        spell = lambda v: {np.inf: "0x7F800000", -np.inf: "0xFF800000"}.get(v, str(v))
+        case = run(f"hk.clamp %0 min {spell(low)} max {spell(high)} : INS -> OUTS", [(x, "f32")], [(x.shape, "bf16")])
+        check("clamp", case, to("bf16", np.where(np.isnan(x), x, np.clip(x, low, high))), exact=True, dtype="bf16")
     small = to("f32", rng.uniform(-100, 100, 64))
     # 8 standard deviations of 3 ulp / sqrt(3) and of a rounding, and an ulp: 15.4.
     for name, formula in [("sin", np.sin), ("cos", np.cos)]:

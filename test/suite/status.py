@@ -35,7 +35,10 @@ def row(folder, name, h200):
     cells = []
     for target in TARGETS:
         most = max(found[target]["launches"].values())
-        cells.append(f"{len(found[target]['calls'])} calls, {most} launch{'es' if most > 1 else ''}")
+        launches = f"{most} launch{'es' if most > 1 else ''}"
+        # How many calls an emulated chip makes is up to the run (./check --all).
+        calls = f"{len(found[target]['calls'])} calls, " if target == "host" else ""
+        cells.append(calls + launches)
     return cells + [f"{h200[name]} calls" if name in h200 else "-"]
 
 

@@ -17,30 +17,43 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include <csignal>
+
 using namespace mlir;
 using namespace mlir::hk;
 namespace cl = llvm::cl;
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
   CompileOptions options = defaultCompileOptions();
 
   cl::OptionCategory category("hk-compile");
   cl::opt<std::string> input(cl::Positional, cl::desc("<model.mlir>"),
                              cl::Required, cl::cat(category));
-  cl::opt<std::string> output("o", cl::desc("Output file"), cl::init("-"),
-                              cl::cat(category));
+  cl::opt<std::string> output(
+      "o", cl::init("-"), cl::cat(category),
+      cl::desc("Output file; --explain and --emit need none"));
   cl::list<std::string> targets(
       "target", cl::CommaSeparated, cl::cat(category),
       cl::desc(
           "Targets: host, gfx942, gfx950, gfx1100, sm_90a (default host)"));
-  cl::opt<std::string> weights("weights", cl::cat(category),
-                               cl::desc("Safetensors file of the weights"));
+  cl::opt<std::string> weights(
+      "weights", cl::cat(category),
+      cl::desc(
+          "Safetensors file of the weights, or the index.json of several"));
+  cl::opt<bool> packWeights(
+      "pack-weights", cl::cat(category),
+      cl::desc("Copy all weights into OUTPUT.weights, not only computed ones"));
   cl::opt<bool> noFuse("no-fuse", cl::desc("One kernel per operator"),
                        cl::cat(category));
   cl::opt<bool> noFoldWeights(
       "no-fold-weights", cl::cat(category),
       cl::desc("Leave what is computed from weights alone to the kernels"));
+  cl::opt<bool> expandWeights(
+      "expand-weights", cl::cat(category),
+      cl::desc("Also store what is computed from weights and larger than they "
+               "are: quantised weights as numbers"));
   cl::opt<int64_t> splitK(
       "split-k", cl::init(0), cl::cat(category),
       cl::desc("Slices of the k of products; 0: by cost, 1: never"));
@@ -79,8 +92,10 @@ int main(int argc, char **argv) {
   if (!targets.empty())
     options.targets.assign(targets.begin(), targets.end());
   options.weights = weights;
+  options.packWeights = packWeights;
   options.fuse = !noFuse;
   options.foldWeights = !noFoldWeights;
+  options.expandWeights = expandWeights;
   options.splitK = splitK;
   options.splitKeys = splitKeys;
   options.explain = explain;

@@ -41,10 +41,8 @@ HipDevice::HipDevice() {
   std::string chipName = name && *name ? name : "gfx942";
   chip = findChip(chipName);
   if (!chip)
-    std::fprintf(stderr,
-                 "hk-emu: HK_EMU_CHIP=%s is not emulated; use gfx942 or "
-                 "gfx950\n",
-                 chipName.c_str());
+    std::fprintf(stderr, "hk-emu: HK_EMU_CHIP=%s is not emulated; use %s\n",
+                 chipName.c_str(), chipNames());
   options = optionsFromEnvironment();
   if (const char *path = std::getenv("HK_EMU_REPORT"))
     reportPath = path;

@@ -22,7 +22,7 @@ using namespace hk::emu;
 namespace {
 
 const char kUsage[] =
-    "usage: hk-emu FILE.co [--chip=gfx942|gfx950] MODE\n"
+    "usage: hk-emu FILE.co [--chip=CHIP] MODE\n"
     "  --list                 kernels with their resources and arguments\n"
     "  --disassemble          decoded instructions with their handlers' class\n"
     "  --run=KERNEL           run it:\n"
@@ -36,6 +36,7 @@ const char kUsage[] =
     "         zero:BYTES[:FILE]      a zeroed buffer, written to FILE\n"
     "     --no-counters       without transaction and bank counters, faster\n"
     "     --json              findings and counters as JSON lines\n"
+    "CHIP is a product (mi300x, mi325x, mi355x) or a target (gfx942, gfx950).\n"
     "Arguments are laid out by the kernel's metadata. The exit status is 1 if\n"
     "there are findings and 2 if the object or the command is refused.\n";
 

@@ -29,8 +29,9 @@ struct CheckTensor {
 struct CheckRequest {
   std::string sourcePath; // the .mlir the module was compiled from
   std::string function;
-  std::string target;      // of the section that ran: "host", "gfx942", ...
-  std::string weightsPath; // empty: the module has none
+  std::string target; // of the section that ran: "host", "gfx942", ...
+  /// Looked into one after the other; empty: the module has no weights.
+  std::vector<std::string> weightsPaths;
   std::vector<CheckTensor> tensors; // in the order of the call
 };
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 using namespace hk;
@@ -166,6 +167,11 @@ void hk::run::writeNpy(const std::string &path, const HostTensor &tensor) {
   file.write(reinterpret_cast<const char *>(tensor.bytes.data()),
              static_cast<std::streamsize>(tensor.bytes.size()));
   file.close();
-  if (!file)
-    throw Failure("cannot write '" + path + "': " + std::strerror(errno));
+  if (file)
+    return;
+  std::string why = std::strerror(errno);
+  std::error_code ignored; // what is said is the first error
+  if (std::filesystem::is_regular_file(path, ignored))
+    std::filesystem::remove(path, ignored);
+  throw Failure("cannot write '" + path + "': " + why);
 }

@@ -38,10 +38,13 @@ inputs (states too); what is not given is random
   --dim=d0=17            a dynamic size of random inputs; see --info
   --random=SEED          default 0
   --data=KIND            normal (default), equal, huge, tiny, nan, inf
-  --range=NAME=LO:HI     integers of a random input; default 0:0
+  --range=NAME=LO:HI     integers of a random input; by default what the
+                         operators that read it can use, see --info
   --range=NAME=iota[:LO] integers that count up
   --range=NAME=bounds:HI first tokens of random sequences, some of them empty,
                          that have HI tokens together
+  --range=NAME=lengths:HI  the lengths of such sequences
+  --range=NAME=distinct:HI  different integers from 0 to HI; -1 when they run out
 
 results
   --output=DIR           write every output and state as DIR/NAME.npy
@@ -103,19 +106,23 @@ static IntegerRange parseRange(const std::string &text,
   bool hasSecond = colon != text.npos;
   std::string second = hasSecond ? text.substr(colon + 1) : "";
   if (first == "iota") {
-    range.iota = true;
+    range.kind = IntegerRange::Kind::Iota;
     range.low = hasSecond ? parseInteger(second, argument) : 0;
     return range;
   }
   if (!hasSecond)
-    bad(argument, "LO:HI, iota or bounds:HI");
-  if (first == "bounds") {
-    range.bounds = true;
-    range.high = parseInteger(second, argument);
-    if (range.high < 0)
-      bad(argument, "a number of tokens of at least 0");
-    return range;
-  }
+    bad(argument, "LO:HI, iota, bounds:HI, lengths:HI or distinct:HI");
+  for (auto [name, kind] :
+       {std::pair("bounds", IntegerRange::Kind::Bounds),
+        std::pair("lengths", IntegerRange::Kind::Lengths),
+        std::pair("distinct", IntegerRange::Kind::Distinct)})
+    if (first == name) {
+      range.kind = kind;
+      range.high = parseInteger(second, argument);
+      if (range.high < 0)
+        bad(argument, "a number of at least 0 behind " + first);
+      return range;
+    }
   range.low = parseInteger(first, argument);
   range.high = parseInteger(second, argument);
   if (range.low > range.high)

@@ -30,11 +30,17 @@ struct Failure : std::runtime_error {
 /// Kinds of random floating-point data.
 enum class Data { Normal, Equal, Huge, Tiny, NaN, Inf };
 
-/// Values of a random integer input: uniform in [low, high], counting up from
-/// `low`, or bounds of sequences: from 0 to `high`, not decreasing.
+/// Values of a random integer input.
 struct IntegerRange {
+  enum class Kind {
+    Uniform,  // in [low, high]
+    Iota,     // counting up from `low`
+    Bounds,   // of sequences: from 0 to `high`, not decreasing
+    Lengths,  // of sequences that have `high` tokens together
+    Distinct, // all different, in [0, high]; -1 when these run out
+  };
+  Kind kind = Kind::Uniform;
   int64_t low = 0, high = 0;
-  bool iota = false, bounds = false;
 };
 
 struct Options {

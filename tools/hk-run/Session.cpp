@@ -13,10 +13,13 @@
 #include "Session.h"
 
 #include "Npy.h"
+#include "Ranges.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <set>
 
 using namespace hk;
@@ -72,9 +75,15 @@ static Json describe(const hk_module *module, const std::string &name) {
 }
 
 Session::Session(const Options &options, hk_device *shared)
-    : options(options), module(openModule(options.module)),
-      ownDevice(shared ? nullptr : openDevice(options)),
-      activeDevice(shared ? shared : ownDevice.get()) {
+    : options(options), module(openModule(options.module)) {
+  describeArguments();
+  if (!options.resultsDirectory.empty()) {
+    makeInputs();
+    return;
+  }
+  if (!shared)
+    ownDevice = openDevice(options);
+  activeDevice = shared ? shared : ownDevice.get();
   hk_program *rawProgram = nullptr;
   check(hk_program_create(module.get(), device(),
                           options.weights.empty() ? nullptr
@@ -84,7 +93,6 @@ Session::Session(const Options &options, hk_device *shared)
   hk_profile *rawProfile = nullptr;
   check(hk_profile_create(&rawProfile));
   profileHandle.reset(rawProfile);
-  describeArguments();
   check(hk_program_function(program.get(), name.c_str(), &function));
   makeInputs();
   planOutputs();
@@ -92,14 +100,7 @@ Session::Session(const Options &options, hk_device *shared)
 
 void Session::describeArguments() {
   Json json = Json::parse(hk_module_json(module.get()));
-  weightsPath = options.weights;
-  if (weightsPath.empty() && !json.at("weights").empty() &&
-      json.at("weights_file").is_string()) {
-    size_t slash = options.module.rfind('/');
-    if (slash != options.module.npos)
-      weightsPath = options.module.substr(0, slash + 1);
-    weightsPath += json.at("weights_file").get<std::string>();
-  }
+  findWeights(hk_module_json(module.get()));
   Json function = describe(module.get(), options.function);
   name = function.at("name");
   readGuards(hk_module_json(module.get()));
@@ -111,6 +112,8 @@ void Session::describeArguments() {
                : role == "state" ? Role::State
                                  : Role::Input;
     arg.before.dtype = arg.after.dtype = dtypeNamed(entry.at("dtype"));
+    if (entry.contains("values"))
+      arg.values = entry.at("values").dump();
     for (const Json &size : entry.at("shape")) {
       bool isStatic = size.is_number();
       arg.declared.push_back(isStatic ? size.get<int64_t>() : -1);
@@ -120,7 +123,9 @@ void Session::describeArguments() {
   }
   std::set<std::string> argNames, sizeNames;
   for (const Argument &arg : args) {
-    argNames.insert(arg.name);
+    if (!argNames.insert(arg.name).second)
+      throw Failure("function '" + name + "' has two arguments named '" +
+                    arg.name + "'; give them different names (hk.name)");
     sizeNames.insert(arg.dimNames.begin(), arg.dimNames.end());
   }
   sizeNames.erase(""); // static ones
@@ -138,6 +143,28 @@ void Session::describeArguments() {
   requireKnown(options.dims, "--dim", sizeNames, "dynamic size");
 }
 
+/// The file that was given, then those that the module names.
+void Session::findWeights(const std::string &moduleJson) {
+  Json json = Json::parse(moduleJson);
+  std::vector<std::string> found;
+  if (!options.weights.empty())
+    found.push_back(options.weights);
+  // Links are followed, as the runtime does.
+  std::filesystem::path folder =
+      std::filesystem::canonical(options.module).parent_path();
+  for (const Json &weight : json.at("weights")) {
+    const Json &own =
+        weight.at("file").is_string() ? weight["file"] : json["weights_file"];
+    if (own.is_string())
+      found.push_back((folder / own.get<std::string>()).string());
+  }
+  std::set<std::string> seen;
+  for (const std::string &path : found)
+    if (seen.insert(path).second &&
+        (path == options.weights || std::filesystem::exists(path)))
+      weightsPaths.push_back(path);
+}
+
 /// Sizes that must be equal; every section says so, the first is as good as
 /// any.
 void Session::readGuards(const std::string &moduleJson) {
@@ -147,7 +174,8 @@ void Session::readGuards(const std::string &moduleJson) {
   for (const Json &function : json.at("sections").front().at("functions"))
     if (function.at("name") == name)
       for (const Json &guard : function.at("guards"))
-        equalSizes.emplace_back(guard.at(0), guard.at(1));
+        if (guard.at(1) == "==")
+          equalSizes.emplace_back(guard.at(0), guard.at(2));
 }
 
 /// Where a guard's side ("x dim 0", "64") is known, its value.
@@ -227,29 +255,57 @@ void Session::makeInputs() {
   for (Argument &arg : args) {
     if (arg.role == Role::Output || !arg.origin.empty())
       continue;
-    arg.before.allocate();
-    auto range = options.ranges.find(arg.name);
-    IntegerRange values =
-        range == options.ranges.end() ? IntegerRange() : range->second;
-    fillRandom(arg.before, arg.name, options.seed, options.data, values);
-    if (info(arg.before.dtype).isFloat)
-      arg.origin = std::string("random ") + dataName(options.data);
-    else if (values.iota)
-      arg.origin = "counting from " + std::to_string(values.low);
-    else if (values.bounds)
-      arg.origin =
-          "bounds of sequences of " + std::to_string(values.high) + " tokens";
-    else
-      arg.origin = "random in [" + std::to_string(values.low) + ", " +
-                   std::to_string(values.high) + "]" +
-                   (range == options.ranges.end()
-                        ? ", choose with --range=" + arg.name + "=LO:HI"
-                        : "");
+    fillInput(arg);
   }
 }
 
+/// Room for an argument; an error names it.
+static void allocateHost(HostTensor &tensor, const std::string &name) {
+  try {
+    tensor.allocate();
+  } catch (const std::bad_alloc &) {
+    throw Failure(
+        "argument '" + name + "': there is no memory for " + typeText(tensor) +
+        ", " + std::to_string(packedBytes(tensor.dtype, tensor.numElements())) +
+        " bytes");
+  } catch (const std::length_error &) {
+    throw Failure("argument '" + name + "': " + typeText(tensor) +
+                  " is too large for this machine");
+  } catch (const Failure &error) {
+    throw Failure("argument '" + name + "': " + error.what());
+  }
+}
+
+/// Gives an input random values: of integers those that --range or the module
+/// says.
+void Session::fillInput(Argument &arg) {
+  allocateHost(arg.before, arg.name);
+  auto range = options.ranges.find(arg.name);
+  bool chosen = range != options.ranges.end();
+  IntegerRange values =
+      chosen ? range->second : declaredRange(arg.values, sizesByName());
+  fillRandom(arg.before, arg.name, options.seed, options.data, values);
+  if (info(arg.before.dtype).isFloat) {
+    arg.origin = std::string("random ") + dataName(options.data);
+    return;
+  }
+  arg.origin = rangeText(values);
+  if (!chosen && arg.values.empty())
+    arg.origin += ", choose with --range=" + arg.name + "=LO:HI";
+}
+
+/// The size of every dim of an input, as "x.0".
+std::map<std::string, int64_t> Session::sizesByName() const {
+  std::map<std::string, int64_t> sizes;
+  for (const Argument &arg : args)
+    if (arg.role != Role::Output)
+      for (size_t i = 0; i < arg.before.sizes.size(); ++i)
+        sizes[arg.name + "." + std::to_string(i)] = arg.before.sizes[i];
+  return sizes;
+}
+
 /// Gives an argument its memory on the device.
-void Session::place(Argument &arg) {
+void Session::allocate(Argument &arg) {
   HostTensor &host = arg.role == Role::Output ? arg.after : arg.before;
   arg.buffer = std::make_unique<Buffer>(device(), host.bytes.size());
   arg.tensor.data = arg.buffer->get();
@@ -271,7 +327,7 @@ void Session::planOutputs() {
       outputRanks += args[i].declared.size();
       continue;
     }
-    place(args[i]);
+    allocate(args[i]);
     inputs.push_back(&args[i].tensor);
   }
   std::vector<int64_t> sizes(outputRanks);
@@ -284,8 +340,8 @@ void Session::planOutputs() {
     size_t rank = arg.declared.size();
     arg.after.sizes.assign(sizes.begin() + at, sizes.begin() + at + rank);
     at += rank;
-    arg.after.allocate();
-    place(arg);
+    allocateHost(arg.after, arg.name);
+    allocate(arg);
   }
   workspace = std::make_unique<Buffer>(device(), workspaceSize);
 }
@@ -306,7 +362,7 @@ void Session::call(hk_profile *profile) {
 }
 
 void Session::runOnce() {
-  call(profile());
+  call(options.benchIterations ? nullptr : profile());
   check(hk_device_synchronize(device()));
   for (Argument &arg : args) {
     if (arg.role == Role::Input)
@@ -322,15 +378,37 @@ void Session::readResults(const std::string &folder) {
   for (Argument &arg : args) {
     if (arg.role == Role::Input)
       continue;
-    std::string path = folder + "/" + arg.name + ".npy";
+    std::string path = resultFile(folder, arg.name);
     HostTensor read = readNpy(path, arg.before.dtype);
-    const HostTensor &planned =
-        arg.role == Role::State ? arg.before : arg.after;
-    if (read.sizes != planned.sizes)
+    HostTensor expected = arg.before;
+    if (arg.role == Role::Output) {
+      // Only the code knows the dynamic ones; the reference compares them.
+      expected.sizes = arg.declared;
+      for (size_t i = 0; i < arg.declared.size() && i < read.sizes.size(); ++i)
+        if (arg.declared[i] < 0)
+          expected.sizes[i] = read.sizes[i];
+    }
+    if (read.sizes != expected.sizes)
       throw Failure("'" + path + "' holds " + typeText(read) + ", expected " +
-                    typeText(planned) + "; was the call another one?");
+                    typeText(expected) + "; was the call another one?");
     arg.after = std::move(read);
   }
+}
+
+std::string hk::run::resultFile(const std::string &folder,
+                                const std::string &name) {
+  if (name.empty() || name == "." || name == ".." ||
+      name.find('/') != name.npos)
+    throw Failure("the argument '" + name +
+                  "' has a name that cannot be one of a file in '" + folder +
+                  "'; choose a file with --output=" + name +
+                  "=FILE.npy, or rename it (hk.name)");
+  return folder + "/" + name + ".npy";
+}
+
+std::string Session::place() const {
+  return activeDevice ? hk_device_description(activeDevice)
+                      : "the results of " + options.resultsDirectory;
 }
 
 std::vector<double> Session::bench(uint32_t iterations) {
@@ -348,6 +426,8 @@ std::vector<double> Session::bench(uint32_t iterations) {
         std::chrono::duration<double, std::micro>(Clock::now() - start)
             .count());
   }
+  for (uint32_t i = 0; i < std::min(iterations, kProfiledCalls); ++i)
+    call(profile());
   return times;
 }
 
@@ -359,9 +439,10 @@ CheckRequest Session::checkRequest() const {
     request.sourcePath = options.module.substr(0, dot) + ".mlir";
   }
   request.function = name;
-  request.target = hk_device_target(device());
-  request.weightsPath =
-      options.checkWeights.empty() ? weightsPath : options.checkWeights;
+  request.target = activeDevice ? hk_device_target(activeDevice) : place();
+  request.weightsPaths = weightsPaths;
+  if (!options.checkWeights.empty())
+    request.weightsPaths = {options.checkWeights};
   for (const Argument &arg : args)
     request.tensors.push_back({arg.name, arg.role,
                                arg.role == Role::Output ? nullptr : &arg.before,

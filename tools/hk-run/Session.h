@@ -59,6 +59,8 @@ struct Argument {
   /// -1 and a name in dimNames for a dynamic size.
   std::vector<int64_t> declared;
   std::vector<std::string> dimNames;
+  /// JSON of hk_arg_abi.values: what an integer argument may hold.
+  std::string values;
   std::string origin; // where the data came from, for the report
   HostTensor before, after;
   std::unique_ptr<Buffer> buffer;
@@ -66,21 +68,30 @@ struct Argument {
                   nullptr, nullptr,     0};
 };
 
+/// DIR/NAME.npy; throws when a file inside the folder cannot have that name.
+std::string resultFile(const std::string &folder, const std::string &name);
+
 class Session {
 public:
   /// On a device of its own, or on one that others may use at the same time and
   /// that outlives the session. `options` outlives it, too.
+  /// With --results there is neither device nor code: no call can be made.
   explicit Session(const Options &options, hk_device *shared = nullptr);
 
-  /// Calls once with a profile and brings the results back to the host.
+  /// Calls once, with a profile unless it is benched, and brings the results
+  /// back to the host.
   void runOnce();
   /// Takes the results of a call on another machine from the folder that its
   /// --output=DIR wrote.
   void readResults(const std::string &folder);
   /// Calls without bringing anything back; the time of each in microseconds.
+  /// Then profiles kProfiledCalls more of them, or as many if that is fewer.
   std::vector<double> bench(uint32_t iterations);
+  static constexpr uint32_t kProfiledCalls = 100;
 
   hk_profile *profile() const { return profileHandle.get(); }
+  /// "host, 2 threads", or where the results come from.
+  std::string place() const;
   hk_device *device() const { return activeDevice; }
   std::string functionName() const { return name; }
   uint64_t workspaceBytes() const { return workspaceSize; }
@@ -89,23 +100,27 @@ public:
 
 private:
   void describeArguments();
+  void findWeights(const std::string &moduleJson);
   void makeInputs();
+  void fillInput(Argument &arg);
+  std::map<std::string, int64_t> sizesByName() const;
   void bindDims(const Argument &arg);
   void readGuards(const std::string &moduleJson);
   void propagateDims();
   std::string dimNamed(const std::string &text) const;
   std::optional<int64_t> sizeNamed(const std::string &text) const;
   void planOutputs();
-  void place(Argument &arg);
+  void allocate(Argument &arg);
   void call(hk_profile *profile);
 
   const Options &options;
   ModuleHandle module;
   DeviceHandle ownDevice;
-  hk_device *activeDevice;
+  hk_device *activeDevice = nullptr;
   ProgramHandle program;
   ProfileHandle profileHandle;
-  std::string name, weightsPath;
+  std::string name;
+  std::vector<std::string> weightsPaths; // those that the call uses
   const hk_function *function = nullptr;
   std::vector<Argument> args;
   std::map<std::string, int64_t> dims;

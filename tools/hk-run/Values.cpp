@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <random>
 
 using namespace hk;
@@ -263,9 +264,8 @@ static double randomValue(std::mt19937_64 &engine, DType dtype, Data data) {
 
 /// 0, then sorted numbers, every third one twice (an empty sequence), then
 /// `total`.
-static void fillBounds(HostTensor &tensor, std::mt19937_64 &engine,
-                       int64_t total) {
-  int64_t count = tensor.numElements();
+static std::vector<int64_t> randomBounds(std::mt19937_64 &engine, int64_t count,
+                                         int64_t total) {
   std::vector<int64_t> bounds(static_cast<size_t>(count), 0);
   for (int64_t i = 1; i < count; ++i)
     bounds[i] = i % 3 == 0 ? bounds[i - 1]
@@ -274,8 +274,50 @@ static void fillBounds(HostTensor &tensor, std::mt19937_64 &engine,
   std::sort(bounds.begin(), bounds.end());
   if (count > 1)
     bounds.back() = total;
+  return bounds;
+}
+
+/// Different numbers in [0, most] in random order, and -1 when they run out.
+static std::vector<int64_t> randomDistinct(std::mt19937_64 &engine,
+                                           int64_t count, int64_t most) {
+  // The first `count` cards of a shuffled deck, of which only those that have
+  // moved are stored.
+  std::map<int64_t, int64_t> moved;
+  auto card = [&](int64_t place) {
+    auto it = moved.find(place);
+    return it == moved.end() ? place : it->second;
+  };
+  std::vector<int64_t> drawn(static_cast<size_t>(count), -1);
+  for (int64_t i = 0; i < count && i <= most; ++i) {
+    auto left = static_cast<uint64_t>(most - i) + 1;
+    int64_t place = i + static_cast<int64_t>(engine() % left);
+    drawn[i] = card(place);
+    moved[place] = card(i);
+  }
+  return drawn;
+}
+
+static std::vector<int64_t> randomIntegers(std::mt19937_64 &engine,
+                                           int64_t count,
+                                           const IntegerRange &range) {
+  if (range.kind == IntegerRange::Kind::Bounds)
+    return randomBounds(engine, count, range.high);
+  if (range.kind == IntegerRange::Kind::Distinct)
+    return randomDistinct(engine, count, range.high);
+  std::vector<int64_t> values(static_cast<size_t>(count));
+  if (range.kind == IntegerRange::Kind::Lengths) {
+    std::vector<int64_t> bounds = randomBounds(engine, count + 1, range.high);
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = bounds[i + 1] - bounds[i];
+    return values;
+  }
+  uint64_t span = static_cast<uint64_t>(range.high) - range.low + 1;
   for (int64_t i = 0; i < count; ++i)
-    tensor.setInteger(i, bounds[i]);
+    values[i] = range.kind == IntegerRange::Kind::Iota
+                    ? range.low + i
+                    : range.low + static_cast<int64_t>(span ? engine() % span
+                                                            : engine());
+  return values;
 }
 
 void hk::run::fillRandom(HostTensor &tensor, const std::string &name,
@@ -286,19 +328,14 @@ void hk::run::fillRandom(HostTensor &tensor, const std::string &name,
   std::mt19937_64 engine((uint64_t(words[0]) << 32 | words[1]) ^
                          (seed * 0x9e3779b97f4a7c15ull));
   int64_t count = tensor.numElements();
-  bool isFloat = info(tensor.dtype).isFloat;
-  if (!isFloat && range.bounds)
-    return fillBounds(tensor, engine, range.high);
-  uint64_t span = static_cast<uint64_t>(range.high) - range.low + 1;
-  for (int64_t i = 0; i < count; ++i) {
-    if (isFloat)
+  if (info(tensor.dtype).isFloat) {
+    for (int64_t i = 0; i < count; ++i)
       tensor.set(i, randomValue(engine, tensor.dtype, data));
-    else if (range.iota)
-      tensor.setInteger(i, range.low + i);
-    else
-      tensor.setInteger(i, range.low + static_cast<int64_t>(
-                                           span ? engine() % span : engine()));
+    return;
   }
+  std::vector<int64_t> values = randomIntegers(engine, count, range);
+  for (int64_t i = 0; i < count; ++i)
+    tensor.setInteger(i, values[i]);
 }
 
 std::string hk::run::summarize(const HostTensor &tensor) {

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <numeric>
@@ -49,18 +50,21 @@ static void reportTensors(const Session &session) {
               static_cast<unsigned long long>(session.workspaceBytes()));
 }
 
-static void reportProfile(const hk_profile *profile) {
+/// `calls`: how many the profile is of; `which` says it to people.
+static void reportProfile(const hk_profile *profile, uint32_t calls,
+                          const std::string &which) {
   uint32_t count = hk_profile_num_entries(profile);
   if (count == 0)
     return;
-  std::printf("  %8s %11s %11s  %s\n", "launches", "total us", "min us",
-              "kernel");
+  std::printf("  %8s %11s %11s  kernel, %s\n", "launches", "us a call",
+              "min us", which.c_str());
   double total = 0;
   for (uint32_t i = 0; i < count; ++i) {
     hk_profile_entry entry = hk_profile_get(profile, i);
-    total += entry.total_us;
+    double each = entry.total_us / calls;
+    total += each;
     std::printf("  %8llu %11.2f %11.2f  %s (%s)\n",
-                static_cast<unsigned long long>(entry.launches), entry.total_us,
+                static_cast<unsigned long long>(entry.launches / calls), each,
                 entry.min_us, entry.variant, entry.ops);
   }
   std::printf("  %8s %11.2f\n", "all", total);
@@ -74,6 +78,14 @@ static void reportBench(std::vector<double> times) {
                 static_cast<double>(times.size());
   std::printf("  %zu calls: min %.2f us, median %.2f us, mean %.2f us\n",
               times.size(), times.front(), times[times.size() / 2], mean);
+}
+
+/// Before the call, which may take long.
+static void checkOutputNames(const Session &session, const Options &options) {
+  for (const Argument &arg : session.arguments())
+    if (arg.role != Role::Input && !options.outputs.count(arg.name) &&
+        !options.outputDirectory.empty())
+      (void)resultFile(options.outputDirectory, arg.name);
 }
 
 static void writeOutputs(const Session &session, const Options &options) {
@@ -91,7 +103,7 @@ static void writeOutputs(const Session &session, const Options &options) {
     if (chosen != options.outputs.end())
       writeNpy(chosen->second, arg.after);
     else if (!options.outputDirectory.empty())
-      writeNpy(options.outputDirectory + "/" + arg.name + ".npy", arg.after);
+      writeNpy(resultFile(options.outputDirectory, arg.name), arg.after);
   }
 }
 
@@ -99,18 +111,22 @@ static int callOnce(const Options &options) {
   std::optional<CounterFile> counters;
   if (options.counters != CounterFormat::Off)
     counters.emplace();
+  bool calls = options.resultsDirectory.empty();
+  if (!calls && (options.benchIterations || counters))
+    throw Failure("--results makes no call that --bench or --counters could "
+                  "look at");
   Session session(options);
-  if (options.resultsDirectory.empty())
+  checkOutputNames(session, options);
+  if (calls)
     session.runOnce();
   else
     session.readResults(options.resultsDirectory);
   // Alone on standard output, so that it can be piped.
   if (options.counters != CounterFormat::Json) {
     std::printf("%s of %s on %s\n", session.functionName().c_str(),
-                options.module.c_str(),
-                hk_device_description(session.device()));
+                options.module.c_str(), session.place().c_str());
     reportTensors(session);
-    reportProfile(session.profile());
+    reportProfile(session.profile(), 1, "of the first call");
   }
   if (counters)
     std::fputs(counters->report(options.counters, options.device).c_str(),
@@ -120,8 +136,13 @@ static int callOnce(const Options &options) {
   std::fflush(stdout);
   int result =
       options.check ? checkAgainstReference(session.checkRequest()) : 0;
-  if (options.benchIterations)
+  if (options.benchIterations) {
     reportBench(session.bench(*options.benchIterations));
+    uint32_t profiled =
+        std::min(*options.benchIterations, Session::kProfiledCalls);
+    reportProfile(session.profile(), profiled,
+                  "mean of " + std::to_string(profiled) + " warm calls");
+  }
   return result;
 }
 
@@ -166,6 +187,7 @@ static int runCalls(const std::string &file,
 }
 
 int main(int argc, char **argv) {
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
   return reportFailure([&] {
     std::vector<std::string> arguments(argv + 1, argv + argc);
     Options options = parseOptions(arguments);

@@ -32,11 +32,17 @@ struct CompileOptions {
   std::vector<std::string> targets{"host"};
   /// Output file; "-" is standard output (not for Shared).
   std::string output = "-";
-  /// Safetensors file that holds the tensors hk.weight names; "" if none.
+  /// Safetensors file that holds the tensors hk.weight names, or the
+  /// model.safetensors.index.json of several; "" if none.
   std::string weights;
+  /// Copies weights that are used as they are into the module's own file; else
+  /// they are read where they are.
+  bool packWeights = false;
   bool fuse = true;
   /// Compute with weights at compile time; needs the weights file.
   bool foldWeights = true;
+  /// Also where the result takes more bytes than the weights it is made of.
+  bool expandWeights = false;
   /// Slices of the k of products and of the keys of attentions: 0 by cost, 1
   /// none, else that many wherever possible.
   int64_t splitK = 0, splitKeys = 0;
@@ -58,7 +64,8 @@ struct CompileOptions {
 void registerCompilerDialects(DialectRegistry &registry);
 
 /// Defaults that depend on the installation and the environment: kernel and
-/// include folders, cache folder (HK_CACHE_DIR, else XDG_CACHE_HOME/hk, else
+/// include folders (../share/hk of the program's folder), cache folder
+/// (HK_CACHE_DIR, else XDG_CACHE_HOME/hk, else
 /// ~/.cache/hk).
 CompileOptions defaultCompileOptions();
 

@@ -19,6 +19,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace mlir::hk {
 
@@ -30,19 +32,42 @@ public:
   /// Errors (no file, truncated, not safetensors) are emitted at `loc`.
   static FailureOr<SafetensorsFile> open(Location loc, StringRef path);
 
-  /// The bytes of a weight's tensor, after checking that name, dtype, shape and
-  /// size are what `op` says; errors are emitted at `op`.
-  FailureOr<StringRef> find(WeightOp op) const {
-    return find(op, op.getSource(), cast<RankedTensorType>(op.getType()));
-  }
-  /// The same of any tensor that `op` needs.
+  bool has(StringRef name) const { return header.getObject(name); }
+  StringRef getPath() const { return path; }
+  /// The bytes of a tensor that `op` needs, after checking that name, dtype,
+  /// shape and size are what it says; errors are emitted at `op`.
   FailureOr<StringRef> find(WeightOp op, StringRef name,
                             RankedTensorType type) const;
 
 private:
+  std::string path;
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   llvm::json::Object header;
   StringRef data;
+};
+
+/// The tensors of several files.
+class WeightFiles {
+public:
+  /// Adds a safetensors file, or those that an index (`*.json`: an object
+  /// "weight_map" from names to files beside it) names. Errors are emitted at
+  /// `loc`.
+  LogicalResult add(Location loc, StringRef path);
+
+  struct Tensor {
+    StringRef bytes, path;
+  };
+  /// See SafetensorsFile::find; of equal names the file that was added first
+  /// counts.
+  FailureOr<Tensor> find(WeightOp op, StringRef name,
+                         RankedTensorType type) const;
+  FailureOr<Tensor> find(WeightOp op) const {
+    return find(op, op.getSource(), cast<RankedTensorType>(op.getType()));
+  }
+
+private:
+  LogicalResult addIndex(Location loc, StringRef path);
+  std::vector<SafetensorsFile> files;
 };
 
 } // namespace mlir::hk

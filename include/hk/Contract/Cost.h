@@ -84,10 +84,119 @@ constexpr double hostGemmMicroseconds(const Target &target,
          target.launchMicroseconds;
 }
 
+/// What sm_90a's loops reach, measured on an H200 (benchmarks/results). Other
+/// chips have one kind of matrix instruction, and no factor.
+struct Sm90Calibration {
+  /// Of the matrix rate by mma.sync: bf16 4096^3 in 409 us, fp8 8192^3 in
+  /// 3,892.
+  static constexpr double kBlocks = 0.45, kBlocksFp8 = 0.16;
+  /// Of the memory's rate: products of few rows in blocks, by the copy engine.
+  /// A tile of 128 rows that has few of them leaves less under way.
+  static constexpr double kBlocksMemory = 0.65, kBulkMemory = 0.88,
+                          kTallMemory = 0.75;
+  /// Bytes that the L2 cache brings to all units, per microsecond; rows that do
+  /// not begin at its lines take two for one.
+  static constexpr double kL2Bytes = 10e6;
+  /// Clock at full load, until the power limit lowers it.
+  static constexpr double kClocksPerMicrosecond = 1570;
+  /// Narrower tiles move more bytes of LDS per product: of 128 columns, 7 %.
+  static constexpr double kNarrow = 0.14;
+  /// A fold every 128 bytes of k, without and with scales.
+  static constexpr double kFold = 0.085, kScaledFold = 0.14;
+  /// A tile of B that no cluster shares.
+  static constexpr double kAlone = 0.02;
+  /// Clocks of an epilogue of 256 columns.
+  static constexpr double kEpilogueClocks = 5500;
+  /// Start, first bytes and last store of a product of few rows; each doubling
+  /// of the blocks that share k.
+  static constexpr double kSkinnyMicroseconds = 2.0, kSplitMicroseconds = 0.4;
+  /// What one unit can draw of the memory's rate, in shares of an even split.
+  static constexpr double kUnitShare = 1.25;
+};
+
+constexpr double blocksRate(const Target &target, DType operand) {
+  if (target.arch != Arch::Sm90a || operand == DType::F32)
+    return 1.0;
+  return isFp8(operand) ? Sm90Calibration::kBlocksFp8
+                        : Sm90Calibration::kBlocks;
+}
+
+/// Bytes of all operands and results, each once.
+constexpr double gemmBytes(const GemmShapeClass &shape, const GemmSize &size) {
+  double rowsB = double(size.n) * (shape.pair ? 2 : 1);
+  return double(size.batches) *
+         (double(size.m) * double(size.k) * size.bytesA +
+          rowsB * double(size.k) * size.bytesB +
+          double(size.m) * double(size.n) * size.bytesOut);
+}
+
+/// A warp-specialised product: rounds of tiles over the clusters that the chip
+/// holds.
+constexpr double warpSpecialisedMicroseconds(const Target &target,
+                                             const GemmTile &tile,
+                                             const GemmShapeClass &shape,
+                                             const GemmSize &size) {
+  using C = Sm90Calibration;
+  double columns = gemmColumns(tile, shape.pair);
+  double tiles = ceilDiv(double(size.m), tile.bm * tile.cluster) *
+                 ceilDiv(double(size.n), columns) * double(size.batches);
+  double rounds = ceilDiv(tiles, target.computeUnits / tile.cluster);
+  double step = 4.0 * tile.bn * (1 + C::kNarrow * (256 - tile.bn) / 256);
+  if (shape.scaled)
+    step *= 1 + C::kScaledFold;
+  else if (isFp8(shape.operand))
+    step *= 1 + C::kFold;
+  if (tile.cluster == 1)
+    step *= 1 + C::kAlone;
+  double running = tiles < target.computeUnits / tile.cluster
+                       ? tiles * tile.cluster
+                       : double(target.computeUnits);
+  bool crosses = size.k * int64_t(size.bytesA) % kBulkRowBytes != 0;
+  double fromL2 = running * kBulkRowBytes *
+                  (tile.bm + double(tile.bn) / tile.cluster) *
+                  (crosses ? 2 : 1) / C::kL2Bytes;
+  step = costMax(step, fromL2 * C::kClocksPerMicrosecond);
+  double clocks = ceilDiv(double(size.k), tile.bk) * step +
+                  C::kEpilogueClocks * tile.bn / 256;
+  double compute =
+      rounds * clocks / C::kClocksPerMicrosecond + kMemoryMicroseconds;
+  double memory =
+      gemmBytes(shape, size) / (target.memoryGBps * 1e3 * C::kTallMemory);
+  return target.launchMicroseconds + costMax(compute, memory);
+}
+
+/// A product of few rows: the memory's time, or that of the busiest unit. Every
+/// bm rows read B again.
+constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
+                                    const GemmShapeClass &shape,
+                                    const GemmSize &size) {
+  using C = Sm90Calibration;
+  double columns = gemmColumns(tile, shape.pair);
+  double rowBlocks = ceilDiv(double(size.m), tile.bm);
+  double blocks = ceilDiv(double(size.n), columns) * tile.cluster * rowBlocks *
+                  double(size.batches);
+  double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
+  double bytesB = double(size.n) * (shape.pair ? 2 : 1) * double(size.k) *
+                  size.bytesB * double(size.batches);
+  double bytes = gemmBytes(shape, size) + (rowBlocks - 1) * bytesB;
+  double units = target.computeUnits;
+  double busiest = ceilDiv(blocks, units) * (bytes / blocks) /
+                   (rate / units * C::kUnitShare);
+  double splits = 0;
+  for (int32_t s = tile.cluster; s > 1; s /= 2)
+    splits += 1;
+  return target.launchMicroseconds + C::kSkinnyMicroseconds +
+         splits * C::kSplitMicroseconds + costMax(bytes / rate, busiest);
+}
+
 /// One launch of `size` with `tile`. `columns`: gemmColumns.
 constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                                   const GemmShapeClass &shape,
                                   const GemmSize &size) {
+  if (tile.loop == GemmLoop::WarpSpecialised)
+    return warpSpecialisedMicroseconds(target, tile, shape, size);
+  if (tile.loop == GemmLoop::Skinny)
+    return skinnyMicroseconds(target, tile, shape, size);
   double columns = gemmColumns(tile, shape.pair);
   double blocks = ceilDiv(double(size.m), tile.bm) *
                   ceilDiv(double(size.n), columns) * double(size.batches);
@@ -101,7 +210,8 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   // Blocks one unit gets, and how many of them it holds at a time.
   double perUnit = ceilDiv(blocks, units);
   int32_t threads = gemmThreads(target, tile);
-  int64_t inLds = target.ldsBytes / gemmLds(target, tile, shape.operand);
+  int64_t inLds =
+      target.ldsBytes / gemmLds(target, tile, shape.operand, shape.quantized);
   double fit = costMax(1, double(inLds));
   double most = costMax(1, 1024.0 / threads);
   double resident = perUnit < fit ? perUnit : fit;
@@ -111,9 +221,10 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   // memory latency that the other stages and blocks do not cover.
   double waves = tile.wm * tile.wn * resident;
   double simds = waves < 4 ? waves : 4;
-  double matrix =
-      2.0 * tile.bm * tile.bn * tile.bk * units /
-      (target.bf16Tflops * 1e6 * matrixRate(target, shape.operand)) * 4 / simds;
+  double matrix = 2.0 * tile.bm * tile.bn * tile.bk * units /
+                  (target.bf16Tflops * 1e6 * matrixRate(target, shape.operand) *
+                   blocksRate(target, shape.operand)) *
+                  4 / simds;
   double rowsRead = double(tile.bm) * tile.wn + double(tile.bn) * tile.wm;
   double lds = (rowsRead + tile.bm + tile.bn) * tile.bk * bytes /
                (target.ldsBytesPerClock * clockGHz(target) * 1e3);
@@ -123,11 +234,9 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   double compute = perUnit * steps * step + kMemoryMicroseconds;
   // Every operand once from memory, every tile's operands from L2, which is
   // about four times as fast.
-  double rowsB = double(size.n) * (shape.pair ? 2 : 1);
-  double once =
-      double(size.batches) * (double(size.m) * double(size.k) * size.bytesA +
-                              rowsB * double(size.k) * size.bytesB +
-                              double(size.m) * double(size.n) * size.bytesOut);
+  double once = gemmBytes(shape, size);
+  if (target.arch == Arch::Sm90a)
+    once /= Sm90Calibration::kBlocksMemory;
   double tiles = blocks * (tile.bm + tile.bn) * k * bytes;
   double memory = costMax(once, tiles / 4) / (target.memoryGBps * 1e3);
   return target.launchMicroseconds + costMax(compute, memory);

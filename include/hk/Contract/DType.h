@@ -71,7 +71,7 @@ constexpr const DTypeInfo &info(DType d) {
 /// Bytes that `n` elements of `d` take when packed; n * bits is a multiple
 /// of 8.
 constexpr int64_t packedBytes(DType d, int64_t n) {
-  return n * info(d).bits / 8;
+  return info(d).bits < 8 ? n * info(d).bits / 8 : n * (info(d).bits / 8);
 }
 
 } // namespace hk

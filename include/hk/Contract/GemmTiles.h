@@ -16,6 +16,7 @@
 #define HK_CONTRACT_GEMMTILES_H
 
 #include "hk/Contract/Lds.h"
+#include "hk/Contract/Scale.h"
 
 namespace hk {
 
@@ -30,7 +31,43 @@ struct GemmTileRow {
   /// twice the registers for them.
   bool fp8 = true;
   bool fp8Staged = true;
+  GemmLoop loop = GemmLoop::Blocks;
+  int32_t cluster = 1;
+  /// Offered to products that quantise A only: those of 16 bits need twice the
+  /// bytes of k for a group.
+  bool onlyQuantized = false;
 };
+
+/// A row for products that quantise A.
+constexpr GemmTileRow onlyQuantized(GemmTileRow row) {
+  row.onlyQuantized = true;
+  return row;
+}
+
+/// A warp-specialised row: 128 rows, two warpgroups. `folds`: registers hold a
+/// second accumulator, for fp8 and scales along k.
+constexpr GemmTileRow warpSpecialised(int32_t bn, int32_t stages, bool folds,
+                                      int32_t cluster) {
+  return {128,
+          bn,
+          kBulkRowBytes,
+          2,
+          1,
+          stages,
+          false,
+          folds,
+          folds,
+          false,
+          GemmLoop::WarpSpecialised,
+          cluster};
+}
+
+/// A row for few rows: bn rows of B to a block, k split over a cluster.
+constexpr GemmTileRow skinny(int32_t bm, int32_t bn, int32_t stages,
+                             int32_t cluster) {
+  return {bm,    bn,    kBulkRowBytes, 1,     bn / 64,          stages,
+          false, false, true,          false, GemmLoop::Skinny, cluster};
+}
 
 struct GemmTileTable {
   const GemmTileRow *rows;
@@ -49,6 +86,8 @@ inline constexpr GemmTileRow kGemmTilesGfx942[] = {
     {32, 128, 128, 1, 4, 1, true, true},
     {32, 32, 128, 1, 1, 1, true, true},
     {32, 32, 64, 1, 1, 1, true, true},
+    onlyQuantized({64, 128, 256, 2, 2, 1, true, true}),
+    onlyQuantized({32, 64, 256, 1, 2, 1, true, true}),
 };
 inline constexpr GemmTileRow kGemmTilesGfx950[] = {
     {256, 256, 128, 2, 4, 2, false, false},
@@ -62,14 +101,49 @@ inline constexpr GemmTileRow kGemmTilesGfx950[] = {
     {32, 128, 128, 1, 4, 2, true, true},
     {32, 32, 128, 1, 1, 2, true, true},
     {32, 32, 64, 1, 1, 2, true, true},
+    onlyQuantized({64, 128, 256, 2, 2, 1, true, true}),
+    onlyQuantized({32, 64, 256, 1, 2, 2, true, true}),
 };
 inline constexpr GemmTileRow kGemmTilesGfx1100[] = {
-    {128, 128, 64, 4, 2, 2, false, false}, {128, 64, 128, 4, 2, 1, true, false},
-    {64, 64, 128, 2, 2, 1, true, false},   {32, 64, 128, 2, 2, 1, true, true},
-    {16, 64, 256, 1, 4, 1, false, false},  {16, 64, 128, 1, 4, 1, true, true},
+    {128, 128, 64, 4, 2, 2, false, false},
+    {128, 64, 128, 4, 2, 1, true, false},
+    {64, 64, 128, 2, 2, 1, true, false},
+    {32, 64, 128, 2, 2, 1, true, true},
+    {16, 64, 256, 1, 4, 1, false, false},
+    {16, 64, 128, 1, 4, 1, true, true},
     {16, 32, 128, 1, 2, 1, true, true},
+    onlyQuantized({32, 64, 256, 2, 4, 1, true, true}),
 };
 inline constexpr GemmTileRow kGemmTilesSm90a[] = {
+    warpSpecialised(256, 4, false, 2),
+    warpSpecialised(256, 4, false, 1),
+    warpSpecialised(192, 4, true, 2),
+    warpSpecialised(128, 6, true, 2),
+    warpSpecialised(128, 6, true, 1),
+    skinny(8, 64, 10, 1),
+    skinny(8, 64, 10, 2),
+    skinny(8, 64, 10, 4),
+    skinny(8, 64, 10, 8),
+    skinny(8, 128, 6, 1),
+    skinny(8, 128, 6, 2),
+    skinny(16, 64, 10, 1),
+    skinny(16, 64, 10, 2),
+    skinny(16, 64, 10, 4),
+    skinny(16, 64, 10, 8),
+    skinny(16, 128, 6, 1),
+    skinny(16, 128, 6, 2),
+    skinny(32, 64, 8, 1),
+    skinny(32, 64, 8, 2),
+    skinny(32, 64, 8, 4),
+    skinny(32, 64, 8, 8),
+    skinny(32, 128, 5, 1),
+    skinny(32, 128, 5, 2),
+    skinny(64, 64, 6, 1),
+    skinny(64, 64, 6, 2),
+    skinny(64, 64, 6, 4),
+    skinny(64, 64, 6, 8),
+    skinny(64, 128, 4, 1),
+    skinny(64, 128, 4, 2),
     {128, 256, 128, 2, 4, 3, false, false, false, false},
     {128, 128, 128, 4, 2, 3, false, false, false, false},
     {64, 128, 128, 2, 4, 3, false, true},
@@ -80,6 +154,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     {16, 128, 256, 1, 4, 4, false, false, false, false},
     {16, 64, 256, 1, 4, 4, true, false},
     {16, 64, 128, 1, 4, 4, true, true},
+    onlyQuantized({32, 64, 256, 2, 2, 2, true, true}),
 };
 /// Host rows: kBytes counts the bytes of the widened operands (4 per element).
 inline constexpr GemmTileRow kGemmTilesHost[] = {
@@ -127,11 +202,20 @@ constexpr GemmTile tileOf(const GemmTileRow &row, const Target &target,
                           DType operand) {
   int32_t size =
       target.arch == Arch::Host ? 4 : int32_t(info(operand).bits / 8);
-  return {row.bm, row.bn, row.kBytes / size, row.wm, row.wn, row.stages, 1};
+  return {row.bm,     row.bn, row.kBytes / size, row.wm,     row.wn,
+          row.stages, 1,      row.loop,          row.cluster};
 }
 
 constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
-  return target.arch == Arch::Host ? 1 : tile.wm * tile.wn * target.waveSize;
+  if (target.arch == Arch::Host)
+    return 1;
+  int32_t waves = tile.wm * tile.wn;
+  // Warpgroups, and one that copies.
+  if (tile.loop == GemmLoop::WarpSpecialised)
+    waves = (waves + 1) * kGroupWarps;
+  if (tile.loop == GemmLoop::Skinny)
+    waves = waves * kGroupWarps + 1;
+  return waves * target.waveSize;
 }
 
 /// What the choice of a tile depends on besides the sizes.
@@ -140,8 +224,12 @@ struct GemmShapeClass {
   bool staged;   // an operand cannot be copied straight into LDS
   bool pair;     // gated: columns c and c + n in one block
   bool scaled;   // scales along k
+  /// A is quantised in groups along k where it is read, which gives it scales.
+  bool quantized;
   /// Columns that share a statistic in the epilogue; 0: none.
   int32_t group;
+  /// Both operands can be described by tensor maps (sm_90a).
+  bool bulk = false;
 };
 
 /// Columns of the result that a block computes.
@@ -149,21 +237,49 @@ constexpr int32_t gemmColumns(const GemmTile &tile, bool pair) {
   return pair ? tile.bn / 2 : tile.bn;
 }
 
+constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
+                                   const GemmShapeClass &shape) {
+  if (!shape.bulk || shape.operand == DType::F32)
+    return false;
+  if (isFp8(shape.operand) && !row.fp8)
+    return false;
+  if (shape.scaled && (!row.scaled || tile.bk != 128 || shape.pair))
+    return false;
+  // A statistic is of the columns that pass through a slab together.
+  int32_t together = tile.bn <= 128 ? tile.bn : tile.bn / 2;
+  return shape.group == 0 || (!shape.pair && together % shape.group == 0);
+}
+
+/// A block of the cluster finishes its part of the columns, in vectors of
+/// eight.
+constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
+                          const GemmShapeClass &shape) {
+  return shape.bulk && shape.operand != DType::F32 && !shape.scaled &&
+         shape.group == 0 &&
+         gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
+}
+
 /// Whether the kernel template accepts this row; LDS apart.
 constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
                             const GemmShapeClass &shape) {
   GemmTile tile = tileOf(row, target, shape.operand);
+  if (row.loop == GemmLoop::WarpSpecialised)
+    return warpSpecialisedFits(row, tile, shape);
+  if (row.loop == GemmLoop::Skinny)
+    return skinnyFits(row, tile, shape);
   int32_t columns = gemmColumns(tile, shape.pair);
   bool host = target.arch == Arch::Host;
   if (shape.staged && !row.staged)
     return false;
   if (isFp8(shape.operand) && !(shape.staged ? row.fp8Staged : row.fp8))
     return false;
-  if (shape.scaled &&
-      (!row.scaled || 128 % tile.bk != 0 || 128 % columns != 0 || shape.pair ||
-       (host && tile.bk != 128)))
+  if (shape.scaled && (!row.scaled || kBlockScaleA.depth % tile.bk != 0 ||
+                       kBlockScaleB.rows % columns != 0 || shape.pair ||
+                       (host && tile.bk != kBlockScaleA.depth)))
     return false;
-  if (host && !shape.scaled && tile.bk == 128)
+  if (host && !shape.scaled && tile.bk == kBlockScaleA.depth)
+    return false;
+  if (shape.quantized ? tile.bk != kBlockScaleA.depth : row.onlyQuantized)
     return false;
   if (shape.group != 0 && columns % shape.group != 0)
     return false;

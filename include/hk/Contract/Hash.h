@@ -78,6 +78,7 @@ constexpr uint64_t contractHash() {
   hash.add(sizeof(Conv1dTile));
   hash.add(sizeof(ScanTile));
   hash.add(sizeof(RoutingTile));
+  hash.add(sizeof(GatedDeltaTile));
   return hash.value();
 }
 

@@ -59,12 +59,11 @@ constexpr DType gemmOperandType(const Target &target, DType a, DType b) {
     return DType::I8;
   if (a == b && a == nativeE4M3(target) && hasFp8Matrix(target))
     return a;
-  bool aHalf = a == DType::F16 || isFp8(a) || a == DType::I8;
-  bool bHalf = b == DType::F16 || isFp8(b) || b == DType::I8;
+  bool aSmall = info(a).bits <= 8, bSmall = info(b).bits <= 8;
+  bool aHalf = a == DType::F16 || aSmall, bHalf = b == DType::F16 || bSmall;
   if ((a == DType::F16 && bHalf) || (b == DType::F16 && aHalf))
     return DType::F16;
-  bool aBf16 = a == DType::BF16 || isFp8(a) || a == DType::I8;
-  bool bBf16 = b == DType::BF16 || isFp8(b) || b == DType::I8;
+  bool aBf16 = a == DType::BF16 || aSmall, bBf16 = b == DType::BF16 || bSmall;
   return aBf16 && bBf16 ? DType::BF16 : DType::F32;
 }
 
@@ -83,19 +82,52 @@ constexpr int64_t gemmSlabRows(const Target &target, const GemmTile &tile) {
   return ldsMul(tile.wm, target.mmaM);
 }
 
+/// sm_90a's copy engine: bytes of k in a stage's rows, and where stages begin.
+inline constexpr int32_t kBulkRowBytes = 128, kBulkAlignment = 1024;
+/// LDS through which a warp of a warp-specialised product passes its results.
+inline constexpr int32_t kBulkSlabBytes = 4096;
+/// Warps of a warpgroup.
+inline constexpr int32_t kGroupWarps = 4;
+
+/// Room to align, the stages, a slab per multiplying warp, two barriers a
+/// stage.
+constexpr int64_t warpSpecialisedLds(const GemmTile &tile) {
+  int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
+  return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
+                ldsMul(tile.wm, kGroupWarps, kBulkSlabBytes));
+}
+
+/// Words between the columns of a part of a skinny product, beyond its rows:
+/// keeps writes of neighbouring columns in different banks.
+inline constexpr int32_t kSkinnyPad = 2;
+
+/// Room to align, the stages, the parts that a block adds, barriers.
+constexpr int64_t skinnyLds(const GemmTile &tile) {
+  int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
+  return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
+                ldsAdd(ldsMul(tile.bn, tile.bm + kSkinnyPad, 4), 8));
+}
+
 /// GPU: the A and B stages of the main loop; the epilogue's slab of 4-byte
 /// accumulators takes their place. Host: A and B widened to f32, and C.
+/// `quantized`: with a stage, or the widened A, a scale of each row.
 constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
-                          DType operand) {
+                          DType operand, bool quantized = false) {
+  if (tile.loop == GemmLoop::WarpSpecialised)
+    return warpSpecialisedLds(tile);
+  if (tile.loop == GemmLoop::Skinny)
+    return skinnyLds(tile);
+  int64_t scales = quantized ? ldsMul(tile.bm, 4) : 0;
   if (isHostSkinny(target, tile))
-    return ldsMul(tile.bm, ldsAdd(tile.bk, tile.bn), 4);
+    return ldsAdd(ldsMul(tile.bm, ldsAdd(tile.bk, tile.bn), 4), scales);
   if (target.arch == Arch::Host)
     return ldsAdd(
-        ldsMul(tile.bm, tile.bk + kHostRowPad, 4),
+        ldsAdd(ldsMul(tile.bm, tile.bk + kHostRowPad, 4), scales),
         ldsAdd(ldsMul(tile.bn, tile.bk, 4), ldsMul(tile.bm, tile.bn, 4)));
   int64_t stage = ldsAdd(ldsMul(tile.bm, tile.bk), ldsMul(tile.bn, tile.bk));
-  int64_t main = ldsMul(tile.stages, stage, info(operand).bits / 8);
-  return ldsMax(main, ldsMul(gemmSlabRows(target, tile), tile.bn, 4));
+  int64_t bytes = ldsAdd(ldsMul(stage, info(operand).bits / 8), scales);
+  return ldsMax(ldsMul(tile.stages, bytes),
+                ldsMul(gemmSlabRows(target, tile), tile.bn, 4));
 }
 
 } // namespace hk

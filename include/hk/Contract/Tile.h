@@ -34,14 +34,30 @@ struct RowTile {
   constexpr int32_t threadsPerRow() const { return threads * cluster / rows; }
 };
 
-/// C[bm, bn] per block in K steps of bk, by wm x wn waves; `stages` LDS
-/// buffers. splitK > 1: blocks share k in that many slices and write a partial
-/// result each.
+/// How a matrix product walks k.
+enum class GemmLoop : int32_t {
+  /// All waves copy and multiply; every target.
+  Blocks,
+  /// sm_90a: one warp asks for the operands, wm warpgroups multiply 64 rows
+  /// each; blocks stay and take one tile after the other.
+  WarpSpecialised,
+  /// sm_90a, few rows: bn rows of B are the rows of the instruction, bm columns
+  /// of it are the rows of A.
+  Skinny,
+};
+
+/// C[bm, bn] per block in K steps of bk, by wm x wn waves (WarpSpecialised and
+/// Skinny: warpgroups); `stages` LDS buffers. splitK > 1: blocks share k in
+/// that many slices and write a partial result each. cluster > 1: that many
+/// blocks work together; WarpSpecialised: neighbouring rows of tiles, which
+/// share B; Skinny: parts of k, which they add.
 struct GemmTile {
   int32_t bm, bn, bk;
   int32_t wm, wn;
   int32_t stages;
   int32_t splitK;
+  GemmLoop loop = GemmLoop::Blocks;
+  int32_t cluster = 1;
 };
 
 /// bq query rows per block in steps of bk keys, by `waves` waves: each has a
@@ -77,6 +93,16 @@ struct ScanTile {
 /// One block of `threads` threads does all the work.
 struct RoutingTile {
   int32_t threads;
+};
+
+/// Gated delta rule: a block of `threads` threads; `columns` neighbouring
+/// columns of values per thread. Where a thread keeps a part of the state,
+/// `lanes` neighbouring threads share those columns and have a part of the
+/// keys each.
+struct GatedDeltaTile {
+  int32_t threads;
+  int32_t lanes;
+  int32_t columns;
 };
 
 } // namespace hk

@@ -15,6 +15,7 @@
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
@@ -31,6 +32,25 @@
 
 #include "hk/Dialect/HKDialect.h.inc"
 #include "hk/Dialect/HKEnums.h.inc"
+
+namespace mlir::hk {
+/// Reductions of trailing dims that operators need.
+enum class RowReduction : int32_t {
+  SumOfSquares,
+  Sum,
+  SumOfCentredSquares, // needs Sum
+  Maximum,
+  Minimum,
+  SumOfExp, // e^(x - maximum); needs Maximum
+  AbsMaximum,
+};
+
+/// See HK_OperandsInMemory.
+template <typename ConcreteOp>
+class OperandsInMemory
+    : public OpTrait::TraitBase<ConcreteOp, OperandsInMemory> {};
+} // namespace mlir::hk
+
 #include "hk/Dialect/HKInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "hk/Dialect/HKAttrs.h.inc"
@@ -47,6 +67,27 @@ enum class KeyForm { Dense, Ragged, Paged };
 /// Trailing dims that a permutation moves: rank minus its fixed prefix.
 int64_t transposedLocalDims(ArrayRef<int64_t> permutation);
 
+/// Elements that share an e8m0 scale.
+inline constexpr int64_t kMxBlock = 32;
+
+// Operand maps that several operators have; see RowwiseOpInterface.
+
+/// NumPy broadcasting: aligned at the last dim; 1 repeats.
+SmallVector<AffineMap> broadcastMaps(Operation *op);
+/// The first operand is read anywhere in the last `dims` dims; the others are
+/// vectors along the last one.
+SmallVector<AffineMap> rowMaps(Operation *op, int64_t dims = 1);
+/// Every operand fills a part of dim `axis`.
+SmallVector<AffineMap> partMaps(Operation *op, int64_t axis);
+/// A tensor and its scale: of one element, or per `group` elements of the dims
+/// that it does not share with the tensor.
+SmallVector<AffineMap> scaledMaps(Operation *op, int64_t group);
+
+/// {group} if `scale` has an element per group of the last dim.
+SmallVector<int64_t> scaleGroups(Value scale, int64_t group);
+
+RowReduction rowReductionOf(ReduceKind kind);
+
 /// The contract's element type of an MLIR type; nullopt if hk has none.
 std::optional<::hk::DType> dtypeOf(Type type);
 Type typeOf(::hk::DType dtype, MLIRContext *context);
@@ -55,9 +96,36 @@ Type typeOf(::hk::DType dtype, MLIRContext *context);
 /// nullptr when it has none.
 const ::hk::Target *targetOf(Operation *op);
 
-/// Names of discardable attributes.
+/// Names of discardable attributes; an hk attribute that is not listed here is
+/// an error wherever it stands.
 inline constexpr llvm::StringLiteral kTargetAttrName = "hk.target"; // module
-inline constexpr llvm::StringLiteral kStateAttrName = "hk.state";   // argument
+/// Of a module: a dictionary from names of kernels to arrays of tiles. The
+/// driver found them to spill registers when it compiled the kernels.
+inline constexpr llvm::StringLiteral kSpillingTilesAttrName =
+    "hk.spilling_tiles";
+/// Unit, of an argument: memory that the function writes in place.
+inline constexpr llvm::StringLiteral kStateAttrName = "hk.state";
+/// Unit, of an argument: it is written as a whole.
+inline constexpr llvm::StringLiteral kOutputAttrName = "hk.output";
+/// String, of an argument or a result: its public name, which can be the name
+/// of a file.
+inline constexpr llvm::StringLiteral kNameAttrName = "hk.name";
+/// Array of strings, of an argument: a name for each dim, "_" for none. Dims of
+/// one name have one size.
+inline constexpr llvm::StringLiteral kDimsAttrName = "hk.dims";
+
+/// Fails for a discardable attribute of `op` that belongs to no dialect, and
+/// says which inherent one is near.
+LogicalResult verifyOnlyKnownAttributes(Operation *op);
+
+template <typename ConcreteType>
+class OnlyKnownAttributes
+    : public OpTrait::TraitBase<ConcreteType, OnlyKnownAttributes> {
+public:
+  static LogicalResult verifyTrait(Operation *op) {
+    return verifyOnlyKnownAttributes(op);
+  }
+};
 
 /// Largest hk.constant.
 inline constexpr int64_t kMaxConstantBytes = 256;

@@ -19,6 +19,7 @@
 #include "llvm/ADT/Twine.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,6 @@ namespace mlir::hk {
 /// X(enumerator, printed code)
 #define HK_REASONS(X)                                                          \
   X(Accepted, "accepted")                                                      \
-  X(NoFamily, "no-family")                                                     \
   X(OtherFamily, "other-family")                                               \
   X(UnsupportedDType, "unsupported-dtype")                                     \
   X(UnsupportedShape, "unsupported-shape")                                     \
@@ -40,10 +40,10 @@ namespace mlir::hk {
   X(NotAnEpilogue, "not-an-epilogue")                                          \
   X(NeedsWholeRow, "needs-whole-row")                                          \
   X(ResultEscapes, "result-escapes")                                           \
-  X(QuantizeInPrologue, "quantize-in-prologue")                                \
   X(LdsExceeded, "lds-exceeded")                                               \
   X(RegistersExceeded, "registers-exceeded")                                   \
   X(CostlierFused, "costlier-fused")                                           \
+  X(Unaligned, "unaligned")                                                    \
   X(SizeUnknown, "size-unknown")                                               \
   X(Disabled, "disabled")
 
@@ -63,6 +63,9 @@ inline llvm::StringRef stringify(Reason reason) {
   }
   return "";
 }
+
+/// What a user can do about a refusal; empty where there is nothing to say.
+llvm::StringRef adviceFor(Reason reason);
 
 /// Accepted, or refused with a reason and a sentence for people.
 class Verdict {
@@ -88,6 +91,12 @@ struct Candidate {
   double microseconds = 0; // modelled cost; 0: none
   int64_t ldsBytes = 0;
   llvm::StringRef why = ""; // a literal: what an accepted fusion rests on
+  /// The operator or kernel that the subject was to share a kernel with.
+  std::optional<Location> partner = std::nullopt;
+  /// Bytes that an accepted fusion neither writes nor reads; with `perSize`,
+  /// times the dynamic sizes of the tensors.
+  int64_t savedBytes = 0;
+  bool perSize = false;
 };
 
 enum class DecisionKind : int32_t { Fuse, Tile, Plan };

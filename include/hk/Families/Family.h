@@ -22,6 +22,7 @@
 #include "hk/Dialect/HK.h"
 #include "hk/Families/Decision.h"
 #include "hk/Families/Split.h"
+#include "hk/Runtime/ModuleAbi.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mlir::hk {
@@ -59,6 +60,17 @@ public:
                            "kernels of this family read their operands");
   }
 
+  /// Whether canTakeIn is also asked about what only operators that joined
+  /// read.
+  virtual bool takesInForEpilogues() const { return false; }
+
+  /// Whether a kernel that takes in `op` can store its results as well, for the
+  /// function to return.
+  virtual bool storesTakenIn(Operation *op) const {
+    (void)op;
+    return false;
+  }
+
   /// Whether two valid groups of this family that have no path between them may
   /// be one kernel (siblings, or the operands of a later op).
   virtual Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
@@ -87,6 +99,14 @@ public:
   virtual LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
                                     DecisionLog &log) const = 0;
 
+  /// The tensor maps that `variant` takes as a parameter of its own, in order;
+  /// sm_90a only.
+  virtual SmallVector<hk_tensor_map_abi>
+  getTensorMaps(KernelOp kernel, VariantOp variant) const {
+    (void)kernel, (void)variant;
+    return {};
+  }
+
   /// Writes the translation unit of `kernel`: one entry point per variant,
   /// named `prefix` + variant name. The text must be a function of the kernel's
   /// contents only (it is the cache key): no addresses, no kernel name.
@@ -105,6 +125,7 @@ const Family &getAttentionFamily();
 const Family &getConv1dFamily();
 const Family &getRoutingFamily();
 const Family &getScanFamily();
+const Family &getGatedDeltaFamily();
 
 /// Condition and grid of a variant, as values of its region.
 struct LaunchDims {
@@ -112,10 +133,6 @@ struct LaunchDims {
   Value x, y, z;   // index
 };
 
-/// On a module: a dictionary from names of kernels to arrays of tiles. The
-/// driver found them to spill registers when it compiled the kernels.
-inline constexpr llvm::StringLiteral kSpillingTilesAttrName =
-    "hk.spilling_tiles";
 bool isKnownToSpill(KernelOp kernel, Attribute tile);
 
 /// Appends an hk.variant named v<n> to `kernel`. `fill` builds the condition

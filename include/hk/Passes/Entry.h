@@ -14,6 +14,7 @@
 #ifndef HK_PASSES_ENTRY_H
 #define HK_PASSES_ENTRY_H
 
+#include "hk/Dialect/HK.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::hk {
@@ -22,13 +23,12 @@ namespace mlir::hk {
 /// the dynamic and static sizes of every output in order, then, once the arena
 /// is planned, the bytes of workspace.
 inline constexpr llvm::StringLiteral kShapeFunctionSuffix = "__shape";
-/// Unit attribute of an argument that is written as a whole.
-inline constexpr llvm::StringLiteral kOutputAttrName = "hk.output";
-/// String attribute of an argument or result: its public name.
-inline constexpr llvm::StringLiteral kNameAttrName = "hk.name";
-
 /// The public name of an argument: its hk.name, or "arg<n>".
 std::string argumentName(func::FuncOp func, unsigned index);
+
+/// The public name of result `result`, output `output`: its hk.name, or
+/// "out<output>". States are no outputs.
+std::string outputName(func::FuncOp func, unsigned result, unsigned output);
 
 } // namespace mlir::hk
 

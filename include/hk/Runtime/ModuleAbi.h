@@ -7,9 +7,10 @@
 //
 // The binary contract between a compiled module and the runtime. A module is a
 // shared library with no undefined symbol that exports one function,
-// hk_module_query. Everything below is plain C data with a version in front; a
-// change of any layout raises HK_MODULE_ABI_VERSION. Generated code calls back
-// through the function pointers of hk_call_ctx only.
+// hk_module_query; behind it in the file is a seal (Seal.h). Everything below
+// is plain C data with a version in front; a change of any layout raises
+// HK_MODULE_ABI_VERSION. Generated code calls back through the function
+// pointers of hk_call_ctx only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HK_MODULE_ABI_VERSION 2u
+#define HK_MODULE_ABI_VERSION 5u
 #define HK_MODULE_QUERY_SYMBOL "hk_module_query"
 
 /// A tensor as generated code sees it: dense, row-major, 16-byte aligned. The
@@ -40,8 +41,8 @@ struct hk_call_ctx {
   /// Errors are recorded in the context and sticky: after one, launch and guard
   /// do nothing, so generated code is straight-line.
   void (*launch)(hk_call_ctx *ctx, uint32_t kernel, const uint64_t *words);
-  /// Two sizes that must be equal; records an error if they are not. `guard`
-  /// indexes hk_function_impl_abi.guards.
+  /// Two sizes that must be to each other as the guard says; records an error
+  /// if they are not. `guard` indexes hk_function_impl_abi.guards.
   void (*guard)(hk_call_ctx *ctx, uint32_t guard, int64_t lhs, int64_t rhs);
   /// Device addresses of hk_module_abi.weights, in that order.
   void *const *weights;
@@ -62,6 +63,30 @@ typedef void (*hk_plan_fn)(const int64_t *dims, hk_launch_plan *plan);
 typedef void (*hk_host_kernel_fn)(const uint64_t *words, const uint32_t *block,
                                   const uint32_t *grid, void *lds);
 
+/// A number known at a launch: words[word], or `constant` where word is
+/// HK_NO_WORD.
+#define HK_NO_WORD UINT32_MAX
+typedef struct hk_number_abi {
+  int64_t constant;
+  uint32_t word;
+} hk_number_abi;
+
+/// What the copy engine of sm_90a must know of an operand: matrices of rows of
+/// consecutive columns, and the box of them that one copy moves. Boxes lie in
+/// LDS as rows of 128 bytes whose 16-byte chunks are permuted by the engine's
+/// 128-byte swizzle; what is outside of a matrix reads as zero and is not
+/// written. Address and strides are multiples of 16 bytes.
+typedef struct hk_tensor_map_abi {
+  uint32_t pointer; // the word that is the address
+  uint8_t dtype;    // hk::DType
+  hk_number_abi columns, rows, matrices;
+  hk_number_abi row_stride, matrix_stride; // in elements
+  uint32_t box_columns, box_rows;
+} hk_tensor_map_abi;
+
+/// Most maps of a variant.
+#define HK_MAX_TENSOR_MAPS 8
+
 typedef struct hk_variant_abi {
   const char *symbol;     // entry point in `code`, and name in profiles
   const char *tile;       // printed tile attribute
@@ -72,6 +97,10 @@ typedef struct hk_variant_abi {
   uint32_t lds_static; // bytes the code object declares
   uint32_t
       lds_dynamic; // bytes to request at launch (sm_90a); host: buffer size
+  /// sm_90a: encoded at each launch and passed as one more parameter, an array
+  /// of 128-byte maps.
+  uint32_t num_maps;
+  const hk_tensor_map_abi *maps;
 } hk_variant_abi;
 
 typedef struct hk_kernel_abi {
@@ -97,10 +126,21 @@ typedef struct hk_arg_abi {
   uint8_t rank;
   const int64_t *sizes;         // -1: dynamic
   const char *const *dim_names; // "d0" for a dynamic dimension, NULL if static
+  /// What an integer argument may hold, for whoever makes inputs to test or to
+  /// time a function: JSON, see docs/abi.md. NULL: a float, or not known.
+  const char *values;
 } hk_arg_abi;
+
+/// What a guard demands of its first size.
+typedef enum hk_guard_relation {
+  HK_GUARD_EQUAL = 0,
+  HK_GUARD_AT_MOST = 1,
+  HK_GUARD_AT_LEAST = 2
+} hk_guard_relation;
 
 typedef struct hk_guard_abi {
   const char *lhs, *rhs; // for example "x dim 0", "positions dim 0"
+  uint32_t relation;     // hk_guard_relation
 } hk_guard_abi;
 
 /// Public signature; the same for every section. Arguments come in the order
@@ -137,12 +177,14 @@ typedef struct hk_section_abi {
 } hk_section_abi;
 
 typedef struct hk_weight_abi {
-  const char *name; // tensor name in the sidecar (safetensors) file
+  const char *name; // of the tensor in its safetensors file
   uint8_t dtype;
   uint8_t rank;
   const int64_t *sizes;
   uint64_t bytes;
   uint64_t checksum; // xxh3 of the bytes; 0: not recorded
+  /// The file, from the module's folder; NULL: weights_file of the module.
+  const char *file;
 } hk_weight_abi;
 
 typedef struct hk_module_abi {
@@ -150,7 +192,7 @@ typedef struct hk_module_abi {
   uint32_t struct_bytes;
   const char *producer;      // "hk 0.1.0"
   const char *contract_hash; // of targets, dtypes and tiles
-  const char *weights_file;  // name beside the module, or NULL
+  const char *weights_file;  // name beside the module, or NULL: none was made
   uint32_t num_functions;
   const hk_function_abi *functions;
   uint32_t num_weights;

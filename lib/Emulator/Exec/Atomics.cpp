@@ -45,8 +45,10 @@ uint64_t updateGlobal(Wave &w, const Inst &inst, const AtomicOp &op,
                      : applyAt<uint32_t>(op, address, source, compare);
   // The result may tell that others are done; asked after it is there, as they
   // may run on another thread.
-  if (w.checks && returns)
+  if (w.checks && returns) {
     w.wg->launch->sync.acquire(address, w.wg->after);
+    w.wg->nextEpoch(); // nor is it known which waves of this workgroup are
+  }
   return old;
 }
 
@@ -74,10 +76,14 @@ void run(Wave &w, const Inst &inst, LaneAddresses &at, unsigned data, int dst) {
   }
   if (w.launch->options.counters)
     countGlobal(w, at, op.bytes, true);
+  if (w.checks)
+    checkRaces(w, inst, at, op.bytes, Use::Atomic);
   for (uint64_t m = wanted; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
     uint64_t old = 0;
     if ((at.mask >> l & 1) && at.a[l] % op.bytes == 0) {
+      if (op.compare && w.checks)
+        withdrawSuspects(w, at.a[l], op.bytes);
       uint64_t compare = op.compare ? laneValue(w, data + words, l, wide) : 0;
       old = updateGlobal(w, inst, op, at.a[l], l, laneValue(w, data, l, wide),
                          compare, dst >= 0);
@@ -119,13 +125,16 @@ void flatAtomic(Wave &w, const Inst &inst) {
   if (s.lds.mask)
     updateLds(w, inst, s.lds, op.bytes, definedLanes(w, inst.o[first + 1]), dst,
               [&](uint64_t old, unsigned l) {
+                if (op.compare)
+                  withdrawSuspects(w, s.lds.a[l], op.bytes);
                 return op.apply(old, laneValue(w, data, l, wide),
                                 op.compare
                                     ? laneValue(w, data + op.bytes / 4, l, wide)
                                     : 0);
               });
-  issueVm(w, Pending::Flat, returns ? inst.o[0].reg : 0,
-          returns ? op.bytes / 4 : 0);
+  issueVm(
+      w, Pending::Flat, returns ? inst.o[0].reg : 0, returns ? op.bytes / 4 : 0,
+      w.checks && s.lds.mask ? touchLds(w, s.lds, op.bytes, Use::Atomic) : -1);
 }
 
 void bufferAtomic(Wave &w, const Inst &inst) {

@@ -174,7 +174,7 @@ bool startAccess(Wave &w, const Inst &inst, bool write, Format &f,
   if (w.launch->options.counters)
     countGlobal(w, at, f.bytes(), write);
   if (w.checks)
-    checkRaces(w, inst, at, f.bytes(), write);
+    checkRaces(w, inst, at, f.bytes(), write ? Use::Write : Use::Read);
   return true;
 }
 

@@ -33,12 +33,6 @@ template <class I, class F> I saturate(F v) {
   return I(int64_t(d));
 }
 
-u16 toBf16(float v) {
-  u32 bits = toBits(v);
-  if (v != v)
-    return u16(bits >> 16 | 0x40);
-  return u16((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 // Stochastic rounding adds as many random bits as are dropped and cuts. The
 // document does not say which bits of the word those are; here they are its
 // top ones, as its pseudocode has it for fp8 (S1[31 : 12]).
@@ -189,7 +183,7 @@ void addHalf(OpTable &t) {
   t.add("v_pack_b32_f16", halfOp(laneOp([](u16 a, u16 b) { return pack(a, b); },
                                         DefRule::PackHalf)));
   t.add("v_cvt_pk_bf16_f32",
-        laneOp([](float a, float b) { return pack(toBf16(a), toBf16(b)); },
+        laneOp([](float a, float b) { return pack(bf16Bits(a), bf16Bits(b)); },
                DefRule::PackHalf));
   t.add("v_cvt_f32_bf16",
         halfOp(laneOp([](u16 a) { return fromBits<float>(u32(a) << 16); })));

@@ -141,13 +141,13 @@ namespace {
 void issueRead(Wave &w, const Inst &inst, unsigned words,
                const LdsAddresses &at, unsigned bytes) {
   issueLgkm(w, Pending::Lds, false, inst.o[0].reg, words,
-            w.checks ? touchLds(w, at, bytes, false) : -1);
+            w.checks ? touchLds(w, at, bytes, Use::Read) : -1);
 }
 
 void read(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff;
   LdsAddresses at = ldsAddresses(w, inst, 1, inst.m.offset);
-  checkLds(w, inst, at, bytes, false);
+  checkLds(w, inst, at, bytes, Use::Read);
   readLdsLanes(w, inst, at, w.exec, bytes, inst.o[0].reg, inst.op->info);
   issueRead(w, inst, (bytes + 3) / 4, at, bytes);
 }
@@ -156,10 +156,10 @@ void write(Wave &w, const Inst &inst) {
   unsigned bytes = inst.op->info & 0xff;
   LdsAddresses at = ldsAddresses(w, inst, 0, inst.m.offset);
   StoredValue value = {inst.o[1].reg, (inst.op->info & kVmemHighHalf) != 0};
-  checkLds(w, inst, at, bytes, true, &value);
+  checkLds(w, inst, at, bytes, Use::Write, &value);
   writeLdsLanes(w, at, bytes, inst.o[1].reg, inst.op->info);
   issueLgkm(w, Pending::Lds, false, 0, 0,
-            w.checks ? touchLds(w, at, bytes, true) : -1);
+            w.checks ? touchLds(w, at, bytes, Use::Write) : -1);
 }
 
 /// ds_read2 and ds_write2: two accesses of `bytes`, offsets in units of it.
@@ -180,13 +180,13 @@ void read2(Wave &w, const Inst &inst) {
   for (unsigned k = 0; k < count; ++k)
     at[k] = ldsAddresses(w, inst, 1, offsets[k]);
   for (unsigned k = 0; k < count; ++k) {
-    checkLds(w, inst, at[k], bytes, false);
+    checkLds(w, inst, at[k], bytes, Use::Read);
     readLdsLanes(w, inst, at[k], w.exec, bytes, inst.o[0].reg + k * words, 0);
   }
   // One instruction is one entry; its second touch rides on a second record.
   issueRead(w, inst, 2 * words, at[0], bytes);
   if (count == 2 && w.checks)
-    w.lgkm.attach(touchLds(w, at[1], bytes, false));
+    w.lgkm.attach(touchLds(w, at[1], bytes, Use::Read));
   // What a single access leaves in the other result, no document says.
   for (unsigned k = words; count == 1 && k < 2 * words; ++k)
     setDefinedLanes(w, inst.o[0].reg + k, w.exec, 0);
@@ -199,9 +199,9 @@ void write2(Wave &w, const Inst &inst) {
   for (unsigned k = 0; k < count; ++k) {
     LdsAddresses at = ldsAddresses(w, inst, 0, offsets[k]);
     StoredValue value = {inst.o[1 + k].reg};
-    checkLds(w, inst, at, bytes, true, &value);
+    checkLds(w, inst, at, bytes, Use::Write, &value);
     writeLdsLanes(w, at, bytes, inst.o[1 + k].reg, 0);
-    int32_t touch = w.checks ? touchLds(w, at, bytes, true) : -1;
+    int32_t touch = w.checks ? touchLds(w, at, bytes, Use::Write) : -1;
     if (k == 0)
       issueLgkm(w, Pending::Lds, false, 0, 0, touch);
     else if (w.checks)
@@ -219,7 +219,7 @@ template <unsigned Bits> void readTransposed(Wave &w, const Inst &inst) {
   constexpr unsigned bytes = Bits == 6 ? 12 : 8;
   constexpr unsigned perLane = bytes * 8 / Bits; // 4, 8 or 16
   LdsAddresses at = ldsAddresses(w, inst, 1, inst.m.offset);
-  checkLds(w, inst, at, bytes, false);
+  checkLds(w, inst, at, bytes, Use::Read);
   const uint8_t *data = w.wg->lds.bytes(), *def = w.wg->lds.defined();
   uint8_t in[kLanes][perLane * 2] = {};
   bool defined[kLanes][perLane] = {};

@@ -50,12 +50,16 @@ template <bool Returns> void dsAtomic(Wave &w, const Inst &inst) {
   LdsAddresses at = ldsAddresses(w, inst, first, inst.m.offset);
   updateLds(w, inst, at, op.bytes, definedLanes(w, data),
             Returns ? int(inst.o[0].reg) : -1, [&](uint64_t old, unsigned l) {
+              if (op.compare)
+                withdrawSuspects(w, at.a[l], op.bytes);
               return op.apply(old, value(data, l),
                               op.compare ? value(cmp, l) : 0);
             });
+  if (Returns) // the result may tell that other waves are done
+    w.wg->nextEpoch();
   issueLgkm(w, Pending::Lds, false, Returns ? inst.o[0].reg : 0,
             Returns ? op.bytes / 4 : 0,
-            w.checks ? touchLds(w, at, op.bytes, false) : -1);
+            w.checks ? touchLds(w, at, op.bytes, Use::Atomic) : -1);
 }
 
 } // namespace

@@ -53,7 +53,7 @@ void ternary(Wave &w, const Inst &inst) {
             });
   issueLgkm(w, Pending::Lds, false, t.returns ? inst.o[0].reg : 0,
             t.returns ? t.bytes / 4 : 0,
-            w.checks ? touchLds(w, at, t.bytes, false) : -1);
+            w.checks ? touchLds(w, at, t.bytes, Use::Atomic) : -1);
 }
 
 /// ds_wrxchg2: two exchanges at two offsets.
@@ -71,9 +71,9 @@ template <bool Far> void exchange2(Wave &w, const Inst &inst) {
               [&](uint64_t, unsigned l) { return value(w, data, l, bytes); });
   }
   issueLgkm(w, Pending::Lds, false, inst.o[0].reg, bytes / 2,
-            w.checks ? touchLds(w, at[0], bytes, false) : -1);
+            w.checks ? touchLds(w, at[0], bytes, Use::Atomic) : -1);
   if (w.checks)
-    w.lgkm.attach(touchLds(w, at[1], bytes, false));
+    w.lgkm.attach(touchLds(w, at[1], bytes, Use::Atomic));
 }
 
 /// ds_condxchg32: each word is replaced if bit 31 of its data is set.
@@ -91,7 +91,7 @@ void conditionalExchange(Wave &w, const Inst &inst) {
               return next;
             });
   issueLgkm(w, Pending::Lds, false, inst.o[0].reg, 2,
-            w.checks ? touchLds(w, at, 8, false) : -1);
+            w.checks ? touchLds(w, at, 8, Use::Atomic) : -1);
 }
 
 /// One word for the wave, at M0 plus the offset: the number of active lanes is
@@ -114,7 +114,7 @@ template <bool Append> void counter(Wave &w, const Inst &inst) {
   commitWord(w, inst.o[0].reg, out.lo);
   define(w, inst.o[0].reg, w.exec);
   issueLgkm(w, Pending::Lds, false, inst.o[0].reg, 1,
-            w.checks ? touchLds(w, at, 4, false) : -1);
+            w.checks ? touchLds(w, at, 4, Use::Atomic) : -1);
 }
 
 /// Address M0 + offset + 4 * lane.
@@ -129,18 +129,18 @@ LdsAddresses laneSlots(Wave &w, const Inst &inst) {
 }
 void readSlot(Wave &w, const Inst &inst) {
   LdsAddresses at = laneSlots(w, inst);
-  checkLds(w, inst, at, 4, false);
+  checkLds(w, inst, at, 4, Use::Read);
   readLdsLanes(w, inst, at, w.exec, 4, inst.o[0].reg, 0);
   issueLgkm(w, Pending::Lds, false, inst.o[0].reg, 1,
-            w.checks ? touchLds(w, at, 4, false) : -1);
+            w.checks ? touchLds(w, at, 4, Use::Read) : -1);
 }
 void writeSlot(Wave &w, const Inst &inst) {
   LdsAddresses at = laneSlots(w, inst);
   StoredValue value = {inst.o[0].reg};
-  checkLds(w, inst, at, 4, true, &value);
+  checkLds(w, inst, at, 4, Use::Write, &value);
   writeLdsLanes(w, at, 4, inst.o[0].reg, 0);
   issueLgkm(w, Pending::Lds, false, 0, 0,
-            w.checks ? touchLds(w, at, 4, true) : -1);
+            w.checks ? touchLds(w, at, 4, Use::Write) : -1);
 }
 
 } // namespace

@@ -102,8 +102,8 @@ void loadToLds(Wave &w, const Inst &inst, LaneAddresses &at, uint64_t zero,
   if (w.launch->options.counters)
     countGlobal(w, at, bytes, false);
   if (w.checks)
-    checkRaces(w, inst, at, bytes, false);
-  checkLds(w, inst, to, unit, true, nullptr, false);
+    checkRaces(w, inst, at, bytes, Use::Read);
+  checkLds(w, inst, to, unit, Use::Write, nullptr, false);
   LdsShadow &lds = w.wg->lds;
   if (at.mask == ~0ull && to.mask == ~0ull && at.aligned && bytes % 4 == 0)
     copyWordsToLds(w, at, base, bytes);
@@ -111,7 +111,7 @@ void loadToLds(Wave &w, const Inst &inst, LaneAddresses &at, uint64_t zero,
     copyToLds(w, at, to, bytes, signExtend);
   if (!w.checks)
     return;
-  issueVm(w, Pending::VmToLds, 0, 0, touchLds(w, to, unit, true));
+  issueVm(w, Pending::VmToLds, 0, 0, touchLds(w, to, unit, Use::Write));
   uint64_t sequence = w.vm.issuedSequence();
   if (to.mask == ~0ull) { // the lanes' slots follow each other
     lds.markDma(base, kLanes * unit, w.index, sequence);
@@ -244,8 +244,8 @@ void splitFlat(Wave &w, const Inst &inst, unsigned vaddr, FlatSplit &s) {
 namespace {
 
 /// What barriers need to know of the lanes in LDS.
-int32_t touchFlat(Wave &w, const FlatSplit &s, unsigned bytes, bool write) {
-  return w.checks && s.lds.mask ? touchLds(w, s.lds, bytes, write) : -1;
+int32_t touchFlat(Wave &w, const FlatSplit &s, unsigned bytes, Use use) {
+  return w.checks && s.lds.mask ? touchLds(w, s.lds, bytes, use) : -1;
 }
 
 void flatLoad(Wave &w, const Inst &inst) {
@@ -255,7 +255,7 @@ void flatLoad(Wave &w, const Inst &inst) {
   loadGlobal(w, inst, s.global, bytes, reg, inst.op->info & kVmemSigned,
              vmemHalf(inst.op->info));
   if (uint64_t wanted = s.lds.mask) {
-    checkLds(w, inst, s.lds, bytes, false);
+    checkLds(w, inst, s.lds, bytes, Use::Read);
     readLdsLanes(w, inst, s.lds, wanted, bytes, reg, inst.op->info);
   }
   for (uint64_t m = s.scratch; m; m &= m - 1) {
@@ -263,7 +263,7 @@ void flatLoad(Wave &w, const Inst &inst) {
     readScratch(w, inst, l, uint32_t(s.global.a[l]));
   }
   issueVm(w, Pending::Flat, reg, (bytes + 3) / 4,
-          touchFlat(w, s, bytes, false));
+          touchFlat(w, s, bytes, Use::Read));
 }
 
 void flatStore(Wave &w, const Inst &inst) {
@@ -274,14 +274,14 @@ void flatStore(Wave &w, const Inst &inst) {
   storeGlobal(w, inst, s.global, bytes, reg, high);
   if (s.lds.mask) {
     StoredValue value = {reg, high};
-    checkLds(w, inst, s.lds, bytes, true, &value);
+    checkLds(w, inst, s.lds, bytes, Use::Write, &value);
     writeLdsLanes(w, s.lds, bytes, reg, inst.op->info);
   }
   for (uint64_t m = s.scratch; m; m &= m - 1) {
     unsigned l = unsigned(__builtin_ctzll(m));
     writeScratch(w, inst, l, uint32_t(s.global.a[l]), reg);
   }
-  issueVm(w, Pending::Flat, 0, 0, touchFlat(w, s, bytes, true));
+  issueVm(w, Pending::Flat, 0, 0, touchFlat(w, s, bytes, Use::Write));
 }
 
 } // namespace

@@ -41,6 +41,20 @@ inline std::string checkIntegerDot(const Inst &inst) {
   return error.empty() ? checkDot(inst) : error;
 }
 
+/// Products and addend of a dot product as a saturated 32-bit sum.
+template <bool Signed> uint32_t clampDot(int64_t products, uint32_t addend) {
+  int64_t sum = products + (Signed ? int64_t(int32_t(addend)) : addend);
+  return uint32_t(Signed ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX)
+                         : std::min<int64_t>(sum, UINT32_MAX));
+}
+template <class F, class G> Op integerDotOp(F plain, G clamped) {
+  Op op = laneOp(plain);
+  op.clampFn = laneHandler(clamped);
+  op.mods |= kModOut;
+  op.check = checkIntegerDot;
+  return op;
+}
+
 /// Calls add(name, f) for every operation, add(name, f, g) where the clamp
 /// modifier makes it g.
 template <class Add> void forHalfOps(Add add) {

@@ -47,13 +47,12 @@ bool checkLdsWord(Wave &w, const Inst &inst, uint32_t address, unsigned lane,
                   unsigned bytes);
 
 /// One atomic read-modify-write for each lane, in lane order. The old values go
-/// to registers from `dst` unless that is negative. Two waves' atomics on one
-/// word do not race with each other: they are recorded as reads of the word.
+/// to registers from `dst` unless that is negative.
 template <class F>
 void updateLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
                uint64_t operandsDefined, int dst, F f) {
   uint64_t wanted = at.mask;
-  checkLds(w, inst, at, bytes, false);
+  checkLds(w, inst, at, bytes, Use::Atomic);
   if (uint64_t bad = at.mask & ~operandsDefined; w.checks && bad)
     w.reportUndefined(inst, __builtin_ctzll(bad), 0,
                       "the operand of this atomic");

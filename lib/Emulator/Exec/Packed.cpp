@@ -300,11 +300,13 @@ float dot2Bf16(u32 a, u32 b, float c) {
   auto hi = [](u32 v) { return double(fromBits<float>(v & 0xffff0000u)); };
   return float(lo(a) * lo(b) + hi(a) * hi(b) + double(c));
 }
-u32 dot2Int(u32 a, u32 b, u32 c, bool isSigned) {
+/// Without the addend, exact.
+int64_t dot2Int(u32 a, u32 b, bool isSigned) {
+  int64_t sum = 0;
   for (unsigned k = 0; k < 32; k += 16)
-    c += isSigned ? u32(i32(i16(a >> k)) * i32(i16(b >> k)))
-                  : (a >> k & 0xffff) * (b >> k & 0xffff);
-  return c;
+    sum += isSigned ? int64_t(i16(a >> k)) * i16(b >> k)
+                    : int64_t(a >> k & 0xffff) * int64_t(b >> k & 0xffff);
+  return sum;
 }
 
 using FloatDot = float (*)(u32, u32, float);
@@ -337,10 +339,12 @@ template <FloatDot F, bool NegatesAddend> Op floatDotOp() {
   return op;
 }
 
-template <class F> Op integerDotOp(F f) {
-  Op op = laneOp(f);
-  op.check = checkIntegerDot;
-  return op;
+template <bool Signed> Op dot2IntOp() {
+  return integerDotOp(
+      [](u32 a, u32 b, u32 c) { return u32(dot2Int(a, b, Signed)) + c; },
+      [](u32 a, u32 b, u32 c) {
+        return clampDot<Signed>(dot2Int(a, b, Signed), c);
+      });
 }
 
 /// The dot products and their accumulating forms (v_dot2c), which the unsigned
@@ -352,6 +356,7 @@ void addDot(OpTable &t, const std::string &name, Op op) {
   if (name == "v_dot2_u32_u16")
     return;
   op.dstIsSource = true;
+  op.clampFn = nullptr;
   t.add(name.substr(0, 6) + "c" + name.substr(6), op);
 }
 
@@ -380,12 +385,8 @@ void addPacked(OpTable &t) {
   addDot(t, "v_dot2_f32_f16", floatDotOp<dot2Half, true>());
   // "NEG and ABS do not affect S2" (CDNA4, V_DOT2_F32_BF16).
   addDot(t, "v_dot2_f32_bf16", floatDotOp<dot2Bf16, false>());
-  addDot(t, "v_dot2_i32_i16", integerDotOp([](u32 a, u32 b, u32 c) {
-           return dot2Int(a, b, c, true);
-         }));
-  addDot(t, "v_dot2_u32_u16", integerDotOp([](u32 a, u32 b, u32 c) {
-           return dot2Int(a, b, c, false);
-         }));
+  addDot(t, "v_dot2_i32_i16", dot2IntOp<true>());
+  addDot(t, "v_dot2_u32_u16", dot2IntOp<false>());
 }
 
 } // namespace hk::emu

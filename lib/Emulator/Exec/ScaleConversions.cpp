@@ -62,10 +62,7 @@ uint32_t wideBits(Wide type, float v) {
     return toBits(v);
   if (type == kF16)
     return toBits(half(v));
-  uint32_t bits = toBits(v);
-  if (v != v)
-    return bits >> 16 | 0x40;
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  return bf16Bits(v);
 }
 
 /// A 32-bit source in one lane.

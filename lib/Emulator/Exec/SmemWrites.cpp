@@ -39,7 +39,7 @@ template <bool Buffer> void store(Wave &w, const Inst &inst) {
         break;
       }
     if (w.checks)
-      checkRaces(w, inst, at, 4 * words, true);
+      checkRaces(w, inst, at, 4 * words, Use::Write);
     std::memcpy(reinterpret_cast<void *>(at.a[0]), &w.s[reg], 4 * words);
     w.launch->memory->setDefined(at.a[0], 4 * words);
   }
@@ -61,6 +61,8 @@ template <bool Buffer> void atomic(Wave &w, const Inst &inst) {
         w.reportUndefined(inst, -1, at.a[0], "the operand of this atomic");
         break;
       }
+    if (w.checks)
+      checkRaces(w, inst, at, op.bytes, Use::Atomic);
     uint64_t old =
         updateGlobal(w, inst, op, at.a[0], 0, operand(reg),
                      op.compare ? operand(reg + words) : 0, inst.m.sc0);

@@ -25,11 +25,19 @@ u32 clampU32(u64 v) { return v > 0xffffffffull ? ~0u : u32(v); }
 i32 clampI32(i64 v) { return i32(std::clamp<i64>(v, INT32_MIN, INT32_MAX)); }
 
 template <class F, class G>
-void addClamped(OpTable &t, const char *name, F plain, G clamped) {
-  Op op = laneOp(plain);
+void addClamped(OpTable &t, const char *name, F plain, G clamped,
+                DefRule rule = DefRule::Sum) {
+  Op op = laneOp(plain, rule);
   op.clampFn = laneHandler(clamped);
   op.mods |= kModOut;
   t.add(name, op);
+}
+
+/// A bit by bit operation of up to three sources.
+template <class F> Op logicOp(F f, uint8_t truthTable) {
+  Op op = laneOp(f, DefRule::Logic);
+  op.truthTable = truthTable;
+  return op;
 }
 
 u32 bitop3(u32 a, u32 b, u32 c, u32 table) {
@@ -105,35 +113,40 @@ void addShiftsAndLogic(OpTable &t) {
   t.add("v_accvgpr_mov_b32", laneOp([](u32 a) { return a; }, DefRule::Bitwise));
   t.add("v_mov_b64", laneOp([](u64 a) { return a; }, DefRule::Bitwise));
   t.add("v_not_b32", laneOp([](u32 a) { return ~a; }, DefRule::Bitwise));
-  t.add("v_and_b32", laneOp([](u32 a, u32 b) { return a & b; }, DefRule::And));
-  t.add("v_or_b32", laneOp([](u32 a, u32 b) { return a | b; }, DefRule::Or));
+  t.add("v_and_b32", logicOp([](u32 a, u32 b) { return a & b; }, 0xc0));
+  t.add("v_or_b32", logicOp([](u32 a, u32 b) { return a | b; }, 0xfc));
   t.add("v_xor_b32",
         laneOp([](u32 a, u32 b) { return a ^ b; }, DefRule::Bitwise));
   t.add("v_xnor_b32",
         laneOp([](u32 a, u32 b) { return ~(a ^ b); }, DefRule::Bitwise));
-  t.add("v_xad_u32", laneOp([](u32 a, u32 b, u32 c) { return (a ^ b) + c; }));
-  t.add("v_or3_b32", laneOp([](u32 a, u32 b, u32 c) { return a | b | c; },
-                            DefRule::Bitwise));
-  t.add("v_and_or_b32", laneOp([](u32 a, u32 b, u32 c) { return (a & b) | c; },
-                               DefRule::AndOr));
+  t.add("v_xad_u32",
+        laneOp([](u32 a, u32 b, u32 c) { return (a ^ b) + c; }, DefRule::Sum));
+  t.add("v_or3_b32",
+        logicOp([](u32 a, u32 b, u32 c) { return a | b | c; }, 0xfe));
+  t.add("v_and_or_b32",
+        logicOp([](u32 a, u32 b, u32 c) { return (a & b) | c; }, 0xea));
   t.add("v_lshl_or_b32",
         laneOp([](u32 a, u32 b, u32 c) { return (a << (b & 31)) | c; },
                DefRule::LShlOr));
   t.add("v_lshlrev_b32",
         laneOp([](u32 a, u32 b) { return b << (a & 31); }, DefRule::LShiftRev));
   t.add("v_lshrrev_b32",
-        laneOp([](u32 a, u32 b) { return b >> (a & 31); }, DefRule::RShiftRev));
-  t.add("v_ashrrev_i32", laneOp([](u32 a, i32 b) { return b >> (a & 31); }));
-  t.add("v_lshlrev_b64", laneOp([](u32 a, u64 b) { return b << (a & 63); }));
-  t.add("v_lshrrev_b64", laneOp([](u32 a, u64 b) { return b >> (a & 63); }));
-  t.add("v_ashrrev_i64", laneOp([](u32 a, i64 b) { return b >> (a & 63); }));
+        laneOp([](u32 a, u32 b) { return b >> (a & 31); }, DefRule::LShrRev));
+  t.add("v_ashrrev_i32",
+        laneOp([](u32 a, i32 b) { return b >> (a & 31); }, DefRule::AShrRev));
+  t.add("v_lshlrev_b64",
+        laneOp([](u32 a, u64 b) { return b << (a & 63); }, DefRule::LShiftRev));
+  t.add("v_lshrrev_b64",
+        laneOp([](u32 a, u64 b) { return b >> (a & 63); }, DefRule::LShrRev));
+  t.add("v_ashrrev_i64",
+        laneOp([](u32 a, i64 b) { return b >> (a & 63); }, DefRule::AShrRev));
   t.add("v_bfm_b32", laneOp([](u32 a, u32 b) {
           return ((1u << (a & 31)) - 1) << (b & 31);
         }));
   t.add("v_bfe_u32",
         laneOp([](u32 a, u32 b,
                   u32 c) { return (a >> (b & 31)) & ((1u << (c & 31)) - 1); },
-               DefRule::Bfe));
+               DefRule::BfeU));
   t.add("v_bfe_i32", laneOp(
                          [](u32 a, u32 b, u32 c) {
                            u32 offset = b & 31, width = c & 31;
@@ -142,19 +155,22 @@ void addShiftsAndLogic(OpTable &t) {
                            u32 sign = width ? 1u << (width - 1) : 0;
                            return (field ^ sign) - sign;
                          },
-                         DefRule::Bfe));
+                         DefRule::BfeI));
   t.add("v_bfi_b32",
-        laneOp([](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }));
+        logicOp([](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }, 0xca));
   t.add("v_bfrev_b32",
-        laneOp([](u32 a) { return u32(__builtin_bitreverse32(a)); }));
+        laneOp([](u32 a) { return u32(__builtin_bitreverse32(a)); },
+               DefRule::Reverse));
   // op_sel picks the half of the last source.
-  t.add("v_alignbit_b32", laneOp([](u32 a, u32 b, u16 c) {
-          return u32((u64(a) << 32 | b) >> (c & 31));
-        }))
+  t.add("v_alignbit_b32",
+        laneOp([](u32 a, u32 b,
+                  u16 c) { return u32((u64(a) << 32 | b) >> (c & 31)); },
+               DefRule::AlignBit))
       .mods |= kModOpSel;
-  t.add("v_alignbyte_b32", laneOp([](u32 a, u32 b, u16 c) {
-          return u32((u64(a) << 32 | b) >> (8 * (c & 3)));
-        }))
+  t.add("v_alignbyte_b32",
+        laneOp([](u32 a, u32 b,
+                  u16 c) { return u32((u64(a) << 32 | b) >> (8 * (c & 3))); },
+               DefRule::AlignByte))
       .mods |= kModOpSel;
   t.add("v_bcnt_u32_b32",
         laneOp([](u32 a, u32 b) { return u32(__builtin_popcount(a)) + b; }));
@@ -172,11 +188,11 @@ void addShiftsAndLogic(OpTable &t) {
   Op op = laneOp([](u32 a, u32 b, u32 c) { return a ^ b ^ c; });
   op.mods = kModBitop3;
   op.fn = bitop3Op<u32>;
-  t.add("v_bitop3_b32", op).rule = DefRule::Bitop3;
+  t.add("v_bitop3_b32", op).rule = DefRule::Logic;
   op = laneOp([](u16 a, u16 b, u16 c) { return u16(a ^ b ^ c); });
   op.mods = kModBitop3 | kModOpSel;
   op.fn = bitop3Op<u16>;
-  t.add("v_bitop3_b16", op).rule = DefRule::Bitop3;
+  t.add("v_bitop3_b16", op).rule = DefRule::Logic;
 }
 
 void addArithmetic(OpTable &t) {
@@ -195,16 +211,24 @@ void addArithmetic(OpTable &t) {
   addClamped(
       t, "v_sub_i32", [](u32 a, u32 b) { return a - b; },
       [](i32 a, i32 b) { return clampI32(i64(a) - b); });
-  t.add("v_add3_u32", laneOp([](u32 a, u32 b, u32 c) { return a + b + c; }));
+  t.add("v_add3_u32",
+        laneOp([](u32 a, u32 b, u32 c) { return a + b + c; }, DefRule::Sum));
   t.add("v_lshl_add_u32",
-        laneOp([](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }));
+        laneOp([](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; },
+               DefRule::LShlAdd));
   t.add("v_add_lshl_u32",
-        laneOp([](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); }));
-  t.add("v_lshl_add_u64", laneOp([](u64 a, u32 b, u64 c) {
-          u32 count = b & 7;
-          return (a << (count > 4 ? 0 : count)) + c; // up to 4, as documented
-        }));
-  t.add("v_mul_lo_u32", laneOp([](u32 a, u32 b) { return a * b; })).clocks = 16;
+        laneOp([](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); },
+               DefRule::AddLShl));
+  t.add("v_lshl_add_u64", laneOp(
+                              [](u64 a, u32 b, u64 c) {
+                                u32 count = b & 7;
+                                return (a << (count > 4 ? 0 : count)) +
+                                       c; // up to 4, as documented
+                              },
+                              DefRule::LShlAdd));
+  t.add("v_mul_lo_u32",
+        laneOp([](u32 a, u32 b) { return a * b; }, DefRule::Sum))
+      .clocks = 16;
   t.add("v_mul_hi_u32",
         laneOp([](u32 a, u32 b) { return u32(u64(a) * b >> 32); }))
       .clocks = 16;
@@ -212,23 +236,34 @@ void addArithmetic(OpTable &t) {
         laneOp([](i32 a, i32 b) { return i32(i64(a) * b >> 32); }))
       .clocks = 16;
   t.add("v_mul_u32_u24",
-        laneOp([](u32 a, u32 b) { return (a & 0xffffff) * (b & 0xffffff); }));
-  t.add("v_mul_hi_u32_u24", laneOp([](u32 a, u32 b) {
-          return u32(u64(a & 0xffffff) * (b & 0xffffff) >> 32);
-        }));
-  t.add("v_mul_i32_i24", laneOp([](i32 a, i32 b) {
-          return i32(u32(i32(u32(a) << 8) >> 8) * u32(i32(u32(b) << 8) >> 8));
-        }));
-  t.add("v_mul_hi_i32_i24", laneOp([](i32 a, i32 b) {
-          return i32(i64(i32(u32(a) << 8) >> 8) * (i32(u32(b) << 8) >> 8) >>
-                     32);
-        }));
+        laneOp([](u32 a, u32 b) { return (a & 0xffffff) * (b & 0xffffff); },
+               DefRule::Mul24));
+  t.add("v_mul_hi_u32_u24",
+        laneOp(
+            [](u32 a, u32 b) {
+              return u32(u64(a & 0xffffff) * (b & 0xffffff) >> 32);
+            },
+            DefRule::Mul24High));
+  t.add("v_mul_i32_i24", laneOp(
+                             [](i32 a, i32 b) {
+                               return i32(u32(i32(u32(a) << 8) >> 8) *
+                                          u32(i32(u32(b) << 8) >> 8));
+                             },
+                             DefRule::Mul24));
+  t.add("v_mul_hi_i32_i24",
+        laneOp(
+            [](i32 a, i32 b) {
+              return i32(i64(i32(u32(a) << 8) >> 8) * (i32(u32(b) << 8) >> 8) >>
+                         32);
+            },
+            DefRule::Mul24High));
   addClamped(
       t, "v_mad_u32_u24",
       [](u32 a, u32 b, u32 c) { return (a & 0xffffff) * (b & 0xffffff) + c; },
       [](u32 a, u32 b, u32 c) {
         return clampU32(u64(a & 0xffffff) * (b & 0xffffff) + c);
-      });
+      },
+      DefRule::Mul24);
   addClamped(
       t, "v_mad_i32_i24",
       [](i32 a, i32 b, i32 c) {
@@ -238,7 +273,8 @@ void addArithmetic(OpTable &t) {
       [](i32 a, i32 b, i32 c) {
         return clampI32(i64(i32(u32(a) << 8) >> 8) * (i32(u32(b) << 8) >> 8) +
                         c);
-      });
+      },
+      DefRule::Mul24);
   t.add("v_min_u32", laneOp([](u32 a, u32 b) { return a < b ? a : b; }));
   t.add("v_max_u32", laneOp([](u32 a, u32 b) { return a > b ? a : b; }));
   t.add("v_min_i32", laneOp([](i32 a, i32 b) { return a < b ? a : b; }));
@@ -308,40 +344,40 @@ void addArithmetic(OpTable &t) {
   });
 }
 
-template <bool Signed> u32 dot4(u32 a, u32 b, u32 c) {
-  for (unsigned k = 0; k < 32; k += 8)
-    c += Signed ? u32(i32(int8_t(a >> k)) * i32(int8_t(b >> k)))
-                : (a >> k & 0xff) * (b >> k & 0xff);
-  return c;
-}
-template <bool Signed> u32 dot8(u32 a, u32 b, u32 c) {
-  for (unsigned k = 0; k < 32; k += 4) {
-    i32 x = i32(a << (28 - k)) >> 28, y = i32(b << (28 - k)) >> 28;
-    c += Signed ? u32(x * y) : (a >> k & 15) * (b >> k & 15);
+/// Products of `Bits` wide elements, exact.
+template <bool Signed, unsigned Bits> i64 dot(u32 a, u32 b) {
+  i64 sum = 0;
+  constexpr unsigned top = 32 - Bits;
+  for (unsigned k = 0; k < 32; k += Bits) {
+    u32 x = a << (top - k), y = b << (top - k);
+    sum += Signed ? i64(i32(x) >> top) * (i32(y) >> top)
+                  : i64(x >> top) * i64(y >> top);
   }
-  return c;
+  return sum;
+}
+template <bool Signed, unsigned Bits> Op dotOp() {
+  return integerDotOp(
+      [](u32 a, u32 b, u32 c) { return u32(dot<Signed, Bits>(a, b)) + c; },
+      [](u32 a, u32 b, u32 c) {
+        return clampDot<Signed>(dot<Signed, Bits>(a, b), c);
+      });
 }
 
 void addDots(OpTable &t) {
-  auto add = [&](const std::string &name, u32 (*)(u32, u32, u32), Op op,
-                 bool accumulate) {
-    op.mods = kModOpSel;
-    op.check = checkIntegerDot;
+  auto add = [&](const std::string &name, Op op, bool accumulate) {
+    op.mods = kModOpSel | kModOut;
     t.add(name, op);
     if (accumulate) {
       op.dstIsSource = true;
-      op.mods |= kModDpp;
+      op.clampFn = nullptr;
+      op.mods = kModOpSel | kModDpp;
       t.add(name.substr(0, 6) + "c" + name.substr(6), op);
     }
   };
-  add("v_dot4_i32_i8", nullptr,
-      laneOp([](u32 a, u32 b, u32 c) { return dot4<true>(a, b, c); }), true);
-  add("v_dot4_u32_u8", nullptr,
-      laneOp([](u32 a, u32 b, u32 c) { return dot4<false>(a, b, c); }), false);
-  add("v_dot8_i32_i4", nullptr,
-      laneOp([](u32 a, u32 b, u32 c) { return dot8<true>(a, b, c); }), true);
-  add("v_dot8_u32_u4", nullptr,
-      laneOp([](u32 a, u32 b, u32 c) { return dot8<false>(a, b, c); }), false);
+  add("v_dot4_i32_i8", dotOp<true, 8>(), true);
+  add("v_dot4_u32_u8", dotOp<false, 8>(), false);
+  add("v_dot8_i32_i4", dotOp<true, 4>(), true);
+  add("v_dot8_u32_u4", dotOp<false, 4>(), false);
 }
 
 } // namespace

@@ -147,12 +147,13 @@ private:
     LaunchDims launch;
     Value fewRows = constant(tile.bq);
     if (isRagged()) {
-      // See raggedTile() in the kernels: a partly filled tile per sequence.
+      // See raggedTile() in the kernels: a partly filled tile per sequence, and
+      // one for the queries of none.
       Value bounds = b.createOrFold<arith::MaxUIOp>(
           loc, valueOf(kernel.dim(operands.qOffsets, 0)), constant(1));
       Value sequences = b.createOrFold<arith::SubIOp>(loc, bounds, constant(1));
       Value full = b.createOrFold<arith::DivUIOp>(loc, rows, constant(tile.bq));
-      launch.x = b.createOrFold<arith::AddIOp>(loc, full, sequences);
+      launch.x = b.createOrFold<arith::AddIOp>(loc, full, bounds);
       fewRows = b.createOrFold<arith::MulIOp>(loc, fewRows, sequences);
     } else {
       launch.x =

@@ -31,18 +31,40 @@ std::string ArgumentWords::address(unsigned operand) const {
   return "words[" + std::to_string(operand) + "]";
 }
 
-std::string ArgumentWords::stride(unsigned operand, int64_t dim) const {
+hk_number_abi ArgumentWords::strideNumber(unsigned operand, int64_t dim) const {
   if (dim + 1 == rankOf(kernel, operand))
-    return "1";
-  return "i64(words[" + std::to_string(firstStride[operand] + dim) + "])";
+    return {1, HK_NO_WORD};
+  return {0, uint32_t(firstStride[operand] + dim)};
+}
+
+hk_number_abi ArgumentWords::dimNumber(unsigned operand, int64_t dim) const {
+  KernelOp op = kernel;
+  return sizeNumber(
+      cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim]);
+}
+
+hk_number_abi ArgumentWords::sizeNumber(int64_t name) const {
+  KernelOp op = kernel;
+  if (!SymShapeAttr::isSymbol(name))
+    return {name, HK_NO_WORD};
+  return {0, uint32_t(op.getNumOperands() + SymShapeAttr::symbolOf(name))};
+}
+
+/// A number of a launch as an expression.
+static std::string textOf(hk_number_abi number) {
+  if (number.word == HK_NO_WORD)
+    return std::to_string(number.constant);
+  return "i64(words[" + std::to_string(number.word) + "])";
+}
+
+std::string ArgumentWords::stride(unsigned operand, int64_t dim) const {
+  return textOf(strideNumber(operand, dim));
 }
 
 std::string ArgumentWords::dim(unsigned operand, int64_t dim) const {
-  KernelOp op = kernel;
-  int64_t name = cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim];
-  if (!SymShapeAttr::isSymbol(name))
-    return std::to_string(name);
-  return "i64(words[" +
-         std::to_string(op.getNumOperands() + SymShapeAttr::symbolOf(name)) +
-         "])";
+  return textOf(dimNumber(operand, dim));
+}
+
+std::string ArgumentWords::size(int64_t name) const {
+  return textOf(sizeNumber(name));
 }

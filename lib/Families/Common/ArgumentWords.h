@@ -16,6 +16,7 @@
 #define HK_FAMILIES_COMMON_ARGUMENTWORDS_H
 
 #include "hk/Dialect/HK.h"
+#include "hk/Runtime/ModuleAbi.h"
 
 #include <string>
 
@@ -27,13 +28,20 @@ public:
 
   /// Number of words.
   int64_t size() const { return total; }
+  /// The same numbers for the tables of a module.
+  hk_number_abi strideNumber(unsigned operand, int64_t dim) const;
+  hk_number_abi dimNumber(unsigned operand, int64_t dim) const;
   std::string address(unsigned operand) const;
   /// Stride of dim `dim` in elements; the innermost is 1 and not passed.
   std::string stride(unsigned operand, int64_t dim) const;
   /// A constant, or the word of a dim symbol.
   std::string dim(unsigned operand, int64_t dim) const;
+  /// The same of a size that an operand need not have.
+  std::string size(int64_t name) const;
 
 private:
+  hk_number_abi sizeNumber(int64_t name) const;
+
   KernelOp kernel;
   SmallVector<int64_t> firstStride;
   int64_t total = 0;

@@ -9,9 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Puller.h"
-
-#include "llvm/ADT/TypeSwitch.h"
+#include "PullTable.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -20,74 +18,65 @@ static Type elementTypeOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
 }
 
-/// The device function of a unary operator; see device/math.h.
-static StringRef unaryFunction(Operation *op) {
-  return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case([](NegOp) { return "neg"; })
-      .Case([](AbsOp) { return "abs"; })
-      .Case([](ExpOp) { return "exp"; })
-      .Case([](Exp2Op) { return "exp2"; })
-      .Case([](LogOp) { return "log"; })
-      .Case([](Log2Op) { return "log2"; })
-      .Case([](SqrtOp) { return "sqrt"; })
-      .Case([](RsqrtOp) { return "rsqrt"; })
-      .Case([](ReciprocalOp) { return "reciprocal"; })
-      .Case([](SinOp) { return "sin"; })
-      .Case([](CosOp) { return "cos"; })
-      .Case([](TanhOp) { return "tanh"; })
-      .Case([](ErfOp) { return "erf"; })
-      .Case([](SigmoidOp) { return "sigmoid"; })
-      .Case([](SiluOp) { return "silu"; })
-      .Case([](GeluOp) { return "gelu"; })
-      .Case([](GeluTanhOp) { return "geluTanh"; })
-      .Case([](ReluOp) { return "relu"; })
-      .Case([](FloorOp) { return "floor"; })
-      .Case([](RoundOp) { return "roundEven"; })
-      .DefaultUnreachable("not a unary operator");
+static std::string pullUnary(Puller &p, OpResult result, Puller::Args position,
+                             int vec) {
+  auto op = cast<UnaryOpInterface>(result.getOwner());
+  std::string x = p.pull(op->getOperand(0), position, vec);
+  return roundText(elementTypeOf(result), vec,
+                   op.getDeviceFunction() + "<" + Twine(vec) + ">(" + x + ")");
 }
 
-std::string Puller::pullUnary(Operation *op, Args position, int vec) {
-  std::string x = pull(op->getOperand(0), position, vec);
-  return roundText(elementTypeOf(op->getResult(0)), vec,
-                   unaryFunction(op) + "<" + Twine(vec) + ">(" + x + ")");
-}
+/// How a binary operator is spelled for reals, an operator between blanks or a
+/// function, and the function for integers.
+struct BinarySpelling {
+  StringRef real, integer;
+};
 
-std::string Puller::pullBinary(Operation *op, Args position, int vec) {
-  Value result = op->getResult(0);
+static std::string pullBinary(Puller &p, BinarySpelling spelling,
+                              OpResult result, Puller::Args position, int vec) {
+  Operation *op = result.getOwner();
   Type type = elementTypeOf(result);
-  std::string a = pullBroadcast(op->getOperand(0), position, vec);
-  std::string b = pullBroadcast(op->getOperand(1), position, vec);
+  std::string a = p.pullBroadcast(op->getOperand(0), position, vec);
+  std::string b = p.pullBroadcast(op->getOperand(1), position, vec);
   if (isa<FloatType>(type)) {
-    std::string call = "<" + std::to_string(vec) + ">(" + a + ", " + b + ")";
-    std::string expr = llvm::TypeSwitch<Operation *, std::string>(op)
-                           .Case([&](AddOp) { return a + " + " + b; })
-                           .Case([&](SubOp) { return a + " - " + b; })
-                           .Case([&](MulOp) { return a + " * " + b; })
-                           .Case([&](DivOp) { return a + " / " + b; })
-                           .Case([&](MaxOp) { return "maxNan" + call; })
-                           .Case([&](MinOp) { return "minNan" + call; });
-    return roundText(type, vec, expr);
+    StringRef real = spelling.real;
+    if (real.starts_with(" "))
+      return roundText(type, vec, a + real + b);
+    return roundText(type, vec,
+                     real + "<" + Twine(vec) + ">(" + a + ", " + b + ")");
   }
-  StringRef function = llvm::TypeSwitch<Operation *, StringRef>(op)
-                           .Case([](AddOp) { return "addInt"; })
-                           .Case([](SubOp) { return "subInt"; })
-                           .Case([](MulOp) { return "mulInt"; })
-                           .Case([](DivOp) { return "divInt"; })
-                           .Case([](MaxOp) { return "maxInt"; })
-                           .Case([](MinOp) { return "minInt"; });
   StringRef carrier = type.isSignlessInteger(64) ? "i64" : "i32";
-  std::string expr =
-      (function + "<" + carrier + ", " + Twine(vec) + ">(" + a + ", " + b + ")")
-          .str();
+  std::string expr = (spelling.integer + "<" + carrier + ", " + Twine(vec) +
+                      ">(" + a + ", " + b + ")")
+                         .str();
   if (unsigned bits = type.getIntOrFloatBitWidth(); bits < 32)
     return ("wrapTo<i" + Twine(bits) + ", " + Twine(vec) + ">(" + expr + ")")
         .str();
   return expr;
 }
 
-std::string Puller::pullCompare(CompareOp op, Args position, int vec) {
-  std::string a = pullBroadcast(op.getLhs(), position, vec);
-  std::string b = pullBroadcast(op.getRhs(), position, vec);
+template <class Op>
+static void addBinary(PullTable &table, StringRef real, StringRef integer) {
+  BinarySpelling spelling = {real, integer};
+  table.add<Op>(
+      [spelling](Puller &p, OpResult result, Puller::Args position, int vec) {
+        return pullBinary(p, spelling, result, position, vec);
+      });
+}
+
+static std::string pullClamp(Puller &p, ClampOp op, Puller::Args position,
+                             int vec) {
+  std::string x = p.pull(op.getInput(), position, vec);
+  return roundText(elementTypeOf(op.getResult()), vec,
+                   "limit<" + Twine(vec) + ">(" + x + ", " +
+                       floatText(op.getMin().convertToDouble()) + ", " +
+                       floatText(op.getMax().convertToDouble()) + ")");
+}
+
+static std::string pullCompare(Puller &p, CompareOp op, Puller::Args position,
+                               int vec) {
+  std::string a = p.pullBroadcast(op.getLhs(), position, vec);
+  std::string b = p.pullBroadcast(op.getRhs(), position, vec);
   StringRef symbol;
   switch (op.getPredicate()) {
   case ComparePredicate::eq:
@@ -113,16 +102,18 @@ std::string Puller::pullCompare(CompareOp op, Args position, int vec) {
       .str();
 }
 
-std::string Puller::pullSelect(SelectOp op, Args position, int vec) {
-  std::string c = pullBroadcast(op.getCondition(), position, vec);
-  std::string a = pullBroadcast(op.getTrueValue(), position, vec);
-  std::string b = pullBroadcast(op.getFalseValue(), position, vec);
+static std::string pullSelect(Puller &p, SelectOp op, Puller::Args position,
+                              int vec) {
+  std::string c = p.pullBroadcast(op.getCondition(), position, vec);
+  std::string a = p.pullBroadcast(op.getTrueValue(), position, vec);
+  std::string b = p.pullBroadcast(op.getFalseValue(), position, vec);
   return ("select<" + Twine(vec) + ">(" + c + ", " + a + ", " + b + ")").str();
 }
 
-std::string Puller::pullCast(CastOp op, Args position, int vec) {
+static std::string pullCast(Puller &p, CastOp op, Puller::Args position,
+                            int vec) {
   Type from = elementTypeOf(op.getInput()), to = elementTypeOf(op.getResult());
-  std::string x = pull(op.getInput(), position, vec);
+  std::string x = p.pull(op.getInput(), position, vec);
   std::string v = std::to_string(vec);
   if (isa<FloatType>(to)) {
     if (!isa<FloatType>(from))
@@ -172,21 +163,37 @@ std::string Puller::tableOf(ConstantOp op) {
   return out.recall(known).str();
 }
 
-std::string Puller::pullConstant(ConstantOp op, Args position, int vec) {
+static std::string pullConstant(Puller &p, ConstantOp op, Puller::Args position,
+                                int vec) {
   ElementsAttr value = op.getValue();
   Type type = elementTypeOf(op.getResult());
   if (value.isSplat())
     return vecText(type, vec) + "(" + literal(value, 0) + ")";
-  std::string table = tableOf(op);
+  std::string table = p.tableOf(op);
   auto shaped = cast<ShapedType>(op.getResult().getType());
-  AffineExpr flat = constant(0);
+  AffineExpr flat = p.constant(0);
   for (auto [index, size] : llvm::zip(position, shaped.getShape()))
     flat = flat * size + index;
   if (vec > 1)
-    return pullByElement(op.getResult(), position, vec);
+    return p.pullByElement(op.getResult(), position, vec);
   StringRef carrier = isa<FloatType>(type)         ? "float"
                       : type.isSignlessInteger(64) ? "i64"
                                                    : "i32";
   return vecText(type, 1) + "(" + carrier.str() + "(" + table + "[" +
-         text(flat) + "]))";
+         p.text(flat) + "]))";
+}
+
+void mlir::hk::addPointwisePulls(PullTable &table) {
+  table.addUnary(pullUnary);
+  addBinary<AddOp>(table, " + ", "addInt");
+  addBinary<SubOp>(table, " - ", "subInt");
+  addBinary<MulOp>(table, " * ", "mulInt");
+  addBinary<DivOp>(table, " / ", "divInt");
+  addBinary<MaxOp>(table, "maxNan", "maxInt");
+  addBinary<MinOp>(table, "minNan", "minInt");
+  table.add(pullClamp);
+  table.add(pullCompare);
+  table.add(pullSelect);
+  table.add(pullCast);
+  table.add(pullConstant);
 }

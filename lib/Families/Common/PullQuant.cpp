@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Puller.h"
+#include "PullTable.h"
+
+#include "hk/Analysis/LoopMaps.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -26,8 +28,9 @@ static double largest(Type elementType) {
 /// Up to here the quotients x / s stay in the range that Divisor is right in.
 static constexpr double kLargestExactLimit = 1 << 20;
 
-std::string Puller::clampAndCast(Type type, std::optional<double> limit,
-                                 StringRef quotient, int vec, bool round) {
+static std::string clampAndCast(Type type, std::optional<double> limit,
+                                StringRef quotient, int vec,
+                                bool round = true) {
   std::string v = std::to_string(vec), q = quotient.str();
   // Casts saturate by themselves.
   if (limit || type.isInteger(8)) {
@@ -39,23 +42,13 @@ std::string Puller::clampAndCast(Type type, std::optional<double> limit,
   return round ? roundText(type, vec, q) : q;
 }
 
-/// The group size of a quantisation; 0: the whole last dim.
-static int64_t groupOf(Operation *op) {
-  if (isa<QuantizeMxOp>(op))
-    return 32;
-  auto quantize = cast<QuantizeOp>(op);
-  return quantize.getGranularity() == Granularity::per_group
-             ? quantize.getGroupSize()
-             : 0;
-}
-
 static std::optional<double> limitOf(QuantizeOp op) {
   if (op.getLimit())
     return op.getLimit()->convertToDouble();
   return std::nullopt;
 }
 
-static StringRef roundingText(MxRounding rounding) {
+StringRef mlir::hk::mxRoundingText(MxRounding rounding) {
   switch (rounding) {
   case MxRounding::even:
     return "MxRounding::Even";
@@ -71,15 +64,17 @@ static StringRef roundingText(MxRounding rounding) {
   llvm_unreachable("every rounding is listed");
 }
 
-std::string Puller::scaleOf(Operation *op, Args leading, AffineExpr segment,
-                            Args position, int vec) {
-  std::string amax = statistic(op, op->getOperand(0), StatKind::AbsMaximum,
-                               groupOf(op), leading, segment, position, vec);
+std::string Puller::scaleOf(Operation *op, Puller::Args leading,
+                            AffineExpr segment, Puller::Args position,
+                            int vec) {
+  std::string amax =
+      statistic(op, op->getOperand(0), RowReduction::AbsMaximum,
+                reductionGroupOf(op), leading, segment, position, vec);
   Type type = elementTypeOf(op->getResult(0));
   std::string expr, kind;
   if (auto mx = dyn_cast<QuantizeMxOp>(op)) {
     kind = "i32";
-    expr = ("mxScaleByte<" + roundingText(mx.getRounding()) + ", " +
+    expr = ("mxScaleByte<" + mxRoundingText(mx.getRounding()) + ", " +
             dtypeText(type) + ">(" + amax + ")")
                .str();
   } else {
@@ -100,28 +95,29 @@ std::string Puller::scaleOf(Operation *op, Args leading, AffineExpr segment,
   return out.recall(expr).str();
 }
 
-std::string Puller::scaleAt(Operation *op, Args position, int vec) {
-  int64_t group = groupOf(op);
+std::string Puller::scaleAt(Operation *op, Puller::Args position, int vec) {
+  int64_t group = reductionGroupOf(op);
   AffineExpr segment =
       group ? simplify(position.back().floorDiv(group)) : constant(0);
   return scaleOf(op, position.drop_back(), segment, position, vec);
 }
 
-std::string Puller::pullQuantize(QuantizeOp op, bool wantScale, Args position,
-                                 int vec) {
-  int64_t group = groupOf(op);
+static std::string pullQuantize(Puller &p, QuantizeOp op, bool wantScale,
+                                Puller::Args position, int vec) {
+  int64_t group = reductionGroupOf(op);
   bool splits =
       group && !(group % vec == 0 && position.back().isMultipleOf(vec));
   if (vec > 1 && (wantScale || splits))
-    return pullByElement(op->getResult(wantScale), position, vec);
+    return p.pullByElement(op->getResult(wantScale), position, vec);
   if (wantScale)
     return "Vec<float, 1>(" +
-           scaleOf(op, position.drop_back(),
-                   group ? AffineExpr(position.back()) : constant(0), {}, 1) +
+           p.scaleOf(op, position.drop_back(),
+                     group ? AffineExpr(position.back()) : p.constant(0), {},
+                     1) +
            ")";
-  bool unrounded = std::exchange(leaveUnrounded, false);
-  std::string scale = scaleAt(op, position, vec);
-  std::string x = pull(op.getInput(), position, vec);
+  bool unrounded = p.takeUnrounded();
+  std::string scale = p.scaleAt(op, position, vec);
+  std::string x = p.pull(op.getInput(), position, vec);
   Type type = elementTypeOf(op.getQuantized());
   double limit = limitOf(op).value_or(largest(type));
   std::string quotient = x + " / " + scale;
@@ -129,18 +125,19 @@ std::string Puller::pullQuantize(QuantizeOp op, bool wantScale, Args position,
     std::string expr = "divisorOf(" + scale + ", " +
                        floatText(op.getAmaxFloor().convertToDouble()) + ", " +
                        floatText(limit) + ")";
-    if (out.recall(expr).empty()) {
-      int depth = depthOfScalar(scale);
-      out.remember(depth, expr, out.define(depth, "Divisor", "divisor", expr));
+    if (p.code().recall(expr).empty()) {
+      int depth = p.depthOfScalar(scale);
+      p.code().remember(depth, expr,
+                        p.code().define(depth, "Divisor", "divisor", expr));
     }
     quotient = "divideFor8Bits<" + std::to_string(vec) + ">(" + x + ", " +
-               out.recall(expr).str() + ")";
+               p.code().recall(expr).str() + ")";
   }
   return clampAndCast(type, limitOf(op), quotient, vec, !unrounded);
 }
 
-std::string Puller::pullScale(Value scale, Value input, int64_t group,
-                              Args position, int vec) {
+static std::string pullScale(Puller &p, Value scale, Value input, int64_t group,
+                             Puller::Args position, int vec) {
   auto type = cast<RankedTensorType>(scale.getType());
   auto inputType = cast<RankedTensorType>(input.getType());
   Position own;
@@ -148,65 +145,87 @@ std::string Puller::pullScale(Value scale, Value input, int64_t group,
   for (int64_t d = 0; d < type.getRank(); ++d) {
     bool last = d + 1 == type.getRank();
     if (single || type.getDimSize(d) == 1)
-      own.push_back(constant(0));
-    else if (!last &&
-             (dims.equal(scale, d, input, d) || inputType.isDynamicDim(d)))
+      own.push_back(p.constant(0));
+    else if (!last && (p.dimSymbols().equal(scale, d, input, d) ||
+                       inputType.isDynamicDim(d)))
       own.push_back(position[d]);
     else
-      own.push_back(simplify(position[d].floorDiv(group)));
+      own.push_back(p.simplify(position[d].floorDiv(group)));
   }
   bool perGroup = !single && type.getDimSize(type.getRank() - 1) != 1;
   if (vec > 1 && perGroup &&
       !(group % vec == 0 && position.back().isMultipleOf(vec)))
     return {};
-  return pullScalar(scale, own);
+  return p.pullScalar(scale, own);
 }
 
-std::string Puller::pullQuantizeStatic(QuantizeStaticOp op, Args position,
-                                       int vec) {
-  std::string scale =
-      pullScale(op.getScale(), op.getInput(), op.getGroupSize(), position, vec);
+static std::string pullQuantizeStatic(Puller &p, QuantizeStaticOp op,
+                                      Puller::Args position, int vec) {
+  std::string scale = pullScale(p, op.getScale(), op.getInput(),
+                                op.getGroupSize(), position, vec);
   if (scale.empty())
-    return pullByElement(op.getQuantized(), position, vec);
+    return p.pullByElement(op.getQuantized(), position, vec);
   std::optional<double> limit;
   if (op.getLimit())
     limit = op.getLimit()->convertToDouble();
-  std::string x = pull(op.getInput(), position, vec);
+  std::string x = p.pull(op.getInput(), position, vec);
   return clampAndCast(elementTypeOf(op.getQuantized()), limit,
                       x + " / " + scale, vec);
 }
 
-std::string Puller::pullDequantize(DequantizeOp op, Args position, int vec) {
-  bool isMx = isa<Float8E8M0FNUType>(elementTypeOf(op.getScale()));
-  std::string scale = pullScale(op.getScale(), op.getInput(),
-                                isMx ? 32 : op.getGroupSize(), position, vec);
+static std::string pullDequantize(Puller &p, DequantizeOp op,
+                                  Puller::Args position, int vec) {
+  std::string scale = pullScale(p, op.getScale(), op.getInput(),
+                                op.getScaleGroup(), position, vec);
   if (scale.empty())
-    return pullByElement(op.getResult(), position, vec);
+    return p.pullByElement(op.getResult(), position, vec);
   Type from = elementTypeOf(op.getInput());
-  std::string x = pull(op.getInput(), position, vec);
+  std::string x = p.pull(op.getInput(), position, vec);
   if (!isa<FloatType>(from))
     x = "convertTo<float, " + std::to_string(vec) + ">(" + x + ")";
   return roundText(elementTypeOf(op.getResult()), vec, x + " * " + scale);
 }
 
-std::string Puller::pullQuantizeMx(QuantizeMxOp op, bool wantScale,
-                                   Args position, int vec) {
-  bool splits = 32 % vec != 0 || !position.back().isMultipleOf(vec);
+static std::string pullQuantizeMx(Puller &p, QuantizeMxOp op, bool wantScale,
+                                  Puller::Args position, int vec) {
+  bool splits = kMxBlock % vec != 0 || !position.back().isMultipleOf(vec);
   if (vec > 1 && (wantScale || splits))
-    return pullByElement(op->getResult(wantScale), position, vec);
+    return p.pullByElement(op->getResult(wantScale), position, vec);
   if (wantScale)
     return "decodeE8M0<1>(Vec<u32, 1>(u32(" +
-           scaleOf(op, position.drop_back(), position.back(), {}, 1) + ")))";
-  std::string byte = scaleAt(op, position, vec);
-  std::string x = pull(op.getInput(), position, vec);
+           p.scaleOf(op, position.drop_back(), position.back(), {}, 1) + ")))";
+  std::string byte = p.scaleAt(op, position, vec);
+  std::string x = p.pull(op.getInput(), position, vec);
   return roundText(elementTypeOf(op.getQuantized()), vec,
                    "mxScaled<" + std::to_string(vec) + ">(" + x + ", " + byte +
                        ")");
 }
 
-std::string Puller::pullReencode(ReencodeOp op, Args position, int vec) {
+static std::string pullReencode(Puller &p, ReencodeOp op, Puller::Args position,
+                                int vec) {
   bool halves = isa<Float8E4M3FNType>(elementTypeOf(op.getInput()));
   return roundText(elementTypeOf(op.getResult()), vec,
-                   pull(op.getInput(), position, vec) +
+                   p.pull(op.getInput(), position, vec) +
                        (halves ? " * 0.5f" : " * 2.0f"));
+}
+
+std::string Puller::pullUnrounded(Value value, Args position, int vec) {
+  auto quantize = value.getDefiningOp<QuantizeOp>();
+  Type type = elementTypeOf(value);
+  if (!quantize || !isa<FloatType>(type) || type.getIntOrFloatBitWidth() != 8 ||
+      value != quantize.getQuantized() || bound.contains(value) ||
+      !out.recall(key(value, position, vec)).empty())
+    return {};
+  leaveUnrounded = true;
+  std::string expr = emit(value, position, vec);
+  leaveUnrounded = false;
+  return expr;
+}
+
+void mlir::hk::addQuantPulls(PullTable &table) {
+  table.add(pullQuantize);
+  table.add(pullQuantizeStatic);
+  table.add(pullQuantizeMx);
+  table.add(pullDequantize);
+  table.add(pullReencode);
 }

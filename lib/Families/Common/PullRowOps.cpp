@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Puller.h"
+#include "PullTable.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -21,32 +21,51 @@ static Type elementTypeOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
 }
 
-std::string Puller::rowStatistic(Operation *op, Value input, StatKind kind,
-                                 Args position, int vec) {
-  return statistic(op, input, kind, 0, position.drop_back(), constant(0),
-                   position, vec);
+static std::string rowStatistic(Puller &p, Operation *op, Value input,
+                                RowReduction kind, Puller::Args position,
+                                int vec) {
+  return p.statistic(op, input, kind, 0, position.drop_back(), p.constant(0),
+                     position, vec);
 }
 
-std::string Puller::statisticTerm(Operation *op, Value input, StatKind kind,
-                                  Args position, int vec) {
+/// The value of `make`, computed once per row (or segment) of `position`.
+static std::string oncePerRow(CodeWriter &out, const std::string &key,
+                              int depth,
+                              llvm::function_ref<std::string()> make) {
+  if (out.recall(key).empty())
+    out.remember(depth, key, out.define(depth, "float", "f", make()));
+  return out.recall(key).str();
+}
+
+static std::string centre(Puller &p, Operation *op, Value input,
+                          Puller::Args position, int vec) {
+  std::string sum =
+      rowStatistic(p, op, input, RowReduction::Sum, position, vec);
+  std::string n = p.text(p.sizeOf(input, int64_t(position.size()) - 1));
+  return oncePerRow(p.code(), "mean " + sum, p.depthOfScalar(sum),
+                    [&] { return "meanOf(" + sum + ", " + n + ")"; });
+}
+
+std::string Puller::statisticTerm(Operation *op, Value input, RowReduction kind,
+                                  Puller::Args position, int vec) {
   std::string v = std::to_string(vec);
   std::string x;
-  if (kind != StatKind::SumOfExp)
+  if (kind != RowReduction::SumOfExp)
     x = pull(input, position, vec);
   switch (kind) {
-  case StatKind::Sum:
-  case StatKind::Maximum:
-  case StatKind::Minimum:
+  case RowReduction::Sum:
+  case RowReduction::Maximum:
+  case RowReduction::Minimum:
     return x;
-  case StatKind::SumOfSquares:
+  case RowReduction::SumOfSquares:
     return x + " * " + x;
-  case StatKind::AbsMaximum:
+  case RowReduction::AbsMaximum:
     return "abs<" + v + ">(" + x + ")";
-  case StatKind::SumOfCentredSquares: {
-    std::string mean = centre(op, input, position, vec);
+  case RowReduction::SumOfCentredSquares: {
+    std::string mean = centre(*this, op, input, position, vec);
     return "square<" + v + ">(" + x + " - " + mean + ")";
   }
-  case StatKind::SumOfExp: {
+  case RowReduction::SumOfExp: {
     std::string tag = key(input, position, vec, "exp");
     int depth = 0;
     if (StringRef known = out.recall(tag, &depth); !known.empty()) {
@@ -57,7 +76,8 @@ std::string Puller::statisticTerm(Operation *op, Value input, StatKind kind,
     int outer = usedDepth;
     usedDepth = 0;
     x = pull(input, position, vec);
-    std::string max = rowStatistic(op, input, StatKind::Maximum, position, vec);
+    std::string max =
+        rowStatistic(*this, op, input, RowReduction::Maximum, position, vec);
     depth = std::min(out.depth(), std::max(placeOf(position, vec), usedDepth));
     std::string e =
         out.define(depth, "Vec<float, " + v + ">", "v",
@@ -70,31 +90,16 @@ std::string Puller::statisticTerm(Operation *op, Value input, StatKind kind,
   llvm_unreachable("every statistic is listed");
 }
 
-/// The value of `make`, computed once per row (or segment) of `position`.
-static std::string oncePerRow(CodeWriter &out, const std::string &key,
-                              int depth,
-                              llvm::function_ref<std::string()> make) {
-  if (out.recall(key).empty())
-    out.remember(depth, key, out.define(depth, "float", "f", make()));
-  return out.recall(key).str();
-}
-
-std::string Puller::centre(Operation *op, Value input, Args position, int vec) {
-  std::string sum = rowStatistic(op, input, StatKind::Sum, position, vec);
-  std::string n = text(sizeOf(input, int64_t(position.size()) - 1));
-  return oncePerRow(out, "mean " + sum, depthOfScalar(sum),
-                    [&] { return "meanOf(" + sum + ", " + n + ")"; });
-}
-
-std::string Puller::pullRmsNorm(RmsNormOp op, Args position, int vec) {
+static std::string pullRmsNorm(Puller &p, RmsNormOp op, Puller::Args position,
+                               int vec) {
   Type type = elementTypeOf(op.getResult());
-  std::string x = pull(op.getInput(), position, vec);
-  std::string sum =
-      rowStatistic(op, op.getInput(), StatKind::SumOfSquares, position, vec);
-  std::string n = text(sizeOf(op.getInput(), int64_t(position.size()) - 1));
+  std::string x = p.pull(op.getInput(), position, vec);
+  std::string sum = rowStatistic(p, op, op.getInput(),
+                                 RowReduction::SumOfSquares, position, vec);
+  std::string n = p.text(p.sizeOf(op.getInput(), int64_t(position.size()) - 1));
   double epsilon = op.getEpsilon().convertToDouble();
-  std::string r = oncePerRow(out, "rms " + sum + floatText(epsilon),
-                             depthOfScalar(sum), [&] {
+  std::string r = oncePerRow(p.code(), "rms " + sum + floatText(epsilon),
+                             p.depthOfScalar(sum), [&] {
                                return "rsqrtOf(meanOf(" + sum + ", " + n +
                                       ") + " + floatText(epsilon) + ")";
                              });
@@ -102,7 +107,7 @@ std::string Puller::pullRmsNorm(RmsNormOp op, Args position, int vec) {
   if (op.getRoundBeforeWeight())
     y = roundText(type, vec, y);
   if (Value weight = op.getWeight()) {
-    std::string w = pull(weight, position.take_back(), vec);
+    std::string w = p.pull(weight, position.take_back(), vec);
     double offset = op.getWeightOffset().convertToDouble();
     y = y + " * " +
         (offset == 0 ? w : "(" + floatText(offset) + " + " + w + ")");
@@ -110,75 +115,83 @@ std::string Puller::pullRmsNorm(RmsNormOp op, Args position, int vec) {
   return roundText(type, vec, y);
 }
 
-std::string Puller::pullL2Norm(L2NormOp op, Args position, int vec) {
-  std::string x = pull(op.getInput(), position, vec);
-  std::string sum =
-      rowStatistic(op, op.getInput(), StatKind::SumOfSquares, position, vec);
+static std::string pullL2Norm(Puller &p, L2NormOp op, Puller::Args position,
+                              int vec) {
+  std::string x = p.pull(op.getInput(), position, vec);
+  std::string sum = rowStatistic(p, op, op.getInput(),
+                                 RowReduction::SumOfSquares, position, vec);
   std::string epsilon = floatText(op.getEpsilon().convertToDouble());
   std::string r =
-      oncePerRow(out, "l2 " + sum + epsilon, depthOfScalar(sum),
+      oncePerRow(p.code(), "l2 " + sum + epsilon, p.depthOfScalar(sum),
                  [&] { return "rsqrtOf(" + sum + " + " + epsilon + ")"; });
   return roundText(elementTypeOf(op.getResult()), vec, x + " * " + r);
 }
 
-std::string Puller::pullLayerNorm(LayerNormOp op, Args position, int vec) {
+static std::string pullLayerNorm(Puller &p, LayerNormOp op,
+                                 Puller::Args position, int vec) {
   Value input = op.getInput();
-  std::string x = pull(input, position, vec);
-  std::string mean = centre(op, input, position, vec);
-  std::string sum =
-      rowStatistic(op, input, StatKind::SumOfCentredSquares, position, vec);
-  std::string n = text(sizeOf(input, int64_t(position.size()) - 1));
+  std::string x = p.pull(input, position, vec);
+  std::string mean = centre(p, op, input, position, vec);
+  std::string sum = rowStatistic(
+      p, op, input, RowReduction::SumOfCentredSquares, position, vec);
+  std::string n = p.text(p.sizeOf(input, int64_t(position.size()) - 1));
   std::string epsilon = floatText(op.getEpsilon().convertToDouble());
   std::string r =
-      oncePerRow(out, "ln " + sum + epsilon, depthOfScalar(sum), [&] {
+      oncePerRow(p.code(), "ln " + sum + epsilon, p.depthOfScalar(sum), [&] {
         return "rsqrtOf(meanOf(" + sum + ", " + n + ") + " + epsilon + ")";
       });
-  std::string w = pull(op.getWeight(), position.take_back(), vec);
-  std::string b = pull(op.getBias(), position.take_back(), vec);
+  std::string w = p.pull(op.getWeight(), position.take_back(), vec);
+  std::string b = p.pull(op.getBias(), position.take_back(), vec);
   return roundText(elementTypeOf(op.getResult()), vec,
                    "(" + x + " - " + mean + ") * " + r + " * " + w + " + " + b);
 }
 
-std::string Puller::pullReduce(ReduceOp op, Args position, int vec) {
+static std::string pullReduce(Puller &p, ReduceOp op, Puller::Args position,
+                              int vec) {
   Type type = elementTypeOf(op.getResult());
-  Args leading = position.drop_back(op.getDims());
-  auto reduce = [&](StatKind kind) {
-    return statistic(op, op.getInput(), kind, 0, leading, constant(0), {}, 1);
+  Puller::Args leading = position.drop_back(op.getDims());
+  auto reduce = [&](RowReduction kind) {
+    return p.statistic(op, op.getInput(), kind, 0, leading, p.constant(0), {},
+                       1);
   };
   std::string value;
   switch (op.getKind()) {
   case ReduceKind::sum:
-    value = reduce(StatKind::Sum);
+    value = reduce(RowReduction::Sum);
     break;
   case ReduceKind::max:
-    value = reduce(StatKind::Maximum);
+    value = reduce(RowReduction::Maximum);
     break;
   case ReduceKind::min:
-    value = reduce(StatKind::Minimum);
+    value = reduce(RowReduction::Minimum);
     break;
   case ReduceKind::absmax:
     // 0 over no elements; the order keeps NaN.
-    value = "Max::apply(" + reduce(StatKind::AbsMaximum) + ", 0.f)";
+    value = "Max::apply(" + reduce(RowReduction::AbsMaximum) + ", 0.f)";
     break;
   }
   return roundText(type, vec, vecText(type, vec) + "(" + value + ")");
 }
 
-std::string Puller::pullSoftmax(SoftmaxOp op, Args position, int vec) {
+static std::string pullSoftmax(Puller &p, SoftmaxOp op, Puller::Args position,
+                               int vec) {
   Value input = op.getInput();
-  std::string sum = rowStatistic(op, input, StatKind::SumOfExp, position, vec);
-  std::string e = statisticTerm(op, input, StatKind::SumOfExp, position, vec);
-  std::string r = oncePerRow(out, "inverse " + sum, depthOfScalar(sum),
+  std::string sum =
+      rowStatistic(p, op, input, RowReduction::SumOfExp, position, vec);
+  std::string e =
+      p.statisticTerm(op, input, RowReduction::SumOfExp, position, vec);
+  std::string r = oncePerRow(p.code(), "inverse " + sum, p.depthOfScalar(sum),
                              [&] { return "1.f / " + sum; });
   return roundText(elementTypeOf(op.getResult()), vec, e + " * " + r);
 }
 
-std::string Puller::pullGated(GatedActivationOp op, Args position, int vec) {
+static std::string pullGated(Puller &p, GatedActivationOp op,
+                             Puller::Args position, int vec) {
   Position upper(position);
-  upper.back() = simplify(upper.back() +
-                          sizeOf(op.getResult(), int64_t(position.size()) - 1));
-  std::string gate = pull(op.getInput(), position, vec);
-  std::string up = pull(op.getInput(), upper, vec);
+  upper.back() = p.simplify(
+      upper.back() + p.sizeOf(op.getResult(), int64_t(position.size()) - 1));
+  std::string gate = p.pull(op.getInput(), position, vec);
+  std::string up = p.pull(op.getInput(), upper, vec);
   std::string v = std::to_string(vec);
   if (auto limit = op.getLimit()) {
     std::string l = floatText(limit->convertToDouble());
@@ -273,7 +286,8 @@ static std::optional<bool> isAtLeast(AffineExpr index, int64_t bound,
   return std::nullopt;
 }
 
-std::string Puller::pullRope(RopeOp op, Args position, int vec) {
+static std::string pullRope(Puller &p, RopeOp op, Puller::Args position,
+                            int vec) {
   int64_t rank = position.size();
   int64_t head =
       cast<RankedTensorType>(op.getInput().getType()).getDimSize(rank - 1);
@@ -285,13 +299,13 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
   bool wholeChunks = d.isMultipleOf(vec) && first % vec == 0 &&
                      rotary % vec == 0 && (!neox || half % vec == 0);
   if (vec > 1 && !wholeChunks)
-    return pullByElement(op.getResult(), position, vec);
+    return p.pullByElement(op.getResult(), position, vec);
 
   // Loads that need nothing else come first.
   Type type = elementTypeOf(op.getResult());
   std::string v = std::to_string(vec);
-  std::string x = pull(op.getInput(), position, vec);
-  AffineExpr j = simplify(d - first);
+  std::string x = p.pull(op.getInput(), position, vec);
+  AffineExpr j = p.simplify(d - first);
   std::string other, sign;
   Position partner(position);
   if (neox || vec == 1) {
@@ -299,81 +313,80 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
     // -1 in the first element of a pair, whose partner comes later.
     if (std::optional<bool> second = isAtLeast(j, distance, 2 * distance)) {
       sign = *second ? "" : "-";
-      partner.back() = simplify(d + (*second ? -distance : distance));
+      partner.back() = p.simplify(d + (*second ? -distance : distance));
     } else {
       // An element outside of the rotated ones gets some partner inside.
       int64_t periods = llvm::alignTo(first, rotary) - first;
-      AffineExpr own = simplify((d + periods) % rotary);
-      AffineExpr pair = simplify(own.floorDiv(2 * distance)) * (2 * distance);
-      AffineExpr inPair = simplify(own % (2 * distance));
-      sign = "(" + text(inPair) + " < " + std::to_string(distance) +
+      AffineExpr own = p.simplify((d + periods) % rotary);
+      AffineExpr pair = p.simplify(own.floorDiv(2 * distance)) * (2 * distance);
+      AffineExpr inPair = p.simplify(own % (2 * distance));
+      sign = "(" + p.text(inPair) + " < " + std::to_string(distance) +
              " ? -1.f : 1.f) * ";
       partner.back() =
-          simplify(pair + (inPair + distance) % (2 * distance) + first);
+          p.simplify(pair + (inPair + distance) % (2 * distance) + first);
     }
-    other = pull(op.getInput(), partner, vec);
+    other = p.pull(op.getInput(), partner, vec);
   }
 
   // The row of the tables, once per token; -1 if there is none.
   ArrayRef<AffineExpr> token = position.take_front(rank - 2);
-  int depth = depthOf(token);
-  std::string rows = text(sizeOf(op.getCos(), 0));
-  std::string at = "i64(" + text(token[op.getPositionDim()]) + ")";
+  int depth = p.depthOf(token);
+  std::string rows = p.text(p.sizeOf(op.getCos(), 0));
+  std::string at = "i64(" + p.text(token[op.getPositionDim()]) + ")";
   if (op.getPositions())
-    at = "i64(" + pullScalar(op.getPositions(), token) + ")";
+    at = "i64(" + p.pullScalar(op.getPositions(), token) + ")";
   if (Value bounds = op.getBounds()) {
     // Matching admits constants and operands of the kernel only.
     auto constant = bounds.getDefiningOp<ConstantOp>();
     std::string list =
         constant
-            ? tableOf(constant)
+            ? p.tableOf(constant)
             : "p" + std::to_string(cast<BlockArgument>(bounds).getArgNumber());
-    at = "placeInSequence(" + list + ", i64(" + text(sizeOf(bounds, 0)) +
+    at = "placeInSequence(" + list + ", i64(" + p.text(p.sizeOf(bounds, 0)) +
          "), " + at + ")";
   }
   if (op.getOffsets())
-    at += " + i64(" + pullScalar(op.getOffsets(), token) + ")";
+    at += " + i64(" + p.pullScalar(op.getOffsets(), token) + ")";
   // Operators that look up the same row share it.
   std::string rowKey = "rope row " + at + " of " + rows;
-  if (out.recall(rowKey).empty()) {
-    std::string sum = out.define(depth, "i64", "at", at);
-    out.remember(depth, rowKey,
-                 out.define(depth, "i64", "row",
-                            sum + " >= 0 && " + sum + " < i64(" + rows +
-                                ") ? " + sum + " : -1"));
+  if (p.code().recall(rowKey).empty()) {
+    std::string sum = p.code().define(depth, "i64", "at", at);
+    p.code().remember(depth, rowKey,
+                      p.code().define(depth, "i64", "row",
+                                      sum + " >= 0 && " + sum + " < i64(" +
+                                          rows + ") ? " + sum + " : -1"));
   }
-  std::string row = out.recall(rowKey).str();
-  AffineExpr rowSymbol = sharedSymbol(row, depth);
+  std::string row = p.code().recall(rowKey).str();
+  AffineExpr rowSymbol = p.sharedSymbol(row, depth);
   std::string inside = row + " >= 0";
   if (first > 0)
-    inside += " && " + text(d) + " >= " + std::to_string(first);
+    inside += " && " + p.text(d) + " >= " + std::to_string(first);
   if (first + rotary < head)
-    inside += " && " + text(d) + " < " + std::to_string(first + rotary);
+    inside += " && " + p.text(d) + " < " + std::to_string(first + rotary);
 
   Position angle = {rowSymbol, j};
   auto pullAngle = [&](Value table) {
     if (perElement)
-      return pull(table, angle, vec);
+      return p.pull(table, angle, vec);
     Position own(angle);
     if (neox) {
-      own.back() = simplify(j % half);
-      return pull(table, own, vec);
+      own.back() = p.simplify(j % half);
+      return p.pull(table, own, vec);
     }
-    own.back() = simplify(j.floorDiv(2));
+    own.back() = p.simplify(j.floorDiv(2));
     if (vec == 1)
-      return pull(table, own, 1);
-    std::string shared = pull(table, own, vec / 2);
+      return p.pull(table, own, 1);
+    std::string shared = p.pull(table, own, vec / 2);
     return "repeatPairs<" + v + ">(" + shared + ")";
   };
   // The gradient takes the sine of the partner; only own angles tell.
   bool partnerSine = op.getInverse() && perElement;
-  loadGuard = inside;
-  loadGuardDepth = rotary < head ? std::max(depth, depthOf(d)) : depth;
+  p.guardLoads(inside, rotary < head ? std::max(depth, p.depthOf(d)) : depth);
   std::string cos = pullAngle(op.getCos());
   if (partnerSine && !other.empty())
-    angle.back() = simplify(partner.back() - first);
+    angle.back() = p.simplify(partner.back() - first);
   std::string sin = pullAngle(op.getSin());
-  loadGuard.clear();
+  p.guardLoads("", 0);
 
   std::string term;
   if (neox || vec == 1)
@@ -381,10 +394,21 @@ std::string Puller::pullRope(RopeOp op, Args position, int vec) {
   else
     term = partnerSine ? "rotatePairs<" + v + ">(" + x + " * " + sin + ")"
                        : "(rotatePairs<" + v + ">(" + x + ")) * " + sin;
-  std::string turned = out.define(
-      std::min(out.depth(), std::max(placeOf(position, vec), usedDepth)),
+  std::string turned = p.code().define(
+      std::min(p.code().depth(),
+               std::max(p.placeOf(position, vec), p.getUsedDepth())),
       vecText(type, vec), "v",
       roundText(type, vec,
                 x + " * " + cos + (op.getInverse() ? " - " : " + ") + term));
   return inside + " ? " + turned + " : " + x;
+}
+
+void mlir::hk::addRowPulls(PullTable &table) {
+  table.add(pullRmsNorm);
+  table.add(pullL2Norm);
+  table.add(pullLayerNorm);
+  table.add(pullReduce);
+  table.add(pullSoftmax);
+  table.add(pullGated);
+  table.add(pullRope);
 }

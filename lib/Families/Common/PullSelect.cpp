@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Puller.h"
+#include "PullTable.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -20,53 +20,65 @@ static Type elementTypeOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
 }
 
-std::string Puller::pullGatherLast(GatherLastOp op, Args position, int vec) {
+static std::string pullGatherLast(Puller &p, GatherLastOp op,
+                                  Puller::Args position, int vec) {
   if (vec > 1)
-    return pullByElement(op.getResult(), position, vec);
-  int depth = out.depth();
-  std::string n = text(sizeOf(op.getInput(), int64_t(position.size()) - 1));
-  std::string index = pullScalar(op.getIndices(), position);
-  std::string place = out.define(depth, "i64", "at",
-                                 index + " >= 0 && " + index + " < i64(" + n +
-                                     ") ? i64(" + index + ") : -1");
+    return p.pullByElement(op.getResult(), position, vec);
+  int depth = p.code().depth();
+  std::string n = p.text(p.sizeOf(op.getInput(), int64_t(position.size()) - 1));
+  std::string index = p.pullScalar(op.getIndices(), position);
+  std::string place = p.code().define(depth, "i64", "at",
+                                      index + " >= 0 && " + index + " < i64(" +
+                                          n + ") ? i64(" + index + ") : -1");
   Position source(position);
-  source.back() = symbol(place, depth);
-  std::string name = out.freshName("v");
-  out.line(vecText(elementTypeOf(op.getResult()), 1) + " " + name + " = 0;");
-  out.open("if (" + place + " >= 0)", /*conditional=*/true);
-  out.line(name + " = " + pull(op.getInput(), source, 1) + ";");
-  out.close();
+  source.back() = p.symbol(place, depth);
+  std::string name = p.code().freshName("v");
+  p.code().line(vecText(elementTypeOf(op.getResult()), 1) + " " + name +
+                " = 0;");
+  p.code().open("if (" + place + " >= 0)", /*conditional=*/true);
+  p.code().line(name + " = " + p.pull(op.getInput(), source, 1) + ";");
+  p.code().close();
   return name;
 }
 
-std::string Puller::pullBitmatrix(BitmatrixOp op, Args position, int vec) {
-  std::string saved = getLaneCount();
-  setLaneCount("");
-  std::string name = out.freshName("v"), j = out.freshName("j");
-  out.line(vecText(elementTypeOf(op.getResult()), vec) + " " + name + " = 0;");
+static std::string pullBitmatrix(Puller &p, BitmatrixOp op,
+                                 Puller::Args position, int vec) {
+  std::string saved = p.getLaneCount();
+  p.setLaneCount("");
+  std::string name = p.code().freshName("v"), j = p.code().freshName("j");
+  p.code().line(vecText(elementTypeOf(op.getResult()), vec) + " " + name +
+                " = 0;");
   int64_t k =
       cast<RankedTensorType>(op.getIndices().getType()).getShape().back();
-  out.open("for (i32 " + j + " = 0; " + j + " < " + Twine(k) + "; ++" + j + ")",
-           /*conditional=*/true);
+  p.code().open("for (i32 " + j + " = 0; " + j + " < " + Twine(k) + "; ++" + j +
+                    ")",
+                /*conditional=*/true);
   Position source(position);
-  source.back() = symbol(j);
-  std::string index = pullScalar(op.getIndices(), source);
-  out.line("setBit<" + Twine(vec) + ">(" + name + ", i64(" + index + "), i64(" +
-           text(position.back()) + "));");
-  out.close();
-  setLaneCount(saved);
+  source.back() = p.symbol(j);
+  std::string index = p.pullScalar(op.getIndices(), source);
+  p.code().line("setBit<" + Twine(vec) + ">(" + name + ", i64(" + index +
+                "), i64(" + p.text(position.back()) + "));");
+  p.code().close();
+  p.setLaneCount(saved);
   return name;
 }
 
-std::string Puller::pullGroupLimit(GroupLimitOp op, Args position, int vec) {
-  std::string kept = keptGroups(op);
+static std::string pullGroupLimit(Puller &p, GroupLimitOp op,
+                                  Puller::Args position, int vec) {
+  std::string kept = p.keptGroups(op);
   int64_t n = cast<RankedTensorType>(op.getInput().getType()).getShape().back();
   return "keepGroups<" + std::to_string(vec) + ">(" +
-         pull(op.getInput(), position, vec) + ", " + kept + ", u32(" +
-         text(position.back()) + "), " + std::to_string(n / op.getGroups()) +
+         p.pull(op.getInput(), position, vec) + ", " + kept + ", u32(" +
+         p.text(position.back()) + "), " + std::to_string(n / op.getGroups()) +
          ")";
 }
 
 std::string Puller::keptGroups(GroupLimitOp) {
   llvm_unreachable("this family has no selections");
+}
+
+void mlir::hk::addSelectPulls(PullTable &table) {
+  table.add(pullGatherLast);
+  table.add(pullBitmatrix);
+  table.add(pullGroupLimit);
 }

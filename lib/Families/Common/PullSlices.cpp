@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Puller.h"
+#include "PullTable.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -19,59 +19,66 @@ static RankedTensorType tensorOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-void Puller::forEachSlice(Value input, Args position,
-                          llvm::function_ref<void(Args inSlice)> body) {
-  std::string s = out.freshName("s");
-  out.open("HK_UNROLL_BY_8 for (i32 " + s + " = 0; " + s + " < " +
-               Twine(tensorOf(input).getDimSize(0)) + "; ++" + s + ")",
-           /*conditional=*/true);
-  Position inSlice = {symbol(s)};
+static void forEachSlice(Puller &p, Value input, Puller::Args position,
+                         llvm::function_ref<void(Puller::Args inSlice)> body) {
+  std::string s = p.code().freshName("s");
+  p.code().open("HK_UNROLL_BY_8 for (i32 " + s + " = 0; " + s + " < " +
+                    Twine(tensorOf(input).getDimSize(0)) + "; ++" + s + ")",
+                /*conditional=*/true);
+  Position inSlice = {p.symbol(s)};
   llvm::append_range(inSlice, position);
   body(inSlice);
-  out.close();
+  p.code().close();
 }
 
-std::string Puller::pullSumSlices(SumSlicesOp op, Args position, int vec) {
+static std::string pullSumSlices(Puller &p, SumSlicesOp op,
+                                 Puller::Args position, int vec) {
   Value input = op.getInput();
   Type from = tensorOf(input).getElementType();
   Type to = tensorOf(op.getResult()).getElementType();
-  std::string sum = out.freshName("v");
-  out.line(vecText(from, vec) + " " + sum + " = 0;");
-  forEachSlice(input, position, [&](Args inSlice) {
-    out.line(sum + " += " + pull(input, inSlice, vec) + ";");
+  std::string sum = p.code().freshName("v");
+  p.code().line(vecText(from, vec) + " " + sum + " = 0;");
+  forEachSlice(p, input, position, [&](Puller::Args inSlice) {
+    p.code().line(sum + " += " + p.pull(input, inSlice, vec) + ";");
   });
-  useDepth(out.depth());
+  p.useDepth(p.code().depth());
   if (isa<FloatType>(to) && !isa<FloatType>(from))
     return roundText(to, vec,
                      "convertTo<float, " + Twine(vec) + ">(" + sum + ")");
   return isa<FloatType>(to) && !to.isF32() ? roundText(to, vec, sum) : sum;
 }
 
-std::string Puller::pullAttentionCombine(AttentionCombineOp op, bool lse,
-                                         Args position, int vec) {
+static std::string pullAttentionCombine(Puller &p, AttentionCombineOp op,
+                                        bool lse, Puller::Args position,
+                                        int vec) {
   // The log-sum-exp has one element per row: neighbours are other rows.
   if (lse && vec > 1)
-    return pullByElement(op.getLse(), position, vec);
-  Args row = lse ? position : position.drop_back();
+    return p.pullByElement(op.getLse(), position, vec);
+  Puller::Args row = lse ? position : position.drop_back();
   std::string zero = "Vec<float, " + std::to_string(vec) + ">(0.f)";
-  std::string sum = out.freshName("c");
-  out.line("SliceCombine<" + Twine(vec) + "> " + sum + ";");
+  std::string sum = p.code().freshName("c");
+  p.code().line("SliceCombine<" + Twine(vec) + "> " + sum + ";");
   if (op.getSink())
-    out.line(sum + ".add(" + pullScalar(op.getSink(), row.take_back()) + ", " +
-             zero + ");");
-  forEachSlice(op.getSliceLse(), row, [&](Args inSlice) {
-    std::string weight = pullScalar(op.getSliceLse(), inSlice);
+    p.code().line(sum + ".add(" + p.pullScalar(op.getSink(), row.take_back()) +
+                  ", " + zero + ");");
+  forEachSlice(p, op.getSliceLse(), row, [&](Puller::Args inSlice) {
+    std::string weight = p.pullScalar(op.getSliceLse(), inSlice);
     std::string part = zero;
     if (!lse) {
       Position at(inSlice);
       at.push_back(position.back());
-      part = pull(op.getPartials(), at, vec);
+      part = p.pull(op.getPartials(), at, vec);
     }
-    out.line(sum + ".add(" + weight + ", " + part + ");");
+    p.code().line(sum + ".add(" + weight + ", " + part + ");");
   });
-  useDepth(out.depth());
+  p.useDepth(p.code().depth());
   if (lse)
     return "Vec<float, 1>(" + sum + ".lse())";
   return roundText(tensorOf(op.getResult()).getElementType(), vec,
                    sum + ".value()");
+}
+
+void mlir::hk::addSlicePulls(PullTable &table) {
+  table.add(pullSumSlices);
+  table.add(pullAttentionCombine);
 }

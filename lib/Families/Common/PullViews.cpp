@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Puller.h"
+#include "PullTable.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -33,50 +33,50 @@ AffineExpr Puller::simplify(AffineExpr expr) const {
   return simplifyAffineExpr(expr, 0, symbols.size());
 }
 
-std::string Puller::pullSlice(tensor::ExtractSliceOp op, Args position,
-                              int vec) {
+static std::string pullSlice(Puller &p, tensor::ExtractSliceOp op,
+                             Puller::Args position, int vec) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
   Position source;
   size_t next = 0;
   bool contiguous = true;
   for (int64_t d = 0, e = rankOf(op.getSource()); d < e; ++d) {
     AffineExpr index =
-        dropped.test(d) ? constant(0) : AffineExpr(position[next++]);
+        dropped.test(d) ? p.constant(0) : AffineExpr(position[next++]);
     int64_t stride = op.getStaticStrides()[d];
     if (d + 1 == e)
       contiguous = stride == 1 && !dropped.test(d);
-    source.push_back(simplify(index * stride + op.getStaticOffsets()[d]));
+    source.push_back(p.simplify(index * stride + op.getStaticOffsets()[d]));
   }
   if (vec > 1 && !contiguous)
-    return pullByElement(op.getResult(), position, vec);
-  return pull(op.getSource(), source, vec);
+    return p.pullByElement(op.getResult(), position, vec);
+  return p.pull(op.getSource(), source, vec);
 }
 
-std::string Puller::pullExpand(tensor::ExpandShapeOp op, Args position,
-                               int vec) {
+static std::string pullExpand(Puller &p, tensor::ExpandShapeOp op,
+                              Puller::Args position, int vec) {
   Position source;
   for (const ReassociationIndices &group : op.getReassociationIndices()) {
-    AffineExpr index = constant(0);
+    AffineExpr index = p.constant(0);
     for (int64_t d : group)
-      index = index * sizeOf(op.getResult(), d) + position[d];
-    source.push_back(simplify(index));
+      index = index * p.sizeOf(op.getResult(), d) + position[d];
+    source.push_back(p.simplify(index));
   }
   if (source.empty() && vec > 1)
-    return pullByElement(op.getResult(), position, vec);
-  return pull(op.getSrc(), source, vec);
+    return p.pullByElement(op.getResult(), position, vec);
+  return p.pull(op.getSrc(), source, vec);
 }
 
-std::string Puller::pullCollapse(tensor::CollapseShapeOp op, Args position,
-                                 int vec) {
+static std::string pullCollapse(Puller &p, tensor::CollapseShapeOp op,
+                                Puller::Args position, int vec) {
   auto sourceType = cast<RankedTensorType>(op.getSrc().getType());
-  Position source(sourceType.getRank(), constant(0));
+  Position source(sourceType.getRank(), p.constant(0));
   for (auto [g, group] : llvm::enumerate(op.getReassociationIndices())) {
     AffineExpr rest = position[g];
     for (size_t i = group.size(); i-- > 0;) {
-      AffineExpr size = sizeOf(op.getSrc(), group[i]);
-      source[group[i]] = simplify(i == 0 ? rest : rest % size);
+      AffineExpr size = p.sizeOf(op.getSrc(), group[i]);
+      source[group[i]] = p.simplify(i == 0 ? rest : rest % size);
       if (i != 0)
-        rest = simplify(rest.floorDiv(size));
+        rest = p.simplify(rest.floorDiv(size));
     }
   }
   if (vec > 1) {
@@ -86,115 +86,139 @@ std::string Puller::pullCollapse(tensor::CollapseShapeOp op, Args position,
     int64_t size = last < 0 ? 1 : sourceType.getDimSize(last);
     if (splits && (ShapedType::isDynamic(size) || size % vec != 0 ||
                    !isMultiple(position.back(), vec)))
-      return pullByElement(op.getResult(), position, vec);
+      return p.pullByElement(op.getResult(), position, vec);
   }
-  return pull(op.getSrc(), source, vec);
+  return p.pull(op.getSrc(), source, vec);
 }
 
-std::string Puller::pullTranspose(TransposeOp op, Args position, int vec) {
+static std::string pullTranspose(Puller &p, TransposeOp op,
+                                 Puller::Args position, int vec) {
   ArrayRef<int64_t> permutation = op.getPermutation();
   Position source(permutation.size());
   for (auto [i, p] : llvm::enumerate(permutation))
     source[p] = position[i];
   bool moved = permutation.back() != int64_t(permutation.size()) - 1;
   if (vec > 1 && moved)
-    return pullByElement(op.getResult(), position, vec);
-  return pull(op.getInput(), source, vec);
+    return p.pullByElement(op.getResult(), position, vec);
+  return p.pull(op.getInput(), source, vec);
 }
 
-std::string Puller::pullConcat(ConcatOp op, Args position, int vec) {
+static std::string pullConcat(Puller &p, ConcatOp op, Puller::Args position,
+                              int vec) {
   int64_t dim = op.getDim();
   bool last = dim + 1 == int64_t(position.size());
   SmallVector<AffineExpr> ends;
-  AffineExpr end = constant(0);
+  AffineExpr end = p.constant(0);
   for (Value input : op.getInputs()) {
     if (last && vec > 1 &&
         !(isMultiple(end, vec) && isMultiple(position.back(), vec)))
-      return pullByElement(op.getResult(), position, vec);
-    end = simplify(end + sizeOf(input, dim));
+      return p.pullByElement(op.getResult(), position, vec);
+    end = p.simplify(end + p.sizeOf(input, dim));
     ends.push_back(end);
   }
-  std::string name = out.freshName("v");
+  std::string name = p.code().freshName("v");
   Type type = elementTypeOf(op.getResult());
-  out.line(vecText(type, vec) + " " + name + " = 0;");
-  AffineExpr begin = constant(0);
+  p.code().line(vecText(type, vec) + " " + name + " = 0;");
+  AffineExpr begin = p.constant(0);
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     bool only = op.getInputs().size() == 1;
-    std::string condition = text(position[dim]) + " < " + text(ends[i]);
+    std::string condition = p.text(position[dim]) + " < " + p.text(ends[i]);
     if (i > 0)
       condition =
-          text(position[dim]) + " >= " + text(begin) + " && " + condition;
-    out.open(only ? "" : "if (" + condition + ")", /*conditional=*/true);
+          p.text(position[dim]) + " >= " + p.text(begin) + " && " + condition;
+    p.code().open(only ? "" : "if (" + condition + ")", /*conditional=*/true);
     Position source(position);
-    source[dim] = simplify(position[dim] - begin);
-    out.line(name + " = " + pull(input, source, vec) + ";");
-    out.close();
+    source[dim] = p.simplify(position[dim] - begin);
+    p.code().line(name + " = " + p.pull(input, source, vec) + ";");
+    p.code().close();
     begin = ends[i];
   }
   return name;
 }
 
-std::string Puller::pullPad(PadOp op, Args position, int vec) {
+static std::string pullPad(Puller &p, PadOp op, Puller::Args position,
+                           int vec) {
   int64_t last = rankOf(op.getInput()) - 1;
-  AffineExpr size = sizeOf(op.getInput(), last);
+  AffineExpr size = p.sizeOf(op.getInput(), last);
   Type type = elementTypeOf(op.getResult());
-  std::string name = out.freshName("v");
+  std::string name = p.code().freshName("v");
   std::string fill = "0";
   if (!op.getValue().isZero())
     fill = isa<FloatType>(type)
                ? floatText(op.getValue().convertToFloat())
                : std::to_string(int64_t(op.getValue().convertToFloat()));
-  out.line(vecText(type, vec) + " " + name + " = " + fill + ";");
-  out.open("if (" + text(position.back()) + " < " + text(size) + ")",
-           /*conditional=*/true);
+  p.code().line(vecText(type, vec) + " " + name + " = " + fill + ";");
+  p.code().open("if (" + p.text(position.back()) + " < " + p.text(size) + ")",
+                /*conditional=*/true);
   bool whole = isMultiple(size, vec) && isMultiple(position.back(), vec);
-  std::string saved = laneCount;
-  int savedDepth = laneDepth;
+  Puller::Lanes saved = p.getLanes();
   std::string count;
   if (!whole) {
-    count = out.define(out.depth(), "i64", "n",
-                       "i64(" + text(size) + ") - i64(" +
-                           text(position.back()) + ")");
-    setLaneCount(count);
+    count = p.code().define(p.code().depth(), "i64", "n",
+                            "i64(" + p.text(size) + ") - i64(" +
+                                p.text(position.back()) + ")");
+    p.setLaneCount(count);
   }
-  std::string value = pull(op.getInput(), position, vec);
+  std::string value = p.pull(op.getInput(), position, vec);
   if (!whole)
-    value = keepFirst(type, value, count, fill, vec);
-  out.line(name + " = " + value + ";");
-  laneCount = saved;
-  laneDepth = savedDepth;
-  out.close();
+    value = p.keepFirst(type, value, count, fill, vec);
+  p.code().line(name + " = " + value + ";");
+  p.setLanes(saved);
+  p.code().close();
   return name;
 }
 
-std::string Puller::pullGather(GatherRowsOp op, Args position, int vec) {
+static std::string pullGather(Puller &p, GatherRowsOp op, Puller::Args position,
+                              int vec) {
   int64_t rank = rankOf(op.getIndices());
   if (vec > 1 && rank == int64_t(position.size()))
-    return pullByElement(op.getResult(), position, vec);
+    return p.pullByElement(op.getResult(), position, vec);
   ArrayRef<AffineExpr> at = position.take_front(rank);
-  int depth = depthOf(at);
-  std::string rows = text(sizeOf(op.getTable(), 0));
-  std::string found = key(op.getIndices(), at, 1, "row of " + rows);
-  if (out.recall(found).empty()) {
-    std::string index = pullScalar(op.getIndices(), at);
+  int depth = p.depthOf(at);
+  std::string rows = p.text(p.sizeOf(op.getTable(), 0));
+  std::string found = p.key(op.getIndices(), at, 1, "row of " + rows);
+  if (p.code().recall(found).empty()) {
+    std::string index = p.pullScalar(op.getIndices(), at);
     // The index may be known further in than its position says.
     int known = depth;
-    out.recall(key(op.getIndices(), at, 1), &known);
+    p.code().recall(p.key(op.getIndices(), at, 1), &known);
     depth = std::max(depth, known);
-    std::string row = out.define(depth, "i64", "row",
-                                 index + " >= 0 && " + index + " < i64(" +
-                                     rows + ") ? i64(" + index + ") : -1");
-    out.remember(depth, found, row);
+    std::string row = p.code().define(depth, "i64", "row",
+                                      index + " >= 0 && " + index + " < i64(" +
+                                          rows + ") ? i64(" + index + ") : -1");
+    p.code().remember(depth, found, row);
   }
-  std::string row = out.recall(found, &depth).str();
-  Position source = {symbol(row, depth)};
+  std::string row = p.code().recall(found, &depth).str();
+  Position source = {p.symbol(row, depth)};
   llvm::append_range(source, position.drop_front(rank));
   // A missing row is read as nothing at all: the table may have no rows.
   Type type = elementTypeOf(op.getResult());
-  std::string name = out.freshName("v");
-  out.line(vecText(type, vec) + " " + name + " = 0;");
-  out.open("if (" + row + " >= 0)", /*conditional=*/true);
-  out.line(name + " = " + pull(op.getTable(), source, vec) + ";");
-  out.close();
+  std::string name = p.code().freshName("v");
+  p.code().line(vecText(type, vec) + " " + name + " = 0;");
+  p.code().open("if (" + row + " >= 0)", /*conditional=*/true);
+  p.code().line(name + " = " + p.pull(op.getTable(), source, vec) + ";");
+  p.code().close();
   return name;
+}
+
+static std::string pullCopy(Puller &p, CopyOp op, Puller::Args position,
+                            int vec) {
+  return p.pull(op.getInput(), position, vec);
+}
+
+static std::string pullTensorCast(Puller &p, tensor::CastOp op,
+                                  Puller::Args position, int vec) {
+  return p.pull(op.getSource(), position, vec);
+}
+
+void mlir::hk::addViewPulls(PullTable &table) {
+  table.add(pullCopy);
+  table.add(pullTensorCast);
+  table.add(pullSlice);
+  table.add(pullExpand);
+  table.add(pullCollapse);
+  table.add(pullTranspose);
+  table.add(pullConcat);
+  table.add(pullPad);
+  table.add(pullGather);
 }

@@ -10,11 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Puller.h"
+#include "PullTable.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -27,8 +26,11 @@ using namespace mlir::hk;
 //===----------------------------------------------------------------------===//
 
 std::string mlir::hk::dtypeText(Type elementType) {
+  return dtypeText(*dtypeOf(elementType));
+}
+std::string mlir::hk::dtypeText(::hk::DType dtype) {
   using ::hk::DType;
-  switch (*dtypeOf(elementType)) {
+  switch (dtype) {
   case DType::F32:
     return "DType::F32";
   case DType::BF16:
@@ -206,12 +208,12 @@ int Puller::depthOf(ArrayRef<AffineExpr> exprs) const {
 
 int Puller::placeOf(ArrayRef<AffineExpr> position, int vec) const {
   int depth = depthOf(position);
-  return vec > 1 && !laneCount.empty() ? std::max(depth, laneDepth) : depth;
+  return vec > 1 && !lanes.count.empty() ? std::max(depth, lanes.depth) : depth;
 }
 
 void Puller::setLaneCount(std::string count) {
-  laneCount = std::move(count);
-  laneDepth = out.depth();
+  lanes.count = std::move(count);
+  lanes.depth = out.depth();
 }
 
 std::string Puller::key(Value value, ArrayRef<AffineExpr> position, int vec,
@@ -223,7 +225,7 @@ std::string Puller::key(Value value, ArrayRef<AffineExpr> position, int vec,
   for (AffineExpr expr : position)
     os << ' ' << expr.getAsOpaquePointer();
   if (vec > 1)
-    os << ' ' << laneCount;
+    os << ' ' << lanes.count;
   return text;
 }
 
@@ -299,10 +301,10 @@ std::string Puller::load(BlockArgument argument, Args position, int vec) {
     return vecText(type, 1) + "(loadScalar<" + dtypeText(type) + ">(p" +
            std::to_string(argument.getArgNumber()) + ", " +
            offsetText(argument.getArgNumber(), position) + "))";
-  bool masked = vec > 1 && !laneCount.empty();
+  bool masked = vec > 1 && !lanes.count.empty();
   std::string expr = (masked ? "loadMasked" : "load") +
                      accessText(argument, position, vec) +
-                     (masked ? ", " + laneCount : "") + ")";
+                     (masked ? ", " + lanes.count : "") + ")";
   if (loadGuard.empty())
     return expr;
   useDepth(loadGuardDepth);
@@ -312,7 +314,7 @@ std::string Puller::load(BlockArgument argument, Args position, int vec) {
 void Puller::store(unsigned operand, Args position, int vec, StringRef vector,
                    bool rounded) {
   BlockArgument argument = kernel.getSpecBlock().getArgument(operand);
-  bool masked = vec > 1 && !laneCount.empty();
+  bool masked = vec > 1 && !lanes.count.empty();
   auto stream = streamed.find(operand);
   bool streams = !masked && rounded && stream != streamed.end();
   StringRef function = masked     ? "storeMasked"
@@ -320,7 +322,7 @@ void Puller::store(unsigned operand, Args position, int vec, StringRef vector,
                        : streams  ? "storeStreamed"
                                   : "storeExact";
   out.line(storeGuard + function + accessText(argument, position, vec) + ", " +
-           (masked ? laneCount + ", " : "") + vector +
+           (masked ? lanes.count + ", " : "") + vector +
            (streams ? ", " + stream->second : "") + ");");
 }
 
@@ -346,42 +348,29 @@ std::string Puller::pullByElement(Value value, Args position, int vec) {
   Type type = elementTypeOf(value);
   std::string name = out.freshName("v"), e = out.freshName("e");
   out.line(vecText(type, vec) + " " + name + " = 0;");
-  std::string count = laneCount;
+  std::string count = lanes.count;
   out.open("HK_UNROLL for (int " + e + " = 0; " + e + " < " + Twine(vec) +
                "; ++" + e + ")",
            /*conditional=*/true);
   if (!count.empty())
     out.open("if (" + e + " < " + count + ")", /*conditional=*/true);
-  laneCount.clear();
+  lanes.count.clear();
   Position one(position);
   one.back() = one.back() + symbol(e);
   std::string element = pull(value, one, 1);
   out.line(name + "[" + e + "] = " + element + "[0];");
-  laneCount = count;
+  lanes.count = count;
   if (!count.empty())
     out.close();
   out.close();
   return name;
 }
 
-std::string Puller::pullUnrounded(Value value, Args position, int vec) {
-  auto quantize = value.getDefiningOp<QuantizeOp>();
-  Type type = elementTypeOf(value);
-  if (!quantize || !isa<FloatType>(type) || type.getIntOrFloatBitWidth() != 8 ||
-      value != quantize.getQuantized() || bound.contains(value) ||
-      !out.recall(key(value, position, vec)).empty())
-    return {};
-  leaveUnrounded = true;
-  std::string expr = pullQuantize(quantize, /*wantScale=*/false, position, vec);
-  leaveUnrounded = false;
-  return expr;
-}
-
 std::string Puller::pullScalar(Value value, Args position) {
-  std::string saved = std::move(laneCount);
-  laneCount.clear();
+  std::string saved = std::move(lanes.count);
+  lanes.count.clear();
   std::string name = pull(value, position, 1) + "[0]";
-  laneCount = std::move(saved);
+  lanes.count = std::move(saved);
   return name;
 }
 
@@ -439,60 +428,8 @@ std::string Puller::emit(Value value, Args position, int vec) {
     return it->second(position, vec);
   if (auto argument = dyn_cast<BlockArgument>(value))
     return load(argument, position, vec);
-  Operation *op = value.getDefiningOp();
-  bool second = cast<OpResult>(value).getResultNumber() == 1;
-  return llvm::TypeSwitch<Operation *, std::string>(op)
-      .Case<NegOp, AbsOp, ExpOp, Exp2Op, LogOp, Log2Op, SqrtOp, RsqrtOp,
-            ReciprocalOp, SinOp, CosOp, TanhOp, ErfOp, SigmoidOp, SiluOp,
-            GeluOp, GeluTanhOp, ReluOp, FloorOp, RoundOp>(
-          [&](auto) { return pullUnary(op, position, vec); })
-      .Case<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp>(
-          [&](auto) { return pullBinary(op, position, vec); })
-      .Case([&](CompareOp o) { return pullCompare(o, position, vec); })
-      .Case([&](SelectOp o) { return pullSelect(o, position, vec); })
-      .Case([&](CastOp o) { return pullCast(o, position, vec); })
-      .Case([&](ConstantOp o) { return pullConstant(o, position, vec); })
-      .Case([&](CopyOp o) { return pull(o.getInput(), position, vec); })
-      .Case(
-          [&](tensor::CastOp o) { return pull(o.getSource(), position, vec); })
-      .Case(
-          [&](tensor::ExtractSliceOp o) { return pullSlice(o, position, vec); })
-      .Case(
-          [&](tensor::ExpandShapeOp o) { return pullExpand(o, position, vec); })
-      .Case([&](tensor::CollapseShapeOp o) {
-        return pullCollapse(o, position, vec);
-      })
-      .Case([&](TransposeOp o) { return pullTranspose(o, position, vec); })
-      .Case([&](ConcatOp o) { return pullConcat(o, position, vec); })
-      .Case([&](PadOp o) { return pullPad(o, position, vec); })
-      .Case([&](GatherRowsOp o) { return pullGather(o, position, vec); })
-      .Case([&](SumSlicesOp o) { return pullSumSlices(o, position, vec); })
-      .Case([&](AttentionCombineOp o) {
-        return pullAttentionCombine(o, second, position, vec);
-      })
-      .Case([&](RopeOp o) { return pullRope(o, position, vec); })
-      .Case([&](GatedActivationOp o) { return pullGated(o, position, vec); })
-      .Case([&](RmsNormOp o) { return pullRmsNorm(o, position, vec); })
-      .Case([&](LayerNormOp o) { return pullLayerNorm(o, position, vec); })
-      .Case([&](L2NormOp o) { return pullL2Norm(o, position, vec); })
-      .Case([&](ReduceOp o) { return pullReduce(o, position, vec); })
-      .Case([&](SoftmaxOp o) { return pullSoftmax(o, position, vec); })
-      .Case([&](GatherLastOp o) { return pullGatherLast(o, position, vec); })
-      .Case([&](GroupLimitOp o) { return pullGroupLimit(o, position, vec); })
-      .Case([&](BitmatrixOp o) { return pullBitmatrix(o, position, vec); })
-      .Case(
-          [&](QuantizeOp o) { return pullQuantize(o, second, position, vec); })
-      .Case([&](QuantizeStaticOp o) {
-        return pullQuantizeStatic(o, position, vec);
-      })
-      .Case([&](QuantizeMxOp o) {
-        return pullQuantizeMx(o, second, position, vec);
-      })
-      .Case([&](DequantizeOp o) { return pullDequantize(o, position, vec); })
-      .Case([&](ReencodeOp o) { return pullReencode(o, position, vec); })
-      .Default([](Operation *) -> std::string {
-        llvm_unreachable("matching lets only operators in that can be pulled");
-      });
+  return pullFunctionOf(value.getDefiningOp())(*this, cast<OpResult>(value),
+                                               position, vec);
 }
 
 int Puller::depthOfScalar(StringRef scalar) const {
@@ -501,7 +438,7 @@ int Puller::depthOfScalar(StringRef scalar) const {
   return std::max(out.hoistLimit(), std::min(out.depth(), depth));
 }
 
-std::string Puller::statistic(Operation *, Value, StatKind, int64_t, Args,
+std::string Puller::statistic(Operation *, Value, RowReduction, int64_t, Args,
                               AffineExpr, Args, int) {
   llvm_unreachable("this family has no statistics of a row");
 }

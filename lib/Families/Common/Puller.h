@@ -15,6 +15,7 @@
 // A position has one affine expression per dim over symbols, which stand for
 // C++ integer variables. The last one is the first of the `vec` elements.
 //
+// How an operator is pulled is registered beside its function (PullTable.h).
 // Families bind the values that they compute themselves (the accumulator of a
 // matrix product) and answer for statistics of a row.
 //
@@ -36,19 +37,11 @@ namespace mlir::hk {
 
 using Position = SmallVector<AffineExpr, 4>;
 
-/// Reductions along the last dims that operators need.
-enum class StatKind : int32_t {
-  SumOfSquares,
-  Sum,
-  SumOfCentredSquares, // needs Sum
-  Maximum,
-  Minimum,
-  SumOfExp, // e^(x - maximum); needs Maximum
-  AbsMaximum,
-};
-
 /// How the C++ of a type is spelled.
 std::string dtypeText(Type elementType);
+std::string dtypeText(::hk::DType dtype);
+/// The hk::MxRounding of kernel code.
+StringRef mxRoundingText(MxRounding rounding);
 std::string vecText(Type elementType, int vec);
 /// `expr` (f32 carriers) rounded to an element type.
 std::string roundText(Type elementType, int vec, const Twine &expr);
@@ -100,10 +93,16 @@ public:
   /// Where statements about vec elements at `position` belong.
   int placeOf(ArrayRef<AffineExpr> position, int vec) const;
 
-  /// Only the first `count` lanes of vectors pulled from now on exist; empty:
-  /// all. `count` is a C++ expression.
+  /// How many lanes of vectors exist, a C++ expression of a scope; empty: all.
+  struct Lanes {
+    std::string count;
+    int depth = 0;
+  };
+  /// Only the first `count` lanes of vectors pulled from now on exist.
   void setLaneCount(std::string count);
-  const std::string &getLaneCount() const { return laneCount; }
+  const std::string &getLaneCount() const { return lanes.count; }
+  const Lanes &getLanes() const { return lanes; }
+  void setLanes(Lanes known) { lanes = std::move(known); }
 
   /// Stores vec elements of kernel operand `operand`; `rounded`: they are
   /// values of its element type.
@@ -114,7 +113,7 @@ public:
   /// and, if `group` > 0, the group of `group` elements of the last dim number
   /// `segment`. `position` is where the caller pulls, or empty. Returns a
   /// scalar float.
-  virtual std::string statistic(Operation *op, Value input, StatKind kind,
+  virtual std::string statistic(Operation *op, Value input, RowReduction kind,
                                 int64_t group, ArrayRef<AffineExpr> leading,
                                 AffineExpr segment,
                                 ArrayRef<AffineExpr> position, int vec);
@@ -133,8 +132,38 @@ public:
   void setStoreGuard(std::string guard) { storeGuard = std::move(guard); }
 
   /// The term that `kind` sums (or maximises) at a position.
-  std::string statisticTerm(Operation *op, Value input, StatKind kind,
+  std::string statisticTerm(Operation *op, Value input, RowReduction kind,
                             ArrayRef<AffineExpr> position, int vec);
+
+  /// Element by element, where vec elements do not come from vec consecutive
+  /// ones.
+  std::string pullByElement(Value value, Args position, int vec);
+  /// An operand that broadcasts to the shape of `position`.
+  std::string pullBroadcast(Value operand, Args position, int vec);
+  std::string splat(Type elementType, StringRef one, int vec, int depth);
+  std::string keepFirst(Type elementType, StringRef vector, StringRef count,
+                        StringRef fill, int vec);
+  /// The C++ array with the elements of a constant.
+  std::string tableOf(ConstantOp op);
+
+  /// The memo key of a value at a position; `tag` tells apart several things
+  /// known of one value.
+  std::string key(Value value, ArrayRef<AffineExpr> position, int vec,
+                  StringRef tag = "");
+  /// Records that the value being pulled uses a name of scope `depth`.
+  void useDepth(int depth) { usedDepth = std::max(usedDepth, depth); }
+  /// The innermost scope that it takes names from so far.
+  int getUsedDepth() const { return usedDepth; }
+  /// Where something that depends on such a scalar only may be computed.
+  int depthOfScalar(StringRef scalar) const;
+  /// Loads happen only where `condition`, known from scope `depth` on, holds
+  /// and give anything elsewhere; empty: everywhere.
+  void guardLoads(std::string condition, int depth) {
+    loadGuard = std::move(condition);
+    loadGuardDepth = depth;
+  }
+  /// Whether the quantisation that asks is to leave its elements unrounded.
+  bool takeUnrounded() { return std::exchange(leaveUnrounded, false); }
 
   CodeWriter &code() { return out; }
   const DimSymbols &dimSymbols() const { return dims; }
@@ -142,11 +171,6 @@ public:
   AffineExpr simplify(AffineExpr expr) const;
 
 protected:
-  /// The memo key of a value at a position; `tag` tells apart several things
-  /// known of one value.
-  std::string key(Value value, ArrayRef<AffineExpr> position, int vec,
-                  StringRef tag = "");
-
   /// The elements of a quantised value before they are rounded to an 8-bit
   /// float, which storing does too; empty if there is no such form.
   std::string pullUnrounded(Value value, ArrayRef<AffineExpr> position,
@@ -176,68 +200,10 @@ protected:
   CodeWriter &out;
 
 private:
-  /// Element by element, where vec elements do not come from vec consecutive
-  /// ones.
-  std::string pullByElement(Value value, Args position, int vec);
-  /// An operand that broadcasts to the shape of `position`.
-  std::string pullBroadcast(Value operand, Args position, int vec);
-  std::string splat(Type elementType, StringRef one, int vec, int depth);
-  std::string keepFirst(Type elementType, StringRef vector, StringRef count,
-                        StringRef fill, int vec);
   std::string emit(Value value, Args position, int vec);
 
-  // One function per kind of operator; see Pull*.cpp.
-  std::string pullUnary(Operation *op, Args position, int vec);
-  std::string pullBinary(Operation *op, Args position, int vec);
-  std::string pullCompare(CompareOp op, Args position, int vec);
-  std::string pullSelect(SelectOp op, Args position, int vec);
-  std::string pullCast(CastOp op, Args position, int vec);
-  std::string pullConstant(ConstantOp op, Args position, int vec);
-  /// The C++ array with the elements of a constant.
-  std::string tableOf(ConstantOp op);
-  std::string pullSlice(tensor::ExtractSliceOp op, Args position, int vec);
-  std::string pullExpand(tensor::ExpandShapeOp op, Args position, int vec);
-  std::string pullCollapse(tensor::CollapseShapeOp op, Args position, int vec);
-  std::string pullTranspose(TransposeOp op, Args position, int vec);
-  std::string pullConcat(ConcatOp op, Args position, int vec);
-  std::string pullPad(PadOp op, Args position, int vec);
-  std::string pullGather(GatherRowsOp op, Args position, int vec);
-  std::string pullSumSlices(SumSlicesOp op, Args position, int vec);
-  std::string pullAttentionCombine(AttentionCombineOp op, bool lse,
-                                   Args position, int vec);
-  std::string pullRope(RopeOp op, Args position, int vec);
-  std::string pullGated(GatedActivationOp op, Args position, int vec);
-  std::string pullRmsNorm(RmsNormOp op, Args position, int vec);
-  std::string pullLayerNorm(LayerNormOp op, Args position, int vec);
-  std::string pullL2Norm(L2NormOp op, Args position, int vec);
-  std::string pullReduce(ReduceOp op, Args position, int vec);
-  std::string pullSoftmax(SoftmaxOp op, Args position, int vec);
-  std::string pullGatherLast(GatherLastOp op, Args position, int vec);
-  std::string pullGroupLimit(GroupLimitOp op, Args position, int vec);
-  std::string pullBitmatrix(BitmatrixOp op, Args position, int vec);
-  std::string pullQuantize(QuantizeOp op, bool wantScale, Args position,
-                           int vec);
-  std::string pullQuantizeStatic(QuantizeStaticOp op, Args position, int vec);
-  std::string pullQuantizeMx(QuantizeMxOp op, bool wantScale, Args position,
-                             int vec);
-  std::string pullDequantize(DequantizeOp op, Args position, int vec);
-  std::string pullReencode(ReencodeOp op, Args position, int vec);
-
-  /// The scale element that covers a position; empty: differs within vec.
-  std::string pullScale(Value scale, Value input, int64_t group, Args position,
-                        int vec);
-  /// Writes a loop over the slices of `input` around what `body` writes for
-  /// `position` in a slice.
-  void forEachSlice(Value input, Args position,
-                    llvm::function_ref<void(Args inSlice)> body);
-  /// Statistic of a whole last dim.
-  std::string rowStatistic(Operation *op, Value input, StatKind kind,
-                           Args position, int vec);
-  std::string centre(Operation *op, Value input, Args position, int vec);
   /// Set for the quantisation that is pulled next.
   bool leaveUnrounded = false;
-  std::string clampAndCast(Type elementType, std::optional<double> limit,
-                           StringRef quotient, int vec, bool round = true);
 
   struct SymbolInfo {
     std::string name;
@@ -248,8 +214,7 @@ private:
   llvm::DenseMap<Value, int> valueIds;
   llvm::DenseMap<DimName, AffineExpr> sizeSymbols;
   llvm::StringMap<AffineExpr> sharedSymbols;
-  std::string laneCount;
-  int laneDepth = 0;
+  Lanes lanes;
   std::string storeGuard;
   /// The innermost scope that the value being pulled takes names from.
   int usedDepth = 0;
@@ -257,10 +222,6 @@ private:
 protected:
   /// At which depth a scalar returned by statistic() was computed.
   llvm::StringMap<int> scalarDepth;
-  /// Records that the value being pulled uses a name of scope `depth`.
-  void useDepth(int depth) { usedDepth = std::max(usedDepth, depth); }
-  /// Where something that depends on such a scalar only may be computed.
-  int depthOfScalar(StringRef scalar) const;
 };
 
 } // namespace mlir::hk

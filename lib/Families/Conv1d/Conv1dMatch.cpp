@@ -14,7 +14,7 @@
 #include "Conv1dKernel.h"
 
 #include "hk/Analysis/Alignment.h"
-#include "hk/Analysis/Parameters.h"
+#include "hk/Analysis/LoopMaps.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -28,6 +28,15 @@ Conv1dKernel::Conv1dKernel(KernelOp kernel, const DimSymbols &dims)
   for (Operation &op : kernel.getSpecBlock().without_terminator())
     if (!isa<ConstantOp>(op))
       (void)add(&op); // matched before
+}
+
+/// Whether some operand has an element per group of the result's elements.
+static bool readsGroups(Operation *op) {
+  return llvm::any_of(operandMapsOf(op), [](AffineMap map) {
+    return llvm::any_of(map.getResults(), [](AffineExpr index) {
+      return index.getKind() == AffineExprKind::FloorDiv;
+    });
+  });
 }
 
 Verdict Conv1dKernel::add(Operation *op) {
@@ -49,7 +58,7 @@ Verdict Conv1dKernel::add(Operation *op) {
                       collapse.getReassociationIndices());
   if (auto cast = dyn_cast<tensor::CastOp>(op))
     return addPlace(op, placeOf(cast.getSource()));
-  if ((isElementwise(op) && !isa<DequantizeOp>(op)) || isa<CopyOp>(op))
+  if (isElementwise(op) && !readsGroups(op))
     return addPointwise(op);
   if (isa<RowwiseOpInterface>(op))
     return refuse(op, Reason::NeedsWholeRow,

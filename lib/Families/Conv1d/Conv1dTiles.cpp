@@ -43,11 +43,9 @@ public:
     Value tokens = size(input, conv.getTokenDim()), strips;
     Value perStrip = constant(tile.tokens);
     if (Value offsets = conv.getOffsets()) {
-      // See device/ragged.h.
-      Value bounds = b.createOrFold<arith::MaxUIOp>(loc, size(offsets, 0), one);
-      Value sequences = b.createOrFold<arith::SubIOp>(loc, bounds, one);
+      // See device/ragged.h: there is an offset for the tokens of no sequence.
       Value full = b.createOrFold<arith::DivUIOp>(loc, tokens, perStrip);
-      strips = b.createOrFold<arith::AddIOp>(loc, full, sequences);
+      strips = b.createOrFold<arith::AddIOp>(loc, full, size(offsets, 0));
     } else {
       Value each = b.createOrFold<arith::CeilDivUIOp>(loc, tokens, perStrip);
       each = b.createOrFold<arith::MaxUIOp>(loc, each, one);

@@ -27,6 +27,13 @@ static Type elementTypeOf(Value value) {
 static unsigned argument(Value value) {
   return cast<BlockArgument>(value).getArgNumber();
 }
+static double limitOf(QuantizeOp op) {
+  if (op.getLimit())
+    return op.getLimit()->convertToDouble();
+  double largest =
+      ::hk::info(*dtypeOf(elementTypeOf(op.getQuantized()))).maxFinite;
+  return largest != 0 ? largest : 127; // i8
+}
 static int64_t rankOf(Value value) {
   return cast<ShapedType>(value.getType()).getRank();
 }
@@ -52,7 +59,8 @@ public:
     AffineExpr rest = symbol("batch");
     batch.resize(layout.batch.size());
     for (int64_t i = int64_t(batch.size()) - 1; i >= 0; --i) {
-      AffineExpr size = sizeOf(gemm.matmul.getLhs(), layout.batch[i]);
+      AffineExpr size =
+          sizeOf(gemm.operand(GemmSide::Lhs).data, layout.batch[i]);
       // What is left belongs to the outermost dim, the slice of k if there are
       // any.
       bool outermost = i == 0 && sliceDims() == 0;
@@ -80,7 +88,7 @@ public:
   }
   AffineExpr columns() { return column; }
 
-  std::string statistic(Operation *, Value, StatKind, int64_t,
+  std::string statistic(Operation *, Value, RowReduction, int64_t,
                         ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
                         int) override {
     return "in.stat";
@@ -122,9 +130,9 @@ private:
       return elements;
     std::string value =
         "convertTo<float, " + std::to_string(count) + ">(" + elements + ")";
-    if (lhsScaleUse(gemm.matmul) == ScaleUse::Outer)
+    if (gemm.scaleUse(GemmSide::Lhs) == ScaleUse::Outer)
       value = value + " * " + rowScale(position);
-    if (rhsScaleUse(gemm.matmul) == ScaleUse::Outer)
+    if (gemm.scaleUse(GemmSide::Rhs) == ScaleUse::Outer)
       value = value + " * " + columnScale(position, count);
     return roundText(type, count, value);
   }
@@ -185,10 +193,21 @@ public:
   void run() {
     os << "#include \"kernels/device/math.h\"\n"
           "#include \"kernels/device/quant.h\"\n"
-          "#include \"kernels/gemm/gemm.h\"\n\n"
+          "#include \"kernels/gemm/gemm.h\"\n";
+    auto hasLoop = [&](GemmLoop loop) {
+      return llvm::any_of(kernel.getVariants(), [&](VariantOp variant) {
+        return tileOf(variant).getLoop() == loop;
+      });
+    };
+    if (hasLoop(GemmLoop::skinny))
+      os << "#include \"kernels/gemm/sm90/skinny.h\"\n";
+    if (hasLoop(GemmLoop::warp_specialised))
+      os << "#include \"kernels/gemm/sm90/warp_specialised.h\"\n";
+    os << "\n"
           "namespace {\n"
           "using namespace hk;\n\n";
     writeEpilogue();
+    writeBoxes();
     auto variants = kernel.getVariants();
     for (VariantOp variant : variants)
       writeProblem(variant);
@@ -199,6 +218,23 @@ public:
 
 private:
   MatmulOp matmul() { return gemm.matmul; }
+  static GemmTileAttr tileOf(VariantOp variant) {
+    return cast<GemmTileAttr>(variant.getTile());
+  }
+  static StringRef templateOf(GemmLoop loop) {
+    switch (loop) {
+    case GemmLoop::blocks:
+      return "Gemm";
+    case GemmLoop::warp_specialised:
+      return "WarpSpecialised";
+    case GemmLoop::skinny:
+      return "Skinny";
+    }
+    llvm_unreachable("every loop has a template");
+  }
+  static bool isBlocks(VariantOp variant) {
+    return tileOf(variant).getLoop() == GemmLoop::blocks;
+  }
 
   /// Columns the epilogue handles at a time.
   int vectorWidth() {
@@ -242,7 +278,7 @@ private:
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, gemm, vec);
     std::string term = puller.statisticTerm(
-        gemm.quantize, gemm.quantize.getInput(), StatKind::AbsMaximum,
+        gemm.quantize, gemm.quantize.getInput(), RowReduction::AbsMaximum,
         puller.here(puller.columns()), vec);
     out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
     return out.str().str();
@@ -281,98 +317,224 @@ private:
     os << "};\n\n";
   }
 
-  void writeLayout(Value operand, bool kContiguous) {
-    int64_t rows = kernel.getAligns()[argument(operand)];
-    os << "OperandLayout<" << dtypeText(elementTypeOf(operand)) << ", "
-       << (kContiguous ? "true" : "false") << ", "
-       << operandAlignment(operand, rows) << ">";
+  void writeOperand(const GemmOperand &operand) {
+    int64_t rows = kernel.getAligns()[argument(operand.data)];
+    os << "Operand<" << dtypeText(elementTypeOf(operand.data)) << ", "
+       << (operand.isKContiguous() ? "true" : "false") << ", "
+       << operandAlignment(operand.data, rows) << decoderText(operand) << ">";
+  }
+
+  static std::string decoderText(const GemmOperand &operand) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (auto quantize = dyn_cast_or_null<QuantizeMxOp>(operand.decoder))
+      os << ", MxQuantized<"
+         << dtypeText(elementTypeOf(quantize.getQuantized())) << ", "
+         << mxRoundingText(quantize.getRounding()) << ">";
+    else if (auto quantize = dyn_cast_or_null<QuantizeOp>(operand.decoder))
+      os << ", GroupQuantized<"
+         << dtypeText(elementTypeOf(quantize.getQuantized())) << ", "
+         << floatText(limitOf(quantize)) << ", "
+         << floatText(quantize.getAmaxFloor().convertToDouble()) << ", "
+         << (quantize.getPowerOfTwo() ? "true" : "false") << ">";
+    else if (operand.scale)
+      os << ", Scaled<" << dtypeText(elementTypeOf(operand.scale)) << ", "
+         << (operand.scaleRow ? operand.rowBlock : 0) << ", "
+         << (operand.scaleK ? operand.kBlock : 0) << ", "
+         << dtypeText(operand.result) << ">";
+    return text;
   }
 
   StringRef kScaleText() {
-    bool lhs = lhsScaleUse(matmul()) == ScaleUse::AlongK;
-    bool rhs = rhsScaleUse(matmul()) == ScaleUse::AlongK;
+    bool lhs = gemm.scaleUse(GemmSide::Lhs) == ScaleUse::AlongK;
+    bool rhs = gemm.scaleUse(GemmSide::Rhs) == ScaleUse::AlongK;
     return lhs && rhs ? "Both" : lhs ? "A" : rhs ? "B" : "None";
   }
 
   void writeProblem(VariantOp variant) {
-    auto tile = cast<GemmTileAttr>(variant.getTile());
-    os << "using Product_" << variant.getSymName()
-       << " = Gemm<GemmProblem<\n    ";
-    writeLayout(matmul().getLhs(), !matmul().getTransposeA());
+    GemmTileAttr tile = tileOf(variant);
+    os << "using Product_" << variant.getSymName() << " = "
+       << templateOf(tile.getLoop()) << "<GemmProblem<\n    ";
+    writeOperand(gemm.operand(GemmSide::Lhs));
     os << ",\n    ";
-    writeLayout(matmul().getRhs(), matmul().getTransposeB());
+    writeOperand(gemm.operand(GemmSide::Rhs));
     os << ",\n    " << (gemm.gated ? "true" : "false")
        << ", KScale::" << kScaleText() << ", " << tile.getBm() << ", "
        << tile.getBn() << ", " << tile.getBk() << ", " << tile.getWm() << ", "
        << tile.getWn() << ", " << tile.getStages() << ", " << tile.getSplitK()
-       << ">>;\n";
+       << ">";
+    if (!isBlocks(variant))
+      os << ", " << tile.getCluster() << ", "
+         << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
+    os << ">;\n";
   }
 
   /// The address of the batch's matrix.
   std::string baseOf(Value operand) {
-    int64_t bytes = ::hk::info(*dtypeOf(elementTypeOf(operand))).bits / 8;
+    int64_t bits = ::hk::info(*dtypeOf(elementTypeOf(operand))).bits;
+    ArrayRef<int64_t> shape = cast<ShapedType>(operand.getType()).getShape();
     std::string offset;
     GemmDims layout = gemmDims(matmul());
-    if (rankOf(operand) > 2)
+    if (shape.size() > 2)
       for (auto [index, dim] : llvm::enumerate(layout.batch))
-        offset += (offset.empty() ? "" : " + ") + ("b" + Twine(index)).str() +
-                  " * " + words.stride(argument(operand), dim);
+        if (shape[dim] != 1)
+          offset += (offset.empty() ? "" : " + ") + ("b" + Twine(index)).str() +
+                    " * " + words.stride(argument(operand), dim);
     if (offset.empty())
       return words.address(argument(operand));
-    return words.address(argument(operand)) + " + u64(" +
-           std::to_string(bytes) + " * (" + offset + "))";
+    std::string bytes = bits < 8
+                            ? "(" + offset + ") / " + std::to_string(8 / bits)
+                            : std::to_string(bits / 8) + " * (" + offset + ")";
+    return words.address(argument(operand)) + " + u64(" + bytes + ")";
   }
 
-  void writeScale(StringRef name, Value scale, ScaleUse use) {
-    if (use != ScaleUse::AlongK)
+  /// The stride of `dim`, 1 of the last one; 0 without a dim.
+  std::string strideText(Value operand, std::optional<int64_t> dim) {
+    if (!dim)
+      return "0";
+    if (*dim == rankOf(operand) - 1)
+      return "1";
+    return words.stride(argument(operand), *dim);
+  }
+
+  void writeScales(StringRef field, Value scale, std::optional<int64_t> row,
+                   std::optional<int64_t> k) {
+    os << "  args." << field << " = {" << baseOf(scale) << ", "
+       << strideText(scale, row) << ", " << strideText(scale, k) << "};\n";
+  }
+
+  void writeOperandArgs(StringRef name, const GemmOperand &operand) {
+    os << "  args." << name << ".data = " << baseOf(operand.data) << ";\n"
+       << "  args." << name << ".stride = "
+       << words.stride(argument(operand.data),
+                       operand.isKContiguous() ? operand.row : operand.k)
+       << ";\n";
+    if (operand.scale)
+      writeScales((name + ".decode").str(), operand.scale, operand.scaleRow,
+                  operand.scaleK);
+  }
+
+  /// The scales of the partial sums along k, unless the kernel makes them.
+  void writeFold(StringRef name, const GemmOperand &operand, GemmSide side) {
+    if (gemm.scaleUse(side) != ScaleUse::AlongK ||
+        isa_and_nonnull<QuantizeOp>(operand.decoder))
       return;
-    os << "  args.scale" << name << " = " << baseOf(scale) << ";\n"
-       << "  args.scaleStride" << name << " = "
-       << words.stride(argument(scale), rankOf(scale) - 2) << ";\n";
+    Value productScale =
+        side == GemmSide::Lhs ? matmul().getLhsScale() : matmul().getRhsScale();
+    writeScales((name + ".fold").str(), productScale,
+                gemm.scaleRowDim(operand, productScale),
+                rankOf(productScale) - 1);
+  }
+
+  /// The block's matrix of a batch that may have more than a grid's z.
+  void writeMatrix(const GemmDims &layout, StringRef product, int64_t slices) {
+    unsigned lhs = argument(gemm.operand(GemmSide::Lhs).data);
+    os << "  const i64 matrices = " << slices;
+    for (int64_t dim : layout.batch)
+      os << " * " << words.dim(lhs, dim);
+    os << ";\n  block = blockOfMatrix(block, (" << words.dim(lhs, layout.row)
+       << " + " << product << "::T.bm - 1) / " << product
+       << "::T.bm, matrices);\n"
+       << "  if (block.z >= matrices)\n    return;\n";
   }
 
   void writeEntry(VariantOp variant) {
     std::string product = ("Product_" + variant.getSymName()).str();
-    os << "\nHK_KERNEL(" << prefix << variant.getSymName() << ", "
-       << words.size() << ", " << product << "::kThreads, 1, " << product
+    bool blocks = isBlocks(variant);
+    os << (blocks ? "\nHK_KERNEL(" : "\nHK_MAPPED_KERNEL(") << prefix
+       << variant.getSymName() << ", " << words.size() << ", ";
+    if (!blocks)
+      os << gemmTensorMaps(kernel, tileOf(variant)).size() << ", ";
+    os << product << "::kThreads, " << (blocks ? "1, " : "") << product
        << "::Shared) {\n"
        << "  using namespace hk;\n";
+    if (blocks)
+      writeBatchIndices(variant, product);
+    writeArguments(blocks);
+    if (blocks)
+      os << "  " << product << "::run(args, block, lds, Epilogue{words});\n";
+    else
+      os << "  " << product << "::run(args, maps, block, lds, "
+         << mappedEpilogue(variant) << ");\n";
+    os << "}\n";
+  }
+
+  std::string mappedEpilogue(VariantOp variant) {
+    if (!storesBoxes(kernel, tileOf(variant)))
+      return "Epilogue{words}";
+    if (onlyRounds(kernel))
+      return ("StoreRounded<" + boxElement() + ">{}").str();
+    return "Boxes{words}";
+  }
+  Value firstResult() {
+    return kernel.getSpecBlock().getTerminator()->getOperand(0);
+  }
+  StringRef boxElement() {
+    return elementTypeOf(firstResult()).isBF16() ? "bf16" : "f16";
+  }
+
+  /// The epilogue of variants whose results the copy engine stores, if any.
+  void writeBoxes() {
+    bool any = llvm::any_of(kernel.getVariants(), [&](VariantOp variant) {
+      return storesBoxes(kernel, tileOf(variant));
+    });
+    if (!any || onlyRounds(kernel))
+      return;
+    CodeWriter out;
+    EpiloguePuller puller(kernel, dims, out, gemm, /*vec=*/2);
+    std::string value =
+        puller.pull(firstResult(), puller.here(puller.columns()), 2);
+    out.line("return " + value + ";");
+    os << "struct Boxes {\n"
+          "  using BoxElement = "
+       << boxElement()
+       << ";\n  const u64 *words;\n\n"
+          "  template <class In>\n"
+          "  HK_MEM Vec<float, 2> two([[maybe_unused]] i64 batch, "
+          "[[maybe_unused]] i64 row,\n      [[maybe_unused]] i64 col, "
+          "[[maybe_unused]] const In &in) const {\n";
+    writeIndented(out.str());
+    os << "  }\n};\n\n";
+  }
+
+  /// The batch that block.z stands for.
+  void writeBatchIndices(VariantOp variant, StringRef product) {
     GemmDims layout = gemmDims(matmul());
+    GemmOperand a = gemm.operand(GemmSide::Lhs);
     bool sliced = matmul().getNumSliceDims() != 0;
+    int64_t slices = tileOf(variant).getSplitK();
+    if (gemm.mayExceedGrid(slices))
+      writeMatrix(layout, product, slices);
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
-    std::string batches = "1";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
-      std::string size =
-          words.dim(argument(matmul().getLhs()), layout.batch[i]);
-      batches += " * " + size;
       os << "  [[maybe_unused]] const i64 b" << i << " = ";
+      std::string size = words.dim(argument(a.data), layout.batch[i]);
       if (i == 0 && !sliced)
         os << "rest;\n";
       else
         os << "rest % " << size << ";\n  rest /= " << size << ";\n";
     }
-    Value lhs = matmul().getLhs(), rhs = matmul().getRhs();
-    int64_t k = matmul().getLhsDim(MatmulDim::K);
-    int64_t n = matmul().getRhsDim(MatmulDim::N);
+  }
+
+  /// `addresses`: the kernel reads its operands itself.
+  void writeArguments(bool addresses) {
+    GemmOperand a = gemm.operand(GemmSide::Lhs);
+    GemmOperand b = gemm.operand(GemmSide::Rhs);
+    std::string batches = "1";
+    for (int64_t dim : llvm::reverse(gemmDims(matmul()).batch))
+      batches += " * " + words.dim(argument(a.data), dim);
     os << "  GemmArgs args = {};\n"
-       << "  args.a = " << baseOf(lhs) << ";\n"
-       << "  args.b = " << baseOf(rhs) << ";\n"
-       << "  args.m = " << words.dim(argument(lhs), layout.row) << ";\n"
-       << "  args.n = " << words.dim(argument(rhs), n)
+       << "  args.m = " << words.dim(argument(a.data), a.row) << ";\n"
+       << "  args.n = " << words.dim(argument(b.data), b.row)
        << (gemm.gated ? " / 2" : "") << ";\n"
-       << "  args.k = " << words.dim(argument(lhs), k) << ";\n"
-       << "  args.strideA = "
-       << words.stride(argument(lhs), matmul().getTransposeA() ? k : layout.row)
-       << ";\n"
-       << "  args.strideB = "
-       << words.stride(argument(rhs), matmul().getTransposeB()
-                                          ? n
-                                          : matmul().getRhsDim(MatmulDim::K))
-       << ";\n"
+       << "  args.k = " << words.dim(argument(a.data), a.k) << ";\n"
        << "  args.batches = " << batches << ";\n";
-    writeScale("A", matmul().getLhsScale(), lhsScaleUse(matmul()));
-    writeScale("B", matmul().getRhsScale(), rhsScaleUse(matmul()));
-    os << "  " << product << "::run(args, block, lds, Epilogue{words});\n}\n";
+    if (addresses) {
+      writeOperandArgs("a", a);
+      writeOperandArgs("b", b);
+    }
+    writeFold("a", a, GemmSide::Lhs);
+    writeFold("b", b, GemmSide::Rhs);
   }
 
   KernelOp kernel;

@@ -27,6 +27,11 @@ public:
                   const FusionContext &context) const override {
     return canJoinGemm(group, op, context);
   }
+  Verdict canTakeIn(ArrayRef<Operation *> group, Operation *op,
+                    const FusionContext &context) const override {
+    return canTakeInGemm(group, op, context);
+  }
+  bool takesInForEpilogues() const override { return true; }
   Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,
                    const FusionContext &) const override {
     return Verdict::refuse(Reason::OtherFamily,
@@ -43,6 +48,10 @@ public:
   LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
                             DecisionLog &log) const override {
     return addGemmVariants(kernel, target, log);
+  }
+  SmallVector<hk_tensor_map_abi>
+  getTensorMaps(KernelOp kernel, VariantOp variant) const override {
+    return gemmTensorMaps(kernel, cast<GemmTileAttr>(variant.getTile()));
   }
   LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
                      StringRef prefix, raw_ostream &os) const override {

@@ -11,6 +11,9 @@
 
 #include "GemmKernel.h"
 
+#include "hk/Contract/Grid.h"
+#include "hk/Contract/Scale.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -20,16 +23,29 @@ static RankedTensorType tensorOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+static Value productOperand(MatmulOp op, GemmSide side) {
+  return side == GemmSide::Lhs ? op.getLhs() : op.getRhs();
+}
+
 GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
   GemmKernel gemm;
-  for (Operation *op : ops) {
+  for (Operation *op : ops)
     if (auto matmul = dyn_cast<MatmulOp>(op))
       gemm.matmul = matmul;
-    else if (auto gated = dyn_cast<GatedActivationOp>(op))
+  for (Operation *op : ops)
+    if (auto gated = dyn_cast<GatedActivationOp>(op)) {
       gemm.gated = gated;
-    else if (auto quantize = dyn_cast<QuantizeOp>(op))
-      gemm.quantize = quantize;
-  }
+    } else if (isa<DequantizeOp, QuantizeMxOp, QuantizeOp>(op)) {
+      bool decodes = false;
+      for (GemmSide side : {GemmSide::Lhs, GemmSide::Rhs})
+        if (gemm.matmul &&
+            op->getResult(0) == productOperand(gemm.matmul, side)) {
+          gemm.decoders[static_cast<int32_t>(side)] = op;
+          decodes = true;
+        }
+      if (auto quantize = dyn_cast<QuantizeOp>(op); quantize && !decodes)
+        gemm.quantize = quantize;
+    }
   return gemm;
 }
 
@@ -53,22 +69,95 @@ GemmDims mlir::hk::gemmDims(MatmulOp op) {
   return dims;
 }
 
-::hk::DType mlir::hk::lhsType(MatmulOp op) {
-  return *dtypeOf(tensorOf(op.getLhs()).getElementType());
-}
-::hk::DType mlir::hk::rhsType(MatmulOp op) {
-  return *dtypeOf(tensorOf(op.getRhs()).getElementType());
+bool GemmKernel::mayExceedGrid(int64_t slices) {
+  RankedTensorType lhs = tensorOf(matmul.getLhs());
+  int64_t matrices = slices;
+  for (int64_t dim : gemmDims(matmul).batch)
+    if (lhs.isDynamicDim(dim) ||
+        llvm::MulOverflow(matrices, lhs.getDimSize(dim), matrices))
+      return true;
+  return matrices > ::hk::kMostGridZ;
 }
 
-/// Of a scale of `operand`, whose dim `dim` are its rows (M or N).
-static ScaleUse scaleUse(Value scale, Value operand, int64_t dim) {
+::hk::DType GemmOperand::type() const {
+  return *dtypeOf(tensorOf(data).getElementType());
+}
+
+/// `dim`, unless all of its one element serves all.
+static std::optional<int64_t> dimWithMany(Value scale, int64_t dim) {
+  RankedTensorType type = tensorOf(scale);
+  if (dim < 0 || type.getDimSize(dim) == 1)
+    return std::nullopt;
+  return dim;
+}
+
+std::optional<int64_t> GemmKernel::scaleRowDim(const GemmOperand &operand,
+                                               Value scale) {
+  int64_t rank = tensorOf(operand.data).getRank();
+  int64_t scaleRank = tensorOf(scale).getRank();
+  // Rows that are a batch dim are one of the scales as well.
+  bool batchIsRow = operand.row + 2 < rank;
+  return dimWithMany(scale, batchIsRow ? operand.row - (rank - scaleRank)
+                                       : scaleRank - 2);
+}
+
+GemmOperand GemmKernel::operand(GemmSide side) {
+  bool lhs = side == GemmSide::Lhs;
+  GemmOperand operand;
+  operand.data = productOperand(matmul, side);
+  operand.row = lhs ? gemmDims(matmul).row : matmul.getRhsDim(MatmulDim::N);
+  operand.k =
+      lhs ? matmul.getLhsDim(MatmulDim::K) : matmul.getRhsDim(MatmulDim::K);
+  operand.result = operand.type();
+  operand.decoder = decoders[static_cast<int32_t>(side)];
+  int64_t rank = tensorOf(operand.data).getRank();
+  if (auto dequantize = dyn_cast_or_null<DequantizeOp>(operand.decoder)) {
+    operand.data = dequantize.getInput();
+    operand.scale = dequantize.getScale();
+    RankedTensorType type = tensorOf(operand.scale);
+    bool mx = isa<Float8E8M0FNUType>(type.getElementType());
+    int64_t group =
+        mx ? ::hk::kMxScale.depth : int64_t(dequantize.getGroupSize());
+    bool ofRank = type.getRank() == rank;
+    operand.scaleRow = dimWithMany(operand.scale, ofRank ? operand.row : -1);
+    operand.scaleK = dimWithMany(operand.scale, ofRank ? operand.k : -1);
+    operand.rowBlock = operand.row == rank - 1 ? group : 1;
+    operand.kBlock = operand.k == rank - 1 ? group : 1;
+  } else if (auto quantize = dyn_cast_or_null<QuantizeMxOp>(operand.decoder)) {
+    operand.data = quantize.getInput();
+    operand.result = ::hk::DType::BF16;
+  } else if (QuantizeOp quantize = lhs ? quantizedLhs() : nullptr) {
+    operand.data = quantize.getInput();
+    operand.result =
+        *dtypeOf(tensorOf(quantize.getQuantized()).getElementType());
+  } else if (scaleUse(side) == ScaleUse::Elements) {
+    operand.scale = lhs ? matmul.getLhsScale() : matmul.getRhsScale();
+    int64_t scaleRank = tensorOf(operand.scale).getRank();
+    operand.scaleRow = scaleRowDim(operand, operand.scale);
+    operand.scaleK = dimWithMany(operand.scale, scaleRank - 1);
+    operand.rowBlock = ::hk::kMxScale.rows;
+    operand.kBlock = ::hk::kMxScale.depth;
+    operand.result = ::hk::DType::BF16;
+  }
+  return operand;
+}
+
+ScaleUse GemmKernel::scaleUse(GemmSide side) {
+  bool lhs = side == GemmSide::Lhs;
+  Value scale = lhs ? matmul.getLhsScale() : matmul.getRhsScale();
   if (!scale)
     return ScaleUse::None;
+  if (lhs && quantizedLhs())
+    return ScaleUse::AlongK;
   RankedTensorType type = tensorOf(scale);
+  if (isa<Float8E8M0FNUType>(type.getElementType()))
+    return ScaleUse::Elements;
   if (type.hasStaticShape() && type.getNumElements() == 1)
     return ScaleUse::Outer;
   int64_t rank = type.getRank();
-  int64_t rows = tensorOf(operand).getDimSize(dim);
+  int64_t rows = tensorOf(productOperand(matmul, side))
+                     .getDimSize(lhs ? matmul.getLhsDim(MatmulDim::M)
+                                     : matmul.getRhsDim(MatmulDim::N));
   int64_t own = type.getDimSize(rank - 2);
   bool perRow =
       ShapedType::isDynamic(rows) || ShapedType::isDynamic(own) || rows == own;
@@ -76,23 +165,11 @@ static ScaleUse scaleUse(Value scale, Value operand, int64_t dim) {
                                                   : ScaleUse::AlongK;
 }
 
-ScaleUse mlir::hk::lhsScaleUse(MatmulOp op) {
-  return scaleUse(op.getLhsScale(), op.getLhs(), op.getLhsDim(MatmulDim::M));
-}
-ScaleUse mlir::hk::rhsScaleUse(MatmulOp op) {
-  return scaleUse(op.getRhsScale(), op.getRhs(), op.getRhsDim(MatmulDim::N));
-}
-bool mlir::hk::hasScaleAlongK(MatmulOp op) {
-  return lhsScaleUse(op) == ScaleUse::AlongK ||
-         rhsScaleUse(op) == ScaleUse::AlongK;
-}
-
 Verdict mlir::hk::verdictOf(MatmulOp op) {
   for (Value operand : {op.getLhs(), op.getRhs()}) {
     Type element = tensorOf(operand).getElementType();
     std::optional<::hk::DType> dtype = dtypeOf(element);
-    if (!dtype || *dtype == ::hk::DType::F4E2M1FN ||
-        *dtype == ::hk::DType::F8E8M0FNU) {
+    if (!dtype || *dtype == ::hk::DType::F8E8M0FNU) {
       std::string text;
       llvm::raw_string_ostream(text) << element;
       return Verdict::refuse(Reason::UnsupportedDType,
@@ -104,27 +181,82 @@ Verdict mlir::hk::verdictOf(MatmulOp op) {
 
 int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
   RankedTensorType type = tensorOf(operand);
-  int64_t bytes = ::hk::info(*dtypeOf(type.getElementType())).bits / 8;
+  ::hk::DType dtype = *dtypeOf(type.getElementType());
+  int64_t bytes = std::max<int64_t>(::hk::info(dtype).bits / 8, 1);
   int64_t extent = type.getDimSize(type.getRank() - 1);
-  int64_t known = ShapedType::isDynamic(extent) ? bytes : extent * bytes;
+  int64_t known =
+      ShapedType::isDynamic(extent) ? bytes : ::hk::packedBytes(dtype, extent);
   int64_t alignment = std::gcd(std::gcd(rowAlignment, known), int64_t(16));
   return std::max(alignment, bytes);
+}
+
+Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
+                              int64_t alignA, int64_t alignB) {
+  MatmulOp op = gemm.matmul;
+  if (target.arch != ::hk::Arch::Sm90a)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "only sm_90a has a copy engine");
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  ::hk::DType operand = gemmOperandType(target, a.result, b.result);
+  if (a.isDecoded() || b.isDecoded())
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "an operand is decoded on the way to LDS");
+  if (a.type() != operand || b.type() != operand)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "an operand changes its dtype on the way to LDS");
+  if (operand == ::hk::DType::F32)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "f32 is multiplied without matrix instructions");
+  auto asked = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+      kGemmLoopAttrName);
+  if (isFp8(operand) && (!asked || asked.getValue() == "blocks"))
+    return Verdict::refuse(
+        Reason::Disabled, "the chip sums fp8 products of 128 bytes of k with "
+                          "14 bits, hk.matmul with those of f32; " +
+                              kGemmLoopAttrName + " of the module asks for it");
+  if (op.getTransposeA() || !op.getTransposeB())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "the rows of an operand do not run along k");
+  if (tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K)) == 0)
+    return Verdict::refuse(Reason::UnsupportedShape, "k is 0");
+  size_t batches = gemmDims(op).batch.size();
+  if (batches > 1)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           Twine(batches) + " batch dims, at most one");
+  if (batches == 1 && gemm.hasScaleAlongK())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "a batch with scales along k");
+  for (auto [value, align, name] : {std::tuple(op.getLhs(), alignA, "left"),
+                                    std::tuple(op.getRhs(), alignB, "right")}) {
+    int64_t known = operandAlignment(value, align);
+    if (known < 16)
+      return Verdict::refuse(Reason::Unaligned, "rows of the " + Twine(name) +
+                                                    " operand begin at "
+                                                    "multiples of " +
+                                                    Twine(known) +
+                                                    " bytes, not of 16");
+  }
+  return Verdict::accept();
 }
 
 ::hk::GemmShapeClass mlir::hk::shapeClassOf(GemmKernel gemm,
                                             const ::hk::Target &target,
                                             int64_t alignA, int64_t alignB) {
-  MatmulOp op = gemm.matmul;
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
   ::hk::GemmShapeClass shape;
-  shape.operand = gemmOperandType(target, lhsType(op), rhsType(op));
+  shape.operand = gemmOperandType(target, a.result, b.result);
   // What DirectCopy of the kernels asks for.
-  shape.staged = lhsType(op) != shape.operand || rhsType(op) != shape.operand ||
-                 op.getTransposeA() || !op.getTransposeB() ||
-                 operandAlignment(op.getLhs(), alignA) < 16 ||
-                 operandAlignment(op.getRhs(), alignB) < 16;
+  auto staged = [&](const GemmOperand &operand, int64_t alignment) {
+    return operand.isDecoded() || operand.type() != shape.operand ||
+           !operand.isKContiguous() ||
+           operandAlignment(operand.data, alignment) < 16;
+  };
+  shape.staged = staged(a, alignA) || staged(b, alignB);
   shape.pair = gemm.isPair();
-  shape.scaled = hasScaleAlongK(op);
+  shape.scaled = gemm.hasScaleAlongK();
+  shape.quantized = static_cast<bool>(gemm.quantizedLhs());
   shape.group = gemm.quantize ? int32_t(kGemmGroup) : 0;
+  shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
   return shape;
 }
 
@@ -134,7 +266,8 @@ bool mlir::hk::hasLegalTile(GemmKernel gemm, const ::hk::Target &target) {
   for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
     ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
     if (::hk::gemmTileFits(row, target, shape) &&
-        ::hk::gemmLds(target, tile, shape.operand) <= target.ldsBytes)
+        ::hk::gemmLds(target, tile, shape.operand, shape.quantized) <=
+            target.ldsBytes)
       return true;
   }
   return false;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The facts that match, tiles and emit share: the product, what its epilogue
-// needs of a tile (paired columns, groups of 128), and how its scales apply.
+// The facts that match, tiles and emit share: the product, how its operands lie
+// in memory and are decoded, what its epilogue needs of a tile (paired columns,
+// groups of 128), and how its scales apply.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +15,14 @@
 #define HK_FAMILIES_GEMM_GEMMKERNEL_H
 
 #include "hk/Contract/Cost.h"
+#include "hk/Dialect/ModuleAttributes.h"
 #include "hk/Families/Family.h"
+
+#include <optional>
 
 namespace mlir::hk {
 
-/// Columns that share a scale in a fused quantisation, and elements of k that
-/// share one in a product with block scales.
+/// Columns that share a scale in a fused quantisation.
 inline constexpr int64_t kGemmGroup = 128;
 
 /// How a scale of the product applies.
@@ -27,8 +30,33 @@ enum class ScaleUse : int32_t {
   None,
   /// One factor per result element: per tensor, row or column.
   Outer,
-  /// [M, K / 128] or [N / 128, K / 128]: per 128 elements of k.
+  /// f32, of the partial sum of a block along k.
   AlongK,
+  /// e8m0, of the elements.
+  Elements,
+};
+
+enum class GemmSide : int32_t { Lhs, Rhs };
+
+/// One side of the product as its kernel reads it.
+struct GemmOperand {
+  /// What lies in memory, and which of its dims is M (or N) and which K.
+  Value data;
+  int64_t row, k;
+  /// hk.dequantize, hk.quantize_mx or hk.quantize that the kernel computes
+  /// where it reads `data`, or null.
+  Operation *decoder = nullptr;
+  /// Scales of the elements, or null; their dims along M (or N) and K and how
+  /// many elements of those share one. No dim: all do.
+  Value scale;
+  std::optional<int64_t> scaleRow, scaleK;
+  int64_t rowBlock = 0, kBlock = 0;
+  /// Holds what is multiplied exactly.
+  ::hk::DType result;
+
+  bool isDecoded() const { return scale || decoder; }
+  bool isKContiguous() const { return k > row; }
+  ::hk::DType type() const;
 };
 
 struct GemmKernel {
@@ -37,8 +65,28 @@ struct GemmKernel {
   GatedActivationOp gated;
   /// The quantisation in groups of 128 columns, or null.
   QuantizeOp quantize;
+  /// Of each side, what makes its operand and is computed by the kernel, or
+  /// null.
+  Operation *decoders[2] = {nullptr, nullptr};
 
   bool isPair() { return static_cast<bool>(gated); }
+  GemmOperand operand(GemmSide side);
+  /// How the product's scale of a side applies.
+  ScaleUse scaleUse(GemmSide side);
+  bool hasScaleAlongK() {
+    return scaleUse(GemmSide::Lhs) == ScaleUse::AlongK ||
+           scaleUse(GemmSide::Rhs) == ScaleUse::AlongK;
+  }
+  /// The quantisation in groups along k of the left operand, if the kernel
+  /// computes it, or null.
+  QuantizeOp quantizedLhs() {
+    return dyn_cast_or_null<QuantizeOp>(decoders[0]);
+  }
+  /// The dim of the product's scale of `operand` along its rows, if it has more
+  /// than one.
+  std::optional<int64_t> scaleRowDim(const GemmOperand &operand, Value scale);
+  /// Whether `slices` of all batches may be more matrices than a grid's z.
+  bool mayExceedGrid(int64_t slices);
 };
 
 /// Which dims of the left operand (and of the result) the kernel treats how.
@@ -54,20 +102,17 @@ GemmDims gemmDims(MatmulOp op);
 GemmKernel describeGemm(ArrayRef<Operation *> ops);
 GemmKernel describeGemm(KernelOp kernel);
 
-ScaleUse lhsScaleUse(MatmulOp op);
-ScaleUse rhsScaleUse(MatmulOp op);
-bool hasScaleAlongK(MatmulOp op);
-
 /// Whether the kernels have the element types.
 Verdict verdictOf(MatmulOp op);
-
-/// dtypes of the operands in memory.
-::hk::DType lhsType(MatmulOp op);
-::hk::DType rhsType(MatmulOp op);
 
 /// Bytes that are known to divide every k row (or m/n row) start and the
 /// contiguous extent, given those of the row starts.
 int64_t operandAlignment(Value operand, int64_t rowAlignment);
+
+/// Whether tensor maps can describe both operands, so that the loops of sm_90a
+/// that copy with them apply; alignments as in shapeClassOf.
+Verdict bulkVerdict(GemmKernel gemm, const ::hk::Target &target, int64_t alignA,
+                    int64_t alignB);
 
 /// What the choice of a tile depends on. Alignments are those of the operands'
 /// rows in bytes.
@@ -81,11 +126,21 @@ bool hasLegalTile(GemmKernel gemm, const ::hk::Target &target);
 Verdict canStartGemm(Operation *op, const FusionContext &context);
 Verdict canJoinGemm(ArrayRef<Operation *> group, Operation *op,
                     const FusionContext &context);
+Verdict canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
+                      const FusionContext &context);
 std::optional<SplitPlan> planGemmSplit(MatmulOp op, const ::hk::Target &target,
                                        ArrayRef<int64_t> counts);
 void splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder);
 LogicalResult addGemmVariants(KernelOp kernel, const ::hk::Target &target,
                               DecisionLog &log);
+/// Whether the kernel's result is its product, rounded and nothing else.
+bool onlyRounds(KernelOp kernel);
+/// Whether the copy engine stores the result of a variant with `tile`: one of
+/// 16 bits, for which the epilogue reads no other matrix.
+bool storesBoxes(KernelOp kernel, GemmTileAttr tile);
+/// Maps of A, B and, if the engine stores it, the result; none for Blocks.
+SmallVector<hk_tensor_map_abi> gemmTensorMaps(KernelOp kernel,
+                                              GemmTileAttr tile);
 LogicalResult emitGemm(KernelOp kernel, const ::hk::Target &target,
                        StringRef prefix, raw_ostream &os);
 

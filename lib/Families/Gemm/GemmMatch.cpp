@@ -7,12 +7,18 @@
 //
 // A product takes as epilogue what is computed from a few columns of one row:
 // pointwise operators, a gate over the two halves of its columns, and a
-// quantisation in groups of 128 columns, which ends it. Nothing is ever fused
-// into the operand loads: every block of C would repeat it.
+// quantisation in groups of 128 columns, which ends it. Into the loads of an
+// operand it takes what makes wide elements of narrow ones, and a quantisation
+// in the blocks of a microscaling format: every block of C repeats that, in the
+// shadow of its products. Nothing else: it would be repeated for nothing.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GemmKernel.h"
+
+#include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/LoopMaps.h"
+#include "hk/Contract/Scale.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -52,11 +58,17 @@ public:
       return joinGated(gated);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
       return joinQuantize(quantize);
-    if (isPointwise())
+    if (isElementwise(op))
       return joinPointwise();
-    if (isa<RowwiseOpInterface>(op))
+    if (auto rowwise = dyn_cast<RowwiseOpInterface>(op)) {
+      // Groups of columns could fit a tile, other rows are not of one.
+      if (isa<QuantizeMxOp, TransposeOp, GatherRowsOp, SumSlicesOp>(op) ||
+          rowwise.getNumLocalDims() == 0)
+        return refuse(Reason::NotAnEpilogue,
+                      "is not computed behind a product's tile");
       return refuse(Reason::NeedsWholeRow,
                     "needs more of a row than the columns of one tile");
+    }
     return refuse(Reason::OtherFamily, "is not a pointwise operator");
   }
 
@@ -72,28 +84,20 @@ private:
     return gemm.gated ? gemm.gated.getResult() : gemm.matmul.getResult();
   }
 
-  bool isPointwise() const {
-    // Their elements come from elsewhere in the operand.
-    if (isa<GatherRowsOp, TransposeOp, ConcatOp, PadOp, SumSlicesOp>(op))
-      return false;
-    if (isa<QuantizeStaticOp>(op))
-      return true;
-    auto rowwise = dyn_cast<RowwiseOpInterface>(op);
-    return rowwise && op->getNumResults() == 1 &&
-           rowwise.getNumLocalDims() == 0;
-  }
-
   Verdict joinPointwise() {
     if (!sameShape(context.dims, op->getResult(0), current()))
       return refuse(Reason::RowDimsDiffer,
                     "has another shape than the product");
-    for (Value operand : op->getOperands())
-      if (isMember(operand) && !sameShape(context.dims, operand, current()))
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isMember(operand.get()))
+        continue;
+      if (!sameShape(context.dims, operand.get(), current()))
         return refuse(Reason::NotAnEpilogue,
                       "reads columns that the gate has consumed");
-    // Scales are read by group, not element by element.
-    if (isa<QuantizeStaticOp, DequantizeOp>(op) && isMember(op->getOperand(1)))
-      return refuse(Reason::NotAnEpilogue, "takes its scale from the product");
+      if (!readsOwnElement(operand))
+        return refuse(Reason::NotAnEpilogue,
+                      "takes its scale from the product");
+    }
     return Verdict::accept();
   }
 
@@ -103,7 +107,7 @@ private:
     if (!sameShape(context.dims, gated.getInput(), gemm.matmul.getResult()))
       return refuse(Reason::RowDimsDiffer,
                     "has another shape than the product");
-    if (hasScaleAlongK(gemm.matmul))
+    if (gemm.hasScaleAlongK())
       return refuse(Reason::UnsupportedShape,
                     "of a product with scales along k");
     // A block holds both halves of its columns but stores only the gated ones.
@@ -151,6 +155,45 @@ private:
 };
 
 } // namespace
+
+Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
+                                const FusionContext &context) {
+  GemmKernel gemm = describeGemm(group);
+  MatmulOp matmul = gemm.matmul;
+  auto refuse = [&](Reason reason, const Twine &why) {
+    return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
+  };
+  Value made = op->getResult(0);
+  bool ofLhs = made == matmul.getLhs(), ofRhs = made == matmul.getRhs();
+  // What the epilogue alone reads is a part of it.
+  if (!isView(op) && isElementwise(op) &&
+      !llvm::is_contained(matmul->getOperands(), made))
+    return EpilogueMatch(group, op, context).run();
+  if (!isa<DequantizeOp, QuantizeMxOp, QuantizeOp>(op))
+    return refuse(Reason::OtherFamily, "is no operand's decoder");
+  if (ofLhs == ofRhs)
+    return refuse(Reason::UnsupportedShape, "makes no operand, or both");
+  if (!isa<DequantizeOp>(op)) {
+    // Both results are the left operand and its scales, block by block along k.
+    if (!ofLhs || matmul.getTransposeA() ||
+        matmul.getLhsScale() != op->getResult(1) ||
+        gemmDims(matmul).row != matmul.getLhsDim(MatmulDim::M))
+      return refuse(Reason::UnsupportedShape,
+                    "is taken in along k of the rows of a left operand only");
+    auto quantize = dyn_cast<QuantizeOp>(op);
+    if (quantize &&
+        (quantize.getGranularity() != Granularity::per_group ||
+         int64_t(quantize.getGroupSize()) != ::hk::kBlockScaleA.depth))
+      return refuse(Reason::NeedsWholeRow,
+                    "has other groups than the product's scales along k");
+  }
+  gemm.decoders[ofLhs ? 0 : 1] = op;
+  if (!hasLegalTile(gemm, context.target))
+    return refuse(Reason::LdsExceeded, "needs a tile that " +
+                                           Twine(context.target.name) +
+                                           " does not have");
+  return Verdict::accept();
+}
 
 Verdict mlir::hk::canStartGemm(Operation *op, const FusionContext &) {
   auto matmul = dyn_cast<MatmulOp>(op);

@@ -32,13 +32,25 @@ static bool isInteger(MatmulOp op) {
   return getElementTypeOrSelf(op.getLhs().getType()).isInteger(8);
 }
 
+static GemmKernel productOf(MatmulOp op) {
+  GemmKernel gemm;
+  gemm.matmul = op;
+  return gemm;
+}
+
+static bool hasScales(MatmulOp op) {
+  return op.getLhsScale() || op.getRhsScale();
+}
+
 /// Integer sums are exact; they stay so when scales of whole sums wait for all
 /// slices.
 static bool scalesAfterSum(MatmulOp op) {
-  return isInteger(op) && op.getLhsScale() && !hasScaleAlongK(op);
+  return isInteger(op) && hasScales(op) && !productOf(op).hasScaleAlongK();
 }
 
 static bool isOneElement(Value scale) {
+  if (!scale)
+    return true;
   auto type = cast<RankedTensorType>(scale.getType());
   return type.hasStaticShape() && type.getNumElements() == 1;
 }
@@ -48,10 +60,9 @@ class SplitModel {
 public:
   SplitModel(MatmulOp op, const ::hk::Target &target)
       : op(op), target(target), dims(gemmDims(op)) {
-    GemmKernel gemm;
-    gemm.matmul = op;
-    shape = shapeClassOf(gemm, target, guaranteedAlignment(op.getLhs()),
-                         guaranteedAlignment(op.getRhs()));
+    shape =
+        shapeClassOf(productOf(op), target, guaranteedAlignment(op.getLhs()),
+                     guaranteedAlignment(op.getRhs()));
     ArrayRef<int64_t> lhs = shapeOf(op.getLhs());
     size.m = lhs[dims.row];
     size.k = depth();
@@ -96,7 +107,8 @@ private:
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
       if (!::hk::gemmTileFits(row, target, shape) ||
-          ::hk::gemmLds(target, tile, shape.operand) > target.ldsBytes)
+          ::hk::gemmLds(target, tile, shape.operand, shape.quantized) >
+              target.ldsBytes)
         continue;
       double time = ::hk::gemmMicroseconds(target, tile, shape, part);
       least = least == 0 ? time : std::min(least, time);
@@ -119,8 +131,8 @@ std::optional<SplitPlan> mlir::hk::planGemmSplit(MatmulOp op,
   int64_t k = shapeOf(op.getLhs())[op.getLhsDim(MatmulDim::K)];
   // Column scales of batches would need a transposition of their own.
   if (op.getKSlices() || !verdictOf(op).accepted() ||
-      (scalesAfterSum(op) && shapeOf(op.getRhsScale()).size() > 2 &&
-       !isOneElement(op.getRhsScale())) ||
+      (scalesAfterSum(op) && !isOneElement(op.getRhsScale()) &&
+       shapeOf(op.getRhsScale()).size() > 2) ||
       (!ShapedType::isDynamic(k) && ::hk::filledSlices(k, 2) < 2))
     return std::nullopt;
   SplitModel model(op, target);
@@ -148,11 +160,14 @@ std::optional<SplitPlan> mlir::hk::planGemmSplit(MatmulOp op,
 static Value applyScales(MatmulOp op, Value sum, OpBuilder &b) {
   Location loc = op.getLoc();
   Value rows = op.getLhsScale(), columns = op.getRhsScale();
+  if (!columns)
+    return MulOp::create(b, loc, op.getType(), sum, rows);
   if (!isOneElement(columns)) // [N, 1]: along the last dim of the sum
     columns = tensor::CollapseShapeOp::create(
         b, loc, columns, ArrayRef<ReassociationIndices>{{0, 1}});
-  Value scaled = MulOp::create(b, loc, sum.getType(), sum, rows);
-  return MulOp::create(b, loc, op.getType(), scaled, columns);
+  if (rows)
+    sum = MulOp::create(b, loc, sum.getType(), sum, rows);
+  return MulOp::create(b, loc, op.getType(), sum, columns);
 }
 
 void mlir::hk::splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder) {
@@ -160,7 +175,7 @@ void mlir::hk::splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder) {
   SmallVector<int64_t> shape(type.getShape());
   shape.insert(shape.begin(), parts);
   bool scaleLater = scalesAfterSum(op);
-  bool exact = isInteger(op) && (scaleLater || !op.getLhsScale());
+  bool exact = isInteger(op) && (scaleLater || !hasScales(op));
   Type f32 = builder.getF32Type();
   builder.setInsertionPoint(op);
   auto partial = MatmulOp::create(

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GemmKernel.h"
+#include "hk/Contract/Grid.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -27,6 +28,10 @@ constexpr int64_t kUnbounded = INT64_MAX;
 constexpr RowRange kHostRanges[] = {{8, 1}, {64, 40}, {kUnbounded, 512}};
 constexpr RowRange kGpuRanges[] = {
     {32, 16}, {128, 96}, {512, 384}, {kUnbounded, 4096}};
+/// Few rows are the columns of an instruction: 8, 16, 32 or 64.
+constexpr RowRange kSm90Ranges[] = {
+    {8, 1},    {16, 16},   {32, 32},          {64, 64},
+    {128, 96}, {512, 384}, {kUnbounded, 4096}};
 /// Stands for an unknown number of columns or elements of k.
 constexpr int64_t kTypicalExtent = 4096;
 
@@ -42,17 +47,22 @@ public:
   VariantBuilder(KernelOp kernel, const ::hk::Target &target, DecisionLog &log)
       : kernel(kernel), target(target), log(log), gemm(describeGemm(kernel)),
         dims(gemmDims(gemm.matmul)) {
-    lhs = shapeOf(gemm.matmul.getLhs());
-    rhs = shapeOf(gemm.matmul.getRhs());
+    Value a = gemm.operand(GemmSide::Lhs).data;
+    Value b = gemm.operand(GemmSide::Rhs).data;
+    lhs = shapeOf(a);
+    rhs = shapeOf(b);
     ArrayRef<int64_t> aligns = kernel.getAligns();
-    shape = shapeClassOf(gemm, target, aligns[argument(gemm.matmul.getLhs())],
-                         aligns[argument(gemm.matmul.getRhs())]);
+    int64_t alignA = aligns[argument(a)], alignB = aligns[argument(b)];
+    shape = shapeClassOf(gemm, target, alignA, alignB);
+    bulk = bulkVerdict(gemm, target, alignA, alignB);
   }
 
   LogicalResult run() {
-    ArrayRef<RowRange> ranges = target.arch == ::hk::Arch::Host
-                                    ? ArrayRef(kHostRanges)
-                                    : ArrayRef(kGpuRanges);
+    ArrayRef<RowRange> ranges = kGpuRanges;
+    if (target.arch == ::hk::Arch::Host)
+      ranges = kHostRanges;
+    else if (shape.bulk)
+      ranges = kSm90Ranges;
     Extent m = rows();
     RowRange exact = {kUnbounded, m.orElse(0)};
     if (m.isConstant())
@@ -97,12 +107,22 @@ private:
 
   static bool sameTile(const ::hk::GemmTile &a, const ::hk::GemmTile &b) {
     return a.bm == b.bm && a.bn == b.bn && a.bk == b.bk && a.wm == b.wm &&
-           a.wn == b.wn && a.stages == b.stages && a.splitK == b.splitK;
+           a.wn == b.wn && a.stages == b.stages && a.splitK == b.splitK &&
+           a.loop == b.loop && a.cluster == b.cluster;
+  }
+  static GemmLoop loopOf(const ::hk::GemmTile &tile) {
+    return static_cast<GemmLoop>(tile.loop);
   }
   static std::string text(const ::hk::GemmTile &t) {
-    return (Twine(t.bm) + "x" + Twine(t.bn) + "x" + Twine(t.bk) + " waves " +
-            Twine(t.wm) + "x" + Twine(t.wn) + " stages " + Twine(t.stages))
-        .str();
+    std::string text =
+        (Twine(t.bm) + "x" + Twine(t.bn) + "x" + Twine(t.bk) + " waves " +
+         Twine(t.wm) + "x" + Twine(t.wn) + " stages " + Twine(t.stages))
+            .str();
+    if (t.loop != ::hk::GemmLoop::Blocks)
+      text +=
+          (" " + stringifyGemmLoop(loopOf(t)) + " cluster " + Twine(t.cluster))
+              .str();
+    return text;
   }
   static double bytesOf(Value value) {
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
@@ -122,10 +142,32 @@ private:
     size.batches = slices;
     for (int64_t dim : batches())
       size.batches *= std::max<int64_t>(Extent{dim}.orElse(1), 1);
-    size.bytesA = bytesOf(gemm.matmul.getLhs());
-    size.bytesB = bytesOf(gemm.matmul.getRhs());
+    size.bytesA = bytesOf(gemm.operand(GemmSide::Lhs).data);
+    size.bytesB = bytesOf(gemm.operand(GemmSide::Rhs).data);
     size.bytesOut = bytesOf(gemm.matmul.getResult());
     return size;
+  }
+
+  /// Skinny counts matrices along z alone.
+  bool gridFits(::hk::GemmLoop loop) {
+    return loop != ::hk::GemmLoop::Skinny ||
+           !gemm.mayExceedGrid(gemm.matmul.getNumSlices());
+  }
+
+  /// The main loop that the module asks for, if a tile of it fits.
+  std::optional<::hk::GemmLoop> askedLoop() {
+    auto name = kernel->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+        kGemmLoopAttrName);
+    std::optional<GemmLoop> asked =
+        name ? symbolizeGemmLoop(name.getValue()) : std::nullopt;
+    if (!asked)
+      return std::nullopt;
+    auto loop = static_cast<::hk::GemmLoop>(*asked);
+    ::hk::GemmTileTable table = ::hk::gemmTiles(target);
+    for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size))
+      if (row.loop == loop && ::hk::gemmTileFits(row, target, shape))
+        return loop;
+    return std::nullopt;
   }
 
   std::optional<::hk::GemmTile> bestTile(RowRange range) {
@@ -138,12 +180,17 @@ private:
     std::optional<::hk::GemmTile> best;
     double bestTime = 0;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
+    std::optional<::hk::GemmLoop> asked = askedLoop();
+    if (!bulk.accepted() && target.arch == ::hk::Arch::Sm90a)
+      decision.candidates.push_back(
+          {stringifyGemmLoop(GemmLoop::warp_specialised).str(), bulk});
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
-      if (!::hk::gemmTileFits(row, target, shape))
+      if (!::hk::gemmTileFits(row, target, shape) ||
+          (asked && row.loop != *asked) || !gridFits(row.loop))
         continue;
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
-      int64_t lds = ::hk::gemmLds(target, tile, shape.operand);
+      int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
       if (lds > target.ldsBytes) {
         decision.candidates.push_back(
             {text(tile),
@@ -173,7 +220,7 @@ private:
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
-      int64_t lds = ::hk::gemmLds(target, tile, shape.operand);
+      int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
       if (::hk::gemmTileFits(row, target, shape) &&
           (!asked || lds < askedBytes)) {
         asked = tile;
@@ -202,12 +249,17 @@ private:
     return diag;
   }
 
+  /// Tiles of a cluster along m.
+  static int64_t spread(const ::hk::GemmTile &tile) {
+    return tile.loop == ::hk::GemmLoop::WarpSpecialised ? tile.cluster : 1;
+  }
+
   void build(const ::hk::GemmTile &tile, int64_t most) {
-    auto attr =
-        GemmTileAttr::get(kernel.getContext(), tile.bm, tile.bn, tile.bk,
-                          tile.wm, tile.wn, tile.stages, tile.splitK);
+    auto attr = GemmTileAttr::get(kernel.getContext(), tile.bm, tile.bn,
+                                  tile.bk, tile.wm, tile.wn, tile.stages,
+                                  tile.splitK, loopOf(tile), tile.cluster);
     addVariant(kernel, attr, ::hk::gemmThreads(target, tile),
-               ::hk::gemmLds(target, tile, shape.operand),
+               ::hk::gemmLds(target, tile, shape.operand, shape.quantized),
                [&](OpBuilder &b, Location loc, ValueRange symbols) {
                  return launchDims(b, loc, symbols, tile, most);
                });
@@ -234,10 +286,31 @@ private:
                   .getResult();
     // Both halves of a pair lie in the block's tile of bn columns.
     launch.x = blocks(valueOf(productColumns().name), tile.bn);
-    launch.y = blocks(m, tile.bm);
+    launch.y = blocks(m, int64_t(tile.bm) * spread(tile));
     launch.z = constant(tile.splitK);
     for (int64_t dim : batches())
       launch.z = arith::MulIOp::create(b, loc, launch.z, valueOf(dim));
+    if (tile.loop == ::hk::GemmLoop::Skinny)
+      launch.x =
+          arith::MulIOp::create(b, loc, launch.x, constant(tile.cluster));
+    if (tile.loop == ::hk::GemmLoop::WarpSpecialised) {
+      // As many clusters as the chip holds; each takes tile after tile.
+      Value tiles = arith::MulIOp::create(b, loc, launch.x, launch.y);
+      tiles = arith::MulIOp::create(b, loc, tiles, launch.z);
+      Value clusters = arith::MinUIOp::create(
+          b, loc, tiles, constant(target.computeUnits / tile.cluster));
+      launch.x =
+          arith::MulIOp::create(b, loc, clusters, constant(tile.cluster));
+      launch.y = launch.z = constant(1);
+      return launch;
+    }
+    if (!gemm.mayExceedGrid(tile.splitK))
+      return launch;
+    // hk/Contract/Grid.h; of no matrices parts are 0, and so is y.
+    Value parts = blocks(launch.z, ::hk::kMostGridZ);
+    launch.y = arith::MulIOp::create(b, loc, launch.y, parts);
+    Value divisor = arith::MaxUIOp::create(b, loc, parts, constant(1));
+    launch.z = arith::CeilDivUIOp::create(b, loc, launch.z, divisor);
     return launch;
   }
 
@@ -248,6 +321,7 @@ private:
   GemmDims dims;
   ArrayRef<int64_t> lhs, rhs;
   ::hk::GemmShapeClass shape;
+  Verdict bulk = Verdict::accept();
 };
 
 } // namespace

@@ -11,6 +11,8 @@
 
 #include "RoutingPlan.h"
 
+#include "hk/Analysis/LoopMaps.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -33,16 +35,18 @@ bool mlir::hk::isRoutingOp(Operation *op) {
 }
 
 /// Whether a result element depends on the operands' elements of the same index
-/// in dim 0 only, and is something the puller knows.
-static bool isElementwise(Operation *op) {
-  if (auto concat = dyn_cast<ConcatOp>(op))
-    return concat.getDim() > 0;
-  if (isa<PadOp, TransposeOp>(op))
-    return false;
-  if (isa<tensor::ExpandShapeOp, tensor::CastOp>(op))
-    return true;
+/// in dim 0 only, or of none, and is something the puller knows.
+static bool isElementwiseInFirstDim(Operation *op) {
   auto rowwise = dyn_cast<RowwiseOpInterface>(op);
-  return rowwise && op->getNumResults() == 1 && rowwise.getNumLocalDims() == 0;
+  if (!rowwise)
+    return isa<tensor::ExpandShapeOp, tensor::CastOp>(op);
+  if (isElementwise(op))
+    return true;
+  // What is put together of rows, or looked up by row.
+  return isMovement(op) && op->getNumResults() == 1 &&
+         llvm::all_of(op->getOpOperands(), [](OpOperand &operand) {
+           return isGathered(operand) || staysInRow(operand, 1);
+         });
 }
 
 SmallVector<Operation *> RoutingPlan::bodyOf(KernelOp kernel) {
@@ -113,7 +117,7 @@ Verdict RoutingPlan::addSlice(Operation *op) {
 }
 
 Verdict RoutingPlan::addElementwise(Operation *op, const DimSymbols &dims) {
-  if (!isElementwise(op))
+  if (!isElementwiseInFirstDim(op))
     return refuse(Reason::NotAnEpilogue, op,
                   "is not elementwise in the first dim");
   Value result = op->getResult(0);
@@ -126,18 +130,18 @@ Verdict RoutingPlan::addElementwise(Operation *op, const DimSymbols &dims) {
                   "has more than " + Twine(kMaxElements) +
                       " elements per index of the first dim");
   RoutingPlace place;
-  for (Value operand : op->getOperands()) {
+  for (OpOperand &use : op->getOpOperands()) {
+    Value operand = use.get();
     RoutingPlace own = placeOf(operand);
     if (own.space == RoutingSpace::Outside)
       continue;
     if (own.space == RoutingSpace::Blocks)
       return refuse(Reason::UnsupportedShape, op,
                     "reads counts per block of rows, which the kernel stores");
-    if (isa<GatherRowsOp>(op) && operand == op->getOperand(0))
+    if (isGathered(use))
       return refuse(Reason::CrossesRows, op,
                     "gathers from what the kernel makes");
-    bool aligned = isa<GatherRowsOp, tensor::ExpandShapeOp>(op) ||
-                   tensorOf(operand).getRank() == type.getRank();
+    bool aligned = staysInRow(use, 1) || isa<tensor::ExpandShapeOp>(op);
     if (!aligned || dims.dim(operand, 0) != dims.dim(result, 0))
       return refuse(Reason::RowDimsDiffer, op,
                     "has another first dim than its operand");

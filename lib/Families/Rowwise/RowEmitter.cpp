@@ -124,13 +124,12 @@ bool mlir::hk::piecesFirst(const RowPlan &plan, const ::hk::Target &target) {
 std::string RowEmitter::emitPiece() {
   if (!piecesFirst(plan, target))
     return "block.x";
-  int64_t perPiece = threadsPerRow * tile.getSlots();
   std::string pieces;
   for (const RowStore &store : plan.stores()) {
     AffineExpr flat = constant(1);
     for (DimName dim : store.local)
       flat = flat * size(dim);
-    int64_t own = perPiece * plan.chunkOf(store, tile.getVec(), host);
+    int64_t own = plan.pieceOf(store, podOf(tile), host);
     std::string count =
         "i64(" + text(simplify((flat + (own - 1)).floorDiv(own))) + ")";
     pieces = pieces.empty() || pieces == count
@@ -226,8 +225,7 @@ bool RowEmitter::fillsGrid(const RowLoop &loop) const {
     return false;
   for (const RowStore &store : plan.stores()) {
     std::optional<int64_t> flat = RowPlan::flatSize(store.local);
-    int64_t own = threadsPerRow * tile.getSlots() *
-                  plan.chunkOf(store, tile.getVec(), host);
+    int64_t own = plan.pieceOf(store, podOf(tile), host);
     if (!flat || int64_t(llvm::divideCeil(*flat, own)) > *loop.chunks / piece)
       return false;
   }
@@ -255,8 +253,9 @@ RowLoop RowEmitter::planLoop(const Space &space,
   bool split = splitsRows(plan);
   if (chunks)
     loop.rounds = llvm::divideCeil(*chunks, threadsPerRow);
-  loop.unrolled = !split && slots > 0 && chunks && loop.rounds <= slots &&
-                  loop.vec == tile.getVec();
+  // Of no chunks there is not even a first one.
+  loop.unrolled = !split && slots > 0 && chunks && *chunks > 0 &&
+                  loop.rounds <= slots && loop.vec == tile.getVec();
   loop.batched = !host && !loop.masked;
 
   // The chunk loop, and its guard where the last round is not full.
@@ -355,9 +354,15 @@ RowEmitter::planLoops(const Space &space,
   return loops;
 }
 
+/// Whether it is the maximum that a sum of exponentials follows.
+static bool isOfSoftmax(const RowStat &stat) {
+  return stat.kind == RowReduction::Maximum &&
+         llvm::is_contained(rowReductionsOf(stat.op), RowReduction::SumOfExp);
+}
+
 bool RowEmitter::isOnline(const RowStat &stat, const RowLoop &loop) const {
   return (!loop.outer.empty() || loop.part != RowPart::Whole) &&
-         stat.kind == StatKind::Maximum && isa<SoftmaxOp>(stat.op);
+         isOfSoftmax(stat);
 }
 
 void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
@@ -393,16 +398,16 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
     out.line(array + "[s] = " + pull(stat.input, lastPosition, vec) + ";");
     afterChunks.push_back("onlineSoftmax<" + std::to_string(vec) + ", " +
                           std::to_string(loop.slots) + ">(" + name + ", " +
-                          accumulators[{stat.op, int(StatKind::SumOfExp)}] +
+                          accumulators[{stat.op, int(RowReduction::SumOfExp)}] +
                           ", " + array + ");");
     return;
   }
   std::string x, term;
-  if (stat.kind == StatKind::SumOfSquares)
+  if (stat.kind == RowReduction::SumOfSquares)
     x = pull(stat.input, lastPosition, vec);
   else
     term = statisticTerm(stat.op, stat.input, stat.kind, lastPosition, vec);
-  if (stat.kind == StatKind::SumOfExp)
+  if (stat.kind == RowReduction::SumOfExp)
     keep(space, loop, stat.input, key(stat.input, lastPosition, vec, "exp"),
          term);
   else
@@ -433,7 +438,7 @@ void RowEmitter::emitLoops(Space &space, ArrayRef<RowLoop> loops,
     std::string identity = reductionOf(stat->kind).str() + "::kIdentity;";
     if (isOnline(*stat, loop)) {
       std::string sum = out.freshName("acc");
-      accumulators[{stat->op, int(StatKind::SumOfExp)}] = sum;
+      accumulators[{stat->op, int(RowReduction::SumOfExp)}] = sum;
       out.line("float " + name + " = " + identity);
       out.line("float " + sum + " = Sum::kIdentity;");
       continue;
@@ -506,7 +511,9 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
   }
   case StoreKind::GroupScale: {
     std::string scale = scaleAt(store.op, position, vec);
-    std::string value = isa<QuantizeMxOp>(store.op)
+    bool isE8M0 = isa<Float8E8M0FNUType>(
+        getElementTypeOrSelf(store.op->getResult(1).getType()));
+    std::string value = isE8M0
                             ? "decodeE8M0<1>(Vec<u32, 1>(u32(" + scale + ")))"
                             : "Vec<float, 1>(" + scale + ")";
     Position own(position);
@@ -614,14 +621,13 @@ void RowEmitter::storeByElement(
 }
 
 bool RowEmitter::isByWaves(const RowStat &stat, const RowLoop &loop) const {
-  return tile.getCluster() > 1 && loop.unrolled &&
-         stat.kind == StatKind::Maximum && isa<SoftmaxOp>(stat.op);
+  return tile.getCluster() > 1 && loop.unrolled && isOfSoftmax(stat);
 }
 
 void RowEmitter::emitSoftmaxByWaves(Space &space, const RowLoop &loop,
                                     const RowStat &maximum) {
   const RowStat *sum = llvm::find_if(plan.stats(), [&](const RowStat &stat) {
-    return stat.op == maximum.op && stat.kind == StatKind::SumOfExp;
+    return stat.op == maximum.op && stat.kind == RowReduction::SumOfExp;
   });
   auto ofWave = [&](const RowStat &stat, StringRef reduction) {
     return ("segmentReduce<" + reduction + ", kWave>(reduceVec<" + reduction +
@@ -667,7 +673,7 @@ std::string RowEmitter::scratch(int count) {
 
 void RowEmitter::emitReductions(Space &space, const RowLoop &loop,
                                 ArrayRef<const RowStat *> stats) {
-  auto define = [&](const RowStat &stat, StatKind kind,
+  auto define = [&](const RowStat &stat, RowReduction kind,
                     const std::string &value) {
     std::string name = out.define(rowDepth, "float", "f", value);
     scalarDepth[name] = rowDepth;
@@ -681,14 +687,14 @@ void RowEmitter::emitReductions(Space &space, const RowLoop &loop,
     std::string value = accumulators[{stat->op, int(stat->kind)}];
     std::string threads = std::to_string(threadsPerRow) + ", " +
                           std::to_string(tile.getThreads());
-    if (accumulators.count({stat->op, int(StatKind::SumOfExp)}) &&
-        stat->kind == StatKind::Maximum) {
-      std::string sum = accumulators[{stat->op, int(StatKind::SumOfExp)}];
+    if (accumulators.count({stat->op, int(RowReduction::SumOfExp)}) &&
+        stat->kind == RowReduction::Maximum) {
+      std::string sum = accumulators[{stat->op, int(RowReduction::SumOfExp)}];
       if (threadsPerRow > 1)
         out.line("mergeSoftmax<" + threads + ">(" + value + ", " + sum + ", " +
                  scratch(2) + ");");
-      define(*stat, StatKind::Maximum, value);
-      define(*stat, StatKind::SumOfExp, sum);
+      define(*stat, RowReduction::Maximum, value);
+      define(*stat, RowReduction::SumOfExp, sum);
       continue;
     }
     std::string reduction = reductionOf(stat->kind).str();
@@ -776,8 +782,6 @@ RowChoices RowEmitter::choices() const {
     if (out.str().count(("keep" + Twine(id) + "[").str()) > 2)
       result.kept.insert(id);
   result.early = earlyLoads;
-  result.prefetchesOfRow = prefetchesOfRow;
-  result.prefetchesOfAll = prefetchesOfAll;
-  result.prefetchedBytes = prefetchedBytes;
+  result.prefetches = prefetches;
   return result;
 }

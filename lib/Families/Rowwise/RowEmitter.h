@@ -87,16 +87,20 @@ struct EarlyLoad {
   std::string keepAs; // where to store it too
 };
 
+/// Statements that ask for what will be loaded from known addresses: by each
+/// row, and by the first one for all; bytes of the former.
+struct Prefetches {
+  std::vector<std::string> ofRow, ofAll;
+  int64_t bytesOfRow = 0;
+};
+
 /// What emitting a body once tells about how to emit it.
 struct RowChoices {
   /// Which of the values that could stay in registers between phases do.
   llvm::SmallSet<int, 8> kept;
   /// Loads of later loops that wait for nothing.
   std::vector<EarlyLoad> early;
-  /// sm_90a: statements that ask for what will be loaded from known addresses,
-  /// by each row and by the first one for all; bytes of the former.
-  std::vector<std::string> prefetchesOfRow, prefetchesOfAll;
-  int64_t prefetchedBytes = 0;
+  Prefetches prefetches; // on sm_90a
 };
 
 class RowEmitter : public Puller {
@@ -106,13 +110,12 @@ public:
 
   /// The body of the kernel; null: a draft, for choices().
   void emitBody(const RowChoices *choices);
-  /// What goes before it (sm_90a): asks for what will be loaded while the
-  /// kernel before ends, and waits for that.
-  void emitPrefetches(const RowChoices &choices);
-  bool prefetches(const RowChoices &choices) const;
+  /// What goes before it where that pays: asks for what will be loaded while
+  /// the kernel before ends, and waits for that. Returns whether it pays.
+  bool emitPrefetches(const Prefetches &wanted);
   RowChoices choices() const;
 
-  std::string statistic(Operation *op, Value input, StatKind kind,
+  std::string statistic(Operation *op, Value input, RowReduction kind,
                         int64_t group, ArrayRef<AffineExpr> leading,
                         AffineExpr segment, ArrayRef<AffineExpr> position,
                         int vec) override;
@@ -191,11 +194,8 @@ private:
   /// Lets a load of the part in LDS store there what it read, or read it there.
   void useLds(BlockArgument argument, EarlyLoad &load);
   void emitEarlyLoads();
-  /// Notes a load of a whole row, or of a block's piece of it.
+  /// Notes a load of a whole row, for emitPrefetches.
   void notePrefetch(BlockArgument argument, Args position, int vec);
-  /// Whether a block asks for the row of the block after those that run at
-  /// once.
-  bool asksAhead(const RowChoices &choices) const;
   /// Whether the expression is an index of the row.
   bool isOfRow(AffineExpr symbol) const;
 
@@ -209,7 +209,7 @@ private:
                                   ArrayRef<AffineExpr> leading,
                                   AffineExpr segment, int64_t segmentSize,
                                   ArrayRef<AffineExpr> position, int vec);
-  std::string serialStatistic(Operation *op, Value input, StatKind kind,
+  std::string serialStatistic(Operation *op, Value input, RowReduction kind,
                               ArrayRef<AffineExpr> leading, AffineExpr segment,
                               int64_t size);
 
@@ -249,8 +249,7 @@ private:
   /// Keys of those that the current loop introduced.
   std::set<std::string> ownPreloads;
   std::vector<EarlyLoad> earlyLoads;
-  std::vector<std::string> prefetchesOfRow, prefetchesOfAll;
-  int64_t prefetchedBytes = 0;
+  Prefetches prefetches;
 };
 
 } // namespace mlir::hk

@@ -139,7 +139,7 @@ bool RowEmitter::isOfRow(AffineExpr symbol) const {
 }
 
 void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
-  if (target.arch != ::hk::Arch::Sm90a || splitsRows(plan) ||
+  if (given || target.arch != ::hk::Arch::Sm90a || splitsRows(plan) ||
       !loadGuard.empty() || !current.outer.empty() || !current.chunks)
     return;
   // The loop's chunks lie one behind the other, and nothing has to be loaded
@@ -165,38 +165,31 @@ void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
   std::string statement = "prefetchL2<" + std::to_string(all) +
                           ">((const void *)(p" + std::to_string(operand) +
                           " + (" + offsetText(operand, first) + ")));";
-  auto &statements = ofRow ? prefetchesOfRow : prefetchesOfAll;
+  auto &statements = ofRow ? prefetches.ofRow : prefetches.ofAll;
   if (llvm::is_contained(statements, statement))
     return;
   statements.push_back(statement);
-  prefetchedBytes += ofRow ? all : 0;
+  prefetches.bytesOfRow += ofRow ? all : 0;
 }
 
-bool RowEmitter::asksAhead(const RowChoices &choices) const {
-  int64_t bytes = choices.prefetchedBytes * tile.getRows() *
-                  minBlocksOf(plan, podOf(tile), target);
-  return bytes > 0 && bytes <= kMaxBytesAhead && tile.getCluster() <= 1;
-}
-
-bool RowEmitter::prefetches(const RowChoices &choices) const {
-  bool any =
-      !choices.prefetchesOfRow.empty() || !choices.prefetchesOfAll.empty();
-  return any && (asksAhead(choices) || tile.getThreads() >= kMinAskingThreads);
-}
-
-void RowEmitter::emitPrefetches(const RowChoices &choices) {
-  std::string atOnce = std::to_string(minBlocksOf(plan, podOf(tile), target) *
-                                      target.computeUnits);
+bool RowEmitter::emitPrefetches(const Prefetches &wanted) {
+  int64_t blocks = minBlocksOf(plan, podOf(tile), target);
+  int64_t bytes = wanted.bytesOfRow * tile.getRows() * blocks;
+  bool ahead = bytes > 0 && bytes <= kMaxBytesAhead && tile.getCluster() <= 1;
+  if ((wanted.ofRow.empty() && wanted.ofAll.empty()) ||
+      (!ahead && tile.getThreads() < kMinAskingThreads))
+    return false;
+  std::string atOnce = std::to_string(blocks * target.computeUnits);
   // Addresses that live across the wait cost registers, so this is a scope.
   out.open("const auto ask = [&](BlockId block)");
   declareArguments();
   emitRowStart();
   out.open("if (thread == 0)");
-  for (const std::string &statement : choices.prefetchesOfRow)
+  for (const std::string &statement : wanted.ofRow)
     out.line(statement);
-  if (!choices.prefetchesOfAll.empty()) {
+  if (!wanted.ofAll.empty()) {
     out.open("if (row == 0)");
-    for (const std::string &statement : choices.prefetchesOfAll)
+    for (const std::string &statement : wanted.ofAll)
       out.line(statement);
     out.close();
   }
@@ -205,7 +198,8 @@ void RowEmitter::emitPrefetches(const RowChoices &choices) {
   out.line(";");
   out.line("if (block.x < " + Twine(atOnce) + ") ask(block);");
   out.line("beginAfterLast();");
-  if (asksAhead(choices))
+  if (ahead)
     out.line("if (block.x + " + Twine(atOnce) +
              " < blockCountX()) ask(BlockId{block.x + " + atOnce + ", 0, 0});");
+  return true;
 }

@@ -13,9 +13,10 @@
 #include "RowPlan.h"
 
 #include "hk/Analysis/Alignment.h"
-#include "hk/Analysis/Parameters.h"
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Families/SmallReduction.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -34,47 +35,13 @@ static constexpr int64_t kMaxGroupedRow = 4096;
 static constexpr size_t kMaxOps = 96;
 static constexpr size_t kMaxOperands = 40;
 
-static bool isViewOp(Operation *op) {
-  return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-             tensor::CollapseShapeOp, tensor::CastOp>(op);
-}
-
 bool mlir::hk::isRowwiseOp(Operation *op) {
-  return isa<RowwiseOpInterface>(op) || isViewOp(op);
-}
-
-SmallVector<StatKind> mlir::hk::statisticsOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, SmallVector<StatKind>>(op)
-      .Case<RmsNormOp, L2NormOp>(
-          [](auto) { return SmallVector<StatKind>{StatKind::SumOfSquares}; })
-      .Case([](LayerNormOp) {
-        return SmallVector<StatKind>{StatKind::Sum,
-                                     StatKind::SumOfCentredSquares};
-      })
-      .Case([](SoftmaxOp) {
-        return SmallVector<StatKind>{StatKind::Maximum, StatKind::SumOfExp};
-      })
-      .Case<QuantizeOp, QuantizeMxOp>(
-          [](auto) { return SmallVector<StatKind>{StatKind::AbsMaximum}; })
-      .Case([](ReduceOp op) {
-        switch (op.getKind()) {
-        case ReduceKind::sum:
-          return SmallVector<StatKind>{StatKind::Sum};
-        case ReduceKind::max:
-          return SmallVector<StatKind>{StatKind::Maximum};
-        case ReduceKind::min:
-          return SmallVector<StatKind>{StatKind::Minimum};
-        case ReduceKind::absmax:
-          return SmallVector<StatKind>{StatKind::AbsMaximum};
-        }
-        llvm_unreachable("every kind is listed");
-      })
-      .Default([](Operation *) { return SmallVector<StatKind>{}; });
+  return isa<RowwiseOpInterface>(op) || isView(op);
 }
 
 int64_t mlir::hk::reducedDims(Operation *op) {
-  auto reduce = dyn_cast<ReduceOp>(op);
-  return reduce ? reduce.getDims() : 1;
+  auto rowwise = dyn_cast<RowwiseOpInterface>(op);
+  return rowwise ? rowwise.getNumReducedDims() : 1;
 }
 
 static int64_t maxSegment(int64_t size) {
@@ -95,29 +62,21 @@ bool mlir::hk::reducesWholeRow(Operation *op, ArrayRef<DimName> shape,
                  shape.back() > maxSegment(shape.back()));
 }
 
-StringRef mlir::hk::reductionOf(StatKind kind) {
+StringRef mlir::hk::reductionOf(RowReduction kind) {
   switch (kind) {
-  case StatKind::Maximum:
+  case RowReduction::Maximum:
     return "Max";
-  case StatKind::AbsMaximum:
+  case RowReduction::AbsMaximum:
     return "MagnitudeMax";
-  case StatKind::Minimum:
+  case RowReduction::Minimum:
     return "Min";
-  case StatKind::Sum:
-  case StatKind::SumOfSquares:
-  case StatKind::SumOfCentredSquares:
-  case StatKind::SumOfExp:
+  case RowReduction::Sum:
+  case RowReduction::SumOfSquares:
+  case RowReduction::SumOfCentredSquares:
+  case RowReduction::SumOfExp:
     return "Sum";
   }
   llvm_unreachable("every statistic is listed");
-}
-
-int64_t mlir::hk::groupSizeOf(Operation *op) {
-  if (auto quantize = dyn_cast<QuantizeOp>(op))
-    return quantize.getGranularity() == Granularity::per_group
-               ? quantize.getGroupSize()
-               : 0;
-  return isa<QuantizeMxOp>(op) ? 32 : 0;
 }
 
 bool mlir::hk::isTransposedStore(
@@ -174,69 +133,7 @@ static Verdict checkForm(Operation *op) {
       return refuseView(op, "has rows of " + Twine(n) + "; at most " +
                                 Twine(kMaxGroupedRow) + " are supported");
   }
-  if (auto rope = dyn_cast<RopeOp>(op)) {
-    auto type = cast<RankedTensorType>(rope.getInput().getType());
-    if (type.getRank() < 3 || type.isDynamicDim(type.getRank() - 1))
-      return refuseView(op, "needs [T..., H, D] with a static D");
-  }
-  if (auto write = dyn_cast<KVCacheWriteOp>(op))
-    if (!isa<BlockArgument>(write.getCache()) &&
-        !write.getCache().getDefiningOp())
-      return refuseView(op, "has no cache");
   return Verdict::accept();
-}
-
-/// Whether operand `index` of `op`, made by the same kernel, is read in its own
-/// row only.
-static bool staysInRow(Operation *op, unsigned index, int64_t numRows) {
-  Value operand = op->getOperand(index);
-  auto type = cast<RankedTensorType>(operand.getType());
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case([&](GatherRowsOp o) { return operand != o.getTable(); })
-      .Case([&](RopeOp o) {
-        if (operand == o.getBounds())
-          return false;
-        if (operand != o.getCos() && operand != o.getSin())
-          return true;
-        // Row t of a table that goes with the tokens is that of token t.
-        return !o.getPositions() && !o.getBounds() && o.getPositionDim() == 0;
-      })
-      .Case([&](RmsNormOp o) { return operand != o.getWeight(); })
-      .Case([&](LayerNormOp o) {
-        return operand != o.getWeight() && operand != o.getBias();
-      })
-      .Case([&](KVCacheWriteOp o) { return operand != o.getCache(); })
-      // Partial results have the slices in front of the rows.
-      .Case<SumSlicesOp, AttentionCombineOp>([](auto) { return false; })
-      .Case([&](tensor::ExtractSliceOp o) {
-        llvm::SmallBitVector dropped = o.getDroppedDims();
-        for (int64_t d = 0; d < numRows; ++d)
-          if (dropped.test(d) || o.getStaticOffsets()[d] != 0 ||
-              o.getStaticStrides()[d] != 1)
-            return false;
-        return true;
-      })
-      .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>([&](auto o) {
-        // The longer side's dims of every row group but one are 1.
-        auto longer = o.getSrcType().getRank() > o.getResultType().getRank()
-                          ? o.getSrcType()
-                          : o.getResultType();
-        for (auto [g, group] : llvm::enumerate(o.getReassociationIndices())) {
-          if (int64_t(g) >= numRows)
-            break;
-          if (group[0] != int64_t(g))
-            return false;
-          for (int64_t d : ArrayRef<int64_t>(group).drop_front())
-            if (longer.getDimSize(d) != 1)
-              return false;
-        }
-        return true;
-      })
-      .Default([&](Operation *) {
-        // Broadcasting aligns the last dims.
-        auto result = cast<RankedTensorType>(op->getResult(0).getType());
-        return type.getRank() == result.getRank();
-      });
 }
 
 /// A statistic that is not over the kernel's whole row must be over something
@@ -248,10 +145,10 @@ static Verdict checkSegments(Operation *op, const DimSymbols &dims,
     return Verdict::refuse(Reason::NeedsWholeRow,
                            op->getName().getStringRef() +
                                " selects from a part of the kernel's row");
-  if (statisticsOf(op).empty())
+  if (rowReductionsOf(op).empty())
     return Verdict::accept();
   ArrayRef<DimName> shape = dims.shape(op->getOperand(0));
-  int64_t size = groupSizeOf(op);
+  int64_t size = reductionGroupOf(op);
   if (size == 0) {
     int64_t reduced = reducedDims(op);
     if (reducesWholeRow(op, shape, numRows))
@@ -302,7 +199,7 @@ public:
 
 private:
   bool fromParameters(Operation *op) const {
-    if (isa<ConstantOp>(op) || !(isElementwise(op) || isView(op)))
+    if (isa<ConstantOp>(op) || !(isRecomputable(op) || isView(op)))
       return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       Operation *def = operand.getDefiningOp();
@@ -327,6 +224,51 @@ private:
 };
 } // namespace
 
+/// "[4, 8]"; a dynamic size that is one of an argument's says so.
+static std::string describeDims(ArrayRef<DimName> names,
+                                const DimSymbols &dims) {
+  if (names.empty())
+    return "all dims in one row";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "[";
+  llvm::interleaveComma(names, os, [&](DimName name) {
+    if (name >= 0) {
+      os << name;
+      return;
+    }
+    const SizeExpr &size = dims.definition(-1 - name);
+    auto argument = dyn_cast_or_null<BlockArgument>(size.value);
+    if (size.kind == SizeExpr::Kind::Argument && argument)
+      os << "? of argument " << argument.getArgNumber() << " dim " << size.dim;
+    else
+      os << "?";
+  });
+  os << "]";
+  return text;
+}
+
+static Verdict refuseRows(Operation *op, ArrayRef<DimName> own,
+                          ArrayRef<DimName> rows, const DimSymbols &dims) {
+  bool unproved =
+      !own.empty() && !rows.empty() && (own.front() < 0 || rows.front() < 0);
+  return Verdict::refuse(
+      Reason::RowDimsDiffer,
+      op->getName().getStringRef() +
+          " has other rows than the rest of the kernel: " +
+          describeDims(own, dims) + ", not " + describeDims(rows, dims) +
+          (unproved ? "; nothing shows that these sizes are equal" : ""));
+}
+
+/// Whether `op` reduces a whole tensor to one number.
+static bool reducesAll(Operation *op) {
+  if (rowReductionsOf(op).empty())
+    return false;
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  return reducedDims(op) == result.getRank() && result.hasStaticShape() &&
+         result.getNumElements() == 1;
+}
+
 /// A reduction of a whole tensor makes its kernel one row, which one workgroup
 /// computes: worth it if everything is small.
 static bool makesOneRow(ArrayRef<Operation *> ops) {
@@ -334,14 +276,7 @@ static bool makesOneRow(ArrayRef<Operation *> ops) {
     auto shaped = dyn_cast<ShapedType>(type);
     return !shaped || isSmallReduction(shaped.getShape());
   };
-  return llvm::any_of(ops,
-                      [](Operation *op) {
-                        auto reduce = dyn_cast<ReduceOp>(op);
-                        return reduce &&
-                               int64_t(reduce.getDims()) ==
-                                   reduce.getInput().getType().getRank();
-                      }) &&
-         llvm::all_of(ops, [&](Operation *op) {
+  return llvm::any_of(ops, reducesAll) && llvm::all_of(ops, [&](Operation *op) {
            return llvm::all_of(op->getOperandTypes(), isSmall) &&
                   llvm::all_of(op->getResultTypes(), isSmall);
          });
@@ -356,10 +291,10 @@ static Verdict checkPairs(ArrayRef<Operation *> ops) {
     });
   });
   for (Operation *op : ops)
-    if (auto quantize = dyn_cast<QuantizeOp>(op);
-        fp4 && quantize && groupSizeOf(op) % 2 != 0)
+    if (fp4 && reductionGroupOf(op) % 2 != 0)
       return Verdict::refuse(Reason::UnsupportedShape,
-                             "fp4 beside groups of " + Twine(groupSizeOf(op)) +
+                             "fp4 beside groups of " +
+                                 Twine(reductionGroupOf(op)) +
                                  ", an odd number");
   return Verdict::accept();
 }
@@ -405,9 +340,7 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
            own[common] == rows.sizes[common])
       ++common;
     if (common == 0 && (!rows.sizes.empty() || !own.empty()) && !oneRow)
-      return Verdict::refuse(Reason::RowDimsDiffer,
-                             op->getName().getStringRef() +
-                                 " has other rows than the rest of the kernel");
+      return refuseRows(op, own, rows.sizes, dims);
     rows.sizes.truncate(common);
   }
   // Whole rows make vectors: the last dim is never a row dim.
@@ -425,20 +358,23 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
   for (Operation *op : ops) {
     if (hasNoRows(op))
       continue;
+    // Its rows are those of its operand.
+    bool isTransposed = isTransposedStore(
+        op, [&](Operation *other) { return members.contains(other); });
     if (Verdict segments = checkSegments(op, dims, numRows);
         !segments.accepted())
       return segments;
-    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-      Operation *producer = operand.getDefiningOp();
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *producer = operand.get().getDefiningOp();
       if (!producer || !members.contains(producer) || hasNoRows(producer))
         continue;
       if (isa<KVCacheWriteOp>(producer))
         return Verdict::refuse(Reason::StateReadAndWritten,
                                "a written cache is read in the same kernel");
-      ArrayRef<DimName> shape = dims.shape(operand);
+      ArrayRef<DimName> shape = dims.shape(operand.get());
       bool sameRows = int64_t(shape.size()) >= numRows &&
                       shape.take_front(numRows) == ArrayRef(rows.sizes);
-      if (!sameRows || !staysInRow(op, i, numRows))
+      if (!sameRows || !(isTransposed || staysInRow(operand, numRows)))
         return Verdict::refuse(Reason::CrossesRows,
                                op->getName().getStringRef() +
                                    " needs other rows of its operand");

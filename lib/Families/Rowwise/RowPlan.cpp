@@ -44,8 +44,8 @@ int64_t RowPlan::phaseOf(Value value) {
   if (Operation *op = value.getDefiningOp()) {
     for (Value operand : op->getOperands())
       phase = std::max(phase, phaseOf(operand));
-    if (groupSizeOf(op) == 0 && op->getNumOperands() && isWholeRow(op))
-      phase += statisticsOf(op).size();
+    if (reductionGroupOf(op) == 0 && op->getNumOperands() && isWholeRow(op))
+      phase += rowReductionsOf(op).size();
     if (isSelection(op))
       ++phase;
   }
@@ -59,11 +59,11 @@ void RowPlan::addStats(Operation &op) {
     rowSelections.push_back({&op, op.getOperand(0), phase});
     phases = std::max(phases, phase + 2);
   }
-  SmallVector<StatKind> kinds = statisticsOf(&op);
-  if (kinds.empty() || groupSizeOf(&op) != 0 || !isWholeRow(&op))
+  SmallVector<RowReduction> kinds = rowReductionsOf(&op);
+  if (kinds.empty() || reductionGroupOf(&op) != 0 || !isWholeRow(&op))
     return;
   int64_t phase = phaseOf(op.getOperand(0));
-  for (StatKind kind : kinds)
+  for (RowReduction kind : kinds)
     rowStats.push_back({&op, op.getOperand(0), kind, phase++});
   phases = std::max(phases, phase + 1);
 }
@@ -81,10 +81,10 @@ void RowPlan::addStore(unsigned index, Value value) {
     store.kind = StoreKind::CacheWrite;
     store.op = op;
     store.value = space = write.getValues();
-  } else if (op && groupSizeOf(op) != 0 && value == op->getResult(1)) {
+  } else if (op && reductionGroupOf(op) != 0 && value == op->getResult(1)) {
     store.kind = StoreKind::GroupScale;
     store.op = op;
-    store.group = groupSizeOf(op);
+    store.group = reductionGroupOf(op);
     space = op->getOperand(0);
   }
   auto isMember = [&](Operation *other) {
@@ -169,19 +169,19 @@ int64_t RowPlan::commonVec(int64_t limit) const {
   auto isScale = [&](Value value) {
     Operation *def = value.getDefiningOp();
     return movedScales.contains(def) ||
-           (isa_and_nonnull<QuantizeOp, QuantizeMxOp>(def) &&
+           (def && !rowReductionsOf(def).empty() &&
             cast<OpResult>(value).getResultNumber() == 1);
   };
   for (Operation &op : body().without_terminator()) {
-    if (isa<TopkOp, GatherLastOp, BitmatrixOp>(op) ||
+    auto rowwise = dyn_cast<RowwiseOpInterface>(op);
+    if ((rowwise && rowwise.hasFewElements()) ||
         llvm::any_of(op.getOperands(), [&](Value operand) {
           return selected.contains(operand.getDefiningOp());
         })) {
       selected.insert(&op);
       continue;
     }
-    if ((isView(&op) || isa<TransposeOp, CopyOp, PadOp>(op)) &&
-        isScale(op.getOperand(0))) {
+    if (isMovement(&op) && isScale(op.getOperand(0))) {
       movedScales.insert(&op);
       continue;
     }
@@ -197,31 +197,19 @@ int64_t RowPlan::commonVec(int64_t limit) const {
       if (result.getType() == op.getResult(0).getType() ||
           op.getNumResults() == 1)
         cutLast(result);
-    if (int64_t group = groupSizeOf(&op))
-      cut(group);
-    if (auto rope = dyn_cast<RopeOp>(op)) {
-      int64_t half = rope.getRotarySize() / 2;
-      int64_t head = dims.shape(rope.getInput()).back();
-      cut(rope.getStyle() == RopeStyle::neox ? half : 2 * half);
-      if (rope.getNopeFirst())
-        cut(head - 2 * half);
-    } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
       if (!slice.getStaticOffsets().empty())
         cut(slice.getStaticOffsets().back());
-    } else if (auto concat = dyn_cast<ConcatOp>(op)) {
-      for (Value input : concat.getInputs())
-        cutLast(input);
-    } else if (auto pad = dyn_cast<PadOp>(op)) {
-      cutLast(pad.getInput());
-    } else if (auto quantize = dyn_cast<QuantizeStaticOp>(op)) {
-      ArrayRef<DimName> scale = dims.shape(quantize.getScale());
-      if (!scale.empty() && scale.back() != 1)
-        cut(quantize.getGroupSize());
-    } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
-      ArrayRef<DimName> scale = dims.shape(dequantize.getScale());
-      if (!scale.empty() && scale.back() != 1)
-        cut(dequantize.getGroupSize());
     }
+    if (!rowwise)
+      continue;
+    if (int64_t group = rowwise.getReductionGroup())
+      cut(group);
+    for (int64_t size : rowwise.getVectorDivisors())
+      cut(size);
+    for (OpOperand &operand : op.getOpOperands())
+      if (runsAlongLastDim(operand))
+        cutLast(operand.get());
   }
   return vec;
 }
@@ -229,9 +217,9 @@ int64_t RowPlan::commonVec(int64_t limit) const {
 int64_t RowPlan::segmentSize() const {
   int64_t segment = 0;
   for (Operation &op : body().without_terminator()) {
-    if (statisticsOf(&op).empty())
+    if (rowReductionsOf(&op).empty())
       continue;
-    int64_t size = groupSizeOf(&op);
+    int64_t size = reductionGroupOf(&op);
     if (size == 0 && !isWholeRow(&op))
       size = dims.shape(op.getOperand(0)).back();
     if (size > 0)
@@ -255,13 +243,8 @@ int64_t RowPlan::rowElementBytes() const {
 int64_t RowPlan::workPerElement() const {
   int64_t work = 0;
   for (Operation &op : body().without_terminator()) {
-    if (isa<ConstantOp, CopyOp>(op) || !isa<RowwiseOpInterface>(op))
-      continue;
-    bool heavy = isa<ExpOp, Exp2Op, LogOp, Log2Op, SinOp, CosOp, TanhOp, ErfOp,
-                     SigmoidOp, SiluOp, GeluOp, GeluTanhOp, SoftmaxOp,
-                     GatedActivationOp, DivOp, QuantizeOp, QuantizeStaticOp,
-                     QuantizeMxOp, RopeOp, ConcatOp, TransposeOp>(op);
-    work += heavy ? 3 : 1;
+    if (auto rowwise = dyn_cast<RowwiseOpInterface>(op))
+      work += rowwise.getCost();
   }
   return work;
 }
@@ -372,6 +355,12 @@ int64_t RowPlan::chunkOf(const RowStore &store, int tileVec, bool host) const {
   bool masked = false;
   int vec = loopVec(tileVec, host, store.local, loop, masked);
   return !host && pairedHead(loop, vec) ? 2 * vec : vec;
+}
+
+int64_t RowPlan::pieceOf(const RowStore &store, const ::hk::RowTile &tile,
+                         bool host) const {
+  int64_t threads = host ? 1 : tile.threadsPerRow();
+  return threads * tile.slots * chunkOf(store, tile.vec, host);
 }
 
 SmallVector<DimName> mlir::hk::withoutOnes(ArrayRef<DimName> local) {

@@ -20,6 +20,7 @@
 
 #include "../Common/Puller.h"
 
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Families/Decision.h"
 
 namespace mlir::hk {
@@ -41,7 +42,7 @@ bool isRowwiseOp(Operation *op);
 struct RowStat {
   Operation *op;
   Value input;
-  StatKind kind;
+  RowReduction kind;
   int64_t phase;
 };
 
@@ -51,7 +52,6 @@ struct RowSelection {
   Value input;
   int64_t phase;
 };
-bool isSelection(Operation *op);
 
 /// Transposed: the value is the operand of an hk.transpose that moves rows.
 /// Padding: the zeros behind the operand of an hk.pad, which is stored by
@@ -125,6 +125,9 @@ public:
 
   /// Elements of a chunk in the loop that `store` is part of.
   int64_t chunkOf(const RowStore &store, int tileVec, bool host) const;
+  /// Elements that `store` writes of the piece of a row that a block takes.
+  int64_t pieceOf(const RowStore &store, const ::hk::RowTile &tile,
+                  bool host) const;
 
   /// The fused operators.
   Block &body() const {
@@ -165,17 +168,13 @@ bool sameSpace(ArrayRef<DimName> a, ArrayRef<DimName> b);
 int loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
             ArrayRef<const RowStore *> stores, bool &masked);
 
-/// The statistics of its last dims that `op` needs, in order.
-SmallVector<StatKind> statisticsOf(Operation *op);
-/// How many trailing dims of its first operand those are of.
+/// How many trailing dims of its first operand the reductions of `op` are of.
 int64_t reducedDims(Operation *op);
 /// Whether `op`, whose operand has `shape`, reduces whole rows of a kernel with
 /// `numRows` dims of rows, and not segments of them.
 bool reducesWholeRow(Operation *op, ArrayRef<DimName> shape, int64_t numRows);
 /// The reduction of device/reduce.h that computes a statistic.
-StringRef reductionOf(StatKind kind);
-/// The group size of a quantisation with groups; 0 otherwise.
-int64_t groupSizeOf(Operation *op);
+StringRef reductionOf(RowReduction kind);
 
 } // namespace mlir::hk
 

@@ -87,7 +87,7 @@ int64_t RowEmitter::callersOf(int64_t lanes) const {
 }
 
 std::string RowEmitter::serialStatistic(Operation *op, Value input,
-                                        StatKind kind,
+                                        RowReduction kind,
                                         ArrayRef<AffineExpr> leading,
                                         AffineExpr segment, int64_t size) {
   int64_t lastDim = dims.shape(input).back();
@@ -123,7 +123,7 @@ std::string RowEmitter::serialStatistic(Operation *op, Value input,
   return name;
 }
 
-std::string RowEmitter::statistic(Operation *op, Value input, StatKind kind,
+std::string RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
                                   int64_t group, ArrayRef<AffineExpr> leading,
                                   AffineExpr segment,
                                   ArrayRef<AffineExpr> position, int vec) {

@@ -55,10 +55,6 @@ int64_t mlir::hk::rowLds(const RowPlan &plan, const ::hk::Target &target,
       selectionLds(plan, target, tile));
 }
 
-bool mlir::hk::isSelection(Operation *op) {
-  return isa<TopkOp, GroupLimitOp>(op);
-}
-
 int64_t mlir::hk::selectionLds(const RowPlan &plan, const ::hk::Target &target,
                                const ::hk::RowTile &tile) {
   int64_t bytes = 0;

@@ -256,7 +256,7 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     else if (rounds <= (perRow > 512 ? maxSlots / 2 : maxSlots) &&
              rounds * plan.statChunkBytes(vec) <= ::hk::kRowRegisterBytes)
       // The registers of a thread of a large block are half as many.
-      add(perRow, rounds);
+      add(perRow, std::max<int64_t>(rounds, 1)); // of an empty row one, too
     else if (perRow == 256 || perRow == target.maxThreads)
       add(perRow, 0);
   }

@@ -10,10 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowCost.h"
 #include "RowEmitter.h"
 #include "RowPlan.h"
 #include "RowTiles.h"
 
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/LdsRowwise.h"
 #include "hk/Families/Family.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -56,7 +58,14 @@ public:
     SmallVector<Operation *> all(group);
     all.push_back(op);
     RowDims rows;
-    return matchRows(all, context.dims, rows, context.joining);
+    Verdict joined = matchRows(all, context.dims, rows, context.joining);
+    // A second reduction may need more of a row at hand than there is room for.
+    bool mayCost = !rowReductionsOf(op).empty() &&
+                   llvm::any_of(group, [](Operation *member) {
+                     return !rowReductionsOf(member).empty();
+                   });
+    return joined.accepted() && mayCost ? compareCosts(group, op, all, context)
+                                        : joined;
   }
 
   Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
@@ -81,6 +90,8 @@ public:
         (both.sizes.empty() != (own.sizes.empty() && other.sizes.empty())))
       return Verdict::refuse(Reason::RowDimsDiffer,
                              "the two kernels have other rows");
+    if (merged.accepted() && !context.joining)
+      return compareCosts(a, b, all, context);
     return merged;
   }
 
@@ -239,13 +250,10 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
           launch.z = sizes.constant(1);
           if (splitsRows(plan)) {
             bool host = target.arch == ::hk::Arch::Host;
-            int64_t perRow = host ? 1 : tile.threadsPerRow();
-            int64_t piece = perRow * tile.slots;
             Value widest;
             for (const RowStore &store : plan.stores()) {
-              int64_t chunk = plan.chunkOf(store, tile.vec, host);
-              Value pieces =
-                  sizes.ceilDiv(sizes.product(store.local), piece * chunk);
+              Value pieces = sizes.ceilDiv(sizes.product(store.local),
+                                           plan.pieceOf(store, tile, host));
               widest =
                   widest ? arith::MaxUIOp::create(builder, loc, widest, pieces)
                                .getResult()
@@ -288,10 +296,8 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
     RowChoices choices = first.choices();
     CodeWriter body, prefetches;
     RowEmitter(kernel, plan, dims, target, tile, body).emitBody(&choices);
-    RowEmitter early(kernel, plan, dims, target, tile, prefetches);
-    bool isEarly = early.prefetches(choices);
-    if (isEarly)
-      early.emitPrefetches(choices);
+    bool isEarly = RowEmitter(kernel, plan, dims, target, tile, prefetches)
+                       .emitPrefetches(choices.prefetches);
 
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\n" << sharedText(plan, target, pod, "Shared_" + symbol);

@@ -14,7 +14,7 @@
 #include "ScanKernel.h"
 
 #include "hk/Analysis/Alignment.h"
-#include "hk/Analysis/Parameters.h"
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/LdsScan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -162,9 +162,7 @@ public:
     auto refuse = [&](Reason reason, const Twine &why) {
       return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
     };
-    auto rowwise = dyn_cast<RowwiseOpInterface>(op);
-    if (!rowwise || op->getNumResults() != 1 ||
-        rowwise.getNumLocalDims() != 0 || isa<GatherRowsOp>(op))
+    if (!isElementwise(op))
       return refuse(Reason::NotAnEpilogue, "is not a pointwise operator");
     ArrayRef<DimName> shape = context.dims.shape(findCumsum(group).getResult());
     if (context.dims.shape(op->getResult(0)) != shape)
@@ -194,7 +192,7 @@ public:
           return refuse(Reason::UnsupportedShape, "has a size of its own");
       return Verdict::accept();
     }
-    if (!isElementwise(op))
+    if (!isRecomputable(op))
       return refuse(Reason::NeedsWholeRow,
                     "needs more than one element per element of the sums");
     return Verdict::accept();

@@ -31,6 +31,14 @@ Status CudaApi::load() {
   return {};
 }
 
+std::string CudaApi::version() const {
+  int number = 0;
+  if (cuDriverGetVersion(&number) != CudaError::Success)
+    return "unknown";
+  return std::to_string(number / 1000) + "." +
+         std::to_string(number % 1000 / 10);
+}
+
 static hk_status_code codeOf(CudaError error) {
   switch (error) {
   case CudaError::OutOfMemory:

@@ -78,6 +78,14 @@ struct CudaLaunchConfig {
   unsigned numAttributes;
 };
 
+/// CUtensorMapDataType, ...Interleave, ...Swizzle, ...L2promotion and
+/// ...FloatOOBfill: what hk uses of them.
+enum class CudaTensorMapType : int { UInt8 = 0, UInt16 = 1, UInt32 = 2 };
+enum class CudaTensorMapInterleave : int { None = 0 };
+enum class CudaTensorMapSwizzle : int { Bytes128 = 3 };
+enum class CudaTensorMapPromotion : int { Bytes128 = 2 };
+enum class CudaTensorMapFill : int { Zero = 0 };
+
 // field, exported symbol, parameters; all return CUresult.
 #define HK_CUDA_FUNCTIONS(X)                                                   \
   X(cuInit, "cuInit", (unsigned))                                              \
@@ -105,6 +113,11 @@ struct CudaLaunchConfig {
     (CudaHandle, CudaFunctionAttribute, int))                                  \
   X(cuLaunchKernelEx, "cuLaunchKernelEx",                                      \
     (const CudaLaunchConfig *, CudaHandle, void **, void **))                  \
+  X(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",                          \
+    (void *, CudaTensorMapType, uint32_t, void *, const uint64_t *,            \
+     const uint64_t *, const uint32_t *, const uint32_t *,                     \
+     CudaTensorMapInterleave, CudaTensorMapSwizzle, CudaTensorMapPromotion,    \
+     CudaTensorMapFill))                                                       \
   X(cuEventCreate, "cuEventCreate", (CudaHandle *, unsigned))                  \
   X(cuEventDestroy, "cuEventDestroy_v2", (CudaHandle))                         \
   X(cuEventRecord, "cuEventRecord", (CudaHandle, CudaHandle))                  \
@@ -123,6 +136,8 @@ struct CudaApi {
   DynamicLibrary library;
 
   Status load();
+  /// The newest CUDA that the driver serves, as "12.9".
+  std::string version() const;
   /// The error for a result of `call`, with the driver's own text.
   Status check(CudaError result, const char *call) const;
 };

@@ -13,7 +13,7 @@
 
 #include "device/EventTimer.h"
 #include "device/ModuleCache.h"
-#include "device/cuda/CudaApi.h"
+#include "device/cuda/TensorMaps.h"
 
 #include <cstring>
 
@@ -78,6 +78,8 @@ struct CudaKernel : LoadedKernel {
   std::shared_ptr<CudaModule> module;
   CudaHandle function = nullptr;
   uint32_t threads = 0, sharedBytes = 0;
+  const hk_tensor_map_abi *maps = nullptr; // of the module
+  uint32_t numMaps = 0;
 };
 
 class CudaDevice : public Device, EventDriver {
@@ -143,6 +145,16 @@ CudaPointer toCuda(const void *data) {
 
 } // namespace
 
+/// What follows `.version` in PTX, or "unknown".
+static std::string ptxVersionOf(const std::string &text) {
+  constexpr const char *key = ".version ";
+  size_t at = text.find(key);
+  if (at == std::string::npos)
+    return "unknown";
+  at += std::strlen(key);
+  return text.substr(at, text.find_first_of(" \n", at) - at);
+}
+
 Status CudaModule::load(const void *code, uint64_t bytes) {
   // PTX is text that the driver wants terminated.
   std::string text(static_cast<const char *>(code), bytes);
@@ -152,10 +164,17 @@ Status CudaModule::load(const void *code, uint64_t bytes) {
       CudaJitOption::ErrorLogBuffer, CudaJitOption::ErrorLogBufferBytes};
   void *logBytes = reinterpret_cast<void *>(kJitLogBytes);
   void *values[] = {info.data(), logBytes, errors.data(), logBytes};
-  Status error = HK_CUDA(api, cuModuleLoadDataEx, &handle, text.c_str(), 4,
-                         options, values);
+  CudaError result =
+      api.cuModuleLoadDataEx(&handle, text.c_str(), 4, options, values);
+  Status error = api.check(result, "cuModuleLoadDataEx");
   if (!error)
     return {};
+  if (result == CudaError::UnsupportedPtxVersion)
+    return makeError(HK_INCOMPATIBLE,
+                     "the kernels are PTX of version %s, which is newer than "
+                     "this driver (for CUDA %s) can assemble; install a newer "
+                     "driver",
+                     ptxVersionOf(text).c_str(), api.version().c_str());
   errors.back() = '\0';
   if (!errors[0])
     return error;
@@ -168,7 +187,7 @@ Status CudaDevice::initialize(int ordinal, const DeviceOptions &options) {
     return error;
   if (Status error = HK_CUDA(api, cuInit, 0))
     return error;
-  int count = 0, driver = 0, major = 0, minor = 0;
+  int count = 0, major = 0, minor = 0;
   if (Status error = HK_CUDA(api, cuDeviceGetCount, &count))
     return error;
   if (ordinal >= count)
@@ -179,8 +198,6 @@ Status CudaDevice::initialize(int ordinal, const DeviceOptions &options) {
   char name[256] = "";
   if (Status error =
           HK_CUDA(api, cuDeviceGetName, name, sizeof(name) - 1, cudaDevice))
-    return error;
-  if (Status error = HK_CUDA(api, cuDriverGetVersion, &driver))
     return error;
   if (Status error = HK_CUDA(api, cuDeviceGetAttribute, &major,
                              CudaAttribute::ComputeCapabilityMajor, cudaDevice))
@@ -195,9 +212,8 @@ Status CudaDevice::initialize(int ordinal, const DeviceOptions &options) {
   // ("a"), which later chips do not have.
   targetName = "sm_" + std::to_string(major) + std::to_string(minor) +
                (major >= 9 ? "a" : "");
-  descriptionText = std::string(name) + " (" + targetName + "), CUDA driver " +
-                    std::to_string(driver / 1000) + "." +
-                    std::to_string(driver % 1000 / 10);
+  descriptionText =
+      std::string(name) + " (" + targetName + "), CUDA driver " + api.version();
   dlpackDevice = {kDLCUDA, ordinal};
   gridLimit[0] = INT32_MAX;
   gridLimit[1] = gridLimit[2] = UINT16_MAX;
@@ -259,6 +275,8 @@ Status CudaDevice::loadKernel(const hk_kernel_abi &,
     return error;
   result->threads = variant.threads;
   result->sharedBytes = variant.lds_dynamic;
+  result->maps = variant.maps;
+  result->numMaps = variant.num_maps;
   if (variant.lds_dynamic > kDefaultSharedBytes)
     if (Status error = HK_CUDA(api, cuFuncSetAttribute, result->function,
                                CudaFunctionAttribute::MaxDynamicSharedBytes,
@@ -286,8 +304,13 @@ Status CudaDevice::launch(const LoadedKernel &loaded, const uint64_t *words,
                           stream,
                           &overlap,
                           1};
-  // The only parameter is the struct of words, by value.
-  void *parameters[] = {const_cast<uint64_t *>(words)};
+  CudaTensorMaps maps;
+  if (Status error =
+          encodeTensorMaps(api, kernel.maps, kernel.numMaps, words, maps))
+    return error;
+  // The struct of words and, where there are any, the maps, both by value: the
+  // launch copies them, so a captured one keeps them.
+  void *parameters[] = {const_cast<uint64_t *>(words), &maps};
   return HK_CUDA(api, cuLaunchKernelEx, &config, kernel.function, parameters,
                  nullptr);
 }

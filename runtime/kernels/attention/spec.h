@@ -94,10 +94,15 @@ HK_DEV bool locate(const AttentionArgs<S> &a, BlockId id, AttentionBlock &w) {
   i64 tile;
   w.queryStart = w.keyStart = 0;
   w.head = id.y;
+  bool padding = false; // queries of no sequence, which see no key
   if constexpr (S.queries == SequenceLayout::Ragged) {
+    if (a.batch < 0)
+      return false;
     w.sequence = raggedSequence(a.qOffsets, a.batch, S.group, bq, id.x);
+    padding = w.sequence == a.batch;
     w.queryStart = a.qOffsets[w.sequence];
-    w.queries = a.qOffsets[w.sequence + 1] - w.queryStart;
+    i64 end = padding ? a.queries : i64(a.qOffsets[w.sequence + 1]);
+    w.queries = end - w.queryStart;
     tile = i64(id.x) - raggedTile(w.queryStart * S.group, bq, w.sequence);
     i64 tiles = (w.queries * S.group + bq - 1) / bq;
     if (tile >= tiles)
@@ -112,15 +117,17 @@ HK_DEV bool locate(const AttentionArgs<S> &a, BlockId id, AttentionBlock &w) {
   w.first = tile * bq;
   w.count = minOf(bq, w.queries * S.group - w.first);
 
-  w.keys = a.keys;
-  if constexpr (S.keys == SequenceLayout::Ragged) {
-    w.keyStart = a.kvOffsets[w.sequence];
-    w.keys = a.kvOffsets[w.sequence + 1] - w.keyStart;
-  }
-  if constexpr (S.kvLens) {
-    i64 length = maxOf(a.kvLens[w.sequence], 0);
-    w.keys = minOf(length, w.keys);
-  }
+  w.keys = padding ? 0 : a.keys;
+  if constexpr (S.keys == SequenceLayout::Ragged)
+    if (!padding) {
+      w.keyStart = a.kvOffsets[w.sequence];
+      w.keys = a.kvOffsets[w.sequence + 1] - w.keyStart;
+    }
+  if constexpr (S.kvLens)
+    if (!padding) {
+      i64 length = maxOf(a.kvLens[w.sequence], 0);
+      w.keys = minOf(length, w.keys);
+    }
 
   w.outStart = w.lseStart = 0;
   w.slice = {0, w.keys};

@@ -81,7 +81,7 @@ template <Conv1dSpec S, Conv1dTile T> struct Conv1d {
     i64 sequence, channel;
     i64 begin; // where the sequence begins in the input's token dim
     i64 length, first, count;
-    bool valid; // not of a padding slot
+    bool valid; // of a sequence, and not of a padding slot
     i64 line;   // of the state to begin with; -1: none
     bool initial;
     i64 origin; // accepted or computed tokens, or where the ring is
@@ -133,13 +133,16 @@ private:
 
   /// False when the tile has nothing to do.
   HK_MEM static bool locate(const Conv1dArgs &args, i64 tile, Strip &s) {
-    if (args.sequences <= 0)
+    if (args.sequences < 0)
       return false;
+    bool padding = false; // tokens of no sequence, whose results are 0
     if constexpr (S.ragged) {
       auto offsets = global<const i32>(args.offsets);
       s.sequence = raggedSequence(offsets, args.sequences, 1, T.tokens, tile);
+      padding = s.sequence == args.sequences;
       s.begin = offsets[s.sequence];
-      s.length = offsets[s.sequence + 1] - s.begin;
+      i64 end = padding ? args.tokens : i64(offsets[s.sequence + 1]);
+      s.length = end - s.begin;
       s.first = (tile - raggedTile(s.begin, T.tokens, s.sequence)) * T.tokens;
     } else {
       i64 strips = (args.tokens + T.tokens - 1) / T.tokens;
@@ -150,8 +153,8 @@ private:
       s.first = (tile - s.sequence * strips) * T.tokens;
     }
     bool empty = s.length == 0 && s.first == 0;
-    if (s.sequence >= args.sequences ||
-        (s.first >= s.length && !(kHasState && empty)))
+    if ((s.sequence >= args.sequences && !padding) ||
+        (s.first >= s.length && (padding || !(kHasState && empty))))
       return false;
     i64 left = s.length - s.first;
     s.count = left < T.tokens ? left : T.tokens;
@@ -159,6 +162,10 @@ private:
     s.line = -1;
     s.initial = false;
     s.origin = 0;
+    if (padding) {
+      s.valid = false;
+      return true;
+    }
     if constexpr (S.block > 0) {
       i64 computed = global<const i32>(args.computed)[s.sequence];
       s.origin = computed < 0 ? 0 : computed;
@@ -400,7 +407,7 @@ private:
       sums = __builtin_elementwise_fma(weights[kTaps], x, sums);
       HK_UNROLL for (int j = 0; j + 1 < kTaps; ++j) taps[j] = taps[j + 1];
       taps[kTaps - 1] = x;
-      if (!s.valid) // a padding slot has no result but 0
+      if (!s.valid) // padding has no result but 0
         sums = 0;
       if (i < s.count)
         epilogue.apply(s.sequence, s.begin + s.first + i, s.channel, 1, sums);

@@ -9,8 +9,8 @@
 // the fast native sine reduces no range. Errors are the largest seen against
 // double over all of f32 (or the range given), in ulp of the f32 result:
 //   exp 3, exp2 3, log 2, log2 2, log1p 3, expm1 3, tanh 3, erf 2, sigmoid 4,
-//   silu 4, rsqrt 2, sin and cos 3 for |x| <= 2^22 (beyond: some value in
-//   [-1, 1]).
+//   silu 4, softplus 6, rsqrt 2, sin and cos 3 for |x| <= 2^22 (beyond: some
+//   value in [-1, 1]).
 // The targets' native exp2 differs in the last bits, so results may differ by
 // that between targets: on an H200 exp has 2.07, exp2 2.06, sigmoid 3.44,
 // silu 3.92, sin 2.23 and cos 2.32. Each function returns NaN for NaN.
@@ -265,6 +265,11 @@ template <int V> HK_DEV Vec<float, V> rsqrt(Vec<float, V> x) {
 }
 template <int V> HK_DEV Vec<float, V> reciprocal(Vec<float, V> x) {
   return 1.f / x;
+}
+
+/// ln(1 + e^x); x itself above 20, where the two are the same f32.
+template <int V> HK_DEV Vec<float, V> softplus(Vec<float, V> x) {
+  return x > 20.f ? x : log1p<V>(exp<V>(x));
 }
 
 template <int V> HK_DEV Vec<float, V> sigmoid(Vec<float, V> x) {

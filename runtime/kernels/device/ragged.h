@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The grid of a launch is known before the lengths of its sequences: there are
-// rows / size + sequences tiles of `size` rows, and every sequence gets at
-// least as many as it needs, and at least one.
+// The grid of a launch is known before the lengths of its sequences. The rows
+// behind the last offset, which belong to no sequence, count as one more: there
+// are rows / size + sequences + 1 tiles of `size` rows, and every sequence gets
+// at least as many as it needs, and at least one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +26,11 @@ HK_DEV i64 raggedTile(i64 row, i64 size, i64 sequence) {
 }
 
 /// The sequence that tile `tile` belongs to: the last one whose first tile is
-/// not after it. Rows count `group` for each unit of `offsets`.
+/// not after it; `sequences` for the rows that belong to none. Rows count
+/// `group` for each unit of `offsets`, which are sequences + 1.
 HK_DEV i64 raggedSequence(Global<const i32> offsets, i64 sequences, i64 group,
                           i64 size, i64 tile) {
-  i64 lo = 0, hi = sequences - 1;
+  i64 lo = 0, hi = sequences;
   while (lo < hi) {
     i64 mid = (lo + hi + 1) / 2;
     if (raggedTile(offsets[mid] * group, size, mid) <= tile)

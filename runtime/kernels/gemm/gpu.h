@@ -19,6 +19,7 @@
 
 #include "kernels/device/mma.h"
 #include "kernels/device/reduce.h"
+#include "kernels/gemm/loader.h"
 #include "kernels/gemm/problem.h"
 
 namespace hk {
@@ -78,6 +79,8 @@ HK_DEV TileIndex tileOf(BlockId block, i64 mTiles, i64 nTiles) {
 
 template <class Problem> struct Gemm {
   using P = Problem;
+  using A = typename P::A;
+  using B = typename P::B;
   using Acc = typename P::Acc;
   static constexpr GemmTile T = P::kTile;
   static constexpr DType D = P::kOperand;
@@ -91,7 +94,11 @@ template <class Problem> struct Gemm {
   static constexpr int kSize = info(D).bits / 8;
   static constexpr int kRowBytes = T.bk * kSize;
   static constexpr int kBytesA = T.bm * kRowBytes, kBytesB = T.bn * kRowBytes;
-  static constexpr i64 kLds = gemmLds(kTarget, T, D);
+  static constexpr bool kQuantized = A::Decode::kMakesScales;
+  /// A stage: A, B, and the scales of the rows of A that are quantised.
+  static constexpr int kStageBytes =
+      kBytesA + kBytesB + (kQuantized ? T.bm * int(sizeof(float)) : 0);
+  static constexpr i64 kLds = gemmLds(kTarget, T, D, kQuantized);
   static constexpr int kSlab = int(gemmSlabRows(kTarget, T));
   static_assert(kSlab == Mma::kSlabRows * T.wm,
                 "the contract's fragment is not the one of the matrix layer");
@@ -101,8 +108,9 @@ template <class Problem> struct Gemm {
   };
   static_assert(sizeof(Shared) == kLds);
 
-  static constexpr bool kDirect =
-      kCanCopyDirect<typename P::A, D> && kCanCopyDirect<typename P::B, D>;
+  static constexpr bool kDirect = kCanCopyDirect<A, D> &&
+                                  kCanCopyDirect<B, D> &&
+                                  !A::Decode::kDecodes && !B::Decode::kDecodes;
   static_assert(!kDirect || T.stages >= 2,
                 "direct copies overwrite their buffer: two stages at least");
 
@@ -110,81 +118,62 @@ template <class Problem> struct Gemm {
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kPartRows = T.bn / kParts;
 
-  /// Where the tiles of this block start.
+  /// Where the tiles of this block start; the parts of B are n rows apart.
   struct Source {
-    Global<const u8> a, b;
-    i64 strideA, strideB, partB;
-    i64 rowsA, rowsB, k0, k1;
+    TileSource<A> a;
+    TileSource<B> b;
+    i64 n, k0, k1;
+    HK_MEM TileSource<B> part(int p) const { return b.movedBy(p * n); }
   };
-
-  template <class L> HK_MEM static constexpr i64 memBytes(i64 elements) {
-    return elements * (info(L::kMem).bits / 8);
-  }
-
-  /// A view of the operand tile whose first k is `k`, and the byte where that k
-  /// lies in it. Row counts are clamped to the tile, which keeps a view's span
-  /// within 32 bits.
-  template <class L, int Rows>
-  HK_MEM static TileView viewOf(Global<const u8> base, i64 stride, i64 rows,
-                                i64 k, i64 kEnd) {
-    rows = rows < Rows ? rows : i64(Rows);
-    if constexpr (L::kKContiguous)
-      return TileView(base, memBytes<L>(stride), rows, memBytes<L>(kEnd));
-    i64 depth = kEnd - k < T.bk ? kEnd - k : i64(T.bk);
-    return TileView(base + memBytes<L>(k * stride), memBytes<L>(stride), depth,
-                    memBytes<L>(rows));
-  }
-  template <class L> HK_MEM static u32 firstByte(i64 k) {
-    return L::kKContiguous ? u32(memBytes<L>(k)) : 0u;
-  }
 
   HK_MEM static void issueDirect(const Source &s, i64 k, u8 *stage) {
     DirectCopy<T.bm, kRowBytes, kThreads>::issue(
-        viewOf<typename P::A, T.bm>(s.a, s.strideA, s.rowsA, k, s.k1),
-        firstByte<typename P::A>(k), stage);
+        s.a.template view<T.bm, T.bk>(k, s.k1), s.a.firstByte(k), stage);
     HK_UNROLL for (int p = 0; p < kParts; ++p)
         DirectCopy<kPartRows, kRowBytes, kThreads>::issue(
-            viewOf<typename P::B, kPartRows>(s.b + p * s.partB, s.strideB,
-                                             s.rowsB, k, s.k1),
-            firstByte<typename P::B>(k),
+            s.part(p).template view<kPartRows, T.bk>(k, s.k1), s.b.firstByte(k),
             stage + kBytesA + p * kPartRows * kRowBytes);
     commitDirectCopies();
   }
 
   /// Both operands of a stage on their way through registers.
   struct InFlight {
-    StagedCopy<typename P::A, D, T.bm, T.bk, kThreads> a;
-    StagedCopy<typename P::B, D, kPartRows, T.bk, kThreads> b[kParts];
+    StagedLoader<A, D, T.bm, T.bk, kThreads> a;
+    StagedLoader<B, D, kPartRows, T.bk, kThreads> b[kParts];
 
     HK_MEM void issue(const Source &s, i64 k) {
-      a.issue(viewOf<typename P::A, T.bm>(s.a, s.strideA, s.rowsA, k, s.k1),
-              firstByte<typename P::A>(k));
-      HK_UNROLL for (int p = 0; p < kParts; ++p) b[p].issue(
-          viewOf<typename P::B, kPartRows>(s.b + p * s.partB, s.strideB,
-                                           s.rowsB, k, s.k1),
-          firstByte<typename P::B>(k));
+      a.issue(s.a, k, s.k1);
+      HK_UNROLL for (int p = 0; p < kParts; ++p) b[p].issue(s.part(p), k, s.k1);
     }
-    HK_MEM void land(u8 *stage) const {
-      a.land(stage);
+    HK_MEM void land(const Source &s, i64 k, u8 *stage) const {
+      a.land(stage, s.a, k, s.k1, scalesIn(stage));
       HK_UNROLL for (int p = 0; p < kParts; ++p) b[p].land(
-          stage + kBytesA + p * kPartRows * kRowBytes);
+          stage + kBytesA + p * kPartRows * kRowBytes, s.part(p), k, s.k1,
+          nullptr);
     }
   };
+
+  HK_MEM static float *scalesIn(u8 *stage) {
+    return reinterpret_cast<float *>(stage + kBytesA + kBytesB);
+  }
 
   HK_MEM static void multiply(Mma &acc, const u8 *stage) {
     acc.mma(stage, stage + kBytesA);
   }
 
-  /// onTile(tile index) runs after each K tile has been accumulated.
+  /// onTile(tile index, stage) runs after each K tile has been accumulated.
   template <class F>
   HK_MEM static void mainLoop(const Source &s, u8 *lds, Mma &acc, F onTile) {
-    constexpr int stageBytes = kBytesA + kBytesB;
+    constexpr int stageBytes = kStageBytes;
     int tiles = int((s.k1 - s.k0 + T.bk - 1) / T.bk);
     auto kOf = [&](int tile) { return s.k0 + i64(tile) * T.bk; };
     if (tiles == 0)
       return;
     if constexpr (kDirect) {
       constexpr int ahead = T.stages - 1;
+      constexpr int kCopies =
+          DirectCopy<T.bm, kRowBytes, kThreads>::kPerThread +
+          kParts * DirectCopy<kPartRows, kRowBytes, kThreads>::kPerThread;
       HK_UNROLL for (int t = 0; t < ahead; ++t) {
         if (t < tiles)
           issueDirect(s, kOf(t), lds + t * stageBytes);
@@ -193,68 +182,78 @@ template <class Problem> struct Gemm {
       }
       int now = 0, next = ahead;
       for (int t = 0; t < tiles; ++t) {
-        waitDirectCopies<ahead - 1>();
-        barrier();
+        // Groups at the end are empty, which AMD does not count.
+        if (kTarget.arch == Arch::Sm90a || t + ahead <= tiles)
+          waitDirectCopies<ahead - 1, kCopies>();
+        else
+          waitDirectCopies<0, kCopies>();
+        barrierOfCopies();
         if (t + ahead < tiles)
           issueDirect(s, kOf(t + ahead), lds + next * stageBytes);
         else
           commitDirectCopies();
         multiply(acc, lds + now * stageBytes);
-        onTile(t);
+        onTile(t, lds + now * stageBytes);
         now = now + 1 == T.stages ? 0 : now + 1;
         next = next + 1 == T.stages ? 0 : next + 1;
       }
-      waitDirectCopies<0>();
+      waitDirectCopies<0, kCopies>();
     } else {
       static_assert(T.stages == 1 || T.stages == 2 || kTarget.directToLds >= 16,
                     "copies through registers use one or two stages");
       constexpr bool two = T.stages >= 2;
       InFlight next;
       next.issue(s, kOf(0));
-      next.land(lds);
+      next.land(s, kOf(0), lds);
       barrier();
       for (int t = 1; t < tiles; ++t) {
         u8 *from = lds + (two ? (t - 1) % 2 * stageBytes : 0);
         u8 *to = lds + (two ? t % 2 * stageBytes : 0);
         next.issue(s, kOf(t));
         multiply(acc, from);
-        onTile(t - 1);
+        onTile(t - 1, from);
         if constexpr (!two)
           barrier();
-        next.land(to);
+        next.land(s, kOf(t), to);
         barrier();
       }
-      multiply(acc, lds + (two ? (tiles - 1) % 2 * stageBytes : 0));
-      onTile(tiles - 1);
+      u8 *last = lds + (two ? (tiles - 1) % 2 * stageBytes : 0);
+      multiply(acc, last);
+      onTile(tiles - 1, last);
     }
     barrier();
   }
 
-  /// Partial sums of 128 elements of k, each times its scales.
+  /// Partial sums of a block along k, each times its scales.
   HK_MEM static void scaledLoop(const Source &s, const GemmArgs &args, i64 m0,
                                 i64 n0, u8 *lds, Total &total) {
-    static_assert(sizeof(Acc) == 4 && 128 % T.bk == 0 && P::kCols <= 128 &&
-                      128 % P::kCols == 0 && !P::kPair,
-                  "a block's columns share one 128-wide block of B");
-    constexpr int every = 128 / T.bk;
-    auto scaleA = global<const float>(args.scaleA);
-    auto scaleB =
-        global<const float>(args.scaleB) + n0 / 128 * args.scaleStrideB;
+    constexpr int depth = kBlockScaleA.depth, columns = kBlockScaleB.rows;
+    static_assert(sizeof(Acc) == 4 && depth % T.bk == 0 &&
+                      depth == kBlockScaleB.depth && columns % P::kCols == 0 &&
+                      !P::kPair,
+                  "a block's columns share one block of B");
+    static_assert(!kQuantized || P::kScaleA);
+    constexpr int every = depth / T.bk;
+    auto scaleA = global<const float>(args.a.fold.data);
+    auto scaleB = global<const float>(args.b.fold.data) +
+                  n0 / columns * args.b.fold.strideRow;
     (void)scaleA, (void)scaleB;
     Mma part;
     part.clear();
     int tiles = int((s.k1 - s.k0 + T.bk - 1) / T.bk);
-    mainLoop(s, lds, part, [&](int t) {
+    mainLoop(s, lds, part, [&](int t, [[maybe_unused]] u8 *stage) {
       if (t % every != every - 1 && t != tiles - 1)
         return;
-      i64 block = (s.k0 + i64(t) * T.bk) / 128;
+      i64 block = (s.k0 + i64(t) * T.bk) / depth;
       float scale[Mma::kRows];
       HK_UNROLL for (int i = 0; i < Mma::kRows; ++i) {
         i64 row = m0 + Mma::rowOf(i);
         row = row < args.m ? row : args.m - 1;
         scale[i] = 1;
-        if constexpr (P::kScaleA)
-          scale[i] = scaleA[row * args.scaleStrideA + block];
+        if constexpr (kQuantized)
+          scale[i] = scalesIn(stage)[Mma::rowOf(i)];
+        else if constexpr (P::kScaleA)
+          scale[i] = scaleA[row * args.a.fold.strideRow + block];
         if constexpr (P::kScaleB)
           scale[i] *= scaleB[block];
       }
@@ -303,26 +302,15 @@ template <class Problem> struct Gemm {
     TileIndex tile = tileOf(block, (args.m + T.bm - 1) / T.bm,
                             (args.n + P::kCols - 1) / P::kCols);
     Place at = {block.z, tile.m * T.bm, tile.n * P::kCols};
-    i64 batch = T.splitK > 1 ? at.batch % args.batches : at.batch;
-    constexpr bool kA = P::A::kKContiguous, kB = P::B::kKContiguous;
-    Source s;
-    s.a = global<const u8>(args.a) +
-          memBytes<typename P::A>(batch * args.batchStrideA +
-                                  (kA ? at.m0 * args.strideA : at.m0));
-    s.b = global<const u8>(args.b) +
-          memBytes<typename P::B>(batch * args.batchStrideB +
-                                  (kB ? at.n0 * args.strideB : at.n0));
-    s.strideA = args.strideA;
-    s.strideB = args.strideB;
-    s.partB = memBytes<typename P::B>(kB ? args.n * args.strideB : args.n);
-    s.rowsA = args.m - at.m0;
-    s.rowsB = args.n - at.n0;
     KRange k = rangeOfK<Problem>(args, block.z);
-    s.k0 = k.begin;
-    s.k1 = k.end;
+    Source s = {{args.a, at.m0, args.m - at.m0, args.m},
+                {args.b, at.n0, args.n - at.n0, args.n * kParts},
+                args.n,
+                k.begin,
+                k.end};
     acc.clear();
     if constexpr (P::kScale == KScale::None)
-      mainLoop(s, lds, acc, [](int) {});
+      mainLoop(s, lds, acc, [](int, u8 *) {});
     else
       scaledLoop(s, args, at.m0, at.n0, lds, acc);
     return at;

@@ -15,8 +15,7 @@
 #ifndef HK_KERNELS_GEMM_HOST_H
 #define HK_KERNELS_GEMM_HOST_H
 
-#include "kernels/device/mma/host.h"
-#include "kernels/device/reduce.h"
+#include "kernels/gemm/host_source.h"
 #include "kernels/gemm/problem.h"
 
 namespace hk {
@@ -25,29 +24,29 @@ namespace hk {
 template <class L, class Acc> struct SkinnyProduct {
   static constexpr int W = kHostLanes, kStep = 2 * W;
   using V = HostVec<Acc>;
-  using Mem = Storage<L::kMem>;
+  using Source = HostSource<L, Acc>;
   /// bf16 pairs are widened in place (one shift, one mask): the even elements
   /// of a step come first, in B and in the widened A.
-  static constexpr bool kSplit =
-      L::kMem == DType::BF16 && L::kKContiguous && __is_same(Acc, float);
+  static constexpr bool kSplit = L::kMem == DType::BF16 && L::kKContiguous &&
+                                 __is_same(Acc, float) && !L::Decode::kDecodes;
 
-  HK_MEM static void loadB(const Mem *p, i64 i, i64 count, V &lo, V &hi) {
+  HK_MEM static void loadB(const Source &b, i64 row, i64 k, i64 count, V &lo,
+                           V &hi) {
     if constexpr (kSplit) {
       if (count >= kStep) {
         using Word = typename Aligned<Vec<u32, W>, 2>::type;
-        Vec<u32, W> w = *reinterpret_cast<const Word *>(p + i);
+        Vec<u32, W> w =
+            *reinterpret_cast<const Word *>(b.data + b.offset(row, k));
         lo = bitCast<V>(w << 16);
         hi = bitCast<V>(w & 0xFFFF0000u);
         return;
       }
-      V a = loadLanes<L::kMem, Acc>(p, i, count);
-      V b = loadLanes<L::kMem, Acc>(p, i + W, count - W);
-      deinterleave(a, b);
-      lo = a;
-      hi = b;
+      lo = b.lanes(row, k, count);
+      hi = b.lanes(row, k + W, count - W);
+      deinterleave(lo, hi);
     } else {
-      lo = loadLanes<L::kMem, Acc>(p, i, count);
-      hi = loadLanes<L::kMem, Acc>(p, i + W, count - W);
+      lo = b.lanes(row, k, count);
+      hi = b.lanes(row, k + W, count - W);
     }
   }
 
@@ -74,9 +73,10 @@ template <class L, class Acc> struct SkinnyProduct {
       }
   }
 
-  /// c[m][r] += a[m] . b[r] for M rows of A and R rows of B, k contiguous.
+  /// c[m][r] += a[m] . b[row + r] for M rows of A and R rows of B, k
+  /// contiguous.
   template <int M, int R>
-  HK_MEM static void dots(const Acc *a, i64 strideA, const Mem *b, i64 strideB,
+  HK_MEM static void dots(const Acc *a, i64 strideA, const Source &b, i64 row,
                           i64 depth, Acc *c, i64 strideC) {
     V acc[M][R];
     HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
@@ -84,7 +84,7 @@ template <class L, class Acc> struct SkinnyProduct {
     auto step = [&](i64 k, i64 count) __attribute__((always_inline)) {
       V lo[R], hi[R];
       HK_UNROLL for (int r = 0; r < R; ++r)
-          loadB(b, r * strideB + k, count, lo[r], hi[r]);
+          loadB(b, row + r, k, count, lo[r], hi[r]);
       HK_UNROLL for (int m = 0; m < M; ++m) {
         V x = *reinterpret_cast<const V *>(a + m * strideA + k);
         V y = *reinterpret_cast<const V *>(a + m * strideA + k + W);
@@ -103,15 +103,15 @@ template <class L, class Acc> struct SkinnyProduct {
         c[m * strideC + r] += sumLanes<Acc, W>(acc[m][r]);
   }
 
-  /// c[m][0..count) += a[m] * b[k][..] with the columns contiguous in memory.
+  /// c[m][0..count) += a[m] * b[row..][k] with the rows contiguous in memory.
   template <int M>
-  HK_MEM static void axpys(const Acc *a, i64 strideA, const Mem *b, i64 strideB,
+  HK_MEM static void axpys(const Acc *a, i64 strideA, const Source &b, i64 row,
                            i64 depth, i64 count, Acc *c, i64 strideC) {
     V acc[M][2];
     HK_UNROLL for (int m = 0; m < M; ++m) acc[m][0] = acc[m][1] = V(0);
     for (i64 k = 0; k < depth; ++k) {
-      V b0 = loadLanes<L::kMem, Acc>(b, k * strideB, count);
-      V b1 = loadLanes<L::kMem, Acc>(b, k * strideB + W, count - W);
+      V b0 = b.lanes(row, k, count);
+      V b1 = b.lanes(row + W, k, count - W);
       HK_UNROLL for (int m = 0; m < M; ++m) {
         V x = V(a[m * strideA + k]);
         acc[m][0] = multiplyAdd<Acc>(x, b0, acc[m][0]);
@@ -125,30 +125,30 @@ template <class L, class Acc> struct SkinnyProduct {
 
   /// M rows of A against `rows` rows of B.
   template <int M>
-  __attribute__((noinline)) static void
-  sweep(const Acc *a, i64 strideA, const Mem *b, i64 strideB, i64 rows,
-        i64 depth, Acc *c, i64 strideC) {
+  __attribute__((noinline)) static void sweep(const Acc *a, i64 strideA,
+                                              const Source &b, i64 rows,
+                                              i64 depth, Acc *c, i64 strideC) {
     if constexpr (L::kKContiguous) {
       constexpr int R = 4;
       i64 r = 0;
       for (; r + R <= rows; r += R)
-        dots<M, R>(a, strideA, b + r * strideB, strideB, depth, c + r, strideC);
+        dots<M, R>(a, strideA, b, r, depth, c + r, strideC);
       for (; r < rows; ++r)
-        dots<M, 1>(a, strideA, b + r * strideB, strideB, depth, c + r, strideC);
+        dots<M, 1>(a, strideA, b, r, depth, c + r, strideC);
     } else {
       for (i64 r = 0; r < rows; r += kStep)
-        axpys<M>(a, strideA, b + r, strideB, depth, rows - r, c + r, strideC);
+        axpys<M>(a, strideA, b, r, depth, rows - r, c + r, strideC);
     }
   }
 
-  static void run(const Acc *a, i64 strideA, i64 m, const Mem *b, i64 strideB,
-                  i64 rows, i64 depth, Acc *c, i64 strideC) {
+  static void run(const Acc *a, i64 strideA, i64 m, const Source &b, i64 rows,
+                  i64 depth, Acc *c, i64 strideC) {
     for (; m >= 4; m -= 4, a += 4 * strideA, c += 4 * strideC)
-      sweep<4>(a, strideA, b, strideB, rows, depth, c, strideC);
+      sweep<4>(a, strideA, b, rows, depth, c, strideC);
     for (; m >= 2; m -= 2, a += 2 * strideA, c += 2 * strideC)
-      sweep<2>(a, strideA, b, strideB, rows, depth, c, strideC);
+      sweep<2>(a, strideA, b, rows, depth, c, strideC);
     if (m)
-      sweep<1>(a, strideA, b, strideB, rows, depth, c, strideC);
+      sweep<1>(a, strideA, b, rows, depth, c, strideC);
   }
 };
 
@@ -161,7 +161,8 @@ template <class Problem> struct Gemm {
   static constexpr GemmTile T = P::kTile;
   static constexpr int kThreads = 1;
   static constexpr bool kSkinny = isHostSkinny(kTarget, T);
-  static constexpr i64 kLds = gemmLds(kTarget, T, P::kOperand);
+  static constexpr bool kQuantized = A::Decode::kMakesScales;
+  static constexpr i64 kLds = gemmLds(kTarget, T, P::kOperand, kQuantized);
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kPartRows = T.bn / kParts;
   static constexpr i64 kStrideA = kSkinny ? T.bk : T.bk + kHostRowPad;
@@ -181,47 +182,45 @@ template <class Problem> struct Gemm {
   /// on.
   HK_MEM static void compute(const GemmArgs &args, const Place &at, Acc *c,
                              Sum *scratch) {
-    i64 batch = T.splitK > 1 ? at.batch % args.batches : at.batch;
-    auto a = reinterpret_cast<const Storage<A::kMem> *>(args.a) +
-             batch * args.batchStrideA +
-             at.m0 * (A::kKContiguous ? args.strideA : 1);
-    auto b = reinterpret_cast<const Storage<B::kMem> *>(args.b) +
-             batch * args.batchStrideB +
-             at.n0 * (B::kKContiguous ? args.strideB : 1);
-    i64 partB = args.n * (B::kKContiguous ? args.strideB : 1);
-    i64 stepA = A::kKContiguous ? 1 : args.strideA;
-    i64 stepB = B::kKContiguous ? 1 : args.strideB;
-    // Block scales apply to partial sums of 128: those go to a C of their own.
+    // Scales along k apply to partial sums: those go to a C of their own.
     constexpr bool scaled = P::kScale != KScale::None;
-    static_assert(!scaled || (T.bk == 128 && !P::kPair && !kSkinny));
+    static_assert(!scaled ||
+                  (T.bk == kBlockScaleA.depth && !P::kPair && !kSkinny));
+    static_assert(T.bk % A::Decode::kBlock == 0);
     clear(c, at.rows);
     KRange range = rangeOfK<P>(args, at.batch);
+    HostSource<A, Sum> sourceA(args.a, args.m, range.end);
+    HostSource<B, Sum> sourceB(args.b, args.n * kParts, range.end);
     for (i64 k = range.begin; k < range.end; k += T.bk) {
       i64 depth = range.end - k < T.bk ? range.end - k : i64(T.bk);
-      i64 padded =
-          (depth + 2 * kHostLanes - 1) / (2 * kHostLanes) * (2 * kHostLanes);
+      constexpr i64 unit = 2 * kHostLanes > A::Decode::kBlock
+                               ? 2 * kHostLanes
+                               : A::Decode::kBlock;
+      i64 padded = (depth + unit - 1) / unit * unit;
       Sum *packedA = scratch;
-      packRows<A>(a + k * stepA, args.strideA, at.rows, depth, packedA,
-                  kStrideA, padded);
+      float *made = rowScales(scratch);
+      packRows(sourceA.at(at.m0, k), at.rows, depth, packedA, kStrideA, padded);
+      sourceA.decodeRows(packedA, at.rows, kStrideA, padded, made);
       if constexpr (kSkinny) {
         using Skinny = SkinnyProduct<B, Sum>;
         for (i64 m = 0; m < at.rows; ++m)
           Skinny::orderA(packedA + m * kStrideA, padded);
         for (int p = 0; p < kParts; ++p)
-          Skinny::run(packedA, kStrideA, at.rows, b + k * stepB + p * partB,
-                      args.strideB, at.cols, depth, c + p * kPartRows, T.bn);
+          Skinny::run(packedA, kStrideA, at.rows,
+                      sourceB.at(at.n0 + p * args.n, k), at.cols, depth,
+                      c + p * kPartRows, T.bn);
       } else {
         Sum *packedB = scratch + T.bm * kStrideA;
         for (int p = 0; p < kParts; ++p)
           for (i64 n = 0; n < at.cols; n += kPanel) {
             i64 cols = at.cols - n < kPanel ? at.cols - n : i64(kPanel);
             Sum *panel = packedB + (p * kPartRows + n) * T.bk;
-            packPanel<B>(b + k * stepB + p * partB +
-                             n * (B::kKContiguous ? args.strideB : 1),
-                         args.strideB, cols, depth, panel, padded);
+            packPanel(sourceB.at(at.n0 + p * args.n + n, k), cols, depth, panel,
+                      padded);
             Acc *to = c + p * kPartRows + n;
             if constexpr (scaled)
-              multiplyScaled(args, at, n, k / 128, packedA, panel, depth, to);
+              multiplyScaled(args, at, n, k / kBlockScaleA.depth, packedA, made,
+                             panel, depth, to);
             else
               multiplyPanel<Acc>(packedA, kStrideA, at.rows, panel, depth, to,
                                  T.bn);
@@ -246,18 +245,25 @@ template <class Problem> struct Gemm {
   }
 
 private:
+  /// Those of the rows of A that are quantised, behind the packed operands.
+  HK_MEM static float *rowScales(Sum *scratch) {
+    return reinterpret_cast<float *>(scratch + T.bm * kStrideA + T.bn * T.bk);
+  }
+
   HK_MEM static void clear(Acc *c, i64 rows) {
     __builtin_memset(c, 0, u64(rows) * T.bn * sizeof(Acc));
   }
 
   HK_MEM static void multiplyScaled(const GemmArgs &args, const Place &at,
                                     i64 n, i64 kBlock, const Sum *a,
+                                    [[maybe_unused]] const float *made,
                                     const Sum *panel, i64 depth, Acc *c) {
-    auto scaleA = reinterpret_cast<const float *>(args.scaleA) + kBlock;
-    auto scaleB = reinterpret_cast<const float *>(args.scaleB);
+    auto scaleA = reinterpret_cast<const float *>(args.a.fold.data) + kBlock;
+    auto scaleB = reinterpret_cast<const float *>(args.b.fold.data);
     float ofB = 1;
     if constexpr (P::kScaleB)
-      ofB = scaleB[(at.n0 + n) / 128 * args.scaleStrideB + kBlock];
+      ofB = scaleB[(at.n0 + n) / kBlockScaleB.rows * args.b.fold.strideRow +
+                   kBlock];
     using V = HostVec<Acc>;
     for (i64 r = 0; r < at.rows; r += kHostMicroRows) {
       alignas(64) Sum part[kHostMicroRows * kPanel] = {};
@@ -267,8 +273,10 @@ private:
                          kPanel);
       for (i64 i = 0; i < rows; ++i) {
         float scale = ofB;
-        if constexpr (P::kScaleA)
-          scale *= scaleA[(at.m0 + r + i) * args.scaleStrideA];
+        if constexpr (kQuantized)
+          scale *= made[r + i];
+        else if constexpr (P::kScaleA)
+          scale *= scaleA[(at.m0 + r + i) * args.a.fold.strideRow];
         HK_UNROLL for (int h = 0; h < 2; ++h) {
           auto from = *reinterpret_cast<HostVec<Sum> *>(part + i * kPanel +
                                                         h * kHostLanes);

@@ -27,20 +27,22 @@
 #ifndef HK_KERNELS_GEMM_PROBLEM_H
 #define HK_KERNELS_GEMM_PROBLEM_H
 
+#include "hk/Contract/Grid.h"
 #include "hk/Contract/Lds.h"
 #include "hk/Contract/Slices.h"
 #include "hk/Contract/Tile.h"
 #include "kernels/device/io.h"
 #include "kernels/device/launch.h"
+#include "kernels/gemm/operand.h"
 
 namespace hk {
 
-/// Which operands have scales along k, f32 and one per 128 elements of it:
-/// those of A per row ([M, ceil(K/128)]), those of B per 128 columns
-/// ([ceil(N/128), ceil(K/128)]). Other scales belong to the epilogue.
+/// Which operands have f32 scales along k (kBlockScaleA, kBlockScaleB), which
+/// multiply partial sums. Those that multiply elements belong to the operand's
+/// decoder, those of whole sums to the epilogue.
 enum class KScale { None, A, B, Both };
 
-/// A and B are OperandLayouts. Pair: B has 2n rows; column c of the result is
+/// A and B are Operands. Pair: B has 2n rows; column c of the result is
 /// computed with its partner c + n, both reach the epilogue.
 template <class AT, class BT, bool PairT, KScale ScaleT, int BMT, int BNT,
           int BKT, int WMT, int WNT, int StagesT, int SplitKT>
@@ -50,7 +52,8 @@ struct GemmProblem {
   static constexpr GemmTile kTile = {BMT, BNT, BKT, WMT, WNT, StagesT, SplitKT};
   static constexpr bool kPair = PairT;
   static constexpr KScale kScale = ScaleT;
-  static constexpr DType kOperand = gemmOperandType(kTarget, A::kMem, B::kMem);
+  static constexpr DType kOperand =
+      gemmOperandType(kTarget, A::kResult, B::kResult);
   /// Columns of the result one block computes.
   static constexpr int kCols = kPair ? BNT / 2 : BNT;
   static constexpr int kRows = BMT;
@@ -65,19 +68,25 @@ struct GemmProblem {
                                   : DType::F32>::Carrier;
 };
 
-/// Strides count elements. n is the number of columns of the result.
+/// n is the number of columns of the result.
 struct GemmArgs {
-  u64 a, b;
+  OperandArgs a, b;
   i64 m, n, k;
-  i64 strideA, strideB;
-  i64 batchStrideA, batchStrideB;
-  /// KScale only: f32 arrays and the distance of their rows.
-  u64 scaleA, scaleB;
-  i64 scaleStrideA, scaleStrideB;
   /// splitK > 1: the number of batches. Matrix s * batches + b of the result is
   /// the product of slice s of k of batch b.
   i64 batches;
 };
+
+/// The block with its matrix as z, where a batch may have more matrices than a
+/// grid's z; `rows` is the number of tiles of one matrix along y. z may come
+/// out as `matrices` or more: such a block has nothing to do.
+HK_DEV BlockId blockOfMatrix(BlockId block, i64 rows, i64 matrices) {
+  if (i64(block.y) < rows)
+    return block;
+  u32 part = block.y / u32(rows);
+  return {block.x, block.y % u32(rows),
+          block.z + part * u32(gridDepth(matrices))};
+}
 
 /// The elements of k that the blocks of one matrix of the result sum.
 struct KRange {

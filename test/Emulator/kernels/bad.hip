@@ -126,6 +126,35 @@ KERNEL void race_same_read(float *out, const float *in, int n) {
   out[tid()] = ((volatile float *)tile)[63 - i];
 }
 
+// A word that one wave's atomics change is read, or written, by another one.
+KERNEL void lds_atomic_read(float *out, const float *in, int n) {
+  SHARED int count[64];
+  if (tid() < 64)
+    count[tid()] = 0;
+  barrier();
+  __hip_atomic_fetch_add(count + (tid() & 63), 1, __ATOMIC_RELAXED,
+                         __HIP_MEMORY_SCOPE_WORKGROUP);
+  barrier();
+  if (tid() < 64)
+    __hip_atomic_fetch_add(count + tid(), 1, __ATOMIC_RELAXED,
+                           __HIP_MEMORY_SCOPE_WORKGROUP);
+  if (!BAD)
+    barrier();
+  if (tid() >= 64)
+    out[tid()] = ((volatile int *)count)[63 - (tid() & 63)] * in[tid()];
+}
+KERNEL void lds_atomic_init(float *out, const float *in, int n) {
+  SHARED int count[64];
+  if (tid() < 64)
+    count[tid()] = 0;
+  if (!BAD)
+    barrier();
+  __hip_atomic_fetch_add(count + (tid() & 63), 1, __ATOMIC_RELAXED,
+                         __HIP_MEMORY_SCOPE_WORKGROUP);
+  barrier();
+  out[tid()] = count[63 - (tid() & 63)] * in[tid()];
+}
+
 // Neighbouring bytes of one word belong to different waves: correct.
 KERNEL void race_bytes(float *out, const float *in, int n) {
   SHARED unsigned char tile[256];
@@ -145,7 +174,8 @@ KERNEL void flat_without_wait(float *out, const float *in, int n) {
                : "memory");
 #else
   asm volatile("flat_store_dword %0, %1\n s_waitcnt vmcnt(0) lgkmcnt(0)\n"
-               "s_barrier" ::"v"(to), "v"(v)
+               "s_barrier" ::"v"(to),
+               "v"(v)
                : "memory");
 #endif
   out[tid()] = tile[255 - tid()];
@@ -280,6 +310,97 @@ KERNEL void global_share_word(short *out, const float *in, int n) {
   if (tid() < 63 + BAD)
     out[i] = (short)in[tid()];
 }
+// A workgroup reads, or writes, a word that another one's atomics change.
+KERNEL void global_atomic_read(int *out, const float *in, int n) {
+  int *word = out + 512 + tid();
+  if (wg() == 0)
+    __hip_atomic_fetch_add(word, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  else
+    out[tid()] = word[BAD ? 0 : 64];
+}
+KERNEL void global_atomic_init(int *out, const float *in, int n) {
+  int *word = out + 512 + tid();
+  if (wg() == 1)
+    __hip_atomic_fetch_add(word, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  else
+    word[BAD ? 0 : 64] = 0;
+}
+// The first read of a compare-and-swap loop, which clang makes of these, is
+// plain; any other read of such a word is a race.
+KERNEL void global_swap(float *out, const float *in, int n) {
+  if (!BAD || wg() == 0)
+    __hip_atomic_fetch_max(out + 512 + (tid() & 7), in[tid()], __ATOMIC_RELAXED,
+                           __HIP_MEMORY_SCOPE_AGENT);
+  else
+    out[wg() * 64 + tid()] = out[512 + (tid() & 7)];
+}
+// Every workgroup counts; with its bug each looks at the count too early.
+KERNEL void global_atomic_all(int *out, const float *in, int n) {
+  __hip_atomic_fetch_add(out + 512, 1, __ATOMIC_RELAXED,
+                         __HIP_MEMORY_SCOPE_AGENT);
+  out[wg() * 64 + tid()] = BAD ? out[512]
+                               : __hip_atomic_load(out + 512, __ATOMIC_RELAXED,
+                                                   __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// --- races of waves over global memory ---
+
+DEVICE inline void globalBarrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  if (!BAD)
+    __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+KERNEL void wave_raw(float *out, const float *in, int n) {
+  out[tid()] = in[tid()];
+  globalBarrier();
+  out[512 + tid()] = out[255 - tid()];
+}
+KERNEL void wave_war(float *out, const float *in, int n) {
+  float v = out[255 - tid()];
+  globalBarrier();
+  out[tid()] = v;
+}
+KERNEL void wave_waw(float *out, const float *in, int n) {
+  out[tid()] = in[tid()];
+  globalBarrier();
+  out[255 - tid()] = in[tid()] + 1;
+}
+KERNEL void wave_atomic(int *out, const float *in, int n) {
+  __hip_atomic_fetch_add(out + (tid() & 63), 1, __ATOMIC_RELAXED,
+                         __HIP_MEMORY_SCOPE_AGENT);
+  globalBarrier();
+  if (tid() >= 64)
+    out[512 + tid()] = out[63 - (tid() & 63)];
+}
+// All waves store the same value; halves of a word belong to two waves.
+KERNEL void wave_same_value(float *out, const float *in, int n) {
+  out[tid() & 63] = in[tid() & 63] + (BAD && tid() == 200);
+}
+KERNEL void wave_halves(short *out, const float *in, int n) {
+  int i = (tid() & 127) * 2 + (tid() >> 7);
+  out[i] = (short)in[tid()];
+  short v = out[BAD ? i ^ 1 : i];
+  out[512 + tid()] = v;
+}
+// A word that a lock guards.
+KERNEL void wave_lock(int *out, const float *in, int n) {
+  int *lock = out + 1000;
+  if (tid() == 0)
+    *lock = 0;
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  if ((tid() & 63) == 0) {
+    while (!BAD && __hip_atomic_exchange(lock, 1, __ATOMIC_ACQUIRE,
+                                         __HIP_MEMORY_SCOPE_WORKGROUP))
+      ;
+    out[0] += 1;
+    if (!BAD)
+      __hip_atomic_store(lock, 0, __ATOMIC_RELEASE,
+                         __HIP_MEMORY_SCOPE_WORKGROUP);
+  }
+}
+
 // The last workgroup to finish sums what all wrote: correct through the atomic.
 KERNEL void last_block(float *out, const float *in, int *count, float *work,
                        int n) {
@@ -306,9 +427,8 @@ KERNEL void own_counter(float *out, const float *in, int *count, float *work,
   int i = wg() * 64 + tid();
   work[i] = in[i];
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
-  int seen =
-      __hip_atomic_fetch_add(count + (BAD ? wg() : 0), 1, __ATOMIC_ACQ_REL,
-                             __HIP_MEMORY_SCOPE_AGENT);
+  int seen = __hip_atomic_fetch_add(count + (BAD ? wg() : 0), 1,
+                                    __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
   if (seen == (BAD ? 1 : 4) * 64 - 1) {
     float sum = 0;
     for (int j = 0; j < 4; ++j)

@@ -11,6 +11,7 @@ module, source = sys.argv[1:]
 OPTIONS = {
     "chain": "--dim=x.0=13 --dim=r.0=13",
     "points": "--dim=x.0=13",
+    "limited": "--dim=x.0=13",
     "quant": "--dim=x.0=13",
     "attn": "",
     "move": "--dim=x.0=7 --dim=p.0=7 --dim=sl.0=7 --range=p=-1:30 --range=sl=iota",

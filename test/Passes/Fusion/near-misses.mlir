@@ -1,9 +1,9 @@
 // What almost fuses, of the operators for routing, convolutions, block scales and padding:
-// the other axis, a reshape across rows, a state that is read and written.
+// the other axis, a state that is read and written.
 // RUN: hk-compile %s --target=gfx942 --explain --emit=mlir -o /dev/null | FileCheck %s
 
-// CHECK: not fused (row-dims-differ): hk.pad / join hk.l2_norm: tensor.collapse_shape has other rows
-func.func @pad_of_other_rows(%x: tensor<4x8x64xbf16>) -> tensor<32x72xbf16> {
+// CHECK: fused: hk.pad / join hk.l2_norm
+func.func @pad_of_joined_rows(%x: tensor<4x8x64xbf16>) -> tensor<32x72xbf16> {
   %0 = hk.l2_norm %x epsilon 1.0e-06 : tensor<4x8x64xbf16> -> tensor<4x8x64xbf16>
   %1 = tensor.collapse_shape %0 [[0, 1], [2]] : tensor<4x8x64xbf16> into tensor<32x64xbf16>
   %2 = hk.pad %1 {value = 1.0 : f32} : tensor<32x64xbf16> -> tensor<32x72xbf16>
@@ -58,7 +58,7 @@ func.func @counts_before_blocks_read(%bits: tensor<4x?xi32>) -> (tensor<128xi32>
 }
 
 // CHECK: fused: hk.cast / join hk.topk
-// CHECK: not fused (row-dims-differ): hk.sort_by_key / join hk.topk: tensor.collapse_shape has other rows
+// CHECK: not fused (other-family): hk.sort_by_key / join hk.topk: hk.sort_by_key is computed by a routing kernel
 func.func @sorted_by_the_best(%x: tensor<?x64xf32>) -> (tensor<?x2xi16>, tensor<?xi32>) {
   %v, %i = hk.topk %x ties lowest_index order by_value : tensor<?x64xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
   %i16 = hk.cast %i : tensor<?x2xi32> -> tensor<?x2xi16>

@@ -56,7 +56,7 @@ func.func private @f__shape(%x: memref<?x64xbf16>) -> (index, index, index) {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %d = memref.dim %x, %c0 : memref<?x64xbf16>
-  hk.guard %d, %c64 names ["x dim 0", "64"]
+  hk.guard eq %d, %c64 names ["x dim 0", "64"]
   return %d, %c64, %c0 : index, index, index
 }
 // CHECK-LABEL: func.func @p_k_plan(

@@ -31,7 +31,7 @@ module attributes {hk.target = #hk.target<"host">} {
   }
   // CHECK-LABEL: func.func private @f__shape(
   // CHECK-SAME: -> (index, index)
-  // CHECK: hk.guard %{{.+}}, %{{.+}} names ["x dim 0", "arg1 dim 0"]
+  // CHECK: hk.guard eq %{{.+}}, %{{.+}} names ["x dim 0", "arg1 dim 0"]
   // CHECK: return %{{.+}}, %{{.+}} : index, index
 
   // A size that the function computes in a way of its own is computed again.

@@ -33,6 +33,31 @@ func.func @long(%x: tensor<1000000xf32>) -> tensor<1xf32> {
   return %0 : tensor<1xf32>
 }
 
+// What is computed element by element in front of it goes with the parts.
+// CHECK-LABEL: func.func @square
+// CHECK: %[[X:.*]] = tensor.expand_shape %arg0 {{\[\[}}0, 1]] output_shape [1000, 1000]
+// CHECK: %[[F:.*]] = hk.cast %[[X]] : tensor<1000x1000xbf16> -> tensor<1000x1000xf32>
+// CHECK: %[[S:.*]] = hk.mul %[[F]], %[[F]] : tensor<1000x1000xf32>
+// CHECK: %[[M:.*]] = hk.mul %[[S]], %arg1 : tensor<1000x1000xf32>, tensor<f32>
+// CHECK: hk.reduce sum %[[M]] : tensor<1000x1000xf32> -> tensor<1000x1xf32>
+func.func @square(%x: tensor<1000000xbf16>, %scale: tensor<f32>) -> tensor<1xf32> {
+  %f = hk.cast %x : tensor<1000000xbf16> -> tensor<1000000xf32>
+  %s = hk.mul %f, %f : tensor<1000000xf32>, tensor<1000000xf32> -> tensor<1000000xf32>
+  %m = hk.mul %s, %scale : tensor<1000000xf32>, tensor<f32> -> tensor<1000000xf32>
+  %0 = hk.reduce sum %m : tensor<1000000xf32> -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+
+// It stays where somebody else reads it.
+// CHECK-LABEL: func.func @square_kept
+// CHECK: %[[S:.*]] = hk.mul
+// CHECK: tensor.expand_shape %[[S]]
+func.func @square_kept(%x: tensor<1000000xf32>) -> (tensor<1000000xf32>, tensor<1xf32>) {
+  %s = hk.mul %x, %x : tensor<1000000xf32>, tensor<1000000xf32> -> tensor<1000000xf32>
+  %0 = hk.reduce sum %s : tensor<1000000xf32> -> tensor<1xf32>
+  return %s, %0 : tensor<1000000xf32>, tensor<1xf32>
+}
+
 // Not touched: small ones, rows that are not alone, a prime number of elements, a
 // row of unknown size.
 // CHECK-LABEL: func.func @alone

@@ -26,3 +26,73 @@ func.func @element(%x: tensor<4xf64>) {
 func.func @"layer\FF"(%x: tensor<4xf32>) {
   return
 }
+
+// -----
+
+// expected-error @+1 {{expected a tensor of at most 2^48 bytes, but got 'tensor<4x9223372036854775807xf32>'}}
+func.func @overflow(%x: tensor<4x9223372036854775807xf32>) {
+  return
+}
+
+// -----
+
+func.func @large_result(%x: tensor<16777216x1xf32>, %y: tensor<1x16777216xf32>) {
+  // expected-error @+1 {{expected a tensor of at most 2^48 bytes}}
+  %0 = hk.add %x, %y : tensor<16777216x1xf32>, tensor<1x16777216xf32> -> tensor<16777216x16777216xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected public names to be different, but argument #0 and argument #1 are both 'x'; give one of them another 'hk.name'}}
+func.func @twice(%x: tensor<4xf32> {hk.name = "x"}, %y: tensor<4xf32> {hk.name = "x"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 and argument #1 are both 'arg1'}}
+func.func @default_name(%x: tensor<4xf32> {hk.name = "arg1"}, %y: tensor<4xf32>) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 and result #1 are both 'x'}}
+func.func @with_result(%x: tensor<4xf32> {hk.name = "x"}) -> (tensor<4xf32>, tensor<4xf32> {hk.name = "x"}) {
+  %y = hk.neg %x : tensor<4xf32> -> tensor<4xf32>
+  return %y, %y : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected the dims 'D' to have one size, but got 64 in 'x' and 32 in 'arg1'}}
+func.func @dims(%x: tensor<?x64xf32> {hk.name = "x", hk.dims = ["T", "D"]}, %w: tensor<32xf32> {hk.dims = ["D"]}) {
+  return
+}
+
+// -----
+
+func.func @lost_write(%v: tensor<?x2x64xbf16>, %s: tensor<?xi32>, %cache: tensor<1x512x2x64xbf16> {hk.state, hk.name = "cache"}) {
+  // expected-error @+1 {{writes the state 'cache', but the function does not return what it wrote; return result #0 of it, or what later writes make of it}}
+  %c = hk.kv_cache_write %v, %s into %cache : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
+  return
+}
+
+// -----
+
+func.func @read_write(%v: tensor<?x2x64xbf16>, %s: tensor<?xi32>, %cache: tensor<1x512x2x64xbf16> {hk.state}) -> tensor<?x2x64xbf16> {
+  // expected-error @+1 {{writes the state 'arg2', but the function does not return what it wrote}}
+  %c = hk.kv_cache_write %v, %s into %cache : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
+  %y = hk.attention %v, %c, %c scale 0.125 : tensor<?x2x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> -> tensor<?x2x64xbf16>
+  return %y : tensor<?x2x64xbf16>
+}
+
+// -----
+
+// A state's result has no argument of its own, so it may have the state's name.
+func.func @chain(%v: tensor<?x2x64xbf16>, %s: tensor<?xi32>, %cache: tensor<1x512x2x64xbf16> {hk.state, hk.name = "c"}) -> (tensor<1x512x2x64xbf16> {hk.name = "c"}) {
+  %c = hk.kv_cache_write %v, %s into %cache : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
+  %d = hk.kv_cache_write %v, %s into %c : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
+  return %d : tensor<1x512x2x64xbf16>
+}

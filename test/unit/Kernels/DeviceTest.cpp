@@ -250,6 +250,11 @@ TEST(Math, UlpBounds) {
                 hk::silu<16>, [](double x) { return x / (1 + std::exp(-x)); },
                 tiny, 90.f, true),
             4);
+  EXPECT_LE(maxUlp(
+                hk::softplus<16>,
+                [](double x) { return x > 20 ? x : std::log1p(std::exp(x)); },
+                tiny, 80.f, true),
+            6);
   EXPECT_LE(maxUlp([](F16 x) { return hk::expNegative<16>(-x); },
                    [](double x) { return std::exp(-x); }, tiny, 87.f, false),
             2);
@@ -291,10 +296,14 @@ TEST(Math, SpecialValues) {
   EXPECT_TRUE(std::isnan(one(hk::expNegative<16>, NAN)));
   EXPECT_EQ(one(hk::gelu<16>, INFINITY), INFINITY);
   EXPECT_EQ(one(hk::relu<16>, -2.f), 0.f);
-  for (auto f : {hk::exp<16>, hk::exp2<16>, hk::expm1<16>, hk::log<16>,
-                 hk::log2<16>, hk::log1p<16>, hk::tanh<16>, hk::erf<16>,
-                 hk::sin<16>, hk::cos<16>, hk::sigmoid<16>, hk::silu<16>,
-                 hk::gelu<16>, hk::geluTanh<16>, hk::rsqrt<16>, hk::relu<16>})
+  EXPECT_EQ(one(hk::softplus<16>, -INFINITY), 0.f);
+  EXPECT_EQ(one(hk::softplus<16>, INFINITY), INFINITY);
+  EXPECT_EQ(one(hk::softplus<16>, 20.5f), 20.5f);
+  for (auto f :
+       {hk::exp<16>, hk::exp2<16>, hk::expm1<16>, hk::log<16>, hk::log2<16>,
+        hk::log1p<16>, hk::tanh<16>, hk::erf<16>, hk::sin<16>, hk::cos<16>,
+        hk::sigmoid<16>, hk::silu<16>, hk::gelu<16>, hk::geluTanh<16>,
+        hk::rsqrt<16>, hk::relu<16>, hk::softplus<16>})
     EXPECT_TRUE(std::isnan(one(f, NAN)));
   F16 nan = NAN, two = 2.f;
   EXPECT_TRUE(std::isnan(hk::maxNan<16>(nan, two)[3]));

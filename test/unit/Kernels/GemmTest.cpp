@@ -85,8 +85,8 @@ void check(Shape shape, i64 batches = 1) {
                << info(DA).name << " x " << info(DB).name << " " << shape.m
                << "x" << shape.n << "x" << shape.k);
   constexpr DType Out = Group ? DType::F8E4M3FN : DType::F32;
-  using P = GemmProblem<OperandLayout<DA, KA, 1>, OperandLayout<DB, KB, 1>,
-                        Pair, Scale, BM, BN, BK, 1, 1, 1, 1>;
+  using P = GemmProblem<Operand<DA, KA, 1>, Operand<DB, KB, 1>, Pair, Scale, BM,
+                        BN, BK, 1, 1, 1, 1>;
   using G = Gemm<P>;
   std::mt19937 rng(7);
   const i64 m = shape.m, n = shape.n, k = shape.k, rowsB = Pair ? 2 * n : n;
@@ -103,27 +103,21 @@ void check(Shape shape, i64 batches = 1) {
   std::vector<Storage<Out>> y(batches * m * n);
   std::vector<float> yScale(m * nBlocks);
 
-  GemmArgs args{u64(a.data()),
-                u64(b.data()),
-                m,
-                n,
-                k,
-                lda,
-                ldb,
-                sizeA,
-                sizeB,
-                u64(scaleA.data()),
-                u64(scaleB.data()),
-                kBlocks,
-                kBlocks,
-                batches};
+  GemmArgs args = {};
+  args.m = m, args.n = n, args.k = k, args.batches = batches;
+  args.a.stride = lda, args.b.stride = ldb;
+  args.a.fold = {u64(scaleA.data()), kBlocks, 1};
+  args.b.fold = {u64(scaleB.data()), kBlocks, 1};
   TestEpilogue<Out, V, Pair, Group> epilogue{y.data(), n, m * n, yScale.data(),
                                              nBlocks};
   auto shared = std::make_unique<typename G::Shared>();
-  for (u32 z = 0; z < batches; ++z)
+  for (u32 z = 0; z < batches; ++z) {
+    args.a.data = u64(a.data() + z * sizeA);
+    args.b.data = u64(b.data() + z * sizeB);
     for (u32 i = 0; i < (m + BM - 1) / BM; ++i)
       for (u32 j = 0; j < (n + P::kCols - 1) / P::kCols; ++j)
         G::run(args, BlockId{j, i, z}, *shared, epilogue);
+  }
 
   auto elementA = [&](i64 z, i64 i, i64 x) {
     return valueOf<DA>(a[z * sizeA + (KA ? i * lda + x : x * lda + i)]);

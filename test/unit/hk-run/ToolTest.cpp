@@ -30,8 +30,8 @@ struct Result {
   std::string output; // stdout and stderr
 };
 
-Result hkRun(const std::string &arguments) {
-  std::string command = HK_RUN " " + arguments + " 2>&1";
+Result hkRun(const std::string &arguments, const std::string &before = "") {
+  std::string command = before + HK_RUN " " + arguments + " 2>&1";
   FILE *pipe = popen(command.c_str(), "r");
   Result result{-1, ""};
   char buffer[4096];
@@ -42,6 +42,7 @@ Result hkRun(const std::string &arguments) {
 }
 
 const std::string kMirror = HK_TEST_DIR "/mirror_module.so ";
+const std::string kNames = HK_TEST_DIR "/odd_names.so ";
 const std::string kFake = HK_TEST_DIR "/fake_module.so --weights=" HK_TEST_DIR
                                       "/weights.safetensors ";
 
@@ -76,6 +77,66 @@ TEST(HkRun, PrintsTheSelfDescription) {
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.output, AllOf(HasSubstr("\"name\": \"mirror\""),
                                    HasSubstr("\"target\": \"sm_90a\"")));
+}
+
+// A name of a module is no path of the machine that runs it.
+TEST(HkRun, WritesInsideItsFolderOnly) {
+  std::string folder = testing::TempDir() + "/hk-run-names";
+  std::string arguments = kNames + "--dim=d0=2 --poison ";
+  Result result = hkRun(arguments + "--output=" + folder);
+  EXPECT_EQ(result.status, 2) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("'../esc'"),
+                                   HasSubstr("--output=../esc=FILE.npy")));
+  EXPECT_FALSE(std::ifstream(folder + "/../esc.npy"));
+  result = hkRun(arguments + "--results=" + folder);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.output, HasSubstr("'../esc'"));
+  // With a name of its own it can be kept.
+  result = hkRun(arguments + "--output=../esc=" + folder + "-esc.npy");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_EQ(readNpy(folder + "-esc.npy", DType::F32).sizes,
+            (std::vector<int64_t>{2, 128}));
+}
+
+TEST(HkRun, RefusesTwoArgumentsOfOneName) {
+  Result result = hkRun(std::string(HK_TEST_DIR) + "/same_names.so --dim=d0=2");
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.output, HasSubstr("two arguments named 'x'"));
+}
+
+TEST(HkRun, LeavesNoHalfFile) {
+  std::string path = testing::TempDir() + "/hk-run-half.npy";
+  std::remove(path.c_str());
+  Result result =
+      hkRun(kMirror + "--dim=d0=300 --output=out=" + path, "ulimit -f 8; ");
+  EXPECT_EQ(result.status, 2) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("cannot write '" + path),
+                                   HasSubstr("File too large")));
+  EXPECT_FALSE(std::ifstream(path));
+}
+
+// The machine that compares has the compiler, not the GPU.
+TEST(HkRun, ReadsResultsWithoutADevice) {
+  std::string folder = testing::TempDir() + "/hk-run-results";
+  ASSERT_EQ(hkRun(kMirror + "--dim=d0=3 --output=" + folder).status, 0);
+  std::string noHost = std::string(HK_TEST_DIR) + "/mirror_gpu.so --dim=d0=3 ";
+  EXPECT_EQ(hkRun(noHost).status, 2);
+  Result result = hkRun(noHost + "--device=hip:0 --results=" + folder);
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("results of " + folder),
+                                   HasSubstr("f32 [3, 128]")));
+  result = hkRun(noHost + "--bench --results=" + folder);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.output, HasSubstr("--results makes no call"));
+}
+
+// The first call of a process is cold: pages, caches, clocks.
+TEST(HkRun, TimesWarmLaunchesOnly) {
+  Result result = hkRun(kMirror + "--dim=d0=3 --bench=7");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("mean of 7 warm calls"));
+  EXPECT_THAT(hkRun(kMirror + "--dim=d0=3").output,
+              HasSubstr("of the first call"));
 }
 
 TEST(HkRun, KeepsStates) {

@@ -10,17 +10,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "Npy.h"
+#include "Ranges.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <numeric>
+#include <set>
 
 using namespace hk;
 using namespace hk::run;
+using Kind = IntegerRange::Kind;
 
 namespace {
 
@@ -128,11 +133,69 @@ TEST(Values, CoverTheRangeOfIntegers) {
   tensor.dtype = DType::I32;
   tensor.sizes = {1000};
   tensor.allocate();
-  fillRandom(tensor, "x", 0, Data::Normal, {-2, 3, false});
+  fillRandom(tensor, "x", 0, Data::Normal, {Kind::Uniform, -2, 3});
   EXPECT_THAT(summarize(tensor), testing::HasSubstr("min -2 max 3"));
-  fillRandom(tensor, "x", 0, Data::Normal, {5, 0, true});
+  fillRandom(tensor, "x", 0, Data::Normal, {Kind::Iota, 5, 0});
   EXPECT_EQ(tensor.get(0), 5);
   EXPECT_EQ(tensor.get(999), 1004);
+}
+
+TEST(Values, DrawsSequencesAndPlaces) {
+  HostTensor tensor;
+  tensor.dtype = DType::I32;
+  tensor.sizes = {9};
+  tensor.allocate();
+  auto drawn = [&](IntegerRange range, uint64_t seed) {
+    fillRandom(tensor, "x", seed, Data::Normal, range);
+    std::vector<int64_t> values;
+    for (int64_t i = 0; i < 9; ++i)
+      values.push_back(static_cast<int64_t>(tensor.get(i)));
+    return values;
+  };
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    std::vector<int64_t> lengths = drawn({Kind::Lengths, 0, 20}, seed);
+    EXPECT_GE(*std::min_element(lengths.begin(), lengths.end()), 0);
+    EXPECT_EQ(std::accumulate(lengths.begin(), lengths.end(), int64_t(0)), 20);
+    std::vector<int64_t> bounds = drawn({Kind::Bounds, 0, 20}, seed);
+    EXPECT_TRUE(std::is_sorted(bounds.begin(), bounds.end()));
+    EXPECT_EQ(bounds.front(), 0);
+    EXPECT_EQ(bounds.back(), 20);
+    // Enough of them, exactly as many, and too few.
+    for (int64_t most : {100, 8, 3, -1}) {
+      std::vector<int64_t> places = drawn({Kind::Distinct, 0, most}, seed);
+      auto end = std::remove(places.begin(), places.end(), -1);
+      std::set<int64_t> different(places.begin(), end);
+      EXPECT_EQ(different.size(),
+                static_cast<size_t>(std::min<int64_t>(most + 1, 9)));
+      EXPECT_EQ(end - places.begin(), static_cast<ptrdiff_t>(different.size()));
+      for (int64_t place : different)
+        EXPECT_TRUE(place >= 0 && place <= most) << place;
+    }
+  }
+  EXPECT_NE(drawn({Kind::Distinct, 0, 100}, 1),
+            drawn({Kind::Distinct, 0, 100}, 2));
+}
+
+TEST(Values, FollowWhatTheModuleSays) {
+  std::map<std::string, int64_t> sizes{{"q.0", 40}, {"t.1", 2}, {"none.0", 0}};
+  auto range = [&](const char *text) { return declaredRange(text, sizes); };
+  IntegerRange bounds = range(
+      R"({"kind":"bounds","low":0,"ends":[[[1,"q.0"]],[[16,"t.1"],[3]]]})");
+  EXPECT_EQ(bounds.kind, Kind::Bounds);
+  EXPECT_EQ(bounds.high, 35);
+  IntegerRange rows =
+      range(R"({"kind":"uniform","low":1,"ends":[[[1,"q.0"]]]})");
+  EXPECT_EQ(rows.kind, Kind::Uniform);
+  EXPECT_EQ(rows.low, 1);
+  EXPECT_EQ(rows.high, 39);
+  EXPECT_EQ(range(R"({"kind":"uniform","low":0,"ends":[[[1,"none.0"]]]})").high,
+            0);
+  EXPECT_EQ(
+      range(R"({"kind":"distinct","low":0,"ends":[[[1,"none.0"]]]})").high, -1);
+  EXPECT_EQ(range("").high, 0);
+  EXPECT_THROW(range(R"({"kind":"uniform","low":0,"ends":[[["x.0"]]]})"),
+               Failure);
+  EXPECT_THROW(range("?"), Failure);
 }
 
 TEST(Npy, KeepsEveryTypeAndShape) {
@@ -144,7 +207,7 @@ TEST(Npy, KeepsEveryTypeAndShape) {
       tensor.dtype = static_cast<DType>(i);
       tensor.sizes = sizes;
       tensor.allocate();
-      fillRandom(tensor, "x", i, Data::Normal, {0, 1, false});
+      fillRandom(tensor, "x", i, Data::Normal, {Kind::Uniform, 0, 1});
       writeNpy(path, tensor);
       HostTensor copy = readNpy(path, tensor.dtype);
       EXPECT_EQ(copy.sizes, tensor.sizes) << typeText(tensor);

@@ -115,6 +115,22 @@ TEST_P(CallTest, ReportsAFailedGuard) {
   EXPECT_THAT(out.get(), Each(7.0f));
 }
 
+TEST_P(CallTest, ReportsAGuardOfAnOrder) {
+  Matrix most(device, {901, 8}), room(device, {801, 8}), fits(device, {800, 8});
+  EXPECT_HK_ERROR(
+      call(fake.function("add"), {&most.tensor, &most.tensor, &most.tensor}),
+      HK_INVALID_ARGUMENT,
+      "x dim 0 is 901 but the most rows is 900; it must be at most that");
+  Matrix out(device, {801, 8});
+  EXPECT_HK_ERROR(
+      call(fake.function("add"), {&room.tensor, &room.tensor, &out.tensor}),
+      HK_INVALID_ARGUMENT,
+      "the room is 800 but x dim 0 is 801; it must be at least that");
+  Matrix sum(device, {800, 8});
+  EXPECT_HK_OK(
+      call(fake.function("add"), {&fits.tensor, &fits.tensor, &sum.tensor}));
+}
+
 TEST_P(CallTest, ChecksEveryTensor) {
   Matrix x(device, {3, 8}), y(device, {3, 8}), out(device, {3, 8}, 7);
   const hk_function *add = fake.function("add");

@@ -166,3 +166,30 @@ TEST(CudaDevice, QuotesTheAssembler) {
       HK_INCOMPATIBLE, "loading kernel 'add_kernel' variant 'addRow'",
       "the assembler says: ptxas: fake complaint");
 }
+
+TEST(CudaDevice, RefusesPtxThatTheDriverCannotAssemble) {
+  Device device = openDevice("cuda:0");
+  Module module = openModule("fake_module.so");
+  hk_program *program = nullptr;
+  Environment fail("HK_FAKE_FAIL", "PTX version");
+  EXPECT_HK_ERROR(
+      hk_program_create(module.get(), device.get(), nullptr, &program),
+      HK_INCOMPATIBLE, "PTX of version unknown",
+      "this driver (for CUDA 13.1) can assemble; install a newer driver");
+}
+
+// The fake driver compares the map that comes with every launch of addRow.
+TEST(CudaDevice, LaunchesWithTensorMaps) {
+  Fixture fake("cuda:0");
+  hk_device *device = fake.device.get();
+  for (int64_t rows : {1, 3, 3, 7}) {
+    Matrix x(device, {rows, 8}), y(device, {rows, 8}), out(device, {rows, 8});
+    EXPECT_HK_OK(
+        call(fake.function("add"), {&x.tensor, &y.tensor, &out.tensor}));
+  }
+  Matrix x(device, {5, 8}), y(device, {5, 8}), out(device, {5, 8});
+  Environment fail("HK_FAKE_FAIL", "cuTensorMapEncodeTiled");
+  EXPECT_HK_ERROR(
+      call(fake.function("add"), {&x.tensor, &y.tensor, &out.tensor}),
+      HK_DEVICE_ERROR, "operand 0: cuTensorMapEncodeTiled failed");
+}

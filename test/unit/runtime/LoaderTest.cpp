@@ -104,6 +104,29 @@ TEST(Loader, RefusesEveryTruncation) {
                  HK_INCOMPATIBLE, "truncated");
 }
 
+// The loader of the C library, or the module's own code, would run into it.
+TEST(Loader, RefusesDamage) {
+  std::string content = readFile(testFile("fake_module.so"));
+  for (size_t at = 64; at < content.size(); at += 61) {
+    content[at] ^= 0x10;
+    EXPECT_EQ(openFile(TemporaryFile(content).name()).code, HK_INCOMPATIBLE)
+        << "byte " << at;
+    content[at] ^= 0x10;
+  }
+  size_t text = content.find("hand-written test");
+  ASSERT_NE(text, content.npos);
+  content[text] = 'H';
+  EXPECT_REFUSED(TemporaryFile(content).name(), HK_INCOMPATIBLE,
+                 "is damaged: its checksum is not the one it was written with",
+                 "copy it again");
+  content[text] = 'h';
+  EXPECT_REFUSED(TemporaryFile(content + "more").name(), HK_INCOMPATIBLE,
+                 "is truncated, or was changed after");
+  EXPECT_REFUSED(testFile("unsealed.so"), HK_INCOMPATIBLE,
+                 "is truncated, or was changed after hk-compile wrote it",
+                 "strip");
+}
+
 TEST(Loader, RefusesOtherVersions) {
   EXPECT_REFUSED(testFile("wrong_version.so"), HK_INCOMPATIBLE,
                  "module ABI version 99, this runtime has",
@@ -118,6 +141,8 @@ TEST(Loader, RefusesOtherVersions) {
 }
 
 TEST(Loader, RefusesBrokenTables) {
+  EXPECT_REFUSED(testFile("wrong_map.so"), HK_INCOMPATIBLE,
+                 "tensor map 0 of variant 'addRow' refers to a word");
   EXPECT_REFUSED(testFile("wrong_role.so"), HK_INCOMPATIBLE,
                  "function 'add': argument 'out' has the unknown role 9");
 }

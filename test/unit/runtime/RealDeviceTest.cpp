@@ -57,14 +57,12 @@ TEST(RealDevice, Host) {
   runMirror("host", true);
 }
 
-#ifdef HK_TEST_EMULATOR
 TEST(RealDevice, EmulatedGfx942) {
   Environment library("HK_HIP_LIBRARY", HK_TEST_EMULATOR);
   Environment chip("HK_EMU_CHIP", "gfx942");
   runMirror("hip:0", false);
   runMirror("hip:0", true);
 }
-#endif
 
 TEST(RealDevice, Cuda) {
   if (!std::getenv("HK_TEST_CUDA"))

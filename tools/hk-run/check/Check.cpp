@@ -77,24 +77,18 @@ hkRunCheck(const CheckRequest &request) {
                    request.function);
 
   // Unless told otherwise, the weights that the call used.
-  std::optional<SafetensorsFile> weights;
-  if (!request.weightsPath.empty()) {
-    FailureOr<SafetensorsFile> file =
-        SafetensorsFile::open(module->getLoc(), request.weightsPath);
-    if (failed(file))
+  WeightFiles weights;
+  for (const std::string &path : request.weightsPaths)
+    if (failed(weights.add(module->getLoc(), path)))
       return kUnknown;
-    weights = std::move(*file);
-  }
   auto provider = [&](WeightOp op) -> FailureOr<reference::Tensor> {
-    if (!weights)
-      return op.emitOpError("needs a weights file");
-    FailureOr<StringRef> bytes = weights->find(op);
-    if (failed(bytes))
+    FailureOr<WeightFiles::Tensor> found = weights.find(op);
+    if (failed(found))
       return failure();
     auto type = cast<RankedTensorType>(op.getType());
-    return reference::fromBytes(*dtypeOf(type.getElementType()),
-                                type.getShape(),
-                                {bytes->bytes_begin(), bytes->bytes_end()});
+    return reference::fromBytes(
+        *dtypeOf(type.getElementType()), type.getShape(),
+        {found->bytes.bytes_begin(), found->bytes.bytes_end()});
   };
 
   SmallVector<reference::Tensor> arguments;

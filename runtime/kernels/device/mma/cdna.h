@@ -23,7 +23,8 @@
 
 namespace hk {
 
-/// One step of a 32x32 fragment: 16 bytes of k per lane and operand.
+/// Steps of a 32x32 fragment: 16 bytes of k per lane and operand, or 32 where
+/// the full rate takes them (kPairs).
 template <DType D> struct Mfma;
 
 template <> struct Mfma<DType::BF16> {
@@ -72,7 +73,21 @@ template <> struct Mfma<DType::F32> {
 /// The chip's own e4m3 flavour.
 template <> struct Mfma<kNativeE4M3> {
   using Acc = f32x16;
+#if defined(__gfx950__)
+  static constexpr bool kPairs = true;
+  static constexpr int kInstructions = 1;
+  HK_MEM static Acc pair(u32x4 b0, u32x4 b1, u32x4 a0, u32x4 a1, Acc c) {
+    // No scales: the instruction without them.
+    return __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(
+        join(b0, b1), join(a0, a1), c, 0, 0, 0, 0, 0, 0);
+  }
+  HK_MEM static Vec<i32, 8> join(u32x4 lo, u32x4 hi) {
+    return bitCast<Vec<i32, 8>>(
+        __builtin_shufflevector(lo, hi, 0, 1, 2, 3, 4, 5, 6, 7));
+  }
+#else
   static constexpr int kInstructions = 2;
+#endif
   HK_MEM static Acc step(u32x4 b, u32x4 a, Acc c) {
     c = __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(
         bitCast<long>(b.lo), bitCast<long>(a.lo), c, 0, 0, 0);
@@ -83,12 +98,17 @@ template <> struct Mfma<kNativeE4M3> {
 
 template <> struct Mfma<DType::I8> {
   using Acc = Vec<i32, 16>;
-  static constexpr int kInstructions = 2;
+  static constexpr int kInstructions = kArch == Arch::Gfx950 ? 1 : 2;
   HK_MEM static Acc step(u32x4 b, u32x4 a, Acc c) {
+#if defined(__gfx950__)
+    return __builtin_amdgcn_mfma_i32_32x32x32_i8(
+        bitCast<Vec<i32, 4>>(b), bitCast<Vec<i32, 4>>(a), c, 0, 0, 0);
+#else
     c = __builtin_amdgcn_mfma_i32_32x32x16_i8(bitCast<long>(b.lo),
                                               bitCast<long>(a.lo), c, 0, 0, 0);
     return __builtin_amdgcn_mfma_i32_32x32x16_i8(
         bitCast<long>(b.hi), bitCast<long>(a.hi), c, 0, 0, 0);
+#endif
   }
 };
 
@@ -127,20 +147,23 @@ struct BlockMma {
   /// the group barriers keep clang from waiting at every step.
   HK_MEM void mma(const u8 *a, const u8 *b) {
     int r = laneId() & 31, h = laneId() >> 5;
-    u32x4 fa[2][MI], fb[2][NI];
+    u32x4 fa[2][MI][kPer], fb[2][NI][kPer];
     auto load = [&](int k) __attribute__((always_inline)) {
-      HK_UNROLL for (int i = 0; i < MI; ++i) fa[k & 1][i] =
-          chunk(a, waveRow() + i * 32 + r, k * 2 + h);
-      HK_UNROLL for (int j = 0; j < NI; ++j) fb[k & 1][j] =
-          chunk(b, waveCol() + j * 32 + r, k * 2 + h);
+      HK_UNROLL for (int x = 0; x < kPer; ++x) {
+        int at = (k * kPer + x) * 2 + h;
+        HK_UNROLL for (int i = 0; i < MI; ++i) fa[k & 1][i][x] =
+            chunk(a, waveRow() + i * 32 + r, at);
+        HK_UNROLL for (int j = 0; j < NI; ++j) fb[k & 1][j][x] =
+            chunk(b, waveCol() + j * 32 + r, at);
+      }
     };
     load(0);
-    HK_UNROLL for (int k = 0; k < kSteps; ++k) {
-      if (k + 1 < kSteps)
+    HK_UNROLL for (int k = 0; k < kSteps / kPer; ++k) {
+      if (k + 1 < kSteps / kPer)
         load(k + 1);
       HK_UNROLL for (int i = 0; i < MI; ++i)
           HK_UNROLL for (int j = 0; j < NI; ++j) c[i][j] =
-              Op::step(fb[k & 1][j], fa[k & 1][i], c[i][j]);
+              step(fb[k & 1][j], fa[k & 1][i], c[i][j]);
     }
     schedule();
   }
@@ -249,18 +272,37 @@ struct BlockMma {
   HK_MEM static bool rowLead() { return laneId() < 32; }
 
 private:
+  static constexpr int pairs() {
+    if constexpr (requires { Op::kPairs; })
+      return 2;
+    else
+      return 1;
+  }
+  /// 16-byte chunks of k that a lane multiplies at once.
+  static constexpr int kPer = pairs();
+  static_assert(kSteps % kPer == 0);
+
+  HK_MEM static Fragment step(const u32x4 (&b)[kPer], const u32x4 (&a)[kPer],
+                              Fragment c) {
+    if constexpr (kPer == 2)
+      return Op::pair(b[0], b[1], a[0], a[1], c);
+    else
+      return Op::step(b[0], a[0], c);
+  }
+
   /// One LDS read for every few MFMAs.
   HK_MEM static void schedule() {
-    constexpr int reads = MI + NI, macs = MI * NI * Op::kInstructions;
+    constexpr int reads = (MI + NI) * kPer, macs = MI * NI * Op::kInstructions;
+    constexpr int steps = kSteps / kPer;
     __builtin_amdgcn_sched_group_barrier(0x100, reads, 0);
-    HK_UNROLL for (int k = 0; k < kSteps; ++k) {
-      if (k + 1 < kSteps && macs >= reads) {
+    HK_UNROLL for (int k = 0; k < steps; ++k) {
+      if (k + 1 < steps && macs >= reads) {
         HK_UNROLL for (int x = 0; x < reads; ++x) {
           __builtin_amdgcn_sched_group_barrier(0x100, 1, 0);
           __builtin_amdgcn_sched_group_barrier(0x008, macs / reads, 0);
         }
       } else {
-        if (k + 1 < kSteps)
+        if (k + 1 < steps)
           __builtin_amdgcn_sched_group_barrier(0x100, reads, 0);
         __builtin_amdgcn_sched_group_barrier(0x008, macs, 0);
       }

@@ -19,13 +19,6 @@
 
 namespace hk {
 
-/// How an operand lies in memory.
-template <DType MemT, bool KContiguousT, int AlignT> struct OperandLayout {
-  static constexpr DType kMem = MemT;
-  static constexpr bool kKContiguous = KContiguousT;
-  static constexpr int kAlign = AlignT;
-};
-
 #if defined(__AVX512F__)
 inline constexpr int kHostLanes = 16;
 /// Rows of the widest microkernel: accumulators, two panel vectors and one
@@ -79,24 +72,24 @@ template <class V> HK_DEV void transposeLanes(V (&r)[kHostLanes]) {
 
 /// Rows [0, rows) x k [0, depth) of an operand into to[row][k], `stride` apart;
 /// zero up to Depth (a multiple of kHostLanes) and, when rows are contiguous in
-/// memory, up to the next multiple of kHostLanes rows.
-template <class L, class Acc>
-void packRows(const Storage<L::kMem> *from, i64 fromStride, i64 rows, i64 depth,
-              Acc *to, i64 stride, i64 paddedDepth) {
+/// memory, up to the next multiple of kHostLanes rows. from.lanes(row, k,
+/// count) gives kHostLanes consecutive elements along the dim contiguous in
+/// memory.
+template <class Source, class Acc>
+void packRows(const Source &from, i64 rows, i64 depth, Acc *to, i64 stride,
+              i64 paddedDepth) {
   constexpr int W = kHostLanes;
-  if constexpr (L::kKContiguous) {
+  if constexpr (Source::kKContiguous) {
     for (i64 r = 0; r < rows; ++r)
       for (i64 k = 0; k < paddedDepth; k += W)
         *reinterpret_cast<HostVec<Acc> *>(to + r * stride + k) =
-            loadLanes<L::kMem, Acc>(from, r * fromStride + k, depth - k);
+            from.lanes(r, k, depth - k);
   } else {
     for (i64 r = 0; r < rows; r += W)
       for (i64 k = 0; k < paddedDepth; k += W) {
         HostVec<Acc> t[W];
         HK_UNROLL for (int e = 0; e < W; ++e) t[e] =
-            k + e < depth ? loadLanes<L::kMem, Acc>(
-                                from, (k + e) * fromStride + r, rows - r)
-                          : HostVec<Acc>(0);
+            k + e < depth ? from.lanes(r, k + e, rows - r) : HostVec<Acc>(0);
         transposeLanes(t);
         for (int e = 0; e < W && r + e < rows; ++e)
           *reinterpret_cast<HostVec<Acc> *>(to + (r + e) * stride + k) = t[e];
@@ -106,23 +99,21 @@ void packRows(const Storage<L::kMem> *from, i64 fromStride, i64 rows, i64 depth,
 
 /// The same into a panel: to[k][kPanel columns], zero beyond `rows` and
 /// `depth`.
-template <class L, class Acc>
-void packPanel(const Storage<L::kMem> *from, i64 fromStride, i64 rows,
-               i64 depth, Acc *to, i64 paddedDepth) {
+template <class Source, class Acc>
+void packPanel(const Source &from, i64 rows, i64 depth, Acc *to,
+               i64 paddedDepth) {
   constexpr int W = kHostLanes;
   HK_UNROLL for (int half = 0; half < 2; ++half) {
     i64 first = half * W, live = rows - first;
-    if constexpr (L::kKContiguous) {
+    if constexpr (Source::kKContiguous) {
       for (i64 k = 0; k < paddedDepth; k += W) {
         HostVec<Acc> t[W];
         if (live >= W && depth - k >= W)
           HK_UNROLL for (int e = 0; e < W; ++e) t[e] =
-              loadLanes<L::kMem, Acc>(from, (first + e) * fromStride + k, W);
+              from.lanes(first + e, k, W);
         else
           HK_UNROLL for (int e = 0; e < W; ++e) t[e] =
-              e < live ? loadLanes<L::kMem, Acc>(
-                             from, (first + e) * fromStride + k, depth - k)
-                       : HostVec<Acc>(0);
+              e < live ? from.lanes(first + e, k, depth - k) : HostVec<Acc>(0);
         transposeLanes(t);
         HK_UNROLL for (int e = 0; e < W; ++e) *
             reinterpret_cast<HostVec<Acc> *>(to + (k + e) * kPanel + first) =
@@ -131,9 +122,7 @@ void packPanel(const Storage<L::kMem> *from, i64 fromStride, i64 rows,
     } else {
       for (i64 k = 0; k < paddedDepth; ++k)
         *reinterpret_cast<HostVec<Acc> *>(to + k * kPanel + first) =
-            k < depth
-                ? loadLanes<L::kMem, Acc>(from, k * fromStride + first, live)
-                : HostVec<Acc>(0);
+            k < depth ? from.lanes(first, k, live) : HostVec<Acc>(0);
     }
   }
 }

@@ -30,24 +30,33 @@
 
 namespace hk {
 
-/// How an operand lies in memory.
-template <DType MemT, bool KContiguousT, int AlignT> struct OperandLayout {
-  static constexpr DType kMem = MemT;
-  static constexpr bool kKContiguous = KContiguousT;
-  static constexpr int kAlign = AlignT;
-};
-
 template <class L, DType Lds>
 inline constexpr bool kCanCopyDirect =
     kTarget.directToLds >= 16 && L::kMem == Lds && L::kKContiguous &&
     L::kAlign >= 16;
 
-/// Waits until at most `Pending` later issues of this thread are unfinished.
-template <int Pending> HK_DEV void waitDirectCopies() {
+/// Waits until at most `Pending` later groups of this thread are unfinished, of
+/// `Copies` copies each. Other loads that are under way only make it wait
+/// longer.
+template <int Pending, int Copies> HK_DEV void waitDirectCopies() {
 #if defined(__NVPTX__)
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 #elif defined(__gfx950__)
-  __builtin_amdgcn_s_waitcnt(0x0f70); // vmcnt(0): copies complete in order
+  // vmcnt in bits 0 to 3 and 14 to 15, the other counters at their largest:
+  // copies complete in order.
+  constexpr int count = Pending * Copies < 63 ? Pending * Copies : 63;
+  __builtin_amdgcn_s_waitcnt(0x0f70 | (count & 15) | (count >> 4) << 14);
+#endif
+}
+/// barrier() between waitDirectCopies and the reads of what was copied. LDS is
+/// written by copies only: the wait for all of them that a barrier's release
+/// means on gfx950 is left out.
+HK_DEV void barrierOfCopies() {
+#if defined(__gfx950__)
+  // lgkmcnt(0): what this wave read of the next copies' target.
+  asm volatile("s_waitcnt lgkmcnt(0)\n\ts_barrier" ::: "memory");
+#else
+  barrier();
 #endif
 }
 /// Ends one issue group of all copies of a stage.
@@ -89,14 +98,14 @@ template <int Rows, int RowBytes, int Threads> struct DirectCopy {
   }
 };
 
-/// Through registers. L is an OperandLayout.
+/// Through registers. L has a kMem, whether k is contiguous (kKContiguous) and
+/// what is known of the alignment in bytes (kAlign).
 template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
   static constexpr int kSize = info(Lds).bits / 8;
   static constexpr int kRowBytes = BK * kSize;
   /// Elements of a chunk, and its bytes in memory.
   static constexpr int kElements = 16 / kSize;
   static constexpr int kMemBytes = kElements * info(L::kMem).bits / 8;
-  static_assert(info(L::kMem).bits >= 8, "packed fp4 operands are not copied");
   using Raw = RawBytes<kMemBytes>;
 
   static constexpr int largestDivisor(int n, int most) {
@@ -127,19 +136,46 @@ template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
   }
 
   HK_MEM void land(u8 *tile) const {
+    landAs<L::kMem != Lds>(
+        tile, [](int, int, int, int, const Raw &raw) { return convert(raw); });
+  }
+
+  /// A chunk as it lies in memory.
+  HK_MEM static Packed<L::kMem, kElements> elementsOf(const Raw &raw) {
+    if constexpr (kMemBytes == 2)
+      return bitCast<Packed<L::kMem, kElements>>(u16(raw.w[0]));
+    else
+      return bitCast<Packed<L::kMem, kElements>>(raw);
+  }
+
+  /// f(i, d, row, k) for each chunk: its place in v, and the first of its
+  /// elements in the tile.
+  template <class F> HK_MEM static void forEachChunk(F f) {
+    HK_UNROLL for (int i = 0; i < kUnits; ++i)
+        HK_UNROLL for (int d = 0; d < kDepth; ++d) {
+      int s = i * Threads + threadId(), line = s / kChunks * kDepth + d;
+      int at = s % kChunks * kElements;
+      f(i, d, L::kKContiguous ? line : at, L::kKContiguous ? at : line);
+    }
+  }
+
+  /// convert(i, d, row, k, raw) gives the 16 bytes of a chunk (forEachChunk).
+  template <bool OneByOne = true, class F>
+  HK_MEM void landAs(u8 *tile, F convert) const {
     HK_UNROLL for (int i = 0; i < kUnits; ++i) {
       int s = i * Threads + threadId();
-      if constexpr (L::kMem != Lds)
+      if constexpr (OneByOne)
         finishEarlierWork();
       if constexpr (L::kKContiguous) {
         *reinterpret_cast<u32x4 *>(
             tile + swizzled<kRowBytes>(s / kChunks, s % kChunks * 16)) =
-            convert(v[i][0]);
+            convert(i, 0, s / kChunks, s % kChunks * kElements, v[i][0]);
       } else {
         using Element = Vec<ElementBits, kElements>;
         Element t[kDepth];
         HK_UNROLL for (int d = 0; d < kDepth; ++d) t[d] =
-            bitCast<Element>(convert(v[i][d]));
+            bitCast<Element>(convert(i, d, s % kChunks * kElements,
+                                     s / kChunks * kDepth + d, v[i][d]));
         int k = s / kChunks * kDepth;
         HK_UNROLL for (int e = 0; e < kElements; ++e) {
           Vec<ElementBits, kDepth> column;
@@ -169,8 +205,7 @@ private:
     if constexpr (L::kMem == Lds) {
       return bitCast<u32x4>(raw);
     } else {
-      auto wide =
-          unpack<L::kMem, kElements>(bitCast<Packed<L::kMem, kElements>>(raw));
+      auto wide = unpack<L::kMem, kElements>(elementsOf(raw));
       return bitCast<u32x4>(
           pack<Lds, kElements>(convertTo<float, kElements>(wide)));
     }

@@ -110,8 +110,7 @@ template <int Bytes, int Align>
 HK_DEV RawBytes<Bytes> loadRaw(const TileView &view, int row, u32 byte) {
   RawBytes<Bytes> r;
   constexpr int piece = Align < Bytes ? Align : Bytes;
-  if constexpr (piece == 16) {
-    static_assert(Bytes == 16);
+  if constexpr (piece == 16 && Bytes == 16) {
     return bitCast<RawBytes<Bytes>>(view.template load<16>(row, byte));
   } else if constexpr (piece == Bytes && Bytes >= 4) {
     return bitCast<RawBytes<Bytes>>(view.template load<Bytes>(row, byte));

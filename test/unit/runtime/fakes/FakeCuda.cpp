@@ -110,6 +110,7 @@ FAKE_EXPORT int cuModuleLoadDataEx(void **module, const void *code,
     std::strcpy(static_cast<char *>(values[2]), "ptxas: fake complaint");
     return 218;
   }
+  FAIL_IF(shouldFail("PTX version"), 222);
   FAIL_IF(std::string(static_cast<const char *>(code)) != "fake PTX", 200);
   *module = new int(42);
   return 0;
@@ -144,6 +145,41 @@ struct LaunchConfig {
   LaunchAttribute *attributes;
   unsigned numAttributes;
 };
+/// What the fake encoder writes into the 128 bytes of a map.
+struct FakeMap {
+  uint64_t magic, address, sizes[3], strides[2];
+};
+constexpr uint64_t kMapMagic = 0x70616d20656b6166;
+
+FAKE_EXPORT int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank,
+                                       void *address, const uint64_t *sizes,
+                                       const uint64_t *strides,
+                                       const uint32_t *box,
+                                       const uint32_t *every, int interleave,
+                                       int swizzle, int promotion, int fill) {
+  FAIL_IF(reinterpret_cast<uintptr_t>(map) % 64, 1);
+  FAIL_IF(shouldFail("cuTensorMapEncodeTiled"), 1);
+  FAIL_IF(type != 2 || rank != 3 || box[0] != 32 || box[1] != 1 || box[2] != 1,
+          1);
+  FAIL_IF(every[0] != 1 || every[1] != 1 || every[2] != 1, 1);
+  FAIL_IF(interleave || swizzle != 3 || promotion != 2 || fill, 1);
+  FakeMap made = {kMapMagic, reinterpret_cast<uintptr_t>(address),
+                  {sizes[0], sizes[1], sizes[2]},
+                  {strides[0], strides[1]}};
+  std::memcpy(map, &made, sizeof(made));
+  return 0;
+}
+
+/// Whether the maps are those of a launch of addRow with `words`.
+static bool isMapOf(const void *maps, const uint64_t *words) {
+  FakeMap map;
+  std::memcpy(&map, maps, sizeof(map));
+  return reinterpret_cast<uintptr_t>(maps) % 64 == 0 && map.magic == kMapMagic &&
+         map.address == words[0] && map.sizes[0] == kColumns &&
+         map.sizes[1] == words[3] && map.sizes[2] == 1 &&
+         map.strides[0] == kColumns * 4 && map.strides[1] == kColumns * 4;
+}
+
 FAKE_EXPORT int cuLaunchKernelEx(const LaunchConfig *config, void *function,
                                  void **parameters, void **extra) {
   NEED_CONTEXT;
@@ -154,6 +190,10 @@ FAKE_EXPORT int cuLaunchKernelEx(const LaunchConfig *config, void *function,
   // Programmatic stream serialization, which the kernels are made for.
   FAIL_IF(c.numAttributes != 1 || c.attributes->id != 6, 1);
   FAIL_IF(c.attributes->value != 1, 1);
+  const auto *words = static_cast<const uint64_t *>(parameters[0]);
+  FAIL_IF(reinterpret_cast<hk_host_kernel_fn>(function) == addRow &&
+              !isMapOf(parameters[1], words),
+          1);
   runGrid(reinterpret_cast<hk_host_kernel_fn>(function),
           static_cast<const uint64_t *>(parameters[0]), c.gx);
   return 0;

@@ -58,20 +58,31 @@ void planTooLarge(const int64_t *, hk_launch_plan *plan) {
 constexpr char kCode[] = "FAKECODE gfx942";
 constexpr char kPtx[] = {'f', 'a', 'k', 'e', ' ', 'P', 'T', 'X'};
 
-#define VARIANT(name, function, lds)                                           \
+#define VARIANT(name, function, lds, ...)                                      \
   const hk_variant_abi name##HostVariant[] = {                                 \
-      {#function, "#tile", function, nullptr, 0, 1, 0, lds}};                  \
-  const hk_variant_abi name##HipVariant[] = {                                  \
-      {#function, "#tile", nullptr, kCode, sizeof(kCode), 64, lds, 0}};        \
-  const hk_variant_abi name##CudaVariant[] = {                                 \
-      {#function, "#tile", nullptr, kPtx, sizeof(kPtx), 64, 0, lds}};
+      {#function, "#tile", function, nullptr, 0, 1, 0, lds, 0, nullptr}};      \
+  const hk_variant_abi name##HipVariant[] = {{#function, "#tile", nullptr,     \
+                                              kCode, sizeof(kCode), 64, lds,   \
+                                              0, 0, nullptr}};                 \
+  const hk_variant_abi name##CudaVariant[] = {{#function, "#tile", nullptr,    \
+                                               kPtx, sizeof(kPtx), 64, 0, lds, \
+                                               __VA_ARGS__}};
 
-VARIANT(add, addRow, 0)
+// Of the first operand of addRow, whose words are three addresses, the rows and
+// three strides; the fake driver looks at the map that a launch brings.
+#ifndef FAKE_MAP_WORD
+#define FAKE_MAP_WORD 4
+#endif
+constexpr hk_tensor_map_abi kAddMap[] = {
+    {0, kF32, {kColumns, HK_NO_WORD}, {0, 3}, {1, HK_NO_WORD},
+     {0, FAKE_MAP_WORD}, {0, HK_NO_WORD}, 32, 1}};
+
+VARIANT(add, addRow, 0, 1, kAddMap)
 // More dynamic shared memory on CUDA than needs no opting in.
-VARIANT(scale, scaleRow, 65536)
-VARIANT(trace, traceBlock, 32)
-VARIANT(overrun, overrunRow, 0)
-VARIANT(overrunLds, overrunLds, 32)
+VARIANT(scale, scaleRow, 65536, 0, nullptr)
+VARIANT(trace, traceBlock, 32, 0, nullptr)
+VARIANT(overrun, overrunRow, 0, 0, nullptr)
+VARIANT(overrunLds, overrunLds, 32, 0, nullptr)
 
 #define KERNELS(side)                                                            \
   {"add_kernel", "rowwise", "hk.add", 3, 1, 3, planRows, 1, add##side},          \
@@ -98,14 +109,21 @@ uint64_t address(const hk_abi_tensor &tensor) {
 
 // add(x, y) -> out; x and y have the same rows.
 const hk_arg_abi kAddArgs[] = {
-    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0},
-    {"y", kF32, HK_ARG_INPUT, 2, kMatrix, kDims1},
-    {"out", kF32, FAKE_ROLE, 2, kMatrix, kDims0},
+    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0, nullptr},
+    {"y", kF32, HK_ARG_INPUT, 2, kMatrix, kDims1, nullptr},
+    {"out", kF32, FAKE_ROLE, 2, kMatrix, kDims0, nullptr},
 };
-const hk_guard_abi kAddGuards[] = {{"x dim 0", "y dim 0"}};
+// The last two are only there to fail.
+constexpr int64_t kMostRows = 900, kRoom = 800;
+constexpr hk_guard_abi kAddGuards[] = {
+    {"x dim 0", "y dim 0", HK_GUARD_EQUAL},
+    {"x dim 0", "the most rows", HK_GUARD_AT_MOST},
+    {"the room", "x dim 0", HK_GUARD_AT_LEAST}};
 void addShape(hk_call_ctx *ctx, const hk_abi_tensor *args, int64_t *sizes,
               int64_t *workspace) {
   ctx->guard(ctx, 0, args[0].sizes[0], args[1].sizes[0]);
+  ctx->guard(ctx, 1, args[0].sizes[0], kMostRows);
+  ctx->guard(ctx, 2, kRoom, args[0].sizes[0]);
   sizes[0] = args[0].sizes[0];
   sizes[1] = kColumns;
   *workspace = 0;
@@ -121,11 +139,12 @@ void addRun(hk_call_ctx *ctx, const hk_abi_tensor *args, void *) {
 // scaled(x, state acc) -> out: out = (x * weight) through the workspace + acc,
 // acc += x.
 const hk_arg_abi kScaledArgs[] = {
-    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0},
-    {"acc", kF32, HK_ARG_STATE, 2, kMatrix, kDims0},
-    {"out", kF32, HK_ARG_OUTPUT, 2, kMatrix, kDims0},
+    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0, nullptr},
+    {"acc", kF32, HK_ARG_STATE, 2, kMatrix, kDims0, nullptr},
+    {"out", kF32, HK_ARG_OUTPUT, 2, kMatrix, kDims0, nullptr},
 };
-const hk_guard_abi kScaledGuards[] = {{"x dim 0", "acc dim 0"}};
+const hk_guard_abi kScaledGuards[] = {
+    {"x dim 0", "acc dim 0", HK_GUARD_EQUAL}, kAddGuards[1], kAddGuards[2]};
 void scaledShape(hk_call_ctx *ctx, const hk_abi_tensor *args, int64_t *sizes,
                  int64_t *workspace) {
   addShape(ctx, args, sizes, workspace);
@@ -150,8 +169,8 @@ void scaledRun(hk_call_ctx *ctx, const hk_abi_tensor *args, void *workspace) {
 
 // NAME(x) -> out: one launch of a kernel that only writes out.
 const hk_arg_abi kUnaryArgs[] = {
-    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0},
-    {"out", kF32, HK_ARG_OUTPUT, 2, kMatrix, kDims0},
+    {"x", kF32, HK_ARG_INPUT, 2, kMatrix, kDims0, nullptr},
+    {"out", kF32, HK_ARG_OUTPUT, 2, kMatrix, kDims0, nullptr},
 };
 void unaryShape(hk_call_ctx *, const hk_abi_tensor *args, int64_t *sizes,
                 int64_t *workspace) {
@@ -175,8 +194,8 @@ const hk_function_abi kFunctions[] = {
     {"wrong_kernel", 2, kUnaryArgs},
 };
 const hk_function_impl_abi kImplementations[] = {
-    {addShape, addRun, 1, 1, kAddGuards},
-    {scaledShape, scaledRun, 3, 1, kScaledGuards},
+    {addShape, addRun, 1, 3, kAddGuards},
+    {scaledShape, scaledRun, 3, 3, kScaledGuards},
     {unaryShape, unaryRun<2>, 1, 0, nullptr},
     {unaryShape, unaryRun<3>, 1, 0, nullptr},
     {unaryShape, unaryRun<4>, 1, 0, nullptr},
@@ -185,8 +204,8 @@ const hk_function_impl_abi kImplementations[] = {
 };
 
 const int64_t kWeightSizes[] = {kColumns};
-const hk_weight_abi kWeights[] = {
-    {"scale", kF32, 1, kWeightSizes, kColumns * 4, FAKE_WEIGHT_CHECKSUM}};
+const hk_weight_abi kWeights[] = {{"scale", kF32, 1, kWeightSizes, kColumns * 4,
+                                   FAKE_WEIGHT_CHECKSUM, nullptr}};
 
 const hk_section_abi kSections[] = {
     {"gfx942", nullptr, 6, kHipKernels, kImplementations},

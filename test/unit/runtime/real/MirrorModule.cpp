@@ -28,6 +28,10 @@ __asm__(".section .rodata\n"
 extern "C" __attribute__((visibility("hidden"))) const char hkMirrorGfx942[],
     hkMirrorGfx942End[], hkMirrorPtx[], hkMirrorPtxEnd[];
 
+#ifndef HK_MIRROR_OUT
+#define HK_MIRROR_OUT "out"
+#endif
+
 namespace {
 
 void plan(const int64_t *dims, hk_launch_plan *plan) {
@@ -36,24 +40,28 @@ void plan(const int64_t *dims, hk_launch_plan *plan) {
 
 constexpr uint32_t kLds = sizeof(MirrorShared);
 const hk_variant_abi kHost = {"mirror", "#tile", mirror, nullptr,
-                              0,        1,       0,      kLds};
+                              0,        1,       0,      kLds,
+                              0,        nullptr};
 // Sizes of the embedded files are known to the linker only.
 hk_variant_abi gfx942 = {"mirror", "#tile",        nullptr, hkMirrorGfx942,
-                         0,        kMirrorThreads, kLds,    0};
+                         0,        kMirrorThreads, kLds,    0,
+                         0,        nullptr};
 hk_variant_abi sm90a = {"mirror", "#tile",        nullptr, hkMirrorPtx,
-                        0,        kMirrorThreads, 0,       kLds};
+                        0,        kMirrorThreads, 0,       kLds,
+                        0,        nullptr};
 
 #define KERNEL(variant)                                                        \
   {"mirror_kernel", "rowwise", "hk.test", 2, 1, 2, plan, 1, &(variant)}
-const hk_kernel_abi kHostKernel = KERNEL(kHost);
+[[maybe_unused]] const hk_kernel_abi kHostKernel = KERNEL(kHost);
 const hk_kernel_abi kGfx942Kernel = KERNEL(gfx942);
 const hk_kernel_abi kSm90aKernel = KERNEL(sm90a);
 
 const int64_t kSizes[] = {-1, kMirrorColumns};
 const char *const kDims[] = {"d0", nullptr};
 constexpr uint8_t kF32 = static_cast<uint8_t>(hk::DType::F32);
-const hk_arg_abi kArgs[] = {{"x", kF32, HK_ARG_INPUT, 2, kSizes, kDims},
-                            {"out", kF32, HK_ARG_OUTPUT, 2, kSizes, kDims}};
+const hk_arg_abi kArgs[] = {
+    {"x", kF32, HK_ARG_INPUT, 2, kSizes, kDims, nullptr},
+    {HK_MIRROR_OUT, kF32, HK_ARG_OUTPUT, 2, kSizes, kDims, nullptr}};
 const hk_function_abi kFunction = {"mirror", 2, kArgs};
 
 void shape(hk_call_ctx *, const hk_abi_tensor *args, int64_t *sizes,
@@ -72,7 +80,9 @@ void run(hk_call_ctx *ctx, const hk_abi_tensor *args, void *) {
 const hk_function_impl_abi kImplementation = {shape, run, 1, 0, nullptr};
 
 const hk_section_abi kSections[] = {
+#ifndef HK_MIRROR_NO_HOST
     {"host", nullptr, 1, &kHostKernel, &kImplementation},
+#endif
     {"gfx942", nullptr, 1, &kGfx942Kernel, &kImplementation},
     {"sm_90a", nullptr, 1, &kSm90aKernel, &kImplementation}};
 const hk_module_abi kModule = {HK_MODULE_ABI_VERSION,
@@ -84,7 +94,7 @@ const hk_module_abi kModule = {HK_MODULE_ABI_VERSION,
                                &kFunction,
                                0,
                                nullptr,
-                               3,
+                               sizeof(kSections) / sizeof(*kSections),
                                kSections};
 
 } // namespace

@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "api/File.h"
+#include "base/File.h"
+
+#include "hk/Runtime/Seal.h"
 
 #include <cerrno>
 #include <cinttypes>
@@ -76,10 +78,8 @@ static Status truncated(const std::string &path, const char *part,
                    path.c_str(), part, bytes, offset, size);
 }
 
-Status hk::checkSharedObject(const std::string &path) {
-  MappedFile file;
-  if (Status error = file.open(path))
-    return error;
+/// What the ELF header says is there, and for this machine.
+static Status checkElf(const std::string &path, const MappedFile &file) {
   if (file.size() < SELFMAG || std::memcmp(file.data(), ELFMAG, SELFMAG) != 0)
     return makeError(HK_INCOMPATIBLE,
                      "'%s' is not a compiled hk module: it is not an ELF "
@@ -117,4 +117,29 @@ Status hk::checkSharedObject(const std::string &path) {
     return truncated(path, "the section header table", header.e_shoff,
                      sectionsBytes, file.size());
   return {};
+}
+
+Status hk::checkSharedObject(const std::string &path) {
+  MappedFile file;
+  if (Status error = file.open(path))
+    return error;
+  if (Status error = checkElf(path, file))
+    return error;
+  switch (
+      checkSeal({reinterpret_cast<const char *>(file.data()), file.size()})) {
+  case SealState::Whole:
+    return {};
+  case SealState::Missing:
+    return makeError(HK_INCOMPATIBLE,
+                     "'%s' is truncated, or was changed after hk-compile wrote "
+                     "it (by strip, for example): the seal at its end is "
+                     "missing; copy it again, or compile the module again",
+                     path.c_str());
+  case SealState::Damaged:
+    break;
+  }
+  return makeError(HK_INCOMPATIBLE,
+                   "'%s' is damaged: its checksum is not the one it was "
+                   "written with; copy it again, or compile the module again",
+                   path.c_str());
 }

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "api/Status.h"
+#include "base/Status.h"
 
 #include <cstdarg>
 #include <cstdio>

@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // A read-only view of a file, and the check that a file is a whole shared
-// object: the dynamic loader itself crashes on a truncated one.
+// object: the dynamic loader itself crashes on a damaged one, and so may the
+// code inside it.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_RUNTIME_API_FILE_H
-#define HK_RUNTIME_API_FILE_H
+#ifndef HK_RUNTIME_BASE_FILE_H
+#define HK_RUNTIME_BASE_FILE_H
 
-#include "api/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 
@@ -36,10 +37,10 @@ private:
   uint64_t numBytes = 0;
 };
 
-/// Success when the file is a complete 64-bit ELF shared object for this
-/// machine.
+/// Success when the file is a 64-bit ELF shared object for this machine, as
+/// whole as when hk-compile sealed it (hk/Runtime/Seal.h).
 Status checkSharedObject(const std::string &path);
 
 } // namespace hk
 
-#endif // HK_RUNTIME_API_FILE_H
+#endif // HK_RUNTIME_BASE_FILE_H

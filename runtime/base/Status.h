@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_RUNTIME_API_STATUS_H
-#define HK_RUNTIME_API_STATUS_H
+#ifndef HK_RUNTIME_BASE_STATUS_H
+#define HK_RUNTIME_BASE_STATUS_H
 
 #include "hk/Runtime/hk.h"
 
@@ -86,4 +86,4 @@ Status requireNonNull(const T *pointer, const char *function,
 
 } // namespace hk
 
-#endif // HK_RUNTIME_API_STATUS_H
+#endif // HK_RUNTIME_BASE_STATUS_H

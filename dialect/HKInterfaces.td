@@ -1,0 +1,98 @@
+//===- HKInterfaces.td - What operators state of themselves ------*- tablegen -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The facts that fusion, tiles and emission ask an operator for, so that none of
+// them has to know it by name. lib/Analysis/LoopMaps.h answers questions with
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_HKINTERFACES
+#define HK_HKINTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def HK_RowwiseOpInterface : OpInterface<"RowwiseOpInterface"> {
+  let cppNamespace = "::mlir::hk";
+  let description = [{
+    Ops that a row-wise kernel can run: an element of a result depends only on
+    elements of the same row, where a row is a fixed value of the leading dims.
+    The loops of an op run over the dims of its first result; those of a write to
+    a cache run over what is written.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Number of trailing result dims that form the row of this op: 0 for
+      pointwise ops, 1 for a reduction along the last dim.
+    }], "int64_t", "getNumLocalDims">,
+    InterfaceMethod<[{
+      For every operand a map from the op's loops to the index of what it reads.
+      A symbol is an index that the loops do not tell: all elements of a row, a
+      row that another operand names, or, as `d - s`, a place in an operand that
+      is a part of the dim. Null: gathered, nothing is known of where.
+    }], "::llvm::SmallVector<::mlir::AffineMap>", "getOperandMaps">,
+    InterfaceMethod<[{
+      The reductions of trailing dims of the first operand that the op needs, in
+      the order in which they are computed.
+    }], "::llvm::SmallVector<::mlir::hk::RowReduction>", "getRowReductions">,
+    InterfaceMethod<[{
+      How many trailing dims of the first operand those are of.
+    }], "int64_t", "getNumReducedDims">,
+    InterfaceMethod<[{
+      How many consecutive elements of the last dim share a reduction, whose
+      results are then stored one per group; 0: all.
+    }], "int64_t", "getReductionGroup">,
+    InterfaceMethod<[{
+      Sizes and offsets in elements, besides those of its tensors, at which the
+      op cuts the last dim: a vector of consecutive elements must divide them.
+    }], "::llvm::SmallVector<int64_t>", "getVectorDivisors">,
+    InterfaceMethod<[{
+      Operations per element of the result, about: an elementary function or a
+      division counts 3, nothing computed 0.
+    }], "int64_t", "getCost">,
+    InterfaceMethod<[{
+      Whether it is a reduction of the whole last dim whose result is more than a
+      number: which elements are kept.
+    }], "bool", "isSelection">,
+    InterfaceMethod<[{
+      Whether the elements of the result are elements of the operands, unchanged.
+    }], "bool", "isMovement">,
+    InterfaceMethod<[{
+      Whether a row of the result is a few elements, however long the rows of the
+      operands are.
+    }], "bool", "hasFewElements">
+  ];
+}
+
+def HK_UnaryOpInterface : OpInterface<"UnaryOpInterface"> {
+  let cppNamespace = "::mlir::hk";
+  let description = [{
+    Pointwise ops of one real operand without attributes.
+  }];
+  let methods = [StaticInterfaceMethod<[{
+      The function of runtime/kernels/device/math.h that computes it in f32.
+    }], "::llvm::StringRef", "getDeviceFunction">];
+}
+
+def HK_StateOpInterface : OpInterface<"StateOpInterface"> {
+  let cppNamespace = "::mlir::hk";
+  let description = [{
+    Ops that overwrite operands (state): some of their results are the memory of
+    an operand afterwards.
+  }];
+  let methods = [InterfaceMethod<[{
+      The operand whose memory `result` is; null for a result of its own.
+    }], "::mlir::OpOperand *", "getTiedState", (ins "::mlir::OpResult":$result)>];
+}
+
+// Kernels of such an op read its operands from memory only: none is computed or
+// a constant of the kernel.
+def HK_OperandsInMemory : NativeOpTrait<"OperandsInMemory"> {
+  let cppNamespace = "::mlir::hk";
+}
+
+#endif // HK_HKINTERFACES

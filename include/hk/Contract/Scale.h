@@ -1,0 +1,51 @@
+//===- Scale.h - Which elements of an operand share a scale -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The only place of the granularities of a matrix product's scales. The
+// verifier, the interpreter, the matcher and the kernels read them here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_SCALE_H
+#define HK_CONTRACT_SCALE_H
+
+#include "hk/Contract/DType.h"
+
+namespace hk {
+
+/// One scale per `rows` x `depth` elements of an operand's [rows, k]; 0 is the
+/// whole extent.
+struct ScaleSpec {
+  DType type;
+  int32_t rows, depth;
+
+  constexpr bool alongK() const { return depth != 0; }
+};
+
+inline constexpr ScaleSpec kTensorScale = {DType::F32, 0, 0};
+inline constexpr ScaleSpec kRowScale = {DType::F32, 1, 0};
+/// f32 scales along k: of A, and of B. They multiply partial sums.
+inline constexpr ScaleSpec kBlockScaleA = {DType::F32, 1, 128};
+inline constexpr ScaleSpec kBlockScaleB = {DType::F32, 128, 128};
+/// The OCP microscaling formats. They multiply elements, exactly.
+inline constexpr ScaleSpec kMxScale = {DType::F8E8M0FNU, 1, 32};
+
+constexpr bool operator==(const ScaleSpec &a, const ScaleSpec &b) {
+  return a.type == b.type && a.rows == b.rows && a.depth == b.depth;
+}
+constexpr bool operator!=(const ScaleSpec &a, const ScaleSpec &b) {
+  return !(a == b);
+}
+
+/// Scales along an extent of n elements.
+constexpr int64_t scalesAlong(int64_t n, int32_t block) {
+  return block == 0 ? 1 : (n + block - 1) / block;
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_SCALE_H

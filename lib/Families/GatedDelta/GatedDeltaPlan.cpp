@@ -1,0 +1,241 @@
+//===- GatedDeltaPlan.cpp - What one gated delta rule kernel computes -----===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function per operator: the names that its kernel template uses for the
+// operands and results, and how it accesses them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GatedDeltaPlan.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using ::hk::GatedDeltaKernel;
+using Access = GatedDeltaAccess;
+
+static int64_t sizeOf(Value value, int64_t fromLast) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  return shape[shape.size() - 1 - fromLast];
+}
+static Type elementOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+static std::optional<double> numberOf(std::optional<APFloat> attribute) {
+  if (!attribute)
+    return std::nullopt;
+  return attribute->convertToDouble();
+}
+
+namespace {
+/// Fills in a plan; absent operands are left out.
+struct PlanBuilder {
+  GatedDeltaPlan plan;
+
+  PlanBuilder(Operation *op, GatedDeltaKernel kernel, StringRef name,
+              StringRef header) {
+    plan.op = op;
+    plan.kernel = kernel;
+    plan.templateName = name;
+    plan.header = header;
+  }
+  void read(StringRef name, Value value, Access access) {
+    if (value)
+      plan.reads.push_back({name, value, access});
+  }
+  void write(StringRef name, Value value, Access access) {
+    plan.writes.push_back({name, value, access});
+  }
+  template <class OpT> void pool(OpT op) {
+    plan.state = op.getState();
+    plan.newState = op.getNewState();
+    plan.indices = op.getIndices();
+    plan.initial = op.getHasInitial();
+    plan.keyMajor = op.getStateLayout() == StateLayout::key_major;
+  }
+  void keys(Value value) {
+    plan.heads = sizeOf(value, 1);
+    plan.keys = sizeOf(value, 0);
+    plan.keyType = elementOf(value);
+  }
+  void values(Value value) {
+    plan.valueHeads = sizeOf(value, 1);
+    plan.values = sizeOf(value, 0);
+    plan.valueType = elementOf(value);
+  }
+};
+} // namespace
+
+static GatedDeltaPlan planRecurrent(GatedDeltaRuleOp op) {
+  PlanBuilder b(op, GatedDeltaKernel::Recurrent, "Recurrent", "recurrent");
+  b.keys(op.getKey());
+  b.values(op.getValue());
+  b.read("query", op.getQuery(), Access::Keys);
+  b.read("key", op.getKey(), Access::Keys);
+  b.read("value", op.getValue(), Access::Columns);
+  b.read("decay", op.getDecay(), Access::Scalar);
+  b.read("keyDecay", op.getKeyDecay(), Access::Keys);
+  b.read("valueDecay", op.getValueDecay(), Access::Columns);
+  Value beta = op.getBeta(), value = op.getValue();
+  bool perValue = beta && cast<RankedTensorType>(beta.getType()).getRank() ==
+                              cast<RankedTensorType>(value.getType()).getRank();
+  b.read("beta", beta, perValue ? Access::Columns : Access::Scalar);
+  b.write("result", op.getResult(), Access::Columns);
+  b.plan.scale = numberOf(op.getScale());
+  b.plan.l2norm = numberOf(op.getL2norm());
+  b.plan.offsets = op.getOffsets();
+  b.pool(op);
+  return b.plan;
+}
+
+static GatedDeltaPlan planKkt(ChunkKktOp op) {
+  PlanBuilder b(op, GatedDeltaKernel::Kkt, "ChunkKkt", "kkt");
+  b.keys(op.getKey());
+  b.plan.valueHeads = sizeOf(op.getResult(), 1);
+  b.plan.chunk = int64_t(op.getChunk());
+  b.read("key", op.getKey(), Access::Keys);
+  b.read("decay", op.getDecay(), Access::Scalar);
+  b.read("beta", op.getBeta(), Access::Scalar);
+  b.write("result", op.getResult(), Access::Row);
+  b.plan.offsets = op.getOffsets();
+  return b.plan;
+}
+
+static GatedDeltaPlan planSolve(SolveTrilOp op) {
+  PlanBuilder b(op, GatedDeltaKernel::SolveTril, "SolveTril", "solve_tril");
+  b.plan.valueHeads = sizeOf(op.getInput(), 1);
+  b.plan.values = b.plan.chunk = op.getChunk();
+  b.read("input", op.getInput(), Access::Row);
+  b.write("result", op.getResult(), Access::Columns);
+  b.plan.offsets = op.getOffsets();
+  return b.plan;
+}
+
+static GatedDeltaPlan planWU(ChunkWUOp op) {
+  PlanBuilder b(op, GatedDeltaKernel::WU, "ChunkWU", "wu");
+  b.keys(op.getKey());
+  b.values(op.getValue());
+  b.plan.chunk = op.getChunk();
+  b.read("key", op.getKey(), Access::Columns);
+  b.read("value", op.getValue(), Access::Columns);
+  b.read("inverse", op.getInverse(), Access::Row);
+  b.read("decay", op.getDecay(), Access::Scalar);
+  b.read("beta", op.getBeta(), Access::Scalar);
+  b.write("w", op.getW(), Access::Columns);
+  b.write("u", op.getU(), Access::Columns);
+  b.plan.offsets = op.getOffsets();
+  return b.plan;
+}
+
+static GatedDeltaPlan planState(ChunkStateOp op) {
+  PlanBuilder b(op, GatedDeltaKernel::State, "ChunkState", "chunk_state");
+  b.keys(op.getKey());
+  b.values(op.getU());
+  b.plan.chunk = int64_t(op.getChunk());
+  b.read("key", op.getKey(), Access::Keys);
+  b.read("w", op.getW(), Access::Keys);
+  b.read("u", op.getU(), Access::Columns);
+  b.read("decay", op.getDecay(), Access::Scalar);
+  b.write("states", op.getStates(), Access::States);
+  b.write("vNew", op.getVNew(), Access::Columns);
+  b.plan.offsets = op.getOffsets();
+  b.pool(op);
+  return b.plan;
+}
+
+static GatedDeltaPlan planOutput(ChunkOutputOp op) {
+  PlanBuilder b(op, GatedDeltaKernel::Output, "ChunkOutput", "chunk_output");
+  b.keys(op.getKey());
+  b.values(op.getValue());
+  b.plan.chunk = int64_t(op.getChunk());
+  b.read("query", op.getQuery(), Access::Keys);
+  b.read("key", op.getKey(), Access::Keys);
+  b.read("value", op.getValue(), Access::Columns);
+  b.read("states", op.getStates(), Access::States);
+  b.read("decay", op.getDecay(), Access::Scalar);
+  b.write("result", op.getResult(), Access::Columns);
+  b.plan.scale = numberOf(op.getScale());
+  b.plan.offsets = op.getOffsets();
+  return b.plan;
+}
+
+std::optional<GatedDeltaPlan> GatedDeltaPlan::of(Operation *op) {
+  using Plan = std::optional<GatedDeltaPlan>;
+  return llvm::TypeSwitch<Operation *, Plan>(op)
+      .Case([](GatedDeltaRuleOp o) { return planRecurrent(o); })
+      .Case([](ChunkKktOp o) { return planKkt(o); })
+      .Case([](SolveTrilOp o) { return planSolve(o); })
+      .Case([](ChunkWUOp o) { return planWU(o); })
+      .Case([](ChunkStateOp o) { return planState(o); })
+      .Case([](ChunkOutputOp o) { return planOutput(o); })
+      .Default([](Operation *) { return Plan(); });
+}
+
+std::optional<GatedDeltaPlan> GatedDeltaPlan::of(ArrayRef<Operation *> ops) {
+  for (Operation *op : ops)
+    if (auto plan = of(op))
+      return plan;
+  return std::nullopt;
+}
+
+/// What makes the decays is a member of the kernel: it is computed there.
+static void takeSums(GatedDeltaPlan &plan) {
+  for (GatedDeltaTensor &read : plan.reads) {
+    auto cumsum = read.value.getDefiningOp<CumsumOp>();
+    if (!cumsum)
+      continue;
+    plan.sums = cumsum;
+    plan.kernel = GatedDeltaKernel::SumsAndKkt;
+    read.value = cumsum.getInput();
+    plan.writes.push_back({"sums", cumsum.getResult(), Access::Scalar});
+  }
+}
+
+std::optional<GatedDeltaPlan> GatedDeltaPlan::of(KernelOp kernel) {
+  for (Operation &op : kernel.getSpecBlock())
+    if (auto plan = of(&op)) {
+      takeSums(*plan);
+      return plan;
+    }
+  return std::nullopt;
+}
+
+bool mlir::hk::takesSums(const GatedDeltaPlan &plan, CumsumOp cumsum) {
+  auto kkt = dyn_cast<ChunkKktOp>(plan.op);
+  if (!kkt || kkt.getDecay() != cumsum.getResult())
+    return false;
+  return cumsum.getKind() == ScanKind::inclusive && !cumsum.getReverse() &&
+         int64_t(cumsum.getChunk().value_or(0)) == plan.chunk &&
+         int64_t(cumsum.getDim()) == (plan.offsets ? 0 : 1) &&
+         cumsum.getBounds() == plan.offsets &&
+         elementOf(cumsum.getResult()).isF32();
+}
+
+bool GatedDeltaPlan::hasOperand(StringRef name) const {
+  return llvm::any_of(reads, [&](const GatedDeltaTensor &tensor) {
+    return tensor.name == name;
+  });
+}
+
+Value GatedDeltaPlan::resultOf(Value value) const {
+  Operation *owner = value.getDefiningOp();
+  if (!owner)
+    return {};
+  if (owner == op || (sums && owner == sums))
+    return value;
+  for (Value operand : owner->getOperands())
+    if (Value result = resultOf(operand))
+      return result;
+  return {};
+}
+
+int64_t mlir::hk::gatedDeltaSlices(const GatedDeltaPlan &plan,
+                                   const ::hk::GatedDeltaTile &tile) {
+  int64_t perBlock = int64_t(tile.threads / tile.lanes) * tile.columns;
+  return (plan.values + perBlock - 1) / perBlock;
+}

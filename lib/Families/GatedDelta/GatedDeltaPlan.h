@@ -1,0 +1,88 @@
+//===- GatedDeltaPlan.h - What one gated delta rule kernel computes -*- C++
+//-*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel is one operator of the gated delta rule, elementwise operators that
+// make its operands, which are computed where they are read, and elementwise
+// operators on its results. The plan says what the operator reads and writes in
+// terms that all of them share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_GATEDDELTA_GATEDDELTAPLAN_H
+#define HK_FAMILIES_GATEDDELTA_GATEDDELTAPLAN_H
+
+#include "hk/Contract/LdsGatedDelta.h"
+#include "hk/Families/Family.h"
+
+namespace mlir::hk {
+
+/// How a kernel reads or writes a tensor at a token and head.
+enum class GatedDeltaAccess {
+  Scalar,  // [.., heads]
+  Keys,    // [.., heads, keys], a vector of keys
+  Columns, // [.., heads, n], the columns of a thread
+  Row,     // [.., heads, chunk], four elements
+  States,  // [.., chunks, heads, keys, values], the columns of a thread
+};
+
+/// An operand or a result, by the name that the kernel template gives it.
+struct GatedDeltaTensor {
+  StringRef name;
+  Value value;
+  GatedDeltaAccess access;
+};
+
+struct GatedDeltaPlan {
+  Operation *op = nullptr;
+  ::hk::GatedDeltaKernel kernel;
+  StringRef templateName, header;
+  int64_t heads = 1, valueHeads = 1, keys = 1, values = 1;
+  int64_t chunk = 0;
+  std::optional<double> scale, l2norm;
+  SmallVector<GatedDeltaTensor> reads, writes;
+  /// Types that the definition rounds to on the way.
+  Type keyType, valueType;
+  Value offsets, state, newState, indices, initial;
+  bool keyMajor = true;
+  /// The sums of decays, where the kernel makes them itself.
+  Operation *sums = nullptr;
+
+  /// The plan of one of the family's operators; nullopt for another.
+  static std::optional<GatedDeltaPlan> of(Operation *op);
+  /// The plan of the first such operator among `ops`.
+  static std::optional<GatedDeltaPlan> of(ArrayRef<Operation *> ops);
+  static std::optional<GatedDeltaPlan> of(KernelOp kernel);
+
+  bool hasOperand(StringRef name) const;
+  /// The operand whose leading dims count tokens.
+  Value lead() const { return op->getOperand(0); }
+  /// Whether a block walks over the tokens of a sequence; else it has a chunk.
+  bool walks() const {
+    return kernel == ::hk::GatedDeltaKernel::Recurrent ||
+           kernel == ::hk::GatedDeltaKernel::State;
+  }
+  /// The result of the operator that `value` is computed from; null for none.
+  Value resultOf(Value value) const;
+};
+
+/// Whether `cumsum` makes the decays of the plan's operator and a block that
+/// has a chunk can do so.
+bool takesSums(const GatedDeltaPlan &plan, CumsumOp cumsum);
+
+/// Blocks of a kernel that walks over tokens which share a head.
+int64_t gatedDeltaSlices(const GatedDeltaPlan &plan,
+                         const ::hk::GatedDeltaTile &tile);
+
+LogicalResult addGatedDeltaVariants(KernelOp kernel, const ::hk::Target &target,
+                                    DecisionLog &log);
+LogicalResult emitGatedDelta(KernelOp kernel, StringRef prefix,
+                             raw_ostream &os);
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_GATEDDELTA_GATEDDELTAPLAN_H

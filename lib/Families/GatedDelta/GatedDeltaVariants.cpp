@@ -1,0 +1,158 @@
+//===- GatedDeltaVariants.cpp - Tiles and grids of the gated delta rule ---===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One variant. Where a state is kept, a thread has at most kStateFloats of it;
+// where a block has a chunk, threads are as many as there is work for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GatedDeltaPlan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using ::hk::GatedDeltaKernel;
+using ::hk::GatedDeltaTile;
+
+/// Registers that a thread's part of one state may take.
+static constexpr int64_t kStateFloats = 32;
+static constexpr int64_t kHostColumns = 16;
+static constexpr int64_t kBlockThreads = 256;
+
+/// The largest power of two up to `most` that divides `n`.
+static int64_t divisor(int64_t n, int64_t most) {
+  while (most > 1 && n % most != 0)
+    most /= 2;
+  return most;
+}
+
+static GatedDeltaTile hostTile(const GatedDeltaPlan &plan) {
+  int64_t columns = divisor(plan.values, kHostColumns);
+  if (plan.kernel == GatedDeltaKernel::WU)
+    columns = divisor(plan.keys, columns);
+  return {1, 1, int32_t(columns)};
+}
+
+/// Blocks that walk over tokens: lanes share the keys of a column.
+static GatedDeltaTile walkingTile(const GatedDeltaPlan &plan,
+                                  const ::hk::Target &target) {
+  // The start of a chunk is kept beside the state that grows.
+  bool two = plan.kernel == GatedDeltaKernel::State;
+  int64_t columns = divisor(plan.values, two ? 2 : 4), lanes = 1;
+  while (lanes < target.waveSize / 2 &&
+         plan.keys * columns > lanes * kStateFloats / (two ? 2 : 1))
+    lanes *= 2;
+  int64_t threads = target.waveSize;
+  while (threads < kBlockThreads && threads / lanes * columns < plan.values)
+    threads *= 2;
+  return {int32_t(threads), int32_t(lanes), int32_t(columns)};
+}
+
+static GatedDeltaTile chooseTile(const GatedDeltaPlan &plan,
+                                 const ::hk::Target &target) {
+  if (target.arch == ::hk::Arch::Host)
+    return hostTile(plan);
+  if (plan.walks())
+    return walkingTile(plan, target);
+  int64_t pieces = (plan.chunk / 4) * (plan.chunk / 4), wanted = plan.chunk;
+  if (plan.kernel == GatedDeltaKernel::Kkt ||
+      plan.kernel == GatedDeltaKernel::SumsAndKkt)
+    wanted = std::max(wanted, pieces);
+  else if (plan.kernel == GatedDeltaKernel::Output)
+    wanted = std::max(pieces, std::min(plan.values, kBlockThreads));
+  else if (plan.kernel == GatedDeltaKernel::WU)
+    wanted = std::min(std::max(plan.keys, plan.values), kBlockThreads);
+  return {int32_t(llvm::alignTo(wanted, target.waveSize)), 1, 1};
+}
+
+namespace {
+/// Grid: x counts (sequence, head, slice) or (chunk, head), as the kernels do.
+class GridBuilder {
+public:
+  GridBuilder(const GatedDeltaPlan &plan, KernelOp kernel, OpBuilder &builder,
+              Location loc, ValueRange symbols)
+      : plan(plan), dims(DimSymbols::ofKernel(kernel)), b(builder), loc(loc),
+        symbols(symbols) {}
+
+  LaunchDims get(const GatedDeltaTile &tile) {
+    int64_t heads = plan.valueHeads;
+    if (plan.walks())
+      heads *= gatedDeltaSlices(plan, tile);
+    LaunchDims launch;
+    launch.condition = arith::ConstantIntOp::create(b, loc, 1, 1);
+    launch.x = b.createOrFold<arith::MulIOp>(
+        loc, plan.walks() ? sequences() : chunks(), constant(heads));
+    launch.y = launch.z = constant(1);
+    return launch;
+  }
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value size(Value value, int64_t dim) {
+    DimName name = dims.shape(value)[dim];
+    return SymShapeAttr::isSymbol(name)
+               ? Value(symbols[SymShapeAttr::symbolOf(name)])
+               : constant(name);
+  }
+  /// Tokens after the last offset are one more.
+  Value sequences() {
+    return plan.offsets ? size(plan.offsets, 0) : size(plan.lead(), 0);
+  }
+  Value chunks() {
+    Value chunk = constant(plan.chunk);
+    if (plan.offsets) // see device/ragged.h
+      return b.createOrFold<arith::AddIOp>(
+          loc, b.createOrFold<arith::DivUIOp>(loc, size(plan.lead(), 0), chunk),
+          sequences());
+    return b.createOrFold<arith::MulIOp>(
+        loc, size(plan.lead(), 0),
+        b.createOrFold<arith::CeilDivUIOp>(loc, size(plan.lead(), 1), chunk));
+  }
+
+  const GatedDeltaPlan &plan;
+  DimSymbols dims;
+  OpBuilder &b;
+  Location loc;
+  ValueRange symbols;
+};
+} // namespace
+
+LogicalResult mlir::hk::addGatedDeltaVariants(KernelOp kernel,
+                                              const ::hk::Target &target,
+                                              DecisionLog &log) {
+  auto plan = GatedDeltaPlan::of(kernel);
+  if (!plan)
+    return kernel.emitOpError("expected the body of a gated_delta kernel to "
+                              "hold an operator of the gated delta rule");
+  GatedDeltaTile tile = chooseTile(*plan, target);
+  int64_t lds =
+      ::hk::gatedDeltaLds(target, plan->kernel, plan->chunk, plan->keys);
+  if (lds > target.ldsBytes)
+    return plan->op->emitOpError("expected the LDS of kernel ")
+           << kernel.getSymName() << " to be at most " << target.ldsBytes
+           << " bytes on " << target.name << ", but it needs " << lds
+           << "; use a smaller chunk than " << plan->chunk;
+  std::string text = ("threads " + Twine(tile.threads) + ", lanes " +
+                      Twine(tile.lanes) + ", columns " + Twine(tile.columns))
+                         .str();
+  log.add({DecisionKind::Tile,
+           kernel.getLoc(),
+           kernel.getSymName().str(),
+           {{text, Verdict::accept(), 0, lds}},
+           /*chosen=*/0});
+  auto attr = GatedDeltaTileAttr::get(kernel.getContext(), tile.threads,
+                                      tile.lanes, tile.columns);
+  addVariant(kernel, attr, tile.threads, lds,
+             [&](OpBuilder &b, Location loc, ValueRange symbols) {
+               return GridBuilder(*plan, kernel, b, loc, symbols).get(tile);
+             });
+  return success();
+}

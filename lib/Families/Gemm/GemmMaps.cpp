@@ -1,0 +1,133 @@
+//===- GemmMaps.cpp - Tensor maps of a matrix product ---------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What sm_90a's copy engine is told of the operands and, when it stores it, of
+// the result: matrices of rows along k (of the result: along n), and the boxes
+// that the loops in runtime/kernels/gemm/sm90 move.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Common/ArgumentWords.h"
+#include "GemmKernel.h"
+
+#include "hk/Analysis/LoopMaps.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// Rows and columns of a box of the result (gemm/sm90/box_epilogue.h).
+static constexpr int64_t kStoreRows = 16, kStoreColumns = 64;
+
+static RankedTensorType tensorOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+static unsigned argument(Value value) {
+  return cast<BlockArgument>(value).getArgNumber();
+}
+
+namespace {
+struct MapBuilder {
+  ArgumentWords words;
+
+  /// Of `operand`, which has the type of `value`; no matrixDim: one matrix.
+  hk_tensor_map_abi build(unsigned operand, Value value, int64_t rowDim,
+                          std::optional<int64_t> matrixDim, int64_t boxColumns,
+                          int64_t boxRows) {
+    RankedTensorType type = tensorOf(value);
+    hk_tensor_map_abi map = {};
+    map.pointer = operand;
+    map.dtype = uint8_t(*dtypeOf(type.getElementType()));
+    map.columns = words.dimNumber(operand, type.getRank() - 1);
+    map.rows = words.dimNumber(operand, rowDim);
+    map.row_stride = words.strideNumber(operand, rowDim);
+    map.matrices = {1, HK_NO_WORD};
+    map.matrix_stride = map.row_stride;
+    if (matrixDim) {
+      map.matrices = words.dimNumber(operand, *matrixDim);
+      map.matrix_stride = words.strideNumber(operand, *matrixDim);
+    }
+    map.box_columns = uint32_t(boxColumns);
+    map.box_rows = uint32_t(boxRows);
+    return map;
+  }
+};
+} // namespace
+
+/// Whether an epilogue would read it at places of its own for every element.
+static bool isMatrix(Value operand) {
+  ArrayRef<int64_t> shape = tensorOf(operand).getShape();
+  return llvm::count_if(shape, [](int64_t size) { return size != 1; }) > 1;
+}
+
+/// Whether every operator behind the product is one of elements, and reads
+/// nothing but it, rows and columns.
+static bool isLightEpilogue(KernelOp kernel, MatmulOp product) {
+  for (Operation &op : kernel.getSpecBlock().without_terminator()) {
+    if (&op == product || isa<ConstantOp>(op))
+      continue;
+    if (!isElementwise(&op) && !isa<GatedActivationOp>(op))
+      return false;
+    for (Value operand : op.getOperands())
+      if (isa<BlockArgument>(operand) && isMatrix(operand))
+        return false;
+  }
+  return true;
+}
+
+bool mlir::hk::onlyRounds(KernelOp kernel) {
+  GemmKernel gemm = describeGemm(kernel);
+  return kernel.getSpecBlock().getTerminator()->getOperand(0) ==
+             gemm.matmul.getResult() &&
+         gemm.scaleUse(GemmSide::Lhs) != ScaleUse::Outer &&
+         gemm.scaleUse(GemmSide::Rhs) != ScaleUse::Outer;
+}
+
+bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
+  GemmKernel gemm = describeGemm(kernel);
+  Operation *yield = kernel.getSpecBlock().getTerminator();
+  int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
+  if (tile.getLoop() != GemmLoop::warp_specialised ||
+      yield->getNumOperands() != 1 || columns % kStoreColumns != 0 ||
+      !isLightEpilogue(kernel, gemm.matmul))
+    return false;
+  Type element = tensorOf(yield->getOperand(0)).getElementType();
+  int64_t align = kernel.getAligns()[kernel.getNumInputs()];
+  return (element.isBF16() || element.isF16()) &&
+         operandAlignment(yield->getOperand(0), align) >= 16;
+}
+
+SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
+                                                        GemmTileAttr tile) {
+  if (tile.getLoop() == GemmLoop::blocks)
+    return {};
+  GemmKernel gemm = describeGemm(kernel);
+  MatmulOp op = gemm.matmul;
+  GemmDims dims = gemmDims(op);
+  std::optional<int64_t> matrix;
+  if (!dims.batch.empty())
+    matrix = dims.batch.front();
+  Value lhs = op.getLhs(), rhs = op.getRhs();
+  bool sharedB = tensorOf(rhs).getRank() == 2;
+  // A box of B is half of a pair or, where a cluster shares B, what one of its
+  // blocks brings of that.
+  int64_t rowsB = tile.getBn() / (gemm.isPair() ? 2 : 1);
+  if (tile.getLoop() == GemmLoop::warp_specialised)
+    rowsB /= tile.getCluster();
+  MapBuilder maps{ArgumentWords(kernel)};
+  SmallVector<hk_tensor_map_abi> result;
+  result.push_back(maps.build(argument(lhs), lhs, dims.row, matrix,
+                              tile.getBk(), tile.getBm()));
+  result.push_back(maps.build(argument(rhs), rhs, op.getRhsDim(MatmulDim::N),
+                              sharedB ? std::nullopt : matrix, tile.getBk(),
+                              rowsB));
+  if (storesBoxes(kernel, tile)) {
+    Value out = kernel.getSpecBlock().getTerminator()->getOperand(0);
+    result.push_back(maps.build(unsigned(kernel.getNumInputs()), out, dims.row,
+                                matrix, kStoreColumns, kStoreRows));
+  }
+  return result;
+}

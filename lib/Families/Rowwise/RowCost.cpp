@@ -1,0 +1,181 @@
+//===- RowCost.cpp - Modelled time of operators as one kernel -------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The plan and the tiles are those of a kernel, so a draft of it is made, which
+// no module ever holds. The time is what memory takes for all rows, or, of few
+// rows, what the compute units that share one take for it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowCost.h"
+
+#include "RowTiles.h"
+
+#include "hk/Analysis/Alignment.h"
+#include "hk/Contract/Cost.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// How much longer one kernel may be modelled to take than two: the model is
+/// not better than this.
+static constexpr double kTolerance = 1.05;
+/// Bytes that a compute unit loads or stores per clock.
+static constexpr double kBytesPerClock = 64;
+/// Rows that RankedTile::microseconds is of.
+static constexpr double kModelledRows = 4096;
+
+/// Whether something outside `ops` reads `value`, directly or through views.
+static bool escapes(Value value,
+                    const llvm::SmallPtrSetImpl<Operation *> &ops) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isView(user) && !ops.contains(user))
+      return escapes(user->getResult(0), ops);
+    return !ops.contains(user);
+  });
+}
+
+static Attribute symbolicShape(Value value, const DimSymbols &dims,
+                               llvm::DenseMap<DimName, int64_t> &symbols) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> sizes(type.getShape());
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (ShapedType::isDynamic(size))
+      size = -1 - symbols
+                      .try_emplace(dims.dim(value, static_cast<int64_t>(dim)),
+                                   symbols.size())
+                      .first->second;
+  return SymShapeAttr::get(value.getContext(), sizes);
+}
+
+/// The kernel that `ops` would be, in no module.
+static OwningOpRef<KernelOp> draftOf(ArrayRef<Operation *> ops,
+                                     const DimSymbols &dims) {
+  llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
+  llvm::SmallSetVector<Value, 16> inputs;
+  SmallVector<Value> outs;
+  for (Operation *op : ops) {
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()) &&
+          !members.contains(operand.getDefiningOp()) &&
+          !operand.getDefiningOp<ConstantOp>())
+        inputs.insert(operand);
+    if (!isView(op))
+      llvm::append_range(
+          outs, llvm::make_filter_range(op->getResults(), [&](Value result) {
+            return escapes(result, members);
+          }));
+  }
+  MLIRContext *context = ops.front()->getContext();
+  Location loc = ops.front()->getLoc();
+  OpBuilder builder(context);
+  llvm::DenseMap<DimName, int64_t> symbols;
+  SmallVector<Attribute> shapes;
+  SmallVector<Type> types;
+  for (ArrayRef<Value> values : {inputs.getArrayRef(), ArrayRef(outs)})
+    for (Value value : values) {
+      shapes.push_back(symbolicShape(value, dims, symbols));
+      types.push_back(value.getType());
+    }
+  SmallVector<int64_t> aligns(shapes.size(), kMaxAlignment);
+  OwningOpRef<KernelOp> kernel = KernelOp::create(
+      builder, loc, "draft", FamilyKind::rowwise, int64_t(inputs.size()),
+      builder.getArrayAttr(shapes), aligns);
+  builder.createBlock(&kernel->getBody());
+  auto spec = SpecOp::create(builder, loc);
+  Block *body = builder.createBlock(&spec.getBody());
+  IRMapping mapping;
+  for (Type type : types)
+    body->addArgument(type, loc);
+  for (auto [input, argument] : llvm::zip(inputs, body->getArguments()))
+    mapping.map(input, argument);
+  for (Operation *op : ops) {
+    for (Value operand : op->getOperands())
+      if (auto constant = operand.getDefiningOp<ConstantOp>();
+          constant && !mapping.contains(operand))
+        builder.clone(*constant.getOperation(), mapping);
+    builder.clone(*op, mapping);
+  }
+  SmallVector<Value> yielded;
+  for (Value out : outs)
+    yielded.push_back(mapping.lookup(out));
+  YieldOp::create(builder, loc, yielded);
+  return kernel;
+}
+
+double RowCost::microseconds(int64_t numRows) const {
+  const Tile &tile = numRows <= fewRows ? few : many;
+  return launch + std::max(tile.perRow * double(numRows), tile.latency);
+}
+
+std::optional<RowCost> mlir::hk::costOf(ArrayRef<Operation *> ops,
+                                        const FusionContext &context) {
+  const ::hk::Target &target = context.target;
+  OwningOpRef<KernelOp> kernel = draftOf(ops, context.dims);
+  DimSymbols dims = DimSymbols::ofKernel(*kernel);
+  RowPlan plan(*kernel, dims);
+  if (plan.stores().empty() || plan.widest() == 0)
+    return std::nullopt;
+  SmallVector<size_t> chosen;
+  SmallVector<RankedTile> tiles = rankTiles(
+      plan, target, [](const ::hk::RowTile &) { return false; }, chosen);
+  if (chosen.empty())
+    return std::nullopt;
+  auto timeOf = [&](const RankedTile &ranked) {
+    RowCost::Tile time;
+    time.perRow = ranked.microseconds / kModelledRows;
+    // What is not kept is loaded again in each phase.
+    double passes = ranked.tile.slots == 0 ? double(plan.numPhases()) : 1;
+    double bytes = double(plan.widest()) * plan.bytesPerRowElement() * passes;
+    if (plan.needsWholeRows())
+      time.latency = bytes / (kBytesPerClock * ranked.tile.cluster *
+                              ::hk::clockGHz(target) * 1e3);
+    return time;
+  };
+  RowCost cost;
+  cost.wholeRows = plan.needsWholeRows();
+  cost.rows = RowPlan::flatSize(plan.rows());
+  cost.many = timeOf(tiles[chosen.back()]);
+  cost.few = timeOf(tiles[chosen.front()]);
+  cost.fewRows = chosen.size() > 1 ? tiles[chosen.front()].maxRows : 0;
+  cost.launch = target.launchMicroseconds;
+  return cost;
+}
+
+Verdict mlir::hk::compareCosts(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
+                               ArrayRef<Operation *> both,
+                               const FusionContext &context) {
+  // One block of the host is one thread: nothing is lost together.
+  if (context.target.arch == ::hk::Arch::Host)
+    return Verdict::accept();
+  std::optional<RowCost> one = costOf(both, context);
+  if (!one || !one->wholeRows)
+    return Verdict::accept();
+  std::optional<RowCost> first = costOf(a, context), then = costOf(b, context);
+  if (!first || !then)
+    return Verdict::accept();
+  SmallVector<int64_t> assumed = {1, int64_t(kModelledRows)};
+  if (one->rows)
+    assumed = {*one->rows};
+  for (int64_t rows : assumed)
+    if (one->microseconds(rows) <=
+        kTolerance * (first->microseconds(rows) + then->microseconds(rows)))
+      return Verdict::accept();
+  int64_t rows = assumed.back();
+  return Verdict::refuse(
+      Reason::CostlierFused,
+      llvm::formatv("one kernel is modelled to take {0:f1} us for {1} rows, "
+                    "the two {2:f1}",
+                    one->microseconds(rows), rows,
+                    first->microseconds(rows) + then->microseconds(rows))
+          .str());
+}

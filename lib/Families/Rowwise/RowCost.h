@@ -1,0 +1,49 @@
+//===- RowCost.h - Modelled time of operators as one kernel -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What fusion asks before it makes one launch of two that nothing forces
+// together: whether the kernel it would get is slower than both.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_ROWWISE_ROWCOST_H
+#define HK_FAMILIES_ROWWISE_ROWCOST_H
+
+#include "hk/Families/Family.h"
+
+namespace mlir::hk {
+
+struct RowCost {
+  /// Whether a block must hold whole rows.
+  bool wholeRows = false;
+  /// Rows, if that is static.
+  std::optional<int64_t> rows;
+  /// Up to this many rows get a tile of their own.
+  int64_t fewRows = 0;
+  struct Tile {
+    double perRow = 0;  // microseconds, of many rows
+    double latency = 0; // of a row, by the compute units that share it
+  } few, many;
+  double launch = 0;
+
+  double microseconds(int64_t numRows) const;
+};
+
+/// Time of `ops`, a valid group in topological order, as one row-wise kernel
+/// with the tiles it would get; nullopt for widths that are not static.
+std::optional<RowCost> costOf(ArrayRef<Operation *> ops,
+                              const FusionContext &context);
+
+/// Accepts `both`, the union of `a` and `b`, unless it is modelled to take
+/// longer than one after the other: where the number of rows is not known,
+/// both for one row and for many.
+Verdict compareCosts(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
+                     ArrayRef<Operation *> both, const FusionContext &context);
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_ROWWISE_ROWCOST_H

@@ -1,0 +1,230 @@
+//===- GatedDelta.cpp - The gated delta rule, token by token --------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The recurrence in double. A correction depends on the whole column that it
+// corrects: with w = beta k, element i of the new column has the slopes
+// (1 - w_i k_i) and -w_i k_j, and these, not those of a sum of independent
+// terms, propagate the noise. That keeps a bound that does not grow where the
+// recurrence contracts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TokenSequences.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+
+FailureOr<TokenSequences> TokenSequences::of(Operation *op, const Tensor &lead,
+                                             const Tensor *offsets) {
+  TokenSequences result;
+  if (!offsets) {
+    result.sizes = {lead.sizes[0], lead.sizes[1]};
+    result.tokens = lead.sizes[0] * lead.sizes[1];
+    for (int64_t b = 0; b < lead.sizes[0]; ++b)
+      result.sequences.push_back(
+          {b, b * lead.sizes[1], (b + 1) * lead.sizes[1]});
+    return result;
+  }
+  result.sizes = {lead.sizes[0]};
+  result.tokens = lead.sizes[0];
+  double previous = 0;
+  for (auto [i, bound] : llvm::enumerate(offsets->values)) {
+    if (bound < previous || bound > lead.sizes[0] || (i == 0 && bound != 0))
+      return op->emitOpError("expected offsets to start at 0 and to ascend to "
+                             "at most ")
+             << lead.sizes[0] << ", but bound " << i << " is "
+             << int64_t(bound);
+    if (i > 0)
+      result.sequences.push_back(
+          {int64_t(i) - 1, int64_t(previous), int64_t(bound)});
+    previous = bound;
+  }
+  return result;
+}
+
+namespace {
+
+class Recurrence {
+public:
+  Recurrence(GatedDeltaRuleOp op, const Operands &in)
+      : op(op), in(in), query(in.of(op.getQuery())), key(in.of(op.getKey())),
+        value(in.of(op.getValue())), pool(op, in) {
+    heads = query.sizes[query.sizes.size() - 2];
+    keys = query.sizes.back();
+    valueHeads = value.sizes[value.sizes.size() - 2];
+    values = value.sizes.back();
+    scale = op.getScale() ? f32(op.getScale()->convertToDouble())
+                          : f32(1 / std::sqrt(double(keys)));
+  }
+
+  LogicalResult run(Results &out) {
+    auto tokens = TokenSequences::of(op, query, optional(op.getOffsets()));
+    if (failed(tokens) || failed(pool.verify(tokens->size())) ||
+        failed(verifySizes(*tokens)))
+      return failure();
+    ResultBuilder result(resultDType(op), value.sizes);
+    for (const TokenSequence &sequence : tokens->all())
+      for (int64_t head = 0; head < valueHeads; ++head)
+        runHead(sequence, head, result);
+    out.push_back(result.take());
+    pool.take(out);
+    return success();
+  }
+
+private:
+  const Tensor *optional(Value operand) const {
+    return operand ? in.find(operand) : nullptr;
+  }
+
+  LogicalResult verifySizes(const TokenSequences &tokens) {
+    using Operand = std::pair<StringRef, Value>;
+    for (auto [name, operand] :
+         {Operand("key", op.getKey()), Operand("value", op.getValue()),
+          Operand("decay", op.getDecay()),
+          Operand("key_decay", op.getKeyDecay()),
+          Operand("value_decay", op.getValueDecay()),
+          Operand("beta", op.getBeta())})
+      if (operand &&
+          failed(requireSizes(op, name, tokens.leading(),
+                              ArrayRef(in.of(operand).sizes)
+                                  .take_front(tokens.leading().size()))))
+        return failure();
+    return success();
+  }
+
+  /// Query or key, normalised if that is asked for.
+  SmallVector<Noisy> vectorOf(const Tensor &t, int64_t token, int64_t head) {
+    Vector x{&t, (token * heads + head) * keys};
+    SmallVector<Noisy> result;
+    for (int64_t k = 0; k < keys; ++k)
+      result.push_back(x[k]);
+    if (!op.getL2norm())
+      return result;
+    F32Sum squares;
+    for (Noisy v : result) {
+      // Both factors are one value.
+      double slope = 2 * v.value;
+      squares.add(square(v.value), square(times(slope, v.sigma)),
+                  times(slope, v.jump));
+    }
+    double epsilon = f32(op.getL2norm()->convertToDouble());
+    Noisy factor = rsqrt(plusF32(squares.noisy(), {epsilon, 0}));
+    for (Noisy &v : result)
+      v = timesF32(v, factor);
+    return result;
+  }
+
+  Noisy gate(Value operand, int64_t token, int64_t head, int64_t count,
+             int64_t i, double absent, bool exponentiate) {
+    const Tensor *t = optional(operand);
+    if (!t)
+      return {absent, 0};
+    Noisy v = at(*t, (token * valueHeads + head) * count + i);
+    return exponentiate ? inF32Range(exponential(v)) : v;
+  }
+
+  void runHead(const TokenSequence &sequence, int64_t head,
+               ResultBuilder &result) {
+    int64_t keyHead = head / (valueHeads / heads);
+    std::vector<Noisy> state(keys * values);
+    for (int64_t k = 0; k < keys; ++k)
+      for (int64_t v = 0; v < values; ++v)
+        state[k * values + v] = pool.load(sequence.number, head, k, v);
+    for (int64_t t = sequence.begin; t < sequence.end; ++t) {
+      SmallVector<Noisy> k = vectorOf(key, t, keyHead);
+      SmallVector<Noisy> q = vectorOf(query, t, keyHead);
+      for (Noisy &x : q)
+        x = timesF32(x, {scale, 0});
+      decay(state, t, head);
+      for (int64_t v = 0; v < values; ++v) {
+        correct(state, k, t, head, v);
+        F32Sum sum;
+        for (int64_t i = 0; i < keys; ++i)
+          addProduct(sum, state[i * values + v], q[i]);
+        result.set((t * valueHeads + head) * values + v, sum.noisy());
+      }
+    }
+    for (int64_t k = 0; k < keys; ++k)
+      for (int64_t v = 0; v < values; ++v)
+        pool.store(sequence.number, head, k, v, state[k * values + v]);
+  }
+
+  void decay(std::vector<Noisy> &state, int64_t token, int64_t head) {
+    Noisy all = gate(op.getDecay(), token, head, 1, 0, 1, true);
+    for (int64_t k = 0; k < keys; ++k) {
+      Noisy row = gate(op.getKeyDecay(), token, head, keys, k, 1, true);
+      for (int64_t v = 0; v < values; ++v) {
+        Noisy &s = state[k * values + v];
+        if (op.getDecay())
+          s = timesF32(s, all);
+        if (op.getKeyDecay())
+          s = timesF32(s, row);
+        if (op.getValueDecay())
+          s = timesF32(
+              s, gate(op.getValueDecay(), token, head, values, v, 1, true));
+      }
+    }
+  }
+
+  /// One column: S += k d with d = beta (v - S k).
+  void correct(std::vector<Noisy> &state, ArrayRef<Noisy> k, int64_t token,
+               int64_t head, int64_t column) {
+    const Tensor *beta = optional(op.getBeta());
+    bool headwise = !beta || beta->sizes.size() + 1 == value.sizes.size();
+    Noisy b = gate(op.getBeta(), token, head, headwise ? 1 : values,
+                   headwise ? 0 : column, 1, false);
+    // What d inherits from the state goes with the column, below.
+    F32Sum dot;
+    double inherited = 0; // of the state, per beta
+    for (int64_t i = 0; i < keys; ++i) {
+      Noisy s = state[i * values + column];
+      inherited += square(times(k[i].value, s.sigma));
+      addProduct(dot, {s.value, std::isinf(s.sigma) ? kInf : 0, s.jump}, k[i]);
+    }
+    Noisy v = at(value, (token * valueHeads + head) * values + column);
+    Noisy own = plusF32(v, [&] {
+      Noisy sum = dot.noisy();
+      return Noisy{-sum.value, sum.sigma, sum.jump};
+    }());
+    Noisy d = timesF32(b, own);
+    for (int64_t i = 0; i < keys; ++i) {
+      Noisy &s = state[i * values + column];
+      Noisy update = timesF32(k[i], d);
+      Noisy sum =
+          plusF32({s.value, std::isinf(s.sigma) ? kInf : 0, s.jump}, update);
+      double w = b.value * k[i].value, slope = 1 - w * k[i].value;
+      double others = inherited - square(times(k[i].value, s.sigma));
+      double variance =
+          square(times(slope, s.sigma)) + square(w) * std::max(others, 0.0);
+      if (std::isfinite(sum.value) && std::isfinite(variance))
+        sum.sigma = hypot2(sum.sigma, std::sqrt(variance));
+      else if (!std::isfinite(variance))
+        sum.sigma = kInf;
+      s = sum;
+    }
+  }
+
+  GatedDeltaRuleOp op;
+  const Operands &in;
+  const Tensor &query, &key, &value;
+  StatePool<GatedDeltaRuleOp> pool;
+  int64_t heads, keys, valueHeads, values;
+  double scale;
+};
+
+} // namespace
+
+static LogicalResult evaluateGatedDeltaRule(Operation *op, const Operands &in,
+                                            Results &out) {
+  return Recurrence(cast<GatedDeltaRuleOp>(op), in).run(out);
+}
+
+void reference::addGatedDelta(EvaluatorTable &table) {
+  table.add<GatedDeltaRuleOp>(evaluateGatedDeltaRule);
+  addGatedDeltaChunks(table);
+}

@@ -1,0 +1,369 @@
+//===- GatedDeltaChunks.cpp - The chunked gated delta rule ----------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One operator after the other, chunk by chunk, element by element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TokenSequences.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+
+namespace {
+
+/// Tokens [begin, end) of chunk number `index` of a sequence.
+struct Chunk {
+  const TokenSequence *sequence;
+  int64_t index, begin, end;
+  int64_t size() const { return end - begin; }
+};
+
+/// What the chunk operators share: sequences, and elements named by token.
+class Chunks {
+public:
+  Chunks(Operation *op, const Operands &in, Value lead, Value offsets,
+         int64_t chunk)
+      : op(op), in(in), lead(lead), offsets(offsets), size(chunk) {}
+
+  LogicalResult init(ArrayRef<std::pair<StringRef, Value>> operands) {
+    auto found = TokenSequences::of(op, in.of(lead),
+                                    offsets ? in.find(offsets) : nullptr);
+    if (failed(found))
+      return failure();
+    tokens = *found;
+    for (auto [name, operand] : operands)
+      if (operand &&
+          failed(requireSizes(
+              op, name, tokens.leading(),
+              ArrayRef(in.of(operand).sizes).take_front(leadingDims()))))
+        return failure();
+    return success();
+  }
+
+  int64_t leadingDims() const { return tokens.leading().size(); }
+  const TokenSequences &sequences() const { return tokens; }
+  /// The sizes of a result with the tokens and this tail.
+  SmallVector<int64_t> sizes(ArrayRef<int64_t> tail) const {
+    SmallVector<int64_t> all(tokens.leading());
+    all.append(tail.begin(), tail.end());
+    return all;
+  }
+  void forEach(function_ref<void(const Chunk &)> body) const {
+    for (const TokenSequence &sequence : tokens.all())
+      forEach(sequence, body);
+  }
+  void forEach(const TokenSequence &sequence,
+               function_ref<void(const Chunk &)> body) const {
+    for (int64_t begin = sequence.begin, i = 0; begin < sequence.end;
+         begin += size, ++i)
+      body({&sequence, i, begin, std::min(begin + size, sequence.end)});
+  }
+  /// Where hk.chunk_state keeps the state before a chunk: [slot, ...].
+  int64_t slot(const Chunk &chunk) const {
+    const TokenSequence &sequence = *chunk.sequence;
+    if (offsets)
+      return sequence.begin / size + sequence.number + chunk.index;
+    int64_t length = tokens.leading()[1];
+    return sequence.number * ((length + size - 1) / size) + chunk.index;
+  }
+
+  /// Elements of one head of one token of an operand [.., heads, n].
+  Vector vector(Value operand, int64_t token, int64_t head) const {
+    const Tensor &t = in.of(operand);
+    int64_t n = t.sizes.back(), heads = t.sizes[t.sizes.size() - 2];
+    return {&t, (token * heads + head) * n};
+  }
+  /// An element of an optional operand [.., heads].
+  Noisy scalar(Value operand, int64_t token, int64_t head,
+               double absent) const {
+    if (!operand)
+      return {absent, 0};
+    const Tensor &t = in.of(operand);
+    return at(t, token * t.sizes.back() + head);
+  }
+  /// exp(decay[to] - decay[from]).
+  Noisy decayed(Value decay, int64_t head, int64_t to, int64_t from) const {
+    if (!decay)
+      return {1, 0};
+    Noisy a = scalar(decay, to, head, 0), b = scalar(decay, from, head, 0);
+    return inF32Range(exponential(plusF32(a, {-b.value, b.sigma, b.jump})));
+  }
+  Noisy expOf(Value decay, int64_t head, int64_t token) const {
+    return decay ? inF32Range(exponential(scalar(decay, token, head, 0)))
+                 : Noisy{1, 0};
+  }
+
+private:
+  Operation *op;
+  const Operands &in;
+  Value lead, offsets;
+  int64_t size;
+  TokenSequences tokens;
+};
+
+} // namespace
+
+static int64_t sizeOf(Value value, int64_t fromLast) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  return shape[shape.size() - 1 - fromLast];
+}
+
+static Noisy dot(Vector a, Vector b, int64_t n) {
+  F32Sum sum;
+  for (int64_t i = 0; i < n; ++i)
+    addProduct(sum, a[i], b[i]);
+  return sum.noisy();
+}
+
+static LogicalResult evaluateChunkKkt(Operation *operation, const Operands &in,
+                                      Results &out) {
+  auto op = cast<ChunkKktOp>(operation);
+  auto size = static_cast<int64_t>(op.getChunk());
+  Chunks chunks(op, in, op.getKey(), op.getOffsets(), size);
+  if (failed(chunks.init({{"decay", op.getDecay()}, {"beta", op.getBeta()}})))
+    return failure();
+  int64_t valueHeads = sizeOf(op.getResult(), 1), keys = sizeOf(op.getKey(), 0);
+  int64_t share = valueHeads / sizeOf(op.getKey(), 1);
+  ResultBuilder result(resultDType(op), chunks.sizes({valueHeads, size}));
+  chunks.forEach([&](const Chunk &chunk) {
+    for (int64_t h = 0; h < valueHeads; ++h)
+      for (int64_t i = chunk.begin; i < chunk.end; ++i)
+        for (int64_t j = chunk.begin; j < i; ++j) {
+          Noisy product = dot(chunks.vector(op.getKey(), i, h / share),
+                              chunks.vector(op.getKey(), j, h / share), keys);
+          product = timesF32(product, chunks.decayed(op.getDecay(), h, i, j));
+          product = timesF32(product, chunks.scalar(op.getBeta(), i, h, 1));
+          result.set((i * valueHeads + h) * size + j - chunk.begin, product);
+        }
+  });
+  out.push_back(result.take());
+  return success();
+}
+
+static LogicalResult evaluateSolveTril(Operation *operation, const Operands &in,
+                                       Results &out) {
+  auto op = cast<SolveTrilOp>(operation);
+  int64_t size = op.getChunk(), heads = sizeOf(op.getInput(), 1);
+  Chunks chunks(op, in, op.getInput(), op.getOffsets(), size);
+  if (failed(chunks.init({})))
+    return failure();
+  ResultBuilder result(resultDType(op), chunks.sizes({heads, size}));
+  chunks.forEach([&](const Chunk &chunk) {
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t j = 0; j < chunk.size(); ++j) {
+        SmallVector<Noisy> x(chunk.size()); // column j; 0 above the diagonal
+        x[j] = {1, 0};
+        for (int64_t i = j + 1; i < chunk.size(); ++i) {
+          Vector a = chunks.vector(op.getInput(), chunk.begin + i, h);
+          F32Sum sum;
+          for (int64_t l = j; l < i; ++l)
+            addProduct(sum, a[l], x[l]);
+          Noisy v = sum.noisy();
+          x[i] = {-v.value, v.sigma, v.jump};
+        }
+        for (int64_t i = j; i < chunk.size(); ++i)
+          result.set(((chunk.begin + i) * heads + h) * size + j, x[i]);
+      }
+  });
+  out.push_back(result.take());
+  return success();
+}
+
+static LogicalResult evaluateChunkWU(Operation *operation, const Operands &in,
+                                     Results &out) {
+  auto op = cast<ChunkWUOp>(operation);
+  Chunks chunks(op, in, op.getKey(), op.getOffsets(), op.getChunk());
+  if (failed(chunks.init({{"value", op.getValue()},
+                          {"inverse", op.getInverse()},
+                          {"decay", op.getDecay()},
+                          {"beta", op.getBeta()}})))
+    return failure();
+  int64_t heads = sizeOf(op.getValue(), 1);
+  int64_t share = heads / sizeOf(op.getKey(), 1);
+  auto correct = [&](Value x, int64_t sharing, Value decay, unsigned number) {
+    int64_t n = sizeOf(x, 0);
+    ::hk::DType dtype = resultDType(op, number);
+    ResultBuilder result(dtype, chunks.sizes({heads, n}));
+    chunks.forEach([&](const Chunk &chunk) {
+      for (int64_t h = 0; h < heads; ++h)
+        for (int64_t c = 0; c < n; ++c) {
+          SmallVector<Noisy> terms;
+          for (int64_t j = chunk.begin; j < chunk.end; ++j) {
+            Noisy factor = chunks.scalar(op.getBeta(), j, h, 1);
+            if (decay)
+              factor = timesF32(factor, chunks.expOf(decay, h, j));
+            terms.push_back(rounded(
+                dtype, timesF32(chunks.vector(x, j, h / sharing)[c], factor)));
+          }
+          for (int64_t i = 0; i < chunk.size(); ++i) {
+            Vector row = chunks.vector(op.getInverse(), chunk.begin + i, h);
+            F32Sum sum;
+            for (int64_t j = 0; j <= i; ++j)
+              addProduct(sum, row[j], terms[j]);
+            result.set(((chunk.begin + i) * heads + h) * n + c, sum.noisy());
+          }
+        }
+    });
+    out.push_back(result.take());
+  };
+  correct(op.getKey(), share, op.getDecay(), 0);
+  correct(op.getValue(), 1, {}, 1);
+  return success();
+}
+
+namespace {
+/// One pass of hk.chunk_state over the chunks of a sequence and head.
+class StatePass {
+public:
+  StatePass(ChunkStateOp op, const Chunks &chunks,
+            StatePool<ChunkStateOp> &pool, ResultBuilder &states,
+            ResultBuilder &vNew)
+      : op(op), chunks(chunks), pool(pool), states(states), vNew(vNew),
+        heads(sizeOf(op.getU(), 1)), keys(sizeOf(op.getKey(), 0)),
+        values(sizeOf(op.getU(), 0)), share(heads / sizeOf(op.getKey(), 1)),
+        dtype(resultDType(op)) {}
+
+  void run(const TokenSequence &sequence, int64_t head) {
+    for (int64_t v = 0; v < values; ++v) {
+      SmallVector<Noisy> column(keys);
+      for (int64_t k = 0; k < keys; ++k)
+        column[k] = pool.load(sequence.number, head, k, v);
+      chunks.forEach(sequence,
+                     [&](const Chunk &chunk) { step(chunk, head, v, column); });
+      for (int64_t k = 0; k < keys; ++k)
+        pool.store(sequence.number, head, k, v, column[k]);
+    }
+  }
+
+private:
+  void step(const Chunk &chunk, int64_t head, int64_t v,
+            SmallVectorImpl<Noisy> &column) {
+    SmallVector<Noisy> start;
+    for (int64_t k = 0; k < keys; ++k) {
+      start.push_back(rounded(dtype, column[k]));
+      states.set(((chunks.slot(chunk) * heads + head) * keys + k) * values + v,
+                 column[k]);
+    }
+    Noisy all = chunks.expOf(op.getDecay(), head, chunk.end - 1);
+    SmallVector<F32Sum> sums(keys);
+    for (int64_t k = 0; k < keys; ++k)
+      addProduct(sums[k], column[k], all);
+    for (int64_t i = chunk.begin; i < chunk.end; ++i) {
+      Vector w = chunks.vector(op.getW(), i, head);
+      F32Sum sum;
+      for (int64_t k = 0; k < keys; ++k)
+        addProduct(sum, w[k], start[k]);
+      Noisy product = sum.noisy();
+      Noisy left = plusF32(chunks.vector(op.getU(), i, head)[v],
+                           {-product.value, product.sigma, product.jump});
+      vNew.set((i * heads + head) * values + v, left);
+      Noisy late =
+          rounded(dtype, timesF32(left, chunks.decayed(op.getDecay(), head,
+                                                       chunk.end - 1, i)));
+      Vector key = chunks.vector(op.getKey(), i, head / share);
+      for (int64_t k = 0; k < keys; ++k)
+        addProduct(sums[k], key[k], late);
+    }
+    for (int64_t k = 0; k < keys; ++k)
+      column[k] = sums[k].noisy();
+  }
+
+  ChunkStateOp op;
+  const Chunks &chunks;
+  StatePool<ChunkStateOp> &pool;
+  ResultBuilder &states, &vNew;
+  int64_t heads, keys, values, share;
+  ::hk::DType dtype;
+};
+} // namespace
+
+static LogicalResult evaluateChunkState(Operation *operation,
+                                        const Operands &in, Results &out) {
+  auto op = cast<ChunkStateOp>(operation);
+  auto size = static_cast<int64_t>(op.getChunk());
+  Chunks chunks(op, in, op.getKey(), op.getOffsets(), size);
+  StatePool<ChunkStateOp> pool(op, in);
+  if (failed(chunks.init(
+          {{"w", op.getW()}, {"u", op.getU()}, {"decay", op.getDecay()}})) ||
+      failed(pool.verify(chunks.sequences().size())))
+    return failure();
+  int64_t heads = sizeOf(op.getU(), 1), values = sizeOf(op.getU(), 0);
+  ArrayRef<int64_t> leading = chunks.sequences().leading();
+  int64_t perSequence = (leading.back() + size - 1) / size;
+  SmallVector<int64_t> sizes = {perSequence + chunks.sequences().size()};
+  if (!op.getOffsets())
+    sizes = {leading[0], perSequence};
+  sizes.append({heads, sizeOf(op.getKey(), 0), values});
+  ResultBuilder states(resultDType(op, 0), sizes);
+  ResultBuilder vNew(resultDType(op, 1), chunks.sizes({heads, values}));
+  StatePass pass(op, chunks, pool, states, vNew);
+  for (const TokenSequence &sequence : chunks.sequences().all())
+    for (int64_t head = 0; head < heads; ++head)
+      pass.run(sequence, head);
+  out.push_back(states.take());
+  out.push_back(vNew.take());
+  pool.take(out);
+  return success();
+}
+
+static LogicalResult evaluateChunkOutput(Operation *operation,
+                                         const Operands &in, Results &out) {
+  auto op = cast<ChunkOutputOp>(operation);
+  auto size = static_cast<int64_t>(op.getChunk());
+  Chunks chunks(op, in, op.getQuery(), op.getOffsets(), size);
+  if (failed(chunks.init({{"key", op.getKey()},
+                          {"value", op.getValue()},
+                          {"decay", op.getDecay()}})))
+    return failure();
+  int64_t heads = sizeOf(op.getValue(), 1), values = sizeOf(op.getValue(), 0);
+  int64_t keys = sizeOf(op.getQuery(), 0);
+  int64_t share = heads / sizeOf(op.getQuery(), 1);
+  const Tensor &states = in.of(op.getStates());
+  ::hk::DType dtype = in.of(op.getValue()).dtype;
+  Noisy scale = {op.getScale() ? f32(op.getScale()->convertToDouble())
+                               : f32(1 / std::sqrt(double(keys))),
+                 0};
+  ResultBuilder result(resultDType(op), chunks.sizes({heads, values}));
+  chunks.forEach([&](const Chunk &chunk) {
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t i = chunk.begin; i < chunk.end; ++i) {
+        Vector q = chunks.vector(op.getQuery(), i, h / share);
+        SmallVector<Noisy> weights;
+        for (int64_t j = chunk.begin; j <= i; ++j)
+          weights.push_back(rounded(
+              dtype,
+              timesF32(dot(q, chunks.vector(op.getKey(), j, h / share), keys),
+                       chunks.decayed(op.getDecay(), h, i, j))));
+        int64_t slot = chunks.slot(chunk) * heads + h;
+        for (int64_t v = 0; v < values; ++v) {
+          F32Sum before, inside;
+          for (int64_t k = 0; k < keys; ++k)
+            addProduct(before, q[k],
+                       at(states, (slot * keys + k) * values + v));
+          for (auto [j, weight] : llvm::enumerate(weights))
+            addProduct(inside, weight,
+                       chunks.vector(op.getValue(), chunk.begin + j, h)[v]);
+          Noisy sum = plusF32(
+              timesF32(before.noisy(), chunks.expOf(op.getDecay(), h, i)),
+              inside.noisy());
+          result.set((i * heads + h) * values + v, timesF32(sum, scale));
+        }
+      }
+  });
+  out.push_back(result.take());
+  return success();
+}
+
+void reference::addGatedDeltaChunks(EvaluatorTable &table) {
+  table.add<ChunkKktOp>(evaluateChunkKkt);
+  table.add<SolveTrilOp>(evaluateSolveTril);
+  table.add<ChunkWUOp>(evaluateChunkWU);
+  table.add<ChunkStateOp>(evaluateChunkState);
+  table.add<ChunkOutputOp>(evaluateChunkOutput);
+}

@@ -1,0 +1,118 @@
+//===- nvptx_async.h - Asynchronous work of sm_90a -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Barriers in LDS that count arrivals and bytes (mbarrier), barriers of some of
+// a block's warps, clusters, and the distribution of registers over
+// warpgroups. Addresses in LDS are the 32-bit ones of PTX (ldsAddress).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_ARCH_NVPTX_ASYNC_H
+#define HK_KERNELS_DEVICE_ARCH_NVPTX_ASYNC_H
+
+#include "kernels/device/mma/view.h"
+
+namespace hk {
+
+inline constexpr int kWarpgroup = 128;
+
+/// A barrier in LDS at `at`, 8 bytes. It has phases 0, 1, 0, ...; one ends when
+/// `count` arrivals and all announced bytes have come. A wait for the phase
+/// before the first returns at once.
+struct LdsBarrier {
+  u32 at;
+
+  HK_MEM void init(u32 count) const {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(count)
+                 : "memory");
+  }
+  HK_MEM void arrive() const {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at)
+                 : "memory");
+  }
+  /// Arrives, and announces `bytes` that copies will bring.
+  HK_MEM void expect(u32 bytes) const {
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at),
+        "r"(bytes)
+        : "memory");
+  }
+  /// Arrives at the barrier of block `rank` of the cluster that lies at the
+  /// same place. Relaxed: it orders no access. For a stage that was only read,
+  /// and by instructions that have ended, that is enough; a release to another
+  /// block would be a fence of the whole chip.
+  HK_MEM void arriveAt(u32 rank) const {
+    asm volatile("{\n.reg .b32 other;\n"
+                 "mapa.shared::cluster.u32 other, %0, %1;\n"
+                 "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, "
+                 "[other];\n}" ::"r"(at),
+                 "r"(rank)
+                 : "memory");
+  }
+  HK_MEM void wait(u32 phase) const {
+    while (!hasEnded(phase)) {
+    }
+  }
+
+private:
+  HK_MEM bool hasEnded(u32 phase) const {
+    u32 ended;
+    asm volatile("{\n.reg .pred p;\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(ended)
+                 : "r"(at), "r"(phase)
+                 : "memory");
+    return ended;
+  }
+};
+
+/// Makes initialised barriers visible to the copy engine and the cluster.
+HK_DEV void publishBarriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+/// Makes LDS writes of this thread visible to the copy engine.
+HK_DEV void publishToCopies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+HK_DEV u32 clusterRank() {
+  u32 rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+/// Says that this block has begun; orders nothing (see clusterArrive).
+HK_DEV void clusterArriveRelaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+/// The LDS address of what lies at `at` in block `rank` of the cluster.
+HK_DEV u32 clusterAddress(u32 at, u32 rank) {
+  u32 other;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+               : "=r"(other)
+               : "r"(at), "r"(rank));
+  return other;
+}
+
+/// The two halves of beginAfterLast().
+HK_DEV void letNextBegin() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+HK_DEV void waitForLast() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+/// Registers per thread of the calling warpgroup from now on. The kernel must
+/// be launched with a known number of threads and blocks per compute unit.
+template <int COUNT> HK_DEV void takeRegisters() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+template <int COUNT> HK_DEV void giveRegisters() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_ARCH_NVPTX_ASYNC_H

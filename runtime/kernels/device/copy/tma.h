@@ -1,0 +1,116 @@
+//===- tma.h - Copies of boxes by the engine of sm_90a -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tensor map says where matrices lie and how large a box is; one thread asks
+// for a box, the engine moves it between memory and LDS. Boxes lie in LDS as
+// rows of 128 bytes, permuted as swizzled<128>() has it, at multiples of 1024
+// bytes. Elements outside of a matrix read as zero and are not written.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_COPY_TMA_H
+#define HK_KERNELS_DEVICE_COPY_TMA_H
+
+#include "kernels/device/arch/nvptx_async.h"
+#include "kernels/device/launch.h"
+
+namespace hk {
+
+/// As the driver encodes it.
+struct alignas(64) TensorMap {
+  u8 bytes[128];
+
+  HK_MEM void prefetch() const {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(this) : "memory");
+  }
+};
+
+/// The maps of a kernel, a parameter of its own.
+template <int N> struct TensorMaps {
+  TensorMap map[N];
+};
+
+/// Where a box begins: element of a row, row, matrix.
+struct BoxPlace {
+  int column, row, matrix;
+};
+
+/// How long the L2 cache shall keep what a copy brings.
+enum class Keep : u64 {
+  Normal = 0x1000000000000000ull,
+  Short = 0x12F0000000000000ull,
+  Long = 0x14F0000000000000ull,
+};
+
+/// A box to LDS at `to`; its bytes count at `done`.
+HK_DEV void loadBox(u32 to, const TensorMap &map, LdsBarrier done, BoxPlace at,
+                    Keep keep = Keep::Normal) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::"
+               "complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, %5}], "
+               "[%2], %6;" ::"r"(to),
+               "l"(&map), "r"(done.at), "r"(at.column), "r"(at.row),
+               "r"(at.matrix), "l"(u64(keep))
+               : "memory");
+}
+/// The same to every block of the cluster whose bit in `blocks` is set, at the
+/// same place and barrier of each.
+HK_DEV void loadBoxes(u32 to, const TensorMap &map, LdsBarrier done,
+                      BoxPlace at, u16 blocks, Keep keep = Keep::Normal) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::"
+               "complete_tx::bytes.multicast::cluster.L2::cache_hint [%0], "
+               "[%1, {%3, %4, %5}], [%2], %6, %7;" ::"r"(to),
+               "l"(&map), "r"(done.at), "r"(at.column), "r"(at.row),
+               "r"(at.matrix), "h"(blocks), "l"(u64(keep))
+               : "memory");
+}
+
+/// Asks for a box to be in the L2 cache; it may be written meanwhile, even by
+/// the kernel before: that goes through the same cache.
+HK_DEV void prefetchBox(const TensorMap &map, BoxPlace at) {
+  asm volatile(
+      "cp.async.bulk.prefetch.tensor.3d.L2.global [%0, {%1, %2, %3}];" ::"l"(
+          &map),
+      "r"(at.column), "r"(at.row), "r"(at.matrix)
+      : "memory");
+}
+
+/// A box from LDS; the stores since the last one are a group.
+HK_DEV void storeBox(const TensorMap &map, u32 from, BoxPlace at) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group "
+               "[%0, {%2, %3, %4}], [%1];\n"
+               "cp.async.bulk.commit_group;" ::"l"(&map),
+               "r"(from), "r"(at.column), "r"(at.row), "r"(at.matrix)
+               : "memory");
+}
+/// Waits until all but the last `pending` stores of this thread have read LDS.
+template <int PENDING> HK_DEV void waitStoresRead() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
+}
+
+} // namespace hk
+
+/// An HK_EARLY_KERNEL whose variant declares `numMaps` tensor maps; they are
+/// the body's `maps`, an array.
+#define HK_MAPPED_KERNEL(symbol, numWords, numMaps, threads, SharedType)       \
+  HK_DEV void symbol##_body(                                                   \
+      [[maybe_unused]] const hk::u64 *words, const hk::TensorMap *maps,        \
+      [[maybe_unused]] hk::BlockId block, SharedType &lds);                    \
+  extern "C" __attribute__((global)) __attribute__((                           \
+      launch_bounds(threads, 1, hk::kClusterBlocks<SharedType>))) void         \
+  symbol(hk::Words<numWords> args,                                             \
+         const __attribute__((grid_constant)) hk::TensorMaps<numMaps> maps) {  \
+    symbol##_body(args.w, maps.map,                                            \
+                  hk::BlockId{hk::u32(__nvvm_read_ptx_sreg_ctaid_x()),         \
+                              hk::u32(__nvvm_read_ptx_sreg_ctaid_y()),         \
+                              hk::u32(__nvvm_read_ptx_sreg_ctaid_z())},        \
+                  *reinterpret_cast<SharedType *>(hkDynamicShared));           \
+  }                                                                            \
+  HK_DEV void symbol##_body(                                                   \
+      [[maybe_unused]] const hk::u64 *words, const hk::TensorMap *maps,        \
+      [[maybe_unused]] hk::BlockId block, SharedType &lds)
+
+#endif // HK_KERNELS_DEVICE_COPY_TMA_H

@@ -1,0 +1,112 @@
+//===- host_source.h - Operand elements as the host multiplies them -*- C++
+//-*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A place in an operand from which lanes of consecutive elements are read,
+// widened and decoded. Decoders of whole blocks run over packed rows instead.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_HOSTSOURCE_H
+#define HK_KERNELS_GEMM_HOSTSOURCE_H
+
+#include "kernels/device/mma/host.h"
+#include "kernels/device/reduce.h"
+#include "kernels/gemm/operand.h"
+
+namespace hk {
+
+/// L is an Operand; Acc what its elements are widened to.
+template <class L, class Acc> struct HostSource {
+  using Decode = typename L::Decode;
+  static constexpr bool kKContiguous = L::kKContiguous;
+  static constexpr int W = kHostLanes;
+
+  const Storage<L::kMem> *data;
+  i64 stride;
+  DecodeScales<Decode> scales;
+  i64 kEnd;
+  i64 row0 = 0, k0 = 0;
+
+  /// Of an operand of `rows` rows; scales end at k = kEnd.
+  HK_MEM HostSource(const OperandArgs &args, i64 rows, i64 kEnd)
+      : data(reinterpret_cast<const Storage<L::kMem> *>(args.data)),
+        stride(args.stride), scales(args.decode, 0, rows), kEnd(kEnd) {}
+
+  HK_MEM HostSource at(i64 row, i64 k) const {
+    HostSource moved = *this;
+    moved.row0 += row;
+    moved.k0 += k;
+    return moved;
+  }
+  /// Elements from the operand's first one to (row, k).
+  HK_MEM i64 offset(i64 row, i64 k) const {
+    return kKContiguous ? (row0 + row) * stride + k0 + k
+                        : (k0 + k) * stride + row0 + row;
+  }
+
+  /// The elements from (row, k) on along the contiguous dim; zero beyond
+  /// `count`.
+  HK_MEM HostVec<Acc> lanes(i64 row, i64 k, i64 count) const {
+    if constexpr (Decode::kMakesScales) // codes may be integers, these are not
+      return bitCast<HostVec<Acc>>(
+          loadLanes<L::kMem, float>(data, offset(row, k), count));
+    HostVec<Acc> x = loadLanes<L::kMem, Acc>(data, offset(row, k), count);
+    if constexpr (Decode::kHasScales) {
+      static_assert(__is_same(Acc, float));
+      return Decode::template decode<W>(x, scalesOf(row0 + row, k0 + k));
+    } else
+      return x;
+  }
+
+  /// Decodes packed rows whose blocks along k must be seen whole: `depth` of k
+  /// from the start of a block on, zeros behind the last of them. `made` gets
+  /// the scale of each row, if the decoder makes them of its one block.
+  HK_MEM static void decodeRows([[maybe_unused]] Acc *to,
+                                [[maybe_unused]] i64 rows,
+                                [[maybe_unused]] i64 toStride,
+                                [[maybe_unused]] i64 depth,
+                                [[maybe_unused]] float *made) {
+    if constexpr (Decode::kDecodes && !Decode::kHasScales)
+      for (i64 r = 0; r < rows; ++r)
+        for (i64 k = 0; k < depth; k += Decode::kBlock)
+          decodeBlock(to + r * toStride + k, made + r);
+  }
+
+private:
+  HK_MEM static void decodeBlock(Acc *block, [[maybe_unused]] float *made) {
+    constexpr int B = Decode::kBlock;
+    auto x = [&](int e) -> Vec<float, W> {
+      return bitCast<Vec<float, W>>(
+          *reinterpret_cast<HostVec<Acc> *>(block + e));
+    };
+    Vec<float, W> most = 0.f;
+    for (int e = 0; e < B; e += W)
+      most = Max::apply(most, Vec<float, W>(__builtin_elementwise_abs(x(e))));
+    float amax = reduceVec<Max, W>(most);
+    if constexpr (Decode::kMakesScales)
+      amax = *made = Decode::scaleOf(amax);
+    for (int e = 0; e < B; e += W)
+      *reinterpret_cast<HostVec<Acc> *>(block + e) =
+          convertTo<Acc, W>(Decode::template decode<W>(x(e), amax));
+  }
+
+  HK_MEM Vec<float, W> scalesOf(i64 row, i64 k) const {
+    constexpr int shared = kKContiguous ? Decode::kDepth : Decode::kRows;
+    if constexpr (shared == 0 || (kKContiguous && shared % W == 0))
+      return Vec<float, W>(scales.at(row, k, kEnd));
+    Vec<float, W> s;
+    for (int e = 0; e < W; ++e)
+      s[e] = scales.at(row + (kKContiguous ? 0 : e), k + (kKContiguous ? e : 0),
+                       kEnd);
+    return s;
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_HOSTSOURCE_H

@@ -1,0 +1,158 @@
+//===- operand.h - The two sides of a matrix product -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An operand is how it lies in memory and a decoder: what turns its elements
+// into those that are multiplied, on their way into LDS (GPU) or into the
+// packed rows (host). A decoder computes in f32 and rounds where the graph
+// does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_OPERAND_H
+#define HK_KERNELS_GEMM_OPERAND_H
+
+#include "hk/Contract/Scale.h"
+#include "kernels/device/io.h"
+#include "kernels/device/launch.h"
+#include "kernels/device/quant.h"
+
+namespace hk {
+
+/// Multiplied as they are in memory.
+struct AsStored {
+  static constexpr bool kDecodes = false, kHasScales = false;
+  static constexpr bool kMakesScales = false;
+  static constexpr int kBlock = 1;
+  template <DType Mem> static constexpr DType kResult = Mem;
+};
+
+/// Times the scale of their block of Rows x Depth elements (0: the whole
+/// extent), rounded to Result.
+template <DType ScaleT, int Rows, int Depth, DType Result> struct Scaled {
+  static constexpr bool kDecodes = true, kHasScales = true;
+  static constexpr bool kMakesScales = false;
+  static constexpr int kBlock = 1;
+  static constexpr DType kScale = ScaleT;
+  static constexpr int kRows = Rows, kDepth = Depth;
+  template <DType> static constexpr DType kResult = Result;
+  /// A power of two moves no bit of a small significand.
+  static constexpr bool kExact = ScaleT == DType::F8E8M0FNU;
+
+  template <int V>
+  HK_MEM static Vec<float, V> decode(Vec<float, V> x, Vec<float, V> scale) {
+    if constexpr (kExact)
+      return x * scale;
+    else
+      return roundTo<Result, V>(x * scale);
+  }
+};
+
+/// What hk.quantize_mx makes of them, blocks of 32 along k, times its scale.
+template <DType Code, MxRounding Rounding> struct MxQuantized {
+  static constexpr bool kDecodes = true, kHasScales = false;
+  static constexpr bool kMakesScales = false;
+  /// Elements along k that are decoded together.
+  static constexpr int kBlock = kMxScale.depth;
+  template <DType> static constexpr DType kResult = DType::BF16;
+  static constexpr bool kExact = true;
+
+  /// V elements of a block whose largest magnitude is `amax`.
+  template <int V>
+  HK_MEM static Vec<float, V> decode(Vec<float, V> x, float amax) {
+    i32 byte = mxScaleByte<Rounding, Code>(amax);
+    float scale = decodeE8M0<1>(Vec<u32, 1>(u32(byte)))[0];
+    return roundTo<Code, V>(mxScaled<V>(x, byte)) * Vec<float, V>(scale);
+  }
+};
+
+/// The codes of hk.quantize in groups along k; their scales are those of A's
+/// partial sums (KScale::A).
+template <DType Code, float Limit, float Floor, bool PowerOfTwo>
+struct GroupQuantized {
+  static constexpr bool kDecodes = true, kHasScales = false;
+  static constexpr bool kMakesScales = true;
+  static constexpr int kBlock = kBlockScaleA.depth;
+  template <DType> static constexpr DType kResult = Code;
+  static constexpr bool kExact = true;
+
+  HK_MEM static float scaleOf(float amax) {
+    float scale = quantScale(amax, Floor, Limit);
+    return PowerOfTwo ? powerOfTwoAbove(scale) : scale;
+  }
+  /// V elements of a group with this scale.
+  template <int V>
+  HK_MEM static Vec<float, V> decode(Vec<float, V> x, float scale) {
+    using F = Vec<float, V>;
+    F q = divideFor8Bits<V>(x, divisorOf(scale, Floor, Limit));
+    q = q < F(-Limit) ? F(-Limit) : q;
+    q = q > F(Limit) ? F(Limit) : q;
+    if constexpr (Code == DType::I8)
+      return convertTo<float, V>(roundToInt<V>(q, -128.f, 127.f));
+    else
+      return roundTo<Code, V>(q);
+  }
+};
+
+/// MemT, KContiguousT, AlignT: OperandLayout of the matrix layer.
+template <DType MemT, bool KContiguousT, int AlignT, class DecodeT = AsStored>
+struct Operand {
+  static constexpr DType kMem = MemT;
+  static constexpr bool kKContiguous = KContiguousT;
+  static constexpr int kAlign = AlignT;
+  using Decode = DecodeT;
+  /// Holds the decoded elements exactly.
+  static constexpr DType kResult = Decode::template kResult<MemT>;
+};
+
+/// Scales of an operand in memory; strides count scales and are 0 where one
+/// serves all rows or all of k.
+struct ScaleArgs {
+  u64 data;
+  i64 strideRow, strideK;
+};
+
+/// Strides count elements.
+struct OperandArgs {
+  u64 data;
+  i64 stride;
+  /// Of the decoder, and along k for the sums (KScale).
+  ScaleArgs decode, fold;
+};
+
+/// The scales of an operand, read at its rows (from `row0` on) and k.
+template <class Decode, bool = Decode::kHasScales> struct DecodeScales {
+  HK_MEM DecodeScales(const ScaleArgs &, i64, i64) {}
+  HK_MEM void moveBy(i64) {}
+};
+template <class Decode> struct DecodeScales<Decode, true> {
+  Global<const Storage<Decode::kScale>> data;
+  i64 strideRow, strideK, row0, lastRow;
+
+  HK_MEM DecodeScales(const ScaleArgs &args, i64 row0, i64 rows)
+      : data((Global<const Storage<Decode::kScale>>)(args.data)),
+        strideRow(args.strideRow), strideK(args.strideK), row0(row0),
+        lastRow(rows - 1) {}
+
+  HK_MEM void moveBy(i64 rows) { row0 += rows; }
+
+  /// Of row0 + row and k < kEnd; what lies outside has the scale of the edge,
+  /// as its elements are zeros.
+  HK_MEM float at(i64 row, i64 k, i64 kEnd) const {
+    i64 r = row0 + row, d = k < kEnd ? k : kEnd - 1;
+    r = r < lastRow ? r : lastRow;
+    i64 index = 0;
+    if constexpr (Decode::kRows != 0)
+      index += r / Decode::kRows * strideRow;
+    if constexpr (Decode::kDepth != 0)
+      index += d / Decode::kDepth * strideK;
+    return loadScalar<Decode::kScale>(data, index);
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_OPERAND_H

@@ -1,0 +1,204 @@
+//===- accumulate.h - Walks k with a warpgroup -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Three ways to sum the products of the stages of a tile:
+//  * Straight: in the matrix instruction. Its sums of fp8 products keep fewer
+//    bits than f32.
+//  * Folded: a stage (128 elements of fp8) is summed in the instruction, stages
+//    in f32 registers, each times its scales if there are any. A thread owns
+//    two rows, so two scales of A and, of each 64 columns, one of B.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_ACCUMULATE_H
+#define HK_KERNELS_GEMM_SM90_ACCUMULATE_H
+
+#include "kernels/gemm/sm90/config.h"
+
+namespace hk {
+
+/// A warpgroup's view of the ring.
+template <class Config> struct StageReader {
+  typename Config::Layout lds;
+  typename Config::Ring ring;
+  int group;
+
+  /// Waits for the next stage and begins its product.
+  HK_MEM void begin(typename Config::Registers &d, bool keep) const {
+    lds.full(ring.stage).wait(ring.phase);
+    Config::Product::begin(
+        d,
+        operandDescriptor(lds.stageA(ring.stage) + group * 64 * Config::kRow),
+        operandDescriptor(lds.stageB(ring.stage)), keep);
+  }
+  /// The warp has read the stage: all blocks that filled it may know.
+  HK_MEM void release(u32 stage) const {
+    if constexpr (Config::kCluster > 1) {
+      if (laneId() < Config::kCluster)
+        lds.empty(stage).arriveAt(laneId());
+    } else if (laneId() == 0) {
+      lds.empty(stage).arrive();
+    }
+  }
+};
+
+/// Sums in the instruction; one stage is read while the one before may end.
+template <class Config> struct StraightSum {
+  using Total = typename Config::Registers;
+
+  HK_MEM static void run(StageReader<Config> &reader, const GemmArgs &,
+                         const WarpPlace &at, Total &d) {
+    // Only slices may be empty; a branch around the zeros would spill.
+    if constexpr (Config::T.splitK > 1) {
+      HK_UNROLL for (auto &v : d) v = 0;
+    }
+    u32 last = 0;
+    for (int step = 0; step < at.steps; ++step) {
+      reader.begin(d, step != 0);
+      waitProducts<1>();
+      if (step > 0)
+        reader.release(last);
+      last = reader.ring.stage;
+      reader.ring.advance();
+    }
+    waitProducts<0>();
+    Config::Product::settle(d);
+    if (Config::T.splitK == 1 || at.steps > 0)
+      reader.release(last);
+  }
+};
+
+/// The scales of a thread's elements of a tile. Those of A are fetched four
+/// elements of k / 128 at a time: loads of single ones share the LDS's path and
+/// cost 7 %.
+template <class Config> struct FoldScales {
+  using P = typename Config::P;
+  static constexpr int kParts = (Config::T.bn + 63) / 64, kAhead = 4;
+
+  Global<const float> a[2], b[2];
+  /// Columns of the tile from here on have the second row of b.
+  int edge;
+  int last;
+  /// Whether four scales of A are one aligned load.
+  bool wide;
+  f32x4 nextA[2];
+  float nextB[2];
+
+  HK_MEM FoldScales(const GemmArgs &args, const WarpPlace &at, int group)
+      : edge(128 - at.col % 128), last(at.k0 / 128 + at.steps - 1) {
+    i64 row = at.row + group * 64 + waveId() % 4 * 16 + laneId() / 4;
+    HK_UNROLL for (int h = 0; h < 2; ++h) {
+      i64 r = row + h * 8 < args.m ? row + h * 8 : args.m - 1;
+      a[h] = global<const float>(args.a.fold.data) + r * args.a.fold.strideRow;
+      i64 block = at.col / 128 + h, most = (args.n - 1) / 128;
+      b[h] = global<const float>(args.b.fold.data) +
+             (block < most ? block : most) * args.b.fold.strideRow;
+    }
+    i64 blocks = (args.k + 127) / 128;
+    wide = (blocks | args.a.fold.strideRow | at.k0 / 128) % kAhead == 0 &&
+           args.a.fold.data % 16 == 0;
+    fetchA(at.k0 / 128);
+    fetchB(at.k0 / 128);
+  }
+  /// Asks for the scales of A of `block` and the next three.
+  HK_MEM void fetchA(int block) {
+    HK_UNROLL for (int h = 0; h < 2; ++h) {
+      nextA[h] = 1;
+      if constexpr (P::kScaleA) {
+        if (wide)
+          nextA[h] = *(Global<const f32x4>)(a[h] + (block < last ? block : 0));
+        else
+          HK_UNROLL for (int e = 0; e < kAhead; ++e) nextA[h][e] =
+              a[h][block + e < last ? block + e : last];
+      }
+    }
+  }
+  HK_MEM void fetchB(int block) {
+    block = block < last ? block : last;
+    HK_UNROLL for (int h = 0; h < 2; ++h) {
+      nextB[h] = 1;
+      if constexpr (P::kScaleB)
+        nextB[h] = b[h][block];
+    }
+  }
+  /// The factors of a stage by row and by 64 columns.
+  HK_MEM void take(float (&of)[2][kParts], float a0, float a1) const {
+    HK_UNROLL for (int p = 0; p < kParts; ++p) {
+      float ofB = p * 64 < edge ? nextB[0] : nextB[1];
+      of[0][p] = a0 * ofB;
+      of[1][p] = a1 * ofB;
+    }
+  }
+};
+
+/// Sums of a stage are added to f32 registers.
+template <class Config> struct FoldedSum {
+  using P = typename Config::P;
+  using Registers = typename Config::Registers;
+  static constexpr int kRegisters = Config::Product::kRegisters;
+  using Total = float[kRegisters];
+
+  HK_MEM static void run(StageReader<Config> &reader, const GemmArgs &args,
+                         const WarpPlace &at, Total &d) {
+    HK_UNROLL for (auto &v : d) v = 0;
+    if (at.steps == 0)
+      return;
+    if constexpr (P::kScale == KScale::None)
+      addStages(reader, at, d);
+    else
+      addScaledStages(reader, args, at, d);
+  }
+
+private:
+  HK_MEM static void land(StageReader<Config> &reader, Registers &part) {
+    waitProducts<0>();
+    Config::Product::settle(part);
+    reader.release(reader.ring.stage);
+    reader.ring.advance();
+  }
+
+  HK_MEM static void addStages(StageReader<Config> &reader, const WarpPlace &at,
+                               Total &d) {
+    Registers part;
+    for (int step = 0; step < at.steps; ++step) {
+      reader.begin(part, false);
+      land(reader, part);
+      HK_UNROLL for (int i = 0; i < kRegisters; ++i) d[i] += float(part[i]);
+    }
+  }
+
+  HK_MEM static void addScaledStages(StageReader<Config> &reader,
+                                     const GemmArgs &args, const WarpPlace &at,
+                                     Total &d) {
+    using Scales = FoldScales<Config>;
+    static_assert(Config::T.bk == 128, "a stage has one scale");
+    Scales scales(args, at, reader.group);
+    int block = at.k0 / 128;
+    Registers part;
+    for (int step = 0; step < at.steps; step += Scales::kAhead) {
+      f32x4 a0 = scales.nextA[0], a1 = scales.nextA[1];
+      HK_UNROLL for (int u = 0; u < Scales::kAhead; ++u) {
+        if (step + u >= at.steps)
+          break;
+        reader.begin(part, false);
+        float of[2][Scales::kParts];
+        scales.take(of, a0[u], a1[u]);
+        scales.fetchB(block + step + u + 1);
+        // Late, so that few registers hold scales of both groups.
+        if (u == Scales::kAhead - 2)
+          scales.fetchA(block + step + Scales::kAhead);
+        land(reader, part);
+        HK_UNROLL for (int i = 0; i < kRegisters; ++i) d[i] =
+            __builtin_fmaf(float(part[i]), of[i / 2 % 2][i / 32], d[i]);
+      }
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_ACCUMULATE_H

@@ -1,0 +1,99 @@
+//===- config.h - Constants of a warp-specialised product -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the parts of the kernel agree on: sizes, the layout of LDS and the ring
+// of stages.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_CONFIG_H
+#define HK_KERNELS_GEMM_SM90_CONFIG_H
+
+#include "kernels/device/copy/tma.h"
+#include "kernels/device/tile/wgmma.h"
+#include "kernels/gemm/gpu.h"
+
+namespace hk {
+
+/// The stage that is next, and the phase of its barriers.
+template <int STAGES> struct StageRing {
+  u32 stage = 0, phase = 0;
+
+  HK_MEM void advance() {
+    if (++stage == STAGES) {
+      stage = 0;
+      phase ^= 1;
+    }
+  }
+};
+
+/// Cluster: blocks along m that share the tile of B. SharedB: all matrices of
+/// a batch are multiplied by one B.
+template <class Problem, int Cluster, bool SharedB> struct WarpConfig {
+  using P = Problem;
+  static constexpr GemmTile T = {
+      P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,
+      P::kTile.wn, P::kTile.stages, P::kTile.splitK, GemmLoop::WarpSpecialised,
+      Cluster};
+  static constexpr DType D = P::kOperand;
+  static constexpr int kCluster = Cluster, kStages = T.stages;
+  static constexpr bool kSharedB = SharedB;
+  /// Warpgroups that multiply, 64 rows each; one more copies.
+  static constexpr int kGroups = T.wm;
+  static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
+  /// Bytes of k in a stage: what the swizzle of the copy engine spans.
+  static constexpr int kRow = kBulkRowBytes;
+  static constexpr int kBytesA = T.bm * kRow, kBytesB = T.bn * kRow;
+  static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr i64 kLds = gemmLds(kTarget, T, D);
+  static_assert(T.bk * info(D).bits == kRow * 8 && T.bm == 64 * kGroups &&
+                T.wn == 1 && P::A::kKContiguous && P::B::kKContiguous &&
+                P::A::kMem == D && P::B::kMem == D);
+
+  using Product = WarpgroupProduct<D, T.bn>;
+  using Registers = typename Product::Registers;
+  using Ring = StageRing<kStages>;
+
+  struct Shared {
+    static constexpr int kCluster = Cluster > 1 ? Cluster : 0;
+    u8 bytes[kLds];
+  };
+
+  /// Addresses in LDS: stages (A, then B), a slab for each warp that
+  /// multiplies, barriers.
+  struct Layout {
+    u32 base;
+
+    HK_MEM explicit Layout(const Shared &lds)
+        : base((ldsAddress(lds.bytes) + kBulkAlignment - 1) &
+               ~u32(kBulkAlignment - 1)) {}
+    HK_MEM u32 stageA(u32 stage) const { return base + stage * kStageBytes; }
+    HK_MEM u32 stageB(u32 stage) const { return stageA(stage) + kBytesA; }
+    HK_MEM u32 slab(int warp) const {
+      return base + kStages * kStageBytes + warp * kBulkSlabBytes;
+    }
+    /// A stage has been filled; every consumer of the cluster has read it.
+    HK_MEM LdsBarrier full(u32 stage) const { return {bars() + stage * 8}; }
+    HK_MEM LdsBarrier empty(u32 stage) const {
+      return {bars() + (kStages + stage) * 8};
+    }
+
+  private:
+    HK_MEM u32 bars() const { return slab(kGroups * 4); }
+  };
+};
+
+/// What one block computes of a tile: its corner in the result and its part of
+/// k, in stages. The coordinates of boxes have 32 bits (the runtime checks the
+/// sizes), and registers are scarce.
+struct WarpPlace {
+  int matrix, row, col, k0, steps;
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_CONFIG_H

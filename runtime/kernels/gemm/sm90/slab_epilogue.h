@@ -1,0 +1,127 @@
+//===- slab_epilogue.h - An epilogue of row-contiguous vectors -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each warp passes its accumulators through a slab of its own, eight rows of
+// kSpan of them at a time, and calls the emitted functor with kVec columns of a
+// row; it waits for no other warp. Writes are two columns per lane, reads up to
+// 32 bytes; the chunks of a row are permuted so that neither meets a bank
+// twice.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_SLAB_EPILOGUE_H
+#define HK_KERNELS_GEMM_SM90_SLAB_EPILOGUE_H
+
+#include "kernels/gemm/sm90/config.h"
+
+namespace hk {
+
+/// Eight rows of Span 4-byte accumulators.
+template <class Acc, int Span> struct WarpSlab {
+  u8 *bytes;
+
+  HK_MEM u8 *chunk(int row, int index) const {
+    return bytes + row * Span * 4 + (index ^ (row & 3) << 1) * 16;
+  }
+  HK_MEM void write2(int row, int col, Acc a, Acc b) const {
+    *reinterpret_cast<Vec<Acc, 2> *>(chunk(row, col / 4) + col % 4 * 4) =
+        Vec<Acc, 2>{a, b};
+  }
+  template <int V> HK_MEM Vec<Acc, V> read(int row, int col) const {
+    Vec<Acc, V> r;
+    if constexpr (V < 4) {
+      HK_UNROLL for (int e = 0; e < V; ++e) r[e] =
+          reinterpret_cast<const Acc *>(
+              chunk(row, (col + e) / 4))[(col + e) % 4];
+    } else if constexpr (V == 4) {
+      r = *reinterpret_cast<const Vec<Acc, 4> *>(chunk(row, col / 4));
+    } else {
+      // Half of the lanes read the second chunk first.
+      static_assert(V == 8);
+      int swap = col / 32 & 1;
+      using V4 = Vec<Acc, 4>;
+      V4 p = *reinterpret_cast<const V4 *>(chunk(row, col / 4 + swap));
+      V4 q = *reinterpret_cast<const V4 *>(chunk(row, col / 4 + 1 - swap));
+      HK_UNROLL for (int e = 0; e < 4; ++e) {
+        r[e] = swap ? q[e] : p[e];
+        r[e + 4] = swap ? p[e] : q[e];
+      }
+    }
+    return r;
+  }
+};
+
+template <class Config> struct SlabEpilogue {
+  using P = typename Config::P;
+  using Acc = typename P::Acc;
+  /// Accumulators of a row in the slab; of a pair both halves.
+  static constexpr int kSpan =
+      Config::T.bn <= 128 ? Config::T.bn : Config::T.bn / 2;
+  static constexpr int kPasses = Config::T.bn / kSpan;
+  static constexpr int kColumns = P::kPair ? kSpan / 2 : kSpan;
+  static_assert(kSpan * 32 <= kBulkSlabBytes && kSpan % 32 == 0);
+
+  template <class Total, class Epilogue>
+  HK_MEM static void run(const Total &d, const WarpPlace &at,
+                         const GemmArgs &args, const TensorMap *, u8 *slab,
+                         const Epilogue &epilogue) {
+    constexpr int V = Epilogue::kVec, perRow = kColumns / V;
+    static_assert(Epilogue::kGroup == 0 || kColumns % Epilogue::kGroup == 0);
+    WarpSlab<Acc, kSpan> own = {slab};
+    HK_UNROLL for (int pass = 0; pass < kPasses; ++pass)
+        HK_UNROLL for (int half = 0; half < 2; ++half) {
+      waveBarrier();
+      write(own, d, pass, half);
+      waveBarrier();
+      // Addresses of one pass are not kept for the next, for the same reason.
+      WarpPlace here = at;
+      here.matrix = int(opaqueWord(u32(at.matrix)));
+      here.row = int(opaqueWord(u32(at.row)));
+      here.col = int(opaqueWord(u32(at.col)));
+      constexpr int total = 8 * perRow;
+      // Not unrolled: the accumulators need the registers.
+      _Pragma("unroll 1") for (int x = 0; x < total; x += kWave) {
+        int v = x + laneId();
+        bool live = total % kWave == 0 || v < total;
+        int r = live ? v / perRow : 0, c = v % perRow * V;
+        GemmOutput<Acc, V> out;
+        out.acc = own.template read<V>(r, c);
+        out.pair =
+            P::kPair ? own.template read<V>(r, c + kColumns) : Vec<Acc, V>(0);
+        out.stat = 0;
+        int row = here.row + half * 8 + r, col = here.col + pass * kColumns + c;
+        runEpilogue<V>(epilogue, here.matrix, row, col, args.n,
+                       live && row < args.m && col < args.n, out);
+      }
+    }
+  }
+
+  HK_MEM static void finish() {}
+
+private:
+  /// Columns of the accumulators that lie at column c of pass `pass`.
+  HK_MEM static constexpr int columnOf(int pass, int c) {
+    if (!P::kPair)
+      return pass * kSpan + c;
+    int half = c / kColumns;
+    return half * (Config::T.bn / 2) + pass * kColumns + c % kColumns;
+  }
+
+  template <class Total>
+  HK_MEM static void write(const WarpSlab<Acc, kSpan> &slab, const Total &d,
+                           int pass, int half) {
+    int row = laneId() / 4, in = laneId() % 4 * 2;
+    HK_UNROLL for (int c = 0; c < kSpan; c += 8) {
+      int i = columnOf(pass, c) / 2 + half * 2;
+      slab.write2(row, c + in, d[i], d[i + 1]);
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_SLAB_EPILOGUE_H

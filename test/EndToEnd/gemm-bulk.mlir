@@ -1,0 +1,84 @@
+// The warp-specialised products of sm_90a. The host's kernels are checked here
+// with the same calls; benchmarks/gpu/gemm.py makes them on a GPU. Sizes are no
+// multiples of a tile, k is shorter than a stage, data is not a number.
+// RUN: hk-compile %s -o %t.so --target=host --split-k=1
+// RUN: hk-run %t.so --check=%s --function=edge --dim=x.0=129
+// RUN: hk-run %t.so --check=%s --function=edge --dim=x.0=0
+// RUN: hk-run %t.so --check=%s --function=edge --dim=x.0=1
+// RUN: hk-run %t.so --check=%s --function=edge --dim=x.0=300 --data=nan
+// RUN: hk-run %t.so --check=%s --function=edge --dim=x.0=300 --data=inf
+// RUN: hk-run %t.so --check=%s --function=wide --dim=x.0=257
+// RUN: hk-run %t.so --check=%s --function=short --dim=x.0=200
+// RUN: hk-run %t.so --check=%s --function=short --dim=x.0=130 --data=huge
+// RUN: hk-run %t.so --check=%s --function=residual --dim=x.0=270 --dim=r.0=270
+// RUN: hk-run %t.so --check=%s --function=residual --dim=x.0=3 --dim=r.0=3 --data=nan
+// RUN: hk-run %t.so --check=%s --function=columns4 --dim=x.0=140
+// RUN: hk-run %t.so --check=%s --function=columns1 --dim=x.0=140
+// RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=270
+// RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=140 --data=inf
+// RUN: hk-run %t.so --check=%s --function=quantize --dim=x.0=150
+// RUN: hk-run %t.so --check=%s --function=quantize --dim=x.0=150 --data=nan
+// RUN: hk-run %t.so --check=%s --function=batched
+// RUN: hk-run %t.so --check=%s --function=shared
+// RUN: hk-run %t.so --check=%s --function=slices
+// RUN: hk-run %t.so --check=%s --function=int8 --dim=x.0=300 --range=x=-128:128 --range=w=-128:128
+// RUN: hk-run %t.so --check=%s --function=int8_rows --dim=x.0=300 --dim=s.0=300 --range=x=-128:128 --range=w=-128:128
+
+module attributes {hk.gemm_loop = "warp_specialised"} {
+func.func @edge(%x: tensor<?x72xbf16>, %w: tensor<264x72xbf16>) -> tensor<?x264xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x72xbf16>, tensor<264x72xbf16> -> tensor<?x264xbf16>
+  return %0 : tensor<?x264xbf16>
+}
+func.func @wide(%x: tensor<?x1032xbf16>, %w: tensor<2200x1032xbf16>) -> tensor<?x2200xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x1032xbf16>, tensor<2200x1032xbf16> -> tensor<?x2200xbf16>
+  return %0 : tensor<?x2200xbf16>
+}
+func.func @short(%x: tensor<?x8xf16>, %w: tensor<1000x8xf16>) -> tensor<?x1000xf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x8xf16>, tensor<1000x8xf16> -> tensor<?x1000xf16>
+  return %0 : tensor<?x1000xf16>
+}
+func.func @residual(%x: tensor<?x264xbf16>, %w: tensor<1096x264xbf16>, %r: tensor<?x1096xbf16>) -> tensor<?x1096xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x264xbf16>, tensor<1096x264xbf16> -> tensor<?x1096xbf16>
+  %1 = hk.add %0, %r : tensor<?x1096xbf16>, tensor<?x1096xbf16> -> tensor<?x1096xbf16>
+  return %1 : tensor<?x1096xbf16>
+}
+func.func @columns4(%x: tensor<?x264xbf16>, %w: tensor<1100x264xbf16>, %b: tensor<1100xf32>) -> tensor<?x1100xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x264xbf16>, tensor<1100x264xbf16> -> tensor<?x1100xbf16>
+  %1 = hk.add %0, %b : tensor<?x1100xbf16>, tensor<1100xf32> -> tensor<?x1100xbf16>
+  return %1 : tensor<?x1100xbf16>
+}
+func.func @columns1(%x: tensor<?x264xbf16>, %w: tensor<1101x264xbf16>) -> tensor<?x1101xf32> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x264xbf16>, tensor<1101x264xbf16> -> tensor<?x1101xf32>
+  return %0 : tensor<?x1101xf32>
+}
+func.func @gate(%x: tensor<?x264xbf16>, %w: tensor<800x264xbf16>) -> tensor<?x400xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x264xbf16>, tensor<800x264xbf16> -> tensor<?x800xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<?x800xbf16> -> tensor<?x400xbf16>
+  return %1 : tensor<?x400xbf16>
+}
+func.func @quantize(%x: tensor<?x264xbf16>, %w: tensor<1152x264xbf16>) -> (tensor<?x1152xf8E4M3FN>, tensor<?x9xf32>) {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x264xbf16>, tensor<1152x264xbf16> -> tensor<?x1152xbf16>
+  %q, %s = hk.quantize per_group %0 {group_size = 128 : i64} : tensor<?x1152xbf16> -> tensor<?x1152xf8E4M3FN>, tensor<?x9xf32>
+  return %q, %s : tensor<?x1152xf8E4M3FN>, tensor<?x9xf32>
+}
+func.func @batched(%x: tensor<3x270x136xbf16>, %w: tensor<3x520x136xbf16>) -> tensor<3x270x520xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<3x270x136xbf16>, tensor<3x520x136xbf16> -> tensor<3x270x520xbf16>
+  return %0 : tensor<3x270x520xbf16>
+}
+func.func @shared(%x: tensor<3x270x136xbf16>, %w: tensor<520x136xbf16>) -> tensor<3x270x520xf32> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<3x270x136xbf16>, tensor<520x136xbf16> -> tensor<3x270x520xf32>
+  return %0 : tensor<3x270x520xf32>
+}
+func.func @slices(%x: tensor<2x300x600xbf16>, %w: tensor<2x512x600xbf16>) -> tensor<6x2x300x512xf32> {
+  %0 = hk.matmul %x, %w {transpose_b, k_slices = 6 : i64} : tensor<2x300x600xbf16>, tensor<2x512x600xbf16> -> tensor<6x2x300x512xf32>
+  return %0 : tensor<6x2x300x512xf32>
+}
+func.func @int8(%x: tensor<?x400xi8>, %w: tensor<1000x400xi8>) -> tensor<?x1000xi32> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x400xi8>, tensor<1000x400xi8> -> tensor<?x1000xi32>
+  return %0 : tensor<?x1000xi32>
+}
+func.func @int8_rows(%x: tensor<?x400xi8>, %w: tensor<1000x400xi8>, %s: tensor<?x1xf32>, %t: tensor<1000x1xf32>) -> tensor<?x1000xbf16> {
+  %0 = hk.matmul %x, %w scales (%s, %t) {transpose_b} : tensor<?x400xi8>, tensor<1000x400xi8> scales (tensor<?x1xf32>, tensor<1000x1xf32>) -> tensor<?x1000xbf16>
+  return %0 : tensor<?x1000xbf16>
+}
+}

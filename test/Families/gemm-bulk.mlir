@@ -1,0 +1,82 @@
+// Products whose operands the copy engine of sm_90a brings: which loop, what it
+// is told, and what refuses it.
+// RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s
+// RUN: hk-compile %s --target=sm_90a --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
+// RUN: hk-compile %s --target=sm_90a --explain --cache-dir=%t.cache -o %t.so | FileCheck %s --check-prefix=EXPLAIN
+// RUN: hk-opt %s --hk-assign-target=target=gfx942 --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefix=AMD
+
+// AMD-NOT: loop =
+// EXPLAIN-DAG: (unaligned): {{.*}} warp_specialised: rows of the left operand begin at multiples of 2 bytes, not of 16
+// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the rows of an operand do not run along k
+// EXPLAIN-DAG: (disabled): {{.*}} warp_specialised: the chip sums fp8 products of 128 bytes of k with 14 bits, hk.matmul with those of f32; hk.gemm_loop of the module asks for it
+// EXPLAIN-DAG: (unsupported-dtype): {{.*}} warp_specialised: f32 is multiplied without matrix instructions
+
+// As many blocks as the chip has units, in clusters.
+// CHECK-LABEL: hk.kernel @matmul gemm
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 128, bn = 256, bk = 64, wm = 2, wn = 1, stages = 4, splitK = 1, loop = warp_specialised, cluster = 2> threads 384 lds 230464
+// CHECK: hk.launch_dims if %true grid(%c132, %c1, %c1)
+// TEXT: #include "kernels/gemm/sm90/warp_specialised.h"
+// TEXT: using Product_v0 = WarpSpecialised<GemmProblem<
+// TEXT: false, KScale::None, 128, 256, 64, 2, 1, 4, 1>, 2, true>;
+// TEXT: HK_MAPPED_KERNEL({{.*}}, 7, 3, Product_v0::kThreads, Product_v0::Shared)
+// TEXT: Product_v0::run(args, maps, block, lds, StoreRounded<bf16>{});
+func.func @plain(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  return %0 : tensor<4096x4096xbf16>
+}
+
+// Few rows: k over the blocks of a cluster; then tiles of growing height.
+// CHECK-LABEL: hk.kernel @matmul_0 gemm
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, {{.*}}loop = skinny, cluster = 2>
+// CHECK: hk.variant @v{{.*}} #hk.gemm_tile<bm = 64, {{.*}}loop = skinny
+// CHECK: hk.variant @v{{.*}} #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised, cluster = 2>
+// TEXT: Skinny<GemmProblem<
+// TEXT: WarpSpecialised<GemmProblem<
+func.func @rows(%x: tensor<?x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<?x4096xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<?x4096xbf16>, tensor<4096x4096xbf16> -> tensor<?x4096xbf16>
+  return %0 : tensor<?x4096xbf16>
+}
+
+// Vectors are read where the sums are, and the copy engine stores the result.
+// CHECK-LABEL: hk.kernel @matmul_add gemm
+// CHECK: loop = warp_specialised, cluster = 2>
+// TEXT: struct Boxes {
+// TEXT-NEXT: using BoxElement = bf16;
+// TEXT: Vec<float, 2> two(
+// TEXT: HK_MAPPED_KERNEL({{.*}}, 8, 3, Product_v0::kThreads, Product_v0::Shared)
+// TEXT: Product_v0::run(args, maps, block, lds, Boxes{words});
+func.func @bias(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %b: tensor<4096xf32>) -> tensor<4096x4096xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  %1 = hk.add %0, %b : tensor<4096x4096xbf16>, tensor<4096xf32> -> tensor<4096x4096xbf16>
+  return %1 : tensor<4096x4096xbf16>
+}
+
+// An epilogue that reads another matrix takes vectors of a row.
+// TEXT: Product_v0::run(args, maps, block, lds, Epilogue{words});
+func.func @residual(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %r: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  %1 = hk.add %0, %r : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  return %1 : tensor<4096x4096xbf16>
+}
+
+// What cannot be described by a map goes through registers; so do fp8 products,
+// unless the module asks for fewer bits.
+// CHECK-LABEL: hk.kernel @matmul_{{[0-9]+}} gemm
+// CHECK-NOT: loop =
+// CHECK: hk.launch %
+func.func @unaligned(%x: tensor<4096x4097xbf16>, %w: tensor<4096x4097xbf16>) -> tensor<4096x4096xbf16> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<4096x4097xbf16>, tensor<4096x4097xbf16> -> tensor<4096x4096xbf16>
+  return %0 : tensor<4096x4096xbf16>
+}
+func.func @columns(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
+  %0 = hk.matmul %x, %w : tensor<512x512xbf16>, tensor<512x512xbf16> -> tensor<512x512xbf16>
+  return %0 : tensor<512x512xbf16>
+}
+func.func @f32(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<512x512xf32>, tensor<512x512xf32> -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
+func.func @fp8(%x: tensor<512x512xf8E4M3FN>, %w: tensor<512x512xf8E4M3FN>) -> tensor<512x512xf32> {
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<512x512xf8E4M3FN>, tensor<512x512xf8E4M3FN> -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}

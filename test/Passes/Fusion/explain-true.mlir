@@ -1,0 +1,55 @@
+// What a refusal says is the cause: removing it would change the kernels.
+// RUN: hk-compile %s --target=gfx942 --explain --emit=mlir -o - | FileCheck %s
+// RUN: hk-compile %s --target=gfx942 --explain=json --emit=mlir -o - | FileCheck %s --check-prefix=JSON
+// RUN: hk-compile %s --target=gfx942 --explain --emit=mlir -o - | FileCheck %s --check-prefix=NEVER
+
+// That one needs the other is no news.
+// NEVER-NOT: share a launch with{{.*}}would have to run first
+// A product takes nothing in, whoever else reads its operand.
+// NEVER-NOT: hk.matmul / take in
+
+// JSON-DAG: "order":["
+// JSON-DAG: "sources":[{"location":"\"{{[^"]*}}explain-true.mlir\":{{[0-9:]+}}","op":"hk.
+// JSON-DAG: "partner":"\"{{[^"]*}}explain-true.mlir\":
+// JSON-DAG: "saved_bytes":2048
+
+// CHECK: not fused (other-family): hk.matmul / join hk.silu: hk.matmul is computed by a gemm kernel, which reads its operands from memory at {{.*}}, the other at
+func.func @operand_read_twice(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<8x64xbf16>, tensor<8x64xbf16>) {
+  %0 = hk.silu %x : tensor<8x64xbf16> -> tensor<8x64xbf16>
+  %1 = hk.matmul %0, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
+  return %0, %1 : tensor<8x64xbf16>, tensor<8x64xbf16>
+}
+
+// CHECK: not fused (not-an-epilogue): hk.silu / join hk.matmul: hk.silu reads a view (tensor.extract_slice) of what the kernel makes
+func.func @view_of_a_product(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<8x32xbf16> {
+  %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
+  %1 = tensor.extract_slice %0[0, 32] [8, 32] [1, 1] : tensor<8x64xbf16> to tensor<8x32xbf16>
+  %2 = hk.silu %1 : tensor<8x32xbf16> -> tensor<8x32xbf16>
+  return %2 : tensor<8x32xbf16>
+}
+
+// CHECK: not fused (not-an-epilogue): hk.quantize_mx / join hk.matmul: hk.quantize_mx is not computed behind a product's tile
+func.func @groups_of_columns(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU>) {
+  %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
+  %q, %s = hk.quantize_mx ocp %0 : tensor<8x64xbf16> -> tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU>
+  return %q, %s : tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU>
+}
+
+// Two equal layers: a line for both.
+// CHECK: not fused (needs-whole-row): hk.rms_norm / join hk.matmul: {{.*}}, and at 1 more place
+func.func @layers(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>, %n: tensor<64xbf16>) -> tensor<8x64xbf16> {
+  %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
+  %1 = hk.rms_norm %0, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16> -> tensor<8x64xbf16>
+  %2 = hk.matmul %1, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
+  %3 = hk.rms_norm %2, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16> -> tensor<8x64xbf16>
+  return %3 : tensor<8x64xbf16>
+}
+
+func.func @fused(%x: tensor<8x64xbf16>, %n: tensor<64xbf16>) -> tensor<8x64xbf16> {
+  %0 = hk.silu %x : tensor<8x64xbf16> -> tensor<8x64xbf16>
+  %1 = hk.rms_norm %0, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16> -> tensor<8x64xbf16>
+  return %1 : tensor<8x64xbf16>
+}
+
+// CHECK: advice (not-an-epilogue): pointwise operators on the whole result fuse
+// CHECK: advice (needs-whole-row): reduce shorter parts of a row

@@ -1,0 +1,250 @@
+"""Whole graphs of the gated delta rule against NumPy: the recurrence with outer products,
+the chunk operators with matrices of whole chunks, and the chunked form as a whole against
+the recurrence, of which it is a rearrangement."""
+
+import numpy as np
+
+from formulas import compare, finish, normal, rng, sigmoid
+from oracle import to
+
+
+def normalised(x):
+    return x / np.sqrt((x * x).sum(-1, keepdims=True) + 1e-6)
+
+
+def recurrence(q, k, v, state, scale, g=0.0, gk=None, gv=None, beta=None):
+    """q, k [T, H, K], v [T, HV, V], state [HV, K, V] -> results and the last state."""
+    tokens, heads, values = v.shape
+    share = heads // q.shape[1]
+    out, state = np.zeros(v.shape), state.copy()
+    g = np.broadcast_to(g, (tokens, heads))
+    for t, h in np.ndindex(tokens, heads):
+        s, key = state[h], k[t, h // share]
+        s = s * np.exp(g[t, h])
+        if gk is not None:
+            s = s * np.exp(gk[t, h])[:, None]
+        if gv is not None:
+            s = s * np.exp(gv[t, h])[None, :]
+        d = v[t, h] - key @ s
+        state[h] = s + np.outer(key, d * (1 if beta is None else beta[t, h]))
+        out[t, h] = scale * q[t, h // share] @ state[h]
+    return out, state
+
+
+def sequences(bounds, body):
+    for n, (begin, end) in enumerate(zip(bounds[:-1], bounds[1:])):
+        body(n, slice(begin, end))
+
+
+# fused_recurrent
+T = 6
+q, k, v = normal("bf16", 2, T, 2, 64), normal("bf16", 2, T, 2, 64), normal("bf16", 2, T, 4, 32)
+a, b, s = normal("bf16", 2, T, 4), normal("bf16", 2, T, 4), normal("f32", 2, 4, 64, 32)
+has = np.array([True, False])
+parts = [recurrence(normalised(q[n]), normalised(k[n]), v[n], s[n] * has[n], 1 / 8, -np.abs(a[n]), beta=sigmoid(b[n]))
+         for n in range(2)]
+compare("fused_recurrent", "grouped", [q, k, v, a, b, s, has], [np.stack(x) for x in zip(*parts)])
+
+q, k, v = normal("f32", 1, T, 1, 60), normal("f32", 1, T, 1, 60), normal("f32", 1, T, 1, 20)
+y, _ = recurrence(normalised(q[0]), normalised(k[0]), v[0], np.zeros((1, 60, 20)), 1.0)
+compare("fused_recurrent", "plain_60", [q, k, v], y[None])
+
+q, k, v = normal("f16", 9, 1, 16), normal("f16", 9, 1, 16), normal("f16", 9, 3, 8)
+gk, gv, b = normal("f32", 9, 3, 16), normal("f32", 9, 3, 8), normal("f16", 9, 3, 8)
+cu, s, line = np.array([0, 4, 4, 8], np.int32), normal("bf16", 4, 3, 8, 16), np.array([2, 3, -1], np.int64)
+y, after = np.zeros(v.shape), s.copy()
+
+
+def ragged(n, part):
+    start = s[line[n]].swapaxes(1, 2) if line[n] >= 0 else np.zeros((3, 16, 8))
+    y[part], last = recurrence(normalised(q[part]), normalised(k[part]), v[part], start, 1 / 4,
+                               gk=-np.abs(gk[part]), gv=-np.abs(gv[part]), beta=sigmoid(b[part]))
+    if line[n] >= 0:
+        after[line[n]] = last.swapaxes(1, 2)
+
+
+sequences(cu, ragged)
+compare("fused_recurrent", "ragged", [q, k, v, gk, gv, b, cu, s, line], [y, after])
+
+# fused_sigmoid_gating_recurrent
+q, k, v = normal("bf16", 3, 1, 2, 64), normal("bf16", 3, 1, 2, 64), normal("bf16", 3, 1, 4, 64)
+a, b, dt, alog = normal("bf16", 3, 1, 4), normal("bf16", 3, 1, 4), normal("bf16", 4), normal("f32", 4)
+s, line = normal("bf16", 5, 4, 64, 64), np.array([4, 9, 0], np.int32)
+y, after = np.zeros(v.shape), s.copy()
+for n in range(3):
+    start = s[line[n]].swapaxes(1, 2) if line[n] < 5 else np.zeros((4, 64, 64))
+    decay = -np.exp(alog) * np.log(1 + np.exp(a[n] + dt))
+    y[n], last = recurrence(normalised(q[n]), normalised(k[n]), v[n], start, 1 / 8, decay, beta=sigmoid(b[n]))
+    if line[n] < 5:
+        after[line[n]] = last.swapaxes(1, 2)
+compare("fused_sigmoid_gating_recurrent", "decode", [q, k, v, a, b, alog, dt, s, line], [y, after])
+q, k, v = normal("f16", 2, 3, 1, 32), normal("f16", 2, 3, 1, 32), normal("f16", 2, 3, 2, 16)
+a, b, alog, s, line = normal("f16", 2, 3, 2), normal("f16", 2, 3, 2), normal("f32", 2), normal("f32", 5, 2, 32, 16), np.array([1, 3])
+parts = [recurrence(normalised(q[n]), normalised(k[n]), v[n], s[line[n]], 32**-0.5, -np.exp(alog) * np.log(1 + np.exp(a[n])),
+                    beta=sigmoid(b[n])) for n in range(2)]
+after = s.copy()
+after[line] = [last for _, last in parts]
+compare("fused_sigmoid_gating_recurrent", "three_tokens", [q, k, v, a, b, alog, s, line], [np.stack([y for y, _ in parts]), after])
+
+
+# The chunk operators, each with the matrices of a chunk.
+def chunks(tokens, size, bounds=None):
+    """Slices of the chunks of dense or ragged tokens, with their sequence and number."""
+    for n, (begin, end) in enumerate(zip(bounds[:-1], bounds[1:]) if bounds is not None else [(0, tokens)]):
+        for c, start in enumerate(range(begin, end, size)):
+            yield n, c, slice(start, min(start + size, end))
+
+
+def kkt(k, g, beta, size, bounds=None):
+    tokens, heads = beta.shape
+    out = np.zeros((tokens, heads, size))
+    share = heads // k.shape[1]
+    for _, _, part in chunks(tokens, size, bounds):
+        for h in range(heads):
+            x = k[part, h // share]
+            with np.errstate(over="ignore"):
+                weight = np.exp(np.tril(g[part, h][:, None] - g[part, h][None, :]))
+            m = np.tril(x @ x.T * weight, -1) * beta[part, h][:, None]
+            out[part, h, :len(x)] = m
+    return out
+
+
+def inverse(a, bounds=None):
+    out = np.zeros(a.shape)
+    for _, _, part in chunks(len(a), a.shape[-1], bounds):
+        n = part.stop - part.start
+        for h in range(a.shape[1]):
+            out[part, h, :n] = np.linalg.inv(np.eye(n) + np.tril(a[part, h, :n], -1))
+    return out
+
+
+def wu(k, v, x, g, beta, kinds, bounds=None):
+    tokens, heads = beta.shape
+    share = heads // k.shape[1]
+    w, u = np.zeros((tokens, heads, k.shape[-1])), np.zeros(v.shape)
+    for _, _, part in chunks(tokens, x.shape[-1], bounds):
+        n = part.stop - part.start
+        for h in range(heads):
+            m = np.tril(x[part, h, :n])
+            w[part, h] = m @ to(kinds[0], k[part, h // share] * (beta[part, h] * np.exp(g[part, h]))[:, None])
+            u[part, h] = m @ to(kinds[1], v[part, h] * beta[part, h][:, None])
+    return w, u
+
+
+def states(k, w, u, g, size, kind, start, bounds=None):
+    """start(n) -> the first state [HV, K, V] of sequence n. Snapshots by (n, c), values, last states."""
+    heads, share = u.shape[1], u.shape[1] // k.shape[1]
+    seen, new, now = {}, np.zeros(u.shape), {}
+    for n in range(1 if bounds is None else len(bounds) - 1):
+        now[n] = start(n).copy()
+    for n, c, part in chunks(len(u), size, bounds):
+        seen[n, c] = to(kind, now[n])
+        for h in range(heads):
+            left = u[part, h] - w[part, h] @ to(kind, now[n][h])
+            new[part, h] = left
+            last = g[part, h][-1]
+            late = to(kind, left * np.exp(last - g[part, h])[:, None])
+            now[n][h] = np.exp(last) * now[n][h] + k[part, h // share].T @ late
+    return seen, new, now
+
+
+def output(q, k, v, seen, g, size, scale, kind, bounds=None):
+    heads, share = v.shape[1], v.shape[1] // k.shape[1]
+    out = np.zeros(v.shape)
+    for n, c, part in chunks(len(v), size, bounds):
+        for h in range(heads):
+            x, y = q[part, h // share], k[part, h // share]
+            weight = np.tril(np.exp(np.tril(g[part, h][:, None] - g[part, h][None, :])))
+            inside = to(kind, np.tril(x @ y.T) * weight) @ v[part, h]
+            out[part, h] = scale * (np.exp(g[part, h])[:, None] * (x @ seen[n, c][h]) + inside)
+    return out
+
+
+T, CU = 70, np.array([0, 20, 20, 66], np.int32)
+k, b, g = normal("bf16", 1, T, 1, 64), normal("bf16", 1, T, 2), normal("f32", 1, T, 2)
+compare("wy_representation", "kkt", [k, g, b], kkt(k[0], g[0], sigmoid(b[0]), 64)[None])
+k = normal("f16", T, 2, 60)
+compare("wy_representation", "kkt_ragged_60", [k, CU], kkt(k, np.zeros((T, 2)), np.ones((T, 2)), 16, CU))
+k, v, x = normal("bf16", 1, T, 1, 64), normal("bf16", 1, T, 2, 32), normal("bf16", 1, T, 2, 64)
+w, u = wu(k[0], v[0], x[0], g[0], sigmoid(b[0]), ("bf16", "bf16"))
+compare("wy_representation", "wu", [k, v, x, g, b], [w[None], u[None]])
+k, v, x = normal("f32", T, 1, 20), normal("f16", T, 2, 6), normal("f32", T, 2, 32)
+compare("wy_representation", "wu_ragged_20", [k, v, x, CU], wu(k, v, x, np.zeros((T, 2)), np.ones((T, 2)), ("f32", "f16"), CU))
+
+for name, batch, heads, size, bounds in [("c16", 1, 2, 16, None), ("c32", 2, 1, 32, None), ("c64", 1, 2, 64, None),
+                                         ("ragged_64", None, 3, 64, CU)]:
+    if batch is None:
+        a = normal("f32", T, heads, size)
+        compare("solve_tril", name, [a, CU], inverse(to("f32", a * to("f32", 0.1)), CU))
+    else:
+        a = normal("f32", batch, T, heads, size)
+        compare("solve_tril", name, [a], np.stack([inverse(to("f32", x * to("f32", 0.1))) for x in a]))
+
+k, w, u, g = normal("bf16", 2, T, 1, 64), normal("bf16", 2, T, 2, 64), normal("bf16", 2, T, 2, 16), normal("f32", 2, T, 2)
+s, has = normal("f32", 2, 2, 64, 16), np.array([False, True])
+found = [states(k[n] / 16, w[n] / 16, u[n], g[n], 64, "bf16", lambda _, n=n: s[n] * has[n]) for n in range(2)]
+compare("chunk_delta_h", "dense", [k, w, u, g, s, has],
+        [np.stack([[seen[0, c] for c in range(2)] for seen, _, _ in found]), np.stack([new for _, new, _ in found]),
+         np.stack([now[0] for _, _, now in found])])
+k, w, u = normal("f32", T, 2, 20), normal("f32", T, 2, 20), normal("f32", T, 2, 6)
+s, line = normal("bf16", 4, 2, 6, 20), np.array([3, 0, 2], np.int32)
+seen, new, now = states(k, w / 16, u, np.zeros((T, 2)), 16, "f32", lambda n: s[line[n]].swapaxes(1, 2), CU)
+h, after = np.zeros((-(-T // 16) + 3, 2, 20, 6)), s.copy()
+for (n, c), state in seen.items():
+    h[CU[n] // 16 + n + c] = state
+for n in range(3):
+    after[line[n]] = now[n].swapaxes(1, 2)
+compare("chunk_delta_h", "ragged_20", [k, w, u, CU, s, line], [h, new, after])
+
+q, k, v = normal("bf16", 1, T, 1, 64), normal("bf16", 1, T, 1, 64), normal("bf16", 1, T, 2, 32)
+h, g = normal("bf16", 1, 2, 2, 64, 32), normal("f32", 1, T, 2)
+compare("chunk_o", "dense", [q, k, v, h, g],
+        output(q[0], k[0], v[0], {(0, c): h[0, c] for c in range(2)}, g[0], 64, 1 / 8, "bf16")[None])
+
+
+# The chunked form in f32 is the recurrence.
+def local_sums(g, size, bounds):
+    out = np.zeros(g.shape)
+    for _, _, part in chunks(len(g), size, bounds):
+        out[part] = np.cumsum(g[part], 0)
+    return out
+
+
+q, k, v = normal("f32", T, 1, 20), normal("f32", T, 1, 20), normal("f32", T, 2, 6)
+a, beta, s = normal("f32", T, 2), rng.uniform(0, 1, (T, 2)).astype(np.float32).astype(float), normal("bf16", 4, 2, 6, 20)
+y, after = np.zeros(v.shape), s.copy()
+
+
+def rearranged(n, part):
+    y[part], last = recurrence(q[part], k[part] / 16, v[part], s[line[n]].swapaxes(1, 2), 20**-0.5, -np.abs(a[part]), beta=beta[part])
+    after[line[n]] = last.swapaxes(1, 2)
+
+
+sequences(CU, rearranged)
+compare("chunk", "ragged_16", [q, k, v, a, beta, CU, s, line], [y, after])
+
+k, a, b = normal("bf16", 1, T, 1, 64), normal("f32", 1, T, 2), normal("bf16", 1, T, 2)
+g = local_sums(-np.abs(a[0]), 64, [0, T])
+compare("fused_cumsum_kkt", "dense", [k, a, b], [g[None], kkt(k[0], g, sigmoid(b[0]), 64)[None]])
+k, a = normal("f16", T, 1, 20), normal("f32", T, 3)
+g = local_sums(a, 16, CU)
+compare("fused_cumsum_kkt", "ragged", [k, a, CU], [g, kkt(k, g, np.ones((T, 3)), 16, CU)])
+
+# In bf16 with the roundings that the operators state.
+T = 70
+k, a, b = normal("bf16", 1, T, 1, 64), normal("f32", 1, T, 2), normal("bf16", 1, T, 2)
+kn, g = to("bf16", normalised(k[0])), local_sums(-np.abs(a[0]), 64, [0, T])
+compare("chunk", "compute_a", [k, a, b], inverse(kkt(kn, g, sigmoid(b[0]), 64))[None])
+q, k, v = normal("bf16", 2, T, 1, 64), normal("bf16", 2, T, 1, 64), normal("bf16", 2, T, 2, 16)
+a, beta = normal("f32", 2, T, 2), rng.uniform(0, 1, (2, T, 2)).astype(np.float32).astype(float)
+s, results, lasts = normal("f32", 2, 2, 64, 16), [], []
+for n in range(2):
+    ks, g = k[n] / 16, local_sums(-np.abs(a[n]), 64, [0, T])
+    x = to("bf16", inverse(kkt(ks, g, beta[n], 64)))
+    w, u = (to("bf16", x) for x in wu(ks, v[n], x, g, beta[n], ("bf16", "bf16")))
+    seen, new, now = states(ks, w, u, g, 64, "bf16", lambda _: s[n] * has[n])
+    results.append(output(q[n], ks, to("bf16", new), seen, g, 64, 1 / 8, "bf16"))
+    lasts.append(now[0])
+compare("chunk", "pipeline", [q, k, v, a, beta, s, has], [np.stack(results), np.stack(lasts)])
+
+finish("fused_recurrent", "fused_sigmoid_gating_recurrent", "wy_representation", "solve_tril", "chunk_delta_h", "chunk_o", "chunk", "fused_cumsum_kkt")
