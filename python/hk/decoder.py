@@ -50,6 +50,9 @@ class Decoder:
         """Appends tokens to every sequence; the logits behind the last one of each, or of all."""
         np = self._np
         counts = np.array([len(p) for p in prompts], np.int32)
+        if len(counts) != len(self.lengths) or not counts.all():
+            raise InvalidArgument(f"expected {len(self.lengths)} prompts of at least one token, "
+                                  f"got prompts of {counts.tolist()} tokens")
         inputs = self._inputs(counts)
         ids = np.concatenate(prompts).astype(np.int32)
         rows = np.arange(len(ids)) if every else inputs["q_offsets"][1:] - 1

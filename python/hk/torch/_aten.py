@@ -402,10 +402,20 @@ def part_of(b: Builder, name: str, parts: list, index: int) -> Value:
 @handles("cat")
 def _cat(b: Builder, result: Result, values: list, dim: int = 0) -> Value:
     dim = _dim(dim, len(result.shape))
-    values = [b.full(b.cast(v, result.element)) for v in values if v.shape != (0,)]
-    return b.value("concat", result.shape, result.element, dim=dim,
+    values = [b.cast(v, result.element) for v in values if v.shape != (0,)]
+    same = {frozenset(v.order) for v in values}
+    if len(same) == 1 and values[0].dims[dim] is not None and all(
+            s == 1 for v in values for s, p in zip(v.shape, v.dims, strict=True) if p is None):
+        values = [b.permuted(v, values[0].order) for v in values]
+        dims, at = values[0].dims, values[0].dims[dim]
+        stored = tuple(result.shape[d] for d in values[0].order)
+    else:
+        values = [b.full(v) for v in values]
+        dims, at, stored = tuple(range(len(result.shape))), dim, result.shape
+    made = b.value("concat", stored, result.element, dim=at,
                    inputs=", ".join(v.ssa for v in values),
                    tinputs=", ".join(v.type for v in values))
+    return made._replace(shape=result.shape, dims=dims)
 
 
 @handles("stack")

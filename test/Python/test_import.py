@@ -1,0 +1,111 @@
+"""Imported models compute what the originals do: tiny configurations of many architectures,
+prefill of ragged sequences, prompts longer than every window, then a token at a time."""
+
+import re
+
+import hk
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+import hk.torch  # noqa: E402
+import zoo  # noqa: E402
+
+torch.set_num_threads(1)
+ENCODERS = ["bert", "roberta", "distilbert"]
+
+
+@pytest.mark.parametrize("name", [*zoo.DECODERS, *ENCODERS])
+def test_equals_the_original(name):
+    model = zoo.make(name)
+    graph = hk.torch.export(model)
+    assert graph.notes == []
+    assert len(re.findall(r"= hk\.attention ", graph.mlir)) == 2
+    assert "hk.transpose" not in graph.mlir  # Layouts are bookkeeping.
+    report = hk.torch.check(model, graph, threads=1)
+    assert report.bound < 1e-5 * report.largest
+    assert report.decided > 0.9 * report.rows
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma2", "olmo2", "bert"])
+def test_bf16_is_as_near_as_torch(name):
+    model = zoo.make(name)
+    graph = hk.torch.export(model, dtype=torch.bfloat16)
+    assert {str(t.dtype) for t in graph.tensors.values()} >= {"torch.bfloat16"}
+    hk.torch.check(model, graph, threads=1)
+
+
+def operators(name, **changes):
+    return hk.torch.export(zoo.make(name, **changes)).mlir
+
+
+def test_what_is_found():
+    """The variant of every leaf comes from the data."""
+    assert operators("llama").count("round_before_weight") == 5
+    assert operators("gemma2").count("weight_offset = 1.0") == 9
+    olmo = operators("olmo2")
+    assert "round_before_weight" not in olmo and "weight_offset" not in olmo
+    assert "hk.rope gptj" in operators("glm") and "hk.rope neox" in olmo
+    assert re.findall(r"window_left = (\d+)", operators("mistral")) == ["15", "15"]
+    assert re.findall(r"window_left = (\d+)", operators("gemma3")) == ["15"]
+    assert operators("gemma2").count("softcap = ") == 2
+    assert operators("smollm3").count("hk.rope") == 2  # One of two layers has no rope.
+    assert "causal" not in operators("bert")
+
+
+def test_names_and_weights():
+    graph = hk.torch.export(zoo.make("smollm2"))
+    names = dict(zoo.make("smollm2").named_parameters())
+    assert set(names) == {n for n in graph.tensors if not n.startswith("hk.")}  # Tied: once.
+    assert graph.tensors["hk.model.rotary_emb.0.cos"].shape == (64, 4)
+    assert "%l1_q_proj = hk.matmul %l1_input_layernorm" in graph.mlir
+    assert [a.name for a in graph.arguments if not a.state] == [
+        "ids", "positions", "slots", "block_table", "q_offsets", "kv_lens", "logits_at"]
+
+
+def test_the_model_is_left_alone():
+    from transformers.models.llama import modeling_llama
+
+    model = zoo.make("llama")
+    before = {n: t.clone() for n, t in model.state_dict().items()}
+    function, implementation = modeling_llama.apply_rotary_pos_emb, model.config._attn_implementation
+    hk.torch.export(model, dtype=torch.bfloat16)
+    assert modeling_llama.apply_rotary_pos_emb is function
+    assert model.config._attn_implementation == implementation
+    assert all("forward" not in vars(m) for m in model.modules())
+    after = model.state_dict()
+    assert all(torch.equal(before[n], after[n]) for n in before)
+
+
+def test_batched_greedy_decode(tmp_path):
+    """Two sequences of unequal length, 8 tokens each: torch's greedy ones."""
+    model = zoo.make("mistral")
+    library = hk.compile(hk.torch.export(model, block=4), tmp_path / "m.so")
+    prompts = [np.arange(3, 8), np.arange(20, 45)]
+    decoder = hk.Decoder(hk.load(library, threads=1).forward, 2, 40)
+    tokens = decoder.prefill(prompts).argmax(-1)
+    found = [tokens]
+    for _ in range(7):
+        tokens = decoder.step(tokens).argmax(-1)
+        found.append(tokens)
+    for prompt, mine in zip(prompts, np.stack(found, 1), strict=True):
+        ids = torch.tensor(prompt)[None]
+        expected = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=8,
+                                  min_new_tokens=8, do_sample=False)
+        assert mine.tolist() == expected[0, len(prompt):].tolist()
+    with pytest.raises(hk.InvalidArgument, match=r"at least one token, got prompts of \[1, 0\]"):
+        decoder.prefill([[1], []])
+    with pytest.raises(hk.InvalidArgument, match="there is room for 40"):
+        decoder.prefill([np.zeros(40, int)] * 2)
+
+
+@pytest.mark.parametrize(("mutation", "replacement"), [
+    ("window_left = 15", "window_left = 14"), ("hk.silu", "hk.gelu"),
+    ("positions %positions", "positions %slots"), ("hk.rope neox", "hk.rope gptj")])
+def test_a_wrong_graph_is_caught(mutation, replacement):
+    model = zoo.make("mistral")
+    graph = hk.torch.export(model)
+    assert mutation in graph.mlir
+    graph.mlir = graph.mlir.replace(mutation, replacement)
+    with pytest.raises(hk.CheckFailed, match="is off by|best token differs"):
+        hk.torch.check(model, graph, threads=1)

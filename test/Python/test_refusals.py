@@ -1,0 +1,113 @@
+"""What cannot be imported is refused with the model's line, the operator and a remedy."""
+
+import hk
+import pytest
+
+torch = pytest.importorskip("torch")
+import hk.torch  # noqa: E402
+import zoo  # noqa: E402
+from hk import cli  # noqa: E402
+
+
+class Activation(torch.nn.Module):
+    """An activation of a test."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def refusal(function):
+    model = zoo.make("llama")
+    model.model.layers[1].mlp.act_fn = Activation(function)
+    with pytest.raises(hk.UnsupportedModel) as error:
+        hk.torch.export(model)
+    return str(error.value)
+
+
+def test_operator():
+    text = refusal(lambda x: torch.special.erfcx(x))
+    assert "test_refusals.py:" in text and "`return self.function(x)`" in text
+    assert "aten.special_erfcx.default" in text and "write it with supported ones" in text
+
+
+def test_attribute():
+    text = refusal(lambda x: x.pow(2.5))
+    assert "aten.pow.Tensor_Scalar" in text and "exponent 2.5: hk has 0.5, 1, 2 and 3" in text
+    text = refusal(lambda x: torch.softmax(x, 1))
+    assert "softmax over dim 1; hk has the last one" in text
+
+
+def test_broadcast():
+    text = refusal(lambda x: x[..., :1].expand_as(x).reshape(-1, 96).reshape(x.shape))
+    assert "is expanded and then reshaped or multiplied; hk has no broadcast" in text
+
+
+def test_shape_from_data():
+    assert "depends on data must be taken out" in refusal(
+        lambda x: x if x.sum() > 0 else -x)
+
+
+def test_mask(monkeypatch):
+    from transformers.models.llama import modeling_llama
+
+    original = modeling_llama.create_causal_mask
+    monkeypatch.setattr(modeling_llama, "create_causal_mask", lambda **k: original(
+        **k, or_mask_function=lambda b, h, i, j: j < 4))
+    with pytest.raises(hk.UnsupportedModel, match=r"attention 0 \(LlamaAttention\).*query 1 and "
+                       "key 4 do not fit .*neither chunks nor a mask operand"):
+        hk.torch.export(zoo.make("llama"))
+
+
+def test_mask_tensor(monkeypatch):
+    from transformers.models.llama import modeling_llama
+
+    monkeypatch.setattr(modeling_llama, "create_causal_mask", lambda **k: torch.zeros(1, 1, 6, 6))
+    with pytest.raises(hk.UnsupportedModel, match="mask to a Tensor; hk.attention has no mask"):
+        hk.torch.export(zoo.make("llama"))
+
+
+def test_rotary():
+    rope = {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}
+    with pytest.raises(hk.UnsupportedModel, match="model.rotary_emb: rope_type dynamic depends on"):
+        hk.torch.export(zoo.make("llama", rope_parameters=rope))
+
+
+def test_rotary_of_another_form(monkeypatch):
+    from transformers.models.llama import modeling_llama
+
+    monkeypatch.setattr(modeling_llama, "apply_rotary_pos_emb",
+                        lambda q, k, cos, sin: (q * cos[:, None], k * cos[:, None]))
+    with pytest.raises(hk.UnsupportedModel, match="fits neither neox nor gptj"):
+        hk.torch.export(zoo.make("llama"))
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("modernbert", "window_left=8, window_right=8.* over padded sequences"),
+    ("mpnet", "MPNetModel does not call attention through transformers' AttentionInterface")])
+def test_encoders(name, text):
+    with pytest.raises(hk.UnsupportedModel, match=text):
+        hk.torch.export(zoo.make(name))
+
+
+def test_signature():
+    with pytest.raises(hk.UnsupportedModel, match="no signature 'flat'; one of paged, dense"):
+        hk.torch.export(zoo.make("llama"), "flat")
+    with pytest.raises(hk.UnsupportedModel, match="returns no last_hidden_state|causal=True"):
+        hk.torch.export(zoo.make("llama"), "dense")
+
+
+def test_files(tmp_path, capsys):
+    with pytest.raises(hk.NotFound, match="hk reads models from disk and fetches none"):
+        hk.torch.read(tmp_path / "none")
+    with pytest.raises(hk.NotFound, match="neither a GGUF file nor a folder with a config.json"):
+        hk.torch.read(tmp_path)
+    (tmp_path / "config.json").write_text('{"model_type": "of nobody"}')
+    with pytest.raises(hk.UnsupportedModel, match="transformers cannot read"):
+        hk.torch.read(tmp_path)
+    assert cli.main(["import", str(tmp_path / "none"), "-o", str(tmp_path / "m.mlir")]) == 1
+    assert "hk: no such file or folder" in capsys.readouterr().err
+    assert not (tmp_path / "m.mlir").exists()

@@ -1,0 +1,61 @@
+"""Tiny random models of many architectures, two layers each."""
+
+import torch
+import transformers
+
+COMMON = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+          "num_key_value_heads": 2, "intermediate_size": 96, "vocab_size": 97,
+          "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+
+LLAMA3 = {"rope_type": "llama3", "rope_theta": 1e4, "factor": 4.0, "low_freq_factor": 1.0,
+          "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
+
+# name: (class, what differs from COMMON)
+DECODERS = {
+    "llama": ("LlamaForCausalLM", {"rope_parameters": LLAMA3, "tie_word_embeddings": True}),
+    "smollm2": ("LlamaForCausalLM", {"hidden_size": 72, "num_attention_heads": 9,
+                                     "num_key_value_heads": 3, "tie_word_embeddings": True}),
+    "qwen2": ("Qwen2ForCausalLM", {}),
+    "qwen3": ("Qwen3ForCausalLM", {"head_dim": 24}),
+    "mistral": ("MistralForCausalLM", {"sliding_window": 16}),
+    "gemma2": ("Gemma2ForCausalLM", {"head_dim": 16, "sliding_window": 16,
+                                     "query_pre_attn_scalar": 16}),
+    "gemma3": ("Gemma3ForCausalLM", {"head_dim": 16, "sliding_window": 16, "layer_types":
+                                     ["sliding_attention", "full_attention"]}),
+    "phi3": ("Phi3ForCausalLM", {}),
+    "granite": ("GraniteForCausalLM", {"embedding_multiplier": 6.0, "logits_scaling": 4.0,
+                                       "residual_multiplier": 0.3, "attention_multiplier": 0.1}),
+    "olmo2": ("Olmo2ForCausalLM", {}),
+    "smollm3": ("SmolLM3ForCausalLM", {"no_rope_layers": [1, 0]}),
+    "gpt_neox": ("GPTNeoXForCausalLM", {}),
+    "gpt2": ("GPT2LMHeadModel", {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 64}),
+    "starcoder2": ("Starcoder2ForCausalLM", {}),
+    "phi": ("PhiForCausalLM", {}),
+    "glm": ("GlmForCausalLM", {"head_dim": 16}),
+    "opt": ("OPTForCausalLM", {"ffn_dim": 96, "word_embed_proj_dim": 64}),
+    "nemotron": ("NemotronForCausalLM", {}),
+}
+ENCODERS = {
+    "bert": ("BertModel", {}),
+    "roberta": ("RobertaModel", {}),
+    "distilbert": ("DistilBertModel", {"dim": 64, "hidden_dim": 96, "n_heads": 4, "n_layers": 2}),
+    "modernbert": ("ModernBertModel", {"local_attention": 16, "cls_token_id": 1,
+                                       "sep_token_id": 2}),
+    "mpnet": ("MPNetModel", {}),
+}
+
+
+def make(name: str, **changes: object) -> torch.nn.Module:
+    """A model whose norms and biases are not the ones and zeros of a fresh one."""
+    kind, extra = (DECODERS | ENCODERS)[name]
+    cls = getattr(transformers, kind)
+    torch.manual_seed(0)
+    model = cls(cls.config_class(**(COMMON | extra | changes))).eval()
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
+            else:
+                parameter.mul_(4.0)
+    return model
