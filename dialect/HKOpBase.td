@@ -32,6 +32,48 @@ def HK_Dialect : Dialect {
     operands are widened exactly, the result is computed in at least f32 and
     rounded once, to nearest even, to the result's element type. Conversions to
     f8, f4 and i8 saturate; NaN stays NaN where the type has one.
+
+    ## Writing a model
+
+    A model is a module with one `func.func` per entry point; functions may call
+    others, which are inlined. Arguments and results are ranked tensors of f32,
+    bf16, f16, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU, f4E2M1FN, i1,
+    i8, i16, i32 or i64; a `?` is a size that each call brings.
+
+    ```mlir
+    hk.weight @wq "layers.0.wq" : tensor<512x256xbf16>
+
+    func.func @step(%x: tensor<?x256xbf16> {hk.name = "x", hk.dims = ["T", "_"]},
+                    %slots: tensor<?xi32> {hk.dims = ["T"]},
+                    %cache: tensor<8x16x4x128xbf16> {hk.state})
+        -> (tensor<?x512xbf16> {hk.name = "q"}, tensor<8x16x4x128xbf16>) {
+      %w = hk.weight_ref @wq : tensor<512x256xbf16>
+      %q = hk.matmul %x, %w {transpose_b} : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+      %c0 = arith.constant 0 : index
+      %t = tensor.dim %x, %c0 : tensor<?x256xbf16>
+      %h = tensor.expand_shape %q [[0], [1, 2]] output_shape [%t, 4, 128] : tensor<?x512xbf16> into tensor<?x4x128xbf16>
+      %c = hk.kv_cache_write %h, %slots into %cache : tensor<?x4x128xbf16>, tensor<?xi32>, tensor<8x16x4x128xbf16>
+      return %q, %c : tensor<?x512xbf16>, tensor<8x16x4x128xbf16>
+    }
+    ```
+
+    * `hk.name = "x"`, of an argument or a result: its public name; else that of
+      the SSA value in the source, `arg<n>` or `out<n>`. Names of a function differ,
+      and each can be the name of a file.
+    * `hk.state`, of an argument: memory that the function writes in place. The
+      last value written is also returned; that result is no output.
+    * `hk.dims = ["T", "_"]`, of an argument: dims of one name have one size, `_`
+      names none. Fusion relies on it, every call checks it.
+    * `hk.weight` and `hk.weight_ref`: tensors of a safetensors file.
+
+    Views come from upstream: `tensor.extract_slice`, `tensor.expand_shape`,
+    `tensor.collapse_shape` and `tensor.cast`; `tensor.insert_slice` of what was
+    written in a slice of a state. Sizes and offsets are index values made by
+    `tensor.dim`, `arith.constant` and the integer operators of arith. What a
+    dynamic view demands is checked by every call. There are no scalar operands: a
+    number is an `hk.constant` of rank 0, which broadcasts.
+
+    An attribute of an operator that it does not define is an error.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

@@ -18,7 +18,8 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
   let summary = "quantise with a scale computed from the data";
   let description = [{
     Scale per row of the last dim (`per_token`, scale [..., 1]) or per
-    `group_size` consecutive elements (`per_group`, scale [..., ceil(N / g)]):
+    `group_size` consecutive elements, 128 unless given (`per_group`, scale [...,
+    ceil(N / g)]); `amax_floor` is 0 unless given:
     amax = max |x| in f32; s = max(amax, amax_floor) / limit in f32, or 1 when
     that is 0; q = cast(clamp(x / s, -limit, limit)), division and rounding in
     IEEE f32, to nearest even. `limit` is the largest finite value of the result
@@ -47,7 +48,7 @@ def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
   let description = [{
     q = cast(clamp(x / s)), IEEE f32 division, to nearest even. The scale is f32
     of one element (per tensor), [..., 1] (per token) or [..., ceil(N / g)] with
-    g = `group_size` (per group).
+    g = `group_size`, 128 unless given (per group).
 
     Example:
     ```mlir
@@ -96,7 +97,7 @@ def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0"> {
   let description = [{
     y = q * s in f32, rounded once. The scale has one element, or the rank of q
     with each dim either 1 or ceil(size / block), where a block is `group_size`
-    elements of the last dim (32 for e8m0 scales). An e8m0 byte of 255 is NaN.
+    elements of the last dim, 128 unless given (32 for e8m0 scales). An e8m0 byte of 255 is NaN.
 
     Example:
     ```mlir

@@ -43,7 +43,7 @@ def HK_CountBitsOp : HK_BaseOp<"count_bits"> {
     whether row r has column 32 w + b. result[c] = number of rows that have column
     c. Columns behind the result's static size count nowhere.
 
-    `before`, if asked for, is [ceil(rows / block), columns]: before[t, c] = number
+    `before`, if asked for, is [ceil(rows / block), columns], `block` 32 unless given: before[t, c] = number
     of rows r < block * t that have column c. A sort that takes blocks of rows one
     by one starts there (the partial sums of Triton's and AITER's MoE routing).
 

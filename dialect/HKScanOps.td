@@ -17,7 +17,7 @@ include "HKEnums.td"
 def HK_CumsumOp : HK_BaseOp<"cumsum"> {
   let summary = "prefix sums along a dimension";
   let description = [{
-    With x a line of `input` along `dim`, cut into runs: `inclusive` gives
+    With x a line of `input` along `dim`, 0 unless given, cut into runs: `inclusive` gives
     y[i] = sum of x[j] for j <= i of the run of i, `exclusive` for j < i. With
     `reverse` sums go over j >= i, or j > i. `offsets` is `exclusive` with the
     total appended: the result is one longer along `dim`, begins with 0 and needs
