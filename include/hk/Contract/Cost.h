@@ -94,9 +94,6 @@ struct Sm90Calibration {
   /// A tile of 128 rows that has few of them leaves less under way.
   static constexpr double kBlocksMemory = 0.65, kBulkMemory = 0.88,
                           kTallMemory = 0.60;
-  /// Bytes that the L2 cache brings to all units, per microsecond; rows that do
-  /// not begin at its lines take two for one.
-  static constexpr double kL2Bytes = 10e6;
   /// Clock at full load, until the power limit lowers it.
   static constexpr double kClocksPerMicrosecond = 1570;
   /// Narrower tiles move more bytes of LDS per product: of 128 columns, 7 %.
@@ -148,14 +145,6 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
     step *= 1 + C::kFold;
   if (tile.cluster == 1)
     step *= 1 + C::kAlone;
-  double running = tiles < target.computeUnits / tile.cluster
-                       ? tiles * tile.cluster
-                       : double(target.computeUnits);
-  bool crosses = size.k * int64_t(size.bytesA) % kBulkRowBytes != 0;
-  double fromL2 = running * kBulkRowBytes *
-                  (tile.bm + double(tile.bn) / tile.cluster) *
-                  (crosses ? 2 : 1) / C::kL2Bytes;
-  step = costMax(step, fromL2 * C::kClocksPerMicrosecond);
   double clocks = ceilDiv(double(size.k), tile.bk) * step +
                   C::kEpilogueClocks * tile.bn / 256;
   double compute =
