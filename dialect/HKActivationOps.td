@@ -75,7 +75,7 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
     | `nope_first` $nope_first | `inverse` $inverse) attr-dict `:` type($input) `,`
     type($cos) `,` type($sin) (`positions` type($positions)^)?
     (`offsets` type($offsets)^)? (`bounds` type($bounds)^)?
-    custom<ResultType>(ref(type($input)), type($result))
+    `` custom<ResultType>(ref(type($input)), type($result))
   }];
   let extraClassDeclaration = [{
     /// R, the number of rotated elements of a head.

@@ -89,8 +89,9 @@ def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments, HK
     $layout $input `,` $weight oilist(`bias` $bias | `offsets` $offsets
     | `state` $state | `indices` $indices | `has_initial` $has_initial
     | `accepted` $accepted | `ring` $ring | `seq_idx` $seq_idx
-    | `computed` $computed | `block` $block | `pad_slot` $pad_slot)
-    (`state_layout` $state_layout^)? attr-dict `:` type($input) `,` type($weight)
+    | `computed` $computed)
+    (`state_layout` $state_layout^)? oilist(`block` $block | `pad_slot` $pad_slot)
+    attr-dict `:` type($input) `,` type($weight)
     (`bias` type($bias)^)? (`offsets` type($offsets)^)? (`state` type($state)^)?
     (`indices` type($indices)^)? (`has_initial` type($has_initial)^)?
     (`accepted` type($accepted)^)? (`ring` type($ring)^)?

@@ -40,7 +40,7 @@ def HK_RmsNormOp : HK_RowwiseOp<"rms_norm"> {
     $input (`,` $weight^)? `epsilon` $epsilon
     oilist(`weight_offset` $weight_offset | `round_before_weight` $round_before_weight)
     attr-dict `:` type($input) (`,` type($weight)^)?
-    custom<ResultType>(ref(type($input)), type($result))
+    `` custom<ResultType>(ref(type($input)), type($result))
   }];
 }
 
@@ -60,7 +60,7 @@ def HK_LayerNormOp : HK_RowwiseOp<"layer_norm"> {
                        HK_RealTensor:$bias, F32Attr:$epsilon);
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::Sum, ::mlir::hk::RowReduction::SumOfCentredSquares}";
-  let assemblyFormat = "$input `,` $weight `,` $bias `epsilon` $epsilon attr-dict `:` type($input) `,` type($weight) `,` type($bias) custom<ResultType>(ref(type($input)), type($result))";
+  let assemblyFormat = "$input `,` $weight `,` $bias `epsilon` $epsilon attr-dict `:` type($input) `,` type($weight) `,` type($bias) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_L2NormOp : HK_RowwiseOp<"l2_norm"> {
@@ -77,7 +77,7 @@ def HK_L2NormOp : HK_RowwiseOp<"l2_norm"> {
   let arguments = (ins HK_RealTensor:$input, F32Attr:$epsilon);
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::SumOfSquares}";
-  let assemblyFormat = "$input `epsilon` $epsilon attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
+  let assemblyFormat = "$input `epsilon` $epsilon attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_SoftmaxOp : HK_RowwiseOp<"softmax"> {
@@ -95,7 +95,7 @@ def HK_SoftmaxOp : HK_RowwiseOp<"softmax"> {
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::Maximum, ::mlir::hk::RowReduction::SumOfExp}";
   let cost = 3;
-  let assemblyFormat = "$input attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
+  let assemblyFormat = "$input attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 #endif // HK_HKNORMOPS

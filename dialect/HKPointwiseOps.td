@@ -32,7 +32,7 @@ class HK_UnaryOp<string mnemonic, string formula, int operations = 1,
   }];
   let arguments = (ins HK_RealTensor:$input);
   let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
+  let assemblyFormat = "$input attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
   let hasVerifier = 0;
   let cost = operations;
   let extraClassDefinition = factsDefinition # [{
@@ -120,7 +120,7 @@ def HK_ClampOp : HK_PointwiseOp<"clamp", [SameOperandsAndResultShape]> {
   }];
   let arguments = (ins HK_RealTensor:$input, F32Attr:$min, F32Attr:$max);
   let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
+  let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_CompareOp : HK_PointwiseOp<"compare"> {

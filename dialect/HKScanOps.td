@@ -50,7 +50,7 @@ def HK_CumsumOp : HK_BaseOp<"cumsum"> {
     $kind $input (`bounds` $bounds^)?
     oilist(`dim` $dim | `chunk` $chunk | `reverse` $reverse) attr-dict `:`
     type($input) (`bounds` type($bounds)^)?
-    custom<ResultType>(ref(type($input)), type($result))
+    `` custom<ResultType>(ref(type($input)), type($result))
   }];
 }
 

@@ -90,7 +90,7 @@ def HK_GroupLimitOp : HK_RowwiseOp<"group_limit"> {
                        I64Attr:$groups, I64Attr:$top_groups);
   let results = (outs HK_RealTensor:$result);
   let selection = "true";
-  let assemblyFormat = "$score $input `groups` $groups `top_groups` $top_groups attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
+  let assemblyFormat = "$score $input `groups` $groups `top_groups` $top_groups attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_BitmatrixOp : HK_RowwiseOp<"bitmatrix"> {

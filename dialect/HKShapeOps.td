@@ -30,7 +30,7 @@ def HK_TransposeOp : HK_RowwiseOp<"transpose",
   let operandMaps = "";
   let movement = "true";
   let cost = 3;
-  let assemblyFormat = "$input $permutation attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
+  let assemblyFormat = "$input $permutation attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
   let hasFolder = 1;
 }
 
@@ -75,7 +75,7 @@ def HK_PadOp : HK_RowwiseOp<"pad", "1"> {
   let results = (outs HK_Tensor:$result);
   let operandMaps = "::mlir::hk::partMaps(getOperation(), getInput().getType().getRank() - 1)";
   let movement = "true";
-  let assemblyFormat = "$input (`value` $value^)? attr-dict `:` type($input) custom<ResultType>(ref(type($input)), type($result))";
+  let assemblyFormat = "$input (`value` $value^)? attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0"> {

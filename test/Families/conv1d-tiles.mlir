@@ -3,12 +3,12 @@
 // RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefixes=CHECK,GPU
 // RUN: hk-opt %s --hk-assign-target=target=host --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefixes=CHECK,HOST
 
-// Ragged: a tile more for every sequence. 8 channels of 16 bits are 16 bytes.
+// Ragged: a tile more for every sequence and for the tokens after the last. 8 channels of 16 bits are 16 bytes.
 // CHECK-LABEL: hk.kernel @causal_conv1d conv1d
 // GPU: hk.variant @v0 #hk.conv1d_tile<items = 256, channelLanes = 64, channels = 8, tokens = 8> threads 256 lds 0
 // GPU: ^bb0(%[[T:.*]]: index, %[[B:.*]]: index):
-// GPU: arith.maxui %[[B]], %c1
-// GPU: arith.divui %[[T]], %c8
+// GPU: %[[FULL:.*]] = arith.divui %[[T]], %c8
+// GPU: arith.addi %[[FULL]], %[[B]]
 // GPU: grid(%{{.*}}, %c1, %c1)
 // HOST: hk.variant @v0 #hk.conv1d_tile<items = 64, channelLanes = 32, channels = 16, tokens = 16> threads 1 lds 0
 func.func @ragged(%x: tensor<?x512xbf16>, %w: tensor<512x4xbf16>, %cu: tensor<?xi32>) -> tensor<?x512xbf16> {

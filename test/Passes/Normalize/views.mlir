@@ -19,9 +19,9 @@ func.func @join(%x: tensor<4x?x256xbf16>, %w: tensor<256xbf16>) -> (tensor<?x256
 
 // CHECK-LABEL: func @unit
 // CHECK: hk.add
-// CHECK-SAME: tensor<?x256xbf16>, tensor<?x256xbf16>
+// CHECK-SAME: : tensor<?x256xbf16>{{$}}
 // CHECK: hk.rms_norm
-// CHECK-SAME: -> tensor<?x256xbf16>
+// CHECK-SAME: : tensor<?x256xbf16>, tensor<256xbf16>{{$}}
 func.func @unit(%x: tensor<1x?x256xbf16>, %r: tensor<?x256xbf16>, %w: tensor<256xbf16>) -> (tensor<1x?x256xbf16>, tensor<1x?x256xbf16>) {
   %c1 = arith.constant 1 : index
   %f = tensor.collapse_shape %x [[0, 1], [2]] : tensor<1x?x256xbf16> into tensor<?x256xbf16>
@@ -73,7 +73,7 @@ func.func @broadcast(%x: tensor<?x?x256xbf16>, %w: tensor<256xbf16>, %sc: tensor
 // The norm of heads as rows of their own, then RoPE, which needs tokens.
 // CHECK-LABEL: func @heads
 // CHECK: hk.rms_norm
-// CHECK-SAME: -> tensor<?x8x64xbf16>
+// CHECK-SAME: : tensor<?x8x64xbf16>, tensor<64xbf16>{{$}}
 // CHECK-NOT: tensor<?x64xbf16>
 func.func @heads(%x: tensor<?x512xbf16>, %w: tensor<64xbf16>, %cos: tensor<64x32xf32>, %sin: tensor<64x32xf32>, %pos: tensor<?xi32>) -> tensor<?x8x64xbf16> {
   %c0 = arith.constant 0 : index
@@ -143,7 +143,7 @@ func.func @one_sequence(%x: tensor<1x16x2x8xf32>, %cos: tensor<16x4xf32>, %sin: 
 }
 // CHECK-LABEL: func @each_row_again
 // CHECK: hk.rope neox
-// CHECK-SAME: position_dim = 1
+// CHECK-SAME: position_dim 1
 // CHECK: hk.kv_cache_write
 func.func @each_row_again(%x: tensor<4x16x2x8xf32>, %cos: tensor<16x4xf32>, %sin: tensor<16x4xf32>, %s: tensor<64xi32>, %c: tensor<1x64x2x8xf32> {hk.state}) -> tensor<1x64x2x8xf32> {
   %r = hk.rope neox %x, %cos, %sin position_dim 1 : tensor<4x16x2x8xf32>, tensor<16x4xf32>, tensor<16x4xf32>
