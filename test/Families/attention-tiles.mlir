@@ -41,8 +41,9 @@ func.func @decode(%q: tensor<1x4x64xbf16>, %k: tensor<1x512x2x64xbf16>, %n: tens
 // Ragged: room for one partly filled tile per sequence, and for the tokens after the last.
 // CHECK-LABEL: hk.kernel @attention_1 attention
 // CDNA: ^bb0(%[[T:.*]]: index, %[[BOUNDS:.*]]: index):
+// CDNA: %[[TILES:.*]] = arith.maxui %[[BOUNDS]], %c1
 // CDNA: %[[FULL:.*]] = arith.divui %{{.*}}, %c32
-// CDNA: arith.addi %[[FULL]], %[[BOUNDS]]
+// CDNA: arith.addi %[[FULL]], %[[TILES]]
 func.func @ragged(%q: tensor<?x8x64xf16>, %k: tensor<?x2x64xf16>, %o: tensor<?xi32>) -> tensor<?x8x64xf16> {
   %0 = hk.attention %q, %k, %k q_offsets %o kv_offsets %o scale 0.125 causal : tensor<?x8x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x8x64xf16>
   return %0 : tensor<?x8x64xf16>
