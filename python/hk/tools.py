@@ -34,9 +34,10 @@ def compile(source: typing.Any, output: Source | None = None, *,  # noqa: A001
     """Compiles a model for `targets` (host, gfx942, gfx950, gfx1100, sm_90a).
 
     `source` is a path, MLIR text, or an hk.torch.Graph, whose weights are then the default
-    of `weights`. `output` is by default the path of the source with the suffix .so, and of
-    text a file in a new temporary folder. `explain` prints what was fused and why not.
-    `options` are further ones of hk-compile. Returns the path of the library.
+    of `weights`, copied beside the library. `output` is by default the path of the source
+    with the suffix .so, and of text a file in a new temporary folder. `explain` prints what
+    was fused and why not. `options` are further ones of hk-compile. Returns the path of the
+    library.
     """
     clang = os.environ.get("HK_CLANG", "clang-22")
     if not any(o.startswith("--clang") for o in options) and shutil.which(clang) is None:
@@ -44,8 +45,10 @@ def compile(source: typing.Any, output: Source | None = None, *,  # noqa: A001
                        "Debian package clang-22, or name a clang 22 with HK_CLANG")
     with tempfile.TemporaryDirectory() as folder:
         path = _text_file(source, folder)
-        if hasattr(source, "save"):
-            weights = weights or path.with_suffix(".safetensors")
+        options = list(options)
+        if hasattr(source, "save") and weights is None:
+            weights = path.with_suffix(".safetensors")
+            options.append("--pack-weights")  # the file goes with the folder
         if output is None:
             kept = path if path.parent != pathlib.Path(folder) else (
                 pathlib.Path(tempfile.mkdtemp(prefix="hk-")) / "model.mlir")
