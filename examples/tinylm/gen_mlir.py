@@ -52,7 +52,7 @@ class Function:
         row, vector = self.type(c.dim), self.type(c.dim, tokens=False)
         weight = self.weight(name, vector)
         self.add(f"{out} = hk.rms_norm {x}, {weight} epsilon {c.eps:.1e} : "
-                 f"{row}, {vector} -> {row}")
+                 f"{row}, {vector}")
 
     def matmul(self, out, x, name, inputs, outputs, element="bf16") -> None:
         matrix = self.type(outputs, inputs, tokens=False)
@@ -78,7 +78,7 @@ class Function:
                           tokens=False)
         self.add(f"{out} = hk.rope neox {x}, %cos, %sin positions %positions : "
                  f"{type_}, {table}, {table} positions "
-                 f"{self.type(element='i32')} -> {type_}")
+                 f"{self.type(element='i32')}")
 
     def cache_type(self) -> str:
         c = self.config

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from formulas import (LARGEST, at, best, bits_of, compare, convolve, even, gelu, gelu_tanh, mx, placed, quantised, rms,
-                      rotated, sigmoid, silu, up)
+from formulas import at, best, compare, rms, sigmoid, silu
 from oracle import f32, finish, to
 
 rng = np.random.default_rng(31)
@@ -19,6 +18,14 @@ def normal(dtype, *shape, scale=1.0):
 
 def ints(low, high, *shape, dtype=np.int32):
     return rng.integers(low, high, shape).astype(dtype)
+
+
+def per_row(x, largest, kind, floor=0.0):
+    """Scale and codes of rows, or of whatever lies along the last axis."""
+    s = f32(np.maximum(np.abs(x).max(-1, keepdims=True), f32(floor)) / f32(largest))
+    s = np.where(s == 0, 1, s)
+    ratio = np.clip(f32(x / s), -largest, largest)
+    return (np.rint(ratio) if kind == "i8" else to(kind, ratio)), s
 
 
 # Norms.
@@ -73,6 +80,21 @@ compare("in_place", "mul_add_500", [x, b, a, np.arange(6, dtype=np.int32)], to("
 
 
 # Rotations.
+def rotated(x, c, s, neox, own=False, nope_first=False, inverse=False):
+    """x [tokens..., heads, D]; c, s [tokens..., R] with an angle per element or
+    [tokens..., R / 2] with one per pair, of which the rest of D is not rotated. The
+    pair (a, b) is the matrix [[ca, -sa], [sb, cb]], its gradient the transpose."""
+    x = x.copy()
+    R = c.shape[-1] * (1 if own else 2)
+    part = x[..., x.shape[-1] - R :] if nope_first else x[..., :R]
+    first = np.arange(R // 2) if neox else np.arange(0, R, 2)
+    second = first + (R // 2 if neox else 1)
+    c, s = c[..., None, :], s[..., None, :]
+    ca, sa, cb, sb = (c[..., first], s[..., first], c[..., second], s[..., second]) if own else (c, s, c, s)
+    a, b = part[..., first].copy(), part[..., second].copy()
+    part[..., first] = ca * a + sb * b if inverse else ca * a - sa * b
+    part[..., second] = cb * b - sa * a if inverse else sb * a + cb * b
+    return x
 
 
 T = 9
@@ -176,22 +198,26 @@ compare("fused_kv_cache_tail", "first_tokens_decoded",
 
 
 # Convolutions: state and sequence after each other, W at a time.
+def convolved(old, x, w, b=0.0):
+    """old [W - 1, C], x [L, C], w [C, W]."""
+    inputs, width = np.concatenate([old, x]), w.shape[1]
+    return np.array([(inputs[t : t + width].T * w).sum(-1) + b for t in range(len(x))]).reshape(x.shape)
 
 
 x, w, s = normal("bf16", 3, 2, 70), normal("f32", 70, 4), normal("bf16", 3, 3, 70)
 compare("causal_conv1d", "states_of_2_tokens", [x, w, s],
-        [silu(np.stack([convolve(x[i], w, s[i])[0] for i in range(3)])), np.concatenate([s[:, 2:], x], 1)])
+        [silu(np.stack([convolved(s[i], x[i], w) for i in range(3)])), np.concatenate([s[:, 2:], x], 1)])
 x, w, b, s = normal("f32", 3, 30, 5), normal("f32", 30, 3), normal("f32", 30), normal("f32", 3, 30, 2)
 compare("causal_conv1d", "states_channel_first", [x, w, b, s],
-        [np.stack([convolve(x[i].T, w, s[i].T, b)[0].T for i in range(3)]), x[..., 3:]])
+        [np.stack([convolved(s[i].T, x[i].T, w, b).T for i in range(3)]), x[..., 3:]])
 x, w, s, first = normal("f16", 3, 2, 64), normal("f16", 64, 4), normal("f16", 3, 3, 64), np.array([False, True, False])
 old = np.where(first[:, None, None], s, 0)
 compare("causal_conv1d", "final_states_only", [x, w, s, first],
-        [np.stack([convolve(x[i], w, old[i])[0] for i in range(3)]), np.concatenate([old[:, 2:], x], 1)])
+        [np.stack([convolved(old[i], x[i], w) for i in range(3)]), np.concatenate([old[:, 2:], x], 1)])
 
 cu = np.array([0, 5, 5, 6, 14], np.int32)
 x, w, b = normal("bf16", 14, 70), normal("f32", 70, 4), normal("f32", 70)
-y = np.concatenate([convolve(x[i:j], w, np.zeros((3, 70)), b)[0] for i, j in zip(cu, cu[1:])])
+y = np.concatenate([convolved(np.zeros((3, 70)), x[i:j], w, b) for i, j in zip(cu, cu[1:])])
 compare("causal_conv1d_varlen", "no_states", [x, w, b, cu], silu(y))
 
 x, w, b, s = normal("f16", 3, 8, 130), normal("f32", 130, 3), normal("f32", 130), normal("f16", 8, 2, 130)
@@ -199,7 +225,7 @@ lines = np.array([5, -1, 2], np.int32)
 y, after = np.zeros((3, 8, 130)), s.copy()
 for i, line in enumerate(lines):
     if line >= 0:
-        y[i], after[line] = silu(convolve(x[i], w, s[line], b)[0]), x[i, 6:]
+        y[i], after[line] = silu(convolved(s[line], x[i], w, b)), x[i, 6:]
 compare("causal_conv1d_split_qkv", "eight_tokens", [x, w, b, s, lines], [*np.split(y, [33, 66], -1), after])
 
 cu, computed = np.array([0, 20, 23, 23], np.int32), np.array([0, 21, 4], np.int32)
@@ -209,7 +235,7 @@ y, after = np.zeros((23, 96)), s.copy()
 for i in range(3):
     own = x[cu[i] : cu[i + 1]]
     old = s[table[i, (computed[i] - 1) // 16]] if computed[i] else np.zeros((3, 96))
-    y[cu[i] : cu[i + 1]] = silu(convolve(own, w, old)[0])
+    y[cu[i] : cu[i + 1]] = silu(convolved(old, own, w))
     inputs = np.concatenate([old, own])
     for t in range(len(own)):  # the last token of a block leaves its state
         after[table[i, (computed[i] + t) // 16]] = inputs[t + 1 : t + 4]
@@ -222,7 +248,7 @@ lines = np.array([3, -1, 0, 7, 9], np.int32)
 y, after = np.zeros((5, 1, 256)), s.copy()
 for i, line in enumerate(lines):
     if 0 <= line < 8:
-        y[i] = silu(convolve(qkvz[i : i + 1, :256], w, s[line], b)[0])
+        y[i] = silu(convolved(s[line], qkvz[i : i + 1, :256], w, b))
         after[line] = np.concatenate([s[line, 1:], qkvz[i : i + 1, :256]])
 compare("causal_conv1d_reshape", "single_token_flat", [qkvz, ba, w, b, s, lines],
         [y, qkvz[:, 256:].reshape(5, 4, 32), ba[:, :4], ba[:, 4:], after])
@@ -230,7 +256,7 @@ compare("causal_conv1d_reshape", "single_token_flat", [qkvz, ba, w, b, s, lines]
 # Quantisation.
 x = normal("bf16", 5, 4096)
 x[1] *= 2.0**-20  # below the floor
-compare("quant", "token_fnuz_224", [x], quantised(x, "f8E4M3FNUZ", floor=224 / (224 * 512), largest=224), exact=True)
+compare("quant", "token_fnuz_224", [x], per_row(x, 224, "f8E4M3FNUZ", floor=224 / (224 * 512)), exact=True)
 x = normal("bf16", 5, 400)
 x[1] = 0
 s = f32(np.abs(x).max(-1, keepdims=True) * f32(1 / 448))
@@ -246,7 +272,7 @@ compare("quant", "group_fp8_by_reciprocal", [x],
 x, s = normal("f32", 5, 75, scale=300.0), np.array([f32(1.3)])
 compare("quant", "static_int8_truncated", [x, s], np.clip(np.trunc(f32(x / s)), -128, 127), exact=True)
 x = normal("f16", 4, 384)
-codes, s = quantised(x.reshape(4, 3, 128), "f8E4M3FNUZ", floor=1 / 512, largest=224)
+codes, s = per_row(x.reshape(4, 3, 128), 224, "f8E4M3FNUZ", floor=1 / 512)
 compare("quant", "group_fnuz_224", [x], [codes.reshape(4, 384), s[..., 0].T], exact=True)
 x = normal("bf16", 3, 130)
 compare("quant", "zero_rows", [x],
@@ -264,9 +290,25 @@ compare("fused_fp8_quant", "gated_ue8m0", [x, z, w], [to("f8E4M3FN", y / s).resh
 x, r, w = normal("bf16", 4, 128), normal("bf16", 4, 128), normal("bf16", 128)
 k, v = normal("bf16", 4, 7168), normal("bf16", 7168)
 y = rms(f32(x + r), w)
-codes, s = quantised(y, "f8E4M3FN", floor=1e-10)
+codes, s = per_row(y, 448, "f8E4M3FN", floor=1e-10)
 compare("fused_fp8_quant", "add_two_inputs_and_norm", [x, k, r, w, v],
         [codes, s.T, y, to("bf16", x + r), rms(k, v, 1e-5)[:, None]])
+
+
+def mx_scales(x, exponent):
+    """Scales of blocks of 32; exponent(amax) is that of the scale."""
+    amax = np.abs(x.reshape(x.shape[:-1] + (-1, 32))).max(-1)
+    with np.errstate(divide="ignore"):
+        return 2.0 ** np.where(amax == 0, -127, np.clip(exponent(amax), -127, 127))
+
+
+def even(amax):
+    e = np.floor(np.log2(amax))
+    return e + (amax / 2.0**e >= 1.75) - 2
+
+
+def ceil(amax):
+    return np.ceil(np.log2(f32(amax / 6)))
 
 
 x = normal("bf16", 5, 320)
@@ -346,11 +388,24 @@ ids = best(np.where(kept, y, -np.inf), 4)
 compare("moe_topk", "grouped_by_table_bias", [x, bias, group], [at(sigmoid(x), ids), ids])
 
 
+def aligned(keys, bins, block):
+    """Order, experts of the blocks and places in use of moe_align_block_size."""
+    size, order, experts = len(keys) + bins * (block - 1), [], []
+    for e in range(bins):
+        own = list(np.flatnonzero(keys == e))
+        blocks = -(-len(own) // block)
+        order += own + [len(keys)] * (blocks * block - len(own))
+        experts += [e] * blocks
+    used, blocks = len(order), -(-size // block)
+    order += [len(keys)] * (size - used)
+    return np.array(order), np.array((experts + [-1] * blocks)[:blocks]), np.array([used])
+
+
 ids = ints(0, 10, 11, 3)
-compare("moe_align_block_size", "shared_experts", [ids], placed(ids.reshape(-1), 10, 16), exact=True)
+compare("moe_align_block_size", "shared_experts", [ids], aligned(ids.reshape(-1), 10, 16), exact=True)
 ids, own = ints(0, 16, 21, 2), np.full(16, -1, np.int32)
 own[rng.choice(16, 8, replace=False)] = np.arange(8)
-order, experts, used = placed(ids.reshape(-1), 16, 16)
+order, experts, used = aligned(ids.reshape(-1), 16, 16)
 compare("moe_align_block_size", "map_of_blocks", [ids, own],
         [order, np.where(experts < 0, -1, own[experts]), used], exact=True)
 
@@ -374,6 +429,19 @@ def gate(kind, x):
             "relu": np.maximum(g, 0)}[kind] * u
 
 
+def groups(x, kind, size=128, floor=1e-10):
+    """Codes and scales of groups, the last one of what is left."""
+    parts = [per_row(x[..., i : i + size], LARGEST[kind], kind, floor) for i in range(0, x.shape[-1], size)]
+    return [np.concatenate([part[i] for part in parts], -1) for i in (0, 1)]
+
+
+def mx(x, exponent=even):
+    """fp4 codes and scales, the last block filled with zeros."""
+    filled = np.concatenate([x, np.zeros(x.shape[:-1] + (-x.shape[-1] % 32,))], -1)
+    scales = mx_scales(filled, exponent)
+    return [to("f4E2M1FN", filled / np.repeat(scales, 32, -1))[..., : x.shape[-1]], scales]
+
+
 LARGEST = {"f8E4M3FN": 448, "f8E4M3FNUZ": 240}
 for module, function, kind, dtype, n, rule in (
         ("fused_mxfp4_quant", "gelu_mul_34", "gelu", "f32", 34, even),
@@ -387,9 +455,9 @@ for module, function, kind, dtype, n, code in (
         ("fused_fp8_quant", "gelu_mul_group", "gelu", "f16", 200, "f8E4M3FNUZ"),
         ("fused_fp8_quant", "gelu_tanh_mul_group", "gelu_tanh", "bf16", 512, "f8E4M3FN")):
     x = normal(dtype, 3, 2 * n)
-    compare(module, function, [x], quantised(gate(kind, x), code, 128, 1e-10))
+    compare(module, function, [x], groups(gate(kind, x), code))
 p = normal("f32", 1, 4, 300)
-compare("fused_fp8_quant", "slices_1", [p], quantised(gate("gelu_tanh", p[0]), "f8E4M3FN", 128, 1e-10))
+compare("fused_fp8_quant", "slices_1", [p], groups(gate("gelu_tanh", p[0]), "f8E4M3FN"))
 p = normal("f32", 1, 4, 128)
 compare("fused_mxfp4_quant", "slices_1_gelu", [p], mx(gate("gelu_tanh", p[0])))
 compare("fused_mxfp4_quant", "zero_blocks", [normal("f16", 3, 70)],
@@ -409,16 +477,16 @@ compare("fused_fp8_quant", "per_tensor_unrounded", [x, r, w, scale],
         [to("f8E4M3FN", np.clip(rms(f32(x + r), w) / scale, -448, 448)), to("f16", x + r)])
 x, r, w = normal("f16", 3, 1245), normal("f16", 3, 1245), normal("f16", 1245)
 s = to("f16", x + r)
-compare("fused_fp8_quant", "per_token_and_norm", [x, r, w], [*quantised(rms(s, w), "f8E4M3FNUZ"), rms(s, w), s])
+compare("fused_fp8_quant", "per_token_and_norm", [x, r, w], [*per_row(rms(s, w), 240, "f8E4M3FNUZ"), rms(s, w), s])
 x, w, xs = normal("bf16", 3, 409), normal("bf16", 409), normal("f32", 409)
-compare("fused_fp8_quant", "per_token_smooth_fp8", [x, w, xs], quantised(rms(x, w) * xs, "f8E4M3FN"))
+compare("fused_fp8_quant", "per_token_smooth_fp8", [x, w, xs], per_row(rms(x, w) * xs, 448, "f8E4M3FN"))
 x, k, w, v = (normal("f16", *shape) for shape in ((3, 128), (3, 128), (128,), (128,)))
 compare("fused_fp8_quant", "two_inputs_128", [x, k, w, v],
-        [*quantised(rms(x, w), "f8E4M3FNUZ", floor=1e-10), rms(k, v)[:, None]])
+        [*per_row(rms(x, w), 240, "f8E4M3FNUZ", 1e-10), rms(k, v)[:, None]])
 
 x, w, b = normal("bf16", 3, 768), normal("bf16", 768), normal("bf16", 768)
 n = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * w + b
-compare("layernorm", "dynamic_quant_768", [x, w, b], quantised(n, "i8"))
+compare("layernorm", "dynamic_quant_768", [x, w, b], per_row(n, 127, "i8"))
 compare("l2norm", "zero_rows", [normal("bf16", 3, 4, 128)], np.zeros((3, 4, 128)), exact=True)
 x = normal("f32", 23, 190)
 compare("gdr_utils", "max_reduce_matrix", [x], x.max(keepdims=True), exact=True)
@@ -500,7 +568,7 @@ compare("fused_kv_cache", "latent_tail", [q, qp, k, kp, cos, sin, tail, scale, s
 
 # The other convolutions: sequences x[i] after the states of their lines.
 x, w = normal("bf16", 2, 7, 64), normal("f32", 64, 3)
-compare("causal_conv1d", "width_3_silu", [x, w], silu(np.stack([convolve(row, w, np.zeros((2, 64)))[0] for row in x])))
+compare("causal_conv1d", "width_3_silu", [x, w], silu(np.stack([convolved(np.zeros((2, 64)), row, w) for row in x])))
 cu, lines = np.array([0, 5, 5, 6, 14], np.int32), np.array([3, 0, -1, 1], np.int32)
 for module, function, width, channels, dtype, slots, biased, new, activated, cuts in (
         ("causal_conv1d_varlen", "width_2_f16", 2, 100, "f16", 8, False, True, False, []),
@@ -514,12 +582,12 @@ for module, function, width, channels, dtype, slots, biased, new, activated, cut
         if line >= 0:
             own = x[cu[i] : cu[i + 1]]
             old = s[line] if not new or first[0][i] else np.zeros((width - 1, channels))
-            y[cu[i] : cu[i + 1]] = convolve(own, w, old, *b)[0]
+            y[cu[i] : cu[i + 1]] = convolved(old, own, w, *b)
             after[line] = np.concatenate([old, own])[len(own) :]
     y = silu(y) if activated else y
     compare(module, function, [x, w, *b, cu, s, lines, *first], [*np.split(y, cuts, -1), after])
 x, w = normal("f32", 14, 50), normal("f32", 50, 3)
-y = np.concatenate([convolve(x[i:j], w, np.zeros((2, 50)))[0] for i, j in zip(cu, cu[1:])])
+y = np.concatenate([convolved(np.zeros((2, 50)), x[i:j], w) for i, j in zip(cu, cu[1:])])
 compare("causal_conv1d_fwd_split_qkv", "width_3_no_states", [x, w, cu], np.split(y, [13, 26], -1))
 for module, function, tokens, width, channels, dtype, slots, biased, activated, cuts, last, wide in (
         ("causal_conv1d_split_qkv", "channel_first_8_tokens", 8, 4, 64, "bf16", 8, True, False, [16, 32], True,
@@ -533,7 +601,7 @@ for module, function, tokens, width, channels, dtype, slots, biased, activated, 
     y, after = np.zeros(x.shape), s.copy()
     for i, line in enumerate(lines):
         if line >= 0:
-            y[i] = convolve(x[i], w, s[line], *b)[0]
+            y[i] = convolved(s[line], x[i], w, *b)
             after[line] = np.concatenate([s[line], x[i]])[tokens:]
     y = silu(y) if activated else y
     if last:  # time innermost
@@ -545,16 +613,21 @@ for module, function, tokens, width, channels, dtype, slots, biased, activated, 
 
 
 # Routers.
+def bits(ids, experts):
+    members = np.zeros((len(ids), -(-experts // 32) * 32), bool)
+    members[np.arange(len(ids))[:, None], ids] = True
+    words = members.reshape(len(ids), -1, 32) @ (1 << np.arange(32, dtype=np.int64))
+    return words.astype(np.uint32).view(np.int32).T
 
 
 x = normal("bf16", 9, 128)
 p = np.exp(x) / np.exp(x).sum(-1, keepdims=True)
 ids = np.sort(best(p, 4, highest=True), -1)
-compare("moe_topk", "softmax_first_e128", [x], [at(p, ids), ids, bits_of(ids, 128)])
+compare("moe_topk", "softmax_first_e128", [x], [at(p, ids), ids, bits(ids, 128)])
 x = normal("f16", 9, 128)
 ids = np.sort(best(x, 8, highest=True), -1)
 w = at(sigmoid(x), ids)
-compare("moe_topk", "sigmoid_plain", [x], [w / w.sum(-1, keepdims=True), ids, bits_of(ids, 128)])
+compare("moe_topk", "sigmoid_plain", [x], [w / w.sum(-1, keepdims=True), ids, bits(ids, 128)])
 x, bias = normal("bf16", 9, 128), normal("bf16", 128)
 ids = best(sigmoid(x) + bias, 6)
 compare("moe_topk", "bias_bf16", [x, bias], [at(sigmoid(x), ids), ids])
@@ -564,6 +637,6 @@ w = np.exp(at(x, ids)) / np.exp(at(x, ids)).sum(-1, keepdims=True)
 compare("moe_topk", "shared_expert", [x],
         [np.pad(w, ((0, 0), (0, 1)), constant_values=1), np.pad(ids, ((0, 0), (0, 1)), constant_values=64)])
 ids = np.tile(np.arange(122, 128), (9, 1))
-compare("moe_topk", "all_nan_rows", [normal("f32", 9, 128)], [np.full((9, 6), np.nan), ids, bits_of(ids, 128)])
+compare("moe_topk", "all_nan_rows", [normal("f32", 9, 128)], [np.full((9, 6), np.nan), ids, bits(ids, 128)])
 
 finish()

@@ -258,7 +258,7 @@ class RowSteps:
         if x:
             value = self.rng.choice((1.0, 2.0, -2.0))
             shape = x.shape[:-1] + (x.shape[-1] + self.rng.choice((1, 8, 13)),)
-            self.put("pad", [x], shape, x.element, f"value = {value} : f32", keep=True)
+            self.put("pad", [x], shape, x.element, f"value {value}", keep=True)
 
     def concat_heads(self):
         x = self.pick(lambda v: v.rank() == 3 and v.shape[0] == "T")
@@ -345,7 +345,7 @@ class RowSteps:
         if groups and self.chance(0.4):
             g = self.rng.choice(groups)
             chosen = self.put(f"group_limit {self.rng.choice(('maximum', 'top2_sum'))}", [chosen], x.shape, "f32",
-                              f"groups = {g} : i64, top_groups = {self.rng.randint(1, g)} : i64")
+                              f"groups {g} top_groups {self.rng.randint(1, g)}")
         k = min(self.rng.choice((1, 2, 3, 6, 8)), experts)
         rule = f"ties {self.rng.choice(('lowest', 'highest'))}_index order by_{self.rng.choice(('value', 'index'))}"
         index = self.rng.choice(("i32", "i32", "i64"))

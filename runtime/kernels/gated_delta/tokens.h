@@ -54,9 +54,9 @@ HK_DEV i64 firstChunk(const TokenArgs &a, const TokenSpan &span, i64 chunk) {
 
 /// The tokens of chunk number `number` of all; there may be none.
 HK_DEV TokenSpan chunkSpan(const TokenArgs &a, i64 chunk, i64 number) {
-  i64 sequence =
-      a.offsets ? raggedSequence(a.offsets, a.sequences + 1, 1, chunk, number)
-                : number / ((a.tokens + chunk - 1) / chunk);
+  i64 sequence = a.offsets
+                     ? raggedSequence(a.offsets, a.sequences, 1, chunk, number)
+                     : number / ((a.tokens + chunk - 1) / chunk);
   TokenSpan span = sequenceSpan(a, sequence);
   span.begin += (number - firstChunk(a, span, chunk)) * chunk;
   i64 end = span.begin + chunk;

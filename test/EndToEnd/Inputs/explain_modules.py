@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Of every function of the module tests with more operators than launches, --explain
-# says at a line of the function why operators are together.
+# says in its record at a line of the function why operators are together.
 import json
 import re
 import subprocess
@@ -17,10 +17,10 @@ def output(*command):
 
 wrong = functions = 0
 for path in sys.argv[1:]:
-    compiled = ["hk-compile", path, "--target=gfx942", "--emit=mlir", "-o", "/dev/null"]
-    record = json.loads(output(*compiled, "--explain=json"))
+    record = json.loads(output("hk-compile", path, "--target=gfx942", "--emit=mlir", "-o", "/dev/null", "--explain=json"))
     launches = {f["name"]: f["launches"] for f in record["functions"]}
-    fused = {int(n) for n in re.findall(r"^  fused: .* at .*?:(\d+):\d+$", output(*compiled, "--explain"), re.M)}
+    fused = {int(d["location"].split(":")[-2]) for d in record["decisions"] for c in d["candidates"]
+             if d["kind"] == "fuse" and c["reason"] == "accepted" and not c["what"].startswith("start")}
     name, lines = "", {}
     for number, line in enumerate(open(path), 1):
         match = re.match(r"func\.func @(\w+)", line)
