@@ -100,7 +100,7 @@ def test_batched_greedy_decode(tmp_path):
 
 
 @pytest.mark.parametrize(("mutation", "replacement"), [
-    ("window_left = 15", "window_left = 14"), ("hk.silu", "hk.gelu"),
+    ("window_left 15", "window_left 14"), ("hk.silu", "hk.gelu"),
     ("positions %positions", "positions %slots"), ("hk.rope neox", "hk.rope gptj")])
 def test_a_wrong_graph_is_caught(mutation, replacement):
     model = zoo.make("mistral")
