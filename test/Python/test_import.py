@@ -42,13 +42,13 @@ def operators(name, **changes):
 def test_what_is_found():
     """The variant of every leaf comes from the data."""
     assert operators("llama").count("round_before_weight") == 5
-    assert operators("gemma2").count("weight_offset = 1.0") == 9
+    assert operators("gemma2").count("weight_offset 1.0") == 9
     olmo = operators("olmo2")
     assert "round_before_weight" not in olmo and "weight_offset" not in olmo
     assert "hk.rope gptj" in operators("glm") and "hk.rope neox" in olmo
-    assert re.findall(r"window_left = (\d+)", operators("mistral")) == ["15", "15"]
-    assert re.findall(r"window_left = (\d+)", operators("gemma3")) == ["15"]
-    assert operators("gemma2").count("softcap = ") == 2
+    assert re.findall(r"window_left (\d+)", operators("mistral")) == ["15", "15"]
+    assert re.findall(r"window_left (\d+)", operators("gemma3")) == ["15"]
+    assert operators("gemma2").count("softcap ") == 2
     assert operators("smollm3").count("hk.rope") == 2  # One of two layers has no rope.
     assert "causal" not in operators("bert")
 
