@@ -315,6 +315,35 @@ void DimSymbolsBuilder::visitGatedDelta(Operation *op) {
   }
 }
 
+void DimSymbolsBuilder::visitMqaLogits(MqaLogitsOp logits) {
+  Value q = logits.getQuery(), k = logits.getKey();
+  Value result = logits.getResult(), table = logits.getBlockTable();
+  int64_t rank = rankOf(q);
+  same(logits.getWeights(), 0, q, 0, rank - 1);
+  same(result, 0, q, 0, rank - 2);
+  unite(node(q, rank - 1), node(k, rankOf(k) - 1));
+  if (Value scales = logits.getKeyScales())
+    same(scales, 0, k, 0, rankOf(k) - 1);
+  for (Value range : std::initializer_list<Value>{
+           logits.getStarts(), logits.getEnds(), logits.getKvLens(), table})
+    if (range)
+      unite(node(range, 0), node(q, 0));
+  if (!table)
+    return unite(node(result, rank - 2), node(k, 0));
+  auto type = cast<RankedTensorType>(result.getType());
+  int64_t fixed = 1;
+  SmallVector<Node> factors;
+  for (auto [value, dim] : {std::pair(table, 1), {k, 1}}) {
+    int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
+    if (ShapedType::isDynamic(size))
+      factors.push_back(node(value, dim));
+    else
+      fixed *= size;
+  }
+  if (!factors.empty() && type.isDynamicDim(rank - 2))
+    derive(Kind::Product, factors, fixed, result, rank - 2);
+}
+
 void DimSymbolsBuilder::visitConv1d(CausalConv1dOp conv) {
   sameShape(conv.getResult(), conv.getInput());
   if (Value seqIdx = conv.getSeqIdx()) {
@@ -521,6 +550,7 @@ void DimSymbolsBuilder::visit(Operation *op) {
              rankOf(o.getInput()) - static_cast<int64_t>(o.getDims()));
       })
       .Case<CausalConv1dOp>([&](CausalConv1dOp o) { visitConv1d(o); })
+      .Case<MqaLogitsOp>([&](MqaLogitsOp o) { visitMqaLogits(o); })
       .Case<GatedDeltaRuleOp, ChunkKktOp, SolveTrilOp, ChunkWUOp, ChunkStateOp,
             ChunkOutputOp>([&](auto) { visitGatedDelta(op); })
       .Case<FusedOp>([&](FusedOp o) {

@@ -74,6 +74,7 @@ private:
   void visitQuantization(Operation *op);
   void visitContraction(Operation *op);
   void visitConv1d(CausalConv1dOp conv);
+  void visitMqaLogits(MqaLogitsOp logits);
   void visitGatedDelta(Operation *op);
   void visitRouting(Operation *op);
   void visitLaunch(LaunchOp launch);

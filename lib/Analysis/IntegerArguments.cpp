@@ -67,6 +67,7 @@ private:
              std::optional<SizeSum> end) const;
   void mergeUse(Answer &answer, OpOperand &use);
   void mergeAttention(Answer &answer, AttentionOp op, Value value) const;
+  void mergeLogits(Answer &answer, MqaLogitsOp op, Value value) const;
   void mergeConv(Answer &answer, CausalConv1dOp op, Value value) const;
   void mergeCumsum(Answer &answer, CumsumOp op, Value value);
   void mergeResults(Answer &answer, Operation *op);
@@ -156,6 +157,20 @@ void DomainFinder::mergeAttention(Answer &answer, AttentionOp op,
   merge(answer, Kind::Uniform, 0, capacity);
 }
 
+void DomainFinder::mergeLogits(Answer &answer, MqaLogitsOp op,
+                               Value value) const {
+  if (value == op.getBlockTable())
+    return merge(answer, Kind::Uniform, 0, size(op.getKey(), 0));
+  if (value != op.getStarts() && value != op.getEnds() &&
+      value != op.getKvLens())
+    return;
+  int64_t last = cast<ShapedType>(op.getResult().getType()).getRank() - 1;
+  std::optional<SizeSum> keys = size(op.getResult(), last);
+  if (keys)
+    keys->products.push_back({1, {}}); // all of them is right, too
+  merge(answer, Kind::Uniform, 0, keys);
+}
+
 void DomainFinder::mergeConv(Answer &answer, CausalConv1dOp op,
                              Value value) const {
   if (value == op.getOffsets())
@@ -228,6 +243,7 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
   };
   llvm::TypeSwitch<Operation *>(use.getOwner())
       .Case([&](AttentionOp op) { mergeAttention(answer, op, value); })
+      .Case([&](MqaLogitsOp op) { mergeLogits(answer, op, value); })
       .Case([&](CausalConv1dOp op) { mergeConv(answer, op, value); })
       .Case([&](CumsumOp op) { mergeCumsum(answer, op, value); })
       .Case<GatedDeltaRuleOp, ChunkStateOp>([&](auto op) {

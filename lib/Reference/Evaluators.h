@@ -157,6 +157,7 @@ void addReductions(EvaluatorTable &table);
 void addConvolutions(EvaluatorTable &table);
 void addProducts(EvaluatorTable &table);
 void addAttention(EvaluatorTable &table);
+void addMqaLogits(EvaluatorTable &table);
 void addScans(EvaluatorTable &table);
 void addGatedDelta(EvaluatorTable &table);
 void addRouting(EvaluatorTable &table);

@@ -28,6 +28,7 @@ Evaluator reference::evaluatorOf(StringRef operationName) {
     addConvolutions(made);
     addProducts(made);
     addAttention(made);
+    addMqaLogits(made);
     addScans(made);
     addGatedDelta(made);
     addRouting(made);

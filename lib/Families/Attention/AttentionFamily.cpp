@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel of this family is one hk.attention. What follows it starts a kernel
-// of its own.
+// A kernel of this family is one hk.attention or one hk.mqa_logits. What follows
+// it starts a kernel of its own.
 //
 //===----------------------------------------------------------------------===//
 
 #include "AttentionKernel.h"
+#include "MqaLogits.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -43,6 +44,8 @@ public:
   FamilyKind getKind() const override { return FamilyKind::attention; }
 
   Verdict canStart(Operation *op, const FusionContext &) const override {
+    if (auto logits = dyn_cast<MqaLogitsOp>(op))
+      return checkMqaLogits(logits);
     auto attention = dyn_cast<AttentionOp>(op);
     if (!attention)
       return Verdict::refuse(Reason::OtherFamily, "not an attention");
@@ -74,12 +77,14 @@ public:
 
   LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
                             DecisionLog &log) const override {
-    return addAttentionVariants(kernel, target, log);
+    return isMqaLogits(kernel) ? addMqaLogitsVariants(kernel, target, log)
+                               : addAttentionVariants(kernel, target, log);
   }
 
   LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
                      StringRef prefix, raw_ostream &os) const override {
-    return emitAttention(kernel, target, prefix, os);
+    return isMqaLogits(kernel) ? emitMqaLogits(kernel, prefix, os)
+                               : emitAttention(kernel, target, prefix, os);
   }
 };
 

@@ -1,0 +1,146 @@
+//===- MqaLogitsTiles.cpp - The variant of an indexer's logits ------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One variant: blocks of some queries of a sequence and a tile of keys.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MqaLogits.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using ::hk::AttentionTile;
+
+static RankedTensorType tensorTypeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+Verdict mlir::hk::checkMqaLogits(MqaLogitsOp op) {
+  ArrayRef<int64_t> heads = tensorTypeOf(op.getQuery()).getShape().take_back(2);
+  if (heads[0] == 0 || heads[1] == 0)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "heads and head size must not be 0, but got " +
+                               Twine(heads[0]) + " heads of " +
+                               Twine(heads[1]));
+  return Verdict::accept();
+}
+
+bool mlir::hk::isMqaLogits(KernelOp kernel) {
+  return isa<MqaLogitsOp>(kernel.getSpecBlock().front());
+}
+
+FailureOr<MqaLogitsKernel> MqaLogitsKernel::create(KernelOp kernel) {
+  Block &body = kernel.getSpecBlock();
+  auto op = cast<MqaLogitsOp>(body.front());
+  auto yield = dyn_cast<YieldOp>(body.back());
+  bool mapped = yield && op->getNextNode() == yield &&
+                llvm::equal(yield.getValues(), op->getResults());
+  auto number = [&](Value value) -> int64_t {
+    auto argument = dyn_cast_or_null<BlockArgument>(value);
+    mapped &= !value || argument;
+    return argument ? int64_t(argument.getArgNumber()) : -1;
+  };
+  MqaLogitsKernel self{op,
+                       number(op.getQuery()),
+                       number(op.getKey()),
+                       number(op.getWeights()),
+                       number(op.getKeyScales()),
+                       number(op.getStarts()),
+                       number(op.getEnds()),
+                       number(op.getKvLens()),
+                       number(op.getBlockTable()),
+                       int64_t(kernel.getNumInputs()),
+                       {},
+                       0};
+  if (!mapped)
+    return op.emitOpError("in kernel @")
+           << kernel.getSymName()
+           << ": expected its operands to be the kernel's arguments and its "
+              "result to be what the kernel yields";
+  RankedTensorType query = tensorTypeOf(op.getQuery());
+  self.shape = {*dtypeOf(query.getElementType()), query.getShape().back(),
+                query.getShape().drop_back().back()};
+  self.align =
+      std::min(kernel.getAligns()[self.query], kernel.getAligns()[self.key]);
+  return self;
+}
+
+namespace {
+/// Grid: (groups of queries of every sequence, tiles of keys).
+struct Grid {
+  const MqaLogitsKernel &kernel;
+  KernelOp op;
+  OpBuilder &b;
+  Location loc;
+  ValueRange symbols;
+
+  Value size(int64_t operand, int64_t dim) {
+    DimName name = cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim];
+    return SymShapeAttr::isSymbol(name)
+               ? Value(symbols[SymShapeAttr::symbolOf(name)])
+               : constant(name);
+  }
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value tiles(Value count, int64_t each) {
+    return b.createOrFold<arith::CeilDivUIOp>(loc, count, constant(each));
+  }
+
+  LaunchDims get(const AttentionTile &tile) {
+    LaunchDims launch;
+    launch.condition = arith::ConstantIntOp::create(b, loc, 1, 1);
+    Value keys = size(kernel.key, 0);
+    if (kernel.blockTable >= 0) {
+      launch.x = b.createOrFold<arith::MulIOp>(
+          loc, size(kernel.query, 0), tiles(size(kernel.query, 1), tile.bq));
+      keys = b.createOrFold<arith::MulIOp>(loc, size(kernel.blockTable, 1),
+                                           size(kernel.key, 1));
+    } else {
+      launch.x = tiles(size(kernel.query, 0), tile.bq);
+    }
+    launch.y = tiles(keys, tile.bk);
+    launch.z = constant(1);
+    return launch;
+  }
+};
+} // namespace
+
+LogicalResult mlir::hk::addMqaLogitsVariants(KernelOp op,
+                                             const ::hk::Target &target,
+                                             DecisionLog &log) {
+  FailureOr<MqaLogitsKernel> kernel = MqaLogitsKernel::create(op);
+  if (failed(kernel))
+    return failure();
+  AttentionTile tile = ::hk::mqaLogitsTile(target, kernel->shape);
+  int64_t lds = ::hk::mqaLogitsLds(target, tile, kernel->shape);
+  std::string text = (Twine(tile.bq) + " queries x " + Twine(tile.bk) +
+                      " keys, waves " + Twine(tile.waves))
+                         .str();
+  bool fits = lds <= target.ldsBytes;
+  Verdict verdict =
+      fits ? Verdict::accept()
+           : Verdict::refuse(Reason::LdsExceeded,
+                             Twine(lds) + " of " + Twine(target.ldsBytes));
+  log.add({DecisionKind::Tile,
+           op.getLoc(),
+           op.getSymName().str(),
+           {{text, verdict, 0, lds}},
+           /*chosen=*/fits ? 0 : -1});
+  if (!fits)
+    return kernel->op.emitOpError("in kernel @")
+           << op.getSymName() << ": its smallest tile, " << text << ", needs "
+           << lds << " bytes of LDS, but " << target.name << " has "
+           << target.ldsBytes << "; fewer heads or a smaller head size fit";
+  auto attr = AttentionTileAttr::get(op.getContext(), tile.bq, tile.bk,
+                                     tile.waves, tile.stages, tile.splitKv);
+  addVariant(op, attr, int64_t(tile.waves) * target.waveSize, lds,
+             [&](OpBuilder &b, Location loc, ValueRange symbols) {
+               return Grid{*kernel, op, b, loc, symbols}.get(tile);
+             });
+  return success();
+}
