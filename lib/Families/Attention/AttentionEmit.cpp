@@ -37,12 +37,32 @@ static int64_t clampWindow(std::optional<uint64_t> window) {
 
 namespace {
 
+/// Argument words by the dims of the operator, whatever their order in memory.
+class OperandWords {
+public:
+  explicit OperandWords(const AttentionKernel &kernel)
+      : kernel(kernel), words(kernel.getKernel()) {}
+
+  int64_t size() const { return words.size(); }
+  std::string address(unsigned operand) const { return words.address(operand); }
+  std::string stride(unsigned operand, int64_t dim) const {
+    return words.stride(operand, kernel.memoryDim(operand, dim));
+  }
+  std::string dim(unsigned operand, int64_t dim) const {
+    return words.dim(operand, kernel.memoryDim(operand, dim));
+  }
+
+private:
+  const AttentionKernel &kernel;
+  ArgumentWords words;
+};
+
 class AttentionEmitter {
 public:
   AttentionEmitter(const AttentionKernel &kernel, StringRef prefix,
                    raw_ostream &os)
       : kernel(kernel), op(kernel.getOp()), operands(kernel.getOperands()),
-        words(kernel.getKernel()), prefix(prefix), os(os) {}
+        words(kernel), prefix(prefix), os(os) {}
 
   void run() {
     os << "#include \"kernels/attention/attention.h\"\n\n"
@@ -188,7 +208,7 @@ private:
   const AttentionKernel &kernel;
   AttentionOp op;
   const AttentionOperands &operands;
-  ArgumentWords words;
+  OperandWords words;
   StringRef prefix;
   raw_ostream &os;
 };

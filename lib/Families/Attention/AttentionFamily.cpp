@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel of this family is one hk.attention or one hk.mqa_logits. What follows
-// it starts a kernel of its own.
+// A kernel of this family is one hk.attention or one hk.mqa_logits. What
+// follows it starts a kernel of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +39,14 @@ Verdict checkForm(AttentionOp attention) {
   return Verdict::accept();
 }
 
+/// The hk.attention of a group; null: it computes logits.
+AttentionOp attentionOf(ArrayRef<Operation *> group) {
+  for (Operation *op : group)
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      return attention;
+  return {};
+}
+
 class AttentionFamily final : public Family {
 public:
   FamilyKind getKind() const override { return FamilyKind::attention; }
@@ -52,10 +60,20 @@ public:
     return checkForm(attention);
   }
 
-  Verdict canJoin(ArrayRef<Operation *>, Operation *,
+  Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
                   const FusionContext &) const override {
+    if (AttentionOp attention = attentionOf(group))
+      return checkJoinedTranspose(attention, op);
     return Verdict::refuse(Reason::NotAnEpilogue,
-                           "the attention kernels have no epilogue");
+                           "logits are stored as they are");
+  }
+
+  Verdict canTakeIn(ArrayRef<Operation *> group, Operation *op,
+                    const FusionContext &) const override {
+    if (AttentionOp attention = attentionOf(group))
+      return checkTakenTranspose(attention, op);
+    return Verdict::refuse(Reason::OtherFamily,
+                           "logits are made of operands in memory");
   }
 
   Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,

@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Maps the operands of the body's hk.attention to those of the kernel.
+// Maps the operands of the body's hk.attention to those of the kernel, through
+// transposes that move heads and tokens.
 //
 //===----------------------------------------------------------------------===//
 
 #include "AttentionKernel.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -18,22 +21,75 @@ static RankedTensorType tensorTypeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// Rows must stay rows.
+static Verdict checkPermutation(TransposeOp transpose) {
+  ArrayRef<int64_t> permutation = transpose.getPermutation();
+  return permutation.back() + 1 == int64_t(permutation.size())
+             ? Verdict::accept()
+             : Verdict::refuse(Reason::UnsupportedShape,
+                               "hk.transpose moves the elements of a head");
+}
+
+Verdict mlir::hk::checkTakenTranspose(AttentionOp attention, Operation *op) {
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose)
+    return Verdict::refuse(Reason::OtherFamily,
+                           "attention reads its operands from memory");
+  // An operand of the kernel is permuted in one way.
+  Value source = transpose.getInput();
+  for (Value operand : attention->getOperands()) {
+    auto other = operand.getDefiningOp<TransposeOp>();
+    if (operand == source ||
+        (other && other != transpose && other.getInput() == source))
+      return Verdict::refuse(Reason::UnsupportedShape,
+                             "the tensor is read in another order as well");
+  }
+  Value made = transpose.getResult();
+  if (made != attention.getQuery() && made != attention.getKey() &&
+      made != attention.getValue())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "only queries, keys and values may be transposed");
+  return checkPermutation(transpose);
+}
+
+Verdict mlir::hk::checkJoinedTranspose(AttentionOp attention, Operation *op) {
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose || transpose.getInput() != attention.getResult())
+    return Verdict::refuse(Reason::NotAnEpilogue,
+                           "the attention kernels have no epilogue");
+  if (!attention.getResult().hasOneUse())
+    return Verdict::refuse(Reason::ResultEscapes,
+                           "the attention is needed in its own order as well");
+  return checkPermutation(transpose);
+}
+
 FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
   Block &body = kernel.getSpecBlock();
-  auto op = dyn_cast<AttentionOp>(body.front());
+  auto ops = body.getOps<AttentionOp>();
   auto yield = dyn_cast<YieldOp>(body.back());
-  if (!op || !yield || op->getNextNode() != yield)
+  bool others = llvm::any_of(body.without_terminator(), [](Operation &op) {
+    return !isa<AttentionOp>(op) && !isa<TransposeOp>(op);
+  });
+  if (!llvm::hasSingleElement(ops) || !yield || others)
     return kernel.emitOpError(
         "expected the body of an attention kernel to be one hk.attention");
 
+  AttentionOp op = *ops.begin();
   AttentionKernel self(kernel, op);
   bool mapped = true;
   auto number = [&](Value value) -> int64_t {
     if (!value)
       return -1;
-    auto argument = dyn_cast<BlockArgument>(value);
+    auto transpose = value.getDefiningOp<TransposeOp>();
+    auto argument =
+        dyn_cast<BlockArgument>(transpose ? transpose.getInput() : value);
     mapped &= static_cast<bool>(argument);
-    return argument ? int64_t(argument.getArgNumber()) : -1;
+    if (!argument)
+      return -1;
+    if (transpose)
+      self.permutations[argument.getArgNumber()] =
+          SmallVector<int64_t>(transpose.getPermutation());
+    return int64_t(argument.getArgNumber());
   };
   AttentionOperands &operands = self.operands;
   operands.query = number(op.getQuery());
@@ -47,7 +103,12 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
   operands.result = -1;
   for (auto [index, value] : llvm::enumerate(yield.getValues())) {
     int64_t out = int64_t(kernel.getNumInputs() + index);
-    if (value == op.getResult())
+    auto transpose = value.getDefiningOp<TransposeOp>();
+    if (transpose && transpose.getInput() == op.getResult()) {
+      operands.result = out;
+      self.permutations[out] =
+          invertPermutationVector(transpose.getPermutation());
+    } else if (value == op.getResult())
       operands.result = out;
     else if (value == op.getLse())
       operands.lse = out;
@@ -83,8 +144,14 @@ int64_t AttentionKernel::getGroup() const {
          getKeyHeads();
 }
 
+int64_t AttentionKernel::memoryDim(int64_t operand, int64_t index) const {
+  auto it = permutations.find(operand);
+  return it == permutations.end() ? index : it->second[index];
+}
+
 DimName AttentionKernel::dim(int64_t operand, int64_t index) const {
-  return cast<SymShapeAttr>(kernel.getShapes()[operand]).getSizes()[index];
+  return cast<SymShapeAttr>(kernel.getShapes()[operand])
+      .getSizes()[memoryDim(operand, index)];
 }
 
 DimName AttentionKernel::getQueries() const {

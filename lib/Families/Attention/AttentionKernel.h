@@ -45,6 +45,10 @@ public:
   int64_t getGroup() const;
   /// Size of a dim of an operand: a constant or a symbol of the kernel.
   DimName dim(int64_t operand, int64_t index) const;
+  /// The dim of the kernel's operand that is dim `index` of the operator's.
+  int64_t memoryDim(int64_t operand, int64_t index) const;
+  /// Whether hk.transpose stands between an operand and memory.
+  bool isPermuted() const { return !permutations.empty(); }
   /// Queries of one sequence, or of all ragged ones.
   DimName getQueries() const;
 
@@ -56,7 +60,15 @@ private:
   mutable AttentionOp op;
   AttentionOperands operands = {};
   ::hk::AttentionShape shape = {};
+  /// By operand number; memoryDim of each dim.
+  llvm::SmallDenseMap<int64_t, SmallVector<int64_t>> permutations;
 };
+
+/// Whether an attention may read an operand through `op`, the transpose of a
+/// tensor, or store its result through it: heads in front of tokens cost a
+/// stride, not a copy.
+Verdict checkTakenTranspose(AttentionOp attention, Operation *op);
+Verdict checkJoinedTranspose(AttentionOp attention, Operation *op);
 
 // Family entry points, one file each.
 std::optional<SplitPlan> planAttentionSplit(AttentionOp op,
