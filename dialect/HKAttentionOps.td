@@ -14,8 +14,11 @@
 
 include "HKOpBase.td"
 
+// Elements of queries, keys and values; those of 8 bits may have scales.
+def HK_AttentionTensor : RankedTensorOf<[HK_Real, HK_Fp8, I8]>;
+
 def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
-    HK_OperandsInMemory]> {
+    IsolatedFromAbove, HK_OperandsInMemory]> {
   let summary = "scaled dot product attention";
   let description = [{
     Queries are dense [B, Sq, Hq, D] or ragged [T, Hq, D], in which case
@@ -27,19 +30,55 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
       * ragged [Tk, Hk, D] cut by `kv_offsets` (i32 [B + 1]);
       * paged [blocks, block_size, Hk, D] with `block_table` (i32 [B, n]) and
         `kv_lens`: key j of sequence b is row j % block_size of block
-        block_table[b, j / block_size].
+        block_table[b, j / block_size]. Or the table is ragged, i32 [N] cut by
+        `table_offsets` (i32 [B + 1], ascending): the block is
+        block_table[table_offsets[b] + j / block_size], and without `kv_lens` all
+        rows of a sequence's blocks are keys. A key in a block with a negative
+        number is one that no query sees.
     Hq is a multiple of Hk; query head h uses key head h / (Hq / Hk). Values may
-    have another head size than keys.
+    have another head size than keys. Keys and values of rank 4 or 5 lie in memory
+    as `key_layout` and `value_layout` say, see hk.kv_cache_write: `token_major` as
+    above, `head_major` [B, Hk, Sk, D]; of pages also `key_chunks` for keys,
+    `transposed` and `value_chunks` for values.
 
+    ## Scores
     For a sequence of Sq queries and L keys, query i sees key j if all hold:
     j < L; with `causal`, j <= i + L - Sq (bottom right); with `window_left` w,
     j >= i + L - Sq - w; with `window_right`, j <= i + L - Sq + w.
-    s = scale * (q . k); with `softcap` c, s = c * tanh(s / c). p = softmax(s)
-    over the visible keys, to which `sink` (f32 [Hq]) adds one logit without a
-    value. o = sum p v in f32, rounded once. A score of -inf is that of a key
-    the query does not see. A query that sees nothing gives 0,
-    and -inf as its LSE. `lse` (f32, the shape of o without its last dim) is
-    ln(sum e^s), sink included. Source: Vaswani et al., 2017; Dao et al., 2022.
+    s = scale * (q . k), in f32; with `softcap` c, s = c * tanh(s / c). Then the
+    region `score`, if there is one, makes s from s. A score of -inf is that of a
+    key the query does not see.
+
+    The types of q, k and v may differ; products of elements are exact. Scales are
+    f32: s = scale * q_scale * k_scale * (q . k), and v_scale multiplies v. Each is
+      * [], one for all;
+      * [B or 1, heads], one of a sequence and head;
+      * of the rank of its operand, [B or 1, rows or 1, heads or 1, 1] (ragged:
+        [rows or 1, heads or 1, 1]; head_major: dims in that order), one of a row.
+        With `q_block` n (`k_block` n), n neighbouring rows share one and the dim
+        has ceil(rows / n). The last dim of v_scale may be that of v: one of a
+        channel, then rows is 1.
+
+    ## Results
+    p = softmax(s) over the visible keys, to which `sink` (f32 [Hq]) adds one logit
+    without a value; with `normalizer none`, p = s and 0 for keys that are not
+    seen. o = sum p w v in f32, rounded once, where w is what the region `weight`
+    gives, or 1. A query that sees nothing gives 0, and -inf as its LSE. `lse`
+    (f32, the shape of o without its last dim) is ln(sum e^s), sink included.
+    Source: Vaswani et al., 2017; Dao et al., 2022.
+
+    Before the second product p w, or p w v_scale, may be rounded to `p_type`; by
+    default to the type of v, of q where v has 8 bits, or bf16 where both have.
+    A type of 8 bits counts from the largest p of the row so far.
+
+    ## Regions
+    `score` and `weight` hold pointwise operators on tensors of rank 0, and yield a
+    tensor<f32>. Arguments of `score`: s (f32), then as i32 the number of the
+    sequence, the query head, i, j, Sq and L, then the operands `reads` whole.
+    `weight` has the same without s. i and j count from 0 in the sequence.
+    hk.gather_elements and hk.gather_rows take elements of `reads` by position:
+    biases, masks, slopes. What the regions yield for keys that are not seen has no
+    influence.
 
     With `kv_slices` n the results have a leading dim of n, in which element s is
     the attention to slice s of the keys alone; hk.attention_combine of them is the
@@ -51,30 +90,56 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
     Example:
     ```mlir
     %o = hk.attention %q, %k, %v kv_lens %n scale 0.125 causal : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> -> tensor<?x4x64xbf16>
+    %b = hk.attention %q, %k, %v kv_lens %n reads (%bias) scale 0.125 : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x64xbf16> kv_lens tensor<1xi32> reads (tensor<4x?x512xf32>) -> tensor<?x4x64xbf16> score {
+    ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %t: tensor<4x?x512xf32>):
+      %x = hk.gather_elements %t [%h, %i, %j] : tensor<4x?x512xf32> [tensor<i32>, tensor<i32>, tensor<i32>] -> tensor<f32>
+      %y = hk.add %s, %x : tensor<f32>
+      hk.yield %y : tensor<f32>
+    }
     ```
   }];
-  let arguments = (ins HK_RealTensor:$query, HK_RealTensor:$key,
-                       HK_RealTensor:$value,
+  let arguments = (ins HK_AttentionTensor:$query, HK_AttentionTensor:$key,
+                       HK_AttentionTensor:$value,
                        Optional<RankedTensorOf<[I32]>>:$q_offsets,
                        Optional<RankedTensorOf<[I32]>>:$kv_offsets,
                        Optional<RankedTensorOf<[I32]>>:$kv_lens,
                        Optional<RankedTensorOf<[I32]>>:$block_table,
+                       Optional<RankedTensorOf<[I32]>>:$table_offsets,
                        Optional<HK_F32Tensor>:$sink,
+                       Optional<HK_F32Tensor>:$q_scale,
+                       Optional<HK_F32Tensor>:$k_scale,
+                       Optional<HK_F32Tensor>:$v_scale,
+                       Variadic<HK_Tensor>:$reads,
                        F32Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$window_left,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$window_right,
                        OptionalAttr<F32Attr>:$softcap,
+                       DefaultValuedAttr<HK_NormalizerAttr, "::mlir::hk::Normalizer::softmax">:$normalizer,
+                       OptionalAttr<TypeAttr>:$p_type,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$q_block,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$k_block,
+                       DefaultValuedAttr<HK_CacheLayoutAttr, "::mlir::hk::CacheLayout::token_major">:$key_layout,
+                       DefaultValuedAttr<HK_CacheLayoutAttr, "::mlir::hk::CacheLayout::token_major">:$value_layout,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<2>]>>:$kv_slices);
   let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
+  let regions = (region AnyRegion:$score, AnyRegion:$weight);
+  let hasRegionVerifier = 1;
   let assemblyFormat = [{
     $query `,` $key `,` $value oilist(`q_offsets` $q_offsets | `kv_offsets` $kv_offsets
-    | `kv_lens` $kv_lens | `block_table` $block_table | `sink` $sink)
+    | `kv_lens` $kv_lens | `block_table` $block_table | `table_offsets` $table_offsets
+    | `sink` $sink | `q_scale` $q_scale | `k_scale` $k_scale | `v_scale` $v_scale)
+    (`reads` `(` $reads^ `)`)?
     `scale` $scale oilist(`causal` $causal | `window_left` $window_left
-    | `window_right` $window_right | `softcap` $softcap | `kv_slices` $kv_slices)
+    | `window_right` $window_right | `softcap` $softcap | `normalizer` $normalizer
+    | `p_type` $p_type | `q_block` $q_block | `k_block` $k_block
+    | `key_layout` $key_layout | `value_layout` $value_layout | `kv_slices` $kv_slices)
     attr-dict `:` type($query) `,` type($key) `,` type($value)
     (`q_offsets` type($q_offsets)^)? (`kv_offsets` type($kv_offsets)^)?
     (`kv_lens` type($kv_lens)^)? (`block_table` type($block_table)^)?
-    (`sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
+    (`table_offsets` type($table_offsets)^)? (`sink` type($sink)^)?
+    (`q_scale` type($q_scale)^)? (`k_scale` type($k_scale)^)?
+    (`v_scale` type($v_scale)^)? (`reads` `(` type($reads)^ `)`)?
+    `->` type($result) (`,` type($lse)^)? (`score` $score^)? (`weight` $weight^)?
   }];
   let extraClassDeclaration = [{
     /// Queries [T, Hq, D] rather than [B, Sq, Hq, D].
@@ -84,6 +149,19 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
     /// Slices of the keys; 1 without kv_slices.
     int64_t getNumSlices() { return getKvSlices().value_or(1); }
     KeyForm getKeyForm();
+    /// The dims of keys and of values that count rows, heads and elements.
+    CacheDims getKeyDims();
+    CacheDims getValueDims();
+    /// Query heads, key heads, and the head sizes of keys and of values.
+    int64_t getNumHeads();
+    int64_t getNumKeyHeads();
+    int64_t getHeadSize();
+    int64_t getValueSize();
+    /// The element type that probabilities may be rounded to.
+    Type getProbabilityType();
+    /// Arguments of the regions in front of those for `reads`.
+    static constexpr unsigned kNumScoreArguments = 7;
+    static constexpr unsigned kNumWeightArguments = 6;
   }];
 }
 

@@ -76,6 +76,10 @@ def HK_CacheLayout : HK_Enum<"CacheLayout", "order of the dims of a paged cache"
     I32EnumAttrCase<"value_chunks", 4>]>;
 def HK_CacheLayoutAttr : HK_EnumAttr<HK_CacheLayout, "cache_layout">;
 
+def HK_Normalizer : HK_Enum<"Normalizer", "what makes weights of the scores of an attention", [
+    I32EnumAttrCase<"softmax", 0>, I32EnumAttrCase<"none", 1>]>;
+def HK_NormalizerAttr : HK_EnumAttr<HK_Normalizer, "normalizer">;
+
 def HK_StateLayout : HK_Enum<"StateLayout", "which of key and value is innermost in a state", [
     I32EnumAttrCase<"key_major", 0>, I32EnumAttrCase<"value_major", 1>]>;
 def HK_StateLayoutAttr : HK_EnumAttr<HK_StateLayout, "state_layout">;

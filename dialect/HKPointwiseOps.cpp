@@ -96,6 +96,23 @@ LogicalResult SelectOp::reifyResultShapes(OpBuilder &b,
 }
 
 //===----------------------------------------------------------------------===//
+// hk.philox
+//===----------------------------------------------------------------------===//
+
+LogicalResult PhiloxOp::verify() {
+  return expectBroadcast(*this,
+                         {{"seed", getSeed()}, {"counter", getCounter()}},
+                         {"result", getResult()});
+}
+
+LogicalResult PhiloxOp::reifyResultShapes(OpBuilder &b,
+                                          ReifiedRankedShapedTypeDims &r) {
+  addShape(b, getLoc(), getResult(),
+           broadcastSizes(b, getLoc(), getOperands(), getResult()), r);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // hk.cast
 //===----------------------------------------------------------------------===//
 

@@ -176,6 +176,27 @@ def HK_CastOp : HK_PointwiseOp<"cast", [SameOperandsAndResultShape]> {
   let hasFolder = 1;
 }
 
+def HK_PhiloxOp : HK_PointwiseOp<"philox"> {
+  let summary = "uniform random numbers by position";
+  let description = [{
+    Philox4x32-10 of the key `seed` (i64: low, then high 32 bits) and the counter
+    (low and high 32 bits of `counter`, 0, 0); both broadcast together. With x the
+    first of its four words as an i32, the result is (x < 0 ? -x - 1 : x) rounded
+    to f32 times 0x1.fffffep-32, in f32: a number of [0, 1), the same on every
+    target. Source: Salmon et al., "Parallel
+    random numbers: as easy as 1, 2, 3", 2011; triton.language.rand.
+
+    Example:
+    ```mlir
+    %u = hk.philox %seed, %counter : tensor<i64>, tensor<?x64xi64> -> tensor<?x64xf32>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[I64]>:$seed, RankedTensorOf<[I64]>:$counter);
+  let results = (outs HK_F32Tensor:$result);
+  let assemblyFormat = "$seed `,` $counter attr-dict `:` type($seed) `,` type($counter) `->` type($result)";
+  let cost = 40;
+}
+
 def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
     AllTypesMatch<["value", "result"]>,
     DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]>, HK_RowFacts<"0"> {

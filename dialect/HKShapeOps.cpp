@@ -172,6 +172,30 @@ LogicalResult GatherRowsOp::reifyResultShapes(OpBuilder &b,
 }
 
 //===----------------------------------------------------------------------===//
+// hk.gather_elements
+//===----------------------------------------------------------------------===//
+
+LogicalResult GatherElementsOp::verify() {
+  Named table{"table", getTable()}, result{"result", getResult()};
+  if (failed(expectRank(*this, table, int64_t(getIndices().size()))) ||
+      failed(expectMinRank(*this, table, 1)) ||
+      failed(expectElement(*this, result, table.element())))
+    return failure();
+  SmallVector<Named> indices;
+  for (Value index : getIndices())
+    indices.push_back({"an index", index});
+  return expectBroadcast(*this, indices, result);
+}
+
+LogicalResult
+GatherElementsOp::reifyResultShapes(OpBuilder &b,
+                                    ReifiedRankedShapedTypeDims &r) {
+  addShape(b, getLoc(), getResult(),
+           broadcastSizes(b, getLoc(), getIndices(), getResult()), r);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // hk.copy
 //===----------------------------------------------------------------------===//
 

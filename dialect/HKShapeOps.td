@@ -96,6 +96,26 @@ def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0"> {
   let assemblyFormat = "$table `,` $indices attr-dict `:` type($table) `,` type($indices) `->` type($result)";
 }
 
+def HK_GatherElementsOp : HK_RowwiseOp<"gather_elements", "0"> {
+  let summary = "elements of a table, with an index for each of its dims";
+  let description = [{
+    result[i...] = table[x[i...], y[i...], ...] with one index operand per dim of
+    the table; these broadcast to the result's shape. An element of which some
+    index is not in [0, size of its dim) is zero. In a region of hk.attention all
+    indices are of rank 0.
+
+    Example:
+    ```mlir
+    %b = hk.gather_elements %bias [%h, %i, %j] : tensor<8x?x?xf32> [tensor<i32>, tensor<i32>, tensor<i32>] -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins HK_Tensor:$table, Variadic<HK_IndexTensor>:$indices);
+  let results = (outs HK_Tensor:$result);
+  let operandMaps = "";
+  let movement = "true";
+  let assemblyFormat = "$table `[` $indices `]` attr-dict `:` type($table) `[` type($indices) `]` `->` type($result)";
+}
+
 def HK_CopyOp : HK_PointwiseOp<"copy", [SameOperandsAndResultType]> {
   let summary = "a copy in memory of its own";
   let description = [{

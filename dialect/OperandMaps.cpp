@@ -149,6 +149,12 @@ SmallVector<AffineMap> GatherRowsOp::getOperandMaps() {
   return {AffineMap(), b.leading(tensorType(getIndices()).getRank())};
 }
 
+SmallVector<AffineMap> GatherElementsOp::getOperandMaps() {
+  SmallVector<AffineMap> maps = broadcastMaps(getOperation());
+  maps.front() = AffineMap(); // any element of a table that is large
+  return maps;
+}
+
 SmallVector<AffineMap> GatherLastOp::getOperandMaps() {
   MapBuilder b(*this);
   return {b.row(1), b.identity()};

@@ -193,70 +193,72 @@ void DimSymbolsBuilder::visitQuantization(Operation *op) {
   }
 }
 
-void DimSymbolsBuilder::visitContraction(Operation *op) {
-  if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    Value lhs = matmul.getLhs(), rhs = matmul.getRhs();
-    Value result = matmul.getResult();
-    int64_t a = rankOf(lhs), b = rankOf(rhs), c = rankOf(result);
-    Node m = node(lhs, matmul.getTransposeA() ? a - 1 : a - 2);
-    Node k = node(lhs, matmul.getTransposeA() ? a - 2 : a - 1);
-    unite(node(result, c - 2), m);
-    unite(k, node(rhs, matmul.getTransposeB() ? b - 1 : b - 2));
-    unite(node(result, c - 1),
-          node(rhs, matmul.getTransposeB() ? b - 2 : b - 1));
-    int64_t first = matmul.getNumSliceDims();
-    same(result, first, lhs, 0, a - 2);
-    if (b == a)
-      same(result, first, rhs, 0, a - 2);
-    auto scale = [&](Value scale, Value operand, ::hk::ScaleSpec blocks,
-                     Node rows) {
-      if (!scale || rankOf(scale) < 2)
-        return;
-      auto type = cast<RankedTensorType>(scale.getType());
-      int64_t last = rankOf(scale) - 1;
-      bool mx = isa<Float8E8M0FNUType>(type.getElementType());
-      for (int64_t d = 0; d + 1 < last; ++d)
-        if (type.isDynamicDim(d))
-          unite(node(scale, d), node(operand, d));
-      if (type.isDynamicDim(last - 1)) {
-        // One scale per row, unless there are several along k.
-        if (mx || blocks.rows == 1 || type.getDimSize(last) == 1)
-          unite(node(scale, last - 1), rows);
-        else
-          derive(Kind::CeilDiv, rows, blocks.rows, scale, last - 1);
-      }
-      if (type.isDynamicDim(last))
-        derive(Kind::CeilDiv, k, mx ? ::hk::kMxScale.depth : blocks.depth,
-               scale, last);
-    };
-    scale(matmul.getLhsScale(), lhs, ::hk::kBlockScaleA, m);
-    scale(matmul.getRhsScale(), rhs, ::hk::kBlockScaleB, node(result, c - 1));
-    return;
-  }
-  auto attention = cast<AttentionOp>(op);
+void DimSymbolsBuilder::visitMatmul(MatmulOp matmul) {
+  Value lhs = matmul.getLhs(), rhs = matmul.getRhs();
+  Value result = matmul.getResult();
+  int64_t a = rankOf(lhs), b = rankOf(rhs), c = rankOf(result);
+  Node m = node(lhs, matmul.getTransposeA() ? a - 1 : a - 2);
+  Node k = node(lhs, matmul.getTransposeA() ? a - 2 : a - 1);
+  unite(node(result, c - 2), m);
+  unite(k, node(rhs, matmul.getTransposeB() ? b - 1 : b - 2));
+  unite(node(result, c - 1), node(rhs, matmul.getTransposeB() ? b - 2 : b - 1));
+  int64_t first = matmul.getNumSliceDims();
+  same(result, first, lhs, 0, a - 2);
+  if (b == a)
+    same(result, first, rhs, 0, a - 2);
+  auto scale = [&](Value scale, Value operand, ::hk::ScaleSpec blocks,
+                   Node rows) {
+    if (!scale || rankOf(scale) < 2)
+      return;
+    auto type = cast<RankedTensorType>(scale.getType());
+    int64_t last = rankOf(scale) - 1;
+    bool mx = isa<Float8E8M0FNUType>(type.getElementType());
+    for (int64_t d = 0; d + 1 < last; ++d)
+      if (type.isDynamicDim(d))
+        unite(node(scale, d), node(operand, d));
+    if (type.isDynamicDim(last - 1)) {
+      // One scale per row, unless there are several along k.
+      if (mx || blocks.rows == 1 || type.getDimSize(last) == 1)
+        unite(node(scale, last - 1), rows);
+      else
+        derive(Kind::CeilDiv, rows, blocks.rows, scale, last - 1);
+    }
+    if (type.isDynamicDim(last))
+      derive(Kind::CeilDiv, k, mx ? ::hk::kMxScale.depth : blocks.depth, scale,
+             last);
+  };
+  scale(matmul.getLhsScale(), lhs, ::hk::kBlockScaleA, m);
+  scale(matmul.getRhsScale(), rhs, ::hk::kBlockScaleB, node(result, c - 1));
+}
+
+void DimSymbolsBuilder::visitAttention(AttentionOp attention) {
   Value q = attention.getQuery(), k = attention.getKey();
   Value v = attention.getValue(), o = attention.getResult();
   int64_t rank = rankOf(q), first = attention.getNumSliceDims();
   same(o, first, q, 0, rank - 1);
-  unite(node(o, first + rank - 1), node(v, rankOf(v) - 1));
-  unite(node(q, rank - 1), node(k, rankOf(k) - 1));
-  same(k, 0, v, 0, rankOf(k) - 1);
+  // Rows and what holds them; heads and elements are static.
+  CacheDims keys = attention.getKeyDims(), values = attention.getValueDims();
+  unite(node(k, 0), node(v, 0));
+  if (keys.rows.size() == 1 && values.rows.size() == 1)
+    unite(node(k, keys.rows.front()), node(v, values.rows.front()));
   if (Value lse = attention.getLse())
     same(lse, first, q, 0, rank - 1);
   if (Value sink = attention.getSink())
     unite(node(sink, 0), node(q, rank - 2));
   Value lens = attention.getKvLens(), table = attention.getBlockTable();
-  if (lens && table)
+  Value tableOffsets = attention.getTableOffsets();
+  if (lens && table && !tableOffsets)
     unite(node(lens, 0), node(table, 0));
-  else if (lens && rankOf(k) == 4)
+  else if (lens && !table && rankOf(k) == 4)
     unite(node(lens, 0), node(k, 0));
   if (lens && rank == 4)
     unite(node(lens, 0), node(q, 0));
   if (rank == 4 && rankOf(k) == 4 && !table)
     unite(node(q, 0), node(k, 0));
   Value qOffsets = attention.getQOffsets(), kv = attention.getKvOffsets();
-  if (qOffsets && kv)
-    unite(node(qOffsets, 0), node(kv, 0));
+  for (Value bounds : {kv, tableOffsets})
+    if (qOffsets && bounds)
+      unite(node(qOffsets, 0), node(bounds, 0));
   if (qOffsets && lens &&
       cast<RankedTensorType>(qOffsets.getType()).isDynamicDim(0))
     derive(Kind::Sum, node(lens, 0), 1, qOffsets, 0);
@@ -277,9 +279,8 @@ void DimSymbolsBuilder::visitGatedDelta(Operation *op) {
         if (state && !o.getIndices())
           perSequence.push_back(state);
       });
-  llvm::TypeSwitch<Operation *>(op)
-      .Case<ChunkStateOp, ChunkOutputOp>(
-          [&](auto o) { states = o.getStates(); });
+  llvm::TypeSwitch<Operation *>(op).Case<ChunkStateOp, ChunkOutputOp>(
+      [&](auto o) { states = o.getStates(); });
   llvm::TypeSwitch<Operation *>(op)
       .Case<GatedDeltaRuleOp, ChunkKktOp, SolveTrilOp, ChunkWUOp, ChunkStateOp,
             ChunkOutputOp>([&](auto o) { offsets = o.getOffsets(); });
@@ -450,7 +451,8 @@ void DimSymbolsBuilder::visit(Operation *op) {
             arith::CeilDivUIOp>([&](auto) { visitIndex(op); })
       .Case<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, DequantizeOp>(
           [&](auto) { visitQuantization(op); })
-      .Case<MatmulOp, AttentionOp>([&](auto) { visitContraction(op); })
+      .Case([&](MatmulOp o) { visitMatmul(o); })
+      .Case([&](AttentionOp o) { visitAttention(o); })
       .Case<CountBitsOp, SortByKeyOp, SegmentsOp>(
           [&](auto) { visitRouting(op); })
       .Case<CumsumOp>([&](CumsumOp o) {
@@ -462,8 +464,12 @@ void DimSymbolsBuilder::visit(Operation *op) {
                        .isDynamicDim(dim))
             derive(Kind::Sum, node(o.getInput(), dim), 1, o.getResult(), dim);
       })
-      .Case<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, CompareOp, SelectOp>(
+      .Case<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, CompareOp, SelectOp,
+            PhiloxOp>(
           [&](auto o) { rules.broadcast(o->getOperands(), o.getResult()); })
+      .Case<GatherElementsOp>([&](GatherElementsOp o) {
+        rules.broadcast(o.getIndices(), o.getResult());
+      })
       .Case<RmsNormOp>([&](RmsNormOp o) {
         sameShape(o.getResult(), o.getInput());
         rules.lastDim(o.getWeight(), o.getResult());

@@ -72,7 +72,8 @@ private:
   void visitView(Operation *op);
   void visitIndex(Operation *op);
   void visitQuantization(Operation *op);
-  void visitContraction(Operation *op);
+  void visitMatmul(MatmulOp matmul);
+  void visitAttention(AttentionOp attention);
   void visitConv1d(CausalConv1dOp conv);
   void visitMqaLogits(MqaLogitsOp logits);
   void visitGatedDelta(Operation *op);

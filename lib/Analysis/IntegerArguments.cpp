@@ -142,12 +142,18 @@ void DomainFinder::mergeAttention(Answer &answer, AttentionOp op,
     merge(answer, Kind::Bounds, 0, size(op.getQuery(), 0));
   if (value == op.getKvOffsets())
     merge(answer, Kind::Bounds, 0, size(op.getKey(), 0));
-  std::optional<SizeSum> rows = size(op.getKey(), 1);
+  std::optional<SizeSum> rows = sizes(op.getKey(), op.getKeyDims().rows);
   if (value == op.getBlockTable())
     merge(answer, Kind::Uniform, 0, size(op.getKey(), 0));
+  if (value == op.getTableOffsets())
+    merge(answer, Kind::Bounds, 0, size(op.getBlockTable(), 0));
   if (value != op.getKvLens() || !rows)
     return;
   std::optional<SizeSum> capacity = rows;
+  if (op.getTableOffsets()) { // each sequence has blocks of its own number
+    answer.known = false;
+    return;
+  }
   if (Value table = op.getBlockTable()) {
     std::optional<SizeSum> blocks = size(table, 1);
     capacity = blocks ? std::optional(times(*blocks, *rows)) : std::nullopt;
@@ -267,6 +273,12 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
       })
       .Case([&](GatherRowsOp op) {
         index(op.getIndices(), size(op.getTable(), 0));
+        if (value == op.getTable())
+          mergeResults(answer, op);
+      })
+      .Case([&](GatherElementsOp op) {
+        for (auto [dim, indices] : llvm::enumerate(op.getIndices()))
+          index(indices, size(op.getTable(), int64_t(dim)));
         if (value == op.getTable())
           mergeResults(answer, op);
       })

@@ -5,16 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One query at a time over the contiguous range of keys it sees. Kernels may
-// round the probabilities to the type of the values before the second product,
-// which the noise accounts for.
+// One query and head at a time over the keys it sees: scores, the regions on
+// all of them at once, weights, the sum of values. Kernels may round the
+// probabilities to the type of the second product, which the noise accounts
+// for.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Evaluators.h"
+#include "AttentionProblem.h"
 
-#include "hk/Contract/Slices.h"
 #include "llvm/Support/Parallel.h"
+
+#include <atomic>
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -22,115 +24,195 @@ using namespace mlir::hk::reference;
 using ::hk::DType;
 
 namespace {
-/// One sequence: its queries and keys.
-struct Sequence {
-  int64_t queryStart, numQueries; // rows of the query tensor
-  int64_t keyStart, numKeys;      // rows of the key tensor, unless paged
-  int64_t index;
+/// The keys that a query sees, with their scores and, behind the region
+/// `weight`, the factors of their probabilities.
+struct SeenKeys {
+  std::vector<int64_t> positions; // in the sequence
+  std::vector<int64_t> rows;      // of keys and values
+  std::vector<Noisy> scores, factors;
+  /// Some key of the sequence in front of the range's end is not seen because
+  /// of its score.
+  bool hidden = false;
 };
 
-struct Problem {
-  AttentionOp op;
-  const Tensor &query, &key, &value;
-  const Tensor *blockTable, *sink;
-  int64_t heads, kvHeads, headSize, valueSize;
-  double scale;
-  std::optional<double> softcap;
-  DType probabilityType;
-  /// Some value is infinite or NaN.
-  bool specialValues;
-  /// The slice of the keys that counts, and the number of its result row before
-  /// the first query.
-  int64_t slice = 0, firstRow = 0;
-
-  /// Row of key `j` in the key and value tensors; -1 outside of them.
-  int64_t keyRow(const Sequence &s, int64_t j) const {
-    if (!blockTable)
-      return s.keyStart + j;
-    int64_t blockSize = key.sizes[1], perSequence = blockTable->sizes[1];
-    int64_t slot = j / blockSize;
-    if (slot >= perSequence)
-      return -1;
-    auto block =
-        static_cast<int64_t>(blockTable->values[s.index * perSequence + slot]);
-    return block < 0 || block >= key.sizes[0]
-               ? -1
-               : block * blockSize + j % blockSize;
-  }
+/// What the scores become: weights, each with its relative variance, and that
+/// of the rounding for the second product, which is not in the total.
+struct Weights {
+  double top = -kInf, total = 0, totalVariance = 0;
+  std::vector<double> weight, variance, rounding;
 };
 
-/// Keys [begin, end) that query i of `s` sees.
-struct KeyRange {
-  int64_t begin, end;
+/// One query of one head.
+class Row {
+public:
+  Row(const AttentionProblem &p, const Sequence &s, int64_t slice, int64_t i,
+      int64_t head)
+      : p(p), s(s), slice(slice), i(i), head(head), kvHead(head / p.group),
+        queryRow(s.queryStart + i) {}
+
+  /// Writes element `row` of the result's rows and of the LSE.
+  LogicalResult run(int64_t row, ResultBuilder &result, ResultBuilder *lse);
+
+private:
+  Noisy dot(int64_t keyRow) const;
+  Noisy score(int64_t keyRow) const;
+  LogicalResult applyRegions();
+  LogicalResult applyRegion(const PositionRegion &region, bool hasScore,
+                            std::vector<Noisy> &to);
+  void dropHidden();
+  void weigh();
+  void setEmpty(int64_t row, ResultBuilder &result, ResultBuilder *lse) const;
+  void setAll(int64_t row, ResultBuilder &result, Noisy value) const;
+  void sum(int64_t row, ResultBuilder &result) const;
+  void openSpecial(int64_t row, ResultBuilder &result) const;
+  Noisy valueOf(size_t k, int64_t d) const;
+
+  const AttentionProblem &p;
+  const Sequence &s;
+  int64_t slice, i, head, kvHead, queryRow;
+  SeenKeys seen;
+  Weights w;
 };
 } // namespace
 
-static KeyRange visibleKeys(AttentionOp op, const Sequence &s, int64_t i) {
-  int64_t diagonal = i + s.numKeys - s.numQueries;
-  KeyRange r{0, s.numKeys};
-  if (op.getCausal())
-    r.end = std::min(r.end, diagonal + 1);
-  if (auto w = op.getWindowLeft())
-    r.begin = std::max<int64_t>(r.begin, diagonal - static_cast<int64_t>(*w));
-  if (auto w = op.getWindowRight())
-    r.end = std::min<int64_t>(r.end, diagonal + static_cast<int64_t>(*w) + 1);
-  r.end = std::max(r.end, r.begin);
-  return r;
-}
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
 
-/// Those of them that are in slice `slice`.
-static KeyRange visibleKeys(AttentionOp op, const Sequence &s, int64_t slice,
-                            int64_t i) {
-  KeyRange r = visibleKeys(op, s, i);
-  if (!op.getKvSlices())
-    return r;
-  int64_t window = op.getWindowLeft() ? int64_t(*op.getWindowLeft()) : -1;
-  int64_t base = ::hk::firstSlicedKey(s.numKeys, s.numQueries, window);
-  int64_t each = ::hk::sliceLength(s.numKeys - base, op.getNumSlices());
-  r.begin = std::max(r.begin, base + slice * each);
-  r.end = std::max(r.begin, std::min(r.end, base + (slice + 1) * each));
-  return r;
-}
-
-/// scale * (q . k), soft capped.
-static Noisy score(const Problem &p, int64_t q, int64_t k) {
-  double sum = 0, squares = 0, inherited = 0;
-  const double *query = &p.query.values[q], *key = &p.key.values[k];
+/// q . k, in f32.
+Noisy Row::dot(int64_t keyRow) const {
+  const Tensor &query = p.query, &key = p.key.get();
+  int64_t q = (queryRow * p.heads + head) * p.headSize;
+  int64_t k = (keyRow * p.key.size(2) + kvHead) * p.headSize;
+  double sum = 0, squares = 0, inherited = 0, jump = 0;
   for (int64_t d = 0; d < p.headSize; ++d) {
-    double product = query[d] * key[d];
+    double product = query.values[q + d] * key.values[k + d];
     sum += product;
     squares += product * product;
   }
-  if (!p.query.error.empty())
+  if (!query.error.empty())
     for (int64_t d = 0; d < p.headSize; ++d)
-      inherited += square(p.query.error[q + d] * key[d]);
-  if (!p.key.error.empty())
+      inherited += square(query.error[q + d] * key.values[k + d]);
+  if (!key.error.empty())
     for (int64_t d = 0; d < p.headSize; ++d)
-      inherited += square(p.key.error[k + d] * query[d]);
+      inherited += square(key.error[k + d] * query.values[q + d]);
+  bool jumps = !query.jump.empty() || !key.jump.empty();
+  for (int64_t d = 0; jumps && d < p.headSize; ++d)
+    jump = std::max({jump, times(key.values[k + d], query.jumpAt(q + d)),
+                     times(query.values[q + d], key.jumpAt(k + d))});
+  if (orderDecides(sum, p.headSize, squares))
+    return {sum, kInf};
   double own =
       std::max(p.headSize * squares / 2, p.headSize * sum * sum / 3) + squares;
-  Noisy s{inF32Range(sum * p.scale), 0};
-  s.sigma = hypot2(p.scale * std::sqrt(own * kUnit * kUnit + inherited),
-                   2 * kUnit * std::fabs(s.value));
-  if (orderDecides(sum, p.headSize, squares))
-    return {s.value, kInf};
-  bool jumps = !p.query.jump.empty() || !p.key.jump.empty();
-  for (int64_t d = 0; jumps && d < p.headSize; ++d)
-    s.jump = std::max({s.jump, times(p.scale * key[d], p.query.jumpAt(q + d)),
-                       times(p.scale * query[d], p.key.jumpAt(k + d))});
-  if (!p.softcap)
-    return s;
-  double t = std::tanh(s.value / *p.softcap), value = *p.softcap * t;
-  return {value, hypot2((1 - t * t) * s.sigma, noiseOfUlps(value, 4)),
-          times(1 - t * t, s.jump)};
+  return {sum, std::sqrt(own * kUnit * kUnit + inherited), jump};
 }
 
-/// Relative noise of rounding a probability to the type it is multiplied in.
-static double probabilityNoise(DType dtype) {
-  double unit = dtype == DType::BF16  ? 0x1p-9
-                : dtype == DType::F16 ? 0x1p-12
-                                      : kUnit;
-  return unit / std::sqrt(3.0);
+/// a * b with one rounding to f32, whatever the order of several such.
+static Noisy scaled(Noisy a, Noisy b) {
+  double value = a.value * b.value;
+  return {value,
+          hypot2(sigmaOf(a, b.value, b, a.value), kUnit * std::fabs(value)),
+          jumpOf(a, b.value, b, a.value)};
+}
+
+/// scale * q_scale * k_scale * (q . k), soft capped.
+Noisy Row::score(int64_t keyRow) const {
+  Noisy sum = dot(keyRow);
+  if (p.queryScale.exists())
+    sum = scaled(sum, p.queryScale.at(s.index, queryRow, head));
+  if (p.keyScale.exists())
+    sum = scaled(sum, p.keyScale.at(s.index, keyRow, kvHead));
+  Noisy x{inF32Range(sum.value * p.scale), 0, times(p.scale, sum.jump)};
+  if (std::isinf(sum.sigma))
+    return {x.value, kInf};
+  x.sigma = hypot2(p.scale * sum.sigma, 2 * kUnit * std::fabs(x.value));
+  if (!p.softcap)
+    return x;
+  double t = std::tanh(x.value / *p.softcap), value = *p.softcap * t;
+  return {value, hypot2((1 - t * t) * x.sigma, noiseOfUlps(value, 4)),
+          times(1 - t * t, x.jump)};
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+static Tensor integer(int64_t value) {
+  Tensor t(DType::I32, {});
+  t.values[0] = double(value);
+  return t;
+}
+
+LogicalResult Row::applyRegion(const PositionRegion &region, bool hasScore,
+                               std::vector<Noisy> &to) {
+  auto count = int64_t(seen.positions.size());
+  Tensor scores(DType::F32, {count}), position(DType::I32, {count});
+  scores.error.resize(count);
+  scores.jump.resize(count);
+  for (int64_t k = 0; k < count; ++k) {
+    Noisy x = seen.scores[k];
+    scores.values[k] = x.value;
+    scores.error[k] = x.sigma;
+    scores.jump[k] = x.jump;
+    position.values[k] = double(seen.positions[k]);
+  }
+  Tensor b = integer(s.index), h = integer(head), q = integer(i);
+  Tensor queries = integer(s.numQueries), keys = integer(s.numKeys);
+  SmallVector<const Tensor *> arguments;
+  if (hasScore)
+    arguments.push_back(&scores);
+  arguments.append({&b, &h, &q, &position, &queries, &keys});
+  llvm::append_range(arguments, p.reads);
+  FailureOr<Tensor> yielded = region.evaluate(arguments);
+  if (failed(yielded))
+    return failure();
+  to.resize(count);
+  bool one = yielded->sizes.empty();
+  for (int64_t k = 0; k < count; ++k)
+    to[k] = at(*yielded, one ? 0 : k);
+  return success();
+}
+
+/// Scores of -inf are those of keys that the query does not see.
+void Row::dropHidden() {
+  size_t kept = 0;
+  for (size_t k = 0; k < seen.scores.size(); ++k) {
+    if (seen.scores[k].value == -kInf && seen.scores[k].sigma == 0) {
+      seen.hidden = true;
+      continue;
+    }
+    seen.positions[kept] = seen.positions[k];
+    seen.rows[kept] = seen.rows[k];
+    seen.scores[kept++] = seen.scores[k];
+  }
+  seen.positions.resize(kept);
+  seen.rows.resize(kept);
+  seen.scores.resize(kept);
+}
+
+LogicalResult Row::applyRegions() {
+  if (p.score.exists() && !seen.scores.empty() &&
+      failed(applyRegion(p.score, true, seen.scores)))
+    return failure();
+  if (p.op.getNormalizer() == Normalizer::softmax)
+    dropHidden();
+  if (p.weight.exists() && !seen.scores.empty())
+    return applyRegion(p.weight, false, seen.factors);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// Relative noise of rounding a probability of `weight` to the type it is
+/// multiplied in. Types of 8 bits have few exponents: what is small beside the
+/// largest so far is rounded to multiples of their smallest number.
+static double probabilityNoise(DType dtype, double weight) {
+  double relative = std::exp2(-1 - ::hk::info(dtype).mantissaBits);
+  if (::hk::info(dtype).bits == 8 && weight != 0)
+    relative = hypot2(relative, ulpOf(dtype, 0) / 2 / std::fabs(weight));
+  return relative / std::sqrt(3.0);
 }
 
 /// Of a log-sum-exp whose largest score is `top`: the change of the base and
@@ -139,108 +221,107 @@ static double lseNoise(double top) {
   return std::isfinite(top) ? 2 * kUnit * (std::fabs(top) + 1) : 0;
 }
 
-/// One query of one head: writes its row of the result, and its LSE.
-static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
-                   ResultBuilder &result, ResultBuilder *lse) {
-  int64_t kvHead = head / (p.heads / p.kvHeads);
-  int64_t queryRow = (s.queryStart + i) * p.heads + head;
-  int64_t row = p.firstRow + queryRow;
-  KeyRange range = visibleKeys(p.op, s, p.slice, i);
-  int64_t count = range.end - range.begin;
-
-  std::vector<Noisy> scores(count);
-  std::vector<int64_t> keys(count); // of (row, head)
-  double top = p.sink ? p.sink->values[head] : -kInf;
-  for (int64_t j = 0; j < count; ++j) {
-    keys[j] = p.keyRow(s, range.begin + j) * p.kvHeads + kvHead;
-    scores[j] = score(p, queryRow * p.headSize, keys[j] * p.headSize);
-    top = std::isnan(scores[j].value) || std::isnan(top)
-              ? kNaN
-              : std::max(top, scores[j].value);
+/// The noise of each weight, relative to it: of the exponent's argument, of exp
+/// and of the rounding for the second product.
+void Row::weigh() {
+  size_t count = seen.scores.size();
+  w.weight.resize(count);
+  w.variance.resize(count);
+  w.rounding.resize(count);
+  if (p.op.getNormalizer() == Normalizer::none) {
+    w.total = 1;
+    for (size_t k = 0; k < count; ++k) {
+      Noisy x = seen.scores[k];
+      w.weight[k] = x.value;
+      w.rounding[k] = square(probabilityNoise(p.probabilityType, x.value));
+      w.variance[k] = w.rounding[k];
+      if (x.sigma != 0)
+        w.variance[k] += square(x.sigma / x.value);
+    }
+    return;
   }
-  auto setAll = [&](Noisy value) {
-    for (int64_t d = 0; d < p.valueSize; ++d)
-      result.set(row * p.valueSize + d, value);
-  };
-  if (count == 0) {
+  w.total = p.sink ? std::exp(p.sink->values[head] - w.top) : 0;
+  for (size_t k = 0; k < count; ++k) {
+    Noisy x = seen.scores[k];
+    double difference = x.value - w.top;
+    w.weight[k] = std::exp(difference);
+    w.total += w.weight[k];
+    double argument = std::isfinite(difference)
+                          ? hypot2(x.sigma, kUnit * (std::fabs(difference) +
+                                                     std::fabs(x.value)))
+                          : 0;
+    w.variance[k] = square(argument) + square(3 * kUnit);
+    w.totalVariance += square(w.weight[k]) * w.variance[k];
+    w.rounding[k] = square(probabilityNoise(p.probabilityType, w.weight[k]));
+    w.variance[k] += w.rounding[k];
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void Row::setAll(int64_t row, ResultBuilder &result, Noisy value) const {
+  for (int64_t d = 0; d < p.valueSize; ++d)
+    result.set(row * p.valueSize + d, value);
+}
+
+/// The result of a query that sees nothing stays zero.
+void Row::setEmpty(int64_t row, ResultBuilder &result,
+                   ResultBuilder *lse) const {
+  if (lse) {
     Noisy end{-kInf, 0};
     if (p.sink) {
-      // Through the base of the kernel's powers and back, as below.
+      // Through the base of the kernel's powers and back.
       end = at(*p.sink, head);
       end.sigma = hypot2(end.sigma, lseNoise(end.value));
     }
-    if (lse)
-      lse->set(row, end);
-    return; // The result stays zero.
+    lse->set(row, end);
   }
-  if (llvm::any_of(scores, [](Noisy s) { return std::isinf(s.sigma); })) {
-    if (lse)
-      lse->set(row, {top, kInf});
-    return setAll({0, kInf});
-  }
-  // Scores of -inf are those of keys that the query does not see.
-  if (top == -kInf) {
-    if (lse)
-      lse->set(row, {-kInf, 0});
-    return setAll({0, p.specialValues ? kInf : 0});
-  }
+  if (seen.hidden)
+    openSpecial(row, result);
+}
 
-  // Weights and the noise of each, relative to it: of the exponent's argument,
-  // of exp and of the rounding for the second product.
-  double total = p.sink ? std::exp(p.sink->values[head] - top) : 0;
-  double totalVariance = 0;
-  std::vector<double> weight(count), variance(count);
-  for (int64_t j = 0; j < count; ++j) {
-    double difference = scores[j].value - top;
-    weight[j] = std::exp(difference);
-    total += weight[j];
-    double argument =
-        std::isfinite(difference)
-            ? hypot2(scores[j].sigma, kUnit * (std::fabs(difference) +
-                                               std::fabs(scores[j].value)))
-            : 0;
-    variance[j] = square(argument) + square(3 * kUnit);
-    totalVariance += square(weight[j]) * variance[j];
-    variance[j] += square(probabilityNoise(p.probabilityType));
-  }
-  double sumNoise = kUnit * std::sqrt(count / 2.0 + 1);
-  if (lse)
-    lse->set(row, {top + std::log(total),
-                   hypot2(hypot2(std::sqrt(totalVariance) / total, sumNoise),
-                          lseNoise(top))});
+/// Element d of the value of seen key k, times its scale and its factor.
+Noisy Row::valueOf(size_t k, int64_t d) const {
+  int64_t row = seen.rows[k];
+  Noisy v =
+      at(p.value.get(), (row * p.value.size(2) + kvHead) * p.valueSize + d);
+  if (p.valueScale.exists())
+    v = scaled(v, p.valueScale.at(s.index, row, kvHead, d));
+  return seen.factors.empty() ? v : scaled(v, seen.factors[k]);
+}
 
+void Row::sum(int64_t row, ResultBuilder &result) const {
+  size_t count = seen.scores.size();
+  bool softmax = p.op.getNormalizer() == Normalizer::softmax;
+  double sumNoise = softmax ? kUnit * std::sqrt(count / 2.0 + 1) : 0;
   // Keys outside, so that rows of values are read in order.
   std::vector<double> mean(p.valueSize), inherited(p.valueSize),
       squares(p.valueSize), jump(p.valueSize);
   std::vector<bool> open(p.valueSize); // where anything is right for a value
-  for (int64_t j = 0; j < count; ++j) {
-    const double *v = &p.value.values[keys[j] * p.valueSize];
-    double w = weight[j] / total;
+  for (size_t k = 0; k < count; ++k)
     for (int64_t d = 0; d < p.valueSize; ++d)
-      mean[d] += w * v[d];
-  }
-  // The total is summed before the rounding of the weights.
-  double unrounded = square(probabilityNoise(p.probabilityType));
-  for (int64_t j = 0; j < count; ++j) {
-    int64_t at = keys[j] * p.valueSize;
-    const double *v = &p.value.values[at];
-    double w2 = square(weight[j] / total);
+      mean[d] += w.weight[k] / w.total * valueOf(k, d).value;
+  for (size_t k = 0; k < count; ++k) {
+    double weight = w.weight[k] / w.total, w2 = square(weight);
     for (int64_t d = 0; d < p.valueSize; ++d) {
-      inherited[d] += w2 * (variance[j] * square(v[d] - mean[d]) +
-                            unrounded * square(mean[d]));
-      squares[d] += w2 * square(v[d]);
+      Noisy v = valueOf(k, d);
+      // A weight's noise moves a mean towards the value, a sum by it.
+      double moved = softmax ? v.value - mean[d] : v.value;
+      if (w2 != 0)
+        inherited[d] += w2 * w.variance[k] * square(moved);
+      if (softmax && w2 != 0)
+        inherited[d] += w2 * w.rounding[k] * square(mean[d]);
+      if (!softmax && weight == 0)
+        inherited[d] += square(times(v.value, seen.scores[k].sigma));
+      inherited[d] += w2 * square(v.sigma);
+      squares[d] += w2 * square(v.value);
+      open[d] = open[d] || std::isinf(v.sigma);
+      double score = softmax ? times(weight * moved, seen.scores[k].jump)
+                             : times(v.value, seen.scores[k].jump);
+      jump[d] = std::max({jump[d], score, times(weight, v.jump)});
     }
-    if (scores[j].jump > 0 || !p.value.jump.empty())
-      for (int64_t d = 0; d < p.valueSize; ++d) {
-        double change = std::max(times(v[d] - mean[d], scores[j].jump),
-                                 p.value.jumpAt(at + d));
-        jump[d] = std::max(jump[d], times(weight[j] / total, change));
-      }
-    if (!p.value.error.empty())
-      for (int64_t d = 0; d < p.valueSize; ++d) {
-        inherited[d] += w2 * square(p.value.error[at + d]);
-        open[d] = open[d] || std::isinf(p.value.error[at + d]);
-      }
   }
   for (int64_t d = 0; d < p.valueSize; ++d) {
     double own = std::max(count * squares[d] / 2, count * square(mean[d]) / 3) +
@@ -253,117 +334,86 @@ static void attend(const Problem &p, const Sequence &s, int64_t i, int64_t head,
                                                               : 0,
                                        std::isfinite(jump[d]) ? jump[d] : 0});
   }
-  // A kernel multiplies keys that the query does not see by 0, which an
-  // infinite value turns into NaN: anything is right then.
+}
+
+/// A kernel multiplies keys that the query does not see by 0, which an infinite
+/// value turns into NaN: anything is right then.
+void Row::openSpecial(int64_t row, ResultBuilder &result) const {
   if (!p.specialValues)
     return;
+  llvm::DenseSet<int64_t> taken(seen.positions.begin(), seen.positions.end());
+  const Tensor &value = p.value.get();
   for (int64_t j = 0; j < s.numKeys; ++j) {
-    if (j >= range.begin && j < range.end)
+    std::optional<int64_t> keyRow = p.keyRow(s, j);
+    if (!keyRow || taken.contains(j))
       continue;
-    int64_t at = (p.keyRow(s, j) * p.kvHeads + kvHead) * p.valueSize;
+    int64_t at = (*keyRow * p.value.size(2) + kvHead) * p.valueSize;
     for (int64_t d = 0; d < p.valueSize; ++d)
-      if (!std::isfinite(p.value.values[at + d]))
-        result.set(row * p.valueSize + d, {inF32Range(mean[d]), kInf});
+      if (!std::isfinite(value.values[at + d]))
+        result.set(row * p.valueSize + d, {0, kInf});
   }
 }
 
-/// The sequences of the op, checked against the tensors.
-static FailureOr<SmallVector<Sequence>> sequencesOf(AttentionOp op,
-                                                    const Operands &in) {
-  const Tensor &query = in.of(op.getQuery()), &key = in.of(op.getKey());
-  const Tensor *qOffsets = in.find(op.getQOffsets());
-  const Tensor *kvOffsets = in.find(op.getKvOffsets());
-  const Tensor *kvLens = in.find(op.getKvLens());
-  bool ragged = op.hasRaggedQueries();
-  int64_t count = !ragged    ? query.sizes[0]
-                  : qOffsets ? qOffsets->sizes[0] - 1
-                             : 1;
-  KeyForm form = op.getKeyForm();
-  if ((kvOffsets && failed(requireSize(op, "length of kv_offsets", count + 1,
-                                       kvOffsets->sizes[0]))) ||
-      (kvLens &&
-       failed(requireSize(op, "length of kv_lens", count, kvLens->sizes[0]))) ||
-      (form == KeyForm::Dense &&
-       failed(requireSize(op, "sequences of key", count, key.sizes[0]))) ||
-      (form == KeyForm::Paged &&
-       failed(requireSize(op, "rows of block_table", count,
-                          in.of(op.getBlockTable()).sizes[0]))))
-    return failure();
-  auto number = [](const Tensor *t, int64_t i) {
-    return static_cast<int64_t>(t->values[i]);
-  };
-  SmallVector<Sequence> sequences;
-  for (int64_t b = 0; b < count; ++b) {
-    Sequence s{0, 0, 0, 0, b};
-    s.queryStart = !ragged    ? b * query.sizes[1]
-                   : qOffsets ? number(qOffsets, b)
-                              : 0;
-    s.numQueries = !ragged    ? query.sizes[1]
-                   : qOffsets ? number(qOffsets, b + 1) - s.queryStart
-                              : query.sizes[0];
-    int64_t capacity = 0;
-    switch (form) {
-    case KeyForm::Ragged:
-      s.keyStart = kvOffsets ? number(kvOffsets, b) : 0;
-      s.numKeys =
-          kvOffsets ? number(kvOffsets, b + 1) - s.keyStart : key.sizes[0];
-      capacity = key.sizes[0] - s.keyStart;
-      break;
-    case KeyForm::Dense:
-      s.keyStart = b * key.sizes[1];
-      capacity = key.sizes[1];
-      s.numKeys = kvLens ? number(kvLens, b) : capacity;
-      break;
-    case KeyForm::Paged:
-      capacity = in.of(op.getBlockTable()).sizes[1] * key.sizes[1];
-      s.numKeys = number(kvLens, b);
-      break;
+LogicalResult Row::run(int64_t row, ResultBuilder &result, ResultBuilder *lse) {
+  KeyRange range = p.visibleKeys(s, slice, i);
+  for (int64_t j = range.begin; j < range.end; ++j)
+    if (std::optional<int64_t> keyRow = p.keyRow(s, j)) {
+      seen.positions.push_back(j);
+      seen.rows.push_back(*keyRow);
+      seen.scores.push_back(score(*keyRow));
     }
-    if (s.numKeys < 0 || s.numKeys > capacity)
-      return op->emitOpError("expected number of keys of sequence ")
-             << b << " to be in [0, " << capacity << "], but got " << s.numKeys;
-    if (s.queryStart < 0 || s.numQueries < 0 ||
-        (ragged && s.queryStart + s.numQueries > query.sizes[0]))
-      return op->emitOpError("expected q_offsets to ascend from 0 to at most ")
-             << query.sizes[0] << ", but got " << s.queryStart << " to "
-             << s.queryStart + s.numQueries << " for sequence " << b;
-    sequences.push_back(s);
+  if (failed(applyRegions()))
+    return failure();
+  if (seen.scores.empty()) {
+    setEmpty(row, result, lse);
+    return success();
   }
-  // Queries behind the last offset are those of a sequence without keys.
-  if (qOffsets && count >= 0) {
-    int64_t start = number(qOffsets, count);
-    sequences.push_back({start, query.sizes[0] - start, 0, 0, count});
+  w.top = p.sink ? p.sink->values[head] : -kInf;
+  for (Noisy x : seen.scores)
+    w.top = std::isnan(x.value) || std::isnan(w.top) ? kNaN
+                                                     : std::max(w.top, x.value);
+  if (llvm::any_of(seen.scores, [](Noisy x) { return std::isinf(x.sigma); })) {
+    if (lse)
+      lse->set(row, {w.top, kInf});
+    setAll(row, result, {0, kInf});
+    return success();
   }
-  return sequences;
+  weigh();
+  if (lse) {
+    double sumNoise = kUnit * std::sqrt(seen.scores.size() / 2.0 + 1);
+    lse->set(row,
+             {w.top + std::log(w.total),
+              hypot2(hypot2(std::sqrt(w.totalVariance) / w.total, sumNoise),
+                     lseNoise(w.top))});
+  }
+  sum(row, result);
+  openSpecial(row, result);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The op
+//===----------------------------------------------------------------------===//
+
+/// Every entry of the block table that is read names a block, or none.
+static LogicalResult checkTable(const AttentionProblem &p, const Sequence &s) {
+  for (int64_t j = 0; j < s.numKeys; ++j)
+    if (!p.isInCache(s, j))
+      return p.op->emitOpError("expected block_table of sequence ")
+             << s.index << " to name a block of the cache for key " << j
+             << ", or none by a negative number";
+  return success();
 }
 
 static LogicalResult evaluateAttention(Operation *operation, const Operands &in,
                                        Results &out) {
   auto op = cast<AttentionOp>(operation);
-  FailureOr<SmallVector<Sequence>> sequences = sequencesOf(op, in);
+  AttentionProblem p(op, in);
+  FailureOr<SmallVector<Sequence>> sequences = sequencesOf(p, in);
   if (failed(sequences))
     return failure();
-  const Tensor &query = in.of(op.getQuery()), &key = in.of(op.getKey());
-  const Tensor &value = in.of(op.getValue());
-  Problem p{
-      op,
-      query,
-      key,
-      value,
-      in.find(op.getBlockTable()),
-      in.find(op.getSink()),
-      query.sizes[query.sizes.size() - 2],
-      key.sizes[key.sizes.size() - 2],
-      query.sizes.back(),
-      value.sizes.back(),
-      op.getScale().convertToFloat(),
-      std::nullopt,
-      value.dtype,
-      llvm::any_of(value.values, [](double v) { return !std::isfinite(v); })};
-  if (op.getSoftcap())
-    p.softcap = op.getSoftcap()->convertToFloat();
 
-  SmallVector<int64_t> sizes(query.sizes);
+  SmallVector<int64_t> sizes(p.query.sizes);
   sizes.back() = p.valueSize;
   if (op.getKvSlices())
     sizes.insert(sizes.begin(), op.getNumSlices());
@@ -373,103 +423,25 @@ static LogicalResult evaluateAttention(Operation *operation, const Operands &in,
   if (op.getLse())
     lse.emplace(DType::F32, sizes);
   int64_t rows = 1; // of one slice
-  for (int64_t size : ArrayRef<int64_t>(query.sizes).drop_back())
+  for (int64_t size : ArrayRef<int64_t>(p.query.sizes).drop_back())
     rows *= size;
+  std::atomic<bool> broken = false;
   for (const Sequence &s : *sequences) {
-    for (int64_t j = 0; j < s.numKeys; ++j)
-      if (p.keyRow(s, j) < 0)
-        return op.emitOpError("expected block_table of sequence ")
-               << s.index << " to name a block of the cache for key " << j;
-    for (int64_t slice = 0; slice < op.getNumSlices(); ++slice) {
-      p.slice = slice;
-      p.firstRow = slice * rows;
+    if (failed(checkTable(p, s)))
+      return failure();
+    for (int64_t slice = 0; slice < op.getNumSlices(); ++slice)
       llvm::parallelFor(0, s.numQueries, [&](size_t i) {
-        for (int64_t head = 0; head < p.heads; ++head)
-          attend(p, s, i, head, result, lse ? &*lse : nullptr);
+        for (int64_t head = 0; head < p.heads; ++head) {
+          int64_t row =
+              slice * rows + (s.queryStart + int64_t(i)) * p.heads + head;
+          if (failed(Row(p, s, slice, int64_t(i), head)
+                         .run(row, result, lse ? &*lse : nullptr)))
+            broken = true;
+        }
       });
-    }
   }
-  out.push_back(result.take());
-  if (lse)
-    out.push_back(lse->take());
-  return success();
-}
-
-static LogicalResult evaluateAttentionCombine(Operation *operation,
-                                              const Operands &in,
-                                              Results &out) {
-  auto op = cast<AttentionCombineOp>(operation);
-  const Tensor &partials = in[0], &sliceLse = in[1];
-  const Tensor *sink = in.find(op.getSink());
-  ArrayRef<int64_t> sizes = ArrayRef<int64_t>(partials.sizes).drop_front();
-  int64_t slices = partials.sizes[0], width = sizes.back();
-  int64_t heads = sizes[sizes.size() - 2];
-  int64_t rows = slices == 0 ? 0 : sliceLse.numElements() / slices;
-  if (failed(requireSizes(op, "slice_lse",
-                          ArrayRef<int64_t>(partials.sizes).drop_back(),
-                          sliceLse.sizes)) ||
-      (sink && failed(requireSizes(op, "sink", {heads}, sink->sizes))))
+  if (broken)
     return failure();
-  ResultBuilder result(resultDType(op), sizes);
-  std::optional<ResultBuilder> lse;
-  if (op.getLse())
-    lse.emplace(DType::F32, sizes.drop_back());
-  std::vector<double> weight(slices), relative(slices);
-  for (int64_t row = 0; row < rows; ++row) {
-    double top = sink ? sink->values[row % heads] : -kInf;
-    for (int64_t s = 0; s < slices; ++s) {
-      double v = sliceLse.values[s * rows + row];
-      top = std::isnan(v) || std::isnan(top) ? kNaN : std::max(top, v);
-    }
-    if (top == -kInf) { // The result stays zero.
-      if (lse)
-        lse->set(row, {-kInf, 0});
-      continue;
-    }
-    // Noise of each weight, relative to it: of the argument and of exp.
-    F32Sum total;
-    bool open = false; // anything is right for an LSE, so for all
-    if (sink)
-      total.add(std::exp(sink->values[row % heads] - top));
-    for (int64_t s = 0; s < slices; ++s) {
-      double v = sliceLse.values[s * rows + row];
-      weight[s] = std::exp(v - top);
-      open |= std::isinf(sliceLse.errorAt(s * rows + row));
-      double argument = std::isfinite(v) ? kUnit * std::fabs(v - top) : 0;
-      relative[s] = hypot2(hypot2(sliceLse.errorAt(s * rows + row), argument),
-                           noiseOfUlps(1, 2));
-      total.add(weight[s], square(weight[s] * relative[s]));
-    }
-    double sumNoise = total.sigma() / total.value();
-    if (lse)
-      lse->set(row, {inF32Range(top + std::log(total.value())),
-                     hypot2(sumNoise, 2 * kUnit * (std::fabs(top) + 1))});
-    for (int64_t d = 0; d < width; ++d) {
-      F32Sum sum;
-      double mean = 0;
-      bool openHere = open;
-      for (int64_t s = 0; s < slices; ++s)
-        mean += weight[s] / total.value() *
-                partials.values[(s * rows + row) * width + d];
-      for (int64_t s = 0; s < slices; ++s) {
-        Noisy v = at(partials, (s * rows + row) * width + d);
-        double w = weight[s] / total.value();
-        openHere |= std::isinf(v.sigma);
-        // A weight's noise moves the sum towards its value.
-        sum.add(w * v.value,
-                square(w * v.sigma) +
-                    square(w * relative[s]) * square(v.value - mean) +
-                    square(2 * kUnit * w * v.value),
-                times(w, v.jump));
-      }
-      double sigma = hypot2(sum.sigma(), 3 * kUnit * mean);
-      result.set(row * width + d, {inF32Range(mean),
-                                   openHere               ? kInf
-                                   : std::isfinite(sigma) ? sigma
-                                                          : 0,
-                                   sum.noisy().jump});
-    }
-  }
   out.push_back(result.take());
   if (lse)
     out.push_back(lse->take());
@@ -478,5 +450,4 @@ static LogicalResult evaluateAttentionCombine(Operation *operation,
 
 void reference::addAttention(EvaluatorTable &table) {
   table.add<AttentionOp>(evaluateAttention);
-  table.add<AttentionCombineOp>(evaluateAttentionCombine);
 }

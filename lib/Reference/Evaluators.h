@@ -158,6 +158,7 @@ void addConvolutions(EvaluatorTable &table);
 void addProducts(EvaluatorTable &table);
 void addAttention(EvaluatorTable &table);
 void addMqaLogits(EvaluatorTable &table);
+void addAttentionCombine(EvaluatorTable &table);
 void addScans(EvaluatorTable &table);
 void addGatedDelta(EvaluatorTable &table);
 void addRouting(EvaluatorTable &table);

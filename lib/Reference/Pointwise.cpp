@@ -174,8 +174,9 @@ static void addExponentials(EvaluatorTable &table) {
 
 static void addUnaries(EvaluatorTable &table) {
   addExponentials(table);
-  addUnary<NegOp>(table,
-                  [](Noisy x) { return Noisy{-x.value, x.sigma, x.jump}; });
+  addUnary<NegOp>(table, [](Noisy x) {
+    return Noisy{-x.value, x.sigma, x.jump};
+  });
   addUnary<AbsOp>(table, [](Noisy x) {
     return Noisy{std::fabs(x.value), x.sigma, x.jump};
   });
@@ -402,6 +403,39 @@ static LogicalResult evaluateCast(Operation *op, const Operands &in,
   return success();
 }
 
+/// The first word of Philox4x32-10.
+static uint32_t philox(uint64_t key, uint64_t counter) {
+  auto k0 = uint32_t(key), k1 = uint32_t(key >> 32);
+  uint32_t c[4] = {uint32_t(counter), uint32_t(counter >> 32), 0, 0};
+  for (int round = 0; round < 10; ++round) {
+    uint64_t a = uint64_t(0xD2511F53) * c[0], b = uint64_t(0xCD9E8D57) * c[2];
+    uint32_t next[4] = {uint32_t(b >> 32) ^ c[1] ^ k0, uint32_t(b),
+                        uint32_t(a >> 32) ^ c[3] ^ k1, uint32_t(a)};
+    llvm::copy(next, c);
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return c[0];
+}
+
+static LogicalResult evaluatePhilox(Operation *op, const Operands &in,
+                                    Results &out) {
+  FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1]});
+  if (failed(shape))
+    return failure();
+  ResultBuilder result(DType::F32, shape->sizes());
+  shape->forEach([&](int64_t i, ArrayRef<int64_t> p) {
+    Noisy seed = at(in[0], p[0]), counter = at(in[1], p[1]);
+    auto x = int32_t(philox(uint64_t(int64_t(seed.value)),
+                            uint64_t(int64_t(counter.value))));
+    double uniform = f32(f32(double(x < 0 ? -x - 1 : x)) * 0x1.fffffep-32);
+    bool open = seed.sigma != 0 || counter.sigma != 0;
+    result.setExact(i, {uniform, open ? kInf : 0});
+  });
+  out.push_back(result.take());
+  return success();
+}
+
 static LogicalResult evaluateConstant(Operation *op, const Operands &,
                                       Results &out) {
   // Of hk.constant, or an arith.constant of a tensor.
@@ -433,5 +467,6 @@ void reference::addPointwise(EvaluatorTable &table) {
   table.add<CompareOp>(evaluateCompare);
   table.add<SelectOp>(evaluateSelect);
   table.add<CastOp>(evaluateCast);
+  table.add<PhiloxOp>(evaluatePhilox);
   table.add<ConstantOp>(evaluateConstant);
 }

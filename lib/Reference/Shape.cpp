@@ -115,6 +115,35 @@ static LogicalResult evaluateGatherRows(Operation *, const Operands &in,
   return success();
 }
 
+static LogicalResult evaluateGatherElements(Operation *op, const Operands &in,
+                                            Results &out) {
+  const Tensor &table = in[0];
+  SmallVector<const Tensor *> indices;
+  for (size_t k = 1; k < in.size(); ++k)
+    indices.push_back(&in[unsigned(k)]);
+  FailureOr<Broadcast> shape = Broadcast::of(op, indices);
+  if (failed(shape))
+    return failure();
+  ResultBuilder result(table.dtype, shape->sizes());
+  shape->forEach([&](int64_t i, ArrayRef<int64_t> positions) {
+    int64_t element = 0;
+    bool found = true;
+    for (auto [d, index] : llvm::enumerate(indices)) {
+      auto x = static_cast<int64_t>(index->values[positions[d]]);
+      found = found && x >= 0 && x < table.sizes[d];
+      element = element * table.sizes[d] + x;
+    }
+    Noisy value; // of an index outside
+    if (found)
+      value = at(table, element);
+    for (auto [d, index] : llvm::enumerate(indices))
+      value = chosenBy(*index, positions[d], value);
+    result.setExact(i, value);
+  });
+  out.push_back(result.take());
+  return success();
+}
+
 static LogicalResult evaluateCopy(Operation *, const Operands &in,
                                   Results &out) {
   out.push_back(in[0]);
@@ -179,6 +208,7 @@ void reference::addMovement(EvaluatorTable &table) {
   table.add<ConcatOp>(evaluateConcat);
   table.add<PadOp>(evaluatePad);
   table.add<GatherRowsOp>(evaluateGatherRows);
+  table.add<GatherElementsOp>(evaluateGatherElements);
   table.add<CopyOp>(evaluateCopy);
   table.add<KVCacheWriteOp>(evaluateKVCacheWrite);
 }

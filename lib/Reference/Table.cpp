@@ -29,6 +29,7 @@ Evaluator reference::evaluatorOf(StringRef operationName) {
     addProducts(made);
     addAttention(made);
     addMqaLogits(made);
+    addAttentionCombine(made);
     addScans(made);
     addGatedDelta(made);
     addRouting(made);

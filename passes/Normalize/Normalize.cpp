@@ -33,9 +33,9 @@ using namespace mlir;
 using namespace mlir::hk;
 
 namespace {
-class Normalizer {
+class BlockNormalizer {
 public:
-  explicit Normalizer(Block &block) : block(block), reshaper(block) {}
+  explicit BlockNormalizer(Block &block) : block(block), reshaper(block) {}
 
   /// Number of operators whose rows got another shape.
   int64_t run();
@@ -57,7 +57,8 @@ struct HKNormalize : ::mlir::hk::impl::HKNormalizeBase<HKNormalize> {
 };
 } // namespace
 
-void Normalizer::reshape(Operation *op, const RowShape &shape, bool flatten) {
+void BlockNormalizer::reshape(Operation *op, const RowShape &shape,
+                              bool flatten) {
   ++count;
   work.remove(op);
   for (Operation *next : reshaper.reshape(op, shape, flatten))
@@ -66,7 +67,7 @@ void Normalizer::reshape(Operation *op, const RowShape &shape, bool flatten) {
 
 /// Moves a view that joins rows up by one operator, or one that parts them down
 /// by as many as it can.
-void Normalizer::flatten(Operation *view) {
+void BlockNormalizer::flatten(Operation *view) {
   std::optional<RowShape> shape = reshaper.rowShapeOf(view);
   if (!shape || view->use_empty())
     return;
@@ -97,7 +98,7 @@ static bool isReadByRow(Value value) {
 
 /// Where `view` is still between two row-wise operators, the one with one row
 /// dim gets those of the other.
-void Normalizer::part(Operation *view) {
+void BlockNormalizer::part(Operation *view) {
   std::optional<RowShape> shape = reshaper.rowShapeOf(view);
   if (!shape || !isReadByRow(view->getResult(0)) ||
       !isa_and_nonnull<RowwiseOpInterface>(
@@ -114,13 +115,13 @@ void Normalizer::part(Operation *view) {
         reshape(op, *shape, /*flatten=*/false);
 }
 
-void Normalizer::addViews() {
+void BlockNormalizer::addViews() {
   for (Operation &op : block)
     if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
       work.insert(&op);
 }
 
-int64_t Normalizer::run() {
+int64_t BlockNormalizer::run() {
   auto isReshape =
       llvm::IsaPred<tensor::ExpandShapeOp, tensor::CollapseShapeOp>;
   addViews();
@@ -144,7 +145,7 @@ void HKNormalize::runOnOperation() {
     if (function.isExternal() || !function.getBody().hasOneBlock())
       continue;
     Block &block = function.getBody().front();
-    int64_t count = Normalizer(block).run();
+    int64_t count = BlockNormalizer(block).run();
     if (count == 0)
       continue;
     numReshaped += count;

@@ -64,6 +64,18 @@ enum class MatmulDim { M, N, K };
 /// How keys and values of an attention are stored; see hk.attention.
 enum class KeyForm { Dense, Ragged, Paged };
 
+/// The dims of a tensor of keys, values or a cache that count rows (of a
+/// sequence or a block), heads, and elements of a head; the second of two is a
+/// chunk.
+struct CacheDims {
+  SmallVector<unsigned, 2> rows;
+  unsigned head;
+  SmallVector<unsigned, 2> elements;
+};
+/// Those of a tensor of rank 4 or 5 with this layout; dim 0 counts sequences or
+/// blocks.
+const CacheDims &cacheDimsOf(CacheLayout layout);
+
 /// Trailing dims that a permutation moves: rank minus its fixed prefix.
 int64_t transposedLocalDims(ArrayRef<int64_t> permutation);
 

@@ -18,6 +18,34 @@ using namespace mlir::hk;
 
 namespace {
 
+/// What the operator can say and no kernel does yet.
+Verdict checkKernels(AttentionOp attention) {
+  auto refuse = [](Reason reason, StringRef what) {
+    return Verdict::refuse(reason, "the attention kernels have no " + what);
+  };
+  auto element = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getElementType();
+  };
+  Type type = element(attention.getQuery());
+  if (element(attention.getKey()) != type ||
+      element(attention.getValue()) != type ||
+      attention.getProbabilityType() != type)
+    return refuse(Reason::UnsupportedDType,
+                  "queries, keys, values and probabilities of different types");
+  if (attention.getQScale() || attention.getKScale() || attention.getVScale())
+    return refuse(Reason::UnsupportedDType, "scales of queries and keys");
+  if (!attention.getScore().empty() || !attention.getWeight().empty())
+    return refuse(Reason::NotAnEpilogue, "regions");
+  if (attention.getNormalizer() != Normalizer::softmax)
+    return refuse(Reason::UnsupportedShape, "normalizer but softmax");
+  if (attention.getKeyLayout() != CacheLayout::token_major ||
+      attention.getValueLayout() != CacheLayout::token_major)
+    return refuse(Reason::UnsupportedShape, "layouts but token_major");
+  if (attention.getTableOffsets())
+    return refuse(Reason::UnsupportedShape, "ragged block tables");
+  return Verdict::accept();
+}
+
 /// Whether there are kernels for `attention` at all.
 Verdict checkForm(AttentionOp attention) {
   auto query = cast<RankedTensorType>(attention.getQuery().getType());
@@ -36,7 +64,7 @@ Verdict checkForm(AttentionOp attention) {
                 *type != ::hk::DType::F16))
     return Verdict::refuse(Reason::UnsupportedDType,
                            "queries must be f32, bf16 or f16");
-  return Verdict::accept();
+  return checkKernels(attention);
 }
 
 /// The hk.attention of a group; null: it computes logits.

@@ -68,7 +68,8 @@ std::optional<SplitPlan>
 mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
                              ArrayRef<int64_t> counts) {
   std::optional<int64_t> queries = queriesOf(op), keys = keysOf(op);
-  if (op.getKvSlices() || (keys && ::hk::filledSlices(*keys, 2) < 2))
+  if (op.getKvSlices() || op.getNormalizer() == Normalizer::none ||
+      (keys && ::hk::filledSlices(*keys, 2) < 2))
     return std::nullopt;
 
   ArrayRef<int64_t> q = tensorOf(op.getQuery()).getShape();
@@ -139,16 +140,20 @@ void mlir::hk::splitAttention(AttentionOp op, int64_t parts,
   auto partials = RankedTensorType::get(shape, f32);
   auto sliceLse = RankedTensorType::get(ArrayRef(shape).drop_back(), f32);
   builder.setInsertionPoint(op);
-  auto sliced = AttentionOp::create(
-      builder, op.getLoc(), partials, sliceLse, op.getQuery(), op.getKey(),
-      op.getValue(), op.getQOffsets(), op.getKvOffsets(), op.getKvLens(),
-      op.getBlockTable(), /*sink=*/Value(), op.getScaleAttr(),
-      op.getCausalAttr(), op.getWindowLeftAttr(), op.getWindowRightAttr(),
-      op.getSoftcapAttr(), builder.getI64IntegerAttr(parts));
+  OperationState state(op.getLoc(), AttentionOp::getOperationName());
+  state.addTypes({partials, sliceLse});
+  state.addOperands(op->getOperands());
+  state.getOrAddProperties<AttentionOp::Properties>() = op.getProperties();
+  for (Region &region : op->getRegions())
+    state.addRegion()->takeBody(region);
+  auto sliced = cast<AttentionOp>(builder.create(state));
+  Value sink = op.getSink(); // counts once, when the slices are combined
+  sliced.getSinkMutable().clear();
+  sliced.setKvSlices(parts);
   Value lse = op.getLse();
   auto combined = AttentionCombineOp::create(
       builder, op.getLoc(), type, lse ? lse.getType() : Type(),
-      sliced.getResult(), sliced.getLse(), op.getSink());
+      sliced.getResult(), sliced.getLse(), sink);
   op.getResult().replaceAllUsesWith(combined.getResult());
   if (lse)
     lse.replaceAllUsesWith(combined.getLse());

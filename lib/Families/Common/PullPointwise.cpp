@@ -137,6 +137,13 @@ static std::string pullCast(Puller &p, CastOp op, Puller::Args position,
   return ("narrowInt<" + Twine(bits) + ", " + v + ">(" + x + ")").str();
 }
 
+static std::string pullPhilox(Puller &p, PhiloxOp op, Puller::Args position,
+                              int vec) {
+  std::string seed = p.pullBroadcast(op.getSeed(), position, vec);
+  std::string counter = p.pullBroadcast(op.getCounter(), position, vec);
+  return "philox<" + std::to_string(vec) + ">(" + seed + ", " + counter + ")";
+}
+
 /// Element `index` of a constant as a C++ literal of its carrier.
 static std::string literal(ElementsAttr value, int64_t index) {
   if (isa<FloatType>(value.getElementType()))
@@ -195,5 +202,6 @@ void mlir::hk::addPointwisePulls(PullTable &table) {
   table.add(pullCompare);
   table.add(pullSelect);
   table.add(pullCast);
+  table.add(pullPhilox);
   table.add(pullConstant);
 }

@@ -175,7 +175,8 @@ static std::string pullGather(Puller &p, GatherRowsOp op, Puller::Args position,
     return p.pullByElement(op.getResult(), position, vec);
   ArrayRef<AffineExpr> at = position.take_front(rank);
   int depth = p.depthOf(at);
-  std::string rows = p.text(p.sizeOf(op.getTable(), 0));
+  Value table = p.resolved(op.getTable());
+  std::string rows = p.text(p.sizeOf(table, 0));
   std::string found = p.key(op.getIndices(), at, 1, "row of " + rows);
   if (p.code().recall(found).empty()) {
     std::string index = p.pullScalar(op.getIndices(), at);
@@ -196,7 +197,33 @@ static std::string pullGather(Puller &p, GatherRowsOp op, Puller::Args position,
   std::string name = p.code().freshName("v");
   p.code().line(vecText(type, vec) + " " + name + " = 0;");
   p.code().open("if (" + row + " >= 0)", /*conditional=*/true);
-  p.code().line(name + " = " + p.pull(op.getTable(), source, vec) + ";");
+  p.code().line(name + " = " + p.pull(table, source, vec) + ";");
+  p.code().close();
+  return name;
+}
+
+/// Element by element: an index per dim, checked, then one load.
+static std::string pullGatherElements(Puller &p, GatherElementsOp op,
+                                      Puller::Args position, int vec) {
+  if (vec > 1)
+    return p.pullByElement(op.getResult(), position, vec);
+  Value table = p.resolved(op.getTable());
+  std::string found;
+  Position source;
+  for (auto [dim, indices] : llvm::enumerate(op.getIndices())) {
+    std::string index = p.pullBroadcast(indices, position, 1) + "[0]";
+    AffineExpr at = p.defineIndex(p.code().depth(), "i", "i64(" + index + ")");
+    std::string size = p.text(p.sizeOf(table, int64_t(dim)));
+    found += (dim ? " && " : "") + p.text(at) + " >= 0 && " + p.text(at) +
+             " < i64(" + size + ")";
+    source.push_back(at);
+  }
+  // An element outside is not read: the table may have none.
+  std::string type = vecText(elementTypeOf(op.getResult()), 1);
+  std::string name = p.code().freshName("v");
+  p.code().line(type + " " + name + " = 0;");
+  p.code().open("if (" + found + ")", /*conditional=*/true);
+  p.code().line(name + " = " + p.pull(table, source, 1) + ";");
   p.code().close();
   return name;
 }
@@ -221,4 +248,5 @@ void mlir::hk::addViewPulls(PullTable &table) {
   table.add(pullConcat);
   table.add(pullPad);
   table.add(pullGather);
+  table.add(pullGatherElements);
 }

@@ -424,6 +424,8 @@ std::string Puller::pull(Value value, Args position, int vec) {
 }
 
 std::string Puller::emit(Value value, Args position, int vec) {
+  if (Value outer = resolved(value); outer != value)
+    return pull(outer, position, vec);
   if (auto it = bound.find(value); it != bound.end())
     return it->second(position, vec);
   if (auto argument = dyn_cast<BlockArgument>(value))

@@ -68,6 +68,14 @@ public:
       std::function<std::string(ArrayRef<AffineExpr> position, int vec)>;
   void bind(Value value, Source source) { bound[value] = std::move(source); }
 
+  /// `inner`, an argument of a region, is the kernel's argument `outer`.
+  void bindTo(Value inner, Value outer) { aliases[inner] = outer; }
+  /// The kernel's value that `value` stands for.
+  Value resolved(Value value) const {
+    auto it = aliases.find(value);
+    return it == aliases.end() ? value : it->second;
+  }
+
   /// A new symbol for the C++ integer variable `name` of the current scope.
   AffineExpr symbol(StringRef name, int depth);
   AffineExpr symbol(StringRef name) { return symbol(name, out.depth()); }
@@ -211,6 +219,7 @@ private:
   };
   SmallVector<SymbolInfo> symbols;
   llvm::DenseMap<Value, Source> bound;
+  llvm::DenseMap<Value, Value> aliases;
   llvm::DenseMap<Value, int> valueIds;
   llvm::DenseMap<DimName, AffineExpr> sizeSymbols;
   llvm::StringMap<AffineExpr> sharedSymbols;

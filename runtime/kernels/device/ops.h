@@ -16,6 +16,7 @@
 
 #include "kernels/device/convert.h"
 #include "kernels/device/math.h"
+#include "kernels/device/philox.h"
 
 namespace hk {
 
