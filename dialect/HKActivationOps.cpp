@@ -36,6 +36,9 @@ LogicalResult GatedActivationOp::verify() {
   if (getLimit() && !(getLimit()->convertToFloat() > 0))
     return emitOpError("expected limit to be above 0, but got ")
            << getLimit()->convertToFloat();
+  if (getRoundBeforeUp() && getKind() == GateKind::swiglu_oai)
+    return emitOpError("expected no round_before_up with swiglu_oai, whose "
+                       "activation is no factor of its own");
   return success();
 }
 

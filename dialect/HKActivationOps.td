@@ -20,7 +20,10 @@ def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation"> {
     The input's last dim is 2N: gate = x[..., :N], up = x[..., N:], the result
     [..., N] is `act(gate) * up` in f32, rounded once. With `limit` L:
     gate = min(gate, L), up = clamp(up, -L, L) before. `swiglu_oai` is
-    `gate * sigmoid(1.702 gate) * (up + 1)`.
+    `gate * sigmoid(1.702 gate) * (up + 1)`. With `round_before_up`, act(gate) is
+    rounded to the input's type before it is multiplied: the meaning of an
+    activation and a product written as two operators. `swiglu_oai` has no such
+    value.
 
     Example:
     ```mlir
@@ -28,10 +31,13 @@ def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation"> {
     ```
   }];
   let arguments = (ins HK_GateKindAttr:$kind, HK_RealTensor:$input,
-                       OptionalAttr<F32Attr>:$limit);
+                       OptionalAttr<F32Attr>:$limit, UnitAttr:$round_before_up);
   let results = (outs HK_RealTensor:$result);
   let cost = 3;
-  let assemblyFormat = "$kind $input (`limit` $limit^)? attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = [{
+    $kind $input oilist(`limit` $limit | `round_before_up` $round_before_up) attr-dict
+    `:` type($input) `->` type($result)
+  }];
 }
 
 def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {

@@ -46,6 +46,33 @@ def HKAssignTarget : Pass<"hk-assign-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }
 
+def HKFoldGates : Pass<"hk-fold-gates", "::mlir::func::FuncOp"> {
+  let summary = "make hk.gated_activation of a gate written as slices";
+  let description = [{
+    silu, gelu, gelu_tanh or relu of the first half of a tensor's last dim, times
+    the second half, becomes hk.gated_activation with `round_before_up`, if
+    nothing else reads the activation. A product has it as epilogue; a view of a
+    product would cost a launch.
+  }];
+  let statistics = [Statistic<"numFolded", "num-folded", "gates that became one operator">];
+  let dependentDialects = ["::mlir::hk::HKDialect"];
+}
+
+def HKMergeProducts : Pass<"hk-merge-products", "::mlir::func::FuncOp"> {
+  let summary = "make one product of those that read the same input";
+  let description = [{
+    Products of one left operand with different weights (of one dtype, one
+    orientation, one kind of scale, all with a bias or none) become one product
+    with the concatenated weights; `hk-fold-weights`, which must follow,
+    concatenates at compile time. The former results are views of the new one,
+    those of a gate and its up projection the two halves that `hk-fold-gates`
+    expects. A result that a view would not do for (a result of the function, an
+    operand of a product, one with an epilogue of its own) keeps its product.
+  }];
+  let statistics = [Statistic<"numMerged", "num-merged", "products that became part of another">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
+}
+
 def HKFoldWeights : Pass<"hk-fold-weights", "::mlir::ModuleOp"> {
   let summary = "compute with weights once, at compile time";
   let description = [{

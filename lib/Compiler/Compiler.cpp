@@ -348,6 +348,7 @@ LogicalResult mlir::hk::compile(ModuleOp source,
   if (options.foldWeights && !options.weights.empty()) {
     once.addPass(createCanonicalizerPass());
     once.addPass(createCSEPass());
+    once.addNestedPass<func::FuncOp>(createHKMergeProducts());
     HKFoldWeightsOptions fold;
     fold.expand = options.expandWeights;
     once.addPass(createHKFoldWeights(fold));

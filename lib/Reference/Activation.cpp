@@ -62,7 +62,10 @@ static LogicalResult evaluateGatedActivation(Operation *op, const Operands &in,
       if (gated.getKind() == GateKind::swiglu_oai)
         up = {f32(up.value + 1),
               hypot2(up.sigma, kUnit * (1 + std::fabs(up.value))), up.jump};
-      result.set(row * n + j, timesF32(activate(gated.getKind(), gate), up));
+      Noisy activated = activate(gated.getKind(), gate);
+      if (gated.getRoundBeforeUp())
+        activated = rounded(x.dtype, activated);
+      result.set(row * n + j, timesF32(activated, up));
     }
   out.push_back(result.take());
   return success();

@@ -24,6 +24,14 @@ func.func @limit(%x: tensor<2x6xf32>) {
 
 // -----
 
+func.func @no_activation_to_round(%x: tensor<2x6xf32>) {
+  // expected-error @below {{expected no round_before_up with swiglu_oai, whose activation is no factor of its own}}
+  %0 = hk.gated_activation swiglu_oai %x round_before_up : tensor<2x6xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
 func.func @kind(%x: tensor<2x6xf32>) {
   // expected-error @below {{expected ::mlir::hk::GateKind to be one of: silu, gelu, gelu_tanh, relu, swiglu_oai}}
   // expected-error @below {{failed to parse HK_GateKindAttr parameter 'value'}}

@@ -6,6 +6,8 @@ func.func @gates(%x: tensor<?x1408xbf16>) {
   %0 = hk.gated_activation silu %x : tensor<?x1408xbf16> -> tensor<?x704xbf16>
   // CHECK: hk.gated_activation swiglu_oai %{{.*}} limit 7.000000e+00
   %1 = hk.gated_activation swiglu_oai %x limit 7.0 : tensor<?x1408xbf16> -> tensor<?x704xf32>
+  // CHECK: hk.gated_activation gelu %{{.*}} limit 7.000000e+00 round_before_up :
+  %2 = hk.gated_activation gelu %x round_before_up limit 7.0 : tensor<?x1408xbf16> -> tensor<?x704xbf16>
   return
 }
 

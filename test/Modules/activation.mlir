@@ -113,6 +113,10 @@ func.func @silu_rounded_mul(%x: tensor<?x768xbf16>) -> tensor<?x384xbf16> {
   %y = hk.mul %a, %u : tensor<?x384xbf16>
   return %y : tensor<?x384xbf16>
 }
+func.func @silu_rounded_gate(%x: tensor<?x768xbf16>) -> tensor<?x384xbf16> {
+  %y = hk.gated_activation silu %x round_before_up : tensor<?x768xbf16> -> tensor<?x384xbf16>
+  return %y : tensor<?x384xbf16>
+}
 func.func @scaled_gelu_and_mul_int8(%x: tensor<?x200xf16>, %scale: tensor<1xf32>) -> tensor<?x100xi8> {
   %y = hk.gated_activation gelu %x : tensor<?x200xf16> -> tensor<?x100xf32>
   %q = hk.quantize_static %y, %scale : tensor<?x100xf32>, tensor<1xf32> -> tensor<?x100xi8>

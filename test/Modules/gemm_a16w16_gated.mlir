@@ -36,3 +36,9 @@ func.func @rounded(%x: tensor<?x64xbf16>, %w: tensor<256x64xbf16>) -> tensor<?x1
   %o = hk.gated_activation silu %y : tensor<?x256xbf16> -> tensor<?x128xbf16>
   return %o : tensor<?x128xbf16>
 }
+// As PyTorch has it: product and activation are rounded.
+func.func @rounded_gelu(%x: tensor<?x48xbf16>, %w: tensor<256x48xbf16>) -> tensor<?x128xbf16> {
+  %y = hk.matmul %x, %w transpose_b : tensor<?x48xbf16>, tensor<256x48xbf16> -> tensor<?x256xbf16>
+  %o = hk.gated_activation gelu %y round_before_up : tensor<?x256xbf16> -> tensor<?x128xbf16>
+  return %o : tensor<?x128xbf16>
+}

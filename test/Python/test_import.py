@@ -2,10 +2,12 @@
 prefill of ragged sequences, prompts longer than every window, then a token at a time."""
 
 import re
+import subprocess
 
 import hk
 import numpy as np
 import pytest
+from hk import _paths
 
 torch = pytest.importorskip("torch")
 import hk.torch  # noqa: E402
@@ -51,6 +53,21 @@ def test_what_is_found():
     assert operators("gemma2").count("softcap ") == 2
     assert operators("smollm3").count("hk.rope") == 2  # One of two layers has no rope.
     assert "causal" not in operators("bert")
+
+
+@pytest.mark.parametrize("name, most", [("llama", 8), ("qwen2", 8), ("qwen3", 8), ("gemma2", 10),
+                                        ("phi3", 8), ("bert", 7)])
+def test_launches_per_layer(name, most, tmp_path):
+    """Projections of one input become one product, so a layer is a handful of launches."""
+    def launches(layers):
+        folder = tmp_path / str(layers)
+        folder.mkdir()
+        hk.torch.export(zoo.make(name, num_hidden_layers=layers)).save(folder / "m.mlir")
+        text = subprocess.run([str(_paths.tool("hk-compile")), folder / "m.mlir", "--target=host",
+                               f"--weights={folder}/m.safetensors", "--explain"],
+                              capture_output=True, text=True, check=True).stdout
+        return int(re.search(r"(\d+) launches", text).group(1))
+    assert launches(3) - launches(2) <= most
 
 
 def test_names_and_weights():

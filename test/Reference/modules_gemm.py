@@ -211,6 +211,9 @@ for name, dtype, n, k in [("silu", "bf16", 128, 136), ("gelu", "bf16", 72, 72), 
                           ("relu", "bf16", 33, 13), ("swiglu_oai", "bf16", 64, 64)]:
     x, w = normal(dtype, 5, k), normal(dtype, 2 * n, k)
     compare("gemm_a16w16_gated", name, [x, w], gate(name, x @ w.T))
+x, w = normal("bf16", 5, 48), normal("bf16", 256, 48)
+g, u = halves(to("bf16", x @ w.T))
+compare("gemm_a16w16_gated", "rounded_gelu", [x, w], to("bf16", gelu(g)) * u)
 
 # Feed-forward layers: what lies between is rounded to 16 bits.
 for name, dtype, h, i in [("silu", "bf16", 72, 128), ("gelu_tanh", "f16", 64, 72), ("gelu", "bf16", 40, 64),

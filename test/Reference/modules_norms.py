@@ -137,6 +137,7 @@ for name, dtype, n, formula in [
         ("relu_and_mul", "f32", 33, lambda g, u: np.maximum(g, 0) * u),
         ("silu_and_mul_limit", "bf16", 64, lambda g, u: silu(np.minimum(g, 7)) * np.clip(u, -7, 7)),
         ("swiglu_oai", "bf16", 64, swiglu_oai),
+        ("silu_rounded_gate", "bf16", 384, lambda g, u: to("bf16", silu(g)) * u),
         ("silu_rounded_mul", "bf16", 384, lambda g, u: to("bf16", silu(g)) * u)]:
     x = normal(dtype, 5, 2 * n, scale=4.0)
     compare("activation", name, [x], formula(*halves(x)))

@@ -185,6 +185,24 @@ static std::string pullSoftmax(Puller &p, SoftmaxOp op, Puller::Args position,
   return roundText(elementTypeOf(op.getResult()), vec, e + " * " + r);
 }
 
+/// The function of `runtime/kernels/device/math.h` that is the gate's
+/// activation.
+static StringRef activationName(GateKind kind) {
+  switch (kind) {
+  case GateKind::silu:
+    return "silu";
+  case GateKind::gelu:
+    return "gelu";
+  case GateKind::gelu_tanh:
+    return "geluTanh";
+  case GateKind::relu:
+    return "relu";
+  case GateKind::swiglu_oai:
+    break; // not a factor of its own
+  }
+  llvm_unreachable("swiglu_oai is emitted whole");
+}
+
 static std::string pullGated(Puller &p, GatedActivationOp op,
                              Puller::Args position, int vec) {
   Position upper(position);
@@ -199,25 +217,14 @@ static std::string pullGated(Puller &p, GatedActivationOp op,
     gate = "limit<" + v + ">(" + gate + ", " + infinity + ", " + l + ")";
     up = "limit<" + v + ">(" + up + ", -" + l + ", " + l + ")";
   }
-  std::string y;
-  switch (op.getKind()) {
-  case GateKind::silu:
-    y = "silu<" + v + ">(" + gate + ") * " + up;
-    break;
-  case GateKind::gelu:
-    y = "gelu<" + v + ">(" + gate + ") * " + up;
-    break;
-  case GateKind::gelu_tanh:
-    y = "geluTanh<" + v + ">(" + gate + ") * " + up;
-    break;
-  case GateKind::relu:
-    y = "relu<" + v + ">(" + gate + ") * " + up;
-    break;
-  case GateKind::swiglu_oai:
-    y = "swigluOai<" + v + ">(" + gate + ", " + up + ")";
-    break;
-  }
-  return roundText(elementTypeOf(op.getResult()), vec, y);
+  if (op.getKind() == GateKind::swiglu_oai)
+    return roundText(elementTypeOf(op.getResult()), vec,
+                     "swigluOai<" + v + ">(" + gate + ", " + up + ")");
+  std::string y =
+      activationName(op.getKind()).str() + "<" + v + ">(" + gate + ")";
+  if (op.getRoundBeforeUp())
+    y = roundText(elementTypeOf(op.getInput()), vec, y);
+  return roundText(elementTypeOf(op.getResult()), vec, y + " * " + up);
 }
 
 /// `index * scale`.
