@@ -68,6 +68,14 @@ def HK_AttentionTileAttr : HK_Attr<"AttentionTile", "attention_tile"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def HK_AttentionBackwardTileAttr
+    : HK_Attr<"AttentionBackwardTile", "attention_backward_tile"> {
+  let summary = "tile of a kernel of attention's gradients (hk::AttentionBackwardTile)";
+  let parameters = (ins "int64_t":$rows, "int64_t":$walked, "int64_t":$waves,
+                        "int64_t":$stages);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def HK_Conv1dTileAttr : HK_Attr<"Conv1dTile", "conv1d_tile"> {
   let summary = "tile of a causal convolution kernel (hk::Conv1dTile)";
   let parameters = (ins "int64_t":$items, "int64_t":$channelLanes,
@@ -98,6 +106,7 @@ def HK_GatedDeltaTileAttr : HK_Attr<"GatedDeltaTile", "gated_delta_tile"> {
 def HK_AnyTileAttr : AnyAttrOf<[HK_RowTileAttr, HK_GemmTileAttr,
                                 HK_AttentionTileAttr, HK_Conv1dTileAttr,
                                 HK_ScanTileAttr, HK_RoutingTileAttr,
-                                HK_GatedDeltaTileAttr], "tile of a kernel family">;
+                                HK_GatedDeltaTileAttr,
+                                HK_AttentionBackwardTileAttr], "tile of a kernel family">;
 
 #endif // HK_HKATTRS

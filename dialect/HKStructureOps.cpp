@@ -274,6 +274,8 @@ static StringRef tileNameOf(FamilyKind family) {
     return RoutingTileAttr::getMnemonic();
   case FamilyKind::gated_delta:
     return GatedDeltaTileAttr::getMnemonic();
+  case FamilyKind::attention_backward:
+    return AttentionBackwardTileAttr::getMnemonic();
   }
   llvm_unreachable("every family has a case");
 }
@@ -281,7 +283,8 @@ static StringRef tileNameOf(FamilyKind family) {
 static StringRef nameOfTile(Attribute tile) {
   return llvm::TypeSwitch<Attribute, StringRef>(tile)
       .Case<RowTileAttr, GemmTileAttr, AttentionTileAttr, Conv1dTileAttr,
-            ScanTileAttr, RoutingTileAttr, GatedDeltaTileAttr>(
+            ScanTileAttr, RoutingTileAttr, GatedDeltaTileAttr,
+            AttentionBackwardTileAttr>(
           [](auto attr) { return attr.getMnemonic(); });
 }
 

@@ -345,6 +345,28 @@ void DimSymbolsBuilder::visitMqaLogits(MqaLogitsOp logits) {
     derive(Kind::Product, factors, fixed, result, rank - 2);
 }
 
+void DimSymbolsBuilder::visitAttentionBackward(AttentionBackwardOp op) {
+  Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
+  Value gradient = op.getGradient();
+  int64_t last = rankOf(q) - 1;
+  unite(node(q, last), node(k, last));
+  unite(node(gradient, last), node(v, last));
+  same(v, 0, k, 0, last);
+  for (Value value : {gradient, Value(op.getLse()), Value(op.getDelta())})
+    same(value, 0, q, 0, last);
+  if (!op.isRagged())
+    unite(node(k, 0), node(q, 0));
+  if (op.getQOffsets())
+    unite(node(op.getKvOffsets(), 0), node(op.getQOffsets(), 0));
+  sameShape(op.getDquery(), q);
+  sameShape(op.getDkey(), k);
+  sameShape(op.getDvalue(), v);
+  if (!op.getSink())
+    return;
+  unite(node(op.getSink(), 0), node(q, last - 1));
+  sameShape(op.getDsink(), op.getSink());
+}
+
 void DimSymbolsBuilder::visitConv1d(CausalConv1dOp conv) {
   sameShape(conv.getResult(), conv.getInput());
   if (Value seqIdx = conv.getSeqIdx()) {
@@ -453,6 +475,7 @@ void DimSymbolsBuilder::visit(Operation *op) {
           [&](auto) { visitQuantization(op); })
       .Case([&](MatmulOp o) { visitMatmul(o); })
       .Case([&](AttentionOp o) { visitAttention(o); })
+      .Case([&](AttentionBackwardOp o) { visitAttentionBackward(o); })
       .Case<CountBitsOp, SortByKeyOp, SegmentsOp>(
           [&](auto) { visitRouting(op); })
       .Case<CumsumOp>([&](CumsumOp o) {

@@ -74,6 +74,7 @@ private:
   void visitQuantization(Operation *op);
   void visitMatmul(MatmulOp matmul);
   void visitAttention(AttentionOp attention);
+  void visitAttentionBackward(AttentionBackwardOp op);
   void visitConv1d(CausalConv1dOp conv);
   void visitMqaLogits(MqaLogitsOp logits);
   void visitGatedDelta(Operation *op);

@@ -250,6 +250,10 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
   llvm::TypeSwitch<Operation *>(use.getOwner())
       .Case([&](AttentionOp op) { mergeAttention(answer, op, value); })
       .Case([&](MqaLogitsOp op) { mergeLogits(answer, op, value); })
+      .Case([&](AttentionBackwardOp op) {
+        offsets(op.getQOffsets(), op.getQuery());
+        offsets(op.getKvOffsets(), op.getKey());
+      })
       .Case([&](CausalConv1dOp op) { mergeConv(answer, op, value); })
       .Case([&](CumsumOp op) { mergeCumsum(answer, op, value); })
       .Case<GatedDeltaRuleOp, ChunkStateOp>([&](auto op) {

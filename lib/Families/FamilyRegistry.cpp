@@ -21,7 +21,7 @@ ArrayRef<const Family *> mlir::hk::allFamilies() {
   static const Family *const list[] = {
       &getRowwiseFamily(), &getGemmFamily(),    &getAttentionFamily(),
       &getConv1dFamily(),  &getRoutingFamily(), &getScanFamily(),
-      &getGatedDeltaFamily()};
+      &getGatedDeltaFamily(), &getAttentionBackwardFamily()};
   return list;
 }
 

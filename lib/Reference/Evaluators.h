@@ -159,6 +159,7 @@ void addProducts(EvaluatorTable &table);
 void addAttention(EvaluatorTable &table);
 void addMqaLogits(EvaluatorTable &table);
 void addAttentionCombine(EvaluatorTable &table);
+void addAttentionBackward(EvaluatorTable &table);
 void addScans(EvaluatorTable &table);
 void addGatedDelta(EvaluatorTable &table);
 void addRouting(EvaluatorTable &table);

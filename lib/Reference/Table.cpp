@@ -30,6 +30,7 @@ Evaluator reference::evaluatorOf(StringRef operationName) {
     addAttention(made);
     addMqaLogits(made);
     addAttentionCombine(made);
+    addAttentionBackward(made);
     addScans(made);
     addGatedDelta(made);
     addRouting(made);

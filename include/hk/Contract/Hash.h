@@ -79,6 +79,7 @@ constexpr uint64_t contractHash() {
   hash.add(sizeof(ScanTile));
   hash.add(sizeof(RoutingTile));
   hash.add(sizeof(GatedDeltaTile));
+  hash.add(sizeof(AttentionBackwardTile));
   return hash.value();
 }
 

@@ -71,6 +71,15 @@ struct AttentionTile {
   int32_t splitKv;
 };
 
+/// Gradients of attention: a block has `rows` keys, or (query, head) rows, and
+/// walks `walked` of the other kind at a time, by `waves` waves that have a part
+/// of the rows each; `stages` LDS buffers.
+struct AttentionBackwardTile {
+  int32_t rows, walked;
+  int32_t waves;
+  int32_t stages;
+};
+
 /// Causal convolution: a strip is `channels` channels of `tokens` tokens; a
 /// block takes `items` strips, on a GPU one per thread, of which `channelLanes`
 /// lie side by side in the channels.

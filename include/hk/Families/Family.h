@@ -126,6 +126,7 @@ const Family &getConv1dFamily();
 const Family &getRoutingFamily();
 const Family &getScanFamily();
 const Family &getGatedDeltaFamily();
+const Family &getAttentionBackwardFamily();
 
 /// Condition and grid of a variant, as values of its region.
 struct LaunchDims {

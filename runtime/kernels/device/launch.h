@@ -58,6 +58,19 @@ inline constexpr int kClusterBlocks = [] {
     return 0;
 }();
 
+/// The argument words in the memory that the launch put them in. The body's own
+/// `words` are all read when a kernel begins, which more of them than a chip has
+/// scalar registers make it regret; these are read where they are used.
+#if defined(__AMDGCN__)
+using LaunchWords = const __attribute__((address_space(4))) u64 *;
+HK_DEV LaunchWords launchWords(const u64 *) {
+  return (LaunchWords)__builtin_amdgcn_kernarg_segment_ptr();
+}
+#else
+using LaunchWords = const u64 *;
+HK_DEV LaunchWords launchWords(const u64 *words) { return words; }
+#endif
+
 /// The pointer held by an argument word.
 template <class T> HK_DEV Global<T> global(u64 word) { return (Global<T>)word; }
 

@@ -1,0 +1,104 @@
+//===- AttentionBackwardTiles.h - Tiles of attention's gradients -*- C++
+//-*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Per chip, the tiles in order of preference and the head sizes whose registers
+// fit: a wave holds two operands and two accumulators of its rows. What no
+// matrix tile can take runs on the vector units.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_ATTENTIONBACKWARDTILES_H
+#define HK_CONTRACT_ATTENTIONBACKWARDTILES_H
+
+#include "hk/Contract/LdsAttentionBackward.h"
+
+#include <optional>
+
+namespace hk {
+
+/// What tiles depend on.
+struct AttentionBackwardShape {
+  DType type; // of the operands
+  int64_t headDim, valueDim;
+  /// Bytes that every row of the operands and gradients is aligned to.
+  int64_t align;
+
+  /// Padded columns of a row's two operands.
+  constexpr int64_t columns() const {
+    return attentionBackwardColumns(headDim) +
+           attentionBackwardColumns(valueDim);
+  }
+};
+
+struct AttentionBackwardCandidate {
+  Arch arch;
+  AttentionBackwardTile tile;
+  /// Most bytes of a row's two operands (host: no limit but the memory).
+  int64_t maxBytes;
+};
+
+/// `tiny` takes those of gfx942.
+inline constexpr AttentionBackwardCandidate kAttentionBackwardCandidates[] = {
+    {Arch::Host, {64, 64, 1, 1}, 1 << 20},
+    {Arch::Host, {16, 32, 1, 1}, 1 << 20},
+    {Arch::Host, {8, 32, 1, 1}, 1 << 20},
+    {Arch::Gfx942, {128, 32, 4, 1}, 640},
+    {Arch::Gfx950, {128, 32, 4, 1}, 640},
+    {Arch::Gfx1100, {64, 16, 4, 1}, 256},
+    {Arch::Sm90a, {64, 32, 4, 2}, 256},
+    {Arch::Sm90a, {64, 16, 4, 2}, 512},
+};
+
+constexpr bool usableForShape(const AttentionBackwardCandidate &c, Arch arch,
+                              const AttentionBackwardShape &shape) {
+  Arch known = arch == Arch::Tiny ? Arch::Gfx942 : arch;
+  return c.arch == known &&
+         packedBytes(shape.type, shape.columns()) <= c.maxBytes;
+}
+
+/// Whether matrix tiles exist for the shape on a GPU, LDS aside.
+constexpr bool
+attentionBackwardHasMatrixTile(Arch arch, const AttentionBackwardShape &shape) {
+  if (packedBytes(shape.type, shape.headDim) % 16 != 0 ||
+      packedBytes(shape.type, shape.valueDim) % 16 != 0 || shape.align < 16)
+    return false;
+  // No IEEE f32 matrix instruction.
+  if (shape.type == DType::F32 &&
+      (arch == Arch::Sm90a || arch == Arch::Gfx1100))
+    return false;
+  for (const AttentionBackwardCandidate &c : kAttentionBackwardCandidates)
+    if (arch != Arch::Host && usableForShape(c, arch, shape))
+      return true;
+  return false;
+}
+
+/// The tile of the vector path of a GPU: a wave per row, one key or query of
+/// the walk per lane.
+constexpr AttentionBackwardTile attentionBackwardVectorTile(Arch arch) {
+  return {1, targetOf(arch).waveSize, 1, 1};
+}
+
+/// The first tile that fits in the LDS, if any does.
+constexpr std::optional<AttentionBackwardTile>
+attentionBackwardTile(Arch arch, const AttentionBackwardShape &shape) {
+  auto fits = [&](const AttentionBackwardTile &tile) {
+    return attentionBackwardLdsBytes(arch, tile, shape.type, shape.headDim,
+                                     shape.valueDim) <= targetOf(arch).ldsBytes;
+  };
+  if (arch == Arch::Host || attentionBackwardHasMatrixTile(arch, shape))
+    for (const AttentionBackwardCandidate &c : kAttentionBackwardCandidates)
+      if (usableForShape(c, arch, shape) && fits(c.tile))
+        return c.tile;
+  if (arch != Arch::Host && fits(attentionBackwardVectorTile(arch)))
+    return attentionBackwardVectorTile(arch);
+  return std::nullopt;
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_ATTENTIONBACKWARDTILES_H

@@ -1,0 +1,80 @@
+//===- LdsAttentionBackward.h - LDS of the gradients of attention -*- C++
+//-*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which kernel a tile of attention's gradients means, how it pads head sizes,
+// and the LDS it takes. The kernels size their shared storage with these
+// functions, the compiler chooses tiles with them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_LDSATTENTIONBACKWARD_H
+#define HK_CONTRACT_LDSATTENTIONBACKWARD_H
+
+#include "hk/Contract/DType.h"
+#include "hk/Contract/Target.h"
+#include "hk/Contract/Tile.h"
+
+namespace hk {
+
+enum class AttentionBackwardPath : int32_t {
+  /// Matrix fragments; a wave has whole rows of the block, what they walk over
+  /// goes through LDS.
+  Matrix,
+  /// One wave per row on the vector units: any head size and alignment.
+  Vector,
+  /// Host: what is walked over is repacked, 8 x 32 micro kernel.
+  Host,
+};
+
+/// A GPU tile with fewer rows than a matrix fragment runs on the vector units.
+constexpr AttentionBackwardPath
+attentionBackwardPath(Arch arch, const AttentionBackwardTile &tile) {
+  if (arch == Arch::Host)
+    return AttentionBackwardPath::Host;
+  return tile.rows < targetOf(arch).mmaM ? AttentionBackwardPath::Vector
+                                         : AttentionBackwardPath::Matrix;
+}
+
+/// Columns of a row in LDS and in the accumulators: whole fragments.
+constexpr int64_t attentionBackwardColumns(int64_t size) {
+  return (size + 31) / 32 * 32;
+}
+
+/// LDS bytes of a block. `type` is the element type of the operands, `headDim`
+/// the size of queries and keys, `valueDim` that of values.
+constexpr int64_t attentionBackwardLdsBytes(Arch arch,
+                                            const AttentionBackwardTile &t,
+                                            DType type, int64_t headDim,
+                                            int64_t valueDim) {
+  int64_t columns =
+      attentionBackwardColumns(headDim) + attentionBackwardColumns(valueDim);
+  switch (attentionBackwardPath(arch, t)) {
+  case AttentionBackwardPath::Matrix:
+    // Two operands, and of a query its log-sum-exp and delta.
+    return int64_t(t.stages) * t.walked * (packedBytes(type, columns) + 8);
+  case AttentionBackwardPath::Vector:
+    // The two operands of the row; p and ds of one wave of what it walks over.
+    return 4 * (headDim + valueDim + 2 * int64_t(t.walked));
+  case AttentionBackwardPath::Host:
+    // f32: rows and their sums, what is walked over in both orders, p and ds,
+    // log-sum-exp and delta of either.
+    return 4 * (2 * int64_t(t.rows) * columns + 2 * t.walked * columns +
+                2 * int64_t(t.rows) * t.walked + 2 * (t.rows + t.walked));
+  }
+  return 0;
+}
+
+/// Threads of a block.
+constexpr int64_t attentionBackwardThreads(Arch arch,
+                                           const AttentionBackwardTile &tile) {
+  return int64_t(tile.waves) * targetOf(arch).waveSize;
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_LDSATTENTIONBACKWARD_H

@@ -1,0 +1,192 @@
+//===- AttentionBackwardEmit.cpp - The C++ of a gradient kernel ---------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One AttentionBackwardSpec, one function that reads the argument words, one
+// entry point per variant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Common/ArgumentWords.h"
+#include "AttentionBackwardKernel.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// The enumerator of a dtype.
+static StringRef dtypeName(::hk::DType type) {
+  switch (type) {
+  case ::hk::DType::BF16:
+    return "DType::BF16";
+  case ::hk::DType::F16:
+    return "DType::F16";
+  default:
+    return "DType::F32";
+  }
+}
+
+/// Window sizes beyond any length; keeps sums with positions in range.
+static int64_t clampWindow(std::optional<uint64_t> window) {
+  constexpr uint64_t unlimited = uint64_t(1) << 40;
+  return window ? int64_t(std::min(*window, unlimited)) : -1;
+}
+
+namespace {
+
+class Emitter {
+public:
+  Emitter(const AttentionBackwardKernel &kernel, StringRef prefix,
+          raw_ostream &os)
+      : kernel(kernel), op(kernel.getOp()), operands(kernel.getOperands()),
+        words(kernel.getKernel()), prefix(prefix), os(os) {}
+
+  void run() {
+    os << "#include \"kernels/attention/backward/backward.h\"\n\n"
+          "namespace {\n"
+          "using namespace hk;\n\n";
+    writeSpec();
+    writeArguments();
+    for (VariantOp variant : kernel.getKernel().getVariants()) {
+      auto tile = cast<AttentionBackwardTileAttr>(variant.getTile());
+      os << "using " << variant.getSymName()
+         << " = AttentionBackwardKernel<kSpec, AttentionBackwardTile{"
+         << tile.getRows() << ", " << tile.getWalked() << ", "
+         << tile.getWaves() << ", " << tile.getStages() << "}>;\n";
+    }
+    os << "} // namespace\n";
+    for (VariantOp variant : kernel.getKernel().getVariants()) {
+      StringRef name = variant.getSymName();
+      os << "\nHK_KERNEL(" << prefix << name << ", " << words.size() << ", "
+         << name << "::kThreads, 1, " << name << "::Shared) {\n  " << name
+         << "::run([&]() __attribute__((always_inline)) {\n"
+         << "    return arguments(launchWords(words));\n  }, block, lds);\n}\n";
+    }
+  }
+
+private:
+  StringRef layout() {
+    if (!op.isRagged())
+      return "SequenceLayout::Dense";
+    return operands.qOffsets >= 0 ? "SequenceLayout::Ragged"
+                                  : "SequenceLayout::Single";
+  }
+
+  void writeSpec() {
+    auto flag = [](bool value) { return value ? "true" : "false"; };
+    const ::hk::AttentionBackwardShape &shape = kernel.getShape();
+    os << "constexpr AttentionBackwardSpec kSpec = {\n"
+       << "    .type = " << dtypeName(shape.type) << ",\n"
+       << "    .outType = " << dtypeName(kernel.getOutType()) << ",\n"
+       << "    .headDim = " << shape.headDim << ",\n"
+       << "    .valueDim = " << shape.valueDim << ",\n"
+       << "    .group = " << kernel.getGroup() << ",\n"
+       << "    .sequence = " << layout() << ",\n"
+       << "    .causal = " << flag(op.getCausal()) << ",\n"
+       << "    .softcap = " << flag(op.getSoftcap().has_value()) << ",\n"
+       << "    .dq = " << flag(operands.dquery >= 0) << ",\n"
+       << "    .dk = " << flag(operands.dkey >= 0) << ",\n"
+       << "    .dv = " << flag(operands.dvalue >= 0) << ",\n"
+       << "    .dsink = " << flag(operands.dsink >= 0) << ",\n"
+       << "    .windowLeft = " << clampWindow(op.getWindowLeft()) << ",\n"
+       << "    .windowRight = " << clampWindow(op.getWindowRight()) << ",\n"
+       << "    .align = " << shape.align << "};\n\n";
+  }
+
+  void assign(StringRef field, const Twine &value) {
+    os << "  a." << field << " = " << value << ";\n";
+  }
+  void assignPointer(StringRef field, StringRef type, int64_t operand) {
+    if (operand >= 0)
+      assign(field,
+             "global<" + type + ">(" + words.address(unsigned(operand)) + ")");
+  }
+  /// The exact bits: the text of a decimal float could round.
+  void assignFloat(StringRef field, const APFloat &value) {
+    os << "  a." << field << " = bitCast<float>(u32("
+       << llvm::format_hex(value.bitcastToAPInt().getZExtValue(), 10)
+       << ")); // " << value.convertToDouble() << "\n";
+  }
+  /// Strides of a [sequence,] row, head [, element] operand.
+  void assignStrides(StringRef field, int64_t operand, bool elements = true) {
+    if (operand < 0)
+      return;
+    auto stride = [&](int64_t dim) {
+      return "i64(" + words.stride(unsigned(operand), dim) + ")";
+    };
+    int64_t row = op.isRagged() ? 0 : 1;
+    assign(field, "{" + (row ? stride(0) : "0") + ", " + stride(row) + ", " +
+                      (elements ? stride(row + 1) : "1") + "}");
+  }
+
+  void writePointers() {
+    const char *in = "const Storage<kSpec.type>",
+               *out = "Storage<kSpec.outType>";
+    assignPointer("q", in, operands.query);
+    assignPointer("k", in, operands.key);
+    assignPointer("v", in, operands.value);
+    assignPointer("gradient", in, operands.gradient);
+    assignPointer("lse", "const float", operands.lse);
+    assignPointer("delta", "const float", operands.delta);
+    if (operands.dsink >= 0)
+      assignPointer("sink", "const float", operands.sink);
+    assignPointer("qOffsets", "const i32", operands.qOffsets);
+    assignPointer("kvOffsets", "const i32", operands.kvOffsets);
+    assignPointer("dq", out, operands.dquery);
+    assignPointer("dk", out, operands.dkey);
+    assignPointer("dv", out, operands.dvalue);
+    assignPointer("dsink", "float", operands.dsink);
+  }
+
+  void writeArguments() {
+    unsigned query = unsigned(operands.query), key = unsigned(operands.key);
+    int64_t row = op.isRagged() ? 0 : 1;
+    os << "HK_DEV AttentionBackwardArgs<kSpec> arguments(LaunchWords words) {\n"
+          "  AttentionBackwardArgs<kSpec> a = {};\n";
+    writePointers();
+    if (!op.isRagged())
+      assign("batch", words.dim(query, 0));
+    else if (operands.qOffsets >= 0)
+      assign("batch",
+             "i64(" + words.dim(unsigned(operands.qOffsets), 0) + ") - 1");
+    else
+      assign("batch", "1");
+    assign("queries", words.dim(query, row));
+    assign("keys", words.dim(key, row));
+    assignStrides("qStride", operands.query);
+    assignStrides("kStride", operands.key);
+    assignStrides("vStride", operands.value);
+    assignStrides("gradientStride", operands.gradient);
+    assignStrides("lseStride", operands.lse, /*elements=*/false);
+    assignStrides("deltaStride", operands.delta, /*elements=*/false);
+    assignStrides("dqStride", operands.dquery);
+    assignStrides("dkStride", operands.dkey);
+    assignStrides("dvStride", operands.dvalue);
+    assignFloat("scale", op.getScale());
+    if (op.getSoftcap())
+      assignFloat("softcap", *op.getSoftcap());
+    os << "  return a;\n}\n\n";
+  }
+
+  const AttentionBackwardKernel &kernel;
+  AttentionBackwardOp op;
+  const AttentionBackwardOperands &operands;
+  ArgumentWords words;
+  StringRef prefix;
+  raw_ostream &os;
+};
+
+} // namespace
+
+LogicalResult mlir::hk::emitAttentionBackward(KernelOp kernel, StringRef prefix,
+                                              raw_ostream &os) {
+  FailureOr<AttentionBackwardKernel> backward =
+      AttentionBackwardKernel::create(kernel);
+  if (failed(backward))
+    return failure();
+  Emitter(*backward, prefix, os).run();
+  return success();
+}

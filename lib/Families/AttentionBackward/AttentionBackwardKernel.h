@@ -1,0 +1,69 @@
+//===- AttentionBackwardKernel.h - What one gradient kernel computes ----===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The operands of a kernel of the family, by their number, and the facts that
+// tiles and emission need.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_ATTENTIONBACKWARD_ATTENTIONBACKWARDKERNEL_H
+#define HK_FAMILIES_ATTENTIONBACKWARD_ATTENTIONBACKWARDKERNEL_H
+
+#include "hk/Contract/AttentionBackwardTiles.h"
+#include "hk/Families/Family.h"
+
+namespace mlir::hk {
+
+/// Numbers of the kernel's arguments; -1: there is none.
+struct AttentionBackwardOperands {
+  int64_t query, key, value, gradient, lse, delta;
+  int64_t qOffsets = -1, kvOffsets = -1, sink = -1;
+  int64_t dquery = -1, dkey = -1, dvalue = -1, dsink = -1;
+};
+
+class AttentionBackwardKernel {
+public:
+  /// Fails with an error when the body is not one hk.attention_backward over
+  /// block arguments.
+  static FailureOr<AttentionBackwardKernel> create(KernelOp kernel);
+
+  KernelOp getKernel() const { return kernel; }
+  AttentionBackwardOp getOp() const { return op; }
+  const AttentionBackwardOperands &getOperands() const { return operands; }
+  const ::hk::AttentionBackwardShape &getShape() const { return shape; }
+
+  ::hk::DType getOutType() const;
+  int64_t getKeyHeads() const;
+  /// Query heads per key head.
+  int64_t getGroup() const;
+  /// Size of a dim of an operand: a constant or a symbol of the kernel.
+  DimName dim(int64_t operand, int64_t index) const;
+  /// Queries and keys of one sequence, or of all ragged ones.
+  DimName getQueries() const;
+  DimName getKeys() const;
+
+private:
+  AttentionBackwardKernel(KernelOp kernel, AttentionBackwardOp op)
+      : kernel(kernel), op(op) {}
+
+  // Accessors of ops are not const.
+  mutable KernelOp kernel;
+  mutable AttentionBackwardOp op;
+  AttentionBackwardOperands operands = {};
+  ::hk::AttentionBackwardShape shape = {};
+};
+
+// Family entry points, one file each.
+LogicalResult addAttentionBackwardVariants(KernelOp kernel,
+                                           const ::hk::Target &target,
+                                           DecisionLog &log);
+LogicalResult emitAttentionBackward(KernelOp kernel, StringRef prefix,
+                                    raw_ostream &os);
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_ATTENTIONBACKWARD_ATTENTIONBACKWARDKERNEL_H

@@ -1,0 +1,412 @@
+//===- AttentionBackward.cpp - Gradients of attention ---------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One key head of one sequence at a time, all pairs of a row and a key that it
+// sees. Kernels may round p and ds to the type of the operands before the
+// products that make gradients, which the noise accounts for. What a row's
+// log-sum-exp and delta are off by is the same for all its keys: in dq these
+// errors are added up with their signs, in dk and dv they belong to different
+// rows and are independent.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluators.h"
+
+#include "llvm/Support/Parallel.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::reference;
+using ::hk::DType;
+
+namespace {
+
+/// One sequence: its queries and keys, as rows of the tensors.
+struct Sequence {
+  int64_t queryStart, numQueries, keyStart, numKeys;
+};
+
+struct Problem {
+  AttentionBackwardOp op;
+  const Tensor &query, &key, &value, &gradient, &lse, &delta;
+  int64_t heads, kvHeads, headSize, valueSize;
+  double scale;
+  std::optional<double> softcap;
+
+  int64_t group() const { return heads / kvHeads; }
+};
+
+/// Sums of one gradient: elements of consecutive rows.
+class Sums {
+public:
+  Sums(int64_t rows, int64_t size) : size(size), sums(rows * size) {}
+  F32Sum *row(int64_t r) { return &sums[r * size]; }
+  /// Of row r, times `scale`, into row `to` of `result`; `extra` adds to the
+  /// noise of an element.
+  void store(int64_t r, int64_t to, double scale, bool open,
+             ResultBuilder &result,
+             function_ref<Noisy(int64_t)> extra = nullptr) {
+    for (int64_t d = 0; d < size; ++d) {
+      Noisy v = row(r)[d].noisy();
+      if (extra) {
+        Noisy more = extra(d);
+        v.sigma = hypot2(v.sigma, more.sigma);
+        v.jump = std::max(v.jump, more.jump);
+      }
+      v = scale == 1 ? v : timesF32(v, {scale, 0});
+      if (open)
+        v = {0, kInf};
+      result.set(to * size + d, v);
+    }
+  }
+
+private:
+  int64_t size;
+  std::vector<F32Sum> sums;
+};
+
+/// p and ds of a pair. What the row's lse and delta are off by is apart.
+struct Pair {
+  Noisy p, ds;
+  /// ds is that of p times this, d(ds) / d(delta) is -slope.
+  double slope;
+};
+
+} // namespace
+
+/// Keys [begin, end) that query i of `s` sees.
+static std::pair<int64_t, int64_t> visibleKeys(AttentionBackwardOp op,
+                                               const Sequence &s, int64_t i) {
+  int64_t diagonal = i + s.numKeys - s.numQueries, begin = 0, end = s.numKeys;
+  if (op.getCausal())
+    end = std::min(end, diagonal + 1);
+  if (auto w = op.getWindowLeft())
+    begin = std::max<int64_t>(begin, diagonal - static_cast<int64_t>(*w));
+  if (auto w = op.getWindowRight())
+    end = std::min<int64_t>(end, diagonal + static_cast<int64_t>(*w) + 1);
+  return {begin, std::max(begin, end)};
+}
+
+/// x . y over n elements, in f32 of exact or f32 products.
+static Noisy dot(const Tensor &x, int64_t xAt, const Tensor &y, int64_t yAt,
+                 int64_t n) {
+  F32Sum sum;
+  bool noisy = !x.error.empty() || !y.error.empty() || !x.jump.empty() ||
+               !y.jump.empty();
+  for (int64_t d = 0; d < n; ++d) {
+    double a = x.values[xAt + d], b = y.values[yAt + d];
+    if (!noisy) {
+      sum.add(a * b);
+      continue;
+    }
+    Noisy na = at(x, xAt + d), nb = at(y, yAt + d);
+    sum.add(a * b, square(sigmaOf(na, b, nb, a)), jumpOf(na, b, nb, a));
+  }
+  return sum.noisy();
+}
+
+/// `v` where it is multiplied in the type of the operands: rounded, or not.
+static Noisy asFactor(DType type, Noisy v) {
+  double magnitude = std::fabs(v.value), limit = kLargest, error = 0;
+  if (type == DType::BF16) {
+    error = 0x1p-9 * magnitude;
+  } else if (type == DType::F16) {
+    // Below 2^-14 the spacing is 2^-24.
+    error = std::max(0x1p-12 * magnitude, std::min(magnitude, 0x1p-25));
+    limit = 65504;
+  }
+  v.sigma = hypot2(v.sigma, error / std::sqrt(3.0));
+  if (!(magnitude + v.reach() < limit))
+    v.sigma = kInf;
+  return v;
+}
+
+/// p and ds of row and key, whose operands begin at these elements.
+static Pair weigh(const Problem &p, int64_t row, int64_t key) {
+  Noisy s = dot(p.query, row * p.headSize, p.key, key * p.headSize, p.headSize);
+  // Times scale, and log2(e) on the way.
+  s = {s.value * p.scale,
+       hypot2(p.scale * s.sigma, 2 * kUnit * std::fabs(s.value * p.scale)),
+       times(p.scale, s.jump)};
+  Noisy slope{1, 0};
+  if (p.softcap) {
+    double t = std::tanh(s.value / *p.softcap), c = *p.softcap;
+    double own = noiseOfUlps(t, 4);
+    slope = {1 - t * t,
+             hypot2(2 * std::fabs(t) * hypot2((1 - t * t) * s.sigma / c, own),
+                    2 * kUnit),
+             times(2 * t * (1 - t * t) / c, s.jump)};
+    s = {c * t,
+         hypot2((1 - t * t) * s.sigma, c * own + kUnit * std::fabs(c * t)),
+         times(1 - t * t, s.jump)};
+  }
+  Pair pair{{}, {}, 0};
+  double lse = p.lse.values[row];
+  if (lse == -kInf)
+    return pair;
+  if (std::isinf(s.sigma))
+    return {{0, kInf}, {0, kInf}, 0};
+  double x = s.value - lse;
+  double value = inF32Range(std::exp(x));
+  // The difference in base 2 is off by its own rounding, p by that of the
+  // power; below the smallest normal number it may be 0.
+  double argument = hypot2(s.sigma, kUnit * std::fabs(x));
+  pair.p = {value,
+            hypot2(value * hypot2(argument, 4 * kUnit),
+                   value < kSmallest ? kSmallest : 0),
+            times(value, s.jump)};
+  if (value == 0)
+    pair.p = {0, 0};
+  Noisy dp = dot(p.gradient, row * p.valueSize, p.value, key * p.valueSize,
+                 p.valueSize);
+  double delta = p.delta.values[row], difference = dp.value - delta;
+  Noisy change{difference, hypot2(dp.sigma, kUnit * (std::fabs(difference))),
+               dp.jump};
+  Noisy ds = timesF32(timesF32(pair.p, change), slope);
+  pair.ds = ds;
+  pair.slope = value * slope.value;
+  return pair;
+}
+
+/// Whether all of `count` elements from `begin` on are numbers without an
+/// unspecified one.
+static bool isNumber(const Tensor &t, int64_t begin, int64_t count) {
+  for (int64_t i = begin; i < begin + count; ++i)
+    if (!std::isfinite(t.values[i]) || std::isinf(t.errorAt(i)))
+      return false;
+  return true;
+}
+
+/// Whether an operand of the key head or of one of its rows is infinite or NaN.
+static bool isOpen(const Problem &p, const Sequence &s, int64_t kvHead) {
+  for (int64_t j = 0; j < s.numKeys; ++j) {
+    int64_t key = (s.keyStart + j) * p.kvHeads + kvHead;
+    if (!isNumber(p.key, key * p.headSize, p.headSize) ||
+        !isNumber(p.value, key * p.valueSize, p.valueSize))
+      return true;
+  }
+  for (int64_t i = 0; i < s.numQueries; ++i)
+    for (int64_t g = 0; g < p.group(); ++g) {
+      int64_t row = (s.queryStart + i) * p.heads + kvHead * p.group() + g;
+      bool noLse = p.lse.values[row] == -kInf && p.lse.errorAt(row) == 0;
+      if (!isNumber(p.query, row * p.headSize, p.headSize) ||
+          !isNumber(p.gradient, row * p.valueSize, p.valueSize) ||
+          !isNumber(p.delta, row, 1) || (!noLse && !isNumber(p.lse, row, 1)))
+        return true;
+    }
+  return false;
+}
+
+/// sums[d] += factor * t[at + d].
+static void addScaled(F32Sum *sums, Noisy factor, const Tensor &t, int64_t at,
+                      int64_t size) {
+  for (int64_t d = 0; d < size; ++d) {
+    if (std::isinf(factor.sigma)) {
+      sums[d].add(0, kInf);
+      continue;
+    }
+    Noisy v{t.values[at + d], t.errorAt(at + d), t.jumpAt(at + d)};
+    double sigma = sigmaOf(factor, v.value, v, factor.value);
+    sums[d].add(factor.value * v.value, square(sigma),
+                jumpOf(factor, v.value, v, factor.value));
+  }
+}
+
+namespace {
+/// The gradients of the query, key and value operands.
+struct Gradients {
+  ResultBuilder query, key, value;
+};
+} // namespace
+
+/// One key head of one sequence: its rows and keys of all gradients.
+static void differentiate(const Problem &p, const Sequence &s, int64_t kvHead,
+                          Gradients &out) {
+  Sums dk(s.numKeys, p.headSize), dv(s.numKeys, p.valueSize);
+  bool open = isOpen(p, s, kvHead);
+  DType type = p.query.dtype;
+  for (int64_t i = 0; i < s.numQueries; ++i) {
+    auto [begin, end] = visibleKeys(p.op, s, i);
+    for (int64_t g = 0; g < p.group(); ++g) {
+      int64_t row = (s.queryStart + i) * p.heads + kvHead * p.group() + g;
+      Noisy lse = at(p.lse, row), delta = at(p.delta, row);
+      // Also the change of the base.
+      if (std::isfinite(lse.value))
+        lse.sigma = hypot2(lse.sigma, kUnit * std::fabs(lse.value));
+      Sums dq(1, p.headSize);
+      // What dq changes by when delta does.
+      std::vector<double> byDelta(p.headSize);
+      for (int64_t j = begin; j < end && !open; ++j) {
+        int64_t key = (s.keyStart + j) * p.kvHeads + kvHead;
+        Pair pair = weigh(p, row, key);
+        Noisy ds = asFactor(type, pair.ds);
+        addScaled(dq.row(0), ds, p.key, key * p.headSize, p.headSize);
+        for (int64_t d = 0; d < p.headSize; ++d)
+          byDelta[d] += pair.slope * p.key.values[key * p.headSize + d];
+        // Of one key, the errors of the row count by themselves.
+        Noisy weight = pair.p;
+        weight.sigma = hypot2(weight.sigma, times(weight.value, lse.sigma));
+        weight.jump = std::max(weight.jump, times(weight.value, lse.jump));
+        ds = pair.ds;
+        ds.sigma = hypot2(ds.sigma, hypot2(times(ds.value, lse.sigma),
+                                           times(pair.slope, delta.sigma)));
+        ds.jump = std::max({ds.jump, times(ds.value, lse.jump),
+                            times(pair.slope, delta.jump)});
+        addScaled(dk.row(j), asFactor(type, ds), p.query, row * p.headSize,
+                  p.headSize);
+        addScaled(dv.row(j), asFactor(type, weight), p.gradient,
+                  row * p.valueSize, p.valueSize);
+      }
+      dq.store(0, row, p.scale, open, out.query, [&](int64_t d) {
+        double sum = dq.row(0)[d].value();
+        return Noisy{
+            0, hypot2(times(sum, lse.sigma), times(byDelta[d], delta.sigma)),
+            std::max(times(sum, lse.jump), times(byDelta[d], delta.jump))};
+      });
+    }
+  }
+  for (int64_t j = 0; j < s.numKeys; ++j) {
+    int64_t key = (s.keyStart + j) * p.kvHeads + kvHead;
+    dk.store(j, key, p.scale, open, out.key);
+    dv.store(j, key, 1, open, out.value);
+  }
+}
+
+/// -sum of e^(sink - lse) delta over the rows of a head that see a key.
+static Noisy sinkGradient(const Problem &p, ArrayRef<Sequence> sequences,
+                          const Tensor &sink, int64_t head) {
+  F32Sum sum;
+  for (const Sequence &s : sequences)
+    for (int64_t i = 0; i < s.numQueries; ++i) {
+      auto [begin, end] = visibleKeys(p.op, s, i);
+      int64_t row = (s.queryStart + i) * p.heads + head;
+      Noisy lse = at(p.lse, row), logit = at(sink, head);
+      if (begin == end || (lse.value == -kInf && lse.sigma == 0))
+        continue;
+      double x = logit.value - lse.value, value = inF32Range(std::exp(x));
+      double argument =
+          hypot2(hypot2(lse.sigma, logit.sigma),
+                 2 * kUnit * (std::fabs(logit.value) + std::fabs(lse.value)));
+      Noisy power{value,
+                  hypot2(value * hypot2(argument, 4 * kUnit),
+                         value < kSmallest ? kSmallest : 0),
+                  times(value, std::max(lse.jump, logit.jump))};
+      Noisy term = timesF32(power, at(p.delta, row));
+      if (!std::isfinite(term.value) || std::isinf(term.sigma))
+        return {0, kInf};
+      sum.add(-term.value, square(term.sigma), term.jump);
+    }
+  return sum.noisy();
+}
+
+/// The sequences of the op, checked against the tensors.
+static FailureOr<SmallVector<Sequence>> sequencesOf(AttentionBackwardOp op,
+                                                    const Operands &in) {
+  const Tensor &query = in.of(op.getQuery()), &key = in.of(op.getKey());
+  const Tensor *qOffsets = in.find(op.getQOffsets());
+  const Tensor *kvOffsets = in.find(op.getKvOffsets());
+  SmallVector<Sequence> sequences;
+  if (!op.isRagged()) {
+    for (int64_t b = 0; b < query.sizes[0]; ++b)
+      sequences.push_back(
+          {b * query.sizes[1], query.sizes[1], b * key.sizes[1], key.sizes[1]});
+    return sequences;
+  }
+  if (!qOffsets) {
+    sequences.push_back({0, query.sizes[0], 0, key.sizes[0]});
+    return sequences;
+  }
+  if (failed(requireSize(op, "length of kv_offsets", qOffsets->sizes[0],
+                         kvOffsets->sizes[0])))
+    return failure();
+  auto check = [&](StringRef name, int64_t from, int64_t to,
+                   int64_t rows) -> LogicalResult {
+    if (from >= 0 && from <= to && to <= rows)
+      return success();
+    return op.emitOpError("expected ")
+           << name << " to ascend from 0 to at most " << rows << ", but got "
+           << from << " to " << to;
+  };
+  for (int64_t b = 0; b + 1 < qOffsets->sizes[0]; ++b) {
+    auto number = [&](const Tensor *t, int64_t i) {
+      return static_cast<int64_t>(t->values[i]);
+    };
+    int64_t q = number(qOffsets, b), qEnd = number(qOffsets, b + 1);
+    int64_t k = number(kvOffsets, b), kEnd = number(kvOffsets, b + 1);
+    if (failed(check("q_offsets", q, qEnd, query.sizes[0])) ||
+        failed(check("kv_offsets", k, kEnd, key.sizes[0])))
+      return failure();
+    sequences.push_back({q, qEnd - q, k, kEnd - k});
+  }
+  return sequences;
+}
+
+/// Operands whose sizes no type may have told.
+static LogicalResult checkSizes(AttentionBackwardOp op, const Operands &in) {
+  const Tensor &query = in.of(op.getQuery()), &key = in.of(op.getKey());
+  SmallVector<int64_t> values(key.sizes), gradients(query.sizes);
+  values.back() = gradients.back() = in.of(op.getValue()).sizes.back();
+  ArrayRef<int64_t> rows = ArrayRef<int64_t>(query.sizes).drop_back();
+  if (!op.isRagged() &&
+      failed(requireSize(op, "sequences of key", query.sizes[0], key.sizes[0])))
+    return failure();
+  if (failed(requireSizes(op, "value", values, in.of(op.getValue()).sizes)) ||
+      failed(requireSizes(op, "gradient", gradients,
+                          in.of(op.getGradient()).sizes)) ||
+      failed(requireSizes(op, "lse", rows, in.of(op.getLse()).sizes)))
+    return failure();
+  return requireSizes(op, "delta", rows, in.of(op.getDelta()).sizes);
+}
+
+static LogicalResult evaluateBackward(Operation *operation, const Operands &in,
+                                      Results &out) {
+  auto op = cast<AttentionBackwardOp>(operation);
+  if (failed(checkSizes(op, in)))
+    return failure();
+  FailureOr<SmallVector<Sequence>> sequences = sequencesOf(op, in);
+  if (failed(sequences))
+    return failure();
+  const Tensor &query = in.of(op.getQuery()), &key = in.of(op.getKey());
+  const Tensor &value = in.of(op.getValue());
+  Problem p{op,
+            query,
+            key,
+            value,
+            in.of(op.getGradient()),
+            in.of(op.getLse()),
+            in.of(op.getDelta()),
+            query.sizes[query.sizes.size() - 2],
+            key.sizes[key.sizes.size() - 2],
+            query.sizes.back(),
+            value.sizes.back(),
+            op.getScale().convertToFloat(),
+            std::nullopt};
+  if (op.getSoftcap())
+    p.softcap = op.getSoftcap()->convertToFloat();
+  Gradients gradients{{resultDType(op, 0), query.sizes},
+                      {resultDType(op, 1), key.sizes},
+                      {resultDType(op, 2), value.sizes}};
+  for (const Sequence &s : *sequences)
+    llvm::parallelFor(0, p.kvHeads, [&](size_t head) {
+      differentiate(p, s, static_cast<int64_t>(head), gradients);
+    });
+  out.push_back(gradients.query.take());
+  out.push_back(gradients.key.take());
+  out.push_back(gradients.value.take());
+  if (!op.getDsink())
+    return success();
+  const Tensor &sink = in.of(op.getSink());
+  ResultBuilder dsink(DType::F32, {p.heads});
+  for (int64_t head = 0; head < p.heads; ++head)
+    dsink.set(head, sinkGradient(p, *sequences, sink, head));
+  out.push_back(dsink.take());
+  return success();
+}
+
+void reference::addAttentionBackward(EvaluatorTable &table) {
+  table.add<AttentionBackwardOp>(evaluateBackward);
+}

@@ -1,0 +1,124 @@
+//===- vector.h - Gradients of attention on vector units -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The path for what matrix fragments cannot take: head sizes that are no
+// multiple of 16 bytes, unaligned rows, f32 where the chip has no f32 matrix
+// instruction. A wave owns one key or row: a lane has one of what is walked for
+// the products that make p and ds, and every waveSize-th column of the
+// gradients. p and ds stay f32. Right, not fast.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_BACKWARD_VECTOR_H
+#define HK_KERNELS_ATTENTION_BACKWARD_VECTOR_H
+
+#include "kernels/attention/backward/softmax.h"
+
+namespace hk {
+
+template <AttentionBackwardSpec S, AttentionBackwardTile T>
+struct VectorShared {
+  float head[S.headDim], value[S.valueDim];
+  float p[T.walked], ds[T.walked];
+};
+
+template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
+struct AttentionBackwardVector {
+  static_assert(T.rows == 1 && T.waves == 1 && T.walked == kWave);
+  using Args = AttentionBackwardArgs<S>;
+  using Shared = VectorShared<S, T>;
+  static_assert(sizeof(Shared) == attentionBackwardLdsBytes(kArch, T, S.type,
+                                                            S.headDim,
+                                                            S.valueDim));
+  static constexpr int kThreads = kWave;
+  static constexpr bool kKeys = O == Own::Keys;
+  static constexpr Own kWalked = otherOwn(O);
+  static constexpr int kHeads = (S.headDim + kWave - 1) / kWave;
+  static constexpr int kValues = kKeys ? (S.valueDim + kWave - 1) / kWave : 1;
+
+  template <class Source>
+  HK_DEV void run(Source args, i64 tile, i64 head, Shared &sh) {
+    BackwardBlock w;
+    if (!locateBackward<S, O>(args(), tile, head, 1, w))
+      return;
+    int lane = laneId();
+    BackwardSide<S, O> own = sideOf<S, O>(args(), w);
+    BackwardSide<S, kWalked> walked = sideOf<S, kWalked>(args(), w);
+    BackwardNumbers<S> numbers = numbersOf<S>(args(), w);
+    for (int d = lane; d < S.headDim; d += kWave)
+      sh.head[d] = loadScalar<S.type>(own.head.at(w.first), d);
+    for (int d = lane; d < S.valueDim; d += kWave)
+      sh.value[d] = loadScalar<S.type>(own.value.at(w.first), d);
+    float heads[kHeads] = {}, values[kValues] = {};
+    BackwardRange walk = walkOf<S, O>(w, w.first);
+    i32 end = i32(walk.end);
+    for (i32 j = i32(walk.begin); j < end; j += kWave) {
+      int n = end - j < kWave ? end - j : kWave;
+      barrier();
+      if (lane < n)
+        weigh(args(), walked, numbers, j + lane, kKeys ? j + lane : w.first,
+              sh);
+      barrier();
+      for (int e = 0; e < n; ++e) {
+        addRow<S.headDim>(heads, sh.ds[e], walked.head.at(j + e));
+        if constexpr (kKeys)
+          addRow<S.valueDim>(values, sh.p[e], walked.value.at(j + e));
+      }
+    }
+    BackwardResults<S, O> results = resultsOf<S, O>(args(), w);
+    if constexpr (!kKeys || S.dk)
+      store<S.headDim>(heads, results.head.at(w.first), args().scale);
+    if constexpr (kKeys && S.dv)
+      store<S.valueDim>(values, results.value.at(w.first), 1.f);
+  }
+
+private:
+  /// p and ds of what the block owns with key or row i, which is the lane's.
+  HK_DEV void weigh(const Args &a, const BackwardSide<S, kWalked> &walked,
+                    const BackwardNumbers<S> &numbers, i64 i, i64 row,
+                    Shared &sh) {
+    float s = dot<S.headDim>(sh.head, walked.head.at(i));
+    float dp = dot<S.valueDim>(sh.value, walked.value.at(i));
+    float base = backwardBase(*numbers.lse.at(row));
+    float delta = *numbers.delta.at(row);
+    using F = Vec<float, 1>;
+    F slope;
+    F p = backwardExp2<1>(backwardScore<S, 1>(a, F(s), slope) - base);
+    sh.p[laneId()] = p[0];
+    sh.ds[laneId()] = p[0] * (dp - delta) * slope[0];
+  }
+  template <int Size>
+  HK_DEV float dot(const float *own, Global<const Storage<S.type>> row) {
+    float sum = 0.f;
+    _Pragma("nounroll") for (int d = 0; d < Size; ++d) sum =
+        __builtin_fmaf(own[d], loadScalar<S.type>(row, d), sum);
+    return sum;
+  }
+  template <int Size, int N>
+  HK_DEV void addRow(float (&sum)[N], float factor,
+                     Global<const Storage<S.type>> row) {
+    HK_UNROLL for (int c = 0; c < N; ++c) {
+      int column = c * kWave + laneId();
+      if (Size % kWave == 0 || column < Size)
+        sum[c] =
+            __builtin_fmaf(factor, loadScalar<S.type>(row, column), sum[c]);
+    }
+  }
+  template <int Size, int N>
+  HK_DEV void store(const float (&sum)[N], Global<Storage<S.outType>> out,
+                    float factor) {
+    HK_UNROLL for (int c = 0; c < N; ++c) {
+      int column = c * kWave + laneId();
+      if (Size % kWave == 0 || column < Size)
+        hk::store<S.outType, 1>(out, column, Vec<float, 1>(sum[c] * factor));
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_BACKWARD_VECTOR_H
