@@ -51,7 +51,7 @@ func.func @to_f32(%q: tensor<1x33x8x64xbf16>, %k: tensor<1x20x1x64xbf16>, %v: te
   %dq, %dk, %dv = hk.attention_backward %q, %k, %v, %do, %lse, %delta scale 0.125 : tensor<1x33x8x64xbf16>, tensor<1x20x1x64xbf16>, tensor<1x20x1x32xbf16>, tensor<1x33x8x32xbf16>, tensor<1x33x8xf32> -> tensor<1x33x8x64xf32>, tensor<1x20x1x64xf32>, tensor<1x20x1x32xf32>
   return %dq, %dk, %dv : tensor<1x33x8x64xf32>, tensor<1x20x1x64xf32>, tensor<1x20x1x32xf32>
 }
-func.func @sink_forward_seen(%q: tensor<1x20x2x48xf32>, %k: tensor<1x6x2x48xf32>, %v: tensor<1x6x2x48xf32>, %o: tensor<1x20x2x48xf32>, %do: tensor<1x20x2x48xf32>, %lse: tensor<1x20x2xf32>, %sink: tensor<2xf32>) -> (tensor<1x20x2x48xf32>, tensor<1x6x2x48xf32>, tensor<1x6x2x48xf32>, tensor<2xf32>) {
+func.func @sink_more_queries(%q: tensor<1x20x2x48xf32>, %k: tensor<1x6x2x48xf32>, %v: tensor<1x6x2x48xf32>, %o: tensor<1x20x2x48xf32>, %do: tensor<1x20x2x48xf32>, %lse: tensor<1x20x2xf32>, %sink: tensor<2xf32>) -> (tensor<1x20x2x48xf32>, tensor<1x6x2x48xf32>, tensor<1x6x2x48xf32>, tensor<2xf32>) {
   %m = hk.mul %o, %do : tensor<1x20x2x48xf32>
   %r = hk.reduce sum %m : tensor<1x20x2x48xf32> -> tensor<1x20x2x1xf32>
   %delta = tensor.collapse_shape %r [[0], [1], [2, 3]] : tensor<1x20x2x1xf32> into tensor<1x20x2xf32>

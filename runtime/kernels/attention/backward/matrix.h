@@ -156,6 +156,10 @@ struct AttentionBackwardMatrix : BackwardMatrixLayout<S, T> {
     i32 end = i32(all.end);
     i32 begin =
         all.begin < all.end ? i32(all.begin / T.walked * T.walked) : end;
+    if constexpr (kKeys) { // one number less to keep until the end
+      w.keyStart += w.first;
+      w.first = 0;
+    }
     Walked from = {sideOf<S, kWalked>(args(), w), numbersOf<S>(args(), w)};
     TileCopy copy;
     if constexpr (T.stages == 2) {

@@ -1,0 +1,207 @@
+// RUN: hk-opt %s -split-input-file -verify-diagnostics
+
+func.func @query_rank(%q: tensor<4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected rank of query to be 3 or 4, but got 2}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @key_rank(%q: tensor<7x4x16xf32>, %k: tensor<1x9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected rank of key to be 3, but got 4}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<1x9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<1x9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @value_type(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xbf16>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected element type of value to be 'f32', but got 'bf16'}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xbf16>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xbf16>
+  return
+}
+
+// -----
+
+func.func @gradient_type(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xbf16>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected element type of gradient to be 'f32', but got 'bf16'}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xbf16>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @head_size_unknown(%q: tensor<7x4x?xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected size of dim 2 of query to be static, but got ?}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x?xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x?xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @heads(%q: tensor<7x4x16xf32>, %k: tensor<9x3x16xf32>, %v: tensor<9x3x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected size of dim 1 of query to be a multiple of 3, the heads of key, but got 4}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x3x16xf32>, tensor<9x3x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x3x16xf32>, tensor<9x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @head_size(%q: tensor<7x4x16xf32>, %k: tensor<9x2x32xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected size of dim 2 of key to be 16, but got 32}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x32xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x32xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @sequences(%q: tensor<1x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %v: tensor<2x9x2x8xf32>, %do: tensor<1x7x4x8xf32>, %l: tensor<1x7x4xf32>) {
+  // expected-error @below {{expected size of dim 0 of key to be 1, but got 2}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<1x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x8xf32>, tensor<1x7x4x8xf32>, tensor<1x7x4xf32> -> tensor<1x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @value_shape(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<8x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected shape of value to be [9, 2, 8], but got [8, 2, 8]}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<8x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<8x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @gradient_shape(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x16xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected shape of gradient to be [7, 4, 8], but got [7, 4, 16]}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x16xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @lse_shape(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x2xf32>) {
+  // expected-error @below {{expected shape of lse to be [7, 4], but got [7, 2]}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x2xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @no_kv_offsets(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>, %b: tensor<3xi32>) {
+  // expected-error @below {{expected kv_offsets to be present with q_offsets, but got none}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l q_offsets %b scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> q_offsets tensor<3xi32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @no_q_offsets(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>, %b: tensor<3xi32>) {
+  // expected-error @below {{expected kv_offsets to be absent without q_offsets, but got one}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l kv_offsets %b scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> kv_offsets tensor<3xi32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @dense_offsets(%q: tensor<1x7x4x16xf32>, %k: tensor<1x9x2x16xf32>, %v: tensor<1x9x2x8xf32>, %do: tensor<1x7x4x8xf32>, %l: tensor<1x7x4xf32>, %b: tensor<3xi32>) {
+  // expected-error @below {{expected q_offsets to be absent with queries of rank 4, but got one}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l q_offsets %b kv_offsets %b scale 1.0 : tensor<1x7x4x16xf32>, tensor<1x9x2x16xf32>, tensor<1x9x2x8xf32>, tensor<1x7x4x8xf32>, tensor<1x7x4xf32> q_offsets tensor<3xi32> kv_offsets tensor<3xi32> -> tensor<1x7x4x16xf32>, tensor<1x9x2x16xf32>, tensor<1x9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @offsets_length(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>, %b: tensor<3xi32>, %c: tensor<4xi32>) {
+  // expected-error @below {{expected shape of kv_offsets to be [3], but got [4]}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l q_offsets %b kv_offsets %c scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> q_offsets tensor<3xi32> kv_offsets tensor<4xi32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @offsets_rank(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>, %d: tensor<1x3xi32>) {
+  // expected-error @below {{expected rank of q_offsets to be 1, but got 2}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l q_offsets %d kv_offsets %d scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> q_offsets tensor<1x3xi32> kv_offsets tensor<1x3xi32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @dquery_shape(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected shape of dquery to be [7, 4, 16], but got [7, 2, 16]}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x2x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @dkey_shape(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected shape of dkey to be [9, 2, 16], but got [9, 4, 16]}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x4x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @dvalue_shape(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected shape of dvalue to be [9, 2, 8], but got [9, 2, 16]}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32>
+  return
+}
+
+// -----
+
+func.func @dkey_type(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected element type of dkey to be 'f32', but got 'bf16'}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xbf16>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @dvalue_type(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected element type of dvalue to be 'f32', but got 'f16'}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @no_dsink(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>, %s: tensor<4xf32>) {
+  // expected-error @below {{expected dsink to be present with a sink, but got none}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l sink %s scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> sink tensor<4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @no_sink(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected dsink to be absent without a sink, but got one}}
+  %0:4 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @sink_shape(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>, %t: tensor<2xf32>) {
+  // expected-error @below {{expected shape of sink to be [4], but got [2]}}
+  %0:4 = hk.attention_backward %q, %k, %v, %do, %l, %l sink %t scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> sink tensor<2xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dsink_shape(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>, %s: tensor<4xf32>) {
+  // expected-error @below {{expected shape of dsink to be [4], but got [2]}}
+  %0:4 = hk.attention_backward %q, %k, %v, %do, %l, %l sink %s scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> sink tensor<4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @softcap(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %v: tensor<9x2x8xf32>, %do: tensor<7x4x8xf32>, %l: tensor<7x4xf32>) {
+  // expected-error @below {{expected softcap to be above 0, but got 0.000000e+00}}
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 1.0 softcap 0.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>, tensor<7x4x8xf32>, tensor<7x4xf32> -> tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x8xf32>
+  return
+}

@@ -1,0 +1,27 @@
+// RUN: hk-opt %s | hk-opt | FileCheck %s
+
+// CHECK-LABEL: func @dense
+func.func @dense(%q: tensor<2x?x8x64xf16>, %k: tensor<2x?x2x64xf16>, %v: tensor<2x?x2x32xf16>, %do: tensor<2x?x8x32xf16>, %l: tensor<2x?x8xf32>, %s: tensor<8xf32>) {
+  // CHECK: hk.attention_backward %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} scale 1.250000e-01 causal : tensor<2x?x8x64xf16>, tensor<2x?x2x64xf16>, tensor<2x?x2x32xf16>, tensor<2x?x8x32xf16>, tensor<2x?x8xf32> -> tensor<2x?x8x64xf16>, tensor<2x?x2x64xf16>, tensor<2x?x2x32xf16>
+  %0:3 = hk.attention_backward %q, %k, %v, %do, %l, %l scale 0.125 causal : tensor<2x?x8x64xf16>, tensor<2x?x2x64xf16>, tensor<2x?x2x32xf16>, tensor<2x?x8x32xf16>, tensor<2x?x8xf32> -> tensor<2x?x8x64xf16>, tensor<2x?x2x64xf16>, tensor<2x?x2x32xf16>
+  // CHECK: sink %{{.*}} scale {{.*}} window_left 128 window_right 0 softcap 3.000000e+01 : {{.*}} sink tensor<8xf32> -> tensor<2x?x8x64xf32>, tensor<2x?x2x64xf32>, tensor<2x?x2x32xf32>, tensor<8xf32>
+  %1:4 = hk.attention_backward %q, %k, %v, %do, %l, %l sink %s scale 0.125 window_left 128 window_right 0 softcap 30.0 : tensor<2x?x8x64xf16>, tensor<2x?x2x64xf16>, tensor<2x?x2x32xf16>, tensor<2x?x8x32xf16>, tensor<2x?x8xf32> sink tensor<8xf32> -> tensor<2x?x8x64xf32>, tensor<2x?x2x64xf32>, tensor<2x?x2x32xf32>, tensor<8xf32>
+  return
+}
+
+// CHECK-LABEL: func @ragged
+func.func @ragged(%q: tensor<?x4x64xbf16>, %k: tensor<?x4x64xbf16>, %l: tensor<?x4xf32>, %o: tensor<?xi32>) {
+  // CHECK: q_offsets %{{.*}} kv_offsets %{{.*}} scale {{.*}} q_offsets tensor<?xi32> kv_offsets tensor<?xi32> ->
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l q_offsets %o kv_offsets %o scale 0.125 : tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4xf32> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>
+  return
+}
+
+// The sizes of the results are those of the operands.
+// CHECK-LABEL: func @reify
+func.func @reify(%q: tensor<?x4x64xbf16>, %k: tensor<?x4x64xbf16>, %l: tensor<?x4xf32>) -> (index, index) {
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 0.125 : tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4xf32> -> tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %0#0, %c0 : tensor<?x4x64xbf16>
+  %n = tensor.dim %0#2, %c0 : tensor<?x4x64xbf16>
+  return %t, %n : index, index
+}

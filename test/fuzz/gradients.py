@@ -1,0 +1,81 @@
+# ===- gradients.py - Gradients of attention at awkward shapes ------------===//
+#
+# Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Random forms of hk.attention_backward: dense or ragged, any head sizes and groups,
+# masks, a sink, results that nobody wants; sizes around the edges of tiles. All are
+# functions of one module, each called with its own sizes and checked against the
+# reference interpreter's bounds.
+import argparse
+import random
+import sys
+import tempfile
+
+import runs
+
+SIZES = (0, 1, 2, 7, 31, 32, 33, 63, 64, 65, 97, 128, 130)
+
+
+def tensor(*parts):
+    return "tensor<" + "x".join(str(p) for p in parts) + ">"
+
+
+def case(rng, name):
+    """The text of a function and the options of a call."""
+    element, out = rng.choice(("bf16", "f16", "f32")), rng.choice(("f32", None))
+    out = out or element
+    kv_heads, group = rng.choice((1, 2, 3)), rng.choice((1, 1, 2, 3, 5))
+    size, value = rng.choice((8, 16, 33, 40, 64, 72, 96)), rng.choice((7, 16, 32, 48, 64))
+    heads = kv_heads * group
+    form = rng.choice(("dense", "ragged", "one"))
+    lead = [rng.choice((1, 2)), "?"] if form == "dense" else ["?"]
+    q, k = tensor(*lead, heads, size, element), tensor(*lead, kv_heads, size, element)
+    v, do = tensor(*lead, kv_heads, value, element), tensor(*lead, heads, value, element)
+    lse = tensor(*lead, heads, "f32")
+    args = [("q", q), ("k", k), ("v", v), ("do", do), ("lse", lse), ("delta", lse)]
+    words, types = "", ""
+    if form == "ragged":
+        offsets = tensor(rng.choice((1, 2, 4, 9)), "i32")
+        args += [("a", offsets), ("b", offsets)]
+        words, types = " q_offsets %a kv_offsets %b", f" q_offsets {offsets} kv_offsets {offsets}"
+    results = [("dq", tensor(*lead, heads, size, out)), ("dk", tensor(*lead, kv_heads, size, out)),
+               ("dv", tensor(*lead, kv_heads, value, out))]
+    if rng.random() < 0.4:
+        sink = tensor(heads, "f32")
+        args.append(("sink", sink))
+        words, types = f"{words} sink %sink", f"{types} sink {sink}"
+        results.append(("dsink", sink))
+    words += f" scale {size ** -0.5:.4f}"
+    words += " causal" if rng.random() < 0.6 else ""
+    for side in ("left", "right"):
+        words += f" window_{side} {rng.choice((0, 1, 5, 40))}" if rng.random() < 0.25 else ""
+    words += " softcap 2.5" if rng.random() < 0.25 else ""
+    wanted = rng.sample(results, rng.randint(1, len(results))) if rng.random() < 0.3 else results
+    text = (f"func.func @{name}({', '.join(f'%{n}: {t}' for n, t in args)}) -> ({', '.join(t for _, t in wanted)}) {{\n"
+            f"  {', '.join('%' + n for n, _ in results)} = hk.attention_backward %q, %k, %v, %do, %lse, %delta{words} :"
+            f" {q}, {k}, {v}, {do}, {lse}{types} -> {', '.join(t for _, t in results)}\n"
+            f"  return {', '.join('%' + n for n, _ in wanted)} : {', '.join(t for _, t in wanted)}\n}}\n")
+    dim = len(lead) - 1
+    return text, [f"--function={name} --dim=q.{dim}={rng.choice(SIZES)} --dim=k.{dim}={rng.choice(SIZES)}"
+                  f" --data={rng.choice(('normal', 'normal', 'equal', 'tiny'))}" for _ in range(2)]
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--seeds", type=int, default=24)
+parser.add_argument("--first", type=int, default=0)
+parser.add_argument("--target", default="host")
+parser.add_argument("--device", default="hip:0")
+options = parser.parse_args()
+texts, calls = [], []
+for seed in range(options.first, options.first + options.seeds):
+    text, listed = case(random.Random(seed), f"seed{seed}")
+    texts.append(text)
+    calls += listed
+failures = 0
+with tempfile.TemporaryDirectory() as folder:
+    for function, said in runs.problems(folder, "".join(texts), calls, options.target, options.device):
+        failures += 1
+        print(f"FAIL {function}:\n{said}\n{''.join(t for t in texts if f'@{function}(' in t)}")
+print(f"{len(calls)} calls of {len(texts)} functions, {failures} wrong")
+sys.exit(failures != 0)
