@@ -427,7 +427,9 @@ void DimSymbolsBuilder::visitRouting(Operation *op) {
   if (auto sort = dyn_cast<SortByKeyOp>(op)) {
     Node keys = node(sort.getKeys(), 0);
     unite(node(sort.getPosition(), 0), keys);
-    if (isDynamic(sort.getOrder()))
+    if (sort.getBlock() == 1)
+      unite(node(sort.getOrder(), 0), keys);
+    else if (isDynamic(sort.getOrder()))
       derive(Kind::Sum, keys, sort.getBins() * (sort.getBlock() - 1),
              sort.getOrder(), 0);
     return;

@@ -1,15 +1,15 @@
 // Products of groups of rows: group g has the next sizes[g] rows and a matrix of its own.
 // Forward, and the gradient of the matrices, in which the groups are of k.
 // HK-LAUNCHES: 1
-// HK-DIMS: x.0=1 M=1 K=1 N=5
-// HK-DIMS: x.0=37 M=37 K=40 N=72
-// HK-DIMS: @forward @bounds @gradient x.0=64 M=64
-// HK-DIMS: x.0=0 M=0 K=0 N=0
-// HK-DIMS: @any_sizes M=7 K=0 N=9
-// HK-DIMS: @forward @bias_f16 @gradient x.0=40 M=40 --range=sizes=0:5
-// HK-DIMS: @forward @gradient x.0=33 M=33 --range=sizes=-3:1
-// HK-DIMS: @forward @gradient x.0=9 M=9 --data=nan
-// HK-DIMS-HOST: @forward @gradient x.0=700 M=700
+// HK-DIMS: x.0=1 x.1=1 dy.0=1 dy.1=1 ones.0=1 w.1=5 w.2=1
+// HK-DIMS: x.0=37 x.1=37 dy.0=37 dy.1=37 ones.0=37 w.1=72 w.2=37
+// HK-DIMS: @forward @bounds @gradient x.0=64 dy.0=64
+// HK-DIMS: x.0=0 x.1=0 dy.0=0 dy.1=0 ones.0=0 w.1=0 w.2=0
+// HK-DIMS: @any_sizes x.0=7 x.1=0 w.1=9 w.2=0
+// HK-DIMS: @forward @bias_f16 @gradient x.0=40 dy.0=40 --range=sizes=0:5
+// HK-DIMS: @forward @gradient x.0=33 dy.0=33 --range=sizes=-3:1
+// HK-DIMS: @forward @gradient x.0=9 dy.0=9 --data=nan
+// HK-DIMS-HOST: @forward @gradient x.0=700 dy.0=700
 
 func.func @forward(%x: tensor<?x72xbf16>, %w: tensor<4x72x40xbf16>, %sizes: tensor<4xi32>) -> tensor<?x40xbf16> {
   %y = hk.grouped_matmul %x, %w lengths %sizes : tensor<?x72xbf16>, tensor<4x72x40xbf16> groups tensor<4xi32> -> tensor<?x40xbf16>

@@ -2,13 +2,13 @@
 // experts of a token, at its flat id. `sorted` holds flat ids, blocks of them of one
 // expert, -1 (or any number that is no id) in empty places.
 // HK-LAUNCHES: 1
-// HK-DIMS: x.0=1 T=1 sorted.0=32 experts.0=2
-// HK-DIMS: x.0=7 T=7 sorted.0=80 experts.0=5
-// HK-DIMS: x.0=64 T=64 sorted.0=176 experts.0=11
-// HK-DIMS: x.0=0 T=0 sorted.0=0 experts.0=0
-// HK-DIMS: x.0=7 T=7 sorted.0=37 experts.0=3 --range=experts=2:2
+// HK-DIMS: x.0=1 weights.0=1 sorted.0=32 experts.0=2
+// HK-DIMS: x.0=7 weights.0=7 sorted.0=80 experts.0=5
+// HK-DIMS: x.0=64 weights.0=64 sorted.0=176 experts.0=11
+// HK-DIMS: x.0=0 weights.0=0 sorted.0=0 experts.0=0
+// HK-DIMS: x.0=7 weights.0=7 sorted.0=37 experts.0=3 --range=experts=2:2
 // HK-DIMS: @whole x.0=64 sorted.0=100 experts.0=7 --range=experts=-1:3
-// HK-DIMS: @weighted T=20 sorted.0=64 experts.0=4 --range=experts=-1:4
+// HK-DIMS: @weighted x.0=20 weights.0=20 sorted.0=64 experts.0=4 --range=experts=-1:4
 // HK-DIMS: @whole @f32 x.0=9 sorted.0=40 experts.0=3 --data=nan
 // HK-DIMS-HOST: @whole @two x.0=300 sorted.0=700 experts.0=44
 
