@@ -152,6 +152,11 @@ private:
     return size;
   }
 
+  GemmTileAttr attributeOf(const ::hk::GemmTile &tile) {
+    return GemmTileAttr::get(kernel.getContext(), tile.bm, tile.bn, tile.bk,
+                             tile.wm, tile.wn, tile.stages, tile.splitK,
+                             loopOf(tile), tile.cluster);
+  }
   int64_t ldsOf(const ::hk::GemmTile &tile) {
     int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
     return groups && groups->hasTable()
@@ -210,6 +215,13 @@ private:
              0, lds});
         continue;
       }
+      if (isKnownToSpill(kernel, attributeOf(tile))) {
+        decision.candidates.push_back(
+            {text(tile),
+             Verdict::refuse(Reason::RegistersExceeded, "its kernel spills"), 0,
+             lds});
+        continue;
+      }
       double time =
           ::hk::gemmMicroseconds(target, tile, shape, sizeFor(range.typical));
       if (!best || time < bestTime) {
@@ -266,10 +278,8 @@ private:
   }
 
   void build(const ::hk::GemmTile &tile, int64_t most) {
-    auto attr = GemmTileAttr::get(kernel.getContext(), tile.bm, tile.bn,
-                                  tile.bk, tile.wm, tile.wn, tile.stages,
-                                  tile.splitK, loopOf(tile), tile.cluster);
-    addVariant(kernel, attr, ::hk::gemmThreads(target, tile), ldsOf(tile),
+    addVariant(kernel, attributeOf(tile), ::hk::gemmThreads(target, tile),
+               ldsOf(tile),
                [&](OpBuilder &b, Location loc, ValueRange symbols) {
                  return launchDims(b, loc, symbols, tile, most);
                });

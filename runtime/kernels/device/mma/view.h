@@ -104,9 +104,9 @@ private:
 
 #if HK_GPU
 
-/// Rows that a table in LDS names, -1 for a row of zeros. `base` is the first
-/// row of all, which there is. Rows may be anywhere, so that an access has an
-/// address of its own instead of an offset.
+/// Rows that a table in LDS names, -1 for one whose elements nobody uses.
+/// `base` is the first row of all, which there is. Rows may be anywhere, so
+/// that an access has an address of its own instead of an offset.
 struct GatheredView {
   Global<const u8> base;
   i64 stride;
@@ -119,7 +119,8 @@ struct GatheredView {
   HK_MEM Global<const u8> address(int row, u32 byte) const {
     return base + (i64(rows[row]) * stride + byte);
   }
-  /// What lies outside is read at the base and dropped: no branch.
+  /// Of a row that is not there anything is read, for there is no branch and no
+  /// mask to keep for every load; behind a row's end zeros, as products need.
   template <int Bytes> HK_MEM auto load(int row, u32 byte) const {
     if constexpr (Bytes == 16)
       return read<u32x4>(row, byte);
@@ -135,8 +136,10 @@ struct GatheredView {
 
 private:
   template <class T> HK_MEM T read(int row, u32 byte) const {
-    bool inside = contains(row, byte);
-    T v = *(Global<const T>)(inside ? address(row, byte) : base);
+    bool inside = i64(byte) < rowBytes;
+    i64 at = rows[row] < 0 ? 0 : i64(rows[row]);
+    Global<const u8> from = base + (at * stride + (inside ? byte : 0u));
+    T v = *(Global<const T>)from;
     return inside ? v : T(0);
   }
 };
