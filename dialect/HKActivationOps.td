@@ -23,7 +23,8 @@ def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation"> {
     `gate * sigmoid(1.702 gate) * (up + 1)`. With `round_before_up`, act(gate) is
     rounded to the input's type before it is multiplied: the meaning of an
     activation and a product written as two operators. `swiglu_oai` has no such
-    value.
+    value. With `interleaved` the two alternate, gate = x[..., 0::2] and
+    up = x[..., 1::2], as GPT-OSS stores them.
 
     Example:
     ```mlir
@@ -31,12 +32,13 @@ def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation"> {
     ```
   }];
   let arguments = (ins HK_GateKindAttr:$kind, HK_RealTensor:$input,
-                       OptionalAttr<F32Attr>:$limit, UnitAttr:$round_before_up);
+                       OptionalAttr<F32Attr>:$limit, UnitAttr:$round_before_up,
+                       UnitAttr:$interleaved);
   let results = (outs HK_RealTensor:$result);
   let cost = 3;
   let assemblyFormat = [{
-    $kind $input oilist(`limit` $limit | `round_before_up` $round_before_up) attr-dict
-    `:` type($input) `->` type($result)
+    $kind $input oilist(`limit` $limit | `round_before_up` $round_before_up
+    | `interleaved` $interleaved) attr-dict `:` type($input) `->` type($result)
   }];
 }
 

@@ -93,6 +93,11 @@ def HK_SegmentForm : HK_Enum<"SegmentForm", "how segments are given", [
     I32EnumAttrCase<"lengths", 0>, I32EnumAttrCase<"bounds", 1>]>;
 def HK_SegmentFormAttr : HK_EnumAttr<HK_SegmentForm, "segment_form">;
 
+def HK_GroupForm : HK_Enum<"GroupForm", "how groups of a product are given", [
+    I32EnumAttrCase<"blocks", 0>, I32EnumAttrCase<"bounds", 1>,
+    I32EnumAttrCase<"lengths", 2>]>;
+def HK_GroupFormAttr : HK_EnumAttr<HK_GroupForm, "group_form">;
+
 def HK_GemmLoop : HK_Enum<"GemmLoop", "main loop of a matrix product (hk::GemmLoop)", [
     I32EnumAttrCase<"blocks", 0>, I32EnumAttrCase<"warp_specialised", 1>,
     I32EnumAttrCase<"skinny", 2>]>;

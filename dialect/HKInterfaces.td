@@ -78,6 +78,38 @@ def HK_UnaryOpInterface : OpInterface<"UnaryOpInterface"> {
     }], "::llvm::StringRef", "getDeviceFunction">];
 }
 
+def HK_ProductOpInterface : OpInterface<"ProductOpInterface"> {
+  let cppNamespace = "::mlir::hk";
+  let description = [{
+    Products C[m, n] = sum over k of A[m, k] * B[k, n], with optional scales, that
+    kernels of the GEMM family compute. The last two dims of A and B are those of
+    the matrices, exchanged by `transpose`; what stands in front of them counts
+    matrices.
+  }];
+  let methods = [
+    InterfaceMethod<"A.", "::mlir::Value", "getLhs", (ins), [{ return $_op.getLhs(); }]>,
+    InterfaceMethod<"B.", "::mlir::Value", "getRhs", (ins), [{ return $_op.getRhs(); }]>,
+    InterfaceMethod<"Scales of A, or null.", "::mlir::Value", "getLhsScale", (ins),
+                    [{ return $_op.getLhsScale(); }]>,
+    InterfaceMethod<"Scales of B, or null.", "::mlir::Value", "getRhsScale", (ins),
+                    [{ return $_op.getRhsScale(); }]>,
+    InterfaceMethod<"C.", "::mlir::Value", "getResult", (ins), [{ return $_op.getResult(); }]>,
+    InterfaceMethod<[{
+      The dim of A that holds M or K.
+    }], "int64_t", "getLhsDim", (ins "::mlir::hk::MatmulDim":$dim)>,
+    InterfaceMethod<[{
+      The dim of B that holds K or N.
+    }], "int64_t", "getRhsDim", (ins "::mlir::hk::MatmulDim":$dim)>,
+    InterfaceMethod<[{
+      Dims of the result in front of those of the operands: slices of k, or its
+      groups.
+    }], "int64_t", "getNumSliceDims">,
+    InterfaceMethod<[{
+      Slices of equal length that k is cut into; 1: k is whole.
+    }], "int64_t", "getNumSlices">
+  ];
+}
+
 def HK_StateOpInterface : OpInterface<"StateOpInterface"> {
   let cppNamespace = "::mlir::hk";
   let description = [{

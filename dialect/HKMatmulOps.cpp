@@ -10,14 +10,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OpUtils.h"
+#include "ProductChecks.h"
 
-#include "hk/Contract/Scale.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::hk;
 using ::hk::ScaleSpec;
+
+int64_t MatmulOp::getNumSliceDims() { return getKSlices() ? 1 : 0; }
+int64_t MatmulOp::getNumSlices() { return getKSlices().value_or(1); }
 
 int64_t MatmulOp::getLhsDim(MatmulDim dim) {
   int64_t rank = tensorType(getLhs()).getRank();
@@ -42,11 +44,9 @@ static LogicalResult expectScales(Operation *op, Named scale, ScaleSpec spec,
   return expectSize(op, scale, last, blocks(k, spec.depth));
 }
 
-/// f32: one element, one per row, or as `blocks` says. e8m0: one per row and
-/// block of a microscaling format. All but the first optionally behind the
-/// batch dims of `operand`.
-static LogicalResult verifyScale(Operation *op, Named scale, Named operand,
-                                 ScaleSpec blocks, int64_t rows, int64_t k) {
+LogicalResult mlir::hk::verifyProductScale(Operation *op, Named scale,
+                                           Named operand, ScaleSpec blocks,
+                                           int64_t rows, int64_t k) {
   bool mx = isa<Float8E8M0FNUType>(scale.element());
   if (mx && !isa<Float4E2M1FNType, Float8E4M3FNType, Float8E5M2Type>(
                 operand.element()))
@@ -70,6 +70,26 @@ static LogicalResult verifyScale(Operation *op, Named scale, Named operand,
       scale.size(batch + 1) == 1 && (ceilDiv(k, blocks.depth) != 1 ||
                                      compatibleSizes(scale.size(batch), rows));
   return expectScales(op, scale, perRow ? ::hk::kRowScale : blocks, rows, k);
+}
+
+LogicalResult mlir::hk::verifyProductElements(Operation *op, Named lhs,
+                                              Named rhs, Named result,
+                                              bool onlySums) {
+  auto multiplies = [](Type t) {
+    return t.isInteger(8) || (isa<FloatType>(t) && !isa<Float8E8M0FNUType>(t));
+  };
+  for (Named v : {lhs, rhs})
+    if (!multiplies(v.element()))
+      return op->emitOpError("expected element type of ")
+             << v.name << " to be i8 or a float, but got " << v.element();
+  bool integer = lhs.element().isInteger(8);
+  if (integer != rhs.element().isInteger(8))
+    return expectElement(op, rhs, lhs.element());
+  if (result.element().isInteger(32) && (!integer || !onlySums))
+    return op->emitOpError("expected element type of result to be real, but "
+                           "got i32, which only an int8 product without "
+                           "scales has");
+  return success();
 }
 
 LogicalResult MatmulOp::verify() {
@@ -98,22 +118,10 @@ LogicalResult MatmulOp::verify() {
   if (failed(expectShape(*this, result, shape)))
     return failure();
 
-  // Element types: floats with floats, i8 with i8.
-  auto multiplies = [](Type t) {
-    return t.isInteger(8) || (isa<FloatType>(t) && !isa<Float8E8M0FNUType>(t));
-  };
-  for (Named v : {lhs, rhs})
-    if (!multiplies(v.element()))
-      return emitOpError("expected element type of ")
-             << v.name << " to be i8 or a float, but got " << v.element();
   bool integer = lhs.element().isInteger(8);
-  if (integer != rhs.element().isInteger(8))
-    return expectElement(*this, rhs, lhs.element());
-
   bool scaled = getLhsScale() || getRhsScale();
-  if (result.element().isInteger(32) && (!integer || scaled))
-    return emitOpError("expected element type of result to be real, but got "
-                       "i32, which only an int8 product without scales has");
+  if (failed(verifyProductElements(*this, lhs, rhs, result, !scaled)))
+    return failure();
   if (getKSlices()) {
     Type partial = integer && !scaled ? Type(IntegerType::get(getContext(), 32))
                                       : Type(Float32Type::get(getContext()));
@@ -122,13 +130,14 @@ LogicalResult MatmulOp::verify() {
   }
   if (!scaled)
     return success();
-  if (getLhsScale() && failed(verifyScale(*this, {"lhs_scale", getLhsScale()},
-                                          lhs, ::hk::kBlockScaleA, m, k)))
+  if (getLhsScale() &&
+      failed(verifyProductScale(*this, {"lhs_scale", getLhsScale()}, lhs,
+                                ::hk::kBlockScaleA, m, k)))
     return failure();
   if (!getRhsScale())
     return success();
-  return verifyScale(*this, {"rhs_scale", getRhsScale()}, rhs,
-                     ::hk::kBlockScaleB, n, k);
+  return verifyProductScale(*this, {"rhs_scale", getRhsScale()}, rhs,
+                            ::hk::kBlockScaleB, n, k);
 }
 
 /// What `operand` is the transpose of, its last two dims exchanged, or null.

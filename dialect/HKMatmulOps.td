@@ -17,7 +17,7 @@ include "HKOpBase.td"
 def HK_ProductScaleTensor : RankedTensorOf<[F32, F8E8M0FNU]>;
 
 def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
-    HK_OperandsInMemory]> {
+    HK_OperandsInMemory, DeclareOpInterfaceMethods<HK_ProductOpInterface>]> {
   let summary = "matrix product, batched, with optional scales";
   let description = [{
     C[b..., m, n] = sum over k of A[b..., m, k] * B[b..., k, n]. A is stored
@@ -67,15 +67,6 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
     type($lhs) `,` type($rhs)
     custom<ProductScaleTypes>(type($lhs_scale), type($rhs_scale))
     `->` type($result)
-  }];
-  let extraClassDeclaration = [{
-    /// The dim of lhs (rhs) that holds M or K (K or N).
-    int64_t getLhsDim(MatmulDim dim);
-    int64_t getRhsDim(MatmulDim dim);
-    /// Dims of the result before those of the product: 1 with k_slices.
-    int64_t getNumSliceDims() { return getKSlices() ? 1 : 0; }
-    /// Slices of k; 1 without k_slices.
-    int64_t getNumSlices() { return getKSlices().value_or(1); }
   }];
 }
 

@@ -27,6 +27,7 @@ include "HKMqaLogitsOps.td"
 include "HKScanOps.td"
 include "HKGatedDeltaOps.td"
 include "HKRoutingOps.td"
+include "HKGroupedMatmulOps.td"
 include "HKStructureOps.td"
 
 #endif // HK_HKOPS

@@ -193,19 +193,16 @@ void DimSymbolsBuilder::visitQuantization(Operation *op) {
   }
 }
 
-void DimSymbolsBuilder::visitMatmul(MatmulOp matmul) {
-  Value lhs = matmul.getLhs(), rhs = matmul.getRhs();
-  Value result = matmul.getResult();
-  int64_t a = rankOf(lhs), b = rankOf(rhs), c = rankOf(result);
-  Node m = node(lhs, matmul.getTransposeA() ? a - 1 : a - 2);
-  Node k = node(lhs, matmul.getTransposeA() ? a - 2 : a - 1);
-  unite(node(result, c - 2), m);
-  unite(k, node(rhs, matmul.getTransposeB() ? b - 1 : b - 2));
-  unite(node(result, c - 1), node(rhs, matmul.getTransposeB() ? b - 2 : b - 1));
-  int64_t first = matmul.getNumSliceDims();
-  same(result, first, lhs, 0, a - 2);
-  if (b == a)
-    same(result, first, rhs, 0, a - 2);
+/// Sizes that the operands, the scales and the last two dims of the result of a
+/// product share.
+void DimSymbolsBuilder::visitProduct(ProductOpInterface product) {
+  Value lhs = product.getLhs(), rhs = product.getRhs();
+  int64_t n = rankOf(product.getResult()) - 1;
+  Node m = node(lhs, product.getLhsDim(MatmulDim::M));
+  Node k = node(lhs, product.getLhsDim(MatmulDim::K));
+  unite(k, node(rhs, product.getRhsDim(MatmulDim::K)));
+  unite(node(product.getResult(), n),
+        node(rhs, product.getRhsDim(MatmulDim::N)));
   auto scale = [&](Value scale, Value operand, ::hk::ScaleSpec blocks,
                    Node rows) {
     if (!scale || rankOf(scale) < 2)
@@ -227,8 +224,44 @@ void DimSymbolsBuilder::visitMatmul(MatmulOp matmul) {
       derive(Kind::CeilDiv, k, mx ? ::hk::kMxScale.depth : blocks.depth, scale,
              last);
   };
-  scale(matmul.getLhsScale(), lhs, ::hk::kBlockScaleA, m);
-  scale(matmul.getRhsScale(), rhs, ::hk::kBlockScaleB, node(result, c - 1));
+  scale(product.getLhsScale(), lhs, ::hk::kBlockScaleA, m);
+  scale(product.getRhsScale(), rhs, ::hk::kBlockScaleB,
+        node(product.getResult(), n));
+}
+
+void DimSymbolsBuilder::visitMatmul(MatmulOp matmul) {
+  visitProduct(matmul);
+  Value lhs = matmul.getLhs(), rhs = matmul.getRhs();
+  Value result = matmul.getResult();
+  int64_t first = matmul.getNumSliceDims();
+  unite(node(result, rankOf(result) - 2),
+        node(lhs, matmul.getLhsDim(MatmulDim::M)));
+  same(result, first, lhs, 0, rankOf(lhs) - 2);
+  if (rankOf(rhs) == rankOf(lhs))
+    same(result, first, rhs, 0, rankOf(rhs) - 2);
+}
+
+void DimSymbolsBuilder::visitGroupedMatmul(GroupedMatmulOp op) {
+  visitProduct(op);
+  Value result = op.getResult();
+  if (op.getAlongK())
+    return unite(node(result, 1),
+                 node(op.getLhs(), op.getLhsDim(MatmulDim::M)));
+  Node groups = node(op.getRhs(), 0);
+  for (Value perGroup : {op.getBias(), op.getGroupScale()})
+    if (perGroup)
+      unite(node(perGroup, 0), groups);
+  if (op.getBias())
+    unite(node(op.getBias(), 1), node(result, 1));
+  if (op.getForm() == GroupForm::lengths)
+    unite(node(op.getGroups(), 0), groups);
+  if (!op.isBlocks())
+    return unite(node(result, 0), node(op.getPlaces(), 0));
+  Node rows = node(op.getLhs(), 0);
+  if (op.getTopK() == 1)
+    unite(node(result, 0), rows);
+  else if (cast<RankedTensorType>(result.getType()).isDynamicDim(0))
+    derive(Kind::Product, rows, op.getTopK(), result, 0);
 }
 
 void DimSymbolsBuilder::visitAttention(AttentionOp attention) {
@@ -416,7 +449,9 @@ void DimSymbolsBuilder::visitRouting(Operation *op) {
   if (auto sort = dyn_cast<SortByKeyOp>(op)) {
     Node keys = node(sort.getKeys(), 0);
     unite(node(sort.getPosition(), 0), keys);
-    if (isDynamic(sort.getOrder()))
+    if (sort.getBlock() == 1)
+      unite(node(sort.getOrder(), 0), keys);
+    else if (isDynamic(sort.getOrder()))
       derive(Kind::Sum, keys, sort.getBins() * (sort.getBlock() - 1),
              sort.getOrder(), 0);
     return;
@@ -474,6 +509,7 @@ void DimSymbolsBuilder::visit(Operation *op) {
       .Case<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, DequantizeOp>(
           [&](auto) { visitQuantization(op); })
       .Case([&](MatmulOp o) { visitMatmul(o); })
+      .Case([&](GroupedMatmulOp o) { visitGroupedMatmul(o); })
       .Case([&](AttentionOp o) { visitAttention(o); })
       .Case([&](AttentionBackwardOp o) { visitAttentionBackward(o); })
       .Case<CountBitsOp, SortByKeyOp, SegmentsOp>(

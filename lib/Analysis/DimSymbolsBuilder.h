@@ -72,7 +72,9 @@ private:
   void visitView(Operation *op);
   void visitIndex(Operation *op);
   void visitQuantization(Operation *op);
+  void visitProduct(ProductOpInterface product);
   void visitMatmul(MatmulOp matmul);
+  void visitGroupedMatmul(GroupedMatmulOp op);
   void visitAttention(AttentionOp attention);
   void visitAttentionBackward(AttentionBackwardOp op);
   void visitConv1d(CausalConv1dOp conv);

@@ -68,6 +68,7 @@ private:
   void mergeUse(Answer &answer, OpOperand &use);
   void mergeAttention(Answer &answer, AttentionOp op, Value value) const;
   void mergeLogits(Answer &answer, MqaLogitsOp op, Value value) const;
+  void mergeGrouped(Answer &answer, GroupedMatmulOp op, Value value) const;
   void mergeConv(Answer &answer, CausalConv1dOp op, Value value) const;
   void mergeCumsum(Answer &answer, CumsumOp op, Value value);
   void mergeResults(Answer &answer, Operation *op);
@@ -203,6 +204,25 @@ void DomainFinder::mergeConv(Answer &answer, CausalConv1dOp op,
   }
 }
 
+void DomainFinder::mergeGrouped(Answer &answer, GroupedMatmulOp op,
+                                Value value) const {
+  std::optional<SizeSum> rows = size(op.getLhs(), 0);
+  if (value == op.getOrder())
+    merge(answer, Kind::Distinct, 0,
+          rows ? std::optional(times(*rows, constant(op.getTopK())))
+               : std::nullopt);
+  if (value != op.getGroups())
+    return;
+  if (op.isBlocks())
+    return merge(answer, Kind::Uniform, 0, size(op.getRhs(), 0));
+  std::optional<SizeSum> places =
+      op.getAlongK() ? size(op.getLhs(), op.getLhsDim(MatmulDim::K))
+                     : size(op.getPlaces(), 0);
+  merge(answer,
+        op.getForm() == GroupForm::bounds ? Kind::Bounds : Kind::Lengths, 0,
+        std::move(places));
+}
+
 /// Lengths are summed to offsets.
 void DomainFinder::mergeCumsum(Answer &answer, CumsumOp op, Value value) {
   if (value == op.getBounds())
@@ -296,6 +316,7 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
         auto type = cast<RankedTensorType>(op.getResult().getType());
         index(value, constant(32 * type.getShape().back()));
       })
+      .Case([&](GroupedMatmulOp op) { mergeGrouped(answer, op, value); })
       .Case([&](HistogramOp op) { index(value, size(op.getResult(), 0)); })
       .Case([&](SortByKeyOp op) { index(value, constant(op.getBins())); })
       .Case([&](SegmentsOp op) {

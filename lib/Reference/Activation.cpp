@@ -53,7 +53,9 @@ static LogicalResult evaluateGatedActivation(Operation *op, const Operands &in,
   double limit = gated.getLimit() ? gated.getLimit()->convertToFloat() : kInf;
   for (int64_t row = 0; row < numRows(x); ++row)
     for (int64_t j = 0; j < n; ++j) {
-      Noisy gate = at(x, row * 2 * n + j), up = at(x, row * 2 * n + n + j);
+      int64_t g = gated.getInterleaved() ? 2 * j : j;
+      int64_t u = gated.getInterleaved() ? 2 * j + 1 : n + j;
+      Noisy gate = at(x, row * 2 * n + g), up = at(x, row * 2 * n + u);
       // Written so that NaN stays.
       gate.value = gate.value > limit ? limit : gate.value;
       up.value = up.value > limit    ? limit

@@ -156,6 +156,7 @@ void addQuantisation(EvaluatorTable &table);
 void addReductions(EvaluatorTable &table);
 void addConvolutions(EvaluatorTable &table);
 void addProducts(EvaluatorTable &table);
+void addGroupedProducts(EvaluatorTable &table);
 void addAttention(EvaluatorTable &table);
 void addMqaLogits(EvaluatorTable &table);
 void addAttentionCombine(EvaluatorTable &table);

@@ -11,9 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Evaluators.h"
+#include "Product.h"
 
-#include "hk/Contract/Scale.h"
 #include "hk/Contract/Slices.h"
 #include "llvm/Support/Parallel.h"
 
@@ -26,79 +25,6 @@ using ::hk::ScaleSpec;
 namespace {
 constexpr int64_t kTileRows = 8, kTileColumns = 128, kStep = 16;
 
-/// Values and variances of an operand as [rows][columns] of one batch.
-struct Matrix {
-  std::vector<double> values, errors, jumps;
-
-  Matrix(const Tensor &t, int64_t batch, int64_t rows, int64_t columns,
-         bool transposed) {
-    int64_t base = batch * rows * columns;
-    auto pack = [&](const std::vector<double> &from, std::vector<double> &to) {
-      if (from.empty())
-        return;
-      to.resize(rows * columns);
-      for (int64_t r = 0; r < rows; ++r)
-        for (int64_t c = 0; c < columns; ++c)
-          to[r * columns + c] =
-              from[base + (transposed ? c * rows + r : r * columns + c)];
-    };
-    pack(t.values, values);
-    pack(t.error, errors);
-    pack(t.jump, jumps);
-  }
-};
-
-/// The scale of one row of A or column of B in one block along K.
-struct Scale {
-  const Tensor *tensor = nullptr;
-  int64_t batchStride = 0, rowStride = 0, blockStride = 0, rowBlock = 1;
-
-  /// `rows` along M or N, cut as `spec` says where there are scales along K.
-  static FailureOr<Scale> of(Operation *op, StringRef name,
-                             const Tensor *tensor, int64_t rows, int64_t k,
-                             ScaleSpec spec) {
-    Scale scale;
-    scale.tensor = tensor;
-    if (!tensor || (tensor->numElements() == 1 && spec.type == DType::F32))
-      return scale;
-    size_t rank = tensor->sizes.size();
-    int64_t have = tensor->sizes[rank - 2], blocks = tensor->sizes[rank - 1];
-    scale.batchStride = rank > 2 ? have * blocks : 0;
-    scale.rowStride = blocks;
-    if (blocks == 1 && have == rows && spec.type == DType::F32)
-      return scale;
-    scale.rowBlock = spec.rows;
-    scale.blockStride = 1;
-    if (failed(requireSize(op, "size of dim " + Twine(rank - 2) + " of " + name,
-                           ::hk::scalesAlong(rows, spec.rows), have)) ||
-        failed(requireSize(op, "size of dim " + Twine(rank - 1) + " of " + name,
-                           ::hk::scalesAlong(k, spec.depth), blocks)))
-      return failure();
-    return scale;
-  }
-  bool perBlock() const { return blockStride != 0; }
-  Noisy get(int64_t batch, int64_t row, int64_t block) const {
-    if (!tensor)
-      return {1, 0};
-    return at(*tensor, batch * batchStride + row / rowBlock * rowStride +
-                           block * blockStride);
-  }
-};
-
-struct Product {
-  int64_t m, n, k;
-  bool integer;
-  Scale lhsScale, rhsScale;
-  /// K steps after which scales apply; elements of K that share one.
-  int64_t chunk, scaleDepth = ::hk::kBlockScaleA.depth;
-};
-
-/// Elements [begin, end) of K.
-struct Slice {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
-
 /// Running sums of one row of a tile.
 struct Sums {
   double sum[kTileColumns], squares[kTileColumns], partial[kTileColumns],
@@ -106,6 +32,28 @@ struct Sums {
   void clear() { *this = Sums(); }
 };
 } // namespace
+
+FailureOr<Scale> Scale::of(Operation *op, StringRef name, const Tensor *tensor,
+                           int64_t rows, int64_t k, ScaleSpec spec) {
+  Scale scale;
+  scale.tensor = tensor;
+  if (!tensor || (tensor->numElements() == 1 && spec.type == DType::F32))
+    return scale;
+  size_t rank = tensor->sizes.size();
+  int64_t have = tensor->sizes[rank - 2], blocks = tensor->sizes[rank - 1];
+  scale.batchStride = rank > 2 ? have * blocks : 0;
+  scale.rowStride = blocks;
+  if (blocks == 1 && have == rows && spec.type == DType::F32)
+    return scale;
+  scale.rowBlock = spec.rows;
+  scale.blockStride = 1;
+  if (failed(requireSize(op, "size of dim " + Twine(rank - 2) + " of " + name,
+                         ::hk::scalesAlong(rows, spec.rows), have)) ||
+      failed(requireSize(op, "size of dim " + Twine(rank - 1) + " of " + name,
+                         ::hk::scalesAlong(k, spec.depth), blocks)))
+    return failure();
+  return scale;
+}
 
 /// sums += a[0..steps) * b[0..steps)[0..columns).
 static void accumulate(Sums &s, const double *a, const double *aError,
@@ -178,8 +126,9 @@ static Noisy applyScales(Noisy sum, Noisy a, Noisy b) {
 
 /// The result's matrix number `at` is the product of `slice` of batch `batch`.
 static void computeTile(const Product &p, Slice slice, const Matrix &a,
-                        const Matrix &b, int64_t batch, int64_t at, int64_t m0,
-                        int64_t n0, ResultBuilder &result) {
+                        const Matrix &b, int64_t batchA, int64_t batchB,
+                        int64_t at, int64_t m0, int64_t n0,
+                        ResultBuilder &result) {
   int64_t rows = std::min(kTileRows, p.m - m0);
   int64_t columns = std::min(kTileColumns, p.n - n0);
   bool scaled = p.lhsScale.tensor || p.rhsScale.tensor;
@@ -208,40 +157,43 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
       for (int64_t j = 0; j < columns; ++j) {
         Noisy v = finish(p, sums[r], j, c1 - c0);
         if (scaled)
-          v = applyScales(v, p.lhsScale.get(batch, m0 + r, c0 / p.scaleDepth),
-                          p.rhsScale.get(batch, n0 + j, c0 / p.scaleDepth));
+          v = applyScales(v, p.lhsScale.get(batchA, m0 + r, c0 / p.scaleDepth),
+                          p.rhsScale.get(batchB, n0 + j, c0 / p.scaleDepth));
         last[r * columns + j] = v;
         totals[r * columns + j].add(v.value, square(v.sigma), v.jump);
       }
   }
   bool one = slice.size() <= p.chunk;
   for (int64_t r = 0; r < rows; ++r)
-    for (int64_t j = 0; j < columns; ++j)
-      result.set((at * p.m + m0 + r) * p.n + n0 + j,
-                 one ? last[r * columns + j] : totals[r * columns + j].noisy());
+    for (int64_t j = 0; j < columns; ++j) {
+      int64_t row =
+          p.resultRows.empty() ? at * p.m + m0 + r : p.resultRows[m0 + r];
+      Noisy v = one ? last[r * columns + j] : totals[r * columns + j].noisy();
+      if (p.factor)
+        v = timesF32(v, *p.factor);
+      if (p.bias)
+        v = plusF32(v, p.bias[n0 + j]);
+      result.set(row * p.n + n0 + j, v);
+    }
+}
+
+void reference::computeMatrix(const Product &p, Slice slice, const Matrix &a,
+                              const Matrix &b, int64_t batchA, int64_t batchB,
+                              int64_t at, ResultBuilder &result) {
+  int64_t tilesM = (p.m + kTileRows - 1) / kTileRows;
+  int64_t tilesN = (p.n + kTileColumns - 1) / kTileColumns;
+  llvm::parallelFor(0, tilesM * tilesN, [&](size_t t) {
+    computeTile(p, slice, a, b, batchA, batchB, at, t / tilesN * kTileRows,
+                t % tilesN * kTileColumns, result);
+  });
 }
 
 static_assert(::hk::kBlockScaleA.depth == ::hk::kBlockScaleB.depth,
               "both operands' scales apply to the same partial sums");
 
-namespace {
-/// An operand of the product and its scales along K or rows.
-struct Side {
-  const Tensor *elements;
-  Scale scale;
-  /// With e8m0 scales: the elements times them.
-  std::optional<Tensor> scaled;
-
-  const Tensor &values() const { return scaled ? *scaled : *elements; }
-};
-} // namespace
-
-/// `rowDim` is that of M or N in `operand`; `spec` the form of f32 scales along
-/// K. Elements times e8m0 scales are exact, or unspecified where f32 cannot
-/// hold them.
-static FailureOr<Side> sideOf(Operation *op, StringRef name,
-                              const Tensor &operand, const Tensor *scale,
-                              int64_t rowDim, ScaleSpec spec) {
+FailureOr<Side> reference::sideOf(Operation *op, StringRef name,
+                                  const Tensor &operand, const Tensor *scale,
+                                  int64_t rowDim, ScaleSpec spec) {
   size_t rank = operand.sizes.size();
   bool kContiguous = rowDim == int64_t(rank) - 2;
   int64_t rows = operand.sizes[rowDim];
@@ -313,20 +265,15 @@ static LogicalResult evaluateMatmul(Operation *op, const Operands &in,
     sliceSize = p.k;
   ResultBuilder result(resultDType(op), sizes);
   std::optional<Matrix> packedB;
-  int64_t tilesM = (p.m + kTileRows - 1) / kTileRows;
-  int64_t tilesN = (p.n + kTileColumns - 1) / kTileColumns;
   for (int64_t batch = 0; batch < batches; ++batch) {
     Matrix packedA(lhs->values(), batch, p.m, p.k, matmul.getTransposeA());
     if (!sharedB || batch == 0)
       packedB.emplace(rhs->values(), sharedB ? 0 : batch, p.k, p.n,
                       matmul.getTransposeB());
-    llvm::parallelFor(0, tilesM * tilesN * slices, [&](size_t index) {
-      int64_t s = index / (tilesM * tilesN), t = index % (tilesM * tilesN);
-      Slice slice{std::min(p.k, s * sliceSize),
-                  std::min(p.k, (s + 1) * sliceSize)};
-      computeTile(p, slice, packedA, *packedB, batch, s * batches + batch,
-                  t / tilesN * kTileRows, t % tilesN * kTileColumns, result);
-    });
+    for (int64_t i = 0; i < slices; ++i)
+      computeMatrix(
+          p, {std::min(p.k, i * sliceSize), std::min(p.k, (i + 1) * sliceSize)},
+          packedA, *packedB, batch, batch, i * batches + batch, result);
   }
   out.push_back(result.take());
   return success();

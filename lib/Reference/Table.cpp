@@ -27,6 +27,7 @@ Evaluator reference::evaluatorOf(StringRef operationName) {
     addReductions(made);
     addConvolutions(made);
     addProducts(made);
+    addGroupedProducts(made);
     addAttention(made);
     addMqaLogits(made);
     addAttentionCombine(made);

@@ -61,7 +61,8 @@ static GatedActivationOp foldGate(MulOp op, const DimSymbols &dims) {
     OpBuilder builder(op);
     return GatedActivationOp::create(builder, op.getLoc(), op.getType(),
                                      gate.kind, source, FloatAttr(),
-                                     /*round_before_up=*/true);
+                                     /*round_before_up=*/true,
+                                     /*interleaved=*/false);
   }
   return nullptr;
 }

@@ -260,3 +260,8 @@ func.func @scaled_silu_and_mul_inverse(%x: tensor<?x90xbf16>, %scale: tensor<1xf
   %q = hk.cast %b : tensor<?x45xf32> -> tensor<?x45xf8E4M3FN>
   return %q : tensor<?x45xf8E4M3FN>
 }
+// The same as one operator.
+func.func @swiglu_alternating(%x: tensor<?x90xbf16>) -> tensor<?x45xbf16> {
+  %y = hk.gated_activation swiglu_oai %x limit 7.0 interleaved : tensor<?x90xbf16> -> tensor<?x45xbf16>
+  return %y : tensor<?x45xbf16>
+}

@@ -142,7 +142,8 @@ for name, dtype, n, formula in [
     x = normal(dtype, 5, 2 * n, scale=4.0)
     compare("activation", name, [x], formula(*halves(x)))
 x = normal("bf16", 7, 90, scale=4.0)
-compare("activation", "swiglu_interleaved", [x], swiglu_oai(x[:, 0::2], x[:, 1::2]))
+for name in ["swiglu_interleaved", "swiglu_alternating"]:
+    compare("activation", name, [x], swiglu_oai(x[:, 0::2], x[:, 1::2]))
 expert = np.array([2, 0, -1, 3, 4, 1], np.int32)
 for name, dtype, n, formula in [("bias_of_expert", "bf16", 128, lambda g, u: silu(g) * u),
                                 ("bias_swiglu_oai", "bf16", 90, swiglu_oai),

@@ -111,6 +111,11 @@ constexpr int64_t skinnyLds(const GemmTile &tile) {
 /// GPU: the A and B stages of the main loop; the epilogue's slab of 4-byte
 /// accumulators takes their place. Host: A and B widened to f32, and C.
 /// `quantized`: with a stage, or the widened A, a scale of each row.
+/// The row of each place of a tile, of a product of groups of rows.
+constexpr int64_t groupedLds(const GemmTile &tile) {
+  return ldsMul((tile.bm + 15) / 16, 64);
+}
+
 constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
                           DType operand, bool quantized = false) {
   if (tile.loop == GemmLoop::WarpSpecialised)

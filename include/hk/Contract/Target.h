@@ -150,6 +150,12 @@ constexpr const Target &targetOf(Arch arch) {
   return kTargets[0];
 }
 
+/// Whether copies straight into LDS may take each row from another place. Those
+/// of gfx950 reach 32 bits from one address.
+constexpr bool copiesGatheredRows(const Target &target) {
+  return target.arch == Arch::Sm90a;
+}
+
 } // namespace hk
 
 #endif // HK_CONTRACT_TARGET_H

@@ -45,6 +45,9 @@ enum class RowReduction : int32_t {
   AbsMaximum,
 };
 
+/// The dims of a matrix product C[M, N] = A[M, K] B[K, N].
+enum class MatmulDim { M, N, K };
+
 /// See HK_OperandsInMemory.
 template <typename ConcreteOp>
 class OperandsInMemory
@@ -57,9 +60,6 @@ class OperandsInMemory
 
 namespace mlir::hk {
 class VariantOp;
-
-/// The dims of a matrix product C[M, N] = A[M, K] B[K, N].
-enum class MatmulDim { M, N, K };
 
 /// How keys and values of an attention are stored; see hk.attention.
 enum class KeyForm { Dense, Ragged, Paged };

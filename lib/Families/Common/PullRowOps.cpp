@@ -205,10 +205,18 @@ static StringRef activationName(GateKind kind) {
 
 static std::string pullGated(Puller &p, GatedActivationOp op,
                              Puller::Args position, int vec) {
-  Position upper(position);
-  upper.back() = p.simplify(
-      upper.back() + p.sizeOf(op.getResult(), int64_t(position.size()) - 1));
-  std::string gate = p.pull(op.getInput(), position, vec);
+  // Neighbours in the input are not neighbours in the result.
+  if (op.getInterleaved() && vec > 1)
+    return p.pullByElement(op.getResult(), position, vec);
+  Position lower(position), upper(position);
+  if (op.getInterleaved()) {
+    lower.back() = p.simplify(lower.back() * 2);
+    upper.back() = p.simplify(lower.back() + 1);
+  } else {
+    upper.back() = p.simplify(
+        upper.back() + p.sizeOf(op.getResult(), int64_t(position.size()) - 1));
+  }
+  std::string gate = p.pull(op.getInput(), lower, vec);
   std::string up = p.pull(op.getInput(), upper, vec);
   std::string v = std::to_string(vec);
   if (auto limit = op.getLimit()) {

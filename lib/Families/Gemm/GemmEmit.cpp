@@ -40,13 +40,14 @@ static int64_t rankOf(Value value) {
 
 namespace {
 
-/// Pulls the epilogue of one vector of columns.
+/// Pulls the epilogue of one vector of columns. `zeros`: of a row of zeros,
+/// that no product gives.
 class EpiloguePuller : public Puller {
 public:
   EpiloguePuller(KernelOp kernel, const DimSymbols &dims, CodeWriter &out,
-                 GemmKernel gemm, int vec)
+                 GemmKernel gemm, int vec, bool zeros = false)
       : Puller(kernel, dims, out), gemm(gemm), layout(gemmDims(gemm.matmul)),
-        width(vec) {
+        width(vec), zeros(zeros) {
     declareArguments();
     row = symbol("row");
     if (vec == 1) {
@@ -56,7 +57,8 @@ public:
       out.line("[[maybe_unused]] const i64 vector = col / " + Twine(vec) + ";");
       column = symbol("vector") * vec;
     }
-    AffineExpr rest = symbol("batch");
+    group = symbol("batch");
+    AffineExpr rest = group;
     batch.resize(layout.batch.size());
     for (int64_t i = int64_t(batch.size()) - 1; i >= 0; --i) {
       AffineExpr size =
@@ -109,9 +111,15 @@ private:
   std::string product(ArrayRef<AffineExpr> position, int count) {
     Value result = gemm.matmul.getResult();
     Type type = elementTypeOf(result);
+    if (zeros)
+      return vecText(type, count) + "(0)";
     StringRef source = "in.acc";
     AffineExpr offset = simplify(position.back() - column);
-    if (gemm.gated) {
+    if (gemm.alternates()) {
+      offset = simplify(position.back() - column * 2);
+      source = simplify(offset % 2) == constantZero() ? "in.acc" : "in.pair";
+      offset = simplify(offset.floorDiv(2));
+    } else if (gemm.gated) {
       int64_t half =
           cast<ShapedType>(gemm.gated.getResult().getType()).getShape().back();
       if (isUpperHalf(offset, half)) {
@@ -134,7 +142,33 @@ private:
       value = value + " * " + rowScale(position);
     if (gemm.scaleUse(GemmSide::Rhs) == ScaleUse::Outer)
       value = value + " * " + columnScale(position, count);
+    if (GroupedMatmulOp grouped = gemm.grouped())
+      value = applyGroup(grouped, value, position, count);
     return roundText(type, count, value);
+  }
+
+  /// The scale and the bias of the group.
+  std::string applyGroup(GroupedMatmulOp grouped, std::string value,
+                         ArrayRef<AffineExpr> position, int count) {
+    if (Value scale = grouped.getGroupScale())
+      value = value + " * " + pullScalar(scale, {group});
+    if (Value bias = grouped.getBias())
+      value =
+          "(" + value + ") + " + pull(bias, {group, position.back()}, count);
+    return value;
+  }
+
+  /// The row of the left operand that made a row of the result.
+  AffineExpr operandRow(ArrayRef<AffineExpr> position) {
+    GroupedMatmulOp grouped = gemm.grouped();
+    auto topK = int64_t(grouped.getTopK());
+    if (grouped.isBlocks())
+      return position.front().floorDiv(topK);
+    if (!grouped.getOrder())
+      return position.front();
+    std::string entry = pullScalar(grouped.getOrder(), {position.front()});
+    return defineIndex(code().depth(), "source",
+                       "i64(" + Twine(entry) + ") / " + Twine(topK));
   }
 
   /// Whether `offset` from the lane's columns is in the partner's half: columns
@@ -152,6 +186,11 @@ private:
     Value scale = gemm.matmul.getLhsScale();
     Position own(rankOf(scale), constantZero());
     auto type = cast<RankedTensorType>(scale.getType());
+    if (gemm.grouped() &&
+        (!type.hasStaticShape() || type.getNumElements() != 1)) {
+      own[0] = operandRow(position);
+      return pullScalar(scale, own);
+    }
     if (!type.hasStaticShape() || type.getNumElements() != 1)
       for (int64_t d = 0; d + 1 < rankOf(scale); ++d)
         own[d] = position[int64_t(position.size()) - rankOf(scale) + d];
@@ -166,7 +205,7 @@ private:
     if (type.hasStaticShape() && type.getNumElements() == 1)
       return pullScalar(scale, own);
     for (int64_t d = 0; d + 2 < rank; ++d)
-      own[d] = position[sliceDims() + d];
+      own[d] = gemm.grouped() ? group : position[sliceDims() + d];
     std::string list;
     for (int e = 0; e < count; ++e) {
       own[rank - 2] = simplify(position.back() + e);
@@ -178,7 +217,8 @@ private:
   GemmKernel gemm;
   GemmDims layout;
   int width;
-  AffineExpr row, column, slice;
+  bool zeros;
+  AffineExpr row, column, slice, group;
   SmallVector<AffineExpr> batch;
 };
 
@@ -194,6 +234,8 @@ public:
     os << "#include \"kernels/device/math.h\"\n"
           "#include \"kernels/device/quant.h\"\n"
           "#include \"kernels/gemm/gemm.h\"\n";
+    if (gemm.grouped())
+      os << "#include \"kernels/gemm/grouped.h\"\n";
     auto hasLoop = [&](GemmLoop loop) {
       return llvm::any_of(kernel.getVariants(), [&](VariantOp variant) {
         return tileOf(variant).getLoop() == loop;
@@ -217,7 +259,7 @@ public:
   }
 
 private:
-  MatmulOp matmul() { return gemm.matmul; }
+  ProductOpInterface matmul() { return gemm.matmul; }
   static GemmTileAttr tileOf(VariantOp variant) {
     return cast<GemmTileAttr>(variant.getTile());
   }
@@ -252,9 +294,9 @@ private:
   }
 
   /// The body of Epilogue::apply: pulls and stores every result.
-  std::string applyBody(int vec) {
+  std::string applyBody(int vec, bool zeros = false) {
     CodeWriter out;
-    EpiloguePuller puller(kernel, dims, out, gemm, vec);
+    EpiloguePuller puller(kernel, dims, out, gemm, vec, zeros);
     Operation *yield = kernel.getSpecBlock().getTerminator();
     for (auto [index, value] : llvm::enumerate(yield->getOperands())) {
       unsigned operand = unsigned(kernel.getNumInputs() + index);
@@ -274,14 +316,23 @@ private:
   }
 
   /// The body of Epilogue::stat: the largest magnitude to be quantised.
-  std::string statBody(int vec) {
+  std::string statBody(int vec, bool zeros = false) {
     CodeWriter out;
-    EpiloguePuller puller(kernel, dims, out, gemm, vec);
+    EpiloguePuller puller(kernel, dims, out, gemm, vec, zeros);
     std::string term = puller.statisticTerm(
         gemm.quantize, gemm.quantize.getInput(), RowReduction::AbsMaximum,
         puller.here(puller.columns()), vec);
     out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
     return out.str().str();
+  }
+
+  /// Whether rows of the result may have no product.
+  bool storesZeros() { return gemm.grouped() && !gemm.groupsK(); }
+  /// One of the bodies: there is no matrix where there is no product.
+  std::string orZeros(const std::string &product, const std::string &zeros) {
+    if (!storesZeros())
+      return product;
+    return "if (batch < 0) {\n" + zeros + "} else {\n" + product + "}\n";
   }
 
   void writeIndented(StringRef body) {
@@ -312,8 +363,12 @@ private:
        << vec << ", kGroup = " << (gemm.quantize ? kGemmGroup : 0)
        << ";\n  const u64 *words;\n\n";
     if (gemm.quantize)
-      writeMethod("float", "stat", statBody(vec), statBody(1));
-    writeMethod("void", "apply", applyBody(vec), applyBody(1));
+      writeMethod("float", "stat",
+                  orZeros(statBody(vec), statBody(vec, storesZeros())),
+                  orZeros(statBody(1), statBody(1, storesZeros())));
+    writeMethod("void", "apply",
+                orZeros(applyBody(vec), applyBody(vec, storesZeros())),
+                orZeros(applyBody(1), applyBody(1, storesZeros())));
     os << "};\n\n";
   }
 
@@ -321,7 +376,11 @@ private:
     int64_t rows = kernel.getAligns()[argument(operand.data)];
     os << "Operand<" << dtypeText(elementTypeOf(operand.data)) << ", "
        << (operand.isKContiguous() ? "true" : "false") << ", "
-       << operandAlignment(operand.data, rows) << decoderText(operand) << ">";
+       << operandAlignment(operand, rows) << decoderText(operand)
+       << (operand.gathered     ? ", true"
+           : operand.alternates ? ", false, 2"
+                                : "")
+       << ">";
   }
 
   static std::string decoderText(const GemmOperand &operand) {
@@ -342,6 +401,8 @@ private:
          << (operand.scaleRow ? operand.rowBlock : 0) << ", "
          << (operand.scaleK ? operand.kBlock : 0) << ", "
          << dtypeText(operand.result) << ">";
+    else if (operand.gathered || operand.alternates)
+      os << ", AsStored";
     return text;
   }
 
@@ -354,7 +415,10 @@ private:
   void writeProblem(VariantOp variant) {
     GemmTileAttr tile = tileOf(variant);
     os << "using Product_" << variant.getSymName() << " = "
-       << templateOf(tile.getLoop()) << "<GemmProblem<\n    ";
+       << (gemm.groupsK()   ? "GroupedDepth"
+           : gemm.grouped() ? "GroupedGemm"
+                            : templateOf(tile.getLoop()))
+       << "<GemmProblem<\n    ";
     writeOperand(gemm.operand(GemmSide::Lhs));
     os << ",\n    ";
     writeOperand(gemm.operand(GemmSide::Rhs));
@@ -366,7 +430,51 @@ private:
     if (!isBlocks(variant))
       os << ", " << tile.getCluster() << ", "
          << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
+    if (gemm.grouped())
+      os << ", " << groupProblemText(gemm.grouped());
     os << ">;\n";
+  }
+
+  static std::string groupProblemText(GroupedMatmulOp op) {
+    StringRef form = op.isBlocks()                       ? "Blocks"
+                     : op.getForm() == GroupForm::bounds ? "Bounds"
+                                                         : "Lengths";
+    return ("GroupProblem<GroupForm::" + form + ", " +
+            (op.gathers() ? "true" : "false") + ", " +
+            Twine(op.getBlock().value_or(1)) + ", " +
+            Twine(uint64_t(op.getTopK())) + ">")
+        .str();
+  }
+
+  /// The bytes between matrices are those of dim 0 of [groups, ...].
+  std::string groupStride(Value operand) {
+    return operand && rankOf(operand) == 3 ? words.stride(argument(operand), 0)
+                                           : "0";
+  }
+
+  void writeGroups(GroupedMatmulOp op) {
+    GemmOperand a = gemm.operand(GemmSide::Lhs);
+    GemmOperand b = gemm.operand(GemmSide::Rhs);
+    Value order = op.getOrder();
+    bool folds = gemm.scaleUse(GemmSide::Rhs) == ScaleUse::AlongK;
+    os << "  GroupArgs groups = {};\n"
+       << "  groups.groups = " << words.address(argument(op.getGroups()))
+       << ";\n";
+    if (order)
+      os << "  groups.order = " << words.address(argument(order)) << ";\n";
+    os << "  groups.blocks = " << words.dim(argument(op.getGroups()), 0)
+       << ";\n  groups.count = ";
+    if (op.getAlongK())
+      os << op.getNumGroups();
+    else
+      os << words.dim(argument(b.data), 0);
+    os << ";\n  groups.places = "
+       << (order ? words.dim(argument(order), 0)
+                 : words.dim(argument(a.data), op.getAlongK() ? a.k : a.row))
+       << ";\n  groups.stride = " << groupStride(b.data)
+       << ";\n  groups.strideDecode = " << groupStride(b.scale)
+       << ";\n  groups.strideFold = "
+       << groupStride(folds ? op.getRhsScale() : Value()) << ";\n";
   }
 
   /// The address of the batch's matrix.
@@ -448,10 +556,14 @@ private:
     os << product << "::kThreads, " << (blocks ? "1, " : "") << product
        << "::Shared) {\n"
        << "  using namespace hk;\n";
-    if (blocks)
+    if (blocks && !gemm.grouped())
       writeBatchIndices(variant, product);
     writeArguments(blocks);
-    if (blocks)
+    if (gemm.grouped()) {
+      writeGroups(gemm.grouped());
+      os << "  " << product
+         << "::run(args, groups, block, lds, Epilogue{words});\n";
+    } else if (blocks)
       os << "  " << product << "::run(args, block, lds, Epilogue{words});\n";
     else
       os << "  " << product << "::run(args, maps, block, lds, "

@@ -23,14 +23,14 @@ static RankedTensorType tensorOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-static Value productOperand(MatmulOp op, GemmSide side) {
+static Value productOperand(ProductOpInterface op, GemmSide side) {
   return side == GemmSide::Lhs ? op.getLhs() : op.getRhs();
 }
 
 GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
   GemmKernel gemm;
   for (Operation *op : ops)
-    if (auto matmul = dyn_cast<MatmulOp>(op))
+    if (auto matmul = dyn_cast<ProductOpInterface>(op))
       gemm.matmul = matmul;
   for (Operation *op : ops)
     if (auto gated = dyn_cast<GatedActivationOp>(op)) {
@@ -56,13 +56,13 @@ GemmKernel mlir::hk::describeGemm(KernelOp kernel) {
   return describeGemm(ops);
 }
 
-GemmDims mlir::hk::gemmDims(MatmulOp op) {
+GemmDims mlir::hk::gemmDims(ProductOpInterface op) {
   RankedTensorType lhs = tensorOf(op.getLhs());
   GemmDims dims;
   dims.row = op.getLhsDim(MatmulDim::M);
   for (int64_t d = 0; d + 2 < lhs.getRank(); ++d)
     dims.batch.push_back(d);
-  bool oneRow = lhs.getDimSize(dims.row) == 1 && !op.getTransposeA();
+  bool oneRow = lhs.getDimSize(dims.row) == 1 && dims.row == lhs.getRank() - 2;
   bool shared = tensorOf(op.getRhs()).getRank() == 2;
   if (oneRow && shared && !dims.batch.empty())
     dims.row = dims.batch.pop_back_val();
@@ -109,6 +109,9 @@ GemmOperand GemmKernel::operand(GemmSide side) {
   operand.k =
       lhs ? matmul.getLhsDim(MatmulDim::K) : matmul.getRhsDim(MatmulDim::K);
   operand.result = operand.type();
+  operand.gathered = lhs && grouped() && grouped().gathers();
+  operand.alternates = !lhs && alternates();
+  operand.anywhereInK = groupsK();
   operand.decoder = decoders[static_cast<int32_t>(side)];
   int64_t rank = tensorOf(operand.data).getRank();
   if (auto dequantize = dyn_cast_or_null<DequantizeOp>(operand.decoder)) {
@@ -165,7 +168,7 @@ ScaleUse GemmKernel::scaleUse(GemmSide side) {
                                                   : ScaleUse::AlongK;
 }
 
-Verdict mlir::hk::verdictOf(MatmulOp op) {
+Verdict mlir::hk::verdictOf(ProductOpInterface op) {
   for (Value operand : {op.getLhs(), op.getRhs()}) {
     Type element = tensorOf(operand).getElementType();
     std::optional<::hk::DType> dtype = dtypeOf(element);
@@ -190,12 +193,25 @@ int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
   return std::max(alignment, bytes);
 }
 
+int64_t mlir::hk::operandAlignment(const GemmOperand &operand,
+                                   int64_t rowAlignment) {
+  if (operand.anywhereInK && operand.isKContiguous())
+    return ::hk::info(operand.type()).bits / 8;
+  return operandAlignment(operand.data, rowAlignment);
+}
+
 Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
                               int64_t alignA, int64_t alignB) {
-  MatmulOp op = gemm.matmul;
+  ProductOpInterface op = gemm.matmul;
   if (target.arch != ::hk::Arch::Sm90a)
     return Verdict::refuse(Reason::UnsupportedShape,
                            "only sm_90a has a copy engine");
+  if (gemm.alternates())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "the columns of a pair alternate");
+  if (gemm.grouped())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "which rows meet which matrix, the data tell");
   GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
   ::hk::DType operand = gemmOperandType(target, a.result, b.result);
   if (a.isDecoded() || b.isDecoded())
@@ -214,7 +230,7 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
         Reason::Disabled, "the chip sums fp8 products of 128 bytes of k with "
                           "14 bits, hk.matmul with those of f32; " +
                               kGemmLoopAttrName + " of the module asks for it");
-  if (op.getTransposeA() || !op.getTransposeB())
+  if (!a.isKContiguous() || !b.isKContiguous())
     return Verdict::refuse(Reason::UnsupportedShape,
                            "the rows of an operand do not run along k");
   if (tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K)) == 0)
@@ -249,7 +265,8 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
   auto staged = [&](const GemmOperand &operand, int64_t alignment) {
     return operand.isDecoded() || operand.type() != shape.operand ||
            !operand.isKContiguous() ||
-           operandAlignment(operand.data, alignment) < 16;
+           operandAlignment(operand, alignment) < 16 ||
+           (operand.gathered && !::hk::copiesGatheredRows(target));
   };
   shape.staged = staged(a, alignA) || staged(b, alignB);
   shape.pair = gemm.isPair();

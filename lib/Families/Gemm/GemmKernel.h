@@ -53,6 +53,12 @@ struct GemmOperand {
   int64_t rowBlock = 0, kBlock = 0;
   /// Holds what is multiplied exactly.
   ::hk::DType result;
+  /// Which rows of `data` are the product's, an operand names.
+  bool gathered = false;
+  /// A block's rows are every other one.
+  bool alternates = false;
+  /// The kernel begins at any k.
+  bool anywhereInK = false;
 
   bool isDecoded() const { return scale || decoder; }
   bool isKContiguous() const { return k > row; }
@@ -60,7 +66,8 @@ struct GemmOperand {
 };
 
 struct GemmKernel {
-  MatmulOp matmul;
+  /// hk.matmul or hk.grouped_matmul.
+  ProductOpInterface matmul;
   /// The gate over the two halves of the product's columns, or null.
   GatedActivationOp gated;
   /// The quantisation in groups of 128 columns, or null.
@@ -70,6 +77,14 @@ struct GemmKernel {
   Operation *decoders[2] = {nullptr, nullptr};
 
   bool isPair() { return static_cast<bool>(gated); }
+  /// Whether the columns of a pair alternate.
+  bool alternates() { return gated && gated.getInterleaved(); }
+  /// The product if rows or k come in groups, or null.
+  GroupedMatmulOp grouped() {
+    return dyn_cast<GroupedMatmulOp>(matmul.getOperation());
+  }
+  /// Whether groups begin anywhere along k.
+  bool groupsK() { return grouped() && grouped().getAlongK(); }
   GemmOperand operand(GemmSide side);
   /// How the product's scale of a side applies.
   ScaleUse scaleUse(GemmSide side);
@@ -96,18 +111,20 @@ struct GemmDims {
   int64_t row;
   SmallVector<int64_t> batch;
 };
-GemmDims gemmDims(MatmulOp op);
+GemmDims gemmDims(ProductOpInterface op);
 
 /// The one product among `ops`, with its gate and quantisation.
 GemmKernel describeGemm(ArrayRef<Operation *> ops);
 GemmKernel describeGemm(KernelOp kernel);
 
 /// Whether the kernels have the element types.
-Verdict verdictOf(MatmulOp op);
+Verdict verdictOf(ProductOpInterface op);
 
 /// Bytes that are known to divide every k row (or m/n row) start and the
 /// contiguous extent, given those of the row starts.
 int64_t operandAlignment(Value operand, int64_t rowAlignment);
+/// The same as the kernel relies on it, of `operand`.
+int64_t operandAlignment(const GemmOperand &operand, int64_t rowAlignment);
 
 /// Whether tensor maps can describe both operands, so that the loops of sm_90a
 /// that copy with them apply; alignments as in shapeClassOf.

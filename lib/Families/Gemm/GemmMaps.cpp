@@ -65,7 +65,7 @@ static bool isMatrix(Value operand) {
 
 /// Whether every operator behind the product is one of elements, and reads
 /// nothing but it, rows and columns.
-static bool isLightEpilogue(KernelOp kernel, MatmulOp product) {
+static bool isLightEpilogue(KernelOp kernel, Operation *product) {
   for (Operation &op : kernel.getSpecBlock().without_terminator()) {
     if (&op == product || isa<ConstantOp>(op))
       continue;
@@ -105,7 +105,7 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
   if (tile.getLoop() == GemmLoop::blocks)
     return {};
   GemmKernel gemm = describeGemm(kernel);
-  MatmulOp op = gemm.matmul;
+  ProductOpInterface op = gemm.matmul;
   GemmDims dims = gemmDims(op);
   std::optional<int64_t> matrix;
   if (!dims.batch.empty())

@@ -29,6 +29,12 @@ static bool sameShape(const DimSymbols &dims, Value a, Value b) {
   return dims.shape(a) == dims.shape(b);
 }
 
+/// Rows of B that alternate are read where k is contiguous, one by one.
+static bool canAlternate(GemmKernel gemm) {
+  GemmOperand b = gemm.operand(GemmSide::Rhs);
+  return !gemm.alternates() || (b.isKContiguous() && b.rowBlock <= 1);
+}
+
 namespace {
 
 /// The group and what it would be with one operator more.
@@ -40,7 +46,7 @@ public:
         context(context), gemm(describeGemm(group)) {}
 
   Verdict run() {
-    if (isa<MatmulOp>(op))
+    if (isa<ProductOpInterface>(op))
       return refuse(Reason::OtherFamily, "is a product of its own");
     for (Value operand : op->getOperands()) {
       Operation *def = operand.getDefiningOp();
@@ -118,6 +124,9 @@ private:
                         "halves columns that are also used elsewhere");
     GemmKernel with = gemm;
     with.gated = gated;
+    if (!canAlternate(with))
+      return refuse(Reason::UnsupportedShape,
+                    "whose columns alternate needs rows of B along k");
     return requireTile(with);
   }
 
@@ -159,7 +168,7 @@ private:
 Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
                                 const FusionContext &context) {
   GemmKernel gemm = describeGemm(group);
-  MatmulOp matmul = gemm.matmul;
+  ProductOpInterface matmul = gemm.matmul;
   auto refuse = [&](Reason reason, const Twine &why) {
     return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
   };
@@ -175,7 +184,7 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
     return refuse(Reason::UnsupportedShape, "makes no operand, or both");
   if (!isa<DequantizeOp>(op)) {
     // Both results are the left operand and its scales, block by block along k.
-    if (!ofLhs || matmul.getTransposeA() ||
+    if (!ofLhs || !gemm.operand(GemmSide::Lhs).isKContiguous() ||
         matmul.getLhsScale() != op->getResult(1) ||
         gemmDims(matmul).row != matmul.getLhsDim(MatmulDim::M))
       return refuse(Reason::UnsupportedShape,
@@ -188,6 +197,9 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
                     "has other groups than the product's scales along k");
   }
   gemm.decoders[ofLhs ? 0 : 1] = op;
+  if (!canAlternate(gemm))
+    return refuse(Reason::UnsupportedShape,
+                  "scales several rows of B, which alternate");
   if (!hasLegalTile(gemm, context.target))
     return refuse(Reason::LdsExceeded, "needs a tile that " +
                                            Twine(context.target.name) +
@@ -196,7 +208,7 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
 }
 
 Verdict mlir::hk::canStartGemm(Operation *op, const FusionContext &) {
-  auto matmul = dyn_cast<MatmulOp>(op);
+  auto matmul = dyn_cast<ProductOpInterface>(op);
   if (!matmul)
     return Verdict::refuse(Reason::OtherFamily,
                            op->getName().getStringRef() + " is not a product");

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GemmKernel.h"
+#include "GemmGroups.h"
 #include "hk/Contract/Grid.h"
 
 using namespace mlir;
@@ -53,6 +53,8 @@ public:
     rhs = shapeOf(b);
     ArrayRef<int64_t> aligns = kernel.getAligns();
     int64_t alignA = aligns[argument(a)], alignB = aligns[argument(b)];
+    if (gemm.grouped())
+      groups.emplace(kernel, gemm.grouped());
     shape = shapeClassOf(gemm, target, alignA, alignB);
     bulk = bulkVerdict(gemm, target, alignA, alignB);
   }
@@ -63,7 +65,7 @@ public:
       ranges = kHostRanges;
     else if (shape.bulk)
       ranges = kSm90Ranges;
-    Extent m = rows();
+    Extent m = groups ? Extent{groups->constantRowsOfGroup()} : rows();
     RowRange exact = {kUnbounded, m.orElse(0)};
     if (m.isConstant())
       ranges = exact;
@@ -142,10 +144,24 @@ private:
     size.batches = slices;
     for (int64_t dim : batches())
       size.batches *= std::max<int64_t>(Extent{dim}.orElse(1), 1);
+    if (groups)
+      groups->adjust(size);
     size.bytesA = bytesOf(gemm.operand(GemmSide::Lhs).data);
     size.bytesB = bytesOf(gemm.operand(GemmSide::Rhs).data);
     size.bytesOut = bytesOf(gemm.matmul.getResult());
     return size;
+  }
+
+  GemmTileAttr attributeOf(const ::hk::GemmTile &tile) {
+    return GemmTileAttr::get(kernel.getContext(), tile.bm, tile.bn, tile.bk,
+                             tile.wm, tile.wn, tile.stages, tile.splitK,
+                             loopOf(tile), tile.cluster);
+  }
+  int64_t ldsOf(const ::hk::GemmTile &tile) {
+    int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
+    return groups && groups->hasTable()
+               ? ::hk::ldsAdd(lds, ::hk::groupedLds(tile))
+               : lds;
   }
 
   /// Skinny counts matrices along z alone.
@@ -190,13 +206,20 @@ private:
         continue;
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
-      int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
+      int64_t lds = ldsOf(tile);
       if (lds > target.ldsBytes) {
         decision.candidates.push_back(
             {text(tile),
              Verdict::refuse(Reason::LdsExceeded,
                              Twine(lds) + " of " + Twine(target.ldsBytes)),
              0, lds});
+        continue;
+      }
+      if (isKnownToSpill(kernel, attributeOf(tile))) {
+        decision.candidates.push_back(
+            {text(tile),
+             Verdict::refuse(Reason::RegistersExceeded, "its kernel spills"), 0,
+             lds});
         continue;
       }
       double time =
@@ -220,7 +243,7 @@ private:
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
-      int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
+      int64_t lds = ldsOf(tile);
       if (::hk::gemmTileFits(row, target, shape) &&
           (!asked || lds < askedBytes)) {
         asked = tile;
@@ -255,11 +278,8 @@ private:
   }
 
   void build(const ::hk::GemmTile &tile, int64_t most) {
-    auto attr = GemmTileAttr::get(kernel.getContext(), tile.bm, tile.bn,
-                                  tile.bk, tile.wm, tile.wn, tile.stages,
-                                  tile.splitK, loopOf(tile), tile.cluster);
-    addVariant(kernel, attr, ::hk::gemmThreads(target, tile),
-               ::hk::gemmLds(target, tile, shape.operand, shape.quantized),
+    addVariant(kernel, attributeOf(tile), ::hk::gemmThreads(target, tile),
+               ldsOf(tile),
                [&](OpBuilder &b, Location loc, ValueRange symbols) {
                  return launchDims(b, loc, symbols, tile, most);
                });
@@ -278,16 +298,21 @@ private:
     };
     LaunchDims launch;
     Value m = valueOf(rows().name);
-    launch.condition =
-        most == kUnbounded
-            ? arith::ConstantIntOp::create(b, loc, 1, 1).getResult()
-            : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, m,
-                                    constant(most))
-                  .getResult();
+    if (groups && most != kUnbounded) {
+      launch.condition = groups->atMost(b, loc, valueOf, most);
+    } else
+      launch.condition =
+          most == kUnbounded
+              ? arith::ConstantIntOp::create(b, loc, 1, 1).getResult()
+              : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, m,
+                                      constant(most))
+                    .getResult();
     // Both halves of a pair lie in the block's tile of bn columns.
     launch.x = blocks(valueOf(productColumns().name), tile.bn);
     launch.y = blocks(m, int64_t(tile.bm) * spread(tile));
     launch.z = constant(tile.splitK);
+    if (groups)
+      groups->setGrid(b, loc, valueOf, tile.bm, launch);
     for (int64_t dim : batches())
       launch.z = arith::MulIOp::create(b, loc, launch.z, valueOf(dim));
     if (tile.loop == ::hk::GemmLoop::Skinny)
@@ -322,6 +347,7 @@ private:
   ArrayRef<int64_t> lhs, rhs;
   ::hk::GemmShapeClass shape;
   Verdict bulk = Verdict::accept();
+  std::optional<GroupGrid> groups;
 };
 
 } // namespace

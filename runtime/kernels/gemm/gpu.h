@@ -114,7 +114,7 @@ template <class Problem> struct Gemm {
   static_assert(!kDirect || T.stages >= 2,
                 "direct copies overwrite their buffer: two stages at least");
 
-  /// Rows of B are two ranges when columns come in pairs.
+  /// Rows of B are two ranges, or alternate, when columns come in pairs.
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kPartRows = T.bn / kParts;
 
@@ -123,7 +123,7 @@ template <class Problem> struct Gemm {
     TileSource<A> a;
     TileSource<B> b;
     i64 n, k0, k1;
-    HK_MEM TileSource<B> part(int p) const { return b.movedBy(p * n); }
+    HK_MEM TileSource<B> part(int p) const { return b.part(p, n); }
   };
 
   HK_MEM static void issueDirect(const Source &s, i64 k, u8 *stage) {
@@ -225,8 +225,8 @@ template <class Problem> struct Gemm {
   }
 
   /// Partial sums of a block along k, each times its scales.
-  HK_MEM static void scaledLoop(const Source &s, const GemmArgs &args, i64 m0,
-                                i64 n0, u8 *lds, Total &total) {
+  HK_MEM static void scaledLoop(const Source &s, const GemmArgs &args, i64 n0,
+                                u8 *lds, Total &total) {
     constexpr int depth = kBlockScaleA.depth, columns = kBlockScaleB.rows;
     static_assert(sizeof(Acc) == 4 && depth % T.bk == 0 &&
                       depth == kBlockScaleB.depth && columns % P::kCols == 0 &&
@@ -247,13 +247,12 @@ template <class Problem> struct Gemm {
       i64 block = (s.k0 + i64(t) * T.bk) / depth;
       float scale[Mma::kRows];
       HK_UNROLL for (int i = 0; i < Mma::kRows; ++i) {
-        i64 row = m0 + Mma::rowOf(i);
-        row = row < args.m ? row : args.m - 1;
         scale[i] = 1;
         if constexpr (kQuantized)
           scale[i] = scalesIn(stage)[Mma::rowOf(i)];
         else if constexpr (P::kScaleA)
-          scale[i] = scaleA[row * args.a.fold.strideRow + block];
+          scale[i] =
+              scaleA[s.a.rowOf(Mma::rowOf(i)) * args.a.fold.strideRow + block];
         if constexpr (P::kScaleB)
           scale[i] *= scaleB[block];
       }
@@ -293,41 +292,47 @@ template <class Problem> struct Gemm {
     }
   }
 
-  /// Where the block's accumulators belong.
-  struct Place {
-    i64 batch, m0, n0;
-  };
-  HK_MEM static Place compute(const GemmArgs &args, BlockId block, u8 *lds,
-                              Total &acc) {
-    TileIndex tile = tileOf(block, (args.m + T.bm - 1) / T.bm,
-                            (args.n + P::kCols - 1) / P::kCols);
-    Place at = {block.z, tile.m * T.bm, tile.n * P::kCols};
-    KRange k = rangeOfK<Problem>(args, block.z);
-    Source s = {{args.a, at.m0, args.m - at.m0, args.m},
-                {args.b, at.n0, args.n - at.n0, args.n * kParts},
-                args.n,
-                k.begin,
-                k.end};
+  /// The operands of a tile whose columns begin at n0.
+  HK_MEM static Source sourceOf(const GemmArgs &args, const TileSource<A> &a,
+                                i64 n0, KRange k) {
+    return {
+        a, {args.b, n0, args.n - n0, args.n * kParts}, args.n, k.begin, k.end};
+  }
+
+  HK_MEM static void accumulate(const GemmArgs &args, const Source &s, i64 n0,
+                                u8 *lds, Total &acc) {
     acc.clear();
     if constexpr (P::kScale == KScale::None)
       mainLoop(s, lds, acc, [](int, u8 *) {});
     else
-      scaledLoop(s, args, at.m0, at.n0, lds, acc);
-    return at;
+      scaledLoop(s, args, n0, lds, acc);
+  }
+
+  /// `rows` says where the rows of the tile go (TileRows).
+  template <class Rows, class Epilogue>
+  HK_MEM static void finish(const GemmArgs &args, const Rows &rows, i64 n0,
+                            u8 *lds, Total &acc, const Epilogue &epilogue) {
+    forOutput<Epilogue::kVec>(
+        acc, lds, [&](int r, int c, bool live, const auto &out) {
+          i64 col = n0 + c;
+          live = live && rows.exists(r) && col < args.n;
+          runEpilogue<Epilogue::kVec>(epilogue, rows.matrix(r), rows.row(r),
+                                      col, args.n, live, out);
+        });
   }
 
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
+    TileIndex tile = tileOf(block, (args.m + T.bm - 1) / T.bm,
+                            (args.n + P::kCols - 1) / P::kCols);
+    TileRows rows = {block.z, tile.m * T.bm, args.m};
+    i64 n0 = tile.n * P::kCols;
+    TileSource<A> a = {args.a, rows.first, args.m - rows.first, args.m};
     Total acc;
-    Place at = compute(args, block, shared.bytes, acc);
-    forOutput<Epilogue::kVec>(
-        acc, shared.bytes, [&](int r, int c, bool live, const auto &out) {
-          i64 row = at.m0 + r, col = at.n0 + c;
-          live = live && row < args.m && col < args.n;
-          runEpilogue<Epilogue::kVec>(epilogue, at.batch, row, col, args.n,
-                                      live, out);
-        });
+    accumulate(args, sourceOf(args, a, n0, rangeOfK<Problem>(args, block.z)),
+               n0, shared.bytes, acc);
+    finish(args, rows, n0, shared.bytes, acc, epilogue);
   }
 };
 

@@ -174,22 +174,23 @@ template <class Problem> struct Gemm {
   };
   static_assert(sizeof(Shared) == kLds);
 
+  /// The block's rows of A from `m0` on and its columns.
   struct Place {
-    i64 batch, m0, n0, rows, cols;
+    i64 m0, n0, rows, cols;
   };
+  using SourceA = HostSource<A, Sum>;
 
   /// c[rows][T.bn]: the block's accumulators, partner columns from kPartRows
   /// on.
-  HK_MEM static void compute(const GemmArgs &args, const Place &at, Acc *c,
-                             Sum *scratch) {
+  HK_MEM static void compute(const GemmArgs &args, const SourceA &sourceA,
+                             KRange range, const Place &at, Acc *c) {
+    Sum *scratch = scratchBehind(c);
     // Scales along k apply to partial sums: those go to a C of their own.
     constexpr bool scaled = P::kScale != KScale::None;
     static_assert(!scaled ||
                   (T.bk == kBlockScaleA.depth && !P::kPair && !kSkinny));
     static_assert(T.bk % A::Decode::kBlock == 0);
     clear(c, at.rows);
-    KRange range = rangeOfK<P>(args, at.batch);
-    HostSource<A, Sum> sourceA(args.a, args.m, range.end);
     HostSource<B, Sum> sourceB(args.b, args.n * kParts, range.end);
     for (i64 k = range.begin; k < range.end; k += T.bk) {
       i64 depth = range.end - k < T.bk ? range.end - k : i64(T.bk);
@@ -207,7 +208,7 @@ template <class Problem> struct Gemm {
           Skinny::orderA(packedA + m * kStrideA, padded);
         for (int p = 0; p < kParts; ++p)
           Skinny::run(packedA, kStrideA, at.rows,
-                      sourceB.at(at.n0 + p * args.n, k), at.cols, depth,
+                      sourceB.part(p, args.n).at(at.n0, k), at.cols, depth,
                       c + p * kPartRows, T.bn);
       } else {
         Sum *packedB = scratch + T.bm * kStrideA;
@@ -215,12 +216,12 @@ template <class Problem> struct Gemm {
           for (i64 n = 0; n < at.cols; n += kPanel) {
             i64 cols = at.cols - n < kPanel ? at.cols - n : i64(kPanel);
             Sum *panel = packedB + (p * kPartRows + n) * T.bk;
-            packPanel(sourceB.at(at.n0 + p * args.n + n, k), cols, depth, panel,
-                      padded);
+            packPanel(sourceB.part(p, args.n).at(at.n0 + n, k), cols, depth,
+                      panel, padded);
             Acc *to = c + p * kPartRows + n;
             if constexpr (scaled)
-              multiplyScaled(args, at, n, k / kBlockScaleA.depth, packedA, made,
-                             panel, depth, to);
+              multiplyScaled(args, sourceA, at, n, k / kBlockScaleA.depth,
+                             packedA, made, panel, depth, to);
             else
               multiplyPanel<Acc>(packedA, kStrideA, at.rows, panel, depth, to,
                                  T.bn);
@@ -232,29 +233,48 @@ template <class Problem> struct Gemm {
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
-    Place at;
-    at.batch = block.z;
-    at.m0 = i64(block.y) * T.bm;
-    at.n0 = i64(block.x) * P::kCols;
-    at.rows = args.m - at.m0 < T.bm ? args.m - at.m0 : i64(T.bm);
-    at.cols = args.n - at.n0 < P::kCols ? args.n - at.n0 : i64(P::kCols);
-    Acc *c = reinterpret_cast<Acc *>(shared.bytes);
-    compute(args, at, c, reinterpret_cast<Sum *>(c + i64(T.bm) * T.bn));
+    TileRows rows = {block.z, i64(block.y) * T.bm, args.m};
+    i64 left = args.m - rows.first, n0 = i64(block.x) * P::kCols;
+    Place at = {rows.first, n0, left < T.bm ? left : i64(T.bm),
+                columnsFrom(args, n0)};
+    KRange range = rangeOfK<P>(args, block.z);
+    compute(args, SourceA(args.a, args.m, range.end), range, at,
+            accumulators(shared));
+    finish(args, rows, at, accumulators(shared), epilogue);
+  }
+
+  HK_MEM static Acc *accumulators(Shared &shared) {
+    return reinterpret_cast<Acc *>(shared.bytes);
+  }
+  HK_MEM static i64 columnsFrom(const GemmArgs &args, i64 n0) {
+    return args.n - n0 < P::kCols ? args.n - n0 : i64(P::kCols);
+  }
+  HK_MEM static void clear(Acc *c, i64 rows) {
+    __builtin_memset(c, 0, u64(rows) * T.bn * sizeof(Acc));
+  }
+
+  /// `rows` says where the rows of the tile go (TileRows).
+  template <class Rows, class Epilogue>
+  HK_MEM static void finish(const GemmArgs &args, const Rows &rows,
+                            const Place &at, const Acc *c,
+                            const Epilogue &epilogue) {
     for (i64 r = 0; r < at.rows; ++r)
-      finishRow(args, at, r, c + r * T.bn, epilogue);
+      if (rows.exists(int(r)))
+        finishRow(args, at, rows.matrix(int(r)), rows.row(int(r)), c + r * T.bn,
+                  epilogue);
   }
 
 private:
+  HK_MEM static Sum *scratchBehind(Acc *c) {
+    return reinterpret_cast<Sum *>(c + i64(T.bm) * T.bn);
+  }
   /// Those of the rows of A that are quantised, behind the packed operands.
   HK_MEM static float *rowScales(Sum *scratch) {
     return reinterpret_cast<float *>(scratch + T.bm * kStrideA + T.bn * T.bk);
   }
 
-  HK_MEM static void clear(Acc *c, i64 rows) {
-    __builtin_memset(c, 0, u64(rows) * T.bn * sizeof(Acc));
-  }
-
-  HK_MEM static void multiplyScaled(const GemmArgs &args, const Place &at,
+  HK_MEM static void multiplyScaled(const GemmArgs &args,
+                                    const SourceA &sourceA, const Place &at,
                                     i64 n, i64 kBlock, const Sum *a,
                                     [[maybe_unused]] const float *made,
                                     const Sum *panel, i64 depth, Acc *c) {
@@ -276,7 +296,7 @@ private:
         if constexpr (kQuantized)
           scale *= made[r + i];
         else if constexpr (P::kScaleA)
-          scale *= scaleA[(at.m0 + r + i) * args.a.fold.strideRow];
+          scale *= scaleOf(scaleA, sourceA.rowOf(at.m0 + r + i), args);
         HK_UNROLL for (int h = 0; h < 2; ++h) {
           auto from = *reinterpret_cast<HostVec<Sum> *>(part + i * kPanel +
                                                         h * kHostLanes);
@@ -287,9 +307,16 @@ private:
     }
   }
 
+  /// Of a row of zeros any will do.
+  HK_MEM static float scaleOf(const float *scaleA, i64 row,
+                              const GemmArgs &args) {
+    return row < 0 ? 1 : scaleA[row * args.a.fold.strideRow];
+  }
+
   template <class Epilogue>
-  HK_MEM static void finishRow(const GemmArgs &args, const Place &at, i64 r,
-                               const Acc *c, const Epilogue &epilogue) {
+  HK_MEM static void finishRow(const GemmArgs &args, const Place &at,
+                               i64 matrix, i64 row, const Acc *c,
+                               const Epilogue &epilogue) {
     constexpr int V = Epilogue::kVec;
     constexpr i64 group = Epilogue::kGroup ? Epilogue::kGroup : P::kCols;
     for (i64 g = 0; g < at.cols; g += group) {
@@ -309,14 +336,13 @@ private:
         for (i64 col = g; col < end; col += V)
           forColumns<V>(at.n0 + col, args.n, output(col),
                         [&]<int N>(i64 n, const auto &in) {
-                          stat =
-                              Max::apply(stat, epilogue.template stat<N>(
-                                                   at.batch, at.m0 + r, n, in));
+                          stat = Max::apply(stat, epilogue.template stat<N>(
+                                                      matrix, row, n, in));
                         });
       for (i64 col = g; col < end; col += V)
         forColumns<V>(at.n0 + col, args.n, output(col),
                       [&]<int N>(i64 n, const auto &in) {
-                        epilogue.template apply<N>(at.batch, at.m0 + r, n, in);
+                        epilogue.template apply<N>(matrix, row, n, in);
                       });
     }
   }

@@ -30,12 +30,17 @@ template <class L, class Acc> struct HostSource {
   i64 stride;
   DecodeScales<Decode> scales;
   i64 kEnd;
+  /// Names the rows, -1 for one of zeros, if they are gathered.
+  const i32 *table;
   i64 row0 = 0, k0 = 0;
+  int phase = 0;
 
   /// Of an operand of `rows` rows; scales end at k = kEnd.
-  HK_MEM HostSource(const OperandArgs &args, i64 rows, i64 kEnd)
+  HK_MEM HostSource(const OperandArgs &args, i64 rows, i64 kEnd,
+                    const i32 *table = nullptr)
       : data(reinterpret_cast<const Storage<L::kMem> *>(args.data)),
-        stride(args.stride), scales(args.decode, 0, rows), kEnd(kEnd) {}
+        stride(args.stride), scales(args.decode, 0, rows), kEnd(kEnd),
+        table(table) {}
 
   HK_MEM HostSource at(i64 row, i64 k) const {
     HostSource moved = *this;
@@ -43,22 +48,41 @@ template <class L, class Acc> struct HostSource {
     moved.k0 += k;
     return moved;
   }
+  /// The row of the operand; that of a row of zeros is -1.
+  HK_MEM i64 rowOf(i64 row) const {
+    if constexpr (L::kGathered)
+      return table[row0 + row];
+    else
+      return (row0 + row) * L::kStep + phase;
+  }
+  /// Part `p` of a pair: `n` rows further on, or the next one.
+  HK_MEM HostSource part(int p, i64 n) const {
+    HostSource moved = *this;
+    if constexpr (L::kStep == 1)
+      moved.row0 += p * n;
+    else
+      moved.phase = p;
+    return moved;
+  }
   /// Elements from the operand's first one to (row, k).
   HK_MEM i64 offset(i64 row, i64 k) const {
-    return kKContiguous ? (row0 + row) * stride + k0 + k
+    return kKContiguous ? rowOf(row) * stride + k0 + k
                         : (k0 + k) * stride + row0 + row;
   }
 
   /// The elements from (row, k) on along the contiguous dim; zero beyond
   /// `count`.
   HK_MEM HostVec<Acc> lanes(i64 row, i64 k, i64 count) const {
+    if constexpr (L::kGathered)
+      if (rowOf(row) < 0)
+        return HostVec<Acc>(0);
     if constexpr (Decode::kMakesScales) // codes may be integers, these are not
       return bitCast<HostVec<Acc>>(
           loadLanes<L::kMem, float>(data, offset(row, k), count));
     HostVec<Acc> x = loadLanes<L::kMem, Acc>(data, offset(row, k), count);
     if constexpr (Decode::kHasScales) {
       static_assert(__is_same(Acc, float));
-      return Decode::template decode<W>(x, scalesOf(row0 + row, k0 + k));
+      return Decode::template decode<W>(x, scalesOf(rowOf(row), k0 + k));
     } else
       return x;
   }

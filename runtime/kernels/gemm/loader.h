@@ -29,23 +29,45 @@ template <class L> HK_DEV constexpr i64 memBytes(i64 elements) {
 }
 
 /// The rows of an operand from the block's first one on, k from 0 on.
-template <class L> struct TileSource {
+template <class L, bool = L::kGathered> struct TileSource {
   Global<const u8> data;
-  i64 stride, rows;
+  i64 stride, rows, row0, total;
+  int phase = 0;
   DecodeScales<typename L::Decode> scales;
 
   /// `row0` is the first of `rows` rows that the block may read; the operand
   /// has `total`.
   HK_MEM TileSource(const OperandArgs &args, i64 row0, i64 rows, i64 total)
       : data(global<const u8>(args.data) +
-             memBytes<L>(L::kKContiguous ? row0 * args.stride : row0)),
-        stride(args.stride), rows(rows), scales(args.decode, row0, total) {}
+             memBytes<L>(L::kKContiguous ? row0 * L::kStep * args.stride
+                                         : row0)),
+        stride(args.stride * L::kStep), rows(rows), row0(row0), total(total),
+        scales(args.decode, row0 * L::kStep, total) {}
 
   /// The same number of rows, `by` rows further on.
   HK_MEM TileSource movedBy(i64 by) const {
     TileSource moved = *this;
     moved.data += memBytes<L>(L::kKContiguous ? by * stride : by);
+    moved.row0 += by;
     moved.scales.moveBy(by);
+    return moved;
+  }
+  /// The row of the operand that row `r` of the tile is; that of the edge
+  /// outside.
+  HK_MEM i64 rowOf(int r) const {
+    i64 row = row0 + r;
+    return row < total ? row : total - 1;
+  }
+  HK_MEM float scaleAt(int row, i64 k, i64 kEnd) const {
+    return scales.at(L::kStep == 1 ? row : row * L::kStep + phase, k, kEnd);
+  }
+  /// Part `p` of a pair: `n` rows further on, or the next one.
+  HK_MEM TileSource part(int p, i64 n) const {
+    if constexpr (L::kStep == 1)
+      return movedBy(p * n);
+    TileSource moved = *this;
+    moved.data += memBytes<L>(p * (stride / L::kStep));
+    moved.phase = p;
     return moved;
   }
 
@@ -65,6 +87,28 @@ template <class L> struct TileSource {
   }
 };
 
+/// Rows that a table in LDS names, -1 for none.
+template <class L> struct TileSource<L, true> {
+  Global<const u8> data;
+  i64 stride;
+  const i32 *table;
+  DecodeScales<typename L::Decode> scales;
+
+  /// Of an operand of `total` rows, at least one.
+  HK_MEM TileSource(const OperandArgs &args, const i32 *table, i64 total)
+      : data(global<const u8>(args.data)), stride(args.stride), table(table),
+        scales(args.decode, 0, total) {}
+
+  template <int Rows, int BK> HK_MEM GatheredView view(i64, i64 kEnd) const {
+    return {data, memBytes<L>(stride), table, memBytes<L>(kEnd)};
+  }
+  HK_MEM static u32 firstByte(i64 k) { return u32(memBytes<L>(k)); }
+  HK_MEM i64 rowOf(int r) const { return table[r] < 0 ? 0 : table[r]; }
+  HK_MEM float scaleAt(int row, i64 k, i64 kEnd) const {
+    return scales.at(rowOf(row), k, kEnd);
+  }
+};
+
 /// L is an Operand. One tile of Rows x BK elements of dtype Lds.
 template <class L, DType Lds, int Rows, int BK, int Threads>
 struct StagedLoader {
@@ -78,7 +122,7 @@ struct StagedLoader {
     copy.issue(source.template view<Rows, BK>(k, kEnd), source.firstByte(k));
     if constexpr (kPrefetchesScales)
       Copy::forEachChunk([&](int i, int d, int row, int at) {
-        scale[i][d] = source.scales.at(row, k + at, kEnd);
+        scale[i][d] = source.scaleAt(row, k + at, kEnd);
       });
   }
 
@@ -99,8 +143,8 @@ struct StagedLoader {
             s = scale[i][d];
           else
             HK_UNROLL for (int e = 0; e < E; ++e) s[e] =
-                source.scales.at(row + (L::kKContiguous ? 0 : e),
-                                 k + at + (L::kKContiguous ? e : 0), kEnd);
+                source.scaleAt(row + (L::kKContiguous ? 0 : e),
+                               k + at + (L::kKContiguous ? e : 0), kEnd);
           y = Decode::template decode<E>(x, s);
         } else {
           static_assert(L::kKContiguous && Decode::kBlock % E == 0 &&

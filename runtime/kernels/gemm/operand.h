@@ -97,9 +97,15 @@ struct GroupQuantized {
   }
 };
 
-/// MemT, KContiguousT, AlignT: OperandLayout of the matrix layer.
-template <DType MemT, bool KContiguousT, int AlignT, class DecodeT = AsStored>
+/// MemT, KContiguousT, AlignT: OperandLayout of the matrix layer. GatheredT: a
+/// table names the rows of a tile. StepT: a tile has every so manieth row, as
+/// where the rows of a pair alternate.
+template <DType MemT, bool KContiguousT, int AlignT, class DecodeT = AsStored,
+          bool GatheredT = false, int StepT = 1>
 struct Operand {
+  static constexpr bool kGathered = GatheredT;
+  static constexpr int kStep = StepT;
+  static_assert((!kGathered && kStep == 1) || KContiguousT);
   static constexpr DType kMem = MemT;
   static constexpr bool kKContiguous = KContiguousT;
   static constexpr int kAlign = AlignT;

@@ -102,6 +102,16 @@ HK_DEV KRange rangeOfK(const GemmArgs &args, i64 matrix) {
   return {begin, begin + each < args.k ? begin + each : args.k};
 }
 
+/// Where the rows of a tile go: rows `first`, ... of a matrix of the result,
+/// those below `end`.
+struct TileRows {
+  i64 batch, first, end;
+
+  HK_MEM bool exists(int r) const { return first + r < end; }
+  HK_MEM i64 row(int r) const { return first + r; }
+  HK_MEM i64 matrix(int) const { return batch; }
+};
+
 /// Accumulators of V consecutive columns; `pair` those of the partner columns.
 template <class Acc, int V> struct GemmOutput {
   Vec<Acc, V> acc, pair;

@@ -30,10 +30,15 @@
 
 namespace hk {
 
+template <class L> constexpr bool readsGatheredRows() {
+  if constexpr (requires { L::kGathered; })
+    return L::kGathered;
+  return false;
+}
 template <class L, DType Lds>
 inline constexpr bool kCanCopyDirect =
     kTarget.directToLds >= 16 && L::kMem == Lds && L::kKContiguous &&
-    L::kAlign >= 16;
+    L::kAlign >= 16 && (!readsGatheredRows<L>() || copiesGatheredRows(kTarget));
 
 /// Waits until at most `Pending` later groups of this thread are unfinished, of
 /// `Copies` copies each. Other loads that are under way only make it wait
@@ -73,11 +78,13 @@ template <int Rows, int RowBytes, int Threads> struct DirectCopy {
   static_assert(Rows * kChunks % Threads == 0,
                 "the threads of a block share a tile evenly");
 
-  HK_MEM static void issue(const TileView &view, u32 byte, u8 *tile) {
+  template <class View>
+  HK_MEM static void issue(const View &view, u32 byte, u8 *tile) {
     HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
       int s = i * Threads + threadId(), row = s / kChunks;
       u32 at = byte + u32(swizzleChunk<RowBytes>(row, s % kChunks)) * 16;
 #if defined(__gfx950__)
+      static_assert(__is_same(View, TileView));
       // The hardware adds lane * 16 to the wave's base.
       __builtin_amdgcn_raw_ptr_buffer_load_lds(
           view.rsrc,
@@ -126,7 +133,7 @@ template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
 
   /// k contiguous: `byte` is that of the tile's first k. Rows contiguous: the
   /// view's rows are the tile's k values and byte is 0.
-  HK_MEM void issue(const TileView &view, u32 byte) {
+  template <class View> HK_MEM void issue(const View &view, u32 byte) {
     HK_UNROLL for (int i = 0; i < kUnits; ++i) {
       int s = i * Threads + threadId();
       HK_UNROLL for (int d = 0; d < kDepth; ++d) v[i][d] =

@@ -10,6 +10,7 @@
 // that a bound costs no branch; its offsets have 32 bits, hence a view starts
 // at the tile's corner (64-bit arithmetic) and spans a tile's rows only: their
 // stride is below 16 MiB for 256 rows. sm_90a predicates the access.
+// GatheredView: rows that a table names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,13 +102,57 @@ private:
 
 #endif
 
+#if HK_GPU
+
+/// Rows that a table in LDS names, -1 for one whose elements nobody uses.
+/// `base` is the first row of all, which there is. Rows may be anywhere, so
+/// that an access has an address of its own instead of an offset.
+struct GatheredView {
+  Global<const u8> base;
+  i64 stride;
+  const i32 *rows;
+  i64 rowBytes;
+
+  HK_MEM bool contains(int row, u32 byte) const {
+    return rows[row] >= 0 && i64(byte) < rowBytes;
+  }
+  HK_MEM Global<const u8> address(int row, u32 byte) const {
+    return base + (i64(rows[row]) * stride + byte);
+  }
+  /// Of a row that is not there anything is read, for there is no branch and no
+  /// mask to keep for every load; behind a row's end zeros, as products need.
+  template <int Bytes> HK_MEM auto load(int row, u32 byte) const {
+    if constexpr (Bytes == 16)
+      return read<u32x4>(row, byte);
+    else if constexpr (Bytes == 8)
+      return read<u32x2>(row, byte);
+    else if constexpr (Bytes == 4)
+      return read<u32>(row, byte);
+    else if constexpr (Bytes == 2)
+      return read<u16>(row, byte);
+    else
+      return read<u8>(row, byte);
+  }
+
+private:
+  template <class T> HK_MEM T read(int row, u32 byte) const {
+    bool inside = i64(byte) < rowBytes;
+    i64 at = rows[row] < 0 ? 0 : i64(rows[row]);
+    Global<const u8> from = base + (at * stride + (inside ? byte : 0u));
+    T v = *(Global<const T>)from;
+    return inside ? v : T(0);
+  }
+};
+
+#endif
+
 /// `Bytes` bytes as an array of words, in accesses of at most Align bytes; any
 /// part of them may lie outside.
 template <int Bytes> struct RawBytes {
   alignas(Bytes < 4 ? 4 : Bytes) u32 w[(Bytes + 3) / 4];
 };
-template <int Bytes, int Align>
-HK_DEV RawBytes<Bytes> loadRaw(const TileView &view, int row, u32 byte) {
+template <int Bytes, int Align, class View>
+HK_DEV RawBytes<Bytes> loadRaw(const View &view, int row, u32 byte) {
   RawBytes<Bytes> r;
   constexpr int piece = Align < Bytes ? Align : Bytes;
   if constexpr (piece == 16 && Bytes == 16) {

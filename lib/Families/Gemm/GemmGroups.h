@@ -1,0 +1,54 @@
+//===- GemmGroups.h - Grid and size of a product of groups -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The lengths of groups are data: a launch knows how many rows there are in
+// all. Its grid has as many tiles as they may need, and its tile is that of the
+// mean group: with few rows to a group (decode) matrices are streamed once,
+// with many (prefill) tiles are as large as those of any product.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_FAMILIES_GEMM_GEMMGROUPS_H
+#define HK_FAMILIES_GEMM_GEMMGROUPS_H
+
+#include "GemmKernel.h"
+
+namespace mlir::hk {
+
+class GroupGrid {
+public:
+  /// A size or dim symbol as a value.
+  using ValueOf = llvm::function_ref<Value(int64_t name)>;
+
+  GroupGrid(KernelOp kernel, GroupedMatmulOp op);
+
+  /// Whether a table in LDS names the rows of a tile.
+  bool hasTable() const { return !alongK; }
+  /// Rows of the mean group (with groups of k: of a result), or dynamic.
+  int64_t constantRowsOfGroup() const;
+  /// Makes the size of one product, m rows, that of one of each group.
+  void adjust(::hk::GemmSize &size) const;
+  /// Whether the mean group has at most `most` rows, an i1.
+  Value atMost(OpBuilder &b, Location loc, ValueOf valueOf, int64_t most) const;
+  /// Sets y and z of a launch whose tiles have `bm` rows
+  /// (runtime/kernels/gemm/groups.h).
+  void setGrid(OpBuilder &b, Location loc, ValueOf valueOf, int64_t bm,
+               LaunchDims &launch) const;
+
+private:
+  /// Rows that are multiplied, at most.
+  Value products(OpBuilder &b, Location loc, ValueOf valueOf) const;
+
+  bool alongK, blocks;
+  int64_t block, topK;
+  /// Sizes or dim symbols: rows of A (along k: of a result), places, groups.
+  int64_t rows, places, groups;
+};
+
+} // namespace mlir::hk
+
+#endif // HK_FAMILIES_GEMM_GEMMGROUPS_H

@@ -1,0 +1,139 @@
+//===- groups.h - Which rows meet which matrix -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The schedule of a product of groups of rows (hk.grouped_matmul): a grid that
+// needs no lengths, and what its tile number t is: rows of one group, or rows
+// of zeros. With bounds or lengths tiles are numbered as device/ragged.h
+// numbers those of sequences, and rows behind the last group are one more. With
+// blocks of places every block has tiles of its own, and behind them come tiles
+// of rows of the result, which store zeros where `order` names no row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_GROUPS_H
+#define HK_KERNELS_GEMM_GROUPS_H
+
+#include "kernels/device/ragged.h"
+#include "kernels/gemm/problem.h"
+
+namespace hk {
+
+enum class GroupForm { Blocks, Bounds, Lengths };
+
+/// What groups are given by. Block: places of a block (Blocks). TopK: entries
+/// of the order that are of one row of A. Gathered: there is an order.
+template <GroupForm FormT, bool GatheredT, i64 BlockT, i64 TopKT>
+struct GroupProblem {
+  static constexpr GroupForm kForm = FormT;
+  static constexpr bool kGathered = GatheredT;
+  static constexpr i64 kBlock = BlockT, kTopK = TopKT;
+};
+
+struct GroupArgs {
+  /// i32: a group per block; G + 1 bounds; G lengths. i32: the order, or 0.
+  u64 groups, order;
+  /// Blocks that have a group; groups; places.
+  i64 blocks, count, places;
+  /// Elements, scales of the decoder and scales along k of a matrix of B.
+  i64 stride, strideDecode, strideFold;
+
+  HK_MEM Global<const i32> given() const { return global<const i32>(groups); }
+  HK_MEM i64 orderAt(i64 place) const {
+    return global<const i32>(order)[place];
+  }
+  /// Bound b of the groups, where whatever is given names no place too many.
+  template <GroupForm Form> HK_MEM i64 bound(i64 b) const {
+    i64 at = 0;
+    if constexpr (Form == GroupForm::Bounds)
+      at = given()[b];
+    else
+      for (i64 g = 0; g < b; ++g)
+        at += given()[g] > 0 ? given()[g] : 0;
+    return at < 0 ? 0 : at < places ? at : places;
+  }
+};
+
+/// A tile: places [first, end) of a group; -1: they give zeros. `unnamed`: they
+/// are rows of the result, of which those that the order names are left alone.
+struct GroupTile {
+  i64 group, first, end;
+  bool unnamed;
+};
+
+template <class Groups> struct GroupSchedule {
+  static constexpr GroupForm kForm = Groups::kForm;
+
+  /// Tiles of `bm` rows. `rows`: of the result.
+  HK_MEM static i64 tiles(const GroupArgs &args, i64 rows, i64 bm) {
+    if constexpr (kForm == GroupForm::Blocks)
+      return blockTiles(args, bm) + (rows + bm - 1) / bm;
+    else
+      return args.places / bm + args.count + 1;
+  }
+
+  HK_MEM static GroupTile at(const GroupArgs &args, i64 rows, i64 bm,
+                             i64 tile) {
+    if constexpr (kForm == GroupForm::Blocks) {
+      i64 perBlock = (Groups::kBlock + bm - 1) / bm,
+          left = blockTiles(args, bm);
+      if (tile >= left) {
+        i64 first = (tile - left) * bm;
+        return {-1, first, first + bm < rows ? first + bm : rows, true};
+      }
+      i64 block = tile / perBlock, first = tile % perBlock * bm;
+      i64 end = first + bm < Groups::kBlock ? first + bm : Groups::kBlock;
+      i64 group = block < args.blocks ? i64(args.given()[block]) : -1;
+      i64 begin = block * Groups::kBlock;
+      end = begin + end < args.places ? begin + end : args.places;
+      return {group >= 0 && group < args.count ? group : -1, begin + first, end,
+              false};
+    } else {
+      Segment s = segmentOf(args, bm, tile);
+      i64 first = s.begin + (tile - raggedTile(s.begin, bm, s.group)) * bm;
+      if (first < s.begin) // bounds that are none
+        first = s.end;
+      return {s.group < args.count ? s.group : -1, first,
+              first + bm < s.end ? first + bm : s.end, false};
+    }
+  }
+
+private:
+  HK_MEM static i64 blockTiles(const GroupArgs &args, i64 bm) {
+    return (args.places + Groups::kBlock - 1) / Groups::kBlock *
+           ((Groups::kBlock + bm - 1) / bm);
+  }
+
+  /// A group and its places; group `count` has those behind the last one.
+  struct Segment {
+    i64 group, begin, end;
+  };
+  HK_MEM static Segment segmentOf(const GroupArgs &args, i64 bm, i64 tile) {
+    Segment s = {0, 0, 0};
+    if constexpr (kForm == GroupForm::Bounds) {
+      s.group = raggedSequence(args.given(), args.count, 1, bm, tile);
+      s.begin = args.bound<kForm>(s.group);
+      if (s.group < args.count)
+        s.end = args.bound<kForm>(s.group + 1);
+    } else {
+      // The last group whose first tile is not after it.
+      for (; s.group < args.count; ++s.group, s.begin = s.end) {
+        i64 length = args.given()[s.group];
+        s.end = s.begin + (length > 0 ? length : 0);
+        s.end = s.end < args.places ? s.end : args.places;
+        if (raggedTile(s.end, bm, s.group + 1) > tile)
+          break;
+      }
+    }
+    if (s.group == args.count)
+      s.end = args.places;
+    return s;
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_GROUPS_H
