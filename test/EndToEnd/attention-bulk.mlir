@@ -27,7 +27,7 @@ func.func @causal(%q: tensor<2x?x4x128xbf16>, %k: tensor<2x?x2x128xbf16>, %v: te
   %0, %1 = hk.attention %q, %k, %v scale 0.0884 causal : tensor<2x?x4x128xbf16>, tensor<2x?x2x128xbf16>, tensor<2x?x2x128xbf16> -> tensor<2x?x4x128xbf16>, tensor<2x?x4xf32>
   return %0, %1 : tensor<2x?x4x128xbf16>, tensor<2x?x4xf32>
 }
-// The tile of few keys.
+// Keys of a known number, one head per key head.
 func.func @short(%q: tensor<1x?x3x128xbf16>, %k: tensor<1x300x3x128xbf16>, %v: tensor<1x300x3x128xbf16>) -> tensor<1x?x3x128xbf16> {
   %0 = hk.attention %q, %k, %v scale 0.0884 causal : tensor<1x?x3x128xbf16>, tensor<1x300x3x128xbf16>, tensor<1x300x3x128xbf16> -> tensor<1x?x3x128xbf16>
   return %0 : tensor<1x?x3x128xbf16>

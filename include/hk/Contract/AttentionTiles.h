@@ -27,9 +27,7 @@ struct AttentionShape {
   /// Whether tensor maps can describe the operands and the result is of 16-bit
   /// elements: what the warp-specialised loop of sm_90a needs.
   bool bulk = false;
-  bool softcap = false;
-  /// Most keys of a sequence; the default: not known.
-  int64_t keys = INT64_MAX;
+  bool causal = false, softcap = false;
 
   constexpr int64_t largestDim() const {
     return headDim > valueDim ? headDim : valueDim;
@@ -41,10 +39,10 @@ struct AttentionCandidate {
   AttentionTile tile;
   /// Largest head size.
   int64_t maxDim;
-  /// Most keys of a sequence, where their number is known.
-  int64_t maxKeys = INT64_MAX;
   /// Whether its registers leave room for a soft cap.
   bool softcap = true;
+  /// Only for causal masks: of smaller tiles fewer scores are masked.
+  bool causal = false;
 };
 
 /// Queries of a sequence from which on a warp-specialised tile, which has rows
@@ -71,10 +69,11 @@ inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Gfx1100, {64, 32, 4, 1, 1}, 96},
     {Arch::Gfx1100, {64, 16, 4, 1, 1}, 128},
     {Arch::Gfx1100, {16, 32, 4, 1, 1}, 64},
-    {Arch::Sm90a, {128, 128, 12, 2, 1}, 128, 2048},
-    {Arch::Sm90a, {128, 160, 12, 2, 1}, 128, INT64_MAX, false},
+    {Arch::Sm90a, {128, 192, 12, 2, 1}, 64, false},
+    {Arch::Sm90a, {128, 128, 12, 2, 1}, 128, true, true},
+    {Arch::Sm90a, {128, 160, 12, 2, 1}, 128, false},
     {Arch::Sm90a, {128, 128, 12, 2, 1}, 192},
-    {Arch::Sm90a, {128, 80, 12, 2, 1}, 256, INT64_MAX, false},
+    {Arch::Sm90a, {128, 80, 12, 2, 1}, 256, false},
     {Arch::Sm90a, {128, 64, 12, 2, 1}, 256},
     {Arch::Sm90a, {64, 64, 4, 2, 1}, 128},
     {Arch::Sm90a, {64, 32, 4, 2, 1}, 192},
@@ -91,7 +90,8 @@ constexpr Arch attentionCandidateArch(Arch arch) {
 constexpr bool usableForShape(const AttentionCandidate &c, Arch arch,
                               const AttentionShape &shape) {
   if (attentionPath(arch, c.tile) == AttentionPath::WarpSpecialised &&
-      (!shape.bulk || shape.keys > c.maxKeys || (shape.softcap && !c.softcap)))
+      (!shape.bulk || (c.causal && !shape.causal) ||
+       (shape.softcap && !c.softcap)))
     return false;
   return c.arch == attentionCandidateArch(arch) &&
          shape.largestDim() <= c.maxDim;

@@ -37,10 +37,8 @@ public:
       : kernel(kernel), target(target), log(log), shape(kernel.getShape()),
         bulk(kernel.getBulkVerdict(target)) {
     shape.bulk = bulk.accepted();
+    shape.causal = kernel.getOp().getCausal();
     shape.softcap = kernel.getOp().getSoftcap().has_value();
-    DimName keys = kernel.getKeys();
-    if (shape.bulk && !SymShapeAttr::isSymbol(keys))
-      shape.keys = keys;
   }
 
   LogicalResult run() {

@@ -59,16 +59,22 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionRows {
     prepare(a, s);
     if (firstKey < fullBegin || firstKey + Config::kKeys > fullEnd)
       mask(s, firstKey);
-    float scale = baseTwo(a), base[2];
+    float scale = baseTwo(a), top[2], base[2];
     HK_UNROLL for (int r = 0; r < 2; ++r) {
-      float top = __builtin_fmaxf(maximumOf(s, r), maximum[r]);
-      top = __builtin_fmaxf(top, quadXor<1>(top));
-      top = __builtin_fmaxf(top, quadXor<2>(top));
-      base[r] = top == kMinusInf ? 0.f : top * scale;
-      factor[r] = softmaxExp2(__builtin_fmaf(maximum[r], scale, -base[r]));
-      maximum[r] = top;
+      top[r] = __builtin_fmaxf(maximumOf(s, r), maximum[r]);
+      top[r] = __builtin_fmaxf(top[r], quadXor<1>(top[r]));
+      top[r] = __builtin_fmaxf(top[r], quadXor<2>(top[r]));
+      // Of two rounded products: as far apart as what the sums were made with.
+      float last = maximum[r] * scale;
+      maximum[r] = top[r];
+      top[r] = softmaxBase(top[r]);
+      base[r] = top[r] * scale;
+      factor[r] = softmaxExp2(last - base[r]);
       sum[r] *= factor[r];
     }
+    if (!(__builtin_fabsf(base[0]) < kLargeBase &&
+          __builtin_fabsf(base[1]) < kLargeBase))
+      subtract(s, top, base);
     float odd[2] = {0, 0};
     HK_UNROLL for (int i = 0; i < kScores; i += 2) {
       int r = i / 2 % 2;
@@ -93,6 +99,16 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionRows {
   }
 
 private:
+  /// The fused operation subtracts a rounded base from an exact product, which
+  /// shifts all exponents of a row alike: by at most 1 below this.
+  static constexpr float kLargeBase = 0x1p24f;
+
+  /// For larger ones: differences first.
+  HK_MEM static void subtract(Scores &s, const float (&top)[2],
+                              float (&base)[2]) {
+    HK_UNROLL for (int i = 0; i < kScores; ++i) s[i] -= top[i / 2 % 2];
+    base[0] = base[1] = 0;
+  }
   /// What makes a score that the softmax sees a logarithm of base 2: positive,
   /// so that order stays.
   HK_MEM static float baseTwo(const AttentionArgs<S> &a) {
