@@ -27,7 +27,7 @@ struct AttentionShape {
   /// Whether tensor maps can describe the operands and the result is of 16-bit
   /// elements: what the warp-specialised loop of sm_90a needs.
   bool bulk = false;
-  bool causal = false, softcap = false;
+  bool softcap = false;
 
   constexpr int64_t largestDim() const {
     return headDim > valueDim ? headDim : valueDim;
@@ -41,8 +41,6 @@ struct AttentionCandidate {
   int64_t maxDim;
   /// Whether its registers leave room for a soft cap.
   bool softcap = true;
-  /// Only for causal masks: of smaller tiles fewer scores are masked.
-  bool causal = false;
 };
 
 /// Queries of a sequence from which on a warp-specialised tile, which has rows
@@ -70,8 +68,6 @@ inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Gfx1100, {64, 16, 4, 1, 1}, 128},
     {Arch::Gfx1100, {16, 32, 4, 1, 1}, 64},
     {Arch::Sm90a, {128, 192, 12, 2, 1}, 64, false},
-    {Arch::Sm90a, {128, 128, 12, 2, 1}, 128, true, true},
-    {Arch::Sm90a, {128, 160, 12, 2, 1}, 128, false},
     {Arch::Sm90a, {128, 128, 12, 2, 1}, 192},
     {Arch::Sm90a, {128, 80, 12, 2, 1}, 256, false},
     {Arch::Sm90a, {128, 64, 12, 2, 1}, 256},
@@ -90,8 +86,7 @@ constexpr Arch attentionCandidateArch(Arch arch) {
 constexpr bool usableForShape(const AttentionCandidate &c, Arch arch,
                               const AttentionShape &shape) {
   if (attentionPath(arch, c.tile) == AttentionPath::WarpSpecialised &&
-      (!shape.bulk || (c.causal && !shape.causal) ||
-       (shape.softcap && !c.softcap)))
+      (!shape.bulk || (shape.softcap && !c.softcap)))
     return false;
   return c.arch == attentionCandidateArch(arch) &&
          shape.largestDim() <= c.maxDim;

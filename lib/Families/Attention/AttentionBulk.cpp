@@ -30,19 +30,46 @@ bool mlir::hk::isWarpSpecialised(AttentionTileAttr tile) {
          ::hk::AttentionPath::WarpSpecialised;
 }
 
+/// What the loop computes of the forms that the operator has.
+static Verdict checkLoop(AttentionOp op) {
+  auto refuse = [](Reason reason, StringRef what) {
+    return Verdict::refuse(reason, "the warp-specialised loop has no " + what);
+  };
+  auto element = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getElementType();
+  };
+  Type type = element(op.getQuery());
+  if (element(op.getKey()) != type || element(op.getValue()) != type ||
+      op.getProbabilityType() != type)
+    return refuse(Reason::UnsupportedDType,
+                  "queries, keys, values and probabilities of different types");
+  if (op.getQScale() || op.getKScale() || op.getVScale())
+    return refuse(Reason::UnsupportedDType, "scales of queries and keys");
+  if (!op.getScore().empty() || !op.getWeight().empty())
+    return refuse(Reason::NotAnEpilogue, "regions");
+  if (op.getNormalizer() != Normalizer::softmax)
+    return refuse(Reason::UnsupportedShape, "normalizer but softmax");
+  if (op.getKeyForm() == KeyForm::Paged)
+    return refuse(Reason::UnsupportedShape,
+                  "pages: a box of keys would lie in several");
+  if (op.getKeyLayout() != CacheLayout::token_major ||
+      op.getValueLayout() != CacheLayout::token_major)
+    return refuse(Reason::UnsupportedShape, "layouts but token_major");
+  if (op.getNumSlices() != 1)
+    return refuse(Reason::UnsupportedShape,
+                  "slices of the keys: they are for few queries");
+  return Verdict::accept();
+}
+
 Verdict AttentionKernel::getBulkVerdict(const ::hk::Target &target) const {
   if (target.arch != ::hk::Arch::Sm90a)
     return Verdict::refuse(Reason::UnsupportedShape,
                            "only sm_90a has a copy engine");
+  if (Verdict verdict = checkLoop(op); !verdict.accepted())
+    return verdict;
   if (::hk::info(shape.type).bits != 16 || ::hk::info(getOutType()).bits != 16)
     return Verdict::refuse(Reason::UnsupportedDType,
                            "queries and result must be bf16 or f16");
-  if (op.getKeyForm() == KeyForm::Paged)
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "a box of keys would lie in several pages");
-  if (op.getNumSlices() != 1)
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "slices of the keys are for few queries");
   DimName keys = getKeys();
   if (!SymShapeAttr::isSymbol(keys) && keys == 0)
     return Verdict::refuse(Reason::UnsupportedShape, "there are no keys");
@@ -62,20 +89,27 @@ Verdict AttentionKernel::getBulkVerdict(const ::hk::Target &target) const {
 static hk_tensor_map_abi mapOf(const AttentionKernel &kernel, int64_t operand,
                                bool sequences, int64_t boxRows) {
   ArgumentWords words(kernel.getKernel());
-  unsigned number = unsigned(operand), dim = sequences ? 1 : 0;
+  unsigned number = unsigned(operand);
+  int64_t first = sequences ? 1 : 0;
+  auto size = [&](int64_t dim) {
+    return words.dimNumber(number, kernel.memoryDim(operand, dim));
+  };
+  auto stride = [&](int64_t dim) {
+    return words.strideNumber(number, kernel.memoryDim(operand, dim));
+  };
   hk_tensor_map_abi map = {};
   map.pointer = number;
   map.dtype = uint8_t(kernel.getType());
-  map.rows = words.dimNumber(number, dim);
-  map.row_stride = words.strideNumber(number, dim);
-  map.matrices = words.dimNumber(number, dim + 1);
-  map.matrix_stride = words.strideNumber(number, dim + 1);
-  map.columns = words.dimNumber(number, dim + 2);
+  map.rows = size(first);
+  map.row_stride = stride(first);
+  map.matrices = size(first + 1);
+  map.matrix_stride = stride(first + 1);
+  map.columns = size(first + 2);
   map.batches = {1, HK_NO_WORD};
   map.batch_stride = map.row_stride;
   if (sequences) {
-    map.batches = words.dimNumber(number, 0);
-    map.batch_stride = words.strideNumber(number, 0);
+    map.batches = size(0);
+    map.batch_stride = stride(0);
   }
   map.box_columns = uint32_t(kBoxColumns);
   map.box_rows = uint32_t(boxRows);

@@ -129,6 +129,8 @@ public:
 
   SmallVector<hk_tensor_map_abi>
   getTensorMaps(KernelOp kernel, VariantOp variant) const override {
+    if (isMqaLogits(kernel))
+      return {};
     return attentionTensorMaps(kernel,
                                cast<AttentionTileAttr>(variant.getTile()));
   }

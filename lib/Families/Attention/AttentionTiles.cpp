@@ -37,7 +37,6 @@ public:
       : kernel(kernel), target(target), log(log), shape(kernel.getShape()),
         bulk(kernel.getBulkVerdict(target)) {
     shape.bulk = bulk.accepted();
-    shape.causal = kernel.getOp().getCausal();
     shape.softcap = kernel.getOp().getSoftcap().has_value();
   }
 

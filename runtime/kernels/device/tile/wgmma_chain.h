@@ -101,13 +101,8 @@ template <int COUNT> HK_DEV void settleProduct(float (&d)[COUNT]) {
 #define HK_LIST32(r, i) HK_LIST16(r, i), HK_LIST16(r, i + 16)
 #define HK_LIST64(r, i) HK_LIST32(r, i), HK_LIST32(r, i + 32)
 #define HK_LIST20(r, i) HK_LIST16(r, i), HK_LIST4(r, i + 16)
-#define HK_LIST28(r, i) HK_LIST20(r, i), HK_LIST8(r, i + 20)
 #define HK_LIST40(r, i) HK_LIST32(r, i), HK_LIST8(r, i + 32)
-#define HK_LIST44(r, i) HK_LIST40(r, i), HK_LIST4(r, i + 40)
 #define HK_LIST48(r, i) HK_LIST32(r, i), HK_LIST16(r, i + 32)
-#define HK_LIST56(r, i) HK_LIST40(r, i), HK_LIST16(r, i + 40)
-#define HK_LIST80(r, i) HK_LIST64(r, i), HK_LIST16(r, i + 64)
-#define HK_LIST88(r, i) HK_LIST80(r, i), HK_LIST8(r, i + 80)
 #define HK_LIST96(r, i) HK_LIST64(r, i), HK_LIST32(r, i + 64)
 #define HK_LIST128(r, i) HK_LIST64(r, i), HK_LIST64(r, i + 64)
 
@@ -125,16 +120,15 @@ template <DType D, int KEYS, int DEPTH, int ROWS> struct ScoreChain {
 #define HK_OUT(i) "=f"(s[i])
 #define HK_CHAIN(keys, count)                                                  \
   if constexpr (KEYS == keys)                                                  \
-  asm volatile((kText) : HK_LIST##count(HK_OUT, 0) : "l"(q), "l"(k) : "memor"  \
-                                                                      "y")
-    static_assert(KEYS == 64 || KEYS == 80 || KEYS == 112 || KEYS == 128 ||
-                  KEYS == 160 || KEYS == 176 || KEYS == 192);
+  asm volatile((kText)                                                         \
+               : HK_LIST##count(HK_OUT, 0)                                     \
+               : "l"(q), "l"(k)                                                \
+               : "memor"                                                       \
+                 "y")
+    static_assert(KEYS == 64 || KEYS == 80 || KEYS == 128 || KEYS == 192);
     HK_CHAIN(64, 32);
     HK_CHAIN(80, 40);
-    HK_CHAIN(112, 56);
     HK_CHAIN(128, 64);
-    HK_CHAIN(160, 80);
-    HK_CHAIN(176, 88);
     HK_CHAIN(192, 96);
 #undef HK_CHAIN
 #undef HK_OUT
@@ -161,14 +155,10 @@ template <DType D, int N, int KEYS> struct ValueChain {
 #define HK_CHAINS(n, accumulators)                                             \
   HK_CHAIN(n, accumulators, 64, 16);                                           \
   HK_CHAIN(n, accumulators, 80, 20);                                           \
-  HK_CHAIN(n, accumulators, 112, 28);                                          \
   HK_CHAIN(n, accumulators, 128, 32);                                          \
-  HK_CHAIN(n, accumulators, 160, 40);                                          \
-  HK_CHAIN(n, accumulators, 176, 44);                                          \
   HK_CHAIN(n, accumulators, 192, 48)
     static_assert(N == 64 || N == 96 || N == 128 || N == 192 || N == 256);
-    static_assert(KEYS == 64 || KEYS == 80 || KEYS == 112 || KEYS == 128 ||
-                  KEYS == 160 || KEYS == 176 || KEYS == 192);
+    static_assert(KEYS == 64 || KEYS == 80 || KEYS == 128 || KEYS == 192);
     HK_CHAINS(64, 32);
     HK_CHAINS(96, 48);
     HK_CHAINS(128, 64);
@@ -185,15 +175,10 @@ template <DType D, int N, int KEYS> struct ValueChain {
 #undef HK_LIST8
 #undef HK_LIST16
 #undef HK_LIST20
-#undef HK_LIST28
 #undef HK_LIST32
 #undef HK_LIST40
-#undef HK_LIST44
 #undef HK_LIST48
-#undef HK_LIST56
 #undef HK_LIST64
-#undef HK_LIST80
-#undef HK_LIST88
 #undef HK_LIST96
 #undef HK_LIST128
 
