@@ -30,9 +30,9 @@ SMALL_FLOPS = 1e11
 F8_MAX = 448.0
 
 
-def calls(folder):
+def calls(folder, pattern):
     """Source and options of every call that the tests make."""
-    for source in sorted(folder.glob("gemm-*.mlir")):
+    for source in sorted(folder.glob(pattern)):
         for options in re.findall(r"^// RUN: hk-run %t.so --check=%s (.*)$", source.read_text(), re.M):
             yield source, options.split()
 
@@ -48,9 +48,9 @@ def hk_run(home, *arguments):
     return "\n".join(done.stdout.splitlines()[-8:]) if done.returncode else None
 
 
-def run(folder, archive):
-    home, work, failed = pathlib.Path(os.environ["HK_HOME"]), pathlib.Path("/tmp/hk-gemm"), 0
-    for number, (source, options) in enumerate(calls(folder)):
+def run(folder, archive, pattern="gemm-*.mlir"):
+    home, work, failed = pathlib.Path(os.environ["HK_HOME"]), pathlib.Path(tempfile.mkdtemp()), 0
+    for number, (source, options) in enumerate(calls(folder, pattern)):
         results = work / str(number)
         results.parent.mkdir(parents=True, exist_ok=True)
         text = hk_run(home, source.with_suffix(".so"), "--device=cuda:0", "--poison", f"--output={results}", *options)
@@ -63,12 +63,12 @@ def run(folder, archive):
     return bool(failed)
 
 
-def check(folder, archive):
+def check(folder, archive, pattern="gemm-*.mlir"):
     home, failed = pathlib.Path(os.environ["HK_HOME"]), 0
     with tempfile.TemporaryDirectory() as work:
         with tarfile.open(archive) as results:
             results.extractall(work)  # our own file
-        for number, (source, options) in enumerate(calls(folder)):
+        for number, (source, options) in enumerate(calls(folder, pattern)):
             text = hk_run(home, source.with_suffix(".so"), "--device=host", f"--results={work}/{number}",
                           f"--check={source}", *options)
             if text:

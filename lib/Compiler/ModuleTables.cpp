@@ -70,8 +70,9 @@ std::string TableWriter::maps(const std::string &name,
     os << "  {" << m.pointer << "u, " << int(m.dtype) << ", "
        << number(m.columns) << ", " << number(m.rows) << ", "
        << number(m.matrices) << ", " << number(m.row_stride) << ", "
-       << number(m.matrix_stride) << ", " << m.box_columns << "u, "
-       << m.box_rows << "u},\n";
+       << number(m.matrix_stride) << ", " << number(m.batches) << ", "
+       << number(m.batch_stride) << ", " << m.box_columns << "u, " << m.box_rows
+       << "u},\n";
   os << "};\n";
   return name;
 }

@@ -71,8 +71,9 @@ static Status checkMaps(const hk_kernel_abi &kernel,
   for (uint32_t i = 0; i < variant.num_maps; ++i) {
     const hk_tensor_map_abi &map = variant.maps[i];
     bool inRange = map.pointer < kernel.num_pointers && map.dtype < kNumDTypes;
-    for (hk_number_abi number : {map.columns, map.rows, map.matrices,
-                                 map.row_stride, map.matrix_stride})
+    for (hk_number_abi number :
+         {map.columns, map.rows, map.matrices, map.row_stride,
+          map.matrix_stride, map.batches, map.batch_stride})
       inRange &= number.word == HK_NO_WORD || number.word < words;
     HK_REQUIRE(inRange,
                "kernel '%s': tensor map %u of variant '%s' refers to a word or "

@@ -24,6 +24,10 @@ struct AttentionShape {
   int64_t headDim, valueDim;
   /// Bytes that every row of queries, keys and values is aligned to.
   int64_t align;
+  /// Whether tensor maps can describe the operands and the result is of 16-bit
+  /// elements: what the warp-specialised loop of sm_90a needs.
+  bool bulk = false;
+  bool softcap = false;
 
   constexpr int64_t largestDim() const {
     return headDim > valueDim ? headDim : valueDim;
@@ -35,7 +39,13 @@ struct AttentionCandidate {
   AttentionTile tile;
   /// Largest head size.
   int64_t maxDim;
+  /// Whether its registers leave room for a soft cap.
+  bool softcap = true;
 };
+
+/// Queries of a sequence from which on a warp-specialised tile, which has rows
+/// of one head only, is the faster one.
+inline constexpr int64_t kBulkAttentionQueries = 64;
 
 /// Most rows first; of tiles with the same number of rows the first that fits
 /// is taken. `tiny` takes those of gfx942.
@@ -57,6 +67,10 @@ inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Gfx1100, {64, 32, 4, 1, 1}, 96},
     {Arch::Gfx1100, {64, 16, 4, 1, 1}, 128},
     {Arch::Gfx1100, {16, 32, 4, 1, 1}, 64},
+    {Arch::Sm90a, {128, 192, 12, 2, 1}, 64, false},
+    {Arch::Sm90a, {128, 128, 12, 2, 1}, 192},
+    {Arch::Sm90a, {128, 80, 12, 2, 1}, 256, false},
+    {Arch::Sm90a, {128, 64, 12, 2, 1}, 256},
     {Arch::Sm90a, {64, 64, 4, 2, 1}, 128},
     {Arch::Sm90a, {64, 32, 4, 2, 1}, 192},
     {Arch::Sm90a, {64, 16, 4, 2, 1}, 256},
@@ -71,6 +85,9 @@ constexpr Arch attentionCandidateArch(Arch arch) {
 
 constexpr bool usableForShape(const AttentionCandidate &c, Arch arch,
                               const AttentionShape &shape) {
+  if (attentionPath(arch, c.tile) == AttentionPath::WarpSpecialised &&
+      (!shape.bulk || (shape.softcap && !c.softcap)))
+    return false;
   return c.arch == attentionCandidateArch(arch) &&
          shape.largestDim() <= c.maxDim;
 }

@@ -15,6 +15,7 @@
 #define HK_CONTRACT_LDSATTENTION_H
 
 #include "hk/Contract/DType.h"
+#include "hk/Contract/Lds.h"
 #include "hk/Contract/Target.h"
 #include "hk/Contract/Tile.h"
 
@@ -24,6 +25,10 @@ enum class AttentionPath : int32_t {
   /// Matrix fragments; bq rows or, with few rows, the keys by `waves` waves;
   /// keys and values through LDS.
   Matrix,
+  /// sm_90a: one warp asks for tensor-map boxes of keys and values, warpgroups
+  /// of 64 queries of one head each multiply; blocks stay and take one tile
+  /// after the other.
+  WarpSpecialised,
   /// One wave per row on the vector units: any head size and alignment.
   Vector,
   /// Host: keys and values of a tile repacked, 8 x 32 micro kernel.
@@ -35,11 +40,19 @@ enum class AttentionPath : int32_t {
 /// Most rows of the host kernel that streams.
 inline constexpr int32_t kHostFewRows = 8;
 
-/// A GPU tile with fewer rows than a matrix fragment runs on the vector units.
+/// Rows of a warpgroup's product.
+inline constexpr int32_t kWarpgroupRows = 64;
+
+/// A GPU tile with fewer rows than a matrix fragment runs on the vector units;
+/// one with a warpgroup for each 64 rows and one more specialises them.
 constexpr AttentionPath attentionPath(Arch arch, AttentionTile tile) {
   if (arch == Arch::Host)
     return tile.bq <= kHostFewRows ? AttentionPath::HostRows
                                    : AttentionPath::HostTile;
+  int32_t groups = tile.bq / kWarpgroupRows;
+  if (arch == Arch::Sm90a && groups > 0 &&
+      tile.waves == kGroupWarps * (groups + 1))
+    return AttentionPath::WarpSpecialised;
   return tile.bq < targetOf(arch).mmaM ? AttentionPath::Vector
                                        : AttentionPath::Matrix;
 }
@@ -67,6 +80,23 @@ constexpr int32_t attentionWaveParts(Arch arch, AttentionTile t) {
              : 1;
 }
 
+/// Panels of 128 bytes that `columns` 16-bit elements of a row take in LDS when
+/// the copy engine brings them.
+constexpr int64_t attentionPanels(int64_t columns) {
+  return (columns + 63) / 64;
+}
+
+/// Room to align, a tile of queries, `stages` tiles of keys and of values,
+/// barriers.
+constexpr int64_t attentionBulkLds(AttentionTile t, int64_t headDim,
+                                   int64_t valueDim) {
+  int64_t keyRow = attentionPanels(headDim) * kBulkRowBytes;
+  int64_t valueRow = attentionPanels(valueDim) * kBulkRowBytes;
+  return kBulkAlignment + t.bq * keyRow +
+         int64_t(t.stages) * t.bk * (keyRow + valueRow) +
+         8 * (2 + 4 * int64_t(t.stages));
+}
+
 /// LDS bytes of a block; `type` is the element type of keys and values.
 constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
                                     int64_t headDim, int64_t valueDim) {
@@ -75,6 +105,8 @@ constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
   case AttentionPath::Matrix:
     return int64_t(attentionWaveParts(arch, t)) * t.stages * t.bk *
            (attentionKeyBytes(type, headDim) + packedBytes(type, columns));
+  case AttentionPath::WarpSpecialised:
+    return attentionBulkLds(t, headDim, valueDim);
   case AttentionPath::Vector:
     // The query and the probabilities of one wave's keys.
     return 4 * (headDim + t.bk);

@@ -63,7 +63,8 @@ struct GemmTile {
 /// bq query rows per block in steps of bk keys, by `waves` waves: each has a
 /// part of the rows or, where bq is one matrix fragment, of the keys. splitKv >
 /// 1: blocks share the keys in that many slices and write a partial result
-/// each.
+/// each. sm_90a: with four waves for every 64 rows and four more, the rows are
+/// of one head, and the last four waves copy.
 struct AttentionTile {
   int32_t bq, bk;
   int32_t waves;

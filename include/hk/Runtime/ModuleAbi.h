@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HK_MODULE_ABI_VERSION 5u
+#define HK_MODULE_ABI_VERSION 6u
 #define HK_MODULE_QUERY_SYMBOL "hk_module_query"
 
 /// A tensor as generated code sees it: dense, row-major, 16-byte aligned. The
@@ -72,7 +72,8 @@ typedef struct hk_number_abi {
 } hk_number_abi;
 
 /// What the copy engine of sm_90a must know of an operand: matrices of rows of
-/// consecutive columns, and the box of them that one copy moves. Boxes lie in
+/// consecutive columns, perhaps batches of them, and the box of rows and columns
+/// that one copy moves. Boxes lie in
 /// LDS as rows of 128 bytes whose 16-byte chunks are permuted by the engine's
 /// 128-byte swizzle; what is outside of a matrix reads as zero and is not
 /// written. Address and strides are multiples of 16 bytes.
@@ -81,6 +82,8 @@ typedef struct hk_tensor_map_abi {
   uint8_t dtype;    // hk::DType
   hk_number_abi columns, rows, matrices;
   hk_number_abi row_stride, matrix_stride; // in elements
+  /// The constant 0: the map has no dim of batches.
+  hk_number_abi batches, batch_stride;
   uint32_t box_columns, box_rows;
 } hk_tensor_map_abi;
 

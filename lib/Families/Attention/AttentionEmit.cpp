@@ -65,28 +65,42 @@ public:
         words(kernel), prefix(prefix), os(os) {}
 
   void run() {
-    os << "#include \"kernels/attention/attention.h\"\n\n"
+    os << "#include \"kernels/attention/attention.h\"\n";
+    if (llvm::any_of(kernel.getKernel().getVariants(), isBulk))
+      os << "#include \"kernels/attention/sm90/warp_specialised.h\"\n";
+    os << "\n"
           "namespace {\n"
           "using namespace hk;\n\n";
     writeSpec();
     writeArguments();
     for (VariantOp variant : kernel.getKernel().getVariants()) {
       auto tile = cast<AttentionTileAttr>(variant.getTile());
-      os << "using " << variant.getSymName()
-         << " = AttentionKernel<kSpec, AttentionTile{" << tile.getBq() << ", "
-         << tile.getBk() << ", " << tile.getWaves() << ", " << tile.getStages()
-         << ", " << tile.getSplitKv() << "}>;\n";
+      os << "using " << variant.getSymName() << " = "
+         << (isBulk(variant) ? "BulkAttention" : "AttentionKernel")
+         << "<kSpec, AttentionTile{" << tile.getBq() << ", " << tile.getBk()
+         << ", " << tile.getWaves() << ", " << tile.getStages() << ", "
+         << tile.getSplitKv() << "}>;\n";
     }
     os << "} // namespace\n";
-    for (VariantOp variant : kernel.getKernel().getVariants()) {
-      StringRef name = variant.getSymName();
-      os << "\nHK_KERNEL(" << prefix << name << ", " << words.size() << ", "
-         << name << "::kThreads, 1, " << name << "::Shared) {\n  " << name
-         << "::run(arguments(words), block, lds);\n}\n";
-    }
+    for (VariantOp variant : kernel.getKernel().getVariants())
+      writeEntry(variant);
   }
 
 private:
+  static bool isBulk(VariantOp variant) {
+    return isWarpSpecialised(cast<AttentionTileAttr>(variant.getTile()));
+  }
+
+  void writeEntry(VariantOp variant) {
+    StringRef name = variant.getSymName();
+    bool bulk = isBulk(variant);
+    os << (bulk ? "\nHK_MAPPED_KERNEL(" : "\nHK_KERNEL(") << prefix << name
+       << ", " << words.size() << ", " << (bulk ? "3, " : "") << name
+       << "::kThreads, " << (bulk ? "" : "1, ") << name << "::Shared) {\n  "
+       << name << "::run(arguments(words), " << (bulk ? "maps, " : "")
+       << "block, lds);\n}\n";
+  }
+
   StringRef queryLayout() {
     if (!op.hasRaggedQueries())
       return "SequenceLayout::Dense";

@@ -127,6 +127,14 @@ public:
                                : addAttentionVariants(kernel, target, log);
   }
 
+  SmallVector<hk_tensor_map_abi>
+  getTensorMaps(KernelOp kernel, VariantOp variant) const override {
+    if (isMqaLogits(kernel))
+      return {};
+    return attentionTensorMaps(kernel,
+                               cast<AttentionTileAttr>(variant.getTile()));
+  }
+
   LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
                      StringRef prefix, raw_ostream &os) const override {
     return isMqaLogits(kernel) ? emitMqaLogits(kernel, prefix, os)

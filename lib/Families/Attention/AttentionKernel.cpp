@@ -154,6 +154,10 @@ DimName AttentionKernel::dim(int64_t operand, int64_t index) const {
       .getSizes()[memoryDim(operand, index)];
 }
 
+DimName AttentionKernel::getKeys() const {
+  return dim(operands.key, op.getKeyForm() == KeyForm::Ragged ? 0 : 1);
+}
+
 DimName AttentionKernel::getQueries() const {
   return dim(operands.query, op.hasRaggedQueries() ? 0 : 1);
 }

@@ -16,6 +16,7 @@
 
 #include "hk/Contract/AttentionTiles.h"
 #include "hk/Families/Family.h"
+#include "hk/Runtime/ModuleAbi.h"
 
 namespace mlir::hk {
 
@@ -51,6 +52,11 @@ public:
   bool isPermuted() const { return !permutations.empty(); }
   /// Queries of one sequence, or of all ragged ones.
   DimName getQueries() const;
+  /// Keys of one sequence, or of all ragged ones; not of paged ones.
+  DimName getKeys() const;
+  /// Whether tensor maps can describe the operands of this kernel for
+  /// `target`, so that its warp-specialised loop applies.
+  Verdict getBulkVerdict(const ::hk::Target &target) const;
 
 private:
   AttentionKernel(KernelOp kernel, AttentionOp op) : kernel(kernel), op(op) {}
@@ -70,6 +76,9 @@ private:
 Verdict checkTakenTranspose(AttentionOp attention, Operation *op);
 Verdict checkJoinedTranspose(AttentionOp attention, Operation *op);
 
+/// Whether a tile is one of the warp-specialised loop of sm_90a.
+bool isWarpSpecialised(AttentionTileAttr tile);
+
 // Family entry points, one file each.
 std::optional<SplitPlan> planAttentionSplit(AttentionOp op,
                                             const ::hk::Target &target,
@@ -77,6 +86,8 @@ std::optional<SplitPlan> planAttentionSplit(AttentionOp op,
 void splitAttention(AttentionOp op, int64_t parts, OpBuilder &builder);
 LogicalResult addAttentionVariants(KernelOp kernel, const ::hk::Target &target,
                                    DecisionLog &log);
+SmallVector<hk_tensor_map_abi> attentionTensorMaps(KernelOp kernel,
+                                                   AttentionTileAttr tile);
 LogicalResult emitAttention(KernelOp kernel, const ::hk::Target &target,
                             StringRef prefix, raw_ostream &os);
 

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Two variants: the tile with fewest rows where the (query, head) rows of a
-// sequence fit in it (a decode step), else the one with most.
+// sequence fit in it (a decode step), else the one with most. Between them,
+// where tensor maps can describe the operands, a warp-specialised one for
+// sequences of many queries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +23,10 @@ static std::string textOf(const AttentionTile &t) {
           " stages " + Twine(t.stages))
       .str();
 }
+static bool isBulk(const ::hk::Target &target, const AttentionTile &t) {
+  return ::hk::attentionPath(target.arch, t) ==
+         ::hk::AttentionPath::WarpSpecialised;
+}
 
 namespace {
 
@@ -28,16 +34,21 @@ class VariantBuilder {
 public:
   VariantBuilder(const AttentionKernel &kernel, const ::hk::Target &target,
                  DecisionLog &log)
-      : kernel(kernel), target(target), log(log) {}
+      : kernel(kernel), target(target), log(log), shape(kernel.getShape()),
+        bulk(kernel.getBulkVerdict(target)) {
+    shape.bulk = bulk.accepted();
+    shape.softcap = kernel.getOp().getSoftcap().has_value();
+  }
 
   LogicalResult run() {
-    ::hk::AttentionTileList list =
-        ::hk::attentionTiles(target.arch, kernel.getShape());
+    ::hk::AttentionTileList list = ::hk::attentionTiles(target.arch, shape);
     if (list.count == 0) {
       record({});
       return reportNoTile();
     }
-    AttentionTile many = list.tile[0], few = list.tile[list.count - 1];
+    // The bulk tiles are the first, if there are any.
+    int32_t first = isBulk(target, list.tile[0]) ? 1 : 0;
+    AttentionTile many = list.tile[first], few = list.tile[list.count - 1];
     DimName queries = kernel.getQueries();
     // Rows of a sequence, where they are known.
     std::optional<int64_t> rows;
@@ -45,21 +56,41 @@ public:
       rows = queries * kernel.getGroup();
     bool neverFew = few.bq == many.bq || (rows && *rows > few.bq);
     bool alwaysFew = !neverFew && rows && *rows <= few.bq;
+    Use useOfBulk = first == 0 || alwaysFew ? Use::Never : bulkUse();
     if (!neverFew)
-      build(few, /*conditional=*/!alwaysFew);
-    if (!alwaysFew)
-      build(many, /*conditional=*/false);
-    record(alwaysFew ? few : many);
+      build(few, alwaysFew ? Use::Always : Use::Sometimes);
+    if (useOfBulk != Use::Never)
+      build(list.tile[0], useOfBulk);
+    if (!alwaysFew && useOfBulk != Use::Always)
+      build(many, Use::Always);
+    if (useOfBulk == Use::Never)
+      record(alwaysFew ? few : many);
+    else
+      record(list.tile[0]);
     return success();
   }
 
 private:
+  /// For which sizes a variant is, of those that the ones before leave.
+  enum class Use { Never, Sometimes, Always };
+
+  /// Few queries of a head would leave most of a warp-specialised tile empty,
+  /// and there is no map of no keys.
+  Use bulkUse() {
+    DimName queries = kernel.getQueries(), keys = kernel.getKeys();
+    if (!SymShapeAttr::isSymbol(queries) &&
+        queries < ::hk::kBulkAttentionQueries)
+      return Use::Never;
+    bool known = !isRagged() && !SymShapeAttr::isSymbol(queries) &&
+                 !SymShapeAttr::isSymbol(keys);
+    return known ? Use::Always : Use::Sometimes;
+  }
+
   bool isRagged() const { return kernel.getOperands().qOffsets >= 0; }
 
   int64_t ldsOf(const AttentionTile &tile) const {
-    const ::hk::AttentionShape &s = kernel.getShape();
-    return ::hk::attentionLdsBytes(target.arch, tile, s.type, s.headDim,
-                                   s.valueDim);
+    return ::hk::attentionLdsBytes(target.arch, tile, shape.type, shape.headDim,
+                                   shape.valueDim);
   }
 
   void record(std::optional<AttentionTile> chosen) {
@@ -79,11 +110,13 @@ private:
               : Verdict::accept();
       decision.candidates.push_back({textOf(tile), verdict, 0, lds});
     };
+    if (target.arch == ::hk::Arch::Sm90a && !bulk.accepted())
+      decision.candidates.push_back({"warp_specialised", bulk});
     if (usesVectorUnits())
       add(::hk::attentionVectorTile(target.arch));
     else
       for (const ::hk::AttentionCandidate &c : ::hk::kAttentionCandidates)
-        if (::hk::usableForShape(c, target.arch, kernel.getShape()))
+        if (::hk::usableForShape(c, target.arch, shape))
           add(c.tile);
     log.add(std::move(decision));
   }
@@ -119,7 +152,7 @@ private:
     return diag;
   }
 
-  void build(AttentionTile tile, bool conditional) {
+  void build(AttentionTile tile, Use use) {
     tile.splitKv = int32_t(kernel.getOp().getNumSlices());
     auto attr =
         AttentionTileAttr::get(kernel.getOp().getContext(), tile.bq, tile.bk,
@@ -127,19 +160,73 @@ private:
     addVariant(kernel.getKernel(), attr,
                ::hk::attentionThreads(target.arch, tile), ldsOf(tile),
                [&](OpBuilder &b, Location loc, ValueRange symbols) {
-                 return launchDims(b, loc, symbols, tile, conditional);
+                 return isBulk(target, tile)
+                            ? bulkDims(b, loc, symbols, tile, use)
+                            : launchDims(b, loc, symbols, tile, use);
                });
   }
 
-  LaunchDims launchDims(OpBuilder &b, Location loc, ValueRange symbols,
-                        const AttentionTile &tile, bool conditional) {
+  static Value valueOf(OpBuilder &b, Location loc, ValueRange symbols,
+                       DimName name) {
+    if (SymShapeAttr::isSymbol(name))
+      return symbols[SymShapeAttr::symbolOf(name)];
+    return arith::ConstantIndexOp::create(b, loc, name);
+  }
+
+  /// As many blocks as the chip holds; each takes tile after tile, in the order
+  /// of runtime/kernels/attention/sm90/schedule.h.
+  LaunchDims bulkDims(OpBuilder &b, Location loc, ValueRange symbols,
+                      const AttentionTile &tile, Use use) {
     auto constant = [&](int64_t value) -> Value {
       return arith::ConstantIndexOp::create(b, loc, value);
     };
-    auto valueOf = [&](DimName name) -> Value {
-      return SymShapeAttr::isSymbol(name)
-                 ? Value(symbols[SymShapeAttr::symbolOf(name)])
-                 : constant(name);
+    const AttentionOperands &operands = kernel.getOperands();
+    Value queries = valueOf(b, loc, symbols, kernel.getQueries());
+    Value sequences = constant(1), slots;
+    if (isRagged()) {
+      Value bounds = b.createOrFold<arith::MaxUIOp>(
+          loc, valueOf(b, loc, symbols, kernel.dim(operands.qOffsets, 0)),
+          constant(1));
+      sequences = b.createOrFold<arith::SubIOp>(loc, bounds, constant(1));
+      slots = b.createOrFold<arith::AddIOp>(
+          loc, b.createOrFold<arith::DivUIOp>(loc, queries, constant(tile.bq)),
+          bounds);
+    } else {
+      slots =
+          b.createOrFold<arith::CeilDivUIOp>(loc, queries, constant(tile.bq));
+      if (!kernel.getOp().hasRaggedQueries())
+        slots = b.createOrFold<arith::MulIOp>(
+            loc, slots,
+            valueOf(b, loc, symbols, kernel.dim(operands.query, 0)));
+    }
+    Value tiles = b.createOrFold<arith::MulIOp>(
+        loc, slots, constant(kernel.getKeyHeads() * kernel.getGroup()));
+    LaunchDims launch;
+    launch.x = b.createOrFold<arith::MinUIOp>(loc, tiles,
+                                              constant(target.computeUnits));
+    launch.y = launch.z = constant(1);
+    if (use == Use::Always) {
+      launch.condition = arith::ConstantIntOp::create(b, loc, 1, 1);
+      return launch;
+    }
+    Value least = b.createOrFold<arith::MulIOp>(
+        loc, sequences, constant(::hk::kBulkAttentionQueries));
+    Value many = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                       queries, least);
+    Value keys = arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::ugt,
+        valueOf(b, loc, symbols, kernel.getKeys()), constant(0));
+    launch.condition = arith::AndIOp::create(b, loc, many, keys);
+    return launch;
+  }
+
+  LaunchDims launchDims(OpBuilder &b, Location loc, ValueRange symbols,
+                        const AttentionTile &tile, Use use) {
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b, loc, value);
+    };
+    auto valueOf = [&](DimName name) {
+      return VariantBuilder::valueOf(b, loc, symbols, name);
     };
     const AttentionOperands &operands = kernel.getOperands();
     Value rows = b.createOrFold<arith::MulIOp>(
@@ -165,16 +252,19 @@ private:
     launch.y = constant(kernel.getKeyHeads());
     launch.z = constant(tile.splitKv);
     launch.condition =
-        conditional ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule,
-                                            rows, fewRows)
-                          .getResult()
-                    : arith::ConstantIntOp::create(b, loc, 1, 1).getResult();
+        use == Use::Sometimes
+            ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, rows,
+                                    fewRows)
+                  .getResult()
+            : arith::ConstantIntOp::create(b, loc, 1, 1).getResult();
     return launch;
   }
 
   const AttentionKernel &kernel;
   const ::hk::Target &target;
   DecisionLog &log;
+  ::hk::AttentionShape shape;
+  Verdict bulk;
 };
 
 } // namespace

@@ -46,6 +46,7 @@ struct MapBuilder {
     map.row_stride = words.strideNumber(operand, rowDim);
     map.matrices = {1, HK_NO_WORD};
     map.matrix_stride = map.row_stride;
+    map.batches = map.batch_stride = {0, HK_NO_WORD};
     if (matrixDim) {
       map.matrices = words.dimNumber(operand, *matrixDim);
       map.matrix_stride = words.strideNumber(operand, *matrixDim);

@@ -25,11 +25,11 @@ namespace {
 /// Everything a map depends on.
 struct MapRequest {
   uint64_t address;
-  uint64_t sizes[3];   // columns, rows, matrices
-  uint64_t strides[2]; // bytes, of rows and matrices
+  uint64_t sizes[4];   // columns, rows, matrices, batches
+  uint64_t strides[3]; // bytes, of rows, matrices and batches
   uint32_t box[2];
   uint32_t elementBytes;
-  uint32_t unused = 0; // compared and hashed as bytes
+  uint32_t rank; // 4: with batches; compared and hashed as bytes
 
   bool operator==(const MapRequest &other) const {
     return std::memcmp(this, &other, sizeof(*this)) == 0;
@@ -68,30 +68,36 @@ MapRequest requestOf(const hk_tensor_map_abi &map, const uint64_t *words) {
   r.sizes[2] = valueOf(map.matrices, words);
   r.strides[0] = valueOf(map.row_stride, words) * r.elementBytes;
   r.strides[1] = valueOf(map.matrix_stride, words) * r.elementBytes;
+  r.rank = map.batches.word == HK_NO_WORD && map.batches.constant == 0 ? 3 : 4;
+  if (r.rank == 4) {
+    r.sizes[3] = valueOf(map.batches, words);
+    r.strides[2] = valueOf(map.batch_stride, words) * r.elementBytes;
+  }
   if (r.sizes[1] == 1)
     r.strides[0] = (r.sizes[0] * r.elementBytes + kAlignment - 1) / kAlignment *
                    kAlignment;
-  if (r.sizes[2] == 1)
-    r.strides[1] = r.strides[0];
+  for (uint32_t i = 2; i < r.rank; ++i)
+    if (r.sizes[i] == 1)
+      r.strides[i - 1] = r.strides[i - 2];
   r.box[0] = map.box_columns;
   r.box[1] = map.box_rows;
   return r;
 }
 
 Status check(const MapRequest &r, uint32_t pointer) {
-  for (uint64_t size : r.sizes)
-    if (size == 0 || size > kMaxSize)
+  for (uint32_t i = 0; i < r.rank; ++i)
+    if (r.sizes[i] == 0 || r.sizes[i] > kMaxSize)
       return makeError(HK_INVALID_ARGUMENT,
                        "operand %u: the copy engine takes 1 to %" PRIu64
-                       " columns, rows and matrices, got %" PRIu64,
-                       pointer, kMaxSize, size);
-  for (uint64_t stride : r.strides)
-    if (stride % kAlignment || stride >= kMaxStride)
+                       " columns, rows, matrices and batches, got %" PRIu64,
+                       pointer, kMaxSize, r.sizes[i]);
+  for (uint32_t i = 0; i + 1 < r.rank; ++i)
+    if (r.strides[i] % kAlignment || r.strides[i] >= kMaxStride)
       return makeError(HK_INVALID_ARGUMENT,
                        "operand %u: the copy engine takes strides that are "
                        "multiples of %" PRIu64
                        " bytes below 2^40, got %" PRIu64,
-                       pointer, kAlignment, stride);
+                       pointer, kAlignment, r.strides[i]);
   if (r.address % kAlignment)
     return makeError(HK_INVALID_ARGUMENT,
                      "operand %u: the copy engine takes addresses that are "
@@ -105,11 +111,11 @@ Status encode(const CudaApi &api, const MapRequest &r, CudaTensorMap &map) {
   CudaTensorMapType type = r.elementBytes == 1   ? CudaTensorMapType::UInt8
                            : r.elementBytes == 2 ? CudaTensorMapType::UInt16
                                                  : CudaTensorMapType::UInt32;
-  const uint32_t box[3] = {r.box[0], r.box[1], 1};
-  const uint32_t every[3] = {1, 1, 1};
+  const uint32_t box[4] = {r.box[0], r.box[1], 1, 1};
+  const uint32_t every[4] = {1, 1, 1, 1};
   return api.check(
       api.cuTensorMapEncodeTiled(
-          &map, type, 3, reinterpret_cast<void *>(uintptr_t(r.address)),
+          &map, type, r.rank, reinterpret_cast<void *>(uintptr_t(r.address)),
           r.sizes, r.strides, box, every, CudaTensorMapInterleave::None,
           CudaTensorMapSwizzle::Bytes128, CudaTensorMapPromotion::Bytes128,
           CudaTensorMapFill::Zero),

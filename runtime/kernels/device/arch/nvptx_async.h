@@ -58,6 +58,17 @@ struct LdsBarrier {
     }
   }
 
+  /// The same for a whole warp. The loop is part of the statement: behind a
+  /// loop of the program the assembler takes lanes for diverged and what they
+  /// have in common, as stages and addresses, for different.
+  HK_MEM void waitTogether(u32 phase) const {
+    asm volatile("{\n.reg .pred ended;\nAGAIN:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
+                 "@!ended bra AGAIN;\n}" ::"r"(at),
+                 "r"(phase)
+                 : "memory");
+  }
+
 private:
   HK_MEM bool hasEnded(u32 phase) const {
     u32 ended;
@@ -78,6 +89,24 @@ HK_DEV void publishBarriers() {
 /// Makes LDS writes of this thread visible to the copy engine.
 HK_DEV void publishToCopies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// Waits for THREADS threads of the block, whole warps, which all come here;
+/// LDS writes before it are visible after.
+template <int ID, int THREADS> HK_DEV void barrierOfSome() {
+  static_assert(ID > 0 && ID < 16 && THREADS % 32 == 0);
+  asm volatile("bar.sync %0, %1;" ::"n"(ID), "n"(THREADS) : "memory");
+}
+
+/// v, which all lanes of the warp hold, as a value that the assembler knows to
+/// be the same in all of them and keeps in a uniform register: addresses and
+/// descriptors of products computed from others take an instruction per step.
+HK_DEV int sameInWarp(int v) { return __nvvm_shfl_sync_idx_i32(~0u, v, 0, 31); }
+
+/// Writes 16 zero bytes to LDS.
+HK_DEV void clearLds16(u32 at) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(0)
+               : "memory");
 }
 
 HK_DEV u32 clusterRank() {

@@ -39,6 +39,11 @@ struct BoxPlace {
   int column, row, matrix;
 };
 
+/// The same of a map that has batches of matrices.
+struct BatchedBoxPlace {
+  int column, row, matrix, batch;
+};
+
 /// How long the L2 cache shall keep what a copy brings.
 enum class Keep : u64 {
   Normal = 0x1000000000000000ull,
@@ -54,6 +59,15 @@ HK_DEV void loadBox(u32 to, const TensorMap &map, LdsBarrier done, BoxPlace at,
                "[%2], %6;" ::"r"(to),
                "l"(&map), "r"(done.at), "r"(at.column), "r"(at.row),
                "r"(at.matrix), "l"(u64(keep))
+               : "memory");
+}
+HK_DEV void loadBox(u32 to, const TensorMap &map, LdsBarrier done,
+                    BatchedBoxPlace at, Keep keep = Keep::Normal) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::"
+               "complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, %5, "
+               "%6}], [%2], %7;" ::"r"(to),
+               "l"(&map), "r"(done.at), "r"(at.column), "r"(at.row),
+               "r"(at.matrix), "r"(at.batch), "l"(u64(keep))
                : "memory");
 }
 /// The same to every block of the cluster whose bit in `blocks` is set, at the

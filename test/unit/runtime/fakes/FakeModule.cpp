@@ -80,6 +80,8 @@ constexpr hk_tensor_map_abi kAddMap[] = {{0,
                                           {1, HK_NO_WORD},
                                           {0, FAKE_MAP_WORD},
                                           {0, HK_NO_WORD},
+                                          {0, HK_NO_WORD}, // no batches
+                                          {0, HK_NO_WORD},
                                           32,
                                           1}};
 

@@ -1,0 +1,139 @@
+//===- config.h - Constants of warp-specialised attention -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the warps of a block agree on: sizes, the layout of LDS, and which keys
+// a tile of queries walks over. A tile is bq queries of one head.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_SM90_CONFIG_H
+#define HK_KERNELS_ATTENTION_SM90_CONFIG_H
+
+#include "kernels/attention/softmax.h"
+#include "kernels/device/copy/tma.h"
+#include "kernels/device/tile/wgmma_chain.h"
+
+namespace hk {
+
+/// Columns of the second product: the least size that a chain exists for.
+constexpr int valueChainColumns(int valueDim) {
+  constexpr int sizes[] = {64, 96, 128, 192, 256};
+  for (int n : sizes)
+    if (valueDim <= n)
+      return n;
+  return 0;
+}
+
+/// A tile: queries [first, first + count) of one head of one sequence. The
+/// runtime has checked that the sizes of mapped operands fit in an int, and
+/// registers are scarce.
+struct BulkAttentionTile {
+  int sequence, head;
+  int first, count;
+  int queries, keys;        // of the sequence
+  int queryStart, keyStart; // first row in ragged tensors
+
+  /// The same as the other kernels have it, for a key head of `group` heads.
+  HK_MEM AttentionBlock block(int group) const {
+    return {sequence,   head / group, first, count, queries,  keys,
+            queryStart, keyStart,     0,     0,     {0, keys}};
+  }
+};
+
+template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
+  static constexpr DType D = S.type;
+  static constexpr int kQueries = T.bq, kKeys = T.bk, kStages = T.stages;
+  /// Warpgroups that multiply, 64 queries each; one more copies.
+  static constexpr int kGroups = T.bq / kWarpgroupRows;
+  static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
+  static constexpr int kKeyPanels = int(attentionPanels(S.headDim));
+  static constexpr int kValuePanels = int(attentionPanels(S.valueDim));
+  /// Bytes of a panel, and of what one stage holds.
+  static constexpr int kQueryPanel = kQueries * kBulkRowBytes;
+  static constexpr int kKeyPanel = kKeys * kBulkRowBytes;
+  static constexpr int kQueryBytes = kKeyPanels * kQueryPanel;
+  static constexpr int kKeyBytes = kKeyPanels * kKeyPanel;
+  static constexpr int kValueBytes = kValuePanels * kKeyPanel;
+  static constexpr i64 kLds = attentionBulkLds(T, S.headDim, S.valueDim);
+  static_assert(info(S.type).bits == 16 && info(S.outType).bits == 16 &&
+                T.splitKv == 1 && T.stages == 2 && S.align >= 16 &&
+                S.queries != SequenceLayout::Paged &&
+                S.keys != SequenceLayout::Paged);
+
+  /// The engine fills rows of keys and columns with zeros where the operand
+  /// ends, so that the products may take whole steps.
+  static constexpr int kDepth = (S.headDim + 15) / 16 * 16;
+  static constexpr int kColumns = valueChainColumns(S.valueDim);
+  using Scores = ScoreChain<D, kKeys, kDepth, kQueries>;
+  using Values = ValueChain<D, kColumns, kKeys>;
+  /// Registers: 64 K of them, of which a thread that copies needs few.
+  static constexpr int kCopyRegisters = kGroups == 2 ? 40 : 32;
+  static constexpr int kProductRegisters = kGroups == 2 ? 232 : 160;
+
+  struct Shared {
+    u8 bytes[kLds];
+  };
+
+  /// Addresses in LDS: queries, keys and values of each stage, barriers.
+  struct Layout {
+    u32 base;
+
+    HK_MEM explicit Layout(const Shared &lds)
+        : base((ldsAddress(lds.bytes) + kBulkAlignment - 1) &
+               ~u32(kBulkAlignment - 1)) {}
+    HK_MEM u32 queries() const { return base; }
+    HK_MEM u32 keys(u32 stage) const {
+      return base + kQueryBytes + stage * kKeyBytes;
+    }
+    HK_MEM u32 values(u32 stage) const {
+      return keys(kStages) + stage * kValueBytes;
+    }
+    /// What lies there has been filled; every warp that multiplies has read it.
+    HK_MEM LdsBarrier queriesFull() const { return bar(0); }
+    HK_MEM LdsBarrier queriesEmpty() const { return bar(1); }
+    HK_MEM LdsBarrier keysFull(u32 stage) const { return bar(2 + stage); }
+    HK_MEM LdsBarrier keysEmpty(u32 stage) const {
+      return bar(2 + kStages + stage);
+    }
+    HK_MEM LdsBarrier valuesFull(u32 stage) const {
+      return bar(2 + 2 * kStages + stage);
+    }
+    HK_MEM LdsBarrier valuesEmpty(u32 stage) const {
+      return bar(2 + 3 * kStages + stage);
+    }
+
+  private:
+    HK_MEM LdsBarrier bar(u32 i) const { return {values(kStages) + 8 * i}; }
+  };
+
+  /// Tiles [first, end) of kKeys keys, from the last to the first: under a
+  /// causal mask those with masked scores come first.
+  struct Steps {
+    int first, end;
+    HK_MEM int count() const { return end - first; }
+  };
+  HK_MEM static Steps stepsOf(const BulkAttentionTile &tile) {
+    AttentionBlock w = tile.block(S.group);
+    KeyRange first = visibleKeys<S>(w, w.first);
+    KeyRange last = visibleKeys<S>(w, w.first + w.count - 1);
+    int end = int(last.end), begin = int(minOf(first.begin, last.end));
+    if (begin >= end)
+      return {0, 0};
+    return {begin / kKeys, (end + kKeys - 1) / kKeys};
+  }
+};
+
+/// The place of the i-th use of a ring of two stages: the stage and the phase
+/// of its barriers.
+struct RingPlace {
+  u32 stage, phase;
+  HK_MEM explicit RingPlace(u32 use) : stage(use & 1), phase(use >> 1 & 1) {}
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_SM90_CONFIG_H

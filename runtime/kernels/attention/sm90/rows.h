@@ -1,0 +1,156 @@
+//===- rows.h - The softmax of a warpgroup's rows -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thread has two rows, 8 apart, and of each the columns of a quad's lane
+// (wgmma.h). Scores stay as the product gives them; the factor that makes them
+// base-2 logarithms enters with the exponential, in one fused operation, so a
+// maximum is one of scores. Sums stay per lane until the end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_SM90_ROWS_H
+#define HK_KERNELS_ATTENTION_SM90_ROWS_H
+
+#include "kernels/attention/sm90/config.h"
+
+namespace hk {
+
+template <int M> HK_DEV float quadXor(float v) {
+  return bitCast<float>(laneXor<M>(bitCast<int>(v)));
+}
+
+template <AttentionSpec S, AttentionTile T> struct BulkAttentionRows {
+  using Config = BulkAttentionConfig<S, T>;
+  using Scores = typename Config::Scores::Registers;
+  using Words = u32[Config::Values::kWords];
+  static constexpr int kScores = Config::Scores::kRegisters;
+
+  /// Of the scores that the softmax sees: maximum and sum per lane.
+  float maximum[2], sum[2];
+  /// What the accumulators of a row are multiplied with before the next sum.
+  float factor[2];
+  /// Keys that a row sees; all rows of the warpgroup see [fullBegin, fullEnd).
+  int begin[2], end[2], fullBegin, fullEnd;
+
+  /// `first`: the warpgroup's first query of the tile; `row`: this thread's.
+  HK_MEM void start(const BulkAttentionTile &tile, int first, int row) {
+    AttentionBlock w = tile.block(S.group);
+    auto range = [&](int query) __attribute__((always_inline)) {
+      return visibleKeys<S>(w, w.first + minOf(query, w.count - 1));
+    };
+    HK_UNROLL for (int r = 0; r < 2; ++r) {
+      maximum[r] = kMinusInf;
+      sum[r] = 0;
+      factor[r] = 1;
+      KeyRange own = range(row + 8 * r);
+      begin[r] = int(own.begin);
+      end[r] = int(own.end);
+    }
+    fullEnd = int(range(first).end);
+    fullBegin = int(range(first + kWarpgroupRows - 1).begin);
+  }
+
+  /// A tile's products become probabilities, which are added up.
+  HK_MEM void softmax(const AttentionArgs<S> &a, Scores &s, int firstKey) {
+    prepare(a, s);
+    if (firstKey < fullBegin || firstKey + Config::kKeys > fullEnd)
+      mask(s, firstKey);
+    float scale = baseTwo(a), top[2], base[2];
+    HK_UNROLL for (int r = 0; r < 2; ++r) {
+      top[r] = __builtin_fmaxf(maximumOf(s, r), maximum[r]);
+      top[r] = __builtin_fmaxf(top[r], quadXor<1>(top[r]));
+      top[r] = __builtin_fmaxf(top[r], quadXor<2>(top[r]));
+      // Of two rounded products: as far apart as what the sums were made with.
+      float last = maximum[r] * scale;
+      maximum[r] = top[r];
+      top[r] = softmaxBase(top[r]);
+      base[r] = top[r] * scale;
+      factor[r] = softmaxExp2(last - base[r]);
+      sum[r] *= factor[r];
+    }
+    if (!(__builtin_fabsf(base[0]) < kLargeBase &&
+          __builtin_fabsf(base[1]) < kLargeBase))
+      subtract(s, top, base);
+    float odd[2] = {0, 0};
+    HK_UNROLL for (int i = 0; i < kScores; i += 2) {
+      int r = i / 2 % 2;
+      s[i] = softmaxExp2(__builtin_fmaf(s[i], scale, -base[r]));
+      s[i + 1] = softmaxExp2(__builtin_fmaf(s[i + 1], scale, -base[r]));
+      sum[r] += s[i];
+      odd[r] += s[i + 1];
+    }
+    HK_UNROLL for (int r = 0; r < 2; ++r) sum[r] += odd[r];
+  }
+
+  /// Rounds probabilities to the type of values; as the operand of a product.
+  HK_MEM static void pack(const Scores &s, Words &p) {
+    HK_UNROLL for (int i = 0; i < Config::Values::kWords; ++i) p[i] =
+        bitCast<u32>(hk::pack<S.type, 2>(f32x2{s[2 * i], s[2 * i + 1]}));
+  }
+
+  HK_MEM RowEnd finish(const AttentionArgs<S> &a, i64 head, int r) const {
+    float total = sum[r] + quadXor<1>(sum[r]);
+    total += quadXor<2>(total);
+    return finishRow<S>(a, head, maximum[r] * baseTwo(a), total);
+  }
+
+private:
+  /// The fused operation subtracts a rounded base from an exact product, which
+  /// shifts all exponents of a row alike: by at most 1 below this.
+  static constexpr float kLargeBase = 0x1p24f;
+
+  /// For larger ones: differences first.
+  HK_MEM static void subtract(Scores &s, const float (&top)[2],
+                              float (&base)[2]) {
+    HK_UNROLL for (int i = 0; i < kScores; ++i) s[i] -= top[i / 2 % 2];
+    base[0] = base[1] = 0;
+  }
+  /// What makes a score that the softmax sees a logarithm of base 2: positive,
+  /// so that order stays.
+  HK_MEM static float baseTwo(const AttentionArgs<S> &a) {
+    if constexpr (S.softcap)
+      return a.softcap * kLog2E;
+    return a.scale == 0.f ? 1.f : __builtin_fabsf(a.scale) * kLog2E;
+  }
+  /// From the product to that score. The scale is a constant of the kernel: a
+  /// positive one leaves nothing to do.
+  HK_MEM static void prepare(const AttentionArgs<S> &a, Scores &s) {
+    if constexpr (S.softcap) {
+      float inner = a.scale / a.softcap;
+      HK_UNROLL for (int i = 0; i < kScores; i += 2) {
+        f32x2 x = tanh<2>(f32x2{s[i], s[i + 1]} * inner);
+        s[i] = x[0];
+        s[i + 1] = x[1];
+      }
+    } else if (!(a.scale > 0.f)) {
+      float sign = a.scale < 0.f ? -1.f : 0.f;
+      HK_UNROLL for (int i = 0; i < kScores; ++i) s[i] *= sign;
+    }
+  }
+  HK_MEM void mask(Scores &s, int firstKey) const {
+    int first = firstKey + laneId() % 4 * 2;
+    HK_UNROLL for (int i = 0; i < kScores; ++i) {
+      int key = first + i / 4 * 8 + i % 2, r = i / 2 % 2;
+      bool seen = key < end[r];
+      if constexpr (S.windowLeft >= 0)
+        seen = seen && key >= begin[r];
+      s[i] = seen ? s[i] : kMinusInf;
+    }
+  }
+  HK_MEM static float maximumOf(const Scores &s, int r) {
+    float even = s[2 * r], odd = s[2 * r + 1];
+    HK_UNROLL for (int i = 4; i < kScores; i += 4) {
+      even = __builtin_fmaxf(even, s[i + 2 * r]);
+      odd = __builtin_fmaxf(odd, s[i + 2 * r + 1]);
+    }
+    return __builtin_fmaxf(even, odd);
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_SM90_ROWS_H

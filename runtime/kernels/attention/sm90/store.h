@@ -1,0 +1,85 @@
+//===- store.h - Results of a warpgroup -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The four lanes of a row hold two columns of every eight. They exchange words
+// until each has eight neighbouring columns of 32, and store 16 bytes; rows
+// behind the last query are not written, so a tile may end in the next
+// sequence.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_SM90_STORE_H
+#define HK_KERNELS_ATTENTION_SM90_STORE_H
+
+#include "kernels/attention/sm90/rows.h"
+
+namespace hk {
+
+/// word j of lane i of a quad becomes word i of lane j.
+HK_DEV void transposeQuad(u32 (&x)[4]) {
+  int lane = laneId() % 4;
+  auto exchange = [&]<int B>() __attribute__((always_inline)) {
+    HK_UNROLL for (int j = 0; j < 4; ++j) {
+      if (j & B)
+        continue;
+      bool upper = lane & B;
+      u32 got = u32(laneXor<B>(int(upper ? x[j] : x[j | B])));
+      x[j] = upper ? got : x[j];
+      x[j | B] = upper ? x[j | B] : got;
+    }
+  };
+  exchange.template operator()<1>();
+  exchange.template operator()<2>();
+}
+
+template <AttentionSpec S, AttentionTile T> struct BulkAttentionStore {
+  using Config = BulkAttentionConfig<S, T>;
+  using Accumulators = typename Config::Values::Registers;
+
+  /// `row`: this thread's first query of the tile.
+  HK_MEM static void run(const AttentionArgs<S> &a,
+                         const BulkAttentionTile &tile, int row,
+                         const BulkAttentionRows<S, T> &rows,
+                         const Accumulators &o) {
+    AttentionBlock w = tile.block(S.group);
+    HK_UNROLL for (int r = 0; r < 2; ++r) {
+      RowEnd end = rows.finish(a, tile.head, r);
+      int query = row + 8 * r;
+      bool exists = query < tile.count;
+      // The row of a (query, head) pair, as the other kernels number them.
+      i64 pair = (w.first + query) * S.group + tile.head % S.group;
+      if constexpr (S.lse)
+        if (exists && laneId() % 4 == 0)
+          a.lse[lseOffset<S>(a, w, pair)] = end.lse;
+      storeRow(a, outOffset<S>(a, w, pair), exists, o, r, end.factor);
+    }
+  }
+
+private:
+  HK_MEM static void storeRow(const AttentionArgs<S> &a, i64 at, bool exists,
+                              const Accumulators &o, int r, float factor) {
+    constexpr int wide = 32;
+    HK_UNROLL for (int c = 0; c < S.valueDim; c += wide) {
+      u32 x[4];
+      HK_UNROLL for (int j = 0; j < 4; ++j) {
+        int i = c / 2 + j * 4 + 2 * r;
+        x[j] = bitCast<u32>(
+            pack<S.outType, 2>(f32x2{o[i] * factor, o[i + 1] * factor}));
+      }
+      transposeQuad(x);
+      int column = c + laneId() % 4 * 8;
+      if (exists && (S.valueDim % wide == 0 || column < S.valueDim))
+        storePacked<S.outType, 8, 16>(
+            a.out, at + column,
+            bitCast<Packed<S.outType, 8>>(u32x4{x[0], x[1], x[2], x[3]}));
+    }
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_SM90_STORE_H

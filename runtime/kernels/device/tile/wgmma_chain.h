@@ -1,0 +1,187 @@
+//===- wgmma_chain.h - Chained warpgroup products of sm_90a -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The two products of attention by the four warps of a warpgroup, each a whole
+// sum of steps in one statement (the rules of wgmma.h hold):
+//   ScoreChain: S[64, KEYS] = Q[64, D] * K[KEYS, D]^T, both in LDS;
+//   ValueChain: O[64, N] += P[64, KEYS] * V[KEYS, N], P in registers.
+// Matrices lie in LDS as panels of 64 columns: rows of 128 bytes with the
+// 128-byte swizzle, one panel behind the other. V is used as it is stored, key
+// by key; the instruction transposes it. The layout of S's accumulators is that
+// of P's registers, so probabilities never leave a thread.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_TILE_WGMMA_CHAIN_H
+#define HK_KERNELS_DEVICE_TILE_WGMMA_CHAIN_H
+
+#include "kernels/device/tile/wgmma.h"
+
+namespace hk {
+
+namespace detail {
+
+/// Elements of k that one instruction takes of 16-bit operands.
+inline constexpr int kChainStep = 16;
+
+constexpr void addRegisters(AsmText &t, int first, int count) {
+  t.add("{");
+  for (int i = 0; i < count; ++i)
+    t.add(i ? ", %" : "%").add(first + i);
+  t.add("}");
+}
+
+constexpr void beginInstruction(AsmText &t, const char *types, int n) {
+  t.add("wgmma.mma_async.sync.aligned.m64n").add(n).add("k16").add(types);
+  t.add(" ");
+  addRegisters(t, 0, n / 2);
+}
+
+/// Operands: accumulators, then the descriptors of A and B. Panels are panelA
+/// and panelB units of 16 bytes apart.
+constexpr AsmText scoreText(const char *types, int n, int steps, int panelA,
+                            int panelB) {
+  AsmText t;
+  int count = n / 2, perPanel = 64 / kChainStep;
+  t.add("{\n.reg .pred keep;\n.reg .b64 a, b;\nsetp.ne.b32 keep, 0, 0;\n"
+        "wgmma.fence.sync.aligned;\n");
+  for (int step = 0; step < steps; ++step) {
+    int panel = step / perPanel, in = step % perPanel * 2;
+    t.add("add.s64 a, %").add(count).add(", ").add(panel * panelA + in);
+    t.add(";\nadd.s64 b, %").add(count + 1).add(", ").add(panel * panelB + in);
+    t.add(";\n");
+    beginInstruction(t, types, n);
+    t.add(", a, b, keep, 1, 1, 0, 0;\n");
+    if (step == 0)
+      t.add("setp.eq.b32 keep, 0, 0;\n");
+  }
+  return t.add("wgmma.commit_group.sync.aligned;\n}");
+}
+
+/// Operands: accumulators, the words of P, the descriptor of V.
+constexpr AsmText valueText(const char *types, int n, int keys) {
+  AsmText t;
+  int count = n / 2, words = keys / 4;
+  t.add("{\n.reg .pred keep;\n.reg .b64 b;\nsetp.eq.b32 keep, 0, 0;\n"
+        "wgmma.fence.sync.aligned;\n");
+  for (int step = 0; step < keys / kChainStep; ++step) {
+    // A step is 16 rows of 128 bytes; descriptors count 16 bytes.
+    t.add("add.s64 b, %").add(count + words).add(", ").add(step * 128);
+    t.add(";\n");
+    beginInstruction(t, types, n);
+    t.add(", ");
+    addRegisters(t, count + step * 4, 4);
+    t.add(", b, keep, 1, 1, 1;\n");
+  }
+  return t.add("wgmma.commit_group.sync.aligned;\n}");
+}
+
+} // namespace detail
+
+/// The descriptor of a matrix whose k runs along its rows in LDS, as values do:
+/// panels of 64 columns are `panel` bytes apart.
+HK_DEV u64 transposedDescriptor(u32 at, u32 panel) {
+  return u64((at & 0x3FFFF) >> 4) | u64(panel >> 4) << 16 | 64ull << 32 |
+         1ull << 62;
+}
+
+/// After waitProducts(): no use of d moves in front of this.
+template <int COUNT> HK_DEV void settleProduct(float (&d)[COUNT]) {
+  HK_UNROLL for (int i = 0; i < COUNT;
+                 ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
+
+#define HK_LIST4(r, i) r(i), r(i + 1), r(i + 2), r(i + 3)
+#define HK_LIST8(r, i) HK_LIST4(r, i), HK_LIST4(r, i + 4)
+#define HK_LIST16(r, i) HK_LIST8(r, i), HK_LIST8(r, i + 8)
+#define HK_LIST32(r, i) HK_LIST16(r, i), HK_LIST16(r, i + 16)
+#define HK_LIST64(r, i) HK_LIST32(r, i), HK_LIST32(r, i + 32)
+#define HK_LIST20(r, i) HK_LIST16(r, i), HK_LIST4(r, i + 16)
+#define HK_LIST40(r, i) HK_LIST32(r, i), HK_LIST8(r, i + 32)
+#define HK_LIST48(r, i) HK_LIST32(r, i), HK_LIST16(r, i + 32)
+#define HK_LIST96(r, i) HK_LIST64(r, i), HK_LIST32(r, i + 64)
+#define HK_LIST128(r, i) HK_LIST64(r, i), HK_LIST64(r, i + 64)
+
+/// ROWS: rows of Q in LDS, of which the product takes 64.
+template <DType D, int KEYS, int DEPTH, int ROWS> struct ScoreChain {
+  static_assert(info(D).bits == 16 && DEPTH % detail::kChainStep == 0);
+  static constexpr int kRegisters = KEYS / 2;
+  static constexpr auto kText =
+      detail::scoreText(detail::ProductTypes<D>::kText, KEYS,
+                        DEPTH / detail::kChainStep, ROWS * 8, KEYS * 8);
+  using Registers = float[kRegisters];
+
+  /// Begins s = Q K^T; descriptors of both operands as operandDescriptor().
+  HK_MEM static void begin(Registers &s, u64 q, u64 k) {
+#define HK_OUT(i) "=f"(s[i])
+#define HK_CHAIN(keys, count)                                                  \
+  if constexpr (KEYS == keys)                                                  \
+  asm volatile((kText)                                                         \
+               : HK_LIST##count(HK_OUT, 0)                                     \
+               : "l"(q), "l"(k)                                                \
+               : "memor"                                                       \
+                 "y")
+    static_assert(KEYS == 64 || KEYS == 80 || KEYS == 128 || KEYS == 192);
+    HK_CHAIN(64, 32);
+    HK_CHAIN(80, 40);
+    HK_CHAIN(128, 64);
+    HK_CHAIN(192, 96);
+#undef HK_CHAIN
+#undef HK_OUT
+  }
+};
+
+template <DType D, int N, int KEYS> struct ValueChain {
+  static_assert(info(D).bits == 16 && KEYS % detail::kChainStep == 0);
+  static constexpr int kRegisters = N / 2, kWords = KEYS / 4;
+  static constexpr auto kText =
+      detail::valueText(detail::ProductTypes<D>::kText, N, KEYS);
+  using Registers = float[kRegisters];
+
+  /// Begins o += P V; v as transposedDescriptor().
+  HK_MEM static void begin(Registers &o, const u32 (&p)[kWords], u64 v) {
+#define HK_OUT(i) "+f"(o[i])
+#define HK_IN(i) "r"(p[i])
+#define HK_CHAIN(n, accumulators, keys, words)                                 \
+  if constexpr (N == n && KEYS == keys)                                        \
+  asm volatile((kText)                                                         \
+               : HK_LIST##accumulators(HK_OUT, 0)                              \
+               : HK_LIST##words(HK_IN, 0), "l"(v)                              \
+               : "memory")
+#define HK_CHAINS(n, accumulators)                                             \
+  HK_CHAIN(n, accumulators, 64, 16);                                           \
+  HK_CHAIN(n, accumulators, 80, 20);                                           \
+  HK_CHAIN(n, accumulators, 128, 32);                                          \
+  HK_CHAIN(n, accumulators, 192, 48)
+    static_assert(N == 64 || N == 96 || N == 128 || N == 192 || N == 256);
+    static_assert(KEYS == 64 || KEYS == 80 || KEYS == 128 || KEYS == 192);
+    HK_CHAINS(64, 32);
+    HK_CHAINS(96, 48);
+    HK_CHAINS(128, 64);
+    HK_CHAINS(192, 96);
+    HK_CHAINS(256, 128);
+#undef HK_CHAINS
+#undef HK_CHAIN
+#undef HK_IN
+#undef HK_OUT
+  }
+};
+
+#undef HK_LIST4
+#undef HK_LIST8
+#undef HK_LIST16
+#undef HK_LIST20
+#undef HK_LIST32
+#undef HK_LIST40
+#undef HK_LIST48
+#undef HK_LIST64
+#undef HK_LIST96
+#undef HK_LIST128
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_TILE_WGMMA_CHAIN_H
