@@ -72,11 +72,23 @@ public:
     if (!group.scratch.empty())
       std::fill(group.scratch.begin(), group.scratch.end(), uint8_t(0));
     turnsWithoutProgress = 0;
+    group.trace =
+        launch.tracer ? launch.tracer->begin(linear, waves.size()) : nullptr;
     for (size_t i = 0; i < waves.size(); ++i)
       start(*waves[i], unsigned(i));
   }
 
   bool ended() const { return group.ended == waves.size(); }
+
+  /// Tells the tracer that the workgroup has ended.
+  void finish() {
+    if (!launch.tracer)
+      return;
+    uint64_t instructions = 0;
+    for (auto &wave : waves)
+      instructions += wave->executed;
+    launch.tracer->end(group.linear, instructions);
+  }
 
   /// Runs until the workgroup ends or seems to wait for another one.
   void run() {
@@ -167,6 +179,8 @@ void Context::start(Wave &w, unsigned index) {
   w.anyPending = w.undefinedSeen = false;
   w.gprIdxMode = 0;
   w.executed = 0;
+  w.trace = group.trace ? &group.trace->waves[index] : nullptr;
+  w.observed = launch.options.counters || w.trace;
   w.scc = false;
   w.sccDefined = false;
   w.partialBits.clear();
@@ -388,6 +402,7 @@ private:
       running[i]->run();
       if (!running[i]->ended())
         continue;
+      running[i]->finish();
       --resident;
       idle.push_back(std::move(running[i]));
       running.erase(running.begin() + long(i--));
@@ -399,7 +414,12 @@ void runWorkgroups(Launch &launch, LaunchResult &result) {
   const uint32_t *g = launch.grid;
   uint64_t count = uint64_t(g[0]) * g[1] * g[2];
   std::vector<uint32_t> order;
-  if (launch.options.order) {
+  Tracer *tracer = launch.tracer;
+  bool sampled = tracer && tracer->only();
+  if (sampled) {
+    order = tracer->plan();
+    count = order.size();
+  } else if (launch.options.order) {
     order.resize(count);
     std::iota(order.begin(), order.end(), 0);
     std::mt19937_64 random(launch.options.order);
@@ -423,7 +443,7 @@ void runWorkgroups(Launch &launch, LaunchResult &result) {
             i = next.fetch_add(share);
             end = i + share;
           }
-          if (i >= count)
+          if (i >= count || (sampled && tracer->full()))
             return false;
           linear = order.empty() ? uint32_t(i) : order[i];
           ++i;
@@ -462,7 +482,7 @@ Options optionsFromEnvironment() {
 
 LaunchResult launchKernel(const CodeObject &object, const Kernel &kernel,
                           Memory &memory, const LaunchConfig &config,
-                          const Options &options) {
+                          const Options &options, Tracer *tracer) {
   LaunchResult result;
   result.error = checkConfig(kernel, config, object.chip());
   if (!result.error.empty()) {
@@ -474,6 +494,7 @@ LaunchResult launchKernel(const CodeObject &object, const Kernel &kernel,
   launch.kernel = &kernel;
   launch.memory = &memory;
   launch.options = options;
+  launch.tracer = tracer;
   if (!launch.options.maxInsts)
     launch.options.maxInsts = 2000000000ull;
   std::copy_n(config.grid, 3, launch.grid);

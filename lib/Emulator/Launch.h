@@ -35,9 +35,10 @@ struct LaunchResult {
 /// Options from the environment.
 Options optionsFromEnvironment();
 
+/// `tracer`, if any, gets the traces of the workgroups it wants.
 LaunchResult launchKernel(const CodeObject &object, const Kernel &kernel,
                           Memory &memory, const LaunchConfig &config,
-                          const Options &options);
+                          const Options &options, Tracer *tracer = nullptr);
 
 } // namespace hk::emu
 

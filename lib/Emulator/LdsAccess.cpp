@@ -157,7 +157,7 @@ void checkLds(Wave &w, const Inst &inst, LdsAddresses &at, unsigned bytes,
   unsigned unit = bytes == 12 ? 16 : bytes;
   if (w.launch->options.strictAlign && w.checks && (bits & (unit - 1)))
     checkLdsAlignment(w, inst, at, unit);
-  if (w.launch->options.counters)
+  if (w.observed)
     countLds(w, at, bytes, use);
   if (!w.checks)
     return;
@@ -176,6 +176,8 @@ int32_t touchLds(Wave &w, const LdsAddresses &at, unsigned bytes, Use use) {
 void countLds(Wave &w, const LdsAddresses &at, unsigned bytes, Use use) {
   LdsService service =
       serveLds(w.object->chip(), use == Use::Read, at.a, at.mask, bytes);
+  if (w.trace)
+    traceLds(w, service.clocks);
   Counters &c = w.wg->counters;
   c.ldsClocks += service.clocks;
   c.ldsConflictClocks += service.clocks - service.ideal;

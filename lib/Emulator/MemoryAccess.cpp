@@ -190,7 +190,7 @@ void loadGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
                 unsigned reg, bool signExtend, unsigned half) {
   uint64_t wanted = at.mask;
   checkGlobal(w, inst, at, bytes, false);
-  if (w.launch->options.counters)
+  if (w.observed)
     countGlobal(w, at, bytes, false);
   if (w.checks)
     checkRaces(w, inst, at, bytes, Use::Read);
@@ -208,7 +208,7 @@ void storeGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
   if (!at.mask)
     return;
   Memory &memory = *w.launch->memory;
-  if (w.launch->options.counters)
+  if (w.observed)
     countGlobal(w, at, bytes, true);
   if (w.checks) {
     StoredValue value = {reg, highHalf};
@@ -264,6 +264,10 @@ void storeGlobal(Wave &w, const Inst &inst, LaneAddresses &at, unsigned bytes,
 }
 
 void countGlobal(Wave &w, const LaneAddresses &at, unsigned bytes, bool write) {
+  if (w.trace)
+    traceGlobal(w, at, bytes, write);
+  if (!w.launch->options.counters)
+    return;
   Counters &c = w.wg->counters;
   uint64_t segments[2 * kLanes];
   for (unsigned shift : {6u, 7u}) {

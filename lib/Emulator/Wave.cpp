@@ -133,7 +133,7 @@ static bool isVector(const Inst &inst) {
 }
 
 /// Runs the wave's turn; `Watch` looks for hazards, skips and unspecified
-/// results on the way.
+/// results on the way, and writes the trace.
 template <bool Watch> static void runTurn(Wave &w) {
   const Inst *program = w.object->program().data();
   const RegisterMask *masks = w.object->registerMasks().data();
@@ -173,6 +173,8 @@ template <bool Watch> static void runTurn(Wave &w) {
         pendingHazard(w, inst);
     }
     if constexpr (Watch) {
+      if (w.trace)
+        w.trace->begin(index);
       if (w.checks && w.object->mayHaveHazards())
         checkHazards(w, inst, window);
       doubt(w, inst, inst.op->doubtBefore);
@@ -186,7 +188,7 @@ template <bool Watch> static void runTurn(Wave &w) {
 void runWave(Wave &w) {
   unsigned saved = _mm_getcsr();
   _mm_setcsr(w.mxcsr);
-  if (skipsVector(w) || w.launch->options.unspecified ||
+  if (skipsVector(w) || w.launch->options.unspecified || w.trace ||
       (w.checks && w.object->mayHaveHazards()))
     runTurn<true>(w);
   else

@@ -18,6 +18,7 @@
 #include "OpTable.h"
 #include "Report.h"
 #include "SyncTable.h"
+#include "Trace.h"
 #include "WaitQueue.h"
 #include <atomic>
 #include <cstring>
@@ -80,6 +81,7 @@ struct Launch {
   uint8_t tag = 0; ///< of the race cells
   SyncTable sync;
   bool singleWorkgroup = false;
+  Tracer *tracer = nullptr;
   Report report;
   std::atomic<bool> stop{false};
 };
@@ -117,6 +119,7 @@ struct Workgroup {
   std::vector<Finding> suspects;
   void reportSuspects();
   std::vector<uint8_t> scratch;
+  WorkgroupTrace *trace = nullptr; ///< null: this one is not traced
   void nextEpoch();
 };
 
@@ -164,6 +167,9 @@ struct Wave {
   uint64_t undefinedPc = 0, undefinedAddress = 0;
   bool undefinedSeen = false, undefinedInLds = false;
   uint64_t executed = 0; ///< instructions, against HK_EMU_MAX_INSTS
+  WaveTrace *trace = nullptr;
+  /// Somebody wants to know which lines and banks are touched.
+  bool observed = false;
 
   // --- EXEC ---
   void setExec(uint64_t mask) {

@@ -157,7 +157,11 @@ public:
 
 private:
   HipDevice();
-  std::string reportPath, countersPath, timesPath;
+  std::string reportPath, countersPath, timesPath, timingPath;
+  bool sampleOnly = false; ///< run only what the timing model traces
+
+  LaunchResult launchCounted(const CodeObject &object, const Kernel &kernel,
+                             const LaunchConfig &config, std::string &timing);
 };
 
 /// Keeps the last error of the thread and passes it on.

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Hip.h"
+#include "TimedLaunch.h"
+#include "TimingReport.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -50,6 +52,32 @@ HipDevice::HipDevice() {
     countersPath = path;
   if (const char *path = std::getenv("HK_EMU_TIMES"))
     timesPath = path;
+  if (const char *path = std::getenv("HK_EMU_TIMING"))
+    timingPath = path;
+  const char *sample = std::getenv("HK_EMU_TIMING_SAMPLE");
+  sampleOnly = !timingPath.empty() && sample && *sample && *sample != '0';
+}
+
+/// Counters come with a modelled time, whose replay is kept short.
+LaunchResult HipDevice::launchCounted(const CodeObject &object,
+                                      const Kernel &kernel,
+                                      const LaunchConfig &config,
+                                      std::string &timing) {
+  const ChipTiming *constants = findTiming(chip->product);
+  if (!constants || (countersPath.empty() && timingPath.empty()))
+    return launchKernel(object, kernel, memory, config, options);
+  TimedOptions timed;
+  timed.sampleOnly = sampleOnly;
+  timed.chips = {*constants};
+  if (timingPath.empty()) {
+    timed.traceBytes = 1 << 26;
+    timed.model.mostSteps = 2000000;
+  }
+  TimedLaunch result =
+      launchTimed(object, kernel, memory, config, options, timed);
+  if (!result.timings.empty())
+    timing = timingJson(result.timings[0]);
+  return std::move(result.launch);
 }
 
 /// Picks this chip's image out of a clang offload bundle.
@@ -104,8 +132,8 @@ hipError_t HipDevice::launch(HipFunction &function,
                              const LaunchConfig &config) {
   std::lock_guard<std::mutex> lock(mutex);
   const CodeObject &object = *function.module->object;
-  LaunchResult result =
-      launchKernel(object, *function.kernel, memory, config, options);
+  std::string timing;
+  LaunchResult result = launchCounted(object, *function.kernel, config, timing);
   if (!result.error.empty()) {
     std::fprintf(stderr, "hk-emu: launch refused: %s\n", result.error.c_str());
     return hipErrorInvalidValue;
@@ -119,8 +147,13 @@ hipError_t HipDevice::launch(HipFunction &function,
   }
   if (!countersPath.empty()) {
     std::ofstream out(countersPath, std::ios::app);
-    out << result.counters.json(function.kernel->name, chip->name) << "\n";
+    std::string line = result.counters.json(function.kernel->name, chip->name);
+    if (!timing.empty())
+      line.replace(line.size() - 1, 1, ",\"timing\":" + timing + "}");
+    out << line << "\n";
   }
+  if (!timingPath.empty() && !timing.empty())
+    std::ofstream(timingPath, std::ios::app) << timing << "\n";
   if (!timesPath.empty()) {
     std::ofstream out(timesPath, std::ios::app);
     out << "{\"kernel\":" << jsonString(function.kernel->name)

@@ -45,12 +45,34 @@ CounterFile::~CounterFile() {
     std::remove(path.c_str());
 }
 
+/// Modelled times add up; the rest is said of the longest launch.
+static void accumulateTiming(Json &sum, const Json &launch) {
+  if (launch.contains("error"))
+    return;
+  if (sum.is_null()) {
+    sum = launch;
+    return;
+  }
+  Json added;
+  for (const char *key : {"clocks", "burst_us", "sustained_us"})
+    added[key] = sum[key].get<double>() + launch[key].get<double>();
+  double longest = sum.value("longest_clocks", sum["clocks"].get<double>());
+  if (launch["clocks"].get<double>() > longest) {
+    sum = launch;
+    longest = launch["clocks"].get<double>();
+  }
+  sum.update(added);
+  sum["longest_clocks"] = longest;
+}
+
 /// Adds the numbers of one launch to those of its kernel.
 static void accumulate(Json &sum, const Json &launch) {
   if (sum.is_null())
     sum = Json::object();
   for (const auto &[key, value] : launch.items()) {
-    if (value.is_object())
+    if (key == "timing")
+      accumulateTiming(sum[key], value);
+    else if (value.is_object())
       accumulate(sum[key], value);
     else if (value.is_number())
       sum[key] = sum.value(key, uint64_t(0)) + value.get<uint64_t>();
@@ -97,6 +119,36 @@ static std::string times(uint64_t part, uint64_t whole) {
   return text;
 }
 
+/// Every line says that nothing was measured.
+static void appendTiming(std::string &out, const Json &t) {
+  char row[256];
+  auto add = [&](const char *name, const char *text) {
+    char line[320];
+    std::snprintf(line, sizeof line, "    modelled %-20s %s\n", name, text);
+    out += line;
+  };
+  std::snprintf(row, sizeof row, "%15.0f  on %s, +-%.0f %%",
+                t["clocks"].get<double>(), t["chip"].get<std::string>().c_str(),
+                100 * t["relative_error"].get<double>());
+  add("clocks", row);
+  std::snprintf(row, sizeof row, "%15.2f  %.2f sustained",
+                t["burst_us"].get<double>(), t["sustained_us"].get<double>());
+  add("us, burst", row);
+  add("limit", t["limit"].get<std::string>().c_str());
+  if (double share = t["mfma_loop_share"].get<double>(); share > 0) {
+    std::snprintf(row, sizeof row, "%14.1f %%", 100 * share);
+    add("MFMA in the loop", row);
+  }
+  size_t shown = 0;
+  for (const auto &[name, clocks] : t["stalls"].items()) {
+    if (++shown > 4)
+      break;
+    std::snprintf(row, sizeof row, "%14.1f %%  of the waves' time",
+                  100 * clocks.get<double>() / t["wave_clocks"].get<double>());
+    add(("wait: " + name).c_str(), row);
+  }
+}
+
 static std::string table(const std::vector<Json> &kernels) {
   std::string out;
   for (const Json &k : kernels) {
@@ -124,6 +176,8 @@ static std::string table(const std::vector<Json> &kernels) {
     appendRow(out, "transactions of 128 bytes", k, "transactions_128");
     appendRow(out, "waits", k, "waits");
     appendRow(out, "barriers", k, "barriers");
+    if (k.contains("timing") && !k["timing"].is_null())
+      appendTiming(out, k["timing"]);
   }
   return out;
 }

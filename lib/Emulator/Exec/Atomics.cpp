@@ -74,7 +74,7 @@ void run(Wave &w, const Inst &inst, LaneAddresses &at, unsigned data, int dst) {
       w.reportUndefined(inst, __builtin_ctzll(bad), at.a[__builtin_ctzll(bad)],
                         "the operand of this atomic");
   }
-  if (w.launch->options.counters)
+  if (w.observed)
     countGlobal(w, at, op.bytes, true);
   if (w.checks)
     checkRaces(w, inst, at, op.bytes, Use::Atomic);

@@ -171,7 +171,7 @@ bool startAccess(Wave &w, const Inst &inst, bool write, Format &f,
   for (unsigned k = 0; k < (f.bytes() + 3) / 4; ++k)
     at.mask &= access.inRange[k];
   checkGlobal(w, inst, at, f.bytes(), write);
-  if (w.launch->options.counters)
+  if (w.observed)
     countGlobal(w, at, f.bytes(), write);
   if (w.checks)
     checkRaces(w, inst, at, f.bytes(), write ? Use::Write : Use::Read);

@@ -99,7 +99,7 @@ void loadToLds(Wave &w, const Inst &inst, LaneAddresses &at, uint64_t zero,
   uint64_t wanted = at.mask;
   checkGlobal(w, inst, at, bytes, false);
   zero |= wanted & ~at.mask;
-  if (w.launch->options.counters)
+  if (w.observed)
     countGlobal(w, at, bytes, false);
   if (w.checks)
     checkRaces(w, inst, at, bytes, Use::Read);

@@ -1,0 +1,101 @@
+// The part of HIP that public kernels need to be compiled for the device by clang
+// alone: no ROCm headers, no host code. Values of conversions to fp8 are not
+// those of HIP: only the time of a kernel is looked at.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(n) __attribute__((aligned(n)))
+#define HK_BOUNDS1(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#define HK_BOUNDS2(threads, waves)                                             \
+  __attribute__((amdgpu_flat_work_group_size(1, threads),                      \
+                 amdgpu_waves_per_eu(waves)))
+#define HK_CHOOSE(one, two, chosen, ...) chosen
+#define __launch_bounds__(...)                                                 \
+  HK_CHOOSE(__VA_ARGS__, HK_BOUNDS2, HK_BOUNDS1)(__VA_ARGS__)
+
+#define HK_AXIS(name, value)                                                   \
+  struct {                                                                     \
+    __device__ operator unsigned() const { return value; }                     \
+  } name
+struct HkThread {
+  HK_AXIS(x, __builtin_amdgcn_workitem_id_x());
+  HK_AXIS(y, __builtin_amdgcn_workitem_id_y());
+  HK_AXIS(z, __builtin_amdgcn_workitem_id_z());
+};
+struct HkBlock {
+  HK_AXIS(x, __builtin_amdgcn_workgroup_id_x());
+  HK_AXIS(y, __builtin_amdgcn_workgroup_id_y());
+  HK_AXIS(z, __builtin_amdgcn_workgroup_id_z());
+};
+struct HkBlockSize {
+  HK_AXIS(x, __builtin_amdgcn_workgroup_size_x());
+  HK_AXIS(y, __builtin_amdgcn_workgroup_size_y());
+  HK_AXIS(z, __builtin_amdgcn_workgroup_size_z());
+};
+struct HkGridSize {
+  HK_AXIS(x, __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x());
+  HK_AXIS(y, __builtin_amdgcn_grid_size_y() / __builtin_amdgcn_workgroup_size_y());
+  HK_AXIS(z, __builtin_amdgcn_grid_size_z() / __builtin_amdgcn_workgroup_size_z());
+};
+static __device__ const HkThread threadIdx{};
+static __device__ const HkBlock blockIdx{};
+static __device__ const HkBlockSize blockDim{};
+static __device__ const HkGridSize gridDim{};
+
+struct dim3 {
+  unsigned x, y, z;
+  dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+typedef struct ihipStream_t *hipStream_t;
+typedef int hipError_t;
+enum { hipSuccess = 0 };
+extern "C" const char *hipGetErrorString(int);
+extern "C" int hipHostMalloc(void **, size_t);
+extern "C" int hipMalloc(void **, size_t);
+template <class K, class... A> void hkInstantiate(K kernel, A...) { (void)kernel; }
+#define hipLaunchKernelGGL(kernel, grid, block, lds, stream, ...)              \
+  hkInstantiate(kernel, __VA_ARGS__)
+
+static inline __device__ void __syncthreads() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+struct __hip_bfloat16 {
+  unsigned short bits;
+  __hip_bfloat16() = default;
+  __host__ __device__ explicit __hip_bfloat16(float f)
+      : bits(__builtin_bit_cast(unsigned short, (__bf16)f)) {}
+  __host__ __device__ operator float() const {
+    return (float)__builtin_bit_cast(__bf16, bits);
+  }
+};
+static inline __device__ __hip_bfloat16 __float2bfloat16(float f) {
+  return __hip_bfloat16(f);
+}
+
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(8) float2 {
+  float x, y;
+};
+typedef int int4 __attribute__((ext_vector_type(4)));
+typedef int int2 __attribute__((ext_vector_type(2)));
+static inline __device__ __host__ int2 make_int2(int x, int y) { return int2{x, y}; }
+static inline __device__ int min(int a, int b) { return a < b ? a : b; }
+static inline __device__ int max(int a, int b) { return a > b ? a : b; }
