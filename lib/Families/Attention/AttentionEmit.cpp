@@ -80,7 +80,9 @@ public:
     os << "} // namespace\n";
     for (VariantOp variant : kernel.getKernel().getVariants()) {
       StringRef name = variant.getSymName();
-      os << "\nHK_KERNEL(" << prefix << name << ", " << words.size() << ", "
+      os << "\n"
+         << entryMacro(kernel.getKernel()) << "(" << prefix << name << ", "
+         << words.size() << ", "
          << name << "::kThreads, 1, " << name << "::Shared) {\n  " << name
          << "::run(arguments(words), block, lds);\n}\n";
     }
