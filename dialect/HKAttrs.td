@@ -103,10 +103,17 @@ def HK_GatedDeltaTileAttr : HK_Attr<"GatedDeltaTile", "gated_delta_tile"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def HK_JointTileAttr : HK_Attr<"JointTile", "joint_tile"> {
+  let summary = "tiles of the problems that share a launch, in their order";
+  let parameters = (ins ArrayRefParameter<"::mlir::Attribute">:$parts);
+  let assemblyFormat = "`<` `[` $parts `]` `>`";
+}
+
 def HK_AnyTileAttr : AnyAttrOf<[HK_RowTileAttr, HK_GemmTileAttr,
                                 HK_AttentionTileAttr, HK_Conv1dTileAttr,
                                 HK_ScanTileAttr, HK_RoutingTileAttr,
                                 HK_GatedDeltaTileAttr,
-                                HK_AttentionBackwardTileAttr], "tile of a kernel family">;
+                                HK_AttentionBackwardTileAttr, HK_JointTileAttr],
+                               "tile of a kernel family">;
 
 #endif // HK_HKATTRS

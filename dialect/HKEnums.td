@@ -111,7 +111,7 @@ def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
     I32EnumAttrCase<"attention", 2>, I32EnumAttrCase<"conv1d", 3>,
     I32EnumAttrCase<"scan", 4>, I32EnumAttrCase<"routing", 5>,
     I32EnumAttrCase<"gated_delta", 6>,
-    I32EnumAttrCase<"attention_backward", 7>]>;
+    I32EnumAttrCase<"attention_backward", 7>, I32EnumAttrCase<"joint", 8>]>;
 def HK_FamilyKindAttr : HK_EnumAttr<HK_FamilyKind, "family">;
 
 #endif // HK_HKENUMS

@@ -193,6 +193,34 @@ std::vector<VariantOp> KernelOp::getVariants() {
   return {variants.begin(), variants.end()};
 }
 
+std::vector<KernelOp> KernelOp::getProblems() {
+  auto problems = getBody().getOps<KernelOp>();
+  return {problems.begin(), problems.end()};
+}
+
+KernelOp KernelOp::getLaunched() {
+  auto joint = (*this)->getParentOfType<KernelOp>();
+  return joint ? joint : *this;
+}
+
+int64_t KernelOp::getLaunchedOperand(int64_t operand) {
+  KernelOp launched = getLaunched();
+  if (launched == *this)
+    return operand;
+  auto inputs = static_cast<int64_t>(getNumInputs());
+  bool isInput = operand < inputs;
+  int64_t index = isInput ? operand : operand - inputs;
+  if (!isInput)
+    index += static_cast<int64_t>(launched.getNumInputs());
+  for (KernelOp problem : launched.getProblems()) {
+    if (problem == *this)
+      break;
+    auto before = static_cast<int64_t>(problem.getNumInputs());
+    index += isInput ? before : problem.getNumOperands() - before;
+  }
+  return index;
+}
+
 /// num_inputs and aligns against the number of shapes.
 static LogicalResult verifyOperandLists(KernelOp kernel) {
   int64_t operands = kernel.getNumOperands();
@@ -234,12 +262,47 @@ static LogicalResult verifySpecArguments(KernelOp kernel, Block &spec) {
   return success();
 }
 
+/// A joint kernel holds two problems or more, whose operands are its own;
+/// another kernel holds none.
+static LogicalResult verifyProblems(KernelOp kernel) {
+  std::vector<KernelOp> problems = kernel.getProblems();
+  bool joint = kernel.getFamily() == FamilyKind::joint;
+  if (joint ? problems.size() < 2 : !problems.empty())
+    return kernel.emitOpError("expected number of problems of a ")
+           << stringifyFamilyKind(kernel.getFamily()) << " kernel to be "
+           << (joint ? "at least 2" : "0") << ", but got " << problems.size();
+  int64_t inputs = 0, operands = 0;
+  for (KernelOp problem : problems) {
+    if (problem.getFamily() == FamilyKind::joint)
+      return problem.emitOpError("expected a problem of a joint kernel to be "
+                                 "of another family");
+    inputs += static_cast<int64_t>(problem.getNumInputs());
+    operands += problem.getNumOperands();
+  }
+  if (!joint)
+    return success();
+  if (operands != kernel.getNumOperands() ||
+      inputs != static_cast<int64_t>(kernel.getNumInputs()))
+    return kernel.emitOpError("expected its problems to have its ")
+           << kernel.getNumInputs() << " inputs of " << kernel.getNumOperands()
+           << " operands, but got " << inputs << " of " << operands;
+  for (KernelOp problem : problems)
+    for (int64_t i = 0; i < problem.getNumOperands(); ++i) {
+      Attribute shape = kernel.getShapes()[problem.getLaunchedOperand(i)];
+      if (problem.getShapes()[i] != shape)
+        return problem.emitOpError("expected shape of operand ")
+               << i << " to be that of the joint kernel, " << shape
+               << ", but got " << problem.getShapes()[i];
+    }
+  return success();
+}
+
 LogicalResult KernelOp::verifyRegions() {
   int64_t specs = 0;
   for (Operation &op : getBody().front()) {
-    if (!isa<SpecOp, VariantOp>(op))
-      return emitOpError("expected ops of the body to be hk.spec or "
-                         "hk.variant, but got ")
+    if (!isa<SpecOp, VariantOp, KernelOp>(op))
+      return emitOpError("expected ops of the body to be hk.spec, hk.variant "
+                         "or hk.kernel, but got ")
              << op.getName();
     specs += isa<SpecOp>(op);
   }
@@ -248,7 +311,8 @@ LogicalResult KernelOp::verifyRegions() {
   Block &spec = getSpecBlock();
   if (failed(verifyOperandLists(*this)) ||
       failed(verifySpecArguments(*this, spec)) ||
-      failed(verifyYield(*this, spec, getNumInputs())))
+      failed(verifyYield(*this, spec, getNumInputs())) ||
+      failed(verifyProblems(*this)))
     return failure();
   return verifyStates(*this, spec, getNumInputs());
 }
@@ -276,6 +340,8 @@ static StringRef tileNameOf(FamilyKind family) {
     return GatedDeltaTileAttr::getMnemonic();
   case FamilyKind::attention_backward:
     return AttentionBackwardTileAttr::getMnemonic();
+  case FamilyKind::joint:
+    return JointTileAttr::getMnemonic();
   }
   llvm_unreachable("every family has a case");
 }
@@ -284,7 +350,7 @@ static StringRef nameOfTile(Attribute tile) {
   return llvm::TypeSwitch<Attribute, StringRef>(tile)
       .Case<RowTileAttr, GemmTileAttr, AttentionTileAttr, Conv1dTileAttr,
             ScanTileAttr, RoutingTileAttr, GatedDeltaTileAttr,
-            AttentionBackwardTileAttr>(
+            AttentionBackwardTileAttr, JointTileAttr>(
           [](auto attr) { return attr.getMnemonic(); });
 }
 
@@ -312,6 +378,10 @@ LogicalResult VariantOp::verifyRegions() {
            << threads;
   if (lds < 0)
     return emitOpError("expected lds to be at least 0, but got ") << lds;
+  if (kernel.getThreads() && *kernel.getThreads() != getThreads())
+    return emitOpError("expected threads to be ")
+           << *kernel.getThreads() << ", those of the kernel, but got "
+           << threads;
   StringRef wanted = tileNameOf(kernel.getFamily());
   if (nameOfTile(getTile()) != wanted)
     return emitOpError("expected tile of a ")

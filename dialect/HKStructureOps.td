@@ -67,6 +67,13 @@ def HK_KernelOp : HK_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator,
     operands are inputs. The SymbolTable trait keeps bufferization out of the
     body.
 
+    A `joint` kernel holds several problems that share its launch: an hk.kernel
+    each, with variants of its own, between hk.spec (the meaning of all) and the
+    joint variants. The joint kernel's operands are the inputs of all problems,
+    in order, then the outs of all; their shapes are written in the joint
+    kernel's dim symbols. `threads` says of how many threads the blocks of all
+    their variants are.
+
     Example:
     ```mlir
     hk.kernel @k0 rowwise inputs 1 shapes [#hk.shape<[d0, 64]>, #hk.shape<[d0, 64]>] aligns [16, 16] {
@@ -77,11 +84,12 @@ def HK_KernelOp : HK_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator,
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, HK_FamilyKindAttr:$family,
                        I64Attr:$num_inputs, HK_SymShapeArrayAttr:$shapes,
-                       DenseI64ArrayAttr:$aligns);
+                       DenseI64ArrayAttr:$aligns,
+                       OptionalAttr<I64Attr>:$threads);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name $family `inputs` $num_inputs `shapes` $shapes
-    `aligns` $aligns attr-dict-with-keyword $body
+    `aligns` $aligns (`threads` $threads^)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
     /// The block of hk.spec: arguments are inputs then outs.
@@ -91,6 +99,12 @@ def HK_KernelOp : HK_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator,
     int64_t getNumOperands();
     /// In order of preference. std::vector: VariantOp is incomplete here.
     ::std::vector<VariantOp> getVariants();
+    /// The problems of a joint kernel, in order; of another none.
+    ::std::vector<KernelOp> getProblems();
+    /// The kernel that is launched: the joint kernel of a problem, or itself.
+    KernelOp getLaunched();
+    /// Which operand of getLaunched() the kernel's `operand` is.
+    int64_t getLaunchedOperand(int64_t operand);
   }];
   let hasRegionVerifier = 1;
 }

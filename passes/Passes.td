@@ -190,6 +190,20 @@ def HKSelectTiles : Pass<"hk-select-tiles", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect"];
 }
 
+def HKShareLaunches : Pass<"hk-share-launches", "::mlir::ModuleOp"> {
+  let summary = "several kernels that need nothing of each other in one launch";
+  let description = [{
+    Two launches that nothing leads between, of kernels whose families allow it,
+    become one launch of a `joint` kernel: its blocks are those of the first
+    problem, then those of the second, with as much LDS as the larger one needs
+    and as many threads in every block. The longer problem comes first. Done where
+    the model says that one launch takes no longer than the two, for few rows and
+    for many; every refusal is a remark with a reason code.
+  }];
+  let statistics = [Statistic<"numShared", "num-shared", "launches that joined another">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect"];
+}
+
 def HKCheckState : Pass<"hk-check-state", "::mlir::ModuleOp"> {
   let summary = "state is written in place, once, and not read afterwards";
   let description = [{

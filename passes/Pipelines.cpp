@@ -67,6 +67,8 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addPass(createHKOutline());
   pm.addPass(createHKSelectTiles(log));
+  if (options.fuse)
+    pm.addPass(createHKShareLaunches(log));
 
   pm.addPass(createHKCheckState());
   pm.addPass(createHKPlaceOutputs());

@@ -134,7 +134,7 @@ private:
     SmallVector<int64_t> aligns(shapes.size(), kMaxAlignment);
     auto kernel = KernelOp::create(builder, fused.getLoc(), nameOf(fused),
                                    fused.getFamily(), fused.getInputs().size(),
-                                   shapes, aligns);
+                                   shapes, aligns, /*threads=*/IntegerAttr());
     builder.createBlock(&kernel.getBody());
     auto spec = SpecOp::create(builder, fused.getLoc());
     IRMapping mapping;

@@ -106,7 +106,7 @@ hk.kernel @k rowwise inputs 0 shapes [] aligns [] {
 
 // -----
 
-// expected-error @below {{expected ops of the body to be hk.spec or hk.variant, but got hk.weight}}
+// expected-error @below {{expected ops of the body to be hk.spec, hk.variant or hk.kernel, but got hk.weight}}
 hk.kernel @k rowwise inputs 0 shapes [] aligns [] {
   hk.weight @w "w" : tensor<4xf32>
 }
@@ -351,4 +351,100 @@ func.func @weight_type() {
   // expected-error @below {{expected type of result to be that of @w, 'tensor<4xf32>', but got 'tensor<4xbf16>'}}
   %0 = hk.weight_ref @w : tensor<4xbf16>
   return
+}
+
+// -----
+
+// expected-error @below {{expected number of problems of a joint kernel to be at least 2, but got 0}}
+hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>] aligns [16] {
+  hk.spec {
+  ^bb0(%a: tensor<4xf32>):
+    %c = hk.constant 1.0 : tensor<4xf32>
+    hk.yield %c : tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{expected number of problems of a rowwise kernel to be 0, but got 1}}
+hk.kernel @k rowwise inputs 0 shapes [#hk.shape<[4]>] aligns [16] {
+  hk.spec {
+  ^bb0(%a: tensor<4xf32>):
+    %c = hk.constant 1.0 : tensor<4xf32>
+    hk.yield %c : tensor<4xf32>
+  }
+  hk.kernel @p rowwise inputs 0 shapes [#hk.shape<[4]>] aligns [16] {
+    hk.spec {
+    ^bb0(%a: tensor<4xf32>):
+      %c = hk.constant 1.0 : tensor<4xf32>
+      hk.yield %c : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// expected-error @below {{expected its problems to have its 0 inputs of 1 operands, but got 0 of 2}}
+hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>] aligns [16] {
+  hk.spec {
+  ^bb0(%a: tensor<4xf32>):
+    %c = hk.constant 1.0 : tensor<4xf32>
+    hk.yield %c : tensor<4xf32>
+  }
+  hk.kernel @p rowwise inputs 0 shapes [#hk.shape<[4]>] aligns [16] {
+    hk.spec {
+    ^bb0(%a: tensor<4xf32>):
+      %c = hk.constant 1.0 : tensor<4xf32>
+      hk.yield %c : tensor<4xf32>
+    }
+  }
+  hk.kernel @q rowwise inputs 0 shapes [#hk.shape<[4]>] aligns [16] {
+    hk.spec {
+    ^bb0(%a: tensor<4xf32>):
+      %c = hk.constant 1.0 : tensor<4xf32>
+      hk.yield %c : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+hk.kernel @k joint inputs 0 shapes [#hk.shape<[4]>, #hk.shape<[8]>] aligns [16, 16] {
+  hk.spec {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<8xf32>):
+    %c = hk.constant 1.0 : tensor<4xf32>
+    %d = hk.constant 1.0 : tensor<8xf32>
+    hk.yield %c, %d : tensor<4xf32>, tensor<8xf32>
+  }
+  hk.kernel @p rowwise inputs 0 shapes [#hk.shape<[4]>] aligns [16] {
+    hk.spec {
+    ^bb0(%a: tensor<4xf32>):
+      %c = hk.constant 1.0 : tensor<4xf32>
+      hk.yield %c : tensor<4xf32>
+    }
+  }
+  // expected-error @below {{expected shape of operand 0 to be that of the joint kernel, #hk.shape<[8]>, but got #hk.shape<[4]>}}
+  hk.kernel @q rowwise inputs 0 shapes [#hk.shape<[4]>] aligns [16] {
+    hk.spec {
+    ^bb0(%a: tensor<4xf32>):
+      %c = hk.constant 1.0 : tensor<4xf32>
+      hk.yield %c : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+hk.kernel @k rowwise inputs 0 shapes [#hk.shape<[4]>] aligns [16] threads 128 {
+  hk.spec {
+  ^bb0(%a: tensor<4xf32>):
+    %c = hk.constant 1.0 : tensor<4xf32>
+    hk.yield %c : tensor<4xf32>
+  }
+  // expected-error @below {{expected threads to be 128, those of the kernel, but got 64}}
+  hk.variant @v0 #hk.row_tile<rows = 1, threads = 64, vec = 1, slots = 1> threads 64 lds 0 {
+    %true = arith.constant true
+    %c1 = arith.constant 1 : index
+    hk.launch_dims if %true grid(%c1, %c1, %c1)
+  }
 }

@@ -195,6 +195,46 @@ for module, left, right in [("fused_gemm_a8w8_blockscale_mul_add", block_rows, b
     compare(module, "tensor_times_element", operands + [a, b], a * b + y)
     compare(module, "constant", operands + [a], y * 2.5 + a)
 
+# Two products of the same rows.
+for module, left, right, cases in [
+        ("fused_gemm_a8w8_blockscale_a16w16", block_rows, blocks,
+         [("whole", "bf16", 256, 128, 256), ("tail", "bf16", 136, 72, 200), ("biases", "bf16", 72, 136, 256),
+          ("fnuz_f16", "f16", 64, 40, 128)]),
+        ("fused_gemm_afp4wfp4_a16w16", mx_operand, mx_operand,
+         [("whole", "bf16", 256, 128, 256), ("tail", "bf16", 136, 72, 200), ("biases", "bf16", 72, 136, 96)])]:
+    for name, dtype, n, columns, k in cases:
+        narrow = {"dtype": "f8E4M3FNUZ"} if name == "fnuz_f16" else {}
+        x, xs, a = left(5, k, **narrow)
+        w, ws, b = right(n, k, **narrow)
+        h, v = normal(dtype, 5, k), normal(dtype, columns, k)
+        bias, other = normal(dtype, n), normal(dtype, columns)
+        if name == "biases":
+            compare(module, name, [x, w, xs, ws, bias, h, v, other], [a @ b.T + bias, h @ v.T + other])
+        else:
+            compare(module, name, [x, w, xs, ws, h, v], [a @ b.T, h @ v.T])
+
+# Columns in heads, of which the front goes beside another tensor.
+for module, left, right, cases in [
+        ("fused_gemm_a8w8_blockscale_split_cat", block_rows, blocks,
+         [("whole", 256, 4, 32, 32, 64), ("tail", 200, 3, 24, 40, 16), ("odd", 200, 2, 13, 7, 5),
+          ("wide_rest", 128, 4, 16, 8, 40), ("shared_by_heads", 256, 4, 32, 32, 16),
+          ("f16_gated_values", 128, 2, 32, 64, 32)]),
+        ("fused_gemm_afp4wfp4_split_cat", mx_operand, mx_operand,
+         [("whole", 256, 4, 32, 32, 64), ("tail", 200, 3, 24, 40, 16), ("odd", 96, 2, 13, 7, 5),
+          ("shared_by_heads", 96, 4, 32, 32, 16)])]:
+    for name, k, heads, front, back, beside in cases:
+        dtype = "f16" if name.startswith("f16") else "bf16"
+        x, xs, a = left(5, k)
+        w, ws, b = right(heads * (front + back), k)
+        columns = to(dtype, a @ b.T).reshape(5, heads, front + back)
+        shared = name == "shared_by_heads"
+        y = normal(dtype, 5, beside) if shared else normal(dtype, 5, heads, beside)
+        every = np.repeat(y[:, None], heads, 1) if shared else y
+        keys, values = np.concatenate([columns[..., :front], every], -1), columns[..., front:]
+        if name == "f16_gated_values":
+            values = silu(values)
+        compare(module, name, [x, w, xs, ws, y], [keys, values])
+
 # Halves of the columns, the first through an activation.
 def gate(kind, u):
     g, v = halves(u)
@@ -230,4 +270,5 @@ compare("ff_fused_ungated", "no_activation", [x, wu, down], to("bf16", x @ wu.T)
 finish("gemm_afp4wfp4", "batched_gemm_afp4wfp4", "gemm_a8wfp4", "gemm_a16wfp4", "batched_gemm_a16wfp4",
        "batched_gemm_a8w8", "gemm_a8w8_per_token_scale", "gemm_a8w8_blockscale", "gemm_a16w8_blockscale",
        "batched_gemm_a8w8_ptgq", "fused_gemm_a8w8_blockscale_mul_add", "fused_gemm_afp4wfp4_mul_add", "gemm_a16w16_gated", "ff_fused_gated",
-       "ff_fused_ungated")
+       "ff_fused_ungated", "fused_gemm_a8w8_blockscale_a16w16", "fused_gemm_afp4wfp4_a16w16",
+       "fused_gemm_a8w8_blockscale_split_cat", "fused_gemm_afp4wfp4_split_cat")

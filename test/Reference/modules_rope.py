@@ -270,4 +270,28 @@ compare("fused_kv_cache", "copy_vllm_fp8", [k, v, ks, vs, slots, key_chunks(kc, 
         [key_chunks(written(kc, codes(k, ks, "f8E4M3FNUZ"), slots), 1),
          transposed(written(vc, codes(v, vs, "f8E4M3FNUZ"), slots))], exact=True)
 
-finish("rope", "fused_qk_concat", "fused_qkv_split_qk_rope", "fused_kv_cache")
+# Queries times the keys' weights beside their rotated part, latent keys into their cache.
+for name, heads, kv, size, latent, part, options in [
+        ("latent", 4, 1, 32, 64, 16, {}), ("key_per_head", 2, 2, 40, 72, 8, {"neox": False}), ("odd", 3, 1, 13, 20, 6, {}),
+        ("fp4_weights", 2, 1, 64, 64, 16, {}), ("fp8_weights_and_cache", 2, 1, 64, 64, 16, {})]:
+    q, qp, kn, kp = (normal("bf16", T, *s) for s in ((heads, size), (heads, part), (kv, latent), (kv, part)))
+    cos, sin = normal("f32", 64, part // 2), normal("f32", 64, part // 2)
+    cached = "f8E4M3FN" if name.startswith("fp8") else "bf16"
+    cache, extra = normal(cached, 4, 16, kv, latent + part), []
+    if name.startswith("fp4"):
+        w, ws = normal("f4E2M1FN", heads, latent, size), 2.0 ** rng.integers(-3, 4, (heads, latent, size // 32))
+        weights, meant = [w, ws], w * np.repeat(ws, 32, -1)
+    elif name.startswith("fp8"):
+        w, ws, cs = normal("f8E4M3FN", heads, latent, size), np.array([0.5]), np.array([0.375])
+        weights, meant, extra = [w, ws], w * ws, [cs]
+    else:
+        w = normal("bf16", heads, latent, size)
+        weights, meant = [w], w
+    absorbed = to("bf16", np.einsum("bhp,hlp->bhl", q, meant))
+    qr, kr = (to("bf16", rotated(h, angles(cos, POSITIONS), angles(sin, POSITIONS), **options)) for h in (qp, kp))
+    k = np.concatenate([kn, kr], -1)
+    compare("fused_bmm_rope_kv_cache", name, [q] + weights + [qp, kn, kp, cos, sin, POSITIONS, SLOTS] + extra + [cache],
+            [np.concatenate([absorbed, qr], -1),
+             written(cache, codes(k, extra[0], cached) if extra else k, SLOTS)])
+
+finish("fused_bmm_rope_kv_cache", "rope", "fused_qk_concat", "fused_qkv_split_qk_rope", "fused_kv_cache")

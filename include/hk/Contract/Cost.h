@@ -231,6 +231,50 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   return target.launchMicroseconds + costMax(compute, memory);
 }
 
+/// A launch as its model sees it, alone or beside others.
+struct LaunchLoad {
+  double microseconds; // alone
+  double blocks;
+  int64_t ldsBytes;
+};
+
+/// Blocks that a compute unit holds by their LDS and threads; a core of the
+/// host runs one at a time.
+constexpr double residentBlocks(const Target &target, int64_t ldsBytes,
+                                int64_t threads) {
+  if (target.arch == Arch::Host)
+    return 1;
+  double inLds = ldsBytes > 0 ? double(target.ldsBytes / ldsBytes) : 8;
+  double most = double(1024 / threads);
+  double fit = inLds < most ? inLds : most;
+  return costMax(1, fit);
+}
+
+/// The `count` problems of `loads` in one launch: every one takes at least its
+/// own time, and together they take what they need of the chip. A problem whose
+/// blocks find less room than alone, beside LDS of another's size, takes longer
+/// by as much.
+constexpr double sharedMicroseconds(const Target &target,
+                                    const LaunchLoad *loads, int32_t count,
+                                    int64_t threads) {
+  int64_t lds = 0;
+  for (int32_t i = 0; i < count; ++i)
+    lds = loads[i].ldsBytes > lds ? loads[i].ldsBytes : lds;
+  double together = residentBlocks(target, lds, threads);
+  double units = target.computeUnits, longest = 0, work = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    double perUnit = ceilDiv(loads[i].blocks, units);
+    double alone = residentBlocks(target, loads[i].ldsBytes, threads);
+    double had = alone < perUnit ? alone : perUnit;
+    double time = loads[i].microseconds - target.launchMicroseconds;
+    time *= costMax(1, had / together);
+    double share = loads[i].blocks < units ? loads[i].blocks / units : 1;
+    longest = costMax(longest, time);
+    work += time * share;
+  }
+  return target.launchMicroseconds + costMax(longest, work);
+}
+
 /// Partial results that their combination loads at a time.
 inline constexpr int32_t kCombineInFlight = 8;
 

@@ -99,6 +99,23 @@ public:
   virtual LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
                                     DecisionLog &log) const = 0;
 
+  /// Of how many threads the blocks of `kernel` can be, so that other problems
+  /// share its launch; empty: its launch is never shared.
+  virtual SmallVector<int64_t> getSharedThreads(KernelOp kernel,
+                                                const ::hk::Target &) const {
+    (void)kernel;
+    return {};
+  }
+
+  /// Modelled time of a launch of `variant` where the kernel's dim symbols are
+  /// `dims`; asked about kernels that getSharedThreads has an answer for.
+  virtual double getMicroseconds(KernelOp kernel, VariantOp variant,
+                                 const ::hk::Target &target,
+                                 ArrayRef<int64_t> dims) const {
+    (void)kernel, (void)variant, (void)target, (void)dims;
+    llvm_unreachable("its launch is never shared");
+  }
+
   /// The tensor maps that `variant` takes as a parameter of its own, in order;
   /// sm_90a only.
   virtual SmallVector<hk_tensor_map_abi>
@@ -108,8 +125,9 @@ public:
   }
 
   /// Writes the translation unit of `kernel`: one entry point per variant,
-  /// named `prefix` + variant name. The text must be a function of the kernel's
-  /// contents only (it is the cache key): no addresses, no kernel name.
+  /// named `prefix` + variant name and declared with entryMacro(kernel), after
+  /// lines of includes. The text must be a function of the kernel's contents
+  /// only (it is the cache key): no addresses, no kernel name.
   virtual LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
                              StringRef prefix, raw_ostream &os) const = 0;
 };
@@ -127,12 +145,32 @@ const Family &getRoutingFamily();
 const Family &getScanFamily();
 const Family &getGatedDeltaFamily();
 const Family &getAttentionBackwardFamily();
+const Family &getJointFamily();
 
 /// Condition and grid of a variant, as values of its region.
 struct LaunchDims {
   Value condition; // i1
   Value x, y, z;   // index
 };
+
+/// What a variant's region says of a launch.
+struct LaunchSize {
+  bool applies; // the condition
+  int64_t x, y, z;
+  int64_t blocks() const { return x * y * z; }
+};
+
+/// Evaluates the region of `variant` where the dim symbols are `dims`.
+LaunchSize launchSizeOf(VariantOp variant, ArrayRef<int64_t> dims);
+
+/// The first variant of `kernel` that applies where the dim symbols are `dims`.
+VariantOp variantFor(KernelOp kernel, ArrayRef<int64_t> dims);
+
+/// The macro of kernels/device/launch.h that declares an entry point of
+/// `kernel`, or the function of a problem that shares a launch.
+inline StringRef entryMacro(KernelOp kernel) {
+  return kernel.getLaunched() == kernel ? "HK_KERNEL" : "HK_PROBLEM";
+}
 
 bool isKnownToSpill(KernelOp kernel, Attribute tile);
 

@@ -94,11 +94,13 @@ private:
   void writeEntry(VariantOp variant) {
     StringRef name = variant.getSymName();
     bool bulk = isBulk(variant);
-    os << (bulk ? "\nHK_MAPPED_KERNEL(" : "\nHK_KERNEL(") << prefix << name
-       << ", " << words.size() << ", " << (bulk ? "3, " : "") << name
-       << "::kThreads, " << (bulk ? "" : "1, ") << name << "::Shared) {\n  "
-       << name << "::run(arguments(words), " << (bulk ? "maps, " : "")
-       << "block, lds);\n}\n";
+    os << "\n"
+       << (bulk ? StringRef("HK_MAPPED_KERNEL")
+                : entryMacro(kernel.getKernel()))
+       << "(" << prefix << name << ", " << words.size() << ", "
+       << (bulk ? "3, " : "") << name << "::kThreads, " << (bulk ? "" : "1, ")
+       << name << "::Shared) {\n  " << name << "::run(arguments(words), "
+       << (bulk ? "maps, " : "") << "block, lds);\n}\n";
   }
 
   StringRef queryLayout() {

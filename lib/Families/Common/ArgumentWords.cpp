@@ -19,22 +19,28 @@ static int64_t rankOf(KernelOp kernel, unsigned operand) {
       cast<SymShapeAttr>(kernel.getShapes()[operand]).getSizes().size());
 }
 
-ArgumentWords::ArgumentWords(KernelOp kernel) : kernel(kernel) {
-  total = kernel.getNumOperands() + kernel.getNumDims();
-  for (int64_t operand = 0; operand < kernel.getNumOperands(); ++operand) {
+ArgumentWords::ArgumentWords(KernelOp kernel)
+    : kernel(kernel), launched(kernel.getLaunched()) {
+  total = launched.getNumOperands() + launched.getNumDims();
+  for (int64_t operand = 0; operand < launched.getNumOperands(); ++operand) {
     firstStride.push_back(total);
-    total += std::max<int64_t>(0, rankOf(kernel, operand) - 1);
+    total += std::max<int64_t>(0, rankOf(launched, operand) - 1);
   }
 }
 
+uint32_t ArgumentWords::pointer(unsigned operand) const {
+  KernelOp op = kernel;
+  return uint32_t(op.getLaunchedOperand(operand));
+}
+
 std::string ArgumentWords::address(unsigned operand) const {
-  return "words[" + std::to_string(operand) + "]";
+  return "words[" + std::to_string(pointer(operand)) + "]";
 }
 
 hk_number_abi ArgumentWords::strideNumber(unsigned operand, int64_t dim) const {
   if (dim + 1 == rankOf(kernel, operand))
     return {1, HK_NO_WORD};
-  return {0, uint32_t(firstStride[operand] + dim)};
+  return {0, uint32_t(firstStride[pointer(operand)] + dim)};
 }
 
 hk_number_abi ArgumentWords::dimNumber(unsigned operand, int64_t dim) const {
@@ -44,7 +50,7 @@ hk_number_abi ArgumentWords::dimNumber(unsigned operand, int64_t dim) const {
 }
 
 hk_number_abi ArgumentWords::sizeNumber(int64_t name) const {
-  KernelOp op = kernel;
+  KernelOp op = launched;
   if (!SymShapeAttr::isSymbol(name))
     return {name, HK_NO_WORD};
   return {0, uint32_t(op.getNumOperands() + SymShapeAttr::symbolOf(name))};

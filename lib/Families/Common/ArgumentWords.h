@@ -8,7 +8,8 @@
 // Which of the 64-bit words a kernel receives holds what, as C++ expressions
 // over `words`: addresses in operand order, then dim symbols, then the outer
 // strides of every operand. Operands are named by the block arguments of the
-// kernel's spec.
+// kernel's spec. The words of a problem that shares a launch are those of the
+// joint kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +32,8 @@ public:
   /// The same numbers for the tables of a module.
   hk_number_abi strideNumber(unsigned operand, int64_t dim) const;
   hk_number_abi dimNumber(unsigned operand, int64_t dim) const;
+  /// The word that is the operand's address.
+  uint32_t pointer(unsigned operand) const;
   std::string address(unsigned operand) const;
   /// Stride of dim `dim` in elements; the innermost is 1 and not passed.
   std::string stride(unsigned operand, int64_t dim) const;
@@ -42,7 +45,7 @@ public:
 private:
   hk_number_abi sizeNumber(int64_t name) const;
 
-  KernelOp kernel;
+  KernelOp kernel, launched;
   SmallVector<int64_t> firstStride;
   int64_t total = 0;
 };

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentWords.h"
 #include "PullTable.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -234,23 +235,24 @@ std::string Puller::key(Value value, ArrayRef<AffineExpr> position, int vec,
 //===----------------------------------------------------------------------===//
 
 void Puller::declareArguments() {
-  int64_t word = 0;
+  ArgumentWords words(kernel);
   Block &body = kernel.getSpecBlock();
   for (BlockArgument arg : body.getArguments()) {
     bool isOut = int64_t(arg.getArgNumber()) >= int64_t(kernel.getNumInputs());
     out.line("[[maybe_unused]] const auto p" + Twine(arg.getArgNumber()) +
              " = global<" + (isOut ? "" : "const ") + "Storage<" +
-             dtypeText(elementTypeOf(arg)) + ">>(words[" + Twine(word++) +
-             "]);");
+             dtypeText(elementTypeOf(arg)) + ">>(" +
+             words.address(arg.getArgNumber()) + ");");
   }
   for (int64_t d = 0; d < kernel.getNumDims(); ++d)
-    out.line("[[maybe_unused]] const i64 d" + Twine(d) + " = i64(words[" +
-             Twine(word++) + "]);");
+    out.line("[[maybe_unused]] const i64 d" + Twine(d) + " = " +
+             words.size(-1 - d) + ";");
   for (BlockArgument arg : body.getArguments()) {
     int64_t rank = cast<ShapedType>(arg.getType()).getRank();
     for (int64_t d = 0; d + 1 < rank; ++d)
       out.line("[[maybe_unused]] const i64 s" + Twine(arg.getArgNumber()) +
-               "_" + Twine(d) + " = i64(words[" + Twine(word++) + "]);");
+               "_" + Twine(d) + " = " + words.stride(arg.getArgNumber(), d) +
+               ";");
   }
 }
 

@@ -15,6 +15,7 @@
 #include "../Common/ArgumentWords.h"
 #include "../Common/Puller.h"
 #include "GemmKernel.h"
+#include "PlaceStores.h"
 
 #include <numeric>
 
@@ -61,8 +62,7 @@ public:
     AffineExpr rest = group;
     batch.resize(layout.batch.size());
     for (int64_t i = int64_t(batch.size()) - 1; i >= 0; --i) {
-      AffineExpr size =
-          sizeOf(gemm.operand(GemmSide::Lhs).data, layout.batch[i]);
+      AffineExpr size = sizeOf(gemm.matmul.getLhs(), layout.batch[i]);
       // What is left belongs to the outermost dim, the slice of k if there are
       // any.
       bool outermost = i == 0 && sliceDims() == 0;
@@ -228,7 +228,10 @@ public:
               raw_ostream &os)
       : kernel(kernel), target(target), prefix(prefix), os(os),
         gemm(describeGemm(kernel)), dims(DimSymbols::ofKernel(kernel)),
-        words(kernel) {}
+        words(kernel), places(gemm.matmul, dims) {
+    for (Operation &op : kernel.getSpecBlock().without_terminator())
+      (void)places.add(&op); // accepted by fusion
+  }
 
   void run() {
     os << "#include \"kernels/device/math.h\"\n"
@@ -281,16 +284,21 @@ private:
   /// Columns the epilogue handles at a time.
   int vectorWidth() {
     if (target.arch == ::hk::Arch::Host)
-      return 16;
+      return int(std::gcd(places.divisor(), int64_t(16)));
     int64_t n =
         cast<ShapedType>(matmul().getResult().getType()).getShape().back();
     if (gemm.quantize || ShapedType::isDynamic(n))
       return 8;
     if (gemm.gated)
       n /= 2;
+    n = std::gcd(n, places.divisor());
     // Fewer where a row is no multiple of eight: neighbouring lanes then touch
     // neighbouring elements.
     return int(std::gcd(n, int64_t(8)));
+  }
+
+  int64_t productColumns() {
+    return cast<ShapedType>(matmul().getResult().getType()).getShape().back();
   }
 
   /// The body of Epilogue::apply: pulls and stores every result.
@@ -307,6 +315,12 @@ private:
             puller.here(puller.defineIndex(out.depth(), "g", "col / 128"));
         puller.store(operand, at, 1, puller.pull(value, at, 1));
         out.close();
+        continue;
+      }
+      if (!gemm.gated && !places.isWhole(value)) {
+        PlaceStores(puller, places, puller.here(puller.columns()),
+                    productColumns(), vec)
+            .store(operand, value);
         continue;
       }
       Position at = puller.here(puller.columns());
@@ -477,15 +491,16 @@ private:
        << groupStride(folds ? op.getRhsScale() : Value()) << ";\n";
   }
 
-  /// The address of the batch's matrix.
-  std::string baseOf(Value operand) {
+  /// The address of the batch's matrix; `side` where `operand` is its data.
+  std::string baseOf(Value operand, const GemmOperand *side = nullptr) {
     int64_t bits = ::hk::info(*dtypeOf(elementTypeOf(operand))).bits;
     ArrayRef<int64_t> shape = cast<ShapedType>(operand.getType()).getShape();
     std::string offset;
     GemmDims layout = gemmDims(matmul());
     if (shape.size() > 2)
-      for (auto [index, dim] : llvm::enumerate(layout.batch))
-        if (shape[dim] != 1)
+      for (auto [index, batch] : llvm::enumerate(layout.batch))
+        if (int64_t dim = side ? side->memoryDim(batch) : batch;
+            shape[dim] != 1)
           offset += (offset.empty() ? "" : " + ") + ("b" + Twine(index)).str() +
                     " * " + words.stride(argument(operand), dim);
     if (offset.empty())
@@ -512,7 +527,8 @@ private:
   }
 
   void writeOperandArgs(StringRef name, const GemmOperand &operand) {
-    os << "  args." << name << ".data = " << baseOf(operand.data) << ";\n"
+    os << "  args." << name << ".data = " << baseOf(operand.data, &operand)
+       << ";\n"
        << "  args." << name << ".stride = "
        << words.stride(argument(operand.data),
                        operand.isKContiguous() ? operand.row : operand.k)
@@ -536,21 +552,22 @@ private:
 
   /// The block's matrix of a batch that may have more than a grid's z.
   void writeMatrix(const GemmDims &layout, StringRef product, int64_t slices) {
-    unsigned lhs = argument(gemm.operand(GemmSide::Lhs).data);
+    GemmOperand a = gemm.operand(GemmSide::Lhs);
     os << "  const i64 matrices = " << slices;
     for (int64_t dim : layout.batch)
-      os << " * " << words.dim(lhs, dim);
-    os << ";\n  block = blockOfMatrix(block, (" << words.dim(lhs, layout.row)
-       << " + " << product << "::T.bm - 1) / " << product
-       << "::T.bm, matrices);\n"
+      os << " * " << words.dim(argument(a.data), a.memoryDim(dim));
+    os << ";\n  block = blockOfMatrix(block, ("
+       << words.dim(argument(a.data), a.row) << " + " << product
+       << "::T.bm - 1) / " << product << "::T.bm, matrices);\n"
        << "  if (block.z >= matrices)\n    return;\n";
   }
 
   void writeEntry(VariantOp variant) {
     std::string product = ("Product_" + variant.getSymName()).str();
     bool blocks = isBlocks(variant);
-    os << (blocks ? "\nHK_KERNEL(" : "\nHK_MAPPED_KERNEL(") << prefix
-       << variant.getSymName() << ", " << words.size() << ", ";
+    os << "\n"
+       << (blocks ? entryMacro(kernel) : StringRef("HK_MAPPED_KERNEL")) << "("
+       << prefix << variant.getSymName() << ", " << words.size() << ", ";
     if (!blocks)
       os << gemmTensorMaps(kernel, tileOf(variant)).size() << ", ";
     os << product << "::kThreads, " << (blocks ? "1, " : "") << product
@@ -620,7 +637,8 @@ private:
     os << "  [[maybe_unused]] i64 rest = block.z;\n";
     for (int64_t i = int64_t(layout.batch.size()) - 1; i >= 0; --i) {
       os << "  [[maybe_unused]] const i64 b" << i << " = ";
-      std::string size = words.dim(argument(a.data), layout.batch[i]);
+      std::string size =
+          words.dim(argument(a.data), a.memoryDim(layout.batch[i]));
       if (i == 0 && !sliced)
         os << "rest;\n";
       else
@@ -634,7 +652,7 @@ private:
     GemmOperand b = gemm.operand(GemmSide::Rhs);
     std::string batches = "1";
     for (int64_t dim : llvm::reverse(gemmDims(matmul()).batch))
-      batches += " * " + words.dim(argument(a.data), dim);
+      batches += " * " + words.dim(argument(a.data), a.memoryDim(dim));
     os << "  GemmArgs args = {};\n"
        << "  args.m = " << words.dim(argument(a.data), a.row) << ";\n"
        << "  args.n = " << words.dim(argument(b.data), b.row)
@@ -656,6 +674,7 @@ private:
   GemmKernel gemm;
   DimSymbols dims;
   ArgumentWords words;
+  ColumnPlaces places;
 };
 
 } // namespace

@@ -49,6 +49,16 @@ public:
                             DecisionLog &log) const override {
     return addGemmVariants(kernel, target, log);
   }
+  SmallVector<int64_t>
+  getSharedThreads(KernelOp kernel, const ::hk::Target &target) const override {
+    return gemmSharedThreads(kernel, target);
+  }
+  double getMicroseconds(KernelOp kernel, VariantOp variant,
+                         const ::hk::Target &target,
+                         ArrayRef<int64_t> dims) const override {
+    return gemmVariantMicroseconds(
+        kernel, cast<GemmTileAttr>(variant.getTile()), target, dims);
+  }
   SmallVector<hk_tensor_map_abi>
   getTensorMaps(KernelOp kernel, VariantOp variant) const override {
     return gemmTensorMaps(kernel, cast<GemmTileAttr>(variant.getTile()));

@@ -35,7 +35,7 @@ GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (auto gated = dyn_cast<GatedActivationOp>(op)) {
       gemm.gated = gated;
-    } else if (isa<DequantizeOp, QuantizeMxOp, QuantizeOp>(op)) {
+    } else if (isa<DequantizeOp, QuantizeMxOp, QuantizeOp, TransposeOp>(op)) {
       bool decodes = false;
       for (GemmSide side : {GemmSide::Lhs, GemmSide::Rhs})
         if (gemm.matmul &&
@@ -113,6 +113,12 @@ GemmOperand GemmKernel::operand(GemmSide side) {
   operand.alternates = !lhs && alternates();
   operand.anywhereInK = groupsK();
   operand.decoder = decoders[static_cast<int32_t>(side)];
+  if (auto transpose = dyn_cast_or_null<TransposeOp>(operand.decoder)) {
+    operand.data = transpose.getInput();
+    operand.order.assign(transpose.getPermutation().begin(),
+                         transpose.getPermutation().end());
+    operand.decoder = nullptr;
+  }
   int64_t rank = tensorOf(operand.data).getRank();
   if (auto dequantize = dyn_cast_or_null<DequantizeOp>(operand.decoder)) {
     operand.data = dequantize.getInput();
@@ -142,7 +148,20 @@ GemmOperand GemmKernel::operand(GemmSide side) {
     operand.kBlock = ::hk::kMxScale.depth;
     operand.result = ::hk::DType::BF16;
   }
+  operand.row = operand.memoryDim(operand.row);
+  operand.k = operand.memoryDim(operand.k);
   return operand;
+}
+
+SmallVector<int64_t> mlir::hk::productShape(KernelOp kernel,
+                                            const GemmOperand &operand) {
+  unsigned argument = cast<BlockArgument>(operand.data).getArgNumber();
+  ArrayRef<int64_t> sizes =
+      cast<SymShapeAttr>(kernel.getShapes()[argument]).getSizes();
+  SmallVector<int64_t> shape;
+  for (int64_t dim = 0; dim < int64_t(sizes.size()); ++dim)
+    shape.push_back(sizes[operand.memoryDim(dim)]);
+  return shape;
 }
 
 ScaleUse GemmKernel::scaleUse(GemmSide side) {
@@ -214,6 +233,9 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
                            "which rows meet which matrix, the data tell");
   GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
   ::hk::DType operand = gemmOperandType(target, a.result, b.result);
+  if (!a.order.empty() || !b.order.empty())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "an operand is transposed where it is read");
   if (a.isDecoded() || b.isDecoded())
     return Verdict::refuse(Reason::UnsupportedDType,
                            "an operand is decoded on the way to LDS");

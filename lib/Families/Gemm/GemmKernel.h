@@ -44,7 +44,7 @@ struct GemmOperand {
   Value data;
   int64_t row, k;
   /// hk.dequantize, hk.quantize_mx or hk.quantize that the kernel computes
-  /// where it reads `data`, or null.
+  /// where it reads `data`, or null. A transpose is in `row`, `k` and `order`.
   Operation *decoder = nullptr;
   /// Scales of the elements, or null; their dims along M (or N) and K and how
   /// many elements of those share one. No dim: all do.
@@ -59,6 +59,14 @@ struct GemmOperand {
   bool alternates = false;
   /// The kernel begins at any k.
   bool anywhereInK = false;
+  /// The dims of `data` that those of the product's operand are, where a
+  /// transpose lies between the two; empty: the same.
+  SmallVector<int64_t> order;
+
+  /// The dim of `data` that is dim `dim` of the product's operand.
+  int64_t memoryDim(int64_t dim) const {
+    return order.empty() ? dim : order[dim];
+  }
 
   bool isDecoded() const { return scale || decoder; }
   bool isKContiguous() const { return k > row; }
@@ -117,6 +125,9 @@ GemmDims gemmDims(ProductOpInterface op);
 GemmKernel describeGemm(ArrayRef<Operation *> ops);
 GemmKernel describeGemm(KernelOp kernel);
 
+/// The symbolic sizes of an operand, by the dims of the product's operand.
+SmallVector<int64_t> productShape(KernelOp kernel, const GemmOperand &operand);
+
 /// Whether the kernels have the element types.
 Verdict verdictOf(ProductOpInterface op);
 
@@ -135,6 +146,19 @@ Verdict bulkVerdict(GemmKernel gemm, const ::hk::Target &target, int64_t alignA,
 /// rows in bytes.
 ::hk::GemmShapeClass shapeClassOf(GemmKernel gemm, const ::hk::Target &target,
                                   int64_t alignA, int64_t alignB);
+
+/// The sizes of a product for the model: `rows` rows, and what `sizeOf` says of
+/// its other dims, each a constant or a dim symbol, and what is typical of it.
+::hk::GemmSize
+gemmSizeOf(KernelOp kernel, GemmKernel gemm, int64_t rows,
+           llvm::function_ref<int64_t(int64_t name, int64_t typical)> sizeOf);
+
+/// See Family::getSharedThreads and getMicroseconds.
+SmallVector<int64_t> gemmSharedThreads(KernelOp kernel,
+                                       const ::hk::Target &target);
+double gemmVariantMicroseconds(KernelOp kernel, GemmTileAttr tile,
+                               const ::hk::Target &target,
+                               ArrayRef<int64_t> dims);
 
 /// Whether some tile of `target` computes `gemm`; ignores alignment.
 bool hasLegalTile(GemmKernel gemm, const ::hk::Target &target);

@@ -14,6 +14,7 @@
 #include "../Common/ArgumentWords.h"
 #include "GemmKernel.h"
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
 
 using namespace mlir;
@@ -39,7 +40,7 @@ struct MapBuilder {
                           int64_t boxRows) {
     RankedTensorType type = tensorOf(value);
     hk_tensor_map_abi map = {};
-    map.pointer = operand;
+    map.pointer = words.pointer(operand);
     map.dtype = uint8_t(*dtypeOf(type.getElementType()));
     map.columns = words.dimNumber(operand, type.getRank() - 1);
     map.rows = words.dimNumber(operand, rowDim);
@@ -64,13 +65,13 @@ static bool isMatrix(Value operand) {
   return llvm::count_if(shape, [](int64_t size) { return size != 1; }) > 1;
 }
 
-/// Whether every operator behind the product is one of elements, and reads
-/// nothing but it, rows and columns.
+/// Whether every operator behind the product is one of elements, where they
+/// are, and reads nothing but it, rows and columns.
 static bool isLightEpilogue(KernelOp kernel, Operation *product) {
   for (Operation &op : kernel.getSpecBlock().without_terminator()) {
     if (&op == product || isa<ConstantOp>(op))
       continue;
-    if (!isElementwise(&op) && !isa<GatedActivationOp>(op))
+    if (isView(&op) || (!isElementwise(&op) && !isa<GatedActivationOp>(op)))
       return false;
     for (Value operand : op.getOperands())
       if (isa<BlockArgument>(operand) && isMatrix(operand))

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ColumnPlaces.h"
 #include "GemmKernel.h"
 
 #include "hk/Analysis/Alignment.h"
@@ -52,14 +53,12 @@ public:
       Operation *def = operand.getDefiningOp();
       if (!def)
         continue;
-      if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-              tensor::CollapseShapeOp>(def) &&
-          members.contains(def->getOperand(0).getDefiningOp()))
-        return refuse(Reason::NotAnEpilogue, "reads a view of the product");
       if (gemm.quantize && def == gemm.quantize)
         return refuse(Reason::NotAnEpilogue,
                       "reads a quantisation that ends the epilogue");
     }
+    if (isView(op) || isa<ConcatOp, TransposeOp>(op) || readsPlaces())
+      return joinPlaces();
     if (auto gated = dyn_cast<GatedActivationOp>(op))
       return joinGated(gated);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
@@ -88,6 +87,35 @@ private:
   /// The value whose shape later operators must have.
   Value current() {
     return gemm.gated ? gemm.gated.getResult() : gemm.matmul.getResult();
+  }
+
+  /// The members' places of the product's columns.
+  ColumnPlaces placesOfGroup() const {
+    ColumnPlaces places(gemm.matmul, context.dims);
+    for (Operation *member : group)
+      (void)places.add(member); // accepted when it joined
+    return places;
+  }
+
+  /// Whether an operand is a slice of the product.
+  bool readsPlaces() const {
+    ColumnPlaces places = placesOfGroup();
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return places.find(operand) && !places.isWhole(operand);
+    });
+  }
+
+  Verdict joinPlaces() {
+    if (gemm.gated || gemm.quantize)
+      return refuse(Reason::NotAnEpilogue,
+                    "reads a view of columns that the epilogue has consumed");
+    for (Value operand : op->getOperands())
+      if (operand.getDefiningOp<ConcatOp>() && isMember(operand))
+        return refuse(Reason::NotAnEpilogue,
+                      "reads a concatenation that ends the epilogue");
+    if (auto sums = gemm.matmul; sums.getNumSliceDims() != 0)
+      return refuse(Reason::NotAnEpilogue, "reads a view of partial sums");
+    return placesOfGroup().add(op);
   }
 
   Verdict joinPointwise() {
@@ -175,14 +203,25 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
   Value made = op->getResult(0);
   bool ofLhs = made == matmul.getLhs(), ofRhs = made == matmul.getRhs();
   // What the epilogue alone reads is a part of it.
-  if (!isView(op) && isElementwise(op) &&
-      !llvm::is_contained(matmul->getOperands(), made))
+  bool feedsProduct = llvm::any_of(made.getUsers(), [&](Operation *user) {
+    return user == matmul || llvm::is_contained(gemm.decoders, user);
+  });
+  if ((isView(op) || isa<ConcatOp>(op) || isElementwise(op)) && !feedsProduct)
     return EpilogueMatch(group, op, context).run();
-  if (!isa<DequantizeOp, QuantizeMxOp, QuantizeOp>(op))
+  if (!isa<DequantizeOp, QuantizeMxOp, QuantizeOp, TransposeOp>(op))
     return refuse(Reason::OtherFamily, "is no operand's decoder");
   if (ofLhs == ofRhs)
     return refuse(Reason::UnsupportedShape, "makes no operand, or both");
-  if (!isa<DequantizeOp>(op)) {
+  if (isa<TransposeOp>(op)) {
+    // A tile's rows run along its rows or along k.
+    GemmKernel with = gemm;
+    with.decoders[ofLhs ? 0 : 1] = op;
+    GemmOperand operand = with.operand(ofLhs ? GemmSide::Lhs : GemmSide::Rhs);
+    int64_t last = int64_t(operand.order.size()) - 1;
+    if (operand.row != last && operand.k != last)
+      return refuse(Reason::UnsupportedShape,
+                    "makes matrices whose elements lie apart");
+  } else if (!isa<DequantizeOp>(op)) {
     // Both results are the left operand and its scales, block by block along k.
     if (!ofLhs || !gemm.operand(GemmSide::Lhs).isKContiguous() ||
         matmul.getLhsScale() != op->getResult(1) ||

@@ -32,9 +32,6 @@ constexpr RowRange kGpuRanges[] = {
 constexpr RowRange kSm90Ranges[] = {
     {8, 1},    {16, 16},   {32, 32},          {64, 64},
     {128, 96}, {512, 384}, {kUnbounded, 4096}};
-/// Stands for an unknown number of columns or elements of k.
-constexpr int64_t kTypicalExtent = 4096;
-
 /// One dim of a kernel: a constant or a dim symbol.
 struct Extent {
   int64_t name;
@@ -49,8 +46,8 @@ public:
         dims(gemmDims(gemm.matmul)) {
     Value a = gemm.operand(GemmSide::Lhs).data;
     Value b = gemm.operand(GemmSide::Rhs).data;
-    lhs = shapeOf(a);
-    rhs = shapeOf(b);
+    lhs = productShape(kernel, gemm.operand(GemmSide::Lhs));
+    rhs = productShape(kernel, gemm.operand(GemmSide::Rhs));
     ArrayRef<int64_t> aligns = kernel.getAligns();
     int64_t alignA = aligns[argument(a)], alignB = aligns[argument(b)];
     if (gemm.grouped())
@@ -93,11 +90,7 @@ private:
   static unsigned argument(Value value) {
     return cast<BlockArgument>(value).getArgNumber();
   }
-  ArrayRef<int64_t> shapeOf(Value value) {
-    return cast<SymShapeAttr>(kernel.getShapes()[argument(value)]).getSizes();
-  }
   Extent rows() { return {lhs[dims.row]}; }
-  Extent depth() { return {lhs[gemm.matmul.getLhsDim(MatmulDim::K)]}; }
   /// Columns of the product; a pair of them makes one of the result.
   Extent productColumns() { return {rhs[gemm.matmul.getRhsDim(MatmulDim::N)]}; }
   SmallVector<int64_t> batches() {
@@ -126,29 +119,13 @@ private:
               .str();
     return text;
   }
-  static double bytesOf(Value value) {
-    Type element = cast<RankedTensorType>(value.getType()).getElementType();
-    return ::hk::info(*dtypeOf(element)).bits / 8.0;
-  }
-
   ::hk::GemmSize sizeFor(int64_t typicalRows) {
-    ::hk::GemmSize size;
-    size.m = std::max<int64_t>(typicalRows, 1);
-    size.k = depth().orElse(kTypicalExtent);
-    int64_t slices = gemm.matmul.getNumSlices();
-    if (slices > 1)
-      size.k = ::hk::sliceLength(size.k, slices);
-    size.n = productColumns().orElse(kTypicalExtent);
-    if (shape.pair)
-      size.n /= 2;
-    size.batches = slices;
-    for (int64_t dim : batches())
-      size.batches *= std::max<int64_t>(Extent{dim}.orElse(1), 1);
+    ::hk::GemmSize size = gemmSizeOf(kernel, gemm, typicalRows,
+                                     [](int64_t name, int64_t typical) {
+                                       return Extent{name}.orElse(typical);
+                                     });
     if (groups)
       groups->adjust(size);
-    size.bytesA = bytesOf(gemm.operand(GemmSide::Lhs).data);
-    size.bytesB = bytesOf(gemm.operand(GemmSide::Rhs).data);
-    size.bytesOut = bytesOf(gemm.matmul.getResult());
     return size;
   }
 
@@ -168,6 +145,14 @@ private:
   bool gridFits(::hk::GemmLoop loop) {
     return loop != ::hk::GemmLoop::Skinny ||
            !gemm.mayExceedGrid(gemm.matmul.getNumSlices());
+  }
+
+  /// A problem that shares a launch has blocks of the launch's threads, and
+  /// neither clusters nor tensor maps.
+  bool mayBe(const ::hk::GemmTile &tile) {
+    return !kernel.getThreads() ||
+           (tile.loop == ::hk::GemmLoop::Blocks &&
+            ::hk::gemmThreads(target, tile) == int64_t(*kernel.getThreads()));
   }
 
   /// The main loop that the module asks for, if a tile of it fits.
@@ -205,6 +190,8 @@ private:
           (asked && row.loop != *asked) || !gridFits(row.loop))
         continue;
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+      if (!mayBe(tile))
+        continue;
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
       int64_t lds = ldsOf(tile);
       if (lds > target.ldsBytes) {
@@ -344,7 +331,7 @@ private:
   DecisionLog &log;
   GemmKernel gemm;
   GemmDims dims;
-  ArrayRef<int64_t> lhs, rhs;
+  SmallVector<int64_t> lhs, rhs;
   ::hk::GemmShapeClass shape;
   Verdict bulk = Verdict::accept();
   std::optional<GroupGrid> groups;

@@ -89,7 +89,7 @@ static OwningOpRef<KernelOp> draftOf(ArrayRef<Operation *> ops,
   SmallVector<int64_t> aligns(shapes.size(), kMaxAlignment);
   OwningOpRef<KernelOp> kernel = KernelOp::create(
       builder, loc, "draft", FamilyKind::rowwise, int64_t(inputs.size()),
-      builder.getArrayAttr(shapes), aligns);
+      builder.getArrayAttr(shapes), aligns, /*threads=*/IntegerAttr());
   builder.createBlock(&kernel->getBody());
   auto spec = SpecOp::create(builder, loc);
   Block *body = builder.createBlock(&spec.getBody());

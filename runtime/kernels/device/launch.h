@@ -18,6 +18,10 @@
 // the kernel before still runs, so every one waits for it first. Host: one
 // thread runs one block, the caller owns the LDS buffer.
 //
+// HK_PROBLEM, with the same arguments, declares the body alone: a problem that
+// shares a launch with others. The entry point of that launch has a HK_KERNEL
+// whose body calls one of them for every block (BlockRange, SharedLds).
+//
 // HK_EARLY_KERNEL is the same, but its body waits itself (beginAfterLast),
 // after it has asked for memory it is going to read (prefetchL2).
 //
@@ -70,6 +74,36 @@ HK_DEV LaunchWords launchWords(const u64 *) {
 using LaunchWords = const u64 *;
 HK_DEV LaunchWords launchWords(const u64 *words) { return words; }
 #endif
+
+/// The blocks of one of the problems of a launch: blocks 0 to x * y * z - 1 of
+/// what is left of the grid, whose y and z are 1.
+struct BlockRange {
+  i64 x, y, z;
+  HK_MEM i64 size() const { return x * y * z; }
+  HK_MEM bool holds(BlockId block) const { return i64(block.x) < size(); }
+  HK_MEM BlockId operator[](BlockId block) const {
+    u32 columns = u32(x), rows = u32(y);
+    u32 line = block.x / columns;
+    return {block.x % columns, line % rows, line / rows};
+  }
+  /// The block among those of the problems that follow.
+  HK_MEM BlockId after(BlockId block) const {
+    return {block.x - u32(size()), 0, 0};
+  }
+};
+
+/// LDS of a launch of several problems: as much as the one that needs most.
+template <class... Parts> struct SharedLds {
+  static constexpr i64 kBytes = [] {
+    i64 most = 0;
+    ((most = kLdsBytes<Parts> > most ? kLdsBytes<Parts> : most), ...);
+    return most;
+  }();
+  alignas(16) u8 bytes[kBytes];
+  template <class Part> HK_MEM Part &as() {
+    return *reinterpret_cast<Part *>(bytes);
+  }
+};
 
 /// The pointer held by an argument word.
 template <class T> HK_DEV Global<T> global(u64 word) { return (Global<T>)word; }
@@ -135,6 +169,9 @@ __attribute__((aligned(128))) hk::u8 hkDynamicShared[];
 #endif
 
 #define HK_KERNEL(...) HK_ENTRY_(hk::beginAfterLast(), __VA_ARGS__)
+#define HK_PROBLEM(symbol, numWords, threads, minBlocks, SharedType)           \
+  using symbol##_lds = SharedType;                                             \
+  HK_BODY_(symbol, SharedType)
 #define HK_EARLY_KERNEL(...) HK_ENTRY_((void)0, __VA_ARGS__)
 
 #endif // HK_KERNELS_DEVICE_LAUNCH_H

@@ -12,11 +12,11 @@ module attributes {hk.target = #hk.target<"host">} {
 // CHECK: hk.fused rowwise
 // CHECK: hk.concat
 // REMARK: would-cycle: a kernel that needs hk.silu would have to run first
-func.func @fork(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<?x128xbf16> {
+func.func @fork(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<?x64xbf16> {
   %0 = hk.silu %x : tensor<?x64xbf16>
   %1 = hk.matmul %0, %w : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
-  %2 = hk.concat 1 (%0, %1) : tensor<?x64xbf16>, tensor<?x64xbf16> -> tensor<?x128xbf16>
-  return %2 : tensor<?x128xbf16>
+  %2 = hk.concat 0 (%0, %1) : tensor<?x64xbf16>, tensor<?x64xbf16> -> tensor<?x64xbf16>
+  return %2 : tensor<?x64xbf16>
 }
 
 // Two branches of one input become one kernel, with their join.

@@ -140,7 +140,7 @@ struct BlockMma {
 
   HK_MEM static u32x4 chunk(const u8 *tile, int row, int ch) {
     return *reinterpret_cast<const u32x4 *>(
-        tile + row * kRowBytes + swizzleChunk<kRowBytes>(row, ch) * 16);
+        tile + row * kRowBytes + operandChunk<kRowBytes>(row, ch) * 16);
   }
 
   /// One K tile. Fragments of the next step are read while this one computes;

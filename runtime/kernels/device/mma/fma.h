@@ -42,7 +42,7 @@ template <int BM, int BN, int BK, int WM, int WN> struct FmaBlock {
 
   HK_MEM static f32x4 chunk(const u8 *tile, int row, int ch) {
     return *reinterpret_cast<const f32x4 *>(
-        tile + row * kRowBytes + swizzleChunk<kRowBytes>(row, ch) * 16);
+        tile + row * kRowBytes + operandChunk<kRowBytes>(row, ch) * 16);
   }
 
   HK_MEM void mma(const u8 *a, const u8 *b) {

@@ -75,7 +75,7 @@ template <DType D, int BM, int BN, int BK, int WM, int WN> struct WmmaBlock {
     HK_UNROLL for (int x = 0; x < kStepChunks; ++x) t[x] =
         *reinterpret_cast<const u32x4 *>(
             tile + row * kRowBytes +
-            swizzleChunk<kRowBytes>(row, step * kStepChunks + x) * 16);
+            operandChunk<kRowBytes>(row, step * kStepChunks + x) * 16);
     return __builtin_bit_cast(Operand, t);
   }
 

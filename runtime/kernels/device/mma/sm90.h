@@ -89,7 +89,7 @@ template <DType D, int BM, int BN, int BK, int WM, int WN> struct MmaSyncBlock {
     return u32x4{r0, r1, r2, r3};
   }
   HK_MEM static const u8 *at(const u8 *tile, int row, int ch) {
-    return tile + row * kRowBytes + swizzleChunk<kRowBytes>(row, ch) * 16;
+    return tile + row * kRowBytes + operandChunk<kRowBytes>(row, ch) * 16;
   }
   HK_MEM static u32x4 loadAFragment(const u8 *a, int i, int k) {
     int l = laneId();

@@ -30,6 +30,35 @@ template <int RowBytes> HK_DEV int swizzleChunk(int row, int chunk) {
   return chunk ^ ((row / rowsPerLine) & mask);
 }
 
+/// Rows of an operand tile that a wave's fragment spans; other fragments begin
+/// at multiples of it.
+inline constexpr int kFragmentRows = kTarget.waveSize == 64 ? 32 : 8;
+
+/// Where a chunk of an operand tile of a product lies. A transposing copy
+/// writes rows that are 8 or 16 apart at a time, which swizzleChunk alone puts
+/// into one bank: rows of a fragment beyond the first ones are permuted
+/// further. Not beyond the fragment, so that one address serves all fragments
+/// of a wave.
+template <int RowBytes> HK_DEV int operandChunk(int row, int chunk) {
+  constexpr int chunks = RowBytes / 16;
+  constexpr int bankChunks = kTarget.ldsBanks * 4 / 16;
+  constexpr int rowsPerLine = chunks < bankChunks ? bankChunks / chunks : 1;
+  constexpr int pow2 = chunks & -chunks;
+  constexpr int mask = (pow2 < bankChunks ? pow2 : bankChunks) - 1;
+  // Rows after which swizzleChunk begins anew.
+  constexpr int cycle = rowsPerLine * (mask + 1);
+  if constexpr (cycle >= kFragmentRows)
+    return swizzleChunk<RowBytes>(row, chunk);
+  return swizzleChunk<RowBytes>(row, chunk) ^
+         (row / cycle % (kFragmentRows / cycle) & mask);
+}
+
+/// Byte offset of `byte` of `row` of an operand tile.
+template <int RowBytes> HK_DEV int operandByte(int row, int byte) {
+  return row * RowBytes + operandChunk<RowBytes>(row, byte / 16) * 16 +
+         byte % 16;
+}
+
 /// Byte offset of `byte` of `row`, both within the tile.
 template <int RowBytes> HK_DEV int swizzled(int row, int byte) {
   return row * RowBytes + swizzleChunk<RowBytes>(row, byte / 16) * 16 +

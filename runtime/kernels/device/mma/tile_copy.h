@@ -82,7 +82,7 @@ template <int Rows, int RowBytes, int Threads> struct DirectCopy {
   HK_MEM static void issue(const View &view, u32 byte, u8 *tile) {
     HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
       int s = i * Threads + threadId(), row = s / kChunks;
-      u32 at = byte + u32(swizzleChunk<RowBytes>(row, s % kChunks)) * 16;
+      u32 at = byte + u32(operandChunk<RowBytes>(row, s % kChunks)) * 16;
 #if defined(__gfx950__)
       static_assert(__is_same(View, TileView));
       // The hardware adds lane * 16 to the wave's base.
@@ -175,7 +175,7 @@ template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
         finishEarlierWork();
       if constexpr (L::kKContiguous) {
         *reinterpret_cast<u32x4 *>(
-            tile + swizzled<kRowBytes>(s / kChunks, s % kChunks * 16)) =
+            tile + operandByte<kRowBytes>(s / kChunks, s % kChunks * 16)) =
             convert(i, 0, s / kChunks, s % kChunks * kElements, v[i][0]);
       } else {
         using Element = Vec<ElementBits, kElements>;
@@ -188,7 +188,7 @@ template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
           Vec<ElementBits, kDepth> column;
           HK_UNROLL for (int d = 0; d < kDepth; ++d) column[d] = t[d][e];
           *reinterpret_cast<Vec<ElementBits, kDepth> *>(
-              tile + swizzled<kRowBytes>(s % kChunks * kElements + e,
+              tile + operandByte<kRowBytes>(s % kChunks * kElements + e,
                                          k * kSize)) = column;
         }
       }

@@ -1,0 +1,108 @@
+//===- AttentionShare.cpp - Attention beside other problems of a launch ---===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Prefill and decode in one launch need tiles of as many threads; which there
+// are and how long they take. On sm_90a a block of a prefill fills its compute
+// unit, so that nothing would run beside it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionKernel.h"
+
+#include "hk/Contract/Cost.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static bool holdsAttention(KernelOp kernel) {
+  return !kernel.getSpecBlock().getOps<AttentionOp>().empty();
+}
+
+SmallVector<::hk::AttentionTile>
+mlir::hk::attentionTilesOf(const AttentionKernel &kernel,
+                           const ::hk::Target &target, int64_t threads) {
+  const ::hk::AttentionShape &shape = kernel.getShape();
+  SmallVector<::hk::AttentionTile> tiles;
+  auto add = [&](const ::hk::AttentionTile &tile) {
+    bool known = !tiles.empty() && tiles.back().bq == tile.bq;
+    if (!known && ::hk::attentionThreads(target.arch, tile) == threads &&
+        ::hk::attentionLdsBytes(target.arch, tile, shape.type, shape.headDim,
+                                shape.valueDim) <= target.ldsBytes)
+      tiles.push_back(tile);
+  };
+  bool host = target.arch == ::hk::Arch::Host;
+  if (!host && !::hk::attentionHasMatrixTile(target.arch, shape))
+    add(::hk::attentionVectorTile(target.arch));
+  else
+    for (const ::hk::AttentionCandidate &c : ::hk::kAttentionCandidates)
+      if (::hk::usableForShape(c, target.arch, shape))
+        add(c.tile);
+  return tiles;
+}
+
+SmallVector<int64_t>
+mlir::hk::attentionSharedThreads(KernelOp kernel, const ::hk::Target &target) {
+  SmallVector<int64_t> found;
+  if (target.arch == ::hk::Arch::Sm90a || !holdsAttention(kernel))
+    return found;
+  FailureOr<AttentionKernel> attention = AttentionKernel::create(kernel);
+  if (failed(attention))
+    return found;
+  for (int64_t waves : {1, 2, 4, 8}) {
+    int64_t threads = waves * target.waveSize;
+    if (!attentionTilesOf(*attention, target, threads).empty())
+      found.push_back(threads);
+  }
+  return found;
+}
+
+double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
+                                              VariantOp variant,
+                                              const ::hk::Target &target,
+                                              ArrayRef<int64_t> dims) {
+  FailureOr<AttentionKernel> made = AttentionKernel::create(kernel);
+  assert(succeeded(made) && "asked about kernels that may share a launch");
+  const AttentionKernel &attention = *made;
+  const AttentionOperands &operands = attention.getOperands();
+  AttentionOp op = attention.getOp();
+  auto sizeOf = [&](DimName name) {
+    return SymShapeAttr::isSymbol(name) ? dims[SymShapeAttr::symbolOf(name)]
+                                        : name;
+  };
+  auto tile = cast<AttentionTileAttr>(variant.getTile());
+  ::hk::AttentionTile own = {
+      int32_t(tile.getBq()), int32_t(tile.getBk()), int32_t(tile.getWaves()),
+      int32_t(tile.getStages()), int32_t(tile.getSplitKv())};
+  int64_t sequences = 1;
+  if (!op.hasRaggedQueries())
+    sequences = sizeOf(attention.dim(operands.query, 0));
+  else if (operands.qOffsets >= 0)
+    sequences =
+        std::max<int64_t>(sizeOf(attention.dim(operands.qOffsets, 0)) - 1, 1);
+  int64_t queries = sizeOf(attention.getQueries());
+  if (operands.qOffsets >= 0)
+    queries = llvm::divideCeil(queries, sequences);
+  int64_t keys = 0;
+  switch (op.getKeyForm()) {
+  case KeyForm::Ragged:
+    keys = llvm::divideCeil(sizeOf(attention.dim(operands.key, 0)), sequences);
+    break;
+  case KeyForm::Dense:
+    keys = sizeOf(attention.dim(operands.key, 1));
+    break;
+  case KeyForm::Paged:
+    keys = sizeOf(attention.dim(operands.blockTable, 1)) *
+           sizeOf(attention.dim(operands.key, 1));
+    break;
+  }
+  ::hk::AttentionSize size;
+  size.rows = queries * attention.getGroup();
+  size.heads = sequences * attention.getKeyHeads();
+  size.keys = std::max<int64_t>(keys, 1);
+  size.slices = op.getNumSlices();
+  return ::hk::attentionMicroseconds(target, own, attention.getShape(), size);
+}

@@ -1,0 +1,108 @@
+//===- GemmCost.cpp - Modelled times of a product's variants --------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The model of hk/Contract/Cost.h, asked for sizes: for typical ones where a
+// tile is chosen, for given ones where launches are compared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GemmKernel.h"
+
+#include "hk/Contract/Slices.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// Stands for an unknown number of columns or elements of k.
+static constexpr int64_t kTypicalExtent = 4096;
+
+static unsigned argument(Value value) {
+  return cast<BlockArgument>(value).getArgNumber();
+}
+static double bytesOf(Value value) {
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  return ::hk::info(*dtypeOf(element)).bits / 8.0;
+}
+
+static ::hk::GemmShapeClass classOf(KernelOp kernel, GemmKernel gemm,
+                                    const ::hk::Target &target) {
+  ArrayRef<int64_t> aligns = kernel.getAligns();
+  return shapeClassOf(gemm, target,
+                      aligns[argument(gemm.operand(GemmSide::Lhs).data)],
+                      aligns[argument(gemm.operand(GemmSide::Rhs).data)]);
+}
+
+::hk::GemmSize mlir::hk::gemmSizeOf(
+    KernelOp kernel, GemmKernel gemm, int64_t rows,
+    llvm::function_ref<int64_t(int64_t name, int64_t typical)> sizeOf) {
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  SmallVector<int64_t> lhs = productShape(kernel, a);
+  SmallVector<int64_t> rhs = productShape(kernel, b);
+  ::hk::GemmSize size;
+  size.m = std::max<int64_t>(rows, 1);
+  size.k = sizeOf(lhs[gemm.matmul.getLhsDim(MatmulDim::K)], kTypicalExtent);
+  int64_t slices = gemm.matmul.getNumSlices();
+  if (slices > 1)
+    size.k = ::hk::sliceLength(size.k, slices);
+  // A pair of the product's columns makes one of the result.
+  size.n = sizeOf(rhs[gemm.matmul.getRhsDim(MatmulDim::N)], kTypicalExtent);
+  if (gemm.isPair())
+    size.n /= 2;
+  size.batches = slices;
+  for (int64_t dim : gemmDims(gemm.matmul).batch)
+    size.batches *= std::max<int64_t>(sizeOf(lhs[dim], 1), 1);
+  size.bytesA = bytesOf(a.data);
+  size.bytesB = bytesOf(b.data);
+  size.bytesOut = bytesOf(gemm.matmul.getResult());
+  return size;
+}
+
+SmallVector<int64_t> mlir::hk::gemmSharedThreads(KernelOp kernel,
+                                                 const ::hk::Target &target) {
+  auto asked = kernel->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+      kGemmLoopAttrName);
+  if (asked && asked.getValue() != stringifyGemmLoop(GemmLoop::blocks))
+    return {};
+  GemmKernel gemm = describeGemm(kernel);
+  // Its kernel reads the argument words from where a launch of its own has them.
+  if (gemm.grouped())
+    return {};
+  ::hk::GemmShapeClass shape = classOf(kernel, gemm, target);
+  ::hk::GemmTileTable table = ::hk::gemmTiles(target);
+  SmallVector<int64_t> threads;
+  for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
+    ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+    int64_t own = ::hk::gemmThreads(target, tile);
+    if (row.loop == ::hk::GemmLoop::Blocks &&
+        ::hk::gemmTileFits(row, target, shape) &&
+        ::hk::gemmLds(target, tile, shape.operand, shape.quantized) <=
+            target.ldsBytes &&
+        !llvm::is_contained(threads, own))
+      threads.push_back(own);
+  }
+  return threads;
+}
+
+double mlir::hk::gemmVariantMicroseconds(KernelOp kernel, GemmTileAttr tile,
+                                         const ::hk::Target &target,
+                                         ArrayRef<int64_t> dims) {
+  GemmKernel gemm = describeGemm(kernel);
+  auto sizeOf = [&](int64_t name, int64_t) {
+    return SymShapeAttr::isSymbol(name) ? dims[SymShapeAttr::symbolOf(name)]
+                                        : name;
+  };
+  SmallVector<int64_t> lhs = productShape(kernel, gemm.operand(GemmSide::Lhs));
+  int64_t rows = sizeOf(lhs[gemmDims(gemm.matmul).row], /*typical=*/1);
+  ::hk::GemmTile own = {
+      int32_t(tile.getBm()),     int32_t(tile.getBn()),
+      int32_t(tile.getBk()),     int32_t(tile.getWm()),
+      int32_t(tile.getWn()),     int32_t(tile.getStages()),
+      int32_t(tile.getSplitK()), static_cast<::hk::GemmLoop>(tile.getLoop()),
+      int32_t(tile.getCluster())};
+  return ::hk::gemmMicroseconds(target, own, classOf(kernel, gemm, target),
+                                gemmSizeOf(kernel, gemm, rows, sizeOf));
+}

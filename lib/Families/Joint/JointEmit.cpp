@@ -1,0 +1,157 @@
+//===- JointEmit.cpp - The C++ of a joint kernel --------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The text of every problem, by its own family, in a namespace of its own, and
+// an entry point per variant that finds the problem of its block. How many
+// blocks a problem has is computed from the words, as the launch computed it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "JointKernel.h"
+
+#include "../Common/ArgumentWords.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+
+/// Index values of a variant's region as C++.
+class SizeText {
+public:
+  explicit SizeText(const ArgumentWords &words) : words(words) {}
+
+  std::string operator()(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return words.size(-1 - int64_t(argument.getArgNumber()));
+    return llvm::TypeSwitch<Operation *, std::string>(value.getDefiningOp())
+        .Case([](arith::ConstantIndexOp op) {
+          return std::to_string(op.value());
+        })
+        .Case([&](arith::AddIOp op) { return infix(op, " + "); })
+        .Case([&](arith::SubIOp op) { return infix(op, " - "); })
+        .Case([&](arith::MulIOp op) { return infix(op, " * "); })
+        .Case([&](arith::DivUIOp op) { return infix(op, " / "); })
+        .Case([&](arith::CeilDivUIOp op) {
+          std::string each = (*this)(op.getRhs());
+          return "((" + (*this)(op.getLhs()) + " + " + each + " - 1) / " +
+                 each + ")";
+        })
+        .Case([&](arith::MinUIOp op) { return choice(op, " < "); })
+        .Case([&](arith::MaxUIOp op) { return choice(op, " > "); })
+        .Default([](Operation *op) -> std::string {
+          llvm::report_fatal_error("no C++ for " +
+                                   op->getName().getStringRef() +
+                                   " in the grid of a shared launch");
+        });
+  }
+
+private:
+  std::string infix(Operation *op, StringRef sign) {
+    return ("(" + (*this)(op->getOperand(0)) + sign +
+            (*this)(op->getOperand(1)) + ")")
+        .str();
+  }
+  std::string choice(Operation *op, StringRef sign) {
+    std::string a = (*this)(op->getOperand(0)), b = (*this)(op->getOperand(1));
+    return ("(" + a + sign + b + " ? " + a + " : " + b + ")").str();
+  }
+
+  const ArgumentWords &words;
+};
+
+class JointEmitter {
+public:
+  JointEmitter(KernelOp joint, const ::hk::Target &target, StringRef prefix,
+               raw_ostream &os)
+      : joint(joint), target(target), prefix(prefix), os(os), words(joint) {}
+
+  LogicalResult run() {
+    std::string problems;
+    for (auto [index, problem] : llvm::enumerate(joint.getProblems())) {
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      if (failed(familyOf(problem.getFamily())
+                     .emit(problem, target, prefix, stream)))
+        return failure();
+      problems += "namespace " + nameOf(index) + " {\n";
+      problems += withoutIncludes(text);
+      problems += "} // namespace " + nameOf(index) + "\n\n";
+    }
+    for (StringRef line : includes)
+      os << line << "\n";
+    os << "\n" << problems;
+    for (VariantOp variant : joint.getVariants())
+      writeEntry(variant);
+    return success();
+  }
+
+private:
+  static std::string nameOf(int64_t index) {
+    return "problem" + std::to_string(index);
+  }
+
+  /// What follows the lines of includes, which it keeps.
+  std::string withoutIncludes(StringRef text) {
+    while (text.starts_with("#include")) {
+      auto [line, rest] = text.split('\n');
+      if (!llvm::is_contained(includes, line))
+        includes.push_back(line.str());
+      text = rest;
+    }
+    return text.ltrim('\n').str();
+  }
+
+  void writeEntry(VariantOp variant) {
+    SmallVector<VariantOp> parts = problemVariants(joint, variant);
+    auto function = [&](int64_t index) {
+      return nameOf(index) + "::" + prefix.str() +
+             parts[index].getSymName().str();
+    };
+    std::string lds = (prefix + variant.getSymName() + "_shared").str();
+    os << "using " << lds << " = hk::SharedLds<";
+    for (size_t i = 0; i < parts.size(); ++i)
+      os << (i ? ", " : "") << function(i) << "_lds";
+    os << ">;\n"
+       << entryMacro(joint) << "(" << prefix << variant.getSymName() << ", "
+       << words.size() << ", " << variant.getThreads() << ", 1, " << lds
+       << ") {\n  using namespace hk;\n";
+    SizeText text(words);
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      auto launch = cast<LaunchDimsOp>(part.getBody().front().getTerminator());
+      std::string call = function(i) + "_body(words, range" +
+                         std::to_string(i) + "[block], lds.as<" + function(i) +
+                         "_lds>());\n";
+      os << "  const BlockRange range" << i << "{" << text(launch.getX())
+         << ", " << text(launch.getY()) << ", " << text(launch.getZ())
+         << "};\n";
+      if (i + 1 == parts.size())
+        os << "  " << call;
+      else
+        os << "  if (range" << i << ".holds(block))\n    return " << call
+           << "  block = range" << i << ".after(block);\n";
+    }
+    os << "}\n\n";
+  }
+
+  KernelOp joint;
+  const ::hk::Target &target;
+  StringRef prefix;
+  raw_ostream &os;
+  ArgumentWords words;
+  SmallVector<std::string> includes;
+};
+
+} // namespace
+
+LogicalResult mlir::hk::emitJoint(KernelOp joint, const ::hk::Target &target,
+                                  StringRef prefix, raw_ostream &os) {
+  return JointEmitter(joint, target, prefix, os).run();
+}

@@ -1,0 +1,89 @@
+//===- JointFamily.cpp - The family of kernels of several problems --------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ties variants and emission of joint kernels to the family interface. Fusion
+// never asks: joint kernels are made of kernels that have been outlined.
+//
+//===----------------------------------------------------------------------===//
+
+#include "JointKernel.h"
+
+#include "hk/Contract/Cost.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+
+class JointFamily final : public Family {
+public:
+  FamilyKind getKind() const override { return FamilyKind::joint; }
+
+  Verdict canStart(Operation *, const FusionContext &) const override {
+    return refuse();
+  }
+  Verdict canJoin(ArrayRef<Operation *>, Operation *,
+                  const FusionContext &) const override {
+    return refuse();
+  }
+  Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,
+                   const FusionContext &) const override {
+    return refuse();
+  }
+
+  SmallVector<int64_t>
+  getSharedThreads(KernelOp joint, const ::hk::Target &target) const override {
+    std::optional<SmallVector<int64_t>> common;
+    for (KernelOp problem : joint.getProblems()) {
+      SmallVector<int64_t> own =
+          familyOf(problem.getFamily()).getSharedThreads(problem, target);
+      if (common)
+        llvm::erase_if(own, [&](int64_t threads) {
+          return !llvm::is_contained(*common, threads);
+        });
+      common = own;
+    }
+    return common.value_or(SmallVector<int64_t>());
+  }
+
+  double getMicroseconds(KernelOp joint, VariantOp variant,
+                         const ::hk::Target &target,
+                         ArrayRef<int64_t> dims) const override {
+    SmallVector<::hk::LaunchLoad> loads;
+    for (VariantOp part : problemVariants(joint, variant)) {
+      auto problem = cast<KernelOp>(part->getParentOp());
+      double alone = familyOf(problem.getFamily())
+                         .getMicroseconds(problem, part, target, dims);
+      loads.push_back({alone, double(launchSizeOf(part, dims).blocks()),
+                       int64_t(part.getLdsBytes())});
+    }
+    return ::hk::sharedMicroseconds(target, loads.data(), int32_t(loads.size()),
+                                    int64_t(variant.getThreads()));
+  }
+
+  LogicalResult addVariants(KernelOp joint, const ::hk::Target &target,
+                            DecisionLog &log) const override {
+    return addJointVariants(joint, target, log);
+  }
+  LogicalResult emit(KernelOp joint, const ::hk::Target &target,
+                     StringRef prefix, raw_ostream &os) const override {
+    return emitJoint(joint, target, prefix, os);
+  }
+
+private:
+  static Verdict refuse() {
+    return Verdict::refuse(Reason::OtherFamily,
+                           "a joint kernel is made of kernels");
+  }
+};
+
+} // namespace
+
+const Family &mlir::hk::getJointFamily() {
+  static const JointFamily family;
+  return family;
+}

@@ -1,0 +1,534 @@
+//===- ShareLaunches.cpp - Kernels that need nothing of each other --------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two launches that nothing leads between become one of a joint kernel, where
+// the model says that it takes no longer. Both kernels have been planned alone
+// by then, so that the times compared are those of the variants that would run.
+// A joint kernel has blocks of one number of threads; each number that all its
+// problems have tiles for is tried.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hk/Analysis/DimSymbols.h"
+#include "hk/Families/Family.h"
+#include "hk/Passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/Format.h"
+
+#include <map>
+
+namespace mlir::hk {
+#define GEN_PASS_DEF_HKSHARELAUNCHES
+#include "hk/Passes/Passes.h.inc"
+} // namespace mlir::hk
+
+using namespace mlir;
+using namespace mlir::hk;
+
+/// Earlier launches that one is offered to share with, and most problems of a
+/// launch: every one adds its code to all.
+static constexpr size_t kMaxCandidates = 8, kMaxProblems = 4;
+/// Most variants of a joint kernel: products of the numbers of variants of
+/// problems whose sizes have nothing in common.
+static constexpr size_t kMaxVariants = 8;
+/// Sizes of all dynamic dims for which one launch must be as quick as several.
+static constexpr int64_t kSampleSizes[] = {1, 64, 4096};
+
+static KernelOp kernelOf(LaunchOp launch) {
+  return SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch,
+                                                        launch.getKernelAttr());
+}
+
+/// What a kernel brings into a joint one: itself, or its problems.
+static std::vector<KernelOp> problemsOf(KernelOp kernel) {
+  std::vector<KernelOp> problems = kernel.getProblems();
+  return problems.empty() ? std::vector<KernelOp>{kernel} : problems;
+}
+
+namespace {
+
+/// The dim symbols of a joint kernel, named by the sizes of its operands.
+class JointDims {
+public:
+  explicit JointDims(const DimSymbols &dims) : dims(dims) {}
+
+  /// The symbols that stand for those of the kernel of `launch`.
+  SmallVector<int64_t> add(LaunchOp launch, KernelOp kernel) {
+    SmallVector<int64_t> map(kernel.getNumDims(), 0);
+    for (auto [operand, shape] :
+         llvm::zip(launch->getOperands(),
+                   kernel.getShapes().getAsRange<SymShapeAttr>()))
+      for (auto [dim, size] : llvm::enumerate(shape.getSizes())) {
+        if (!SymShapeAttr::isSymbol(size))
+          continue;
+        auto [it, inserted] = symbols.try_emplace(dims.dim(operand, dim),
+                                                  int64_t(symbols.size()));
+        map[SymShapeAttr::symbolOf(size)] = it->second;
+      }
+    return map;
+  }
+  int64_t size() const { return symbols.size(); }
+
+private:
+  const DimSymbols &dims;
+  llvm::DenseMap<DimName, int64_t> symbols;
+};
+
+/// A launch that may share and how its kernel's symbols are called there.
+struct Member {
+  LaunchOp launch;
+  KernelOp kernel;
+  SmallVector<int64_t> dims;
+
+  SymShapeAttr renamed(Attribute shape) const {
+    SmallVector<int64_t> sizes(cast<SymShapeAttr>(shape).getSizes());
+    for (int64_t &size : sizes)
+      if (SymShapeAttr::isSymbol(size))
+        size = -1 - dims[SymShapeAttr::symbolOf(size)];
+    return SymShapeAttr::get(shape.getContext(), sizes);
+  }
+  /// The values of the kernel's own symbols.
+  SmallVector<int64_t> values(ArrayRef<int64_t> joint) const {
+    return llvm::map_to_vector(dims, [&](int64_t d) { return joint[d]; });
+  }
+};
+
+/// Builds the joint kernel of members; its body and problems, no variants.
+class JointBuilder {
+public:
+  JointBuilder(ArrayRef<Member> members, SymbolTable &symbols)
+      : members(members), symbols(symbols) {}
+
+  KernelOp build() {
+    KernelOp first = members.front().kernel;
+    OpBuilder builder(first);
+    collectOperands();
+    KernelOp joint = KernelOp::create(builder, builder.getFusedLoc(locations),
+                                      name(), FamilyKind::joint, numInputs,
+                                      builder.getArrayAttr(shapes), aligns,
+                                      /*threads=*/builder.getI64IntegerAttr(1));
+    builder.createBlock(&joint.getBody());
+    buildSpec(builder, joint);
+    int64_t index = 0;
+    for (const Member &member : members)
+      for (KernelOp problem : problemsOf(member.kernel))
+        addProblem(builder, member, problem, joint.getSymName(), index++);
+    joint->remove();
+    symbols.insert(joint, first->getIterator());
+    return joint;
+  }
+
+private:
+  std::string name() {
+    return llvm::join(
+        llvm::map_range(members,
+                        [](const Member &member) {
+                          return KernelOp(member.kernel).getSymName();
+                        }),
+        "_and_");
+  }
+
+  void collectOperands() {
+    SmallVector<Attribute> outs;
+    SmallVector<int64_t> outAligns;
+    for (const Member &member : members) {
+      KernelOp kernel = member.kernel;
+      locations.push_back(kernel.getLoc());
+      for (auto [index, shape] : llvm::enumerate(kernel.getShapes())) {
+        bool input = index < kernel.getNumInputs();
+        (input ? shapes : outs).push_back(member.renamed(shape));
+        (input ? aligns : outAligns).push_back(kernel.getAligns()[index]);
+      }
+    }
+    numInputs = shapes.size();
+    shapes.append(outs);
+    aligns.append(outAligns);
+  }
+
+  /// The bodies of all members, one after the other.
+  void buildSpec(OpBuilder &builder, KernelOp joint) {
+    auto spec = SpecOp::create(builder, joint.getLoc());
+    OpBuilder::InsertionGuard guard(builder);
+    Block *body = builder.createBlock(&spec.getBody());
+    IRMapping map;
+    for (bool inputs : {true, false})
+      for (const Member &member : members)
+        for (BlockArgument argument :
+             KernelOp(member.kernel).getSpecBlock().getArguments())
+          if ((argument.getArgNumber() <
+               KernelOp(member.kernel).getNumInputs()) == inputs)
+            map.map(argument,
+                    body->addArgument(argument.getType(), argument.getLoc()));
+    SmallVector<Value> yielded;
+    for (const Member &member : members) {
+      Block &own = KernelOp(member.kernel).getSpecBlock();
+      for (Operation &op : own.without_terminator())
+        builder.clone(op, map);
+      for (Value value : own.getTerminator()->getOperands())
+        yielded.push_back(map.lookup(value));
+    }
+    YieldOp::create(builder, joint.getLoc(), yielded);
+  }
+
+  static void addProblem(OpBuilder &builder, const Member &member,
+                         KernelOp problem, StringRef joint, int64_t index) {
+    auto own = cast<KernelOp>(builder.clone(*problem));
+    own.setSymName((joint + "_" + Twine(index)).str());
+    SmallVector<Attribute> renamed = llvm::map_to_vector(
+        problem.getShapes(),
+        [&](Attribute shape) -> Attribute { return member.renamed(shape); });
+    own.setShapesAttr(builder.getArrayAttr(renamed));
+  }
+
+  ArrayRef<Member> members;
+  SymbolTable &symbols;
+  SmallVector<Location> locations;
+  SmallVector<Attribute> shapes;
+  SmallVector<int64_t> aligns;
+  int64_t numInputs = 0;
+};
+
+/// Plans a joint kernel for one number of threads after the other.
+class JointPlanner {
+public:
+  JointPlanner(KernelOp joint, ArrayRef<Member> members,
+               const ::hk::Target &target)
+      : joint(joint), members(members), target(target),
+        family(familyOf(FamilyKind::joint)) {}
+
+  /// Leaves `joint` with the variants of least time, reported to `log`, if
+  /// these take no longer than the members' own launches.
+  Verdict run(DecisionLog &log) {
+    std::optional<int64_t> best;
+    Verdict verdict = Verdict::refuse(Reason::UnsupportedShape,
+                                      "no tiles of both have blocks of as many "
+                                      "threads");
+    double bestTime = 0;
+    for (int64_t threads : family.getSharedThreads(joint, target)) {
+      DecisionLog unread;
+      if (failed(plan(threads, unread)))
+        continue;
+      Verdict own = compare(threads);
+      double time = total();
+      if (own.accepted() ? !best || time < bestTime : !best)
+        verdict = own;
+      if (own.accepted() && (!best || time < bestTime)) {
+        best = threads;
+        bestTime = time;
+      }
+    }
+    if (best && failed(plan(*best, log)))
+      return Verdict::refuse(Reason::UnsupportedShape, "no tile");
+    return verdict;
+  }
+
+private:
+  LogicalResult plan(int64_t threads, DecisionLog &log) {
+    auto erase = [](KernelOp kernel) {
+      for (VariantOp variant : kernel.getVariants())
+        variant.erase();
+    };
+    erase(joint);
+    joint.setThreads(threads);
+    for (KernelOp problem : joint.getProblems()) {
+      erase(problem);
+      problem.setThreads(threads);
+    }
+    return family.addVariants(joint, target, log);
+  }
+
+  SmallVector<SmallVector<int64_t>> samples() {
+    SmallVector<SmallVector<int64_t>> samples;
+    for (int64_t size : kSampleSizes)
+      samples.emplace_back(joint.getNumDims(), size);
+    if (joint.getNumDims() == 0)
+      samples.truncate(1);
+    return samples;
+  }
+
+  double timeOf(KernelOp kernel, ArrayRef<int64_t> dims) {
+    return familyOf(kernel.getFamily())
+        .getMicroseconds(kernel, variantFor(kernel, dims), target, dims);
+  }
+  double total() {
+    double sum = 0;
+    for (ArrayRef<int64_t> dims : samples())
+      sum += timeOf(joint, dims);
+    return sum;
+  }
+
+  Verdict compare(int64_t threads) {
+    for (VariantOp variant : joint.getVariants())
+      if (isKnownToSpill(joint, variant.getTile()))
+        return Verdict::refuse(Reason::RegistersExceeded,
+                               "one launch of both spills registers");
+    if (joint.getVariants().size() > kMaxVariants)
+      return Verdict::refuse(Reason::UnsupportedShape,
+                             "one launch of both would need " +
+                                 Twine(joint.getVariants().size()) +
+                                 " variants, because their sizes have nothing "
+                                 "in common");
+    for (ArrayRef<int64_t> dims : samples()) {
+      double one = timeOf(joint, dims), apart = 0;
+      for (const Member &member : members)
+        apart += timeOf(member.kernel, member.values(dims));
+      if (one <= apart)
+        continue;
+      std::string text;
+      llvm::raw_string_ostream os(text);
+      os << llvm::format("one launch of blocks of %lld threads would take %.2f "
+                         "us, two take %.2f us",
+                         static_cast<long long>(threads), one, apart);
+      if (!dims.empty())
+        os << " where the dynamic sizes are " << dims.front();
+      return Verdict::refuse(Reason::CostlierFused, text);
+    }
+    return Verdict::accept();
+  }
+
+  KernelOp joint;
+  ArrayRef<Member> members;
+  const ::hk::Target &target;
+  const Family &family;
+};
+
+/// The launches of one block.
+class BlockSharing {
+public:
+  using Report = llvm::function_ref<void(LaunchOp, LaunchOp, Verdict)>;
+  using Cache = std::map<std::pair<std::string, std::vector<int64_t>>,
+                         std::pair<KernelOp, Verdict>>;
+
+  BlockSharing(Block &block, const ::hk::Target &target, SymbolTable &symbols,
+               Cache &cache, DecisionLog &log)
+      : block(block), target(target), symbols(symbols), cache(cache), log(log),
+        dims(block) {}
+
+  void run(Report report) {
+    SmallVector<LaunchOp> kept;
+    for (LaunchOp launch : SmallVector<LaunchOp>(block.getOps<LaunchOp>())) {
+      LaunchOp last = launch;
+      if (canShare(launch))
+        last = offer(launch, kept, report);
+      kept.push_back(last);
+    }
+  }
+
+private:
+  bool canShare(LaunchOp launch) {
+    KernelOp kernel = kernelOf(launch);
+    return !llvm::is_contained(launch.getReadsOut(), true) &&
+           !familyOf(kernel.getFamily())
+                .getSharedThreads(kernel, target)
+                .empty();
+  }
+
+  /// `launch`, or the joint one that it is a part of then.
+  LaunchOp offer(LaunchOp launch, SmallVectorImpl<LaunchOp> &kept,
+                 Report report) {
+    size_t tried = 0;
+    for (size_t i = kept.size(); i-- > 0 && tried < kMaxCandidates; ++tried) {
+      LaunchOp other = kept[i];
+      if (!canShare(other))
+        continue;
+      std::optional<SmallVector<Operation *>> later = between(other, launch);
+      if (!later)
+        continue;
+      std::array<LaunchOp, 2> both = longerFirst(other, launch);
+      auto [joint, verdict] = jointKernel(both);
+      report(launch, other, verdict);
+      if (!verdict.accepted())
+        continue;
+      kept.erase(kept.begin() + i);
+      return unite(both, joint, /*before=*/launch, *later);
+    }
+    return launch;
+  }
+
+  /// The operators between the two that use the first one's results and run
+  /// after both then; none if the second is one of them, or if a state is
+  /// written between them, which the first one may have to read before.
+  std::optional<SmallVector<Operation *>> between(LaunchOp first,
+                                                  LaunchOp second) {
+    SmallVector<Operation *> users;
+    llvm::SmallPtrSet<Operation *, 16> reached = {first};
+    for (Operation *op = first->getNextNode();; op = op->getNextNode()) {
+      bool uses = llvm::any_of(op->getOperands(), [&](Value operand) {
+        return reached.contains(operand.getDefiningOp());
+      });
+      if (uses) {
+        if (op == second)
+          return std::nullopt;
+        reached.insert(op);
+        users.push_back(op);
+      }
+      if (op == second)
+        return users;
+      if (auto launch = dyn_cast<LaunchOp>(op);
+          launch && llvm::is_contained(launch.getReadsOut(), true))
+        return std::nullopt;
+    }
+  }
+
+  /// The blocks of the longer problem start first, for the largest of sizes.
+  std::array<LaunchOp, 2> longerFirst(LaunchOp first, LaunchOp second) {
+    auto time = [&](LaunchOp launch) {
+      KernelOp kernel = kernelOf(launch);
+      SmallVector<int64_t> sizes(kernel.getNumDims(),
+                                 *std::rbegin(kSampleSizes));
+      return familyOf(kernel.getFamily())
+          .getMicroseconds(kernel, variantFor(kernel, sizes), target, sizes);
+    };
+    if (time(first) < time(second))
+      return {second, first};
+    return {first, second};
+  }
+
+  std::pair<KernelOp, Verdict> jointKernel(ArrayRef<LaunchOp> both) {
+    JointDims names(dims);
+    SmallVector<Member> members;
+    std::string key;
+    std::vector<int64_t> dimsKey;
+    for (LaunchOp launch : both) {
+      KernelOp kernel = kernelOf(launch);
+      members.push_back({launch, kernel, names.add(launch, kernel)});
+      key += kernel.getSymName().str() + ",";
+      dimsKey.insert(dimsKey.end(), members.back().dims.begin(),
+                     members.back().dims.end());
+    }
+    size_t problems = problemsOf(members[0].kernel).size() +
+                      problemsOf(members[1].kernel).size();
+    if (problems > kMaxProblems)
+      return {nullptr, Verdict::refuse(Reason::GroupFull,
+                                       "a launch holds at most " +
+                                           Twine(kMaxProblems) + " problems")};
+    auto known = cache.find({key, dimsKey});
+    if (known != cache.end())
+      return known->second;
+    KernelOp joint = JointBuilder(members, symbols).build();
+    Verdict verdict = JointPlanner(joint, members, target).run(log);
+    if (!verdict.accepted()) {
+      symbols.erase(joint);
+      joint = nullptr;
+    }
+    return cache.emplace(std::pair(key, dimsKey), std::pair(joint, verdict))
+        .first->second;
+  }
+
+  /// `later` moves behind the launch, which takes the place of `before`.
+  LaunchOp unite(ArrayRef<LaunchOp> both, KernelOp joint, LaunchOp before,
+                 ArrayRef<Operation *> later) {
+    OpBuilder builder(before);
+    LaunchOp first = both[0], second = both[1];
+    SmallVector<Value> inputs(first.getInputs()), outs(first.getOuts());
+    llvm::append_range(inputs, second.getInputs());
+    llvm::append_range(outs, second.getOuts());
+    SmallVector<Type> types(first.getResultTypes());
+    llvm::append_range(types, second.getResultTypes());
+    auto launch = LaunchOp::create(
+        builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}), types,
+        joint.getSymName(), inputs, outs,
+        SmallVector<bool>(outs.size(), false));
+    Operation *last = launch;
+    for (Operation *op : later) {
+      op->moveAfter(last);
+      last = op;
+    }
+    size_t next = 0;
+    for (LaunchOp old : both)
+      for (Value result : old.getResults()) {
+        Value now = launch.getResult(next++);
+        dims.alias(result, now);
+        result.replaceAllUsesWith(now);
+      }
+    first.erase();
+    second.erase();
+    return launch;
+  }
+
+  Block &block;
+  const ::hk::Target &target;
+  SymbolTable &symbols;
+  Cache &cache;
+  DecisionLog &log;
+  DimSymbols dims;
+};
+
+struct HKShareLaunches
+    : ::mlir::hk::impl::HKShareLaunchesBase<HKShareLaunches> {
+  HKShareLaunches() = default;
+  explicit HKShareLaunches(DecisionLog &log) : log(&log) {}
+  HKShareLaunches(const HKShareLaunches &other)
+      : HKShareLaunchesBase(other), log(other.log) {}
+
+  void runOnOperation() override {
+    const ::hk::Target *target = ::mlir::hk::targetOf(getOperation());
+    if (!target) {
+      getOperation().emitError("module has no target; run hk-assign-target");
+      return signalPassFailure();
+    }
+    SymbolTable symbols(getOperation());
+    BlockSharing::Cache cache;
+    DecisionLog own;
+    DecisionLog &decisions = log ? *log : own;
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function.getBody())
+        BlockSharing(block, *target, symbols, cache, decisions)
+            .run([&](LaunchOp launch, LaunchOp other, Verdict verdict) {
+              report(launch, other, verdict, decisions);
+            });
+    eraseUnused(symbols);
+  }
+
+private:
+  void report(LaunchOp launch, LaunchOp other, const Verdict &verdict,
+              DecisionLog &decisions) {
+    auto name = [](LaunchOp op) {
+      return "hk." +
+             kernelOf(op).getSpecBlock().front().getName().stripDialect().str();
+    };
+    Candidate candidate{"share a launch with " + name(other), verdict, 0, 0,
+                        "neither needs the other"};
+    candidate.partner = other.getLoc();
+    Decision decision{DecisionKind::Fuse,
+                      launch.getLoc(),
+                      name(launch),
+                      {candidate},
+                      verdict.accepted() ? 0 : -1};
+    decisions.add(std::move(decision));
+    if (verdict.accepted()) {
+      ++numShared;
+      return;
+    }
+    remark::missed(
+        launch.getLoc(),
+        remark::RemarkOpts::name("NotShared").category("hk-share-launches"))
+        << remark::reason("{0}: {1}", stringify(verdict.getReason()).str(),
+                          verdict.getDetail().str());
+  }
+
+  void eraseUnused(SymbolTable &symbols) {
+    llvm::DenseSet<StringAttr> used;
+    getOperation().walk([&](LaunchOp launch) {
+      used.insert(launch.getKernelAttr().getAttr());
+    });
+    for (KernelOp kernel :
+         llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
+      if (!used.contains(kernel.getSymNameAttr()))
+        symbols.erase(kernel);
+  }
+
+  DecisionLog *log = nullptr;
+};
+} // namespace
+
+std::unique_ptr<Pass> mlir::hk::createHKShareLaunches(DecisionLog &log) {
+  return std::make_unique<HKShareLaunches>(log);
+}
