@@ -45,6 +45,14 @@ enum class RowReduction : int32_t {
   AbsMaximum,
 };
 
+class ShapeRelations; // hk/Dialect/ShapeRelations.h
+
+/// Checks what `op`, a ShapeOpInterface, states with the sizes of its types.
+LogicalResult verifyShapes(Operation *op);
+/// The sizes of its results from those of its operands.
+LogicalResult reifyShapes(Operation *op, OpBuilder &b,
+                          ReifiedRankedShapedTypeDims &shapes);
+
 /// See HK_OperandsInMemory.
 template <typename ConcreteOp>
 class OperandsInMemory
