@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "AttentionKernel.h"
 
 using namespace mlir;
@@ -24,11 +25,12 @@ static std::string textOf(const AttentionTile &t) {
 
 namespace {
 
-class VariantBuilder {
+class AttentionVariants {
 public:
-  VariantBuilder(const AttentionKernel &kernel, const ::hk::Target &target,
-                 DecisionLog &log)
-      : kernel(kernel), target(target), log(log) {}
+  AttentionVariants(const AttentionKernel &kernel, const ::hk::Target &target,
+                    DecisionLog &log)
+      : kernel(kernel), target(target), log(log),
+        dims(DimSymbols::ofKernel(kernel.getKernel())) {}
 
   LogicalResult run() {
     ::hk::AttentionTileList list =
@@ -124,57 +126,43 @@ private:
     auto attr =
         AttentionTileAttr::get(kernel.getOp().getContext(), tile.bq, tile.bk,
                                tile.waves, tile.stages, tile.splitKv);
-    addVariant(kernel.getKernel(), attr,
+    addVariant(kernel.getKernel(), dims, attr,
                ::hk::attentionThreads(target.arch, tile), ldsOf(tile),
-               [&](OpBuilder &b, Location loc, ValueRange symbols) {
-                 return launchDims(b, loc, symbols, tile, conditional);
+               [&](LaunchBuilder &launch) {
+                 return launchDims(launch, tile, conditional);
                });
   }
 
-  LaunchDims launchDims(OpBuilder &b, Location loc, ValueRange symbols,
-                        const AttentionTile &tile, bool conditional) {
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(b, loc, value);
-    };
-    auto valueOf = [&](DimName name) -> Value {
-      return SymShapeAttr::isSymbol(name)
-                 ? Value(symbols[SymShapeAttr::symbolOf(name)])
-                 : constant(name);
-    };
+  LaunchDims launchDims(LaunchBuilder &launch, const AttentionTile &tile,
+                        bool conditional) {
     const AttentionOperands &operands = kernel.getOperands();
-    Value rows = b.createOrFold<arith::MulIOp>(
-        loc, valueOf(kernel.getQueries()), constant(kernel.getGroup()));
-    LaunchDims launch;
-    Value fewRows = constant(tile.bq);
+    Value rows =
+        launch.multiply(launch.size(kernel.getQueries()), kernel.getGroup());
+    Value tiles, fewRows = launch.constant(tile.bq);
     if (isRagged()) {
-      // See raggedTile() in the kernels: a partly filled tile per sequence, and
-      // one for the queries of none.
-      Value bounds = b.createOrFold<arith::MaxUIOp>(
-          loc, valueOf(kernel.dim(operands.qOffsets, 0)), constant(1));
-      Value sequences = b.createOrFold<arith::SubIOp>(loc, bounds, constant(1));
-      Value full = b.createOrFold<arith::DivUIOp>(loc, rows, constant(tile.bq));
-      launch.x = b.createOrFold<arith::AddIOp>(loc, full, bounds);
-      fewRows = b.createOrFold<arith::MulIOp>(loc, fewRows, sequences);
+      // See raggedTile() in the kernels.
+      Value bounds =
+          launch.atLeast(launch.size(kernel.dim(operands.qOffsets, 0)), 1);
+      Value sequences = launch.subtract(bounds, 1);
+      tiles = launch.raggedTiles(rows, tile.bq, bounds);
+      fewRows = launch.multiply(fewRows, sequences);
     } else {
-      launch.x =
-          b.createOrFold<arith::CeilDivUIOp>(loc, rows, constant(tile.bq));
+      tiles = launch.ceilDivide(rows, tile.bq);
       if (!kernel.getOp().hasRaggedQueries())
-        launch.x = b.createOrFold<arith::MulIOp>(
-            loc, launch.x, valueOf(kernel.dim(operands.query, 0)));
+        tiles =
+            launch.multiply(tiles, launch.size(kernel.dim(operands.query, 0)));
     }
-    launch.y = constant(kernel.getKeyHeads());
-    launch.z = constant(tile.splitKv);
-    launch.condition =
-        conditional ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule,
-                                            rows, fewRows)
-                          .getResult()
-                    : arith::ConstantIntOp::create(b, loc, 1, 1).getResult();
-    return launch;
+    LaunchDims grid = launch.grid(tiles, launch.constant(kernel.getKeyHeads()),
+                                  launch.constant(tile.splitKv));
+    if (conditional)
+      grid.condition = launch.isAtMost(rows, fewRows);
+    return grid;
   }
 
   const AttentionKernel &kernel;
   const ::hk::Target &target;
   DecisionLog &log;
+  DimSymbols dims;
 };
 
 } // namespace
@@ -185,5 +173,5 @@ LogicalResult mlir::hk::addAttentionVariants(KernelOp kernel,
   FailureOr<AttentionKernel> attention = AttentionKernel::create(kernel);
   if (failed(attention))
     return failure();
-  return VariantBuilder(*attention, target, log).run();
+  return AttentionVariants(*attention, target, log).run();
 }

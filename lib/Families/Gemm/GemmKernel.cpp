@@ -11,6 +11,7 @@
 
 #include "GemmKernel.h"
 
+#include "hk/Contract/Capability.h"
 #include "hk/Contract/Grid.h"
 #include "hk/Contract/Scale.h"
 
@@ -193,7 +194,7 @@ int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
 Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
                               int64_t alignA, int64_t alignB) {
   MatmulOp op = gemm.matmul;
-  if (target.arch != ::hk::Arch::Sm90a)
+  if (!::hk::hasCopyEngine(target))
     return Verdict::refuse(Reason::UnsupportedShape,
                            "only sm_90a has a copy engine");
   GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);

@@ -12,7 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "GemmKernel.h"
+
+#include "hk/Contract/Capability.h"
 #include "hk/Contract/Grid.h"
 
 using namespace mlir;
@@ -42,10 +45,11 @@ struct Extent {
   int64_t orElse(int64_t value) const { return isConstant() ? name : value; }
 };
 
-class VariantBuilder {
+class GemmVariants {
 public:
-  VariantBuilder(KernelOp kernel, const ::hk::Target &target, DecisionLog &log)
-      : kernel(kernel), target(target), log(log), gemm(describeGemm(kernel)),
+  GemmVariants(KernelOp kernel, const ::hk::Target &target, DecisionLog &log)
+      : kernel(kernel), target(target), log(log),
+        symbols(DimSymbols::ofKernel(kernel)), gemm(describeGemm(kernel)),
         dims(gemmDims(gemm.matmul)) {
     Value a = gemm.operand(GemmSide::Lhs).data;
     Value b = gemm.operand(GemmSide::Rhs).data;
@@ -181,7 +185,7 @@ private:
     double bestTime = 0;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     std::optional<::hk::GemmLoop> asked = askedLoop();
-    if (!bulk.accepted() && target.arch == ::hk::Arch::Sm90a)
+    if (!bulk.accepted() && ::hk::hasCopyEngine(target))
       decision.candidates.push_back(
           {stringifyGemmLoop(GemmLoop::warp_specialised).str(), bulk});
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
@@ -258,65 +262,45 @@ private:
     auto attr = GemmTileAttr::get(kernel.getContext(), tile.bm, tile.bn,
                                   tile.bk, tile.wm, tile.wn, tile.stages,
                                   tile.splitK, loopOf(tile), tile.cluster);
-    addVariant(kernel, attr, ::hk::gemmThreads(target, tile),
-               ::hk::gemmLds(target, tile, shape.operand, shape.quantized),
-               [&](OpBuilder &b, Location loc, ValueRange symbols) {
-                 return launchDims(b, loc, symbols, tile, most);
-               });
+    addVariant(
+        kernel, symbols, attr, ::hk::gemmThreads(target, tile),
+        ::hk::gemmLds(target, tile, shape.operand, shape.quantized),
+        [&](LaunchBuilder &launch) { return launchDims(launch, tile, most); });
   }
 
-  LaunchDims launchDims(OpBuilder &b, Location loc, ValueRange symbols,
-                        const ::hk::GemmTile &tile, int64_t most) {
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(b, loc, value);
-    };
-    auto valueOf = [&](int64_t name) -> Value {
-      return name >= 0 ? constant(name) : symbols[SymShapeAttr::symbolOf(name)];
-    };
-    auto blocks = [&](Value size, int64_t each) -> Value {
-      return arith::CeilDivUIOp::create(b, loc, size, constant(each));
-    };
-    LaunchDims launch;
-    Value m = valueOf(rows().name);
-    launch.condition =
-        most == kUnbounded
-            ? arith::ConstantIntOp::create(b, loc, 1, 1).getResult()
-            : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, m,
-                                    constant(most))
-                  .getResult();
+  LaunchDims launchDims(LaunchBuilder &launch, const ::hk::GemmTile &tile,
+                        int64_t most) {
+    Value m = launch.size(rows().name);
     // Both halves of a pair lie in the block's tile of bn columns.
-    launch.x = blocks(valueOf(productColumns().name), tile.bn);
-    launch.y = blocks(m, int64_t(tile.bm) * spread(tile));
-    launch.z = constant(tile.splitK);
-    for (int64_t dim : batches())
-      launch.z = arith::MulIOp::create(b, loc, launch.z, valueOf(dim));
+    LaunchDims grid = launch.grid(
+        launch.ceilDivide(launch.size(productColumns().name), tile.bn),
+        launch.ceilDivide(m, int64_t(tile.bm) * spread(tile)),
+        launch.multiply(launch.product(batches()), tile.splitK));
+    if (most != kUnbounded)
+      grid.condition = launch.isAtMost(m, most);
     if (tile.loop == ::hk::GemmLoop::Skinny)
-      launch.x =
-          arith::MulIOp::create(b, loc, launch.x, constant(tile.cluster));
+      grid.x = launch.multiply(grid.x, tile.cluster);
     if (tile.loop == ::hk::GemmLoop::WarpSpecialised) {
       // As many clusters as the chip holds; each takes tile after tile.
-      Value tiles = arith::MulIOp::create(b, loc, launch.x, launch.y);
-      tiles = arith::MulIOp::create(b, loc, tiles, launch.z);
-      Value clusters = arith::MinUIOp::create(
-          b, loc, tiles, constant(target.computeUnits / tile.cluster));
-      launch.x =
-          arith::MulIOp::create(b, loc, clusters, constant(tile.cluster));
-      launch.y = launch.z = constant(1);
-      return launch;
+      Value tiles = launch.multiply(launch.multiply(grid.x, grid.y), grid.z);
+      Value clusters = launch.atMost(tiles, target.computeUnits / tile.cluster);
+      grid.x = launch.multiply(clusters, tile.cluster);
+      grid.y = grid.z = launch.constant(1);
+      return grid;
     }
     if (!gemm.mayExceedGrid(tile.splitK))
-      return launch;
+      return grid;
     // hk/Contract/Grid.h; of no matrices parts are 0, and so is y.
-    Value parts = blocks(launch.z, ::hk::kMostGridZ);
-    launch.y = arith::MulIOp::create(b, loc, launch.y, parts);
-    Value divisor = arith::MaxUIOp::create(b, loc, parts, constant(1));
-    launch.z = arith::CeilDivUIOp::create(b, loc, launch.z, divisor);
-    return launch;
+    Value parts = launch.ceilDivide(grid.z, ::hk::kMostGridZ);
+    grid.y = launch.multiply(grid.y, parts);
+    grid.z = launch.ceilDivide(grid.z, launch.atLeast(parts, 1));
+    return grid;
   }
 
   KernelOp kernel;
   const ::hk::Target &target;
   DecisionLog &log;
+  DimSymbols symbols;
   GemmKernel gemm;
   GemmDims dims;
   ArrayRef<int64_t> lhs, rhs;
@@ -329,5 +313,5 @@ private:
 LogicalResult mlir::hk::addGemmVariants(KernelOp kernel,
                                         const ::hk::Target &target,
                                         DecisionLog &log) {
-  return VariantBuilder(kernel, target, log).run();
+  return GemmVariants(kernel, target, log).run();
 }
