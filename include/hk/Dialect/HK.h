@@ -123,6 +123,9 @@ inline constexpr llvm::StringLiteral kTargetAttrName = "hk.target"; // module
 /// driver found them to spill registers when it compiled the kernels.
 inline constexpr llvm::StringLiteral kSpillingTilesAttrName =
     "hk.spilling_tiles";
+/// String, of a module: the main loop (GemmLoop) that its products use wherever
+/// it can compute them, whatever the cost model says. For tests and benchmarks.
+inline constexpr llvm::StringLiteral kGemmLoopAttrName = "hk.gemm_loop";
 /// Unit, of an argument: memory that the function writes in place.
 inline constexpr llvm::StringLiteral kStateAttrName = "hk.state";
 /// Unit, of an argument: it is written as a whole.
