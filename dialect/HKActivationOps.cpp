@@ -20,34 +20,25 @@ using namespace mlir::hk;
 // hk.gated_activation
 //===----------------------------------------------------------------------===//
 
+void GatedActivationOp::stateShapes(ShapeRelations &shapes) {
+  shapes.minRank({"input", getInput()}, 1);
+  SmallVector<SizeTerm> sizes = dimsOf(getInput(), 0, -1);
+  sizes.push_back(exactDiv(dimOf(getInput(), -1), 2));
+  shapes.shape({"result", getResult()}, sizes);
+}
+
 LogicalResult GatedActivationOp::verify() {
-  Named input{"input", getInput()}, result{"result", getResult()};
-  if (failed(expectMinRank(*this, input, 1)))
-    return failure();
+  Named input{"input", getInput()};
   int64_t last = input.rank() - 1, size = input.size(last);
   if (!ShapedType::isDynamic(size) && size % 2 != 0)
     return emitOpError("expected size of dim ")
            << last << " of input to be even, but got " << size;
-  SmallVector<int64_t> shape(input.type().getShape());
-  if (!ShapedType::isDynamic(size))
-    shape[last] = size / 2;
-  if (failed(expectShape(*this, result, shape)))
-    return failure();
   if (getLimit() && !(getLimit()->convertToFloat() > 0))
     return emitOpError("expected limit to be above 0, but got ")
            << getLimit()->convertToFloat();
   if (getRoundBeforeUp() && getKind() == GateKind::swiglu_oai)
     return emitOpError("expected no round_before_up with swiglu_oai, whose "
                        "activation is no factor of its own");
-  return success();
-}
-
-LogicalResult
-GatedActivationOp::reifyResultShapes(OpBuilder &b,
-                                     ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getInput());
-  sizes.back() = divideSize(b, getLoc(), sizes.back(), 2);
-  addShape(b, getLoc(), getResult(), std::move(sizes), r);
   return success();
 }
 
@@ -71,16 +62,23 @@ SmallVector<int64_t> RopeOp::getCuts() {
   return cuts;
 }
 
+void RopeOp::stateShapes(ShapeRelations &shapes) {
+  Named input{"input", getInput()}, cos{"cos", getCos()};
+  shapes.minRank(input, 3);
+  shapes.same({"result", getResult()}, getInput());
+  shapes.rank(cos, 2);
+  shapes.same({"sin", getSin()}, getCos());
+  shapes.isStatic(input, -1);
+  shapes.isStatic(cos, 1);
+  SmallVector<SizeTerm> tokens = dimsOf(getInput(), 0, -2);
+  shapes.shape({"positions", getPositions()}, tokens);
+  shapes.shape({"offsets", getOffsets()}, tokens);
+  shapes.rank({"bounds", getBounds()}, 1);
+}
+
 LogicalResult RopeOp::verify() {
   Named input{"input", getInput()}, cos{"cos", getCos()}, sin{"sin", getSin()};
-  if (failed(expectMinRank(*this, input, 3)) ||
-      failed(expectShape(*this, {"result", getResult()},
-                         input.type().getShape())) ||
-      failed(expectRank(*this, cos, 2)) ||
-      failed(expectShape(*this, sin, cos.type().getShape())) ||
-      failed(expectElement(*this, sin, cos.element())) ||
-      failed(expectStatic(*this, input, input.rank() - 1)) ||
-      failed(expectStatic(*this, cos, 1)))
+  if (failed(expectElement(*this, sin, cos.element())))
     return failure();
 
   int64_t headSize = getHeadSize(), rotary = getRotarySize();
@@ -91,23 +89,14 @@ LogicalResult RopeOp::verify() {
            << "], but got " << rotary;
 
   ArrayRef<int64_t> tokens = input.type().getShape().drop_back(2);
-  if (getPositions() &&
-      failed(expectShape(*this, {"positions", getPositions()}, tokens)))
-    return failure();
-  if (getOffsets()) {
-    if (!getPositions())
-      return emitOpError("expected positions, which offsets are added to");
-    if (failed(expectShape(*this, {"offsets", getOffsets()}, tokens)))
-      return failure();
-  }
+  if (getOffsets() && !getPositions())
+    return emitOpError("expected positions, which offsets are added to");
   if (getBounds()) {
     if (getPositions() || tokens.size() != 1)
       return emitOpError("expected no positions and one token dim with bounds, "
                          "but got ")
              << (getPositions() ? "positions" : "an input of rank ")
              << (getPositions() ? "" : std::to_string(input.rank()));
-    if (failed(expectRank(*this, {"bounds", getBounds()}, 1)))
-      return failure();
   }
   int64_t dim = getPositionDim(), numTokenDims = tokens.size();
   if (dim < 0 || dim >= numTokenDims)
@@ -115,11 +104,5 @@ LogicalResult RopeOp::verify() {
            << numTokenDims << "), the token dims of input, but got " << dim;
   if (dim != 0 && getPositions())
     return emitOpError("expected no positions with position_dim ") << dim;
-  return success();
-}
-
-LogicalResult RopeOp::reifyResultShapes(OpBuilder &b,
-                                        ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getInput(), r);
   return success();
 }

@@ -14,7 +14,7 @@
 
 include "HKEnums.td"
 
-def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation"> {
+def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation", "1", [HK_StatesShapes]> {
   let summary = "act(gate) * up over the halves of the last dimension";
   let description = [{
     The input's last dim is 2N: gate = x[..., :N], up = x[..., N:], the result
@@ -42,7 +42,7 @@ def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation"> {
   }];
 }
 
-def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments]> {
+def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments, HK_StatesShapes]> {
   let summary = "rotary position embedding";
   let description = [{
     x is [T..., H, D], R <= D of its elements are rotated, R even. cos and sin are

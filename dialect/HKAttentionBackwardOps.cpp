@@ -18,45 +18,57 @@ bool AttentionBackwardOp::isRagged() {
   return tensorType(getQuery()).getRank() == 3;
 }
 
-/// Ranks and element types, and that heads and head sizes are known.
+void AttentionBackwardOp::stateShapes(ShapeRelations &shapes) {
+  Named query{"query", getQuery()}, key{"key", getKey()};
+  Named value{"value", getValue()}, gradient{"gradient", getGradient()};
+  if (query.rank() != 3 && query.rank() != 4)
+    return; // verify() refuses it
+  for (Named v : {query, key, value, gradient}) {
+    shapes.rank(v, query.rank());
+    shapes.isStatic(v, query.rank() - 1);
+    shapes.isStatic(v, query.rank() - 2);
+  }
+  shapes.size(key, query.rank() - 1, dimOf(getQuery(), -1));
+  if (!isRagged())
+    shapes.size(key, 0, dimOf(getQuery(), 0));
+  auto ofValue = [&](Value rows) {
+    SmallVector<SizeTerm> sizes = dimsOf(rows, 0, -1);
+    sizes.push_back(dimOf(getValue(), -1));
+    return sizes;
+  };
+  shapes.shape(value, ofValue(getKey()));
+  shapes.shape(gradient, ofValue(getQuery()));
+  shapes.shape({"lse", getLse()}, dimsOf(getQuery(), 0, -1));
+  shapes.shape({"delta", getDelta()}, dimsOf(getQuery(), 0, -1));
+  if (getQOffsets()) {
+    shapes.rank({"q_offsets", getQOffsets()}, 1);
+    shapes.shape({"kv_offsets", getKvOffsets()}, {dimOf(getQOffsets(), 0)});
+  }
+  shapes.same({"dquery", getDquery()}, getQuery());
+  shapes.same({"dkey", getDkey()}, getKey());
+  shapes.same({"dvalue", getDvalue()}, getValue());
+  shapes.shape({"sink", getSink()}, {dimOf(getQuery(), -2)});
+  if (getSink())
+    shapes.same({"dsink", getDsink()}, getSink());
+}
+
+/// What ranks and head counts may be, and that there is one element type.
 static LogicalResult verifyOperands(AttentionBackwardOp op,
                                     ArrayRef<Named> operands) {
-  Named query = operands.front();
+  Named query = operands.front(), key = operands[1];
   if (query.rank() != 3 && query.rank() != 4)
     return op.emitOpError("expected rank of query to be 3 or 4, but got ")
            << query.rank();
-  int64_t rank = query.rank();
   for (Named v : operands)
-    if (failed(expectRank(op, v, rank)) ||
-        failed(expectElement(op, v, query.element())) ||
-        failed(expectStatic(op, v, rank - 1)) ||
-        failed(expectStatic(op, v, rank - 2)))
+    if (failed(expectElement(op, v, query.element())))
       return failure();
-  return success();
-}
-
-/// Sizes of key, value, gradient, lse and, by that, delta.
-static LogicalResult verifyShapes(AttentionBackwardOp op, Named query,
-                                  Named key, Named value, Named gradient) {
-  int64_t last = query.rank() - 1;
-  int64_t heads = query.size(last - 1), kvHeads = key.size(last - 1);
+  int64_t dim = query.rank() - 2;
+  int64_t heads = query.size(dim), kvHeads = key.size(dim);
   if (kvHeads == 0 || heads % kvHeads != 0)
     return op.emitOpError("expected size of dim ")
-           << last - 1 << " of query to be a multiple of " << kvHeads
+           << dim << " of query to be a multiple of " << kvHeads
            << ", the heads of key, but got " << heads;
-  if (failed(expectSize(op, key, last, query.size(last))))
-    return failure();
-  if (!op.isRagged() && failed(expectSize(op, key, 0, query.size(0))))
-    return failure();
-  SmallVector<int64_t> valueShape(key.type().getShape());
-  valueShape.back() = value.size(last);
-  SmallVector<int64_t> gradientShape(query.type().getShape());
-  gradientShape.back() = value.size(last);
-  if (failed(expectShape(op, value, valueShape)) ||
-      failed(expectShape(op, gradient, gradientShape)))
-    return failure();
-  return expectShape(op, {"lse", op.getLse()},
-                     query.type().getShape().drop_back());
+  return success();
 }
 
 /// Both offsets or none, and none of dense operands.
@@ -72,10 +84,7 @@ static LogicalResult verifyOffsets(AttentionBackwardOp op) {
   if (!op.isRagged())
     return op.emitOpError("expected q_offsets to be absent with queries of "
                           "rank 4, but got one");
-  Named bounds{"q_offsets", queries};
-  if (failed(expectRank(op, bounds, 1)))
-    return failure();
-  return expectShape(op, {"kv_offsets", keys}, {bounds.size(0)});
+  return success();
 }
 
 LogicalResult AttentionBackwardOp::verify() {
@@ -84,11 +93,7 @@ LogicalResult AttentionBackwardOp::verify() {
   Named dquery{"dquery", getDquery()}, dkey{"dkey", getDkey()};
   Named dvalue{"dvalue", getDvalue()};
   if (failed(verifyOperands(*this, {query, key, value, gradient})) ||
-      failed(verifyShapes(*this, query, key, value, gradient)) ||
       failed(verifyOffsets(*this)) ||
-      failed(expectShape(*this, dquery, query.type().getShape())) ||
-      failed(expectShape(*this, dkey, key.type().getShape())) ||
-      failed(expectShape(*this, dvalue, value.type().getShape())) ||
       failed(expectElement(*this, dkey, dquery.element())) ||
       failed(expectElement(*this, dvalue, dquery.element())))
     return failure();
@@ -96,25 +101,8 @@ LogicalResult AttentionBackwardOp::verify() {
     return emitOpError("expected dsink to be ")
            << (getSink() ? "present with a sink, but got none"
                          : "absent without a sink, but got one");
-  if (getSink()) {
-    int64_t heads = query.size(query.rank() - 2);
-    if (failed(expectShape(*this, {"sink", getSink()}, {heads})) ||
-        failed(expectShape(*this, {"dsink", getDsink()}, {heads})))
-      return failure();
-  }
   if (getSoftcap() && !(getSoftcap()->convertToFloat() > 0))
     return emitOpError("expected softcap to be above 0, but got ")
            << getSoftcap()->convertToFloat();
-  return success();
-}
-
-LogicalResult
-AttentionBackwardOp::reifyResultShapes(OpBuilder &b,
-                                       ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getDquery(), getQuery(), r);
-  addShapeOf(b, getLoc(), getDkey(), getKey(), r);
-  addShapeOf(b, getLoc(), getDvalue(), getValue(), r);
-  if (getDsink())
-    addShapeOf(b, getLoc(), getDsink(), getSink(), r);
   return success();
 }

@@ -15,7 +15,7 @@
 include "HKOpBase.td"
 
 def HK_AttentionBackwardOp : HK_BaseOp<"attention_backward", [
-    AttrSizedOperandSegments, HK_OperandsInMemory,
+    AttrSizedOperandSegments, HK_OperandsInMemory, HK_StatesShapes,
     AllTypesMatch<["lse", "delta"]>]> {
   let summary = "gradients of scaled dot product attention";
   let description = [{

@@ -71,54 +71,69 @@ Type AttentionOp::getProbabilityType() {
   return BFloat16Type::get(getContext());
 }
 
-LogicalResult AttentionOp::reifyResultShapes(OpBuilder &b,
-                                             ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getQuery());
-  sizes.back() = b.getIndexAttr(getValueSize());
-  if (getKvSlices())
-    sizes.insert(sizes.begin(), b.getIndexAttr(getNumSlices()));
-  addShape(b, getLoc(), getResult(), sizes, r);
-  if (getLse()) {
-    sizes.pop_back();
-    addShape(b, getLoc(), getLse(), std::move(sizes), r);
+/// Whether queries, keys and values have the ranks of their forms and layouts.
+static bool hasKnownRanks(AttentionOp op) {
+  auto rankOf = [&](const CacheDims &dims) -> int64_t {
+    if (op.getKeyForm() == KeyForm::Ragged)
+      return 3;
+    return dims.rows.size() + dims.elements.size() > 2 ? 5 : 4;
+  };
+  int64_t queries = tensorType(op.getQuery()).getRank();
+  return (queries == 3 || queries == 4) &&
+         tensorType(op.getKey()).getRank() == rankOf(op.getKeyDims()) &&
+         tensorType(op.getValue()).getRank() == rankOf(op.getValueDims());
+}
+
+void AttentionOp::stateShapes(ShapeRelations &shapes) {
+  if (!hasKnownRanks(*this))
+    return; // the verifier says so
+  Named key{"key", getKey()}, value{"value", getValue()};
+  CacheDims keys = getKeyDims(), values = getValueDims();
+  shapes.rank({"q_offsets", getQOffsets()}, 1);
+  SizeTerm sequences = dimOf(getQuery(), 0);
+  if (hasRaggedQueries())
+    sequences = getQOffsets() ? dimOf(getQOffsets(), 0) - 1 : SizeTerm(1);
+
+  // Rows and what holds them; the verifier knows heads and elements.
+  shapes.size(value, 0, dimOf(getKey(), 0));
+  if (keys.rows.size() == 1 && values.rows.size() == 1)
+    shapes.size(value, values.rows.front(), dimOf(getKey(), keys.rows.front()));
+  if (getKeyForm() == KeyForm::Dense)
+    shapes.size(key, 0, sequences);
+  shapes.shape({"kv_offsets", getKvOffsets()}, {sequences + 1});
+  shapes.shape({"kv_lens", getKvLens()}, {sequences});
+  shapes.shape({"table_offsets", getTableOffsets()}, {sequences + 1});
+  Named table{"block_table", getBlockTable()};
+  if (table.value && table.rank() != 1) { // else it is ragged
+    shapes.rank(table, 2);
+    shapes.size(table, 0, sequences);
   }
-  return success();
+
+  SmallVector<SizeTerm> sizes;
+  if (getKvSlices())
+    sizes.push_back(getNumSlices());
+  llvm::append_range(sizes, dimsOf(getQuery(), 0, -1));
+  shapes.shape({"lse", getLse()}, sizes);
+  SizeTerm elements = 1;
+  for (unsigned dim : values.elements)
+    elements = elements * dimOf(getValue(), dim);
+  sizes.push_back(elements);
+  shapes.shape({"result", getResult()}, sizes);
+  shapes.shape({"sink", getSink()}, {dimOf(getQuery(), -2)});
 }
 
 //===----------------------------------------------------------------------===//
 // hk.attention_combine
 //===----------------------------------------------------------------------===//
 
-LogicalResult AttentionCombineOp::verify() {
-  Named partials{"partials", getPartials()}, result{"result", getResult()};
-  if (failed(expectMinRank(*this, partials, 3)) ||
-      failed(expectStatic(*this, partials, 0)))
-    return failure();
-  ArrayRef<int64_t> shape = partials.type().getShape();
-  if (failed(expectShape(*this, {"slice_lse", getSliceLse()},
-                         shape.drop_back())) ||
-      failed(expectShape(*this, result, shape.drop_front())))
-    return failure();
-  if (getSink() && failed(expectShape(*this, {"sink", getSink()},
-                                      {partials.size(partials.rank() - 2)})))
-    return failure();
-  if (getLse())
-    return expectShape(*this, {"lse", getLse()},
-                       shape.drop_front().drop_back());
-  return success();
-}
-
-LogicalResult
-AttentionCombineOp::reifyResultShapes(OpBuilder &b,
-                                      ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getPartials());
-  sizes.erase(sizes.begin());
-  addShape(b, getLoc(), getResult(), sizes, r);
-  if (getLse()) {
-    sizes.pop_back();
-    addShape(b, getLoc(), getLse(), std::move(sizes), r);
-  }
-  return success();
+void AttentionCombineOp::stateShapes(ShapeRelations &shapes) {
+  Named partials{"partials", getPartials()};
+  shapes.minRank(partials, 3);
+  shapes.isStatic(partials, 0);
+  shapes.shape({"slice_lse", getSliceLse()}, dimsOf(getPartials(), 0, -1));
+  shapes.shape({"result", getResult()}, dimsOf(getPartials(), 1));
+  shapes.shape({"sink", getSink()}, {dimOf(getPartials(), -2)});
+  shapes.shape({"lse", getLse()}, dimsOf(getPartials(), 1, -1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,16 +159,24 @@ ArrayRef<unsigned> KVCacheWriteOp::getElementDims() {
   return cacheDimsOf(getLayout()).elements;
 }
 
-LogicalResult KVCacheWriteOp::verify() {
-  Named values{"values", getValues()}, slots{"slots", getSlots()};
-  Named cache{"cache", getCache()};
+void KVCacheWriteOp::stateShapes(ShapeRelations &shapes) {
+  Named values{"values", getValues()}, cache{"cache", getCache()};
   bool chunks = getRowDims().size() + getElementDims().size() > 2;
-  if (failed(expectRank(*this, values, 3)) ||
-      failed(expectRank(*this, cache, chunks ? 5 : 4)) ||
-      failed(expectElement(*this, values, cache.element())) ||
-      failed(expectShape(*this, slots, {values.size(0)})))
-    return failure();
-  if (chunks && failed(expectStatic(*this, cache, 4)))
+  SizeTerm rows = dimOf(getValues(), 0), elements = 1;
+  for (unsigned dim : getElementDims())
+    elements = elements * dimOf(getCache(), dim);
+  shapes.rank(values, 3);
+  shapes.rank(cache, chunks ? 5 : 4);
+  shapes.shape({"slots", getSlots()}, {rows});
+  if (chunks)
+    shapes.isStatic(cache, 4);
+  shapes.shape(values, {rows, dimOf(getCache(), getHeadDim()), elements});
+  shapes.same({"result", getResult()}, getCache());
+}
+
+LogicalResult KVCacheWriteOp::verify() {
+  Named cache{"cache", getCache()};
+  if (failed(expectElement(*this, {"values", getValues()}, cache.element())))
     return failure();
   bool packed = isa<Float4E2M1FNType>(cache.element());
   if (packed && getElementDims().back() + 1 != cache.rank())
@@ -161,18 +184,5 @@ LogicalResult KVCacheWriteOp::verify() {
                        "for ")
            << cache.element() << ", but got "
            << stringifyCacheLayout(getLayout());
-  int64_t size = 1;
-  for (unsigned dim : getElementDims())
-    size = ShapedType::isDynamic(size) || ShapedType::isDynamic(cache.size(dim))
-               ? ShapedType::kDynamic
-               : size * cache.size(dim);
-  return expectShape(*this, values,
-                     {values.size(0), cache.size(getHeadDim()), size});
-}
-
-LogicalResult
-KVCacheWriteOp::reifyResultShapes(OpBuilder &b,
-                                  ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getCache(), r);
   return success();
 }

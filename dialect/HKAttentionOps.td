@@ -18,7 +18,7 @@ include "HKOpBase.td"
 def HK_AttentionTensor : RankedTensorOf<[HK_Real, HK_Fp8, I8]>;
 
 def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
-    IsolatedFromAbove, HK_OperandsInMemory]> {
+    IsolatedFromAbove, HK_OperandsInMemory, HK_StatesShapes]> {
   let summary = "scaled dot product attention";
   let description = [{
     Queries are dense [B, Sq, Hq, D] or ragged [T, Hq, D], in which case
@@ -165,7 +165,8 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
   }];
 }
 
-def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine"> {
+def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine", "1",
+    [HK_StatesShapes]> {
   let summary = "attention from the attentions to slices of the keys";
   let description = [{
     partials is [n, ..., H, D], the attentions to n disjoint sets of keys, and
@@ -183,6 +184,7 @@ def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine"> {
   let arguments = (ins HK_F32Tensor:$partials, HK_F32Tensor:$slice_lse,
                        Optional<HK_F32Tensor>:$sink);
   let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
+  let hasVerifier = 0;
   let operandMaps = "";
   let assemblyFormat = [{
     $partials `,` $slice_lse (`sink` $sink^)? attr-dict `:` type($partials) `,`
@@ -191,9 +193,10 @@ def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine"> {
 }
 
 def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
-    DestinationStyleOpInterface, AllTypesMatch<["cache", "result"]>,
+    HK_StatesShapes, DestinationStyleOpInterface, AllTypesMatch<["cache", "result"]>,
     DeclareOpInterfaceMethods<HK_StateOpInterface>,
-    DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]>, HK_RowFacts<"2"> {
+    DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]>, HK_RowFacts<"2">,
+    HK_ShapeFacts<[HK_StatesShapes]> {
   let summary = "write rows into a cache at given slots";
   let description = [{
     values is [T, H, D], slots [T]; the cache has A blocks of B rows (contiguous:
@@ -226,7 +229,7 @@ def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
     ::llvm::ArrayRef<unsigned> getElementDims();
   }];
   let operandMaps = "";
-  let extraClassDefinition = factsDefinition # [{
+  let extraClassDefinition = factsDefinition # shapesDefinition # [{
     ::mlir::OpOperand *$cppClass::getTiedState(::mlir::OpResult) {
       return &getCacheMutable();
     }

@@ -118,12 +118,9 @@ static LogicalResult verifyValues(AttentionOp op, Named key, Named value) {
   CacheDims keys = op.getKeyDims(), values = op.getValueDims();
   if (failed(expectSize(op, value, values.head, key.size(keys.head))))
     return failure();
-  if (op.getKeyForm() != KeyForm::Ragged &&
-      failed(expectSize(op, value, 0, key.size(0))))
-    return failure();
+  if (values.rows.size() == 1 && keys.rows.size() == 1)
+    return success();
   int64_t rows = sizeOf(key, keys.rows);
-  if (values.rows.size() == 1)
-    return expectSize(op, value, values.rows.front(), rows);
   int64_t got = sizeOf(value, values.rows);
   if (compatibleSizes(rows, got))
     return success();
@@ -131,9 +128,9 @@ static LogicalResult verifyValues(AttentionOp op, Named key, Named value) {
          << rows << ", those of key, but got " << got;
 }
 
-/// Ranks, heads and head sizes of query, key, value and result.
+/// Ranks, heads and head sizes of query, key and value.
 static LogicalResult verifyHeads(AttentionOp op, Named query, Named key,
-                                 Named value, Named result) {
+                                 Named value) {
   if (query.rank() != 3 && query.rank() != 4)
     return op.emitOpError("expected rank of query to be 3 or 4, but got ")
            << query.rank();
@@ -163,17 +160,11 @@ static LogicalResult verifyHeads(AttentionOp op, Named query, Named key,
     return op.emitOpError("expected head size of key to be ")
            << op.getHeadSize() << ", that of query, but got "
            << sizeOf(key, keys.elements);
-  if (failed(verifyValues(op, key, value)))
-    return failure();
-  SmallVector<int64_t> shape(query.type().getShape());
-  shape.back() = op.getValueSize();
-  if (op.getKvSlices())
-    shape.insert(shape.begin(), op.getNumSlices());
-  return expectShape(op, result, shape);
+  return verifyValues(op, key, value);
 }
 
 //===----------------------------------------------------------------------===//
-// Sequences
+// Scales
 //===----------------------------------------------------------------------===//
 
 /// Number of sequences as the queries tell it; kDynamic when unknown.
@@ -185,40 +176,6 @@ static int64_t numSequences(AttentionOp op) {
   int64_t size = tensorType(op.getQOffsets()).getDimSize(0);
   return ShapedType::isDynamic(size) ? size : size - 1;
 }
-
-/// Offsets, lengths and block tables agree on the number of sequences.
-static LogicalResult verifySequences(AttentionOp op, Named key) {
-  if (!op.hasRaggedQueries() &&
-      failed(verifyPresence(op, "q_offsets", op.getQOffsets(), false,
-                            "queries of rank 4")))
-    return failure();
-  if (op.getQOffsets() &&
-      failed(expectRank(op, {"q_offsets", op.getQOffsets()}, 1)))
-    return failure();
-  int64_t sequences = numSequences(op);
-  int64_t bounds = ShapedType::isDynamic(sequences) ? sequences : sequences + 1;
-  if (op.getKeyForm() == KeyForm::Dense &&
-      failed(expectSize(op, key, 0, sequences)))
-    return failure();
-  if (op.getKvOffsets() &&
-      failed(expectShape(op, {"kv_offsets", op.getKvOffsets()}, {bounds})))
-    return failure();
-  if (op.getKvLens() &&
-      failed(expectShape(op, {"kv_lens", op.getKvLens()}, {sequences})))
-    return failure();
-  if (op.getTableOffsets())
-    return expectShape(op, {"table_offsets", op.getTableOffsets()}, {bounds});
-  if (!op.getBlockTable())
-    return success();
-  Named table{"block_table", op.getBlockTable()};
-  if (failed(expectRank(op, table, 2)))
-    return failure();
-  return expectSize(op, table, 0, sequences);
-}
-
-//===----------------------------------------------------------------------===//
-// Scales
-//===----------------------------------------------------------------------===//
 
 /// A scale of the rank of `of`, whose dims are `dims`: one element for all
 /// along a dim, or one each, or one for `block` rows.
@@ -308,12 +265,12 @@ static LogicalResult verifyNormalizer(AttentionOp op, Named result) {
 LogicalResult AttentionOp::verify() {
   Named query{"query", getQuery()}, key{"key", getKey()};
   Named value{"value", getValue()}, result{"result", getResult()};
-  if (failed(verifyHeads(*this, query, key, value, result)) ||
-      failed(verifyKeyForm(*this)) || failed(verifySequences(*this, key)) ||
+  if (failed(verifyHeads(*this, query, key, value)) ||
+      failed(verifyKeyForm(*this)) ||
+      (!hasRaggedQueries() &&
+       failed(verifyPresence(*this, "q_offsets", getQOffsets(), false,
+                             "queries of rank 4"))) ||
       failed(verifyScales(*this, query, key, value)))
-    return failure();
-  if (getSink() &&
-      failed(expectShape(*this, {"sink", getSink()}, {getNumHeads()})))
     return failure();
   if (getSoftcap() && !(getSoftcap()->convertToFloat() > 0))
     return emitOpError("expected softcap to be above 0, but got ")
@@ -324,12 +281,7 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("expected p_type to be f32, bf16, f16 or a float of 8 "
                        "bits, but got ")
            << pType;
-  if (failed(verifyNormalizer(*this, result)))
-    return failure();
-  if (getLse())
-    return expectShape(*this, {"lse", getLse()},
-                       result.type().getShape().drop_back());
-  return success();
+  return verifyNormalizer(*this, result);
 }
 
 /// The types of a region's arguments.

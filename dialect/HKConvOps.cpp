@@ -41,12 +41,48 @@ OpOperand *CausalConv1dOp::getTiedState(OpResult result) {
   return &getStateMutable()[0];
 }
 
-/// The number of sequences as far as the types say.
-static int64_t numSequences(CausalConv1dOp op) {
-  if (!op.getOffsets())
-    return tensorType(op.getInput()).getDimSize(0);
-  int64_t bounds = tensorType(op.getOffsets()).getDimSize(0);
-  return ShapedType::isDynamic(bounds) ? bounds : bounds - 1;
+void CausalConv1dOp::stateShapes(ShapeRelations &shapes) {
+  Named input{"input", getInput()}, weight{"weight", getWeight()};
+  Named state{"state", getState()};
+  bool ragged = static_cast<bool>(getOffsets());
+  if (ragged && getLayout() == Conv1dLayout::channel_first)
+    return; // the verifier says so
+  shapes.rank(input, ragged ? 2 : 3);
+  shapes.rank(weight, 2);
+  shapes.isStatic(weight, 0);
+  shapes.isStatic(weight, 1);
+  shapes.rank({"offsets", getOffsets()}, 1);
+  SizeTerm channels = dimOf(getWeight(), 0), width = dimOf(getWeight(), 1);
+  SizeTerm batch = dimOf(getInput(), 0);
+  SizeTerm tokens = dimOf(getInput(), getTokenDim());
+  SizeTerm sequences = ragged ? dimOf(getOffsets(), 0) - 1 : batch;
+  shapes.isStatic(input, getChannelDim());
+  shapes.size(input, getChannelDim(), channels);
+  shapes.same({"result", getResult()}, getInput());
+  shapes.shape({"bias", getBias()}, {channels});
+  if (!ragged) // else the verifier wants none
+    shapes.shape({"seq_idx", getSeqIdx()}, {batch, tokens});
+
+  if (getComputed()) {
+    shapes.rank({"indices", getIndices()}, 2);
+    shapes.size({"indices", getIndices()}, 0, sequences);
+  } else {
+    shapes.shape({"indices", getIndices()}, {sequences});
+  }
+  shapes.shape({"has_initial", getHasInitial()}, {sequences});
+  shapes.shape({"accepted", getAccepted()}, {sequences});
+  shapes.shape({"ring", getRing()}, {sequences});
+  shapes.shape({"computed", getComputed()}, {sequences});
+  if (!ragged)
+    shapes.shape({"windows", getWindows()},
+                 {batch, tokens, channels, width - 1});
+
+  shapes.rank(state, 3);
+  shapes.size(state, getStateChannelDim(), channels);
+  if (!getIndices())
+    shapes.size(state, 0, sequences);
+  shapes.isStatic(state, getStateTokenDim());
+  shapes.same({"new_state", getNewState()}, getState());
 }
 
 static LogicalResult verifyBlocks(CausalConv1dOp op) {
@@ -69,10 +105,7 @@ static LogicalResult verifyBlocks(CausalConv1dOp op) {
   if (!op.getIndices())
     return op.emitOpError("expected indices to be present with computed, but "
                           "got none");
-  Named indices{"indices", op.getIndices()};
-  if (failed(expectRank(op, indices, 2)))
-    return failure();
-  return expectSize(op, indices, 0, numSequences(op));
+  return success();
 }
 
 static LogicalResult verifyWindows(CausalConv1dOp op, Named input) {
@@ -81,12 +114,7 @@ static LogicalResult verifyWindows(CausalConv1dOp op, Named input) {
   if (op.getOffsets())
     return op.emitOpError("expected windows to be absent with offsets, but got "
                           "one");
-  Named windows{"windows", op.getWindows()};
-  if (failed(expectElement(op, windows, input.element())))
-    return failure();
-  return expectShape(op, windows,
-                     {input.size(0), input.size(op.getTokenDim()),
-                      op.getNumChannels(), op.getWidth() - 1});
+  return expectElement(op, {"windows", op.getWindows()}, input.element());
 }
 
 static LogicalResult verifyState(CausalConv1dOp op, Named input) {
@@ -97,16 +125,9 @@ static LogicalResult verifyState(CausalConv1dOp op, Named input) {
         Operand("accepted", op.getAccepted()), Operand("ring", op.getRing()),
         Operand("computed", op.getComputed()),
         Operand("windows", op.getWindows())}) {
-    if (!value)
-      continue;
-    if (!op.getState())
+    if (value && !op.getState())
       return op.emitOpError("expected ")
              << name << " to be absent without a state, but got one";
-    if (value == op.getWindows() ||
-        (value == op.getIndices() && op.getComputed()))
-      continue; // these have more dims
-    if (failed(expectShape(op, {name, value}, {numSequences(op)})))
-      return failure();
   }
   for (auto [name, value] : {Operand("has_initial", op.getHasInitial()),
                              Operand("accepted", op.getAccepted())})
@@ -129,16 +150,9 @@ static LogicalResult verifyState(CausalConv1dOp op, Named input) {
     return op.emitOpError("expected state to be another tensor than input, "
                           "which must not change while it is read");
   Named state{"state", op.getState()};
-  if (failed(expectRank(op, state, 3)) ||
-      failed(expectElement(op, state, input.element())) ||
-      failed(
-          expectSize(op, state, op.getStateChannelDim(), op.getNumChannels())))
-    return failure();
-  if (!op.getIndices() && failed(expectSize(op, state, 0, numSequences(op))))
+  if (failed(expectElement(op, state, input.element())))
     return failure();
   int64_t token = op.getStateTokenDim();
-  if (failed(expectStatic(op, state, token)))
-    return failure();
   if (state.size(token) < op.getWidth() - 1)
     return op.emitOpError("expected size of dim ")
            << token << " of state to be at least " << op.getWidth() - 1
@@ -150,7 +164,7 @@ static LogicalResult verifyState(CausalConv1dOp op, Named input) {
   return success();
 }
 
-static LogicalResult verifySeqIdx(CausalConv1dOp op, Named input) {
+static LogicalResult verifySeqIdx(CausalConv1dOp op) {
   if (!op.getSeqIdx())
     return success();
   for (auto [name, value] : {std::pair("offsets", op.getOffsets()),
@@ -158,58 +172,21 @@ static LogicalResult verifySeqIdx(CausalConv1dOp op, Named input) {
     if (value)
       return op.emitOpError("expected ")
              << name << " to be absent with seq_idx, but got one";
-  return expectShape(op, {"seq_idx", op.getSeqIdx()},
-                     {input.size(0), input.size(op.getTokenDim())});
+  return success();
 }
 
 LogicalResult CausalConv1dOp::verify() {
-  Named input{"input", getInput()}, weight{"weight", getWeight()};
-  bool ragged = static_cast<bool>(getOffsets());
-  if (ragged && getLayout() == Conv1dLayout::channel_first)
+  if (getOffsets() && getLayout() == Conv1dLayout::channel_first)
     return emitOpError("expected layout to be channel_last with offsets, but "
                        "got channel_first");
-  if (failed(expectRank(*this, input, ragged ? 2 : 3)) ||
-      failed(expectRank(*this, weight, 2)) ||
-      failed(expectStatic(*this, weight, 0)) ||
-      failed(expectStatic(*this, weight, 1)))
-    return failure();
   if (getWidth() < 2 || getWidth() > 4)
     return emitOpError("expected size of dim 1 of weight to be 2, 3 or 4, but "
                        "got ")
            << getWidth();
-  if (failed(expectStatic(*this, input, getChannelDim())) ||
-      failed(expectSize(*this, input, getChannelDim(), getNumChannels())) ||
-      failed(
-          expectShape(*this, {"result", getResult()}, input.type().getShape())))
+  if (getOffsets() && tensorType(getOffsets()).getDimSize(0) == 0)
+    return emitOpError("expected size of dim 0 of offsets to be at least 1, "
+                       "but got 0");
+  if (failed(verifySeqIdx(*this)))
     return failure();
-  if (getBias() &&
-      failed(expectShape(*this, {"bias", getBias()}, {getNumChannels()})))
-    return failure();
-  if (ragged) {
-    Named offsets{"offsets", getOffsets()};
-    if (failed(expectRank(*this, offsets, 1)))
-      return failure();
-    if (offsets.size(0) == 0)
-      return emitOpError("expected size of dim 0 of offsets to be at least 1, "
-                         "but got 0");
-  }
-  if (failed(verifySeqIdx(*this, input)))
-    return failure();
-  return verifyState(*this, input);
-}
-
-LogicalResult
-CausalConv1dOp::reifyResultShapes(OpBuilder &b,
-                                  ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getInput(), r);
-  if (getNewState())
-    addShapeOf(b, getLoc(), getNewState(), getState(), r);
-  if (getWindows()) {
-    Sizes sizes = sizesOf(b, getLoc(), getInput());
-    addShape(b, getLoc(), getWindows(),
-             {sizes[0], sizes[getTokenDim()], sizes[getChannelDim()],
-              b.getIndexAttr(getWidth() - 1)},
-             r);
-  }
-  return success();
+  return verifyState(*this, {"input", getInput()});
 }

@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OpSyntax.h"
 #include "OpUtils.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -28,71 +27,6 @@ using namespace mlir::hk;
 #define GET_ATTRDEF_CLASSES
 #include "hk/Dialect/HKAttrs.cpp.inc"
 
-//===----------------------------------------------------------------------===//
-// Scales of hk.matmul: (lhs, rhs), none for a side without, nothing without any
-//===----------------------------------------------------------------------===//
-
-/// Reads `scales (a, b)`, of which either may be `none`.
-static ParseResult parseScales(OpAsmParser &parser,
-                               function_ref<ParseResult()> parseLhs,
-                               function_ref<ParseResult()> parseRhs) {
-  if (failed(parser.parseOptionalKeyword("scales")))
-    return success();
-  auto parse = [&](function_ref<ParseResult()> parseSide) -> ParseResult {
-    if (succeeded(parser.parseOptionalKeyword("none")))
-      return success();
-    return parseSide();
-  };
-  return failure(parser.parseLParen() || parse(parseLhs) ||
-                 parser.parseComma() || parse(parseRhs) ||
-                 parser.parseRParen());
-}
-
-using OptionalOperand = std::optional<OpAsmParser::UnresolvedOperand>;
-
-static ParseResult parseProductScales(OpAsmParser &parser, OptionalOperand &lhs,
-                                      OptionalOperand &rhs) {
-  return parseScales(
-      parser, [&] { return parser.parseOperand(lhs.emplace()); },
-      [&] { return parser.parseOperand(rhs.emplace()); });
-}
-
-static ParseResult parseProductScaleTypes(OpAsmParser &parser, Type &lhs,
-                                          Type &rhs) {
-  return parseScales(
-      parser, [&] { return parser.parseType(lhs); },
-      [&] { return parser.parseType(rhs); });
-}
-
-template <class T> static void printScales(OpAsmPrinter &p, T lhs, T rhs) {
-  if (!lhs && !rhs)
-    return;
-  auto print = [&](T side) {
-    if (side)
-      p << side;
-    else
-      p << "none";
-  };
-  p << " scales(";
-  print(lhs);
-  p << ", ";
-  print(rhs);
-  p << ")";
-}
-
-static void printProductScales(OpAsmPrinter &p, Operation *, Value lhs,
-                               Value rhs) {
-  printScales(p, lhs, rhs);
-}
-
-static void printProductScaleTypes(OpAsmPrinter &p, Operation *, Type lhs,
-                                   Type rhs) {
-  printScales(p, lhs, rhs);
-}
-
-#define GET_OP_CLASSES
-#include "hk/Dialect/HKOps.cpp.inc"
-
 namespace {
 /// A function of base ops may be called: its body takes the call's place.
 struct HKInlinerInterface : DialectInlinerInterface {
@@ -105,10 +39,7 @@ struct HKInlinerInterface : DialectInlinerInterface {
 
 void HKDialect::initialize() {
   addInterfaces<HKInlinerInterface>();
-  addOperations<
-#define GET_OP_LIST
-#include "hk/Dialect/HKOps.cpp.inc"
-      >();
+  registerHKDialectOperations(this);
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "hk/Dialect/HKAttrs.cpp.inc"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Verifiers and result shapes. All operands with tokens share their leading
-// dims, [B, T] or, with offsets, [T].
+// Shapes and verifiers. All operands with tokens share their leading dims,
+// [B, T] or, with offsets, [T].
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,124 +15,91 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+//===----------------------------------------------------------------------===//
+// Shared statements and checks
+//===----------------------------------------------------------------------===//
+
 namespace {
-
-/// Checks of the operands of one operator that have tokens.
-class TokenCheck {
+/// The tensors of one operator that have tokens.
+class TokenShapes {
 public:
-  /// `lead` is the operand whose leading dims the others must have.
-  TokenCheck(Operation *op, Value offsets, Named lead)
-      : op(op), offsets(offsets), lead(lead) {}
-
-  int64_t numLeading() const { return offsets ? 1 : 2; }
-  ArrayRef<int64_t> leading() const {
-    return lead.type().getShape().take_front(numLeading());
-  }
-  /// The number of sequences as far as the types say.
-  int64_t numSequences() const {
+  /// `lead` is the operand whose leading dims the others have.
+  TokenShapes(ShapeRelations &shapes, Value offsets, Named lead)
+      : shapes(shapes), offsets(offsets), leading{dimOf(lead.value, 0)} {
     if (!offsets)
-      return lead.size(0);
-    int64_t bounds = tensorType(offsets).getDimSize(0);
-    return ShapedType::isDynamic(bounds) ? bounds : bounds - 1;
+      leading.push_back(dimOf(lead.value, 1));
+    shapes.rank({"offsets", offsets}, 1);
+    hasTail(lead);
   }
 
-  /// Rank and static trailing sizes of an operand with tokens.
-  LogicalResult hasTail(Named v, int64_t tail) const {
-    if (failed(expectRank(op, v, numLeading() + tail)))
-      return failure();
-    for (int64_t dim = numLeading(); dim < v.rank(); ++dim) {
-      if (failed(expectStatic(op, v, dim)))
-        return failure();
+  SizeTerm numSequences() const {
+    return offsets ? dimOf(offsets, 0) - 1 : leading[0];
+  }
+  SmallVector<SizeTerm> withTail(ArrayRef<SizeTerm> tail) const {
+    SmallVector<SizeTerm> sizes(leading);
+    llvm::append_range(sizes, tail);
+    return sizes;
+  }
+  /// `v` has heads and elements of its own number, which is static.
+  void hasTail(Named v) const {
+    int64_t rank = (offsets ? 1 : 2) + 2;
+    shapes.rank(v, rank);
+    shapes.isStatic(v, rank - 2);
+    shapes.isStatic(v, rank - 1);
+    shapes.shape(v, withTail({dimOf(v.value, -2), dimOf(v.value, -1)}));
+  }
+  void has(StringRef name, Value value, ArrayRef<SizeTerm> tail) const {
+    shapes.shape({name, value}, withTail(tail));
+  }
+  /// The states of hk.chunk_state: chunks, heads, keys, values.
+  void hasStates(Value states, int64_t chunk, ArrayRef<SizeTerm> tail) const {
+    SizeTerm chunks = ceilDiv(leading.back(), chunk);
+    SmallVector<SizeTerm> sizes;
+    if (offsets)
+      sizes.push_back(chunks + numSequences());
+    else
+      sizes.append({leading[0], chunks});
+    llvm::append_range(sizes, tail);
+    shapes.shape({"states", states}, sizes);
+  }
+  /// Indices, has_initial, state and new_state of an operator with a state.
+  template <class OpT>
+  void hasState(OpT op, const SizeTerm &heads, const SizeTerm &keys,
+                const SizeTerm &values) const {
+    Named state{"state", op.getState()};
+    shapes.shape({"indices", op.getIndices()}, {numSequences()});
+    shapes.shape({"has_initial", op.getHasInitial()}, {numSequences()});
+    if (!state.value)
+      return;
+    bool keyMajor = op.getStateLayout() == StateLayout::key_major;
+    shapes.shape(state,
+                 {op.getIndices() ? dimOf(state.value, 0) : numSequences(),
+                  heads, keyMajor ? keys : values, keyMajor ? values : keys});
+    for (int64_t dim = 1; dim < 4; ++dim)
+      shapes.isStatic(state, dim);
+    shapes.same({"new_state", op.getNewState()}, state.value);
+  }
+
+private:
+  ShapeRelations &shapes;
+  Value offsets;
+  SmallVector<SizeTerm> leading;
+};
+} // namespace
+
+/// At least one sequence bound, head and element of a head.
+static LogicalResult verifyNotEmpty(Operation *op, Value offsets,
+                                    ArrayRef<Named> operands) {
+  if (offsets && tensorType(offsets).getDimSize(0) == 0)
+    return op->emitOpError("expected size of dim 0 of offsets to be at least "
+                           "1, but got 0");
+  for (Named v : operands)
+    for (int64_t dim = v.rank() - 2; dim < v.rank(); ++dim)
       if (v.size(dim) < 1)
         return op->emitOpError("expected size of dim ")
                << dim << " of " << v.name << " to be at least 1, but got "
                << v.size(dim);
-    }
-    return success();
-  }
-  LogicalResult hasShape(StringRef name, Value value,
-                         ArrayRef<int64_t> tail) const {
-    if (!value)
-      return success();
-    SmallVector<int64_t> shape(leading());
-    shape.append(tail.begin(), tail.end());
-    return expectShape(op, {name, value}, shape);
-  }
-  LogicalResult offsetsAreBounds() const {
-    if (!offsets)
-      return success();
-    Named v{"offsets", offsets};
-    if (failed(expectRank(op, v, 1)))
-      return failure();
-    if (v.size(0) == 0)
-      return op->emitOpError("expected size of dim 0 of offsets to be at least "
-                             "1, but got 0");
-    return success();
-  }
-  /// Value heads share key heads in runs.
-  LogicalResult headsDivide(int64_t keyHeads, int64_t valueHeads) const {
-    if (valueHeads % keyHeads == 0)
-      return success();
-    return op->emitOpError("expected number of value heads to be a multiple of "
-                           "the ")
-           << keyHeads << " key heads, but got " << valueHeads;
-  }
-  LogicalResult isChunk(int64_t chunk) const {
-    if (chunk == 16 || chunk == 32 || chunk == 64)
-      return success();
-    return op->emitOpError("expected chunk to be 16, 32 or 64, but got ")
-           << chunk;
-  }
-
-private:
-  Operation *op;
-  Value offsets;
-  Named lead;
-};
-
-} // namespace
-
-/// State, indices, has_initial and new_state of an operator with a state.
-template <class OpT>
-static LogicalResult verifyState(OpT op, const TokenCheck &check, int64_t heads,
-                                 int64_t keys, int64_t values) {
-  for (auto [name, value] :
-       {std::pair<StringRef, Value>("indices", op.getIndices()),
-        std::pair<StringRef, Value>("has_initial", op.getHasInitial())}) {
-    if (!value)
-      continue;
-    if (!op.getState())
-      return op.emitOpError("expected ")
-             << name << " to be absent without a state, but got one";
-    if (failed(expectShape(op, {name, value}, {check.numSequences()})))
-      return failure();
-  }
-  if (static_cast<bool>(op.getState()) != static_cast<bool>(op.getNewState()))
-    return op.emitOpError("expected new_state to be ")
-           << (op.getState() ? "present with" : "absent without")
-           << " a state, but got " << (op.getState() ? "none" : "one");
-  if (!op.getState())
-    return success();
-  bool keyMajor = op.getStateLayout() == StateLayout::key_major;
-  int64_t lines = op.getIndices() ? ShapedType::kDynamic : check.numSequences();
-  if (failed(expectShape(
-          op, {"state", op.getState()},
-          {lines, heads, keyMajor ? keys : values, keyMajor ? values : keys})))
-    return failure();
-  for (int64_t dim = 1; dim < 4; ++dim)
-    if (failed(expectStatic(op, {"state", op.getState()}, dim)))
-      return failure();
-  if (op.getNewState().getType() != op.getState().getType())
-    return op.emitOpError("expected type of new_state to be ")
-           << op.getState().getType() << ", that of state, but got "
-           << op.getNewState().getType();
   return success();
-}
-
-template <class OpT> static OpOperand *tiedState(OpT op, OpResult result) {
-  if (!op.getState() || result != op.getNewState())
-    return nullptr;
-  return &op.getStateMutable()[0];
 }
 
 static int64_t lastSize(Value value) {
@@ -140,6 +107,48 @@ static int64_t lastSize(Value value) {
 }
 static int64_t sizeBeforeLast(Value value) {
   return tensorType(value).getShape().drop_back().back();
+}
+
+/// Value heads share key heads in runs.
+static LogicalResult verifyHeads(Operation *op, Value keys, Value values) {
+  int64_t keyHeads = sizeBeforeLast(keys), heads = sizeBeforeLast(values);
+  if (heads % keyHeads == 0)
+    return success();
+  return op->emitOpError("expected number of value heads to be a multiple of "
+                         "the ")
+         << keyHeads << " key heads, but got " << heads;
+}
+
+static LogicalResult verifyChunk(Operation *op, int64_t chunk) {
+  if (chunk == 16 || chunk == 32 || chunk == 64)
+    return success();
+  return op->emitOpError("expected chunk to be 16, 32 or 64, but got ")
+         << chunk;
+}
+
+/// State, indices, has_initial and new_state of an operator with a state.
+template <class OpT> static LogicalResult verifyState(OpT op) {
+  for (auto [name, value] :
+       {std::pair<StringRef, Value>("indices", op.getIndices()),
+        std::pair<StringRef, Value>("has_initial", op.getHasInitial())})
+    if (value && !op.getState())
+      return op.emitOpError("expected ")
+             << name << " to be absent without a state, but got one";
+  if (static_cast<bool>(op.getState()) != static_cast<bool>(op.getNewState()))
+    return op.emitOpError("expected new_state to be ")
+           << (op.getState() ? "present with" : "absent without")
+           << " a state, but got " << (op.getState() ? "none" : "one");
+  if (!op.getState() || op.getNewState().getType() == op.getState().getType())
+    return success();
+  return op.emitOpError("expected type of new_state to be ")
+         << op.getState().getType() << ", that of state, but got "
+         << op.getNewState().getType();
+}
+
+template <class OpT> static OpOperand *tiedState(OpT op, OpResult result) {
+  if (!op.getState() || result != op.getNewState())
+    return nullptr;
+  return &op.getStateMutable()[0];
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,70 +159,53 @@ OpOperand *GatedDeltaRuleOp::getTiedState(OpResult result) {
   return tiedState(*this, result);
 }
 
+void GatedDeltaRuleOp::stateShapes(ShapeRelations &shapes) {
+  TokenShapes tokens(shapes, getOffsets(), {"query", getQuery()});
+  tokens.hasTail({"value", getValue()});
+  SizeTerm heads = dimOf(getQuery(), -2), keys = dimOf(getQuery(), -1);
+  SizeTerm valueHeads = dimOf(getValue(), -2), values = dimOf(getValue(), -1);
+  tokens.has("key", getKey(), {heads, keys});
+  tokens.has("decay", getDecay(), {valueHeads});
+  tokens.has("key_decay", getKeyDecay(), {valueHeads, keys});
+  tokens.has("value_decay", getValueDecay(), {valueHeads, values});
+  tokens.has("result", getResult(), {valueHeads, values});
+  SmallVector<SizeTerm> perHead = {valueHeads};
+  if (getBeta() && tensorType(getBeta()).getRank() != (getOffsets() ? 2 : 3))
+    perHead.push_back(values);
+  tokens.has("beta", getBeta(), perHead);
+  tokens.hasState(*this, valueHeads, keys, values);
+}
+
 LogicalResult GatedDeltaRuleOp::verify() {
-  Named query{"query", getQuery()}, value{"value", getValue()};
-  TokenCheck check(*this, getOffsets(), query);
-  if (failed(check.offsetsAreBounds()) || failed(check.hasTail(query, 2)) ||
-      failed(check.hasTail(value, 2)))
+  if (failed(verifyNotEmpty(*this, getOffsets(),
+                            {{"query", getQuery()}, {"value", getValue()}})) ||
+      failed(verifyHeads(*this, getQuery(), getValue())))
     return failure();
-  int64_t heads = sizeBeforeLast(getQuery()), keys = lastSize(getQuery());
-  int64_t valueHeads = sizeBeforeLast(getValue());
-  int64_t values = lastSize(getValue());
-  if (failed(check.headsDivide(heads, valueHeads)) ||
-      failed(check.hasShape("key", getKey(), {heads, keys})) ||
-      failed(check.hasShape("value", getValue(), {valueHeads, values})) ||
-      failed(check.hasShape("decay", getDecay(), {valueHeads})) ||
-      failed(check.hasShape("key_decay", getKeyDecay(), {valueHeads, keys})) ||
-      failed(check.hasShape("value_decay", getValueDecay(),
-                            {valueHeads, values})) ||
-      failed(check.hasShape("result", getResult(), {valueHeads, values})))
-    return failure();
-  if (getBeta()) {
-    bool headwise = tensorType(getBeta()).getRank() == check.numLeading() + 1;
-    SmallVector<int64_t> tail = {valueHeads};
-    if (!headwise)
-      tail.push_back(values);
-    if (failed(check.hasShape("beta", getBeta(), tail)))
-      return failure();
-  }
   if (getL2norm() && getL2norm()->isNegative())
     return emitOpError("expected l2norm to be at least 0, but got ")
            << getL2norm()->convertToDouble();
-  return verifyState(*this, check, valueHeads, keys, values);
-}
-
-LogicalResult
-GatedDeltaRuleOp::reifyResultShapes(OpBuilder &b,
-                                    ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getValue(), r);
-  if (getNewState())
-    addShapeOf(b, getLoc(), getNewState(), getState(), r);
-  return success();
+  return verifyState(*this);
 }
 
 //===----------------------------------------------------------------------===//
 // hk.chunk_kkt
 //===----------------------------------------------------------------------===//
 
-LogicalResult ChunkKktOp::verify() {
-  Named key{"key", getKey()}, result{"result", getResult()};
-  TokenCheck check(*this, getOffsets(), key);
-  auto chunk = static_cast<int64_t>(getChunk());
-  if (failed(check.offsetsAreBounds()) || failed(check.hasTail(key, 2)) ||
-      failed(check.hasTail(result, 2)) || failed(check.isChunk(chunk)))
-    return failure();
-  int64_t valueHeads = sizeBeforeLast(getResult());
-  if (failed(check.headsDivide(sizeBeforeLast(getKey()), valueHeads)) ||
-      failed(check.hasShape("result", getResult(), {valueHeads, chunk})) ||
-      failed(check.hasShape("decay", getDecay(), {valueHeads})))
-    return failure();
-  return check.hasShape("beta", getBeta(), {valueHeads});
+void ChunkKktOp::stateShapes(ShapeRelations &shapes) {
+  TokenShapes tokens(shapes, getOffsets(), {"key", getKey()});
+  SizeTerm valueHeads = dimOf(getResult(), -2);
+  tokens.hasTail({"result", getResult()});
+  tokens.has("result", getResult(), {valueHeads, getChunk()});
+  tokens.has("decay", getDecay(), {valueHeads});
+  tokens.has("beta", getBeta(), {valueHeads});
 }
 
-LogicalResult ChunkKktOp::reifyResultShapes(OpBuilder &b,
-                                            ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getKey(), r);
-  return success();
+LogicalResult ChunkKktOp::verify() {
+  if (failed(verifyNotEmpty(*this, getOffsets(),
+                            {{"key", getKey()}, {"result", getResult()}})) ||
+      failed(verifyChunk(*this, getChunk())))
+    return failure();
+  return verifyHeads(*this, getKey(), getResult());
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,19 +214,15 @@ LogicalResult ChunkKktOp::reifyResultShapes(OpBuilder &b,
 
 int64_t SolveTrilOp::getChunk() { return lastSize(getInput()); }
 
-LogicalResult SolveTrilOp::verify() {
-  Named input{"input", getInput()};
-  TokenCheck check(*this, getOffsets(), input);
-  if (failed(check.offsetsAreBounds()) || failed(check.hasTail(input, 2)) ||
-      failed(check.isChunk(getChunk())))
-    return failure();
-  return expectShape(*this, {"result", getResult()}, input.type().getShape());
+void SolveTrilOp::stateShapes(ShapeRelations &shapes) {
+  TokenShapes tokens(shapes, getOffsets(), {"input", getInput()});
+  shapes.same({"result", getResult()}, getInput());
 }
 
-LogicalResult SolveTrilOp::reifyResultShapes(OpBuilder &b,
-                                             ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getInput(), r);
-  return success();
+LogicalResult SolveTrilOp::verify() {
+  if (failed(verifyNotEmpty(*this, getOffsets(), {{"input", getInput()}})))
+    return failure();
+  return verifyChunk(*this, getChunk());
 }
 
 //===----------------------------------------------------------------------===//
@@ -243,35 +231,27 @@ LogicalResult SolveTrilOp::reifyResultShapes(OpBuilder &b,
 
 int64_t ChunkWUOp::getChunk() { return lastSize(getInverse()); }
 
+void ChunkWUOp::stateShapes(ShapeRelations &shapes) {
+  TokenShapes tokens(shapes, getOffsets(), {"key", getKey()});
+  tokens.hasTail({"value", getValue()});
+  tokens.hasTail({"inverse", getInverse()});
+  SizeTerm heads = dimOf(getValue(), -2);
+  tokens.has("inverse", getInverse(), {heads, dimOf(getInverse(), -1)});
+  tokens.has("decay", getDecay(), {heads});
+  tokens.has("beta", getBeta(), {heads});
+  tokens.has("w", getW(), {heads, dimOf(getKey(), -1)});
+  tokens.has("u", getU(), {heads, dimOf(getValue(), -1)});
+}
+
 LogicalResult ChunkWUOp::verify() {
   Named key{"key", getKey()}, value{"value", getValue()};
-  Named inverse{"inverse", getInverse()};
-  TokenCheck check(*this, getOffsets(), key);
-  if (failed(check.offsetsAreBounds()) || failed(check.hasTail(key, 2)) ||
-      failed(check.hasTail(value, 2)) || failed(check.hasTail(inverse, 2)) ||
-      failed(check.isChunk(getChunk())))
-    return failure();
-  int64_t heads = sizeBeforeLast(getValue());
-  if (failed(check.headsDivide(sizeBeforeLast(getKey()), heads)) ||
-      failed(
-          check.hasShape("value", getValue(), {heads, lastSize(getValue())})) ||
-      failed(check.hasShape("inverse", getInverse(), {heads, getChunk()})) ||
-      failed(check.hasShape("decay", getDecay(), {heads})) ||
-      failed(check.hasShape("beta", getBeta(), {heads})) ||
-      failed(check.hasShape("w", getW(), {heads, lastSize(getKey())})) ||
-      failed(check.hasShape("u", getU(), {heads, lastSize(getValue())})) ||
+  if (failed(verifyNotEmpty(*this, getOffsets(),
+                            {key, value, {"inverse", getInverse()}})) ||
+      failed(verifyChunk(*this, getChunk())) ||
+      failed(verifyHeads(*this, getKey(), getValue())) ||
       failed(expectElement(*this, {"w", getW()}, key.element())))
     return failure();
   return expectElement(*this, {"u", getU()}, value.element());
-}
-
-LogicalResult ChunkWUOp::reifyResultShapes(OpBuilder &b,
-                                           ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getValue());
-  sizes.back() = b.getIndexAttr(lastSize(getKey()));
-  addShape(b, getLoc(), getW(), std::move(sizes), r);
-  addShapeOf(b, getLoc(), getU(), getValue(), r);
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,94 +262,49 @@ OpOperand *ChunkStateOp::getTiedState(OpResult result) {
   return tiedState(*this, result);
 }
 
-/// The states of hk.chunk_state: chunks, heads, keys, values.
-static LogicalResult verifyStates(Operation *op, const TokenCheck &check,
-                                  Value states, Value offsets, int64_t chunk,
-                                  ArrayRef<int64_t> tail) {
-  SmallVector<int64_t> shape;
-  int64_t tokens = check.leading().back();
-  if (!offsets) {
-    shape = {check.leading()[0], ceilDiv(tokens, chunk)};
-  } else {
-    int64_t sequences = check.numSequences();
-    bool open =
-        ShapedType::isDynamic(tokens) || ShapedType::isDynamic(sequences);
-    shape = {open ? ShapedType::kDynamic : ceilDiv(tokens, chunk) + sequences};
-  }
-  shape.append(tail.begin(), tail.end());
-  return expectShape(op, {"states", states}, shape);
+void ChunkStateOp::stateShapes(ShapeRelations &shapes) {
+  TokenShapes tokens(shapes, getOffsets(), {"key", getKey()});
+  tokens.hasTail({"u", getU()});
+  SizeTerm heads = dimOf(getU(), -2), values = dimOf(getU(), -1);
+  SizeTerm keys = dimOf(getKey(), -1);
+  tokens.has("w", getW(), {heads, keys});
+  tokens.has("decay", getDecay(), {heads});
+  tokens.has("v_new", getVNew(), {heads, values});
+  tokens.hasStates(getStates(), getChunk(), {heads, keys, values});
+  tokens.hasState(*this, heads, keys, values);
 }
 
 LogicalResult ChunkStateOp::verify() {
   Named key{"key", getKey()}, u{"u", getU()};
-  TokenCheck check(*this, getOffsets(), key);
-  auto chunk = static_cast<int64_t>(getChunk());
-  if (failed(check.offsetsAreBounds()) || failed(check.hasTail(key, 2)) ||
-      failed(check.hasTail(u, 2)) || failed(check.isChunk(chunk)))
-    return failure();
-  int64_t heads = sizeBeforeLast(getU());
-  int64_t keys = lastSize(getKey()), values = lastSize(getU());
-  if (failed(check.headsDivide(sizeBeforeLast(getKey()), heads)) ||
-      failed(check.hasShape("w", getW(), {heads, keys})) ||
-      failed(check.hasShape("u", getU(), {heads, values})) ||
-      failed(check.hasShape("decay", getDecay(), {heads})) ||
-      failed(check.hasShape("v_new", getVNew(), {heads, values})) ||
+  if (failed(verifyNotEmpty(*this, getOffsets(), {key, u})) ||
+      failed(verifyChunk(*this, getChunk())) ||
+      failed(verifyHeads(*this, getKey(), getU())) ||
       failed(expectElement(*this, {"w", getW()}, key.element())) ||
       failed(expectElement(*this, {"v_new", getVNew()}, u.element())) ||
-      failed(expectElement(*this, {"states", getStates()}, key.element())) ||
-      failed(verifyStates(*this, check, getStates(), getOffsets(), chunk,
-                          {heads, keys, values})))
+      failed(expectElement(*this, {"states", getStates()}, key.element())))
     return failure();
-  return verifyState(*this, check, heads, keys, values);
-}
-
-LogicalResult ChunkStateOp::reifyResultShapes(OpBuilder &b,
-                                              ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getU());
-  auto chunk = static_cast<int64_t>(getChunk());
-  OpFoldResult values = sizes.pop_back_val(), heads = sizes.pop_back_val();
-  OpFoldResult tokens = sizes.pop_back_val();
-  OpFoldResult chunks = ceilDivideSize(b, getLoc(), tokens, chunk);
-  if (getOffsets()) {
-    OpFoldResult bounds = sizesOf(b, getLoc(), getOffsets())[0];
-    OpFoldResult sequences = addSizes(b, getLoc(), bounds, b.getIndexAttr(-1));
-    chunks = addSizes(b, getLoc(), chunks, sequences);
-  }
-  sizes.push_back(chunks);
-  sizes.append({heads, b.getIndexAttr(lastSize(getKey())), values});
-  addShape(b, getLoc(), getStates(), std::move(sizes), r);
-  addShapeOf(b, getLoc(), getVNew(), getU(), r);
-  if (getNewState())
-    addShapeOf(b, getLoc(), getNewState(), getState(), r);
-  return success();
+  return verifyState(*this);
 }
 
 //===----------------------------------------------------------------------===//
 // hk.chunk_output
 //===----------------------------------------------------------------------===//
 
-LogicalResult ChunkOutputOp::verify() {
-  Named query{"query", getQuery()}, value{"value", getValue()};
-  TokenCheck check(*this, getOffsets(), query);
-  auto chunk = static_cast<int64_t>(getChunk());
-  if (failed(check.offsetsAreBounds()) || failed(check.hasTail(query, 2)) ||
-      failed(check.hasTail(value, 2)) || failed(check.isChunk(chunk)))
-    return failure();
-  int64_t heads = sizeBeforeLast(getQuery()), keys = lastSize(getQuery());
-  int64_t valueHeads = sizeBeforeLast(getValue());
-  int64_t values = lastSize(getValue());
-  if (failed(check.headsDivide(heads, valueHeads)) ||
-      failed(check.hasShape("key", getKey(), {heads, keys})) ||
-      failed(check.hasShape("value", getValue(), {valueHeads, values})) ||
-      failed(check.hasShape("decay", getDecay(), {valueHeads})) ||
-      failed(verifyStates(*this, check, getStates(), getOffsets(), chunk,
-                          {valueHeads, keys, values})))
-    return failure();
-  return check.hasShape("result", getResult(), {valueHeads, values});
+void ChunkOutputOp::stateShapes(ShapeRelations &shapes) {
+  TokenShapes tokens(shapes, getOffsets(), {"query", getQuery()});
+  tokens.hasTail({"value", getValue()});
+  SizeTerm heads = dimOf(getQuery(), -2), keys = dimOf(getQuery(), -1);
+  SizeTerm valueHeads = dimOf(getValue(), -2), values = dimOf(getValue(), -1);
+  tokens.has("key", getKey(), {heads, keys});
+  tokens.has("decay", getDecay(), {valueHeads});
+  tokens.hasStates(getStates(), getChunk(), {valueHeads, keys, values});
+  tokens.has("result", getResult(), {valueHeads, values});
 }
 
-LogicalResult ChunkOutputOp::reifyResultShapes(OpBuilder &b,
-                                               ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getValue(), r);
-  return success();
+LogicalResult ChunkOutputOp::verify() {
+  if (failed(verifyNotEmpty(*this, getOffsets(),
+                            {{"query", getQuery()}, {"value", getValue()}})) ||
+      failed(verifyChunk(*this, getChunk())))
+    return failure();
+  return verifyHeads(*this, getQuery(), getValue());
 }

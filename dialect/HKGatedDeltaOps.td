@@ -19,7 +19,8 @@ include "HKEnums.td"
 // with `offsets` (i32 [N + 1], from 0, not decreasing, at most T) they are
 // [T, H, ...] and sequence s has the tokens [offsets[s], offsets[s + 1]).
 class HK_TokenOp<string mnemonic, list<Trait> traits = []>
-    : HK_BaseOp<mnemonic, !listconcat([AttrSizedOperandSegments], traits)>;
+    : HK_BaseOp<mnemonic, !listconcat([AttrSizedOperandSegments, HK_StatesShapes],
+                                     traits)>;
 
 def HK_GatedDeltaRuleOp : HK_TokenOp<"gated_delta_rule",
     [DeclareOpInterfaceMethods<HK_StateOpInterface>]> {
@@ -117,7 +118,7 @@ def HK_ChunkKktOp : HK_TokenOp<"chunk_kkt"> {
   }];
 }
 
-def HK_SolveTrilOp : HK_BaseOp<"solve_tril"> {
+def HK_SolveTrilOp : HK_BaseOp<"solve_tril", [HK_StatesShapes]> {
   let summary = "inverse of I + A for every chunk";
   let description = [{
     With A the C tokens of a chunk of `input` as a [C, C] matrix of which the part

@@ -66,51 +66,44 @@ static LogicalResult verifyForm(GroupedMatmulOp op) {
   return success();
 }
 
-/// The operands that have an element or a row for each group.
-static LogicalResult verifyPerGroup(GroupedMatmulOp op, int64_t groups,
-                                    int64_t n) {
-  if (!op.isBlocks()) {
-    bool bounds = op.getForm() == GroupForm::bounds;
-    int64_t size =
-        bounds && !ShapedType::isDynamic(groups) ? groups + 1 : groups;
-    if (failed(expectSize(op, {"groups", op.getGroups()}, 0, size)))
-      return failure();
+void GroupedMatmulOp::stateShapes(ShapeRelations &shapes) {
+  Named lhs{"lhs", getLhs()}, rhs{"rhs", getRhs()},
+      result{"result", getResult()};
+  shapes.rank(lhs, 2);
+  shapes.rank(rhs, getAlongK() ? 2 : 3);
+  shapes.rank(result, getAlongK() ? 3 : 2);
+  SizeTerm m = dimOf(getLhs(), getLhsDim(MatmulDim::M));
+  SizeTerm k = dimOf(getLhs(), getLhsDim(MatmulDim::K));
+  SizeTerm n = dimOf(getRhs(), getRhsDim(MatmulDim::N));
+  shapes.size(rhs, getRhsDim(MatmulDim::K), k);
+  SizeTerm groups = dimOf(getRhs(), 0);
+  if (getAlongK()) {
+    // The type alone says how many groups there are.
+    shapes.isStatic(result, 0);
+    if (result.rank() == 3)
+      groups = getNumGroups();
+    shapes.shape(result, {groups, m, n});
+  } else if (isBlocks()) {
+    SizeTerm slots(int64_t(getTopK()));
+    shapes.shape(result, {getTopK() == 1 ? m : m * slots, n});
+  } else {
+    shapes.shape(result, {dimOf(getPlaces(), 0), n});
   }
-  if (op.getBias() &&
-      failed(expectShape(op, {"bias", op.getBias()}, {groups, n})))
-    return failure();
-  return op.getGroupScale()
-             ? expectShape(op, {"group_scale", op.getGroupScale()}, {groups})
-             : success();
-}
-
-/// Rows of the result where they are not those of a group of k.
-static int64_t resultRows(GroupedMatmulOp op) {
-  int64_t rows = tensorType(op.getPlaces()).getDimSize(0);
-  if (!op.isBlocks())
-    return rows;
-  rows = tensorType(op.getLhs()).getDimSize(0);
-  return ShapedType::isDynamic(rows) ? rows : rows * int64_t(op.getTopK());
+  if (!isBlocks())
+    shapes.size({"groups", getGroups()}, 0,
+                getForm() == GroupForm::bounds ? groups + SizeTerm(1) : groups);
+  shapes.shape({"bias", getBias()}, {groups, n});
+  shapes.shape({"group_scale", getGroupScale()}, {groups});
+  stateProductScale(shapes, {"lhs_scale", getLhsScale()}, lhs,
+                    ::hk::kBlockScaleA, m, k);
+  stateProductScale(shapes, {"rhs_scale", getRhsScale()}, rhs,
+                    ::hk::kBlockScaleB, n, k);
 }
 
 LogicalResult GroupedMatmulOp::verify() {
   Named lhs{"lhs", getLhs()}, rhs{"rhs", getRhs()},
       result{"result", getResult()};
-  if (failed(expectRank(*this, lhs, 2)) ||
-      failed(expectRank(*this, rhs, getAlongK() ? 2 : 3)) ||
-      failed(expectRank(*this, result, getAlongK() ? 3 : 2)) ||
-      (getAlongK() && failed(expectStatic(*this, result, 0))) ||
-      failed(verifyForm(*this)))
-    return failure();
-  int64_t m = lhs.size(getLhsDim(MatmulDim::M));
-  int64_t k = lhs.size(getLhsDim(MatmulDim::K));
-  int64_t n = rhs.size(getRhsDim(MatmulDim::N)), groups = getNumGroups();
-  if (failed(expectSize(*this, rhs, getRhsDim(MatmulDim::K), k)) ||
-      failed(expectShape(*this, result,
-                         getAlongK()
-                             ? SmallVector<int64_t>{groups, m, n}
-                             : SmallVector<int64_t>{resultRows(*this), n})) ||
-      failed(verifyPerGroup(*this, groups, n)))
+  if (failed(verifyForm(*this)))
     return failure();
   bool onlySums =
       !getLhsScale() && !getRhsScale() && !getGroupScale() && !getBias();
@@ -122,40 +115,5 @@ LogicalResult GroupedMatmulOp::verify() {
         return emitOpError("expected element type of ")
                << v.name << " to be f32, bf16 or f16 with along_k, but got "
                << v.element();
-  if (getLhsScale() &&
-      failed(verifyProductScale(*this, {"lhs_scale", getLhsScale()}, lhs,
-                                ::hk::kBlockScaleA, m, k)))
-    return failure();
-  if (!getRhsScale())
-    return success();
-  return verifyProductScale(*this, {"rhs_scale", getRhsScale()}, rhs,
-                            ::hk::kBlockScaleB, n, k);
-}
-
-LogicalResult
-GroupedMatmulOp::reifyResultShapes(OpBuilder &b,
-                                   ReifiedRankedShapedTypeDims &r) {
-  Location loc = getLoc();
-  auto size = [&](Value value, int64_t dim) {
-    return tensor::getMixedSize(b, loc, value, dim);
-  };
-  OpFoldResult n = size(getRhs(), getRhsDim(MatmulDim::N));
-  if (getAlongK()) {
-    addShape(b, loc, getResult(),
-             {b.getIndexAttr(getNumGroups()),
-              size(getLhs(), getLhsDim(MatmulDim::M)), n},
-             r);
-    return success();
-  }
-  OpFoldResult rows = size(isBlocks() ? Value(getLhs()) : getPlaces(), 0);
-  if (std::optional<int64_t> known = getConstantIntValue(rows);
-      isBlocks() && known)
-    rows = b.getIndexAttr(*known * int64_t(getTopK()));
-  else if (isBlocks() && getTopK() != 1)
-    rows = arith::MulIOp::create(
-               b, loc, cast<Value>(rows),
-               arith::ConstantIndexOp::create(b, loc, int64_t(getTopK())))
-               .getResult();
-  addShape(b, loc, getResult(), {rows, n}, r);
-  return success();
+  return verifyProductScales(*this);
 }

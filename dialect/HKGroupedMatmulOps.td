@@ -17,7 +17,8 @@ include "HKMatmulOps.td"
 include "HKRoutingOps.td"
 
 def HK_GroupedMatmulOp : HK_BaseOp<"grouped_matmul", [AttrSizedOperandSegments,
-    HK_OperandsInMemory, DeclareOpInterfaceMethods<HK_ProductOpInterface>]> {
+    HK_OperandsInMemory, HK_StatesShapes,
+    DeclareOpInterfaceMethods<HK_ProductOpInterface>]> {
   let summary = "matrix product of rows with the matrix of their group";
   let description = [{
     Rows of A [R, K] are multiplied with one of the G matrices of B, [G, K, N], or

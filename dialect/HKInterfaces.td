@@ -68,6 +68,21 @@ def HK_RowwiseOpInterface : OpInterface<"RowwiseOpInterface"> {
   ];
 }
 
+def HK_ShapeOpInterface : OpInterface<"ShapeOpInterface"> {
+  let cppNamespace = "::mlir::hk";
+  let description = [{
+    Ops that state how the sizes of their operands and results are related. The
+    verifier, reifyResultShapes, the dim symbols of lib/Analysis and the
+    interpreter read the statement; none of them knows the op.
+  }];
+  let methods = [InterfaceMethod<[{
+      Adds the relations to `shapes`, in the order in which they are checked. Runs
+      on ops that are not verified yet: a rank may be wrong, an attribute out of
+      range.
+    }], "void", "stateShapes", (ins "::mlir::hk::ShapeRelations &":$shapes)>];
+  let verify = "return ::mlir::hk::verifyShapes($_op);";
+}
+
 def HK_UnaryOpInterface : OpInterface<"UnaryOpInterface"> {
   let cppNamespace = "::mlir::hk";
   let description = [{

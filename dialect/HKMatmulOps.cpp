@@ -31,45 +31,72 @@ int64_t MatmulOp::getRhsDim(MatmulDim dim) {
   return (dim == MatmulDim::K) != getTransposeB() ? rank - 2 : rank - 1;
 }
 
-/// The sizes that `spec` gives the scales of [rows, k] elements, in the last
-/// two dims of `scale`.
-static LogicalResult expectScales(Operation *op, Named scale, ScaleSpec spec,
-                                  int64_t rows, int64_t k) {
-  auto blocks = [](int64_t n, int32_t block) -> int64_t {
-    return block == 0 ? 1 : ceilDiv(n, block);
-  };
-  int64_t last = scale.rank() - 1;
-  if (failed(expectSize(op, scale, last - 1, blocks(rows, spec.rows))))
-    return failure();
-  return expectSize(op, scale, last, blocks(k, spec.depth));
+static bool isOneElement(Named v) {
+  return v.type().hasStaticShape() && v.type().getNumElements() == 1;
 }
 
-LogicalResult mlir::hk::verifyProductScale(Operation *op, Named scale,
-                                           Named operand, ScaleSpec blocks,
-                                           int64_t rows, int64_t k) {
+void mlir::hk::stateProductScale(ShapeRelations &shapes, Named scale,
+                                 Named operand, ScaleSpec blocks,
+                                 const SizeTerm &rows, const SizeTerm &k) {
+  if (!scale.value)
+    return;
   bool mx = isa<Float8E8M0FNUType>(scale.element());
-  if (mx && !isa<Float4E2M1FNType, Float8E4M3FNType, Float8E5M2Type>(
-                operand.element()))
-    return op->emitOpError("expected element type of ")
-           << operand.name
-           << " with f8E8M0FNU scales to be f4E2M1FN, f8E4M3FN or f8E5M2, but "
-              "got "
-           << operand.element();
-  if (!mx && scale.type().hasStaticShape() &&
-      scale.type().getNumElements() == 1)
-    return success();
+  if (!mx && isOneElement(scale))
+    return;
   int64_t batch = scale.rank() == operand.rank() ? operand.rank() - 2 : 0;
-  if (failed(expectRank(op, scale, batch + 2)))
-    return failure();
-  for (int64_t d = 0; d < batch; ++d)
-    if (failed(expectSize(op, scale, d, operand.size(d))))
-      return failure();
-  if (mx)
-    return expectScales(op, scale, ::hk::kMxScale, rows, k);
-  bool perRow =
-      scale.size(batch + 1) == 1 && (ceilDiv(k, blocks.depth) != 1 ||
-                                     compatibleSizes(scale.size(batch), rows));
-  return expectScales(op, scale, perRow ? ::hk::kRowScale : blocks, rows, k);
+  shapes.rank(scale, batch + 2);
+  for (int64_t dim = 0; dim < batch; ++dim)
+    shapes.size(scale, dim, dimOf(operand.value, dim));
+  std::optional<int64_t> scaleRows = staticSizeOf(scale.value, batch);
+  std::optional<int64_t> numRows = rows.evaluate(staticSizeOf);
+  bool perRow = staticSizeOf(scale.value, batch + 1) == 1 &&
+                (ceilDiv(k, blocks.depth).evaluate(staticSizeOf) != 1 ||
+                 !scaleRows || !numRows || scaleRows == numRows);
+  ScaleSpec spec = mx ? ::hk::kMxScale : perRow ? ::hk::kRowScale : blocks;
+  auto scales = [](const SizeTerm &n, int32_t block) {
+    return block == 0 ? SizeTerm(1) : ceilDiv(n, block);
+  };
+  shapes.size(scale, batch, scales(rows, spec.rows));
+  shapes.size(scale, batch + 1, scales(k, spec.depth));
+}
+
+void MatmulOp::stateShapes(ShapeRelations &shapes) {
+  Named lhs{"lhs", getLhs()}, rhs{"rhs", getRhs()};
+  shapes.minRank(lhs, 2);
+  shapes.minRank(rhs, 2);
+  SizeTerm m = dimOf(getLhs(), getLhsDim(MatmulDim::M));
+  SizeTerm k = dimOf(getLhs(), getLhsDim(MatmulDim::K));
+  SizeTerm n = dimOf(getRhs(), getRhsDim(MatmulDim::N));
+  shapes.size(rhs, getRhsDim(MatmulDim::K), k);
+  if (rhs.rank() == lhs.rank())
+    for (int64_t dim = 0; dim + 2 < lhs.rank(); ++dim)
+      shapes.size(rhs, dim, dimOf(getLhs(), dim));
+  SmallVector<SizeTerm> sizes;
+  if (getKSlices())
+    sizes.push_back(getNumSlices());
+  llvm::append_range(sizes, dimsOf(getLhs(), 0, -2));
+  sizes.append({m, n});
+  shapes.shape({"result", getResult()}, sizes);
+  stateProductScale(shapes, {"lhs_scale", getLhsScale()}, lhs,
+                    ::hk::kBlockScaleA, m, k);
+  stateProductScale(shapes, {"rhs_scale", getRhsScale()}, rhs,
+                    ::hk::kBlockScaleB, n, k);
+}
+
+LogicalResult mlir::hk::verifyProductScales(ProductOpInterface op) {
+  for (auto [scale, operand] :
+       {std::pair(op.getLhsScale(), Named{"lhs", op.getLhs()}),
+        std::pair(op.getRhsScale(), Named{"rhs", op.getRhs()})})
+    if (scale && isa<Float8E8M0FNUType>(tensorType(scale).getElementType()) &&
+        !isa<Float4E2M1FNType, Float8E4M3FNType, Float8E5M2Type>(
+            operand.element()))
+      return op->emitOpError("expected element type of ")
+             << operand.name
+             << " with f8E8M0FNU scales to be f4E2M1FN, f8E4M3FN or f8E5M2, "
+                "but "
+                "got "
+             << operand.element();
+  return success();
 }
 
 LogicalResult mlir::hk::verifyProductElements(Operation *op, Named lhs,
@@ -95,28 +122,9 @@ LogicalResult mlir::hk::verifyProductElements(Operation *op, Named lhs,
 LogicalResult MatmulOp::verify() {
   Named lhs{"lhs", getLhs()}, rhs{"rhs", getRhs()},
       result{"result", getResult()};
-  if (failed(expectMinRank(*this, lhs, 2)) ||
-      failed(expectMinRank(*this, rhs, 2)))
-    return failure();
   if (rhs.rank() != 2 && rhs.rank() != lhs.rank())
     return emitOpError("expected rank of rhs to be 2 or ")
            << lhs.rank() << ", but got " << rhs.rank();
-
-  int64_t m = lhs.size(getLhsDim(MatmulDim::M));
-  int64_t k = lhs.size(getLhsDim(MatmulDim::K));
-  int64_t n = rhs.size(getRhsDim(MatmulDim::N));
-  if (failed(expectSize(*this, rhs, getRhsDim(MatmulDim::K), k)))
-    return failure();
-  if (rhs.rank() > 2)
-    for (int64_t d = 0; d < lhs.rank() - 2; ++d)
-      if (failed(expectSize(*this, rhs, d, lhs.size(d))))
-        return failure();
-  SmallVector<int64_t> shape(lhs.type().getShape().drop_back(2));
-  shape.append({m, n});
-  if (getKSlices())
-    shape.insert(shape.begin(), getNumSlices());
-  if (failed(expectShape(*this, result, shape)))
-    return failure();
 
   bool integer = lhs.element().isInteger(8);
   bool scaled = getLhsScale() || getRhsScale();
@@ -128,16 +136,7 @@ LogicalResult MatmulOp::verify() {
     if (failed(expectElement(*this, result, partial)))
       return failure();
   }
-  if (!scaled)
-    return success();
-  if (getLhsScale() &&
-      failed(verifyProductScale(*this, {"lhs_scale", getLhsScale()}, lhs,
-                                ::hk::kBlockScaleA, m, k)))
-    return failure();
-  if (!getRhsScale())
-    return success();
-  return verifyProductScale(*this, {"rhs_scale", getRhsScale()}, rhs,
-                            ::hk::kBlockScaleB, n, k);
+  return verifyProductScales(*this);
 }
 
 /// What `operand` is the transpose of, its last two dims exchanged, or null.
@@ -168,39 +167,13 @@ LogicalResult MatmulOp::canonicalize(MatmulOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-LogicalResult MatmulOp::reifyResultShapes(OpBuilder &b,
-                                          ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getLhs());
-  OpFoldResult m = sizes[getLhsDim(MatmulDim::M)];
-  sizes.truncate(sizes.size() - 2);
-  if (getKSlices())
-    sizes.insert(sizes.begin(), b.getIndexAttr(getNumSlices()));
-  sizes.push_back(m);
-  sizes.push_back(
-      tensor::getMixedSize(b, getLoc(), getRhs(), getRhsDim(MatmulDim::N)));
-  addShape(b, getLoc(), getResult(), std::move(sizes), r);
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // hk.sum_slices
 //===----------------------------------------------------------------------===//
 
 LogicalResult SumSlicesOp::verify() {
   Named input{"input", getInput()}, result{"result", getResult()};
-  if (failed(expectMinRank(*this, input, 1)) ||
-      failed(expectStatic(*this, input, 0)) ||
-      failed(expectShape(*this, result, input.type().getShape().drop_front())))
-    return failure();
   if (result.element().isInteger(32) && !input.element().isInteger(32))
     return expectElement(*this, input, result.element());
-  return success();
-}
-
-LogicalResult SumSlicesOp::reifyResultShapes(OpBuilder &b,
-                                             ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getInput());
-  sizes.erase(sizes.begin());
-  addShape(b, getLoc(), getResult(), std::move(sizes), r);
   return success();
 }

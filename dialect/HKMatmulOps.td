@@ -17,7 +17,8 @@ include "HKOpBase.td"
 def HK_ProductScaleTensor : RankedTensorOf<[F32, F8E8M0FNU]>;
 
 def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
-    HK_OperandsInMemory, DeclareOpInterfaceMethods<HK_ProductOpInterface>]> {
+    HK_OperandsInMemory, HK_StatesShapes,
+    DeclareOpInterfaceMethods<HK_ProductOpInterface>]> {
   let summary = "matrix product, batched, with optional scales";
   let description = [{
     C[b..., m, n] = sum over k of A[b..., m, k] * B[b..., k, n]. A is stored
@@ -85,6 +86,11 @@ def HK_SumSlicesOp : HK_RowwiseOp<"sum_slices", "0"> {
   let arguments = (ins RankedTensorOf<[HK_Real, I32]>:$input);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
   let operandMaps = "";
+  let shapes = [{
+    shapes.minRank({"input", getInput()}, 1);
+    shapes.isStatic({"input", getInput()}, 0);
+    shapes.shape({"result", getResult()}, dimsOf(getInput(), 1));
+  }];
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 

@@ -11,9 +11,6 @@
 
 #include "OpUtils.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -39,68 +36,42 @@ static LogicalResult verifyForm(MqaLogitsOp op) {
   return success();
 }
 
-/// The product of two sizes, if both are known.
-static int64_t product(int64_t a, int64_t b) {
-  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b)
-             ? ShapedType::kDynamic
-             : a * b;
+void MqaLogitsOp::stateShapes(ShapeRelations &shapes) {
+  Named query{"query", getQuery()}, key{"key", getKey()};
+  int64_t last = isPaged() ? 3 : 2;
+  SizeTerm rows = dimOf(getQuery(), 0), keys = dimOf(getKey(), 0);
+  if (!isPaged() && key.rank() != 2)
+    return; // the verifier says so
+  shapes.rank(query, last + 1);
+  shapes.isStatic(query, last);
+  shapes.isStatic(query, last - 1);
+  shapes.size(key, -1, dimOf(getQuery(), last));
+  shapes.shape({"weights", getWeights()}, dimsOf(getQuery(), 0, -1));
+  SmallVector<SizeTerm> scales = dimsOf(getKey(), 0, -1);
+  scales.push_back(1);
+  shapes.shape({"key_scales", getKeyScales()}, scales);
+  shapes.shape({"starts", getStarts()}, {rows});
+  shapes.shape({"ends", getEnds()}, {rows});
+  shapes.shape({"kv_lens", getKvLens()}, {rows});
+  Named table{"block_table", getBlockTable()};
+  shapes.rank(table, 2);
+  shapes.size(table, 0, rows);
+  if (isPaged()) {
+    if (!table.value)
+      return; // the verifier says so
+    keys = dimOf(table.value, 1) * dimOf(getKey(), 1);
+  }
+  SmallVector<SizeTerm> sizes = dimsOf(getQuery(), 0, -2);
+  sizes.push_back(keys);
+  shapes.shape({"result", getResult()}, sizes);
 }
 
 LogicalResult MqaLogitsOp::verify() {
   Named query{"query", getQuery()}, key{"key", getKey()};
-  Named weights{"weights", getWeights()}, result{"result", getResult()};
   if (key.rank() != 2 && key.rank() != 3)
     return emitOpError("expected rank of key to be 2 or 3, but got ")
            << key.rank();
-  int64_t last = isPaged() ? 3 : 2;
-  if (failed(expectRank(*this, query, last + 1)) ||
-      failed(expectElement(*this, key, query.element())) ||
-      failed(expectStatic(*this, query, last)) ||
-      failed(expectStatic(*this, query, last - 1)) ||
-      failed(expectSize(*this, key, key.rank() - 1, query.size(last))) ||
-      failed(verifyForm(*this)))
+  if (failed(expectElement(*this, key, query.element())))
     return failure();
-  ArrayRef<int64_t> rows = query.type().getShape().drop_back();
-  if (failed(expectShape(*this, weights, rows)))
-    return failure();
-  if (getKeyScales()) {
-    SmallVector<int64_t> shape(key.type().getShape());
-    shape.back() = 1;
-    if (failed(expectShape(*this, {"key_scales", getKeyScales()}, shape)))
-      return failure();
-  }
-  for (Named range : {Named{"starts", getStarts()}, Named{"ends", getEnds()},
-                      Named{"kv_lens", getKvLens()}})
-    if (range.value && failed(expectShape(*this, range, {query.size(0)})))
-      return failure();
-  SmallVector<int64_t> shape(rows.drop_back());
-  int64_t keys = key.size(0);
-  if (isPaged()) {
-    Named table{"block_table", getBlockTable()};
-    if (failed(expectRank(*this, table, 2)) ||
-        failed(expectSize(*this, table, 0, query.size(0))))
-      return failure();
-    keys = product(table.size(1), key.size(1));
-  }
-  shape.push_back(keys);
-  return expectShape(*this, result, shape);
-}
-
-LogicalResult MqaLogitsOp::reifyResultShapes(OpBuilder &b,
-                                             ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getQuery());
-  Sizes key = sizesOf(b, getLoc(), getKey());
-  sizes.resize(sizes.size() - 2);
-  if (!isPaged()) {
-    sizes.push_back(key[0]);
-  } else {
-    OpFoldResult blocks = sizesOf(b, getLoc(), getBlockTable())[1];
-    sizes.push_back(arith::MulIOp::create(
-                        b, getLoc(),
-                        getValueOrCreateConstantIndexOp(b, getLoc(), blocks),
-                        getValueOrCreateConstantIndexOp(b, getLoc(), key[1]))
-                        .getResult());
-  }
-  addShape(b, getLoc(), getResult(), std::move(sizes), r);
-  return success();
+  return verifyForm(*this);
 }

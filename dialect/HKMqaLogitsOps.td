@@ -15,7 +15,7 @@
 include "HKOpBase.td"
 
 def HK_MqaLogitsOp : HK_BaseOp<"mqa_logits", [AttrSizedOperandSegments,
-    HK_OperandsInMemory]> {
+    HK_OperandsInMemory, HK_StatesShapes]> {
   let summary = "weighted sum over heads of rectified query-key products";
   let description = [{
     With H heads that share the keys,

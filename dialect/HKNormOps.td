@@ -36,6 +36,11 @@ def HK_RmsNormOp : HK_RowwiseOp<"rms_norm"> {
                        UnitAttr:$round_before_weight);
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::SumOfSquares}";
+  let shapes = [{
+    shapes.minRank({"input", getInput()}, 1);
+    shapes.same({"result", getResult()}, getInput());
+    shapes.vectorLike({"weight", getWeight()}, getInput());
+  }];
   let assemblyFormat = [{
     $input (`,` $weight^)? `epsilon` $epsilon
     oilist(`weight_offset` $weight_offset | `round_before_weight` $round_before_weight)
@@ -60,6 +65,12 @@ def HK_LayerNormOp : HK_RowwiseOp<"layer_norm"> {
                        HK_RealTensor:$bias, F32Attr:$epsilon);
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::Sum, ::mlir::hk::RowReduction::SumOfCentredSquares}";
+  let shapes = [{
+    shapes.minRank({"input", getInput()}, 1);
+    shapes.same({"result", getResult()}, getInput());
+    shapes.vectorLike({"weight", getWeight()}, getInput());
+    shapes.vectorLike({"bias", getBias()}, getInput());
+  }];
   let assemblyFormat = "$input `,` $weight `,` $bias `epsilon` $epsilon attr-dict `:` type($input) `,` type($weight) `,` type($bias) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
@@ -77,6 +88,10 @@ def HK_L2NormOp : HK_RowwiseOp<"l2_norm"> {
   let arguments = (ins HK_RealTensor:$input, F32Attr:$epsilon);
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::SumOfSquares}";
+  let shapes = [{
+    shapes.minRank({"input", getInput()}, 1);
+    shapes.same({"result", getResult()}, getInput());
+  }];
   let assemblyFormat = "$input `epsilon` $epsilon attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
@@ -95,6 +110,11 @@ def HK_SoftmaxOp : HK_RowwiseOp<"softmax"> {
   let results = (outs HK_RealTensor:$result);
   let rowReductions = "{::mlir::hk::RowReduction::Maximum, ::mlir::hk::RowReduction::SumOfExp}";
   let cost = 3;
+  let hasVerifier = 0;
+  let shapes = [{
+    shapes.minRank({"input", getInput()}, 1);
+    shapes.same({"result", getResult()}, getInput());
+  }];
   let assemblyFormat = "$input attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 

@@ -133,9 +133,39 @@ def HK_OnlyKnownAttributes : NativeOpTrait<"OnlyKnownAttributes"> {
 class HK_Op<string mnemonic, list<Trait> traits = []>
     : Op<HK_Dialect, mnemonic, !listconcat([HK_OnlyKnownAttributes], traits)>;
 
+// The operator's .cpp says how the sizes of its tensors are related: stateShapes.
+def HK_StatesShapes : DeclareOpInterfaceMethods<HK_ShapeOpInterface>;
+
+// How the sizes of an operator's tensors are related. Mixed into its class, which
+// takes `shapesDefinition` into its extraClassDefinition and `shapeTraits` into
+// its traits.
+class HK_ShapeFacts<list<Trait> given> {
+  // Statements on `shapes`, a ShapeRelations (include/hk/Dialect/ShapeRelations.h).
+  // Empty: with the trait HK_StatesShapes the operator's .cpp has them; without
+  // it, it implements ReifyRankedShapedTypeOpInterface itself.
+  string shapes = "";
+  bit statesElsewhere = !foldl(0, given, found, trait,
+                               !or(found, !eq(trait, HK_StatesShapes)));
+  bit statesHere = !not(!empty(shapes));
+  list<Trait> shapeTraits =
+      !listconcat([HK_Reify], !if(statesHere, [HK_StatesShapes], []<Trait>));
+  string shapesDefinition = !if(statesHere, [{
+    void $cppClass::stateShapes(::mlir::hk::ShapeRelations &shapes) {
+      }] # shapes # [{
+    }
+  }], "") # !if(!or(statesHere, statesElsewhere), [{
+    ::llvm::LogicalResult $cppClass::reifyResultShapes(
+        ::mlir::OpBuilder &b, ::mlir::ReifiedRankedShapedTypeDims &sizes) {
+      return ::mlir::hk::reifyShapes(*this, b, sizes);
+    }
+  }], "");
+}
+
 // A base operator on tensors by value.
-class HK_BaseOp<string mnemonic, list<Trait> traits = []>
-    : HK_Op<mnemonic, !listconcat([Pure, HK_Reify], traits)> {
+class HK_BaseOp<string mnemonic, list<Trait> given = []>
+    : HK_Op<mnemonic, []>, HK_ShapeFacts<given> {
+  let traits = !listconcat([HK_OnlyKnownAttributes, Pure], shapeTraits, given);
+  let extraClassDefinition = shapesDefinition;
   let hasVerifier = 1;
 }
 
@@ -182,7 +212,7 @@ class HK_RowwiseOp<string mnemonic, string rowDims = "1",
     : HK_BaseOp<mnemonic, !listconcat(
           [DeclareOpInterfaceMethods<HK_RowwiseOpInterface>], traits)>,
       HK_RowFacts<rowDims> {
-  let extraClassDefinition = factsDefinition;
+  let extraClassDefinition = factsDefinition # shapesDefinition;
 }
 
 // One whose result elements are functions of the operands' elements of the same

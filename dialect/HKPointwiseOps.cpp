@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Broadcasting and element types of pointwise operators, casts and constants.
-// Unary and binary operators get their shape functions from their TableGen
-// class.
+// Element types of pointwise operators, casts and constants. Their shapes stand
+// beside their definitions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +28,7 @@ static LogicalResult verifyOperandTypes(Operation *op, Named lhs, Named rhs) {
 LogicalResult mlir::hk::verifyBinary(Operation *op, Value lhs, Value rhs,
                                      Value result) {
   Named l{"lhs", lhs}, r{"rhs", rhs}, res{"result", result};
-  if (failed(verifyOperandTypes(op, l, r)) ||
-      failed(expectBroadcast(op, {l, r}, res)))
+  if (failed(verifyOperandTypes(op, l, r)))
     return failure();
   if (isa<FloatType>(l.element()) && !isa<FloatType>(res.element()))
     return op->emitOpError(
@@ -55,61 +53,19 @@ LogicalResult ClampOp::verify() {
   return success();
 }
 
-LogicalResult ClampOp::reifyResultShapes(OpBuilder &b,
-                                         ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getInput(), r);
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // hk.compare, hk.select
 //===----------------------------------------------------------------------===//
 
 LogicalResult CompareOp::verify() {
-  Named lhs{"lhs", getLhs()}, rhs{"rhs", getRhs()};
-  if (failed(verifyOperandTypes(*this, lhs, rhs)))
-    return failure();
-  return expectBroadcast(*this, {lhs, rhs}, {"result", getResult()});
-}
-
-LogicalResult CompareOp::reifyResultShapes(OpBuilder &b,
-                                           ReifiedRankedShapedTypeDims &r) {
-  addShape(b, getLoc(), getResult(),
-           broadcastSizes(b, getLoc(), getOperands(), getResult()), r);
-  return success();
+  return verifyOperandTypes(*this, {"lhs", getLhs()}, {"rhs", getRhs()});
 }
 
 LogicalResult SelectOp::verify() {
-  Named t{"true_value", getTrueValue()}, f{"false_value", getFalseValue()};
-  Named result{"result", getResult()};
-  if (failed(expectElement(*this, f, t.element())) ||
-      failed(expectElement(*this, result, t.element())))
+  Type element = tensorType(getTrueValue()).getElementType();
+  if (failed(expectElement(*this, {"false_value", getFalseValue()}, element)))
     return failure();
-  return expectBroadcast(*this, {{"condition", getCondition()}, t, f}, result);
-}
-
-LogicalResult SelectOp::reifyResultShapes(OpBuilder &b,
-                                          ReifiedRankedShapedTypeDims &r) {
-  addShape(b, getLoc(), getResult(),
-           broadcastSizes(b, getLoc(), getOperands(), getResult()), r);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// hk.philox
-//===----------------------------------------------------------------------===//
-
-LogicalResult PhiloxOp::verify() {
-  return expectBroadcast(*this,
-                         {{"seed", getSeed()}, {"counter", getCounter()}},
-                         {"result", getResult()});
-}
-
-LogicalResult PhiloxOp::reifyResultShapes(OpBuilder &b,
-                                          ReifiedRankedShapedTypeDims &r) {
-  addShape(b, getLoc(), getResult(),
-           broadcastSizes(b, getLoc(), getOperands(), getResult()), r);
-  return success();
+  return expectElement(*this, {"result", getResult()}, element);
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,12 +78,6 @@ LogicalResult CastOp::verify() {
       !isa<Float8E8M0FNUType>(tensorType(getInput()).getElementType()))
     return emitOpError("expected element type of result to be other than "
                        "f8E8M0FNU; hk.quantize_mx makes block scales");
-  return success();
-}
-
-LogicalResult CastOp::reifyResultShapes(OpBuilder &b,
-                                        ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getInput(), r);
   return success();
 }
 
@@ -153,6 +103,9 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 // hk.constant
 //===----------------------------------------------------------------------===//
 
+// Its size is static: the verifier says so in words of its own.
+void ConstantOp::stateShapes(ShapeRelations &) {}
+
 LogicalResult ConstantOp::verify() {
   auto type = tensorType(getResult());
   if (!type.hasStaticShape())
@@ -167,12 +120,6 @@ LogicalResult ConstantOp::verify() {
     return emitOpError("expected value to be of at most ")
            << kMaxConstantBytes << " bytes, but got " << bytes
            << "; make it an hk.weight";
-  return success();
-}
-
-LogicalResult ConstantOp::reifyResultShapes(OpBuilder &b,
-                                            ReifiedRankedShapedTypeDims &r) {
-  addShape(b, getLoc(), getResult(), sizesOf(b, getLoc(), getResult()), r);
   return success();
 }
 

@@ -18,8 +18,8 @@ include "HKEnums.td"
 // `function` computes it on the device; an elementary function costs 3.
 class HK_UnaryOp<string mnemonic, string formula, int operations = 1,
                  string function = mnemonic>
-    : HK_PointwiseOp<mnemonic, [SameOperandsAndResultShape,
-          DeclareOpInterfaceMethods<HK_UnaryOpInterface>]> {
+    : HK_PointwiseOp<mnemonic,
+          [DeclareOpInterfaceMethods<HK_UnaryOpInterface>]> {
   let summary = "elementwise " # formula;
   let description = [{
     Formula: `}] # formula # [{`. Operand and result have the same shape and a
@@ -35,13 +35,9 @@ class HK_UnaryOp<string mnemonic, string formula, int operations = 1,
   let assemblyFormat = "$input attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
   let hasVerifier = 0;
   let cost = operations;
-  let extraClassDefinition = factsDefinition # [{
+  let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
+  let extraClassDefinition = factsDefinition # shapesDefinition # [{
     ::llvm::StringRef $cppClass::getDeviceFunction() { return "}] # function # [{"; }
-    ::llvm::LogicalResult $cppClass::reifyResultShapes(
-        ::mlir::OpBuilder &b, ::mlir::ReifiedRankedShapedTypeDims &shapes) {
-      addShapeOf(b, getLoc(), getResult(), getInput(), shapes);
-      return ::mlir::success();
-    }
   }];
 }
 
@@ -64,15 +60,13 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = [],
   let results = (outs HK_NumberTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
   let cost = operations;
-  let extraClassDefinition = factsDefinition # [{
+  let shapes = [{
+    shapes.broadcast({{"lhs", getLhs()}, {"rhs", getRhs()}},
+                     {"result", getResult()});
+  }];
+  let extraClassDefinition = factsDefinition # shapesDefinition # [{
     ::llvm::LogicalResult $cppClass::verify() {
       return verifyBinary(*this, getLhs(), getRhs(), getResult());
-    }
-    ::llvm::LogicalResult $cppClass::reifyResultShapes(
-        ::mlir::OpBuilder &b, ::mlir::ReifiedRankedShapedTypeDims &shapes) {
-      addShape(b, getLoc(), getResult(),
-               broadcastSizes(b, getLoc(), getOperands(), getResult()), shapes);
-      return ::mlir::success();
     }
   }];
 }
@@ -106,7 +100,7 @@ def HK_DivOp : HK_BinaryOp<"div", "x / y, correctly rounded for floats; integers
 def HK_MaxOp : HK_BinaryOp<"max", "the larger; NaN if either is NaN", [Commutative]>;
 def HK_MinOp : HK_BinaryOp<"min", "the smaller; NaN if either is NaN", [Commutative]>;
 
-def HK_ClampOp : HK_PointwiseOp<"clamp", [SameOperandsAndResultShape]> {
+def HK_ClampOp : HK_PointwiseOp<"clamp"> {
   let summary = "elementwise limitation to a range";
   let description = [{
     Formula: `min(max(x, min), max)` in f32, rounded once; NaN stays NaN. Operand
@@ -120,6 +114,7 @@ def HK_ClampOp : HK_PointwiseOp<"clamp", [SameOperandsAndResultShape]> {
   }];
   let arguments = (ins HK_RealTensor:$input, F32Attr:$min, F32Attr:$max);
   let results = (outs HK_RealTensor:$result);
+  let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
   let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
@@ -137,6 +132,10 @@ def HK_CompareOp : HK_PointwiseOp<"compare"> {
   let arguments = (ins HK_ComparePredicateAttr:$predicate, HK_NumberTensor:$lhs,
                        HK_NumberTensor:$rhs);
   let results = (outs HK_BoolTensor:$result);
+  let shapes = [{
+    shapes.broadcast({{"lhs", getLhs()}, {"rhs", getRhs()}},
+                     {"result", getResult()});
+  }];
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
 }
 
@@ -155,10 +154,16 @@ def HK_SelectOp : HK_PointwiseOp<"select"> {
   let arguments = (ins HK_BoolTensor:$condition, HK_NumberTensor:$true_value,
                        HK_NumberTensor:$false_value);
   let results = (outs HK_NumberTensor:$result);
+  let shapes = [{
+    shapes.broadcast({{"condition", getCondition()},
+                      {"true_value", getTrueValue()},
+                      {"false_value", getFalseValue()}},
+                     {"result", getResult()});
+  }];
   let assemblyFormat = "$condition `,` $true_value `,` $false_value attr-dict `:` type($condition) `,` type($true_value) `,` type($false_value) `->` type($result)";
 }
 
-def HK_CastOp : HK_PointwiseOp<"cast", [SameOperandsAndResultShape]> {
+def HK_CastOp : HK_PointwiseOp<"cast"> {
   let summary = "change the element type";
   let description = [{
     Rounds to nearest even; conversions to f8, f4 and i8 saturate to the largest
@@ -172,6 +177,7 @@ def HK_CastOp : HK_PointwiseOp<"cast", [SameOperandsAndResultShape]> {
   }];
   let arguments = (ins HK_Tensor:$input);
   let results = (outs HK_Tensor:$result);
+  let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
 }
@@ -193,13 +199,19 @@ def HK_PhiloxOp : HK_PointwiseOp<"philox"> {
   }];
   let arguments = (ins RankedTensorOf<[I64]>:$seed, RankedTensorOf<[I64]>:$counter);
   let results = (outs HK_F32Tensor:$result);
+  let hasVerifier = 0;
+  let shapes = [{
+    shapes.broadcast({{"seed", getSeed()}, {"counter", getCounter()}},
+                     {"result", getResult()});
+  }];
   let assemblyFormat = "$seed `,` $counter attr-dict `:` type($seed) `,` type($counter) `->` type($result)";
   let cost = 40;
 }
 
 def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
-    AllTypesMatch<["value", "result"]>,
-    DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]>, HK_RowFacts<"0"> {
+    HK_StatesShapes, AllTypesMatch<["value", "result"]>,
+    DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]>, HK_RowFacts<"0">,
+    HK_ShapeFacts<[HK_StatesShapes]> {
   let summary = "small constant";
   let description = [{
     A constant of at most 256 bytes, copied into every kernel that uses it. Larger
@@ -219,7 +231,7 @@ def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
   let assemblyFormat = "attr-dict custom<Constant>($value)";
   let operandMaps = "{}";
   let cost = 0;
-  let extraClassDefinition = factsDefinition;
+  let extraClassDefinition = factsDefinition # shapesDefinition;
   let hasFolder = 1;
   let hasVerifier = 1;
 }

@@ -34,11 +34,11 @@ static LogicalResult verifyLimit(Operation *op, std::optional<APFloat> limit,
          << largest << "], the range of " << element << ", but got " << value;
 }
 
-/// The shape of one scale per `group` elements of the last dim of `like`.
-static SmallVector<int64_t> groupedShape(Named like, int64_t group) {
-  SmallVector<int64_t> shape(like.type().getShape());
-  shape.back() = ceilDiv(shape.back(), group);
-  return shape;
+/// One scale per `group` elements of the last dim of `values`.
+static SmallVector<SizeTerm> groupedSizes(Value values, int64_t group) {
+  SmallVector<SizeTerm> sizes = dimsOf(values, 0, -1);
+  sizes.push_back(ceilDiv(dimOf(values, -1), group));
+  return sizes;
 }
 
 static bool isOneElement(Named v) {
@@ -63,32 +63,24 @@ static LogicalResult verifyPacked(Operation *op, Named v) {
 // hk.quantize
 //===----------------------------------------------------------------------===//
 
+void QuantizeOp::stateShapes(ShapeRelations &shapes) {
+  shapes.minRank({"input", getInput()}, 1);
+  shapes.same({"quantized", getQuantized()}, getInput());
+  SmallVector<SizeTerm> sizes = groupedSizes(getInput(), getGroupSize());
+  if (getGranularity() == Granularity::per_token)
+    sizes.back() = 1;
+  shapes.shape({"scale", getScale()}, sizes);
+}
+
 LogicalResult QuantizeOp::verify() {
-  Named input{"input", getInput()}, quantized{"quantized", getQuantized()};
-  if (failed(expectMinRank(*this, input, 1)) ||
-      failed(verifyGroupSize(*this, getGroupSize())) ||
-      failed(verifyLimit(*this, getLimit(), quantized.element())) ||
-      failed(expectShape(*this, quantized, input.type().getShape())))
+  Named quantized{"quantized", getQuantized()};
+  if (failed(verifyGroupSize(*this, getGroupSize())) ||
+      failed(verifyLimit(*this, getLimit(), quantized.element())))
     return failure();
   if (!getAmaxFloor().isFinite() || getAmaxFloor().isNegative())
     return emitOpError("expected amax_floor to be finite and at least 0, but "
                        "got ")
            << getAmaxFloor().convertToFloat();
-  SmallVector<int64_t> shape = groupedShape(input, getGroupSize());
-  if (getGranularity() == Granularity::per_token)
-    shape.back() = 1;
-  return expectShape(*this, {"scale", getScale()}, shape);
-}
-
-LogicalResult QuantizeOp::reifyResultShapes(OpBuilder &b,
-                                            ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getInput());
-  addShape(b, getLoc(), getQuantized(), sizes, r);
-  sizes.back() =
-      getGranularity() == Granularity::per_token
-          ? OpFoldResult(b.getIndexAttr(1))
-          : ceilDivideSize(b, getLoc(), sizes.back(), getGroupSize());
-  addShape(b, getLoc(), getScale(), std::move(sizes), r);
   return success();
 }
 
@@ -96,55 +88,37 @@ LogicalResult QuantizeOp::reifyResultShapes(OpBuilder &b,
 // hk.quantize_static
 //===----------------------------------------------------------------------===//
 
-/// `scale` has one element, [..., 1] or one per group of `values`.
-static LogicalResult verifyRowScale(Operation *op, Named values, Named scale,
-                                    int64_t group) {
+void QuantizeStaticOp::stateShapes(ShapeRelations &shapes) {
+  Named input{"input", getInput()}, scale{"scale", getScale()};
+  shapes.minRank(input, 1);
+  shapes.same({"quantized", getQuantized()}, getInput());
   if (isOneElement(scale))
-    return success();
-  SmallVector<int64_t> shape = groupedShape(values, group);
-  if (scale.rank() == values.rank() && scale.size(scale.rank() - 1) == 1)
-    shape.back() = 1;
-  return expectShape(op, scale, shape);
+    return;
+  SmallVector<SizeTerm> sizes = groupedSizes(getInput(), getGroupSize());
+  if (scale.rank() == input.rank() && scale.type().getShape().back() == 1)
+    sizes.back() = 1;
+  shapes.shape(scale, sizes);
 }
 
 LogicalResult QuantizeStaticOp::verify() {
-  Named input{"input", getInput()}, quantized{"quantized", getQuantized()};
-  if (failed(expectMinRank(*this, input, 1)) ||
-      failed(verifyGroupSize(*this, getGroupSize())) ||
-      failed(verifyLimit(*this, getLimit(), quantized.element())) ||
-      failed(expectShape(*this, quantized, input.type().getShape())))
+  if (failed(verifyGroupSize(*this, getGroupSize())))
     return failure();
-  return verifyRowScale(*this, input, {"scale", getScale()}, getGroupSize());
-}
-
-LogicalResult
-QuantizeStaticOp::reifyResultShapes(OpBuilder &b,
-                                    ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getQuantized(), getInput(), r);
-  return success();
+  return verifyLimit(*this, getLimit(),
+                     tensorType(getQuantized()).getElementType());
 }
 
 //===----------------------------------------------------------------------===//
 // hk.quantize_mx
 //===----------------------------------------------------------------------===//
 
-LogicalResult QuantizeMxOp::verify() {
-  Named input{"input", getInput()}, quantized{"quantized", getQuantized()};
-  if (failed(expectMinRank(*this, input, 1)) ||
-      failed(expectShape(*this, quantized, input.type().getShape())) ||
-      failed(verifyPacked(*this, quantized)))
-    return failure();
-  return expectShape(*this, {"scale", getScale()},
-                     groupedShape(input, kMxBlock));
+void QuantizeMxOp::stateShapes(ShapeRelations &shapes) {
+  shapes.minRank({"input", getInput()}, 1);
+  shapes.same({"quantized", getQuantized()}, getInput());
+  shapes.shape({"scale", getScale()}, groupedSizes(getInput(), kMxBlock));
 }
 
-LogicalResult QuantizeMxOp::reifyResultShapes(OpBuilder &b,
-                                              ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getInput());
-  addShape(b, getLoc(), getQuantized(), sizes, r);
-  sizes.back() = ceilDivideSize(b, getLoc(), sizes.back(), kMxBlock);
-  addShape(b, getLoc(), getScale(), std::move(sizes), r);
-  return success();
+LogicalResult QuantizeMxOp::verify() {
+  return verifyPacked(*this, {"quantized", getQuantized()});
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,6 +128,22 @@ LogicalResult QuantizeMxOp::reifyResultShapes(OpBuilder &b,
 int64_t DequantizeOp::getScaleGroup() {
   bool mx = isa<Float8E8M0FNUType>(tensorType(getScale()).getElementType());
   return mx ? kMxBlock : int64_t(getGroupSize());
+}
+
+void DequantizeOp::stateShapes(ShapeRelations &shapes) {
+  Named input{"input", getInput()}, scale{"scale", getScale()};
+  shapes.minRank(input, 1);
+  shapes.same({"result", getResult()}, getInput());
+  if (isOneElement(scale))
+    return;
+  shapes.rank(scale, input.rank());
+  // A size of 1 repeats; a dynamic one does not.
+  int64_t last = input.rank() - 1;
+  for (int64_t dim = 0; dim < scale.rank(); ++dim)
+    if (scale.size(dim) != 1)
+      shapes.size(
+          scale, dim,
+          ceilDiv(dimOf(getInput(), dim), dim < last ? 1 : getScaleGroup()));
 }
 
 LogicalResult DequantizeOp::verify() {
@@ -168,30 +158,9 @@ LogicalResult DequantizeOp::verify() {
     return emitOpError("expected element type of input to be i8 or a float, "
                        "but got ")
            << input.element();
-  if (failed(expectMinRank(*this, input, 1)) ||
-      failed(verifyGroupSize(*this, getGroupSize())) ||
-      failed(verifyPacked(*this, input)) ||
-      failed(
-          expectShape(*this, {"result", getResult()}, input.type().getShape())))
+  if (failed(verifyGroupSize(*this, getGroupSize())))
     return failure();
-  if (isOneElement(scale))
-    return success();
-  if (failed(expectRank(*this, scale, input.rank())))
-    return failure();
-  int64_t last = input.rank() - 1;
-  for (int64_t d = 0; d <= last; ++d) {
-    int64_t block = d < last ? 1 : getScaleGroup();
-    if (scale.size(d) != 1 &&
-        failed(expectSize(*this, scale, d, ceilDiv(input.size(d), block))))
-      return failure();
-  }
-  return success();
-}
-
-LogicalResult DequantizeOp::reifyResultShapes(OpBuilder &b,
-                                              ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getInput(), r);
-  return success();
+  return verifyPacked(*this, input);
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,17 +169,9 @@ LogicalResult DequantizeOp::reifyResultShapes(OpBuilder &b,
 
 LogicalResult ReencodeOp::verify() {
   Named input{"input", getInput()}, result{"result", getResult()};
-  if (failed(expectShape(*this, result, input.type().getShape())))
-    return failure();
   if (input.element() != result.element())
     return success();
   return emitOpError("expected element type of result to be the other e4m3 "
                      "flavour, but got ")
          << result.element() << ", that of input";
-}
-
-LogicalResult ReencodeOp::reifyResultShapes(OpBuilder &b,
-                                            ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getInput(), r);
-  return success();
 }

@@ -14,7 +14,7 @@
 
 include "HKEnums.td"
 
-def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
+def HK_QuantizeOp : HK_RowwiseOp<"quantize", "1", [HK_StatesShapes]> {
   let summary = "quantise with a scale computed from the data";
   let description = [{
     Scale per row of the last dim (`per_token`, scale [..., 1]) or per
@@ -47,7 +47,7 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize"> {
   }];
 }
 
-def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
+def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static", "1", [HK_StatesShapes]> {
   let summary = "quantise with a given scale";
   let description = [{
     q = cast(clamp(x / s)), IEEE f32 division, to nearest even. The scale is f32
@@ -72,7 +72,7 @@ def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static"> {
   }];
 }
 
-def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx"> {
+def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx", "1", [HK_StatesShapes]> {
   let summary = "quantise to an OCP microscaling format";
   let description = [{
     Blocks of 32 consecutive elements share a power-of-two scale (e8m0). With
@@ -99,7 +99,7 @@ def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx"> {
   let assemblyFormat = "$rounding $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
 }
 
-def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0"> {
+def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0", [HK_StatesShapes]> {
   let summary = "quantised values times their scales";
   let description = [{
     y = q * s in f32, rounded once. The scale has one element, or the rank of q
@@ -139,6 +139,7 @@ def HK_ReencodeOp : HK_PointwiseOp<"reencode"> {
   }];
   let arguments = (ins RankedTensorOf<[F8E4M3FN, F8E4M3FNUZ]>:$input);
   let results = (outs RankedTensorOf<[F8E4M3FN, F8E4M3FNUZ]>:$result);
+  let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 

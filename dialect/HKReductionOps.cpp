@@ -14,26 +14,23 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+void ReduceOp::stateShapes(ShapeRelations &shapes) {
+  int64_t kept = tensorType(getInput()).getRank() - getDims();
+  if (kept < 0)
+    return; // the verifier says so
+  SmallVector<SizeTerm> sizes = dimsOf(getInput(), 0, kept);
+  sizes.append(getDims(), 1);
+  shapes.shape({"result", getResult()}, sizes);
+}
+
 LogicalResult ReduceOp::verify() {
   Named input{"input", getInput()}, result{"result", getResult()};
   int64_t dims = getDims();
   if (dims > input.rank())
     return emitOpError("expected dims to be at most ")
            << input.rank() << ", the rank of input, but got " << dims;
-  SmallVector<int64_t> shape(input.type().getShape().drop_back(dims));
-  shape.append(dims, 1);
-  if (failed(expectShape(*this, result, shape)))
-    return failure();
   for (int64_t d = input.rank() - dims; d < input.rank(); ++d)
     if (failed(expectStatic(*this, result, d)))
       return failure();
-  return success();
-}
-
-LogicalResult ReduceOp::reifyResultShapes(OpBuilder &b,
-                                          ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getInput());
-  std::fill(sizes.end() - getDims(), sizes.end(), b.getIndexAttr(1));
-  addShape(b, getLoc(), getResult(), std::move(sizes), r);
   return success();
 }

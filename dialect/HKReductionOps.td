@@ -14,7 +14,7 @@
 
 include "HKEnums.td"
 
-def HK_ReduceOp : HK_RowwiseOp<"reduce", "static_cast<int64_t>(getDims())"> {
+def HK_ReduceOp : HK_RowwiseOp<"reduce", "static_cast<int64_t>(getDims())", [HK_StatesShapes]> {
   let summary = "sum or extremum over the trailing dimensions";
   let description = [{
     Reduces the last `dims` dims (1 unless given; all of them is a reduction of

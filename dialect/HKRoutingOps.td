@@ -33,10 +33,12 @@ def HK_HistogramOp : HK_BaseOp<"histogram"> {
   }];
   let arguments = (ins HK_KeyVector:$keys);
   let results = (outs HK_I32Vector:$result);
+  let shapes = [{ shapes.isStatic({"result", getResult()}, 0); }];
+  let hasVerifier = 0;
   let assemblyFormat = "$keys attr-dict `:` type($keys) `->` type($result)";
 }
 
-def HK_CountBitsOp : HK_BaseOp<"count_bits"> {
+def HK_CountBitsOp : HK_BaseOp<"count_bits", [HK_StatesShapes]> {
   let summary = "how many rows of a bit matrix have each bit";
   let description = [{
     `bits` is [words, rows]: bit b of bits[w, r], least significant first, says
@@ -58,7 +60,7 @@ def HK_CountBitsOp : HK_BaseOp<"count_bits"> {
   let assemblyFormat = "$bits (`block` $block^)? attr-dict `:` type($bits) `->` type($result) (`,` type($before)^)?";
 }
 
-def HK_SortByKeyOp : HK_BaseOp<"sort_by_key"> {
+def HK_SortByKeyOp : HK_BaseOp<"sort_by_key", [HK_StatesShapes]> {
   let summary = "stable order of items by their key";
   let description = [{
     Items 0, ..., n - 1 with keys in [0, bins), stable: with c[e] the number of items
@@ -83,7 +85,7 @@ def HK_SortByKeyOp : HK_BaseOp<"sort_by_key"> {
   let assemblyFormat = "$keys `bins` $bins (`block` $block^)? attr-dict `:` type($keys) `->` type($order) `,` type($position)";
 }
 
-def HK_SegmentsOp : HK_BaseOp<"segments"> {
+def HK_SegmentsOp : HK_BaseOp<"segments", [HK_StatesShapes]> {
   let summary = "the segment of each place, and its rank there";
   let description = [{
     Segment s takes b[s] = ceil(max(l[s], 0) / block) places, in order, where block

@@ -14,6 +14,14 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+void CumsumOp::stateShapes(ShapeRelations &shapes) {
+  SmallVector<SizeTerm> sizes = dimsOf(getInput());
+  if (getKind() == ScanKind::offsets && getDim() < sizes.size())
+    sizes[getDim()] = sizes[getDim()] + 1;
+  shapes.shape({"result", getResult()}, sizes);
+  shapes.rank({"bounds", getBounds()}, 1);
+}
+
 LogicalResult CumsumOp::verify() {
   Named input{"input", getInput()}, result{"result", getResult()};
   auto dim = static_cast<int64_t>(getDim());
@@ -27,8 +35,6 @@ LogicalResult CumsumOp::verify() {
   if (getChunk() && static_cast<int64_t>(*getChunk()) < 1)
     return emitOpError("expected chunk to be at least 1, but got ")
            << static_cast<int64_t>(*getChunk());
-  if (getBounds() && failed(expectRank(*this, {"bounds", getBounds()}, 1)))
-    return failure();
   if (getBounds() && Named{"bounds", getBounds()}.size(0) == 0)
     return emitOpError("expected size of dim 0 of bounds to be at least 1, but "
                        "got 0");
@@ -38,17 +44,5 @@ LogicalResult CumsumOp::verify() {
                                                : "i32 or i64")
            << " for input of " << input.element() << ", but got "
            << result.element();
-  SmallVector<int64_t> shape(input.type().getShape());
-  if (offsets && !ShapedType::isDynamic(shape[dim]))
-    ++shape[dim];
-  return expectShape(*this, result, shape);
-}
-
-LogicalResult CumsumOp::reifyResultShapes(OpBuilder &b,
-                                          ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getInput());
-  if (getKind() == ScanKind::offsets)
-    sizes[getDim()] = addSizes(b, getLoc(), sizes[getDim()], b.getIndexAttr(1));
-  addShape(b, getLoc(), getResult(), std::move(sizes), r);
   return success();
 }

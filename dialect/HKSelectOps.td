@@ -43,6 +43,12 @@ def HK_TopkOp : HK_RowwiseOp<"topk"> {
   let results = (outs HK_RealTensor:$values, HK_IndexTensor:$indices);
   let selection = "true";
   let fewElements = "true";
+  let shapes = [{
+    shapes.rowsLike({"values", getValues()}, {"input", getInput()});
+    shapes.isStatic({"values", getValues()}, -1);
+    shapes.same({"indices", getIndices()}, getValues());
+    shapes.isStatic({"indices", getIndices()}, -1);
+  }];
   let assemblyFormat = "$input oilist(`ties` $ties | `order` $order) attr-dict `:` type($input) `->` type($values) `,` type($indices)";
   let extraClassDeclaration = [{
     int64_t getK() {
@@ -68,6 +74,10 @@ def HK_GatherLastOp : HK_RowwiseOp<"gather_last"> {
   let operandMaps = "";
   let movement = "true";
   let fewElements = "true";
+  let shapes = [{
+    shapes.rowsLike({"indices", getIndices()}, {"input", getInput()});
+    shapes.same({"result", getResult()}, getIndices());
+  }];
   let assemblyFormat = "$input `,` $indices attr-dict `:` type($input) `,` type($indices) `->` type($result)";
 }
 
@@ -90,6 +100,11 @@ def HK_GroupLimitOp : HK_RowwiseOp<"group_limit"> {
                        I64Attr:$groups, I64Attr:$top_groups);
   let results = (outs HK_RealTensor:$result);
   let selection = "true";
+  let shapes = [{
+    shapes.minRank({"input", getInput()}, 1);
+    shapes.same({"result", getResult()}, getInput());
+    shapes.isStatic({"input", getInput()}, -1);
+  }];
   let assemblyFormat = "$score $input `groups` $groups `top_groups` $top_groups attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
@@ -110,6 +125,13 @@ def HK_BitmatrixOp : HK_RowwiseOp<"bitmatrix"> {
   let arguments = (ins HK_IndexTensor:$indices);
   let results = (outs RankedTensorOf<[I32]>:$result);
   let fewElements = "true";
+  let hasVerifier = 0;
+  // Every word is made of all indices of its row.
+  let shapes = [{
+    shapes.rowsLike({"result", getResult()}, {"indices", getIndices()});
+    shapes.isStatic({"result", getResult()}, -1);
+    shapes.isStatic({"indices", getIndices()}, -1);
+  }];
   let assemblyFormat = "$indices attr-dict `:` type($indices) `->` type($result)";
 }
 

@@ -28,6 +28,15 @@ int64_t mlir::hk::transposedLocalDims(ArrayRef<int64_t> permutation) {
   return permutation.size() - fixed;
 }
 
+void TransposeOp::stateShapes(ShapeRelations &shapes) {
+  SmallVector<SizeTerm> sizes = dimsOf(getInput());
+  if (getPermutation().size() != sizes.size() ||
+      !isPermutationVector(getPermutation()))
+    return; // the verifier says so
+  shapes.shape({"result", getResult()},
+               applyPermutation(ArrayRef(sizes), getPermutation()));
+}
+
 LogicalResult TransposeOp::verify() {
   Named input{"input", getInput()};
   ArrayRef<int64_t> permutation = getPermutation();
@@ -38,20 +47,7 @@ LogicalResult TransposeOp::verify() {
   if (!isPermutationVector(permutation))
     return emitOpError("expected permutation to hold each of 0 to ")
            << input.rank() - 1 << " once";
-  SmallVector<int64_t> shape =
-      applyPermutation(input.type().getShape(), permutation);
-  Named result{"result", getResult()};
-  if (failed(expectElement(*this, result, input.element())))
-    return failure();
-  return expectShape(*this, result, shape);
-}
-
-LogicalResult TransposeOp::reifyResultShapes(OpBuilder &b,
-                                             ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getInput());
-  applyPermutationToVector(sizes, getPermutation());
-  addShape(b, getLoc(), getResult(), std::move(sizes), r);
-  return success();
+  return expectElement(*this, {"result", getResult()}, input.element());
 }
 
 OpFoldResult TransposeOp::fold(FoldAdaptor) {
@@ -68,6 +64,24 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
 // hk.concat
 //===----------------------------------------------------------------------===//
 
+void ConcatOp::stateShapes(ShapeRelations &shapes) {
+  Named result{"result", getResult()};
+  int64_t axis = getDim();
+  if (getInputs().empty() || axis >= result.rank())
+    return; // the verifier says so
+  SizeTerm sum;
+  for (auto [i, value] : llvm::enumerate(getInputs())) {
+    std::string name = "input " + std::to_string(i);
+    shapes.rank({name, value}, result.rank());
+    for (int64_t dim = 0; dim < result.rank(); ++dim)
+      if (dim != axis)
+        shapes.size(i == 0 ? result : Named{name, value}, dim,
+                    dimOf(getInputs()[0], dim));
+    sum = sum + dimOf(value, axis);
+  }
+  shapes.size(result, axis, sum);
+}
+
 LogicalResult ConcatOp::verify() {
   if (getInputs().empty())
     return emitOpError("expected number of inputs to be at least 1, but got 0");
@@ -76,32 +90,10 @@ LogicalResult ConcatOp::verify() {
   if (dim >= result.rank())
     return emitOpError("expected dim to be less than ")
            << result.rank() << ", the rank of result, but got " << dim;
-  int64_t sum = 0;
-  for (auto [i, value] : llvm::enumerate(getInputs())) {
-    std::string name = "input " + std::to_string(i);
-    Named input{name, value};
-    if (failed(expectElement(*this, input, result.element())) ||
-        failed(expectRank(*this, input, result.rank())))
+  for (auto [i, value] : llvm::enumerate(getInputs()))
+    if (std::string name = "input " + std::to_string(i);
+        failed(expectElement(*this, {name, value}, result.element())))
       return failure();
-    for (int64_t d = 0; d < result.rank(); ++d)
-      if (d != dim && failed(expectSize(*this, input, d, result.size(d))))
-        return failure();
-    int64_t size = input.size(dim);
-    sum = ShapedType::isDynamic(size) || ShapedType::isDynamic(sum)
-              ? ShapedType::kDynamic
-              : sum + size;
-  }
-  return expectSize(*this, result, dim, sum);
-}
-
-LogicalResult ConcatOp::reifyResultShapes(OpBuilder &b,
-                                          ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getInputs().front());
-  int64_t dim = getDim();
-  for (Value input : getInputs().drop_front())
-    sizes[dim] = addSizes(b, getLoc(), sizes[dim],
-                          tensor::getMixedSize(b, getLoc(), input, dim));
-  addShape(b, getLoc(), getResult(), std::move(sizes), r);
   return success();
 }
 
@@ -109,20 +101,19 @@ LogicalResult ConcatOp::reifyResultShapes(OpBuilder &b,
 // hk.pad
 //===----------------------------------------------------------------------===//
 
+void PadOp::stateShapes(ShapeRelations &shapes) {
+  Named input{"input", getInput()}, result{"result", getResult()};
+  shapes.rowsLike(result, input);
+  // The result's type is what says how much is appended.
+  shapes.isStatic(input, -1);
+  shapes.isStatic(result, -1);
+}
+
 LogicalResult PadOp::verify() {
   Named input{"input", getInput()}, result{"result", getResult()};
-  if (failed(expectMinRank(*this, input, 1)) ||
-      failed(expectElement(*this, result, input.element())) ||
-      failed(expectRank(*this, result, input.rank())))
+  if (failed(expectElement(*this, result, input.element())))
     return failure();
   int64_t last = input.rank() - 1;
-  for (int64_t d = 0; d < last; ++d)
-    if (failed(expectSize(*this, result, d, input.size(d))))
-      return failure();
-  // The result's type is what says how much is appended.
-  if (failed(expectStatic(*this, input, last)) ||
-      failed(expectStatic(*this, result, last)))
-    return failure();
   if (result.size(last) < input.size(last))
     return emitOpError("expected size of dim ")
            << last << " of result to be at least " << input.size(last)
@@ -141,66 +132,37 @@ LogicalResult PadOp::verify() {
   return success();
 }
 
-LogicalResult PadOp::reifyResultShapes(OpBuilder &b,
-                                       ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getInput(), r);
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // hk.gather_rows
 //===----------------------------------------------------------------------===//
 
-LogicalResult GatherRowsOp::verify() {
-  Named table{"table", getTable()}, indices{"indices", getIndices()};
-  Named result{"result", getResult()};
-  if (failed(expectMinRank(*this, table, 1)) ||
-      failed(expectElement(*this, result, table.element())))
-    return failure();
-  SmallVector<int64_t> shape(indices.type().getShape());
-  llvm::append_range(shape, table.type().getShape().drop_front());
-  return expectShape(*this, result, shape);
+void GatherRowsOp::stateShapes(ShapeRelations &shapes) {
+  shapes.minRank({"table", getTable()}, 1);
+  SmallVector<SizeTerm> sizes = dimsOf(getIndices());
+  llvm::append_range(sizes, dimsOf(getTable(), 1));
+  shapes.shape({"result", getResult()}, sizes);
 }
 
-LogicalResult GatherRowsOp::reifyResultShapes(OpBuilder &b,
-                                              ReifiedRankedShapedTypeDims &r) {
-  Sizes sizes = sizesOf(b, getLoc(), getIndices());
-  Sizes row = sizesOf(b, getLoc(), getTable());
-  sizes.append(row.begin() + 1, row.end());
-  addShape(b, getLoc(), getResult(), std::move(sizes), r);
-  return success();
+LogicalResult GatherRowsOp::verify() {
+  return expectElement(*this, {"result", getResult()},
+                       tensorType(getTable()).getElementType());
 }
 
 //===----------------------------------------------------------------------===//
 // hk.gather_elements
 //===----------------------------------------------------------------------===//
 
-LogicalResult GatherElementsOp::verify() {
-  Named table{"table", getTable()}, result{"result", getResult()};
-  if (failed(expectRank(*this, table, int64_t(getIndices().size()))) ||
-      failed(expectMinRank(*this, table, 1)) ||
-      failed(expectElement(*this, result, table.element())))
-    return failure();
+void GatherElementsOp::stateShapes(ShapeRelations &shapes) {
+  Named table{"table", getTable()};
+  shapes.rank(table, getIndices().size());
+  shapes.minRank(table, 1);
   SmallVector<Named> indices;
   for (Value index : getIndices())
     indices.push_back({"an index", index});
-  return expectBroadcast(*this, indices, result);
+  shapes.broadcast(indices, {"result", getResult()});
 }
 
-LogicalResult
-GatherElementsOp::reifyResultShapes(OpBuilder &b,
-                                    ReifiedRankedShapedTypeDims &r) {
-  addShape(b, getLoc(), getResult(),
-           broadcastSizes(b, getLoc(), getIndices(), getResult()), r);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// hk.copy
-//===----------------------------------------------------------------------===//
-
-LogicalResult CopyOp::reifyResultShapes(OpBuilder &b,
-                                        ReifiedRankedShapedTypeDims &r) {
-  addShapeOf(b, getLoc(), getResult(), getInput(), r);
-  return success();
+LogicalResult GatherElementsOp::verify() {
+  return expectElement(*this, {"result", getResult()},
+                       tensorType(getTable()).getElementType());
 }

@@ -15,7 +15,7 @@
 include "HKOpBase.td"
 
 def HK_TransposeOp : HK_RowwiseOp<"transpose",
-    "(::mlir::hk::transposedLocalDims(getPermutation()))"> {
+    "(::mlir::hk::transposedLocalDims(getPermutation()))", [HK_StatesShapes]> {
   let summary = "permute dimensions";
   let description = [{
     Result dim i is input dim `permutation[i]`.
@@ -34,7 +34,7 @@ def HK_TransposeOp : HK_RowwiseOp<"transpose",
   let hasFolder = 1;
 }
 
-def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()"> {
+def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()", [HK_StatesShapes]> {
   let summary = "concatenate along one dimension";
   let description = [{
     All inputs have the result's shape but for dim `dim`, whose sizes add up.
@@ -58,7 +58,7 @@ def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()"> {
   }];
 }
 
-def HK_PadOp : HK_RowwiseOp<"pad", "1"> {
+def HK_PadOp : HK_RowwiseOp<"pad", "1", [HK_StatesShapes]> {
   let summary = "append a constant along the last dimension";
   let description = [{
     The result's last dim is at least the input's; the new elements are `value`, a
@@ -78,7 +78,7 @@ def HK_PadOp : HK_RowwiseOp<"pad", "1"> {
   let assemblyFormat = "$input (`value` $value^)? attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
-def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0"> {
+def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0", [HK_StatesShapes]> {
   let summary = "rows of a table by index (embedding lookup)";
   let description = [{
     result[i..., c...] = table[indices[i...], c...]. A row whose index is not in
@@ -96,7 +96,7 @@ def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0"> {
   let assemblyFormat = "$table `,` $indices attr-dict `:` type($table) `,` type($indices) `->` type($result)";
 }
 
-def HK_GatherElementsOp : HK_RowwiseOp<"gather_elements", "0"> {
+def HK_GatherElementsOp : HK_RowwiseOp<"gather_elements", "0", [HK_StatesShapes]> {
   let summary = "elements of a table, with an index for each of its dims";
   let description = [{
     result[i...] = table[x[i...], y[i...], ...] with one index operand per dim of
@@ -132,6 +132,7 @@ def HK_CopyOp : HK_PointwiseOp<"copy", [SameOperandsAndResultType]> {
   let hasVerifier = 0;
   let movement = "true";
   let cost = 0;
+  let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
   let assemblyFormat = "$input attr-dict `:` type($result)";
 }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Types that are written once, and constants of one number.
+// Types that are written once, constants of one number, scales of a product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -158,4 +158,65 @@ void mlir::hk::printConstant(OpAsmPrinter &printer, Operation *,
   }
   printer.printAttributeWithoutType(dense.getSplatValue<Attribute>());
   printer << " : " << value.getType();
+}
+
+//===----------------------------------------------------------------------===//
+// Scales of hk.matmul: (lhs, rhs), none for a side without, nothing without any
+//===----------------------------------------------------------------------===//
+
+/// Reads `scales (a, b)`, of which either may be `none`.
+static ParseResult parseScales(OpAsmParser &parser,
+                               function_ref<ParseResult()> parseLhs,
+                               function_ref<ParseResult()> parseRhs) {
+  if (failed(parser.parseOptionalKeyword("scales")))
+    return success();
+  auto parse = [&](function_ref<ParseResult()> parseSide) -> ParseResult {
+    if (succeeded(parser.parseOptionalKeyword("none")))
+      return success();
+    return parseSide();
+  };
+  return failure(parser.parseLParen() || parse(parseLhs) ||
+                 parser.parseComma() || parse(parseRhs) ||
+                 parser.parseRParen());
+}
+
+ParseResult mlir::hk::parseProductScales(OpAsmParser &parser,
+                                         OptionalOperand &lhs,
+                                         OptionalOperand &rhs) {
+  return parseScales(
+      parser, [&] { return parser.parseOperand(lhs.emplace()); },
+      [&] { return parser.parseOperand(rhs.emplace()); });
+}
+
+ParseResult mlir::hk::parseProductScaleTypes(OpAsmParser &parser, Type &lhs,
+                                             Type &rhs) {
+  return parseScales(
+      parser, [&] { return parser.parseType(lhs); },
+      [&] { return parser.parseType(rhs); });
+}
+
+template <class T> static void printScales(OpAsmPrinter &p, T lhs, T rhs) {
+  if (!lhs && !rhs)
+    return;
+  auto print = [&](T side) {
+    if (side)
+      p << side;
+    else
+      p << "none";
+  };
+  p << " scales(";
+  print(lhs);
+  p << ", ";
+  print(rhs);
+  p << ")";
+}
+
+void mlir::hk::printProductScales(OpAsmPrinter &p, Operation *, Value lhs,
+                                  Value rhs) {
+  printScales(p, lhs, rhs);
+}
+
+void mlir::hk::printProductScaleTypes(OpAsmPrinter &p, Operation *, Type lhs,
+                                      Type rhs) {
+  printScales(p, lhs, rhs);
 }

@@ -34,6 +34,16 @@ void printBinaryTypes(OpAsmPrinter &printer, Operation *op, Type lhs, Type rhs,
 ParseResult parseConstant(OpAsmParser &parser, ElementsAttr &value);
 void printConstant(OpAsmPrinter &printer, Operation *op, ElementsAttr value);
 
+/// `scales (lhs, rhs)`, `none` for a side without, nothing without any.
+using OptionalOperand = std::optional<OpAsmParser::UnresolvedOperand>;
+ParseResult parseProductScales(OpAsmParser &parser, OptionalOperand &lhs,
+                               OptionalOperand &rhs);
+void printProductScales(OpAsmPrinter &printer, Operation *op, Value lhs,
+                        Value rhs);
+ParseResult parseProductScaleTypes(OpAsmParser &parser, Type &lhs, Type &rhs);
+void printProductScaleTypes(OpAsmPrinter &printer, Operation *op, Type lhs,
+                            Type rhs);
+
 } // namespace mlir::hk
 
 #endif // HK_DIALECT_OPSYNTAX_H

@@ -169,6 +169,17 @@ OpFoldResult mlir::hk::addSizes(OpBuilder &b, Location loc, OpFoldResult x,
       .getResult();
 }
 
+OpFoldResult mlir::hk::multiplySizes(OpBuilder &b, Location loc, OpFoldResult x,
+                                     OpFoldResult y) {
+  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
+  if (cx && cy)
+    return b.getIndexAttr(*cx * *cy);
+  return arith::MulIOp::create(b, loc,
+                               getValueOrCreateConstantIndexOp(b, loc, x),
+                               getValueOrCreateConstantIndexOp(b, loc, y))
+      .getResult();
+}
+
 OpFoldResult mlir::hk::divideSize(OpBuilder &b, Location loc, OpFoldResult x,
                                   int64_t divisor) {
   if (auto cx = getConstantIntValue(x))

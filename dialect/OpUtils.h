@@ -14,7 +14,7 @@
 #ifndef HK_DIALECT_OPUTILS_H
 #define HK_DIALECT_OPUTILS_H
 
-#include "hk/Dialect/HK.h"
+#include "hk/Dialect/ShapeRelations.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -24,10 +24,6 @@ namespace mlir::hk {
 // Checks
 //===----------------------------------------------------------------------===//
 
-inline RankedTensorType tensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Whether two sizes can be equal at run time.
 inline bool compatibleSizes(int64_t a, int64_t b) {
   return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
@@ -35,16 +31,6 @@ inline bool compatibleSizes(int64_t a, int64_t b) {
 
 /// A size as MLIR prints it.
 std::string sizeText(int64_t size);
-
-/// A name for operand or result `value` in messages, and a size in it.
-struct Named {
-  StringRef name;
-  Value value;
-  RankedTensorType type() const { return tensorType(value); }
-  int64_t rank() const { return type().getRank(); }
-  int64_t size(int64_t dim) const { return type().getDimSize(dim); }
-  Type element() const { return type().getElementType(); }
-};
 
 LogicalResult expectRank(Operation *op, Named v, int64_t rank);
 LogicalResult expectMinRank(Operation *op, Named v, int64_t rank);
@@ -92,6 +78,8 @@ Sizes broadcastSizes(OpBuilder &b, Location loc, ValueRange operands,
 
 OpFoldResult addSizes(OpBuilder &b, Location loc, OpFoldResult x,
                       OpFoldResult y);
+OpFoldResult multiplySizes(OpBuilder &b, Location loc, OpFoldResult x,
+                           OpFoldResult y);
 OpFoldResult divideSize(OpBuilder &b, Location loc, OpFoldResult x,
                         int64_t divisor);
 OpFoldResult ceilDivideSize(OpBuilder &b, Location loc, OpFoldResult x,

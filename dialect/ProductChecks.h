@@ -24,12 +24,16 @@ namespace mlir::hk {
 LogicalResult verifyProductElements(Operation *op, Named lhs, Named rhs,
                                     Named result, bool onlySums);
 
+/// The elements that scales of a microscaling format may belong to.
+LogicalResult verifyProductScales(ProductOpInterface op);
+
 /// f32: one element, one per row, or as `blocks` says. e8m0: one per row and
 /// block of a microscaling format. All but the first optionally behind the
-/// dims of `operand` that count matrices. The operand has [rows, k] elements.
-LogicalResult verifyProductScale(Operation *op, Named scale, Named operand,
-                                 ::hk::ScaleSpec blocks, int64_t rows,
-                                 int64_t k);
+/// dims of `operand` that count matrices. The operand has [rows, k] elements;
+/// without a scale nothing is stated.
+void stateProductScale(ShapeRelations &shapes, Named scale, Named operand,
+                       ::hk::ScaleSpec blocks, const SizeTerm &rows,
+                       const SizeTerm &k);
 
 } // namespace mlir::hk
 

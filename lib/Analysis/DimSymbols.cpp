@@ -130,10 +130,15 @@ void DimSymbolsBuilder::derive(Node result, Kind kind, ArrayRef<Node> operands,
         keyOf(kind == Kind::Product ? Kind::FloorDiv : Kind::Product, result,
               constant),
         operands[0]);
-  // A second expression of this size (when a rule runs again) adds nothing.
-  if (nodes[result].expr)
+  if (operands.size() == 1 && kind == Kind::Sum)
+    derived.try_emplace(keyOf(kind, result, -constant), operands[0]);
+  // The same expression, when a rule runs again, adds nothing.
+  if (nodes[result].expr && !nodes[result].operands.empty())
     return;
-  if (find(result) != result || nodes[result].constant >= 0) {
+  // The size of an argument has an expression already: what it must be equal to
+  // is another one, and a guard checks it.
+  if (find(result) != result || nodes[result].constant >= 0 ||
+      nodes[result].expr) {
     Node own = make();
     unite(own, result);
     result = own;

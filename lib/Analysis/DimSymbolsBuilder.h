@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The state while dims are being named. DimRules.cpp states what each operator
-// says of its sizes; DimSymbols.cpp runs the rules and numbers the classes.
+// The state while dims are being named. DimRelations.cpp reads what operators
+// state of their sizes, DimRules.cpp knows views and index arithmetic;
+// DimSymbols.cpp runs both and numbers the classes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,7 @@
 #define HK_LIB_ANALYSIS_DIMSYMBOLSBUILDER_H
 
 #include "hk/Analysis/DimSymbols.h"
-#include "hk/Dialect/HK.h"
+#include "hk/Dialect/ShapeRelations.h"
 
 #include <map>
 #include <tuple>
@@ -71,17 +72,12 @@ private:
   void visit(Operation *op);
   void visitView(Operation *op);
   void visitIndex(Operation *op);
-  void visitQuantization(Operation *op);
-  void visitProduct(ProductOpInterface product);
-  void visitMatmul(MatmulOp matmul);
-  void visitGroupedMatmul(GroupedMatmulOp op);
-  void visitAttention(AttentionOp attention);
-  void visitAttentionBackward(AttentionBackwardOp op);
-  void visitConv1d(CausalConv1dOp conv);
-  void visitMqaLogits(MqaLogitsOp logits);
-  void visitGatedDelta(Operation *op);
-  void visitRouting(Operation *op);
+  void visitFused(FusedOp fused);
   void visitLaunch(LaunchOp launch);
+  void visitStated(Operation *op);
+  void relate(Value value, int64_t dim, const SizeTerm &size);
+  Node nodeOf(const SizeTerm &size);
+  SmallVector<Node> operandsOf(const SizeTerm &size, int64_t &constant);
   void reassociate(Value collapsed, Value expanded,
                    ArrayRef<ReassociationIndices> groups);
 

@@ -137,14 +137,6 @@ static LogicalResult evaluateRope(Operation *op, const Operands &in,
     tokens *= x.sizes[d];
     tokensPerIndex *= d <= positionDim ? 1 : x.sizes[d];
   }
-  ArrayRef<int64_t> tokenSizes = ArrayRef<int64_t>(x.sizes).drop_back(2);
-  if ((positions &&
-       failed(requireSizes(op, "positions", tokenSizes, positions->sizes))) ||
-      (offsets &&
-       failed(requireSizes(op, "offsets", tokenSizes, offsets->sizes))) ||
-      failed(requireSizes(op, "sin", cos.sizes, sin.sizes)))
-    return failure();
-
   Rotation rotation{rope.getStyle(), rope.getRotarySize(),
                     rope.getAnglePerElement()};
   int64_t start = rope.getNopeFirst() ? headSize - rotation.size : 0;

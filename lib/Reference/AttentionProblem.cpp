@@ -209,26 +209,6 @@ static int64_t number(const Tensor &t, int64_t i) {
   return static_cast<int64_t>(t.values[i]);
 }
 
-static LogicalResult checkCounts(AttentionOp op, const Operands &in,
-                                 const AttentionProblem &p, int64_t count) {
-  const Tensor *kvOffsets = in.find(op.getKvOffsets());
-  const Tensor *kvLens = in.find(op.getKvLens());
-  const Tensor *tableOffsets = in.find(op.getTableOffsets());
-  if ((kvOffsets && failed(requireSize(op, "length of kv_offsets", count + 1,
-                                       kvOffsets->sizes[0]))) ||
-      (kvLens &&
-       failed(requireSize(op, "length of kv_lens", count, kvLens->sizes[0]))) ||
-      (tableOffsets && failed(requireSize(op, "length of table_offsets",
-                                          count + 1, tableOffsets->sizes[0]))))
-    return failure();
-  if (op.getKeyForm() == KeyForm::Dense)
-    return requireSize(op, "sequences of key", count, p.key.size(0));
-  if (p.blockTable && !tableOffsets)
-    return requireSize(op, "rows of block_table", count,
-                       p.blockTable->sizes[0]);
-  return success();
-}
-
 /// The keys of sequence `b`; returns how many there may be.
 static int64_t findKeys(const AttentionProblem &p, const Operands &in,
                         int64_t b, Sequence &s) {
@@ -273,8 +253,6 @@ reference::sequencesOf(const AttentionProblem &p, const Operands &in) {
   int64_t count = !ragged    ? query.sizes[0]
                   : qOffsets ? qOffsets->sizes[0] - 1
                              : 1;
-  if (failed(checkCounts(op, in, p, count)))
-    return failure();
   SmallVector<Sequence> sequences;
   for (int64_t b = 0; b < count; ++b) {
     Sequence s{0, 0, 0, 0, b};

@@ -37,7 +37,7 @@ private:
   int64_t numSequences() const {
     return offsets ? offsets->sizes[0] - 1 : x.sizes[0];
   }
-  LogicalResult verifySizes();
+  LogicalResult verifyOffsets();
 
   /// Index of an element of the input and of the result.
   int64_t element(int64_t sequence, int64_t token, int64_t channel) {
@@ -120,26 +120,7 @@ private:
 };
 } // namespace
 
-LogicalResult Convolution::verifySizes() {
-  int64_t sequences = numSequences();
-  for (auto [name, tensor] :
-       {std::pair("indices", indices), std::pair("has_initial", initial),
-        std::pair("accepted", accepted), std::pair("ring", ring),
-        std::pair("computed", computed)}) {
-    SmallVector<int64_t> expected = {sequences};
-    if (computed && tensor == indices)
-      expected.push_back(tensor->sizes[1]);
-    if (tensor && failed(requireSizes(op, name, expected, tensor->sizes)))
-      return failure();
-  }
-  if (state && !indices &&
-      failed(requireSize(op, "size of dim 0 of state", sequences,
-                         state->sizes[0])))
-    return failure();
-  if (seqIdx &&
-      failed(requireSizes(op, "seq_idx", {sequences, x.sizes[op.getTokenDim()]},
-                          seqIdx->sizes)))
-    return failure();
+LogicalResult Convolution::verifyOffsets() {
   if (!offsets)
     return success();
   // Sequences must not run out of the input.
@@ -239,7 +220,7 @@ void Convolution::updateBlocks(int64_t sequence, int64_t length, int64_t c,
 }
 
 LogicalResult Convolution::run(Results &out) {
-  if (failed(verifySizes()))
+  if (failed(verifyOffsets()))
     return failure();
   ResultBuilder result(resultDType(op), x.sizes);
   const Tensor none(x.dtype, {0});

@@ -105,12 +105,12 @@ LogicalResult requireSize(Operation *op, const Twine &what, int64_t expected,
 LogicalResult requireSizes(Operation *op, StringRef what,
                            ArrayRef<int64_t> expected, ArrayRef<int64_t> got);
 
-/// NumPy broadcasting: the sizes of the result, and for each operand the
-/// position of the element that result element i uses.
+/// NumPy broadcasting of operands whose sizes allow it: the sizes of the
+/// result, and for each operand the position of the element that result element
+/// i uses.
 class Broadcast {
 public:
-  static FailureOr<Broadcast> of(Operation *op,
-                                 ArrayRef<const Tensor *> operands);
+  explicit Broadcast(ArrayRef<const Tensor *> operands);
   ArrayRef<int64_t> sizes() const { return resultSizes; }
   /// Calls fn(i, positions) for all elements of the result in order.
   void forEach(function_ref<void(int64_t, ArrayRef<int64_t>)> fn) const;

@@ -64,8 +64,7 @@ public:
 
   LogicalResult run(Results &out) {
     auto tokens = TokenSequences::of(op, query, optional(op.getOffsets()));
-    if (failed(tokens) || failed(pool.verify(tokens->size())) ||
-        failed(verifySizes(*tokens)))
+    if (failed(tokens))
       return failure();
     ResultBuilder result(resultDType(op), value.sizes);
     for (const TokenSequence &sequence : tokens->all())
@@ -79,22 +78,6 @@ public:
 private:
   const Tensor *optional(Value operand) const {
     return operand ? in.find(operand) : nullptr;
-  }
-
-  LogicalResult verifySizes(const TokenSequences &tokens) {
-    using Operand = std::pair<StringRef, Value>;
-    for (auto [name, operand] :
-         {Operand("key", op.getKey()), Operand("value", op.getValue()),
-          Operand("decay", op.getDecay()),
-          Operand("key_decay", op.getKeyDecay()),
-          Operand("value_decay", op.getValueDecay()),
-          Operand("beta", op.getBeta())})
-      if (operand &&
-          failed(requireSizes(op, name, tokens.leading(),
-                              ArrayRef(in.of(operand).sizes)
-                                  .take_front(tokens.leading().size()))))
-        return failure();
-    return success();
   }
 
   /// Query or key, normalised if that is asked for.

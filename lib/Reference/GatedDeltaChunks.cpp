@@ -31,18 +31,12 @@ public:
          int64_t chunk)
       : op(op), in(in), lead(lead), offsets(offsets), size(chunk) {}
 
-  LogicalResult init(ArrayRef<std::pair<StringRef, Value>> operands) {
+  LogicalResult init() {
     auto found = TokenSequences::of(op, in.of(lead),
                                     offsets ? in.find(offsets) : nullptr);
     if (failed(found))
       return failure();
     tokens = *found;
-    for (auto [name, operand] : operands)
-      if (operand &&
-          failed(requireSizes(
-              op, name, tokens.leading(),
-              ArrayRef(in.of(operand).sizes).take_front(leadingDims()))))
-        return failure();
     return success();
   }
 
@@ -126,7 +120,7 @@ static LogicalResult evaluateChunkKkt(Operation *operation, const Operands &in,
   auto op = cast<ChunkKktOp>(operation);
   auto size = static_cast<int64_t>(op.getChunk());
   Chunks chunks(op, in, op.getKey(), op.getOffsets(), size);
-  if (failed(chunks.init({{"decay", op.getDecay()}, {"beta", op.getBeta()}})))
+  if (failed(chunks.init()))
     return failure();
   int64_t valueHeads = sizeOf(op.getResult(), 1), keys = sizeOf(op.getKey(), 0);
   int64_t share = valueHeads / sizeOf(op.getKey(), 1);
@@ -151,7 +145,7 @@ static LogicalResult evaluateSolveTril(Operation *operation, const Operands &in,
   auto op = cast<SolveTrilOp>(operation);
   int64_t size = op.getChunk(), heads = sizeOf(op.getInput(), 1);
   Chunks chunks(op, in, op.getInput(), op.getOffsets(), size);
-  if (failed(chunks.init({})))
+  if (failed(chunks.init()))
     return failure();
   ResultBuilder result(resultDType(op), chunks.sizes({heads, size}));
   chunks.forEach([&](const Chunk &chunk) {
@@ -179,10 +173,7 @@ static LogicalResult evaluateChunkWU(Operation *operation, const Operands &in,
                                      Results &out) {
   auto op = cast<ChunkWUOp>(operation);
   Chunks chunks(op, in, op.getKey(), op.getOffsets(), op.getChunk());
-  if (failed(chunks.init({{"value", op.getValue()},
-                          {"inverse", op.getInverse()},
-                          {"decay", op.getDecay()},
-                          {"beta", op.getBeta()}})))
+  if (failed(chunks.init()))
     return failure();
   int64_t heads = sizeOf(op.getValue(), 1);
   int64_t share = heads / sizeOf(op.getKey(), 1);
@@ -289,9 +280,7 @@ static LogicalResult evaluateChunkState(Operation *operation,
   auto size = static_cast<int64_t>(op.getChunk());
   Chunks chunks(op, in, op.getKey(), op.getOffsets(), size);
   StatePool<ChunkStateOp> pool(op, in);
-  if (failed(chunks.init(
-          {{"w", op.getW()}, {"u", op.getU()}, {"decay", op.getDecay()}})) ||
-      failed(pool.verify(chunks.sequences().size())))
+  if (failed(chunks.init()))
     return failure();
   int64_t heads = sizeOf(op.getU(), 1), values = sizeOf(op.getU(), 0);
   ArrayRef<int64_t> leading = chunks.sequences().leading();
@@ -317,9 +306,7 @@ static LogicalResult evaluateChunkOutput(Operation *operation,
   auto op = cast<ChunkOutputOp>(operation);
   auto size = static_cast<int64_t>(op.getChunk());
   Chunks chunks(op, in, op.getQuery(), op.getOffsets(), size);
-  if (failed(chunks.init({{"key", op.getKey()},
-                          {"value", op.getValue()},
-                          {"decay", op.getDecay()}})))
+  if (failed(chunks.init()))
     return failure();
   int64_t heads = sizeOf(op.getValue(), 1), values = sizeOf(op.getValue(), 0);
   int64_t keys = sizeOf(op.getQuery(), 0);

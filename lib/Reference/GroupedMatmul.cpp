@@ -121,14 +121,11 @@ static LogicalResult evaluateGroupedMatmul(Operation *operation,
   if (op.getAlongK())
     return evaluateAlongK(op, in, p, out);
   int64_t count = b.sizes[0], rows = p.m;
-  FailureOr<Side> lhs = sideOf(op, "lhs_scale", a, in.find(op.getLhsScale()), 0,
-                               ::hk::kBlockScaleA);
-  FailureOr<Side> rhs = sideOf(op, "rhs_scale", b, in.find(op.getRhsScale()),
-                               op.getRhsDim(MatmulDim::N), ::hk::kBlockScaleB);
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  p.lhsScale = lhs->scale;
-  p.rhsScale = rhs->scale;
+  Side lhs = sideOf(a, in.find(op.getLhsScale()), 0, ::hk::kBlockScaleA);
+  Side rhs = sideOf(b, in.find(op.getRhsScale()), op.getRhsDim(MatmulDim::N),
+                    ::hk::kBlockScaleB);
+  p.lhsScale = lhs.scale;
+  p.rhsScale = rhs.scale;
   bool perBlock = p.lhsScale.perBlock() || p.rhsScale.perBlock();
   p.chunk = perBlock ? p.scaleDepth : std::max<int64_t>(p.k, 1);
   const Tensor *order = in.find(op.getOrder());
@@ -141,7 +138,7 @@ static LogicalResult evaluateGroupedMatmul(Operation *operation,
   const Tensor *bias = in.find(op.getBias());
   const Tensor *factors = in.find(op.getGroupScale());
   ResultBuilder result(resultDType(op), {results, p.n});
-  Matrix packedA(lhs->values(), 0, rows, p.k, false);
+  Matrix packedA(lhs.values(), 0, rows, p.k, false);
   for (int64_t g = 0; g < count; ++g) {
     if (groups[g].rows.empty())
       continue;
@@ -155,7 +152,7 @@ static LogicalResult evaluateGroupedMatmul(Operation *operation,
     Noisy factor = factors ? at(*factors, g) : Noisy{1, 0};
     p.factor = factors ? &factor : nullptr;
     computeMatrix(p, {0, p.k}, Matrix(packedA, groups[g].rows, p.k),
-                  Matrix(rhs->values(), g, p.k, p.n, op.getTransposeB()), 0, g,
+                  Matrix(rhs.values(), g, p.k, p.n, op.getTransposeB()), 0, g,
                   0, result);
   }
   markTwice(named, p.n, result);

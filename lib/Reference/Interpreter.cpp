@@ -13,6 +13,7 @@
 
 #include "Evaluators.h"
 
+#include "hk/Dialect/ShapeRelations.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -291,8 +292,18 @@ LogicalResult Interpreter::evaluateBase(Operation *op, Evaluator evaluator,
   SmallVector<const Tensor *> operands;
   for (Value operand : op->getOperands())
     operands.push_back(&env.tensor(operand));
+  // What the operator states of its sizes holds for those of this call: of the
+  // operands before it is evaluated, of the results after.
+  ShapeRelations relations = shapeRelationsOf(op);
+  auto sizeOf = [&](Value v, int64_t dim) -> std::optional<int64_t> {
+    auto tensor = env.tensors.find(v);
+    if (tensor == env.tensors.end())
+      return std::nullopt;
+    return tensor->second->sizes[dim];
+  };
   SmallVector<Tensor, 2> results;
-  if (failed(evaluator(op, Operands(op, operands), results)))
+  if (failed(relations.check(op, sizeOf, " at run time")) ||
+      failed(evaluator(op, Operands(op, operands), results)))
     return failure();
   for (auto [value, tensor] : llvm::zip_equal(op->getResults(), results)) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -302,7 +313,7 @@ LogicalResult Interpreter::evaluateBase(Operation *op, Evaluator evaluator,
              << " at run time";
     env.tensors[value] = share(std::move(tensor));
   }
-  return success();
+  return relations.check(op, sizeOf, " at run time");
 }
 
 LogicalResult Interpreter::evaluateRegion(Operation *op, Block &block,

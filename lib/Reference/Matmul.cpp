@@ -33,8 +33,7 @@ struct Sums {
 };
 } // namespace
 
-FailureOr<Scale> Scale::of(Operation *op, StringRef name, const Tensor *tensor,
-                           int64_t rows, int64_t k, ScaleSpec spec) {
+Scale Scale::of(const Tensor *tensor, int64_t rows, ScaleSpec spec) {
   Scale scale;
   scale.tensor = tensor;
   if (!tensor || (tensor->numElements() == 1 && spec.type == DType::F32))
@@ -47,11 +46,6 @@ FailureOr<Scale> Scale::of(Operation *op, StringRef name, const Tensor *tensor,
     return scale;
   scale.rowBlock = spec.rows;
   scale.blockStride = 1;
-  if (failed(requireSize(op, "size of dim " + Twine(rank - 2) + " of " + name,
-                         ::hk::scalesAlong(rows, spec.rows), have)) ||
-      failed(requireSize(op, "size of dim " + Twine(rank - 1) + " of " + name,
-                         ::hk::scalesAlong(k, spec.depth), blocks)))
-    return failure();
   return scale;
 }
 
@@ -191,20 +185,16 @@ void reference::computeMatrix(const Product &p, Slice slice, const Matrix &a,
 static_assert(::hk::kBlockScaleA.depth == ::hk::kBlockScaleB.depth,
               "both operands' scales apply to the same partial sums");
 
-FailureOr<Side> reference::sideOf(Operation *op, StringRef name,
-                                  const Tensor &operand, const Tensor *scale,
-                                  int64_t rowDim, ScaleSpec spec) {
+Side reference::sideOf(const Tensor &operand, const Tensor *scale,
+                       int64_t rowDim, ScaleSpec spec) {
   size_t rank = operand.sizes.size();
   bool kContiguous = rowDim == int64_t(rank) - 2;
   int64_t rows = operand.sizes[rowDim];
   int64_t k = operand.sizes[kContiguous ? rank - 1 : rank - 2];
   bool mx = scale && scale->dtype == DType::F8E8M0FNU;
-  FailureOr<Scale> found =
-      Scale::of(op, name, scale, rows, k, mx ? ::hk::kMxScale : spec);
-  if (failed(found))
-    return failure();
+  Scale found = Scale::of(scale, rows, mx ? ::hk::kMxScale : spec);
   if (!mx)
-    return Side{&operand, *found, std::nullopt};
+    return Side{&operand, found, std::nullopt};
   ResultBuilder builder(DType::F32, operand.sizes);
   int64_t matrix = rows * k;
   for (int64_t i = 0, end = operand.numElements(); i < end; ++i) {
@@ -212,7 +202,7 @@ FailureOr<Side> reference::sideOf(Operation *op, StringRef name,
     int64_t row = kContiguous ? in / k : in % rows;
     int64_t depth = kContiguous ? in % k : in / rows;
     Noisy x = at(operand, i),
-          s = found->get(i / matrix, row, depth / ::hk::kMxScale.depth);
+          s = found.get(i / matrix, row, depth / ::hk::kMxScale.depth);
     double value = x.value * s.value;
     double sigma = sigmaOf(x, s.value, s, x.value);
     if (std::isfinite(value) && std::fabs(value) >= 0x1p128)
@@ -234,22 +224,12 @@ static LogicalResult evaluateMatmul(Operation *op, const Operands &in,
   SmallVector<int64_t> sizes =
       llvm::to_vector(ArrayRef<int64_t>(a.sizes).drop_back(2));
   bool sharedB = b.sizes.size() == 2;
-  if (failed(requireSize(op, "size along K of rhs", p.k,
-                         b.sizes[matmul.getRhsDim(MatmulDim::K)])) ||
-      (!sharedB &&
-       failed(requireSizes(op, "batch dims of rhs", sizes,
-                           ArrayRef<int64_t>(b.sizes).drop_back(2)))))
-    return failure();
-  FailureOr<Side> lhs =
-      sideOf(op, "lhs_scale", a, in.find(matmul.getLhsScale()),
-             matmul.getLhsDim(MatmulDim::M), ::hk::kBlockScaleA);
-  FailureOr<Side> rhs =
-      sideOf(op, "rhs_scale", b, in.find(matmul.getRhsScale()),
-             matmul.getRhsDim(MatmulDim::N), ::hk::kBlockScaleB);
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  p.lhsScale = lhs->scale;
-  p.rhsScale = rhs->scale;
+  Side lhs = sideOf(a, in.find(matmul.getLhsScale()),
+                    matmul.getLhsDim(MatmulDim::M), ::hk::kBlockScaleA);
+  Side rhs = sideOf(b, in.find(matmul.getRhsScale()),
+                    matmul.getRhsDim(MatmulDim::N), ::hk::kBlockScaleB);
+  p.lhsScale = lhs.scale;
+  p.rhsScale = rhs.scale;
   bool perBlock = p.lhsScale.perBlock() || p.rhsScale.perBlock();
   p.chunk = perBlock ? p.scaleDepth : std::max<int64_t>(p.k, 1);
 
@@ -266,9 +246,9 @@ static LogicalResult evaluateMatmul(Operation *op, const Operands &in,
   ResultBuilder result(resultDType(op), sizes);
   std::optional<Matrix> packedB;
   for (int64_t batch = 0; batch < batches; ++batch) {
-    Matrix packedA(lhs->values(), batch, p.m, p.k, matmul.getTransposeA());
+    Matrix packedA(lhs.values(), batch, p.m, p.k, matmul.getTransposeA());
     if (!sharedB || batch == 0)
-      packedB.emplace(rhs->values(), sharedB ? 0 : batch, p.k, p.n,
+      packedB.emplace(rhs.values(), sharedB ? 0 : batch, p.k, p.n,
                       matmul.getTransposeB());
     for (int64_t i = 0; i < slices; ++i)
       computeMatrix(

@@ -89,19 +89,6 @@ static LogicalResult evaluate(Operation *operation, const Operands &in,
             key.sizes[0]};
   if (paged)
     p.keys = p.blockTable->sizes[1] * key.sizes[1];
-  SmallVector<int64_t> scaleSizes(key.sizes);
-  scaleSizes.back() = 1;
-  if (failed(requireSizes(op, "weights", sizes.drop_back(), p.weights.sizes)) ||
-      (p.keyScales &&
-       failed(requireSizes(op, "key_scales", scaleSizes, p.keyScales->sizes))))
-    return failure();
-  for (auto [name, tensor] :
-       {std::pair("starts", p.starts), {"ends", p.ends}, {"kv_lens", p.kvLens}})
-    if (tensor && failed(requireSizes(op, name, {sizes[0]}, tensor->sizes)))
-      return failure();
-  if (paged && failed(requireSize(op, "rows of block_table", sizes[0],
-                                  p.blockTable->sizes[0])))
-    return failure();
 
   SmallVector<int64_t> resultSizes(sizes.drop_back(2));
   resultSizes.push_back(p.keys);

@@ -174,9 +174,8 @@ static void addExponentials(EvaluatorTable &table) {
 
 static void addUnaries(EvaluatorTable &table) {
   addExponentials(table);
-  addUnary<NegOp>(table, [](Noisy x) {
-    return Noisy{-x.value, x.sigma, x.jump};
-  });
+  addUnary<NegOp>(table,
+                  [](Noisy x) { return Noisy{-x.value, x.sigma, x.jump}; });
   addUnary<AbsOp>(table, [](Noisy x) {
     return Noisy{std::fabs(x.value), x.sigma, x.jump};
   });
@@ -304,13 +303,11 @@ static double applyInteger(Operation *op, DType dtype, double a, double b) {
 
 static LogicalResult evaluateBinary(Operation *op, const Operands &in,
                                     Results &out) {
-  FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1]});
-  if (failed(shape))
-    return failure();
-  ResultBuilder result(resultDType(op), shape->sizes());
+  Broadcast shape({&in[0], &in[1]});
+  ResultBuilder result(resultDType(op), shape.sizes());
   DType dtype = in[0].dtype;
   bool real = ::hk::info(dtype).isFloat;
-  shape->forEach([&](int64_t i, ArrayRef<int64_t> p) {
+  shape.forEach([&](int64_t i, ArrayRef<int64_t> p) {
     Noisy a = at(in[0], p[0]), b = at(in[1], p[1]);
     if (real)
       result.set(i, applyReal(op, a, b));
@@ -346,12 +343,10 @@ static bool holds(ComparePredicate predicate, double a, double b) {
 
 static LogicalResult evaluateCompare(Operation *op, const Operands &in,
                                      Results &out) {
-  FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1]});
-  if (failed(shape))
-    return failure();
-  ResultBuilder result(DType::I1, shape->sizes());
+  Broadcast shape({&in[0], &in[1]});
+  ResultBuilder result(DType::I1, shape.sizes());
   ComparePredicate predicate = cast<CompareOp>(op).getPredicate();
-  shape->forEach([&](int64_t i, ArrayRef<int64_t> p) {
+  shape.forEach([&](int64_t i, ArrayRef<int64_t> p) {
     Noisy a = at(in[0], p[0]), b = at(in[1], p[1]);
     // Noise that may decide otherwise makes the outcome uncertain.
     Noisy noise{0, sigmaOf(a, 1, b, 1), jumpOf(a, 1, b, 1)};
@@ -367,11 +362,9 @@ static LogicalResult evaluateCompare(Operation *op, const Operands &in,
 
 static LogicalResult evaluateSelect(Operation *op, const Operands &in,
                                     Results &out) {
-  FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1], &in[2]});
-  if (failed(shape))
-    return failure();
-  ResultBuilder result(resultDType(op), shape->sizes());
-  shape->forEach([&](int64_t i, ArrayRef<int64_t> p) {
+  Broadcast shape({&in[0], &in[1], &in[2]});
+  ResultBuilder result(resultDType(op), shape.sizes());
+  shape.forEach([&](int64_t i, ArrayRef<int64_t> p) {
     Noisy condition = at(in[0], p[0]);
     Noisy chosen = condition.value != 0 ? at(in[1], p[1]) : at(in[2], p[2]);
     Noisy other = condition.value != 0 ? at(in[2], p[2]) : at(in[1], p[1]);
@@ -418,13 +411,11 @@ static uint32_t philox(uint64_t key, uint64_t counter) {
   return c[0];
 }
 
-static LogicalResult evaluatePhilox(Operation *op, const Operands &in,
+static LogicalResult evaluatePhilox(Operation *, const Operands &in,
                                     Results &out) {
-  FailureOr<Broadcast> shape = Broadcast::of(op, {&in[0], &in[1]});
-  if (failed(shape))
-    return failure();
-  ResultBuilder result(DType::F32, shape->sizes());
-  shape->forEach([&](int64_t i, ArrayRef<int64_t> p) {
+  Broadcast shape({&in[0], &in[1]});
+  ResultBuilder result(DType::F32, shape.sizes());
+  shape.forEach([&](int64_t i, ArrayRef<int64_t> p) {
     Noisy seed = at(in[0], p[0]), counter = at(in[1], p[1]);
     auto x = int32_t(philox(uint64_t(int64_t(seed.value)),
                             uint64_t(int64_t(counter.value))));

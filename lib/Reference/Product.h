@@ -64,9 +64,7 @@ struct Scale {
   ArrayRef<int64_t> rows;
 
   /// `rows` along M or N, cut as `spec` says where there are scales along K.
-  static FailureOr<Scale> of(Operation *op, StringRef name,
-                             const Tensor *tensor, int64_t rows, int64_t k,
-                             ::hk::ScaleSpec spec);
+  static Scale of(const Tensor *tensor, int64_t rows, ::hk::ScaleSpec spec);
   bool perBlock() const { return blockStride != 0; }
   Noisy get(int64_t batch, int64_t row, int64_t block) const {
     if (!tensor)
@@ -110,9 +108,8 @@ struct Side {
 /// `rowDim` is that of M or N in `operand`; `spec` the form of f32 scales along
 /// K. Elements times e8m0 scales are exact, or unspecified where f32 cannot
 /// hold them.
-FailureOr<Side> sideOf(Operation *op, StringRef name, const Tensor &operand,
-                       const Tensor *scale, int64_t rowDim,
-                       ::hk::ScaleSpec spec);
+Side sideOf(const Tensor &operand, const Tensor *scale, int64_t rowDim,
+            ::hk::ScaleSpec spec);
 
 /// Computes matrix number `at` of the result: the product of `slice` of `a` and
 /// `b`, whose scales are those of batches `batchA` and `batchB`.

@@ -68,33 +68,24 @@ LogicalResult reference::requireSizes(Operation *op, StringRef what,
   return success();
 }
 
-FailureOr<Broadcast> Broadcast::of(Operation *op,
-                                   ArrayRef<const Tensor *> operands) {
-  Broadcast b;
+Broadcast::Broadcast(ArrayRef<const Tensor *> operands) {
   size_t rank = 0;
   for (const Tensor *t : operands)
     rank = std::max(rank, t->sizes.size());
-  b.resultSizes.assign(rank, 1);
+  resultSizes.assign(rank, 1);
   for (const Tensor *t : operands) {
-    SmallVector<int64_t> strides(rank, 0);
+    SmallVector<int64_t> steps(rank, 0);
     int64_t stride = 1;
     for (size_t k = 0; k < t->sizes.size(); ++k) {
       int64_t size = t->sizes[t->sizes.size() - 1 - k];
-      int64_t &known = b.resultSizes[rank - 1 - k];
       if (size != 1) {
-        if (known != 1 &&
-            failed(requireSize(
-                op, "size of dim " + Twine(rank - 1 - k) + " of an operand",
-                known, size)))
-          return failure();
-        known = size;
-        strides[rank - 1 - k] = stride;
+        resultSizes[rank - 1 - k] = size;
+        steps[rank - 1 - k] = stride;
       }
       stride *= size;
     }
-    b.strides.push_back(std::move(strides));
+    strides.push_back(std::move(steps));
   }
-  return b;
 }
 
 void Broadcast::forEach(

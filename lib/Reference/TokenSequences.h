@@ -66,20 +66,6 @@ public:
         result.setExact(i, at(*state, i));
   }
 
-  LogicalResult verify(int64_t sequences) {
-    if (state && !indices &&
-        failed(requireSize(op, "size of dim 0 of state", sequences,
-                           state->sizes[0])))
-      return failure();
-    if (indices &&
-        failed(requireSizes(op, "indices", {sequences}, indices->sizes)))
-      return failure();
-    if (initial &&
-        failed(requireSizes(op, "has_initial", {sequences}, initial->sizes)))
-      return failure();
-    return success();
-  }
-
   Noisy load(int64_t sequence, int64_t head, int64_t k, int64_t v) const {
     int64_t line = lineOf(sequence);
     if (line < 0 || (initial && initial->values[sequence] == 0))

@@ -140,3 +140,54 @@ func.func @declared(%x: tensor<?x64xf32> {hk.dims = ["T", "D"]}, %y: tensor<?x?x
                     %z: tensor<?x?xf32> {hk.dims = ["S", "D"]}) -> tensor<?x64xf32> {
   return %x : tensor<?x64xf32>
 }
+
+// -----
+
+// What an operator computes of a size of an argument is a guard: offsets are one
+// more than sequences, and one scale is for 128 elements.
+// CHECK-LABEL: dims of computed
+// CHECK: arg0 [d0, 8]
+// CHECK: arg2 [d1]
+// CHECK: arg4 [d3]
+// CHECK: arg5 [d4, d5]
+// CHECK: arg6 [d4, d6]
+// CHECK-DAG: guard arg4 dim 0 == sum(arg2 dim 0, -1)
+// CHECK-DAG: guard arg6 dim 1 == ceildiv(arg5 dim 1, 128)
+func.func @computed(%x: tensor<?x8xf32>, %w: tensor<8x4xf32>, %cu: tensor<?xi32>, %s: tensor<?x3x8xf32>, %i: tensor<?xi32>,
+                    %y: tensor<?x?xf32>, %scale: tensor<?x?xf32>) -> (tensor<?x8xf32>, tensor<?x?xi8>) {
+  %0, %1 = hk.causal_conv1d channel_last %x, %w offsets %cu state %s indices %i : tensor<?x8xf32>, tensor<8x4xf32> offsets tensor<?xi32> state tensor<?x3x8xf32> indices tensor<?xi32> -> tensor<?x8xf32>, tensor<?x3x8xf32>
+  %2 = hk.quantize_static %y, %scale : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xi8>
+  return %0, %2 : tensor<?x8xf32>, tensor<?x?xi8>
+}
+
+// -----
+
+// States of ragged chunks: those of all tokens, and one more per sequence.
+// Segments of whole blocks: each may leave all but one place of a block empty.
+// CHECK-LABEL: dims of chunks
+// CHECK: hk.chunk_state#0 [d2, 4, 64, 32]
+// CHECK: hk.chunk_state#1 [d0, 4, 32]
+// CHECK: hk.segments#0 [d3]
+// CHECK: hk.segments#1 [d3]
+// CHECK: hk.segments#2 [d1]
+// CHECK: d2 = sum(d4, d1, -1)
+// CHECK: d4 = ceildiv(d0, 64)
+func.func @chunks(%k: tensor<?x2x64xf32>, %w: tensor<?x4x64xf32>, %u: tensor<?x4x32xf32>, %cu: tensor<?xi32>) -> (tensor<?x4x64x32xf32>, tensor<?xi32>) {
+  %0, %1 = hk.chunk_state %k, %w, %u offsets %cu chunk 64 : tensor<?x2x64xf32>, tensor<?x4x64xf32>, tensor<?x4x32xf32> offsets tensor<?xi32> -> tensor<?x4x64x32xf32>, tensor<?x4x32xf32>
+  %2, %3, %4 = hk.segments bounds %cu items %k block 64 : tensor<?xi32> items tensor<?x2x64xf32> -> tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return %0, %2 : tensor<?x4x64x32xf32>, tensor<?xi32>
+}
+
+// -----
+
+// Elements of a head lie in chunks: D / x of x.
+// CHECK-LABEL: dims of cache
+// CHECK: arg0 [d0, d1, d2]
+// CHECK: arg2 [d3, d1, d4, d5, 8]
+// CHECK-DAG: guard arg0 dim 0 == arg1 dim 0
+// CHECK-DAG: guard arg0 dim 1 == arg2 dim 1
+// CHECK-DAG: guard arg0 dim 2 == product(arg2 dim 2, 8)
+func.func @cache(%v: tensor<?x?x?xf32>, %slots: tensor<?xi32>, %c: tensor<?x?x?x?x8xf32>) -> tensor<?x?x?x?x8xf32> {
+  %0 = hk.kv_cache_write %v, %slots into %c layout key_chunks : tensor<?x?x?xf32>, tensor<?xi32>, tensor<?x?x?x?x8xf32>
+  return %0 : tensor<?x?x?x?x8xf32>
+}

@@ -169,8 +169,8 @@ func.func @state_length(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor
 // -----
 
 func.func @new_state_type(%x: tensor<?x9x64xf32>, %w: tensor<64x4xf32>, %s: tensor<?x3x64xf32>) {
-  // expected-error @below {{expected type of new_state to be 'tensor<?x3x64xf32>', that of state, but got 'tensor<?x4x64xf32>'}}
-  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s : tensor<?x9x64xf32>, tensor<64x4xf32> state tensor<?x3x64xf32> -> tensor<?x9x64xf32>, tensor<?x4x64xf32>
+  // expected-error @below {{expected type of new_state to be 'tensor<?x3x64xf32>', that of state, but got 'tensor<?x3x64xbf16>'}}
+  %0, %1 = hk.causal_conv1d channel_last %x, %w state %s : tensor<?x9x64xf32>, tensor<64x4xf32> state tensor<?x3x64xf32> -> tensor<?x9x64xf32>, tensor<?x3x64xbf16>
   return
 }
 

@@ -1,7 +1,7 @@
 // RUN: hk-opt %s -split-input-file -verify-diagnostics
 
 func.func @shapes(%x: tensor<4xf32>) {
-  // expected-error @below {{requires the same shape for all operands and results}}
+  // expected-error @below {{expected shape of result to be [4], but got [5]}}
   %0 = hk.neg %x : tensor<4xf32> -> tensor<5xf32>
   return
 }
@@ -137,7 +137,7 @@ func.func @clamp_order(%x: tensor<4xf32>) {
 // -----
 
 func.func @clamp_shape(%x: tensor<4xf32>) {
-  // expected-error @below {{requires the same shape for all operands and results}}
+  // expected-error @below {{expected shape of result to be [4], but got [5]}}
   %0 = hk.clamp %x min 0.0 max 1.0 : tensor<4xf32> -> tensor<5xf32>
   return
 }

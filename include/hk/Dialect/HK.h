@@ -48,6 +48,14 @@ enum class RowReduction : int32_t {
 /// The dims of a matrix product C[M, N] = A[M, K] B[K, N].
 enum class MatmulDim { M, N, K };
 
+class ShapeRelations; // hk/Dialect/ShapeRelations.h
+
+/// Checks what `op`, a ShapeOpInterface, states with the sizes of its types.
+LogicalResult verifyShapes(Operation *op);
+/// The sizes of its results from those of its operands.
+LogicalResult reifyShapes(Operation *op, OpBuilder &b,
+                          ReifiedRankedShapedTypeDims &shapes);
+
 /// See HK_OperandsInMemory.
 template <typename ConcreteOp>
 class OperandsInMemory
@@ -115,6 +123,9 @@ inline constexpr llvm::StringLiteral kTargetAttrName = "hk.target"; // module
 /// driver found them to spill registers when it compiled the kernels.
 inline constexpr llvm::StringLiteral kSpillingTilesAttrName =
     "hk.spilling_tiles";
+/// String, of a module: the main loop (GemmLoop) that its products use wherever
+/// it can compute them, whatever the cost model says. For tests and benchmarks.
+inline constexpr llvm::StringLiteral kGemmLoopAttrName = "hk.gemm_loop";
 /// Unit, of an argument: memory that the function writes in place.
 inline constexpr llvm::StringLiteral kStateAttrName = "hk.state";
 /// Unit, of an argument: it is written as a whole.

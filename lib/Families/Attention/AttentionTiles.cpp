@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "AttentionKernel.h"
 
 using namespace mlir;
@@ -30,12 +31,13 @@ static bool isBulk(const ::hk::Target &target, const AttentionTile &t) {
 
 namespace {
 
-class VariantBuilder {
+class AttentionVariants {
 public:
-  VariantBuilder(const AttentionKernel &kernel, const ::hk::Target &target,
-                 DecisionLog &log)
+  AttentionVariants(const AttentionKernel &kernel, const ::hk::Target &target,
+                    DecisionLog &log)
       : kernel(kernel), target(target), log(log), shape(kernel.getShape()),
-        bulk(kernel.getBulkVerdict(target)) {
+        bulk(kernel.getBulkVerdict(target)),
+        dims(DimSymbols::ofKernel(kernel.getKernel())) {
     shape.bulk = bulk.accepted();
     shape.softcap = kernel.getOp().getSoftcap().has_value();
   }
@@ -157,107 +159,68 @@ private:
     auto attr =
         AttentionTileAttr::get(kernel.getOp().getContext(), tile.bq, tile.bk,
                                tile.waves, tile.stages, tile.splitKv);
-    addVariant(kernel.getKernel(), attr,
+    addVariant(kernel.getKernel(), dims, attr,
                ::hk::attentionThreads(target.arch, tile), ldsOf(tile),
-               [&](OpBuilder &b, Location loc, ValueRange symbols) {
-                 return isBulk(target, tile)
-                            ? bulkDims(b, loc, symbols, tile, use)
-                            : launchDims(b, loc, symbols, tile, use);
+               [&](LaunchBuilder &launch) {
+                 return isBulk(target, tile) ? bulkDims(launch, tile, use)
+                                             : launchDims(launch, tile, use);
                });
-  }
-
-  static Value valueOf(OpBuilder &b, Location loc, ValueRange symbols,
-                       DimName name) {
-    if (SymShapeAttr::isSymbol(name))
-      return symbols[SymShapeAttr::symbolOf(name)];
-    return arith::ConstantIndexOp::create(b, loc, name);
   }
 
   /// As many blocks as the chip holds; each takes tile after tile, in the order
   /// of runtime/kernels/attention/sm90/schedule.h.
-  LaunchDims bulkDims(OpBuilder &b, Location loc, ValueRange symbols,
-                      const AttentionTile &tile, Use use) {
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(b, loc, value);
-    };
+  LaunchDims bulkDims(LaunchBuilder &launch, const AttentionTile &tile,
+                      Use use) {
     const AttentionOperands &operands = kernel.getOperands();
-    Value queries = valueOf(b, loc, symbols, kernel.getQueries());
-    Value sequences = constant(1), slots;
+    Value queries = launch.size(kernel.getQueries());
+    Value sequences = launch.constant(1), slots;
     if (isRagged()) {
-      Value bounds = b.createOrFold<arith::MaxUIOp>(
-          loc, valueOf(b, loc, symbols, kernel.dim(operands.qOffsets, 0)),
-          constant(1));
-      sequences = b.createOrFold<arith::SubIOp>(loc, bounds, constant(1));
-      slots = b.createOrFold<arith::AddIOp>(
-          loc, b.createOrFold<arith::DivUIOp>(loc, queries, constant(tile.bq)),
-          bounds);
+      Value bounds =
+          launch.atLeast(launch.size(kernel.dim(operands.qOffsets, 0)), 1);
+      sequences = launch.subtract(bounds, 1);
+      slots = launch.raggedTiles(queries, tile.bq, bounds);
     } else {
-      slots =
-          b.createOrFold<arith::CeilDivUIOp>(loc, queries, constant(tile.bq));
+      slots = launch.ceilDivide(queries, tile.bq);
       if (!kernel.getOp().hasRaggedQueries())
-        slots = b.createOrFold<arith::MulIOp>(
-            loc, slots,
-            valueOf(b, loc, symbols, kernel.dim(operands.query, 0)));
+        slots =
+            launch.multiply(slots, launch.size(kernel.dim(operands.query, 0)));
     }
-    Value tiles = b.createOrFold<arith::MulIOp>(
-        loc, slots, constant(kernel.getKeyHeads() * kernel.getGroup()));
-    LaunchDims launch;
-    launch.x = b.createOrFold<arith::MinUIOp>(loc, tiles,
-                                              constant(target.computeUnits));
-    launch.y = launch.z = constant(1);
-    if (use == Use::Always) {
-      launch.condition = arith::ConstantIntOp::create(b, loc, 1, 1);
-      return launch;
+    Value tiles =
+        launch.multiply(slots, kernel.getKeyHeads() * kernel.getGroup());
+    LaunchDims grid = launch.grid(launch.atMost(tiles, target.computeUnits));
+    if (use != Use::Always) {
+      Value least = launch.multiply(sequences, ::hk::kBulkAttentionQueries);
+      grid.condition = launch.both(
+          launch.isAtMost(least, queries),
+          launch.isAtMost(launch.constant(1), launch.size(kernel.getKeys())));
     }
-    Value least = b.createOrFold<arith::MulIOp>(
-        loc, sequences, constant(::hk::kBulkAttentionQueries));
-    Value many = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
-                                       queries, least);
-    Value keys = arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::ugt,
-        valueOf(b, loc, symbols, kernel.getKeys()), constant(0));
-    launch.condition = arith::AndIOp::create(b, loc, many, keys);
-    return launch;
+    return grid;
   }
 
-  LaunchDims launchDims(OpBuilder &b, Location loc, ValueRange symbols,
-                        const AttentionTile &tile, Use use) {
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(b, loc, value);
-    };
-    auto valueOf = [&](DimName name) {
-      return VariantBuilder::valueOf(b, loc, symbols, name);
-    };
+  LaunchDims launchDims(LaunchBuilder &launch, const AttentionTile &tile,
+                        Use use) {
     const AttentionOperands &operands = kernel.getOperands();
-    Value rows = b.createOrFold<arith::MulIOp>(
-        loc, valueOf(kernel.getQueries()), constant(kernel.getGroup()));
-    LaunchDims launch;
-    Value fewRows = constant(tile.bq);
+    Value rows =
+        launch.multiply(launch.size(kernel.getQueries()), kernel.getGroup());
+    Value tiles, fewRows = launch.constant(tile.bq);
     if (isRagged()) {
-      // See raggedTile() in the kernels: a partly filled tile per sequence, and
-      // one for the queries of none.
-      Value bounds = b.createOrFold<arith::MaxUIOp>(
-          loc, valueOf(kernel.dim(operands.qOffsets, 0)), constant(1));
-      Value sequences = b.createOrFold<arith::SubIOp>(loc, bounds, constant(1));
-      Value full = b.createOrFold<arith::DivUIOp>(loc, rows, constant(tile.bq));
-      launch.x = b.createOrFold<arith::AddIOp>(loc, full, bounds);
-      fewRows = b.createOrFold<arith::MulIOp>(loc, fewRows, sequences);
+      // See raggedTile() in the kernels.
+      Value bounds =
+          launch.atLeast(launch.size(kernel.dim(operands.qOffsets, 0)), 1);
+      Value sequences = launch.subtract(bounds, 1);
+      tiles = launch.raggedTiles(rows, tile.bq, bounds);
+      fewRows = launch.multiply(fewRows, sequences);
     } else {
-      launch.x =
-          b.createOrFold<arith::CeilDivUIOp>(loc, rows, constant(tile.bq));
+      tiles = launch.ceilDivide(rows, tile.bq);
       if (!kernel.getOp().hasRaggedQueries())
-        launch.x = b.createOrFold<arith::MulIOp>(
-            loc, launch.x, valueOf(kernel.dim(operands.query, 0)));
+        tiles =
+            launch.multiply(tiles, launch.size(kernel.dim(operands.query, 0)));
     }
-    launch.y = constant(kernel.getKeyHeads());
-    launch.z = constant(tile.splitKv);
-    launch.condition =
-        use == Use::Sometimes
-            ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, rows,
-                                    fewRows)
-                  .getResult()
-            : arith::ConstantIntOp::create(b, loc, 1, 1).getResult();
-    return launch;
+    LaunchDims grid = launch.grid(tiles, launch.constant(kernel.getKeyHeads()),
+                                  launch.constant(tile.splitKv));
+    if (use == Use::Sometimes)
+      grid.condition = launch.isAtMost(rows, fewRows);
+    return grid;
   }
 
   const AttentionKernel &kernel;
@@ -265,6 +228,7 @@ private:
   DecisionLog &log;
   ::hk::AttentionShape shape;
   Verdict bulk;
+  DimSymbols dims;
 };
 
 } // namespace
@@ -275,5 +239,5 @@ LogicalResult mlir::hk::addAttentionVariants(KernelOp kernel,
   FailureOr<AttentionKernel> attention = AttentionKernel::create(kernel);
   if (failed(attention))
     return failure();
-  return VariantBuilder(*attention, target, log).run();
+  return AttentionVariants(*attention, target, log).run();
 }

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "MqaLogits.h"
 
 using namespace mlir;
@@ -69,46 +70,19 @@ FailureOr<MqaLogitsKernel> MqaLogitsKernel::create(KernelOp kernel) {
   return self;
 }
 
-namespace {
 /// Grid: (groups of queries of every sequence, tiles of keys).
-struct Grid {
-  const MqaLogitsKernel &kernel;
-  KernelOp op;
-  OpBuilder &b;
-  Location loc;
-  ValueRange symbols;
-
-  Value size(int64_t operand, int64_t dim) {
-    DimName name = cast<SymShapeAttr>(op.getShapes()[operand]).getSizes()[dim];
-    return SymShapeAttr::isSymbol(name)
-               ? Value(symbols[SymShapeAttr::symbolOf(name)])
-               : constant(name);
+static LaunchDims gridOf(MqaLogitsOp op, const AttentionTile &tile,
+                         LaunchBuilder &launch) {
+  Value keys = launch.size(op.getKey(), 0);
+  Value groups = launch.ceilDivide(
+      launch.size(op.getQuery(), op.isPaged() ? 1 : 0), tile.bq);
+  if (op.isPaged()) {
+    groups = launch.multiply(launch.size(op.getQuery(), 0), groups);
+    keys = launch.multiply(launch.size(op.getBlockTable(), 1),
+                           launch.size(op.getKey(), 1));
   }
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value tiles(Value count, int64_t each) {
-    return b.createOrFold<arith::CeilDivUIOp>(loc, count, constant(each));
-  }
-
-  LaunchDims get(const AttentionTile &tile) {
-    LaunchDims launch;
-    launch.condition = arith::ConstantIntOp::create(b, loc, 1, 1);
-    Value keys = size(kernel.key, 0);
-    if (kernel.blockTable >= 0) {
-      launch.x = b.createOrFold<arith::MulIOp>(
-          loc, size(kernel.query, 0), tiles(size(kernel.query, 1), tile.bq));
-      keys = b.createOrFold<arith::MulIOp>(loc, size(kernel.blockTable, 1),
-                                           size(kernel.key, 1));
-    } else {
-      launch.x = tiles(size(kernel.query, 0), tile.bq);
-    }
-    launch.y = tiles(keys, tile.bk);
-    launch.z = constant(1);
-    return launch;
-  }
-};
-} // namespace
+  return launch.grid(groups, launch.ceilDivide(keys, tile.bk));
+}
 
 LogicalResult mlir::hk::addMqaLogitsVariants(KernelOp op,
                                              const ::hk::Target &target,
@@ -138,9 +112,9 @@ LogicalResult mlir::hk::addMqaLogitsVariants(KernelOp op,
            << target.ldsBytes << "; fewer heads or a smaller head size fit";
   auto attr = AttentionTileAttr::get(op.getContext(), tile.bq, tile.bk,
                                      tile.waves, tile.stages, tile.splitKv);
-  addVariant(op, attr, int64_t(tile.waves) * target.waveSize, lds,
-             [&](OpBuilder &b, Location loc, ValueRange symbols) {
-               return Grid{*kernel, op, b, loc, symbols}.get(tile);
-             });
+  addVariant(
+      op, DimSymbols::ofKernel(op), attr, int64_t(tile.waves) * target.waveSize,
+      lds,
+      [&](LaunchBuilder &launch) { return gridOf(kernel->op, tile, launch); });
   return success();
 }

@@ -69,3 +69,10 @@ void CodeWriter::remember(int depth, llvm::StringRef key,
                           llvm::StringRef name) {
   scopes[depth].names[key] = name.str();
 }
+
+void CodeWriter::print(llvm::raw_ostream &os, int indent) const {
+  llvm::SmallVector<llvm::StringRef> lines;
+  str().split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : lines)
+    os.indent(indent) << line << "\n";
+}

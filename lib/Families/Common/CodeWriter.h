@@ -17,6 +17,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <string>
 
@@ -50,6 +51,8 @@ public:
 
   /// The text so far; all scopes are closed.
   llvm::StringRef str() const { return scopes.front().body; }
+  /// Prints it with every line that is not empty moved to the right.
+  void print(llvm::raw_ostream &os, int indent) const;
 
 private:
   struct Scope {

@@ -446,3 +446,15 @@ std::string Puller::statistic(Operation *, Value, RowReduction, int64_t, Args,
                               AffineExpr, Args, int) {
   llvm_unreachable("this family has no statistics of a row");
 }
+
+void mlir::hk::writeMethod(raw_ostream &os, KernelOp kernel,
+                           const DimSymbols &dims, const Twine &head,
+                           llvm::function_ref<void(Puller &)> writeBody) {
+  CodeWriter out;
+  Puller puller(kernel, dims, out);
+  puller.declareArguments();
+  writeBody(puller);
+  os << "  HK_MEM " << head << " const {\n";
+  out.print(os, 4);
+  os << "  }\n";
+}

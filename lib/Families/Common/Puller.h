@@ -233,6 +233,12 @@ protected:
   llvm::StringMap<int> scalarDepth;
 };
 
+/// Prints a method of a struct with the field `words`, `head` up to its const,
+/// whose body `writeBody` pulls from `kernel`.
+void writeMethod(raw_ostream &os, KernelOp kernel, const DimSymbols &dims,
+                 const Twine &head,
+                 llvm::function_ref<void(Puller &)> writeBody);
+
 } // namespace mlir::hk
 
 #endif // HK_FAMILIES_COMMON_PULLER_H

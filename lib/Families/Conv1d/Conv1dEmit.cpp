@@ -272,10 +272,7 @@ private:
           "      [[maybe_unused]] i64 count,\n"
           "      [[maybe_unused]] Vec<float, "
        << vec << "> sums) const {\n";
-    SmallVector<StringRef> lines;
-    out.str().split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-    for (StringRef line : lines)
-      os << "    " << line << "\n";
+    out.print(os, 4);
     os << "  }\n};\n"
        << "using Conv_" << variant.getSymName()
        << " = Conv1d<kSpec, Conv1dTile{" << tile.getItems() << ", "

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "Conv1dKernel.h"
 
 #include "hk/Contract/Conv1dTiles.h"
@@ -18,57 +19,21 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-namespace {
-
-class GridBuilder {
-public:
-  GridBuilder(OpBuilder &builder, Location loc, ValueRange symbols,
-              KernelOp kernel)
-      : b(builder), loc(loc), symbols(symbols), kernel(kernel) {}
-
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
+static LaunchDims gridOf(CausalConv1dOp conv, const ::hk::Conv1dTile &tile,
+                         LaunchBuilder &launch) {
+  Value input = conv.getInput();
+  Value tokens = launch.size(input, conv.getTokenDim()), strips;
+  if (Value offsets = conv.getOffsets()) {
+    strips = launch.raggedTiles(tokens, tile.tokens, launch.size(offsets, 0));
+  } else {
+    Value each = launch.atLeast(launch.ceilDivide(tokens, tile.tokens), 1);
+    strips = launch.multiply(each, launch.size(input, 0));
   }
-  Value size(Value operand, int64_t dim) {
-    unsigned index = cast<BlockArgument>(operand).getArgNumber();
-    int64_t name =
-        cast<SymShapeAttr>(kernel.getShapes()[index]).getSizes()[dim];
-    return SymShapeAttr::isSymbol(name)
-               ? Value(symbols[SymShapeAttr::symbolOf(name)])
-               : constant(name);
-  }
-
-  LaunchDims dims(CausalConv1dOp conv, const ::hk::Conv1dTile &tile) {
-    Value input = conv.getInput(), one = constant(1);
-    Value tokens = size(input, conv.getTokenDim()), strips;
-    Value perStrip = constant(tile.tokens);
-    if (Value offsets = conv.getOffsets()) {
-      // See device/ragged.h: there is an offset for the tokens of no sequence.
-      Value full = b.createOrFold<arith::DivUIOp>(loc, tokens, perStrip);
-      strips = b.createOrFold<arith::AddIOp>(loc, full, size(offsets, 0));
-    } else {
-      Value each = b.createOrFold<arith::CeilDivUIOp>(loc, tokens, perStrip);
-      each = b.createOrFold<arith::MaxUIOp>(loc, each, one);
-      strips = b.createOrFold<arith::MulIOp>(loc, each, size(input, 0));
-    }
-    LaunchDims launch;
-    launch.condition = arith::ConstantIntOp::create(b, loc, 1, 1);
-    launch.x = b.createOrFold<arith::CeilDivUIOp>(
-        loc, strips, constant(::hk::conv1dStripLanes(tile)));
-    launch.y = constant(llvm::divideCeil(
-        conv.getNumChannels(), int64_t(tile.channels) * tile.channelLanes));
-    launch.z = one;
-    return launch;
-  }
-
-private:
-  OpBuilder &b;
-  Location loc;
-  ValueRange symbols;
-  KernelOp kernel;
-};
-
-} // namespace
+  return launch.grid(
+      launch.ceilDivide(strips, ::hk::conv1dStripLanes(tile)),
+      launch.constant(llvm::divideCeil(
+          conv.getNumChannels(), int64_t(tile.channels) * tile.channelLanes)));
+}
 
 LogicalResult mlir::hk::addConv1dVariants(KernelOp kernel,
                                           const ::hk::Target &target,
@@ -86,24 +51,15 @@ LogicalResult mlir::hk::addConv1dVariants(KernelOp kernel,
   shape.channelLast = facts.isChannelLast();
   ::hk::Conv1dTile tile = ::hk::conv1dTile(target, shape);
 
-  std::string what = ("items " + Twine(tile.items) + ", channel lanes " +
-                      Twine(tile.channelLanes) + ", channels " +
-                      Twine(tile.channels) + ", tokens " + Twine(tile.tokens))
-                         .str();
-  Decision decision{DecisionKind::Tile,
-                    kernel.getLoc(),
-                    kernel.getSymName().str(),
-                    {},
-                    /*chosen=*/0};
-  decision.candidates.push_back({what, Verdict::accept(), 0, 0});
-  log.add(std::move(decision));
+  reportOnlyTile(kernel, log,
+                 "items " + Twine(tile.items) + ", channel lanes " +
+                     Twine(tile.channelLanes) + ", channels " +
+                     Twine(tile.channels) + ", tokens " + Twine(tile.tokens));
   auto attr =
       Conv1dTileAttr::get(kernel.getContext(), tile.items, tile.channelLanes,
                           tile.channels, tile.tokens);
-  addVariant(
-      kernel, attr, ::hk::conv1dThreads(target, tile), /*ldsBytes=*/0,
-      [&](OpBuilder &builder, Location loc, ValueRange symbols) {
-        return GridBuilder(builder, loc, symbols, kernel).dims(conv, tile);
-      });
+  addVariant(kernel, dims, attr, ::hk::conv1dThreads(target, tile),
+             /*ldsBytes=*/0,
+             [&](LaunchBuilder &launch) { return gridOf(conv, tile, launch); });
   return success();
 }

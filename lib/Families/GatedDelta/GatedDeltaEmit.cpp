@@ -197,16 +197,8 @@ private:
 
   void writeFunction(const std::string &head, StringRef parameters,
                      llvm::function_ref<void(Puller &)> writeBody) {
-    CodeWriter out;
-    Puller puller(kernel, dims, out);
-    puller.declareArguments();
-    writeBody(puller);
-    os << "  HK_MEM " << head << "(" << parameters << ") const {\n";
-    SmallVector<StringRef> lines;
-    out.str().split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-    for (StringRef line : lines)
-      os << "    " << line << "\n";
-    os << "  }\n";
+    writeMethod(os, kernel, dims, head + "(" + parameters.str() + ")",
+                writeBody);
   }
 
   std::string size(Value value, int64_t dim) {

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "GatedDeltaPlan.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -71,59 +71,21 @@ static GatedDeltaTile chooseTile(const GatedDeltaPlan &plan,
   return {int32_t(llvm::alignTo(wanted, target.waveSize)), 1, 1};
 }
 
-namespace {
 /// Grid: x counts (sequence, head, slice) or (chunk, head), as the kernels do.
-class GridBuilder {
-public:
-  GridBuilder(const GatedDeltaPlan &plan, KernelOp kernel, OpBuilder &builder,
-              Location loc, ValueRange symbols)
-      : plan(plan), dims(DimSymbols::ofKernel(kernel)), b(builder), loc(loc),
-        symbols(symbols) {}
-
-  LaunchDims get(const GatedDeltaTile &tile) {
-    int64_t heads = plan.valueHeads;
-    if (plan.walks())
-      heads *= gatedDeltaSlices(plan, tile);
-    LaunchDims launch;
-    launch.condition = arith::ConstantIntOp::create(b, loc, 1, 1);
-    launch.x = b.createOrFold<arith::MulIOp>(
-        loc, plan.walks() ? sequences() : chunks(), constant(heads));
-    launch.y = launch.z = constant(1);
-    return launch;
-  }
-
-private:
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value size(Value value, int64_t dim) {
-    DimName name = dims.shape(value)[dim];
-    return SymShapeAttr::isSymbol(name)
-               ? Value(symbols[SymShapeAttr::symbolOf(name)])
-               : constant(name);
-  }
-  /// Tokens after the last offset are one more.
-  Value sequences() {
-    return plan.offsets ? size(plan.offsets, 0) : size(plan.lead(), 0);
-  }
-  Value chunks() {
-    Value chunk = constant(plan.chunk);
-    if (plan.offsets) // see device/ragged.h
-      return b.createOrFold<arith::AddIOp>(
-          loc, b.createOrFold<arith::DivUIOp>(loc, size(plan.lead(), 0), chunk),
-          sequences());
-    return b.createOrFold<arith::MulIOp>(
-        loc, size(plan.lead(), 0),
-        b.createOrFold<arith::CeilDivUIOp>(loc, size(plan.lead(), 1), chunk));
-  }
-
-  const GatedDeltaPlan &plan;
-  DimSymbols dims;
-  OpBuilder &b;
-  Location loc;
-  ValueRange symbols;
-};
-} // namespace
+static LaunchDims gridOf(const GatedDeltaPlan &plan, const GatedDeltaTile &tile,
+                         LaunchBuilder &launch) {
+  // Tokens after the last offset are one sequence more.
+  Value x = launch.size(plan.offsets ? plan.offsets : plan.lead(), 0);
+  if (plan.walks())
+    return launch.grid(
+        launch.multiply(x, plan.valueHeads * gatedDeltaSlices(plan, tile)));
+  if (plan.offsets)
+    x = launch.raggedTiles(launch.size(plan.lead(), 0), plan.chunk, x);
+  else
+    x = launch.multiply(
+        x, launch.ceilDivide(launch.size(plan.lead(), 1), plan.chunk));
+  return launch.grid(launch.multiply(x, plan.valueHeads));
+}
 
 LogicalResult mlir::hk::addGatedDeltaVariants(KernelOp kernel,
                                               const ::hk::Target &target,
@@ -140,19 +102,14 @@ LogicalResult mlir::hk::addGatedDeltaVariants(KernelOp kernel,
            << kernel.getSymName() << " to be at most " << target.ldsBytes
            << " bytes on " << target.name << ", but it needs " << lds
            << "; use a smaller chunk than " << plan->chunk;
-  std::string text = ("threads " + Twine(tile.threads) + ", lanes " +
-                      Twine(tile.lanes) + ", columns " + Twine(tile.columns))
-                         .str();
-  log.add({DecisionKind::Tile,
-           kernel.getLoc(),
-           kernel.getSymName().str(),
-           {{text, Verdict::accept(), 0, lds}},
-           /*chosen=*/0});
+  reportOnlyTile(kernel, log,
+                 "threads " + Twine(tile.threads) + ", lanes " +
+                     Twine(tile.lanes) + ", columns " + Twine(tile.columns),
+                 lds);
   auto attr = GatedDeltaTileAttr::get(kernel.getContext(), tile.threads,
                                       tile.lanes, tile.columns);
-  addVariant(kernel, attr, tile.threads, lds,
-             [&](OpBuilder &b, Location loc, ValueRange symbols) {
-               return GridBuilder(*plan, kernel, b, loc, symbols).get(tile);
-             });
+  addVariant(
+      kernel, DimSymbols::ofKernel(kernel), attr, tile.threads, lds,
+      [&](LaunchBuilder &launch) { return gridOf(*plan, tile, launch); });
   return success();
 }

@@ -58,49 +58,35 @@ void GroupGrid::adjust(::hk::GemmSize &size) const {
   size.batches = count;
 }
 
-Value GroupGrid::products(OpBuilder &b, Location loc, ValueOf valueOf) const {
-  if (!blocks)
-    return valueOf(places);
-  return arith::MulIOp::create(b, loc, valueOf(rows),
-                               arith::ConstantIndexOp::create(b, loc, topK));
+Value GroupGrid::products(LaunchBuilder &launch) const {
+  return blocks ? launch.multiply(launch.size(rows), topK)
+                : launch.size(places);
 }
 
-Value GroupGrid::atMost(OpBuilder &b, Location loc, ValueOf valueOf,
-                        int64_t most) const {
-  Value each = arith::ConstantIndexOp::create(b, loc, most);
-  if (alongK)
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule,
-                                 valueOf(rows), each);
-  Value all = arith::MulIOp::create(b, loc, valueOf(groups), each);
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule,
-                               products(b, loc, valueOf), all);
+Value GroupGrid::atMost(LaunchBuilder &launch, int64_t most) const {
+  return alongK ? launch.isAtMost(launch.size(rows), most)
+                : launch.isAtMost(products(launch),
+                                  launch.multiply(launch.size(groups), most));
 }
 
-void GroupGrid::setGrid(OpBuilder &b, Location loc, ValueOf valueOf, int64_t bm,
-                        LaunchDims &launch) const {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
+void GroupGrid::setGrid(LaunchBuilder &launch, int64_t bm,
+                        LaunchDims &grid) const {
   if (alongK) {
-    launch.z = constant(groups);
+    grid.z = launch.constant(groups);
     return;
   }
   if (blocks) {
-    Value parts =
-        arith::CeilDivUIOp::create(b, loc, valueOf(places), constant(block));
-    launch.y = arith::MulIOp::create(b, loc, parts,
-                                     constant(llvm::divideCeil(block, bm)));
-    // Rows that no place names.
-    Value unnamed = arith::CeilDivUIOp::create(
-        b, loc, products(b, loc, valueOf), constant(bm));
-    launch.y = arith::AddIOp::create(b, loc, launch.y, unnamed);
+    Value parts = launch.ceilDivide(launch.size(places), block);
+    // And the rows that no place names.
+    grid.y =
+        launch.add(launch.multiply(parts, int64_t(llvm::divideCeil(block, bm))),
+                   launch.ceilDivide(products(launch), bm));
     return;
   }
   // A tile for each group and the places behind them, but none of no places.
-  Value spare = arith::AddIOp::create(b, loc, valueOf(groups), constant(1));
-  Value tiles = arith::DivUIOp::create(b, loc, valueOf(places), constant(bm));
-  tiles = arith::AddIOp::create(b, loc, tiles, spare);
-  Value most = arith::AddIOp::create(b, loc, spare, constant(1));
-  most = arith::MulIOp::create(b, loc, valueOf(places), most);
-  launch.y = arith::MinUIOp::create(b, loc, tiles, most);
+  Value spare = launch.add(launch.size(groups), launch.constant(1));
+  Value tiles = launch.add(launch.divide(launch.size(places), bm), spare);
+  Value most = launch.multiply(launch.size(places),
+                               launch.add(spare, launch.constant(1)));
+  grid.y = launch.smaller(tiles, most);
 }

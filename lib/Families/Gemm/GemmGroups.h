@@ -15,15 +15,13 @@
 #ifndef HK_FAMILIES_GEMM_GEMMGROUPS_H
 #define HK_FAMILIES_GEMM_GEMMGROUPS_H
 
+#include "../Launch.h"
 #include "GemmKernel.h"
 
 namespace mlir::hk {
 
 class GroupGrid {
 public:
-  /// A size or dim symbol as a value.
-  using ValueOf = llvm::function_ref<Value(int64_t name)>;
-
   GroupGrid(KernelOp kernel, GroupedMatmulOp op);
 
   /// Whether a table in LDS names the rows of a tile.
@@ -33,15 +31,14 @@ public:
   /// Makes the size of one product, m rows, that of one of each group.
   void adjust(::hk::GemmSize &size) const;
   /// Whether the mean group has at most `most` rows, an i1.
-  Value atMost(OpBuilder &b, Location loc, ValueOf valueOf, int64_t most) const;
+  Value atMost(LaunchBuilder &launch, int64_t most) const;
   /// Sets y and z of a launch whose tiles have `bm` rows
   /// (runtime/kernels/gemm/groups.h).
-  void setGrid(OpBuilder &b, Location loc, ValueOf valueOf, int64_t bm,
-               LaunchDims &launch) const;
+  void setGrid(LaunchBuilder &launch, int64_t bm, LaunchDims &grid) const;
 
 private:
   /// Rows that are multiplied, at most.
-  Value products(OpBuilder &b, Location loc, ValueOf valueOf) const;
+  Value products(LaunchBuilder &launch) const;
 
   bool alongK, blocks;
   int64_t block, topK;

@@ -11,6 +11,7 @@
 
 #include "GemmKernel.h"
 
+#include "hk/Contract/Capability.h"
 #include "hk/Contract/Grid.h"
 #include "hk/Contract/Scale.h"
 
@@ -222,7 +223,7 @@ int64_t mlir::hk::operandAlignment(const GemmOperand &operand,
 Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
                               int64_t alignA, int64_t alignB) {
   ProductOpInterface op = gemm.matmul;
-  if (target.arch != ::hk::Arch::Sm90a)
+  if (!::hk::hasCopyEngine(target))
     return Verdict::refuse(Reason::UnsupportedShape,
                            "only sm_90a has a copy engine");
   if (gemm.alternates())

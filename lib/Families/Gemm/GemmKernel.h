@@ -15,7 +15,6 @@
 #define HK_FAMILIES_GEMM_GEMMKERNEL_H
 
 #include "hk/Contract/Cost.h"
-#include "hk/Dialect/ModuleAttributes.h"
 #include "hk/Families/Family.h"
 
 #include <optional>

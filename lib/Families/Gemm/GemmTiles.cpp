@@ -12,7 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "GemmGroups.h"
+
+#include "hk/Contract/Capability.h"
 #include "hk/Contract/Grid.h"
 
 using namespace mlir;
@@ -39,10 +42,11 @@ struct Extent {
   int64_t orElse(int64_t value) const { return isConstant() ? name : value; }
 };
 
-class VariantBuilder {
+class GemmVariants {
 public:
-  VariantBuilder(KernelOp kernel, const ::hk::Target &target, DecisionLog &log)
-      : kernel(kernel), target(target), log(log), gemm(describeGemm(kernel)),
+  GemmVariants(KernelOp kernel, const ::hk::Target &target, DecisionLog &log)
+      : kernel(kernel), target(target), log(log),
+        symbols(DimSymbols::ofKernel(kernel)), gemm(describeGemm(kernel)),
         dims(gemmDims(gemm.matmul)) {
     Value a = gemm.operand(GemmSide::Lhs).data;
     Value b = gemm.operand(GemmSide::Rhs).data;
@@ -182,7 +186,7 @@ private:
     double bestTime = 0;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     std::optional<::hk::GemmLoop> asked = askedLoop();
-    if (!bulk.accepted() && target.arch == ::hk::Arch::Sm90a)
+    if (!bulk.accepted() && ::hk::hasCopyEngine(target))
       decision.candidates.push_back(
           {stringifyGemmLoop(GemmLoop::warp_specialised).str(), bulk});
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
@@ -265,70 +269,49 @@ private:
   }
 
   void build(const ::hk::GemmTile &tile, int64_t most) {
-    addVariant(kernel, attributeOf(tile), ::hk::gemmThreads(target, tile),
-               ldsOf(tile),
-               [&](OpBuilder &b, Location loc, ValueRange symbols) {
-                 return launchDims(b, loc, symbols, tile, most);
-               });
+    addVariant(
+        kernel, symbols, attributeOf(tile), ::hk::gemmThreads(target, tile),
+        ldsOf(tile),
+        [&](LaunchBuilder &launch) { return launchDims(launch, tile, most); });
   }
 
-  LaunchDims launchDims(OpBuilder &b, Location loc, ValueRange symbols,
-                        const ::hk::GemmTile &tile, int64_t most) {
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(b, loc, value);
-    };
-    auto valueOf = [&](int64_t name) -> Value {
-      return name >= 0 ? constant(name) : symbols[SymShapeAttr::symbolOf(name)];
-    };
-    auto blocks = [&](Value size, int64_t each) -> Value {
-      return arith::CeilDivUIOp::create(b, loc, size, constant(each));
-    };
-    LaunchDims launch;
-    Value m = valueOf(rows().name);
-    if (groups && most != kUnbounded) {
-      launch.condition = groups->atMost(b, loc, valueOf, most);
-    } else
-      launch.condition =
-          most == kUnbounded
-              ? arith::ConstantIntOp::create(b, loc, 1, 1).getResult()
-              : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, m,
-                                      constant(most))
-                    .getResult();
+  LaunchDims launchDims(LaunchBuilder &launch, const ::hk::GemmTile &tile,
+                        int64_t most) {
+    Value m = launch.size(rows().name);
     // Both halves of a pair lie in the block's tile of bn columns.
-    launch.x = blocks(valueOf(productColumns().name), tile.bn);
-    launch.y = blocks(m, int64_t(tile.bm) * spread(tile));
-    launch.z = constant(tile.splitK);
+    LaunchDims grid = launch.grid(
+        launch.ceilDivide(launch.size(productColumns().name), tile.bn),
+        launch.ceilDivide(m, int64_t(tile.bm) * spread(tile)),
+        launch.constant(tile.splitK));
+    if (most != kUnbounded)
+      grid.condition =
+          groups ? groups->atMost(launch, most) : launch.isAtMost(m, most);
     if (groups)
-      groups->setGrid(b, loc, valueOf, tile.bm, launch);
-    for (int64_t dim : batches())
-      launch.z = arith::MulIOp::create(b, loc, launch.z, valueOf(dim));
+      groups->setGrid(launch, tile.bm, grid);
+    grid.z = launch.multiply(launch.product(batches()), grid.z);
     if (tile.loop == ::hk::GemmLoop::Skinny)
-      launch.x =
-          arith::MulIOp::create(b, loc, launch.x, constant(tile.cluster));
+      grid.x = launch.multiply(grid.x, tile.cluster);
     if (tile.loop == ::hk::GemmLoop::WarpSpecialised) {
       // As many clusters as the chip holds; each takes tile after tile.
-      Value tiles = arith::MulIOp::create(b, loc, launch.x, launch.y);
-      tiles = arith::MulIOp::create(b, loc, tiles, launch.z);
-      Value clusters = arith::MinUIOp::create(
-          b, loc, tiles, constant(target.computeUnits / tile.cluster));
-      launch.x =
-          arith::MulIOp::create(b, loc, clusters, constant(tile.cluster));
-      launch.y = launch.z = constant(1);
-      return launch;
+      Value tiles = launch.multiply(launch.multiply(grid.x, grid.y), grid.z);
+      Value clusters = launch.atMost(tiles, target.computeUnits / tile.cluster);
+      grid.x = launch.multiply(clusters, tile.cluster);
+      grid.y = grid.z = launch.constant(1);
+      return grid;
     }
     if (!gemm.mayExceedGrid(tile.splitK))
-      return launch;
+      return grid;
     // hk/Contract/Grid.h; of no matrices parts are 0, and so is y.
-    Value parts = blocks(launch.z, ::hk::kMostGridZ);
-    launch.y = arith::MulIOp::create(b, loc, launch.y, parts);
-    Value divisor = arith::MaxUIOp::create(b, loc, parts, constant(1));
-    launch.z = arith::CeilDivUIOp::create(b, loc, launch.z, divisor);
-    return launch;
+    Value parts = launch.ceilDivide(grid.z, ::hk::kMostGridZ);
+    grid.y = launch.multiply(grid.y, parts);
+    grid.z = launch.ceilDivide(grid.z, launch.atLeast(parts, 1));
+    return grid;
   }
 
   KernelOp kernel;
   const ::hk::Target &target;
   DecisionLog &log;
+  DimSymbols symbols;
   GemmKernel gemm;
   GemmDims dims;
   SmallVector<int64_t> lhs, rhs;
@@ -342,5 +325,5 @@ private:
 LogicalResult mlir::hk::addGemmVariants(KernelOp kernel,
                                         const ::hk::Target &target,
                                         DecisionLog &log) {
-  return VariantBuilder(kernel, target, log).run();
+  return GemmVariants(kernel, target, log).run();
 }

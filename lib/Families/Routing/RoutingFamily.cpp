@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "RoutingPlan.h"
 
 #include "hk/Contract/LdsScan.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -88,11 +88,9 @@ LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
            << " threads, the fewest of " << target.name << ", which has "
            << target.ldsBytes << "; that is enough for " << most << " bins";
   }
-  addVariant(kernel, attributeOf(tiles[chosen]), tiles[chosen].threads, lds,
-             [&](OpBuilder &b, Location loc, ValueRange) {
-               Value one = arith::ConstantIndexOp::create(b, loc, 1);
-               Value always = arith::ConstantIntOp::create(b, loc, 1, 1);
-               return LaunchDims{always, one, one, one};
+  addVariant(kernel, DimSymbols::ofKernel(kernel), attributeOf(tiles[chosen]),
+             tiles[chosen].threads, lds, [](LaunchBuilder &launch) {
+               return launch.grid(launch.constant(1));
              });
   return success();
 }

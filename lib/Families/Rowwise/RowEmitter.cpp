@@ -14,6 +14,7 @@
 
 #include "RowEmitter.h"
 
+#include "hk/Contract/Calibration.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -112,7 +113,8 @@ void RowEmitter::emitRowStart() {
 }
 
 bool mlir::hk::piecesFirst(const RowPlan &plan, const ::hk::Target &target) {
-  return target.arch == ::hk::Arch::Sm90a && splitsRows(plan) &&
+  const ::hk::RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
+  return measured && measured->piecesFirst && splitsRows(plan) &&
          plan.segmentSize() == 0 &&
          llvm::all_of(plan.stores(),
                       [](const RowStore &store) {

@@ -16,6 +16,7 @@
 #include "RowEmitter.h"
 #include "RowTiles.h"
 
+#include "hk/Contract/Calibration.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -139,7 +140,8 @@ bool RowEmitter::isOfRow(AffineExpr symbol) const {
 }
 
 void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
-  if (given || target.arch != ::hk::Arch::Sm90a || splitsRows(plan) ||
+  const ::hk::RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
+  if (given || !measured || !measured->prefetchesRows || splitsRows(plan) ||
       !loadGuard.empty() || !current.outer.empty() || !current.chunks)
     return;
   // The loop's chunks lie one behind the other, and nothing has to be loaded

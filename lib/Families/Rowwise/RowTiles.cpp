@@ -15,6 +15,8 @@
 
 #include "RowEmitter.h"
 
+#include "hk/Contract/Calibration.h"
+#include "hk/Contract/Capability.h"
 #include "hk/Contract/Cost.h"
 #include "hk/Contract/LdsRowwise.h"
 #include "hk/Contract/LdsTopk.h"
@@ -25,20 +27,11 @@
 using namespace mlir;
 using namespace mlir::hk;
 using ::hk::RowTile;
+using ::hk::RowwiseCalibration;
 using ::hk::Target;
 
 /// Elements of f32 that a thread may keep of one value.
 static constexpr int64_t kMaxKept = 64;
-/// Threads of each block of a cluster, so that several rows are under way on a
-/// compute unit.
-static constexpr int32_t kClusterThreads = 256;
-/// With fewer chunks of a thread the exchange costs more than the row's second
-/// reading: on an H200 a norm of 34816 bf16, three chunks, took 106 us and not
-/// 81, one of 131072, eight chunks, 101 and not 112; a softmax of 34816 f32,
-/// five chunks, 155 and not 208.
-static constexpr int64_t kLeastClusterSlots = 5;
-/// Registers and threads of a compute unit of sm_90a.
-static constexpr int64_t kRegisters = 65536, kThreadsPerUnit = 2048;
 /// Elements of a row that the host keeps in a buffer.
 static constexpr int64_t kMaxHostRow = 16384;
 /// Elements a host block should have, so that starting one costs nothing.
@@ -77,38 +70,37 @@ loadWords(const RowPlan &plan, const RowTile &tile, int64_t chunkElements) {
           llvm::divideCeil(int64_t(shared) * tile.slots, 32)};
 }
 
-/// Blocks that share a compute unit of sm_90a, by the registers that ptxas was
-/// seen to need: addresses and indices, what is loaded before it is used, and
-/// temporaries. With fewer it loads late what it needs last, which costs more
-/// than another block gains.
-static int64_t blocksBesideEachOther(const RowPlan &plan, const RowTile &tile) {
+/// Blocks that share a compute unit, by the registers of a thread: addresses
+/// and indices, what is loaded before it is used, and temporaries.
+static int64_t blocksBesideEachOther(const RowPlan &plan, const RowTile &tile,
+                                     const RowwiseCalibration &measured) {
   SmallVector<const RowStore *> stores;
   for (const RowStore &store : plan.stores())
     stores.push_back(&store);
   bool pairs = plan.pairedHead(stores, tile.vec) != 0;
   auto [row, shared] = loadWords(plan, tile, pairs ? 2 * tile.vec : tile.vec);
-  int64_t words = 16 + row + std::min(shared, kMaxEarlyWords);
+  int64_t words = measured.baseWords + row + std::min(shared, kMaxEarlyWords);
   if (plan.stats().empty())
-    words += pairs ? 16 + 2 * tile.vec : 32; // pairs have angles
+    words += pairs ? measured.pairWords + 2 * tile.vec : measured.splitWords;
   else if (tile.cluster == 1)
-    words += 8;
+    words += measured.reducingWords;
   int64_t perBlock = int64_t(llvm::alignTo(words, 8)) * tile.threads;
-  int64_t blocks =
-      std::min<int64_t>(kRegisters / perBlock, kThreadsPerUnit / tile.threads);
+  int64_t blocks = std::min<int64_t>(measured.registers / perBlock,
+                                     measured.threads / tile.threads);
   return std::clamp<int64_t>(blocks, 1, 32);
 }
 
-/// How much longer a kernel takes because too little is under way: a block is
-/// about three memory latencies old when its row is done.
+/// How much longer a kernel takes because too little is under way.
 static double starvation(const RowPlan &plan, const RowTile &tile,
                          const Target &target, int64_t width) {
-  if (target.arch != ::hk::Arch::Sm90a || plan.stats().empty())
-    return 1; // elsewhere nothing was measured
-  double needed = target.memoryGBps * 1e3 / target.computeUnits * 3 *
-                  ::hk::kMemoryMicroseconds;
+  const RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
+  if (!measured || plan.stats().empty())
+    return 1;
+  double needed = target.memoryGBps * 1e3 / target.computeUnits *
+                  measured->latenciesPerRow * ::hk::kMemoryMicroseconds;
   double underWay = double(minBlocksOf(plan, tile, target) * tile.rows) *
                     double(width) * plan.bytesPerRowElement();
-  return std::pow(std::max(1.0, needed / underWay), 0.6);
+  return std::pow(std::max(1.0, needed / underWay), measured->starvationPower);
 }
 
 /// Idle lanes, latency and block overhead of a tile that holds a row of
@@ -187,11 +179,13 @@ static std::optional<RowTile> residentTile(const RowPlan &plan,
 static std::optional<RowTile> clusterTile(const RowPlan &plan,
                                           const Target &target, int64_t vec,
                                           int64_t chunks) {
-  if (target.maxCluster() == 1 || !keepsOnlyOperands(plan, vec))
+  const RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
+  if (target.maxCluster() == 1 || !measured || !keepsOnlyOperands(plan, vec))
     return std::nullopt;
-  RowTile tile{1, kClusterThreads, int32_t(vec), 0, target.maxCluster()};
+  RowTile tile{1, measured->clusterThreads, int32_t(vec), 0,
+               target.maxCluster()};
   int64_t rounds = llvm::divideCeil(chunks, tile.threadsPerRow());
-  if (rounds < kLeastClusterSlots || rounds * vec > kMaxKept ||
+  if (rounds < measured->leastClusterChunks || rounds * vec > kMaxKept ||
       rounds * plan.statChunkBytes(vec) > ::hk::kRowRegisterBytes)
     return std::nullopt;
   tile.slots = int32_t(rounds);
@@ -300,10 +294,10 @@ static SmallVector<RankedTile> selectionTiles(const RowPlan &plan,
     ranked.tile = {int32_t(threads / perRow), int32_t(threads), int32_t(vec),
                    int32_t(slots)};
     // Per round a thread looks at all its elements five times and the lanes of
-    // the row exchange twice, which a whole wave of sm_90a does in one
-    // instruction; a block without slots reads the row twice.
+    // the row exchange twice, which some chips do in one instruction for a
+    // whole wave; a block without slots reads the row twice.
     double elements = double(rounds * vec), exchanges = llvm::Log2_64(perRow);
-    if (target.arch == ::hk::Arch::Sm90a && perRow == target.waveSize)
+    if (::hk::reducesWaveAtOnce(target) && perRow == target.waveSize)
       exchanges = 1;
     double perThread = slots ? double(k) * (5 * elements + 6 * exchanges)
                              : 2.0 * 12 * elements + 2000;
@@ -397,9 +391,9 @@ int64_t mlir::hk::minBlocksOf(const RowPlan &plan, const RowTile &tile,
     return 1;
   if (isResident(plan, tile))
     return 1;
-  if (target.arch == ::hk::Arch::Sm90a && plan.selections().empty() &&
-      tile.slots > 0)
-    return blocksBesideEachOther(plan, tile);
+  const RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
+  if (measured && plan.selections().empty() && tile.slots > 0)
+    return blocksBesideEachOther(plan, tile, *measured);
   // 1024 threads per compute unit leave 64 registers of 65,536 to each. Tiles
   // that keep more and kernels that do more need more.
   int64_t work = plan.workPerElement(), kept = tile.slots * tile.vec;

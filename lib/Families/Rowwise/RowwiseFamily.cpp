@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "RowCost.h"
 #include "RowEmitter.h"
 #include "RowPlan.h"
@@ -17,8 +18,6 @@
 
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/LdsRowwise.h"
-#include "hk/Families/Family.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -101,77 +100,31 @@ public:
                      StringRef prefix, raw_ostream &os) const override;
 };
 
-/// Sizes as values of a variant's region.
-class SizeBuilder {
-public:
-  SizeBuilder(OpBuilder &builder, Location loc, ValueRange symbols,
-              const DimSymbols &dims)
-      : builder(builder), loc(loc), symbols(symbols), dims(dims) {}
-
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, loc, value);
+/// Blocks for the rows there are, and for the pieces of a row.
+static LaunchDims gridOf(const RowPlan &plan, const RankedTile &ranked,
+                         const ::hk::Target &target, LaunchBuilder &launch) {
+  const ::hk::RowTile &tile = ranked.tile;
+  Value rows = launch.product(plan.rows());
+  LaunchDims grid =
+      launch.grid(tile.cluster == 1 ? launch.ceilDivide(rows, tile.rows)
+                                    : launch.multiply(rows, tile.cluster));
+  if (ranked.maxRows)
+    grid.condition = launch.isAtMost(rows, ranked.maxRows);
+  if (!splitsRows(plan))
+    return grid;
+  bool host = target.arch == ::hk::Arch::Host;
+  Value widest;
+  for (const RowStore &store : plan.stores()) {
+    Value pieces = launch.ceilDivide(launch.product(store.local),
+                                     plan.pieceOf(store, tile, host));
+    widest = widest ? launch.larger(widest, pieces) : pieces;
   }
-  Value size(DimName name) {
-    if (name >= 0)
-      return constant(name);
-    int64_t index = SymShapeAttr::symbolOf(name);
-    if (index < int64_t(symbols.size()))
-      return symbols[index];
-    const SizeExpr &definition = dims.definition(index);
-    SmallVector<Value> operands;
-    for (DimName operand : definition.operands)
-      operands.push_back(size(operand));
-    switch (definition.kind) {
-    case SizeExpr::Kind::Product: {
-      Value product = constant(definition.constant);
-      for (Value operand : operands)
-        product = arith::MulIOp::create(builder, loc, product, operand);
-      return product;
-    }
-    case SizeExpr::Kind::Sum: {
-      Value sum = constant(definition.constant);
-      for (Value operand : operands)
-        sum = arith::AddIOp::create(builder, loc, sum, operand);
-      return sum;
-    }
-    case SizeExpr::Kind::FloorDiv:
-      return arith::DivUIOp::create(builder, loc, operands[0],
-                                    constant(definition.constant));
-    case SizeExpr::Kind::CeilDiv:
-      return ceilDiv(operands[0], definition.constant);
-    case SizeExpr::Kind::Constant:
-      return constant(definition.constant);
-    case SizeExpr::Kind::Argument:
-      return size(dims.dim(definition.value, definition.dim));
-    case SizeExpr::Kind::Index:
-    case SizeExpr::Kind::Opaque:
-      break;
-    }
-    llvm_unreachable("matching refuses sizes that only data can tell");
-  }
-  Value product(ArrayRef<DimName> names) {
-    Value result = constant(1);
-    for (DimName name : names)
-      result = arith::MulIOp::create(builder, loc, result, size(name));
-    return result;
-  }
-  Value ceilDiv(Value value, int64_t divisor) {
-    return arith::CeilDivUIOp::create(builder, loc, value, constant(divisor));
-  }
-
-  /// Blocks for `rows` rows.
-  Value blocks(Value rows, const ::hk::RowTile &tile) {
-    if (tile.cluster == 1)
-      return ceilDiv(rows, tile.rows);
-    return arith::MulIOp::create(builder, loc, rows, constant(tile.cluster));
-  }
-
-private:
-  OpBuilder &builder;
-  Location loc;
-  ValueRange symbols;
-  const DimSymbols &dims;
-};
+  if (widest && piecesFirst(plan, target))
+    grid.x = launch.multiply(grid.x, widest);
+  else if (widest)
+    grid.y = widest;
+  return grid;
+}
 
 /// Why no tile is legal: only selections ask for much LDS, and only kernels of
 /// many operands for more registers than there are.
@@ -229,43 +182,10 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
 
   for (size_t index : chosen) {
     const RankedTile &ranked = tiles[index];
-    const ::hk::RowTile &tile = ranked.tile;
-    addVariant(
-        kernel, attributeOf(tile), tile.threads, ranked.ldsBytes,
-        [&](OpBuilder &builder, Location loc, ValueRange symbols) {
-          SizeBuilder sizes(builder, loc, symbols, dims);
-          LaunchDims launch;
-          Value rows = sizes.product(plan.rows());
-          launch.condition =
-              ranked.maxRows
-                  ? arith::CmpIOp::create(builder, loc,
-                                          arith::CmpIPredicate::ule, rows,
-                                          sizes.constant(ranked.maxRows))
-                        .getResult()
-                  : arith::ConstantOp::create(builder, loc,
-                                              builder.getBoolAttr(true))
-                        .getResult();
-          launch.x = sizes.blocks(rows, tile);
-          launch.y = sizes.constant(1);
-          launch.z = sizes.constant(1);
-          if (splitsRows(plan)) {
-            bool host = target.arch == ::hk::Arch::Host;
-            Value widest;
-            for (const RowStore &store : plan.stores()) {
-              Value pieces = sizes.ceilDiv(sizes.product(store.local),
-                                           plan.pieceOf(store, tile, host));
-              widest =
-                  widest ? arith::MaxUIOp::create(builder, loc, widest, pieces)
-                               .getResult()
-                         : pieces;
-            }
-            if (widest && piecesFirst(plan, target))
-              launch.x = arith::MulIOp::create(builder, loc, launch.x, widest);
-            else if (widest)
-              launch.y = widest;
-          }
-          return launch;
-        });
+    addVariant(kernel, dims, attributeOf(ranked.tile), ranked.tile.threads,
+               ranked.ldsBytes, [&](LaunchBuilder &launch) {
+                 return gridOf(plan, ranked, target, launch);
+               });
   }
   return success();
 }

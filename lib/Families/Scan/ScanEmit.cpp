@@ -44,13 +44,12 @@ public:
           "using namespace hk;\n\n"
           "struct Io {\n"
           "  const u64 *words;\n\n";
-    writeFunction(
-        sumType() + " element", "", [&](CodeWriter &out, Puller &puller) {
-          std::string x = puller.pullScalar(op.getInput(), position(puller));
-          out.line("return " + sumType() + "(" + x + ");");
-        });
+    writeFunction(sumType() + " element", "", [&](Puller &puller) {
+      std::string x = puller.pullScalar(op.getInput(), position(puller));
+      puller.code().line("return " + sumType() + "(" + x + ");");
+    });
     writeFunction("void sum", ", const " + sumType() + " s",
-                  [&](CodeWriter &, Puller &puller) { writeStores(puller); });
+                  [&](Puller &puller) { writeStores(puller); });
     os << "};\n";
     for (VariantOp variant : kernel.getVariants()) {
       auto tile = cast<ScanTileAttr>(variant.getTile());
@@ -119,20 +118,12 @@ private:
                    puller.pull(value, at, 1));
   }
 
-  void
-  writeFunction(const std::string &head, const std::string &parameter,
-                llvm::function_ref<void(CodeWriter &, Puller &)> writeBody) {
-    CodeWriter out;
-    Puller puller(kernel, dims, out);
-    puller.declareArguments();
-    writeBody(out, puller);
-    os << "  HK_MEM " << head << "(const i64 line, const i64 at, "
-       << "const i64 column" << parameter << ") const {\n";
-    SmallVector<StringRef> lines;
-    out.str().split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-    for (StringRef line : lines)
-      os << "    " << line << "\n";
-    os << "  }\n";
+  void writeFunction(const std::string &head, const std::string &parameter,
+                     llvm::function_ref<void(Puller &)> writeBody) {
+    writeMethod(os, kernel, dims,
+                head + "(const i64 line, const i64 at, const i64 column" +
+                    parameter + ")",
+                writeBody);
   }
 
   std::string sizeText(Value value, int64_t dim) {

@@ -11,12 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "ScanKernel.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/LdsScan.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -73,72 +73,29 @@ std::pair<BlockArgument, int64_t> mlir::hk::argumentOfSize(KernelOp kernel,
   llvm_unreachable("elementwise operators have the sizes of their operands");
 }
 
-namespace {
+/// Runs of a line, as findRun() of the kernels numbers them.
+static Value runsOf(CumsumOp op, LaunchBuilder &launch) {
+  Value length = launch.size(op.getInput(), op.getDim());
+  auto chunk = static_cast<int64_t>(op.getChunk().value_or(0));
+  if (!op.getBounds())
+    return chunk == 0 ? launch.constant(1)
+                      : launch.atLeast(launch.ceilDivide(length, chunk), 1);
+  Value sequences = launch.atLeast(launch.size(op.getBounds(), 0), 1);
+  return chunk == 0 ? sequences : launch.raggedTiles(length, chunk, sequences);
+}
 
 /// Grid of one scan: (lines * runs, columns).
-class ScanGrid {
-public:
-  ScanGrid(KernelOp kernel, OpBuilder &builder, Location loc,
-           ValueRange symbols)
-      : kernel(kernel), dims(DimSymbols::ofKernel(kernel)), b(builder),
-        loc(loc), symbols(symbols) {}
+static LaunchDims gridOf(CumsumOp op, const ScanTile &tile,
+                         LaunchBuilder &launch) {
+  auto dim = static_cast<int64_t>(op.getDim());
+  Value lines = launch.product(op.getInput(), 0, dim);
+  Value columns =
+      launch.product(op.getInput(), dim + 1, tensorOf(op.getInput()).getRank());
+  return launch.grid(launch.multiply(lines, runsOf(op, launch)),
+                     launch.ceilDivide(columns, tile.columns));
+}
 
-  LaunchDims get(const ScanTile &tile) {
-    CumsumOp op = findCumsum(kernel);
-    auto dim = static_cast<int64_t>(op.getDim());
-    int64_t rank = tensorOf(op.getInput()).getRank();
-    Value columns = product(op.getInput(), dim + 1, rank);
-    LaunchDims launch;
-    launch.condition = arith::ConstantIntOp::create(b, loc, 1, 1);
-    launch.x =
-        b.createOrFold<arith::MulIOp>(loc, product(op.getInput(), 0, dim),
-                                      runs(op, size(op.getInput(), dim)));
-    launch.y = b.createOrFold<arith::CeilDivUIOp>(loc, columns,
-                                                  constant(tile.columns));
-    launch.z = constant(1);
-    return launch;
-  }
-
-private:
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value size(Value value, int64_t dim) {
-    DimName name = dims.shape(value)[dim];
-    return SymShapeAttr::isSymbol(name)
-               ? Value(symbols[SymShapeAttr::symbolOf(name)])
-               : constant(name);
-  }
-  Value product(Value value, int64_t begin, int64_t end) {
-    Value result = constant(1);
-    for (int64_t dim = begin; dim < end; ++dim)
-      result = b.createOrFold<arith::MulIOp>(loc, result, size(value, dim));
-    return result;
-  }
-  /// As findRun() of the kernels numbers them.
-  Value runs(CumsumOp op, Value length) {
-    auto chunk = static_cast<int64_t>(op.getChunk().value_or(0));
-    if (!op.getBounds()) {
-      if (chunk == 0)
-        return constant(1);
-      Value chunks =
-          b.createOrFold<arith::CeilDivUIOp>(loc, length, constant(chunk));
-      return b.createOrFold<arith::MaxUIOp>(loc, chunks, constant(1));
-    }
-    Value sequences = b.createOrFold<arith::MaxUIOp>(
-        loc, size(op.getBounds(), 0), constant(1));
-    if (chunk == 0)
-      return sequences;
-    Value chunks = b.createOrFold<arith::DivUIOp>(loc, length, constant(chunk));
-    return b.createOrFold<arith::AddIOp>(loc, chunks, sequences);
-  }
-
-  KernelOp kernel;
-  DimSymbols dims;
-  OpBuilder &b;
-  Location loc;
-  ValueRange symbols;
-};
+namespace {
 
 class ScanFamily final : public Family {
 public:
@@ -223,20 +180,14 @@ public:
     ScanTile tile = chooseTile(target, length, inner);
     // A wave of sums per wave: never more than a few KiB.
     int64_t lds = ::hk::scanLds(target, tile, scanSumBytes(op));
-    std::string text = ("threads " + Twine(tile.threads) + ", columns " +
-                        Twine(tile.columns) + ", items " + Twine(tile.items))
-                           .str();
-    log.add({DecisionKind::Tile,
-             kernel.getLoc(),
-             kernel.getSymName().str(),
-             {{text, Verdict::accept(), 0, lds}},
-             /*chosen=*/0});
+    reportOnlyTile(kernel, log,
+                   "threads " + Twine(tile.threads) + ", columns " +
+                       Twine(tile.columns) + ", items " + Twine(tile.items),
+                   lds);
     auto attr = ScanTileAttr::get(kernel.getContext(), tile.threads,
                                   tile.columns, tile.items);
-    addVariant(kernel, attr, tile.threads, lds,
-               [&](OpBuilder &b, Location loc, ValueRange symbols) {
-                 return ScanGrid(kernel, b, loc, symbols).get(tile);
-               });
+    addVariant(kernel, DimSymbols::ofKernel(kernel), attr, tile.threads, lds,
+               [&](LaunchBuilder &launch) { return gridOf(op, tile, launch); });
     return success();
   }
 

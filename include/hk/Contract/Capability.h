@@ -1,0 +1,32 @@
+//===- Capability.h - What only some chips can do ---------------*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Instructions and engines that a family asks for by name, so that none compares
+// chips. Sources: the PTX ISA, sections "redux.sync" and "cp.async.bulk.tensor".
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_CAPABILITY_H
+#define HK_CONTRACT_CAPABILITY_H
+
+#include "hk/Contract/Target.h"
+
+namespace hk {
+
+/// Copies boxes of a tensor into LDS on its own, from a map of the tensor.
+constexpr bool hasCopyEngine(const Target &target) {
+  return target.arch == Arch::Sm90a;
+}
+
+/// Reduces an integer over a wave in one instruction.
+constexpr bool reducesWaveAtOnce(const Target &target) {
+  return target.arch == Arch::Sm90a;
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_CAPABILITY_H
