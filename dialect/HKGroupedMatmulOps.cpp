@@ -84,7 +84,7 @@ void GroupedMatmulOp::stateShapes(ShapeRelations &shapes) {
       groups = getNumGroups();
     shapes.shape(result, {groups, m, n});
   } else if (isBlocks()) {
-    SizeTerm slots(int64_t(getTopK()));
+    SizeTerm slots{static_cast<int64_t>(getTopK())};
     shapes.shape(result, {getTopK() == 1 ? m : m * slots, n});
   } else {
     shapes.shape(result, {dimOf(getPlaces(), 0), n});
