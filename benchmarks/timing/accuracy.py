@@ -23,7 +23,7 @@ import families
 
 HERE = pathlib.Path(__file__).resolve().parent
 GFX = {"mi300x": "gfx942", "mi325x": "gfx942", "mi355x": "gfx950"}
-GRID = {"l2Trip": (600, 700, 850), "hbmTrip": (1200, 1460), "bytesInFlight": (32768, 45056)}
+GRID = {"l2Trip": (600, 800), "hbmTrip": (1200, 1600), "bytesInFlight": (32768, 45056)}
 #: What is no resource with a rate, but the latency between two.
 NO_RATE = ("bytes in flight",)
 

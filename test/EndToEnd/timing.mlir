@@ -11,8 +11,8 @@
 // RUN: hk-emu --constants | FileCheck %s --check-prefix=TABLE
 
 // CHECK: counters of {{.*}} on emulated gfx950
-// CHECK: modelled clocks {{ +[0-9]+}} on mi355x, +-{{[0-9]+}} %
-// CHECK: modelled us, burst {{ +[0-9.]+ +[0-9.]+}} sustained
+// CHECK: modelled clocks {{[0-9]+}} on mi355x, +-{{[0-9]+}} %
+// CHECK: modelled us, burst {{[0-9.]+ [0-9.]+}} sustained
 // CHECK: modelled limit
 // CHECK: modelled wait:
 

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Resident workgroups are taken to advance at the same pace: one access of
-// every wave after the other, each workgroup the first in turn. Only one XCD is
+// every wave after the other, in a new random order each time, so that nobody
+// always fetches what all share. Only one XCD is
 // looked at, so how much of what it misses another XCD has brought to the MALL
 // before is an estimate: XCDs touch as many distinct lines as this one, but no
 // allocation has more lines than its size. Lines that fall out of the L2 and
@@ -15,6 +16,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryLevels.h"
+#include <algorithm>
+#include <random>
 
 namespace hk::emu {
 namespace {
@@ -78,14 +81,18 @@ void MemoryLevels::runRound(const Round &round, LineCache &l2) {
       levels[&wave].reserve(wave.lines.size());
       most = std::max(most, wave.accesses.size());
     }
-  for (size_t slice = 0; slice < most; ++slice)
-    for (size_t k = 0; k < round.size(); ++k)
-      for (const WaveTrace &wave : round[(k + slice) % round.size()]->waves) {
+  Round order = round;
+  std::mt19937 random(1); // results must not change from run to run
+  for (size_t slice = 0; slice < most; ++slice) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (const WorkgroupTrace *group : order)
+      for (const WaveTrace &wave : group->waves) {
         // A shorter wave is spread over the same time.
         size_t n = wave.accesses.size();
         for (size_t i = slice * n / most; i < (slice + 1) * n / most; ++i)
           touch(wave, wave.accesses[i], slice, l2);
       }
+  }
 }
 
 void MemoryLevels::touch(const WaveTrace &wave, const TraceAccess &access,
@@ -136,6 +143,11 @@ void MemoryLevels::splitMisses(double scale, const ChipTiming &chip,
         list[i].level = far ? Level::Hbm : Level::Mall;
       }
       seen[line] = list[i].level;
+      double lines = scale * double(std::min<uint64_t>(dispatch.xcds,
+                                                       dispatch.workgroups));
+      sent[size_t(Level::Mall)] += lines * kLineBytes;
+      if (list[i].level == Level::Hbm)
+        sent[size_t(Level::Hbm)] += lines * kLineBytes;
     }
   for (auto &[wave, list] : levels)
     for (size_t i = 0; i < list.size(); ++i)

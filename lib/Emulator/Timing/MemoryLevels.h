@@ -15,6 +15,7 @@
 
 #include "LineCache.h"
 #include "Occupancy.h"
+#include <array>
 #include <unordered_map>
 
 namespace hk::emu {
@@ -43,6 +44,8 @@ public:
   double l2HitRate() const {
     return requests ? 1 - double(misses) / double(requests) : 0;
   }
+  /// Bytes that the MALL and that memory send in the whole launch.
+  double bytesFrom(Level level) const { return sent[size_t(level)]; }
   /// Distinct bytes of the whole launch, estimated from the first XCD's.
   double footprint() const { return bytes; }
 
@@ -54,6 +57,7 @@ private:
   std::unordered_map<uint64_t, Level> seen;
   uint64_t requests = 0, misses = 0;
   double bytes = 0;
+  std::array<double, size_t(Level::Count)> sent{};
 
   void runRound(const Round &round, LineCache &l2);
   void touch(const WaveTrace &wave, const TraceAccess &access, size_t slice,

@@ -243,8 +243,9 @@ TimingResult modelTiming(const CodeObject &object, const Kernel &kernel,
     mean += jobs[i].work / double(jobs.size());
   }
   double factor = mean * double(r.dispatch.workgroups) / replayedWork;
-  for (size_t k = 0; k < r.levelBytes.size(); ++k)
-    r.levelBytes[k] = unit.levelBytes[k] * factor;
+  r.levelBytes[size_t(Level::L2)] = unit.levelBytes[size_t(Level::L2)] * factor;
+  for (Level level : {Level::Mall, Level::Hbm})
+    r.levelBytes[size_t(level)] = levels.bytesFrom(level);
   setTimes(r, chip, unit, factor);
   setLimit(r);
   return r;
