@@ -171,11 +171,13 @@ def main():
     parser.add_argument("--clang", default="clang++-22")
     parser.add_argument("--notebook")
     parser.add_argument("--only", default="")
+    parser.add_argument("--skip", default="", help="names of cases, with commas")
     parser.add_argument("--fit", action="store_true")
     options = parser.parse_args()
     cases = list(families.notebook(options.notebook)) if options.notebook else []
     cases += [*families.tiles(), *families.sweep(), *families.lds()]
-    cases = [c for c in cases if options.only in c.family]
+    skipped = options.skip.split(",")
+    cases = [c for c in cases if options.only in c.family and c.name not in skipped]
     sets = [""]
     if options.fit:
         sets += [",".join(f"{k}={v}" for k, v in zip(GRID, point))
