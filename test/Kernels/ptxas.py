@@ -27,7 +27,7 @@ def check(ptxas, file):
     if done.returncode:
         return 0, [done.stdout]
     wrong = re.findall(r".*C75\d\d.*", done.stdout)
-    bodies = dict(re.findall(r"^\.visible \.entry (\w+)\((.*?)^}", text, re.M | re.S))
+    bodies = dict(re.findall(r"\.visible \.entry (\w+)\((.*?)(?=\.visible \.entry|\Z)", text, re.S))
     kernels = re.findall(r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?"
                          r"Used (\d+) registers", done.stdout, re.S)
     kernels = [k for k in kernels if "wgmma.mma_async" in bodies[k[0]]]
