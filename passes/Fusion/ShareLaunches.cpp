@@ -211,7 +211,9 @@ public:
                                       "no tiles of both have blocks of as many "
                                       "threads");
     double bestTime = 0;
-    for (int64_t threads : family.getSharedThreads(joint, target)) {
+    SmallVector<int64_t> counts = family.getSharedThreads(joint, target);
+    llvm::sort(counts); // of equal times the smaller blocks
+    for (int64_t threads : counts) {
       DecisionLog unread;
       if (failed(plan(threads, unread)))
         continue;

@@ -135,6 +135,16 @@ public:
                                cast<AttentionTileAttr>(variant.getTile()));
   }
 
+  SmallVector<int64_t>
+  getSharedThreads(KernelOp kernel, const ::hk::Target &target) const override {
+    return attentionSharedThreads(kernel, target);
+  }
+  double getMicroseconds(KernelOp kernel, VariantOp variant,
+                         const ::hk::Target &target,
+                         ArrayRef<int64_t> dims) const override {
+    return attentionVariantMicroseconds(kernel, variant, target, dims);
+  }
+
   LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
                      StringRef prefix, raw_ostream &os) const override {
     return isMqaLogits(kernel) ? emitMqaLogits(kernel, prefix, os)

@@ -88,6 +88,17 @@ LogicalResult addAttentionVariants(KernelOp kernel, const ::hk::Target &target,
                                    DecisionLog &log);
 SmallVector<hk_tensor_map_abi> attentionTensorMaps(KernelOp kernel,
                                                    AttentionTileAttr tile);
+/// The tiles with blocks of `threads` threads that fit in the LDS, most rows
+/// first, one for every number of rows.
+SmallVector<::hk::AttentionTile>
+attentionTilesOf(const AttentionKernel &kernel, const ::hk::Target &target,
+                 int64_t threads);
+/// See Family::getSharedThreads and getMicroseconds.
+SmallVector<int64_t> attentionSharedThreads(KernelOp kernel,
+                                            const ::hk::Target &target);
+double attentionVariantMicroseconds(KernelOp kernel, VariantOp variant,
+                                    const ::hk::Target &target,
+                                    ArrayRef<int64_t> dims);
 LogicalResult emitAttention(KernelOp kernel, const ::hk::Target &target,
                             StringRef prefix, raw_ostream &os);
 

@@ -44,6 +44,13 @@ public:
 
   LogicalResult run() {
     ::hk::AttentionTileList list = ::hk::attentionTiles(target.arch, shape);
+    if (std::optional<uint64_t> threads = kernel.getKernel().getThreads()) {
+      list = {};
+      for (const AttentionTile &tile :
+           attentionTilesOf(kernel, target, int64_t(*threads)))
+        if (list.count < int32_t(std::size(list.tile)))
+          list.tile[list.count++] = tile;
+    }
     if (list.count == 0) {
       record({});
       return reportNoTile();

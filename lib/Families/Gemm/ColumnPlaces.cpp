@@ -47,18 +47,22 @@ const ColumnPlace *ColumnPlaces::find(Value value) const {
 
 bool ColumnPlaces::isWhole(Value value) const {
   MatmulOp op = product;
-  return dims.shape(value) == dims.shape(op.getResult());
+  if (const ColumnPlace *own = find(value))
+    return *own == *find(op.getResult());
+  // A concatenation of slices may have the product's shape.
+  return !value.getDefiningOp<ConcatOp>();
 }
 
 int64_t ColumnPlaces::divisor() const { return runs; }
 
 Verdict ColumnPlaces::place(Value value, ColumnPlace place) {
+  bool whole = place == *find(product.getResult());
   runs = std::gcd(runs, place.begin);
   RankedTensorType type = tensorOf(value);
   for (auto [d, dim] : llvm::enumerate(place.dims))
     if (dim.step > 1)
       runs = std::gcd(runs, dim.step);
-    else if (dim.step == 1 && !isWhole(value))
+    else if (dim.step == 1 && !whole && !type.isDynamicDim(d))
       runs = std::gcd(runs, type.getDimSize(d));
   places[value] = std::move(place);
   return Verdict::accept();

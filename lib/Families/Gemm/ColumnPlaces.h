@@ -56,7 +56,8 @@ public:
 
   /// Null: not of the product's columns only, or all of them where they are.
   const ColumnPlace *find(Value value) const;
-  /// Whether `value` is, element by element, where the product is.
+  /// Whether `value` is, element by element, where the product is: also what is
+  /// not read off its columns, or only through the rest of an epilogue.
   bool isWhole(Value value) const;
 
   /// A number that divides every run of columns and its begin.

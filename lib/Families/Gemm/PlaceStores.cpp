@@ -12,8 +12,6 @@
 
 #include "PlaceStores.h"
 
-#include "llvm/Support/MathExtras.h"
-
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -55,6 +53,9 @@ Position PlaceStores::positionIn(Value value, const ColumnPlace &place,
     AffineExpr step = puller.constant(place.dims[d].step);
     at[d] = puller.simplify(rest.floorDiv(step));
     rest = puller.simplify(rest % step);
+    // Dynamic are all columns there are.
+    if (tensorOf(value).isDynamicDim(d))
+      continue;
     guard += (guard.empty() ? "" : " && ") + puller.text(at[d]) + " < " +
              std::to_string(tensorOf(value).getDimSize(d));
   }
@@ -63,7 +64,8 @@ Position PlaceStores::positionIn(Value value, const ColumnPlace &place,
 
 void PlaceStores::storeAt(unsigned operand, Value value, Position at,
                           int64_t offset, StringRef guard) {
-  puller.code().open(("if (" + guard + ")").str(), /*conditional=*/true);
+  std::string condition = guard.empty() ? "" : ("if (" + guard + ")").str();
+  puller.code().open(condition, /*conditional=*/true);
   Position target(at);
   target.back() = puller.simplify(target.back() + offset);
   puller.store(operand, target, vec, puller.pull(value, at, vec));

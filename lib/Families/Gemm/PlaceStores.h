@@ -32,8 +32,9 @@ public:
   void store(unsigned operand, Value value);
 
 private:
-  /// Indices of columns from `first` on, counted from the place's begin; the
-  /// innermost is `innermost`, and `guard` says whether they are in `value`.
+  /// Where the vector is in `value` if its first column, counted from where
+  /// `place` begins, is `first`; `guard` gets the conditions for it to be
+  /// there.
   Position positionIn(Value value, const ColumnPlace &place, AffineExpr first,
                       std::string &guard);
   void storePlaced(unsigned operand, Value value, int64_t offset);
