@@ -14,3 +14,7 @@ func.func @not_causal_f16(%q: tensor<1x5x3x80xf16>, %k: tensor<1x129x3x80xf16>, 
   %o = hk.attention %q, %k, %v scale 0.1 : tensor<1x5x3x80xf16>, tensor<1x129x3x80xf16>, tensor<1x129x3x80xf16> -> tensor<1x5x3x80xf16>
   return %o : tensor<1x5x3x80xf16>
 }
+func.func @ragged_f16(%q: tensor<40x4x64xf16>, %k: tensor<40x4x64xf16>, %v: tensor<40x4x64xf16>, %bounds: tensor<4xi32>) -> tensor<40x4x64xf16> {
+  %o = hk.attention %q, %k, %v q_offsets %bounds kv_offsets %bounds scale 0.125 causal : tensor<40x4x64xf16>, tensor<40x4x64xf16>, tensor<40x4x64xf16> q_offsets tensor<4xi32> kv_offsets tensor<4xi32> -> tensor<40x4x64xf16>
+  return %o : tensor<40x4x64xf16>
+}

@@ -66,12 +66,16 @@ public:
 
   void run() {
     os << "#include \"kernels/attention/attention.h\"\n";
+    if (hasRegions())
+      os << "#include \"kernels/device/quant.h\"\n";
     if (llvm::any_of(kernel.getKernel().getVariants(), isBulk))
       os << "#include \"kernels/attention/sm90/warp_specialised.h\"\n";
     os << "\n"
           "namespace {\n"
           "using namespace hk;\n\n";
     writeSpec();
+    if (hasRegions())
+      emitAttentionRegions(kernel, os);
     writeArguments();
     for (VariantOp variant : kernel.getKernel().getVariants()) {
       auto tile = cast<AttentionTileAttr>(variant.getTile());
@@ -79,7 +83,8 @@ public:
          << (isBulk(variant) ? "BulkAttention" : "AttentionKernel")
          << "<kSpec, AttentionTile{" << tile.getBq() << ", " << tile.getBk()
          << ", " << tile.getWaves() << ", " << tile.getStages() << ", "
-         << tile.getSplitKv() << "}>;\n";
+         << tile.getSplitKv() << "}"
+         << (hasRegions() ? ", Regions>;\n" : ">;\n");
     }
     os << "} // namespace\n";
     for (VariantOp variant : kernel.getKernel().getVariants())
@@ -101,6 +106,15 @@ private:
        << (bulk ? "3, " : "") << name << "::kThreads, " << (bulk ? "" : "1, ")
        << name << "::Shared) {\n  " << name << "::run(arguments(words), "
        << (bulk ? "maps, " : "") << "block, lds);\n}\n";
+  }
+
+  bool hasRegions() {
+    return !op.getScore().empty() || !op.getWeight().empty();
+  }
+  /// The type of the kernel's arguments.
+  std::string argsType() {
+    return std::string("AttentionArgs<kSpec") +
+           (hasRegions() ? ", Regions>" : ">");
   }
 
   StringRef queryLayout() {
@@ -140,7 +154,12 @@ private:
        << "    .lse = " << flag(operands.lse >= 0) << ",\n"
        << "    .windowLeft = " << clampWindow(op.getWindowLeft()) << ",\n"
        << "    .windowRight = " << clampWindow(op.getWindowRight()) << ",\n"
-       << "    .align = " << shape.align << "};\n\n";
+       << "    .align = " << shape.align << ",\n"
+       << "    .normalizer = Normalizer::"
+       << (op.getNormalizer() == Normalizer::none ? "None" : "Softmax") << ",\n"
+       << "    .raggedTable = " << flag(operands.tableOffsets >= 0) << ",\n"
+       << "    .keyChunk = " << keyChunk() << ",\n"
+       << "    .valueChunk = " << valueChunk() << "};\n\n";
   }
 
   void assign(StringRef field, const Twine &value) {
@@ -174,12 +193,57 @@ private:
       next("Head");
   }
 
+  /// The innermost dim's is not passed.
+  std::string strideText(int64_t operand, Value value, unsigned dim) {
+    return int64_t(dim) + 1 == cast<RankedTensorType>(value.getType()).getRank()
+               ? "1"
+               : words.stride(unsigned(operand), dim);
+  }
+
+  /// Elements of a key that lie side by side; 0: all.
+  int64_t keyChunk() {
+    CacheDims dims = op.getKeyDims();
+    return dims.elements.size() < 2
+               ? 0
+               : cast<RankedTensorType>(op.getKey().getType())
+                     .getDimSize(dims.elements.back());
+  }
+  /// Rows whose values of one column lie side by side: of a block all.
+  int64_t valueChunk() {
+    CacheDims dims = op.getValueDims();
+    if (dims.rows.size() > 1)
+      return cast<RankedTensorType>(op.getValue().getType())
+          .getDimSize(dims.rows.back());
+    return op.getValueLayout() == CacheLayout::transposed ? int64_t(1) << 30
+                                                          : 0;
+  }
+
+  void writeKeyStrides(bool blocked) {
+    CacheDims keys = op.getKeyDims(), values = op.getValueDims();
+    auto stride = [&](StringRef field, bool ofKeys, unsigned dim) {
+      assign(field, ofKeys ? strideText(operands.key, op.getKey(), dim)
+                           : strideText(operands.value, op.getValue(), dim));
+    };
+    if (blocked) {
+      stride("kSequence", true, 0);
+      stride("vSequence", false, 0);
+    }
+    stride("kRow", true, keys.rows.front());
+    stride("kHead", true, keys.head);
+    if (keyChunk())
+      stride("kChunk", true, keys.elements.front());
+    stride("vRow", false, values.rows.front());
+    stride("vHead", false, values.head);
+    if (valueChunk())
+      stride("vColumn", false, values.elements.front());
+  }
+
   void writeArguments() {
     bool denseQueries = !op.hasRaggedQueries();
     bool blockedKeys = op.getKeyForm() != KeyForm::Ragged;
     unsigned query = unsigned(operands.query), key = unsigned(operands.key);
-    os << "HK_DEV AttentionArgs<kSpec> arguments(const u64 *words) {\n"
-          "  AttentionArgs<kSpec> a = {};\n";
+    os << "HK_DEV " << argsType() << " arguments(const u64 *words) {\n  "
+       << argsType() << " a = {};\n";
     assignPointer("q", "const Storage<kSpec.type>", operands.query);
     assignPointer("k", "const Storage<kSpec.type>", operands.key);
     assignPointer("v", "const Storage<kSpec.type>", operands.value);
@@ -189,7 +253,10 @@ private:
     assignPointer("kvOffsets", "const i32", operands.kvOffsets);
     assignPointer("kvLens", "const i32", operands.kvLens);
     assignPointer("blockTable", "const i32", operands.blockTable);
+    assignPointer("tableOffsets", "const i32", operands.tableOffsets);
     assignPointer("sink", "const float", operands.sink);
+    if (hasRegions())
+      assign("words", "words");
 
     if (denseQueries)
       assign("batch", words.dim(query, 0));
@@ -200,18 +267,21 @@ private:
     assign("queries", words.dim(query, denseQueries ? 1 : 0));
     if (op.getKeyForm() == KeyForm::Paged) {
       unsigned table = unsigned(operands.blockTable);
-      assign("blockSize", words.dim(key, 1));
-      assign("keys", words.dim(table, 1) + " * " + words.dim(key, 1));
-      assign("tableRow", words.stride(table, 0));
+      std::string rows = words.dim(key, op.getKeyDims().rows.front());
+      assign("blockSize", rows);
+      assign("emptyCache", words.dim(key, 0) + " == 0");
+      if (!op.getTableOffsets()) {
+        assign("keys", words.dim(table, 1) + " * " + rows);
+        assign("tableRow", words.stride(table, 0));
+      }
     } else {
-      assign("keys", words.dim(key, blockedKeys ? 1 : 0));
+      assign("keys", words.dim(key, op.getKeyDims().rows.front()));
     }
     assign("heads", Twine(kernel.getKeyHeads() * kernel.getGroup()));
 
     bool sliced = op.getNumSliceDims() != 0;
     assignStrides("q", operands.query, false, denseQueries, true);
-    assignStrides("k", operands.key, false, blockedKeys, true);
-    assignStrides("v", operands.value, false, blockedKeys, true);
+    writeKeyStrides(blockedKeys);
     assignStrides("out", operands.result, sliced, denseQueries, true);
     if (operands.lse >= 0)
       assignStrides("lse", operands.lse, sliced, denseQueries, false);

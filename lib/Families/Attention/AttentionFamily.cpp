@@ -33,25 +33,16 @@ Verdict checkKernels(AttentionOp attention) {
     return refuse(Reason::UnsupportedDType,
                   "queries, keys, values and probabilities of different types");
   if (attention.getQScale() || attention.getKScale() || attention.getVScale())
-    return refuse(Reason::UnsupportedDType, "scales of queries and keys");
-  if (!attention.getScore().empty() || !attention.getWeight().empty())
-    return refuse(Reason::NotAnEpilogue, "regions");
-  if (attention.getNormalizer() != Normalizer::softmax)
-    return refuse(Reason::UnsupportedShape, "normalizer but softmax");
-  if (attention.getKeyLayout() != CacheLayout::token_major ||
-      attention.getValueLayout() != CacheLayout::token_major)
-    return refuse(Reason::UnsupportedShape, "layouts but token_major");
-  if (attention.getTableOffsets())
-    return refuse(Reason::UnsupportedShape, "ragged block tables");
+    return refuse(Reason::UnsupportedDType,
+                  "scales of queries, keys and values");
   return Verdict::accept();
 }
 
 /// Whether there are kernels for `attention` at all.
 Verdict checkForm(AttentionOp attention) {
   auto query = cast<RankedTensorType>(attention.getQuery().getType());
-  auto value = cast<RankedTensorType>(attention.getValue().getType());
   ArrayRef<int64_t> heads = query.getShape().take_back(2);
-  int64_t valueDim = value.getShape().back();
+  int64_t valueDim = attention.getValueSize();
   // Rows are told apart by dividing by the group.
   if (heads[0] == 0 || heads[1] == 0 || valueDim == 0)
     return Verdict::refuse(Reason::UnsupportedShape,

@@ -99,7 +99,10 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
   operands.kvOffsets = number(op.getKvOffsets());
   operands.kvLens = number(op.getKvLens());
   operands.blockTable = number(op.getBlockTable());
+  operands.tableOffsets = number(op.getTableOffsets());
   operands.sink = number(op.getSink());
+  for (Value read : op.getReads())
+    operands.reads.push_back(number(read));
   operands.result = -1;
   for (auto [index, value] : llvm::enumerate(yield.getValues())) {
     int64_t out = int64_t(kernel.getNumInputs() + index);
@@ -122,12 +125,14 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
               "results to be what the kernel yields";
 
   self.shape.type = *dtypeOf(tensorTypeOf(op.getQuery()).getElementType());
-  self.shape.headDim = tensorTypeOf(op.getQuery()).getShape().back();
-  self.shape.valueDim = tensorTypeOf(op.getValue()).getShape().back();
+  self.shape.headDim = op.getHeadSize();
+  self.shape.valueDim = op.getValueSize();
   ArrayRef<int64_t> aligns = kernel.getAligns();
   self.shape.align =
       std::min({aligns[operands.query], aligns[operands.key],
                 aligns[operands.value], aligns[operands.result]});
+  if (isChunked(op)) // no rows of 16 bytes: the vector units take them
+    self.shape.align = 1;
   return self;
 }
 
@@ -135,13 +140,10 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
   return *dtypeOf(tensorTypeOf(op.getResult()).getElementType());
 }
 
-int64_t AttentionKernel::getKeyHeads() const {
-  return tensorTypeOf(op.getKey()).getShape().drop_back().back();
-}
-
-int64_t AttentionKernel::getGroup() const {
-  return tensorTypeOf(op.getQuery()).getShape().drop_back().back() /
-         getKeyHeads();
+bool AttentionKernel::isChunked(AttentionOp op) {
+  CacheDims keys = op.getKeyDims(), values = op.getValueDims();
+  return keys.elements.size() > 1 || values.rows.size() > 1 ||
+         op.getValueLayout() == CacheLayout::transposed;
 }
 
 int64_t AttentionKernel::memoryDim(int64_t operand, int64_t index) const {

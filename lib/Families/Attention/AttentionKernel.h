@@ -24,7 +24,8 @@ namespace mlir::hk {
 struct AttentionOperands {
   int64_t query, key, value;
   int64_t qOffsets = -1, kvOffsets = -1, kvLens = -1, blockTable = -1;
-  int64_t sink = -1;
+  int64_t tableOffsets = -1, sink = -1;
+  SmallVector<int64_t> reads; // of the regions
   int64_t result, lse = -1;
 };
 
@@ -41,9 +42,9 @@ public:
 
   ::hk::DType getType() const { return shape.type; }
   ::hk::DType getOutType() const;
-  int64_t getKeyHeads() const;
+  int64_t getKeyHeads() const { return op.getNumKeyHeads(); }
   /// Query heads per key head.
-  int64_t getGroup() const;
+  int64_t getGroup() const { return op.getNumHeads() / getKeyHeads(); }
   /// Size of a dim of an operand: a constant or a symbol of the kernel.
   DimName dim(int64_t operand, int64_t index) const;
   /// The dim of the kernel's operand that is dim `index` of the operator's.
@@ -57,6 +58,8 @@ public:
   /// Whether tensor maps can describe the operands of this kernel for
   /// `target`, so that its warp-specialised loop applies.
   Verdict getBulkVerdict(const ::hk::Target &target) const;
+  /// Whether elements of a key, or of a value, lie apart.
+  static bool isChunked(AttentionOp op);
 
 private:
   AttentionKernel(KernelOp kernel, AttentionOp op) : kernel(kernel), op(op) {}
@@ -99,6 +102,8 @@ SmallVector<int64_t> attentionSharedThreads(KernelOp kernel,
 double attentionVariantMicroseconds(KernelOp kernel, VariantOp variant,
                                     const ::hk::Target &target,
                                     ArrayRef<int64_t> dims);
+/// Writes `struct Regions`, the functors of score and weight.
+void emitAttentionRegions(const AttentionKernel &kernel, raw_ostream &os);
 LogicalResult emitAttention(KernelOp kernel, const ::hk::Target &target,
                             StringRef prefix, raw_ostream &os);
 

@@ -49,12 +49,15 @@ static std::optional<int64_t> keysOf(AttentionOp op) {
     keys = knownSize(key.getDimSize(0));
     break;
   case KeyForm::Dense:
-    keys = knownSize(key.getDimSize(1));
+    keys = knownSize(key.getDimSize(op.getKeyDims().rows.front()));
     break;
   case KeyForm::Paged: {
+    if (op.getTableOffsets()) // some sequence may have most blocks
+      break;
     int64_t blocks = tensorOf(op.getBlockTable()).getDimSize(1);
-    if (knownSize(blocks) && knownSize(key.getDimSize(1)))
-      keys = blocks * key.getDimSize(1);
+    int64_t rows = key.getDimSize(op.getKeyDims().rows.front());
+    if (knownSize(blocks) && knownSize(rows))
+      keys = blocks * rows;
     break;
   }
   }
@@ -75,17 +78,18 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   ArrayRef<int64_t> q = tensorOf(op.getQuery()).getShape();
   ::hk::AttentionShape shape;
   shape.type = *dtypeOf(tensorOf(op.getQuery()).getElementType());
-  shape.headDim = q.back();
-  shape.valueDim = tensorOf(op.getValue()).getShape().back();
+  shape.headDim = op.getHeadSize();
+  shape.valueDim = op.getValueSize();
   shape.align = std::min({guaranteedAlignment(op.getQuery()),
                           guaranteedAlignment(op.getKey()),
                           guaranteedAlignment(op.getValue())});
+  if (AttentionKernel::isChunked(op))
+    shape.align = 1;
   ::hk::AttentionTileList tiles = ::hk::attentionTiles(target.arch, shape);
   if (tiles.count == 0)
     return std::nullopt; // tile selection has an error for it
   ::hk::AttentionTile few = tiles.tile[tiles.count - 1];
-  int64_t keyHeads = tensorOf(op.getKey()).getShape().drop_back().back();
-  int64_t heads = q.drop_back().back();
+  int64_t keyHeads = op.getNumKeyHeads(), heads = op.getNumHeads();
   std::optional<int64_t> sequences =
       op.hasRaggedQueries() ? std::optional<int64_t>(1) : knownSize(q[0]);
 

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// AttentionKernel<spec, tile> has Shared and run(args, block, shared): the host
-// kernels on the host, the matrix or the vector kernel on GPUs, as the contract
-// says for the tile. The grid is (tiles of bq rows over all sequences, key
-// heads, key splits).
+// AttentionKernel<spec, tile, regions> has Shared and run(args, block, shared):
+// the host kernels on the host, the matrix or the vector kernel on GPUs, as the
+// contract says for the tile. The grid is (tiles of bq rows over all sequences,
+// key heads, key splits).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,31 +26,31 @@
 
 namespace hk {
 
-template <AttentionSpec S, AttentionTile T, AttentionPath Path>
+template <AttentionSpec S, AttentionTile T, class R, AttentionPath Path>
 struct PickAttention;
 #if HK_GPU
-template <AttentionSpec S, AttentionTile T>
-struct PickAttention<S, T, AttentionPath::Matrix> {
-  using Type = AttentionMatrix<S, T>;
+template <AttentionSpec S, AttentionTile T, class R>
+struct PickAttention<S, T, R, AttentionPath::Matrix> {
+  using Type = AttentionMatrix<S, T, R>;
 };
-template <AttentionSpec S, AttentionTile T>
-struct PickAttention<S, T, AttentionPath::Vector> {
-  using Type = AttentionVector<S, T>;
+template <AttentionSpec S, AttentionTile T, class R>
+struct PickAttention<S, T, R, AttentionPath::Vector> {
+  using Type = AttentionVector<S, T, R>;
 };
 #else
-template <AttentionSpec S, AttentionTile T>
-struct PickAttention<S, T, AttentionPath::HostTile> {
-  using Type = AttentionHostTile<S, T>;
+template <AttentionSpec S, AttentionTile T, class R>
+struct PickAttention<S, T, R, AttentionPath::HostTile> {
+  using Type = AttentionHostTile<S, T, R>;
 };
-template <AttentionSpec S, AttentionTile T>
-struct PickAttention<S, T, AttentionPath::HostRows> {
-  using Type = AttentionHostRows<S, T>;
+template <AttentionSpec S, AttentionTile T, class R>
+struct PickAttention<S, T, R, AttentionPath::HostRows> {
+  using Type = AttentionHostRows<S, T, R>;
 };
 #endif
 
-template <AttentionSpec S, AttentionTile T>
+template <AttentionSpec S, AttentionTile T, class R = NoRegions>
 using AttentionKernel =
-    typename PickAttention<S, T, attentionPath(kArch, T)>::Type;
+    typename PickAttention<S, T, R, attentionPath(kArch, T)>::Type;
 
 } // namespace hk
 

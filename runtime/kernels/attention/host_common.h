@@ -30,6 +30,48 @@ HK_DEV f32x16 load16(Global<const Storage<D>> row, int c) {
   return load<D, 16, align>(row, c);
 }
 
+/// The same of a key or a value at `from`, whose elements may lie apart.
+template <AttentionSpec S, class R>
+HK_DEV f32x16 loadKey16(const AttentionArgs<S, R> &a,
+                        Global<const Storage<S.type>> from, int c) {
+  if constexpr (S.keyChunk == 0)
+    return load16<S.type, S.headDim>(from, c);
+  f32x16 v = f32x16(0.f);
+  for (int e = 0; e < 16 && c + e < S.headDim; ++e)
+    v[e] = loadScalar<S.type>(from, keyElement<S>(a, c + e));
+  return v;
+}
+template <AttentionSpec S, class R>
+HK_DEV f32x16 loadValue16(const AttentionArgs<S, R> &a,
+                          Global<const Storage<S.type>> from, int c) {
+  if constexpr (S.valueChunk == 0)
+    return load16<S.type, S.valueDim>(from, c);
+  f32x16 v = f32x16(0.f);
+  for (int e = 0; e < 16 && c + e < S.valueDim; ++e)
+    v[e] = loadScalar<S.type>(from, valueElement<S>(a, c + e));
+  return v;
+}
+
+/// Scores [from, to) of row `row` of the block against keys from j on, behind
+/// the region; of missing keys they are replaced. Returns whether some are.
+template <AttentionSpec S, class R>
+HK_DEV bool finishScores(const AttentionArgs<S, R> &a, const AttentionBlock &w,
+                         i64 row, i64 j, i64 end, float *s, int from, int to) {
+  if constexpr (R::kScore)
+    for (int e = from; e < to; e += 16) {
+      f32x16 &x = *(f32x16 *)(s + e);
+      x = finishScore<S, 16>(a, w, row, j + e, x);
+    }
+  bool gaps = false;
+  if constexpr (S.keys == SequenceLayout::Paged)
+    for (int e = from; e < to; ++e)
+      if (isMissing<S>(a, w, minOf(j + e, end - 1))) {
+        s[e] = kUnseen<S>;
+        gaps = true;
+      }
+  return gaps;
+}
+
 template <int Columns> HK_DEV void clearRow(float *row) {
   for (int c = 0; c < Columns; c += 16)
     *(f32x16 *)(row + c) = f32x16(0.f);
@@ -37,9 +79,10 @@ template <int Columns> HK_DEV void clearRow(float *row) {
 
 /// Queries of the block as f32 rows of Stride elements (zero behind headDim)
 /// and the keys each sees; returns the keys that any of them may see.
-template <AttentionSpec S, int Stride>
-HK_DEV KeyRange loadQueries(const AttentionArgs<S> &a, const AttentionBlock &w,
-                            int count, float *q, KeyRange *range) {
+template <AttentionSpec S, int Stride, class R>
+HK_DEV KeyRange loadQueries(const AttentionArgs<S, R> &a,
+                            const AttentionBlock &w, int count, float *q,
+                            KeyRange *range) {
   KeyRange all = {w.keys, 0};
   for (int r = 0; r < count; ++r) {
     i64 row = w.first + r;
@@ -76,6 +119,7 @@ HK_DEV float sumOf(f32x16 v) {
 /// Scores [from, to) of a row, multiples of 16, become probabilities relative
 /// to the row's new maximum; only [begin, end) is visible. The row's
 /// accumulator is rescaled.
+template <AttentionSpec S>
 HK_DEV void softmaxRow(float *s, int from, int to, i64 begin, i64 end,
                        float &maximum, float &sum, float *o, int columns) {
   if (begin > from || end < to) {
@@ -84,10 +128,12 @@ HK_DEV void softmaxRow(float *s, int from, int to, i64 begin, i64 end,
     for (int e = from; e < to; e += 16) {
       f32x16 &x = *(f32x16 *)(s + e);
       Vec<i32, 16> key = lane + e;
-      x = key >= lo ? x : f32x16(kMinusInf);
-      x = key < hi ? x : f32x16(kMinusInf);
+      x = key >= lo ? x : f32x16(kUnseen<S>);
+      x = key < hi ? x : f32x16(kUnseen<S>);
     }
   }
+  if constexpr (S.normalizer == Normalizer::None)
+    return;
   f32x16 top = f32x16(maximum);
   for (int e = from; e < to; e += 16)
     top = __builtin_elementwise_max(top, *(const f32x16 *)(s + e));
@@ -108,9 +154,20 @@ HK_DEV void softmaxRow(float *s, int from, int to, i64 begin, i64 end,
   sum += sumOf(total);
 }
 
-template <AttentionSpec S>
-HK_DEV void storeRow(const AttentionArgs<S> &a, const AttentionBlock &w, int r,
-                     const float *o, float maximum, float sum) {
+/// Probabilities [from, to) of a row times what the region `weight` gives.
+template <AttentionSpec S, class R>
+HK_DEV void weighRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
+                     i64 row, i64 j, float *s, int from, int to) {
+  if constexpr (R::kWeight)
+    for (int e = from; e < to; e += 16) {
+      f32x16 &p = *(f32x16 *)(s + e);
+      p = weighted<S, 16>(a, w, row, j + e, p);
+    }
+}
+
+template <AttentionSpec S, class R>
+HK_DEV void storeRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
+                     int r, const float *o, float maximum, float sum) {
   i64 row = w.first + r;
   RowEnd end = finishRow<S>(a, w.head * S.group + row % S.group, maximum, sum);
   i64 at = outOffset<S>(a, w, row);

@@ -44,7 +44,9 @@ template <int Level> HK_DEV f32x16 mergeSums(f32x16 a, f32x16 b) {
                                    23, 28, 29, 30, 31);
 }
 
-template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
+template <AttentionSpec S, AttentionTile T, class Regions = NoRegions>
+struct AttentionHostRows {
+  using Args = AttentionArgs<S, Regions>;
   static constexpr int kHead = int(roundUpTo(S.headDim, 16));
   static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
   static_assert(T.bk % 16 == 0 && T.bq <= kHostFewRows);
@@ -59,41 +61,39 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
   static_assert(sizeof(Shared) == attentionLdsBytes(Arch::Host, T, S.type,
                                                     S.headDim, S.valueDim));
 
-  template <int R> struct Sums {
-    f32x16 v[R];
-  };
+  template <int R> struct Sums { f32x16 v[R]; };
 
   /// Scores of R rows against Count keys from `first` on, one level of the tree
   /// per power of two.
   template <int R, int Count>
-  HK_DEV Sums<R> dots(const float (*q)[kHead],
+  HK_DEV Sums<R> dots(const Args &a, const float (*q)[kHead],
                       const Global<const Storage<S.type>> *rows) {
     Sums<R> sums;
     if constexpr (Count == 1) {
       HK_UNROLL for (int r = 0; r < R; ++r) sums.v[r] = f32x16(0.f);
       HK_UNROLL for (int c = 0; c < kHead; c += 16) {
-        f32x16 key = load16<S.type, S.headDim>(rows[0], c);
+        f32x16 key = loadKey16<S>(a, rows[0], c);
         HK_UNROLL for (int r = 0; r < R; ++r) sums.v[r] =
             __builtin_elementwise_fma(key, *(const f32x16 *)&q[r][c],
                                       sums.v[r]);
       }
     } else {
       constexpr int level = Count == 2 ? 0 : 1;
-      Sums<R> a = dots<R, Count / 2>(q, rows);
-      Sums<R> b = dots<R, Count / 2>(q, rows + Count / 2);
+      Sums<R> x = dots<R, Count / 2>(a, q, rows);
+      Sums<R> y = dots<R, Count / 2>(a, q, rows + Count / 2);
       HK_UNROLL for (int r = 0; r < R; ++r) sums.v[r] =
-          mergeSums<level>(a.v[r], b.v[r]);
+          mergeSums<level>(x.v[r], y.v[r]);
     }
     return sums;
   }
 
   template <int R>
-  HK_DEV void scoreRows(const AttentionArgs<S> &a, Shared &sh, int row, int at,
+  HK_DEV void scoreRows(const Args &a, Shared &sh, int row, int at,
                         const Global<const Storage<S.type>> *rows) {
     // Four keys at a time: less code than all 16 unrolled, and as fast.
     Sums<R> part[4];
     _Pragma("nounroll") for (int e = 0; e < 4; ++e) part[e] =
-        dots<R, 4>(&sh.q[row], rows + 4 * e);
+        dots<R, 4>(a, &sh.q[row], rows + 4 * e);
     HK_UNROLL for (int r = 0; r < R; ++r) {
       f32x16 lo = mergeSums<2>(part[0].v[r], part[1].v[r]);
       f32x16 hi = mergeSums<2>(part[2].v[r], part[3].v[r]);
@@ -104,7 +104,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
   /// o[row .. row + R) += p * v over keys [from, to) of the tile, 64 columns at
   /// a time.
   template <int R>
-  HK_DEV void valueRows(Shared &sh, int row, int from, int to,
+  HK_DEV void valueRows(const Args &a, Shared &sh, int row, int from, int to,
                         const Global<const Storage<S.type>> *rows) {
     constexpr int width = kColumns % 64 == 0 ? 64 : 32, C = width / 16;
     for (int c0 = 0; c0 < kColumns; c0 += width) {
@@ -114,7 +114,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
               *(const f32x16 *)&sh.o[row + r][c0 + c * 16];
       for (int j = from; j < to; ++j) {
         HK_UNROLL for (int c = 0; c < C; ++c) {
-          f32x16 v = load16<S.type, S.valueDim>(rows[j], c0 + c * 16);
+          f32x16 v = loadValue16<S>(a, rows[j], c0 + c * 16);
           HK_UNROLL for (int r = 0; r < R; ++r) acc[r][c] =
               __builtin_elementwise_fma(f32x16(sh.s[row + r][j]), v, acc[r][c]);
         }
@@ -125,7 +125,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
     }
   }
 
-  HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
+  HK_DEV void run(const Args &a, BlockId id, Shared &sh) {
     AttentionBlock w;
     if (!locate<S, T>(a, id, w))
       return;
@@ -148,22 +148,31 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
         values[e] = a.v + at.v;
       }
       for (int e = 0; e < padded; e += 16)
-        forRows(count, [&](auto R, int row) __attribute__((always_inline)) {
-          scoreRows<R.value>(a, sh, row, e, keys + e);
-        });
-      for (int r = 0; r < count; ++r)
-        softmaxRow(sh.s[r], 0, padded, range[r].begin - j, range[r].end - j,
-                   sh.maximum[r], sh.sum[r], sh.o[r], kColumns);
+        forRows(
+            count, [&](auto R, int row) __attribute__((always_inline)) {
+              scoreRows<R.value>(a, sh, row, e, keys + e);
+            });
+      bool gaps = false;
+      for (int r = 0; r < count; ++r) {
+        gaps |=
+            finishScores<S>(a, w, w.first + r, j, all.end, sh.s[r], 0, padded);
+        softmaxRow<S>(sh.s[r], 0, padded, range[r].begin - j, range[r].end - j,
+                      sh.maximum[r], sh.sum[r], sh.o[r], kColumns);
+        weighRow<S>(a, w, w.first + r, j, sh.s[r], 0, padded);
+      }
       // Where rows see different keys, each takes only its own: a value that is
       // not finite must not reach a row that does not see it.
-      if (range[0].begin <= j && range[count - 1].begin <= j &&
-          range[0].end >= j + n && range[count - 1].end >= j + n)
-        forRows(count, [&](auto R, int row) __attribute__((always_inline)) {
-          valueRows<R.value>(sh, row, 0, n, values);
-        });
+      if (gaps)
+        addSeen(a, w, sh, range, j, n, values);
+      else if (range[0].begin <= j && range[count - 1].begin <= j &&
+               range[0].end >= j + n && range[count - 1].end >= j + n)
+        forRows(
+            count, [&](auto R, int row) __attribute__((always_inline)) {
+              valueRows<R.value>(a, sh, row, 0, n, values);
+            });
       else
         for (int r = 0; r < count; ++r)
-          valueRows<1>(sh, r, int(maxOf(range[r].begin - j, 0)),
+          valueRows<1>(a, sh, r, int(maxOf(range[r].begin - j, 0)),
                        int(minOf(range[r].end - j, n)), values);
     }
     for (int r = 0; r < count; ++r)
@@ -171,9 +180,20 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostRows {
   }
 
 private:
-  template <int R> struct Number {
-    static constexpr int value = R;
-  };
+  /// The values of keys that are not missing, row by row.
+  HK_DEV void addSeen(const Args &a, const AttentionBlock &w, Shared &sh,
+                      const KeyRange *range, i64 j, int n,
+                      const Global<const Storage<S.type>> *values) {
+    for (int e = 0; e < n; ++e) {
+      if (isMissing<S>(a, w, j + e))
+        continue;
+      for (int r = 0; r < int(w.count); ++r)
+        if (range[r].begin <= j + e && j + e < range[r].end)
+          valueRows<1>(a, sh, r, e, e + 1, values);
+    }
+  }
+
+  template <int R> struct Number { static constexpr int value = R; };
   /// f(number of rows, first row) over groups of 4, 2 and 1 rows.
   template <class F> HK_DEV void forRows(int count, F f) {
     int row = 0;

@@ -71,7 +71,9 @@ template <int Step> HK_DEV void transposeStage(f32x16 (&m)[16]) {
   }
 }
 
-template <AttentionSpec S, AttentionTile T> struct AttentionHostTile {
+template <AttentionSpec S, AttentionTile T, class R = NoRegions>
+struct AttentionHostTile {
+  using Args = AttentionArgs<S, R>;
   static constexpr int kHead = S.headDim;
   static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
   static_assert(T.bq % 16 == 0 && T.bk % 32 == 0);
@@ -89,12 +91,11 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostTile {
                                                     S.headDim, S.valueDim));
 
   /// 16 keys into lanes [lane, lane + 16) of a key panel.
-  HK_DEV void packKeys(float (*panel)[32], int lane,
+  HK_DEV void packKeys(const Args &a, float (*panel)[32], int lane,
                        const Global<const Storage<S.type>> *rows) {
     for (int c = 0; c < kHead; c += 16) {
       f32x16 m[16];
-      HK_UNROLL for (int e = 0; e < 16; ++e) m[e] =
-          load16<S.type, S.headDim>(rows[e], c);
+      HK_UNROLL for (int e = 0; e < 16; ++e) m[e] = loadKey16<S>(a, rows[e], c);
       transposeStage<1>(m);
       transposeStage<2>(m);
       transposeStage<4>(m);
@@ -106,7 +107,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostTile {
     }
   }
 
-  HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
+  HK_DEV void run(const Args &a, BlockId id, Shared &sh) {
     AttentionBlock w;
     if (!locate<S, T>(a, id, w))
       return;
@@ -129,25 +130,27 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostTile {
         Global<const Storage<S.type>> keys[16];
         for (int e = 0; e < 16; ++e) {
           // Behind the end: any readable key; masked below.
-          KeyOffset at = keyOffset<S>(a, w, minOf(j + e0 + e, all.end - 1));
+          i64 key = minOf(j + e0 + e, all.end - 1);
+          KeyOffset at = keyOffset<S>(a, w, key);
+          bool missing = isMissing<S>(a, w, key);
           keys[e] = a.k + at.k;
           for (int c = 0; c < kColumns; c += 32)
             HK_UNROLL for (int x = 0; x < 32; x += 16) *
                 (f32x16 *)&sh.v[c / 32][e0 + e][x] =
-                load16<S.type, S.valueDim>(a.v + at.v, c + x);
+                missing ? f32x16(0.f) : loadValue16<S>(a, a.v + at.v, c + x);
         }
-        packKeys(sh.k[e0 / 32], e0 % 32, keys);
+        packKeys(a, sh.k[e0 / 32], e0 % 32, keys);
       }
       for (int g = 0; g < padded; g += 8)
-        rowGroup(a, sh, g, range, j, n);
+        rowGroup(a, w, sh, g, range, j, n, all.end);
     }
     for (int r = 0; r < count; ++r)
       storeRow<S>(a, w, r, sh.o[r], sh.maximum[r], sh.sum[r]);
   }
 
   /// Rows [g, g + 8) against keys [j, j + n) of the tile.
-  HK_DEV void rowGroup(const AttentionArgs<S> &a, Shared &sh, int g,
-                       const KeyRange *range, i64 j, int n) {
+  HK_DEV void rowGroup(const Args &a, const AttentionBlock &w, Shared &sh,
+                       int g, const KeyRange *range, i64 j, int n, i64 end) {
     KeyRange seen = {j + n, j};
     for (int r = g; r < g + 8; ++r) {
       if (range[r].begin >= range[r].end)
@@ -166,8 +169,11 @@ template <AttentionSpec S, AttentionTile T> struct AttentionHostTile {
         f32x16 &x = *(f32x16 *)&sh.s[r][e];
         x = score<S, 16>(a, x);
       }
-      softmaxRow(sh.s[r], from, to, range[r].begin - j, range[r].end - j,
-                 sh.maximum[r], sh.sum[r], sh.o[r], kColumns);
+      i64 row = w.first + minOf(r, w.count - 1);
+      finishScores<S>(a, w, row, j, end, sh.s[r], from, to);
+      softmaxRow<S>(sh.s[r], from, to, range[r].begin - j, range[r].end - j,
+                    sh.maximum[r], sh.sum[r], sh.o[r], kColumns);
+      weighRow<S>(a, w, row, j, sh.s[r], from, to);
     }
     addValues(sh, g, range, j, n);
   }

@@ -23,13 +23,16 @@
 
 namespace hk {
 
-template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
+template <AttentionSpec S, AttentionTile T, class R = NoRegions>
+struct AttentionMatrix {
+  using Args = AttentionArgs<S, R>;
   static constexpr int kElement = info(S.type).bits / 8;
   static constexpr int kKeyBytes = int(attentionKeyBytes(S.type, S.headDim));
   static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
   static constexpr int kValueBytes = kColumns * kElement;
   static constexpr int kKeyTile = T.bk * kKeyBytes;
   static constexpr int kStage = kKeyTile + T.bk * kValueBytes;
+  static_assert(S.keyChunk == 0 && S.valueChunk == 0);
   static_assert(S.align >= 16 && S.headDim * kElement % 16 == 0 &&
                     S.valueDim * kElement % 16 == 0,
                 "rows of 16-byte chunks; other shapes take the vector kernel");
@@ -55,7 +58,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
 
   /// 16-byte chunks of the queries of this block; zero outside.
   struct QueryRows {
-    const AttentionArgs<S> &args;
+    const Args &args;
     i64 offset[Fragments::kRows];
     bool exists[Fragments::kRows];
     template <class V> HK_MEM V load(int slot, int, int byte) const {
@@ -67,28 +70,36 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
     }
   };
 
+  /// Blocks of keys may be missing; their rows are read as zeros.
+  static constexpr bool kGaps = S.keys == SequenceLayout::Paged;
+  static constexpr bool kSoftmax = S.normalizer == Normalizer::Softmax;
+
   /// Moves one tile of keys and values.
   struct TileCopy {
     KeyCopy k;
     ValueCopy v;
     HK_MEM static int thread() { return kParts > 1 ? laneId() : threadId(); }
-    HK_MEM void issue(const AttentionArgs<S> &a, const AttentionBlock &w, i64 j,
-                      i64 end, u8 *lds) {
+    HK_MEM void issue(const Args &a, const AttentionBlock &w, i64 j, i64 end,
+                      u8 *lds) {
       // Behind the last visible key: that key again, masked later. Its value
       // is finite whenever the visible ones are.
       auto at = [&](int row) __attribute__((always_inline)) {
-        return keyOffset<S>(a, w, minOf(j + row, end - 1));
+        return minOf(j + row, end - 1);
       };
-      k.issue(
+      k.template issue<kGaps>(
           thread(),
           [&](int row) __attribute__((always_inline)) {
-            return (Global<const u8>)(a.k + at(row).k);
+            i64 key = at(row);
+            auto from = (Global<const u8>)(a.k + keyOffset<S>(a, w, key).k);
+            return isMissing<S>(a, w, key) ? nullptr : from;
           },
           lds);
-      v.issue(
+      v.template issue<kGaps>(
           thread(),
           [&](int row) __attribute__((always_inline)) {
-            return (Global<const u8>)(a.v + at(row).v);
+            i64 key = at(row);
+            auto from = (Global<const u8>)(a.v + keyOffset<S>(a, w, key).v);
+            return isMissing<S>(a, w, key) ? nullptr : from;
           },
           lds + kKeyTile);
     }
@@ -102,9 +113,10 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
   struct Rows {
     float maximum[Fragments::kRows], sum[Fragments::kRows];
     i32 begin[Fragments::kRows], end[Fragments::kRows];
+    i64 number[Fragments::kRows]; // in the sequence, for regions
   };
 
-  HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
+  HK_DEV void run(const Args &a, BlockId id, Shared &sh) {
     AttentionBlock w;
     if (!locate<S, T>(a, id, w))
       return;
@@ -125,8 +137,9 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
       KeyRange r = visibleKeys<S>(w, row / S.group);
       rows.begin[i] = i32(r.begin);
       rows.end[i] = i32(r.end);
-      rows.maximum[i] = kMinusInf;
+      rows.maximum[i] = kSoftmax ? kMinusInf : 0.f;
       rows.sum[i] = 0.f;
+      rows.number[i] = row;
     }
     f.loadQueries(queries);
     f.clearOutput();
@@ -153,8 +166,8 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
         // last key, which nobody reads.
         if (!KeyCopy::kDirect || j + step < end)
           copy.issue(a, w, j + step + own, end, next);
-        tile(a, f, rows, i32(j + own), last.begin, minOf(first.end, end), end,
-             now);
+        tile(a, w, f, rows, i32(j + own), last.begin, minOf(first.end, end),
+             end, now);
         copy.land(next);
       }
       rowCopyWait();
@@ -164,8 +177,8 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
         barrier();
         copy.land(lds);
         barrier();
-        tile(a, f, rows, i32(j + own), last.begin, minOf(first.end, end), end,
-             lds);
+        tile(a, w, f, rows, i32(j + own), last.begin, minOf(first.end, end),
+             end, lds);
       }
     }
     if constexpr (kParts > 1)
@@ -176,35 +189,71 @@ template <AttentionSpec S, AttentionTile T> struct AttentionMatrix {
 
 private:
   /// One tile of keys from j on. Every row sees keys [fullBegin, fullEnd).
-  HK_DEV void tile(const AttentionArgs<S> &a, Fragments &f, Rows &rows, i32 j,
-                   i64 fullBegin, i64 fullEnd, i64 end, const u8 *lds) {
-    constexpr int R = Fragments::kRows;
+  HK_DEV void tile(const Args &a, const AttentionBlock &w, Fragments &f,
+                   Rows &rows, i32 j, i64 fullBegin, i64 fullEnd, i64 end,
+                   const u8 *lds) {
     f.scores(lds);
-    float top[R], base[R], factor[R];
-    HK_UNROLL for (int i = 0; i < R; ++i) top[i] = rows.maximum[i];
-    f.forEachScore([&](int, int, auto &x) __attribute__((always_inline)) {
-      x = score<S, int(sizeof(x) / sizeof(float))>(a, x);
+    f.forEachScore([&](int i, int key, auto &x) __attribute__((always_inline)) {
+      constexpr int V = int(sizeof(x) / sizeof(float));
+      x = finishScore<S, V>(a, w, rows.number[i], j + key, score<S, V>(a, x));
     });
+    mask(a, w, f, rows, j, fullBegin, fullEnd, end);
+    if constexpr (kSoftmax)
+      normalise(f, rows);
+    if constexpr (R::kWeight)
+      f.forEachScore([&](int i, int key, auto &x)
+                         __attribute__((always_inline)) {
+                           constexpr int V = int(sizeof(x) / sizeof(float));
+                           x = weighted<S, V>(a, w, rows.number[i], j + key, x);
+                         });
+    f.values(lds + kKeyTile);
+  }
+
+  /// Scores of keys that a row does not see are replaced.
+  HK_DEV void mask(const Args &a, const AttentionBlock &w, Fragments &f,
+                   const Rows &rows, i32 j, i64 fullBegin, i64 fullEnd,
+                   i64 end) {
     if (j < fullBegin || j + T.bk > fullEnd)
-      f.forEachScore(
-          [&](int i, int key, auto &x) __attribute__((always_inline)) {
-            i32 stop = i32(minOf(rows.end[i], end));
-            constexpr int V = int(sizeof(x) / sizeof(float));
-            HK_UNROLL for (int e = 0; e < V; ++e) {
-              bool seen = j + key + e >= rows.begin[i] && j + key + e < stop;
-              x[e] = seen ? x[e] : kMinusInf;
-            }
-          });
+      f.forEachScore([&](int i, int key,
+                         auto &x) __attribute__((always_inline)) {
+        i32 stop = i32(minOf(rows.end[i], end));
+        constexpr int V = int(sizeof(x) / sizeof(float));
+        HK_UNROLL for (int e = 0; e < V; ++e) {
+          bool seen = j + key + e >= rows.begin[i] && j + key + e < stop;
+          x[e] = seen ? x[e] : kUnseen<S>;
+        }
+      });
+    if constexpr (kGaps) {
+      bool gap = false;
+      for (int key = laneId(); key < T.bk; key += kWave)
+        gap |= isMissing<S>(a, w, minOf(j + key, end - 1));
+      if (ballot(gap) != 0)
+        f.forEachScore([&](int, int key,
+                           auto &x) __attribute__((always_inline)) {
+          constexpr int V = int(sizeof(x) / sizeof(float));
+          HK_UNROLL for (int e = 0; e < V; ++e) {
+            if (isMissing<S>(a, w, minOf(j + key + e, end - 1)))
+              x[e] = kUnseen<S>;
+          }
+        });
+    }
+  }
+
+  /// Scores become probabilities relative to the largest so far.
+  HK_DEV void normalise(Fragments &f, Rows &rows) {
+    constexpr int N = Fragments::kRows;
+    float top[N], base[N], factor[N];
+    HK_UNROLL for (int i = 0; i < N; ++i) top[i] = rows.maximum[i];
     f.forEachScore([&](int i, int, auto &x) __attribute__((always_inline)) {
       constexpr int V = int(sizeof(x) / sizeof(float));
       HK_UNROLL for (int e = 0; e < V; ++e) top[i] =
           __builtin_fmaxf(top[i], x[e]);
     });
-    Fragments::laneReduce(top,
-                          [](float x, float y) __attribute__((always_inline)) {
-                            return __builtin_fmaxf(x, y);
-                          });
-    HK_UNROLL for (int i = 0; i < R; ++i) {
+    Fragments::laneReduce(
+        top, [](float x, float y) __attribute__((always_inline)) {
+          return __builtin_fmaxf(x, y);
+        });
+    HK_UNROLL for (int i = 0; i < N; ++i) {
       base[i] = softmaxBase(top[i]);
       factor[i] = softmaxExp2(rows.maximum[i] - base[i]);
       rows.maximum[i] = top[i];
@@ -219,16 +268,15 @@ private:
       }
     });
     f.scaleOutput(factor);
-    f.values(lds + kKeyTile);
   }
 
   /// Waves [Half, 2 * Half) hand their parts to waves [0, Half), and so on. The
   /// lanes of two waves hold the same rows and columns.
   template <int Half>
   HK_DEV void mergeParts(Fragments &f, Rows &rows, int part, Shared &sh) {
-    constexpr int R = Fragments::kRows;
+    constexpr int N = Fragments::kRows;
     constexpr int registers = T.bq * kColumns / kWave;
-    constexpr int floats = (registers + 2 * R) * kWave;
+    constexpr int floats = (registers + 2 * N) * kWave;
     static_assert(Half * floats * 4 <= int(sizeof(Shared)));
     float *slot =
         reinterpret_cast<float *>(sh.bytes) + (part % Half) * floats + laneId();
@@ -236,15 +284,15 @@ private:
     if (part >= Half && part < 2 * Half) {
       f.eachOutput([&](int, int e, float &x)
                        __attribute__((always_inline)) { slot[e * kWave] = x; });
-      HK_UNROLL for (int i = 0; i < R; ++i) {
+      HK_UNROLL for (int i = 0; i < N; ++i) {
         slot[(registers + i) * kWave] = rows.maximum[i];
-        slot[(registers + R + i) * kWave] = rows.sum[i];
+        slot[(registers + N + i) * kWave] = rows.sum[i];
       }
     }
     barrier();
     if (part < Half) {
-      float own[R], other[R];
-      HK_UNROLL for (int i = 0; i < R; ++i) {
+      float own[N], other[N];
+      HK_UNROLL for (int i = 0; i < N; ++i) {
         float maximum = slot[(registers + i) * kWave];
         float top = __builtin_fmaxf(rows.maximum[i], maximum);
         float base = softmaxBase(top);
@@ -252,7 +300,7 @@ private:
         other[i] = softmaxExp2(maximum - base);
         rows.maximum[i] = top;
         rows.sum[i] =
-            rows.sum[i] * own[i] + slot[(registers + R + i) * kWave] * other[i];
+            rows.sum[i] * own[i] + slot[(registers + N + i) * kWave] * other[i];
       }
       f.eachOutput([&](int i, int e, float &x) __attribute__((always_inline)) {
         x = x * own[i] + slot[e * kWave] * other[i];
@@ -262,16 +310,16 @@ private:
       mergeParts<Half / 2>(f, rows, part, sh);
   }
 
-  HK_DEV void finish(const AttentionArgs<S> &a, const AttentionBlock &w,
-                     Fragments &f, Rows &rows) {
-    constexpr int R = Fragments::kRows;
-    Fragments::laneReduce(rows.sum,
-                          [](float x, float y)
-                              __attribute__((always_inline)) { return x + y; });
-    float factor[R];
-    i64 at[R];
-    bool exists[R];
-    HK_UNROLL for (int i = 0; i < R; ++i) {
+  HK_DEV void finish(const Args &a, const AttentionBlock &w, Fragments &f,
+                     Rows &rows) {
+    constexpr int N = Fragments::kRows;
+    Fragments::laneReduce(
+        rows.sum,
+        [](float x, float y) __attribute__((always_inline)) { return x + y; });
+    float factor[N];
+    i64 at[N];
+    bool exists[N];
+    HK_UNROLL for (int i = 0; i < N; ++i) {
       exists[i] = Fragments::rowOf(i) < w.count;
       i64 row = w.first + minOf(Fragments::rowOf(i), w.count - 1);
       RowEnd end = finishRow<S>(a, w.head * S.group + row % S.group,

@@ -46,15 +46,60 @@ HK_DEV float softmaxBase(float maximum) {
   return maximum == kMinusInf ? 0.f : maximum;
 }
 
-/// q . k to the base-2 score.
-template <AttentionSpec S, int V>
-HK_DEV Vec<float, V> score(const AttentionArgs<S> &a, Vec<float, V> dot) {
+/// The unit of scores: that of base 2, unless something else than the softmax
+/// reads them.
+template <AttentionSpec S, class R>
+inline constexpr float kScoreUnit =
+    R::kScore || S.normalizer == Normalizer::None ? 1.f : kLog2E;
+
+/// q . k to the score, in kScoreUnit.
+template <AttentionSpec S, int V, class R>
+HK_DEV Vec<float, V> score(const AttentionArgs<S, R> &a, Vec<float, V> dot) {
+  constexpr float unit = kScoreUnit<S, R>;
   if constexpr (S.softcap) {
-    float inner = a.scale / a.softcap, outer = a.softcap * kLog2E;
+    float inner = a.scale / a.softcap, outer = a.softcap * unit;
     return tanh<V>(dot * inner) * outer;
   } else
-    return dot * (a.scale * kLog2E);
+    return dot * (a.scale * unit);
 }
+
+/// Scores of row `row` against keys [key, key + V) behind the region `score`:
+/// base 2, or what `normalizer` none multiplies with values.
+template <AttentionSpec S, int V, class R>
+HK_DEV Vec<float, V> finishScore(const AttentionArgs<S, R> &a,
+                                 const AttentionBlock &w, i64 row, i64 key,
+                                 Vec<float, V> x) {
+  if constexpr (R::kScore) {
+    i32 head = i32(w.head * S.group + row % S.group),
+        query = i32(row / S.group);
+    HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
+        R::score(a.words, x[e], i32(w.sequence), head, query, i32(key + e),
+                 i32(w.queries), i32(w.keys));
+    if constexpr (S.normalizer == Normalizer::Softmax)
+      x *= kLog2E;
+  }
+  return x;
+}
+
+/// Probabilities times what the region `weight` gives.
+template <AttentionSpec S, int V, class R>
+HK_DEV Vec<float, V> weighted(const AttentionArgs<S, R> &a,
+                              const AttentionBlock &w, i64 row, i64 key,
+                              Vec<float, V> p) {
+  if constexpr (R::kWeight) {
+    i32 head = i32(w.head * S.group + row % S.group),
+        query = i32(row / S.group);
+    HK_UNROLL for (int e = 0; e < V; ++e) if (p[e] != 0.f) p[e] *=
+        R::weight(a.words, i32(w.sequence), head, query, i32(key + e),
+                  i32(w.queries), i32(w.keys));
+  }
+  return p;
+}
+
+/// The score of a key that is not seen.
+template <AttentionSpec S>
+inline constexpr float kUnseen =
+    S.normalizer == Normalizer::None ? 0.f : kMinusInf;
 
 /// What a row's maximum (base 2) and sum become at the end: the factor of its
 /// accumulator and its log-sum-exp.
@@ -68,9 +113,11 @@ HK_DEV RowEnd finishRow(float maximum, float sum) {
           (softmaxBase(maximum) + log2<1>(Vec<float, 1>(sum))[0]) * kLn2};
 }
 /// The same, with the logit of a sink that has no value (if the spec has one).
-template <AttentionSpec S>
-HK_DEV RowEnd finishRow(const AttentionArgs<S> &a, i64 head, float maximum,
+template <AttentionSpec S, class R>
+HK_DEV RowEnd finishRow(const AttentionArgs<S, R> &a, i64 head, float maximum,
                         float sum) {
+  if constexpr (S.normalizer == Normalizer::None)
+    return {1.f, 0.f};
   if constexpr (!S.sink)
     return finishRow(maximum, sum);
   float logit = a.sink[head] * kLog2E;

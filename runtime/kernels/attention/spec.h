@@ -30,6 +30,18 @@ namespace hk {
 /// How queries, or keys and values, are cut into sequences.
 enum class SequenceLayout : int { Single, Dense, Ragged, Paged };
 
+/// What makes weights of the scores of a row.
+enum class Normalizer : int { Softmax, None };
+
+/// The regions of an operator without any. Others have, where the flag is set,
+///   static float score(const u64 *words, float s, i32 sequence, i32 head,
+///                      i32 query, i32 key, i32 queries, i32 keys)
+///   static float weight(words, sequence, head, query, key, queries, keys)
+/// of any position, also behind the ends: what is not seen is masked later.
+struct NoRegions {
+  static constexpr bool kScore = false, kWeight = false;
+};
+
 struct AttentionSpec {
   DType type;    // of queries, keys and values
   DType outType; // of the result
@@ -41,14 +53,21 @@ struct AttentionSpec {
   i64 windowLeft, windowRight;
   /// Bytes every row of queries, keys, values and result is aligned to.
   int align;
+  Normalizer normalizer = Normalizer::Softmax;
+  /// The block table has one dim, cut by tableOffsets.
+  bool raggedTable = false;
+  /// Elements of a key that lie side by side, if not all; rows of a block whose
+  /// values of one column do, if the columns of a value do not.
+  int keyChunk = 0, valueChunk = 0;
 };
 
 /// Strides count elements; those of dims that a layout lacks are unused.
-template <AttentionSpec S> struct AttentionArgs {
+template <AttentionSpec S, class R = NoRegions> struct AttentionArgs {
+  using Regions = R;
   Global<const Storage<S.type>> q, k, v;
   Global<Storage<S.outType>> out;
   Global<float> lse;
-  Global<const i32> qOffsets, kvOffsets, kvLens, blockTable;
+  Global<const i32> qOffsets, kvOffsets, kvLens, blockTable, tableOffsets;
   Global<const float> sink;
   /// Sequences; queries of one sequence (ragged: of all of them); most keys of
   /// one sequence; rows of a cache block.
@@ -64,6 +83,13 @@ template <AttentionSpec S> struct AttentionArgs {
   float scale, softcap;
   /// Split keys: from the results of one slice to those of the next.
   i64 outSlice, lseSlice;
+  /// Chunked keys: from one chunk of a key to the next. Chunked values: from
+  /// one column to the next; vRow is then from one chunk of rows to the next.
+  i64 kChunk, vColumn;
+  /// The cache has no blocks, so that no entry of a table counts.
+  bool emptyCache;
+  /// The words of the launch, which regions read.
+  const u64 *words;
 };
 
 /// Keys [begin, end) of a sequence.
@@ -78,6 +104,7 @@ struct AttentionBlock {
   i64 first, count;
   i64 queries, keys;        // of the sequence
   i64 queryStart, keyStart; // first row in ragged tensors
+  i64 tableStart;           // first element in the block table
   /// Where the block's results begin, and the keys it is about.
   i64 outStart, lseStart;
   KeyRange slice;
@@ -88,11 +115,12 @@ HK_DEV i64 maxOf(i64 a, i64 b) { return a > b ? a : b; }
 
 /// False when the block has no rows. Tiles go from the last to the first: under
 /// a causal mask the last ones have most keys.
-template <AttentionSpec S, AttentionTile T>
-HK_DEV bool locate(const AttentionArgs<S> &a, BlockId id, AttentionBlock &w) {
+template <AttentionSpec S, AttentionTile T, class R>
+HK_DEV bool locate(const AttentionArgs<S, R> &a, BlockId id,
+                   AttentionBlock &w) {
   constexpr int bq = T.bq;
   i64 tile;
-  w.queryStart = w.keyStart = 0;
+  w.queryStart = w.keyStart = w.tableStart = 0;
   w.head = id.y;
   bool padding = false; // queries of no sequence, which see no key
   if constexpr (S.queries == SequenceLayout::Ragged) {
@@ -123,6 +151,16 @@ HK_DEV bool locate(const AttentionArgs<S> &a, BlockId id, AttentionBlock &w) {
       w.keyStart = a.kvOffsets[w.sequence];
       w.keys = a.kvOffsets[w.sequence + 1] - w.keyStart;
     }
+  if constexpr (S.keys == SequenceLayout::Paged) {
+    w.tableStart = w.sequence * a.tableRow;
+    if constexpr (S.raggedTable)
+      if (!padding) {
+        w.tableStart = a.tableOffsets[w.sequence];
+        w.keys = (a.tableOffsets[w.sequence + 1] - w.tableStart) * a.blockSize;
+      }
+    if (a.emptyCache)
+      w.keys = 0;
+  }
   if constexpr (S.kvLens)
     if (!padding) {
       i64 length = maxOf(a.kvLens[w.sequence], 0);
@@ -160,8 +198,8 @@ HK_DEV KeyRange visibleKeys(const AttentionBlock &w, i64 i) {
 }
 
 /// Element offset of query `i`, head `h` of the launch.
-template <AttentionSpec S>
-HK_DEV i64 queryOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
+template <AttentionSpec S, class R>
+HK_DEV i64 queryOffset(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                        i64 row) {
   i64 i = row / S.group, h = w.head * S.group + row % S.group;
   i64 at = (w.queryStart + i) * a.qRow + h * a.qHead;
@@ -169,8 +207,8 @@ HK_DEV i64 queryOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
     at += w.sequence * a.qSequence;
   return at;
 }
-template <AttentionSpec S>
-HK_DEV i64 outOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
+template <AttentionSpec S, class R>
+HK_DEV i64 outOffset(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                      i64 row) {
   i64 i = row / S.group, h = w.head * S.group + row % S.group;
   i64 at = w.outStart + (w.queryStart + i) * a.outRow + h * a.outHead;
@@ -178,8 +216,8 @@ HK_DEV i64 outOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
     at += w.sequence * a.outSequence;
   return at;
 }
-template <AttentionSpec S>
-HK_DEV i64 lseOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
+template <AttentionSpec S, class R>
+HK_DEV i64 lseOffset(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                      i64 row) {
   i64 i = row / S.group, h = w.head * S.group + row % S.group;
   i64 at = w.lseStart + (w.queryStart + i) * a.lseRow + h;
@@ -192,22 +230,54 @@ HK_DEV i64 lseOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
 struct KeyOffset {
   i64 k, v;
 };
-template <AttentionSpec S>
-HK_DEV KeyOffset keyOffset(const AttentionArgs<S> &a, const AttentionBlock &w,
-                           i64 key) {
+/// The entry of the block table for a key; below 0: no query sees it.
+template <AttentionSpec S, class R>
+HK_DEV i64 blockOf(const AttentionArgs<S, R> &a, const AttentionBlock &w,
+                   i64 key) {
+  return a.blockTable[w.tableStart + key / a.blockSize];
+}
+/// Whether the block of a key is missing.
+template <AttentionSpec S, class R>
+HK_DEV bool isMissing(const AttentionArgs<S, R> &a, const AttentionBlock &w,
+                      i64 key) {
+  if constexpr (S.keys == SequenceLayout::Paged)
+    return blockOf<S>(a, w, key) < 0;
+  return false;
+}
+
+/// Of a missing key: some key that can be read.
+template <AttentionSpec S, class R>
+HK_DEV KeyOffset keyOffset(const AttentionArgs<S, R> &a,
+                           const AttentionBlock &w, i64 key) {
   i64 outer = w.sequence, row = w.keyStart + key;
   if constexpr (S.keys == SequenceLayout::Paged) {
-    outer = a.blockTable[w.sequence * a.tableRow + key / a.blockSize];
+    outer = maxOf(blockOf<S>(a, w, key), 0);
     row = key % a.blockSize;
   }
   KeyOffset o = {row * a.kRow + w.head * a.kHead,
                  row * a.vRow + w.head * a.vHead};
+  if constexpr (S.valueChunk > 0)
+    o.v = row / S.valueChunk * a.vRow + row % S.valueChunk + w.head * a.vHead;
   if constexpr (S.keys == SequenceLayout::Dense ||
                 S.keys == SequenceLayout::Paged) {
     o.k += outer * a.kSequence;
     o.v += outer * a.vSequence;
   }
   return o;
+}
+
+/// Element offset of element `d` of a key, and of a column of a value.
+template <AttentionSpec S, class R>
+HK_DEV i64 keyElement(const AttentionArgs<S, R> &a, i64 d) {
+  if constexpr (S.keyChunk > 0)
+    return d / S.keyChunk * a.kChunk + d % S.keyChunk;
+  return d;
+}
+template <AttentionSpec S, class R>
+HK_DEV i64 valueElement(const AttentionArgs<S, R> &a, i64 column) {
+  if constexpr (S.valueChunk > 0)
+    return column * a.vColumn;
+  return column;
 }
 
 } // namespace hk

@@ -28,7 +28,9 @@ template <int Distance = 1, class Op> HK_DEV float waveAll(float x, Op op) {
     return x;
 }
 
-template <AttentionSpec S, AttentionTile T> struct AttentionVector {
+template <AttentionSpec S, AttentionTile T, class R = NoRegions>
+struct AttentionVector {
+  using Args = AttentionArgs<S, R>;
   static_assert(T.waves == 1 && T.bk == kWave);
   static constexpr int kThreads = kWave;
   static constexpr int kPerLane = (S.valueDim + kWave - 1) / kWave;
@@ -40,7 +42,7 @@ template <AttentionSpec S, AttentionTile T> struct AttentionVector {
   static_assert(sizeof(Shared) ==
                 attentionLdsBytes(kArch, T, S.type, S.headDim, S.valueDim));
 
-  HK_DEV void run(const AttentionArgs<S> &a, BlockId id, Shared &sh) {
+  HK_DEV void run(const Args &a, BlockId id, Shared &sh) {
     AttentionBlock w;
     if (!locate<S, T>(a, id, w))
       return;
@@ -49,8 +51,21 @@ template <AttentionSpec S, AttentionTile T> struct AttentionVector {
   }
 
 private:
-  HK_DEV void row(const AttentionArgs<S> &a, const AttentionBlock &w, i64 r,
-                  Shared &sh) {
+  /// The score of one key of a lane.
+  HK_DEV float keyScore(const Args &a, const AttentionBlock &w, i64 r, i64 key,
+                        i64 end, const Shared &sh) {
+    if (key >= end || isMissing<S>(a, w, key))
+      return kUnseen<S>;
+    i64 k = keyOffset<S>(a, w, key).k;
+    float dot = 0.f;
+    _Pragma("nounroll") for (int d = 0; d < S.headDim; ++d) dot =
+        __builtin_fmaf(sh.q[d],
+                       loadScalar<S.type>(a.k, k + keyElement<S>(a, d)), dot);
+    Vec<float, 1> x = score<S, 1>(a, Vec<float, 1>(dot));
+    return finishScore<S, 1>(a, w, r, key, x)[0];
+  }
+
+  HK_DEV void row(const Args &a, const AttentionBlock &w, i64 r, Shared &sh) {
     int lane = laneId();
     barrier();
     for (int d = lane; d < S.headDim; d += kWave)
@@ -59,33 +74,32 @@ private:
     KeyRange range = visibleKeys<S>(w, r / S.group);
     float o[kPerLane] = {}, maximum = kMinusInf, sum = 0.f;
     for (i64 j = range.begin; j < range.end; j += T.bk) {
-      float x = kMinusInf;
-      if (j + lane < range.end) {
-        i64 k = keyOffset<S>(a, w, j + lane).k;
-        float dot = 0.f;
-        _Pragma("nounroll") for (int d = 0; d < S.headDim; ++d) dot =
-            __builtin_fmaf(sh.q[d], loadScalar<S.type>(a.k, k + d), dot);
-        x = score<S, 1>(a, Vec<float, 1>(dot))[0];
+      float p = keyScore(a, w, r, j + lane, range.end, sh);
+      if constexpr (S.normalizer == Normalizer::Softmax) {
+        float top =
+            waveAll(p, [](float u, float v) { return __builtin_fmaxf(u, v); });
+        top = __builtin_fmaxf(top, maximum);
+        float base = softmaxBase(top), factor = softmaxExp2(maximum - base);
+        p = softmaxExp2(p - base);
+        maximum = top;
+        sum = sum * factor + waveAll(p, [](float u, float v) { return u + v; });
+        HK_UNROLL for (int c = 0; c < kPerLane; ++c) o[c] *= factor;
       }
-      float top =
-          waveAll(x, [](float u, float v) { return __builtin_fmaxf(u, v); });
-      top = __builtin_fmaxf(top, maximum);
-      float base = softmaxBase(top), factor = softmaxExp2(maximum - base);
-      float p = softmaxExp2(x - base);
-      maximum = top;
-      sum = sum * factor + waveAll(p, [](float u, float v) { return u + v; });
+      p = weighted<S, 1>(a, w, r, j + lane, Vec<float, 1>(p))[0];
       barrier();
       sh.p[lane] = p;
       barrier();
-      HK_UNROLL for (int c = 0; c < kPerLane; ++c) o[c] *= factor;
       int n = int(minOf(T.bk, range.end - j));
       for (int e = 0; e < n; ++e) {
+        if (isMissing<S>(a, w, j + e))
+          continue;
         i64 v = keyOffset<S>(a, w, j + e).v;
         HK_UNROLL for (int c = 0; c < kPerLane; ++c) {
           int column = c * kWave + lane;
           if (S.valueDim % kWave == 0 || column < S.valueDim)
-            o[c] = __builtin_fmaf(sh.p[e], loadScalar<S.type>(a.v, v + column),
-                                  o[c]);
+            o[c] = __builtin_fmaf(
+                sh.p[e],
+                loadScalar<S.type>(a.v, v + valueElement<S>(a, column)), o[c]);
         }
       }
     }

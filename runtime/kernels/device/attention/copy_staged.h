@@ -24,14 +24,17 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
   static constexpr bool kExact = Rows * kChunks % Threads == 0;
   u32x4 v[kPerThread];
 
-  /// rowAt(row): address of the row's first byte. `thread` is below Threads.
-  template <class F> HK_MEM void issue(int thread, F rowAt, u8 *) {
+  /// rowAt(row): address of the row's first byte; with Gaps null for a row of
+  /// zeros. `thread` is below Threads.
+  template <bool Gaps = false, class F>
+  HK_MEM void issue(int thread, F rowAt, u8 *) {
     HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
       int s = i * Threads + thread, row = s / kChunks, ch = s % kChunks;
       v[i] = u32x4(0);
       if ((kExact || row < Rows) &&
           (RowBytes == ValidBytes || ch * 16 < ValidBytes))
-        v[i] = *(Global<const u32x4>)(rowAt(row) + ch * 16);
+        if (auto from = rowAt(row); !Gaps || from)
+          v[i] = *(Global<const u32x4>)(from + ch * 16);
     }
   }
   HK_MEM void land(int thread, u8 *lds) {

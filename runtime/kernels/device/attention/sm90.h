@@ -26,8 +26,10 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
   static constexpr int kPerThread = (Rows * kChunks + Threads - 1) / Threads;
   static constexpr bool kExact = Rows * kChunks % Threads == 0;
 
-  /// rowAt(row): address of the row's first byte. `thread` is below Threads.
-  template <class F> HK_MEM void issue(int thread, F rowAt, u8 *lds) {
+  /// rowAt(row): address of the row's first byte; with Gaps null for a row of
+  /// zeros. `thread` is below Threads.
+  template <bool Gaps = false, class F>
+  HK_MEM void issue(int thread, F rowAt, u8 *lds) {
     HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
       int s = i * Threads + thread, row = s / kChunks, ch = s % kChunks;
       if (!kExact && row >= Rows)
@@ -35,8 +37,11 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
       u32 to = ldsAddress(lds + row * RowBytes +
                           swizzleChunk<RowBytes>(row, ch) * 16);
       bool valid = RowBytes == ValidBytes || ch * 16 < ValidBytes;
+      auto from = rowAt(row);
+      if constexpr (Gaps)
+        valid = valid && from;
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
-                   "l"(rowAt(row) + (valid ? ch * 16 : 0)), "r"(valid ? 16 : 0)
+                   "l"(from + (valid ? ch * 16 : 0)), "r"(valid ? 16 : 0)
                    : "memory");
     }
   }

@@ -1,0 +1,91 @@
+//===- AttentionRegions.cpp - The C++ of an attention's regions -----------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `score` and `weight` become static functions of one struct, pulled like the
+// values of a row: their scalar arguments are parameters, their tensors are
+// operands of the kernel, which they find in its argument words.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Common/Puller.h"
+#include "AttentionKernel.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+class RegionEmitter {
+public:
+  RegionEmitter(const AttentionKernel &kernel, raw_ostream &os)
+      : kernel(kernel), op(kernel.getOp()),
+        dims(DimSymbols::ofKernel(kernel.getKernel())), os(os) {}
+
+  void run() {
+    auto flag = [](Region &region) {
+      return region.empty() ? "false" : "true";
+    };
+    os << "struct Regions {\n  static constexpr bool kScore = "
+       << flag(op.getScore()) << ", kWeight = " << flag(op.getWeight())
+       << ";\n";
+    if (!op.getScore().empty())
+      write(op.getScore().front(), "score", AttentionOp::kNumScoreArguments);
+    if (!op.getWeight().empty())
+      write(op.getWeight().front(), "weight", AttentionOp::kNumWeightArguments);
+    os << "};\n\n";
+  }
+
+private:
+  /// The parameters, in the order of the region's arguments; the score, if the
+  /// region has it, is in front.
+  static constexpr StringLiteral kPositions[] = {"sequence", "head",    "query",
+                                                 "key",      "queries", "keys"};
+
+  void write(Block &block, StringRef name, unsigned numScalars) {
+    bool hasScore = numScalars > std::size(kPositions);
+    os << "  HK_DEV float " << name << "([[maybe_unused]] const u64 *words";
+    if (hasScore)
+      os << ", [[maybe_unused]] float s";
+    for (StringRef position : kPositions)
+      os << ", [[maybe_unused]] i32 " << position;
+    os << ") {\n";
+
+    CodeWriter out;
+    Puller puller(kernel.getKernel(), dims, out);
+    puller.declareArguments();
+    for (unsigned i = 0; i < numScalars; ++i) {
+      StringRef parameter =
+          hasScore && i == 0 ? "s" : kPositions[i - (hasScore ? 1 : 0)];
+      StringRef carrier = hasScore && i == 0 ? "float" : "i32";
+      std::string text = ("Vec<" + carrier + ", 1>(" + parameter + ")").str();
+      puller.bind(block.getArgument(i),
+                  [text](ArrayRef<AffineExpr>, int) { return text; });
+    }
+    KernelOp owner = kernel.getKernel();
+    for (auto [index, operand] : llvm::enumerate(kernel.getOperands().reads))
+      puller.bindTo(block.getArgument(numScalars + unsigned(index)),
+                    owner.getSpecBlock().getArgument(unsigned(operand)));
+    std::string result =
+        puller.pullScalar(block.getTerminator()->getOperand(0), {});
+    out.line("return " + result + ";");
+    SmallVector<StringRef> lines;
+    out.str().split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    for (StringRef line : lines)
+      os << "    " << line << "\n";
+    os << "  }\n";
+  }
+
+  const AttentionKernel &kernel;
+  AttentionOp op;
+  DimSymbols dims;
+  raw_ostream &os;
+};
+} // namespace
+
+void mlir::hk::emitAttentionRegions(const AttentionKernel &kernel,
+                                    raw_ostream &os) {
+  RegionEmitter(kernel, os).run();
+}
