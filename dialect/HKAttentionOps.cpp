@@ -57,6 +57,9 @@ int64_t AttentionOp::getHeadSize() {
   return tensorType(getQuery()).getShape().back();
 }
 int64_t AttentionOp::getValueSize() {
+  // The first columns of keys: the result says how many.
+  if (getValue() == getKey())
+    return tensorType(getResult()).getShape().back();
   return elementsOf(getValue(), getValueDims().elements);
 }
 
@@ -115,8 +118,11 @@ void AttentionOp::stateShapes(ShapeRelations &shapes) {
   llvm::append_range(sizes, dimsOf(getQuery(), 0, -1));
   shapes.shape({"lse", getLse()}, sizes);
   SizeTerm elements = 1;
-  for (unsigned dim : values.elements)
-    elements = elements * dimOf(getValue(), dim);
+  if (getValue() == getKey()) // as many columns as the result has
+    elements = getValueSize();
+  else
+    for (unsigned dim : values.elements)
+      elements = elements * dimOf(getValue(), dim);
   sizes.push_back(elements);
   shapes.shape({"result", getResult()}, sizes);
   shapes.shape({"sink", getSink()}, {dimOf(getQuery(), -2)});

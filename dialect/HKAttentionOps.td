@@ -29,14 +29,15 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
         (i32 [B]): only that many keys of each sequence exist;
       * ragged [Tk, Hk, D] cut by `kv_offsets` (i32 [B + 1]);
       * paged [blocks, block_size, Hk, D] with `block_table` (i32 [B, n]) and
-        `kv_lens`: key j of sequence b is row j % block_size of block
+        perhaps `kv_lens`: key j of sequence b is row j % block_size of block
         block_table[b, j / block_size]. Or the table is ragged, i32 [N] cut by
         `table_offsets` (i32 [B + 1], ascending): the block is
-        block_table[table_offsets[b] + j / block_size], and without `kv_lens` all
-        rows of a sequence's blocks are keys. A key in a block with a negative
+        block_table[table_offsets[b] + j / block_size]. Without `kv_lens` all rows
+        of a sequence's blocks are keys. A key in a block with a negative
         number is one that no query sees.
     Hq is a multiple of Hk; query head h uses key head h / (Hq / Hk). Values may
-    have another head size than keys. Keys and values of rank 4 or 5 lie in memory
+    have another head size than keys. Where value is the tensor key itself, its
+    first columns are the values, as many as the result has: latent attention. Keys and values of rank 4 or 5 lie in memory
     as `key_layout` and `value_layout` say, see hk.kv_cache_write: `token_major` as
     above, `head_major` [B, Hk, Sk, D]; of pages also `key_chunks` for keys,
     `transposed` and `value_chunks` for values.

@@ -47,10 +47,6 @@ static LogicalResult verifyKeyForm(AttentionOp op) {
                           op.getQOffsets() ? "ragged keys and q_offsets"
                                            : "ragged keys without q_offsets");
   case KeyForm::Paged:
-    if (!raggedTable && failed(verifyPresence(op, "kv_lens", op.getKvLens(),
-                                              true, "paged keys")))
-      return failure();
-    [[fallthrough]];
   case KeyForm::Dense:
     if (failed(verifyPresence(op, "table_offsets", op.getTableOffsets(),
                               raggedTable,
@@ -160,6 +156,14 @@ static LogicalResult verifyHeads(AttentionOp op, Named query, Named key,
     return op.emitOpError("expected head size of key to be ")
            << op.getHeadSize() << ", that of query, but got "
            << sizeOf(key, keys.elements);
+  if (op.getValue() == op.getKey() &&
+      (op.getKeyLayout() != op.getValueLayout() ||
+       op.getValueSize() > op.getHeadSize()))
+    return op.emitOpError("expected values that are the keys to have their "
+                          "layout and at most ")
+           << op.getHeadSize() << " columns, but got "
+           << stringifyCacheLayout(op.getValueLayout()) << " and "
+           << op.getValueSize();
   return verifyValues(op, key, value);
 }
 

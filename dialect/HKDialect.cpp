@@ -12,6 +12,7 @@
 
 #include "OpUtils.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/PatternMatch.h"
@@ -64,10 +65,33 @@ struct ConstantOfArith : OpRewritePattern<arith::ConstantOp> {
     return success();
   }
 };
+
+/// Values that are cut from the keys are the first columns of the keys.
+struct ValuesOfKeys : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    auto slice = op.getValue().getDefiningOp<tensor::ExtractSliceOp>();
+    if (!slice || slice.getSource() != op.getKey() || op.getVScale() ||
+        op.getKeyLayout() != CacheLayout::token_major ||
+        op.getValueLayout() != CacheLayout::token_major ||
+        !llvm::all_of(slice.getMixedOffsets(), isZeroInteger) ||
+        !llvm::all_of(slice.getMixedStrides(), isOneInteger))
+      return failure();
+    // Every dim but the last is whole.
+    ArrayRef<int64_t> from = slice.getSourceType().getShape();
+    if (ShapedType::isDynamicShape(from) ||
+        from.drop_back() != slice.getType().getShape().drop_back())
+      return failure();
+    rewriter.modifyOpInPlace(op,
+                             [&] { op.getValueMutable().assign(op.getKey()); });
+    return success();
+  }
+};
 } // namespace
 
 void HKDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
-  patterns.add<ConstantOfArith>(getContext());
+  patterns.add<ConstantOfArith, ValuesOfKeys>(getContext());
 }
 
 Operation *HKDialect::materializeConstant(OpBuilder &b, Attribute value,

@@ -286,7 +286,7 @@ void Row::setEmpty(int64_t row, ResultBuilder &result,
 Noisy Row::valueOf(size_t k, int64_t d) const {
   int64_t row = seen.rows[k];
   Noisy v =
-      at(p.value.get(), (row * p.value.size(2) + kvHead) * p.valueSize + d);
+      at(p.value.get(), (row * p.value.size(2) + kvHead) * p.value.size(3) + d);
   if (p.valueScale.exists())
     v = scaled(v, p.valueScale.at(s.index, row, kvHead, d));
   return seen.factors.empty() ? v : scaled(v, seen.factors[k]);
@@ -347,7 +347,7 @@ void Row::openSpecial(int64_t row, ResultBuilder &result) const {
     std::optional<int64_t> keyRow = p.keyRow(s, j);
     if (!keyRow || taken.contains(j))
       continue;
-    int64_t at = (*keyRow * p.value.size(2) + kvHead) * p.valueSize;
+    int64_t at = (*keyRow * p.value.size(2) + kvHead) * p.value.size(3);
     for (int64_t d = 0; d < p.valueSize; ++d)
       if (!std::isfinite(value.values[at + d]))
         result.set(row * p.valueSize + d, {0, kInf});

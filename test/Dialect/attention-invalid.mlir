@@ -112,14 +112,6 @@ func.func @no_q_offsets(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %o: tens
 
 // -----
 
-func.func @paged_lens(%q: tensor<7x4x16xf32>, %k: tensor<3x4x2x16xf32>, %t: tensor<1x1xi32>) {
-  // expected-error @below {{expected kv_lens to be present with paged keys, but got none}}
-  %0 = hk.attention %q, %k, %k block_table %t scale 1.0 : tensor<7x4x16xf32>, tensor<3x4x2x16xf32>, tensor<3x4x2x16xf32> block_table tensor<1x1xi32> -> tensor<7x4x16xf32>
-  return
-}
-
-// -----
-
 func.func @dense_offsets(%q: tensor<1x7x4x16xf32>, %k: tensor<1x9x2x16xf32>, %o: tensor<2xi32>) {
   // expected-error @below {{expected kv_offsets to be absent with keys of rank 4, but got one}}
   %0 = hk.attention %q, %k, %k kv_offsets %o scale 1.0 : tensor<1x7x4x16xf32>, tensor<1x9x2x16xf32>, tensor<1x9x2x16xf32> kv_offsets tensor<2xi32> -> tensor<1x7x4x16xf32>

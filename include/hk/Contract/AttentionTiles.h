@@ -20,7 +20,7 @@ namespace hk {
 
 /// What tiles depend on.
 struct AttentionShape {
-  DType type; // of queries, keys and values
+  DType type; // of what is multiplied
   int64_t headDim, valueDim;
   /// Bytes that every row of queries, keys and values is aligned to.
   int64_t align;
@@ -28,6 +28,9 @@ struct AttentionShape {
   /// elements: what the warp-specialised loop of sm_90a needs.
   bool bulk = false;
   bool softcap = false;
+  /// Values are the first columns of keys: one copy of them in LDS, where there
+  /// is a tile for that.
+  bool sharedValues = false;
 
   constexpr int64_t largestDim() const {
     return headDim > valueDim ? headDim : valueDim;
@@ -41,6 +44,8 @@ struct AttentionCandidate {
   int64_t maxDim;
   /// Whether its registers leave room for a soft cap.
   bool softcap = true;
+  /// For values that are columns of keys only; 16-bit elements.
+  bool sharedValues = false;
 };
 
 /// Queries of a sequence from which on a warp-specialised tile, which has rows
@@ -60,10 +65,14 @@ inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Gfx942, {32, 32, 4, 1, 1}, 64},
     {Arch::Gfx942, {32, 32, 2, 1, 1}, 128},
     {Arch::Gfx942, {32, 32, 1, 1, 1}, 256},
+    {Arch::Gfx942, {64, 32, 4, 1, 1}, 576, true, true},
+    {Arch::Gfx942, {32, 32, 4, 1, 1}, 576, true, true},
     {Arch::Gfx950, {128, 64, 4, 1, 1}, 128},
     {Arch::Gfx950, {128, 32, 4, 1, 1}, 256},
     {Arch::Gfx950, {32, 32, 4, 1, 1}, 128},
     {Arch::Gfx950, {32, 32, 2, 1, 1}, 256},
+    {Arch::Gfx950, {64, 32, 4, 1, 1}, 576, true, true},
+    {Arch::Gfx950, {32, 32, 4, 1, 1}, 576, true, true},
     {Arch::Gfx1100, {64, 32, 4, 1, 1}, 96},
     {Arch::Gfx1100, {64, 16, 4, 1, 1}, 128},
     {Arch::Gfx1100, {16, 32, 4, 1, 1}, 64},
@@ -83,10 +92,20 @@ constexpr Arch attentionCandidateArch(Arch arch) {
   return arch == Arch::Tiny ? Arch::Gfx942 : arch;
 }
 
+/// Whether values are read from the keys' copy in LDS: heads too large for
+/// tiles with both, in whole groups of columns.
+constexpr bool attentionSharesValues(const AttentionShape &shape) {
+  return shape.sharedValues && shape.largestDim() > 256 &&
+         shape.valueDim % 128 == 0;
+}
+
 constexpr bool usableForShape(const AttentionCandidate &c, Arch arch,
                               const AttentionShape &shape) {
   if (attentionPath(arch, c.tile) == AttentionPath::WarpSpecialised &&
       (!shape.bulk || (shape.softcap && !c.softcap)))
+    return false;
+  if (c.sharedValues &&
+      (!attentionSharesValues(shape) || info(shape.type).bits != 16))
     return false;
   return c.arch == attentionCandidateArch(arch) &&
          shape.largestDim() <= c.maxDim;
@@ -114,6 +133,13 @@ constexpr AttentionTile attentionVectorTile(Arch arch) {
   return {1, targetOf(arch).waveSize, 1, 1, 1};
 }
 
+/// LDS bytes of a block.
+constexpr int64_t attentionLds(Arch arch, const AttentionTile &tile,
+                               const AttentionShape &shape) {
+  return attentionLdsBytes(arch, tile, shape.type, shape.headDim,
+                           shape.valueDim, attentionSharesValues(shape));
+}
+
 /// The tiles to choose from at launch, most rows first.
 struct AttentionTileList {
   AttentionTile tile[4];
@@ -127,16 +153,14 @@ constexpr AttentionTileList attentionTiles(Arch arch,
   AttentionTileList list = {};
   if (arch != Arch::Host && !attentionHasMatrixTile(arch, shape)) {
     AttentionTile tile = attentionVectorTile(arch);
-    if (attentionLdsBytes(arch, tile, shape.type, shape.headDim,
-                          shape.valueDim) <= targetOf(arch).ldsBytes)
+    if (attentionLds(arch, tile, shape) <= targetOf(arch).ldsBytes)
       list.tile[list.count++] = tile;
     return list;
   }
   for (const AttentionCandidate &c : kAttentionCandidates) {
     bool known = list.count > 0 && list.tile[list.count - 1].bq == c.tile.bq;
     if (!known && list.count < 4 && usableForShape(c, arch, shape) &&
-        attentionLdsBytes(arch, c.tile, shape.type, shape.headDim,
-                          shape.valueDim) <= targetOf(arch).ldsBytes)
+        attentionLds(arch, c.tile, shape) <= targetOf(arch).ldsBytes)
       list.tile[list.count++] = c.tile;
   }
   return list;

@@ -72,9 +72,10 @@ constexpr int64_t attentionValueColumns(int64_t valueDim) {
 
 /// Parts the keys are cut in between the waves of a block: with fewer rows than
 /// one matrix fragment per wave, every wave has all rows and its own keys.
-constexpr int32_t attentionWaveParts(Arch arch, AttentionTile t) {
+constexpr int32_t attentionWaveParts(Arch arch, AttentionTile t,
+                                     bool sharedValues = false) {
   int32_t fragment = targetOf(arch).mmaM;
-  return attentionPath(arch, t) == AttentionPath::Matrix &&
+  return !sharedValues && attentionPath(arch, t) == AttentionPath::Matrix &&
                  t.bq < t.waves * fragment
              ? t.waves
              : 1;
@@ -97,14 +98,25 @@ constexpr int64_t attentionBulkLds(AttentionTile t, int64_t headDim,
          8 * (2 + 4 * int64_t(t.stages));
 }
 
-/// LDS bytes of a block; `type` is the element type of keys and values.
+/// Groups that the columns of values are cut in between the waves of a block,
+/// where values are columns of keys: every wave of a group has one fragment of
+/// rows.
+constexpr int32_t attentionColumnGroups(Arch arch, AttentionTile t) {
+  return t.waves * targetOf(arch).mmaM / t.bq;
+}
+
+/// LDS bytes of a block; `type` is the element type that is multiplied.
+/// `sharedValues`: values are the first columns of keys.
 constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
-                                    int64_t headDim, int64_t valueDim) {
+                                    int64_t headDim, int64_t valueDim,
+                                    bool sharedValues = false) {
   int64_t columns = attentionValueColumns(valueDim);
   switch (attentionPath(arch, t)) {
   case AttentionPath::Matrix:
-    return int64_t(attentionWaveParts(arch, t)) * t.stages * t.bk *
-           (attentionKeyBytes(type, headDim) + packedBytes(type, columns));
+    return int64_t(attentionWaveParts(arch, t, sharedValues)) * t.stages *
+           t.bk *
+           (attentionKeyBytes(type, headDim) +
+            (sharedValues ? 0 : packedBytes(type, columns)));
   case AttentionPath::WarpSpecialised:
     return attentionBulkLds(t, headDim, valueDim);
   case AttentionPath::Vector:

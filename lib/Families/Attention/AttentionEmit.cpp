@@ -159,7 +159,9 @@ private:
        << (op.getNormalizer() == Normalizer::none ? "None" : "Softmax") << ",\n"
        << "    .raggedTable = " << flag(operands.tableOffsets >= 0) << ",\n"
        << "    .keyChunk = " << keyChunk() << ",\n"
-       << "    .valueChunk = " << valueChunk() << "};\n\n";
+       << "    .valueChunk = " << valueChunk() << ",\n";
+    emitNarrowSpec(kernel, os);
+    os << "};\n\n";
   }
 
   void assign(StringRef field, const Twine &value) {
@@ -244,9 +246,9 @@ private:
     unsigned query = unsigned(operands.query), key = unsigned(operands.key);
     os << "HK_DEV " << argsType() << " arguments(const u64 *words) {\n  "
        << argsType() << " a = {};\n";
-    assignPointer("q", "const Storage<kSpec.type>", operands.query);
-    assignPointer("k", "const Storage<kSpec.type>", operands.key);
-    assignPointer("v", "const Storage<kSpec.type>", operands.value);
+    assignPointer("q", "const Storage<kSpec.qType>", operands.query);
+    assignPointer("k", "const Storage<kSpec.kType>", operands.key);
+    assignPointer("v", "const Storage<kSpec.vType>", operands.value);
     assignPointer("out", "Storage<kSpec.outType>", operands.result);
     assignPointer("lse", "float", operands.lse);
     assignPointer("qOffsets", "const i32", operands.qOffsets);
@@ -288,6 +290,13 @@ private:
     assignFloat("scale", op.getScale());
     if (op.getSoftcap())
       assignFloat("softcap", *op.getSoftcap());
+    emitScaleArguments(
+        kernel, [&](unsigned operand) { return words.address(operand); },
+        [&](unsigned operand, int64_t dim) {
+          return words.stride(operand, dim);
+        },
+        [&](unsigned operand, int64_t dim) { return words.dim(operand, dim); },
+        os);
     os << "  return a;\n}\n\n";
   }
 

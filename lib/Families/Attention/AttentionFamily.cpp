@@ -18,26 +18,6 @@ using namespace mlir::hk;
 
 namespace {
 
-/// What the operator can say and no kernel does yet.
-Verdict checkKernels(AttentionOp attention) {
-  auto refuse = [](Reason reason, StringRef what) {
-    return Verdict::refuse(reason, "the attention kernels have no " + what);
-  };
-  auto element = [](Value value) {
-    return cast<RankedTensorType>(value.getType()).getElementType();
-  };
-  Type type = element(attention.getQuery());
-  if (element(attention.getKey()) != type ||
-      element(attention.getValue()) != type ||
-      attention.getProbabilityType() != type)
-    return refuse(Reason::UnsupportedDType,
-                  "queries, keys, values and probabilities of different types");
-  if (attention.getQScale() || attention.getKScale() || attention.getVScale())
-    return refuse(Reason::UnsupportedDType,
-                  "scales of queries, keys and values");
-  return Verdict::accept();
-}
-
 /// Whether there are kernels for `attention` at all.
 Verdict checkForm(AttentionOp attention) {
   auto query = cast<RankedTensorType>(attention.getQuery().getType());
@@ -50,12 +30,11 @@ Verdict checkForm(AttentionOp attention) {
                                Twine(heads[0]) + " heads of " +
                                Twine(heads[1]) + " and values of " +
                                Twine(valueDim));
-  std::optional<::hk::DType> type = dtypeOf(query.getElementType());
-  if (!type || (*type != ::hk::DType::F32 && *type != ::hk::DType::BF16 &&
-                *type != ::hk::DType::F16))
+  if (!multipliedType(attention))
     return Verdict::refuse(Reason::UnsupportedDType,
-                           "queries must be f32, bf16 or f16");
-  return checkKernels(attention);
+                           "queries, keys and values must be f32, bf16, f16, "
+                           "f8 or i8");
+  return Verdict::accept();
 }
 
 /// The hk.attention of a group; null: it computes logits.

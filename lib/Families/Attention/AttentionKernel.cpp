@@ -101,6 +101,9 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
   operands.blockTable = number(op.getBlockTable());
   operands.tableOffsets = number(op.getTableOffsets());
   operands.sink = number(op.getSink());
+  operands.qScale = number(op.getQScale());
+  operands.kScale = number(op.getKScale());
+  operands.vScale = number(op.getVScale());
   for (Value read : op.getReads())
     operands.reads.push_back(number(read));
   operands.result = -1;
@@ -124,7 +127,8 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
            << ": expected its operands to be the kernel's arguments and its "
               "results to be what the kernel yields";
 
-  self.shape.type = *dtypeOf(tensorTypeOf(op.getQuery()).getElementType());
+  self.shape.type = *multipliedType(op);
+  self.shape.sharedValues = operands.key == operands.value;
   self.shape.headDim = op.getHeadSize();
   self.shape.valueDim = op.getValueSize();
   ArrayRef<int64_t> aligns = kernel.getAligns();

@@ -25,6 +25,7 @@ struct AttentionOperands {
   int64_t query, key, value;
   int64_t qOffsets = -1, kvOffsets = -1, kvLens = -1, blockTable = -1;
   int64_t tableOffsets = -1, sink = -1;
+  int64_t qScale = -1, kScale = -1, vScale = -1;
   SmallVector<int64_t> reads; // of the regions
   int64_t result, lse = -1;
 };
@@ -40,6 +41,7 @@ public:
   const AttentionOperands &getOperands() const { return operands; }
   const ::hk::AttentionShape &getShape() const { return shape; }
 
+  /// The type of what is multiplied; those in memory may be narrower.
   ::hk::DType getType() const { return shape.type; }
   ::hk::DType getOutType() const;
   int64_t getKeyHeads() const { return op.getNumKeyHeads(); }
@@ -73,6 +75,11 @@ private:
   llvm::SmallDenseMap<int64_t, SmallVector<int64_t>> permutations;
 };
 
+/// The narrowest type that holds queries, keys, values and, unless they are of
+/// 8 bits, probabilities exactly, and that chips multiply; nullopt: there is
+/// none.
+std::optional<::hk::DType> multipliedType(AttentionOp op);
+
 /// Whether an attention may read an operand through `op`, the transpose of a
 /// tensor, or store its result through it: heads in front of tokens cost a
 /// stride, not a copy.
@@ -102,6 +109,14 @@ SmallVector<int64_t> attentionSharedThreads(KernelOp kernel,
 double attentionVariantMicroseconds(KernelOp kernel, VariantOp variant,
                                     const ::hk::Target &target,
                                     ArrayRef<int64_t> dims);
+/// The fields of the spec, and of the arguments, that are about types in memory
+/// and scales.
+void emitNarrowSpec(const AttentionKernel &kernel, raw_ostream &os);
+void emitScaleArguments(
+    const AttentionKernel &kernel,
+    llvm::function_ref<std::string(unsigned)> address,
+    llvm::function_ref<std::string(unsigned, int64_t)> stride,
+    llvm::function_ref<std::string(unsigned, int64_t)> size, raw_ostream &os);
 /// Writes `struct Regions`, the functors of score and weight.
 void emitAttentionRegions(const AttentionKernel &kernel, raw_ostream &os);
 LogicalResult emitAttention(KernelOp kernel, const ::hk::Target &target,

@@ -30,8 +30,7 @@ mlir::hk::attentionTilesOf(const AttentionKernel &kernel,
   auto add = [&](const ::hk::AttentionTile &tile) {
     bool known = !tiles.empty() && tiles.back().bq == tile.bq;
     if (!known && ::hk::attentionThreads(target.arch, tile) == threads &&
-        ::hk::attentionLdsBytes(target.arch, tile, shape.type, shape.headDim,
-                                shape.valueDim) <= target.ldsBytes)
+        ::hk::attentionLds(target.arch, tile, shape) <= target.ldsBytes)
       tiles.push_back(tile);
   };
   bool host = target.arch == ::hk::Arch::Host;

@@ -77,7 +77,8 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
 
   ArrayRef<int64_t> q = tensorOf(op.getQuery()).getShape();
   ::hk::AttentionShape shape;
-  shape.type = *dtypeOf(tensorOf(op.getQuery()).getElementType());
+  shape.type = *multipliedType(op);
+  shape.sharedValues = op.getKey() == op.getValue();
   shape.headDim = op.getHeadSize();
   shape.valueDim = op.getValueSize();
   shape.align = std::min({guaranteedAlignment(op.getQuery()),

@@ -98,8 +98,7 @@ private:
   bool isRagged() const { return kernel.getOperands().qOffsets >= 0; }
 
   int64_t ldsOf(const AttentionTile &tile) const {
-    return ::hk::attentionLdsBytes(target.arch, tile, shape.type, shape.headDim,
-                                   shape.valueDim);
+    return ::hk::attentionLds(target.arch, tile, shape);
   }
 
   void record(std::optional<AttentionTile> chosen) {

@@ -23,33 +23,45 @@ HK_DEV f32x16 load16(Global<const Storage<D>> row, int c) {
   constexpr int align = int(sizeof(Storage<D>));
   if constexpr (Size % 16 != 0) {
     if (c + 16 > Size)
-      return loadMasked<D, 16, align>(row, c, c < Size ? Size - c : 0);
+      return convertTo<float, 16>(
+          loadMasked<D, 16, align>(row, c, c < Size ? Size - c : 0));
   }
   if (c >= Size)
     return f32x16(0.f);
-  return load<D, 16, align>(row, c);
+  return loadFloats<D, 16, align>(row, c);
 }
 
 /// The same of a key or a value at `from`, whose elements may lie apart.
 template <AttentionSpec S, class R>
 HK_DEV f32x16 loadKey16(const AttentionArgs<S, R> &a,
-                        Global<const Storage<S.type>> from, int c) {
+                        Global<const Storage<S.kType>> from, int c) {
   if constexpr (S.keyChunk == 0)
-    return load16<S.type, S.headDim>(from, c);
+    return load16<S.kType, S.headDim>(from, c);
   f32x16 v = f32x16(0.f);
   for (int e = 0; e < 16 && c + e < S.headDim; ++e)
-    v[e] = loadScalar<S.type>(from, keyElement<S>(a, c + e));
+    v[e] = loadFloat<S.kType>(from, keyElement<S>(a, c + e));
   return v;
 }
 template <AttentionSpec S, class R>
 HK_DEV f32x16 loadValue16(const AttentionArgs<S, R> &a,
-                          Global<const Storage<S.type>> from, int c) {
+                          Global<const Storage<S.vType>> from, int c) {
   if constexpr (S.valueChunk == 0)
-    return load16<S.type, S.valueDim>(from, c);
+    return load16<S.vType, S.valueDim>(from, c);
   f32x16 v = f32x16(0.f);
   for (int e = 0; e < 16 && c + e < S.valueDim; ++e)
-    v[e] = loadScalar<S.type>(from, valueElement<S>(a, c + e));
+    v[e] = loadFloat<S.vType>(from, valueElement<S>(a, c + e));
   return v;
+}
+
+/// Scores of one row against the 16 keys from `key` on, in kScoreUnit; the
+/// scale of the row is in the query.
+template <AttentionSpec S, class R>
+HK_DEV f32x16 scores16(const AttentionArgs<S, R> &a, const AttentionBlock &w,
+                       i64 key, f32x16 dot) {
+  if constexpr (S.kScale && S.kScalePerKey)
+    for (int e = 0; e < 16; ++e)
+      dot[e] *= keyScale<S>(a, w, key + e);
+  return score<S, 16>(a, dot);
 }
 
 /// Scores [from, to) of row `row` of the block against keys from j on, behind
@@ -77,8 +89,8 @@ template <int Columns> HK_DEV void clearRow(float *row) {
     *(f32x16 *)(row + c) = f32x16(0.f);
 }
 
-/// Queries of the block as f32 rows of Stride elements (zero behind headDim)
-/// and the keys each sees; returns the keys that any of them may see.
+/// Queries of the block as f32 rows of Stride elements (zero behind headDim),
+/// scaled, and the keys each sees; returns the keys that any of them may see.
 template <AttentionSpec S, int Stride, class R>
 HK_DEV KeyRange loadQueries(const AttentionArgs<S, R> &a,
                             const AttentionBlock &w, int count, float *q,
@@ -86,15 +98,17 @@ HK_DEV KeyRange loadQueries(const AttentionArgs<S, R> &a,
   KeyRange all = {w.keys, 0};
   for (int r = 0; r < count; ++r) {
     i64 row = w.first + r;
-    Global<const Storage<S.type>> from = a.q + queryOffset<S>(a, w, row);
+    Global<const Storage<S.qType>> from = a.q + queryOffset<S>(a, w, row);
     float *to = q + r * Stride;
     int c = 0;
     for (; c + 16 <= Stride; c += 16) {
-      f32x16 v = load16<S.type, S.headDim>(from, c);
+      f32x16 v = load16<S.qType, S.headDim>(from, c);
+      if constexpr (S.qScale || S.kScale)
+        v *= rowScale<S>(a, w, row);
       __builtin_memcpy(to + c, &v, sizeof v);
     }
     for (; c < Stride; ++c)
-      to[c] = loadScalar<S.type>(from, c);
+      to[c] = loadFloat<S.qType>(from, c) * rowScale<S>(a, w, row);
     range[r] = visibleKeys<S>(w, row / S.group);
     if (range[r].begin < range[r].end) {
       all.begin = minOf(all.begin, range[r].begin);
@@ -154,7 +168,8 @@ HK_DEV void softmaxRow(float *s, int from, int to, i64 begin, i64 end,
   sum += sumOf(total);
 }
 
-/// Probabilities [from, to) of a row times what the region `weight` gives.
+/// Probabilities [from, to) of a row times what the region `weight` gives, and
+/// the scales of their values.
 template <AttentionSpec S, class R>
 HK_DEV void weighRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                      i64 row, i64 j, float *s, int from, int to) {
@@ -163,6 +178,10 @@ HK_DEV void weighRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
       f32x16 &p = *(f32x16 *)(s + e);
       p = weighted<S, 16>(a, w, row, j + e, p);
     }
+  if constexpr (S.vScale && S.vScalePerKey)
+    for (int e = from; e < to; ++e)
+      if (s[e] != 0.f)
+        s[e] *= valueScale<S>(a, w, j + e);
 }
 
 template <AttentionSpec S, class R>
@@ -172,9 +191,14 @@ HK_DEV void storeRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
   RowEnd end = finishRow<S>(a, w.head * S.group + row % S.group, maximum, sum);
   i64 at = outOffset<S>(a, w, row);
   constexpr int align = int(sizeof(Storage<S.outType>));
-  for (int c = 0; c < S.valueDim; c += 16)
-    storeMasked<S.outType, 16, align>(a.out, at + c, S.valueDim - c,
-                                      *(const f32x16 *)(o + c) * end.factor);
+  for (int c = 0; c < S.valueDim; c += 16) {
+    f32x16 y = *(const f32x16 *)(o + c) * end.factor;
+    if constexpr (S.vScale && !S.vScalePerKey)
+      if (end.factor != 0.f) // else no key is seen
+        for (int e = 0; e < 16 && c + e < S.valueDim; ++e)
+          y[e] *= resultScale<S>(a, w, c + e);
+    storeMasked<S.outType, 16, align>(a.out, at + c, S.valueDim - c, y);
+  }
   if constexpr (S.lse)
     a.lse[lseOffset<S>(a, w, row)] = end.lse;
 }

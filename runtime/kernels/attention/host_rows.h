@@ -67,7 +67,7 @@ struct AttentionHostRows {
   /// per power of two.
   template <int R, int Count>
   HK_DEV Sums<R> dots(const Args &a, const float (*q)[kHead],
-                      const Global<const Storage<S.type>> *rows) {
+                      const Global<const Storage<S.kType>> *rows) {
     Sums<R> sums;
     if constexpr (Count == 1) {
       HK_UNROLL for (int r = 0; r < R; ++r) sums.v[r] = f32x16(0.f);
@@ -88,8 +88,9 @@ struct AttentionHostRows {
   }
 
   template <int R>
-  HK_DEV void scoreRows(const Args &a, Shared &sh, int row, int at,
-                        const Global<const Storage<S.type>> *rows) {
+  HK_DEV void scoreRows(const Args &a, const AttentionBlock &w, i64 key,
+                        Shared &sh, int row, int at,
+                        const Global<const Storage<S.kType>> *rows) {
     // Four keys at a time: less code than all 16 unrolled, and as fast.
     Sums<R> part[4];
     _Pragma("nounroll") for (int e = 0; e < 4; ++e) part[e] =
@@ -97,7 +98,8 @@ struct AttentionHostRows {
     HK_UNROLL for (int r = 0; r < R; ++r) {
       f32x16 lo = mergeSums<2>(part[0].v[r], part[1].v[r]);
       f32x16 hi = mergeSums<2>(part[2].v[r], part[3].v[r]);
-      *(f32x16 *)&sh.s[row + r][at] = score<S, 16>(a, mergeSums<3>(lo, hi));
+      *(f32x16 *)&sh.s[row + r][at] =
+          scores16<S>(a, w, key, mergeSums<3>(lo, hi));
     }
   }
 
@@ -105,7 +107,7 @@ struct AttentionHostRows {
   /// a time.
   template <int R>
   HK_DEV void valueRows(const Args &a, Shared &sh, int row, int from, int to,
-                        const Global<const Storage<S.type>> *rows) {
+                        const Global<const Storage<S.vType>> *rows) {
     constexpr int width = kColumns % 64 == 0 ? 64 : 32, C = width / 16;
     for (int c0 = 0; c0 < kColumns; c0 += width) {
       f32x16 acc[R][C];
@@ -137,7 +139,8 @@ struct AttentionHostRows {
       sh.maximum[r] = kMinusInf;
       sh.sum[r] = 0.f;
     }
-    Global<const Storage<S.type>> keys[T.bk], values[T.bk];
+    Global<const Storage<S.kType>> keys[T.bk];
+    Global<const Storage<S.vType>> values[T.bk];
     for (i64 j = all.begin; j < all.end; j += T.bk) {
       int n = int(minOf(T.bk, all.end - j));
       int padded = (n + 15) / 16 * 16;
@@ -148,10 +151,9 @@ struct AttentionHostRows {
         values[e] = a.v + at.v;
       }
       for (int e = 0; e < padded; e += 16)
-        forRows(
-            count, [&](auto R, int row) __attribute__((always_inline)) {
-              scoreRows<R.value>(a, sh, row, e, keys + e);
-            });
+        forRows(count, [&](auto R, int row) __attribute__((always_inline)) {
+          scoreRows<R.value>(a, w, j + e, sh, row, e, keys + e);
+        });
       bool gaps = false;
       for (int r = 0; r < count; ++r) {
         gaps |=
@@ -183,7 +185,7 @@ private:
   /// The values of keys that are not missing, row by row.
   HK_DEV void addSeen(const Args &a, const AttentionBlock &w, Shared &sh,
                       const KeyRange *range, i64 j, int n,
-                      const Global<const Storage<S.type>> *values) {
+                      const Global<const Storage<S.vType>> *values) {
     for (int e = 0; e < n; ++e) {
       if (isMissing<S>(a, w, j + e))
         continue;

@@ -92,7 +92,7 @@ struct AttentionHostTile {
 
   /// 16 keys into lanes [lane, lane + 16) of a key panel.
   HK_DEV void packKeys(const Args &a, float (*panel)[32], int lane,
-                       const Global<const Storage<S.type>> *rows) {
+                       const Global<const Storage<S.kType>> *rows) {
     for (int c = 0; c < kHead; c += 16) {
       f32x16 m[16];
       HK_UNROLL for (int e = 0; e < 16; ++e) m[e] = loadKey16<S>(a, rows[e], c);
@@ -127,7 +127,7 @@ struct AttentionHostTile {
     for (i64 j = all.begin; j < all.end; j += T.bk) {
       int n = int(minOf(T.bk, all.end - j)), panels = (n + 31) / 32;
       for (int e0 = 0; e0 < panels * 32; e0 += 16) {
-        Global<const Storage<S.type>> keys[16];
+        Global<const Storage<S.kType>> keys[16];
         for (int e = 0; e < 16; ++e) {
           // Behind the end: any readable key; masked below.
           i64 key = minOf(j + e0 + e, all.end - 1);
@@ -167,7 +167,7 @@ struct AttentionHostTile {
     for (int r = g; r < g + 8; ++r) {
       for (int e = from; e < to; e += 16) {
         f32x16 &x = *(f32x16 *)&sh.s[r][e];
-        x = score<S, 16>(a, x);
+        x = scores16<S>(a, w, j + e, x);
       }
       i64 row = w.first + minOf(r, w.count - 1);
       finishScores<S>(a, w, row, j, end, sh.s[r], from, to);

@@ -29,32 +29,48 @@ struct AttentionMatrix {
   static constexpr int kElement = info(S.type).bits / 8;
   static constexpr int kKeyBytes = int(attentionKeyBytes(S.type, S.headDim));
   static constexpr int kColumns = int(attentionValueColumns(S.valueDim));
-  static constexpr int kValueBytes = kColumns * kElement;
-  static constexpr int kKeyTile = T.bk * kKeyBytes;
+  /// Bytes of a row of values; those of a key where they are its columns.
+  static constexpr int kValueBytes =
+      S.sharedValues ? kKeyBytes : kColumns * kElement;
+  static constexpr int kKeyTile = S.sharedValues ? 0 : T.bk * kKeyBytes;
   static constexpr int kStage = kKeyTile + T.bk * kValueBytes;
+  static_assert(kColumns * kElement <= kValueBytes);
   static_assert(S.keyChunk == 0 && S.valueChunk == 0);
   static_assert(S.align >= 16 && S.headDim * kElement % 16 == 0 &&
                     S.valueDim * kElement % 16 == 0,
                 "rows of 16-byte chunks; other shapes take the vector kernel");
 
-  /// Waves that share the rows, each with keys of its own.
-  static constexpr int kParts = attentionWaveParts(kArch, T);
-  using Fragments = AttentionFragments<S.type, T.bq, T.bk, kKeyBytes, kColumns,
-                                       T.waves / kParts>;
+  /// Waves that share the rows, each with keys of its own; where values are the
+  /// columns of keys, each with columns of its own instead.
+  static constexpr int kParts = attentionWaveParts(kArch, T, S.sharedValues);
+  static constexpr int kGroups =
+      S.sharedValues ? attentionColumnGroups(kArch, T) : 1;
+  static constexpr int kRowWaves = T.waves / kParts / kGroups;
+  static constexpr int kGroupColumns = kColumns / kGroups;
+  using Fragments = AttentionFragments<S.type, T.bq, T.bk, kKeyBytes,
+                                       kGroupColumns, kRowWaves, kValueBytes>;
+  /// The first column of this wave.
+  HK_DEV int firstColumn() {
+    return kGroups == 1 ? 0 : waveId() / kRowWaves * kGroupColumns;
+  }
   static constexpr int kThreads = T.waves * kWave;
   /// Threads that move and use one tile of keys.
   static constexpr int kTileThreads = kThreads / kParts;
-  using KeyCopy = RowCopy<T.bk, kKeyBytes, S.headDim * kElement, kTileThreads>;
+  using KeyCopy =
+      typename PickRowCopy<S.kType, S.type, T.bk, kKeyBytes,
+                           S.headDim * kElement, kTileThreads>::Type;
   using ValueCopy =
-      RowCopy<T.bk, kValueBytes, S.valueDim * kElement, kTileThreads>;
+      typename PickRowCopy<S.vType, S.type, T.bk, kColumns * kElement,
+                           S.valueDim * kElement, kTileThreads>::Type;
   static_assert(!KeyCopy::kDirect || T.stages == 2,
                 "direct copies would overwrite the tile being read");
 
   struct alignas(128) Shared {
     u8 bytes[kParts * T.stages * kStage];
   };
-  static_assert(sizeof(Shared) ==
-                attentionLdsBytes(kArch, T, S.type, S.headDim, S.valueDim));
+  static_assert(sizeof(Shared) == attentionLdsBytes(kArch, T, S.type, S.headDim,
+                                                    S.valueDim,
+                                                    S.sharedValues));
 
   /// 16-byte chunks of the queries of this block; zero outside.
   struct QueryRows {
@@ -63,9 +79,17 @@ struct AttentionMatrix {
     bool exists[Fragments::kRows];
     template <class V> HK_MEM V load(int slot, int, int byte) const {
       V v = V(0);
-      if (exists[slot] && byte < S.headDim * kElement)
+      if (!exists[slot] || byte >= S.headDim * kElement)
+        return v;
+      if constexpr (S.qType == S.type) {
         v = *(Global<const V>)((Global<const u8>)(args.q + offset[slot]) +
                                byte);
+      } else {
+        constexpr int N = int(sizeof(V)) / kElement;
+        v = bitCast<V>(
+            packExact<S.type, N>(loadFloats<S.qType, N, kBytes<S.qType, N>>(
+                args.q, offset[slot] + byte / kElement)));
+      }
       return v;
     }
   };
@@ -94,18 +118,20 @@ struct AttentionMatrix {
             return isMissing<S>(a, w, key) ? nullptr : from;
           },
           lds);
-      v.template issue<kGaps>(
-          thread(),
-          [&](int row) __attribute__((always_inline)) {
-            i64 key = at(row);
-            auto from = (Global<const u8>)(a.v + keyOffset<S>(a, w, key).v);
-            return isMissing<S>(a, w, key) ? nullptr : from;
-          },
-          lds + kKeyTile);
+      if constexpr (!S.sharedValues)
+        v.template issue<kGaps>(
+            thread(),
+            [&](int row) __attribute__((always_inline)) {
+              i64 key = at(row);
+              auto from = (Global<const u8>)(a.v + keyOffset<S>(a, w, key).v);
+              return isMissing<S>(a, w, key) ? nullptr : from;
+            },
+            lds + kKeyTile);
     }
     HK_MEM void land(u8 *lds) {
       k.land(thread(), lds);
-      v.land(thread(), lds + kKeyTile);
+      if constexpr (!S.sharedValues)
+        v.land(thread(), lds + kKeyTile);
     }
   };
 
@@ -114,6 +140,7 @@ struct AttentionMatrix {
     float maximum[Fragments::kRows], sum[Fragments::kRows];
     i32 begin[Fragments::kRows], end[Fragments::kRows];
     i64 number[Fragments::kRows]; // in the sequence, for regions
+    float scale[Fragments::kRows];
   };
 
   HK_DEV void run(const Args &a, BlockId id, Shared &sh) {
@@ -140,6 +167,7 @@ struct AttentionMatrix {
       rows.maximum[i] = kSoftmax ? kMinusInf : 0.f;
       rows.sum[i] = 0.f;
       rows.number[i] = row;
+      rows.scale[i] = rowScale<S>(a, w, row);
     }
     f.loadQueries(queries);
     f.clearOutput();
@@ -193,6 +221,13 @@ private:
                    Rows &rows, i32 j, i64 fullBegin, i64 fullEnd, i64 end,
                    const u8 *lds) {
     f.scores(lds);
+    if constexpr (S.qScale || S.kScale)
+      f.forEachScore([&](int i, int key, auto &x)
+                         __attribute__((always_inline)) {
+                           constexpr int V = int(sizeof(x) / sizeof(float));
+                           HK_UNROLL for (int e = 0; e < V; ++e) x[e] *=
+                               rows.scale[i] * keyScale<S>(a, w, j + key + e);
+                         });
     f.forEachScore([&](int i, int key, auto &x) __attribute__((always_inline)) {
       constexpr int V = int(sizeof(x) / sizeof(float));
       x = finishScore<S, V>(a, w, rows.number[i], j + key, score<S, V>(a, x));
@@ -206,7 +241,13 @@ private:
                            constexpr int V = int(sizeof(x) / sizeof(float));
                            x = weighted<S, V>(a, w, rows.number[i], j + key, x);
                          });
-    f.values(lds + kKeyTile);
+    if constexpr (S.vScale && S.vScalePerKey)
+      f.forEachScore([&](int, int key, auto &x) __attribute__((always_inline)) {
+        constexpr int V = int(sizeof(x) / sizeof(float));
+        HK_UNROLL for (int e = 0; e < V; ++e) if (x[e] != 0.f) x[e] *=
+            valueScale<S>(a, w, j + key + e);
+      });
+    f.values(lds + kKeyTile, firstColumn() * kElement);
   }
 
   /// Scores of keys that a row does not see are replaced.
@@ -275,7 +316,7 @@ private:
   template <int Half>
   HK_DEV void mergeParts(Fragments &f, Rows &rows, int part, Shared &sh) {
     constexpr int N = Fragments::kRows;
-    constexpr int registers = T.bq * kColumns / kWave;
+    constexpr int registers = T.bq * kGroupColumns / kWave;
     constexpr int floats = (registers + 2 * N) * kWave;
     static_assert(Half * floats * 4 <= int(sizeof(Shared)));
     float *slot =
@@ -326,14 +367,15 @@ private:
                                 rows.maximum[i], rows.sum[i]);
       at[i] = outOffset<S>(a, w, row);
       if constexpr (S.lse)
-        if (exists[i] && Fragments::rowLead())
+        if (exists[i] && Fragments::rowLead() && firstColumn() == 0)
           a.lse[lseOffset<S>(a, w, row)] = end.lse;
       factor[i] = end.factor;
     }
     f.scaleOutput(factor);
     constexpr DType to = S.outType;
-    f.forEachOutput([&](int i, int column,
+    f.forEachOutput([&](int i, int local,
                         auto x) __attribute__((always_inline)) {
+      int column = firstColumn() + local;
       constexpr int V = int(sizeof(x) / sizeof(float)), P = V < 8 ? V : 8;
       constexpr int align = S.align < kBytes<to, P> ? S.align : kBytes<to, P>;
       HK_UNROLL for (int c = 0; c < V; c += P) {
@@ -341,6 +383,10 @@ private:
           continue;
         Vec<float, P> y;
         HK_UNROLL for (int e = 0; e < P; ++e) y[e] = x[c + e];
+        if constexpr (S.vScale && !S.vScalePerKey)
+          if (factor[i] != 0.f) // else no key is seen
+            HK_UNROLL for (int e = 0; e < P; ++e) y[e] *=
+                resultScale<S>(a, w, column + c + e);
         hk::store<to, P, align>(a.out, at[i] + column + c, y);
       }
     });

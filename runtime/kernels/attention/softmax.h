@@ -14,7 +14,7 @@
 #ifndef HK_KERNELS_ATTENTION_SOFTMAX_H
 #define HK_KERNELS_ATTENTION_SOFTMAX_H
 
-#include "kernels/attention/spec.h"
+#include "kernels/attention/narrow.h"
 #include "kernels/device/math.h"
 
 namespace hk {

@@ -43,7 +43,7 @@ struct NoRegions {
 };
 
 struct AttentionSpec {
-  DType type;    // of queries, keys and values
+  DType type;    // of what is multiplied
   DType outType; // of the result
   int headDim, valueDim;
   int group; // query heads per key head
@@ -59,12 +59,23 @@ struct AttentionSpec {
   /// Elements of a key that lie side by side, if not all; rows of a block whose
   /// values of one column do, if the columns of a value do not.
   int keyChunk = 0, valueChunk = 0;
+  /// Element types in memory.
+  DType qType = type, kType = type, vType = type;
+  /// Which scales there are; whether every key, or group of kBlock, has its
+  /// own, and every column of a value. qBlock queries share one.
+  bool qScale = false, kScale = false, vScale = false;
+  bool kScalePerKey = false, vScalePerKey = false, vScalePerColumn = false;
+  int qBlock = 1, kBlock = 1;
+  /// Values are the first columns of keys.
+  bool sharedValues = false;
 };
 
 /// Strides count elements; those of dims that a layout lacks are unused.
 template <AttentionSpec S, class R = NoRegions> struct AttentionArgs {
   using Regions = R;
-  Global<const Storage<S.type>> q, k, v;
+  Global<const Storage<S.qType>> q;
+  Global<const Storage<S.kType>> k;
+  Global<const Storage<S.vType>> v;
   Global<Storage<S.outType>> out;
   Global<float> lse;
   Global<const i32> qOffsets, kvOffsets, kvLens, blockTable, tableOffsets;
@@ -88,6 +99,12 @@ template <AttentionSpec S, class R = NoRegions> struct AttentionArgs {
   i64 kChunk, vColumn;
   /// The cache has no blocks, so that no entry of a table counts.
   bool emptyCache;
+  /// A scale that several share has strides of 0. Sequence: of keys that have
+  /// their own, the block of the cache.
+  Global<const float> qScale, kScale, vScale;
+  i64 qScaleSequence, qScaleRow, qScaleHead;
+  i64 kScaleSequence, kScaleRow, kScaleHead;
+  i64 vScaleSequence, vScaleRow, vScaleHead;
   /// The words of the launch, which regions read.
   const u64 *words;
 };
@@ -245,15 +262,23 @@ HK_DEV bool isMissing(const AttentionArgs<S, R> &a, const AttentionBlock &w,
   return false;
 }
 
+/// The sequence or block that a key lies in, and its row there.
+struct KeyPlace {
+  i64 outer, row;
+};
 /// Of a missing key: some key that can be read.
+template <AttentionSpec S, class R>
+HK_DEV KeyPlace keyPlace(const AttentionArgs<S, R> &a, const AttentionBlock &w,
+                         i64 key) {
+  if constexpr (S.keys == SequenceLayout::Paged)
+    return {maxOf(blockOf<S>(a, w, key), 0), key % a.blockSize};
+  return {w.sequence, w.keyStart + key};
+}
+
 template <AttentionSpec S, class R>
 HK_DEV KeyOffset keyOffset(const AttentionArgs<S, R> &a,
                            const AttentionBlock &w, i64 key) {
-  i64 outer = w.sequence, row = w.keyStart + key;
-  if constexpr (S.keys == SequenceLayout::Paged) {
-    outer = maxOf(blockOf<S>(a, w, key), 0);
-    row = key % a.blockSize;
-  }
+  auto [outer, row] = keyPlace<S>(a, w, key);
   KeyOffset o = {row * a.kRow + w.head * a.kHead,
                  row * a.vRow + w.head * a.vHead};
   if constexpr (S.valueChunk > 0)

@@ -60,7 +60,8 @@ private:
     float dot = 0.f;
     _Pragma("nounroll") for (int d = 0; d < S.headDim; ++d) dot =
         __builtin_fmaf(sh.q[d],
-                       loadScalar<S.type>(a.k, k + keyElement<S>(a, d)), dot);
+                       loadFloat<S.kType>(a.k, k + keyElement<S>(a, d)), dot);
+    dot *= rowScale<S>(a, w, r) * keyScale<S>(a, w, key);
     Vec<float, 1> x = score<S, 1>(a, Vec<float, 1>(dot));
     return finishScore<S, 1>(a, w, r, key, x)[0];
   }
@@ -69,7 +70,7 @@ private:
     int lane = laneId();
     barrier();
     for (int d = lane; d < S.headDim; d += kWave)
-      sh.q[d] = loadScalar<S.type>(a.q, queryOffset<S>(a, w, r) + d);
+      sh.q[d] = loadFloat<S.qType>(a.q, queryOffset<S>(a, w, r) + d);
     barrier();
     KeyRange range = visibleKeys<S>(w, r / S.group);
     float o[kPerLane] = {}, maximum = kMinusInf, sum = 0.f;
@@ -87,6 +88,8 @@ private:
       }
       p = weighted<S, 1>(a, w, r, j + lane, Vec<float, 1>(p))[0];
       barrier();
+      if (p != 0.f)
+        p *= valueScale<S>(a, w, j + lane);
       sh.p[lane] = p;
       barrier();
       int n = int(minOf(T.bk, range.end - j));
@@ -99,7 +102,7 @@ private:
           if (S.valueDim % kWave == 0 || column < S.valueDim)
             o[c] = __builtin_fmaf(
                 sh.p[e],
-                loadScalar<S.type>(a.v, v + valueElement<S>(a, column)), o[c]);
+                loadFloat<S.vType>(a.v, v + valueElement<S>(a, column)), o[c]);
         }
       }
     }
@@ -107,9 +110,13 @@ private:
     i64 at = outOffset<S>(a, w, r);
     HK_UNROLL for (int c = 0; c < kPerLane; ++c) {
       int column = c * kWave + lane;
-      if (S.valueDim % kWave == 0 || column < S.valueDim)
-        hk::store<S.outType, 1>(a.out, at + column,
-                                Vec<float, 1>(o[c] * end.factor));
+      if (S.valueDim % kWave != 0 && column >= S.valueDim)
+        continue;
+      float y = o[c] * end.factor;
+      if constexpr (S.vScale && !S.vScalePerKey)
+        if (end.factor != 0.f) // else no key is seen
+          y *= resultScale<S>(a, w, column);
+      hk::store<S.outType, 1>(a.out, at + column, Vec<float, 1>(y));
     }
     if constexpr (S.lse)
       if (lane == 0)

@@ -22,7 +22,8 @@
 
 namespace hk {
 
-template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves>
+template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves,
+          int ValueBytes = Columns * info(D).bits / 8>
 struct AttentionFragments {
   using Op = Mfma<D>;
   static constexpr int kThreads = Waves * 64;
@@ -30,7 +31,7 @@ struct AttentionFragments {
   static constexpr int kRows = Rows / Waves / 32;
   static constexpr int NS = Keys / 32, NO = Columns / 32;
   static constexpr int kSteps = HeadBytes / 32;
-  static constexpr int kValueBytes = Columns * info(D).bits / 8;
+  static constexpr int kValueBytes = ValueBytes;
   static constexpr int kPerm = D == DType::F32 ? 1
                                : NO % 4 == 0   ? 4
                                : NO % 2 == 0   ? 2
@@ -41,9 +42,9 @@ struct AttentionFragments {
   u32x4 q[kRows][kSteps];
   f32x16 s[kRows][NS], o[kRows][NO];
 
-  /// One wave has all rows: other waves of the block may have them, too.
+  /// Other waves of the block may have the same rows.
   HK_MEM static int firstRow() {
-    return Waves == 1 ? 0 : waveId() * (Rows / Waves);
+    return Waves == 1 ? 0 : waveId() % Waves * (Rows / Waves);
   }
   HK_MEM static int rowOf(int slot) {
     return firstRow() + slot * 32 + (laneId() & 31);
@@ -75,7 +76,7 @@ struct AttentionFragments {
     }
   }
 
-  HK_MEM void values(const u8 *tile) {
+  HK_MEM void values(const u8 *tile, int first = 0) {
     int r = laneId() & 31, h = laneId() >> 5;
     if constexpr (D == DType::F32) {
       HK_UNROLL for (int k = 0; k < Keys / 8; ++k) {
@@ -87,8 +88,8 @@ struct AttentionFragments {
           u32x4 v;
           HK_UNROLL for (int e = 0; e < 4; ++e) v[e] =
               *reinterpret_cast<const u32 *>(
-                  tile +
-                  swizzled<kValueBytes>(k * 8 + h * 4 + e, (j * 32 + r) * 4));
+                  tile + swizzled<kValueBytes>(k * 8 + h * 4 + e,
+                                               first + (j * 32 + r) * 4));
           HK_UNROLL for (int i = 0; i < kRows; ++i) o[i][j] =
               Op::step(v, p[i], o[i][j]);
         }
@@ -107,7 +108,7 @@ struct AttentionFragments {
               *reinterpret_cast<const Group *>(
                   tile +
                   swizzled<kValueBytes>(k * 16 + x / 4 * 8 + h * 4 + x % 4,
-                                        (jb * 32 + r * kPerm) * 2));
+                                        first + (jb * 32 + r * kPerm) * 2));
           HK_UNROLL for (int j = 0; j < kPerm; ++j) {
             Vec<u16, 8> v = {t[0][j], t[1][j], t[2][j], t[3][j],
                              t[4][j], t[5][j], t[6][j], t[7][j]};

@@ -5,17 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// AttentionFragments<type, rows, keys, headBytes, columns, waves> holds what
-// one thread has of a tile: queries, scores S[rows, keys] and result O[rows,
-// columns]. Waves share no row, so a row's statistics need only a reduction
-// over the lanes of one wave, and the scores become the left operand of the
-// second product without leaving registers. Its methods:
+// AttentionFragments<type, rows, keys, headBytes, columns, waves, valueBytes>
+// holds what one thread has of a tile: queries, scores S[rows, keys] and result
+// O[rows, columns]; a row of values takes valueBytes in LDS, by default those
+// of its columns. Waves share no row, so a row's statistics need only a
+// reduction over the lanes of one wave, and the scores become the left operand
+// of the second product without leaving registers. Its methods:
 //
 // loadQueries(f): f.load<T>(slot, row, byte) is T of that query, else zero.
 //
 // scores(k): S = Q K^T, K in LDS as RowCopy left it.
 //
-// values(v): O += round(S) V, V as stored in LDS.
+// values(v, first): O += round(S) V, V as stored in LDS, its columns from byte
+// `first` of a row on.
 //
 // forEachScore(f): f(slot, key, Vec<float, n> &); slot counts the lane's rows.
 //

@@ -19,7 +19,8 @@
 
 namespace hk {
 
-template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves>
+template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves,
+          int ValueBytes = Columns * info(D).bits / 8>
 struct AttentionFragments {
   using Op = Wmma<D>;
   using Operand = typename Op::Operand;
@@ -28,7 +29,7 @@ struct AttentionFragments {
   static constexpr int kRows = Rows / Waves / 16;
   static constexpr int NS = Keys / 16, NO = Columns / 16;
   static constexpr int kSteps = HeadBytes / 32;
-  static constexpr int kValueBytes = Columns * 2;
+  static constexpr int kValueBytes = ValueBytes;
   static_assert(kRows * Waves * 16 == Rows && NS * 16 == Keys &&
                 NO * 16 == Columns && HeadBytes % 64 == 0);
 
@@ -38,9 +39,9 @@ struct AttentionFragments {
   Chunks q[kRows][kSteps];
   f32x8 s[kRows][NS], o[kRows][NO];
 
-  /// One wave has all rows: other waves of the block may have them, too.
+  /// Other waves of the block may have the same rows.
   HK_MEM static int firstRow() {
-    return Waves == 1 ? 0 : waveId() * (Rows / Waves);
+    return Waves == 1 ? 0 : waveId() % Waves * (Rows / Waves);
   }
   HK_MEM static int rowOf(int slot) {
     return firstRow() + slot * 16 + (laneId() & 15);
@@ -75,7 +76,7 @@ struct AttentionFragments {
     }
   }
 
-  HK_MEM void values(const u8 *tile) {
+  HK_MEM void values(const u8 *tile, int first = 0) {
     int r = laneId() & 15;
     bool upper = laneId() >= 16;
     HK_UNROLL for (int k = 0; k < NS; ++k) {
@@ -96,7 +97,8 @@ struct AttentionFragments {
         Vec<u16, 16> v;
         HK_UNROLL for (int e = 0; e < 16; ++e) v[e] =
             *reinterpret_cast<const u16 *>(
-                tile + swizzled<kValueBytes>(k * 16 + e, (j * 16 + r) * 2));
+                tile +
+                swizzled<kValueBytes>(k * 16 + e, first + (j * 16 + r) * 2));
         HK_UNROLL for (int i = 0; i < kRows; ++i) o[i][j] =
             Op::step(bitCast<Operand>(v), p[i], o[i][j]);
       }

@@ -51,7 +51,8 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
 /// Waits for every copy this thread issued.
 HK_DEV void rowCopyWait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves>
+template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves,
+          int ValueBytes = Columns * info(D).bits / 8>
 struct AttentionFragments {
   using Op = MmaSync<D>;
   static constexpr int kThreads = Waves * 32;
@@ -60,16 +61,16 @@ struct AttentionFragments {
   static constexpr int kRows = MI * 2;
   static constexpr int NS = Keys / 8, NO = Columns / 8;
   static constexpr int kSteps = HeadBytes / 32;
-  static constexpr int kValueBytes = Columns * 2;
+  static constexpr int kValueBytes = ValueBytes;
   static_assert(MI * Waves * 16 == Rows && NS * 8 == Keys && NS % 2 == 0 &&
                 NO * 8 == Columns && NO % 2 == 0 && HeadBytes % 64 == 0);
 
   u32x4 q[MI][kSteps];
   f32x4 s[MI][NS], o[MI][NO];
 
-  /// One wave has all rows: other waves of the block may have them, too.
+  /// Other waves of the block may have the same rows.
   HK_MEM static int firstRow() {
-    return Waves == 1 ? 0 : waveId() * (Rows / Waves);
+    return Waves == 1 ? 0 : waveId() % Waves * (Rows / Waves);
   }
   HK_MEM static int rowOf(int slot) {
     return firstRow() + slot / 2 * 16 + slot % 2 * 8 + laneId() / 4;
@@ -125,7 +126,7 @@ struct AttentionFragments {
     }
   }
 
-  HK_MEM void values(const u8 *tile) {
+  HK_MEM void values(const u8 *tile, int first = 0) {
     int l = laneId();
     HK_UNROLL for (int k = 0; k < Keys / 16; ++k) {
       u32x4 p[MI];
@@ -135,8 +136,8 @@ struct AttentionFragments {
                           s[i][2 * k + e / 2][e % 2 * 2 + 1]);
       HK_UNROLL for (int j = 0; j < NO; j += 2) {
         u32x4 v = ldmatrix<true>(
-            tile +
-            swizzled<kValueBytes>(k * 16 + (l & 15), j * 16 + (l >> 4) * 16));
+            tile + swizzled<kValueBytes>(k * 16 + (l & 15),
+                                         first + j * 16 + (l >> 4) * 16));
         HK_UNROLL for (int i = 0; i < MI; ++i) {
           Op::step(o[i][j], p[i], v[0], v[1]);
           Op::step(o[i][j + 1], p[i], v[2], v[3]);

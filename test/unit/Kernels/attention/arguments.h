@@ -21,9 +21,9 @@ using namespace hk;
 
 template <AttentionSpec S> AttentionArgs<S> argsOf(Problem &p) {
   AttentionArgs<S> a = {};
-  a.q = (Global<const Storage<S.type>>)p.q.data();
-  a.k = (Global<const Storage<S.type>>)p.k.data();
-  a.v = (Global<const Storage<S.type>>)p.v.data();
+  a.q = (Global<const Storage<S.qType>>)p.q.data();
+  a.k = (Global<const Storage<S.kType>>)p.k.data();
+  a.v = (Global<const Storage<S.vType>>)p.v.data();
   a.out = (Global<Storage<S.outType>>)p.out.data();
   a.lse = p.lse.data();
   a.qOffsets = p.qOffsets.data();
@@ -53,6 +53,17 @@ template <AttentionSpec S> AttentionArgs<S> argsOf(Problem &p) {
   a.vHead = S.valueDim;
   a.vRow = p.heads * S.valueDim;
   a.vSequence = keys * a.vRow;
+  if constexpr (S.sharedValues) {
+    a.v = (decltype(a.v))a.k;
+    a.vHead = a.kHead;
+    a.vRow = a.kRow;
+    a.vSequence = a.kSequence;
+  }
+  a.kScale = p.keyScale.data();
+  a.vScale = p.valueScale.data();
+  a.kScaleHead = a.vScaleHead = 1;
+  a.kScaleRow = a.vScaleRow = p.heads;
+  a.kScaleSequence = a.vScaleSequence = keys * p.heads;
   i64 rows = p.totalQueries * hq;
   a.outSlice = rows * S.valueDim;
   a.lseSlice = rows;

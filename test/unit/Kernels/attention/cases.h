@@ -25,7 +25,13 @@ template <class F> constexpr hk::AttentionSpec spec(F change) {
   hk::AttentionSpec s = {
       hk::DType::BF16, hk::DType::BF16, 64,    64,   2,  Dense, Dense, false,
       false,           false,           false, true, -1, -1,    16};
+  constexpr hk::DType open = hk::DType::I64;
+  s.qType = s.kType = s.vType = open;
   change(s);
+  hk::DType *types[] = {&s.qType, &s.kType, &s.vType};
+  for (hk::DType *type : types)
+    if (*type == open)
+      *type = s.type;
   return s;
 }
 #define SPEC(...)                                                              \
@@ -66,6 +72,11 @@ template <class F> constexpr hk::AttentionSpec spec(F change) {
   CASE(d192_128, SPEC(s.headDim = 192; s.valueDim = 128), LIST(9), LIST(77), 2, 16) \
   CASE(d128, SPEC(s.headDim = s.valueDim = 128; s.causal = true), LIST(150), LIST(210), 2, 16) \
   CASE(d8_256, SPEC(s.headDim = 8; s.valueDim = 256), LIST(9), LIST(77), 2, 16) \
+  CASE(latent_576, SPEC(s.headDim = 576; s.valueDim = 512; s.group = 16; s.sharedValues = true; s.keys = Paged; s.kvLens = true), LIST(1, 5), LIST(70, 33), 1, 16) \
+  CASE(latent_320, SPEC(s.headDim = 320; s.valueDim = 256; s.group = 5; s.sharedValues = true; s.causal = true), LIST(19), LIST(50), 1, 16) \
+  CASE(int8_keys, SPEC(s.kType = DType::I8; s.vType = DType::F8E4M3FN; s.kScale = s.kScalePerKey = s.vScale = s.vScalePerKey = true), LIST(9), LIST(77), 2, 16) \
+  CASE(fnuz_cache, SPEC(s.kType = s.vType = DType::F8E4M3FNUZ; s.keys = Paged; s.kvLens = true; s.kScale = s.kScalePerKey = true), LIST(1, 1), LIST(130, 5), 2, 16) \
+  CASE(narrow_odd, SPEC(s.qType = s.vType = DType::I8; s.kType = DType::F8E5M2; s.headDim = 33; s.valueDim = 7; s.align = 1; s.vScale = s.vScalePerKey = true), LIST(9), LIST(77), 2, 16) \
   CASE(f32_d128, SPEC(s.type = s.outType = DType::F32; s.headDim = s.valueDim = 128), LIST(9), LIST(77), 2, 16)
 // clang-format on
 
@@ -78,8 +89,8 @@ inline constexpr int kSplits = 3;
 /// most rows.
 constexpr hk::AttentionTile pickTile(hk::Arch arch, const hk::AttentionSpec &s,
                                      bool few, int splits) {
-  hk::AttentionTileList list =
-      hk::attentionTiles(arch, {s.type, s.headDim, s.valueDim, s.align});
+  hk::AttentionTileList list = hk::attentionTiles(
+      arch, {s.type, s.headDim, s.valueDim, s.align, s.sharedValues});
   hk::AttentionTile tile = list.tile[few ? list.count - 1 : 0];
   tile.splitKv = splits;
   return tile;

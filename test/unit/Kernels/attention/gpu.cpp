@@ -161,6 +161,10 @@ template <AttentionSpec S> AttentionArgs<S> uploadArgs(Problem &p) {
   a.kvLens = upload(p.kvLens);
   a.blockTable = upload(p.blockTable);
   a.sink = upload(p.sink);
+  a.kScale = upload(p.keyScale);
+  a.vScale = upload(p.valueScale);
+  if constexpr (S.sharedValues)
+    a.v = (decltype(a.v))a.k;
   return a;
 }
 
@@ -169,8 +173,9 @@ void launchTile(const std::string &name, AttentionArgs<S> &a, const Problem &p,
                 const AttentionTile &tile) {
   launch(name, gridX(p, tile.bq), p.heads, tile.splitKv,
          attentionThreads(arch, tile),
-         attentionLdsBytes(arch, tile, S.type, S.headDim, S.valueDim), &a,
-         sizeof a);
+         attentionLdsBytes(arch, tile, S.type, S.headDim, S.valueDim,
+                           S.sharedValues),
+         &a, sizeof a);
 }
 
 void report(const std::string &name, const Problem &p,

@@ -40,7 +40,27 @@ struct Random {
   }
 };
 
+/// Integers stand for numbers of at most about 1 in magnitude times this; see
+/// Problem::keyScale.
+inline constexpr double kIntegerUnit = 1.0 / 40;
+
+template <DType D> double readSmall(const std::vector<char> &bytes, i64 i) {
+  return double(hk::loadScalar<D>((const hk::Storage<D> *)bytes.data(), i));
+}
+
 inline double readElement(DType type, const std::vector<char> &bytes, i64 i) {
+  switch (type) {
+  case DType::I8:
+    return readSmall<DType::I8>(bytes, i);
+  case DType::F8E4M3FN:
+    return readSmall<DType::F8E4M3FN>(bytes, i);
+  case DType::F8E4M3FNUZ:
+    return readSmall<DType::F8E4M3FNUZ>(bytes, i);
+  case DType::F8E5M2:
+    return readSmall<DType::F8E5M2>(bytes, i);
+  default:
+    break;
+  }
   if (type == DType::F32) {
     float v;
     std::memcpy(&v, &bytes[i * 4], 4);
@@ -62,7 +82,15 @@ inline double readElement(DType type, const std::vector<char> &bytes, i64 i) {
 inline void writeElement(DType type, std::vector<char> &bytes, i64 i,
                          double x) {
   float v = float(x);
-  if (type == DType::F32) {
+  if (type == DType::I8) {
+    bytes[i] = char(std::lrint(x / kIntegerUnit));
+  } else if (type == DType::F8E4M3FN) {
+    bytes[i] = char(hk::pack<DType::F8E4M3FN, 1>(hk::Vec<float, 1>(v))[0]);
+  } else if (type == DType::F8E4M3FNUZ) {
+    bytes[i] = char(hk::pack<DType::F8E4M3FNUZ, 1>(hk::Vec<float, 1>(v))[0]);
+  } else if (type == DType::F8E5M2) {
+    bytes[i] = char(hk::pack<DType::F8E5M2, 1>(hk::Vec<float, 1>(v))[0]);
+  } else if (type == DType::F32) {
     std::memcpy(&bytes[i * 4], &v, 4);
   } else if (type == DType::BF16) {
     uint32_t u;
@@ -88,6 +116,9 @@ struct Problem {
   i64 batch, maxQueries, maxKeys, totalQueries = 0, totalKeys = 0;
   std::vector<char> q, k, v, out;
   std::vector<float> lse, sink;
+  /// Of every (key, head): what its elements, and those of its value, are
+  /// times.
+  std::vector<float> keyScale, valueScale;
   std::vector<int> qOffsets, kvOffsets, kvLens, blockTable;
   /// Expected, and the largest error allowed, per element of out.
   std::vector<double> expected, expectedLse;
@@ -144,24 +175,36 @@ inline Problem makeProblem(const AttentionSpec &spec, const Lengths &lengths,
     p.maxKeys = p.blocksPerSequence * blockSize;
   }
   Random random{uint64_t(12345 + spec.headDim * 7 + p.totalQueries)};
-  i64 bytes = hk::info(spec.type).bits / 8;
+  auto bytesOf = [](DType type) { return i64(hk::info(type).bits / 8); };
   i64 outBytes = hk::info(spec.outType).bits / 8;
   i64 hq = p.queryHeads();
-  p.q.assign(p.totalQueries * hq * spec.headDim * bytes, 0);
-  p.k.assign(p.totalKeys * heads * spec.headDim * bytes, char(0xFF));
-  p.v.assign(p.totalKeys * heads * spec.valueDim * bytes, char(0xFF));
+  p.q.assign(p.totalQueries * hq * spec.headDim * bytesOf(spec.qType), 0);
+  p.k.assign(p.totalKeys * heads * spec.headDim * bytesOf(spec.kType),
+             char(0xFF));
+  p.v.assign(p.totalKeys * heads * spec.valueDim * bytesOf(spec.vType),
+             char(0xFF));
   p.out.assign(p.totalQueries * hq * spec.valueDim * outBytes, char(0xFF));
   p.lse.assign(p.totalQueries * hq, std::nanf(""));
   for (i64 i = 0; i < p.totalQueries * hq * spec.headDim; ++i)
-    writeElement(spec.type, p.q, i, 2 * random.next());
+    writeElement(spec.qType, p.q, i, 2 * random.next());
   for (i64 b = 0; b < p.batch; ++b)
     for (i64 j = 0; j < lengths.keys[b]; ++j) {
       i64 row = p.keyRow(b, j) * heads;
       for (i64 i = 0; i < i64(heads) * spec.headDim; ++i)
-        writeElement(spec.type, p.k, row * spec.headDim + i, 2 * random.next());
+        writeElement(spec.kType, p.k, row * spec.headDim + i,
+                     2 * random.next());
       for (i64 i = 0; i < i64(heads) * spec.valueDim; ++i)
-        writeElement(spec.type, p.v, row * spec.valueDim + i, random.next());
+        writeElement(spec.vType, p.v, row * spec.valueDim + i, random.next());
     }
+  auto scales = [&](bool each, DType type) {
+    std::vector<float> made;
+    for (i64 i = 0; i < p.totalKeys * heads; ++i)
+      made.push_back(float((each ? 0.75 + random.next() / 4 : 1.0) *
+                           (each && type == DType::I8 ? kIntegerUnit : 1.0)));
+    return made;
+  };
+  p.keyScale = scales(spec.kScale, spec.kType);
+  p.valueScale = scales(spec.vScale, spec.vType);
   for (i64 h = 0; h < hq; ++h)
     p.sink.push_back(float(3 * random.next()));
   return p;
@@ -191,9 +234,9 @@ inline void evaluate(Problem &p) {
           i64 key = p.keyRow(b, j) * p.heads + head;
           double dot = 0;
           for (i64 d = 0; d < s.headDim; ++d)
-            dot += readElement(s.type, p.q, row * s.headDim + d) *
-                   readElement(s.type, p.k, key * s.headDim + d);
-          dot *= p.scale;
+            dot += readElement(s.qType, p.q, row * s.headDim + d) *
+                   readElement(s.kType, p.k, key * s.headDim + d);
+          dot *= double(p.scale) * double(p.keyScale[key]);
           if (s.softcap)
             dot = p.softcap * std::tanh(dot / p.softcap);
           logits.push_back(dot);
@@ -209,7 +252,10 @@ inline void evaluate(Problem &p) {
           double o = 0;
           for (size_t j = 0; j < rows.size(); ++j)
             o += std::exp(logits[j] - top) / sum *
-                 readElement(s.type, p.v, rows[j] * s.valueDim + d);
+                 (s.sharedValues
+                      ? readElement(s.kType, p.k, rows[j] * s.headDim + d)
+                      : readElement(s.vType, p.v, rows[j] * s.valueDim + d)) *
+                 double(p.valueScale[rows[j]]);
           p.expected[row * s.valueDim + d] = o;
         }
       }

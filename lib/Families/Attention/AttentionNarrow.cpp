@@ -1,0 +1,118 @@
+//===- AttentionNarrow.cpp - Types in memory and scales of attention ------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which type the kernels multiply, and how they find the scale of a row: every
+// form of a scale is an address with strides, 0 where several rows share one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Common/Puller.h"
+#include "AttentionKernel.h"
+#include "hk/Contract/Lds.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static RankedTensorType tensorTypeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+std::optional<::hk::DType> mlir::hk::multipliedType(AttentionOp op) {
+  using ::hk::DType;
+  DType type = DType::BF16;
+  bool wide = false; // a type of more than 8 bits was seen
+  for (Type element : {tensorTypeOf(op.getQuery()).getElementType(),
+                       tensorTypeOf(op.getKey()).getElementType(),
+                       tensorTypeOf(op.getValue()).getElementType(),
+                       op.getProbabilityType()}) {
+    std::optional<DType> own = dtypeOf(element);
+    if (!own)
+      return std::nullopt;
+    // bf16 and f16 hold integers and floats of 8 bits.
+    if (*own == DType::I8 || ::hk::isFp8(*own))
+      continue;
+    if (*own != DType::F32 && *own != DType::BF16 && *own != DType::F16)
+      return std::nullopt;
+    type = !wide || type == *own ? *own : DType::F32;
+    wide = true;
+  }
+  return type;
+}
+
+/// A scale with an element per row of its operand rather than per head.
+static bool isPerRow(Value scale) {
+  return scale && tensorTypeOf(scale).getRank() > 2;
+}
+
+void mlir::hk::emitNarrowSpec(const AttentionKernel &kernel, raw_ostream &os) {
+  AttentionOp op = kernel.getOp();
+  auto type = [&](StringRef field, Value value) {
+    os << "    ." << field << " = "
+       << dtypeText(tensorTypeOf(value).getElementType()) << ",\n";
+  };
+  auto flag = [&](StringRef field, bool value) {
+    os << "    ." << field << " = " << (value ? "true" : "false") << ",\n";
+  };
+  type("qType", op.getQuery());
+  type("kType", op.getKey());
+  type("vType", op.getValue());
+  Value v = op.getVScale();
+  bool perColumn = isPerRow(v) && tensorTypeOf(v).getShape().back() != 1;
+  flag("qScale", static_cast<bool>(op.getQScale()));
+  flag("kScale", static_cast<bool>(op.getKScale()));
+  flag("vScale", static_cast<bool>(v));
+  flag("kScalePerKey", isPerRow(op.getKScale()));
+  flag("vScalePerKey", isPerRow(v) && !perColumn);
+  flag("vScalePerColumn", perColumn);
+  os << "    .qBlock = " << op.getQBlock().value_or(1) << ",\n"
+     << "    .kBlock = " << op.getKBlock().value_or(1) << ",\n";
+  flag("sharedValues", ::hk::attentionSharesValues(kernel.getShape()));
+}
+
+void mlir::hk::emitScaleArguments(
+    const AttentionKernel &kernel,
+    llvm::function_ref<std::string(unsigned)> address,
+    llvm::function_ref<std::string(unsigned, int64_t)> stride,
+    llvm::function_ref<std::string(unsigned, int64_t)> size, raw_ostream &os) {
+  AttentionOp op = kernel.getOp();
+  // Dims of [sequence or block, row, head]; -1: a ragged tensor has no first.
+  auto write = [&](StringRef field, int64_t operand, Value scale,
+                   std::array<int64_t, 3> dims) {
+    if (operand < 0)
+      return;
+    RankedTensorType type = tensorTypeOf(scale);
+    if (type.getRank() == 0)
+      dims = {-1, -1, -1};
+    else if (type.getRank() == 2)
+      dims = {0, -1, 1};
+    os << "  a." << field << " = global<const float>("
+       << address(unsigned(operand)) << ");\n";
+    StringRef names[] = {"Sequence", "Row", "Head"};
+    for (auto [name, dim] : llvm::zip_equal(names, dims)) {
+      if (dim < 0 || type.getDimSize(dim) == 1)
+        continue; // shared: a stride of 0
+      // The innermost stride is 1 and not passed.
+      std::string step = dim + 1 == type.getRank()
+                             ? std::string("1")
+                             : stride(unsigned(operand), dim);
+      if (type.isDynamicDim(dim))
+        step = size(unsigned(operand), dim) + " == 1 ? 0 : " + step;
+      os << "  a." << field << name << " = " << step << ";\n";
+    }
+  };
+  auto rowsOf = [](CacheDims dims) {
+    return std::array<int64_t, 3>{dims.rows.front() == 0 ? -1 : 0,
+                                  int64_t(dims.rows.front()),
+                                  int64_t(dims.head)};
+  };
+  int64_t first = op.hasRaggedQueries() ? -1 : 0;
+  const AttentionOperands &operands = kernel.getOperands();
+  write("qScale", operands.qScale, op.getQScale(),
+        {first, first + 1, first + 2});
+  write("kScale", operands.kScale, op.getKScale(), rowsOf(op.getKeyDims()));
+  write("vScale", operands.vScale, op.getVScale(), rowsOf(op.getValueDims()));
+}
