@@ -30,7 +30,7 @@ static Verdict refuse(Operation *op, Reason reason, const Twine &why) {
   return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
 }
 
-ColumnPlaces::ColumnPlaces(MatmulOp product, const DimSymbols &dims)
+ColumnPlaces::ColumnPlaces(ProductOpInterface product, const DimSymbols &dims)
     : product(product), dims(dims) {
   ColumnPlace all;
   RankedTensorType type = tensorOf(product.getResult());
@@ -46,7 +46,7 @@ const ColumnPlace *ColumnPlaces::find(Value value) const {
 }
 
 bool ColumnPlaces::isWhole(Value value) const {
-  MatmulOp op = product;
+  ProductOpInterface op = product;
   if (const ColumnPlace *own = find(value))
     return *own == *find(op.getResult());
   // A concatenation of slices may have the product's shape.

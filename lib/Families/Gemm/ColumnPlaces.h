@@ -48,7 +48,7 @@ struct ColumnPlace {
 
 class ColumnPlaces {
 public:
-  ColumnPlaces(MatmulOp product, const DimSymbols &dims);
+  ColumnPlaces(ProductOpInterface product, const DimSymbols &dims);
 
   /// Whether a kernel of the product can compute `op` behind its tile. Values
   /// that it does not read off the product have no place, and none is needed.
@@ -72,7 +72,7 @@ private:
   Verdict addPointwise(Operation *op);
   Verdict place(Value value, ColumnPlace place);
 
-  MatmulOp product;
+  ProductOpInterface product;
   const DimSymbols &dims;
   llvm::DenseMap<Value, ColumnPlace> places;
   int64_t runs = 64; // more than any vector
