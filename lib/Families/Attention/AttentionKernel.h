@@ -100,9 +100,9 @@ SmallVector<hk_tensor_map_abi> attentionTensorMaps(KernelOp kernel,
                                                    AttentionTileAttr tile);
 /// The tiles with blocks of `threads` threads that fit in the LDS, most rows
 /// first, one for every number of rows.
-SmallVector<::hk::AttentionTile>
-attentionTilesOf(const AttentionKernel &kernel, const ::hk::Target &target,
-                 int64_t threads);
+SmallVector<::hk::AttentionTile> attentionTilesOf(const AttentionKernel &kernel,
+                                                  const ::hk::Target &target,
+                                                  int64_t threads);
 /// See Family::getSharedThreads and getMicroseconds.
 SmallVector<int64_t> attentionSharedThreads(KernelOp kernel,
                                             const ::hk::Target &target);
