@@ -57,7 +57,11 @@ public:
     }
     // The bulk tiles are the first, if there are any.
     int32_t first = isBulk(target, list.tile[0]) ? 1 : 0;
-    AttentionTile many = list.tile[first], few = list.tile[list.count - 1];
+    AttentionTile few = list.tile[list.count - 1];
+    // A region runs on every score of a lane: with few of them its conditions
+    // fit the scalar registers.
+    bool fewScores = target.arch != ::hk::Arch::Host && hasRegions();
+    AttentionTile many = fewScores ? few : list.tile[first];
     DimName queries = kernel.getQueries();
     // Rows of a sequence, where they are known.
     std::optional<int64_t> rows;
@@ -95,6 +99,10 @@ private:
     return known ? Use::Always : Use::Sometimes;
   }
 
+  bool hasRegions() const {
+    AttentionOp op = kernel.getOp();
+    return !op.getScore().empty() || !op.getWeight().empty();
+  }
   bool isRagged() const { return kernel.getOperands().qOffsets >= 0; }
 
   int64_t ldsOf(const AttentionTile &tile) const {
