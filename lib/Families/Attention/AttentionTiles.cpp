@@ -58,9 +58,10 @@ public:
     // The bulk tiles are the first, if there are any.
     int32_t first = isBulk(target, list.tile[0]) ? 1 : 0;
     AttentionTile few = list.tile[list.count - 1];
-    // A region runs on every score of a lane: with few of them its conditions
-    // fit the scalar registers.
-    bool fewScores = target.arch != ::hk::Arch::Host && hasRegions();
+    // A region, or a mask with two windows, tests every score of a lane: with
+    // few of them the conditions fit the scalar registers.
+    bool fewScores =
+        target.arch != ::hk::Arch::Host && (hasRegions() || hasTwoWindows());
     AttentionTile many = fewScores ? few : list.tile[first];
     DimName queries = kernel.getQueries();
     // Rows of a sequence, where they are known.
@@ -102,6 +103,10 @@ private:
   bool hasRegions() const {
     AttentionOp op = kernel.getOp();
     return !op.getScore().empty() || !op.getWeight().empty();
+  }
+  bool hasTwoWindows() const {
+    AttentionOp op = kernel.getOp();
+    return op.getWindowLeft() && op.getWindowRight();
   }
   bool isRagged() const { return kernel.getOperands().qOffsets >= 0; }
 
