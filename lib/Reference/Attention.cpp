@@ -254,6 +254,9 @@ void Row::weigh() {
     w.totalVariance += square(w.weight[k]) * w.variance[k];
     w.rounding[k] = square(probabilityNoise(p.probabilityType, w.weight[k]));
     w.variance[k] += w.rounding[k];
+    // Kernels may take a weight that is no normal f32 for 0.
+    if (w.weight[k] < kSmallest)
+      w.variance[k] = 1;
   }
 }
 

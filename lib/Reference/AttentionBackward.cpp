@@ -43,8 +43,12 @@ struct Problem {
 /// Sums of one gradient: elements of consecutive rows.
 class Sums {
 public:
-  Sums(int64_t rows, int64_t size) : size(size), sums(rows * size) {}
+  Sums(int64_t rows, int64_t size)
+      : size(size), sums(rows * size), drift(rows * size) {}
   F32Sum *row(int64_t r) { return &sums[r * size]; }
+  /// Of row r: what sums of rounded factors are off by where the roundings do
+  /// not cancel, as those of equal factors.
+  double *driftOf(int64_t r) { return &drift[r * size]; }
   /// Of row r, times `scale`, into row `to` of `result`; `extra` adds to the
   /// noise of an element.
   void store(int64_t r, int64_t to, double scale, bool open,
@@ -52,6 +56,7 @@ public:
              function_ref<Noisy(int64_t)> extra = nullptr) {
     for (int64_t d = 0; d < size; ++d) {
       Noisy v = row(r)[d].noisy();
+      v.jump = std::max(v.jump, std::fabs(driftOf(r)[d]));
       if (extra) {
         Noisy more = extra(d);
         v.sigma = hypot2(v.sigma, more.sigma);
@@ -67,6 +72,7 @@ public:
 private:
   int64_t size;
   std::vector<F32Sum> sums;
+  std::vector<double> drift;
 };
 
 /// p and ds of a pair. What the row's lse and delta are off by is apart.
@@ -201,18 +207,23 @@ static bool isOpen(const Problem &p, const Sequence &s, int64_t kvHead) {
   return false;
 }
 
-/// sums[d] += factor * t[at + d].
-static void addScaled(F32Sum *sums, Noisy factor, const Tensor &t, int64_t at,
-                      int64_t size) {
+/// Row r of `sums` += factor * t[at + d], with a factor that may be rounded to
+/// `type`.
+static void addScaled(Sums &sums, int64_t r, DType type, Noisy exact,
+                      const Tensor &t, int64_t at, int64_t size) {
+  Noisy factor = asFactor(type, exact);
+  double off = roundTo(type, exact.value) - exact.value;
   for (int64_t d = 0; d < size; ++d) {
+    F32Sum &sum = sums.row(r)[d];
     if (std::isinf(factor.sigma)) {
-      sums[d].add(0, kInf);
+      sum.add(0, kInf);
       continue;
     }
     Noisy v{t.values[at + d], t.errorAt(at + d), t.jumpAt(at + d)};
     double sigma = sigmaOf(factor, v.value, v, factor.value);
-    sums[d].add(factor.value * v.value, square(sigma),
-                jumpOf(factor, v.value, v, factor.value));
+    sum.add(factor.value * v.value, square(sigma),
+            jumpOf(factor, v.value, v, factor.value));
+    sums.driftOf(r)[d] += off * v.value;
   }
 }
 
@@ -243,23 +254,21 @@ static void differentiate(const Problem &p, const Sequence &s, int64_t kvHead,
       for (int64_t j = begin; j < end && !open; ++j) {
         int64_t key = (s.keyStart + j) * p.kvHeads + kvHead;
         Pair pair = weigh(p, row, key);
-        Noisy ds = asFactor(type, pair.ds);
-        addScaled(dq.row(0), ds, p.key, key * p.headSize, p.headSize);
+        addScaled(dq, 0, type, pair.ds, p.key, key * p.headSize, p.headSize);
         for (int64_t d = 0; d < p.headSize; ++d)
           byDelta[d] += pair.slope * p.key.values[key * p.headSize + d];
         // Of one key, the errors of the row count by themselves.
         Noisy weight = pair.p;
         weight.sigma = hypot2(weight.sigma, times(weight.value, lse.sigma));
         weight.jump = std::max(weight.jump, times(weight.value, lse.jump));
-        ds = pair.ds;
+        Noisy ds = pair.ds;
         ds.sigma = hypot2(ds.sigma, hypot2(times(ds.value, lse.sigma),
                                            times(pair.slope, delta.sigma)));
         ds.jump = std::max({ds.jump, times(ds.value, lse.jump),
                             times(pair.slope, delta.jump)});
-        addScaled(dk.row(j), asFactor(type, ds), p.query, row * p.headSize,
-                  p.headSize);
-        addScaled(dv.row(j), asFactor(type, weight), p.gradient,
-                  row * p.valueSize, p.valueSize);
+        addScaled(dk, j, type, ds, p.query, row * p.headSize, p.headSize);
+        addScaled(dv, j, type, weight, p.gradient, row * p.valueSize,
+                  p.valueSize);
       }
       dq.store(0, row, p.scale, open, out.query, [&](int64_t d) {
         double sum = dq.row(0)[d].value();

@@ -151,8 +151,8 @@ func.func @declared(%x: tensor<?x64xf32> {hk.dims = ["T", "D"]}, %y: tensor<?x?x
 // CHECK: arg4 [d3]
 // CHECK: arg5 [d4, d5]
 // CHECK: arg6 [d4, d6]
-// CHECK-DAG: guard arg4 dim 0 == sum(arg2 dim 0, -1)
-// CHECK-DAG: guard arg6 dim 1 == ceildiv(arg5 dim 1, 128)
+// CHECK-DAG: guard arg4 dim 0 == sum(d1, -1)
+// CHECK-DAG: guard arg6 dim 1 == ceildiv(d5, 128)
 func.func @computed(%x: tensor<?x8xf32>, %w: tensor<8x4xf32>, %cu: tensor<?xi32>, %s: tensor<?x3x8xf32>, %i: tensor<?xi32>,
                     %y: tensor<?x?xf32>, %scale: tensor<?x?xf32>) -> (tensor<?x8xf32>, tensor<?x?xi8>) {
   %0, %1 = hk.causal_conv1d channel_last %x, %w offsets %cu state %s indices %i : tensor<?x8xf32>, tensor<8x4xf32> offsets tensor<?xi32> state tensor<?x3x8xf32> indices tensor<?xi32> -> tensor<?x8xf32>, tensor<?x3x8xf32>
@@ -186,7 +186,7 @@ func.func @chunks(%k: tensor<?x2x64xf32>, %w: tensor<?x4x64xf32>, %u: tensor<?x4
 // CHECK: arg2 [d3, d1, d4, d5, 8]
 // CHECK-DAG: guard arg0 dim 0 == arg1 dim 0
 // CHECK-DAG: guard arg0 dim 1 == arg2 dim 1
-// CHECK-DAG: guard arg0 dim 2 == product(arg2 dim 2, 8)
+// CHECK-DAG: guard arg0 dim 2 == product(d4, 8)
 func.func @cache(%v: tensor<?x?x?xf32>, %slots: tensor<?xi32>, %c: tensor<?x?x?x?x8xf32>) -> tensor<?x?x?x?x8xf32> {
   %0 = hk.kv_cache_write %v, %slots into %c layout key_chunks : tensor<?x?x?xf32>, tensor<?xi32>, tensor<?x?x?x?x8xf32>
   return %0 : tensor<?x?x?x?x8xf32>

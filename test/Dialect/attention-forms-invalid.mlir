@@ -147,17 +147,17 @@ func.func @layout_of_ragged(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>) {
 
 // -----
 
-func.func @layout_of_dense(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>) {
+func.func @layout_of_dense(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x2x16xf32>, %v: tensor<2x2x16x9xf32>) {
   // expected-error @below {{expected value_layout to be one of dense values, but got transposed}}
-  %0 = hk.attention %q, %k, %k scale 1.0 value_layout transposed : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x9x2x16xf32> -> tensor<2x7x4x16xf32>
+  %0 = hk.attention %q, %k, %v scale 1.0 value_layout transposed : tensor<2x7x4x16xf32>, tensor<2x9x2x16xf32>, tensor<2x2x16x9xf32> -> tensor<2x7x4x16xf32>
   return
 }
 
 // -----
 
-func.func @layout_of_keys(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16x8xf32>, %n: tensor<1xi32>, %t: tensor<1x3xi32>) {
+func.func @layout_of_keys(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16x8xf32>, %v: tensor<9x8x2x16xf32>, %n: tensor<1xi32>, %t: tensor<1x3xi32>) {
   // expected-error @below {{expected key_layout to be one of paged keys, but got transposed}}
-  %0 = hk.attention %q, %k, %k kv_lens %n block_table %t scale 1.0 key_layout transposed : tensor<7x4x16xf32>, tensor<9x2x16x8xf32>, tensor<9x2x16x8xf32> kv_lens tensor<1xi32> block_table tensor<1x3xi32> -> tensor<7x4x16xf32>
+  %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 1.0 key_layout transposed : tensor<7x4x16xf32>, tensor<9x2x16x8xf32>, tensor<9x8x2x16xf32> kv_lens tensor<1xi32> block_table tensor<1x3xi32> -> tensor<7x4x16xf32>
   return
 }
 

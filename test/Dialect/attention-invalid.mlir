@@ -104,9 +104,9 @@ func.func @no_kv_offsets(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %o: ten
 
 // -----
 
-func.func @no_q_offsets(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %o: tensor<3xi32>) {
+func.func @no_q_offsets(%q: tensor<7x4x16xf32>, %k: tensor<9x2x16xf32>, %o: tensor<2xi32>) {
   // expected-error @below {{expected kv_offsets to be absent with ragged keys without q_offsets, but got one}}
-  %0 = hk.attention %q, %k, %k kv_offsets %o scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> kv_offsets tensor<3xi32> -> tensor<7x4x16xf32>
+  %0 = hk.attention %q, %k, %k kv_offsets %o scale 1.0 : tensor<7x4x16xf32>, tensor<9x2x16xf32>, tensor<9x2x16xf32> kv_offsets tensor<2xi32> -> tensor<7x4x16xf32>
   return
 }
 

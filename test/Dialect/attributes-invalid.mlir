@@ -34,7 +34,7 @@ func.func @none(%x: tensor<8xf32>) {
 // -----
 
 func.func @far(%x: tensor<8xf32>) {
-  // expected-error @below {{has no attribute 'scheme'; it has kind, limit}}
+  // expected-error @below {{has no attribute 'scheme'; it has interleaved, kind, limit, round_before_up}}
   %0 = hk.gated_activation silu %x {scheme} : tensor<8xf32> -> tensor<4xf32>
   return
 }

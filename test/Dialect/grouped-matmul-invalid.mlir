@@ -48,10 +48,10 @@ func.func @top_k(%x: tensor<6x32xbf16>, %w: tensor<4x8x32xbf16>, %g: tensor<5xi3
 
 // -----
 
-func.func @transpose_a(%x: tensor<32x6xbf16>, %w: tensor<4x8x32xbf16>, %g: tensor<5xi32>) -> tensor<6x8xbf16> {
+func.func @transpose_a(%x: tensor<32x32xbf16>, %w: tensor<4x8x32xbf16>, %g: tensor<5xi32>) -> tensor<32x8xbf16> {
   // expected-error @+1 {{expected no transpose_a with groups of rows}}
-  %y = hk.grouped_matmul %x, %w bounds %g transpose_a transpose_b : tensor<32x6xbf16>, tensor<4x8x32xbf16> groups tensor<5xi32> -> tensor<6x8xbf16>
-  return %y : tensor<6x8xbf16>
+  %y = hk.grouped_matmul %x, %w bounds %g transpose_a transpose_b : tensor<32x32xbf16>, tensor<4x8x32xbf16> groups tensor<5xi32> -> tensor<32x8xbf16>
+  return %y : tensor<32x8xbf16>
 }
 
 // -----

@@ -9,7 +9,7 @@
 // HOST: hk.variant @v0 #hk.routing_tile<threads = 1> threads 1 lds 4104
 // CDNA3: hk.kernel @histogram routing
 // CDNA3: hk.variant @v0 #hk.routing_tile<threads = 1024> threads 1024 lds 38976
-// CDNA3: hk.launch_dims if %true grid(%c1, %c1, %c1)
+// CDNA3: hk.launch_dims if %true grid(%c1{{.*}}, %c1{{.*}}, %c1{{.*}})
 // CDNA4: hk.variant @v0 #hk.routing_tile<threads = 1024> threads 1024 lds 38976
 // RDNA: hk.variant @v0 #hk.routing_tile<threads = 512> threads 512 lds 36928
 // SM90: hk.variant @v0 #hk.routing_tile<threads = 1024> threads 1024 lds 71808

@@ -3,7 +3,7 @@
 // are not rotated, so the last key differs in its score alone: by the product of the query
 // with what the rotation changed.
 // HK-COMPILE: --split-keys=1
-// HK-LAUNCHES: 2
+// HK-LAUNCHES: 3
 // HK-ARGS: --range=pos=0:63
 // HK-DIMS: -
 // HK-DATA: normal,equal

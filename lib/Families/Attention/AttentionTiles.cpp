@@ -58,10 +58,11 @@ public:
     // The bulk tiles are the first, if there are any.
     int32_t first = isBulk(target, list.tile[0]) ? 1 : 0;
     AttentionTile few = list.tile[list.count - 1];
-    // A region, or a mask with two windows, tests every score of a lane: with
-    // few of them the conditions fit the scalar registers.
+    // A region, a mask with two windows and scales take scalar registers for
+    // every score of a lane: those of few scores fit.
     bool fewScores =
-        target.arch != ::hk::Arch::Host && (hasRegions() || hasTwoWindows());
+        target.arch != ::hk::Arch::Host &&
+        (hasRegions() || hasTwoWindows() || hasScales());
     AttentionTile many = fewScores ? few : list.tile[first];
     DimName queries = kernel.getQueries();
     // Rows of a sequence, where they are known.
@@ -107,6 +108,10 @@ private:
   bool hasTwoWindows() const {
     AttentionOp op = kernel.getOp();
     return op.getWindowLeft() && op.getWindowRight();
+  }
+  bool hasScales() const {
+    AttentionOp op = kernel.getOp();
+    return op.getQScale() || op.getKScale() || op.getVScale();
   }
   bool isRagged() const { return kernel.getOperands().qOffsets >= 0; }
 

@@ -43,7 +43,7 @@ struct NoRegions {
 };
 
 struct AttentionSpec {
-  DType type;    // of what is multiplied
+  DType type = DType::BF16; // of what is multiplied
   DType outType; // of the result
   int headDim, valueDim;
   int group; // query heads per key head

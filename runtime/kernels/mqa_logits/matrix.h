@@ -140,7 +140,8 @@ private:
       int row = s / chunks, chunk = s % chunks;
       i64 at = 0;
       bool some = rowAt(row, at);
-      *reinterpret_cast<u32x4 *>(lds + swizzled<kRowBytes>(row, chunk * 16)) =
+      *reinterpret_cast<u32x4 *>(lds +
+                                 operandByte<kRowBytes>(row, chunk * 16)) =
           widened(load(memory, at, from + chunk * kElements, some));
     };
     // Chunks in pieces take a lane mask each: too many of them, unrolled.

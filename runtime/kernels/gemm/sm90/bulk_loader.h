@@ -37,7 +37,8 @@ template <class Config> struct BulkLoader {
     full.expect(Config::kStageBytes);
     int k = at.k0 + step * Config::T.bk;
     int batch = Config::T.splitK > 1 ? at.matrix % batches : at.matrix;
-    loadBox(lds.stageA(stage), maps[0], full, {k, at.row, batch});
+    loadBox(lds.stageA(stage), maps[0], full,
+            BoxPlace{k, at.row, batch});
     HK_UNROLL for (int part = 0; part < kParts; ++part) {
       int first = rank * kBoxRows;
       u32 to = lds.stageB(stage) + u32(part * kPartRows + first) * Config::kRow;

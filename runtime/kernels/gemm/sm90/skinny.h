@@ -124,7 +124,8 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
                 Keep::Short);
       });
       loadBox(lds.stageA(stage), maps[0], full,
-              {at.k0 + step * T.bk, int(at.row), at.batch}, Keep::Long);
+              BoxPlace{at.k0 + step * T.bk, int(at.row), at.batch},
+              Keep::Long);
     }
     HK_MEM void run() const {
       Ring ring;
