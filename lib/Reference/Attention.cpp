@@ -205,11 +205,16 @@ LogicalResult Row::applyRegions() {
 // Weights
 //===----------------------------------------------------------------------===//
 
+/// The largest relative error of a rounding to a type.
+static double halfSpacing(DType dtype) {
+  return std::exp2(-1 - ::hk::info(dtype).mantissaBits);
+}
+
 /// Relative noise of rounding a probability of `weight` to the type it is
 /// multiplied in. Types of 8 bits have few exponents: what is small beside the
 /// largest so far is rounded to multiples of their smallest number.
 static double probabilityNoise(DType dtype, double weight) {
-  double relative = std::exp2(-1 - ::hk::info(dtype).mantissaBits);
+  double relative = halfSpacing(dtype);
   if (::hk::info(dtype).bits == 8 && weight != 0)
     relative = hypot2(relative, ulpOf(dtype, 0) / 2 / std::fabs(weight));
   return relative / std::sqrt(3.0);
@@ -326,7 +331,10 @@ void Row::sum(int64_t row, ResultBuilder &result) const {
       jump[d] = std::max({jump[d], score, times(weight, v.jump)});
     }
   }
+  double alike = softmax ? halfSpacing(p.probabilityType) / 2 : 0;
   for (int64_t d = 0; d < p.valueSize; ++d) {
+    // Equal weights are all rounded alike, but their sum is not rounded.
+    jump[d] = std::max(jump[d], alike * std::fabs(mean[d]));
     double own = std::max(count * squares[d] / 2, count * square(mean[d]) / 3) +
                  squares[d] + square(mean[d]);
     double sigma = hypot2(std::sqrt(inherited[d] + 2 * own * kUnit * kUnit),
