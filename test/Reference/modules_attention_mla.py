@@ -79,6 +79,7 @@ for function, batch, heads, own, size, blocks, rows, entries, code, dtype, each,
 for function, batch, queries, keys, heads, own, size, code, causal, lse in (
         ("int8_fnuz", 1, 33, 150, 2, 2, 128, "f8E4M3FNUZ", False, True),
         ("int8_fn_grouped_causal", 1, 40, 70, 4, 1, 128, "f8E4M3FN", True, True),
+        ("f16_values", 1, 17, 40, 2, 2, 64, "f16", False, True),
         ("one_query", 2, 1, 140, 2, 1, 128, "f8E4M3FNUZ", False, False),
         ("two_query_blocks", 1, 270, 40, 1, 1, 64, "f8E4M3FN", True, False)):
     q, k = (rng.integers(-127, 128, (batch, n, h, size)).astype(np.int8) for n, h in ((queries, heads), (keys, own)))
