@@ -39,8 +39,17 @@ struct BulkAttentionTile {
 
   /// The same as the other kernels have it, for a key head of `group` heads.
   HK_MEM AttentionBlock block(int group) const {
-    return {sequence,   head / group, first, count, queries,  keys,
-            queryStart, keyStart,     0,     0,     {0, keys}};
+    AttentionBlock block = {};
+    block.sequence = sequence;
+    block.head = head / group;
+    block.first = first;
+    block.count = count;
+    block.queries = queries;
+    block.keys = keys;
+    block.queryStart = queryStart;
+    block.keyStart = keyStart;
+    block.slice = {0, keys};
+    return block;
   }
 };
 
