@@ -211,11 +211,11 @@ static double halfSpacing(DType dtype) {
 }
 
 /// Relative noise of rounding a probability of `weight` to the type it is
-/// multiplied in. Types of 8 bits have few exponents: what is small beside the
-/// largest so far is rounded to multiples of their smallest number.
+/// multiplied in. Types of 8 bits and f16 have few exponents: what is small
+/// beside the largest so far is rounded to multiples of their smallest number.
 static double probabilityNoise(DType dtype, double weight) {
   double relative = halfSpacing(dtype);
-  if (::hk::info(dtype).bits == 8 && weight != 0)
+  if (weight != 0)
     relative = hypot2(relative, ulpOf(dtype, 0) / 2 / std::fabs(weight));
   return relative / std::sqrt(3.0);
 }
