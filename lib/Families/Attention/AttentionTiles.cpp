@@ -39,7 +39,10 @@ public:
         bulk(kernel.getBulkVerdict(target)),
         dims(DimSymbols::ofKernel(kernel.getKernel())) {
     shape.bulk = bulk.accepted();
-    shape.softcap = kernel.getOp().getSoftcap().has_value();
+    shape.softcap =
+        llvm::any_of(kernel.getSegments(), [](const AttentionSegment &segment) {
+          return segment.getOp().getSoftcap().has_value();
+        });
   }
 
   LogicalResult run() {
@@ -60,9 +63,8 @@ public:
     AttentionTile few = list.tile[list.count - 1];
     // A region, a mask with two windows and scales take scalar registers for
     // every score of a lane: those of few scores fit.
-    bool fewScores =
-        target.arch != ::hk::Arch::Host &&
-        (hasRegions() || hasTwoWindows() || hasScales());
+    bool fewScores = target.arch != ::hk::Arch::Host &&
+                     llvm::any_of(kernel.getSegments(), takesScalars);
     AttentionTile many = fewScores ? few : list.tile[first];
     DimName queries = kernel.getQueries();
     // Rows of a sequence, where they are known.
@@ -92,7 +94,8 @@ private:
   /// Few queries of a head would leave most of a warp-specialised tile empty,
   /// and there is no map of no keys.
   Use bulkUse() {
-    DimName queries = kernel.getQueries(), keys = kernel.getKeys();
+    DimName queries = kernel.getQueries();
+    DimName keys = kernel.getKeys(kernel.getSegments().front());
     if (!SymShapeAttr::isSymbol(queries) &&
         queries < ::hk::kBulkAttentionQueries)
       return Use::Never;
@@ -101,17 +104,11 @@ private:
     return known ? Use::Always : Use::Sometimes;
   }
 
-  bool hasRegions() const {
-    AttentionOp op = kernel.getOp();
-    return !op.getScore().empty() || !op.getWeight().empty();
-  }
-  bool hasTwoWindows() const {
-    AttentionOp op = kernel.getOp();
-    return op.getWindowLeft() && op.getWindowRight();
-  }
-  bool hasScales() const {
-    AttentionOp op = kernel.getOp();
-    return op.getQScale() || op.getKScale() || op.getVScale();
+  static bool takesScalars(const AttentionSegment &segment) {
+    AttentionOp op = segment.op;
+    bool twoWindows = op.getWindowLeft() && op.getWindowRight();
+    bool scales = op.getQScale() || op.getKScale() || op.getVScale();
+    return segment.hasRegions() || twoWindows || scales;
   }
   bool isRagged() const { return kernel.getOperands().qOffsets >= 0; }
 
@@ -216,7 +213,9 @@ private:
       Value least = launch.multiply(sequences, ::hk::kBulkAttentionQueries);
       grid.condition = launch.both(
           launch.isAtMost(least, queries),
-          launch.isAtMost(launch.constant(1), launch.size(kernel.getKeys())));
+          launch.isAtMost(
+              launch.constant(1),
+              launch.size(kernel.getKeys(kernel.getSegments().front()))));
     }
     return grid;
   }
