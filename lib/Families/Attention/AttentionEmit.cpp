@@ -85,8 +85,11 @@ private:
        << "(" << prefix << name << ", " << words.size() << ", "
        << (bulk ? "3, " : "") << name << "::kThreads, " << (bulk ? "" : "1, ")
        << name << "::Shared) {\n  " << name << "::run(";
-    writeEach(
-        [&](unsigned i) { os << "arguments" << numberOf(i) << "(words)"; });
+    bool several = kernel.getSegments().size() > 1;
+    os << (several ? "launchWords(words), " : "");
+    writeEach([&](unsigned i) {
+      os << "arguments" << numberOf(i) << (several ? "" : "(words)");
+    });
     os << (bulk ? ", maps, block, lds);\n}\n" : ", block, lds);\n}\n");
   }
 

@@ -141,13 +141,12 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
   Block &body = kernel.getSpecBlock();
   auto combines = body.getOps<AttentionCombineOp>();
   auto yield = dyn_cast<YieldOp>(body.back());
-  bool others = llvm::any_of(body.without_terminator(), [](Operation &op) {
-    return !isa<AttentionOp, AttentionCombineOp, TransposeOp>(op);
-  });
   int64_t segments = llvm::range_size(body.getOps<AttentionOp>());
   int64_t parts = llvm::range_size(combines);
+  int64_t known =
+      segments + parts + llvm::range_size(body.getOps<TransposeOp>());
   if (segments == 0 || parts > 1 || (segments > 1) != (parts == 1) || !yield ||
-      others)
+      known != int64_t(llvm::range_size(body.without_terminator())))
     return kernel.emitOpError("expected the body of an attention kernel to be "
                               "one hk.attention, or several and their "
                               "hk.attention_combine");
@@ -158,6 +157,11 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
   bool mapped = true;
   for (AttentionOp op : body.getOps<AttentionOp>())
     self.addSegment(op, mapped);
+  // A scale of values multiplies what the first segment summed, with no
+  // rounding in between.
+  std::stable_partition(
+      self.segments.begin(), self.segments.end(),
+      [](const AttentionSegment &segment) { return segment.vScale >= 0; });
   AttentionOp op = self.getOp();
   AttentionOperands &operands = self.operands;
   operands.query = self.numberOf(op.getQuery(), mapped);

@@ -112,6 +112,9 @@ std::optional<::hk::DType> multipliedType(ArrayRef<AttentionOp> ops);
 Verdict checkTakenTranspose(AttentionOp attention, Operation *op);
 Verdict checkJoinedTranspose(Value result, Operation *op);
 
+/// Most segments of a kernel: see makeRoom in
+/// runtime/kernels/attention/matrix.h.
+inline constexpr size_t kMostSegments = 4;
 /// Whether what `combine` combines are segments that one kernel can walk over,
 /// one after the other, for the same queries.
 Verdict checkSegments(AttentionCombineOp combine);

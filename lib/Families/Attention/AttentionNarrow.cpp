@@ -75,7 +75,12 @@ void mlir::hk::emitNarrowSpec(const AttentionKernel &kernel,
   flag("vScalePerColumn", perColumn);
   os << "    .qBlock = " << op.getQBlock().value_or(1) << ",\n"
      << "    .kBlock = " << op.getKBlock().value_or(1) << ",\n";
-  flag("vScaleOfSegment", v && kernel.getSegments().size() > 1);
+  bool first = &segment == &kernel.getSegments().front();
+  os << "    .valueScaling = ValueScaling::"
+     << (kernel.getSegments().size() == 1 ? "Result"
+         : first                          ? "FirstSegment"
+                                          : "Probabilities")
+     << ",\n";
   flag("sharedValues", ::hk::attentionSharesValues(kernel.getShape()));
 }
 

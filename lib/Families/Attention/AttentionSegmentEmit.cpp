@@ -207,9 +207,11 @@ private:
   void writeArguments() {
     bool denseQueries = !op.hasRaggedQueries();
     bool blockedKeys = op.getKeyForm() != KeyForm::Ragged;
+    bool several = kernel.getSegments().size() > 1;
     unsigned query = unsigned(operands.query), key = unsigned(segment.key);
-    os << "HK_DEV " << argsType() << " arguments" << number
-       << "(const u64 *words) {\n  " << argsType() << " a = {};\n";
+    os << "HK_DEV " << argsType() << " arguments" << number << "("
+       << (several ? "LaunchWords" : "const u64 *") << " words) {\n  "
+       << argsType() << " a = {};\n";
     assignPointer("q", "const Storage<" + spec + ".qType>", operands.query);
     assignPointer("k", "const Storage<" + spec + ".kType>", segment.key);
     assignPointer("v", "const Storage<" + spec + ".vType>", segment.value);
@@ -222,7 +224,7 @@ private:
     assignPointer("tableOffsets", "const i32", segment.tableOffsets);
     assignPointer("sink", "const float", operands.sink);
     if (segment.hasRegions())
-      assign("words", "words");
+      assign("words", several ? "(const u64 *)words" : "words");
 
     if (denseQueries)
       assign("batch", words.dim(query, 0));

@@ -94,6 +94,10 @@ Verdict mlir::hk::checkSegments(AttentionCombineOp combine) {
     return Verdict::refuse(Reason::NotAnEpilogue,
                            "one segment alone is an attention, whose result is "
                            "not combined");
+  if (ops.size() > kMostSegments)
+    return Verdict::refuse(Reason::GroupFull,
+                           "a kernel has at most " + Twine(kMostSegments) +
+                               " segments, but these are " + Twine(ops.size()));
   if (!multipliedType(ops))
     return Verdict::refuse(Reason::UnsupportedDType,
                            "no type holds the elements of all segments");

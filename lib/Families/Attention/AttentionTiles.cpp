@@ -46,7 +46,8 @@ public:
   }
 
   LogicalResult run() {
-    ::hk::AttentionTileList list = ::hk::attentionTiles(target.arch, shape);
+    ::hk::AttentionTileList list =
+        withoutSpilling(::hk::attentionTiles(target.arch, shape));
     if (std::optional<uint64_t> threads = kernel.getKernel().getThreads()) {
       list = {};
       for (const AttentionTile &tile :
@@ -112,6 +113,22 @@ private:
   }
   bool isRagged() const { return kernel.getOperands().qOffsets >= 0; }
 
+  /// Without tiles whose registers spilled; at last the vector units are left.
+  ::hk::AttentionTileList withoutSpilling(::hk::AttentionTileList all) const {
+    ::hk::AttentionTileList left = {};
+    for (int32_t i = 0; i < all.count; ++i)
+      if (!isKnownToSpill(kernel.getKernel(), attrOf(all.tile[i])))
+        left.tile[left.count++] = all.tile[i];
+    if (left.count == 0 && all.count != 0 && target.arch != ::hk::Arch::Host)
+      left.tile[left.count++] = ::hk::attentionVectorTile(target.arch);
+    return left;
+  }
+  AttentionTileAttr attrOf(AttentionTile tile) const {
+    return AttentionTileAttr::get(kernel.getOp().getContext(), tile.bq, tile.bk,
+                                  tile.waves, tile.stages,
+                                  int32_t(kernel.getOp().getNumSlices()));
+  }
+
   int64_t ldsOf(const AttentionTile &tile) const {
     return ::hk::attentionLds(target.arch, tile, shape);
   }
@@ -130,6 +147,9 @@ private:
           lds > target.ldsBytes
               ? Verdict::refuse(Reason::LdsExceeded,
                                 Twine(lds) + " of " + Twine(target.ldsBytes))
+          : isKnownToSpill(kernel.getKernel(), attrOf(tile))
+              ? Verdict::refuse(Reason::RegistersExceeded,
+                                "its registers spilled")
               : Verdict::accept();
       decision.candidates.push_back({textOf(tile), verdict, 0, lds});
     };
@@ -177,10 +197,7 @@ private:
 
   void build(AttentionTile tile, Use use) {
     tile.splitKv = int32_t(kernel.getOp().getNumSlices());
-    auto attr =
-        AttentionTileAttr::get(kernel.getOp().getContext(), tile.bq, tile.bk,
-                               tile.waves, tile.stages, tile.splitKv);
-    addVariant(kernel.getKernel(), dims, attr,
+    addVariant(kernel.getKernel(), dims, attrOf(tile),
                ::hk::attentionThreads(target.arch, tile), ldsOf(tile),
                [&](LaunchBuilder &launch) {
                  return isBulk(target, tile) ? bulkDims(launch, tile, use)

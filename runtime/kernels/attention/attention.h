@@ -55,17 +55,20 @@ using AttentionKernel =
 
 /// Attention to the keys of several segments, each of which has a kernel of its
 /// own that agrees with the first in what it knows of rows: one running softmax
-/// goes on from segment to segment.
+/// goes on from segment to segment. Arguments are functions that read them from
+/// the launch when a segment begins: those of all exceed the scalar registers.
 template <class First, class... More> struct AttentionSegments {
   using Shared = typename First::Shared;
   static constexpr int kThreads = First::kThreads;
 
-  HK_DEV void run(const typename First::Args &first,
-                  const typename More::Args &...more, BlockId id, Shared &sh) {
-    First::run(first, id, sh,
+  template <class Words>
+  HK_DEV void run(Words words, typename First::Args (*first)(Words),
+                  typename More::Args (*...more)(Words), BlockId id,
+                  Shared &sh) {
+    First::run(first(words), id, sh,
                [&](const AttentionBlock &w, auto &...state)
                    __attribute__((always_inline)) {
-                     (More::addSegment(more, w, state...), ...);
+                     (More::addSegment(more(words), w, state...), ...);
                    });
   }
 };

@@ -184,6 +184,16 @@ HK_DEV void weighRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
         s[e] *= valueScale<S>(a, w, j + e);
 }
 
+/// What the first segment summed, times the scale of its values.
+template <AttentionSpec S, class R>
+HK_DEV void scaleSegment(const AttentionArgs<S, R> &a, const AttentionBlock &w,
+                         float maximum, float *o) {
+  if constexpr (kScaledSegment<S>)
+    if (maximum != kMinusInf) // else no key is seen
+      for (int c = 0; c < S.valueDim; ++c)
+        o[c] *= resultScale<S>(a, w, c);
+}
+
 template <AttentionSpec S, class R>
 HK_DEV void storeRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                      int r, const float *o, float maximum, float sum) {

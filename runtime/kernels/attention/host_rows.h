@@ -143,6 +143,8 @@ struct AttentionHostRows {
       sh.sum[r] = 0.f;
     }
     walk(a, w, sh);
+    for (int r = 0; r < int(w.count); ++r)
+      scaleSegment<S>(a, w, sh.maximum[r], sh.o[r]);
     more(w, sh);
     for (int r = 0; r < int(w.count); ++r)
       storeRow<S>(a, w, r, sh.o[r], sh.maximum[r], sh.sum[r]);

@@ -124,6 +124,8 @@ struct AttentionHostTile {
     for (int r = count; r < padded; ++r)
       __builtin_memset(sh.q[r], 0, sizeof sh.q[r]);
     walk(a, w, sh);
+    for (int r = 0; r < count; ++r)
+      scaleSegment<S>(a, w, sh.maximum[r], sh.o[r]);
     more(w, sh);
     for (int r = 0; r < count; ++r)
       storeRow<S>(a, w, r, sh.o[r], sh.maximum[r], sh.sum[r]);

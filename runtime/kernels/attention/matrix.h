@@ -166,6 +166,8 @@ struct AttentionMatrix {
     f.loadQueries(queries);
     f.clearOutput();
     walk(a, w, f, rows, sh);
+    if constexpr (kScaledSegment<S>)
+      scaleSegment(a, w, f, rows);
     more(w, f, rows, sh);
     int part = kParts > 1 ? waveId() : 0;
     if constexpr (kParts > 1)
@@ -179,10 +181,36 @@ struct AttentionMatrix {
                          Rows &rows, Shared &sh) {
     locateKeys<S, T>(a, 0, w);
     barrier(); // waves may still read the last tile
+    if constexpr (S.type == DType::F16)
+      makeRoom(f, rows);
     walk(a, w, f, rows, sh);
   }
 
 private:
+  /// Probabilities in f16 that are small beside the largest of the segments so
+  /// far may be the largest of this one. The maximum counts as 2^24 from here
+  /// on: what f32 sums hold, of as many segments as a kernel may have.
+  HK_DEV void makeRoom(Fragments &f, Rows &rows) {
+    constexpr float powers = 24.f;
+    float factor[Fragments::kRows];
+    HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) {
+      factor[i] = float(1 << int(powers));
+      rows.maximum[i] -= powers;
+      rows.sum[i] *= factor[i];
+    }
+    f.scaleOutput(factor);
+  }
+
+  /// What the first segment summed, times the scale of its values.
+  HK_DEV void scaleSegment(const Args &a, const AttentionBlock &w, Fragments &f,
+                           const Rows &rows) {
+    float factor[Fragments::kRows];
+    float scale = resultScale<S>(a, w, 0);
+    HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) factor[i] =
+        rows.maximum[i] != kMinusInf ? scale : 1.f; // no key is seen
+    f.scaleOutput(factor);
+  }
+
   HK_DEV void walk(const Args &a, const AttentionBlock &w, Fragments &f,
                    Rows &rows, Shared &sh) {
     // Ranges grow with the query: the first row has the first key of all and

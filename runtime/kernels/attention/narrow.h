@@ -125,12 +125,18 @@ HK_DEV float keyScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
   return a.kScale[at.outer * a.kScaleSequence +
                   at.row / S.kBlock * a.kScaleRow + w.head * a.kScaleHead];
 }
-/// Whether scales of values multiply probabilities, or the result at the end.
+/// Whether scales of values multiply probabilities, what the first segment
+/// summed, or the result.
 template <AttentionSpec S>
 inline constexpr bool kScaledWeights =
-    S.vScale && (S.vScalePerKey || S.vScaleOfSegment);
+    S.vScale &&
+    (S.vScalePerKey || S.valueScaling == ValueScaling::Probabilities);
 template <AttentionSpec S>
-inline constexpr bool kScaledResult = S.vScale && !kScaledWeights<S>;
+inline constexpr bool kScaledSegment =
+    S.vScale && !S.vScalePerKey && S.valueScaling == ValueScaling::FirstSegment;
+template <AttentionSpec S>
+inline constexpr bool kScaledResult =
+    S.vScale && !kScaledWeights<S> && !kScaledSegment<S>;
 
 /// Of the value of key `key`, if probabilities are multiplied with it.
 template <AttentionSpec S, class R>
@@ -148,7 +154,7 @@ HK_DEV float valueScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
 template <AttentionSpec S, class R>
 HK_DEV float resultScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                          i64 column) {
-  if constexpr (!kScaledResult<S>)
+  if constexpr (!S.vScale || kScaledWeights<S>)
     return 1.f;
   i64 at = w.sequence * a.vScaleSequence + w.head * a.vScaleHead;
   return a.vScale[S.vScalePerColumn ? at + column : at];

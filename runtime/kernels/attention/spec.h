@@ -37,6 +37,11 @@ enum class SequenceLayout : int { Single, Dense, Ragged, Paged };
 /// What makes weights of the scores of a row.
 enum class Normalizer : int { Softmax, None };
 
+/// What the scales multiply that keys share for their values: the result; where
+/// values of other segments have others, what a first segment summed, or the
+/// probabilities of a later one.
+enum class ValueScaling : int { Result, FirstSegment, Probabilities };
+
 /// The regions of an operator without any. Others have, where the flag is set,
 ///   static float score(const u64 *words, float s, i32 sequence, i32 head,
 ///                      i32 query, i32 key, i32 queries, i32 keys)
@@ -72,9 +77,7 @@ struct AttentionSpec {
   bool qScale = false, kScale = false, vScale = false;
   bool kScalePerKey = false, vScalePerKey = false, vScalePerColumn = false;
   int qBlock = 1, kBlock = 1;
-  /// A scale that all keys share multiplies probabilities, not the result:
-  /// values of other segments have another.
-  bool vScaleOfSegment = false;
+  ValueScaling valueScaling = ValueScaling::Result;
   /// Values are the first columns of keys.
   bool sharedValues = false;
 };
@@ -224,6 +227,7 @@ HK_DEV bool locate(const AttentionArgs<S, R> &a, BlockId id,
 
 /// Adds no more keys to what a block has seen: see AttentionSegments.
 struct NoMoreSegments {
+  static constexpr bool kAny = false;
   template <class... State>
   HK_MEM void operator()(const AttentionBlock &, State &...) const {}
 };

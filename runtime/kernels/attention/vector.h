@@ -63,6 +63,10 @@ struct AttentionVector {
         sh.q[d] = loadFloat<S.qType>(a.q, queryOffset<S>(a, w, r) + d);
       barrier();
       walk(a, w, row, sh);
+      if constexpr (kScaledSegment<S>)
+        if (row.maximum != kMinusInf) // else no key is seen
+          HK_UNROLL for (int c = 0; c < kPerLane; ++c) row.o[c] *=
+              resultScale<S>(a, w, minOf(c * kWave + laneId(), S.valueDim - 1));
       more(w, row, sh);
       finish(a, w, row);
     }
