@@ -75,12 +75,6 @@ void mlir::hk::emitNarrowSpec(const AttentionKernel &kernel,
   flag("vScalePerColumn", perColumn);
   os << "    .qBlock = " << op.getQBlock().value_or(1) << ",\n"
      << "    .kBlock = " << op.getKBlock().value_or(1) << ",\n";
-  bool first = &segment == &kernel.getSegments().front();
-  os << "    .valueScaling = ValueScaling::"
-     << (kernel.getSegments().size() == 1 ? "Result"
-         : first                          ? "FirstSegment"
-                                          : "Probabilities")
-     << ",\n";
   flag("sharedValues", ::hk::attentionSharesValues(kernel.getShape()));
 }
 

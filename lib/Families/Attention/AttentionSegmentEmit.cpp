@@ -99,6 +99,14 @@ private:
                                   : "SequenceLayout::Single";
   }
 
+  /// Without segments of other scales, scales multiply the result.
+  StringRef valueScaling() {
+    if (kernel.getSegments().size() == 1)
+      return "Result";
+    return &segment == &kernel.getSegments().front() ? "FirstSegment"
+                                                     : "Probabilities";
+  }
+
   void writeSpec() {
     auto flag = [](bool value) { return value ? "true" : "false"; };
     const ::hk::AttentionShape &shape = kernel.getShape();
@@ -115,7 +123,6 @@ private:
        << "    .softcap = " << flag(op.getSoftcap().has_value()) << ",\n"
        << "    .sink = " << flag(operands.sink >= 0) << ",\n"
        << "    .lse = " << flag(operands.lse >= 0) << ",\n"
-       << "    .past = " << flag(op.getPast()) << ",\n"
        << "    .windowLeft = " << clampWindow(op.getWindowLeft()) << ",\n"
        << "    .windowRight = " << clampWindow(op.getWindowRight()) << ",\n"
        << "    .align = " << shape.align << ",\n"
@@ -125,6 +132,8 @@ private:
        << "    .keyChunk = " << keyChunk() << ",\n"
        << "    .valueChunk = " << valueChunk() << ",\n";
     emitNarrowSpec(kernel, segment, os);
+    os << "    .past = " << flag(op.getPast()) << ",\n"
+       << "    .valueScaling = ValueScaling::" << valueScaling() << ",\n";
     os << "};\n\n";
   }
 
@@ -204,28 +213,8 @@ private:
       stride("vColumn", false, values.elements.front());
   }
 
-  void writeArguments() {
-    bool denseQueries = !op.hasRaggedQueries();
-    bool blockedKeys = op.getKeyForm() != KeyForm::Ragged;
-    bool several = kernel.getSegments().size() > 1;
+  void writeSizes(bool denseQueries) {
     unsigned query = unsigned(operands.query), key = unsigned(segment.key);
-    os << "HK_DEV " << argsType() << " arguments" << number << "("
-       << (several ? "LaunchWords" : "const u64 *") << " words) {\n  "
-       << argsType() << " a = {};\n";
-    assignPointer("q", "const Storage<" + spec + ".qType>", operands.query);
-    assignPointer("k", "const Storage<" + spec + ".kType>", segment.key);
-    assignPointer("v", "const Storage<" + spec + ".vType>", segment.value);
-    assignPointer("out", "Storage<" + spec + ".outType>", operands.result);
-    assignPointer("lse", "float", operands.lse);
-    assignPointer("qOffsets", "const i32", operands.qOffsets);
-    assignPointer("kvOffsets", "const i32", segment.kvOffsets);
-    assignPointer("kvLens", "const i32", segment.kvLens);
-    assignPointer("blockTable", "const i32", segment.blockTable);
-    assignPointer("tableOffsets", "const i32", segment.tableOffsets);
-    assignPointer("sink", "const float", operands.sink);
-    if (segment.hasRegions())
-      assign("words", several ? "(const u64 *)words" : "words");
-
     if (denseQueries)
       assign("batch", words.dim(query, 0));
     else if (operands.qOffsets >= 0)
@@ -246,6 +235,30 @@ private:
       assign("keys", words.dim(key, op.getKeyDims().rows.front()));
     }
     assign("heads", Twine(kernel.getKeyHeads() * kernel.getGroup()));
+  }
+
+  void writeArguments() {
+    bool denseQueries = !op.hasRaggedQueries();
+    bool blockedKeys = op.getKeyForm() != KeyForm::Ragged;
+    bool several = kernel.getSegments().size() > 1;
+    os << "HK_DEV " << argsType() << " arguments" << number << "("
+       << (several ? "LaunchWords" : "const u64 *") << " words) {\n  "
+       << argsType() << " a = {};\n";
+    assignPointer("q", "const Storage<" + spec + ".qType>", operands.query);
+    assignPointer("k", "const Storage<" + spec + ".kType>", segment.key);
+    assignPointer("v", "const Storage<" + spec + ".vType>", segment.value);
+    assignPointer("out", "Storage<" + spec + ".outType>", operands.result);
+    assignPointer("lse", "float", operands.lse);
+    assignPointer("qOffsets", "const i32", operands.qOffsets);
+    assignPointer("kvOffsets", "const i32", segment.kvOffsets);
+    assignPointer("kvLens", "const i32", segment.kvLens);
+    assignPointer("blockTable", "const i32", segment.blockTable);
+    assignPointer("tableOffsets", "const i32", segment.tableOffsets);
+    assignPointer("sink", "const float", operands.sink);
+    if (segment.hasRegions())
+      assign("words", several ? "(const u64 *)words" : "words");
+
+    writeSizes(denseQueries);
 
     bool sliced = op.getNumSliceDims() != 0;
     assignStrides("q", operands.query, false, denseQueries, true);

@@ -58,8 +58,6 @@ struct AttentionSpec {
   int group; // query heads per key head
   SequenceLayout queries, keys;
   bool kvLens, causal, softcap, sink, lse;
-  /// Keys of the queries' own tokens, the last ones, are not seen.
-  bool past = false;
   /// Keys a query sees to the left and right of its own; < 0: no limit.
   i64 windowLeft, windowRight;
   /// Bytes every row of queries, keys, values and result is aligned to.
@@ -77,9 +75,11 @@ struct AttentionSpec {
   bool qScale = false, kScale = false, vScale = false;
   bool kScalePerKey = false, vScalePerKey = false, vScalePerColumn = false;
   int qBlock = 1, kBlock = 1;
-  ValueScaling valueScaling = ValueScaling::Result;
   /// Values are the first columns of keys.
   bool sharedValues = false;
+  /// Keys of the queries' own tokens, the last ones, are not seen.
+  bool past = false;
+  ValueScaling valueScaling = ValueScaling::Result;
 };
 
 /// Strides count elements; those of dims that a layout lacks are unused.
