@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Types that are written once, constants of one number, scales of a product.
+// Types that are written once, constants of one number, scales of a product,
+// pairs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -219,4 +220,41 @@ void mlir::hk::printProductScales(OpAsmPrinter &p, Operation *, Value lhs,
 void mlir::hk::printProductScaleTypes(OpAsmPrinter &p, Operation *, Type lhs,
                                       Type rhs) {
   printScales(p, lhs, rhs);
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs
+//===----------------------------------------------------------------------===//
+
+ParseResult mlir::hk::parseOperandPairs(OpAsmParser &parser, OperandList &first,
+                                        OperandList &second) {
+  return parser.parseCommaSeparatedList([&]() -> ParseResult {
+    return failure(parser.parseOperand(first.emplace_back()) ||
+                   parser.parseComma() ||
+                   parser.parseOperand(second.emplace_back()));
+  });
+}
+
+void mlir::hk::printOperandPairs(OpAsmPrinter &printer, Operation *,
+                                 OperandRange first, OperandRange second) {
+  llvm::interleaveComma(llvm::zip(first, second), printer, [&](auto pair) {
+    printer << std::get<0>(pair) << ", " << std::get<1>(pair);
+  });
+}
+
+ParseResult mlir::hk::parseTypePairs(OpAsmParser &parser,
+                                     SmallVectorImpl<Type> &first,
+                                     SmallVectorImpl<Type> &second) {
+  return parser.parseCommaSeparatedList([&]() -> ParseResult {
+    return failure(parser.parseType(first.emplace_back()) ||
+                   parser.parseComma() ||
+                   parser.parseType(second.emplace_back()));
+  });
+}
+
+void mlir::hk::printTypePairs(OpAsmPrinter &printer, Operation *,
+                              TypeRange first, TypeRange second) {
+  llvm::interleaveComma(llvm::zip(first, second), printer, [&](auto pair) {
+    printer << std::get<0>(pair) << ", " << std::get<1>(pair);
+  });
 }

@@ -44,6 +44,17 @@ ParseResult parseProductScaleTypes(OpAsmParser &parser, Type &lhs, Type &rhs);
 void printProductScaleTypes(OpAsmPrinter &printer, Operation *op, Type lhs,
                             Type rhs);
 
+/// `a, x, b, y`: what is listed in two operands by pairs.
+using OperandList = SmallVectorImpl<OpAsmParser::UnresolvedOperand>;
+ParseResult parseOperandPairs(OpAsmParser &parser, OperandList &first,
+                              OperandList &second);
+void printOperandPairs(OpAsmPrinter &printer, Operation *op, OperandRange first,
+                       OperandRange second);
+ParseResult parseTypePairs(OpAsmParser &parser, SmallVectorImpl<Type> &first,
+                           SmallVectorImpl<Type> &second);
+void printTypePairs(OpAsmPrinter &printer, Operation *op, TypeRange first,
+                    TypeRange second);
+
 } // namespace mlir::hk
 
 #endif // HK_DIALECT_OPSYNTAX_H

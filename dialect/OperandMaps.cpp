@@ -171,11 +171,14 @@ SmallVector<AffineMap> AttentionCombineOp::getOperandMaps() {
   MapBuilder b(*this);
   int64_t rank = tensorType(getResult()).getRank();
   SmallVector<AffineMap> maps;
-  for (int64_t dims : {rank, rank - 1}) { // partials, their log-sum-exps
-    SmallVector<AffineExpr> exprs = {b.anywhere()};
-    llvm::append_range(exprs, b.loops(0, dims));
-    maps.push_back(b.get(exprs));
-  }
+  for (int64_t dims : {rank, rank - 1}) // partials, their log-sum-exps
+    for (unsigned pair = 0; pair < getPartials().size(); ++pair) {
+      SmallVector<AffineExpr> exprs;
+      if (isSliced(pair))
+        exprs.push_back(b.anywhere());
+      llvm::append_range(exprs, b.loops(0, dims));
+      maps.push_back(b.get(exprs));
+    }
   if (getSink())
     maps.push_back(b.get(b.loop(rank - 2)));
   return maps;
