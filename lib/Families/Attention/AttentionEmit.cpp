@@ -10,30 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
+#include "../Common/ArgumentsWriter.h"
+#include "../Common/Puller.h"
 #include "AttentionKernel.h"
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mlir::hk;
-
-/// The enumerator of a dtype.
-static StringRef dtypeName(::hk::DType type) {
-  switch (type) {
-  case ::hk::DType::BF16:
-    return "DType::BF16";
-  case ::hk::DType::F16:
-    return "DType::F16";
-  default:
-    return "DType::F32";
-  }
-}
-
-/// Window sizes beyond any length; keeps sums with positions in range.
-static int64_t clampWindow(std::optional<uint64_t> window) {
-  constexpr uint64_t unlimited = uint64_t(1) << 40;
-  return window ? int64_t(std::min(*window, unlimited)) : -1;
-}
 
 namespace {
 
@@ -45,6 +27,8 @@ public:
 
   int64_t size() const { return words.size(); }
   std::string address(unsigned operand) const { return words.address(operand); }
+  /// Whatever has no dims.
+  const ArgumentWords &inMemory() const { return words; }
   std::string stride(unsigned operand, int64_t dim) const {
     return words.stride(operand, kernel.memoryDim(operand, dim));
   }
@@ -62,7 +46,7 @@ public:
   AttentionEmitter(const AttentionKernel &kernel, StringRef prefix,
                    raw_ostream &os)
       : kernel(kernel), op(kernel.getOp()), operands(kernel.getOperands()),
-        words(kernel), prefix(prefix), os(os) {}
+        words(kernel), prefix(prefix), os(os), fields(words.inMemory(), os) {}
 
   void run() {
     os << "#include \"kernels/attention/attention.h\"\n";
@@ -140,8 +124,8 @@ private:
     auto flag = [](bool value) { return value ? "true" : "false"; };
     const ::hk::AttentionShape &shape = kernel.getShape();
     os << "constexpr AttentionSpec kSpec = {\n"
-       << "    .type = " << dtypeName(kernel.getType()) << ",\n"
-       << "    .outType = " << dtypeName(kernel.getOutType()) << ",\n"
+       << "    .type = " << dtypeText(kernel.getType()) << ",\n"
+       << "    .outType = " << dtypeText(kernel.getOutType()) << ",\n"
        << "    .headDim = " << shape.headDim << ",\n"
        << "    .valueDim = " << shape.valueDim << ",\n"
        << "    .group = " << kernel.getGroup() << ",\n"
@@ -152,8 +136,8 @@ private:
        << "    .softcap = " << flag(op.getSoftcap().has_value()) << ",\n"
        << "    .sink = " << flag(operands.sink >= 0) << ",\n"
        << "    .lse = " << flag(operands.lse >= 0) << ",\n"
-       << "    .windowLeft = " << clampWindow(op.getWindowLeft()) << ",\n"
-       << "    .windowRight = " << clampWindow(op.getWindowRight()) << ",\n"
+       << "    .windowLeft = " << windowSize(op.getWindowLeft()) << ",\n"
+       << "    .windowRight = " << windowSize(op.getWindowRight()) << ",\n"
        << "    .align = " << shape.align << ",\n"
        << "    .normalizer = Normalizer::"
        << (op.getNormalizer() == Normalizer::none ? "None" : "Softmax") << ",\n"
@@ -164,27 +148,13 @@ private:
     os << "};\n\n";
   }
 
-  void assign(StringRef field, const Twine &value) {
-    os << "  a." << field << " = " << value << ";\n";
-  }
-  void assignPointer(StringRef field, StringRef type, int64_t operand) {
-    if (operand >= 0)
-      assign(field,
-             "global<" + type + ">(" + words.address(unsigned(operand)) + ")");
-  }
-  /// The exact bits: the text of a decimal float could round.
-  void assignFloat(StringRef field, const APFloat &value) {
-    os << "  a." << field << " = bitCast<float>(u32("
-       << llvm::format_hex(value.bitcastToAPInt().getZExtValue(), 10)
-       << ")); // " << value.convertToDouble() << "\n";
-  }
   /// Strides of a [slice,] [sequence,] row, head, element operand.
   void assignStrides(StringRef prefixOfFields, int64_t operand, bool slice,
                      bool sequence, bool head) {
     int64_t dim = 0;
     auto next = [&](StringRef field) {
-      assign((prefixOfFields + field).str(),
-             words.stride(unsigned(operand), dim++));
+      fields.assign((prefixOfFields + field).str(),
+                    words.stride(unsigned(operand), dim++));
     };
     if (slice)
       next("Slice");
@@ -223,7 +193,8 @@ private:
   void writeKeyStrides(bool blocked) {
     CacheDims keys = op.getKeyDims(), values = op.getValueDims();
     auto stride = [&](StringRef field, bool ofKeys, unsigned dim) {
-      assign(field, ofKeys ? strideText(operands.key, op.getKey(), dim)
+      fields.assign(field,
+                    ofKeys ? strideText(operands.key, op.getKey(), dim)
                            : strideText(operands.value, op.getValue(), dim));
     };
     if (blocked) {
@@ -246,40 +217,41 @@ private:
     unsigned query = unsigned(operands.query), key = unsigned(operands.key);
     os << "HK_DEV " << argsType() << " arguments(const u64 *words) {\n  "
        << argsType() << " a = {};\n";
-    assignPointer("q", "const Storage<kSpec.qType>", operands.query);
-    assignPointer("k", "const Storage<kSpec.kType>", operands.key);
-    assignPointer("v", "const Storage<kSpec.vType>", operands.value);
-    assignPointer("out", "Storage<kSpec.outType>", operands.result);
-    assignPointer("lse", "float", operands.lse);
-    assignPointer("qOffsets", "const i32", operands.qOffsets);
-    assignPointer("kvOffsets", "const i32", operands.kvOffsets);
-    assignPointer("kvLens", "const i32", operands.kvLens);
-    assignPointer("blockTable", "const i32", operands.blockTable);
-    assignPointer("tableOffsets", "const i32", operands.tableOffsets);
-    assignPointer("sink", "const float", operands.sink);
+    fields.assignPointer("q", "const Storage<kSpec.qType>", operands.query);
+    fields.assignPointer("k", "const Storage<kSpec.kType>", operands.key);
+    fields.assignPointer("v", "const Storage<kSpec.vType>", operands.value);
+    fields.assignPointer("out", "Storage<kSpec.outType>", operands.result);
+    fields.assignPointer("lse", "float", operands.lse);
+    fields.assignPointer("qOffsets", "const i32", operands.qOffsets);
+    fields.assignPointer("kvOffsets", "const i32", operands.kvOffsets);
+    fields.assignPointer("kvLens", "const i32", operands.kvLens);
+    fields.assignPointer("blockTable", "const i32", operands.blockTable);
+    fields.assignPointer("tableOffsets", "const i32", operands.tableOffsets);
+    fields.assignPointer("sink", "const float", operands.sink);
     if (hasRegions())
-      assign("words", "words");
+      fields.assign("words", "words");
 
     if (denseQueries)
-      assign("batch", words.dim(query, 0));
+      fields.assign("batch", words.dim(query, 0));
     else if (operands.qOffsets >= 0)
-      assign("batch", words.dim(unsigned(operands.qOffsets), 0) + " - 1");
+      fields.assign("batch",
+                    words.dim(unsigned(operands.qOffsets), 0) + " - 1");
     else
-      assign("batch", "1");
-    assign("queries", words.dim(query, denseQueries ? 1 : 0));
+      fields.assign("batch", "1");
+    fields.assign("queries", words.dim(query, denseQueries ? 1 : 0));
     if (op.getKeyForm() == KeyForm::Paged) {
       unsigned table = unsigned(operands.blockTable);
       std::string rows = words.dim(key, op.getKeyDims().rows.front());
-      assign("blockSize", rows);
-      assign("emptyCache", words.dim(key, 0) + " == 0");
+      fields.assign("blockSize", rows);
+      fields.assign("emptyCache", words.dim(key, 0) + " == 0");
       if (!op.getTableOffsets()) {
-        assign("keys", words.dim(table, 1) + " * " + rows);
-        assign("tableRow", words.stride(table, 0));
+        fields.assign("keys", words.dim(table, 1) + " * " + rows);
+        fields.assign("tableRow", words.stride(table, 0));
       }
     } else {
-      assign("keys", words.dim(key, op.getKeyDims().rows.front()));
+      fields.assign("keys", words.dim(key, op.getKeyDims().rows.front()));
     }
-    assign("heads", Twine(kernel.getKeyHeads() * kernel.getGroup()));
+    fields.assign("heads", Twine(kernel.getKeyHeads() * kernel.getGroup()));
 
     bool sliced = op.getNumSliceDims() != 0;
     assignStrides("q", operands.query, false, denseQueries, true);
@@ -287,9 +259,9 @@ private:
     assignStrides("out", operands.result, sliced, denseQueries, true);
     if (operands.lse >= 0)
       assignStrides("lse", operands.lse, sliced, denseQueries, false);
-    assignFloat("scale", op.getScale());
+    fields.assignFloat("scale", op.getScale());
     if (op.getSoftcap())
-      assignFloat("softcap", *op.getSoftcap());
+      fields.assignFloat("softcap", *op.getSoftcap());
     emitScaleArguments(
         kernel, [&](unsigned operand) { return words.address(operand); },
         [&](unsigned operand, int64_t dim) {
@@ -306,6 +278,7 @@ private:
   OperandWords words;
   StringRef prefix;
   raw_ostream &os;
+  ArgumentsWriter fields;
 };
 
 } // namespace

@@ -14,6 +14,7 @@
 
 #include "../Launch.h"
 #include "AttentionKernel.h"
+#include "hk/Contract/Capability.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -60,9 +61,8 @@ public:
     AttentionTile few = list.tile[list.count - 1];
     // A region, a mask with two windows and scales take scalar registers for
     // every score of a lane: those of few scores fit.
-    bool fewScores =
-        target.arch != ::hk::Arch::Host &&
-        (hasRegions() || hasTwoWindows() || hasScales());
+    bool fewScores = target.arch != ::hk::Arch::Host &&
+                     (hasRegions() || hasTwoWindows() || hasScales());
     AttentionTile many = fewScores ? few : list.tile[first];
     DimName queries = kernel.getQueries();
     // Rows of a sequence, where they are known.
@@ -136,7 +136,7 @@ private:
               : Verdict::accept();
       decision.candidates.push_back({textOf(tile), verdict, 0, lds});
     };
-    if (target.arch == ::hk::Arch::Sm90a && !bulk.accepted())
+    if (::hk::hasCopyEngine(target) && !bulk.accepted())
       decision.candidates.push_back({"warp_specialised", bulk});
     if (usesVectorUnits())
       add(::hk::attentionVectorTile(target.arch));
