@@ -99,7 +99,7 @@ def HK_RoutingTileAttr : HK_Attr<"RoutingTile", "routing_tile"> {
 def HK_GatedDeltaTileAttr : HK_Attr<"GatedDeltaTile", "gated_delta_tile"> {
   let summary = "tile of a gated delta rule kernel (hk::GatedDeltaTile)";
   let parameters = (ins "int64_t":$threads, "int64_t":$lanes,
-                        "int64_t":$columns);
+                        "int64_t":$columns, "int64_t":$waves);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -70,12 +70,6 @@ LogicalResult mlir::hk::expectShape(Operation *op, Named v,
          << shapeText(v.type().getShape());
 }
 
-LogicalResult mlir::hk::expectVectorLike(Operation *op, Named v, Named like) {
-  if (failed(expectRank(op, v, 1)))
-    return failure();
-  return expectSize(op, v, 0, like.size(like.rank() - 1));
-}
-
 LogicalResult mlir::hk::expectStatic(Operation *op, Named v, int64_t dim) {
   if (!ShapedType::isDynamic(v.size(dim)))
     return success();

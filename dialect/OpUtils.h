@@ -38,8 +38,6 @@ LogicalResult expectSize(Operation *op, Named v, int64_t dim, int64_t size);
 LogicalResult expectElement(Operation *op, Named v, Type element);
 /// The whole shape, `?` compatible with everything.
 LogicalResult expectShape(Operation *op, Named v, ArrayRef<int64_t> shape);
-/// [size of the last dim of `like`].
-LogicalResult expectVectorLike(Operation *op, Named v, Named like);
 /// The size of `dim` is known at compile time.
 LogicalResult expectStatic(Operation *op, Named v, int64_t dim);
 

@@ -33,20 +33,6 @@ def load(folder, name):
     return hk.load(folder / name, "cuda:0")
 
 
-def graph_of(torch, calls, repeat):
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for call in calls:
-            call()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
-        for _ in range(repeat):
-            for call in calls:
-                call()
-    return graph
-
-
 def take_turns(torch, sides):
     """Median microseconds of a call of each side, a list of calls on different operands."""
     graphs, each = {}, {}
@@ -59,7 +45,7 @@ def take_turns(torch, sides):
         last.synchronize()
         repeat = max(1, int(2e-3 / (first.elapsed_time(last) * 1e-3) / len(calls)))
         each[name] = repeat * len(calls)
-        graphs[name] = graph_of(torch, calls, repeat)
+        graphs[name] = gemm.graph_of(torch, calls, repeat)
     times = {name: [] for name in sides}
     for _ in range(REPLAYS + 2):
         for name, graph in graphs.items():

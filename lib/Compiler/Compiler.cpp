@@ -139,8 +139,10 @@ FailureOr<Section> Work::buildFor(StringRef targetName) {
   DecisionLog log;
   unsigned opsBefore = 0;
   clone->walk([&](Operation *op) {
+    // Operators of a region are part of the one that holds it.
     opsBefore += isa_and_nonnull<HKDialect>(op->getDialect()) &&
-                 !isa<WeightOp, WeightRefOp, ConstantOp>(op);
+                 !isa<WeightOp, WeightRefOp, ConstantOp>(op) &&
+                 isa<FunctionOpInterface>(op->getParentOp());
   });
 
   PassManager graph(context);

@@ -24,3 +24,8 @@ func.func @wu_ragged_20(%k: tensor<?x1x20xf32> {hk.name = "k"}, %v: tensor<?x2x6
   %w, %u = hk.chunk_wu %k, %v, %x offsets %cu : tensor<?x1x20xf32>, tensor<?x2x6xf16>, tensor<?x2x32xf32> offsets tensor<?xi32> -> tensor<?x2x20xf32>, tensor<?x2x6xf16>
   return %w, %u : tensor<?x2x20xf32>, tensor<?x2x6xf16>
 }
+func.func @wu_fragments(%k: tensor<1x?x1x64xbf16> {hk.name = "k"}, %v: tensor<1x?x2x128xbf16> {hk.name = "v"}, %x: tensor<1x?x2x64xbf16> {hk.name = "x"}, %a: tensor<1x?x2xf32> {hk.name = "a"}, %b: tensor<1x?x2xbf16> {hk.name = "b"}) -> (tensor<1x?x2x64xbf16>, tensor<1x?x2x128xbf16>) {
+  %beta = hk.sigmoid %b : tensor<1x?x2xbf16> -> tensor<1x?x2xf32>
+  %w, %u = hk.chunk_wu %k, %v, %x decay %a beta %beta : tensor<1x?x1x64xbf16>, tensor<1x?x2x128xbf16>, tensor<1x?x2x64xbf16> decay tensor<1x?x2xf32> beta tensor<1x?x2xf32> -> tensor<1x?x2x64xbf16>, tensor<1x?x2x128xbf16>
+  return %w, %u : tensor<1x?x2x64xbf16>, tensor<1x?x2x128xbf16>
+}

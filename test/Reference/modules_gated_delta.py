@@ -165,9 +165,10 @@ k, b, g = normal("bf16", 1, T, 1, 64), normal("bf16", 1, T, 2), normal("f32", 1,
 compare("wy_representation", "kkt", [k, g, b], kkt(k[0], g[0], sigmoid(b[0]), 64)[None])
 k = normal("f16", T, 2, 60)
 compare("wy_representation", "kkt_ragged_60", [k, CU], kkt(k, np.zeros((T, 2)), np.ones((T, 2)), 16, CU))
-k, v, x = normal("bf16", 1, T, 1, 64), normal("bf16", 1, T, 2, 32), normal("bf16", 1, T, 2, 64)
-w, u = wu(k[0], v[0], x[0], g[0], sigmoid(b[0]), ("bf16", "bf16"))
-compare("wy_representation", "wu", [k, v, x, g, b], [w[None], u[None]])
+for name, values in [("wu", 32), ("wu_fragments", 128)]:
+    k, v, x = normal("bf16", 1, T, 1, 64), normal("bf16", 1, T, 2, values), normal("bf16", 1, T, 2, 64)
+    w, u = wu(k[0], v[0], x[0], g[0], sigmoid(b[0]), ("bf16", "bf16"))
+    compare("wy_representation", name, [k, v, x, g, b], [w[None], u[None]])
 k, v, x = normal("f32", T, 1, 20), normal("f16", T, 2, 6), normal("f32", T, 2, 32)
 compare("wy_representation", "wu_ragged_20", [k, v, x, CU], wu(k, v, x, np.zeros((T, 2)), np.ones((T, 2)), ("f32", "f16"), CU))
 
@@ -180,26 +181,34 @@ for name, batch, heads, size, bounds in [("c16", 1, 2, 16, None), ("c32", 2, 1, 
         a = normal("f32", batch, T, heads, size)
         compare("solve_tril", name, [a], np.stack([inverse(to("f32", x * to("f32", 0.1))) for x in a]))
 
-k, w, u, g = normal("bf16", 2, T, 1, 64), normal("bf16", 2, T, 2, 64), normal("bf16", 2, T, 2, 16), normal("f32", 2, T, 2)
-s, has = normal("f32", 2, 2, 64, 16), np.array([False, True])
-found = [states(k[n] / 16, w[n] / 16, u[n], g[n], 64, "bf16", lambda _, n=n: s[n] * has[n]) for n in range(2)]
-compare("chunk_delta_h", "dense", [k, w, u, g, s, has],
-        [np.stack([[seen[0, c] for c in range(2)] for seen, _, _ in found]), np.stack([new for _, new, _ in found]),
-         np.stack([now[0] for _, _, now in found])])
-k, w, u = normal("f32", T, 2, 20), normal("f32", T, 2, 20), normal("f32", T, 2, 6)
-s, line = normal("bf16", 4, 2, 6, 20), np.array([3, 0, 2], np.int32)
-seen, new, now = states(k, w / 16, u, np.zeros((T, 2)), 16, "f32", lambda n: s[line[n]].swapaxes(1, 2), CU)
-h, after = np.zeros((-(-T // 16) + 3, 2, 20, 6)), s.copy()
-for (n, c), state in seen.items():
-    h[CU[n] // 16 + n + c] = state
-for n in range(3):
-    after[line[n]] = now[n].swapaxes(1, 2)
-compare("chunk_delta_h", "ragged_20", [k, w, u, CU, s, line], [h, new, after])
+for name, values in [("dense", 16), ("fragments", 64)]:
+    k, w, u, g = normal("bf16", 2, T, 1, 64), normal("bf16", 2, T, 2, 64), normal("bf16", 2, T, 2, values), normal("f32", 2, T, 2)
+    s, has = normal("f32", 2, 2, 64, values), np.array([False, True])
+    found = [states(k[n] / 16, w[n] / 16, u[n], g[n], 64, "bf16", lambda _, n=n: s[n] * has[n]) for n in range(2)]
+    compare("chunk_delta_h", name, [k, w, u, g, s, has],
+            [np.stack([[seen[0, c] for c in range(2)] for seen, _, _ in found]), np.stack([new for _, new, _ in found]),
+             np.stack([now[0] for _, _, now in found])])
+line = np.array([3, 0, 2], np.int32)
+for name, kind, heads, keys, values, size in [("ragged_20", "f32", 2, 20, 6, 16), ("fragments_ragged", "f16", 1, 128, 64, 32)]:
+    k, w, u = normal(kind, T, heads, keys), normal(kind, T, 2, keys), normal(kind, T, 2, values)
+    s, a = normal("bf16", 4, 2, values, keys), np.zeros((T, 2)) if heads == 2 else normal("f32", T, 2)
+    seen, new, now = states(k, w / 16, u, a, size, kind, lambda n: s[line[n]].swapaxes(1, 2), CU)
+    h, after = np.zeros((-(-T // size) + 3, 2, keys, values)), s.copy()
+    for (n, c), state in seen.items():
+        h[CU[n] // size + n + c] = state
+    for n in range(3):
+        after[line[n]] = now[n].swapaxes(1, 2)
+    compare("chunk_delta_h", name, [k, w, u, *([a] if heads == 1 else []), CU, s, line], [h, new, after])
 
-q, k, v = normal("bf16", 1, T, 1, 64), normal("bf16", 1, T, 1, 64), normal("bf16", 1, T, 2, 32)
-h, g = normal("bf16", 1, 2, 2, 64, 32), normal("f32", 1, T, 2)
-compare("chunk_o", "dense", [q, k, v, h, g],
-        output(q[0], k[0], v[0], {(0, c): h[0, c] for c in range(2)}, g[0], 64, 1 / 8, "bf16")[None])
+for name, keys, values in [("dense", 64, 32), ("fragments", 128, 64)]:
+    q, k, v = normal("bf16", 1, T, 1, keys), normal("bf16", 1, T, 1, keys), normal("bf16", 1, T, 2, values)
+    h, g = normal("bf16", 1, 2, 2, keys, values), normal("f32", 1, T, 2)
+    compare("chunk_o", name, [q, k, v, h, g],
+            output(q[0], k[0], v[0], {(0, c): h[0, c] for c in range(2)}, g[0], 64, keys**-0.5, "bf16")[None])
+q, k, v, g = normal("f16", T, 1, 128), normal("f16", T, 1, 128), normal("f16", T, 2, 64), normal("f32", T, 2)
+h = normal("f16", -(-T // 32) + 3, 2, 128, 64)
+places = {(n, c): h[CU[n] // 32 + n + c] for n in range(3) for c in range(-(-int(CU[n + 1] - CU[n]) // 32))}
+compare("chunk_o", "fragments_ragged", [q, k, v, h, g, CU], output(q, k, v, places, g, 32, 128**-0.5, "f16", CU))
 
 
 # The chunked form in f32 is the recurrence.

@@ -43,15 +43,18 @@ inline constexpr int32_t kHostFewRows = 8;
 /// Rows of a warpgroup's product.
 inline constexpr int32_t kWarpgroupRows = 64;
 
-/// A GPU tile with fewer rows than a matrix fragment runs on the vector units;
-/// one with a warpgroup for each 64 rows and one more specialises them.
+/// A tile with a warpgroup for each 64 rows and one more specialises them.
+constexpr bool isWarpSpecialised(AttentionTile tile) {
+  int32_t groups = tile.bq / kWarpgroupRows;
+  return groups > 0 && tile.waves == kGroupWarps * (groups + 1);
+}
+
+/// A GPU tile with fewer rows than a matrix fragment runs on the vector units.
 constexpr AttentionPath attentionPath(Arch arch, AttentionTile tile) {
   if (arch == Arch::Host)
     return tile.bq <= kHostFewRows ? AttentionPath::HostRows
                                    : AttentionPath::HostTile;
-  int32_t groups = tile.bq / kWarpgroupRows;
-  if (arch == Arch::Sm90a && groups > 0 &&
-      tile.waves == kGroupWarps * (groups + 1))
+  if (arch == Arch::Sm90a && isWarpSpecialised(tile))
     return AttentionPath::WarpSpecialised;
   return tile.bq < targetOf(arch).mmaM ? AttentionPath::Vector
                                        : AttentionPath::Matrix;

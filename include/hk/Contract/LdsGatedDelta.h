@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The two kernels that walk over tokens keep the state in registers and use
-// none. The others hold a matrix of the chunk, or stage keys for one.
+// On vector units the two kernels that walk over tokens keep the state in
+// registers and use none; the others hold a matrix of the chunk, or stage keys
+// for one. On matrix units all stage rows of their operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #define HK_CONTRACT_LDSGATEDDELTA_H
 
 #include "hk/Contract/Lds.h"
+#include "hk/Contract/Tile.h"
 
 namespace hk {
 
@@ -36,9 +38,24 @@ constexpr int64_t kktSlice(const Target &target, int64_t keys) {
 /// different banks.
 constexpr int64_t paddedRow(int64_t n) { return n + 1; }
 
-constexpr int64_t gatedDeltaLds(const Target &target, GatedDeltaKernel kernel,
-                                int64_t chunk, int64_t keys) {
-  int64_t staged = 2 * chunk * paddedRow(kktSlice(target, keys)) * 4;
+/// The sizes that LDS depends on.
+struct ChunkShape {
+  int64_t chunk, keys, values;
+};
+
+/// f32 elements of a row of a chunk's products.
+constexpr int64_t chunkProductRow(int64_t chunk) { return chunk + 4; }
+
+/// Rows of 16-bit keys, then products in their place.
+constexpr int64_t chunkProductBytes(int64_t chunk, int64_t keys) {
+  int64_t rows = chunk * keys * 2,
+          products = chunk * chunkProductRow(chunk) * 4;
+  return rows > products ? rows : products;
+}
+
+constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
+                            const ChunkShape &s) {
+  int64_t staged = 2 * s.chunk * paddedRow(kktSlice(target, s.keys)) * 4;
   switch (kernel) {
   case GatedDeltaKernel::Recurrent:
   case GatedDeltaKernel::State:
@@ -46,15 +63,70 @@ constexpr int64_t gatedDeltaLds(const Target &target, GatedDeltaKernel kernel,
   case GatedDeltaKernel::Kkt:
     return staged;
   case GatedDeltaKernel::SumsAndKkt: // decays and their sums
-    return staged + 2 * chunk * 4;
+    return staged + 2 * s.chunk * 4;
   case GatedDeltaKernel::SolveTril:
-    return chunk * chunk * 4;
+    return s.chunk * s.chunk * 4;
   case GatedDeltaKernel::WU: // a matrix and two factors per token
-    return chunk * (chunk + 2) * 4;
+    return s.chunk * (s.chunk + 2) * 4;
   case GatedDeltaKernel::Output:
-    return staged + chunk * paddedRow(chunk) * 4;
+    return staged + s.chunk * paddedRow(s.chunk) * 4;
   }
   return 0;
+}
+
+/// Operands of one chunk: keys twice, values of a block, factors of its tokens.
+constexpr int64_t chunkStageBytes(const Target &target, const ChunkShape &s,
+                                  const GatedDeltaTile &tile) {
+  int64_t rows = int64_t(tile.waves) * target.mmaM;
+  return s.chunk * (4 * s.keys + 2 * rows + 4) + 16;
+}
+/// And of the state, a row for each value.
+constexpr int64_t chunkStateLds(const Target &target, const ChunkShape &s,
+                                const GatedDeltaTile &tile, int64_t stages) {
+  return stages * chunkStageBytes(target, s, tile) +
+         int64_t(tile.waves) * target.mmaM * s.keys * 2;
+}
+/// Chunks whose operands are in LDS at a time.
+constexpr int chunkStateStages(const Target &target, const ChunkShape &s,
+                               const GatedDeltaTile &tile) {
+  return chunkStateLds(target, s, tile, 2) <= target.ldsBytes ? 2 : 1;
+}
+
+/// LDS of the kernels on matrix units. Where values may not be finite, vector
+/// units compute the chunk in the same bytes.
+constexpr int64_t matrixLds(const Target &target, GatedDeltaKernel kernel,
+                            const ChunkShape &s, const GatedDeltaTile &tile) {
+  int64_t most = s.keys > s.values ? s.keys : s.values;
+  int64_t flags = int64_t(tile.threads) / target.waveSize * 4, bytes = 0;
+  switch (kernel) {
+  case GatedDeltaKernel::Kkt:
+    return chunkProductBytes(s.chunk, s.keys);
+  case GatedDeltaKernel::SumsAndKkt:
+    return chunkProductBytes(s.chunk, s.keys) + 2 * s.chunk * 4;
+  case GatedDeltaKernel::State:
+    return chunkStateLds(target, s, tile, chunkStateStages(target, s, tile));
+  case GatedDeltaKernel::WU:
+    bytes = s.chunk * ((most + 4) * 4 + s.chunk * 2 + 8) + flags;
+    break;
+  case GatedDeltaKernel::Output: {
+    int64_t staged = s.chunk * (s.keys + s.values) * 2;
+    int64_t results = s.chunk * (s.values + 4) * 4;
+    bytes = (staged > results ? staged : results) + s.chunk * 4 + flags;
+    break;
+  }
+  case GatedDeltaKernel::Recurrent:
+  case GatedDeltaKernel::SolveTril:
+    break;
+  }
+  int64_t vectors = vectorLds(target, kernel, s);
+  return ((bytes > vectors ? bytes : vectors) + 15) / 16 * 16;
+}
+
+constexpr int64_t gatedDeltaLds(const Target &target, GatedDeltaKernel kernel,
+                                const ChunkShape &shape,
+                                const GatedDeltaTile &tile) {
+  return tile.waves ? matrixLds(target, kernel, shape, tile)
+                    : vectorLds(target, kernel, shape);
 }
 
 } // namespace hk

@@ -73,8 +73,8 @@ struct AttentionTile {
 };
 
 /// Gradients of attention: a block has `rows` keys, or (query, head) rows, and
-/// walks `walked` of the other kind at a time, by `waves` waves that have a part
-/// of the rows each; `stages` LDS buffers.
+/// walks `walked` of the other kind at a time, by `waves` waves that have a
+/// part of the rows each; `stages` LDS buffers.
 struct AttentionBackwardTile {
   int32_t rows, walked;
   int32_t waves;
@@ -108,11 +108,13 @@ struct RoutingTile {
 /// Gated delta rule: a block of `threads` threads; `columns` neighbouring
 /// columns of values per thread. Where a thread keeps a part of the state,
 /// `lanes` neighbouring threads share those columns and have a part of the
-/// keys each.
+/// keys each. The first `waves` waves multiply on matrix units; 0: the vector
+/// units do.
 struct GatedDeltaTile {
   int32_t threads;
   int32_t lanes;
   int32_t columns;
+  int32_t waves;
 };
 
 } // namespace hk

@@ -14,20 +14,18 @@
 
 #include "../Common/ArgumentWords.h"
 #include "AttentionKernel.h"
+#include "hk/Contract/Capability.h"
 
 using namespace mlir;
 using namespace mlir::hk;
-using ::hk::AttentionTile;
 
 /// Elements of a box along a row: 128 bytes.
 static constexpr int64_t kBoxColumns = 64;
 
 bool mlir::hk::isWarpSpecialised(AttentionTileAttr tile) {
-  AttentionTile t = {int32_t(tile.getBq()), int32_t(tile.getBk()),
-                     int32_t(tile.getWaves()), int32_t(tile.getStages()),
-                     int32_t(tile.getSplitKv())};
-  return ::hk::attentionPath(::hk::Arch::Sm90a, t) ==
-         ::hk::AttentionPath::WarpSpecialised;
+  return ::hk::isWarpSpecialised(
+      {int32_t(tile.getBq()), int32_t(tile.getBk()), int32_t(tile.getWaves()),
+       int32_t(tile.getStages()), int32_t(tile.getSplitKv())});
 }
 
 /// What the loop computes of the forms that the operator has.
@@ -62,7 +60,7 @@ static Verdict checkLoop(AttentionOp op) {
 }
 
 Verdict AttentionKernel::getBulkVerdict(const ::hk::Target &target) const {
-  if (target.arch != ::hk::Arch::Sm90a)
+  if (!::hk::hasCopyEngine(target))
     return Verdict::refuse(Reason::UnsupportedShape,
                            "only sm_90a has a copy engine");
   if (segments.size() > 1)

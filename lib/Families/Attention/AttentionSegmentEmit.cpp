@@ -10,30 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
+#include "../Common/ArgumentsWriter.h"
+#include "../Common/Puller.h"
 #include "AttentionKernel.h"
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mlir::hk;
-
-/// The enumerator of a dtype.
-static StringRef dtypeName(::hk::DType type) {
-  switch (type) {
-  case ::hk::DType::BF16:
-    return "DType::BF16";
-  case ::hk::DType::F16:
-    return "DType::F16";
-  default:
-    return "DType::F32";
-  }
-}
-
-/// Window sizes beyond any length; keeps sums with positions in range.
-static int64_t clampWindow(std::optional<uint64_t> window) {
-  constexpr uint64_t unlimited = uint64_t(1) << 40;
-  return window ? int64_t(std::min(*window, unlimited)) : -1;
-}
 
 namespace {
 
@@ -45,6 +27,8 @@ public:
 
   int64_t size() const { return words.size(); }
   std::string address(unsigned operand) const { return words.address(operand); }
+  /// Whatever has no dims.
+  const ArgumentWords &inMemory() const { return words; }
   std::string stride(unsigned operand, int64_t dim) const {
     return words.stride(operand, kernel.memoryDim(operand, dim));
   }
@@ -63,7 +47,8 @@ public:
                  StringRef number, raw_ostream &os)
       : kernel(kernel), segment(segment), op(segment.getOp()),
         operands(kernel.getOperands()), words(kernel),
-        spec("kSpec" + number.str()), number(number), os(os) {}
+        spec("kSpec" + number.str()), number(number), os(os),
+        fields(words.inMemory(), os) {}
 
   void run() {
     writeSpec();
@@ -111,8 +96,8 @@ private:
     auto flag = [](bool value) { return value ? "true" : "false"; };
     const ::hk::AttentionShape &shape = kernel.getShape();
     os << "constexpr AttentionSpec " << spec << " = {\n"
-       << "    .type = " << dtypeName(kernel.getType()) << ",\n"
-       << "    .outType = " << dtypeName(kernel.getOutType()) << ",\n"
+       << "    .type = " << dtypeText(kernel.getType()) << ",\n"
+       << "    .outType = " << dtypeText(kernel.getOutType()) << ",\n"
        << "    .headDim = " << shape.headDim << ",\n"
        << "    .valueDim = " << shape.valueDim << ",\n"
        << "    .group = " << kernel.getGroup() << ",\n"
@@ -123,8 +108,8 @@ private:
        << "    .softcap = " << flag(op.getSoftcap().has_value()) << ",\n"
        << "    .sink = " << flag(operands.sink >= 0) << ",\n"
        << "    .lse = " << flag(operands.lse >= 0) << ",\n"
-       << "    .windowLeft = " << clampWindow(op.getWindowLeft()) << ",\n"
-       << "    .windowRight = " << clampWindow(op.getWindowRight()) << ",\n"
+       << "    .windowLeft = " << windowSize(op.getWindowLeft()) << ",\n"
+       << "    .windowRight = " << windowSize(op.getWindowRight()) << ",\n"
        << "    .align = " << shape.align << ",\n"
        << "    .normalizer = Normalizer::"
        << (op.getNormalizer() == Normalizer::none ? "None" : "Softmax") << ",\n"
@@ -137,27 +122,13 @@ private:
     os << "};\n\n";
   }
 
-  void assign(StringRef field, const Twine &value) {
-    os << "  a." << field << " = " << value << ";\n";
-  }
-  void assignPointer(StringRef field, const Twine &type, int64_t operand) {
-    if (operand >= 0)
-      assign(field,
-             "global<" + type + ">(" + words.address(unsigned(operand)) + ")");
-  }
-  /// The exact bits: the text of a decimal float could round.
-  void assignFloat(StringRef field, const APFloat &value) {
-    os << "  a." << field << " = bitCast<float>(u32("
-       << llvm::format_hex(value.bitcastToAPInt().getZExtValue(), 10)
-       << ")); // " << value.convertToDouble() << "\n";
-  }
   /// Strides of a [slice,] [sequence,] row, head, element operand.
   void assignStrides(StringRef prefixOfFields, int64_t operand, bool slice,
                      bool sequence, bool head) {
     int64_t dim = 0;
     auto next = [&](StringRef field) {
-      assign((prefixOfFields + field).str(),
-             words.stride(unsigned(operand), dim++));
+      fields.assign((prefixOfFields + field).str(),
+                    words.stride(unsigned(operand), dim++));
     };
     if (slice)
       next("Slice");
@@ -196,8 +167,9 @@ private:
   void writeKeyStrides(bool blocked) {
     CacheDims keys = op.getKeyDims(), values = op.getValueDims();
     auto stride = [&](StringRef field, bool ofKeys, unsigned dim) {
-      assign(field, ofKeys ? strideText(segment.key, op.getKey(), dim)
-                           : strideText(segment.value, op.getValue(), dim));
+      fields.assign(field, ofKeys
+                               ? strideText(segment.key, op.getKey(), dim)
+                               : strideText(segment.value, op.getValue(), dim));
     };
     if (blocked) {
       stride("kSequence", true, 0);
@@ -216,25 +188,26 @@ private:
   void writeSizes(bool denseQueries) {
     unsigned query = unsigned(operands.query), key = unsigned(segment.key);
     if (denseQueries)
-      assign("batch", words.dim(query, 0));
+      fields.assign("batch", words.dim(query, 0));
     else if (operands.qOffsets >= 0)
-      assign("batch", words.dim(unsigned(operands.qOffsets), 0) + " - 1");
+      fields.assign("batch",
+                    words.dim(unsigned(operands.qOffsets), 0) + " - 1");
     else
-      assign("batch", "1");
-    assign("queries", words.dim(query, denseQueries ? 1 : 0));
+      fields.assign("batch", "1");
+    fields.assign("queries", words.dim(query, denseQueries ? 1 : 0));
     if (op.getKeyForm() == KeyForm::Paged) {
       unsigned table = unsigned(segment.blockTable);
       std::string rows = words.dim(key, op.getKeyDims().rows.front());
-      assign("blockSize", rows);
-      assign("emptyCache", words.dim(key, 0) + " == 0");
+      fields.assign("blockSize", rows);
+      fields.assign("emptyCache", words.dim(key, 0) + " == 0");
       if (!op.getTableOffsets()) {
-        assign("keys", words.dim(table, 1) + " * " + rows);
-        assign("tableRow", words.stride(table, 0));
+        fields.assign("keys", words.dim(table, 1) + " * " + rows);
+        fields.assign("tableRow", words.stride(table, 0));
       }
     } else {
-      assign("keys", words.dim(key, op.getKeyDims().rows.front()));
+      fields.assign("keys", words.dim(key, op.getKeyDims().rows.front()));
     }
-    assign("heads", Twine(kernel.getKeyHeads() * kernel.getGroup()));
+    fields.assign("heads", Twine(kernel.getKeyHeads() * kernel.getGroup()));
   }
 
   void writeArguments() {
@@ -244,19 +217,22 @@ private:
     os << "HK_DEV " << argsType() << " arguments" << number << "("
        << (several ? "LaunchWords" : "const u64 *") << " words) {\n  "
        << argsType() << " a = {};\n";
-    assignPointer("q", "const Storage<" + spec + ".qType>", operands.query);
-    assignPointer("k", "const Storage<" + spec + ".kType>", segment.key);
-    assignPointer("v", "const Storage<" + spec + ".vType>", segment.value);
-    assignPointer("out", "Storage<" + spec + ".outType>", operands.result);
-    assignPointer("lse", "float", operands.lse);
-    assignPointer("qOffsets", "const i32", operands.qOffsets);
-    assignPointer("kvOffsets", "const i32", segment.kvOffsets);
-    assignPointer("kvLens", "const i32", segment.kvLens);
-    assignPointer("blockTable", "const i32", segment.blockTable);
-    assignPointer("tableOffsets", "const i32", segment.tableOffsets);
-    assignPointer("sink", "const float", operands.sink);
+    fields.assignPointer("q", "const Storage<" + spec + ".qType>",
+                         operands.query);
+    fields.assignPointer("k", "const Storage<" + spec + ".kType>", segment.key);
+    fields.assignPointer("v", "const Storage<" + spec + ".vType>",
+                         segment.value);
+    fields.assignPointer("out", "Storage<" + spec + ".outType>",
+                         operands.result);
+    fields.assignPointer("lse", "float", operands.lse);
+    fields.assignPointer("qOffsets", "const i32", operands.qOffsets);
+    fields.assignPointer("kvOffsets", "const i32", segment.kvOffsets);
+    fields.assignPointer("kvLens", "const i32", segment.kvLens);
+    fields.assignPointer("blockTable", "const i32", segment.blockTable);
+    fields.assignPointer("tableOffsets", "const i32", segment.tableOffsets);
+    fields.assignPointer("sink", "const float", operands.sink);
     if (segment.hasRegions())
-      assign("words", several ? "(const u64 *)words" : "words");
+      fields.assign("words", several ? "(const u64 *)words" : "words");
 
     writeSizes(denseQueries);
 
@@ -266,9 +242,9 @@ private:
     assignStrides("out", operands.result, sliced, denseQueries, true);
     if (operands.lse >= 0)
       assignStrides("lse", operands.lse, sliced, denseQueries, false);
-    assignFloat("scale", op.getScale());
+    fields.assignFloat("scale", op.getScale());
     if (op.getSoftcap())
-      assignFloat("softcap", *op.getSoftcap());
+      fields.assignFloat("softcap", *op.getSoftcap());
     emitScaleArguments(
         kernel, segment,
         [&](unsigned operand) { return words.address(operand); },
@@ -288,6 +264,7 @@ private:
   std::string spec;
   StringRef number;
   raw_ostream &os;
+  ArgumentsWriter fields;
 };
 
 } // namespace

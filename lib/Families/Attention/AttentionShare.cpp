@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionKernel.h"
+#include "hk/Contract/Capability.h"
 
 #include "hk/Contract/Cost.h"
 
@@ -46,7 +47,7 @@ mlir::hk::attentionTilesOf(const AttentionKernel &kernel,
 SmallVector<int64_t>
 mlir::hk::attentionSharedThreads(KernelOp kernel, const ::hk::Target &target) {
   SmallVector<int64_t> found;
-  if (target.arch == ::hk::Arch::Sm90a || !holdsAttention(kernel))
+  if (::hk::hasCopyEngine(target) || !holdsAttention(kernel))
     return found;
   FailureOr<AttentionKernel> attention = AttentionKernel::create(kernel);
   if (failed(attention))

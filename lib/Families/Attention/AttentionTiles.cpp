@@ -14,6 +14,7 @@
 
 #include "../Launch.h"
 #include "AttentionKernel.h"
+#include "hk/Contract/Capability.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -153,7 +154,7 @@ private:
               : Verdict::accept();
       decision.candidates.push_back({textOf(tile), verdict, 0, lds});
     };
-    if (target.arch == ::hk::Arch::Sm90a && !bulk.accepted())
+    if (::hk::hasCopyEngine(target) && !bulk.accepted())
       decision.candidates.push_back({"warp_specialised", bulk});
     if (usesVectorUnits())
       add(::hk::attentionVectorTile(target.arch));

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
+#include "../Common/ArgumentsWriter.h"
 #include "../Common/Puller.h"
 #include "MqaLogits.h"
 
@@ -23,7 +23,8 @@ class MqaLogitsEmitter {
 public:
   MqaLogitsEmitter(KernelOp op, const MqaLogitsKernel &kernel, StringRef prefix,
                    raw_ostream &os)
-      : op(op), kernel(kernel), words(op), prefix(prefix), os(os) {}
+      : op(op), kernel(kernel), words(op), prefix(prefix), os(os),
+        fields(words, os) {}
 
   void run() {
     os << "#include \"kernels/mqa_logits/mqa_logits.h\"\n\n"
@@ -65,39 +66,31 @@ private:
        << "    .align = " << kernel.align << "};\n\n";
   }
 
-  void assign(StringRef field, const Twine &value) {
-    os << "  a." << field << " = " << value << ";\n";
-  }
-  void assignPointer(StringRef field, StringRef type, int64_t operand) {
-    if (operand >= 0)
-      assign(field,
-             "global<" + type + ">(" + words.address(unsigned(operand)) + ")");
-  }
   /// Strides of the outer dims of an operand; a name for each.
-  void assignStrides(int64_t operand, ArrayRef<StringRef> fields) {
+  void assignStrides(int64_t operand, ArrayRef<StringRef> names) {
     if (operand < 0)
       return;
-    for (auto [dim, field] : llvm::enumerate(fields))
-      assign(field, words.stride(unsigned(operand), int64_t(dim)));
+    for (auto [dim, name] : llvm::enumerate(names))
+      fields.assign(name, words.stride(unsigned(operand), int64_t(dim)));
   }
 
   void writeArguments() {
     unsigned query = unsigned(kernel.query), key = unsigned(kernel.key);
     os << "HK_DEV MqaLogitsArgs<kSpec> arguments(const u64 *words) {\n"
           "  MqaLogitsArgs<kSpec> a = {};\n";
-    assignPointer("q", "const Storage<kSpec.type>", kernel.query);
-    assignPointer("k", "const Storage<kSpec.type>", kernel.key);
-    assignPointer("weights", "const float", kernel.weights);
-    assignPointer("scales", "const float", kernel.keyScales);
-    assignPointer("starts", "const i32", kernel.starts);
-    assignPointer("ends", "const i32", kernel.ends);
-    assignPointer("kvLens", "const i32", kernel.kvLens);
-    assignPointer("blockTable", "const i32", kernel.blockTable);
-    assignPointer("out", "float", kernel.result);
+    fields.assignPointer("q", "const Storage<kSpec.type>", kernel.query);
+    fields.assignPointer("k", "const Storage<kSpec.type>", kernel.key);
+    fields.assignPointer("weights", "const float", kernel.weights);
+    fields.assignPointer("scales", "const float", kernel.keyScales);
+    fields.assignPointer("starts", "const i32", kernel.starts);
+    fields.assignPointer("ends", "const i32", kernel.ends);
+    fields.assignPointer("kvLens", "const i32", kernel.kvLens);
+    fields.assignPointer("blockTable", "const i32", kernel.blockTable);
+    fields.assignPointer("out", "float", kernel.result);
     if (!paged()) {
-      assign("sequences", "1");
-      assign("queries", words.dim(query, 0));
-      assign("keys", words.dim(key, 0));
+      fields.assign("sequences", "1");
+      fields.assign("queries", words.dim(query, 0));
+      fields.assign("keys", words.dim(key, 0));
       assignStrides(kernel.query, {"qRow", "qHead"});
       assignStrides(kernel.key, {"kRow"});
       assignStrides(kernel.weights, {"weightRow"});
@@ -105,11 +98,11 @@ private:
       assignStrides(kernel.result, {"outRow"});
     } else {
       unsigned table = unsigned(kernel.blockTable);
-      assign("sequences", words.dim(query, 0));
-      assign("queries", words.dim(query, 1));
-      assign("blocks", words.dim(key, 0));
-      assign("blockSize", words.dim(key, 1));
-      assign("keys", words.dim(table, 1) + " * " + words.dim(key, 1));
+      fields.assign("sequences", words.dim(query, 0));
+      fields.assign("queries", words.dim(query, 1));
+      fields.assign("blocks", words.dim(key, 0));
+      fields.assign("blockSize", words.dim(key, 1));
+      fields.assign("keys", words.dim(table, 1) + " * " + words.dim(key, 1));
       assignStrides(kernel.blockTable, {"tableRow"});
       assignStrides(kernel.query, {"qSequence", "qRow", "qHead"});
       assignStrides(kernel.key, {"kBlock", "kRow"});
@@ -125,6 +118,7 @@ private:
   ArgumentWords words;
   StringRef prefix;
   raw_ostream &os;
+  ArgumentsWriter fields;
 };
 
 } // namespace

@@ -10,30 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
+#include "../Common/ArgumentsWriter.h"
+#include "../Common/Puller.h"
 #include "AttentionBackwardKernel.h"
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mlir::hk;
-
-/// The enumerator of a dtype.
-static StringRef dtypeName(::hk::DType type) {
-  switch (type) {
-  case ::hk::DType::BF16:
-    return "DType::BF16";
-  case ::hk::DType::F16:
-    return "DType::F16";
-  default:
-    return "DType::F32";
-  }
-}
-
-/// Window sizes beyond any length; keeps sums with positions in range.
-static int64_t clampWindow(std::optional<uint64_t> window) {
-  constexpr uint64_t unlimited = uint64_t(1) << 40;
-  return window ? int64_t(std::min(*window, unlimited)) : -1;
-}
 
 namespace {
 
@@ -42,7 +24,7 @@ public:
   Emitter(const AttentionBackwardKernel &kernel, StringRef prefix,
           raw_ostream &os)
       : kernel(kernel), op(kernel.getOp()), operands(kernel.getOperands()),
-        words(kernel.getKernel()), prefix(prefix), os(os) {}
+        words(kernel.getKernel()), prefix(prefix), os(os), fields(words, os) {}
 
   void run() {
     os << "#include \"kernels/attention/backward/backward.h\"\n\n"
@@ -79,8 +61,8 @@ private:
     auto flag = [](bool value) { return value ? "true" : "false"; };
     const ::hk::AttentionBackwardShape &shape = kernel.getShape();
     os << "constexpr AttentionBackwardSpec kSpec = {\n"
-       << "    .type = " << dtypeName(shape.type) << ",\n"
-       << "    .outType = " << dtypeName(kernel.getOutType()) << ",\n"
+       << "    .type = " << dtypeText(shape.type) << ",\n"
+       << "    .outType = " << dtypeText(kernel.getOutType()) << ",\n"
        << "    .headDim = " << shape.headDim << ",\n"
        << "    .valueDim = " << shape.valueDim << ",\n"
        << "    .group = " << kernel.getGroup() << ",\n"
@@ -91,25 +73,11 @@ private:
        << "    .dk = " << flag(operands.dkey >= 0) << ",\n"
        << "    .dv = " << flag(operands.dvalue >= 0) << ",\n"
        << "    .dsink = " << flag(operands.dsink >= 0) << ",\n"
-       << "    .windowLeft = " << clampWindow(op.getWindowLeft()) << ",\n"
-       << "    .windowRight = " << clampWindow(op.getWindowRight()) << ",\n"
+       << "    .windowLeft = " << windowSize(op.getWindowLeft()) << ",\n"
+       << "    .windowRight = " << windowSize(op.getWindowRight()) << ",\n"
        << "    .align = " << shape.align << "};\n\n";
   }
 
-  void assign(StringRef field, const Twine &value) {
-    os << "  a." << field << " = " << value << ";\n";
-  }
-  void assignPointer(StringRef field, StringRef type, int64_t operand) {
-    if (operand >= 0)
-      assign(field,
-             "global<" + type + ">(" + words.address(unsigned(operand)) + ")");
-  }
-  /// The exact bits: the text of a decimal float could round.
-  void assignFloat(StringRef field, const APFloat &value) {
-    os << "  a." << field << " = bitCast<float>(u32("
-       << llvm::format_hex(value.bitcastToAPInt().getZExtValue(), 10)
-       << ")); // " << value.convertToDouble() << "\n";
-  }
   /// Strides of a [sequence,] row, head [, element] operand.
   void assignStrides(StringRef field, int64_t operand, bool elements = true) {
     if (operand < 0)
@@ -118,27 +86,27 @@ private:
       return "i64(" + words.stride(unsigned(operand), dim) + ")";
     };
     int64_t row = op.isRagged() ? 0 : 1;
-    assign(field, "{" + (row ? stride(0) : "0") + ", " + stride(row) + ", " +
-                      (elements ? stride(row + 1) : "1") + "}");
+    fields.assign(field, "{" + (row ? stride(0) : "0") + ", " + stride(row) +
+                             ", " + (elements ? stride(row + 1) : "1") + "}");
   }
 
   void writePointers() {
     const char *in = "const Storage<kSpec.type>",
                *out = "Storage<kSpec.outType>";
-    assignPointer("q", in, operands.query);
-    assignPointer("k", in, operands.key);
-    assignPointer("v", in, operands.value);
-    assignPointer("gradient", in, operands.gradient);
-    assignPointer("lse", "const float", operands.lse);
-    assignPointer("delta", "const float", operands.delta);
+    fields.assignPointer("q", in, operands.query);
+    fields.assignPointer("k", in, operands.key);
+    fields.assignPointer("v", in, operands.value);
+    fields.assignPointer("gradient", in, operands.gradient);
+    fields.assignPointer("lse", "const float", operands.lse);
+    fields.assignPointer("delta", "const float", operands.delta);
     if (operands.dsink >= 0)
-      assignPointer("sink", "const float", operands.sink);
-    assignPointer("qOffsets", "const i32", operands.qOffsets);
-    assignPointer("kvOffsets", "const i32", operands.kvOffsets);
-    assignPointer("dq", out, operands.dquery);
-    assignPointer("dk", out, operands.dkey);
-    assignPointer("dv", out, operands.dvalue);
-    assignPointer("dsink", "float", operands.dsink);
+      fields.assignPointer("sink", "const float", operands.sink);
+    fields.assignPointer("qOffsets", "const i32", operands.qOffsets);
+    fields.assignPointer("kvOffsets", "const i32", operands.kvOffsets);
+    fields.assignPointer("dq", out, operands.dquery);
+    fields.assignPointer("dk", out, operands.dkey);
+    fields.assignPointer("dv", out, operands.dvalue);
+    fields.assignPointer("dsink", "float", operands.dsink);
   }
 
   void writeArguments() {
@@ -148,14 +116,15 @@ private:
           "  AttentionBackwardArgs<kSpec> a = {};\n";
     writePointers();
     if (!op.isRagged())
-      assign("batch", words.dim(query, 0));
+      fields.assign("batch", words.dim(query, 0));
     else if (operands.qOffsets >= 0)
-      assign("batch",
-             "i64(" + words.dim(unsigned(operands.qOffsets), 0) + ") - 1");
+      fields.assign("batch", "i64(" +
+                                 words.dim(unsigned(operands.qOffsets), 0) +
+                                 ") - 1");
     else
-      assign("batch", "1");
-    assign("queries", words.dim(query, row));
-    assign("keys", words.dim(key, row));
+      fields.assign("batch", "1");
+    fields.assign("queries", words.dim(query, row));
+    fields.assign("keys", words.dim(key, row));
     assignStrides("qStride", operands.query);
     assignStrides("kStride", operands.key);
     assignStrides("vStride", operands.value);
@@ -165,9 +134,9 @@ private:
     assignStrides("dqStride", operands.dquery);
     assignStrides("dkStride", operands.dkey);
     assignStrides("dvStride", operands.dvalue);
-    assignFloat("scale", op.getScale());
+    fields.assignFloat("scale", op.getScale());
     if (op.getSoftcap())
-      assignFloat("softcap", *op.getSoftcap());
+      fields.assignFloat("softcap", *op.getSoftcap());
     os << "  return a;\n}\n\n";
   }
 
@@ -177,6 +146,7 @@ private:
   ArgumentWords words;
   StringRef prefix;
   raw_ostream &os;
+  ArgumentsWriter fields;
 };
 
 } // namespace

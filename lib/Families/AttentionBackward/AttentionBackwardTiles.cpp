@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Launch.h"
 #include "AttentionBackwardKernel.h"
 
 using namespace mlir;
@@ -24,10 +25,10 @@ static std::string textOf(const AttentionBackwardTile &t) {
 
 namespace {
 
-class VariantBuilder {
+class TileChoice {
 public:
-  VariantBuilder(const AttentionBackwardKernel &kernel,
-                 const ::hk::Target &target, DecisionLog &log)
+  TileChoice(const AttentionBackwardKernel &kernel, const ::hk::Target &target,
+             DecisionLog &log)
       : kernel(kernel), target(target), log(log) {}
 
   LogicalResult run() {
@@ -49,12 +50,11 @@ public:
     log.add(std::move(decision));
     if (!chosen)
       return reportNoTile(tiles);
-    addVariant(kernel.getKernel(), attrOf(*chosen),
-               ::hk::attentionBackwardThreads(target.arch, *chosen),
-               ldsOf(*chosen),
-               [&](OpBuilder &b, Location loc, ValueRange symbols) {
-                 return launchDims(b, loc, symbols, *chosen);
-               });
+    addVariant(
+        kernel.getKernel(), DimSymbols::ofKernel(kernel.getKernel()),
+        attrOf(*chosen), ::hk::attentionBackwardThreads(target.arch, *chosen),
+        ldsOf(*chosen),
+        [&](LaunchBuilder &launch) { return launchDims(launch, *chosen); });
     return success();
   }
 
@@ -109,51 +109,32 @@ private:
   }
 
   /// See backwardTiles() in the kernels.
-  Value tilesOf(OpBuilder &b, Location loc, ValueRange symbols, DimName size,
-                int64_t rowsEach, int64_t tile) {
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(b, loc, value);
-    };
-    auto valueOf = [&](DimName name) -> Value {
-      return SymShapeAttr::isSymbol(name)
-                 ? Value(symbols[SymShapeAttr::symbolOf(name)])
-                 : constant(name);
-    };
-    Value owned =
-        b.createOrFold<arith::MulIOp>(loc, valueOf(size), constant(rowsEach));
+  Value tilesOf(LaunchBuilder &launch, DimName size, int64_t rowsEach,
+                int64_t tile) {
     const AttentionBackwardOperands &operands = kernel.getOperands();
-    if (operands.qOffsets >= 0) {
-      Value bounds = b.createOrFold<arith::MaxUIOp>(
-          loc, valueOf(kernel.dim(operands.qOffsets, 0)), constant(1));
-      Value full = b.createOrFold<arith::DivUIOp>(loc, owned, constant(tile));
-      return b.createOrFold<arith::AddIOp>(loc, full, bounds);
-    }
-    Value tiles =
-        b.createOrFold<arith::CeilDivUIOp>(loc, owned, constant(tile));
-    if (kernel.getOp().isRagged())
-      return tiles;
-    return b.createOrFold<arith::MulIOp>(
-        loc, tiles, valueOf(kernel.dim(operands.query, 0)));
+    Value owned = launch.multiply(launch.size(size), rowsEach);
+    if (operands.qOffsets >= 0)
+      return launch.raggedTiles(owned, tile,
+                                launch.size(kernel.dim(operands.qOffsets, 0)));
+    Value tiles = launch.ceilDivide(owned, tile);
+    return kernel.getOp().isRagged()
+               ? tiles
+               : launch.multiply(tiles,
+                                 launch.size(kernel.dim(operands.query, 0)));
   }
 
-  LaunchDims launchDims(OpBuilder &b, Location loc, ValueRange symbols,
+  /// The groups of dsink, then the tiles of keys, then those of queries.
+  LaunchDims launchDims(LaunchBuilder &launch,
                         const AttentionBackwardTile &tile) {
     const AttentionBackwardOperands &operands = kernel.getOperands();
-    LaunchDims launch;
-    launch.x = arith::ConstantIndexOp::create(
-        b, loc, operands.dsink >= 0 ? kernel.getGroup() : 0);
-    auto add = [&](DimName size, int64_t rowsEach) {
-      launch.x = b.createOrFold<arith::AddIOp>(
-          loc, launch.x, tilesOf(b, loc, symbols, size, rowsEach, tile.rows));
-    };
+    Value blocks = launch.constant(operands.dsink >= 0 ? kernel.getGroup() : 0);
     if (operands.dkey >= 0 || operands.dvalue >= 0)
-      add(kernel.getKeys(), 1);
+      blocks =
+          launch.add(blocks, tilesOf(launch, kernel.getKeys(), 1, tile.rows));
     if (operands.dquery >= 0)
-      add(kernel.getQueries(), kernel.getGroup());
-    launch.y = arith::ConstantIndexOp::create(b, loc, kernel.getKeyHeads());
-    launch.z = arith::ConstantIndexOp::create(b, loc, 1);
-    launch.condition = arith::ConstantIntOp::create(b, loc, 1, 1);
-    return launch;
+      blocks = launch.add(blocks, tilesOf(launch, kernel.getQueries(),
+                                          kernel.getGroup(), tile.rows));
+    return launch.grid(blocks, launch.constant(kernel.getKeyHeads()));
   }
 
   const AttentionBackwardKernel &kernel;
@@ -170,5 +151,5 @@ LogicalResult mlir::hk::addAttentionBackwardVariants(KernelOp kernel,
       AttentionBackwardKernel::create(kernel);
   if (failed(backward))
     return failure();
-  return VariantBuilder(*backward, target, log).run();
+  return TileChoice(*backward, target, log).run();
 }

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
+#include "../Common/ArgumentsWriter.h"
 #include "../Common/Puller.h"
 #include "Conv1dKernel.h"
 
@@ -118,7 +118,7 @@ public:
   Conv1dEmitter(KernelOp kernel, StringRef prefix, raw_ostream &os)
       : kernel(kernel), prefix(prefix), os(os),
         dims(DimSymbols::ofKernel(kernel)), facts(kernel, dims),
-        conv(facts.getConv()), words(kernel) {}
+        conv(facts.getConv()), words(kernel), fields(words, os) {}
 
   void run() {
     os << "#include \"kernels/conv1d/conv1d.h\"\n"
@@ -198,12 +198,8 @@ private:
     return -1;
   }
 
-  void assign(StringRef field, const Twine &value) {
-    os << "  a." << field << " = " << value << ";\n";
-  }
   void assignAddress(StringRef field, Value operand) {
-    if (operand)
-      assign(field, words.address(argument(operand)));
+    fields.assignAddress(field, operand ? argument(operand) : -1);
   }
 
   void writeArguments() {
@@ -223,33 +219,36 @@ private:
     assignAddress("computed", conv.getComputed());
     if (conv.getComputed()) {
       unsigned indices = argument(conv.getIndices());
-      assign("blocks", words.dim(indices, 1));
-      assign("indexSequence", words.stride(indices, 0));
+      fields.assign("blocks", words.dim(indices, 1));
+      fields.assign("indexSequence", words.stride(indices, 0));
     }
     if (int64_t windows = windowsOperand(); windows >= 0) {
-      assign("windows", words.address(windows));
-      assign("windowSequence", words.stride(windows, 0));
-      assign("windowToken", words.stride(windows, 1));
-      assign("windowChannel", words.stride(windows, 2));
+      fields.assign("windows", words.address(windows));
+      fields.assign("windowSequence", words.stride(windows, 0));
+      fields.assign("windowToken", words.stride(windows, 1));
+      fields.assign("windowChannel", words.stride(windows, 2));
     }
     if (conv.getSeqIdx())
-      assign("seqIdxSequence", words.stride(argument(conv.getSeqIdx()), 0));
+      fields.assign("seqIdxSequence",
+                    words.stride(argument(conv.getSeqIdx()), 0));
     if (conv.getOffsets()) {
-      assign("sequences", words.dim(argument(conv.getOffsets()), 0) + " - 1");
+      fields.assign("sequences",
+                    words.dim(argument(conv.getOffsets()), 0) + " - 1");
     } else {
-      assign("sequences", words.dim(input, 0));
-      assign("inputSequence", words.stride(input, 0));
+      fields.assign("sequences", words.dim(input, 0));
+      fields.assign("inputSequence", words.stride(input, 0));
     }
-    assign("tokens", words.dim(input, conv.getTokenDim()));
-    assign("inputToken", words.stride(input, conv.getTokenDim()));
-    assign("inputChannel", words.stride(input, conv.getChannelDim()));
-    assign("weightChannel", words.stride(argument(conv.getWeight()), 0));
+    fields.assign("tokens", words.dim(input, conv.getTokenDim()));
+    fields.assign("inputToken", words.stride(input, conv.getTokenDim()));
+    fields.assign("inputChannel", words.stride(input, conv.getChannelDim()));
+    fields.assign("weightChannel", words.stride(argument(conv.getWeight()), 0));
     if (conv.getState()) {
       unsigned state = argument(conv.getState());
-      assign("lines", words.dim(state, 0));
-      assign("stateLine", words.stride(state, 0));
-      assign("stateToken", words.stride(state, conv.getStateTokenDim()));
-      assign("stateChannel", words.stride(state, conv.getStateChannelDim()));
+      fields.assign("lines", words.dim(state, 0));
+      fields.assign("stateLine", words.stride(state, 0));
+      fields.assign("stateToken", words.stride(state, conv.getStateTokenDim()));
+      fields.assign("stateChannel",
+                    words.stride(state, conv.getStateChannelDim()));
     }
     os << "  return a;\n}\n\n";
   }
@@ -287,6 +286,7 @@ private:
   Conv1dKernel facts;
   CausalConv1dOp conv;
   ArgumentWords words;
+  ArgumentsWriter fields;
 };
 
 } // namespace

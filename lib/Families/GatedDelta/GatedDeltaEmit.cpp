@@ -40,7 +40,8 @@ public:
   void run() {
     // Not every position that is named is needed in the end.
     os << "#include \"kernels/device/quant.h\"\n"
-       << "#include \"kernels/gated_delta/" << plan.header << ".h\"\n\n"
+       << "#include \"kernels/gated_delta/"
+       << (tileOf().getWaves() ? plan.matrixHeader : plan.header) << ".h\"\n\n"
        << "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
           "#pragma clang diagnostic ignored \"-Wunused-parameter\"\n\n"
           "namespace {\n"
@@ -57,6 +58,10 @@ private:
   static StringRef flag(bool value) { return value ? "true" : "false"; }
   static std::string dtypeOr(Type type) {
     return type ? dtypeText(type) : "DType::F32";
+  }
+  /// The tile of the only variant.
+  GatedDeltaTileAttr tileOf() {
+    return cast<GatedDeltaTileAttr>(kernel.getVariants().front().getTile());
   }
   bool perValue() const {
     for (const GatedDeltaTensor &tensor : plan.reads)
@@ -75,6 +80,7 @@ private:
        << "    .keys = " << plan.keys << ",\n"
        << "    .values = " << plan.values << ",\n"
        << "    .chunk = " << plan.chunk << ",\n"
+       << "    .keyVector = " << widthOf(Access::Keys, tileOf()) << ",\n"
        << "    .scale = " << floatText(scale) << ",\n"
        << "    .hasDecay = " << flag(plan.hasOperand("decay")) << ",\n"
        << "    .sumsDecay = " << flag(plan.sums != nullptr) << ",\n"
@@ -100,6 +106,8 @@ private:
     case Access::Scalar:
       return 1;
     case Access::Keys:
+      if (tile.getWaves())
+        return tile.getColumns();
       return plan.keys % 4 == 0 ? 4 : plan.keys % 2 == 0 ? 2 : 1;
     case Access::Columns:
     case Access::States:
@@ -170,9 +178,11 @@ private:
                     [&](Puller &puller) { store(puller, write, width); });
     }
     os << "};\n"
-       << "using Kernel_" << variant.getSymName() << " = " << plan.templateName
+       << "using Kernel_" << variant.getSymName() << " = "
+       << (tile.getWaves() ? plan.matrixName : plan.templateName)
        << "<kSpec, GatedDeltaTile{" << tile.getThreads() << ", "
-       << tile.getLanes() << ", " << tile.getColumns() << "}>;\n\n";
+       << tile.getLanes() << ", " << tile.getColumns() << ", "
+       << tile.getWaves() << "}>;\n\n";
   }
 
   /// Stores every value of the kernel that comes from one result.

@@ -58,6 +58,10 @@ struct PlanBuilder {
     plan.initial = op.getHasInitial();
     plan.keyMajor = op.getStateLayout() == StateLayout::key_major;
   }
+  void onMatrixUnits(StringRef name, StringRef header) {
+    plan.matrixName = name;
+    plan.matrixHeader = header;
+  }
   void keys(Value value) {
     plan.heads = sizeOf(value, 1);
     plan.keys = sizeOf(value, 0);
@@ -95,6 +99,7 @@ static GatedDeltaPlan planRecurrent(GatedDeltaRuleOp op) {
 
 static GatedDeltaPlan planKkt(ChunkKktOp op) {
   PlanBuilder b(op, GatedDeltaKernel::Kkt, "ChunkKkt", "kkt");
+  b.onMatrixUnits("ChunkKkt", "kkt");
   b.keys(op.getKey());
   b.plan.valueHeads = sizeOf(op.getResult(), 1);
   b.plan.chunk = int64_t(op.getChunk());
@@ -118,6 +123,7 @@ static GatedDeltaPlan planSolve(SolveTrilOp op) {
 
 static GatedDeltaPlan planWU(ChunkWUOp op) {
   PlanBuilder b(op, GatedDeltaKernel::WU, "ChunkWU", "wu");
+  b.onMatrixUnits("ChunkWUMatrix", "wu_matrix");
   b.keys(op.getKey());
   b.values(op.getValue());
   b.plan.chunk = op.getChunk();
@@ -134,6 +140,7 @@ static GatedDeltaPlan planWU(ChunkWUOp op) {
 
 static GatedDeltaPlan planState(ChunkStateOp op) {
   PlanBuilder b(op, GatedDeltaKernel::State, "ChunkState", "chunk_state");
+  b.onMatrixUnits("ChunkStateMatrix", "chunk_state_matrix");
   b.keys(op.getKey());
   b.values(op.getU());
   b.plan.chunk = int64_t(op.getChunk());
@@ -150,6 +157,7 @@ static GatedDeltaPlan planState(ChunkStateOp op) {
 
 static GatedDeltaPlan planOutput(ChunkOutputOp op) {
   PlanBuilder b(op, GatedDeltaKernel::Output, "ChunkOutput", "chunk_output");
+  b.onMatrixUnits("ChunkOutputMatrix", "chunk_output_matrix");
   b.keys(op.getKey());
   b.values(op.getValue());
   b.plan.chunk = int64_t(op.getChunk());
@@ -235,7 +243,10 @@ Value GatedDeltaPlan::resultOf(Value value) const {
 }
 
 int64_t mlir::hk::gatedDeltaSlices(const GatedDeltaPlan &plan,
+                                   const ::hk::Target &target,
                                    const ::hk::GatedDeltaTile &tile) {
-  int64_t perBlock = int64_t(tile.threads / tile.lanes) * tile.columns;
+  int64_t perBlock = tile.waves
+                         ? int64_t(tile.waves) * target.mmaM
+                         : int64_t(tile.threads / tile.lanes) * tile.columns;
   return (plan.values + perBlock - 1) / perBlock;
 }

@@ -41,6 +41,8 @@ struct GatedDeltaPlan {
   Operation *op = nullptr;
   ::hk::GatedDeltaKernel kernel;
   StringRef templateName, header;
+  /// The kernel on matrix units; empty: there is none.
+  StringRef matrixName, matrixHeader;
   int64_t heads = 1, valueHeads = 1, keys = 1, values = 1;
   int64_t chunk = 0;
   std::optional<double> scale, l2norm;
@@ -75,7 +77,7 @@ struct GatedDeltaPlan {
 bool takesSums(const GatedDeltaPlan &plan, CumsumOp cumsum);
 
 /// Blocks of a kernel that walks over tokens which share a head.
-int64_t gatedDeltaSlices(const GatedDeltaPlan &plan,
+int64_t gatedDeltaSlices(const GatedDeltaPlan &plan, const ::hk::Target &target,
                          const ::hk::GatedDeltaTile &tile);
 
 LogicalResult addGatedDeltaVariants(KernelOp kernel, const ::hk::Target &target,

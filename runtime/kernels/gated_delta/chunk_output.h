@@ -20,7 +20,7 @@ namespace hk {
 
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkOutput {
   static constexpr int kThreads = TILE.threads, kColumns = TILE.columns;
-  static constexpr int kChunk = S.chunk, kVec = keyVector(S.keys);
+  static constexpr int kChunk = S.chunk, kVec = S.keyVector;
   static constexpr int kRow = int(paddedRow(kChunk));
   /// Tokens that a thread sums for at a time.
   static constexpr int kTokens = 8;
@@ -32,7 +32,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkOutput {
   };
   static_assert(kLdsBytes<Shared> == gatedDeltaLds(kTarget,
                                                    GatedDeltaKernel::Output,
-                                                   S.chunk, S.keys));
+                                                   chunkShape(S), TILE));
 
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &,

@@ -13,13 +13,13 @@
 #ifndef HK_KERNELS_GATED_DELTA_KKT_H
 #define HK_KERNELS_GATED_DELTA_KKT_H
 
-#include "kernels/gated_delta/products.h"
+#include "kernels/gated_delta/matrix.h"
 
 namespace hk {
 
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkKkt {
   static constexpr int kThreads = TILE.threads;
-  using Products = ChunkProducts<S, kThreads>;
+  using Products = typename PickProducts<S, TILE>::Type;
   struct Staged {
     typename Products::Staged keys;
   };
@@ -38,7 +38,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkKkt {
                 gatedDeltaLds(kTarget,
                               S.sumsDecay ? GatedDeltaKernel::SumsAndKkt
                                           : GatedDeltaKernel::Kkt,
-                              S.chunk, S.keys));
+                              chunkShape(S), TILE));
 
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &,

@@ -18,13 +18,14 @@
 namespace hk {
 
 template <GatedDeltaSpec S, int THREADS> struct ChunkProducts {
-  static constexpr int kVec = keyVector(S.keys);
+  static constexpr int kVec = S.keyVector;
   static constexpr int kSlice = int(kktSlice(kTarget, S.keys));
   static constexpr int kRow = int(paddedRow(kSlice));
   static constexpr int kPiece = 4, kPieces = S.chunk / kPiece;
   static constexpr int kWork = kPieces * kPieces;
-  // A thread that had several pieces would need all slices for each.
-  static_assert(kIsHost || kWork <= THREADS);
+  /// Every thread stages for all; one that has several pieces does so for each.
+  static constexpr int kRounds =
+      kIsHost ? kWork : (kWork + THREADS - 1) / THREADS;
 
   struct Staged {
     float a[S.chunk * kRow], b[S.chunk * kRow];
@@ -39,8 +40,8 @@ template <GatedDeltaSpec S, int THREADS> struct ChunkProducts {
   template <class A, class B, class Use>
   HK_MEM static void run(Staged &staged, int length, A a, B b, Use use) {
     const int thread = kIsHost ? 0 : threadId();
-    for (int work = thread; work < (kIsHost ? kWork : THREADS);
-         work += THREADS) {
+    for (int round = 0; round < kRounds; ++round) {
+      int work = round * THREADS + thread;
       int i = work / kPieces * kPiece, j = work % kPieces * kPiece;
       bool needed = work < kWork && j <= i;
       Piece piece = {};

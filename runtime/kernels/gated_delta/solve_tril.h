@@ -27,7 +27,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct SolveTril {
   };
   static_assert(kLdsBytes<Shared> == gatedDeltaLds(kTarget,
                                                    GatedDeltaKernel::SolveTril,
-                                                   S.chunk, S.keys));
+                                                   chunkShape(S), TILE));
 
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &,

@@ -26,7 +26,8 @@ namespace hk {
 /// What does not change from launch to launch.
 struct GatedDeltaSpec {
   int heads, valueHeads, keys, values;
-  int chunk; // 0: recurrent
+  int chunk;     // 0: recurrent
+  int keyVector; // elements of a vector along the keys
   float scale;
   bool hasDecay, sumsDecay, hasKeyDecay, hasValueDecay, hasBeta, betaPerValue;
   bool normalises;
@@ -43,14 +44,32 @@ struct StateArgs {
   i64 lines, lineStride, headStride, rowStride;
 };
 
-/// Elements of a vector along the keys.
-constexpr int keyVector(int keys) {
-  return keys % 4 == 0 ? 4 : keys % 2 == 0 ? 2 : 1;
+/// What the LDS of a kernel depends on.
+constexpr ChunkShape chunkShape(const GatedDeltaSpec &s) {
+  return {s.chunk, s.keys, s.values};
+}
+
+/// The line of a sequence; -1: none.
+template <GatedDeltaSpec S>
+HK_DEV i64 stateLine(const StateArgs &a, i64 sequence) {
+  if constexpr (!S.hasState)
+    return -1;
+  i64 line = sequence;
+  if (a.indices)
+    line = S.wideIndices ? global<const i64>(a.indices)[sequence]
+                         : i64(global<const i32>(a.indices)[sequence]);
+  return line >= 0 && line < a.lines ? line : -1;
+}
+/// The line that a sequence begins with; -1: with zeros.
+template <GatedDeltaSpec S>
+HK_DEV i64 initialLine(const StateArgs &a, i64 sequence) {
+  bool fresh = a.initial && !global<const u8>(a.initial)[sequence];
+  return fresh ? -1 : stateLine<S>(a, sequence);
 }
 
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct HeadState {
   static constexpr int kLanes = TILE.lanes, kColumns = TILE.columns;
-  static constexpr int kVec = keyVector(S.keys);
+  static constexpr int kVec = S.keyVector;
   /// Vectors of keys per thread.
   static constexpr int kSteps = (S.keys + kVec * kLanes - 1) / (kVec * kLanes);
   static constexpr int kGroups = TILE.threads / kLanes;
@@ -103,22 +122,10 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct HeadState {
             fma<kColumns>(Columns(x[r][w]), d, s[r * kVec + w]);
   }
 
-  /// The line of a sequence; -1: none.
-  HK_MEM static i64 lineOf(const StateArgs &a, i64 sequence) {
-    if constexpr (!S.hasState)
-      return -1;
-    i64 line = sequence;
-    if (a.indices)
-      line = S.wideIndices ? global<const i64>(a.indices)[sequence]
-                           : i64(global<const i32>(a.indices)[sequence]);
-    return line >= 0 && line < a.lines ? line : -1;
-  }
-
   HK_MEM void load(const StateArgs &a, i64 sequence, i64 head, Place at) {
     HK_UNROLL for (int i = 0; i < kSteps * kVec; ++i) s[i] = 0;
-    i64 line = lineOf(a, sequence);
-    bool starts = a.initial && !global<const u8>(a.initial)[sequence];
-    if (line < 0 || starts || !at.valid)
+    i64 line = initialLine<S>(a, sequence);
+    if (line < 0 || !at.valid)
       return;
     auto base = global<const Storage<S.state>>(a.state) +
                 (line * a.lineStride + head * a.headStride);
@@ -132,7 +139,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct HeadState {
     });
   }
   HK_MEM void store(const StateArgs &a, i64 sequence, i64 head, Place at) {
-    i64 line = lineOf(a, sequence);
+    i64 line = stateLine<S>(a, sequence);
     if (line < 0 || !at.valid)
       return;
     auto base = global<Storage<S.state>>(a.state) +

@@ -27,8 +27,9 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkWU {
     float x[kChunk * kChunk];               // [j][i]
     float ofKeys[kChunk], ofValues[kChunk]; // factors of a token
   };
-  static_assert(kLdsBytes<Shared> ==
-                gatedDeltaLds(kTarget, GatedDeltaKernel::WU, S.chunk, S.keys));
+  static_assert(kLdsBytes<Shared> == gatedDeltaLds(kTarget,
+                                                   GatedDeltaKernel::WU,
+                                                   chunkShape(S), TILE));
 
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &,

@@ -152,6 +152,16 @@ struct AttentionFragments {
     }
   }
 
+  /// Sets the result to f(slot, column) of every element.
+  template <class F> HK_MEM void fillOutput(F f) {
+    int h = laneId() >> 5;
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int g = 0; g < 16; ++g) o[i][j][g] =
+                f(i, j / kPerm * kPerm * 32 +
+                         kPerm * (g / 4 * 8 + h * 4 + g % 4) + j % kPerm);
+  }
+
   /// f(slot, index, float &) over the registers of the result.
   template <class F> HK_MEM void eachOutput(F f) {
     HK_UNROLL for (int i = 0; i < kRows; ++i)

@@ -23,6 +23,8 @@
 //
 // forEachOutput(f): f(slot, column, Vec<float, n>).
 //
+// fillOutput(f): the result becomes f(slot, column) everywhere.
+//
 // eachOutput(f): f(slot, index, float &) over the result's registers.
 //
 // laneReduce(r, op): combines, per row, what the lanes of the wave hold.

@@ -175,6 +175,14 @@ struct AttentionFragments {
     }
   }
 
+  /// Sets the result to f(slot, column) of every element.
+  template <class F> HK_MEM void fillOutput(F f) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int e = 0; e < 4; ++e) o[i][j][e] =
+                f(i * 2 + e / 2, j * 8 + laneId() % 4 * 2 + e % 2);
+  }
+
   /// f(slot, index, float &) over the registers of the result.
   template <class F> HK_MEM void eachOutput(F f) {
     HK_UNROLL for (int i = 0; i < MI; ++i)

@@ -21,6 +21,25 @@
 
 namespace hk {
 
+/// What a load of so many bytes yields.
+template <int Bytes> struct LoadedWord;
+template <> struct LoadedWord<1> {
+  using Type = u8;
+};
+template <> struct LoadedWord<2> {
+  using Type = u16;
+};
+template <> struct LoadedWord<4> {
+  using Type = u32;
+};
+template <> struct LoadedWord<8> {
+  using Type = u32x2;
+};
+template <> struct LoadedWord<16> {
+  using Type = u32x4;
+};
+template <int Bytes> using WordOf = typename LoadedWord<Bytes>::Type;
+
 #if defined(__AMDGCN__)
 
 struct TileView {
@@ -79,16 +98,7 @@ struct TileView {
     return base + (row * stride + byte);
   }
   template <int Bytes> HK_MEM auto load(int row, u32 byte) const {
-    if constexpr (Bytes == 16)
-      return read<u32x4>(row, byte);
-    else if constexpr (Bytes == 8)
-      return read<u32x2>(row, byte);
-    else if constexpr (Bytes == 4)
-      return read<u32>(row, byte);
-    else if constexpr (Bytes == 2)
-      return read<u16>(row, byte);
-    else
-      return read<u8>(row, byte);
+    return read<WordOf<Bytes>>(row, byte);
   }
 
 private:
@@ -122,16 +132,7 @@ struct GatheredView {
   /// Of a row that is not there anything is read, for there is no branch and no
   /// mask to keep for every load; behind a row's end zeros, as products need.
   template <int Bytes> HK_MEM auto load(int row, u32 byte) const {
-    if constexpr (Bytes == 16)
-      return read<u32x4>(row, byte);
-    else if constexpr (Bytes == 8)
-      return read<u32x2>(row, byte);
-    else if constexpr (Bytes == 4)
-      return read<u32>(row, byte);
-    else if constexpr (Bytes == 2)
-      return read<u16>(row, byte);
-    else
-      return read<u8>(row, byte);
+    return read<WordOf<Bytes>>(row, byte);
   }
 
 private:
