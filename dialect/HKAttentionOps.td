@@ -125,7 +125,7 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
   let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
   let regions = (region AnyRegion:$score, AnyRegion:$weight);
   let hasRegionVerifier = 1;
-  let assemblyFormat = [{
+  let syntax = [{
     $query `,` $key `,` $value oilist(`q_offsets` $q_offsets | `kv_offsets` $kv_offsets
     | `kv_lens` $kv_lens | `block_table` $block_table | `table_offsets` $table_offsets
     | `sink` $sink | `q_scale` $q_scale | `k_scale` $k_scale | `v_scale` $v_scale)
@@ -187,7 +187,7 @@ def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine", "1",
   let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
   let hasVerifier = 0;
   let operandMaps = "";
-  let assemblyFormat = [{
+  let syntax = [{
     $partials `,` $slice_lse (`sink` $sink^)? attr-dict `:` type($partials) `,`
     type($slice_lse) (`sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
   }];
@@ -220,7 +220,7 @@ def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
   let arguments = (ins HK_Tensor:$values, HK_IndexTensor:$slots, HK_Tensor:$cache,
       DefaultValuedAttr<HK_CacheLayoutAttr, "::mlir::hk::CacheLayout::token_major">:$layout);
   let results = (outs HK_Tensor:$result);
-  let assemblyFormat = "$values `,` $slots `into` $cache (`layout` $layout^)? attr-dict `:` type($values) `,` type($slots) `,` type($cache)";
+  let syntax = "$values `,` $slots `into` $cache (`layout` $layout^)? attr-dict `:` type($values) `,` type($slots) `,` type($cache)";
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getCacheMutable(); }
     /// Dims of the cache that count rows of a block, heads, and elements of a
