@@ -127,7 +127,7 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
   let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
   let regions = (region AnyRegion:$score, AnyRegion:$weight);
   let hasRegionVerifier = 1;
-  let assemblyFormat = [{
+  let syntax = [{
     $query `,` $key `,` $value oilist(`q_offsets` $q_offsets | `kv_offsets` $kv_offsets
     | `kv_lens` $kv_lens | `block_table` $block_table | `table_offsets` $table_offsets
     | `sink` $sink | `q_scale` $q_scale | `k_scale` $k_scale | `v_scale` $v_scale)
@@ -197,7 +197,7 @@ def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine", "1",
                        Optional<HK_F32Tensor>:$sink);
   let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
   let operandMaps = "";
-  let assemblyFormat = [{
+  let syntax = [{
     custom<OperandPairs>($partials, $part_lses) (`sink` $sink^)? attr-dict `:`
     custom<TypePairs>(type($partials), type($part_lses))
     (`sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
@@ -235,7 +235,7 @@ def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
   let arguments = (ins HK_Tensor:$values, HK_IndexTensor:$slots, HK_Tensor:$cache,
       DefaultValuedAttr<HK_CacheLayoutAttr, "::mlir::hk::CacheLayout::token_major">:$layout);
   let results = (outs HK_Tensor:$result);
-  let assemblyFormat = "$values `,` $slots `into` $cache (`layout` $layout^)? attr-dict `:` type($values) `,` type($slots) `,` type($cache)";
+  let syntax = "$values `,` $slots `into` $cache (`layout` $layout^)? attr-dict `:` type($values) `,` type($slots) `,` type($cache)";
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getCacheMutable(); }
     /// Dims of the cache that count rows of a block, heads, and elements of a

@@ -61,7 +61,7 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<2>]>>:$k_slices);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
   let hasCanonicalizeMethod = 1;
-  let assemblyFormat = [{
+  let syntax = [{
     $lhs `,` $rhs custom<ProductScales>($lhs_scale, $rhs_scale)
     oilist(`transpose_a` $transpose_a | `transpose_b` $transpose_b
     | `k_slices` $k_slices) attr-dict `:`
@@ -91,7 +91,7 @@ def HK_SumSlicesOp : HK_RowwiseOp<"sum_slices", "0"> {
     shapes.isStatic({"input", getInput()}, 0);
     shapes.shape({"result", getResult()}, dimsOf(getInput(), 1));
   }];
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let syntax = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
 #endif // HK_HKMATMULOPS

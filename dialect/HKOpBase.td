@@ -131,7 +131,13 @@ def HK_OnlyKnownAttributes : NativeOpTrait<"OnlyKnownAttributes"> {
 }
 
 class HK_Op<string mnemonic, list<Trait> traits = []>
-    : Op<HK_Dialect, mnemonic, !listconcat([HK_OnlyKnownAttributes], traits)>;
+    : Op<HK_Dialect, mnemonic, !listconcat([HK_OnlyKnownAttributes], traits)> {
+  // The assembly format, in which `attr-dict` takes attributes of other dialects
+  // only: those of the operator are words, and have one spelling.
+  string syntax = "";
+  let assemblyFormat = !subst("attr-dict",
+      "`` custom<Braces>(attr-dict, \"getOperationName()\")", syntax);
+}
 
 // The operator's .cpp says how the sizes of its tensors are related: stateShapes.
 def HK_StatesShapes : DeclareOpInterfaceMethods<HK_ShapeOpInterface>;

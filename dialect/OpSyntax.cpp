@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Types that are written once, constants of one number, scales of a product,
-// pairs.
+// Types that are written once, words instead of braces, constants of one
+// number, scales of a product, pairs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OpSyntax.h"
+
+#include "OpUtils.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -49,6 +51,33 @@ void mlir::hk::printBinaryTypes(OpAsmPrinter &printer, Operation *op, Type lhs,
   if (rhs != lhs)
     printer << ", " << rhs;
   printResultType(printer, op, lhs, result);
+}
+
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+ParseResult mlir::hk::parseBraces(OpAsmParser &parser,
+                                  NamedAttrList &attributes,
+                                  StringRef operation) {
+  SMLoc loc = parser.getCurrentLocation();
+  NamedAttrList found;
+  if (parser.parseOptionalAttrDict(found))
+    return failure();
+  OperationName name(operation, parser.getContext());
+  for (NamedAttribute attribute : found)
+    if (llvm::is_contained(name.getAttributeNames(), attribute.getName()))
+      return parser.emitError(loc)
+             << "'" << operation << "' has '"
+             << wordOf(attribute.getName().getValue())
+             << "' as a word in front of the colon, not in braces";
+  attributes.append(found);
+  return success();
+}
+
+void mlir::hk::printBraces(OpAsmPrinter &printer, Operation *op, DictionaryAttr,
+                           StringRef) {
+  printer.printOptionalAttrDict(llvm::to_vector(op->getDiscardableAttrs()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,6 +34,13 @@ void printBinaryTypes(OpAsmPrinter &printer, Operation *op, Type lhs, Type rhs,
 ParseResult parseConstant(OpAsmParser &parser, ElementsAttr &value);
 void printConstant(OpAsmPrinter &printer, Operation *op, ElementsAttr value);
 
+/// Attributes of other dialects in braces. One of `operation` is an error: it
+/// is a word.
+ParseResult parseBraces(OpAsmParser &parser, NamedAttrList &attributes,
+                        StringRef operation);
+void printBraces(OpAsmPrinter &printer, Operation *op, DictionaryAttr,
+                 StringRef operation);
+
 /// `scales (lhs, rhs)`, `none` for a side without, nothing without any.
 using OptionalOperand = std::optional<OpAsmParser::UnresolvedOperand>;
 ParseResult parseProductScales(OpAsmParser &parser, OptionalOperand &lhs,

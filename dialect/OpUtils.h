@@ -29,6 +29,13 @@ inline bool compatibleSizes(int64_t a, int64_t b) {
   return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
 }
 
+/// The word that stands for an attribute of an operator: its name, but for
+/// `group_size`, which is written `group`.
+inline StringRef wordOf(StringRef attribute) {
+  attribute.consume_back("_size");
+  return attribute;
+}
+
 /// A size as MLIR prints it.
 std::string sizeText(int64_t size);
 

@@ -33,10 +33,10 @@ def products(own_fp8, k):
     n = 200
     for element, out in (("bf16", "bf16"), ("f32", "f32"), ("f16", "f32"), (own_fp8, "bf16"), ("i8", "i32"), ("i8", "f32")):
         for ta, tb in ((0, 1), (0, 0), (1, 0), (1, 1)):
-            words = ", ".join(["transpose_a"] * ta + ["transpose_b"] * tb)
+            words = " ".join(["transpose_a"] * ta + ["transpose_b"] * tb)
             yield ([tensor(k, "?", element) if ta else tensor("?", k, element),
                     tensor(n, k, element) if tb else tensor(k, n, element)], [tensor("?", n, out)],
-                   f"%r0 = hk.matmul %a0, %a1 {{{words}}} : $0, $1 -> !0")
+                   f"%r0 = hk.matmul %a0, %a1 {words} : $0, $1 -> !0")
     # Odd rows: nothing is aligned.
     yield ([tensor("?", 13, "bf16"), tensor(37, 13, "bf16")], [tensor("?", 37, "bf16")],
            "%r0 = hk.matmul %a0, %a1 transpose_b : $0, $1 -> !0")

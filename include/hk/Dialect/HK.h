@@ -60,6 +60,10 @@ LogicalResult reifyShapes(Operation *op, OpBuilder &b,
 template <typename ConcreteOp>
 class OperandsInMemory
     : public OpTrait::TraitBase<ConcreteOp, OperandsInMemory> {};
+template <typename ConcreteOp>
+class DecodesOperand : public OpTrait::TraitBase<ConcreteOp, DecodesOperand> {};
+template <typename ConcreteOp>
+class CountsItems : public OpTrait::TraitBase<ConcreteOp, CountsItems> {};
 } // namespace mlir::hk
 
 #include "hk/Dialect/HKInterfaces.h.inc"

@@ -310,9 +310,10 @@ private:
       unsigned operand = unsigned(kernel.getNumInputs() + index);
       bool isScale = gemm.quantize && value == gemm.quantize->getResult(1);
       if (isScale) {
-        out.open("if (col % 128 == 0)", /*conditional=*/true);
-        Position at =
-            puller.here(puller.defineIndex(out.depth(), "g", "col / 128"));
+        std::string group = std::to_string(gemm.quantizedGroup());
+        out.open("if (col % " + group + " == 0)", /*conditional=*/true);
+        Position at = puller.here(
+            puller.defineIndex(out.depth(), "g", "col / " + Twine(group)));
         puller.store(operand, at, 1, puller.pull(value, at, 1));
         out.close();
         continue;
@@ -323,6 +324,10 @@ private:
             .store(operand, value);
         continue;
       }
+      // Matching made sure that all columns come in vectors.
+      if (vec == 1 && gemm.quantize && value == gemm.quantize->getResult(0) &&
+          isa<Float4E2M1FNType>(elementTypeOf(value)))
+        continue;
       Position at = puller.here(puller.columns());
       puller.store(operand, at, vec, puller.pull(value, at, vec));
     }
@@ -334,7 +339,7 @@ private:
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, gemm, vec, zeros);
     std::string term = puller.statisticTerm(
-        gemm.quantize, gemm.quantize.getInput(), RowReduction::AbsMaximum,
+        gemm.quantize, gemm.quantize->getOperand(0), RowReduction::AbsMaximum,
         puller.here(puller.columns()), vec);
     out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
     return out.str().str();
@@ -374,7 +379,7 @@ private:
     int vec = vectorWidth();
     os << "struct Epilogue {\n"
           "  static constexpr int kVec = "
-       << vec << ", kGroup = " << (gemm.quantize ? kGemmGroup : 0)
+       << vec << ", kGroup = " << gemm.quantizedGroup()
        << ";\n  const u64 *words;\n\n";
     if (gemm.quantize)
       writeMethod("float", "stat",

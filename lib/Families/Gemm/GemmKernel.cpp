@@ -36,16 +36,16 @@ GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (auto gated = dyn_cast<GatedActivationOp>(op)) {
       gemm.gated = gated;
-    } else if (isa<DequantizeOp, QuantizeMxOp, QuantizeOp, TransposeOp>(op)) {
+    } else {
       bool decodes = false;
       for (GemmSide side : {GemmSide::Lhs, GemmSide::Rhs})
-        if (gemm.matmul &&
+        if (op->hasTrait<DecodesOperand>() && gemm.matmul &&
             op->getResult(0) == productOperand(gemm.matmul, side)) {
           gemm.decoders[static_cast<int32_t>(side)] = op;
           decodes = true;
         }
-      if (auto quantize = dyn_cast<QuantizeOp>(op); quantize && !decodes)
-        gemm.quantize = quantize;
+      if (!decodes && reductionGroupOf(op) != 0)
+        gemm.quantize = op;
     }
   return gemm;
 }
@@ -284,18 +284,12 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
   GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
   ::hk::GemmShapeClass shape;
   shape.operand = gemmOperandType(target, a.result, b.result);
-  // What DirectCopy of the kernels asks for.
-  auto staged = [&](const GemmOperand &operand, int64_t alignment) {
-    return operand.isDecoded() || operand.type() != shape.operand ||
-           !operand.isKContiguous() ||
-           operandAlignment(operand, alignment) < 16 ||
-           (operand.gathered && !::hk::copiesGatheredRows(target));
-  };
-  shape.staged = staged(a, alignA) || staged(b, alignB);
+  shape.staged = !copyVerdict(a, shape.operand, target, alignA).accepted() ||
+                 !copyVerdict(b, shape.operand, target, alignB).accepted();
   shape.pair = gemm.isPair();
   shape.scaled = gemm.hasScaleAlongK();
   shape.quantized = static_cast<bool>(gemm.quantizedLhs());
-  shape.group = gemm.quantize ? int32_t(kGemmGroup) : 0;
+  shape.group = int32_t(gemm.quantizedGroup());
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
   return shape;
 }
