@@ -12,6 +12,29 @@ func.func @widened_weights(%x: tensor<?x256xbf16>, %w: tensor<512x256xi8>, %s: t
   return %1 : tensor<?x512xbf16>
 }
 
+// Integers of 4 bits with zero points are decoded there, too.
+// CHECK-LABEL: func.func @int4_weights
+// CHECK: hk.fused {{ *}}gemm
+// CHECK-NOT: hk.fused
+// CHECK: hk.dequantize
+// CHECK: hk.matmul
+func.func @int4_weights(%x: tensor<?x256xbf16>, %w: tensor<512x256xui4>, %s: tensor<512x4xf16>, %z: tensor<512x4xui4>) -> tensor<?x512xbf16> {
+  %0 = hk.dequantize %w, %s, %z group 64 : tensor<512x256xui4>, tensor<512x4xf16>, tensor<512x4xui4> -> tensor<512x256xbf16>
+  %1 = hk.matmul %x, %0 transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  return %1 : tensor<?x512xbf16>
+}
+
+// Halves of 3 columns would part a byte.
+// CHECK-LABEL: func.func @int4_gate
+// CHECK: hk.fused {{ *}}gemm
+// CHECK: hk.gated_activation
+func.func @int4_gate(%x: tensor<?x64xbf16>, %w: tensor<64x6xui4>, %s: tensor<1xf32>) -> tensor<?x3xbf16> {
+  %0 = hk.dequantize %w, %s : tensor<64x6xui4>, tensor<1xf32> -> tensor<64x6xbf16>
+  %1 = hk.matmul %x, %0 : tensor<?x64xbf16>, tensor<64x6xbf16> -> tensor<?x6xbf16>
+  %2 = hk.gated_activation silu %1 : tensor<?x6xbf16> -> tensor<?x3xbf16>
+  return %2 : tensor<?x3xbf16>
+}
+
 // Both results of the quantisation are read by the product.
 // CHECK-LABEL: func.func @quantised_rows
 // CHECK: hk.fused {{ *}}gemm

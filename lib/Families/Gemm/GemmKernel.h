@@ -48,6 +48,8 @@ struct GemmOperand {
   /// Scales of the elements, or null; their dims along M (or N) and K and how
   /// many elements of those share one. No dim: all do.
   Value scale;
+  /// What is subtracted first, of the scales' shape; or null.
+  Value zeroPoint;
   std::optional<int64_t> scaleRow, scaleK;
   int64_t rowBlock = 0, kBlock = 0;
   /// Holds what is multiplied exactly.

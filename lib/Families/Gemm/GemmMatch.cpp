@@ -36,6 +36,14 @@ static bool canAlternate(GemmKernel gemm) {
   return !gemm.alternates() || (b.isKContiguous() && b.rowBlock <= 1);
 }
 
+/// Whether the second half of a pair's rows of B begins at a byte.
+static bool halvesAtByte(GemmKernel gemm) {
+  GemmOperand b = gemm.operand(GemmSide::Rhs);
+  int64_t rows = cast<RankedTensorType>(b.data.getType()).getDimSize(b.row);
+  return !gemm.isPair() || gemm.alternates() || b.isKContiguous() ||
+         !::hk::isPacked(b.type()) || rows % 4 == 0;
+}
+
 namespace {
 
 /// The group and what it would be with one operator more.
@@ -155,6 +163,9 @@ private:
     if (!canAlternate(with))
       return refuse(Reason::UnsupportedShape,
                     "whose columns alternate needs rows of B along k");
+    if (!halvesAtByte(with))
+      return refuse(Reason::UnsupportedShape,
+                    "whose halves of packed rows do not begin at bytes");
     return requireTile(with);
   }
 
@@ -239,6 +250,9 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
   if (!canAlternate(gemm))
     return refuse(Reason::UnsupportedShape,
                   "scales several rows of B, which alternate");
+  if (!halvesAtByte(gemm))
+    return refuse(Reason::UnsupportedShape,
+                  "makes packed rows whose halves do not begin at bytes");
   if (!hasLegalTile(gemm, context.target))
     return refuse(Reason::LdsExceeded, "needs a tile that " +
                                            Twine(context.target.name) +

@@ -282,18 +282,18 @@ static bool makesOneRow(ArrayRef<Operation *> ops) {
          });
 }
 
-/// fp4 is stored two elements at a time, and the scale of a group where the
-/// group begins: between two elements where its size is odd.
+/// Packed types are stored two elements at a time, and the scale of a group
+/// where the group begins: between two elements where its size is odd.
 static Verdict checkPairs(ArrayRef<Operation *> ops) {
-  bool fp4 = llvm::any_of(ops, [](Operation *op) {
+  bool packed = llvm::any_of(ops, [](Operation *op) {
     return llvm::any_of(op->getResultTypes(), [](Type type) {
-      return isa<Float4E2M1FNType>(getElementTypeOrSelf(type));
+      return isPacked(getElementTypeOrSelf(type));
     });
   });
   for (Operation *op : ops)
-    if (fp4 && reductionGroupOf(op) % 2 != 0)
+    if (packed && reductionGroupOf(op) % 2 != 0)
       return Verdict::refuse(Reason::UnsupportedShape,
-                             "fp4 beside groups of " +
+                             "elements of 4 bits beside groups of " +
                                  Twine(reductionGroupOf(op)) +
                                  ", an odd number");
   return Verdict::accept();

@@ -96,3 +96,10 @@ func.func @chain(%v: tensor<?x2x64xbf16>, %s: tensor<?xi32>, %cache: tensor<1x51
   %d = hk.kv_cache_write %v, %s into %c : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
   return %d : tensor<1x512x2x64xbf16>
 }
+
+// -----
+
+// expected-error @+1 {{expected the last size of argument #0 to be static and even for 'ui4', but got 'tensor<4x?xui4>'}}
+func.func @packed(%x: tensor<4x?xui4>) {
+  return
+}
