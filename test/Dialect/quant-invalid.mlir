@@ -89,7 +89,7 @@ func.func @mx_odd(%x: tensor<2x63xf32>) {
 // -----
 
 func.func @mx_dynamic(%x: tensor<2x?xf32>) {
-  // expected-error @below {{expected size of dim 1 of quantized to be static, but got ?}}
+  // expected-error @below {{expected size of dim 1 of quantized to be static for 'f4E2M1FN', but got ?}}
   %q, %s = hk.quantize_mx even %x : tensor<2x?xf32> -> tensor<2x?xf4E2M1FN>, tensor<2x?xf8E8M0FNU>
   return
 }
@@ -153,7 +153,7 @@ func.func @int4_odd(%q: tensor<64x63xui4>, %s: tensor<64x1xf32>) {
 // -----
 
 func.func @int4_dynamic(%q: tensor<64x?xi4>, %s: tensor<64x1xf32>) {
-  // expected-error @below {{expected size of dim 1 of input to be even for 'i4', but got ?}}
+  // expected-error @below {{expected size of dim 1 of input to be static for 'i4', but got ?}}
   %0 = hk.dequantize %q, %s : tensor<64x?xi4>, tensor<64x1xf32> -> tensor<64x?xbf16>
   return
 }

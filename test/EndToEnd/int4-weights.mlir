@@ -11,7 +11,7 @@
 // RUN: %python %S/Inputs/int4_weights.py check %t | FileCheck %s --check-prefix=FORMULA
 // RUN: env HK_EMU_CHIP=gfx942 HK_HIP_LIBRARY=%hk_build/lib/libhk_emu.so hk-run %t/m.so --device=hip:0 --function=gptq --input=x=%t/x.npy --check=%s --check-weights=%t/w.safetensors | FileCheck %s
 // A view that the file's tensor is not.
-// RUN: sed 's/16x40x8xui4/40x16x8xui4/' %s > %t/bad.mlir
+// RUN: echo 'hk.weight @w "gptq.qweight" : tensor<40x16x8xui4> func.func @f() -> tensor<40x16x8xui4> { %%0 = hk.weight_ref @w : tensor<40x16x8xui4> return %%0 : tensor<40x16x8xui4> }' > %t/bad.mlir
 // RUN: not hk-compile %t/bad.mlir -o %t/bad.so --target=host --weights=%t/w.safetensors 2>&1 | FileCheck %s --check-prefix=BAD
 
 // INFO-COUNT-3: "launches": 1

@@ -414,6 +414,8 @@ private:
       os << (operand.zeroPoint
                  ? ", Affine<" + dtypeText(elementTypeOf(operand.zeroPoint)) +
                        ", "
+             : operand.fixedZero
+                 ? ", Shifted<" + floatText(*operand.fixedZero) + ", "
                  : ", Scaled<")
          << dtypeText(elementTypeOf(operand.scale)) << ", "
          << (operand.scaleRow ? operand.rowBlock : 0) << ", "

@@ -102,6 +102,23 @@ std::optional<int64_t> GemmKernel::scaleRowDim(const GemmOperand &operand,
                                        : scaleRank - 2);
 }
 
+/// What all elements of a constant are.
+static std::optional<double> splatOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || !constant.getValue().isSplat())
+    return std::nullopt;
+  Type element = tensorOf(value).getElementType();
+  if (isa<FloatType>(element)) {
+    APFloat number = *constant.getValue().getValues<APFloat>().begin();
+    bool loses = false;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+    return number.convertToDouble();
+  }
+  APInt number = *constant.getValue().getValues<APInt>().begin();
+  return element.isUnsignedInteger() ? double(number.getZExtValue())
+                                     : double(number.getSExtValue());
+}
+
 GemmOperand GemmKernel::operand(GemmSide side) {
   bool lhs = side == GemmSide::Lhs;
   GemmOperand operand;
@@ -125,6 +142,8 @@ GemmOperand GemmKernel::operand(GemmSide side) {
     operand.data = dequantize.getInput();
     operand.scale = dequantize.getScale();
     operand.zeroPoint = dequantize.getZeroPoint();
+    if (operand.zeroPoint && (operand.fixedZero = splatOf(operand.zeroPoint)))
+      operand.zeroPoint = nullptr;
     RankedTensorType type = tensorOf(operand.scale);
     bool mx = isa<Float8E8M0FNUType>(type.getElementType());
     int64_t group =

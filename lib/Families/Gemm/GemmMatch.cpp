@@ -232,7 +232,16 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
     if (operand.row != last && operand.k != last)
       return refuse(Reason::UnsupportedShape,
                     "makes matrices whose elements lie apart");
-  } else if (!isa<DequantizeOp>(op)) {
+  } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
+    // Constants become a part of the kernel's body; decoders read memory.
+    GemmKernel with = gemm;
+    with.decoders[ofLhs ? 0 : 1] = op;
+    GemmOperand operand = with.operand(ofLhs ? GemmSide::Lhs : GemmSide::Rhs);
+    for (Value value : {operand.data, operand.scale, operand.zeroPoint})
+      if (value && value.getDefiningOp<ConstantOp>())
+        return refuse(Reason::UnsupportedShape,
+                      "has constants where the product's kernel needs memory");
+  } else {
     // Both results are the left operand and its scales, block by block along k.
     if (!ofLhs || !gemm.operand(GemmSide::Lhs).isKContiguous() ||
         matmul.getLhsScale() != op->getResult(1) ||

@@ -78,6 +78,17 @@ struct Affine : Scaled<ScaleT, Rows, Depth, Result> {
   }
 };
 
+/// The same with one zero point for all.
+template <float Zero, DType ScaleT, int Rows, int Depth, DType Result>
+struct Shifted : Scaled<ScaleT, Rows, Depth, Result> {
+  static constexpr bool kExact = false;
+
+  template <int V>
+  HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
+    return roundTo<Result, V>((x - Zero) * of.scale);
+  }
+};
+
 /// What hk.quantize_mx makes of them, blocks of 32 along k, times its scale.
 template <DType Code, MxRounding Rounding> struct MxQuantized {
   static constexpr bool kDecodes = true, kHasScales = false;

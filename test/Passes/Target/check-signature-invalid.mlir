@@ -1,6 +1,6 @@
 // RUN: hk-opt -hk-check-signature -split-input-file -verify-diagnostics %s
 
-// expected-error @+1 {{'func.func' op expected argument #1 to be a ranked tensor of f32, bf16, f16, i1, i8, i16, i32, i64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU or f4E2M1FN, but got 'f32'}}
+// expected-error @+1 {{'func.func' op expected argument #1 to be a ranked tensor of f32, bf16, f16, i1, i4, ui4, i8, i16, i32, i64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU or f4E2M1FN, but got 'f32'}}
 func.func @scalar(%x: tensor<4xf32>, %y: f32) {
   return
 }
