@@ -26,10 +26,14 @@ func.func @int4_weights(%x: tensor<?x256xbf16>, %w: tensor<512x256xui4>, %s: ten
 
 // A constant zero point is a part of the decoder, a constant scale is not.
 // CHECK-LABEL: func.func @constants
-// CHECK: hk.fused {{ *}}rowwise
 // CHECK: hk.fused {{ *}}gemm
 // CHECK: hk.constant 8
 // CHECK: hk.dequantize
+// CHECK: hk.matmul
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.dequantize
+// CHECK: hk.fused {{ *}}gemm
+// CHECK-NOT: hk.dequantize
 // CHECK: hk.matmul
 func.func @constants(%x: tensor<?x256xbf16>, %w: tensor<512x256xui4>, %s: tensor<512x4xf16>, %q: tensor<512x256xi8>) -> (tensor<?x512xbf16>, tensor<?x512xbf16>) {
   %z = hk.constant 8 : tensor<1xi8>

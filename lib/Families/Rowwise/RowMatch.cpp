@@ -85,6 +85,11 @@ bool mlir::hk::isTransposedStore(
   if (!transpose || transpose.getPermutation().empty() ||
       transpose.getPermutation().front() == 0)
     return false;
+  // Two elements that share a byte must be stored together.
+  auto type = cast<RankedTensorType>(transpose.getType());
+  if (isPacked(type.getElementType()) &&
+      transpose.getPermutation().back() != type.getRank() - 1)
+    return false;
   Operation *producer = transpose.getInput().getDefiningOp();
   if (!producer || isa<ConstantOp>(producer) || !isMember(producer))
     return false;
