@@ -215,7 +215,7 @@ LogicalResult KVCacheWriteOp::verify() {
   Named cache{"cache", getCache()};
   if (failed(expectElement(*this, {"values", getValues()}, cache.element())))
     return failure();
-  bool packed = isa<Float4E2M1FNType>(cache.element());
+  bool packed = isPacked(cache.element());
   if (packed && getElementDims().back() + 1 != cache.rank())
     return emitOpError("expected a layout with elements of a head side by side "
                        "for ")

@@ -105,21 +105,32 @@ def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0", [HK_StatesShapes,
     HK_DecodesOperand]> {
   let summary = "quantised values times their scales";
   let description = [{
-    y = q * s in f32, rounded once. The scale has one element, or the rank of q
-    with each dim either 1 or ceil(size / block), where a block is `group`
-    elements of the last dim, 128 unless given (32 for e8m0 scales). An e8m0 byte of 255 is NaN.
+    y = q * s in f32, rounded once. The scale, f32, bf16, f16 or e8m0, has one
+    element, or the rank of q with each dim either 1 or ceil(size / block), where a
+    block is `group` elements of the last dim, 128 unless given (32 for e8m0
+    scales). An e8m0 byte of 255 is NaN.
+
+    Integer codes (i8, i4, ui4) may have zero points, of one element or of the
+    scale's shape, i8, i4, ui4, f32, bf16 or f16: y = (q - z) * s, both operations in
+    f32, then rounded once. i4 and ui4 are packed along the last dim, low half of a
+    byte first, in codes as in zero points.
 
     Example:
     ```mlir
     %y = hk.dequantize %q, %s : tensor<?x4096xf8E4M3FN>, tensor<?x32xf32> -> tensor<?x4096xbf16>
+    %w = hk.dequantize %c, %t, %z group 64 : tensor<512x256xui4>, tensor<512x4xf16>, tensor<512x4xui4> -> tensor<512x256xbf16>
     ```
   }];
   let arguments = (ins HK_Tensor:$input, HK_Tensor:$scale,
+                       Optional<HK_Tensor>:$zero_point,
                        DefaultValuedAttr<I64Attr, "128">:$group_size);
   let results = (outs HK_RealTensor:$result);
   let operandMaps = "::mlir::hk::scaledMaps(getOperation(), getScaleGroup())";
   let vectorDivisors = "::mlir::hk::scaleGroups(getScale(), getScaleGroup())";
-  let syntax = "$input `,` $scale (`group` $group_size^)? attr-dict `:` type($input) `,` type($scale) `->` type($result)";
+  let syntax = [{
+    $input `,` $scale (`,` $zero_point^)? (`group` $group_size^)? attr-dict `:`
+    type($input) `,` type($scale) (`,` type($zero_point)^)? `->` type($result)
+  }];
   let extraClassDeclaration = [{
     /// Elements of the last dim that share a scale.
     int64_t getScaleGroup();

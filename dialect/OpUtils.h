@@ -47,6 +47,9 @@ LogicalResult expectElement(Operation *op, Named v, Type element);
 LogicalResult expectShape(Operation *op, Named v, ArrayRef<int64_t> shape);
 /// The size of `dim` is known at compile time.
 LogicalResult expectStatic(Operation *op, Named v, int64_t dim);
+/// Rows of a packed type begin at a byte: the last size is static and even.
+LogicalResult expectPacked(Operation *op, StringRef name,
+                           RankedTensorType type);
 
 /// NumPy broadcasting of `operands` gives `result`'s shape.
 LogicalResult expectBroadcast(Operation *op, ArrayRef<Named> operands,

@@ -98,20 +98,24 @@ SmallVector<AffineMap> mlir::hk::partMaps(Operation *op, int64_t axis) {
 SmallVector<AffineMap> mlir::hk::scaledMaps(Operation *op, int64_t group) {
   MapBuilder b(op);
   RankedTensorType type = tensorType(op->getOperand(0));
-  RankedTensorType scale = tensorType(op->getOperand(1));
-  bool aligned = scale.getRank() == type.getRank();
-  SmallVector<AffineExpr> exprs;
-  for (int64_t dim = 0; dim < scale.getRank(); ++dim) {
-    bool last = dim + 1 == scale.getRank();
-    bool same = aligned && scale.getDimSize(dim) == type.getDimSize(dim);
-    if (scale.getDimSize(dim) == 1 && !(same && !last))
-      exprs.push_back(b.zero());
-    else if (!last && (type.isDynamicDim(dim) || same))
-      exprs.push_back(b.loop(dim));
-    else
-      exprs.push_back(b.loop(dim).floorDiv(group));
+  SmallVector<AffineMap> maps = {b.identity()};
+  for (Value operand : op->getOperands().drop_front()) {
+    RankedTensorType scale = tensorType(operand);
+    bool aligned = scale.getRank() == type.getRank();
+    SmallVector<AffineExpr> exprs;
+    for (int64_t dim = 0; dim < scale.getRank(); ++dim) {
+      bool last = dim + 1 == scale.getRank();
+      bool same = aligned && scale.getDimSize(dim) == type.getDimSize(dim);
+      if (scale.getDimSize(dim) == 1 && !(same && !last))
+        exprs.push_back(b.zero());
+      else if (!last && (type.isDynamicDim(dim) || same))
+        exprs.push_back(b.loop(dim));
+      else
+        exprs.push_back(b.loop(dim).floorDiv(group));
+    }
+    maps.push_back(b.get(exprs));
   }
-  return {b.identity(), b.get(exprs)};
+  return maps;
 }
 
 SmallVector<int64_t> mlir::hk::scaleGroups(Value scale, int64_t group) {

@@ -416,7 +416,13 @@ private:
          << floatText(quantize.getAmaxFloor().convertToDouble()) << ", "
          << (quantize.getPowerOfTwo() ? "true" : "false") << ">";
     else if (operand.scale)
-      os << ", Scaled<" << dtypeText(elementTypeOf(operand.scale)) << ", "
+      os << (operand.zeroPoint
+                 ? ", Affine<" + dtypeText(elementTypeOf(operand.zeroPoint)) +
+                       ", "
+             : operand.fixedZero
+                 ? ", Shifted<" + floatText(*operand.fixedZero) + ", "
+                 : ", Scaled<")
+         << dtypeText(elementTypeOf(operand.scale)) << ", "
          << (operand.scaleRow ? operand.rowBlock : 0) << ", "
          << (operand.scaleK ? operand.kBlock : 0) << ", "
          << dtypeText(operand.result) << ">";
@@ -492,6 +498,7 @@ private:
                  : words.dim(argument(a.data), op.getAlongK() ? a.k : a.row))
        << ";\n  groups.stride = " << groupStride(b.data)
        << ";\n  groups.strideDecode = " << groupStride(b.scale)
+       << ";\n  groups.strideZeros = " << groupStride(b.zeroPoint)
        << ";\n  groups.strideFold = "
        << groupStride(folds ? op.getRhsScale() : Value()) << ";\n";
   }
@@ -541,6 +548,19 @@ private:
     if (operand.scale)
       writeScales((name + ".decode").str(), operand.scale, operand.scaleRow,
                   operand.scaleK);
+    if (operand.zeroPoint)
+      writeZeroPoint(name, operand);
+  }
+
+  /// One for all has no strides.
+  void writeZeroPoint(StringRef name, const GemmOperand &operand) {
+    bool many = cast<ShapedType>(operand.zeroPoint.getType()).getShape() ==
+                cast<ShapedType>(operand.scale.getType()).getShape();
+    auto dim = [&](std::optional<int64_t> dim) {
+      return many ? dim : std::nullopt;
+    };
+    writeScales((name + ".zeros").str(), operand.zeroPoint,
+                dim(operand.scaleRow), dim(operand.scaleK));
   }
 
   /// The scales of the partial sums along k, unless the kernel makes them.

@@ -36,6 +36,14 @@ static bool canAlternate(GemmKernel gemm) {
   return !gemm.alternates() || (b.isKContiguous() && b.rowBlock <= 1);
 }
 
+/// Whether the second half of a pair's rows of B begins at a byte.
+static bool halvesAtByte(GemmKernel gemm) {
+  GemmOperand b = gemm.operand(GemmSide::Rhs);
+  int64_t rows = cast<RankedTensorType>(b.data.getType()).getDimSize(b.row);
+  return !gemm.isPair() || gemm.alternates() || b.isKContiguous() ||
+         !::hk::isPacked(b.type()) || rows % 4 == 0;
+}
+
 namespace {
 
 /// The group and what it would be with one operator more.
@@ -166,6 +174,9 @@ private:
     if (!canAlternate(with))
       return refuse(Reason::UnsupportedShape,
                     "whose columns alternate needs rows of B along k");
+    if (!halvesAtByte(with))
+      return refuse(Reason::UnsupportedShape,
+                    "whose halves of packed rows do not begin at bytes");
     return requireTile(with);
   }
 
@@ -239,7 +250,16 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
     if (operand.row != last && operand.k != last)
       return refuse(Reason::UnsupportedShape,
                     "makes matrices whose elements lie apart");
-  } else if (!isa<DequantizeOp>(op)) {
+  } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
+    // Constants become a part of the kernel's body; decoders read memory.
+    GemmKernel with = gemm;
+    with.decoders[ofLhs ? 0 : 1] = op;
+    GemmOperand operand = with.operand(ofLhs ? GemmSide::Lhs : GemmSide::Rhs);
+    for (Value value : {operand.data, operand.scale, operand.zeroPoint})
+      if (value && value.getDefiningOp<ConstantOp>())
+        return refuse(Reason::UnsupportedShape,
+                      "has constants where the product's kernel needs memory");
+  } else {
     // Both results are the left operand and its scales, block by block along k.
     if (!ofLhs || !gemm.operand(GemmSide::Lhs).isKContiguous() ||
         matmul.getLhsScale() != op->getResult(1) ||
@@ -257,6 +277,9 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
   if (!canAlternate(gemm))
     return refuse(Reason::UnsupportedShape,
                   "scales several rows of B, which alternate");
+  if (!halvesAtByte(gemm))
+    return refuse(Reason::UnsupportedShape,
+                  "makes packed rows whose halves do not begin at bytes");
   if (!hasLegalTile(gemm, context.target))
     return refuse(Reason::LdsExceeded, "needs a tile that " +
                                            Twine(context.target.name) +

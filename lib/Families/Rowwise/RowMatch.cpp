@@ -85,6 +85,11 @@ bool mlir::hk::isTransposedStore(
   if (!transpose || transpose.getPermutation().empty() ||
       transpose.getPermutation().front() == 0)
     return false;
+  // Two elements that share a byte must be stored together.
+  auto type = cast<RankedTensorType>(transpose.getType());
+  if (isPacked(type.getElementType()) &&
+      transpose.getPermutation().back() != type.getRank() - 1)
+    return false;
   Operation *producer = transpose.getInput().getDefiningOp();
   if (!producer || isa<ConstantOp>(producer) || !isMember(producer))
     return false;
@@ -286,18 +291,18 @@ static bool makesOneRow(ArrayRef<Operation *> ops) {
          });
 }
 
-/// fp4 is stored two elements at a time, and the scale of a group where the
-/// group begins: between two elements where its size is odd.
+/// Packed types are stored two elements at a time, and the scale of a group
+/// where the group begins: between two elements where its size is odd.
 static Verdict checkPairs(ArrayRef<Operation *> ops) {
-  bool fp4 = llvm::any_of(ops, [](Operation *op) {
+  bool packed = llvm::any_of(ops, [](Operation *op) {
     return llvm::any_of(op->getResultTypes(), [](Type type) {
-      return isa<Float4E2M1FNType>(getElementTypeOrSelf(type));
+      return isPacked(getElementTypeOrSelf(type));
     });
   });
   for (Operation *op : ops)
-    if (fp4 && reductionGroupOf(op) % 2 != 0)
+    if (packed && reductionGroupOf(op) % 2 != 0)
       return Verdict::refuse(Reason::UnsupportedShape,
-                             "fp4 beside groups of " +
+                             "elements of 4 bits beside groups of " +
                                  Twine(reductionGroupOf(op)) +
                                  ", an odd number");
   return Verdict::accept();
