@@ -194,13 +194,14 @@ FailureOr<Tensor> Node::slice(const Tensor &x, int64_t dim, const Size &offset,
     return x;
   Shape shape = x.shape;
   shape[dim] = size;
+  // No elements begin anywhere, but a view may not begin at its end.
+  Size begin = size.isConstant(0) ? Size(0) : offset;
   HK_TRY(made, type(x.dtype, shape));
   SmallVector<OpFoldResult> offsets, sizes,
       strides(x.rank(), b.getIndexAttr(1));
   for (auto [d, s] : llvm::enumerate(shape)) {
     bool cut = int64_t(d) == dim;
-    offsets.push_back(
-        graph.symbols.materialize(b, loc, cut ? offset : Size(0)));
+    offsets.push_back(graph.symbols.materialize(b, loc, cut ? begin : Size(0)));
     sizes.push_back(graph.symbols.materialize(b, loc, s));
   }
   strides[dim] = b.getIndexAttr(stride);

@@ -91,10 +91,42 @@ static FailureOr<Tensor> reduced(Node &node, const Reduction &reduction,
   return node.reshape(made, reduction.shape);
 }
 
+/// Integers along one dim are summed as the total behind their prefix sums, so
+/// that they wrap as integers do.
+static LogicalResult sumIntegers(Node &node) {
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(reduced, reducedDims(node, x.rank()));
+  bool keep = node.integer("keepdims", 1) != 0;
+  if (llvm::count(reduced, true) != 1)
+    return node.error() << "expected one axis for a sum of integers, but got "
+                        << llvm::count(reduced, true);
+  int64_t dim = llvm::find(reduced, true) - reduced.begin();
+  Shape longer = x.shape;
+  longer[dim] = longer[dim] + 1;
+  HK_TRY(type, node.type(x.dtype, longer));
+  OperationState state(node.loc, CumsumOp::getOperationName());
+  CumsumOp::build(node.b, state, type, ScanKind::offsets, x.value,
+                  /*bounds=*/Value(), dim, /*chunk=*/IntegerAttr(),
+                  /*reverse=*/false);
+  Tensor sums{node.b.create(state)->getResult(0), x.dtype, longer};
+  HK_TRY(total, node.slice(sums, dim, x.shape[dim], 1));
+  Shape shape = total.shape;
+  if (!keep)
+    shape.erase(shape.begin() + dim);
+  HK_TRY(made, node.reshape(total, shape));
+  return node.result(0, made);
+}
+
 template <ReduceKind kind> static LogicalResult reduce(Node &node) {
   HK_TRY(reduction, prepare(node));
   HK_TRY(made, reduced(node, reduction, reduction.x, kind, reduction.x.dtype));
   return node.result(0, made);
+}
+
+static LogicalResult reduceSum(Node &node) {
+  int dtype = node.input(0).dtype;
+  return dtype == kInt32 || dtype == kInt64 ? sumIntegers(node)
+                                            : reduce<ReduceKind::sum>(node);
 }
 
 static LogicalResult reduceMean(Node &node) {
@@ -168,7 +200,8 @@ static LogicalResult cumsum(Node &node) {
 ArrayRef<Operator> mlir::hk::importer::reductionOperators() {
   using K = ReduceKind;
   static const Operator table[] = {
-      {"", "ReduceSum", 11, 1, 2, reduce<K::sum>, "of reals"},
+      {"", "ReduceSum", 11, 1, 2, reduceSum,
+       "of reals, or of int32 and int64 over one axis"},
       {"", "ReduceMax", 11, 1, 2, reduce<K::max>, "of reals"},
       {"", "ReduceMin", 11, 1, 2, reduce<K::min>, "of reals"},
       {"", "ReduceMean", 11, 1, 2, reduceMean,
