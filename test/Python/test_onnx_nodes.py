@@ -96,7 +96,7 @@ def test_compiled(cases, tmp_path):
     weights = mlir.with_suffix(".safetensors")
     module = hk.load(hk.compile(mlir, weights=weights if weights.exists() else None), threads=2)
     for case in chosen:
-        results = module[case.name](*(np.ascontiguousarray(a) for a in
+        results = module[case.name](*(np.asarray(a, order="C") for a in
                                       arguments(mlir, case.name, case)))
         for result, expected in zip(results, case.outputs, strict=True):
             expected = np.asarray(expected)

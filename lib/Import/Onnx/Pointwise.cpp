@@ -285,7 +285,8 @@ static LogicalResult castTo(Node &node, int64_t dtype) {
   if (!info)
     return node.error() << "expected a type that is a number, but got "
                         << dtypeName(dtype);
-  if (!item.tensor && node.graph.integersOf(item) && dtype == kInt64) {
+  if (!item.tensor && node.graph.integersOf(item) &&
+      (dtype == kInt64 || (dtype == kInt32 && item.integers))) {
     Item made = item;
     made.dtype = dtype;
     made.integers = node.graph.integersOf(item);

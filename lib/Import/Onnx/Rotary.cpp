@@ -33,20 +33,25 @@ FailureOr<Tensor> mlir::hk::importer::rotate(Node &node, const Tensor &x,
                         << node.graph.symbols.describe(x.shape.back())
                         << " elements of a head, but got "
                         << node.graph.symbols.describe(rotated);
-  Tensor rows = x, c = cos, s = sin;
-  if (!positions) {
-    // A row of the tables for each token, in order.
-    Size tokens = x.shape[0] * x.shape[1];
-    HK_TRY(flat, node.reshape(x, {tokens, x.shape[2], x.shape[3]}));
+  // One row for each token: the tables' row is its position, or the token's
+  // own.
+  Size tokens = x.shape[0] * x.shape[1];
+  HK_TRY(rows, node.reshape(x, {tokens, x.shape[2], x.shape[3]}));
+  Tensor c = cos, s = sin;
+  Value places;
+  if (positions) {
+    HK_TRY(flat, node.reshape(*positions, tokens));
+    places = flat.value;
+  } else {
     HK_TRY(flatCos, node.reshape(cos, {tokens, cos.shape.back()}));
     HK_TRY(flatSin, node.reshape(sin, {tokens, sin.shape.back()}));
-    rows = flat, c = flatCos, s = flatSin;
+    c = flatCos, s = flatSin;
   }
   HK_TRY(type, node.type(x.dtype, rows.shape));
   auto style = RopeStyleAttr::get(
       node.b.getContext(), interleaved ? RopeStyle::gptj : RopeStyle::neox);
   auto op = RopeOp::create(node.b, node.loc, type, style, rows.value, c.value,
-                           s.value, positions ? positions->value : Value(),
+                           s.value, places,
                            /*offsets=*/Value(), /*bounds=*/Value());
   return node.reshape(Tensor{op, x.dtype, rows.shape}, x.shape);
 }
