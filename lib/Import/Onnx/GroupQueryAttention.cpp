@@ -53,13 +53,12 @@ static FailureOr<Heads> rows(Node &node, int64_t heads, int64_t keyHeads) {
   return Heads{q, k, v};
 }
 
-/// i32 ones of shape [B, S], of any numbers of that shape.
-static FailureOr<Tensor> ones(Node &node, const Tensor &query) {
-  HK_TRY(head, node.slice(query, 2, 0, 1));
-  HK_TRY(element, node.slice(head, 3, 0, 1));
-  HK_TRY(flat, node.reshape(element, {query.shape[0], query.shape[1]}));
+/// i32 ones of shape [B, S, 1], of any numbers of that many rows.
+static FailureOr<Tensor> ones(Node &node) {
+  HK_TRY(rows, node.tensor(0));
+  HK_TRY(element, node.slice(rows, 2, 0, 1));
   // NaN becomes 0 as an integer, so that 0 times it is 0, too.
-  HK_TRY(number, node.cast(flat, kInt32));
+  HK_TRY(number, node.cast(element, kInt32));
   HK_TRY(zero, node.scalar(0, kInt32));
   HK_TRY(one, node.scalar(1, kInt32));
   HK_TRY(zeros, node.binary<MulOp>(number, zero));
@@ -83,20 +82,21 @@ static FailureOr<Places> placesOf(Node &node, const Tensor &query) {
   HK_TRY(narrow, node.cast(last, kInt32));
   HK_TRY(one, node.scalar(1, kInt32));
   HK_TRY(total, node.binary<AddOp>(narrow, one));
-  HK_TRY(all, ones(node, query));
-  HK_TRY(index, count(node, all, 1));
-  // S as a number: known, or how many ones a row has.
-  FailureOr<Tensor> number = failure();
-  if (std::optional<int64_t> known = tokens.getConstant()) {
-    number = node.scalar(double(*known), kInt32);
-  } else {
-    HK_TRY(real, node.cast(all, kFloat));
-    HK_TRY(type, node.type(kFloat, {batch, Size(1)}));
-    Tensor sum{ReduceOp::create(node.b, node.loc, type, ReduceKind::sum,
-                                real.value, 1),
-               kFloat, Shape{batch, Size(1)}};
-    number = node.cast(sum, kInt32);
-  }
+  HK_TRY(all, ones(node));
+  // Prefix sums with the total behind: the tokens' numbers, and S.
+  Shape longer{batch, tokens + 1, Size(1)};
+  HK_TRY(type, node.type(kInt32, longer));
+  OperationState state(node.loc, CumsumOp::getOperationName());
+  CumsumOp::build(node.b, state, type, ScanKind::offsets, all.value,
+                  /*bounds=*/Value(), /*dim=*/1, /*chunk=*/IntegerAttr(),
+                  /*reverse=*/false);
+  Tensor sums{node.b.create(state)->getResult(0), kInt32, longer};
+  HK_TRY(numbers, node.slice(sums, 1, 0, tokens));
+  HK_TRY(index, node.reshape(numbers, {batch, tokens}));
+  HK_TRY(end, node.slice(sums, 1, tokens, 1));
+  FailureOr<Tensor> number =
+      tokens.getConstant() ? node.scalar(double(*tokens.getConstant()), kInt32)
+                           : node.reshape(end, {batch, Size(1)});
   if (failed(number))
     return failure();
   HK_TRY(lengths, node.binary<MaxOp>(total, *number));
