@@ -76,13 +76,13 @@ public:
   /// The tensor type; fails where hk has no such element type or size.
   FailureOr<RankedTensorType> typeOf(Location loc, int dtype,
                                      ArrayRef<Size> shape);
-  /// A name that no result of a kept node has taken yet, made of `name`.
+  /// Whether a node that is kept, or an output, reads this value.
   bool isUsed(StringRef name) const { return used.contains(name); }
   /// The caches that a node writes in place: the argument `name` becomes a
   /// state whose last value is `written`; the output `present` goes away.
   LogicalResult writeState(Location loc, StringRef name, StringRef present,
                            Value written);
-  /// Rows of the state called `name`, or null.
+  /// Whether this is an input of the graph.
   bool isArgument(StringRef name) const { return arguments.count(name); }
 
 private:
@@ -94,6 +94,7 @@ private:
   LogicalResult checkOperators();
   LogicalResult readInitializers();
   LogicalResult addArguments(StringRef function);
+  void nameDims(Item &item, ArrayRef<std::string> names, unsigned argument);
   FailureOr<Item> argumentItem(const ::onnx::ValueInfoProto &info,
                                SmallVector<std::string> &names);
   LogicalResult importNode(const ::onnx::NodeProto &node);

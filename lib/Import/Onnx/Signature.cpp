@@ -197,6 +197,32 @@ static RankedTensorType openType(GraphImporter &importer, const Item &item) {
       sizes, elementType(item.dtype, importer.builder.getContext()));
 }
 
+/// Open sizes get a symbol, the same where they have the same name.
+void GraphImporter::nameDims(Item &item, ArrayRef<std::string> names,
+                             unsigned argument) {
+  Location loc = function.getLoc();
+  SmallVector<StringRef> shown;
+  for (auto [d, size] : llvm::enumerate(item.shape)) {
+    const std::string &dim = names[d];
+    shown.push_back(size.isValid() || dim.empty() ? "_" : StringRef(dim));
+    if (size.isValid())
+      continue;
+    auto known = dims.find(dim);
+    if (!dim.empty() && known != dims.end()) {
+      size = known->second;
+      continue;
+    }
+    Value value = tensor::DimOp::create(builder, loc, item.tensor, d);
+    size = symbols.add(
+        dim.empty() ? item.name + " dim " + std::to_string(d) : dim, value);
+    if (!dim.empty())
+      dims.try_emplace(dim, size);
+  }
+  if (llvm::any_of(shown, [](StringRef dim) { return dim != "_"; }))
+    function.setArgAttr(argument, kDimsAttrName,
+                        builder.getStrArrayAttr(shown));
+}
+
 LogicalResult GraphImporter::addArguments(StringRef name) {
   std::vector<Item> added;
   SmallVector<SmallVector<std::string>> dimNames;
@@ -237,26 +263,8 @@ LogicalResult GraphImporter::addArguments(StringRef name) {
   builder.setInsertionPointToStart(body);
   for (auto [i, item] : llvm::enumerate(added)) {
     item.tensor = body->getArgument(i);
-    SmallVector<StringRef> shown;
-    for (auto [d, size] : llvm::enumerate(item.shape)) {
-      std::string &dim = dimNames[i][d];
-      shown.push_back(size.isValid() || dim.empty() ? "_" : StringRef(dim));
-      if (size.isValid())
-        continue;
-      auto known = dims.find(dim);
-      if (!dim.empty() && known != dims.end()) {
-        size = known->second;
-        continue;
-      }
-      Value value = tensor::DimOp::create(builder, loc, item.tensor, d);
-      size = symbols.add(
-          dim.empty() ? item.name + " dim " + std::to_string(d) : dim, value);
-      if (!dim.empty())
-        dims.try_emplace(dim, size);
-    }
+    nameDims(item, dimNames[i], i);
     function.setArgAttr(i, kNameAttrName, builder.getStringAttr(names[i]));
-    if (llvm::any_of(shown, [](StringRef dim) { return dim != "_"; }))
-      function.setArgAttr(i, kDimsAttrName, builder.getStrArrayAttr(shown));
     std::string original = item.name;
     if (failed(define(loc, original, std::move(item))))
       return failure();
