@@ -135,6 +135,7 @@ FailureOr<Tensor> mlir::hk::importer::attend(Node &node, const Attention &a) {
       /*block_table=*/Value(), /*table_offsets=*/Value(), a.sink,
       /*q_scale=*/Value(), /*k_scale=*/Value(), /*v_scale=*/Value(), reads,
       b.getF32FloatAttr(scale), a.causal ? b.getUnitAttr() : UnitAttr(),
+      /*past=*/UnitAttr(),
       a.windowLeft ? b.getI64IntegerAttr(*a.windowLeft) : IntegerAttr(),
       /*window_right=*/IntegerAttr(),
       a.softcap != 0 ? b.getF32FloatAttr(a.softcap) : FloatAttr(),

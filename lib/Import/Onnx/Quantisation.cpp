@@ -184,7 +184,8 @@ static LogicalResult matmulNBits(Node &node) {
   HK_TRY(scale, node.cast(rows, kFloat));
   HK_TRY(wideType, node.type(x.dtype, weight.shape));
   Value wide = DequantizeOp::create(node.b, node.loc, wideType, weight.value,
-                                    scale.value, uint64_t(codes.block));
+                                    scale.value, /*zero_point=*/Value(),
+                                    uint64_t(codes.block));
   Shape shape = x.shape;
   shape.back() = codes.n;
   HK_TRY(type, node.type(x.dtype, shape));
