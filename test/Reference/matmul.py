@@ -19,9 +19,9 @@ for dtype, out in [("f32", "f32"), ("bf16", "bf16"), ("bf16", "f32"), ("f16", "f
                 m, n, k = 11, 150, 70
                 a = random(batch + (m, k), dtype)
                 b = random((() if shared else batch) + (k, n), dtype)
-                words = ", ".join(w for w in ["transpose_a" * ta, "transpose_b" * tb] if w)
+                words = " ".join(w for w in ["transpose_a" * ta, "transpose_b" * tb] if w)
                 operands = [(a.swapaxes(-1, -2) if ta else a, dtype), (b.swapaxes(-1, -2) if tb else b, dtype)]
-                case = run("hk.matmul %0, %1" + (" {" + words + "}" if words else "") + " : INS -> OUTS", operands,
+                case = run("hk.matmul %0, %1" + (" " + words if words else "") + " : INS -> OUTS", operands,
                            [(batch + (m, n), out)])
                 want = a @ b
                 exact = out == "i32"

@@ -98,8 +98,8 @@ for style in ["neox", "gptj"]:
             cos, sin = to("f32", table)
             for flags in ["", "inverse", "nope_first"]:
                 pos, off = np.array([0, 4, 1, -1, 9, 3]), np.array([0, 0, 1, 2, -9, 5])
-                words = ", ".join(w for w in ["angle_per_element" * per_element, flags] if w)
-                attrs = " {" + words + "}" if words else ""
+                words = " ".join(w for w in ["angle_per_element" * per_element, flags] if w)
+                attrs = " " + words if words else ""
                 operands = [(x, "bf16"), (cos, "f32"), (sin, "f32")]
                 ins = ", ".join(tensor(a, t) for a, t in operands)
                 text = (f"hk.rope {style} %0, %1, %2 positions %3 offsets %4{attrs} : {ins} "
