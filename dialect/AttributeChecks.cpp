@@ -58,7 +58,7 @@ LogicalResult mlir::hk::verifyOnlyKnownAttributes(Operation *op) {
     SmallVector<StringRef> known;
     for (StringAttr inherent : op->getName().getAttributeNames())
       if (!inherent.getValue().ends_with("SegmentSizes"))
-        known.push_back(inherent);
+        known.push_back(wordOf(inherent));
     InFlightDiagnostic diag = op->emitOpError("has no attribute '")
                               << name << "'";
     suggest(diag, name, known);

@@ -36,7 +36,7 @@ def HK_GatedActivationOp : HK_RowwiseOp<"gated_activation", "1", [HK_StatesShape
                        UnitAttr:$interleaved);
   let results = (outs HK_RealTensor:$result);
   let cost = 3;
-  let assemblyFormat = [{
+  let syntax = [{
     $kind $input oilist(`limit` $limit | `round_before_up` $round_before_up
     | `interleaved` $interleaved) attr-dict `:` type($input) `->` type($result)
   }];
@@ -76,7 +76,7 @@ def HK_RopeOp : HK_RowwiseOp<"rope", "1", [AttrSizedOperandSegments, HK_StatesSh
   let operandMaps = "";
   let vectorDivisors = "getCuts()";
   let cost = 3;
-  let assemblyFormat = [{
+  let syntax = [{
     $style $input `,` $cos `,` $sin (`positions` $positions^)?
     (`offsets` $offsets^)? (`bounds` $bounds^)?
     oilist(`position_dim` $position_dim | `angle_per_element` $angle_per_element

@@ -63,7 +63,7 @@ def HK_AttentionBackwardOp : HK_BaseOp<"attention_backward", [
                        OptionalAttr<F32Attr>:$softcap);
   let results = (outs HK_RealTensor:$dquery, HK_RealTensor:$dkey,
                       HK_RealTensor:$dvalue, Optional<HK_F32Tensor>:$dsink);
-  let assemblyFormat = [{
+  let syntax = [{
     $query `,` $key `,` $value `,` $gradient `,` $lse `,` $delta
     oilist(`q_offsets` $q_offsets | `kv_offsets` $kv_offsets | `sink` $sink)
     `scale` $scale oilist(`causal` $causal | `window_left` $window_left

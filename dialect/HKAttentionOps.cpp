@@ -132,14 +132,45 @@ void AttentionOp::stateShapes(ShapeRelations &shapes) {
 // hk.attention_combine
 //===----------------------------------------------------------------------===//
 
+bool AttentionCombineOp::isSliced(unsigned pair) {
+  return tensorType(getPartials()[pair]).getRank() !=
+         tensorType(getResult()).getRank();
+}
+
 void AttentionCombineOp::stateShapes(ShapeRelations &shapes) {
-  Named partials{"partials", getPartials()};
-  shapes.minRank(partials, 3);
-  shapes.isStatic(partials, 0);
-  shapes.shape({"slice_lse", getSliceLse()}, dimsOf(getPartials(), 0, -1));
-  shapes.shape({"result", getResult()}, dimsOf(getPartials(), 1));
-  shapes.shape({"sink", getSink()}, {dimOf(getPartials(), -2)});
-  shapes.shape({"lse", getLse()}, dimsOf(getPartials(), 1, -1));
+  if (getPartials().empty() || getPartials().size() != getPartLses().size())
+    return; // the verifier says so
+  Value result = getResult();
+  SmallVector<SizeTerm> sizes; // of the result
+  for (unsigned pair = 0; pair < getPartials().size(); ++pair) {
+    Named partials{"partials", getPartials()[pair]};
+    SmallVector<SizeTerm> own = dimsOf(partials.value, 0);
+    shapes.minRank(partials, isSliced(pair) ? 3 : 2);
+    if (isSliced(pair))
+      shapes.isStatic(partials, 0);
+    shapes.shape({"part_lses", getPartLses()[pair]}, ArrayRef(own).drop_back());
+    if (pair == 0) {
+      sizes.assign(own.begin() + (isSliced(pair) ? 1 : 0), own.end());
+      shapes.shape({"result", result}, sizes);
+      continue;
+    }
+    SmallVector<SizeTerm> expected(sizes);
+    if (isSliced(pair))
+      expected.insert(expected.begin(), own.front());
+    shapes.shape(partials, expected);
+  }
+  shapes.shape({"sink", getSink()}, {dimOf(getPartials()[0], -2)});
+  shapes.shape({"lse", getLse()}, ArrayRef(sizes).drop_back());
+}
+
+LogicalResult AttentionCombineOp::verify() {
+  if (getPartials().empty())
+    return emitOpError("expected at least one pair of partials and part_lses, "
+                       "but got none");
+  if (getPartials().size() == getPartLses().size())
+    return success();
+  return emitOpError("expected as many part_lses as partials, ")
+         << getPartials().size() << ", but got " << getPartLses().size();
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,7 +215,7 @@ LogicalResult KVCacheWriteOp::verify() {
   Named cache{"cache", getCache()};
   if (failed(expectElement(*this, {"values", getValues()}, cache.element())))
     return failure();
-  bool packed = isa<Float4E2M1FNType>(cache.element());
+  bool packed = isPacked(cache.element());
   if (packed && getElementDims().back() + 1 != cache.rank())
     return emitOpError("expected a layout with elements of a head side by side "
                        "for ")

@@ -45,7 +45,9 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
     ## Scores
     For a sequence of Sq queries and L keys, query i sees key j if all hold:
     j < L; with `causal`, j <= i + L - Sq (bottom right); with `window_left` w,
-    j >= i + L - Sq - w; with `window_right`, j <= i + L - Sq + w.
+    j >= i + L - Sq - w; with `window_right`, j <= i + L - Sq + w; with `past`,
+    j < L - Sq: the last Sq keys, those of the queries' own tokens, are left to
+    another attention.
     s = scale * (q . k), in f32; with `softcap` c, s = c * tanh(s / c). Then the
     region `score`, if there is one, makes s from s. A score of -inf is that of a
     key the query does not see.
@@ -111,7 +113,7 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
                        Optional<HK_F32Tensor>:$k_scale,
                        Optional<HK_F32Tensor>:$v_scale,
                        Variadic<HK_Tensor>:$reads,
-                       F32Attr:$scale, UnitAttr:$causal,
+                       F32Attr:$scale, UnitAttr:$causal, UnitAttr:$past,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$window_left,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$window_right,
                        OptionalAttr<F32Attr>:$softcap,
@@ -125,13 +127,14 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
   let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
   let regions = (region AnyRegion:$score, AnyRegion:$weight);
   let hasRegionVerifier = 1;
-  let assemblyFormat = [{
+  let syntax = [{
     $query `,` $key `,` $value oilist(`q_offsets` $q_offsets | `kv_offsets` $kv_offsets
     | `kv_lens` $kv_lens | `block_table` $block_table | `table_offsets` $table_offsets
     | `sink` $sink | `q_scale` $q_scale | `k_scale` $k_scale | `v_scale` $v_scale)
     (`reads` `(` $reads^ `)`)?
-    `scale` $scale oilist(`causal` $causal | `window_left` $window_left
-    | `window_right` $window_right | `softcap` $softcap | `normalizer` $normalizer
+    `scale` $scale oilist(`causal` $causal | `past` $past
+    | `window_left` $window_left | `window_right` $window_right
+    | `softcap` $softcap | `normalizer` $normalizer
     | `p_type` $p_type | `q_block` $q_block | `k_block` $k_block
     | `key_layout` $key_layout | `value_layout` $value_layout | `kv_slices` $kv_slices)
     attr-dict `:` type($query) `,` type($key) `,` type($value)
@@ -167,29 +170,41 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
 }
 
 def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine", "1",
-    [HK_StatesShapes]> {
-  let summary = "attention from the attentions to slices of the keys";
+    [AttrSizedOperandSegments, HK_StatesShapes]> {
+  let summary = "attention from the attentions to parts of the keys";
   let description = [{
-    partials is [n, ..., H, D], the attentions to n disjoint sets of keys, and
-    slice_lse [n, ..., H] their ln(sum e^s); both f32. With w_s = e^lse_s,
-    o = sum w_s partials_s / sum w_s in f32, rounded once; `sink` (f32 [H]) adds
-    e^sink to the denominator. A row whose slices all have lse -inf is 0. `lse` is
-    ln(sum w_s), sink included. Source: Dao, "Flash-Decoding", 2023.
+    Pairs of an attention to some keys and its ln(sum e^s), both f32. A pair is
+    [n, ..., H, D] and [n, ..., H], the attentions to n slices of the keys, or, of
+    the result's rank, [..., H, D] and [..., H], the attention to one segment of
+    them, as to a cached prefix or to the new tokens. No key is in two of them.
+    With w_s = e^lse_s over all slices and segments, o = sum w_s partials_s /
+    sum w_s in f32, rounded once; `sink` (f32 [H]) adds e^sink to the denominator.
+    A row whose parts all have lse -inf is 0. `lse` is ln(sum w_s), sink included.
+    Segments that one query attends to are one attention kernel with one running
+    softmax. Source: Dao, "Flash-Decoding", 2023.
 
     Example:
     ```mlir
     %p, %l = hk.attention %q, %k, %v scale 0.125 kv_slices 4 : tensor<1x4x64xbf16>, tensor<8192x2x64xbf16>, tensor<8192x2x64xbf16> -> tensor<4x1x4x64xf32>, tensor<4x1x4xf32>
     %o = hk.attention_combine %p, %l : tensor<4x1x4x64xf32>, tensor<4x1x4xf32> -> tensor<1x4x64xbf16>
+    %x, %a = hk.attention %q, %k, %v scale 0.125 : tensor<9x4x64xbf16>, tensor<512x2x64xbf16>, tensor<512x2x64xbf16> -> tensor<9x4x64xf32>, tensor<9x4xf32>
+    %y, %b = hk.attention %q, %n, %m scale 0.125 causal : tensor<9x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> -> tensor<9x4x64xf32>, tensor<9x4xf32>
+    %o = hk.attention_combine %x, %a, %y, %b : tensor<9x4x64xf32>, tensor<9x4xf32>, tensor<9x4x64xf32>, tensor<9x4xf32> -> tensor<9x4x64xbf16>
     ```
   }];
-  let arguments = (ins HK_F32Tensor:$partials, HK_F32Tensor:$slice_lse,
+  let arguments = (ins Variadic<HK_F32Tensor>:$partials,
+                       Variadic<HK_F32Tensor>:$part_lses,
                        Optional<HK_F32Tensor>:$sink);
   let results = (outs HK_RealTensor:$result, Optional<HK_F32Tensor>:$lse);
-  let hasVerifier = 0;
   let operandMaps = "";
-  let assemblyFormat = [{
-    $partials `,` $slice_lse (`sink` $sink^)? attr-dict `:` type($partials) `,`
-    type($slice_lse) (`sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
+  let syntax = [{
+    custom<OperandPairs>($partials, $part_lses) (`sink` $sink^)? attr-dict `:`
+    custom<TypePairs>(type($partials), type($part_lses))
+    (`sink` type($sink)^)? `->` type($result) (`,` type($lse)^)?
+  }];
+  let extraClassDeclaration = [{
+    /// Whether a pair has slices in front; else it is one segment.
+    bool isSliced(unsigned pair);
   }];
 }
 
@@ -220,7 +235,7 @@ def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
   let arguments = (ins HK_Tensor:$values, HK_IndexTensor:$slots, HK_Tensor:$cache,
       DefaultValuedAttr<HK_CacheLayoutAttr, "::mlir::hk::CacheLayout::token_major">:$layout);
   let results = (outs HK_Tensor:$result);
-  let assemblyFormat = "$values `,` $slots `into` $cache (`layout` $layout^)? attr-dict `:` type($values) `,` type($slots) `,` type($cache)";
+  let syntax = "$values `,` $slots `into` $cache (`layout` $layout^)? attr-dict `:` type($values) `,` type($slots) `,` type($cache)";
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getCacheMutable(); }
     /// Dims of the cache that count rows of a block, heads, and elements of a

@@ -85,7 +85,7 @@ def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments, HK
                         "::mlir::hk::Conv1dLayout::channel_last">:$state_layout);
   let results = (outs HK_RealTensor:$result, Optional<HK_RealTensor>:$new_state,
                       Optional<HK_RealTensor>:$windows);
-  let assemblyFormat = [{
+  let syntax = [{
     $layout $input `,` $weight oilist(`bias` $bias | `offsets` $offsets
     | `state` $state | `indices` $indices | `has_initial` $has_initial
     | `accepted` $accepted | `ring` $ring | `seq_idx` $seq_idx

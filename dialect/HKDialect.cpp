@@ -179,11 +179,15 @@ std::optional<::hk::DType> mlir::hk::dtypeOf(Type type) {
       .Case([](Float4E2M1FNType) { return ::hk::DType::F4E2M1FN; })
       .Case([](Float8E8M0FNUType) { return ::hk::DType::F8E8M0FNU; })
       .Case([](IntegerType t) -> D {
+        if (t.isUnsignedInteger(4))
+          return ::hk::DType::UI4;
         if (!t.isSignless())
           return std::nullopt;
         switch (t.getWidth()) {
         case 1:
           return ::hk::DType::I1;
+        case 4:
+          return ::hk::DType::I4;
         case 8:
           return ::hk::DType::I8;
         case 16:
@@ -229,8 +233,21 @@ Type mlir::hk::typeOf(::hk::DType dtype, MLIRContext *context) {
     return IntegerType::get(context, 32);
   case ::hk::DType::I64:
     return IntegerType::get(context, 64);
+  case ::hk::DType::I4:
+    return IntegerType::get(context, 4);
+  case ::hk::DType::UI4:
+    return IntegerType::get(context, 4, IntegerType::Unsigned);
   }
   llvm_unreachable("every element type has a case");
+}
+
+bool mlir::hk::isPacked(Type type) {
+  std::optional<::hk::DType> dtype = dtypeOf(type);
+  return dtype && ::hk::isPacked(*dtype);
+}
+
+bool mlir::hk::isInt4(Type type) {
+  return type.isSignlessInteger(4) || type.isUnsignedInteger(4);
 }
 
 const ::hk::Target *mlir::hk::targetOf(Operation *op) {

@@ -98,6 +98,10 @@ def HK_GroupForm : HK_Enum<"GroupForm", "how groups of a product are given", [
     I32EnumAttrCase<"lengths", 2>]>;
 def HK_GroupFormAttr : HK_EnumAttr<HK_GroupForm, "group_form">;
 
+def HK_Accumulation : HK_Enum<"Accumulation", "how the products of fp8 are summed", [
+    I32EnumAttrCase<"strict", 0>, I32EnumAttrCase<"tensor_core", 1>]>;
+def HK_AccumulationAttr : HK_EnumAttr<HK_Accumulation, "accumulation">;
+
 def HK_GemmLoop : HK_Enum<"GemmLoop", "main loop of a matrix product (hk::GemmLoop)", [
     I32EnumAttrCase<"blocks", 0>, I32EnumAttrCase<"warp_specialised", 1>,
     I32EnumAttrCase<"skinny", 2>]>;

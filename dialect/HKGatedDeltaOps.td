@@ -70,7 +70,7 @@ def HK_GatedDeltaRuleOp : HK_TokenOp<"gated_delta_rule",
       DefaultValuedAttr<HK_StateLayoutAttr,
                         "::mlir::hk::StateLayout::key_major">:$state_layout);
   let results = (outs HK_RealTensor:$result, Optional<HK_RealTensor>:$new_state);
-  let assemblyFormat = [{
+  let syntax = [{
     $query `,` $key `,` $value oilist(`decay` $decay | `key_decay` $key_decay
     | `value_decay` $value_decay | `beta` $beta | `offsets` $offsets
     | `state` $state | `indices` $indices | `has_initial` $has_initial)
@@ -110,7 +110,7 @@ def HK_ChunkKktOp : HK_TokenOp<"chunk_kkt"> {
       Optional<HK_RealTensor>:$beta, Optional<RankedTensorOf<[I32]>>:$offsets,
       I64Attr:$chunk);
   let results = (outs HK_F32Tensor:$result);
-  let assemblyFormat = [{
+  let syntax = [{
     $key oilist(`decay` $decay | `beta` $beta | `offsets` $offsets)
     `chunk` $chunk attr-dict `:`
     type($key) (`decay` type($decay)^)? (`beta` type($beta)^)?
@@ -139,7 +139,7 @@ def HK_SolveTrilOp : HK_BaseOp<"solve_tril", [HK_StatesShapes]> {
   let arguments = (ins HK_F32Tensor:$input,
                        Optional<RankedTensorOf<[I32]>>:$offsets);
   let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = [{
+  let syntax = [{
     $input (`offsets` $offsets^)? attr-dict `:` type($input)
     (`offsets` type($offsets)^)? `->` type($result)
   }];
@@ -170,7 +170,7 @@ def HK_ChunkWUOp : HK_TokenOp<"chunk_wu"> {
       HK_RealTensor:$inverse, Optional<HK_RealTensor>:$decay,
       Optional<HK_RealTensor>:$beta, Optional<RankedTensorOf<[I32]>>:$offsets);
   let results = (outs HK_RealTensor:$w, HK_RealTensor:$u);
-  let assemblyFormat = [{
+  let syntax = [{
     $key `,` $value `,` $inverse oilist(`decay` $decay | `beta` $beta
     | `offsets` $offsets) attr-dict `:` type($key) `,` type($value) `,`
     type($inverse) (`decay` type($decay)^)? (`beta` type($beta)^)?
@@ -214,7 +214,7 @@ def HK_ChunkStateOp : HK_TokenOp<"chunk_state",
                         "::mlir::hk::StateLayout::key_major">:$state_layout);
   let results = (outs HK_RealTensor:$states, HK_RealTensor:$v_new,
                       Optional<HK_RealTensor>:$new_state);
-  let assemblyFormat = [{
+  let syntax = [{
     $key `,` $w `,` $u oilist(`decay` $decay | `offsets` $offsets
     | `state` $state | `indices` $indices | `has_initial` $has_initial)
     (`state_layout` $state_layout^)? `chunk` $chunk attr-dict `:` type($key) `,` type($w) `,`
@@ -251,7 +251,7 @@ def HK_ChunkOutputOp : HK_TokenOp<"chunk_output"> {
       Optional<HK_RealTensor>:$decay, Optional<RankedTensorOf<[I32]>>:$offsets,
       I64Attr:$chunk, OptionalAttr<F64Attr>:$scale);
   let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = [{
+  let syntax = [{
     $query `,` $key `,` $value `,` $states oilist(`decay` $decay
     | `offsets` $offsets) `chunk` $chunk (`scale` $scale^)? attr-dict `:`
     type($query) `,` type($key) `,`

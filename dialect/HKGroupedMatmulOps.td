@@ -76,7 +76,7 @@ def HK_GroupedMatmulOp : HK_BaseOp<"grouped_matmul", [AttrSizedOperandSegments,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$block,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>, "1">:$top_k);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
-  let assemblyFormat = [{
+  let syntax = [{
     $lhs `,` $rhs custom<ProductScales>($lhs_scale, $rhs_scale)
     $form $groups (`order` $order^)? (`bias` $bias^)? (`group_scale` $group_scale^)?
     oilist(`transpose_a` $transpose_a | `transpose_b` $transpose_b

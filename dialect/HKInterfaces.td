@@ -142,4 +142,16 @@ def HK_OperandsInMemory : NativeOpTrait<"OperandsInMemory"> {
   let cppNamespace = "::mlir::hk";
 }
 
+// Its first result may be an operand of a product whose kernel computes it where
+// it loads the operand: what lies in memory is narrower, or lies otherwise.
+def HK_DecodesOperand : NativeOpTrait<"DecodesOperand"> {
+  let cppNamespace = "::mlir::hk";
+}
+
+// Counts items that are integer keys, or puts them in order: work of one block,
+// whose results lie where its steps leave them.
+def HK_CountsItems : NativeOpTrait<"CountsItems"> {
+  let cppNamespace = "::mlir::hk";
+}
+
 #endif // HK_HKINTERFACES

@@ -130,6 +130,13 @@ LogicalResult MatmulOp::verify() {
   bool scaled = getLhsScale() || getRhsScale();
   if (failed(verifyProductElements(*this, lhs, rhs, result, !scaled)))
     return failure();
+  if (getAccumulation() == Accumulation::tensor_core)
+    for (Named v : {lhs, rhs})
+      if (!isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
+               Float8E5M2FNUZType>(v.element()))
+        return emitOpError("expected element type of ")
+               << v.name << " to be fp8 with accumulation tensor_core, but got "
+               << v.element();
   if (getKSlices()) {
     Type partial = integer && !scaled ? Type(IntegerType::get(getContext(), 32))
                                       : Type(Float32Type::get(getContext()));

@@ -12,7 +12,7 @@
 #ifndef HK_HKMATMULOPS
 #define HK_HKMATMULOPS
 
-include "HKOpBase.td"
+include "HKEnums.td"
 
 def HK_ProductScaleTensor : RankedTensorOf<[F32, F8E8M0FNU]>;
 
@@ -39,6 +39,12 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
 
     A and B may be of different float types; products of their elements are exact.
 
+    `accumulation tensor_core`, for fp8 operands, allows the sums that fp8 matrix
+    instructions make: the products of each 128 elements of k, counted from the
+    first, are added with an error of at most 2^-13 of each partial sum, toward 0,
+    and those sums are added in f32. The default, `strict`, is f32 throughout.
+    docs/numerics.md has the bounds of both.
+
     With `k_slices` n the result has a leading dim of n, in which element s is the
     product of slice s of k alone: of elements s * c to (s + 1) * c, where c is
     K / n rounded up to a multiple of 128; of no elements it is 0. The partial
@@ -51,6 +57,7 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
     %z = hk.matmul %q, %wq scales (%s, %ws) transpose_b : tensor<?x256xf8E4M3FN>, tensor<512x256xf8E4M3FN> scales (tensor<?x1xf32>, tensor<512x1xf32>) -> tensor<?x512xbf16>
     %m = hk.matmul %a4, %w4 scales (%as, %bs) transpose_b : tensor<?x256xf4E2M1FN>, tensor<512x256xf4E2M1FN> scales (tensor<?x8xf8E8M0FNU>, tensor<512x8xf8E8M0FNU>) -> tensor<?x512xbf16>
     %v = hk.matmul %x, %w4 scales (none, %bs) transpose_b : tensor<?x256xbf16>, tensor<512x256xf4E2M1FN> scales (none, tensor<512x8xf8E8M0FNU>) -> tensor<?x512xbf16>
+    %f = hk.matmul %q, %wq transpose_b accumulation tensor_core : tensor<?x256xf8E4M3FN>, tensor<512x256xf8E4M3FN> -> tensor<?x512xbf16>
     %p = hk.matmul %x, %w transpose_b k_slices 4 : tensor<1x4096xbf16>, tensor<512x4096xbf16> -> tensor<4x1x512xf32>
     ```
   }];
@@ -58,13 +65,15 @@ def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
                        Optional<HK_ProductScaleTensor>:$lhs_scale,
                        Optional<HK_ProductScaleTensor>:$rhs_scale,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<2>]>>:$k_slices);
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<2>]>>:$k_slices,
+                       DefaultValuedAttr<HK_AccumulationAttr,
+                           "::mlir::hk::Accumulation::strict">:$accumulation);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
   let hasCanonicalizeMethod = 1;
-  let assemblyFormat = [{
+  let syntax = [{
     $lhs `,` $rhs custom<ProductScales>($lhs_scale, $rhs_scale)
     oilist(`transpose_a` $transpose_a | `transpose_b` $transpose_b
-    | `k_slices` $k_slices) attr-dict `:`
+    | `k_slices` $k_slices | `accumulation` $accumulation) attr-dict `:`
     type($lhs) `,` type($rhs)
     custom<ProductScaleTypes>(type($lhs_scale), type($rhs_scale))
     `->` type($result)
@@ -91,7 +100,7 @@ def HK_SumSlicesOp : HK_RowwiseOp<"sum_slices", "0"> {
     shapes.isStatic({"input", getInput()}, 0);
     shapes.shape({"result", getResult()}, dimsOf(getInput(), 1));
   }];
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let syntax = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
 #endif // HK_HKMATMULOPS

@@ -52,7 +52,7 @@ def HK_MqaLogitsOp : HK_BaseOp<"mqa_logits", [AttrSizedOperandSegments,
                        Optional<RankedTensorOf<[I32]>>:$kv_lens,
                        Optional<RankedTensorOf<[I32]>>:$block_table);
   let results = (outs HK_F32Tensor:$result);
-  let assemblyFormat = [{
+  let syntax = [{
     $query `,` $key `,` $weights oilist(`key_scales` $key_scales | `starts` $starts
     | `ends` $ends | `kv_lens` $kv_lens | `block_table` $block_table)
     attr-dict `:` type($query) `,` type($key) `,` type($weights)

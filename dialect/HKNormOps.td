@@ -41,7 +41,7 @@ def HK_RmsNormOp : HK_RowwiseOp<"rms_norm"> {
     shapes.same({"result", getResult()}, getInput());
     shapes.vectorLike({"weight", getWeight()}, getInput());
   }];
-  let assemblyFormat = [{
+  let syntax = [{
     $input (`,` $weight^)? `epsilon` $epsilon
     oilist(`weight_offset` $weight_offset | `round_before_weight` $round_before_weight)
     attr-dict `:` type($input) (`,` type($weight)^)?
@@ -71,7 +71,7 @@ def HK_LayerNormOp : HK_RowwiseOp<"layer_norm"> {
     shapes.vectorLike({"weight", getWeight()}, getInput());
     shapes.vectorLike({"bias", getBias()}, getInput());
   }];
-  let assemblyFormat = "$input `,` $weight `,` $bias `epsilon` $epsilon attr-dict `:` type($input) `,` type($weight) `,` type($bias) `` custom<ResultType>(ref(type($input)), type($result))";
+  let syntax = "$input `,` $weight `,` $bias `epsilon` $epsilon attr-dict `:` type($input) `,` type($weight) `,` type($bias) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_L2NormOp : HK_RowwiseOp<"l2_norm"> {
@@ -92,7 +92,7 @@ def HK_L2NormOp : HK_RowwiseOp<"l2_norm"> {
     shapes.minRank({"input", getInput()}, 1);
     shapes.same({"result", getResult()}, getInput());
   }];
-  let assemblyFormat = "$input `epsilon` $epsilon attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
+  let syntax = "$input `epsilon` $epsilon attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_SoftmaxOp : HK_RowwiseOp<"softmax"> {
@@ -115,7 +115,7 @@ def HK_SoftmaxOp : HK_RowwiseOp<"softmax"> {
     shapes.minRank({"input", getInput()}, 1);
     shapes.same({"result", getResult()}, getInput());
   }];
-  let assemblyFormat = "$input attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
+  let syntax = "$input attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 #endif // HK_HKNORMOPS

@@ -33,12 +33,17 @@ def HK_Dialect : Dialect {
     rounded once, to nearest even, to the result's element type. Conversions to
     f8, f4 and i8 saturate; NaN stays NaN where the type has one.
 
+    Elements of 4 bits (f4E2M1FN, i4 from -8 to 7, ui4 from 0 to 15) lie two to a
+    byte, the one of even index in the low half; so the last size of such a tensor
+    is even. i4 and ui4 are storage: hk.dequantize and hk.cast read them, views and
+    operators that only move elements keep them, nothing computes with them.
+
     ## Writing a model
 
     A model is a module with one `func.func` per entry point; functions may call
     others, which are inlined. Arguments and results are ranked tensors of f32,
     bf16, f16, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU, f4E2M1FN, i1,
-    i8, i16, i32 or i64; a `?` is a size that each call brings.
+    i4, ui4, i8, i16, i32 or i64; a `?` is a size that each call brings.
 
     ```mlir
     hk.weight @wq "layers.0.wq" : tensor<512x256xbf16>
@@ -101,11 +106,12 @@ def HK_Dialect : Dialect {
 def HK_Real : AnyTypeOf<[F32, BF16, F16]>;
 def HK_Fp8 : AnyTypeOf<[F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ]>;
 def HK_Fp4 : TypeAlias<F4E2M1FN, "f4E2M1FN">;
+def HK_Int4 : AnyTypeOf<[I<4>, UI<4>]>;
 def HK_Int : AnyTypeOf<[I8, I16, I32, I64]>;
 def HK_IndexInt : AnyTypeOf<[I32, I64]>;
 def HK_Element : AnyTypeOf<[F32, BF16, F16, F8E4M3FN, F8E4M3FNUZ, F8E5M2,
-                            F8E5M2FNUZ, F4E2M1FN, F8E8M0FNU, I1, I8, I16, I32,
-                            I64]>;
+                            F8E5M2FNUZ, F4E2M1FN, F8E8M0FNU, I1, HK_Int4, I8, I16,
+                            I32, I64]>;
 
 def HK_Tensor : RankedTensorOf<[HK_Element]>;
 def HK_RealTensor : RankedTensorOf<[HK_Real]>;
@@ -131,7 +137,13 @@ def HK_OnlyKnownAttributes : NativeOpTrait<"OnlyKnownAttributes"> {
 }
 
 class HK_Op<string mnemonic, list<Trait> traits = []>
-    : Op<HK_Dialect, mnemonic, !listconcat([HK_OnlyKnownAttributes], traits)>;
+    : Op<HK_Dialect, mnemonic, !listconcat([HK_OnlyKnownAttributes], traits)> {
+  // The assembly format, in which `attr-dict` takes attributes of other dialects
+  // only: those of the operator are words, and have one spelling.
+  string syntax = "";
+  let assemblyFormat = !subst("attr-dict",
+      "`` custom<Braces>(attr-dict, \"getOperationName()\")", syntax);
+}
 
 // The operator's .cpp says how the sizes of its tensors are related: stateShapes.
 def HK_StatesShapes : DeclareOpInterfaceMethods<HK_ShapeOpInterface>;

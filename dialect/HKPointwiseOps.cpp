@@ -73,6 +73,11 @@ LogicalResult SelectOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CastOp::verify() {
+  if (isInt4(tensorType(getResult()).getElementType()) &&
+      getInput().getType() != getType())
+    return emitOpError("expected element type of result to be other than ")
+           << tensorType(getResult()).getElementType()
+           << ", which only weights and arguments have";
   // A scale is written by quantize_mx only: its rounding is no cast.
   if (isa<Float8E8M0FNUType>(tensorType(getResult()).getElementType()) &&
       !isa<Float8E8M0FNUType>(tensorType(getInput()).getElementType()))

@@ -32,7 +32,7 @@ class HK_UnaryOp<string mnemonic, string formula, int operations = 1,
   }];
   let arguments = (ins HK_RealTensor:$input);
   let results = (outs HK_RealTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
+  let syntax = "$input attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
   let hasVerifier = 0;
   let cost = operations;
   let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
@@ -58,7 +58,7 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = [],
   }];
   let arguments = (ins HK_NumberTensor:$lhs, HK_NumberTensor:$rhs);
   let results = (outs HK_NumberTensor:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
+  let syntax = "$lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
   let cost = operations;
   let shapes = [{
     shapes.broadcast({{"lhs", getLhs()}, {"rhs", getRhs()}},
@@ -115,7 +115,7 @@ def HK_ClampOp : HK_PointwiseOp<"clamp"> {
   let arguments = (ins HK_RealTensor:$input, F32Attr:$min, F32Attr:$max);
   let results = (outs HK_RealTensor:$result);
   let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
-  let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
+  let syntax = "$input `min` $min `max` $max attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_CompareOp : HK_PointwiseOp<"compare"> {
@@ -136,7 +136,7 @@ def HK_CompareOp : HK_PointwiseOp<"compare"> {
     shapes.broadcast({{"lhs", getLhs()}, {"rhs", getRhs()}},
                      {"result", getResult()});
   }];
-  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
+  let syntax = "$predicate $lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
 }
 
 def HK_SelectOp : HK_PointwiseOp<"select"> {
@@ -160,7 +160,7 @@ def HK_SelectOp : HK_PointwiseOp<"select"> {
                       {"false_value", getFalseValue()}},
                      {"result", getResult()});
   }];
-  let assemblyFormat = "$condition `,` $true_value `,` $false_value attr-dict `:` type($condition) `,` type($true_value) `,` type($false_value) `->` type($result)";
+  let syntax = "$condition `,` $true_value `,` $false_value attr-dict `:` type($condition) `,` type($true_value) `,` type($false_value) `->` type($result)";
 }
 
 def HK_CastOp : HK_PointwiseOp<"cast"> {
@@ -178,7 +178,7 @@ def HK_CastOp : HK_PointwiseOp<"cast"> {
   let arguments = (ins HK_Tensor:$input);
   let results = (outs HK_Tensor:$result);
   let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let syntax = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
 }
 
@@ -204,7 +204,7 @@ def HK_PhiloxOp : HK_PointwiseOp<"philox"> {
     shapes.broadcast({{"seed", getSeed()}, {"counter", getCounter()}},
                      {"result", getResult()});
   }];
-  let assemblyFormat = "$seed `,` $counter attr-dict `:` type($seed) `,` type($counter) `->` type($result)";
+  let syntax = "$seed `,` $counter attr-dict `:` type($seed) `,` type($counter) `->` type($result)";
   let cost = 40;
 }
 
@@ -228,7 +228,7 @@ def HK_ConstantOp : HK_Op<"constant", [Pure, ConstantLike, HK_Reify,
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs HK_Tensor:$result);
-  let assemblyFormat = "attr-dict custom<Constant>($value)";
+  let syntax = "attr-dict custom<Constant>($value)";
   let operandMaps = "{}";
   let cost = 0;
   let extraClassDefinition = factsDefinition # shapesDefinition;

@@ -45,20 +45,6 @@ static bool isOneElement(Named v) {
   return v.type().hasStaticShape() && v.type().getNumElements() == 1;
 }
 
-/// Last dims of packed types are even, so that rows start at a byte.
-static LogicalResult verifyPacked(Operation *op, Named v) {
-  int64_t last = v.rank() - 1;
-  if (!isa<Float4E2M1FNType>(v.element()))
-    return success();
-  if (failed(expectStatic(op, v, last)))
-    return failure();
-  if (v.size(last) % 2 == 0)
-    return success();
-  return op->emitOpError("expected size of dim ")
-         << last << " of " << v.name << " to be even for " << v.element()
-         << ", but got " << v.size(last);
-}
-
 //===----------------------------------------------------------------------===//
 // hk.quantize
 //===----------------------------------------------------------------------===//
@@ -118,7 +104,7 @@ void QuantizeMxOp::stateShapes(ShapeRelations &shapes) {
 }
 
 LogicalResult QuantizeMxOp::verify() {
-  return verifyPacked(*this, {"quantized", getQuantized()});
+  return expectPacked(*this, "quantized", tensorType(getQuantized()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,6 +120,8 @@ void DequantizeOp::stateShapes(ShapeRelations &shapes) {
   Named input{"input", getInput()}, scale{"scale", getScale()};
   shapes.minRank(input, 1);
   shapes.same({"result", getResult()}, getInput());
+  if (getZeroPoint() && !isOneElement({"zero_point", getZeroPoint()}))
+    shapes.same({"zero_point", getZeroPoint()}, getScale());
   if (isOneElement(scale))
     return;
   shapes.rank(scale, input.rank());
@@ -146,21 +134,51 @@ void DequantizeOp::stateShapes(ShapeRelations &shapes) {
           ceilDiv(dimOf(getInput(), dim), dim < last ? 1 : getScaleGroup()));
 }
 
+/// Integers that scales and zero points give a meaning.
+static bool isCode(Type element) {
+  return element.isInteger(8) || isInt4(element);
+}
+
+static bool isReal(Type element) {
+  return element.isF32() || element.isBF16() || element.isF16();
+}
+
+/// What zero points may be, and whose.
+static LogicalResult verifyZeroPoint(DequantizeOp op, Named input,
+                                     Named scale) {
+  if (!op.getZeroPoint())
+    return success();
+  Named zero{"zero_point", op.getZeroPoint()};
+  if (!isCode(zero.element()) && !isReal(zero.element()))
+    return op.emitOpError("expected element type of zero_point to be i8, i4, "
+                          "ui4, f32, bf16 or f16, but got ")
+           << zero.element();
+  if (!isCode(input.element()))
+    return op.emitOpError("expected element type of input to be i8, i4 or ui4 "
+                          "with a zero_point, but got ")
+           << input.element();
+  if (!isReal(scale.element()))
+    return op.emitOpError("expected element type of scale to be f32, bf16 or "
+                          "f16 with a zero_point, but got ")
+           << scale.element();
+  return expectPacked(op, zero.name, zero.type());
+}
+
 LogicalResult DequantizeOp::verify() {
   Named input{"input", getInput()}, scale{"scale", getScale()};
-  bool mx = isa<Float8E8M0FNUType>(scale.element());
-  if (!mx && !scale.element().isF32())
-    return emitOpError("expected element type of scale to be f32 or "
+  if (!isReal(scale.element()) && !isa<Float8E8M0FNUType>(scale.element()))
+    return emitOpError("expected element type of scale to be f32, bf16, f16 or "
                        "f8E8M0FNU, but got ")
            << scale.element();
   if (isa<Float8E8M0FNUType>(input.element()) ||
-      !(isa<FloatType>(input.element()) || input.element().isInteger(8)))
-    return emitOpError("expected element type of input to be i8 or a float, "
-                       "but got ")
+      !(isa<FloatType>(input.element()) || isCode(input.element())))
+    return emitOpError("expected element type of input to be i8, i4, ui4 or a "
+                       "float, but got ")
            << input.element();
-  if (failed(verifyGroupSize(*this, getGroupSize())))
+  if (failed(verifyGroupSize(*this, getGroupSize())) ||
+      failed(expectPacked(*this, input.name, input.type())))
     return failure();
-  return verifyPacked(*this, input);
+  return verifyZeroPoint(*this, input, scale);
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,7 +14,8 @@
 
 include "HKEnums.td"
 
-def HK_QuantizeOp : HK_RowwiseOp<"quantize", "1", [HK_StatesShapes]> {
+def HK_QuantizeOp : HK_RowwiseOp<"quantize", "1", [HK_StatesShapes,
+    HK_DecodesOperand]> {
   let summary = "quantise with a scale computed from the data";
   let description = [{
     Scale per row of the last dim (`per_token`, scale [..., 1]) or per
@@ -40,7 +41,7 @@ def HK_QuantizeOp : HK_RowwiseOp<"quantize", "1", [HK_StatesShapes]> {
   let rowReductions = "{::mlir::hk::RowReduction::AbsMaximum}";
   let reductionGroup = "(getGranularity() == ::mlir::hk::Granularity::per_group ? int64_t(getGroupSize()) : 0)";
   let cost = 3;
-  let assemblyFormat = [{
+  let syntax = [{
     $granularity $input oilist(`group` $group_size | `amax_floor` $amax_floor
     | `limit` $limit | `power_of_two` $power_of_two) attr-dict `:` type($input)
     `->` type($quantized) `,` type($scale)
@@ -66,13 +67,14 @@ def HK_QuantizeStaticOp : HK_RowwiseOp<"quantize_static", "1", [HK_StatesShapes]
   let operandMaps = "::mlir::hk::scaledMaps(getOperation(), getGroupSize())";
   let vectorDivisors = "::mlir::hk::scaleGroups(getScale(), getGroupSize())";
   let cost = 3;
-  let assemblyFormat = [{
+  let syntax = [{
     $input `,` $scale oilist(`group` $group_size | `limit` $limit) attr-dict `:`
     type($input) `,` type($scale) `->` type($quantized)
   }];
 }
 
-def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx", "1", [HK_StatesShapes]> {
+def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx", "1", [HK_StatesShapes,
+    HK_DecodesOperand]> {
   let summary = "quantise to an OCP microscaling format";
   let description = [{
     Blocks of 32 consecutive elements share a power-of-two scale (e8m0). With
@@ -96,27 +98,39 @@ def HK_QuantizeMxOp : HK_RowwiseOp<"quantize_mx", "1", [HK_StatesShapes]> {
   let rowReductions = "{::mlir::hk::RowReduction::AbsMaximum}";
   let reductionGroup = "::mlir::hk::kMxBlock";
   let cost = 3;
-  let assemblyFormat = "$rounding $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
+  let syntax = "$rounding $input attr-dict `:` type($input) `->` type($quantized) `,` type($scale)";
 }
 
-def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0", [HK_StatesShapes]> {
+def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0", [HK_StatesShapes,
+    HK_DecodesOperand]> {
   let summary = "quantised values times their scales";
   let description = [{
-    y = q * s in f32, rounded once. The scale has one element, or the rank of q
-    with each dim either 1 or ceil(size / block), where a block is `group`
-    elements of the last dim, 128 unless given (32 for e8m0 scales). An e8m0 byte of 255 is NaN.
+    y = q * s in f32, rounded once. The scale, f32, bf16, f16 or e8m0, has one
+    element, or the rank of q with each dim either 1 or ceil(size / block), where a
+    block is `group` elements of the last dim, 128 unless given (32 for e8m0
+    scales). An e8m0 byte of 255 is NaN.
+
+    Integer codes (i8, i4, ui4) may have zero points, of one element or of the
+    scale's shape, i8, i4, ui4, f32, bf16 or f16: y = (q - z) * s, both operations in
+    f32, then rounded once. i4 and ui4 are packed along the last dim, low half of a
+    byte first, in codes as in zero points.
 
     Example:
     ```mlir
     %y = hk.dequantize %q, %s : tensor<?x4096xf8E4M3FN>, tensor<?x32xf32> -> tensor<?x4096xbf16>
+    %w = hk.dequantize %c, %t, %z group 64 : tensor<512x256xui4>, tensor<512x4xf16>, tensor<512x4xui4> -> tensor<512x256xbf16>
     ```
   }];
   let arguments = (ins HK_Tensor:$input, HK_Tensor:$scale,
+                       Optional<HK_Tensor>:$zero_point,
                        DefaultValuedAttr<I64Attr, "128">:$group_size);
   let results = (outs HK_RealTensor:$result);
   let operandMaps = "::mlir::hk::scaledMaps(getOperation(), getScaleGroup())";
   let vectorDivisors = "::mlir::hk::scaleGroups(getScale(), getScaleGroup())";
-  let assemblyFormat = "$input `,` $scale (`group` $group_size^)? attr-dict `:` type($input) `,` type($scale) `->` type($result)";
+  let syntax = [{
+    $input `,` $scale (`,` $zero_point^)? (`group` $group_size^)? attr-dict `:`
+    type($input) `,` type($scale) (`,` type($zero_point)^)? `->` type($result)
+  }];
   let extraClassDeclaration = [{
     /// Elements of the last dim that share a scale.
     int64_t getScaleGroup();
@@ -140,7 +154,7 @@ def HK_ReencodeOp : HK_PointwiseOp<"reencode"> {
   let arguments = (ins RankedTensorOf<[F8E4M3FN, F8E4M3FNUZ]>:$input);
   let results = (outs RankedTensorOf<[F8E4M3FN, F8E4M3FNUZ]>:$result);
   let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let syntax = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
 #endif // HK_HKQUANTOPS

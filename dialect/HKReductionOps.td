@@ -36,7 +36,7 @@ def HK_ReduceOp : HK_RowwiseOp<"reduce", "static_cast<int64_t>(getDims())", [HK_
   let operandMaps = "::mlir::hk::rowMaps(getOperation(), getDims())";
   let rowReductions = "{::mlir::hk::rowReductionOf(getKind())}";
   let reducedDims = "static_cast<int64_t>(getDims())";
-  let assemblyFormat = "$kind $input (`dims` $dims^)? attr-dict `:` type($input) `->` type($result)";
+  let syntax = "$kind $input (`dims` $dims^)? attr-dict `:` type($input) `->` type($result)";
 }
 
 #endif // HK_HKREDUCTIONOPS

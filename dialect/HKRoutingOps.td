@@ -19,7 +19,7 @@ include "HKEnums.td"
 def HK_I32Vector : 1DTensorOf<[I32]>;
 def HK_KeyVector : 1DTensorOf<[HK_IndexInt]>;
 
-def HK_HistogramOp : HK_BaseOp<"histogram"> {
+def HK_HistogramOp : HK_BaseOp<"histogram", [HK_CountsItems]> {
   let summary = "how often each key occurs";
   let description = [{
     result[e] = number of i with keys[i] == e, for 0 <= e < the static size of the
@@ -35,10 +35,10 @@ def HK_HistogramOp : HK_BaseOp<"histogram"> {
   let results = (outs HK_I32Vector:$result);
   let shapes = [{ shapes.isStatic({"result", getResult()}, 0); }];
   let hasVerifier = 0;
-  let assemblyFormat = "$keys attr-dict `:` type($keys) `->` type($result)";
+  let syntax = "$keys attr-dict `:` type($keys) `->` type($result)";
 }
 
-def HK_CountBitsOp : HK_BaseOp<"count_bits", [HK_StatesShapes]> {
+def HK_CountBitsOp : HK_BaseOp<"count_bits", [HK_StatesShapes, HK_CountsItems]> {
   let summary = "how many rows of a bit matrix have each bit";
   let description = [{
     `bits` is [words, rows]: bit b of bits[w, r], least significant first, says
@@ -57,10 +57,10 @@ def HK_CountBitsOp : HK_BaseOp<"count_bits", [HK_StatesShapes]> {
   let arguments = (ins 2DTensorOf<[I32]>:$bits,
                        DefaultValuedAttr<I64Attr, "32">:$block);
   let results = (outs HK_I32Vector:$result, Optional<2DTensorOf<[I32]>>:$before);
-  let assemblyFormat = "$bits (`block` $block^)? attr-dict `:` type($bits) `->` type($result) (`,` type($before)^)?";
+  let syntax = "$bits (`block` $block^)? attr-dict `:` type($bits) `->` type($result) (`,` type($before)^)?";
 }
 
-def HK_SortByKeyOp : HK_BaseOp<"sort_by_key", [HK_StatesShapes]> {
+def HK_SortByKeyOp : HK_BaseOp<"sort_by_key", [HK_StatesShapes, HK_CountsItems]> {
   let summary = "stable order of items by their key";
   let description = [{
     Items 0, ..., n - 1 with keys in [0, bins), stable: with c[e] the number of items
@@ -82,10 +82,10 @@ def HK_SortByKeyOp : HK_BaseOp<"sort_by_key", [HK_StatesShapes]> {
   let arguments = (ins HK_KeyVector:$keys, I64Attr:$bins,
                        DefaultValuedAttr<I64Attr, "1">:$block);
   let results = (outs HK_I32Vector:$order, HK_I32Vector:$position);
-  let assemblyFormat = "$keys `bins` $bins (`block` $block^)? attr-dict `:` type($keys) `->` type($order) `,` type($position)";
+  let syntax = "$keys `bins` $bins (`block` $block^)? attr-dict `:` type($keys) `->` type($order) `,` type($position)";
 }
 
-def HK_SegmentsOp : HK_BaseOp<"segments", [HK_StatesShapes]> {
+def HK_SegmentsOp : HK_BaseOp<"segments", [HK_StatesShapes, HK_CountsItems]> {
   let summary = "the segment of each place, and its rank there";
   let description = [{
     Segment s takes b[s] = ceil(max(l[s], 0) / block) places, in order, where block
@@ -115,7 +115,7 @@ def HK_SegmentsOp : HK_BaseOp<"segments", [HK_StatesShapes]> {
                        DefaultValuedAttr<I64Attr, "1">:$block);
   let results = (outs HK_I32Vector:$ids, HK_I32Vector:$ranks,
                       HK_I32Vector:$offsets);
-  let assemblyFormat = [{
+  let syntax = [{
     $form $segments (`items` $items^)? (`block` $block^)? attr-dict `:` type($segments)
     (`items` type($items)^)? `->` type($ids) `,` type($ranks) `,` type($offsets)
   }];

@@ -46,7 +46,7 @@ def HK_CumsumOp : HK_BaseOp<"cumsum", [HK_StatesShapes]> {
                        DefaultValuedAttr<I64Attr, "0">:$dim,
                        OptionalAttr<I64Attr>:$chunk, UnitAttr:$reverse);
   let results = (outs RankedTensorOf<[HK_Real, HK_IndexInt]>:$result);
-  let assemblyFormat = [{
+  let syntax = [{
     $kind $input (`bounds` $bounds^)?
     oilist(`dim` $dim | `chunk` $chunk | `reverse` $reverse) attr-dict `:`
     type($input) (`bounds` type($bounds)^)?

@@ -49,7 +49,7 @@ def HK_TopkOp : HK_RowwiseOp<"topk"> {
     shapes.same({"indices", getIndices()}, getValues());
     shapes.isStatic({"indices", getIndices()}, -1);
   }];
-  let assemblyFormat = "$input oilist(`ties` $ties | `order` $order) attr-dict `:` type($input) `->` type($values) `,` type($indices)";
+  let syntax = "$input oilist(`ties` $ties | `order` $order) attr-dict `:` type($input) `->` type($values) `,` type($indices)";
   let extraClassDeclaration = [{
     int64_t getK() {
       return ::llvm::cast<::mlir::RankedTensorType>(getValues().getType())
@@ -78,7 +78,7 @@ def HK_GatherLastOp : HK_RowwiseOp<"gather_last"> {
     shapes.rowsLike({"indices", getIndices()}, {"input", getInput()});
     shapes.same({"result", getResult()}, getIndices());
   }];
-  let assemblyFormat = "$input `,` $indices attr-dict `:` type($input) `,` type($indices) `->` type($result)";
+  let syntax = "$input `,` $indices attr-dict `:` type($input) `,` type($indices) `->` type($result)";
 }
 
 def HK_GroupLimitOp : HK_RowwiseOp<"group_limit"> {
@@ -105,7 +105,7 @@ def HK_GroupLimitOp : HK_RowwiseOp<"group_limit"> {
     shapes.same({"result", getResult()}, getInput());
     shapes.isStatic({"input", getInput()}, -1);
   }];
-  let assemblyFormat = "$score $input `groups` $groups `top_groups` $top_groups attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
+  let syntax = "$score $input `groups` $groups `top_groups` $top_groups attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_BitmatrixOp : HK_RowwiseOp<"bitmatrix"> {
@@ -132,7 +132,7 @@ def HK_BitmatrixOp : HK_RowwiseOp<"bitmatrix"> {
     shapes.isStatic({"result", getResult()}, -1);
     shapes.isStatic({"indices", getIndices()}, -1);
   }];
-  let assemblyFormat = "$indices attr-dict `:` type($indices) `->` type($result)";
+  let syntax = "$indices attr-dict `:` type($indices) `->` type($result)";
 }
 
 #endif // HK_HKSELECTOPS

@@ -15,7 +15,8 @@
 include "HKOpBase.td"
 
 def HK_TransposeOp : HK_RowwiseOp<"transpose",
-    "(::mlir::hk::transposedLocalDims(getPermutation()))", [HK_StatesShapes]> {
+    "(::mlir::hk::transposedLocalDims(getPermutation()))",
+    [HK_StatesShapes, HK_DecodesOperand]> {
   let summary = "permute dimensions";
   let description = [{
     Result dim i is input dim `permutation[i]`.
@@ -30,7 +31,7 @@ def HK_TransposeOp : HK_RowwiseOp<"transpose",
   let operandMaps = "";
   let movement = "true";
   let cost = 3;
-  let assemblyFormat = "$input $permutation attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
+  let syntax = "$input $permutation attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
   let hasFolder = 1;
 }
 
@@ -50,7 +51,7 @@ def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()", [HK_S
   let operandMaps = "::mlir::hk::partMaps(getOperation(), getDim())";
   let movement = "true";
   let cost = 3;
-  let assemblyFormat = "$dim `(` $inputs `)` attr-dict `:` type($inputs) `->` type($result)";
+  let syntax = "$dim `(` $inputs `)` attr-dict `:` type($inputs) `->` type($result)";
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getResult().getType());
@@ -75,7 +76,7 @@ def HK_PadOp : HK_RowwiseOp<"pad", "1", [HK_StatesShapes]> {
   let results = (outs HK_Tensor:$result);
   let operandMaps = "::mlir::hk::partMaps(getOperation(), getInput().getType().getRank() - 1)";
   let movement = "true";
-  let assemblyFormat = "$input (`value` $value^)? attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
+  let syntax = "$input (`value` $value^)? attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0", [HK_StatesShapes]> {
@@ -93,7 +94,7 @@ def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0", [HK_StatesShapes]> {
   let results = (outs HK_Tensor:$result);
   let operandMaps = "";
   let movement = "true";
-  let assemblyFormat = "$table `,` $indices attr-dict `:` type($table) `,` type($indices) `->` type($result)";
+  let syntax = "$table `,` $indices attr-dict `:` type($table) `,` type($indices) `->` type($result)";
 }
 
 def HK_GatherElementsOp : HK_RowwiseOp<"gather_elements", "0", [HK_StatesShapes]> {
@@ -113,7 +114,7 @@ def HK_GatherElementsOp : HK_RowwiseOp<"gather_elements", "0", [HK_StatesShapes]
   let results = (outs HK_Tensor:$result);
   let operandMaps = "";
   let movement = "true";
-  let assemblyFormat = "$table `[` $indices `]` attr-dict `:` type($table) `[` type($indices) `]` `->` type($result)";
+  let syntax = "$table `[` $indices `]` attr-dict `:` type($table) `[` type($indices) `]` `->` type($result)";
 }
 
 def HK_CopyOp : HK_PointwiseOp<"copy", [SameOperandsAndResultType]> {
@@ -133,7 +134,7 @@ def HK_CopyOp : HK_PointwiseOp<"copy", [SameOperandsAndResultType]> {
   let movement = "true";
   let cost = 0;
   let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
-  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let syntax = "$input attr-dict `:` type($result)";
 }
 
 #endif // HK_HKSHAPEOPS

@@ -461,6 +461,9 @@ LogicalResult WeightOp::verify() {
   if (!cast<RankedTensorType>(getType()).hasStaticShape())
     return emitOpError("expected shape of the weight to be static, but got ")
            << getType();
+  if (failed(
+          expectPacked(*this, "the weight", cast<RankedTensorType>(getType()))))
+    return failure();
   if (getSource().empty())
     return emitOpError("expected source to be the name of a tensor, but got "
                        "an empty string");

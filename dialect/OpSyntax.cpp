@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Types that are written once, constants of one number, scales of a product.
+// Types that are written once, words instead of braces, constants of one
+// number, scales of a product, pairs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OpSyntax.h"
+
+#include "OpUtils.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -48,6 +51,33 @@ void mlir::hk::printBinaryTypes(OpAsmPrinter &printer, Operation *op, Type lhs,
   if (rhs != lhs)
     printer << ", " << rhs;
   printResultType(printer, op, lhs, result);
+}
+
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+ParseResult mlir::hk::parseBraces(OpAsmParser &parser,
+                                  NamedAttrList &attributes,
+                                  StringRef operation) {
+  SMLoc loc = parser.getCurrentLocation();
+  NamedAttrList found;
+  if (parser.parseOptionalAttrDict(found))
+    return failure();
+  OperationName name(operation, parser.getContext());
+  for (NamedAttribute attribute : found)
+    if (llvm::is_contained(name.getAttributeNames(), attribute.getName()))
+      return parser.emitError(loc)
+             << "'" << operation << "' has '"
+             << wordOf(attribute.getName().getValue())
+             << "' as a word in front of the colon, not in braces";
+  attributes.append(found);
+  return success();
+}
+
+void mlir::hk::printBraces(OpAsmPrinter &printer, Operation *op, DictionaryAttr,
+                           StringRef) {
+  printer.printOptionalAttrDict(llvm::to_vector(op->getDiscardableAttrs()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -219,4 +249,41 @@ void mlir::hk::printProductScales(OpAsmPrinter &p, Operation *, Value lhs,
 void mlir::hk::printProductScaleTypes(OpAsmPrinter &p, Operation *, Type lhs,
                                       Type rhs) {
   printScales(p, lhs, rhs);
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs
+//===----------------------------------------------------------------------===//
+
+ParseResult mlir::hk::parseOperandPairs(OpAsmParser &parser, OperandList &first,
+                                        OperandList &second) {
+  return parser.parseCommaSeparatedList([&]() -> ParseResult {
+    return failure(parser.parseOperand(first.emplace_back()) ||
+                   parser.parseComma() ||
+                   parser.parseOperand(second.emplace_back()));
+  });
+}
+
+void mlir::hk::printOperandPairs(OpAsmPrinter &printer, Operation *,
+                                 OperandRange first, OperandRange second) {
+  llvm::interleaveComma(llvm::zip(first, second), printer, [&](auto pair) {
+    printer << std::get<0>(pair) << ", " << std::get<1>(pair);
+  });
+}
+
+ParseResult mlir::hk::parseTypePairs(OpAsmParser &parser,
+                                     SmallVectorImpl<Type> &first,
+                                     SmallVectorImpl<Type> &second) {
+  return parser.parseCommaSeparatedList([&]() -> ParseResult {
+    return failure(parser.parseType(first.emplace_back()) ||
+                   parser.parseComma() ||
+                   parser.parseType(second.emplace_back()));
+  });
+}
+
+void mlir::hk::printTypePairs(OpAsmPrinter &printer, Operation *,
+                              TypeRange first, TypeRange second) {
+  llvm::interleaveComma(llvm::zip(first, second), printer, [&](auto pair) {
+    printer << std::get<0>(pair) << ", " << std::get<1>(pair);
+  });
 }

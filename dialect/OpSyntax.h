@@ -34,6 +34,13 @@ void printBinaryTypes(OpAsmPrinter &printer, Operation *op, Type lhs, Type rhs,
 ParseResult parseConstant(OpAsmParser &parser, ElementsAttr &value);
 void printConstant(OpAsmPrinter &printer, Operation *op, ElementsAttr value);
 
+/// Attributes of other dialects in braces. One of `operation` is an error: it
+/// is a word.
+ParseResult parseBraces(OpAsmParser &parser, NamedAttrList &attributes,
+                        StringRef operation);
+void printBraces(OpAsmPrinter &printer, Operation *op, DictionaryAttr,
+                 StringRef operation);
+
 /// `scales (lhs, rhs)`, `none` for a side without, nothing without any.
 using OptionalOperand = std::optional<OpAsmParser::UnresolvedOperand>;
 ParseResult parseProductScales(OpAsmParser &parser, OptionalOperand &lhs,
@@ -43,6 +50,17 @@ void printProductScales(OpAsmPrinter &printer, Operation *op, Value lhs,
 ParseResult parseProductScaleTypes(OpAsmParser &parser, Type &lhs, Type &rhs);
 void printProductScaleTypes(OpAsmPrinter &printer, Operation *op, Type lhs,
                             Type rhs);
+
+/// `a, x, b, y`: what is listed in two operands by pairs.
+using OperandList = SmallVectorImpl<OpAsmParser::UnresolvedOperand>;
+ParseResult parseOperandPairs(OpAsmParser &parser, OperandList &first,
+                              OperandList &second);
+void printOperandPairs(OpAsmPrinter &printer, Operation *op, OperandRange first,
+                       OperandRange second);
+ParseResult parseTypePairs(OpAsmParser &parser, SmallVectorImpl<Type> &first,
+                           SmallVectorImpl<Type> &second);
+void printTypePairs(OpAsmPrinter &printer, Operation *op, TypeRange first,
+                    TypeRange second);
 
 } // namespace mlir::hk
 

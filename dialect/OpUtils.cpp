@@ -70,6 +70,26 @@ LogicalResult mlir::hk::expectShape(Operation *op, Named v,
          << shapeText(v.type().getShape());
 }
 
+LogicalResult mlir::hk::expectPacked(Operation *op, StringRef name,
+                                     RankedTensorType type) {
+  Type element = type.getElementType();
+  if (!isPacked(element))
+    return success();
+  if (type.getRank() == 0)
+    return op->emitOpError("expected rank of ")
+           << name << " to be at least 1 for " << element << ", but got 0";
+  int64_t last = type.getRank() - 1;
+  if (type.isDynamicDim(last))
+    return op->emitOpError("expected size of dim ")
+           << last << " of " << name << " to be static for " << element
+           << ", but got ?";
+  if (type.getDimSize(last) % 2 == 0)
+    return success();
+  return op->emitOpError("expected size of dim ")
+         << last << " of " << name << " to be even for " << element
+         << ", but got " << type.getDimSize(last);
+}
+
 LogicalResult mlir::hk::expectStatic(Operation *op, Named v, int64_t dim) {
   if (!ShapedType::isDynamic(v.size(dim)))
     return success();

@@ -29,6 +29,13 @@ inline bool compatibleSizes(int64_t a, int64_t b) {
   return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
 }
 
+/// The word that stands for an attribute of an operator: its name, but for
+/// `group_size`, which is written `group`.
+inline StringRef wordOf(StringRef attribute) {
+  attribute.consume_back("_size");
+  return attribute;
+}
+
 /// A size as MLIR prints it.
 std::string sizeText(int64_t size);
 
@@ -40,6 +47,9 @@ LogicalResult expectElement(Operation *op, Named v, Type element);
 LogicalResult expectShape(Operation *op, Named v, ArrayRef<int64_t> shape);
 /// The size of `dim` is known at compile time.
 LogicalResult expectStatic(Operation *op, Named v, int64_t dim);
+/// Rows of a packed type begin at a byte: the last size is static and even.
+LogicalResult expectPacked(Operation *op, StringRef name,
+                           RankedTensorType type);
 
 /// NumPy broadcasting of `operands` gives `result`'s shape.
 LogicalResult expectBroadcast(Operation *op, ArrayRef<Named> operands,

@@ -98,20 +98,24 @@ SmallVector<AffineMap> mlir::hk::partMaps(Operation *op, int64_t axis) {
 SmallVector<AffineMap> mlir::hk::scaledMaps(Operation *op, int64_t group) {
   MapBuilder b(op);
   RankedTensorType type = tensorType(op->getOperand(0));
-  RankedTensorType scale = tensorType(op->getOperand(1));
-  bool aligned = scale.getRank() == type.getRank();
-  SmallVector<AffineExpr> exprs;
-  for (int64_t dim = 0; dim < scale.getRank(); ++dim) {
-    bool last = dim + 1 == scale.getRank();
-    bool same = aligned && scale.getDimSize(dim) == type.getDimSize(dim);
-    if (scale.getDimSize(dim) == 1 && !(same && !last))
-      exprs.push_back(b.zero());
-    else if (!last && (type.isDynamicDim(dim) || same))
-      exprs.push_back(b.loop(dim));
-    else
-      exprs.push_back(b.loop(dim).floorDiv(group));
+  SmallVector<AffineMap> maps = {b.identity()};
+  for (Value operand : op->getOperands().drop_front()) {
+    RankedTensorType scale = tensorType(operand);
+    bool aligned = scale.getRank() == type.getRank();
+    SmallVector<AffineExpr> exprs;
+    for (int64_t dim = 0; dim < scale.getRank(); ++dim) {
+      bool last = dim + 1 == scale.getRank();
+      bool same = aligned && scale.getDimSize(dim) == type.getDimSize(dim);
+      if (scale.getDimSize(dim) == 1 && !(same && !last))
+        exprs.push_back(b.zero());
+      else if (!last && (type.isDynamicDim(dim) || same))
+        exprs.push_back(b.loop(dim));
+      else
+        exprs.push_back(b.loop(dim).floorDiv(group));
+    }
+    maps.push_back(b.get(exprs));
   }
-  return {b.identity(), b.get(exprs)};
+  return maps;
 }
 
 SmallVector<int64_t> mlir::hk::scaleGroups(Value scale, int64_t group) {
@@ -171,11 +175,14 @@ SmallVector<AffineMap> AttentionCombineOp::getOperandMaps() {
   MapBuilder b(*this);
   int64_t rank = tensorType(getResult()).getRank();
   SmallVector<AffineMap> maps;
-  for (int64_t dims : {rank, rank - 1}) { // partials, their log-sum-exps
-    SmallVector<AffineExpr> exprs = {b.anywhere()};
-    llvm::append_range(exprs, b.loops(0, dims));
-    maps.push_back(b.get(exprs));
-  }
+  for (int64_t dims : {rank, rank - 1}) // partials, their log-sum-exps
+    for (unsigned pair = 0; pair < getPartials().size(); ++pair) {
+      SmallVector<AffineExpr> exprs;
+      if (isSliced(pair))
+        exprs.push_back(b.anywhere());
+      llvm::append_range(exprs, b.loops(0, dims));
+      maps.push_back(b.get(exprs));
+    }
   if (getSink())
     maps.push_back(b.get(b.loop(rank - 2)));
   return maps;

@@ -46,13 +46,13 @@ def HKAssignTarget : Pass<"hk-assign-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }
 
-def HKFoldGates : Pass<"hk-fold-gates", "::mlir::func::FuncOp"> {
+def HKFoldGates : Pass<"hk-fold-gates", "::mlir::ModuleOp"> {
   let summary = "make hk.gated_activation of a gate written as slices";
   let description = [{
     silu, gelu, gelu_tanh or relu of the first half of a tensor's last dim, times
     the second half, becomes hk.gated_activation with `round_before_up`, if
     nothing else reads the activation. A product has it as epilogue; a view of a
-    product would cost a launch.
+    product would cost a launch. Every gate is a decision of the log.
   }];
   let statistics = [Statistic<"numFolded", "num-folded", "gates that became one operator">];
   let dependentDialects = ["::mlir::hk::HKDialect"];

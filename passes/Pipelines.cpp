@@ -51,7 +51,7 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createHKGuardViews());
-  pm.addNestedPass<func::FuncOp>(createHKFoldGates());
+  pm.addPass(createHKFoldGates(log));
 
   HKSplitOptions split;
   split.k = options.splitK;

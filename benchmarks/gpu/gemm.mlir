@@ -71,31 +71,31 @@ func.func @quantize_4096_28672_4096(%x: tensor<4096x4096xbf16>, %w: tensor<28672
   return %q, %s : tensor<4096x28672xf8E4M3FN>, tensor<4096x224xf32>
 }
 func.func @fp8_8192_8192_8192(%x: tensor<8192x8192xf8E4M3FN>, %w: tensor<8192x8192xf8E4M3FN>, %s: tensor<8192x1xf32>, %t: tensor<8192x1xf32>) -> tensor<8192x8192xbf16> {
-  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b : tensor<8192x8192xf8E4M3FN>, tensor<8192x8192xf8E4M3FN> scales (tensor<8192x1xf32>, tensor<8192x1xf32>) -> tensor<8192x8192xbf16>
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<8192x8192xf8E4M3FN>, tensor<8192x8192xf8E4M3FN> scales (tensor<8192x1xf32>, tensor<8192x1xf32>) -> tensor<8192x8192xbf16>
   return %0 : tensor<8192x8192xbf16>
 }
 func.func @blocks_8192_8192_8192(%x: tensor<8192x8192xf8E4M3FN>, %w: tensor<8192x8192xf8E4M3FN>, %s: tensor<8192x64xf32>, %t: tensor<64x64xf32>) -> tensor<8192x8192xbf16> {
-  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b : tensor<8192x8192xf8E4M3FN>, tensor<8192x8192xf8E4M3FN> scales (tensor<8192x64xf32>, tensor<64x64xf32>) -> tensor<8192x8192xbf16>
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<8192x8192xf8E4M3FN>, tensor<8192x8192xf8E4M3FN> scales (tensor<8192x64xf32>, tensor<64x64xf32>) -> tensor<8192x8192xbf16>
   return %0 : tensor<8192x8192xbf16>
 }
 func.func @fp8_4096_7168_2048(%x: tensor<4096x2048xf8E4M3FN>, %w: tensor<7168x2048xf8E4M3FN>, %s: tensor<4096x1xf32>, %t: tensor<7168x1xf32>) -> tensor<4096x7168xbf16> {
-  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b : tensor<4096x2048xf8E4M3FN>, tensor<7168x2048xf8E4M3FN> scales (tensor<4096x1xf32>, tensor<7168x1xf32>) -> tensor<4096x7168xbf16>
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<4096x2048xf8E4M3FN>, tensor<7168x2048xf8E4M3FN> scales (tensor<4096x1xf32>, tensor<7168x1xf32>) -> tensor<4096x7168xbf16>
   return %0 : tensor<4096x7168xbf16>
 }
 func.func @blocks_4096_7168_2048(%x: tensor<4096x2048xf8E4M3FN>, %w: tensor<7168x2048xf8E4M3FN>, %s: tensor<4096x16xf32>, %t: tensor<56x16xf32>) -> tensor<4096x7168xbf16> {
-  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b : tensor<4096x2048xf8E4M3FN>, tensor<7168x2048xf8E4M3FN> scales (tensor<4096x16xf32>, tensor<56x16xf32>) -> tensor<4096x7168xbf16>
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<4096x2048xf8E4M3FN>, tensor<7168x2048xf8E4M3FN> scales (tensor<4096x16xf32>, tensor<56x16xf32>) -> tensor<4096x7168xbf16>
   return %0 : tensor<4096x7168xbf16>
 }
 func.func @fp8_1_28672_4096(%x: tensor<1x4096xf8E4M3FN>, %w: tensor<28672x4096xf8E4M3FN>, %s: tensor<1x1xf32>, %t: tensor<28672x1xf32>) -> tensor<1x28672xbf16> {
-  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b : tensor<1x4096xf8E4M3FN>, tensor<28672x4096xf8E4M3FN> scales (tensor<1x1xf32>, tensor<28672x1xf32>) -> tensor<1x28672xbf16>
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<1x4096xf8E4M3FN>, tensor<28672x4096xf8E4M3FN> scales (tensor<1x1xf32>, tensor<28672x1xf32>) -> tensor<1x28672xbf16>
   return %0 : tensor<1x28672xbf16>
 }
 func.func @fp8_16_28672_4096(%x: tensor<16x4096xf8E4M3FN>, %w: tensor<28672x4096xf8E4M3FN>, %s: tensor<16x1xf32>, %t: tensor<28672x1xf32>) -> tensor<16x28672xbf16> {
-  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b : tensor<16x4096xf8E4M3FN>, tensor<28672x4096xf8E4M3FN> scales (tensor<16x1xf32>, tensor<28672x1xf32>) -> tensor<16x28672xbf16>
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<16x4096xf8E4M3FN>, tensor<28672x4096xf8E4M3FN> scales (tensor<16x1xf32>, tensor<28672x1xf32>) -> tensor<16x28672xbf16>
   return %0 : tensor<16x28672xbf16>
 }
 func.func @fp8_64_28672_4096(%x: tensor<64x4096xf8E4M3FN>, %w: tensor<28672x4096xf8E4M3FN>, %s: tensor<64x1xf32>, %t: tensor<28672x1xf32>) -> tensor<64x28672xbf16> {
-  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b : tensor<64x4096xf8E4M3FN>, tensor<28672x4096xf8E4M3FN> scales (tensor<64x1xf32>, tensor<28672x1xf32>) -> tensor<64x28672xbf16>
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<64x4096xf8E4M3FN>, tensor<28672x4096xf8E4M3FN> scales (tensor<64x1xf32>, tensor<28672x1xf32>) -> tensor<64x28672xbf16>
   return %0 : tensor<64x28672xbf16>
 }
 func.func @batched_32_1024_1024_1024(%x: tensor<32x1024x1024xbf16>, %w: tensor<32x1024x1024xbf16>) -> tensor<32x1024x1024xbf16> {

@@ -11,6 +11,7 @@
 
 #include "hk/Compiler/Safetensors.h"
 
+#include "hk/Contract/WeightFile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallString.h"
@@ -20,38 +21,13 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-StringRef mlir::hk::safetensorsName(::hk::DType dtype) {
-  switch (dtype) {
-  case ::hk::DType::F32:
-    return "F32";
-  case ::hk::DType::BF16:
-    return "BF16";
-  case ::hk::DType::F16:
-    return "F16";
-  case ::hk::DType::F8E4M3FN:
-    return "F8_E4M3";
-  case ::hk::DType::F8E4M3FNUZ:
-    return "F8_E4M3FNUZ";
-  case ::hk::DType::F8E5M2:
-    return "F8_E5M2";
-  case ::hk::DType::F8E5M2FNUZ:
-    return "F8_E5M2FNUZ";
-  case ::hk::DType::F8E8M0FNU:
-    return "F8_E8M0";
-  case ::hk::DType::I1:
-    return "BOOL";
-  case ::hk::DType::I8:
-    return "I8";
-  case ::hk::DType::I16:
-    return "I16";
-  case ::hk::DType::I32:
-    return "I32";
-  case ::hk::DType::I64:
-    return "I64";
-  case ::hk::DType::F4E2M1FN:
-    return "F4";
-  }
-  return "";
+/// "U8 [512, 128]".
+static std::string textOf(StringRef dtype, ArrayRef<int64_t> sizes) {
+  std::string text = (dtype + " [").str();
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(sizes, os);
+  os << ']';
+  return text;
 }
 
 FailureOr<SafetensorsFile> SafetensorsFile::open(Location loc, StringRef path) {
@@ -93,18 +69,24 @@ FailureOr<StringRef> SafetensorsFile::find(WeightOp op, StringRef name,
   if (!entry)
     return op.emitOpError("expected '")
            << path << "' to hold a tensor '" << name << "', but it does not";
-  std::optional<StringRef> dtype = entry->getString("dtype");
-  if (!dtype || *dtype != safetensorsName(expected))
+  StringRef dtype = entry->getString("dtype").value_or("none");
+  SmallVector<int64_t> sizes;
+  if (const llvm::json::Array *shape = entry->getArray("shape"))
+    for (const llvm::json::Value &size : *shape)
+      sizes.push_back(size.getAsInteger().value_or(-1));
+  bool packed = ::hk::isPacked(expected);
+  if (!packed && dtype != ::hk::safetensorsName(expected))
     return op.emitOpError("expected dtype ")
-           << safetensorsName(expected) << " of tensor '" << name
-           << "', but got " << dtype.value_or("none");
-  const llvm::json::Array *shape = entry->getArray("shape");
-  bool same = shape && shape->size() == type.getShape().size();
-  for (size_t i = 0; same && i < type.getShape().size(); ++i)
-    same = (*shape)[i].getAsInteger() == type.getDimSize(i);
-  if (!same)
-    return op.emitOpError("expected the shape of tensor '")
-           << name << "' to be that of " << type;
+           << ::hk::safetensorsName(expected) << " of tensor '" << name
+           << "', but got " << dtype;
+  if (!::hk::holdsWeight(expected, type.getShape(), std::string_view(dtype),
+                         sizes))
+    return op.emitOpError("expected tensor '")
+           << name << "' to hold the elements of " << type << ", but got "
+           << textOf(dtype, sizes)
+           << (packed ? "; integers (U8, I8, I32) must hold as many of 4 bits "
+                        "behind the same first size"
+                      : "");
   const llvm::json::Array *offsets = entry->getArray("data_offsets");
   std::optional<int64_t> begin, end;
   if (offsets && offsets->size() == 2) {

@@ -12,6 +12,7 @@
 
 #include "Weights.h"
 #include "hk/Compiler/Safetensors.h"
+#include "hk/Contract/WeightFile.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Reference/Interpreter.h"
 
@@ -31,6 +32,15 @@ using namespace mlir::hk;
 namespace {
 constexpr uint64_t kAlignment = 256;
 
+/// The sizes that a file has of a weight: of i4 and ui4 those of its bytes.
+SmallVector<int64_t> fileSizes(const WeightRecord &w) {
+  SmallVector<int64_t> sizes(ArrayRef<int64_t>(w.sizes));
+  if (::hk::packedElements(::hk::safetensorsName(w.dtype)) == 2 &&
+      ::hk::isPacked(w.dtype))
+    sizes.back() /= 2;
+  return sizes;
+}
+
 /// The header of a file with these weights, padded so that the data begin
 /// aligned, and where each weight begins.
 std::string headerOf(ArrayRef<const WeightRecord *> weights) {
@@ -39,8 +49,9 @@ std::string headerOf(ArrayRef<const WeightRecord *> weights) {
   uint64_t offset = 0;
   for (auto [i, w] : llvm::enumerate(weights)) {
     json << (i ? ",\n" : "\n") << llvm::json::Value(w->source)
-         << ":{\"dtype\":\"" << safetensorsName(w->dtype) << "\",\"shape\":[";
-    llvm::interleave(w->sizes, json, ",");
+         << ":{\"dtype\":\"" << ::hk::safetensorsName(w->dtype)
+         << "\",\"shape\":[";
+    llvm::interleave(fileSizes(*w), json, ",");
     json << "],\"data_offsets\":[" << offset << ',' << offset + w->bytes
          << "]}";
     offset = llvm::alignTo(offset + w->bytes, kAlignment);

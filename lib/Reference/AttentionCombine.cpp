@@ -16,25 +16,53 @@ using namespace mlir::hk;
 using namespace mlir::hk::reference;
 using ::hk::DType;
 
+namespace {
+/// One slice or segment: element 0 of its partial results and log-sum-exps.
+struct Part {
+  const Tensor &partials, &lse;
+  int64_t first; // row
+
+  double lseOf(int64_t row) const { return lse.values[first + row]; }
+  double noiseOf(int64_t row) const { return lse.errorAt(first + row); }
+  Noisy value(int64_t row, int64_t width, int64_t d) const {
+    return at(partials, (first + row) * width + d);
+  }
+};
+} // namespace
+
+static std::vector<Part> partsOf(AttentionCombineOp op, const Operands &in,
+                                 int64_t rows) {
+  std::vector<Part> parts;
+  for (auto [index, pair] :
+       llvm::enumerate(llvm::zip(op.getPartials(), op.getPartLses()))) {
+    const Tensor &partials = in.of(std::get<0>(pair));
+    int64_t slices = op.isSliced(index) ? partials.sizes[0] : 1;
+    for (int64_t s = 0; s < slices; ++s)
+      parts.push_back({partials, in.of(std::get<1>(pair)), s * rows});
+  }
+  return parts;
+}
+
 static LogicalResult evaluateAttentionCombine(Operation *operation,
                                               const Operands &in,
                                               Results &out) {
   auto op = cast<AttentionCombineOp>(operation);
-  const Tensor &partials = in[0], &sliceLse = in[1];
   const Tensor *sink = in.find(op.getSink());
-  ArrayRef<int64_t> sizes = ArrayRef<int64_t>(partials.sizes).drop_front();
-  int64_t slices = partials.sizes[0], width = sizes.back();
-  int64_t heads = sizes[sizes.size() - 2];
-  int64_t rows = slices == 0 ? 0 : sliceLse.numElements() / slices;
+  ArrayRef<int64_t> sizes =
+      ArrayRef<int64_t>(in[0].sizes).drop_front(op.isSliced(0) ? 1 : 0);
+  int64_t width = sizes.back(), heads = sizes[sizes.size() - 2], rows = 1;
+  for (int64_t size : sizes.drop_back())
+    rows *= size;
+  std::vector<Part> parts = partsOf(op, in, rows);
   ResultBuilder result(resultDType(op), sizes);
   std::optional<ResultBuilder> lse;
   if (op.getLse())
     lse.emplace(DType::F32, sizes.drop_back());
-  std::vector<double> weight(slices), relative(slices);
+  std::vector<double> weight(parts.size()), relative(parts.size());
   for (int64_t row = 0; row < rows; ++row) {
     double top = sink ? sink->values[row % heads] : -kInf;
-    for (int64_t s = 0; s < slices; ++s) {
-      double v = sliceLse.values[s * rows + row];
+    for (const Part &part : parts) {
+      double v = part.lseOf(row);
       top = std::isnan(v) || std::isnan(top) ? kNaN : std::max(top, v);
     }
     if (top == -kInf) { // The result stays zero.
@@ -47,13 +75,13 @@ static LogicalResult evaluateAttentionCombine(Operation *operation,
     bool open = false; // anything is right for an LSE, so for all
     if (sink)
       total.add(std::exp(sink->values[row % heads] - top));
-    for (int64_t s = 0; s < slices; ++s) {
-      double v = sliceLse.values[s * rows + row];
+    for (size_t s = 0; s < parts.size(); ++s) {
+      double v = parts[s].lseOf(row);
       weight[s] = std::exp(v - top);
-      open |= std::isinf(sliceLse.errorAt(s * rows + row));
+      open |= std::isinf(parts[s].noiseOf(row));
       double argument = std::isfinite(v) ? kUnit * std::fabs(v - top) : 0;
-      relative[s] = hypot2(hypot2(sliceLse.errorAt(s * rows + row), argument),
-                           noiseOfUlps(1, 2));
+      relative[s] =
+          hypot2(hypot2(parts[s].noiseOf(row), argument), noiseOfUlps(1, 2));
       total.add(weight[s], square(weight[s] * relative[s]));
     }
     double sumNoise = total.sigma() / total.value();
@@ -64,11 +92,10 @@ static LogicalResult evaluateAttentionCombine(Operation *operation,
       F32Sum sum;
       double mean = 0;
       bool openHere = open;
-      for (int64_t s = 0; s < slices; ++s)
-        mean += weight[s] / total.value() *
-                partials.values[(s * rows + row) * width + d];
-      for (int64_t s = 0; s < slices; ++s) {
-        Noisy v = at(partials, (s * rows + row) * width + d);
+      for (size_t s = 0; s < parts.size(); ++s)
+        mean += weight[s] / total.value() * parts[s].value(row, width, d).value;
+      for (size_t s = 0; s < parts.size(); ++s) {
+        Noisy v = parts[s].value(row, width, d);
         double w = weight[s] / total.value();
         openHere |= std::isinf(v.sigma);
         // A weight's noise moves the sum towards its value.

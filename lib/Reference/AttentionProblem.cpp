@@ -190,6 +190,8 @@ KeyRange AttentionProblem::visibleKeys(const Sequence &s, int64_t slice,
     r.begin = std::max<int64_t>(r.begin, diagonal - static_cast<int64_t>(*w));
   if (auto w = op.getWindowRight())
     r.end = std::min<int64_t>(r.end, diagonal + static_cast<int64_t>(*w) + 1);
+  if (op.getPast())
+    r.end = std::min(r.end, s.numKeys - s.numQueries);
   if (op.getKvSlices()) {
     int64_t window = op.getWindowLeft() ? int64_t(*op.getWindowLeft()) : -1;
     int64_t base = ::hk::firstSlicedKey(s.numKeys, s.numQueries, window);

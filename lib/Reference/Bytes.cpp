@@ -71,6 +71,10 @@ std::vector<uint8_t> reference::toBytes(const Tensor &tensor) {
     case DType::I64:
       store<int64_t>(bytes.data(), i, static_cast<int64_t>(value));
       break;
+    case DType::I4:
+    case DType::UI4:
+      bytes[i / 2] |= (static_cast<int>(value) & 15) << (i % 2 * 4);
+      break;
     default:
       uint32_t code = encodeFloat(tensor.dtype, value);
       if (bits == 32)
@@ -109,6 +113,12 @@ FailureOr<Tensor> reference::fromBytes(DType dtype, ArrayRef<int64_t> sizes,
       break;
     case DType::I64:
       value = static_cast<double>(load<int64_t>(bytes.data(), i));
+      break;
+    case DType::I4:
+    case DType::UI4:
+      value = bytes[i / 2] >> (i % 2 * 4) & 15;
+      if (dtype == DType::I4 && value > 7)
+        value -= 16;
       break;
     default:
       uint32_t code = bits == 32   ? load<uint32_t>(bytes.data(), i)

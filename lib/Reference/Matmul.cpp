@@ -102,7 +102,7 @@ static Noisy finish(const Product &p, const Sums &s, int64_t j, int64_t steps) {
   if (orderDecides(s.sum[j], steps, s.squares[j]))
     return {inF32Range(s.sum[j]), kInf};
   double own = std::max(s.partial[j], steps * s.squares[j] / 2) + s.squares[j];
-  return {inF32Range(s.sum[j]), std::sqrt(own * kUnit * kUnit + inherited),
+  return {inF32Range(s.sum[j]), std::sqrt(own * square(p.unit) + inherited),
           s.jump[j]};
 }
 
@@ -126,7 +126,13 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
   int64_t rows = std::min(kTileRows, p.m - m0);
   int64_t columns = std::min(kTileColumns, p.n - n0);
   bool scaled = p.lhsScale.tensor || p.rhsScale.tensor;
+  bool perBlock = p.lhsScale.perBlock() || p.rhsScale.perBlock();
+  auto scale = [&](Noisy sum, int64_t r, int64_t j, int64_t block) {
+    return applyScales(sum, p.lhsScale.get(batchA, m0 + r, block),
+                       p.rhsScale.get(batchB, n0 + j, block));
+  };
   std::vector<Sums> sums(rows);
+  std::vector<double> truncated(rows * columns);
   std::vector<F32Sum> totals(rows * columns);
   std::vector<Noisy> last(rows * columns);
   for (int64_t c0 = slice.begin; c0 < slice.end; c0 += p.chunk) {
@@ -150,10 +156,13 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t j = 0; j < columns; ++j) {
         Noisy v = finish(p, sums[r], j, c1 - c0);
-        if (scaled)
-          v = applyScales(v, p.lhsScale.get(batchA, m0 + r, c0 / p.scaleDepth),
-                          p.rhsScale.get(batchB, n0 + j, c0 / p.scaleDepth));
+        if (perBlock)
+          v = scale(v, r, j, c0 / p.scaleDepth);
         last[r * columns + j] = v;
+        if (p.truncates) {
+          truncated[r * columns + j] += v.sigma;
+          v.sigma = 0;
+        }
         totals[r * columns + j].add(v.value, square(v.sigma), v.jump);
       }
   }
@@ -163,6 +172,10 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
       int64_t row =
           p.resultRows.empty() ? at * p.m + m0 + r : p.resultRows[m0 + r];
       Noisy v = one ? last[r * columns + j] : totals[r * columns + j].noisy();
+      if (!one && p.truncates && std::isfinite(v.value))
+        v.sigma = hypot2(v.sigma, truncated[r * columns + j]);
+      if (scaled && !perBlock)
+        v = scale(v, r, j, 0);
       if (p.factor)
         v = timesF32(v, *p.factor);
       if (p.bias)
@@ -231,7 +244,10 @@ static LogicalResult evaluateMatmul(Operation *op, const Operands &in,
   p.lhsScale = lhs.scale;
   p.rhsScale = rhs.scale;
   bool perBlock = p.lhsScale.perBlock() || p.rhsScale.perBlock();
-  p.chunk = perBlock ? p.scaleDepth : std::max<int64_t>(p.k, 1);
+  p.truncates = matmul.getAccumulation() == Accumulation::tensor_core;
+  if (p.truncates)
+    p.unit = ::hk::kFp8SumUnit;
+  p.chunk = perBlock || p.truncates ? p.scaleDepth : std::max<int64_t>(p.k, 1);
 
   int64_t batches = 1;
   for (int64_t size : sizes)

@@ -80,6 +80,10 @@ double roundInteger(DType dtype, double value) {
     return 0;
   if (dtype == DType::I8)
     return std::clamp(std::nearbyint(value), -128.0, 127.0);
+  if (dtype == DType::I4)
+    return std::clamp(std::nearbyint(value), -8.0, 7.0);
+  if (dtype == DType::UI4)
+    return std::clamp(std::nearbyint(value), 0.0, 15.0);
   if (dtype == DType::I16)
     return std::clamp(std::trunc(value), -0x1p15, 0x1p15 - 1);
   if (dtype == DType::I32)

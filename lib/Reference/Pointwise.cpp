@@ -441,11 +441,12 @@ static LogicalResult evaluateConstant(Operation *op, const Operands &,
       result.setExact(i++, {v.convertToDouble(), 0});
     }
   } else {
-    bool boolean = type.getElementType().isInteger(1);
+    bool isUnsigned = type.getElementType().isInteger(1) ||
+                      type.getElementType().isUnsignedInteger();
     for (const APInt &v : elements.getValues<APInt>())
-      result.setExact(
-          i++,
-          {boolean ? double(v.getZExtValue()) : double(v.getSExtValue()), 0});
+      result.setExact(i++, {isUnsigned ? double(v.getZExtValue())
+                                       : double(v.getSExtValue()),
+                            0});
   }
   out.push_back(result.take());
   return success();

@@ -79,6 +79,10 @@ struct Product {
   int64_t m = 0, n = 0, k = 0;
   bool integer = false;
   Scale lhsScale, rhsScale;
+  /// Unit of the roundings of sums of `chunk` elements, and whether they all
+  /// have one direction, so that those of several chunks add up.
+  double unit = kUnit;
+  bool truncates = false;
   /// K steps after which scales apply; elements of K that share one.
   int64_t chunk = 1, scaleDepth = ::hk::kBlockScaleA.depth;
   /// Row of the result of each row of a group; empty: they follow each other.

@@ -224,9 +224,18 @@ static LogicalResult evaluateQuantizeMx(Operation *op, const Operands &in,
 // Dequantisation
 //===----------------------------------------------------------------------===//
 
+/// q - z in f32.
+static Noisy lessZeroPoint(Noisy q, Noisy z) {
+  double value = f32(q.value - z.value), sigma = hypot2(q.sigma, z.sigma);
+  double jump = std::max(q.jump, z.jump), ulp = f32Ulp(value);
+  return {value, noiseAfterRounding(sigma, ulp),
+          jumpAfterRounding(sigma, jump, ulp)};
+}
+
 static LogicalResult evaluateDequantize(Operation *op, const Operands &in,
                                         Results &out) {
   const Tensor &q = in[0], &scale = in[1];
+  const Tensor *zero = in.find(cast<DequantizeOp>(op).getZeroPoint());
   int64_t rank = q.sizes.size();
   int64_t group =
       scale.dtype == DType::F8E8M0FNU
@@ -248,6 +257,8 @@ static LogicalResult evaluateDequantize(Operation *op, const Operands &in,
     for (int64_t d = 0; d < rank; ++d)
       s += strides[d] * (d == rank - 1 ? index[d] / group : index[d]);
     Noisy a = at(q, i), b = at(scale, s);
+    if (zero)
+      a = lessZeroPoint(a, at(*zero, zero->numElements() == 1 ? 0 : s));
     double value = f32(a.value * b.value);
     double sigma = sigmaOf(a, b.value, b, a.value), ulp = f32Ulp(value);
     double jump = jumpOf(a, b.value, b, a.value);

@@ -368,6 +368,23 @@ Verdict FusionTable::merge(GroupId into, GroupId from) {
   return verdict;
 }
 
+/// What reads a state, not what writes it, may move to its reader, unless
+/// another write has a kernel already: that may run before the reader's. Writes
+/// that follow will be above the reader.
+Verdict FusionTable::checkLaterRead(GroupId into, GroupId from) const {
+  bool written = !groups[from].writes.empty();
+  for (Operation *op : groups[from].ops)
+    if (auto it = writersOf.find(op); it != writersOf.end())
+      written |= llvm::any_of(it->second, [&](Operation *writer) {
+        return groupOf.contains(writer);
+      });
+  if (written)
+    return Verdict::refuse(Reason::StateReadAndWritten,
+                           "it would be read at another time");
+  GroupId ids[] = {into, from};
+  return checkState(ids, nullptr);
+}
+
 Verdict FusionTable::takeIn(GroupId into, GroupId from) {
   const FusionGroup &reader = groups[into], &taken = groups[from];
   if (!taken.family)
@@ -397,14 +414,14 @@ Verdict FusionTable::takeIn(GroupId into, GroupId from) {
     }
     insertInOrder(ops, op);
   }
-  if (!taken.reads.empty() || !taken.writes.empty())
-    return Verdict::refuse(Reason::StateReadAndWritten,
-                           "it would be read at another time");
+  if (Verdict state = checkLaterRead(into, from); !state.accepted())
+    return state;
   if (reader.numBaseOps + taken.numBaseOps > maxOps)
     return Verdict::refuse(Reason::GroupFull, "a kernel holds at most " +
                                                   Twine(maxOps) + " operators");
   groups[into].ops = std::move(ops);
   groups[into].numBaseOps += taken.numBaseOps;
+  groups[into].reads.append(taken.reads);
   for (Operation *op : taken.ops)
     if (!isView(op)) {
       groupOf[op] = into;

@@ -79,6 +79,7 @@ private:
   bool usersAbove(Value value, GroupId self, int64_t level, int &budget) const;
   int64_t levelNeeded(Operation *op, ArrayRef<GroupId> except) const;
   Verdict checkState(ArrayRef<GroupId> ids, Operation *op) const;
+  Verdict checkLaterRead(GroupId into, GroupId from) const;
   void noteState(Operation *op, FusionGroup &group) const;
   void noteInputs(Operation *op, GroupId id);
   Value memoryOf(Value value) const;

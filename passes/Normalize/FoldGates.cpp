@@ -29,7 +29,17 @@ using namespace mlir::hk;
 
 namespace {
 struct HKFoldGates : ::mlir::hk::impl::HKFoldGatesBase<HKFoldGates> {
+  HKFoldGates() = default;
+  explicit HKFoldGates(DecisionLog &log) : log(&log) {}
+  HKFoldGates(const HKFoldGates &other)
+      : HKFoldGatesBase(other), log(other.log) {}
+
   void runOnOperation() override;
+
+private:
+  void fold(Block &block, DecisionLog &decisions);
+
+  DecisionLog *log = nullptr;
 };
 } // namespace
 
@@ -67,17 +77,43 @@ static GatedActivationOp foldGate(MulOp op, const DimSymbols &dims) {
   return nullptr;
 }
 
-void HKFoldGates::runOnOperation() {
-  func::FuncOp function = getOperation();
-  if (function.isExternal() || !function.getBody().hasOneBlock())
-    return;
-  Block &block = function.getBody().front();
+/// That `op` and its activation became `gated`.
+static Decision decisionOf(MulOp op, GatedActivationOp gated) {
+  Candidate made{("become " + gated->getName().getStringRef()).str(),
+                 Verdict::accept()};
+  made.why =
+      "it multiplies the activation of one half of a tensor by the other";
+  for (Value factor : op->getOperands())
+    if (Operation *def = factor.getDefiningOp();
+        def && !isa<tensor::ExtractSliceOp>(def))
+      made.partner = def->getLoc();
+  return {DecisionKind::Fuse,
+          op.getLoc(),
+          op->getName().getStringRef().str(),
+          {std::move(made)},
+          /*chosen=*/0};
+}
+
+void HKFoldGates::fold(Block &block, DecisionLog &decisions) {
   DimSymbols dims(block);
   for (MulOp op : llvm::make_early_inc_range(block.getOps<MulOp>()))
     if (GatedActivationOp gated = foldGate(op, dims)) {
+      decisions.add(decisionOf(op, gated));
       dims.alias(op.getResult(), gated.getResult());
       op.getResult().replaceAllUsesWith(gated.getResult());
       ++numFolded;
     }
   eraseUnused(block);
+}
+
+void HKFoldGates::runOnOperation() {
+  DecisionLog own;
+  for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+    // Other functions are an error of hk-fuse.
+    if (!function.isExternal() && function.getBody().hasOneBlock())
+      fold(function.getBody().front(), log ? *log : own);
+}
+
+std::unique_ptr<Pass> mlir::hk::createHKFoldGates(DecisionLog &log) {
+  return std::make_unique<HKFoldGates>(log);
 }

@@ -275,9 +275,14 @@ Operation *RowReshaper::rebuild(OpBuilder &builder, Operation *op,
     SmallVector<ReassociationIndices> own = groupsOf(op), groups;
     for (size_t n = 0; n < to.size(); ++n)
       groups.push_back({int64_t(n)});
+    int64_t shift = int64_t(to.size()) - int64_t(from);
+    // The last of the rows may stand beside dims of 1: [T, 2] seen as [T, 2,
+    // 1].
+    for (int64_t dim : ArrayRef(own[from - 1]).drop_front())
+      groups.back().push_back(dim + shift);
     for (ReassociationIndices group : ArrayRef(own).drop_front(from)) {
       for (int64_t &dim : group)
-        dim += int64_t(to.size()) - int64_t(from);
+        dim += shift;
       groups.push_back(std::move(group));
     }
     return viewBy(builder, loc, operands[0], groups, types[0], names[0])

@@ -34,6 +34,14 @@ bool isTensorOfHK(Type type) {
   return tensor && dtypeOf(tensor.getElementType());
 }
 
+/// Whether rows begin at a byte.
+bool isWhole(RankedTensorType type) {
+  if (!isPacked(type.getElementType()))
+    return true;
+  return type.getRank() != 0 && !type.isDynamicDim(type.getRank() - 1) &&
+         type.getShape().back() % 2 == 0;
+}
+
 LogicalResult checkSignature(func::FuncOp function) {
   if (!llvm::json::isUTF8(function.getSymName()))
     return function.emitOpError("expected a name in UTF-8, but got '")
@@ -43,11 +51,15 @@ LogicalResult checkSignature(func::FuncOp function) {
       if (!isTensorOfHK(type))
         return function.emitOpError("expected ")
                << what << " #" << i
-               << " to be a ranked tensor of f32, bf16, f16, i1, i8, i16, i32, "
-                  "i64, "
+               << " to be a ranked tensor of f32, bf16, f16, i1, i4, ui4, i8, "
+                  "i16, i32, i64, "
                   "f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU or "
                   "f4E2M1FN, but got "
                << type;
+      else if (auto tensor = cast<RankedTensorType>(type); !isWhole(tensor))
+        return function.emitOpError("expected the last size of ")
+               << what << " #" << i << " to be static and even for "
+               << tensor.getElementType() << ", but got " << type;
     return success();
   };
   if (failed(check(function.getArgumentTypes(), "argument")))

@@ -39,7 +39,8 @@ static constexpr int64_t kMostGrowth = 4;
 /// folded even if they are larger than what is stored.
 static constexpr int64_t kSmallBytes = 64 << 10;
 
-/// And larger ones that are this part larger: padding.
+/// And larger ones that are this part larger: padding. Scales and zero points
+/// may be this part of the codes that they belong to.
 static constexpr int64_t kPadding = 8;
 
 static int64_t bytesOf(Type type) {
@@ -113,6 +114,21 @@ static SetVector<Operation *> recipeOf(Value value) {
   return slice;
 }
 
+/// Bytes of the codes that `value` is the scale or the zero point of, if
+/// nothing else reads it.
+static int64_t bytesOfCodes(Value value) {
+  int64_t bytes = 0;
+  for (Operation *user : value.getUsers()) {
+    auto dequantize = dyn_cast<DequantizeOp>(user);
+    if (!dequantize || dequantize.getInput() == value ||
+        !cast<RankedTensorType>(dequantize.getInput().getType())
+             .hasStaticShape())
+      return 0;
+    bytes += bytesOf(dequantize.getInput().getType());
+  }
+  return bytes;
+}
+
 bool HKFoldWeights::isWorthStoring(Operation *op) const {
   if (expand)
     return true;
@@ -124,7 +140,8 @@ bool HKFoldWeights::isWorthStoring(Operation *op) const {
   for (Operation *member : recipeOf(op->getResult(0)))
     if (auto ref = dyn_cast<WeightRefOp>(member))
       stored += bytesOf(ref.getType());
-  return made <= stored + stored / kPadding;
+  int64_t codes = bytesOfCodes(op->getResult(0));
+  return made <= stored + (stored + codes) / kPadding;
 }
 
 void HKFoldWeights::run(func::FuncOp function, SymbolTable &table) {

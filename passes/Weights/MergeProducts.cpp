@@ -134,6 +134,7 @@ static bool areAlike(const Projection &a, const Projection &b) {
   if (x.getLhs() != y.getLhs() || x.getLhsScale() != y.getLhsScale() ||
       x.getTransposeA() != y.getTransposeA() ||
       x.getTransposeB() != y.getTransposeB() ||
+      x.getAccumulation() != y.getAccumulation() ||
       elements(x.getRhs()) != elements(y.getRhs()) ||
       elements(x.getResult()) != elements(y.getResult()) ||
       elements(x.getRhsScale()) != elements(y.getRhsScale()))
@@ -211,7 +212,7 @@ void Merger::merge(ArrayRef<Projection> parts) {
   Value merged = MatmulOp::create(
       builder, first.getLoc(), widen(first.getResult()), first.getLhs(), weight,
       first.getLhsScale(), scale, first.getTransposeA(), first.getTransposeB(),
-      IntegerAttr());
+      IntegerAttr(), first.getAccumulation());
   if (AddOp bias = parts.front().bias) {
     Value biases = all([](Projection p) { return p.bias.getRhs(); }, 0);
     merged = AddOp::create(builder, bias.getLoc(), widen(bias.getResult()),

@@ -129,7 +129,7 @@ def view(value: typing.Any) -> View:
 
 
 def as_argument(value: View, dtype: _dtypes.DType) -> View:
-    """Raw unsigned bits stand for a type that the library lacks; bytes hold two fp4 each."""
+    """Raw unsigned bits stand for a type that the library lacks; bytes hold two elements of 4 bits each."""
     if value.code != _UNSIGNED or dtype.numpy is not None:
         return value
     if dtype.bits == 4 and value.bits == 8 and value.shape:

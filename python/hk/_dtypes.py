@@ -28,6 +28,8 @@ _ROWS = (
     DType("i16", 0, 16, "int16", "int16"),
     DType("i32", 0, 32, "int32", "int32"),
     DType("i64", 0, 64, "int64", "int64"),
+    DType("i4", 0, 4, None, None),
+    DType("ui4", 1, 4, None, None),
 )
 BY_CODE = {(row.code, row.bits): row for row in _ROWS}
 BY_NAME = {row.name: row for row in _ROWS}

@@ -110,7 +110,7 @@ def run_reference(source: typing.Any, inputs: typing.Sequence, *, function: str 
 def _save(path: str, value: typing.Any) -> None:
     import numpy
 
-    array = numpy.ascontiguousarray(value)
+    array = numpy.asarray(value, order="C")  # a number stays one: of rank 0
     if array.dtype == numpy.float16:
         array = array.astype(numpy.float32)
     numpy.save(path, array)

@@ -28,6 +28,8 @@ static constexpr DLDataType kDLTypes[] = {
     {kDLInt, 32, 1},
     {kDLInt, 64, 1},
     {kDLInt, 16, 1},
+    {kDLInt, 4, 1},
+    {kDLUInt, 4, 1},
 };
 static_assert(sizeof(kDLTypes) / sizeof(kDLTypes[0]) == kNumDTypes,
               "every element type needs its DLPack type");

@@ -14,6 +14,7 @@
 #include "api/Weights.h"
 
 #include "api/Types.h"
+#include "hk/Contract/WeightFile.h"
 #include "hk/Runtime/Seal.h"
 
 #include <nlohmann/json.hpp>
@@ -28,41 +29,6 @@ using Json = nlohmann::json;
 static constexpr uint64_t kMaxHeaderBytes = 100u << 20;
 /// What the kernels ask of every address.
 static constexpr uintptr_t kAlignment = 16;
-
-/// The file's name for an element type, as the safetensors format spells it.
-static const char *safetensorsName(DType dtype) {
-  switch (dtype) {
-  case DType::F32:
-    return "F32";
-  case DType::BF16:
-    return "BF16";
-  case DType::F16:
-    return "F16";
-  case DType::F8E4M3FN:
-    return "F8_E4M3";
-  case DType::F8E4M3FNUZ:
-    return "F8_E4M3FNUZ";
-  case DType::F8E5M2:
-    return "F8_E5M2";
-  case DType::F8E5M2FNUZ:
-    return "F8_E5M2FNUZ";
-  case DType::F4E2M1FN:
-    return "F4";
-  case DType::F8E8M0FNU:
-    return "F8_E8M0";
-  case DType::I1:
-    return "BOOL";
-  case DType::I8:
-    return "I8";
-  case DType::I16:
-    return "I16";
-  case DType::I32:
-    return "I32";
-  case DType::I64:
-    return "I64";
-  }
-  return "";
-}
 
 static Status readTensor(const Json &entry, const uint8_t *data,
                          uint64_t dataBytes, SafetensorsFile::Tensor &tensor) {
@@ -258,16 +224,22 @@ Status Weights::find(const hk_weight_abi &weight, const hk_module_abi &abi,
 Status Weights::loadOne(const SafetensorsFile::Tensor &tensor,
                         const hk_weight_abi &weight) {
   DType dtype = static_cast<DType>(weight.dtype);
-  if (tensor.dtype != safetensorsName(dtype))
+  if (!isPacked(dtype) && tensor.dtype != safetensorsName(dtype))
     return makeError(HK_INCOMPATIBLE, "expected dtype %s (%s), got %s",
                      safetensorsName(dtype), info(dtype).name,
                      tensor.dtype.c_str());
   std::vector<int64_t> sizes(weight.sizes, weight.sizes + weight.rank);
-  if (tensor.sizes != sizes)
+  std::string types[2];
+  if (isPacked(dtype)) {
+    types[0] = std::string(" of ") + info(dtype).name;
+    types[1] = " of " + tensor.dtype;
+  }
+  if (!holdsWeight(dtype, sizes, tensor.dtype, tensor.sizes))
     return makeError(
-        HK_INCOMPATIBLE, "expected shape %s, got %s",
-        shapeText(sizes.data(), sizes.size()).c_str(),
-        shapeText(tensor.sizes.data(), tensor.sizes.size()).c_str());
+        HK_INCOMPATIBLE, "expected shape %s%s, got %s%s",
+        shapeText(sizes.data(), sizes.size()).c_str(), types[0].c_str(),
+        shapeText(tensor.sizes.data(), tensor.sizes.size()).c_str(),
+        types[1].c_str());
   int64_t expected = denseBytes(dtype, sizes.data(), sizes.size());
   if (expected < 0 || tensor.bytes != static_cast<uint64_t>(expected) ||
       weight.bytes != tensor.bytes)

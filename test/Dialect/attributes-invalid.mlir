@@ -18,8 +18,32 @@ func.func @case(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>) {
 // -----
 
 func.func @underscore(%x: tensor<8x256xf32>) {
-  // expected-error @below {{has no attribute 'groupsize'; did you mean 'group_size'?}}
+  // expected-error @below {{has no attribute 'groupsize'; did you mean 'group'?}}
   %0, %1 = hk.quantize per_group %x {groupsize = 128 : i64} : tensor<8x256xf32> -> tensor<8x256xi8>, tensor<8x2xf32>
+  return
+}
+
+// -----
+
+func.func @word(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>) {
+  // expected-error @below {{'hk.matmul' has 'transpose_b' as a word in front of the colon, not in braces}}
+  %0 = hk.matmul %x, %w {transpose_b} : tensor<8x64xbf16>, tensor<32x64xbf16> -> tensor<8x32xbf16>
+  return
+}
+
+// -----
+
+func.func @word_of_another_name(%x: tensor<8x256xf32>) {
+  // expected-error @below {{'hk.quantize' has 'group' as a word in front of the colon, not in braces}}
+  %0, %1 = hk.quantize per_group %x {group_size = 64 : i64} : tensor<8x256xf32> -> tensor<8x256xi8>, tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @positional(%x: tensor<8x16xf32>) {
+  // expected-error @below {{'hk.gated_activation' has 'kind' as a word in front of the colon, not in braces}}
+  %0 = hk.gated_activation silu %x {kind = 1 : i32} : tensor<8x16xf32> -> tensor<8x8xf32>
   return
 }
 

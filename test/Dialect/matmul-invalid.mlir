@@ -133,3 +133,19 @@ func.func @other_scale(%a: tensor<2x72xbf16>, %b: tensor<72x128xbf16>, %s: tenso
   %0 = hk.matmul %a, %b scales (%s, none) : tensor<2x72xbf16>, tensor<72x128xbf16> scales (tensor<1xbf16>, none) -> tensor<2x128xf32>
   return
 }
+
+// -----
+
+func.func @int4(%a: tensor<?x64xbf16>, %b: tensor<32x64xi4>) {
+  // expected-error @below {{expected element type of rhs to be i8 or a float, but got 'i4'}}
+  %0 = hk.matmul %a, %b transpose_b : tensor<?x64xbf16>, tensor<32x64xi4> -> tensor<?x32xbf16>
+  return
+}
+
+// -----
+
+func.func @accumulation_type(%a: tensor<?x64xf8E4M3FN>, %b: tensor<32x64xbf16>) {
+  // expected-error @below {{expected element type of rhs to be fp8 with accumulation tensor_core, but got 'bf16'}}
+  %0 = hk.matmul %a, %b transpose_b accumulation tensor_core : tensor<?x64xf8E4M3FN>, tensor<32x64xbf16> -> tensor<?x32xbf16>
+  return
+}

@@ -30,5 +30,7 @@ func.func @products(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>, %xt: tenso
   %9 = hk.matmul %x, %wf scales (none, %wfs) transpose_b : tensor<?x256xbf16>, tensor<512x256xf4E2M1FN> scales (none, tensor<512x8xf8E8M0FNU>) -> tensor<?x512xbf16>
   // CHECK: scales(%{{.*}}, none) transpose_b : {{.*}} scales(tensor<?x2xf32>, none)
   %10 = hk.matmul %q, %wq scales (%sb, none) transpose_b : tensor<?x256xf8E4M3FN>, tensor<512x256xf8E4M3FN> scales (tensor<?x2xf32>, none) -> tensor<?x512xbf16>
+  // CHECK: hk.matmul %{{.*}}, %{{.*}} transpose_b accumulation tensor_core :
+  %11 = hk.matmul %q, %wq transpose_b accumulation tensor_core : tensor<?x256xf8E4M3FN>, tensor<512x256xf8E4M3FN> -> tensor<?x512xbf16>
   return
 }

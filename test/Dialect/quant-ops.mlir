@@ -31,3 +31,20 @@ func.func @reencode(%a: tensor<?x64xf8E4M3FN>) {
   %1 = hk.reencode %0 : tensor<?x64xf8E4M3FNUZ> -> tensor<?x64xf8E4M3FN>
   return
 }
+
+// CHECK-LABEL: func @zero_points
+func.func @zero_points(%u: tensor<64x96xui4>, %i: tensor<64x96xi4>, %b: tensor<64x96xi8>, %s: tensor<64x4xf16>, %z: tensor<64x4xui4>, %f: tensor<64x4xbf16>, %one: tensor<1xf32>, %oz: tensor<1xi8>) {
+  // CHECK: hk.dequantize %{{.*}}, %{{.*}}, %{{.*}} group 24 : tensor<64x96xui4>, tensor<64x4xf16>, tensor<64x4xui4> -> tensor<64x96xbf16>
+  %0 = hk.dequantize %u, %s, %z group 24 : tensor<64x96xui4>, tensor<64x4xf16>, tensor<64x4xui4> -> tensor<64x96xbf16>
+  // CHECK: hk.dequantize %{{.*}}, %{{.*}}, %{{.*}} group 24 : tensor<64x96xi4>, tensor<64x4xf16>, tensor<64x4xbf16> -> tensor<64x96xf32>
+  %1 = hk.dequantize %i, %s, %f group 24 : tensor<64x96xi4>, tensor<64x4xf16>, tensor<64x4xbf16> -> tensor<64x96xf32>
+  // CHECK: hk.dequantize %{{.*}}, %{{.*}}, %{{.*}} : tensor<64x96xi8>, tensor<1xf32>, tensor<1xi8> -> tensor<64x96xf16>
+  %2 = hk.dequantize %b, %one, %oz : tensor<64x96xi8>, tensor<1xf32>, tensor<1xi8> -> tensor<64x96xf16>
+  // CHECK: hk.dequantize %{{.*}}, %{{.*}} : tensor<64x96xi4>, tensor<1xf32> -> tensor<64x96xf16>
+  %3 = hk.dequantize %i, %one : tensor<64x96xi4>, tensor<1xf32> -> tensor<64x96xf16>
+  // CHECK: hk.cast %{{.*}} : tensor<64x96xui4> -> tensor<64x96xi8>
+  %4 = hk.cast %u : tensor<64x96xui4> -> tensor<64x96xi8>
+  // CHECK: hk.constant dense<[15, 0]> : tensor<2xui4>
+  %5 = hk.constant dense<[15, 0]> : tensor<2xui4>
+  return
+}

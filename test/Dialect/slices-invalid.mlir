@@ -113,7 +113,7 @@ func.func @combine_dynamic(%p: tensor<?x4x8xf32>, %l: tensor<?x4xf32>) {
 // -----
 
 func.func @combine_lse(%p: tensor<2x4x8xf32>, %l: tensor<2x8xf32>) {
-  // expected-error @below {{expected shape of slice_lse to be [2, 4], but got [2, 8]}}
+  // expected-error @below {{expected shape of part_lses to be [2, 4], but got [2, 8]}}
   %0 = hk.attention_combine %p, %l : tensor<2x4x8xf32>, tensor<2x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -121,8 +121,8 @@ func.func @combine_lse(%p: tensor<2x4x8xf32>, %l: tensor<2x8xf32>) {
 // -----
 
 func.func @combine_result(%p: tensor<2x4x8xf32>, %l: tensor<2x4xf32>) {
-  // expected-error @below {{expected shape of result to be [4, 8], but got [2, 4, 8]}}
-  %0 = hk.attention_combine %p, %l : tensor<2x4x8xf32>, tensor<2x4xf32> -> tensor<2x4x8xf32>
+  // expected-error @below {{expected shape of result to be [4, 8], but got [3, 8]}}
+  %0 = hk.attention_combine %p, %l : tensor<2x4x8xf32>, tensor<2x4xf32> -> tensor<3x8xf32>
   return
 }
 
@@ -139,5 +139,37 @@ func.func @combine_sink(%p: tensor<2x4x8xf32>, %l: tensor<2x4xf32>, %s: tensor<8
 func.func @combine_result_lse(%p: tensor<2x4x8xf32>, %l: tensor<2x4xf32>) {
   // expected-error @below {{expected shape of lse to be [4], but got [8]}}
   %0, %1 = hk.attention_combine %p, %l : tensor<2x4x8xf32>, tensor<2x4xf32> -> tensor<4x8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @combine_segments(%p: tensor<4x8xf32>, %l: tensor<4xf32>, %q: tensor<2x8xf32>, %m: tensor<2xf32>) {
+  // expected-error @below {{expected shape of partials to be [4, 8], but got [2, 8]}}
+  %0 = hk.attention_combine %p, %l, %q, %m : tensor<4x8xf32>, tensor<4xf32>, tensor<2x8xf32>, tensor<2xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @combine_slices_and_segment(%p: tensor<4x8xf32>, %l: tensor<4xf32>, %q: tensor<3x2x8xf32>, %m: tensor<3x2xf32>) {
+  // expected-error @below {{expected shape of partials to be [3, 4, 8], but got [3, 2, 8]}}
+  %0 = hk.attention_combine %p, %l, %q, %m : tensor<4x8xf32>, tensor<4xf32>, tensor<3x2x8xf32>, tensor<3x2xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @combine_count(%p: tensor<4x8xf32>, %l: tensor<4xf32>) {
+  // expected-error @below {{expected as many part_lses as partials, 1, but got 2}}
+  %0 = "hk.attention_combine"(%p, %l, %l) <{operandSegmentSizes = array<i32: 1, 2, 0>, resultSegmentSizes = array<i32: 1, 0>}> : (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @combine_nothing() {
+  // expected-error @below {{expected at least one pair of partials and part_lses, but got none}}
+  %0 = "hk.attention_combine"() <{operandSegmentSizes = array<i32: 0, 0, 0>}> : () -> tensor<4x8xf32>
   return
 }

@@ -22,5 +22,10 @@ func.func @attention(%q: tensor<?x4x64xbf16>, %k: tensor<1x512x2x64xbf16>, %v: t
   %0 = hk.attention_combine %p, %l : tensor<4x?x4x32xf32>, tensor<4x?x4xf32> -> tensor<?x4x32xbf16>
   // CHECK: hk.attention_combine %{{.*}}, %{{.*}} sink %{{.*}} : {{.*}} sink tensor<4xf32> -> tensor<?x4x32xf32>, tensor<?x4xf32>
   %1, %2 = hk.attention_combine %p, %l sink %s : tensor<4x?x4x32xf32>, tensor<4x?x4xf32> sink tensor<4xf32> -> tensor<?x4x32xf32>, tensor<?x4xf32>
+  // Slices of the keys beside a segment of them.
+  // CHECK: hk.attention {{.*}} past window_left 5 : {{.*}} -> tensor<?x4x32xf32>, tensor<?x4xf32>
+  %3, %4 = hk.attention %q, %k, %v kv_lens %n scale 0.125 past window_left 5 : tensor<?x4x64xbf16>, tensor<1x512x2x64xbf16>, tensor<1x512x2x32xbf16> kv_lens tensor<1xi32> -> tensor<?x4x32xf32>, tensor<?x4xf32>
+  // CHECK: hk.attention_combine %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x?x4x32xf32>, tensor<4x?x4xf32>, tensor<?x4x32xf32>, tensor<?x4xf32> -> tensor<?x4x32xf32>
+  %5 = hk.attention_combine %p, %l, %3, %4 : tensor<4x?x4x32xf32>, tensor<4x?x4xf32>, tensor<?x4x32xf32>, tensor<?x4xf32> -> tensor<?x4x32xf32>
   return
 }

@@ -37,6 +37,19 @@ func.func @words(%x: tensor<?x256xf32>) {
   return
 }
 
+// Braces are other dialects'; without any there is one space.
+// RUN: hk-opt %s | FileCheck %s --check-prefix=SPACE --strict-whitespace
+// CHECK-LABEL: func.func @braces
+// SPACE: hk.exp %arg0 {test.note = "kept"} : tensor<4xf32>{{$}}
+// SPACE: hk.exp %arg0 : tensor<4xf32>{{$}}
+// SPACE: hk.constant {test.note} 2.000000e+00 : tensor<f32>{{$}}
+func.func @braces(%x: tensor<4xf32>) {
+  %0 = hk.exp %x {test.note = "kept"} : tensor<4xf32>
+  %1 = hk.exp %x : tensor<4xf32>
+  %2 = hk.constant {test.note} 2.0 : tensor<f32>
+  return
+}
+
 // CHECK-LABEL: func.func @constants
 func.func @constants() {
   // CHECK: hk.constant 2.000000e+00 : tensor<f32>

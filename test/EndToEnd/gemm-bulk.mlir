@@ -23,6 +23,7 @@
 // RUN: hk-run %t.so --check=%s --function=slices
 // RUN: hk-run %t.so --check=%s --function=int8 --dim=x.0=300 --range=x=-128:128 --range=w=-128:128
 // RUN: hk-run %t.so --check=%s --function=int8_rows --dim=x.0=300 --dim=s.0=300 --range=x=-128:128 --range=w=-128:128
+// RUN: hk-run %t.so --check=%s --function=rows8 --dim=x.0=140 --dim=s.0=140
 
 module attributes {hk.gemm_loop = "warp_specialised"} {
 func.func @edge(%x: tensor<?x72xbf16>, %w: tensor<264x72xbf16>) -> tensor<?x264xbf16> {
@@ -79,6 +80,11 @@ func.func @int8(%x: tensor<?x400xi8>, %w: tensor<1000x400xi8>) -> tensor<?x1000x
 }
 func.func @int8_rows(%x: tensor<?x400xi8>, %w: tensor<1000x400xi8>, %s: tensor<?x1xf32>, %t: tensor<1000x1xf32>) -> tensor<?x1000xbf16> {
   %0 = hk.matmul %x, %w scales (%s, %t) transpose_b : tensor<?x400xi8>, tensor<1000x400xi8> scales (tensor<?x1xf32>, tensor<1000x1xf32>) -> tensor<?x1000xbf16>
+  return %0 : tensor<?x1000xbf16>
+}
+// fp8 in the sums that the loop makes.
+func.func @rows8(%x: tensor<?x400xf8E4M3FN>, %w: tensor<1000x400xf8E4M3FN>, %s: tensor<?x1xf32>, %t: tensor<1000x1xf32>) -> tensor<?x1000xbf16> {
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<?x400xf8E4M3FN>, tensor<1000x400xf8E4M3FN> scales (tensor<?x1xf32>, tensor<1000x1xf32>) -> tensor<?x1000xbf16>
   return %0 : tensor<?x1000xbf16>
 }
 }

@@ -8,7 +8,7 @@
 // AMD-NOT: loop =
 // EXPLAIN-DAG: (unaligned): {{.*}} warp_specialised: rows of the left operand begin at multiples of 2 bytes, not of 16
 // EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the rows of an operand do not run along k
-// EXPLAIN-DAG: (disabled): {{.*}} warp_specialised: the chip sums fp8 products of 128 bytes of k with 14 bits, hk.matmul with those of f32; hk.gemm_loop of the module asks for it
+// EXPLAIN-DAG: (disabled): {{.*}} warp_specialised: the chip sums fp8 products of 128 of k with 14 bits, a strict product with those of f32; `accumulation tensor_core` allows it
 // EXPLAIN-DAG: (unsupported-dtype): {{.*}} warp_specialised: f32 is multiplied without matrix instructions
 
 // As many blocks as the chip has units, in clusters.
@@ -79,4 +79,11 @@ func.func @f32(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> tensor<512x5
 func.func @fp8(%x: tensor<512x512xf8E4M3FN>, %w: tensor<512x512xf8E4M3FN>) -> tensor<512x512xf32> {
   %0 = hk.matmul %x, %w transpose_b : tensor<512x512xf8E4M3FN>, tensor<512x512xf8E4M3FN> -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
+}
+// The sums that the chip's instructions make, by leave of the graph.
+// CHECK: accumulation tensor_core
+// CHECK: loop = warp_specialised
+func.func @fp8_tensor_core(%x: tensor<4096x4096xf8E4M3FN>, %w: tensor<4096x4096xf8E4M3FN>) -> tensor<4096x4096xbf16> {
+  %0 = hk.matmul %x, %w transpose_b accumulation tensor_core : tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E4M3FN> -> tensor<4096x4096xbf16>
+  return %0 : tensor<4096x4096xbf16>
 }

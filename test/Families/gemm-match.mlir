@@ -59,10 +59,41 @@ func.func @escapes(%x: tensor<?x256xbf16>, %w: tensor<1024x256xbf16>) -> (tensor
   return %1, %0 : tensor<?x512xbf16>, tensor<?x1024xbf16>
 }
 
-// CHECK-LABEL: func.func @groups_of_64
-// REMARK: unsupported-shape: hk.quantize has groups of 64 columns; products quantise groups of 128
-func.func @groups_of_64(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>) -> (tensor<?x512xi8>, tensor<?x8xf32>) {
+// CHECK-LABEL: func.func @groups_of_16
+// REMARK: unsupported-shape: hk.quantize has groups of 16 columns; products quantise groups of 32, 64 and 128
+func.func @groups_of_16(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>) -> (tensor<?x512xi8>, tensor<?x32xf32>) {
   %0 = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
-  %q, %s = hk.quantize per_group %0 group 64 : tensor<?x512xbf16> -> tensor<?x512xi8>, tensor<?x8xf32>
-  return %q, %s : tensor<?x512xi8>, tensor<?x8xf32>
+  %q, %s = hk.quantize per_group %0 group 16 : tensor<?x512xbf16> -> tensor<?x512xi8>, tensor<?x32xf32>
+  return %q, %s : tensor<?x512xi8>, tensor<?x32xf32>
+}
+
+// CHECK-LABEL: func.func @microscaling
+// CHECK: hk.fused {{ *}}gemm
+// CHECK-NOT: hk.fused
+// CHECK: hk.quantize_mx
+// CHECK-NOT: hk.fused
+func.func @microscaling(%x: tensor<?x256xbf16>, %w: tensor<512x256xbf16>) -> (tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU>) {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  %q, %s = hk.quantize_mx even %0 : tensor<?x512xbf16> -> tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU>
+  return %q, %s : tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU>
+}
+
+// Halves of whole blocks of scales, or not.
+// CHECK-LABEL: func.func @gate_of_blocks
+// CHECK: hk.fused {{ *}}gemm
+// CHECK-NOT: hk.fused
+// CHECK: hk.gated_activation
+// CHECK-NOT: hk.fused
+func.func @gate_of_blocks(%x: tensor<?x256xf8E4M3FN>, %xs: tensor<?x2xf32>, %w: tensor<512x256xf8E4M3FN>, %ws: tensor<4x2xf32>) -> tensor<?x256xbf16> {
+  %0 = hk.matmul %x, %w scales (%xs, %ws) transpose_b : tensor<?x256xf8E4M3FN>, tensor<512x256xf8E4M3FN> scales (tensor<?x2xf32>, tensor<4x2xf32>) -> tensor<?x512xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<?x512xbf16> -> tensor<?x256xbf16>
+  return %1 : tensor<?x256xbf16>
+}
+
+// CHECK-LABEL: func.func @gate_of_parts_of_blocks
+// REMARK: unsupported-shape: hk.gated_activation of a product with scales along k needs halves of whole blocks of 128 columns
+func.func @gate_of_parts_of_blocks(%x: tensor<?x256xf8E4M3FN>, %xs: tensor<?x2xf32>, %w: tensor<384x256xf8E4M3FN>, %ws: tensor<3x2xf32>) -> tensor<?x192xbf16> {
+  %0 = hk.matmul %x, %w scales (%xs, %ws) transpose_b : tensor<?x256xf8E4M3FN>, tensor<384x256xf8E4M3FN> scales (tensor<?x2xf32>, tensor<3x2xf32>) -> tensor<?x384xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<?x384xbf16> -> tensor<?x192xbf16>
+  return %1 : tensor<?x192xbf16>
 }

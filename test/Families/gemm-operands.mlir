@@ -12,6 +12,50 @@ func.func @widened_weights(%x: tensor<?x256xbf16>, %w: tensor<512x256xi8>, %s: t
   return %1 : tensor<?x512xbf16>
 }
 
+// Integers of 4 bits with zero points are decoded there, too.
+// CHECK-LABEL: func.func @int4_weights
+// CHECK: hk.fused {{ *}}gemm
+// CHECK-NOT: hk.fused
+// CHECK: hk.dequantize
+// CHECK: hk.matmul
+func.func @int4_weights(%x: tensor<?x256xbf16>, %w: tensor<512x256xui4>, %s: tensor<512x4xf16>, %z: tensor<512x4xui4>) -> tensor<?x512xbf16> {
+  %0 = hk.dequantize %w, %s, %z group 64 : tensor<512x256xui4>, tensor<512x4xf16>, tensor<512x4xui4> -> tensor<512x256xbf16>
+  %1 = hk.matmul %x, %0 transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  return %1 : tensor<?x512xbf16>
+}
+
+// A constant zero point is a part of the decoder, a constant scale is not.
+// CHECK-LABEL: func.func @constants
+// CHECK: hk.fused {{ *}}gemm
+// CHECK: hk.constant 8
+// CHECK: hk.dequantize
+// CHECK: hk.matmul
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.dequantize
+// CHECK: hk.fused {{ *}}gemm
+// CHECK-NOT: hk.dequantize
+// CHECK: hk.matmul
+func.func @constants(%x: tensor<?x256xbf16>, %w: tensor<512x256xui4>, %s: tensor<512x4xf16>, %q: tensor<512x256xi8>) -> (tensor<?x512xbf16>, tensor<?x512xbf16>) {
+  %z = hk.constant 8 : tensor<1xi8>
+  %0 = hk.dequantize %w, %s, %z group 64 : tensor<512x256xui4>, tensor<512x4xf16>, tensor<1xi8> -> tensor<512x256xbf16>
+  %1 = hk.matmul %x, %0 transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  %t = hk.constant 0.5 : tensor<1xf32>
+  %2 = hk.dequantize %q, %t : tensor<512x256xi8>, tensor<1xf32> -> tensor<512x256xbf16>
+  %3 = hk.matmul %x, %2 transpose_b : tensor<?x256xbf16>, tensor<512x256xbf16> -> tensor<?x512xbf16>
+  return %1, %3 : tensor<?x512xbf16>, tensor<?x512xbf16>
+}
+
+// Halves of 3 columns would part a byte.
+// CHECK-LABEL: func.func @int4_gate
+// CHECK: hk.fused {{ *}}gemm
+// CHECK: hk.gated_activation
+func.func @int4_gate(%x: tensor<?x64xbf16>, %w: tensor<64x6xui4>, %s: tensor<1xf32>) -> tensor<?x3xbf16> {
+  %0 = hk.dequantize %w, %s : tensor<64x6xui4>, tensor<1xf32> -> tensor<64x6xbf16>
+  %1 = hk.matmul %x, %0 : tensor<?x64xbf16>, tensor<64x6xbf16> -> tensor<?x6xbf16>
+  %2 = hk.gated_activation silu %1 : tensor<?x6xbf16> -> tensor<?x3xbf16>
+  return %2 : tensor<?x3xbf16>
+}
+
 // Both results of the quantisation are read by the product.
 // CHECK-LABEL: func.func @quantised_rows
 // CHECK: hk.fused {{ *}}gemm

@@ -1,11 +1,11 @@
 // Sums that start again at every chunk of 64 tokens and at every sequence; from
 // the front and from the back; scaled for exponentials of base 2.
 // HK-LAUNCHES: 1
-// HK-DIMS: ba.1=130 h.1=130 g.1=130 g.2=4 cu.0=6 --range=cu=bounds:130
-// HK-DIMS: ba.1=500 h.1=500 g.1=500 g.2=3 cu.0=4 --range=cu=bounds:477
-// HK-DIMS: ba.1=1 h.1=1 g.1=1 g.2=1 cu.0=2 --range=cu=bounds:1
-// HK-DIMS: ba.1=0 h.1=0 g.1=0 g.2=4 cu.0=3 --range=cu=bounds:0
-// HK-DIMS: ba.1=64 h.1=64 g.1=64 g.2=40 cu.0=1
+// HK-DIMS: ba.1=130 h.1=130 g.1=130 g.2=4 mask.0=5 cu.0=6 --range=cu=bounds:130
+// HK-DIMS: ba.1=500 h.1=500 g.1=500 g.2=3 mask.0=2 cu.0=4 --range=cu=bounds:477
+// HK-DIMS: ba.1=1 h.1=1 g.1=1 g.2=1 mask.0=1 cu.0=2 --range=cu=bounds:1
+// HK-DIMS: ba.1=0 h.1=0 g.1=0 g.2=4 mask.0=0 cu.0=3 --range=cu=bounds:0
+// HK-DIMS: ba.1=64 h.1=64 g.1=64 g.2=40 mask.0=33 cu.0=1
 // HK-DATA: normal,equal,nan,inf
 
 func.func @scalar(%g: tensor<2x?x?xf32>) -> tensor<2x?x?xf32> {
@@ -100,4 +100,15 @@ func.func @chunks_of_32(%g: tensor<2x?x?xbf16>) -> tensor<2x?x?xbf16> {
 func.func @chunks_of_128(%g: tensor<2x?x?xbf16>) -> tensor<2x?x?xbf16> {
   %s = hk.cumsum inclusive %g dim 1 chunk 128 : tensor<2x?x?xbf16>
   return %s : tensor<2x?x?xbf16>
+}
+// Positions of a batch with padding: the mask is read again behind the sums.
+func.func @positions(%mask: tensor<?x200xi8>) -> tensor<?x200xi32> {
+  %zero = hk.constant 0 : tensor<i8>
+  %one = hk.constant 1 : tensor<i32>
+  %c = hk.compare ne %mask, %zero : tensor<?x200xi8>, tensor<i8> -> tensor<?x200xi1>
+  %i = hk.cast %c : tensor<?x200xi1> -> tensor<?x200xi32>
+  %s = hk.cumsum inclusive %i dim 1 : tensor<?x200xi32>
+  %p = hk.sub %s, %one : tensor<?x200xi32>, tensor<i32>
+  %y = hk.select %c, %p, %one : tensor<?x200xi1>, tensor<?x200xi32>, tensor<i32> -> tensor<?x200xi32>
+  return %y : tensor<?x200xi32>
 }

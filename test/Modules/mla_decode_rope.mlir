@@ -1,9 +1,8 @@
 // Latent attention of one query per sequence to slots of a cache, whose last key is not
-// rotated yet: queries and that key are, and the rotated part of it is returned. Values
-// are not rotated, so the last key differs in its score alone: by the product of the query
-// with what the rotation changed.
+// rotated yet: queries and that key are, in one row-wise launch, and the rotated part of it
+// is returned. The keys before and that key are two segments of one attention.
 // HK-COMPILE: --split-keys=1
-// HK-LAUNCHES: 3
+// HK-LAUNCHES: 2
 // HK-ARGS: --range=pos=0:63
 // HK-DIMS: -
 // HK-DATA: normal,equal
@@ -19,29 +18,24 @@ func.func @neox_h16(%q: tensor<3x16x576xbf16>, %cache: tensor<40x1x576xbf16>, %i
   %last = hk.gather_rows %cache, %slot : tensor<40x1x576xbf16>, tensor<3xi32> -> tensor<3x1x576xbf16>
   %kr = hk.rope neox %last, %cos, %sin positions %pos nope_first : tensor<3x1x576xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<3xi32>
   %pe = tensor.extract_slice %kr[0, 0, 512] [3, 1, 64] [1, 1, 1] : tensor<3x1x576xbf16> to tensor<3x1x64xbf16>
-  %k32 = hk.cast %kr : tensor<3x1x576xbf16> -> tensor<3x1x576xf32>
-  %l32 = hk.cast %last : tensor<3x1x576xbf16> -> tensor<3x1x576xf32>
-  %turned = hk.sub %k32, %l32 : tensor<3x1x576xf32>
-  %q32 = hk.cast %qr : tensor<3x16x576xbf16> -> tensor<3x16x576xf32>
-  %product = hk.mul %q32, %turned : tensor<3x16x576xf32>, tensor<3x1x576xf32> -> tensor<3x16x576xf32>
-  %sums = hk.reduce sum %product : tensor<3x16x576xf32> -> tensor<3x16x1xf32>
-  %scale = hk.constant 0.0417 : tensor<f32>
-  %scaled = hk.mul %sums, %scale : tensor<3x16x1xf32>, tensor<f32> -> tensor<3x16x1xf32>
-  %delta = tensor.collapse_shape %scaled [[0], [1, 2]] : tensor<3x16x1xf32> into tensor<3x16xf32>
   %x = tensor.expand_shape %qr [[0, 1], [2], [3]] output_shape [3, 1, 16, 576] : tensor<3x16x576xbf16> into tensor<3x1x16x576xbf16>
   %k = tensor.expand_shape %cache [[0, 1], [2], [3]] output_shape [40, 1, 1, 576] : tensor<40x1x576xbf16> into tensor<40x1x1x576xbf16>
   %v = tensor.extract_slice %k[0, 0, 0, 0] [40, 1, 1, 512] [1, 1, 1, 1] : tensor<40x1x1x576xbf16> to tensor<40x1x1x512xbf16>
-  %o = hk.attention %x, %k, %v block_table %indices table_offsets %indptr reads (%delta) scale 0.0417 : tensor<3x1x16x576xbf16>, tensor<40x1x1x576xbf16>, tensor<40x1x1x512xbf16> block_table tensor<57xi32> table_offsets tensor<4xi32> reads (tensor<3x16xf32>) -> tensor<3x1x16x512xbf16> score {
-  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %head: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %d: tensor<3x16xf32>):
-    %turn = hk.gather_elements %d [%seq, %head] : tensor<3x16xf32> [tensor<i32>, tensor<i32>] -> tensor<f32>
+  %lk = tensor.expand_shape %kr [[0, 1], [2], [3]] output_shape [3, 1, 1, 576] : tensor<3x1x576xbf16> into tensor<3x1x1x576xbf16>
+  %lv = tensor.extract_slice %lk[0, 0, 0, 0] [3, 1, 1, 512] [1, 1, 1, 1] : tensor<3x1x1x576xbf16> to tensor<3x1x1x512xbf16>
+  %old, %old_lse = hk.attention %x, %k, %v block_table %indices table_offsets %indptr scale 0.0417 past : tensor<3x1x16x576xbf16>, tensor<40x1x1x576xbf16>, tensor<40x1x1x512xbf16> block_table tensor<57xi32> table_offsets tensor<4xi32> -> tensor<3x1x16x512xf32>, tensor<3x1x16xf32>
+  %new, %new_lse = hk.attention %x, %lk, %lv reads (%indptr) scale 0.0417 : tensor<3x1x16x576xbf16>, tensor<3x1x1x576xbf16>, tensor<3x1x1x512xbf16> reads (tensor<4xi32>) -> tensor<3x1x16x512xf32>, tensor<3x1x16xf32> score {
+  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %head: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %d: tensor<4xi32>):
     %unit = hk.constant 1 : tensor<i32>
-    %end = hk.sub %nk, %unit : tensor<i32>
-    %is = hk.compare eq %j, %end : tensor<i32> -> tensor<i1>
-    %zero = hk.constant 0.0 : tensor<f32>
-    %add = hk.select %is, %turn, %zero : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
-    %y = hk.add %s, %add : tensor<f32>
+    %next = hk.add %seq, %unit : tensor<i32>
+    %from = hk.gather_elements %d [%seq] : tensor<4xi32> [tensor<i32>] -> tensor<i32>
+    %to = hk.gather_elements %d [%next] : tensor<4xi32> [tensor<i32>] -> tensor<i32>
+    %is = hk.compare lt %from, %to : tensor<i32> -> tensor<i1>
+    %never = hk.constant 0xFF800000 : tensor<f32>
+    %y = hk.select %is, %s, %never : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
     hk.yield %y : tensor<f32>
   }
+  %o = hk.attention_combine %old, %old_lse, %new, %new_lse : tensor<3x1x16x512xf32>, tensor<3x1x16xf32>, tensor<3x1x16x512xf32>, tensor<3x1x16xf32> -> tensor<3x1x16x512xbf16>
   %r = tensor.collapse_shape %o [[0, 1], [2], [3]] : tensor<3x1x16x512xbf16> into tensor<3x16x512xbf16>
   return %r, %pe : tensor<3x16x512xbf16>, tensor<3x1x64xbf16>
 }
@@ -56,29 +50,24 @@ func.func @gptj_h128(%q: tensor<1x128x576xbf16>, %cache: tensor<40x1x576xbf16>, 
   %last = hk.gather_rows %cache, %slot : tensor<40x1x576xbf16>, tensor<1xi32> -> tensor<1x1x576xbf16>
   %kr = hk.rope gptj %last, %cos, %sin positions %pos nope_first : tensor<1x1x576xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<1xi32>
   %pe = tensor.extract_slice %kr[0, 0, 512] [1, 1, 64] [1, 1, 1] : tensor<1x1x576xbf16> to tensor<1x1x64xbf16>
-  %k32 = hk.cast %kr : tensor<1x1x576xbf16> -> tensor<1x1x576xf32>
-  %l32 = hk.cast %last : tensor<1x1x576xbf16> -> tensor<1x1x576xf32>
-  %turned = hk.sub %k32, %l32 : tensor<1x1x576xf32>
-  %q32 = hk.cast %qr : tensor<1x128x576xbf16> -> tensor<1x128x576xf32>
-  %product = hk.mul %q32, %turned : tensor<1x128x576xf32>, tensor<1x1x576xf32> -> tensor<1x128x576xf32>
-  %sums = hk.reduce sum %product : tensor<1x128x576xf32> -> tensor<1x128x1xf32>
-  %scale = hk.constant 0.0417 : tensor<f32>
-  %scaled = hk.mul %sums, %scale : tensor<1x128x1xf32>, tensor<f32> -> tensor<1x128x1xf32>
-  %delta = tensor.collapse_shape %scaled [[0], [1, 2]] : tensor<1x128x1xf32> into tensor<1x128xf32>
   %x = tensor.expand_shape %qr [[0, 1], [2], [3]] output_shape [1, 1, 128, 576] : tensor<1x128x576xbf16> into tensor<1x1x128x576xbf16>
   %k = tensor.expand_shape %cache [[0, 1], [2], [3]] output_shape [40, 1, 1, 576] : tensor<40x1x576xbf16> into tensor<40x1x1x576xbf16>
   %v = tensor.extract_slice %k[0, 0, 0, 0] [40, 1, 1, 512] [1, 1, 1, 1] : tensor<40x1x1x576xbf16> to tensor<40x1x1x512xbf16>
-  %o = hk.attention %x, %k, %v block_table %indices table_offsets %indptr reads (%delta) scale 0.0417 : tensor<1x1x128x576xbf16>, tensor<40x1x1x576xbf16>, tensor<40x1x1x512xbf16> block_table tensor<34xi32> table_offsets tensor<2xi32> reads (tensor<1x128xf32>) -> tensor<1x1x128x512xbf16> score {
-  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %head: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %d: tensor<1x128xf32>):
-    %turn = hk.gather_elements %d [%seq, %head] : tensor<1x128xf32> [tensor<i32>, tensor<i32>] -> tensor<f32>
+  %lk = tensor.expand_shape %kr [[0, 1], [2], [3]] output_shape [1, 1, 1, 576] : tensor<1x1x576xbf16> into tensor<1x1x1x576xbf16>
+  %lv = tensor.extract_slice %lk[0, 0, 0, 0] [1, 1, 1, 512] [1, 1, 1, 1] : tensor<1x1x1x576xbf16> to tensor<1x1x1x512xbf16>
+  %old, %old_lse = hk.attention %x, %k, %v block_table %indices table_offsets %indptr scale 0.0417 past : tensor<1x1x128x576xbf16>, tensor<40x1x1x576xbf16>, tensor<40x1x1x512xbf16> block_table tensor<34xi32> table_offsets tensor<2xi32> -> tensor<1x1x128x512xf32>, tensor<1x1x128xf32>
+  %new, %new_lse = hk.attention %x, %lk, %lv reads (%indptr) scale 0.0417 : tensor<1x1x128x576xbf16>, tensor<1x1x1x576xbf16>, tensor<1x1x1x512xbf16> reads (tensor<2xi32>) -> tensor<1x1x128x512xf32>, tensor<1x1x128xf32> score {
+  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %head: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %d: tensor<2xi32>):
     %unit = hk.constant 1 : tensor<i32>
-    %end = hk.sub %nk, %unit : tensor<i32>
-    %is = hk.compare eq %j, %end : tensor<i32> -> tensor<i1>
-    %zero = hk.constant 0.0 : tensor<f32>
-    %add = hk.select %is, %turn, %zero : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
-    %y = hk.add %s, %add : tensor<f32>
+    %next = hk.add %seq, %unit : tensor<i32>
+    %from = hk.gather_elements %d [%seq] : tensor<2xi32> [tensor<i32>] -> tensor<i32>
+    %to = hk.gather_elements %d [%next] : tensor<2xi32> [tensor<i32>] -> tensor<i32>
+    %is = hk.compare lt %from, %to : tensor<i32> -> tensor<i1>
+    %never = hk.constant 0xFF800000 : tensor<f32>
+    %y = hk.select %is, %s, %never : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
     hk.yield %y : tensor<f32>
   }
+  %o = hk.attention_combine %old, %old_lse, %new, %new_lse : tensor<1x1x128x512xf32>, tensor<1x1x128xf32>, tensor<1x1x128x512xf32>, tensor<1x1x128xf32> -> tensor<1x1x128x512xbf16>
   %r = tensor.collapse_shape %o [[0, 1], [2], [3]] : tensor<1x1x128x512xbf16> into tensor<1x128x512xbf16>
   return %r, %pe : tensor<1x128x512xbf16>, tensor<1x1x64xbf16>
 }
@@ -101,29 +90,24 @@ func.func @f32_h8(%q: tensor<2x8x96xf32>, %cache: tensor<40x1x96xf32>, %indptr: 
   %last = hk.gather_rows %cache, %slot : tensor<40x1x96xf32>, tensor<2xi32> -> tensor<2x1x96xf32>
   %kr = hk.rope neox %last, %cos, %sin positions %pos nope_first : tensor<2x1x96xf32>, tensor<64x16xf32>, tensor<64x16xf32> positions tensor<2xi32>
   %pe = tensor.extract_slice %kr[0, 0, 64] [2, 1, 32] [1, 1, 1] : tensor<2x1x96xf32> to tensor<2x1x32xf32>
-  %k32 = hk.cast %kr : tensor<2x1x96xf32> -> tensor<2x1x96xf32>
-  %l32 = hk.cast %last : tensor<2x1x96xf32> -> tensor<2x1x96xf32>
-  %turned = hk.sub %k32, %l32 : tensor<2x1x96xf32>
-  %q32 = hk.cast %qr : tensor<2x8x96xf32> -> tensor<2x8x96xf32>
-  %product = hk.mul %q32, %turned : tensor<2x8x96xf32>, tensor<2x1x96xf32> -> tensor<2x8x96xf32>
-  %sums = hk.reduce sum %product : tensor<2x8x96xf32> -> tensor<2x8x1xf32>
-  %scale = hk.constant 0.1 : tensor<f32>
-  %scaled = hk.mul %sums, %scale : tensor<2x8x1xf32>, tensor<f32> -> tensor<2x8x1xf32>
-  %delta = tensor.collapse_shape %scaled [[0], [1, 2]] : tensor<2x8x1xf32> into tensor<2x8xf32>
   %x = tensor.expand_shape %qr [[0, 1], [2], [3]] output_shape [2, 1, 8, 96] : tensor<2x8x96xf32> into tensor<2x1x8x96xf32>
   %k = tensor.expand_shape %cache [[0, 1], [2], [3]] output_shape [40, 1, 1, 96] : tensor<40x1x96xf32> into tensor<40x1x1x96xf32>
   %v = tensor.extract_slice %k[0, 0, 0, 0] [40, 1, 1, 64] [1, 1, 1, 1] : tensor<40x1x1x96xf32> to tensor<40x1x1x64xf32>
-  %o = hk.attention %x, %k, %v block_table %indices table_offsets %indptr reads (%delta) scale 0.1 : tensor<2x1x8x96xf32>, tensor<40x1x1x96xf32>, tensor<40x1x1x64xf32> block_table tensor<41xi32> table_offsets tensor<3xi32> reads (tensor<2x8xf32>) -> tensor<2x1x8x64xf32> score {
-  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %head: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %d: tensor<2x8xf32>):
-    %turn = hk.gather_elements %d [%seq, %head] : tensor<2x8xf32> [tensor<i32>, tensor<i32>] -> tensor<f32>
+  %lk = tensor.expand_shape %kr [[0, 1], [2], [3]] output_shape [2, 1, 1, 96] : tensor<2x1x96xf32> into tensor<2x1x1x96xf32>
+  %lv = tensor.extract_slice %lk[0, 0, 0, 0] [2, 1, 1, 64] [1, 1, 1, 1] : tensor<2x1x1x96xf32> to tensor<2x1x1x64xf32>
+  %old, %old_lse = hk.attention %x, %k, %v block_table %indices table_offsets %indptr scale 0.1 past : tensor<2x1x8x96xf32>, tensor<40x1x1x96xf32>, tensor<40x1x1x64xf32> block_table tensor<41xi32> table_offsets tensor<3xi32> -> tensor<2x1x8x64xf32>, tensor<2x1x8xf32>
+  %new, %new_lse = hk.attention %x, %lk, %lv reads (%indptr) scale 0.1 : tensor<2x1x8x96xf32>, tensor<2x1x1x96xf32>, tensor<2x1x1x64xf32> reads (tensor<3xi32>) -> tensor<2x1x8x64xf32>, tensor<2x1x8xf32> score {
+  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %head: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %d: tensor<3xi32>):
     %unit = hk.constant 1 : tensor<i32>
-    %end = hk.sub %nk, %unit : tensor<i32>
-    %is = hk.compare eq %j, %end : tensor<i32> -> tensor<i1>
-    %zero = hk.constant 0.0 : tensor<f32>
-    %add = hk.select %is, %turn, %zero : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
-    %y = hk.add %s, %add : tensor<f32>
+    %next = hk.add %seq, %unit : tensor<i32>
+    %from = hk.gather_elements %d [%seq] : tensor<3xi32> [tensor<i32>] -> tensor<i32>
+    %to = hk.gather_elements %d [%next] : tensor<3xi32> [tensor<i32>] -> tensor<i32>
+    %is = hk.compare lt %from, %to : tensor<i32> -> tensor<i1>
+    %never = hk.constant 0xFF800000 : tensor<f32>
+    %y = hk.select %is, %s, %never : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
     hk.yield %y : tensor<f32>
   }
+  %o = hk.attention_combine %old, %old_lse, %new, %new_lse : tensor<2x1x8x64xf32>, tensor<2x1x8xf32>, tensor<2x1x8x64xf32>, tensor<2x1x8xf32> -> tensor<2x1x8x64xf32>
   %r = tensor.collapse_shape %o [[0, 1], [2], [3]] : tensor<2x1x8x64xf32> into tensor<2x8x64xf32>
   return %r, %pe : tensor<2x8x64xf32>, tensor<2x1x32xf32>
 }
@@ -138,29 +122,24 @@ func.func @f16_c256_128(%q: tensor<2x16x384xf16>, %cache: tensor<40x1x384xf16>, 
   %last = hk.gather_rows %cache, %slot : tensor<40x1x384xf16>, tensor<2xi32> -> tensor<2x1x384xf16>
   %kr = hk.rope gptj %last, %cos, %sin positions %pos nope_first : tensor<2x1x384xf16>, tensor<64x64xf32>, tensor<64x64xf32> positions tensor<2xi32>
   %pe = tensor.extract_slice %kr[0, 0, 256] [2, 1, 128] [1, 1, 1] : tensor<2x1x384xf16> to tensor<2x1x128xf16>
-  %k32 = hk.cast %kr : tensor<2x1x384xf16> -> tensor<2x1x384xf32>
-  %l32 = hk.cast %last : tensor<2x1x384xf16> -> tensor<2x1x384xf32>
-  %turned = hk.sub %k32, %l32 : tensor<2x1x384xf32>
-  %q32 = hk.cast %qr : tensor<2x16x384xf16> -> tensor<2x16x384xf32>
-  %product = hk.mul %q32, %turned : tensor<2x16x384xf32>, tensor<2x1x384xf32> -> tensor<2x16x384xf32>
-  %sums = hk.reduce sum %product : tensor<2x16x384xf32> -> tensor<2x16x1xf32>
-  %scale = hk.constant 0.05 : tensor<f32>
-  %scaled = hk.mul %sums, %scale : tensor<2x16x1xf32>, tensor<f32> -> tensor<2x16x1xf32>
-  %delta = tensor.collapse_shape %scaled [[0], [1, 2]] : tensor<2x16x1xf32> into tensor<2x16xf32>
   %x = tensor.expand_shape %qr [[0, 1], [2], [3]] output_shape [2, 1, 16, 384] : tensor<2x16x384xf16> into tensor<2x1x16x384xf16>
   %k = tensor.expand_shape %cache [[0, 1], [2], [3]] output_shape [40, 1, 1, 384] : tensor<40x1x384xf16> into tensor<40x1x1x384xf16>
   %v = tensor.extract_slice %k[0, 0, 0, 0] [40, 1, 1, 256] [1, 1, 1, 1] : tensor<40x1x1x384xf16> to tensor<40x1x1x256xf16>
-  %o = hk.attention %x, %k, %v block_table %indices table_offsets %indptr reads (%delta) scale 0.05 : tensor<2x1x16x384xf16>, tensor<40x1x1x384xf16>, tensor<40x1x1x256xf16> block_table tensor<41xi32> table_offsets tensor<3xi32> reads (tensor<2x16xf32>) -> tensor<2x1x16x256xf16> score {
-  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %head: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %d: tensor<2x16xf32>):
-    %turn = hk.gather_elements %d [%seq, %head] : tensor<2x16xf32> [tensor<i32>, tensor<i32>] -> tensor<f32>
+  %lk = tensor.expand_shape %kr [[0, 1], [2], [3]] output_shape [2, 1, 1, 384] : tensor<2x1x384xf16> into tensor<2x1x1x384xf16>
+  %lv = tensor.extract_slice %lk[0, 0, 0, 0] [2, 1, 1, 256] [1, 1, 1, 1] : tensor<2x1x1x384xf16> to tensor<2x1x1x256xf16>
+  %old, %old_lse = hk.attention %x, %k, %v block_table %indices table_offsets %indptr scale 0.05 past : tensor<2x1x16x384xf16>, tensor<40x1x1x384xf16>, tensor<40x1x1x256xf16> block_table tensor<41xi32> table_offsets tensor<3xi32> -> tensor<2x1x16x256xf32>, tensor<2x1x16xf32>
+  %new, %new_lse = hk.attention %x, %lk, %lv reads (%indptr) scale 0.05 : tensor<2x1x16x384xf16>, tensor<2x1x1x384xf16>, tensor<2x1x1x256xf16> reads (tensor<3xi32>) -> tensor<2x1x16x256xf32>, tensor<2x1x16xf32> score {
+  ^bb0(%s: tensor<f32>, %seq: tensor<i32>, %head: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %nq: tensor<i32>, %nk: tensor<i32>, %d: tensor<3xi32>):
     %unit = hk.constant 1 : tensor<i32>
-    %end = hk.sub %nk, %unit : tensor<i32>
-    %is = hk.compare eq %j, %end : tensor<i32> -> tensor<i1>
-    %zero = hk.constant 0.0 : tensor<f32>
-    %add = hk.select %is, %turn, %zero : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
-    %y = hk.add %s, %add : tensor<f32>
+    %next = hk.add %seq, %unit : tensor<i32>
+    %from = hk.gather_elements %d [%seq] : tensor<3xi32> [tensor<i32>] -> tensor<i32>
+    %to = hk.gather_elements %d [%next] : tensor<3xi32> [tensor<i32>] -> tensor<i32>
+    %is = hk.compare lt %from, %to : tensor<i32> -> tensor<i1>
+    %never = hk.constant 0xFF800000 : tensor<f32>
+    %y = hk.select %is, %s, %never : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
     hk.yield %y : tensor<f32>
   }
+  %o = hk.attention_combine %old, %old_lse, %new, %new_lse : tensor<2x1x16x256xf32>, tensor<2x1x16xf32>, tensor<2x1x16x256xf32>, tensor<2x1x16xf32> -> tensor<2x1x16x256xf16>
   %r = tensor.collapse_shape %o [[0, 1], [2], [3]] : tensor<2x1x16x256xf16> into tensor<2x16x256xf16>
   return %r, %pe : tensor<2x16x256xf16>, tensor<2x1x128xf16>
 }

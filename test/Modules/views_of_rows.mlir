@@ -9,6 +9,8 @@
 // HK-DIMS: @rope_cache k.0=2 k.1=3 pos.0=2 pos.1=3 slots.0=6
 // HK-DIMS: @modulate x.0=2 x.1=3 sc.0=2
 // HK-DIMS: @head_norm_rope x.0=5 pos.0=5
+// HK-DIMS: @pair_weights x.0=10 w.0=5
+// HK-DIMS: @pair_weights x.0=2 w.0=1
 // HK-DATA: normal,nan
 
 func.func @norm_quantize(%x: tensor<4x?x264xbf16>, %w: tensor<264xbf16>) -> (tensor<?x264xi8>, tensor<?x1xf32>) {
@@ -54,4 +56,14 @@ func.func @head_norm_rope(%x: tensor<?x256xbf16>, %w: tensor<64xbf16>, %cos: ten
   %h = tensor.expand_shape %n [[0, 1], [2]] output_shape [%t, 4, 64] : tensor<?x64xbf16> into tensor<?x4x64xbf16>
   %r = hk.rope neox %h, %cos, %sin positions %pos : tensor<?x4x64xbf16>, tensor<64x32xf32>, tensor<64x32xf32> positions tensor<?xi32>
   return %r : tensor<?x4x64xbf16>
+}
+// A weight for each row of a pair.
+func.func @pair_weights(%x: tensor<?x264xbf16>, %w: tensor<?x2xf32>) -> tensor<?x2x264xf32> {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %w, %c0 : tensor<?x2xf32>
+  %e = tensor.expand_shape %x [[0, 1], [2]] output_shape [%t, 2, 264] : tensor<?x264xbf16> into tensor<?x2x264xbf16>
+  %v = tensor.expand_shape %w [[0], [1, 2]] output_shape [%t, 2, 1] : tensor<?x2xf32> into tensor<?x2x1xf32>
+  %c = hk.cast %e : tensor<?x2x264xbf16> -> tensor<?x2x264xf32>
+  %y = hk.mul %c, %v : tensor<?x2x264xf32>, tensor<?x2x1xf32>
+  return %y : tensor<?x2x264xf32>
 }

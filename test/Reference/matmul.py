@@ -67,6 +67,42 @@ check("long sum", case, f32(a @ b))
 single = np.float32(0) + np.cumsum(a[0].astype(np.float32) * b[:, 0].astype(np.float32), dtype=np.float32)[-1]
 assert abs(single - case.values[0][0, 0]) <= case.bounds[0][0, 0], "a plain f32 loop is within the bound"
 assert case.bounds[0].max() < 8 * 4096 * 2.0**-24 * 2, case.bounds[0].max()
+
+# fp8 sums as a matrix instruction makes them: of 32 products and the sum before, all cut
+# to 13 bits behind the leading bit of the largest; added in f32 every 128 elements.
+def cut(x, leading):
+    step = 2.0 ** (leading - 13)
+    return np.trunc(x / step) * step
+
+
+def tensor_core(a, b):
+    total = np.zeros((a.shape[0], b.shape[0]), np.float32)
+    for block in range(0, a.shape[1], 128):
+        part = np.zeros(total.shape)
+        for k in range(block, min(block + 128, a.shape[1]), 32):
+            terms = np.concatenate([a[:, None, k : k + 32] * b[None, :, k : k + 32], part[..., None]], -1)
+            largest = np.abs(terms).max(-1, keepdims=True)
+            leading = np.floor(np.log2(np.where(largest == 0, 1, largest)))
+            part = cut(terms, leading).sum(-1)
+            part = cut(part, np.floor(np.log2(np.where(part == 0, 1, np.abs(part)))))
+        total += part.astype(np.float32)
+    return total
+
+
+for name, k, sign in [("random", 400, 1), ("long", 4096, 1), ("one sign", 4096, 0)]:
+    a, b = random((24, k), "f8E4M3FN"), random((40, k), "f8E4M3FN")
+    if not sign:
+        a, b = np.abs(a), np.abs(b)
+    got, want = tensor_core(a, b), f32(a @ b.T)
+    allowed = run("hk.matmul %0, %1 transpose_b accumulation tensor_core : INS -> OUTS",
+                  [(a, "f8E4M3FN"), (b, "f8E4M3FN")], [((24, 40), "f32")])
+    check(f"tensor core {name}", allowed, want)
+    assert (np.abs(got - allowed.values[0]) <= allowed.bounds[0]).all(), name
+    # It is no bound that a missing term would meet: that is the size of the terms.
+    terms = np.sqrt((a**2) @ (b**2).T)
+    assert (allowed.bounds[0] < (0.5 if sign else 2) * terms).all(), name
+    strict = run("hk.matmul %0, %1 transpose_b : INS -> OUTS", [(a, "f8E4M3FN"), (b, "f8E4M3FN")], [((24, 40), "f32")])
+    assert (np.abs(got - strict.values[0]) > strict.bounds[0]).any(), "a strict product is another thing"
 # f32 overflow of a sum is infinity.
 huge = np.full((1, 8), 3e38)
 check("overflow", run("hk.matmul %0, %1 transpose_b : INS -> OUTS", [(huge, "f32"), (huge, "f32")], [((1, 1), "f32")]),

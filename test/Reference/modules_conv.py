@@ -237,6 +237,9 @@ x = normal("f32", 2, 3, 130, 5)
 compare("cumsum", "vector_head_first", [x], running(x, 2, 64))
 x = normal("bf16", 3, 130)
 compare("cumsum", "ragged_head_first", [x, cu], running(x, 1, 64, cu) / np.log(2))
+# Positions of a batch: tokens count from 0, padding has position 1.
+mask = (np.random.default_rng(5).random((3, 200)) < 0.7).astype(np.int8)
+compare("cumsum", "positions", [mask], np.where(mask != 0, np.cumsum(mask, 1, dtype=np.int32) - 1, 1).astype(np.int32), exact=True)
 ba, decay, bias = normal("bf16", 1, 130, 64), normal("f32", 32), normal("f32", 32)
 compare("cumsum", "computed", [ba, decay, bias],
         running(-np.exp(decay) * np.log1p(np.exp(ba[..., 32:] + bias)), 1, 64))

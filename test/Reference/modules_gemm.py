@@ -103,6 +103,43 @@ x = normal("bf16", 5, 200)
 w, ws, b = mx_operand(72, 200)
 compare("gemm_a16wfp4", "weights_tail", [x, w, ws], x @ b.T)
 compare("gemm_a16wfp4", "weights_exact", [x, w, ws], x @ b.T)
+# Integer weights of 4 and 8 bits with scales and zero points of groups of k.
+CODES = {"ui4": (0, 16), "i4": (-8, 8), "i8": (-128, 128)}
+for name, groups in [("awq", 128), ("symmetric", 32), ("whole_256", 256), ("tail_odd", 64), ("short", 32),
+                     ("float_zero", 64), ("int8_zero", 128), ("columns", 64), ("f32_rows", 64), ("batched", 32)]:
+    arguments = list(sizes("gemm_a16w4", name).values())
+    (rows, kind), (weights, code), (scales, real), *zero = arguments
+    x, w, s = normal(kind, *rows), rng.integers(*CODES[code], weights), to(real, rng.uniform(0.01, 0.2, scales))
+    inputs, z = [x, w, s], 0.0
+    if zero:
+        shape, dtype = zero[0]
+        z = to(dtype, rng.uniform(0, 15, shape)) if dtype not in CODES else rng.integers(*CODES[dtype], shape)
+        inputs.append(z)
+        z = along(z, weights[-1], groups)
+    b = to("f32" if kind == "f32" else kind, f32(f32(w - z) * along(s, weights[-1], groups)))
+    compare("gemm_a16w4", name, inputs, x @ (b if name == "columns" else transposed(b)))
+x, w, s = normal("bf16", 5, 64), rng.integers(0, 16, (16, 64)), f32(rng.uniform(0.01, 0.2, (16, 1)))
+z = np.array([0, 15] * 8).reshape(16, 1)
+compare("gemm_a16w4", "zero_ends", [x, w, s, z], x @ to("bf16", (w - z) * s).T)
+x, w, s = normal("f16", 5, 128), rng.integers(0, 16, (40, 128)), to("f16", rng.uniform(0.01, 0.2, (40, 4)))
+compare("gemm_a16w4", "default_zero", [x, w, s], x @ to("f16", (w - 8) * along(s, 128, 32)).T)
+q, qs, qz = integers(33, 72), f32(rng.uniform(0.01, 0.2, (33, 1))), rng.integers(-128, 128, (33, 1))
+w, s, z = rng.integers(0, 16, (40, 72)), f32(rng.uniform(0.01, 0.2, (40, 2))), rng.integers(0, 16, (40, 2))
+compare("gemm_a16w4", "both", [q, qs, qz, w, s, z],
+        to("bf16", (q - qz) * qs) @ to("bf16", (w - along(z, 72, 64)) * along(s, 72, 64)).T)
+x, w, s, z = (normal("bf16", 5, 96), rng.integers(0, 16, (144, 96)), to("f16", rng.uniform(0.01, 0.1, (144, 4))),
+              rng.integers(0, 16, (144, 4)))
+y = to("bf16", x @ to("bf16", (w - along(z, 96, 24)) * along(s, 96, 24)).T)
+compare("gemm_a16w4", "gated", [x, w, s, z], silu(y[:, :72]) * y[:, 72:])
+x, w, s, z = (normal("bf16", 5, 64), rng.integers(0, 16, (3, 40, 64)), to("bf16", rng.uniform(0.01, 0.1, (3, 40, 2))),
+              rng.integers(0, 16, (3, 40, 2)))
+blocks, order = np.array([2, 0, 2]), np.array([3, 0, 9, 10, 7, 1, 2, 4, 5, 6, 8, -1])
+y = np.zeros((10, 40))
+for place, entry in enumerate(order):
+    if 0 <= entry < 10:
+        b = to("bf16", (w - along(z, 64, 32)) * along(s, 64, 32))[blocks[place // 4]]
+        y[entry] = x[entry // 2] @ b.T
+compare("gemm_a16w4", "experts", [x, blocks, order, w, s, z], y)
 x = normal("bf16", 2, 5, 72)
 w, ws, b = mx_operand(40, 72, batch=(2,))
 compare("batched_gemm_a16wfp4", "tail", [x, w, ws], mx_rows(x) @ transposed(b))
@@ -267,7 +304,7 @@ for name, dtype, h, i in [("silu", "bf16", 72, 128), ("gelu_tanh", "f16", 64, 72
 x, wu, down = normal("bf16", 5, 72), normal("bf16", 64, 72), normal("bf16", 64, 72)
 compare("ff_fused_ungated", "no_activation", [x, wu, down], to("bf16", x @ wu.T) @ down)
 
-finish("gemm_afp4wfp4", "batched_gemm_afp4wfp4", "gemm_a8wfp4", "gemm_a16wfp4", "batched_gemm_a16wfp4",
+finish("gemm_a16w4", "gemm_afp4wfp4", "batched_gemm_afp4wfp4", "gemm_a8wfp4", "gemm_a16wfp4", "batched_gemm_a16wfp4",
        "batched_gemm_a8w8", "gemm_a8w8_per_token_scale", "gemm_a8w8_blockscale", "gemm_a16w8_blockscale",
        "batched_gemm_a8w8_ptgq", "fused_gemm_a8w8_blockscale_mul_add", "fused_gemm_afp4wfp4_mul_add", "gemm_a16w16_gated", "ff_fused_gated",
        "ff_fused_ungated", "fused_gemm_a8w8_blockscale_a16w16", "fused_gemm_afp4wfp4_a16w16",

@@ -269,7 +269,7 @@ class Graph(rowsteps.RowSteps):
         attr = f" group {group}" if group else ""
         scaling = attr
         if self.rng.random() < 0.3:
-            scaling = f" group {group} power_of_two" if group else " {power_of_two}"
+            scaling = f" group {group} power_of_two" if group else " power_of_two"
         element = self.rng.choice(("i8", "f8E4M3FN"))
         n = self.count
         self.count += 1

@@ -33,10 +33,10 @@ def products(own_fp8, k):
     n = 200
     for element, out in (("bf16", "bf16"), ("f32", "f32"), ("f16", "f32"), (own_fp8, "bf16"), ("i8", "i32"), ("i8", "f32")):
         for ta, tb in ((0, 1), (0, 0), (1, 0), (1, 1)):
-            words = ", ".join(["transpose_a"] * ta + ["transpose_b"] * tb)
+            words = " ".join(["transpose_a"] * ta + ["transpose_b"] * tb)
             yield ([tensor(k, "?", element) if ta else tensor("?", k, element),
                     tensor(n, k, element) if tb else tensor(k, n, element)], [tensor("?", n, out)],
-                   f"%r0 = hk.matmul %a0, %a1 {{{words}}} : $0, $1 -> !0")
+                   f"%r0 = hk.matmul %a0, %a1 {words} : $0, $1 -> !0")
     # Odd rows: nothing is aligned.
     yield ([tensor("?", 13, "bf16"), tensor(37, 13, "bf16")], [tensor("?", 37, "bf16")],
            "%r0 = hk.matmul %a0, %a1 transpose_b : $0, $1 -> !0")
@@ -69,15 +69,23 @@ def products(own_fp8, k):
             for rhs in (tensor(1, "f32"), tensor(n, 1, "f32"), tensor(2, 3, "f32")):
                 yield ([tensor("?", 300, element), tensor(n, 300, element), lhs, rhs], [tensor("?", n, "f32")],
                        "%r0 = hk.matmul %a0, %a1 scales (%a2, %a3) transpose_b : $0, $1 scales ($2, $3) -> !0")
+    # Integer weights with zero points, k no multiple of a group.
+    groups = -(-k // 48)
+    for code, scale, zero in (("ui4", "f16", "i8"), ("i4", "f32", "f32"), ("i8", "bf16", "i8")):
+        wide = tensor(n, k, "bf16")
+        yield ([tensor("?", k, "bf16"), tensor(n, k, code), tensor(n, groups, scale), tensor(n, groups, zero)],
+               [tensor("?", n, "f32")],
+               f"%w = hk.dequantize %a1, %a2, %a3 group 48 : $1, $2, $3 -> {wide}\n"
+               f"%r0 = hk.matmul %a0, %w transpose_b : $0, {wide} -> !0")
 
 
 def call(name, args, rows):
-    """The options of a call: its rows, and all numbers of 8 bits."""
+    """The options of a call: its rows, and all numbers of 8 bits (of 4: their low halves)."""
     words = [f"--function={name}"]
     for i, kind in enumerate(args):
         sizes = kind[len("tensor<"):-1].split("x")
         words += [f"--dim=a{i}.{dim}={rows}" for dim, size in enumerate(sizes) if size == "?"]
-        words += [f"--range=a{i}=-128:127"] * (sizes[-1] == "i8")
+        words += [f"--range=a{i}=-128:127"] * (sizes[-1] in ("i8", "i4", "ui4"))
     return " ".join(words)
 
 

@@ -123,11 +123,12 @@ HostTensor hk::run::readNpy(const std::string &path, DType dtype) {
   tensor.sizes = array.sizes;
   bool packed = info(dtype).bits < 8;
   if (packed && array.sizes.empty())
-    throw Failure("'" + path + "': packed fp4 needs at least one dimension");
+    throw Failure("'" + path + "': a packed type needs at least one dimension");
   if (packed && !rounds)
     tensor.sizes.back() *= 2;
   if (packed && tensor.sizes.back() % 2)
-    throw Failure("'" + path + "': the last size of fp4 must be even");
+    throw Failure("'" + path +
+                  "': the last size of a packed type must be even");
   tensor.allocate();
   size_t needed =
       rounds ? size_t(tensor.numElements()) * 4 : tensor.bytes.size();

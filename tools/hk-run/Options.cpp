@@ -34,7 +34,7 @@ what to run
 
 inputs (states too); what is not given is random
   --input=NAME=X.npy     bf16 and 8-bit floats as raw unsigned integers, or any
-                         float type from f4, rounded; fp4 as packed bytes
+                         float type from f4, rounded; 4 bits as packed bytes
   --dim=d0=17            a dynamic size of random inputs; see --info
   --random=SEED          default 0
   --data=KIND            normal (default), equal, huge, tiny, nan, inf

@@ -166,6 +166,11 @@ double HostTensor::get(int64_t index) const {
     return load<int32_t>(bytes, index);
   case DType::I64:
     return static_cast<double>(load<int64_t>(bytes, index));
+  case DType::I4:
+  case DType::UI4: {
+    int code = (bytes[index / 2] >> (index % 2 * 4)) & 15;
+    return dtype == DType::I4 && code > 7 ? code - 16 : code;
+  }
   default:
     return decodeSmall(dtype, bytes[index]);
   }
@@ -181,12 +186,8 @@ void HostTensor::set(int64_t index, double value) {
   case DType::F16:
     return store(bytes, index,
                  static_cast<uint16_t>(encodeSmall(dtype, value)));
-  case DType::F4E2M1FN: {
-    int shift = index % 2 * 4;
-    uint8_t &byte = bytes[index / 2];
-    byte = (byte & ~(15 << shift)) | (encodeSmall(dtype, value) << shift);
-    return;
-  }
+  case DType::F4E2M1FN:
+    return setCode(index, encodeSmall(dtype, value));
   case DType::F8E8M0FNU:
     bytes[index] = encodeE8M0(value);
     return;
@@ -195,8 +196,17 @@ void HostTensor::set(int64_t index, double value) {
   }
 }
 
+void HostTensor::setCode(int64_t index, uint32_t code) {
+  int shift = index % 2 * 4;
+  uint8_t &byte = bytes[index / 2];
+  byte = (byte & ~(15 << shift)) | ((code & 15) << shift);
+}
+
 void HostTensor::setInteger(int64_t index, int64_t value) {
   switch (dtype) {
+  case DType::I4:
+  case DType::UI4:
+    return setCode(index, static_cast<uint32_t>(value));
   case DType::I16:
     return store(bytes, index, static_cast<int16_t>(value));
   case DType::I32:

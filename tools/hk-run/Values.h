@@ -21,7 +21,7 @@
 
 namespace hk::run {
 
-/// A dense tensor on the host; two fp4 elements per byte.
+/// A dense tensor on the host; two elements of a packed type per byte.
 struct HostTensor {
   DType dtype = DType::F32;
   std::vector<int64_t> sizes;
@@ -36,6 +36,8 @@ struct HostTensor {
   /// largest number for types without infinity.
   void set(int64_t index, double value);
   void setInteger(int64_t index, int64_t value);
+  /// The 4 bits of an element of a packed type.
+  void setCode(int64_t index, uint32_t code);
 };
 
 /// Fills an input with random data that depend on seed and name only.

@@ -24,9 +24,6 @@
 
 namespace mlir::hk {
 
-/// The format's name of an element type; "" if it has none.
-StringRef safetensorsName(::hk::DType dtype);
-
 class SafetensorsFile {
 public:
   /// Errors (no file, truncated, not safetensors) are emitted at `loc`.

@@ -34,6 +34,9 @@ enum class DType : uint8_t {
   I32 = 11,
   I64 = 12,
   I16 = 13,
+  /// Packed as F4E2M1FN: -8 to 7 in two's complement, and 0 to 15.
+  I4 = 14,
+  UI4 = 15,
 };
 
 struct DTypeInfo {
@@ -61,12 +64,17 @@ inline constexpr DTypeInfo kDTypes[] = {
     {"i32", 32, false, 0, 0},
     {"i64", 64, false, 0, 0},
     {"i16", 16, false, 0, 0},
+    {"i4", 4, false, 0, 0},
+    {"ui4", 4, false, 0, 0},
 };
 inline constexpr int32_t kNumDTypes = sizeof(kDTypes) / sizeof(kDTypes[0]);
 
 constexpr const DTypeInfo &info(DType d) {
   return kDTypes[static_cast<int32_t>(d)];
 }
+
+/// Whether two elements share a byte.
+constexpr bool isPacked(DType d) { return info(d).bits < 8; }
 
 /// Bytes that `n` elements of `d` take when packed; n * bits is a multiple
 /// of 8.

@@ -274,8 +274,11 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
   if (isFp8(shape.operand) && !(shape.staged ? row.fp8Staged : row.fp8))
     return false;
   if (shape.scaled && (!row.scaled || kBlockScaleA.depth % tile.bk != 0 ||
-                       kBlockScaleB.rows % columns != 0 || shape.pair ||
+                       kBlockScaleB.rows % columns != 0 ||
                        (host && tile.bk != kBlockScaleA.depth)))
+    return false;
+  // The columns of a wave have one scale of B: they are of one half.
+  if (shape.scaled && shape.pair && !host && tile.wn % 2 != 0)
     return false;
   if (host && !shape.scaled && tile.bk == kBlockScaleA.depth)
     return false;

@@ -31,6 +31,13 @@ inline constexpr ScaleSpec kRowScale = {DType::F32, 1, 0};
 /// f32 scales along k: of A, and of B. They multiply partial sums.
 inline constexpr ScaleSpec kBlockScaleA = {DType::F32, 1, 128};
 inline constexpr ScaleSpec kBlockScaleB = {DType::F32, 128, 128};
+/// Elements of k after which sums that fp8 matrix instructions made are added
+/// in f32 (accumulation tensor_core), and how exact those sums are: each
+/// addition is off by at most this part of the partial sum.
+inline constexpr int32_t kFp8SumDepth = 128;
+inline constexpr double kFp8SumUnit = 0x1p-13;
+static_assert(kFp8SumDepth == kBlockScaleA.depth,
+              "sums with and without scales end at the same elements");
 /// The OCP microscaling formats. They multiply elements, exactly.
 inline constexpr ScaleSpec kMxScale = {DType::F8E8M0FNU, 1, 32};
 

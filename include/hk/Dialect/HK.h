@@ -60,6 +60,10 @@ LogicalResult reifyShapes(Operation *op, OpBuilder &b,
 template <typename ConcreteOp>
 class OperandsInMemory
     : public OpTrait::TraitBase<ConcreteOp, OperandsInMemory> {};
+template <typename ConcreteOp>
+class DecodesOperand : public OpTrait::TraitBase<ConcreteOp, DecodesOperand> {};
+template <typename ConcreteOp>
+class CountsItems : public OpTrait::TraitBase<ConcreteOp, CountsItems> {};
 } // namespace mlir::hk
 
 #include "hk/Dialect/HKInterfaces.h.inc"
@@ -99,8 +103,8 @@ SmallVector<AffineMap> broadcastMaps(Operation *op);
 SmallVector<AffineMap> rowMaps(Operation *op, int64_t dims = 1);
 /// Every operand fills a part of dim `axis`.
 SmallVector<AffineMap> partMaps(Operation *op, int64_t axis);
-/// A tensor and its scale: of one element, or per `group` elements of the dims
-/// that it does not share with the tensor.
+/// A tensor, its scale and, if there are, zero points: of one element, or per
+/// `group` elements of the dims that they do not share with the tensor.
 SmallVector<AffineMap> scaledMaps(Operation *op, int64_t group);
 
 /// {group} if `scale` has an element per group of the last dim.
@@ -111,6 +115,10 @@ RowReduction rowReductionOf(ReduceKind kind);
 /// The contract's element type of an MLIR type; nullopt if hk has none.
 std::optional<::hk::DType> dtypeOf(Type type);
 Type typeOf(::hk::DType dtype, MLIRContext *context);
+/// Whether two elements of `type` share a byte.
+bool isPacked(Type type);
+/// i4 or ui4.
+bool isInt4(Type type);
 
 /// The target of the module around `op`, from its `hk.target` attribute;
 /// nullptr when it has none.

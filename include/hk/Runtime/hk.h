@@ -53,6 +53,8 @@ extern "C" {
 #define HK_DL_FLOAT8_E5M2FNUZ 13
 #define HK_DL_FLOAT8_E8M0FNU 14
 #define HK_DL_FLOAT4_E2M1FN 17 /* bits 4: two elements per byte */
+/* i4 and ui4 are kDLInt and kDLUInt of 4 bits, packed as fp4: the element of
+ * even index in the low half of a byte; sizes and strides count elements. */
 
 typedef enum hk_status_code {
   HK_OK = 0,

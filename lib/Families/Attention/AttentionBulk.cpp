@@ -63,12 +63,16 @@ Verdict AttentionKernel::getBulkVerdict(const ::hk::Target &target) const {
   if (!::hk::hasCopyEngine(target))
     return Verdict::refuse(Reason::UnsupportedShape,
                            "only sm_90a has a copy engine");
-  if (Verdict verdict = checkLoop(op); !verdict.accepted())
+  if (segments.size() > 1)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "the warp-specialised loop has no segments of the "
+                           "keys");
+  if (Verdict verdict = checkLoop(getOp()); !verdict.accepted())
     return verdict;
   if (::hk::info(shape.type).bits != 16 || ::hk::info(getOutType()).bits != 16)
     return Verdict::refuse(Reason::UnsupportedDType,
                            "queries and result must be bf16 or f16");
-  DimName keys = getKeys();
+  DimName keys = getKeys(segments.front());
   if (!SymShapeAttr::isSymbol(keys) && keys == 0)
     return Verdict::refuse(Reason::UnsupportedShape, "there are no keys");
   if (shape.align < 16 || shape.headDim % 8 != 0 || shape.valueDim % 8 != 0)
@@ -121,10 +125,11 @@ mlir::hk::attentionTensorMaps(KernelOp kernel, AttentionTileAttr tile) {
   FailureOr<AttentionKernel> attention = AttentionKernel::create(kernel);
   if (failed(attention))
     return {};
-  const AttentionOperands &operands = attention->getOperands();
+  const AttentionSegment &segment = attention->getSegments().front();
   bool queries = !attention->getOp().hasRaggedQueries();
   bool keys = attention->getOp().getKeyForm() == KeyForm::Dense;
-  return {mapOf(*attention, operands.query, queries, tile.getBq()),
-          mapOf(*attention, operands.key, keys, tile.getBk()),
-          mapOf(*attention, operands.value, keys, tile.getBk())};
+  return {
+      mapOf(*attention, attention->getOperands().query, queries, tile.getBq()),
+      mapOf(*attention, segment.key, keys, tile.getBk()),
+      mapOf(*attention, segment.value, keys, tile.getBk())};
 }

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel of this family is one hk.attention or one hk.mqa_logits. What
-// follows it starts a kernel of its own.
+// A kernel of this family is one hk.attention, several to segments of the keys
+// with their hk.attention_combine, or one hk.mqa_logits. What follows it starts
+// a kernel of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +46,35 @@ AttentionOp attentionOf(ArrayRef<Operation *> group) {
   return {};
 }
 
+/// What the kernel of a group gives: the combination of its segments, if it has
+/// several.
+Value resultOf(ArrayRef<Operation *> group) {
+  for (Operation *op : group)
+    if (auto combine = dyn_cast<AttentionCombineOp>(op))
+      return combine.getResult();
+  return attentionOf(group).getResult();
+}
+
+/// Whether a group may become the kernel of the segments that `combine`
+/// combines.
+Verdict checkJoinedCombine(ArrayRef<Operation *> group,
+                           AttentionCombineOp combine) {
+  Verdict verdict = checkSegments(combine);
+  if (!verdict.accepted())
+    return verdict;
+  SmallVector<Operation *> others;
+  for (Value partials : combine.getPartials())
+    if (!llvm::is_contained(group, partials.getDefiningOp()))
+      others.push_back(partials.getDefiningOp());
+  if (others.empty())
+    return Verdict::accept();
+  verdict = checkSameOrders(group, others);
+  return verdict.accepted()
+             ? Verdict::refuse(Reason::NotAnEpilogue,
+                               "another kernel computes one of the segments")
+             : verdict;
+}
+
 class AttentionFamily final : public Family {
 public:
   FamilyKind getKind() const override { return FamilyKind::attention; }
@@ -60,8 +90,10 @@ public:
 
   Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
                   const FusionContext &) const override {
-    if (AttentionOp attention = attentionOf(group))
-      return checkJoinedTranspose(attention, op);
+    if (auto combine = dyn_cast<AttentionCombineOp>(op))
+      return checkJoinedCombine(group, combine);
+    if (attentionOf(group))
+      return checkJoinedTranspose(resultOf(group), op);
     return Verdict::refuse(Reason::NotAnEpilogue,
                            "logits are stored as they are");
   }
@@ -74,8 +106,12 @@ public:
                            "logits are made of operands in memory");
   }
 
-  Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,
-                   const FusionContext &) const override {
+  Verdict canMerge(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
+                   const FusionContext &context) const override {
+    if (auto combine = dyn_cast_or_null<AttentionCombineOp>(context.joining)) {
+      Verdict verdict = checkSegments(combine);
+      return verdict.accepted() ? checkSameOrders(a, b) : verdict;
+    }
     return Verdict::refuse(Reason::OtherFamily,
                            "a kernel computes one attention only");
   }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Maps the operands of the body's hk.attention to those of the kernel, through
+// Maps the operands of the body's operators to those of the kernel, through
 // transposes that move heads and tokens.
 //
 //===----------------------------------------------------------------------===//
@@ -52,96 +52,135 @@ Verdict mlir::hk::checkTakenTranspose(AttentionOp attention, Operation *op) {
   return checkPermutation(transpose);
 }
 
-Verdict mlir::hk::checkJoinedTranspose(AttentionOp attention, Operation *op) {
+Verdict mlir::hk::checkJoinedTranspose(Value result, Operation *op) {
   auto transpose = dyn_cast<TransposeOp>(op);
-  if (!transpose || transpose.getInput() != attention.getResult())
+  if (!transpose || transpose.getInput() != result)
     return Verdict::refuse(Reason::NotAnEpilogue,
                            "the attention kernels have no epilogue");
-  if (!attention.getResult().hasOneUse())
+  if (!result.hasOneUse())
     return Verdict::refuse(Reason::ResultEscapes,
                            "the attention is needed in its own order as well");
   return checkPermutation(transpose);
 }
 
-FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
-  Block &body = kernel.getSpecBlock();
-  auto ops = body.getOps<AttentionOp>();
-  auto yield = dyn_cast<YieldOp>(body.back());
-  bool others = llvm::any_of(body.without_terminator(), [](Operation &op) {
-    return !isa<AttentionOp>(op) && !isa<TransposeOp>(op);
-  });
-  if (!llvm::hasSingleElement(ops) || !yield || others)
-    return kernel.emitOpError(
-        "expected the body of an attention kernel to be one hk.attention");
+int64_t AttentionKernel::numberOf(Value value, bool &mapped) {
+  if (!value)
+    return -1;
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  auto argument =
+      dyn_cast<BlockArgument>(transpose ? transpose.getInput() : value);
+  mapped &= static_cast<bool>(argument);
+  if (!argument)
+    return -1;
+  if (transpose)
+    permutations[argument.getArgNumber()] =
+        SmallVector<int64_t>(transpose.getPermutation());
+  return int64_t(argument.getArgNumber());
+}
 
-  AttentionOp op = *ops.begin();
-  AttentionKernel self(kernel, op);
-  bool mapped = true;
-  auto number = [&](Value value) -> int64_t {
-    if (!value)
-      return -1;
-    auto transpose = value.getDefiningOp<TransposeOp>();
-    auto argument =
-        dyn_cast<BlockArgument>(transpose ? transpose.getInput() : value);
-    mapped &= static_cast<bool>(argument);
-    if (!argument)
-      return -1;
-    if (transpose)
-      self.permutations[argument.getArgNumber()] =
-          SmallVector<int64_t>(transpose.getPermutation());
-    return int64_t(argument.getArgNumber());
-  };
-  AttentionOperands &operands = self.operands;
-  operands.query = number(op.getQuery());
-  operands.key = number(op.getKey());
-  operands.value = number(op.getValue());
-  operands.qOffsets = number(op.getQOffsets());
-  operands.kvOffsets = number(op.getKvOffsets());
-  operands.kvLens = number(op.getKvLens());
-  operands.blockTable = number(op.getBlockTable());
-  operands.tableOffsets = number(op.getTableOffsets());
-  operands.sink = number(op.getSink());
-  operands.qScale = number(op.getQScale());
-  operands.kScale = number(op.getKScale());
-  operands.vScale = number(op.getVScale());
+void AttentionKernel::addSegment(AttentionOp op, bool &mapped) {
+  auto number = [&](Value value) { return numberOf(value, mapped); };
+  AttentionSegment segment;
+  segment.op = op;
+  segment.key = number(op.getKey());
+  segment.value = number(op.getValue());
+  segment.kvOffsets = number(op.getKvOffsets());
+  segment.kvLens = number(op.getKvLens());
+  segment.blockTable = number(op.getBlockTable());
+  segment.tableOffsets = number(op.getTableOffsets());
+  segment.kScale = number(op.getKScale());
+  segment.vScale = number(op.getVScale());
   for (Value read : op.getReads())
-    operands.reads.push_back(number(read));
-  operands.result = -1;
+    segment.reads.push_back(number(read));
+  segments.push_back(std::move(segment));
+}
+
+Value AttentionKernel::getResult() const {
+  return combine ? combine.getResult() : getOp().getResult();
+}
+
+void AttentionKernel::mapResults(YieldOp yield, bool &mapped) {
+  Value result = getResult();
+  Value lse = combine ? combine.getLse() : getOp().getLse();
   for (auto [index, value] : llvm::enumerate(yield.getValues())) {
     int64_t out = int64_t(kernel.getNumInputs() + index);
     auto transpose = value.getDefiningOp<TransposeOp>();
-    if (transpose && transpose.getInput() == op.getResult()) {
+    if (transpose && transpose.getInput() == result) {
       operands.result = out;
-      self.permutations[out] =
-          invertPermutationVector(transpose.getPermutation());
-    } else if (value == op.getResult())
+      permutations[out] = invertPermutationVector(transpose.getPermutation());
+    } else if (value == result)
       operands.result = out;
-    else if (value == op.getLse())
+    else if (value == lse)
       operands.lse = out;
     else
       mapped = false;
   }
-  if (!mapped || operands.result < 0)
+  mapped &= operands.result >= 0;
+}
+
+void AttentionKernel::describeShape() {
+  ArrayRef<int64_t> aligns = kernel.getAligns();
+  SmallVector<AttentionOp> ops;
+  shape.headDim = getOp().getHeadSize();
+  shape.valueDim = getOp().getValueSize();
+  shape.align = std::min(aligns[operands.query], aligns[operands.result]);
+  shape.sharedValues = true;
+  for (const AttentionSegment &segment : segments) {
+    ops.push_back(segment.op);
+    shape.align =
+        std::min({shape.align, aligns[segment.key], aligns[segment.value]});
+    shape.sharedValues &= segment.key == segment.value;
+    if (isChunked(
+            segment.op)) // no rows of 16 bytes: the vector units take them
+      shape.align = 1;
+  }
+  shape.type = *multipliedType(ops);
+}
+
+FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
+  Block &body = kernel.getSpecBlock();
+  auto combines = body.getOps<AttentionCombineOp>();
+  auto yield = dyn_cast<YieldOp>(body.back());
+  int64_t segments = llvm::range_size(body.getOps<AttentionOp>());
+  int64_t parts = llvm::range_size(combines);
+  int64_t known =
+      segments + parts + llvm::range_size(body.getOps<TransposeOp>());
+  if (segments == 0 || parts > 1 || (segments > 1) != (parts == 1) || !yield ||
+      known != int64_t(llvm::range_size(body.without_terminator())))
+    return kernel.emitOpError("expected the body of an attention kernel to be "
+                              "one hk.attention, or several and their "
+                              "hk.attention_combine");
+
+  AttentionKernel self(kernel);
+  if (parts == 1)
+    self.combine = *combines.begin();
+  bool mapped = true;
+  for (AttentionOp op : body.getOps<AttentionOp>())
+    self.addSegment(op, mapped);
+  // A scale of values multiplies what the first segment summed, with no
+  // rounding in between.
+  std::stable_partition(
+      self.segments.begin(), self.segments.end(),
+      [](const AttentionSegment &segment) { return segment.vScale >= 0; });
+  AttentionOp op = self.getOp();
+  AttentionOperands &operands = self.operands;
+  operands.query = self.numberOf(op.getQuery(), mapped);
+  operands.qOffsets = self.numberOf(op.getQOffsets(), mapped);
+  operands.qScale = self.numberOf(op.getQScale(), mapped);
+  operands.sink = self.numberOf(
+      self.combine ? self.combine.getSink() : op.getSink(), mapped);
+  self.mapResults(yield, mapped);
+  if (!mapped)
     return op.emitOpError("in kernel @")
            << kernel.getSymName()
            << ": expected its operands to be the kernel's arguments and its "
               "results to be what the kernel yields";
-
-  self.shape.type = *multipliedType(op);
-  self.shape.sharedValues = operands.key == operands.value;
-  self.shape.headDim = op.getHeadSize();
-  self.shape.valueDim = op.getValueSize();
-  ArrayRef<int64_t> aligns = kernel.getAligns();
-  self.shape.align =
-      std::min({aligns[operands.query], aligns[operands.key],
-                aligns[operands.value], aligns[operands.result]});
-  if (isChunked(op)) // no rows of 16 bytes: the vector units take them
-    self.shape.align = 1;
+  self.describeShape();
   return self;
 }
 
 ::hk::DType AttentionKernel::getOutType() const {
-  return *dtypeOf(tensorTypeOf(op.getResult()).getElementType());
+  return *dtypeOf(tensorTypeOf(getResult()).getElementType());
 }
 
 bool AttentionKernel::isChunked(AttentionOp op) {
@@ -160,10 +199,11 @@ DimName AttentionKernel::dim(int64_t operand, int64_t index) const {
       .getSizes()[memoryDim(operand, index)];
 }
 
-DimName AttentionKernel::getKeys() const {
-  return dim(operands.key, op.getKeyForm() == KeyForm::Ragged ? 0 : 1);
+DimName AttentionKernel::getKeys(const AttentionSegment &segment) const {
+  return dim(segment.key,
+             segment.getOp().getKeyForm() == KeyForm::Ragged ? 0 : 1);
 }
 
 DimName AttentionKernel::getQueries() const {
-  return dim(operands.query, op.hasRaggedQueries() ? 0 : 1);
+  return dim(operands.query, getOp().hasRaggedQueries() ? 0 : 1);
 }

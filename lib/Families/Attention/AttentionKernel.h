@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The facts of an hk.attention that tiles and emission share, read from the
-// kernel's spec: its operands are block arguments, in whatever order fusion
-// gave them.
+// The facts of an attention kernel that tiles and emission share, read from its
+// spec: its operands are block arguments, in whatever order fusion gave them.
+// The spec is one hk.attention, or one for each segment of the keys (a cached
+// prefix, the new tokens) and the hk.attention_combine of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,33 +21,50 @@
 
 namespace mlir::hk {
 
-/// Operand numbers of the kernel; -1: absent.
+/// Operand numbers of the kernel that all segments share; -1: absent.
 struct AttentionOperands {
-  int64_t query, key, value;
-  int64_t qOffsets = -1, kvOffsets = -1, kvLens = -1, blockTable = -1;
-  int64_t tableOffsets = -1, sink = -1;
-  int64_t qScale = -1, kScale = -1, vScale = -1;
+  int64_t query, qOffsets = -1, qScale = -1, sink = -1;
+  int64_t result = -1, lse = -1;
+};
+
+/// Keys that the queries see, how they lie and which of them, and the operand
+/// numbers of what is about them; -1: absent.
+struct AttentionSegment {
+  AttentionOp op;
+  int64_t key, value;
+  int64_t kvOffsets = -1, kvLens = -1, blockTable = -1, tableOffsets = -1;
+  int64_t kScale = -1, vScale = -1;
   SmallVector<int64_t> reads; // of the regions
-  int64_t result, lse = -1;
+
+  // Accessors of ops are not const.
+  AttentionOp getOp() const { return op; }
+  bool hasRegions() const {
+    return !getOp().getScore().empty() || !getOp().getWeight().empty();
+  }
 };
 
 class AttentionKernel {
 public:
-  /// Fails with an error when the body is not one hk.attention over block
-  /// arguments.
+  /// Fails with an error when the body is not attention over block arguments.
   static FailureOr<AttentionKernel> create(KernelOp kernel);
 
   KernelOp getKernel() const { return kernel; }
-  AttentionOp getOp() const { return op; }
+  /// That of the first segment: what it says of queries holds for all.
+  AttentionOp getOp() const { return segments.front().op; }
+  ArrayRef<AttentionSegment> getSegments() const { return segments; }
+  /// The combination of several segments; null: there is one.
+  AttentionCombineOp getCombine() const { return combine; }
+  /// What all segments together give.
+  Value getResult() const;
   const AttentionOperands &getOperands() const { return operands; }
   const ::hk::AttentionShape &getShape() const { return shape; }
 
   /// The type of what is multiplied; those in memory may be narrower.
   ::hk::DType getType() const { return shape.type; }
   ::hk::DType getOutType() const;
-  int64_t getKeyHeads() const { return op.getNumKeyHeads(); }
+  int64_t getKeyHeads() const { return getOp().getNumKeyHeads(); }
   /// Query heads per key head.
-  int64_t getGroup() const { return op.getNumHeads() / getKeyHeads(); }
+  int64_t getGroup() const { return getOp().getNumHeads() / getKeyHeads(); }
   /// Size of a dim of an operand: a constant or a symbol of the kernel.
   DimName dim(int64_t operand, int64_t index) const;
   /// The dim of the kernel's operand that is dim `index` of the operator's.
@@ -56,7 +74,7 @@ public:
   /// Queries of one sequence, or of all ragged ones.
   DimName getQueries() const;
   /// Keys of one sequence, or of all ragged ones; not of paged ones.
-  DimName getKeys() const;
+  DimName getKeys(const AttentionSegment &segment) const;
   /// Whether tensor maps can describe the operands of this kernel for
   /// `target`, so that its warp-specialised loop applies.
   Verdict getBulkVerdict(const ::hk::Target &target) const;
@@ -64,11 +82,19 @@ public:
   static bool isChunked(AttentionOp op);
 
 private:
-  AttentionKernel(KernelOp kernel, AttentionOp op) : kernel(kernel), op(op) {}
+  explicit AttentionKernel(KernelOp kernel) : kernel(kernel) {}
+
+  /// The operand that `value` is, perhaps through a transpose, or -1; notes
+  /// when it is none.
+  int64_t numberOf(Value value, bool &mapped);
+  void addSegment(AttentionOp op, bool &mapped);
+  void mapResults(YieldOp yield, bool &mapped);
+  void describeShape();
 
   // Accessors of ops are not const.
   mutable KernelOp kernel;
-  mutable AttentionOp op;
+  mutable AttentionCombineOp combine;
+  SmallVector<AttentionSegment, 1> segments;
   AttentionOperands operands = {};
   ::hk::AttentionShape shape = {};
   /// By operand number; memoryDim of each dim.
@@ -76,15 +102,27 @@ private:
 };
 
 /// The narrowest type that holds queries, keys, values and, unless they are of
-/// 8 bits, probabilities exactly, and that chips multiply; nullopt: there is
-/// none.
-std::optional<::hk::DType> multipliedType(AttentionOp op);
+/// 8 bits, probabilities of all `ops` exactly, and that chips multiply;
+/// nullopt: there is none.
+std::optional<::hk::DType> multipliedType(ArrayRef<AttentionOp> ops);
 
 /// Whether an attention may read an operand through `op`, the transpose of a
-/// tensor, or store its result through it: heads in front of tokens cost a
-/// stride, not a copy.
+/// tensor, or store `result`, what its kernel gives, through it: heads in front
+/// of tokens cost a stride, not a copy.
 Verdict checkTakenTranspose(AttentionOp attention, Operation *op);
-Verdict checkJoinedTranspose(AttentionOp attention, Operation *op);
+Verdict checkJoinedTranspose(Value result, Operation *op);
+
+/// Most segments of a kernel: see makeRoom in
+/// runtime/kernels/attention/matrix.h.
+inline constexpr size_t kMostSegments = 4;
+/// Whether what `combine` combines are segments that one kernel can walk over,
+/// one after the other, for the same queries.
+Verdict checkSegments(AttentionCombineOp combine);
+/// Whether two groups may be one kernel of segments, each reading a tensor in
+/// the order that the other does.
+Verdict checkSameOrders(ArrayRef<Operation *> a, ArrayRef<Operation *> b);
+/// Whether fusion will make `op` one segment of a kernel with several.
+bool isSegment(AttentionOp op);
 
 /// Whether a tile is one of the warp-specialised loop of sm_90a.
 bool isWarpSpecialised(AttentionTileAttr tile);
@@ -111,14 +149,22 @@ double attentionVariantMicroseconds(KernelOp kernel, VariantOp variant,
                                     ArrayRef<int64_t> dims);
 /// The fields of the spec, and of the arguments, that are about types in memory
 /// and scales.
-void emitNarrowSpec(const AttentionKernel &kernel, raw_ostream &os);
+void emitNarrowSpec(const AttentionKernel &kernel,
+                    const AttentionSegment &segment, raw_ostream &os);
 void emitScaleArguments(
-    const AttentionKernel &kernel,
+    const AttentionKernel &kernel, const AttentionSegment &segment,
     llvm::function_ref<std::string(unsigned)> address,
     llvm::function_ref<std::string(unsigned, int64_t)> stride,
     llvm::function_ref<std::string(unsigned, int64_t)> size, raw_ostream &os);
-/// Writes `struct Regions`, the functors of score and weight.
-void emitAttentionRegions(const AttentionKernel &kernel, raw_ostream &os);
+/// Writes struct `name`, the functors of score and weight.
+void emitAttentionRegions(const AttentionKernel &kernel,
+                          const AttentionSegment &segment, StringRef name,
+                          raw_ostream &os);
+/// Writes the spec of a segment and the function that reads its arguments from
+/// the words of a launch; `number` is behind the names of both.
+void emitAttentionSegment(const AttentionKernel &kernel,
+                          const AttentionSegment &segment, StringRef number,
+                          raw_ostream &os);
 LogicalResult emitAttention(KernelOp kernel, const ::hk::Target &target,
                             StringRef prefix, raw_ostream &os);
 

@@ -21,14 +21,17 @@ static RankedTensorType tensorTypeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-std::optional<::hk::DType> mlir::hk::multipliedType(AttentionOp op) {
+std::optional<::hk::DType> mlir::hk::multipliedType(ArrayRef<AttentionOp> ops) {
   using ::hk::DType;
   DType type = DType::BF16;
   bool wide = false; // a type of more than 8 bits was seen
-  for (Type element : {tensorTypeOf(op.getQuery()).getElementType(),
-                       tensorTypeOf(op.getKey()).getElementType(),
-                       tensorTypeOf(op.getValue()).getElementType(),
-                       op.getProbabilityType()}) {
+  SmallVector<Type> elements;
+  for (AttentionOp op : ops) {
+    for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
+      elements.push_back(tensorTypeOf(operand).getElementType());
+    elements.push_back(op.getProbabilityType());
+  }
+  for (Type element : elements) {
     std::optional<DType> own = dtypeOf(element);
     if (!own)
       return std::nullopt;
@@ -48,8 +51,10 @@ static bool isPerRow(Value scale) {
   return scale && tensorTypeOf(scale).getRank() > 2;
 }
 
-void mlir::hk::emitNarrowSpec(const AttentionKernel &kernel, raw_ostream &os) {
-  AttentionOp op = kernel.getOp();
+void mlir::hk::emitNarrowSpec(const AttentionKernel &kernel,
+                              const AttentionSegment &segment,
+                              raw_ostream &os) {
+  AttentionOp op = segment.getOp();
   auto type = [&](StringRef field, Value value) {
     os << "    ." << field << " = "
        << dtypeText(tensorTypeOf(value).getElementType()) << ",\n";
@@ -74,11 +79,11 @@ void mlir::hk::emitNarrowSpec(const AttentionKernel &kernel, raw_ostream &os) {
 }
 
 void mlir::hk::emitScaleArguments(
-    const AttentionKernel &kernel,
+    const AttentionKernel &kernel, const AttentionSegment &segment,
     llvm::function_ref<std::string(unsigned)> address,
     llvm::function_ref<std::string(unsigned, int64_t)> stride,
     llvm::function_ref<std::string(unsigned, int64_t)> size, raw_ostream &os) {
-  AttentionOp op = kernel.getOp();
+  AttentionOp op = segment.getOp();
   // Dims of [sequence or block, row, head]; -1: a ragged tensor has no first.
   auto write = [&](StringRef field, int64_t operand, Value scale,
                    std::array<int64_t, 3> dims) {
@@ -110,9 +115,8 @@ void mlir::hk::emitScaleArguments(
                                   int64_t(dims.head)};
   };
   int64_t first = op.hasRaggedQueries() ? -1 : 0;
-  const AttentionOperands &operands = kernel.getOperands();
-  write("qScale", operands.qScale, op.getQScale(),
+  write("qScale", kernel.getOperands().qScale, op.getQScale(),
         {first, first + 1, first + 2});
-  write("kScale", operands.kScale, op.getKScale(), rowsOf(op.getKeyDims()));
-  write("vScale", operands.vScale, op.getVScale(), rowsOf(op.getValueDims()));
+  write("kScale", segment.kScale, op.getKScale(), rowsOf(op.getKeyDims()));
+  write("vScale", segment.vScale, op.getVScale(), rowsOf(op.getValueDims()));
 }

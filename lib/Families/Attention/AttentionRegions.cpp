@@ -20,17 +20,18 @@ using namespace mlir::hk;
 namespace {
 class RegionEmitter {
 public:
-  RegionEmitter(const AttentionKernel &kernel, raw_ostream &os)
-      : kernel(kernel), op(kernel.getOp()),
+  RegionEmitter(const AttentionKernel &kernel, const AttentionSegment &segment,
+                raw_ostream &os)
+      : kernel(kernel), segment(segment), op(segment.getOp()),
         dims(DimSymbols::ofKernel(kernel.getKernel())), os(os) {}
 
-  void run() {
+  void run(StringRef name) {
     auto flag = [](Region &region) {
       return region.empty() ? "false" : "true";
     };
-    os << "struct Regions {\n  static constexpr bool kScore = "
-       << flag(op.getScore()) << ", kWeight = " << flag(op.getWeight())
-       << ";\n";
+    os << "struct " << name
+       << " {\n  static constexpr bool kScore = " << flag(op.getScore())
+       << ", kWeight = " << flag(op.getWeight()) << ";\n";
     if (!op.getScore().empty())
       write(op.getScore().front(), "score", AttentionOp::kNumScoreArguments);
     if (!op.getWeight().empty())
@@ -65,7 +66,7 @@ private:
                   [text](ArrayRef<AffineExpr>, int) { return text; });
     }
     KernelOp owner = kernel.getKernel();
-    for (auto [index, operand] : llvm::enumerate(kernel.getOperands().reads))
+    for (auto [index, operand] : llvm::enumerate(segment.reads))
       puller.bindTo(block.getArgument(numScalars + unsigned(index)),
                     owner.getSpecBlock().getArgument(unsigned(operand)));
     std::string result =
@@ -79,6 +80,7 @@ private:
   }
 
   const AttentionKernel &kernel;
+  const AttentionSegment &segment;
   AttentionOp op;
   DimSymbols dims;
   raw_ostream &os;
@@ -86,6 +88,7 @@ private:
 } // namespace
 
 void mlir::hk::emitAttentionRegions(const AttentionKernel &kernel,
-                                    raw_ostream &os) {
-  RegionEmitter(kernel, os).run();
+                                    const AttentionSegment &segment,
+                                    StringRef name, raw_ostream &os) {
+  RegionEmitter(kernel, segment, os).run(name);
 }

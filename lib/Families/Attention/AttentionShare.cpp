@@ -60,6 +60,22 @@ mlir::hk::attentionSharedThreads(KernelOp kernel, const ::hk::Target &target) {
   return found;
 }
 
+/// Keys of a segment that a sequence has on average.
+static int64_t keysOf(const AttentionKernel &kernel,
+                      const AttentionSegment &segment, int64_t sequences,
+                      llvm::function_ref<int64_t(DimName)> sizeOf) {
+  switch (segment.getOp().getKeyForm()) {
+  case KeyForm::Ragged:
+    return llvm::divideCeil(sizeOf(kernel.dim(segment.key, 0)), sequences);
+  case KeyForm::Dense:
+    return sizeOf(kernel.dim(segment.key, 1));
+  case KeyForm::Paged:
+    return sizeOf(kernel.dim(segment.blockTable, 1)) *
+           sizeOf(kernel.dim(segment.key, 1));
+  }
+  llvm_unreachable("every form has a case");
+}
+
 double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
                                               VariantOp variant,
                                               const ::hk::Target &target,
@@ -69,7 +85,7 @@ double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
   const AttentionKernel &attention = *made;
   const AttentionOperands &operands = attention.getOperands();
   AttentionOp op = attention.getOp();
-  auto sizeOf = [&](DimName name) {
+  auto sizeOf = [&](DimName name) -> int64_t {
     return SymShapeAttr::isSymbol(name) ? dims[SymShapeAttr::symbolOf(name)]
                                         : name;
   };
@@ -87,18 +103,8 @@ double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
   if (operands.qOffsets >= 0)
     queries = llvm::divideCeil(queries, sequences);
   int64_t keys = 0;
-  switch (op.getKeyForm()) {
-  case KeyForm::Ragged:
-    keys = llvm::divideCeil(sizeOf(attention.dim(operands.key, 0)), sequences);
-    break;
-  case KeyForm::Dense:
-    keys = sizeOf(attention.dim(operands.key, 1));
-    break;
-  case KeyForm::Paged:
-    keys = sizeOf(attention.dim(operands.blockTable, 1)) *
-           sizeOf(attention.dim(operands.key, 1));
-    break;
-  }
+  for (const AttentionSegment &segment : attention.getSegments())
+    keys += keysOf(attention, segment, sequences, sizeOf);
   ::hk::AttentionSize size;
   size.rows = queries * attention.getGroup();
   size.heads = sequences * attention.getKeyHeads();

@@ -71,7 +71,9 @@ std::optional<SplitPlan>
 mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
                              ArrayRef<int64_t> counts) {
   std::optional<int64_t> queries = queriesOf(op), keys = keysOf(op);
-  if (op.getKvSlices() || op.getNormalizer() == Normalizer::none ||
+  // A kernel of segments combines them before it ends.
+  if (isSegment(op) || op.getKvSlices() ||
+      op.getNormalizer() == Normalizer::none ||
       (keys && ::hk::filledSlices(*keys, 2) < 2))
     return std::nullopt;
 
@@ -158,7 +160,7 @@ void mlir::hk::splitAttention(AttentionOp op, int64_t parts,
   Value lse = op.getLse();
   auto combined = AttentionCombineOp::create(
       builder, op.getLoc(), type, lse ? lse.getType() : Type(),
-      sliced.getResult(), sliced.getLse(), sink);
+      ValueRange(sliced.getResult()), ValueRange(sliced.getLse()), sink);
   op.getResult().replaceAllUsesWith(combined.getResult());
   if (lse)
     lse.replaceAllUsesWith(combined.getLse());

@@ -40,11 +40,15 @@ public:
         bulk(kernel.getBulkVerdict(target)),
         dims(DimSymbols::ofKernel(kernel.getKernel())) {
     shape.bulk = bulk.accepted();
-    shape.softcap = kernel.getOp().getSoftcap().has_value();
+    shape.softcap =
+        llvm::any_of(kernel.getSegments(), [](const AttentionSegment &segment) {
+          return segment.getOp().getSoftcap().has_value();
+        });
   }
 
   LogicalResult run() {
-    ::hk::AttentionTileList list = ::hk::attentionTiles(target.arch, shape);
+    ::hk::AttentionTileList list =
+        withoutSpilling(::hk::attentionTiles(target.arch, shape));
     if (std::optional<uint64_t> threads = kernel.getKernel().getThreads()) {
       list = {};
       for (const AttentionTile &tile :
@@ -62,7 +66,7 @@ public:
     // A region, a mask with two windows and scales take scalar registers for
     // every score of a lane: those of few scores fit.
     bool fewScores = target.arch != ::hk::Arch::Host &&
-                     (hasRegions() || hasTwoWindows() || hasScales());
+                     llvm::any_of(kernel.getSegments(), takesScalars);
     AttentionTile many = fewScores ? few : list.tile[first];
     DimName queries = kernel.getQueries();
     // Rows of a sequence, where they are known.
@@ -92,7 +96,8 @@ private:
   /// Few queries of a head would leave most of a warp-specialised tile empty,
   /// and there is no map of no keys.
   Use bulkUse() {
-    DimName queries = kernel.getQueries(), keys = kernel.getKeys();
+    DimName queries = kernel.getQueries();
+    DimName keys = kernel.getKeys(kernel.getSegments().front());
     if (!SymShapeAttr::isSymbol(queries) &&
         queries < ::hk::kBulkAttentionQueries)
       return Use::Never;
@@ -101,19 +106,29 @@ private:
     return known ? Use::Always : Use::Sometimes;
   }
 
-  bool hasRegions() const {
-    AttentionOp op = kernel.getOp();
-    return !op.getScore().empty() || !op.getWeight().empty();
-  }
-  bool hasTwoWindows() const {
-    AttentionOp op = kernel.getOp();
-    return op.getWindowLeft() && op.getWindowRight();
-  }
-  bool hasScales() const {
-    AttentionOp op = kernel.getOp();
-    return op.getQScale() || op.getKScale() || op.getVScale();
+  static bool takesScalars(const AttentionSegment &segment) {
+    AttentionOp op = segment.op;
+    bool twoWindows = op.getWindowLeft() && op.getWindowRight();
+    bool scales = op.getQScale() || op.getKScale() || op.getVScale();
+    return segment.hasRegions() || twoWindows || scales;
   }
   bool isRagged() const { return kernel.getOperands().qOffsets >= 0; }
+
+  /// Without tiles whose registers spilled; at last the vector units are left.
+  ::hk::AttentionTileList withoutSpilling(::hk::AttentionTileList all) const {
+    ::hk::AttentionTileList left = {};
+    for (int32_t i = 0; i < all.count; ++i)
+      if (!isKnownToSpill(kernel.getKernel(), attrOf(all.tile[i])))
+        left.tile[left.count++] = all.tile[i];
+    if (left.count == 0 && all.count != 0 && target.arch != ::hk::Arch::Host)
+      left.tile[left.count++] = ::hk::attentionVectorTile(target.arch);
+    return left;
+  }
+  AttentionTileAttr attrOf(AttentionTile tile) const {
+    return AttentionTileAttr::get(kernel.getOp().getContext(), tile.bq, tile.bk,
+                                  tile.waves, tile.stages,
+                                  int32_t(kernel.getOp().getNumSlices()));
+  }
 
   int64_t ldsOf(const AttentionTile &tile) const {
     return ::hk::attentionLds(target.arch, tile, shape);
@@ -133,6 +148,9 @@ private:
           lds > target.ldsBytes
               ? Verdict::refuse(Reason::LdsExceeded,
                                 Twine(lds) + " of " + Twine(target.ldsBytes))
+          : isKnownToSpill(kernel.getKernel(), attrOf(tile))
+              ? Verdict::refuse(Reason::RegistersExceeded,
+                                "its registers spilled")
               : Verdict::accept();
       decision.candidates.push_back({textOf(tile), verdict, 0, lds});
     };
@@ -180,10 +198,7 @@ private:
 
   void build(AttentionTile tile, Use use) {
     tile.splitKv = int32_t(kernel.getOp().getNumSlices());
-    auto attr =
-        AttentionTileAttr::get(kernel.getOp().getContext(), tile.bq, tile.bk,
-                               tile.waves, tile.stages, tile.splitKv);
-    addVariant(kernel.getKernel(), dims, attr,
+    addVariant(kernel.getKernel(), dims, attrOf(tile),
                ::hk::attentionThreads(target.arch, tile), ldsOf(tile),
                [&](LaunchBuilder &launch) {
                  return isBulk(target, tile) ? bulkDims(launch, tile, use)
@@ -216,7 +231,9 @@ private:
       Value least = launch.multiply(sequences, ::hk::kBulkAttentionQueries);
       grid.condition = launch.both(
           launch.isAtMost(least, queries),
-          launch.isAtMost(launch.constant(1), launch.size(kernel.getKeys())));
+          launch.isAtMost(
+              launch.constant(1),
+              launch.size(kernel.getKeys(kernel.getSegments().front()))));
     }
     return grid;
   }

@@ -113,9 +113,10 @@ private:
                 int64_t tile) {
     const AttentionBackwardOperands &operands = kernel.getOperands();
     Value owned = launch.multiply(launch.size(size), rowsEach);
-    if (operands.qOffsets >= 0)
-      return launch.raggedTiles(owned, tile,
-                                launch.size(kernel.dim(operands.qOffsets, 0)));
+    if (operands.qOffsets >= 0) {
+      Value bounds = launch.size(kernel.dim(operands.qOffsets, 0));
+      return launch.raggedTiles(owned, tile, launch.atLeast(bounds, 1));
+    }
     Value tiles = launch.ceilDivide(owned, tile);
     return kernel.getOp().isRagged()
                ? tiles

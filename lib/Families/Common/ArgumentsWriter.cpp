@@ -25,7 +25,7 @@ void ArgumentsWriter::assignAddress(StringRef field, int64_t operand) {
     assign(field, words.address(unsigned(operand)));
 }
 
-void ArgumentsWriter::assignPointer(StringRef field, StringRef type,
+void ArgumentsWriter::assignPointer(StringRef field, const Twine &type,
                                     int64_t operand) {
   if (operand >= 0)
     assign(field,

@@ -28,7 +28,7 @@ public:
   /// The address of an operand, and the same as a global pointer to `type`.
   /// An operand that is not there is negative; its field keeps its null.
   void assignAddress(StringRef field, int64_t operand);
-  void assignPointer(StringRef field, StringRef type, int64_t operand);
+  void assignPointer(StringRef field, const Twine &type, int64_t operand);
   /// The exact bits: the text of a decimal float could round.
   void assignFloat(StringRef field, const APFloat &value);
 

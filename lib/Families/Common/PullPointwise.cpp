@@ -151,7 +151,10 @@ static std::string literal(ElementsAttr value, int64_t index) {
   APInt bits = value.getValues<APInt>()[index];
   if (bits.getBitWidth() == 1)
     return bits.isZero() ? "0" : "1";
-  return "i64(" + std::to_string(bits.getSExtValue()) + "ll)";
+  int64_t number = value.getElementType().isUnsignedInteger()
+                       ? int64_t(bits.getZExtValue())
+                       : bits.getSExtValue();
+  return "i64(" + std::to_string(number) + "ll)";
 }
 
 std::string Puller::tableOf(ConstantOp op) {

@@ -183,6 +183,11 @@ static std::string pullDequantize(Puller &p, DequantizeOp op,
   std::string x = p.pull(op.getInput(), position, vec);
   if (!isa<FloatType>(from))
     x = "convertTo<float, " + std::to_string(vec) + ">(" + x + ")";
+  if (Value zeroPoint = op.getZeroPoint())
+    x = "(" + x + " - float(" +
+        pullScale(p, zeroPoint, op.getInput(), op.getScaleGroup(), position,
+                  vec) +
+        "))";
   return roundText(elementTypeOf(op.getResult()), vec, x + " * " + scale);
 }
 

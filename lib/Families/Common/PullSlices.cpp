@@ -61,16 +61,23 @@ static std::string pullAttentionCombine(Puller &p, AttentionCombineOp op,
   if (op.getSink())
     p.code().line(sum + ".add(" + p.pullScalar(op.getSink(), row.take_back()) +
                   ", " + zero + ");");
-  forEachSlice(p, op.getSliceLse(), row, [&](Puller::Args inSlice) {
-    std::string weight = p.pullScalar(op.getSliceLse(), inSlice);
+  auto add = [&](unsigned pair, Puller::Args inPart) {
+    std::string weight = p.pullScalar(op.getPartLses()[pair], inPart);
     std::string part = zero;
     if (!lse) {
-      Position at(inSlice);
+      Position at(inPart);
       at.push_back(position.back());
-      part = p.pull(op.getPartials(), at, vec);
+      part = p.pull(op.getPartials()[pair], at, vec);
     }
     p.code().line(sum + ".add(" + weight + ", " + part + ");");
-  });
+  };
+  for (unsigned pair = 0; pair < op.getPartials().size(); ++pair) {
+    if (op.isSliced(pair))
+      forEachSlice(p, op.getPartLses()[pair], row,
+                   [&](Puller::Args inSlice) { add(pair, inSlice); });
+    else
+      add(pair, row);
+  }
   p.useDepth(p.code().depth());
   if (lse)
     return "Vec<float, 1>(" + sum + ".lse())";

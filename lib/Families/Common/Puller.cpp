@@ -60,6 +60,10 @@ std::string mlir::hk::dtypeText(::hk::DType dtype) {
     return "DType::I32";
   case DType::I64:
     return "DType::I64";
+  case DType::I4:
+    return "DType::I4";
+  case DType::UI4:
+    return "DType::UI4";
   }
   llvm_unreachable("every dtype is listed");
 }
@@ -299,7 +303,7 @@ std::string Puller::accessText(BlockArgument argument, Args position,
 
 std::string Puller::load(BlockArgument argument, Args position, int vec) {
   Type type = elementTypeOf(argument);
-  if (vec == 1 && isa<Float4E2M1FNType>(type))
+  if (vec == 1 && isPacked(type))
     return vecText(type, 1) + "(loadScalar<" + dtypeText(type) + ">(p" +
            std::to_string(argument.getArgNumber()) + ", " +
            offsetText(argument.getArgNumber(), position) + "))";

@@ -310,9 +310,10 @@ private:
       unsigned operand = unsigned(kernel.getNumInputs() + index);
       bool isScale = gemm.quantize && value == gemm.quantize->getResult(1);
       if (isScale) {
-        out.open("if (col % 128 == 0)", /*conditional=*/true);
-        Position at =
-            puller.here(puller.defineIndex(out.depth(), "g", "col / 128"));
+        std::string group = std::to_string(gemm.quantizedGroup());
+        out.open("if (col % " + group + " == 0)", /*conditional=*/true);
+        Position at = puller.here(
+            puller.defineIndex(out.depth(), "g", "col / " + Twine(group)));
         puller.store(operand, at, 1, puller.pull(value, at, 1));
         out.close();
         continue;
@@ -323,6 +324,10 @@ private:
             .store(operand, value);
         continue;
       }
+      // Matching made sure that all columns come in vectors.
+      if (vec == 1 && gemm.quantize && value == gemm.quantize->getResult(0) &&
+          isa<Float4E2M1FNType>(elementTypeOf(value)))
+        continue;
       Position at = puller.here(puller.columns());
       puller.store(operand, at, vec, puller.pull(value, at, vec));
     }
@@ -334,7 +339,7 @@ private:
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, gemm, vec, zeros);
     std::string term = puller.statisticTerm(
-        gemm.quantize, gemm.quantize.getInput(), RowReduction::AbsMaximum,
+        gemm.quantize, gemm.quantize->getOperand(0), RowReduction::AbsMaximum,
         puller.here(puller.columns()), vec);
     out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
     return out.str().str();
@@ -374,7 +379,7 @@ private:
     int vec = vectorWidth();
     os << "struct Epilogue {\n"
           "  static constexpr int kVec = "
-       << vec << ", kGroup = " << (gemm.quantize ? kGemmGroup : 0)
+       << vec << ", kGroup = " << gemm.quantizedGroup()
        << ";\n  const u64 *words;\n\n";
     if (gemm.quantize)
       writeMethod("float", "stat",
@@ -411,7 +416,13 @@ private:
          << floatText(quantize.getAmaxFloor().convertToDouble()) << ", "
          << (quantize.getPowerOfTwo() ? "true" : "false") << ">";
     else if (operand.scale)
-      os << ", Scaled<" << dtypeText(elementTypeOf(operand.scale)) << ", "
+      os << (operand.zeroPoint
+                 ? ", Affine<" + dtypeText(elementTypeOf(operand.zeroPoint)) +
+                       ", "
+             : operand.fixedZero
+                 ? ", Shifted<" + floatText(*operand.fixedZero) + ", "
+                 : ", Scaled<")
+         << dtypeText(elementTypeOf(operand.scale)) << ", "
          << (operand.scaleRow ? operand.rowBlock : 0) << ", "
          << (operand.scaleK ? operand.kBlock : 0) << ", "
          << dtypeText(operand.result) << ">";
@@ -487,6 +498,7 @@ private:
                  : words.dim(argument(a.data), op.getAlongK() ? a.k : a.row))
        << ";\n  groups.stride = " << groupStride(b.data)
        << ";\n  groups.strideDecode = " << groupStride(b.scale)
+       << ";\n  groups.strideZeros = " << groupStride(b.zeroPoint)
        << ";\n  groups.strideFold = "
        << groupStride(folds ? op.getRhsScale() : Value()) << ";\n";
   }
@@ -536,6 +548,19 @@ private:
     if (operand.scale)
       writeScales((name + ".decode").str(), operand.scale, operand.scaleRow,
                   operand.scaleK);
+    if (operand.zeroPoint)
+      writeZeroPoint(name, operand);
+  }
+
+  /// One for all has no strides.
+  void writeZeroPoint(StringRef name, const GemmOperand &operand) {
+    bool many = cast<ShapedType>(operand.zeroPoint.getType()).getShape() ==
+                cast<ShapedType>(operand.scale.getType()).getShape();
+    auto dim = [&](std::optional<int64_t> dim) {
+      return many ? dim : std::nullopt;
+    };
+    writeScales((name + ".zeros").str(), operand.zeroPoint,
+                dim(operand.scaleRow), dim(operand.scaleK));
   }
 
   /// The scales of the partial sums along k, unless the kernel makes them.

@@ -36,16 +36,16 @@ GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (auto gated = dyn_cast<GatedActivationOp>(op)) {
       gemm.gated = gated;
-    } else if (isa<DequantizeOp, QuantizeMxOp, QuantizeOp, TransposeOp>(op)) {
+    } else {
       bool decodes = false;
       for (GemmSide side : {GemmSide::Lhs, GemmSide::Rhs})
-        if (gemm.matmul &&
+        if (op->hasTrait<DecodesOperand>() && gemm.matmul &&
             op->getResult(0) == productOperand(gemm.matmul, side)) {
           gemm.decoders[static_cast<int32_t>(side)] = op;
           decodes = true;
         }
-      if (auto quantize = dyn_cast<QuantizeOp>(op); quantize && !decodes)
-        gemm.quantize = quantize;
+      if (!decodes && reductionGroupOf(op) != 0)
+        gemm.quantize = op;
     }
   return gemm;
 }
@@ -102,6 +102,23 @@ std::optional<int64_t> GemmKernel::scaleRowDim(const GemmOperand &operand,
                                        : scaleRank - 2);
 }
 
+/// What all elements of a constant are.
+static std::optional<double> splatOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || !constant.getValue().isSplat())
+    return std::nullopt;
+  Type element = tensorOf(value).getElementType();
+  if (isa<FloatType>(element)) {
+    APFloat number = *constant.getValue().getValues<APFloat>().begin();
+    bool loses = false;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+    return number.convertToDouble();
+  }
+  APInt number = *constant.getValue().getValues<APInt>().begin();
+  return element.isUnsignedInteger() ? double(number.getZExtValue())
+                                     : double(number.getSExtValue());
+}
+
 GemmOperand GemmKernel::operand(GemmSide side) {
   bool lhs = side == GemmSide::Lhs;
   GemmOperand operand;
@@ -124,6 +141,9 @@ GemmOperand GemmKernel::operand(GemmSide side) {
   if (auto dequantize = dyn_cast_or_null<DequantizeOp>(operand.decoder)) {
     operand.data = dequantize.getInput();
     operand.scale = dequantize.getScale();
+    operand.zeroPoint = dequantize.getZeroPoint();
+    if (operand.zeroPoint && (operand.fixedZero = splatOf(operand.zeroPoint)))
+      operand.zeroPoint = nullptr;
     RankedTensorType type = tensorOf(operand.scale);
     bool mx = isa<Float8E8M0FNUType>(type.getElementType());
     int64_t group =
@@ -246,13 +266,13 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
   if (operand == ::hk::DType::F32)
     return Verdict::refuse(Reason::UnsupportedDType,
                            "f32 is multiplied without matrix instructions");
-  auto asked = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
-      kGemmLoopAttrName);
-  if (isFp8(operand) && (!asked || asked.getValue() == "blocks"))
-    return Verdict::refuse(
-        Reason::Disabled, "the chip sums fp8 products of 128 bytes of k with "
-                          "14 bits, hk.matmul with those of f32; " +
-                              kGemmLoopAttrName + " of the module asks for it");
+  auto matmul = dyn_cast<MatmulOp>(op.getOperation());
+  if (isFp8(operand) &&
+      !(matmul && matmul.getAccumulation() == Accumulation::tensor_core))
+    return Verdict::refuse(Reason::Disabled,
+                           "the chip sums fp8 products of 128 of k with 14 "
+                           "bits, a strict product with those of f32; "
+                           "`accumulation tensor_core` allows it");
   if (!a.isKContiguous() || !b.isKContiguous())
     return Verdict::refuse(Reason::UnsupportedShape,
                            "the rows of an operand do not run along k");
@@ -284,18 +304,12 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
   GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
   ::hk::GemmShapeClass shape;
   shape.operand = gemmOperandType(target, a.result, b.result);
-  // What DirectCopy of the kernels asks for.
-  auto staged = [&](const GemmOperand &operand, int64_t alignment) {
-    return operand.isDecoded() || operand.type() != shape.operand ||
-           !operand.isKContiguous() ||
-           operandAlignment(operand, alignment) < 16 ||
-           (operand.gathered && !::hk::copiesGatheredRows(target));
-  };
-  shape.staged = staged(a, alignA) || staged(b, alignB);
+  shape.staged = !copyVerdict(a, shape.operand, target, alignA).accepted() ||
+                 !copyVerdict(b, shape.operand, target, alignB).accepted();
   shape.pair = gemm.isPair();
   shape.scaled = gemm.hasScaleAlongK();
   shape.quantized = static_cast<bool>(gemm.quantizedLhs());
-  shape.group = gemm.quantize ? int32_t(kGemmGroup) : 0;
+  shape.group = int32_t(gemm.quantizedGroup());
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
   return shape;
 }

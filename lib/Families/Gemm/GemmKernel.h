@@ -7,13 +7,14 @@
 //
 // The facts that match, tiles and emit share: the product, how its operands lie
 // in memory and are decoded, what its epilogue needs of a tile (paired columns,
-// groups of 128), and how its scales apply.
+// groups that share a scale), and how its scales apply.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_FAMILIES_GEMM_GEMMKERNEL_H
 #define HK_FAMILIES_GEMM_GEMMKERNEL_H
 
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/Cost.h"
 #include "hk/Families/Family.h"
 
@@ -21,8 +22,9 @@
 
 namespace mlir::hk {
 
-/// Columns that share a scale in a fused quantisation.
-inline constexpr int64_t kGemmGroup = 128;
+/// How many columns may share a scale in a fused quantisation: lanes of eight
+/// columns each, of one wave.
+inline constexpr int64_t kGemmGroups[] = {32, 64, 128};
 
 /// How a scale of the product applies.
 enum class ScaleUse : int32_t {
@@ -48,6 +50,10 @@ struct GemmOperand {
   /// Scales of the elements, or null; their dims along M (or N) and K and how
   /// many elements of those share one. No dim: all do.
   Value scale;
+  /// What is subtracted first, one element or of the scales' shape, or null; if
+  /// it is a constant, its value instead.
+  Value zeroPoint;
+  std::optional<double> fixedZero;
   std::optional<int64_t> scaleRow, scaleK;
   int64_t rowBlock = 0, kBlock = 0;
   /// Holds what is multiplied exactly.
@@ -77,12 +83,16 @@ struct GemmKernel {
   ProductOpInterface matmul;
   /// The gate over the two halves of the product's columns, or null.
   GatedActivationOp gated;
-  /// The quantisation in groups of 128 columns, or null.
-  QuantizeOp quantize;
+  /// The quantisation in groups of columns that ends the epilogue, or null.
+  Operation *quantize = nullptr;
   /// Of each side, what makes its operand and is computed by the kernel, or
   /// null.
   Operation *decoders[2] = {nullptr, nullptr};
 
+  /// Columns that share a scale of `quantize`; 0: there is none.
+  int64_t quantizedGroup() const {
+    return quantize ? reductionGroupOf(quantize) : 0;
+  }
   bool isPair() { return static_cast<bool>(gated); }
   /// Whether the columns of a pair alternate.
   bool alternates() { return gated && gated.getInterleaved(); }
@@ -140,6 +150,16 @@ int64_t operandAlignment(const GemmOperand &operand, int64_t rowAlignment);
 /// that copy with them apply; alignments as in shapeClassOf.
 Verdict bulkVerdict(GemmKernel gemm, const ::hk::Target &target, int64_t alignA,
                     int64_t alignB);
+
+/// Whether rows of `operand`, multiplied as `type`, are copied straight into
+/// LDS; `rowAlignment` in bytes, of their starts.
+Verdict copyVerdict(const GemmOperand &operand, ::hk::DType type,
+                    const ::hk::Target &target, int64_t rowAlignment);
+
+/// Tells the log which operands of a kernel take the slower way through
+/// registers.
+void noteStagedOperands(GemmKernel gemm, const ::hk::Target &target,
+                        int64_t alignA, int64_t alignB, DecisionLog &log);
 
 /// What the choice of a tile depends on. Alignments are those of the operands'
 /// rows in bytes.

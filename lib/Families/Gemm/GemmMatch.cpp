@@ -7,7 +7,7 @@
 //
 // A product takes as epilogue what is computed from a few columns of one row:
 // pointwise operators, a gate over the two halves of its columns, and a
-// quantisation in groups of 128 columns, which ends it. Into the loads of an
+// quantisation in groups of columns, which ends it. Into the loads of an
 // operand it takes what makes wide elements of narrow ones, and a quantisation
 // in the blocks of a microscaling format: every block of C repeats that, in the
 // shadow of its products. Nothing else: it would be repeated for nothing.
@@ -36,6 +36,14 @@ static bool canAlternate(GemmKernel gemm) {
   return !gemm.alternates() || (b.isKContiguous() && b.rowBlock <= 1);
 }
 
+/// Whether the second half of a pair's rows of B begins at a byte.
+static bool halvesAtByte(GemmKernel gemm) {
+  GemmOperand b = gemm.operand(GemmSide::Rhs);
+  int64_t rows = cast<RankedTensorType>(b.data.getType()).getDimSize(b.row);
+  return !gemm.isPair() || gemm.alternates() || b.isKContiguous() ||
+         !::hk::isPacked(b.type()) || rows % 4 == 0;
+}
+
 namespace {
 
 /// The group and what it would be with one operator more.
@@ -57,18 +65,17 @@ public:
         return refuse(Reason::NotAnEpilogue,
                       "reads a quantisation that ends the epilogue");
     }
-    if (isView(op) || isa<ConcatOp, TransposeOp>(op) || readsPlaces())
+    if (movesColumns() || readsPlaces())
       return joinPlaces();
     if (auto gated = dyn_cast<GatedActivationOp>(op))
       return joinGated(gated);
-    if (auto quantize = dyn_cast<QuantizeOp>(op))
-      return joinQuantize(quantize);
+    if (reductionGroupOf(op) != 0)
+      return joinQuantize();
     if (isElementwise(op))
       return joinPointwise();
     if (auto rowwise = dyn_cast<RowwiseOpInterface>(op)) {
-      // Groups of columns could fit a tile, other rows are not of one.
-      if (isa<QuantizeMxOp, TransposeOp, GatherRowsOp, SumSlicesOp>(op) ||
-          rowwise.getNumLocalDims() == 0)
+      // Other rows are not of one tile.
+      if (rowwise.getNumLocalDims() == 0)
         return refuse(Reason::NotAnEpilogue,
                       "is not computed behind a product's tile");
       return refuse(Reason::NeedsWholeRow,
@@ -103,6 +110,13 @@ private:
     return llvm::any_of(op->getOperands(), [&](Value operand) {
       return places.find(operand) && !places.isWhole(operand);
     });
+  }
+
+  /// Whether elements of the result are columns at another place. Tables, of
+  /// which only the operator knows where it reads, are no columns.
+  bool movesColumns() const {
+    return isMovement(op) && !isElementwise(op) &&
+           (isView(op) || llvm::none_of(op->getOpOperands(), isGathered));
   }
 
   Verdict joinPlaces() {
@@ -141,9 +155,14 @@ private:
     if (!sameShape(context.dims, gated.getInput(), gemm.matmul.getResult()))
       return refuse(Reason::RowDimsDiffer,
                     "has another shape than the product");
-    if (gemm.hasScaleAlongK())
+    // A wave folds the partial sums of its columns with one scale of B.
+    int64_t half = gated.getType().getShape().back();
+    if (gemm.scaleUse(GemmSide::Rhs) == ScaleUse::AlongK &&
+        (gated.getInterleaved() || half % ::hk::kBlockScaleB.rows != 0))
       return refuse(Reason::UnsupportedShape,
-                    "of a product with scales along k");
+                    "of a product with scales along k needs halves of whole "
+                    "blocks of " +
+                        Twine(::hk::kBlockScaleB.rows) + " columns");
     // A block holds both halves of its columns but stores only the gated ones.
     for (Operation *member : group)
       for (Operation *user : member->getUsers())
@@ -155,23 +174,33 @@ private:
     if (!canAlternate(with))
       return refuse(Reason::UnsupportedShape,
                     "whose columns alternate needs rows of B along k");
+    if (!halvesAtByte(with))
+      return refuse(Reason::UnsupportedShape,
+                    "whose halves of packed rows do not begin at bytes");
     return requireTile(with);
   }
 
-  Verdict joinQuantize(QuantizeOp quantize) {
+  Verdict joinQuantize() {
     if (gemm.quantize)
       return refuse(Reason::NotAnEpilogue, "is a second quantisation");
-    if (quantize.getGranularity() != Granularity::per_group)
-      return refuse(Reason::NeedsWholeRow, "needs the largest of a whole row");
-    if (int64_t(quantize.getGroupSize()) != kGemmGroup)
+    int64_t group = reductionGroupOf(op);
+    if (!llvm::is_contained(kGemmGroups, group))
       return refuse(Reason::UnsupportedShape,
-                    "has groups of " + Twine(quantize.getGroupSize()) +
-                        " columns; products quantise groups of 128");
-    if (!sameShape(context.dims, quantize.getInput(), current()))
+                    "has groups of " + Twine(group) +
+                        " columns; products quantise groups of 32, 64 and 128");
+    if (!sameShape(context.dims, op->getOperand(0), current()))
       return refuse(Reason::RowDimsDiffer,
                     "has another shape than the product");
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    // The columns of a part of a group are stored one by one.
+    if (isa<Float4E2M1FNType>(type.getElementType()) &&
+        (type.isDynamicDim(type.getRank() - 1) ||
+         type.getShape().back() % group != 0))
+      return refuse(Reason::UnsupportedShape,
+                    "stores two elements of fp4 at a time, and the last group "
+                    "of columns is not whole");
     GemmKernel with = gemm;
-    with.quantize = quantize;
+    with.quantize = op;
     return requireTile(with);
   }
 
@@ -208,7 +237,7 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
   });
   if ((isView(op) || isa<ConcatOp>(op) || isElementwise(op)) && !feedsProduct)
     return EpilogueMatch(group, op, context).run();
-  if (!isa<DequantizeOp, QuantizeMxOp, QuantizeOp, TransposeOp>(op))
+  if (!op->hasTrait<DecodesOperand>())
     return refuse(Reason::OtherFamily, "is no operand's decoder");
   if (ofLhs == ofRhs)
     return refuse(Reason::UnsupportedShape, "makes no operand, or both");
@@ -221,7 +250,16 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
     if (operand.row != last && operand.k != last)
       return refuse(Reason::UnsupportedShape,
                     "makes matrices whose elements lie apart");
-  } else if (!isa<DequantizeOp>(op)) {
+  } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
+    // Constants become a part of the kernel's body; decoders read memory.
+    GemmKernel with = gemm;
+    with.decoders[ofLhs ? 0 : 1] = op;
+    GemmOperand operand = with.operand(ofLhs ? GemmSide::Lhs : GemmSide::Rhs);
+    for (Value value : {operand.data, operand.scale, operand.zeroPoint})
+      if (value && value.getDefiningOp<ConstantOp>())
+        return refuse(Reason::UnsupportedShape,
+                      "has constants where the product's kernel needs memory");
+  } else {
     // Both results are the left operand and its scales, block by block along k.
     if (!ofLhs || !gemm.operand(GemmSide::Lhs).isKContiguous() ||
         matmul.getLhsScale() != op->getResult(1) ||
@@ -239,6 +277,9 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
   if (!canAlternate(gemm))
     return refuse(Reason::UnsupportedShape,
                   "scales several rows of B, which alternate");
+  if (!halvesAtByte(gemm))
+    return refuse(Reason::UnsupportedShape,
+                  "makes packed rows whose halves do not begin at bytes");
   if (!hasLegalTile(gemm, context.target))
     return refuse(Reason::LdsExceeded, "needs a tile that " +
                                            Twine(context.target.name) +

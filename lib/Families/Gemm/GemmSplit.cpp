@@ -183,7 +183,8 @@ void mlir::hk::splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder) {
       RankedTensorType::get(shape, exact ? builder.getI32Type() : f32),
       op.getLhs(), op.getRhs(), scaleLater ? Value() : op.getLhsScale(),
       scaleLater ? Value() : op.getRhsScale(), op.getTransposeAAttr(),
-      op.getTransposeBAttr(), builder.getI64IntegerAttr(parts));
+      op.getTransposeBAttr(), builder.getI64IntegerAttr(parts),
+      op.getAccumulationAttr());
   Value result = SumSlicesOp::create(
       builder, op.getLoc(),
       scaleLater ? RankedTensorType::get(type.getShape(), f32) : type,

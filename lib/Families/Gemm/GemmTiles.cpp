@@ -58,6 +58,7 @@ public:
       groups.emplace(kernel, gemm.grouped());
     shape = shapeClassOf(gemm, target, alignA, alignB);
     bulk = bulkVerdict(gemm, target, alignA, alignB);
+    noteStagedOperands(gemm, target, alignA, alignB, log);
   }
 
   LogicalResult run() {

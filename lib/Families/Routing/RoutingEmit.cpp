@@ -152,7 +152,7 @@ private:
       return;
     out.line("Steps::combineCounts(lds);");
     for (Operation *op : plan.getMembers())
-      if (isa<HistogramOp, CountBitsOp>(op)) {
+      if (plan.counts(op)) {
         int64_t offset = plan.counterOf(op).offset;
         puller.bind(op->getResult(0),
                     [this, offset](ArrayRef<AffineExpr> position, int) {

@@ -24,7 +24,7 @@ static RankedTensorType tensorOf(Value value) {
 }
 
 bool mlir::hk::isRoutingOp(Operation *op) {
-  if (isa<HistogramOp, CountBitsOp, SortByKeyOp, SegmentsOp>(op))
+  if (op->hasTrait<CountsItems>())
     return true;
   // A short sum belongs to the counts it is made of; the scan family sums
   // everything else.

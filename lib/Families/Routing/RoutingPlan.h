@@ -68,6 +68,11 @@ public:
   const RoutingCounter &counterOf(Operation *op) const {
     return allCounters[counterIndex.lookup(op)];
   }
+  /// Whether the result of `op` is the counts of bins.
+  bool counts(Operation *op) const {
+    return counterIndex.contains(op) &&
+           placeOf(op->getResult(0)).space == RoutingSpace::Bins;
+  }
   /// Sorts, prefix sums and segments, in order.
   ArrayRef<Operation *> steps() const { return allSteps; }
   RoutingPlace placeOf(Value value) const { return places.lookup(value); }

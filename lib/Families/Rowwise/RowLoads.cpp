@@ -69,7 +69,10 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   if (!ofChunk || inside)
     return Puller::load(argument, position, vec);
 
-  notePrefetch(argument, position, vec);
+  // What is not read for every row may not be there.
+  bool always = out.hoistLimit() <= batchDepth;
+  if (always)
+    notePrefetch(argument, position, vec);
   std::string access =
       "<" + dtypeText(element) + ", " + std::to_string(vec) + ">";
   EarlyLoad load;
@@ -92,8 +95,7 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
       chunk = "opaque(" + chunk + ")";
     return "unpack" + access + "(" + chunk + ")";
   }
-  if ((!stays && batchWords + words > kMaxBatchWords) ||
-      out.hoistLimit() > batchDepth)
+  if ((!stays && batchWords + words > kMaxBatchWords) || !always)
     return Puller::load(argument, position, vec);
   batchWords += stays ? 0 : words;
   if (!firstLoop && current.outer.empty() && !waits &&

@@ -85,6 +85,11 @@ bool mlir::hk::isTransposedStore(
   if (!transpose || transpose.getPermutation().empty() ||
       transpose.getPermutation().front() == 0)
     return false;
+  // Two elements that share a byte must be stored together.
+  auto type = cast<RankedTensorType>(transpose.getType());
+  if (isPacked(type.getElementType()) &&
+      transpose.getPermutation().back() != type.getRank() - 1)
+    return false;
   Operation *producer = transpose.getInput().getDefiningOp();
   if (!producer || isa<ConstantOp>(producer) || !isMember(producer))
     return false;
@@ -93,9 +98,12 @@ bool mlir::hk::isTransposedStore(
   });
 }
 
-/// The leading dims that are rows for `op`.
+/// The leading dims that are rows for `op`; `anyRow`: whatever row of its
+/// operands it needs is at hand.
 static SmallVector<DimName> rowsOf(Operation *op, const DimSymbols &dims,
-                                   bool isTransposed) {
+                                   bool isTransposed, bool anyRow) {
+  if (anyRow)
+    return SmallVector<DimName>(dims.shape(op->getResult(0)));
   if (isTransposed)
     return SmallVector<DimName>(dims.shape(op->getOperand(0)).drop_back());
   if (auto write = dyn_cast<KVCacheWriteOp>(op))
@@ -144,7 +152,8 @@ static Verdict checkSegments(Operation *op, const DimSymbols &dims,
       int64_t(dims.shape(op->getOperand(0)).size()) != numRows + 1)
     return Verdict::refuse(Reason::NeedsWholeRow,
                            op->getName().getStringRef() +
-                               " selects from a part of the kernel's row");
+                               " selects from a part of the kernel's row; "
+                               "hk.group_limit selects groups of a row");
   if (rowReductionsOf(op).empty())
     return Verdict::accept();
   ArrayRef<DimName> shape = dims.shape(op->getOperand(0));
@@ -282,25 +291,75 @@ static bool makesOneRow(ArrayRef<Operation *> ops) {
          });
 }
 
-/// fp4 is stored two elements at a time, and the scale of a group where the
-/// group begins: between two elements where its size is odd.
+/// Packed types are stored two elements at a time, and the scale of a group
+/// where the group begins: between two elements where its size is odd.
 static Verdict checkPairs(ArrayRef<Operation *> ops) {
-  bool fp4 = llvm::any_of(ops, [](Operation *op) {
+  bool packed = llvm::any_of(ops, [](Operation *op) {
     return llvm::any_of(op->getResultTypes(), [](Type type) {
-      return isa<Float4E2M1FNType>(getElementTypeOrSelf(type));
+      return isPacked(getElementTypeOrSelf(type));
     });
   });
   for (Operation *op : ops)
-    if (fp4 && reductionGroupOf(op) % 2 != 0)
+    if (packed && reductionGroupOf(op) % 2 != 0)
       return Verdict::refuse(Reason::UnsupportedShape,
-                             "fp4 beside groups of " +
+                             "elements of 4 bits beside groups of " +
                                  Twine(reductionGroupOf(op)) +
                                  ", an odd number");
   return Verdict::accept();
 }
 
-Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
-                            RowDims &rows, Operation *joining) {
+/// Whether `op` puts rows together of which the group makes none: class tokens
+/// in front of patches, the last token of a state in front of a sequence. They
+/// are in memory, so that each row of the result can be found by itself.
+static bool joinsRowsInMemory(Operation *op,
+                              function_ref<bool(Operation *)> makesRows) {
+  auto concat = dyn_cast<ConcatOp>(op);
+  return concat && int64_t(concat.getDim()) + 1 < concat.getType().getRank() &&
+         llvm::none_of(op->getOperands(), [&](Value operand) {
+           Operation *def = operand.getDefiningOp();
+           return def && makesRows(def);
+         });
+}
+
+/// Whether each operator reduces a part of a row that fits, and needs nothing
+/// of other rows that the group makes.
+static Verdict checkMembers(ArrayRef<Operation *> ops,
+                            const llvm::SmallPtrSetImpl<Operation *> &members,
+                            function_ref<bool(Operation *)> hasNoRows,
+                            const DimSymbols &dims, const RowDims &rows) {
+  int64_t numRows = rows.sizes.size();
+  for (Operation *op : ops) {
+    if (hasNoRows(op))
+      continue;
+    // Its rows are those of its operand.
+    bool isTransposed = isTransposedStore(
+        op, [&](Operation *other) { return members.contains(other); });
+    if (Verdict segments = checkSegments(op, dims, numRows);
+        !segments.accepted())
+      return segments;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *producer = operand.get().getDefiningOp();
+      if (!producer || !members.contains(producer) || hasNoRows(producer))
+        continue;
+      if (isa<KVCacheWriteOp>(producer))
+        return Verdict::refuse(Reason::StateReadAndWritten,
+                               "a written cache is read in the same kernel");
+      ArrayRef<DimName> shape = dims.shape(operand.get());
+      bool sameRows = int64_t(shape.size()) >= numRows &&
+                      shape.take_front(numRows) == ArrayRef(rows.sizes);
+      if (!sameRows || !(isTransposed || staysInRow(operand, numRows)))
+        return Verdict::refuse(Reason::CrossesRows,
+                               op->getName().getStringRef() +
+                                   " needs other rows of its operand");
+    }
+  }
+  return Verdict::accept();
+}
+
+/// `rowsInMemory`: an operator that joins rows in memory has the rows of its
+/// result; else those in front of the dim along which it joins.
+static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
+                     RowDims &rows, Operation *joining, bool rowsInMemory) {
   if (ops.size() > kMaxOps)
     return Verdict::refuse(Reason::GroupFull, "more than " + Twine(kMaxOps) +
                                                   " operators in a kernel");
@@ -308,6 +367,11 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
   Parameters parameters(ops, members, joining);
   auto hasNoRows = [&](Operation *op) {
     return isa<ConstantOp>(op) || parameters.contains(op);
+  };
+  auto findsAnyRow = [&](Operation *op) {
+    return rowsInMemory && joinsRowsInMemory(op, [&](Operation *def) {
+             return members.contains(def) && !hasNoRows(def);
+           });
   };
   llvm::SmallSetVector<Value, 16> operands;
   bool first = true, oneRow = makesOneRow(ops);
@@ -326,7 +390,7 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
       continue;
     bool isTransposed = isTransposedStore(
         op, [&](Operation *other) { return members.contains(other); });
-    SmallVector<DimName> own = rowsOf(op, dims, isTransposed);
+    SmallVector<DimName> own = rowsOf(op, dims, isTransposed, findsAnyRow(op));
     bool isWrite = isa<KVCacheWriteOp>(op);
     maxRank = std::max<int64_t>(
         maxRank, isWrite ? 3 : int64_t(dims.shape(op->getResult(0)).size()));
@@ -354,31 +418,17 @@ Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
   if (Verdict pairs = checkPairs(ops); !pairs.accepted())
     return pairs;
 
-  int64_t numRows = rows.sizes.size();
-  for (Operation *op : ops) {
-    if (hasNoRows(op))
-      continue;
-    // Its rows are those of its operand.
-    bool isTransposed = isTransposedStore(
-        op, [&](Operation *other) { return members.contains(other); });
-    if (Verdict segments = checkSegments(op, dims, numRows);
-        !segments.accepted())
-      return segments;
-    for (OpOperand &operand : op->getOpOperands()) {
-      Operation *producer = operand.get().getDefiningOp();
-      if (!producer || !members.contains(producer) || hasNoRows(producer))
-        continue;
-      if (isa<KVCacheWriteOp>(producer))
-        return Verdict::refuse(Reason::StateReadAndWritten,
-                               "a written cache is read in the same kernel");
-      ArrayRef<DimName> shape = dims.shape(operand.get());
-      bool sameRows = int64_t(shape.size()) >= numRows &&
-                      shape.take_front(numRows) == ArrayRef(rows.sizes);
-      if (!sameRows || !(isTransposed || staysInRow(operand, numRows)))
-        return Verdict::refuse(Reason::CrossesRows,
-                               op->getName().getStringRef() +
-                                   " needs other rows of its operand");
-    }
-  }
+  return checkMembers(ops, members, hasNoRows, dims, rows);
+}
+
+Verdict mlir::hk::matchRows(ArrayRef<Operation *> ops, const DimSymbols &dims,
+                            RowDims &rows, Operation *joining) {
+  Verdict whole = match(ops, dims, rows, joining, /*rowsInMemory=*/false);
+  if (whole.accepted() || llvm::none_of(ops, llvm::IsaPred<ConcatOp>))
+    return whole;
+  RowDims found;
+  if (!match(ops, dims, found, joining, /*rowsInMemory=*/true).accepted())
+    return whole;
+  rows = std::move(found);
   return Verdict::accept();
 }

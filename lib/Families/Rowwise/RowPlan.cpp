@@ -409,10 +409,10 @@ int mlir::hk::loopVec(int64_t tileVec, bool host, ArrayRef<DimName> space,
            (dynamic || (host && vec < 8));
   if (masked)
     return tileVec;
-  // A byte has two elements of fp4; other operators of the kernel may be cut to
-  // single ones.
+  // A byte has two elements of a packed type; other operators of the kernel may
+  // be cut to single ones.
   for (const RowStore *store : stores)
-    if (isa<Float4E2M1FNType>(getElementTypeOrSelf(store->value)))
+    if (isPacked(getElementTypeOrSelf(store->value)))
       vec = std::max<int64_t>(vec, 2);
   return vec;
 }

@@ -155,6 +155,10 @@ public:
     return Verdict::accept();
   }
 
+  /// What the sums are made of is often read again behind them: a mask, where
+  /// positions are counted.
+  bool takesInForEpilogues() const override { return true; }
+
   Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,
                    const FusionContext &) const override {
     return Verdict::refuse(Reason::OtherFamily,

@@ -3,6 +3,7 @@
 import argparse
 import logging
 import os
+import subprocess
 import sys
 
 from .. import errors
@@ -11,13 +12,15 @@ from .. import errors
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hk", description="Compile and run LLM graphs with hk.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    add = commands.add_parser("import", help="a Hugging Face folder or GGUF file to hk's MLIR")
-    add.add_argument("model", help="folder with config.json, or file.gguf")
+    add = commands.add_parser("import", help="a Hugging Face folder, GGUF or ONNX file to hk's MLIR")
+    add.add_argument("model", help="folder with config.json, file.gguf, or file.onnx")
     add.add_argument("-o", dest="output", required=True, help="MODEL.mlir; the weights go to "
                      "MODEL.safetensors")
     add.add_argument("--dtype", default="f32", choices=["f32", "bf16", "f16"])
     add.add_argument("--signature", choices=["paged", "dense"])
     add.add_argument("--context", type=int, help="positions that the rotary tables cover")
+    add.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
+                     help="of an ONNX model: fixes a size that it leaves open")
     add.add_argument("--allow-difference", action="store_true",
                      help="go on when the check against the model fails")
     add.add_argument("--threads", type=int, default=0, help="of the check; 0: one per core")
@@ -47,6 +50,22 @@ def _tool(name: str, arguments: list[str]) -> None:
     os.execv(path, [path, *arguments])
 
 
+def _import_onnx(options: argparse.Namespace) -> int:
+    """hk-import, which needs no Python: what it says and its status are this command's."""
+    from .. import _paths
+
+    for name in ("signature", "context", "allow_difference"):
+        if getattr(options, name):
+            raise errors.InvalidArgument(f"--{name.replace('_', '-')} is for models of PyTorch; an "
+                                         "ONNX model brings its own arguments")
+    if options.dtype != "f32":
+        raise errors.InvalidArgument("--dtype is for models of PyTorch; an ONNX model has the "
+                                     "types that it was exported with")
+    command = [str(_paths.tool("hk-import")), options.model, "-o", options.output,
+               *(f"--dim={dim}" for dim in options.dim)]
+    return subprocess.run(command, check=False).returncode
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command line; the exit status is 1 after an error of hk."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -54,6 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
         if arguments and arguments[0] in ("compile", "run"):
             _tool(f"hk-{arguments[0]}", arguments[1:])
         options = _parser().parse_args(arguments)
+        if options.command == "import" and options.model.endswith(".onnx"):
+            return _import_onnx(options)
         # Others' bars and advice would stand between our lines.
         os.environ.setdefault("TQDM_DISABLE", "1")
         logging.getLogger("torch.utils.flop_counter").setLevel(logging.ERROR)

@@ -7,7 +7,8 @@
 //
 // AttentionKernel<spec, tile, regions> has Shared and run(args, block, shared):
 // the host kernels on the host, the matrix or the vector kernel on GPUs, as the
-// contract says for the tile. The grid is (tiles of bq rows over all sequences,
+// contract says for the tile. AttentionSegments is the kernel of several
+// segments of keys. The grid is (tiles of bq rows over all sequences,
 // key heads, key splits).
 //
 //===----------------------------------------------------------------------===//
@@ -51,6 +52,26 @@ struct PickAttention<S, T, R, AttentionPath::HostRows> {
 template <AttentionSpec S, AttentionTile T, class R = NoRegions>
 using AttentionKernel =
     typename PickAttention<S, T, R, attentionPath(kArch, T)>::Type;
+
+/// Attention to the keys of several segments, each of which has a kernel of its
+/// own that agrees with the first in what it knows of rows: one running softmax
+/// goes on from segment to segment. Arguments are functions that read them from
+/// the launch when a segment begins: those of all exceed the scalar registers.
+template <class First, class... More> struct AttentionSegments {
+  using Shared = typename First::Shared;
+  static constexpr int kThreads = First::kThreads;
+
+  template <class Words>
+  HK_DEV void run(Words words, typename First::Args (*first)(Words),
+                  typename More::Args (*...more)(Words), BlockId id,
+                  Shared &sh) {
+    First::run(first(words), id, sh,
+               [&](const AttentionBlock &w, auto &...state)
+                   __attribute__((always_inline)) {
+                     (More::addSegment(more(words), w, state...), ...);
+                   });
+  }
+};
 
 } // namespace hk
 

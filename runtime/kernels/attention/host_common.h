@@ -178,10 +178,20 @@ HK_DEV void weighRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
       f32x16 &p = *(f32x16 *)(s + e);
       p = weighted<S, 16>(a, w, row, j + e, p);
     }
-  if constexpr (S.vScale && S.vScalePerKey)
+  if constexpr (kScaledWeights<S>)
     for (int e = from; e < to; ++e)
       if (s[e] != 0.f)
         s[e] *= valueScale<S>(a, w, j + e);
+}
+
+/// What the first segment summed, times the scale of its values.
+template <AttentionSpec S, class R>
+HK_DEV void scaleSegment(const AttentionArgs<S, R> &a, const AttentionBlock &w,
+                         float maximum, float *o) {
+  if constexpr (kScaledSegment<S>)
+    if (maximum != kMinusInf) // else no key is seen
+      for (int c = 0; c < S.valueDim; ++c)
+        o[c] *= resultScale<S>(a, w, c);
 }
 
 template <AttentionSpec S, class R>
@@ -193,7 +203,7 @@ HK_DEV void storeRow(const AttentionArgs<S, R> &a, const AttentionBlock &w,
   constexpr int align = int(sizeof(Storage<S.outType>));
   for (int c = 0; c < S.valueDim; c += 16) {
     f32x16 y = *(const f32x16 *)(o + c) * end.factor;
-    if constexpr (S.vScale && !S.vScalePerKey)
+    if constexpr (kScaledResult<S>)
       if (end.factor != 0.f) // else no key is seen
         for (int e = 0; e < 16 && c + e < S.valueDim; ++e)
           y[e] *= resultScale<S>(a, w, c + e);

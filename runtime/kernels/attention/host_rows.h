@@ -44,6 +44,14 @@ template <int Level> HK_DEV f32x16 mergeSums(f32x16 a, f32x16 b) {
                                    23, 28, 29, 30, 31);
 }
 
+template <AttentionTile T, int Head, int Columns>
+struct alignas(64) AttentionHostRowsShared {
+  float q[T.bq][Head];
+  float s[T.bq][T.bk];
+  float o[T.bq][Columns];
+  float maximum[roundUpTo(T.bq, 16)], sum[roundUpTo(T.bq, 16)];
+};
+
 template <AttentionSpec S, AttentionTile T, class Regions = NoRegions>
 struct AttentionHostRows {
   using Args = AttentionArgs<S, Regions>;
@@ -52,16 +60,13 @@ struct AttentionHostRows {
   static_assert(T.bk % 16 == 0 && T.bq <= kHostFewRows);
   static constexpr int kThreads = 1;
 
-  struct alignas(64) Shared {
-    float q[T.bq][kHead];
-    float s[T.bq][T.bk];
-    float o[T.bq][kColumns];
-    float maximum[roundUpTo(T.bq, 16)], sum[roundUpTo(T.bq, 16)];
-  };
+  using Shared = AttentionHostRowsShared<T, kHead, kColumns>;
   static_assert(sizeof(Shared) == attentionLdsBytes(Arch::Host, T, S.type,
                                                     S.headDim, S.valueDim));
 
-  template <int R> struct Sums { f32x16 v[R]; };
+  template <int R> struct Sums {
+    f32x16 v[R];
+  };
 
   /// Scores of R rows against Count keys from `first` on, one level of the tree
   /// per power of two.
@@ -127,18 +132,35 @@ struct AttentionHostRows {
     }
   }
 
-  HK_DEV void run(const Args &a, BlockId id, Shared &sh) {
+  template <class More = NoMoreSegments>
+  HK_DEV void run(const Args &a, BlockId id, Shared &sh, More more = {}) {
     AttentionBlock w;
     if (!locate<S, T>(a, id, w))
       return;
-    int count = int(w.count);
-    KeyRange range[T.bq];
-    KeyRange all = loadQueries<S, kHead>(a, w, count, &sh.q[0][0], range);
-    for (int r = 0; r < count; ++r) {
+    for (int r = 0; r < int(w.count); ++r) {
       clearRow<kColumns>(sh.o[r]);
       sh.maximum[r] = kMinusInf;
       sh.sum[r] = 0.f;
     }
+    walk(a, w, sh);
+    for (int r = 0; r < int(w.count); ++r)
+      scaleSegment<S>(a, w, sh.maximum[r], sh.o[r]);
+    more(w, sh);
+    for (int r = 0; r < int(w.count); ++r)
+      storeRow<S>(a, w, r, sh.o[r], sh.maximum[r], sh.sum[r]);
+  }
+
+  /// The keys of another segment, whose rows another kernel began.
+  HK_DEV void addSegment(const Args &a, AttentionBlock w, Shared &sh) {
+    locateKeys<S, T>(a, 0, w);
+    walk(a, w, sh);
+  }
+
+private:
+  HK_DEV void walk(const Args &a, const AttentionBlock &w, Shared &sh) {
+    int count = int(w.count);
+    KeyRange range[T.bq];
+    KeyRange all = loadQueries<S, kHead>(a, w, count, &sh.q[0][0], range);
     Global<const Storage<S.kType>> keys[T.bk];
     Global<const Storage<S.vType>> values[T.bk];
     for (i64 j = all.begin; j < all.end; j += T.bk) {
@@ -168,20 +190,16 @@ struct AttentionHostRows {
         addSeen(a, w, sh, range, j, n, values);
       else if (range[0].begin <= j && range[count - 1].begin <= j &&
                range[0].end >= j + n && range[count - 1].end >= j + n)
-        forRows(
-            count, [&](auto R, int row) __attribute__((always_inline)) {
-              valueRows<R.value>(a, sh, row, 0, n, values);
-            });
+        forRows(count, [&](auto R, int row) __attribute__((always_inline)) {
+          valueRows<R.value>(a, sh, row, 0, n, values);
+        });
       else
         for (int r = 0; r < count; ++r)
           valueRows<1>(a, sh, r, int(maxOf(range[r].begin - j, 0)),
                        int(minOf(range[r].end - j, n)), values);
     }
-    for (int r = 0; r < count; ++r)
-      storeRow<S>(a, w, r, sh.o[r], sh.maximum[r], sh.sum[r]);
   }
 
-private:
   /// The values of keys that are not missing, row by row.
   HK_DEV void addSeen(const Args &a, const AttentionBlock &w, Shared &sh,
                       const KeyRange *range, i64 j, int n,
@@ -195,7 +213,9 @@ private:
     }
   }
 
-  template <int R> struct Number { static constexpr int value = R; };
+  template <int R> struct Number {
+    static constexpr int value = R;
+  };
   /// f(number of rows, first row) over groups of 4, 2 and 1 rows.
   template <class F> HK_DEV void forRows(int count, F f) {
     int row = 0;

@@ -71,6 +71,16 @@ template <int Step> HK_DEV void transposeStage(f32x16 (&m)[16]) {
   }
 }
 
+template <AttentionTile T, int HeadDim, int Columns>
+struct alignas(64) AttentionHostTileShared {
+  float k[T.bk / 32][HeadDim][32];
+  float v[Columns / 32][T.bk][32];
+  float q[T.bq][HeadDim];
+  float s[T.bq][T.bk];
+  float o[T.bq][Columns];
+  float maximum[T.bq], sum[T.bq];
+};
+
 template <AttentionSpec S, AttentionTile T, class R = NoRegions>
 struct AttentionHostTile {
   using Args = AttentionArgs<S, R>;
@@ -79,14 +89,7 @@ struct AttentionHostTile {
   static_assert(T.bq % 16 == 0 && T.bk % 32 == 0);
   static constexpr int kThreads = 1;
 
-  struct alignas(64) Shared {
-    float k[T.bk / 32][kHead][32];
-    float v[kColumns / 32][T.bk][32];
-    float q[T.bq][kHead];
-    float s[T.bq][T.bk];
-    float o[T.bq][kColumns];
-    float maximum[T.bq], sum[T.bq];
-  };
+  using Shared = AttentionHostTileShared<T, kHead, kColumns>;
   static_assert(sizeof(Shared) == attentionLdsBytes(Arch::Host, T, S.type,
                                                     S.headDim, S.valueDim));
 
@@ -107,15 +110,12 @@ struct AttentionHostTile {
     }
   }
 
-  HK_DEV void run(const Args &a, BlockId id, Shared &sh) {
+  template <class More = NoMoreSegments>
+  HK_DEV void run(const Args &a, BlockId id, Shared &sh, More more = {}) {
     AttentionBlock w;
     if (!locate<S, T>(a, id, w))
       return;
     int count = int(w.count), padded = (count + 7) / 8 * 8;
-    KeyRange range[T.bq];
-    KeyRange all = loadQueries<S, kHead>(a, w, count, &sh.q[0][0], range);
-    for (int r = count; r < padded; ++r)
-      range[r] = range[count - 1];
     for (int r = 0; r < padded; ++r) {
       clearRow<kColumns>(sh.o[r]);
       sh.maximum[r] = kMinusInf;
@@ -123,7 +123,27 @@ struct AttentionHostTile {
     }
     for (int r = count; r < padded; ++r)
       __builtin_memset(sh.q[r], 0, sizeof sh.q[r]);
+    walk(a, w, sh);
+    for (int r = 0; r < count; ++r)
+      scaleSegment<S>(a, w, sh.maximum[r], sh.o[r]);
+    more(w, sh);
+    for (int r = 0; r < count; ++r)
+      storeRow<S>(a, w, r, sh.o[r], sh.maximum[r], sh.sum[r]);
+  }
 
+  /// The keys of another segment, whose rows another kernel began.
+  HK_DEV void addSegment(const Args &a, AttentionBlock w, Shared &sh) {
+    locateKeys<S, T>(a, 0, w);
+    walk(a, w, sh);
+  }
+
+private:
+  HK_DEV void walk(const Args &a, const AttentionBlock &w, Shared &sh) {
+    int count = int(w.count), padded = (count + 7) / 8 * 8;
+    KeyRange range[T.bq];
+    KeyRange all = loadQueries<S, kHead>(a, w, count, &sh.q[0][0], range);
+    for (int r = count; r < padded; ++r)
+      range[r] = range[count - 1];
     for (i64 j = all.begin; j < all.end; j += T.bk) {
       int n = int(minOf(T.bk, all.end - j)), panels = (n + 31) / 32;
       for (int e0 = 0; e0 < panels * 32; e0 += 16) {
@@ -144,8 +164,6 @@ struct AttentionHostTile {
       for (int g = 0; g < padded; g += 8)
         rowGroup(a, w, sh, g, range, j, n, all.end);
     }
-    for (int r = 0; r < count; ++r)
-      storeRow<S>(a, w, r, sh.o[r], sh.maximum[r], sh.sum[r]);
   }
 
   /// Rows [g, g + 8) against keys [j, j + n) of the tile.

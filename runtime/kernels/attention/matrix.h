@@ -23,6 +23,18 @@
 
 namespace hk {
 
+template <int Bytes> struct alignas(128) AttentionMatrixShared {
+  u8 bytes[Bytes];
+};
+/// What a lane knows of its N rows.
+template <int N> struct AttentionMatrixRows {
+  float maximum[N], sum[N];
+  i64 number[N]; // in the sequence, for regions
+  /// Of the keys being walked over.
+  i32 begin[N], end[N];
+  float scale[N];
+};
+
 template <AttentionSpec S, AttentionTile T, class R = NoRegions>
 struct AttentionMatrix {
   using Args = AttentionArgs<S, R>;
@@ -65,9 +77,7 @@ struct AttentionMatrix {
   static_assert(!KeyCopy::kDirect || T.stages == 2,
                 "direct copies would overwrite the tile being read");
 
-  struct alignas(128) Shared {
-    u8 bytes[kParts * T.stages * kStage];
-  };
+  using Shared = AttentionMatrixShared<kParts * T.stages * kStage>;
   static_assert(sizeof(Shared) == attentionLdsBytes(kArch, T, S.type, S.headDim,
                                                     S.valueDim,
                                                     S.sharedValues));
@@ -135,25 +145,13 @@ struct AttentionMatrix {
     }
   };
 
-  /// What a lane knows of its rows.
-  struct Rows {
-    float maximum[Fragments::kRows], sum[Fragments::kRows];
-    i32 begin[Fragments::kRows], end[Fragments::kRows];
-    i64 number[Fragments::kRows]; // in the sequence, for regions
-    float scale[Fragments::kRows];
-  };
+  using Rows = AttentionMatrixRows<Fragments::kRows>;
 
-  HK_DEV void run(const Args &a, BlockId id, Shared &sh) {
+  template <class More = NoMoreSegments>
+  HK_DEV void run(const Args &a, BlockId id, Shared &sh, More more = {}) {
     AttentionBlock w;
     if (!locate<S, T>(a, id, w))
       return;
-    // Ranges grow with the query: the first row has the first key of all and
-    // the earliest end, the last row the opposite.
-    KeyRange first = visibleKeys<S>(w, w.first / S.group);
-    KeyRange last = visibleKeys<S>(w, (w.first + w.count - 1) / S.group);
-    i64 end = last.end;
-    i64 begin = first.begin < end ? first.begin / T.bk * T.bk : end;
-
     Fragments f;
     Rows rows;
     QueryRows queries{a, {}, {}};
@@ -161,16 +159,73 @@ struct AttentionMatrix {
       i64 row = w.first + minOf(Fragments::rowOf(i), w.count - 1);
       queries.exists[i] = Fragments::rowOf(i) < w.count;
       queries.offset[i] = queryOffset<S>(a, w, row);
-      KeyRange r = visibleKeys<S>(w, row / S.group);
-      rows.begin[i] = i32(r.begin);
-      rows.end[i] = i32(r.end);
       rows.maximum[i] = kSoftmax ? kMinusInf : 0.f;
       rows.sum[i] = 0.f;
       rows.number[i] = row;
-      rows.scale[i] = rowScale<S>(a, w, row);
     }
     f.loadQueries(queries);
     f.clearOutput();
+    walk(a, w, f, rows, sh);
+    if constexpr (kScaledSegment<S>)
+      scaleSegment(a, w, f, rows);
+    more(w, f, rows, sh);
+    int part = kParts > 1 ? waveId() : 0;
+    if constexpr (kParts > 1)
+      mergeParts<kParts / 2>(f, rows, part, sh);
+    if (part == 0)
+      finish(a, w, f, rows);
+  }
+
+  /// The keys of another segment, whose rows another kernel began.
+  HK_DEV void addSegment(const Args &a, AttentionBlock w, Fragments &f,
+                         Rows &rows, Shared &sh) {
+    locateKeys<S, T>(a, 0, w);
+    barrier(); // waves may still read the last tile
+    if constexpr (S.type == DType::F16)
+      makeRoom(f, rows);
+    walk(a, w, f, rows, sh);
+  }
+
+private:
+  /// Probabilities in f16 that are small beside the largest of the segments so
+  /// far may be the largest of this one. The maximum counts as 2^24 from here
+  /// on: what f32 sums hold, of as many segments as a kernel may have.
+  HK_DEV void makeRoom(Fragments &f, Rows &rows) {
+    constexpr float powers = 24.f;
+    float factor[Fragments::kRows];
+    HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) {
+      factor[i] = float(1 << int(powers));
+      rows.maximum[i] -= powers;
+      rows.sum[i] *= factor[i];
+    }
+    f.scaleOutput(factor);
+  }
+
+  /// What the first segment summed, times the scale of its values.
+  HK_DEV void scaleSegment(const Args &a, const AttentionBlock &w, Fragments &f,
+                           const Rows &rows) {
+    float factor[Fragments::kRows];
+    float scale = resultScale<S>(a, w, 0);
+    HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) factor[i] =
+        rows.maximum[i] != kMinusInf ? scale : 1.f; // no key is seen
+    f.scaleOutput(factor);
+  }
+
+  HK_DEV void walk(const Args &a, const AttentionBlock &w, Fragments &f,
+                   Rows &rows, Shared &sh) {
+    // Ranges grow with the query: the first row has the first key of all and
+    // the earliest end, the last row the opposite.
+    KeyRange first = visibleKeys<S>(w, w.first / S.group);
+    KeyRange last = visibleKeys<S>(w, (w.first + w.count - 1) / S.group);
+    i64 end = last.end;
+    i64 begin = first.begin < end ? first.begin / T.bk * T.bk : end;
+
+    HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) {
+      KeyRange r = visibleKeys<S>(w, rows.number[i] / S.group);
+      rows.begin[i] = i32(r.begin);
+      rows.end[i] = i32(r.end);
+      rows.scale[i] = rowScale<S>(a, w, rows.number[i]);
+    }
 
     TileCopy copy;
     // All waves make the same number of steps, as they meet at barriers; a tile
@@ -209,13 +264,8 @@ struct AttentionMatrix {
              end, lds);
       }
     }
-    if constexpr (kParts > 1)
-      mergeParts<kParts / 2>(f, rows, part, sh);
-    if (part == 0)
-      finish(a, w, f, rows);
   }
 
-private:
   /// One tile of keys from j on. Every row sees keys [fullBegin, fullEnd).
   HK_DEV void tile(const Args &a, const AttentionBlock &w, Fragments &f,
                    Rows &rows, i32 j, i64 fullBegin, i64 fullEnd, i64 end,
@@ -241,7 +291,7 @@ private:
                            constexpr int V = int(sizeof(x) / sizeof(float));
                            x = weighted<S, V>(a, w, rows.number[i], j + key, x);
                          });
-    if constexpr (S.vScale && S.vScalePerKey)
+    if constexpr (kScaledWeights<S>)
       f.forEachScore([&](int, int key, auto &x) __attribute__((always_inline)) {
         constexpr int V = int(sizeof(x) / sizeof(float));
         HK_UNROLL for (int e = 0; e < V; ++e) if (x[e] != 0.f) x[e] *=
@@ -255,28 +305,28 @@ private:
                    const Rows &rows, i32 j, i64 fullBegin, i64 fullEnd,
                    i64 end) {
     if (j < fullBegin || j + T.bk > fullEnd)
-      f.forEachScore([&](int i, int key,
-                         auto &x) __attribute__((always_inline)) {
-        i32 stop = i32(minOf(rows.end[i], end));
-        constexpr int V = int(sizeof(x) / sizeof(float));
-        HK_UNROLL for (int e = 0; e < V; ++e) {
-          bool seen = j + key + e >= rows.begin[i] && j + key + e < stop;
-          x[e] = seen ? x[e] : kUnseen<S>;
-        }
-      });
+      f.forEachScore(
+          [&](int i, int key, auto &x) __attribute__((always_inline)) {
+            i32 stop = i32(minOf(rows.end[i], end));
+            constexpr int V = int(sizeof(x) / sizeof(float));
+            HK_UNROLL for (int e = 0; e < V; ++e) {
+              bool seen = j + key + e >= rows.begin[i] && j + key + e < stop;
+              x[e] = seen ? x[e] : kUnseen<S>;
+            }
+          });
     if constexpr (kGaps) {
       bool gap = false;
       for (int key = laneId(); key < T.bk; key += kWave)
         gap |= isMissing<S>(a, w, minOf(j + key, end - 1));
       if (ballot(gap) != 0)
-        f.forEachScore([&](int, int key,
-                           auto &x) __attribute__((always_inline)) {
-          constexpr int V = int(sizeof(x) / sizeof(float));
-          HK_UNROLL for (int e = 0; e < V; ++e) {
-            if (isMissing<S>(a, w, minOf(j + key + e, end - 1)))
-              x[e] = kUnseen<S>;
-          }
-        });
+        f.forEachScore(
+            [&](int, int key, auto &x) __attribute__((always_inline)) {
+              constexpr int V = int(sizeof(x) / sizeof(float));
+              HK_UNROLL for (int e = 0; e < V; ++e) {
+                if (isMissing<S>(a, w, minOf(j + key + e, end - 1)))
+                  x[e] = kUnseen<S>;
+              }
+            });
     }
   }
 
@@ -290,10 +340,10 @@ private:
       HK_UNROLL for (int e = 0; e < V; ++e) top[i] =
           __builtin_fmaxf(top[i], x[e]);
     });
-    Fragments::laneReduce(
-        top, [](float x, float y) __attribute__((always_inline)) {
-          return __builtin_fmaxf(x, y);
-        });
+    Fragments::laneReduce(top,
+                          [](float x, float y) __attribute__((always_inline)) {
+                            return __builtin_fmaxf(x, y);
+                          });
     HK_UNROLL for (int i = 0; i < N; ++i) {
       base[i] = softmaxBase(top[i]);
       factor[i] = softmaxExp2(rows.maximum[i] - base[i]);
@@ -354,9 +404,9 @@ private:
   HK_DEV void finish(const Args &a, const AttentionBlock &w, Fragments &f,
                      Rows &rows) {
     constexpr int N = Fragments::kRows;
-    Fragments::laneReduce(
-        rows.sum,
-        [](float x, float y) __attribute__((always_inline)) { return x + y; });
+    Fragments::laneReduce(rows.sum,
+                          [](float x, float y)
+                              __attribute__((always_inline)) { return x + y; });
     float factor[N];
     i64 at[N];
     bool exists[N];
@@ -383,7 +433,7 @@ private:
           continue;
         Vec<float, P> y;
         HK_UNROLL for (int e = 0; e < P; ++e) y[e] = x[c + e];
-        if constexpr (S.vScale && !S.vScalePerKey)
+        if constexpr (kScaledResult<S>)
           if (factor[i] != 0.f) // else no key is seen
             HK_UNROLL for (int e = 0; e < P; ++e) y[e] *=
                 resultScale<S>(a, w, column + c + e);

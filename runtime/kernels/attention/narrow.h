@@ -125,21 +125,36 @@ HK_DEV float keyScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
   return a.kScale[at.outer * a.kScaleSequence +
                   at.row / S.kBlock * a.kScaleRow + w.head * a.kScaleHead];
 }
-/// Of the value of key `key`, if each has its own.
+/// Whether scales of values multiply probabilities, what the first segment
+/// summed, or the result.
+template <AttentionSpec S>
+inline constexpr bool kScaledWeights =
+    S.vScale &&
+    (S.vScalePerKey || S.valueScaling == ValueScaling::Probabilities);
+template <AttentionSpec S>
+inline constexpr bool kScaledSegment =
+    S.vScale && !S.vScalePerKey && S.valueScaling == ValueScaling::FirstSegment;
+template <AttentionSpec S>
+inline constexpr bool kScaledResult =
+    S.vScale && !kScaledWeights<S> && !kScaledSegment<S>;
+
+/// Of the value of key `key`, if probabilities are multiplied with it.
 template <AttentionSpec S, class R>
 HK_DEV float valueScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                         i64 key) {
-  if constexpr (!(S.vScale && S.vScalePerKey))
+  if constexpr (!kScaledWeights<S>)
     return 1.f;
+  if constexpr (!S.vScalePerKey)
+    return a.vScale[w.sequence * a.vScaleSequence + w.head * a.vScaleHead];
   KeyPlace at = keyPlace<S>(a, w, minOf(key, w.keys - 1));
   return a.vScale[at.outer * a.vScaleSequence + at.row * a.vScaleRow +
                   w.head * a.vScaleHead];
 }
-/// Of column `column` of a result, unless each value has its own.
+/// Of column `column` of a result, unless probabilities are multiplied.
 template <AttentionSpec S, class R>
 HK_DEV float resultScale(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                          i64 column) {
-  if constexpr (!S.vScale || S.vScalePerKey)
+  if constexpr (!S.vScale || kScaledWeights<S>)
     return 1.f;
   i64 at = w.sequence * a.vScaleSequence + w.head * a.vScaleHead;
   return a.vScale[S.vScalePerColumn ? at + column : at];

@@ -13,6 +13,10 @@
 // tile, and a decode step is one tile per key head. Every visibility rule of
 // the operator is an interval of keys per query.
 //
+// Keys may come in segments, a cached prefix and the new tokens: each has a
+// spec and arguments of its own, which agree in everything that is about
+// queries and results.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_ATTENTION_SPEC_H
@@ -33,6 +37,11 @@ enum class SequenceLayout : int { Single, Dense, Ragged, Paged };
 /// What makes weights of the scores of a row.
 enum class Normalizer : int { Softmax, None };
 
+/// What the scales multiply that keys share for their values: the result; where
+/// values of other segments have others, what a first segment summed, or the
+/// probabilities of a later one.
+enum class ValueScaling : int { Result, FirstSegment, Probabilities };
+
 /// The regions of an operator without any. Others have, where the flag is set,
 ///   static float score(const u64 *words, float s, i32 sequence, i32 head,
 ///                      i32 query, i32 key, i32 queries, i32 keys)
@@ -44,7 +53,7 @@ struct NoRegions {
 
 struct AttentionSpec {
   DType type = DType::BF16; // of what is multiplied
-  DType outType; // of the result
+  DType outType;            // of the result
   int headDim, valueDim;
   int group; // query heads per key head
   SequenceLayout queries, keys;
@@ -68,6 +77,9 @@ struct AttentionSpec {
   int qBlock = 1, kBlock = 1;
   /// Values are the first columns of keys.
   bool sharedValues = false;
+  /// Keys of the queries' own tokens, the last ones, are not seen.
+  bool past = false;
+  ValueScaling valueScaling = ValueScaling::Result;
 };
 
 /// Strides count elements; those of dims that a layout lacks are unused.
@@ -119,6 +131,7 @@ struct KeyRange {
 struct AttentionBlock {
   i64 sequence, head;
   i64 first, count;
+  bool padding;             // queries of no sequence, which see no key
   i64 queries, keys;        // of the sequence
   i64 queryStart, keyStart; // first row in ragged tensors
   i64 tableStart;           // first element in the block table
@@ -130,23 +143,23 @@ struct AttentionBlock {
 HK_DEV i64 minOf(i64 a, i64 b) { return a < b ? a : b; }
 HK_DEV i64 maxOf(i64 a, i64 b) { return a > b ? a : b; }
 
-/// False when the block has no rows. Tiles go from the last to the first: under
-/// a causal mask the last ones have most keys.
+/// The rows of a block. False when it has none. Tiles go from the last to the
+/// first: under a causal mask the last ones have most keys.
 template <AttentionSpec S, AttentionTile T, class R>
-HK_DEV bool locate(const AttentionArgs<S, R> &a, BlockId id,
-                   AttentionBlock &w) {
+HK_DEV bool locateRows(const AttentionArgs<S, R> &a, BlockId id,
+                       AttentionBlock &w) {
   constexpr int bq = T.bq;
   i64 tile;
-  w.queryStart = w.keyStart = w.tableStart = 0;
+  w.queryStart = w.outStart = w.lseStart = 0;
   w.head = id.y;
-  bool padding = false; // queries of no sequence, which see no key
+  w.padding = false;
   if constexpr (S.queries == SequenceLayout::Ragged) {
     if (a.batch < 0)
       return false;
     w.sequence = raggedSequence(a.qOffsets, a.batch, S.group, bq, id.x);
-    padding = w.sequence == a.batch;
+    w.padding = w.sequence == a.batch;
     w.queryStart = a.qOffsets[w.sequence];
-    i64 end = padding ? a.queries : i64(a.qOffsets[w.sequence + 1]);
+    i64 end = w.padding ? a.queries : i64(a.qOffsets[w.sequence + 1]);
     w.queries = end - w.queryStart;
     tile = i64(id.x) - raggedTile(w.queryStart * S.group, bq, w.sequence);
     i64 tiles = (w.queries * S.group + bq - 1) / bq;
@@ -161,17 +174,24 @@ HK_DEV bool locate(const AttentionArgs<S, R> &a, BlockId id,
   }
   w.first = tile * bq;
   w.count = minOf(bq, w.queries * S.group - w.first);
+  return true;
+}
 
-  w.keys = padding ? 0 : a.keys;
+/// The keys of its sequence: those of slice `part` if they are split.
+template <AttentionSpec S, AttentionTile T, class R>
+HK_DEV void locateKeys(const AttentionArgs<S, R> &a, i64 part,
+                       AttentionBlock &w) {
+  w.keyStart = w.tableStart = 0;
+  w.keys = w.padding ? 0 : a.keys;
   if constexpr (S.keys == SequenceLayout::Ragged)
-    if (!padding) {
+    if (!w.padding) {
       w.keyStart = a.kvOffsets[w.sequence];
       w.keys = a.kvOffsets[w.sequence + 1] - w.keyStart;
     }
   if constexpr (S.keys == SequenceLayout::Paged) {
     w.tableStart = w.sequence * a.tableRow;
     if constexpr (S.raggedTable)
-      if (!padding) {
+      if (!w.padding) {
         w.tableStart = a.tableOffsets[w.sequence];
         w.keys = (a.tableOffsets[w.sequence + 1] - w.tableStart) * a.blockSize;
       }
@@ -179,24 +199,38 @@ HK_DEV bool locate(const AttentionArgs<S, R> &a, BlockId id,
       w.keys = 0;
   }
   if constexpr (S.kvLens)
-    if (!padding) {
+    if (!w.padding) {
       i64 length = maxOf(a.kvLens[w.sequence], 0);
       w.keys = minOf(length, w.keys);
     }
 
-  w.outStart = w.lseStart = 0;
   w.slice = {0, w.keys};
   if constexpr (T.splitKv > 1) {
     static_assert(kSliceUnit % T.bk == 0, "a tile of keys is in one slice");
     i64 base = firstSlicedKey(w.keys, w.queries, S.windowLeft);
     i64 each = sliceLength(w.keys - base, T.splitKv);
-    w.slice.begin = minOf(base + id.z * each, w.keys);
+    w.slice.begin = minOf(base + part * each, w.keys);
     w.slice.end = minOf(w.slice.begin + each, w.keys);
-    w.outStart = id.z * a.outSlice;
-    w.lseStart = id.z * a.lseSlice;
+    w.outStart = part * a.outSlice;
+    w.lseStart = part * a.lseSlice;
   }
+}
+
+template <AttentionSpec S, AttentionTile T, class R>
+HK_DEV bool locate(const AttentionArgs<S, R> &a, BlockId id,
+                   AttentionBlock &w) {
+  if (!locateRows<S, T>(a, id, w))
+    return false;
+  locateKeys<S, T>(a, id.z, w);
   return true;
 }
+
+/// Adds no more keys to what a block has seen: see AttentionSegments.
+struct NoMoreSegments {
+  static constexpr bool kAny = false;
+  template <class... State>
+  HK_MEM void operator()(const AttentionBlock &, State &...) const {}
+};
 
 /// The keys of the block's slice that query `i` of the sequence sees.
 template <AttentionSpec S>
@@ -209,6 +243,8 @@ HK_DEV KeyRange visibleKeys(const AttentionBlock &w, i64 i) {
     r.end = minOf(r.end, own + S.windowRight + 1);
   if constexpr (S.windowLeft >= 0)
     r.begin = maxOf(r.begin, own - S.windowLeft);
+  if constexpr (S.past)
+    r.end = minOf(r.end, w.keys - w.queries);
   r.end = maxOf(r.end, w.slice.begin);
   r.begin = minOf(r.begin, r.end);
   return r;

@@ -28,6 +28,17 @@ template <int Distance = 1, class Op> HK_DEV float waveAll(float x, Op op) {
     return x;
 }
 
+/// The query of a wave's row and the probabilities of a tile of keys.
+template <int HeadDim, int Keys> struct AttentionVectorShared {
+  float q[HeadDim];
+  float p[Keys];
+};
+/// What a wave knows of its row.
+template <int PerLane> struct AttentionVectorRow {
+  i64 number;
+  float o[PerLane] = {}, maximum = kMinusInf, sum = 0.f;
+};
+
 template <AttentionSpec S, AttentionTile T, class R = NoRegions>
 struct AttentionVector {
   using Args = AttentionArgs<S, R>;
@@ -35,19 +46,37 @@ struct AttentionVector {
   static constexpr int kThreads = kWave;
   static constexpr int kPerLane = (S.valueDim + kWave - 1) / kWave;
 
-  struct Shared {
-    float q[S.headDim];
-    float p[T.bk];
-  };
+  using Shared = AttentionVectorShared<S.headDim, T.bk>;
+  using Row = AttentionVectorRow<kPerLane>;
   static_assert(sizeof(Shared) ==
                 attentionLdsBytes(kArch, T, S.type, S.headDim, S.valueDim));
 
-  HK_DEV void run(const Args &a, BlockId id, Shared &sh) {
+  template <class More = NoMoreSegments>
+  HK_DEV void run(const Args &a, BlockId id, Shared &sh, More more = {}) {
     AttentionBlock w;
     if (!locate<S, T>(a, id, w))
       return;
-    for (i64 r = w.first; r < w.first + w.count; ++r)
-      row(a, w, r, sh);
+    for (i64 r = w.first; r < w.first + w.count; ++r) {
+      Row row = {r};
+      barrier();
+      for (int d = laneId(); d < S.headDim; d += kWave)
+        sh.q[d] = loadFloat<S.qType>(a.q, queryOffset<S>(a, w, r) + d);
+      barrier();
+      walk(a, w, row, sh);
+      if constexpr (kScaledSegment<S>)
+        if (row.maximum != kMinusInf) // else no key is seen
+          HK_UNROLL for (int c = 0; c < kPerLane; ++c) row.o[c] *=
+              resultScale<S>(a, w, minOf(c * kWave + laneId(), S.valueDim - 1));
+      more(w, row, sh);
+      finish(a, w, row);
+    }
+  }
+
+  /// The keys of another segment, whose rows another kernel began.
+  HK_DEV void addSegment(const Args &a, AttentionBlock w, Row &row,
+                         Shared &sh) {
+    locateKeys<S, T>(a, 0, w);
+    walk(a, w, row, sh);
   }
 
 private:
@@ -66,24 +95,23 @@ private:
     return finishScore<S, 1>(a, w, r, key, x)[0];
   }
 
-  HK_DEV void row(const Args &a, const AttentionBlock &w, i64 r, Shared &sh) {
+  HK_DEV void walk(const Args &a, const AttentionBlock &w, Row &row,
+                   Shared &sh) {
     int lane = laneId();
-    barrier();
-    for (int d = lane; d < S.headDim; d += kWave)
-      sh.q[d] = loadFloat<S.qType>(a.q, queryOffset<S>(a, w, r) + d);
-    barrier();
+    i64 r = row.number;
+    float (&o)[kPerLane] = row.o;
     KeyRange range = visibleKeys<S>(w, r / S.group);
-    float o[kPerLane] = {}, maximum = kMinusInf, sum = 0.f;
     for (i64 j = range.begin; j < range.end; j += T.bk) {
       float p = keyScore(a, w, r, j + lane, range.end, sh);
       if constexpr (S.normalizer == Normalizer::Softmax) {
         float top =
             waveAll(p, [](float u, float v) { return __builtin_fmaxf(u, v); });
-        top = __builtin_fmaxf(top, maximum);
-        float base = softmaxBase(top), factor = softmaxExp2(maximum - base);
+        top = __builtin_fmaxf(top, row.maximum);
+        float base = softmaxBase(top), factor = softmaxExp2(row.maximum - base);
         p = softmaxExp2(p - base);
-        maximum = top;
-        sum = sum * factor + waveAll(p, [](float u, float v) { return u + v; });
+        row.maximum = top;
+        row.sum = row.sum * factor +
+                  waveAll(p, [](float u, float v) { return u + v; });
         HK_UNROLL for (int c = 0; c < kPerLane; ++c) o[c] *= factor;
       }
       p = weighted<S, 1>(a, w, r, j + lane, Vec<float, 1>(p))[0];
@@ -106,14 +134,20 @@ private:
         }
       }
     }
-    RowEnd end = finishRow<S>(a, w.head * S.group + r % S.group, maximum, sum);
+  }
+
+  HK_DEV void finish(const Args &a, const AttentionBlock &w, const Row &row) {
+    int lane = laneId();
+    i64 r = row.number;
+    RowEnd end =
+        finishRow<S>(a, w.head * S.group + r % S.group, row.maximum, row.sum);
     i64 at = outOffset<S>(a, w, r);
     HK_UNROLL for (int c = 0; c < kPerLane; ++c) {
       int column = c * kWave + lane;
       if (S.valueDim % kWave != 0 && column >= S.valueDim)
         continue;
-      float y = o[c] * end.factor;
-      if constexpr (S.vScale && !S.vScalePerKey)
+      float y = row.o[c] * end.factor;
+      if constexpr (kScaledResult<S>)
         if (end.factor != 0.f) // else no key is seen
           y *= resultScale<S>(a, w, column);
       hk::store<S.outType, 1>(a.out, at + column, Vec<float, 1>(y));

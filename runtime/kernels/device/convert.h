@@ -121,6 +121,32 @@ template <class Int, int V> HK_DEV Vec<Int, V> truncToInt(Vec<float, V> x) {
   return r;
 }
 
+/// Codes of 4 bits, one per lane, as they lie in memory.
+template <int V> HK_DEV Vec<u8, V / 2> packCodes(Vec<u8, V> c) {
+  return c.even | (c.odd << 4);
+}
+template <int V> HK_DEV Vec<u32, V> unpackCodes(Vec<u8, V / 2> x) {
+  Vec<u8, V> c;
+  if constexpr (V == 2) { // the halves of a vector of two are no vectors
+    c[0] = x[0] & 15;
+    c[1] = x[0] >> 4;
+  } else {
+    c.even = x & u8(15);
+    c.odd = x >> 4;
+  }
+  return convertTo<u32, V>(c);
+}
+/// What codes of 4 bits stand for.
+template <DType D, int V> HK_DEV Carrier<D, V> valuesOfCodes(Vec<u32, V> code) {
+  static_assert(isPacked(D));
+  if constexpr (D == DType::F4E2M1FN)
+    return decodeSmall<D, V>(code);
+  else if constexpr (D == DType::I4)
+    return bitCast<Vec<i32, V>>(code << 28) >> 28;
+  else
+    return bitCast<Vec<i32, V>>(code);
+}
+
 template <DType D, int V> HK_DEV Packed<D, V> pack(Carrier<D, V> x) {
   if constexpr (D == DType::F32 || D == DType::I32 || D == DType::I64)
     return x;
@@ -132,10 +158,11 @@ template <DType D, int V> HK_DEV Packed<D, V> pack(Carrier<D, V> x) {
     return convertTo<u8, V>(x & 1);
   else if constexpr (D == DType::F8E8M0FNU)
     return convertTo<u8, V>(encodeE8M0<V>(x));
-  else if constexpr (D == DType::F4E2M1FN) {
-    Vec<u8, V> c = convertTo<u8, V>(encodeSmall<D, V>(x));
-    return c.even | (c.odd << 4);
-  } else if constexpr (kNativeEncode<D>)
+  else if constexpr (D == DType::I4 || D == DType::UI4)
+    return packCodes<V>(convertTo<u8, V>(x & 15));
+  else if constexpr (D == DType::F4E2M1FN)
+    return packCodes<V>(convertTo<u8, V>(encodeSmall<D, V>(x)));
+  else if constexpr (kNativeEncode<D>)
     return encodeNative<D, V>(x);
   else
     return convertTo<u8, V>(encodeSmall<D, V>(x));
@@ -167,17 +194,9 @@ template <DType D, int V> HK_DEV Carrier<D, V> unpack(Packed<D, V> x) {
     return convertTo<i32, V>(x);
   else if constexpr (D == DType::F8E8M0FNU)
     return decodeE8M0<V>(convertTo<u32, V>(x));
-  else if constexpr (D == DType::F4E2M1FN) {
-    Vec<u8, V> c;
-    if constexpr (V == 2) { // the halves of a vector of two are no vectors
-      c[0] = x[0] & 15;
-      c[1] = x[0] >> 4;
-    } else {
-      c.even = x & u8(15);
-      c.odd = x >> 4;
-    }
-    return decodeSmall<D, V>(convertTo<u32, V>(c));
-  } else if constexpr (kNativeDecode<D>)
+  else if constexpr (isPacked(D))
+    return valuesOfCodes<D, V>(unpackCodes<V>(x));
+  else if constexpr (kNativeDecode<D>)
     return decodeNative<D, V>(x);
   else
     return decodeSmall<D, V>(convertTo<u32, V>(x));

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // load and store move V elements of a dtype between memory and carriers.
-// Offsets are 64-bit and count elements (fp4: also elements, even). ALIGN is
-// what is known about the address, in bytes; less than the vector's size gives
-// a slower but right access. The masked forms touch the first `count` elements
-// only; other lanes read as zero.
+// Offsets are 64-bit and count elements (of packed types also: even ones).
+// ALIGN is what is known about the address, in bytes; less than the vector's
+// size gives a slower but right access. The masked forms touch the first
+// `count` elements only; other lanes read as zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +33,14 @@ template <class T, int A> struct Aligned {
 template <DType D, int V, int ALIGN = kBytes<D, V>>
 HK_DEV Packed<D, V> loadPacked(Global<const Storage<D>> p, i64 i) {
   using T = typename Aligned<Packed<D, V>, ALIGN>::type;
-  if constexpr (D == DType::F4E2M1FN)
+  if constexpr (isPacked(D))
     i >>= 1;
   return *(Global<const T>)(p + i);
 }
 template <DType D, int V, int ALIGN = kBytes<D, V>>
 HK_DEV void storePacked(Global<Storage<D>> p, i64 i, Packed<D, V> v) {
   using T = typename Aligned<Packed<D, V>, ALIGN>::type;
-  if constexpr (D == DType::F4E2M1FN)
+  if constexpr (isPacked(D))
     i >>= 1;
   *(Global<T>)(p + i) = v;
 }
@@ -65,7 +65,7 @@ template <DType D, int V, int ALIGN = kBytes<D, V>>
 HK_DEV void storeStreamed(Global<Storage<D>> p, i64 i, Carrier<D, V> v,
                           bool streams) {
   constexpr int bytes = kBytes<D, V> < 64 ? kBytes<D, V> : 64;
-  if constexpr (bytes >= 16 && D != DType::F4E2M1FN) {
+  if constexpr (bytes >= 16 && !isPacked(D)) {
     if (streams && (u64)(p + i) % bytes == 0) {
       using T = typename Aligned<Packed<D, V>, bytes>::type;
       __builtin_nontemporal_store(packExact<D, V>(v), (Global<T>)(p + i));
@@ -80,7 +80,7 @@ HK_DEV Carrier<D, V> loadMasked(Global<const Storage<D>> p, i64 i, i64 count) {
   if (count >= V)
     return load<D, V, ALIGN>(p, i);
   Packed<D, V> raw = 0;
-  if constexpr (D == DType::F4E2M1FN) {
+  if constexpr (isPacked(D)) {
     i >>= 1;
     count >>= 1;
   }
@@ -94,7 +94,7 @@ HK_DEV void storeMasked(Global<Storage<D>> p, i64 i, i64 count,
   if (count >= V)
     return store<D, V, ALIGN>(p, i, v);
   Packed<D, V> raw = pack<D, V>(v);
-  if constexpr (D == DType::F4E2M1FN) {
+  if constexpr (isPacked(D)) {
     i >>= 1;
     count >>= 1;
   }
@@ -106,9 +106,9 @@ HK_DEV void storeMasked(Global<Storage<D>> p, i64 i, i64 count,
 template <DType D>
 HK_DEV typename Traits<D>::Carrier loadScalar(Global<const Storage<D>> p,
                                               i64 i) {
-  if constexpr (D == DType::F4E2M1FN) {
+  if constexpr (isPacked(D)) {
     u32 byte = p[i >> 1];
-    return decodeSmall<D, 1>(Vec<u32, 1>((byte >> (4 * (i & 1))) & 15u))[0];
+    return valuesOfCodes<D, 1>(Vec<u32, 1>((byte >> (4 * (i & 1))) & 15u))[0];
   } else
     return load<D, 1>(p, i)[0];
 }

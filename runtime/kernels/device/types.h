@@ -90,14 +90,15 @@ template <> struct Traits<DType::I8> : TraitsBase<i8, i32> {};
 template <> struct Traits<DType::I16> : TraitsBase<i16, i32> {};
 template <> struct Traits<DType::I32> : TraitsBase<i32, i32> {};
 template <> struct Traits<DType::I64> : TraitsBase<i64, i64> {};
+template <> struct Traits<DType::I4> : TraitsBase<u8, i32> {};
+template <> struct Traits<DType::UI4> : TraitsBase<u8, i32> {};
 
 template <DType D> using Storage = typename Traits<D>::Storage;
 /// V carriers of D.
 template <DType D, int V> using Carrier = Vec<typename Traits<D>::Carrier, V>;
 
-/// Storage units that V elements take (two fp4 share a byte).
-template <DType D, int V>
-inline constexpr int kUnits = D == DType::F4E2M1FN ? V / 2 : V;
+/// Storage units that V elements take.
+template <DType D, int V> inline constexpr int kUnits = isPacked(D) ? V / 2 : V;
 /// V elements as they lie in memory.
 template <DType D, int V> using Packed = Vec<Storage<D>, kUnits<D, V>>;
 

@@ -230,13 +230,16 @@ template <class Problem> struct Gemm {
     constexpr int depth = kBlockScaleA.depth, columns = kBlockScaleB.rows;
     static_assert(sizeof(Acc) == 4 && depth % T.bk == 0 &&
                       depth == kBlockScaleB.depth && columns % P::kCols == 0 &&
-                      !P::kPair,
-                  "a block's columns share one block of B");
+                      (!P::kPair || T.wn % 2 == 0),
+                  "a wave's columns share one block of B");
     static_assert(!kQuantized || P::kScaleA);
     constexpr int every = depth / T.bk;
     auto scaleA = global<const float>(args.a.fold.data);
+    i64 row = n0;
+    if constexpr (P::kPair)
+      row += Mma::waveCol() / kPartRows * s.n;
     auto scaleB = global<const float>(args.b.fold.data) +
-                  n0 / columns * args.b.fold.strideRow;
+                  row / columns * args.b.fold.strideRow;
     (void)scaleA, (void)scaleB;
     Mma part;
     part.clear();

@@ -113,6 +113,9 @@ private:
     if constexpr (B::Decode::kHasScales)
       args.b.decode.data +=
           u64(group * groups.strideDecode * info(B::Decode::kScale).bits / 8);
+    if constexpr (B::Decode::kHasZeros)
+      args.b.zeros.data +=
+          u64(group * groups.strideZeros * info(B::Decode::kZero).bits / 8);
     args.b.fold.data += u64(group * groups.strideFold * 4);
   }
 

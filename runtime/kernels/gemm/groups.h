@@ -38,8 +38,9 @@ struct GroupArgs {
   u64 groups, order;
   /// Blocks that have a group; groups; places.
   i64 blocks, count, places;
-  /// Elements, scales of the decoder and scales along k of a matrix of B.
-  i64 stride, strideDecode, strideFold;
+  /// Elements, scales and zero points of the decoder and scales along k of a
+  /// matrix of B.
+  i64 stride, strideDecode, strideZeros, strideFold;
 
   HK_MEM Global<const i32> given() const { return global<const i32>(groups); }
   HK_MEM i64 orderAt(i64 place) const {

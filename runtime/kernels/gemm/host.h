@@ -187,8 +187,7 @@ template <class Problem> struct Gemm {
     Sum *scratch = scratchBehind(c);
     // Scales along k apply to partial sums: those go to a C of their own.
     constexpr bool scaled = P::kScale != KScale::None;
-    static_assert(!scaled ||
-                  (T.bk == kBlockScaleA.depth && !P::kPair && !kSkinny));
+    static_assert(!scaled || (T.bk == kBlockScaleA.depth && !kSkinny));
     static_assert(T.bk % A::Decode::kBlock == 0);
     clear(c, at.rows);
     HostSource<B, Sum> sourceB(args.b, args.n * kParts, range.end);
@@ -220,8 +219,9 @@ template <class Problem> struct Gemm {
                       panel, padded);
             Acc *to = c + p * kPartRows + n;
             if constexpr (scaled)
-              multiplyScaled(args, sourceA, at, n, k / kBlockScaleA.depth,
-                             packedA, made, panel, depth, to);
+              multiplyScaled(args, sourceA, at, at.n0 + p * args.n + n,
+                             k / kBlockScaleA.depth, packedA, made, panel,
+                             depth, to);
             else
               multiplyPanel<Acc>(packedA, kStrideA, at.rows, panel, depth, to,
                                  T.bn);
@@ -273,17 +273,17 @@ private:
     return reinterpret_cast<float *>(scratch + T.bm * kStrideA + T.bn * T.bk);
   }
 
+  /// `row`: of B, where the panel begins.
   HK_MEM static void multiplyScaled(const GemmArgs &args,
                                     const SourceA &sourceA, const Place &at,
-                                    i64 n, i64 kBlock, const Sum *a,
+                                    i64 row, i64 kBlock, const Sum *a,
                                     [[maybe_unused]] const float *made,
                                     const Sum *panel, i64 depth, Acc *c) {
     auto scaleA = reinterpret_cast<const float *>(args.a.fold.data) + kBlock;
     auto scaleB = reinterpret_cast<const float *>(args.b.fold.data);
     float ofB = 1;
     if constexpr (P::kScaleB)
-      ofB = scaleB[(at.n0 + n) / kBlockScaleB.rows * args.b.fold.strideRow +
-                   kBlock];
+      ofB = scaleB[row / kBlockScaleB.rows * args.b.fold.strideRow + kBlock];
     using V = HostVec<Acc>;
     for (i64 r = 0; r < at.rows; r += kHostMicroRows) {
       alignas(64) Sum part[kHostMicroRows * kPanel] = {};

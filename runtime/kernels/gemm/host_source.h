@@ -39,8 +39,7 @@ template <class L, class Acc> struct HostSource {
   HK_MEM HostSource(const OperandArgs &args, i64 rows, i64 kEnd,
                     const i32 *table = nullptr)
       : data(reinterpret_cast<const Storage<L::kMem> *>(args.data)),
-        stride(args.stride), scales(args.decode, 0, rows), kEnd(kEnd),
-        table(table) {}
+        stride(args.stride), scales(args, 0, rows), kEnd(kEnd), table(table) {}
 
   HK_MEM HostSource at(i64 row, i64 k) const {
     HostSource moved = *this;
@@ -82,7 +81,12 @@ template <class L, class Acc> struct HostSource {
     HostVec<Acc> x = loadLanes<L::kMem, Acc>(data, offset(row, k), count);
     if constexpr (Decode::kHasScales) {
       static_assert(__is_same(Acc, float));
-      return Decode::template decode<W>(x, scalesOf(rowOf(row), k0 + k));
+      x = Decode::template decode<W>(x, scalesOf(rowOf(row), k0 + k));
+      // Nothing lies behind k, whatever the zero point or an infinite scale
+      // would make of it.
+      if (!Decode::kExact && kKContiguous && count < W)
+        HK_UNROLL for (int e = 0; e < W; ++e) x[e] = e < count ? x[e] : 0.f;
+      return x;
     } else
       return x;
   }
@@ -119,14 +123,14 @@ private:
           convertTo<Acc, W>(Decode::template decode<W>(x(e), amax));
   }
 
-  HK_MEM Vec<float, W> scalesOf(i64 row, i64 k) const {
+  HK_MEM ScaleOf<W> scalesOf(i64 row, i64 k) const {
     constexpr int shared = kKContiguous ? Decode::kDepth : Decode::kRows;
     if constexpr (shared == 0 || (kKContiguous && shared % W == 0))
-      return Vec<float, W>(scales.at(row, k, kEnd));
-    Vec<float, W> s;
+      return ScaleOf<W>::all(scales.at(row, k, kEnd));
+    ScaleOf<W> s;
     for (int e = 0; e < W; ++e)
-      s[e] = scales.at(row + (kKContiguous ? 0 : e), k + (kKContiguous ? e : 0),
-                       kEnd);
+      s.set(e, scales.at(row + (kKContiguous ? 0 : e),
+                         k + (kKContiguous ? e : 0), kEnd));
     return s;
   }
 };

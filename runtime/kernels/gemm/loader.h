@@ -42,7 +42,7 @@ template <class L, bool = L::kGathered> struct TileSource {
              memBytes<L>(L::kKContiguous ? row0 * L::kStep * args.stride
                                          : row0)),
         stride(args.stride * L::kStep), rows(rows), row0(row0), total(total),
-        scales(args.decode, row0 * L::kStep, total) {}
+        scales(args, row0 * L::kStep, total) {}
 
   /// The same number of rows, `by` rows further on.
   HK_MEM TileSource movedBy(i64 by) const {
@@ -58,7 +58,7 @@ template <class L, bool = L::kGathered> struct TileSource {
     i64 row = row0 + r;
     return row < total ? row : total - 1;
   }
-  HK_MEM float scaleAt(int row, i64 k, i64 kEnd) const {
+  HK_MEM ScaleOf<1> scaleAt(int row, i64 k, i64 kEnd) const {
     return scales.at(L::kStep == 1 ? row : row * L::kStep + phase, k, kEnd);
   }
   /// Part `p` of a pair: `n` rows further on, or the next one.
@@ -97,14 +97,14 @@ template <class L> struct TileSource<L, true> {
   /// Of an operand of `total` rows, at least one.
   HK_MEM TileSource(const OperandArgs &args, const i32 *table, i64 total)
       : data(global<const u8>(args.data)), stride(args.stride), table(table),
-        scales(args.decode, 0, total) {}
+        scales(args, 0, total) {}
 
   template <int Rows, int BK> HK_MEM GatheredView view(i64, i64 kEnd) const {
     return {data, memBytes<L>(stride), table, memBytes<L>(kEnd)};
   }
   HK_MEM static u32 firstByte(i64 k) { return u32(memBytes<L>(k)); }
   HK_MEM i64 rowOf(int r) const { return table[r] < 0 ? 0 : table[r]; }
-  HK_MEM float scaleAt(int row, i64 k, i64 kEnd) const {
+  HK_MEM ScaleOf<1> scaleAt(int row, i64 k, i64 kEnd) const {
     return scales.at(rowOf(row), k, kEnd);
   }
 };
@@ -138,14 +138,20 @@ struct StagedLoader {
             convertTo<float, E>(unpack<L::kMem, E>(Copy::elementsOf(raw)));
         Vec<float, E> y;
         if constexpr (Decode::kHasScales) {
-          Vec<float, E> s;
+          ScaleOf<E> s;
           if constexpr (kPrefetchesScales)
-            s = scale[i][d];
+            s = ScaleOf<E>::all(scale[i][d]);
           else
-            HK_UNROLL for (int e = 0; e < E; ++e) s[e] =
-                source.scaleAt(row + (L::kKContiguous ? 0 : e),
-                               k + at + (L::kKContiguous ? e : 0), kEnd);
+            HK_UNROLL for (int e = 0; e < E; ++e) s.set(
+                e, source.scaleAt(row + (L::kKContiguous ? 0 : e),
+                                  k + at + (L::kKContiguous ? e : 0), kEnd));
           y = Decode::template decode<E>(x, s);
+          // Behind k are zeros, whatever the zero point or an infinite scale
+          // would make of them.
+          if constexpr (!Decode::kExact)
+            if (k + BK > kEnd)
+              HK_UNROLL for (int e = 0; e < E; ++e) y[e] =
+                  k + at + (L::kKContiguous ? e : 0) < kEnd ? y[e] : 0.f;
         } else {
           static_assert(L::kKContiguous && Decode::kBlock % E == 0 &&
                             Copy::kChunks % (Decode::kBlock / E) == 0,
@@ -191,14 +197,15 @@ private:
   }
 
   struct Nothing {};
-  template <bool, int = 0> struct ScaleOf {
+  template <bool, int = 0> struct Prefetched {
     using Type = Nothing;
   };
-  template <int I> struct ScaleOf<true, I> {
-    using Type = float;
+  template <int I> struct Prefetched<true, I> {
+    using Type = ScaleOf<1>;
   };
   [[no_unique_address]]
-  typename ScaleOf<kPrefetchesScales>::Type scale[Copy::kUnits][Copy::kDepth];
+  typename Prefetched<kPrefetchesScales>::Type scale[Copy::kUnits]
+                                                    [Copy::kDepth];
 };
 
 } // namespace hk

@@ -22,9 +22,24 @@
 
 namespace hk {
 
+/// What memory says of V elements.
+template <int V> struct ScaleOf {
+  Vec<float, V> scale, zero;
+
+  HK_MEM void set(int e, const ScaleOf<1> &one) {
+    scale[e] = one.scale[0];
+    zero[e] = one.zero[0];
+  }
+  /// One for all.
+  HK_MEM static ScaleOf all(const ScaleOf<1> &one) {
+    return {Vec<float, V>(one.scale[0]), Vec<float, V>(one.zero[0])};
+  }
+};
+
 /// Multiplied as they are in memory.
 struct AsStored {
   static constexpr bool kDecodes = false, kHasScales = false;
+  static constexpr bool kHasZeros = false;
   static constexpr bool kMakesScales = false;
   static constexpr int kBlock = 1;
   template <DType Mem> static constexpr DType kResult = Mem;
@@ -34,7 +49,7 @@ struct AsStored {
 /// extent), rounded to Result.
 template <DType ScaleT, int Rows, int Depth, DType Result> struct Scaled {
   static constexpr bool kDecodes = true, kHasScales = true;
-  static constexpr bool kMakesScales = false;
+  static constexpr bool kHasZeros = false, kMakesScales = false;
   static constexpr int kBlock = 1;
   static constexpr DType kScale = ScaleT;
   static constexpr int kRows = Rows, kDepth = Depth;
@@ -43,17 +58,41 @@ template <DType ScaleT, int Rows, int Depth, DType Result> struct Scaled {
   static constexpr bool kExact = ScaleT == DType::F8E8M0FNU;
 
   template <int V>
-  HK_MEM static Vec<float, V> decode(Vec<float, V> x, Vec<float, V> scale) {
+  HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
     if constexpr (kExact)
-      return x * scale;
+      return x * of.scale;
     else
-      return roundTo<Result, V>(x * scale);
+      return roundTo<Result, V>(x * of.scale);
+  }
+};
+
+/// Less the zero point of their block, times its scale, rounded to Result.
+template <DType ZeroT, DType ScaleT, int Rows, int Depth, DType Result>
+struct Affine : Scaled<ScaleT, Rows, Depth, Result> {
+  static constexpr bool kHasZeros = true, kExact = false;
+  static constexpr DType kZero = ZeroT;
+
+  template <int V>
+  HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
+    return roundTo<Result, V>((x - of.zero) * of.scale);
+  }
+};
+
+/// The same with one zero point for all.
+template <float Zero, DType ScaleT, int Rows, int Depth, DType Result>
+struct Shifted : Scaled<ScaleT, Rows, Depth, Result> {
+  static constexpr bool kExact = false;
+
+  template <int V>
+  HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
+    return roundTo<Result, V>((x - Zero) * of.scale);
   }
 };
 
 /// What hk.quantize_mx makes of them, blocks of 32 along k, times its scale.
 template <DType Code, MxRounding Rounding> struct MxQuantized {
   static constexpr bool kDecodes = true, kHasScales = false;
+  static constexpr bool kHasZeros = false;
   static constexpr bool kMakesScales = false;
   /// Elements along k that are decoded together.
   static constexpr int kBlock = kMxScale.depth;
@@ -74,6 +113,7 @@ template <DType Code, MxRounding Rounding> struct MxQuantized {
 template <DType Code, float Limit, float Floor, bool PowerOfTwo>
 struct GroupQuantized {
   static constexpr bool kDecodes = true, kHasScales = false;
+  static constexpr bool kHasZeros = false;
   static constexpr bool kMakesScales = true;
   static constexpr int kBlock = kBlockScaleA.depth;
   template <DType> static constexpr DType kResult = Code;
@@ -127,35 +167,45 @@ struct OperandArgs {
   i64 stride;
   /// Of the decoder, and along k for the sums (KScale).
   ScaleArgs decode, fold;
+  /// Zero points of the decoder.
+  ScaleArgs zeros;
 };
 
-/// The scales of an operand, read at its rows (from `row0` on) and k.
+/// The scales and zero points of an operand, read at its rows (from `row0` on)
+/// and k.
 template <class Decode, bool = Decode::kHasScales> struct DecodeScales {
-  HK_MEM DecodeScales(const ScaleArgs &, i64, i64) {}
+  HK_MEM DecodeScales(const OperandArgs &, i64, i64) {}
   HK_MEM void moveBy(i64) {}
 };
 template <class Decode> struct DecodeScales<Decode, true> {
-  Global<const Storage<Decode::kScale>> data;
-  i64 strideRow, strideK, row0, lastRow;
+  ScaleArgs scales, zeros;
+  i64 row0, lastRow;
 
-  HK_MEM DecodeScales(const ScaleArgs &args, i64 row0, i64 rows)
-      : data((Global<const Storage<Decode::kScale>>)(args.data)),
-        strideRow(args.strideRow), strideK(args.strideK), row0(row0),
-        lastRow(rows - 1) {}
+  HK_MEM DecodeScales(const OperandArgs &args, i64 row0, i64 rows)
+      : scales(args.decode), zeros(args.zeros), row0(row0), lastRow(rows - 1) {}
 
   HK_MEM void moveBy(i64 rows) { row0 += rows; }
 
   /// Of row0 + row and k < kEnd; what lies outside has the scale of the edge,
   /// as its elements are zeros.
-  HK_MEM float at(i64 row, i64 k, i64 kEnd) const {
+  HK_MEM ScaleOf<1> at(i64 row, i64 k, i64 kEnd) const {
     i64 r = row0 + row, d = k < kEnd ? k : kEnd - 1;
     r = r < lastRow ? r : lastRow;
+    ScaleOf<1> of = {read<Decode::kScale>(scales, r, d), 0.f};
+    if constexpr (Decode::kHasZeros)
+      of.zero = read<Decode::kZero>(zeros, r, d);
+    return of;
+  }
+
+private:
+  template <DType D>
+  HK_MEM static float read(const ScaleArgs &args, i64 row, i64 k) {
     i64 index = 0;
     if constexpr (Decode::kRows != 0)
-      index += r / Decode::kRows * strideRow;
+      index += row / Decode::kRows * args.strideRow;
     if constexpr (Decode::kDepth != 0)
-      index += d / Decode::kDepth * strideK;
-    return loadScalar<Decode::kScale>(data, index);
+      index += k / Decode::kDepth * args.strideK;
+    return float(loadScalar<D>((Global<const Storage<D>>)(args.data), index));
   }
 };
 

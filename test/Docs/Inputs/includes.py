@@ -26,7 +26,8 @@ LAYERS = {
                  ["passes", "families", "reference", "analyses", "dialect", "contract", "module interface"]),
     "hk-run": (["tools/hk-run"], ["contract", "module interface"]),
     "hk-run --check": (["tools/hk-run/check"], ["hk-run", "compiler", "passes", "reference", "analyses", "dialect", "contract"]),
-    "tools": (["tools"], ["compiler", "passes", "families", "reference", "analyses", "dialect", "contract"]),
+    "import": (["lib/Import", "include/hk/Import"], ["dialect", "contract"]),
+    "tools": (["tools"], ["import", "compiler", "passes", "families", "reference", "analyses", "dialect", "contract"]),
     "examples": (["examples"], ["module interface"]),
 }
 # Where the builds look, besides the folder of the file itself.

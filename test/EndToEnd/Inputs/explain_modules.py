@@ -21,15 +21,12 @@ for path in sys.argv[1:]:
     launches = {f["name"]: f["launches"] for f in record["functions"]}
     fused = {int(d["location"].split(":")[-2]) for d in record["decisions"] for c in d["candidates"]
              if d["kind"] == "fuse" and c["reason"] == "accepted" and not c["what"].startswith("start")}
-    name, lines, activation = "", {}, None
+    name, lines = "", {}
     for number, line in enumerate(open(path), 1):
         match = re.match(r"func\.func @(\w+)", line)
         name = match[1] if match else name
-        # Not those of a region, and a gate written as two is one operator.
-        operator = re.match(r"  %[^=]* = hk\.(?!constant)(\w+)", line)
-        gate = activation and operator and operator[1] == "mul" and f"{activation[1]}," in line
-        activation = re.match(r"  (%\w+) = hk\.(?:silu|gelu|gelu_tanh|relu) ", line)
-        if name and operator and not gate:
+        # Not those of a region.
+        if name and re.match(r"  %[^=]* = hk\.(?!constant)\w+", line):
             lines.setdefault(name, []).append(number)
     for name, numbers in lines.items():
         if len(numbers) > launches[name]:

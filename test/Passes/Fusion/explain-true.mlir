@@ -13,6 +13,16 @@
 // JSON-DAG: "partner":"\"{{[^"]*}}explain-true.mlir\":
 // JSON-DAG: "saved_bytes":2048
 
+// A gate written as its halves says that it became one operator.
+// CHECK: fused: hk.mul / become hk.gated_activation: it multiplies the activation of one half of a tensor by the other at {{.*}}, the other at
+func.func @halves(%x: tensor<8x64xbf16>) -> tensor<8x32xbf16> {
+  %g = tensor.extract_slice %x[0, 0] [8, 32] [1, 1] : tensor<8x64xbf16> to tensor<8x32xbf16>
+  %u = tensor.extract_slice %x[0, 32] [8, 32] [1, 1] : tensor<8x64xbf16> to tensor<8x32xbf16>
+  %a = hk.silu %g : tensor<8x32xbf16>
+  %y = hk.mul %a, %u : tensor<8x32xbf16>
+  return %y : tensor<8x32xbf16>
+}
+
 // CHECK: not fused (other-family): hk.matmul / join hk.silu: hk.matmul is computed by a gemm kernel, which reads its operands from memory at {{.*}}, the other at
 func.func @operand_read_twice(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<8x64xbf16>, tensor<8x64xbf16>) {
   %0 = hk.silu %x : tensor<8x64xbf16>
@@ -28,11 +38,18 @@ func.func @view_of_a_product(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> t
   return %2 : tensor<32x8xbf16>
 }
 
-// CHECK: not fused (not-an-epilogue): hk.quantize_mx / join hk.matmul: hk.quantize_mx is not computed behind a product's tile
-func.func @groups_of_columns(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU>) {
+// CHECK: not fused (unsupported-shape): hk.quantize / join hk.matmul: hk.quantize has groups of 16 columns; products quantise groups of 32, 64 and 128
+func.func @groups_of_columns(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<8x64xi8>, tensor<8x4xf32>) {
   %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
-  %q, %s = hk.quantize_mx ocp %0 : tensor<8x64xbf16> -> tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU>
-  return %q, %s : tensor<8x64xf4E2M1FN>, tensor<8x2xf8E8M0FNU>
+  %q, %s = hk.quantize per_group %0 group 16 : tensor<8x64xbf16> -> tensor<8x64xi8>, tensor<8x4xf32>
+  return %q, %s : tensor<8x64xi8>, tensor<8x4xf32>
+}
+
+// CHECK: not fused (unsupported-shape): hk.quantize_mx / join hk.matmul: hk.quantize_mx stores two elements of fp4 at a time, and the last group of columns is not whole
+func.func @half_a_group(%x: tensor<8x64xbf16>, %w: tensor<64x80xbf16>) -> (tensor<8x80xf4E2M1FN>, tensor<8x3xf8E8M0FNU>) {
+  %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x80xbf16> -> tensor<8x80xbf16>
+  %q, %s = hk.quantize_mx ocp %0 : tensor<8x80xbf16> -> tensor<8x80xf4E2M1FN>, tensor<8x3xf8E8M0FNU>
+  return %q, %s : tensor<8x80xf4E2M1FN>, tensor<8x3xf8E8M0FNU>
 }
 
 // Two equal layers: a line for both.
@@ -49,6 +66,20 @@ func.func @fused(%x: tensor<8x64xbf16>, %n: tensor<64xbf16>) -> tensor<8x64xbf16
   %0 = hk.silu %x : tensor<8x64xbf16>
   %1 = hk.rms_norm %0, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16>
   return %1 : tensor<8x64xbf16>
+}
+
+// The slower ways through registers are told, too: an operator that is right but slow.
+// CHECK-DAG: not used (unsupported-shape): hk.matmul / copy the right operand straight into LDS: its rows do not run along k: it is transposed in registers; store it with k as the last dim at
+// CHECK-DAG: not used (unsupported-dtype): hk.matmul / copy the left operand straight into LDS: f8E4M3FN is converted to bf16, which gfx942 multiplies instead at
+// CHECK-DAG: not used (unaligned): hk.matmul / copy the right operand straight into LDS: its rows begin at multiples of 8 bytes, not of 16 at
+func.func @other_flavour(%x: tensor<8x64xf8E4M3FN>, %w: tensor<64x64xf8E4M3FN>) -> tensor<8x64xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<8x64xf8E4M3FN>, tensor<64x64xf8E4M3FN> -> tensor<8x64xbf16>
+  return %0 : tensor<8x64xbf16>
+}
+func.func @odd_k(%x: tensor<8x64xbf16>, %w: tensor<16x60xbf16>) -> tensor<8x16xbf16> {
+  %a = tensor.extract_slice %x[0, 0] [8, 60] [1, 1] : tensor<8x64xbf16> to tensor<8x60xbf16>
+  %0 = hk.matmul %a, %w transpose_b : tensor<8x60xbf16>, tensor<16x60xbf16> -> tensor<8x16xbf16>
+  return %0 : tensor<8x16xbf16>
 }
 
 // CHECK: advice (not-an-epilogue): pointwise operators on the whole result fuse

@@ -20,7 +20,7 @@ func.func @mx_along_the_other_axis(%x: tensor<64x96xbf16>) -> (tensor<96x64xf4E2
   return %q, %s : tensor<96x64xf4E2M1FN>, tensor<96x2xf8E8M0FNU>
 }
 
-// CHECK: not fused (unsupported-shape): hk.quantize / merge with hk.quantize_mx: fp4 beside groups of 3, an odd number
+// CHECK: not fused (unsupported-shape): hk.quantize / merge with hk.quantize_mx: elements of 4 bits beside groups of 3, an odd number
 func.func @fp4_beside_odd_groups(%x: tensor<?x96xbf16>) -> (tensor<?x96xf4E2M1FN>, tensor<?x3xf8E8M0FNU>, tensor<?x96xi8>, tensor<?x32xf32>) {
   %q, %s = hk.quantize_mx ocp_ceil %x : tensor<?x96xbf16> -> tensor<?x96xf4E2M1FN>, tensor<?x3xf8E8M0FNU>
   %p, %t = hk.quantize per_group %x group 3 : tensor<?x96xbf16> -> tensor<?x96xi8>, tensor<?x32xf32>

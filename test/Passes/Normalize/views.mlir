@@ -3,7 +3,7 @@
 // RUN: hk-opt -hk-normalize -canonicalize -cse %s | FileCheck %s
 // RUN: hk-compile %s --target=gfx942 --explain --emit=mlir -o - | FileCheck %s --check-prefix=LAUNCHES
 
-// LAUNCHES: 1 launches in @join, 1 launches in @unit, 1 launches in @result, 1 launches in @cache, 1 launches in @broadcast, 1 launches in @heads, 1 launches in @slices, 1 launches in @repeated_rows, 1 launches in @steps, 1 launches in @one_sequence, 2 launches in @each_row_again, 1 launches in @table_rows, 1 launches in @returned_twice, 1 launches in @combined
+// LAUNCHES: 1 launches in @join, 1 launches in @unit, 1 launches in @result, 1 launches in @cache, 1 launches in @broadcast, 1 launches in @heads, 1 launches in @slices, 1 launches in @repeated_rows, 1 launches in @steps, 1 launches in @one_sequence, 2 launches in @each_row_again, 1 launches in @table_rows, 1 launches in @returned_twice, 1 launches in @combined, 1 launches in @pair_weights, 2 launches in @pairs_apart
 
 // CHECK-LABEL: func @join
 // CHECK: %[[X:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2]]
@@ -180,4 +180,36 @@ func.func @combined(%p: tensor<2x4x8x64xf32>) -> tensor<32x64xbf16> {
   %f = tensor.collapse_shape %y [[0, 1], [2]] : tensor<4x8x64xbf16> into tensor<32x64xbf16>
   %n = hk.l2_norm %f epsilon 1.0e-05 : tensor<32x64xbf16>
   return %n : tensor<32x64xbf16>
+}
+
+// A weight for each row of a pair, seen as [T, 2, 1]: its rows become one dim, and the
+// 1 stays.
+// CHECK-LABEL: func @pair_weights
+// CHECK: %[[F:.*]] = tensor.collapse_shape %arg1 {{\[\[}}0, 1]]
+// CHECK: %[[V:.*]] = tensor.expand_shape %[[F]] {{\[\[}}0, 1]]
+// CHECK: %[[C:.*]] = hk.cast %arg0 : tensor<?x256xbf16>
+// CHECK: hk.mul %[[C]], %[[V]] : tensor<?x256xf32>, tensor<?x1xf32>
+func.func @pair_weights(%x: tensor<?x256xbf16>, %w: tensor<?x2xf32>) -> tensor<?x2x256xf32> {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %w, %c0 : tensor<?x2xf32>
+  %e = tensor.expand_shape %x [[0, 1], [2]] output_shape [%t, 2, 256] : tensor<?x256xbf16> into tensor<?x2x256xbf16>
+  %v = tensor.expand_shape %w [[0], [1, 2]] output_shape [%t, 2, 1] : tensor<?x2xf32> into tensor<?x2x1xf32>
+  %c = hk.cast %e : tensor<?x2x256xbf16> -> tensor<?x2x256xf32>
+  %y = hk.mul %c, %v : tensor<?x2x256xf32>, tensor<?x2x1xf32>
+  return %y : tensor<?x2x256xf32>
+}
+
+// The same behind an operator of [T, 2].
+// CHECK-LABEL: func @pairs_apart
+// CHECK: hk.sigmoid
+// CHECK: hk.mul
+func.func @pairs_apart(%x: tensor<?x256xf32>, %w: tensor<?x2x1xf32>) -> tensor<?x2x256xf32> {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %w, %c0 : tensor<?x2x1xf32>
+  %f = tensor.collapse_shape %w [[0], [1, 2]] : tensor<?x2x1xf32> into tensor<?x2xf32>
+  %s = hk.sigmoid %f : tensor<?x2xf32>
+  %v = tensor.expand_shape %s [[0], [1, 2]] output_shape [%t, 2, 1] : tensor<?x2xf32> into tensor<?x2x1xf32>
+  %e = tensor.expand_shape %x [[0, 1], [2]] output_shape [%t, 2, 256] : tensor<?x256xf32> into tensor<?x2x256xf32>
+  %y = hk.mul %e, %v : tensor<?x2x256xf32>, tensor<?x2x1xf32>
+  return %y : tensor<?x2x256xf32>
 }

@@ -1,6 +1,6 @@
 // RUN: hk-opt -hk-check-signature -split-input-file -verify-diagnostics %s
 
-// expected-error @+1 {{'func.func' op expected argument #1 to be a ranked tensor of f32, bf16, f16, i1, i8, i16, i32, i64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU or f4E2M1FN, but got 'f32'}}
+// expected-error @+1 {{'func.func' op expected argument #1 to be a ranked tensor of f32, bf16, f16, i1, i4, ui4, i8, i16, i32, i64, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU or f4E2M1FN, but got 'f32'}}
 func.func @scalar(%x: tensor<4xf32>, %y: f32) {
   return
 }
@@ -95,4 +95,11 @@ func.func @chain(%v: tensor<?x2x64xbf16>, %s: tensor<?xi32>, %cache: tensor<1x51
   %c = hk.kv_cache_write %v, %s into %cache : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
   %d = hk.kv_cache_write %v, %s into %c : tensor<?x2x64xbf16>, tensor<?xi32>, tensor<1x512x2x64xbf16>
   return %d : tensor<1x512x2x64xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expected the last size of argument #0 to be static and even for 'ui4', but got 'tensor<4x?xui4>'}}
+func.func @packed(%x: tensor<4x?xui4>) {
+  return
 }

@@ -65,3 +65,24 @@ func.func @small_and_padded(%x: tensor<?x256xf32>) -> tensor<?x512xf32> {
   %y = hk.matmul %b, %p : tensor<?x256xbf16>, tensor<256x512xbf16> -> tensor<?x512xf32>
   return %y : tensor<?x512xf32>
 }
+
+// Zero points of 128 KiB, twice what the file has: little beside 4 MiB of codes.
+// The codes themselves stay in 4 bits.
+// CHECK-LABEL: func @zero_points
+// CHECK-NOT: hk.cast
+// CHECK-NOT: hk.add
+// CHECK: hk.dequantize %{{.*}} group 64 : tensor<2048x4096xui4>, tensor<2048x64xf16>, tensor<2048x64xi8>
+hk.weight @codes4 "codes4" : tensor<2048x4096xui4>
+hk.weight @scale4 "scale4" : tensor<2048x64xf16>
+hk.weight @zeros4 "zeros4" : tensor<2048x64xui4>
+func.func @zero_points(%x: tensor<?x4096xf16>) -> tensor<?x2048xf16> {
+  %c = hk.weight_ref @codes4 : tensor<2048x4096xui4>
+  %s = hk.weight_ref @scale4 : tensor<2048x64xf16>
+  %z = hk.weight_ref @zeros4 : tensor<2048x64xui4>
+  %zi = hk.cast %z : tensor<2048x64xui4> -> tensor<2048x64xi8>
+  %one = hk.constant 1 : tensor<i8>
+  %zp = hk.add %zi, %one : tensor<2048x64xi8>, tensor<i8>
+  %w = hk.dequantize %c, %s, %zp group 64 : tensor<2048x4096xui4>, tensor<2048x64xf16>, tensor<2048x64xi8> -> tensor<2048x4096xf16>
+  %y = hk.matmul %x, %w transpose_b : tensor<?x4096xf16>, tensor<2048x4096xf16> -> tensor<?x2048xf16>
+  return %y : tensor<?x2048xf16>
+}

@@ -450,6 +450,34 @@ TEST(Io, Fp4PutsTheEvenElementInTheLowNibble) {
   EXPECT_EQ(hk::loadScalar<DType::F4E2M1FN>(memory, 5), -1.f);
 }
 
+template <DType D, int V> static void checkNibbles(int least) {
+  uint8_t memory[16] = {};
+  Vec<int, V> v, back;
+  for (int i = 0; i < 16; i += V) {
+    for (int e = 0; e < V; ++e)
+      v[e] = least + i + e;
+    hk::store<D, V>(memory, i, v);
+    back = hk::load<D, V>(memory, i);
+    for (int e = 0; e < V; ++e) {
+      EXPECT_EQ(back[e], least + i + e);
+      EXPECT_EQ(hk::loadScalar<D>(memory, i + e), least + i + e);
+      EXPECT_EQ(memory[(i + e) / 2] >> (e % 2 * 4) & 15, (least + i + e) & 15);
+    }
+  }
+  back = hk::loadMasked<D, V>(memory, 0, 2);
+  for (int e = 2; e < V; ++e)
+    EXPECT_EQ(back[e], 0);
+}
+
+TEST(Io, IntegersOfFourBitsLieAsFp4Does) {
+  checkNibbles<DType::I4, 2>(-8);
+  checkNibbles<DType::I4, 8>(-8);
+  checkNibbles<DType::I4, 16>(-8);
+  checkNibbles<DType::UI4, 2>(0);
+  checkNibbles<DType::UI4, 4>(0);
+  checkNibbles<DType::UI4, 16>(0);
+}
+
 TEST(Reduce, MagnitudeMaxPutsNanAboveInfinity) {
   Vec<float, 2> a = {1.f, INFINITY}, b = {2.f, NAN};
   auto m = hk::MagnitudeMax::apply<Vec<float, 2>>(a, b);

@@ -57,6 +57,20 @@ std::string temporaryFile(const char *name) {
 
 } // namespace
 
+TEST(Values, IntegersOfFourBitsShareBytes) {
+  HostTensor tensor = scalar(DType::I4);
+  tensor.setInteger(0, -8);
+  tensor.setInteger(1, 7);
+  EXPECT_EQ(tensor.bytes, (std::vector<uint8_t>{0x78}));
+  EXPECT_EQ(tensor.get(0), -8);
+  EXPECT_EQ(tensor.get(1), 7);
+  tensor.dtype = DType::UI4;
+  EXPECT_EQ(tensor.get(0), 8);
+  tensor.setInteger(0, 15);
+  EXPECT_EQ(tensor.get(0), 15);
+  EXPECT_EQ(tensor.get(1), 7);
+}
+
 TEST(Values, HaveTheCodesOfTheirFormats) {
   EXPECT_EQ(encode(DType::F32, 1.0), 0x3f800000u);
   EXPECT_EQ(encode(DType::BF16, 1.0), 0x3f80u);

@@ -73,6 +73,14 @@ TEST(Bytes, KnownCodes) {
   t.dtype = DType::F4E2M1FN;
   t.values = {0.5, -6, 1, -0.0};
   EXPECT_EQ(toBytes(t), (std::vector<uint8_t>{0xF1, 0x82}));
+  t.dtype = DType::I4;
+  t.values = {-8, 7, -1, 0};
+  EXPECT_EQ(toBytes(t), (std::vector<uint8_t>{0x78, 0x0F}));
+  EXPECT_EQ(fromBytes(DType::I4, {4}, toBytes(t))->values, t.values);
+  t.dtype = DType::UI4;
+  t.values = {15, 0, 8, 1};
+  EXPECT_EQ(toBytes(t), (std::vector<uint8_t>{0x0F, 0x18}));
+  EXPECT_EQ(fromBytes(DType::UI4, {4}, toBytes(t))->values, t.values);
   t.dtype = DType::F8E8M0FNU;
   t.values = {1, 0x1p-127, 0x1p127, kNaN};
   EXPECT_EQ(toBytes(t), (std::vector<uint8_t>{127, 0, 254, 255}));

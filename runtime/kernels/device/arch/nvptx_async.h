@@ -109,6 +109,29 @@ HK_DEV void clearLds16(u32 at) {
                : "memory");
 }
 
+/// Two words to LDS at `to`.
+HK_DEV void storeLds8(u32 to, u32 first, u32 second) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(first),
+               "r"(second)
+               : "memory");
+}
+/// The same to any block of the cluster; `done` there is told of the 8 bytes.
+/// Both are clusterAddress()es.
+HK_DEV void sendLds8(u32 to, u32 first, u32 second, u32 done) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::"
+               "bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to),
+               "r"(first), "r"(second), "r"(done)
+               : "memory");
+}
+/// Four 8x8 matrices of 16 bits, of which each lane of the warp holds two
+/// elements; lane l has the LDS address of row l % 8 of matrix l / 8.
+HK_DEV void storeMatrices(u32 to, const u32 (&v)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], "
+               "{%1, %2, %3, %4};" ::"r"(to),
+               "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
+               : "memory");
+}
+
 HK_DEV u32 clusterRank() {
   u32 rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));

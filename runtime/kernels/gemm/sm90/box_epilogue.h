@@ -78,10 +78,7 @@ template <class Config> struct BoxEpilogue {
       waveBarrier();
       HK_UNROLL for (int c = 0; c < kColumns / 16; ++c) {
         u32 to = box + swizzled<kBulkRowBytes>(row, (c * 2 + side) * 16);
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], "
-                     "{%1, %2, %3, %4};" ::"r"(to),
-                     "r"(v[c][0]), "r"(v[c][1]), "r"(v[c][2]), "r"(v[c][3])
-                     : "memory");
+        storeMatrices(to, v[c]);
       }
       publishToCopies();
       waveBarrier();

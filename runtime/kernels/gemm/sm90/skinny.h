@@ -124,8 +124,7 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
                 Keep::Short);
       });
       loadBox(lds.stageA(stage), maps[0], full,
-              BoxPlace{at.k0 + step * T.bk, int(at.row), at.batch},
-              Keep::Long);
+              BoxPlace{at.k0 + step * T.bk, int(at.row), at.batch}, Keep::Long);
     }
     HK_MEM void run() const {
       Ring ring;
@@ -212,14 +211,9 @@ template <class Problem, int Cluster, bool SharedB> struct Skinny {
         u32 first = bitCast<u32>(d[i * 4 + h * 2]);
         u32 second = bitCast<u32>(d[i * 4 + h * 2 + 1]);
         if constexpr (Cluster > 1)
-          asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::"
-                       "bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to + i * 32),
-                       "r"(first), "r"(second), "r"(bar)
-                       : "memory");
+          sendLds8(to + i * 32, first, second, bar);
         else
-          asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to + i * 32),
-                       "r"(first), "r"(second)
-                       : "memory");
+          storeLds8(to + i * 32, first, second);
       }
     }
   }

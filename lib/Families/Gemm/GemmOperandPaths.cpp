@@ -1,0 +1,76 @@
+//===- GemmOperandPaths.cpp - How the operands of a product reach LDS -----===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An operand whose rows lie as they are multiplied is copied straight into LDS;
+// any other goes through registers, where it is decoded, converted or
+// transposed. That is right, but slower, so the log says it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GemmKernel.h"
+
+#include "hk/Contract/Grid.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static std::string nameOf(::hk::DType type, MLIRContext *context) {
+  std::string text;
+  llvm::raw_string_ostream(text) << typeOf(type, context);
+  return text;
+}
+
+Verdict mlir::hk::copyVerdict(const GemmOperand &operand, ::hk::DType type,
+                              const ::hk::Target &target,
+                              int64_t rowAlignment) {
+  MLIRContext *context = operand.data.getContext();
+  if (operand.isDecoded())
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "it is decoded on the way to LDS");
+  if (operand.type() != type)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           nameOf(operand.type(), context) +
+                               " is converted to " + nameOf(type, context) +
+                               ", which " + Twine(target.name) +
+                               " multiplies instead");
+  if (!operand.isKContiguous())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "its rows do not run along k: it is transposed in "
+                           "registers; store it with k as the last dim");
+  if (int64_t known = operandAlignment(operand, rowAlignment); known < 16)
+    return Verdict::refuse(Reason::Unaligned,
+                           "its rows begin at multiples of " + Twine(known) +
+                               " bytes, not of 16");
+  if (operand.gathered && !::hk::copiesGatheredRows(target))
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "its rows are gathered by index");
+  return Verdict::accept();
+}
+
+void mlir::hk::noteStagedOperands(GemmKernel gemm, const ::hk::Target &target,
+                                  int64_t alignA, int64_t alignB,
+                                  DecisionLog &log) {
+  auto kernel = gemm.matmul->getParentOfType<KernelOp>();
+  // The problem of a joint kernel was a kernel of its own before.
+  if (target.arch == ::hk::Arch::Host || kernel.getLaunched() != kernel)
+    return;
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  ::hk::DType type = gemmOperandType(target, a.result, b.result);
+  Decision decision{DecisionKind::Plan,
+                    gemm.matmul.getLoc(),
+                    gemm.matmul->getName().getStringRef().str(),
+                    {},
+                    /*chosen=*/-1};
+  for (auto [operand, align, what] :
+       {std::tuple(&a, alignA, "copy the left operand straight into LDS"),
+        std::tuple(&b, alignB, "copy the right operand straight into LDS")})
+    if (Verdict verdict = copyVerdict(*operand, type, target, align);
+        !verdict.accepted())
+      decision.candidates.push_back({what, std::move(verdict)});
+  if (!decision.candidates.empty())
+    log.add(std::move(decision));
+}

@@ -1,0 +1,197 @@
+//===- Attention.cpp - Attention of ONNX ----------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Attention (opset 23) and ORT's MultiHeadAttention; caches are in
+// GroupQueryAttention.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Heads.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::importer;
+
+/// Input `i` as heads [B, S, H, D] (`byToken`) or [B, H, S, D]; it is either
+/// [B, H, S, D] or [B, S, H * D].
+static FailureOr<Tensor> headsOf(Node &node, size_t i, int64_t heads,
+                                 bool byToken) {
+  HK_TRY(x, node.tensor(i));
+  Tensor made = x;
+  bool isByToken = x.rank() == 3;
+  if (isByToken) {
+    HK_TRY(parted, partHeads(node, x, heads));
+    made = parted;
+  } else if (x.rank() != 4) {
+    return node.error() << "expected input #" << i
+                        << " to have 3 or 4 dims, but got "
+                        << node.describe(x.shape);
+  }
+  return isByToken == byToken ? FailureOr<Tensor>(made)
+                              : node.transpose(made, {0, 2, 1, 3});
+}
+
+/// What came before, then the new keys or values, which is also a result.
+static FailureOr<Tensor> withPast(Node &node, size_t past, size_t present,
+                                  const Tensor &x) {
+  Tensor whole = x;
+  if (node.has(past)) {
+    HK_TRY(before, node.tensor(past));
+    HK_TRY(both, node.concat(2, {before, x}));
+    whole = both;
+  }
+  if (node.wants(present) && failed(node.result(present, whole)))
+    return failure();
+  return whole;
+}
+
+/// ONNX's is_causal: query i sees keys up to i plus those of the past. hk's
+/// last query sees the last key, so that keys behind the last query go away.
+static LogicalResult alignCausal(Node &node, Attention &a, bool hasPast) {
+  a.causal = true;
+  if (hasPast)
+    return success();
+  const Size queries = a.query.shape[1], keys = a.key.shape[2];
+  if (queries == keys)
+    return success();
+  Size extra = keys - queries;
+  std::optional<int64_t> known = extra.getConstant();
+  if (!known || *known < 0)
+    return node.error() << "expected at least as many keys as queries under "
+                           "is_causal, but got "
+                        << node.graph.symbols.describe(keys) << " and "
+                        << node.graph.symbols.describe(queries);
+  for (Tensor *side : {&a.key, &a.value}) {
+    HK_TRY(cut, node.slice(*side, 2, 0, queries));
+    *side = cut;
+  }
+  if (a.mask && a.mask->rank() > 0 && !a.mask->shape.back().isConstant(1)) {
+    HK_TRY(cut, node.slice(*a.mask, a.mask->rank() - 1, 0, queries));
+    a.mask = cut;
+  }
+  return success();
+}
+
+static LogicalResult attention(Node &node) {
+  if (failed(node.only("qk_matmul_output_mode", 0, "scores are not kept")))
+    return failure();
+  if (node.wants(3))
+    return node.error() << "output #3, the scores, is not supported: they are "
+                           "never in memory";
+  node.integer("softmax_precision", 1); // always f32
+  int64_t qHeads = node.integer("q_num_heads", 0),
+          kvHeads = node.integer("kv_num_heads", 0);
+  bool packed = node.input(0).shape.size() == 3;
+  Attention a;
+  HK_TRY(q, headsOf(node, 0, qHeads, /*byToken=*/true));
+  HK_TRY(k, headsOf(node, 1, kvHeads, /*byToken=*/false));
+  HK_TRY(v, headsOf(node, 2, kvHeads, /*byToken=*/false));
+  HK_TRY(keys, withPast(node, 4, 1, k));
+  HK_TRY(values, withPast(node, 5, 2, v));
+  a.query = q, a.key = keys, a.value = values;
+  a.headMajor = true;
+  if (node.hasAttribute("scale"))
+    a.scale = node.real("scale", 0);
+  a.softcap = node.real("softcap", 0);
+  if (node.has(3)) {
+    HK_TRY(mask, node.tensor(3));
+    if (a.softcap != 0)
+      return node.error() << "attribute 'softcap' together with a mask is not "
+                             "supported: hk caps scores before it masks";
+    a.mask = mask;
+  }
+  if (node.has(6)) {
+    HK_TRY(lengths, node.tensor(6));
+    HK_TRY(narrow, node.cast(lengths, kInt32));
+    a.lengths = narrow.value;
+  }
+  if (node.integer("is_causal", 0)) {
+    if (a.lengths)
+      return node.error() << "attribute 'is_causal' together with "
+                             "nonpad_kv_seqlen is not supported";
+    if (failed(alignCausal(node, a, node.has(4))))
+      return failure();
+  }
+  HK_TRY(made, attend(node, a));
+  FailureOr<Tensor> result =
+      packed ? joinHeads(node, made) : node.transpose(made, {0, 2, 1, 3});
+  return failed(result) ? failure() : node.result(0, *result);
+}
+
+/// com.microsoft.MultiHeadAttention of separate queries, keys and values
+/// [B, S, H * D]. Inputs: q, k, v, bias, key_padding_mask, attention_bias.
+static LogicalResult multiHead(Node &node) {
+  int64_t heads = node.integer("num_heads", 0);
+  if (double filter = node.real("mask_filter_value", -10000); filter > -1e3)
+    return node.error() << "expected attribute 'mask_filter_value' to be far "
+                           "below every score, but got "
+                        << filter;
+  for (size_t i = 6; i < node.numInputs(); ++i)
+    if (node.has(i))
+      return node.error() << "input #" << i << ", of a cache, is not supported";
+  Attention a;
+  Tensor *parts[] = {&a.query, &a.key, &a.value};
+  Size offset(0);
+  for (size_t i = 0; i < 3; ++i) {
+    HK_TRY(x, node.tensor(i));
+    if (x.rank() != 3)
+      return node.error() << "expected separate queries, keys and values of "
+                             "three dims, but got "
+                          << node.describe(x.shape);
+    Tensor row = x;
+    if (node.has(3)) {
+      HK_TRY(bias, node.tensor(3));
+      if (bias.rank() != 1)
+        return node.error() << "expected a bias of one dim, but got "
+                            << node.describe(bias.shape);
+      HK_TRY(part, node.slice(bias, 0, offset, x.shape[2]));
+      HK_TRY(sum, node.binary<AddOp>(x, part));
+      row = sum;
+      offset = offset + x.shape[2];
+    }
+    HK_TRY(parted, partHeads(node, row, heads));
+    *parts[i] = parted;
+  }
+  if (node.has(4)) {
+    HK_TRY(lengths, node.tensor(4));
+    if (lengths.rank() != 1 || lengths.dtype != kInt32 ||
+        lengths.shape[0] != a.query.shape[0])
+      return node.error() << "expected key_padding_mask to hold the length of "
+                             "each sequence, int32 [batch], but got "
+                          << dtypeName(lengths.dtype) << " "
+                          << node.describe(lengths.shape);
+    a.lengths = lengths.value;
+  }
+  if (node.has(5)) {
+    HK_TRY(mask, node.tensor(5));
+    a.mask = mask;
+  }
+  if (double scale = node.real("scale", 0); scale != 0)
+    a.scale = scale;
+  if (node.integer("unidirectional", 0)) {
+    if (a.query.shape[1] != a.key.shape[1])
+      return node.error() << "expected as many keys as queries with attribute "
+                             "'unidirectional'";
+    a.causal = true;
+  }
+  HK_TRY(made, attend(node, a));
+  HK_TRY(result, joinHeads(node, made));
+  return node.result(0, result);
+}
+
+ArrayRef<Operator> mlir::hk::importer::attentionOperators() {
+  constexpr const char *kMs = "com.microsoft";
+  static const Operator table[] = {
+      {"", "Attention", 23, 3, 7, attention,
+       "no scores as a result, no softcap with a mask"},
+      {kMs, "MultiHeadAttention", 1, 3, 8, multiHead,
+       "separate inputs, lengths as the padding mask, no cache"},
+      {kMs, "GroupQueryAttention", 1, 1, 16, groupQueryAttention,
+       "a cache of known size (--dim), written in place; no quantised cache"},
+  };
+  return table;
+}

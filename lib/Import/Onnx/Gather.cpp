@@ -1,0 +1,187 @@
+//===- Gather.cpp - Gathers and selections of ONNX ------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Elements by index. An index below zero counts from the end in ONNX and gives
+// a zero in hk, so that it is moved up first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Node.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::importer;
+
+/// Indices into a dim, from 0.
+static FailureOr<Tensor> positive(Node &node, size_t i, const Size &dim) {
+  const Item &item = node.input(i);
+  if (item.dtype != kInt32 && item.dtype != kInt64)
+    return node.error() << "expected indices of int32 or int64, but got "
+                        << dtypeName(item.dtype);
+  // Numbers of the file are looked at here.
+  if (item.data &&
+      llvm::none_of(llvm::seq<int64_t>(0, item.data->getNumElements()),
+                    [&](int64_t k) { return item.data->integer(k) < 0; }))
+    return node.tensor(i);
+  HK_TRY(indices, node.tensor(i));
+  std::optional<int64_t> size = dim.getConstant();
+  if (!size)
+    return node.error() << "expected the gathered dim to have a known size, "
+                           "since an index may be negative, but got "
+                        << node.graph.symbols.describe(dim);
+  HK_TRY(zero, node.scalar(0, indices.dtype));
+  HK_TRY(count, node.scalar(*size, indices.dtype));
+  HK_TRY(moved, node.binary<AddOp>(indices, count));
+  HK_TRY(below, node.compare(ComparePredicate::lt, indices, zero));
+  return node.select(below, moved, indices);
+}
+
+/// Gather of integers that shapes decide.
+static std::optional<LogicalResult> gatherSizes(Node &node) {
+  const Item &item = node.input(0);
+  auto integers = node.graph.integersOf(item),
+       indices = node.graph.integersOf(node.input(1));
+  if (!integers || !indices || item.shape.size() != 1 || !item.integers)
+    return std::nullopt;
+  Item made;
+  made.dtype = item.dtype;
+  made.shape = node.input(1).shape;
+  made.integers.emplace();
+  for (const Size &at : *indices) {
+    int64_t count = integers->size();
+    HK_TRY(index, node.axis(at.getConstant().value_or(count), count));
+    made.integers->push_back((*integers)[index]);
+  }
+  return node.result(0, std::move(made));
+}
+
+static LogicalResult gather(Node &node) {
+  HK_TRY(axis, node.axis(node.integer("axis", 0), node.input(0).shape.size()));
+  if (auto done = gatherSizes(node))
+    return *done;
+  HK_TRY(x, node.tensor(0));
+  Shape shape(ArrayRef<Size>(x.shape).take_front(axis));
+  shape.append(node.input(1).shape);
+  shape.append(x.shape.begin() + axis + 1, x.shape.end());
+  // One known index is a slice.
+  auto known = node.graph.integersOf(node.input(1));
+  if (known && known->size() == 1 && known->front().getConstant()) {
+    int64_t at = *known->front().getConstant();
+    Size offset = at < 0 ? x.shape[axis] + at : Size(at);
+    if (Size over = offset - x.shape[axis] + 1;
+        over.getConstant().value_or(0) > 0 ||
+        offset.getConstant().value_or(0) < 0)
+      return node.error() << "expected an index into "
+                          << node.graph.symbols.describe(x.shape[axis])
+                          << " elements, but got " << at;
+    HK_TRY(cut, node.slice(x, axis, offset, 1));
+    HK_TRY(made, node.reshape(cut, shape));
+    return node.result(0, made);
+  }
+  HK_TRY(indices, positive(node, 1, x.shape[axis]));
+  // hk gathers along the first dim.
+  SmallVector<int64_t> toFront{axis}, back;
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (d != axis)
+      toFront.push_back(d);
+  HK_TRY(table, node.transpose(x, toFront));
+  Shape rows = indices.shape;
+  rows.append(table.shape.begin() + 1, table.shape.end());
+  HK_TRY(made, node.type(x.dtype, rows));
+  Tensor gathered{
+      GatherRowsOp::create(node.b, node.loc, made, table.value, indices.value),
+      x.dtype, rows};
+  int64_t indexRank = indices.rank();
+  for (int64_t d = 0; d < axis; ++d)
+    back.push_back(indexRank + d);
+  for (int64_t d = 0; d < indexRank; ++d)
+    back.push_back(d);
+  for (int64_t d = axis + indexRank; d < int64_t(rows.size()); ++d)
+    back.push_back(d);
+  HK_TRY(result, node.transpose(gathered, back));
+  return node.result(0, result);
+}
+
+static LogicalResult gatherElements(Node &node) {
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(axis, node.axis(node.integer("axis", 0), x.rank()));
+  HK_TRY(indices, positive(node, 1, x.shape[axis]));
+  if (indices.rank() != x.rank())
+    return node.error() << "expected indices of rank " << x.rank()
+                        << ", but got " << indices.rank();
+  // hk gathers along the last dim, of as many rows.
+  SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(0, x.rank()));
+  std::swap(swap[axis], swap.back());
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (d != axis && x.shape[d] != indices.shape[d])
+      return node.error() << "expected indices of " << node.describe(x.shape)
+                          << " but for dim " << axis << ", but got "
+                          << node.describe(indices.shape);
+  HK_TRY(table, node.transpose(x, swap));
+  HK_TRY(places, node.transpose(indices, swap));
+  HK_TRY(made, node.type(x.dtype, places.shape));
+  Tensor gathered{
+      GatherLastOp::create(node.b, node.loc, made, table.value, places.value),
+      x.dtype, places.shape};
+  HK_TRY(result, node.transpose(gathered, swap));
+  return node.result(0, result);
+}
+
+static LogicalResult topk(Node &node) {
+  HK_TRY(x, node.tensor(0));
+  if (!dtypeInfo(x.dtype)->isFloat)
+    return node.error() << "expected real elements, but got "
+                        << dtypeName(x.dtype);
+  HK_TRY(count, node.integers(1, "k"));
+  if (count.size() != 1 || count[0] < 1)
+    return node.error() << "expected one k of at least 1";
+  HK_TRY(axis, node.axis(node.integer("axis", -1), x.rank()));
+  bool largest = node.integer("largest", 1) != 0;
+  if (!node.integer("sorted", 1))
+    return node.error() << "expected attribute 'sorted' to be 1: hk fixes the "
+                           "order of the results";
+  if (x.shape[axis].getConstant().value_or(count[0]) < count[0])
+    return node.error() << "expected k to be at most "
+                        << node.graph.symbols.describe(x.shape[axis])
+                        << ", but got " << count[0];
+  SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(0, x.rank()));
+  std::swap(swap[axis], swap.back());
+  HK_TRY(rows, node.transpose(x, swap));
+  // The smallest are the largest of the negated.
+  Tensor ordered = rows;
+  if (!largest) {
+    HK_TRY(negated, node.unary<NegOp>(rows));
+    ordered = negated;
+  }
+  Shape shape = rows.shape;
+  shape.back() = count[0];
+  HK_TRY(valueType, node.type(x.dtype, shape));
+  HK_TRY(indexType, node.type(kInt64, shape));
+  auto op =
+      TopkOp::create(node.b, node.loc, TypeRange{valueType, indexType},
+                     ordered.value, TieRule::lowest_index, TopkOrder::by_value);
+  Tensor values{op.getValues(), x.dtype, shape};
+  if (!largest) {
+    HK_TRY(negated, node.unary<NegOp>(values));
+    values = negated;
+  }
+  Tensor indices{op.getIndices(), kInt64, shape};
+  HK_TRY(first, node.transpose(values, swap));
+  HK_TRY(second, node.transpose(indices, swap));
+  return failure(failed(node.result(0, first)) ||
+                 failed(node.result(1, second)));
+}
+
+ArrayRef<Operator> mlir::hk::importer::gatherOperators() {
+  static const Operator table[] = {
+      {"", "Gather", 1, 2, 2, gather, ""},
+      {"", "GatherElements", 11, 2, 2, gatherElements,
+       "indices of the input's sizes in the other dims"},
+      {"", "TopK", 10, 2, 2, topk, "sorted, of reals"},
+  };
+  return table;
+}

@@ -1,0 +1,233 @@
+//===- Graph.cpp - The walk over a graph ----------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks the graph as a whole, keeps the nodes that results need, imports them
+// in the order of the file. Nothing here recurses: depth is the model's choice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Node.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <onnx/onnx_pb.h>
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::importer;
+
+/// The oldest opset whose meaning the table of operators knows, and the newest.
+static constexpr int64_t kOldestOpset = 13, kNewestOpset = 24;
+
+GraphImporter::GraphImporter(Target &target, DataStore &store,
+                             const OnnxOptions &options, StringRef path,
+                             const ::onnx::ModelProto &model)
+    : builder(target.module->getContext()), store(store), options(options),
+      target(target), path(path.str()), model(model), graph(model.graph()) {}
+
+Location GraphImporter::locationOf(const Twine &text) const {
+  MLIRContext *context = builder.getContext();
+  return NameLoc::get(StringAttr::get(context, text),
+                      FileLineColLoc::get(context, path, 0, 0));
+}
+
+Location GraphImporter::locationOf(const ::onnx::NodeProto &node) const {
+  std::string name = node.name();
+  if (name.empty() && node.output_size() > 0)
+    name = node.output(0);
+  return locationOf(Twine("node '") + name + "' (" + node.op_type() + ")");
+}
+
+const Item *GraphImporter::find(StringRef name) const {
+  auto found = items.find(name);
+  return found == items.end() ? nullptr : &found->second;
+}
+
+LogicalResult GraphImporter::define(Location loc, StringRef name, Item item) {
+  if (!items.try_emplace(name, std::move(item)).second)
+    return emitError(loc, "expected value '")
+           << name << "' to be made once, but it is there already";
+  return success();
+}
+
+LogicalResult GraphImporter::checkOpsets() {
+  for (const auto &import : model.opset_import()) {
+    StringRef domain(import.domain());
+    if (domain == "ai.onnx")
+      domain = "";
+    int64_t version = import.version();
+    if (domain.empty() && (version < kOldestOpset || version > kNewestOpset))
+      return emitError(locationOf(Twine("the model")),
+                       "expected an opset from ")
+             << kOldestOpset << " to " << kNewestOpset << ", but got "
+             << version << "; convert the model, or export it for another one";
+    opsets[domain] = std::clamp<int64_t>(version, 0, 1 << 20);
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::checkCounts() {
+  uint64_t count = uint64_t(graph.node_size()) + graph.initializer_size() +
+                   graph.input_size() + graph.output_size();
+  if (count > options.maxNodes)
+    return emitError(locationOf(Twine("the model")), "expected at most ")
+           << options.maxNodes << " nodes and values, but got " << count;
+  if (graph.sparse_initializer_size() > 0)
+    return emitError(locationOf(Twine("the model")),
+                     "sparse initializers are not supported");
+  if (graph.output_size() == 0)
+    return emitError(locationOf(Twine("the model")), "it has no outputs");
+  return success();
+}
+
+LogicalResult GraphImporter::findLiveNodes() {
+  llvm::StringMap<int> maker;
+  for (int i = 0; i < graph.node_size(); ++i)
+    for (const std::string &name : graph.node(i).output())
+      if (!name.empty() && !maker.try_emplace(name, i).second)
+        return emitError(locationOf(graph.node(i)), "expected value '")
+               << name << "' to be made once, but it is there already";
+  std::vector<bool> isLive(graph.node_size());
+  std::vector<StringRef> wanted;
+  auto want = [&](StringRef name) {
+    if (!name.empty() && used.insert(name).second)
+      wanted.push_back(name);
+  };
+  for (const auto &output : graph.output())
+    want(output.name());
+  while (!wanted.empty()) {
+    StringRef name = wanted.back();
+    wanted.pop_back();
+    auto found = maker.find(name);
+    if (found == maker.end() || isLive[found->second])
+      continue;
+    isLive[found->second] = true;
+    for (const std::string &input : graph.node(found->second).input())
+      want(input);
+  }
+  for (int i = 0; i < graph.node_size(); ++i)
+    if (isLive[i])
+      live.push_back(&graph.node(i));
+  return success();
+}
+
+static StringRef domainOf(const ::onnx::NodeProto &node) {
+  return node.domain() == "ai.onnx" ? StringRef() : StringRef(node.domain());
+}
+
+/// All operators that the table lacks, in one error.
+LogicalResult GraphImporter::checkOperators() {
+  struct Missing {
+    size_t count = 0;
+    std::string nodes;
+  };
+  constexpr size_t kMostNamed = 3;
+  std::map<std::string, Missing> missing;
+  for (const auto *node : live) {
+    StringRef domain = domainOf(*node);
+    auto opset = opsets.find(domain);
+    if (opset == opsets.end() && domain.empty())
+      return emitError(locationOf(*node), "expected the model to import an "
+                                          "opset of ONNX's own operators");
+    if (findOperator(domain, node->op_type(),
+                     opset == opsets.end() ? 1 : opset->second))
+      continue;
+    std::string name = domain.empty() ? "" : (domain + ".").str();
+    name += node->op_type();
+    if (opset != opsets.end())
+      name += " (opset " + std::to_string(opset->second) + ")";
+    Missing &entry = missing[name];
+    if (entry.count++ < kMostNamed)
+      entry.nodes +=
+          (entry.count == 1 ? "'" : ", '") +
+          (node->name().empty() && node->output_size() ? node->output(0)
+                                                       : node->name()) +
+          "'";
+  }
+  if (missing.empty())
+    return success();
+  InFlightDiagnostic diag =
+      emitError(locationOf(Twine("the model")),
+                "has operators that hk does not import: ");
+  bool first = true;
+  for (const auto &[name, entry] : missing) {
+    diag << (first ? "" : "; ") << name << " in node " << entry.nodes;
+    if (entry.count > kMostNamed)
+      diag << " and " << entry.count - kMostNamed << " more";
+    first = false;
+  }
+  return diag << "; docs/onnx.md lists those that it does";
+}
+
+LogicalResult GraphImporter::readInitializers() {
+  for (const auto &tensor : graph.initializer()) {
+    // What no result needs is not read, whatever it is.
+    if (!used.contains(tensor.name()))
+      continue;
+    Location loc = locationOf(Twine("the model"));
+    FailureOr<Data> data = store.read(loc, tensor);
+    if (failed(data))
+      return failure();
+    Item item;
+    item.dtype = data->dtype;
+    item.shape.assign(data->sizes.begin(), data->sizes.end());
+    item.data = *data;
+    item.name = tensor.name();
+    if (failed(define(loc, tensor.name(), std::move(item))))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::importNode(const ::onnx::NodeProto &proto) {
+  Location loc = locationOf(proto);
+  StringRef domain = domainOf(proto);
+  auto opset = opsets.find(domain);
+  int version = opset == opsets.end() ? 1 : opset->second;
+  const Operator &op = *findOperator(domain, proto.op_type(), version);
+  Node node(*this, proto, loc, version);
+  if (node.numInputs() < op.minInputs || node.numInputs() > op.maxInputs)
+    return node.error() << "expected "
+                        << (op.maxInputs == kAny ? "at least " : "")
+                        << op.minInputs
+                        << (op.maxInputs == kAny || op.minInputs == op.maxInputs
+                                ? ""
+                                : " to " + std::to_string(op.maxInputs))
+                        << " inputs, but got " << node.numInputs();
+  for (size_t i = 0; i < node.numInputs(); ++i) {
+    StringRef name = node.inputName(i);
+    if (name.empty() && i < op.minInputs && op.maxInputs != kAny &&
+        domain.empty())
+      return node.error() << "expected input #" << i << ", but it is left out";
+    if (!name.empty() && !find(name))
+      return node.error()
+             << "expected input #" << i << " '" << name
+             << "' to be an input of the graph, an initializer or a result of "
+                "an earlier node";
+  }
+  builder.setInsertionPointToEnd(&function.getBody().front());
+  if (failed(op.import(node)) || failed(node.checkAttributes()))
+    return failure();
+  for (size_t i = 0; i < node.numOutputs(); ++i)
+    if (node.wants(i) && !find(node.outputName(i)) &&
+        isUsed(node.outputName(i)))
+      return node.error() << "output #" << i << " '" << node.outputName(i)
+                          << "' is not supported";
+  return success();
+}
+
+LogicalResult GraphImporter::run(StringRef name) {
+  if (failed(checkOpsets()) || failed(checkCounts()) ||
+      failed(findLiveNodes()) || failed(checkOperators()) ||
+      failed(readInitializers()) || failed(addArguments(name)))
+    return failure();
+  for (const auto *node : live)
+    if (failed(importNode(*node)))
+      return failure();
+  return addResults();
+}

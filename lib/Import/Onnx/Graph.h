@@ -1,0 +1,127 @@
+//===- Graph.h - A model's graph while it is imported --------- -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Values of the graph and the walk over its nodes. What an operator means is in
+// the files of operators, which see one node at a time (Node.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_IMPORT_ONNX_GRAPH_H
+#define HK_IMPORT_ONNX_GRAPH_H
+
+#include "Data.h"
+#include "Size.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <optional>
+
+namespace onnx {
+class GraphProto;
+class NodeProto;
+class ModelProto;
+class ValueInfoProto;
+} // namespace onnx
+
+namespace mlir::hk::importer {
+
+using Shape = SmallVector<Size>;
+
+/// An ONNX value. At least one of its three forms is there: an hk tensor,
+/// numbers of the model file, or integers computed from shapes.
+struct Item {
+  int dtype = kFloat;
+  Shape shape;
+  Value tensor;
+  std::optional<Data> data;
+  std::optional<SmallVector<Size>> integers; // in row-major order
+  std::string name;                          // that the weight will have
+};
+
+struct Operator;
+
+/// The module, and the weights of all its functions.
+struct Target {
+  OwningOpRef<ModuleOp> module;
+  std::vector<OnnxWeight> weights;
+  llvm::StringMap<unsigned> weightIndex; // by name
+};
+
+class GraphImporter {
+public:
+  GraphImporter(Target &target, DataStore &store, const OnnxOptions &options,
+                StringRef path, const ::onnx::ModelProto &model);
+
+  LogicalResult run(StringRef function);
+
+  Symbols symbols;
+  OpBuilder builder;
+  DataStore &store;
+  const OnnxOptions &options;
+
+  /// The value of this name, if an earlier node or the graph has made it.
+  const Item *find(StringRef name) const;
+  LogicalResult define(Location loc, StringRef name, Item item);
+
+  /// The item as an hk tensor; constants become hk.constant or hk.weight.
+  FailureOr<Value> tensorOf(Location loc, Item &item);
+  /// Its elements as sizes: of integers that depend on shapes and on numbers of
+  /// the file only. nullopt for other items.
+  std::optional<SmallVector<Size>> integersOf(const Item &item) const;
+  /// The tensor type; fails where hk has no such element type or size.
+  FailureOr<RankedTensorType> typeOf(Location loc, int dtype,
+                                     ArrayRef<Size> shape);
+  /// Whether a node that is kept, or an output, reads this value.
+  bool isUsed(StringRef name) const { return used.contains(name); }
+  /// The caches that a node writes in place: the argument `name` becomes a
+  /// state whose last value is `written`; the output `present` goes away.
+  LogicalResult writeState(Location loc, StringRef name, StringRef present,
+                           Value written);
+  /// Whether this is an input of the graph.
+  bool isArgument(StringRef name) const { return arguments.count(name); }
+
+private:
+  Location locationOf(const ::onnx::NodeProto &node) const;
+  Location locationOf(const Twine &text) const;
+  LogicalResult checkOpsets();
+  LogicalResult checkCounts();
+  LogicalResult findLiveNodes();
+  LogicalResult checkOperators();
+  LogicalResult readInitializers();
+  LogicalResult addArguments(StringRef function);
+  void nameDims(Item &item, ArrayRef<std::string> names, unsigned argument);
+  FailureOr<Item> argumentItem(const ::onnx::ValueInfoProto &info,
+                               SmallVector<std::string> &names);
+  LogicalResult importNode(const ::onnx::NodeProto &node);
+  LogicalResult addResults();
+  Value weight(Location loc, const Item &item, RankedTensorType type);
+
+  Target &target;
+  std::string path;
+  const ::onnx::ModelProto &model;
+  const ::onnx::GraphProto &graph;
+  func::FuncOp function;
+  llvm::StringMap<int> opsets;
+  std::vector<const ::onnx::NodeProto *> live; // in order
+  llvm::StringSet<> used;                      // names that live nodes read
+  llvm::StringMap<Item> items;
+  llvm::StringMap<unsigned> arguments;
+  llvm::StringMap<Size> dims; // by name
+  struct State {
+    std::string argument, present;
+    Value value;
+  };
+  std::vector<State> states;
+};
+
+/// `text`, made usable as the name of a file and an identifier.
+std::string publicName(StringRef text);
+
+} // namespace mlir::hk::importer
+
+#endif // HK_IMPORT_ONNX_GRAPH_H

@@ -1,0 +1,223 @@
+//===- Quantisation.cpp - Quantisation of ONNX ----------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Quantised tensors and products with weights of few bits. Codes that hk has no
+// type for (uint8, 4 bits) are constants: they become int8 less their zero
+// point, which is exact.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Node.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::importer;
+
+static LogicalResult dequantize(Node &node) {
+  HK_TRY(scaleGiven, node.tensor(1));
+  const Item &codes = node.input(0);
+  int64_t rank = codes.shape.size();
+  int64_t axis = node.integer("axis", 1);
+  int dtype = scaleGiven.dtype;
+  if (int64_t wanted = node.integer("output_dtype", 0); wanted != 0)
+    dtype = int(wanted);
+  if (failed(node.only("block_size", 0, "blocks are not supported")))
+    return failure();
+  Shape shape;
+  if (scaleGiven.rank() == 1 && rank > 0 &&
+      !scaleGiven.shape[0].isConstant(1)) {
+    HK_TRY(at, node.axis(axis, rank));
+    shape.assign(rank, Size(1));
+    shape[at] = scaleGiven.shape[0];
+  }
+  HK_TRY(scale, node.reshape(scaleGiven, shape));
+  HK_TRY(x, node.tensor(0));
+  // (x - zero) * scale in f32, rounded once.
+  HK_TRY(wide, node.cast(x, kFloat));
+  Tensor moved = wide;
+  if (node.has(2)) {
+    HK_TRY(given, node.tensor(2));
+    HK_TRY(zero, node.reshape(given, shape));
+    HK_TRY(zeroWide, node.cast(zero, kFloat));
+    HK_TRY(less, node.binary<SubOp>(wide, zeroWide));
+    moved = less;
+  }
+  HK_TRY(all, node.broadcast(moved.shape, scale.shape));
+  HK_TRY(type, node.type(dtype, all));
+  return node.result(
+      0, Tensor{MulOp::create(node.b, node.loc, type, moved.value, scale.value),
+                dtype, all});
+}
+
+static LogicalResult quantize(Node &node) {
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(scaleGiven, node.tensor(1));
+  int64_t axis = node.integer("axis", 1);
+  if (failed(node.only("block_size", 0, "blocks are not supported")))
+    return failure();
+  node.integer("saturate", 1);
+  int dtype = int(node.integer("output_dtype", 0));
+  if (dtype == 0)
+    dtype = node.has(2) ? node.input(2).dtype : int(kUInt8);
+  if (dtype != kInt8)
+    return node.error() << "expected codes of int8, but got "
+                        << dtypeName(dtype);
+  Shape shape;
+  if (scaleGiven.rank() == 1 && !scaleGiven.shape[0].isConstant(1)) {
+    HK_TRY(at, node.axis(axis, x.rank()));
+    shape.assign(x.rank(), Size(1));
+    shape[at] = scaleGiven.shape[0];
+  }
+  HK_TRY(scale, node.reshape(scaleGiven, shape));
+  HK_TRY(wide, node.cast(x, kFloat));
+  HK_TRY(scaleWide, node.cast(scale, kFloat));
+  HK_TRY(quotient, node.binary<DivOp>(wide, scaleWide));
+  HK_TRY(rounded, node.unary<RoundOp>(quotient));
+  Tensor moved = rounded;
+  if (node.has(2)) {
+    HK_TRY(given, node.tensor(2));
+    HK_TRY(zero, node.reshape(given, shape));
+    HK_TRY(zeroWide, node.cast(zero, kFloat));
+    HK_TRY(sum, node.binary<AddOp>(rounded, zeroWide));
+    moved = sum;
+  }
+  HK_TRY(made, node.cast(moved, kInt8)); // saturates
+  return node.result(0, made);
+}
+
+//===----------------------------------------------------------------------===//
+// MatMulNBits
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// B of y = x B^T: codes [N, blocks, bytes] of K elements a row.
+struct Codes {
+  int64_t n, k, bits, block, blocks;
+};
+} // namespace
+
+/// Code `i` of packed bytes, low bits first.
+static int64_t codeAt(StringRef bytes, int64_t i, int64_t bits) {
+  int64_t perByte = 8 / bits;
+  return uint8_t(bytes[i / perByte]) >> (bits * (i % perByte)) &
+         ((1 << bits) - 1);
+}
+
+static FailureOr<Codes> codesOf(Node &node) {
+  Codes c;
+  c.n = node.integer("N", 0), c.k = node.integer("K", 0);
+  c.bits = node.integer("bits", 4), c.block = node.integer("block_size", 32);
+  constexpr int64_t kMost = int64_t(1) << 30;
+  if (c.n < 1 || c.k < 1 || c.n > kMost || c.k > kMost ||
+      (c.bits != 2 && c.bits != 4 && c.bits != 8) || c.block < 16 ||
+      c.block > kMost || !llvm::isPowerOf2_64(c.block))
+    return node.error() << "expected positive N and K, bits of 2, 4 or 8 and a "
+                           "block_size that is a power of two from 16, but got "
+                        << c.n << ", " << c.k << ", " << c.bits << " and "
+                        << c.block;
+  c.blocks = llvm::divideCeil(c.k, c.block);
+  return c;
+}
+
+/// The data of input `i`, of uint8 and `bytes` of them.
+static FailureOr<StringRef> packedInput(Node &node, size_t i, int64_t bytes) {
+  const Item &item = node.input(i);
+  if (!item.data || item.dtype != kUInt8 ||
+      int64_t(item.data->bytes.size()) != bytes)
+    return node.error() << "expected input #" << i << " '" << node.inputName(i)
+                        << "' to be a constant of " << bytes
+                        << " uint8, but got "
+                        << (item.data ? "" : "a computed tensor of ")
+                        << dtypeName(item.dtype) << " "
+                        << node.describe(item.shape);
+  return item.data->bytes;
+}
+
+/// Codes less their zero points, as int8 [N, K].
+static FailureOr<Tensor> signedCodes(Node &node, const Codes &c) {
+  int64_t rowBytes = c.blocks * (c.block * c.bits / 8);
+  HK_TRY(bytes, packedInput(node, 1, c.n * rowBytes));
+  StringRef zeros;
+  int64_t zeroBytes = llvm::divideCeil(c.blocks * c.bits, 8);
+  if (node.has(3)) {
+    HK_TRY(given, packedInput(node, 3, c.n * zeroBytes));
+    zeros = given;
+  }
+  std::string made(c.n * c.k, '\0');
+  for (int64_t n = 0; n < c.n; ++n)
+    for (int64_t k = 0; k < c.k; ++k) {
+      int64_t zero = int64_t(1) << (c.bits - 1);
+      if (!zeros.empty())
+        zero = codeAt(zeros.substr(n * zeroBytes), k / c.block, c.bits);
+      int64_t code = codeAt(bytes.substr(n * rowBytes), k, c.bits) - zero;
+      if (code < -128 || code > 127)
+        return node.error() << "expected codes that less their zero points fit "
+                               "in int8, but got "
+                            << code;
+      made[n * c.k + k] = char(code);
+    }
+  Data data{kInt8, {c.n, c.k}, node.graph.store.keep(std::move(made))};
+  return node.constant(data, (node.inputName(1) + ".int8").str());
+}
+
+static LogicalResult matmulNBits(Node &node) {
+  node.integer("accuracy_level", 0);
+  if (failed(node.only("weight_prepacked", 0,
+                       "weights in a kernel's order; export without")))
+    return failure();
+  if (node.has(4))
+    return node.error() << "input #4, g_idx, is not supported";
+  HK_TRY(codes, codesOf(node));
+  HK_TRY(x, node.tensor(0));
+  if (x.rank() < 1 || x.shape.back() != Size(codes.k))
+    return node.error() << "expected rows of K = " << codes.k
+                        << " elements, but got " << node.describe(x.shape);
+  HK_TRY(weight, signedCodes(node, codes));
+  HK_TRY(given, node.tensor(2));
+  HK_TRY(rows, node.reshape(given, {Size(codes.n), Size(codes.blocks)}));
+  HK_TRY(scale, node.cast(rows, kFloat));
+  HK_TRY(wideType, node.type(x.dtype, weight.shape));
+  Value wide = DequantizeOp::create(node.b, node.loc, wideType, weight.value,
+                                    scale.value, /*zero_point=*/Value(),
+                                    uint64_t(codes.block));
+  Shape shape = x.shape;
+  shape.back() = codes.n;
+  HK_TRY(type, node.type(x.dtype, shape));
+  Tensor row = x;
+  if (x.rank() == 1) {
+    HK_TRY(matrix, node.reshape(x, {Size(1), x.shape[0]}));
+    row = matrix;
+    HK_TRY(rowType, node.type(x.dtype, {Size(1), Size(codes.n)}));
+    type = rowType;
+  }
+  OperationState state(node.loc, MatmulOp::getOperationName());
+  MatmulOp::build(node.b, state, type, row.value, wide, Value(), Value(),
+                  /*transpose_a=*/false, /*transpose_b=*/true, IntegerAttr());
+  Tensor made{node.b.create(state)->getResult(0), x.dtype,
+              x.rank() == 1 ? Shape{Size(1), Size(codes.n)} : shape};
+  if (node.has(5)) {
+    HK_TRY(bias, node.tensor(5));
+    HK_TRY(sum, node.binary<AddOp>(made, bias));
+    made = sum;
+  }
+  HK_TRY(result, node.reshape(made, shape));
+  return node.result(0, result);
+}
+
+ArrayRef<Operator> mlir::hk::importer::quantisationOperators() {
+  static const Operator table[] = {
+      {"", "QuantizeLinear", 13, 2, 3, quantize,
+       "to int8, a scale for all or per axis"},
+      {"", "DequantizeLinear", 13, 2, 3, dequantize,
+       "of int8 and float8, a scale for all or per axis"},
+      {"com.microsoft", "MatMulNBits", 1, 3, 6, matmulNBits,
+       "of 2, 4 and 8 bits, stored as int8"},
+  };
+  return table;
+}

@@ -1,0 +1,394 @@
+//===- Views.cpp - Operators of ONNX that move elements -------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reshapes, slices, transposes, concatenation, and the shapes they are given.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Node.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::importer;
+
+static Size product(ArrayRef<Size> sizes) {
+  Size all(1);
+  for (const Size &size : sizes)
+    all = all * size;
+  return all;
+}
+
+/// A result of integers, one-dimensional or, with `scalar`, of rank 0.
+static LogicalResult integersResult(Node &node, SmallVector<Size> integers,
+                                    int dtype = kInt64, bool scalar = false) {
+  Item made;
+  made.dtype = dtype;
+  if (!scalar)
+    made.shape = {Size(int64_t(integers.size()))};
+  made.integers = std::move(integers);
+  return node.result(0, std::move(made));
+}
+
+/// The item in another shape, whatever its form.
+static LogicalResult reshaped(Node &node, ArrayRef<Size> shape) {
+  const Item &item = node.input(0);
+  if (item.tensor) {
+    HK_TRY(x, node.tensor(0));
+    HK_TRY(made, node.reshape(x, shape));
+    return node.result(0, made);
+  }
+  Item made = item;
+  made.shape.assign(shape.begin(), shape.end());
+  if (product(item.shape) != product(shape))
+    return node.error() << "expected as many elements as "
+                        << node.describe(item.shape) << " has, but got "
+                        << node.describe(shape);
+  if (made.data) {
+    made.data->sizes.clear();
+    for (const Size &size : shape) {
+      std::optional<int64_t> known = size.getConstant();
+      if (!known || *known < 0)
+        return node.error() << "expected a constant in a known shape, but got "
+                            << node.describe(shape);
+      made.data->sizes.push_back(*known);
+    }
+  }
+  return node.result(0, std::move(made));
+}
+
+static LogicalResult shapeOf(Node &node) {
+  const Shape &shape = node.input(0).shape;
+  int64_t rank = shape.size();
+  auto bound = [&](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  int64_t begin = bound(node.integer("start", 0)),
+          end = bound(node.integer("end", rank));
+  SmallVector<Size> sizes(
+      ArrayRef<Size>(shape).slice(begin, std::max<int64_t>(end - begin, 0)));
+  return integersResult(node, std::move(sizes));
+}
+
+static LogicalResult sizeOf(Node &node) {
+  return integersResult(node, {product(node.input(0).shape)}, kInt64, true);
+}
+
+static LogicalResult reshape(Node &node) {
+  HK_TRY(wanted, node.sizes(1, "the shape"));
+  const Shape &from = node.input(0).shape;
+  bool allowZero = node.integer("allowzero", 0) != 0;
+  Shape shape;
+  std::optional<size_t> inferred;
+  for (auto [i, size] : llvm::enumerate(wanted)) {
+    Size made = size;
+    if (size.isConstant(0) && !allowZero) {
+      if (i >= from.size())
+        return node.error() << "expected a dim " << i << " to copy the size "
+                            << "of, but the input has " << from.size();
+      made = from[i];
+    } else if (size.isConstant(-1)) {
+      if (inferred)
+        return node.error() << "expected one -1 in the shape, but got two";
+      inferred = i;
+      made = 1;
+    }
+    shape.push_back(made);
+  }
+  if (inferred) {
+    Size known = product(shape);
+    if (known.isConstant(0))
+      return node.error() << "expected sizes other than 0 beside a -1";
+    shape[*inferred] =
+        node.graph.symbols.floorDiv(node.b, node.loc, product(from), known);
+  }
+  return reshaped(node, shape);
+}
+
+static LogicalResult flatten(Node &node) {
+  ArrayRef<Size> from = node.input(0).shape;
+  int64_t rank = from.size(), at = node.integer("axis", 1);
+  if (at < -rank || at > rank)
+    return node.error() << "expected an axis from " << -rank << " to " << rank
+                        << ", but got " << at;
+  at = at < 0 ? at + rank : at;
+  return reshaped(node,
+                  {product(from.take_front(at)), product(from.drop_front(at))});
+}
+
+/// The axes of input 1, counted from 0 in `rank` dims, without repetition.
+static FailureOr<SmallVector<bool>> axesOf(Node &node, int64_t rank) {
+  HK_TRY(axes, node.integers(1, "axes"));
+  SmallVector<bool> chosen(rank);
+  for (int64_t given : axes) {
+    HK_TRY(axis, node.axis(given, rank));
+    if (chosen[axis])
+      return node.error() << "expected axes that differ, but got " << given
+                          << " twice";
+    chosen[axis] = true;
+  }
+  return chosen;
+}
+
+static LogicalResult squeeze(Node &node) {
+  ArrayRef<Size> from = node.input(0).shape;
+  SmallVector<bool> chosen(from.size());
+  if (node.has(1)) {
+    HK_TRY(given, axesOf(node, from.size()));
+    chosen = given;
+  } else {
+    for (auto [d, size] : llvm::enumerate(from)) {
+      if (!size.getConstant())
+        return node.error()
+               << "expected axes, since dim " << d << ", "
+               << node.graph.symbols.describe(size) << ", may be 1 or not";
+      chosen[d] = size.isConstant(1);
+    }
+  }
+  Shape shape;
+  for (auto [d, size] : llvm::enumerate(from)) {
+    if (!chosen[d])
+      shape.push_back(size);
+    else if (!size.isConstant(1))
+      return node.error() << "expected dim " << d << " to be 1, but got "
+                          << node.graph.symbols.describe(size);
+  }
+  return reshaped(node, shape);
+}
+
+static LogicalResult unsqueeze(Node &node) {
+  ArrayRef<Size> from = node.input(0).shape;
+  HK_TRY(count, node.integers(1, "axes"));
+  HK_TRY(chosen, axesOf(node, from.size() + count.size()));
+  Shape shape;
+  for (bool isNew : chosen) {
+    shape.push_back(isNew ? Size(1) : from.front());
+    from = isNew ? from : from.drop_front();
+  }
+  return reshaped(node, shape);
+}
+
+static LogicalResult transpose(Node &node) {
+  HK_TRY(x, node.tensor(0));
+  SmallVector<int64_t> permutation;
+  if (auto given = node.integerList("perm"))
+    permutation = *given;
+  else
+    for (int64_t d = x.rank() - 1; d >= 0; --d)
+      permutation.push_back(d);
+  SmallVector<int64_t> sorted = permutation;
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, x.rank())))
+    return node.error() << "expected attribute 'perm' to be a permutation of "
+                        << x.rank() << " dims, but got [" << permutation << "]";
+  HK_TRY(made, node.transpose(x, permutation));
+  return node.result(0, made);
+}
+
+static LogicalResult concat(Node &node) {
+  int64_t rank = node.input(0).shape.size();
+  HK_TRY(axis, node.axis(node.integer("axis", 0), rank));
+  // Of integers that shapes decide: they stay such.
+  SmallVector<Size> integers;
+  bool known = rank == 1, computed = false;
+  for (size_t i = 0; known && i < node.numInputs(); ++i) {
+    auto part = node.graph.integersOf(node.input(i));
+    known = part.has_value();
+    computed |= node.input(i).integers.has_value();
+    if (part)
+      integers.append(*part);
+  }
+  if (known && computed)
+    return integersResult(node, std::move(integers), node.input(0).dtype);
+  SmallVector<Tensor> parts;
+  for (size_t i = 0; i < node.numInputs(); ++i) {
+    HK_TRY(part, node.tensor(i));
+    parts.push_back(part);
+  }
+  HK_TRY(made, node.concat(axis, parts));
+  return node.result(0, made);
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// [begin, begin + size) every `step` elements, of a dim; ONNX's clamping.
+static LogicalResult resolve(Node &node, const Size &dim, Size &begin,
+                             Size &end, int64_t step, Size &size) {
+  auto bound = [&](Size at) -> std::optional<Size> {
+    std::optional<int64_t> known = at.getConstant();
+    if (known && *known < 0)
+      at = *known < -(int64_t(1) << 40) ? Size(0) : at + dim;
+    if (known && *known > int64_t(1) << 40)
+      at = dim;
+    if (std::optional<int64_t> over = (at - dim).getConstant())
+      return *over > 0 ? dim
+                       : (at.getConstant().value_or(0) < 0 ? Size(0) : at);
+    // Sizes of unlike names are taken to fit, which each call checks.
+    return at.getConstant().value_or(0) < 0 ? Size(0) : at;
+  };
+  begin = *bound(begin);
+  end = *bound(end);
+  Size length = end - begin;
+  if (length.getConstant().value_or(0) < 0)
+    length = 0;
+  if (!length.isValid())
+    return node.error() << "expected bounds of a slice, but they are out of "
+                           "range";
+  size = step == 1 ? length
+                   : node.graph.symbols.floorDiv(node.b, node.loc,
+                                                 length + (step - 1), step);
+  return success();
+}
+
+static LogicalResult slice(Node &node) {
+  int64_t rank = node.input(0).shape.size();
+  HK_TRY(begins, node.sizes(1, "starts"));
+  HK_TRY(ends, node.sizes(2, "ends"));
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(
+                           0, std::min<int64_t>(rank, begins.size()))),
+                       steps(begins.size(), 1);
+  if (node.has(3)) {
+    HK_TRY(given, node.integers(3, "axes"));
+    axes = given;
+  }
+  if (node.has(4)) {
+    HK_TRY(given, node.integers(4, "steps"));
+    steps = given;
+  }
+  if (ends.size() != begins.size() || axes.size() != begins.size() ||
+      steps.size() != begins.size())
+    return node.error() << "expected as many ends, axes and steps as starts, "
+                        << begins.size() << ", but got " << ends.size() << ", "
+                        << axes.size() << " and " << steps.size();
+  const Item &item = node.input(0);
+  auto integers = node.graph.integersOf(item);
+  bool ofSizes = integers && !item.tensor && rank == 1 && item.integers;
+  Tensor made;
+  if (!ofSizes) {
+    HK_TRY(x, node.tensor(0));
+    made = x;
+  }
+  for (auto [i, given] : llvm::enumerate(axes)) {
+    HK_TRY(axis, node.axis(given, rank));
+    if (steps[i] < 1)
+      return node.error() << "expected steps of at least 1, but got "
+                          << steps[i] << "; hk has no views backwards";
+    Size size,
+        dim = ofSizes ? Size(int64_t(integers->size())) : made.shape[axis];
+    if (failed(resolve(node, dim, begins[i], ends[i], steps[i], size)))
+      return failure();
+    if (!ofSizes) {
+      HK_TRY(cut, node.slice(made, axis, begins[i], size, steps[i]));
+      made = cut;
+      continue;
+    }
+    std::optional<int64_t> from = begins[i].getConstant(),
+                           count = size.getConstant();
+    if (!from || !count)
+      return node.error() << "expected known bounds of a slice of a shape";
+    SmallVector<Size> kept;
+    for (int64_t k = 0; k < *count; ++k)
+      kept.push_back((*integers)[*from + k * steps[i]]);
+    integers = kept;
+  }
+  return ofSizes ? integersResult(node, *integers, item.dtype)
+                 : node.result(0, made);
+}
+
+static LogicalResult split(Node &node) {
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(axis, node.axis(node.integer("axis", 0), x.rank()));
+  int64_t outputs = node.integer("num_outputs", node.numOutputs());
+  SmallVector<Size> sizes;
+  if (node.has(1)) {
+    HK_TRY(given, node.sizes(1, "split"));
+    sizes = given;
+  } else {
+    if (outputs < 1 || outputs != int64_t(node.numOutputs()))
+      return node.error() << "expected attribute 'num_outputs' to be the "
+                             "number of outputs, "
+                          << node.numOutputs() << ", but got " << outputs;
+    // Parts of equal size; the last is smaller where it does not come out even.
+    Size part = node.graph.symbols.floorDiv(
+        node.b, node.loc, x.shape[axis] + (outputs - 1), outputs);
+    if (std::optional<Size> even = x.shape[axis].exactDiv(outputs))
+      part = *even;
+    sizes.assign(outputs, part);
+    sizes.back() = x.shape[axis] - part * (outputs - 1);
+  }
+  if (sizes.size() != node.numOutputs())
+    return node.error() << "expected as many sizes as outputs, "
+                        << node.numOutputs() << ", but got " << sizes.size();
+  Size offset(0);
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    if (size.getConstant().value_or(0) < 0)
+      return node.error() << "expected sizes that are not negative, but got "
+                          << node.graph.symbols.describe(size);
+    if (node.wants(i)) {
+      HK_TRY(made, node.slice(x, axis, offset, size));
+      if (failed(node.result(i, made)))
+        return failure();
+    }
+    offset = offset + size;
+  }
+  Size rest = x.shape[axis] - offset;
+  if (rest.getConstant().value_or(0) != 0)
+    return node.error() << "expected sizes that add up to "
+                        << node.graph.symbols.describe(x.shape[axis])
+                        << ", but got " << node.graph.symbols.describe(offset);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Repetition
+//===----------------------------------------------------------------------===//
+
+static LogicalResult expand(Node &node) {
+  HK_TRY(wanted, node.sizes(1, "the shape"));
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(shape, node.broadcast(x.shape, wanted));
+  HK_TRY(made, node.expand(x, shape));
+  return node.result(0, made);
+}
+
+static LogicalResult tile(Node &node) {
+  constexpr int64_t kMostCopies = 256;
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(repeats, node.integers(1, "repeats"));
+  if (int64_t(repeats.size()) != x.rank())
+    return node.error() << "expected " << x.rank() << " repeats, but got "
+                        << repeats.size();
+  Tensor made = x;
+  for (auto [d, count] : llvm::enumerate(repeats)) {
+    if (count < 1 || count > kMostCopies)
+      return node.error() << "expected repeats from 1 to " << kMostCopies
+                          << ", but got " << count;
+    HK_TRY(next, node.concat(d, SmallVector<Tensor>(count, made)));
+    made = next;
+  }
+  return node.result(0, made);
+}
+
+ArrayRef<Operator> mlir::hk::importer::viewOperators() {
+  static const Operator table[] = {
+      {"", "Shape", 1, 1, 1, shapeOf, ""},
+      {"", "Size", 1, 1, 1, sizeOf, ""},
+      {"", "Reshape", 5, 2, 2, reshape, "to shapes known from shapes"},
+      {"", "Flatten", 1, 1, 1, flatten, ""},
+      {"", "Squeeze", 13, 1, 2, squeeze, ""},
+      {"", "Unsqueeze", 13, 2, 2, unsqueeze, ""},
+      {"", "Transpose", 1, 1, 1, transpose, ""},
+      {"", "Concat", 4, 1, kAny, concat, ""},
+      {"", "Slice", 10, 3, 5, slice, "steps of at least 1"},
+      {"", "Split", 13, 1, 2, split, ""},
+      {"", "Expand", 8, 2, 2, expand,
+       "repeats of at most 256, known at import"},
+      {"", "Tile", 6, 2, 2, tile, "repeats of at most 256, known at import"},
+  };
+  return table;
+}

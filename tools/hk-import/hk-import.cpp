@@ -1,0 +1,147 @@
+//===- hk-import.cpp - Import of ONNX models ------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The command line over hk/Import/Onnx.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hk/Import/Onnx.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+namespace cl = llvm::cl;
+
+namespace {
+struct Options {
+  cl::OptionCategory category{"hk-import"};
+  cl::list<std::string> models{cl::Positional, cl::desc("<model.onnx>..."),
+                               cl::cat(category)};
+  cl::opt<std::string> output{
+      "o", cl::init("-"), cl::cat(category),
+      cl::desc("Output file MODEL.mlir; weights go to MODEL.safetensors")};
+  cl::opt<std::string> function{
+      "function", cl::cat(category),
+      cl::desc("Name of the function; by default that of the model's file")};
+  cl::list<std::string> dims{
+      "dim", cl::CommaSeparated, cl::value_desc("NAME=SIZE"), cl::cat(category),
+      cl::desc("Fixes a size that the model leaves open")};
+  cl::opt<bool> keepGoing{
+      "keep-going", cl::cat(category),
+      cl::desc("Leaves out models with errors; the status is 1 all the same")};
+  cl::opt<bool> listOperators{"list-operators", cl::cat(category),
+                              cl::desc("Prints the table of operators")};
+};
+} // namespace
+
+static int fail(const llvm::Twine &message) {
+  llvm::errs() << "hk-import: error: " << message << "\n";
+  return 1;
+}
+
+/// A table in Markdown, which docs/onnx.md holds.
+static void printOperators() {
+  llvm::outs()
+      << "| domain | operator | since opset | of it |\n|---|---|---|---|\n";
+  for (const OnnxOperatorInfo &info : onnxOperators())
+    llvm::outs() << "| " << (info.domain.empty() ? "ai.onnx" : info.domain)
+                 << " | " << info.name << " | " << info.since << " | "
+                 << (info.summary.empty() ? "all" : info.summary) << " |\n";
+}
+
+/// "model.onnx: node 'x' (Add): error: text".
+static void print(Diagnostic &diagnostic) {
+  std::string where;
+  Location loc = diagnostic.getLocation();
+  std::string name;
+  if (auto named = dyn_cast<NameLoc>(loc)) {
+    name = named.getName().str() + ": ";
+    loc = named.getChildLoc();
+  }
+  if (auto file = dyn_cast<FileLineColLoc>(loc))
+    where = file.getFilename().str() + ": ";
+  if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+    return;
+  llvm::errs() << where << name << "error: ";
+  // Names come from the file; what is no text stays readable.
+  llvm::printEscapedString(diagnostic.str(), llvm::errs());
+  llvm::errs() << "\n";
+}
+
+/// A symbol that MLIR prints without quotes.
+static std::string functionName(StringRef path) {
+  std::string name;
+  for (char c : llvm::sys::path::stem(path))
+    name += llvm::isAlnum(c) || c == '_' ? c : '_';
+  return name.empty() || llvm::isDigit(name.front()) ? "_" + name : name;
+}
+
+static int run(const Options &options) {
+  if (options.listOperators)
+    return printOperators(), 0;
+  if (options.models.empty())
+    return fail("expected a model");
+  if (!options.function.empty() && options.models.size() > 1)
+    return fail("--function names one function, but there are " +
+                llvm::Twine(options.models.size()) + " models");
+  OnnxOptions importOptions;
+  for (StringRef entry : options.dims) {
+    auto [name, text] = entry.split('=');
+    int64_t size;
+    if (name.empty() || text.getAsInteger(10, size) || size < 0)
+      return fail("expected --dim=NAME=SIZE, but got '" + entry + "'");
+    importOptions.dims[name] = size;
+  }
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
+  ScopedDiagnosticHandler handler(&context, print);
+  OnnxImporter importer(&context, importOptions);
+  int status = 0;
+  for (const std::string &model : options.models) {
+    std::string function = options.function.empty()
+                               ? functionName(model)
+                               : options.function.getValue();
+    if (succeeded(importer.add(model, function)))
+      continue;
+    status = 1;
+    if (!options.keepGoing)
+      return status;
+  }
+  SmallString<128> weights(options.output.getValue());
+  llvm::sys::path::replace_extension(weights, ".safetensors");
+  if (!importer.getWeights().empty()) {
+    if (options.output == "-")
+      return fail("the model has weights: name an output file with -o");
+    if (failed(importer.writeWeights(weights)))
+      return 1;
+  }
+  if (llvm::Error error =
+          llvm::writeToOutput(options.output, [&](llvm::raw_ostream &out) {
+            importer.getModule().print(out);
+            out << "\n";
+            return llvm::Error::success();
+          }))
+    return fail("cannot write '" + options.output +
+                "': " + llvm::toString(std::move(error)));
+  return status;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Options options;
+  cl::HideUnrelatedOptions(options.category);
+  cl::ParseCommandLineOptions(argc, argv, "hk import of ONNX models\n");
+  return run(options);
+}
