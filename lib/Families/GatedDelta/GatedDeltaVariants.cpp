@@ -28,7 +28,7 @@ static constexpr int64_t kBlockThreads = 256;
 
 /// Elements of a vector of 16 bytes, and threads that bring operands.
 static constexpr int32_t kStagedElements = 8;
-static constexpr int64_t kCopyThreads = 128;
+static constexpr int64_t kCopyThreads = 256;
 
 static int64_t ldsOf(const GatedDeltaPlan &plan, const ::hk::Target &target,
                      const GatedDeltaTile &tile) {

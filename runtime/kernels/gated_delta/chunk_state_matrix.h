@@ -7,10 +7,10 @@
 //
 // A block walks over the chunks of one sequence with some values of one head.
 // Its state, transposed, is the result of an attention without softmax whose
-// queries are the state itself, rounded at each chunk's start: a wave has rows
-// of it (values) that no other wave reads. Waves of their own bring the next
-// chunk's operands into LDS meanwhile, where it has room for two chunks. Grid:
-// x is (sequence, head, slice of the values).
+// queries are the state itself, rounded at each chunk's start; rows are values.
+// Waves of their own bring the next chunk's operands into LDS meanwhile, where
+// it has room for two chunks, and store what a chunk gives. Grid: x is
+// (sequence, head, slice of the values).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,6 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkStateMatrix {
   static constexpr int kThreads = TILE.threads, kChunk = S.chunk;
   static constexpr int kMath = TILE.waves * kWave, kCopy = kThreads - kMath;
   static constexpr int kRows = TILE.waves * kTarget.mmaM;
-  static constexpr int kWaveRows = kTarget.mmaM;
   static constexpr int kSlices = S.values / kRows;
   static constexpr i64 kBlocksPerSequence = i64(S.valueHeads) * kSlices;
   static constexpr int kStages = chunkStateStages(kTarget, chunkShape(S), TILE);
@@ -96,111 +95,119 @@ private:
   HK_MEM static void walk(const StateArgs &pool, const Place &at, i64 slot,
                           i64 chunks, Shared &shared, const Io &io) {
     Fragments f;
-    if (copies()) {
-      if (chunks > 0)
-        stage(at, at.chunk(0), shared.stages[0], io);
-    } else {
+    if (!copies())
       load(f, pool, at);
-    }
+    else if (chunks > 0)
+      stage(at, at.chunk(0), shared.stages[0], io);
     barrier();
     for (i64 n = 0; n < chunks; ++n) {
-      bool more = n + 1 < chunks;
+      TokenSpan chunk = at.chunk(n);
+      Stage &own = shared.stages[n % kStages];
       if (!copies())
-        step(f, at, at.chunk(n), slot + n, shared, shared.stages[n % kStages],
-             io);
-      else if (kStages > 1 && more)
-        stage(at, at.chunk(n + 1), shared.stages[(n + 1) % kStages], io);
+        keepStart(f, shared);
+      else if (kStages > 1 && n > 0)
+        storeNew(at, at.chunk(n - 1), shared.stages[(n - 1) % kStages], io);
       barrier();
-      if (kStages == 1 && more) {
+      if (!copies()) {
+        step(f, chunk, shared, own);
+      } else {
+        if (kStages > 1 && n + 1 < chunks)
+          stage(at, at.chunk(n + 1), shared.stages[(n + 1) % kStages], io);
+        snapshot(at, chunk.batch, slot + n, shared, io);
+      }
+      barrier();
+      if constexpr (kStages == 1) {
         if (copies())
-          stage(at, at.chunk(n + 1), shared.stages[0], io);
+          storeNew(at, chunk, own, io);
+        barrier();
+        if (copies() && n + 1 < chunks)
+          stage(at, at.chunk(n + 1), own, io);
         barrier();
       }
     }
     if (!copies())
       store(f, pool, at);
+    else if (kStages > 1 && chunks > 0)
+      storeNew(at, at.chunk(chunks - 1), shared.stages[(chunks - 1) % kStages],
+               io);
   }
 
-  /// By the threads that copy.
+  /// By the threads that copy, as snapshot and storeNew are.
   template <class Io>
   HK_MEM static void stage(const Place &at, const TokenSpan &chunk, Stage &to,
                            const Io &io) {
+    static_assert(kChunk <= kCopy);
     const int thread = threadId() - kMath;
     int length = int(chunk.end - chunk.begin);
     i64 keyHead = at.head / (S.valueHeads / S.heads);
-    Keys::template stage<kChunk, kCopy>(
-        to.w, thread, length, [&](int i, int k) {
-          return io.w(chunk.batch, chunk.begin + i, at.head, k);
-        });
-    Values::template stage<kChunk, kCopy>(
-        to.u, thread, length, [&](int i, int c) {
-          return io.u(chunk.batch, chunk.begin + i, at.head, at.first + c);
-        });
-    Keys::template stage<kChunk, kCopy>(
-        to.k, thread, length, [&](int i, int k) {
-          return io.key(chunk.batch, chunk.begin + i, keyHead, k);
-        });
+    typename Keys::template Fetched<kChunk, kCopy> w, k;
+    typename Values::template Fetched<kChunk, kCopy> u;
+    w.load(thread, length, [&](int i, int c) {
+      return io.w(chunk.batch, chunk.begin + i, at.head, c);
+    });
+    u.load(thread, length, [&](int i, int c) {
+      return io.u(chunk.batch, chunk.begin + i, at.head, at.first + c);
+    });
+    k.load(thread, length, [&](int i, int c) {
+      return io.key(chunk.batch, chunk.begin + i, keyHead, c);
+    });
+    int token = thread < length ? thread : length - 1;
     float last = decayOf<S>(io, chunk, chunk.end - 1, at.head);
-    for (int i = thread; i < length; i += kCopy)
-      to.left[i] = decayBetween<S>(
-          last, decayOf<S>(io, chunk, chunk.begin + i, at.head));
+    float own = decayOf<S>(io, chunk, chunk.begin + token, at.head);
+    w.store(to.w, thread);
+    u.store(to.u, thread);
+    k.store(to.k, thread);
+    if (thread < kChunk)
+      to.left[thread] = decayBetween<S>(last, own);
     if (thread == 0)
       to.all = decayBetween<S>(last, 0.f);
   }
 
-  /// By the threads that multiply, each wave for its own rows.
-  template <class Io>
-  HK_MEM static void step(Fragments &f, const Place &at, const TokenSpan &chunk,
-                          i64 slot, Shared &shared, Stage &from, const Io &io) {
-    int length = int(chunk.end - chunk.begin);
-    f.forEachOutput([&](int row, int key, auto x) {
-      HK_UNROLL for (int e = 0; e < int(sizeof(x) / 4); e += 2) {
-        // A single column leaves its pair to another lane.
-        if constexpr (sizeof(x) / 4 > 1)
-          *reinterpret_cast<u32 *>(
-              shared.start +
-              swizzled<Keys::kRowBytes>(Fragments::rowOf(row), (key + e) * 2)) =
-              packPair<S.key>(plainNaN(x[e]), plainNaN(x[e + 1]));
-        else
-          *reinterpret_cast<u16 *>(
-              shared.start +
-              swizzled<Keys::kRowBytes>(Fragments::rowOf(row), key * 2)) =
-              u16(packPair<S.key>(plainNaN(x[0]), 0.f));
+  /// The state, rounded, a row for each value: what the products multiply.
+  HK_MEM static void keepStart(Fragments &f, Shared &shared) {
+    f.forEachOutput([&](int slot, int key, auto x) {
+      u8 *row = shared.start;
+      int r = Fragments::rowOf(slot);
+      if constexpr (sizeof(x) == 4) {
+        *reinterpret_cast<u16 *>(row + swizzled<Keys::kRowBytes>(r, key * 2)) =
+            u16(packPair<S.key>(plainNaN(x[0]), 0.f));
+      } else {
+        HK_UNROLL for (int e = 0; e < int(sizeof(x) / 4); e += 2) *
+            reinterpret_cast<u32 *>(
+                row + swizzled<Keys::kRowBytes>(r, (key + e) * 2)) =
+            packPair<S.key>(plainNaN(x[e]), plainNaN(x[e + 1]));
       }
     });
-    waveBarrier();
+  }
+
+  /// By the threads that multiply, each wave for its own rows.
+  HK_MEM static void step(Fragments &f, const TokenSpan &chunk,
+                          const Shared &shared, Stage &from) {
+    int length = int(chunk.end - chunk.begin);
     f.loadQueries(StagedQueries<Keys::kRowBytes>{shared.start});
-    snapshot(at, chunk.batch, slot, shared, io);
     float all[Fragments::kRows];
     HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) all[i] = from.all;
     f.scaleOutput(all);
     f.scores(from.w);
-    f.forEachScore([&](int slotOfRow, int token, auto &x) {
-      int column = Fragments::rowOf(slotOfRow);
+    f.forEachScore([&](int slot, int token, auto &x) {
+      int column = Fragments::rowOf(slot);
       HK_UNROLL for (int e = 0; e < int(sizeof(x) / 4); ++e) {
-        bool exists = token + e < length;
         u8 *u = from.u + swizzled<Values::kRowBytes>(token + e, column * 2);
         float left = Values::element(from.u, token + e, column) - x[e];
         *reinterpret_cast<u16 *>(u) = u16(packPair<S.key>(plainNaN(left), 0.f));
         // Behind the sequence nothing is added, whatever the state is.
-        x[e] =
-            exists ? plainNaN(left * from.left[exists ? token + e : 0]) : 0.f;
+        x[e] = token + e < length ? plainNaN(left * from.left[token + e]) : 0.f;
       }
     });
     f.values(from.k);
-    waveBarrier();
-    storeNew(at, chunk, length, from, io);
   }
-
-  /// The first row of the calling wave.
-  HK_MEM static int waveRow() { return waveId() * kWaveRows; }
 
   template <class Io>
   HK_MEM static void snapshot(const Place &at, i64 batch, i64 slot,
                               const Shared &shared, const Io &io) {
-    constexpr int vectors = kWaveRows / kStagedVector;
-    for (int n = laneId(); n < S.keys * vectors; n += kWave) {
-      int key = n / vectors, row = waveRow() + n % vectors * kStagedVector;
+    constexpr int vectors = kRows / kStagedVector;
+    for (int n = threadId() - kMath; n < S.keys * vectors; n += kCopy) {
+      int key = n / vectors, row = n % vectors * kStagedVector;
       Vec<float, kStagedVector> x;
       HK_UNROLL for (int e = 0; e < kStagedVector; ++e) x[e] =
           Keys::element(shared.start, row + e, key);
@@ -209,14 +216,16 @@ private:
   }
   template <class Io>
   HK_MEM static void storeNew(const Place &at, const TokenSpan &chunk,
-                              int length, const Stage &from, const Io &io) {
-    constexpr int vectors = kWaveRows / kStagedVector;
-    for (int n = laneId(); n < length * vectors; n += kWave) {
-      int i = n / vectors, row = waveRow() + n % vectors * kStagedVector;
-      Vec<float, kStagedVector> x;
-      HK_UNROLL for (int e = 0; e < kStagedVector; ++e) x[e] =
-          Values::element(from.u, i, row + e);
-      io.vNew(chunk.batch, chunk.begin + i, at.head, at.first + row, x);
+                              const Stage &from, const Io &io) {
+    constexpr int vectors = kRows / kStagedVector;
+    const u8 *tile = from.u;
+    int count = int(chunk.end - chunk.begin) * vectors;
+    for (int n = threadId() - kMath; n < count; n += kCopy) {
+      int i = n / vectors, column = n % vectors * kStagedVector;
+      auto packed = *reinterpret_cast<const Packed<S.key, kStagedVector> *>(
+          tile + swizzled<Values::kRowBytes>(i, column * 2));
+      io.vNew(chunk.batch, chunk.begin + i, at.head, at.first + column,
+              unpack<S.key, kStagedVector>(packed));
     }
   }
 

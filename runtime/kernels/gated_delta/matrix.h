@@ -33,35 +33,62 @@ template <DType D, int COLUMNS> struct StagedRows {
   static constexpr int kRowBytes = COLUMNS * 2;
   static_assert(info(D).bits == 16);
 
-  /// ROWS rows by THREADS threads; load(row, column) gives kStagedVector
-  /// elements. Rows from `length` on become zeros. Whether all elements that
-  /// this thread staged are finite.
+  /// What THREADS threads bring of ROWS rows, on its way: all loads of a thread
+  /// are under way before the first is needed.
+  template <int ROWS, int THREADS> struct Fetched {
+    static constexpr int kVectors = COLUMNS / kStagedVector;
+    static constexpr int kAll = ROWS * kVectors;
+    static constexpr int kEach = (kAll + THREADS - 1) / THREADS;
+    u32x4 packed[kEach];
+
+    /// load(row, column) gives kStagedVector elements. Rows from `length` on,
+    /// which is at least 1, become zeros.
+    template <class Load> HK_MEM void load(int thread, int length, Load load) {
+      HK_UNROLL for (int i = 0; i < kEach; ++i) {
+        int n = i * THREADS + thread, row = n / kVectors;
+        auto x =
+            load(row < length ? row : length - 1, n % kVectors * kStagedVector);
+        u32x4 all = {packPair<D>(x[0], x[1]), packPair<D>(x[2], x[3]),
+                     packPair<D>(x[4], x[5]), packPair<D>(x[6], x[7])};
+        packed[i] = row < length ? all : u32x4(0);
+      }
+    }
+    /// Whether all elements of this thread are finite.
+    HK_MEM bool store(u8 *tile, int thread) const {
+      u32 largest = 0;
+      HK_UNROLL for (int i = 0; i < kEach; ++i) {
+        int n = i * THREADS + thread;
+        if (kAll % THREADS == 0 || n < kAll)
+          put(tile, n / kVectors, n % kVectors, packed[i], largest);
+      }
+      return largest < (D == DType::BF16 ? 0x7F800000u : 0x7C000000u);
+    }
+  };
+
   template <int ROWS, int THREADS, class Load>
   HK_MEM static bool stage(u8 *tile, int thread, int length, Load load) {
-    constexpr int vectors = COLUMNS / kStagedVector;
-    u32 largest = 0;
-    for (int n = thread; n < ROWS * vectors; n += THREADS) {
-      int row = n / vectors, column = n % vectors * kStagedVector;
-      Vec<float, kStagedVector> x = 0;
-      if (row < length)
-        x = load(row, column);
-      u32x4 packed = {packPair<D>(x[0], x[1]), packPair<D>(x[2], x[3]),
-                      packPair<D>(x[4], x[5]), packPair<D>(x[6], x[7])};
-      HK_UNROLL for (int e = 0; e < 4; ++e) {
-        u32 low = (packed[e] & 0x7FFFu) << 16, high = packed[e] & 0x7FFF0000u;
-        largest = largest > low ? largest : low;
-        largest = largest > high ? largest : high;
-      }
-      *reinterpret_cast<u32x4 *>(tile + swizzled<kRowBytes>(row, column * 2)) =
-          packed;
-    }
-    return largest < (D == DType::BF16 ? 0x7F800000u : 0x7C000000u);
+    Fetched<ROWS, THREADS> rows;
+    rows.load(thread, length, load);
+    return rows.store(tile, thread);
   }
 
   /// Element (row, column) of what is staged.
   HK_MEM static float element(const u8 *tile, int row, int column) {
     return unpack<D, 1>(*reinterpret_cast<const Packed<D, 1> *>(
         tile + swizzled<kRowBytes>(row, column * 2)))[0];
+  }
+
+private:
+  /// `largest` is of the magnitudes, as the high half of a word.
+  HK_MEM static void put(u8 *tile, int row, int chunk, u32x4 packed,
+                         u32 &largest) {
+    HK_UNROLL for (int e = 0; e < 4; ++e) {
+      u32 low = (packed[e] & 0x7FFFu) << 16, high = packed[e] & 0x7FFF0000u;
+      largest = largest > low ? largest : low;
+      largest = largest > high ? largest : high;
+    }
+    *reinterpret_cast<u32x4 *>(tile + swizzled<kRowBytes>(row, chunk * 16)) =
+        packed;
   }
 };
 

@@ -89,15 +89,24 @@ private:
   template <class Io>
   HK_MEM static void stageInverse(const TokenSpan &span, i64 head, int length,
                                   Staged &staged, const Io &io) {
-    for (int n = threadId(); n < kChunk * kChunk / 4; n += kThreads) {
-      int i = n / (kChunk / 4), j = n % (kChunk / 4) * 4;
-      Vec<float, 4> row = 0;
-      if (i < length && j <= i)
-        row = io.inverse(span.batch, span.begin + i, head, j);
-      HK_UNROLL for (int m = 0; m < 4; ++m) row[m] = j + m <= i ? row[m] : 0.f;
-      *reinterpret_cast<u32x2 *>(
-          staged.inverse + swizzled<Inverse::kRowBytes>(i, j * 2)) = u32x2{
-          packPair<S.key>(row[0], row[1]), packPair<S.key>(row[2], row[3])};
+    constexpr int vectors = kChunk / 4, each = kChunk * vectors / kThreads;
+    static_assert(each * kThreads == kChunk * vectors);
+    u8 *tile = staged.inverse;
+    Vec<float, 4> rows[each];
+    auto place = [](int n) { return n * kThreads + threadId(); };
+    HK_UNROLL for (int n = 0; n < each; ++n) {
+      int i = place(n) / vectors, j = place(n) % vectors * 4;
+      rows[n] = io.inverse(span.batch,
+                           span.begin + (i < length ? i : length - 1), head, j);
+    }
+    HK_UNROLL for (int n = 0; n < each; ++n) {
+      int i = place(n) / vectors, j = place(n) % vectors * 4;
+      HK_UNROLL for (int m = 0; m < 4; ++m) rows[n][m] =
+          i < length && j + m <= i ? rows[n][m] : 0.f;
+      *reinterpret_cast<u32x2 *>(tile +
+                                 swizzled<Inverse::kRowBytes>(i, j * 2)) = {
+          packPair<S.key>(rows[n][0], rows[n][1]),
+          packPair<S.key>(rows[n][2], rows[n][3])};
     }
     for (int i = threadId(); i < kChunk; i += kThreads) {
       float beta = 0, grown = 0;
