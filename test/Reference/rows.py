@@ -107,7 +107,7 @@ for style in ["neox", "gptj"]:
                 case = run(text, operands + [(pos, "i32"), (off, "i64")], [(x.shape, "bf16")])
                 want = rope(x, cos, sin, pos + off, style, per_element, flags == "nope_first", flags == "inverse")
                 check(f"rope {style} {words} {rotary}", case, to("bf16", want))
-            case = run(f"hk.rope {style} %0, %1, %2{' {angle_per_element}' if per_element else ''} : INS -> OUTS",
+            case = run(f"hk.rope {style} %0, %1, %2{' angle_per_element' if per_element else ''} : INS -> OUTS",
                        operands, [(x.shape, "bf16")])
             check("rope without positions", case, to("bf16", rope(x, cos, sin, range(6), style, per_element, False, False)))
 
