@@ -11,9 +11,6 @@
 // lane half h takes chunk 2k + h of step k, and as both operands permute k the
 // same way, the order of k inside a step is free.
 //
-// With Perm, fragment j of a group of four holds columns 4n + j: what
-// mmaP() needs to read its right operand as stored (row-major in k).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_DEVICE_MMA_CDNA_H
@@ -112,8 +109,7 @@ template <> struct Mfma<DType::I8> {
   }
 };
 
-template <DType D, int BM, int BN, int BK, int WM, int WN, bool Perm = false>
-struct BlockMma {
+template <DType D, int BM, int BN, int BK, int WM, int WN> struct BlockMma {
   using Op = Mfma<D>;
   using Fragment = typename Op::Acc;
   /// Element type of the accumulator.
@@ -121,7 +117,7 @@ struct BlockMma {
   static constexpr int kThreads = WM * WN * 64;
   static constexpr int MI = BM / WM / 32, NI = BN / WN / 32;
   /// Consecutive columns a lane owns; rows it owns; slabs the tile is cut in.
-  static constexpr int V = 4, kRows = MI, kSlabs = MI, kWavesN = WN;
+  static constexpr int V = 4, kRows = MI, kSlabs = MI;
   static constexpr int kSlabRows = 32;
   static constexpr int kRowBytes = BK * info(D).bits / 8;
   static constexpr int kSteps = kRowBytes / 32;
@@ -168,60 +164,6 @@ struct BlockMma {
     schedule();
   }
 
-  /// A operand kept in registers across many B tiles (attention's queries).
-  struct ARegs {
-    u32x4 f[MI][kSteps];
-  };
-  HK_MEM void loadA(const u8 *tile, ARegs &a) {
-    int r = laneId() & 31, h = laneId() >> 5;
-    HK_UNROLL for (int k = 0; k < kSteps; ++k)
-        HK_UNROLL for (int i = 0; i < MI; ++i)
-            a.f[i][k] = chunk(tile, waveRow() + i * 32 + r, k * 2 + h);
-  }
-  HK_MEM void mmaA(const ARegs &a, const u8 *b) {
-    int r = laneId() & 31, h = laneId() >> 5;
-    HK_UNROLL for (int k = 0; k < kSteps; ++k)
-        HK_UNROLL for (int j = 0; j < NI; ++j) {
-      u32x4 fb = chunk(b, waveCol() + j * 32 + r, k * 2 + h);
-      HK_UNROLL for (int i = 0; i < MI; ++i) c[i][j] =
-          Op::step(fb, a.f[i][k], c[i][j]);
-    }
-  }
-
-  /// this[BM, BN] += P[BM, KV] * V[KV, BN]: P is another accumulator whose
-  /// waves share no rows (WN == 1), rounded to bf16 in registers; V is
-  /// row-major in LDS. A lane reads four adjacent columns of four keys and
-  /// transposes 4x4 in registers. P's lane already holds the keys the
-  /// instruction wants.
-  template <class P> HK_MEM void mmaP(const P &p, const u8 *v) {
-    static_assert(Perm && NI % 4 == 0 && P::kWavesN == 1 && D == DType::BF16);
-    constexpr int keys = P::NI * 32, rowBytes = BN * 2;
-    int r = laneId() & 31, h = laneId() >> 5;
-    HK_UNROLL for (int k = 0; k < keys / 16; ++k) {
-      u32x4 fa[MI];
-      HK_UNROLL for (int i = 0; i < MI; ++i) {
-        bf16x8 t;
-        HK_UNROLL for (int e = 0; e < 8; ++e) t[e] =
-            bf16(p.c[i][k / 2][(k % 2) * 8 + e]);
-        fa[i] = bitCast<u32x4>(t);
-      }
-      HK_UNROLL for (int jb = 0; jb < NI; jb += 4) {
-        bf16x4 t[8];
-        HK_UNROLL for (int x = 0; x < 8; ++x) {
-          int key = k * 16 + x / 4 * 8 + h * 4 + x % 4;
-          t[x] = *reinterpret_cast<const bf16x4 *>(
-              v + swizzled<rowBytes>(key, jb * 64 + r * 8));
-        }
-        HK_UNROLL for (int j = 0; j < 4; ++j) {
-          bf16x8 fb = {t[0][j], t[1][j], t[2][j], t[3][j],
-                       t[4][j], t[5][j], t[6][j], t[7][j]};
-          HK_UNROLL for (int i = 0; i < MI; ++i) c[i][jb + j] =
-              Op::step(bitCast<u32x4>(fb), fa[i], c[i][jb + j]);
-        }
-      }
-    }
-  }
-
   /// Adds part, perhaps of integers, times a scale per owned row; clears part.
   template <class Part>
   HK_MEM void fold(Part &part, const float (&scale)[kRows]) {
@@ -240,22 +182,12 @@ struct BlockMma {
   /// The same for slab i, which must fold to a constant.
   template <class F> HK_MEM void forSlab(int i, F f) {
     int row = waveRow() + i * 32 + (laneId() & 31), h = laneId() >> 5;
-    if constexpr (Perm) {
-      HK_UNROLL for (int jb = 0; jb < NI; jb += 4)
-          HK_UNROLL for (int q = 0; q < 16; ++q) {
-        Vec<Acc, 4> v = {c[i][jb][q], c[i][jb + 1][q], c[i][jb + 2][q],
-                         c[i][jb + 3][q]};
-        f(i, row, waveCol() + jb * 32 + 4 * (q / 4 * 8 + h * 4 + q % 4), v);
-        HK_UNROLL for (int j = 0; j < 4; ++j) c[i][jb + j][q] = v[j];
-      }
-    } else {
-      HK_UNROLL for (int j = 0; j < NI; ++j)
-          HK_UNROLL for (int q = 0; q < 4; ++q) {
-        Vec<Acc, 4> v = {c[i][j][q * 4], c[i][j][q * 4 + 1], c[i][j][q * 4 + 2],
-                         c[i][j][q * 4 + 3]};
-        f(i, row, waveCol() + j * 32 + q * 8 + h * 4, v);
-        HK_UNROLL for (int e = 0; e < 4; ++e) c[i][j][q * 4 + e] = v[e];
-      }
+    HK_UNROLL for (int j = 0; j < NI; ++j)
+        HK_UNROLL for (int q = 0; q < 4; ++q) {
+      Vec<Acc, 4> v = {c[i][j][q * 4], c[i][j][q * 4 + 1], c[i][j][q * 4 + 2],
+                       c[i][j][q * 4 + 3]};
+      f(i, row, waveCol() + j * 32 + q * 8 + h * 4, v);
+      HK_UNROLL for (int e = 0; e < 4; ++e) c[i][j][q * 4 + e] = v[e];
     }
   }
 

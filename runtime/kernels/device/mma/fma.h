@@ -22,7 +22,7 @@ template <int BM, int BN, int BK, int WM, int WN> struct FmaBlock {
   using Acc = float;
   static constexpr int kThreads = WM * WN * 32;
   static constexpr int MI = BM / WM / 16, NI = BN / WN / 16;
-  static constexpr int V = 4, kRows = MI, kSlabs = MI, kWavesN = WN;
+  static constexpr int V = 4, kRows = MI, kSlabs = MI;
   static constexpr int kSlabRows = 16;
   static constexpr int kRowBytes = BK * 4;
   static_assert(MI >= 1 && NI >= 1 && MI * WM * 16 == BM && NI * WN * 16 == BN);

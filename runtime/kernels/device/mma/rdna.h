@@ -52,7 +52,7 @@ template <DType D, int BM, int BN, int BK, int WM, int WN> struct WmmaBlock {
   using Acc = __typeof__(Fragment{}[0] + Fragment{}[0]);
   static constexpr int kThreads = WM * WN * 32;
   static constexpr int MI = BM / WM / 16, NI = BN / WN / 16;
-  static constexpr int V = 1, kRows = MI, kSlabs = MI, kWavesN = WN;
+  static constexpr int V = 1, kRows = MI, kSlabs = MI;
   static constexpr int kSlabRows = 16;
   static constexpr int kRowBytes = BK * info(D).bits / 8;
   static constexpr int kStepChunks = int(sizeof(Operand)) / 16;
@@ -135,7 +135,7 @@ template <DType D, int BM, int BN, int BK, int WM, int WN>
 struct PickBlock<true, D, BM, BN, BK, WM, WN> {
   using Type = FmaBlock<BM, BN, BK, WM, WN>;
 };
-template <DType D, int BM, int BN, int BK, int WM, int WN, bool Perm = false>
+template <DType D, int BM, int BN, int BK, int WM, int WN>
 using BlockMma =
     typename PickBlock<D == DType::F32, D, BM, BN, BK, WM, WN>::Type;
 

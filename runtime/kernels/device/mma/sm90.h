@@ -62,7 +62,7 @@ template <DType D, int BM, int BN, int BK, int WM, int WN> struct MmaSyncBlock {
   using Acc = typename Op::Acc;
   static constexpr int kThreads = WM * WN * 32;
   static constexpr int MI = BM / WM / 16, NI = BN / WN / 8;
-  static constexpr int V = 2, kRows = MI * 2, kSlabs = MI, kWavesN = WN;
+  static constexpr int V = 2, kRows = MI * 2, kSlabs = MI;
   static constexpr int kSlabRows = 16;
   static constexpr int kRowBytes = BK * info(D).bits / 8;
   static constexpr int kSteps = kRowBytes / 32;
@@ -114,57 +114,6 @@ template <DType D, int BM, int BN, int BK, int WM, int WN> struct MmaSyncBlock {
     }
   }
 
-  /// A operand kept in registers across many B tiles (attention's queries).
-  struct ARegs {
-    u32x4 f[MI][kSteps];
-  };
-  HK_MEM void loadA(const u8 *tile, ARegs &a) {
-    HK_UNROLL for (int k = 0; k < kSteps; ++k)
-        HK_UNROLL for (int i = 0; i < MI; ++i)
-            a.f[i][k] = loadAFragment(tile, i, k);
-  }
-  HK_MEM void mmaA(const ARegs &a, const u8 *b) {
-    HK_UNROLL for (int k = 0; k < kSteps; ++k)
-        HK_UNROLL for (int j = 0; j < NI / 2; ++j) {
-      u32x4 fb = loadBFragments(b, j, k);
-      HK_UNROLL for (int i = 0; i < MI; ++i) {
-        Op::step(c[i][j * 2], a.f[i][k], fb[0], fb[1]);
-        Op::step(c[i][j * 2 + 1], a.f[i][k], fb[2], fb[3]);
-      }
-    }
-  }
-
-  /// this[BM, BN] += P[BM, KV] * V[KV, BN]: P is another accumulator with
-  /// WN == 1, rounded to bf16 in registers; V is row-major in LDS, transposed
-  /// by ldmatrix.
-  template <class P> HK_MEM void mmaP(const P &p, const u8 *v) {
-    static_assert(P::kWavesN == 1 && D == DType::BF16);
-    constexpr int keys = P::NI * 8, rowBytes = BN * 2;
-    int l = laneId();
-    HK_UNROLL for (int k = 0; k < keys / 16; ++k) {
-      u32x4 fa[MI];
-      HK_UNROLL for (int i = 0; i < MI; ++i) fa[i] =
-          u32x4{pack(p.c[i][2 * k][0], p.c[i][2 * k][1]),
-                pack(p.c[i][2 * k][2], p.c[i][2 * k][3]),
-                pack(p.c[i][2 * k + 1][0], p.c[i][2 * k + 1][1]),
-                pack(p.c[i][2 * k + 1][2], p.c[i][2 * k + 1][3])};
-      HK_UNROLL for (int j = 0; j < NI / 2; ++j) {
-        u32 r0, r1, r2, r3;
-        const u8 *address =
-            v + swizzled<rowBytes>(k * 16 + (l & 15), (j * 2 + (l >> 4)) * 16);
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
-                     "{%0,%1,%2,%3}, [%4];"
-                     : "=r"(r0), "=r"(r1), "=r"(r2), "=r"(r3)
-                     : "r"(ldsAddress(address))
-                     : "memory");
-        HK_UNROLL for (int i = 0; i < MI; ++i) {
-          Op::step(c[i][j * 2], fa[i], r0, r1);
-          Op::step(c[i][j * 2 + 1], fa[i], r2, r3);
-        }
-      }
-    }
-  }
-
   /// Adds part, perhaps of integers, times a scale per owned row; clears part.
   template <class Part>
   HK_MEM void fold(Part &part, const float (&scale)[kRows]) {
@@ -202,12 +151,6 @@ template <DType D, int BM, int BN, int BK, int WM, int WN> struct MmaSyncBlock {
     return waveRow() + slot / 2 * 16 + slot % 2 * 8 + laneId() / 4;
   }
   HK_MEM static bool rowLead() { return laneId() % 4 == 0; }
-
-private:
-  HK_MEM static u32 pack(float a, float b) {
-    Vec<bf16, 2> v = {bf16(a), bf16(b)};
-    return bitCast<u32>(v);
-  }
 };
 
 template <bool IsF32, DType D, int BM, int BN, int BK, int WM, int WN>
@@ -218,7 +161,7 @@ template <DType D, int BM, int BN, int BK, int WM, int WN>
 struct PickBlock<true, D, BM, BN, BK, WM, WN> {
   using Type = FmaBlock<BM, BN, BK, WM, WN>;
 };
-template <DType D, int BM, int BN, int BK, int WM, int WN, bool Perm = false>
+template <DType D, int BM, int BN, int BK, int WM, int WN>
 using BlockMma =
     typename PickBlock<D == DType::F32, D, BM, BN, BK, WM, WN>::Type;
 
