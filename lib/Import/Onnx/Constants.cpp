@@ -66,8 +66,10 @@ static LogicalResult constantOfShape(Node &node) {
   int64_t count = 1;
   for (const Size &size : shape) {
     std::optional<int64_t> known = size.getConstant();
-    if (!known || *known < 0 || *known > node.graph.options.maxEvaluated ||
-        (count *= *known) > node.graph.options.maxEvaluated)
+    bool fits =
+        known && *known >= 0 && *known <= node.graph.options.maxEvaluated;
+    count = fits ? count * *known : 0;
+    if (!fits || count > node.graph.options.maxEvaluated)
       return node.error() << "expected a known shape of at most "
                           << node.graph.options.maxEvaluated
                           << " elements, but got " << node.describe(shape);

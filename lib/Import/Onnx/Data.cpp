@@ -112,6 +112,8 @@ Type mlir::hk::importer::elementType(int dtype, MLIRContext *context) {
   case 24:
     made = D::F8E8M0FNU;
     break;
+  default:
+    break;
   }
   return made ? typeOf(*made, context) : Type();
 }

@@ -22,7 +22,7 @@
 
 namespace onnx {
 class TensorProto;
-}
+} // namespace onnx
 
 namespace mlir::hk::importer {
 

@@ -19,7 +19,7 @@
 
 namespace onnx {
 class AttributeProto;
-}
+} // namespace onnx
 
 namespace mlir::hk::importer {
 
