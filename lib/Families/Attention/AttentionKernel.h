@@ -21,6 +21,8 @@
 
 namespace mlir::hk {
 
+class ArgumentsWriter;
+
 /// Operand numbers of the kernel that all segments share; -1: absent.
 struct AttentionOperands {
   int64_t query, qOffsets = -1, qScale = -1, sink = -1;
@@ -153,9 +155,9 @@ void emitNarrowSpec(const AttentionKernel &kernel,
                     const AttentionSegment &segment, raw_ostream &os);
 void emitScaleArguments(
     const AttentionKernel &kernel, const AttentionSegment &segment,
-    llvm::function_ref<std::string(unsigned)> address,
     llvm::function_ref<std::string(unsigned, int64_t)> stride,
-    llvm::function_ref<std::string(unsigned, int64_t)> size, raw_ostream &os);
+    llvm::function_ref<std::string(unsigned, int64_t)> size,
+    ArgumentsWriter &fields);
 /// Writes struct `name`, the functors of score and weight.
 void emitAttentionRegions(const AttentionKernel &kernel,
                           const AttentionSegment &segment, StringRef name,

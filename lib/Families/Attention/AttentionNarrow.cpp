@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Common/ArgumentsWriter.h"
 #include "../Common/Puller.h"
 #include "AttentionKernel.h"
 #include "hk/Contract/Lds.h"
@@ -80,9 +81,9 @@ void mlir::hk::emitNarrowSpec(const AttentionKernel &kernel,
 
 void mlir::hk::emitScaleArguments(
     const AttentionKernel &kernel, const AttentionSegment &segment,
-    llvm::function_ref<std::string(unsigned)> address,
     llvm::function_ref<std::string(unsigned, int64_t)> stride,
-    llvm::function_ref<std::string(unsigned, int64_t)> size, raw_ostream &os) {
+    llvm::function_ref<std::string(unsigned, int64_t)> size,
+    ArgumentsWriter &fields) {
   AttentionOp op = segment.getOp();
   // Dims of [sequence or block, row, head]; -1: a ragged tensor has no first.
   auto write = [&](StringRef field, int64_t operand, Value scale,
@@ -94,8 +95,7 @@ void mlir::hk::emitScaleArguments(
       dims = {-1, -1, -1};
     else if (type.getRank() == 2)
       dims = {0, -1, 1};
-    os << "  a." << field << " = global<const float>("
-       << address(unsigned(operand)) << ");\n";
+    fields.assignPointer(field, "const float", operand);
     StringRef names[] = {"Sequence", "Row", "Head"};
     for (auto [name, dim] : llvm::zip_equal(names, dims)) {
       if (dim < 0 || type.getDimSize(dim) == 1)
@@ -106,7 +106,7 @@ void mlir::hk::emitScaleArguments(
                              : stride(unsigned(operand), dim);
       if (type.isDynamicDim(dim))
         step = size(unsigned(operand), dim) + " == 1 ? 0 : " + step;
-      os << "  a." << field << name << " = " << step << ";\n";
+      fields.assign((field + name).str(), step);
     }
   };
   auto rowsOf = [](CacheDims dims) {

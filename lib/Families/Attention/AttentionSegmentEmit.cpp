@@ -25,8 +25,6 @@ public:
   explicit OperandWords(const AttentionKernel &kernel)
       : kernel(kernel), words(kernel.getKernel()) {}
 
-  int64_t size() const { return words.size(); }
-  std::string address(unsigned operand) const { return words.address(operand); }
   /// Whatever has no dims.
   const ArgumentWords &inMemory() const { return words; }
   std::string stride(unsigned operand, int64_t dim) const {
@@ -247,12 +245,11 @@ private:
       fields.assignFloat("softcap", *op.getSoftcap());
     emitScaleArguments(
         kernel, segment,
-        [&](unsigned operand) { return words.address(operand); },
         [&](unsigned operand, int64_t dim) {
           return words.stride(operand, dim);
         },
         [&](unsigned operand, int64_t dim) { return words.dim(operand, dim); },
-        os);
+        fields);
     os << "  return a;\n}\n\n";
   }
 
