@@ -38,6 +38,9 @@ constexpr int64_t kktSlice(const Target &target, int64_t keys) {
 /// different banks.
 constexpr int64_t paddedRow(int64_t n) { return n + 1; }
 
+/// Elements of a vector that kernels on matrix units stage: 16 bytes.
+inline constexpr int kStagedVector = 8;
+
 /// The sizes that LDS depends on.
 struct ChunkShape {
   int64_t chunk, keys, values;

@@ -26,8 +26,7 @@ static constexpr int64_t kStateFloats = 32;
 static constexpr int64_t kHostColumns = 16;
 static constexpr int64_t kBlockThreads = 256;
 
-/// Elements of a vector of 16 bytes, and threads that bring operands.
-static constexpr int32_t kStagedElements = 8;
+/// Threads that bring operands.
 static constexpr int64_t kCopyThreads = 256;
 
 static int64_t ldsOf(const GatedDeltaPlan &plan, const ::hk::Target &target,
@@ -100,7 +99,7 @@ static GatedDeltaTile matrixTile(const GatedDeltaPlan &plan,
       waves /= 2;
     copying = kCopyThreads;
   }
-  return {int32_t(waves * target.waveSize + copying), 1, kStagedElements,
+  return {int32_t(waves * target.waveSize + copying), 1, ::hk::kStagedVector,
           int32_t(waves)};
 }
 

@@ -25,9 +25,6 @@ namespace hk {
 
 #if HK_GPU
 
-/// Elements of a vector that is staged: 16 bytes.
-inline constexpr int kStagedVector = 8;
-
 /// Rows of COLUMNS elements of D in LDS, where fragments look for them.
 template <DType D, int COLUMNS> struct StagedRows {
   static constexpr int kRowBytes = COLUMNS * 2;
@@ -65,6 +62,7 @@ template <DType D, int COLUMNS> struct StagedRows {
     }
   };
 
+  /// Both; whether all elements of this thread are finite.
   template <int ROWS, int THREADS, class Load>
   HK_MEM static bool stage(u8 *tile, int thread, int length, Load load) {
     Fetched<ROWS, THREADS> rows;
