@@ -19,6 +19,19 @@ using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
+/// The shape in which a scale or zero point, of one element or one for each
+/// place along `axis`, meets a tensor of `rank`.
+static FailureOr<Shape> shapeOfScale(Node &node, const Tensor &scale,
+                                     int64_t axis, int64_t rank) {
+  Shape shape;
+  if (scale.rank() == 1 && rank > 0 && !scale.shape[0].isConstant(1)) {
+    HK_TRY(at, node.axis(axis, rank));
+    shape.assign(rank, Size(1));
+    shape[at] = scale.shape[0];
+  }
+  return shape;
+}
+
 static LogicalResult dequantize(Node &node) {
   HK_TRY(scaleGiven, node.tensor(1));
   const Item &codes = node.input(0);
@@ -29,13 +42,7 @@ static LogicalResult dequantize(Node &node) {
     dtype = int(wanted);
   if (failed(node.only("block_size", 0, "blocks are not supported")))
     return failure();
-  Shape shape;
-  if (scaleGiven.rank() == 1 && rank > 0 &&
-      !scaleGiven.shape[0].isConstant(1)) {
-    HK_TRY(at, node.axis(axis, rank));
-    shape.assign(rank, Size(1));
-    shape[at] = scaleGiven.shape[0];
-  }
+  HK_TRY(shape, shapeOfScale(node, scaleGiven, axis, rank));
   HK_TRY(scale, node.reshape(scaleGiven, shape));
   HK_TRY(x, node.tensor(0));
   // (x - zero) * scale in f32, rounded once.
@@ -68,12 +75,7 @@ static LogicalResult quantize(Node &node) {
   if (dtype != kInt8)
     return node.error() << "expected codes of int8, but got "
                         << dtypeName(dtype);
-  Shape shape;
-  if (scaleGiven.rank() == 1 && !scaleGiven.shape[0].isConstant(1)) {
-    HK_TRY(at, node.axis(axis, x.rank()));
-    shape.assign(x.rank(), Size(1));
-    shape[at] = scaleGiven.shape[0];
-  }
+  HK_TRY(shape, shapeOfScale(node, scaleGiven, axis, x.rank()));
   HK_TRY(scale, node.reshape(scaleGiven, shape));
   HK_TRY(wide, node.cast(x, kFloat));
   HK_TRY(scaleWide, node.cast(scale, kFloat));
