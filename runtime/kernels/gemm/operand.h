@@ -176,6 +176,8 @@ struct OperandArgs {
 template <class Decode, bool = Decode::kHasScales> struct DecodeScales {
   HK_MEM DecodeScales(const OperandArgs &, i64, i64) {}
   HK_MEM void moveBy(i64) {}
+  struct Row {};
+  HK_MEM Row rowAt(i64) const { return {}; }
 };
 template <class Decode> struct DecodeScales<Decode, true> {
   ScaleArgs scales, zeros;
@@ -189,20 +191,31 @@ template <class Decode> struct DecodeScales<Decode, true> {
   /// Of row0 + row and k < kEnd; what lies outside has the scale of the edge,
   /// as its elements are zeros.
   HK_MEM ScaleOf<1> at(i64 row, i64 k, i64 kEnd) const {
-    i64 r = row0 + row, d = k < kEnd ? k : kEnd - 1;
+    return at(rowAt(row), k < kEnd ? k : kEnd - 1);
+  }
+
+  /// Where the scales of a row begin.
+  struct Row {
+    i64 scale, zero;
+  };
+  HK_MEM Row rowAt(i64 row) const {
+    i64 r = row0 + row;
     r = r < lastRow ? r : lastRow;
-    ScaleOf<1> of = {read<Decode::kScale>(scales, r, d), 0.f};
+    if constexpr (Decode::kRows == 0)
+      return {0, 0};
+    return {r / Decode::kRows * scales.strideRow,
+            r / Decode::kRows * zeros.strideRow};
+  }
+  HK_MEM ScaleOf<1> at(const Row &row, i64 k) const {
+    ScaleOf<1> of = {read<Decode::kScale>(scales, row.scale, k), 0.f};
     if constexpr (Decode::kHasZeros)
-      of.zero = read<Decode::kZero>(zeros, r, d);
+      of.zero = read<Decode::kZero>(zeros, row.zero, k);
     return of;
   }
 
 private:
   template <DType D>
-  HK_MEM static float read(const ScaleArgs &args, i64 row, i64 k) {
-    i64 index = 0;
-    if constexpr (Decode::kRows != 0)
-      index += row / Decode::kRows * args.strideRow;
+  HK_MEM static float read(const ScaleArgs &args, i64 index, i64 k) {
     if constexpr (Decode::kDepth != 0)
       index += k / Decode::kDepth * args.strideK;
     return float(loadScalar<D>((Global<const Storage<D>>)(args.data), index));
