@@ -66,26 +66,36 @@ template <DType ScaleT, int Rows, int Depth, DType Result> struct Scaled {
   }
 };
 
-/// Less the zero point of their block, times its scale, rounded to Result.
-template <DType ZeroT, DType ScaleT, int Rows, int Depth, DType Result>
+/// Values by their scale and zero point: (x - zero) * scale, or with Offset
+/// x * scale + zero.
+template <DType Result, bool Offset, int V>
+HK_DEV Vec<float, V> affine(Vec<float, V> x, Vec<float, V> scale,
+                            Vec<float, V> zero) {
+  return roundTo<Result, V>(Offset ? x * scale + zero : (x - zero) * scale);
+}
+
+/// With the scale and zero point of their block, rounded to Result.
+template <DType ZeroT, DType ScaleT, int Rows, int Depth, DType Result,
+          bool Offset = false>
 struct Affine : Scaled<ScaleT, Rows, Depth, Result> {
   static constexpr bool kHasZeros = true, kExact = false;
   static constexpr DType kZero = ZeroT;
 
   template <int V>
   HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
-    return roundTo<Result, V>((x - of.zero) * of.scale);
+    return affine<Result, Offset, V>(x, of.scale, of.zero);
   }
 };
 
 /// The same with one zero point for all.
-template <float Zero, DType ScaleT, int Rows, int Depth, DType Result>
+template <float Zero, DType ScaleT, int Rows, int Depth, DType Result,
+          bool Offset = false>
 struct Shifted : Scaled<ScaleT, Rows, Depth, Result> {
   static constexpr bool kExact = false;
 
   template <int V>
   HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
-    return roundTo<Result, V>((x - Zero) * of.scale);
+    return affine<Result, Offset, V>(x, of.scale, Vec<float, V>(Zero));
   }
 };
 
