@@ -36,6 +36,10 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--raw", action="store_true", help="the prompt as it is, no chat template")
     add.add_argument("--compare", action="store_true",
                      help="compare the tokens with PyTorch's greedy ones")
+    for command in ("import", "generate"):
+        commands.choices[command].add_argument(
+            "--widen-weights", action="store_true",
+            help="of a GGUF file: to --dtype; otherwise 4-bit and 8-bit weights stay as they are")
     for name in ("compile", "run"):
         commands.add_parser(name, help=f"hk-{name}, with its options", add_help=False)
     return parser
@@ -54,7 +58,7 @@ def _import_onnx(options: argparse.Namespace) -> int:
     """hk-import, which needs no Python: what it says and its status are this command's."""
     from .. import _paths
 
-    for name in ("signature", "context", "allow_difference"):
+    for name in ("signature", "context", "allow_difference", "widen_weights"):
         if getattr(options, name):
             raise errors.InvalidArgument(f"--{name.replace('_', '-')} is for models of PyTorch; an "
                                          "ONNX model brings its own arguments")

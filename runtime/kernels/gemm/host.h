@@ -62,7 +62,7 @@ template <class Problem> struct Gemm {
     for (i64 k = range.begin; k < range.end; k += T.bk) {
       i64 depth = range.end - k < T.bk ? range.end - k : i64(T.bk);
       constexpr i64 step =
-          kSkinny ? SkinnyProduct<B, Sum>::kStep : 2 * kHostLanes;
+          kSkinny ? SkinnyProduct<B, Sum, T.bk>::kStep : 2 * kHostLanes;
       constexpr i64 unit = step > A::Decode::kBlock ? step : A::Decode::kBlock;
       i64 padded = (depth + unit - 1) / unit * unit;
       Sum *packedA = scratch;
@@ -70,7 +70,7 @@ template <class Problem> struct Gemm {
       packRows(sourceA.at(at.m0, k), at.rows, depth, packedA, kStrideA, padded);
       sourceA.decodeRows(packedA, at.rows, kStrideA, padded, made);
       if constexpr (kSkinny) {
-        using Skinny = SkinnyProduct<B, Sum>;
+        using Skinny = SkinnyProduct<B, Sum, T.bk>;
         for (i64 m = 0; m < at.rows; ++m)
           Skinny::orderA(packedA + m * kStrideA, padded);
         for (int p = 0; p < kParts; ++p)

@@ -18,11 +18,12 @@
 
 namespace hk {
 
-/// B streamed past a few rows of A that were widened before.
-template <class L, class Acc> struct SkinnyProduct {
+/// B streamed past a few rows of A that were widened before, at most `Depth` of
+/// k at a time.
+template <class L, class Acc, int Depth> struct SkinnyProduct {
   using V = HostVec<Acc>;
   using Source = HostSource<L, Acc>;
-  using Stream = HostStream<L, Acc>;
+  using Stream = HostStream<L, Acc, Depth>;
   static constexpr int W = kHostLanes, kVectors = Stream::kVectors;
   static constexpr int kStep = kVectors * W;
   /// Rows of B that are swept together.
@@ -63,7 +64,8 @@ template <class L, class Acc> struct SkinnyProduct {
                   x[v], acc[m][r]);
     };
     typename Stream::Row rows[R];
-    HK_UNROLL for (int r = 0; r < R; ++r) rows[r] = Stream::row(b, row + r);
+    HK_UNROLL for (int r = 0; r < R; ++r)
+        Stream::start(b, row + r, depth, rows[r]);
     i64 k = 0;
     while (k + kStep <= depth) {
       typename Stream::Block block[R];

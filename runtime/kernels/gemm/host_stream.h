@@ -11,6 +11,7 @@
 // the row is stored, in whatever order that gives; the few rows of A are put
 // into the same order once. One stream fits any operand, the others are:
 //
+//   scaled         scales of a row widened at once, not with each element
 //   bf16           a shift and a mask of each pair in place
 //   4-bit codes    one lookup a code in a table of the 16 values that the
 //                  block's scale and zero point leave, rounded as they must be
@@ -43,8 +44,8 @@ template <class L, class Acc> struct LaneStream {
   struct Row {};
   struct Block {};
 
-  /// What serves row `row`, and in it the elements from `k` on.
-  HK_MEM static Row row(const Source &, i64) { return {}; }
+  /// What serves `depth` elements of row `row`, and those of them from `k` on.
+  HK_MEM static void start(const Source &, i64, i64, Row &) {}
   HK_MEM static Block block(const Source &, const Row &, i64) { return {}; }
   /// A whole step of row `row` from `k` on.
   HK_MEM static void load(const Source &b, const Block &, i64 row, i64 k,
@@ -55,6 +56,76 @@ template <class L, class Acc> struct LaneStream {
   /// Consecutive elements into the order of load.
   HK_MEM static void order(V (&)[kVectors]) {}
 };
+
+/// Elements whose steps have one scale each.
+template <class L, class Acc, int Depth>
+struct ScaledStream : LaneStream<L, Acc> {
+  using Base = LaneStream<L, Acc>;
+  using Decode = typename L::Decode;
+  using typename Base::Source, typename Base::V;
+  static constexpr int W = kHostLanes, kSpan = Decode::kDepth;
+  static constexpr int kBlocks = kSpan ? Depth / kSpan + 1 : 1;
+
+  struct Row {
+    float scale[kBlocks], zero[Decode::kHasZeros ? kBlocks : 1];
+  };
+  struct Block {
+    ScaleOf<W> of;
+  };
+
+  HK_MEM static void start(const Source &b, i64 row, i64 depth, Row &to) {
+    auto at = b.scales.rowAt(b.rowOf(row));
+    i64 first = 0, count = 1;
+    if constexpr (kSpan != 0) {
+      first = b.k0 / kSpan;
+      count = (b.k0 + depth - 1) / kSpan - first + 1;
+    }
+    widen<Decode::kScale>(b.scales.scales, at.scale, first, count, to.scale);
+    if constexpr (Decode::kHasZeros)
+      widen<Decode::kZero>(b.scales.zeros, at.zero, first, count, to.zero);
+  }
+
+  HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
+    i64 i = 0;
+    if constexpr (kSpan != 0) // k0 is at least 0, a cheaper division
+      i = i64(u64(b.k0) % kSpan + u64(k)) / kSpan;
+    ScaleOf<1> of = {row.scale[i], row.zero[Decode::kHasZeros ? i : 0]};
+    if constexpr (!Decode::kHasZeros)
+      of.zero = 0.f;
+    return {ScaleOf<W>::all(of)};
+  }
+
+  HK_MEM static void load(const Source &b, const Block &block, i64 row, i64 k,
+                          V (&x)[2]) {
+    HK_UNROLL for (int v = 0; v < 2; ++v) x[v] = Decode::template decode<W>(
+        loadLanes<L::kMem, Acc>(b.data, b.offset(row, k + v * W), W), block.of);
+  }
+
+private:
+  template <DType D>
+  HK_MEM static void widen(const ScaleArgs &args, i64 index, i64 first,
+                           i64 count, float *to) {
+    auto data = (Global<const Storage<D>>)(args.data);
+    i64 step = kSpan ? args.strideK : 0, i = 0;
+    index += first * step;
+    if constexpr (!isPacked(D))
+      if (step == 1)
+        for (; i + W <= count; i += W)
+          *reinterpret_cast<typename Aligned<Vec<float, W>, 4>::type *>(
+              to + i) = loadLanes<D, float>(data, index + i, W);
+    for (; i < count; ++i)
+      to[i] = float(loadScalar<D>(data, index + i * step));
+  }
+};
+
+/// Whether a step of a row has one scale.
+template <class L> constexpr bool scalesSteps() {
+  using Decode = typename L::Decode;
+  if constexpr (!Decode::kHasScales || L::kGathered || !L::kKContiguous)
+    return false;
+  else
+    return Decode::kDepth % (2 * kHostLanes) == 0;
+}
 
 /// bf16 as stored.
 template <class L, class Acc> struct Bf16Stream : LaneStream<L, Acc> {
@@ -72,36 +143,22 @@ template <class L, class Acc> struct Bf16Stream : LaneStream<L, Acc> {
 };
 
 #if defined(__AVX512F__)
-/// Codes of 4 bits with a scale for each so many of them, or none.
-template <class L, class Acc> struct NibbleStream : LaneStream<L, Acc> {
-  using Base = LaneStream<L, Acc>;
+/// Codes of 4 bits, of which a step has one scale (Base: ScaledStream) or which
+/// are multiplied as stored (LaneStream). Rows begin at a byte.
+template <class L, class Acc, class Base> struct NibbleStream : Base {
   using Decode = typename L::Decode;
-  using typename Base::Source, typename Base::V;
+  using typename Base::Row, typename Base::Source, typename Base::V;
   static constexpr int W = kHostLanes;
-  static constexpr int kSpan = [] {
-    if constexpr (Decode::kHasScales)
-      return Decode::kDepth;
-    else
-      return 0;
-  }();
-  using Scales = DecodeScales<Decode>;
-  using Row = typename Scales::Row;
   /// The values of the 16 codes.
   struct Block {
     V table;
   };
 
-  HK_MEM static Row row(const Source &b, i64 row) {
-    return b.scales.rowAt(b.rowOf(row));
-  }
   HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
     Vec<u32, W> codes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     V values = convertTo<float, W>(valuesOfCodes<L::kMem, W>(codes));
-    if constexpr (Decode::kHasScales) {
-      __builtin_assume(b.k0 + k >= 0);
-      values = Decode::template decode<W>(
-          values, ScaleOf<W>::all(b.scales.at(row, b.k0 + k)));
-    }
+    if constexpr (Decode::kHasScales)
+      values = Decode::template decode<W>(values, Base::block(b, row, k).of);
     return {values};
   }
   HK_MEM static void load(const Source &b, const Block &block, i64 row, i64 k,
@@ -116,18 +173,6 @@ template <class L, class Acc> struct NibbleStream : LaneStream<L, Acc> {
   }
   HK_MEM static void order(V (&x)[2]) { splitPairs(x[0], x[1], AllLanes{}); }
 };
-
-/// Whether a row can be looked up block by block: a step has one scale, and
-/// rows begin at a byte.
-template <class L> constexpr bool looksUpNibbles() {
-  using Decode = typename L::Decode;
-  if constexpr (!isPacked(L::kMem) || L::kGathered)
-    return false;
-  else if constexpr (Decode::kHasScales)
-    return Decode::kDepth % (2 * kHostLanes) == 0;
-  else
-    return !Decode::kDecodes;
-}
 #endif
 
 #if defined(__AVX512VBMI__)
@@ -142,7 +187,7 @@ template <class L, class Acc> struct ByteStream {
   struct Row {};
   struct Block {};
 
-  HK_MEM static Row row(const Source &, i64) { return {}; }
+  HK_MEM static void start(const Source &, i64, i64, Row &) {}
   HK_MEM static Block block(const Source &, const Row &, i64) { return {}; }
 
   HK_MEM static void load(const Source &b, const Block &, i64 row, i64 k,
@@ -213,24 +258,33 @@ private:
 };
 #endif
 
-template <class L, class Acc> constexpr auto hostStream() {
-  constexpr bool rows = L::kKContiguous && __is_same(Acc, float);
-  if constexpr (rows && L::kMem == DType::BF16 && !L::Decode::kDecodes)
+/// The quickest stream for an operand of which `Depth` elements of a row, or
+/// fewer, are read at a time.
+template <class L, class Acc, int Depth> constexpr auto hostStream() {
+  using Any = LaneStream<L, Acc>;
+  [[maybe_unused]] constexpr bool stored =
+      !L::Decode::kDecodes && !L::kGathered;
+  if constexpr (!L::kKContiguous || !__is_same(Acc, float))
+    return Any{};
+  else if constexpr (L::kMem == DType::BF16 && !L::Decode::kDecodes)
     return Bf16Stream<L, Acc>{};
 #if defined(__AVX512F__)
-  else if constexpr (rows && looksUpNibbles<L>())
-    return NibbleStream<L, Acc>{};
+  else if constexpr (isPacked(L::kMem) && scalesSteps<L>())
+    return NibbleStream<L, Acc, ScaledStream<L, Acc, Depth>>{};
+  else if constexpr (isPacked(L::kMem) && stored)
+    return NibbleStream<L, Acc, Any>{};
 #endif
 #if defined(__AVX512VBMI__)
-  else if constexpr (rows && isFp8(L::kMem) && !L::Decode::kDecodes &&
-                     !L::kGathered)
+  else if constexpr (isFp8(L::kMem) && stored)
     return ByteStream<L, Acc>{};
 #endif
+  else if constexpr (scalesSteps<L>())
+    return ScaledStream<L, Acc, Depth>{};
   else
-    return LaneStream<L, Acc>{};
+    return Any{};
 }
-/// The quickest stream for an operand.
-template <class L, class Acc> using HostStream = decltype(hostStream<L, Acc>());
+template <class L, class Acc, int Depth>
+using HostStream = decltype(hostStream<L, Acc, Depth>());
 
 static_assert(kSliceUnit % (4 * kHostLanes) == 0,
               "k begins where a step and a block of scales do");
