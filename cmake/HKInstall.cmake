@@ -13,7 +13,7 @@ file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/hk)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/runtime/kernels ${CMAKE_BINARY_DIR}/share/hk/kernels SYMBOLIC)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/share/hk/include SYMBOLIC)
 
-install(TARGETS hk-compile hk-import hk-opt hk-run hk-interp hk-emu RUNTIME DESTINATION bin)
+install(TARGETS hk-compile hk-import hk-lsp-server hk-opt hk-run hk-interp hk-emu RUNTIME DESTINATION bin)
 install(TARGETS hk_check hk_emu LIBRARY DESTINATION lib)
 install(TARGETS hk_runtime EXPORT hkTargets LIBRARY DESTINATION lib)
 install(DIRECTORY runtime/kernels DESTINATION share/hk FILES_MATCHING PATTERN "*.h")
