@@ -10,8 +10,8 @@ silently. docs/ops.md says which formula each computes and where it was tested.
 """
 
 from .activations import gelu_and_mul, gelu_tanh_and_mul, silu_and_mul
-from .attention import (paged_attention_decode, reshape_and_cache_flash, rope_cached_positions_2c_fwd,
-                        rope_cached_positions_fwd)
+from .attention import (paged_attention_decode, reshape_and_cache_flash,
+                        rope_cached_positions_2c_fwd, rope_cached_positions_fwd)
 from .norms import (layer_norm, layernorm2d_fwd, layernorm2d_fwd_with_add, rms_norm, rmsnorm2d_fwd,
                     rmsnorm2d_fwd_with_add, rmsnorm2d_fwd_with_add_dynamicquant,
                     rmsnorm2d_fwd_with_dynamicquant)

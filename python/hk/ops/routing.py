@@ -17,8 +17,9 @@ def topk_softmax(topk_weights: torch.Tensor, topk_indices: torch.Tensor,
     cast = "" if narrow == wide else f"%g = hk.cast %gate : {narrow} -> {wide}\n"
     renorm = ("%s = hk.reduce sum %v : {weights} -> tensor<?x1xf32>\n"
               "%weights = hk.div %v, %s : {weights}, tensor<?x1xf32>")
+    values = "%v" if need_renorm else "%weights"
     run(f"""{cast}%p = hk.softmax {'%g' if cast else '%gate'} : {wide}
-            %{'v' if need_renorm else 'weights'}, %indices = hk.topk %p : {wide} -> {{weights}}, {{indices}}
+            {values}, %indices = hk.topk %p : {wide} -> {{weights}}, {{indices}}
             {renorm if need_renorm else ''}""",
         {"gate": gating_output}, {"weights": topk_weights, "indices": topk_indices})
     order = torch.arange(count * tokens, device=gating_output.device)

@@ -10,7 +10,8 @@ from ._explain import Finding, Target
 from ._html import Markup, element
 
 _FAMILIES = {"rowwise", "gemm", "attention", "joint", "routing", "scan", "conv1d", "gated_delta"}
-_KINDS = {"near": "Near misses", "done": "What was fused", "never": "What no change of the model removes"}
+_KINDS = {"near": "Near misses", "done": "What was fused",
+          "never": "What no change of the model removes"}
 
 
 def _colour(kernel: dict | None) -> str:
@@ -81,7 +82,8 @@ class Page:
         if self.trace:
             total = sum(row.microseconds for row in self.rows.values()) / self.calls
             cards.append((f"{total:.1f} us", f"of kernels in a call, {self.trace.clock}", ""))
-        return element("div", [element("div", element("b", value), element("span", label, class_="soft"),
+        return element("div", [element("div", element("b", value),
+                                       element("span", label, class_="soft"),
                                        class_=f"card {kind}") for value, label, kind in cards],
                        class_="cards")
 
