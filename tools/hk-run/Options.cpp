@@ -53,6 +53,9 @@ results
   --results=DIR          do not call: take the results from DIR, which --output
                          wrote on another machine, for example to --check them
   --bench[=ITERATIONS]   time calls; default 100
+  --trace=FILE           write the launches of the call, or of the profiled calls
+                         of --bench, as a Chrome trace, which ui.perfetto.dev
+                         opens; on the emulator with the times it models
   --counters[=json]      instructions, clocks and traffic of each kernel, of a
                          device that counts them (the emulator)
 
@@ -195,6 +198,8 @@ static void parseOne(const std::string &argument, Options &options) {
     options.shuffleSeed = parseUnsigned(value, argument, INT64_MAX);
   else if (name == "--data")
     options.data = parseData(value, argument);
+  else if (name == "--trace")
+    options.trace = value;
   else if (name == "--calls")
     options.callsFile = value;
   else if (name == "--input")

@@ -63,6 +63,7 @@ struct Options {
   std::string callsFile;   // empty: one call, of these options
   std::optional<uint32_t> benchIterations;
   CounterFormat counters = CounterFormat::Off;
+  std::string trace; // file; empty: none
 };
 
 extern const char *const kUsage;

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "Trace.h"
 
 #include "Npy.h"
 #include "Ranges.h"
@@ -93,6 +94,8 @@ Session::Session(const Options &options, hk_device *shared)
   hk_profile *rawProfile = nullptr;
   check(hk_profile_create(&rawProfile));
   profileHandle.reset(rawProfile);
+  if (!options.trace.empty())
+    check(hk_profile_keep_launches(rawProfile, kMostTraced));
   check(hk_program_function(program.get(), name.c_str(), &function));
   makeInputs();
   planOutputs();

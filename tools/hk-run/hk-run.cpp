@@ -12,6 +12,7 @@
 
 #include "Npy.h"
 #include "Session.h"
+#include "Trace.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -107,14 +108,27 @@ static void writeOutputs(const Session &session, const Options &options) {
   }
 }
 
+/// --trace, of the calls that the session profiled.
+static void trace(const Session &session, const Options &options,
+                  const std::optional<CounterFile> &counters) {
+  if (options.trace.empty())
+    return;
+  writeTrace(options.trace,
+             {options.module, session.place(), session.profile(),
+              counters ? counters->launches() : std::vector<LaunchCounters>()});
+}
+
 static int callOnce(const Options &options) {
-  std::optional<CounterFile> counters;
-  if (options.counters != CounterFormat::Off)
-    counters.emplace();
   bool calls = options.resultsDirectory.empty();
-  if (!calls && (options.benchIterations || counters))
-    throw Failure("--results makes no call that --bench or --counters could "
-                  "look at");
+  if (!calls && (options.benchIterations || !options.trace.empty() ||
+                 options.counters != CounterFormat::Off))
+    throw Failure("--results makes no call that --bench, --trace or --counters "
+                  "could look at");
+  std::optional<CounterFile> counters;
+  bool emulated = options.device.rfind("hip:", 0) == 0; // as it may be
+  if (options.counters != CounterFormat::Off ||
+      (emulated && !options.trace.empty()))
+    counters.emplace(/*modelled=*/!options.trace.empty());
   Session session(options);
   checkOutputNames(session, options);
   if (calls)
@@ -128,7 +142,7 @@ static int callOnce(const Options &options) {
     reportTensors(session);
     reportProfile(session.profile(), 1, "of the first call");
   }
-  if (counters)
+  if (options.counters != CounterFormat::Off)
     std::fputs(counters->report(options.counters, options.device).c_str(),
                stdout);
   writeOutputs(session, options);
@@ -143,6 +157,7 @@ static int callOnce(const Options &options) {
     reportProfile(session.profile(), profiled,
                   "mean of " + std::to_string(profiled) + " warm calls");
   }
+  trace(session, options, counters);
   return result;
 }
 
