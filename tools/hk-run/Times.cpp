@@ -128,6 +128,7 @@ void timeCold(Session &session, uint32_t calls, uint64_t coldBytes,
   uint64_t count = std::min<uint64_t>(
       calls, std::max<uint64_t>(1, kMostCopies / std::max<uint64_t>(each, 1)));
   std::vector<std::unique_ptr<ArgumentCopy>> copies;
+  copies.reserve(count);
   for (uint64_t i = 0; i < count; ++i)
     copies.push_back(std::make_unique<ArgumentCopy>(session));
   for (uint32_t i = 0; i < calls; ++i) {
