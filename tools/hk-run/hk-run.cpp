@@ -253,6 +253,8 @@ static int runCalls(const std::string &file,
     std::fflush(stdout);
     int status = reportFailure([&] { return runTool(parseOptions(call)); });
     std::printf("exit status %d\n", status);
+    // Whoever reads along knows of this call before the next one hangs.
+    std::fflush(stdout);
     worst = std::max(worst, status);
   }
   return worst;
