@@ -33,7 +33,7 @@ func.func @attention_4096(%q: tensor<1x4096x32x128xbf16>, %k: tensor<1x4096x8x12
   %y = hk.attention %q, %k, %v scale 0.08838834764 causal : tensor<1x4096x32x128xbf16>, tensor<1x4096x8x128xbf16>, tensor<1x4096x8x128xbf16> -> tensor<1x4096x32x128xbf16>
   return %y : tensor<1x4096x32x128xbf16>
 }
-func.func @decode_64_4096(%q: tensor<64x1x32x128xbf16>, %k: tensor<64x4096x8x128xbf16>, %v: tensor<64x4096x8x128xbf16>) -> tensor<64x1x32x128xbf16> {
-  %y = hk.attention %q, %k, %v scale 0.08838834764 : tensor<64x1x32x128xbf16>, tensor<64x4096x8x128xbf16>, tensor<64x4096x8x128xbf16> -> tensor<64x1x32x128xbf16>
+func.func @decode_64_1024(%q: tensor<64x1x32x128xbf16>, %k: tensor<64x1024x8x128xbf16>, %v: tensor<64x1024x8x128xbf16>) -> tensor<64x1x32x128xbf16> {
+  %y = hk.attention %q, %k, %v scale 0.08838834764 : tensor<64x1x32x128xbf16>, tensor<64x1024x8x128xbf16>, tensor<64x1024x8x128xbf16> -> tensor<64x1x32x128xbf16>
   return %y : tensor<64x1x32x128xbf16>
 }

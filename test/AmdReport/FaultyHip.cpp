@@ -72,7 +72,7 @@ public:
     if (text.empty() || second == text.npos)
       return;
     function = text.substr(0, first);
-    number = std::atoi(text.c_str() + first + 1);
+    number = std::strtol(text.c_str() + first + 1, nullptr, 10);
     kind = text.substr(second + 1);
   }
 
@@ -99,15 +99,16 @@ public:
     return true;
   }
   HipError error() const {
-    return kind == "lost" ? kLost
-                          : static_cast<HipError>(std::atoi(kind.c_str()));
+    return kind == "lost"
+               ? kLost
+               : static_cast<HipError>(std::strtol(kind.c_str(), nullptr, 10));
   }
   bool corrupts() const { return kind == "corrupt"; }
 
 private:
   std::mutex mutex;
   std::string function, kind, mark;
-  int number = 0, count = 0;
+  long number = 0, count = 0;
 };
 
 Fault &fault() {

@@ -42,7 +42,7 @@ def parse():
     make.add_argument("--chips", default=",".join(bundle.CHIPS), help="default: %(default)s")
     make.add_argument("--modules", help="names of test/Modules, with commas; default: all")
     make.add_argument("--timed", help="names of tools/amd-report/timed.py; default: all; 'none'")
-    make.add_argument("--most-bytes", type=int, default=1 << 20,
+    make.add_argument("--most-bytes", type=int, default=8 << 20,
                       help="of the results of a call and their bounds; larger ones are left out (%(default)s)")
     make.add_argument("--jobs", type=int, default=bundle.default_jobs())
     run = parser.add_argument_group("testing")

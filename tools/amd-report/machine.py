@@ -65,9 +65,9 @@ def version(number):
 
 
 def facts(hip):
-    distribution = platform.freedesktop_os_release() if hasattr(platform, "freedesktop_os_release") else {}
+    distribution = [first("/etc/os-release", rf'(?m)^{key}="?([^"\n]*)') or "" for key in ("ID", "VERSION_ID")]
     return {
-        "system": f"{distribution.get('ID', 'unknown')} {distribution.get('VERSION_ID', '')}".strip(),
+        "system": " ".join(distribution).strip() or "unknown",
         "kernel": ".".join(platform.release().split(".")[:2]), "machine": platform.machine(),
         "libc": platform.libc_ver()[1], "python": platform.python_version(),
         "processor": first("/proc/cpuinfo", r"model name\s*: (.*)"), "threads": os.cpu_count(),

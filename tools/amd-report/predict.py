@@ -13,6 +13,7 @@ import children
 
 # Product -> its target, and what the driver calls it. An MI300A has other memory.
 PRODUCTS = {"mi300x": ("gfx942", "MI300X"), "mi325x": ("gfx942", "MI325X"), "mi355x": ("gfx950", "MI355X")}
+MOST_SECONDS = 900
 KEPT = ("clocks", "burst_us", "sustained_us", "class", "relative_error", "limit")
 
 
@@ -23,14 +24,15 @@ def product_of(device_name):
 
 def predict(build, module, options, product, sample):
     """Kernels of the call in order, of each the sum over its launches; None when the emulator
-    cannot say. `sample`: run only the workgroups that the model looks at."""
+    cannot say. `sample`: run only the workgroups that the model looks at, which leaves results
+    incomplete: a kernel that reads those of another may be refused."""
     with tempfile.TemporaryDirectory(prefix="hk-predict-") as folder:
         lines = pathlib.Path(folder) / "timing"
         environment = dict(os.environ, HK_EMU_CHIP=product, HK_EMU_TIMING=str(lines),
                            HK_HIP_LIBRARY=str(build / "lib" / "libhk_emu.so"))
         environment["HK_EMU_TIMING_SAMPLE"] = "1" if sample else "0"
         command = [build / "bin" / "hk-run", module, "--device=hip:0", *options]
-        _, ended = children.output(command, environment, 1800, time.monotonic() + 1800)
+        _, ended = children.output(command, environment, MOST_SECONDS, time.monotonic() + MOST_SECONDS)
         if ended != "exit status 0" or not lines.exists():
             return None
         launches = [json.loads(line) for line in lines.read_text().splitlines()]
@@ -50,6 +52,7 @@ def predict(build, module, options, product, sample):
 
 def predictions(build, module, options, chips, sample):
     """Product -> kernels, for the products of `chips`."""
-    found = {product: predict(build, module, options, product, sample)
+    found = {product: (sample and predict(build, module, options, product, True)) or
+             predict(build, module, options, product, False)
              for product, (chip, _) in PRODUCTS.items() if chip in chips}
     return {product: kernels for product, kernels in found.items() if kernels}

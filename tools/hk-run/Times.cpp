@@ -114,10 +114,13 @@ ProfileHandle newProfile() {
 
 /// What the caches hold after it is none of the arguments.
 void overwriteCaches(const Session &session, uint64_t bytes) {
-  std::vector<uint8_t> something(bytes, 1);
+  constexpr uint64_t kPart = uint64_t(16) << 20;
+  std::vector<uint8_t> something(std::min(bytes, kPart), 1);
   Buffer buffer(session.device(), bytes);
-  check(hk_device_upload(session.device(), buffer.get(), something.data(),
-                         bytes));
+  for (uint64_t at = 0; at < bytes; at += something.size())
+    check(hk_device_upload(
+        session.device(), static_cast<uint8_t *>(buffer.get()) + at,
+        something.data(), std::min<uint64_t>(something.size(), bytes - at)));
 }
 
 void timeCold(Session &session, uint32_t calls, uint64_t coldBytes,
