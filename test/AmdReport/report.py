@@ -121,7 +121,8 @@ def passes():
     sysfs = WORK.parent / f"{WORK.name}.sysfs" / "class" / "drm" / "card0" / "device"
     (sysfs / "hwmon" / "hwmon3").mkdir(parents=True, exist_ok=True)
     (sysfs / "vendor").write_text("0x1002\n")
-    (sysfs / "hwmon" / "hwmon3" / "freq1_input").write_text("1987000000\n")
+    (sysfs / "hwmon" / "hwmon3" / "temp1_input").write_text("45000\n")
+    (sysfs / "pp_dpm_sclk").write_text("0: 132Mhz\n1: 1987Mhz *\n2: 2100Mhz\n")
     for product, chip in (("mi300x", "gfx942"), ("mi355x", "gfx950")):
         found = report("passes", status=0, HK_EMU_CHIP=product, HK_REPORT_SYSFS=str(sysfs.parents[3]))
         assert found["verdict"] == "all passed" and not found["not_run"] and not found["missing"], found["not_run"]
@@ -131,6 +132,7 @@ def passes():
         timing, = found["timings"]
         kernel, = timing["kernels"]
         assert timing["clocks"]["clock_mhz"]["median"] == 1987, timing
+        assert timing["clocks"]["temperature_c"]["max"] == 45, timing
         assert kernel["cold_us"]["median"] > 0 and kernel["warm_us"]["min"] > 0 and kernel["first_us"] > 0
         modelled = kernel["modelled"]
         assert 1 < modelled["burst_us"] < 100 and modelled["relative_error"] > 0
@@ -272,6 +274,24 @@ def nothing():
     (bundle / "manifest.json").write_text(json.dumps(manifest))
     text = command(bundle / "amd-report", status=2)
     assert "the bundle has format 99" in text, text
+
+
+def checkout():
+    """Where hk is built the kit makes its bundle by itself, once."""
+    build = WORK.parent / f"{WORK.name}.build"
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir()
+    for name in ("bin", "lib"):
+        (build / name).symlink_to(BUILD / name)
+    output = WORK.parent / f"{WORK.name}.checkout"
+    words = [SOURCE / "amd-report", "--build", build, "--modules", "reencode", "--timed", "none", "--no-peers",
+             "--no-times", "--output", output]
+    assert "making a bundle" in command(*words, status=0)
+    assert "making a bundle" not in command(*words, status=0)
+    found = json.loads(output.with_name(output.name + ".json").read_text())
+    assert found["verdict"] == "all passed" and set(found["modules"]) == {"reencode"}, found["verdict"]
+    text = command(SOURCE / "amd-report", "--build", WORK, "--output", output, status=2)
+    assert "neither a bundle nor a build" in text, text
 
 
 def no_time():

@@ -13,6 +13,7 @@ import argparse
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -88,11 +89,12 @@ def find_bundle(options, scratch):
     if (TOP / "manifest.json").exists():
         return TOP
     own = options.build / "amd-report-bundle"
-    if not (own / "manifest.json").exists():
+    if not (own / "manifest.json").exists() or bundle.read(own)["commit"] != bundle.commit():
         if not (options.build / "bin" / "hk-compile").exists():
             raise bundle.Failure("there is neither a bundle nor a build of hk; run this inside an unpacked bundle, "
                                  "name one with --from, or build hk with ./quickstart")
         say(f"making a bundle in {own}; this takes longer than the test, and is done once")
+        shutil.rmtree(own, ignore_errors=True)
         make_bundle(options, own)
     return own.resolve()
 

@@ -149,10 +149,20 @@ def copy_tools(build, folder):
     shutil.copy(ROOT / "LICENSE", folder)
 
 
-def make(build, folder, chips, sources, cases, most_bytes, jobs, say):
-    """A bundle in `folder`, which must be new or empty."""
-    if folder.exists() and any(folder.iterdir()):
-        raise Failure(f"{folder} is not empty; name a new folder")
+def commit():
+    """Of the sources, or "unknown"."""
+    done = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL)
+    return done.stdout.strip() or "unknown"
+
+
+def make(build, target, chips, sources, cases, most_bytes, jobs, say):
+    """A bundle in the folder `target`, which must be new or empty. Until it is whole it has
+    another name."""
+    if target.exists() and any(target.iterdir()):
+        raise Failure(f"{target} is not empty; name a new folder")
+    folder = target.with_name(target.name + ".part")
+    shutil.rmtree(folder, ignore_errors=True)
     (folder / "modules").mkdir(parents=True)
     copy_tools(build, folder)
     bundle, modules = Bundle(build, folder, chips, most_bytes), {}
@@ -163,11 +173,11 @@ def make(build, folder, chips, sources, cases, most_bytes, jobs, say):
             name, entry = done.result()
             modules[name] = entry
             say(f"{len(modules)}/{len(work)} {name}: {len(entry['calls'])} calls, {len(entry['timed'])} timed")
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], text=True, stdout=subprocess.PIPE)
-    manifest = {"format": FORMAT, "commit": commit.stdout.strip() or "unknown", "chips": chips,
+    manifest = {"format": FORMAT, "commit": commit(), "chips": chips,
                 "made": str(datetime.date.today()), "modules": dict(sorted(modules.items())),
                 "glibc": newest_glibc([folder / "bin" / "hk-run", folder / "lib" / "libhk_runtime.so.0"])}
     (folder / "manifest.json").write_text(json.dumps(manifest))
+    folder.replace(target)
 
 
 def pack(folder, file):

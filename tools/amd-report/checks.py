@@ -40,8 +40,9 @@ class Device:
         return [self.bundle / "bin" / "hk-run", self.bundle / "modules" / f"{module}.so", f"--device={self.name}",
                 *options]
 
-    def start(self, command, deadline=None):
-        return children.Child(command, self.environment, self.silence, min(self.deadline, deadline or self.deadline))
+    def start(self, command, deadline, patience=1):
+        """`patience`: how many times as long as others it may be silent."""
+        return children.Child(command, self.environment, patience * self.silence, min(self.deadline, deadline))
 
     def probe(self):
         """What the HIP library says of the device, or why it says nothing."""

@@ -6,14 +6,16 @@ says so.
 
 import os
 import pathlib
+import re
 import statistics
 import threading
 
 SYSFS = "/sys"
 SECONDS = 0.05
 # file -> what it is in the report, and its unit there
-FILES = {"freq1_input": ("clock_mhz", 1e-6), "power1_average": ("power_w", 1e-6), "power1_input": ("power_w", 1e-6),
-         "temp1_input": ("temperature_c", 1e-3)}
+FILES = {"hwmon/hwmon*/freq1_input": ("clock_mhz", 1e-6), "pp_dpm_sclk": ("clock_mhz", 1),
+         "hwmon/hwmon*/power1_average": ("power_w", 1e-6), "hwmon/hwmon*/power1_input": ("power_w", 1e-6),
+         "hwmon/hwmon*/temp1_input": ("temperature_c", 1e-3)}
 
 
 def root():
@@ -35,10 +37,17 @@ def sources(pci):
     found = {}
     if len(devices) == 1:
         for name, (key, scale) in FILES.items():
-            for path in sorted(devices[0].glob(f"hwmon/hwmon*/{name}")):
+            for path in sorted(devices[0].glob(name)):
                 if key not in found and os.access(path, os.R_OK):
                     found[key] = (path, scale)
     return found
+
+
+def read(path):
+    """The number in a file; of a list of clocks ("1: 2100Mhz *") the one that is marked."""
+    text = path.read_text()
+    marked = re.search(r"(\d+)Mhz \*", text)
+    return int(marked[1] if marked else text)
 
 
 class Sampler:
@@ -54,7 +63,7 @@ class Sampler:
         while True:
             for key, (path, scale) in self.sources.items():
                 try:
-                    self.samples[key].append(int(path.read_text()) * scale)
+                    self.samples[key].append(read(path) * scale)
                 except (OSError, ValueError):
                     pass
             if self.done.wait(SECONDS):

@@ -16,7 +16,8 @@ def measure(device, entry, module, options, pci, deadline):
         command = device.command(module, *entry["options"], f"--bench={options.iterations}",
                                  f"--times={file.name}", *([f"--cold={options.cold}"] if options.cold else []))
         with clocks.Sampler(pci) as sampler:
-            child = device.start(command, deadline)
+            # It says nothing until all calls are made, and the inputs of large ones take time.
+            child = device.start(command, deadline, patience=3)
             lines = list(child.lines())
         line = file.readline()
     if child.ended != "exit status 0":
