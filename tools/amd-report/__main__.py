@@ -99,11 +99,11 @@ def find_bundle(options, scratch):
     return own.resolve()
 
 
-def write(found, output):
+def write(found, output, known):
     """Both files, or neither if they would say where they are from."""
     files = {".json": json.dumps(found, indent=1), ".html": page.html(found)}
     for text in files.values():
-        if leaks := private.leaks(text):
+        if leaks := private.leaks(text, known):
             raise bundle.Failure(f"the report would hold {', '.join(leaks)}; please tell the authors, and mail nothing")
     for suffix, text in files.items():
         output.with_name(output.name + suffix).write_text(text, encoding="utf-8")
@@ -120,7 +120,7 @@ def main():
         seconds = options.minutes * 60
         device = checks.Device(folder, options.device, options.silence, time.monotonic() + seconds)
         found = report.Run(folder, manifest, device, seconds, options, say).all()
-    write(found, options.output)
+    write(found, options.output, json.dumps(manifest) + json.dumps(found["machine"]["device"]))
     say(f"{found['verdict']}: {', '.join(f'{n} {s}' for s, n in sorted(found['counts'].items())) or 'no call'}; "
         f"{options.output}.html and .json may be mailed")
     return {"nothing ran": 2, "faults": 1}.get(found["verdict"], 0)

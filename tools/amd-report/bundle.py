@@ -35,8 +35,8 @@ class Failure(Exception):
     pass
 
 
-def run(*command):
-    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, text=True,
+def run(*command, folder=None):
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, text=True, cwd=folder,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         raise Failure(f"{' '.join(map(str, command))}\n{done.stdout[-2000:]}")
@@ -93,10 +93,11 @@ class Bundle:
         """Values and bounds of every call; those that take too many bytes are left out."""
         with tempfile.NamedTemporaryFile("w", suffix=".calls") as listed:
             for number, call in enumerate(calls):
-                folder = self.folder / "expected" / name / str(number)
-                listed.write(" ".join([*call["options"], f"--write-expected={folder}"]) + "\n")
+                # Words of the file end at spaces, which the folder may have.
+                listed.write(" ".join([*call["options"], f"--write-expected=expected/{name}/{number}"]) + "\n")
             listed.flush()
-            run(self.build / "bin" / "hk-run", module, f"--check={source}", f"--calls={listed.name}")
+            run(self.build / "bin" / "hk-run", module.resolve(), f"--check={source}", f"--calls={listed.name}",
+                folder=self.folder)
         kept = []
         for number, call in enumerate(calls):
             folder = self.folder / "expected" / name / str(number)

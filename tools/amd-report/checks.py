@@ -35,6 +35,10 @@ class Device:
         folder = str(bundle / "lib")
         old = os.environ.get("LD_LIBRARY_PATH")
         self.environment = dict(os.environ, LD_LIBRARY_PATH=folder + (":" + old if old else ""))
+        library = os.environ.get("HK_HIP_LIBRARY", "")
+        if "/" in library:  # programs run in the folder of the bundle
+            self.environment["HK_HIP_LIBRARY"] = os.path.abspath(library)
+        self.remarks = []  # of what is no fault of a call
 
     def command(self, module, *options):
         return [self.bundle / "bin" / "hk-run", self.bundle / "modules" / f"{module}.so", f"--device={self.name}",
@@ -42,7 +46,8 @@ class Device:
 
     def start(self, command, deadline, patience=1):
         """`patience`: how many times as long as others it may be silent."""
-        return children.Child(command, self.environment, patience * self.silence, min(self.deadline, deadline))
+        return children.Child(command, self.environment, patience * self.silence, min(self.deadline, deadline),
+                              self.bundle)
 
     def probe(self):
         """What the HIP library says of the device, or why it says nothing."""
@@ -74,7 +79,8 @@ def one_process(device, module, calls, deadline):
     (within its bounds, outside), or a text: how the process ended or what the call was refused with."""
     with tempfile.NamedTemporaryFile("w", suffix=".calls") as listed:
         for call in calls:
-            expected = device.bundle / "expected" / module / call["expected"]
+            # From the bundle's folder: words of the file end at spaces, which folders may have.
+            expected = f"expected/{module}/{call['expected']}"
             listed.write(" ".join([*call["options"], f"--expected={expected}"]) + "\n")
         listed.flush()
         child = device.start(device.command(module, "--poison", f"--calls={listed.name}"), deadline)
@@ -90,6 +96,8 @@ def one_process(device, module, calls, deadline):
                     return
                 if number + 1 == len(calls):
                     child.finish()
+                    if not child.ended.startswith("exit status"):
+                        device.remarks.append(f"{module}, after its last call: {child.ended}")
                     return
                 lines = None
             else:
@@ -104,7 +112,8 @@ def outcome(call, status, lines):
     """The entry of a call in the report."""
     entry = {"call": " ".join(call["options"])}
     if status == 0:
-        return dict(entry, status="ok")
+        remarks = [scrub(line) for line in lines if line.startswith("hk:")]
+        return dict(entry, status="ok", **({"remarks": remarks} if remarks else {}))
     if status == 1:
         return dict(entry, status="wrong", message=message(lines))
     return dict(entry, status="fault", ended=status, message=message(lines))

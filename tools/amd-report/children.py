@@ -18,13 +18,14 @@ class Child:
     """One command, without a shell. `lines` yields what it prints; afterwards `ended` says
     how it ended: "exit status N", "killed by SIGNAL", "hung: ..." or "out of time"."""
 
-    def __init__(self, command, environment, silence, deadline):
-        """silence: seconds without a line that count as a hang; deadline: time.monotonic()."""
+    def __init__(self, command, environment, silence, deadline, folder=None):
+        """silence: seconds without a line that count as a hang; deadline: time.monotonic();
+        folder: where it runs, if not here."""
         self.silence, self.deadline = silence, deadline
         self.ended, self.status = None, None
         self.process = subprocess.Popen(
             [str(word) for word in command], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, start_new_session=True)
+            stderr=subprocess.STDOUT, start_new_session=True, cwd=folder)
 
     def lines(self):
         """Complete lines, as they come; a last one without an end, too."""

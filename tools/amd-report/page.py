@@ -227,6 +227,10 @@ def facts(report):
     return tag("h2", "Machine") + tag("details", tag("summary", "what was found") + table(["fact", "value"], rows))
 
 
+def remarks(report):
+    return tag("h2", "Remarks") + "".join(tag("pre", text(r)) for r in report["remarks"]) if report["remarks"] else ""
+
+
 def not_run(report):
     rows = [[text(e["what"]), text(e["why"])] for e in report["not_run"]]
     return tag("h2", "Not run") + table(["what", "why"], rows) if rows else ""
@@ -239,7 +243,8 @@ def html(report):
                      f"{text(report['minutes'])} minutes: " + tag("b", text(report["verdict"]), class_=colour)) +
             tag("p", "Every call was compared with hk's reference interpreter, each element with the bound derived for it. "
                      "When this bundle was made, nothing of hk had run on AMD silicon.", class_="soft"))
-    body = "".join(part(report) for part in (notes, tiles, findings, sized, model, modules, functions, not_run, facts))
+    body = "".join(part(report) for part in (notes, tiles, findings, sized, model, modules, functions, remarks, not_run,
+                                          facts))
     return (f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport content='width=device-width'>"
             f"<title>hk on {text(report['machine']['device']['name'])}</title><style>{STYLE}</style></head>"
             f"<body><main>{head}{body}</main></body></html>\n")

@@ -163,6 +163,9 @@ class Run:
         if left:
             self.left_out(f"{left} calls of all modules", "their results are too large for the bundle")
         report["counts"] = counts
+        report["remarks"] = self.device.remarks + [
+            f"{name} {e['call']}: {remark}" for name, m in report["modules"].items() for e in m["entries"]
+            for remark in e.get("remarks", [])]
         report["expected_calls"] = sum(len(e["calls"]) for e in self.manifest["modules"].values())
         report["model"] = timings.model_score(report["timings"] + report["functions"])
         report["seconds"] = round(time.monotonic() - self.start, 1)
