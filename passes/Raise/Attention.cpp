@@ -191,7 +191,8 @@ static std::optional<Outcome> readScores(Raiser &raiser, Value value,
   }
   Operation *op = value.getDefiningOp();
   return Outcome::miss(
-      Reason::OtherFormula,
+      isa_and_nonnull<AddOp, SelectOp>(op) ? Reason::UnknownMask
+                                           : Reason::OtherFormula,
       "scores are made by " +
           (op ? op->getName().getStringRef() : "an argument") +
           ", not by a product, a scale, a cap and masks behind "

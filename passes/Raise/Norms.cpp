@@ -58,7 +58,13 @@ static Outcome rootMeanSquare(Raiser &raiser, Operation *root) {
     return Outcome::none();
   auto [x, under] = *found;
   auto shifted = addedNumber(under);
-  Factors mean = factorsOf(raiser, shifted ? shifted->first : under);
+  Value reduced = shifted ? shifted->first : under;
+  bool isRounded = false;
+  if (auto cast = reduced.getDefiningOp<CastOp>()) {
+    isRounded = !raiser.mayDrop(reduced);
+    reduced = cast.getInput();
+  }
+  Factors mean = factorsOf(raiser, reduced);
   auto sum = mean.values.size() == 1 ? mean.values[0].getDefiningOp<ReduceOp>()
                                      : ReduceOp();
   if (!sum || sum.getKind() != ReduceKind::sum)
@@ -84,10 +90,11 @@ static Outcome rootMeanSquare(Raiser &raiser, Operation *root) {
                              Twine(std::to_string(mean.constant)) +
                              ", not by 1 / " + Twine(n));
   for (Value inner :
-       {under, shifted->first, Value(sum.getResult()), Value(sum.getInput())})
-    if (!raiser.mayDrop(inner))
-      return Outcome::miss(Reason::RoundsBetween,
-                           "the mean of the squares is rounded");
+       {under, reduced, Value(sum.getResult()), Value(sum.getInput())})
+    isRounded |= !raiser.mayDrop(inner);
+  if (isRounded)
+    return Outcome::miss(Reason::RoundsBetween,
+                         "the mean of the squares is rounded");
   Location loc = root->getLoc();
   Type type = root->getResult(0).getType();
   APFloat epsilon(float(shifted->second));

@@ -72,7 +72,7 @@ bool HKRaise::apply(const raise::Rule &rule, raise::Raiser &raiser,
     return false;
   std::string what = rule.makes;
   if (Operation *made = outcome.made ? outcome.made.getDefiningOp() : nullptr;
-      made && *rule.makes)
+      made && isa<RowwiseOpInterface>(made) && !isa<TransposeOp>(made))
     what = made->getName().getStringRef().str();
   Candidate candidate{"become " + what,
                       outcome.made ? Verdict::accept() : *outcome.refused};

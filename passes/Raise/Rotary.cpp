@@ -240,6 +240,10 @@ static Outcome ropeOfWhole(Raiser &raiser, Operation *root) {
                     halved(raiser.b, loc, sin, pairs->style), false};
       if (!angles.cos || !angles.sin)
         angles = {throughUnitDims(cos), throughUnitDims(sin), true};
+      // The operator turns back by the angle of the partner.
+      if (pairs->inverse && angles.perElement)
+        return Outcome::miss(Reason::OtherFormula,
+                             "it turns back by an angle for each element");
       return build(raiser, root, *pairs, cos, angles);
     }
   }
