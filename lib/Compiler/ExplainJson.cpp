@@ -26,6 +26,8 @@ static StringRef kindName(DecisionKind kind) {
     return "tile";
   case DecisionKind::Plan:
     return "plan";
+  case DecisionKind::Raise:
+    return "raise";
   }
   return "";
 }
