@@ -205,19 +205,18 @@ static void timeCalls(Session &session, const Options &options) {
                 "mean of " + std::to_string(profiled) + " warm calls");
 }
 
-/// What counts the launches, for --counters and, on the emulator, --trace.
-static std::optional<CounterFile> countersFor(const Options &options) {
-  std::optional<CounterFile> counters;
+/// Whether launches are counted: for --counters and, on the emulator, --trace.
+static bool countsLaunches(const Options &options) {
   bool emulated = options.device.rfind("hip:", 0) == 0; // as it may be
-  if (options.counters != CounterFormat::Off ||
-      (emulated && !options.trace.empty()))
-    counters.emplace(/*modelled=*/!options.trace.empty());
-  return counters;
+  return options.counters != CounterFormat::Off ||
+         (emulated && !options.trace.empty());
 }
 
 static int callOnce(const Options &options) {
   checkOptions(options);
-  std::optional<CounterFile> counters = countersFor(options);
+  std::optional<CounterFile> counters;
+  if (countsLaunches(options))
+    counters.emplace(/*modelled=*/!options.trace.empty());
   Session session(options);
   checkOutputNames(session, options);
   if (!options.writeExpectedDirectory.empty())
