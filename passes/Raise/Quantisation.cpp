@@ -58,7 +58,8 @@ static Outcome dequantize(Raiser &raiser, Operation *root) {
           ArrayRef<ReassociationIndices>{});
     uint64_t group = std::max<int64_t>(1, lastSize(codes));
     return Outcome::raised(DequantizeOp::create(
-        raiser.b, root->getLoc(), mul.getType(), codes, given, Value(), group));
+        raiser.b, root->getLoc(), mul.getType(), codes, given, Value(),
+        /*offset=*/false, group));
   }
   return Outcome::none();
 }

@@ -59,7 +59,8 @@ static LogicalResult dequantizeBlocks(Node &node, int64_t block, int64_t axis,
   }
   HK_TRY(type, node.type(dtype, codes.shape));
   Tensor made{DequantizeOp::create(node.b, node.loc, type, codes.value,
-                                   scales.value, zero, uint64_t(block)),
+                                   scales.value, zero, /*offset=*/false,
+                                   uint64_t(block)),
               dtype, codes.shape};
   HK_TRY(result, node.transpose(made, swap));
   return node.result(0, result);
@@ -245,13 +246,14 @@ static FailureOr<Value> decodedWeight(Node &node, const Codes &codes,
     HK_TRY(weight, signedCodes(node, codes));
     return DequantizeOp::create(node.b, node.loc, type, weight.value,
                                 scale.value, /*zero_point=*/Value(),
-                                uint64_t(codes.block))
+                                /*offset=*/false, uint64_t(codes.block))
         .getResult();
   }
   HK_TRY(weight, packedCodes(node, codes));
   HK_TRY(zero, packedZeros(node, codes));
   return DequantizeOp::create(node.b, node.loc, type, weight.value, scale.value,
-                              zero.value, uint64_t(codes.block))
+                              zero.value, /*offset=*/false,
+                              uint64_t(codes.block))
       .getResult();
 }
 
