@@ -269,10 +269,15 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
 void HKFuse::takeInProducers(Operation *op, FusionTable::GroupId reader,
                              FusionTable &table, Decision &decision) {
   for (FusionTable::GroupId producer : table.producersOf(op)) {
-    if (producer == reader ||
+    // One may have been taken in by now with another.
+    if (producer == reader || table.get(producer).ops.empty() ||
         table.get(producer).family == table.get(reader).family)
       continue;
     Operation *with = table.get(producer).ops.back();
+    // Kernels of another kind may have producers that they could not take in.
+    SmallVector<Operation *> others;
+    if (table.get(producer).family->getKind() != FamilyKind::rowwise)
+      others = table.get(producer).ops;
     Verdict taken = table.takeIn(reader, producer);
     // Most families read their operands; that is nothing to report.
     if (taken.getReason() == Reason::OtherFamily)
@@ -286,6 +291,9 @@ void HKFuse::takeInProducers(Operation *op, FusionTable::GroupId reader,
     }
     decision.candidates.insert(std::prev(decision.candidates.end()),
                                std::move(made));
+    if (taken.accepted())
+      for (Operation *other : others)
+        takeInProducers(other, reader, table, decision);
   }
 }
 

@@ -368,16 +368,21 @@ Verdict FusionTable::merge(GroupId into, GroupId from) {
   return verdict;
 }
 
-/// What reads a state, not what writes it, may move to its reader, unless
-/// another write has a kernel already: that may run before the reader's. Writes
-/// that follow will be above the reader.
+/// What reads a state may move to its reader, unless another write has a kernel
+/// already: that may run before the reader's. Writes that follow will be above
+/// the reader. What writes one may, too, where the reader's kernel stores it:
+/// only the function returns it then, and what read the state before ran
+/// before.
 Verdict FusionTable::checkLaterRead(GroupId into, GroupId from) const {
-  bool written = !groups[from].writes.empty();
-  for (Operation *op : groups[from].ops)
+  bool written = false;
+  for (Operation *op : groups[from].ops) {
+    written |=
+        !writtenInPlace(op).empty() && !groups[into].family->storesTakenIn(op);
     if (auto it = writersOf.find(op); it != writersOf.end())
       written |= llvm::any_of(it->second, [&](Operation *writer) {
         return groupOf.contains(writer);
       });
+  }
   if (written)
     return Verdict::refuse(Reason::StateReadAndWritten,
                            "it would be read at another time");
@@ -422,6 +427,7 @@ Verdict FusionTable::takeIn(GroupId into, GroupId from) {
   groups[into].ops = std::move(ops);
   groups[into].numBaseOps += taken.numBaseOps;
   groups[into].reads.append(taken.reads);
+  groups[into].writes.append(taken.writes);
   for (Operation *op : taken.ops)
     if (!isView(op)) {
       groupOf[op] = into;

@@ -4,8 +4,8 @@ the recurrence, of which it is a rearrangement."""
 
 import numpy as np
 
-from formulas import compare, finish, normal, rng, sigmoid
-from oracle import to
+from formulas import compare, convolve, finish, normal, quantised, rms, rng, sigmoid, silu
+from oracle import f32, to
 
 
 def normalised(x):
@@ -85,6 +85,80 @@ parts = [recurrence(normalised(q[n]), normalised(k[n]), v[n], s[line[n]], 32**-0
 after = s.copy()
 after[line] = [last for _, last in parts]
 compare("fused_sigmoid_gating_recurrent", "three_tokens", [q, k, v, a, b, alog, s, line], [np.stack([y for y, _ in parts]), after])
+
+
+# A decode step from the projections, or from what the convolution reads, to the gated norm.
+def decode_step(x, z, ba, w, alog, dt, norm, conv, s, line, share, order, bias=0.0, keep=lambda i: True, kind="bf16"):
+    """x [n, C]; conv [lines, S, C], s [lines, HV, K, V]; `order` names the runs of channels.
+    Returns the gated norm before it is rounded, and both states."""
+    heads, keys, values = s.shape[1:]
+    sizes = {"q": (heads // share, keys), "k": (heads // share, keys), "v": (heads, values)}
+    out, conv, s = np.zeros((len(x), heads, values)), conv.copy(), s.copy()
+    for i, n in enumerate(line):
+        known = 0 <= n < len(conv) and n != keep.pad
+        y, after = convolve(x[i:i + 1], w, conv[n] if known and keep(i) else np.zeros(conv.shape[1:]), bias)
+        y, parts, at = to(kind, silu(f32(y if known else 0 * y))), {}, 0
+        for name in order:
+            h, size = sizes[name]
+            parts[name] = y[:, at:at + h * size].reshape(1, h, size)
+            at += h * size
+        b, a = (half.reshape(1, heads) for half in np.split(ba[i].reshape(-1, 2 * share), 2, -1))
+        there = 0 <= n < len(s)
+        start = s[n] if there and keep(i) else np.zeros(s.shape[1:])
+        o, last = recurrence(normalised(parts["q"]), normalised(parts["k"]), parts["v"], start, keys**-0.5,
+                             -np.exp(alog) * np.log(1 + np.exp(a + dt)), beta=sigmoid(b))
+        out[i] = f32(rms(to(kind, o[0]), norm)) * f32(silu(z[i]))
+        if known:
+            conv[n] = after
+        if there:
+            s[n] = last
+    return out, conv, s
+
+
+def always(i):
+    return True
+
+
+always.pad = None
+n, c = 3, 512
+qkvz, ba, w, alog = normal("bf16", n, 768), normal("bf16", n, 8), normal("bf16", 512, 4), normal("f32", 4)
+dt, norm, conv, s = normal("f32", 4), normal("bf16", 64), normal("bf16", 5, 3, c), normal("f32", 5, 4, 64, 64)
+line = np.array([4, -1, 0], np.int32)
+grouped = qkvz.reshape(n, 2, 384)
+q, k, v, z = (part.reshape(n, -1) for part in np.split(grouped, [64, 128, 256], -1))
+y, conv1, s1 = decode_step(np.concatenate([q, k, v], -1), z.reshape(n, 4, 64), ba, w, alog, dt, norm, conv, s, line, 2, "qkv",
+                           keep=always)
+compare("fused_sigmoid_gating_recurrent", "from_projections", [qkvz, ba, w, alog, dt, norm, conv, s, line],
+        [to("bf16", y), conv1, s1])
+
+c, fresh = 224, np.array([True, False, True])
+x, z, ba, w, bias = normal("bf16", n, c), normal("bf16", n, 6, 16), normal("bf16", n, 12), normal("bf16", c, 3), normal("bf16", c)
+alog, dt, norm = normal("f32", 6), normal("f32", 6), normal("bf16", 16)
+conv, s, line = normal("bf16", 5, 5, c), normal("bf16", 5, 6, 16, 32), np.array([3, 2, 1], np.int32)
+
+
+def unlessFresh(i):
+    return fresh[i]
+
+
+unlessFresh.pad = 1
+y, conv1, s1 = decode_step(x, z, ba, w, alog, dt, norm, conv, s.swapaxes(2, 3), line, 3, "vqk", bias, unlessFresh)
+codes_of, scales = quantised(to("bf16", y).reshape(n, 96), "f8E4M3FNUZ", 16)
+compare("fused_sigmoid_gating_recurrent", "to_codes", [x, z, ba, w, bias, alog, dt, norm, conv, s, line, fresh],
+        [codes_of, scales, conv1, s1.swapaxes(2, 3)])
+
+c = 48
+x, z, ba, w = normal("f32", n, c), normal("f32", n, 1, 8), normal("f32", n, 2), normal("f32", c, 2)
+alog, dt, norm, conv, s = normal("f32", 1), normal("f32", 1), normal("f32", 8), normal("f32", 5, 1, c), normal("f32", 5, 1, 20, 8)
+y, conv1, s1 = decode_step(x, z, ba, w, alog, dt, norm, conv, s, line, 1, "vqk", keep=always, kind="f32")
+compare("fused_sigmoid_gating_recurrent", "f32_20_keys", [x, z, ba, w, alog, dt, norm, conv, s, line], [f32(y), conv1, s1])
+
+q, k, v, z = normal("f16", 5, 1, 32), normal("f16", 5, 1, 32), normal("f16", 5, 2, 128), normal("f16", 5, 2, 128)
+b, norm, cu, y = normal("f32", 5, 2), normal("f32", 128), np.array([0, 2, 4], np.int32), np.zeros((5, 2, 128))
+sequences(cu, lambda n, part: y.__setitem__(part, recurrence(
+    normalised(q[part]), normalised(k[part]), v[part], np.zeros((2, 32, 128)), 32**-0.5, beta=b[part])[0]))
+y = to("f16", f32(rms(to("f16", y), norm)) * f32(silu(z))).reshape(5, 256)
+compare("fused_sigmoid_gating_recurrent", "ragged_norm", [q, k, v, z, b, norm, cu], to("f16", y / 2))
 
 
 # The chunk operators, each with the matrices of a chunk.

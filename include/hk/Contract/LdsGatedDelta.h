@@ -56,6 +56,24 @@ constexpr int64_t chunkProductBytes(int64_t chunk, int64_t keys) {
   return rows > products ? rows : products;
 }
 
+/// A recurrence whose blocks have whole heads: `values` of all heads of a
+/// block; `staged` keys of a convolution in front of it, 0 without one.
+struct HeadsShape {
+  int64_t values, staged;
+};
+
+/// Lanes that share a head's results, and how many each has in a row.
+constexpr int64_t rowVector(const Target &target, int64_t values) {
+  if (target.arch == Arch::Host || values < 8)
+    return values;
+  return values / target.waveSize > 8 ? values / target.waveSize : 8;
+}
+
+/// f32 results of a token; and of the convolution queries, keys and values.
+constexpr int64_t recurrentHeadsLds(const HeadsShape &s) {
+  return 4 * (s.values + (s.staged ? 2 * s.staged + s.values : 4));
+}
+
 constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
                             const ChunkShape &s) {
   int64_t staged = 2 * s.chunk * paddedRow(kktSlice(target, s.keys)) * 4;

@@ -46,6 +46,8 @@ public:
   const Conv1dPlace &placeOf(Value value) const {
     return places.find(value)->second;
   }
+  /// Whether `value` is of the kernel's members.
+  bool has(Value value) const { return places.contains(value); }
   /// Product of the sizes of the Channel dims.
   int64_t numChannels(Value value) const;
   bool isChannelLast() const {

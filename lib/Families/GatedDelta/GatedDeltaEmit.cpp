@@ -11,9 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
-#include "../Common/Puller.h"
-#include "GatedDeltaPlan.h"
+#include "GatedDeltaHeadsEmit.h"
 
 #include <cmath>
 
@@ -32,8 +30,9 @@ namespace {
 
 class GatedDeltaEmitter {
 public:
-  GatedDeltaEmitter(KernelOp kernel, StringRef prefix, raw_ostream &os)
-      : kernel(kernel), plan(*GatedDeltaPlan::of(kernel)),
+  GatedDeltaEmitter(KernelOp kernel, const ::hk::Target &target,
+                    StringRef prefix, raw_ostream &os)
+      : kernel(kernel), target(target), plan(*GatedDeltaPlan::of(kernel)),
         dims(DimSymbols::ofKernel(kernel)), words(kernel), prefix(prefix),
         os(os) {}
 
@@ -80,6 +79,7 @@ private:
        << "    .keys = " << plan.keys << ",\n"
        << "    .values = " << plan.values << ",\n"
        << "    .chunk = " << plan.chunk << ",\n"
+       << "    .convolved = " << flag(bool(plan.convolution)) << ",\n"
        << "    .keyVector = " << widthOf(Access::Keys, tileOf()) << ",\n"
        << "    .scale = " << floatText(scale) << ",\n"
        << "    .hasDecay = " << flag(plan.hasOperand("decay")) << ",\n"
@@ -114,6 +114,8 @@ private:
       return tile.getColumns();
     case Access::Row:
       return 4;
+    case Access::Head:
+      return ::hk::rowVector(target, plan.values);
     }
     llvm_unreachable("every access is listed");
   }
@@ -159,17 +161,23 @@ private:
       std::string type =
           scalar ? "float"
                  : vecText(Float32Type::get(kernel.getContext()), width);
-      writeFunction(type + " " + read.name.str(), parametersOf(read.access),
-                    [&](Puller &puller) {
-                      Position at = position(puller, read.access, width);
-                      std::string x = scalar
-                                          ? puller.pullScalar(read.value, at)
-                                          : puller.pull(read.value, at, width);
-                      puller.code().line("return " + x + ";");
-                    });
+      writeFunction(
+          type + " " + read.name.str(), parametersOf(read.access),
+          [&](Puller &puller) {
+            if (plan.convolution)
+              bindConvolution(puller, kernel, words, plan.convolution);
+            Position at = position(puller, read.access, width);
+            std::string x = scalar ? puller.pullScalar(read.value, at)
+                                   : puller.pull(read.value, at, width);
+            puller.code().line("return " + x + ";");
+          });
     }
     for (const GatedDeltaTensor &write : plan.writes) {
       int64_t width = widthOf(write.access, tile);
+      if (write.access == Access::Head) {
+        writeFinish(os, kernel, plan, dims, int(width));
+        continue;
+      }
       std::string parameters = parametersOf(write.access).str();
       parameters += ", const " +
                     vecText(Float32Type::get(kernel.getContext()), width) +
@@ -250,6 +258,7 @@ private:
   }
 
   KernelOp kernel;
+  const ::hk::Target &target;
   GatedDeltaPlan plan;
   DimSymbols dims;
   ArgumentWords words;
@@ -259,8 +268,9 @@ private:
 
 } // namespace
 
-LogicalResult mlir::hk::emitGatedDelta(KernelOp kernel, StringRef prefix,
-                                       raw_ostream &os) {
-  GatedDeltaEmitter(kernel, prefix, os).run();
+LogicalResult mlir::hk::emitGatedDelta(KernelOp kernel,
+                                       const ::hk::Target &target,
+                                       StringRef prefix, raw_ostream &os) {
+  GatedDeltaEmitter(kernel, target, prefix, os).run();
   return success();
 }

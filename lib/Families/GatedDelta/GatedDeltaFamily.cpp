@@ -47,7 +47,8 @@ public:
                   const FusionContext &context) const override {
     auto plan = GatedDeltaPlan::of(group);
     if (!isElementwise(op))
-      return refuse(op, Reason::NotAnEpilogue, "is not a pointwise operator");
+      if (Verdict heads = joinsHeads(*plan, op); !heads.accepted())
+        return heads;
     // One result decides where an element of the epilogue is stored.
     Value from;
     for (Value operand : op->getOperands()) {
@@ -61,7 +62,8 @@ public:
       from = result;
       if (result == plan->newState)
         return refuse(op, Reason::StateReadAndWritten, "reads the state");
-      if (context.dims.shape(operand) != context.dims.shape(op->getResult(0)))
+      if (!isView(op) &&
+          context.dims.shape(operand) != context.dims.shape(op->getResult(0)))
         return refuse(op, Reason::RowDimsDiffer,
                       "has another shape than its operand");
     }
@@ -84,6 +86,8 @@ public:
                  ? Verdict::accept()
                  : refuse(op, Reason::NeedsWholeRow,
                           "sums other runs than the kernel's chunks");
+    if (auto convolution = dyn_cast<CausalConv1dOp>(op))
+      return takesConvolution(*plan, group, convolution, context.dims);
     if (isView(op)) {
       // Grid and kernel know the sizes of operands only.
       ArrayRef<DimName> source = context.dims.shape(viewSource(op));
@@ -92,13 +96,17 @@ public:
           return refuse(op, Reason::UnsupportedShape, "has a size of its own");
       return Verdict::accept();
     }
-    if (!isElementwise(op))
+    if (!isElementwise(op) && !joinsFixedSizes(op))
       return refuse(op, Reason::NeedsWholeRow,
                     "needs more than one element per element of its result");
     return Verdict::accept();
   }
 
-  bool storesTakenIn(Operation *op) const override { return isa<CumsumOp>(op); }
+  bool takesInForEpilogues() const override { return true; }
+
+  bool storesTakenIn(Operation *op) const override {
+    return isa<CumsumOp, CausalConv1dOp>(op);
+  }
 
   Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,
                    const FusionContext &) const override {
@@ -111,12 +119,20 @@ public:
                             DecisionLog &log) const override {
     return addGatedDeltaVariants(kernel, target, log);
   }
-  LogicalResult emit(KernelOp kernel, const ::hk::Target &, StringRef prefix,
-                     raw_ostream &os) const override {
-    return emitGatedDelta(kernel, prefix, os);
+  LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
+                     StringRef prefix, raw_ostream &os) const override {
+    return emitGatedDelta(kernel, target, prefix, os);
   }
 
 private:
+  /// A concatenation of which the compiler knows where each part ends.
+  static bool joinsFixedSizes(Operation *op) {
+    auto concat = dyn_cast<ConcatOp>(op);
+    return concat && llvm::all_of(concat.getInputs(), [&](Value input) {
+             return !cast<RankedTensorType>(input.getType())
+                         .isDynamicDim(concat.getDim());
+           });
+  }
   static Verdict refuse(Operation *op, Reason reason, const Twine &why) {
     return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
   }

@@ -208,6 +208,10 @@ std::optional<GatedDeltaPlan> GatedDeltaPlan::of(KernelOp kernel) {
   for (Operation &op : kernel.getSpecBlock())
     if (auto plan = of(&op)) {
       takeSums(*plan);
+      SmallVector<Operation *> members;
+      for (Operation &member : kernel.getSpecBlock().without_terminator())
+        members.push_back(&member);
+      planHeads(*plan, members);
       return plan;
     }
   return std::nullopt;

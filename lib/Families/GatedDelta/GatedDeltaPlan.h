@@ -27,6 +27,7 @@ enum class GatedDeltaAccess {
   Keys,    // [.., heads, keys], a vector of keys
   Columns, // [.., heads, n], the columns of a thread
   Row,     // [.., heads, chunk], four elements
+  Head,    // [.., heads, values], a lane's part of a head
   States,  // [.., chunks, heads, keys, values], the columns of a thread
 };
 
@@ -53,6 +54,11 @@ struct GatedDeltaPlan {
   bool keyMajor = true;
   /// The sums of decays, where the kernel makes them itself.
   Operation *sums = nullptr;
+  /// What makes query, key and value, where the kernel convolves them itself.
+  CausalConv1dOp convolution;
+  /// Whether a block has whole heads: something needs a row of results, or
+  /// moves them to another shape.
+  bool wholeHeads = false;
 
   /// The plan of one of the family's operators; nullopt for another.
   static std::optional<GatedDeltaPlan> of(Operation *op);
@@ -68,6 +74,8 @@ struct GatedDeltaPlan {
     return kernel == ::hk::GatedDeltaKernel::Recurrent ||
            kernel == ::hk::GatedDeltaKernel::State;
   }
+  /// Value heads of a block that has whole heads.
+  int64_t headsPerBlock() const { return convolution ? valueHeads / heads : 1; }
   /// The result of the operator that `value` is computed from; null for none.
   Value resultOf(Value value) const;
 };
@@ -76,14 +84,27 @@ struct GatedDeltaPlan {
 /// has a chunk can do so.
 bool takesSums(const GatedDeltaPlan &plan, CumsumOp cumsum);
 
+/// Whether `op`, which reads a result of the recurrence or a view of one, can
+/// be computed by blocks of whole heads where it is no pointwise operator.
+Verdict joinsHeads(const GatedDeltaPlan &plan, Operation *op);
+
+/// Whether `convolution` makes query, key and value of the recurrence among
+/// `group`, which holds what lies between, each of its channels once.
+Verdict takesConvolution(const GatedDeltaPlan &plan,
+                         ArrayRef<Operation *> group,
+                         CausalConv1dOp convolution, const DimSymbols &dims);
+
+/// Completes the plan of a kernel with `members`.
+void planHeads(GatedDeltaPlan &plan, ArrayRef<Operation *> members);
+
 /// Blocks of a kernel that walks over tokens which share a head.
 int64_t gatedDeltaSlices(const GatedDeltaPlan &plan, const ::hk::Target &target,
                          const ::hk::GatedDeltaTile &tile);
 
 LogicalResult addGatedDeltaVariants(KernelOp kernel, const ::hk::Target &target,
                                     DecisionLog &log);
-LogicalResult emitGatedDelta(KernelOp kernel, StringRef prefix,
-                             raw_ostream &os);
+LogicalResult emitGatedDelta(KernelOp kernel, const ::hk::Target &target,
+                             StringRef prefix, raw_ostream &os);
 
 } // namespace mlir::hk
 

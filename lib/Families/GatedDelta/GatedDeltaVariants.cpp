@@ -25,12 +25,17 @@ using ::hk::GatedDeltaTile;
 static constexpr int64_t kStateFloats = 32;
 static constexpr int64_t kHostColumns = 16;
 static constexpr int64_t kBlockThreads = 256;
+/// Threads of a block of whole heads, if so many suffice.
+static constexpr int64_t kHeadsThreads = 512;
 
 /// Threads that bring operands.
 static constexpr int64_t kCopyThreads = 256;
 
 static int64_t ldsOf(const GatedDeltaPlan &plan, const ::hk::Target &target,
                      const GatedDeltaTile &tile) {
+  if (plan.wholeHeads)
+    return ::hk::recurrentHeadsLds(
+        {plan.headsPerBlock() * plan.values, plan.convolution ? plan.keys : 0});
   return ::hk::gatedDeltaLds(target, plan.kernel,
                              {plan.chunk, plan.keys, plan.values}, tile);
 }
@@ -60,6 +65,23 @@ static GatedDeltaTile walkingTile(const GatedDeltaPlan &plan,
     lanes *= 2;
   int64_t threads = target.waveSize;
   while (threads < kBlockThreads && threads / lanes * columns < plan.values)
+    threads *= 2;
+  return {int32_t(threads), int32_t(lanes), int32_t(columns), 0};
+}
+
+/// Blocks of whole heads: all their values at once, by as few lanes for a
+/// column as registers allow where a block has many values.
+static GatedDeltaTile headsTile(const GatedDeltaPlan &plan,
+                                const ::hk::Target &target) {
+  int64_t columns = divisor(plan.values, 4), lanes = 1;
+  int64_t all = plan.headsPerBlock() * plan.values;
+  int64_t floats = kStateFloats;
+  while (all * plan.keys / floats > kHeadsThreads && floats < 4 * kStateFloats)
+    floats *= 2;
+  while (lanes < target.waveSize / 2 && plan.keys * columns > lanes * floats)
+    lanes *= 2;
+  int64_t threads = target.waveSize;
+  while (threads / lanes * columns < all)
     threads *= 2;
   return {int32_t(threads), int32_t(lanes), int32_t(columns), 0};
 }
@@ -119,6 +141,8 @@ static GatedDeltaTile chooseTile(KernelOp kernel, const GatedDeltaPlan &plan,
         !isKnownToSpill(kernel, attributeOf(kernel.getContext(), tile)))
       return tile;
   }
+  if (plan.wholeHeads)
+    return headsTile(plan, target);
   if (plan.walks())
     return walkingTile(plan, target);
   int64_t pieces = (plan.chunk / 4) * (plan.chunk / 4), wanted = plan.chunk;
@@ -137,6 +161,9 @@ static LaunchDims gridOf(const GatedDeltaPlan &plan, const ::hk::Target &target,
                          const GatedDeltaTile &tile, LaunchBuilder &launch) {
   // Tokens after the last offset are one sequence more.
   Value x = launch.size(plan.offsets ? plan.offsets : plan.lead(), 0);
+  if (plan.wholeHeads)
+    return launch.grid(
+        launch.multiply(x, plan.valueHeads / plan.headsPerBlock()));
   if (plan.walks())
     return launch.grid(launch.multiply(
         x, plan.valueHeads * gatedDeltaSlices(plan, target, tile)));

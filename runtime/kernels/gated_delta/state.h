@@ -26,8 +26,9 @@ namespace hk {
 /// What does not change from launch to launch.
 struct GatedDeltaSpec {
   int heads, valueHeads, keys, values;
-  int chunk;     // 0: recurrent
-  int keyVector; // elements of a vector along the keys
+  int chunk;      // 0: recurrent
+  bool convolved; // a block convolves what its heads read
+  int keyVector;  // elements of a vector along the keys
   float scale;
   bool hasDecay, sumsDecay, hasKeyDecay, hasValueDecay, hasBeta, betaPerValue;
   bool normalises;
