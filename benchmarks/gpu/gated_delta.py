@@ -4,7 +4,8 @@
                            sm_90a); HK_HOME or a build folder as python/README.md says
 
 Decode: one token of 1, 16, 64 and 256 sequences; the peer is PyTorch's formulas compiled
-(torch.compile). Prefill: one sequence of 2,048, 8,192 and 32,768 tokens through the six chunk
+(torch.compile). A whole decode step, projections to gated norm in one launch: no peer; its time
+beside that of the recurrence is what the rest costs. Prefill: one sequence of 2,048, 8,192 and 32,768 tokens through the six chunk
 operators; no peer. Medians of 15 calls by events, both sides in turns; prints a JSON line each.
 """
 
@@ -70,6 +71,14 @@ def main():
         row["state_TBps"] = round(2 * s.numel() * 4 / row["hk_us"] * 1e-6, 3)
         row["of_copy"] = round(row["copy_us"] / row["hk_us"], 3)
         print(json.dumps({"decode": n, **row, "error": error}), flush=True)
+    for n in (1, 16, 64, 256):
+        f32 = torch.float32
+        x = [draw(torch, n, 12288), draw(torch, n, 64), draw(torch, 8192, 4), draw(torch, 32, dtype=f32), draw(torch, 32, dtype=f32),
+             draw(torch, 128), draw(torch, n, 3, 8192), draw(torch, n, 32, 128, 128, dtype=f32),
+             torch.arange(n, device="cuda", dtype=torch.int32)]
+        step, other = program.decode_layer.bind(*x), torch.empty_like(x[7])
+        row = medians(torch, {"hk": step, "copy": lambda: other.copy_(x[7])})
+        print(json.dumps({"decode_layer": n, **row, "of_copy": round(row["copy_us"] / row["hk_us"], 3)}), flush=True)
     for t in (2048, 8192, 32768):
         x = [draw(torch, 1, t, 16, 128), draw(torch, 1, t, 16, 128), draw(torch, 1, t, 32, 128),
              draw(torch, 1, t, 32, dtype=torch.float32), draw(torch, 1, t, 32, dtype=torch.float32)]

@@ -95,17 +95,22 @@ constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
   return 0;
 }
 
+/// Values of a block that multiplies on matrix units.
+constexpr int64_t matrixRows(const Target &target, const GatedDeltaTile &tile) {
+  return int64_t(tile.waves) * target.mmaM;
+}
+
 /// Operands of one chunk: keys twice, values of a block, factors of its tokens.
 constexpr int64_t chunkStageBytes(const Target &target, const ChunkShape &s,
                                   const GatedDeltaTile &tile) {
-  int64_t rows = int64_t(tile.waves) * target.mmaM;
+  int64_t rows = matrixRows(target, tile);
   return s.chunk * (4 * s.keys + 2 * rows + 4) + 16;
 }
 /// And of the state, a row for each value.
 constexpr int64_t chunkStateLds(const Target &target, const ChunkShape &s,
                                 const GatedDeltaTile &tile, int64_t stages) {
   return stages * chunkStageBytes(target, s, tile) +
-         int64_t(tile.waves) * target.mmaM * s.keys * 2;
+         matrixRows(target, tile) * s.keys * 2;
 }
 /// Chunks whose operands are in LDS at a time.
 constexpr int chunkStateStages(const Target &target, const ChunkShape &s,

@@ -250,7 +250,7 @@ int64_t mlir::hk::gatedDeltaSlices(const GatedDeltaPlan &plan,
                                    const ::hk::Target &target,
                                    const ::hk::GatedDeltaTile &tile) {
   int64_t perBlock = tile.waves
-                         ? int64_t(tile.waves) * target.mmaM
+                         ? ::hk::matrixRows(target, tile)
                          : int64_t(tile.threads / tile.lanes) * tile.columns;
   return (plan.values + perBlock - 1) / perBlock;
 }

@@ -43,10 +43,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkOutputMatrix {
     float decays[kChunk];
     AllThreads<kThreads> finite;
   };
-  union Shared {
-    Staged staged;
-    typename OnVectors::Shared vectors;
-  };
+  using Shared = StagedOrVectors<Staged, OnVectors>;
   static_assert(kLdsBytes<Shared> == gatedDeltaLds(kTarget,
                                                    GatedDeltaKernel::Output,
                                                    chunkShape(S), TILE));

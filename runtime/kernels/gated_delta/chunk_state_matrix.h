@@ -24,7 +24,7 @@ namespace hk {
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkStateMatrix {
   static constexpr int kThreads = TILE.threads, kChunk = S.chunk;
   static constexpr int kMath = TILE.waves * kWave, kCopy = kThreads - kMath;
-  static constexpr int kRows = TILE.waves * kTarget.mmaM;
+  static constexpr int kRows = int(matrixRows(kTarget, TILE));
   static constexpr int kSlices = S.values / kRows;
   static constexpr i64 kBlocksPerSequence = i64(S.valueHeads) * kSlices;
   static constexpr int kStages = chunkStateStages(kTarget, chunkShape(S), TILE);

@@ -90,6 +90,12 @@ private:
   }
 };
 
+/// LDS of a block that computes by fragments, or else on the vector units.
+template <class STAGED, class ON_VECTORS> union StagedOrVectors {
+  STAGED staged;
+  typename ON_VECTORS::Shared vectors;
+};
+
 /// Whether a condition holds for all threads of a block.
 template <int THREADS> struct AllThreads {
   u32 waves[THREADS / kWave];

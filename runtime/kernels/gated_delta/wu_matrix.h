@@ -38,10 +38,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkWUMatrix {
     float ofKeys[kChunk], ofValues[kChunk]; // factors of a token
     AllThreads<kThreads> finite;
   };
-  union Shared {
-    Staged staged;
-    typename OnVectors::Shared vectors;
-  };
+  using Shared = StagedOrVectors<Staged, OnVectors>;
   static_assert(kLdsBytes<Shared> == gatedDeltaLds(kTarget,
                                                    GatedDeltaKernel::WU,
                                                    chunkShape(S), TILE));
