@@ -400,7 +400,9 @@ def _split(b: Builder, result: list, x: Value, *args: typing.Any) -> list:
 
 
 def part_of(b: Builder, name: str, parts: list, index: int) -> Value:
-    """Part `index` of a split."""
+    """Part `index` of a split, or of several results."""
+    if isinstance(parts[index], Value):
+        return parts[index]
     _, x, args, _, result = parts[index]
     if name == "unbind":
         return _select(b, result, x, args[0] if args else 0, index)

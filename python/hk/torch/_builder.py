@@ -50,6 +50,7 @@ class Builder:
         self.hint = "value"
         self._indices: dict[typing.Any, str] = {}
         self.quantised: dict[str, Codes] = {}
+        self.orders: dict[tuple, typing.Any] = {}  # Of rows by expert (_routing.py).
 
     # ---- sizes
 

@@ -24,7 +24,7 @@ class Variant(typing.NamedTuple):
     layout: str
 
 
-_VARIANTS = [Variant(s, t) for s in ("neox", "gptj") for t in ("halves", "pairs")]
+_VARIANTS = [Variant(s, t) for s in ("neox", "gptj") for t in ("halves", "pairs", "single")]
 
 
 class Table:

@@ -8,6 +8,7 @@ import torch
 
 from ..errors import UnsupportedModel
 from . import _norms
+from ._experts import Experts
 from ._masks import Mask, MaskHook, UnfittedMask, extent_of
 from ._rotary import Rotary
 
@@ -21,6 +22,7 @@ class Substitution:
         self.model, self.dense = model, dense
         self.norms, self.refused_norms = _norms.substitute(model)
         self.rotary = Rotary(model, context)
+        self.experts = Experts(model)
         self.masks = MaskHook(extent_of(model.config))
         self.extents: torch.Tensor | None = None
         self.layers: list[tuple] = []
@@ -103,7 +105,7 @@ class Substitution:
         for module, variant in self.norms.items():
             module.forward = norm(module, variant)
         try:
-            with self._interfaces():
+            with self._interfaces(), self.experts.active():
                 yield
         finally:
             for module in self.norms:
