@@ -13,7 +13,8 @@ import zoo  # noqa: E402
 
 LIMITS = {"llama": 8, "smollm2": 8, "qwen2": 8, "qwen3": 8, "mistral": 8, "gemma2": 10,
           "gemma3": 10, "phi3": 8, "bert": 7, "distilbert": 7, "mixtral": 12, "qwen3_moe": 12,
-          "qwen2_moe": 12, "glm4_moe": 12, "gpt_oss": 12}
+          "qwen2_moe": 12, "glm4_moe": 12, "gpt_oss": 12,
+          "deepseek_v3": 13, "deepseek_v3_moe": 17}
 
 
 def launches(mlir, target="gfx942"):

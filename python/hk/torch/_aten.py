@@ -427,6 +427,7 @@ def _cat(b: Builder, result: Result, values: list, dim: int = 0) -> Value:
     made = b.value("concat", stored, result.element, dim=at,
                    inputs=", ".join(v.ssa for v in values),
                    tinputs=", ".join(v.type for v in values))
+    b.parts[made.ssa] = at, values
     return made._replace(shape=result.shape, dims=dims)
 
 

@@ -79,7 +79,7 @@ def _(x, limit, interleaved):
 def group_limit(x: torch.Tensor, score: str, groups: int, top_groups: int) -> torch.Tensor:
     """hk.group_limit: elements outside of the best groups become -inf."""
     parts = x.unflatten(-1, (groups, -1))
-    best = parts.amax(-1) if score == "max" else parts.topk(2, -1).values.sum(-1)
+    best = parts.amax(-1) if score == "maximum" else parts.topk(2, -1).values.sum(-1)
     kept = torch.zeros_like(best, dtype=torch.bool)
     kept.scatter_(-1, best.topk(top_groups, -1).indices, True)
     return parts.masked_fill(~kept[..., None], float("-inf")).flatten(-2)
@@ -176,7 +176,7 @@ def probe(module: typing.Any) -> Routing | None:
             _, weights, ids = module(hidden)
             expected = _by_expert(weights, ids)
             for r in (Routing(a, g, b, n, scale) for a in (True, False)
-                      for g in ("top2_sum", "max") for b in {bias, None} for n in (True, False)):
+                      for g in ("top2_sum", "maximum") for b in {bias, None} for n in (True, False)):
                 _, weights, ids = route(module, r, hidden)
                 if torch.allclose(_by_expert(weights, ids), expected, rtol=1e-6, atol=0):
                     return r
