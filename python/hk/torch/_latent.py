@@ -23,7 +23,8 @@ class Latent:
 
     def __init__(self, module: typing.Any, latent: torch.Tensor, rope: torch.Tensor):
         self.rank, nope = module.kv_lora_rank, module.qk_nope_head_dim
-        self.rows = torch.cat((latent, rope), -1)
+        # Without the head dim, which the two have in different layouts.
+        self.rows = torch.cat((latent[:, 0], rope[:, 0]), -1)[:, None]
         heads = module.kv_b_proj.weight.unflatten(0, (-1, nope + module.v_head_dim))
         self.keys, self.values = heads[:, :nope], heads[:, nope:]
 
