@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 import zoo
-from hk import _paths
+from hk import _paths, cli
 
 pytest.importorskip("onnxscript")
 
@@ -110,3 +110,16 @@ def test_not_raised(tmp_path):
     exported("llama", 18, path)
     found = histogram(imported(path, "--raise=false"))
     assert found["hk.attention"] == 0 and found["hk.softmax"] == LAYERS
+
+
+def test_hk_import_hands_options_on(tmp_path, capfd):
+    """What hk-import does with --raise=false and --explain, `hk import` does, too."""
+    path = tmp_path / "llama_18.onnx"
+    exported("llama", 18, path)
+    mlir = tmp_path / "llama_18.mlir"
+    assert cli.main(["import", str(path), "-o", str(mlir), "--no-raise"]) == 0
+    assert histogram(mlir)["hk.attention"] == 0
+    capfd.readouterr()
+    assert cli.main(["import", str(path), "-o", str(mlir), "--explain", "--check-raise"]) == 0
+    assert histogram(mlir)["hk.attention"] == LAYERS
+    assert "hk.attention" in "".join(capfd.readouterr())

@@ -35,6 +35,32 @@ DECODERS = {
     "opt": ("OPTForCausalLM", {"ffn_dim": 96, "word_embed_proj_dim": 64}),
     "nemotron": ("NemotronForCausalLM", {}),
 }
+MOE = {"num_local_experts": 8, "num_experts": 8, "num_experts_per_tok": 2,
+       "moe_intermediate_size": 48}
+MLA = {"q_lora_rank": 24, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
+       "v_head_dim": 12, "num_key_value_heads": 4, "n_routed_experts": 8}
+MIXTURES = {
+    "mixtral": ("MixtralForCausalLM", MOE),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", MOE | {"head_dim": 24, "norm_topk_prob": True}),
+    "qwen2_moe": ("Qwen2MoeForCausalLM", MOE | {"shared_expert_intermediate_size": 80}),
+    "olmoe": ("OlmoeForCausalLM", MOE),
+    "gpt_oss": ("GptOssForCausalLM", MOE | {"head_dim": 16, "sliding_window": 16}),
+    "glm4_moe": ("Glm4MoeForCausalLM", MOE | {
+        "n_routed_experts": 8, "n_group": 4, "topk_group": 2, "first_k_dense_replace": 1,
+        "head_dim": 16}),
+}
+LATENT = {
+    "deepseek_v2": ("DeepseekV2ForCausalLM", MOE | MLA | {
+        "first_k_dense_replace": 99, "n_group": 4, "topk_group": 2,
+        "topk_method": "group_limited_greedy", "head_dim": 8}),
+    "deepseek_v2_moe": ("DeepseekV2ForCausalLM", MOE | MLA | {
+        "first_k_dense_replace": 0, "n_group": 4, "topk_group": 2, "q_lora_rank": None,
+        "topk_method": "group_limited_greedy", "head_dim": 8}),
+    "deepseek_v3": ("DeepseekV3ForCausalLM", MOE | MLA | {
+        "first_k_dense_replace": 99, "n_group": 4, "topk_group": 2}),
+    "deepseek_v3_moe": ("DeepseekV3ForCausalLM", MOE | MLA | {
+        "first_k_dense_replace": 1, "n_group": 4, "topk_group": 2}),
+}
 ENCODERS = {
     "bert": ("BertModel", {}),
     "roberta": ("RobertaModel", {}),
@@ -45,9 +71,22 @@ ENCODERS = {
 }
 
 
+ALL = DECODERS | MIXTURES | LATENT | ENCODERS
+
+
+def layers(name: str, count: int) -> dict:
+    """What makes a model of `count` layers; every kind of layer that it mixes as often."""
+    _, extra = ALL[name]
+    given = {"num_hidden_layers": count}
+    given |= {n: count for n in ("n_layer", "n_layers") if n in extra}
+    if "layer_types" in extra:
+        given["layer_types"] = extra["layer_types"] * (count // 2)
+    return given
+
+
 def make(name: str, **changes: object) -> torch.nn.Module:
     """A model whose norms and biases are not the ones and zeros of a fresh one."""
-    kind, extra = (DECODERS | ENCODERS)[name]
+    kind, extra = ALL[name]
     cls = getattr(transformers, kind)
     torch.manual_seed(0)
     model = cls(cls.config_class(**(COMMON | extra | changes))).eval()

@@ -112,6 +112,16 @@ static OwningOpRef<KernelOp> draftOf(ArrayRef<Operation *> ops,
   return kernel;
 }
 
+/// Whether the operators of `kernel` have rows in common, as its plan demands.
+static bool isRowKernel(KernelOp kernel, const DimSymbols &dims) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : kernel.getSpecBlock().without_terminator())
+    if (isRowwiseOp(&op))
+      ops.push_back(&op);
+  RowDims rows;
+  return matchRows(ops, dims, rows).accepted();
+}
+
 double RowCost::microseconds(int64_t numRows) const {
   const Tile &tile = numRows <= fewRows ? few : many;
   return launch + std::max(tile.perRow * double(numRows), tile.latency);
@@ -122,6 +132,9 @@ std::optional<RowCost> mlir::hk::costOf(ArrayRef<Operation *> ops,
   const ::hk::Target &target = context.target;
   OwningOpRef<KernelOp> kernel = draftOf(ops, context.dims);
   DimSymbols dims = DimSymbols::ofKernel(*kernel);
+  // Sizes that only the block around the operators knows may be unequal here.
+  if (!isRowKernel(*kernel, dims))
+    return std::nullopt;
   RowPlan plan(*kernel, dims);
   if (plan.stores().empty() || plan.widest() == 0)
     return std::nullopt;

@@ -9,6 +9,13 @@ import sys
 from .. import errors
 
 
+# Options of hk-import about raising; no-raise is its --raise=false.
+_RAISING = {"no-raise": "leaves decomposed forms as they are",
+            "explain": "prints what was raised, and near misses",
+            "check-raise": "interprets it before and after raising, and compares",
+            "drop-roundings": "also raises forms with roundings to bf16 and f16 inside"}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hk", description="Compile and run LLM graphs with hk.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -21,6 +28,8 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--context", type=int, help="positions that the rotary tables cover")
     add.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                      help="of an ONNX model: fixes a size that it leaves open")
+    for name, text in _RAISING.items():
+        add.add_argument(f"--{name}", action="store_true", help=f"of an ONNX model: {text}")
     add.add_argument("--allow-difference", action="store_true",
                      help="go on when the check against the model fails")
     add.add_argument("--threads", type=int, default=0, help="of the check; 0: one per core")
@@ -74,6 +83,9 @@ def _import_onnx(options: argparse.Namespace) -> int:
                                      "types that it was exported with")
     command = [str(_paths.tool("hk-import")), options.model, "-o", options.output,
                *(f"--dim={dim}" for dim in options.dim)]
+    for name in _RAISING:
+        if getattr(options, name.replace("-", "_")):
+            command.append("--raise=false" if name == "no-raise" else f"--{name}")
     return subprocess.run(command, check=False).returncode
 
 

@@ -400,7 +400,9 @@ def _split(b: Builder, result: list, x: Value, *args: typing.Any) -> list:
 
 
 def part_of(b: Builder, name: str, parts: list, index: int) -> Value:
-    """Part `index` of a split."""
+    """Part `index` of a split, or of several results."""
+    if isinstance(parts[index], Value):
+        return parts[index]
     _, x, args, _, result = parts[index]
     if name == "unbind":
         return _select(b, result, x, args[0] if args else 0, index)
@@ -425,6 +427,7 @@ def _cat(b: Builder, result: Result, values: list, dim: int = 0) -> Value:
     made = b.value("concat", stored, result.element, dim=at,
                    inputs=", ".join(v.ssa for v in values),
                    tinputs=", ".join(v.type for v in values))
+    b.parts[made.ssa] = at, values
     return made._replace(shape=result.shape, dims=dims)
 
 

@@ -50,6 +50,8 @@ class Builder:
         self.hint = "value"
         self._indices: dict[typing.Any, str] = {}
         self.quantised: dict[str, Codes] = {}
+        self.parts: dict[str, tuple[int, list[Value]]] = {}  # What was concatenated, and where.
+        self.orders: dict[tuple, typing.Any] = {}  # Of rows by expert (_routing.py).
 
     # ---- sizes
 
@@ -218,6 +220,8 @@ class Builder:
         shape = v.shape[:dim] + (length,) + v.shape[dim + 1:]
         if length == v.shape[dim] or p is None:
             return v._replace(shape=shape)
+        if (part := self._part(v, p, start, length)) and step == 1:
+            return part._replace(shape=shape, dims=v.dims)
         stored = v.stored[:p] + (length,) + v.stored[p + 1:]
         offsets = [0] * len(stored)
         offsets[p] = start
@@ -227,6 +231,16 @@ class Builder:
                           offsets=self.sizes(offsets), sizes=self.sizes(stored),
                           strides=", ".join(strides))
         return made._replace(shape=shape, dims=v.dims)
+
+    def _part(self, v: Value, p: int, start: Size, length: Size) -> Value | None:
+        """The operand of a concatenation that a slice of it is."""
+        dim, values = self.parts.get(v.ssa, (None, []))
+        at: Size = 0
+        for value in values if dim == p else ():
+            if (at, value.stored[p]) == (start, length):
+                return value
+            at = at + value.stored[p]
+        return None
 
     def squeezed(self, v: Value, dim: int) -> Value:
         """Without a logical dim of size one."""

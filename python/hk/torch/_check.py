@@ -19,6 +19,7 @@ from .. import module as _module
 from .. import tools
 from ..decoder import Decoder
 from ..errors import CheckFailed
+from ._experts import is_experts
 from ._graph import Graph
 
 DECODED = 8
@@ -71,6 +72,8 @@ def _references(model: torch.nn.Module, prompts: list, dtype: torch.dtype, dense
     with torch.no_grad():
         # Eager attention has every variant (soft caps, sinks) in every precision.
         wide.set_attn_implementation("eager")
+        if any(is_experts(m) for m in wide.modules()):
+            wide.set_experts_implementation("eager")
         own = [_run(wide, p, dense) for p in prompts]
         wide = wide.to(up)
         references = [_run(wide, p, dense) for p in prompts]

@@ -25,7 +25,9 @@ def rotate(x: torch.Tensor, style: str) -> torch.Tensor:
 
 
 def half_table(table: torch.Tensor, layout: str) -> torch.Tensor:
-    """One angle per pair out of a table that has one per element."""
+    """One angle per pair out of a table that has one per element, or ("single") per pair."""
+    if layout == "single":
+        return table
     return table[..., :table.shape[-1] // 2] if layout == "halves" else table[..., ::2]
 
 

@@ -7,7 +7,7 @@ import typing
 import torch
 
 from ..errors import UnsupportedModel
-from . import _aten
+from . import _aten, _routing  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
 from ._gguf import Quantised

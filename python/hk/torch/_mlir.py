@@ -27,8 +27,14 @@ SPELLING = {
     "transpose": "{r} = hk.transpose {x} [{permutation}] : {tx} -> {tr}",
     "concat": "{r} = hk.concat {dim} ({inputs}) : {tinputs} -> {tr}",
     "cumsum": "{r} = hk.cumsum inclusive {x}{attributes} : {tx} -> {tr}",
-    "topk": "{r}, {indices} = hk.topk {x} : {tx} -> {tr}, "
-            "{tindices}",
+    "topk": "{r}, {indices} = hk.topk {x} : {tx} -> {tr}, {tindices}",
+    "group_limit": "{r} = hk.group_limit {score} {x} groups {groups} top_groups {top} : {tx}",
+    "gated_activation": "{r} = hk.gated_activation {kind} {x}{attributes} : {tx} -> {tr}",
+    "histogram": "{r} = hk.histogram {x} : {tx} -> {tr}",
+    "sort_by_key": "{r}, {place} = hk.sort_by_key {x} bins {bins} : {tx} -> {tr}, {tr}",
+    "bounds": "{r} = hk.cumsum offsets {x} : {tx} -> {tr}",
+    "grouped_matmul": "{r} = hk.grouped_matmul {x}, {w} bounds {bounds}{operands}{attributes} : "
+                      "{tx}, {tw} groups {tbounds}{toperands} -> {tr}",
     "kv_cache_write": "{r} = hk.kv_cache_write {x}, {slots} into {cache} : {tx}, {tslots}, {tr}",
     "attention": "{r} = hk.attention {q}, {k}, {v} {operands} scale {scale}{attributes} : "
                  "{tq}, {tk}, {tv} {toperands} -> {tr}",

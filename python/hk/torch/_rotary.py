@@ -1,7 +1,7 @@
 """Rotary embeddings: tables instead of cosines of positions, hk.rope instead of slices.
 
-A model's rotary module gives (cos, sin), which its layers hand to a function of the model's
-file, `apply_rotary_pos_emb`. In the eager run both compute what they always do, and the
+A model's rotary module gives (cos, sin), or both as a complex number, which its layers hand to
+a function of the model's file, one of FUNCTIONS. In the eager run both compute what they always do, and the
 style is found by comparing. In the export the module gives a Table, which the function
 takes.
 """
@@ -14,7 +14,7 @@ import torch
 from ..errors import UnsupportedModel
 from ._leaves import half_table, rope_formula
 
-FUNCTION = "apply_rotary_pos_emb"
+FUNCTIONS = ("apply_rotary_pos_emb", "apply_rotary_pos_emb_interleave", "apply_rotary_emb")
 
 
 class Variant(typing.NamedTuple):
@@ -24,7 +24,7 @@ class Variant(typing.NamedTuple):
     layout: str
 
 
-_VARIANTS = [Variant(s, t) for s in ("neox", "gptj") for t in ("halves", "pairs")]
+_VARIANTS = [Variant(s, t) for s in ("neox", "gptj") for t in ("halves", "pairs", "single")]
 
 
 class Table:
@@ -35,7 +35,10 @@ class Table:
 
     def __getattr__(self, name: str) -> typing.NoReturn:
         raise UnsupportedModel(f"the model computes with its rotary table (.{name}) outside of "
-                               f"{FUNCTION}; hk knows the table only there")
+                               f"{', '.join(FUNCTIONS)}; hk knows the table only there")
+
+    def to(self, *_: object, **__: object) -> "Table":
+        return self
 
 
 def is_rotary(module: torch.nn.Module) -> bool:
@@ -44,50 +47,71 @@ def is_rotary(module: torch.nn.Module) -> bool:
             and any(n.endswith("inv_freq") for n, _ in module.named_buffers(recurse=False)))
 
 
+def _cos_sin(made: typing.Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """What a rotary module gives, apart."""
+    return (made.real, made.imag) if isinstance(made, torch.Tensor) else tuple(made)
+
+
+def _is_rope(x: torch.Tensor, y: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, style: str
+             ) -> bool:
+    """Whether y is hk.rope of x; with neighbours as pairs perhaps all first ones in front of all
+    second ones: queries and keys alike, and attention sees only their products."""
+    if 2 * cos.shape[-1] > x.shape[-1]:
+        return False
+    made = rope_formula(x, cos, sin, style)
+    forms = [made]
+    if style == "gptj" and 2 * cos.shape[-1] == x.shape[-1]:
+        forms.append(torch.cat((made[..., ::2], made[..., 1::2]), -1))
+    atol = 2.0**-22 * float(x.abs().max())
+    return any(torch.allclose(f, y, rtol=2.0**-22, atol=atol) for f in forms)
+
+
 class Rotary:
     """The rotary modules of a model and how their tables are used."""
 
     def __init__(self, model: torch.nn.Module, context: int):
         self.context = context
         self.modules = {name: m for name, m in model.named_modules() if is_rotary(m)}
-        self.owners = {sys.modules[type(m).__module__] for m in model.modules()
-                       if hasattr(sys.modules.get(type(m).__module__), FUNCTION)}
+        files = {sys.modules[type(m).__module__] for m in model.modules()
+                 if type(m).__module__ in sys.modules}
+        self.functions = [(f, n) for f in files for n in FUNCTIONS if hasattr(f, n)]
         self.variants: dict[tuple, Variant] = {}
         self.tables: dict[tuple, tuple[torch.Tensor, torch.Tensor]] = {}
-        self.refused: list[str] = []
+        self.whole: set[str] = set()  # Modules that give one complex tensor.
         self._made: list[tuple] = []
         self._saved: list = []
 
     def _fit(self, original: typing.Callable, args: tuple, kwargs: dict) -> typing.Any:
         """Runs the function and looks which variant gives its values."""
         result = original(*args, **kwargs)
-        q, k, cos, sin = args[:4]
-        key = next((key for key, table in self._made if table is cos), None)
+        key = next((key for key, made in self._made
+                    if any(a is table for a in args[2:3] for table in made)), None)
         if key is None:
             return result
-        dim = kwargs.get("unsqueeze_dim", args[4] if len(args) > 4 else 1)
+        if isinstance(args[2], torch.Tensor) and args[2].is_complex():
+            cos, sin, rest = *_cos_sin(args[2]), args[3:]
+        else:
+            cos, sin, rest = args[2], args[3], args[4:]
+        dim = kwargs.get("unsqueeze_dim", rest[0] if rest else 1)
         candidates = [self.variants[key]] if key in self.variants else _VARIANTS
         for variant in candidates:
-            c = half_table(cos, variant.layout).unsqueeze(dim)
-            s = half_table(sin, variant.layout).unsqueeze(dim)
-            same = all(2 * c.shape[-1] <= x.shape[-1] and torch.allclose(
-                rope_formula(x, c, s, variant.style), y, rtol=2.0**-22,
-                atol=2.0**-22 * float(x.abs().max())) for x, y in ((q, result[0]), (k, result[1])))
-            if same:
+            c, s = (half_table(t, variant.layout).unsqueeze(dim) for t in (cos, sin))
+            if all(_is_rope(x, y, c, s, variant.style)
+                   for x, y in zip(args[:2], result, strict=True)):
                 self.variants[key] = variant
                 return result
-        raise UnsupportedModel(f"{FUNCTION} of {original.__module__}: fits neither neox nor gptj "
-                               "pairs with one angle per pair; hk.rope has no such form")
+        raise UnsupportedModel(f"{original.__name__} of {original.__module__}: fits neither neox "
+                               "nor gptj pairs with one angle per pair; hk.rope has no such form")
 
     def _replace(self, module: typing.Callable, function: typing.Callable) -> None:
         """Replaces every rotary module's forward and every file's function."""
         for name, rotary in self.modules.items():
             self._saved.append((rotary, "forward", rotary.__dict__.get("forward")))
             rotary.forward = module(name, rotary.forward)
-        for owner in self.owners:
-            original = getattr(owner, FUNCTION)
-            self._saved.append((owner, FUNCTION, original))
-            setattr(owner, FUNCTION, function(original))
+        for owner, name in self.functions:
+            original = getattr(owner, name)
+            self._saved.append((owner, name, original))
+            setattr(owner, name, function(original))
 
     def restore(self) -> None:
         """Gives back what was replaced."""
@@ -102,10 +126,10 @@ class Rotary:
         """For the eager run: look, change nothing."""
         def module(name, original):
             def forward(x, position_ids, *rest, **kwargs):
-                cos, sin = original(x, position_ids, *rest, **kwargs)
+                made = original(x, position_ids, *rest, **kwargs)
                 key = (name, *rest, *sorted(kwargs.items()))
-                self._made.append((key, cos))
-                return cos, sin
+                self._made.append((key, (made,) if isinstance(made, torch.Tensor) else made))
+                return made
             return forward
 
         self._replace(module, lambda original: lambda *a, **k: self._fit(original, a, k))
@@ -122,10 +146,12 @@ class Rotary:
                 raise UnsupportedModel(f"{name}: rope_type {', '.join(kinds)} depends on the "
                                        "length of the sequence; hk takes one table. Import it "
                                        "with the configuration's rope_type set to default")
-            cos, sin = self.modules[name](torch.zeros(1), positions,
-                                          *(r for r in rest if not isinstance(r, tuple)), **kwargs)
+            made = self.modules[name](torch.zeros(1), positions,
+                                      *(r for r in rest if not isinstance(r, tuple)), **kwargs)
             self.tables[key] = tuple(half_table(t[0], variant.layout).contiguous()
-                                     for t in (cos, sin))
+                                     for t in _cos_sin(made))
+            if isinstance(made, torch.Tensor):
+                self.whole.add(name)
         self._made.clear()
 
     def substitute(self) -> None:
@@ -136,18 +162,20 @@ class Rotary:
                 if key not in self.variants:
                     return original(x, position_ids, *rest, **kwargs)
                 table = Table(key, position_ids)
-                return table, table
+                return table if name in self.whole else (table, table)
             return forward
 
         def function(original):
-            def apply(q, k, cos, sin, *rest, **kwargs):
-                if not isinstance(cos, Table):
-                    return original(q, k, cos, sin, *rest, **kwargs)
+            def apply(*args, **kwargs):
+                table = args[2] if len(args) > 2 else None
+                if not isinstance(table, Table):
+                    return original(*args, **kwargs)
+                rest = [a for a in args[3:] if not isinstance(a, Table)]
                 dim = kwargs.get("unsqueeze_dim", rest[0] if rest else 1)
-                c, s = self.tables[cos.key]
-                style = self.variants[cos.key].style
-                return tuple(torch.ops.hk.rope(x, c, s, cos.positions, style, dim)
-                             for x in (q, k))
+                c, s = self.tables[table.key]
+                style = self.variants[table.key].style
+                return tuple(torch.ops.hk.rope(x, c, s, table.positions, style, dim)
+                             for x in args[:2])
             return apply
 
         self._replace(module, function)

@@ -4,6 +4,7 @@ Paged (decoders), one function for prefill and decode:
     ids [T], positions [T], slots [T], block_table [B, n], q_offsets [B + 1], kv_lens [B],
     logits_at [N] (all i32), keys_i, values_i [blocks, block, Hk, D] (states)
     -> logits [N, V] in f32
+    Latent attention has keys_i [blocks, block, 1, rank + rope] and no values_i.
 Dense (encoders): ids [B, S], kv_lens [B] (i32) -> hidden [B, S, H] in f32
 """
 
@@ -29,6 +30,14 @@ class Argument(typing.NamedTuple):
     @property
     def type(self) -> str:
         return tensor_type(self.stored, self.element)
+
+
+def _columns(b: Builder, cache: Value, count: int) -> Value:
+    """The first columns of a cache, as a view."""
+    blocks = b.writer.emit("dim", "blocks", x=cache.ssa, index=b.index(0), tx=cache.type)
+    return b.value("slice", (*cache.stored[:-1], count), cache.element, x=cache.ssa, tx=cache.type,
+                   offsets="0, 0, 0, 0", strides="1, 1, 1, 1",
+                   sizes=", ".join(map(str, (blocks, *cache.stored[1:-1], count))))
 
 
 class Paged:
@@ -72,22 +81,27 @@ class Paged:
         for kind in ("keys", "values"):
             for i, (heads, dk, dv) in enumerate(layers):
                 width = dk if kind == "keys" else dv
-                made.append(Argument(f"{kind}_{i}", ("?", self.block, heads, width), element, True))
+                if width:  # Latent values are columns of the keys.
+                    stored = ("?", self.block, heads, width)
+                    made.append(Argument(f"{kind}_{i}", stored, element, True))
         return made
 
     def attention(self, b: Builder, arguments: dict[str, Value], result: Result, q: Value,
                   k: Value, v: Value, layer: int) -> tuple:
         """Writes keys and values; returns q, k, v and the operands of hk.attention."""
-        rows = [b.permuted(x, (2, 1, 3)) for x in (q, k, v)]
+        latent = f"values_{layer}" not in arguments
+        rows = [b.permuted(x, (2, 1, 3)) for x in ((q, k) if latent else (q, k, v))]
         rows = [b.reshaped(x, (x.shape[2], x.shape[1], x.shape[3])) for x in rows]
         caches = []
-        for kind, x in zip(("keys", "values"), rows[1:], strict=True):
+        for kind, x in zip(("keys", "values"), rows[1:], strict=False):
             cache = arguments[f"{kind}_{layer}"]
             slots = arguments["slots"]
             written = b.value("kv_cache_write", cache.stored, cache.element, x=x.ssa, tx=x.type,
                               slots=slots.ssa, tslots=slots.type, cache=cache.ssa)
             arguments[f"{kind}_{layer}"] = written
             caches.append(written)
+        if latent:
+            caches.append(_columns(b, caches[0], v.shape[3]))
         return rows[0], *caches, ["q_offsets", "kv_lens", "block_table"]
 
     def attended(self, b: Builder, result: Result, made: Value) -> Value:

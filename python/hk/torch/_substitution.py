@@ -7,7 +7,8 @@ import typing
 import torch
 
 from ..errors import UnsupportedModel
-from . import _norms
+from . import _latent, _norms
+from ._experts import Experts
 from ._masks import Mask, MaskHook, UnfittedMask, extent_of
 from ._rotary import Rotary
 
@@ -21,6 +22,8 @@ class Substitution:
         self.model, self.dense = model, dense
         self.norms, self.refused_norms = _norms.substitute(model)
         self.rotary = Rotary(model, context)
+        self.experts = Experts(model)
+        self.latents = [] if dense else [m for m in model.modules() if _latent.is_latent(m)]
         self.masks = MaskHook(extent_of(model.config))
         self.extents: torch.Tensor | None = None
         self.layers: list[tuple] = []
@@ -49,8 +52,12 @@ class Substitution:
             if kwargs.get(name) is not None:
                 raise UnsupportedModel(f"{where}: hk.attention has no {name}")
         layer = len(self.layers)
-        self.layers.append((key.shape[1], key.shape[3], value.shape[3]))
         scale = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
+        if isinstance(key, _latent.Latent):
+            self.layers.append((1, key.rows.shape[3], 0))
+            return _latent.attend(query, key, self.extents, scale, *attention_mask,
+                                  float(softcap or 0.0), layer), None
+        self.layers.append((key.shape[1], key.shape[3], value.shape[3]))
         out = torch.ops.hk.attention(query, key, value, self.extents, s_aux, self.dense, scale,
                                      *attention_mask, float(softcap or 0.0), layer)
         return out, None
@@ -103,7 +110,7 @@ class Substitution:
         for module, variant in self.norms.items():
             module.forward = norm(module, variant)
         try:
-            with self._interfaces():
+            with self._interfaces(), self.experts.active(), _latent.active(self.latents):
                 yield
         finally:
             for module in self.norms:

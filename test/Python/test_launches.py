@@ -1,0 +1,38 @@
+"""Kernels that a layer of an imported model launches, counted in bf16 for gfx942: what a decode
+step pays per layer whatever its size. LIMITS is what may not grow; python/README.md has the table."""
+
+import re
+import subprocess
+
+import pytest
+from hk import _paths
+
+torch = pytest.importorskip("torch")
+import hk.torch  # noqa: E402
+import zoo  # noqa: E402
+
+LIMITS = {"llama": 8, "smollm2": 8, "qwen2": 8, "qwen3": 8, "mistral": 8, "gemma2": 10,
+          "gemma3": 10, "phi3": 8, "bert": 7, "distilbert": 7, "mixtral": 12, "qwen3_moe": 12,
+          "qwen2_moe": 12, "glm4_moe": 12, "gpt_oss": 12,
+          "deepseek_v3": 12, "deepseek_v3_moe": 16}
+
+
+def launches(mlir, target="gfx942"):
+    """Of the whole function: planned, so without compiling a kernel."""
+    text = subprocess.run([_paths.tool("hk-compile"), mlir, f"--target={target}", "--emit=mlir",
+                           f"--weights={mlir.with_suffix('.safetensors')}", "-o", "-"],
+                          capture_output=True, text=True, check=True).stdout
+    return len(re.findall(r"\bhk\.launch @", text))
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_launches_per_layer(name, tmp_path):
+    def of(layers):
+        path = tmp_path / f"m{layers}.mlir"
+        model = zoo.make(name, **zoo.layers(name, layers))
+        hk.torch.export(model, dtype=torch.bfloat16).save(path)
+        return launches(path)
+
+    per_layer = (of(4) - of(2)) / 2
+    print(f"{name}: {per_layer:g} launches per layer")  # pytest -s shows them.
+    assert per_layer <= LIMITS[name]
