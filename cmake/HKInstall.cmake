@@ -5,6 +5,7 @@
 #   include/hk/Runtime     the C interface, and what a module exports
 #   share/hk/kernels       the kernels' sources, which hk-compile compiles
 #   share/hk/include       the contract headers, which they include
+#   share/hk/LICENSE
 # The build folder has the same share/hk, as links, so that tools look in one place.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -13,11 +14,12 @@ file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/hk)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/runtime/kernels ${CMAKE_BINARY_DIR}/share/hk/kernels SYMBOLIC)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/share/hk/include SYMBOLIC)
 
-install(TARGETS hk-compile hk-import hk-opt hk-run hk-interp hk-emu RUNTIME DESTINATION bin)
+install(TARGETS hk-compile hk-import hk-lsp-server hk-opt hk-run hk-interp hk-emu RUNTIME DESTINATION bin)
 install(TARGETS hk_check hk_emu LIBRARY DESTINATION lib)
 install(TARGETS hk_runtime EXPORT hkTargets LIBRARY DESTINATION lib)
 install(DIRECTORY runtime/kernels DESTINATION share/hk FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY include/hk/Contract DESTINATION share/hk/include/hk FILES_MATCHING PATTERN "*.h")
+install(FILES LICENSE DESTINATION share/hk)
 install(FILES include/hk/Runtime/ModuleAbi.h DESTINATION share/hk/include/hk/Runtime)
 install(FILES include/hk/Runtime/hk.h include/hk/Runtime/ModuleAbi.h DESTINATION include/hk/Runtime)
 

@@ -146,9 +146,17 @@ static bool isReal(Type element) {
 /// What zero points may be, and whose.
 static LogicalResult verifyZeroPoint(DequantizeOp op, Named input,
                                      Named scale) {
-  if (!op.getZeroPoint())
+  if (!op.getZeroPoint()) {
+    if (op.getOffset())
+      return op.emitOpError("expected a zero_point, which `offset` adds, but "
+                            "got none; name it behind the scale");
     return success();
+  }
   Named zero{"zero_point", op.getZeroPoint()};
+  if (op.getOffset() && !isReal(zero.element()))
+    return op.emitOpError("expected element type of zero_point to be f32, bf16 "
+                          "or f16 with `offset`, but got ")
+           << zero.element();
   if (!isCode(zero.element()) && !isReal(zero.element()))
     return op.emitOpError("expected element type of zero_point to be i8, i4, "
                           "ui4, f32, bf16 or f16, but got ")

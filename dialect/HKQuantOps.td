@@ -112,23 +112,25 @@ def HK_DequantizeOp : HK_RowwiseOp<"dequantize", "0", [HK_StatesShapes,
 
     Integer codes (i8, i4, ui4) may have zero points, of one element or of the
     scale's shape, i8, i4, ui4, f32, bf16 or f16: y = (q - z) * s, both operations in
-    f32, then rounded once. i4 and ui4 are packed along the last dim, low half of a
+    f32, then rounded once. With `offset` they are added last instead, and are no
+    integers: y = q * s + z, as GGUF's types with a minimum have it. i4 and ui4 are packed along the last dim, low half of a
     byte first, in codes as in zero points.
 
     Example:
     ```mlir
     %y = hk.dequantize %q, %s : tensor<?x4096xf8E4M3FN>, tensor<?x32xf32> -> tensor<?x4096xbf16>
     %w = hk.dequantize %c, %t, %z group 64 : tensor<512x256xui4>, tensor<512x4xf16>, tensor<512x4xui4> -> tensor<512x256xbf16>
+    %v = hk.dequantize %d, %u, %m offset group 32 : tensor<512x256xui4>, tensor<512x8xf16>, tensor<512x8xf16> -> tensor<512x256xf32>
     ```
   }];
   let arguments = (ins HK_Tensor:$input, HK_Tensor:$scale,
-                       Optional<HK_Tensor>:$zero_point,
+                       Optional<HK_Tensor>:$zero_point, UnitAttr:$offset,
                        DefaultValuedAttr<I64Attr, "128">:$group_size);
   let results = (outs HK_RealTensor:$result);
   let operandMaps = "::mlir::hk::scaledMaps(getOperation(), getScaleGroup())";
   let vectorDivisors = "::mlir::hk::scaleGroups(getScale(), getScaleGroup())";
   let syntax = [{
-    $input `,` $scale (`,` $zero_point^)? (`group` $group_size^)? attr-dict `:`
+    $input `,` $scale (`,` $zero_point^)? (`offset` $offset^)? (`group` $group_size^)? attr-dict `:`
     type($input) `,` type($scale) (`,` type($zero_point)^)? `->` type($result)
   }];
   let extraClassDeclaration = [{

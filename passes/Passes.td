@@ -46,6 +46,33 @@ def HKAssignTarget : Pass<"hk-assign-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }
 
+def HKRaise : Pass<"hk-raise", "::mlir::ModuleOp"> {
+  let summary = "make hk's operators of forms that exporters decompose";
+  let description = [{
+    Finds norms, activations, rotary embeddings, repeated key heads, attention
+    and its masks that are written as smaller operators, and puts the one operator
+    in their place. Part of no pipeline: hk-import runs it on ONNX models, behind
+    it the canonicaliser and CSE. docs/raise.md has the forms.
+
+    A form is raised when the operator computes the same formula of the same
+    values, where roundings of f32 intermediates do not count, but those to a
+    narrower type do. With `drop-roundings` those do not count either: the result
+    is then nearer to the exact value than the graph's. Every rewrite is a remark,
+    and so is every near miss, with a reason code.
+
+    With `check` every function is interpreted before and after, on random
+    arguments, and a difference beyond the derived bounds is an error.
+  }];
+  let options = [
+    Option<"dropRoundings", "drop-roundings", "bool", "false",
+           "roundings to bf16 and f16 inside of a form do not keep it from being raised">,
+    Option<"check", "check", "bool", "false", "interpret before and after, and compare">];
+  let statistics = [
+    Statistic<"numRaised", "num-raised", "forms that became one operator">,
+    Statistic<"numMissed", "num-missed", "forms that look like one and are not">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
+}
+
 def HKFoldGates : Pass<"hk-fold-gates", "::mlir::ModuleOp"> {
   let summary = "make hk.gated_activation of a gate written as slices";
   let description = [{

@@ -29,54 +29,13 @@ function and every call, for test/suite, and the processor time of the steps.
 
 import json
 import os
-import re
 import resource
 import subprocess
 
 import hk_run
+import module_calls
 import lit.formats
 import lit.Test
-
-TARGETS = ["host", "gfx942", "gfx950"]
-
-
-def directives(path):
-    found = {"LAUNCHES": [], "COMPILE": [], "ARGS": [], "DIMS": [], "DIMS-HOST": [], "DATA": []}
-    with open(path) as source:
-        for line in source:
-            match = re.match(r"// HK-([A-Z-]+):\s*(.*?)\s*$", line)
-            if match:
-                if match[1] not in found:
-                    raise ValueError(f"{path}: unknown directive HK-{match[1]}")
-                found[match[1]].append(match[2])
-    return found
-
-
-def optionsFor(names, lines):
-    """The options of HK-ARGS and HK-DIMS, without those of arguments and sizes other than `names`."""
-    words = [word for line in lines for word in line.split() if word != "-" and word[0] != "@"]
-    options = [word if word.startswith("--") else f"--dim={word}" for word in words]
-    return [o for o in options if not o.startswith(("--range=", "--dim=")) or o.split("=")[1] in names]
-
-
-def isEmpty(sizes):
-    """Whether the options of a case make every dynamic dim 0."""
-    return sizes and all(re.fullmatch(r"--dim=.*=0", size) for size in sizes)
-
-
-def chosen(cases, kinds, target, turn):
-    """The pairs of a case (options that give sizes) and a kind of data that are called; `turn`
-    is the number of the function."""
-    full = [case for case in cases if not isEmpty(case)]
-    everything = target == "host" or os.environ.get("HK_TEST_ALL") == "1"
-    for case in cases:
-        for kind in kinds if everything and case in full else kinds[:1]:
-            yield case, kind
-    if not everything and full:
-        chips = TARGETS[1:]
-        for number, kind in enumerate(kinds[1:], turn):
-            if chips[number % len(chips)] == target:
-                yield full[number // len(chips) % len(full)], kind
 
 
 def processorTime():
@@ -90,7 +49,7 @@ class ModuleFormat(lit.formats.TestFormat):
         folder = suite.getSourcePath(path_in_suite)
         for name in sorted(os.listdir(folder)):
             if name.endswith(".mlir"):
-                for target in TARGETS:
+                for target in module_calls.TARGETS:
                     yield lit.Test.Test(suite, path_in_suite + (name, target), localConfig)
 
     def execute(self, test, litConfig):
@@ -122,7 +81,7 @@ class ModuleFormat(lit.formats.TestFormat):
         def failed(command, result):
             return lit.Test.Result(lit.Test.FAIL, f"{' '.join(command)}\n{result.stdout}")
 
-        directive = directives(source)
+        directive = module_calls.directives(source)
         options = [o for line in directive["COMPILE"] for o in line.split()]
         compile_ = [f"{binaries}/hk-compile", source, f"--target={target}", "-o", library, *options]
         started = processorTime()
@@ -136,8 +95,6 @@ class ModuleFormat(lit.formats.TestFormat):
             return failed(info, result)
         described = json.loads(result.stdout)
         functions = described["sections"][0]["functions"]
-        names = {f["name"]: {name for a in f["arguments"] for name in (a["name"], *a["shape"])}
-                 for f in described["functions"]}
 
         for limit in directive["LAUNCHES"]:
             for function in functions:
@@ -146,26 +103,11 @@ class ModuleFormat(lit.formats.TestFormat):
                         lit.Test.FAIL, f"@{function['name']} has {function['launches']} launches for "
                                        f"{target}, expected at most {limit}")
         call = [f"{binaries}/hk-run", library, "--poison", *device]
-        data = [d for line in directive["DATA"] for d in line.split(",")] or ["normal"]
         lines = []
-        for turn, function in enumerate(functions):
-            known = names[function["name"]]
-            arguments = optionsFor(known, directive["ARGS"])
-
-            def cases(listed):
-                for dims in listed:
-                    only = [word[1:] for word in dims.split() if word.startswith("@")]
-                    if not only or function["name"] in only:
-                        yield optionsFor(known, [dims])
-
-            def lineOf(sizes, kind):
-                return [f"--function={function['name']}", *sizes, *arguments, f"--data={kind}"]
-
-            for sizes, kind in chosen(list(cases(directive["DIMS"] or ["-"])), data, target, turn):
-                lines.append(" ".join(lineOf(sizes, kind)))
-                calls.append([*call, *lineOf(sizes, kind)])
-            if target == "host":
-                lines += [" ".join(lineOf(sizes, "normal")) for sizes in cases(directive["DIMS-HOST"])]
+        for options, large in module_calls.calls(directive, described, target):
+            lines.append(" ".join(options))
+            if not large:
+                calls.append([*call, *options])
         # One process for all: most of a call is the process and the decoding of its kernels.
         with open(listed, "w") as file:
             file.write("\n".join(lines) + "\n")

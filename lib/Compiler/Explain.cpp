@@ -1,16 +1,17 @@
-//===- Explain.cpp - Rendering of the decision log ------------------------===//
+//===- Explain.cpp - The decision log for people --------------------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Text: one line per kernel and per kind of decision. JSON: versioned by
-// "version".
+// Launches with equal layers once, one line per kernel, then one per kind of
+// decision: what nearly fused, what fused, what could not.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Explain.h"
+#include "Repeats.h"
 
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/SetVector.h"
@@ -20,19 +21,7 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static StringRef kindName(DecisionKind kind) {
-  switch (kind) {
-  case DecisionKind::Fuse:
-    return "fuse";
-  case DecisionKind::Tile:
-    return "tile";
-  case DecisionKind::Plan:
-    return "plan";
-  }
-  return "";
-}
-
-static std::string locationText(Location loc) {
+std::string mlir::hk::locationText(Location loc) {
   std::string text;
   llvm::raw_string_ostream os(text);
   loc.print(os);
@@ -58,37 +47,53 @@ static std::string savedText(const Candidate &candidate) {
 }
 
 namespace {
+/// What a line says, in the order in which people want to read it: what a
+/// change of the model may improve, what was done, what cannot be helped.
+enum class Part { NearMiss, Done, NeverCould };
+
 /// Lines that differ in their place only, as those of equal layers, are
 /// printed once.
 class Lines {
 public:
-  void add(std::string text, Location loc, std::optional<Location> partner) {
+  void add(Part part, std::string text, Location loc,
+           std::optional<Location> partner) {
     auto [it, inserted] = index.try_emplace(text, lines.size());
     if (inserted)
-      lines.push_back({std::move(text), loc, partner, 0});
+      lines.push_back({part, std::move(text), loc, partner, 0});
     else
       ++lines[it->second].more;
   }
 
-  void print(llvm::raw_ostream &os) const {
-    for (const Line &line : lines) {
-      os << line.text << " at " << locationText(line.loc);
-      if (line.partner)
-        os << ", the other at " << placeText(*line.partner, line.loc);
-      if (line.more > 0)
-        os << ", and at " << line.more << " more place"
-           << (line.more > 1 ? "s" : "");
-      os << "\n";
-    }
+  /// Near misses of most places first; the others as they were decided.
+  void print(llvm::raw_ostream &os) {
+    llvm::stable_sort(lines, [](const Line &a, const Line &b) {
+      if (a.part != b.part || a.part != Part::NearMiss)
+        return a.part < b.part;
+      return a.more > b.more;
+    });
+    for (const Line &line : lines)
+      printLine(line, os);
   }
 
 private:
   struct Line {
+    Part part;
     std::string text;
     Location loc;
     std::optional<Location> partner;
     size_t more;
   };
+
+  static void printLine(const Line &line, llvm::raw_ostream &os) {
+    os << line.text << " at " << locationText(line.loc);
+    if (line.partner)
+      os << ", the other at " << placeText(*line.partner, line.loc);
+    if (line.more > 0)
+      os << ", and at " << line.more << " more place"
+         << (line.more > 1 ? "s" : "");
+    os << "\n";
+  }
+
   std::vector<Line> lines;
   llvm::StringMap<size_t> index;
 };
@@ -106,36 +111,62 @@ static std::string refusalText(const Decision &decision,
   return text;
 }
 
+static void addRefusal(const Decision &decision, const Candidate &candidate,
+                       Lines &lines) {
+  bool near = !adviceFor(candidate.verdict.getReason()).empty();
+  lines.add(near ? Part::NearMiss : Part::NeverCould,
+            refusalText(decision, candidate), decision.location,
+            candidate.partner);
+}
+
+static void addFused(const Decision &decision, const Candidate &candidate,
+                     Lines &lines) {
+  if (!candidate.why.empty())
+    lines.add(Part::Done,
+              "  fused: " + decision.subject + " / " + candidate.what + ": " +
+                  candidate.why.str() + savedText(candidate),
+              decision.location, candidate.partner);
+}
+
+static void addSplit(const Decision &decision, Lines &lines) {
+  if (decision.kind != DecisionKind::Plan || decision.chosen <= 0)
+    return;
+  const Candidate &chosen = decision.candidates[decision.chosen];
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "  split: " << decision.subject << " in " << chosen.what
+      << llvm::format(", %.1f us instead of %.1f", chosen.microseconds,
+                      decision.candidates.front().microseconds);
+  lines.add(Part::Done, std::move(text), decision.location, std::nullopt);
+}
+
 static void explainDecisions(const DecisionLog &log, llvm::raw_ostream &os) {
   Lines lines;
   llvm::SmallSetVector<Reason, 8> refused;
   for (const Decision &decision : log.get()) {
-    if (decision.kind == DecisionKind::Plan && decision.chosen > 0) {
-      const Candidate &chosen = decision.candidates[decision.chosen];
-      std::string text;
-      llvm::raw_string_ostream(text)
-          << "  split: " << decision.subject << " in " << chosen.what
-          << llvm::format(", %.1f us instead of %.1f", chosen.microseconds,
-                          decision.candidates.front().microseconds);
-      lines.add(std::move(text), decision.location, std::nullopt);
-    }
-    for (const Candidate &candidate : decision.candidates)
-      if (candidate.verdict.accepted() && !candidate.why.empty())
-        lines.add("  fused: " + decision.subject + " / " + candidate.what +
-                      ": " + candidate.why.str() + savedText(candidate),
-                  decision.location, candidate.partner);
+    addSplit(decision, lines);
     for (const Candidate &candidate : decision.candidates) {
-      if (candidate.verdict.accepted())
+      if (candidate.verdict.accepted()) {
+        addFused(decision, candidate, lines);
         continue;
+      }
       refused.insert(candidate.verdict.getReason());
-      lines.add(refusalText(decision, candidate), decision.location,
-                candidate.partner);
+      addRefusal(decision, candidate, lines);
     }
   }
   lines.print(os);
   for (Reason reason : refused)
     if (StringRef advice = adviceFor(reason); !advice.empty())
       os << "  advice (" << stringify(reason) << "): " << advice << "\n";
+}
+
+static void explainKernel(const KernelRecord &kernel,
+                          const ::hk::Target &target, llvm::raw_ostream &os) {
+  os << "  @" << kernel.name << " " << kernel.family << ": " << kernel.ops
+     << "\n";
+  for (const VariantRecord &variant : kernel.variants)
+    os << "    " << variant.tile << ", LDS " << variant.ldsBytes << " of "
+       << target.ldsBytes << " bytes, " << variant.threads << " threads\n";
 }
 
 void mlir::hk::explainText(const Section &section, const DecisionLog &log,
@@ -145,69 +176,12 @@ void mlir::hk::explainText(const Section &section, const DecisionLog &log,
   for (const FunctionRecord &function : section.functions)
     os << ", " << function.numLaunches << " launches in @" << function.name;
   os << ", " << section.kernels.size() << " distinct kernels\n";
-  for (const KernelRecord &kernel : section.kernels) {
-    os << "  @" << kernel.name << " " << kernel.family << ": " << kernel.ops
-       << "\n";
-    for (const VariantRecord &variant : kernel.variants)
-      os << "    " << variant.tile << ", LDS " << variant.ldsBytes << " of "
-         << section.target->ldsBytes << " bytes, " << variant.threads
-         << " threads\n";
+  for (const FunctionRecord &function : section.functions) {
+    os << "  launches of @" << function.name << ": ";
+    printSteps(foldRepeats(function.order), os);
+    os << "\n";
   }
+  for (const KernelRecord &kernel : section.kernels)
+    explainKernel(kernel, *section.target, os);
   explainDecisions(log, os);
-}
-
-llvm::json::Value mlir::hk::explainJson(const Section &section,
-                                        const DecisionLog &log,
-                                        unsigned opsBefore) {
-  using llvm::json::Array;
-  using llvm::json::Object;
-  Array functions, kernels, decisions;
-  for (const FunctionRecord &function : section.functions)
-    functions.push_back(Object{{"name", function.name},
-                               {"launches", int64_t(function.numLaunches)},
-                               {"order", Array(function.order)}});
-  for (const KernelRecord &kernel : section.kernels) {
-    Array variants;
-    for (const VariantRecord &variant : kernel.variants)
-      variants.push_back(Object{{"tile", variant.tile},
-                                {"threads", int64_t(variant.threads)},
-                                {"lds_bytes", int64_t(variant.ldsBytes)}});
-    Array sources;
-    for (const auto &[op, place] : kernel.sources)
-      sources.push_back(Object{{"op", op}, {"location", locationText(place)}});
-    kernels.push_back(Object{{"name", kernel.name},
-                             {"family", kernel.family},
-                             {"ops", kernel.ops},
-                             {"sources", std::move(sources)},
-                             {"variants", std::move(variants)}});
-  }
-  for (const Decision &decision : log.get()) {
-    Array candidates;
-    for (const Candidate &candidate : decision.candidates) {
-      Object made{{"what", candidate.what},
-                  {"reason", stringify(candidate.verdict.getReason())},
-                  {"detail", candidate.verdict.getDetail()},
-                  {"microseconds", candidate.microseconds},
-                  {"lds_bytes", candidate.ldsBytes}};
-      if (candidate.partner)
-        made["partner"] = locationText(*candidate.partner);
-      if (candidate.savedBytes != 0)
-        made["saved_bytes"] = candidate.savedBytes;
-      if (candidate.perSize)
-        made["per_dynamic_size"] = true;
-      candidates.push_back(std::move(made));
-    }
-    decisions.push_back(Object{{"kind", kindName(decision.kind)},
-                               {"subject", decision.subject},
-                               {"location", locationText(decision.location)},
-                               {"chosen", decision.chosen},
-                               {"candidates", std::move(candidates)}});
-  }
-  return Object{{"version", 1},
-                {"target", section.target->name},
-                {"lds_limit", section.target->ldsBytes},
-                {"base_operators", int64_t(opsBefore)},
-                {"functions", std::move(functions)},
-                {"kernels", std::move(kernels)},
-                {"decisions", std::move(decisions)}};
 }

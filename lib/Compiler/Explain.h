@@ -21,6 +21,9 @@
 
 namespace mlir::hk {
 
+/// A place in the source, as in `"model.mlir":4:8`.
+std::string locationText(Location loc);
+
 /// What --explain says of one section: launches before and after, every kernel
 /// with its tile and LDS of the limit, every refusal with its reason.
 void explainText(const Section &section, const DecisionLog &log,

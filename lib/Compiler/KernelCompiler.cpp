@@ -48,8 +48,14 @@ struct CpuLevel {
   const char *name;
   const char *features;
 };
-// The x86-64 psABI's levels, the most capable first.
+// The x86-64 psABI's levels, the most capable first; above them what AVX-512
+// got later and every CPU has since then, Intel's and AMD's: lookups and sums
+// of bytes.
 constexpr CpuLevel kCpuLevels[] = {
+    {"icelake-server",
+     "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512ifma,avx512vbmi,"
+     "avx512vbmi2,avx512vnni,avx512bitalg,avx512vpopcntdq,gfni,vaes,"
+     "vpclmulqdq,sha,adx,avx2,bmi,bmi2,fma"},
     {"x86-64-v4",
      "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi,bmi2,fma"},
     {"x86-64-v3", "avx2,bmi,bmi2,fma"},
@@ -69,8 +75,8 @@ Expected<std::string> mlir::hk::resolveHostCpu(StringRef name) {
     if (!cpuFeaturesOf(name).empty())
       return name.str();
     return createStringError(
-        "unknown host CPU '%s'; expected native, x86-64-v2, x86-64-v3 or "
-        "x86-64-v4",
+        "unknown host CPU '%s'; expected native, x86-64-v2, x86-64-v3, "
+        "x86-64-v4 or icelake-server",
         name.str().c_str());
   }
   StringMap<bool> has = sys::getHostCPUFeatures();

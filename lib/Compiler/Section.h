@@ -33,8 +33,15 @@ struct VariantRecord {
   std::vector<hk_tensor_map_abi> maps;
 };
 
+/// A tensor that a kernel is launched on; `sizes` as in SymShapeAttr.
+struct OperandRecord {
+  ::hk::DType dtype;
+  std::vector<int64_t> sizes;
+};
+
 struct KernelRecord {
   std::string name, family, ops, planSymbol;
+  std::vector<OperandRecord> inputs, outputs;
   /// Operators and their places in the source, of the first launch.
   std::vector<std::pair<std::string, Location>> sources;
   uint32_t numPointers = 0, numDims = 0, numStrides = 0;

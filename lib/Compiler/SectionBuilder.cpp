@@ -36,6 +36,18 @@ std::string printed(Attribute attribute) {
   return text;
 }
 
+/// What a kernel is launched on.
+void recordOperands(KernelOp kernel, KernelRecord &record) {
+  for (auto [index, argument] :
+       llvm::enumerate(kernel.getSpecBlock().getArguments())) {
+    auto shape = cast<SymShapeAttr>(kernel.getShapes()[index]);
+    OperandRecord operand{*dtypeOf(getElementTypeOrSelf(argument.getType())),
+                          shape.getSizes().vec()};
+    bool isInput = int64_t(index) < int64_t(kernel.getNumInputs());
+    (isInput ? record.inputs : record.outputs).push_back(std::move(operand));
+  }
+}
+
 FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
                                  StringRef prefix) {
   KernelRecord record;
@@ -50,6 +62,7 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
                                     op.getLoc());
     }
   record.ops = llvm::join(ops, ",");
+  recordOperands(kernel, record);
   record.planSymbol = (prefix + kernel.getSymName() + "_plan").str();
   record.numPointers = kernel.getNumOperands();
   record.numDims = kernel.getNumDims();

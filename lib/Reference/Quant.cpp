@@ -224,18 +224,29 @@ static LogicalResult evaluateQuantizeMx(Operation *op, const Operands &in,
 // Dequantisation
 //===----------------------------------------------------------------------===//
 
-/// q - z in f32.
-static Noisy lessZeroPoint(Noisy q, Noisy z) {
-  double value = f32(q.value - z.value), sigma = hypot2(q.sigma, z.sigma);
-  double jump = std::max(q.jump, z.jump), ulp = f32Ulp(value);
+/// A value of f32 arithmetic from its noise before the rounding.
+static Noisy roundedToF32(double exact, double sigma, double jump) {
+  double value = f32(exact), ulp = f32Ulp(value);
   return {value, noiseAfterRounding(sigma, ulp),
           jumpAfterRounding(sigma, jump, ulp)};
+}
+
+/// q + sign * z in f32.
+static Noisy plus(Noisy q, Noisy z, double sign) {
+  return roundedToF32(q.value + sign * z.value, hypot2(q.sigma, z.sigma),
+                      std::max(q.jump, z.jump));
+}
+
+static Noisy times(Noisy q, Noisy s) {
+  return roundedToF32(q.value * s.value, sigmaOf(q, s.value, s, q.value),
+                      jumpOf(q, s.value, s, q.value));
 }
 
 static LogicalResult evaluateDequantize(Operation *op, const Operands &in,
                                         Results &out) {
   const Tensor &q = in[0], &scale = in[1];
   const Tensor *zero = in.find(cast<DequantizeOp>(op).getZeroPoint());
+  bool offset = cast<DequantizeOp>(op).getOffset();
   int64_t rank = q.sizes.size();
   int64_t group =
       scale.dtype == DType::F8E8M0FNU
@@ -256,14 +267,12 @@ static LogicalResult evaluateDequantize(Operation *op, const Operands &in,
     int64_t s = 0;
     for (int64_t d = 0; d < rank; ++d)
       s += strides[d] * (d == rank - 1 ? index[d] / group : index[d]);
-    Noisy a = at(q, i), b = at(scale, s);
-    if (zero)
-      a = lessZeroPoint(a, at(*zero, zero->numElements() == 1 ? 0 : s));
-    double value = f32(a.value * b.value);
-    double sigma = sigmaOf(a, b.value, b, a.value), ulp = f32Ulp(value);
-    double jump = jumpOf(a, b.value, b, a.value);
-    result.set(i, {value, noiseAfterRounding(sigma, ulp),
-                   jumpAfterRounding(sigma, jump, ulp)});
+    Noisy a = at(q, i);
+    Noisy z = zero ? at(*zero, zero->numElements() == 1 ? 0 : s) : Noisy{};
+    if (zero && !offset)
+      a = plus(a, z, -1);
+    a = times(a, at(scale, s));
+    result.set(i, offset ? plus(a, z, 1) : a);
     for (int64_t d = rank - 1; d >= 0 && ++index[d] == q.sizes[d]; --d)
       index[d] = 0;
   }

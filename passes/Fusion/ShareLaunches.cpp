@@ -157,9 +157,10 @@ private:
     auto spec = SpecOp::create(builder, joint.getLoc());
     OpBuilder::InsertionGuard guard(builder);
     Block *body = builder.createBlock(&spec.getBody());
-    IRMapping map;
+    // Several members may be launches of one kernel.
+    SmallVector<IRMapping> maps(members.size());
     for (bool inputs : {true, false})
-      for (const Member &member : members)
+      for (auto [member, map] : llvm::zip_equal(members, maps))
         for (BlockArgument argument :
              KernelOp(member.kernel).getSpecBlock().getArguments())
           if ((argument.getArgNumber() <
@@ -167,7 +168,7 @@ private:
             map.map(argument,
                     body->addArgument(argument.getType(), argument.getLoc()));
     SmallVector<Value> yielded;
-    for (const Member &member : members) {
+    for (auto [member, map] : llvm::zip_equal(members, maps)) {
       Block &own = KernelOp(member.kernel).getSpecBlock();
       for (Operation &op : own.without_terminator())
         builder.clone(op, map);

@@ -8,7 +8,8 @@
 // The projections of a layer (query, key and value; gate and up) read the same
 // rows. One product with the concatenated weights reads them once and is one
 // launch: the concatenation is a recipe that hk-fold-weights evaluates, and the
-// projections are views of the result. A gate and its up projection become the
+// projections are views of the result; of weights that stay quantised the codes
+// and their scales are concatenated. A gate and its up projection become the
 // halves that hk-fold-gates looks for.
 //
 // A projection stays alone where a view of a wider result would cost a launch:
@@ -65,6 +66,7 @@ private:
   void mergeGates(Projections &projections);
   void merge(ArrayRef<Projection> parts);
   Value concatenate(ArrayRef<Value> weights, int64_t dim);
+  Value concatenateWeights(ArrayRef<Projection> parts);
 
   Block &block;
   OpBuilder builder{block.getParentOp()->getContext()};
@@ -90,6 +92,28 @@ static WeightRefOp weightOf(Value value) {
   return value ? value.getDefiningOp<WeightRefOp>() : WeightRefOp();
 }
 
+/// Whether `value` has a scale or zero point of its own for each row of codes,
+/// or one for all that is a constant, or is null.
+static bool isPerRow(Value value, int64_t rows) {
+  if (!value || value.getDefiningOp<ConstantOp>())
+    return true;
+  return weightOf(value) && typeOf(value).getRank() == 2 &&
+         typeOf(value).getDimSize(0) == rows;
+}
+
+/// What dequantises B [N, K], all of it weights; null if nothing does.
+static DequantizeOp decoderOf(MatmulOp product) {
+  auto decoder = product.getRhs().getDefiningOp<DequantizeOp>();
+  if (!decoder || !product.getTransposeB() || !weightOf(decoder.getInput()) ||
+      typeOf(decoder.getInput()).getRank() != 2)
+    return {};
+  int64_t rows = typeOf(decoder.getInput()).getDimSize(0);
+  bool cut = weightOf(decoder.getScale()) &&
+             isPerRow(decoder.getScale(), rows) &&
+             isPerRow(decoder.getZeroPoint(), rows);
+  return cut ? decoder : DequantizeOp();
+}
+
 /// The dim of B that counts columns of the result.
 static int64_t columnDim(MatmulOp product) {
   return product.getRhsDim(MatmulDim::N);
@@ -108,7 +132,8 @@ static int64_t columnsPerScale(MatmulOp product) {
 
 std::optional<Projection> Merger::projectionOf(MatmulOp product) const {
   if (product->getBlock() != &block || product.getKSlices() ||
-      !weightOf(product.getRhs()) || typeOf(product.getRhs()).getRank() != 2 ||
+      !(weightOf(product.getRhs()) || decoderOf(product)) ||
+      typeOf(product.getRhs()).getRank() != 2 ||
       ShapedType::isDynamic(typeOf(product.getResult()).getShape().back()))
     return std::nullopt;
   if (product.getRhsScale() &&
@@ -125,27 +150,46 @@ std::optional<Projection> Merger::projectionOf(MatmulOp product) const {
   return found;
 }
 
+static Type elementOf(Value value) {
+  return value ? typeOf(value).getElementType() : Type();
+}
+
+/// Whether weights are dequantised alike, or none is.
+static bool areDecodedAlike(MatmulOp x, MatmulOp y) {
+  DequantizeOp a = decoderOf(x), b = decoderOf(y);
+  if (!a || !b)
+    return !a && !b;
+  auto constant = [](Value value) {
+    auto op = value ? value.getDefiningOp<ConstantOp>() : ConstantOp();
+    return op ? op.getValue() : ElementsAttr();
+  };
+  return elementOf(a.getInput()) == elementOf(b.getInput()) &&
+         elementOf(a.getScale()) == elementOf(b.getScale()) &&
+         elementOf(a.getZeroPoint()) == elementOf(b.getZeroPoint()) &&
+         constant(a.getZeroPoint()) == constant(b.getZeroPoint()) &&
+         a.getOffset() == b.getOffset() && a.getGroupSize() == b.getGroupSize();
+}
+
 /// Whether two projections differ in their columns only.
 static bool areAlike(const Projection &a, const Projection &b) {
   MatmulOp x = a.product, y = b.product;
-  auto elements = [](Value value) {
-    return value ? typeOf(value).getElementType() : Type();
-  };
   if (x.getLhs() != y.getLhs() || x.getLhsScale() != y.getLhsScale() ||
       x.getTransposeA() != y.getTransposeA() ||
       x.getTransposeB() != y.getTransposeB() ||
       x.getAccumulation() != y.getAccumulation() ||
-      elements(x.getRhs()) != elements(y.getRhs()) ||
-      elements(x.getResult()) != elements(y.getResult()) ||
-      elements(x.getRhsScale()) != elements(y.getRhsScale()))
+      elementOf(x.getRhs()) != elementOf(y.getRhs()) ||
+      elementOf(x.getResult()) != elementOf(y.getResult()) ||
+      elementOf(x.getRhsScale()) != elementOf(y.getRhsScale()))
     return false;
   if (x.getRhsScale() && columnsPerScale(x) != columnsPerScale(y))
+    return false;
+  if (!areDecodedAlike(x, y))
     return false;
   AddOp p = a.bias, q = b.bias;
   if (!p || !q)
     return !p && !q;
-  return elements(p.getRhs()) == elements(q.getRhs()) &&
-         elements(p.getResult()) == elements(q.getResult());
+  return elementOf(p.getRhs()) == elementOf(q.getRhs()) &&
+         elementOf(p.getResult()) == elementOf(q.getResult());
 }
 
 /// Whether every reader takes a view of a wider result as it takes `result`.
@@ -185,6 +229,34 @@ Value Merger::concatenate(ArrayRef<Value> weights, int64_t dim) {
                           builder.getI64IntegerAttr(dim), parts);
 }
 
+/// B of the merged product, dequantised as its parts are.
+Value Merger::concatenateWeights(ArrayRef<Projection> parts) {
+  auto all = [&](function_ref<Value(DequantizeOp)> operand) {
+    auto operandOf = [&](Projection p) {
+      return operand(decoderOf(p.product));
+    };
+    return concatenate(llvm::map_to_vector(parts, operandOf), 0);
+  };
+  MatmulOp product = parts.front().product;
+  DequantizeOp first = decoderOf(product);
+  if (!first) {
+    auto weightsOf = [](Projection p) -> Value { return p.product.getRhs(); };
+    return concatenate(llvm::map_to_vector(parts, weightsOf),
+                       columnDim(product));
+  }
+  Value codes = all([](DequantizeOp op) { return op.getInput(); });
+  Value scale = all([](DequantizeOp op) { return op.getScale(); });
+  Value zero = first.getZeroPoint();
+  if (weightOf(zero))
+    zero = all([](DequantizeOp op) { return op.getZeroPoint(); });
+  else if (zero)
+    zero = builder.clone(*zero.getDefiningOp())->getResult(0);
+  auto type = RankedTensorType::get(typeOf(codes).getShape(),
+                                    typeOf(first.getResult()).getElementType());
+  return DequantizeOp::create(builder, first.getLoc(), type, codes, scale, zero,
+                              first.getOffset(), first.getGroupSize());
+}
+
 /// One product in place of `parts`, whose results become views of its own.
 void Merger::merge(ArrayRef<Projection> parts) {
   // Where the first of them is the operands of all are known.
@@ -196,8 +268,7 @@ void Merger::merge(ArrayRef<Projection> parts) {
   auto all = [&](function_ref<Value(Projection)> operand, int64_t dim) {
     return concatenate(llvm::map_to_vector(parts, operand), dim);
   };
-  Value weight =
-      all([](Projection p) { return p.product.getRhs(); }, columnDim(first));
+  Value weight = concatenateWeights(parts);
   Value scale;
   if (first.getRhsScale())
     scale = all([](Projection p) { return p.product.getRhsScale(); }, 0);

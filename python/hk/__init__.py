@@ -29,8 +29,8 @@ __all__ = ["Argument", "BoundCall", "CheckFailed", "CompileError", "Decoder", "D
 
 
 def __getattr__(name: str) -> typing.Any:
-    if name == "torch":  # Needs PyTorch, so it is loaded on first use.
+    if name in ("torch", "ops"):  # They need PyTorch, so they are loaded on first use.
         import importlib
 
-        return importlib.import_module(".torch", __name__)
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'hk' has no attribute '{name}'")

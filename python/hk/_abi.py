@@ -51,6 +51,14 @@ class ProfileEntry(c.Structure):
                 ("launches", c.c_uint64), ("total_us", c.c_double), ("min_us", c.c_double)]
 
 
+class ProfileLaunch(c.Structure):
+    """hk_profile_launch."""
+
+    _fields_ = [("function", c.c_char_p), ("kernel", c.c_char_p), ("variant", c.c_char_p),
+                ("ops", c.c_char_p), ("call", c.c_uint64), ("begin_us", c.c_double),
+                ("duration_us", c.c_double)]
+
+
 INPUT, STATE, OUTPUT = 0, 1, 2
 _P, _S, _U32, _U64 = c.c_void_p, c.c_char_p, c.c_uint32, c.c_uint64
 _OUT = c.POINTER(c.c_void_p)
@@ -69,6 +77,7 @@ _FALLIBLE = {
                          c.POINTER(_U64)),
     "hk_function_call": (_P, c.POINTER(Call)),
     "hk_profile_create": (_OUT,),
+    "hk_profile_keep_launches": (_P, _U64),
 }
 _PLAIN = {
     "hk_status_get_code": (c.c_int, _P),
@@ -88,6 +97,8 @@ _PLAIN = {
     "hk_profile_destroy": (None, _P),
     "hk_profile_num_entries": (_U32, _P),
     "hk_profile_get": (ProfileEntry, _P, _U32),
+    "hk_profile_num_launches": (_U64, _P),
+    "hk_profile_get_launch": (ProfileLaunch, _P, _U64),
 }
 
 

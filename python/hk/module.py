@@ -265,11 +265,15 @@ def _close(_device: Device, program: int, module: int) -> None:
 
 
 class Profile:
-    """Collects the time of every launch of the calls it is given to (which then wait)."""
+    """Collects the time of every launch of the calls it is given to (which then wait).
 
-    def __init__(self) -> None:
+    With `launches` it keeps that many launches, the first ones, one by one.
+    """
+
+    def __init__(self, launches: int = 0) -> None:
         self._handle = _abi.make("hk_profile_create")
         weakref.finalize(self, _abi.lib().hk_profile_destroy, self._handle)
+        _abi.check(_abi.lib().hk_profile_keep_launches(self._handle, launches))
 
     def entries(self) -> list[dict]:
         """One dictionary per kernel variant: kernel, variant, ops, launches, total_us, min_us."""
@@ -279,6 +283,18 @@ class Profile:
             rows.append({"kernel": entry.kernel.decode(), "variant": entry.variant.decode(),
                          "ops": entry.ops.decode(), "launches": entry.launches,
                          "total_us": entry.total_us, "min_us": entry.min_us})
+        return rows
+
+    def launches(self) -> list[dict]:
+        """One dictionary per kept launch, in order: function, kernel, variant, ops, call
+        (0 is the first), begin_us (since the profile was made), duration_us."""
+        library, rows = _abi.lib(), []
+        for i in range(library.hk_profile_num_launches(self._handle)):
+            launch = library.hk_profile_get_launch(self._handle, i)
+            rows.append({name: getattr(launch, name).decode()
+                         for name in ("function", "kernel", "variant", "ops")}
+                        | {"call": launch.call, "begin_us": launch.begin_us,
+                           "duration_us": launch.duration_us})
         return rows
 
 

@@ -28,6 +28,29 @@ def _text_file(source: typing.Any, folder: str) -> pathlib.Path:
     return path
 
 
+def _require_clang(clang: str) -> None:
+    if shutil.which(clang) is None:
+        raise NotFound(f"hk compiles kernels with {clang}, which is not on PATH: install the "
+                       "Debian package clang-22, or name a clang 22 with HK_CLANG")
+
+
+def explain(source: Source, targets: typing.Sequence[str] = ("host",),
+            weights: Source | None = None) -> str:
+    """What hk-compile decides about a model file, as the JSON of docs/explain.md."""
+    clang = os.environ.get("HK_CLANG", "clang-22")
+    _require_clang(clang)
+    command = [str(_paths.tool("hk-compile")), os.fspath(source), f"--target={','.join(targets)}",
+               "--explain=json"]
+    if clang != "clang-22":
+        command.append(f"--clang={clang}")
+    if weights:
+        command.append(f"--weights={os.fspath(weights)}")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise CompileError(result.stderr.strip() or f"hk-compile ended with {result.returncode}")
+    return result.stdout
+
+
 def compile(source: typing.Any, output: Source | None = None, *,  # noqa: A001
             targets: typing.Sequence[str] = ("host",), weights: Source | None = None,
             explain: bool = False, options: typing.Sequence[str] = ()) -> pathlib.Path:
@@ -40,9 +63,8 @@ def compile(source: typing.Any, output: Source | None = None, *,  # noqa: A001
     library.
     """
     clang = os.environ.get("HK_CLANG", "clang-22")
-    if not any(o.startswith("--clang") for o in options) and shutil.which(clang) is None:
-        raise NotFound(f"hk compiles kernels with {clang}, which is not on PATH: install the "
-                       "Debian package clang-22, or name a clang 22 with HK_CLANG")
+    if not any(o.startswith("--clang") for o in options):
+        _require_clang(clang)
     with tempfile.TemporaryDirectory() as folder:
         path = _text_file(source, folder)
         options = list(options)

@@ -46,7 +46,8 @@ struct CallContext : hk_call_ctx {
   Status error;
   // Only with a profile.
   std::unique_ptr<LaunchTimer> timer;
-  std::vector<std::pair<const hk_kernel_abi *, const hk_variant_abi *>> timed;
+  hk_profile::Clock::time_point first; // when the first launch was made
+  std::vector<hk_profile::Timed> timed;
 };
 
 void onLaunch(hk_call_ctx *ctx, uint32_t kernel, const uint64_t *words) {
@@ -127,13 +128,16 @@ Status CallContext::launchKernel(uint32_t index, const uint64_t *words) {
                        function.abi->name, variant.symbol, plan.grid[0],
                        plan.grid[1], plan.grid[2], device.maxGrid()[0],
                        device.maxGrid()[1], device.maxGrid()[2]);
-  if (timer)
+  if (timer) {
+    if (timed.empty())
+      first = hk_profile::Clock::now();
     if (Status error = timer->start(stream))
       return error;
+  }
   Status error = device.launch(*program.kernels[index][plan.variant], words,
                                plan.grid, stream);
   if (!error && timer) {
-    timed.emplace_back(&kernel, &variant);
+    timed.push_back({&kernel, &variant});
     error = timer->stop(stream);
   }
   // On the host the launch is over, so a damaged fence is this kernel's.
@@ -149,11 +153,10 @@ Status CallContext::launchKernel(uint32_t index, const uint64_t *words) {
 Status CallContext::collectTimes() {
   if (!timer)
     return {};
-  std::vector<double> times;
+  std::vector<LaunchTime> times;
   if (Status error = timer->collect(times))
     return error;
-  for (size_t i = 0; i < times.size() && i < timed.size(); ++i)
-    profile->add(*timed[i].first, *timed[i].second, times[i]);
+  profile->add(function.abi->name, first, timed, times);
   return {};
 }
 

@@ -31,14 +31,19 @@ public:
   virtual ~LoadedKernel();
 };
 
+/// In microseconds, `begin` since the first launch of the timer.
+struct LaunchTime {
+  double begin = 0, duration = 0;
+};
+
 /// Measures launches. start() and stop() surround each one; collect() waits for
-/// all of them and appends their times in microseconds.
+/// all of them and appends their times.
 class LaunchTimer {
 public:
   virtual ~LaunchTimer();
   virtual Status start(void *stream) = 0;
   virtual Status stop(void *stream) = 0;
-  virtual Status collect(std::vector<double> &microseconds) = 0;
+  virtual Status collect(std::vector<LaunchTime> &times) = 0;
 };
 
 class Device {

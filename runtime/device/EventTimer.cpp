@@ -27,13 +27,17 @@ Status EventTimer::record(void *stream) {
   return driver.recordEvent(event, stream);
 }
 
-Status EventTimer::collect(std::vector<double> &microseconds) {
+Status EventTimer::collect(std::vector<LaunchTime> &times) {
   for (size_t i = 0; i + 1 < events.size(); i += 2) {
-    float milliseconds = 0;
+    float begin = 0, duration = 0; // in milliseconds
     if (Status error =
-            driver.elapsedMilliseconds(events[i], events[i + 1], milliseconds))
+            driver.elapsedMilliseconds(events[i], events[i + 1], duration))
       return error;
-    microseconds.push_back(1e3 * milliseconds);
+    if (i > 0)
+      if (Status error =
+              driver.elapsedMilliseconds(events[0], events[i], begin))
+        return error;
+    times.push_back({1e3 * begin, 1e3 * duration});
   }
   return {};
 }

@@ -35,7 +35,7 @@ public:
 
   Status start(void *stream) override { return record(stream); }
   Status stop(void *stream) override { return record(stream); }
-  Status collect(std::vector<double> &microseconds) override;
+  Status collect(std::vector<LaunchTime> &times) override;
 
 private:
   Status record(void *stream);

@@ -193,6 +193,22 @@ func.func @zero_point_type(%q: tensor<64x96xui4>, %s: tensor<64x1xf16>, %z: tens
 
 // -----
 
+func.func @offset_alone(%q: tensor<64x96xui4>, %s: tensor<64x3xf16>) {
+  // expected-error @below {{expected a zero_point, which `offset` adds, but got none; name it behind the scale}}
+  %0 = hk.dequantize %q, %s offset group 32 : tensor<64x96xui4>, tensor<64x3xf16> -> tensor<64x96xf32>
+  return
+}
+
+// -----
+
+func.func @offset_integer(%q: tensor<64x96xui4>, %s: tensor<64x4xf16>, %z: tensor<64x4xi8>) {
+  // expected-error @below {{expected element type of zero_point to be f32, bf16 or f16 with `offset`, but got 'i8'}}
+  %0 = hk.dequantize %q, %s, %z offset group 24 : tensor<64x96xui4>, tensor<64x4xf16>, tensor<64x4xi8> -> tensor<64x96xf32>
+  return
+}
+
+// -----
+
 func.func @zero_point_of_float(%q: tensor<64x96xf8E4M3FN>, %s: tensor<64x1xf32>, %z: tensor<64x1xf32>) {
   // expected-error @below {{expected element type of input to be i8, i4 or ui4 with a zero_point, but got 'f8E4M3FN'}}
   %0 = hk.dequantize %q, %s, %z : tensor<64x96xf8E4M3FN>, tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x96xbf16>

@@ -42,6 +42,8 @@ func.func @zero_points(%u: tensor<64x96xui4>, %i: tensor<64x96xi4>, %b: tensor<6
   %2 = hk.dequantize %b, %one, %oz : tensor<64x96xi8>, tensor<1xf32>, tensor<1xi8> -> tensor<64x96xf16>
   // CHECK: hk.dequantize %{{.*}}, %{{.*}} : tensor<64x96xi4>, tensor<1xf32> -> tensor<64x96xf16>
   %3 = hk.dequantize %i, %one : tensor<64x96xi4>, tensor<1xf32> -> tensor<64x96xf16>
+  // CHECK: hk.dequantize %{{.*}}, %{{.*}}, %{{.*}} offset group 24 : tensor<64x96xui4>, tensor<64x4xf16>, tensor<64x4xbf16> -> tensor<64x96xf32>
+  %6 = hk.dequantize %u, %s, %f offset group 24 : tensor<64x96xui4>, tensor<64x4xf16>, tensor<64x4xbf16> -> tensor<64x96xf32>
   // CHECK: hk.cast %{{.*}} : tensor<64x96xui4> -> tensor<64x96xi8>
   %4 = hk.cast %u : tensor<64x96xui4> -> tensor<64x96xi8>
   // CHECK: hk.constant dense<[15, 0]> : tensor<2xui4>

@@ -52,17 +52,17 @@ func.func @few(%q: tensor<1x32x8x128xbf16>, %k: tensor<1x512x1x128xbf16>) -> ten
   return %0 : tensor<1x32x8x128xbf16>
 }
 
-// EXPLAIN: unsupported-shape{{.*}}warp_specialised: the warp-specialised loop has no pages: a box of keys would lie in several
+// EXPLAIN-DAG: unsupported-shape{{.*}}warp_specialised: the warp-specialised loop has no pages: a box of keys would lie in several
 func.func @paged(%q: tensor<1x128x8x128xbf16>, %k: tensor<64x16x1x128xbf16>, %t: tensor<1x32xi32>, %n: tensor<1xi32>) -> tensor<1x128x8x128xbf16> {
   %0 = hk.attention %q, %k, %k kv_lens %n block_table %t scale 0.0884 causal : tensor<1x128x8x128xbf16>, tensor<64x16x1x128xbf16>, tensor<64x16x1x128xbf16> kv_lens tensor<1xi32> block_table tensor<1x32xi32> -> tensor<1x128x8x128xbf16>
   return %0 : tensor<1x128x8x128xbf16>
 }
-// EXPLAIN: unsupported-dtype{{.*}}warp_specialised: queries and result must be bf16 or f16
+// EXPLAIN-DAG: unsupported-dtype{{.*}}warp_specialised: queries and result must be bf16 or f16
 func.func @wide(%q: tensor<1x128x8x128xf32>, %k: tensor<1x512x1x128xf32>) -> tensor<1x128x8x128xf32> {
   %0 = hk.attention %q, %k, %k scale 0.0884 causal : tensor<1x128x8x128xf32>, tensor<1x512x1x128xf32>, tensor<1x512x1x128xf32> -> tensor<1x128x8x128xf32>
   return %0 : tensor<1x128x8x128xf32>
 }
-// EXPLAIN: unsupported-shape{{.*}}warp_specialised: a head size of 320, at most 256
+// EXPLAIN-DAG: unsupported-shape{{.*}}warp_specialised: a head size of 320, at most 256
 func.func @large(%q: tensor<1x128x2x320xbf16>, %k: tensor<1x512x2x320xbf16>) -> tensor<1x128x2x320xbf16> {
   %0 = hk.attention %q, %k, %k scale 0.0559 : tensor<1x128x2x320xbf16>, tensor<1x512x2x320xbf16>, tensor<1x512x2x320xbf16> -> tensor<1x128x2x320xbf16>
   return %0 : tensor<1x128x2x320xbf16>

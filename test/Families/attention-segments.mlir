@@ -5,7 +5,7 @@
 // RUN: hk-compile %s --target=gfx942 --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
 // RUN: hk-compile %s --target=sm_90a --explain --emit=mlir -o /dev/null | FileCheck %s --check-prefix=BULK
 
-// WHY: fused: hk.attention_combine / join hk.attention: it reads what that makes
+// WHY-DAG: fused: hk.attention_combine / join hk.attention: it reads what that makes
 // BULK: warp_specialised: the warp-specialised loop has no segments of the keys
 
 // CHECK-LABEL: func.func @paged
@@ -46,7 +46,7 @@ func.func @three(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %v: tensor<2
 
 // CHECK-LABEL: func.func @other_queries
 // CHECK-COUNT-3: hk.launch
-// WHY: not fused (unsupported-shape): hk.attention_combine / {{.*}}: the segments have different queries
+// WHY-DAG: not fused (unsupported-shape): hk.attention_combine / {{.*}}: the segments have different queries
 func.func @other_queries(%q: tensor<9x4x64xbf16>, %p: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>) -> tensor<9x4x64xbf16> {
   %x, %a = hk.attention %q, %k, %k scale 0.125 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> -> tensor<9x4x64xf32>, tensor<9x4xf32>
   %y, %b = hk.attention %p, %k, %k scale 0.25 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> -> tensor<9x4x64xf32>, tensor<9x4xf32>
@@ -56,7 +56,7 @@ func.func @other_queries(%q: tensor<9x4x64xbf16>, %p: tensor<9x4x64xbf16>, %k: t
 
 // CHECK-LABEL: func.func @needed_elsewhere
 // CHECK-COUNT-3: hk.launch
-// WHY: not fused (result-escapes): hk.attention_combine / {{.*}}: the attention to one segment is needed elsewhere as well
+// WHY-DAG: not fused (result-escapes): hk.attention_combine / {{.*}}: the attention to one segment is needed elsewhere as well
 func.func @needed_elsewhere(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %n: tensor<9x2x64xbf16>) -> (tensor<9x4x64xbf16>, tensor<9x4xf32>) {
   %x, %a = hk.attention %q, %k, %k scale 0.125 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> -> tensor<9x4x64xf32>, tensor<9x4xf32>
   %y, %b = hk.attention %q, %n, %n scale 0.125 causal : tensor<9x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> -> tensor<9x4x64xf32>, tensor<9x4xf32>
@@ -66,7 +66,7 @@ func.func @needed_elsewhere(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %
 
 // CHECK-LABEL: func.func @own_sink
 // CHECK-COUNT-3: hk.launch
-// WHY: not fused (unsupported-shape): hk.attention_combine / {{.*}}: a segment has a sink of its own; give it to hk.attention_combine
+// WHY-DAG: not fused (unsupported-shape): hk.attention_combine / {{.*}}: a segment has a sink of its own; give it to hk.attention_combine
 func.func @own_sink(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %n: tensor<9x2x64xbf16>, %sink: tensor<4xf32>) -> tensor<9x4x64xbf16> {
   %x, %a = hk.attention %q, %k, %k sink %sink scale 0.125 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> sink tensor<4xf32> -> tensor<9x4x64xf32>, tensor<9x4xf32>
   %y, %b = hk.attention %q, %n, %n scale 0.125 causal : tensor<9x4x64xbf16>, tensor<9x2x64xbf16>, tensor<9x2x64xbf16> -> tensor<9x4x64xf32>, tensor<9x4xf32>
@@ -76,7 +76,7 @@ func.func @own_sink(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %n: tenso
 
 // CHECK-LABEL: func.func @other_groups
 // CHECK-COUNT-3: hk.launch
-// WHY: not fused (unsupported-shape): hk.attention_combine / {{.*}}: the segments have different numbers of key heads
+// WHY-DAG: not fused (unsupported-shape): hk.attention_combine / {{.*}}: the segments have different numbers of key heads
 func.func @other_groups(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %n: tensor<9x4x64xbf16>) -> tensor<9x4x64xbf16> {
   %x, %a = hk.attention %q, %k, %k scale 0.125 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> -> tensor<9x4x64xf32>, tensor<9x4xf32>
   %y, %b = hk.attention %q, %n, %n scale 0.125 causal : tensor<9x4x64xbf16>, tensor<9x4x64xbf16>, tensor<9x4x64xbf16> -> tensor<9x4x64xf32>, tensor<9x4xf32>
@@ -86,7 +86,7 @@ func.func @other_groups(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %n: t
 
 // CHECK-LABEL: func.func @channels
 // CHECK-COUNT-3: hk.launch
-// WHY: not fused (unsupported-shape): hk.attention_combine / {{.*}}: a segment has scales of the channels of its values
+// WHY-DAG: not fused (unsupported-shape): hk.attention_combine / {{.*}}: a segment has scales of the channels of its values
 func.func @channels(%q: tensor<1x9x4x64xbf16>, %k: tensor<1x70x2x64xf8E4M3FN>, %n: tensor<1x9x2x64xbf16>, %scale: tensor<1x1x2x64xf32>) -> tensor<1x9x4x64xbf16> {
   %x, %a = hk.attention %q, %k, %k v_scale %scale scale 0.125 : tensor<1x9x4x64xbf16>, tensor<1x70x2x64xf8E4M3FN>, tensor<1x70x2x64xf8E4M3FN> v_scale tensor<1x1x2x64xf32> -> tensor<1x9x4x64xf32>, tensor<1x9x4xf32>
   %y, %b = hk.attention %q, %n, %n scale 0.125 causal : tensor<1x9x4x64xbf16>, tensor<1x9x2x64xbf16>, tensor<1x9x2x64xbf16> -> tensor<1x9x4x64xf32>, tensor<1x9x4xf32>
@@ -97,7 +97,7 @@ func.func @channels(%q: tensor<1x9x4x64xbf16>, %k: tensor<1x70x2x64xf8E4M3FN>, %
 // The transpose of one segment's keys is read as it is by the other.
 // CHECK-LABEL: func.func @two_orders
 // CHECK-COUNT-3: hk.launch
-// WHY: not fused (unsupported-shape): hk.attention_combine / {{.*}}: the segments read a tensor in different orders
+// WHY-DAG: not fused (unsupported-shape): hk.attention_combine / {{.*}}: the segments read a tensor in different orders
 func.func @two_orders(%q: tensor<4x4x64xbf16>, %k: tensor<4x4x64xbf16>) -> tensor<4x4x64xbf16> {
   %t = hk.transpose %k [1, 0, 2] : tensor<4x4x64xbf16>
   %x, %a = hk.attention %q, %t, %t scale 0.125 : tensor<4x4x64xbf16>, tensor<4x4x64xbf16>, tensor<4x4x64xbf16> -> tensor<4x4x64xf32>, tensor<4x4xf32>
@@ -108,7 +108,7 @@ func.func @two_orders(%q: tensor<4x4x64xbf16>, %k: tensor<4x4x64xbf16>) -> tenso
 
 // CHECK-LABEL: func.func @sum_of_parts
 // CHECK-COUNT-2: hk.launch
-// WHY: not fused (not-an-epilogue): hk.attention_combine / {{.*}}: not all that is combined are the results of attentions as they are
+// WHY-DAG: not fused (not-an-epilogue): hk.attention_combine / {{.*}}: not all that is combined are the results of attentions as they are
 func.func @sum_of_parts(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %p: tensor<9x4x64xf32>, %l: tensor<9x4xf32>) -> tensor<9x4x64xbf16> {
   %x, %a = hk.attention %q, %k, %k scale 0.125 : tensor<9x4x64xbf16>, tensor<70x2x64xbf16>, tensor<70x2x64xbf16> -> tensor<9x4x64xf32>, tensor<9x4xf32>
   %o = hk.attention_combine %x, %a, %p, %l : tensor<9x4x64xf32>, tensor<9x4xf32>, tensor<9x4x64xf32>, tensor<9x4xf32> -> tensor<9x4x64xbf16>

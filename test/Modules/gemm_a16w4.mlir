@@ -11,6 +11,7 @@
 // HK-ARGS: --range=ends=distinct:15
 // HK-ARGS: --range=blocks=0:2
 // HK-ARGS: --range=order=distinct:9
+// HK-ARGS: --range=x=0:15
 // HK-ARGS: --range=xz=-128:127
 // HK-ARGS: --range=xq=-128:127
 // HK-DIMS: x.0=1
@@ -63,6 +64,28 @@ func.func @float_zero(%x: tensor<?x136xf16>, %w: tensor<72x136xui4>, %s: tensor<
   %d = hk.dequantize %w, %s, %zf group 64 : tensor<72x136xui4>, tensor<72x3xf16>, tensor<72x3xf16> -> tensor<72x136xf16>
   %y = hk.matmul %x, %d transpose_b : tensor<?x136xf16>, tensor<72x136xf16> -> tensor<?x72xf16>
   return %y : tensor<?x72xf16>
+}
+// GGUF's Q4_1: a scale and a minimum, in f32 and in bf16.
+func.func @minimum(%x: tensor<?x160xf32>, %w: tensor<40x160xui4>, %s: tensor<40x5xf16>, %m: tensor<40x5xf16>) -> tensor<?x40xf32> {
+  %d = hk.dequantize %w, %s, %m offset group 32 : tensor<40x160xui4>, tensor<40x5xf16>, tensor<40x5xf16> -> tensor<40x160xf32>
+  %y = hk.matmul %x, %d transpose_b : tensor<?x160xf32>, tensor<40x160xf32> -> tensor<?x40xf32>
+  return %y : tensor<?x40xf32>
+}
+func.func @minimum_tail(%x: tensor<?x86xbf16>, %w: tensor<33x86xui4>, %s: tensor<33x3xf16>, %m: tensor<33x3xf16>) -> tensor<?x33xbf16> {
+  %d = hk.dequantize %w, %s, %m offset group 32 : tensor<33x86xui4>, tensor<33x3xf16>, tensor<33x3xf16> -> tensor<33x86xbf16>
+  %y = hk.matmul %x, %d transpose_b : tensor<?x86xbf16>, tensor<33x86xbf16> -> tensor<?x33xbf16>
+  return %y : tensor<?x33xbf16>
+}
+func.func @minimum_of_all(%x: tensor<?x64xbf16>, %q: tensor<24x64xi8>, %s: tensor<24x2xf32>) -> tensor<?x24xf32> {
+  %m = hk.constant -0.75 : tensor<1xf32>
+  %d = hk.dequantize %q, %s, %m offset group 32 : tensor<24x64xi8>, tensor<24x2xf32>, tensor<1xf32> -> tensor<24x64xbf16>
+  %y = hk.matmul %x, %d transpose_b : tensor<?x64xbf16>, tensor<24x64xbf16> -> tensor<?x24xf32>
+  return %y : tensor<?x24xf32>
+}
+// Not in front of a product.
+func.func @minimum_alone(%x: tensor<?x64xui4>, %s: tensor<?x2xf16>, %m: tensor<?x2xf16>) -> tensor<?x64xf32> {
+  %d = hk.dequantize %x, %s, %m offset group 32 : tensor<?x64xui4>, tensor<?x2xf16>, tensor<?x2xf16> -> tensor<?x64xf32>
+  return %d : tensor<?x64xf32>
 }
 func.func @int8_zero(%x: tensor<?x200xbf16>, %q: tensor<72x200xi8>, %s: tensor<72x2xbf16>, %z8: tensor<72x2xi8>) -> tensor<?x72xbf16> {
   %d = hk.dequantize %q, %s, %z8 : tensor<72x200xi8>, tensor<72x2xbf16>, tensor<72x2xi8> -> tensor<72x200xbf16>

@@ -129,7 +129,15 @@ def test_info_profile_and_repr(module, compiled):
     assert str(compiled) in repr(module) and "both" in dir(module)
     profile = hk.Profile()
     module.add(numbers(1), numbers(1), profile=profile)
-    assert [row["launches"] for row in profile.entries()] == [1]
+    assert [row["launches"] for row in profile.entries()] == [1] and profile.launches() == []
+    profile = hk.Profile(launches=2)
+    for _ in range(3):
+        module.add(numbers(1), numbers(1), profile=profile)
+    launches = profile.launches()
+    assert [(row["function"], row["ops"], row["call"]) for row in launches] == [
+        ("add", "add", 0), ("add", "add", 1)]
+    assert 0 < launches[0]["begin_us"] < launches[1]["begin_us"]
+    assert profile.entries()[0]["launches"] == 3
 
 
 @pytest.mark.parametrize(("call", "text"), [

@@ -123,6 +123,15 @@ z = np.array([0, 15] * 8).reshape(16, 1)
 compare("gemm_a16w4", "zero_ends", [x, w, s, z], x @ to("bf16", (w - z) * s).T)
 x, w, s = normal("f16", 5, 128), rng.integers(0, 16, (40, 128)), to("f16", rng.uniform(0.01, 0.2, (40, 4)))
 compare("gemm_a16w4", "default_zero", [x, w, s], x @ to("f16", (w - 8) * along(s, 128, 32)).T)
+for name, kind, n, k in [("minimum", "f32", 40, 160), ("minimum_tail", "bf16", 33, 86)]:
+    shape = (n, -(-k // 32))
+    x, w, s, m = (normal(kind, 5, k), rng.integers(0, 16, (n, k)), to("f16", rng.uniform(0.01, 0.2, shape)),
+                  to("f16", rng.uniform(-1, 0, shape)))
+    compare("gemm_a16w4", name, [x, w, s, m], x @ to(kind, f32(w * along(s, k, 32)) + along(m, k, 32)).T)
+x, q, s = normal("bf16", 5, 64), rng.integers(-128, 128, (24, 64)), f32(rng.uniform(0.01, 0.2, (24, 2)))
+compare("gemm_a16w4", "minimum_of_all", [x, q, s], x @ to("bf16", f32(q * along(s, 64, 32)) - 0.75).T)
+q, s, m = rng.integers(0, 16, (5, 64)), to("f16", rng.uniform(0.01, 0.2, (5, 2))), to("f16", rng.uniform(-1, 0, (5, 2)))
+compare("gemm_a16w4", "minimum_alone", [q, s, m], f32(f32(q * along(s, 64, 32)) + along(m, 64, 32)))
 q, qs, qz = integers(33, 72), f32(rng.uniform(0.01, 0.2, (33, 1))), rng.integers(-128, 128, (33, 1))
 w, s, z = rng.integers(0, 16, (40, 72)), f32(rng.uniform(0.01, 0.2, (40, 2))), rng.integers(0, 16, (40, 2))
 compare("gemm_a16w4", "both", [q, qs, qz, w, s, z],

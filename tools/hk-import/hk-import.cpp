@@ -5,14 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The command line over hk/Import/Onnx.h.
+// The command line over hk/Import/Onnx.h, and hk-raise behind it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "hk/Import/Onnx.h"
+#include "hk/Passes/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -41,6 +44,19 @@ struct Options {
   cl::opt<bool> keepGoing{
       "keep-going", cl::cat(category),
       cl::desc("Leaves out models with errors; the status is 1 all the same")};
+  cl::opt<bool> raise{
+      "raise", cl::init(true), cl::cat(category),
+      cl::desc("Makes hk's operators of forms that the model decomposes")};
+  cl::opt<bool> dropRoundings{
+      "drop-roundings", cl::cat(category),
+      cl::desc("Also raises forms with roundings to bf16 and f16 inside")};
+  cl::opt<bool> checkRaise{
+      "check-raise", cl::cat(category),
+      cl::desc("Interprets the model before and after raising, and compares")};
+  cl::opt<bool> explain{
+      "explain", cl::cat(category),
+      cl::desc("Prints what was raised, and what looks like a form and is none "
+               "of it")};
   cl::opt<bool> listOperators{"list-operators", cl::cat(category),
                               cl::desc("Prints the table of operators")};
 };
@@ -78,6 +94,48 @@ static void print(Diagnostic &diagnostic) {
   // Names come from the file; what is no text stays readable.
   llvm::printEscapedString(diagnostic.str(), llvm::errs());
   llvm::errs() << "\n";
+}
+
+/// "raised: hk.mul / become hk.rms_norm at ...", and why others were not.
+static void printDecisions(const DecisionLog &log) {
+  for (const Decision &decision : log.get()) {
+    const Candidate &candidate = decision.candidates.front();
+    bool isRaised = candidate.verdict.accepted();
+    std::string place;
+    llvm::raw_string_ostream(place) << decision.location;
+    llvm::errs() << (isRaised ? "raised: " : "not raised (");
+    if (!isRaised)
+      llvm::errs() << stringify(candidate.verdict.getReason()) << "): ";
+    llvm::errs() << decision.subject << " / " << candidate.what;
+    if (!isRaised)
+      llvm::errs() << ": " << candidate.verdict.getDetail();
+    llvm::errs() << " at ";
+    llvm::printEscapedString(place, llvm::errs());
+    llvm::errs() << "\n";
+  }
+}
+
+/// Raises decomposed forms; where there were some, what they were made of and
+/// what is there twice goes.
+static LogicalResult raise(ModuleOp module, const Options &options) {
+  HKRaiseOptions raiseOptions;
+  raiseOptions.dropRoundings = options.dropRoundings;
+  raiseOptions.check = options.checkRaise;
+  DecisionLog log;
+  PassManager pm(module.getContext());
+  pm.addPass(createHKRaise(raiseOptions, log));
+  if (failed(pm.run(module)))
+    return failure();
+  if (options.explain)
+    printDecisions(log);
+  if (llvm::none_of(log.get(), [](const Decision &decision) {
+        return decision.chosen == 0;
+      }))
+    return success();
+  PassManager clean(module.getContext());
+  clean.addPass(createCanonicalizerPass());
+  clean.addPass(createCSEPass());
+  return clean.run(module);
 }
 
 /// A symbol that MLIR prints without quotes.
@@ -119,6 +177,8 @@ static int run(const Options &options) {
     if (!options.keepGoing)
       return status;
   }
+  if (options.raise && failed(raise(importer.getModule(), options)))
+    return 1;
   SmallString<128> weights(options.output.getValue());
   llvm::sys::path::replace_extension(weights, ".safetensors");
   if (!importer.getWeights().empty()) {

@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // hk-run itself knows only the C interface of the runtime. What --check needs
-// from the compiler is behind this one function, which the build links in.
+// from the compiler is behind this one function of libhk_check.so.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_TOOLS_HK_RUN_CHECK_H
 #define HK_TOOLS_HK_RUN_CHECK_H
 
-#include "Values.h"
+#include "Expected.h"
 
 namespace hk::run {
 
@@ -23,23 +23,21 @@ struct CheckTensor {
   std::string name;
   Role role;
   const HostTensor *before; // inputs and states: what the call was given
-  const HostTensor *after;  // states and outputs: what it left
 };
 
 struct CheckRequest {
   std::string sourcePath; // the .mlir the module was compiled from
   std::string function;
-  std::string target; // of the section that ran: "host", "gfx942", ...
   /// Looked into one after the other; empty: the module has no weights.
   std::vector<std::string> weightsPaths;
   std::vector<CheckTensor> tensors; // in the order of the call
 };
 
-/// Evaluates the function with the reference interpreter on the same inputs and
-/// prints, for every state and output, its largest error beside the bound.
-/// Returns 0 when all are within their bounds, 1 when not, 2 when it could not
-/// tell (after printing why).
-int checkAgainstReference(const CheckRequest &request);
+/// Evaluates the function with the reference interpreter on the same inputs:
+/// what it expects of every state, then of every output, in the order of the
+/// call. False when it could not tell, after printing why.
+bool evaluateReference(const CheckRequest &request,
+                       std::vector<Expected> &expected);
 
 } // namespace hk::run
 

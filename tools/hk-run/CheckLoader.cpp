@@ -17,7 +17,8 @@
 #include <string>
 #include <unistd.h>
 
-int hk::run::checkAgainstReference(const CheckRequest &request) {
+bool hk::run::evaluateReference(const CheckRequest &request,
+                                std::vector<Expected> &expected) {
   char self[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
   void *library = nullptr;
@@ -28,16 +29,16 @@ int hk::run::checkAgainstReference(const CheckRequest &request) {
   }
   if (!library)
     library = dlopen("libhk_check.so", RTLD_NOW);
-  auto check = library ? reinterpret_cast<int (*)(const CheckRequest &)>(
-                             dlsym(library, "hkRunCheck"))
-                       : nullptr;
-  if (!check) {
+  auto evaluate = library ? reinterpret_cast<decltype(&evaluateReference)>(
+                                dlsym(library, "hkRunReference"))
+                          : nullptr;
+  if (!evaluate) {
     std::fprintf(
         stderr,
         "hk-run: --check needs libhk_check.so, which is built with the "
         "compiler: %s\n",
         dlerror());
-    return 2;
+    return false;
   }
-  return check(request);
+  return evaluate(request, expected);
 }

@@ -23,7 +23,10 @@ using Json = nlohmann::ordered_json;
 
 static const char kVariable[] = "HK_EMU_COUNTERS";
 
-CounterFile::CounterFile() {
+CounterFile::CounterFile(bool modelled) {
+  // The times stand in the lines of the counters as well.
+  if (modelled)
+    setenv("HK_EMU_TIMING", "/dev/null", /*overwrite=*/0);
   if (const char *chosen = std::getenv(kVariable); chosen && *chosen) {
     path = chosen;
     std::ifstream in(path, std::ios::binary | std::ios::ate);
@@ -79,12 +82,18 @@ static void accumulate(Json &sum, const Json &launch) {
   }
 }
 
-static std::vector<Json> readLaunches(const std::string &path, long begin) {
+static std::vector<Json> readLines(const std::string &path, long begin) {
   std::ifstream in(path, std::ios::binary);
   in.seekg(begin);
+  std::vector<Json> launches;
+  for (std::string line; std::getline(in, line);)
+    launches.push_back(Json::parse(line));
+  return launches;
+}
+
+static std::vector<Json> sumsByKernel(const std::vector<Json> &launches) {
   std::vector<Json> kernels;
-  for (std::string line; std::getline(in, line);) {
-    Json launch = Json::parse(line);
+  for (const Json &launch : launches) {
     Json *sum = nullptr;
     for (Json &kernel : kernels)
       if (kernel["kernel"] == launch["kernel"])
@@ -184,7 +193,7 @@ static std::string table(const std::vector<Json> &kernels) {
 
 std::string CounterFile::report(CounterFormat format,
                                 const std::string &device) const {
-  std::vector<Json> kernels = readLaunches(path, begin);
+  std::vector<Json> kernels = sumsByKernel(readLines(path, begin));
   if (kernels.empty())
     throw Failure("--counters: " + device +
                   " has no counters or nothing was launched; the emulator has "
@@ -192,4 +201,20 @@ std::string CounterFile::report(CounterFormat format,
   return format == CounterFormat::Json
              ? Json({{"kernels", kernels}}).dump(2) + "\n"
              : table(kernels);
+}
+
+std::vector<LaunchCounters> CounterFile::launches() const {
+  std::vector<LaunchCounters> made;
+  for (const Json &line : readLines(path, begin)) {
+    LaunchCounters launch;
+    launch.chip = line.value("chip", "");
+    launch.bytesRead = line.value("global_read_bytes", uint64_t(0));
+    launch.bytesWritten = line.value("global_write_bytes", uint64_t(0));
+    Json timing = line.value("timing", Json::object());
+    launch.microseconds = timing.value("burst_us", 0.0);
+    launch.clocks = timing.value("clocks", 0.0);
+    launch.limit = timing.value("limit", "");
+    made.push_back(std::move(launch));
+  }
+  return made;
 }

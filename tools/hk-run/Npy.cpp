@@ -176,3 +176,14 @@ void hk::run::writeNpy(const std::string &path, const HostTensor &tensor) {
     std::filesystem::remove(path, ignored);
   throw Failure("cannot write '" + path + "': " + why);
 }
+
+std::string hk::run::resultFile(const std::string &folder,
+                                const std::string &name) {
+  if (name.empty() || name == "." || name == ".." ||
+      name.find('/') != name.npos)
+    throw Failure("the argument '" + name +
+                  "' has a name that cannot be one of a file in '" + folder +
+                  "'; choose a file with --output=" + name +
+                  "=FILE.npy, or rename it (hk.name)");
+  return folder + "/" + name + ".npy";
+}

@@ -24,6 +24,9 @@ HostTensor readNpy(const std::string &path, DType dtype);
 
 void writeNpy(const std::string &path, const HostTensor &tensor);
 
+/// DIR/NAME.npy; throws when a file inside the folder cannot have that name.
+std::string resultFile(const std::string &folder, const std::string &name);
+
 } // namespace hk::run
 
 #endif // HK_TOOLS_HK_RUN_NPY_H

@@ -50,9 +50,23 @@ results
   --output=DIR           write every output and state as DIR/NAME.npy
   --output=NAME=Y.npy    write one
   --check[=MODEL.mlir]   compare with the reference interpreter
+  --write-expected=DIR   do not call: write what the reference interpreter
+                         expects of every output and state, and how far a result
+                         may be from it, as DIR/values and DIR/bounds; --check
+                         names the source
+  --expected=DIR         compare with what --write-expected wrote; needs no
+                         compiler
   --results=DIR          do not call: take the results from DIR, which --output
                          wrote on another machine, for example to --check them
   --bench[=ITERATIONS]   time calls; default 100
+  --trace=FILE           write the launches of the call, or of the profiled calls
+                         of --bench, as a Chrome trace, which ui.perfetto.dev
+                         opens; on the emulator with the times it models
+  --times=FILE           with --bench: append the times of every kernel to FILE,
+                         as a line of JSON: of the first call, of warm ones and
+                         with --cold of cold ones
+  --cold=BYTES           for --times: call on copies of the arguments that no
+                         cache of up to this size holds
   --counters[=json]      instructions, clocks and traffic of each kernel, of a
                          device that counts them (the emulator)
 
@@ -195,10 +209,20 @@ static void parseOne(const std::string &argument, Options &options) {
     options.shuffleSeed = parseUnsigned(value, argument, INT64_MAX);
   else if (name == "--data")
     options.data = parseData(value, argument);
+  else if (name == "--trace")
+    options.trace = value;
   else if (name == "--calls")
     options.callsFile = value;
   else if (name == "--input")
     options.inputs.insert(parsePair(value, argument));
+  else if (name == "--write-expected")
+    options.writeExpectedDirectory = value;
+  else if (name == "--expected")
+    options.expectedDirectory = value;
+  else if (name == "--times")
+    options.timesFile = value;
+  else if (name == "--cold")
+    options.coldBytes = parseUnsigned(value, argument, int64_t(1) << 40);
   else if (name == "--results")
     options.resultsDirectory = value;
   else if (name == "--output" && value.find('=') == value.npos)

@@ -58,12 +58,24 @@ struct Options {
   std::string resultsDirectory; // of a call on another machine
   std::map<std::string, int64_t> dims;
   std::map<std::string, IntegerRange> ranges;
+  /// Of --write-expected: what the reference expects goes there, no call.
+  std::string writeExpectedDirectory;
+  std::string expectedDirectory; // of --expected
+  std::string timesFile;         // of --times
+  uint64_t coldBytes = 0;        // of --cold
   bool info = false, poison = false, help = false, check = false;
   std::string checkSource; // empty: the module's name with .mlir
   std::string callsFile;   // empty: one call, of these options
   std::optional<uint32_t> benchIterations;
   CounterFormat counters = CounterFormat::Off;
+  std::string trace; // file; empty: none
 };
+
+/// Whether a call is made at all; else there is neither device nor code.
+inline bool makesCall(const Options &options) {
+  return options.resultsDirectory.empty() &&
+         options.writeExpectedDirectory.empty();
+}
 
 extern const char *const kUsage;
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "Trace.h"
 
 #include "Npy.h"
 #include "Ranges.h"
@@ -77,7 +78,7 @@ static Json describe(const hk_module *module, const std::string &name) {
 Session::Session(const Options &options, hk_device *shared)
     : options(options), module(openModule(options.module)) {
   describeArguments();
-  if (!options.resultsDirectory.empty()) {
+  if (!makesCall(options)) {
     makeInputs();
     return;
   }
@@ -93,6 +94,8 @@ Session::Session(const Options &options, hk_device *shared)
   hk_profile *rawProfile = nullptr;
   check(hk_profile_create(&rawProfile));
   profileHandle.reset(rawProfile);
+  if (!options.trace.empty())
+    check(hk_profile_keep_launches(rawProfile, kMostTraced));
   check(hk_program_function(program.get(), name.c_str(), &function));
   makeInputs();
   planOutputs();
@@ -351,6 +354,11 @@ void Session::call(hk_profile *profile) {
   tensors.reserve(args.size());
   for (const Argument &arg : args)
     tensors.push_back(&arg.tensor);
+  callOn(tensors, profile);
+}
+
+void Session::callOn(const std::vector<const DLTensor *> &tensors,
+                     hk_profile *profile) {
   hk_call call{};
   call.struct_bytes = sizeof(call);
   call.num_arguments = tensors.size();
@@ -362,7 +370,8 @@ void Session::call(hk_profile *profile) {
 }
 
 void Session::runOnce() {
-  call(options.benchIterations ? nullptr : profile());
+  bool profilesLater = options.benchIterations && options.timesFile.empty();
+  call(profilesLater ? nullptr : profile());
   check(hk_device_synchronize(device()));
   for (Argument &arg : args) {
     if (arg.role == Role::Input)
@@ -395,20 +404,12 @@ void Session::readResults(const std::string &folder) {
   }
 }
 
-std::string hk::run::resultFile(const std::string &folder,
-                                const std::string &name) {
-  if (name.empty() || name == "." || name == ".." ||
-      name.find('/') != name.npos)
-    throw Failure("the argument '" + name +
-                  "' has a name that cannot be one of a file in '" + folder +
-                  "'; choose a file with --output=" + name +
-                  "=FILE.npy, or rename it (hk.name)");
-  return folder + "/" + name + ".npy";
-}
-
 std::string Session::place() const {
-  return activeDevice ? hk_device_description(activeDevice)
-                      : "the results of " + options.resultsDirectory;
+  if (activeDevice)
+    return hk_device_description(activeDevice);
+  return options.resultsDirectory.empty()
+             ? "the reference interpreter"
+             : "the results of " + options.resultsDirectory;
 }
 
 std::vector<double> Session::bench(uint32_t iterations) {
@@ -439,13 +440,11 @@ CheckRequest Session::checkRequest() const {
     request.sourcePath = options.module.substr(0, dot) + ".mlir";
   }
   request.function = name;
-  request.target = activeDevice ? hk_device_target(activeDevice) : place();
   request.weightsPaths = weightsPaths;
   if (!options.checkWeights.empty())
     request.weightsPaths = {options.checkWeights};
   for (const Argument &arg : args)
-    request.tensors.push_back({arg.name, arg.role,
-                               arg.role == Role::Output ? nullptr : &arg.before,
-                               arg.role == Role::Input ? nullptr : &arg.after});
+    request.tensors.push_back(
+        {arg.name, arg.role, arg.role == Role::Output ? nullptr : &arg.before});
   return request;
 }

@@ -68,17 +68,15 @@ struct Argument {
                   nullptr, nullptr,     0};
 };
 
-/// DIR/NAME.npy; throws when a file inside the folder cannot have that name.
-std::string resultFile(const std::string &folder, const std::string &name);
-
 class Session {
 public:
   /// On a device of its own, or on one that others may use at the same time and
   /// that outlives the session. `options` outlives it, too.
-  /// With --results there is neither device nor code: no call can be made.
+  /// With --results or --write-expected there is neither device nor code: no
+  /// call can be made.
   explicit Session(const Options &options, hk_device *shared = nullptr);
 
-  /// Calls once, with a profile unless it is benched, and brings the results
+  /// Calls once, with a profile unless `bench` follows, and brings the results
   /// back to the host.
   void runOnce();
   /// Takes the results of a call on another machine from the folder that its
@@ -88,11 +86,18 @@ public:
   /// Then profiles kProfiledCalls more of them, or as many if that is fewer.
   std::vector<double> bench(uint32_t iterations);
   static constexpr uint32_t kProfiledCalls = 100;
+  /// Calls once, on these tensors; `profile` may be null. Does not wait.
+  void callOn(const std::vector<const DLTensor *> &tensors,
+              hk_profile *profile);
 
   hk_profile *profile() const { return profileHandle.get(); }
   /// "host, 2 threads", or where the results come from.
   std::string place() const;
   hk_device *device() const { return activeDevice; }
+  /// The chip, or where the results come from.
+  std::string target() const {
+    return activeDevice ? hk_device_target(activeDevice) : place();
+  }
   std::string functionName() const { return name; }
   uint64_t workspaceBytes() const { return workspaceSize; }
   const std::vector<Argument> &arguments() const { return args; }

@@ -12,6 +12,8 @@
 
 #include "Npy.h"
 #include "Session.h"
+#include "Times.h"
+#include "Trace.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -107,42 +109,133 @@ static void writeOutputs(const Session &session, const Options &options) {
   }
 }
 
-static int callOnce(const Options &options) {
-  std::optional<CounterFile> counters;
-  if (options.counters != CounterFormat::Off)
-    counters.emplace();
-  bool calls = options.resultsDirectory.empty();
-  if (!calls && (options.benchIterations || counters))
-    throw Failure("--results makes no call that --bench or --counters could "
+/// --trace, of the calls that the session profiled.
+static void trace(const Session &session, const Options &options,
+                  const std::optional<CounterFile> &counters) {
+  if (options.trace.empty())
+    return;
+  writeTrace(options.trace,
+             {options.module, session.place(), session.profile(),
+              counters ? counters->launches() : std::vector<LaunchCounters>()});
+}
+
+/// Prints, for every state and output, its largest error beside the bound. 0
+/// when all are within their bounds, else 1.
+static int compareResults(const Session &session,
+                          const std::vector<Expected> &expected) {
+  bool agrees = true;
+  for (const Expected &tensor : expected)
+    for (const Argument &arg : session.arguments())
+      if (arg.name == tensor.name) {
+        Comparison result = compare(tensor, arg.after);
+        agrees &= result.agrees();
+        std::printf("check %s: %s, %s\n", arg.name.c_str(),
+                    result.agrees() ? "ok" : "FAILED", result.text().c_str());
+      }
+  std::printf("check @%s on %s: %s\n", session.functionName().c_str(),
+              session.target().c_str(),
+              agrees ? "all within their bounds" : "DIFFERS");
+  return agrees ? 0 : 1;
+}
+
+/// Every state and output, from the folder of --expected.
+static std::vector<Expected> readAllExpected(const Session &session,
+                                             const std::string &folder) {
+  std::vector<Expected> expected;
+  for (const Argument &arg : session.arguments())
+    if (arg.role != Role::Input)
+      expected.push_back(readExpected(folder, arg.name, arg.before.dtype));
+  return expected;
+}
+
+/// The status of --check, --expected or --write-expected; 0 without them.
+static int checkResults(const Session &session, const Options &options) {
+  if (!options.expectedDirectory.empty())
+    return compareResults(session,
+                          readAllExpected(session, options.expectedDirectory));
+  if (!options.check)
+    return 0;
+  // The reference prints through a stream of its own.
+  std::fflush(stdout);
+  std::vector<Expected> expected;
+  if (!evaluateReference(session.checkRequest(), expected))
+    return 2;
+  if (options.writeExpectedDirectory.empty())
+    return compareResults(session, expected);
+  writeExpected(options.writeExpectedDirectory, expected);
+  return 0;
+}
+
+/// Options that exclude each other.
+static void checkOptions(const Options &options) {
+  bool writes = !options.writeExpectedDirectory.empty();
+  if (!makesCall(options) &&
+      (options.benchIterations || !options.trace.empty() ||
+       options.counters != CounterFormat::Off))
+    throw Failure(std::string(writes ? "--write-expected" : "--results") +
+                  " makes no call that --bench, --trace or --counters could "
                   "look at");
+  if (writes && (!options.check || !options.resultsDirectory.empty() ||
+                 !options.outputDirectory.empty() || !options.outputs.empty()))
+    throw Failure("--write-expected needs --check=SOURCE and no results");
+  if (options.check && !options.expectedDirectory.empty())
+    throw Failure("--check asks the interpreter, --expected a folder; choose "
+                  "one");
+  if ((!options.timesFile.empty() && !options.benchIterations) ||
+      (options.coldBytes && options.timesFile.empty()))
+    throw Failure("--times goes with --bench, --cold with --times");
+}
+
+static void report(const Session &session, const Options &options) {
+  std::printf("%s of %s on %s\n", session.functionName().c_str(),
+              options.module.c_str(), session.place().c_str());
+  reportTensors(session);
+  reportProfile(session.profile(), 1, "of the first call");
+}
+
+static void timeCalls(Session &session, const Options &options) {
+  uint32_t iterations = *options.benchIterations;
+  if (!options.timesFile.empty()) {
+    appendTimes(options.timesFile, session, iterations, options.coldBytes);
+    return;
+  }
+  reportBench(session.bench(iterations));
+  uint32_t profiled = std::min(iterations, Session::kProfiledCalls);
+  reportProfile(session.profile(), profiled,
+                "mean of " + std::to_string(profiled) + " warm calls");
+}
+
+/// Whether launches are counted: for --counters and, on the emulator, --trace.
+static bool countsLaunches(const Options &options) {
+  bool emulated = options.device.rfind("hip:", 0) == 0; // as it may be
+  return options.counters != CounterFormat::Off ||
+         (emulated && !options.trace.empty());
+}
+
+static int callOnce(const Options &options) {
+  checkOptions(options);
+  std::optional<CounterFile> counters;
+  if (countsLaunches(options))
+    counters.emplace(/*modelled=*/!options.trace.empty());
   Session session(options);
   checkOutputNames(session, options);
-  if (calls)
+  if (!options.writeExpectedDirectory.empty())
+    return checkResults(session, options);
+  if (makesCall(options))
     session.runOnce();
   else
     session.readResults(options.resultsDirectory);
   // Alone on standard output, so that it can be piped.
-  if (options.counters != CounterFormat::Json) {
-    std::printf("%s of %s on %s\n", session.functionName().c_str(),
-                options.module.c_str(), session.place().c_str());
-    reportTensors(session);
-    reportProfile(session.profile(), 1, "of the first call");
-  }
-  if (counters)
+  if (options.counters != CounterFormat::Json)
+    report(session, options);
+  if (options.counters != CounterFormat::Off)
     std::fputs(counters->report(options.counters, options.device).c_str(),
                stdout);
   writeOutputs(session, options);
-  // The reference prints through a stream of its own.
-  std::fflush(stdout);
-  int result =
-      options.check ? checkAgainstReference(session.checkRequest()) : 0;
-  if (options.benchIterations) {
-    reportBench(session.bench(*options.benchIterations));
-    uint32_t profiled =
-        std::min(*options.benchIterations, Session::kProfiledCalls);
-    reportProfile(session.profile(), profiled,
-                  "mean of " + std::to_string(profiled) + " warm calls");
-  }
+  int result = checkResults(session, options);
+  if (options.benchIterations)
+    timeCalls(session, options);
+  trace(session, options, counters);
   return result;
 }
 
@@ -181,6 +274,8 @@ static int runCalls(const std::string &file,
     std::fflush(stdout);
     int status = reportFailure([&] { return runTool(parseOptions(call)); });
     std::printf("exit status %d\n", status);
+    // Whoever reads along knows of this call before the next one hangs.
+    std::fflush(stdout);
     worst = std::max(worst, status);
   }
   return worst;

@@ -48,7 +48,7 @@ struct CompileOptions {
   int64_t splitK = 0, splitKeys = 0;
   EmitKind emit = EmitKind::Shared;
   ExplainKind explain = ExplainKind::None;
-  /// "native", "x86-64-v2", "x86-64-v3" or "x86-64-v4".
+  /// "native", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "icelake-server".
   std::string hostCpu = "native";
   /// Where compiled kernels are kept; "" turns the cache off.
   std::string cacheDirectory;

@@ -45,7 +45,11 @@ namespace mlir::hk {
   X(CostlierFused, "costlier-fused")                                           \
   X(Unaligned, "unaligned")                                                    \
   X(SizeUnknown, "size-unknown")                                               \
-  X(Disabled, "disabled")
+  X(Disabled, "disabled")                                                      \
+  X(OtherFormula, "other-formula")                                             \
+  X(OtherAxis, "other-axis")                                                   \
+  X(RoundsBetween, "rounds-between")                                           \
+  X(UnknownMask, "unknown-mask")
 
 enum class Reason : int32_t {
 #define HK_REASON_ENUMERATOR(name, code) name,
@@ -99,7 +103,7 @@ struct Candidate {
   bool perSize = false;
 };
 
-enum class DecisionKind : int32_t { Fuse, Tile, Plan };
+enum class DecisionKind : int32_t { Fuse, Tile, Plan, Raise };
 
 struct Decision {
   DecisionKind kind;

@@ -24,6 +24,8 @@ namespace mlir::hk {
 
 /// The passes that record decisions, with the caller's log; the log must live
 /// as long as the pass.
+std::unique_ptr<Pass> createHKRaise(const HKRaiseOptions &options,
+                                    DecisionLog &log);
 std::unique_ptr<Pass> createHKFoldGates(DecisionLog &log);
 std::unique_ptr<Pass> createHKSplit(const HKSplitOptions &options,
                                     DecisionLog &log);

@@ -78,31 +78,6 @@ FailureOr<SmallVector<Tensor>> interpret(Block &block,
 /// Whether the interpreter knows the op of this name.
 bool hasEvaluator(StringRef operationName);
 
-struct Mismatch {
-  SmallVector<int64_t> index;
-  double expected, actual, bound;
-};
-
-/// How `actual` differs from the reference.
-struct Comparison {
-  /// Empty, or why the two cannot be compared: different type or shape.
-  std::string problem;
-  int64_t numElements = 0;
-  int64_t numMismatches = 0;
-  double maxError = 0;
-  /// Largest error in units of its bound; infinite for a mismatch whose bound
-  /// is zero.
-  double maxErrorOfBound = 0;
-  /// The first few.
-  SmallVector<Mismatch, 8> mismatches;
-
-  bool agrees() const { return problem.empty() && numMismatches == 0; }
-  /// One line, and one per mismatch kept.
-  std::string text() const;
-};
-
-Comparison compare(const Tensor &reference, const Tensor &actual);
-
 } // namespace mlir::hk::reference
 
 #endif // HK_REFERENCE_INTERPRETER_H

@@ -191,6 +191,24 @@ HK_API uint32_t hk_profile_num_entries(const hk_profile *profile);
 HK_API hk_profile_entry hk_profile_get(const hk_profile *profile,
                                        uint32_t index);
 
+/* One launch. `begin_us` counts from when the profile was made: the first
+   launch of a call begins when the host made it, the others as much later as
+   the device's clock says. `call` counts the calls that were given the profile,
+   from 0. Strings live as long as the profile. */
+typedef struct hk_profile_launch {
+  const char *function, *kernel, *variant, *ops;
+  uint64_t call;
+  double begin_us, duration_us;
+} hk_profile_launch;
+
+/* From now on the profile keeps launches, too, until it has `most` of them. */
+HK_API HK_MUST_USE hk_status *hk_profile_keep_launches(hk_profile *profile,
+                                                       uint64_t most);
+HK_API uint64_t hk_profile_num_launches(const hk_profile *profile);
+/* In the order in which they were made; NULL strings beyond the last. */
+HK_API hk_profile_launch hk_profile_get_launch(const hk_profile *profile,
+                                               uint64_t index);
+
 #ifdef __cplusplus
 }
 #endif

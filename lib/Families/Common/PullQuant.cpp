@@ -183,12 +183,19 @@ static std::string pullDequantize(Puller &p, DequantizeOp op,
   std::string x = p.pull(op.getInput(), position, vec);
   if (!isa<FloatType>(from))
     x = "convertTo<float, " + std::to_string(vec) + ">(" + x + ")";
+  std::string zero;
   if (Value zeroPoint = op.getZeroPoint())
-    x = "(" + x + " - float(" +
-        pullScale(p, zeroPoint, op.getInput(), op.getScaleGroup(), position,
-                  vec) +
-        "))";
-  return roundText(elementTypeOf(op.getResult()), vec, x + " * " + scale);
+    zero = "float(" +
+           pullScale(p, zeroPoint, op.getInput(), op.getScaleGroup(), position,
+                     vec) +
+           ")";
+  if (op.getOffset())
+    x = x + " * " + scale + " + " + zero;
+  else if (!zero.empty())
+    x = "(" + x + " - " + zero + ") * " + scale;
+  else
+    x = x + " * " + scale;
+  return roundText(elementTypeOf(op.getResult()), vec, x);
 }
 
 static std::string pullQuantizeMx(Puller &p, QuantizeMxOp op, bool wantScale,

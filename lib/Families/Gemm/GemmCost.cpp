@@ -68,7 +68,8 @@ SmallVector<int64_t> mlir::hk::gemmSharedThreads(KernelOp kernel,
   if (asked && asked.getValue() != stringifyGemmLoop(GemmLoop::blocks))
     return {};
   GemmKernel gemm = describeGemm(kernel);
-  // Its kernel reads the argument words from where a launch of its own has them.
+  // Its kernel reads the argument words from where a launch of its own has
+  // them.
   if (gemm.grouped())
     return {};
   ::hk::GemmShapeClass shape = classOf(kernel, gemm, target);

@@ -425,7 +425,7 @@ private:
          << dtypeText(elementTypeOf(operand.scale)) << ", "
          << (operand.scaleRow ? operand.rowBlock : 0) << ", "
          << (operand.scaleK ? operand.kBlock : 0) << ", "
-         << dtypeText(operand.result) << ">";
+         << dtypeText(operand.result) << (operand.offset ? ", true>" : ">");
     else if (operand.gathered || operand.alternates)
       os << ", AsStored";
     return text;

@@ -142,6 +142,7 @@ GemmOperand GemmKernel::operand(GemmSide side) {
     operand.data = dequantize.getInput();
     operand.scale = dequantize.getScale();
     operand.zeroPoint = dequantize.getZeroPoint();
+    operand.offset = dequantize.getOffset();
     if (operand.zeroPoint && (operand.fixedZero = splatOf(operand.zeroPoint)))
       operand.zeroPoint = nullptr;
     RankedTensorType type = tensorOf(operand.scale);

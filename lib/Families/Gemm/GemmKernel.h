@@ -50,10 +50,11 @@ struct GemmOperand {
   /// Scales of the elements, or null; their dims along M (or N) and K and how
   /// many elements of those share one. No dim: all do.
   Value scale;
-  /// What is subtracted first, one element or of the scales' shape, or null; if
-  /// it is a constant, its value instead.
+  /// What is subtracted first (`offset`: added last), one element or of the
+  /// scales' shape, or null; if it is a constant, its value instead.
   Value zeroPoint;
   std::optional<double> fixedZero;
+  bool offset = false;
   std::optional<int64_t> scaleRow, scaleK;
   int64_t rowBlock = 0, kBlock = 0;
   /// Holds what is multiplied exactly.

@@ -239,6 +239,43 @@ FailureOr<Tensor> Node::concat(int64_t dim, ArrayRef<Tensor> parts) {
                 parts.front().dtype, shape};
 }
 
+FailureOr<Tensor> Node::truths(const Size &size) {
+  auto [item, dim] = graph.findDim(size);
+  if (!item)
+    return error() << "expected a size of the model or of a dim of an input, "
+                      "but got "
+                   << graph.symbols.describe(size) << "; fix it with --dim";
+  Tensor made{item->tensor, item->dtype, item->shape};
+  for (int64_t d = 0; d < made.rank(); ++d)
+    if (d != dim) {
+      HK_TRY(cut, slice(made, d, 0, 1));
+      made = cut;
+    }
+  HK_TRY(line, reshape(made, size));
+  // A NaN is not itself, an integer is.
+  HK_TRY(integers, line.dtype == kInt64 || line.dtype == kInt32
+                       ? FailureOr<Tensor>(line)
+                       : cast(line, kInt8));
+  return compare(ComparePredicate::eq, integers, integers);
+}
+
+/// `x`, of one element in dim `d`, repeated as often as a call says.
+static FailureOr<Tensor> repeat(Node &node, const Tensor &x, int64_t d,
+                                const Size &size) {
+  HK_TRY(line, node.truths(size));
+  Shape alone(x.rank(), Size(1));
+  alone[d] = size;
+  HK_TRY(condition, node.reshape(line, alone));
+  // hk selects numbers.
+  Tensor number = x;
+  if (x.dtype == kBool) {
+    HK_TRY(type, node.type(kInt8, x.shape));
+    number = {CastOp::create(node.b, node.loc, type, x.value), kInt8, x.shape};
+  }
+  HK_TRY(made, node.select(condition, number, number));
+  return node.cast(made, x.dtype);
+}
+
 FailureOr<Tensor> Node::expand(const Tensor &x, ArrayRef<Size> shape) {
   // hk has no operator that only repeats: copies are concatenated.
   constexpr int64_t kMostCopies = 256;
@@ -250,10 +287,15 @@ FailureOr<Tensor> Node::expand(const Tensor &x, ArrayRef<Size> shape) {
     if (made.shape[d] == shape[d] || !made.shape[d].isConstant(1))
       continue;
     std::optional<int64_t> copies = shape[d].getConstant();
-    if (!copies || *copies < 1 || *copies > kMostCopies)
+    if (!copies) {
+      HK_TRY(next, repeat(*this, made, d, shape[d]));
+      made = next;
+      continue;
+    }
+    if (*copies < 1 || *copies > kMostCopies)
       return error() << "expected dim " << d << " to be repeated 1 to "
-                     << kMostCopies << " times, a number known at import, but "
-                     << "got " << graph.symbols.describe(shape[d]);
+                     << kMostCopies << " times, but got "
+                     << graph.symbols.describe(shape[d]);
     HK_TRY(next, concat(d, SmallVector<Tensor>(*copies, made)));
     made = next;
   }

@@ -82,7 +82,40 @@ static LogicalResult constantOfShape(Node &node) {
   return dataResult(node, made);
 }
 
+/// Range of as many integers as a dim of an input has: how many of them came
+/// before. Nothing where the bounds are known, or are no such.
+static std::optional<LogicalResult> rangeOfDim(Node &node) {
+  Size bounds[3];
+  for (size_t i = 0; i < 3; ++i) {
+    auto integers = node.graph.integersOf(node.input(i));
+    if (!integers || integers->size() != 1)
+      return std::nullopt;
+    bounds[i] = integers->front();
+  }
+  std::optional<int64_t> begin = bounds[0].getConstant();
+  Size count = bounds[1] - bounds[0];
+  int dtype = node.input(0).dtype;
+  if (!begin || !bounds[2].isConstant(1) || count.getConstant() ||
+      (dtype != kInt64 && dtype != kInt32))
+    return std::nullopt;
+  HK_TRY(line, node.truths(count));
+  HK_TRY(type, node.type(dtype, line.shape));
+  OperationState state(node.loc, CumsumOp::getOperationName());
+  CumsumOp::build(node.b, state, type, ScanKind::exclusive, line.value,
+                  /*bounds=*/Value(), /*dim=*/0, /*chunk=*/IntegerAttr(),
+                  /*reverse=*/false);
+  Tensor made{node.b.create(state)->getResult(0), dtype, line.shape};
+  if (*begin != 0) {
+    HK_TRY(first, node.scalar(double(*begin), dtype));
+    HK_TRY(moved, node.binary<AddOp>(made, first));
+    made = moved;
+  }
+  return node.result(0, made);
+}
+
 static LogicalResult range(Node &node) {
+  if (auto done = rangeOfDim(node))
+    return *done;
   int dtype = node.input(0).dtype;
   SmallVector<double> bounds;
   for (size_t i = 0; i < 3; ++i) {
@@ -121,7 +154,8 @@ ArrayRef<Operator> mlir::hk::importer::constantOperators() {
       {"", "Constant", 1, 0, 0, constant, "no strings, no sparse tensors"},
       {"", "ConstantOfShape", 9, 1, 1, constantOfShape,
        "of known shapes of at most 65536 elements"},
-      {"", "Range", 11, 3, 3, range, "of known bounds"},
+      {"", "Range", 11, 3, 3, range,
+       "of known bounds, or as many as a dim of an input has"},
   };
   return table;
 }

@@ -43,8 +43,8 @@ static constexpr mlir::hk::importer::DTypeInfo kDTypeTable[] = {
     {18, "float8e4m3fnuz", "F8_E4M3FNUZ", 8, true},
     {19, "float8e5m2", "F8_E5M2", 8, true},
     {20, "float8e5m2fnuz", "F8_E5M2FNUZ", 8, true},
-    {kUInt4, "uint4", "", 4, false},
-    {kInt4, "int4", "", 4, false},
+    {kUInt4, "uint4", "U8", 4, false},
+    {kInt4, "int4", "U8", 4, false},
     {23, "float4e2m1", "F4", 4, true},
     {24, "float8e8m0", "F8_E8M0", 8, true},
 };
@@ -105,6 +105,12 @@ Type mlir::hk::importer::elementType(int dtype, MLIRContext *context) {
     break;
   case 20:
     made = D::F8E5M2FNUZ;
+    break;
+  case kUInt4:
+    made = D::UI4;
+    break;
+  case kInt4:
+    made = D::I4;
     break;
   case 23:
     made = D::F4E2M1FN;

@@ -45,7 +45,8 @@ enum DType : int {
 struct DTypeInfo {
   int number;
   const char *name;        // as ONNX calls it
-  const char *safetensors; // "" where hk has no such tensors
+  const char *safetensors; // "" where hk has no such tensors; of integers of 4
+                           // bits the type of the bytes that hold two
   unsigned bits;
   bool isFloat;
 };

@@ -12,22 +12,47 @@
 
 #include "Node.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
-/// Indices into a dim, from 0.
-static FailureOr<Tensor> positive(Node &node, size_t i, const Size &dim) {
-  const Item &item = node.input(i);
-  if (item.dtype != kInt32 && item.dtype != kInt64)
-    return node.error() << "expected indices of int32 or int64, but got "
-                        << dtypeName(item.dtype);
-  // Numbers of the file are looked at here.
-  if (item.data &&
-      llvm::none_of(llvm::seq<int64_t>(0, item.data->getNumElements()),
-                    [&](int64_t k) { return item.data->integer(k) < 0; }))
-    return node.tensor(i);
-  HK_TRY(indices, node.tensor(i));
+/// Whether no element can be negative: counts of elements, and what views and
+/// choices make of them.
+static bool isCount(Value value) {
+  constexpr int kMostSteps = 256;
+  SmallVector<Value> work{value};
+  llvm::SmallDenseSet<Value> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    Operation *op = next.getDefiningOp();
+    if (!op || seen.size() > kMostSteps)
+      return false;
+    if (auto sums = dyn_cast<CumsumOp>(op))
+      next = sums.getInput();
+    if (cast<RankedTensorType>(next.getType()).getElementType().isInteger(1))
+      continue;
+    if (isa<ConcatOp, MaxOp>(op))
+      work.append(op->operand_begin(), op->operand_end());
+    else if (isa<SelectOp>(op))
+      work.append({op->getOperand(1), op->getOperand(2)});
+    else if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp,
+                 tensor::ExtractSliceOp, TransposeOp>(op))
+      work.push_back(op->getOperand(0));
+    else
+      return false;
+  }
+  return true;
+}
+
+/// `indices` into a dim, counted from its begin.
+static FailureOr<Tensor> fromBegin(Node &node, const Tensor &indices,
+                                   const Size &dim) {
+  if (isCount(indices.value))
+    return indices;
   std::optional<int64_t> size = dim.getConstant();
   if (!size)
     return node.error() << "expected the gathered dim to have a known size, "
@@ -38,6 +63,28 @@ static FailureOr<Tensor> positive(Node &node, size_t i, const Size &dim) {
   HK_TRY(moved, node.binary<AddOp>(indices, count));
   HK_TRY(below, node.compare(ComparePredicate::lt, indices, zero));
   return node.select(below, moved, indices);
+}
+
+static LogicalResult checkIndices(Node &node, size_t i) {
+  int dtype = node.input(i).dtype;
+  if (dtype == kInt32 || dtype == kInt64)
+    return success();
+  return node.error() << "expected indices of int32 or int64, but got "
+                      << dtypeName(dtype);
+}
+
+/// Indices into a dim, from 0.
+static FailureOr<Tensor> positive(Node &node, size_t i, const Size &dim) {
+  if (failed(checkIndices(node, i)))
+    return failure();
+  const Item &item = node.input(i);
+  // Numbers of the file are looked at here.
+  if (item.data &&
+      llvm::none_of(llvm::seq<int64_t>(0, item.data->getNumElements()),
+                    [&](int64_t k) { return item.data->integer(k) < 0; }))
+    return node.tensor(i);
+  HK_TRY(indices, node.tensor(i));
+  return fromBegin(node, indices, dim);
 }
 
 /// Gather of integers that shapes decide.
@@ -131,6 +178,32 @@ static LogicalResult gatherElements(Node &node) {
   return node.result(0, result);
 }
 
+/// GatherND of single elements: an index for each dim.
+static LogicalResult gatherND(Node &node) {
+  if (failed(node.only("batch_dims", 0, "all dims are indexed")) ||
+      failed(checkIndices(node, 1)))
+    return failure();
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(indices, node.tensor(1));
+  if (x.rank() < 1 || indices.rank() < 1 ||
+      !indices.shape.back().isConstant(x.rank()))
+    return node.error() << "expected an index for each of " << x.rank()
+                        << " dims, but got " << node.describe(indices.shape);
+  int64_t last = indices.rank() - 1;
+  Shape shape(ArrayRef<Size>(indices.shape).drop_back());
+  SmallVector<Value> places;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    HK_TRY(one, node.slice(indices, last, d, 1));
+    HK_TRY(flat, node.reshape(one, shape));
+    HK_TRY(place, fromBegin(node, flat, x.shape[d]));
+    places.push_back(place.value);
+  }
+  HK_TRY(made, node.type(x.dtype, shape));
+  return node.result(0, Tensor{GatherElementsOp::create(node.b, node.loc, made,
+                                                        x.value, places),
+                               x.dtype, shape});
+}
+
 static LogicalResult topk(Node &node) {
   HK_TRY(x, node.tensor(0));
   if (!dtypeInfo(x.dtype)->isFloat)
@@ -181,6 +254,7 @@ ArrayRef<Operator> mlir::hk::importer::gatherOperators() {
       {"", "Gather", 1, 2, 2, gather, ""},
       {"", "GatherElements", 11, 2, 2, gatherElements,
        "indices of the input's sizes in the other dims"},
+      {"", "GatherND", 12, 2, 2, gatherND, "of single elements"},
       {"", "TopK", 10, 2, 2, topk, "sorted, of reals"},
   };
   return table;

@@ -48,6 +48,23 @@ const Item *GraphImporter::find(StringRef name) const {
   return found == items.end() ? nullptr : &found->second;
 }
 
+std::pair<const Item *, int64_t>
+GraphImporter::findDim(const Size &size) const {
+  std::pair<const Item *, int64_t> found = {nullptr, 0};
+  unsigned first = ~0u;
+  for (const auto &entry : arguments) {
+    const Item *item = find(entry.first());
+    if (!item || entry.second >= first)
+      continue;
+    for (auto [d, dim] : llvm::enumerate(item->shape))
+      if (dim == size && entry.second < first) {
+        found = {item, int64_t(d)};
+        first = entry.second;
+      }
+  }
+  return found;
+}
+
 LogicalResult GraphImporter::define(Location loc, StringRef name, Item item) {
   if (!items.try_emplace(name, std::move(item)).second)
     return emitError(loc, "expected value '")

@@ -82,6 +82,9 @@ public:
   /// state whose last value is `written`; the output `present` goes away.
   LogicalResult writeState(Location loc, StringRef name, StringRef present,
                            Value written);
+  /// The first input with a dim of this size, and which one; null if there is
+  /// none.
+  std::pair<const Item *, int64_t> findDim(const Size &size) const;
   /// Whether this is an input of the graph.
   bool isArgument(StringRef name) const { return arguments.count(name); }
 

@@ -96,6 +96,9 @@ public:
   FailureOr<Tensor> concat(int64_t dim, ArrayRef<Tensor> parts);
   /// Repeats dims of size 1 to `shape`.
   FailureOr<Tensor> expand(const Tensor &x, ArrayRef<Size> shape);
+  /// bool [size], all true, of a size that only the call tells: that of a dim
+  /// of an input, which is compared with itself.
+  FailureOr<Tensor> truths(const Size &size);
   /// A tensor of rank 0.
   FailureOr<Tensor> scalar(double value, int dtype);
   FailureOr<Tensor> constant(const Data &data, StringRef name);

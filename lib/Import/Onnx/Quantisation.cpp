@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Quantised tensors and products with weights of few bits. Codes that hk has no
-// type for (uint8, 4 bits) are constants: they become int8 less their zero
-// point, which is exact.
+// Quantised tensors and products with weights of few bits. Codes of 4 bits stay
+// as the file packs them; those that hk has no type for (uint8, 2 bits) are
+// constants: they become int8 less their zero point, which is exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +32,40 @@ static FailureOr<Shape> shapeOfScale(Node &node, const Tensor &scale,
   return shape;
 }
 
+/// (x - zero) * scale with a scale for each `block` elements along `axis`,
+/// which goes last for it.
+static LogicalResult dequantizeBlocks(Node &node, int64_t block, int64_t axis,
+                                      int dtype) {
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(scale, node.tensor(1));
+  HK_TRY(at, node.axis(axis, x.rank()));
+  if (block < 1 || scale.rank() != x.rank())
+    return node.error() << "expected a positive block_size and a scale of rank "
+                        << x.rank() << ", but got " << block << " and rank "
+                        << scale.rank();
+  SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(0, x.rank()));
+  std::swap(swap[at], swap.back());
+  HK_TRY(codes, node.transpose(x, swap));
+  HK_TRY(scales, node.transpose(scale, swap));
+  Value zero;
+  if (node.has(2)) {
+    HK_TRY(given, node.tensor(2));
+    if (given.rank() != x.rank())
+      return node.error() << "expected a zero point of the shape of the scale, "
+                          << node.describe(scale.shape) << ", but got "
+                          << node.describe(given.shape);
+    HK_TRY(zeros, node.transpose(given, swap));
+    zero = zeros.value;
+  }
+  HK_TRY(type, node.type(dtype, codes.shape));
+  Tensor made{DequantizeOp::create(node.b, node.loc, type, codes.value,
+                                   scales.value, zero, /*offset=*/false,
+                                   uint64_t(block)),
+              dtype, codes.shape};
+  HK_TRY(result, node.transpose(made, swap));
+  return node.result(0, result);
+}
+
 static LogicalResult dequantize(Node &node) {
   HK_TRY(scaleGiven, node.tensor(1));
   const Item &codes = node.input(0);
@@ -40,8 +74,8 @@ static LogicalResult dequantize(Node &node) {
   int dtype = scaleGiven.dtype;
   if (int64_t wanted = node.integer("output_dtype", 0); wanted != 0)
     dtype = int(wanted);
-  if (failed(node.only("block_size", 0, "blocks are not supported")))
-    return failure();
+  if (int64_t block = node.integer("block_size", 0); block != 0)
+    return dequantizeBlocks(node, block, axis, dtype);
   HK_TRY(shape, shapeOfScale(node, scaleGiven, axis, rank));
   HK_TRY(scale, node.reshape(scaleGiven, shape));
   HK_TRY(x, node.tensor(0));
@@ -168,6 +202,61 @@ static FailureOr<Tensor> signedCodes(Node &node, const Codes &c) {
   return node.constant(data, (node.inputName(1) + ".int8").str());
 }
 
+/// Codes of 4 bits as they lie, without the padding of the last block.
+static FailureOr<Tensor> packedCodes(Node &node, const Codes &c) {
+  int64_t rowBytes = c.blocks * c.block / 2;
+  HK_TRY(bytes, packedInput(node, 1, c.n * rowBytes));
+  StringRef kept = bytes;
+  if (rowBytes != c.k / 2) {
+    std::string rows;
+    for (int64_t n = 0; n < c.n; ++n)
+      rows += bytes.substr(n * rowBytes, c.k / 2);
+    kept = node.graph.store.keep(std::move(rows));
+  }
+  return node.constant(Data{kUInt4, {c.n, c.k}, kept}, node.inputName(1));
+}
+
+/// The zero points of codes of 4 bits, a number for each block; 8 where none
+/// are given. An odd number of blocks is padded in the file and not in hk.
+static FailureOr<Tensor> packedZeros(Node &node, const Codes &c) {
+  DataStore &store = node.graph.store;
+  if (!node.has(3))
+    return node.constant(store.makeIntegers(kInt8, {1}, {8}), "");
+  int64_t rowBytes = llvm::divideCeil(c.blocks, 2);
+  HK_TRY(bytes, packedInput(node, 3, c.n * rowBytes));
+  if (c.blocks % 2 == 0)
+    return node.constant(Data{kUInt4, {c.n, c.blocks}, bytes},
+                         node.inputName(3));
+  std::string zeros;
+  for (int64_t n = 0; n < c.n; ++n)
+    for (int64_t block = 0; block < c.blocks; ++block)
+      zeros += char(codeAt(bytes.substr(n * rowBytes), block, 4));
+  return node.constant(
+      Data{kInt8, {c.n, c.blocks}, store.keep(std::move(zeros))},
+      (node.inputName(3) + ".int8").str());
+}
+
+/// The weight [N, K] in the type of `x`.
+static FailureOr<Value> decodedWeight(Node &node, const Codes &codes,
+                                      int dtype) {
+  HK_TRY(given, node.tensor(2));
+  HK_TRY(scale, node.reshape(given, {Size(codes.n), Size(codes.blocks)}));
+  HK_TRY(type, node.type(dtype, {Size(codes.n), Size(codes.k)}));
+  if (codes.bits != 4 || codes.k % 2 != 0) {
+    HK_TRY(weight, signedCodes(node, codes));
+    return DequantizeOp::create(node.b, node.loc, type, weight.value,
+                                scale.value, /*zero_point=*/Value(),
+                                /*offset=*/false, uint64_t(codes.block))
+        .getResult();
+  }
+  HK_TRY(weight, packedCodes(node, codes));
+  HK_TRY(zero, packedZeros(node, codes));
+  return DequantizeOp::create(node.b, node.loc, type, weight.value, scale.value,
+                              zero.value, /*offset=*/false,
+                              uint64_t(codes.block))
+      .getResult();
+}
+
 static LogicalResult matmulNBits(Node &node) {
   node.integer("accuracy_level", 0);
   if (failed(node.only("weight_prepacked", 0,
@@ -180,14 +269,7 @@ static LogicalResult matmulNBits(Node &node) {
   if (x.rank() < 1 || x.shape.back() != Size(codes.k))
     return node.error() << "expected rows of K = " << codes.k
                         << " elements, but got " << node.describe(x.shape);
-  HK_TRY(weight, signedCodes(node, codes));
-  HK_TRY(given, node.tensor(2));
-  HK_TRY(rows, node.reshape(given, {Size(codes.n), Size(codes.blocks)}));
-  HK_TRY(scale, node.cast(rows, kFloat));
-  HK_TRY(wideType, node.type(x.dtype, weight.shape));
-  Value wide = DequantizeOp::create(node.b, node.loc, wideType, weight.value,
-                                    scale.value, /*zero_point=*/Value(),
-                                    uint64_t(codes.block));
+  HK_TRY(wide, decodedWeight(node, codes, x.dtype));
   Shape shape = x.shape;
   shape.back() = codes.n;
   HK_TRY(type, node.type(x.dtype, shape));
@@ -217,9 +299,9 @@ ArrayRef<Operator> mlir::hk::importer::quantisationOperators() {
       {"", "QuantizeLinear", 13, 2, 3, quantize,
        "to int8, a scale for all or per axis"},
       {"", "DequantizeLinear", 13, 2, 3, dequantize,
-       "of int8 and float8, a scale for all or per axis"},
+       "of int8, int4, uint4 and float8, a scale for all, per axis or block"},
       {"com.microsoft", "MatMulNBits", 1, 3, 6, matmulNBits,
-       "of 2, 4 and 8 bits, stored as int8"},
+       "of 2, 4 and 8 bits, those of 4 stored as such"},
   };
   return table;
 }

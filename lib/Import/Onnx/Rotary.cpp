@@ -33,6 +33,21 @@ FailureOr<Tensor> mlir::hk::importer::rotate(Node &node, const Tensor &x,
                         << node.graph.symbols.describe(x.shape.back())
                         << " elements of a head, but got "
                         << node.graph.symbols.describe(rotated);
+  auto style = RopeStyleAttr::get(
+      node.b.getContext(), interleaved ? RopeStyle::gptj : RopeStyle::neox);
+  // Angles of one sequence for all of them: a row for each position.
+  if (!positions && cos.shape[0].isConstant(1) && sin.shape[0].isConstant(1) &&
+      !x.shape[0].isConstant(1)) {
+    HK_TRY(rowsCos, node.reshape(cos, {cos.shape[1], cos.shape[2]}));
+    HK_TRY(rowsSin, node.reshape(sin, {sin.shape[1], sin.shape[2]}));
+    HK_TRY(made, node.type(x.dtype, x.shape));
+    return Tensor{RopeOp::create(node.b, node.loc, made, style, x.value,
+                                 rowsCos.value, rowsSin.value,
+                                 /*positions=*/Value(), /*offsets=*/Value(),
+                                 /*bounds=*/Value(),
+                                 node.b.getI64IntegerAttr(1)),
+                  x.dtype, x.shape};
+  }
   // One row for each token: the tables' row is its position, or the token's
   // own.
   Size tokens = x.shape[0] * x.shape[1];
@@ -48,8 +63,6 @@ FailureOr<Tensor> mlir::hk::importer::rotate(Node &node, const Tensor &x,
     c = flatCos, s = flatSin;
   }
   HK_TRY(type, node.type(x.dtype, rows.shape));
-  auto style = RopeStyleAttr::get(
-      node.b.getContext(), interleaved ? RopeStyle::gptj : RopeStyle::neox);
   auto op = RopeOp::create(node.b, node.loc, type, style, rows.value, c.value,
                            s.value, places,
                            /*offsets=*/Value(), /*bounds=*/Value());

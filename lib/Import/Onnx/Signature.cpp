@@ -44,6 +44,12 @@ FailureOr<RankedTensorType> GraphImporter::typeOf(Location loc, int dtype,
   if (int64_t(shape.size()) > options.maxRank)
     return emitError(loc, "expected at most ")
            << options.maxRank << " dims, but got " << shape.size();
+  if (element.getIntOrFloatBitWidth() < 8 && !element.isInteger(1) &&
+      (shape.empty() || shape.back().getConstant().value_or(1) % 2 != 0))
+    return emitError(loc, "expected a known even last size, since elements of ")
+           << dtypeName(dtype) << " lie two to a byte, but got "
+           << (shape.empty() ? std::string("a number")
+                             : symbols.describe(shape.back()));
   SmallVector<int64_t> sizes;
   int64_t count = 8;
   for (const Size &size : shape) {
@@ -83,6 +89,8 @@ Value GraphImporter::weight(Location loc, const Item &item,
   const Data &data = *item.data;
   std::vector<int64_t> sizes(data.sizes.begin(), data.sizes.end());
   std::string dtype = dtypeInfo(data.dtype)->safetensors;
+  if (data.dtype == kUInt4 || data.dtype == kInt4)
+    sizes.back() /= 2;
   // Models of one file may share a weight; others get a name of their own.
   std::string unique = name;
   for (unsigned i = 1;; ++i) {

@@ -387,7 +387,7 @@ ArrayRef<Operator> mlir::hk::importer::viewOperators() {
       {"", "Slice", 10, 3, 5, slice, "steps of at least 1"},
       {"", "Split", 13, 1, 2, split, ""},
       {"", "Expand", 8, 2, 2, expand,
-       "repeats of at most 256, known at import"},
+       "repeats of at most 256, or to the size of a dim of an input"},
       {"", "Tile", 6, 2, 2, tile, "repeats of at most 256, known at import"},
   };
   return table;

@@ -1,4 +1,4 @@
-"""The command `hk`: import, compile, run and try models."""
+"""The command `hk`: import, compile, run, look at and try models."""
 
 import argparse
 import logging
@@ -36,6 +36,17 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--raw", action="store_true", help="the prompt as it is, no chat template")
     add.add_argument("--compare", action="store_true",
                      help="compare the tokens with PyTorch's greedy ones")
+    for command in ("import", "generate"):
+        commands.choices[command].add_argument(
+            "--widen-weights", action="store_true",
+            help="of a GGUF file: to --dtype; otherwise 4-bit and 8-bit weights stay as they are")
+    add = commands.add_parser("report", help="what the compiler decided, as a page to look at")
+    add.add_argument("source", help="MODEL.mlir, or what hk-compile --explain=json wrote")
+    add.add_argument("-o", dest="output", help="the page; default: SOURCE with the suffix .html")
+    add.add_argument("--trace", help="what hk-run --trace wrote, for times")
+    add.add_argument("--target", help="chips to explain a model for, with commas; default "
+                     "gfx942,gfx950")
+    add.add_argument("--weights", help="safetensors file of a model")
     for name in ("compile", "run"):
         commands.add_parser(name, help=f"hk-{name}, with its options", add_help=False)
     return parser
@@ -54,7 +65,7 @@ def _import_onnx(options: argparse.Namespace) -> int:
     """hk-import, which needs no Python: what it says and its status are this command's."""
     from .. import _paths
 
-    for name in ("signature", "context", "allow_difference"):
+    for name in ("signature", "context", "allow_difference", "widen_weights"):
         if getattr(options, name):
             raise errors.InvalidArgument(f"--{name.replace('_', '-')} is for models of PyTorch; an "
                                          "ONNX model brings its own arguments")
@@ -66,6 +77,23 @@ def _import_onnx(options: argparse.Namespace) -> int:
     return subprocess.run(command, check=False).returncode
 
 
+def _report(options: argparse.Namespace) -> int:
+    """hk report: says what it wrote."""
+    import pathlib
+
+    from ..report import report
+
+    page = report(options.source, trace=options.trace, weights=options.weights,
+                  targets=options.target.split(",") if options.target else None)
+    output = pathlib.Path(options.output or pathlib.Path(options.source).with_suffix(".html"))
+    try:
+        output.write_text(page)
+    except OSError as error:
+        raise errors.InvalidArgument(f"cannot write '{output}': {error}") from None
+    print(f"wrote {output}", file=sys.stderr)
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command line; the exit status is 1 after an error of hk."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -75,6 +103,8 @@ def main(arguments: list[str] | None = None) -> int:
         options = _parser().parse_args(arguments)
         if options.command == "import" and options.model.endswith(".onnx"):
             return _import_onnx(options)
+        if options.command == "report":
+            return _report(options)
         # Others' bars and advice would stand between our lines.
         os.environ.setdefault("TQDM_DISABLE", "1")
         logging.getLogger("torch.utils.flop_counter").setLevel(logging.ERROR)

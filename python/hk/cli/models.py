@@ -28,9 +28,12 @@ def _import(path: str, output: pathlib.Path, options: argparse.Namespace, progre
     """Reads, exports, compiles and checks a model; returns it and the library."""
     progress(f"read {path}")
     model = _source.read(path)
+    stored = None
+    if pathlib.Path(path).suffix == ".gguf" and not options.widen_weights:
+        stored = importer.stored_weights(path, model)
     graph = importer.export(model, getattr(options, "signature", None),
                             dtype=DTYPES[options.dtype], context=getattr(options, "context", None),
-                            progress=progress)
+                            stored=stored, progress=progress)
     progress(f"write {output}")
     output.parent.mkdir(parents=True, exist_ok=True)
     mlir, weights = graph.save(output)
@@ -63,7 +66,8 @@ def _library(options: argparse.Namespace, progress: Progress) -> pathlib.Path:
     files = sorted(source.iterdir()) if source.is_dir() else [source]
     state = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in files if f.exists()]
     compiler = tools._paths.tool("hk-compile").stat().st_mtime_ns
-    key = hashlib.sha256(repr((str(source), state, options.dtype, targets, compiler)).encode())
+    chosen = (options.dtype, options.widen_weights, targets)
+    key = hashlib.sha256(repr((str(source), state, chosen, compiler)).encode())
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     folder = cache / "hk" / "models" / f"{source.stem}-{options.dtype}-{key.hexdigest()[:12]}"
     library = folder / "model.so"

@@ -8,7 +8,9 @@ folder or GGUF file first; `check` compares the compiled result with the model.
 """
 
 from ._check import Report, check
+from ._gguf import stored_weights
 from ._graph import Graph, default_signature, export
 from ._source import read, read_tokenizer
 
-__all__ = ["Graph", "Report", "check", "default_signature", "export", "read", "read_tokenizer"]
+__all__ = ["Graph", "Report", "check", "default_signature", "export", "read", "read_tokenizer",
+           "stored_weights"]

@@ -274,11 +274,21 @@ def _cumsum(b: Builder, result: Result, x: Value, dim: int, **_: object) -> Valu
 @handles("embedding")
 def _embedding(b: Builder, result: Result, table: Value, ids: Value, *_: object,
                **__: object) -> Value:
-    """A repeated id is looked up once."""
+    """A repeated id is looked up once; of quantised rows only those are dequantised."""
     table, order = b.full(table), ids.order
     ids = b.permuted(ids, order)
-    made = b.value("gather_rows", (*ids.stored, *table.stored[1:]), result.element,
-                   table=table.ssa, ttable=table.type, ids=ids.ssa, tids=ids.type)
+
+    def rows(of: Value) -> Value:
+        return b.value("gather_rows", (*ids.stored, *of.stored[1:]), of.element,
+                       table=of.ssa, ttable=of.type, ids=ids.ssa, tids=ids.type)
+
+    codes = b.quantised.get(table.ssa)
+    if codes is None:
+        made = rows(table)
+    else:
+        made = b.dequantised(codes._replace(
+            codes=rows(codes.codes), parameters=tuple(
+                p if len(p.stored) < 2 else rows(p) for p in codes.parameters)), result.element)
     behind = range(len(ids.stored), len(ids.stored) + len(table.stored) - 1)
     return made._replace(shape=result.shape, dims=(*ids.dims, *behind))
 

@@ -33,13 +33,23 @@ class Value(typing.NamedTuple):
                             key=lambda d: self.dims[d]))
 
 
+class Codes(typing.NamedTuple):
+    """What a weight is dequantised from, as stored; the words behind hk.dequantize's operands."""
+
+    codes: Value
+    parameters: tuple[Value, ...]
+    words: str
+
+
 class Builder:
-    """Writes operators on Values; `sizes` gives the SSA index of a symbol of sizes."""
+    """Writes operators on Values; `sizes` gives the SSA index of a symbol of sizes.
+    `quantised`: the codes of weights, by the SSA name of their values."""
 
     def __init__(self, writer: Writer, sizes: typing.Callable[[Size], str]):
         self.writer, self._size_of_symbol = writer, sizes
         self.hint = "value"
         self._indices: dict[typing.Any, str] = {}
+        self.quantised: dict[str, Codes] = {}
 
     # ---- sizes
 
@@ -80,6 +90,15 @@ class Builder:
     def constant(self, number_: float | int | bool, element: str) -> Value:
         """A scalar."""
         return self.value("constant", (), element, value=number(number_, element))
+
+    def dequantised(self, codes: Codes, element: str) -> Value:
+        """The values of codes."""
+        made = self.value("dequantize", codes.codes.stored, element, x=codes.codes.ssa,
+                          tx=codes.codes.type, attributes=f" {codes.words}",
+                          operands=", ".join(p.ssa for p in codes.parameters),
+                          toperands=", ".join(p.type for p in codes.parameters))
+        self.quantised[made.ssa] = codes
+        return made
 
     # ---- layouts
 

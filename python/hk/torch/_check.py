@@ -113,7 +113,7 @@ def check(model: torch.nn.Module, graph: Graph, library: str | pathlib.Path | No
     folder.
     """
     dense = graph.signature.dense
-    dtype = next(t for t in graph.tensors.values() if t.is_floating_point()).dtype
+    dtype = graph.dtype
     prompts = _prompts(graph)
     references, own, sums = _references(model, prompts, dtype, dense)
     with tempfile.TemporaryDirectory() as folder:

@@ -12,6 +12,7 @@ import torch
 from ..errors import UnsupportedModel
 from . import _leaves  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
+from ._gguf import Quantised
 from ._lowering import Lowering
 from ._signature import Argument, Dense, Paged
 from ._substitution import Substitution
@@ -21,12 +22,14 @@ Progress = typing.Callable[[str], None]
 
 @dataclasses.dataclass
 class Graph:
-    """An imported model: `mlir`, the tensors of its weights by name, its arguments, and what
-    the import could not replace (`notes`)."""
+    """An imported model: `mlir`, the tensors of its weights by name (as the file has them: two
+    4-bit codes to a byte), its arguments, the type that it computes in, and what the import
+    could not replace (`notes`)."""
 
     mlir: str
     tensors: dict[str, torch.Tensor]
     arguments: list[Argument]
+    dtype: torch.dtype
     signature: Paged | Dense
     notes: list[str]
     vocabulary: int
@@ -94,13 +97,16 @@ def _names(wrapper: _Wrapper, s: Substitution) -> dict[int, str]:
 
 def export(model: torch.nn.Module, signature: str | None = None, *,
            dtype: torch.dtype = torch.float32, context: int | None = None, block: int = 16,
-           progress: Progress = lambda _: None) -> Graph:
+           stored: dict[str, Quantised] | None = None, progress: Progress = lambda _: None
+           ) -> Graph:
     """Imports a model of transformers.
 
     `signature`: "paged" (decoders) or "dense" (encoders); by default what fits the model.
     `dtype`: of weights, activations and caches. `context`: positions that the rotary tables
     cover, by default the configuration's; a token beyond is an error of the caller.
-    `block`: tokens of a block of the paged caches. The model itself is left as it was.
+    `block`: tokens of a block of the paged caches. `stored`: weights by parameter that stay
+    quantised, as `stored_weights` finds them in a GGUF file; their values are those of the
+    model. The model itself is left as it was.
 
     Raises UnsupportedModel, which names the model's line, the operator and what to do.
     """
@@ -113,11 +119,11 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
     with torch.no_grad():
         wrapper, s = _prepare(copied, chosen, context, progress)
         copied.to(dtype)
-        return _export(wrapper, s, chosen, context, progress)
+        return _export(wrapper, s, chosen, context, stored or {}, progress)
 
 
 def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, context: int,
-            progress: Progress) -> Graph:
+            stored: dict[str, Quantised], progress: Progress) -> Graph:
     model = wrapper.model
     vocabulary = model.config.get_text_config().vocab_size
     args, dynamic = signature.examples(vocabulary, model)
@@ -134,12 +140,13 @@ def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, contex
                                    "that depends on data must be taken out of the model") from error
         program = program.run_decompositions({})
     progress("lower to hk")
-    element = element_of(next(model.parameters()).dtype)
-    lowering = Lowering(program, signature, s, element, _names(wrapper, s), context)
+    dtype = next(model.parameters()).dtype
+    lowering = Lowering(program, signature, s, element_of(dtype), _names(wrapper, s), context,
+                        stored)
     text = lowering.run()
     notes = [f"{name}: computes no rms_norm of hk's; left as it is" for name in s.refused_norms]
     windows = [m.window_left for m in s.masks.fitted if getattr(m, "window_left", -1) >= 0]
-    return Graph(text, lowering.weights, lowering.arguments, signature, notes, vocabulary, context,
+    return Graph(text, lowering.weights, lowering.arguments, dtype, signature, notes, vocabulary, context,
                  windows)
 
 

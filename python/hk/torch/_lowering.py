@@ -9,8 +9,9 @@ import torch
 from ..errors import UnsupportedModel
 from . import _aten
 from ._aten import Result, element_of
-from ._builder import Builder, Size, Value
-from ._mlir import SPELLING, Writer, number
+from ._builder import Builder, Codes, Size, Value
+from ._gguf import Quantised
+from ._mlir import SPELLING, Writer, number, tensor_type
 from ._signature import Argument
 from ._substitution import Substitution
 
@@ -63,13 +64,16 @@ class Lowering:
     """Lowers one exported program."""
 
     def __init__(self, program: torch.export.ExportedProgram, signature: Signature,
-                 substitution: Substitution, element: str, names: dict[int, str], context: int):
+                 substitution: Substitution, element: str, names: dict[int, str], context: int,
+                 stored: dict[str, Quantised]):
         self.program, self.signature, self.substitution = program, signature, substitution
         self.arguments = signature.arguments(substitution.layers, element)
         self.context = context
         self.counting: set[str] = set()  # Values that are 0, 1, 2, ...
         self.names = names  # Of weights, by the address of their data.
+        self.stored = stored
         self.weights: dict[str, torch.Tensor] = {}
+        self.types: dict[str, str] = {}  # Of weights, in MLIR.
         self.writer = Writer()
         for argument in self.arguments:
             self.writer.fresh(argument.name)
@@ -119,9 +123,32 @@ class Lowering:
         # A view of a weight's first rows shares its address and is another tensor.
         if name in self.weights and self.weights[name].shape != tensor.shape:
             name = source
+        if name in self.stored:
+            return self._stored_weight(name, self.stored[name], element)
+        return self._weight_ref(name, tensor, element, tuple(tensor.shape))
+
+    def _weight_ref(self, name: str, tensor: torch.Tensor, element: str, shape: tuple) -> Value:
         self.weights.setdefault(name, tensor)
+        self.types[name] = tensor_type(shape, element)
         self.builder.hint = re.sub(r"\W+", "_", name)
-        return self.builder.value("weight_ref", tuple(tensor.shape), element, symbol=_symbol(name))
+        return self.builder.value("weight_ref", shape, element, symbol=_symbol(name))
+
+    def _stored_weight(self, name: str, stored: Quantised, element: str) -> Value:
+        """The values of a weight that stays as its file has it."""
+        rows, columns = stored.codes.shape
+        columns *= 2 if stored.element == "ui4" else 1
+        codes = self._weight_ref(f"{name}.codes", stored.codes, stored.element, (rows, columns))
+        parameters, words = [], f"group {stored.group}"
+        for part, tensor in (("scales", stored.scales), ("offsets", stored.offsets)):
+            if tensor is not None:
+                parameters.append(self._weight_ref(f"{name}.{part}", tensor,
+                                                   element_of(tensor.dtype), tuple(tensor.shape)))
+        if stored.offsets is not None:
+            words = f"offset {words}"
+        elif stored.zero:
+            parameters.append(self.builder.value("constant", (1,), "i8", value=stored.zero))
+        self.builder.hint = re.sub(r"\W+", "_", name)
+        return self.builder.dequantised(Codes(codes, tuple(parameters), words), element)
 
     # ---- nodes
 
@@ -245,8 +272,8 @@ class Lowering:
 
     def _text(self, result: Value) -> str:
         states = [a for a in self.arguments if a.state]
-        header = [SPELLING["weight"].format(symbol=_symbol(name), source=name, tr=_type(tensor))
-                  for name, tensor in self.weights.items()]
+        header = [SPELLING["weight"].format(symbol=_symbol(name), source=name, tr=self.types[name])
+                  for name in self.weights]
         inputs = ",\n    ".join(f"%{a.name}: {_argument_type(a)}" for a in self.arguments)
         results = ",\n     ".join([f'{result.type} {{hk.name = "{self.signature.result}"}}',
                                    *(a.type for a in states)])
@@ -264,8 +291,3 @@ def _argument_type(argument: Argument) -> str:
 def _symbol(name: str) -> str:
     return re.sub(r"[^\w.$]", "_", name)
 
-
-def _type(tensor: torch.Tensor) -> str:
-    from ._mlir import tensor_type
-
-    return tensor_type(tuple(tensor.shape), element_of(tensor.dtype))

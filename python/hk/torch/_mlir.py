@@ -14,6 +14,7 @@ SPELLING = {
     "weight_ref": "{r} = hk.weight_ref @{symbol} : {tr}",
     "weight": 'hk.weight @{symbol} "{source}" : {tr}',
     "matmul": "{r} = hk.matmul {x}, {y}{attributes} : {tx}, {ty} -> {tr}",
+    "dequantize": "{r} = hk.dequantize {x}, {operands}{attributes} : {tx}, {toperands} -> {tr}",
     "rms_norm": "{r} = hk.rms_norm {x}, {w} epsilon {epsilon}{attributes} : {tx}, {tw} -> {tr}",
     "layer_norm": "{r} = hk.layer_norm {x}, {w}, {b} epsilon {epsilon} : {tx}, {tw}, {tb} -> {tr}",
     "rope": "{r} = hk.rope {style} {x}, {cos}, {sin} positions {p} : {tx}, {tcos}, {tsin} "

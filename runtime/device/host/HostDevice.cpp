@@ -153,24 +153,30 @@ void HostLaunch::runBlocks(uint64_t begin, uint64_t end) {
 class HostTimer : public LaunchTimer {
 public:
   Status start(void *) override {
-    begin = std::chrono::steady_clock::now();
+    begin = Clock::now();
+    if (times.empty())
+      first = begin;
     return {};
   }
   Status stop(void *) override {
-    std::chrono::duration<double, std::micro> time =
-        std::chrono::steady_clock::now() - begin;
-    times.push_back(time.count());
+    times.push_back(
+        {microseconds(begin - first), microseconds(Clock::now() - begin)});
     return {};
   }
-  Status collect(std::vector<double> &microseconds) override {
-    microseconds.insert(microseconds.end(), times.begin(), times.end());
+  Status collect(std::vector<LaunchTime> &collected) override {
+    collected.insert(collected.end(), times.begin(), times.end());
     times.clear();
     return {};
   }
 
 private:
-  std::chrono::steady_clock::time_point begin;
-  std::vector<double> times;
+  using Clock = std::chrono::steady_clock;
+  static double microseconds(Clock::duration time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+  }
+
+  Clock::time_point first, begin;
+  std::vector<LaunchTime> times;
 };
 
 class HostDevice : public Device {

@@ -15,142 +15,10 @@
 #ifndef HK_KERNELS_GEMM_HOST_H
 #define HK_KERNELS_GEMM_HOST_H
 
-#include "kernels/gemm/host_source.h"
+#include "kernels/gemm/host_skinny.h"
 #include "kernels/gemm/problem.h"
 
 namespace hk {
-
-/// B streamed past a few rows of A that were widened before.
-template <class L, class Acc> struct SkinnyProduct {
-  static constexpr int W = kHostLanes, kStep = 2 * W;
-  using V = HostVec<Acc>;
-  using Source = HostSource<L, Acc>;
-  /// bf16 pairs are widened in place (one shift, one mask): the even elements
-  /// of a step come first, in B and in the widened A.
-  static constexpr bool kSplit = L::kMem == DType::BF16 && L::kKContiguous &&
-                                 __is_same(Acc, float) && !L::Decode::kDecodes;
-
-  HK_MEM static void loadB(const Source &b, i64 row, i64 k, i64 count, V &lo,
-                           V &hi) {
-    if constexpr (kSplit) {
-      if (count >= kStep) {
-        using Word = typename Aligned<Vec<u32, W>, 2>::type;
-        Vec<u32, W> w =
-            *reinterpret_cast<const Word *>(b.data + b.offset(row, k));
-        lo = bitCast<V>(w << 16);
-        hi = bitCast<V>(w & 0xFFFF0000u);
-        return;
-      }
-      lo = b.lanes(row, k, count);
-      hi = b.lanes(row, k + W, count - W);
-      deinterleave(lo, hi);
-    } else {
-      lo = b.lanes(row, k, count);
-      hi = b.lanes(row, k + W, count - W);
-    }
-  }
-
-  /// (a, b) consecutive elements -> (even ones, odd ones).
-  HK_MEM static void deinterleave(V &a, V &b) {
-    alignas(64) Acc t[kStep];
-    *reinterpret_cast<V *>(t) = a;
-    *reinterpret_cast<V *>(t + W) = b;
-    HK_UNROLL for (int e = 0; e < W; ++e) {
-      a[e] = t[2 * e];
-      b[e] = t[2 * e + 1];
-    }
-  }
-
-  /// One row of A (k contiguous, widened) in the order loadB gives.
-  HK_MEM static void orderA(Acc *row, i64 paddedDepth) {
-    if constexpr (kSplit)
-      for (i64 k = 0; k < paddedDepth; k += kStep) {
-        V a = *reinterpret_cast<V *>(row + k);
-        V b = *reinterpret_cast<V *>(row + k + W);
-        deinterleave(a, b);
-        *reinterpret_cast<V *>(row + k) = a;
-        *reinterpret_cast<V *>(row + k + W) = b;
-      }
-  }
-
-  /// c[m][r] += a[m] . b[row + r] for M rows of A and R rows of B, k
-  /// contiguous.
-  template <int M, int R>
-  HK_MEM static void dots(const Acc *a, i64 strideA, const Source &b, i64 row,
-                          i64 depth, Acc *c, i64 strideC) {
-    V acc[M][R];
-    HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
-        acc[m][r] = V(0);
-    auto step = [&](i64 k, i64 count) __attribute__((always_inline)) {
-      V lo[R], hi[R];
-      HK_UNROLL for (int r = 0; r < R; ++r)
-          loadB(b, row + r, k, count, lo[r], hi[r]);
-      HK_UNROLL for (int m = 0; m < M; ++m) {
-        V x = *reinterpret_cast<const V *>(a + m * strideA + k);
-        V y = *reinterpret_cast<const V *>(a + m * strideA + k + W);
-        HK_UNROLL for (int r = 0; r < R; ++r) {
-          acc[m][r] = multiplyAdd<Acc>(x, lo[r], acc[m][r]);
-          acc[m][r] = multiplyAdd<Acc>(y, hi[r], acc[m][r]);
-        }
-      }
-    };
-    i64 k = 0;
-    for (; k + kStep <= depth; k += kStep)
-      step(k, kStep);
-    if (k < depth)
-      step(k, depth - k);
-    HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
-        c[m * strideC + r] += sumLanes<Acc, W>(acc[m][r]);
-  }
-
-  /// c[m][0..count) += a[m] * b[row..][k] with the rows contiguous in memory.
-  template <int M>
-  HK_MEM static void axpys(const Acc *a, i64 strideA, const Source &b, i64 row,
-                           i64 depth, i64 count, Acc *c, i64 strideC) {
-    V acc[M][2];
-    HK_UNROLL for (int m = 0; m < M; ++m) acc[m][0] = acc[m][1] = V(0);
-    for (i64 k = 0; k < depth; ++k) {
-      V b0 = b.lanes(row, k, count);
-      V b1 = b.lanes(row + W, k, count - W);
-      HK_UNROLL for (int m = 0; m < M; ++m) {
-        V x = V(a[m * strideA + k]);
-        acc[m][0] = multiplyAdd<Acc>(x, b0, acc[m][0]);
-        acc[m][1] = multiplyAdd<Acc>(x, b1, acc[m][1]);
-      }
-    }
-    HK_UNROLL for (int m = 0; m < M; ++m)
-        HK_UNROLL for (int e = 0; e < kStep; ++e) if (e < count)
-            c[m * strideC + e] += acc[m][e / W][e % W];
-  }
-
-  /// M rows of A against `rows` rows of B.
-  template <int M>
-  __attribute__((noinline)) static void sweep(const Acc *a, i64 strideA,
-                                              const Source &b, i64 rows,
-                                              i64 depth, Acc *c, i64 strideC) {
-    if constexpr (L::kKContiguous) {
-      constexpr int R = 4;
-      i64 r = 0;
-      for (; r + R <= rows; r += R)
-        dots<M, R>(a, strideA, b, r, depth, c + r, strideC);
-      for (; r < rows; ++r)
-        dots<M, 1>(a, strideA, b, r, depth, c + r, strideC);
-    } else {
-      for (i64 r = 0; r < rows; r += kStep)
-        axpys<M>(a, strideA, b, r, depth, rows - r, c + r, strideC);
-    }
-  }
-
-  static void run(const Acc *a, i64 strideA, i64 m, const Source &b, i64 rows,
-                  i64 depth, Acc *c, i64 strideC) {
-    for (; m >= 4; m -= 4, a += 4 * strideA, c += 4 * strideC)
-      sweep<4>(a, strideA, b, rows, depth, c, strideC);
-    for (; m >= 2; m -= 2, a += 2 * strideA, c += 2 * strideC)
-      sweep<2>(a, strideA, b, rows, depth, c, strideC);
-    if (m)
-      sweep<1>(a, strideA, b, rows, depth, c, strideC);
-  }
-};
 
 template <class Problem> struct Gemm {
   using P = Problem;
@@ -193,16 +61,16 @@ template <class Problem> struct Gemm {
     HostSource<B, Sum> sourceB(args.b, args.n * kParts, range.end);
     for (i64 k = range.begin; k < range.end; k += T.bk) {
       i64 depth = range.end - k < T.bk ? range.end - k : i64(T.bk);
-      constexpr i64 unit = 2 * kHostLanes > A::Decode::kBlock
-                               ? 2 * kHostLanes
-                               : A::Decode::kBlock;
+      constexpr i64 step =
+          kSkinny ? SkinnyProduct<B, Sum, T.bk>::kStep : 2 * kHostLanes;
+      constexpr i64 unit = step > A::Decode::kBlock ? step : A::Decode::kBlock;
       i64 padded = (depth + unit - 1) / unit * unit;
       Sum *packedA = scratch;
       float *made = rowScales(scratch);
       packRows(sourceA.at(at.m0, k), at.rows, depth, packedA, kStrideA, padded);
       sourceA.decodeRows(packedA, at.rows, kStrideA, padded, made);
       if constexpr (kSkinny) {
-        using Skinny = SkinnyProduct<B, Sum>;
+        using Skinny = SkinnyProduct<B, Sum, T.bk>;
         for (i64 m = 0; m < at.rows; ++m)
           Skinny::orderA(packedA + m * kStrideA, padded);
         for (int p = 0; p < kParts; ++p)

@@ -66,26 +66,36 @@ template <DType ScaleT, int Rows, int Depth, DType Result> struct Scaled {
   }
 };
 
-/// Less the zero point of their block, times its scale, rounded to Result.
-template <DType ZeroT, DType ScaleT, int Rows, int Depth, DType Result>
+/// Values by their scale and zero point: (x - zero) * scale, or with Offset
+/// x * scale + zero.
+template <DType Result, bool Offset, int V>
+HK_DEV Vec<float, V> affine(Vec<float, V> x, Vec<float, V> scale,
+                            Vec<float, V> zero) {
+  return roundTo<Result, V>(Offset ? x * scale + zero : (x - zero) * scale);
+}
+
+/// With the scale and zero point of their block, rounded to Result.
+template <DType ZeroT, DType ScaleT, int Rows, int Depth, DType Result,
+          bool Offset = false>
 struct Affine : Scaled<ScaleT, Rows, Depth, Result> {
   static constexpr bool kHasZeros = true, kExact = false;
   static constexpr DType kZero = ZeroT;
 
   template <int V>
   HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
-    return roundTo<Result, V>((x - of.zero) * of.scale);
+    return affine<Result, Offset, V>(x, of.scale, of.zero);
   }
 };
 
 /// The same with one zero point for all.
-template <float Zero, DType ScaleT, int Rows, int Depth, DType Result>
+template <float Zero, DType ScaleT, int Rows, int Depth, DType Result,
+          bool Offset = false>
 struct Shifted : Scaled<ScaleT, Rows, Depth, Result> {
   static constexpr bool kExact = false;
 
   template <int V>
   HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
-    return roundTo<Result, V>((x - Zero) * of.scale);
+    return affine<Result, Offset, V>(x, of.scale, Vec<float, V>(Zero));
   }
 };
 
@@ -176,6 +186,8 @@ struct OperandArgs {
 template <class Decode, bool = Decode::kHasScales> struct DecodeScales {
   HK_MEM DecodeScales(const OperandArgs &, i64, i64) {}
   HK_MEM void moveBy(i64) {}
+  struct Row {};
+  HK_MEM Row rowAt(i64) const { return {}; }
 };
 template <class Decode> struct DecodeScales<Decode, true> {
   ScaleArgs scales, zeros;
@@ -189,20 +201,31 @@ template <class Decode> struct DecodeScales<Decode, true> {
   /// Of row0 + row and k < kEnd; what lies outside has the scale of the edge,
   /// as its elements are zeros.
   HK_MEM ScaleOf<1> at(i64 row, i64 k, i64 kEnd) const {
-    i64 r = row0 + row, d = k < kEnd ? k : kEnd - 1;
+    return at(rowAt(row), k < kEnd ? k : kEnd - 1);
+  }
+
+  /// Where the scales of a row begin.
+  struct Row {
+    i64 scale, zero;
+  };
+  HK_MEM Row rowAt(i64 row) const {
+    i64 r = row0 + row;
     r = r < lastRow ? r : lastRow;
-    ScaleOf<1> of = {read<Decode::kScale>(scales, r, d), 0.f};
+    if constexpr (Decode::kRows == 0)
+      return {0, 0};
+    return {r / Decode::kRows * scales.strideRow,
+            r / Decode::kRows * zeros.strideRow};
+  }
+  HK_MEM ScaleOf<1> at(const Row &row, i64 k) const {
+    ScaleOf<1> of = {read<Decode::kScale>(scales, row.scale, k), 0.f};
     if constexpr (Decode::kHasZeros)
-      of.zero = read<Decode::kZero>(zeros, r, d);
+      of.zero = read<Decode::kZero>(zeros, row.zero, k);
     return of;
   }
 
 private:
   template <DType D>
-  HK_MEM static float read(const ScaleArgs &args, i64 row, i64 k) {
-    i64 index = 0;
-    if constexpr (Decode::kRows != 0)
-      index += row / Decode::kRows * args.strideRow;
+  HK_MEM static float read(const ScaleArgs &args, i64 index, i64 k) {
     if constexpr (Decode::kDepth != 0)
       index += k / Decode::kDepth * args.strideK;
     return float(loadScalar<D>((Global<const Storage<D>>)(args.data), index));

@@ -21,7 +21,7 @@ LAYERS = {
     "emission": (["lib/Emission", "include/hk/Emission"], ["analyses", "dialect", "contract"]),
     "families": (["lib/Families", "include/hk/Families"],
                  ["emission", "analyses", "dialect", "contract", "module interface"]),
-    "passes": (["passes", "include/hk/Passes"], ["families", "analyses", "dialect", "contract"]),
+    "passes": (["passes", "include/hk/Passes"], ["families", "reference", "analyses", "dialect", "contract"]),
     "compiler": (["lib/Compiler", "include/hk/Compiler"],
                  ["passes", "families", "reference", "analyses", "dialect", "contract", "module interface"]),
     "hk-run": (["tools/hk-run"], ["contract", "module interface"]),

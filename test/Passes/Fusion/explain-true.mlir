@@ -14,7 +14,7 @@
 // JSON-DAG: "saved_bytes":2048
 
 // A gate written as its halves says that it became one operator.
-// CHECK: fused: hk.mul / become hk.gated_activation: it multiplies the activation of one half of a tensor by the other at {{.*}}, the other at
+// CHECK-DAG: fused: hk.mul / become hk.gated_activation: it multiplies the activation of one half of a tensor by the other at {{.*}}, the other at
 func.func @halves(%x: tensor<8x64xbf16>) -> tensor<8x32xbf16> {
   %g = tensor.extract_slice %x[0, 0] [8, 32] [1, 1] : tensor<8x64xbf16> to tensor<8x32xbf16>
   %u = tensor.extract_slice %x[0, 32] [8, 32] [1, 1] : tensor<8x64xbf16> to tensor<8x32xbf16>
@@ -23,14 +23,14 @@ func.func @halves(%x: tensor<8x64xbf16>) -> tensor<8x32xbf16> {
   return %y : tensor<8x32xbf16>
 }
 
-// CHECK: not fused (other-family): hk.matmul / join hk.silu: hk.matmul is computed by a gemm kernel, which reads its operands from memory at {{.*}}, the other at
+// CHECK-DAG: not fused (other-family): hk.matmul / join hk.silu: hk.matmul is computed by a gemm kernel, which reads its operands from memory at {{.*}}, the other at
 func.func @operand_read_twice(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<8x64xbf16>, tensor<8x64xbf16>) {
   %0 = hk.silu %x : tensor<8x64xbf16>
   %1 = hk.matmul %0, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
   return %0, %1 : tensor<8x64xbf16>, tensor<8x64xbf16>
 }
 
-// CHECK: not fused (not-an-epilogue): hk.transpose / join hk.matmul: hk.transpose moves the columns
+// CHECK-DAG: not fused (not-an-epilogue): hk.transpose / join hk.matmul: hk.transpose moves the columns
 func.func @view_of_a_product(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<32x8xbf16> {
   %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
   %1 = tensor.extract_slice %0[0, 32] [8, 32] [1, 1] : tensor<8x64xbf16> to tensor<8x32xbf16>
@@ -38,14 +38,14 @@ func.func @view_of_a_product(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> t
   return %2 : tensor<32x8xbf16>
 }
 
-// CHECK: not fused (unsupported-shape): hk.quantize / join hk.matmul: hk.quantize has groups of 16 columns; products quantise groups of 32, 64 and 128
+// CHECK-DAG: not fused (unsupported-shape): hk.quantize / join hk.matmul: hk.quantize has groups of 16 columns; products quantise groups of 32, 64 and 128
 func.func @groups_of_columns(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<8x64xi8>, tensor<8x4xf32>) {
   %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
   %q, %s = hk.quantize per_group %0 group 16 : tensor<8x64xbf16> -> tensor<8x64xi8>, tensor<8x4xf32>
   return %q, %s : tensor<8x64xi8>, tensor<8x4xf32>
 }
 
-// CHECK: not fused (unsupported-shape): hk.quantize_mx / join hk.matmul: hk.quantize_mx stores two elements of fp4 at a time, and the last group of columns is not whole
+// CHECK-DAG: not fused (unsupported-shape): hk.quantize_mx / join hk.matmul: hk.quantize_mx stores two elements of fp4 at a time, and the last group of columns is not whole
 func.func @half_a_group(%x: tensor<8x64xbf16>, %w: tensor<64x80xbf16>) -> (tensor<8x80xf4E2M1FN>, tensor<8x3xf8E8M0FNU>) {
   %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x80xbf16> -> tensor<8x80xbf16>
   %q, %s = hk.quantize_mx ocp %0 : tensor<8x80xbf16> -> tensor<8x80xf4E2M1FN>, tensor<8x3xf8E8M0FNU>
@@ -53,7 +53,7 @@ func.func @half_a_group(%x: tensor<8x64xbf16>, %w: tensor<64x80xbf16>) -> (tenso
 }
 
 // Two equal layers: a line for both.
-// CHECK: not fused (needs-whole-row): hk.rms_norm / join hk.matmul: {{.*}}, and at 1 more place
+// CHECK-DAG: not fused (needs-whole-row): hk.rms_norm / join hk.matmul: {{.*}}, and at 1 more place
 func.func @layers(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>, %n: tensor<64xbf16>) -> tensor<8x64xbf16> {
   %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>
   %1 = hk.rms_norm %0, %n epsilon 1.0e-06 : tensor<8x64xbf16>, tensor<64xbf16>
@@ -82,5 +82,5 @@ func.func @odd_k(%x: tensor<8x64xbf16>, %w: tensor<16x60xbf16>) -> tensor<8x16xb
   return %0 : tensor<8x16xbf16>
 }
 
-// CHECK: advice (not-an-epilogue): pointwise operators on the whole result fuse
-// CHECK: advice (needs-whole-row): reduce shorter parts of a row
+// CHECK-DAG: advice (not-an-epilogue): pointwise operators on the whole result fuse
+// CHECK-DAG: advice (needs-whole-row): reduce shorter parts of a row

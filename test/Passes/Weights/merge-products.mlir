@@ -16,6 +16,13 @@ hk.weight @k8 "k8" : tensor<128x128xf8E4M3FN>
 hk.weight @sq "sq" : tensor<2x1xf32>
 hk.weight @sk "sk" : tensor<1x1xf32>
 hk.weight @sr "sr" : tensor<128x1xf32>
+hk.weight @c0 "c0" : tensor<64x128xui4>
+hk.weight @c1 "c1" : tensor<32x128xui4>
+hk.weight @s0 "s0" : tensor<64x4xf16>
+hk.weight @s1 "s1" : tensor<32x4xf16>
+hk.weight @s2 "s2" : tensor<32x2xf16>
+hk.weight @m0 "m0" : tensor<64x4xf16>
+hk.weight @m1 "m1" : tensor<32x4xf16>
 
 // @v has another type, so its product stays.
 // CHECK-LABEL: func @projections(
@@ -109,4 +116,54 @@ func.func @alone(%x: tensor<4x32xbf16>, %r: tensor<4x96xbf16>) -> (tensor<4x64xb
   %k = hk.matmul %x, %wk transpose_b : tensor<4x32xbf16>, tensor<32x32xbf16> -> tensor<4x32xbf16>
   %z = hk.matmul %k, %x transpose_b : tensor<4x32xbf16>, tensor<4x32xbf16> -> tensor<4x4xbf16>
   return %q, %y, %z : tensor<4x64xbf16>, tensor<4x96xbf16>, tensor<4x4xbf16>
+}
+
+// Codes, scales and what is added stay apart; the values are never made.
+// CHECK-LABEL: func @quantised(
+// CHECK: %[[C:.*]] = hk.concat 0({{.*}}) : tensor<64x128xui4>, tensor<32x128xui4> -> tensor<96x128xui4>
+// CHECK: %[[S:.*]] = hk.concat 0({{.*}}) : tensor<64x4xf16>, tensor<32x4xf16> -> tensor<96x4xf16>
+// CHECK: %[[M:.*]] = hk.concat 0({{.*}}) : tensor<64x4xf16>, tensor<32x4xf16> -> tensor<96x4xf16>
+// CHECK: %[[D:.*]] = hk.dequantize %[[C]], %[[S]], %[[M]] offset group 32
+// CHECK: hk.matmul %arg0, %[[D]] transpose_b
+// CHECK-NOT: hk.matmul
+func.func @quantised(%x: tensor<?x128xf32>) -> (tensor<?x64xf32>, tensor<?x32xf32>) {
+  %c0 = hk.weight_ref @c0 : tensor<64x128xui4>
+  %s0 = hk.weight_ref @s0 : tensor<64x4xf16>
+  %m0 = hk.weight_ref @m0 : tensor<64x4xf16>
+  %d0 = hk.dequantize %c0, %s0, %m0 offset group 32 : tensor<64x128xui4>, tensor<64x4xf16>, tensor<64x4xf16> -> tensor<64x128xf32>
+  %y0 = hk.matmul %x, %d0 transpose_b : tensor<?x128xf32>, tensor<64x128xf32> -> tensor<?x64xf32>
+  %r0 = hk.softmax %y0 : tensor<?x64xf32>
+  %c1 = hk.weight_ref @c1 : tensor<32x128xui4>
+  %s1 = hk.weight_ref @s1 : tensor<32x4xf16>
+  %m1 = hk.weight_ref @m1 : tensor<32x4xf16>
+  %d1 = hk.dequantize %c1, %s1, %m1 offset group 32 : tensor<32x128xui4>, tensor<32x4xf16>, tensor<32x4xf16> -> tensor<32x128xf32>
+  %y1 = hk.matmul %x, %d1 transpose_b : tensor<?x128xf32>, tensor<32x128xf32> -> tensor<?x32xf32>
+  %r1 = hk.softmax %y1 : tensor<?x32xf32>
+  return %r0, %r1 : tensor<?x64xf32>, tensor<?x32xf32>
+}
+
+// One constant zero point serves all; a group of another size, or other zero points, do not.
+// CHECK-LABEL: func @zero_points(
+// CHECK: %[[Z:.*]] = hk.constant 8 : tensor<1xi8>
+// CHECK: %[[C:.*]] = hk.concat 0
+// CHECK: %[[S:.*]] = hk.concat 0
+// CHECK: hk.dequantize %[[C]], %[[S]], %[[Z]] group 32
+// CHECK: hk.dequantize {{.*}} group 64
+func.func @zero_points(%x: tensor<?x128xf32>) -> (tensor<?x64xf32>, tensor<?x32xf32>, tensor<?x32xf32>) {
+  %z = hk.constant 8 : tensor<1xi8>
+  %c0 = hk.weight_ref @c0 : tensor<64x128xui4>
+  %s0 = hk.weight_ref @s0 : tensor<64x4xf16>
+  %d0 = hk.dequantize %c0, %s0, %z group 32 : tensor<64x128xui4>, tensor<64x4xf16>, tensor<1xi8> -> tensor<64x128xf32>
+  %y0 = hk.matmul %x, %d0 transpose_b : tensor<?x128xf32>, tensor<64x128xf32> -> tensor<?x64xf32>
+  %r0 = hk.softmax %y0 : tensor<?x64xf32>
+  %c1 = hk.weight_ref @c1 : tensor<32x128xui4>
+  %s1 = hk.weight_ref @s1 : tensor<32x4xf16>
+  %d1 = hk.dequantize %c1, %s1, %z group 32 : tensor<32x128xui4>, tensor<32x4xf16>, tensor<1xi8> -> tensor<32x128xf32>
+  %y1 = hk.matmul %x, %d1 transpose_b : tensor<?x128xf32>, tensor<32x128xf32> -> tensor<?x32xf32>
+  %r1 = hk.softmax %y1 : tensor<?x32xf32>
+  %s2 = hk.weight_ref @s2 : tensor<32x2xf16>
+  %d2 = hk.dequantize %c1, %s2, %z group 64 : tensor<32x128xui4>, tensor<32x2xf16>, tensor<1xi8> -> tensor<32x128xf32>
+  %y2 = hk.matmul %x, %d2 transpose_b : tensor<?x128xf32>, tensor<32x128xf32> -> tensor<?x32xf32>
+  %r2 = hk.softmax %y2 : tensor<?x32xf32>
+  return %r0, %r1, %r2 : tensor<?x64xf32>, tensor<?x32xf32>, tensor<?x32xf32>
 }

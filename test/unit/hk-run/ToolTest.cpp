@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Expected.h"
 #include "Npy.h"
 
 #include <gmock/gmock.h>
@@ -130,6 +131,60 @@ TEST(HkRun, ReadsResultsWithoutADevice) {
   EXPECT_THAT(result.output, HasSubstr("--results makes no call"));
 }
 
+// The machine that runs a call has no compiler.
+TEST(HkRun, ComparesWithWhatWasExpectedElsewhere) {
+  std::string folder = testing::TempDir() + "/hk-run-expected";
+  ASSERT_EQ(hkRun(kMirror + "--dim=d0=3 --output=" + folder).status, 0);
+  HostTensor out = readNpy(folder + "/out.npy", DType::F32);
+  Expected expected{"out", DType::F32, out.sizes, {}, {}};
+  for (int64_t i = 0; i < out.numElements(); ++i) {
+    expected.values.push_back(out.get(i) + (i == 130 ? 0.125 : 0));
+    // A bound that f32 lacks, so that it is rounded, and not up.
+    expected.bounds.push_back(i == 130 ? 0.125 + 0x1p-40 : 0);
+  }
+  writeExpected(folder, {expected});
+  EXPECT_EQ(readExpected(folder, "out", DType::F32).bounds[130], 0.125);
+  std::string arguments = kMirror + "--dim=d0=3 --expected=" + folder;
+  Result result = hkRun(arguments);
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(
+      result.output,
+      AllOf(HasSubstr("check out: ok, 0 of 384 elements differ by more than "
+                      "their bound; largest error 0.125, 1.000 of its bound"),
+            HasSubstr("check @mirror on host: all within their bounds")));
+
+  expected.bounds[130] = 0.125 - 0x1p-40;
+  writeExpected(folder, {expected});
+  result = hkRun(arguments);
+  EXPECT_EQ(result.status, 1) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("check out: FAILED, 1 of 384"),
+                                   HasSubstr("at [1, 2]: expected"),
+                                   HasSubstr("on host: DIFFERS")));
+  result = hkRun(kMirror + "--dim=d0=4 --expected=" + folder);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("3x128xf32, but got 4x128xf32"));
+  result = hkRun(kMirror + "--dim=d0=4 --expected=/nonexistent");
+  EXPECT_EQ(result.status, 2);
+}
+
+TEST(HkRun, WritesTheTimesOfEveryKernel) {
+  std::string path = testing::TempDir() + "/hk-run-times.json";
+  std::remove(path.c_str());
+  Result result =
+      hkRun(kMirror + "--dim=d0=3 --bench=4 --cold=4096 --times=" + path);
+  EXPECT_EQ(result.status, 0) << result.output;
+  std::ifstream file(path);
+  std::string line;
+  ASSERT_TRUE(std::getline(file, line));
+  EXPECT_THAT(line, AllOf(HasSubstr(R"("function":"mirror","iterations":4)"),
+                          HasSubstr(R"("variant":"mirror","ops":"hk.test")"),
+                          HasSubstr(R"("first_us":)"),
+                          HasSubstr(R"("warm_us":{"min":)"),
+                          HasSubstr(R"("cold_us":{"min":)"),
+                          HasSubstr(R"("call_us":{"min":)")));
+  EXPECT_FALSE(std::getline(file, line));
+}
+
 // The first call of a process is cold: pages, caches, clocks.
 TEST(HkRun, TimesWarmLaunchesOnly) {
   Result result = hkRun(kMirror + "--dim=d0=3 --bench=7");
@@ -187,6 +242,12 @@ TEST(HkRun, SaysWhatIsWrong) {
   expect(kMirror + "--data=weird", "expected normal, equal");
   expect(kMirror + "--calls=/nonexistent", "cannot read '/nonexistent'");
   expect(kMirror + "--calls=/dev/null", "has no line with options");
+  expect(kMirror + "--dim=d0=1 --write-expected=e",
+         "--write-expected needs --check=SOURCE");
+  expect(kMirror + "--dim=d0=1 --write-expected=e --check=m --bench",
+         "--write-expected makes no call that --bench");
+  expect(kMirror + "--dim=d0=1 --expected=e --check=m.mlir", "choose one");
+  expect(kMirror + "--dim=d0=1 --times=t", "--times goes with --bench");
   expect(kMirror + "--range=x=3:1", "a range LO:HI with LO <= HI");
   expect(kMirror + "--input=y=z.npy", "--input=y: function 'mirror' has no");
   expect(kMirror + "--input=x=/nonexistent.npy", "cannot open");

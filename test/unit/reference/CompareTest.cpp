@@ -5,16 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What counts as a mismatch: bounds, NaN, infinities, types.
+// What counts as a mismatch for hk-run: the interpreter's bounds, NaN,
+// infinities, types.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Expected.h"
 #include "hk/Reference/Interpreter.h"
 
 #include "gtest/gtest.h"
 
 using namespace mlir::hk::reference;
 using ::hk::DType;
+using ::hk::run::Comparison;
 
 static constexpr double kInf = std::numeric_limits<double>::infinity();
 static constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -25,6 +28,20 @@ static Tensor make(DType dtype, std::vector<double> values,
   t.values = std::move(values);
   t.error = std::move(error);
   return t;
+}
+
+static Comparison compare(const Tensor &reference, const Tensor &actual) {
+  ::hk::run::Expected expected{"x",
+                               reference.dtype,
+                               {reference.sizes.begin(), reference.sizes.end()},
+                               reference.values,
+                               {}};
+  for (int64_t i = 0; i < reference.numElements(); ++i)
+    expected.bounds.push_back(reference.boundAt(i));
+  return ::hk::run::compare(expected,
+                            {actual.dtype,
+                             {actual.sizes.begin(), actual.sizes.end()},
+                             toBytes(actual)});
 }
 
 TEST(Compare, ExactElementsMustBeEqual) {

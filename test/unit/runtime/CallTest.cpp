@@ -261,6 +261,41 @@ TEST_P(CallTest, ProfilesLaunches) {
   EXPECT_EQ(hk_profile_get(raw, 2).kernel, nullptr);
 }
 
+TEST_P(CallTest, KeepsLaunches) {
+  hk_profile *raw;
+  ASSERT_HK_OK(hk_profile_create(&raw));
+  Profile profile(raw);
+  Matrix x(device, {2, 8}, 2), acc(device, {2, 8}), out(device, {2, 8});
+  void *workspace;
+  ASSERT_HK_OK(hk_device_alloc(device, 64, &workspace));
+  auto once = [&] {
+    return call(fake.function("scaled"), {&x.tensor, &acc.tensor, &out.tensor},
+                workspace, 64, raw);
+  };
+  ASSERT_HK_OK(once());
+  EXPECT_EQ(hk_profile_num_launches(raw), 0u);
+  ASSERT_HK_OK(hk_profile_keep_launches(raw, 4));
+  ASSERT_HK_OK(once());
+  ASSERT_HK_OK(once());
+  hk_device_free(device, workspace);
+  // Three launches a call; the last two were too many.
+  ASSERT_EQ(hk_profile_num_launches(raw), 4u);
+  double end = 0;
+  for (uint64_t i = 0; i < 4; ++i) {
+    hk_profile_launch launch = hk_profile_get_launch(raw, i);
+    EXPECT_STREQ(launch.function, "scaled");
+    EXPECT_STREQ(launch.kernel, i % 3 == 0 ? "scale_kernel" : "add_kernel");
+    EXPECT_EQ(launch.call, 1 + i / 3);
+    EXPECT_GE(launch.duration_us, 0);
+    EXPECT_GE(launch.begin_us + 1e-3, end) << i;
+    end = launch.begin_us + launch.duration_us;
+  }
+  EXPECT_EQ(hk_profile_get_launch(raw, 4).kernel, nullptr);
+  EXPECT_EQ(hk_profile_get_launch(nullptr, 0).kernel, nullptr);
+  EXPECT_HK_ERROR(hk_profile_keep_launches(nullptr, 1), HK_INVALID_ARGUMENT,
+                  "profile");
+}
+
 TEST_P(CallTest, ServesManyThreads) {
   constexpr int kThreads = 8, kRounds = 200;
   const hk_function *add = fake.function("add");

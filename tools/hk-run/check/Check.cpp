@@ -1,4 +1,4 @@
-//===- Check.cpp - hk-run --check: comparison with the interpreter --------===//
+//===- Check.cpp - hk-run --check: what the interpreter expects -----------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,7 @@
 //
 // Built as libhk_check.so, which hk-run loads when it is asked to check, so
 // that hk-run itself starts without MLIR. Parses the source, evaluates the
-// function on the inputs of the call and compares every state and output,
-// element by element, with its derived bound.
+// function on the inputs of the call and derives the bound of every element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,35 +30,33 @@ using ::hk::run::CheckTensor;
 using ::hk::run::Role;
 
 namespace {
-constexpr int kAgrees = 0, kDiffers = 1, kUnknown = 2;
-
-int unknown(const llvm::Twine &why) {
+bool unknown(const llvm::Twine &why) {
   llvm::errs() << "hk-run --check: " << why << "\n";
-  return kUnknown;
+  return false;
 }
 
 FailureOr<reference::Tensor> tensorOf(const ::hk::run::HostTensor &tensor) {
   return reference::fromBytes(tensor.dtype, tensor.sizes, tensor.bytes);
 }
 
-/// Prints the comparison of one state or output.
-bool report(const CheckTensor &tensor, const reference::Tensor &expected) {
-  FailureOr<reference::Tensor> actual = tensorOf(*tensor.after);
-  bool agrees = false;
-  std::string text = "its bytes are not those of its shape";
-  if (succeeded(actual)) {
-    reference::Comparison comparison = reference::compare(expected, *actual);
-    agrees = comparison.agrees();
-    text = comparison.text();
-  }
-  llvm::outs() << "check " << tensor.name << ": " << (agrees ? "ok" : "FAILED")
-               << ", " << text << "\n";
-  return agrees;
+/// What is expected of a tensor, without the parts that bounds come from.
+::hk::run::Expected expectationOf(const CheckTensor &tensor,
+                                  const reference::Tensor &value) {
+  ::hk::run::Expected expected{tensor.name,
+                               value.dtype,
+                               {value.sizes.begin(), value.sizes.end()},
+                               value.values,
+                               {}};
+  expected.bounds.reserve(value.values.size());
+  for (int64_t i = 0, n = value.numElements(); i < n; ++i)
+    expected.bounds.push_back(value.boundAt(i));
+  return expected;
 }
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) int
-hkRunCheck(const CheckRequest &request) {
+extern "C" __attribute__((visibility("default"))) bool
+hkRunReference(const CheckRequest &request,
+               std::vector<::hk::run::Expected> &expected) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   MLIRContext context(registry);
@@ -80,7 +77,7 @@ hkRunCheck(const CheckRequest &request) {
   WeightFiles weights;
   for (const std::string &path : request.weightsPaths)
     if (failed(weights.add(module->getLoc(), path)))
-      return kUnknown;
+      return false;
   auto provider = [&](WeightOp op) -> FailureOr<reference::Tensor> {
     FailureOr<WeightFiles::Tensor> found = weights.find(op);
     if (failed(found))
@@ -110,7 +107,7 @@ hkRunCheck(const CheckRequest &request) {
                    Twine(arguments.size()) + "; is it another version?");
   auto results = reference::interpret(func, arguments, provider);
   if (failed(results))
-    return kUnknown;
+    return false;
 
   // A state that the function does not return is unchanged.
   SmallVector<const reference::Tensor *> expectedStates;
@@ -118,26 +115,21 @@ hkRunCheck(const CheckRequest &request) {
     expectedStates.push_back(tensor->role == Role::State ? &argument : nullptr);
   SmallVector<const reference::Tensor *> expectedOutputs;
   Operation *ret = func.getBody().front().getTerminator();
-  for (auto [value, expected] : llvm::zip(ret->getOperands(), *results)) {
+  for (auto [value, result] : llvm::zip(ret->getOperands(), *results)) {
     if (BlockArgument state = stateArgumentOf(value))
-      expectedStates[state.getArgNumber()] = &expected;
+      expectedStates[state.getArgNumber()] = &result;
     else
-      expectedOutputs.push_back(&expected);
+      expectedOutputs.push_back(&result);
   }
   if (expectedOutputs.size() != outputs.size())
     return unknown("@" + request.function + " of the source has " +
                    Twine(expectedOutputs.size()) + " outputs, the module's " +
                    Twine(outputs.size()) + "; is it another version?");
 
-  bool agrees = true;
-  for (auto [tensor, expected] : llvm::zip(states, expectedStates))
-    if (expected)
-      agrees &= report(*tensor, *expected);
-  for (auto [tensor, expected] : llvm::zip(outputs, expectedOutputs))
-    agrees &= report(*tensor, *expected);
-  llvm::outs() << "check @" << request.function << " on " << request.target
-               << ": " << (agrees ? "all within their bounds" : "DIFFERS")
-               << "\n";
-  llvm::outs().flush();
-  return agrees ? kAgrees : kDiffers;
+  for (auto [tensor, value] : llvm::zip(states, expectedStates))
+    if (value)
+      expected.push_back(expectationOf(*tensor, *value));
+  for (auto [tensor, value] : llvm::zip(outputs, expectedOutputs))
+    expected.push_back(expectationOf(*tensor, *value));
+  return true;
 }

@@ -1,0 +1,318 @@
+//===- Masks.cpp - Which keys a query sees --------------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A condition j - i <= c on query and key is an attribute. A finite number in
+// place of -inf hides a key only where the query sees another one: so it
+// becomes an attribute only if every query provably sees its own key, and stays
+// an addend elsewhere.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Raise/Masks.h"
+#include "Raise/Forms.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+using namespace mlir::hk::raise;
+
+Mask raise::maskOf(Mask::Kind kind, Value value, double fill) {
+  Mask made{kind, value, {}, fill};
+  int64_t rank = shapeOf(value).size();
+  for (auto [d, size] : llvm::enumerate(shapeOf(value)))
+    made.index.push_back(size == 1 ? Affine() : Affine::variable(4 - rank + d));
+  return made;
+}
+
+SmallVector<Value> MaskPlan::tables() const {
+  llvm::SetVector<Value> found;
+  for (const Entry &entry : region) {
+    if (entry.added)
+      found.insert(entry.added);
+    for (const Condition &condition : entry.all)
+      found.insert(condition.table);
+  }
+  return found.takeVector();
+}
+
+/// Takes a condition on positions into the attributes; false where none says
+/// it. `shift`: by how many more keys than queries there are.
+static bool addPositions(MaskPlan &plan, const Affine &atLeastZero,
+                         const Affine &shift) {
+  if (atLeastZero.isAtLeast(0))
+    return true;
+  int64_t i = atLeastZero.coefficient(kQuery),
+          j = atLeastZero.coefficient(kKey);
+  Affine rest =
+      atLeastZero - Affine::variable(kQuery) * i - Affine::variable(kKey) * j;
+  if (i == 1 && j == -1) {
+    std::optional<int64_t> right = (rest - shift).getConstant();
+    if (!right || *right < 0)
+      return false;
+    if (*right == 0)
+      plan.causal = true;
+    else
+      plan.windowRight = std::min(plan.windowRight.value_or(*right), *right);
+    return true;
+  }
+  if (i == -1 && j == 1) {
+    std::optional<int64_t> left = (rest + shift).getConstant();
+    if (!left || *left < 0)
+      return false;
+    plan.windowLeft = std::min(plan.windowLeft.value_or(*left), *left);
+    return true;
+  }
+  return false;
+}
+
+/// Splits conditions into attributes of `plan` and tables; false where a
+/// condition is neither.
+static bool splitConditions(MaskPlan &plan, ArrayRef<Condition> all,
+                            const Affine &shift,
+                            SmallVector<Condition> &tables) {
+  for (const Condition &condition : all) {
+    if (!condition.table) {
+      if (!addPositions(plan, condition.atLeastZero, shift))
+        return false;
+      continue;
+    }
+    if (!llvm::all_of(condition.index, [](const Affine &place) {
+          return place.getConstant() || place.getCoordinate().value_or(4) < 4;
+        }))
+      return false;
+    tables.push_back(condition);
+  }
+  return true;
+}
+
+/// Whether `number` hides a key beside one that is seen, as f32, bf16 or f16
+/// write it: at least as low as their lowest number.
+static bool hides(double number) { return number <= -65504; }
+
+/// The conditions under which a score stays as it is; nullopt if other numbers
+/// decide. `fill` becomes what is added or put in place elsewhere.
+static std::optional<SmallVector<Condition>>
+seenBy(const Mask &mask, Formula formula, double &fill) {
+  if (mask.kind == Mask::Kind::Seen) {
+    if (formula.kind != Formula::Kind::Truth || formula.never)
+      return std::nullopt;
+    return formula.all;
+  }
+  if (formula.kind == Formula::Kind::Real && formula.real == 0)
+    return SmallVector<Condition>();
+  if (formula.kind != Formula::Kind::Choice)
+    return std::nullopt;
+  if (formula.real != 0 && formula.otherwise == 0 && formula.all.size() == 1 &&
+      !formula.all[0].table) {
+    formula.all[0].atLeastZero = Affine(-1) - formula.all[0].atLeastZero;
+    std::swap(formula.real, formula.otherwise);
+  }
+  if (formula.real != 0 || !hides(formula.otherwise))
+    return std::nullopt;
+  fill = formula.otherwise;
+  return formula.all;
+}
+
+/// One mask, into attributes as far as that is exact.
+static void planMask(const Mask &mask, const Formula &formula,
+                     const Affine &shift, MaskPlan &plan) {
+  MaskPlan::Entry entry{mask.kind, 0, mask.fill, {}, Value(), {}};
+  std::optional<SmallVector<Condition>> seen =
+      seenBy(mask, formula, entry.fill);
+  MaskPlan with = plan;
+  if (seen && splitConditions(with, *seen, shift, entry.all)) {
+    bool isExact = std::isinf(entry.fill);
+    bool onlyPositions = entry.all.empty();
+    bool onlyTables = with.causal == plan.causal &&
+                      with.windowLeft == plan.windowLeft &&
+                      with.windowRight == plan.windowRight;
+    // Each query sees the key of its own token.
+    bool seesOne = onlyPositions && shift.isAtLeast(0) && hides(entry.fill);
+    if (isExact || seesOne || onlyTables) {
+      plan = with;
+      if (!onlyPositions)
+        plan.region.push_back(entry);
+      return;
+    }
+  }
+  entry = {mask.kind, 0, mask.fill, {}, Value(), mask.index};
+  if (mask.kind == Mask::Kind::Added)
+    entry.added = mask.value;
+  else
+    entry.all = {{Affine(), mask.value, mask.index}};
+  plan.region.push_back(entry);
+}
+
+FailureOr<MaskPlan> raise::planMasks(Raiser &raiser, ArrayRef<Mask> masks,
+                                     ArrayRef<DimName> sizes) {
+  PlaceFormulas formulas(raiser.dims(), sizes);
+  Affine shift = Affine::size(sizes[kKey]) - Affine::size(sizes[kQuery]);
+  MaskPlan plan;
+  for (const Mask &mask : masks)
+    planMask(mask, formulas.at(mask.value, mask.index), shift, plan);
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// The score region
+//===----------------------------------------------------------------------===//
+
+/// The element of a table for a score.
+static Value readTable(OpBuilder &b, Location loc, Block *block, Value table,
+                       BlockArgument argument, ArrayRef<Affine> index) {
+  auto number = RankedTensorType::get({}, b.getI32Type());
+  SmallVector<Value> places;
+  for (const Affine &place : index) {
+    // Arguments: s, sequence, head, query, key, ...
+    if (std::optional<int64_t> coordinate = place.getCoordinate()) {
+      places.push_back(block->getArgument(1 + *coordinate));
+      continue;
+    }
+    auto known = b.getI32IntegerAttr(int32_t(*place.getConstant()));
+    places.push_back(
+        ConstantOp::create(b, loc, DenseElementsAttr::get(number, known)));
+  }
+  return GatherElementsOp::create(
+      b, loc, RankedTensorType::get({}, Raiser::elementOf(table)), argument,
+      places);
+}
+
+void raise::writeScore(OpBuilder &b, AttentionOp op, const MaskPlan &plan) {
+  SmallVector<Value> tables = plan.tables();
+  if (tables.empty())
+    return;
+  OpBuilder::InsertionGuard guard(b);
+  Location loc = op.getLoc();
+  auto real = RankedTensorType::get({}, b.getF32Type());
+  SmallVector<Type> types{real};
+  types.append(6, RankedTensorType::get({}, b.getI32Type()));
+  for (Value table : tables)
+    types.push_back(table.getType());
+  Block *block = b.createBlock(&op.getScore(), {}, types,
+                               SmallVector<Location>(types.size(), loc));
+  auto read = [&](Value table, ArrayRef<Affine> index) {
+    size_t number = llvm::find(tables, table) - tables.begin();
+    return readTable(b, loc, block, table, block->getArgument(7 + number),
+                     index);
+  };
+  auto constant = [&](double value) -> Value {
+    APFloat number(value);
+    bool loses;
+    number.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &loses);
+    return ConstantOp::create(b, loc, DenseElementsAttr::get(real, number));
+  };
+  Value score = block->getArgument(0);
+  for (const MaskPlan::Entry &entry : plan.region) {
+    if (entry.added) {
+      score =
+          AddOp::create(b, loc, real, score, read(entry.added, entry.index));
+      continue;
+    }
+    Value hidden = constant(entry.fill), seen = score;
+    if (entry.kind == Mask::Kind::Added)
+      hidden = AddOp::create(b, loc, real, score, hidden);
+    for (const Condition &condition : llvm::reverse(entry.all))
+      seen = SelectOp::create(
+          b, loc, real, read(condition.table, condition.index), seen, hidden);
+    score = seen;
+  }
+  YieldOp::create(b, loc, score);
+}
+
+//===----------------------------------------------------------------------===//
+// Masks of attention that is there
+//===----------------------------------------------------------------------===//
+
+/// The one mask of a score region that adds or selects an element; nullopt for
+/// other regions.
+static std::optional<Mask> maskOfRegion(AttentionOp op) {
+  if (op.getScore().empty() || op.getReads().size() != 1)
+    return std::nullopt;
+  Block &block = op.getScore().front();
+  Value last = cast<YieldOp>(block.getTerminator()).getValues()[0];
+  Operation *decides = last.getDefiningOp();
+  Value found;
+  Mask mask{Mask::Kind::Added, op.getReads()[0], {}, 0};
+  if (auto select = dyn_cast_or_null<SelectOp>(decides)) {
+    std::optional<double> fill = numberOf(select.getFalseValue());
+    if (!fill || select.getTrueValue() != block.getArgument(0))
+      return std::nullopt;
+    found = select.getCondition();
+    mask.kind = Mask::Kind::Seen;
+    mask.fill = *fill;
+  } else if (auto add = dyn_cast_or_null<AddOp>(decides)) {
+    if (add.getLhs() != block.getArgument(0))
+      return std::nullopt;
+    found = add.getRhs();
+  }
+  auto gather =
+      found ? found.getDefiningOp<GatherElementsOp>() : GatherElementsOp();
+  if (!gather || gather.getTable() != block.getArgument(7))
+    return std::nullopt;
+  for (Value place : gather.getIndices()) {
+    auto argument = dyn_cast<BlockArgument>(place);
+    std::optional<double> number = numberOf(place);
+    if (argument && argument.getArgNumber() >= 1 &&
+        argument.getArgNumber() <= 4)
+      mask.index.push_back(Affine::variable(argument.getArgNumber() - 1));
+    else if (number)
+      mask.index.push_back(int64_t(*number));
+    else
+      return std::nullopt;
+  }
+  return mask;
+}
+
+/// The names of the sizes of the scores of dense attention.
+static std::optional<SmallVector<DimName>> scoreSizes(Raiser &raiser,
+                                                      AttentionOp op) {
+  if (op.getQOffsets() || op.getKvOffsets() || op.getKvLens() ||
+      op.getBlockTable() || shapeOf(op.getQuery()).size() != 4 ||
+      shapeOf(op.getKey()).size() != 4)
+    return std::nullopt;
+  ArrayRef<DimName> query = raiser.dims().shape(op.getQuery()),
+                    key = raiser.dims().shape(op.getKey());
+  bool headMajor = op.getKeyLayout() == CacheLayout::head_major;
+  return SmallVector<DimName>{query[0], query[2], query[1],
+                              key[headMajor ? 2 : 1]};
+}
+
+/// A mask that is computed from positions becomes attributes.
+static Outcome positionsOfMask(Raiser &raiser, Operation *root) {
+  auto op = dyn_cast<AttentionOp>(root);
+  if (!op || op.getScore().empty())
+    return Outcome::none();
+  std::optional<Mask> mask = maskOfRegion(op);
+  auto sizes = scoreSizes(raiser, op);
+  if (!mask || !sizes)
+    return Outcome::none();
+  FailureOr<MaskPlan> plan = planMasks(raiser, *mask, *sizes);
+  // Nothing that the region does not say.
+  SmallVector<Value> tables = plan->tables();
+  if (tables.size() == 1 && tables[0] == op.getReads()[0])
+    return Outcome::none();
+  if (plan->causal)
+    op.setCausal(true);
+  auto narrow = [&](std::optional<int64_t> before,
+                    std::optional<int64_t> now) -> std::optional<int64_t> {
+    return before && now ? std::optional(std::min(*before, *now))
+                         : (before ? before : now);
+  };
+  if (auto left = narrow(op.getWindowLeft(), plan->windowLeft))
+    op.setWindowLeft(*left);
+  if (auto right = narrow(op.getWindowRight(), plan->windowRight))
+    op.setWindowRight(*right);
+  op.getScore().getBlocks().clear();
+  op.getReadsMutable().assign(tables);
+  writeScore(raiser.b, op, *plan);
+  return Outcome::raised(op.getResult());
+}
+
+ArrayRef<Rule> raise::maskRules() {
+  static const Rule rules[] = {{"hk.attention", positionsOfMask}};
+  return rules;
+}

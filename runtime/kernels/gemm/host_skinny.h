@@ -1,0 +1,177 @@
+//===- host_skinny.h - Products of few rows on the host -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// B is streamed once past up to four rows of A that were widened before. Rows
+// of B are several pages apart, and a CPU's prefetchers stop at a page's end:
+// each step asks for what the step as many rows further on will read.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_HOSTSKINNY_H
+#define HK_KERNELS_GEMM_HOSTSKINNY_H
+
+#include "kernels/gemm/host_stream.h"
+
+namespace hk {
+
+/// B streamed past a few rows of A that were widened before, at most `Depth` of
+/// k at a time.
+template <class L, class Acc, int Depth> struct SkinnyProduct {
+  using V = HostVec<Acc>;
+  using Source = HostSource<L, Acc>;
+  using Stream = HostStream<L, Acc, Depth>;
+  static constexpr int W = kHostLanes, kVectors = Stream::kVectors;
+  static constexpr int kStep = kVectors * W;
+  /// Rows of B that are swept together.
+  static constexpr int kRows = 4;
+  /// Bytes asked for ahead, at least: what comes in while memory answers.
+  static constexpr i64 kAhead = 8192;
+
+  /// One row of A (k contiguous, widened) in the order of the stream.
+  HK_MEM static void orderA(Acc *row, i64 paddedDepth) {
+    for (i64 k = 0; k < paddedDepth; k += kStep) {
+      auto at = reinterpret_cast<V(*)[kVectors]>(row + k);
+      Stream::order(*at);
+    }
+  }
+
+  /// The last elements of a row, fewer than a step.
+  HK_MEM static void loadRest(const Source &b, i64 row, i64 k, i64 count,
+                              V (&x)[kVectors]) {
+    HK_UNROLL for (int v = 0; v < kVectors; ++v) x[v] =
+        b.lanes(row, k + v * W, count - v * W);
+    Stream::order(x);
+  }
+
+  /// c[m][r] += a[m] . b[row + r] for M rows of A and R rows of B, k
+  /// contiguous; `ahead`: elements between what is read and what is asked for.
+  template <int M, int R>
+  HK_MEM static void dots(const Acc *a, i64 strideA, const Source &b, i64 row,
+                          i64 depth, i64 ahead, Acc *c, i64 strideC) {
+    V acc[M][R];
+    HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
+        acc[m][r] = V(0);
+    auto add = [&](i64 k, V(&x)[kVectors],
+                   int r) __attribute__((always_inline)) {
+      HK_UNROLL for (int m = 0; m < M; ++m)
+          HK_UNROLL for (int v = 0; v < kVectors; ++v) acc[m][r] =
+              multiplyAdd<Acc>(
+                  *reinterpret_cast<const V *>(a + m * strideA + k + v * W),
+                  x[v], acc[m][r]);
+    };
+    typename Stream::Row rows[R];
+    HK_UNROLL for (int r = 0; r < R; ++r)
+        Stream::start(b, row + r, depth, rows[r]);
+    i64 k = 0;
+    while (k + kStep <= depth) {
+      typename Stream::Block block[R];
+      HK_UNROLL for (int r = 0; r < R; ++r) block[r] =
+          Stream::block(b, rows[r], k);
+      i64 end = endOfBlock(b, k, depth);
+      do {
+        HK_UNROLL for (int r = 0; r < R; ++r) {
+          prefetch(b, row + r, k, ahead);
+          V x[kVectors];
+          Stream::load(b, block[r], row + r, k, x);
+          add(k, x, r);
+        }
+        k += kStep;
+      } while (k + kStep <= end);
+    }
+    if (k < depth)
+      HK_UNROLL for (int r = 0; r < R; ++r) {
+        V x[kVectors];
+        loadRest(b, row + r, k, depth - k, x);
+        add(k, x, r);
+      }
+    HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
+        c[m * strideC + r] += sumLanes<Acc, W>(acc[m][r]);
+  }
+
+  /// Where the block that k is in ends, or all of `depth`.
+  HK_MEM static i64 endOfBlock(const Source &b, i64 k, i64 depth) {
+    constexpr u64 span = Stream::kSpan;
+    if constexpr (span == 0)
+      return depth;
+    if constexpr (span == kStep)
+      return k;
+    i64 end = k + i64(span - u64(b.k0 + k) % span);
+    return end < depth ? end : depth;
+  }
+
+  /// Every line of a step, `ahead` elements behind (row, k). The address may be
+  /// outside of B; nothing is read there.
+  HK_MEM static void prefetch(const Source &b, i64 row, i64 k, i64 ahead) {
+    if constexpr (L::kGathered)
+      return;
+    constexpr i64 bytes = kBytes<L::kMem, kStep>;
+    i64 at = b.offset(row, k) + ahead;
+    u64 address = u64(b.data) + (isPacked(L::kMem) ? at >> 1 : at) *
+                                    i64(sizeof(Storage<L::kMem>));
+    HK_UNROLL for (i64 line = 0; line < bytes; line += 64)
+        __builtin_prefetch(reinterpret_cast<const void *>(address + line));
+  }
+
+  /// c[m][0..count) += a[m] * b[row..][k] with the rows contiguous in memory.
+  template <int M>
+  HK_MEM static void axpys(const Acc *a, i64 strideA, const Source &b, i64 row,
+                           i64 depth, i64 count, Acc *c, i64 strideC) {
+    V acc[M][2];
+    HK_UNROLL for (int m = 0; m < M; ++m) acc[m][0] = acc[m][1] = V(0);
+    for (i64 k = 0; k < depth; ++k) {
+      V b0 = b.lanes(row, k, count);
+      V b1 = b.lanes(row + W, k, count - W);
+      HK_UNROLL for (int m = 0; m < M; ++m) {
+        V x = V(a[m * strideA + k]);
+        acc[m][0] = multiplyAdd<Acc>(x, b0, acc[m][0]);
+        acc[m][1] = multiplyAdd<Acc>(x, b1, acc[m][1]);
+      }
+    }
+    HK_UNROLL for (int m = 0; m < M; ++m)
+        HK_UNROLL for (int e = 0; e < 2 * W; ++e) if (e < count)
+            c[m * strideC + e] += acc[m][e / W][e % W];
+  }
+
+  /// M rows of A against `rows` rows of B.
+  template <int M>
+  __attribute__((noinline)) static void sweep(const Acc *a, i64 strideA,
+                                              const Source &b, i64 rows,
+                                              i64 depth, Acc *c, i64 strideC) {
+    if constexpr (L::kKContiguous) {
+      i64 ahead = aheadOf(b, depth), r = 0;
+      for (; r + kRows <= rows; r += kRows)
+        dots<M, kRows>(a, strideA, b, r, depth, ahead, c + r, strideC);
+      for (; r < rows; ++r)
+        dots<M, 1>(a, strideA, b, r, depth, ahead, c + r, strideC);
+    } else {
+      for (i64 r = 0; r < rows; r += 2 * W)
+        axpys<M>(a, strideA, b, r, depth, rows - r, c + r, strideC);
+    }
+  }
+
+  /// Elements: so many sweeps on that kAhead bytes lie between.
+  HK_MEM static i64 aheadOf(const Source &b, i64 depth) {
+    i64 swept = kRows * (depth > 0 ? depth : 1);
+    i64 bytes = kBytes<L::kMem, 2> * swept / 2;
+    i64 sweeps = (kAhead + bytes - 1) / (bytes > 0 ? bytes : 1);
+    return sweeps * kRows * L::kStep * b.stride;
+  }
+
+  static void run(const Acc *a, i64 strideA, i64 m, const Source &b, i64 rows,
+                  i64 depth, Acc *c, i64 strideC) {
+    for (; m >= 4; m -= 4, a += 4 * strideA, c += 4 * strideC)
+      sweep<4>(a, strideA, b, rows, depth, c, strideC);
+    for (; m >= 2; m -= 2, a += 2 * strideA, c += 2 * strideC)
+      sweep<2>(a, strideA, b, rows, depth, c, strideC);
+    if (m)
+      sweep<1>(a, strideA, b, rows, depth, c, strideC);
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_HOSTSKINNY_H

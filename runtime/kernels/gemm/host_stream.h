@@ -1,0 +1,294 @@
+//===- host_stream.h - Rows of weights as few rows meet them -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product with few rows reads each weight once and is over when the last one
+// has come from memory, if widening and decoding keep up. A stream turns one
+// step of a row into vectors of f32 (or i32) by whatever is quickest for how
+// the row is stored, in whatever order that gives; the few rows of A are put
+// into the same order once. One stream fits any operand, the others are:
+//
+//   scaled         scales of a row widened at once, not with each element
+//   bf16           a shift and a mask of each pair in place
+//   4-bit codes    one lookup a code in a table of the 16 values that the
+//                  block's scale and zero point leave, rounded as they must be
+//   8-bit floats   two lookups a code: the bytes of its value in bf16
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_HOSTSTREAM_H
+#define HK_KERNELS_GEMM_HOSTSTREAM_H
+
+#include "hk/Contract/Slices.h"
+#include "kernels/gemm/host_source.h"
+
+namespace hk {
+
+/// Consecutive elements (a, b) -> (even ones, odd ones).
+template <class V, int... J> HK_DEV void splitPairs(V &a, V &b, Lanes<J...>) {
+  V even = __builtin_shufflevector(a, b, (2 * J)...);
+  b = __builtin_shufflevector(a, b, (2 * J + 1)...);
+  a = even;
+}
+
+/// Any operand: consecutive elements.
+template <class L, class Acc> struct LaneStream {
+  using Source = HostSource<L, Acc>;
+  using V = HostVec<Acc>;
+  static constexpr int W = kHostLanes, kVectors = 2;
+  /// Elements along k that share what a Block holds; 0: the whole row does.
+  static constexpr int kSpan = 0;
+  struct Row {};
+  struct Block {};
+
+  /// What serves `depth` elements of row `row`, and those of them from `k` on.
+  HK_MEM static void start(const Source &, i64, i64, Row &) {}
+  HK_MEM static Block block(const Source &, const Row &, i64) { return {}; }
+  /// A whole step of row `row` from `k` on.
+  HK_MEM static void load(const Source &b, const Block &, i64 row, i64 k,
+                          V (&x)[kVectors]) {
+    x[0] = b.lanes(row, k, W);
+    x[1] = b.lanes(row, k + W, W);
+  }
+  /// Consecutive elements into the order of load.
+  HK_MEM static void order(V (&)[kVectors]) {}
+};
+
+/// Elements whose steps have one scale each.
+template <class L, class Acc, int Depth>
+struct ScaledStream : LaneStream<L, Acc> {
+  using Base = LaneStream<L, Acc>;
+  using Decode = typename L::Decode;
+  using typename Base::Source, typename Base::V;
+  static constexpr int W = kHostLanes, kSpan = Decode::kDepth;
+  static constexpr int kBlocks = kSpan ? Depth / kSpan + 1 : 1;
+
+  struct Row {
+    float scale[kBlocks], zero[Decode::kHasZeros ? kBlocks : 1];
+  };
+  struct Block {
+    ScaleOf<W> of;
+  };
+
+  HK_MEM static void start(const Source &b, i64 row, i64 depth, Row &to) {
+    auto at = b.scales.rowAt(b.rowOf(row));
+    i64 first = 0, count = 1;
+    if constexpr (kSpan != 0) {
+      first = b.k0 / kSpan;
+      count = (b.k0 + depth - 1) / kSpan - first + 1;
+    }
+    widen<Decode::kScale>(b.scales.scales, at.scale, first, count, to.scale);
+    if constexpr (Decode::kHasZeros)
+      widen<Decode::kZero>(b.scales.zeros, at.zero, first, count, to.zero);
+  }
+
+  HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
+    i64 i = 0;
+    if constexpr (kSpan != 0) // k0 is at least 0, a cheaper division
+      i = i64(u64(b.k0) % kSpan + u64(k)) / kSpan;
+    ScaleOf<1> of = {row.scale[i], row.zero[Decode::kHasZeros ? i : 0]};
+    if constexpr (!Decode::kHasZeros)
+      of.zero = 0.f;
+    return {ScaleOf<W>::all(of)};
+  }
+
+  HK_MEM static void load(const Source &b, const Block &block, i64 row, i64 k,
+                          V (&x)[2]) {
+    HK_UNROLL for (int v = 0; v < 2; ++v) x[v] = Decode::template decode<W>(
+        loadLanes<L::kMem, Acc>(b.data, b.offset(row, k + v * W), W), block.of);
+  }
+
+private:
+  template <DType D>
+  HK_MEM static void widen(const ScaleArgs &args, i64 index, i64 first,
+                           i64 count, float *to) {
+    auto data = (Global<const Storage<D>>)(args.data);
+    i64 step = kSpan ? args.strideK : 0, i = 0;
+    index += first * step;
+    if constexpr (!isPacked(D))
+      if (step == 1)
+        for (; i + W <= count; i += W)
+          *reinterpret_cast<typename Aligned<Vec<float, W>, 4>::type *>(
+              to + i) = loadLanes<D, float>(data, index + i, W);
+    for (; i < count; ++i)
+      to[i] = float(loadScalar<D>(data, index + i * step));
+  }
+};
+
+/// Whether a step of a row has one scale.
+template <class L> constexpr bool scalesSteps() {
+  using Decode = typename L::Decode;
+  if constexpr (!Decode::kHasScales || L::kGathered || !L::kKContiguous)
+    return false;
+  else
+    return Decode::kDepth % (2 * kHostLanes) == 0;
+}
+
+/// bf16 as stored.
+template <class L, class Acc> struct Bf16Stream : LaneStream<L, Acc> {
+  using Base = LaneStream<L, Acc>;
+  using typename Base::Block, typename Base::Source, typename Base::V;
+
+  HK_MEM static void load(const Source &b, const Block &, i64 row, i64 k,
+                          V (&x)[2]) {
+    using Word = typename Aligned<Vec<u32, kHostLanes>, 2>::type;
+    auto w = *reinterpret_cast<const Word *>(b.data + b.offset(row, k));
+    x[0] = bitCast<V>(w << 16);
+    x[1] = bitCast<V>(w & 0xFFFF0000u);
+  }
+  HK_MEM static void order(V (&x)[2]) { splitPairs(x[0], x[1], AllLanes{}); }
+};
+
+#if defined(__AVX512F__)
+/// Codes of 4 bits, of which a step has one scale (Base: ScaledStream) or which
+/// are multiplied as stored (LaneStream). Rows begin at a byte.
+template <class L, class Acc, class Base> struct NibbleStream : Base {
+  using Decode = typename L::Decode;
+  using typename Base::Row, typename Base::Source, typename Base::V;
+  static constexpr int W = kHostLanes;
+  /// The values of the 16 codes.
+  struct Block {
+    V table;
+  };
+
+  HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
+    Vec<u32, W> codes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    V values = convertTo<float, W>(valuesOfCodes<L::kMem, W>(codes));
+    if constexpr (Decode::kHasScales)
+      values = Decode::template decode<W>(values, Base::block(b, row, k).of);
+    return {values};
+  }
+  HK_MEM static void load(const Source &b, const Block &block, i64 row, i64 k,
+                          V (&x)[2]) {
+    using Codes = typename Aligned<Vec<u8, W>, 1>::type;
+    auto bytes =
+        *reinterpret_cast<const Codes *>(b.data + (b.offset(row, k) >> 1));
+    auto code = convertTo<i32, W>(convertTo<u32, W>(bytes));
+    // The lookup takes the low 4 bits of its index.
+    x[0] = __builtin_ia32_permvarsf512(block.table, code);
+    x[1] = __builtin_ia32_permvarsf512(block.table, code >> 4);
+  }
+  HK_MEM static void order(V (&x)[2]) { splitPairs(x[0], x[1], AllLanes{}); }
+};
+#endif
+
+#if defined(__AVX512VBMI__)
+/// Floats of 8 bits as stored. Their values are exact in bf16, whose two bytes
+/// are looked up by the magnitude.
+template <class L, class Acc> struct ByteStream {
+  using Source = HostSource<L, Acc>;
+  using V = HostVec<Acc>;
+  using Codes = Vec<u8, 64>;
+  static constexpr int W = kHostLanes, kVectors = 4, kSpan = 0;
+  static constexpr SmallFloat kFloat = smallFloat<L::kMem>();
+  struct Row {};
+  struct Block {};
+
+  HK_MEM static void start(const Source &, i64, i64, Row &) {}
+  HK_MEM static Block block(const Source &, const Row &, i64) { return {}; }
+
+  HK_MEM static void load(const Source &b, const Block &, i64 row, i64 k,
+                          V (&x)[kVectors]) {
+    using Memory = typename Aligned<Codes, 1>::type;
+    Codes code = *reinterpret_cast<const Memory *>(b.data + b.offset(row, k));
+    Codes high = lookUp<8>(code) | (code & u8(0x80)), low = lookUp<0>(code);
+    if constexpr (kFloat.fnuz) { // no -0, a NaN in its place
+      high = code == u8(0x80) ? Codes(0x7F) : high;
+      low = code == u8(0x80) ? Codes(0xC0) : low;
+    }
+    // The low half of each 16 codes, then the high half.
+    HK_UNROLL for (int half = 0; half < 2; ++half) {
+      using All = __make_integer_seq<LaneSequence, int, 64>;
+      auto pairs = half ? join<8>(low, high, All{}) : join<0>(low, high, All{});
+      x[2 * half] = bitCast<V>(pairs << 16);
+      x[2 * half + 1] = bitCast<V>(pairs & 0xFFFF0000u);
+    }
+  }
+
+  HK_MEM static void order(V (&x)[kVectors]) {
+    V in[kVectors] = {x[0], x[1], x[2], x[3]};
+    HK_UNROLL for (int v = 0; v < kVectors; ++v)
+        HK_UNROLL for (int e = 0; e < W; ++e) x[v][e] =
+            in[e / 4][v / 2 * 8 + e % 4 * 2 + v % 2];
+  }
+
+private:
+  using Chars = Vec<char, 64>;
+  /// Byte `Shift` / 8 of the bf16 that each magnitude stands for.
+  template <int Shift> struct Table {
+    alignas(64) u8 bytes[128] = {};
+    constexpr Table() {
+      for (u32 code = 0; code < 128; ++code)
+        bytes[code] = u8(bf16Of(code) >> Shift);
+    }
+  };
+  template <int Shift> static constexpr Table<Shift> kTable = {};
+
+  static constexpr u32 bf16Of(u32 code) {
+    if (code >= kFloat.firstNan)
+      return 0x7FC0;
+    if (code == kFloat.inf)
+      return 0x7F80;
+    u32 one = 1u << kFloat.mantissaBits, exponent = code / one;
+    float value = float(exponent ? code % one + one : code);
+    int power = int(exponent ? exponent : 1) - kFloat.bias;
+    for (power -= kFloat.mantissaBits; power < 0; ++power)
+      value /= 2;
+    for (; power > 0; --power)
+      value *= 2;
+    return __builtin_bit_cast(u32, value) >> 16;
+  }
+
+  template <int Shift> HK_MEM static Codes lookUp(Codes code) {
+    auto table = reinterpret_cast<const Chars *>(kTable<Shift>.bytes);
+    return bitCast<Codes>(__builtin_ia32_vpermi2varqi512(
+        table[0], bitCast<Chars>(code), table[1]));
+  }
+
+  /// Of each 16 codes the eight from First on, as bf16.
+  template <int First, int... J>
+  HK_MEM static Vec<u32, W> join(Codes low, Codes high,
+                                 LaneSequence<int, J...>) {
+    return bitCast<Vec<u32, W>>(__builtin_shufflevector(
+        low, high, (J % 2 * 64 + J / 16 * 16 + First + J % 16 / 2)...));
+  }
+};
+#endif
+
+/// The quickest stream for an operand of which `Depth` elements of a row, or
+/// fewer, are read at a time.
+template <class L, class Acc, int Depth> constexpr auto hostStream() {
+  using Any = LaneStream<L, Acc>;
+  [[maybe_unused]] constexpr bool stored =
+      !L::Decode::kDecodes && !L::kGathered;
+  if constexpr (!L::kKContiguous || !__is_same(Acc, float))
+    return Any{};
+  else if constexpr (L::kMem == DType::BF16 && !L::Decode::kDecodes)
+    return Bf16Stream<L, Acc>{};
+#if defined(__AVX512F__)
+  else if constexpr (isPacked(L::kMem) && scalesSteps<L>())
+    return NibbleStream<L, Acc, ScaledStream<L, Acc, Depth>>{};
+  else if constexpr (isPacked(L::kMem) && stored)
+    return NibbleStream<L, Acc, Any>{};
+#endif
+#if defined(__AVX512VBMI__)
+  else if constexpr (isFp8(L::kMem) && stored)
+    return ByteStream<L, Acc>{};
+#endif
+  else if constexpr (scalesSteps<L>())
+    return ScaledStream<L, Acc, Depth>{};
+  else
+    return Any{};
+}
+template <class L, class Acc, int Depth>
+using HostStream = decltype(hostStream<L, Acc, Depth>());
+
+static_assert(kSliceUnit % (4 * kHostLanes) == 0,
+              "k begins where a step and a block of scales do");
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_HOSTSTREAM_H

@@ -1,0 +1,264 @@
+// Attention out of products and softmax, and what only looks like it.
+// RUN: hk-opt %s --hk-raise=check --split-input-file | FileCheck %s
+// RUN: hk-opt %s --hk-raise --split-input-file --remarks-filter='hk.*' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
+// RUN: hk-opt %s --hk-raise=drop-roundings --split-input-file | FileCheck %s --check-prefix=DROP
+
+// The scale behind the product.
+// CHECK-LABEL: func @scaled(
+// CHECK: %[[T:.*]] = hk.transpose %arg0 [0, 2, 1, 3]
+// CHECK: %[[O:.*]] = hk.attention %[[T]], %arg1, %arg2 scale 2.500000e-01 key_layout head_major value_layout head_major : tensor<2x?x4x16xf32>
+// CHECK: hk.transpose %[[O]] [0, 2, 1, 3]
+func.func @scaled(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}) -> tensor<2x4x?x16xf32> {
+  %kt = hk.transpose %k [0, 1, 3, 2] : tensor<2x4x?x16xf32> -> tensor<2x4x16x?xf32>
+  %s = hk.matmul %q, %kt : tensor<2x4x?x16xf32>, tensor<2x4x16x?xf32> -> tensor<2x4x?x?xf32>
+  %c = hk.constant 2.500000e-01 : tensor<f32>
+  %s9 = hk.mul %s, %c : tensor<2x4x?x?xf32>, tensor<f32>
+  %p = hk.softmax %s9 : tensor<2x4x?x?xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x?x?xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x16xf32>
+  return %o : tensor<2x4x?x16xf32>
+}
+
+// -----
+
+// A root of the scale at queries and at keys, keys transposed by the product, a guard
+// against rows of NaN, and a soft cap.
+// CHECK-LABEL: func @scaled_operands(
+// CHECK: hk.attention %{{.*}}, %arg1, %arg2 scale 2.500000e-01 softcap 3.000000e+01 key_layout
+func.func @scaled_operands(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}) -> tensor<2x4x?x16xf32> {
+  %c = hk.constant 5.000000e-01 : tensor<f32>
+  %cap = hk.constant 3.000000e+01 : tensor<f32>
+  %zero = hk.constant 0.000000e+00 : tensor<f32>
+  %qs = hk.mul %q, %c : tensor<2x4x?x16xf32>, tensor<f32>
+  %ks = hk.mul %k, %c : tensor<2x4x?x16xf32>, tensor<f32>
+  %s = hk.matmul %qs, %ks transpose_b : tensor<2x4x?x16xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x?xf32>
+  %1 = hk.div %s, %cap : tensor<2x4x?x?xf32>, tensor<f32>
+  %2 = hk.tanh %1 : tensor<2x4x?x?xf32>
+  %s9 = hk.mul %2, %cap : tensor<2x4x?x?xf32>, tensor<f32>
+  %p = hk.softmax %s9 : tensor<2x4x?x?xf32>
+  %nan = hk.compare ne %p, %p : tensor<2x4x?x?xf32> -> tensor<2x4x?x?xi1>
+  %safe = hk.select %nan, %zero, %p : tensor<2x4x?x?xi1>, tensor<f32>, tensor<2x4x?x?xf32> -> tensor<2x4x?x?xf32>
+  %o = hk.matmul %safe, %v : tensor<2x4x?x?xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x16xf32>
+  return %o : tensor<2x4x?x16xf32>
+}
+
+// -----
+
+// A mask of positions with the lowest number of f32: each query sees its own key.
+// CHECK-LABEL: func @causal(
+// CHECK: hk.attention %{{.*}} scale 1.000000e+00 causal key_layout
+// CHECK-NOT: reads
+func.func @causal(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %ids: tensor<2x?xi64> {hk.dims = ["_", "S"]}) -> tensor<2x4x?x16xf32> {
+  %kt = hk.transpose %k [0, 1, 3, 2] : tensor<2x4x?x16xf32> -> tensor<2x4x16x?xf32>
+  %s = hk.matmul %q, %kt : tensor<2x4x?x16xf32>, tensor<2x4x16x?xf32> -> tensor<2x4x?x?xf32>
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %q, %c2 : tensor<2x4x?x16xf32>
+  %line = tensor.extract_slice %ids[0, 0] [1, %n] [1, 1] : tensor<2x?xi64> to tensor<1x?xi64>
+  %flat = tensor.collapse_shape %line [[0, 1]] : tensor<1x?xi64> into tensor<?xi64>
+  %ones = hk.compare eq %flat, %flat : tensor<?xi64> -> tensor<?xi1>
+  %pos = hk.cumsum exclusive %ones : tensor<?xi1> -> tensor<?xi64>
+  %i = tensor.expand_shape %pos [[0, 1]] output_shape [%n, 1] : tensor<?xi64> into tensor<?x1xi64>
+  %j = tensor.expand_shape %pos [[0, 1]] output_shape [1, %n] : tensor<?xi64> into tensor<1x?xi64>
+  %see = hk.compare le %j, %i : tensor<1x?xi64>, tensor<?x1xi64> -> tensor<?x?xi1>
+  %zero = hk.constant 0.000000e+00 : tensor<f32>
+  %low = hk.constant -3.40282347E+38 : tensor<f32>
+  %m = hk.select %see, %zero, %low : tensor<?x?xi1>, tensor<f32>, tensor<f32> -> tensor<?x?xf32>
+  %s9 = hk.add %s, %m : tensor<2x4x?x?xf32>, tensor<?x?xf32>
+  %p = hk.softmax %s9 : tensor<2x4x?x?xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x?x?xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x16xf32>
+  return %o : tensor<2x4x?x16xf32>
+}
+
+// -----
+
+// j <= i and j > i - 3: a window of the last three keys.
+// CHECK-LABEL: func @window(
+// CHECK: hk.attention %{{.*}} scale 1.000000e+00 causal window_left 2 key_layout
+func.func @window(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %ids: tensor<2x?xi64> {hk.dims = ["_", "S"]}) -> tensor<2x4x?x16xf32> {
+  %kt = hk.transpose %k [0, 1, 3, 2] : tensor<2x4x?x16xf32> -> tensor<2x4x16x?xf32>
+  %s = hk.matmul %q, %kt : tensor<2x4x?x16xf32>, tensor<2x4x16x?xf32> -> tensor<2x4x?x?xf32>
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %q, %c2 : tensor<2x4x?x16xf32>
+  %line = tensor.extract_slice %ids[0, 0] [1, %n] [1, 1] : tensor<2x?xi64> to tensor<1x?xi64>
+  %flat = tensor.collapse_shape %line [[0, 1]] : tensor<1x?xi64> into tensor<?xi64>
+  %ones = hk.compare eq %flat, %flat : tensor<?xi64> -> tensor<?xi1>
+  %pos = hk.cumsum exclusive %ones : tensor<?xi1> -> tensor<?xi64>
+  %i = tensor.expand_shape %pos [[0, 1]] output_shape [%n, 1] : tensor<?xi64> into tensor<?x1xi64>
+  %j = tensor.expand_shape %pos [[0, 1]] output_shape [1, %n] : tensor<?xi64> into tensor<1x?xi64>
+  %w = hk.constant 3 : tensor<i64>
+  %from = hk.sub %i, %w : tensor<?x1xi64>, tensor<i64>
+  %a = hk.compare le %j, %i : tensor<1x?xi64>, tensor<?x1xi64> -> tensor<?x?xi1>
+  %b = hk.compare gt %j, %from : tensor<1x?xi64>, tensor<?x1xi64> -> tensor<?x?xi1>
+  %a8 = hk.cast %a : tensor<?x?xi1> -> tensor<?x?xi8>
+  %b8 = hk.cast %b : tensor<?x?xi1> -> tensor<?x?xi8>
+  %both = hk.mul %a8, %b8 : tensor<?x?xi8>
+  %z8 = hk.constant 0 : tensor<i8>
+  %see = hk.compare ne %both, %z8 : tensor<?x?xi8>, tensor<i8> -> tensor<?x?xi1>
+  %zero = hk.constant 0.000000e+00 : tensor<f32>
+  %low = hk.constant 0xFF800000 : tensor<f32>
+  %m = hk.select %see, %zero, %low : tensor<?x?xi1>, tensor<f32>, tensor<f32> -> tensor<?x?xf32>
+  %s9 = hk.add %s, %m : tensor<2x4x?x?xf32>, tensor<?x?xf32>
+  %p = hk.softmax %s9 : tensor<2x4x?x?xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x?x?xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x16xf32>
+  return %o : tensor<2x4x?x16xf32>
+}
+
+// -----
+
+// j < i: the first query sees no key, so that the lowest number is no -inf.
+// CHECK-LABEL: func @strict(
+// CHECK: %[[M:.*]] = hk.select
+// CHECK: hk.attention %{{.*}} reads(%[[M]]) scale 1.000000e+00 key_layout
+func.func @strict(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %ids: tensor<2x?xi64> {hk.dims = ["_", "S"]}) -> tensor<2x4x?x16xf32> {
+  %kt = hk.transpose %k [0, 1, 3, 2] : tensor<2x4x?x16xf32> -> tensor<2x4x16x?xf32>
+  %s = hk.matmul %q, %kt : tensor<2x4x?x16xf32>, tensor<2x4x16x?xf32> -> tensor<2x4x?x?xf32>
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %q, %c2 : tensor<2x4x?x16xf32>
+  %line = tensor.extract_slice %ids[0, 0] [1, %n] [1, 1] : tensor<2x?xi64> to tensor<1x?xi64>
+  %flat = tensor.collapse_shape %line [[0, 1]] : tensor<1x?xi64> into tensor<?xi64>
+  %ones = hk.compare eq %flat, %flat : tensor<?xi64> -> tensor<?xi1>
+  %pos = hk.cumsum exclusive %ones : tensor<?xi1> -> tensor<?xi64>
+  %i = tensor.expand_shape %pos [[0, 1]] output_shape [%n, 1] : tensor<?xi64> into tensor<?x1xi64>
+  %j = tensor.expand_shape %pos [[0, 1]] output_shape [1, %n] : tensor<?xi64> into tensor<1x?xi64>
+  %see = hk.compare lt %j, %i : tensor<1x?xi64>, tensor<?x1xi64> -> tensor<?x?xi1>
+  %zero = hk.constant 0.000000e+00 : tensor<f32>
+  %low = hk.constant -3.40282347E+38 : tensor<f32>
+  %m = hk.select %see, %zero, %low : tensor<?x?xi1>, tensor<f32>, tensor<f32> -> tensor<?x?xf32>
+  %s9 = hk.add %s, %m : tensor<2x4x?x?xf32>, tensor<?x?xf32>
+  %p = hk.softmax %s9 : tensor<2x4x?x?xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x?x?xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x16xf32>
+  return %o : tensor<2x4x?x16xf32>
+}
+
+// -----
+
+// -100 hides no key: it is added.
+// CHECK-LABEL: func @small_number(
+// CHECK: hk.attention %{{.*}} reads(%{{.*}}) scale 1.000000e+00 key_layout
+func.func @small_number(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %ids: tensor<2x?xi64> {hk.dims = ["_", "S"]}) -> tensor<2x4x?x16xf32> {
+  %kt = hk.transpose %k [0, 1, 3, 2] : tensor<2x4x?x16xf32> -> tensor<2x4x16x?xf32>
+  %s = hk.matmul %q, %kt : tensor<2x4x?x16xf32>, tensor<2x4x16x?xf32> -> tensor<2x4x?x?xf32>
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %q, %c2 : tensor<2x4x?x16xf32>
+  %line = tensor.extract_slice %ids[0, 0] [1, %n] [1, 1] : tensor<2x?xi64> to tensor<1x?xi64>
+  %flat = tensor.collapse_shape %line [[0, 1]] : tensor<1x?xi64> into tensor<?xi64>
+  %ones = hk.compare eq %flat, %flat : tensor<?xi64> -> tensor<?xi1>
+  %pos = hk.cumsum exclusive %ones : tensor<?xi1> -> tensor<?xi64>
+  %i = tensor.expand_shape %pos [[0, 1]] output_shape [%n, 1] : tensor<?xi64> into tensor<?x1xi64>
+  %j = tensor.expand_shape %pos [[0, 1]] output_shape [1, %n] : tensor<?xi64> into tensor<1x?xi64>
+  %see = hk.compare le %j, %i : tensor<1x?xi64>, tensor<?x1xi64> -> tensor<?x?xi1>
+  %zero = hk.constant 0.000000e+00 : tensor<f32>
+  %low = hk.constant -1.000000e+02 : tensor<f32>
+  %m = hk.select %see, %zero, %low : tensor<?x?xi1>, tensor<f32>, tensor<f32> -> tensor<?x?xf32>
+  %s9 = hk.add %s, %m : tensor<2x4x?x?xf32>, tensor<?x?xf32>
+  %p = hk.softmax %s9 : tensor<2x4x?x?xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x?x?xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x16xf32>
+  return %o : tensor<2x4x?x16xf32>
+}
+
+// -----
+
+// A mask that is given, of a sequence and a key.
+// CHECK-LABEL: func @operand(
+// CHECK: hk.attention %{{.*}} reads(%arg3) scale 1.000000e+00 key_layout
+// CHECK: hk.gather_elements %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}]
+// CHECK: hk.add
+func.func @operand(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %m: tensor<2x1x1x?xf32> {hk.dims = ["_", "_", "_", "S"]}) -> tensor<2x4x?x16xf32> {
+  %kt = hk.transpose %k [0, 1, 3, 2] : tensor<2x4x?x16xf32> -> tensor<2x4x16x?xf32>
+  %s = hk.matmul %q, %kt : tensor<2x4x?x16xf32>, tensor<2x4x16x?xf32> -> tensor<2x4x?x?xf32>
+  %s9 = hk.add %s, %m : tensor<2x4x?x?xf32>, tensor<2x1x1x?xf32>
+  %p = hk.softmax %s9 : tensor<2x4x?x?xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x?x?xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x16xf32>
+  return %o : tensor<2x4x?x16xf32>
+}
+
+// -----
+
+// The scale behind the mask multiplies it, too.
+// CHECK-LABEL: func @scaled_mask(
+// CHECK: hk.softmax
+// WHY-DAG: Reason="unknown-mask: scores are made by hk.add
+func.func @scaled_mask(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %m: tensor<2x1x1x?xf32> {hk.dims = ["_", "_", "_", "S"]}) -> tensor<2x4x?x16xf32> {
+  %kt = hk.transpose %k [0, 1, 3, 2] : tensor<2x4x?x16xf32> -> tensor<2x4x16x?xf32>
+  %s = hk.matmul %q, %kt : tensor<2x4x?x16xf32>, tensor<2x4x16x?xf32> -> tensor<2x4x?x?xf32>
+  %c = hk.constant 2.500000e-01 : tensor<f32>
+  %t = hk.add %s, %m : tensor<2x4x?x?xf32>, tensor<2x1x1x?xf32>
+  %s9 = hk.mul %t, %c : tensor<2x4x?x?xf32>, tensor<f32>
+  %p = hk.softmax %s9 : tensor<2x4x?x?xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x?x?xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x16xf32>
+  return %o : tensor<2x4x?x16xf32>
+}
+
+// -----
+
+// tanh(s / 30) * 20
+// CHECK-LABEL: func @other_cap(
+// CHECK: hk.softmax
+// WHY-DAG: Reason="other-formula: scores are capped by another formula
+func.func @other_cap(%q: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xf32> {hk.dims = ["_", "_", "S", "_"]}) -> tensor<2x4x?x16xf32> {
+  %kt = hk.transpose %k [0, 1, 3, 2] : tensor<2x4x?x16xf32> -> tensor<2x4x16x?xf32>
+  %s = hk.matmul %q, %kt : tensor<2x4x?x16xf32>, tensor<2x4x16x?xf32> -> tensor<2x4x?x?xf32>
+  %c = hk.constant 3.000000e+01 : tensor<f32>
+  %d = hk.constant 2.000000e+01 : tensor<f32>
+  %1 = hk.div %s, %c : tensor<2x4x?x?xf32>, tensor<f32>
+  %2 = hk.tanh %1 : tensor<2x4x?x?xf32>
+  %s9 = hk.mul %2, %d : tensor<2x4x?x?xf32>, tensor<f32>
+  %p = hk.softmax %s9 : tensor<2x4x?x?xf32>
+  %o = hk.matmul %p, %v : tensor<2x4x?x?xf32>, tensor<2x4x?x16xf32> -> tensor<2x4x?x16xf32>
+  return %o : tensor<2x4x?x16xf32>
+}
+
+// -----
+
+// Scores are rounded to bf16 in front of the softmax in f32.
+// CHECK-LABEL: func @rounded(
+// CHECK: hk.softmax
+// WHY-DAG: Reason="rounds-between: scores are rounded
+// DROP-LABEL: func @rounded(
+// DROP: hk.attention %{{.*}} : tensor<2x?x4x16xbf16>, tensor<2x4x?x16xbf16>, tensor<2x4x?x16xbf16> -> tensor<2x?x4x16xbf16>
+func.func @rounded(%q: tensor<2x4x?x16xbf16> {hk.dims = ["_", "_", "S", "_"]}, %k: tensor<2x4x?x16xbf16> {hk.dims = ["_", "_", "S", "_"]}, %v: tensor<2x4x?x16xbf16> {hk.dims = ["_", "_", "S", "_"]}) -> tensor<2x4x?x16xbf16> {
+  %s = hk.matmul %q, %k transpose_b : tensor<2x4x?x16xbf16>, tensor<2x4x?x16xbf16> -> tensor<2x4x?x?xbf16>
+  %w = hk.cast %s : tensor<2x4x?x?xbf16> -> tensor<2x4x?x?xf32>
+  %p = hk.softmax %w : tensor<2x4x?x?xf32>
+  %n = hk.cast %p : tensor<2x4x?x?xf32> -> tensor<2x4x?x?xbf16>
+  %o = hk.matmul %n, %v : tensor<2x4x?x?xbf16>, tensor<2x4x?x16xbf16> -> tensor<2x4x?x16xbf16>
+  return %o : tensor<2x4x?x16xbf16>
+}
+
+// -----
+
+// Repeated key heads, and keys and values that were transposed.
+// CHECK-LABEL: func @repeat_kv(
+// CHECK: hk.attention %arg0, %arg1, %arg2 scale 1.000000e+00 : tensor<2x?x4x16xf32>, tensor<2x?x2x16xf32>, tensor<2x?x2x16xf32>
+// CHECK-NOT: hk.concat
+func.func @repeat_kv(%q: tensor<2x?x4x16xf32>, %k: tensor<2x?x2x16xf32>, %v: tensor<2x?x2x16xf32>) -> tensor<2x?x4x16xf32> {
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %k, %c1 : tensor<2x?x2x16xf32>
+  %kt = hk.transpose %k [0, 2, 1, 3] : tensor<2x?x2x16xf32> -> tensor<2x2x?x16xf32>
+  %vt = hk.transpose %v [0, 2, 1, 3] : tensor<2x?x2x16xf32> -> tensor<2x2x?x16xf32>
+  %k1 = tensor.expand_shape %kt [[0], [1, 2], [3], [4]] output_shape [2, 2, 1, %n, 16] : tensor<2x2x?x16xf32> into tensor<2x2x1x?x16xf32>
+  %v1 = tensor.expand_shape %vt [[0], [1, 2], [3], [4]] output_shape [2, 2, 1, %n, 16] : tensor<2x2x?x16xf32> into tensor<2x2x1x?x16xf32>
+  %k2 = hk.concat 2(%k1, %k1) : tensor<2x2x1x?x16xf32>, tensor<2x2x1x?x16xf32> -> tensor<2x2x2x?x16xf32>
+  %v2 = hk.concat 2(%v1, %v1) : tensor<2x2x1x?x16xf32>, tensor<2x2x1x?x16xf32> -> tensor<2x2x2x?x16xf32>
+  %k4 = tensor.collapse_shape %k2 [[0], [1, 2], [3], [4]] : tensor<2x2x2x?x16xf32> into tensor<2x4x?x16xf32>
+  %v4 = tensor.collapse_shape %v2 [[0], [1, 2], [3], [4]] : tensor<2x2x2x?x16xf32> into tensor<2x4x?x16xf32>
+  %o = hk.attention %q, %k4, %v4 scale 1.0 key_layout head_major value_layout head_major : tensor<2x?x4x16xf32>, tensor<2x4x?x16xf32>, tensor<2x4x?x16xf32> -> tensor<2x?x4x16xf32>
+  return %o : tensor<2x?x4x16xf32>
+}
+
+// -----
+
+// Only keys are repeated.
+// CHECK-LABEL: func @repeat_keys(
+// CHECK: hk.concat
+// WHY-DAG: Reason="other-formula: heads of keys and of values are not repeated alike
+func.func @repeat_keys(%q: tensor<2x5x4x16xf32>, %k: tensor<2x2x5x16xf32>, %v: tensor<2x4x5x16xf32>) -> tensor<2x5x4x16xf32> {
+  %k1 = tensor.expand_shape %k [[0], [1, 2], [3], [4]] output_shape [2, 2, 1, 5, 16] : tensor<2x2x5x16xf32> into tensor<2x2x1x5x16xf32>
+  %k2 = hk.concat 2(%k1, %k1) : tensor<2x2x1x5x16xf32>, tensor<2x2x1x5x16xf32> -> tensor<2x2x2x5x16xf32>
+  %k4 = tensor.collapse_shape %k2 [[0], [1, 2], [3], [4]] : tensor<2x2x2x5x16xf32> into tensor<2x4x5x16xf32>
+  %o = hk.attention %q, %k4, %v scale 1.0 key_layout head_major value_layout head_major : tensor<2x5x4x16xf32>, tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32> -> tensor<2x5x4x16xf32>
+  return %o : tensor<2x5x4x16xf32>
+}
