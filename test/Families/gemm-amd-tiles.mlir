@@ -65,3 +65,13 @@ func.func @blocks_some(%x: tensor<384x2048xi8>, %w: tensor<7168x2048xi8>, %s: te
   %0 = hk.matmul %x, %w scales (%s, %t) transpose_b : tensor<384x2048xi8>, tensor<7168x2048xi8> scales (tensor<384x16xf32>, tensor<56x16xf32>) -> tensor<384x7168xbf16>
   return %0 : tensor<384x7168xbf16>
 }
+
+// Halves of 16 columns would begin in the middle of a fragment.
+// CHECK-LABEL: hk.kernel @{{.*}}gated
+// CHECK-NOT: bn = 32,
+// CHECK: return
+func.func @pair(%x: tensor<16x64xbf16>, %w: tensor<256x64xbf16>) -> tensor<16x128xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<16x64xbf16>, tensor<256x64xbf16> -> tensor<16x256xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<16x256xbf16> -> tensor<16x128xbf16>
+  return %1 : tensor<16x128xbf16>
+}

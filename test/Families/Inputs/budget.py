@@ -3,15 +3,17 @@
 # Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Compiles every module of test/Modules for an AMD chip, from the tests' cache of
-# kernels, and compares what its code objects say with the golden files in budgets/,
-# one per chip and family. A kernel that takes more fails, one that takes less does
-# too, so that the files stay true; SLACK says how little does not count. After a change
-# that is meant:
+# Compares what the code objects of test/Modules say with the golden files in budgets/, one
+# per chip and family, a line per kernel. A kernel that takes more fails, one that takes less
+# does too, so that the files stay true; SLACK says how little does not count. After a change
+# that is meant, in a built tree:
 #
-#     test/Families/Inputs/budget.py --write [--only=EXPRESSION]
+#     python3 test/Families/Inputs/budget.py --write [--only=EXPRESSION]
 #
-# with the build's bin and LLVM's on PATH, and HK_CACHE_DIR naming the tests' cache.
+# Libraries are those that the module tests left; what is missing or older than its source,
+# the compiler or a header is compiled, from the tests' cache of kernels. Lines do not hold
+# the numbers that make kernels' names unique, and none depends on another line, so that a
+# function more in a module is a line more here.
 import argparse
 import json
 import os
@@ -19,6 +21,7 @@ import pathlib
 import re
 import sys
 import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from objects import kernels_of_library, output
@@ -26,6 +29,8 @@ from objects import kernels_of_library, output
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 BUDGETS = HERE / "budgets"
+#: Of the columns for module, kernel and tile, and for each number.
+WIDTHS, NUMBER = (34, 36, 46), 6
 
 TARGETS = ("gfx942", "gfx950")
 #: What does not count as a change, as a share and as a number, whichever is more.
@@ -79,31 +84,47 @@ def measure(kernel, target):
 
 
 def short_tile(tile):
-    """'#hk.gemm_tile<bm = 32, bn = 64>' as 'bm32,bn64'."""
-    inner = tile[tile.find("<") + 1:tile.rfind(">")] if "<" in tile else ""
-    return inner.replace(" = ", "").replace(" ", "").replace('"', "") or "-"
+    """'#hk.gemm_tile<bm = 32, bn = 64>' as 'bm32,bn64'; of a list of tiles all."""
+    inner = re.sub(r"#hk\.\w+<([^<>]*)>", r"\1", tile)
+    return re.sub(r' = |[ "]', "", inner) or "-"
 
 
-def module_rows(source, target, folder):
-    """Of a module: family -> kernel's key -> what it takes."""
-    library = f"{folder}/{source.stem}.{target}.so"
-    options = " ".join(re.findall(r"^// HK-COMPILE:(.*)$", source.read_text(), re.M)).split()
-    output("hk-compile", str(source), f"--target={target}", "-o", library, *options,
-           env=dict(os.environ, HK_EMU_CHIP=target))
-    with tempfile.TemporaryDirectory(dir=folder) as inner:
+def newest(*folders):
+    return max(p.stat().st_mtime for folder in folders for p in folder.rglob("*.h"))
+
+
+class Libraries:
+    """The compiled modules: the tests', or made here in `folder`."""
+
+    def __init__(self, build, folder):
+        self.tested, self.folder = build / "test/Modules", folder
+        self.made_of = max(newest(ROOT / "runtime/kernels", ROOT / "include/hk/Contract"),
+                           (build / "bin/hk-compile").stat().st_mtime)
+
+    def of(self, source, target):
+        library = self.tested / f"{source.name}.{target}.so"
+        if library.exists() and library.stat().st_mtime > max(self.made_of, source.stat().st_mtime):
+            return str(library)
+        library = f"{self.folder}/{source.stem}.{target}.so"
+        options = " ".join(re.findall(r"^// HK-COMPILE:(.*)$", source.read_text(), re.M)).split()
+        output("hk-compile", str(source), f"--target={target}", "-o", library, *options,
+               env=dict(os.environ, HK_EMU_CHIP=target))
+        return library
+
+
+def module_rows(source, target, libraries):
+    """Of a module: family -> (module, kernel, tile) -> what each such kernel takes."""
+    library = libraries.of(source, target)
+    with tempfile.TemporaryDirectory(dir=libraries.folder) as inner:
         kernels = kernels_of_library(library, inner)
-    described = json.loads(output("hk-run", library, "--info"))["sections"][0]["kernels"]
-    os.remove(library)
-    rows, seen = {}, {}
-    for kernel in described:
-        name = kernel["name"]
-        number = seen[name] = seen.get(name, 0) + 1
+    rows = {}
+    for kernel in json.loads(output("hk-run", library, "--info"))["sections"][0]["kernels"]:
+        # Numbers that make the name unique tell of other functions.
+        name = re.sub(r"_\d+(?=_and_|$)", "", kernel["name"])
         for variant in kernel["variants"]:
-            key = f"{source.stem} {name}{f'.{number}' if number > 1 else ''} {short_tile(variant['tile'])}"
-            mine = rows.setdefault(kernel["family"], {})
-            while key in mine:  # variants of one tile
-                key += "'"
-            mine[key] = measure(kernels[variant["symbol"]], target)
+            key = (source.stem, name, short_tile(variant["tile"]))
+            row = {c: str(v) for c, v in measure(kernels[variant["symbol"]], target).items()}
+            rows.setdefault(kernel["family"], {}).setdefault(key, []).append(row)
     return rows
 
 
@@ -116,28 +137,43 @@ def read_golden(target, folder):
     for path in sorted(folder.glob(f"{target}-*.txt")):
         rows = found[path.stem[len(target) + 1:]] = {}
         for line in path.read_text().splitlines():
-            if not line.startswith(("#", "module")):
+            if not line.startswith(("#", "module ")):
                 words = line.split()
-                rows[" ".join(words[:3])] = dict(zip(COLUMNS, words[3:], strict=True))
+                rows.setdefault(tuple(words[:3]), []).append(dict(zip(COLUMNS, words[3:], strict=True)))
     return found
 
 
+def line_of(words):
+    cells = [w.ljust(n) for w, n in zip(words, WIDTHS)] + [w.rjust(NUMBER) for w in words[3:]]
+    return " ".join(cells).rstrip() + "\n"
+
+
 def write_golden(target, family, rows):
-    lines = [["module", "kernel", "tile", *COLUMNS]]
-    lines += [[*key.split(), *(str(row[c]) for c in COLUMNS)] for key, row in sorted(rows.items())]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    text = LEGEND.format(family=family, target=target)
-    for line in lines:
-        cells = [w.ljust(n) if i < 3 else w.rjust(n) for i, (w, n) in enumerate(zip(line, widths))]
-        text += " ".join(cells).rstrip() + "\n"
+    text = LEGEND.format(family=family, target=target) + line_of(["module", "kernel", "tile", *COLUMNS])
+    text += "".join(sorted(line_of([*key, *(row[c] for c in COLUMNS)]) for key, group in rows.items() for row in group))
     golden_path(target, family).parent.mkdir(exist_ok=True)
     golden_path(target, family).write_text(text)
+
+
+def pairs(old, new):
+    """Kernels of one key, each beside its line: those that agree first, others by size."""
+    old, made = sorted(old, key=lambda r: int(r["bytes"])), []
+    left = sorted(new, key=lambda r: int(r["bytes"]))
+    for row in list(left):
+        same = next((o for o in old if not differences(o, row)[0]), None)
+        if same:
+            old.remove(same)
+            left.remove(row)
+            made.append((same, row))
+    while old or left:
+        made.append((old.pop(0) if old else None, left.pop(0) if left else None))
+    return made
 
 
 def differences(old, new):
     """What differs by more than its slack, and whether any of it is worse."""
     words, worse = [], False
-    if old["part"] != new["part"] or (old["mfma"] == "0") != (new["mfma"] == 0):
+    if old["part"] != new["part"] or (old["mfma"] == "0") != (new["mfma"] == "0"):
         return [f"part {old['part']} -> {new['part']}"], new["part"] == "all"
     for column in COLUMNS:
         if column in ("part", "v/mfma"):  # said by valu and mfma
@@ -150,55 +186,80 @@ def differences(old, new):
     return words, worse
 
 
-def compare(golden, found, only):
+def said(old, new):
+    """What there is to say of a kernel; "" for nothing."""
+    if not new:
+        return "gone"
+    if not old:
+        return "new"
+    words, worse = differences(old, new)
+    return f"{'WORSE' if worse else 'better'}: {', '.join(words)}" if words else ""
+
+
+def compare(target, golden, found, only):
     """Prints a line for every kernel that differs; returns their number."""
-    count = 0
+    counts = Counter()
     for family in sorted({*golden, *found}):
         old, new = golden.get(family, {}), found.get(family, {})
         for key in sorted({*old, *new}):
-            if not re.search(only, key.split()[0]):
+            if not re.search(only, key[0]):
                 continue
-            if key not in new:
-                line = "gone"
-            elif key not in old:
-                line = "new"
-            else:
-                words, worse = differences(old[key], new[key])
-                line = words and f"{'WORSE' if worse else 'better'}: {', '.join(words)}"
-            if line:
-                count += 1
-                print(f"{family}: {key}: {line}")
-    return count
+            for before, now in pairs(old.get(key, []), new.get(key, [])):
+                if text := said(before, now):
+                    counts[text.split(":")[0]] += 1
+                    print(f"{target} {family}: {' '.join(key)}: {text}")
+    if counts:
+        print(f"{target}:", ", ".join(f"{n} {what}" for what, n in counts.items()))
+    return sum(counts.values())
 
 
-def measure_all(target, modules, only):
+def written(golden, found, only):
+    """The golden rows with what was found; lines that still hold within the slack stay."""
+    rows = {key: group for key, group in golden.items() if not re.search(only, key[0])}
+    for key, group in found.items():
+        kept = [(old, new) for old, new in pairs(golden.get(key, []), group) if new]
+        rows[key] = [old if old and not differences(old, new)[0] else new for old, new in kept]
+    return rows
+
+
+def measure_all(target, modules, only, libraries):
     sources = [p for p in sorted(pathlib.Path(modules).glob("*.mlir")) if re.search(only, p.stem)]
     found = {}
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
-        for rows in pool.map(lambda source: module_rows(source, target, folder), sources):
+    with ThreadPoolExecutor(2) as pool:
+        for rows in pool.map(lambda source: module_rows(source, target, libraries), sources):
             for family, mine in rows.items():
                 found.setdefault(family, {}).update(mine)
     return found
 
 
+def use_build(build):
+    """Tools of the build and of its LLVM, and the tests' cache of kernels."""
+    llvm = re.search(r'llvm_tools_dir = "(.*)"', (build / "test/lit.site.cfg.py").read_text())[1]
+    os.environ["PATH"] = os.pathsep.join([str(build / "bin"), llvm, os.environ["PATH"]])
+    os.environ["HK_CACHE_DIR"] = str(build / "test/kernel-cache")
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--target", choices=TARGETS, help="default: both")
     parser.add_argument("--modules", default=str(ROOT / "test/Modules"))
     parser.add_argument("--only", default="", help="expression for modules")
     parser.add_argument("--golden", type=pathlib.Path, default=BUDGETS, help="the files to compare with")
     parser.add_argument("--write", action="store_true", help="write the golden files")
     options = parser.parse_args()
+    use_build(options.build.resolve())
     count = 0
-    for target in [options.target] if options.target else TARGETS:
-        golden = read_golden(target, options.golden)
-        found = measure_all(target, options.modules, options.only)
-        if not options.write:
-            count += compare(golden, found, options.only)
-        else:
+    with tempfile.TemporaryDirectory() as folder:
+        libraries = Libraries(options.build.resolve(), folder)
+        for target in [options.target] if options.target else TARGETS:
+            golden = read_golden(target, options.golden)
+            found = measure_all(target, options.modules, options.only, libraries)
+            if not options.write:
+                count += compare(target, golden, found, options.only)
+                continue
             for family in {*golden, *found}:
-                kept = {k: r for k, r in golden.get(family, {}).items() if not re.search(options.only, k.split()[0])}
-                rows = {**kept, **found.get(family, {})}
+                rows = written(golden.get(family, {}), found.get(family, {}), options.only)
                 if rows:
                     write_golden(target, family, rows)
                 else:
@@ -206,7 +267,7 @@ def main():
     if not options.write:
         print("kernels that differ:", count)
     if count:
-        print("if that is meant: test/Families/Inputs/budget.py --write, and commit test/Families/Inputs/budgets")
+        print("if that is meant: python3 test/Families/Inputs/budget.py --write, and commit test/Families/Inputs/budgets")
     return count != 0
 
 

@@ -80,11 +80,11 @@ def instructions(listing):
     return code
 
 
-def kernels_of(path):
-    """The kernels of a code object by name; how their metadata counts is in AMDGPUUsage."""
+def kernels_of(paths):
+    """The kernels of code objects by name; how their metadata counts is in AMDGPUUsage."""
     found = {}
-    code = instructions(output("llvm-objdump", "-d", path))
-    for part in re.split(r"\n  - (?=\.)", output("llvm-readelf", "--notes", path))[1:]:
+    code = instructions(output("llvm-objdump", "-d", *paths))
+    for part in re.split(r"\n  - (?=\.)", output("llvm-readelf", "--notes", *paths))[1:]:
         name = re.search(r"\.name: +(hk_\w+)", part)
         if not name:
             continue
@@ -101,10 +101,9 @@ def kernels_of(path):
 
 def kernels_of_library(library, folder):
     """The same of every code object in a module; `folder` holds files in between."""
-    found = {}
+    paths = []
     for number, data in enumerate(code_objects(library)):
-        path = f"{folder}/{number}.co"
-        with open(path, "wb") as file:
+        paths.append(f"{folder}/{number}.co")
+        with open(paths[-1], "wb") as file:
             file.write(data)
-        found.update(kernels_of(path))
-    return found
+    return kernels_of(paths) if paths else {}
