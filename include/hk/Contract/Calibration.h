@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What benchmarks told of a chip and no document does, with the product, the
-// date and the page of results. A chip without a row is one on which nothing was
-// measured: families then do what is safe on any.
+// date and the page of results. A chip without a row is one on which nothing
+// was measured: families then do what is safe on any.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,6 +68,65 @@ inline constexpr RowwiseCalibration kH200Rowwise = {
 /// nullptr: nothing was measured.
 constexpr const RowwiseCalibration *rowwiseCalibration(const Target &target) {
   return target.arch == Arch::Sm90a ? &kH200Rowwise : nullptr;
+}
+
+/// Products and attention of blocks that load through a queue of their compute
+/// unit's, which is what bounds most tiles of AMD's chips.
+struct FlightCalibration {
+  /// Product, date and source.
+  const char *source;
+  /// Bytes of a compute unit that are under way at a time, and clocks that they
+  /// take from the caches when it asks for no fewer: the rate of a unit.
+  double bytesInFlight, rateClocks;
+  /// Clocks from a load to its data from memory.
+  double tripClocks;
+  /// Bytes that a unit's LDS reads in a clock by accesses of 16 bytes.
+  double ldsReadBytes;
+  /// Clocks of a step's barriers, and of a block's start and end without its
+  /// memory accesses.
+  double barrierClocks, blockClocks;
+  /// What is usable of the memory's peak rate, and of all L2 caches together,
+  /// GB/s.
+  double memoryShare, cacheGBps;
+};
+
+/// Nobody here has these chips: bytes, trips and rates are those that the
+/// emulator's timing model rests on, with their sources in `hk-emu --constants`
+/// (gluon tutorials and Origami, measured by their authors), and barriers and
+/// blocks are what that model gave for the tiles of results/amd-tiles.md.
+inline constexpr FlightCalibration kMi325xFlight = {
+    "MI325X, modelled, 2026-11-23, benchmarks/timing/tiles.py "
+    "(results/amd-tiles.md)",
+    /*bytesInFlight=*/32768,
+    /*rateClocks=*/1000,
+    /*tripClocks=*/1150,
+    /*ldsReadBytes=*/128,
+    /*barrierClocks=*/200,
+    /*blockClocks=*/600,
+    /*memoryShare=*/0.75,
+    /*cacheGBps=*/17000};
+inline constexpr FlightCalibration kMi355xFlight = {
+    "MI355X, modelled, 2026-11-23, benchmarks/timing/tiles.py "
+    "(results/amd-tiles.md)",
+    /*bytesInFlight=*/32768,
+    /*rateClocks=*/1000,
+    /*tripClocks=*/1460,
+    /*ldsReadBytes=*/256,
+    /*barrierClocks=*/200,
+    /*blockClocks=*/600,
+    /*memoryShare=*/0.8,
+    /*cacheGBps=*/17000};
+
+/// nullptr: no such terms for the chip.
+constexpr const FlightCalibration *flightCalibration(const Target &target) {
+  switch (target.arch) {
+  case Arch::Gfx942:
+    return &kMi325xFlight;
+  case Arch::Gfx950:
+    return &kMi355xFlight;
+  default:
+    return nullptr;
+  }
 }
 
 } // namespace hk

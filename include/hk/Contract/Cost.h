@@ -15,6 +15,7 @@
 #define HK_CONTRACT_COST_H
 
 #include "hk/Contract/AttentionTiles.h"
+#include "hk/Contract/Calibration.h"
 #include "hk/Contract/GemmTiles.h"
 #include "hk/Contract/Slices.h"
 
@@ -178,6 +179,88 @@ constexpr double skinnyMicroseconds(const Target &target, const GemmTile &tile,
          splits * C::kSplitMicroseconds + costMax(bytes / rate, busiest);
 }
 
+/// Blocks that a compute unit holds by their LDS and threads; a core of the
+/// host runs one at a time.
+constexpr double residentBlocks(const Target &target, int64_t ldsBytes,
+                                int64_t threads) {
+  if (target.arch == Arch::Host)
+    return 1;
+  double inLds = ldsBytes > 0 ? double(target.ldsBytes / ldsBytes) : 8;
+  double most = double(1024 / threads);
+  double fit = inLds < most ? inLds : most;
+  return costMax(1, fit);
+}
+
+/// Clocks in which a compute unit gets the `bytes` of a step, one of `under`
+/// steps that are under way together: the rate of bytes in flight, or a share
+/// of the trip of the first one.
+constexpr double flightClocks(const FlightCalibration &flight, double bytes,
+                              double under) {
+  double atRate = bytes * flight.rateClocks / flight.bytesInFlight;
+  return costMax(atRate, (flight.tripClocks + atRate) / under);
+}
+
+/// Clocks of a block of a product, its share of those that run together on a
+/// unit. A step takes as long as its products or its bytes, and what happens
+/// between barriers.
+constexpr double flightBlockClocks(const Target &target,
+                                   const FlightCalibration &flight,
+                                   const GemmTile &tile,
+                                   const GemmShapeClass &shape, double steps,
+                                   double together) {
+  double waves = tile.wm * tile.wn * together;
+  double flopsPerClock = target.bf16Tflops * 1e3 *
+                         matrixRate(target, shape.operand) /
+                         (target.computeUnits * clockGHz(target));
+  double matrix = 2.0 * tile.bm * tile.bn * tile.bk / flopsPerClock * 4 /
+                  (waves < 4 ? waves : 4);
+  double depthBytes = tile.bk * info(shape.operand).bits / 8.0;
+  double reads = (double(tile.bm) * tile.wn + double(tile.bn) * tile.wm) *
+                 depthBytes / flight.ldsReadBytes;
+  double bytes = double(tile.bm + tile.bn) * depthBytes;
+  double writes = bytes / target.ldsBytesPerClock;
+  double depth = tile.stages > 2 ? tile.stages - 1 : 1;
+  double step = costMax(matrix, flightClocks(flight, bytes, depth * together));
+  if (together > 1)
+    step = costMax(step, reads + writes);
+  // Between two barriers copies through registers are written and the first
+  // fragments read; only other blocks multiply then.
+  bool direct = tile.stages > 1 && !shape.staged && target.directToLds >= 16;
+  step += (flight.barrierClocks + reads / 2 + (direct ? 0 : writes)) / together;
+  // The accumulators pass through LDS, in 4 bytes, once each way.
+  double ends = 2 * flight.tripClocks + flight.blockClocks +
+                8.0 * tile.bm * tile.bn / target.ldsBytesPerClock;
+  return steps * step + ends / together;
+}
+
+/// A product in blocks on a chip whose bytes in flight are known: rounds of as
+/// many blocks as a unit holds, and the rest together.
+constexpr double flightGemmMicroseconds(const Target &target,
+                                        const FlightCalibration &flight,
+                                        const GemmTile &tile,
+                                        const GemmShapeClass &shape,
+                                        const GemmSize &size, double blocks) {
+  double steps = ceilDiv(double(size.k), tile.bk);
+  int64_t lds = gemmLds(target, tile, shape.operand, shape.quantized);
+  double fit = residentBlocks(target, lds, gemmThreads(target, tile));
+  double perUnit = ceilDiv(blocks, target.computeUnits);
+  double rest = perUnit - double(int64_t(perUnit / fit)) * fit;
+  double clocks = 0;
+  if (perUnit > rest)
+    clocks += (perUnit - rest) *
+              flightBlockClocks(target, flight, tile, shape, steps, fit);
+  if (rest > 0)
+    clocks +=
+        rest * flightBlockClocks(target, flight, tile, shape, steps, rest);
+  double tiles = blocks * steps * (tile.bm + tile.bn) * tile.bk *
+                 info(shape.operand).bits / 8.0;
+  double memory =
+      costMax(gemmBytes(shape, size) / (target.memoryGBps * flight.memoryShare),
+              tiles / flight.cacheGBps);
+  return target.launchMicroseconds +
+         costMax(clocks / clockGHz(target), memory) / 1e3;
+}
+
 /// One launch of `size` with `tile`. `columns`: gemmColumns.
 constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                                   const GemmShapeClass &shape,
@@ -191,6 +274,8 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                   ceilDiv(double(size.n), columns) * double(size.batches);
   if (target.arch == Arch::Host)
     return hostGemmMicroseconds(target, tile, size, blocks, columns);
+  if (const FlightCalibration *flight = flightCalibration(target))
+    return flightGemmMicroseconds(target, *flight, tile, shape, size, blocks);
 
   double units = target.computeUnits;
   double steps = ceilDiv(double(size.k), tile.bk);
@@ -237,18 +322,6 @@ struct LaunchLoad {
   double blocks;
   int64_t ldsBytes;
 };
-
-/// Blocks that a compute unit holds by their LDS and threads; a core of the
-/// host runs one at a time.
-constexpr double residentBlocks(const Target &target, int64_t ldsBytes,
-                                int64_t threads) {
-  if (target.arch == Arch::Host)
-    return 1;
-  double inLds = ldsBytes > 0 ? double(target.ldsBytes / ldsBytes) : 8;
-  double most = double(1024 / threads);
-  double fit = inLds < most ? inLds : most;
-  return costMax(1, fit);
-}
 
 /// The `count` problems of `loads` in one launch: every one takes at least its
 /// own time, and together they take what they need of the chip. A problem whose

@@ -289,6 +289,10 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
   // Host panels are 32 columns, a wave's fragments two times mmaN.
   if (host && !isHostSkinny(target, tile) && columns % 32 != 0)
     return false;
+  // The halves of B are whole fragments: what is in LDS is permuted within one
+  // (kFragmentRows of device/mma/swizzle.h).
+  if (!host && shape.pair && columns % (target.waveSize == 64 ? 32 : 8) != 0)
+    return false;
   // The two halves of B are copied by all threads each.
   if (!host && shape.pair &&
       columns * row.kBytes / 16 % gemmThreads(target, tile) != 0)

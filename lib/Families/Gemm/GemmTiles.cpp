@@ -31,6 +31,9 @@ constexpr int64_t kUnbounded = INT64_MAX;
 constexpr RowRange kHostRanges[] = {{8, 1}, {64, 40}, {kUnbounded, 512}};
 constexpr RowRange kGpuRanges[] = {
     {32, 16}, {128, 96}, {512, 384}, {kUnbounded, 4096}};
+/// With 2,000 rows the largest tiles leave units of 300 idle.
+constexpr RowRange kFlightRanges[] = {
+    {32, 16}, {128, 96}, {512, 384}, {2048, 1536}, {kUnbounded, 4096}};
 /// Few rows are the columns of an instruction: 8, 16, 32 or 64.
 constexpr RowRange kSm90Ranges[] = {
     {8, 1},    {16, 16},   {32, 32},          {64, 64},
@@ -67,6 +70,8 @@ public:
       ranges = kHostRanges;
     else if (shape.bulk)
       ranges = kSm90Ranges;
+    else if (::hk::flightCalibration(target))
+      ranges = kFlightRanges;
     Extent m = groups ? Extent{groups->constantRowsOfGroup()} : rows();
     RowRange exact = {kUnbounded, m.orElse(0)};
     if (m.isConstant())

@@ -117,6 +117,8 @@ template <class Problem> struct Gemm {
   /// Rows of B are two ranges, or alternate, when columns come in pairs.
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kPartRows = T.bn / kParts;
+  static_assert(kPartRows % kFragmentRows == 0 || !P::kPair,
+                "the halves of B are not whole fragments");
 
   /// Where the tiles of this block start; the parts of B are n rows apart.
   struct Source {

@@ -12,13 +12,11 @@ import argparse
 import json
 import os
 import re
-import struct
-import subprocess
 import sys
 import tempfile
 
-REGISTERS, GRANULE, SIMDS = 512, 8, 4  # of a compute unit of CDNA
-LDS = {"gfx942": 65536, "gfx950": 163840}
+from objects import kernels_of_library, output
+
 WAVES, SLACK = 4, 1.05
 BITS = {"f32": 32, "bf16": 16, "f16": 16, "i32": 32, "i64": 64, "i8": 8, "i1": 8, "f4E2M1FN": 4}
 
@@ -83,55 +81,6 @@ CASES = [
 ]
 
 
-def output(*command, **options):
-    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
-
-
-def code_objects(library):
-    """The AMD code objects in a shared library."""
-    data = open(library, "rb").read()
-    for match in re.finditer(b"\x7fELF\x02\x01", data[1:]):
-        at = match.start() + 1
-        machine, = struct.unpack_from("<H", data, at + 18)
-        sections, = struct.unpack_from("<Q", data, at + 40)
-        size, count = struct.unpack_from("<HH", data, at + 58)
-        if machine == 224:
-            yield data[at:at + sections + size * count]
-
-
-def resources(library, folder):
-    """Of every kernel: what its code object says of it, and its global accesses in bytes."""
-    kernels = {}
-    widths = {"byte": 1, "ubyte": 1, "sbyte": 1, "short": 2, "ushort": 2, "sshort": 2, "dword": 4, "dwordx2": 8,
-              "dwordx3": 12, "dwordx4": 16}
-    for number, text in enumerate(code_objects(library)):
-        path = f"{folder}/{number}.co"
-        with open(path, "wb") as file:
-            file.write(text)
-        notes = output("llvm-readelf", "--notes", path)
-        listing = output("llvm-objdump", "-d", path)
-        for part in re.split(r"\n\s*- \.a", notes)[1:]:
-            name = re.search(r"\.name: +(hk_\w+)", part)
-            if not name:
-                continue
-            field = lambda key: int(re.search(rf"\.{key}: +(\d+)", part)[1])
-            body = re.search(rf"<{name[1]}>:\n(.*?)(?=\n\w+ <|\Z)", listing, re.S)[1]
-            accesses = re.findall(r"\b(?:global|buffer|flat)_(?:load|store)_(\w+?)(?:_d16(?:_hi)?)?\b", body)
-            kernels[name[1]] = {"vgprs": field("vgpr_count"), "threads": field("max_flat_workgroup_size"),
-                                "lds": field("group_segment_fixed_size"),
-                                "spills": field("vgpr_spill_count") + field("sgpr_spill_count")
-                                          + field("private_segment_fixed_size"),
-                                "accesses": {widths[a] for a in accesses}}
-    return kernels
-
-
-def waves_of(kernel, target):
-    by_registers = REGISTERS // max(GRANULE, -(-kernel["vgprs"] // GRANULE) * GRANULE)
-    of_group = -(-kernel["threads"] // 64)
-    groups = LDS[target] // kernel["lds"] if kernel["lds"] else 32
-    return min(8, by_registers, groups * of_group / SIMDS)
-
-
 def natural_widths(function):
     """Bytes of an access of each operand: a thread takes as many elements as make 16
     bytes of the smallest real operand; of shorter rows and of single values less."""
@@ -170,7 +119,7 @@ def main():
                     file.write(re.search(rf"^func\.func @{case.function}\(.*?^}}\n", text, re.S | re.M)[0])
             output("hk-compile", f"{folder}/m.mlir", f"--target={options.target}", "-o", f"{folder}/m.so",
                    env=environment)
-            kernels = resources(f"{folder}/m.so", folder)
+            kernels = kernels_of_library(f"{folder}/m.so", folder)
             info = {f["name"]: f for f in json.loads(output("hk-run", f"{folder}/m.so", "--info"))["functions"]}
             for case in cases:
                 function = info[case.function]
@@ -183,12 +132,13 @@ def main():
                 wrong = []
                 for counts in counted:
                     kernel = kernels[counts["kernel"]]
-                    waves = waves_of(kernel, options.target)
+                    waves = kernel.waves(options.target)
                     if waves < case.waves:
-                        wrong.append(f"{waves:g} waves on a SIMD ({kernel['vgprs']} registers, {kernel['lds']} bytes of"
-                                     f" LDS, {kernel['threads']} threads), at least {case.waves} expected")
-                    if kernel["spills"]:
-                        wrong.append(f"spills {kernel['spills']}, none expected")
+                        wrong.append(f"{waves:g} waves on a SIMD ({kernel.vgprs} registers, {kernel.lds} bytes of"
+                                     f" LDS, {kernel.threads} threads), at least {case.waves} expected")
+                    if kernel.spills or kernel.scratch:
+                        wrong.append(f"spills {kernel.spills} registers and has {kernel.scratch} bytes of scratch,"
+                                     " none expected")
                     if counts["lds_conflict_clocks"]:
                         wrong.append(f"{counts['lds_conflict_clocks']} clocks of LDS bank conflicts, none expected")
                     moved = counts["global_read_bytes"] + counts["global_write_bytes"]
@@ -196,7 +146,7 @@ def main():
                     if moved > SLACK * allowed:
                         wrong.append(f"{moved} bytes moved, at most {SLACK} x {allowed} expected"
                                      f" ({counts['compulsory_bytes']} compulsory)")
-                    narrow = kernel["accesses"] - natural_widths(function) - case.narrow
+                    narrow = kernel.accesses() - natural_widths(function) - case.narrow
                     if narrow:
                         wrong.append(f"accesses of {sorted(narrow)} bytes, expected only"
                                      f" {sorted(natural_widths(function) | case.narrow)}")

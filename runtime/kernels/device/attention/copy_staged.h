@@ -25,16 +25,28 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
   u32x4 v[kPerThread];
 
   /// rowAt(row): address of the row's first byte; with Gaps null for a row of
-  /// zeros. `thread` is below Threads.
+  /// zeros. `thread` is below Threads. With Gaps an address comes from a table:
+  /// all are asked for before the first row is, as loads return in order.
   template <bool Gaps = false, class F>
   HK_MEM void issue(int thread, F rowAt, u8 *) {
+    Global<const u8> from[Gaps ? kPerThread : 1];
+    if constexpr (Gaps)
+      HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
+        int row = (i * Threads + thread) / kChunks;
+        from[i] = rowAt(row < Rows ? row : Rows - 1);
+      }
     HK_UNROLL for (int i = 0; i < kPerThread; ++i) {
       int s = i * Threads + thread, row = s / kChunks, ch = s % kChunks;
       v[i] = u32x4(0);
       if ((kExact || row < Rows) &&
-          (RowBytes == ValidBytes || ch * 16 < ValidBytes))
-        if (auto from = rowAt(row); !Gaps || from)
-          v[i] = *(Global<const u32x4>)(from + ch * 16);
+          (RowBytes == ValidBytes || ch * 16 < ValidBytes)) {
+        if constexpr (Gaps) {
+          if (from[i])
+            v[i] = *(Global<const u32x4>)(from[i] + ch * 16);
+        } else {
+          v[i] = *(Global<const u32x4>)(rowAt(row) + ch * 16);
+        }
+      }
     }
   }
   HK_MEM void land(int thread, u8 *lds) {
