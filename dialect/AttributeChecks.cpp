@@ -90,8 +90,8 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
       return success();
     return op->emitError("expected '")
            << kGemmLoopAttrName
-           << "' to be \"blocks\", \"warp_specialised\" or "
-           << "\"skinny\", but got " << attribute.getValue();
+           << "' to be \"blocks\", \"warp_specialised\", \"skinny\" or "
+           << "\"skinny_codes\", but got " << attribute.getValue();
   }
   if (name != kTargetAttrName)
     return unknownAttribute(op, "a module", name,

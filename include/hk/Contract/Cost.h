@@ -108,6 +108,9 @@ struct Sm90Calibration {
   /// Start, first bytes and last store of a product of few rows; each doubling
   /// of the blocks that share k.
   static constexpr double kSkinnyMicroseconds = 2.0, kSplitMicroseconds = 0.4;
+  /// 4-bit codes that a unit decodes and multiplies in a microsecond, with up
+  /// to 8 rows; another eight take so much longer.
+  static constexpr double kCodesPerUnit = 21e3, kCodesRows = 0.25;
   /// What one unit can draw of the memory's rate, in shares of an even split.
   static constexpr double kUnitShare = 1.25;
 };
@@ -261,6 +264,29 @@ constexpr double flightGemmMicroseconds(const Target &target,
          costMax(clocks / clockGHz(target), memory) / 1e3;
 }
 
+/// A product of few rows with 4-bit codes: the memory's time, or that of the
+/// unit with most tiles.
+constexpr double skinnyCodesMicroseconds(const Target &target,
+                                         const GemmTile &tile,
+                                         const GemmShapeClass &shape,
+                                         const GemmSize &size) {
+  using C = Sm90Calibration;
+  double rowBlocks = ceilDiv(double(size.m), tile.bm);
+  double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair));
+  double rounds =
+      ceilDiv(tiles * rowBlocks, target.computeUnits / tile.cluster);
+  double codes = double(tile.bn) * double(size.k) / tile.cluster;
+  double slower = 1 + C::kCodesRows * (tile.bm / 8 - 1);
+  double compute = rounds * codes * slower / C::kCodesPerUnit;
+  double bytes = gemmBytes(shape, size);
+  double rate = target.memoryGBps * 1e3 * C::kBulkMemory;
+  double splits = 0;
+  for (int32_t s = tile.cluster; s > 1; s /= 2)
+    splits += 1;
+  return target.launchMicroseconds + C::kSkinnyMicroseconds +
+         splits * C::kSplitMicroseconds + costMax(bytes / rate, compute);
+}
+
 /// One launch of `size` with `tile`. `columns`: gemmColumns.
 constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                                   const GemmShapeClass &shape,
@@ -269,6 +295,8 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
     return warpSpecialisedMicroseconds(target, tile, shape, size);
   if (tile.loop == GemmLoop::Skinny)
     return skinnyMicroseconds(target, tile, shape, size);
+  if (tile.loop == GemmLoop::SkinnyCodes)
+    return skinnyCodesMicroseconds(target, tile, shape, size);
   double columns = gemmColumns(tile, shape.pair);
   double blocks = ceilDiv(double(size.m), tile.bm) *
                   ceilDiv(double(size.n), columns) * double(size.batches);

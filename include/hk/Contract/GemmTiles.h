@@ -69,6 +69,24 @@ constexpr GemmTileRow skinny(int32_t bm, int32_t bn, int32_t stages,
           false, false, true,          false, GemmLoop::Skinny, cluster};
 }
 
+/// A row for few rows and 4-bit codes: 32 rows of B to a tile, eight waves, bk
+/// elements of A in LDS.
+constexpr GemmTileRow skinnyCodes(int32_t bm, int32_t bk, int32_t stages,
+                                  int32_t cluster) {
+  return {bm,
+          32,
+          bk * 2,
+          1,
+          8,
+          stages,
+          false,
+          false,
+          false,
+          false,
+          GemmLoop::SkinnyCodes,
+          cluster};
+}
+
 struct GemmTileTable {
   const GemmTileRow *rows;
   int32_t size;
@@ -144,6 +162,14 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(64, 64, 6, 8),
     skinny(64, 128, 4, 1),
     skinny(64, 128, 4, 2),
+    skinnyCodes(8, 4096, 6, 1),
+    skinnyCodes(8, 4096, 6, 2),
+    skinnyCodes(8, 4096, 6, 4),
+    skinnyCodes(16, 4096, 3, 1),
+    skinnyCodes(16, 2048, 5, 2),
+    skinnyCodes(16, 4096, 3, 4),
+    skinnyCodes(32, 2048, 2, 2),
+    skinnyCodes(32, 2048, 2, 4),
     {128, 256, 128, 2, 4, 3, false, false, false, false},
     {128, 128, 128, 4, 2, 3, false, false, false, false},
     {64, 128, 128, 2, 4, 3, false, true},
@@ -230,6 +256,9 @@ struct GemmShapeClass {
   int32_t group;
   /// Both operands can be described by tensor maps (sm_90a).
   bool bulk = false;
+  /// B is of 4-bit codes that sm_90a decodes in registers; k then.
+  bool codes = false;
+  int64_t codesDepth = 0;
 };
 
 /// Columns of the result that a block computes.
@@ -259,6 +288,15 @@ constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }
 
+/// The blocks of a cluster have room for all of k, and a part of the columns
+/// in vectors of eight each.
+constexpr bool skinnyCodesFits(const GemmTileRow &row, const GemmTile &tile,
+                               const GemmShapeClass &shape) {
+  return shape.codes && shape.group == 0 &&
+         shape.codesDepth <= int64_t(tile.bk) * row.cluster &&
+         gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
+}
+
 /// Whether the kernel template accepts this row; LDS apart.
 constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
                             const GemmShapeClass &shape) {
@@ -267,6 +305,8 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
     return warpSpecialisedFits(row, tile, shape);
   if (row.loop == GemmLoop::Skinny)
     return skinnyFits(row, tile, shape);
+  if (row.loop == GemmLoop::SkinnyCodes)
+    return skinnyCodesFits(row, tile, shape);
   int32_t columns = gemmColumns(tile, shape.pair);
   bool host = target.arch == Arch::Host;
   if (shape.staged && !row.staged)

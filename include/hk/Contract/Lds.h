@@ -108,6 +108,23 @@ constexpr int64_t skinnyLds(const GemmTile &tile) {
                 ldsAdd(ldsMul(tile.bn, tile.bm + kSkinnyPad, 4), 8));
 }
 
+/// SkinnyCodes: elements of k whose codes a wave takes at a time, 16 bytes a
+/// lane; columns between the rows of a part of a tile, beyond its own.
+inline constexpr int32_t kCodesDepth = 128, kCodesPad = 4;
+
+/// Of a wave and a stage: codes, and of each row a word with its scale and one
+/// with its zero point a lane.
+constexpr int64_t skinnyCodesStage(const GemmTile &tile) {
+  return ldsMul(tile.bn, kCodesDepth / 2 + 2 * 16);
+}
+
+/// A, the stages of the waves, and a part of the tile of each wave.
+constexpr int64_t skinnyCodesLds(const GemmTile &tile) {
+  return ldsAdd(ldsAdd(ldsMul(tile.bm, tile.bk, 2),
+                       ldsMul(tile.wn, tile.stages, skinnyCodesStage(tile))),
+                ldsMul(ldsMul(tile.wn, tile.bm), tile.bn + kCodesPad, 4));
+}
+
 /// GPU: the A and B stages of the main loop; the epilogue's slab of 4-byte
 /// accumulators takes their place. Host: A and B widened to f32, and C.
 /// `quantized`: with a stage, or the widened A, a scale of each row.
@@ -122,6 +139,8 @@ constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
     return warpSpecialisedLds(tile);
   if (tile.loop == GemmLoop::Skinny)
     return skinnyLds(tile);
+  if (tile.loop == GemmLoop::SkinnyCodes)
+    return skinnyCodesLds(tile);
   int64_t scales = quantized ? ldsMul(tile.bm, 4) : 0;
   if (isHostSkinny(target, tile))
     return ldsAdd(ldsMul(tile.bm, ldsAdd(tile.bk, tile.bn), 4), scales);

@@ -44,13 +44,19 @@ enum class GemmLoop : int32_t {
   /// sm_90a, few rows: bn rows of B are the rows of the instruction, bm columns
   /// of it are the rows of A.
   Skinny,
+  /// sm_90a, few rows and weights of 4-bit codes: bn rows of B are the rows of
+  /// the instruction, their codes are decoded in registers. A block keeps bm
+  /// rows and bk elements of A in LDS and takes tile after tile; its wn waves
+  /// and the blocks of a cluster share k.
+  SkinnyCodes,
 };
 
 /// C[bm, bn] per block in K steps of bk, by wm x wn waves (WarpSpecialised and
 /// Skinny: warpgroups); `stages` LDS buffers. splitK > 1: blocks share k in
 /// that many slices and write a partial result each. cluster > 1: that many
 /// blocks work together; WarpSpecialised: neighbouring rows of tiles, which
-/// share B; Skinny: parts of k, which they add.
+/// share B; Skinny, SkinnyCodes: parts of k, which they
+/// add.
 struct GemmTile {
   int32_t bm, bn, bk;
   int32_t wm, wn;

@@ -38,7 +38,19 @@ static int64_t lastSize(Value value) {
 
 /// Whether the kernel can compute `op` from the row that it lies in.
 static bool isRowOperator(Operation *op) {
-  return isa<RmsNormOp, LayerNormOp, L2NormOp, QuantizeOp>(op);
+  SmallVector<RowReduction> kinds = rowReductionsOf(op);
+  // Lanes have one statistic each time, and whole bytes of a row.
+  bool statistics = llvm::all_of(kinds, [](RowReduction kind) {
+    return kind == RowReduction::Sum || kind == RowReduction::SumOfSquares ||
+           kind == RowReduction::SumOfCentredSquares ||
+           kind == RowReduction::AbsMaximum;
+  });
+  bool bytes = llvm::none_of(op->getResults(), [](Value result) {
+    Type type = getElementTypeOrSelf(result.getType());
+    return type.getIntOrFloatBitWidth() < 8 || isa<Float8E8M0FNUType>(type);
+  });
+  return !kinds.empty() && statistics && bytes &&
+         lastSize(op->getResult(0)) == lastSize(op->getOperand(0));
 }
 
 Verdict mlir::hk::joinsHeads(const GatedDeltaPlan &plan, Operation *op) {

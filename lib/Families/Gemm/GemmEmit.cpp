@@ -246,6 +246,8 @@ public:
     };
     if (hasLoop(GemmLoop::skinny))
       os << "#include \"kernels/gemm/sm90/skinny.h\"\n";
+    if (hasLoop(GemmLoop::skinny_codes))
+      os << "#include \"kernels/gemm/sm90/skinny_codes.h\"\n";
     if (hasLoop(GemmLoop::warp_specialised))
       os << "#include \"kernels/gemm/sm90/warp_specialised.h\"\n";
     os << "\n"
@@ -274,11 +276,17 @@ private:
       return "WarpSpecialised";
     case GemmLoop::skinny:
       return "Skinny";
+    case GemmLoop::skinny_codes:
+      return "SkinnyCodes";
     }
     llvm_unreachable("every loop has a template");
   }
   static bool isBlocks(VariantOp variant) {
     return tileOf(variant).getLoop() == GemmLoop::blocks;
+  }
+  /// Whether tensor maps describe its operands.
+  static bool isMapped(VariantOp variant) {
+    return mapsOperands(tileOf(variant).getLoop());
   }
 
   /// Columns the epilogue handles at a time.
@@ -453,8 +461,9 @@ private:
        << tile.getWn() << ", " << tile.getStages() << ", " << tile.getSplitK()
        << ">";
     if (!isBlocks(variant))
-      os << ", " << tile.getCluster() << ", "
-         << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
+      os << ", " << tile.getCluster();
+    if (isMapped(variant))
+      os << ", " << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
     if (gemm.grouped())
       os << ", " << groupProblemText(gemm.grouped());
     os << ">;\n";
@@ -589,23 +598,27 @@ private:
 
   void writeEntry(VariantOp variant) {
     std::string product = ("Product_" + variant.getSymName()).str();
-    bool blocks = isBlocks(variant);
+    bool blocks = isBlocks(variant), mapped = isMapped(variant);
+    // A loop of its own waits itself for the kernel before.
+    StringRef macro = mapped   ? "HK_MAPPED_KERNEL"
+                      : blocks ? entryMacro(kernel)
+                               : "HK_EARLY_KERNEL";
     os << "\n"
-       << (blocks ? entryMacro(kernel) : StringRef("HK_MAPPED_KERNEL")) << "("
-       << prefix << variant.getSymName() << ", " << words.size() << ", ";
-    if (!blocks)
+       << macro << "(" << prefix << variant.getSymName() << ", " << words.size()
+       << ", ";
+    if (mapped)
       os << gemmTensorMaps(kernel, tileOf(variant)).size() << ", ";
-    os << product << "::kThreads, " << (blocks ? "1, " : "") << product
+    os << product << "::kThreads, " << (mapped ? "" : "1, ") << product
        << "::Shared) {\n"
        << "  using namespace hk;\n";
     if (blocks && !gemm.grouped())
       writeBatchIndices(variant, product);
-    writeArguments(blocks);
+    writeArguments(/*addresses=*/!mapped);
     if (gemm.grouped()) {
       writeGroups(gemm.grouped());
       os << "  " << product
          << "::run(args, groups, block, lds, Epilogue{words});\n";
-    } else if (blocks)
+    } else if (!mapped)
       os << "  " << product << "::run(args, block, lds, Epilogue{words});\n";
     else
       os << "  " << product << "::run(args, maps, block, lds, "

@@ -299,6 +299,65 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
   return Verdict::accept();
 }
 
+/// Whether code_pairs.h decodes `operand`.
+static Verdict codePairsVerdict(const GemmOperand &operand) {
+  auto bitsOf = [](Value value) {
+    return ::hk::info(*dtypeOf(tensorOf(value).getElementType())).bits;
+  };
+  if (::hk::info(operand.type()).bits != 4)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "the right operand has no 4-bit codes");
+  if (!operand.scale || operand.kBlock % 32 != 0)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "blocks of " + Twine(operand.kBlock) +
+                               " codes along k, not of a multiple of 32");
+  if (bitsOf(operand.scale) > 32 ||
+      (operand.zeroPoint && bitsOf(operand.zeroPoint) > 32))
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "a scale or zero point of 64 bits");
+  return Verdict::accept();
+}
+
+Verdict mlir::hk::codesVerdict(GemmKernel gemm, const ::hk::Target &target,
+                               int64_t alignA, int64_t alignB) {
+  ProductOpInterface op = gemm.matmul;
+  if (!::hk::hasCopyEngine(target))
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "only sm_90a decodes codes in registers");
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  if (Verdict verdict = codePairsVerdict(b); !verdict.accepted())
+    return verdict;
+  ::hk::DType type = gemmOperandType(target, a.result, b.result);
+  if (type != ::hk::DType::BF16 && type != ::hk::DType::F16)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "what is multiplied has not 16 bits");
+  if (type == ::hk::DType::F16 && b.type() == ::hk::DType::F4E2M1FN)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "fp4 is decoded to bf16 there, not to f16");
+  if (b.result != type)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "codes are decoded to another dtype than that "
+                           "which is multiplied");
+  if (Verdict verdict = copyVerdict(a, type, target, alignA);
+      !verdict.accepted())
+    return verdict;
+  if (gemm.grouped() || gemm.alternates() || gemm.hasScaleAlongK() ||
+      !gemmDims(op).batch.empty() || op.getNumSlices() > 1)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "groups, batches, slices, alternating columns and "
+                           "scales along k need another loop");
+  int64_t k = tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K));
+  if (ShapedType::isDynamic(k) || k == 0)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "k is not known, or 0: no part of it fits into LDS "
+                           "for certain");
+  if (!b.isKContiguous() || operandAlignment(b, alignB) < 16)
+    return Verdict::refuse(Reason::Unaligned,
+                           "rows of codes do not begin at multiples of 16 "
+                           "bytes along k");
+  return Verdict::accept();
+}
+
 ::hk::GemmShapeClass mlir::hk::shapeClassOf(GemmKernel gemm,
                                             const ::hk::Target &target,
                                             int64_t alignA, int64_t alignB) {
@@ -312,6 +371,10 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
   shape.quantized = static_cast<bool>(gemm.quantizedLhs());
   shape.group = int32_t(gemm.quantizedGroup());
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
+  shape.codes = codesVerdict(gemm, target, alignA, alignB).accepted();
+  if (shape.codes)
+    shape.codesDepth = tensorOf(gemm.matmul.getLhs())
+                           .getDimSize(gemm.matmul.getLhsDim(MatmulDim::K));
   return shape;
 }
 

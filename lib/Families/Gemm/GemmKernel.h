@@ -152,6 +152,11 @@ int64_t operandAlignment(const GemmOperand &operand, int64_t rowAlignment);
 Verdict bulkVerdict(GemmKernel gemm, const ::hk::Target &target, int64_t alignA,
                     int64_t alignB);
 
+/// Whether sm_90a can decode the right operand's 4-bit codes in registers
+/// (skinny_codes); alignments as in shapeClassOf.
+Verdict codesVerdict(GemmKernel gemm, const ::hk::Target &target,
+                     int64_t alignA, int64_t alignB);
+
 /// Whether rows of `operand`, multiplied as `type`, are copied straight into
 /// LDS; `rowAlignment` in bytes, of their starts.
 Verdict copyVerdict(const GemmOperand &operand, ::hk::DType type,
@@ -199,7 +204,10 @@ bool onlyRounds(KernelOp kernel);
 /// Whether the copy engine stores the result of a variant with `tile`: one of
 /// 16 bits, for which the epilogue reads no other matrix.
 bool storesBoxes(KernelOp kernel, GemmTileAttr tile);
-/// Maps of A, B and, if the engine stores it, the result; none for Blocks.
+/// Whether a loop reads its operands through tensor maps.
+bool mapsOperands(GemmLoop loop);
+/// Maps of A, B and, if the engine stores it, the result; of a loop that has
+/// them.
 SmallVector<hk_tensor_map_abi> gemmTensorMaps(KernelOp kernel,
                                               GemmTileAttr tile);
 LogicalResult emitGemm(KernelOp kernel, const ::hk::Target &target,

@@ -80,6 +80,10 @@ static bool isLightEpilogue(KernelOp kernel, Operation *product) {
   return true;
 }
 
+bool mlir::hk::mapsOperands(GemmLoop loop) {
+  return loop == GemmLoop::warp_specialised || loop == GemmLoop::skinny;
+}
+
 bool mlir::hk::onlyRounds(KernelOp kernel) {
   GemmKernel gemm = describeGemm(kernel);
   return kernel.getSpecBlock().getTerminator()->getOperand(0) ==
@@ -104,7 +108,7 @@ bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
 
 SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
                                                         GemmTileAttr tile) {
-  if (tile.getLoop() == GemmLoop::blocks)
+  if (!mapsOperands(tile.getLoop()))
     return {};
   GemmKernel gemm = describeGemm(kernel);
   ProductOpInterface op = gemm.matmul;

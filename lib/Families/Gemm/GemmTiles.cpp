@@ -61,6 +61,7 @@ public:
       groups.emplace(kernel, gemm.grouped());
     shape = shapeClassOf(gemm, target, alignA, alignB);
     bulk = bulkVerdict(gemm, target, alignA, alignB);
+    codes = codesVerdict(gemm, target, alignA, alignB);
     noteStagedOperands(gemm, target, alignA, alignB, log);
   }
 
@@ -68,7 +69,7 @@ public:
     ArrayRef<RowRange> ranges = kGpuRanges;
     if (target.arch == ::hk::Arch::Host)
       ranges = kHostRanges;
-    else if (shape.bulk)
+    else if (shape.bulk || shape.codes)
       ranges = kSm90Ranges;
     else if (::hk::flightCalibration(target))
       ranges = kFlightRanges;
@@ -165,6 +166,12 @@ private:
             ::hk::gemmThreads(target, tile) == int64_t(*kernel.getThreads()));
   }
 
+  /// Whether sm_90a might stream the right operand's codes.
+  bool isOfCodes(GemmKernel gemm) {
+    return ::hk::hasCopyEngine(target) &&
+           ::hk::info(gemm.operand(GemmSide::Rhs).type()).bits == 4;
+  }
+
   /// The main loop that the module asks for, if a tile of it fits.
   std::optional<::hk::GemmLoop> askedLoop() {
     auto name = kernel->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
@@ -195,6 +202,9 @@ private:
     if (!bulk.accepted() && ::hk::hasCopyEngine(target))
       decision.candidates.push_back(
           {stringifyGemmLoop(GemmLoop::warp_specialised).str(), bulk});
+    if (!codes.accepted() && isOfCodes(gemm))
+      decision.candidates.push_back(
+          {stringifyGemmLoop(GemmLoop::skinny_codes).str(), codes});
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       if (!::hk::gemmTileFits(row, target, shape) ||
           (asked && row.loop != *asked) || !gridFits(row.loop))
@@ -297,6 +307,13 @@ private:
     grid.z = launch.multiply(launch.product(batches()), grid.z);
     if (tile.loop == ::hk::GemmLoop::Skinny)
       grid.x = launch.multiply(grid.x, tile.cluster);
+    if (tile.loop == ::hk::GemmLoop::SkinnyCodes) {
+      // As many clusters as the chip holds; each takes tile after tile.
+      Value clusters =
+          launch.atMost(grid.x, target.computeUnits / tile.cluster);
+      grid.x = launch.multiply(clusters, tile.cluster);
+      return grid;
+    }
     if (tile.loop == ::hk::GemmLoop::WarpSpecialised) {
       // As many clusters as the chip holds; each takes tile after tile.
       Value tiles = launch.multiply(launch.multiply(grid.x, grid.y), grid.z);
@@ -322,7 +339,7 @@ private:
   GemmDims dims;
   SmallVector<int64_t> lhs, rhs;
   ::hk::GemmShapeClass shape;
-  Verdict bulk = Verdict::accept();
+  Verdict bulk = Verdict::accept(), codes = Verdict::accept();
   std::optional<GroupGrid> groups;
 };
 

@@ -53,6 +53,9 @@ template <DType ScaleT, int Rows, int Depth, DType Result> struct Scaled {
   static constexpr int kBlock = 1;
   static constexpr DType kScale = ScaleT;
   static constexpr int kRows = Rows, kDepth = Depth;
+  /// Whether the zero point is added behind the scale; the one for all.
+  static constexpr bool kOffset = false;
+  static constexpr float kFixedZero = 0;
   template <DType> static constexpr DType kResult = Result;
   /// A power of two moves no bit of a small significand.
   static constexpr bool kExact = ScaleT == DType::F8E8M0FNU;
@@ -79,6 +82,7 @@ template <DType ZeroT, DType ScaleT, int Rows, int Depth, DType Result,
           bool Offset = false>
 struct Affine : Scaled<ScaleT, Rows, Depth, Result> {
   static constexpr bool kHasZeros = true, kExact = false;
+  static constexpr bool kOffset = Offset;
   static constexpr DType kZero = ZeroT;
 
   template <int V>
@@ -91,7 +95,8 @@ struct Affine : Scaled<ScaleT, Rows, Depth, Result> {
 template <float Zero, DType ScaleT, int Rows, int Depth, DType Result,
           bool Offset = false>
 struct Shifted : Scaled<ScaleT, Rows, Depth, Result> {
-  static constexpr bool kExact = false;
+  static constexpr bool kExact = false, kOffset = Offset;
+  static constexpr float kFixedZero = Zero;
 
   template <int V>
   HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {

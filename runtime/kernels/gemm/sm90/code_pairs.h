@@ -1,0 +1,147 @@
+//===- code_pairs.h - 4-bit codes as pairs of 16 bits -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Eight codes of a word become four pairs of bf16 or f16 (H): codes 0 and 4, 1
+// and 5, 2 and 6, 3 and 7, because those lie 16 bits apart. CodePairs widens
+// them to what is exact; PairScale applies the scale and zero point of a block
+// to a pair, rounded once, as the decoder of the operand says. Where scale,
+// zero point and result allow it that is two instructions for two codes;
+// otherwise the decoder itself runs in f32.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_CODEPAIRS_H
+#define HK_KERNELS_GEMM_SM90_CODEPAIRS_H
+
+#include "kernels/gemm/operand.h"
+
+namespace hk {
+
+/// Two 16-bit floats in a word.
+template <DType H> struct HalfPair;
+template <> struct HalfPair<DType::BF16> {
+  /// Any integer from kBase to 2 kBase is one with the significand below.
+  static constexpr u32 kBaseBits = 0x43004300;
+  static constexpr int kBase = 128;
+  HK_MEM static u32 sub(u32 a, u32 b) {
+    u32 r;
+    asm("sub.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+  }
+  HK_MEM static u32 mul(u32 a, u32 b) {
+    u32 r;
+    asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+  }
+};
+template <> struct HalfPair<DType::F16> {
+  static constexpr u32 kBaseBits = 0x64006400;
+  static constexpr int kBase = 1024;
+  HK_MEM static u32 sub(u32 a, u32 b) {
+    u32 r;
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+  }
+  HK_MEM static u32 mul(u32 a, u32 b) {
+    u32 r;
+    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+  }
+};
+
+/// Both halves hold the bits of v rounded to H.
+template <DType H> HK_DEV u32 bothHalves(float v) {
+  u32 bits = bitCast<u16>(pack<H, 1>(Vec<float, 1>(v)));
+  return bits | bits << 16;
+}
+
+/// The pairs of a word, kBias more than the codes (fp4: times 2^-126).
+template <DType Mem, DType H> struct CodePairs {
+  static_assert(Mem == DType::UI4 || Mem == DType::I4);
+  /// Two's complement with its sign turned over counts from -8.
+  static constexpr int kBias = HalfPair<H>::kBase + (Mem == DType::I4 ? 8 : 0);
+
+  HK_MEM static u32 get(u32 word, int pair) {
+    u32 nibbles = word >> 4 * pair & 0x000F000F;
+    constexpr u32 turn = Mem == DType::I4 ? 0x00080008 : 0;
+    return nibbles ^ (HalfPair<H>::kBaseBits | turn);
+  }
+};
+template <DType H> struct CodePairs<DType::F4E2M1FN, H> {
+  static_assert(H == DType::BF16);
+  HK_MEM static u32 get(u32 word, int pair) {
+    u32 nibbles = word >> 4 * pair;
+    return (nibbles << 12 & 0x80008000) | (nibbles << 6 & 0x01C001C0);
+  }
+};
+
+/// What a block's scale and zero point make of a pair. Mem: dtype of the codes.
+template <DType Mem, DType H, class Decode> struct PairScale {
+  using Pairs = CodePairs<Mem, H>;
+  static constexpr bool kFp4 = Mem == DType::F4E2M1FN;
+  /// Integers and their differences are exact in H, and the product is rounded
+  /// once.
+  static constexpr bool kZeroFits = [] {
+    if constexpr (Decode::kOffset || kFp4)
+      return false;
+    else if constexpr (Decode::kHasZeros)
+      return !info(Decode::kZero).isFloat &&
+             (info(Decode::kZero).bits <= 4 ||
+              (info(Decode::kZero).bits == 8 &&
+               (Mem == DType::UI4 || H == DType::F16)));
+    else
+      return Decode::kFixedZero >= -100 && Decode::kFixedZero <= 100 &&
+             Decode::kFixedZero == float(int(Decode::kFixedZero));
+  }();
+  static constexpr bool kIntegers = kZeroFits && Decode::kScale == H;
+  static constexpr bool kPowers = kFp4 && Decode::kScale == DType::F8E8M0FNU &&
+                                  !Decode::kHasZeros && Decode::kFixedZero == 0;
+
+  u32 scale, bias;
+  ScaleOf<1> of;
+
+  HK_MEM explicit PairScale(ScaleOf<1> of) : scale(0), bias(0), of(of) {
+    if constexpr (kIntegers || kPowers)
+      scale = bothHalves<H>(of.scale[0]);
+    if constexpr (kIntegers) {
+      float zero = Decode::kHasZeros ? of.zero[0] : Decode::kFixedZero;
+      bias = bothHalves<H>(float(Pairs::kBias) + zero);
+    }
+  }
+
+  HK_MEM u32 pair(u32 word, int i) const {
+    using Half = HalfPair<H>;
+    u32 codes = Pairs::get(word, i);
+    if constexpr (kIntegers) {
+      return Half::mul(Half::sub(codes, bias), scale);
+    } else {
+      // 2^126: what the bits of fp4 lack as bf16.
+      constexpr u32 up = 0x7E807E80;
+      u32 exact;
+      if constexpr (kFp4)
+        exact = Half::mul(codes, up);
+      else
+        exact = Half::sub(codes, bothHalvesOf(Pairs::kBias));
+      if constexpr (kPowers)
+        return Half::mul(exact, scale);
+      else
+        return decoded(exact);
+    }
+  }
+
+private:
+  HK_MEM static u32 bothHalvesOf(int v) { return bothHalves<H>(float(v)); }
+  HK_MEM u32 decoded(u32 exact) const {
+    Vec<float, 2> values = unpack<H, 2>(bitCast<Packed<H, 2>>(exact));
+    return bitCast<u32>(
+        pack<H, 2>(Decode::template decode<2>(values, ScaleOf<2>::all(of))));
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_CODEPAIRS_H
