@@ -110,7 +110,9 @@ struct Sm90Calibration {
   static constexpr double kSkinnyMicroseconds = 2.0, kSplitMicroseconds = 0.4;
   /// 4-bit codes that a unit decodes and multiplies in a microsecond, with up
   /// to 8 rows; another eight take so much longer.
-  static constexpr double kCodesPerUnit = 21e3, kCodesRows = 0.25;
+  static constexpr double kCodesPerUnit = 30e3, kCodesRows = 0.25;
+  /// The same in blocks, for every tile of rows.
+  static constexpr double kBlocksCodesPerUnit = 10e3;
   /// What one unit can draw of the memory's rate, in shares of an even split.
   static constexpr double kUnitShare = 1.25;
 };
@@ -334,6 +336,10 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   double latency = kMemoryMicroseconds / (depth * resident);
   double step = costMax(costMax(matrix, lds), latency);
   double compute = perUnit * steps * step + kMemoryMicroseconds;
+  if (shape.codes)
+    compute =
+        costMax(compute, blocks * columns * (shape.pair ? 2 : 1) * k /
+                             (units * Sm90Calibration::kBlocksCodesPerUnit));
   // Every operand once from memory, every tile's operands from L2, which is
   // about four times as fast.
   double once = gemmBytes(shape, size);

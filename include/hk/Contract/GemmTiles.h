@@ -69,15 +69,15 @@ constexpr GemmTileRow skinny(int32_t bm, int32_t bn, int32_t stages,
           false, false, true,          false, GemmLoop::Skinny, cluster};
 }
 
-/// A row for few rows and 4-bit codes: 32 rows of B to a tile, eight waves, bk
-/// elements of A in LDS.
-constexpr GemmTileRow skinnyCodes(int32_t bm, int32_t bk, int32_t stages,
-                                  int32_t cluster) {
+/// A row for few rows and 4-bit codes: 32 rows of B to a tile, `waves` waves,
+/// bk elements of A in LDS.
+constexpr GemmTileRow skinnyCodes(int32_t bm, int32_t bk, int32_t waves,
+                                  int32_t stages, int32_t cluster) {
   return {bm,
           32,
           bk * 2,
           1,
-          8,
+          waves,
           stages,
           false,
           false,
@@ -162,14 +162,14 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(64, 64, 6, 8),
     skinny(64, 128, 4, 1),
     skinny(64, 128, 4, 2),
-    skinnyCodes(8, 4096, 6, 1),
-    skinnyCodes(8, 4096, 6, 2),
-    skinnyCodes(8, 4096, 6, 4),
-    skinnyCodes(16, 4096, 3, 1),
-    skinnyCodes(16, 2048, 5, 2),
-    skinnyCodes(16, 4096, 3, 4),
-    skinnyCodes(32, 2048, 2, 2),
-    skinnyCodes(32, 2048, 2, 4),
+    skinnyCodes(8, 4096, 16, 3, 1),
+    skinnyCodes(8, 4096, 16, 3, 2),
+    skinnyCodes(8, 4096, 16, 3, 4),
+    skinnyCodes(16, 4096, 8, 3, 1),
+    skinnyCodes(16, 2048, 16, 2, 2),
+    skinnyCodes(16, 4096, 8, 3, 4),
+    skinnyCodes(32, 2048, 8, 2, 2),
+    skinnyCodes(32, 2048, 8, 2, 4),
     {128, 256, 128, 2, 4, 3, false, false, false, false},
     {128, 128, 128, 4, 2, 3, false, false, false, false},
     {64, 128, 128, 2, 4, 3, false, true},

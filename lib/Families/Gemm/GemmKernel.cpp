@@ -307,7 +307,7 @@ static Verdict codePairsVerdict(const GemmOperand &operand) {
   if (::hk::info(operand.type()).bits != 4)
     return Verdict::refuse(Reason::UnsupportedDType,
                            "the right operand has no 4-bit codes");
-  if (!operand.scale || operand.kBlock % 32 != 0)
+  if (!operand.scale || operand.kBlock % 32 != 0 || operand.rowBlock > 1)
     return Verdict::refuse(Reason::UnsupportedShape,
                            "blocks of " + Twine(operand.kBlock) +
                                " codes along k, not of a multiple of 32");

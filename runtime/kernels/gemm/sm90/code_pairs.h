@@ -79,20 +79,60 @@ template <DType H> struct CodePairs<DType::F4E2M1FN, H> {
   }
 };
 
+/// One element of D in the aligned word around it.
+template <DType D> struct ElementInWord {
+  static_assert(info(D).bits <= 32);
+
+  /// Where the word of element `index` is.
+  HK_MEM static u64 wordAt(u64 data, i64 index) {
+    constexpr int bits = info(D).bits;
+    u64 at = data + u64(bits < 8 ? index >> 1 : index * (bits / 8));
+    return at & ~u64(3);
+  }
+  /// How far up the element is in it, in bits; low bits say that.
+  HK_MEM static u32 shiftOf(u32 data, u32 index) {
+    constexpr u32 bits = info(D).bits;
+    if constexpr (bits < 8)
+      return ((data + (index >> 1)) & 3) * 8 + (index & 1) * 4;
+    else
+      return ((data + index * (bits / 8)) & 3) * 8;
+  }
+  HK_MEM static float value(u32 word, u32 shift) {
+    u32 raw = word >> shift;
+    if constexpr (isPacked(D))
+      return float(valuesOfCodes<D, 1>(Vec<u32, 1>(raw & 15u))[0]);
+    else if constexpr (info(D).bits == 8)
+      return float(unpack<D, 1>(bitCast<Packed<D, 1>>(u8(raw)))[0]);
+    else if constexpr (info(D).bits == 16)
+      return float(unpack<D, 1>(bitCast<Packed<D, 1>>(u16(raw)))[0]);
+    else
+      return float(unpack<D, 1>(bitCast<Packed<D, 1>>(raw))[0]);
+  }
+};
+
+/// A word of memory and where its element is.
+struct WordAndShift {
+  u32 word, shift;
+};
+
 /// What a block's scale and zero point make of a pair. Mem: dtype of the codes.
 template <DType Mem, DType H, class Decode> struct PairScale {
   using Pairs = CodePairs<Mem, H>;
   static constexpr bool kFp4 = Mem == DType::F4E2M1FN;
+  static constexpr bool kZeroCodes = [] {
+    if constexpr (Decode::kHasZeros)
+      return Decode::kZero == DType::UI4 || Decode::kZero == DType::I4;
+    else
+      return false;
+  }();
   /// Integers and their differences are exact in H, and the product is rounded
   /// once.
   static constexpr bool kZeroFits = [] {
     if constexpr (Decode::kOffset || kFp4)
       return false;
     else if constexpr (Decode::kHasZeros)
-      return !info(Decode::kZero).isFloat &&
-             (info(Decode::kZero).bits <= 4 ||
-              (info(Decode::kZero).bits == 8 &&
-               (Mem == DType::UI4 || H == DType::F16)));
+      return kZeroCodes || (Decode::kZero == DType::I8 &&
+                            (Mem == DType::UI4 || H == DType::F16));
     else
       return Decode::kFixedZero >= -100 && Decode::kFixedZero <= 100 &&
              Decode::kFixedZero == float(int(Decode::kFixedZero));
@@ -101,15 +141,22 @@ template <DType Mem, DType H, class Decode> struct PairScale {
   static constexpr bool kPowers = kFp4 && Decode::kScale == DType::F8E8M0FNU &&
                                   !Decode::kHasZeros && Decode::kFixedZero == 0;
 
-  u32 scale, bias;
-  ScaleOf<1> of;
+  u32 scale = 0, bias = 0;
+  ScaleOf<1> of = {0.f, 0.f};
 
-  HK_MEM explicit PairScale(ScaleOf<1> of) : scale(0), bias(0), of(of) {
-    if constexpr (kIntegers || kPowers)
-      scale = bothHalves<H>(of.scale[0]);
+  HK_MEM PairScale(WordAndShift scaleIn, WordAndShift zeroIn) {
     if constexpr (kIntegers) {
-      float zero = Decode::kHasZeros ? of.zero[0] : Decode::kFixedZero;
-      bias = bothHalves<H>(float(Pairs::kBias) + zero);
+      scale =
+          __nvvm_prmt(scaleIn.word, 0, scaleIn.shift != 0 ? 0x3232 : 0x1010);
+      bias = biasOf(zeroIn);
+    } else {
+      of.scale =
+          ElementInWord<Decode::kScale>::value(scaleIn.word, scaleIn.shift);
+      if constexpr (Decode::kHasZeros)
+        of.zero =
+            ElementInWord<Decode::kZero>::value(zeroIn.word, zeroIn.shift);
+      if constexpr (kPowers)
+        scale = bothHalves<H>(of.scale[0]);
     }
   }
 
@@ -125,7 +172,7 @@ template <DType Mem, DType H, class Decode> struct PairScale {
       if constexpr (kFp4)
         exact = Half::mul(codes, up);
       else
-        exact = Half::sub(codes, bothHalvesOf(Pairs::kBias));
+        exact = Half::sub(codes, bothHalves<H>(float(Pairs::kBias)));
       if constexpr (kPowers)
         return Half::mul(exact, scale);
       else
@@ -134,7 +181,23 @@ template <DType Mem, DType H, class Decode> struct PairScale {
   }
 
 private:
-  HK_MEM static u32 bothHalvesOf(int v) { return bothHalves<H>(float(v)); }
+  HK_MEM static u32 biasOf([[maybe_unused]] WordAndShift zeroIn) {
+    if constexpr (!Decode::kHasZeros) {
+      return bothHalves<H>(float(Pairs::kBias) + Decode::kFixedZero);
+    } else if constexpr (kZeroCodes &&
+                         (Mem == DType::I4 || Decode::kZero == DType::UI4)) {
+      // The code of the zero point, counted as those of the elements are: from
+      // the base on integers follow each other in H.
+      constexpr u32 turn = Decode::kZero == DType::I4 ? 8 : 0;
+      constexpr u32 low = (Mem == DType::I4 ? 8 : 0) - turn;
+      u32 code = ((zeroIn.word >> zeroIn.shift & 15u) ^ turn) + low;
+      return HalfPair<H>::kBaseBits + code * 0x00010001u;
+    } else {
+      return bothHalves<H>(
+          float(Pairs::kBias) +
+          ElementInWord<Decode::kZero>::value(zeroIn.word, zeroIn.shift));
+    }
+  }
   HK_MEM u32 decoded(u32 exact) const {
     Vec<float, 2> values = unpack<H, 2>(bitCast<Packed<H, 2>>(exact));
     return bitCast<u32>(

@@ -32,32 +32,6 @@
 
 namespace hk {
 
-/// One element of D in the aligned word around it: where that word is, and how
-/// far the element is up in it.
-template <DType D> struct WordWithElement {
-  static_assert(info(D).bits <= 32);
-  u64 word;
-  u32 shift;
-
-  HK_MEM WordWithElement(u64 data, i64 index) {
-    constexpr int bits = info(D).bits;
-    u64 at = data + u64(bits < 8 ? index >> 1 : index * (bits / 8));
-    word = at & ~u64(3);
-    shift = u32(at & 3) * 8 + (bits < 8 ? u32(index & 1) * 4 : 0);
-  }
-  HK_MEM static float value(u32 word, u32 shift) {
-    u32 raw = word >> shift;
-    if constexpr (isPacked(D))
-      return float(valuesOfCodes<D, 1>(Vec<u32, 1>(raw & 15u))[0]);
-    else if constexpr (info(D).bits == 8)
-      return float(unpack<D, 1>(bitCast<Packed<D, 1>>(u8(raw)))[0]);
-    else if constexpr (info(D).bits == 16)
-      return float(unpack<D, 1>(bitCast<Packed<D, 1>>(u16(raw)))[0]);
-    else
-      return float(unpack<D, 1>(bitCast<Packed<D, 1>>(raw))[0]);
-  }
-};
-
 template <class Problem, int Cluster> struct SkinnyCodes {
   using P = Problem;
   using B = typename P::B;
@@ -81,7 +55,8 @@ template <class Problem, int Cluster> struct SkinnyCodes {
                 B::kKContiguous && B::kAlign >= 16 && B::kStep == 1 &&
                 P::A::kMem == D && P::A::kKContiguous && P::A::kAlign >= 16 &&
                 P::kScale == KScale::None && Decode::kHasScales &&
-                (Decode::kDepth == 0 || Decode::kDepth % 32 == 0));
+                (Decode::kDepth == 0 || Decode::kDepth % 32 == 0) &&
+                Decode::kRows <= 1);
   static_assert(T.bk % kUnit == 0 && kColumns % 16 == 0 && kOwn % 8 == 0);
 
   using Op = MmaSync<D>;
@@ -126,93 +101,94 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     return int(units * rank / Cluster);
   }
 
-  /// How a wave reads codes, scales and zero points.
+  /// How a wave reads codes, scales and zero points. A row r * 8 of the tile
+  /// lies as far from the tile's first row in all of them.
   struct Source {
     const GemmArgs &args;
     u8 *stages;
 
-    /// The row of B of the tile's row r * 8 + lane / 4; beyond the last column
-    /// that of the last one, which nobody reads.
-    HK_MEM i64 rowOf(u32 tile, int r) const {
-      int row = r * 8 + laneId() / 4, part = row / kColumns;
-      i64 col = i64(tile) * kColumns + row % kColumns;
-      col = col < args.n ? col : args.n - 1;
-      return col + part * args.n;
+    /// The lane's first row of a tile, and its first element of k of a step.
+    HK_MEM static i64 rowOf(u32 tile) {
+      return i64(tile) * kColumns + laneId() / 4;
     }
-    /// The lane's first element of k.
     HK_MEM static i64 depthOf(const Step &s) {
       return i64(s.unit) * kUnit + laneId() % 4 * 32;
     }
-    HK_MEM Global<const u8> codesAt(const Step &s, int r) const {
-      return global<const u8>(args.b.data) +
-             (rowOf(s.tile, r) * args.b.stride + depthOf(s)) / 2;
+    HK_MEM i64 offsetOf(int r) const {
+      return r * 8 % kColumns + r * 8 / kColumns * args.n;
     }
-    template <DType W>
-    HK_MEM WordWithElement<W> wordOf(const ScaleArgs &from, i64 row,
-                                     i64 k) const {
+    /// Whether row r of the tile and the step's k exist.
+    HK_MEM bool holds(const Step &s, int r) const {
+      bool depth = args.k % kUnit == 0 || depthOf(s) < args.k;
+      return depth && (args.n % kColumns == 0 ||
+                       rowOf(s.tile) + r * 8 % kColumns < args.n);
+    }
+    HK_MEM u64 codesAt(const Step &s, int r) const {
+      i64 row = rowOf(s.tile) * args.b.stride,
+          off = offsetOf(r) * args.b.stride;
+      return args.b.data + u64((row + depthOf(s)) / 2 + off / 2);
+    }
+    /// The scale, or zero point, of row r.
+    HK_MEM static i64 indexOf(const ScaleArgs &from, i64 row, i64 offset,
+                              i64 k) {
       i64 index = 0;
-      if constexpr (Decode::kRows != 0)
-        index += row / Decode::kRows * from.strideRow;
       if constexpr (Decode::kDepth != 0)
         index += k / Decode::kDepth * from.strideK;
-      return {from.data, index};
+      if constexpr (Decode::kRows != 0)
+        index += row * from.strideRow + offset * from.strideRow;
+      return index;
     }
 
-    HK_MEM static void copy16(u8 *to, Global<const u8> from, bool inside) {
+    HK_MEM static void copy16(u8 *to, u64 from, bool inside) {
       asm volatile(
           "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(ldsAddress(to)),
           "l"(from), "r"(inside ? 16 : 0)
           : "memory");
     }
-    HK_MEM static void copy4(u8 *to, u64 from) {
+    HK_MEM static void copy4(u8 *to, u64 from, bool inside) {
       asm volatile(
-          "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(ldsAddress(to)),
-          "l"(from)
+          "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(ldsAddress(to)),
+          "l"(from), "r"(inside ? 4 : 0)
           : "memory");
     }
+    template <DType W>
+    HK_MEM void copyWord(u8 *to, const ScaleArgs &from, const Step &s, int r,
+                         bool inside) const {
+      i64 index = indexOf(from, rowOf(s.tile), offsetOf(r), depthOf(s));
+      copy4(to, ElementInWord<W>::wordAt(from.data, index), inside);
+    }
 
-    /// Asks for a step; what lies behind k is zeros.
+    /// Asks for a step. What does not exist is zeros, and its scale 0.
     HK_MEM void issue(const Step &s, int stage) const {
       u8 *to = stages + stage * kStageBytes;
       int lane = laneId();
-      i64 k = depthOf(s);
-      bool inside = k < args.k;
-      i64 near = inside ? k : 0;
       HK_UNROLL for (int r = 0; r < kRows; ++r) {
-        i64 row = rowOf(s.tile, r);
-        copy16(to + (r * kWave + lane) * 16,
-               global<const u8>(args.b.data) + (row * args.b.stride + near) / 2,
-               inside);
+        bool inside = holds(s, r);
+        copy16(to + (r * kWave + lane) * 16, codesAt(s, r), inside);
         u8 *word = to + (r * kWave + lane) * 4;
-        copy4(word + kScalesAt,
-              wordOf<Decode::kScale>(args.b.decode, row, near).word);
+        copyWord<Decode::kScale>(word + kScalesAt, args.b.decode, s, r, inside);
         if constexpr (Decode::kHasZeros)
-          copy4(word + kZerosAt,
-                wordOf<Decode::kZero>(args.b.zeros, row, near).word);
+          copyWord<Decode::kZero>(word + kZerosAt, args.b.zeros, s, r, inside);
       }
     }
 
-    /// Scale and zero point of row r of the step in `stage`; behind k they make
-    /// a zero of every code.
+    /// Scale and zero point of row r of the step in `stage`.
     HK_MEM Scale scaleOf(const Step &s, int r, const u8 *stage) const {
-      i64 row = rowOf(s.tile, r), k = depthOf(s);
-      if (k >= args.k)
-        return Scale(ScaleOf<1>{0.f, 0.f});
       const u8 *word = stage + (r * kWave + laneId()) * 4;
-      ScaleOf<1> of = {
-          value<Decode::kScale>(word + kScalesAt, args.b.decode, row, k), 0.f};
+      WordAndShift zero = {0, 0};
       if constexpr (Decode::kHasZeros)
-        of.zero = value<Decode::kZero>(word + kZerosAt, args.b.zeros, row, k);
-      return Scale(of);
+        zero = wordOf<Decode::kZero>(word + kZerosAt, args.b.zeros, s, r);
+      return Scale(
+          wordOf<Decode::kScale>(word + kScalesAt, args.b.decode, s, r), zero);
     }
 
   private:
     template <DType W>
-    HK_MEM float value(const u8 *at, const ScaleArgs &from, i64 row,
-                       i64 k) const {
-      auto element = wordOf<W>(from, row, k);
-      return WordWithElement<W>::value(*reinterpret_cast<const u32 *>(at),
-                                       element.shift);
+    HK_MEM WordAndShift wordOf(const u8 *at, const ScaleArgs &from,
+                               const Step &s, int r) const {
+      i64 index = indexOf(from, rowOf(s.tile), offsetOf(r), depthOf(s));
+      return {*reinterpret_cast<const u32 *>(at),
+              ElementInWord<W>::shiftOf(u32(from.data), u32(index))};
     }
   };
 
@@ -361,9 +337,14 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     // Into the L2 cache, before the kernel in front has ended.
     Step early = now;
     for (int i = 1; i < kStages; ++i, walk.advance(early))
-      if (walk.holds(early) && Source::depthOf(early) < args.k)
-        HK_UNROLL for (int r = 0; r < kRows; ++r) asm volatile(
-            "prefetch.global.L2 [%0];" ::"l"(source.codesAt(early, r)));
+      if (walk.holds(early))
+        HK_UNROLL for (int r = 0; r < kRows; ++r) if (
+            source.holds(
+                early,
+                r)) asm volatile("prefetch.global.L2 [%0];" ::"l"(source
+                                                                      .codesAt(
+                                                                          early,
+                                                                          r)));
     waitForLast();
     HK_UNROLL for (int i = 0; i + 1 < kStages; ++i) {
       if (walk.holds(ahead))
