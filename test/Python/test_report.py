@@ -95,7 +95,7 @@ def test_layers_are_folded(folder):
     kernels = json.loads((folder / "30.json").read_text())["kernels"]
     boxes = [i for i in reader.ids if i.startswith("t0-")]
     assert len(boxes) == len(kernels) == 8
-    assert words.count("LDS 40.0 KiB of 64.0 KiB") >= 3
+    assert words.count("LDS 24.0 KiB of 64.0 KiB") >= 3
     near, fused = words.index("Decisions"), words.rindex("What was fused")
     assert "needs-whole-row" in words[near:fused] and "other-family" not in words[near:fused]
     assert "and 59 more places" in words and "in 32.0 KiB + 512 B × d0 → out 256 B × d0" in words

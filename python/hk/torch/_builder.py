@@ -111,8 +111,13 @@ class Builder:
         if order == v.order:
             return v
         permutation = [v.dims[d] for d in order]
-        made = self.value("transpose", tuple(v.stored[p] for p in permutation), v.element,
-                          x=v.ssa, tx=v.type, permutation=", ".join(map(str, permutation)))
+        stored = tuple(v.stored[p] for p in permutation)
+        moved = [p for p in permutation if v.stored[p] != 1]
+        if moved == sorted(moved):  # Unit dims change places: a view.
+            made = self.reshaped(v, stored)
+        else:
+            made = self.value("transpose", stored, v.element, x=v.ssa, tx=v.type,
+                              permutation=", ".join(map(str, permutation)))
         dims = tuple(order.index(d) if d in order else None for d in range(len(v.dims)))
         return made._replace(shape=v.shape, dims=dims)
 
