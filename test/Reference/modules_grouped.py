@@ -254,6 +254,28 @@ chosen = np.argsort(-logits, -1, kind="stable")[:, :2]
 weights = formulas.softmax(np.take_along_axis(logits, chosen, -1))
 compare("moe_op_e2e", "routed", [x, logits, w1, w2], layer(x, w1, w2, chosen, weights, "bf16"))
 
+
+def summed(function, dtype, top_k, gate):
+    """As models are imported: the experts' weighted sum and the residual, and their norm."""
+    shapes = arguments("moe_op_e2e", function, {})
+    values = {name: normal(dtype, *shape, scale=1 if name in ("logits", "r") else 0.3)
+              for name, (shape, dtype) in shapes.items()}
+    chosen = np.argsort(-values["logits"], -1, kind="stable")[:, :top_k]
+    weights = formulas.softmax(np.take_along_axis(values["logits"], chosen, -1))
+    out = np.zeros((TOKENS, values["w2"].shape[1]))
+    for t, slots in enumerate(chosen):
+        for slot, e in enumerate(slots):
+            h = values["w1"][e] @ values["x"][t] + (values["b1"][e] if "b1" in values else 0)
+            y = values["w2"][e] @ to(dtype, gate(to(dtype, h))) + (values["b2"][e] if "b2" in values else 0)
+            out[t] += weights[t, slot] * f32(y)
+    u = to(dtype, to(dtype, out) + values["r"])
+    norm = u / np.sqrt((u * u).mean(-1, keepdims=True) + 1e-5) * values["nw"]
+    compare("moe_op_e2e", function, list(values.values()), [u, to(dtype, norm)])
+
+
+summed("summed", "bf16", 2, lambda h: silu(np.split(h, 2)[0]) * np.split(h, 2)[1])
+summed("summed_biased", "f16", 4, lambda h: swiglu_oai(h[0::2], h[1::2]))
+
 finish("gmm", "moe_op", "moe_op_gelu", "moe_op_silu_fused", "moe_op_mxfp4", "moe_op_mxfp4_silu_fused",
        "moe_op_gemm_a8w8", "moe_op_gemm_a8w8_blockscale", "moe_op_gemm_a8w4", "moe_op_gemm_a4w4", "moe_op_e2e",
        "moe_routing_sigmoid_top1_fused")
