@@ -143,7 +143,8 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
   double columns = gemmColumns(tile, shape.pair);
   double tiles = ceilDiv(double(size.m), tile.bm * tile.cluster) *
                  ceilDiv(double(size.n), columns) * double(size.batches);
-  double rounds = ceilDiv(tiles, target.computeUnits / tile.cluster);
+  int64_t clusters = target.computeUnits / tile.cluster;
+  double rounds = ceilDiv(tiles, double(clusters));
   double step = 4.0 * tile.bn * (1 + C::kNarrow * (256 - tile.bn) / 256);
   if (shape.scaled)
     step *= 1 + C::kScaledFold;
@@ -190,10 +191,9 @@ constexpr double residentBlocks(const Target &target, int64_t ldsBytes,
                                 int64_t threads) {
   if (target.arch == Arch::Host)
     return 1;
-  double inLds = ldsBytes > 0 ? double(target.ldsBytes / ldsBytes) : 8;
-  double most = double(1024 / threads);
-  double fit = inLds < most ? inLds : most;
-  return costMax(1, fit);
+  int64_t inLds = ldsBytes > 0 ? target.ldsBytes / ldsBytes : 8;
+  int64_t most = 1024 / threads;
+  return costMax(1, double(inLds < most ? inLds : most));
 }
 
 /// Clocks in which a compute unit gets the `bytes` of a step, one of `under`
@@ -275,8 +275,8 @@ constexpr double skinnyCodesMicroseconds(const Target &target,
   using C = Sm90Calibration;
   double rowBlocks = ceilDiv(double(size.m), tile.bm);
   double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair));
-  double rounds =
-      ceilDiv(tiles * rowBlocks, target.computeUnits / tile.cluster);
+  int64_t clusters = target.computeUnits / tile.cluster;
+  double rounds = ceilDiv(tiles * rowBlocks, double(clusters));
   double codes = double(tile.bn) * double(size.k) / tile.cluster;
   double slower = 1 + C::kCodesRows * (tile.bm / 8 - 1);
   double compute = rounds * codes * slower / C::kCodesPerUnit;

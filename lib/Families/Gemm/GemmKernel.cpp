@@ -143,7 +143,9 @@ GemmOperand GemmKernel::operand(GemmSide side) {
     operand.scale = dequantize.getScale();
     operand.zeroPoint = dequantize.getZeroPoint();
     operand.offset = dequantize.getOffset();
-    if (operand.zeroPoint && (operand.fixedZero = splatOf(operand.zeroPoint)))
+    if (operand.zeroPoint)
+      operand.fixedZero = splatOf(operand.zeroPoint);
+    if (operand.fixedZero)
       operand.zeroPoint = nullptr;
     RankedTensorType type = tensorOf(operand.scale);
     bool mx = isa<Float8E8M0FNUType>(type.getElementType());

@@ -144,11 +144,9 @@ static double modelTime(const RowPlan &plan, const RowTile &tile,
 /// beside what it is computed from, and longer bodies are not unrolled over so
 /// many of them.
 static bool keepsOnlyOperands(const RowPlan &plan, int64_t vec) {
-  // Rows of odd widths are read element by element, each in a register.
-  int64_t least = 16 * int64_t(plan.statOperands().size());
   int64_t perChunk = plan.statChunkBytes(vec);
-  return perChunk != 0 && perChunk >= least &&
-         perChunk <= ::hk::kRowRegisterBytes && plan.workPerElement() <= 4 &&
+  return perChunk != 0 && perChunk <= ::hk::kRowRegisterBytes &&
+         plan.workPerElement() <= 4 &&
          llvm::all_of(plan.stats(), [](const RowStat &stat) {
            return isa<BlockArgument>(stat.input);
          });
@@ -159,9 +157,11 @@ static bool keepsOnlyOperands(const RowPlan &plan, int64_t vec) {
 static std::optional<RowTile> residentTile(const RowPlan &plan,
                                            const Target &target, int64_t vec,
                                            int64_t chunks) {
-  if (!keepsOnlyOperands(plan, vec))
-    return std::nullopt;
+  // Rows of odd widths are read element by element: too many of them.
   int64_t perChunk = plan.statChunkBytes(vec);
+  if (!keepsOnlyOperands(plan, vec) ||
+      perChunk < 16 * int64_t(plan.statOperands().size()))
+    return std::nullopt;
   int64_t rounds = chunks / ::hk::kResidentThreads; // whole ones
   RowTile tile{1, ::hk::kResidentThreads, int32_t(vec), 0};
   int64_t registers = ::hk::kRowRegisterBytes / perChunk;
@@ -185,8 +185,11 @@ static std::optional<RowTile> clusterTile(const RowPlan &plan,
   RowTile tile{1, measured->clusterThreads, int32_t(vec), 0,
                target.maxCluster()};
   int64_t rounds = llvm::divideCeil(chunks, tile.threadsPerRow());
+  // An element that is read alone has a register of its own.
+  int64_t perChunk = std::max<int64_t>(plan.statChunkBytes(vec),
+                                       4 * int64_t(plan.statOperands().size()));
   if (rounds < measured->leastClusterChunks || rounds * vec > kMaxKept ||
-      rounds * plan.statChunkBytes(vec) > ::hk::kRowRegisterBytes)
+      rounds * perChunk > ::hk::kRowRegisterBytes)
     return std::nullopt;
   tile.slots = int32_t(rounds);
   return tile;
