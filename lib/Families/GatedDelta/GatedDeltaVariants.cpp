@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One variant, on matrix units where they fit. On vector units a thread has at
-// most kStateFloats of a state; where a block has a chunk, threads are as many
-// as there is work for.
+// On matrix units where they fit. On vector units a thread has at most
+// kStateFloats of a state; where a block has a chunk, threads are as many as
+// there is work for. Of few tokens reading and writing the states is the time:
+// a second variant takes the lines of memory whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,13 @@ using ::hk::GatedDeltaTile;
 
 /// Registers that a thread's part of one state may take.
 static constexpr int64_t kStateFloats = 32;
+/// Where the states are the time, bytes of a row that neighbours read together,
+/// registers of a thread's part, threads of a block, and the tokens of a
+/// sequence up to which it is so. On an H200, 64 sequences of 32 heads, 128 x
+/// 128 in f32: 69 us with 128 bytes, 80 with 64, 86 with 32; a copy takes 64
+/// (results/h200-gated-delta.md).
+static constexpr int64_t kStreamedBytes = 128, kStreamedFloats = 128;
+static constexpr int64_t kStreamingThreads = 64, kFewTokens = 4;
 static constexpr int64_t kHostColumns = 16;
 static constexpr int64_t kBlockThreads = 256;
 /// Threads of a block of whole heads, if so many suffice.
@@ -38,6 +46,12 @@ static int64_t ldsOf(const GatedDeltaPlan &plan, const ::hk::Target &target,
         {plan.headsPerBlock() * plan.values, plan.convolution ? plan.keys : 0});
   return ::hk::gatedDeltaLds(target, plan.kernel,
                              {plan.chunk, plan.keys, plan.values}, tile);
+}
+
+static GatedDeltaTileAttr attributeOf(MLIRContext *context,
+                                      const GatedDeltaTile &tile) {
+  return GatedDeltaTileAttr::get(context, tile.threads, tile.lanes,
+                                 tile.columns, tile.waves);
 }
 
 /// The largest power of two up to `most` that divides `n`.
@@ -69,8 +83,17 @@ static GatedDeltaTile walkingTile(const GatedDeltaPlan &plan,
   return {int32_t(threads), int32_t(lanes), int32_t(columns), 0};
 }
 
-/// Blocks of whole heads: all their values at once, by as few lanes for a
-/// column as registers allow where a block has many values.
+/// Threads of a block of whole heads: all their values at once.
+static int64_t wholeHeadsThreads(const GatedDeltaPlan &plan, int64_t lanes,
+                                 int64_t columns, int64_t least) {
+  int64_t threads = least;
+  while (threads / lanes * columns < plan.headsPerBlock() * plan.values)
+    threads *= 2;
+  return threads;
+}
+
+/// Blocks of whole heads: as few lanes for a column as registers allow where a
+/// block has many values.
 static GatedDeltaTile headsTile(const GatedDeltaPlan &plan,
                                 const ::hk::Target &target) {
   int64_t columns = divisor(plan.values, 4), lanes = 1;
@@ -80,10 +103,48 @@ static GatedDeltaTile headsTile(const GatedDeltaPlan &plan,
     floats *= 2;
   while (lanes < target.waveSize / 2 && plan.keys * columns > lanes * floats)
     lanes *= 2;
-  int64_t threads = target.waveSize;
-  while (threads / lanes * columns < all)
-    threads *= 2;
+  int64_t threads = wholeHeadsThreads(plan, lanes, columns, target.waveSize);
   return {int32_t(threads), int32_t(lanes), int32_t(columns), 0};
+}
+
+/// The tokens of a sequence; nullopt: the launch knows.
+static std::optional<int64_t> staticTokens(const GatedDeltaPlan &plan) {
+  if (plan.convolution)
+    return 1;
+  int64_t tokens = cast<ShapedType>(plan.lead().getType()).getDimSize(1);
+  if (plan.offsets || ShapedType::isDynamic(tokens))
+    return std::nullopt;
+  return tokens;
+}
+
+/// A tile whose waves read and write a state by kStreamedBytes of a row, so
+/// that few lanes share its other dim; nullopt where the states are not what
+/// takes the time.
+static std::optional<GatedDeltaTile> streamingTile(KernelOp kernel,
+                                                   const GatedDeltaPlan &plan,
+                                                   const ::hk::Target &target) {
+  if (target.arch == ::hk::Arch::Host || !plan.state || !plan.keyMajor ||
+      plan.kernel != GatedDeltaKernel::Recurrent ||
+      staticTokens(plan).value_or(0) > kFewTokens)
+    return std::nullopt;
+  int64_t bytes =
+      cast<ShapedType>(plan.state.getType()).getElementTypeBitWidth() / 8;
+  int64_t columns = divisor(plan.values, 4), lanes = 1;
+  while (lanes < target.waveSize / 2 &&
+         (plan.keys * columns > lanes * kStreamedFloats ||
+          target.waveSize / lanes * columns * bytes > kStreamedBytes))
+    lanes *= 2;
+  for (; lanes < target.waveSize; lanes *= 2) {
+    int64_t threads = std::max<int64_t>(kStreamingThreads, target.waveSize);
+    if (plan.wholeHeads)
+      threads = wholeHeadsThreads(plan, lanes, columns, threads);
+    GatedDeltaTile tile = {int32_t(threads), int32_t(lanes), int32_t(columns),
+                           0};
+    if (threads <= target.maxThreads &&
+        !isKnownToSpill(kernel, attributeOf(kernel.getContext(), tile)))
+      return tile;
+  }
+  return std::nullopt;
 }
 
 /// Whether rows of all tensors are 16-bit elements of one type, and whole
@@ -123,12 +184,6 @@ static GatedDeltaTile matrixTile(const GatedDeltaPlan &plan,
   }
   return {int32_t(waves * target.waveSize + copying), 1, ::hk::kStagedVector,
           int32_t(waves)};
-}
-
-static GatedDeltaTileAttr attributeOf(MLIRContext *context,
-                                      const GatedDeltaTile &tile) {
-  return GatedDeltaTileAttr::get(context, tile.threads, tile.lanes,
-                                 tile.columns, tile.waves);
 }
 
 static GatedDeltaTile chooseTile(KernelOp kernel, const GatedDeltaPlan &plan,
@@ -175,6 +230,31 @@ static LaunchDims gridOf(const GatedDeltaPlan &plan, const ::hk::Target &target,
   return launch.grid(launch.multiply(x, plan.valueHeads));
 }
 
+/// Whether sequences have kFewTokens at most, in the mean.
+static Value hasFewTokens(const GatedDeltaPlan &plan, LaunchBuilder &launch) {
+  if (!plan.offsets)
+    return launch.isAtMost(launch.size(plan.lead(), 1), kFewTokens);
+  Value bounds = launch.size(plan.offsets, 0);
+  return launch.isAtMost(launch.size(plan.lead(), 0),
+                         launch.multiply(bounds, kFewTokens));
+}
+
+static void reportTiles(KernelOp kernel, std::optional<GatedDeltaTile> few,
+                        const GatedDeltaTile &tile, int64_t lds,
+                        DecisionLog &log) {
+  auto text = [](const GatedDeltaTile &tile) {
+    return ("threads " + Twine(tile.threads) + ", lanes " + Twine(tile.lanes) +
+            ", columns " + Twine(tile.columns) +
+            (tile.waves ? ", matrix waves " + Twine(tile.waves) : Twine()))
+        .str();
+  };
+  std::string all = text(tile);
+  if (few)
+    all += "; up to " + std::to_string(kFewTokens) +
+           " tokens of a sequence: " + text(*few);
+  reportOnlyTile(kernel, log, all, lds);
+}
+
 LogicalResult mlir::hk::addGatedDeltaVariants(KernelOp kernel,
                                               const ::hk::Target &target,
                                               DecisionLog &log) {
@@ -189,16 +269,25 @@ LogicalResult mlir::hk::addGatedDeltaVariants(KernelOp kernel,
            << kernel.getSymName() << " to be at most " << target.ldsBytes
            << " bytes on " << target.name << ", but it needs " << lds
            << "; use a smaller chunk than " << plan->chunk;
-  reportOnlyTile(
-      kernel, log,
-      "threads " + Twine(tile.threads) + ", lanes " + Twine(tile.lanes) +
-          ", columns " + Twine(tile.columns) +
-          (tile.waves ? ", matrix waves " + Twine(tile.waves) : Twine()),
-      lds);
-  addVariant(kernel, DimSymbols::ofKernel(kernel),
-             attributeOf(kernel.getContext(), tile), tile.threads, lds,
-             [&](LaunchBuilder &launch) {
-               return gridOf(*plan, target, tile, launch);
-             });
+  // Whole heads need the same LDS with any tile, others none.
+  std::optional<GatedDeltaTile> few = streamingTile(kernel, *plan, target);
+  if (few && (staticTokens(*plan) || few->lanes == tile.lanes)) {
+    tile = *few;
+    few = std::nullopt;
+  }
+  reportTiles(kernel, few, tile, lds, log);
+  auto add = [&](const GatedDeltaTile &tile, bool fewTokens) {
+    addVariant(kernel, DimSymbols::ofKernel(kernel),
+               attributeOf(kernel.getContext(), tile), tile.threads, lds,
+               [&](LaunchBuilder &launch) {
+                 LaunchDims dims = gridOf(*plan, target, tile, launch);
+                 if (fewTokens)
+                   dims.condition = hasFewTokens(*plan, launch);
+                 return dims;
+               });
+  };
+  if (few)
+    add(*few, /*fewTokens=*/true);
+  add(tile, /*fewTokens=*/false);
   return success();
 }
