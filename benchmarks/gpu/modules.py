@@ -8,7 +8,8 @@
   modules.py check BUILD FOLDER OUT compare every result with the interpreter; prints JSON
 
 Results over --most bytes (default 256 KiB) are not kept and not counted. --most-calls
-bounds what pack chooses, but every function is called once.
+bounds what pack chooses, but every function is called once. --only bounds it to modules whose
+name the expression matches.
 """
 
 import argparse
@@ -33,10 +34,12 @@ def some(calls, number):
     return [calls[0]] + [calls[1 + number % (len(calls) - 1)]] if len(calls) > 1 else calls
 
 
-def pack(build, folder, most_calls):
+def pack(build, folder, most_calls, only):
     folder.mkdir(parents=True, exist_ok=True)
     calls, more = [], []
     for source in sorted((ROOT / "test" / "Modules").glob("*.mlir")):
+        if not re.fullmatch(only, source.stem):
+            continue
         record = build / "test" / "Modules" / f"{source.name}.host.json"
         if not record.exists():
             print(f"{source.stem}: no record, left out", file=sys.stderr)
@@ -129,10 +132,11 @@ def main():
     parser.add_argument("rest", nargs="+")
     parser.add_argument("--most", type=int, default=256 << 10)
     parser.add_argument("--most-calls", type=int, default=1 << 20)
+    parser.add_argument("--only", default=".*")
     options = parser.parse_args()
     paths = [pathlib.Path(p).resolve() for p in options.rest]
     if options.step == "pack":
-        return pack(*paths, options.most_calls)
+        return pack(*paths, options.most_calls, options.only)
     if options.step == "run":
         return run(paths[0], options.rest[1], paths[2], options.most)
     return check(*paths)
