@@ -19,8 +19,9 @@
 // CHECK: const auto [[ITEM:item[0-9]+]] = [&](const i64 j, const i32 segment, const i32 rank)
 // CHECK: maxInt<i32, 1>(
 // CHECK: = Steps::segments<16>(lds, 128, 700, [[LENGTH]], [[ITEM]], Ignore());
-// CHECK: for (i64 i = threadId(); i < 128; i += Steps::kThreads)
+// CHECK: const auto [[BIN:bin[0-9]+]] = [&](const i64 i)
 // CHECK: lds.totals[i]
+// CHECK: Steps::forBins(128, [[BIN]]);
 func.func @routing(%ids: tensor<?xi32>, %w: tensor<?xf32>) -> (tensor<?xf32>, tensor<128xi32>, tensor<700xi32>) {
   %none = hk.constant -1 : tensor<i32>
   %hist = hk.histogram %ids : tensor<?xi32> -> tensor<128xi32>

@@ -21,7 +21,7 @@
 // AMD: store<DType::F8E4M3FN, 8, 8>(p4, {{.*}}divideFor8Bits<8>(
 
 // On the host one thread has a whole group in its vector.
-// HOST: for (i64 row =
+// HOST: HK_EACH_ROW(row, RowsOfBlock<{{[0-9]+}}>{block.x, rows})
 // HOST: Vec<float, 128> keep0[32];
 // HOST-NOT: segmentReduce
 // HOST: reduceVec<MagnitudeMax, 128>(
@@ -48,17 +48,17 @@ func.func @rope(%q: tensor<?x8x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<
 // AMD: Packed<DType::F32, 4> kept0[3072];
 // AMD: static_assert(kLdsBytes<{{.*}}> == 49216);
 // AMD: raw0[20];
-// AMD: for (i32 c0 = 13312 + thread; c0 < 32768; c0 += 2048)
+// AMD: HK_EACH_STRIP(strip, Strip<i32, 4, 512, false>{13312 + thread, 32768})
 // AMD: onlineSoftmax<4, 4>(
-// AMD: for (i32 c0 = 10240 + thread; c0 < 13312; c0 += 1024)
+// AMD: HK_EACH_STRIP(strip, Strip<i32, 2, 512, true>{10240 + thread, 13312})
 // AMD: lds.kept0[c - 10240] = raw
 // AMD: onlineSoftmax<4, 2>(
 // AMD: onlineSoftmax<4, 20>(
 // AMD: mergeSoftmax<512, 512>(
-// AMD: for (i32 c0 = 13312
+// AMD: {13312 + thread, 32768})
 // AMD: loadPacked<DType::F32, 4, 16>(p0,
 // AMD: expNegative<4>(
-// AMD: for (i32 c0 = 10240
+// AMD: {10240 + thread, 13312})
 // AMD: = lds.kept0[c - 10240];
 // AMD: expNegative<4>(
 // AMD: opaque(raw0[s])

@@ -12,7 +12,7 @@ func.func @product(%x: tensor<2x3x512xbf16>, %w: tensor<2x64x512xbf16>) -> tenso
 }
 // The sum and what follows it in one loop over the row.
 // CHECK-LABEL: @sum_slices{{.*}} for gfx942
-// CHECK: HK_UNROLL_BY_8 for (i32 [[S:s[0-9]+]] = 0; [[S]] < 4; ++[[S]]) {
+// CHECK: HK_EACH_SLICE([[S:s[0-9]+]], 4) {
 // CHECK: load<DType::F32, {{.*}}i64([[S]]) * s0_0
 // CHECK: }
 // CHECK: roundTo<DType::BF16
@@ -25,7 +25,7 @@ func.func @sum(%p: tensor<4x3x64xf32>, %b: tensor<64xbf16>) -> tensor<3x64xbf16>
 // CHECK-LABEL: @attention_combine for gfx942
 // CHECK: SliceCombine<[[V:[0-9]+]]> [[C:c[0-9]+]];
 // CHECK: [[C]].add({{.*}}, Vec<float, [[V]]>(0.f));
-// CHECK: HK_UNROLL_BY_8 for (i32 [[S:s[0-9]+]] = 0; [[S]] < 4; ++[[S]]) {
+// CHECK: HK_EACH_SLICE([[S:s[0-9]+]], 4) {
 // CHECK: [[C]].add(
 // CHECK: [[C]].value()
 func.func @combine(%p: tensor<4x3x2x64xf32>, %l: tensor<4x3x2xf32>, %s: tensor<2xf32>) -> tensor<3x2x64xbf16> {

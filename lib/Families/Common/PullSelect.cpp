@@ -50,8 +50,7 @@ static std::string pullBitmatrix(Puller &p, BitmatrixOp op,
                 " = 0;");
   int64_t k =
       cast<RankedTensorType>(op.getIndices().getType()).getShape().back();
-  p.code().open("for (i32 " + j + " = 0; " + j + " < " + Twine(k) + "; ++" + j +
-                    ")",
+  p.code().open("HK_EACH_PLACE(" + j + ", " + Twine(k) + ")",
                 /*conditional=*/true);
   Position source(position);
   source.back() = p.symbol(j);

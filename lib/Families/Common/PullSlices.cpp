@@ -22,8 +22,8 @@ static RankedTensorType tensorOf(Value value) {
 static void forEachSlice(Puller &p, Value input, Puller::Args position,
                          llvm::function_ref<void(Puller::Args inSlice)> body) {
   std::string s = p.code().freshName("s");
-  p.code().open("HK_UNROLL_BY_8 for (i32 " + s + " = 0; " + s + " < " +
-                    Twine(tensorOf(input).getDimSize(0)) + "; ++" + s + ")",
+  p.code().open("HK_EACH_SLICE(" + s + ", " +
+                    Twine(tensorOf(input).getDimSize(0)) + ")",
                 /*conditional=*/true);
   Position inSlice = {p.symbol(s)};
   llvm::append_range(inSlice, position);

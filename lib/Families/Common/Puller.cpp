@@ -96,6 +96,14 @@ std::string mlir::hk::floatText(double value) {
   return text + "f";
 }
 
+std::string mlir::hk::elementsText(StringRef name, int vec, StringRef lanes) {
+  if (lanes.empty())
+    return ("HK_EACH_ELEMENT(" + name + ", " + Twine(vec) + ")").str();
+  return ("HK_EACH_ELEMENT_BELOW(" + name + ", " + Twine(vec) + ", " + lanes +
+          ")")
+      .str();
+}
+
 static Type elementTypeOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
 }
@@ -354,20 +362,13 @@ std::string Puller::pullByElement(Value value, Args position, int vec) {
   Type type = elementTypeOf(value);
   std::string name = out.freshName("v"), e = out.freshName("e");
   out.line(vecText(type, vec) + " " + name + " = 0;");
-  std::string count = lanes.count;
-  out.open("HK_UNROLL for (int " + e + " = 0; " + e + " < " + Twine(vec) +
-               "; ++" + e + ")",
-           /*conditional=*/true);
-  if (!count.empty())
-    out.open("if (" + e + " < " + count + ")", /*conditional=*/true);
-  lanes.count.clear();
+  std::string count = std::exchange(lanes.count, "");
+  out.open(elementsText(e, vec, count), /*conditional=*/true);
   Position one(position);
   one.back() = one.back() + symbol(e);
   std::string element = pull(value, one, 1);
   out.line(name + "[" + e + "] = " + element + "[0];");
   lanes.count = count;
-  if (!count.empty())
-    out.close();
   out.close();
   return name;
 }

@@ -47,6 +47,9 @@ std::string vecText(Type elementType, int vec);
 std::string roundText(Type elementType, int vec, const Twine &expr);
 /// A float literal that reads back exactly.
 std::string floatText(double value);
+/// The head of a loop over the elements `name` of a vector, of which `lanes`
+/// exist; empty: all.
+std::string elementsText(StringRef name, int vec, StringRef lanes);
 
 class Puller {
 public:

@@ -38,9 +38,7 @@ static std::string writeWeights(Puller &p, CausalConv1dOp op,
   int64_t width = op.getWidth();
   out.line("Vec<float, " + Twine(vec) + "> " + name + "[" + Twine(width) +
            "];");
-  out.open("HK_UNROLL for (int " + e + " = 0; " + e + " < " + Twine(vec) +
-               "; ++" + e + ")",
-           /*conditional=*/true);
+  out.open(elementsText(e, vec, ""), /*conditional=*/true);
   AffineExpr own = channel + p.symbol(e);
   for (int64_t j = 0; j < width; ++j)
     out.line(name + "[" + Twine(j) + "][" + e +

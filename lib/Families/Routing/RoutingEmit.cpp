@@ -261,11 +261,9 @@ private:
 
   void writeCountStores() {
     for (size_t result : resultsAt({RoutingSpace::Bins, nullptr})) {
-      out.open("for (i64 i = threadId(); i < " + sizeText(outOf(result)) +
-                   "; i += Steps::kThreads)",
-               /*conditional=*/true);
-      store(result, puller.symbol("i"));
-      out.close();
+      std::string bin = lambda("bin", "const i64 i",
+                               [&] { store(result, puller.symbol("i")); });
+      out.line("Steps::forBins(" + sizeText(outOf(result)) + ", " + bin + ");");
     }
   }
 

@@ -63,11 +63,8 @@ void RowEmitter::emitRowStart() {
                " >= " + Twine(kStreamedBytes) + ";");
       streamed[store.operand] = name;
     }
-    out.line("const i64 rowEnd = (i64(block.x) + 1) * " +
-             Twine(tile.getRows()) + " < rows ? (i64(block.x) + 1) * " +
-             Twine(tile.getRows()) + " : rows;");
-    out.open("for (i64 row = i64(block.x) * " + Twine(tile.getRows()) +
-             "; row < rowEnd; ++row)");
+    out.open("HK_EACH_ROW(row, RowsOfBlock<" + Twine(tile.getRows()) +
+             ">{block.x, rows})");
   } else if (tile.getCluster() > 1) {
     std::string blocks = std::to_string(tile.getCluster());
     out.line("const i64 row = block.x / " + blocks + ";");
@@ -244,10 +241,12 @@ RowLoop RowEmitter::planLoop(const Space &space,
     loop.pairedHead = plan.pairedHead(stores, loop.vec);
   if (flat)
     chunks = llvm::divideCeil(*flat, loop.vec * (loop.pairedHead ? 2 : 1));
-  std::string limit = chunks ? std::to_string(*chunks)
-                             : "((" + text(space.size) + " + " +
-                                   std::to_string(loop.vec - 1) + ") / " +
-                                   std::to_string(loop.vec) + ")";
+  loop.end = chunks ? std::to_string(*chunks)
+                    : "((" + text(space.size) + " + " +
+                          std::to_string(loop.vec - 1) + ") / " +
+                          std::to_string(loop.vec) + ")";
+  loop.first = host ? "0" : "thread";
+  loop.step = threadsPerRow;
   loop.index = flat && *flat < (int64_t(1) << 30) ? "i32" : "i64";
   int64_t slots = tile.getSlots();
   if (resident)
@@ -260,54 +259,24 @@ RowLoop RowEmitter::planLoop(const Space &space,
                   loop.rounds <= slots && loop.vec == tile.getVec();
   loop.batched = !host && !loop.masked;
 
-  // The chunk loop, and its guard where the last round is not full.
-  std::string step = std::to_string(threadsPerRow);
-  std::string first = host ? "0" : "thread";
   loop.slots = slots;
   if (split) {
     // A short row is done by the first of the blocks that split the longest.
     if (chunks)
       loop.slots = std::min<int64_t>(slots, loop.rounds);
-    loop.chunk = "(" + loop.index +
-                 (piecesFirst(plan, target) ? "(piece) * " : "(block.y) * ") +
-                 std::to_string(loop.slots) + " + s) * " + step + " + " + first;
-    if (!fillsGrid(loop))
-      loop.guard = "c < " + limit;
+    loop.form = RowLoopForm::Piece;
+    loop.piece = piecesFirst(plan, target) ? "piece" : "block.y";
+    loop.full = fillsGrid(loop);
   } else if (loop.unrolled) {
+    loop.form = RowLoopForm::RowSlots;
     loop.slots = loop.rounds;
-    loop.chunk = "s * " + step + " + " + first;
-    if (*chunks % threadsPerRow != 0)
-      loop.guard = "s + 1 < " + std::to_string(loop.slots) + " || c < " + limit;
+    loop.full = *chunks % threadsPerRow == 0;
   } else if (loop.batched && (!chunks || *chunks > threadsPerRow)) {
-    cutInStrips(loop, kStripSlots, 0, limit);
-    if (!chunks || *chunks % (loop.slots * threadsPerRow) != 0)
-      loop.guard = "c < " + limit;
+    loop.cutInStrips(kStripSlots, 0, chunks);
   } else {
     loop.batched = false;
-    loop.header = "for (" + loop.index + " c = " + first + "; c < " + limit +
-                  "; c += " + step + ")";
-    return loop;
   }
-  loop.header = slotsHeader(loop.slots);
   return loop;
-}
-
-std::string RowEmitter::slotsHeader(int64_t slots) const {
-  return (host ? "" : "HK_UNROLL ") +
-         ("for (int s = 0; s < " + Twine(slots) + "; ++s)").str();
-}
-
-void RowEmitter::cutInStrips(RowLoop &loop, int64_t slots, int64_t first,
-                             const std::string &end) const {
-  std::string step = std::to_string(threadsPerRow);
-  std::string start =
-      first ? std::to_string(first * threadsPerRow) + " + thread" : "thread";
-  loop.slots = slots;
-  loop.unrolled = false;
-  loop.outer = "for (" + loop.index + " c0 = " + start + "; c0 < " + end +
-               "; c0 += " + std::to_string(slots * threadsPerRow) + ")";
-  loop.chunk = "c0 + s * " + step;
-  loop.header = slotsHeader(slots);
 }
 
 SmallVector<RowLoop>
@@ -321,37 +290,27 @@ RowEmitter::planLoops(const Space &space,
       whole.rounds <= kept.registers)
     return {whole};
   SmallVector<RowLoop> loops;
-  auto end = [&](int64_t rounds) {
-    return std::to_string(std::min(*whole.chunks, rounds * threadsPerRow));
-  };
   // What is not kept comes first: it is the sooner read again.
   if (slots < whole.rounds) {
     RowLoop rest = whole;
     rest.part = RowPart::Rest;
-    cutInStrips(rest, kStripSlots, slots, end(whole.rounds));
-    rest.guard.clear();
-    if ((*whole.chunks - slots * threadsPerRow) %
-            (kStripSlots * threadsPerRow) !=
-        0)
-      rest.guard = "c < " + end(whole.rounds);
+    rest.cutInStrips(kStripSlots, slots * threadsPerRow, whole.chunks);
     loops.push_back(rest);
   }
   if (kept.lds > 0) {
     RowLoop lds = whole;
     lds.part = RowPart::Lds;
-    lds.guard.clear();
-    cutInStrips(lds, std::gcd(kStripSlots, kept.lds), kept.registers,
-                end(slots));
+    lds.cutInStrips(std::gcd(kStripSlots, kept.lds),
+                    kept.registers * threadsPerRow, slots * threadsPerRow);
     loops.push_back(lds);
   }
   RowLoop registers = whole;
   registers.part = RowPart::Registers;
+  registers.form = RowLoopForm::RowSlots;
   registers.slots = kept.registers;
-  registers.outer.clear();
-  registers.guard.clear();
+  registers.first = "thread";
+  registers.full = true;
   registers.unrolled = true;
-  registers.chunk = "s * " + std::to_string(threadsPerRow) + " + thread";
-  registers.header = slotsHeader(kept.registers);
   loops.push_back(registers);
   return loops;
 }
@@ -363,7 +322,7 @@ static bool isOfSoftmax(const RowStat &stat) {
 }
 
 bool RowEmitter::isOnline(const RowStat &stat, const RowLoop &loop) const {
-  return (!loop.outer.empty() || loop.part != RowPart::Whole) &&
+  return (loop.isInStrips() || loop.part != RowPart::Whole) &&
          isOfSoftmax(stat);
 }
 
@@ -394,9 +353,8 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
     std::string array = out.freshName("online");
     std::string type = "Vec<float, " + std::to_string(vec) + ">";
     out.lineAt(batchDepth, type + " " + array + "[" + Twine(loop.slots) + "];");
-    if (!loop.guard.empty())
-      out.lineAt(batchDepth,
-                 loop.header + " " + array + "[s] = Max::kIdentity;");
+    if (!loop.full)
+      out.lineAt(batchDepth, "fillSlots(" + array + ", Max::kIdentity);");
     out.line(array + "[s] = " + pull(stat.input, lastPosition, vec) + ";");
     afterChunks.push_back("onlineSoftmax<" + std::to_string(vec) + ", " +
                           std::to_string(loop.slots) + ">(" + name + ", " +
@@ -449,7 +407,7 @@ void RowEmitter::emitLoops(Space &space, ArrayRef<RowLoop> loops,
   }
   // The loads of what stays in registers are under way while the rest is read;
   // what is declared inside strips ends with each of them.
-  if ((loops.size() > 1 || !loop.outer.empty()) && firstLoop && given) {
+  if ((loops.size() > 1 || loop.isInStrips()) && firstLoop && given) {
     batchDepth = out.depth();
     emitEarlyLoads();
   }
@@ -462,16 +420,12 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
                           ArrayRef<const RowStat *> stats,
                           ArrayRef<const RowStore *> stores) {
   int64_t wordsBefore = batchWords;
-  if (!loop.outer.empty())
-    out.open(loop.outer);
+  if (loop.isInStrips())
+    out.open(loop.stripsText());
   ownPreloads.clear();
   current = loop;
   batchDepth = out.depth();
-  out.open(loop.header);
-  if (!loop.chunk.empty())
-    out.line("const " + loop.index + " c = " + loop.chunk + ";");
-  if (!loop.guard.empty())
-    out.line("if (!(" + loop.guard + ")) continue;");
+  out.open(loop.chunksText());
   enterLoop(space, loop);
   AffineExpr first = currentChunk * loop.vec;
   for (const RowStat *stat : stats)
@@ -492,7 +446,7 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
   out.close();
   for (const std::string &line : std::exchange(afterChunks, {}))
     out.line(line);
-  if (!loop.outer.empty()) {
+  if (loop.isInStrips()) {
     out.close();
     for (const std::string &own : ownPreloads)
       preloads.erase(own);
@@ -608,10 +562,7 @@ void RowEmitter::storeByElement(
   if (vec == 1)
     return this->store(store.operand, placeOf(position), 1, value);
   std::string lanes = getLaneCount(), e = out.freshName("e");
-  out.open("HK_UNROLL for (i32 " + e + " = 0; " + e + " < " + Twine(vec) +
-           "; ++" + e + ")");
-  if (!lanes.empty())
-    out.line("if (" + e + " >= " + lanes + ") continue;");
+  out.open(elementsText(e, vec, lanes));
   Position one(position);
   one.back() = one.back() + symbol(e);
   setLaneCount("");

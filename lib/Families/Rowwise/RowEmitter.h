@@ -15,6 +15,7 @@
 #ifndef HK_FAMILIES_ROWWISE_ROWEMITTER_H
 #define HK_FAMILIES_ROWWISE_ROWEMITTER_H
 
+#include "RowLoop.h"
 #include "RowPlan.h"
 
 #include "hk/Contract/LdsRowwise.h"
@@ -58,32 +59,11 @@ int64_t selectionLds(const RowPlan &plan, const ::hk::Target &target,
 std::string sharedText(const RowPlan &plan, const ::hk::Target &target,
                        const ::hk::RowTile &tile, StringRef name);
 
-/// The chunks of a row that a loop goes over: all; or those that stay in
-/// registers, those that stay in LDS, and those that are read again.
-enum class RowPart { Whole, Registers, Lds, Rest };
-
-/// How a loop over chunks of a row runs.
-struct RowLoop {
-  RowPart part = RowPart::Whole;
-  int vec = 1;
-  bool masked = false; // the last vector is partial
-  /// Chunks of the row and of a thread; rounds: 0 if dynamic.
-  std::optional<int64_t> chunks;
-  int64_t rounds = 0;
-  /// Loads are issued together, before anything else of the loop.
-  bool batched = false;
-  /// Every thread has at most `slots` chunks, whose values may be kept.
-  bool unrolled = false;
-  int64_t slots = 0;
-  /// A chunk is two vectors, half of this apart; 0: one vector.
-  int64_t pairedHead = 0;
-  std::string index, outer, header, chunk, guard;
-};
-
 /// A load that can be issued before the first loop.
 struct EarlyLoad {
   RowLoop loop;
-  std::string key, type, expression, guard;
+  std::string key, type, expression;
+  std::string guard;  // where it is not safe everywhere
   std::string keepAs; // where to store it too
 };
 
@@ -144,12 +124,6 @@ private:
   /// The loops over the parts of a row; one if it stays as a whole.
   SmallVector<RowLoop> planLoops(const Space &space,
                                  ArrayRef<const RowStore *> stores) const;
-  /// Makes `loop` one over strips of `slots` chunks of a thread from `first` up
-  /// to `end`, both counted in rounds.
-  void cutInStrips(RowLoop &loop, int64_t slots, int64_t first,
-                   const std::string &end) const;
-  /// The loop over the chunks of a thread, unrolled on a GPU.
-  std::string slotsHeader(int64_t slots) const;
   /// Whether a loop that splits its row has a chunk for every thread, slot and
   /// block of the grid.
   bool fillsGrid(const RowLoop &loop) const;

@@ -41,9 +41,9 @@ std::string RowEmitter::preload(const EarlyLoad &load) {
   out.lineAt(batchDepth,
              load.type + " " + name + "[" + Twine(loop.slots) + "];");
   out.lineAt(batchDepth,
-             loop.header + " { const " + loop.index + " c = " + loop.chunk +
-                 "; " + (load.guard.empty() ? "" : "if (" + load.guard + ") ") +
-                 name + "[s] = " + load.expression + "; }");
+             loop.chunksText() + " " +
+                 (load.guard.empty() ? "" : "if (" + load.guard + ") ") + name +
+                 "[s] = " + load.expression + ";");
   preloads[load.key] = name;
   return name;
 }
@@ -79,11 +79,9 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   load.loop = current;
   load.type = "Packed" + access;
   load.expression = "loadPacked" + accessText(argument, position, vec) + ")";
-  load.guard = current.guard;
-  if (!loadGuard.empty())
-    load.guard =
-        load.guard.empty() ? loadGuard : "(" + load.guard + ") && " + loadGuard;
-  load.key = current.header + current.chunk + load.guard + load.expression;
+  load.guard = loadGuard;
+  load.key = current.stripsText() + current.chunksText() + load.guard +
+             load.expression;
   if (current.part == RowPart::Lds)
     useLds(argument, load);
   int64_t words = llvm::divideCeil(bits, 32) * current.slots;
@@ -98,7 +96,7 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   if ((!stays && batchWords + words > kMaxBatchWords) || !always)
     return Puller::load(argument, position, vec);
   batchWords += stays ? 0 : words;
-  if (!firstLoop && current.outer.empty() && !waits &&
+  if (!firstLoop && !current.isInStrips() && !waits &&
       (stays || earlyWords + words <= kMaxEarlyWords)) {
     earlyLoads.push_back(load);
     earlyWords += stays ? 0 : words;
@@ -106,9 +104,8 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   ownPreloads.insert(load.key);
   std::string name = preload(load);
   if (!load.keepAs.empty())
-    out.lineAt(batchDepth, load.loop.header + " { const " + load.loop.index +
-                               " c = " + load.loop.chunk + "; " + load.keepAs +
-                               " = " + name + "[s]; }");
+    out.lineAt(batchDepth, load.loop.chunksText() + " " + load.keepAs + " = " +
+                               name + "[s];");
   return "unpack" + access + "(" + name + "[s])";
 }
 
@@ -144,7 +141,7 @@ bool RowEmitter::isOfRow(AffineExpr symbol) const {
 void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
   const ::hk::RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
   if (given || !measured || !measured->prefetchesRows || splitsRows(plan) ||
-      !loadGuard.empty() || !current.outer.empty() || !current.chunks)
+      !loadGuard.empty() || current.isInStrips() || !current.chunks)
     return;
   // The loop's chunks lie one behind the other, and nothing has to be loaded
   // to find them.

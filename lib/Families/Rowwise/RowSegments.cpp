@@ -78,7 +78,7 @@ std::optional<int> RowEmitter::segmentLanes(int64_t size, AffineExpr last,
 }
 
 int64_t RowEmitter::callersOf(int64_t lanes) const {
-  bool wholeWaves = current.guard.empty() ||
+  bool wholeWaves = current.full ||
                     (current.chunks && *current.chunks % target.waveSize == 0);
   return wholeWaves && threadsPerRow % target.waveSize == 0 &&
                  out.hoistLimit() == 0
@@ -108,8 +108,7 @@ std::string RowEmitter::serialStatistic(Operation *op, Value input,
                            ") - i64(" + text(start) + ") : " + bound);
   std::string saved = getLaneCount();
   setLaneCount("");
-  out.open("for (i32 " + e + " = 0; " + e + " < " + bound + "; " + e +
-               " += " + v + ")",
+  out.open("HK_EACH_VECTOR(" + e + ", " + v + ", " + bound + ")",
            /*conditional=*/true);
   Position position(leading);
   // e is a multiple of vec, which the symbol cannot say.

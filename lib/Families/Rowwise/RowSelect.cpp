@@ -143,7 +143,7 @@ std::string RowEmitter::emitScore(Space &space, Value input,
   enterLoop(space, shape);
   current = shape;
   // Strips belong to a loop, which the selection has of its own.
-  current.batched &= shape.outer.empty();
+  current.batched &= !shape.isInStrips();
   Position position(rowCoordinates.begin(), rowCoordinates.end());
   position.resize(cast<RankedTensorType>(input.getType()).getRank() - 1,
                   constant(0));

@@ -17,6 +17,7 @@
 #define HK_KERNELS_DEVICE_IO_H
 
 #include "kernels/device/convert.h"
+#include "kernels/device/loops.h"
 #include "kernels/device/types.h"
 
 namespace hk {

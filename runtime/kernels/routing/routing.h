@@ -116,6 +116,12 @@ template <int THREADS, int BINS> struct Routing {
     barrier();
   }
 
+  /// bin(i) for each of n bins.
+  template <class Bin> HK_MEM static void forBins(i64 n, Bin bin) {
+    for (i64 i = threadId(); i < n; i += THREADS)
+      bin(i);
+  }
+
   /// before(t, e, count) for every block t of BLOCK rows: of the rows before
   /// it, how many have bit e. Every wave goes on from what comes before its
   /// part.

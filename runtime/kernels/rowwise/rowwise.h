@@ -20,6 +20,7 @@
 #include "kernels/device/ops.h"
 #include "kernels/device/quant.h"
 #include "kernels/device/reduce.h"
+#include "kernels/rowwise/loops.h"
 #include "kernels/rowwise/slices.h"
 
 namespace hk {
@@ -50,6 +51,11 @@ HK_DEV float wholeRowReduce(float v, float *scratch) {
   float a[1] = {v};
   rowReduce<Op, TPR, THREADS>(a, scratch);
   return a[0];
+}
+
+/// What a slot without a chunk holds.
+template <class T, int N> HK_DEV void fillSlots(T (&slots)[N], float v) {
+  HK_UNROLL_SLOTS for (int s = 0; s < N; ++s) slots[s] = v;
 }
 
 /// What to take off elements whose maximum is m. -inf - -inf is not 0: as long

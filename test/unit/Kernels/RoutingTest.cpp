@@ -38,7 +38,8 @@ template <int BLOCK> Sorted sortByKey(const std::vector<i32> &keys, i64 room) {
   };
   Steps::countKeys<0, kBins>(lds, i64(keys.size()), key);
   Steps::combineCounts(lds);
-  s.totals.assign(lds.totals, lds.totals + kBins);
+  s.totals.assign(kBins, -7);
+  Steps::forBins(kBins, [&](i64 bin) { s.totals.at(bin) = lds.totals[bin]; });
   Steps::sortByKey<0, kBins, BLOCK>(
       lds, i64(keys.size()), room, key,
       [&](i64 place, i32 item) { s.order.at(place) = item; },

@@ -1,0 +1,65 @@
+//===- RowLoop.cpp - A loop over the chunks of a row ----------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The spelling of the types of kernels/rowwise/loops.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowLoop.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/ErrorHandling.h"
+
+using namespace mlir::hk;
+using llvm::Twine;
+
+void RowLoop::cutInStrips(int64_t count, int64_t begin,
+                          std::optional<int64_t> last) {
+  form = RowLoopForm::Strips;
+  slots = count;
+  unrolled = false;
+  first = begin ? std::to_string(begin) + " + thread" : "thread";
+  if (last)
+    end = std::to_string(*last);
+  full = last && (*last - begin) % (slots * step) == 0;
+}
+
+/// `<i32, 4, 256` of a type that is filled in with the three.
+static std::string parameters(const RowLoop &loop) {
+  return ("<" + loop.index + ", " + Twine(loop.slots) + ", " + Twine(loop.step))
+      .str();
+}
+
+static llvm::StringRef spell(bool flag) { return flag ? "true" : "false"; }
+
+std::string RowLoop::stripsText() const {
+  if (!isInStrips())
+    return "";
+  return ("HK_EACH_STRIP(strip, Strip" + parameters(*this) + ", " +
+          spell(full) + ">{" + first + ", " + end + "})")
+      .str();
+}
+
+std::string RowLoop::chunksText() const {
+  switch (form) {
+  case RowLoopForm::Chunks:
+    return ("HK_EACH_CHUNK(c, Chunks<" + index + ", " + Twine(step) + ">{" +
+            first + ", " + end + "})")
+        .str();
+  case RowLoopForm::RowSlots:
+    return "HK_EACH_SLOT(s, c, RowSlots" + parameters(*this) +
+           (full ? "" : ", " + end) + ">{" + first + "})";
+  case RowLoopForm::Strips:
+    return "HK_EACH_SLOT(s, c, strip)";
+  case RowLoopForm::Piece:
+    return ("HK_EACH_SLOT(s, c, Piece" + parameters(*this) + ", " +
+            spell(full) + ">{" + piece + ", " + first + ", " + end + "})")
+        .str();
+  }
+  llvm_unreachable("every form is listed");
+}

@@ -1,0 +1,113 @@
+//===- loops.h - The loops over a row -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The threads of a row take its chunks in turn: of STEP threads, thread t has
+// chunks t, t + STEP, and so on. A thread goes over its chunks one by one, or
+// over groups of SLOTS chunks whose loads are under way at the same time:
+//
+//   chunks     0         STEP      2 STEP    3 STEP
+//   RowSlots   slot 0    slot 1    slot 2    slot 3     the row, in registers
+//   Strip      strip 0             strip 1              a row too long for them
+//   Piece      block 0             block 1              a row that blocks share
+//
+// A value of one of these types says which chunk of the row a slot of this
+// thread is and whether there is one. What is known of a row at compile time is
+// in its type, so that a test that always holds costs nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ROWWISE_LOOPS_H
+#define HK_KERNELS_ROWWISE_LOOPS_H
+
+#include "kernels/device/loops.h"
+
+/// The host has one slot after the other in its caches; a GPU has each in
+/// registers of its own, which takes a loop without a counter.
+#if HK_GPU
+#define HK_UNROLL_SLOTS HK_UNROLL
+#else
+#define HK_UNROLL_SLOTS
+#endif
+
+/// The slots s of RowSlots, a strip or a Piece, and the chunks c that they are.
+/// Slots without a chunk are left out.
+#define HK_EACH_SLOT(s, c, ...)                                                \
+  HK_UNROLL_SLOTS for (int s = 0; s < decltype(__VA_ARGS__)::kSlots; ++s)      \
+      HK_WHERE_CHUNK_(s, c, __VA_ARGS__)
+#define HK_WHERE_CHUNK_(s, c, ...)                                             \
+  if (const auto c = (__VA_ARGS__).chunk(s); (__VA_ARGS__).holds(s, c))
+
+/// The strips of a row, from the first one on.
+#define HK_EACH_STRIP(strip, ...)                                              \
+  for (auto strip = __VA_ARGS__; strip.first < strip.end;                      \
+       strip.first += strip.kStride)
+
+/// The chunks of a thread one by one.
+#define HK_EACH_CHUNK(c, ...)                                                  \
+  for (auto c = (__VA_ARGS__).first; c < (__VA_ARGS__).end;                    \
+       c += decltype(__VA_ARGS__)::kStep)
+
+/// The rows of a block on the host, where a block is one thread.
+#define HK_EACH_ROW(row, ...)                                                  \
+  for (hk::i64 row = (__VA_ARGS__).begin(); row < (__VA_ARGS__).end(); ++row)
+
+namespace hk {
+
+/// Up to SLOTS chunks of a thread, of a row that starts with CHUNKS chunks. I
+/// counts the chunks of a row.
+template <class I, int SLOTS, int STEP, I CHUNKS = I(SLOTS) * STEP>
+struct RowSlots {
+  static constexpr int kSlots = SLOTS;
+  i32 thread;
+  HK_MEM I chunk(int s) const { return s * STEP + thread; }
+  /// Only the last slot may be one too many.
+  HK_MEM bool holds(int s, I c) const {
+    static_assert(CHUNKS > I(SLOTS - 1) * STEP);
+    return CHUNKS >= I(SLOTS) * STEP || s + 1 < SLOTS || c < CHUNKS;
+  }
+};
+
+/// SLOTS chunks of each thread, of a row that has chunks up to `end`; `first`
+/// is the thread's own first one. FULL: every strip has all its chunks.
+template <class I, int SLOTS, int STEP, bool FULL> struct Strip {
+  static constexpr int kSlots = SLOTS, kStride = SLOTS * STEP;
+  I first, end;
+  HK_MEM I chunk(int s) const { return first + s * STEP; }
+  HK_MEM bool holds(int, I c) const { return FULL || c < end; }
+};
+
+/// Up to SLOTS chunks of a thread, of a row of which every block has its piece.
+/// FULL: the pieces have as many chunks as the row.
+template <class I, int SLOTS, int STEP, bool FULL> struct Piece {
+  static constexpr int kSlots = SLOTS;
+  u32 piece;
+  i32 thread;
+  I end;
+  HK_MEM I chunk(int s) const { return (I(piece) * SLOTS + s) * STEP + thread; }
+  HK_MEM bool holds(int, I c) const { return FULL || c < end; }
+};
+
+/// The chunks of a thread from its own first one up to `end`.
+template <class I, int STEP> struct Chunks {
+  static constexpr int kStep = STEP;
+  I first, end;
+};
+
+/// The rows of a block that has ROWS of all `rows`.
+template <int ROWS> struct RowsOfBlock {
+  u32 block;
+  i64 rows;
+  HK_MEM i64 begin() const { return i64(block) * ROWS; }
+  HK_MEM i64 end() const {
+    i64 last = (i64(block) + 1) * ROWS;
+    return last < rows ? last : rows;
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ROWWISE_LOOPS_H

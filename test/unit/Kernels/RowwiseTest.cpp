@@ -1,0 +1,282 @@
+//===- RowwiseTest.cpp - Loops of row-wise kernels on the host -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every form of loop is run for each of the threads that share a row. Together
+// they must have every chunk of it once and nothing else, in the slots that say
+// so; rows that fill the last round and rows that do not. Then what is combined
+// over such loops: the softmax of a row that is read once, and that of slices.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/rowwise/rowwise.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace hk;
+
+/// How often each chunk of a row was seen.
+struct Row {
+  explicit Row(int chunks) : seen(chunks) {}
+  void see(i64 chunk) {
+    ASSERT_GE(chunk, 0);
+    ASSERT_LT(chunk, i64(seen.size()));
+    ++seen[chunk];
+  }
+  void expectEachOnce() const {
+    EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
+  }
+  std::vector<int> seen;
+};
+
+template <class I, int SLOTS, int STEP, I CHUNKS> void testRowSlots() {
+  Row row(CHUNKS);
+  for (i32 thread = 0; thread < STEP; ++thread) {
+    int next = 0;
+    HK_EACH_SLOT(s, c, RowSlots<I, SLOTS, STEP, CHUNKS>{thread}) {
+      static_assert(__is_same(decltype(c), const I));
+      EXPECT_EQ(s, next++);
+      EXPECT_EQ(c, s * STEP + thread);
+      row.see(c);
+    }
+  }
+  row.expectEachOnce();
+}
+
+TEST(RowLoops, SlotsHoldARow) {
+  testRowSlots<i32, 4, 8, 32>();
+  testRowSlots<i32, 4, 8, 31>();
+  testRowSlots<i32, 4, 8, 25>();
+  testRowSlots<i32, 1, 64, 3>();
+  testRowSlots<i64, 3, 1, 3>();
+  // Only the first chunks of a longer row.
+  Row row(16);
+  for (i32 thread = 0; thread < 8; ++thread)
+    HK_EACH_SLOT(s, c, RowSlots<i32, 2, 8>{thread}) row.see(c);
+  row.expectEachOnce();
+}
+
+template <class I, int SLOTS, int STEP, bool FULL> void testStrips(I chunks) {
+  Row row(chunks);
+  for (i32 thread = 0; thread < STEP; ++thread) {
+    I before = thread - STEP;
+    HK_EACH_STRIP(strip, Strip<I, SLOTS, STEP, FULL>{thread, chunks}) {
+      // Loads of a strip come before what reads them.
+      I loaded[SLOTS];
+      HK_EACH_SLOT(s, c, strip) loaded[s] = c;
+      HK_EACH_SLOT(s, c, strip) {
+        static_assert(__is_same(decltype(c), const I));
+        EXPECT_EQ(c, loaded[s]);
+        EXPECT_EQ(c, before + STEP);
+        row.see(before = c);
+      }
+    }
+  }
+  row.expectEachOnce();
+}
+
+TEST(RowLoops, StripsCoverARow) {
+  testStrips<i32, 4, 8, true>(64);
+  testStrips<i32, 4, 8, false>(64);
+  testStrips<i32, 4, 8, false>(65);
+  testStrips<i32, 4, 8, false>(63);
+  testStrips<i64, 4, 8, false>(3);
+  testStrips<i64, 4, 8, false>(0);
+  testStrips<i32, 1, 16, false>(100);
+}
+
+// 8 threads with 3 chunks each in registers and 4 in LDS, of 75 chunks.
+TEST(RowLoops, PartsOfALongRowMeet) {
+  Row row(75);
+  std::vector<int> lds(32);
+  for (i32 thread = 0; thread < 8; ++thread) {
+    HK_EACH_STRIP(strip, Strip<i32, 4, 8, false>{56 + thread, 75})
+    HK_EACH_SLOT(s, c, strip) row.see(c);
+    HK_EACH_STRIP(strip, Strip<i32, 4, 8, true>{24 + thread, 56})
+    HK_EACH_SLOT(s, c, strip) {
+      row.see(c);
+      ++lds[c - 24];
+    }
+    HK_EACH_SLOT(s, c, RowSlots<i32, 3, 8>{thread}) row.see(c);
+  }
+  row.expectEachOnce();
+  EXPECT_EQ(lds, std::vector<int>(32, 1));
+}
+
+template <class I, int SLOTS, int STEP, bool FULL>
+void testPieces(u32 blocks, I chunks) {
+  Row row(chunks);
+  for (u32 block = 0; block < blocks; ++block)
+    for (i32 thread = 0; thread < STEP; ++thread)
+      HK_EACH_SLOT(s, c, Piece<I, SLOTS, STEP, FULL>{block, thread, chunks}) {
+        static_assert(__is_same(decltype(c), const I));
+        EXPECT_EQ(c / (SLOTS * STEP), block);
+        EXPECT_EQ(c / STEP % SLOTS, s);
+        row.see(c);
+      }
+  row.expectEachOnce();
+}
+
+TEST(RowLoops, PiecesCoverARow) {
+  testPieces<i32, 2, 8, true>(3, 48);
+  testPieces<i32, 2, 8, false>(3, 48);
+  testPieces<i32, 2, 8, false>(3, 33);
+  testPieces<i64, 4, 1, false>(5, 18);
+  // A short row beside a longer one, which has more blocks.
+  testPieces<i32, 1, 8, false>(3, 5);
+}
+
+TEST(RowLoops, ChunksOneByOne) {
+  for (int chunks : {0, 1, 7, 8, 9, 40}) {
+    Row row(chunks);
+    for (i32 thread = 0; thread < 8; ++thread)
+      HK_EACH_CHUNK(c, Chunks<i64, 8>{thread, chunks}) {
+        static_assert(__is_same(decltype(c), i64));
+        EXPECT_EQ(c % 8, thread);
+        row.see(c);
+      }
+    row.expectEachOnce();
+  }
+}
+
+TEST(RowLoops, RowsOfBlocks) {
+  for (i64 rows : {0, 1, 3, 4, 5, 11}) {
+    Row all(rows);
+    for (u32 block = 0; block < 4; ++block)
+      HK_EACH_ROW(row, RowsOfBlock<4>{block, rows}) {
+        EXPECT_EQ(row / 4, block);
+        all.see(row);
+      }
+    all.expectEachOnce();
+  }
+}
+
+TEST(RowLoops, Elements) {
+  std::vector<int> all, some, none, starts, slices, places;
+  HK_EACH_ELEMENT(e, 4) all.push_back(e);
+  i64 count = 3;
+  HK_EACH_ELEMENT_BELOW(e, 4, count) some.push_back(e);
+  HK_EACH_ELEMENT_BELOW(e, 4, count - 5) none.push_back(e);
+  HK_EACH_VECTOR(e, 8, count + 14) starts.push_back(e);
+  HK_EACH_SLICE(s, 11) slices.push_back(s);
+  HK_EACH_PLACE(j, 2) places.push_back(j);
+  EXPECT_EQ(all, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(some, (std::vector<int>{0, 1, 2}));
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(starts, (std::vector<int>{0, 8, 16}));
+  EXPECT_EQ(slices.size(), 11u);
+  EXPECT_EQ(slices.back(), 10);
+  EXPECT_EQ(places, (std::vector<int>{0, 1}));
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+/// The maximum of x and the sum of e^(x - maximum), of strips of 4 vectors
+/// of 2.
+std::pair<float, float> softmaxOf(const std::vector<float> &x) {
+  float m = Max::kIdentity, l = Sum::kIdentity;
+  HK_EACH_STRIP(strip, Strip<i32, 4, 1, false>{0, i32(x.size() / 2)}) {
+    Vec<float, 2> v[4];
+    fillSlots(v, Max::kIdentity);
+    HK_EACH_SLOT(s, c, strip) v[s] = Vec<float, 2>{x[2 * c], x[2 * c + 1]};
+    onlineSoftmax<2, 4>(m, l, v);
+  }
+  mergeSoftmax<1, 1>(m, l, nullptr);
+  return {m, l};
+}
+
+void expectSoftmax(const std::vector<float> &x) {
+  float top = *std::max_element(x.begin(), x.end());
+  double sum = 0;
+  for (float v : x)
+    sum += std::exp(double(v) - top);
+  auto [m, l] = softmaxOf(x);
+  EXPECT_EQ(m, top);
+  // e^x within 4 ulp, then as many roundings as additions and scalings.
+  EXPECT_NEAR(l, sum, sum * (4 + 2 * x.size()) * 0x1p-24);
+}
+
+TEST(RowSoftmax, ReadOnce) {
+  std::mt19937 rng(1);
+  std::normal_distribution<float> normal(0.f, 10.f);
+  // The last strip is full, has one slot without a chunk, has one chunk.
+  for (int n : {16, 14, 18, 2, 100}) {
+    std::vector<float> x(n);
+    for (float &v : x)
+      v = normal(rng);
+    expectSoftmax(x);
+    // The maximum changes with each vector, or never.
+    std::sort(x.begin(), x.end());
+    expectSoftmax(x);
+    std::reverse(x.begin(), x.end());
+    expectSoftmax(x);
+  }
+  expectSoftmax(std::vector<float>(20, -3.f));
+  // What is masked counts nothing.
+  std::vector<float> masked(20, -INFINITY);
+  masked[13] = 2.f;
+  expectSoftmax(masked);
+}
+
+TEST(RowSoftmax, NothingAndNan) {
+  auto [none, sum] = softmaxOf(std::vector<float>(20, -INFINITY));
+  EXPECT_EQ(none, -INFINITY);
+  EXPECT_EQ(sum, 0.f);
+  for (int place : {0, 9, 19}) {
+    std::vector<float> x(20, 1.f);
+    x[place] = NAN;
+    // The sum is enough, by which all is divided.
+    EXPECT_TRUE(std::isnan(softmaxOf(x).second));
+  }
+}
+
+TEST(RowSoftmax, MaximaThatAreEqualScaleNothing) {
+  EXPECT_EQ(expOfMaxima(-INFINITY, -INFINITY), 1.f);
+  EXPECT_EQ(expOfMaxima(INFINITY, INFINITY), 1.f);
+  EXPECT_EQ(expOfMaxima(2.f, 2.f), 1.f);
+  EXPECT_EQ(expOfMaxima(-INFINITY, 2.f), 0.f);
+  EXPECT_NEAR(expOfMaxima(1.f, 2.f), std::exp(-1.), 4 * 0x1p-24);
+  EXPECT_TRUE(std::isnan(expOfMaxima(1.f, NAN)));
+}
+
+TEST(Slices, WeightedByTheirSums) {
+  const float lse[] = {-1.f, 3.f, -INFINITY, 2.5f};
+  const float part[][2] = {{1, 2}, {-4, 0.5f}, {NAN, 7}, {3, 3}};
+  for (int first = 0; first < 4; ++first) {
+    SliceCombine<2> combined;
+    double top = 3, sum = 0, total[2] = {};
+    HK_EACH_SLICE(s, 4) {
+      int i = (s + first) % 4;
+      // A slice without keys has zeros.
+      bool empty = lse[i] == -INFINITY;
+      combined.add(lse[i], empty ? Vec<float, 2>(0.f)
+                                 : Vec<float, 2>{part[i][0], part[i][1]});
+      double weight = std::exp(lse[i] - top);
+      sum += weight;
+      for (int e = 0; e < 2 && !empty; ++e)
+        total[e] += weight * part[i][e];
+    }
+    for (int e = 0; e < 2; ++e)
+      EXPECT_NEAR(combined.value()[e], total[e] / sum, 1e-5);
+    EXPECT_NEAR(combined.lse(), top + std::log(sum), 1e-5);
+  }
+  SliceCombine<2> nothing;
+  nothing.add(-INFINITY, Vec<float, 2>(0.f));
+  EXPECT_EQ(nothing.lse(), -INFINITY);
+  EXPECT_EQ(nothing.value()[0], 0.f);
+}
+
+} // namespace
