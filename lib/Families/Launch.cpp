@@ -148,12 +148,3 @@ mlir::hk::addVariant(KernelOp kernel, const DimSymbols &dims, Attribute tile,
                       return fill(launch);
                     });
 }
-
-void mlir::hk::reportOnlyTile(KernelOp kernel, DecisionLog &log,
-                              const Twine &tile, int64_t ldsBytes) {
-  log.add({DecisionKind::Tile,
-           kernel.getLoc(),
-           kernel.getSymName().str(),
-           {{tile.str(), Verdict::accept(), 0, ldsBytes}},
-           /*chosen=*/0});
-}

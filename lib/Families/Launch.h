@@ -78,10 +78,6 @@ VariantOp addVariant(KernelOp kernel, const DimSymbols &dims, Attribute tile,
                      int64_t threads, int64_t ldsBytes,
                      llvm::function_ref<LaunchDims(LaunchBuilder &)> fill);
 
-/// Reports `tile`, the only one a kernel can have.
-void reportOnlyTile(KernelOp kernel, DecisionLog &log, const Twine &tile,
-                    int64_t ldsBytes = 0);
-
 } // namespace mlir::hk
 
 #endif // HK_FAMILIES_LAUNCH_H

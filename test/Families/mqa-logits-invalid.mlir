@@ -2,7 +2,7 @@
 // RUN: not hk-opt %s --hk-assign-target=target=tiny --hk-fuse --hk-outline --hk-select-tiles --split-input-file 2>&1 | FileCheck %s
 
 func.func @large(%q: tensor<?x64x128xf8E4M3FNUZ>, %k: tensor<?x128xf8E4M3FNUZ>, %w: tensor<?x64xf32>) -> tensor<?x?xf32> {
-  // CHECK: error: 'hk.mqa_logits' op in kernel @mqa_logits: its smallest tile, 8 queries x 32 keys, waves 1, needs 12544 bytes of LDS, but tiny has 8192; fewer heads or a smaller head size fit
+  // CHECK: error: 'hk.mqa_logits' op in kernel @mqa_logits: its smallest tile 8 queries x 32 keys, waves 1 needs 12544 bytes of LDS, but tiny has 8192; fewer heads or a smaller head size fit
   %l = hk.mqa_logits %q, %k, %w : tensor<?x64x128xf8E4M3FNUZ>, tensor<?x128xf8E4M3FNUZ>, tensor<?x64xf32> -> tensor<?x?xf32>
   return %l : tensor<?x?xf32>
 }

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
+#include "../TileReport.h"
 #include "AttentionKernel.h"
 #include "hk/Contract/Capability.h"
 
@@ -135,34 +136,22 @@ private:
   }
 
   void record(std::optional<AttentionTile> chosen) {
-    Decision decision = {DecisionKind::Tile,
-                         kernel.getOp().getLoc(),
-                         kernel.getKernel().getSymName().str(),
-                         {},
-                         -1};
+    TileReport report(kernel.getKernel(), log);
     auto add = [&](const AttentionTile &tile) {
       int64_t lds = ldsOf(tile);
+      bool spills = isKnownToSpill(kernel.getKernel(), attrOf(tile));
+      report.add(textOf(tile), checkTile(target, lds, spills), lds);
       if (chosen && chosen->bq == tile.bq && chosen->bk == tile.bk)
-        decision.chosen = int64_t(decision.candidates.size());
-      Verdict verdict =
-          lds > target.ldsBytes
-              ? Verdict::refuse(Reason::LdsExceeded,
-                                Twine(lds) + " of " + Twine(target.ldsBytes))
-          : isKnownToSpill(kernel.getKernel(), attrOf(tile))
-              ? Verdict::refuse(Reason::RegistersExceeded,
-                                "its registers spilled")
-              : Verdict::accept();
-      decision.candidates.push_back({textOf(tile), verdict, 0, lds});
+        report.chooseLast();
     };
     if (::hk::hasCopyEngine(target) && !bulk.accepted())
-      decision.candidates.push_back({"warp_specialised", bulk});
+      report.add("warp_specialised", bulk);
     if (usesVectorUnits())
       add(::hk::attentionVectorTile(target.arch));
     else
       for (const ::hk::AttentionCandidate &c : ::hk::kAttentionCandidates)
         if (::hk::usableForShape(c, target.arch, shape))
           add(c.tile);
-    log.add(std::move(decision));
   }
 
   bool usesVectorUnits() const {
@@ -180,19 +169,22 @@ private:
         if (::hk::usableForShape(c, target.arch, kernel.getShape()) &&
             (!asked || ldsOf(c.tile) < ldsOf(*asked)))
           asked = c.tile;
-    InFlightDiagnostic diag = kernel.getOp().emitOpError("in kernel @")
-                              << kernel.getKernel().getSymName() << ": ";
     if (!asked)
-      return diag << "no tile of " << target.name << " has head sizes of "
-                  << kernel.getShape().largestDim();
-    diag << "its smallest tile " << textOf(*asked) << " needs " << ldsOf(*asked)
-         << " bytes of LDS, but " << target.name << " has " << target.ldsBytes;
+      return kernel.getOp().emitOpError("in kernel @")
+             << kernel.getKernel().getSymName() << ": no tile of "
+             << target.name << " has head sizes of "
+             << kernel.getShape().largestDim();
     AttentionTile fits = *asked;
     while (fits.bk > 1 && ldsOf(fits) > target.ldsBytes)
       fits.bk /= 2;
+    std::optional<NamedTile> nearest;
     if (ldsOf(fits) <= target.ldsBytes)
-      diag << "; the nearest tile that fits is " << textOf(fits) << " with "
-           << ldsOf(fits) << " bytes, fewer keys than a matrix fragment has";
+      nearest = {textOf(fits), ldsOf(fits)};
+    InFlightDiagnostic diag =
+        refuseSmallestTile(kernel.getOp(), kernel.getKernel(), target,
+                           {textOf(*asked), ldsOf(*asked)}, nearest);
+    if (nearest)
+      diag << ", fewer keys than a matrix fragment has";
     return diag;
   }
 

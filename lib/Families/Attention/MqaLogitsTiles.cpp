@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
+#include "../TileReport.h"
 #include "MqaLogits.h"
 
 using namespace mlir;
@@ -95,21 +96,13 @@ LogicalResult mlir::hk::addMqaLogitsVariants(KernelOp op,
   std::string text = (Twine(tile.bq) + " queries x " + Twine(tile.bk) +
                       " keys, waves " + Twine(tile.waves))
                          .str();
-  bool fits = lds <= target.ldsBytes;
-  Verdict verdict =
-      fits ? Verdict::accept()
-           : Verdict::refuse(Reason::LdsExceeded,
-                             Twine(lds) + " of " + Twine(target.ldsBytes));
-  log.add({DecisionKind::Tile,
-           op.getLoc(),
-           op.getSymName().str(),
-           {{text, verdict, 0, lds}},
-           /*chosen=*/fits ? 0 : -1});
-  if (!fits)
-    return kernel->op.emitOpError("in kernel @")
-           << op.getSymName() << ": its smallest tile, " << text << ", needs "
-           << lds << " bytes of LDS, but " << target.name << " has "
-           << target.ldsBytes << "; fewer heads or a smaller head size fit";
+  Verdict verdict = checkTile(target, lds, /*spills=*/false);
+  TileReport report(op, log);
+  report.add(text, verdict, lds);
+  if (!verdict.accepted())
+    return refuseSmallestTile(kernel->op, op, target, {text, lds}, std::nullopt)
+           << "; fewer heads or a smaller head size fit";
+  report.chooseLast();
   auto attr = AttentionTileAttr::get(op.getContext(), tile.bq, tile.bk,
                                      tile.waves, tile.stages, tile.splitKv);
   addVariant(

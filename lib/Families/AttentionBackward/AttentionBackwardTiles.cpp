@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
+#include "../TileReport.h"
 #include "AttentionBackwardKernel.h"
 
 using namespace mlir;
@@ -33,21 +34,7 @@ public:
 
   LogicalResult run() {
     SmallVector<AttentionBackwardTile> tiles = candidates();
-    Decision decision = {DecisionKind::Tile,
-                         kernel.getOp().getLoc(),
-                         kernel.getKernel().getSymName().str(),
-                         {},
-                         -1};
-    std::optional<AttentionBackwardTile> chosen;
-    for (const AttentionBackwardTile &tile : tiles) {
-      Verdict verdict = check(tile);
-      if (!chosen && verdict.accepted()) {
-        chosen = tile;
-        decision.chosen = int64_t(decision.candidates.size());
-      }
-      decision.candidates.push_back({textOf(tile), verdict, 0, ldsOf(tile)});
-    }
-    log.add(std::move(decision));
+    std::optional<AttentionBackwardTile> chosen = choose(tiles);
     if (!chosen)
       return reportNoTile(tiles);
     addVariant(
@@ -59,6 +46,23 @@ public:
   }
 
 private:
+  /// The first that is legal.
+  std::optional<AttentionBackwardTile>
+  choose(ArrayRef<AttentionBackwardTile> tiles) {
+    TileReport report(kernel.getKernel(), log);
+    std::optional<AttentionBackwardTile> chosen;
+    for (const AttentionBackwardTile &tile : tiles) {
+      bool spills = isKnownToSpill(kernel.getKernel(), attrOf(tile));
+      Verdict verdict = checkTile(target, ldsOf(tile), spills);
+      report.add(textOf(tile), verdict, ldsOf(tile));
+      if (!chosen && verdict.accepted()) {
+        chosen = tile;
+        report.chooseLast();
+      }
+    }
+    return chosen;
+  }
+
   /// All tiles for the shape, the preferred first.
   SmallVector<AttentionBackwardTile> candidates() const {
     SmallVector<AttentionBackwardTile> tiles;
@@ -84,26 +88,13 @@ private:
                                           tile.stages);
   }
 
-  Verdict check(const AttentionBackwardTile &tile) const {
-    int64_t lds = ldsOf(tile);
-    if (lds > target.ldsBytes)
-      return Verdict::refuse(Reason::LdsExceeded,
-                             Twine(lds) + " of " + Twine(target.ldsBytes));
-    if (isKnownToSpill(kernel.getKernel(), attrOf(tile)))
-      return Verdict::refuse(Reason::RegistersExceeded,
-                             "its registers spilled");
-    return Verdict::accept();
-  }
-
   LogicalResult reportNoTile(ArrayRef<AttentionBackwardTile> tiles) {
     AttentionBackwardTile least = tiles.front();
     for (const AttentionBackwardTile &tile : tiles)
       if (ldsOf(tile) < ldsOf(least))
         least = tile;
-    return kernel.getOp().emitOpError("in kernel @")
-           << kernel.getKernel().getSymName() << ": its smallest tile "
-           << textOf(least) << " needs " << ldsOf(least)
-           << " bytes of LDS, but " << target.name << " has " << target.ldsBytes
+    return refuseSmallestTile(kernel.getOp(), kernel.getKernel(), target,
+                              {textOf(least), ldsOf(least)}, std::nullopt)
            << "; use smaller head sizes than " << kernel.getShape().headDim
            << " and " << kernel.getShape().valueDim;
   }

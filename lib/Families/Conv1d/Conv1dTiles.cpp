@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
+#include "../TileReport.h"
 #include "Conv1dKernel.h"
 
 #include "hk/Contract/Conv1dTiles.h"

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
+#include "../TileReport.h"
 #include "GatedDeltaPlan.h"
 
 #include "llvm/Support/MathExtras.h"

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
+#include "../TileReport.h"
 #include "GemmGroups.h"
 
 #include "hk/Contract/Capability.h"
@@ -189,22 +190,15 @@ private:
   }
 
   std::optional<::hk::GemmTile> bestTile(RowRange range) {
-    Decision decision = {
-        DecisionKind::Tile,
-        kernel.getLoc(),
-        (kernel.getSymName() + " M = " + Twine(range.typical)).str(),
-        {},
-        -1};
+    TileReport report(kernel, log, " M = " + Twine(range.typical));
     std::optional<::hk::GemmTile> best;
     double bestTime = 0;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     std::optional<::hk::GemmLoop> asked = askedLoop();
     if (!bulk.accepted() && ::hk::hasCopyEngine(target))
-      decision.candidates.push_back(
-          {stringifyGemmLoop(GemmLoop::warp_specialised).str(), bulk});
+      report.add(stringifyGemmLoop(GemmLoop::warp_specialised), bulk);
     if (!codes.accepted() && isOfCodes(gemm))
-      decision.candidates.push_back(
-          {stringifyGemmLoop(GemmLoop::skinny_codes).str(), codes});
+      report.add(stringifyGemmLoop(GemmLoop::skinny_codes), codes);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       if (!::hk::gemmTileFits(row, target, shape) ||
           (asked && row.loop != *asked) || !gridFits(row.loop))
@@ -214,65 +208,44 @@ private:
         continue;
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
       int64_t lds = ldsOf(tile);
-      if (lds > target.ldsBytes) {
-        decision.candidates.push_back(
-            {text(tile),
-             Verdict::refuse(Reason::LdsExceeded,
-                             Twine(lds) + " of " + Twine(target.ldsBytes)),
-             0, lds});
-        continue;
-      }
-      if (isKnownToSpill(kernel, attributeOf(tile))) {
-        decision.candidates.push_back(
-            {text(tile),
-             Verdict::refuse(Reason::RegistersExceeded, "its kernel spills"), 0,
-             lds});
+      Verdict verdict =
+          checkTile(target, lds, isKnownToSpill(kernel, attributeOf(tile)));
+      if (!verdict.accepted()) {
+        report.add(text(tile), verdict, lds);
         continue;
       }
       double time =
           ::hk::gemmMicroseconds(target, tile, shape, sizeFor(range.typical));
+      report.add(text(tile), verdict, lds, time);
       if (!best || time < bestTime) {
         best = tile;
         bestTime = time;
-        decision.chosen = int64_t(decision.candidates.size());
+        report.chooseLast();
       }
-      decision.candidates.push_back({text(tile), Verdict::accept(), time, lds});
     }
-    log.add(std::move(decision));
     return best;
   }
 
   /// The smallest tile that the epilogue allows, and the largest that fits but
   /// that the epilogue does not allow.
   LogicalResult reportNoTile() {
-    std::optional<::hk::GemmTile> asked, fits;
-    int64_t askedBytes = 0, fitsBytes = 0;
+    std::optional<NamedTile> asked, fits;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
       int64_t lds = ldsOf(tile);
       if (::hk::gemmTileFits(row, target, shape) &&
-          (!asked || lds < askedBytes)) {
-        asked = tile;
-        askedBytes = lds;
-      }
-      if (lds <= target.ldsBytes && (!fits || lds > fitsBytes)) {
-        fits = tile;
-        fitsBytes = lds;
-      }
+          (!asked || lds < asked->ldsBytes))
+        asked = {text(tile), lds};
+      if (lds <= target.ldsBytes && (!fits || lds > fits->ldsBytes))
+        fits = {text(tile), lds};
     }
-    InFlightDiagnostic diag = gemm.matmul.emitOpError("in kernel @")
-                              << kernel.getSymName() << ": ";
-    if (asked)
-      diag << "its smallest tile " << text(*asked) << " needs " << askedBytes
-           << " bytes of LDS, but " << target.name << " has "
-           << target.ldsBytes;
-    else
-      diag << "no tile of " << target.name
+    InFlightDiagnostic diag =
+        asked ? refuseSmallestTile(gemm.matmul, kernel, target, *asked, fits)
+              : gemm.matmul.emitOpError("in kernel @");
+    if (!asked)
+      diag << kernel.getSymName() << ": no tile of " << target.name
            << " computes it with this epilogue and these operands";
-    if (fits)
-      diag << "; the nearest tile that fits is " << text(*fits) << " with "
-           << fitsBytes << " bytes";
     if (gemm.quantize)
       diag << "; quantise outside of the product's kernel, or in smaller "
               "groups";

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
+#include "../TileReport.h"
 #include "RoutingPlan.h"
 
 #include "hk/Contract/LdsScan.h"
@@ -43,39 +44,30 @@ LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
   Verdict verdict = plan.analyze(ops, DimSymbols::ofKernel(kernel));
   if (!verdict.accepted())
     return kernel.emitOpError("is no routing kernel: ") << verdict.getDetail();
-  Decision decision{DecisionKind::Tile,
-                    kernel.getLoc(),
-                    kernel.getSymName().str(),
-                    {},
-                    /*chosen=*/-1};
+  TileReport report(kernel, log);
   SmallVector<RoutingTile> tiles = tilesOf(target);
   auto attributeOf = [&](const RoutingTile &tile) {
     return RoutingTileAttr::get(kernel.getContext(), tile.threads);
   };
-  int64_t fitting = -1; // the first that fits, spilling or not
-  for (const RoutingTile &tile : tiles) {
-    int64_t lds = ::hk::routingLds(target, tile, plan.numBins());
-    Verdict verdict = Verdict::accept();
-    if (lds > target.ldsBytes)
-      verdict = Verdict::refuse(Reason::LdsExceeded,
-                                Twine(lds) + " of " + Twine(target.ldsBytes));
-    else if (isKnownToSpill(kernel, attributeOf(tile)))
-      verdict = Verdict::refuse(Reason::RegistersExceeded, "its kernel spills");
-    auto index = int64_t(decision.candidates.size());
+  auto ldsOf = [&](const RoutingTile &tile) {
+    return ::hk::routingLds(target, tile, plan.numBins());
+  };
+  int64_t chosen = -1, fitting = -1; // the first that fits, spilling or not
+  for (auto [i, tile] : llvm::enumerate(tiles)) {
+    int64_t lds = ldsOf(tile);
+    Verdict verdict =
+        checkTile(target, lds, isKnownToSpill(kernel, attributeOf(tile)));
     if (lds <= target.ldsBytes && fitting < 0)
-      fitting = index;
-    if (verdict.accepted() && decision.chosen < 0)
-      decision.chosen = index;
-    decision.candidates.push_back(
-        {("threads " + Twine(tile.threads)).str(), std::move(verdict), 0, lds});
+      fitting = int64_t(i);
+    if (verdict.accepted() && chosen < 0)
+      chosen = int64_t(i);
+    report.add("threads " + Twine(tile.threads), std::move(verdict), lds);
   }
   // Where every tile spills the driver says so of the largest.
-  if (decision.chosen < 0)
-    decision.chosen = fitting;
-  int64_t chosen = decision.chosen;
-  int64_t lds =
-      decision.candidates[chosen < 0 ? tiles.size() - 1 : chosen].ldsBytes;
-  log.add(std::move(decision));
+  if (chosen < 0)
+    chosen = fitting;
+  report.choose(chosen);
+  int64_t lds = ldsOf(chosen < 0 ? tiles.back() : tiles[chosen]);
   if (chosen < 0) {
     int64_t most = plan.numBins();
     while (most > 0 && !hasRoutingTile(target, most))

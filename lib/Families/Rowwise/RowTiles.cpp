@@ -13,6 +13,7 @@
 
 #include "RowTiles.h"
 
+#include "../TileReport.h"
 #include "RowEmitter.h"
 
 #include "hk/Contract/Calibration.h"
@@ -343,13 +344,7 @@ mlir::hk::rankTiles(const RowPlan &plan, const Target &target,
       selects ? selectionTiles(plan, target) : gpuTiles(plan, target);
   auto judge = [&](RankedTile &ranked) {
     ranked.ldsBytes = rowLds(plan, target, ranked.tile);
-    if (ranked.ldsBytes > target.ldsBytes)
-      ranked.verdict = Verdict::refuse(Reason::LdsExceeded,
-                                       Twine(ranked.ldsBytes) + " bytes of " +
-                                           Twine(target.ldsBytes));
-    else if (spills(ranked.tile))
-      ranked.verdict =
-          Verdict::refuse(Reason::RegistersExceeded, "its kernel spills");
+    ranked.verdict = checkTile(target, ranked.ldsBytes, spills(ranked.tile));
     return ranked.verdict.accepted();
   };
   if (llvm::count_if(tiles, judge) == 0 && !selects) {

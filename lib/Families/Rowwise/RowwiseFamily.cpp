@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
+#include "../TileReport.h"
 #include "RowCost.h"
 #include "RowEmitter.h"
 #include "RowPlan.h"
@@ -168,15 +169,11 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
     return isKnownToSpill(kernel, attributeOf(tile));
   };
   SmallVector<RankedTile> tiles = rankTiles(plan, target, spills, chosen);
-  Decision decision{DecisionKind::Tile,
-                    kernel.getLoc(),
-                    kernel.getSymName().str(),
-                    {},
-                    chosen.empty() ? -1 : int64_t(chosen.back())};
+  TileReport report(kernel, log);
   for (const RankedTile &ranked : tiles)
-    decision.candidates.push_back({printTile(ranked.tile), ranked.verdict,
-                                   ranked.microseconds, ranked.ldsBytes});
-  log.add(std::move(decision));
+    report.add(printTile(ranked.tile), ranked.verdict, ranked.ldsBytes,
+               ranked.microseconds);
+  report.choose(chosen.empty() ? -1 : int64_t(chosen.back()));
   if (chosen.empty())
     return refuseTiles(kernel, target, plan, tiles);
 

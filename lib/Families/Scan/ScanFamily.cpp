@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
+#include "../TileReport.h"
 #include "ScanKernel.h"
 
 #include "hk/Analysis/Alignment.h"
