@@ -47,7 +47,7 @@ func.func @rope(%q: tensor<?x8x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<
 // AMD-LABEL: ==== @softmax
 // AMD: Packed<DType::F32, 4> kept0[3072];
 // AMD: static_assert(kLdsBytes<{{.*}}> == 49216);
-// AMD: raw0[20];
+// AMD: [[RAW:raw[0-9]+]][20];
 // AMD: HK_EACH_STRIP(strip, Strip<i32, 4, 512, false>{13312 + thread, 32768})
 // AMD: onlineSoftmax<4, 4>(
 // AMD: HK_EACH_STRIP(strip, Strip<i32, 2, 512, true>{10240 + thread, 13312})
@@ -61,7 +61,7 @@ func.func @rope(%q: tensor<?x8x128xbf16>, %cos: tensor<64x64xf32>, %sin: tensor<
 // AMD: {10240 + thread, 13312})
 // AMD: = lds.kept0[c - 10240];
 // AMD: expNegative<4>(
-// AMD: opaque(raw0[s])
+// AMD: opaque([[RAW]][s])
 // AMD: expNegative<4>(
 func.func @softmax(%x: tensor<?x131072xf32>) -> tensor<?x131072xf32> {
   %y = hk.softmax %x : tensor<?x131072xf32>

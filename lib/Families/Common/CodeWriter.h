@@ -9,6 +9,10 @@
 // any open scope and then comes before the inner scopes that are still open.
 // That is how values that do not depend on a loop are computed outside of it.
 //
+// A place may be reserved for statements that only later text asks for, and a
+// definition may wait for its name to be recalled: so nothing is emitted twice
+// to find out what it needs.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_FAMILIES_COMMON_CODEWRITER_H
@@ -19,7 +23,9 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace mlir::hk {
 
@@ -44,24 +50,44 @@ public:
                      const llvm::Twine &expression);
   std::string freshName(llvm::StringRef prefix);
 
+  /// A place in the text, at which lines may be added until it is printed.
+  using Place = size_t;
+  Place reserve(int depth);
+  void lineInto(Place place, const llvm::Twine &text);
+
   /// What was remembered under `key` in an open scope, or empty; `depth` is set
   /// to that scope's.
-  llvm::StringRef recall(llvm::StringRef key, int *depth = nullptr) const;
+  llvm::StringRef recall(llvm::StringRef key, int *depth = nullptr);
   void remember(int depth, llvm::StringRef key, llvm::StringRef name);
+  /// Remembers, in the current scope, a variable that is defined here if it is
+  /// recalled; `onRecall` is called then.
+  void rememberIfRecalled(llvm::StringRef key, llvm::StringRef type,
+                          llvm::StringRef prefix, const llvm::Twine &expression,
+                          std::function<void()> onRecall);
 
-  /// The text so far; all scopes are closed.
-  llvm::StringRef str() const { return scopes.front().body; }
+  /// The text; all scopes are closed, and nothing is added any more.
+  llvm::StringRef str();
   /// Prints it with every line that is not empty moved to the right.
-  void print(llvm::raw_ostream &os, int indent) const;
+  void print(llvm::raw_ostream &os, int indent);
 
 private:
+  struct Name {
+    std::string text;
+    /// Defines it; null: it is defined.
+    std::function<void()> define;
+  };
   struct Scope {
     std::string header;
     std::string body;
     bool conditional = false;
-    llvm::StringMap<std::string> names;
+    llvm::StringMap<Name> names;
+  };
+  struct Reserved {
+    int depth;
+    std::string text;
   };
   llvm::SmallVector<Scope> scopes;
+  std::vector<Reserved> places;
   int counter = 0;
 };
 

@@ -196,15 +196,12 @@ void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
   // e^x of a softmax is not rounded to the type of x.
   bool rounded = memo == key(value, lastPosition, loop.vec);
   bool loaded = loop.batched && rounded && isa<BlockArgument>(value);
-  if (!loop.unrolled || loaded || llvm::is_contained(space.candidates, memo))
-    return;
-  space.candidates.push_back(memo);
-  int id = keepCount++;
-  if (given && !given->kept.contains(id))
+  auto isKnown = [&](const Kept &kept) { return kept.memo == memo; };
+  if (!loop.unrolled || loaded || llvm::any_of(space.kept, isKnown))
     return;
   Type type = cast<ShapedType>(value.getType()).getElementType();
   std::string v = std::to_string(loop.vec);
-  std::string array = "keep" + std::to_string(id);
+  std::string array = "keep" + std::to_string(keepCount++);
   std::string carrier = vecText(type, loop.vec), element = carrier;
   std::string packed = name.str(), unpacked = array + "[s]";
   if (!host && rounded && type.getIntOrFloatBitWidth() <= 16) {
@@ -213,9 +210,10 @@ void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
     packed = "packExact" + access + "(" + packed + ")";
     unpacked = "unpack" + access + "(opaque(" + unpacked + "))";
   }
-  out.lineAt(rowDepth, element + " " + array + "[" + Twine(loop.slots) + "];");
-  out.line(array + "[s] = " + packed + ";");
-  space.kept.push_back({memo, carrier, unpacked});
+  space.kept.push_back(
+      {memo, carrier, unpacked, out.reserve(rowDepth), out.reserve(out.depth()),
+       element + " " + array + "[" + std::to_string(loop.slots) + "];",
+       array + "[s] = " + packed + ";"});
 }
 
 bool RowEmitter::fillsGrid(const RowLoop &loop) const {
@@ -328,11 +326,14 @@ bool RowEmitter::isOnline(const RowStat &stat, const RowLoop &loop) const {
 
 void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
   if (loop.unrolled)
-    for (const Kept &kept : space.kept)
-      out.remember(
-          out.depth(), kept.memo,
-          given ? out.define(out.depth(), kept.type, "v", kept.expression)
-                : kept.expression);
+    for (Kept &kept : space.kept)
+      out.rememberIfRecalled(kept.memo, kept.type, "v", kept.expression,
+                             [this, &kept] {
+                               if (std::exchange(kept.isRead, true))
+                                 return;
+                               out.lineInto(kept.declared, kept.declare);
+                               out.lineInto(kept.set, kept.assign);
+                             });
   AffineExpr &chunk = space.chunks[out.depth()];
   if (!chunk)
     chunk = symbol("c");
@@ -407,10 +408,8 @@ void RowEmitter::emitLoops(Space &space, ArrayRef<RowLoop> loops,
   }
   // The loads of what stays in registers are under way while the rest is read;
   // what is declared inside strips ends with each of them.
-  if ((loops.size() > 1 || loop.isInStrips()) && firstLoop && given) {
-    batchDepth = out.depth();
-    emitEarlyLoads();
-  }
+  if ((loops.size() > 1 || loop.isInStrips()) && !earlyLoads)
+    earlyLoads = out.reserve(out.depth());
   for (const RowLoop &part : loops)
     emitLoop(space, part, stats, stores);
   reducedVec = loop.vec;
@@ -420,6 +419,7 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
                           ArrayRef<const RowStat *> stats,
                           ArrayRef<const RowStore *> stores) {
   int64_t wordsBefore = batchWords;
+  bool isFirst = !earlyLoads;
   if (loop.isInStrips())
     out.open(loop.stripsText());
   ownPreloads.clear();
@@ -439,9 +439,8 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
       emitStore(*store, pairPosition(store->local, loop, second), loop.vec);
   }
   setLaneCount("");
-  if (firstLoop && given && loop.part == RowPart::Whole)
-    emitEarlyLoads();
-  firstLoop = false;
+  if (isFirst)
+    earlyLoads = out.reserve(batchDepth);
   current = RowLoop();
   out.close();
   for (const std::string &line : std::exchange(afterChunks, {}))
@@ -713,8 +712,7 @@ void RowEmitter::emitPhase(int64_t phase) {
       emitSelection(selection);
 }
 
-void RowEmitter::emitBody(const RowChoices *choices) {
-  given = choices;
+void RowEmitter::emitBody() {
   declareArguments();
   if (tile.getCluster() > 1)
     out.line("clusterArrive();");
@@ -726,15 +724,4 @@ void RowEmitter::emitBody(const RowChoices *choices) {
     if (!streamed.empty())
       out.line("finishStreams();");
   }
-}
-
-RowChoices RowEmitter::choices() const {
-  RowChoices result;
-  // Declared, set, and used.
-  for (int id = 0; id < keepCount; ++id)
-    if (out.str().count(("keep" + Twine(id) + "[").str()) > 2)
-      result.kept.insert(id);
-  result.early = earlyLoads;
-  result.prefetches = prefetches;
-  return result;
 }

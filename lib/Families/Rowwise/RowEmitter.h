@@ -21,7 +21,6 @@
 #include "hk/Contract/LdsRowwise.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/SmallSet.h"
 
 #include <list>
 #include <map>
@@ -59,8 +58,8 @@ int64_t selectionLds(const RowPlan &plan, const ::hk::Target &target,
 std::string sharedText(const RowPlan &plan, const ::hk::Target &target,
                        const ::hk::RowTile &tile, StringRef name);
 
-/// A load that can be issued before the first loop.
-struct EarlyLoad {
+/// A load of all slots of a loop.
+struct BatchedLoad {
   RowLoop loop;
   std::string key, type, expression;
   std::string guard;  // where it is not safe everywhere
@@ -74,26 +73,18 @@ struct Prefetches {
   int64_t bytesOfRow = 0;
 };
 
-/// What emitting a body once tells about how to emit it.
-struct RowChoices {
-  /// Which of the values that could stay in registers between phases do.
-  llvm::SmallSet<int, 8> kept;
-  /// Loads of later loops that wait for nothing.
-  std::vector<EarlyLoad> early;
-  Prefetches prefetches; // on sm_90a
-};
-
 class RowEmitter : public Puller {
 public:
   RowEmitter(KernelOp kernel, const RowPlan &plan, const DimSymbols &dims,
              const ::hk::Target &target, RowTileAttr tile, CodeWriter &out);
 
-  /// The body of the kernel; null: a draft, for choices().
-  void emitBody(const RowChoices *choices);
+  /// The body of the kernel.
+  void emitBody();
+  /// What its loads wish for, on sm_90a.
+  const Prefetches &getPrefetches() const { return prefetches; }
   /// What goes before it where that pays: asks for what will be loaded while
   /// the kernel before ends, and waits for that. Returns whether it pays.
   bool emitPrefetches(const Prefetches &wanted);
-  RowChoices choices() const;
 
   std::string statistic(Operation *op, Value input, RowReduction kind,
                         int64_t group, ArrayRef<AffineExpr> leading,
@@ -102,9 +93,13 @@ public:
   std::string keptGroups(GroupLimitOp op) override;
 
 private:
-  /// A value that stays in registers from an earlier phase.
+  /// A value that may stay in registers for later phases. Its array is declared
+  /// and set, in the places reserved for that, when one of them reads it.
   struct Kept {
     std::string memo, type, expression;
+    CodeWriter::Place declared, set;
+    std::string declare, assign;
+    bool isRead = false;
   };
   /// Loops that run over the same elements of a row.
   struct Space {
@@ -112,8 +107,7 @@ private:
     AffineExpr size;
     /// Symbols of the chunk number, by the depth of the loop.
     std::map<int, AffineExpr> chunks;
-    SmallVector<Kept> kept;
-    SmallVector<std::string> candidates;
+    std::list<Kept> kept; // references stay valid
   };
   void emitRowStart();
   /// Of a kernel whose blocks split rows: defines which piece is this block's.
@@ -164,10 +158,12 @@ private:
   bool isOnline(const RowStat &stat, const RowLoop &loop) const;
 
   std::string load(BlockArgument argument, Args position, int vec) override;
-  std::string preload(const EarlyLoad &load);
+  /// Loads into an array in a place before a loop; null: before the current
+  /// one.
+  std::string preload(const BatchedLoad &load,
+                      std::optional<CodeWriter::Place> place);
   /// Lets a load of the part in LDS store there what it read, or read it there.
-  void useLds(BlockArgument argument, EarlyLoad &load);
-  void emitEarlyLoads();
+  void useLds(BlockArgument argument, BatchedLoad &load);
   /// Notes a load of a whole row, for emitPrefetches.
   void notePrefetch(BlockArgument argument, Args position, int vec);
   /// Whether the expression is an index of the row.
@@ -202,7 +198,6 @@ private:
   llvm::DenseMap<std::pair<Operation *, int>, std::string> accumulators;
   llvm::DenseMap<Operation *, std::string> keptGroupNames;
   int selectionCount = 0;
-  const RowChoices *given = nullptr;
   int keepCount = 0;
   int reductions = 0;
   /// Of the loop being emitted.
@@ -214,7 +209,8 @@ private:
   /// Statements behind the loop over the slots.
   std::vector<std::string> afterChunks;
   int64_t batchWords = 0, earlyWords = 0;
-  bool firstLoop = true;
+  /// Before the first loop: loads of later ones that wait for nothing.
+  std::optional<CodeWriter::Place> earlyLoads;
   /// The load that each operand in LDS is kept for.
   llvm::DenseMap<BlockArgument, std::string> ldsOwners;
   /// Arrays of loaded chunks by loop and load; those of strips end with it.
@@ -222,7 +218,6 @@ private:
   int preloadCount = 0;
   /// Keys of those that the current loop introduced.
   std::set<std::string> ownPreloads;
-  std::vector<EarlyLoad> earlyLoads;
   Prefetches prefetches;
 };
 

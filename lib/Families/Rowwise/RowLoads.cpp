@@ -35,15 +35,17 @@ static constexpr int64_t kMaxBytesAhead = 50 << 10;
 /// only.
 static constexpr int64_t kMinAskingThreads = 256;
 
-std::string RowEmitter::preload(const EarlyLoad &load) {
+std::string RowEmitter::preload(const BatchedLoad &load,
+                                std::optional<CodeWriter::Place> place) {
   std::string name = "raw" + std::to_string(preloadCount++);
-  const RowLoop &loop = load.loop;
-  out.lineAt(batchDepth,
-             load.type + " " + name + "[" + Twine(loop.slots) + "];");
-  out.lineAt(batchDepth,
-             loop.chunksText() + " " +
-                 (load.guard.empty() ? "" : "if (" + load.guard + ") ") + name +
-                 "[s] = " + load.expression + ";");
+  std::string slots = std::to_string(load.loop.slots);
+  auto line = [&](const Twine &text) {
+    place ? out.lineInto(*place, text) : out.lineAt(batchDepth, text);
+  };
+  line(load.type + " " + name + "[" + slots + "];");
+  line(load.loop.chunksText() + " " +
+       (load.guard.empty() ? "" : "if (" + load.guard + ") ") + name +
+       "[s] = " + load.expression + ";");
   preloads[load.key] = name;
   return name;
 }
@@ -75,7 +77,7 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
     notePrefetch(argument, position, vec);
   std::string access =
       "<" + dtypeText(element) + ", " + std::to_string(vec) + ">";
-  EarlyLoad load;
+  BatchedLoad load;
   load.loop = current;
   load.type = "Packed" + access;
   load.expression = "loadPacked" + accessText(argument, position, vec) + ")";
@@ -93,23 +95,24 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
       chunk = "opaque(" + chunk + ")";
     return "unpack" + access + "(" + chunk + ")";
   }
-  if ((!stays && batchWords + words > kMaxBatchWords) || !always)
+  bool early = earlyLoads && !current.isInStrips() && !waits &&
+               (stays || earlyWords + words <= kMaxEarlyWords);
+  bool fits = early || stays || batchWords + words <= kMaxBatchWords;
+  if (!always || !fits)
     return Puller::load(argument, position, vec);
-  batchWords += stays ? 0 : words;
-  if (!firstLoop && !current.isInStrips() && !waits &&
-      (stays || earlyWords + words <= kMaxEarlyWords)) {
-    earlyLoads.push_back(load);
-    earlyWords += stays ? 0 : words;
-  }
+  if (!stays)
+    (early ? earlyWords : batchWords) += words;
+  if (early)
+    return "unpack" + access + "(opaque(" + preload(load, earlyLoads) + "[s]))";
   ownPreloads.insert(load.key);
-  std::string name = preload(load);
+  std::string name = preload(load, std::nullopt);
   if (!load.keepAs.empty())
     out.lineAt(batchDepth, load.loop.chunksText() + " " + load.keepAs + " = " +
                                name + "[s];");
   return "unpack" + access + "(" + name + "[s])";
 }
 
-void RowEmitter::useLds(BlockArgument argument, EarlyLoad &load) {
+void RowEmitter::useLds(BlockArgument argument, BatchedLoad &load) {
   bool counted = llvm::is_contained(plan.statOperands(), argument);
   auto [owner, isNew] = ldsOwners.try_emplace(argument, load.key);
   if (!counted || owner->second != load.key)
@@ -125,12 +128,6 @@ void RowEmitter::useLds(BlockArgument argument, EarlyLoad &load) {
     load.expression = place;
 }
 
-void RowEmitter::emitEarlyLoads() {
-  for (const EarlyLoad &early : given->early)
-    if (!preloads.count(early.key))
-      preload(early);
-}
-
 bool RowEmitter::isOfRow(AffineExpr symbol) const {
   bool found = false;
   for (AffineExpr coordinate : rowCoordinates)
@@ -140,7 +137,7 @@ bool RowEmitter::isOfRow(AffineExpr symbol) const {
 
 void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
   const ::hk::RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
-  if (given || !measured || !measured->prefetchesRows || splitsRows(plan) ||
+  if (!measured || !measured->prefetchesRows || splitsRows(plan) ||
       !loadGuard.empty() || current.isInStrips() || !current.chunks)
     return;
   // The loop's chunks lie one behind the other, and nothing has to be loaded

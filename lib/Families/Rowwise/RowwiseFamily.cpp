@@ -207,14 +207,11 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
   for (VariantOp variant : kernel.getVariants()) {
     auto tile = cast<RowTileAttr>(variant.getTile());
     ::hk::RowTile pod = podOf(tile);
-    CodeWriter draft;
-    RowEmitter first(kernel, plan, dims, target, tile, draft);
-    first.emitBody(nullptr);
-    RowChoices choices = first.choices();
     CodeWriter body, prefetches;
-    RowEmitter(kernel, plan, dims, target, tile, body).emitBody(&choices);
+    RowEmitter emitter(kernel, plan, dims, target, tile, body);
+    emitter.emitBody();
     bool isEarly = RowEmitter(kernel, plan, dims, target, tile, prefetches)
-                       .emitPrefetches(choices.prefetches);
+                       .emitPrefetches(emitter.getPrefetches());
 
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\n" << sharedText(plan, target, pod, "Shared_" + symbol);
