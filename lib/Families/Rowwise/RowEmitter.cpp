@@ -273,6 +273,7 @@ RowLoop RowEmitter::planLoop(const Space &space,
     loop.cutInStrips(kStripSlots, 0, chunks);
   } else {
     loop.batched = false;
+    loop.full = chunks && *chunks % threadsPerRow == 0;
   }
   return loop;
 }

@@ -49,7 +49,8 @@ struct RowLoop {
   /// C++: this thread's first chunk, what all chunks are below, and which piece
   /// of the row is the block's.
   std::string first, end, piece;
-  /// Whether every slot is known to have a chunk.
+  /// Whether every slot of every thread is known to have a chunk; in the form
+  /// Chunks whether all threads have as many.
   bool full = true;
 
   bool isInStrips() const { return form == RowLoopForm::Strips; }
