@@ -79,9 +79,9 @@ Verdict mlir::hk::joinsSteps(ArrayRef<Operation *> group, Operation *op) {
                  (isa<SolveTrilOp>(op) ? isa<ChunkKktOp>(before)
                                        : isa<SolveTrilOp>(before));
   if (!follows)
-    return refuse(op, Reason::NotAnEpilogue,
-                  link ? "needs more than the chunk of a head that a block has"
-                       : "begins a kernel of its own");
+    return refuse(op, Reason::CrossesRows,
+                  "does not follow from the chunk of a head that a block of "
+                  "the kernel has");
   if (GatedDeltaPlan::of(before)->offsets != offsets)
     return refuse(op, Reason::RowDimsDiffer, "has other offsets");
   for (Value operand : op->getOperands())
