@@ -71,11 +71,17 @@ func.func @fragments_ragged(%q: tensor<?x1x128xf16> {hk.name = "q"}, %k: tensor<
   %o = hk.chunk_output %qs, %ks, %v1, %h offsets %cu chunk 32 scale 2.0 : tensor<?x1x128xf16>, tensor<?x1x128xf16>, tensor<?x2x64xf16>, tensor<?x2x128x64xf16> offsets tensor<?xi32> -> tensor<?x2x64xf32>
   return %kkt, %x, %o, %s1 : tensor<?x2x32xf32>, tensor<?x2x32xf16>, tensor<?x2x64xf32>, tensor<4x2x64x128xbf16>
 }
-// The second half alone, where a value need not be finite: earlier tokens do not see it.
-func.func @scan(%q: tensor<1x?x1x64xbf16> {hk.name = "q"}, %k: tensor<1x?x1x64xbf16> {hk.name = "k"}, %w: tensor<1x?x2x64xbf16> {hk.name = "w"}, %u: tensor<1x?x2x64xbf16> {hk.name = "u"}, %a: tensor<1x?x2xf32> {hk.name = "a"}) -> tensor<1x?x2x64xf32> {
-  %tenth = hk.constant 0.0625 : tensor<bf16>
-  %w1 = hk.mul %w, %tenth : tensor<1x?x2x64xbf16>, tensor<bf16>
-  %h, %v = hk.chunk_state %k, %w1, %u decay %a chunk 32 : tensor<1x?x1x64xbf16>, tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16> decay tensor<1x?x2xf32> -> tensor<1x?x2x64x64xbf16>, tensor<1x?x2x64xbf16>
-  %o = hk.chunk_output %q, %k, %v, %h decay %a chunk 32 : tensor<1x?x1x64xbf16>, tensor<1x?x1x64xbf16>, tensor<1x?x2x64xbf16>, tensor<1x?x2x64x64xbf16> decay tensor<1x?x2xf32> -> tensor<1x?x2x64xf32>
+// The second half alone, of keys that are scaled where they are read. Only u may be no number,
+// which earlier tokens do not see.
+func.func @scan(%q8: tensor<1x?x1x64xi8> {hk.name = "q"}, %k8: tensor<1x?x1x64xi8> {hk.name = "k"}, %w8: tensor<1x?x2x64xi8> {hk.name = "w"}, %u: tensor<1x?x2x64xbf16> {hk.name = "u"}) -> tensor<1x?x2x64xf32> {
+  %small = hk.constant 0.0009765625 : tensor<bf16>
+  %qb = hk.cast %q8 : tensor<1x?x1x64xi8> -> tensor<1x?x1x64xbf16>
+  %q = hk.mul %qb, %small : tensor<1x?x1x64xbf16>, tensor<bf16>
+  %kb = hk.cast %k8 : tensor<1x?x1x64xi8> -> tensor<1x?x1x64xbf16>
+  %k = hk.mul %kb, %small : tensor<1x?x1x64xbf16>, tensor<bf16>
+  %wb = hk.cast %w8 : tensor<1x?x2x64xi8> -> tensor<1x?x2x64xbf16>
+  %w = hk.mul %wb, %small : tensor<1x?x2x64xbf16>, tensor<bf16>
+  %h, %v = hk.chunk_state %k, %w, %u chunk 32 : tensor<1x?x1x64xbf16>, tensor<1x?x2x64xbf16>, tensor<1x?x2x64xbf16> -> tensor<1x?x2x64x64xbf16>, tensor<1x?x2x64xbf16>
+  %o = hk.chunk_output %q, %k, %v, %h chunk 32 : tensor<1x?x1x64xbf16>, tensor<1x?x1x64xbf16>, tensor<1x?x2x64xbf16>, tensor<1x?x2x64x64xbf16> -> tensor<1x?x2x64xf32>
   return %o : tensor<1x?x2x64xf32>
 }

@@ -353,9 +353,10 @@ for n, last in now.items():
 y = output(qs, ks, to("f16", new), seen, none, 32, 2.0, "f16", CU)
 compare("chunk", "fragments_ragged", [q, k, v, beta, CU, s, line], [products, x, y, after])
 
-q, k, g = normal("bf16", 1, T, 1, 64), normal("bf16", 1, T, 1, 64), normal("f32", 1, T, 2)
-w, u = normal("bf16", 1, T, 2, 64), normal("bf16", 1, T, 2, 64)
-seen, new, _ = states(k[0], w[0] / 16, u[0], g[0], 32, "bf16", lambda _: np.zeros((2, 64, 64)))
-compare("chunk", "scan", [q, k, w, u, g], output(q[0], k[0], to("bf16", new), seen, g[0], 32, 1 / 8, "bf16")[None])
+q, k, w = (rng.integers(-128, 128, (1, T, h, 64)).astype(np.int8) for h in (1, 1, 2))
+u, none = normal("bf16", 1, T, 2, 64), np.zeros((T, 2))
+qs, ks, ws = (x[0] / 1024 for x in (q, k, w))
+seen, new, _ = states(ks, ws, u[0], none, 32, "bf16", lambda _: np.zeros((2, 64, 64)))
+compare("chunk", "scan", [q, k, w, u], output(qs, ks, to("bf16", new), seen, none, 32, 1 / 8, "bf16")[None])
 
 finish("fused_recurrent", "fused_sigmoid_gating_recurrent", "wy_representation", "solve_tril", "chunk_delta_h", "chunk_o", "chunk", "fused_cumsum_kkt")
