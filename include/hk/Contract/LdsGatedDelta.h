@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// On vector units the kernels that walk over tokens keep the state in registers;
-// all that need it hold a matrix of the chunk, or stage keys for one. On matrix
-// units all stage rows of their operands.
+// On vector units the kernels that walk over tokens keep the state in
+// registers; all that need it hold a matrix of the chunk, or stage keys for
+// one. On matrix units all stage rows of their operands.
 //
 //===----------------------------------------------------------------------===//
 
