@@ -136,18 +136,18 @@ int64_t FusionTable::levelNeeded(Operation *op,
   return level;
 }
 
-bool FusionTable::usersAbove(Value value, GroupId self, int64_t level,
-                             int &budget) const {
+bool FusionTable::usersAbove(Value value, ArrayRef<GroupId> except,
+                             int64_t level, int &budget) const {
   for (Operation *user : value.getUsers()) {
     if (--budget < 0)
       return false;
     if (isView(user)) {
-      if (!usersAbove(user->getResult(0), self, level, budget))
+      if (!usersAbove(user->getResult(0), except, level, budget))
         return false;
       continue;
     }
     auto it = groupOf.find(user);
-    if (it != groupOf.end() && it->second != self &&
+    if (it != groupOf.end() && !llvm::is_contained(except, it->second) &&
         groups[it->second].level <= level)
       return false;
   }
@@ -390,6 +390,30 @@ Verdict FusionTable::checkLaterRead(GroupId into, GroupId from) const {
   return checkState(ids, nullptr);
 }
 
+/// Whether only `ops`, which are to be in the kernel of `into`, need the
+/// results of `op`, or else that kernel can store them in time.
+bool FusionTable::staysInside(Operation *op, ArrayRef<Operation *> ops,
+                              GroupId into, GroupId from) const {
+  bool stores = groups[into].family->storesTakenIn(op);
+  bool outside = false;
+  for (Operation *user : op->getUsers()) {
+    if (llvm::is_contained(ops, user))
+      continue;
+    if (!stores)
+      return false;
+    outside |= !user->hasTrait<OpTrait::IsTerminator>();
+  }
+  if (!outside)
+    return true;
+  // Of a state only the function may need what is stored.
+  if (!writtenInPlace(op).empty())
+    return false;
+  int budget = kUserBudget;
+  return llvm::all_of(op->getResults(), [&](Value result) {
+    return usersAbove(result, {into, from}, groups[into].level, budget);
+  });
+}
+
 Verdict FusionTable::takeIn(GroupId into, GroupId from) {
   const FusionGroup &reader = groups[into], &taken = groups[from];
   if (!taken.family)
@@ -410,13 +434,9 @@ Verdict FusionTable::takeIn(GroupId into, GroupId from) {
       return verdict;
     if (isView(op) && !llvm::is_contained(taken.ops, op) && !isClonable(op))
       return refuseSizes(op);
-    for (Operation *user : op->getUsers()) {
-      bool returned = user->hasTrait<OpTrait::IsTerminator>() &&
-                      reader.family->storesTakenIn(op);
-      if (!returned && !llvm::is_contained(ops, user))
-        return Verdict::refuse(Reason::ResultEscapes,
-                               nameOf(op) + " is needed elsewhere as well");
-    }
+    if (!staysInside(op, ops, into, from))
+      return Verdict::refuse(Reason::ResultEscapes,
+                             nameOf(op) + " is needed elsewhere as well");
     insertInOrder(ops, op);
   }
   if (Verdict state = checkLaterRead(into, from); !state.accepted())

@@ -76,7 +76,10 @@ private:
                 Union &result) const;
   void commit(ArrayRef<GroupId> ids, Union united);
   bool consumersAbove(GroupId id, int64_t level) const;
-  bool usersAbove(Value value, GroupId self, int64_t level, int &budget) const;
+  bool usersAbove(Value value, ArrayRef<GroupId> except, int64_t level,
+                  int &budget) const;
+  bool staysInside(Operation *op, ArrayRef<Operation *> ops, GroupId into,
+                   GroupId from) const;
   int64_t levelNeeded(Operation *op, ArrayRef<GroupId> except) const;
   Verdict checkState(ArrayRef<GroupId> ids, Operation *op) const;
   Verdict checkLaterRead(GroupId into, GroupId from) const;

@@ -330,4 +330,33 @@ for n in range(2):
     lasts.append(now[0])
 compare("chunk", "pipeline", [q, k, v, a, beta, s, has], [np.stack(results), np.stack(lasts)])
 
+q, k, v = normal("bf16", 2, T, 1, 64), normal("bf16", 2, T, 1, 64), normal("bf16", 2, T, 2, 128)
+s, results, lasts = normal("f32", 2, 2, 64, 128), [], []
+for n in range(2):
+    ks, g = k[n] / 16, local_sums(-np.abs(a[n]), 64, [0, T])
+    x = to("bf16", inverse(kkt(ks, g, beta[n], 64)))
+    w, u = (to("bf16", x) for x in wu(ks, v[n], x, g, beta[n], ("bf16", "bf16")))
+    seen, new, now = states(ks, w, u, g, 64, "bf16", lambda _: s[n] * has[n])
+    results.append(output(q[n], ks, to("bf16", new), seen, g, 64, 1 / 8, "bf16"))
+    lasts.append(now[0])
+compare("chunk", "fragments", [q, k, v, a, beta, s, has], [np.stack(results), np.stack(lasts)])
+
+q, k, v, s = normal("f16", T, 1, 128), normal("f16", T, 1, 128), normal("f16", T, 2, 64), normal("bf16", 4, 2, 64, 128)
+ks, qs, none, beta = to("f16", k / 16), to("f16", q / 16), np.zeros((T, 2)), beta[0]
+products = kkt(ks, none, beta, 32, CU)
+x = inverse(products, CU)
+w, u = (to("f16", x) for x in wu(ks, v, to("f16", x), none, beta, ("f16", "f16"), CU))
+seen, new, now = states(ks, w, u, none, 32, "f16", lambda n: s[line[n]].swapaxes(1, 2), CU)
+after = s.copy()
+for n, last in now.items():
+    after[line[n]] = last.swapaxes(1, 2)
+y = output(qs, ks, to("f16", new), seen, none, 32, 2.0, "f16", CU)
+compare("chunk", "fragments_ragged", [q, k, v, beta, CU, s, line], [products, x, y, after])
+
+q, k, w = (rng.integers(-128, 128, (1, T, h, 64)).astype(np.int8) for h in (1, 1, 2))
+u, none = normal("bf16", 1, T, 2, 64), np.zeros((T, 2))
+qs, ks, ws = (x[0] / 1024 for x in (q, k, w))
+seen, new, _ = states(ks, ws, u[0], none, 32, "bf16", lambda _: np.zeros((2, 64, 64)))
+compare("chunk", "scan", [q, k, w, u], output(qs, ks, to("bf16", new), seen, none, 32, 1 / 8, "bf16")[None])
+
 finish("fused_recurrent", "fused_sigmoid_gating_recurrent", "wy_representation", "solve_tril", "chunk_delta_h", "chunk_o", "chunk", "fused_cumsum_kkt")

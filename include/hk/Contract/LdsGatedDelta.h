@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// On vector units the two kernels that walk over tokens keep the state in
-// registers and use none; the others hold a matrix of the chunk, or stage keys
-// for one. On matrix units all stage rows of their operands.
+// On vector units the kernels that walk over tokens keep the state in
+// registers; all that need it hold a matrix of the chunk, or stage keys for
+// one. On matrix units all stage rows of their operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,8 @@ enum class GatedDeltaKernel {
   SolveTril,
   WU,
   State,
-  Output
+  Output,
+  Scan // states and results
 };
 
 /// Keys of a token that are staged at a time; the host takes all.
@@ -74,8 +75,14 @@ constexpr int64_t recurrentHeadsLds(const HeadsShape &s) {
   return 4 * (s.values + (s.staged ? 2 * s.staged + s.values : 4));
 }
 
+/// f32 elements of a row of a block's values, in a scan on vector units: rows
+/// begin in different banks.
+constexpr int64_t scanValuesRow(const GatedDeltaTile &tile) {
+  return int64_t(tile.threads / tile.lanes + 1) * tile.columns;
+}
+
 constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
-                            const ChunkShape &s) {
+                            const ChunkShape &s, const GatedDeltaTile &tile) {
   int64_t staged = 2 * s.chunk * paddedRow(kktSlice(target, s.keys)) * 4;
   switch (kernel) {
   case GatedDeltaKernel::Recurrent:
@@ -91,6 +98,11 @@ constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
     return s.chunk * (s.chunk + 2) * 4;
   case GatedDeltaKernel::Output:
     return staged + s.chunk * paddedRow(s.chunk) * 4;
+  case GatedDeltaKernel::Scan: {
+    int64_t values = s.chunk * scanValuesRow(tile) * 4;
+    return (staged > values ? staged : values) +
+           s.chunk * paddedRow(s.chunk) * 4;
+  }
   }
   return 0;
 }
@@ -118,6 +130,27 @@ constexpr int chunkStateStages(const Target &target, const ChunkShape &s,
   return chunkStateLds(target, s, tile, 2) <= target.ldsBytes ? 2 : 1;
 }
 
+/// f32 elements of a row of a chunk's results, or of its 16-bit weights.
+constexpr int64_t scanResultRow(const Target &target, const ChunkShape &s,
+                                const GatedDeltaTile &tile) {
+  int64_t values = matrixRows(target, tile), weights = s.chunk / 2;
+  return (values > weights ? values : weights) + 4;
+}
+/// A scan: w, keys and perhaps queries of a chunk, values of two, the state,
+/// results, factors of the tokens, flags of the waves.
+constexpr int64_t chunkScanLds(const Target &target, const ChunkShape &s,
+                               const GatedDeltaTile &tile, bool queries) {
+  int64_t rows = matrixRows(target, tile);
+  int64_t perToken = (queries ? 6 : 4) * s.keys + 4 * rows +
+                     4 * scanResultRow(target, s, tile) + 8;
+  return s.chunk * perToken + rows * s.keys * 2 + 4 + 4 * tile.waves;
+}
+/// Whether queries go through LDS.
+constexpr bool scanStagesQueries(const Target &target, const ChunkShape &s,
+                                 const GatedDeltaTile &tile) {
+  return chunkScanLds(target, s, tile, true) + 16 <= target.ldsBytes;
+}
+
 /// LDS of the kernels on matrix units. Where values may not be finite, vector
 /// units compute the chunk in the same bytes.
 constexpr int64_t matrixLds(const Target &target, GatedDeltaKernel kernel,
@@ -140,11 +173,14 @@ constexpr int64_t matrixLds(const Target &target, GatedDeltaKernel kernel,
     bytes = (staged > results ? staged : results) + s.chunk * 4 + flags;
     break;
   }
+  case GatedDeltaKernel::Scan:
+    bytes = chunkScanLds(target, s, tile, scanStagesQueries(target, s, tile));
+    return (bytes + 15) / 16 * 16;
   case GatedDeltaKernel::Recurrent:
   case GatedDeltaKernel::SolveTril:
     break;
   }
-  int64_t vectors = vectorLds(target, kernel, s);
+  int64_t vectors = vectorLds(target, kernel, s, tile);
   return ((bytes > vectors ? bytes : vectors) + 15) / 16 * 16;
 }
 
@@ -152,7 +188,30 @@ constexpr int64_t gatedDeltaLds(const Target &target, GatedDeltaKernel kernel,
                                 const ChunkShape &shape,
                                 const GatedDeltaTile &tile) {
   return tile.waves ? matrixLds(target, kernel, shape, tile)
-                    : vectorLds(target, kernel, shape);
+                    : vectorLds(target, kernel, shape, tile);
+}
+
+/// What the operators on one chunk leave for each other in a block that has
+/// several, in bytes; 0: nothing. `early` and `late` are what those before
+/// and behind the inverse need for themselves.
+struct ChunkLinks {
+  int64_t sums, products, inverse, early, late;
+};
+/// Where it lies. What is dead when the inverse is there lies where those
+/// behind it work.
+struct ChunkLinkPlaces {
+  int64_t sums, inverse, products, early, late, bytes;
+};
+constexpr ChunkLinkPlaces chunkLinkPlaces(const ChunkLinks &links) {
+  auto aligned = [](int64_t bytes) { return (bytes + 15) / 16 * 16; };
+  ChunkLinkPlaces at = {};
+  at.inverse = aligned(links.sums);
+  at.products = at.late = at.inverse + aligned(links.inverse);
+  at.early = at.products + aligned(links.products);
+  int64_t early = at.early + aligned(links.early);
+  int64_t late = at.late + aligned(links.late);
+  at.bytes = early > late ? early : late;
+  return at;
 }
 
 } // namespace hk

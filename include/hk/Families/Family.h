@@ -65,7 +65,7 @@ public:
   virtual bool takesInForEpilogues() const { return false; }
 
   /// Whether a kernel that takes in `op` can store its results as well, for the
-  /// function to return.
+  /// function to return or, unless it writes a state, for other kernels.
   virtual bool storesTakenIn(Operation *op) const {
     (void)op;
     return false;

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An Io struct per variant with a function for everything that the template
-// reads or writes, by the names of the plan. The puller writes their bodies:
-// elementwise operators that make an operand, and those that follow a result.
+// An Io struct per step and variant with a function for everything that the
+// step's template reads or writes, by the names of its plan. The puller writes
+// their bodies: elementwise operators that make an operand, and those that
+// follow a result. What a step leaves for another is read and written in LDS.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GatedDeltaHeadsEmit.h"
+#include "GatedDeltaSteps.h"
 
 #include <cmath>
 
@@ -28,29 +30,33 @@ static unsigned argument(Value value) {
 
 namespace {
 
-class GatedDeltaEmitter {
-public:
-  GatedDeltaEmitter(KernelOp kernel, const ::hk::Target &target,
-                    StringRef prefix, raw_ostream &os)
-      : kernel(kernel), target(target), plan(*GatedDeltaPlan::of(kernel)),
-        dims(DimSymbols::ofKernel(kernel)), words(kernel), prefix(prefix),
-        os(os) {}
+/// The tile of the first variant; others have the same layout in LDS.
+GatedDeltaTileAttr tileOf(KernelOp kernel) {
+  return cast<GatedDeltaTileAttr>(kernel.getVariants().front().getTile());
+}
+::hk::GatedDeltaTile contractTile(GatedDeltaTileAttr tile) {
+  return {int32_t(tile.getThreads()), int32_t(tile.getLanes()),
+          int32_t(tile.getColumns()), int32_t(tile.getWaves())};
+}
 
+/// What is written for one step; `suffix` tells its names apart.
+class StepEmitter {
+public:
+  StepEmitter(KernelOp kernel, const ::hk::Target &target,
+              const GatedDeltaPlan &plan, const GatedDeltaLayout &layout,
+              const DimSymbols &dims, const ArgumentWords &words,
+              std::string suffix, raw_ostream &os)
+      : kernel(kernel), target(target), plan(plan), layout(layout), dims(dims),
+        words(words), suffix(std::move(suffix)), os(os) {}
+
+  StringRef header() {
+    bool matrix = tileOf(kernel.getVariants().front()).waves;
+    return matrix ? plan.matrixHeader : plan.header;
+  }
   void run() {
-    // Not every position that is named is needed in the end.
-    os << "#include \"kernels/device/quant.h\"\n"
-       << "#include \"kernels/gated_delta/"
-       << (tileOf().getWaves() ? plan.matrixHeader : plan.header) << ".h\"\n\n"
-       << "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
-          "#pragma clang diagnostic ignored \"-Wunused-parameter\"\n\n"
-          "namespace {\n"
-          "using namespace hk;\n\n";
     writeSpec();
     for (VariantOp variant : kernel.getVariants())
       writeIo(variant);
-    os << "} // namespace\n";
-    for (VariantOp variant : kernel.getVariants())
-      writeEntry(variant.getSymName());
   }
 
 private:
@@ -58,9 +64,9 @@ private:
   static std::string dtypeOr(Type type) {
     return type ? dtypeText(type) : "DType::F32";
   }
-  /// The tile of the only variant.
-  GatedDeltaTileAttr tileOf() {
-    return cast<GatedDeltaTileAttr>(kernel.getVariants().front().getTile());
+  ::hk::GatedDeltaTile tileOf(VariantOp variant) const {
+    auto whole = cast<GatedDeltaTileAttr>(variant.getTile());
+    return tileOfStep(plan, target, contractTile(whole));
   }
   bool perValue() const {
     for (const GatedDeltaTensor &tensor : plan.reads)
@@ -73,14 +79,15 @@ private:
     double scale = plan.scale.value_or(1 / std::sqrt(double(plan.keys)));
     int64_t align = plan.state ? kernel.getAligns()[argument(plan.state)] : 1;
     bool wide = plan.indices && elementOf(plan.indices).isInteger(64);
-    os << "constexpr GatedDeltaSpec kSpec = {\n"
+    ::hk::GatedDeltaTile tile = tileOf(kernel.getVariants().front());
+    os << "constexpr GatedDeltaSpec kSpec" << suffix << " = {\n"
        << "    .heads = " << plan.heads << ",\n"
        << "    .valueHeads = " << plan.valueHeads << ",\n"
        << "    .keys = " << plan.keys << ",\n"
        << "    .values = " << plan.values << ",\n"
        << "    .chunk = " << plan.chunk << ",\n"
        << "    .convolved = " << flag(bool(plan.convolution)) << ",\n"
-       << "    .keyVector = " << widthOf(Access::Keys, tileOf()) << ",\n"
+       << "    .keyVector = " << widthOf(Access::Keys, tile) << ",\n"
        << "    .scale = " << floatText(scale) << ",\n"
        << "    .hasDecay = " << flag(plan.hasOperand("decay")) << ",\n"
        << "    .sumsDecay = " << flag(plan.sums != nullptr) << ",\n"
@@ -101,17 +108,17 @@ private:
        << "    .alignState = " << align << "};\n\n";
   }
 
-  int64_t widthOf(Access access, GatedDeltaTileAttr tile) const {
+  int64_t widthOf(Access access, const ::hk::GatedDeltaTile &tile) const {
     switch (access) {
     case Access::Scalar:
       return 1;
     case Access::Keys:
-      if (tile.getWaves())
-        return tile.getColumns();
+      if (tile.waves)
+        return tile.columns;
       return plan.keys % 4 == 0 ? 4 : plan.keys % 2 == 0 ? 2 : 1;
     case Access::Columns:
     case Access::States:
-      return tile.getColumns();
+      return tile.columns;
     case Access::Row:
       return 4;
     case Access::Head:
@@ -151,46 +158,69 @@ private:
   }
 
   void writeIo(VariantOp variant) {
-    auto tile = cast<GatedDeltaTileAttr>(variant.getTile());
-    os << "struct Io_" << variant.getSymName()
+    ::hk::GatedDeltaTile tile = tileOf(variant);
+    os << "struct Io" << suffix << "_" << variant.getSymName()
        << " {\n"
-          "  const u64 *words;\n\n";
-    for (const GatedDeltaTensor &read : plan.reads) {
-      int64_t width = widthOf(read.access, tile);
-      bool scalar = read.access == Access::Scalar;
-      std::string type =
-          scalar ? "float"
-                 : vecText(Float32Type::get(kernel.getContext()), width);
-      writeFunction(
-          type + " " + read.name.str(), parametersOf(read.access),
-          [&](Puller &puller) {
-            if (plan.convolution)
-              bindConvolution(puller, kernel, words, plan.convolution);
-            Position at = position(puller, read.access, width);
-            std::string x = scalar ? puller.pullScalar(read.value, at)
-                                   : puller.pull(read.value, at, width);
-            puller.code().line("return " + x + ";");
-          });
-    }
-    for (const GatedDeltaTensor &write : plan.writes) {
-      int64_t width = widthOf(write.access, tile);
-      if (write.access == Access::Head) {
-        writeFinish(os, kernel, plan, dims, int(width));
-        continue;
-      }
-      std::string parameters = parametersOf(write.access).str();
-      parameters += ", const " +
-                    vecText(Float32Type::get(kernel.getContext()), width) +
-                    " x";
-      writeFunction("void " + write.name.str(), parameters,
-                    [&](Puller &puller) { store(puller, write, width); });
-    }
+          "  const u64 *words;\n";
+    if (!layout.links.empty())
+      os << "  u8 *lds;\n"
+            "  i64 first; // token of the chunk\n";
+    os << "\n";
+    for (const GatedDeltaTensor &read : plan.reads)
+      writeRead(read, int(widthOf(read.access, tile)));
+    for (const GatedDeltaTensor &write : plan.writes)
+      writeWrite(write, int(widthOf(write.access, tile)));
     os << "};\n"
-       << "using Kernel_" << variant.getSymName() << " = "
-       << (tile.getWaves() ? plan.matrixName : plan.templateName)
-       << "<kSpec, GatedDeltaTile{" << tile.getThreads() << ", "
-       << tile.getLanes() << ", " << tile.getColumns() << ", "
-       << tile.getWaves() << "}>;\n\n";
+       << "using Kernel" << suffix << "_" << variant.getSymName() << " = "
+       << (tile.waves ? plan.matrixName : plan.templateName) << "<kSpec"
+       << suffix << ", GatedDeltaTile{" << tile.threads << ", " << tile.lanes
+       << ", " << tile.columns << ", " << tile.waves << "}>;\n\n";
+  }
+
+  std::string vectorOf(int64_t width) {
+    return vecText(Float32Type::get(kernel.getContext()), int(width));
+  }
+
+  void writeRead(const GatedDeltaTensor &read, int width) {
+    bool scalar = read.access == Access::Scalar;
+    const GatedDeltaLink *link = layout.linkOf(read.value);
+    writeFunction((scalar ? "float" : vectorOf(width)) + " " + read.name.str(),
+                  parametersOf(read.access), [&](Puller &puller) {
+                    if (link) {
+                      puller.code().line("return " + linkText(*link) + ".get<" +
+                                         Twine(width) + ">(t - first, " +
+                                         (scalar ? "0)[0];" : "c);"));
+                      return;
+                    }
+                    if (plan.convolution)
+                      bindConvolution(puller, kernel, words, plan.convolution);
+                    Position at = position(puller, read.access, width);
+                    std::string x = scalar ? puller.pullScalar(read.value, at)
+                                           : puller.pull(read.value, at, width);
+                    puller.code().line("return " + x + ";");
+                  });
+  }
+
+  void writeWrite(const GatedDeltaTensor &write, int width) {
+    if (write.access == Access::Head)
+      return writeFinish(os, kernel, plan, dims, width);
+    std::string parameters = parametersOf(write.access).str();
+    parameters += ", const " + vectorOf(width) + " x";
+    const GatedDeltaLink *link = layout.linkOf(write.value);
+    writeFunction("void " + write.name.str(), parameters, [&](Puller &puller) {
+      if (link)
+        puller.code().line(
+            linkText(*link) + ".put<" + Twine(width) + ">(t - first, " +
+            (write.access == Access::Scalar ? "0" : "c") + ", x);");
+      store(puller, write, width);
+    });
+  }
+
+  /// The link as the kernels see it.
+  static std::string linkText(const GatedDeltaLink &link) {
+    return "ChunkLink<" + dtypeText(elementOf(link.value)) + ", " +
+           std::to_string(link.columns) + ">{lds + " +
+           std::to_string(link.place) + "}";
   }
 
   /// Stores every value of the kernel that comes from one result.
@@ -219,14 +249,65 @@ private:
                 writeBody);
   }
 
+  KernelOp kernel;
+  const ::hk::Target &target;
+  const GatedDeltaPlan &plan;
+  const GatedDeltaLayout &layout;
+  const DimSymbols &dims;
+  const ArgumentWords &words;
+  std::string suffix;
+  raw_ostream &os;
+};
+
+class GatedDeltaEmitter {
+public:
+  GatedDeltaEmitter(KernelOp kernel, const ::hk::Target &target,
+                    StringRef prefix, raw_ostream &os)
+      : kernel(kernel), target(target), steps(GatedDeltaPlan::of(kernel)),
+        layout(layoutOf(steps, target, contractTile(tileOf(kernel)))),
+        dims(DimSymbols::ofKernel(kernel)), words(kernel), prefix(prefix),
+        os(os) {}
+
+  void run() {
+    // Not every position that is named is needed in the end.
+    os << "#include \"kernels/device/quant.h\"\n";
+    SmallVector<StepEmitter> emitters;
+    for (auto [i, step] : llvm::enumerate(steps)) {
+      StepEmitter &emitter = emitters.emplace_back(
+          kernel, target, step, layout, dims, words, suffixOf(i), os);
+      os << "#include \"kernels/gated_delta/" << emitter.header() << ".h\"\n";
+    }
+    if (steps.size() > 1)
+      os << "#include \"kernels/gated_delta/steps.h\"\n";
+    os << "\n#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
+          "#pragma clang diagnostic ignored \"-Wunused-parameter\"\n\n"
+          "namespace {\n"
+          "using namespace hk;\n\n";
+    for (StepEmitter &emitter : emitters)
+      emitter.run();
+    os << "} // namespace\n";
+    for (VariantOp variant : kernel.getVariants())
+      writeEntry(variant.getSymName());
+  }
+
+private:
+  std::string suffixOf(size_t step) const {
+    return steps.size() == 1 ? std::string() : std::to_string(step);
+  }
   std::string size(Value value, int64_t dim) {
     return words.size(dims.shape(value)[dim]);
   }
 
   void writeEntry(StringRef variant) {
-    os << "\nHK_KERNEL(" << prefix << variant << ", " << words.size()
-       << ", Kernel_" << variant << "::kThreads, 1, Kernel_" << variant
-       << "::Shared) {\n"
+    const GatedDeltaPlan &plan = steps.front();
+    std::string kernelName = "Kernel" + suffixOf(0) + "_" + variant.str();
+    os << "\nHK_KERNEL(" << prefix << variant << ", " << words.size() << ", "
+       << kernelName << "::kThreads, 1, ";
+    if (steps.size() == 1)
+      os << kernelName << "::Shared";
+    else
+      os << "ChunkLds<" << layout.bytes << ">";
+    os << ") {\n"
        << "  using namespace hk;\n"
           "  TokenArgs tokens = {};\n"
        << "  tokens.tokens = " << size(plan.lead(), plan.offsets ? 0 : 1)
@@ -237,6 +318,16 @@ private:
          << words.address(argument(plan.offsets)) << ");\n";
     else
       os << "  tokens.sequences = " << size(plan.lead(), 0) << ";\n";
+    writePool();
+    if (steps.size() == 1)
+      os << "  " << kernelName << "::run(tokens, pool, block, lds, Io_"
+         << variant << "{words});\n}\n";
+    else
+      writeSteps(variant);
+  }
+
+  void writePool() {
+    const GatedDeltaPlan &plan = steps.front();
     os << "  StateArgs pool = {};\n";
     auto assign = [&](StringRef field, Value operand) {
       if (operand)
@@ -246,20 +337,34 @@ private:
     assign("state", plan.state);
     assign("indices", plan.indices);
     assign("initial", plan.initial);
-    if (plan.state) {
-      unsigned state = argument(plan.state);
-      os << "  pool.lines = " << words.dim(state, 0) << ";\n"
-         << "  pool.lineStride = " << words.stride(state, 0) << ";\n"
-         << "  pool.headStride = " << words.stride(state, 1) << ";\n"
-         << "  pool.rowStride = " << words.stride(state, 2) << ";\n";
+    if (!plan.state)
+      return;
+    unsigned state = argument(plan.state);
+    os << "  pool.lines = " << words.dim(state, 0) << ";\n"
+       << "  pool.lineStride = " << words.stride(state, 0) << ";\n"
+       << "  pool.headStride = " << words.stride(state, 1) << ";\n"
+       << "  pool.rowStride = " << words.stride(state, 2) << ";\n";
+  }
+
+  /// One step after the other on the chunk of the block.
+  void writeSteps(StringRef variant) {
+    const GatedDeltaPlan &plan = steps.front();
+    os << "  const i64 first = chunkSpan(tokens, " << plan.chunk
+       << ", block.x / " << plan.valueHeads << ").begin;\n";
+    for (size_t i = 0; i < steps.size(); ++i) {
+      std::string name = suffixOf(i) + "_" + variant.str();
+      os << (i > 0 ? "  barrier();\n" : "") << "  Kernel" << name
+         << "::run(tokens, pool, block, lds.as<Kernel" << name << "::Shared, "
+         << layout.places[i] << ">(), Io" << name
+         << "{words, lds.bytes, first});\n";
     }
-    os << "  Kernel_" << variant << "::run(tokens, pool, block, lds, Io_"
-       << variant << "{words});\n}\n";
+    os << "}\n";
   }
 
   KernelOp kernel;
   const ::hk::Target &target;
-  GatedDeltaPlan plan;
+  SmallVector<GatedDeltaPlan, 1> steps;
+  GatedDeltaLayout layout;
   DimSymbols dims;
   ArgumentWords words;
   StringRef prefix;

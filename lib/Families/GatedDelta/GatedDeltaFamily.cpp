@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GatedDeltaPlan.h"
+#include "GatedDeltaSteps.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
@@ -45,6 +45,8 @@ public:
 
   Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
                   const FusionContext &context) const override {
+    if (isGatedDelta(op))
+      return joinsSteps(group, op);
     auto plan = GatedDeltaPlan::of(group);
     if (!isElementwise(op))
       if (Verdict heads = joinsHeads(*plan, op); !heads.accepted())
@@ -112,7 +114,8 @@ public:
                    const FusionContext &) const override {
     return Verdict::refuse(
         Reason::OtherFamily,
-        "a kernel computes one operator of the gated delta rule only");
+        "neither of two kernels of the gated delta rule reads the other's "
+        "results");
   }
 
   LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,

@@ -40,6 +40,7 @@ struct PlanBuilder {
   PlanBuilder(Operation *op, GatedDeltaKernel kernel, StringRef name,
               StringRef header) {
     plan.op = op;
+    plan.steps = {op};
     plan.kernel = kernel;
     plan.templateName = name;
     plan.header = header;
@@ -172,6 +173,24 @@ static GatedDeltaPlan planOutput(ChunkOutputOp op) {
   return b.plan;
 }
 
+/// Both in one walk: what the states are made of, and the results.
+static GatedDeltaPlan planScan(ChunkStateOp states, ChunkOutputOp output) {
+  PlanBuilder b(states, GatedDeltaKernel::Scan, "ChunkScan", "chunk_scan");
+  b.onMatrixUnits("ChunkScanMatrix", "chunk_scan_matrix");
+  GatedDeltaPlan from = planState(states), to = planOutput(output);
+  b.plan.steps = {states, output};
+  b.keys(states.getKey());
+  b.values(states.getU());
+  b.plan.chunk = from.chunk;
+  b.plan.reads = from.reads;
+  b.read("query", output.getQuery(), Access::Keys);
+  b.plan.writes = to.writes;
+  b.plan.scale = to.scale;
+  b.plan.offsets = from.offsets;
+  b.pool(states);
+  return b.plan;
+}
+
 std::optional<GatedDeltaPlan> GatedDeltaPlan::of(Operation *op) {
   using Plan = std::optional<GatedDeltaPlan>;
   return llvm::TypeSwitch<Operation *, Plan>(op)
@@ -184,15 +203,24 @@ std::optional<GatedDeltaPlan> GatedDeltaPlan::of(Operation *op) {
       .Default([](Operation *) { return Plan(); });
 }
 
+bool mlir::hk::isGatedDelta(Operation *op) {
+  return isa<GatedDeltaRuleOp, ChunkKktOp, SolveTrilOp, ChunkWUOp, ChunkStateOp,
+             ChunkOutputOp>(op);
+}
+
 std::optional<GatedDeltaPlan> GatedDeltaPlan::of(ArrayRef<Operation *> ops) {
-  for (Operation *op : ops)
-    if (auto plan = of(op))
-      return plan;
-  return std::nullopt;
+  SmallVector<Operation *> steps(llvm::make_filter_range(ops, isGatedDelta));
+  if (steps.empty())
+    return std::nullopt;
+  auto plan = of(steps.front());
+  plan->steps = std::move(steps);
+  return plan;
 }
 
 /// What makes the decays is a member of the kernel: it is computed there.
 static void takeSums(GatedDeltaPlan &plan) {
+  if (!isa<ChunkKktOp>(plan.op))
+    return;
   for (GatedDeltaTensor &read : plan.reads) {
     auto cumsum = read.value.getDefiningOp<CumsumOp>();
     if (!cumsum)
@@ -204,17 +232,24 @@ static void takeSums(GatedDeltaPlan &plan) {
   }
 }
 
-std::optional<GatedDeltaPlan> GatedDeltaPlan::of(KernelOp kernel) {
-  for (Operation &op : kernel.getSpecBlock())
-    if (auto plan = of(&op)) {
-      takeSums(*plan);
-      SmallVector<Operation *> members;
-      for (Operation &member : kernel.getSpecBlock().without_terminator())
-        members.push_back(&member);
-      planHeads(*plan, members);
-      return plan;
-    }
-  return std::nullopt;
+SmallVector<GatedDeltaPlan, 1> GatedDeltaPlan::of(KernelOp kernel) {
+  SmallVector<Operation *> members, steps;
+  for (Operation &member : kernel.getSpecBlock().without_terminator()) {
+    members.push_back(&member);
+    if (isGatedDelta(&member))
+      steps.push_back(&member);
+  }
+  SmallVector<GatedDeltaPlan, 1> plans;
+  if (steps.size() == 2 && isa<ChunkStateOp>(steps[0]))
+    return {
+        planScan(cast<ChunkStateOp>(steps[0]), cast<ChunkOutputOp>(steps[1]))};
+  for (Operation *step : steps) {
+    GatedDeltaPlan &plan = plans.emplace_back(*of(step));
+    plan.steps = steps;
+    takeSums(plan);
+    planHeads(plan, members);
+  }
+  return plans;
 }
 
 bool mlir::hk::takesSums(const GatedDeltaPlan &plan, CumsumOp cumsum) {
@@ -238,7 +273,7 @@ Value GatedDeltaPlan::resultOf(Value value) const {
   Operation *owner = value.getDefiningOp();
   if (!owner)
     return {};
-  if (owner == op || (sums && owner == sums))
+  if (llvm::is_contained(steps, owner) || (sums && owner == sums))
     return value;
   for (Value operand : owner->getOperands())
     if (Value result = resultOf(operand))

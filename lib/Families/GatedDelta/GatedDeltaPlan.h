@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel is one operator of the gated delta rule, elementwise operators that
-// make its operands, which are computed where they are read, and elementwise
-// operators on its results. The plan says what the operator reads and writes in
+// A kernel is one operator of the gated delta rule, or a few that a block can
+// compute one after the other (its steps), elementwise operators that make
+// their operands, which are computed where they are read, and elementwise
+// operators on their results. A plan says what an operator reads and writes in
 // terms that all of them share.
 //
 //===----------------------------------------------------------------------===//
@@ -40,6 +41,8 @@ struct GatedDeltaTensor {
 
 struct GatedDeltaPlan {
   Operation *op = nullptr;
+  /// The operators of the family in the kernel, this one among them.
+  SmallVector<Operation *> steps;
   ::hk::GatedDeltaKernel kernel;
   StringRef templateName, header;
   /// The kernel on matrix units; empty: there is none.
@@ -64,7 +67,8 @@ struct GatedDeltaPlan {
   static std::optional<GatedDeltaPlan> of(Operation *op);
   /// The plan of the first such operator among `ops`.
   static std::optional<GatedDeltaPlan> of(ArrayRef<Operation *> ops);
-  static std::optional<GatedDeltaPlan> of(KernelOp kernel);
+  /// The plans of a kernel's steps, in order.
+  static SmallVector<GatedDeltaPlan, 1> of(KernelOp kernel);
 
   bool hasOperand(StringRef name) const;
   /// The operand whose leading dims count tokens.
@@ -72,13 +76,17 @@ struct GatedDeltaPlan {
   /// Whether a block walks over the tokens of a sequence; else it has a chunk.
   bool walks() const {
     return kernel == ::hk::GatedDeltaKernel::Recurrent ||
-           kernel == ::hk::GatedDeltaKernel::State;
+           kernel == ::hk::GatedDeltaKernel::State ||
+           kernel == ::hk::GatedDeltaKernel::Scan;
   }
   /// Value heads of a block that has whole heads.
   int64_t headsPerBlock() const { return convolution ? valueHeads / heads : 1; }
-  /// The result of the operator that `value` is computed from; null for none.
+  /// The result of a step that `value` is computed from; null for none.
   Value resultOf(Value value) const;
 };
+
+/// Whether `op` is an operator of the gated delta rule.
+bool isGatedDelta(Operation *op);
 
 /// Whether `cumsum` makes the decays of the plan's operator and a block that
 /// has a chunk can do so.

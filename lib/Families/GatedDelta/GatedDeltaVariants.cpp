@@ -15,6 +15,7 @@
 #include "../Launch.h"
 #include "../TileReport.h"
 #include "GatedDeltaPlan.h"
+#include "GatedDeltaSteps.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -37,17 +38,11 @@ static constexpr int64_t kBlockThreads = 256;
 /// Threads of a block of whole heads, if so many suffice.
 static constexpr int64_t kHeadsThreads = 512;
 
-/// Threads that bring operands.
+/// Values of a block that walks on vector units and has those of a chunk in
+/// LDS.
+static constexpr int64_t kScanValues = 64;
+/// Threads that bring operands, or give results.
 static constexpr int64_t kCopyThreads = 256;
-
-static int64_t ldsOf(const GatedDeltaPlan &plan, const ::hk::Target &target,
-                     const GatedDeltaTile &tile) {
-  if (plan.wholeHeads)
-    return ::hk::recurrentHeadsLds(
-        {plan.headsPerBlock() * plan.values, plan.convolution ? plan.keys : 0});
-  return ::hk::gatedDeltaLds(target, plan.kernel,
-                             {plan.chunk, plan.keys, plan.values}, tile);
-}
 
 static GatedDeltaTileAttr attributeOf(MLIRContext *context,
                                       const GatedDeltaTile &tile) {
@@ -73,13 +68,15 @@ static GatedDeltaTile hostTile(const GatedDeltaPlan &plan) {
 static GatedDeltaTile walkingTile(const GatedDeltaPlan &plan,
                                   const ::hk::Target &target) {
   // The start of a chunk is kept beside the state that grows.
-  bool two = plan.kernel == GatedDeltaKernel::State;
+  bool scans = plan.kernel == GatedDeltaKernel::Scan;
+  bool two = scans || plan.kernel == GatedDeltaKernel::State;
+  int64_t values = scans ? std::min(plan.values, kScanValues) : plan.values;
   int64_t columns = divisor(plan.values, two ? 2 : 4), lanes = 1;
   while (lanes < target.waveSize / 2 &&
          plan.keys * columns > lanes * kStateFloats / (two ? 2 : 1))
     lanes *= 2;
   int64_t threads = target.waveSize;
-  while (threads < kBlockThreads && threads / lanes * columns < plan.values)
+  while (threads < kBlockThreads && threads / lanes * columns < values)
     threads *= 2;
   return {int32_t(threads), int32_t(lanes), int32_t(columns), 0};
 }
@@ -175,32 +172,27 @@ static bool suitsMatrixUnits(const GatedDeltaPlan &plan) {
 /// where the batch has one sequence.
 static GatedDeltaTile matrixTile(const GatedDeltaPlan &plan,
                                  const ::hk::Target &target) {
-  int64_t waves = plan.chunk / target.mmaM, copying = 0;
-  if (plan.walks()) {
-    waves = divisor(plan.values / target.mmaM, 4);
-    while (waves > 1 && plan.valueHeads * plan.values / (waves * target.mmaM) <
-                            target.computeUnits * 3 / 4)
-      waves /= 2;
-    copying = kCopyThreads;
-  }
-  return {int32_t(waves * target.waveSize + copying), 1, ::hk::kStagedVector,
-          int32_t(waves)};
+  auto tileOf = [&](int64_t waves, int64_t others) {
+    return GatedDeltaTile{int32_t(waves * target.waveSize + others), 1,
+                          ::hk::kStagedVector, int32_t(waves)};
+  };
+  if (!plan.walks())
+    return tileOf(plan.chunk / target.mmaM, 0);
+  int64_t waves = divisor(plan.values / target.mmaM, 4);
+  auto fits = [&] {
+    return layoutOf(plan, target, tileOf(waves, kCopyThreads)).bytes <=
+           target.ldsBytes;
+  };
+  while (waves > 1 &&
+         (!fits() || plan.valueHeads * plan.values / (waves * target.mmaM) <
+                         target.computeUnits * 3 / 4))
+    waves /= 2;
+  return tileOf(waves, kCopyThreads);
 }
 
-static GatedDeltaTile chooseTile(KernelOp kernel, const GatedDeltaPlan &plan,
-                                 const ::hk::Target &target) {
-  if (target.arch == ::hk::Arch::Host)
-    return hostTile(plan);
-  if (suitsMatrixUnits(plan)) {
-    GatedDeltaTile tile = matrixTile(plan, target);
-    if (ldsOf(plan, target, tile) <= target.ldsBytes &&
-        !isKnownToSpill(kernel, attributeOf(kernel.getContext(), tile)))
-      return tile;
-  }
-  if (plan.wholeHeads)
-    return headsTile(plan, target);
-  if (plan.walks())
-    return walkingTile(plan, target);
+/// Threads of a block that has a chunk and computes on vector units.
+static int64_t chunkThreads(const GatedDeltaPlan &plan,
+                            const ::hk::Target &target) {
   int64_t pieces = (plan.chunk / 4) * (plan.chunk / 4), wanted = plan.chunk;
   if (plan.kernel == GatedDeltaKernel::Kkt ||
       plan.kernel == GatedDeltaKernel::SumsAndKkt)
@@ -209,7 +201,41 @@ static GatedDeltaTile chooseTile(KernelOp kernel, const GatedDeltaPlan &plan,
     wanted = std::max(pieces, std::min(plan.values, kBlockThreads));
   else if (plan.kernel == GatedDeltaKernel::WU)
     wanted = std::min(std::max(plan.keys, plan.values), kBlockThreads);
-  return {int32_t(llvm::alignTo(wanted, target.waveSize)), 1, 1, 0};
+  return llvm::alignTo(wanted, target.waveSize);
+}
+
+GatedDeltaTile mlir::hk::tileOfStep(const GatedDeltaPlan &step,
+                                    const ::hk::Target &target,
+                                    const GatedDeltaTile &whole) {
+  if (step.walks() || step.steps.size() == 1 ||
+      (whole.waves && suitsMatrixUnits(step)))
+    return whole;
+  if (target.arch == ::hk::Arch::Host)
+    return hostTile(step);
+  return {whole.threads, 1, 1, 0};
+}
+
+/// The tile of blocks that compute `steps`.
+static GatedDeltaTile chooseTile(KernelOp kernel,
+                                 ArrayRef<GatedDeltaPlan> steps,
+                                 const ::hk::Target &target) {
+  const GatedDeltaPlan &last = steps.back();
+  if (target.arch == ::hk::Arch::Host)
+    return hostTile(last);
+  if (llvm::any_of(steps, suitsMatrixUnits)) {
+    GatedDeltaTile tile = matrixTile(last, target);
+    if (layoutOf(steps, target, tile).bytes <= target.ldsBytes &&
+        !isKnownToSpill(kernel, attributeOf(kernel.getContext(), tile)))
+      return tile;
+  }
+  if (last.wholeHeads)
+    return headsTile(last, target);
+  if (last.walks())
+    return walkingTile(last, target);
+  int64_t threads = 0;
+  for (const GatedDeltaPlan &step : steps)
+    threads = std::max(threads, chunkThreads(step, target));
+  return {int32_t(threads), 1, 1, 0};
 }
 
 /// Grid: x counts (sequence, head, slice) or (chunk, head), as the kernels do.
@@ -259,20 +285,21 @@ static void reportTiles(KernelOp kernel, std::optional<GatedDeltaTile> few,
 LogicalResult mlir::hk::addGatedDeltaVariants(KernelOp kernel,
                                               const ::hk::Target &target,
                                               DecisionLog &log) {
-  auto plan = GatedDeltaPlan::of(kernel);
-  if (!plan)
+  SmallVector<GatedDeltaPlan, 1> steps = GatedDeltaPlan::of(kernel);
+  if (steps.empty())
     return kernel.emitOpError("expected the body of a gated_delta kernel to "
                               "hold an operator of the gated delta rule");
-  GatedDeltaTile tile = chooseTile(kernel, *plan, target);
-  int64_t lds = ldsOf(*plan, target, tile);
+  const GatedDeltaPlan &plan = steps.back();
+  GatedDeltaTile tile = chooseTile(kernel, steps, target);
+  int64_t lds = layoutOf(steps, target, tile).bytes;
   if (lds > target.ldsBytes)
-    return plan->op->emitOpError("expected the LDS of kernel ")
+    return plan.op->emitOpError("expected the LDS of kernel ")
            << kernel.getSymName() << " to be at most " << target.ldsBytes
            << " bytes on " << target.name << ", but it needs " << lds
-           << "; use a smaller chunk than " << plan->chunk;
+           << "; use a smaller chunk than " << plan.chunk;
   // Whole heads need the same LDS with any tile, others none.
-  std::optional<GatedDeltaTile> few = streamingTile(kernel, *plan, target);
-  if (few && (staticTokens(*plan) || few->lanes == tile.lanes)) {
+  std::optional<GatedDeltaTile> few = streamingTile(kernel, plan, target);
+  if (few && (staticTokens(plan) || few->lanes == tile.lanes)) {
     tile = *few;
     few = std::nullopt;
   }
@@ -281,9 +308,9 @@ LogicalResult mlir::hk::addGatedDeltaVariants(KernelOp kernel,
     addVariant(kernel, DimSymbols::ofKernel(kernel),
                attributeOf(kernel.getContext(), tile), tile.threads, lds,
                [&](LaunchBuilder &launch) {
-                 LaunchDims dims = gridOf(*plan, target, tile, launch);
+                 LaunchDims dims = gridOf(steps.front(), target, tile, launch);
                  if (fewTokens)
-                   dims.condition = hasFewTokens(*plan, launch);
+                   dims.condition = hasFewTokens(plan, launch);
                  return dims;
                });
   };

@@ -88,7 +88,7 @@ private:
     if (!staged.finite.get())
       return false;
     f.scores(staged.keys);
-    weigh(f, length, staged);
+    weighTokens<S>(f, length, staged.decays);
     f.values(staged.values);
     barrier();
     Results::put(staged.results, f, S.scale);
@@ -142,19 +142,6 @@ private:
         decayBetween<S>(staged.decays[Fragments::rowOf(i)], 0.f);
     f.scaleOutput(grown);
     barrier();
-  }
-
-  /// Products of queries and keys become weights; later tokens have none.
-  HK_MEM static void weigh(Fragments &f, int length, const Staged &staged) {
-    f.forEachScore([&](int slot, int key, auto &x) {
-      int row = Fragments::rowOf(slot);
-      HK_UNROLL for (int e = 0; e < int(sizeof(x) / 4); ++e) {
-        bool counts = key + e <= row && row < length;
-        float to = staged.decays[counts ? row : 0];
-        float from = staged.decays[counts ? key + e : 0];
-        x[e] = counts ? plainNaN(x[e] * decayBetween<S>(to, from)) : 0.f;
-      }
-    });
   }
 };
 

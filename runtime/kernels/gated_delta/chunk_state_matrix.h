@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 //
 // A block walks over the chunks of one sequence with some values of one head.
-// Its state, transposed, is the result of an attention without softmax whose
-// queries are the state itself, rounded at each chunk's start; rows are values.
 // Waves of their own bring the next chunk's operands into LDS meanwhile, where
 // it has room for two chunks, and store what a chunk gives. Grid: x is
 // (sequence, head, slice of the values).
@@ -17,22 +15,21 @@
 #ifndef HK_KERNELS_GATED_DELTA_CHUNK_STATE_MATRIX_H
 #define HK_KERNELS_GATED_DELTA_CHUNK_STATE_MATRIX_H
 
-#include "kernels/gated_delta/matrix.h"
+#include "kernels/gated_delta/state_matrix.h"
 
 namespace hk {
 
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkStateMatrix {
   static constexpr int kThreads = TILE.threads, kChunk = S.chunk;
   static constexpr int kMath = TILE.waves * kWave, kCopy = kThreads - kMath;
-  static constexpr int kRows = int(matrixRows(kTarget, TILE));
-  static constexpr int kSlices = S.values / kRows;
-  static constexpr i64 kBlocksPerSequence = i64(S.valueHeads) * kSlices;
+  using State = MatrixState<S, TILE>;
+  using Place = typename State::Place;
+  using Keys = typename State::Keys;
+  using Values = typename State::Values;
+  using Fragments = typename State::Fragments;
+  static constexpr int kRows = State::kRows, kSlices = State::kSlices;
+  static constexpr i64 kBlocksPerSequence = State::kBlocksPerSequence;
   static constexpr int kStages = chunkStateStages(kTarget, chunkShape(S), TILE);
-  static_assert(S.key == S.value && kSlices * kRows == S.values);
-  using Keys = StagedRows<S.key, S.keys>;
-  using Values = StagedRows<S.key, kRows>;
-  using Fragments = AttentionFragments<S.key, kRows, kChunk, Keys::kRowBytes,
-                                       S.keys, TILE.waves>;
 
   /// Operands of a chunk. What is new of the values replaces u.
   struct Stage {
@@ -50,19 +47,6 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkStateMatrix {
                                                    GatedDeltaKernel::State,
                                                    chunkShape(S), TILE));
 
-  /// Where a block works.
-  struct Place {
-    TokenSpan span;
-    i64 head, first; // the first value
-    HK_MEM TokenSpan chunk(i64 number) const {
-      TokenSpan part = span;
-      part.begin += number * kChunk;
-      i64 end = part.begin + kChunk;
-      part.end = end < span.end ? end : span.end;
-      return part;
-    }
-  };
-
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &pool,
                          BlockId block, Shared &shared, const Io &io) {
@@ -71,7 +55,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkStateMatrix {
                 i64(block.x % kSlices) * kRows};
     // Dense states are [B, chunks, ...]; ragged ones are counted over all.
     i64 slot = tokens.offsets ? firstChunk(tokens, at.span, kChunk) : 0;
-    i64 chunks = (at.span.end - at.span.begin + kChunk - 1) / kChunk;
+    i64 chunks = at.chunks();
     if (at.span.outside)
       clearTokens(at, io);
     else
@@ -96,7 +80,7 @@ private:
                           i64 chunks, Shared &shared, const Io &io) {
     Fragments f;
     if (!copies())
-      load(f, pool, at);
+      State::load(f, pool, at);
     else if (chunks > 0)
       stage(at, at.chunk(0), shared.stages[0], io);
     barrier();
@@ -104,12 +88,13 @@ private:
       TokenSpan chunk = at.chunk(n);
       Stage &own = shared.stages[n % kStages];
       if (!copies())
-        keepStart(f, shared);
+        State::keepStart(f, shared.start);
       else if (kStages > 1 && n > 0)
         storeNew(at, at.chunk(n - 1), shared.stages[(n - 1) % kStages], io);
       barrier();
       if (!copies()) {
-        step(f, chunk, shared, own);
+        State::step(f, int(chunk.end - chunk.begin), shared.start, own.w, own.k,
+                    own.u, own.left, own.all);
       } else {
         if (kStages > 1 && n + 1 < chunks)
           stage(at, at.chunk(n + 1), shared.stages[(n + 1) % kStages], io);
@@ -126,7 +111,7 @@ private:
       }
     }
     if (!copies())
-      store(f, pool, at);
+      State::store(f, pool, at);
     else if (kStages > 1 && chunks > 0)
       storeNew(at, at.chunk(chunks - 1), shared.stages[(chunks - 1) % kStages],
                io);
@@ -161,45 +146,6 @@ private:
       to.left[thread] = decayBetween<S>(last, own);
     if (thread == 0)
       to.all = decayBetween<S>(last, 0.f);
-  }
-
-  /// The state, rounded, a row for each value: what the products multiply.
-  HK_MEM static void keepStart(Fragments &f, Shared &shared) {
-    f.forEachOutput([&](int slot, int key, auto x) {
-      u8 *row = shared.start;
-      int r = Fragments::rowOf(slot);
-      if constexpr (sizeof(x) == 4) {
-        *reinterpret_cast<u16 *>(row + swizzled<Keys::kRowBytes>(r, key * 2)) =
-            u16(packPair<S.key>(plainNaN(x[0]), 0.f));
-      } else {
-        HK_UNROLL for (int e = 0; e < int(sizeof(x) / 4); e += 2) *
-            reinterpret_cast<u32 *>(
-                row + swizzled<Keys::kRowBytes>(r, (key + e) * 2)) =
-            packPair<S.key>(plainNaN(x[e]), plainNaN(x[e + 1]));
-      }
-    });
-  }
-
-  /// By the threads that multiply, each wave for its own rows.
-  HK_MEM static void step(Fragments &f, const TokenSpan &chunk,
-                          const Shared &shared, Stage &from) {
-    int length = int(chunk.end - chunk.begin);
-    f.loadQueries(StagedQueries<Keys::kRowBytes>{shared.start});
-    float all[Fragments::kRows];
-    HK_UNROLL for (int i = 0; i < Fragments::kRows; ++i) all[i] = from.all;
-    f.scaleOutput(all);
-    f.scores(from.w);
-    f.forEachScore([&](int slot, int token, auto &x) {
-      int column = Fragments::rowOf(slot);
-      HK_UNROLL for (int e = 0; e < int(sizeof(x) / 4); ++e) {
-        u8 *u = from.u + swizzled<Values::kRowBytes>(token + e, column * 2);
-        float left = Values::element(from.u, token + e, column) - x[e];
-        *reinterpret_cast<u16 *>(u) = u16(packPair<S.key>(plainNaN(left), 0.f));
-        // Behind the sequence nothing is added, whatever the state is.
-        x[e] = token + e < length ? plainNaN(left * from.left[token + e]) : 0.f;
-      }
-    });
-    f.values(from.k);
   }
 
   template <class Io>
@@ -245,39 +191,6 @@ private:
       io.states(at.span.batch, slot, at.head, n / vectors,
                 at.first + n % vectors * kStagedVector,
                 Vec<float, kStagedVector>(0));
-  }
-
-  /// Offset of an element of the pool's line of a head.
-  HK_MEM static i64 offsetOf(const StateArgs &pool, i64 value, i64 key) {
-    return S.keyMajor ? key * pool.rowStride + value
-                      : value * pool.rowStride + key;
-  }
-  HK_MEM static void load(Fragments &f, const StateArgs &pool,
-                          const Place &at) {
-    f.clearOutput();
-    i64 line = initialLine<S>(pool, at.span.number);
-    if (line < 0)
-      return;
-    auto base = global<const Storage<S.state>>(pool.state) +
-                (line * pool.lineStride + at.head * pool.headStride);
-    f.fillOutput([&](int slot, int key) {
-      return hk::load<S.state, 1>(
-          base, offsetOf(pool, at.first + Fragments::rowOf(slot), key))[0];
-    });
-  }
-  HK_MEM static void store(Fragments &f, const StateArgs &pool,
-                           const Place &at) {
-    i64 line = stateLine<S>(pool, at.span.number);
-    if (line < 0)
-      return;
-    auto base = global<Storage<S.state>>(pool.state) +
-                (line * pool.lineStride + at.head * pool.headStride);
-    f.forEachOutput([&](int slot, int key, auto x) {
-      HK_UNROLL for (int e = 0; e < int(sizeof(x) / 4); ++e)
-          hk::store<S.state, 1>(
-              base, offsetOf(pool, at.first + Fragments::rowOf(slot), key + e),
-              Vec<float, 1>(x[e]));
-    });
   }
 };
 

@@ -153,6 +153,20 @@ template <int ROW_BYTES> struct StagedQueries {
   }
 };
 
+/// Products of queries and keys become weights; later tokens have none.
+template <GatedDeltaSpec S, class Fragments>
+HK_DEV void weighTokens(Fragments &f, int length, const float *decays) {
+  f.forEachScore([&](int slot, int key, auto &x) {
+    int row = Fragments::rowOf(slot);
+    HK_UNROLL for (int e = 0; e < int(sizeof(x) / 4); ++e) {
+      bool counts = key + e <= row && row < length;
+      float to = decays[counts ? row : 0];
+      float from = decays[counts ? key + e : 0];
+      x[e] = counts ? plainNaN(x[e] * decayBetween<S>(to, from)) : 0.f;
+    }
+  });
+}
+
 /// As ChunkProducts, of rows of S.key.
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct MatrixProducts {
   using Rows = StagedRows<S.key, S.keys>;

@@ -76,6 +76,19 @@ struct AttentionFragments {
     }
   }
 
+  HK_MEM void rows(const u8 *tile) {
+    int r = laneId() & 31, h = laneId() >> 5;
+    HK_UNROLL for (int j = 0; j < NO; ++j) {
+      int row = j / kPerm * kPerm * 32 + r * kPerm + j % kPerm;
+      HK_UNROLL for (int k = 0; k < kSteps; ++k) {
+        u32x4 column = *reinterpret_cast<const u32x4 *>(
+            tile + swizzled<HeadBytes>(row, (2 * k + h) * 16));
+        HK_UNROLL for (int i = 0; i < kRows; ++i) o[i][j] =
+            Op::step(column, q[i][k], o[i][j]);
+      }
+    }
+  }
+
   HK_MEM void values(const u8 *tile, int first = 0) {
     int r = laneId() & 31, h = laneId() >> 5;
     if constexpr (D == DType::F32) {
@@ -160,6 +173,16 @@ struct AttentionFragments {
             HK_UNROLL for (int g = 0; g < 16; ++g) o[i][j][g] =
                 f(i, j / kPerm * kPerm * 32 +
                          kPerm * (g / 4 * 8 + h * 4 + g % 4) + j % kPerm);
+  }
+
+  /// Adds f(slot, column) to every element of the result.
+  template <class F> HK_MEM void addOutput(F f) {
+    int h = laneId() >> 5;
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int g = 0; g < 16; ++g) o[i][j][g] +=
+        f(i, j / kPerm * kPerm * 32 + kPerm * (g / 4 * 8 + h * 4 + g % 4) +
+                 j % kPerm);
   }
 
   /// f(slot, index, float &) over the registers of the result.

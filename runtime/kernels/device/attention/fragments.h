@@ -16,6 +16,8 @@
 //
 // scores(k): S = Q K^T, K in LDS as RowCopy left it.
 //
+// rows(r): O += Q R^T, R in LDS as K, a row for each column of O.
+//
 // values(v, first): O += round(S) V, V as stored in LDS, its columns from byte
 // `first` of a row on.
 //
@@ -23,7 +25,8 @@
 //
 // forEachOutput(f): f(slot, column, Vec<float, n>).
 //
-// fillOutput(f): the result becomes f(slot, column) everywhere.
+// fillOutput(f), addOutput(f): the result becomes f(slot, column) everywhere,
+// or more by it.
 //
 // eachOutput(f): f(slot, index, float &) over the result's registers.
 //

@@ -76,6 +76,20 @@ struct AttentionFragments {
     }
   }
 
+  HK_MEM void rows(const u8 *tile) {
+    int r = laneId() & 15;
+    HK_UNROLL for (int j = 0; j < NO; ++j)
+        HK_UNROLL for (int k = 0; k < kSteps; ++k) {
+      Chunks column;
+      column.lo = *reinterpret_cast<const u32x4 *>(
+          tile + swizzled<HeadBytes>(j * 16 + r, k * 32));
+      column.hi = *reinterpret_cast<const u32x4 *>(
+          tile + swizzled<HeadBytes>(j * 16 + r, k * 32 + 16));
+      HK_UNROLL for (int i = 0; i < kRows; ++i) o[i][j] = Op::step(
+          bitCast<Operand>(column), bitCast<Operand>(q[i][k]), o[i][j]);
+    }
+  }
+
   HK_MEM void values(const u8 *tile, int first = 0) {
     int r = laneId() & 15;
     bool upper = laneId() >= 16;
@@ -140,6 +154,15 @@ struct AttentionFragments {
         HK_UNROLL for (int j = 0; j < NO; ++j)
             HK_UNROLL for (int g = 0; g < 8; ++g) o[i][j][g] =
                 f(i, j * 16 + g * 2 + h);
+  }
+
+  /// Adds f(slot, column) to every element of the result.
+  template <class F> HK_MEM void addOutput(F f) {
+    int h = laneId() >> 4;
+    HK_UNROLL for (int i = 0; i < kRows; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int g = 0; g < 8; ++g) o[i][j][g] +=
+        f(i, j * 16 + g * 2 + h);
   }
 
   /// f(slot, index, float &) over the registers of the result.

@@ -126,6 +126,20 @@ struct AttentionFragments {
     }
   }
 
+  HK_MEM void rows(const u8 *tile) {
+    int l = laneId();
+    HK_UNROLL for (int k = 0; k < kSteps; ++k)
+        HK_UNROLL for (int j = 0; j < NO; j += 2) {
+      u32x4 column = ldmatrix<false>(
+          tile + swizzled<HeadBytes>(j * 8 + (l & 7) + (l >> 4) * 8,
+                                     k * 32 + ((l >> 3) & 1) * 16));
+      HK_UNROLL for (int i = 0; i < MI; ++i) {
+        Op::step(o[i][j], q[i][k], column[0], column[1]);
+        Op::step(o[i][j + 1], q[i][k], column[2], column[3]);
+      }
+    }
+  }
+
   HK_MEM void values(const u8 *tile, int first = 0) {
     int l = laneId();
     HK_UNROLL for (int k = 0; k < Keys / 16; ++k) {
@@ -181,6 +195,14 @@ struct AttentionFragments {
         HK_UNROLL for (int j = 0; j < NO; ++j)
             HK_UNROLL for (int e = 0; e < 4; ++e) o[i][j][e] =
                 f(i * 2 + e / 2, j * 8 + laneId() % 4 * 2 + e % 2);
+  }
+
+  /// Adds f(slot, column) to every element of the result.
+  template <class F> HK_MEM void addOutput(F f) {
+    HK_UNROLL for (int i = 0; i < MI; ++i)
+        HK_UNROLL for (int j = 0; j < NO; ++j)
+            HK_UNROLL for (int e = 0; e < 4; ++e) o[i][j][e] +=
+        f(i * 2 + e / 2, j * 8 + laneId() % 4 * 2 + e % 2);
   }
 
   /// f(slot, index, float &) over the registers of the result.
