@@ -286,7 +286,8 @@ Status Communicator::meetLine(const RankLine &line, const MeetingPoint &point) {
     if (Status error = readNotes())
       return error;
     memory->header.meetings = ++meetings;
-    memory->header.identity = point.identity;
+    // The text may be too long for the header.
+    memory->header.identity = hashOf(point.text, point.identity);
     copyText(point.text, memory->header.text);
     for (int64_t peer : line.ranks) {
       if (peer == engine->rank())
