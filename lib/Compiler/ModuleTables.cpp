@@ -212,13 +212,12 @@ void TableWriter::writeSection(
   os << "static const hk_function_impl_abi " << s << "_functions[] = {\n";
   for (auto [f, function] : enumerate(section.functions)) {
     os << "  {" << s << "_f" << f << "_shape, " << s << "_f" << f << "_run, "
-       << function.numLaunches << "u, " << function.numCollectives << "u, "
-       << function.guards.size() << "u, ";
+       << function.numLaunches << "u, " << function.guards.size() << "u, ";
     if (function.guards.empty())
       os << "0";
     else
       os << s << "_f" << f << "_guards";
-    os << "},\n";
+    os << ", " << function.numCollectives << "u},\n";
   }
   os << "};\n";
 }

@@ -77,6 +77,8 @@ static Tensor concatenate(ArrayRef<Tensor> parts, int64_t dim) {
 /// Partial sums of ranks are rounded to `dtype`, in an order that nobody
 /// states.
 static Noisy sumInAnyOrder(ArrayRef<Noisy> terms, DType dtype) {
+  if (terms.size() == 1)
+    return terms.front();
   F32Sum sum;
   double positive = 0, negative = 0;
   for (Noisy term : terms) {

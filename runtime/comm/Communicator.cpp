@@ -63,7 +63,9 @@ struct Communicator::Memory {
   std::vector<Note> notes; // by rank
   std::vector<Message> noteReceives, noteSends;
   char farewell = 0;
-  std::vector<char> farewells;
+  std::vector<char> farewells; // by rank
+  std::vector<Message> farewellReceives, farewellSends;
+  std::vector<bool> left;
 };
 
 Communicator::Communicator(std::unique_ptr<Engine> engine, Mesh mesh,
@@ -77,6 +79,9 @@ Communicator::Communicator(std::unique_ptr<Engine> engine, Mesh mesh,
   memory->noteReceives.resize(count, nullptr);
   memory->noteSends.resize(count, nullptr);
   memory->farewells.resize(count);
+  memory->farewellReceives.resize(count, nullptr);
+  memory->farewellSends.resize(count, nullptr);
+  memory->left.resize(count, false);
 }
 
 Communicator::~Communicator() {
@@ -171,6 +176,23 @@ Status Communicator::readNotes() {
   return {};
 }
 
+/// Looks who has left.
+Status Communicator::readFarewells() {
+  for (int64_t peer = 0; peer < engine->numRanks(); ++peer) {
+    if (peer == engine->rank() || memory->left[peer])
+      continue;
+    Message &message = memory->farewellReceives[peer];
+    if (!message)
+      if (Status error = engine->receive(peer, Channel::Farewell,
+                                         &memory->farewells[peer], 1, message))
+        return error;
+    if (Status error = engine->progress(message))
+      return error;
+    memory->left[peer] = message == nullptr;
+  }
+  return {};
+}
+
 Status Communicator::check() {
   std::lock_guard<std::mutex> lock(mutex);
   if (brokenCode == HK_OK)
@@ -210,14 +232,20 @@ Status Communicator::start(int64_t peer, Channel channel, char *data,
   return {};
 }
 
+/// The ranks that messages are under way from or to.
+std::vector<int64_t> Communicator::awaited() const {
+  std::vector<int64_t> peers;
+  for (const Pending &pending : memory->pending)
+    if (pending.message &&
+        std::find(peers.begin(), peers.end(), pending.peer) == peers.end())
+      peers.push_back(pending.peer);
+  return peers;
+}
+
 Status Communicator::late(const MeetingPoint &point) const {
   std::string missing;
-  for (const Pending &pending : memory->pending) {
-    std::string name = std::to_string(pending.peer);
-    if (pending.message &&
-        (", " + missing + ",").find(", " + name + ",") == std::string::npos)
-      missing += (missing.empty() ? "" : ", ") + name;
-  }
+  for (int64_t peer : awaited())
+    missing += (missing.empty() ? "" : ", ") + std::to_string(peer);
   return makeError(HK_TIMEOUT,
                    "rank %s has not come to %s within %u ms, where rank %lld "
                    "waits; does it still run, and does it make the same calls?",
@@ -225,27 +253,57 @@ Status Communicator::late(const MeetingPoint &point) const {
                    static_cast<long long>(engine->rank()));
 }
 
+Status Communicator::progressPending(bool &done) {
+  done = true;
+  for (Pending &pending : memory->pending) {
+    if (!pending.message)
+      continue;
+    if (Status error = engine->progress(pending.message))
+      return error;
+    done &= pending.message == nullptr;
+  }
+  if (done)
+    memory->pending.clear();
+  return {};
+}
+
+/// An error where a rank that is waited for has failed or left.
+Status Communicator::checkPeers(const MeetingPoint &point, bool &done) {
+  if (Status error = readNotes())
+    return error;
+  if (Status error = readFarewells())
+    return error;
+  // What a rank sent before it left has arrived by now.
+  std::vector<bool> left = memory->left;
+  if (Status error = progressPending(done))
+    return error;
+  for (int64_t peer : awaited())
+    if (left[peer])
+      return makeError(HK_RANK_FAILED,
+                       "rank %lld has closed its communicator, but rank %lld "
+                       "waits for it in %s; all ranks have to make the same "
+                       "calls",
+                       static_cast<long long>(peer),
+                       static_cast<long long>(engine->rank()),
+                       point.text.c_str());
+  return {};
+}
+
 /// Waits for all that was started.
 Status Communicator::finish(const MeetingPoint &point) {
   Clock::time_point end = Clock::now() + std::chrono::milliseconds(timeoutMs);
   constexpr int kSpins = 200, kYields = 5000;
   for (int idle = 0;; ++idle) {
-    bool done = true;
-    for (Pending &pending : memory->pending) {
-      if (!pending.message)
-        continue;
-      if (Status error = engine->progress(pending.message))
+    bool done = false;
+    if (Status error = progressPending(done))
+      return error;
+    if (!done && idle >= kSpins)
+      if (Status error = checkPeers(point, done))
         return error;
-      done &= pending.message == nullptr;
-    }
-    if (done) {
-      memory->pending.clear();
+    if (done)
       return {};
-    }
     if (idle < kSpins)
       continue;
-    if (Status error = readNotes())
-      return error;
     if (Clock::now() > end)
       return late(point);
     if (idle < kYields)
@@ -339,32 +397,24 @@ Status Communicator::move(const RankLine &line, const Traffic &traffic,
 /// Whether all ranks leave, too. Ranks that failed leave as well, so that each
 /// has told its user why before a launcher ends the others.
 bool Communicator::sayFarewell() {
-  // What is pending belongs to an exchange that failed.
-  std::vector<Pending> farewells;
-  std::swap(farewells, memory->pending);
-  auto all = [&]() -> Status {
-    for (int64_t peer = 0; peer < engine->numRanks(); ++peer) {
-      if (peer == engine->rank())
-        continue;
-      if (Status error = start(peer, Channel::Farewell, &memory->farewell, 1,
-                               /*sends=*/true))
-        return error;
-      if (Status error = start(peer, Channel::Farewell,
-                               &memory->farewells[peer], 1, /*sends=*/false))
-        return error;
-    }
-    return {};
-  };
-  if (all())
-    return false;
+  for (int64_t peer = 0; peer < engine->numRanks(); ++peer)
+    if (peer != engine->rank() &&
+        engine->send(peer, Channel::Farewell, &memory->farewell, 1,
+                     memory->farewellSends[peer]))
+      return false;
   Clock::time_point end = Clock::now() + std::chrono::milliseconds(
                                              std::min(timeoutMs, kFarewellMs));
   while (Clock::now() < end) {
+    if (readFarewells())
+      return false;
     bool done = true;
-    for (Pending &pending : memory->pending) {
-      if (pending.message && engine->progress(pending.message))
+    for (int64_t peer = 0; peer < engine->numRanks(); ++peer) {
+      if (peer == engine->rank())
+        continue;
+      Message &message = memory->farewellSends[peer];
+      if (message && engine->progress(message))
         return false;
-      done &= pending.message == nullptr;
+      done &= message == nullptr && memory->left[peer];
     }
     if (done)
       return true;

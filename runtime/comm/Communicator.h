@@ -97,6 +97,10 @@ private:
   Status finish(const MeetingPoint &point);
   Status late(const MeetingPoint &point) const;
   Status readNotes();
+  Status readFarewells();
+  std::vector<int64_t> awaited() const;
+  Status progressPending(bool &done);
+  Status checkPeers(const MeetingPoint &point, bool &done);
   Status kept() const;
   /// Keeps an error, if it is one, and tells the others.
   Status keep(Status error);

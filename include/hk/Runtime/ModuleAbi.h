@@ -194,10 +194,10 @@ typedef void (*hk_run_fn)(hk_call_ctx *ctx, const hk_abi_tensor *args,
 typedef struct hk_function_impl_abi {
   hk_shape_fn shape;
   hk_run_fn run;
-  uint32_t num_launches;    // launches in the body, for people
-  uint32_t num_collectives; // of them, those that the runtime's engine runs
+  uint32_t num_launches; // launches in the body, for people
   uint32_t num_guards;
   const hk_guard_abi *guards;
+  uint32_t num_collectives; // launches that the runtime's engine runs
 } hk_function_impl_abi;
 
 typedef struct hk_section_abi {
