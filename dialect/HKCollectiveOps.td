@@ -18,7 +18,7 @@ include "HKEnums.td"
 // An operator over the ranks along an axis of the mesh. Its .cpp says with
 // getExchange what is sent and what becomes of it; shapes follow from that.
 class HK_CollectiveOp<string mnemonic>
-    : HK_BaseOp<mnemonic, [HK_StatesShapes,
+    : HK_BaseOp<mnemonic, [HK_StatesShapes, HK_OperandsInMemory,
           DeclareOpInterfaceMethods<HK_CollectiveOpInterface>]>;
 
 def HK_AllReduceOp : HK_CollectiveOp<"all_reduce"> {
