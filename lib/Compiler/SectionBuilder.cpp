@@ -105,7 +105,9 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
   llvm::raw_string_ostream probeStream(probe);
   if (failed(family.emit(kernel, target, "hk_", probeStream)))
     return failure();
-  std::string symbolPrefix = KernelCompiler::prefixFor(probe);
+  // Where there is no code, it is a name for profiles only.
+  std::string symbolPrefix =
+      record.collective ? record.ops + "_" : KernelCompiler::prefixFor(probe);
   llvm::raw_string_ostream text(record.text);
   if (failed(family.emit(kernel, target, symbolPrefix, text)))
     return failure();

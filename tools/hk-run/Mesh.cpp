@@ -27,11 +27,12 @@ static std::string meshOf(const std::string &path) {
 }
 
 Options MeshRank::open(const Options &options) {
-  std::string own = meshOf(options.module);
+  std::string own = options.module == module ? mesh : meshOf(options.module);
   if (commHandle && own != mesh)
     throw Failure("'" + options.module + "' has the mesh '" + own +
                   "', a call before has '" + mesh +
                   "'; all calls of a process are on one mesh");
+  module = options.module;
   mesh = own;
   if (mesh.empty())
     return options;

@@ -34,7 +34,8 @@ public:
 private:
   DeviceHandle device;
   CommHandle commHandle; // closed before the device
-  std::string mesh;      // "": none
+  std::string module; // whose mesh it is: all calls of a process may be of it
+  std::string mesh;   // "": none
   int64_t numRanks = 1;
   Options given;
 };
