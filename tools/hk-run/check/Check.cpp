@@ -112,9 +112,10 @@ hkRunReference(const CheckRequest &request,
     return unknown("@" + request.function + " of the source has " +
                    Twine(func.getNumArguments()) + " arguments, the module's " +
                    Twine(states.size()) + "; is it another version?");
+  using AllTensors = std::vector<std::vector<CheckTensor>>;
   std::vector<SmallVector<reference::Tensor>> ranks;
   for (const std::vector<CheckTensor> &tensors :
-       request.ranks.empty() ? std::vector{request.tensors} : request.ranks) {
+       request.ranks.empty() ? AllTensors{request.tensors} : request.ranks) {
     auto one = argumentsOf(tensors);
     if (failed(one))
       return false;
