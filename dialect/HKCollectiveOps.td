@@ -34,7 +34,7 @@ def HK_AllReduceOp : HK_CollectiveOp<"all_reduce"> {
     and trees of NCCL and RCCL do; with two ranks that adds no rounding. Sums of
     integers wrap, exactly. `max` and `min` are exact, then rounded to the result's
     type; NaN propagates. An infinity and its negative add up to NaN. An input
-    without elements has a result without elements, which the ranks still meet for.
+    without elements has a result without elements.
 
     Sources: MPI_Allreduce of MPI 4.1; ncclAllReduce of NCCL, which promises no
     order.

@@ -95,9 +95,9 @@ static void useParts(const Problem &problem, const char *received) {
   const hk_collective_abi &abi = problem.abi;
   int64_t bytes = problem.partBytes;
   if (abi.reduction != HK_COLLECTIVE_COPY) {
-    std::vector<const char *> parts;
+    std::vector<const char *> parts(problem.ranks);
     for (int64_t place = 0; place < problem.ranks; ++place)
-      parts.push_back(received + place * bytes);
+      parts[place] = received + place * bytes;
     std::vector<char> reduced(problem.result.numBytes());
     reduceParts(hk_collective_reduction(abi.reduction), parts, problem.dtype,
                 reduced.data(), problem.resultDType,

@@ -55,6 +55,7 @@ constexpr uint32_t kFarewellMs = 2000;
 } // namespace
 
 struct Communicator::Memory {
+  Memory *before = nullptr; // of a communicator that ended with an error
   std::vector<char> sent, received;
   std::vector<Pending> pending;
   Header header;
@@ -87,8 +88,12 @@ Communicator::Communicator(std::unique_ptr<Engine> engine, Mesh mesh,
 Communicator::~Communicator() {
   bool inOrder = sayFarewell() && brokenCode == HK_OK;
   if (!inOrder) {
-    // Messages that nobody will take may still be under way.
-    (void)memory.release();
+    // Messages that nobody will take may still be under way, for ever.
+    static std::mutex listMutex;
+    static Memory *last = nullptr;
+    std::lock_guard<std::mutex> lock(listMutex);
+    memory->before = last;
+    last = memory.release();
     return;
   }
   for (Message &message : memory->noteReceives)

@@ -106,8 +106,9 @@ static T combine(hk_collective_reduction reduction, T a, T b) {
     else
       return a + b;
   }
-  if (a != a || b != b) // NaN
-    return a != a ? a : b;
+  if constexpr (!std::is_integral_v<T>)
+    if (std::isnan(a) || std::isnan(b))
+      return std::isnan(a) ? a : b;
   return reduction == HK_COLLECTIVE_MAX ? std::max(a, b) : std::min(a, b);
 }
 

@@ -138,9 +138,10 @@ def check_failures():
     refused("late", mpirun(ranks("hk-run parallel.so --timeout=2000 --function=mlp --dim=x.0=2", "sleep 60")),
             "MPI did not start within 2000 ms: some rank has not opened its communicator", "")
     os.mkfifo("never.npy")  # reading it lasts until mpirun ends the rank
-    refused("slow", mpirun(ranks("hk-run parallel.so --threads=1 --timeout=5000 --function=mlp --dim=x.0=2",
+    refused("slow", mpirun(ranks("hk-run parallel.so --threads=1 --timeout=8000 --function=mlp --dim=x.0=2",
                                  f"{mlp} --input=x=never.npy")),
-            r"rank 1 has not come to all_reduce over 'tp' in function 'mlp' with 2x64xf32 within 5000 ms", "")
+            r"rank 1 has not come to all_reduce over 'tp' in function 'mlp' with 2x64xf32 within 8000 ms", "",
+            seconds=60)
     refused("an input", mpirun(ranks(f"{mlp} --dim=x.0=2", f"{mlp} --input=x=missing.npy")),
             "rank 1 has closed its communicator", "missing.npy")
     refused("library", run("--function=mlp", "--dim=x.0=2", environment={"HK_MPI_LIBRARY": "/nowhere/libmpi.so"}),
