@@ -63,7 +63,7 @@ private:
   LogicalResult evaluate(Operation *op, Environments ranks);
   LogicalResult evaluate(Operation *op, Environment &env);
   LogicalResult evaluateRanks(CollectiveOpInterface op, Environments ranks);
-  LogicalResult evaluateBase(Operation *op, Evaluator evaluator,
+  LogicalResult evaluateBase(Operation *op, const Evaluator &evaluator,
                              Environment &env);
   LogicalResult evaluateRegion(Operation *op, Block &block, Environments ranks);
   LogicalResult evaluateTensorOp(Operation *op, Environment &env);
@@ -318,7 +318,8 @@ static LogicalResult bindResults(Operation *op, MutableArrayRef<Tensor> results,
   return checkSizes(op, env);
 }
 
-LogicalResult Interpreter::evaluateBase(Operation *op, Evaluator evaluator,
+LogicalResult Interpreter::evaluateBase(Operation *op,
+                                        const Evaluator &evaluator,
                                         Environment &env) {
   SmallVector<const Tensor *> operands;
   for (Value operand : op->getOperands())
