@@ -7,7 +7,7 @@ packages=(clang-22 mlir-22-tools libmlir-22-dev llvm-22-dev llvm-22-tools lld-22
   libclang-rt-22-dev clang-format-22 clang-tidy-22 cmake ninja-build ccache git
   valgrind libgtest-dev libgmock-dev libdlpack-dev libxxhash-dev nlohmann-json3-dev
   zlib1g-dev libzstd-dev libxml2-dev libedit-dev libcurl4-openssl-dev python3
-  python3-numpy python3-venv libprotobuf-dev libonnx-dev)
+  python3-numpy python3-venv libprotobuf-dev libonnx-dev openmpi-bin libopenmpi3)
 
 # step NAME COMMAND...: one line of progress; the log is shown when it fails.
 step() {

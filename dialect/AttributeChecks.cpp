@@ -76,6 +76,21 @@ static LogicalResult unknownAttribute(Operation *op, const Twine &where,
   return diag;
 }
 
+static LogicalResult verifyMesh(Operation *op, Attribute value) {
+  auto text = dyn_cast<StringAttr>(value);
+  if (!text)
+    return op->emitError("expected '")
+           << kMeshAttrName << "' to be a string, as \"tp=2\", but got "
+           << value;
+  ::hk::Mesh mesh;
+  std::string wrong = ::hk::Mesh::parse(text.getValue(), mesh);
+  if (wrong.empty())
+    return success();
+  return op->emitError("expected '")
+         << kMeshAttrName << "' to be axes with sizes, as \"tp=2,ep=4\", but "
+         << "got " << value << ": " << wrong;
+}
+
 LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -93,9 +108,12 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
            << "' to be \"blocks\", \"warp_specialised\", \"skinny\" or "
            << "\"skinny_codes\", but got " << attribute.getValue();
   }
+  if (name == kMeshAttrName)
+    return verifyMesh(op, attribute.getValue());
   if (name != kTargetAttrName)
-    return unknownAttribute(op, "a module", name,
-                            {kTargetAttrName, kGemmLoopAttrName});
+    return unknownAttribute(
+        op, "a module", name,
+        {kTargetAttrName, kGemmLoopAttrName, kMeshAttrName});
   if (!isa<TargetAttr>(attribute.getValue()))
     return op->emitError("expected '")
            << kTargetAttrName << "' to be a target, as #hk.target<\"gfx942\">, "

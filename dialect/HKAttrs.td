@@ -109,11 +109,16 @@ def HK_JointTileAttr : HK_Attr<"JointTile", "joint_tile"> {
   let assemblyFormat = "`<` `[` $parts `]` `>`";
 }
 
+def HK_CollectiveTileAttr : HK_Attr<"CollectiveTile", "collective_tile"> {
+  let summary = "stands where kernels have a tile: the runtime's engine runs it";
+}
+
 def HK_AnyTileAttr : AnyAttrOf<[HK_RowTileAttr, HK_GemmTileAttr,
                                 HK_AttentionTileAttr, HK_Conv1dTileAttr,
                                 HK_ScanTileAttr, HK_RoutingTileAttr,
                                 HK_GatedDeltaTileAttr,
-                                HK_AttentionBackwardTileAttr, HK_JointTileAttr],
+                                HK_AttentionBackwardTileAttr, HK_JointTileAttr,
+                                HK_CollectiveTileAttr],
                                "tile of a kernel family">;
 
 #endif // HK_HKATTRS

@@ -256,3 +256,15 @@ const ::hk::Target *mlir::hk::targetOf(Operation *op) {
       return ::hk::findTarget(target.getName().str().c_str());
   return nullptr;
 }
+
+std::optional<::hk::Mesh> mlir::hk::meshOf(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto text =
+      module ? module->getAttrOfType<StringAttr>(kMeshAttrName) : StringAttr();
+  ::hk::Mesh mesh;
+  if (!text || !::hk::Mesh::parse(text.getValue(), mesh).empty())
+    return std::nullopt; // the module's verifier says so
+  return mesh;
+}

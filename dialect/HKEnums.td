@@ -48,6 +48,10 @@ def HK_ReduceKind : HK_Enum<"ReduceKind", "what a reduction computes", [
     I32EnumAttrCase<"min", 2>, I32EnumAttrCase<"absmax", 3>]>;
 def HK_ReduceKindAttr : HK_EnumAttr<HK_ReduceKind, "reduce_kind">;
 
+def HK_Transport : HK_Enum<"Transport", "how partial sums of several ranks are added", [
+    I32EnumAttrCase<"in_order", 0>, I32EnumAttrCase<"any_order", 1>]>;
+def HK_TransportAttr : HK_EnumAttr<HK_Transport, "transport">;
+
 def HK_Conv1dLayout : HK_Enum<"Conv1dLayout", "which of time and channel is innermost", [
     I32EnumAttrCase<"channel_last", 0>, I32EnumAttrCase<"channel_first", 1>]>;
 def HK_Conv1dLayoutAttr : HK_EnumAttr<HK_Conv1dLayout, "conv1d_layout">;
@@ -115,7 +119,8 @@ def HK_FamilyKind : HK_Enum<"FamilyKind", "kernel family", [
     I32EnumAttrCase<"attention", 2>, I32EnumAttrCase<"conv1d", 3>,
     I32EnumAttrCase<"scan", 4>, I32EnumAttrCase<"routing", 5>,
     I32EnumAttrCase<"gated_delta", 6>,
-    I32EnumAttrCase<"attention_backward", 7>, I32EnumAttrCase<"joint", 8>]>;
+    I32EnumAttrCase<"attention_backward", 7>, I32EnumAttrCase<"joint", 8>,
+    I32EnumAttrCase<"collective", 9>]>;
 def HK_FamilyKindAttr : HK_EnumAttr<HK_FamilyKind, "family">;
 
 #endif // HK_HKENUMS

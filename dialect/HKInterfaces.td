@@ -136,6 +136,22 @@ def HK_StateOpInterface : OpInterface<"StateOpInterface"> {
     }], "::mlir::OpOperand *", "getTiedState", (ins "::mlir::OpResult":$result)>];
 }
 
+def HK_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::mlir::hk";
+  let description = [{
+    Ops over the ranks along an axis of the module's mesh. Their first operand, if
+    they have one, is what a rank sends.
+  }];
+  let methods = [
+    InterfaceMethod<"Name of the axis.", "::llvm::StringRef", "getAxis", (ins), [{
+      return $_op.getAxis();
+    }]>,
+    InterfaceMethod<[{
+      What is sent to which rank, and what becomes of it.
+    }], "::mlir::hk::Exchange", "getExchange">
+  ];
+}
+
 // Kernels of such an op read its operands from memory only: none is computed or
 // a constant of the kernel.
 def HK_OperandsInMemory : NativeOpTrait<"OperandsInMemory"> {

@@ -70,6 +70,9 @@ def HK_Dialect : Dialect {
     * `hk.dims = ["T", "_"]`, of an argument: dims of one name have one size, `_`
       names none. Fusion relies on it, every call checks it.
     * `hk.weight` and `hk.weight_ref`: tensors of a safetensors file.
+    * `hk.mesh = "tp=2,ep=4"`, of the module: several ranks run its functions, each
+      on tensors of its own; hk.all_reduce and its like exchange them along an axis.
+      Ranks are numbered with the last axis fastest.
 
     Views come from upstream: `tensor.extract_slice`, `tensor.expand_shape`,
     `tensor.collapse_shape` and `tensor.cast`; `tensor.insert_slice` of what was

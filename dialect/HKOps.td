@@ -28,6 +28,7 @@ include "HKScanOps.td"
 include "HKGatedDeltaOps.td"
 include "HKRoutingOps.td"
 include "HKGroupedMatmulOps.td"
+include "HKCollectiveOps.td"
 include "HKStructureOps.td"
 
 #endif // HK_HKOPS

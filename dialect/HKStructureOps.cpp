@@ -342,6 +342,8 @@ static StringRef tileNameOf(FamilyKind family) {
     return AttentionBackwardTileAttr::getMnemonic();
   case FamilyKind::joint:
     return JointTileAttr::getMnemonic();
+  case FamilyKind::collective:
+    return CollectiveTileAttr::getMnemonic();
   }
   llvm_unreachable("every family has a case");
 }
@@ -350,7 +352,7 @@ static StringRef nameOfTile(Attribute tile) {
   return llvm::TypeSwitch<Attribute, StringRef>(tile)
       .Case<RowTileAttr, GemmTileAttr, AttentionTileAttr, Conv1dTileAttr,
             ScanTileAttr, RoutingTileAttr, GatedDeltaTileAttr,
-            AttentionBackwardTileAttr, JointTileAttr>(
+            AttentionBackwardTileAttr, JointTileAttr, CollectiveTileAttr>(
           [](auto attr) { return attr.getMnemonic(); });
 }
 

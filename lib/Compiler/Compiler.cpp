@@ -279,7 +279,7 @@ LogicalResult Work::link() {
       continue;
     }
     for (const KernelRecord &kernel : section.kernels) {
-      if (kernel.variants.empty() ||
+      if (kernel.variants.empty() || kernel.collective ||
           !objects.insert(kernel.variants.front().symbol).second)
         continue; // two kernels with one text share an object
       std::string object =

@@ -46,6 +46,9 @@ public:
   /// The tensor maps of a variant, or NULL when it has none.
   std::string maps(const std::string &name, ArrayRef<hk_tensor_map_abi> maps);
 
+  /// A pointer to what the engine does, or NULL for a kernel of the device.
+  std::string collective(const std::string &name, const KernelRecord &kernel);
+
   void writeWeights(ArrayRef<WeightRecord> weights);
   void writeFunctions(ArrayRef<FunctionRecord> functions);
   void
@@ -75,6 +78,20 @@ std::string TableWriter::maps(const std::string &name,
        << "u},\n";
   os << "};\n";
   return name;
+}
+
+std::string TableWriter::collective(const std::string &name,
+                                    const KernelRecord &kernel) {
+  if (!kernel.collective)
+    return "0";
+  const CollectiveRecord &c = *kernel.collective;
+  std::string sizesName = sizes(name + "_sizes", c.sizes);
+  os << "static const hk_collective_abi " << name << " = {" << quoted(c.axis)
+     << ", " << int(c.dtype) << ", " << int(c.resultDType) << ", "
+     << c.reduction << ", " << int(c.anyOrder) << ", " << c.sizes.size() << ", "
+     << c.split << ", " << c.concat << ", " << c.root << ", " << sizesName
+     << "};\n";
+  return "&" + name;
 }
 
 void TableWriter::writeWeights(ArrayRef<WeightRecord> weights) {
@@ -129,11 +146,14 @@ void TableWriter::writeSection(
   std::string s = ("s" + Twine(index)).str();
   bool host = section.target->arch == ::hk::Arch::Host;
   StringSet<> declared;
+  std::vector<std::string> collectives;
   for (auto [k, kernel] : enumerate(section.kernels)) {
     std::string base = (s + "_k" + Twine(k)).str();
     os << "void " << kernel.planSymbol
        << "(const int64_t *, hk_launch_plan *);\n";
-    if (host) {
+    if (kernel.collective) {
+      // The runtime runs it: there is no code.
+    } else if (host) {
       for (const VariantRecord &variant : kernel.variants)
         if (declared.insert(variant.symbol).second)
           os << "void " << variant.symbol
@@ -144,6 +164,8 @@ void TableWriter::writeSection(
       os << "static const unsigned char " << base << "_code[] = {\n#embed "
          << quoted(codeFile(section, kernel)) << "\n, 0};\n";
     }
+    bool hasCode = !kernel.collective;
+    collectives.push_back(collective(base + "_collective", kernel));
     std::vector<std::string> mapNames;
     for (auto [v, variant] : enumerate(kernel.variants))
       mapNames.push_back(maps((base + "_maps" + Twine(v)).str(), variant.maps));
@@ -151,8 +173,9 @@ void TableWriter::writeSection(
     for (const auto &[v, mapName] : zip(kernel.variants, mapNames)) {
       bool dynamicLds = host || section.target->arch == ::hk::Arch::Sm90a;
       os << "  {" << quoted(v.symbol) << ", " << quoted(v.tile) << ", "
-         << (host ? v.symbol : "0") << ", "
-         << (host ? "0, 0" : base + "_code, sizeof(" + base + "_code) - 1")
+         << (host && hasCode ? v.symbol : "0") << ", "
+         << (host || !hasCode ? "0, 0"
+                              : base + "_code, sizeof(" + base + "_code) - 1")
          << ", " << v.threads << "u, " << (dynamicLds ? 0 : v.ldsBytes) << "u, "
          << (dynamicLds ? v.ldsBytes : 0) << "u, " << v.maps.size() << "u, "
          << mapName << "},\n";
@@ -166,7 +189,7 @@ void TableWriter::writeSection(
          << ", " << quoted(kernel.ops) << ", " << kernel.numPointers << "u, "
          << kernel.numDims << "u, " << kernel.numStrides << "u, "
          << kernel.planSymbol << ", " << kernel.variants.size() << "u, " << s
-         << "_k" << k << "_variants},\n";
+         << "_k" << k << "_variants, " << collectives[k] << "},\n";
     os << "};\n";
   }
   for (auto [f, function] : enumerate(section.functions)) {
@@ -194,7 +217,7 @@ void TableWriter::writeSection(
       os << "0";
     else
       os << s << "_f" << f << "_guards";
-    os << "},\n";
+    os << ", " << function.numCollectives << "u},\n";
   }
   os << "};\n";
 }
@@ -228,7 +251,8 @@ void mlir::hk::writeModuleTables(
      << (weightsFile.empty() ? std::string("0") : writer.quoted(weightsFile))
      << ", " << first.functions.size() << "u, functions, " << weights.size()
      << "u, " << (weights.empty() ? "0" : "weights") << ", " << sections.size()
-     << "u, sections};\n"
+     << "u, sections, "
+     << (first.mesh.empty() ? "0" : writer.quoted(first.mesh)) << "};\n"
      << "__attribute__((visibility(\"default\"))) const hk_module_abi *\n"
         "hk_module_query(uint32_t max_version) {\n"
         "  return max_version >= HK_MODULE_ABI_VERSION ? &module : 0;\n}\n";

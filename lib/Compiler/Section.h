@@ -21,6 +21,7 @@
 #include "mlir/IR/Location.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,16 @@ struct OperandRecord {
   std::vector<int64_t> sizes;
 };
 
+/// As hk_collective_abi.
+struct CollectiveRecord {
+  std::string axis;
+  ::hk::DType dtype, resultDType;
+  uint32_t reduction = 0;
+  bool anyOrder = false;
+  int64_t split = -1, concat = -1, root = -1;
+  std::vector<int64_t> sizes;
+};
+
 struct KernelRecord {
   std::string name, family, ops, planSymbol;
   std::vector<OperandRecord> inputs, outputs;
@@ -46,6 +57,8 @@ struct KernelRecord {
   std::vector<std::pair<std::string, Location>> sources;
   uint32_t numPointers = 0, numDims = 0, numStrides = 0;
   std::vector<VariantRecord> variants;
+  /// Of a kernel that the runtime's engine runs; it has no text and no binary.
+  std::optional<CollectiveRecord> collective;
   std::string text;   // translation unit
   std::string binary; // object (host), code object (AMD) or PTX, once compiled
 };
@@ -62,7 +75,7 @@ struct ArgumentRecord {
 struct FunctionRecord {
   std::string name, runSymbol, shapeSymbol;
   std::vector<ArgumentRecord> arguments;
-  uint32_t numLaunches = 0;
+  uint32_t numLaunches = 0, numCollectives = 0;
   std::vector<std::string> order; // kernels by launch
   struct Guard {
     std::string lhs, rhs;
@@ -82,6 +95,7 @@ struct WeightRecord {
 struct Section {
   const ::hk::Target *target = nullptr;
   std::string cpuFeatures;
+  std::string mesh; // "": one rank
   std::vector<KernelRecord> kernels;
   std::vector<FunctionRecord> functions;
   std::string llvmIR;

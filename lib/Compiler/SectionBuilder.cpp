@@ -48,6 +48,32 @@ void recordOperands(KernelOp kernel, KernelRecord &record) {
   }
 }
 
+static_assert(uint32_t(ReduceKind::sum) + 1 == HK_COLLECTIVE_SUM &&
+              uint32_t(ReduceKind::max) + 1 == HK_COLLECTIVE_MAX &&
+              uint32_t(ReduceKind::min) + 1 == HK_COLLECTIVE_MIN);
+
+/// The operator of a collective kernel, which is alone in its body.
+CollectiveRecord collectiveOf(KernelOp kernel) {
+  auto ops = kernel.getSpecBlock().getOps<CollectiveOpInterface>();
+  CollectiveOpInterface op = *ops.begin();
+  Exchange exchange = op.getExchange();
+  CollectiveRecord record;
+  record.axis = op.getAxis().str();
+  record.resultDType = *dtypeOf(getElementTypeOrSelf(op->getResult(0)));
+  record.dtype = record.resultDType;
+  if (op->getNumOperands() != 0) {
+    record.dtype = *dtypeOf(getElementTypeOrSelf(op->getOperand(0)));
+    record.sizes = cast<SymShapeAttr>(kernel.getShapes()[0]).getSizes().vec();
+  }
+  if (exchange.reduction)
+    record.reduction = uint32_t(*exchange.reduction) + 1;
+  record.anyOrder = exchange.transport == Transport::any_order;
+  record.split = exchange.split.value_or(-1);
+  record.concat = exchange.concat.value_or(-1);
+  record.root = exchange.root.value_or(-1);
+  return record;
+}
+
 FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
                                  StringRef prefix) {
   KernelRecord record;
@@ -69,6 +95,9 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
   for (auto shape : kernel.getShapes().getAsRange<SymShapeAttr>())
     record.numStrides += std::max<int64_t>(shape.getSizes().size(), 1) - 1;
 
+  if (kernel.getFamily() == FamilyKind::collective)
+    record.collective = collectiveOf(kernel);
+
   // The text is named after itself, so equal kernels of different models share
   // one entry of the cache.
   const Family &family = familyOf(kernel.getFamily());
@@ -76,7 +105,9 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
   llvm::raw_string_ostream probeStream(probe);
   if (failed(family.emit(kernel, target, "hk_", probeStream)))
     return failure();
-  std::string symbolPrefix = KernelCompiler::prefixFor(probe);
+  // Where there is no code, it is a name for profiles only.
+  std::string symbolPrefix =
+      record.collective ? record.ops + "_" : KernelCompiler::prefixFor(probe);
   llvm::raw_string_ostream text(record.text);
   if (failed(family.emit(kernel, target, symbolPrefix, text)))
     return failure();
@@ -145,6 +176,8 @@ FailureOr<Section> mlir::hk::buildSection(ModuleOp module, StringRef prefix) {
   section.target = targetOf(module);
   if (!section.target)
     return module.emitOpError("has no target; run hk-assign-target before");
+  if (auto mesh = module->getAttrOfType<StringAttr>(kMeshAttrName))
+    section.mesh = mesh.str();
   for (auto kernel : module.getOps<KernelOp>()) {
     FailureOr<KernelRecord> record = recordOf(kernel, *section.target, prefix);
     if (failed(record))
@@ -162,6 +195,9 @@ FailureOr<Section> mlir::hk::buildSection(ModuleOp module, StringRef prefix) {
     for (unsigned i = 0; i + 1 < func.getNumArguments(); ++i)
       record.arguments.push_back(argumentOf(func, i));
     func.walk([&](LaunchOp launch) {
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+          launch, launch.getKernelAttr());
+      record.numCollectives += kernel.getFamily() == FamilyKind::collective;
       ++record.numLaunches;
       record.order.push_back(launch.getKernel().str());
     });

@@ -19,9 +19,11 @@ using namespace mlir::hk;
 
 ArrayRef<const Family *> mlir::hk::allFamilies() {
   static const Family *const list[] = {
-      &getRowwiseFamily(), &getGemmFamily(),    &getAttentionFamily(),
-      &getConv1dFamily(),  &getRoutingFamily(), &getScanFamily(),
-      &getGatedDeltaFamily(), &getAttentionBackwardFamily()};
+      &getRowwiseFamily(),    &getGemmFamily(),
+      &getAttentionFamily(),  &getConv1dFamily(),
+      &getRoutingFamily(),    &getScanFamily(),
+      &getGatedDeltaFamily(), &getAttentionBackwardFamily(),
+      &getCollectiveFamily()};
   return list;
 }
 

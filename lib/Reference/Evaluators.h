@@ -131,6 +131,22 @@ Noisy exponential(Noisy x);
 /// 1 / sqrt(v) with the noise of v and of a kernel's rsqrt, in f32.
 Noisy rsqrt(Noisy v);
 
+/// a + b as one IEEE addition of f32: exact operands have an exact result.
+Noisy addF32(Noisy a, Noisy b);
+/// Of the two that max or min may pick when noise can swap them.
+Noisy pick(Noisy a, Noisy b, bool takeA);
+/// Two's complement of the width of `dtype`, an integer type.
+double wrapped(::hk::DType dtype, uint64_t v);
+
+/// Evaluates an operator over several ranks: `inputs` are the operands of the
+/// ranks along its axis in their order, or null pointers where it has none;
+/// `results` gets one tensor for each of them.
+LogicalResult evaluateCollective(CollectiveOpInterface op,
+                                 ArrayRef<const Tensor *> inputs,
+                                 Results &results);
+/// Whether an operator of this name is one of those.
+bool isCollective(StringRef operationName);
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//

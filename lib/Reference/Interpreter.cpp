@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks blocks in order with an environment of tensors and index values. Base
-// ops come from the table; upstream tensor ops, arithmetic on sizes, fusions
-// and launches are handled here.
+// Walks blocks in order with an environment of tensors and index values for
+// each rank. Base ops come from the table; upstream tensor ops, arithmetic on
+// sizes, fusions and launches are handled here. All ranks have passed an op
+// before the next one, so that an op over several ranks finds their operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,20 +47,25 @@ struct Environment {
   }
 };
 
+using Environments = MutableArrayRef<Environment>;
+/// Tensors of every rank.
+using RankTensors = std::vector<SmallVector<TensorPtr>>;
+
 class Interpreter {
 public:
   explicit Interpreter(WeightProvider provider)
       : provider(std::move(provider)) {}
 
-  /// The operands of the block's terminator.
-  FailureOr<SmallVector<TensorPtr>> run(Block &block,
-                                        ArrayRef<TensorPtr> arguments);
+  /// The operands of the block's terminator, on every rank.
+  FailureOr<RankTensors> run(Block &block, const RankTensors &arguments);
 
 private:
+  LogicalResult evaluate(Operation *op, Environments ranks);
   LogicalResult evaluate(Operation *op, Environment &env);
-  LogicalResult evaluateBase(Operation *op, Evaluator evaluator,
+  LogicalResult evaluateRanks(CollectiveOpInterface op, Environments ranks);
+  LogicalResult evaluateBase(Operation *op, const Evaluator &evaluator,
                              Environment &env);
-  LogicalResult evaluateRegion(Operation *op, Block &block, Environment &env);
+  LogicalResult evaluateRegion(Operation *op, Block &block, Environments ranks);
   LogicalResult evaluateTensorOp(Operation *op, Environment &env);
   LogicalResult evaluateWeight(WeightRefOp op, Environment &env);
 
@@ -287,24 +293,20 @@ static std::optional<int64_t> evaluateInteger(Operation *op,
 // Blocks and ops
 //===----------------------------------------------------------------------===//
 
-LogicalResult Interpreter::evaluateBase(Operation *op, Evaluator evaluator,
-                                        Environment &env) {
-  SmallVector<const Tensor *> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(&env.tensor(operand));
-  // What the operator states of its sizes holds for those of this call: of the
-  // operands before it is evaluated, of the results after.
-  ShapeRelations relations = shapeRelationsOf(op);
+/// What `op` states of its sizes holds for those of this call: of the operands
+/// before it is evaluated, of the results after.
+static LogicalResult checkSizes(Operation *op, const Environment &env) {
   auto sizeOf = [&](Value v, int64_t dim) -> std::optional<int64_t> {
     auto tensor = env.tensors.find(v);
     if (tensor == env.tensors.end())
       return std::nullopt;
     return tensor->second->sizes[dim];
   };
-  SmallVector<Tensor, 2> results;
-  if (failed(relations.check(op, sizeOf, " at run time")) ||
-      failed(evaluator(op, Operands(op, operands), results)))
-    return failure();
+  return shapeRelationsOf(op).check(op, sizeOf, " at run time");
+}
+
+static LogicalResult bindResults(Operation *op, MutableArrayRef<Tensor> results,
+                                 Environment &env) {
   for (auto [value, tensor] : llvm::zip_equal(op->getResults(), results)) {
     auto type = cast<RankedTensorType>(value.getType());
     if (failed(verifyCompatibleShape(type.getShape(), tensor.sizes)))
@@ -313,19 +315,66 @@ LogicalResult Interpreter::evaluateBase(Operation *op, Evaluator evaluator,
              << " at run time";
     env.tensors[value] = share(std::move(tensor));
   }
-  return relations.check(op, sizeOf, " at run time");
+  return checkSizes(op, env);
+}
+
+LogicalResult Interpreter::evaluateBase(Operation *op,
+                                        const Evaluator &evaluator,
+                                        Environment &env) {
+  SmallVector<const Tensor *> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(&env.tensor(operand));
+  SmallVector<Tensor, 2> results;
+  if (failed(checkSizes(op, env)) ||
+      failed(evaluator(op, Operands(op, operands), results)))
+    return failure();
+  return bindResults(op, results, env);
+}
+
+/// Once for every line of ranks along the axis.
+LogicalResult Interpreter::evaluateRanks(CollectiveOpInterface op,
+                                         Environments ranks) {
+  std::optional<::hk::Mesh> mesh = meshOf(op);
+  if (static_cast<int64_t>(ranks.size()) != mesh->numRanks())
+    return op->emitOpError("expected the inputs of all ")
+           << mesh->numRanks() << " ranks of its module's mesh, but got those "
+           << "of " << ranks.size();
+  int axis = mesh->find(op.getAxis().str());
+  for (size_t first = 0; first < ranks.size(); ++first) {
+    if (mesh->placeOf(first, axis) != 0)
+      continue;
+    SmallVector<Environment *> line;
+    SmallVector<const Tensor *> inputs;
+    for (int64_t place = 0; place < mesh->axes()[axis].size; ++place) {
+      line.push_back(&ranks[mesh->rankAt(first, axis, place)]);
+      if (failed(checkSizes(op, *line.back())))
+        return failure();
+      inputs.push_back(op->getNumOperands() == 0
+                           ? nullptr
+                           : &line.back()->tensor(op->getOperand(0)));
+    }
+    SmallVector<Tensor, 2> results;
+    if (failed(evaluateCollective(op, inputs, results)))
+      return failure();
+    for (auto [env, result] : llvm::zip_equal(line, results))
+      if (failed(bindResults(op, result, *env)))
+        return failure();
+  }
+  return success();
 }
 
 LogicalResult Interpreter::evaluateRegion(Operation *op, Block &block,
-                                          Environment &env) {
-  SmallVector<TensorPtr> arguments;
-  for (Value operand : op->getOperands())
-    arguments.push_back(env.tensors.lookup(operand));
-  FailureOr<SmallVector<TensorPtr>> results = run(block, arguments);
+                                          Environments ranks) {
+  RankTensors arguments(ranks.size());
+  for (auto [env, tensors] : llvm::zip_equal(ranks, arguments))
+    for (Value operand : op->getOperands())
+      tensors.push_back(env.tensors.lookup(operand));
+  FailureOr<RankTensors> results = run(block, arguments);
   if (failed(results))
     return failure();
-  for (auto [value, tensor] : llvm::zip_equal(op->getResults(), *results))
-    env.tensors[value] = tensor;
+  for (auto [env, tensors] : llvm::zip_equal(ranks, *results))
+    for (auto [value, tensor] : llvm::zip_equal(op->getResults(), tensors))
+      env.tensors[value] = tensor;
   return success();
 }
 
@@ -351,6 +400,29 @@ LogicalResult Interpreter::evaluateWeight(WeightRefOp op, Environment &env) {
   return success();
 }
 
+LogicalResult Interpreter::evaluate(Operation *op, Environments ranks) {
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    return evaluateRanks(collective, ranks);
+  if (auto fused = dyn_cast<FusedOp>(op))
+    return evaluateRegion(op, fused.getBody().front(), ranks);
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+        op, launch.getKernelAttr());
+    return evaluateRegion(op, kernel.getSpecBlock(), ranks);
+  }
+  if (auto call = dyn_cast<func::CallOp>(op)) {
+    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        op, call.getCalleeAttr());
+    if (!callee || callee.isExternal())
+      return op->emitOpError("expected callee to have a body");
+    return evaluateRegion(op, callee.getBody().front(), ranks);
+  }
+  for (Environment &env : ranks)
+    if (failed(evaluate(op, env)))
+      return failure();
+  return success();
+}
+
 LogicalResult Interpreter::evaluate(Operation *op, Environment &env) {
   if (Evaluator evaluator = evaluatorOf(op->getName().getStringRef()))
     return evaluateBase(op, evaluator, env);
@@ -359,26 +431,11 @@ LogicalResult Interpreter::evaluate(Operation *op, Environment &env) {
     return success();
   }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](FusedOp fused) {
-        return evaluateRegion(op, fused.getBody().front(), env);
-      })
       .Case([&](arith::ConstantOp constant) {
         if (!isa<RankedTensorType>(constant.getType()))
           return evaluateTensorOp(op, env);
         return evaluateBase(op, evaluatorOf(ConstantOp::getOperationName()),
                             env);
-      })
-      .Case([&](LaunchOp launch) {
-        auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
-            op, launch.getKernelAttr());
-        return evaluateRegion(op, kernel.getSpecBlock(), env);
-      })
-      .Case([&](func::CallOp call) -> LogicalResult {
-        auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-            op, call.getCalleeAttr());
-        if (!callee || callee.isExternal())
-          return op->emitOpError("expected callee to have a body");
-        return evaluateRegion(op, callee.getBody().front(), env);
       })
       .Case([&](WeightRefOp weight) { return evaluateWeight(weight, env); })
       .Case([&](GuardOp guard) -> LogicalResult {
@@ -396,41 +453,58 @@ LogicalResult Interpreter::evaluate(Operation *op, Environment &env) {
       .Default([&](Operation *) { return evaluateTensorOp(op, env); });
 }
 
-FailureOr<SmallVector<TensorPtr>>
-Interpreter::run(Block &block, ArrayRef<TensorPtr> arguments) {
-  Environment env;
-  for (auto [argument, tensor] :
-       llvm::zip_equal(block.getArguments(), arguments))
-    env.tensors[argument] = tensor;
+FailureOr<RankTensors> Interpreter::run(Block &block,
+                                        const RankTensors &arguments) {
+  std::vector<Environment> ranks(arguments.size());
+  for (auto [env, tensors] : llvm::zip_equal(ranks, arguments))
+    for (auto [argument, tensor] :
+         llvm::zip_equal(block.getArguments(), tensors))
+      env.tensors[argument] = tensor;
   for (Operation &op : block.without_terminator()) {
-    if (failed(evaluate(&op, env)))
+    if (failed(evaluate(&op, ranks)))
       return failure();
     // Free what is used for the last time here.
     for (Value operand : op.getOperands())
       if (llvm::all_of(operand.getUsers(), [&](Operation *user) {
             return user == &op || user->isBeforeInBlock(&op);
           }))
-        env.tensors.erase(operand);
+        for (Environment &env : ranks)
+          env.tensors.erase(operand);
   }
-  return llvm::map_to_vector(
-      block.getTerminator()->getOperands(),
-      [&](Value v) -> TensorPtr { return env.tensors.lookup(v); });
+  RankTensors results;
+  for (Environment &env : ranks)
+    results.push_back(llvm::map_to_vector(
+        block.getTerminator()->getOperands(),
+        [&](Value v) -> TensorPtr { return env.tensors.lookup(v); }));
+  return results;
 }
 
 bool reference::hasEvaluator(StringRef operationName) {
-  return evaluatorOf(operationName) != nullptr;
+  return evaluatorOf(operationName) != nullptr || isCollective(operationName);
+}
+
+static FailureOr<std::vector<SmallVector<Tensor>>>
+copies(const FailureOr<RankTensors> &results) {
+  if (failed(results))
+    return failure();
+  std::vector<SmallVector<Tensor>> all;
+  for (const SmallVector<TensorPtr> &tensors : *results)
+    all.push_back(llvm::map_to_vector(
+        tensors, [](const TensorPtr &tensor) { return *tensor; }));
+  return all;
 }
 
 static FailureOr<SmallVector<Tensor>>
-copies(FailureOr<SmallVector<TensorPtr>> results) {
-  if (failed(results))
+copyOfOne(const FailureOr<RankTensors> &results) {
+  FailureOr<std::vector<SmallVector<Tensor>>> all = copies(results);
+  if (failed(all))
     return failure();
-  return llvm::map_to_vector(*results, [](const TensorPtr &t) { return *t; });
+  return std::move(all->front());
 }
 
-FailureOr<SmallVector<Tensor>> reference::interpret(func::FuncOp function,
-                                                    ArrayRef<Tensor> arguments,
-                                                    WeightProvider weights) {
+/// The arguments of a rank, which have the types of the function.
+static FailureOr<SmallVector<TensorPtr>>
+shareArguments(func::FuncOp function, ArrayRef<Tensor> arguments) {
   if (function.isExternal())
     return function.emitOpError("expected a body to interpret");
   if (function.getNumArguments() != arguments.size())
@@ -447,12 +521,37 @@ FailureOr<SmallVector<Tensor>> reference::interpret(func::FuncOp function,
              << sizesText(argument.sizes);
     shared.push_back(share(argument));
   }
+  return shared;
+}
+
+FailureOr<std::vector<SmallVector<Tensor>>>
+reference::interpretRanks(func::FuncOp function,
+                          ArrayRef<SmallVector<Tensor>> argumentsOfRanks,
+                          WeightProvider weights) {
+  RankTensors shared;
+  for (const SmallVector<Tensor> &arguments : argumentsOfRanks) {
+    FailureOr<SmallVector<TensorPtr>> one = shareArguments(function, arguments);
+    if (failed(one))
+      return failure();
+    shared.push_back(std::move(*one));
+  }
   return copies(
       Interpreter(std::move(weights)).run(function.getBody().front(), shared));
 }
 
+FailureOr<SmallVector<Tensor>> reference::interpret(func::FuncOp function,
+                                                    ArrayRef<Tensor> arguments,
+                                                    WeightProvider weights) {
+  FailureOr<SmallVector<TensorPtr>> shared =
+      shareArguments(function, arguments);
+  if (failed(shared))
+    return failure();
+  return copyOfOne(Interpreter(std::move(weights))
+                       .run(function.getBody().front(), {std::move(*shared)}));
+}
+
 FailureOr<SmallVector<Tensor>>
 reference::interpret(Block &block, ArrayRef<Tensor> arguments) {
-  return copies(
-      Interpreter(nullptr).run(block, llvm::map_to_vector(arguments, share)));
+  return copyOfOne(
+      Interpreter(nullptr).run(block, {llvm::map_to_vector(arguments, share)}));
 }

@@ -232,8 +232,7 @@ static LogicalResult evaluateClamp(Operation *op, const Operands &in,
 // Binary
 //===----------------------------------------------------------------------===//
 
-/// Of the two that max or min may pick when noise can swap them.
-static Noisy pick(Noisy a, Noisy b, bool takeA) {
+Noisy reference::pick(Noisy a, Noisy b, bool takeA) {
   auto certainNaN = [](Noisy v) {
     return std::isnan(v.value) && !std::isinf(v.sigma);
   };
@@ -250,6 +249,10 @@ static Noisy pick(Noisy a, Noisy b, bool takeA) {
   return taken;
 }
 
+Noisy reference::addF32(Noisy a, Noisy b) {
+  return correct(a.value + b.value, sigmaOf(a, 1, b, 1), jumpOf(a, 1, b, 1));
+}
+
 static Noisy applyReal(Operation *op, Noisy a, Noisy b) {
   double x = a.value, y = b.value;
   auto linear = [&](double value, double slopeA, double slopeB) {
@@ -257,7 +260,7 @@ static Noisy applyReal(Operation *op, Noisy a, Noisy b) {
                    jumpOf(a, slopeA, b, slopeB));
   };
   return llvm::TypeSwitch<Operation *, Noisy>(op)
-      .Case([&](AddOp) { return linear(x + y, 1, 1); })
+      .Case([&](AddOp) { return addF32(a, b); })
       .Case([&](SubOp) { return linear(x - y, 1, 1); })
       .Case([&](MulOp) { return linear(x * y, y, x); })
       .Case([&](DivOp) { return linear(x / y, 1 / y, x / square(y)); })
@@ -268,8 +271,7 @@ static Noisy applyReal(Operation *op, Noisy a, Noisy b) {
       });
 }
 
-/// Two's complement of `dtype`'s width.
-static double wrapped(DType dtype, uint64_t v) {
+double reference::wrapped(DType dtype, uint64_t v) {
   switch (dtype) {
   case DType::I8:
     return static_cast<int8_t>(v);

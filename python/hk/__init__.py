@@ -15,7 +15,8 @@ import typing
 
 from .decoder import Decoder
 from .errors import (CheckFailed, CompileError, DeviceError, Error, Incompatible, InternalError,
-                     InvalidArgument, NotFound, OutOfMemory, Unavailable, UnsupportedModel)
+                     InvalidArgument, NotFound, OutOfMemory, RankFailed, RankTimeout, Unavailable,
+                     UnsupportedModel)
 from .module import Argument, BoundCall, Function, Module, Profile, load
 from .tensor import Device, Tensor
 from .tools import Reference, compile, run_reference  # noqa: A004
@@ -24,8 +25,8 @@ __version__ = "0.1.0"
 
 __all__ = ["Argument", "BoundCall", "CheckFailed", "CompileError", "Decoder", "Device", "DeviceError",
            "Error", "Function", "Incompatible", "InternalError", "InvalidArgument", "Module",
-           "NotFound", "OutOfMemory", "Profile", "Reference", "Tensor", "Unavailable",
-           "UnsupportedModel", "compile", "load", "run_reference"]
+           "NotFound", "OutOfMemory", "Profile", "RankFailed", "RankTimeout", "Reference", "Tensor",
+           "Unavailable", "UnsupportedModel", "compile", "load", "run_reference"]
 
 
 def __getattr__(name: str) -> typing.Any:

@@ -53,6 +53,18 @@ class InternalError(Error):
     code = 7
 
 
+class RankFailed(Error):
+    """Another rank failed, or the library that reaches it."""
+
+    code = 8
+
+
+class RankTimeout(Error, TimeoutError):
+    """Another rank did not come in time."""
+
+    code = 9
+
+
 class CompileError(Error):
     """hk-compile refused a model; the text is the tool's."""
 
@@ -66,4 +78,4 @@ class CheckFailed(Error):
 
 
 BY_CODE = {cls.code: cls for cls in (InvalidArgument, NotFound, Unavailable, Incompatible,
-                                     OutOfMemory, DeviceError, InternalError)}
+                                     OutOfMemory, DeviceError, InternalError, RankFailed, RankTimeout)}

@@ -13,6 +13,7 @@
 
 #include "api/Arguments.h"
 #include "api/Profile.h"
+#include "comm/Collective.h"
 
 #include <cinttypes>
 
@@ -37,6 +38,8 @@ struct CallContext : hk_call_ctx {
   CallContext(const hk_function &function, void *stream, hk_profile *profile);
 
   Status launchKernel(uint32_t kernel, const uint64_t *words);
+  Status start(uint32_t kernel, const hk_launch_plan &plan,
+               const uint64_t *words);
   Status collectTimes();
 
   const hk_function &function;
@@ -98,6 +101,20 @@ CallContext::CallContext(const hk_function &function, void *stream,
     timer = function.program->device.createTimer();
 }
 
+/// On the device, or by the engine that reaches other ranks.
+Status CallContext::start(uint32_t index, const hk_launch_plan &plan,
+                          const uint64_t *words) {
+  const hk_program &program = *function.program;
+  const hk_kernel_abi &kernel = program.section->kernels[index];
+  if (!kernel.collective)
+    return program.device.launch(*program.kernels[index][plan.variant], words,
+                                 plan.grid, stream);
+  return runCollective(
+      program.communicator, *kernel.collective, words, kernel.num_dims,
+      std::string(kernel.ops) + " over '" + kernel.collective->axis +
+          "' in function '" + function.abi->name + "'");
+}
+
 Status CallContext::launchKernel(uint32_t index, const uint64_t *words) {
   const hk_program &program = *function.program;
   if (index >= program.section->num_kernels)
@@ -134,8 +151,7 @@ Status CallContext::launchKernel(uint32_t index, const uint64_t *words) {
     if (Status error = timer->start(stream))
       return error;
   }
-  Status error = device.launch(*program.kernels[index][plan.variant], words,
-                               plan.grid, stream);
+  Status error = start(index, plan, words);
   if (!error && timer) {
     timed.push_back({&kernel, &variant});
     error = timer->stop(stream);
@@ -285,6 +301,14 @@ hk_status *hk_function_call(const hk_function *function, const hk_call *call) {
     if (call->num_arguments)
       if (Status error = requireNonNull(call->arguments, name, "arguments"))
         return error;
-    return callFunction(*function, *call);
+    Communicator *communicator = function->program->communicator;
+    if (!communicator || function->impl->num_collectives == 0)
+      return callFunction(*function, *call);
+    if (Status error = communicator->check())
+      return error;
+    Status error = callFunction(*function, *call);
+    // The other ranks may wait for what this one will not send any more.
+    communicator->fail(error);
+    return error;
   });
 }

@@ -64,9 +64,9 @@ Status hk::openModule(const char *path, std::unique_ptr<hk_module> &module) {
   if (!real)
     return makeError(HK_NOT_FOUND, "cannot open '%s': %s", path,
                      std::strerror(errno));
-  if (Status error = checkSharedObject(real.get()))
-    return error;
   auto result = std::make_unique<hk_module>();
+  if (Status error = checkSharedObject(real.get(), result->checksum))
+    return error;
   result->path = real.get();
   result->library = dlopen(real.get(), RTLD_LOCAL | RTLD_NOW);
   if (!result->library)

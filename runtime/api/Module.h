@@ -27,6 +27,7 @@ struct hk_module {
   void *library = nullptr; // dlopen's handle
   std::string path;
   const hk_module_abi *abi = nullptr;
+  uint64_t checksum = 0; // of the file
   std::string json;
 };
 

@@ -113,6 +113,7 @@ std::string hk::describeModule(const hk_module_abi &abi) {
                  {"producer", abi.producer},
                  {"contract_hash", textOrNull(abi.contract_hash)},
                  {"weights_file", textOrNull(abi.weights_file)},
+                 {"mesh", textOrNull(abi.mesh)},
                  {"functions", functions},
                  {"weights", weights},
                  {"sections", sections}};

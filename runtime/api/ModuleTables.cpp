@@ -12,6 +12,7 @@
 
 #include "api/Module.h"
 #include "hk/Contract/DType.h"
+#include "hk/Contract/Mesh.h"
 
 #include <set>
 
@@ -92,7 +93,39 @@ static Status checkMaps(const hk_kernel_abi &kernel,
   return {};
 }
 
-static Status checkKernel(const hk_kernel_abi &kernel, bool isHost) {
+/// What the engine relies on.
+static Status checkCollective(const hk_kernel_abi &kernel, const Mesh &mesh) {
+  const hk_collective_abi &abi = *kernel.collective;
+  HK_REQUIRE(abi.axis && mesh.find(abi.axis) >= 0,
+             "kernel '%s' is over the axis '%s', which the mesh lacks",
+             kernel.name, abi.axis ? abi.axis : "");
+  HK_REQUIRE(abi.dtype < kNumDTypes && abi.result_dtype < kNumDTypes &&
+                 abi.reduction <= HK_COLLECTIVE_MIN,
+             "kernel '%s' has an unknown dtype or reduction", kernel.name);
+  HK_REQUIRE(abi.rank == 0 || abi.sizes, "kernel '%s' has no sizes",
+             kernel.name);
+  for (uint8_t d = 0; d < abi.rank; ++d)
+    HK_REQUIRE(abi.sizes[d] >= -int64_t(kernel.num_dims),
+               "kernel '%s': dim %u of its input is word %lld of %u",
+               kernel.name, d, static_cast<long long>(-1 - abi.sizes[d]),
+               kernel.num_dims);
+  int axis = mesh.find(abi.axis);
+  HK_REQUIRE(abi.split < abi.rank && abi.concat < abi.rank && abi.split >= -1 &&
+                 abi.concat >= -1 && abi.root >= -1 &&
+                 abi.root < mesh.axes()[axis].size,
+             "kernel '%s' has a dim or a root that is not there", kernel.name);
+  bool isRank =
+      abi.rank == 0 && abi.reduction == HK_COLLECTIVE_COPY && abi.root < 0;
+  HK_REQUIRE(kernel.num_pointers == (isRank ? 1 : 2) &&
+                 kernel.num_strides ==
+                     2 * (abi.rank > 0 ? uint32_t(abi.rank) - 1 : 0),
+             "kernel '%s' has %u pointers and %u strides", kernel.name,
+             kernel.num_pointers, kernel.num_strides);
+  return {};
+}
+
+static Status checkKernel(const hk_kernel_abi &kernel, const Mesh &mesh,
+                          bool isHost) {
   HK_REQUIRE(kernel.name && kernel.family && kernel.ops,
              "a kernel has no name, family or ops");
   HK_REQUIRE(kernel.plan, "kernel '%s' has no plan function", kernel.name);
@@ -102,6 +135,11 @@ static Status checkKernel(const hk_kernel_abi &kernel, bool isHost) {
     const hk_variant_abi &variant = kernel.variants[i];
     HK_REQUIRE(variant.symbol && variant.tile,
                "kernel '%s': variant %u has no symbol or tile", kernel.name, i);
+    if (kernel.collective) {
+      if (Status error = checkCollective(kernel, mesh))
+        return error;
+      continue;
+    }
     HK_REQUIRE(
         isHost ? variant.host != nullptr : variant.code && variant.code_bytes,
         "kernel '%s': variant '%s' has no code", kernel.name, variant.symbol);
@@ -114,12 +152,12 @@ static Status checkKernel(const hk_kernel_abi &kernel, bool isHost) {
   return {};
 }
 
-static Status checkSection(const hk_module_abi &abi,
+static Status checkSection(const hk_module_abi &abi, const Mesh &mesh,
                            const hk_section_abi &section) {
   HK_REQUIRE(section.num_kernels == 0 || section.kernels, "no kernel table");
   HK_REQUIRE(abi.num_functions == 0 || section.functions, "no function table");
   for (uint32_t i = 0; i < section.num_kernels; ++i)
-    if (Status error = checkKernel(section.kernels[i],
+    if (Status error = checkKernel(section.kernels[i], mesh,
                                    std::string(section.target) == "host"))
       return error;
   for (uint32_t i = 0; i < abi.num_functions; ++i) {
@@ -159,10 +197,15 @@ Status hk::checkTables(const hk_module_abi &abi) {
                                    weight.rank, weight.sizes, false))
       return error;
   }
+  Mesh mesh;
+  if (abi.mesh) {
+    std::string wrong = Mesh::parse(abi.mesh, mesh);
+    HK_REQUIRE(wrong.empty(), "mesh '%s': %s", abi.mesh, wrong.c_str());
+  }
   for (uint32_t i = 0; i < abi.num_sections; ++i) {
     const hk_section_abi &section = abi.sections[i];
     HK_REQUIRE(section.target, "section %u has no target", i);
-    if (Status error = checkSection(abi, section))
+    if (Status error = checkSection(abi, mesh, section))
       return addContext(std::move(error),
                         std::string("section '") + section.target + "'");
   }

@@ -14,6 +14,8 @@
 
 #include "api/Types.h"
 
+#include <cstdio>
+
 using namespace hk;
 
 static Status loadKernels(hk_program &program) {
@@ -21,6 +23,8 @@ static Status loadKernels(hk_program &program) {
   program.kernels.resize(section.num_kernels);
   for (uint32_t k = 0; k < section.num_kernels; ++k) {
     const hk_kernel_abi &kernel = section.kernels[k];
+    if (kernel.collective)
+      continue; // the engine runs it
     program.kernels[k].resize(kernel.num_variants);
     for (uint32_t v = 0; v < kernel.num_variants; ++v)
       if (Status error = program.device.loadKernel(kernel, kernel.variants[v],
@@ -63,11 +67,58 @@ static void describeFunctions(hk_program &program) {
   }
 }
 
+/// A module with a mesh runs on as many ranks as that has.
+static Status checkMesh(const hk_module &module,
+                        const Communicator *communicator) {
+  const char *path = module.path.c_str(), *mesh = module.abi->mesh;
+  if (!mesh && communicator)
+    return makeError(HK_INVALID_ARGUMENT,
+                     "'%s' was compiled for one rank, not for the mesh '%s' of "
+                     "the communicator; pass no communicator, or compile a "
+                     "module with that hk.mesh",
+                     path, communicator->meshText().c_str());
+  Mesh ranks;
+  if (!mesh || (!communicator && Mesh::parse(mesh, ranks).empty() &&
+                ranks.numRanks() == 1))
+    return {};
+  if (!communicator)
+    return makeError(HK_INVALID_ARGUMENT,
+                     "'%s' was compiled for the ranks of the mesh '%s'; open a "
+                     "communicator with hk_comm_open and pass it to "
+                     "hk_program_create_on",
+                     path, mesh);
+  if (communicator->meshText() == mesh)
+    return {};
+  return makeError(HK_INVALID_ARGUMENT,
+                   "'%s' was compiled for the mesh '%s', the communicator has "
+                   "'%s'; open it with the module's mesh",
+                   path, mesh, communicator->meshText().c_str());
+}
+
+/// All ranks have loaded the same code: what they launch comes in one order.
+static Status meetAsProgram(const hk_program &program) {
+  const hk_module &module = *program.module;
+  const hk_section_abi &section = *program.section;
+  std::string features = section.cpu_features ? section.cpu_features : "";
+  char checksum[17];
+  std::snprintf(checksum, sizeof(checksum), "%016llx",
+                static_cast<unsigned long long>(module.checksum));
+  return addContext(
+      program.communicator->meet(
+          {hashOf(features),
+           std::string("the program of the module with checksum ") + checksum +
+               " for " + section.target}),
+      "'" + module.path + "'");
+}
+
 Status hk::createProgram(const hk_module &module, Device &device,
-                         const char *weightsPath,
+                         Communicator *communicator, const char *weightsPath,
                          std::unique_ptr<hk_program> &program) {
   auto result = std::make_unique<hk_program>(device);
   result->module = &module;
+  result->communicator = communicator;
+  if (Status error = checkMesh(module, communicator))
+    return error;
   if (Status error = chooseSection(module, device.target(), result->section))
     return error;
   if (Status error = loadKernels(*result))
@@ -75,14 +126,18 @@ Status hk::createProgram(const hk_module &module, Device &device,
   if (Status error = loadWeights(*result, weightsPath))
     return error;
   describeFunctions(*result);
+  if (communicator)
+    if (Status error = meetAsProgram(*result))
+      return error;
   program = std::move(result);
   return {};
 }
 
-hk_status *hk_program_create(hk_module *module, hk_device *device,
-                             const char *weights_path, hk_program **program) {
+static hk_status *createChecked(const char *name, hk_module *module,
+                                hk_device *device, hk_comm *comm,
+                                const char *weights_path,
+                                hk_program **program) {
   return guarded([&]() -> Status {
-    const char *name = "hk_program_create";
     if (Status error = requireNonNull(module, name, "module"))
       return error;
     if (Status error = requireNonNull(device, name, "device"))
@@ -91,12 +146,29 @@ hk_status *hk_program_create(hk_module *module, hk_device *device,
       return error;
     *program = nullptr;
     std::unique_ptr<hk_program> result;
-    if (Status error =
-            createProgram(*module, *device->impl, weights_path, result))
+    Communicator *communicator = comm ? comm->impl.get() : nullptr;
+    if (Status error = createProgram(*module, *device->impl, communicator,
+                                     weights_path, result)) {
+      if (communicator)
+        communicator->fail(error); // the other ranks wait for this one
       return error;
+    }
     *program = result.release();
     return {};
   });
+}
+
+hk_status *hk_program_create(hk_module *module, hk_device *device,
+                             const char *weights_path, hk_program **program) {
+  return createChecked("hk_program_create", module, device, nullptr,
+                       weights_path, program);
+}
+
+hk_status *hk_program_create_on(hk_module *module, hk_device *device,
+                                hk_comm *comm, const char *weights_path,
+                                hk_program **program) {
+  return createChecked("hk_program_create_on", module, device, comm,
+                       weights_path, program);
 }
 
 void hk_program_destroy(hk_program *program) {

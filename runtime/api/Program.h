@@ -15,12 +15,17 @@
 
 #include "api/Module.h"
 #include "api/Weights.h"
+#include "comm/Communicator.h"
 #include "device/Device.h"
 
 #include <vector>
 
 struct hk_device {
   std::unique_ptr<hk::Device> impl;
+};
+
+struct hk_comm {
+  std::unique_ptr<hk::Communicator> impl;
 };
 
 struct hk_function {
@@ -39,6 +44,7 @@ struct hk_program {
   hk::Device &device;
   const hk_module *module = nullptr;
   const hk_section_abi *section = nullptr;
+  hk::Communicator *communicator = nullptr; // NULL: one rank
   /// [kernel][variant] of the section.
   std::vector<std::vector<std::unique_ptr<hk::LoadedKernel>>> kernels;
   hk::Weights weights;
@@ -48,7 +54,7 @@ struct hk_program {
 namespace hk {
 
 Status createProgram(const hk_module &module, Device &device,
-                     const char *weightsPath,
+                     Communicator *communicator, const char *weightsPath,
                      std::unique_ptr<hk_program> &program);
 
 } // namespace hk

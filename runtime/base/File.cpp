@@ -119,7 +119,7 @@ static Status checkElf(const std::string &path, const MappedFile &file) {
   return {};
 }
 
-Status hk::checkSharedObject(const std::string &path) {
+Status hk::checkSharedObject(const std::string &path, uint64_t &checksum) {
   MappedFile file;
   if (Status error = file.open(path))
     return error;
@@ -127,8 +127,12 @@ Status hk::checkSharedObject(const std::string &path) {
     return error;
   switch (
       checkSeal({reinterpret_cast<const char *>(file.data()), file.size()})) {
-  case SealState::Whole:
+  case SealState::Whole: {
+    Seal seal;
+    std::memcpy(&seal, file.data() + file.size() - sizeof(seal), sizeof(seal));
+    checksum = seal.checksum;
     return {};
+  }
   case SealState::Missing:
     return makeError(HK_INCOMPATIBLE,
                      "'%s' is truncated, or was changed after hk-compile wrote "

@@ -38,8 +38,9 @@ private:
 };
 
 /// Success when the file is a 64-bit ELF shared object for this machine, as
-/// whole as when hk-compile sealed it (hk/Runtime/Seal.h).
-Status checkSharedObject(const std::string &path);
+/// whole as when hk-compile sealed it (hk/Runtime/Seal.h); sets the checksum
+/// that it was sealed with.
+Status checkSharedObject(const std::string &path, uint64_t &checksum);
 
 } // namespace hk
 

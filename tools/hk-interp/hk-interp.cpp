@@ -7,6 +7,7 @@
 //
 // Reads a module and .npy inputs, evaluates a function with the reference
 // interpreter and writes every result and its bounds as .npy files of doubles.
+// Where the module has a mesh there are inputs and results of every rank.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +29,14 @@ struct Options {
                               cl::desc("<module.mlir>")};
   cl::opt<std::string> function{"function", cl::init("main"),
                                 cl::desc("Function to evaluate")};
-  cl::list<std::string> inputs{"input", cl::desc("One .npy per argument")};
+  cl::list<std::string> inputs{
+      "input", cl::desc("One .npy per argument; with hk.mesh those of rank 0, "
+                        "then those of rank 1, and so on")};
   cl::list<std::string> weights{"weight", cl::desc("SYMBOL=FILE.npy")};
   cl::opt<std::string> output{
-      "output", cl::desc("Writes PREFIX.<i>.npy and PREFIX.<i>.bound.npy"),
+      "output",
+      cl::desc("Writes PREFIX.<i>.npy and PREFIX.<i>.bound.npy, with "
+               "hk.mesh PREFIX.rank<r>.<i>.npy"),
       cl::value_desc("PREFIX")};
 };
 } // namespace
@@ -86,26 +91,35 @@ static LogicalResult run(const Options &options) {
   auto function = module->lookupSymbol<func::FuncOp>(options.function);
   if (!function)
     return fail("no function @" + options.function + " in " + options.module);
-  if (function.getNumArguments() != options.inputs.size())
-    return fail("expected " + llvm::Twine(function.getNumArguments()) +
-                " inputs, but got " + llvm::Twine(options.inputs.size()));
-  SmallVector<Tensor> arguments;
-  for (auto [path, type] :
-       llvm::zip_equal(options.inputs, function.getArgumentTypes())) {
-    FailureOr<Tensor> tensor = read(path, type);
+  std::optional<::hk::Mesh> mesh = mlir::hk::meshOf(*module);
+  size_t ranks = mesh ? mesh->numRanks() : 1;
+  size_t count = function.getNumArguments();
+  if (ranks * count != options.inputs.size())
+    return fail("expected " + llvm::Twine(ranks * count) + " inputs, but got " +
+                llvm::Twine(options.inputs.size()));
+  std::vector<SmallVector<Tensor>> arguments(ranks);
+  for (size_t i = 0; i < ranks * count; ++i) {
+    FailureOr<Tensor> tensor =
+        read(options.inputs[i], function.getArgumentTypes()[i % count]);
     if (failed(tensor))
       return failure();
-    arguments.push_back(std::move(*tensor));
+    arguments[i / count].push_back(std::move(*tensor));
   }
-  FailureOr<SmallVector<Tensor>> results = mlir::hk::reference::interpret(
-      function, arguments, [&](mlir::hk::WeightOp weight) {
-        return readWeight(weight, options.weights);
-      });
-  if (failed(results))
-    return failure();
-  for (auto [i, tensor] : llvm::enumerate(*results))
-    if (!options.output.empty() && failed(write(options.output, i, tensor)))
-      return failure();
+  FailureOr<std::vector<SmallVector<Tensor>>> results =
+      mlir::hk::reference::interpretRanks(
+          function, arguments, [&](mlir::hk::WeightOp weight) {
+            return readWeight(weight, options.weights);
+          });
+  if (failed(results) || options.output.empty())
+    return failure(failed(results));
+  for (auto [rank, tensors] : llvm::enumerate(*results))
+    for (auto [i, tensor] : llvm::enumerate(tensors)) {
+      std::string prefix = options.output;
+      if (mesh)
+        prefix += ".rank" + std::to_string(rank);
+      if (failed(write(prefix, i, tensor)))
+        return failure();
+    }
   return success();
 }
 

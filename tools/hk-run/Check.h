@@ -31,6 +31,10 @@ struct CheckRequest {
   /// Looked into one after the other; empty: the module has no weights.
   std::vector<std::string> weightsPaths;
   std::vector<CheckTensor> tensors; // in the order of the call
+  /// Those of every rank, where the module has a mesh; the results of `rank`
+  /// are asked for.
+  std::vector<std::vector<CheckTensor>> ranks;
+  uint32_t rank = 0;
 };
 
 /// Evaluates the function with the reference interpreter on the same inputs:

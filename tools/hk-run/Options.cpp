@@ -70,6 +70,12 @@ results
   --counters[=json]      instructions, clocks and traffic of each kernel, of a
                          device that counts them (the emulator)
 
+several ranks, of a module with a mesh: mpirun -n RANKS hk-run model.so ...
+  {rank} in the name of a file of inputs or results is the number of the rank;
+  random inputs are the same on all of them. --check evaluates all ranks.
+  --timeout=MS           how long to wait for another rank; default 30000
+  --rank=R               the rank meant where no call is made
+
 other
   --calls=FILE           one call for each line of the file, which holds more
                          options, each on a device opened for it; all of them are
@@ -203,6 +209,10 @@ static void parseOne(const std::string &argument, Options &options) {
     options.checkWeights = value;
   else if (name == "--threads")
     options.threads = parseUnsigned(value, argument, 1024);
+  else if (name == "--rank")
+    options.rank = parseUnsigned(value, argument, UINT32_MAX);
+  else if (name == "--timeout")
+    options.timeoutMs = parseUnsigned(value, argument, UINT32_MAX);
   else if (name == "--random")
     options.seed = parseUnsigned(value, argument, INT64_MAX);
   else if (name == "--shuffle")
@@ -251,6 +261,25 @@ Options hk::run::parseOptions(const std::vector<std::string> &arguments) {
   }
   if (options.module.empty() && !options.help)
     throw Failure("no module given; see hk-run --help");
+  return options;
+}
+
+Options hk::run::optionsOfRank(Options options, uint32_t rank) {
+  const std::string mark = "{rank}", number = std::to_string(rank);
+  auto fill = [&](std::string &name) {
+    for (size_t at = 0; (at = name.find(mark, at)) != name.npos;
+         at += number.size())
+      name.replace(at, mark.size(), number);
+  };
+  for (auto *files : {&options.inputs, &options.outputs})
+    for (auto &[name, file] : *files)
+      fill(file);
+  for (std::string *name :
+       {&options.outputDirectory, &options.resultsDirectory,
+        &options.writeExpectedDirectory, &options.expectedDirectory,
+        &options.trace, &options.timesFile})
+    fill(*name);
+  options.rank = rank;
   return options;
 }
 

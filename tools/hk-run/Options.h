@@ -50,6 +50,9 @@ struct Options {
   std::string weights;      // empty: the file the module names
   std::string checkWeights; // empty: the same
   uint32_t threads = 0;
+  /// Of a module with a mesh: the rank that makes no call, and how long one
+  /// that does waits for others; 0: the runtime's default.
+  uint32_t rank = 0, timeoutMs = 0;
   uint64_t seed = 0, shuffleSeed = 0;
   Data data = Data::Normal;
   std::map<std::string, std::string> inputs;  // name -> .npy file
@@ -80,6 +83,9 @@ inline bool makesCall(const Options &options) {
 extern const char *const kUsage;
 
 Options parseOptions(const std::vector<std::string> &arguments);
+
+/// `options` with the number of the rank for every "{rank}" in names of files.
+Options optionsOfRank(Options options, uint32_t rank);
 
 /// The arguments of every call that the file of --calls asks for: those of the
 /// command line, then those of the line. What is given twice counts as given

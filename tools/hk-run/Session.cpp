@@ -75,8 +75,8 @@ static Json describe(const hk_module *module, const std::string &name) {
                 names);
 }
 
-Session::Session(const Options &options, hk_device *shared)
-    : options(options), module(openModule(options.module)) {
+Session::Session(const Options &options, hk_device *shared, hk_comm *comm)
+    : options(options), module(openModule(options.module)), comm(comm) {
   describeArguments();
   if (!makesCall(options)) {
     makeInputs();
@@ -86,10 +86,10 @@ Session::Session(const Options &options, hk_device *shared)
     ownDevice = openDevice(options);
   activeDevice = shared ? shared : ownDevice.get();
   hk_program *rawProgram = nullptr;
-  check(hk_program_create(module.get(), device(),
-                          options.weights.empty() ? nullptr
-                                                  : options.weights.c_str(),
-                          &rawProgram));
+  check(hk_program_create_on(module.get(), device(), comm,
+                             options.weights.empty() ? nullptr
+                                                     : options.weights.c_str(),
+                             &rawProgram));
   program.reset(rawProgram);
   hk_profile *rawProfile = nullptr;
   check(hk_profile_create(&rawProfile));
@@ -404,9 +404,16 @@ void Session::readResults(const std::string &folder) {
   }
 }
 
+std::string Session::rankText() const {
+  if (!comm)
+    return "";
+  return ", rank " + std::to_string(hk_comm_rank(comm)) + " of " +
+         std::to_string(hk_comm_world(comm));
+}
+
 std::string Session::place() const {
   if (activeDevice)
-    return hk_device_description(activeDevice);
+    return hk_device_description(activeDevice) + rankText();
   return options.resultsDirectory.empty()
              ? "the reference interpreter"
              : "the results of " + options.resultsDirectory;

@@ -31,6 +31,7 @@ template <auto release> struct Release {
 using DeviceHandle = std::unique_ptr<hk_device, Release<hk_device_close>>;
 using ModuleHandle = std::unique_ptr<hk_module, Release<hk_module_close>>;
 using ProgramHandle = std::unique_ptr<hk_program, Release<hk_program_destroy>>;
+using CommHandle = std::unique_ptr<hk_comm, Release<hk_comm_close>>;
 using ProfileHandle = std::unique_ptr<hk_profile, Release<hk_profile_destroy>>;
 
 /// Memory on a device.
@@ -73,8 +74,9 @@ public:
   /// On a device of its own, or on one that others may use at the same time and
   /// that outlives the session. `options` outlives it, too.
   /// With --results or --write-expected there is neither device nor code: no
-  /// call can be made.
-  explicit Session(const Options &options, hk_device *shared = nullptr);
+  /// call can be made. `comm` is for a module with a mesh.
+  explicit Session(const Options &options, hk_device *shared = nullptr,
+                   hk_comm *comm = nullptr);
 
   /// Calls once, with a profile unless `bench` follows, and brings the results
   /// back to the host.
@@ -96,7 +98,7 @@ public:
   hk_device *device() const { return activeDevice; }
   /// The chip, or where the results come from.
   std::string target() const {
-    return activeDevice ? hk_device_target(activeDevice) : place();
+    return activeDevice ? hk_device_target(activeDevice) + rankText() : place();
   }
   std::string functionName() const { return name; }
   uint64_t workspaceBytes() const { return workspaceSize; }
@@ -104,6 +106,8 @@ public:
   CheckRequest checkRequest() const;
 
 private:
+  /// ", rank 0 of 2", or nothing.
+  std::string rankText() const;
   void describeArguments();
   void findWeights(const std::string &moduleJson);
   void makeInputs();
@@ -122,6 +126,7 @@ private:
   ModuleHandle module;
   DeviceHandle ownDevice;
   hk_device *activeDevice = nullptr;
+  hk_comm *comm;
   ProgramHandle program;
   ProfileHandle profileHandle;
   std::string name;

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Mesh.h"
 #include "Npy.h"
 #include "Session.h"
 #include "Times.h"
@@ -149,7 +150,8 @@ static std::vector<Expected> readAllExpected(const Session &session,
 }
 
 /// The status of --check, --expected or --write-expected; 0 without them.
-static int checkResults(const Session &session, const Options &options) {
+static int checkResults(const Session &session, const Options &options,
+                        const MeshRank &ranks) {
   if (!options.expectedDirectory.empty())
     return compareResults(session,
                           readAllExpected(session, options.expectedDirectory));
@@ -158,7 +160,7 @@ static int checkResults(const Session &session, const Options &options) {
   // The reference prints through a stream of its own.
   std::fflush(stdout);
   std::vector<Expected> expected;
-  if (!evaluateReference(session.checkRequest(), expected))
+  if (!ranks.evaluate(session, options, expected))
     return 2;
   if (options.writeExpectedDirectory.empty())
     return compareResults(session, expected);
@@ -212,15 +214,16 @@ static bool countsLaunches(const Options &options) {
          (emulated && !options.trace.empty());
 }
 
-static int callOnce(const Options &options) {
-  checkOptions(options);
+static int callOnce(const Options &given, MeshRank &ranks) {
+  checkOptions(given);
+  Options options = ranks.open(given);
   std::optional<CounterFile> counters;
   if (countsLaunches(options))
     counters.emplace(/*modelled=*/!options.trace.empty());
-  Session session(options);
+  Session session(options, nullptr, ranks.comm());
   checkOutputNames(session, options);
   if (!options.writeExpectedDirectory.empty())
-    return checkResults(session, options);
+    return checkResults(session, options, ranks);
   if (makesCall(options))
     session.runOnce();
   else
@@ -232,14 +235,14 @@ static int callOnce(const Options &options) {
     std::fputs(counters->report(options.counters, options.device).c_str(),
                stdout);
   writeOutputs(session, options);
-  int result = checkResults(session, options);
+  int result = checkResults(session, options, ranks);
   if (options.benchIterations)
     timeCalls(session, options);
   trace(session, options, counters);
   return result;
 }
 
-static int runTool(const Options &options) {
+static int runTool(const Options &options, MeshRank &ranks) {
   if (options.help) {
     std::fputs(kUsage, stdout);
     return 0;
@@ -249,7 +252,7 @@ static int runTool(const Options &options) {
     std::printf("%s\n", hk_module_json(module.get()));
     return 0;
   }
-  return callOnce(options);
+  return callOnce(options, ranks);
 }
 
 /// What `run` returns, or 2 after saying what stopped it.
@@ -264,7 +267,8 @@ template <class Run> static int reportFailure(Run run) {
 }
 
 static int runCalls(const std::string &file,
-                    const std::vector<std::string> &arguments) {
+                    const std::vector<std::string> &arguments,
+                    MeshRank &ranks) {
   int worst = 0;
   for (const std::vector<std::string> &call : readCalls(file, arguments)) {
     std::string line;
@@ -272,7 +276,8 @@ static int runCalls(const std::string &file,
       line += " " + call[i];
     std::printf("call%s\n", line.c_str());
     std::fflush(stdout);
-    int status = reportFailure([&] { return runTool(parseOptions(call)); });
+    int status =
+        reportFailure([&] { return runTool(parseOptions(call), ranks); });
     std::printf("exit status %d\n", status);
     // Whoever reads along knows of this call before the next one hangs.
     std::fflush(stdout);
@@ -283,10 +288,14 @@ static int runCalls(const std::string &file,
 
 int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
+  // It leaves the other ranks after a failure was printed: when one of them has
+  // ended, mpirun ends all.
+  MeshRank ranks;
   return reportFailure([&] {
     std::vector<std::string> arguments(argv + 1, argv + argc);
     Options options = parseOptions(arguments);
-    return options.callsFile.empty() ? runTool(options)
-                                     : runCalls(options.callsFile, arguments);
+    return options.callsFile.empty()
+               ? runTool(options, ranks)
+               : runCalls(options.callsFile, arguments, ranks);
   });
 }

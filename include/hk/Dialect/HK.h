@@ -25,6 +25,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "hk/Contract/DType.h"
+#include "hk/Contract/Mesh.h"
 #include "hk/Contract/Target.h"
 #include "hk/Contract/Tile.h"
 
@@ -47,6 +48,17 @@ enum class RowReduction : int32_t {
 
 /// The dims of a matrix product C[M, N] = A[M, K] B[K, N].
 enum class MatmulDim { M, N, K };
+
+/// What an operator over several ranks does. A rank sends part r of its operand
+/// along dim `split` to the rank at place r, or all of it to every rank, or
+/// nothing unless it is `root`. What it gets it reduces, or concatenates along
+/// dim `concat`; either in the order of the ranks. Without an operand its
+/// result is its place.
+struct Exchange {
+  std::optional<int64_t> split, concat, root;
+  std::optional<ReduceKind> reduction;
+  Transport transport = Transport::in_order;
+};
 
 class ShapeRelations; // hk/Dialect/ShapeRelations.h
 
@@ -124,9 +136,15 @@ bool isInt4(Type type);
 /// nullptr when it has none.
 const ::hk::Target *targetOf(Operation *op);
 
+/// The mesh of the module around `op`, from its `hk.mesh` attribute; nullopt
+/// when it has none.
+std::optional<::hk::Mesh> meshOf(Operation *op);
+
 /// Names of discardable attributes; an hk attribute that is not listed here is
 /// an error wherever it stands.
 inline constexpr llvm::StringLiteral kTargetAttrName = "hk.target"; // module
+/// String, of a module: the ranks that run its functions, as "tp=2,ep=4".
+inline constexpr llvm::StringLiteral kMeshAttrName = "hk.mesh";
 /// Of a module: a dictionary from names of kernels to arrays of tiles. The
 /// driver found them to spill registers when it compiled the kernels.
 inline constexpr llvm::StringLiteral kSpillingTilesAttrName =

@@ -146,6 +146,7 @@ const Family &getScanFamily();
 const Family &getGatedDeltaFamily();
 const Family &getAttentionBackwardFamily();
 const Family &getJointFamily();
+const Family &getCollectiveFamily();
 
 /// Condition and grid of a variant, as values of its region.
 struct LaunchDims {

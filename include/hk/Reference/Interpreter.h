@@ -70,6 +70,14 @@ FailureOr<SmallVector<Tensor>> interpret(func::FuncOp function,
                                          ArrayRef<Tensor> arguments,
                                          WeightProvider weights = nullptr);
 
+/// Evaluates `function` on all ranks of its module's mesh, step by step: what
+/// hk.all_reduce and its like read is what the other ranks have computed. One
+/// list of arguments, and one of results, per rank.
+FailureOr<std::vector<SmallVector<Tensor>>>
+interpretRanks(func::FuncOp function,
+               ArrayRef<SmallVector<Tensor>> argumentsOfRanks,
+               WeightProvider weights = nullptr);
+
 /// Evaluates a block of base ops that reads nothing but its arguments: the
 /// operands of its terminator.
 FailureOr<SmallVector<Tensor>> interpret(Block &block,

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HK_MODULE_ABI_VERSION 6u
+#define HK_MODULE_ABI_VERSION 7u
 #define HK_MODULE_QUERY_SYMBOL "hk_module_query"
 
 /// A tensor as generated code sees it: dense, row-major, 16-byte aligned. The
@@ -72,11 +72,11 @@ typedef struct hk_number_abi {
 } hk_number_abi;
 
 /// What the copy engine of sm_90a must know of an operand: matrices of rows of
-/// consecutive columns, perhaps batches of them, and the box of rows and columns
-/// that one copy moves. Boxes lie in
-/// LDS as rows of 128 bytes whose 16-byte chunks are permuted by the engine's
-/// 128-byte swizzle; what is outside of a matrix reads as zero and is not
-/// written. Address and strides are multiples of 16 bytes.
+/// consecutive columns, perhaps batches of them, and the box of rows and
+/// columns that one copy moves. Boxes lie in LDS as rows of 128 bytes whose
+/// 16-byte chunks are permuted by the engine's 128-byte swizzle; what is
+/// outside of a matrix reads as zero and is not written. Address and strides
+/// are multiples of 16 bytes.
 typedef struct hk_tensor_map_abi {
   uint32_t pointer; // the word that is the address
   uint8_t dtype;    // hk::DType
@@ -106,6 +106,33 @@ typedef struct hk_variant_abi {
   const hk_tensor_map_abi *maps;
 } hk_variant_abi;
 
+/// What a collective computes of the parts that a rank gets.
+typedef enum hk_collective_reduction {
+  HK_COLLECTIVE_COPY = 0, /* concatenates them, or there is one */
+  HK_COLLECTIVE_SUM = 1,
+  HK_COLLECTIVE_MAX = 2,
+  HK_COLLECTIVE_MIN = 3
+} hk_collective_reduction;
+
+/// A kernel that exchanges tensors with other ranks: the runtime's engine runs
+/// it, its variant has no code. Its pointers are the input, unless there is
+/// none, and the result. A rank sends part r of the input along dim `split` to
+/// the rank at place r of `axis`, or all of it to every rank, or nothing unless
+/// it is at place `root`; of the parts it gets, in the order of the ranks, it
+/// makes the result. Without an input the result is its place.
+typedef struct hk_collective_abi {
+  const char *axis;     // of hk_module_abi.mesh
+  uint8_t dtype;        // of the input; hk::DType
+  uint8_t result_dtype; // hk::DType
+  uint8_t reduction;    // hk_collective_reduction
+  uint8_t any_order;    // partial sums may be rounded, in any order
+  uint8_t rank;         // dims of the input
+  /// -1: none. `concat`: the dim along which parts are concatenated.
+  int32_t split, concat, root;
+  /// Of the input: a size, or -1 - d for dim word d of the launch.
+  const int64_t *sizes;
+} hk_collective_abi;
+
 typedef struct hk_kernel_abi {
   const char *name;   // symbol of hk.kernel
   const char *family; // "rowwise", "gemm", ...
@@ -114,6 +141,7 @@ typedef struct hk_kernel_abi {
   hk_plan_fn plan;
   uint32_t num_variants;
   const hk_variant_abi *variants;
+  const hk_collective_abi *collective; // NULL: a launch on this rank's device
 } hk_kernel_abi;
 
 typedef enum hk_arg_role {
@@ -169,6 +197,7 @@ typedef struct hk_function_impl_abi {
   uint32_t num_launches; // launches in the body, for people
   uint32_t num_guards;
   const hk_guard_abi *guards;
+  uint32_t num_collectives; // launches that the runtime's engine runs
 } hk_function_impl_abi;
 
 typedef struct hk_section_abi {
@@ -202,6 +231,8 @@ typedef struct hk_module_abi {
   const hk_weight_abi *weights;
   uint32_t num_sections;
   const hk_section_abi *sections;
+  /// Axes and sizes of the ranks that run it together, "tp=2"; NULL: one rank.
+  const char *mesh;
 } hk_module_abi;
 
 /// NULL when the module cannot serve `max_version`.

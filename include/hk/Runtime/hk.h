@@ -64,7 +64,9 @@ typedef enum hk_status_code {
   HK_INCOMPATIBLE = 4, /* ABI version, contract, CPU features, foreign file */
   HK_OUT_OF_MEMORY = 5,
   HK_DEVICE_ERROR = 6, /* an error reported by HIP or the CUDA driver */
-  HK_INTERNAL = 7
+  HK_INTERNAL = 7,
+  HK_RANK_FAILED = 8, /* another rank, or the library that reaches it */
+  HK_TIMEOUT = 9      /* another rank did not come in time */
 } hk_status_code;
 
 typedef struct hk_status hk_status;
@@ -73,6 +75,7 @@ typedef struct hk_module hk_module;
 typedef struct hk_program hk_program;
 typedef struct hk_function hk_function;
 typedef struct hk_profile hk_profile;
+typedef struct hk_comm hk_comm;
 
 /* ---- status ------------------------------------------------------------- */
 HK_API hk_status_code
@@ -136,6 +139,47 @@ HK_API HK_MUST_USE hk_status *hk_program_create(hk_module *module,
                                                 const char *weights_path,
                                                 hk_program **program);
 HK_API void hk_program_destroy(hk_program *program);
+
+/* ---- several ranks --------------------------------------------------------
+   A module with a mesh ("mesh" of hk_module_json) is run by several processes
+   together, one rank each: every rank opens a communicator, makes its program
+   with it, and all make the same calls in one order, with tensors of the same
+   sizes. What ranks do not agree on, a rank that fails and one that does not
+   come in time are an error on every rank; the communicator keeps it, and every
+   later call of its programs returns it. */
+typedef struct hk_comm_options {
+  uint32_t struct_bytes; /* sizeof(hk_comm_options) */
+  uint32_t rank, world;  /* compared with the engine's unless world is 0 */
+  uint32_t timeout_ms;   /* for every wait for other ranks; 0: 30 s */
+  const char *mesh;      /* "tp=2,ep=2", last axis fastest; as the module's */
+  const char *engine;    /* NULL: by device; "mpi": OpenMPI, on the host */
+  const char *id_file;   /* NULL; for engines to come */
+  /* Addresses of the caller's communicators, not owned: for "mpi" one MPI_Comm
+     of all ranks, in their order; or NULL: all processes of the launcher. */
+  void *const *native;
+  uint32_t num_native;
+  uint64_t shared_bytes; /* 0; for engines to come */
+} hk_comm_options;
+
+/* Waits for all ranks, which open with the same mesh. The device outlives it.
+   MPI is loaded from libmpi.so.40 (or the file named by HK_MPI_LIBRARY), and
+   started unless the caller has. */
+HK_API HK_MUST_USE hk_status *
+hk_comm_open(hk_device *device, const hk_comm_options *options, hk_comm **comm);
+/* After its programs are destroyed. Waits for the other ranks to close theirs,
+   at most two seconds. */
+HK_API void hk_comm_close(hk_comm *comm);
+/* Number of this rank and how many there are. */
+HK_API uint32_t hk_comm_rank(const hk_comm *comm);
+HK_API uint32_t hk_comm_world(const hk_comm *comm);
+/* The error that the communicator keeps, or that another rank has told of; does
+   not wait. */
+HK_API HK_MUST_USE hk_status *hk_comm_check(hk_comm *comm);
+/* hk_program_create on one of several ranks; waits for all of them. comm may be
+   NULL for a module without mesh. The communicator outlives the program. */
+HK_API HK_MUST_USE hk_status *
+hk_program_create_on(hk_module *module, hk_device *device, hk_comm *comm,
+                     const char *weights_path, hk_program **program);
 HK_API HK_MUST_USE hk_status *hk_program_function(hk_program *program,
                                                   const char *name,
                                                   const hk_function **function);

@@ -39,6 +39,23 @@ FailureOr<reference::Tensor> tensorOf(const ::hk::run::HostTensor &tensor) {
   return reference::fromBytes(tensor.dtype, tensor.sizes, tensor.bytes);
 }
 
+/// Inputs and states of a rank.
+FailureOr<SmallVector<reference::Tensor>>
+argumentsOf(ArrayRef<CheckTensor> tensors) {
+  SmallVector<reference::Tensor> arguments;
+  for (const CheckTensor &tensor : tensors) {
+    if (tensor.role == Role::Output)
+      continue;
+    FailureOr<reference::Tensor> value = tensorOf(*tensor.before);
+    if (failed(value)) {
+      unknown("argument '" + tensor.name + "' has the wrong size");
+      return failure();
+    }
+    arguments.push_back(std::move(*value));
+  }
+  return arguments;
+}
+
 /// What is expected of a tensor, without the parts that bounds come from.
 ::hk::run::Expected expectationOf(const CheckTensor &tensor,
                                   const reference::Tensor &value) {
@@ -88,26 +105,27 @@ hkRunReference(const CheckRequest &request,
         {found->bytes.bytes_begin(), found->bytes.bytes_end()});
   };
 
-  SmallVector<reference::Tensor> arguments;
   SmallVector<const CheckTensor *> states, outputs;
-  for (const CheckTensor &tensor : request.tensors) {
-    if (tensor.role == Role::Output) {
-      outputs.push_back(&tensor);
-      continue;
-    }
-    FailureOr<reference::Tensor> value = tensorOf(*tensor.before);
-    if (failed(value))
-      return unknown("argument '" + tensor.name + "' has the wrong size");
-    arguments.push_back(std::move(*value));
-    states.push_back(&tensor);
-  }
-  if (arguments.size() != func.getNumArguments())
+  for (const CheckTensor &tensor : request.tensors)
+    (tensor.role == Role::Output ? outputs : states).push_back(&tensor);
+  if (states.size() != func.getNumArguments())
     return unknown("@" + request.function + " of the source has " +
                    Twine(func.getNumArguments()) + " arguments, the module's " +
-                   Twine(arguments.size()) + "; is it another version?");
-  auto results = reference::interpret(func, arguments, provider);
-  if (failed(results))
+                   Twine(states.size()) + "; is it another version?");
+  using AllTensors = std::vector<std::vector<CheckTensor>>;
+  std::vector<SmallVector<reference::Tensor>> ranks;
+  for (const std::vector<CheckTensor> &tensors :
+       request.ranks.empty() ? AllTensors{request.tensors} : request.ranks) {
+    auto one = argumentsOf(tensors);
+    if (failed(one))
+      return false;
+    ranks.push_back(std::move(*one));
+  }
+  auto allResults = reference::interpretRanks(func, ranks, provider);
+  if (failed(allResults))
     return false;
+  const auto &arguments = ranks[request.rank];
+  const auto &results = (*allResults)[request.rank];
 
   // A state that the function does not return is unchanged.
   SmallVector<const reference::Tensor *> expectedStates;
@@ -115,7 +133,7 @@ hkRunReference(const CheckRequest &request,
     expectedStates.push_back(tensor->role == Role::State ? &argument : nullptr);
   SmallVector<const reference::Tensor *> expectedOutputs;
   Operation *ret = func.getBody().front().getTerminator();
-  for (auto [value, result] : llvm::zip(ret->getOperands(), *results)) {
+  for (auto [value, result] : llvm::zip(ret->getOperands(), results)) {
     if (BlockArgument state = stateArgumentOf(value))
       expectedStates[state.getArgNumber()] = &result;
     else

@@ -92,16 +92,38 @@ VARIANT(trace, traceBlock, 32, 0, nullptr)
 VARIANT(overrun, overrunRow, 0, 0, nullptr)
 VARIANT(overrunLds, overrunLds, 32, 0, nullptr)
 
-#define KERNELS(side)                                                            \
-  {"add_kernel", "rowwise", "hk.add", 3, 1, 3, planRows, 1, add##side},          \
-      {"scale_kernel", "rowwise", "hk.mul", 3, 1, 2, planRows, 1, scale##side},  \
-      {"trace_kernel", "rowwise", "hk.copy", 1, 1, 1, planRows, 1, trace##side}, \
-      {"overrun_kernel", "rowwise", "hk.copy",    1, 1, 1,                       \
-       planRows,         1,         overrun##side},                              \
-      {"overrun_lds_kernel", "rowwise", "hk.copy", 1, 1, 1, planRows, 1,         \
-       overrunLds##side},                                                        \
-      {"wrong_plan_kernel", "rowwise", "hk.copy",  1, 1, 1,                      \
-       planTooLarge,        1,         trace##side},
+#ifdef FAKE_MESH
+#ifndef FAKE_AXIS
+#define FAKE_AXIS "tp"
+#endif
+// The sum over the ranks of rows of kColumns.
+const int64_t kSummedSizes[] = {-1, kColumns};
+const hk_collective_abi kSum = {FAKE_AXIS, kF32, kF32, HK_COLLECTIVE_SUM, 0, 2,
+                                -1,        -1,   -1,   kSummedSizes};
+const hk_variant_abi kSumVariant[] = {
+    {"all_reduce", "#tile", nullptr, nullptr, 0, 1, 0, 0, 0, nullptr}};
+#define SUM_KERNEL                                                             \
+  {"sum_kernel", "collective", "hk.all_reduce", 2, 1, 2, planRows, 1,          \
+   kSumVariant,  &kSum},
+#define SUM(...) __VA_ARGS__
+constexpr uint32_t kNumKernels = 7;
+#else
+#define SUM(...)
+#define FAKE_MESH nullptr
+#define SUM_KERNEL
+constexpr uint32_t kNumKernels = 6;
+#endif
+
+#define KERNEL(name, ops, pointers, strides, plan, variant)                    \
+  {name, "rowwise", ops, pointers, 1, strides, plan, 1, variant, nullptr},
+#define KERNELS(side)                                                          \
+  KERNEL("add_kernel", "hk.add", 3, 3, planRows, add##side)                    \
+  KERNEL("scale_kernel", "hk.mul", 3, 2, planRows, scale##side)                \
+  KERNEL("trace_kernel", "hk.copy", 1, 1, planRows, trace##side)               \
+  KERNEL("overrun_kernel", "hk.copy", 1, 1, planRows, overrun##side)           \
+  KERNEL("overrun_lds_kernel", "hk.copy", 1, 1, planRows, overrunLds##side)    \
+  KERNEL("wrong_plan_kernel", "hk.copy", 1, 1, planTooLarge, trace##side)      \
+  SUM_KERNEL
 
 const hk_kernel_abi kHostKernels[] = {KERNELS(HostVariant)};
 const hk_kernel_abi kHipKernels[] = {KERNELS(HipVariant)};
@@ -192,33 +214,39 @@ void unaryRun(hk_call_ctx *ctx, const hk_abi_tensor *args, void *) {
   ctx->launch(ctx, kernel, words);
 }
 
-const hk_function_abi kFunctions[] = {
-    {"add", 3, kAddArgs},
-    {"scaled", 3, kScaledArgs},
-    {"trace", 2, kUnaryArgs},
-    {"overrun", 2, kUnaryArgs},
-    {"overrun_lds", 2, kUnaryArgs},
-    {"wrong_plan", 2, kUnaryArgs},
-    {"wrong_kernel", 2, kUnaryArgs},
-};
+[[maybe_unused]] void sumRun(hk_call_ctx *ctx, const hk_abi_tensor *args,
+                             void *) {
+  uint64_t words[] = {address(args[0]), address(args[1]),
+                      uint64_t(args[0].sizes[0]), kColumns, kColumns};
+  ctx->launch(ctx, 6, words);
+}
+
+const hk_function_abi kFunctions[] = {{"add", 3, kAddArgs},
+                                      {"scaled", 3, kScaledArgs},
+                                      {"trace", 2, kUnaryArgs},
+                                      {"overrun", 2, kUnaryArgs},
+                                      {"overrun_lds", 2, kUnaryArgs},
+                                      {"wrong_plan", 2, kUnaryArgs},
+                                      {"wrong_kernel", 2, kUnaryArgs},
+                                      SUM({"sum", 2, kUnaryArgs}, )};
 const hk_function_impl_abi kImplementations[] = {
-    {addShape, addRun, 1, 3, kAddGuards},
-    {scaledShape, scaledRun, 3, 3, kScaledGuards},
-    {unaryShape, unaryRun<2>, 1, 0, nullptr},
-    {unaryShape, unaryRun<3>, 1, 0, nullptr},
-    {unaryShape, unaryRun<4>, 1, 0, nullptr},
-    {unaryShape, unaryRun<5>, 1, 0, nullptr},
-    {unaryShape, unaryRun<99>, 1, 0, nullptr},
-};
+    {addShape, addRun, 1, 3, kAddGuards, 0},
+    {scaledShape, scaledRun, 3, 3, kScaledGuards, 0},
+    {unaryShape, unaryRun<2>, 1, 0, nullptr, 0},
+    {unaryShape, unaryRun<3>, 1, 0, nullptr, 0},
+    {unaryShape, unaryRun<4>, 1, 0, nullptr, 0},
+    {unaryShape, unaryRun<5>, 1, 0, nullptr, 0},
+    {unaryShape, unaryRun<99>, 1, 0, nullptr, 0},
+    SUM({unaryShape, sumRun, 1, 0, nullptr, 1}, )};
 
 const int64_t kWeightSizes[] = {kColumns};
 const hk_weight_abi kWeights[] = {{"scale", kF32, 1, kWeightSizes, kColumns * 4,
                                    FAKE_WEIGHT_CHECKSUM, nullptr}};
 
 const hk_section_abi kSections[] = {
-    {"gfx942", nullptr, 6, kHipKernels, kImplementations},
-    {"sm_90a", nullptr, 6, kCudaKernels, kImplementations},
-    {"host", FAKE_CPU_FEATURES, 6, kHostKernels, kImplementations},
+    {"gfx942", nullptr, kNumKernels, kHipKernels, kImplementations},
+    {"sm_90a", nullptr, kNumKernels, kCudaKernels, kImplementations},
+    {"host", FAKE_CPU_FEATURES, kNumKernels, kHostKernels, kImplementations},
 };
 #ifdef FAKE_NO_HOST
 constexpr uint32_t kNumSections = 2;
@@ -236,7 +264,8 @@ const hk_module_abi kModule = {FAKE_ABI_VERSION,
                                1,
                                kWeights,
                                kNumSections,
-                               kSections};
+                               kSections,
+                               FAKE_MESH};
 
 } // namespace
 

@@ -39,19 +39,17 @@ void plan(const int64_t *dims, hk_launch_plan *plan) {
 }
 
 constexpr uint32_t kLds = sizeof(MirrorShared);
-const hk_variant_abi kHost = {"mirror", "#tile", mirror, nullptr,
-                              0,        1,       0,      kLds,
-                              0,        nullptr};
+const hk_variant_abi kHost = {"mirror", "#tile", mirror, nullptr, 0,
+                              1,        0,       kLds,   0,       nullptr};
 // Sizes of the embedded files are known to the linker only.
 hk_variant_abi gfx942 = {"mirror", "#tile",        nullptr, hkMirrorGfx942,
                          0,        kMirrorThreads, kLds,    0,
                          0,        nullptr};
-hk_variant_abi sm90a = {"mirror", "#tile",        nullptr, hkMirrorPtx,
-                        0,        kMirrorThreads, 0,       kLds,
-                        0,        nullptr};
+hk_variant_abi sm90a = {"mirror",       "#tile", nullptr, hkMirrorPtx, 0,
+                        kMirrorThreads, 0,       kLds,    0,           nullptr};
 
 #define KERNEL(variant)                                                        \
-  {"mirror_kernel", "rowwise", "hk.test", 2, 1, 2, plan, 1, &(variant)}
+  {"mirror_kernel", "rowwise", "hk.test", 2, 1, 2, plan, 1, &(variant), nullptr}
 [[maybe_unused]] const hk_kernel_abi kHostKernel = KERNEL(kHost);
 const hk_kernel_abi kGfx942Kernel = KERNEL(gfx942);
 const hk_kernel_abi kSm90aKernel = KERNEL(sm90a);
@@ -77,7 +75,7 @@ void run(hk_call_ctx *ctx, const hk_abi_tensor *args, void *) {
                       kMirrorColumns};
   ctx->launch(ctx, 0, words);
 }
-const hk_function_impl_abi kImplementation = {shape, run, 1, 0, nullptr};
+const hk_function_impl_abi kImplementation = {shape, run, 1, 0, nullptr, 0};
 
 const hk_section_abi kSections[] = {
 #ifndef HK_MIRROR_NO_HOST
@@ -95,7 +93,8 @@ const hk_module_abi kModule = {HK_MODULE_ABI_VERSION,
                                0,
                                nullptr,
                                sizeof(kSections) / sizeof(*kSections),
-                               kSections};
+                               kSections,
+                               nullptr};
 
 } // namespace
 

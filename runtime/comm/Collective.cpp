@@ -1,0 +1,156 @@
+//===- Collective.cpp - Collectives on the host ---------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All of them are one exchange of parts. A reduction is made by every rank from
+// all parts, in the order of the ranks, so that all have the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "comm/Collective.h"
+
+#include "comm/Reduce.h"
+#include "comm/Views.h"
+
+#include <cstring>
+
+using namespace hk;
+
+namespace {
+/// A collective with the tensors of a launch.
+struct Problem {
+  const hk_collective_abi &abi;
+  int64_t ranks, place;
+  DType dtype, resultDType;
+  ByteView input, result;
+  int64_t partBytes; // of what a rank gets from another one
+};
+} // namespace
+
+static std::string sizesText(const std::vector<int64_t> &sizes, DType dtype) {
+  std::string text;
+  for (int64_t size : sizes)
+    text += std::to_string(size) + "x";
+  return text + info(dtype).name;
+}
+
+/// Sizes of the input, and of the result.
+static Status readSizes(const hk_collective_abi &abi, const uint64_t *dims,
+                        int64_t ranks, std::vector<int64_t> &sizes,
+                        std::vector<int64_t> &resultSizes) {
+  for (uint8_t d = 0; d < abi.rank; ++d)
+    sizes.push_back(abi.sizes[d] >= 0 ? abi.sizes[d]
+                                      : int64_t(dims[-1 - abi.sizes[d]]));
+  resultSizes = sizes;
+  if (abi.split >= 0) {
+    if (sizes[abi.split] % ranks != 0)
+      return makeError(HK_INVALID_ARGUMENT,
+                       "expected the size of dim %d of a tensor of %s to be a "
+                       "multiple of %lld, the ranks of axis '%s'",
+                       abi.split, sizesText(sizes, DType(abi.dtype)).c_str(),
+                       static_cast<long long>(ranks), abi.axis);
+    resultSizes[abi.split] /= ranks;
+  }
+  if (abi.concat >= 0)
+    resultSizes[abi.concat] *= ranks;
+  return {};
+}
+
+static ByteView inputPart(const Problem &problem, int64_t place) {
+  return problem.abi.split < 0
+             ? problem.input
+             : problem.input.part(problem.abi.split, problem.ranks, place);
+}
+
+static Traffic trafficOf(const Problem &problem) {
+  Traffic traffic;
+  traffic.bytes = problem.partBytes;
+  int32_t root = problem.abi.root;
+  for (int64_t place = 0; place < problem.ranks; ++place) {
+    bool sends = root < 0 || root == problem.place;
+    bool receives = root < 0 || root == place;
+    traffic.sendFrom.push_back(!sends                  ? -1
+                               : problem.abi.split < 0 ? 0
+                                                       : place * traffic.bytes);
+    traffic.receiveAt.push_back(receives ? place * traffic.bytes : -1);
+  }
+  return traffic;
+}
+
+/// Puts what is sent in `sent`, and this rank's own part in `received`.
+static void fillParts(const Problem &problem, char *sent, char *received) {
+  int64_t bytes = problem.partBytes, own = problem.place;
+  copyFromView(inputPart(problem, own), received + own * bytes);
+  if (problem.abi.split < 0)
+    return copyFromView(problem.input, sent);
+  for (int64_t place = 0; place < problem.ranks; ++place)
+    copyFromView(inputPart(problem, place), sent + place * bytes);
+}
+
+/// Makes the result of the parts of all ranks.
+static void useParts(const Problem &problem, const char *received) {
+  const hk_collective_abi &abi = problem.abi;
+  int64_t bytes = problem.partBytes;
+  if (abi.reduction != HK_COLLECTIVE_COPY) {
+    std::vector<const char *> parts(problem.ranks);
+    for (int64_t place = 0; place < problem.ranks; ++place)
+      parts[place] = received + place * bytes;
+    std::vector<char> reduced(problem.result.numBytes());
+    reduceParts(hk_collective_reduction(abi.reduction), parts, problem.dtype,
+                reduced.data(), problem.resultDType,
+                bytes * 8 / info(problem.dtype).bits);
+    return copyToView(reduced.data(), problem.result);
+  }
+  if (abi.root >= 0)
+    return copyToView(received + abi.root * bytes, problem.result);
+  for (int64_t place = 0; place < problem.ranks; ++place)
+    copyToView(received + place * bytes,
+               problem.result.part(abi.concat, problem.ranks, place));
+}
+
+Status hk::runCollective(Communicator *communicator,
+                         const hk_collective_abi &abi, const uint64_t *words,
+                         uint32_t numDims, const std::string &where) {
+  RankLine line = communicator ? communicator->lineOf(abi.axis) : RankLine{{0}};
+  int64_t ranks = line.ranks.size();
+  bool hasInput = abi.rank > 0 || abi.reduction != HK_COLLECTIVE_COPY ||
+                  abi.concat >= 0 || abi.root >= 0;
+  if (!hasInput) {
+    auto place = static_cast<int32_t>(line.place);
+    std::memcpy(reinterpret_cast<void *>(words[0]), &place, sizeof(place));
+    return {};
+  }
+  std::vector<int64_t> sizes, resultSizes;
+  const uint64_t *dims = words + 2;
+  if (Status error = readSizes(abi, dims, ranks, sizes, resultSizes))
+    return addContext(std::move(error), where);
+  auto *strides = reinterpret_cast<const int64_t *>(dims + numDims);
+  size_t inputStrides = sizes.empty() ? 0 : sizes.size() - 1;
+  auto dtype = DType(abi.dtype), resultDType = DType(abi.result_dtype);
+  Problem problem{
+      abi,
+      ranks,
+      line.place,
+      dtype,
+      resultDType,
+      viewOf(reinterpret_cast<void *>(words[0]), dtype, sizes, strides),
+      viewOf(reinterpret_cast<void *>(words[1]), resultDType, resultSizes,
+             strides + inputStrides),
+      0};
+  problem.partBytes = inputPart(problem, 0).numBytes();
+  uint64_t received = ranks * problem.partBytes;
+  if (!communicator) {
+    std::vector<char> sent(received), parts(received);
+    fillParts(problem, sent.data(), parts.data());
+    useParts(problem, parts.data());
+    return {};
+  }
+  MeetingPoint point{0, where + " with " + sizesText(sizes, dtype)};
+  return communicator->exchange(
+      line, point, trafficOf(problem), received, received,
+      [&](char *sent, char *parts) { fillParts(problem, sent, parts); },
+      [&](const char *parts) { useParts(problem, parts); });
+}

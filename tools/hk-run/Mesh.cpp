@@ -1,0 +1,83 @@
+//===- Mesh.cpp - hk-run as one of several ranks --------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One communicator for all calls of a process.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mesh.h"
+
+#include "hk/Contract/Mesh.h"
+
+#include <nlohmann/json.hpp>
+
+#include <deque>
+
+using namespace hk;
+using namespace hk::run;
+
+static std::string meshOf(const std::string &path) {
+  ModuleHandle module = openModule(path);
+  auto json = nlohmann::json::parse(hk_module_json(module.get()));
+  return json.at("mesh").is_string() ? json["mesh"].get<std::string>() : "";
+}
+
+Options MeshRank::open(const Options &options) {
+  std::string own = options.module == module ? mesh : meshOf(options.module);
+  if (commHandle && own != mesh)
+    throw Failure("'" + options.module + "' has the mesh '" + own +
+                  "', a call before has '" + mesh +
+                  "'; all calls of a process are on one mesh");
+  module = options.module;
+  mesh = own;
+  if (mesh.empty())
+    return options;
+  Mesh axes;
+  (void)Mesh::parse(mesh, axes); // the module was checked
+  numRanks = axes.numRanks();
+  given = options;
+  if (!makesCall(options)) {
+    if (options.rank >= numRanks)
+      throw Failure("--rank=" + std::to_string(options.rank) + ": the mesh '" +
+                    mesh + "' has " + std::to_string(numRanks) + " ranks");
+    return optionsOfRank(options, options.rank);
+  }
+  if (!commHandle) {
+    if (!device)
+      device = openDevice(options);
+    hk_comm_options settings{};
+    settings.struct_bytes = sizeof(settings);
+    settings.mesh = mesh.c_str();
+    settings.timeout_ms = options.timeoutMs;
+    hk_comm *raw = nullptr;
+    check(hk_comm_open(device.get(), &settings, &raw));
+    commHandle.reset(raw);
+  }
+  return optionsOfRank(options, hk_comm_rank(comm()));
+}
+
+bool MeshRank::evaluate(const Session &session, const Options &options,
+                        std::vector<Expected> &expected) const {
+  CheckRequest request = session.checkRequest();
+  if (mesh.empty())
+    return evaluateReference(request, expected);
+  // Sessions that make no call only make inputs, and read their options later.
+  std::deque<Options> peerOptions;
+  std::deque<Session> peers;
+  request.rank = options.rank;
+  for (int64_t rank = 0; rank < numRanks; ++rank) {
+    if (rank == request.rank) {
+      request.ranks.push_back(request.tensors);
+      continue;
+    }
+    peerOptions.push_back(optionsOfRank(given, uint32_t(rank)));
+    peerOptions.back().writeExpectedDirectory = "-";
+    peers.emplace_back(peerOptions.back());
+    request.ranks.push_back(peers.back().checkRequest().tensors);
+  }
+  return evaluateReference(request, expected);
+}
