@@ -173,7 +173,9 @@ GPU = [("rms_norm", 16384, 8192), ("rms_norm", 16384, 7168), ("rms_norm", 4096, 
        ("silu_and_mul", 16, 14336), ("silu_and_mul_quant", 16, 14336), ("softmax", 16, 4096),
        ("quantize_token", 16, 4096), ("rope", 16, 4096),
        # Widths that are no power of two, of which some leave threads without work.
-       ("softmax", 4096, 50257), ("rms_norm", 8192, 2880), ("layer_norm", 16384, 1280),
+       ("softmax", 4096, 50257), ("rms_norm", 8192, 2880), ("rms_norm", 16384, 3072),
+       ("rms_norm", 16384, 5120), ("layer_norm", 16384, 1280), ("layer_norm", 16384, 5120),
+       ("add_rms_norm", 8192, 2880), ("quantize_token", 16384, 7168),
        ("add_rms_norm_quant", 4096, 5120)]
 HOST = [(name, 16384, 4096) for name in OPERATORS]
 

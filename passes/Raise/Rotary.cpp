@@ -294,6 +294,16 @@ static Outcome ropeOfParts(Raiser &raiser, Operation *root) {
                {throughUnitDims(cos), throughUnitDims(sin), false});
 }
 
+/// `rope` of x instead of its own input.
+static Value ropeOf(OpBuilder &b, Location loc, RopeOp rope, Value x,
+                    Type type) {
+  return RopeOp::create(b, loc, type, rope.getStyle(), x, rope.getCos(),
+                        rope.getSin(), rope.getPositions(), rope.getOffsets(),
+                        rope.getBounds(), rope.getPositionDim(),
+                        rope.getAnglePerElement(), rope.getNopeFirst(),
+                        rope.getInverse());
+}
+
 /// The first elements of a head rotated, the others as they are.
 static Outcome partialRope(Raiser &raiser, Operation *root) {
   auto concat = dyn_cast<ConcatOp>(root);
@@ -318,11 +328,7 @@ static Outcome partialRope(Raiser &raiser, Operation *root) {
   Location loc = root->getLoc();
   Value x = there ? transpose(b, loc, rest.source, there.getPermutation())
                   : rest.source;
-  Value made = RopeOp::create(b, loc, x.getType(), rope.getStyle(), x,
-                              rope.getCos(), rope.getSin(), rope.getPositions(),
-                              rope.getOffsets(), rope.getBounds(),
-                              rope.getPositionDim(), rope.getAnglePerElement(),
-                              rope.getNopeFirst(), rope.getInverse());
+  Value made = ropeOf(b, loc, rope, x, x.getType());
   return Outcome::raised(back ? transpose(b, loc, made, back.getPermutation())
                               : made);
 }
@@ -341,11 +347,7 @@ static Outcome rounded(Raiser &raiser, Operation *root) {
     return Outcome::none();
   auto type = RankedTensorType::get(shapeOf(rope.getResult()),
                                     Raiser::elementOf(cast.getResult()));
-  Value made = RopeOp::create(
-      raiser.b, root->getLoc(), type, rope.getStyle(), rope.getInput(),
-      rope.getCos(), rope.getSin(), rope.getPositions(), rope.getOffsets(),
-      rope.getBounds(), rope.getPositionDim(), rope.getAnglePerElement(),
-      rope.getNopeFirst(), rope.getInverse());
+  Value made = ropeOf(raiser.b, root->getLoc(), rope, rope.getInput(), type);
   return Outcome::raised(
       back ? transpose(raiser.b, root->getLoc(), made, back.getPermutation())
            : made);

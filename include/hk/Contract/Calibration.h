@@ -40,16 +40,24 @@ struct RowwiseCalibration {
   /// more with row reductions, without them, and with rotated pairs, whose
   /// angles are loaded too.
   int32_t baseWords, reducingWords, splitWords, pairWords;
-  /// A block is as many memory latencies old when its row is done, and
-  /// what is missing of the accesses that keep the memory busy costs time to
-  /// this power.
+  /// A block is as many memory latencies old when its row is done, and one more
+  /// for the first two reductions each; what is missing of the accesses that
+  /// keep the memory busy costs time to this power.
   double latenciesPerRow, starvationPower;
+  /// What idle lanes cost of a kernel with row reductions, as a share of its
+  /// time, and what each chunk of a thread costs, which is all loaded before
+  /// the first is used.
+  double idleShare, chunkShare;
 };
 
 /// leastClusterChunks: a norm of 34816 bf16, three chunks, took 106 us and not
 /// 81, one of 131072, eight chunks, 101 and not 112; a softmax of 34816 f32,
 /// five chunks, 155 and not 208. Words: what ptxas was seen to need; with fewer
 /// it loads late what it needs last, which costs more than another block gains.
+/// Shares: 192 tiles of 23 norms, softmaxes and quantisations; a norm of 7168
+/// bf16 took 110 us with 448 threads of two chunks and 113 with 224 of four,
+/// layer_norm of 8192 127 with 352 threads of three, the last of them mostly
+/// idle, and 130 with 256 of four.
 inline constexpr RowwiseCalibration kH200Rowwise = {
     "H200, 2026-11-22, benchmarks/rowwise/gpu.py (results/h200-rowwise.md)",
     /*prefetchesRows=*/true,
@@ -62,8 +70,10 @@ inline constexpr RowwiseCalibration kH200Rowwise = {
     /*reducingWords=*/8,
     /*splitWords=*/32,
     /*pairWords=*/16,
-    /*latenciesPerRow=*/3,
-    /*starvationPower=*/0.6};
+    /*latenciesPerRow=*/1,
+    /*starvationPower=*/0.6,
+    /*idleShare=*/0.2,
+    /*chunkShare=*/0.012};
 
 /// nullptr: nothing was measured.
 constexpr const RowwiseCalibration *rowwiseCalibration(const Target &target) {

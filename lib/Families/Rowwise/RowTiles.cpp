@@ -97,8 +97,10 @@ static double starvation(const RowPlan &plan, const RowTile &tile,
   const RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
   if (!measured || plan.stats().empty())
     return 1;
-  double needed = target.memoryGBps * 1e3 / target.computeUnits *
-                  measured->latenciesPerRow * ::hk::kMemoryMicroseconds;
+  double latencies = measured->latenciesPerRow +
+                     double(std::min<size_t>(plan.stats().size(), 2));
+  double needed = target.memoryGBps * 1e3 / target.computeUnits * latencies *
+                  ::hk::kMemoryMicroseconds;
   double underWay = double(minBlocksOf(plan, tile, target) * tile.rows) *
                     double(width) * plan.bytesPerRowElement();
   return std::pow(std::max(1.0, needed / underWay), measured->starvationPower);
@@ -114,8 +116,11 @@ static double modelTime(const RowPlan &plan, const RowTile &tile,
   if (split)
     rounds = llvm::alignTo(rounds, tile.slots);
   double busy = double(chunks) / double(rounds * perRow);
+  const RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
+  bool fitted = measured && !split;
+  double idle = fitted ? measured->idleShare : 0.5;
   double bytes = double(width) * plan.bytesPerRowElement() * 4096;
-  double time = bytes / (target.memoryGBps * 1e3) / (0.5 + 0.5 * busy);
+  double time = bytes / (target.memoryGBps * 1e3) / (1 - idle + idle * busy);
   if (tile.slots == 0)
     return time * (1.3 + 32.0 / double(perRow));
   // Several rows are under way on a compute unit: 270 us where a row that is
@@ -134,7 +139,7 @@ static double modelTime(const RowPlan &plan, const RowTile &tile,
   double start = moved < 64                 ? 0.15 * (64 / moved - 1)
                  : split && tile.slots == 1 ? 0.02
                                             : 0;
-  double depth = 0.005 * double(tile.slots);
+  double depth = (fitted ? measured->chunkShare : 0.005) * double(tile.slots);
   double wide = perRow > 512 ? 0.03 : 0;
   double small = tile.threads < 128 ? 0.05 : 0;
   return time * (1.0 + start + depth + wide + small) *
@@ -236,9 +241,15 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
     ranked.microseconds = modelTime(plan, tile, target, width, chunks);
     tiles.push_back(ranked);
   };
+  // Rows of one block wait for each other; what that costs was measured.
+  bool few = wholeRows && ::hk::rowwiseCalibration(target);
   auto add = [&](int64_t perRow, int64_t slots) {
-    int64_t rows = perRow >= 128 ? 1 : 256 / perRow;
-    rank({int32_t(rows), int32_t(rows * perRow), int32_t(vec), int32_t(slots)});
+    SmallVector<int64_t, 2> counts{perRow >= 128 ? 1 : 256 / perRow};
+    if (few && slots && 128 % perRow == 0 && perRow < 128)
+      counts.insert(counts.begin(), 128 / perRow);
+    for (int64_t rows : counts)
+      rank({int32_t(rows), int32_t(rows * perRow), int32_t(vec),
+            int32_t(slots)});
   };
   for (int64_t perRow = least; perRow <= target.maxThreads;
        perRow = perRow < target.waveSize ? perRow * 2

@@ -178,17 +178,12 @@ template <class L, class Acc, class Base> struct NibbleStream : Base {
 #if defined(__AVX512VBMI__)
 /// Floats of 8 bits as stored. Their values are exact in bf16, whose two bytes
 /// are looked up by the magnitude.
-template <class L, class Acc> struct ByteStream {
-  using Source = HostSource<L, Acc>;
-  using V = HostVec<Acc>;
+template <class L, class Acc> struct ByteStream : LaneStream<L, Acc> {
+  using Base = LaneStream<L, Acc>;
+  using typename Base::Block, typename Base::Source, typename Base::V;
   using Codes = Vec<u8, 64>;
-  static constexpr int W = kHostLanes, kVectors = 4, kSpan = 0;
+  static constexpr int W = kHostLanes, kVectors = 4;
   static constexpr SmallFloat kFloat = smallFloat<L::kMem>();
-  struct Row {};
-  struct Block {};
-
-  HK_MEM static void start(const Source &, i64, i64, Row &) {}
-  HK_MEM static Block block(const Source &, const Row &, i64) { return {}; }
 
   HK_MEM static void load(const Source &b, const Block &, i64 row, i64 k,
                           V (&x)[kVectors]) {
