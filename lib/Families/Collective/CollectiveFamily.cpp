@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
+#include "../TileReport.h"
 
 using namespace mlir;
 using namespace mlir::hk;
