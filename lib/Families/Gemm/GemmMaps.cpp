@@ -20,6 +20,8 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+/// Rows of a box of A, of groups of rows (gemm/sm90/warp_grouped.h).
+static constexpr int64_t kGroupRows = 32;
 /// Rows and columns of a box of the result (gemm/sm90/box_epilogue.h).
 static constexpr int64_t kStoreRows = 16, kStoreColumns = 64;
 
@@ -131,7 +133,8 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
   // Rows that an order names are in no box.
   if (!gemm.operand(GemmSide::Lhs).gathered)
     result.push_back(maps.build(argument(lhs), lhs, dims.row, matrix,
-                                tile.getBk(), tile.getBm()));
+                                tile.getBk(),
+                                gemm.grouped() ? kGroupRows : tile.getBm()));
   result.push_back(maps.build(argument(rhs), rhs, op.getRhsDim(MatmulDim::N),
                               matrixB, tile.getBk(), rowsB));
   if (storesBoxes(kernel, tile) && !gemm.grouped()) {

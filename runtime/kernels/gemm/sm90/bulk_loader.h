@@ -52,8 +52,10 @@ template <class Config> struct BulkRowsOfB {
   }
 };
 
-/// Threads: 1, or a warp where tiles are found by all of its lanes.
-template <class Config, int Threads = 1> struct BulkLoader {
+/// Threads: 1, or a warp where tiles are found by all of its lanes. BoxRows: of
+/// A; boxes behind the last row of a tile are not asked for.
+template <class Config, int Threads = 1, int BoxRows = Config::T.bm>
+struct BulkLoader {
   static constexpr int kThreads = Threads, kMaps = 2;
   static constexpr int kArrivals = 1, kRegisters = Threads > 1 ? 56 : 24;
 
@@ -72,12 +74,24 @@ template <class Config, int Threads = 1> struct BulkLoader {
 
   HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
     LdsBarrier full = b.lds.full(stage);
-    full.expect(Config::kStageBytes);
+    int boxes = boxesOf(at);
+    full.expect(Config::kBytesB + boxes * BoxRows * Config::kRow);
     int k = at.k0 + step * Config::T.bk;
     int batch = Config::T.splitK > 1 ? at.matrix % batches : at.matrix;
-    loadBox(b.lds.stageA(stage), maps[0], full,
-            BoxPlace{k, at.row, Config::kOne == OneMatrix::OfA ? 0 : batch});
+    for (int i = 0; i < boxes; ++i)
+      loadBox(b.lds.stageA(stage) + i * BoxRows * Config::kRow, maps[0], full,
+              BoxPlace{k, at.row + i * BoxRows,
+                       Config::kOne == OneMatrix::OfA ? 0 : batch});
     b.fill(at, k, batch, stage);
+  }
+
+private:
+  HK_MEM static int boxesOf(const WarpPlace &at) {
+    constexpr int most = Config::T.bm / BoxRows;
+    if constexpr (most == 1)
+      return 1;
+    int boxes = (at.end - at.row + BoxRows - 1) / BoxRows;
+    return boxes < most ? boxes : most;
   }
 };
 

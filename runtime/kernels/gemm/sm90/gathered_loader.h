@@ -39,11 +39,8 @@ template <class Config, class Groups> struct GatheredLoader {
   const GroupArgs &groups;
   BulkRowsOfB<Config> b;
   int thread = threadId() % kThreads;
-  /// The thread's rows of A. That of an empty place is any: its products are
-  /// not used.
-  u32 rows[kRows];
-  /// 0 where A has no rows.
-  i64 rowBytes;
+  /// The thread's rows of A, -1 for an empty place.
+  int rows[kRows];
   /// Stages that were asked for and not said to be there, at most kLag, and the
   /// first of them.
   int pending = 0;
@@ -52,17 +49,14 @@ template <class Config, class Groups> struct GatheredLoader {
   HK_MEM GatheredLoader(const TensorMap *maps,
                         const typename Config::Layout &lds,
                         const GemmArgs &args, const GroupArgs &groups)
-      : args(args), groups(groups), b{maps[0], lds, 0, int(args.n)},
-        rowBytes(args.m > 0 ? args.k * kSize : 0) {}
+      : args(args), groups(groups), b{maps[0], lds, 0, int(args.n)} {}
 
   HK_MEM static bool works() { return true; }
 
   HK_MEM void begin(const WarpPlace &at) {
     HK_UNROLL for (int i = 0; i < kRows; ++i) {
       int place = at.row + thread / kChunks + i * kRowsAtOnce;
-      place = place < at.end ? place : at.row;
-      int row = groups.rowOfPlace<Groups>(place, args.m);
-      rows[i] = u32(row > 0 ? row : 0);
+      rows[i] = place < at.end ? groups.rowOfPlace<Groups>(place, args.m) : -1;
     }
   }
 
@@ -92,14 +86,15 @@ private:
   /// The thread's 16 bytes at `byte` of each row.
   HK_MEM void copyRows(i64 byte, u32 stage) const {
     auto from = global<const u8>(args.a.data) + byte;
-    bool inside = byte < rowBytes;
-    // Opaque, as products of rows and stride are kept for all of a tile if the
-    // compiler can, and are twice the registers.
+    bool inside = byte < args.k * kSize;
     HK_UNROLL for (int i = 0; i < kRows; ++i) {
       int row = thread / kChunks + i * kRowsAtOnce;
+      // Opaque, as products of rows and stride are kept for all of a tile if
+      // the compiler can, and are twice the registers. Nothing is read where
+      // nothing is valid.
+      int own = int(opaqueWord(u32(rows[i])));
       copyToLds16(stage + swizzled<Config::kRow>(row, thread % kChunks * 16),
-                  from + i64(opaqueWord(rows[i])) * (args.a.stride * kSize),
-                  inside);
+                  from + own * (args.a.stride * kSize), inside && own >= 0);
     }
   }
 

@@ -26,9 +26,12 @@
 
 namespace hk {
 
+/// Rows of a box of A (lib/Families/Gemm/GemmMaps.cpp).
+inline constexpr int kGroupBoxRows = 32;
+
 template <class Config, class Groups, bool Gathered = Groups::kGathered>
 struct PickLoader {
-  using Type = BulkLoader<Config, kWave>;
+  using Type = BulkLoader<Config, kWave, kGroupBoxRows>;
 };
 template <class Config, class Groups> struct PickLoader<Config, Groups, true> {
   using Type = GatheredLoader<Config, Groups>;
