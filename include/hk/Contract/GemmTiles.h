@@ -256,6 +256,8 @@ struct GemmShapeClass {
   int32_t group;
   /// Both operands can be described by tensor maps (sm_90a).
   bool bulk = false;
+  /// Rows come in groups, each with a matrix of its own.
+  bool grouped = false;
   /// B is of 4-bit codes that sm_90a decodes in registers; k then.
   bool codes = false;
   int64_t codesDepth = 0;
@@ -272,6 +274,9 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
     return false;
   if (isFp8(shape.operand) && !row.fp8)
     return false;
+  // Neighbouring tiles of rows may be of two groups.
+  if (shape.grouped && row.cluster != 1)
+    return false;
   if (shape.scaled && (!row.scaled || tile.bk != 128 || shape.pair))
     return false;
   // A statistic is of the columns that pass through a slab together.
@@ -284,7 +289,7 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
 constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
                           const GemmShapeClass &shape) {
   return shape.bulk && shape.operand != DType::F32 && !shape.scaled &&
-         shape.group == 0 &&
+         !shape.grouped && shape.group == 0 &&
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }
 

@@ -90,6 +90,16 @@ public:
   }
   AffineExpr columns() { return column; }
 
+  /// Stores elements in the bits that they have in memory.
+  void storeBits(unsigned operand, ArrayRef<AffineExpr> position, int vec,
+                 StringRef bits) {
+    BlockArgument argument = kernel.getSpecBlock().getArgument(operand);
+    std::string packed = "Packed<" + dtypeText(elementTypeOf(argument)) + ", " +
+                         std::to_string(vec) + ">";
+    code().line("storePacked" + accessText(argument, position, vec) +
+                ", bitCast<" + packed + ">(" + bits + "));");
+  }
+
   std::string statistic(Operation *, Value, RowReduction, int64_t,
                         ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
                         int) override {
@@ -249,7 +259,8 @@ public:
     if (hasLoop(GemmLoop::skinny_codes))
       os << "#include \"kernels/gemm/sm90/skinny_codes.h\"\n";
     if (hasLoop(GemmLoop::warp_specialised))
-      os << "#include \"kernels/gemm/sm90/warp_specialised.h\"\n";
+      os << "#include \"kernels/gemm/sm90/warp_"
+         << (gemm.grouped() ? "grouped" : "specialised") << ".h\"\n";
     os << "\n"
           "namespace {\n"
           "using namespace hk;\n\n";
@@ -448,9 +459,10 @@ private:
   void writeProblem(VariantOp variant) {
     GemmTileAttr tile = tileOf(variant);
     os << "using Product_" << variant.getSymName() << " = "
-       << (gemm.groupsK()   ? "GroupedDepth"
-           : gemm.grouped() ? "GroupedGemm"
-                            : templateOf(tile.getLoop()))
+       << (gemm.groupsK()      ? "GroupedDepth"
+           : !gemm.grouped()   ? templateOf(tile.getLoop())
+           : isMapped(variant) ? "GroupedWarpSpecialised"
+                               : "GroupedGemm")
        << "<GemmProblem<\n    ";
     writeOperand(gemm.operand(GemmSide::Lhs));
     os << ",\n    ";
@@ -460,12 +472,12 @@ private:
        << tile.getBn() << ", " << tile.getBk() << ", " << tile.getWm() << ", "
        << tile.getWn() << ", " << tile.getStages() << ", " << tile.getSplitK()
        << ">";
-    if (!isBlocks(variant))
-      os << ", " << tile.getCluster();
-    if (isMapped(variant))
-      os << ", " << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
     if (gemm.grouped())
       os << ", " << groupProblemText(gemm.grouped());
+    else if (!isBlocks(variant))
+      os << ", " << tile.getCluster();
+    if (isMapped(variant) && !gemm.grouped())
+      os << ", " << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
     os << ">;\n";
   }
 
@@ -613,23 +625,20 @@ private:
        << "  using namespace hk;\n";
     if (blocks && !gemm.grouped())
       writeBatchIndices(variant, product);
-    writeArguments(/*addresses=*/!mapped);
-    if (gemm.grouped()) {
+    GemmOperand a = gemm.operand(GemmSide::Lhs);
+    writeArguments(/*addressA=*/!mapped || a.gathered, /*addressB=*/!mapped);
+    if (gemm.grouped())
       writeGroups(gemm.grouped());
-      os << "  " << product
-         << "::run(args, groups, block, lds, Epilogue{words});\n";
-    } else if (!mapped)
-      os << "  " << product << "::run(args, block, lds, Epilogue{words});\n";
-    else
-      os << "  " << product << "::run(args, maps, block, lds, "
-         << mappedEpilogue(variant) << ");\n";
-    os << "}\n";
+    os << "  " << product << "::run(args, "
+       << (gemm.grouped() ? "groups, " : "") << (mapped ? "maps, " : "")
+       << "block, lds, "
+       << (mapped ? mappedEpilogue(variant) : "Epilogue{words}") << ");\n}\n";
   }
 
   std::string mappedEpilogue(VariantOp variant) {
     if (!storesBoxes(kernel, tileOf(variant)))
       return "Epilogue{words}";
-    if (onlyRounds(kernel))
+    if (onlyRounds(kernel) && !gemm.grouped())
       return ("StoreRounded<" + boxElement() + ">{}").str();
     return "Boxes{words}";
   }
@@ -640,18 +649,32 @@ private:
     return elementTypeOf(firstResult()).isBF16() ? "bf16" : "f16";
   }
 
-  /// The epilogue of variants whose results the copy engine stores, if any.
+  /// The body of Boxes::two: two columns of the result.
+  std::string twoBody(bool zeros = false) {
+    CodeWriter out;
+    EpiloguePuller puller(kernel, dims, out, gemm, /*vec=*/2, zeros);
+    std::string value =
+        puller.pull(firstResult(), puller.here(puller.columns()), 2);
+    out.line("return " + value + ";");
+    return out.str().str();
+  }
+  /// That of Boxes::storeEight.
+  std::string storeEightBody() {
+    CodeWriter out;
+    EpiloguePuller puller(kernel, dims, out, gemm, /*vec=*/8);
+    puller.storeBits(unsigned(kernel.getNumInputs()),
+                     puller.here(puller.columns()), 8, "elements");
+    return out.str().str();
+  }
+
+  /// The epilogue of variants whose results are rounded where the sums are, if
+  /// any.
   void writeBoxes() {
     bool any = llvm::any_of(kernel.getVariants(), [&](VariantOp variant) {
       return storesBoxes(kernel, tileOf(variant));
     });
-    if (!any || onlyRounds(kernel))
+    if (!any || (onlyRounds(kernel) && !gemm.grouped()))
       return;
-    CodeWriter out;
-    EpiloguePuller puller(kernel, dims, out, gemm, /*vec=*/2);
-    std::string value =
-        puller.pull(firstResult(), puller.here(puller.columns()), 2);
-    out.line("return " + value + ";");
     os << "struct Boxes {\n"
           "  using BoxElement = "
        << boxElement()
@@ -660,8 +683,15 @@ private:
           "  HK_MEM Vec<float, 2> two([[maybe_unused]] i64 batch, "
           "[[maybe_unused]] i64 row,\n      [[maybe_unused]] i64 col, "
           "[[maybe_unused]] const In &in) const {\n";
-    writeIndented(out.str());
-    os << "  }\n};\n\n";
+    writeIndented(orZeros(twoBody(), twoBody(storesZeros())));
+    os << "  }\n";
+    if (gemm.grouped()) {
+      os << "  HK_MEM void storeEight([[maybe_unused]] i64 row, "
+            "[[maybe_unused]] i64 col,\n      const u32x4 &elements) const {\n";
+      writeIndented(storeEightBody());
+      os << "  }\n";
+    }
+    os << "};\n\n";
   }
 
   /// The batch that block.z stands for.
@@ -684,8 +714,8 @@ private:
     }
   }
 
-  /// `addresses`: the kernel reads its operands itself.
-  void writeArguments(bool addresses) {
+  /// `addressA`, `addressB`: the kernel reads the operand itself.
+  void writeArguments(bool addressA, bool addressB) {
     GemmOperand a = gemm.operand(GemmSide::Lhs);
     GemmOperand b = gemm.operand(GemmSide::Rhs);
     std::string batches = "1";
@@ -697,10 +727,10 @@ private:
        << (gemm.gated ? " / 2" : "") << ";\n"
        << "  args.k = " << words.dim(argument(a.data), a.k) << ";\n"
        << "  args.batches = " << batches << ";\n";
-    if (addresses) {
+    if (addressA)
       writeOperandArgs("a", a);
+    if (addressB)
       writeOperandArgs("b", b);
-    }
     writeFold("a", a, GemmSide::Lhs);
     writeFold("b", b, GemmSide::Rhs);
   }

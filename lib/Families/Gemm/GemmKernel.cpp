@@ -243,6 +243,28 @@ int64_t mlir::hk::operandAlignment(const GemmOperand &operand,
   return operandAlignment(operand.data, rowAlignment);
 }
 
+/// Whether the loops of the copy engine know such groups.
+static Verdict bulkGroupsVerdict(GemmKernel &gemm) {
+  GroupedMatmulOp op = gemm.grouped();
+  if (!op)
+    return Verdict::accept();
+  if (op.getAlongK())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "groups of k begin anywhere");
+  if (op.isBlocks())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "rows that no block of places names take a search "
+                           "of their own");
+  if (gemm.hasScaleAlongK())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "groups with scales along k");
+  int64_t groups = op.getNumGroups();
+  if (ShapedType::isDynamic(groups) || groups == 0)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "the number of groups is not known, or 0");
+  return Verdict::accept();
+}
+
 Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
                               int64_t alignA, int64_t alignB) {
   ProductOpInterface op = gemm.matmul;
@@ -252,9 +274,8 @@ Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
   if (gemm.alternates())
     return Verdict::refuse(Reason::UnsupportedShape,
                            "the columns of a pair alternate");
-  if (gemm.grouped())
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "which rows meet which matrix, the data tell");
+  if (Verdict verdict = bulkGroupsVerdict(gemm); !verdict.accepted())
+    return verdict;
   GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
   ::hk::DType operand = gemmOperandType(target, a.result, b.result);
   if (!a.order.empty() || !b.order.empty())
@@ -372,6 +393,7 @@ Verdict mlir::hk::codesVerdict(GemmKernel gemm, const ::hk::Target &target,
   shape.scaled = gemm.hasScaleAlongK();
   shape.quantized = static_cast<bool>(gemm.quantizedLhs());
   shape.group = int32_t(gemm.quantizedGroup());
+  shape.grouped = static_cast<bool>(gemm.grouped());
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
   shape.codes = codesVerdict(gemm, target, alignA, alignB).accepted();
   if (shape.codes)

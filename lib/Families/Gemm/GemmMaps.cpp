@@ -20,6 +20,8 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+/// Rows of a box of A, of groups of rows (gemm/sm90/warp_grouped.h).
+static constexpr int64_t kGroupRows = 32;
 /// Rows and columns of a box of the result (gemm/sm90/box_epilogue.h).
 static constexpr int64_t kStoreRows = 16, kStoreColumns = 64;
 
@@ -118,6 +120,9 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
     matrix = dims.batch.front();
   Value lhs = op.getLhs(), rhs = op.getRhs();
   bool sharedB = tensorOf(rhs).getRank() == 2;
+  std::optional<int64_t> matrixB = sharedB ? std::nullopt : matrix;
+  if (gemm.grouped())
+    matrixB = 0;
   // A box of B is half of a pair or, where a cluster shares B, what one of its
   // blocks brings of that.
   int64_t rowsB = tile.getBn() / (gemm.isPair() ? 2 : 1);
@@ -125,12 +130,14 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
     rowsB /= tile.getCluster();
   MapBuilder maps{ArgumentWords(kernel)};
   SmallVector<hk_tensor_map_abi> result;
-  result.push_back(maps.build(argument(lhs), lhs, dims.row, matrix,
-                              tile.getBk(), tile.getBm()));
+  // Rows that an order names are in no box.
+  if (!gemm.operand(GemmSide::Lhs).gathered)
+    result.push_back(maps.build(argument(lhs), lhs, dims.row, matrix,
+                                tile.getBk(),
+                                gemm.grouped() ? kGroupRows : tile.getBm()));
   result.push_back(maps.build(argument(rhs), rhs, op.getRhsDim(MatmulDim::N),
-                              sharedB ? std::nullopt : matrix, tile.getBk(),
-                              rowsB));
-  if (storesBoxes(kernel, tile)) {
+                              matrixB, tile.getBk(), rowsB));
+  if (storesBoxes(kernel, tile) && !gemm.grouped()) {
     Value out = kernel.getSpecBlock().getTerminator()->getOperand(0);
     result.push_back(maps.build(unsigned(kernel.getNumInputs()), out, dims.row,
                                 matrix, kStoreColumns, kStoreRows));

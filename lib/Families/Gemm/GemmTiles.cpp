@@ -148,7 +148,7 @@ private:
   }
   int64_t ldsOf(const ::hk::GemmTile &tile) {
     int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
-    return groups && groups->hasTable()
+    return groups && groups->hasTable() && tile.loop == ::hk::GemmLoop::Blocks
                ? ::hk::ldsAdd(lds, ::hk::groupedLds(tile))
                : lds;
   }

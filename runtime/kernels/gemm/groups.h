@@ -46,6 +46,13 @@ struct GroupArgs {
   HK_MEM i64 orderAt(i64 place) const {
     return global<const i32>(order)[place];
   }
+  /// The row of A of a place, of `rows`; -1 for an empty place.
+  template <class Groups> HK_MEM int rowOfPlace(i64 place, i64 rows) const {
+    i64 entry = orderAt(place);
+    return entry >= 0 && entry < rows * Groups::kTopK
+               ? int(entry / Groups::kTopK)
+               : -1;
+  }
   /// Bound b of the groups, where whatever is given names no place too many.
   template <GroupForm Form> HK_MEM i64 bound(i64 b) const {
     i64 at = 0;

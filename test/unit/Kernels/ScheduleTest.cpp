@@ -6,13 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // Every tile of every matrix is computed exactly once, whatever the grid, and
-// tiles that run together lie in few rows.
+// tiles that run together lie in few rows. Tiles of groups have every place of
+// every group once, and no tile has none.
 //
 //===----------------------------------------------------------------------===//
 
 #include "kernels/gemm/schedule.h"
+#include "kernels/gemm/group_walk.h"
 
 #include "gtest/gtest.h"
+
+#include <algorithm>
 
 #include <set>
 #include <vector>
@@ -59,4 +63,101 @@ TEST(PersistentSchedule, TilesThatRunTogetherReadFewRows) {
   }
   EXPECT_EQ(rows.size(), PersistentSchedule::kGroup);
   EXPECT_EQ(columns.size(), 9u);
+}
+
+namespace {
+
+constexpr int kTileRows = 16;
+template <GroupForm Form>
+using Walk = GroupWalk<GroupProblem<Form, false, 1, 1>, kTileRows>;
+
+GroupArgs groupArgs(const std::vector<i32> &given, i64 count, i64 places) {
+  GroupArgs args = {};
+  args.groups = u64(given.data());
+  args.count = count;
+  args.places = places;
+  return args;
+}
+
+std::vector<i32> boundsOf(const std::vector<i32> &lengths) {
+  std::vector<i32> bounds = {0};
+  for (i32 length : lengths)
+    bounds.push_back(bounds.back() + std::max(length, 0));
+  return bounds;
+}
+
+/// The group of every place, the number of groups behind the last one.
+std::vector<int> groupsOf(const std::vector<i32> &lengths, i64 places) {
+  std::vector<int> groups;
+  for (size_t g = 0; g < lengths.size(); ++g)
+    groups.insert(groups.end(), std::max(lengths[g], 0), int(g));
+  groups.resize(places, int(lengths.size()));
+  return groups;
+}
+
+/// The same as the tiles have it, which are asked for in the order of
+/// PersistentSchedule; -1 for a place of no tile, -2 for one of several.
+template <GroupForm Form>
+std::vector<int> walked(const GroupArgs &args, u32 columns) {
+  Walk<Form> walk(args);
+  PersistentSchedule schedule = {walk.count(), columns, 1};
+  std::vector<int> groups(args.places, -1), times(args.places);
+  for (u32 t = 0; t < schedule.count(); ++t) {
+    GroupPlaces tile = walk.at(schedule.at(t).m);
+    EXPECT_LT(tile.first, tile.end);
+    EXPECT_LE(tile.end - tile.first, kTileRows);
+    for (int place = tile.first; place < tile.end; ++place) {
+      groups.at(place) = tile.group;
+      ++times.at(place);
+    }
+  }
+  for (i64 place = 0; place < args.places; ++place)
+    if (times[place] > int(columns))
+      groups[place] = -2;
+  return groups;
+}
+
+const std::vector<std::vector<i32>> kLengths = {
+    {5},
+    {0, 16, 17, 0, 0, 1, 100},
+    {0, 0, 0},
+    {3, -4, 40, -1, 16},
+    std::vector<i32>(300, 1),
+};
+
+} // namespace
+
+TEST(GroupWalk, HasEveryPlaceOfEveryGroupOnce) {
+  for (const std::vector<i32> &lengths : kLengths)
+    for (i64 behind : {0, 1, 50})
+      for (u32 columns : {1, 3}) {
+        std::vector<i32> bounds = boundsOf(lengths);
+        i64 count = i64(lengths.size()), places = bounds.back() + behind;
+        std::vector<int> expected = groupsOf(lengths, places);
+        EXPECT_EQ(walked<GroupForm::Bounds>(groupArgs(bounds, count, places),
+                                            columns),
+                  expected);
+        EXPECT_EQ(walked<GroupForm::Lengths>(groupArgs(lengths, count, places),
+                                             columns),
+                  expected);
+      }
+}
+
+TEST(GroupWalk, LengthsOfMorePlacesThanThereAreEndWithThem) {
+  EXPECT_EQ(walked<GroupForm::Lengths>(groupArgs({20, 20, 20}, 3, 30), 1),
+            groupsOf({20, 10, 0}, 30));
+  EXPECT_EQ(walked<GroupForm::Bounds>(groupArgs({0, 20, 40, 60}, 3, 30), 1),
+            groupsOf({20, 10, 0}, 30));
+}
+
+TEST(GroupWalk, OfBoundsThatAreNoneNoTileIsOutside) {
+  std::vector<i32> bounds = {-5, 90, 3, 70, -1, 64, 1000};
+  GroupArgs args = groupArgs(bounds, 6, 64);
+  Walk<GroupForm::Bounds> walk(args);
+  EXPECT_LE(walk.count(), 64u / kTileRows + 6 + 1);
+  for (u32 t = 0; t < walk.count(); ++t) {
+    GroupPlaces tile = walk.at(t);
+    EXPECT_GE(tile.first, 0);
+    EXPECT_LE(tile.end, 64);
+  }
 }

@@ -23,6 +23,7 @@ HK_DEV int waveId() { return 0; }
 HK_DEV void barrier() {}
 HK_DEV void waveBarrier() {}
 HK_DEV u64 ballot(bool condition) { return condition; }
+HK_DEV int fromLane(int v, int) { return v; }
 
 inline constexpr bool kNativeMaximum = false;
 inline constexpr bool kNativeRsqrt = false;

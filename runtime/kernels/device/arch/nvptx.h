@@ -113,6 +113,11 @@ template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {
   return __nvvm_shfl_sync_bfly_i32(members, v, M, 31);
 }
 
+/// What lane `lane` of the wave holds.
+HK_DEV int fromLane(int v, int lane) {
+  return __nvvm_shfl_sync_idx_i32(~0u, v, lane, 31);
+}
+
 /// Whether laneMax is the largest over G lanes.
 template <int G> inline constexpr bool kNativeLaneMax = G == 32;
 HK_DEV u32 laneMax(u32 v) {

@@ -103,6 +103,13 @@ template <int ID, int THREADS> HK_DEV void barrierOfSome() {
 /// descriptors of products computed from others take an instruction per step.
 HK_DEV int sameInWarp(int v) { return __nvvm_shfl_sync_idx_i32(~0u, v, 0, 31); }
 
+/// Begins a copy of 16 bytes to LDS, of zeros unless `valid`.
+HK_DEV void copyToLds16(u32 to, Global<const u8> from, bool valid) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
+               "l"(from), "r"(valid ? 16 : 0)
+               : "memory");
+}
+
 /// Writes 16 zero bytes to LDS.
 HK_DEV void clearLds16(u32 at) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(0)

@@ -52,8 +52,8 @@ template <class Config> struct StraightSum {
 
   HK_MEM static void run(StageReader<Config> &reader, const GemmArgs &,
                          const WarpPlace &at, Total &d) {
-    // Only slices may be empty; a branch around the zeros would spill.
-    if constexpr (Config::T.splitK > 1) {
+    // Few tiles may be empty; a branch around the zeros would spill.
+    if constexpr (Config::kMayBeEmpty) {
       HK_UNROLL for (auto &v : d) v = 0;
     }
     u32 last = 0;
@@ -67,7 +67,7 @@ template <class Config> struct StraightSum {
     }
     waitProducts<0>();
     Config::Product::settle(d);
-    if (Config::T.splitK == 1 || at.steps > 0)
+    if (!Config::kMayBeEmpty || at.steps > 0)
       reader.release(last);
   }
 };

@@ -15,7 +15,7 @@
 #ifndef HK_KERNELS_GEMM_SM90_BOX_EPILOGUE_H
 #define HK_KERNELS_GEMM_SM90_BOX_EPILOGUE_H
 
-#include "kernels/gemm/sm90/config.h"
+#include "kernels/gemm/sm90/rows.h"
 
 namespace hk {
 
@@ -30,60 +30,75 @@ template <class Out> struct StoreRounded {
   }
 };
 
-template <class Config> struct BoxEpilogue {
+/// A warp's 16 rows of a tile, rounded in boxes of 64 columns.
+template <class Config, class Rows, class Total, class Epilogue>
+struct RoundedBoxes {
   using P = typename Config::P;
-  static constexpr int kRows = 16, kColumns = kBulkRowBytes / 2;
-  static constexpr int kBoxBytes = kRows * kBulkRowBytes;
-  static_assert(2 * kBoxBytes <= kBulkSlabBytes && P::kCols % kColumns == 0);
+  static constexpr int kColumns = kBulkRowBytes / 2;
+  static constexpr int kBytes = 16 * kBulkRowBytes;
+  static constexpr int kCount = P::kCols / kColumns;
+  static_assert(2 * kBytes <= kBulkSlabBytes && P::kCols % kColumns == 0);
 
-  /// A thread's elements of a box.
-  template <class Total, class Epilogue> struct Values {
-    const Total &d;
-    const WarpPlace &at;
-    const GemmArgs &args;
-    const Epilogue &epilogue;
+  const Total &d;
+  const Rows &rows;
+  int firstColumn;
+  const GemmArgs &args;
+  const Epilogue &epilogue;
 
-    /// Columns col and col + 1 of row lane / 4, or 8 below, from registers i
-    /// on. What is outside of the result is computed at its edge, and clipped.
-    HK_MEM u32 get(int i, int half, int col) const {
-      int row = at.row + half * 8 + laneId() / 4;
-      int column = at.col + col + laneId() % 4 * 2;
-      GemmOutput<typename P::Acc, 2> out;
-      out.acc = {d[i], d[i + 1]};
-      out.pair = 0;
-      if constexpr (P::kPair)
-        out.pair = {d[i + Config::T.bn / 4], d[i + 1 + Config::T.bn / 4]};
-      out.stat = 0;
-      f32x2 v = epilogue.two(at.matrix, row < args.m ? row : int(args.m) - 1,
-                             column < args.n ? column : 0, out);
-      return bitCast<u32>(convertTo<typename Epilogue::BoxElement, 2>(v));
+  /// A lane's part of four 8x8 matrices, rows 0-7 and 8-15 of 16 columns, of
+  /// box j.
+  HK_MEM void compute(int j, u32 (&v)[kColumns / 16][4]) const {
+    HK_UNROLL for (int c = 0; c < kColumns / 16;
+                   ++c) HK_UNROLL for (int q = 0; q < 4; ++q) v[c][q] =
+        get(j * 32 + c * 8 + q * 2, q % 2, j * kColumns + c * 16 + q / 2 * 8);
+  }
+  /// Writes them to the box.
+  HK_MEM static void write(u32 box, const u32 (&v)[kColumns / 16][4]) {
+    int l = laneId(), row = l / 8 % 2 * 8 + l % 8, side = l / 16;
+    HK_UNROLL for (int c = 0; c < kColumns / 16; ++c) {
+      u32 to = box + swizzled<kBulkRowBytes>(row, (c * 2 + side) * 16);
+      storeMatrices(to, v[c]);
     }
-  };
+  }
 
-  template <class Total, class Epilogue>
-  HK_MEM static void run(const Total &d, const WarpPlace &at,
+private:
+  /// Columns col and col + 1 of row lane / 4, or 8 below, from registers i
+  /// on. What is outside of the result is computed at its edge, and clipped.
+  HK_MEM u32 get(int i, int half, int col) const {
+    int r = rows.nearest(half * 8 + laneId() / 4);
+    int column = firstColumn + col + laneId() % 4 * 2;
+    GemmOutput<typename P::Acc, 2> out;
+    out.acc = {d[i], d[i + 1]};
+    out.pair = 0;
+    if constexpr (P::kPair)
+      out.pair = {d[i + Config::T.bn / 4], d[i + 1 + Config::T.bn / 4]};
+    out.stat = 0;
+    f32x2 v = epilogue.two(rows.matrix(r), rows.row(r),
+                           column < args.n ? column : 0, out);
+    return bitCast<u32>(convertTo<typename Epilogue::BoxElement, 2>(v));
+  }
+};
+
+template <class Config> struct BoxEpilogue {
+  template <class Total, class Rows, class Epilogue>
+  HK_MEM static void run(const Total &d, const Rows &rows, int col,
                          const GemmArgs &args, const TensorMap *maps, u8 *slab,
                          const Epilogue &epilogue) {
-    Values<Total, Epilogue> values = {d, at, args, epilogue};
-    // A lane's part of four 8x8 matrices: rows 0-7 and 8-15 of 16 columns.
-    int l = laneId(), row = l / 8 % 2 * 8 + l % 8, side = l / 16;
-    HK_UNROLL for (int j = 0; j < P::kCols / kColumns; ++j) {
-      u32 box = ldsAddress(slab) + j % 2 * kBoxBytes;
-      u32 v[kColumns / 16][4];
-      HK_UNROLL for (int c = 0; c < kColumns / 16; ++c)
-          HK_UNROLL for (int q = 0; q < 4; ++q) v[c][q] = values.get(
-              j * 32 + c * 8 + q * 2, q % 2, j * kColumns + c * 16 + q / 2 * 8);
-      if (l == 0)
+    using Boxes = RoundedBoxes<Config, Rows, Total, Epilogue>;
+    Boxes boxes = {d, rows, col, args, epilogue};
+    HK_UNROLL for (int j = 0; j < Boxes::kCount; ++j) {
+      u32 box = ldsAddress(slab) + j % 2 * Boxes::kBytes;
+      u32 v[Boxes::kColumns / 16][4];
+      boxes.compute(j, v);
+      if (laneId() == 0)
         waitStoresRead<1>();
       waveBarrier();
-      HK_UNROLL for (int c = 0; c < kColumns / 16; ++c) {
-        u32 to = box + swizzled<kBulkRowBytes>(row, (c * 2 + side) * 16);
-        storeMatrices(to, v[c]);
-      }
+      Boxes::write(box, v);
       publishToCopies();
       waveBarrier();
-      if (l == 0)
-        storeBox(maps[2], box, {at.col + j * kColumns, at.row, at.matrix});
+      if (laneId() == 0)
+        storeBox(maps[2], box,
+                 {col + j * Boxes::kColumns, rows.row(0), rows.matrix(0)});
     }
   }
 

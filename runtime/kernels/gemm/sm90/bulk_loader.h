@@ -9,6 +9,10 @@
 // part of the rows of B for every block of the cluster, which all wait for all
 // parts. The maps of the kernel are A, B, then those of the epilogue.
 //
+// A loader has: the threads of its warpgroup that walk over the tiles, what it
+// needs of registers, arrivals that fill a stage, and its maps;
+// begin(tile), fill(tile, step, stage) by those of them that work(), finish().
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_GEMM_SM90_BULK_LOADER_H
@@ -18,37 +22,76 @@
 
 namespace hk {
 
-template <class Config> struct BulkLoader {
+/// A block's part of the rows of B of a stage; one thread asks.
+template <class Config> struct BulkRowsOfB {
   using P = typename Config::P;
   /// Rows of B are two ranges when columns come in pairs.
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kPartRows = Config::T.bn / kParts;
-  /// What one box of B has.
+  /// What one box has.
   static constexpr int kBoxRows = kPartRows / Config::kCluster;
   static_assert(kBoxRows % 8 == 0, "boxes begin where the swizzle does");
 
-  const TensorMap *maps;
+  const TensorMap &map;
   typename Config::Layout lds;
   u32 rank;
-  int n, batches;
+  int n;
 
-  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
+  HK_MEM void fill(const WarpPlace &at, int k, int batch, u32 stage) const {
     LdsBarrier full = lds.full(stage);
-    full.expect(Config::kStageBytes);
-    int k = at.k0 + step * Config::T.bk;
-    int batch = Config::T.splitK > 1 ? at.matrix % batches : at.matrix;
-    loadBox(lds.stageA(stage), maps[0], full,
-            BoxPlace{k, at.row, batch});
     HK_UNROLL for (int part = 0; part < kParts; ++part) {
       int first = rank * kBoxRows;
       u32 to = lds.stageB(stage) + u32(part * kPartRows + first) * Config::kRow;
       BoxPlace from = {k, at.col + part * n + first,
-                       Config::kSharedB ? 0 : batch};
+                       Config::kOne == OneMatrix::OfB ? 0 : batch};
       if constexpr (Config::kCluster > 1)
-        loadBoxes(to, maps[1], full, from, (1 << Config::kCluster) - 1);
+        loadBoxes(to, map, full, from, (1 << Config::kCluster) - 1);
       else
-        loadBox(to, maps[1], full, from);
+        loadBox(to, map, full, from);
     }
+  }
+};
+
+/// Threads: 1, or a warp where tiles are found by all of its lanes. BoxRows: of
+/// A; boxes behind the last row of a tile are not asked for.
+template <class Config, int Threads = 1, int BoxRows = Config::T.bm>
+struct BulkLoader {
+  static constexpr int kThreads = Threads, kMaps = 2;
+  static constexpr int kArrivals = 1, kRegisters = Threads > 1 ? 56 : 24;
+
+  const TensorMap *maps;
+  BulkRowsOfB<Config> b;
+  int batches;
+
+  HK_MEM BulkLoader(const TensorMap *maps, const typename Config::Layout &lds,
+                    u32 rank, const GemmArgs &args)
+      : maps(maps), b{maps[1], lds, rank, int(args.n)},
+        batches(int(args.batches)) {}
+
+  HK_MEM static bool works() { return Threads == 1 || laneId() == 0; }
+  HK_MEM void begin(const WarpPlace &) const {}
+  HK_MEM void finish() const {}
+
+  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
+    LdsBarrier full = b.lds.full(stage);
+    int boxes = boxesOf(at);
+    full.expect(Config::kBytesB + boxes * BoxRows * Config::kRow);
+    int k = at.k0 + step * Config::T.bk;
+    int batch = Config::T.splitK > 1 ? at.matrix % batches : at.matrix;
+    for (int i = 0; i < boxes; ++i)
+      loadBox(b.lds.stageA(stage) + i * BoxRows * Config::kRow, maps[0], full,
+              BoxPlace{k, at.row + i * BoxRows,
+                       Config::kOne == OneMatrix::OfA ? 0 : batch});
+    b.fill(at, k, batch, stage);
+  }
+
+private:
+  HK_MEM static int boxesOf(const WarpPlace &at) {
+    constexpr int most = Config::T.bm / BoxRows;
+    if constexpr (most == 1)
+      return 1;
+    int boxes = (at.end - at.row + BoxRows - 1) / BoxRows;
+    return boxes < most ? boxes : most;
   }
 };
 

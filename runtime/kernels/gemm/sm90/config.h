@@ -31,9 +31,12 @@ template <int STAGES> struct StageRing {
   }
 };
 
-/// Cluster: blocks along m that share the tile of B. SharedB: all matrices of
-/// a batch are multiplied by one B.
-template <class Problem, int Cluster, bool SharedB> struct WarpConfig {
+/// Which operands have one matrix for all of a batch; of groups of rows it is
+/// A.
+enum class OneMatrix { None, OfA, OfB };
+
+/// Cluster: blocks along m that share the tile of B.
+template <class Problem, int Cluster, OneMatrix OneT> struct WarpConfig {
   using P = Problem;
   static constexpr GemmTile T = {
       P::kTile.bm, P::kTile.bn,     P::kTile.bk,     P::kTile.wm,
@@ -41,7 +44,10 @@ template <class Problem, int Cluster, bool SharedB> struct WarpConfig {
       Cluster};
   static constexpr DType D = P::kOperand;
   static constexpr int kCluster = Cluster, kStages = T.stages;
-  static constexpr bool kSharedB = SharedB;
+  static constexpr OneMatrix kOne = OneT;
+  /// Whether a tile may have no k at all: of a slice, or places behind the last
+  /// group.
+  static constexpr bool kMayBeEmpty = T.splitK > 1 || kOne == OneMatrix::OfA;
   /// Warpgroups that multiply, 64 rows each; one more copies.
   static constexpr int kGroups = T.wm;
   static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
@@ -87,11 +93,11 @@ template <class Problem, int Cluster, bool SharedB> struct WarpConfig {
   };
 };
 
-/// What one block computes of a tile: its corner in the result and its part of
-/// k, in stages. The coordinates of boxes have 32 bits (the runtime checks the
-/// sizes), and registers are scarce.
+/// What one block computes of a tile: its corner in the result, the end of the
+/// matrix' (or group's) rows and its part of k, in stages. The coordinates of
+/// boxes have 32 bits (the runtime checks the sizes), and registers are scarce.
 struct WarpPlace {
-  int matrix, row, col, k0, steps;
+  int matrix, row, end, col, k0, steps;
 };
 
 } // namespace hk

@@ -16,7 +16,7 @@
 #ifndef HK_KERNELS_GEMM_SM90_SLAB_EPILOGUE_H
 #define HK_KERNELS_GEMM_SM90_SLAB_EPILOGUE_H
 
-#include "kernels/gemm/sm90/config.h"
+#include "kernels/gemm/sm90/rows.h"
 
 namespace hk {
 
@@ -65,8 +65,8 @@ template <class Config> struct SlabEpilogue {
   static constexpr int kColumns = P::kPair ? kSpan / 2 : kSpan;
   static_assert(kSpan * 32 <= kBulkSlabBytes && kSpan % 32 == 0);
 
-  template <class Total, class Epilogue>
-  HK_MEM static void run(const Total &d, const WarpPlace &at,
+  template <class Total, class Rows, class Epilogue>
+  HK_MEM static void run(const Total &d, const Rows &rows, int firstColumn,
                          const GemmArgs &args, const TensorMap *, u8 *slab,
                          const Epilogue &epilogue) {
     constexpr int V = Epilogue::kVec, perRow = kColumns / V;
@@ -78,10 +78,9 @@ template <class Config> struct SlabEpilogue {
       write(own, d, pass, half);
       waveBarrier();
       // Addresses of one pass are not kept for the next, for the same reason.
-      WarpPlace here = at;
-      here.matrix = int(opaqueWord(u32(at.matrix)));
-      here.row = int(opaqueWord(u32(at.row)));
-      here.col = int(opaqueWord(u32(at.col)));
+      Rows here = rows;
+      here.forget();
+      int first = int(opaqueWord(u32(firstColumn))) + pass * kColumns;
       constexpr int total = 8 * perRow;
       // Not unrolled: the accumulators need the registers.
       _Pragma("unroll 1") for (int x = 0; x < total; x += kWave) {
@@ -93,9 +92,9 @@ template <class Config> struct SlabEpilogue {
         out.pair =
             P::kPair ? own.template read<V>(r, c + kColumns) : Vec<Acc, V>(0);
         out.stat = 0;
-        int row = here.row + half * 8 + r, col = here.col + pass * kColumns + c;
-        runEpilogue<V>(epilogue, here.matrix, row, col, args.n,
-                       live && row < args.m && col < args.n, out);
+        int row = half * 8 + r, col = first + c;
+        runEpilogue<V>(epilogue, here.matrix(row), here.row(row), col, args.n,
+                       live && here.exists(row) && col < args.n, out);
       }
     }
   }

@@ -1,0 +1,119 @@
+//===- group_walk.h - Tiles of groups, without gaps -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks that stay need the tiles of groups numbered without gaps: a number of
+// no rows would cost the block that gets it nothing, and the others a round.
+// What group a tile is of takes prefix sums of the groups' tiles; a wave makes
+// them for as many groups as it has lanes, and walks on from there: the tiles
+// that a block takes lie one behind the other. All lanes of a wave make all
+// calls together.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_GROUP_WALK_H
+#define HK_KERNELS_GEMM_GROUP_WALK_H
+
+#include "kernels/device/scan.h"
+#include "kernels/gemm/groups.h"
+
+namespace hk {
+
+/// Places [first, end) of a group, which is GroupArgs::count behind the last.
+struct GroupPlaces {
+  int group, first, end;
+};
+
+/// Tiles of ROWS places, those behind the last group at the end. Groups by
+/// bounds or lengths.
+template <class Groups, int ROWS> class GroupWalk {
+public:
+  static_assert(Groups::kForm != GroupForm::Blocks);
+
+  HK_MEM explicit GroupWalk(const GroupArgs &args) : args(args) {
+    rewind();
+    while (!isLast())
+      advance();
+    // Of bounds that are none no more than a launch counts.
+    u32 most = u32(args.places / ROWS + args.count + 1);
+    total = firstTile + inChunk < most ? firstTile + inChunk : most;
+    rewind();
+  }
+
+  /// How many tiles there are.
+  HK_MEM u32 count() const { return total; }
+
+  HK_MEM GroupPlaces at(u32 tile) {
+    if (tile < firstTile)
+      rewind();
+    while (tile >= firstTile + inChunk && !isLast())
+      advance();
+    u32 local = tile - firstTile;
+    // The last group that begins at it or before.
+    int lane = __builtin_popcountll(ballot(before <= local)) - 1;
+    int first = fromLane(begin, lane) +
+                int(local - u32(fromLane(int(before), lane))) * ROWS;
+    int last = fromLane(end, lane);
+    return {base + lane, first, first + ROWS < last ? first + ROWS : last};
+  }
+
+private:
+  /// Whether the chunk has the places behind the last group.
+  HK_MEM bool isLast() const { return base + kWave > args.count; }
+  HK_MEM void rewind() {
+    base = 0;
+    firstTile = 0;
+    firstPlace = 0;
+    load();
+  }
+  HK_MEM void advance() {
+    firstTile += inChunk;
+    base += kWave;
+    firstPlace = nextPlace;
+    load();
+  }
+  HK_MEM i64 clamped(i64 place) const {
+    return place < 0 ? 0 : place < args.places ? place : args.places;
+  }
+
+  /// The lane's group of the chunk.
+  HK_MEM void load() {
+    i64 group = base + laneId(), from, to;
+    if constexpr (Groups::kForm == GroupForm::Bounds) {
+      i64 bound = group < args.count ? group : args.count;
+      from = clamped(args.given()[bound]);
+      to = group < args.count ? clamped(args.given()[bound + 1]) : args.places;
+    } else {
+      i64 length = group < args.count ? clamped(args.given()[group]) : 0;
+      i64 earlier = 0, all = length;
+      scanLanes<1, kWave>(earlier, all);
+      from = clamped(firstPlace + earlier);
+      to = group < args.count ? clamped(from + length) : args.places;
+      nextPlace = int(clamped(firstPlace + all));
+    }
+    begin = int(from);
+    end = int(to);
+    bool any = group <= args.count && end > begin;
+    before = 0;
+    inChunk = any ? (u32(end - begin) + ROWS - 1) / ROWS : 0;
+    scanLanes<1, kWave>(before, inChunk);
+  }
+
+  const GroupArgs &args;
+  u32 total;
+  /// The chunk: its first group, the tiles before it and of it; of lengths the
+  /// places before it and before the next one.
+  int base;
+  u32 firstTile, inChunk;
+  int firstPlace, nextPlace = 0;
+  /// The lane's group: its places, and the tiles of the chunk before it.
+  int begin, end;
+  u32 before;
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_GROUP_WALK_H

@@ -1,0 +1,113 @@
+//===- gathered_loader.h - Rows of A that an order names -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The copy engine takes boxes of neighbouring rows only. So all four warps of
+// the copying warpgroup bring the rows of A with copies of 16 bytes,
+// neighbouring lanes those of a row, each to where the swizzle has it; one
+// thread asks the engine for B. What a thread has copied it makes visible to
+// the tensor cores itself, kLag stages later, before its warp says that it is
+// there: there are always as many stages under way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_GATHERED_LOADER_H
+#define HK_KERNELS_GEMM_SM90_GATHERED_LOADER_H
+
+#include "kernels/gemm/groups.h"
+#include "kernels/gemm/sm90/bulk_loader.h"
+
+namespace hk {
+
+template <class Config, class Groups> struct GatheredLoader {
+  using A = typename Config::P::A;
+  static constexpr int kThreads = kWarpgroup, kMaps = 1;
+  /// A warp arrives once, and who asks for B.
+  static constexpr int kArrivals = kWarpgroup / kWave + 1, kRegisters = 56;
+  static constexpr int kChunks = Config::kRow / 16;
+  static constexpr int kRowsAtOnce = kThreads / kChunks;
+  static constexpr int kRows = Config::T.bm / kRowsAtOnce;
+  /// The stage before the last one is released when the last one has begun, so
+  /// that two stages have to be there.
+  static constexpr int kLag = Config::kStages - 2;
+  static_assert(A::kAlign >= 16 && kLag > 0);
+
+  const GemmArgs &args;
+  const GroupArgs &groups;
+  BulkRowsOfB<Config> b;
+  int thread = threadId() % kThreads;
+  /// The thread's rows of A, -1 for an empty place.
+  int rows[kRows];
+  /// Stages that were asked for and not said to be there, at most kLag, and the
+  /// first of them.
+  int pending = 0;
+  u32 landing = 0;
+
+  HK_MEM GatheredLoader(const TensorMap *maps,
+                        const typename Config::Layout &lds,
+                        const GemmArgs &args, const GroupArgs &groups)
+      : args(args), groups(groups), b{maps[0], lds, 0, int(args.n)} {}
+
+  HK_MEM static bool works() { return true; }
+
+  HK_MEM void begin(const WarpPlace &at) {
+    HK_UNROLL for (int i = 0; i < kRows; ++i) {
+      int place = at.row + thread / kChunks + i * kRowsAtOnce;
+      rows[i] = place < at.end ? groups.rowOfPlace<Groups>(place, args.m) : -1;
+    }
+  }
+
+  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) {
+    int k = at.k0 + step * Config::T.bk;
+    if (thread == 0) {
+      b.lds.full(stage).expect(Config::kBytesB);
+      b.fill(at, k, at.matrix, stage);
+    }
+    copyRows(i64(k) * kSize + thread % kChunks * 16, b.lds.stageA(stage));
+    commitDirectCopies();
+    if (pending == kLag)
+      land<kLag>();
+    else
+      ++pending;
+  }
+
+  /// Says that all stages are there.
+  HK_MEM void finish() {
+    for (; pending > 0; --pending)
+      land<0>();
+  }
+
+private:
+  static constexpr int kSize = info(Config::D).bits / 8;
+
+  /// The thread's 16 bytes at `byte` of each row.
+  HK_MEM void copyRows(i64 byte, u32 stage) const {
+    auto from = global<const u8>(args.a.data) + byte;
+    bool inside = byte < args.k * kSize;
+    HK_UNROLL for (int i = 0; i < kRows; ++i) {
+      int row = thread / kChunks + i * kRowsAtOnce;
+      // Opaque, as products of rows and stride are kept for all of a tile if
+      // the compiler can, and are twice the registers. Nothing is read where
+      // nothing is valid.
+      int own = int(opaqueWord(u32(rows[i])));
+      copyToLds16(stage + swizzled<Config::kRow>(row, thread % kChunks * 16),
+                  from + own * (args.a.stride * kSize), inside && own >= 0);
+    }
+  }
+
+  template <int Later> HK_MEM void land() {
+    waitDirectCopies<Later, kRows>();
+    publishToCopies();
+    waveBarrier();
+    if (laneId() == 0)
+      b.lds.full(landing).arrive();
+    landing = landing + 1 == Config::kStages ? 0 : landing + 1;
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_GATHERED_LOADER_H

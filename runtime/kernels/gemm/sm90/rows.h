@@ -1,0 +1,60 @@
+//===- rows.h - Where the rows of a warp go -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The sixteen rows of a tile that a warp multiplies, for its epilogue: which of
+// them there are, which rows of the result they are, and with which matrix they
+// were multiplied, -1 for none.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_ROWS_H
+#define HK_KERNELS_GEMM_SM90_ROWS_H
+
+#include "kernels/gemm/groups.h"
+#include "kernels/gemm/sm90/config.h"
+
+namespace hk {
+
+/// All of one matrix.
+struct MatrixRows {
+  int of, first, end;
+
+  /// `inTile`: the first one's row of the tile.
+  HK_MEM MatrixRows(const WarpPlace &at, int inTile)
+      : of(at.matrix), first(at.row + inTile), end(at.end) {}
+  HK_MEM bool any() const { return true; }
+  HK_MEM bool exists(int r) const { return first + r < end; }
+  /// r, or that of the last row there is.
+  HK_MEM int nearest(int r) const { return exists(r) ? r : end - 1 - first; }
+  HK_MEM int row(int r) const { return first + r; }
+  HK_MEM int matrix(int) const { return of; }
+  /// Makes the compiler know no more that these are the numbers they are.
+  HK_MEM void forget() {
+    of = int(opaqueWord(u32(of)));
+    first = int(opaqueWord(u32(first)));
+  }
+};
+
+/// Places of a group; a tile may have fewer than a warp's.
+struct PlaceRows : MatrixRows {
+  using MatrixRows::MatrixRows;
+  HK_MEM bool any() const { return first < end; }
+};
+
+/// The same whose rows of A an order names; an empty place has no matrix.
+struct GatheredRows : PlaceRows {
+  /// Whether this lane's place, laneId() % 16, has a row.
+  bool named;
+
+  HK_MEM GatheredRows(const WarpPlace &at, int inTile, bool named)
+      : PlaceRows(at, inTile), named(named) {}
+  HK_MEM int matrix(int r) const { return ballot(named) >> r & 1 ? of : -1; }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_ROWS_H

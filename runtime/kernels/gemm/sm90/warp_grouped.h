@@ -1,0 +1,116 @@
+//===- warp_grouped.h - Product of groups of rows of sm_90a -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The warp-specialised loop over the tiles of groups of rows: the matrix of B
+// is that of the group; rows of A lie as the groups do and come by the copy
+// engine, or an order names them. A tile of rows that have no group has no k,
+// and its epilogue, called with matrix -1, must take the product for 0.
+//
+//   GroupedWarpSpecialised<Problem, Groups>::run(args, groups, maps, block,
+//                                                shared, epilogue)
+//   maps: A, unless an order names its rows, and B.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_WARP_GROUPED_H
+#define HK_KERNELS_GEMM_SM90_WARP_GROUPED_H
+
+#include "kernels/gemm/group_walk.h"
+#include "kernels/gemm/schedule.h"
+#include "kernels/gemm/sm90/gathered_loader.h"
+#include "kernels/gemm/sm90/warp_loop.h"
+
+namespace hk {
+
+/// Rows of a box of A (lib/Families/Gemm/GemmMaps.cpp).
+inline constexpr int kGroupBoxRows = 32;
+
+template <class Config, class Groups, bool Gathered = Groups::kGathered>
+struct PickLoader {
+  using Type = BulkLoader<Config, kWave, kGroupBoxRows>;
+};
+template <class Config, class Groups> struct PickLoader<Config, Groups, true> {
+  using Type = GatheredLoader<Config, Groups>;
+};
+
+template <class Problem, class Groups> struct GroupedWarpSpecialised {
+  using P = Problem;
+  using Config = WarpConfig<P, /*Cluster=*/1, OneMatrix::OfA>;
+  using Shared = typename Config::Shared;
+  using Loader = typename PickLoader<Config, Groups>::Type;
+  using Loop = WarpLoop<Config, Loader>;
+  static constexpr int kThreads = Config::kThreads;
+  static constexpr GemmTile T = Config::T;
+  static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1 &&
+                P::kScale == KScale::None);
+
+  /// Which tiles the block takes. Whole warps call.
+  struct Tiles {
+    const GemmArgs &args;
+    const GroupArgs &groups;
+    GroupWalk<Groups, T.bm> walk;
+    PersistentSchedule schedule;
+    u32 next;
+
+    HK_MEM Tiles(const GemmArgs &args, const GroupArgs &groups, u32 block)
+        : args(args), groups(groups), walk(groups),
+          schedule{walk.count(), u32((args.n + P::kCols - 1) / P::kCols), 1},
+          next(block) {}
+
+    HK_MEM bool take(WarpPlace &at) {
+      if (next >= schedule.count())
+        return false;
+      TileWork work = schedule.at(next);
+      next += blockCountX();
+      GroupPlaces places = walk.at(work.m);
+      bool multiplies = places.group < groups.count;
+      at = {multiplies ? places.group : -1,
+            places.first,
+            places.end,
+            int(work.n * P::kCols),
+            0,
+            multiplies ? int((args.k + T.bk - 1) / T.bk) : 0};
+      return true;
+    }
+
+    HK_MEM auto rowsOf(const WarpPlace &at, int first) const {
+      if constexpr (Groups::kGathered) {
+        int place = at.row + first + laneId() % 16;
+        return GatheredRows(at, first,
+                            place < at.end &&
+                                groups.rowOfPlace<Groups>(place, args.m) >= 0);
+      } else {
+        return PlaceRows(at, first);
+      }
+    }
+  };
+
+  template <class Epilogue>
+  HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
+                         const TensorMap *maps, BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
+    typename Config::Layout lds(shared);
+    Loop::begin(maps, lds);
+    Tiles tiles(args, groups, block.x);
+    Loop::run(tiles, loaderOf(args, groups, maps, lds), args, maps, lds,
+              shared.bytes, epilogue);
+  }
+
+private:
+  HK_MEM static Loader loaderOf(const GemmArgs &args, const GroupArgs &groups,
+                                const TensorMap *maps,
+                                const typename Config::Layout &lds) {
+    if constexpr (Groups::kGathered)
+      return Loader(maps, lds, args, groups);
+    else
+      return Loader(maps, lds, /*rank=*/0, args);
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_WARP_GROUPED_H

@@ -1,0 +1,148 @@
+//===- warp_loop.h - The loop of warp-specialised products -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks stay and take one tile after the other. One warpgroup copies, the
+// others multiply 64 rows each; they meet at two barriers per stage only, so
+// that the copies of the next tile run under the epilogue of this one. Which
+// tiles (a schedule), how the operands come (a loader) and what is stored (an
+// epilogue) are others' business:
+//
+//   tiles.take(place)           the block's next tile, false behind the last
+//   tiles.rowsOf(place, first)  rows first to first + 15 of that tile (rows.h)
+//   loader                      bulk_loader.h
+//   epilogue                    a functor of vectors (problem.h), of boxes
+//                               (box_epilogue.h) or of rows (row_epilogue.h)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_GEMM_SM90_WARP_LOOP_H
+#define HK_KERNELS_GEMM_SM90_WARP_LOOP_H
+
+#include "kernels/gemm/sm90/accumulate.h"
+#include "kernels/gemm/sm90/box_epilogue.h"
+#include "kernels/gemm/sm90/bulk_loader.h"
+#include "kernels/gemm/sm90/row_epilogue.h"
+#include "kernels/gemm/sm90/slab_epilogue.h"
+
+namespace hk {
+
+/// Sums in the instruction are exact enough but for fp8, and take no scales.
+template <class Config>
+inline constexpr bool kFolds =
+    Config::P::kScale != KScale::None || isFp8(Config::D);
+template <class Config, bool Folds = kFolds<Config>> struct PickSum {
+  using Type = StraightSum<Config>;
+};
+template <class Config> struct PickSum<Config, true> {
+  using Type = FoldedSum<Config>;
+};
+
+template <class Epilogue>
+concept StoresRounded = requires { typename Epilogue::BoxElement; };
+template <class Epilogue>
+concept StoresRoundedRows =
+    StoresRounded<Epilogue> && requires { &Epilogue::storeEight; };
+template <class Config, class Epilogue> struct PickEpilogue {
+  using Type = SlabEpilogue<Config>;
+};
+template <class Config, class Epilogue>
+  requires StoresRounded<Epilogue>
+struct PickEpilogue<Config, Epilogue> {
+  using Type = BoxEpilogue<Config>;
+};
+template <class Config, class Epilogue>
+  requires StoresRoundedRows<Epilogue>
+struct PickEpilogue<Config, Epilogue> {
+  using Type = RowEpilogue<Config>;
+};
+
+template <class Config, class Loader> struct WarpLoop {
+  using Layout = typename Config::Layout;
+  using Sum = typename PickSum<Config>::Type;
+
+  HK_MEM static void begin(const TensorMap *maps, const Layout &lds) {
+    if (threadId() == 0) {
+      HK_UNROLL for (int i = 0; i < Loader::kMaps; ++i) maps[i].prefetch();
+      HK_UNROLL for (int s = 0; s < Config::kStages; ++s) {
+        lds.full(s).init(Loader::kArrivals);
+        // A warp arrives once at every block of the cluster.
+        lds.empty(s).init(Config::kCluster * Config::kGroups * 4);
+      }
+      publishBarriers();
+    }
+    if constexpr (Config::kCluster > 1) {
+      clusterArrive();
+      clusterWait();
+    } else {
+      barrier();
+    }
+    beginAfterLast();
+  }
+
+  template <class Tiles, class Epilogue>
+  HK_MEM static void run(Tiles &tiles, Loader &&loader, const GemmArgs &args,
+                         const TensorMap *maps, const Layout &lds, u8 *bytes,
+                         const Epilogue &epilogue) {
+    // A kernel of three warpgroups begins with 168 registers a thread.
+    static_assert(Config::kGroups == 2);
+    constexpr int registers = (3 * 168 - Loader::kRegisters) / 2;
+    int group = threadId() / kWarpgroup;
+    if (group == Config::kGroups) {
+      giveRegisters<Loader::kRegisters>();
+      if (threadId() % kWarpgroup < Loader::kThreads)
+        produce(tiles, loader, lds);
+    } else {
+      takeRegisters<registers>();
+      consume(tiles, args, maps, lds, bytes, group, epilogue);
+    }
+    // Nobody ends while another may still arrive at its barriers.
+    if constexpr (Config::kCluster > 1) {
+      clusterArrive();
+      clusterWait();
+    }
+  }
+
+private:
+  template <class Tiles>
+  HK_MEM static void produce(Tiles &tiles, Loader &loader, const Layout &lds) {
+    typename Config::Ring ring;
+    for (WarpPlace at; tiles.take(at);) {
+      loader.begin(at);
+      if (!loader.works())
+        continue;
+      for (int step = 0; step < at.steps; ++step) {
+        // The first round finds all stages empty.
+        lds.empty(ring.stage).wait(ring.phase ^ 1);
+        loader.fill(at, step, ring.stage);
+        ring.advance();
+      }
+    }
+    loader.finish();
+  }
+
+  template <class Tiles, class Epilogue>
+  HK_MEM static void consume(Tiles &tiles, const GemmArgs &args,
+                             const TensorMap *maps, const Layout &lds,
+                             u8 *bytes, int group, const Epilogue &epilogue) {
+    using Results = typename PickEpilogue<Config, Epilogue>::Type;
+    StageReader<Config> reader = {lds, {}, group};
+    int warp = waveId() % 4;
+    u8 *slab = bytes + (lds.slab(group * 4 + warp) - ldsAddress(bytes));
+    typename Sum::Total d;
+    for (WarpPlace at; tiles.take(at);) {
+      auto rows = tiles.rowsOf(at, group * 64 + warp * 16);
+      Sum::run(reader, args, at, d);
+      if (rows.any())
+        Results::run(d, rows, at.col, args, maps, slab, epilogue);
+    }
+    Results::finish();
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_GEMM_SM90_WARP_LOOP_H
