@@ -101,7 +101,7 @@ def check_moves(rows):
                   f"--check={PARALLEL}"))
 
 
-def refused(name, result, *texts, seconds=30):
+def refused(name, result, *texts, seconds=50):
     """Every rank says its text; no hang, and an exit status."""
     status, printed, took = result
     for rank, text in enumerate(texts):
