@@ -168,6 +168,18 @@ def HKFuse : Pass<"hk-fuse", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def HKJoinRows : Pass<"hk-join-rows", "::mlir::ModuleOp"> {
+  let summary = "batches that share a matrix are rows of one product";
+  let description = [{
+    A product [B, S, K] x [K, N] becomes [B * S, K] x [K, N] between views. It
+    keeps its batches where they do not lie at one distance in the memory of the
+    left operand (a slice of the tokens, a transpose), and where a transpose
+    reads the result.
+  }];
+  let statistics = [Statistic<"numJoined", "num-joined", "products whose batches became rows">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def HKNormalize : Pass<"hk-normalize", "::mlir::ModuleOp"> {
   let summary = "views of rows out of the way of fusion";
   let description = [{

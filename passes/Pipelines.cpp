@@ -52,6 +52,7 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addPass(createHKGuardViews());
   pm.addPass(createHKFoldGates(log));
+  pm.addPass(createHKJoinRows());
 
   HKSplitOptions split;
   split.k = options.splitK;

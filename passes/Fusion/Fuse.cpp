@@ -145,9 +145,9 @@ static Verdict explainRefusal(Verdict verdict, Operation *op,
                         ? ", which reads its operands from memory"
                         : "";
   return Verdict::refuse(Reason::OtherFamily,
-                         op->getName().getStringRef() + " is computed by a " +
-                             stringifyFamilyKind(own->getKind()) + " kernel" +
-                             reads);
+                         op->getName().getStringRef() +
+                             " is computed by a kernel of family " +
+                             stringifyFamilyKind(own->getKind()) + reads);
 }
 
 LogicalResult HKFuse::fuse(func::FuncOp function, const ::hk::Target &target,

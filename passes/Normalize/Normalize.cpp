@@ -18,6 +18,7 @@
 #include "Fusion/ScheduleBlock.h"
 #include "Normalize/RowReshaper.h"
 #include "hk/Analysis/Alignment.h"
+#include "hk/Analysis/LoopMaps.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -96,6 +97,28 @@ static bool isReadByRow(Value value) {
   });
 }
 
+/// Whether it is a view that nothing reads any more.
+static bool isLeftOver(Operation *op) {
+  return isView(op) && llvm::all_of(op->getUsers(), isLeftOver);
+}
+
+static bool hasOneReader(Operation *op) {
+  return llvm::count_if(op->getUsers(),
+                        [](Operation *user) { return !isLeftOver(user); }) == 1;
+}
+
+/// Whether a product's kernel will compute `op`: it may then read and write
+/// other operators' tensors through views, which cost nothing.
+static bool isEpilogue(Operation *op) {
+  if (!isElementwise(op) && !isa<GatedActivationOp>(op))
+    return false;
+  return llvm::any_of(op->getOperands(), [](Value operand) {
+    Operation *def = operand.getDefiningOp();
+    return def && (isa<ProductOpInterface>(def) ||
+                   (hasOneReader(def) && isEpilogue(def)));
+  });
+}
+
 /// Where `view` is still between two row-wise operators, the one with one row
 /// dim gets those of the other.
 void BlockNormalizer::part(Operation *view) {
@@ -110,7 +133,7 @@ void BlockNormalizer::part(Operation *view) {
   else
     parted.insert(view->user_begin(), view->user_end());
   for (Operation *op : parted)
-    if (isa<RowwiseOpInterface>(op) || isView(op))
+    if ((isa<RowwiseOpInterface>(op) && !isEpilogue(op)) || isView(op))
       if (reshaper.canReshape(op, *shape, /*flatten=*/false))
         reshape(op, *shape, /*flatten=*/false);
 }

@@ -22,7 +22,7 @@ module attributes {hk.mesh = "tp=2"} {
 // CHECK: hk.fused {{ *}}rowwise
 // CHECK: hk.add
 // CHECK-NEXT: hk.rms_norm
-// REMARK: other-family: hk.all_reduce is computed by a collective kernel, which reads its operands from memory
+// REMARK: other-family: hk.all_reduce is computed by a kernel of family collective, which reads its operands from memory
 // REMARK: other-family: an exchange with other ranks is a launch of its own
 func.func @between(%x: tensor<?x64xbf16>, %w: tensor<64xbf16>) -> tensor<?x64xbf16> {
   %0 = hk.silu %x : tensor<?x64xbf16>

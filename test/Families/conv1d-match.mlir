@@ -52,7 +52,7 @@ func.func @read_old(%x: tensor<?x1x64xf32>, %w: tensor<64x4xf32>, %s: tensor<?x3
 // CHECK: hk.fused {{ *}}rowwise
 // CHECK: hk.fused {{ *}}conv1d
 // CHECK: hk.fused {{ *}}rowwise
-// REMARK: other-family: hk.causal_conv1d is computed by a conv1d kernel, which reads its operands from memory
+// REMARK: other-family: hk.causal_conv1d is computed by a kernel of family conv1d, which reads its operands from memory
 // REMARK: needs-whole-row: hk.l2_norm needs more than one element of the convolution
 func.func @norm(%x: tensor<2x9x64xf32>, %w: tensor<64x4xf32>) -> tensor<2x9x64xf32> {
   %0 = hk.neg %x : tensor<2x9x64xf32>

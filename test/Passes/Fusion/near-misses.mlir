@@ -58,7 +58,7 @@ func.func @counts_before_blocks_read(%bits: tensor<4x?xi32>) -> (tensor<128xi32>
 }
 
 // CHECK-DAG: fused: hk.cast / join hk.topk
-// CHECK-DAG: not fused (other-family): hk.sort_by_key / join hk.topk: hk.sort_by_key is computed by a routing kernel
+// CHECK-DAG: not fused (other-family): hk.sort_by_key / join hk.topk: hk.sort_by_key is computed by a kernel of family routing
 func.func @sorted_by_the_best(%x: tensor<?x64xf32>) -> (tensor<?x2xi16>, tensor<?xi32>) {
   %v, %i = hk.topk %x : tensor<?x64xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
   %i16 = hk.cast %i : tensor<?x2xi32> -> tensor<?x2xi16>
