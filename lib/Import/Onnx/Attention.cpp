@@ -49,30 +49,62 @@ static FailureOr<Tensor> withPast(Node &node, size_t past, size_t present,
   return whole;
 }
 
-/// ONNX's is_causal: query i sees keys up to i plus those of the past. hk's
-/// last query sees the last key, so that keys behind the last query go away.
-static LogicalResult alignCausal(Node &node, Attention &a, bool hasPast) {
-  a.causal = true;
-  if (hasPast)
-    return success();
-  const Size queries = a.query.shape[1], keys = a.key.shape[2];
-  if (queries == keys)
-    return success();
-  Size extra = keys - queries;
-  std::optional<int64_t> known = extra.getConstant();
-  if (!known || *known < 0)
-    return node.error() << "expected at least as many keys as queries under "
-                           "is_causal, but got "
-                        << node.graph.symbols.describe(keys) << " and "
-                        << node.graph.symbols.describe(queries);
+/// The first `count` keys, values and columns of a mask.
+static LogicalResult cutKeys(Node &node, Attention &a, const Size &count) {
   for (Tensor *side : {&a.key, &a.value}) {
-    HK_TRY(cut, node.slice(*side, 2, 0, queries));
+    HK_TRY(cut, node.slice(*side, 2, 0, count));
     *side = cut;
   }
   if (a.mask && a.mask->rank() > 0 && !a.mask->shape.back().isConstant(1)) {
-    HK_TRY(cut, node.slice(*a.mask, a.mask->rank() - 1, 0, queries));
+    HK_TRY(cut, node.slice(*a.mask, a.mask->rank() - 1, 0, count));
     a.mask = cut;
   }
+  return success();
+}
+
+/// is_causal and the windows of query i, which see keys up to p + right and
+/// from p - left on, where p is i plus the keys in front of all queries: those
+/// of the past, `before`, or with lengths all but as many as there are queries.
+/// hk's p always counts from the last key, `extra` keys further on.
+static LogicalResult restrictKeys(Node &node, Attention &a,
+                                  const Size &before) {
+  bool causal = node.integer("is_causal", 0) != 0;
+  int64_t left = node.integer("left_window_size", -1),
+          right = node.integer("right_window_size", -1);
+  if (left < -1 || right < -1)
+    return node.error() << "expected window sizes of at least -1, but got "
+                        << left << " and " << right;
+  if (causal)
+    right = 0;
+  if (left < 0 && right < 0)
+    return success();
+  int64_t extra = 0;
+  if (!a.lengths) {
+    const Size queries = a.query.shape[1], keys = a.key.shape[2];
+    std::optional<int64_t> known = (keys - before - queries).getConstant();
+    if (!known)
+      return node.error() << "expected a known difference of the numbers of "
+                             "keys and queries under is_causal or a window, "
+                             "but got "
+                          << node.graph.symbols.describe(keys) << " and "
+                          << node.graph.symbols.describe(queries);
+    extra = *known;
+    if (right >= 0 && extra > right) {
+      // No query sees the keys behind.
+      if (failed(cutKeys(node, a, before + queries + right)))
+        return failure();
+      extra = right;
+    }
+  }
+  if (left >= 0 && left + extra < 0)
+    return node.error() << "expected keys in the window of the last query, but "
+                           "got left_window_size "
+                        << left;
+  if (left >= 0)
+    a.windowLeft = left + extra;
+  a.causal = right == extra;
+  if (right > extra)
+    a.windowRight = right - extra;
   return success();
 }
 
@@ -109,13 +141,9 @@ static LogicalResult attention(Node &node) {
     HK_TRY(narrow, node.cast(lengths, kInt32));
     a.lengths = narrow.value;
   }
-  if (node.integer("is_causal", 0)) {
-    if (a.lengths)
-      return node.error() << "attribute 'is_causal' together with "
-                             "nonpad_kv_seqlen is not supported";
-    if (failed(alignCausal(node, a, node.has(4))))
-      return failure();
-  }
+  Size before = keys.shape[2] - k.shape[2];
+  if (failed(restrictKeys(node, a, before)))
+    return failure();
   HK_TRY(made, attend(node, a));
   FailureOr<Tensor> result =
       packed ? joinHeads(node, made) : node.transpose(made, {0, 2, 1, 3});

@@ -38,6 +38,8 @@ enum DType : int {
   kFloat16 = 10,
   kDouble = 11,
   kBFloat16 = 16,
+  kFloat8E4M3FN = 17,
+  kFloat8E5M2FNUZ = 20,
   kUInt4 = 21,
   kInt4 = 22,
 };
@@ -84,6 +86,8 @@ public:
   Data make(int dtype, ArrayRef<int64_t> sizes, ArrayRef<double> numbers);
   Data makeIntegers(int dtype, ArrayRef<int64_t> sizes,
                     ArrayRef<int64_t> numbers);
+  /// uint8 as the int8 that hk has in its place: less 128.
+  Data lessHalf(const Data &data);
   StringRef keep(std::string bytes);
 
 private:

@@ -42,6 +42,13 @@ StringRef DataStore::keep(std::string bytes) {
   return owned.emplace_back(std::move(bytes));
 }
 
+Data DataStore::lessHalf(const Data &data) {
+  std::string bytes = data.bytes.str();
+  for (char &c : bytes)
+    c ^= '\x80';
+  return {kInt8, data.sizes, keep(std::move(bytes))};
+}
+
 /// Appends a typed field's elements in the width of the type.
 template <typename Field>
 static std::string packed(const Field &field, unsigned bits) {

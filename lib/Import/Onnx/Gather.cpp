@@ -73,8 +73,8 @@ static LogicalResult checkIndices(Node &node, size_t i) {
                       << dtypeName(dtype);
 }
 
-/// Indices into a dim, from 0.
-static FailureOr<Tensor> positive(Node &node, size_t i, const Size &dim) {
+FailureOr<Tensor> mlir::hk::importer::indicesInto(Node &node, size_t i,
+                                                  const Size &dim) {
   if (failed(checkIndices(node, i)))
     return failure();
   const Item &item = node.input(i);
@@ -129,7 +129,7 @@ static LogicalResult gather(Node &node) {
     HK_TRY(made, node.reshape(cut, shape));
     return node.result(0, made);
   }
-  HK_TRY(indices, positive(node, 1, x.shape[axis]));
+  HK_TRY(indices, indicesInto(node, 1, x.shape[axis]));
   // hk gathers along the first dim.
   SmallVector<int64_t> toFront{axis}, back;
   for (int64_t d = 0; d < x.rank(); ++d)
@@ -156,7 +156,7 @@ static LogicalResult gather(Node &node) {
 static LogicalResult gatherElements(Node &node) {
   HK_TRY(x, node.tensor(0));
   HK_TRY(axis, node.axis(node.integer("axis", 0), x.rank()));
-  HK_TRY(indices, positive(node, 1, x.shape[axis]));
+  HK_TRY(indices, indicesInto(node, 1, x.shape[axis]));
   if (indices.rank() != x.rank())
     return node.error() << "expected indices of rank " << x.rank()
                         << ", but got " << indices.rank();
@@ -251,7 +251,7 @@ static LogicalResult topk(Node &node) {
 
 ArrayRef<Operator> mlir::hk::importer::gatherOperators() {
   static const Operator table[] = {
-      {"", "Gather", 1, 2, 2, gather, ""},
+      {"", "Gather", 1, 2, 2, gather, "", true},
       {"", "GatherElements", 11, 2, 2, gatherElements,
        "indices of the input's sizes in the other dims"},
       {"", "GatherND", 12, 2, 2, gatherND, "of single elements"},

@@ -22,7 +22,7 @@ using namespace mlir::hk;
 using namespace mlir::hk::importer;
 
 /// The oldest opset whose meaning the table of operators knows, and the newest.
-static constexpr int64_t kOldestOpset = 13, kNewestOpset = 24;
+static constexpr int64_t kOldestOpset = 13, kNewestOpset = 28;
 
 GraphImporter::GraphImporter(Target &target, DataStore &store,
                              const OnnxOptions &options, StringRef path,
@@ -46,6 +46,10 @@ Location GraphImporter::locationOf(const ::onnx::NodeProto &node) const {
 const Item *GraphImporter::find(StringRef name) const {
   auto found = items.find(name);
   return found == items.end() ? nullptr : &found->second;
+}
+
+Item *GraphImporter::find(StringRef name) {
+  return const_cast<Item *>(std::as_const(*this).find(name));
 }
 
 std::pair<const Item *, int64_t>
@@ -207,7 +211,7 @@ LogicalResult GraphImporter::importNode(const ::onnx::NodeProto &proto) {
   auto opset = opsets.find(domain);
   int version = opset == opsets.end() ? 1 : opset->second;
   const Operator &op = *findOperator(domain, proto.op_type(), version);
-  Node node(*this, proto, loc, version);
+  Node node(*this, proto, loc, version, op);
   if (node.numInputs() < op.minInputs || node.numInputs() > op.maxInputs)
     return node.error() << "expected "
                         << (op.maxInputs == kAny ? "at least " : "")
@@ -218,8 +222,7 @@ LogicalResult GraphImporter::importNode(const ::onnx::NodeProto &proto) {
                         << " inputs, but got " << node.numInputs();
   for (size_t i = 0; i < node.numInputs(); ++i) {
     StringRef name = node.inputName(i);
-    if (name.empty() && i < op.minInputs && op.maxInputs != kAny &&
-        domain.empty())
+    if (name.empty() && (i < op.minInputs || op.maxInputs == kAny))
       return node.error() << "expected input #" << i << ", but it is left out";
     if (!name.empty() && !find(name))
       return node.error()

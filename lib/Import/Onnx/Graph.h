@@ -32,8 +32,16 @@ namespace mlir::hk::importer {
 
 using Shape = SmallVector<Size>;
 
+/// What a real value was made of, (codes - zero) * scale: the names of values,
+/// no name for no zero point.
+struct Quantised {
+  std::string codes, scale, zero;
+  int64_t axis; // of scales for each place; those of one element have none
+};
+
 /// An ONNX value. At least one of its three forms is there: an hk tensor,
-/// numbers of the model file, or integers computed from shapes.
+/// numbers of the model file, or integers computed from shapes. hk has no
+/// uint8: a tensor in its place is int8, less 128.
 struct Item {
   int dtype = kFloat;
   Shape shape;
@@ -41,6 +49,7 @@ struct Item {
   std::optional<Data> data;
   std::optional<SmallVector<Size>> integers; // in row-major order
   std::string name;                          // that the weight will have
+  std::optional<Quantised> quantised;
 };
 
 struct Operator;
@@ -66,6 +75,7 @@ public:
 
   /// The value of this name, if an earlier node or the graph has made it.
   const Item *find(StringRef name) const;
+  Item *find(StringRef name);
   LogicalResult define(Location loc, StringRef name, Item item);
 
   /// The item as an hk tensor; constants become hk.constant or hk.weight.

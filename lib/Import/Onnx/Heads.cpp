@@ -137,7 +137,7 @@ FailureOr<Tensor> mlir::hk::importer::attend(Node &node, const Attention &a) {
       b.getF32FloatAttr(scale), a.causal ? b.getUnitAttr() : UnitAttr(),
       /*past=*/UnitAttr(),
       a.windowLeft ? b.getI64IntegerAttr(*a.windowLeft) : IntegerAttr(),
-      /*window_right=*/IntegerAttr(),
+      a.windowRight ? b.getI64IntegerAttr(*a.windowRight) : IntegerAttr(),
       a.softcap != 0 ? b.getF32FloatAttr(a.softcap) : FloatAttr(),
       NormalizerAttr::get(b.getContext(), Normalizer::softmax),
       /*p_type=*/TypeAttr(), /*q_block=*/IntegerAttr(),

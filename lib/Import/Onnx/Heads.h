@@ -23,7 +23,7 @@ struct Attention {
   bool headMajor = false;
   std::optional<double> scale; // 1 / sqrt(D) unless given
   bool causal = false;         // the last query sees the last key
-  std::optional<int64_t> windowLeft;
+  std::optional<int64_t> windowLeft, windowRight;
   double softcap = 0; // 0: none
   Value lengths;      // i32 [B], or null
   Value sink;         // f32 [Hq], or null

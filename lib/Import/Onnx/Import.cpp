@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Functions.h"
 #include "Graph.h"
 
 #include "hk/Dialect/HK.h"
@@ -89,7 +90,7 @@ LogicalResult OnnxImporter::add(StringRef path, StringRef function) {
     return emitError(loc, "expected functions of different names, but '")
            << function << "' is there already";
   auto model = readModel(loc, path, storage->options.maxFileBytes);
-  if (!model)
+  if (!model || failed(inlineFunctions(loc, *model, storage->options)))
     return failure();
   storage->models.push_back(std::move(model));
   StringRef folder = llvm::sys::path::parent_path(path);

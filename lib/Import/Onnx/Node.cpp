@@ -36,11 +36,32 @@ bool Node::wants(size_t i) const {
 
 const Item &Node::input(size_t i) const { return *graph.find(inputName(i)); }
 
+FailureOr<RankedTensorType> Node::type(int dtype, ArrayRef<Size> shape) {
+  return graph.typeOf(loc, dtype == kUInt8 && op.movesOnly ? int(kInt8) : dtype,
+                      shape);
+}
+
+FailureOr<Tensor> Node::codes(size_t i) {
+  if (!has(i))
+    return error() << "expected input #" << i << ", but it is left out";
+  Item &item = *graph.find(inputName(i));
+  if (item.dtype != kInt8 && item.dtype != kUInt8)
+    return error() << "expected integers of 8 bits as input #" << i << " '"
+                   << inputName(i) << "', but got " << dtypeName(item.dtype);
+  FailureOr<Value> value = graph.tensorOf(loc, item);
+  if (failed(value))
+    return failure();
+  return Tensor{*value, kInt8, item.shape};
+}
+
 FailureOr<Tensor> Node::tensor(size_t i) {
   if (!has(i))
     return error() << "expected input #" << i << ", but it is left out";
   // What was made of a constant is kept with it.
-  auto &item = const_cast<Item &>(input(i));
+  Item &item = *graph.find(inputName(i));
+  if (item.dtype == kUInt8 && !op.movesOnly &&
+      failed(graph.typeOf(loc, kUInt8, item.shape)))
+    return failure();
   FailureOr<Value> value = graph.tensorOf(loc, item);
   if (failed(value))
     return failure();

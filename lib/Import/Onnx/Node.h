@@ -31,11 +31,14 @@ struct Tensor {
   int64_t rank() const { return shape.size(); }
 };
 
+struct Operator;
+
 class Node {
 public:
   Node(GraphImporter &graph, const ::onnx::NodeProto &node, Location loc,
-       int opset)
-      : b(graph.builder), loc(loc), opset(opset), graph(graph), node(node) {}
+       int opset, const Operator &op)
+      : b(graph.builder), loc(loc), opset(opset), graph(graph), node(node),
+        op(op) {}
 
   OpBuilder &b;
   Location loc;
@@ -56,6 +59,8 @@ public:
   /// Input `i`, which is given.
   const Item &input(size_t i) const;
   FailureOr<Tensor> tensor(size_t i);
+  /// Input `i` as integers of 8 bits: int8, and uint8 less 128.
+  FailureOr<Tensor> codes(size_t i);
   /// Numbers of input `i`; an error where the file does not have them.
   FailureOr<Data> numbers(size_t i, StringRef what);
   /// Elements of input `i` that shapes decide; an error if data do.
@@ -82,9 +87,7 @@ public:
 
   // Building blocks. Each checks what it makes; its errors name the node.
 
-  FailureOr<RankedTensorType> type(int dtype, ArrayRef<Size> shape) {
-    return graph.typeOf(loc, dtype, shape);
-  }
+  FailureOr<RankedTensorType> type(int dtype, ArrayRef<Size> shape);
   /// NumPy's rule; unequal names are taken as equal, which each call checks.
   FailureOr<Shape> broadcast(ArrayRef<Size> a, ArrayRef<Size> b);
   FailureOr<Tensor> cast(const Tensor &x, int dtype);
@@ -128,6 +131,7 @@ public:
 
 private:
   const ::onnx::NodeProto &node;
+  const Operator &op;
   llvm::StringSet<> asked;
   std::string wrongAttribute;
 };
@@ -139,10 +143,15 @@ struct Operator {
   size_t minInputs, maxInputs;
   LogicalResult (*import)(Node &);
   const char *summary; // what of it is not supported; "" for nothing
+  /// Elements go where they go whatever they are: uint8 is taken, too.
+  bool movesOnly = false;
 };
 /// The line for an operator at an opset; null if there is none.
 const Operator *findOperator(StringRef domain, StringRef name, int opset);
 ArrayRef<Operator> allOperators();
+
+/// Input `i`, indices into a dim of this size, counted from its begin.
+FailureOr<Tensor> indicesInto(Node &node, size_t i, const Size &dim);
 
 constexpr size_t kAny = 1 << 16;
 
@@ -158,6 +167,9 @@ ArrayRef<Operator> productOperators();
 ArrayRef<Operator> attentionOperators();
 ArrayRef<Operator> rotaryOperators();
 ArrayRef<Operator> quantisationOperators();
+ArrayRef<Operator> integerProductOperators();
+ArrayRef<Operator> blockwiseOperators();
+ArrayRef<Operator> expertOperators();
 
 } // namespace mlir::hk::importer
 

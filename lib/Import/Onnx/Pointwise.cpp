@@ -100,6 +100,15 @@ static std::optional<Size> modSizes(Node &node, const Size &x, const Size &y) {
   return x - y * node.graph.symbols.floorDiv(node.b, node.loc, x, y);
 }
 
+static LogicalResult mod(Node &node) {
+  if (failed(node.only("fmod", 0, "sizes are integers")))
+    return failure();
+  if (isShapeArithmetic(node))
+    return evaluate(node, modSizes);
+  return node.error() << "expected integers computed from shapes, but they "
+                         "depend on data";
+}
+
 /// Min, Max, Sum, Mean: any number of inputs.
 template <typename Op, bool mean = false>
 static LogicalResult variadic(Node &node) {
@@ -159,19 +168,38 @@ static LogicalResult gelu(Node &node) {
 
 /// x * sigmoid(alpha x); com.microsoft's QuickGelu and ONNX's Swish differ in
 /// what alpha is by default.
-static LogicalResult scaledSwish(Node &node, double alpha) {
+static FailureOr<Tensor> scaledSwish(Node &node, double alpha) {
   alpha = node.real("alpha", alpha);
-  if (alpha == 1)
-    return unary<SiluOp>(node);
   HK_TRY(x, node.tensor(0));
+  if (!isFloat(x.dtype))
+    return node.error() << "expected real elements, but got "
+                        << dtypeName(x.dtype);
+  if (alpha == 1)
+    return node.unary<SiluOp>(x);
   HK_TRY(factor, node.scalar(alpha, x.dtype));
   HK_TRY(scaled, node.binary<MulOp>(x, factor));
   HK_TRY(gate, node.unary<SigmoidOp>(scaled));
-  HK_TRY(made, node.binary<MulOp>(x, gate));
+  return node.binary<MulOp>(x, gate);
+}
+static LogicalResult swish(Node &node) {
+  HK_TRY(made, scaledSwish(node, 1));
   return node.result(0, made);
 }
-static LogicalResult swish(Node &node) { return scaledSwish(node, 1); }
-static LogicalResult quickGelu(Node &node) { return scaledSwish(node, 1.702f); }
+static LogicalResult quickGelu(Node &node) {
+  HK_TRY(made, scaledSwish(node, 1.702f));
+  return node.result(0, made);
+}
+/// Swish of the first, times the second.
+static LogicalResult swiglu(Node &node) {
+  HK_TRY(gate, scaledSwish(node, 1));
+  HK_TRY(linear, node.tensor(1));
+  if (linear.dtype != gate.dtype)
+    return node.error() << "expected inputs of one type, but got "
+                        << dtypeName(gate.dtype) << " and "
+                        << dtypeName(linear.dtype);
+  HK_TRY(made, node.binary<MulOp>(gate, linear));
+  return node.result(0, made);
+}
 
 /// BiasGelu, FastGelu: of the sum with a bias.
 template <typename Op> static LogicalResult biasGelu(Node &node) {
@@ -277,8 +305,12 @@ static LogicalResult clip(Node &node) {
 }
 
 static LogicalResult castTo(Node &node, int64_t dtype) {
-  node.integer("saturate", 1);
-  node.text("round_mode", "up");
+  if (failed(node.only("saturate", 1, "hk's float8 saturates")))
+    return failure();
+  if (StringRef mode = node.text("round_mode", "up"); mode != "up")
+    return node.error() << "expected attribute 'round_mode' to be 'up', but "
+                           "got '"
+                        << mode << "'";
   const Item &item = node.input(0);
   // The integers of a shape stay what they are.
   const auto *info = dtypeInfo(dtype);
@@ -305,6 +337,15 @@ static LogicalResult castTo(Node &node, int64_t dtype) {
     made.shape = item.shape;
     made.data = node.graph.store.make(dtype, item.data->sizes, numbers);
     return node.result(0, std::move(made));
+  }
+  if (item.dtype == kUInt8) {
+    // Less 128, which every other type can add again.
+    HK_TRY(codes, node.codes(0));
+    HK_TRY(wide, node.cast(codes, isFloat(dtype) ? kFloat : kInt32));
+    HK_TRY(half, node.scalar(128, wide.dtype));
+    HK_TRY(sum, node.binary<AddOp>(wide, half));
+    HK_TRY(made, node.cast(sum, dtype));
+    return node.result(0, made);
   }
   HK_TRY(x, node.tensor(0));
   HK_TRY(made, node.cast(x, dtype));
@@ -339,7 +380,7 @@ ArrayRef<Operator> mlir::hk::importer::pointwiseOperators() {
       {"", "Sub", 1, 2, 2, arithmetic<SubOp, subSizes>, ""},
       {"", "Mul", 1, 2, 2, arithmetic<MulOp, mulSizes>, ""},
       {"", "Div", 1, 2, 2, arithmetic<DivOp, divSizes>, ""},
-      {"", "Mod", 1, 2, 2, arithmetic<DivOp, modSizes>, "of shapes only"},
+      {"", "Mod", 1, 2, 2, mod, "of shapes only"},
       {"", "Max", 1, 1, kAny, variadic<MaxOp>, ""},
       {"", "Min", 1, 1, kAny, variadic<MinOp>, ""},
       {"", "Sum", 1, 1, kAny, variadic<AddOp>, ""},
@@ -365,6 +406,7 @@ ArrayRef<Operator> mlir::hk::importer::pointwiseOperators() {
       {"", "HardSigmoid", 1, 1, 1, hardSigmoid, ""},
       {"", "Gelu", 20, 1, 1, gelu, ""},
       {"", "Swish", 24, 1, 1, swish, ""},
+      {"", "SwiGLU", 28, 2, 2, swiglu, ""},
       {"", "Pow", 1, 2, 2, pow, "exponents -1, -0.5, 0.5, 1, 2, 3 and 4"},
       {"", "Clip", 11, 1, 3, clip, ""},
       {"", "Cast", 1, 1, 1, importCast, "to types that hk has"},

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "Products.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -38,10 +38,9 @@ static FailureOr<Tensor> product(Node &node, const Tensor &x, const Tensor &y,
   return Tensor{node.b.create(state)->getResult(0), dtype, shape};
 }
 
-/// NumPy's matmul: vectors become matrices, batch dims broadcast.
-static FailureOr<Tensor> matmul(Node &node, Tensor x, Tensor y,
-                                bool transposeA = false,
-                                bool transposeB = false) {
+FailureOr<Tensor> mlir::hk::importer::matmul(Node &node, Tensor x, Tensor y,
+                                             bool transposeA, bool transposeB,
+                                             int dtype) {
   if (x.rank() < 1 || y.rank() < 1 || (x.rank() == 1 && transposeA) ||
       (y.rank() == 1 && transposeB))
     return node.error() << "expected matrices, but got "
@@ -68,7 +67,7 @@ static FailureOr<Tensor> matmul(Node &node, Tensor x, Tensor y,
       *side = grown;
     }
   }
-  HK_TRY(made, product(node, x, y, transposeA, transposeB, x.dtype));
+  HK_TRY(made, product(node, x, y, transposeA, transposeB, dtype));
   Shape shape(ArrayRef<Size>(made.shape).drop_back(2));
   if (!rowVector)
     shape.push_back(made.shape[made.rank() - 2]);
@@ -91,9 +90,11 @@ static LogicalResult realProduct(Node &node) {
 static LogicalResult importMatmul(Node &node) {
   if (failed(realProduct(node)))
     return failure();
+  if (auto made = quantisedProduct(node, /*transposeB=*/false))
+    return failed(*made) ? failure() : node.result(0, **made);
   HK_TRY(x, node.tensor(0));
   HK_TRY(y, node.tensor(1));
-  HK_TRY(made, matmul(node, x, y));
+  HK_TRY(made, matmul(node, x, y, false, false, x.dtype));
   return node.result(0, made);
 }
 
@@ -105,17 +106,26 @@ static FailureOr<Tensor> scaled(Node &node, const Tensor &x, double factor) {
   return node.binary<MulOp>(x, number);
 }
 
+/// A B of a Gemm.
+static FailureOr<Tensor> gemmProduct(Node &node) {
+  bool transposeA = node.integer("transA", 0) != 0,
+       transposeB = node.integer("transB", 0) != 0;
+  const Shape &a = node.input(0).shape, &b = node.input(1).shape;
+  if (a.size() != 2 || b.size() != 2)
+    return node.error() << "expected matrices, but got " << node.describe(a)
+                        << " and " << node.describe(b);
+  if (!transposeA)
+    if (auto made = quantisedProduct(node, transposeB))
+      return *made;
+  HK_TRY(x, node.tensor(0));
+  HK_TRY(y, node.tensor(1));
+  return matmul(node, x, y, transposeA, transposeB, x.dtype);
+}
+
 static LogicalResult gemm(Node &node) {
   if (failed(realProduct(node)))
     return failure();
-  HK_TRY(x, node.tensor(0));
-  HK_TRY(y, node.tensor(1));
-  if (x.rank() != 2 || y.rank() != 2)
-    return node.error() << "expected matrices, but got "
-                        << node.describe(x.shape) << " and "
-                        << node.describe(y.shape);
-  HK_TRY(made, matmul(node, x, y, node.integer("transA", 0) != 0,
-                      node.integer("transB", 0) != 0));
+  HK_TRY(made, gemmProduct(node));
   HK_TRY(result, scaled(node, made, node.real("alpha", 1)));
   double beta = node.real("beta", 1);
   if (!node.has(2) || beta == 0)
@@ -134,7 +144,7 @@ static LogicalResult fusedMatmul(Node &node) {
   HK_TRY(x, node.tensor(0));
   HK_TRY(y, node.tensor(1));
   HK_TRY(made, matmul(node, x, y, node.integer("transA", 0) != 0,
-                      node.integer("transB", 0) != 0));
+                      node.integer("transB", 0) != 0, x.dtype));
   HK_TRY(result, scaled(node, made, node.real("alpha", 1)));
   return node.result(0, result);
 }

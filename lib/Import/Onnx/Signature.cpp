@@ -121,7 +121,9 @@ Value GraphImporter::weight(Location loc, const Item &item,
 FailureOr<Value> GraphImporter::tensorOf(Location loc, Item &item) {
   if (item.tensor)
     return item.tensor;
-  FailureOr<RankedTensorType> type = typeOf(loc, item.dtype, item.shape);
+  bool isUInt8 = item.dtype == kUInt8;
+  FailureOr<RankedTensorType> type =
+      typeOf(loc, isUInt8 ? int(kInt8) : item.dtype, item.shape);
   if (failed(type))
     return failure();
   if (!item.data) {
@@ -137,6 +139,17 @@ FailureOr<Value> GraphImporter::tensorOf(Location loc, Item &item) {
     }
     item.data = store.makeIntegers(item.dtype,
                                    cast<ShapedType>(*type).getShape(), numbers);
+  }
+  if (isUInt8) {
+    Item made;
+    made.dtype = kInt8;
+    made.shape = item.shape;
+    made.data = store.lessHalf(*item.data);
+    made.name = item.name + ".int8";
+    FailureOr<Value> value = tensorOf(loc, made);
+    if (succeeded(value))
+      item.tensor = *value;
+    return value;
   }
   uint64_t bytes = item.data->bytes.size();
   ElementsAttr attribute =
@@ -338,6 +351,11 @@ LogicalResult GraphImporter::addResults() {
       return emitError(place, "expected elements of ")
              << dtypeName(type.elem_type()) << ", as the model says, but got "
              << dtypeName(found->second.dtype);
+    // A caller would see the numbers less 128.
+    if (found->second.dtype == kUInt8) {
+      (void)typeOf(place, kUInt8, {}); // says so
+      return failure();
+    }
     FailureOr<Value> value = tensorOf(place, found->second);
     if (failed(value))
       return failure();

@@ -22,7 +22,8 @@ ArrayRef<Operator> mlir::hk::importer::allOperators() {
          {pointwiseOperators(), logicOperators(), reductionOperators(),
           normOperators(), viewOperators(), gatherOperators(),
           constantOperators(), productOperators(), attentionOperators(),
-          rotaryOperators(), quantisationOperators()})
+          rotaryOperators(), quantisationOperators(), integerProductOperators(),
+          blockwiseOperators(), expertOperators()})
       made.insert(made.end(), table.begin(), table.end());
     llvm::sort(made, [](const Operator &a, const Operator &b) {
       return std::tuple(StringRef(a.domain), StringRef(a.name), a.since) <

@@ -378,17 +378,18 @@ ArrayRef<Operator> mlir::hk::importer::viewOperators() {
   static const Operator table[] = {
       {"", "Shape", 1, 1, 1, shapeOf, ""},
       {"", "Size", 1, 1, 1, sizeOf, ""},
-      {"", "Reshape", 5, 2, 2, reshape, "to shapes known from shapes"},
-      {"", "Flatten", 1, 1, 1, flatten, ""},
-      {"", "Squeeze", 13, 1, 2, squeeze, ""},
-      {"", "Unsqueeze", 13, 2, 2, unsqueeze, ""},
-      {"", "Transpose", 1, 1, 1, transpose, ""},
-      {"", "Concat", 4, 1, kAny, concat, ""},
-      {"", "Slice", 10, 3, 5, slice, "steps of at least 1"},
-      {"", "Split", 13, 1, 2, split, ""},
+      {"", "Reshape", 5, 2, 2, reshape, "to shapes known from shapes", true},
+      {"", "Flatten", 1, 1, 1, flatten, "", true},
+      {"", "Squeeze", 13, 1, 2, squeeze, "", true},
+      {"", "Unsqueeze", 13, 2, 2, unsqueeze, "", true},
+      {"", "Transpose", 1, 1, 1, transpose, "", true},
+      {"", "Concat", 4, 1, kAny, concat, "", true},
+      {"", "Slice", 10, 3, 5, slice, "steps of at least 1", true},
+      {"", "Split", 13, 1, 2, split, "", true},
       {"", "Expand", 8, 2, 2, expand,
-       "repeats of at most 256, or to the size of a dim of an input"},
-      {"", "Tile", 6, 2, 2, tile, "repeats of at most 256, known at import"},
+       "repeats of at most 256, or to the size of a dim of an input", true},
+      {"", "Tile", 6, 2, 2, tile, "repeats of at most 256, known at import",
+       true},
   };
   return table;
 }

@@ -119,6 +119,130 @@ void floats(::onnx::GraphProto &graph, const char *name, const Ints &dims) {
   return model;
 }
 
+/// Bytes as a weight, their count that of `dims`.
+void bytes(::onnx::GraphProto &graph, const char *name, const Ints &dims,
+           int dtype) {
+  ::onnx::TensorProto *made = graph.add_initializer();
+  made->set_name(name);
+  made->set_data_type(dtype);
+  int64_t count = 1;
+  for (int64_t dim : dims) {
+    made->add_dims(dim);
+    count *= dim;
+  }
+  std::string values(count, '\0');
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = char(37 * i);
+  made->set_raw_data(values);
+}
+
+::onnx::NodeProto *microsoft(::onnx::NodeProto *node) {
+  node->set_domain("com.microsoft");
+  return node;
+}
+
+/// Quantised operators, experts, and functions that call each other.
+::onnx::ModelProto quantisedModel() {
+  constexpr int kUInt8 = ::onnx::TensorProto::UINT8,
+                kInt8 = ::onnx::TensorProto::INT8;
+  ::onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(21);
+  ::onnx::OperatorSetIdProto &mine = *model.add_opset_import();
+  mine.set_domain("mine");
+  mine.set_version(1);
+  for (const char *name : {"Outer", "Inner"}) {
+    ::onnx::FunctionProto &function = *model.add_functions();
+    function.set_name(name);
+    function.set_domain("mine");
+    function.add_input("a");
+    function.add_output("r");
+    ::onnx::NodeProto &node = *function.add_node();
+    bool isOuter = std::string(name) == "Outer";
+    node.set_op_type(isOuter ? "Inner" : "LeakyRelu");
+    node.set_domain(isOuter ? "mine" : "");
+    node.add_input("a");
+    node.add_output("r");
+    ::onnx::AttributeProto &alpha = *node.add_attribute();
+    alpha.set_name("alpha");
+    alpha.set_type(::onnx::AttributeProto::FLOAT);
+    alpha.set_ref_attr_name("alpha");
+  }
+  ::onnx::GraphProto &graph = *model.mutable_graph();
+  auto *input = graph.add_input();
+  input->set_name("x");
+  auto *type = input->mutable_type()->mutable_tensor_type();
+  type->set_elem_type(::onnx::TensorProto::FLOAT);
+  for (const char *dim : {"batch", "sequence"})
+    type->mutable_shape()->add_dim()->set_dim_param(dim);
+  type->mutable_shape()->add_dim()->set_dim_value(32);
+  floats(graph, "s", {});
+  bytes(graph, "z", {}, kUInt8);
+  bytes(graph, "w", {32, 16}, kInt8);
+  floats(graph, "ws", {16});
+  bytes(graph, "u", {32, 16}, kUInt8);
+  bytes(graph, "uz", {16}, kUInt8);
+  bytes(graph, "nb", {16, 2, 8}, kUInt8);
+  floats(graph, "ns", {16, 2});
+  bytes(graph, "nz", {16, 1}, kUInt8);
+  bytes(graph, "table", {8, 16}, kUInt8);
+  floats(graph, "ts", {8, 2});
+  integers(graph, "ids", {0, -1, 7});
+  floats(graph, "router", {32, 4});
+  integers(graph, "rows", {-1, 32});
+  floats(graph, "fc1", {4, 16, 32});
+  floats(graph, "fc2", {4, 32, 8});
+  bytes(graph, "q1", {4, 16, 16}, kUInt8);
+  floats(graph, "q1s", {4, 16});
+  bytes(graph, "q2", {4, 32, 4}, kUInt8);
+  floats(graph, "q2s", {4, 32});
+  node(graph, "QuantizeLinear", {"x", "s", "z"}, "q");
+  node(graph, "DequantizeLinear", {"q", "s", "z"}, "dq");
+  attribute(node(graph, "DequantizeLinear", {"w", "ws"}, "wd"), "axis", 1);
+  node(graph, "MatMul", {"dq", "wd"}, "m");
+  node(graph, "DynamicQuantizeLinear", {"x"}, "d")->add_output("ds");
+  graph.mutable_node(4)->add_output("dz");
+  node(graph, "MatMulInteger", {"d", "u", "dz", "uz"}, "mi");
+  node(graph, "QLinearMatMul", {"q", "s", "z", "u", "ws", "uz", "s", "z"},
+       "ql");
+  attribute(node(graph, "Cast", {"ql"}, "qli"), "to",
+            ::onnx::TensorProto::INT32);
+  auto *bits =
+      microsoft(node(graph, "MatMulNBits", {"x", "nb", "ns", "nz"}, "nbits"));
+  for (auto [name, value] : {std::pair("K", 32), std::pair("N", 16),
+                             std::pair("bits", 4), std::pair("block_size", 16)})
+    attribute(bits, name, value);
+  auto *rows = microsoft(
+      node(graph, "GatherBlockQuantized", {"table", "ids", "ts"}, "gather"));
+  attribute(rows, "block_size", 16);
+  attribute(rows, "bits", 4);
+  node(graph, "Reshape", {"x", "rows"}, "tokens");
+  node(graph, "MatMul", {"tokens", "router"}, "chosen");
+  for (const char *op : {"MoE", "QMoE"}) {
+    bool packed = std::string(op) == "QMoE";
+    auto *mixture = microsoft(
+        packed ? node(graph, op, {"x", "chosen", "q1", "q1s", "", "q2", "q2s"},
+                      "qmoe")
+               : node(graph, op, {"x", "chosen", "fc1", "", "fc2"}, "moe"));
+    attribute(mixture, "k", 2);
+    attribute(mixture, "swiglu_fusion", 1);
+    auto *kind = mixture->add_attribute();
+    kind->set_name("activation_type");
+    kind->set_type(::onnx::AttributeProto::STRING);
+    kind->set_s("swiglu");
+  }
+  node(graph, "Outer", {"m"}, "call")->set_domain("mine");
+  for (const char *name :
+       {"call", "mi", "qli", "nbits", "gather", "moe", "qmoe"})
+    graph.add_output()->set_name(name);
+  return model;
+}
+
+const std::vector<::onnx::ModelProto> &models() {
+  static const std::vector<::onnx::ModelProto> all{model(), quantisedModel()};
+  return all;
+}
+
 /// Imports these bytes; whether they are a model, and the errors.
 bool import(const std::string &bytes, std::string &errors) {
   SmallString<128> path;
@@ -146,24 +270,27 @@ void check(const std::string &bytes, unsigned &accepted) {
 }
 
 TEST(Mutation, WholeModel) {
-  std::string errors;
-  EXPECT_TRUE(import(model().SerializeAsString(), errors)) << errors;
+  for (const ::onnx::ModelProto &whole : models()) {
+    std::string errors;
+    EXPECT_TRUE(import(whole.SerializeAsString(), errors)) << errors;
+  }
 }
 
 TEST(Mutation, Truncated) {
-  std::string bytes = model().SerializeAsString();
   unsigned accepted = 0;
-  for (size_t n = 0; n < bytes.size(); n += 7)
-    check(bytes.substr(0, n), accepted);
+  for (const ::onnx::ModelProto &whole : models()) {
+    std::string bytes = whole.SerializeAsString();
+    for (size_t n = 0; n < bytes.size(); n += bytes.size() / 400)
+      check(bytes.substr(0, n), accepted);
+  }
   EXPECT_EQ(accepted, 0u);
 }
 
 TEST(Mutation, Bytes) {
-  std::string bytes = model().SerializeAsString();
   std::mt19937 random(1);
   unsigned accepted = 0;
   for (int i = 0; i < 1500; ++i) {
-    std::string mutant = bytes;
+    std::string mutant = models()[i % 2].SerializeAsString();
     for (unsigned k = random() % 4; k < 4; ++k)
       mutant[random() % mutant.size()] = char(random());
     check(mutant, accepted);
@@ -196,7 +323,7 @@ void mutate(::onnx::ModelProto &model, std::mt19937 &random) {
   auto &node = *graph.mutable_node(random() % graph.node_size());
   auto &tensor =
       *graph.mutable_initializer(random() % graph.initializer_size());
-  switch (random() % 9) {
+  switch (random() % 11) {
   case 0: // another input, perhaps a later node's: a cycle
     if (node.input_size())
       node.set_input(random() % node.input_size(),
@@ -204,7 +331,8 @@ void mutate(::onnx::ModelProto &model, std::mt19937 &random) {
     break;
   case 1:
     if (node.attribute_size())
-      node.mutable_attribute(0)->set_i(oddNumber(random));
+      node.mutable_attribute(random() % node.attribute_size())
+          ->set_i(oddNumber(random));
     break;
   case 2:
     if (node.attribute_size() && node.attribute(0).ints_size())
@@ -219,7 +347,8 @@ void mutate(::onnx::ModelProto &model, std::mt19937 &random) {
       tensor.set_int64_data(0, oddNumber(random));
     break;
   case 5:
-    tensor.set_dims(0, oddNumber(random));
+    if (tensor.dims_size())
+      tensor.set_dims(random() % tensor.dims_size(), oddNumber(random));
     break;
   case 6:
     tensor.set_data_type(int(random() % 26));
@@ -238,19 +367,61 @@ void mutate(::onnx::ModelProto &model, std::mt19937 &random) {
         ->mutable_tensor_type()
         ->set_elem_type(int(random() % 26));
     break;
+  case 9: // an initializer in another place, perhaps none
+    if (node.input_size())
+      node.set_input(random() % node.input_size(),
+                     random() % 4 ? tensor.name() : std::string());
+    break;
+  case 10: // a function that calls others, perhaps itself
+    if (model.functions_size()) {
+      auto &function =
+          *model.mutable_functions(random() % model.functions_size());
+      function.mutable_node(0)->set_op_type(
+          model.functions(random() % model.functions_size()).name());
+      function.mutable_node(0)->set_domain("mine");
+      function.set_input(0, random() % 2 ? "a" : "r");
+    }
+    break;
   }
 }
 
 TEST(Mutation, Fields) {
   std::mt19937 random(2);
   unsigned accepted = 0;
-  for (int i = 0; i < 2500; ++i) {
-    ::onnx::ModelProto mutant = model();
+  for (int i = 0; i < 4000; ++i) {
+    ::onnx::ModelProto mutant = models()[i % 2];
     for (unsigned k = random() % 3; k < 3; ++k)
       mutate(mutant, random);
     check(mutant.SerializeAsString(), accepted);
   }
   EXPECT_GT(accepted, 0u);
-  EXPECT_LT(accepted, 2500u);
+  EXPECT_LT(accepted, 4000u);
+}
+
+/// Functions that each call the next one twice make 2^n nodes of n.
+TEST(Mutation, CallsThatDouble) {
+  ::onnx::ModelProto doubling = quantisedModel();
+  doubling.clear_functions();
+  constexpr int kFunctions = 40;
+  for (int i = 0; i < kFunctions; ++i) {
+    ::onnx::FunctionProto &function = *doubling.add_functions();
+    function.set_name(i == 0 ? "Outer" : "f" + std::to_string(i));
+    function.set_domain("mine");
+    function.add_input("a");
+    function.add_output("r");
+    for (auto [from, to] : {std::pair("a", "t"), std::pair("t", "r")}) {
+      ::onnx::NodeProto &node = *function.add_node();
+      bool last = i + 1 == kFunctions;
+      node.set_op_type(last ? "Neg" : "f" + std::to_string(i + 1));
+      node.set_domain(last ? "" : "mine");
+      node.add_input(from);
+      node.add_output(to);
+    }
+  }
+  std::string errors;
+  EXPECT_FALSE(import(doubling.SerializeAsString(), errors));
+  EXPECT_NE(errors.find("after calls of functions are replaced"),
+            std::string::npos)
+      << errors;
 }
 } // namespace
