@@ -50,7 +50,8 @@ def requantised(b, x, scale, zero):
 
 @pytest.mark.parametrize(("zero", "weight_zero", "dtype", "axis"), [
     (np.int8(0), 0, np.int8, 1), (np.int8(3), 0, np.int8, 1), (np.uint8(120), 0, np.int8, None),
-    (np.uint8(128), 128, np.uint8, 1), (np.uint8(0), 7, np.uint8, 1), (np.int8(-5), -90, np.int8, 1),
+    (np.uint8(128), 128, np.uint8, 1), (np.uint8(0), 7, np.uint8, 1),
+    (np.int8(-5), -90, np.int8, 1),
 ])
 def test_qdq_products(tmp_path, zero, weight_zero, dtype, axis):
     """MatMul and Gemm of dequantised values are products of integers."""
@@ -229,7 +230,8 @@ def swiglu(alpha, beta, limit, pairs):
 ACTIVATIONS = {
     "relu": (1, {}, lambda h: np.maximum(h, 0)),
     "silu": (1, {}, lambda h: h * sigmoid(h)),
-    "gelu": (1, {}, lambda h: 0.5 * h * (1 + np.tanh(np.sqrt(2 / np.pi) * (h + 0.044715 * h ** 3)))),
+    "gelu": (1, {}, lambda h: 0.5 * h * (1 + np.tanh(np.sqrt(2 / np.pi)
+                                                     * (h + 0.044715 * h ** 3)))),
     "identity": (1, {}, lambda h: h),
     "oai": (2, {"swiglu_fusion": 1, "activation_alpha": 1.702, "activation_beta": 1.0,
                 "swiglu_limit": 0.7}, swiglu(1.702, 1, 0.7, True)),
@@ -377,7 +379,8 @@ def test_refusals(tmp_path):
              "expected attribute 'quant_type' to be 'int'"),
             ("QMoE", ["x", "x", codes, "s", "", codes], {"domain": MS, "weights_prepacked": 1},
              "the weights are in a kernel's order"),
-            ("MoE", ["x", "x", codes, "", codes], {"domain": MS, "k": 1}, "hk has no tensors of uint8"),
+            ("MoE", ["x", "x", codes, "", codes], {"domain": MS, "k": 1},
+             "hk has no tensors of uint8"),
             ("Neg", [codes], {}, "hk has no tensors of uint8")]:
         n = Builder(10)
         n.weights = b.weights
