@@ -94,6 +94,9 @@ static LogicalResult verifyMesh(Operation *op, Attribute value) {
 LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   StringRef name = attribute.getName();
+  if (isa<FunctionOpInterface>(op) && name == kVersionAttrName &&
+      isa<VersionAttr>(attribute.getValue()))
+    return success();
   if (!isa<ModuleOp>(op))
     return unknownAttribute(op, "'" + op->getName().getStringRef() + "'", name,
                             {});

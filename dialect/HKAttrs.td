@@ -42,6 +42,18 @@ def HK_SymShapeAttr : HK_Attr<"SymShape", "shape"> {
 }
 def HK_SymShapeArrayAttr : TypedArrayAttrBase<HK_SymShapeAttr, "symbolic shapes">;
 
+def HK_VersionAttr : HK_Attr<"Version", "version"> {
+  let summary = "a version of a function for few rows";
+  let description = [{
+    The function computes what function `of` does, in a way that is better while
+    dim `dim` of argument `argument` is at most `at_most`. A call of `of` runs the
+    version with the least `at_most` that holds. Made by hk-split.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$of, "int64_t":$argument,
+                        "int64_t":$dim, "int64_t":$at_most);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def HK_RowTileAttr : HK_Attr<"RowTile", "row_tile"> {
   let summary = "tile of a row-wise kernel (hk::RowTile)";
   let parameters = (ins "int64_t":$rows, "int64_t":$threads, "int64_t":$vec,

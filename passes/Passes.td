@@ -124,9 +124,11 @@ def HKSplit : Pass<"hk-split", "::mlir::ModuleOp"> {
     Cuts the k of a matrix product or the keys of an attention into slices when
     the chip would otherwise idle: the operator then gives partial results, which
     hk.sum_slices or hk.attention_combine put together, fused with what follows.
-    The families' cost models choose the number of slices from static sizes;
-    where a size that matters is dynamic, nothing is cut. An option above 1 cuts
-    into that many slices wherever the operator allows, 1 into none.
+    The families' cost models choose the number of slices from the sizes. Where
+    the number of rows is dynamic nothing is cut in the function itself, but it
+    gets versions for few rows (#hk.version), cut for those, if that pays; a call
+    picks one by the rows it has. An option above 1 cuts into that many slices
+    wherever the operator allows and makes no versions, 1 cuts into none.
   }];
   let options = [
     Option<"k", "k", "int64_t", "0", "slices of k; 0: by cost, 1: never">,

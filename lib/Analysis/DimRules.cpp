@@ -134,6 +134,70 @@ void DimSymbolsBuilder::visitLaunch(LaunchOp launch) {
       if (auto [first, inserted] = seen.try_emplace(size, n); !inserted)
         unite(first->second, n);
     }
+  relateLaunch(launch, it->second, seen);
+}
+
+const DimSymbols &DimSymbolsBuilder::symbolsOf(KernelOp kernel) {
+  std::unique_ptr<DimSymbols> &symbols = kernelSymbols[kernel];
+  if (!symbols)
+    symbols = std::make_unique<DimSymbols>(DimSymbols::ofKernel(kernel));
+  return *symbols;
+}
+
+/// The node of a size of a kernel's body for one launch of it, where
+/// `nodeOfName` has the dims of the operands; nullopt where the body computes
+/// it in a way of its own.
+std::optional<DimSymbolsBuilder::Node>
+DimSymbolsBuilder::instantiate(const DimSymbols &dims, const SizeExpr &size,
+                               llvm::DenseMap<DimName, Node> &nodeOfName) {
+  SmallVector<Node> operands;
+  for (DimName name : size.operands) {
+    if (name >= 0) {
+      operands.push_back(constantNode(name));
+      continue;
+    }
+    auto it = nodeOfName.find(name);
+    if (it == nodeOfName.end()) {
+      std::optional<Node> made =
+          instantiate(dims, dims.definition(-1 - name), nodeOfName);
+      if (!made)
+        return std::nullopt;
+      it = nodeOfName.try_emplace(name, *made).first;
+    }
+    operands.push_back(it->second);
+  }
+  switch (size.kind) {
+  case Kind::Constant:
+    return constantNode(size.constant);
+  case Kind::Argument:
+  case Kind::Index:
+  case Kind::Opaque:
+    return std::nullopt;
+  case Kind::Product:
+  case Kind::FloorDiv:
+  case Kind::CeilDiv:
+  case Kind::Sum:
+    return compute(size.kind, operands, size.constant);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+/// What the operators of the kernel compute of sizes of its operands is so for
+/// those of the launch.
+void DimSymbolsBuilder::relateLaunch(
+    LaunchOp launch, KernelOp kernel,
+    llvm::DenseMap<DimName, Node> &nodeOfName) {
+  const DimSymbols &dims = symbolsOf(kernel);
+  Block &body = kernel.getSpecBlock();
+  for (const DimSymbols::Guard &guard : dims.guards()) {
+    auto argument = dyn_cast_or_null<BlockArgument>(guard.lhs.value);
+    if (guard.lhs.kind != Kind::Argument || !argument ||
+        argument.getOwner() != &body || guard.rhs.operands.empty())
+      continue;
+    Value operand = launch->getOperand(argument.getArgNumber());
+    if (std::optional<Node> size = instantiate(dims, guard.rhs, nodeOfName))
+      unite(node(operand, guard.lhs.dim), *size);
+  }
 }
 
 void DimSymbolsBuilder::visitFused(FusedOp fused) {

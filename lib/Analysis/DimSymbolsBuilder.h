@@ -18,6 +18,7 @@
 #include "hk/Dialect/ShapeRelations.h"
 
 #include <map>
+#include <memory>
 #include <tuple>
 
 namespace mlir::hk {
@@ -74,6 +75,11 @@ private:
   void visitIndex(Operation *op);
   void visitFused(FusedOp fused);
   void visitLaunch(LaunchOp launch);
+  void relateLaunch(LaunchOp launch, KernelOp kernel,
+                    llvm::DenseMap<DimName, Node> &nodeOfName);
+  const DimSymbols &symbolsOf(KernelOp kernel);
+  std::optional<Node> instantiate(const DimSymbols &dims, const SizeExpr &size,
+                                  llvm::DenseMap<DimName, Node> &nodeOfName);
   void visitStated(Operation *op);
   void relate(Value value, int64_t dim, const SizeTerm &size);
   Node nodeOf(const SizeTerm &size);
@@ -87,6 +93,7 @@ private:
   llvm::DenseMap<int64_t, Node> constants;
   std::map<Key, Node> derived;
   llvm::DenseMap<StringAttr, KernelOp> kernels; // of the module, once needed
+  llvm::DenseMap<KernelOp, std::unique_ptr<DimSymbols>> kernelSymbols;
 };
 
 } // namespace mlir::hk

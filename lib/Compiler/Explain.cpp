@@ -180,6 +180,12 @@ void mlir::hk::explainText(const Section &section, const DecisionLog &log,
     os << "  launches of @" << function.name << ": ";
     printSteps(foldRepeats(function.order), os);
     os << "\n";
+    for (const FunctionRecord::Version &version : function.versions) {
+      os << "  with " << version.dim << " at most " << version.atMost << ", "
+         << version.order.size() << " launches: ";
+      printSteps(foldRepeats(version.order), os);
+      os << "\n";
+    }
   }
   for (const KernelRecord &kernel : section.kernels)
     explainKernel(kernel, *section.target, os);

@@ -104,12 +104,19 @@ llvm::json::Value mlir::hk::explainJson(const Section &section,
   using llvm::json::Array;
   using llvm::json::Object;
   Array functions, kernels, decisions;
-  for (const FunctionRecord &function : section.functions)
+  for (const FunctionRecord &function : section.functions) {
+    Array versions;
+    for (const FunctionRecord::Version &version : function.versions)
+      versions.push_back(Object{{"dim", version.dim},
+                                {"at_most", version.atMost},
+                                {"order", Array(version.order)}});
     functions.push_back(
         Object{{"name", function.name},
                {"launches", int64_t(function.numLaunches)},
                {"order", Array(function.order)},
-               {"folded", stepsJson(foldRepeats(function.order))}});
+               {"folded", stepsJson(foldRepeats(function.order))},
+               {"versions", std::move(versions)}});
+  }
   for (const KernelRecord &kernel : section.kernels)
     kernels.push_back(kernelJson(kernel));
   for (const Decision &decision : log.get()) {

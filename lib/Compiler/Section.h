@@ -77,6 +77,13 @@ struct FunctionRecord {
   std::vector<ArgumentRecord> arguments;
   uint32_t numLaunches = 0, numCollectives = 0;
   std::vector<std::string> order; // kernels by launch
+  /// What a call with few rows launches instead, the fewest first.
+  struct Version {
+    std::string dim; // that counts the rows, as in `arguments`
+    int64_t atMost;
+    std::vector<std::string> order;
+  };
+  std::vector<Version> versions;
   struct Guard {
     std::string lhs, rhs;
     uint32_t relation; // hk_guard_relation

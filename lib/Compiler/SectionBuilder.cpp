@@ -141,6 +141,59 @@ ArgumentRecord argumentOf(func::FuncOp func, unsigned index) {
   }
   return record;
 }
+std::vector<std::string> launchesOf(func::FuncOp func) {
+  std::vector<std::string> order;
+  func.walk(
+      [&](LaunchOp launch) { order.push_back(launch.getKernel().str()); });
+  return order;
+}
+
+std::vector<FunctionRecord::Guard> guardsOf(func::FuncOp func) {
+  auto shape = func->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
+      (func.getSymName() + kShapeFunctionSuffix).str());
+  std::vector<FunctionRecord::Guard> guards;
+  shape.walk([&](GuardOp guard) {
+    auto name = [&](unsigned i) {
+      return cast<StringAttr>(guard.getNames()[i]).str();
+    };
+    guards.push_back(
+        {name(0), name(1), static_cast<uint32_t>(guard.getRelation())});
+  });
+  return guards;
+}
+
+FunctionRecord recordOf(func::FuncOp func, StringRef prefix) {
+  FunctionRecord record;
+  record.name = func.getSymName().str();
+  record.runSymbol = (prefix + record.name + "_run").str();
+  record.shapeSymbol = (prefix + record.name + "_shape").str();
+  // The last argument is the workspace.
+  for (unsigned i = 0; i + 1 < func.getNumArguments(); ++i)
+    record.arguments.push_back(argumentOf(func, i));
+  record.order = launchesOf(func);
+  record.numLaunches = static_cast<uint32_t>(record.order.size());
+  func.walk([&](LaunchOp launch) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+        launch, launch.getKernelAttr());
+    record.numCollectives += kernel.getFamily() == FamilyKind::collective;
+  });
+  record.guards = guardsOf(func);
+  return record;
+}
+
+/// A version reports a failed guard by its number in the function's table.
+LogicalResult checkSameGuards(func::FuncOp version,
+                              const FunctionRecord &whole) {
+  auto same = [](const FunctionRecord::Guard &a,
+                 const FunctionRecord::Guard &b) {
+    return a.lhs == b.lhs && a.rhs == b.rhs && a.relation == b.relation;
+  };
+  std::vector<FunctionRecord::Guard> guards = guardsOf(version);
+  if (llvm::equal(guards, whole.guards, same))
+    return success();
+  return version.emitOpError("has other guards than the function that it is a "
+                             "version of; please report this");
+}
 } // namespace
 
 std::vector<std::string> mlir::hk::argumentValues(func::FuncOp source) {
@@ -184,34 +237,21 @@ FailureOr<Section> mlir::hk::buildSection(ModuleOp module, StringRef prefix) {
       return failure();
     section.kernels.push_back(std::move(*record));
   }
-  for (auto func : module.getOps<func::FuncOp>()) {
-    if (!func.isPublic() || func.isExternal())
-      continue;
-    FunctionRecord record;
-    record.name = func.getSymName().str();
-    record.runSymbol = (prefix + record.name + "_run").str();
-    record.shapeSymbol = (prefix + record.name + "_shape").str();
-    // The last argument is the workspace.
-    for (unsigned i = 0; i + 1 < func.getNumArguments(); ++i)
-      record.arguments.push_back(argumentOf(func, i));
-    func.walk([&](LaunchOp launch) {
-      auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
-          launch, launch.getKernelAttr());
-      record.numCollectives += kernel.getFamily() == FamilyKind::collective;
-      ++record.numLaunches;
-      record.order.push_back(launch.getKernel().str());
-    });
-    auto shape = module.lookupSymbol<func::FuncOp>(
-        (func.getSymName() + kShapeFunctionSuffix).str());
-    shape.walk([&](GuardOp guard) {
-      auto name = [&](unsigned i) {
-        return cast<StringAttr>(guard.getNames()[i]).str();
-      };
-      record.guards.push_back(
-          {name(0), name(1), static_cast<uint32_t>(guard.getRelation())});
-    });
-    section.functions.push_back(std::move(record));
-  }
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func.isPublic() && !func.isExternal() && !versionOf(func))
+      section.functions.push_back(recordOf(func, prefix));
+  for (auto func : module.getOps<func::FuncOp>())
+    if (VersionAttr version = versionOf(func)) {
+      auto whole = llvm::find_if(section.functions, [&](auto &record) {
+        return record.name == version.getOf().getValue();
+      });
+      if (failed(checkSameGuards(func, *whole)))
+        return failure();
+      whole->versions.push_back({(argumentName(func, version.getArgument()) +
+                                  "." + Twine(version.getDim()))
+                                     .str(),
+                                 version.getAtMost(), launchesOf(func)});
+    }
   return section;
 }
 

@@ -64,10 +64,11 @@ void HKFuse::runOnOperation() {
     getOperation().emitError("module has no target; run hk-assign-target");
     return signalPassFailure();
   }
-  DecisionLog own;
+  DecisionLog own; // and of versions, which repeat what their function says
   for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
     if (!function.isExternal() &&
-        failed(fuse(function, *target, log ? *log : own)))
+        failed(fuse(function, *target,
+                    log && !function->hasAttr(kVersionAttrName) ? *log : own)))
       return signalPassFailure();
 }
 

@@ -10,11 +10,17 @@
 // combines them. How, and what it would cost, is the family's knowledge; the
 // pass takes the cheapest way and records the others.
 //
+// Where only a call tells how many rows there are, a decode step wants slices
+// and a prompt does not: the function then gets versions for few rows, split
+// for them. They are right for any number of rows; a call picks one by its own.
+//
 //===----------------------------------------------------------------------===//
 
 #include "hk/Families/Family.h"
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKSPLIT
@@ -26,11 +32,33 @@ using namespace mlir::hk;
 
 /// Numbers of parts to ask for.
 static constexpr int64_t kCounts[] = {2, 4, 8, 16, 32};
+/// Rows for which a function gets a version of its own, where its number of
+/// rows is dynamic and the version splits something.
+static constexpr int64_t kFewRows[] = {1, 16, 64};
 /// Parts must be modelled to take at most this part of the time: a model that
 /// is a little wrong must not add launches.
 static constexpr double kWorthwhile = 0.9;
 
 namespace {
+/// The number of rows of a function's products and attentions, a size that only
+/// a call tells: dim `dim` of argument `argument`.
+struct RowCount {
+  unsigned argument;
+  int64_t dim;
+};
+/// That number, and what it is assumed to be at most.
+struct FewRows {
+  RowCount rows;
+  int64_t most;
+};
+
+struct PlannedSplit {
+  Operation *op;
+  const Family *family;
+  SplitPlan plan;
+};
+using Plans = SmallVector<PlannedSplit>;
+
 struct HKSplit : ::mlir::hk::impl::HKSplitBase<HKSplit> {
   using HKSplitBase::HKSplitBase;
   HKSplit(const HKSplitOptions &options, DecisionLog &log)
@@ -40,8 +68,17 @@ struct HKSplit : ::mlir::hk::impl::HKSplitBase<HKSplit> {
   void runOnOperation() override;
 
 private:
-  void decide(Operation *op, const Family &family, const SplitPlan &plan,
-              int64_t forced, DecisionLog &decisions);
+  bool checkOptions();
+  Plans planAll(func::FuncOp function, const ::hk::Target &target,
+                std::optional<FewRows> few);
+  std::optional<RowCount> unknownRows(func::FuncOp function,
+                                      const Plans &plans);
+  void addVersions(func::FuncOp function, RowCount rows,
+                   const ::hk::Target &target, DecisionLog &decisions);
+  SmallVector<int64_t> splitAll(const Plans &plans, StringRef when,
+                                DecisionLog &decisions);
+  int64_t decide(const PlannedSplit &planned, StringRef when,
+                 DecisionLog &decisions);
   /// Slices asked for by option; 0: none in particular.
   int64_t forcedParts(FamilyKind kind) const {
     switch (kind) {
@@ -58,6 +95,20 @@ private:
 };
 } // namespace
 
+bool HKSplit::checkOptions() {
+  for (auto [name, value] :
+       {std::pair("k", k.getValue()), std::pair("keys", keys.getValue())})
+    if (value < 0) {
+      getOperation().emitError("expected option '")
+          << name
+          << "' of hk-split to be 0 (by cost), 1 (never) or a number of "
+             "slices, but got "
+          << value;
+      return false;
+    }
+  return true;
+}
+
 void HKSplit::runOnOperation() {
   ModuleOp module = getOperation();
   const ::hk::Target *target = ::mlir::hk::targetOf(module);
@@ -65,39 +116,129 @@ void HKSplit::runOnOperation() {
     module.emitError("module has no target; run hk-assign-target");
     return signalPassFailure();
   }
-  for (auto [name, value] :
-       {std::pair("k", k.getValue()), std::pair("keys", keys.getValue())})
-    if (value < 0) {
-      module.emitError("expected option '")
-          << name
-          << "' of hk-split to be 0 (by cost), 1 (never) or a number of "
-             "slices, but got "
-          << value;
-      return signalPassFailure();
-    }
+  if (!checkOptions())
+    return signalPassFailure();
   DecisionLog own;
-  for (func::FuncOp function : module.getOps<func::FuncOp>()) {
+  DecisionLog &decisions = log ? *log : own;
+  SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+  for (func::FuncOp function : functions) {
     // Other functions are an error of hk-fuse.
     if (function.isExternal() || !function.getBody().hasOneBlock())
       continue;
-    for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
-      for (const Family *family : allFamilies()) {
-        int64_t forced = forcedParts(family->getKind());
-        std::optional<SplitPlan> plan = family->planSplit(
-            &op, *target, forced > 1 ? ArrayRef(forced) : ArrayRef(kCounts));
-        if (!plan)
-          continue;
-        decide(&op, *family, *plan, forced, log ? *log : own);
-        break;
-      }
+    Plans plans = planAll(function, *target, std::nullopt);
+    std::optional<RowCount> rows = unknownRows(function, plans);
+    if (rows && k <= 1 && keys <= 1)
+      addVersions(function, *rows, *target, decisions);
+    splitAll(plans, "", decisions);
   }
 }
 
-void HKSplit::decide(Operation *op, const Family &family, const SplitPlan &plan,
-                     int64_t forced, DecisionLog &decisions) {
+/// What could be split, before anything is.
+Plans HKSplit::planAll(func::FuncOp function, const ::hk::Target &target,
+                       std::optional<FewRows> few) {
+  Block &block = function.getBody().front();
+  const DimSymbols dims(block);
+  std::optional<DimName> rows;
+  if (few)
+    rows = dims.dim(function.getArgument(few->rows.argument), few->rows.dim);
+  auto sizeOf = [&](TensorDim size) {
+    return rows && dims.dim(size.value, size.dim) == *rows
+               ? few->most
+               : cast<RankedTensorType>(size.value.getType())
+                     .getDimSize(size.dim);
+  };
+  Plans plans;
+  for (Operation &op : block)
+    for (const Family *family : allFamilies()) {
+      int64_t forced = forcedParts(family->getKind());
+      std::optional<SplitPlan> plan = family->planSplit(
+          &op, target, forced > 1 ? ArrayRef(forced) : ArrayRef(kCounts),
+          sizeOf);
+      if (!plan)
+        continue;
+      plans.push_back({&op, family, std::move(*plan)});
+      break;
+    }
+  return plans;
+}
+
+/// The size that most plans lack, if it is one of an argument.
+std::optional<RowCount> HKSplit::unknownRows(func::FuncOp function,
+                                             const Plans &plans) {
+  const DimSymbols dims(function.getBody().front());
+  llvm::MapVector<DimName, int64_t> votes;
+  for (const PlannedSplit &planned : plans)
+    if (planned.plan.rows && forcedParts(planned.family->getKind()) == 0)
+      ++votes[dims.dim(planned.plan.rows->value, planned.plan.rows->dim)];
+  auto most = llvm::max_element(votes, llvm::less_second());
+  if (most == votes.end() || most->first >= 0)
+    return std::nullopt;
+  const SizeExpr &size = dims.definition(-1 - most->first);
+  auto argument = dyn_cast_or_null<BlockArgument>(size.value);
+  if (size.kind != SizeExpr::Kind::Argument || !argument)
+    return std::nullopt;
+  return RowCount{argument.getArgNumber(), size.dim};
+}
+
+/// Versions of `function` for few rows, where one splits something. Of those
+/// that split alike the one for most rows stays.
+void HKSplit::addVersions(func::FuncOp function, RowCount rows,
+                          const ::hk::Target &target, DecisionLog &decisions) {
+  SymbolTable symbols(getOperation());
+  func::FuncOp last;
+  SmallVector<int64_t> lastParts;
+  DecisionLog lastDecisions;
+  for (int64_t most : kFewRows) {
+    func::FuncOp version = function.clone();
+    version.setName((function.getSymName() + "__up_to_" + Twine(most)).str());
+    symbols.insert(version,
+                   std::next((last ? last : function)->getIterator()));
+    DecisionLog made;
+    SmallVector<int64_t> parts =
+        splitAll(planAll(version, target, FewRows{rows, most}),
+                 (" of at most " + Twine(most) + " rows").str(), made);
+    if (llvm::all_of(parts, [](int64_t n) { return n == 1; })) {
+      version.erase();
+      break; // more rows are split less
+    }
+    version->setAttr(kVersionAttrName,
+                     VersionAttr::get(&getContext(),
+                                      FlatSymbolRefAttr::get(function),
+                                      rows.argument, rows.dim, most));
+    if (last && parts == lastParts)
+      last.erase();
+    else
+      decisions.append(std::move(lastDecisions));
+    last = version;
+    lastParts = std::move(parts);
+    lastDecisions = std::move(made);
+  }
+  decisions.append(std::move(lastDecisions));
+}
+
+/// The parts of every plan.
+SmallVector<int64_t> HKSplit::splitAll(const Plans &plans, StringRef when,
+                                       DecisionLog &decisions) {
+  SmallVector<int64_t> parts;
+  for (const PlannedSplit &planned : plans) {
+    parts.push_back(decide(planned, when, decisions));
+    if (parts.back() == 1)
+      continue;
+    OpBuilder builder(planned.op);
+    planned.family->split(planned.op, parts.back(), builder);
+    ++numSplit;
+  }
+  return parts;
+}
+
+/// `when`, for people: the case that the decision is about.
+int64_t HKSplit::decide(const PlannedSplit &planned, StringRef when,
+                        DecisionLog &decisions) {
+  const auto &[op, family, plan] = planned;
+  int64_t forced = forcedParts(family->getKind());
   Decision decision{DecisionKind::Plan,
                     op->getLoc(),
-                    op->getName().getStringRef().str(),
+                    (op->getName().getStringRef() + when).str(),
                     {},
                     /*chosen=*/0};
   const SplitCandidate &whole = plan.candidates.front();
@@ -110,7 +251,7 @@ void HKSplit::decide(Operation *op, const Family &family, const SplitPlan &plan,
   if (!verdict.accepted()) {
     decision.candidates.push_back({"slices of " + plan.what, verdict});
     decisions.add(std::move(decision));
-    return;
+    return 1;
   }
   for (const SplitCandidate &cut : ArrayRef(plan.candidates).drop_front()) {
     if (forced > 1 || cut.microseconds < limit) {
@@ -123,11 +264,7 @@ void HKSplit::decide(Operation *op, const Family &family, const SplitPlan &plan,
   }
   int64_t parts = plan.candidates[decision.chosen].parts;
   decisions.add(std::move(decision));
-  if (parts == 1)
-    return;
-  OpBuilder builder(op);
-  family.split(op, parts, builder);
-  ++numSplit;
+  return parts;
 }
 
 std::unique_ptr<Pass> mlir::hk::createHKSplit(const HKSplitOptions &options,

@@ -77,6 +77,15 @@ struct CBuilder {
   }
 };
 
+/// A version of a function for few rows.
+struct Version {
+  std::string name;
+  VersionAttr attr;
+};
+
+/// Ends the name of a function that has versions.
+constexpr llvm::StringLiteral kAnyRowsSuffix = "__any";
+
 struct LowerToLLVMPass : mlir::hk::impl::HKLowerToLLVMBase<LowerToLLVMPass> {
   using HKLowerToLLVMBase::HKLowerToLLVMBase;
 
@@ -88,6 +97,8 @@ private:
   }
   Value buildMemRef(CBuilder &c, MemRefType type, Value data, Value sizes);
   void makePlan(KernelOp kernel);
+  void makeDispatch(StringRef name, ArrayRef<Version> versions,
+                    StringRef suffix, unsigned numPointers);
   void lowerRun(func::FuncOp func);
   void lowerShape(func::FuncOp func, StringRef publicName);
   void lowerArguments(func::FuncOp func, Block *entry, unsigned count,
@@ -96,7 +107,16 @@ private:
   void lowerExpandShape(memref::ExpandShapeOp expand);
   void lowerWeights(func::FuncOp func, Value ctx);
 
+  /// What a function is called beside its versions, for which its public name
+  /// stands.
+  std::string withVersions(StringRef name) const {
+    return (versions.contains(name) ? name + kAnyRowsSuffix : Twine(name))
+        .str();
+  }
+
   llvm::StringMap<int64_t> kernelIndex, weightIndex;
+  /// By the name of their function, that for the fewest rows first.
+  llvm::StringMap<SmallVector<Version>> versions;
   /// Valid while the pass runs.
   const LLVMTypeConverter *converter = nullptr;
 };
@@ -116,12 +136,24 @@ void LowerToLLVMPass::runOnOperation() {
   SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
   for (auto kernel : module.getOps<KernelOp>())
     makePlan(kernel);
+  versions.clear();
+  for (func::FuncOp func : functions)
+    if (VersionAttr version = versionOf(func))
+      versions[version.getOf().getValue()].push_back(
+          {func.getSymName().str(), version});
   for (func::FuncOp func : functions) {
     StringRef name = func.getSymName();
     if (func.isPublic())
       lowerRun(func);
     else if (name.consume_back(kShapeFunctionSuffix))
       lowerShape(func, name);
+  }
+  for (auto &entry : versions) {
+    llvm::sort(entry.second, [](const Version &a, const Version &b) {
+      return a.attr.getAtMost() < b.attr.getAtMost();
+    });
+    makeDispatch(entry.first(), entry.second, "_run", 3);
+    makeDispatch(entry.first(), entry.second, "_shape", 4);
   }
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (isa<KernelOp, WeightOp>(op))
@@ -225,6 +257,43 @@ void LowerToLLVMPass::lowerArguments(func::FuncOp func, Block *entry,
   }
 }
 
+/// The C function `name``suffix` of `numPointers` pointers, the second of which
+/// is the arguments: calls that of the first version whose size is small
+/// enough, else that of the function itself.
+void LowerToLLVMPass::makeDispatch(StringRef name, ArrayRef<Version> versions,
+                                   StringRef suffix, unsigned numPointers) {
+  OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+  Location loc = getOperation().getLoc();
+  SmallVector<Type> pointers(numPointers,
+                             LLVM::LLVMPointerType::get(&getContext()));
+  auto func =
+      func::FuncOp::create(builder, loc, symbol(name, suffix),
+                           FunctionType::get(&getContext(), pointers, {}));
+  Block *block = func.addEntryBlock();
+  ValueRange arguments = func.getArguments();
+  auto callAndReturn = [&](const std::string &callee) {
+    func::CallOp::create(builder, loc, callee, TypeRange(), arguments);
+    func::ReturnOp::create(builder, loc);
+  };
+  for (const Version &version : versions) {
+    builder.setInsertionPointToEnd(block);
+    CBuilder c{builder, loc};
+    VersionAttr attr = version.attr;
+    Value sizes = c.load(c.ptr, arguments[1],
+                         kTensorBytes * attr.getArgument() + kTensorSizes);
+    Value size = c.load(builder.getI64Type(), sizes, 8 * attr.getDim());
+    Value holds = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sle,
+                                       size, c.i64(attr.getAtMost()));
+    Block *yes = func.addBlock(), *no = func.addBlock();
+    LLVM::CondBrOp::create(builder, loc, holds, yes, no);
+    builder.setInsertionPointToEnd(yes);
+    callAndReturn(symbol(version.name, suffix));
+    block = no;
+  }
+  builder.setInsertionPointToEnd(block);
+  callAndReturn(symbol((name + kAnyRowsSuffix).str(), suffix));
+}
+
 /// void run(hk_call_ctx *ctx, const hk_abi_tensor *args, void *workspace)
 void LowerToLLVMPass::lowerRun(func::FuncOp func) {
   Block *entry = &func.getBody().front();
@@ -255,7 +324,7 @@ void LowerToLLVMPass::lowerRun(func::FuncOp func) {
     lowerLaunch(launch, ctx);
   cast<func::ReturnOp>(entry->getTerminator())->setOperands({});
 
-  func.setName(symbol(func.getSymName(), "_run"));
+  func.setName(symbol(withVersions(func.getSymName()), "_run"));
   func.setFunctionType(
       FunctionType::get(&getContext(), {c.ptr, c.ptr, c.ptr}, {}));
   func.removeArgAttrsAttr();
@@ -300,7 +369,7 @@ void LowerToLLVMPass::lowerShape(func::FuncOp func, StringRef publicName) {
       c.store(word, arguments[2], 8 * i);
   }
   ret->setOperands({});
-  func.setName(symbol(publicName, "_shape"));
+  func.setName(symbol(withVersions(publicName), "_shape"));
   func.setPublic();
   func.setFunctionType(FunctionType::get(
       &getContext(), SmallVector<Type>(4, c.ptr), TypeRange()));

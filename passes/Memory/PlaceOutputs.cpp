@@ -29,6 +29,7 @@
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKPLACEOUTPUTS
 #include "hk/Passes/Passes.h.inc"
+#include "llvm/ADT/StringExtras.h"
 } // namespace mlir::hk
 
 using namespace mlir;
@@ -67,18 +68,43 @@ struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
 } // namespace
 
 /// What one side of a guard is, for the error at run time.
-static std::string describe(func::FuncOp func, const SizeExpr &size) {
-  if (size.kind == SizeExpr::Kind::Constant)
-    return Twine(size.constant).str();
-  if (auto argument = dyn_cast_or_null<BlockArgument>(size.value))
+static std::string describe(func::FuncOp func, const DimSymbols &dims,
+                            const SizeExpr &size) {
+  SmallVector<std::string> operands;
+  for (DimName name : size.operands)
+    operands.push_back(name >= 0
+                           ? Twine(name).str()
+                           : describe(func, dims, dims.definition(-1 - name)));
+  auto argument = dyn_cast_or_null<BlockArgument>(size.value);
+  std::string constant = Twine(std::abs(size.constant)).str();
+  switch (size.kind) {
+  case SizeExpr::Kind::Constant:
+    return constant;
+  case SizeExpr::Kind::Sum:
+    return llvm::join(operands, " + ") +
+           (size.constant == 0
+                ? ""
+                : (size.constant < 0 ? " - " : " + ") + constant);
+  case SizeExpr::Kind::Product:
+    return llvm::join(operands, " * ") +
+           (size.constant == 1 ? "" : " * " + constant);
+  case SizeExpr::Kind::FloorDiv:
+    return operands[0] + " / " + constant;
+  case SizeExpr::Kind::CeilDiv:
+    return operands[0] + " / " + constant + ", rounded up";
+  case SizeExpr::Kind::Argument:
     return (argumentName(func, argument.getArgNumber()) + " dim " +
             Twine(size.dim))
         .str();
-  if (size.value)
-    return (Twine(size.value.getDefiningOp()->getName().getStringRef()) +
-            " dim " + Twine(size.dim))
-        .str();
-  return "a size computed from other sizes";
+  case SizeExpr::Kind::Index:
+  case SizeExpr::Kind::Opaque:
+    break;
+  }
+  if (!size.value || argument)
+    return "a size computed from other sizes";
+  return (Twine(size.value.getDefiningOp()->getName().getStringRef()) +
+          " dim " + Twine(size.dim))
+      .str();
 }
 
 /// @f__shape: the guards of @f and the sizes of its outputs.
@@ -134,8 +160,8 @@ LogicalResult PlaceOutputsPass::makeShapeFunction(func::FuncOp func) {
     Value lhs = resolver.materialize(guard.lhs);
     Value rhs = resolver.materialize(guard.rhs);
     GuardOp::create(builder, loc, GuardRelation::eq, lhs, rhs,
-                    builder.getStrArrayAttr({describe(func, guard.lhs),
-                                             describe(func, guard.rhs)}));
+                    builder.getStrArrayAttr({describe(func, dims, guard.lhs),
+                                             describe(func, dims, guard.rhs)}));
   }
   // Those of views stand in the function; it is called after they were checked.
   for (GuardOp guard :

@@ -152,6 +152,8 @@ inline constexpr llvm::StringLiteral kSpillingTilesAttrName =
 /// String, of a module: the main loop (GemmLoop) that its products use wherever
 /// it can compute them, whatever the cost model says. For tests and benchmarks.
 inline constexpr llvm::StringLiteral kGemmLoopAttrName = "hk.gemm_loop";
+/// Of a function: which other one it is a version of, an hk.version attribute.
+inline constexpr llvm::StringLiteral kVersionAttrName = "hk.version";
 /// Unit, of an argument: memory that the function writes in place.
 inline constexpr llvm::StringLiteral kStateAttrName = "hk.state";
 /// Unit, of an argument: it is written as a whole.

@@ -117,6 +117,11 @@ struct Decision {
 class DecisionLog {
 public:
   void add(Decision decision) { decisions.push_back(std::move(decision)); }
+  void append(DecisionLog &&other) {
+    decisions.insert(decisions.end(),
+                     std::make_move_iterator(other.decisions.begin()),
+                     std::make_move_iterator(other.decisions.end()));
+  }
   llvm::ArrayRef<Decision> get() const { return decisions; }
 
 private:

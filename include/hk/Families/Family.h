@@ -77,11 +77,13 @@ public:
                            const FusionContext &context) const = 0;
 
   /// In which of `counts` parts the reduction of `op`, any operator, could be
-  /// cut; nullopt when there is nothing to decide.
+  /// cut, for the sizes that `sizeOf` knows; nullopt when there is nothing to
+  /// decide.
   virtual std::optional<SplitPlan> planSplit(Operation *op,
                                              const ::hk::Target &target,
-                                             ArrayRef<int64_t> counts) const {
-    (void)op, (void)target, (void)counts;
+                                             ArrayRef<int64_t> counts,
+                                             SizeOf sizeOf) const {
+    (void)op, (void)target, (void)counts, (void)sizeOf;
     return std::nullopt;
   }
 

@@ -17,6 +17,9 @@
 
 #include "hk/Dialect/HK.h"
 #include "hk/Families/Decision.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <optional>
 
 namespace mlir::hk {
 
@@ -26,12 +29,24 @@ struct SplitCandidate {
   double microseconds; // modelled
 };
 
+/// Dim `dim` of `value`.
+struct TensorDim {
+  Value value;
+  int64_t dim;
+};
+
+/// The size of a dim where it is static or the caller assumes one, else
+/// ShapedType::kDynamic.
+using SizeOf = llvm::function_ref<int64_t(TensorDim)>;
+
 struct SplitPlan {
   /// What is cut, for people: "k", "keys".
   std::string what;
   /// Refused: why the sizes do not tell whether parts pay. They are legal all
   /// the same.
   Verdict known = Verdict::accept();
+  /// Where it is refused: the number of rows, if that is all that is missing.
+  std::optional<TensorDim> rows;
   /// The whole operator first; then what is left of the numbers of parts asked
   /// for once every part has something to do.
   llvm::SmallVector<SplitCandidate> candidates;

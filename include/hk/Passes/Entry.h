@@ -23,6 +23,12 @@ namespace mlir::hk {
 /// the dynamic and static sizes of every output in order, then, once the arena
 /// is planned, the bytes of workspace.
 inline constexpr llvm::StringLiteral kShapeFunctionSuffix = "__shape";
+
+/// Which function `func` is a version of; null: none.
+inline VersionAttr versionOf(func::FuncOp func) {
+  return func->getAttrOfType<VersionAttr>(kVersionAttrName);
+}
+
 /// The public name of an argument: its hk.name, or "arg<n>".
 std::string argumentName(func::FuncOp func, unsigned index);
 

@@ -117,10 +117,11 @@ public:
   }
 
   std::optional<SplitPlan> planSplit(Operation *op, const ::hk::Target &target,
-                                     ArrayRef<int64_t> counts) const override {
+                                     ArrayRef<int64_t> counts,
+                                     SizeOf sizeOf) const override {
     auto attention = dyn_cast<AttentionOp>(op);
     return attention && checkForm(attention).accepted()
-               ? planAttentionSplit(attention, target, counts)
+               ? planAttentionSplit(attention, target, counts, sizeOf)
                : std::nullopt;
   }
   void split(Operation *op, int64_t parts, OpBuilder &builder) const override {

@@ -132,7 +132,8 @@ bool isWarpSpecialised(AttentionTileAttr tile);
 // Family entry points, one file each.
 std::optional<SplitPlan> planAttentionSplit(AttentionOp op,
                                             const ::hk::Target &target,
-                                            ArrayRef<int64_t> counts);
+                                            ArrayRef<int64_t> counts,
+                                            SizeOf sizeOf);
 void splitAttention(AttentionOp op, int64_t parts, OpBuilder &builder);
 LogicalResult addAttentionVariants(KernelOp kernel, const ::hk::Target &target,
                                    DecisionLog &log);

@@ -26,6 +26,8 @@ static constexpr int64_t kTypicalKeys = 4096;
 /// numbers of sequences that are not known: then slices cost little also where
 /// they are not needed.
 static constexpr double kMostExtraTraffic = 1.0 / 16;
+/// As many queries, of any number of sequences, are taken for decode steps.
+static constexpr int64_t kFewQueries = 16;
 
 static RankedTensorType tensorOf(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -35,13 +37,21 @@ static RankedTensorType tensorOf(Value value) {
 static std::optional<int64_t> knownSize(int64_t size) {
   return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
 }
-static std::optional<int64_t> queriesOf(AttentionOp op) {
-  if (op.getQOffsets()) // of all sequences, some of which may have most
-    return std::nullopt;
-  return knownSize(
-      tensorOf(op.getQuery()).getDimSize(op.hasRaggedQueries() ? 0 : 1));
+/// The dim of the query that counts queries.
+static TensorDim queryDim(AttentionOp op) {
+  return {op.getQuery(), op.hasRaggedQueries() ? 0 : 1};
 }
-static std::optional<int64_t> keysOf(AttentionOp op) {
+static std::optional<int64_t> queriesOf(AttentionOp op, SizeOf sizeOf) {
+  std::optional<int64_t> queries = knownSize(sizeOf(queryDim(op)));
+  if (!op.getQOffsets())
+    return queries;
+  // Of all sequences, some of which may have most. That few are the steps of as
+  // many sequences is the case that matters.
+  if (!queries || *queries > kFewQueries)
+    return std::nullopt;
+  return 1;
+}
+static std::optional<int64_t> keysOf(AttentionOp op, SizeOf sizeOf) {
   RankedTensorType key = tensorOf(op.getKey());
   std::optional<int64_t> keys;
   switch (op.getKeyForm()) {
@@ -61,7 +71,7 @@ static std::optional<int64_t> keysOf(AttentionOp op) {
     break;
   }
   }
-  std::optional<int64_t> queries = queriesOf(op);
+  std::optional<int64_t> queries = queriesOf(op, sizeOf);
   if (keys && queries && op.getWindowLeft())
     keys = std::min<int64_t>(*keys, *op.getWindowLeft() + *queries);
   return keys;
@@ -69,8 +79,9 @@ static std::optional<int64_t> keysOf(AttentionOp op) {
 
 std::optional<SplitPlan>
 mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
-                             ArrayRef<int64_t> counts) {
-  std::optional<int64_t> queries = queriesOf(op), keys = keysOf(op);
+                             ArrayRef<int64_t> counts, SizeOf sizeOf) {
+  std::optional<int64_t> queries = queriesOf(op, sizeOf),
+                         keys = keysOf(op, sizeOf);
   // A kernel of segments combines them before it ends.
   if (isSegment(op) || op.getKvSlices() ||
       op.getNormalizer() == Normalizer::none ||
@@ -98,11 +109,13 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
 
   SplitPlan plan;
   plan.what = "keys";
-  if (!queries)
+  if (!queries) {
     plan.known = Verdict::refuse(
         Reason::SizeUnknown,
         "slices of the keys pay with few queries only, and their number is "
         "dynamic");
+    plan.rows = queryDim(op);
+  }
   ::hk::AttentionSize size;
   size.rows = queries.value_or(1) * (heads / keyHeads);
   size.heads = sequences.value_or(1) * keyHeads;

@@ -38,9 +38,11 @@ public:
                            "a kernel computes one product only");
   }
   std::optional<SplitPlan> planSplit(Operation *op, const ::hk::Target &target,
-                                     ArrayRef<int64_t> counts) const override {
+                                     ArrayRef<int64_t> counts,
+                                     SizeOf sizeOf) const override {
     auto matmul = dyn_cast<MatmulOp>(op);
-    return matmul ? planGemmSplit(matmul, target, counts) : std::nullopt;
+    return matmul ? planGemmSplit(matmul, target, counts, sizeOf)
+                  : std::nullopt;
   }
   void split(Operation *op, int64_t parts, OpBuilder &builder) const override {
     splitGemm(cast<MatmulOp>(op), parts, builder);

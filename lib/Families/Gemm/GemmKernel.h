@@ -195,7 +195,7 @@ Verdict canJoinGemm(ArrayRef<Operation *> group, Operation *op,
 Verdict canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
                       const FusionContext &context);
 std::optional<SplitPlan> planGemmSplit(MatmulOp op, const ::hk::Target &target,
-                                       ArrayRef<int64_t> counts);
+                                       ArrayRef<int64_t> counts, SizeOf sizeOf);
 void splitGemm(MatmulOp op, int64_t parts, OpBuilder &builder);
 LogicalResult addGemmVariants(KernelOp kernel, const ::hk::Target &target,
                               DecisionLog &log);

@@ -58,22 +58,23 @@ static bool isOneElement(Value scale) {
 namespace {
 class SplitModel {
 public:
-  SplitModel(MatmulOp op, const ::hk::Target &target)
+  SplitModel(MatmulOp op, const ::hk::Target &target, SizeOf sizeOf)
       : op(op), target(target), dims(gemmDims(op)) {
     shape =
         shapeClassOf(productOf(op), target, guaranteedAlignment(op.getLhs()),
                      guaranteedAlignment(op.getRhs()));
     ArrayRef<int64_t> lhs = shapeOf(op.getLhs());
-    size.m = lhs[dims.row];
+    size.m = sizeOf({op.getLhs(), dims.row});
     size.k = depth();
     size.n = shapeOf(op.getRhs())[op.getRhsDim(MatmulDim::N)];
     size.batches = 1;
-    known = llvm::none_of(llvm::ArrayRef{size.m, size.k, size.n},
-                          ShapedType::isDynamic);
+    onlyRowsUnknown =
+        llvm::none_of(llvm::ArrayRef{size.k, size.n}, ShapedType::isDynamic);
     for (int64_t dim : dims.batch) {
-      known &= !ShapedType::isDynamic(lhs[dim]);
+      onlyRowsUnknown &= !ShapedType::isDynamic(lhs[dim]);
       size.batches *= lhs[dim];
     }
+    known = onlyRowsUnknown && !ShapedType::isDynamic(size.m);
     size.bytesA = bytesOf(getElementTypeOrSelf(op.getLhs().getType()));
     size.bytesB = bytesOf(getElementTypeOrSelf(op.getRhs().getType()));
     size.bytesOut = bytesOf(getElementTypeOrSelf(op.getType()));
@@ -82,6 +83,12 @@ public:
 
   /// Whether every size that the model needs is static.
   bool isKnown() const { return known; }
+  /// The number of rows, where that is all that is not.
+  std::optional<TensorDim> unknownRows() const {
+    if (known || !onlyRowsUnknown)
+      return std::nullopt;
+    return TensorDim{op.getLhs(), dims.row};
+  }
 
   double microseconds(int64_t parts) const {
     ::hk::GemmSize part = size;
@@ -116,18 +123,19 @@ private:
     return least;
   }
 
-  MatmulOp op;
+  mutable MatmulOp op;
   const ::hk::Target &target;
   GemmDims dims;
   ::hk::GemmShapeClass shape;
   ::hk::GemmSize size;
-  bool known, ownLaunch;
+  bool known, onlyRowsUnknown, ownLaunch;
 };
 } // namespace
 
 std::optional<SplitPlan> mlir::hk::planGemmSplit(MatmulOp op,
                                                  const ::hk::Target &target,
-                                                 ArrayRef<int64_t> counts) {
+                                                 ArrayRef<int64_t> counts,
+                                                 SizeOf sizeOf) {
   int64_t k = shapeOf(op.getLhs())[op.getLhsDim(MatmulDim::K)];
   // Column scales of batches would need a transposition of their own.
   if (op.getKSlices() || !verdictOf(op).accepted() ||
@@ -135,13 +143,15 @@ std::optional<SplitPlan> mlir::hk::planGemmSplit(MatmulOp op,
        shapeOf(op.getRhsScale()).size() > 2) ||
       (!ShapedType::isDynamic(k) && ::hk::filledSlices(k, 2) < 2))
     return std::nullopt;
-  SplitModel model(op, target);
+  SplitModel model(op, target, sizeOf);
   SplitPlan plan;
   plan.what = "k";
-  if (!model.isKnown())
+  if (!model.isKnown()) {
     plan.known = Verdict::refuse(
         Reason::SizeUnknown,
         "slices of k pay with few rows only, and a size is dynamic");
+    plan.rows = model.unknownRows();
+  }
   auto add = [&](int64_t parts) {
     plan.candidates.push_back(
         {parts, model.isKnown() ? model.microseconds(parts) : 0});
