@@ -24,15 +24,16 @@ class Case:
     aiter: object  # aiter(get, f8) calls a wrapper
     chips: tuple
     about: str = ""
+    sampled: bool = True  # hk's blocks do about the same work each: a sample of them tells
 
 
-def pair(family, shape, mlir, options=(), chips=ALL, about=""):
+def pair(family, shape, mlir, options=(), chips=ALL, about="", sampled=True):
     """Registers a function that calls AITER; `mlir` is the body of hk's, after its name."""
 
     def add(call):
         name = call.__name__
         CASES.append(Case(family, name, shape, f"func.func @{name}{inspect.cleandoc(mlir)}\n", list(options), call, chips,
-                          about))
+                          about, sampled))
         return call
 
     return add
@@ -292,7 +293,7 @@ def add_moe(tokens, experts, top_k, n, k):
     pair("mixture of experts", f"{tokens} tokens, {top_k} of {experts} experts, N {n}, K {k}", f"""(%x: {x}, %w: {w}, %s: {s}, %e: {e}) -> {y} {{
   %y = hk.grouped_matmul %x, %w blocks %e order %s transpose_b block {block} top_k {top_k} : {x}, {w} groups {e} order {s} -> {y}
   return %y : {y}
-}}""", [("s", places), ("e", owners)], about="a balanced routing; blocks of rows as each side likes them")(call)
+}}""", [("s", places), ("e", owners)], about="a balanced routing; blocks of rows as each side likes them", sampled=False)(call)
 
 
 add_moe(64, 8, 2, 4096, 4096)

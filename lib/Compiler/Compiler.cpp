@@ -202,6 +202,11 @@ FailureOr<Section> Work::buildFor(StringRef targetName) {
       return fail(cpu.takeError());
     section->cpuFeatures = cpuFeaturesOf(*cpu);
   }
+  for (FunctionRecord &function : section->functions)
+    for (auto [argument, text] : llvm::zip(
+             function.arguments,
+             argumentValues(module.lookupSymbol<func::FuncOp>(function.name))))
+      argument.values = text;
   return section;
 }
 
@@ -209,11 +214,6 @@ LogicalResult Work::addSection(StringRef targetName) {
   FailureOr<Section> section = buildFor(targetName);
   if (failed(section))
     return failure();
-  for (FunctionRecord &function : section->functions)
-    for (auto [argument, text] : llvm::zip(
-             function.arguments,
-             argumentValues(module.lookupSymbol<func::FuncOp>(function.name))))
-      argument.values = text;
   sections.push_back(std::move(*section));
   return success();
 }

@@ -27,6 +27,20 @@ constexpr bool reducesWaveAtOnce(const Target &target) {
   return target.arch == Arch::Sm90a;
 }
 
+/// A product of groups keeps the rows that its threads copy in registers;
+/// elsewhere a table in LDS names them.
+constexpr bool keepsRowsInRegisters(const Target &target) {
+  return target.arch != Arch::Host && target.arch != Arch::Sm90a;
+}
+
+/// A tile of a product of groups takes the blocks of places that it has room
+/// for, one product for each run of blocks of one group. Elsewhere, where that
+/// was not measured, it has one block.
+constexpr bool takesRunsOfBlocks(const Target &target) {
+  return target.arch == Arch::Gfx942 || target.arch == Arch::Gfx950 ||
+         target.arch == Arch::Tiny;
+}
+
 } // namespace hk
 
 #endif // HK_CONTRACT_CAPABILITY_H

@@ -17,6 +17,7 @@
 #include "hk/Contract/AttentionTiles.h"
 #include "hk/Contract/Calibration.h"
 #include "hk/Contract/GemmTiles.h"
+#include "hk/Contract/GroupTiles.h"
 #include "hk/Contract/Slices.h"
 
 namespace hk {
@@ -56,6 +57,9 @@ struct GemmSize {
   int64_t m, n, k, batches;
   /// Bytes of an element of A, B and of everything written per result element.
   double bytesA, bytesB, bytesOut;
+  /// Rows of a matrix of the batch come in blocks of so many places, of which
+  /// the last is filled up; 0: they follow each other.
+  int64_t block = 0;
 };
 
 constexpr double costMax(double a, double b) { return a > b ? a : b; }
@@ -238,13 +242,35 @@ constexpr double flightBlockClocks(const Target &target,
   return steps * step + ends / together;
 }
 
+/// Of the shorter of a product's compute and memory times.
+inline constexpr double kNotHidden = 0.05;
+
+/// Blocks of a launch, and the products that each computes one after the other.
+struct GemmBlocks {
+  double blocks, products;
+};
+constexpr GemmBlocks gemmBlocks(const Target &target, const GemmTile &tile,
+                                const GemmShapeClass &shape,
+                                const GemmSize &size) {
+  double columns = ceilDiv(double(size.n), gemmColumns(tile, shape.pair));
+  if (size.block == 0)
+    return {ceilDiv(double(size.m), tile.bm) * columns * double(size.batches),
+            1};
+  int64_t together = blocksOfTile(target, tile.bm, size.block);
+  double each = ceilDiv(double(size.m), double(size.block));
+  double tiles = ceilDiv(each * double(size.batches), double(together)) *
+                 double(tilesOfBlock(tile.bm, size.block));
+  return {tiles * columns, productsOfTile(together, each)};
+}
+
 /// A product in blocks on a chip whose bytes in flight are known: rounds of as
 /// many blocks as a unit holds, and the rest together.
 constexpr double flightGemmMicroseconds(const Target &target,
                                         const FlightCalibration &flight,
                                         const GemmTile &tile,
                                         const GemmShapeClass &shape,
-                                        const GemmSize &size, double blocks) {
+                                        const GemmSize &size) {
+  auto [blocks, products] = gemmBlocks(target, tile, shape, size);
   double steps = ceilDiv(double(size.k), tile.bk);
   int64_t lds = gemmLds(target, tile, shape.operand, shape.quantized);
   double fit = residentBlocks(target, lds, gemmThreads(target, tile));
@@ -257,13 +283,18 @@ constexpr double flightGemmMicroseconds(const Target &target,
   if (rest > 0)
     clocks +=
         rest * flightBlockClocks(target, flight, tile, shape, steps, rest);
-  double tiles = blocks * steps * (tile.bm + tile.bn) * tile.bk *
+  clocks *= products;
+  double tiles = blocks * products * steps * (tile.bm + tile.bn) * tile.bk *
                  info(shape.operand).bits / 8.0;
   double memory =
       costMax(gemmBytes(shape, size) / (target.memoryGBps * flight.memoryShare),
               tiles / flight.cacheGBps);
+  // The shorter of the two is not hidden whole: among tiles that the memory
+  // bounds alike the one with more blocks under way is taken.
+  double compute = clocks / clockGHz(target);
+  double shorter = compute < memory ? compute : memory;
   return target.launchMicroseconds +
-         costMax(clocks / clockGHz(target), memory) / 1e3;
+         (costMax(compute, memory) + kNotHidden * shorter) / 1e3;
 }
 
 /// A product of few rows with 4-bit codes: the memory's time, or that of the
@@ -289,10 +320,23 @@ constexpr double skinnyCodesMicroseconds(const Target &target,
          splits * C::kSplitMicroseconds + costMax(bytes / rate, compute);
 }
 
-/// One launch of `size` with `tile`. `columns`: gemmColumns.
+/// Every block of places as a matrix of the batch: it is read once a block.
+constexpr GemmSize withBlocksAsBatches(GemmSize size) {
+  if (size.block == 0)
+    return size;
+  size.batches *= (size.m + size.block - 1) / size.block;
+  size.m = size.m < size.block ? size.m : size.block;
+  size.block = 0;
+  return size;
+}
+
+/// One launch of `given` with `tile`.
 constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                                   const GemmShapeClass &shape,
-                                  const GemmSize &size) {
+                                  const GemmSize &given) {
+  if (const FlightCalibration *flight = flightCalibration(target))
+    return flightGemmMicroseconds(target, *flight, tile, shape, given);
+  GemmSize size = withBlocksAsBatches(given);
   if (tile.loop == GemmLoop::WarpSpecialised)
     return warpSpecialisedMicroseconds(target, tile, shape, size);
   if (tile.loop == GemmLoop::Skinny)
@@ -304,8 +348,6 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                   ceilDiv(double(size.n), columns) * double(size.batches);
   if (target.arch == Arch::Host)
     return hostGemmMicroseconds(target, tile, size, blocks, columns);
-  if (const FlightCalibration *flight = flightCalibration(target))
-    return flightGemmMicroseconds(target, *flight, tile, shape, size, blocks);
 
   double units = target.computeUnits;
   double steps = ceilDiv(double(size.k), tile.bk);

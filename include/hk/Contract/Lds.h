@@ -15,6 +15,7 @@
 #ifndef HK_CONTRACT_LDS_H
 #define HK_CONTRACT_LDS_H
 
+#include "hk/Contract/Capability.h"
 #include "hk/Contract/DType.h"
 #include "hk/Contract/Target.h"
 #include "hk/Contract/Tile.h"
@@ -125,14 +126,14 @@ constexpr int64_t skinnyCodesLds(const GemmTile &tile) {
                 ldsMul(ldsMul(tile.wn, tile.bm), tile.bn + kCodesPad, 4));
 }
 
+/// The row of each place of a tile, of a product of groups of rows.
+constexpr int64_t groupedLds(const Target &target, const GemmTile &tile) {
+  return keepsRowsInRegisters(target) ? 0 : ldsMul((tile.bm + 15) / 16, 64);
+}
+
 /// GPU: the A and B stages of the main loop; the epilogue's slab of 4-byte
 /// accumulators takes their place. Host: A and B widened to f32, and C.
 /// `quantized`: with a stage, or the widened A, a scale of each row.
-/// The row of each place of a tile, of a product of groups of rows.
-constexpr int64_t groupedLds(const GemmTile &tile) {
-  return ldsMul((tile.bm + 15) / 16, 64);
-}
-
 constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
                           DType operand, bool quantized = false) {
   if (tile.loop == GemmLoop::WarpSpecialised)

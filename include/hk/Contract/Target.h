@@ -150,10 +150,9 @@ constexpr const Target &targetOf(Arch arch) {
   return kTargets[0];
 }
 
-/// Whether copies straight into LDS may take each row from another place. Those
-/// of gfx950 reach 32 bits from one address.
+/// Whether the copies of a tile may take each row from another place.
 constexpr bool copiesGatheredRows(const Target &target) {
-  return target.arch == Arch::Sm90a;
+  return target.arch != Arch::Gfx1100 && target.arch != Arch::Host;
 }
 
 } // namespace hk

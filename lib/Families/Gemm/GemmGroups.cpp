@@ -11,7 +11,7 @@
 
 #include "GemmGroups.h"
 
-#include "hk/Contract/Grid.h"
+#include "hk/Contract/GroupTiles.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -52,8 +52,7 @@ void GroupGrid::adjust(::hk::GemmSize &size) const {
   if (alongK) {
     size.k = std::max<int64_t>(size.k / count, 1);
   } else if (blocks) {
-    count *= llvm::divideCeil(size.m, block);
-    size.m = std::min(size.m, block);
+    size.block = block;
   }
   size.batches = count;
 }
@@ -69,18 +68,22 @@ Value GroupGrid::atMost(LaunchBuilder &launch, int64_t most) const {
                                   launch.multiply(launch.size(groups), most));
 }
 
-void GroupGrid::setGrid(LaunchBuilder &launch, int64_t bm,
-                        LaunchDims &grid) const {
+void GroupGrid::setGrid(LaunchBuilder &launch, const ::hk::Target &target,
+                        int64_t bm, LaunchDims &grid) const {
   if (alongK) {
     grid.z = launch.constant(groups);
     return;
   }
   if (blocks) {
-    Value parts = launch.ceilDivide(launch.size(places), block);
+    Value tiles = launch.ceilDivide(launch.size(places), block);
+    if (int64_t most = ::hk::blocksOfTile(target, bm, block); most > 1)
+      tiles = launch.ceilDivide(tiles, most);
     // And the rows that no place names.
-    grid.y =
-        launch.add(launch.multiply(parts, int64_t(llvm::divideCeil(block, bm))),
-                   launch.ceilDivide(products(launch), bm));
+    Value unnamed = launch.ceilDivide(products(launch), bm);
+    if (::hk::packsUnnamedRows(target))
+      unnamed = launch.ceilDivide(unnamed, launch.atLeast(grid.x, 1));
+    grid.y = launch.add(launch.multiply(tiles, ::hk::tilesOfBlock(bm, block)),
+                        unnamed);
     return;
   }
   // A tile for each group and the places behind them, but none of no places.

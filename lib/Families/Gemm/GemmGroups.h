@@ -24,8 +24,8 @@ class GroupGrid {
 public:
   GroupGrid(KernelOp kernel, GroupedMatmulOp op);
 
-  /// Whether a table in LDS names the rows of a tile.
-  bool hasTable() const { return !alongK; }
+  /// Whether rows of A are in groups, and names of a tile's rows with them.
+  bool hasRows() const { return !alongK; }
   /// Rows of the mean group (with groups of k: of a result), or dynamic.
   int64_t constantRowsOfGroup() const;
   /// Makes the size of one product, m rows, that of one of each group.
@@ -34,7 +34,8 @@ public:
   Value atMost(LaunchBuilder &launch, int64_t most) const;
   /// Sets y and z of a launch whose tiles have `bm` rows
   /// (runtime/kernels/gemm/groups.h).
-  void setGrid(LaunchBuilder &launch, int64_t bm, LaunchDims &grid) const;
+  void setGrid(LaunchBuilder &launch, const ::hk::Target &target, int64_t bm,
+               LaunchDims &grid) const;
 
 private:
   /// Rows that are multiplied, at most.

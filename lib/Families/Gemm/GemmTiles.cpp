@@ -148,8 +148,8 @@ private:
   }
   int64_t ldsOf(const ::hk::GemmTile &tile) {
     int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
-    return groups && groups->hasTable() && tile.loop == ::hk::GemmLoop::Blocks
-               ? ::hk::ldsAdd(lds, ::hk::groupedLds(tile))
+    return groups && groups->hasRows() && tile.loop == ::hk::GemmLoop::Blocks
+               ? ::hk::ldsAdd(lds, ::hk::groupedLds(target, tile))
                : lds;
   }
 
@@ -276,7 +276,7 @@ private:
       grid.condition =
           groups ? groups->atMost(launch, most) : launch.isAtMost(m, most);
     if (groups)
-      groups->setGrid(launch, tile.bm, grid);
+      groups->setGrid(launch, target, tile.bm, grid);
     grid.z = launch.multiply(launch.product(batches()), grid.z);
     if (tile.loop == ::hk::GemmLoop::Skinny)
       grid.x = launch.multiply(grid.x, tile.cluster);

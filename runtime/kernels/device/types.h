@@ -102,6 +102,14 @@ template <DType D, int V> inline constexpr int kUnits = isPacked(D) ? V / 2 : V;
 /// V elements as they lie in memory.
 template <DType D, int V> using Packed = Vec<Storage<D>, kUnits<D, V>>;
 
+/// One of two types.
+template <bool, class Yes, class> struct Choice {
+  using Type = Yes;
+};
+template <class Yes, class No> struct Choice<false, Yes, No> {
+  using Type = No;
+};
+
 /// A pointer into global memory.
 template <class T> using Global = HK_GLOBAL T *;
 

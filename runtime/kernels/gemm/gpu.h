@@ -21,6 +21,7 @@
 #include "kernels/device/reduce.h"
 #include "kernels/gemm/loader.h"
 #include "kernels/gemm/problem.h"
+#include "kernels/gemm/schedule.h"
 
 namespace hk {
 
@@ -61,20 +62,6 @@ HK_DEV void runEpilogue(const Epilogue &epilogue, i64 batch, i64 row, i64 col,
     forColumns<V>(col, n, in, [&]<int W>(i64 c, const auto &part) {
       epilogue.template apply<W>(batch, row, c, part);
     });
-}
-
-/// Which tile a block computes: m tiles in groups of eight, so that blocks that
-/// run together share B in L2.
-struct TileIndex {
-  i64 m, n;
-};
-HK_DEV TileIndex tileOf(BlockId block, i64 mTiles, i64 nTiles) {
-  constexpr u32 group = 8;
-  u32 linear = block.x + u32(nTiles) * block.y;
-  u32 perGroup = group * u32(nTiles), first = linear / perGroup * group;
-  u32 rows = u32(mTiles) - first < group ? u32(mTiles) - first : group;
-  u32 in = linear % perGroup;
-  return {i64(first + in % rows), i64(in / rows)};
 }
 
 template <class Problem> struct Gemm {
@@ -120,9 +107,19 @@ template <class Problem> struct Gemm {
   static_assert(kPartRows % kFragmentRows == 0 || !P::kPair,
                 "the halves of B are not whole fragments");
 
+#if defined(__AMDGCN__)
+  /// Rows of A that a thread copies at once, and rows of its sums.
+  static constexpr int kLines = kBytesA / 16 / kThreads;
+  using SourceA =
+      typename Choice<A::kGathered, ThreadRows<A, kLines, Total::kRows>,
+                      TileSource<A>>::Type;
+#else
+  using SourceA = TileSource<A>;
+#endif
+
   /// Where the tiles of this block start; the parts of B are n rows apart.
   struct Source {
-    TileSource<A> a;
+    SourceA a;
     TileSource<B> b;
     i64 n, k0, k1;
     HK_MEM TileSource<B> part(int p) const { return b.part(p, n); }
@@ -257,7 +254,8 @@ template <class Problem> struct Gemm {
           scale[i] = scalesIn(stage)[Mma::rowOf(i)];
         else if constexpr (P::kScaleA)
           scale[i] =
-              scaleA[s.a.rowOf(Mma::rowOf(i)) * args.a.fold.strideRow + block];
+              scaleA[s.a.foldRow(i, Mma::rowOf(i)) * args.a.fold.strideRow +
+                     block];
         if constexpr (P::kScaleB)
           scale[i] *= scaleB[block];
       }
@@ -298,8 +296,8 @@ template <class Problem> struct Gemm {
   }
 
   /// The operands of a tile whose columns begin at n0.
-  HK_MEM static Source sourceOf(const GemmArgs &args, const TileSource<A> &a,
-                                i64 n0, KRange k) {
+  HK_MEM static Source sourceOf(const GemmArgs &args, const SourceA &a, i64 n0,
+                                KRange k) {
     return {
         a, {args.b, n0, args.n - n0, args.n * kParts}, args.n, k.begin, k.end};
   }

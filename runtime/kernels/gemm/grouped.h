@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The product of gemm.h with another schedule: a tile is rows of one group, the
-// matrix of B is that of the group, and a table in LDS names the rows of A
-// where an order does. What has no product, stores zeros: the epilogue is
-// called with matrix -1 and must take its product for 0.
+// The product of gemm.h with another schedule: a tile is rows of one group, or
+// runs of rows of one group each, one after the other; the matrix of B is that
+// of the group, and group_rows.h names the rows of A where an order does. What
+// has no product, stores zeros: the epilogue is called with matrix -1 and must
+// take its product for 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,46 +17,9 @@
 #define HK_KERNELS_GEMM_GROUPED_H
 
 #include "kernels/gemm/gemm.h"
-#include "kernels/gemm/groups.h"
+#include "kernels/gemm/group_rows.h"
 
 namespace hk {
-
-/// The rows of a tile: what they are in A, and where they go.
-template <class Groups> struct GroupRows {
-  static constexpr bool kBlocks = Groups::kForm == GroupForm::Blocks;
-
-  const GroupArgs &groups;
-  GroupTile tile;
-  /// Of each place its row of A, -1 for none; of an unnamed row 0.
-  const i32 *table;
-
-  HK_MEM bool exists(int r) const {
-    if constexpr (kBlocks)
-      return tile.first + r < tile.end && table[r] >= 0;
-    else
-      return tile.first + r < tile.end;
-  }
-  HK_MEM i64 row(int r) const {
-    i64 place = tile.first + r;
-    if constexpr (kBlocks)
-      return tile.unnamed || !exists(r) ? place : groups.orderAt(place);
-    else
-      return place;
-  }
-  HK_MEM i64 matrix(int r) const {
-    if constexpr (Groups::kGathered)
-      return tile.group >= 0 && table[r] < 0 ? -1 : tile.group;
-    else
-      return tile.group;
-  }
-  /// Whether there is a row at all. Block-uniform.
-  HK_MEM bool any() const {
-    bool any = false;
-    for (int r = 0; tile.first + r < tile.end; ++r)
-      any |= table[r] >= 0;
-    return any;
-  }
-};
 
 /// Rows in groups. Grid: ceil(n / kCols), GroupSchedule::tiles.
 template <class Problem, class Groups> struct GroupedGemm : Gemm<Problem> {
@@ -63,46 +27,97 @@ template <class Problem, class Groups> struct GroupedGemm : Gemm<Problem> {
   using P = Problem;
   using B = typename P::B;
   using Schedule = GroupSchedule<Groups>;
-  using Rows = GroupRows<Groups>;
   static constexpr GemmTile T = P::kTile;
+  using Rows = GroupRows<Groups, T.bm, Base::kThreads>;
   static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1);
 
   struct Shared {
     typename Base::Shared product;
-    alignas(16) i32 rows[groupedLds(T) / 4];
+    [[no_unique_address]] typename Rows::Table rows;
   };
-  static_assert(sizeof(Shared) == Base::kLds + groupedLds(T));
+  static_assert(sizeof(Shared) == Base::kLds + groupedLds(kTarget, T));
 
   template <class Epilogue>
-  HK_MEM static void run(GemmArgs args, const GroupArgs &groups, BlockId block,
-                         Shared &shared, const Epilogue &epilogue) {
+  HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
+                         BlockId block, Shared &shared,
+                         const Epilogue &epilogue) {
     i64 results = args.m * Groups::kTopK, columns = columnTiles(args);
-    TileId at = tileId(block, Schedule::tiles(groups, results, T.bm), columns);
+    i64 places = Schedule::placeTiles(groups, T.bm);
+    TileId at = tileId(block, Schedule::tiles(groups, results, T.bm, columns),
+                       columns, places);
+    if constexpr (Rows::kBlocks && packsUnnamedRows(kTarget)) {
+      if (at.m >= places)
+        return storeZeros(args, groups,
+                          Schedule::unnamedAt(results, T.bm,
+                                              (at.m - places) * columns + at.n),
+                          shared, epilogue);
+      GroupTile tile = Schedule::at(groups, results, T.bm, at.m);
+      for (i64 first = tile.first; first < tile.end;) {
+        GroupTile run = tile;
+        if constexpr (Schedule::hasRuns(T.bm))
+          run = Schedule::runAt(groups, tile, first);
+        runOne(args, groups, run, at.n, at.n + 1, shared, epilogue);
+        first = run.end;
+      }
+      return;
+    }
     GroupTile tile = Schedule::at(groups, results, T.bm, at.m);
     // Few rows are unnamed, and who finds them out stores all of their columns.
     if (tile.first >= tile.end || (tile.unnamed && at.n != 0))
       return;
-    Rows rows = {groups, tile, shared.rows};
-    if constexpr (Groups::kGathered) {
-      fillTable(groups, tile, results, shared.rows);
-      if (Rows::kBlocks && !rows.any())
-        return;
-    }
-    bool multiplies = tile.group >= 0;
-    if constexpr (Groups::kGathered && !Rows::kBlocks)
-      multiplies = multiplies && rows.any();
-    if (multiplies)
-      chooseMatrix(args, groups, tile.group);
-    i64 end = tile.unnamed ? columns : at.n + 1;
-    for (i64 n = at.n; n < end; ++n)
-      computeTile(args, rows, n * P::kCols, multiplies, shared.product,
-                  epilogue);
+    runOne(args, groups, tile, at.n, tile.unnamed ? columns : at.n + 1, shared,
+           epilogue);
   }
 
 private:
   struct TileId {
     i64 m, n;
   };
+
+  /// Columns [n, end) of a tile of one group.
+  template <class Epilogue>
+  HK_MEM static void runOne(GemmArgs args, const GroupArgs &groups,
+                            const GroupTile &tile, i64 n, i64 end,
+                            Shared &shared, const Epilogue &epilogue) {
+    Rows rows(groups, tile, args.m * Groups::kTopK, shared.product.bytes,
+              shared.rows);
+    if (Rows::kBlocks && !rows.any())
+      return;
+    bool multiplies = tile.group >= 0;
+    if constexpr (Groups::kGathered && !Rows::kBlocks)
+      multiplies = multiplies && rows.any();
+    if (multiplies)
+      chooseMatrix(args, groups, tile.group);
+    for (; n < end; ++n)
+      computeTile(args, rows, n * P::kCols, multiplies, shared.product,
+                  epilogue);
+  }
+
+  /// All columns of the rows that no place names. As a loop of its own it
+  /// keeps nothing alive beside the runs.
+  template <class Epilogue>
+  HK_MEM static void storeZeros(const GemmArgs &args, const GroupArgs &groups,
+                                const GroupTile &tile, Shared &shared,
+                                const Epilogue &epilogue) {
+    constexpr int V = Epilogue::kVec, perRow = P::kCols / V;
+    constexpr int total = T.bm * perRow, threads = Base::kThreads;
+    if (tile.first >= tile.end)
+      return;
+    Rows rows(groups, tile, args.m * Groups::kTopK, shared.product.bytes,
+              shared.rows);
+    if (!rows.any())
+      return;
+    const GemmOutput<typename P::Acc, V> zero = {};
+    for (i64 n0 = 0; n0 < args.n; n0 += P::kCols)
+      for (int x = threadId(); x < (total + threads - 1) / threads * threads;
+           x += threads) {
+        int r = x / perRow < T.bm ? x / perRow : 0;
+        i64 col = n0 + x % perRow * V;
+        bool live = x < total && rows.exists(r) && col < args.n;
+        runEpilogue<V>(epilogue, -1, rows.row(r), col, args.n, live, zero);
+      }
+  }
+
   HK_MEM static i64 columnTiles(const GemmArgs &args) {
     return (args.n + P::kCols - 1) / P::kCols;
   }
@@ -119,33 +134,10 @@ private:
     args.b.fold.data += u64(group * groups.strideFold * 4);
   }
 
-  /// The row of A of each place; of rows of the result, which the order does
-  /// not name.
-  HK_MEM static void fillTable(const GroupArgs &groups, const GroupTile &tile,
-                               i64 results, i32 *table) {
-    int count = int(tile.end - tile.first);
-    for (int r = threadId(); r < count; r += Base::kThreads) {
-      i64 entry = tile.unnamed ? 0 : groups.orderAt(tile.first + r);
-      bool inside = entry >= 0 && entry < results;
-      table[r] = inside ? i32(entry / Groups::kTopK) : -1;
-    }
-    // A row of the tile that has no place is read as zeros, too.
-    for (int r = count + threadId(); r < T.bm; r += Base::kThreads)
-      table[r] = -1;
-    barrier();
-    if (!tile.unnamed)
-      return;
-    for (i64 p = threadId(); p < groups.places; p += Base::kThreads) {
-      i64 row = groups.orderAt(p) - tile.first;
-      if (row >= 0 && row < count)
-        table[row] = -1;
-    }
-    barrier();
-  }
-
 #if HK_GPU
-  HK_MEM static TileId tileId(BlockId block, i64 rows, i64 columns) {
-    TileIndex tile = tileOf(block, rows, columns);
+  HK_MEM static TileId tileId(BlockId block, i64 rows, i64 columns,
+                              i64 ordered) {
+    TileIndex tile = tileOf(block, rows, columns, ordered);
     return {tile.m, tile.n};
   }
 
@@ -163,15 +155,22 @@ private:
     Base::finish(args, rows, n0, shared.bytes, acc, epilogue);
     barrier();
   }
-  HK_MEM static TileSource<typename P::A> sourceA(const GemmArgs &args,
-                                                  const Rows &rows) {
-    if constexpr (Groups::kGathered)
+  HK_MEM static typename Base::SourceA sourceA(const GemmArgs &args,
+                                               const Rows &rows) {
+    if constexpr (!Groups::kGathered)
+      return {args.a, rows.tile.first, rows.tile.end - rows.tile.first, args.m};
+    else if constexpr (!keepsRowsInRegisters(kTarget))
       return {args.a, rows.table, args.m};
     else
-      return {args.a, rows.tile.first, rows.tile.end - rows.tile.first, args.m};
+      return {args.a, args.m,
+              [&](int line) {
+                return rows.rowOfA((line * Base::kThreads + threadId()) /
+                                   (Base::kRowBytes / 16));
+              },
+              [&](int slot) { return rows.rowOfA(Base::Total::rowOf(slot)); }};
   }
 #else
-  HK_MEM static TileId tileId(BlockId block, i64, i64) {
+  HK_MEM static TileId tileId(BlockId block, i64, i64, i64) {
     return {i64(block.y), i64(block.x)};
   }
 

@@ -9,14 +9,16 @@
 // needs no lengths, and what its tile number t is: rows of one group, or rows
 // of zeros. With bounds or lengths tiles are numbered as device/ragged.h
 // numbers those of sequences, and rows behind the last group are one more. With
-// blocks of places every block has tiles of its own, and behind them come tiles
-// of rows of the result, which store zeros where `order` names no row.
+// blocks of places every block has tiles of its own, or a tile has neighbouring
+// blocks, and is a run of blocks of one group after the other; behind them come
+// tiles of rows of the result, which store zeros where `order` names no row.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_GEMM_GROUPS_H
 #define HK_KERNELS_GEMM_GROUPS_H
 
+#include "hk/Contract/GroupTiles.h"
 #include "kernels/device/ragged.h"
 #include "kernels/gemm/problem.h"
 
@@ -75,10 +77,28 @@ struct GroupTile {
 template <class Groups> struct GroupSchedule {
   static constexpr GroupForm kForm = Groups::kForm;
 
-  /// Tiles of `bm` rows. `rows`: of the result.
-  HK_MEM static i64 tiles(const GroupArgs &args, i64 rows, i64 bm) {
+  /// Whether a tile of `bm` rows may be more than one run.
+  HK_MEM static constexpr bool hasRuns(i64 bm) {
+    return kForm == GroupForm::Blocks && blocksIn(bm) > 1;
+  }
+
+  /// Tiles of `bm` rows. `rows`: of the result, which has `columns` tiles side
+  /// by side.
+  HK_MEM static i64 tiles(const GroupArgs &args, i64 rows, i64 bm,
+                          i64 columns) {
+    i64 tiles = placeTiles(args, bm);
+    if constexpr (kForm == GroupForm::Blocks) {
+      i64 unnamed = (rows + bm - 1) / bm;
+      if (packsUnnamedRows(kTarget))
+        unnamed = (unnamed + columns - 1) / columns;
+      tiles += unnamed;
+    }
+    return tiles;
+  }
+  /// Those of places, in front of the others.
+  HK_MEM static i64 placeTiles(const GroupArgs &args, i64 bm) {
     if constexpr (kForm == GroupForm::Blocks)
-      return blockTiles(args, bm) + (rows + bm - 1) / bm;
+      return blockTiles(args, bm);
     else
       return args.places / bm + args.count + 1;
   }
@@ -86,19 +106,20 @@ template <class Groups> struct GroupSchedule {
   HK_MEM static GroupTile at(const GroupArgs &args, i64 rows, i64 bm,
                              i64 tile) {
     if constexpr (kForm == GroupForm::Blocks) {
-      i64 perBlock = (Groups::kBlock + bm - 1) / bm,
+      i64 perBlock = tilesOfBlock(bm, Groups::kBlock),
           left = blockTiles(args, bm);
-      if (tile >= left) {
-        i64 first = (tile - left) * bm;
-        return {-1, first, first + bm < rows ? first + bm : rows, true};
-      }
+      if (tile >= left)
+        return unnamedAt(rows, bm, tile - left);
       i64 block = tile / perBlock, first = tile % perBlock * bm;
-      i64 end = first + bm < Groups::kBlock ? first + bm : Groups::kBlock;
-      i64 group = block < args.blocks ? i64(args.given()[block]) : -1;
+      i64 size = Groups::kBlock;
+      if (hasRuns(bm)) {
+        block *= blocksIn(bm);
+        size *= blocksIn(bm);
+      }
+      i64 end = first + bm < size ? first + bm : size;
       i64 begin = block * Groups::kBlock;
       end = begin + end < args.places ? begin + end : args.places;
-      return {group >= 0 && group < args.count ? group : -1, begin + first, end,
-              false};
+      return {groupOf(args, block), begin + first, end, false};
     } else {
       Segment s = segmentOf(args, bm, tile);
       i64 first = s.begin + (tile - raggedTile(s.begin, bm, s.group)) * bm;
@@ -109,10 +130,38 @@ template <class Groups> struct GroupSchedule {
     }
   }
 
+  /// Tile `tile` of rows of the result that no place may name.
+  HK_MEM static GroupTile unnamedAt(i64 rows, i64 bm, i64 tile) {
+    i64 first = tile * bm;
+    return {-1, first, first + bm < rows ? first + bm : rows, true};
+  }
+
+  /// The run of blocks of one group that begins at place `first` of a tile of
+  /// places.
+  HK_MEM static GroupTile runAt(const GroupArgs &args, const GroupTile &tile,
+                                i64 first) {
+    i64 block = first / Groups::kBlock, group = groupOf(args, block);
+    i64 next = block + 1;
+    while (next * Groups::kBlock < tile.end && groupOf(args, next) == group)
+      ++next;
+    i64 end = next * Groups::kBlock;
+    return {group, first, end < tile.end ? end : tile.end, false};
+  }
+
 private:
+  HK_MEM static constexpr i64 blocksIn(i64 bm) {
+    return blocksOfTile(kTarget, bm, Groups::kBlock);
+  }
   HK_MEM static i64 blockTiles(const GroupArgs &args, i64 bm) {
-    return (args.places + Groups::kBlock - 1) / Groups::kBlock *
-           ((Groups::kBlock + bm - 1) / bm);
+    i64 blocks = (args.places + Groups::kBlock - 1) / Groups::kBlock;
+    if (hasRuns(bm))
+      blocks = (blocks + blocksIn(bm) - 1) / blocksIn(bm);
+    return blocks * tilesOfBlock(bm, Groups::kBlock);
+  }
+  /// -1: none.
+  HK_MEM static i64 groupOf(const GroupArgs &args, i64 block) {
+    i64 group = block < args.blocks ? i64(args.given()[block]) : -1;
+    return group >= 0 && group < args.count ? group : -1;
   }
 
   /// A group and its places; group `count` has those behind the last one.

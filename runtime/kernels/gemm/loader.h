@@ -58,6 +58,9 @@ template <class L, bool = L::kGathered> struct TileSource {
     i64 row = row0 + r;
     return row < total ? row : total - 1;
   }
+  /// The same of row `r`, whose sums are those that slot `i` of this thread
+  /// scales.
+  HK_MEM i64 foldRow(int, int r) const { return rowOf(r); }
   HK_MEM ScaleOf<1> scaleAt(int row, i64 k, i64 kEnd) const {
     return scales.at(L::kStep == 1 ? row : row * L::kStep + phase, k, kEnd);
   }
@@ -104,10 +107,51 @@ template <class L> struct TileSource<L, true> {
   }
   HK_MEM static u32 firstByte(i64 k) { return u32(memBytes<L>(k)); }
   HK_MEM i64 rowOf(int r) const { return table[r] < 0 ? 0 : table[r]; }
+  HK_MEM i64 foldRow(int, int r) const { return rowOf(r); }
   HK_MEM ScaleOf<1> scaleAt(int row, i64 k, i64 kEnd) const {
     return scales.at(rowOf(row), k, kEnd);
   }
 };
+
+#if defined(__AMDGCN__)
+
+/// Rows that an order names, in the registers of the threads that copy them:
+/// those of lines 0, ... of a copy, and those whose sums a thread scales.
+template <class L, int Lines, int Slots> struct ThreadRows {
+  Global<const u8> data[Lines];
+  i32 rows[Lines], fold[Slots];
+  DecodeScales<typename L::Decode> scales;
+
+  /// Of an operand of `total` rows, at least one. `rowOfLine` and `rowOfSlot`
+  /// give a row, or -1 for one whose elements nobody uses.
+  template <class Line, class Slot>
+  HK_MEM ThreadRows(const OperandArgs &args, i64 total, Line rowOfLine,
+                    Slot rowOfSlot)
+      : scales(args, 0, total) {
+    HK_UNROLL for (int i = 0; i < Lines; ++i) {
+      int row = rowOfLine(i);
+      rows[i] = row < 0 ? 0 : row;
+      data[i] =
+          global<const u8>(args.data) + i64(rows[i]) * memBytes<L>(args.stride);
+    }
+    HK_UNROLL for (int i = 0; i < Slots; ++i) {
+      int row = rowOfSlot(i);
+      fold[i] = row < 0 ? 0 : row;
+    }
+  }
+
+  template <int Rows, int BK>
+  HK_MEM LinesView<Lines> view(i64, i64 kEnd) const {
+    return {data, memBytes<L>(kEnd)};
+  }
+  HK_MEM static u32 firstByte(i64 k) { return u32(memBytes<L>(k)); }
+  HK_MEM i64 foldRow(int i, int) const { return fold[i]; }
+  HK_MEM ScaleOf<1> scaleAt(int line, i64 k, i64 kEnd) const {
+    return scales.at(rows[line], k, kEnd);
+  }
+};
+
+#endif
 
 /// L is an Operand. One tile of Rows x BK elements of dtype Lds.
 template <class L, DType Lds, int Rows, int BK, int Threads>
@@ -118,17 +162,19 @@ struct StagedLoader {
 
   Copy copy;
 
-  HK_MEM void issue(const TileSource<L> &source, i64 k, i64 kEnd) {
+  template <class Source>
+  HK_MEM void issue(const Source &source, i64 k, i64 kEnd) {
     copy.issue(source.template view<Rows, BK>(k, kEnd), source.firstByte(k));
     if constexpr (kPrefetchesScales)
       Copy::forEachChunk([&](int i, int d, int row, int at) {
-        scale[i][d] = source.scaleAt(row, k + at, kEnd);
+        scale[i][d] = source.scaleAt(lineOf(source, i, row), k + at, kEnd);
       });
   }
 
   /// The tile that issue() was called for, with the same arguments. `made` gets
   /// the scales of its rows, if the decoder makes them.
-  HK_MEM void land(u8 *tile, const TileSource<L> &source, i64 k, i64 kEnd,
+  template <class Source>
+  HK_MEM void land(u8 *tile, const Source &source, i64 k, i64 kEnd,
                    [[maybe_unused]] float *made) const {
     if constexpr (!Decode::kDecodes) {
       copy.land(tile);
@@ -142,9 +188,10 @@ struct StagedLoader {
           if constexpr (kPrefetchesScales)
             s = ScaleOf<E>::all(scale[i][d]);
           else
-            HK_UNROLL for (int e = 0; e < E; ++e) s.set(
-                e, source.scaleAt(row + (L::kKContiguous ? 0 : e),
-                                  k + at + (L::kKContiguous ? e : 0), kEnd));
+            HK_UNROLL for (int e = 0; e < E; ++e)
+                s.set(e, source.scaleAt(
+                             lineOf(source, i, row) + (L::kKContiguous ? 0 : e),
+                             k + at + (L::kKContiguous ? e : 0), kEnd));
           y = Decode::template decode<E>(x, s);
           // Behind k are zeros, whatever the zero point or an infinite scale
           // would make of them.
@@ -172,6 +219,13 @@ struct StagedLoader {
   }
 
 private:
+  /// What `source` calls row `row`, unit `i` of the copy.
+  template <class Source>
+  HK_MEM static int lineOf(const Source &, int i, int row) {
+    using View =
+        decltype(((const Source *)nullptr)->template view<Rows, BK>(0, 0));
+    return View::lineOf(i, row);
+  }
   /// One scale per chunk.
   static constexpr bool kPrefetchesScales = [] {
     if constexpr (Decode::kHasScales)

@@ -1,4 +1,4 @@
-//===- schedule.h - Which tile a block computes next -*- C++ -*-===//
+//===- schedule.h - Which tile a block computes -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,16 +10,54 @@
 // close: tiles of a matrix in groups of kGroup along m, the columns of a group
 // one after the other, so that few rows of both operands are read at a time.
 // A tile here is what a whole cluster computes; 2^32 of them would be a result
-// of more bytes than an address has.
+// of more bytes than an address has. Blocks of one tile each have the same
+// order (tileOf), in which neighbours are of one L2 cache where a chip has
+// several.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_GEMM_SCHEDULE_H
 #define HK_KERNELS_GEMM_SCHEDULE_H
 
-#include "kernels/device/types.h"
+#include "hk/Contract/Caches.h"
+#include "kernels/device/launch.h"
 
 namespace hk {
+
+/// Place `block` of `count` of an order, where blocks go round robin to
+/// `caches` caches: each gets runs of `run` neighbouring places, and of the
+/// rest one run as long as the others'.
+HK_DEV constexpr u32 placeInCache(u32 block, u32 count, u32 caches, u32 run) {
+  if (caches == 1)
+    return block;
+  u32 round = caches * run, whole = count / round * round;
+  u32 cache = block % caches;
+  if (block < whole)
+    return block / round * round + cache * run + block % round / caches;
+  u32 each = (count - whole) / caches, longer = (count - whole) % caches;
+  return whole + cache * each + (cache < longer ? cache : longer) +
+         (block - whole) / caches;
+}
+
+/// Which tile a block computes: m tiles in groups of eight, so that blocks that
+/// run together share B in L2. Of `mTiles` rows of tiles those behind `ordered`
+/// may have nothing to do, and are not taken for work of a cache.
+struct TileIndex {
+  i64 m, n;
+};
+HK_DEV TileIndex tileOf(BlockId block, i64 mTiles, i64 nTiles, i64 ordered) {
+  constexpr u32 group = 8, run = 32;
+  u32 linear = block.x + u32(nTiles) * block.y;
+  if (u32 count = u32(ordered) * u32(nTiles); linear < count)
+    linear = placeInCache(linear, count, l2Caches(kTarget), run);
+  u32 perGroup = group * u32(nTiles), first = linear / perGroup * group;
+  u32 rows = u32(mTiles) - first < group ? u32(mTiles) - first : group;
+  u32 in = linear % perGroup;
+  return {i64(first + in % rows), i64(in / rows)};
+}
+HK_DEV TileIndex tileOf(BlockId block, i64 mTiles, i64 nTiles) {
+  return tileOf(block, mTiles, nTiles, mTiles);
+}
 
 /// A tile: its matrix of the batch (or slice and batch) and its place there.
 struct TileWork {

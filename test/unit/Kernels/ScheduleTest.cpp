@@ -54,6 +54,33 @@ TEST(PersistentSchedule, BlocksShareTheTilesWhateverTheirNumber) {
   }
 }
 
+TEST(PlaceInCache, TakesEveryPlaceOnce) {
+  for (u32 caches : {1, 2, 8})
+    for (u32 run : {1, 4, 32})
+      for (u32 count : {1u, 7u, 8u, 9u, 63u, 255u, 256u, 257u, 500u, 1023u}) {
+        std::vector<int> taken(count);
+        for (u32 block = 0; block < count; ++block) {
+          u32 place = placeInCache(block, count, caches, run);
+          ASSERT_LT(place, count);
+          ++taken[place];
+        }
+        EXPECT_EQ(taken, std::vector<int>(count, 1))
+            << count << " to " << caches << " in runs of " << run;
+      }
+}
+
+TEST(PlaceInCache, NeighboursAreOfOneCache) {
+  // A round of 8 runs of 32, and 44 places more: runs of 6 and 5.
+  EXPECT_EQ(placeInCache(0, 300, 8, 32), 0u);
+  EXPECT_EQ(placeInCache(8, 300, 8, 32), 1u);
+  EXPECT_EQ(placeInCache(9, 300, 8, 32), 33u);
+  EXPECT_EQ(placeInCache(248, 300, 8, 32), 31u);
+  EXPECT_EQ(placeInCache(256, 300, 8, 32), 256u);
+  EXPECT_EQ(placeInCache(264, 300, 8, 32), 257u);
+  EXPECT_EQ(placeInCache(257, 300, 8, 32), 262u);
+  EXPECT_EQ(placeInCache(299, 300, 8, 32), 279u);
+}
+
 TEST(PersistentSchedule, TilesThatRunTogetherReadFewRows) {
   PersistentSchedule schedule = {64, 32, 1};
   std::set<u32> rows, columns;

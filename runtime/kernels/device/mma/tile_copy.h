@@ -84,13 +84,8 @@ template <int Rows, int RowBytes, int Threads> struct DirectCopy {
       int s = i * Threads + threadId(), row = s / kChunks;
       u32 at = byte + u32(operandChunk<RowBytes>(row, s % kChunks)) * 16;
 #if defined(__gfx950__)
-      static_assert(__is_same(View, TileView));
       // The hardware adds lane * 16 to the wave's base.
-      __builtin_amdgcn_raw_ptr_buffer_load_lds(
-          view.rsrc,
-          (__attribute__((address_space(
-              3))) void *)(tile + (i * Threads + waveId() * kWave) * 16),
-          16, view.offset(row, at), 0, 0, 0);
+      view.copy16(i, row, at, tile + (i * Threads + waveId() * kWave) * 16);
 #elif defined(__NVPTX__)
       bool inside = view.contains(row, at);
       Global<const u8> from = inside ? view.address(row, at) : view.base;
@@ -137,8 +132,9 @@ template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
     HK_UNROLL for (int i = 0; i < kUnits; ++i) {
       int s = i * Threads + threadId();
       HK_UNROLL for (int d = 0; d < kDepth; ++d) v[i][d] =
-          loadRaw<kMemBytes, L::kAlign>(view, s / kChunks * kDepth + d,
-                                        byte + u32(s % kChunks) * kMemBytes);
+          loadRaw<kMemBytes, L::kAlign>(
+              view, View::lineOf(i, s / kChunks * kDepth + d),
+              byte + u32(s % kChunks) * kMemBytes);
     }
   }
 
@@ -189,7 +185,7 @@ template <class L, DType Lds, int Rows, int BK, int Threads> struct StagedCopy {
           HK_UNROLL for (int d = 0; d < kDepth; ++d) column[d] = t[d][e];
           *reinterpret_cast<Vec<ElementBits, kDepth> *>(
               tile + operandByte<kRowBytes>(s % kChunks * kElements + e,
-                                         k * kSize)) = column;
+                                            k * kSize)) = column;
         }
       }
     }

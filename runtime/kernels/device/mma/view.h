@@ -10,7 +10,7 @@
 // that a bound costs no branch; its offsets have 32 bits, hence a view starts
 // at the tile's corner (64-bit arithmetic) and spans a tile's rows only: their
 // stride is below 16 MiB for 256 rows. sm_90a predicates the access.
-// GatheredView: rows that a table names.
+// GatheredView: rows that a table names; LinesView: those of a thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +41,8 @@ template <> struct LoadedWord<16> {
 template <int Bytes> using WordOf = typename LoadedWord<Bytes>::Type;
 
 #if defined(__AMDGCN__)
+
+using LdsPointer = __attribute__((address_space(3))) void *;
 
 struct TileView {
   __amdgpu_buffer_rsrc_t rsrc;
@@ -75,6 +77,39 @@ struct TileView {
     else
       return u8(__builtin_amdgcn_raw_buffer_load_b8(rsrc, o, 0, 0));
   }
+  /// What load() calls row `row`, which is unit `i` of a thread's copy.
+  HK_MEM static int lineOf(int, int row) { return row; }
+#if defined(__gfx950__)
+  /// The wave's 16 bytes a lane straight into LDS, from `to` on.
+  HK_MEM void copy16(int, int row, u32 byte, u8 *to) const {
+    __builtin_amdgcn_raw_ptr_buffer_load_lds(rsrc, LdsPointer(to), 16,
+                                             offset(row, byte), 0, 0, 0);
+  }
+#endif
+};
+
+/// What is read outside of rows that have addresses of their own.
+alignas(16) __attribute__((device)) static const u8 kZeroChunk[16] = {};
+
+/// Rows that a thread copies, each at an address of its own.
+template <int Lines> struct LinesView {
+  const Global<const u8> *lines;
+  i64 rowBytes;
+
+  HK_MEM static int lineOf(int i, int) { return i; }
+  HK_MEM Global<const u8> address(int i, u32 byte) const {
+    return i64(byte) < rowBytes ? lines[i] + byte
+                                : (Global<const u8>)(kZeroChunk);
+  }
+  template <int Bytes> HK_MEM auto load(int i, u32 byte) const {
+    return *(Global<const WordOf<Bytes>>)address(i, byte);
+  }
+#if defined(__gfx950__)
+  HK_MEM void copy16(int i, int, u32 byte, u8 *to) const {
+    __builtin_amdgcn_global_load_lds((HK_GLOBAL void *)(address(i, byte)),
+                                     LdsPointer(to), 16, 0, 0);
+  }
+#endif
 };
 
 #elif defined(__NVPTX__)
@@ -100,6 +135,7 @@ struct TileView {
   template <int Bytes> HK_MEM auto load(int row, u32 byte) const {
     return read<WordOf<Bytes>>(row, byte);
   }
+  HK_MEM static int lineOf(int, int row) { return row; }
 
 private:
   template <class T> HK_MEM T read(int row, u32 byte) const {
@@ -134,6 +170,7 @@ struct GatheredView {
   template <int Bytes> HK_MEM auto load(int row, u32 byte) const {
     return read<WordOf<Bytes>>(row, byte);
   }
+  HK_MEM static int lineOf(int, int row) { return row; }
 
 private:
   template <class T> HK_MEM T read(int row, u32 byte) const {
