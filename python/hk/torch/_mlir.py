@@ -36,6 +36,10 @@ SPELLING = {
     "grouped_matmul": "{r} = hk.grouped_matmul {x}, {w} bounds {bounds}{operands}{attributes} : "
                       "{tx}, {tw} groups {tbounds}{toperands} -> {tr}",
     "kv_cache_write": "{r} = hk.kv_cache_write {x}, {slots} into {cache} : {tx}, {tslots}, {tr}",
+    "causal_conv1d": "{r}, {state} = hk.causal_conv1d channel_last {x}, {w} {operands} : {tx}, {tw} "
+                     "{toperands} -> {tr}, {tstate}",
+    "gated_delta_rule": "{r}, {state} = hk.gated_delta_rule {q}, {k}, {v} {operands}{attributes} : "
+                        "{tq}, {tk}, {tv} {toperands} -> {tr}, {tstate}",
     "attention": "{r} = hk.attention {q}, {k}, {v} {operands} scale {scale}{attributes} : "
                  "{tq}, {tk}, {tv} {toperands} -> {tr}",
     "collapse": "{r} = tensor.collapse_shape {x} {groups} : {tx} into {tr}",

@@ -66,6 +66,17 @@ def _is_rope(x: torch.Tensor, y: torch.Tensor, cos: torch.Tensor, sin: torch.Ten
     return any(torch.allclose(f, y, rtol=2.0**-22, atol=atol) for f in forms)
 
 
+def _text_positions(positions: torch.Tensor) -> torch.Tensor:
+    """Positions [B, T]. Models of text and images have three kinds [3, B, T], which of text are
+    one, repeated."""
+    if positions.dim() == 2:
+        return positions
+    if positions.dim() != 3 or positions.stride(0) != 0:
+        raise UnsupportedModel(f"positions of shape {list(positions.shape)} that differ by kind; "
+                               "hk's import takes those of text")
+    return positions[0]
+
+
 class Rotary:
     """The rotary modules of a model and how their tables are used."""
 
@@ -161,7 +172,7 @@ class Rotary:
                 key = (name, *rest, *sorted(kwargs.items()))
                 if key not in self.variants:
                     return original(x, position_ids, *rest, **kwargs)
-                table = Table(key, position_ids)
+                table = Table(key, _text_positions(position_ids))
                 return table if name in self.whole else (table, table)
             return forward
 

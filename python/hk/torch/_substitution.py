@@ -10,6 +10,7 @@ from ..errors import UnsupportedModel
 from . import _latent, _norms
 from ._experts import Experts
 from ._masks import Mask, MaskHook, UnfittedMask, extent_of
+from ._recurrent import Recurrent
 from ._rotary import Rotary
 
 IMPLEMENTATION = "hk"
@@ -23,6 +24,7 @@ class Substitution:
         self.norms, self.refused_norms = _norms.substitute(model)
         self.rotary = Rotary(model, context)
         self.experts = Experts(model)
+        self.recurrent = Recurrent(model, lambda: self.extents, dense)
         self.latents = [] if dense else [m for m in model.modules() if _latent.is_latent(m)]
         self.masks = MaskHook(extent_of(model.config))
         self.extents: torch.Tensor | None = None
@@ -87,11 +89,13 @@ class Substitution:
     def observe(self, run: typing.Callable[[], object]) -> None:
         """Runs the model on a short input and looks at its masks and rotary functions."""
         self.rotary.observe()
+        self.recurrent.observe()
         try:
             with self._interfaces(), torch.no_grad():
                 run()
         finally:
             self.rotary.restore()
+            self.recurrent.restore()
         self.rotary.make_tables(self.model.config)
 
     @contextlib.contextmanager
@@ -107,6 +111,7 @@ class Substitution:
 
         self.masks.replay()
         self.rotary.substitute()
+        self.recurrent.substitute()
         for module, variant in self.norms.items():
             module.forward = norm(module, variant)
         try:
@@ -116,3 +121,4 @@ class Substitution:
             for module in self.norms:
                 del module.forward
             self.rotary.restore()
+            self.recurrent.restore()
