@@ -62,7 +62,7 @@ LATENT = {
         "first_k_dense_replace": 1, "n_group": 4, "topk_group": 2}),
 }
 DELTA = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 16,
-         "linear_value_head_dim": 24, "linear_conv_kernel_dim": 4, "head_dim": 16,
+         "linear_value_head_dim": 32, "linear_conv_kernel_dim": 4, "head_dim": 16,
          "layer_types": ["linear_attention", "full_attention"]}
 RECURRENT = {
     "qwen3_5": ("Qwen3_5ForCausalLM", DELTA),

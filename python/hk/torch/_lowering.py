@@ -11,7 +11,7 @@ from . import _aten, _routing  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
 from ._gguf import Quantised
-from ._mlir import SPELLING, Writer, number, tensor_type
+from ._mlir import SPELLING, Writer, number, seen_region, tensor_type
 from ._signature import Argument
 from ._substitution import Substitution
 
@@ -221,7 +221,7 @@ class Lowering:
         return made._replace(shape=result.shape, dims=x.dims)
 
     def _attention(self, result: Result, q: Value, k: Value, v: Value, _extents: Value,
-                   sink: Value | None, _dense: bool, scale: float, causal: bool,
+                   sink: Value | None, dense: bool, scale: float, causal: bool,
                    window_left: int, window_right: int, softcap: float, layer: int) -> Value:
         b = self.builder
         q, k, v, names = self.signature.attention(b, self.values, result, q, k, v, layer)
@@ -229,16 +229,21 @@ class Lowering:
         operands = [(n, self.values[n]) for n in names]
         if sink is not None:
             operands.append(("sink", b.cast(b.full(sink), "f32")))
-        attributes = ["causal"] * causal
-        attributes += [f"window_left {window_left}"] * (window_left >= 0)
-        attributes += [f"window_right {window_right}"] * (window_right >= 0)
+        # hk's windows count from a sequence's last key, which padding stands behind.
+        limits = [("j", "i", 0)] * causal + [("i", "j", window_left)] * (window_left >= 0)
+        limits += [("j", "i", window_right)] * (window_right >= 0)
+        region = seen_region(limits) if dense and limits else ""
+        attributes = ["causal"] * (causal and not dense)
+        attributes += [f"window_left {window_left}"] * (window_left >= 0 and not dense)
+        attributes += [f"window_right {window_right}"] * (window_right >= 0 and not dense)
         attributes += [f"softcap {number(softcap, 'f32')}"] * bool(softcap)
         made = b.value("attention", (*q.stored[:-1], v.stored[-1]), result.element,
                        q=q.ssa, k=k.ssa, v=v.ssa, tq=q.type, tk=k.type, tv=v.type,
                        scale=f"{scale:.9e}",
                        operands=" ".join(f"{n} {o.ssa}" for n, o in operands),
                        toperands=" ".join(f"{n} {o.type}" for n, o in operands),
-                       attributes=f" {' '.join(attributes)}" if attributes else "")
+                       attributes=f" {' '.join(attributes)}" if attributes else "",
+                       region=region)
         return self.signature.attended(b, result, made)
 
     # ---- recurrent layers

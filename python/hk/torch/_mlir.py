@@ -41,7 +41,7 @@ SPELLING = {
     "gated_delta_rule": "{r}, {state} = hk.gated_delta_rule {q}, {k}, {v} {operands}{attributes} : "
                         "{tq}, {tk}, {tv} {toperands} -> {tr}, {tstate}",
     "attention": "{r} = hk.attention {q}, {k}, {v} {operands} scale {scale}{attributes} : "
-                 "{tq}, {tk}, {tv} {toperands} -> {tr}",
+                 "{tq}, {tk}, {tv} {toperands} -> {tr}{region}",
     "collapse": "{r} = tensor.collapse_shape {x} {groups} : {tx} into {tr}",
     "expand": "{r} = tensor.expand_shape {x} {groups} output_shape [{sizes}] : {tx} into {tr}",
     "slice": "{r} = tensor.extract_slice {x}[{offsets}] [{sizes}] [{strides}] : {tx} to {tr}",
@@ -49,6 +49,25 @@ SPELLING = {
     "index": "{r} = arith.constant {value} : index",
     "index_binary": "{r} = arith.{op} {x}, {y} : index",
 }
+
+NUMBER, REAL = "tensor<i32>", "tensor<f32>"
+
+
+def seen_region(conditions: typing.Sequence[tuple[str, str, int]]) -> str:
+    """A score region of hk.attention: keys that break a condition (a, b, w), a - b <= w of the
+    places %i of queries and %j of keys, are not seen."""
+    lines = [" score {", "^bb0(%s: tensor<f32>, " + ", ".join(
+        f"%{n}: {NUMBER}" for n in ("sequence", "head", "i", "j", "queries", "keys")) + "):",
+        f"%none = hk.constant dense<0xFF800000> : {REAL}"]
+    score = "%s"
+    for n, (a, b, most) in enumerate(conditions):
+        lines += [f"%d{n} = hk.sub %{a}, %{b} : {NUMBER}",
+                  f"%w{n} = hk.constant dense<{most}> : {NUMBER}",
+                  f"%c{n} = hk.compare le %d{n}, %w{n} : {NUMBER}, {NUMBER} -> tensor<i1>",
+                  f"%s{n} = hk.select %c{n}, {score}, %none : tensor<i1>, {REAL}, {REAL} -> {REAL}"]
+        score = f"%s{n}"
+    return "\n    ".join([*lines, f"hk.yield {score} : {REAL}"]) + "\n  }"
+
 
 # torch's element types in MLIR and in safetensors.
 ELEMENT_TYPES = {
@@ -100,7 +119,10 @@ class Writer:
     def emit(self, form: str, hint: str, **fields: object) -> str:
         """Adds a line of the form; returns the name of its (first) result."""
         result = self.fresh(hint)
-        self.lines.append("  " + " ".join(SPELLING[form].format(r=result, **fields).split()))
+        # Words with one space between; a region keeps its lines.
+        region = fields.pop("region", "")
+        text = SPELLING[form].format(r=result, region="", **fields)
+        self.lines.append("  " + " ".join(text.split()) + str(region))
         return result
 
     def comment(self, text: str) -> None:

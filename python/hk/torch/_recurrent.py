@@ -146,8 +146,8 @@ class Recurrent:
             a, b = (x[0] if isinstance(x, tuple) else x for x in (found, expected))
             # Sums of chunks and of single tokens differ by f32 noise.
             if not torch.allclose(a, b, rtol=1e-4, atol=1e-5 * float(b.abs().max())):
-                raise UnsupportedModel(f"{name} of {original.__module__} does not compute what hk's "
-                                       "operator of that name does")
+                raise UnsupportedModel(f"{name} of {original.__module__} does not compute what "
+                                       "hk's operator of that name does")
             return expected
         return function
 

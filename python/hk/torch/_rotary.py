@@ -145,25 +145,29 @@ class Rotary:
 
         self._replace(module, lambda original: lambda *a, **k: self._fit(original, a, k))
 
-    def make_tables(self, config: typing.Any) -> None:
+    def make_tables(self) -> None:
         """Evaluates every table that a fitted function used, on all positions."""
-        positions = torch.arange(self.context)[None]
         for key, variant in self.variants.items():
             name, *rest = key
-            kwargs = dict(r for r in rest if isinstance(r, tuple))
-            kind = self.modules[name].rope_type if hasattr(self.modules[name], "rope_type") else ""
-            kinds = kind.values() if isinstance(kind, dict) else [kind]
-            if {"dynamic", "longrope"} & set(kinds):
-                raise UnsupportedModel(f"{name}: rope_type {', '.join(kinds)} depends on the "
-                                       "length of the sequence; hk takes one table. Import it "
-                                       "with the configuration's rope_type set to default")
-            made = self.modules[name](torch.zeros(1), positions,
-                                      *(r for r in rest if not isinstance(r, tuple)), **kwargs)
+            made = self._evaluated(name, rest, self.context)
+            # Types that depend on the length (dynamic, longrope) change the table beyond one.
+            if any(not torch.equal(a[:, :2], b) for a, b in
+                   zip(_cos_sin(made), _cos_sin(self._evaluated(name, rest, 2)), strict=True)):
+                raise UnsupportedModel(f"{name}: its table for {self.context} positions is not "
+                                       "that for shorter sequences (rope_type dynamic or longrope "
+                                       "beyond its original length), and hk takes one table. "
+                                       "Import it with a context of at most that length")
             self.tables[key] = tuple(half_table(t[0], variant.layout).contiguous()
                                      for t in _cos_sin(made))
             if isinstance(made, torch.Tensor):
                 self.whole.add(name)
         self._made.clear()
+
+    def _evaluated(self, name: str, rest: list, length: int) -> typing.Any:
+        """What a rotary module gives for the first positions of a sequence of this length."""
+        return self.modules[name](torch.zeros(1), torch.arange(length)[None],
+                                  *(r for r in rest if not isinstance(r, tuple)),
+                                  **dict(r for r in rest if isinstance(r, tuple)))
 
     def substitute(self) -> None:
         """For the export: tables and torch.ops.hk.rope."""

@@ -46,10 +46,6 @@ class Substitution:
             raise UnsupportedModel(f"{where}: the model changes its mask to a "
                                    f"{type(attention_mask).__name__}; hk.attention has no mask "
                                    "operand")
-        if self.dense and attention_mask != Mask(False):
-            raise UnsupportedModel(f"{where}: {attention_mask} over padded sequences: hk.attention "
-                                   "counts windows from a sequence's last key; import it with the "
-                                   "paged signature, or without windows")
         for name in ("position_bias", "head_mask", "alibi"):
             if kwargs.get(name) is not None:
                 raise UnsupportedModel(f"{where}: hk.attention has no {name}")
@@ -96,7 +92,7 @@ class Substitution:
         finally:
             self.rotary.restore()
             self.recurrent.restore()
-        self.rotary.make_tables(self.model.config)
+        self.rotary.make_tables()
 
     @contextlib.contextmanager
     def active(self) -> typing.Iterator[None]:
