@@ -107,6 +107,7 @@ def test_what_is_found():
     assert operators("gemma2").count("softcap ") == 2
     assert operators("smollm3").count("hk.rope") == 2  # One of two layers has no rope.
     assert "causal" not in operators("bert")
+    assert "hk.compare le %apart_1, %limit_1" in operators("modernbert")  # Padded rows.
 
 
 def test_experts():

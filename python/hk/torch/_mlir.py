@@ -61,11 +61,13 @@ def seen_region(conditions: typing.Sequence[tuple[str, str, int]]) -> str:
         f"%none = hk.constant dense<0xFF800000> : {REAL}"]
     score = "%s"
     for n, (a, b, most) in enumerate(conditions):
-        lines += [f"%d{n} = hk.sub %{a}, %{b} : {NUMBER}",
-                  f"%w{n} = hk.constant dense<{most}> : {NUMBER}",
-                  f"%c{n} = hk.compare le %d{n}, %w{n} : {NUMBER}, {NUMBER} -> tensor<i1>",
-                  f"%s{n} = hk.select %c{n}, {score}, %none : tensor<i1>, {REAL}, {REAL} -> {REAL}"]
-        score = f"%s{n}"
+        lines += [f"%apart_{n} = hk.sub %{a}, %{b} : {NUMBER}",
+                  f"%limit_{n} = hk.constant dense<{most}> : {NUMBER}",
+                  f"%inside_{n} = hk.compare le %apart_{n}, %limit_{n} : {NUMBER}, {NUMBER} -> "
+                  "tensor<i1>",
+                  f"%seen_{n} = hk.select %inside_{n}, {score}, %none : tensor<i1>, {REAL}, "
+                  f"{REAL} -> {REAL}"]
+        score = f"%seen_{n}"
     return "\n    ".join([*lines, f"hk.yield {score} : {REAL}"]) + "\n  }"
 
 
