@@ -23,13 +23,18 @@ class Decoder:
                 a.name for a in function.inputs}:
             raise InvalidArgument(f"function '{function.name}' has no paged signature: "
                                   + ", ".join(a.name for a in function.inputs))
-        self.block = states[0].shape[1]
+        paged = {a.name for a in states if a.name.startswith(("keys_", "values_"))}
+        self.block = next((a.shape[1] for a in states if a.name in paged), 16)
         per = -(-length // self.block)
         blocks = np.random.default_rng(0).permutation(sequences * per).astype(np.int32)
         self.table = blocks.reshape(sequences, per)
         self.lengths = np.zeros(sequences, np.int32)
-        self.caches = {a.name: function.device.zeros((sequences * per, *a.shape[1:]), a.dtype)
-                       for a in states}
+        # Pages of keys and values, or a line of a recurrent layer for each sequence.
+        self.caches = {a.name: function.device.zeros(
+            (sequences * per if a.name in paged else sequences, *a.shape[1:]), a.dtype)
+            for a in states}
+        self.lines = {"lines": np.arange(sequences, dtype=np.int32)[::-1].copy()} if any(
+            a.name == "lines" for a in function.inputs) else {}
         self._step: typing.Any = None
 
     def _inputs(self, counts: typing.Any) -> dict:
@@ -44,7 +49,8 @@ class Decoder:
         slots = self.table[owner, positions // self.block] * self.block + positions % self.block
         offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
         return {"positions": positions, "slots": slots.astype(np.int32), "q_offsets": offsets,
-                "kv_lens": (self.lengths + counts).astype(np.int32), "block_table": self.table}
+                "kv_lens": (self.lengths + counts).astype(np.int32), "block_table": self.table,
+                **self.lines}
 
     def prefill(self, prompts: typing.Sequence, every: bool = False) -> typing.Any:
         """Appends tokens to every sequence; the logits behind the last one of each, or of all."""

@@ -12,7 +12,7 @@ import hk.torch  # noqa: E402
 import zoo  # noqa: E402
 
 torch.set_num_threads(1)
-ENCODERS = ["bert", "roberta", "distilbert"]
+ENCODERS = ["bert", "roberta", "distilbert", "modernbert"]
 
 
 @pytest.mark.parametrize("name", [*zoo.DECODERS, *zoo.MIXTURES, *zoo.LATENT, *ENCODERS])
@@ -26,6 +26,61 @@ def test_equals_the_original(name):
     report = hk.torch.check(model, graph, threads=1)
     assert report.bound < 1e-5 * report.largest
     assert report.decided > 0.9 * report.rows
+
+
+@pytest.mark.parametrize(("name", "changes"), [
+    ("qwen3_5", {}), ("qwen3_5", {"linear_value_head_dim": 24}), ("qwen3_next", {}), ("lfm2", {}),
+    ("lfm2", {"conv_bias": True})])
+def test_recurrent(name, changes):
+    """A layer with a state of its own and one with a cache."""
+    model = zoo.make(name, **changes)
+    graph = hk.torch.export(model)
+    assert graph.notes == []
+    assert len(re.findall(r"= hk\.attention ", graph.mlir)) == 1
+    assert len(re.findall(r"= hk\.gated_delta_rule ", graph.mlir)) == (name != "lfm2")
+    states = [a.name for a in graph.arguments if a.state]
+    assert states == ["keys_0", "values_0", "conv_0", *["state_0"] * (name != "lfm2")]
+    assert "lines" in [a.name for a in graph.arguments]
+    report = hk.torch.check(model, graph, threads=1)
+    assert report.bound < 1e-4 * report.largest
+    assert report.decided > 0.9 * report.rows
+
+
+def test_a_prompt_in_parts(tmp_path):
+    """Two sequences of unequal lengths: what comes later goes on from the states."""
+    model = zoo.make("qwen3_5")
+    function = hk.load(hk.compile(hk.torch.export(model), tmp_path / "m.so"), threads=1).forward
+    ids = np.random.default_rng(1).integers(0, 97, (2, 20))
+    whole = hk.Decoder(function, 2, 20).prefill([ids[0], ids[1][:12]])
+    decoder = hk.Decoder(function, 2, 20)
+    for state in decoder.caches.values():  # A sequence that begins reads no line.
+        state.numpy()[...] = np.nan
+    for cut in ((0, 7, 0, 1), (7, 19, 1, 2), (19, 20, 2, 12)):
+        last = decoder.prefill([ids[0][cut[0]:cut[1]], ids[1][cut[2]:cut[3]]])
+    np.testing.assert_allclose(last, whole, rtol=0, atol=1e-5 * np.abs(whole).max())
+
+
+def test_recurrent_functions_are_compared(monkeypatch):
+    from transformers.models.qwen3_5 import modeling_qwen3_5 as file
+
+    model, rule = zoo.make("qwen3_5"), file.torch_chunk_gated_delta_rule
+    monkeypatch.setattr(file, "torch_chunk_gated_delta_rule",
+                        lambda *a, **k: (rule(*a, **k)[0] * 1.01, None))
+    with pytest.raises(hk.UnsupportedModel, match="torch_chunk_gated_delta_rule of .* does not "
+                                                  "compute what hk's operator"):
+        hk.torch.export(model)
+    monkeypatch.undo()
+    with pytest.raises(hk.UnsupportedModel, match="import it with the paged signature"):
+        hk.torch.export(model, "dense")
+    assert file.torch_chunk_gated_delta_rule is rule
+
+
+@pytest.mark.parametrize("name", ["qwen3_moe", "qwen3_next"])
+def test_bf16_mixtures(name):
+    """Where a tie of experts decides, the check says so."""
+    model = zoo.make(name)
+    report = hk.torch.check(model, hk.torch.export(model, dtype=torch.bfloat16), threads=1)
+    assert report.error <= report.bound < 0.1 * report.largest
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma2", "olmo2", "bert"])
@@ -52,6 +107,7 @@ def test_what_is_found():
     assert operators("gemma2").count("softcap ") == 2
     assert operators("smollm3").count("hk.rope") == 2  # One of two layers has no rope.
     assert "causal" not in operators("bert")
+    assert "hk.compare le %apart_1, %limit_1" in operators("modernbert")  # Padded rows.
 
 
 def test_experts():

@@ -14,7 +14,8 @@ import zoo  # noqa: E402
 LIMITS = {"llama": 8, "smollm2": 8, "qwen2": 8, "qwen3": 8, "mistral": 8, "gemma2": 10,
           "gemma3": 10, "phi3": 8, "bert": 7, "distilbert": 7, "mixtral": 12, "qwen3_moe": 12,
           "qwen2_moe": 12, "glm4_moe": 12, "gpt_oss": 12,
-          "deepseek_v3": 12, "deepseek_v3_moe": 16}
+          "deepseek_v3": 12, "deepseek_v3_moe": 16,
+          "qwen3_5": 8.5, "qwen3_next": 13, "lfm2": 8}
 
 
 def launches(mlir, target="gfx942"):
@@ -25,13 +26,24 @@ def launches(mlir, target="gfx942"):
     return len(re.findall(r"\bhk\.launch @", text))
 
 
+def imported(folder, name, **changes):
+    path = folder / "m.mlir"
+    hk.torch.export(zoo.make(name, **changes), dtype=torch.bfloat16).save(path)
+    return launches(path)
+
+
+def test_a_delta_rule_layer(tmp_path):
+    """Norm, projections, convolution, rule with its gated norm, output; three of the MLP."""
+    one, two = (imported(tmp_path, "qwen3_5", num_hidden_layers=n + 1,
+                         layer_types=["linear_attention"] * n + ["full_attention"])
+                for n in (1, 2))
+    assert two - one <= 8
+
+
 @pytest.mark.parametrize("name", LIMITS)
 def test_launches_per_layer(name, tmp_path):
     def of(layers):
-        path = tmp_path / f"m{layers}.mlir"
-        model = zoo.make(name, **zoo.layers(name, layers))
-        hk.torch.export(model, dtype=torch.bfloat16).save(path)
-        return launches(path)
+        return imported(tmp_path, name, **zoo.layers(name, layers))
 
     per_layer = (of(4) - of(2)) / 2
     print(f"{name}: {per_layer:g} launches per layer")  # pytest -s shows them.

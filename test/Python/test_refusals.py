@@ -71,9 +71,16 @@ def test_mask_tensor(monkeypatch):
 
 
 def test_rotary():
-    rope = {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}
-    with pytest.raises(hk.UnsupportedModel, match="model.rotary_emb: rope_type dynamic depends on"):
-        hk.torch.export(zoo.make("llama", rope_parameters=rope))
+    """Types of which the table depends on the length, beyond the one where it begins to."""
+    dynamic = {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}
+    long = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0] * 8,
+            "long_factor": [4.0] * 8, "original_max_position_embeddings": 32, "factor": 2.0}
+    for name, rope, context in (("llama", dynamic, 65), ("phi3", long, 33)):
+        model = zoo.make(name, rope_parameters=rope, original_max_position_embeddings=32)
+        with pytest.raises(hk.UnsupportedModel, match=f"its table for {context} positions is not "
+                                                      "that for shorter"):
+            hk.torch.export(model, context=context)
+        assert "hk.rope" in hk.torch.export(model, context=context - 1).mlir
 
 
 def test_rotary_of_another_form(monkeypatch):
@@ -86,7 +93,6 @@ def test_rotary_of_another_form(monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "text"), [
-    ("modernbert", "window_left=8, window_right=8.* over padded sequences"),
     ("mpnet", "MPNetModel does not call attention through transformers' AttentionInterface")])
 def test_encoders(name, text):
     with pytest.raises(hk.UnsupportedModel, match=text):

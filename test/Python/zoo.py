@@ -61,6 +61,15 @@ LATENT = {
     "deepseek_v3_moe": ("DeepseekV3ForCausalLM", MOE | MLA | {
         "first_k_dense_replace": 1, "n_group": 4, "topk_group": 2}),
 }
+DELTA = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 16,
+         "linear_value_head_dim": 32, "linear_conv_kernel_dim": 4, "head_dim": 16,
+         "layer_types": ["linear_attention", "full_attention"]}
+RECURRENT = {
+    "qwen3_5": ("Qwen3_5ForCausalLM", DELTA),
+    "qwen3_next": ("Qwen3NextForCausalLM", DELTA | MOE | {
+        "shared_expert_intermediate_size": 80, "decoder_sparse_step": 1}),
+    "lfm2": ("Lfm2ForCausalLM", {"conv_L_cache": 3, "layer_types": ["conv", "full_attention"]}),
+}
 ENCODERS = {
     "bert": ("BertModel", {}),
     "roberta": ("RobertaModel", {}),
@@ -71,7 +80,7 @@ ENCODERS = {
 }
 
 
-ALL = DECODERS | MIXTURES | LATENT | ENCODERS
+ALL = DECODERS | MIXTURES | LATENT | RECURRENT | ENCODERS
 
 
 def layers(name: str, count: int) -> dict:

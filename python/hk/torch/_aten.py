@@ -111,6 +111,15 @@ def _gelu(b: Builder, _: Result, x: Value, *, approximate: str = "none") -> Valu
     return b.unary({"none": "gelu", "tanh": "gelu_tanh"}[approximate], x)
 
 
+@handles("softplus")
+def _softplus(b: Builder, result: Result, x: Value, beta: float = 1, threshold: float = 20
+              ) -> Value:
+    if beta != 1 or threshold != 20:
+        raise UnsupportedModel(f"softplus with beta {beta} and threshold {threshold}; hk's are "
+                               "1 and 20")
+    return b.unary("softplus", x, result.element)
+
+
 @handles("clamp", "clamp_min", "clamp_max")
 def _clamp(b: Builder, result: Result, x: Value, low: typing.Any = None,
            high: typing.Any = None, *, min: typing.Any = None,  # noqa: A002

@@ -6,8 +6,14 @@ the model itself is off by in the import's type, and what summing K products one
 other in f32 may be off by, which is as if a weight were off by sqrt(K) roundings (PyTorch
 sums in blocks and is off by less; hk.matmul allows any order); and one rounding of the
 largest result. Where the two best tokens are closer than that, either may come first.
+
+Runs of a mixture of experts are compared with choices alike: those of the reference. Where hk is
+beyond the bound, it must have chosen otherwise at a tie, two experts whose scores are closer than
+they are known; the reference with the other expert is what counts then, and the report says so
+(_ties.py).
 """
 
+import contextlib
 import copy
 import pathlib
 import tempfile
@@ -19,6 +25,7 @@ from .. import module as _module
 from .. import tools
 from ..decoder import Decoder
 from ..errors import CheckFailed
+from . import _ties
 from ._experts import is_experts
 from ._graph import Graph
 
@@ -27,7 +34,8 @@ DECODED = 8
 
 class Report(typing.NamedTuple):
     """What was compared: the largest error of hk and of the model itself, the bound, the
-    largest result, how many rows, and of how many the best token is decided and equal."""
+    largest result, how many rows, and of how many the best token is decided and equal; the ties
+    of experts that hk decided otherwise."""
 
     error: float
     own_error: float
@@ -35,11 +43,13 @@ class Report(typing.NamedTuple):
     largest: float
     rows: int
     decided: int
+    ties: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        ties = "".join(f"; a tie of experts decided ({t})" for t in self.ties)
         return (f"largest error {self.error:.2e} (the model's own {self.own_error:.2e}, bound "
                 f"{self.bound:.2e}) of {self.largest:.3g}; best token equal in all {self.decided} "
-                f"of {self.rows} rows where it is decided")
+                f"of {self.rows} rows where it is decided{ties}")
 
 
 def _prompts(graph: Graph) -> list[torch.Tensor]:
@@ -48,11 +58,6 @@ def _prompts(graph: Graph) -> list[torch.Tensor]:
     lengths = sorted({1, 2, min(11, longest), longest})
     generator = torch.Generator().manual_seed(3)
     return [torch.randint(0, graph.vocabulary, (n,), generator=generator) for n in lengths]
-
-
-def _run(model: torch.nn.Module, prompt: torch.Tensor, dense: bool) -> torch.Tensor:
-    out = model(input_ids=prompt[None])
-    return (out.last_hidden_state if dense else out.logits)[0].double()
 
 
 def _perturb(model: torch.nn.Module) -> None:
@@ -64,22 +69,56 @@ def _perturb(model: torch.nn.Module) -> None:
         p.mul_(1 + noise.to(p.dtype) * (k**0.5 * 2.0**-24))
 
 
-def _references(model: torch.nn.Module, prompts: list, dtype: torch.dtype, dense: bool
-                ) -> tuple[list, float, float]:
-    """Results one precision up, the largest error of the model in its own, that of sums."""
-    up = torch.float64 if dtype == torch.float32 else torch.float32
-    wide = copy.deepcopy(model).eval().to(dtype)
-    with torch.no_grad():
+class _Reference:
+    """The model one precision up. `results` are its rows of each prompt, `own` the largest error
+    of the model in the import's type, `sums` that of sums in another order; choices of experts
+    are alike in all."""
+
+    def __init__(self, model: torch.nn.Module, prompts: list, dtype: torch.dtype, dense: bool):
+        up = torch.float64 if dtype == torch.float32 else torch.float32
+        self.prompts, self._dense = prompts, dense
+        wide = copy.deepcopy(model).eval().to(dtype)
         # Eager attention has every variant (soft caps, sinks) in every precision.
         wide.set_attn_implementation("eager")
-        if any(is_experts(m) for m in wide.modules()):
+        self._mixture = any(is_experts(m) for m in wide.modules())
+        if self._mixture:
             wide.set_experts_implementation("eager")
-        own = [_run(wide, p, dense) for p in prompts]
-        wide = wide.to(up)
-        references = [_run(wide, p, dense) for p in prompts]
-        _perturb(wide)
-        perturbed = [_run(wide, p, dense) for p in prompts]
-    return references, _difference(own, references), _difference(perturbed, references)
+        self.model = wide.to(up)
+        self.results, self.choices = self._all(None)
+        self.model = self.model.to(dtype)  # The same numbers: it came from there.
+        own, chosen = self._all(self.choices)
+        self.model = self.model.to(up)
+        kept = {n: p.clone() for n, p in self.model.named_parameters()}
+        _perturb(self.model)
+        perturbed, also = self._all(self.choices)
+        for name, parameter in self.model.named_parameters():
+            parameter.copy_(kept[name])
+        self.own = _difference(own, self.results)
+        self.sums = _difference(perturbed, self.results)
+        each = [_ties.unsure(made, [a, b]) for made, a, b in
+                zip(self.choices, chosen, also, strict=True)]
+        self.unsure = [max(calls) for calls in zip(*each, strict=True)]
+
+    def _run(self, prompt: torch.Tensor, made: list | None, swaps: list = ()) -> tuple:
+        mode = _ties.Choices(made, swaps) if self._mixture else contextlib.nullcontext()
+        with mode:
+            out = self.model(input_ids=prompt[None])
+        rows = (out.last_hidden_state if self._dense else out.logits)[0].double()
+        return rows, mode.seen if self._mixture else []
+
+    def _all(self, made: list | None) -> tuple[list, list]:
+        runs = [self._run(p, None if made is None else made[i])
+                for i, p in enumerate(self.prompts)]
+        return [rows for rows, _ in runs], [seen for _, seen in runs]
+
+    def explained(self, actual: torch.Tensor, i: int, bound: float) -> tuple[torch.Tensor, list]:
+        """The rows of prompt `i` that these are to be compared with, and the ties that hk decided
+        otherwise."""
+        expected = self.results[i]
+        off = float((actual - expected).abs().nan_to_num(float("inf")).max()) > bound
+        found = _ties.explain(actual, bound, self.choices[i], self.unsure, lambda swaps: self._run(
+            self.prompts[i], None, swaps)) if off and self._mixture else None
+        return found or (expected, [])
 
 
 def _difference(a: list, b: list) -> float:
@@ -118,31 +157,37 @@ def check(model: torch.nn.Module, graph: Graph, library: str | pathlib.Path | No
     dense = graph.signature.dense
     dtype = graph.dtype
     prompts = _prompts(graph)
-    references, own, sums = _references(model, prompts, dtype, dense)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        reference = _Reference(model, prompts, dtype, dense)
         path = library or tools.compile(graph, pathlib.Path(folder) / "model.so")
         function = _module.load(path, threads=threads)[graph.signature.function]
         found = (_dense if dense else _paged)(function, prompts)
-    pairs = [(a, b) for results in found for a, b in zip(results, references, strict=True)
-             if a is not None]
+        return _judge(found, reference, dtype)
+
+
+def _judge(found: list, reference: _Reference, dtype: torch.dtype) -> Report:
+    largest = max(float(rows.abs().max()) for rows in reference.results)
+    bound = 2 * (reference.own + reference.sums) + torch.finfo(dtype).eps * largest
+    pairs, ties = [], []
+    for results in found:
+        for i, rows in enumerate(results):
+            if rows is not None:
+                expected, words = reference.explained(rows, i, bound)
+                pairs.append((rows, expected))
+                ties += words
     actual, expected = (torch.cat(side) for side in zip(*pairs, strict=True))
-    return _judge(actual, expected, own, sums, dtype)
-
-
-def _judge(actual: torch.Tensor, expected: torch.Tensor, own: float, sums: float,
-           dtype: torch.dtype) -> Report:
-    largest = float(expected.abs().max())
-    bound = 2 * (own + sums) + torch.finfo(dtype).eps * largest
     error = float((actual - expected).abs().nan_to_num(float("inf")).max())
     best = expected.topk(2, -1).values
     decided = best[:, 0] - best[:, 1] > 2 * bound
     equal = actual.argmax(-1) == expected.argmax(-1)
-    report = Report(error, own, bound, largest, len(expected), int(decided.sum()))
+    report = Report(error, reference.own, bound, largest, len(expected), int(decided.sum()),
+                    tuple(dict.fromkeys(ties)))
     if error > bound:
         row = int((actual - expected).abs().nan_to_num(float("inf")).amax(-1).argmax())
         raise CheckFailed(f"row {row} of {len(expected)} is off by {error:.3e}; the bound is "
-                          f"{bound:.3e}, the largest result {largest:.3g}. A leaf was replaced "
-                          "wrongly or hk computes wrongly: please report the model")
+                          f"{bound:.3e}, the largest result {largest:.3g}, and no tie of experts "
+                          "explains it. A leaf was replaced wrongly or hk computes wrongly: please "
+                          "report the model")
     if not equal[decided].all():
         raise CheckFailed(f"the best token differs in row {int((~equal & decided).nonzero()[0])}")
     return report

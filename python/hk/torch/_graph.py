@@ -69,6 +69,7 @@ class _Wrapper(torch.nn.Module):
     def forward(self, *args: torch.Tensor) -> torch.Tensor:
         self._substitution.masks.next = 0
         self._substitution.layers.clear()
+        self._substitution.recurrent.clear()
         return self._signature.call(self.model, self._substitution, *args)
 
 

@@ -88,8 +88,10 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extents: torch.
     pieces = ([(b, 0, q.shape[2], bounds[b]) for b in range(q.shape[0])] if dense else
               [(0, s, e, e - s) for s, e in zip(bounds, bounds[1:], strict=False)])
     for b, start, end, keys in pieces:
-        # Dense queries beyond the keys are padding: they see what there is.
-        seen = visible(end - start, keys, causal, window_left, window_right)
+        # Dense queries beyond the keys are padding; all count from the first key.
+        queries = end - start
+        seen = visible(queries, queries if dense else keys, causal, window_left,
+                       window_right)[:, :keys]
         last = start + keys
         y = _attend(q[b, :, start:end], k[b, :, start:last], v[b, :, start:last], sink, seen,
                     scale, softcap)

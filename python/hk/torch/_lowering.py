@@ -11,7 +11,7 @@ from . import _aten, _routing  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
 from ._gguf import Quantised
-from ._mlir import SPELLING, Writer, number, tensor_type
+from ._mlir import SPELLING, Writer, number, seen_region, tensor_type
 from ._signature import Argument
 from ._substitution import Substitution
 
@@ -67,7 +67,8 @@ class Lowering:
                  substitution: Substitution, element: str, names: dict[int, str], context: int,
                  stored: dict[str, Quantised]):
         self.program, self.signature, self.substitution = program, signature, substitution
-        self.arguments = signature.arguments(substitution.layers, element)
+        self.arguments = signature.arguments(substitution.layers, element,
+                                             substitution.recurrent.states)
         self.context = context
         self.counting: set[str] = set()  # Values that are 0, 1, 2, ...
         self.names = names  # Of weights, by the address of their data.
@@ -178,6 +179,10 @@ class Lowering:
         result = _result(value)
         if name == "hk.attention":
             return self._attention(result, *args)
+        if name == "hk.causal_conv1d":
+            return self._conv(result, *args)
+        if name == "hk.gated_delta_rule":
+            return self._rule(result, *args)
         if name == "arange":
             return self._arange(node, result)
         if name == "hk.rope":
@@ -216,7 +221,7 @@ class Lowering:
         return made._replace(shape=result.shape, dims=x.dims)
 
     def _attention(self, result: Result, q: Value, k: Value, v: Value, _extents: Value,
-                   sink: Value | None, _dense: bool, scale: float, causal: bool,
+                   sink: Value | None, dense: bool, scale: float, causal: bool,
                    window_left: int, window_right: int, softcap: float, layer: int) -> Value:
         b = self.builder
         q, k, v, names = self.signature.attention(b, self.values, result, q, k, v, layer)
@@ -224,17 +229,64 @@ class Lowering:
         operands = [(n, self.values[n]) for n in names]
         if sink is not None:
             operands.append(("sink", b.cast(b.full(sink), "f32")))
-        attributes = ["causal"] * causal
-        attributes += [f"window_left {window_left}"] * (window_left >= 0)
-        attributes += [f"window_right {window_right}"] * (window_right >= 0)
+        # hk's windows count from a sequence's last key, which padding stands behind.
+        limits = [("j", "i", 0)] * causal + [("i", "j", window_left)] * (window_left >= 0)
+        limits += [("j", "i", window_right)] * (window_right >= 0)
+        region = seen_region(limits) if dense and limits else ""
+        attributes = ["causal"] * (causal and not dense)
+        attributes += [f"window_left {window_left}"] * (window_left >= 0 and not dense)
+        attributes += [f"window_right {window_right}"] * (window_right >= 0 and not dense)
         attributes += [f"softcap {number(softcap, 'f32')}"] * bool(softcap)
         made = b.value("attention", (*q.stored[:-1], v.stored[-1]), result.element,
                        q=q.ssa, k=k.ssa, v=v.ssa, tq=q.type, tk=k.type, tv=v.type,
                        scale=f"{scale:.9e}",
                        operands=" ".join(f"{n} {o.ssa}" for n, o in operands),
                        toperands=" ".join(f"{n} {o.type}" for n, o in operands),
-                       attributes=f" {' '.join(attributes)}" if attributes else "")
+                       attributes=f" {' '.join(attributes)}" if attributes else "",
+                       region=region)
         return self.signature.attended(b, result, made)
+
+    # ---- recurrent layers
+
+    def _stateful(self, form: str, name: str, stored: tuple, element: str, operands: list,
+                  **fields: object) -> Value:
+        """An operator of ragged tokens that reads and writes the state of this name."""
+        b = self.builder
+        state = self.values[name]
+        operands = [*operands, *self.signature.recurrent(b, self.values, state)]
+        after = b.writer.fresh(f"{name}_after")
+        made = b.value(form, stored, element, state=after, tstate=state.type,
+                       operands=" ".join(f"{n} {o.ssa}" for n, o in operands),
+                       toperands=" ".join(f"{n} {o.type}" for n, o in operands), **fields)
+        self.values[name] = state._replace(ssa=after)
+        return made
+
+    def _conv(self, result: Result, x: Value, weight: Value, bias: Value | None, _extents: Value,
+              silu: bool, layer: int) -> Value:
+        b = self.builder
+        x = b.permuted(x, (2, 1))
+        x = b.reshaped(x, (x.shape[2], x.shape[1]))
+        weight = b.full(weight)
+        # The sums are rounded once, behind the activation.
+        made = self._stateful("causal_conv1d", f"conv_{layer}", x.stored,
+                              "f32" if silu else result.element,
+                              [] if bias is None else [("bias", b.full(bias))], x=x.ssa, tx=x.type,
+                              w=weight.ssa, tw=weight.type)
+        if silu:
+            made = b.unary("silu", made, result.element)
+        return made._replace(shape=result.shape, dims=(None, 1, 0))
+
+    def _rule(self, result: Result, q: Value, k: Value, v: Value, decay: Value, beta: Value,
+              _extents: Value, l2norm: float, layer: int) -> Value:
+        b = self.builder
+        q, k, v, decay, beta = (b.reshaped(b.dense(x), x.shape[1:]) for x in
+                                (q, k, v, decay, beta))
+        attributes = f" l2norm {l2norm:.9e}" if l2norm else ""
+        made = self._stateful("gated_delta_rule", f"state_{layer}", v.stored, result.element,
+                              [("decay", b.cast(decay, "f32")), ("beta", b.cast(beta, "f32"))],
+                              q=q.ssa, k=k.ssa, v=v.ssa, tq=q.type, tk=k.type, tv=v.type,
+                              attributes=attributes)
+        return made._replace(shape=result.shape, dims=(None, 0, 1, 2))
 
     # ---- the whole
 

@@ -36,8 +36,12 @@ SPELLING = {
     "grouped_matmul": "{r} = hk.grouped_matmul {x}, {w} bounds {bounds}{operands}{attributes} : "
                       "{tx}, {tw} groups {tbounds}{toperands} -> {tr}",
     "kv_cache_write": "{r} = hk.kv_cache_write {x}, {slots} into {cache} : {tx}, {tslots}, {tr}",
+    "causal_conv1d": "{r}, {state} = hk.causal_conv1d channel_last {x}, {w} {operands} : {tx}, {tw} "
+                     "{toperands} -> {tr}, {tstate}",
+    "gated_delta_rule": "{r}, {state} = hk.gated_delta_rule {q}, {k}, {v} {operands}{attributes} : "
+                        "{tq}, {tk}, {tv} {toperands} -> {tr}, {tstate}",
     "attention": "{r} = hk.attention {q}, {k}, {v} {operands} scale {scale}{attributes} : "
-                 "{tq}, {tk}, {tv} {toperands} -> {tr}",
+                 "{tq}, {tk}, {tv} {toperands} -> {tr}{region}",
     "collapse": "{r} = tensor.collapse_shape {x} {groups} : {tx} into {tr}",
     "expand": "{r} = tensor.expand_shape {x} {groups} output_shape [{sizes}] : {tx} into {tr}",
     "slice": "{r} = tensor.extract_slice {x}[{offsets}] [{sizes}] [{strides}] : {tx} to {tr}",
@@ -45,6 +49,27 @@ SPELLING = {
     "index": "{r} = arith.constant {value} : index",
     "index_binary": "{r} = arith.{op} {x}, {y} : index",
 }
+
+NUMBER, REAL = "tensor<i32>", "tensor<f32>"
+
+
+def seen_region(conditions: typing.Sequence[tuple[str, str, int]]) -> str:
+    """A score region of hk.attention: keys that break a condition (a, b, w), a - b <= w of the
+    places %i of queries and %j of keys, are not seen."""
+    lines = [" score {", "^bb0(%s: tensor<f32>, " + ", ".join(
+        f"%{n}: {NUMBER}" for n in ("sequence", "head", "i", "j", "queries", "keys")) + "):",
+        f"%none = hk.constant dense<0xFF800000> : {REAL}"]
+    score = "%s"
+    for n, (a, b, most) in enumerate(conditions):
+        lines += [f"%apart_{n} = hk.sub %{a}, %{b} : {NUMBER}",
+                  f"%limit_{n} = hk.constant dense<{most}> : {NUMBER}",
+                  f"%inside_{n} = hk.compare le %apart_{n}, %limit_{n} : {NUMBER}, {NUMBER} -> "
+                  "tensor<i1>",
+                  f"%seen_{n} = hk.select %inside_{n}, {score}, %none : tensor<i1>, {REAL}, "
+                  f"{REAL} -> {REAL}"]
+        score = f"%seen_{n}"
+    return "\n    ".join([*lines, f"hk.yield {score} : {REAL}"]) + "\n  }"
+
 
 # torch's element types in MLIR and in safetensors.
 ELEMENT_TYPES = {
@@ -96,7 +121,10 @@ class Writer:
     def emit(self, form: str, hint: str, **fields: object) -> str:
         """Adds a line of the form; returns the name of its (first) result."""
         result = self.fresh(hint)
-        self.lines.append("  " + " ".join(SPELLING[form].format(r=result, **fields).split()))
+        # Words with one space between; a region keeps its lines.
+        region = fields.pop("region", "")
+        text = SPELLING[form].format(r=result, region="", **fields)
+        self.lines.append("  " + " ".join(text.split()) + str(region))
         return result
 
     def comment(self, text: str) -> None:

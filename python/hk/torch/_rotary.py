@@ -66,6 +66,17 @@ def _is_rope(x: torch.Tensor, y: torch.Tensor, cos: torch.Tensor, sin: torch.Ten
     return any(torch.allclose(f, y, rtol=2.0**-22, atol=atol) for f in forms)
 
 
+def _text_positions(positions: torch.Tensor) -> torch.Tensor:
+    """Positions [B, T]. Models of text and images have three kinds [3, B, T], which of text are
+    one, repeated."""
+    if positions.dim() == 2:
+        return positions
+    if positions.dim() != 3 or positions.stride(0) != 0:
+        raise UnsupportedModel(f"positions of shape {list(positions.shape)} that differ by kind; "
+                               "hk's import takes those of text")
+    return positions[0]
+
+
 class Rotary:
     """The rotary modules of a model and how their tables are used."""
 
@@ -134,25 +145,29 @@ class Rotary:
 
         self._replace(module, lambda original: lambda *a, **k: self._fit(original, a, k))
 
-    def make_tables(self, config: typing.Any) -> None:
+    def make_tables(self) -> None:
         """Evaluates every table that a fitted function used, on all positions."""
-        positions = torch.arange(self.context)[None]
         for key, variant in self.variants.items():
             name, *rest = key
-            kwargs = dict(r for r in rest if isinstance(r, tuple))
-            kind = self.modules[name].rope_type if hasattr(self.modules[name], "rope_type") else ""
-            kinds = kind.values() if isinstance(kind, dict) else [kind]
-            if {"dynamic", "longrope"} & set(kinds):
-                raise UnsupportedModel(f"{name}: rope_type {', '.join(kinds)} depends on the "
-                                       "length of the sequence; hk takes one table. Import it "
-                                       "with the configuration's rope_type set to default")
-            made = self.modules[name](torch.zeros(1), positions,
-                                      *(r for r in rest if not isinstance(r, tuple)), **kwargs)
+            made = self._evaluated(name, rest, self.context)
+            # Types that depend on the length (dynamic, longrope) change the table beyond one.
+            if any(not torch.equal(a[:, :2], b) for a, b in
+                   zip(_cos_sin(made), _cos_sin(self._evaluated(name, rest, 2)), strict=True)):
+                raise UnsupportedModel(f"{name}: its table for {self.context} positions is not "
+                                       "that for shorter sequences (rope_type dynamic or longrope "
+                                       "beyond its original length), and hk takes one table. "
+                                       "Import it with a context of at most that length")
             self.tables[key] = tuple(half_table(t[0], variant.layout).contiguous()
                                      for t in _cos_sin(made))
             if isinstance(made, torch.Tensor):
                 self.whole.add(name)
         self._made.clear()
+
+    def _evaluated(self, name: str, rest: list, length: int) -> typing.Any:
+        """What a rotary module gives for the first positions of a sequence of this length."""
+        return self.modules[name](torch.zeros(1), torch.arange(length)[None],
+                                  *(r for r in rest if not isinstance(r, tuple)),
+                                  **dict(r for r in rest if isinstance(r, tuple)))
 
     def substitute(self) -> None:
         """For the export: tables and torch.ops.hk.rope."""
@@ -161,7 +176,7 @@ class Rotary:
                 key = (name, *rest, *sorted(kwargs.items()))
                 if key not in self.variants:
                     return original(x, position_ids, *rest, **kwargs)
-                table = Table(key, position_ids)
+                table = Table(key, _text_positions(position_ids))
                 return table if name in self.whole else (table, table)
             return forward
 

@@ -5,6 +5,9 @@ Paged (decoders), one function for prefill and decode:
     logits_at [N] (all i32), keys_i, values_i [blocks, block, Hk, D] (states)
     -> logits [N, V] in f32
     Latent attention has keys_i [blocks, block, 1, rank + rope] and no values_i.
+    Recurrent layers add lines [B] (i32), each sequence's line of the states conv_i
+    [lines, W - 1, C] and state_i [lines, HV, K, V] (f32); a sequence whose tokens are all in
+    the call starts from 0, whatever its line holds.
 Dense (encoders): ids [B, S], kv_lens [B] (i32) -> hidden [B, S, H] in f32
 """
 
@@ -16,6 +19,7 @@ from ..errors import UnsupportedModel
 from ._aten import Result
 from ._builder import Builder, Value
 from ._mlir import tensor_type
+from ._recurrent import State
 from ._substitution import Substitution
 
 
@@ -40,6 +44,20 @@ def _columns(b: Builder, cache: Value, count: int) -> Value:
                    sizes=", ".join(map(str, (blocks, *cache.stored[1:-1], count))))
 
 
+def _started(b: Builder, offsets: Value, lens: Value) -> Value:
+    """Which sequences have tokens of earlier calls, i1 [B]: more keys than queries."""
+    kept, b.hint = b.hint, "started"
+    size = b.writer.emit("dim", "sequences", x=lens.ssa, index=b.index(0), tx=lens.type)
+    first, last = (b.value("slice", ("?",), "i32", x=offsets.ssa, tx=offsets.type, offsets=at,
+                           sizes=size, strides="1") for at in ("0", "1"))
+    count = b.value("binary", ("?",), "i32", op="sub", x=last.ssa, tx=last.type, y=first.ssa,
+                    ty=first.type)
+    made = b.value("compare", ("?",), "i1", predicate="gt", x=lens.ssa, tx=lens.type, y=count.ssa,
+                   ty=count.type)
+    b.hint = kept
+    return made
+
+
 class Paged:
     """Ragged tokens of several sequences over paged caches."""
 
@@ -50,6 +68,7 @@ class Paged:
 
     def __init__(self, block: int):
         self.block = block
+        self._started: Value | None = None  # Of one graph.
 
     def examples(self, vocabulary: int, model: torch.nn.Module) -> tuple:
         """Arguments that the model is exported with, and their dynamic dims."""
@@ -72,19 +91,31 @@ class Paged:
                     logits_to_keep=logits_at)
         return out.logits[0].float()
 
-    def arguments(self, layers: list[tuple], element: str) -> list[Argument]:
-        """The function's arguments, caches behind."""
+    def arguments(self, layers: list[tuple], element: str, recurrent: list[State]
+                  ) -> list[Argument]:
+        """The function's arguments, caches and states behind."""
         i32 = [("ids", ("?",)), ("positions", ("?",)), ("slots", ("?",)),
                ("block_table", ("?", "?")), ("q_offsets", ("?",)), ("kv_lens", ("?",)),
                ("logits_at", ("?",))]
         made = [Argument(name, stored, "i32") for name, stored in i32]
+        if recurrent:
+            made.append(Argument("lines", ("?",), "i32"))
         for kind in ("keys", "values"):
             for i, (heads, dk, dv) in enumerate(layers):
                 width = dk if kind == "keys" else dv
                 if width:  # Latent values are columns of the keys.
                     stored = ("?", self.block, heads, width)
                     made.append(Argument(f"{kind}_{i}", stored, element, True))
-        return made
+        return made + [Argument(s.name, ("?", *s.shape), s.element or element, True)
+                       for s in recurrent]
+
+    def recurrent(self, b: Builder, arguments: dict[str, Value], state: Value
+                  ) -> list[tuple[str, Value]]:
+        """Operands that say which tokens are whose, and where a sequence's state lies."""
+        if self._started is None:
+            self._started = _started(b, arguments["q_offsets"], arguments["kv_lens"])
+        return [("offsets", arguments["q_offsets"]), ("state", state),
+                ("indices", arguments["lines"]), ("has_initial", self._started)]
 
     def attention(self, b: Builder, arguments: dict[str, Value], result: Result, q: Value,
                   k: Value, v: Value, layer: int) -> tuple:
@@ -135,7 +166,8 @@ class Dense:
                                    "the base model (AutoModel)")
         return out.last_hidden_state.float()
 
-    def arguments(self, layers: list[tuple], element: str) -> list[Argument]:
+    def arguments(self, layers: list[tuple], element: str, recurrent: list[State]
+                  ) -> list[Argument]:
         return [Argument("ids", ("?", "?"), "i32"), Argument("kv_lens", ("?",), "i32")]
 
     def attention(self, b: Builder, arguments: dict[str, Value], result: Result, q: Value,

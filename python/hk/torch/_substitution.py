@@ -10,6 +10,7 @@ from ..errors import UnsupportedModel
 from . import _latent, _norms
 from ._experts import Experts
 from ._masks import Mask, MaskHook, UnfittedMask, extent_of
+from ._recurrent import Recurrent
 from ._rotary import Rotary
 
 IMPLEMENTATION = "hk"
@@ -23,6 +24,7 @@ class Substitution:
         self.norms, self.refused_norms = _norms.substitute(model)
         self.rotary = Rotary(model, context)
         self.experts = Experts(model)
+        self.recurrent = Recurrent(model, lambda: self.extents, dense)
         self.latents = [] if dense else [m for m in model.modules() if _latent.is_latent(m)]
         self.masks = MaskHook(extent_of(model.config))
         self.extents: torch.Tensor | None = None
@@ -44,10 +46,6 @@ class Substitution:
             raise UnsupportedModel(f"{where}: the model changes its mask to a "
                                    f"{type(attention_mask).__name__}; hk.attention has no mask "
                                    "operand")
-        if self.dense and attention_mask != Mask(False):
-            raise UnsupportedModel(f"{where}: {attention_mask} over padded sequences: hk.attention "
-                                   "counts windows from a sequence's last key; import it with the "
-                                   "paged signature, or without windows")
         for name in ("position_bias", "head_mask", "alibi"):
             if kwargs.get(name) is not None:
                 raise UnsupportedModel(f"{where}: hk.attention has no {name}")
@@ -87,12 +85,14 @@ class Substitution:
     def observe(self, run: typing.Callable[[], object]) -> None:
         """Runs the model on a short input and looks at its masks and rotary functions."""
         self.rotary.observe()
+        self.recurrent.observe()
         try:
             with self._interfaces(), torch.no_grad():
                 run()
         finally:
             self.rotary.restore()
-        self.rotary.make_tables(self.model.config)
+            self.recurrent.restore()
+        self.rotary.make_tables()
 
     @contextlib.contextmanager
     def active(self) -> typing.Iterator[None]:
@@ -107,6 +107,7 @@ class Substitution:
 
         self.masks.replay()
         self.rotary.substitute()
+        self.recurrent.substitute()
         for module, variant in self.norms.items():
             module.forward = norm(module, variant)
         try:
@@ -116,3 +117,4 @@ class Substitution:
             for module in self.norms:
                 del module.forward
             self.rotary.restore()
+            self.recurrent.restore()

@@ -1,0 +1,221 @@
+"""Recurrent layers: the gated delta rule and short causal convolutions, with states per sequence.
+
+transformers computes them by functions of a model's file, FUNCTIONS, on tokens of one sequence. In
+the eager run their values are compared with hk's formulas, in the export they become operators of
+torch.ops.hk, which cut the tokens into sequences and whose states are arguments of the imported
+function. A norm with a gate is split into the norm and its product with the gate.
+"""
+
+import inspect
+import sys
+import types
+import typing
+
+import torch
+
+from ..errors import UnsupportedModel
+from . import _norms
+
+L2_EPSILON = 1e-6  # Of transformers' l2norm inside of the rule.
+
+
+class State(typing.NamedTuple):
+    """A state of a layer: a line for each sequence. `element` is "" for the model's own type."""
+
+    name: str
+    shape: tuple[int, ...]
+    element: str = ""
+
+
+def _pieces(extents: torch.Tensor) -> list[tuple[int, int]]:
+    bounds = extents.tolist()
+    return list(zip(bounds, bounds[1:], strict=False))
+
+
+@torch.library.custom_op("hk::causal_conv1d", mutates_args=())
+def causal_conv1d(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None,
+                  extents: torch.Tensor, silu: bool, layer: int) -> torch.Tensor:
+    """hk.causal_conv1d of x [1, C, T] with weight [C, W], of sequences that `extents` cuts;
+    `silu` of the sums, which are in f32, before the one rounding."""
+    out = torch.zeros_like(x)
+    width = weight.shape[1]
+    wide = torch.promote_types(x.dtype, torch.float32)
+    for start, end in _pieces(extents):
+        rows = torch.nn.functional.pad(x[:, :, start:end].to(wide), (width - 1, 0))
+        y = torch.nn.functional.conv1d(rows, weight[:, None].to(wide),
+                                       None if bias is None else bias.to(wide),
+                                       groups=weight.shape[0])
+        out[:, :, start:end] = (torch.nn.functional.silu(y) if silu else y).to(x.dtype)
+    return out
+
+
+@causal_conv1d.register_fake
+def _(x, weight, bias, extents, silu, layer):
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("hk::gated_delta_rule", mutates_args=())
+def gated_delta_rule(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+                     decay: torch.Tensor, beta: torch.Tensor, extents: torch.Tensor,
+                     l2norm: float, layer: int) -> torch.Tensor:
+    """hk.gated_delta_rule of query, key [1, T, H, K], value [1, T, HV, V], decay and beta
+    [1, T, HV]; no l2norm where that is 0."""
+    wide = torch.promote_types(query.dtype, torch.float32)
+    group = value.shape[2] // query.shape[2]
+    q, k = (x[0].to(wide).repeat_interleave(group, 1) for x in (query, key))
+    if l2norm:
+        q, k = (x * torch.rsqrt((x * x).sum(-1, keepdim=True) + l2norm) for x in (q, k))
+    q = q * q.shape[-1] ** -0.5
+    v, g, b = value[0].to(wide), decay[0].to(wide).exp(), beta[0].to(wide)
+    out = torch.zeros_like(v)
+    for start, end in _pieces(extents):
+        state = v.new_zeros(v.shape[1], k.shape[2], v.shape[2])
+        for t in range(start, end):
+            state = state * g[t, :, None, None]
+            d = b[t, :, None] * (v[t] - (state * k[t, :, :, None]).sum(1))
+            state = state + k[t, :, :, None] * d[:, None]
+            out[t] = (state * q[t, :, :, None]).sum(1)
+    return out[None].to(query.dtype)
+
+
+@gated_delta_rule.register_fake
+def _(query, key, value, decay, beta, extents, l2norm, layer):
+    return torch.empty_like(value, dtype=query.dtype)
+
+
+class Recurrent:
+    """The recurrent layers of a model; `extents` gives what cuts the tokens into sequences."""
+
+    def __init__(self, model: torch.nn.Module, extents: typing.Callable[[], torch.Tensor],
+                 dense: bool):
+        files = {sys.modules[type(m).__module__] for m in model.modules()
+                 if type(m).__module__ in sys.modules}
+        self.dense, self.extents = dense, extents
+        self.functions = [(f, n) for f in files for n in FUNCTIONS if hasattr(f, n)]
+        self.states: list[State] = []
+        self.norms = {m: v for m in model.modules()
+                      if is_gated_norm(m) and (v := probe_gated_norm(m)) is not None}
+        self._saved: list = []
+        self._counts: dict[str, int] = {}
+
+    def clear(self) -> None:
+        """Before the model is run once more."""
+        self.states.clear()
+        self._counts.clear()
+
+    def _count(self, kind: str) -> int:
+        self._counts[kind] = self._counts.get(kind, -1) + 1
+        return self._counts[kind]
+
+    def _conv(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None,
+              activation: str | None = None, **kwargs: typing.Any) -> torch.Tensor:
+        _nothing_else("causal_conv1d_fn", kwargs)
+        if activation not in (None, "silu", "swish"):
+            raise UnsupportedModel(f"causal_conv1d_fn: activation '{activation}'; hk's import has "
+                                   "silu and none")
+        layer = self._count("conv")
+        self.states.append(State(f"conv_{layer}", (weight.shape[1] - 1, weight.shape[0])))
+        return torch.ops.hk.causal_conv1d(x, weight, bias, self.extents(), activation is not None,
+                                          layer)
+
+    def _rule(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, g: torch.Tensor,
+              beta: torch.Tensor, chunk_size: int = 64, initial_state: torch.Tensor | None = None,
+              output_final_state: bool = False, use_qk_l2norm_in_kernel: bool = False,
+              **kwargs: typing.Any) -> tuple:
+        _nothing_else("the gated delta rule", kwargs)
+        if initial_state is not None or output_final_state:
+            raise UnsupportedModel("the gated delta rule with a cache of the model's own; hk keeps "
+                                   "the states")
+        layer = self._count("state")
+        self.states.append(State(f"state_{layer}", (value.shape[2], key.shape[3], value.shape[3]),
+                                 "f32"))
+        return torch.ops.hk.gated_delta_rule(
+            query, key, value, g, beta, self.extents(),
+            L2_EPSILON if use_qk_l2norm_in_kernel else 0.0, layer), None
+
+    def _compare(self, name: str, original: typing.Callable) -> typing.Callable:
+        """The original, whose values must be those of hk's formula."""
+        made = FUNCTIONS[name]
+
+        def function(*args, **kwargs):
+            expected = original(*args, **kwargs)
+            found = made(self, *args, **kwargs)
+            if self.dense:
+                raise UnsupportedModel(f"{name} over padded sequences: hk's states are of ragged "
+                                       "ones; import it with the paged signature")
+            a, b = (x[0] if isinstance(x, tuple) else x for x in (found, expected))
+            # Sums of chunks and of single tokens differ by f32 noise.
+            if not torch.allclose(a, b, rtol=1e-4, atol=1e-5 * float(b.abs().max())):
+                raise UnsupportedModel(f"{name} of {original.__module__} does not compute what "
+                                       "hk's operator of that name does")
+            return expected
+        return function
+
+    def observe(self) -> None:
+        """For the eager run: compare, change nothing."""
+        self._replace(self._compare)
+
+    def substitute(self) -> None:
+        """For the export."""
+        self._replace(lambda name, _: lambda *a, **k: FUNCTIONS[name](self, *a, **k))
+        for module, variant in self.norms.items():
+            self._saved.append((module, "forward", None))
+            module.forward = types.MethodType(_gated_norm(variant), module)
+
+    def _replace(self, made: typing.Callable) -> None:
+        self.clear()
+        for owner, name in self.functions:
+            original = getattr(owner, name)
+            self._saved.append((owner, name, original))
+            setattr(owner, name, made(name, original))
+
+    def restore(self) -> None:
+        """Gives back what was replaced."""
+        for owner, name, value in reversed(self._saved):
+            if value is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
+        self._saved.clear()
+
+
+FUNCTIONS = {"causal_conv1d_fn": Recurrent._conv,
+             "torch_chunk_gated_delta_rule": Recurrent._rule,
+             "chunk_gated_delta_rule": Recurrent._rule}
+
+
+def _nothing_else(name: str, kwargs: dict) -> None:
+    """Arguments that change what is computed may only be left out; the others are those of all
+    layers, which these functions do not look at."""
+    given = sorted(n for n, v in kwargs.items() if v is not None and n in (
+        "cu_seqlens", "seq_idx", "initial_states", "return_final_states"))
+    if given:
+        raise UnsupportedModel(f"{name}: hk's import does not take {', '.join(given)}")
+
+
+# ---- norms with a gate
+
+def is_gated_norm(module: torch.nn.Module) -> bool:
+    """A module of one vector whose forward takes rows and their gate."""
+    parameters = list(inspect.signature(module.forward).parameters)
+    return ("norm" in type(module).__name__.lower() and parameters[1:2] == ["gate"]
+            and len(parameters) == 2 and [p.dim() for p in module.parameters()] == [1])
+
+
+def _formula(norm: typing.Callable, x: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
+    return (norm(x) * torch.nn.functional.silu(gate.float())).to(x.dtype)
+
+
+def _gated_norm(variant: _norms.NormVariant) -> typing.Callable:
+    def forward(self, hidden_states, gate):
+        weight = next(iter(self.parameters()))
+        return _formula(lambda x: torch.ops.hk.rms_norm(x, weight, *variant), hidden_states, gate)
+    return forward
+
+
+def probe_gated_norm(module: typing.Any) -> _norms.NormVariant | None:
+    """The norm that, times silu of the gate, gives a module's values in f32 and bf16."""
+    generator = torch.Generator().manual_seed(9)
+    gate = torch.randn(4, next(module.parameters()).shape[0], generator=generator)
+    return _norms.probe(module, lambda norm, x: _formula(norm, x, gate.to(x.dtype)),
+                        lambda x: module(x, gate.to(x.dtype)))
