@@ -79,7 +79,8 @@ private:
                     llvm::DenseMap<DimName, Node> &nodeOfName);
   const DimSymbols &symbolsOf(KernelOp kernel);
   std::optional<Node> instantiate(const DimSymbols &dims, const SizeExpr &size,
-                                  llvm::DenseMap<DimName, Node> &nodeOfName);
+                                  llvm::DenseMap<DimName, Node> &nodeOfName,
+                                  SmallVectorImpl<DimName> &open);
   void visitStated(Operation *op);
   void relate(Value value, int64_t dim, const SizeTerm &size);
   Node nodeOf(const SizeTerm &size);
