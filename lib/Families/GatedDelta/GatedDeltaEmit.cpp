@@ -50,8 +50,10 @@ public:
         words(words), suffix(std::move(suffix)), os(os) {}
 
   StringRef header() {
-    bool matrix = tileOf(kernel.getVariants().front()).waves;
-    return matrix ? plan.matrixHeader : plan.header;
+    ::hk::GatedDeltaTile tile = tileOf(kernel.getVariants().front());
+    if (plan.usesWarpgroups(target, tile))
+      return plan.warpgroupHeader;
+    return tile.waves ? plan.matrixHeader : plan.header;
   }
   void run() {
     writeSpec();
@@ -67,6 +69,11 @@ private:
   ::hk::GatedDeltaTile tileOf(VariantOp variant) const {
     auto whole = cast<GatedDeltaTileAttr>(variant.getTile());
     return tileOfStep(plan, target, contractTile(whole));
+  }
+  StringRef templateName(const ::hk::GatedDeltaTile &tile) const {
+    if (plan.usesWarpgroups(target, tile))
+      return plan.warpgroupName;
+    return tile.waves ? plan.matrixName : plan.templateName;
   }
   bool perValue() const {
     for (const GatedDeltaTensor &tensor : plan.reads)
@@ -166,13 +173,16 @@ private:
       os << "  u8 *lds;\n"
             "  i64 first; // token of the chunk\n";
     os << "\n";
-    for (const GatedDeltaTensor &read : plan.reads)
+    for (const GatedDeltaTensor &read : plan.reads) {
       writeRead(read, int(widthOf(read.access, tile)));
+      if (plan.usesWarpgroups(target, tile) && read.access != Access::Scalar)
+        writeAddress(read);
+    }
     for (const GatedDeltaTensor &write : plan.writes)
       writeWrite(write, int(widthOf(write.access, tile)));
     os << "};\n"
        << "using Kernel" << suffix << "_" << variant.getSymName() << " = "
-       << (tile.waves ? plan.matrixName : plan.templateName) << "<kSpec"
+       << templateName(tile) << "<kSpec"
        << suffix << ", GatedDeltaTile{" << tile.threads << ", " << tile.lanes
        << ", " << tile.columns << ", " << tile.waves << "}>;\n\n";
   }
@@ -198,6 +208,34 @@ private:
                     std::string x = scalar ? puller.pullScalar(read.value, at)
                                            : puller.pull(read.value, at, width);
                     puller.code().line("return " + x + ";");
+                  });
+  }
+
+  /// Where a read of eight elements lies, if they are in memory as the kernel
+  /// wants them.
+  void writeAddress(const GatedDeltaTensor &read) {
+    bool plain = isa<BlockArgument>(read.value) &&
+                 elementOf(read.value) == plan.keyType &&
+                 kernel.getAligns()[argument(read.value)] %
+                         (2 * ::hk::kStagedVector) ==
+                     0;
+    std::string type = plain ? "Global<const u8>" : "NoAddress";
+    writeFunction(type + " " + read.name.str() + "At",
+                  parametersOf(read.access), [&](Puller &puller) {
+                    if (!plain)
+                      return puller.code().line("return {};");
+                    unsigned operand = argument(read.value);
+                    std::string offset;
+                    SmallVector<StringRef> at = {"b", "t", "head"};
+                    if (plan.offsets)
+                      at.erase(at.begin());
+                    for (auto [dim, index] : llvm::enumerate(at))
+                      offset += (index + " * " +
+                                 words.stride(operand, int64_t(dim)) + " + ")
+                                    .str();
+                    puller.code().line("return global<const u8>(" +
+                                       words.address(operand) + ") + (" +
+                                       offset + "c) * 2;");
                   });
   }
 

@@ -20,20 +20,10 @@ namespace hk {
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkKkt {
   static constexpr int kThreads = TILE.threads;
   using Products = typename PickProducts<S, TILE>::Type;
-  struct Staged {
+  struct Shared {
     typename Products::Staged keys;
+    float decays[S.chunk], sums[S.chunk], betas[S.chunk];
   };
-  struct StagedAndSums {
-    typename Products::Staged keys;
-    float decays[S.chunk], sums[S.chunk];
-  };
-  template <bool SUMS, class A, class B> struct Choose {
-    using Type = A;
-  };
-  template <class A, class B> struct Choose<false, A, B> {
-    using Type = B;
-  };
-  using Shared = typename Choose<S.sumsDecay, StagedAndSums, Staged>::Type;
   static_assert(kLdsBytes<Shared> ==
                 gatedDeltaLds(kTarget,
                               S.sumsDecay ? GatedDeltaKernel::SumsAndKkt
@@ -53,8 +43,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkKkt {
       return io.key(span.batch, span.begin + token, keyHead, k);
     };
     clear(span, head, length, io);
-    if constexpr (S.sumsDecay)
-      sumUp(span, head, length, shared, io);
+    stageFactors(span, head, length, shared, io);
     if (span.outside)
       return;
     Products::run(shared.keys, length, key, key,
@@ -64,31 +53,30 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkKkt {
   }
 
 private:
-  /// The sums of the decays of the chunk, each over the tokens up to its own.
+  /// Betas, and the sums of the decays of the chunk, each over the tokens up to
+  /// its own, unless the decays are sums already.
   template <class Io>
-  HK_MEM static void sumUp(const TokenSpan &span, i64 head, int length,
-                           Shared &shared, const Io &io) {
+  HK_MEM static void stageFactors(const TokenSpan &span, i64 head, int length,
+                                  Shared &shared, const Io &io) {
     const int thread = kIsHost ? 0 : threadId();
-    for (int i = thread; i < length; i += kThreads)
-      shared.decays[i] = io.decay(span.batch, span.begin + i, head);
-    barrier();
     for (int i = thread; i < length; i += kThreads) {
-      float sum = 0;
-      for (int j = 0; j <= i && !span.outside; ++j)
-        sum += shared.decays[j];
-      shared.sums[i] = sum;
-      io.sums(span.batch, span.begin + i, head, Vec<float, 1>(sum));
+      float decay = decayOf<S>(io, span, span.begin + i, head);
+      shared.betas[i] = betaOf<S>(io, span, span.begin + i, head);
+      shared.decays[i] = span.outside ? 0.f : decay;
+      if constexpr (!S.sumsDecay)
+        shared.sums[i] = decay;
     }
     barrier();
-  }
-  /// The sum of the decays of token i of the chunk.
-  template <class Io>
-  HK_MEM static float sumOf(const TokenSpan &span, i64 head, int i,
-                            const Shared &shared, const Io &io) {
-    if constexpr (S.sumsDecay)
-      return shared.sums[i];
-    else
-      return decayOf<S>(io, span, span.begin + i, head);
+    if constexpr (S.sumsDecay) {
+      for (int i = thread; i < length; i += kThreads) {
+        float sum = 0;
+        for (int j = 0; j <= i; ++j)
+          sum += shared.decays[j];
+        shared.sums[i] = sum;
+        io.sums(span.batch, span.begin + i, head, Vec<float, 1>(sum));
+      }
+      barrier();
+    }
   }
 
   /// Zeros above the pieces that are computed, or everywhere.
@@ -107,23 +95,20 @@ private:
   HK_MEM static void store(const TokenSpan &span, i64 head, int length, int i,
                            int j, const typename Products::Piece &piece,
                            const Shared &shared, const Io &io) {
-    float from[4];
-    HK_UNROLL for (int m = 0; m < 4; ++m) from[m] =
-        j + m < length ? sumOf(span, head, j + m, shared, io) : 0.f;
     HK_UNROLL for (int n = 0; n < 4; ++n) {
-      i64 t = span.begin + i + n;
       if (i + n >= length)
         continue;
-      float to = sumOf(span, head, i + n, shared, io);
-      float beta = betaOf<S>(io, span, t, head);
       Vec<float, 4> row;
       HK_UNROLL for (int m = 0; m < 4; ++m) {
         // Not computed where the difference may be positive.
         bool before = j + m < i + n;
-        float e = decayBetween<S>(before ? to : 0.f, before ? from[m] : 0.f);
-        row[m] = before ? piece.sum[n][m] * e * beta : 0.f;
+        float to = shared.sums[before ? i + n : 0];
+        float from = shared.sums[before ? j + m : 0];
+        row[m] = before ? piece.sum[n][m] * decayBetween<S>(to, from) *
+                              shared.betas[i + n]
+                        : 0.f;
       }
-      io.result(span.batch, t, head, j, row);
+      io.result(span.batch, span.begin + i + n, head, j, row);
     }
   }
 };
