@@ -139,6 +139,13 @@ constexpr const FlightCalibration *flightCalibration(const Target &target) {
   }
 }
 
+/// Blocks that a compute unit should hold where a block has a chunk of a gated
+/// delta rule. Two of the steps wait for memory; ptxas gives a thread 197
+/// registers, enough for two blocks, unless it is told of more.
+constexpr int32_t chunkBlocksPerUnit(const Target &target) {
+  return target.arch == Arch::Sm90a ? 3 : 1;
+}
+
 } // namespace hk
 
 #endif // HK_CONTRACT_CALIBRATION_H

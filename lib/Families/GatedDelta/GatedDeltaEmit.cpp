@@ -14,6 +14,7 @@
 
 #include "GatedDeltaHeadsEmit.h"
 #include "GatedDeltaSteps.h"
+#include "hk/Contract/Calibration.h"
 
 #include <cmath>
 
@@ -340,7 +341,8 @@ private:
     const GatedDeltaPlan &plan = steps.front();
     std::string kernelName = "Kernel" + suffixOf(0) + "_" + variant.str();
     os << "\nHK_KERNEL(" << prefix << variant << ", " << words.size() << ", "
-       << kernelName << "::kThreads, 1, ";
+       << kernelName << "::kThreads, "
+       << (steps.size() == 1 ? 1 : ::hk::chunkBlocksPerUnit(target)) << ", ";
     if (steps.size() == 1)
       os << kernelName << "::Shared";
     else

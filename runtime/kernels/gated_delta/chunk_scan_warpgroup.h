@@ -43,6 +43,7 @@ template <GatedDeltaSpec S> struct WarpgroupScanLds {
   static constexpr u32 kStageBytes = u32(warpgroupStageBytes(kShape));
   static constexpr u32 kFactorWords = u32(warpgroupFactorWords(kShape));
   static constexpr int kResultRow = int(kWarpgroupResultRow);
+  static constexpr u32 kWaves = kWarpgroup / kWave;
 
   struct Shared {
     u8 bytes[warpgroupScanBytes(kShape, kStages)];
@@ -101,13 +102,13 @@ template <GatedDeltaSpec S> struct WarpgroupScanLds {
   }
   HK_MEM void begin() const {
     HK_UNROLL for (u32 s = 0; s < kStages; ++s) {
-      full(s).init(2 * kWarpgroup); // of every thread its copies and its stores
-      empty(s).init(2 * kWarpgroup / kWave);
-      freshFull(s).init(kWarpgroup);
+      full(s).init(kWarpgroup + kWaves); // copies of threads, stores of waves
+      empty(s).init(2 * kWaves);
+      freshFull(s).init(kWaves);
     }
     HK_UNROLL for (u32 s = 0; s < 2; ++s) {
-      startFull(s).init(kWarpgroup);
-      startEmpty(s).init(kWarpgroup / kWave);
+      startFull(s).init(kWaves);
+      startEmpty(s).init(kWaves);
     }
     publishBarriers();
   }
@@ -175,12 +176,15 @@ private:
   HK_MEM static int columnOf(int i) {
     return i / 4 * 8 + laneId() % 4 * 2 + i % 2;
   }
+  /// The conversion keeps any NaN one.
   template <int COUNT>
   HK_MEM static void pack(const float (&x)[COUNT], u32 (&words)[COUNT / 2]) {
     HK_UNROLL for (int i = 0; i < COUNT / 2; ++i) words[i] =
-        packPair<S.key>(plainNaN(x[2 * i]), plainNaN(x[2 * i + 1]));
+        packPair<S.key>(x[2 * i], x[2 * i + 1]);
   }
+  /// Of all lanes, for what each has done and published.
   HK_MEM static void arriveOfWave(LdsBarrier bar) {
+    waveBarrier();
     if (laneId() == 0)
       bar.arrive();
   }
@@ -207,13 +211,16 @@ private:
   HK_MEM static void step(StateRegisters &s, u32 n, int length,
                           const Lds &lds) {
     Stage stage(n);
+    Start start(n);
     u32 words[Corrections::kWords];
     pack(s, words);
-    keepStart(words, Start(n), lds);
+    keepStart(words, start, lds);
     lds.full(stage.slot).waitTogether(stage.phase);
+    // Of the start for the other warpgroup, of operands for this one.
     publishToCopies();
     typename Corrections::Registers x;
     Corrections::begin(x, words, operandDescriptor(lds.w(stage.slot)));
+    arriveOfWave(lds.startFull(start.slot));
     float all = lds.all(stage.slot);
     HK_UNROLL for (float &v : s) v *= all;
     u32 u[kChunk / 4];
@@ -222,16 +229,19 @@ private:
     waitProducts<0>();
     settleProduct(x);
     u32 late[Additions::kWords];
-    u32 unbounded = correct(x, u, late, length, lds.left(stage.slot));
+    u32 unbounded =
+        length == kChunk
+            ? correct<true>(x, u, late, length, lds.left(stage.slot))
+            : correct<false>(x, u, late, length, lds.left(stage.slot));
     Additions::begin(s, late,
                      transposedDescriptor(lds.keys(stage.slot), Lds::kPanel));
     eachColumns(lds.fresh(stage.slot), u,
                 [](u32 place, u32(&v)[4]) { storeColumns(place, v); });
-    publishToCopies();
     u64 others = ballot(unbounded != 0);
     if (laneId() == 0)
       lds.unbounded(stage.slot)[waveId()] = others != 0;
-    lds.freshFull(stage.slot).arrive();
+    publishToCopies();
+    arriveOfWave(lds.freshFull(stage.slot));
     waitProducts<0>();
     settleProduct(s);
     arriveOfWave(lds.empty(stage.slot));
@@ -248,8 +258,6 @@ private:
       storeMatrices(Lds::place(lds.start(slot.slot), row, 2 * i + lane / 16),
                     v);
     }
-    publishToCopies();
-    lds.startFull(slot.slot).arrive();
   }
 
   /// move(place, words) for the matrices of 8 x 8 of this wave's values, rows
@@ -269,7 +277,8 @@ private:
 
   /// What is new of the values replaces u, zeros behind the last token; `late`
   /// is what decay leaves of it at the chunk's end. Not 0 if something is not
-  /// finite.
+  /// finite. WHOLE: no token is missing.
+  template <bool WHOLE>
   HK_MEM static u32 correct(const typename Corrections::Registers &x,
                             u32 (&u)[kChunk / 4], u32 (&late)[kChunk / 4],
                             int length, const float *left) {
@@ -285,9 +294,9 @@ private:
             bitCast<Packed<S.key, 1>>(u16(u[i] >> (16 * e)));
         float fresh = unpack<S.key, 1>(packed)[0] - x[2 * i + e];
         // Behind the sequence nothing is added, whatever the state is.
-        bool counts = token < length;
-        own[e] = counts ? plainNaN(fresh) : 0.f;
-        kept[e] = counts ? plainNaN(fresh * left[token]) : 0.f;
+        bool counts = WHOLE || token < length;
+        own[e] = counts ? fresh : 0.f;
+        kept[e] = counts ? fresh * left[token] : 0.f;
       }
       u[i] = packPair<S.key>(own[0], own[1]);
       late[i] = packPair<S.key>(kept[0], kept[1]);
@@ -387,11 +396,17 @@ private:
     HK_UNROLL for (int i = 0; i < Scores::kRegisters; ++i) {
       int row = rowOf(i), column = columnOf(i);
       bool counts = column <= row && row < length;
-      float from = decays[column], own = to[i / 2 % 2];
-      x[i] = counts ? x[i] * decayBetween<S>(counts ? own : 0.f,
-                                             counts ? from : 0.f)
-                    : 0.f;
+      // Of all tokens, as a branch would take longer.
+      float weight = x[i] * decayFactor(to[i / 2 % 2] - decays[column]);
+      x[i] = counts ? weight : 0.f;
     }
+  }
+  /// The exponential; 0 below the smallest normal number.
+  HK_MEM static float decayFactor(float difference) {
+    if constexpr (!S.hasDecay)
+      return 1.f;
+    Vec<float, 1> x = minimum(maximum(difference, -88.f), 89.f);
+    return expScaled<1>(x)[0];
   }
 
   HK_MEM static void addByDefinition(ResultRegisters &o,
@@ -484,7 +499,7 @@ private:
       next.store(stage.slot, thread, lds);
       bring(at, at.chunk(n), stage.slot, thread, lds, io);
       arriveAfterCopies(lds.full(stage.slot));
-      lds.full(stage.slot).arrive();
+      arriveOfWave(lds.full(stage.slot));
       if (n + 1 < chunks)
         next.load(at, at.chunk(n + 1), thread, io);
     }
@@ -519,21 +534,26 @@ private:
   HK_MEM static void bringRows(u32 to, const TokenSpan &chunk, int thread,
                                const Lds &lds, Address address, Load load) {
     constexpr int vectors = COLUMNS / kStagedVector;
+    constexpr int rows = kWarpgroup / vectors; // at a time
     constexpr bool copies = !__is_same(decltype(address(0, 0)), NoAddress);
-    int length = lengthOf(chunk);
-    HK_UNROLL for (int i = 0; i < kChunk * vectors / kWarpgroup; ++i) {
-      int n = i * kWarpgroup + thread, row = n / vectors, c = n % vectors;
-      bool counts = row < length;
-      i64 token = chunk.begin + (counts ? row : length - 1);
-      u32 place = Lds::place(to, row, c);
+    const int length = lengthOf(chunk), first = thread / vectors;
+    const int column = thread % vectors * kStagedVector;
+    // Where nothing is read the address does not matter.
+    auto from = address(chunk.begin + first, column);
+    i64 step = 0;
+    if constexpr (copies)
+      step = address(chunk.begin + rows, 0) - address(chunk.begin, 0);
+    HK_UNROLL for (int i = 0; i < kChunk / rows; ++i) {
+      int row = first + i * rows;
+      u32 place = Lds::place(to, row, column / kStagedVector);
       if constexpr (copies) {
-        copyToLds16(place, address(token, c * kStagedVector), counts);
+        copyToLds16(place, from + i * step, row < length);
       } else {
-        auto x = load(token, c * kStagedVector);
+        auto x = load(chunk.begin + (row < length ? row : length - 1), column);
         u32x4 all = {packPair<S.key>(x[0], x[1]), packPair<S.key>(x[2], x[3]),
                      packPair<S.key>(x[4], x[5]), packPair<S.key>(x[6], x[7])};
         *reinterpret_cast<u32x4 *>(lds.from + (place - lds.base)) =
-            counts ? all : u32x4(0);
+            row < length ? all : u32x4(0);
       }
     }
   }
