@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instructions and engines that a family asks for by name, so that none compares
-// chips. Sources: the PTX ISA, sections "redux.sync", "wgmma" and
+// Instructions and engines that a family asks for by name, so that none
+// compares chips. Sources: the PTX ISA, sections "redux.sync", "wgmma" and
 // "cp.async.bulk.tensor".
 //
 //===----------------------------------------------------------------------===//
@@ -23,8 +23,8 @@ constexpr bool hasCopyEngine(const Target &target) {
   return target.arch == Arch::Sm90a;
 }
 
-/// Multiplies by warpgroups, whose operands are in LDS and whose products run on
-/// beside the instructions that follow.
+/// Multiplies by warpgroups, whose operands are in LDS and whose products run
+/// on beside the instructions that follow.
 constexpr bool hasWarpgroupProducts(const Target &target) {
   return target.arch == Arch::Sm90a;
 }

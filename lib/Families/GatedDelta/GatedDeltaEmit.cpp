@@ -183,9 +183,9 @@ private:
       writeWrite(write, int(widthOf(write.access, tile)));
     os << "};\n"
        << "using Kernel" << suffix << "_" << variant.getSymName() << " = "
-       << templateName(tile) << "<kSpec"
-       << suffix << ", GatedDeltaTile{" << tile.threads << ", " << tile.lanes
-       << ", " << tile.columns << ", " << tile.waves << "}>;\n\n";
+       << templateName(tile) << "<kSpec" << suffix << ", GatedDeltaTile{"
+       << tile.threads << ", " << tile.lanes << ", " << tile.columns << ", "
+       << tile.waves << "}>;\n\n";
   }
 
   std::string vectorOf(int64_t width) {
@@ -215,11 +215,11 @@ private:
   /// Where a read of eight elements lies, if they are in memory as the kernel
   /// wants them.
   void writeAddress(const GatedDeltaTensor &read) {
-    bool plain = isa<BlockArgument>(read.value) &&
-                 elementOf(read.value) == plan.keyType &&
-                 kernel.getAligns()[argument(read.value)] %
-                         (2 * ::hk::kStagedVector) ==
-                     0;
+    bool plain =
+        isa<BlockArgument>(read.value) &&
+        elementOf(read.value) == plan.keyType &&
+        kernel.getAligns()[argument(read.value)] % (2 * ::hk::kStagedVector) ==
+            0;
     std::string type = plain ? "Global<const u8>" : "NoAddress";
     writeFunction(type + " " + read.name.str() + "At",
                   parametersOf(read.access), [&](Puller &puller) {

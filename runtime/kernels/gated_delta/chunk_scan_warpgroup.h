@@ -96,7 +96,9 @@ template <GatedDeltaSpec S> struct WarpgroupScanLds {
   HK_MEM LdsBarrier freshFull(u32 stage) const {
     return bar(2 * kStages + stage);
   }
-  HK_MEM LdsBarrier startFull(u32 slot) const { return bar(3 * kStages + slot); }
+  HK_MEM LdsBarrier startFull(u32 slot) const {
+    return bar(3 * kStages + slot);
+  }
   HK_MEM LdsBarrier startEmpty(u32 slot) const {
     return bar(3 * kStages + 2 + slot);
   }
@@ -355,10 +357,10 @@ private:
     Start start(n);
     typename Scores::Registers x;
     u64 queries = operandDescriptor(lds.queries(stage.slot));
-    lds.full(stage.slot).waitTogether(stage.phase);
-    publishToCopies();
-    Scores::begin(x, queries, operandDescriptor(lds.keys(stage.slot)));
+    // The other warpgroup has published the operands with the start. A fence
+    // here would wait for the last chunk's results to be in memory.
     lds.startFull(start.slot).waitTogether(start.phase);
+    Scores::begin(x, queries, operandDescriptor(lds.keys(stage.slot)));
     Before::begin(o, queries, operandDescriptor(lds.start(start.slot)));
     waitProducts<1>();
     settleProduct(x);
@@ -410,8 +412,8 @@ private:
   }
 
   HK_MEM static void addByDefinition(ResultRegisters &o,
-                                     const u32 (&weights)[kChunk / 4], u32 stage,
-                                     const Lds &lds) {
+                                     const u32 (&weights)[kChunk / 4],
+                                     u32 stage, const Lds &lds) {
     constexpr int row = Lds::kResultRow * 2;
     u16 *rows = reinterpret_cast<u16 *>(lds.results());
     waveBarrier();
@@ -420,8 +422,7 @@ private:
             rows[rowOf(2 * i) * row + columnOf(2 * i) + e] =
                 u16(weights[i] >> (16 * e));
     waveBarrier();
-    const u8 *fresh =
-        lds.from + (lds.fresh(stage) - lds.base);
+    const u8 *fresh = lds.from + (lds.fresh(stage) - lds.base);
     HK_UNROLL for (int i = 0; i < Before::kRegisters; ++i) {
       float sum = 0;
       for (int j = 0; j <= rowOf(i); ++j) {
@@ -444,7 +445,8 @@ private:
     waveBarrier();
     HK_UNROLL for (int i = 0; i < Before::kRegisters; i += 2) {
       float *to = results + rowOf(i) * Lds::kResultRow + columnOf(i);
-      *reinterpret_cast<f32x2 *>(to) = f32x2{o[i] * S.scale, o[i + 1] * S.scale};
+      *reinterpret_cast<f32x2 *>(to) =
+          f32x2{o[i] * S.scale, o[i + 1] * S.scale};
     }
     waveBarrier();
     HK_UNROLL for (int n = 0; n < 16 * vectors / kWave; ++n) {
@@ -490,18 +492,23 @@ private:
                                    const Io &io) {
     const int thread = threadId() % kWarpgroup;
     i64 chunks = at.chunks();
-    Decays next;
+    // Loads come back in order, behind the copies that were begun before them:
+    // decays are asked for two chunks ahead, so that no copy is waited for.
+    Decays next, later;
     if (chunks > 0)
       next.load(at, at.chunk(0), thread, io);
+    if (chunks > 1)
+      later.load(at, at.chunk(1), thread, io);
     for (i64 n = 0; n < chunks; ++n) {
       Stage stage(n);
       lds.empty(stage.slot).waitTogether(stage.phase ^ 1);
       next.store(stage.slot, thread, lds);
+      next = later;
+      if (n + 2 < chunks)
+        later.load(at, at.chunk(n + 2), thread, io);
       bring(at, at.chunk(n), stage.slot, thread, lds, io);
       arriveAfterCopies(lds.full(stage.slot));
       arriveOfWave(lds.full(stage.slot));
-      if (n + 1 < chunks)
-        next.load(at, at.chunk(n + 1), thread, io);
     }
   }
 

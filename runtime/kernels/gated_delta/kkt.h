@@ -46,10 +46,16 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkKkt {
     stageFactors(span, head, length, shared, io);
     if (span.outside)
       return;
-    Products::run(shared.keys, length, key, key,
-                  [&](int i, int j, const typename Products::Piece &piece) {
-                    store(span, head, length, i, j, piece, shared, io);
-                  });
+    Products::square(
+        shared.keys, length, key,
+        [&](int i, int j, float sum) { return weigh(i, j, sum, shared); },
+        [&](int i, int j, const typename Products::Piece &piece) {
+          HK_UNROLL for (int n = 0; n < 4; ++n) if (i + n < length) {
+            Vec<float, 4> row;
+            HK_UNROLL for (int m = 0; m < 4; ++m) row[m] = piece.sum[n][m];
+            io.result(span.batch, span.begin + i + n, head, j, row);
+          }
+        });
   }
 
 private:
@@ -59,21 +65,26 @@ private:
   HK_MEM static void stageFactors(const TokenSpan &span, i64 head, int length,
                                   Shared &shared, const Io &io) {
     const int thread = kIsHost ? 0 : threadId();
-    for (int i = thread; i < length; i += kThreads) {
-      float decay = decayOf<S>(io, span, span.begin + i, head);
-      shared.betas[i] = betaOf<S>(io, span, span.begin + i, head);
+    for (int i = thread; i < S.chunk; i += kThreads) {
+      float decay = 0, beta = 0;
+      if (i < length) {
+        decay = decayOf<S>(io, span, span.begin + i, head);
+        beta = betaOf<S>(io, span, span.begin + i, head);
+      }
+      shared.betas[i] = beta;
       shared.decays[i] = span.outside ? 0.f : decay;
       if constexpr (!S.sumsDecay)
         shared.sums[i] = decay;
     }
     barrier();
     if constexpr (S.sumsDecay) {
-      for (int i = thread; i < length; i += kThreads) {
+      for (int i = thread; i < S.chunk; i += kThreads) {
         float sum = 0;
         for (int j = 0; j <= i; ++j)
           sum += shared.decays[j];
         shared.sums[i] = sum;
-        io.sums(span.batch, span.begin + i, head, Vec<float, 1>(sum));
+        if (i < length)
+          io.sums(span.batch, span.begin + i, head, Vec<float, 1>(sum));
       }
       barrier();
     }
@@ -91,25 +102,17 @@ private:
     }
   }
 
-  template <class Io>
-  HK_MEM static void store(const TokenSpan &span, i64 head, int length, int i,
-                           int j, const typename Products::Piece &piece,
-                           const Shared &shared, const Io &io) {
-    HK_UNROLL for (int n = 0; n < 4; ++n) {
-      if (i + n >= length)
-        continue;
-      Vec<float, 4> row;
-      HK_UNROLL for (int m = 0; m < 4; ++m) {
-        // Not computed where the difference may be positive.
-        bool before = j + m < i + n;
-        float to = shared.sums[before ? i + n : 0];
-        float from = shared.sums[before ? j + m : 0];
-        row[m] = before ? piece.sum[n][m] * decayBetween<S>(to, from) *
-                              shared.betas[i + n]
-                        : 0.f;
-      }
-      io.result(span.batch, span.begin + i + n, head, j, row);
-    }
+  /// The product of tokens i and j of the chunk; 0 unless j comes before i.
+  HK_MEM static float weigh(int i, int j, float sum, const Shared &shared) {
+    bool before = j < i;
+    // Not of where the difference may be positive. On matrix units of all
+    // others, as a branch would take longer; on vector units that would take
+    // registers for all exponentials at a time.
+    if (TILE.waves == 0 && !before)
+      return 0;
+    float to = shared.sums[before ? i : 0], from = shared.sums[before ? j : 0];
+    float product = sum * decayBetween<S>(to, from) * shared.betas[i];
+    return before ? product : 0.f;
   }
 };
 

@@ -140,8 +140,8 @@ private:
       HK_UNROLL for (int e = 0; e < 4; ++e) if (MIXED && l + e < j) x[e] = 0;
       HK_UNROLL for (int n = 0; n < kOwn; ++n) {
         Vec<float, 4> a = four(shared, first + n, l);
-        HK_UNROLL for (int e = 0; e < 4; ++e) sum[n] = __builtin_fmaf(
-            MIXED && l + e < j ? 0.f : a[e], x[e], sum[n]);
+        HK_UNROLL for (int e = 0; e < 4; ++e) sum[n] =
+            __builtin_fmaf(MIXED && l + e < j ? 0.f : a[e], x[e], sum[n]);
       }
     }
   }
@@ -180,7 +180,8 @@ private:
       float sum = x[i];
       // Comparisons that every row repeats would each take a pair of scalar
       // registers.
-      int above = opaque(j - begin - i); // this row is so far above the diagonal
+      int above =
+          opaque(j - begin - i); // this row is so far above the diagonal
       HK_UNROLL for (int l = 0; l < kRows; l += 4) {
         if (l >= i)
           continue;

@@ -113,9 +113,9 @@ HK_DEV void copyToLds16(u32 to, Global<const u8> from, bool valid) {
 /// Has `bar` count one arrival of this thread when all copies to LDS that it
 /// has begun are done.
 HK_DEV void arriveAfterCopies(LdsBarrier bar) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(
-                   bar.at)
-               : "memory");
+  asm volatile(
+      "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar.at)
+      : "memory");
 }
 
 /// Writes 16 zero bytes to LDS.
