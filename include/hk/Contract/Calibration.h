@@ -140,8 +140,10 @@ constexpr const FlightCalibration *flightCalibration(const Target &target) {
 }
 
 /// Blocks that a compute unit should hold where a block has a chunk of a gated
-/// delta rule. Two of the steps wait for memory; ptxas gives a thread 197
-/// registers, enough for two blocks, unless it is told of more.
+/// delta rule. ptxas gives a thread 197 registers, enough for two blocks, unless
+/// it is told of more. H100, 2026-11-25, 4,096 chunks of 128 keys and values:
+/// 366 us with two, 291 with three, which spill 32 bytes
+/// (results/h200-gated-delta.md).
 constexpr int32_t chunkBlocksPerUnit(const Target &target) {
   return target.arch == Arch::Sm90a ? 3 : 1;
 }
