@@ -357,10 +357,10 @@ private:
     Start start(n);
     typename Scores::Registers x;
     u64 queries = operandDescriptor(lds.queries(stage.slot));
-    lds.full(stage.slot).waitTogether(stage.phase);
-    publishToCopies();
-    Scores::begin(x, queries, operandDescriptor(lds.keys(stage.slot)));
+    // The other warpgroup has published the operands with the start. A fence
+    // here would wait for the last chunk's results to be in memory.
     lds.startFull(start.slot).waitTogether(start.phase);
+    Scores::begin(x, queries, operandDescriptor(lds.keys(stage.slot)));
     Before::begin(o, queries, operandDescriptor(lds.start(start.slot)));
     waitProducts<1>();
     settleProduct(x);
@@ -492,18 +492,23 @@ private:
                                    const Io &io) {
     const int thread = threadId() % kWarpgroup;
     i64 chunks = at.chunks();
-    Decays next;
+    // Loads come back in order, behind the copies that were begun before them:
+    // decays are asked for two chunks ahead, so that no copy is waited for.
+    Decays next, later;
     if (chunks > 0)
       next.load(at, at.chunk(0), thread, io);
+    if (chunks > 1)
+      later.load(at, at.chunk(1), thread, io);
     for (i64 n = 0; n < chunks; ++n) {
       Stage stage(n);
       lds.empty(stage.slot).waitTogether(stage.phase ^ 1);
       next.store(stage.slot, thread, lds);
+      next = later;
+      if (n + 2 < chunks)
+        later.load(at, at.chunk(n + 2), thread, io);
       bring(at, at.chunk(n), stage.slot, thread, lds, io);
       arriveAfterCopies(lds.full(stage.slot));
       arriveOfWave(lds.full(stage.slot));
-      if (n + 1 < chunks)
-        next.load(at, at.chunk(n + 1), thread, io);
     }
   }
 
