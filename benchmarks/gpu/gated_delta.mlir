@@ -20,6 +20,21 @@ func.func @prefill(%q: tensor<1x?x16x128xbf16> {hk.name = "q"}, %k: tensor<1x?x1
   %o = hk.chunk_output %qn, %kn, %v1, %h decay %sum chunk 64 : tensor<1x?x16x128xbf16>, tensor<1x?x16x128xbf16>, tensor<1x?x32x128xbf16>, tensor<1x?x32x128x128xbf16> decay tensor<1x?x32xf32> -> tensor<1x?x32x128xbf16>
   return %o, %s1 : tensor<1x?x32x128xbf16>, tensor<1x32x128x128xf32>
 }
+// 2 key heads, 8 value heads: what one of several devices has of such a layer.
+func.func @prefill8(%q: tensor<1x?x2x128xbf16> {hk.name = "q"}, %k: tensor<1x?x2x128xbf16> {hk.name = "k"}, %v: tensor<1x?x8x128xbf16> {hk.name = "v"}, %a: tensor<1x?x8xf32> {hk.name = "a"}, %b: tensor<1x?x8xf32> {hk.name = "b"}, %s: tensor<1x8x128x128xf32> {hk.name = "s", hk.state}) -> (tensor<1x?x8x128xbf16>, tensor<1x8x128x128xf32>) {
+  %m = hk.abs %a : tensor<1x?x8xf32>
+  %g = hk.neg %m : tensor<1x?x8xf32>
+  %beta = hk.sigmoid %b : tensor<1x?x8xf32>
+  %qn = hk.l2_norm %q epsilon 1.0e-06 : tensor<1x?x2x128xbf16>
+  %kn = hk.l2_norm %k epsilon 1.0e-06 : tensor<1x?x2x128xbf16>
+  %sum = hk.cumsum inclusive %g dim 1 chunk 64 : tensor<1x?x8xf32>
+  %kkt = hk.chunk_kkt %kn decay %sum beta %beta chunk 64 : tensor<1x?x2x128xbf16> decay tensor<1x?x8xf32> beta tensor<1x?x8xf32> -> tensor<1x?x8x64xf32>
+  %x = hk.solve_tril %kkt : tensor<1x?x8x64xf32> -> tensor<1x?x8x64xbf16>
+  %w, %u = hk.chunk_wu %kn, %v, %x decay %sum beta %beta : tensor<1x?x2x128xbf16>, tensor<1x?x8x128xbf16>, tensor<1x?x8x64xbf16> decay tensor<1x?x8xf32> beta tensor<1x?x8xf32> -> tensor<1x?x8x128xbf16>, tensor<1x?x8x128xbf16>
+  %h, %v1, %s1 = hk.chunk_state %kn, %w, %u decay %sum state %s chunk 64 : tensor<1x?x2x128xbf16>, tensor<1x?x8x128xbf16>, tensor<1x?x8x128xbf16> decay tensor<1x?x8xf32> state tensor<1x8x128x128xf32> -> tensor<1x?x8x128x128xbf16>, tensor<1x?x8x128xbf16>, tensor<1x8x128x128xf32>
+  %o = hk.chunk_output %qn, %kn, %v1, %h decay %sum chunk 64 : tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>, tensor<1x?x8x128xbf16>, tensor<1x?x8x128x128xbf16> decay tensor<1x?x8xf32> -> tensor<1x?x8x128xbf16>
+  return %o, %s1 : tensor<1x?x8x128xbf16>, tensor<1x8x128x128xf32>
+}
 // A step of the layer from its projections to the gated norm: split, convolution with its state,
 // gates, recurrence, norm.
 func.func @decode_layer(%x: tensor<?x12288xbf16> {hk.name = "x"}, %ba: tensor<?x64xbf16> {hk.name = "ba"}, %w: tensor<8192x4xbf16>, %alog: tensor<32xf32>, %dt: tensor<32xf32>, %norm: tensor<128xbf16>, %cs: tensor<?x3x8192xbf16> {hk.name = "c", hk.state}, %s: tensor<?x32x128x128xf32> {hk.name = "s", hk.state}, %line: tensor<?xi32> {hk.name = "line"}) -> (tensor<?x32x128xbf16>, tensor<?x3x8192xbf16>, tensor<?x32x128x128xf32>) {

@@ -4,6 +4,9 @@
 // HK-LAUNCHES: 3
 // HK-ARGS: --range=has_initial=0:1
 // HK-DIMS: q.1=70 k.1=70 v.1=70 w.1=70 u.1=70 a.1=70 b.1=70 q.0=70 k.0=70 v.0=70 a.0=70 b.0=70 cu.0=4 line.0=3 --range=cu=bounds:66 --range=line=iota
+// HK-DIMS: q.1=63 k.1=63 v.1=63 w.1=63 u.1=63 a.1=63 b.1=63 q.0=63 k.0=63 v.0=63 a.0=63 b.0=63 cu.0=2 line.0=1 --range=cu=bounds:63 --range=line=iota
+// HK-DIMS: q.1=64 k.1=64 v.1=64 w.1=64 u.1=64 a.1=64 b.1=64 q.0=64 k.0=64 v.0=64 a.0=64 b.0=64 cu.0=2 line.0=1 --range=cu=bounds:64 --range=line=iota
+// HK-DIMS: q.1=65 k.1=65 v.1=65 w.1=65 u.1=65 a.1=65 b.1=65 q.0=65 k.0=65 v.0=65 a.0=65 b.0=65 cu.0=3 line.0=2 --range=cu=bounds:65 --range=line=iota
 // HK-DIMS: q.1=1 k.1=1 v.1=1 w.1=1 u.1=1 a.1=1 b.1=1 q.0=1 k.0=1 v.0=1 a.0=1 b.0=1 cu.0=2 line.0=1 --range=cu=bounds:1 --range=line=7:7
 // HK-DIMS: q.1=0 k.1=0 v.1=0 w.1=0 u.1=0 a.1=0 b.1=0 q.0=0 k.0=0 v.0=0 a.0=0 b.0=0 cu.0=3 line.0=2 --range=cu=bounds:0 --range=line=iota
 // HK-DATA: normal,nan
@@ -30,6 +33,25 @@ func.func @pipeline(%q: tensor<2x?x1x64xbf16> {hk.name = "q"}, %k: tensor<2x?x1x
   %h, %v1, %s1 = hk.chunk_state %ks, %w, %u decay %sum state %s has_initial %has chunk 64 : tensor<2x?x1x64xbf16>, tensor<2x?x2x64xbf16>, tensor<2x?x2x16xbf16> decay tensor<2x?x2xf32> state tensor<2x2x64x16xf32> has_initial tensor<2xi1> -> tensor<2x?x2x64x16xbf16>, tensor<2x?x2x16xbf16>, tensor<2x2x64x16xf32>
   %o = hk.chunk_output %q, %ks, %v1, %h decay %sum chunk 64 : tensor<2x?x1x64xbf16>, tensor<2x?x1x64xbf16>, tensor<2x?x2x16xbf16>, tensor<2x?x2x64x16xbf16> decay tensor<2x?x2xf32> -> tensor<2x?x2x16xbf16>
   return %o, %s1 : tensor<2x?x2x16xbf16>, tensor<2x2x64x16xf32>
+}
+// Decays that leave nothing of a state and write strengths of 0 and 1; 128 keys and values.
+func.func @strong(%q: tensor<1x?x1x128xbf16> {hk.name = "q"}, %k: tensor<1x?x1x128xbf16> {hk.name = "k"}, %v: tensor<1x?x2x128xbf16> {hk.name = "v"}, %a: tensor<1x?x2xf32> {hk.name = "a"}, %b: tensor<1x?x2xf32> {hk.name = "b"}, %s: tensor<1x2x128x128xf32> {hk.name = "s", hk.state}) -> (tensor<1x?x2x128xbf16>, tensor<1x2x128x128xf32>) {
+  %much = hk.constant 60.0 : tensor<f32>
+  %m = hk.abs %a : tensor<1x?x2xf32>
+  %n = hk.neg %m : tensor<1x?x2xf32>
+  %g = hk.mul %n, %much : tensor<1x?x2xf32>, tensor<f32>
+  %steep = hk.constant 1.0e+08 : tensor<f32>
+  %y = hk.mul %b, %steep : tensor<1x?x2xf32>, tensor<f32>
+  %beta = hk.sigmoid %y : tensor<1x?x2xf32>
+  %sixteenth = hk.constant 0.0625 : tensor<bf16>
+  %ks = hk.mul %k, %sixteenth : tensor<1x?x1x128xbf16>, tensor<bf16>
+  %sum = hk.cumsum inclusive %g dim 1 chunk 64 : tensor<1x?x2xf32>
+  %kkt = hk.chunk_kkt %ks decay %sum beta %beta chunk 64 : tensor<1x?x1x128xbf16> decay tensor<1x?x2xf32> beta tensor<1x?x2xf32> -> tensor<1x?x2x64xf32>
+  %x = hk.solve_tril %kkt : tensor<1x?x2x64xf32> -> tensor<1x?x2x64xbf16>
+  %w, %u = hk.chunk_wu %ks, %v, %x decay %sum beta %beta : tensor<1x?x1x128xbf16>, tensor<1x?x2x128xbf16>, tensor<1x?x2x64xbf16> decay tensor<1x?x2xf32> beta tensor<1x?x2xf32> -> tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16>
+  %h, %v1, %s1 = hk.chunk_state %ks, %w, %u decay %sum state %s chunk 64 : tensor<1x?x1x128xbf16>, tensor<1x?x2x128xbf16>, tensor<1x?x2x128xbf16> decay tensor<1x?x2xf32> state tensor<1x2x128x128xf32> -> tensor<1x?x2x128x128xbf16>, tensor<1x?x2x128xbf16>, tensor<1x2x128x128xf32>
+  %o = hk.chunk_output %q, %ks, %v1, %h decay %sum chunk 64 : tensor<1x?x1x128xbf16>, tensor<1x?x1x128xbf16>, tensor<1x?x2x128xbf16>, tensor<1x?x2x128x128xbf16> decay tensor<1x?x2xf32> -> tensor<1x?x2x128xbf16>
+  return %o, %s1 : tensor<1x?x2x128xbf16>, tensor<1x2x128x128xf32>
 }
 func.func @ragged_16(%q: tensor<?x1x20xf32> {hk.name = "q"}, %k: tensor<?x1x20xf32> {hk.name = "k"}, %v: tensor<?x2x6xf32> {hk.name = "v"}, %a: tensor<?x2xf32> {hk.name = "a"}, %beta: tensor<?x2xf32> {hk.name = "b"}, %cu: tensor<?xi32> {hk.name = "cu"}, %s: tensor<4x2x6x20xbf16> {hk.name = "s", hk.state}, %line: tensor<?xi32> {hk.name = "line"}) -> (tensor<?x2x6xf32>, tensor<4x2x6x20xbf16>) {
   %m = hk.abs %a : tensor<?x2xf32>

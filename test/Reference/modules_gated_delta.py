@@ -49,6 +49,13 @@ q, k, v = normal("f32", 1, T, 1, 60), normal("f32", 1, T, 1, 60), normal("f32", 
 y, _ = recurrence(normalised(q[0]), normalised(k[0]), v[0], np.zeros((1, 60, 20)), 1.0)
 compare("fused_recurrent", "plain_60", [q, k, v], y[None])
 
+q, k, v = normal("f32", 2, T, 1, 24), normal("f32", 2, T, 1, 24), normal("f32", 2, T, 2, 12)
+a, gk, gv = normal("f32", 2, T, 2), normal("f32", 2, T, 2, 24), normal("f32", 2, T, 2, 12)
+b, s = normal("f32", 2, T, 2), normal("bf16", 2, 2, 24, 12)
+parts = [recurrence(normalised(q[n]), normalised(k[n]), v[n], s[n], 24**-0.5, -60 * np.abs(a[n]), -np.abs(gk[n]),
+                    -np.abs(gv[n]), (b[n] > 0) * 1.0) for n in range(2)]
+compare("fused_recurrent", "strong", [q, k, v, a, gk, gv, b, s], [np.stack(x) for x in zip(*parts)])
+
 q, k, v = normal("f16", 9, 1, 16), normal("f16", 9, 1, 16), normal("f16", 9, 3, 8)
 gk, gv, b = normal("f32", 9, 3, 16), normal("f32", 9, 3, 8), normal("f16", 9, 3, 8)
 cu, s, line = np.array([0, 4, 4, 8], np.int32), normal("bf16", 4, 3, 8, 16), np.array([2, 3, -1], np.int64)
@@ -340,6 +347,15 @@ for n in range(2):
     results.append(output(q[n], ks, to("bf16", new), seen, g, 64, 1 / 8, "bf16"))
     lasts.append(now[0])
 compare("chunk", "fragments", [q, k, v, a, beta, s, has], [np.stack(results), np.stack(lasts)])
+
+q, k, v = normal("bf16", 1, T, 1, 128), normal("bf16", 1, T, 1, 128), normal("bf16", 1, T, 2, 128)
+a, b, s = normal("f32", 1, T, 2), normal("f32", 1, T, 2), normal("f32", 1, 2, 128, 128)
+ks, g, strength = k[0] / 16, local_sums(-60 * np.abs(a[0]), 64, [0, T]), (b[0] > 0) * 1.0
+x = to("bf16", inverse(kkt(ks, g, strength, 64)))
+w, u = (to("bf16", x) for x in wu(ks, v[0], x, g, strength, ("bf16", "bf16")))
+seen, new, now = states(ks, w, u, g, 64, "bf16", lambda _: s[0])
+compare("chunk", "strong", [q, k, v, a, b, s],
+        [output(q[0], ks, to("bf16", new), seen, g, 64, 128**-0.5, "bf16")[None], now[0][None]])
 
 q, k, v, s = normal("f16", T, 1, 128), normal("f16", T, 1, 128), normal("f16", T, 2, 64), normal("bf16", 4, 2, 64, 128)
 ks, qs, none, beta = to("f16", k / 16), to("f16", q / 16), np.zeros((T, 2)), beta[0]

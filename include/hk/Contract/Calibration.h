@@ -139,6 +139,15 @@ constexpr const FlightCalibration *flightCalibration(const Target &target) {
   }
 }
 
+/// Blocks that a compute unit should hold where a block has a chunk of a gated
+/// delta rule. ptxas gives a thread 197 registers, enough for two blocks,
+/// unless it is told of more. H100, 2026-11-25, 4,096 chunks of 128 keys and
+/// values: 366 us with two, 291 with three, which spill 32 bytes
+/// (results/h200-gated-delta.md).
+constexpr int32_t chunkBlocksPerUnit(const Target &target) {
+  return target.arch == Arch::Sm90a ? 3 : 1;
+}
+
 } // namespace hk
 
 #endif // HK_CONTRACT_CALIBRATION_H

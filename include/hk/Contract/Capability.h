@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instructions and engines that a family asks for by name, so that none compares
-// chips. Sources: the PTX ISA, sections "redux.sync" and "cp.async.bulk.tensor".
+// Instructions and engines that a family asks for by name, so that none
+// compares chips. Sources: the PTX ISA, sections "redux.sync", "wgmma" and
+// "cp.async.bulk.tensor".
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,12 @@ namespace hk {
 
 /// Copies boxes of a tensor into LDS on its own, from a map of the tensor.
 constexpr bool hasCopyEngine(const Target &target) {
+  return target.arch == Arch::Sm90a;
+}
+
+/// Multiplies by warpgroups, whose operands are in LDS and whose products run
+/// on beside the instructions that follow.
+constexpr bool hasWarpgroupProducts(const Target &target) {
   return target.arch == Arch::Sm90a;
 }
 

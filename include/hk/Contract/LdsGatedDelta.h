@@ -14,6 +14,7 @@
 #ifndef HK_CONTRACT_LDSGATEDDELTA_H
 #define HK_CONTRACT_LDSGATEDDELTA_H
 
+#include "hk/Contract/Capability.h"
 #include "hk/Contract/Lds.h"
 #include "hk/Contract/Tile.h"
 
@@ -38,6 +39,12 @@ constexpr int64_t kktSlice(const Target &target, int64_t keys) {
 /// f32 elements of a row of `n`, padded so that the rows of a column lie in
 /// different banks.
 constexpr int64_t paddedRow(int64_t n) { return n + 1; }
+
+/// f32 elements of a row of a chunk's matrix that is inverted; padded where
+/// neighbouring threads read vectors of neighbouring rows.
+constexpr int64_t solveTrilRow(const Target &target, int64_t chunk) {
+  return target.arch == Arch::Host ? chunk : chunk + 4;
+}
 
 /// Elements of a vector that kernels on matrix units stage: 16 bytes.
 inline constexpr int kStagedVector = 8;
@@ -89,11 +96,10 @@ constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
   case GatedDeltaKernel::State:
     return 0;
   case GatedDeltaKernel::Kkt:
-    return staged;
-  case GatedDeltaKernel::SumsAndKkt: // decays and their sums
-    return staged + 2 * s.chunk * 4;
+  case GatedDeltaKernel::SumsAndKkt: // and decays, their sums, betas
+    return staged + 3 * s.chunk * 4;
   case GatedDeltaKernel::SolveTril:
-    return s.chunk * s.chunk * 4;
+    return s.chunk * solveTrilRow(target, s.chunk) * 4;
   case GatedDeltaKernel::WU: // a matrix and two factors per token
     return s.chunk * (s.chunk + 2) * 4;
   case GatedDeltaKernel::Output:
@@ -151,6 +157,44 @@ constexpr bool scanStagesQueries(const Target &target, const ChunkShape &s,
   return chunkScanLds(target, s, tile, true) + 16 <= target.ldsBytes;
 }
 
+/// Values of a block of a scan by warpgroups, the rows of one product.
+inline constexpr int64_t kWarpgroupValues = 64;
+
+/// Whether a scan multiplies by warpgroups (chunk_scan_warpgroup.h): one moves
+/// the state on, one gives results, one brings operands.
+constexpr bool scansByWarpgroups(const Target &target, const ChunkShape &s,
+                                 const GatedDeltaTile &tile) {
+  return hasWarpgroupProducts(target) && s.chunk == 64 &&
+         matrixRows(target, tile) == kWarpgroupValues;
+}
+/// w, keys, queries and values of a chunk.
+constexpr int64_t warpgroupStageBytes(const ChunkShape &s) {
+  return s.chunk * (6 * s.keys + 2 * kWarpgroupValues);
+}
+/// Factors of the tokens, three times, of the state, flags of four waves.
+constexpr int64_t warpgroupFactorWords(const ChunkShape &s) {
+  return 3 * s.chunk + 8;
+}
+/// f32 elements of a row of results, padded so that rows lie in other banks.
+inline constexpr int64_t kWarpgroupResultRow = kWarpgroupValues + 4;
+/// Operands of `stages` chunks, the state at the start of two, results, and
+/// barriers: three for each stage, two for each state.
+constexpr int64_t warpgroupScanBytes(const ChunkShape &s, int64_t stages) {
+  return kBulkAlignment +
+         stages *
+             (warpgroupStageBytes(s) + 4 * warpgroupFactorWords(s) + 3 * 8) +
+         2 * (kWarpgroupValues * s.keys * 2 + 2 * 8) +
+         s.chunk * kWarpgroupResultRow * 4;
+}
+/// Chunks whose operands are in LDS at a time.
+constexpr int64_t warpgroupScanStages(const Target &target,
+                                      const ChunkShape &s) {
+  int64_t stages = 4;
+  while (stages > 2 && warpgroupScanBytes(s, stages) > target.ldsBytes)
+    --stages;
+  return stages;
+}
+
 /// LDS of the kernels on matrix units. Where values may not be finite, vector
 /// units compute the chunk in the same bytes.
 constexpr int64_t matrixLds(const Target &target, GatedDeltaKernel kernel,
@@ -159,9 +203,8 @@ constexpr int64_t matrixLds(const Target &target, GatedDeltaKernel kernel,
   int64_t flags = int64_t(tile.threads) / target.waveSize * 4, bytes = 0;
   switch (kernel) {
   case GatedDeltaKernel::Kkt:
-    return chunkProductBytes(s.chunk, s.keys);
   case GatedDeltaKernel::SumsAndKkt:
-    return chunkProductBytes(s.chunk, s.keys) + 2 * s.chunk * 4;
+    return chunkProductBytes(s.chunk, s.keys) + 3 * s.chunk * 4;
   case GatedDeltaKernel::State:
     return chunkStateLds(target, s, tile, chunkStateStages(target, s, tile));
   case GatedDeltaKernel::WU:
@@ -174,6 +217,8 @@ constexpr int64_t matrixLds(const Target &target, GatedDeltaKernel kernel,
     break;
   }
   case GatedDeltaKernel::Scan:
+    if (scansByWarpgroups(target, s, tile))
+      return warpgroupScanBytes(s, warpgroupScanStages(target, s));
     bytes = chunkScanLds(target, s, tile, scanStagesQueries(target, s, tile));
     return (bytes + 15) / 16 * 16;
   case GatedDeltaKernel::Recurrent:

@@ -14,6 +14,7 @@
 
 #include "GatedDeltaHeadsEmit.h"
 #include "GatedDeltaSteps.h"
+#include "hk/Contract/Calibration.h"
 
 #include <cmath>
 
@@ -50,8 +51,10 @@ public:
         words(words), suffix(std::move(suffix)), os(os) {}
 
   StringRef header() {
-    bool matrix = tileOf(kernel.getVariants().front()).waves;
-    return matrix ? plan.matrixHeader : plan.header;
+    ::hk::GatedDeltaTile tile = tileOf(kernel.getVariants().front());
+    if (plan.usesWarpgroups(target, tile))
+      return plan.warpgroupHeader;
+    return tile.waves ? plan.matrixHeader : plan.header;
   }
   void run() {
     writeSpec();
@@ -67,6 +70,11 @@ private:
   ::hk::GatedDeltaTile tileOf(VariantOp variant) const {
     auto whole = cast<GatedDeltaTileAttr>(variant.getTile());
     return tileOfStep(plan, target, contractTile(whole));
+  }
+  StringRef templateName(const ::hk::GatedDeltaTile &tile) const {
+    if (plan.usesWarpgroups(target, tile))
+      return plan.warpgroupName;
+    return tile.waves ? plan.matrixName : plan.templateName;
   }
   bool perValue() const {
     for (const GatedDeltaTensor &tensor : plan.reads)
@@ -166,15 +174,18 @@ private:
       os << "  u8 *lds;\n"
             "  i64 first; // token of the chunk\n";
     os << "\n";
-    for (const GatedDeltaTensor &read : plan.reads)
+    for (const GatedDeltaTensor &read : plan.reads) {
       writeRead(read, int(widthOf(read.access, tile)));
+      if (plan.usesWarpgroups(target, tile) && read.access != Access::Scalar)
+        writeAddress(read);
+    }
     for (const GatedDeltaTensor &write : plan.writes)
       writeWrite(write, int(widthOf(write.access, tile)));
     os << "};\n"
        << "using Kernel" << suffix << "_" << variant.getSymName() << " = "
-       << (tile.waves ? plan.matrixName : plan.templateName) << "<kSpec"
-       << suffix << ", GatedDeltaTile{" << tile.threads << ", " << tile.lanes
-       << ", " << tile.columns << ", " << tile.waves << "}>;\n\n";
+       << templateName(tile) << "<kSpec" << suffix << ", GatedDeltaTile{"
+       << tile.threads << ", " << tile.lanes << ", " << tile.columns << ", "
+       << tile.waves << "}>;\n\n";
   }
 
   std::string vectorOf(int64_t width) {
@@ -198,6 +209,34 @@ private:
                     std::string x = scalar ? puller.pullScalar(read.value, at)
                                            : puller.pull(read.value, at, width);
                     puller.code().line("return " + x + ";");
+                  });
+  }
+
+  /// Where a read of eight elements lies, if they are in memory as the kernel
+  /// wants them.
+  void writeAddress(const GatedDeltaTensor &read) {
+    bool plain =
+        isa<BlockArgument>(read.value) &&
+        elementOf(read.value) == plan.keyType &&
+        kernel.getAligns()[argument(read.value)] % (2 * ::hk::kStagedVector) ==
+            0;
+    std::string type = plain ? "Global<const u8>" : "NoAddress";
+    writeFunction(type + " " + read.name.str() + "At",
+                  parametersOf(read.access), [&](Puller &puller) {
+                    if (!plain)
+                      return puller.code().line("return {};");
+                    unsigned operand = argument(read.value);
+                    std::string offset;
+                    SmallVector<StringRef> at = {"b", "t", "head"};
+                    if (plan.offsets)
+                      at.erase(at.begin());
+                    for (auto [dim, index] : llvm::enumerate(at))
+                      offset += (index + " * " +
+                                 words.stride(operand, int64_t(dim)) + " + ")
+                                    .str();
+                    puller.code().line("return global<const u8>(" +
+                                       words.address(operand) + ") + (" +
+                                       offset + "c) * 2;");
                   });
   }
 
@@ -302,7 +341,8 @@ private:
     const GatedDeltaPlan &plan = steps.front();
     std::string kernelName = "Kernel" + suffixOf(0) + "_" + variant.str();
     os << "\nHK_KERNEL(" << prefix << variant << ", " << words.size() << ", "
-       << kernelName << "::kThreads, 1, ";
+       << kernelName << "::kThreads, "
+       << (steps.size() == 1 ? 1 : ::hk::chunkBlocksPerUnit(target)) << ", ";
     if (steps.size() == 1)
       os << kernelName << "::Shared";
     else

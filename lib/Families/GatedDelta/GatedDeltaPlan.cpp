@@ -63,6 +63,10 @@ struct PlanBuilder {
     plan.matrixName = name;
     plan.matrixHeader = header;
   }
+  void byWarpgroups(StringRef name, StringRef header) {
+    plan.warpgroupName = name;
+    plan.warpgroupHeader = header;
+  }
   void keys(Value value) {
     plan.heads = sizeOf(value, 1);
     plan.keys = sizeOf(value, 0);
@@ -177,6 +181,7 @@ static GatedDeltaPlan planOutput(ChunkOutputOp op) {
 static GatedDeltaPlan planScan(ChunkStateOp states, ChunkOutputOp output) {
   PlanBuilder b(states, GatedDeltaKernel::Scan, "ChunkScan", "chunk_scan");
   b.onMatrixUnits("ChunkScanMatrix", "chunk_scan_matrix");
+  b.byWarpgroups("ChunkScanWarpgroup", "chunk_scan_warpgroup");
   GatedDeltaPlan from = planState(states), to = planOutput(output);
   b.plan.steps = {states, output};
   b.keys(states.getKey());
@@ -267,6 +272,12 @@ bool GatedDeltaPlan::hasOperand(StringRef name) const {
   return llvm::any_of(reads, [&](const GatedDeltaTensor &tensor) {
     return tensor.name == name;
   });
+}
+
+bool GatedDeltaPlan::usesWarpgroups(const ::hk::Target &target,
+                                    const ::hk::GatedDeltaTile &tile) const {
+  return !warpgroupName.empty() &&
+         ::hk::scansByWarpgroups(target, {chunk, keys, values}, tile);
 }
 
 Value GatedDeltaPlan::resultOf(Value value) const {

@@ -47,6 +47,8 @@ struct GatedDeltaPlan {
   StringRef templateName, header;
   /// The kernel on matrix units; empty: there is none.
   StringRef matrixName, matrixHeader;
+  /// The kernel by warpgroups; empty: there is none.
+  StringRef warpgroupName, warpgroupHeader;
   int64_t heads = 1, valueHeads = 1, keys = 1, values = 1;
   int64_t chunk = 0;
   std::optional<double> scale, l2norm;
@@ -71,6 +73,9 @@ struct GatedDeltaPlan {
   static SmallVector<GatedDeltaPlan, 1> of(KernelOp kernel);
 
   bool hasOperand(StringRef name) const;
+  /// Whether blocks with this tile multiply by warpgroups.
+  bool usesWarpgroups(const ::hk::Target &target,
+                      const ::hk::GatedDeltaTile &tile) const;
   /// The operand whose leading dims count tokens.
   Value lead() const { return op->getOperand(0); }
   /// Whether a block walks over the tokens of a sequence; else it has a chunk.

@@ -178,6 +178,11 @@ static GatedDeltaTile matrixTile(const GatedDeltaPlan &plan,
   };
   if (!plan.walks())
     return tileOf(plan.chunk / target.mmaM, 0);
+  if (GatedDeltaTile tile =
+          tileOf(::hk::kWarpgroupValues / target.mmaM, kCopyThreads);
+      plan.usesWarpgroups(target, tile) &&
+      plan.values % ::hk::kWarpgroupValues == 0)
+    return tile;
   int64_t waves = divisor(plan.values / target.mmaM, 4);
   auto fits = [&] {
     return layoutOf(plan, target, tileOf(waves, kCopyThreads)).bytes <=
@@ -199,6 +204,8 @@ static int64_t chunkThreads(const GatedDeltaPlan &plan,
     wanted = std::max(wanted, pieces);
   else if (plan.kernel == GatedDeltaKernel::Output)
     wanted = std::max(pieces, std::min(plan.values, kBlockThreads));
+  else if (plan.kernel == GatedDeltaKernel::SolveTril)
+    wanted = 2 * plan.chunk; // two of a column
   else if (plan.kernel == GatedDeltaKernel::WU)
     wanted = std::min(std::max(plan.keys, plan.values), kBlockThreads);
   return llvm::alignTo(wanted, target.waveSize);

@@ -20,20 +20,10 @@ namespace hk {
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkKkt {
   static constexpr int kThreads = TILE.threads;
   using Products = typename PickProducts<S, TILE>::Type;
-  struct Staged {
+  struct Shared {
     typename Products::Staged keys;
+    float decays[S.chunk], sums[S.chunk], betas[S.chunk];
   };
-  struct StagedAndSums {
-    typename Products::Staged keys;
-    float decays[S.chunk], sums[S.chunk];
-  };
-  template <bool SUMS, class A, class B> struct Choose {
-    using Type = A;
-  };
-  template <class A, class B> struct Choose<false, A, B> {
-    using Type = B;
-  };
-  using Shared = typename Choose<S.sumsDecay, StagedAndSums, Staged>::Type;
   static_assert(kLdsBytes<Shared> ==
                 gatedDeltaLds(kTarget,
                               S.sumsDecay ? GatedDeltaKernel::SumsAndKkt
@@ -53,42 +43,51 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkKkt {
       return io.key(span.batch, span.begin + token, keyHead, k);
     };
     clear(span, head, length, io);
-    if constexpr (S.sumsDecay)
-      sumUp(span, head, length, shared, io);
+    stageFactors(span, head, length, shared, io);
     if (span.outside)
       return;
-    Products::run(shared.keys, length, key, key,
-                  [&](int i, int j, const typename Products::Piece &piece) {
-                    store(span, head, length, i, j, piece, shared, io);
-                  });
+    Products::square(
+        shared.keys, length, key,
+        [&](int i, int j, float sum) { return weigh(i, j, sum, shared); },
+        [&](int i, int j, const typename Products::Piece &piece) {
+          HK_UNROLL for (int n = 0; n < 4; ++n) if (i + n < length) {
+            Vec<float, 4> row;
+            HK_UNROLL for (int m = 0; m < 4; ++m) row[m] = piece.sum[n][m];
+            io.result(span.batch, span.begin + i + n, head, j, row);
+          }
+        });
   }
 
 private:
-  /// The sums of the decays of the chunk, each over the tokens up to its own.
+  /// Betas, and the sums of the decays of the chunk, each over the tokens up to
+  /// its own, unless the decays are sums already.
   template <class Io>
-  HK_MEM static void sumUp(const TokenSpan &span, i64 head, int length,
-                           Shared &shared, const Io &io) {
+  HK_MEM static void stageFactors(const TokenSpan &span, i64 head, int length,
+                                  Shared &shared, const Io &io) {
     const int thread = kIsHost ? 0 : threadId();
-    for (int i = thread; i < length; i += kThreads)
-      shared.decays[i] = io.decay(span.batch, span.begin + i, head);
-    barrier();
-    for (int i = thread; i < length; i += kThreads) {
-      float sum = 0;
-      for (int j = 0; j <= i && !span.outside; ++j)
-        sum += shared.decays[j];
-      shared.sums[i] = sum;
-      io.sums(span.batch, span.begin + i, head, Vec<float, 1>(sum));
+    for (int i = thread; i < S.chunk; i += kThreads) {
+      float decay = 0, beta = 0;
+      if (i < length) {
+        decay = decayOf<S>(io, span, span.begin + i, head);
+        beta = betaOf<S>(io, span, span.begin + i, head);
+      }
+      shared.betas[i] = beta;
+      shared.decays[i] = span.outside ? 0.f : decay;
+      if constexpr (!S.sumsDecay)
+        shared.sums[i] = decay;
     }
     barrier();
-  }
-  /// The sum of the decays of token i of the chunk.
-  template <class Io>
-  HK_MEM static float sumOf(const TokenSpan &span, i64 head, int i,
-                            const Shared &shared, const Io &io) {
-    if constexpr (S.sumsDecay)
-      return shared.sums[i];
-    else
-      return decayOf<S>(io, span, span.begin + i, head);
+    if constexpr (S.sumsDecay) {
+      for (int i = thread; i < S.chunk; i += kThreads) {
+        float sum = 0;
+        for (int j = 0; j <= i; ++j)
+          sum += shared.decays[j];
+        shared.sums[i] = sum;
+        if (i < length)
+          io.sums(span.batch, span.begin + i, head, Vec<float, 1>(sum));
+      }
+      barrier();
+    }
   }
 
   /// Zeros above the pieces that are computed, or everywhere.
@@ -103,28 +102,17 @@ private:
     }
   }
 
-  template <class Io>
-  HK_MEM static void store(const TokenSpan &span, i64 head, int length, int i,
-                           int j, const typename Products::Piece &piece,
-                           const Shared &shared, const Io &io) {
-    float from[4];
-    HK_UNROLL for (int m = 0; m < 4; ++m) from[m] =
-        j + m < length ? sumOf(span, head, j + m, shared, io) : 0.f;
-    HK_UNROLL for (int n = 0; n < 4; ++n) {
-      i64 t = span.begin + i + n;
-      if (i + n >= length)
-        continue;
-      float to = sumOf(span, head, i + n, shared, io);
-      float beta = betaOf<S>(io, span, t, head);
-      Vec<float, 4> row;
-      HK_UNROLL for (int m = 0; m < 4; ++m) {
-        // Not computed where the difference may be positive.
-        bool before = j + m < i + n;
-        float e = decayBetween<S>(before ? to : 0.f, before ? from[m] : 0.f);
-        row[m] = before ? piece.sum[n][m] * e * beta : 0.f;
-      }
-      io.result(span.batch, t, head, j, row);
-    }
+  /// The product of tokens i and j of the chunk; 0 unless j comes before i.
+  HK_MEM static float weigh(int i, int j, float sum, const Shared &shared) {
+    bool before = j < i;
+    // Not of where the difference may be positive. On matrix units of all
+    // others, as a branch would take longer; on vector units that would take
+    // registers for all exponentials at a time.
+    if (TILE.waves == 0 && !before)
+      return 0;
+    float to = shared.sums[before ? i : 0], from = shared.sums[before ? j : 0];
+    float product = sum * decayBetween<S>(to, from) * shared.betas[i];
+    return before ? product : 0.f;
   }
 };
 

@@ -167,7 +167,7 @@ HK_DEV void weighTokens(Fragments &f, int length, const float *decays) {
   });
 }
 
-/// As ChunkProducts, of rows of S.key.
+/// As ChunkProducts of tokens with themselves, of rows of S.key.
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct MatrixProducts {
   using Rows = StagedRows<S.key, S.keys>;
   using Fragments = AttentionFragments<S.key, S.chunk, S.chunk, Rows::kRowBytes,
@@ -180,25 +180,23 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct MatrixProducts {
     float sum[4][4];
   };
 
-  template <class A, class B, class Use>
-  HK_MEM static void run(Staged &staged, int length, A a, B b, Use use) {
+  template <class Load, class Finish, class Use>
+  HK_MEM static void square(Staged &staged, int length, Load load,
+                            Finish finish, Use use) {
     const int thread = threadId();
     Fragments f;
     barrier();
     Rows::template stage<S.chunk, TILE.threads>(staged.bytes, thread, length,
-                                                a);
+                                                load);
     barrier();
     f.loadQueries(StagedQueries<Rows::kRowBytes>{staged.bytes});
-    barrier();
-    Rows::template stage<S.chunk, TILE.threads>(staged.bytes, thread, length,
-                                                b);
-    barrier();
     f.scores(staged.bytes);
     barrier();
     float *product = reinterpret_cast<float *>(staged.bytes);
     f.forEachScore([&](int slot, int column, auto &x) {
+      int row = Fragments::rowOf(slot);
       HK_UNROLL for (int e = 0; e < int(sizeof(x) / 4); ++e)
-          product[Fragments::rowOf(slot) * kRow + column + e] = x[e];
+          product[row * kRow + column + e] = finish(row, column + e, x[e]);
     });
     barrier();
     constexpr int pieces = S.chunk / 4;

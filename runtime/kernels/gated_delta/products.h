@@ -60,6 +60,19 @@ template <GatedDeltaSpec S, int THREADS> struct ChunkProducts {
     }
   }
 
+  /// Of the tokens with themselves; finish(i, j, sum) is what becomes of a
+  /// product.
+  template <class Load, class Finish, class Use>
+  HK_MEM static void square(Staged &staged, int length, Load load,
+                            Finish finish, Use use) {
+    run(staged, length, load, load, [&](int i, int j, Piece piece) {
+      HK_UNROLL for (int n = 0; n < kPiece; ++n)
+          HK_UNROLL for (int m = 0; m < kPiece; ++m)
+              piece.sum[n][m] = finish(i + n, j + m, piece.sum[n][m]);
+      use(i, j, piece);
+    });
+  }
+
 private:
   template <class Load>
   HK_MEM static void stage(float *to, int length, int first, int thread,

@@ -110,6 +110,14 @@ HK_DEV void copyToLds16(u32 to, Global<const u8> from, bool valid) {
                : "memory");
 }
 
+/// Has `bar` count one arrival of this thread when all copies to LDS that it
+/// has begun are done.
+HK_DEV void arriveAfterCopies(LdsBarrier bar) {
+  asm volatile(
+      "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar.at)
+      : "memory");
+}
+
 /// Writes 16 zero bytes to LDS.
 HK_DEV void clearLds16(u32 at) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(0)
@@ -136,6 +144,21 @@ HK_DEV void storeMatrices(u32 to, const u32 (&v)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], "
                "{%1, %2, %3, %4};" ::"r"(to),
                "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
+               : "memory");
+}
+/// The same, transposed: a lane holds two elements of a column.
+HK_DEV void storeColumns(u32 to, const u32 (&v)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], "
+               "{%1, %2, %3, %4};" ::"r"(to),
+               "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
+               : "memory");
+}
+/// What storeColumns() has stored at `from`.
+HK_DEV void loadColumns(u32 from, u32 (&v)[4]) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
+               "{%0, %1, %2, %3}, [%4];"
+               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+               : "r"(from)
                : "memory");
 }
 

@@ -8,6 +8,7 @@
 // The two products of attention by the four warps of a warpgroup, each a whole
 // sum of steps in one statement (the rules of wgmma.h hold):
 //   ScoreChain: S[64, KEYS] = Q[64, D] * K[KEYS, D]^T, both in LDS;
+//   RowScoreChain: the same, Q in registers;
 //   ValueChain: O[64, N] += P[64, KEYS] * V[KEYS, N], P in registers.
 // Matrices lie in LDS as panels of 64 columns: rows of 128 bytes with the
 // 128-byte swizzle, one panel behind the other. V is used as it is stored, key
@@ -56,6 +57,26 @@ constexpr AsmText scoreText(const char *types, int n, int steps, int panelA,
     t.add(";\n");
     beginInstruction(t, types, n);
     t.add(", a, b, keep, 1, 1, 0, 0;\n");
+    if (step == 0)
+      t.add("setp.eq.b32 keep, 0, 0;\n");
+  }
+  return t.add("wgmma.commit_group.sync.aligned;\n}");
+}
+
+/// Operands: accumulators, the words of Q, the descriptor of K, whose panels
+/// are `panel` units of 16 bytes apart.
+constexpr AsmText rowScoreText(const char *types, int n, int steps, int panel) {
+  AsmText t;
+  int count = n / 2, perPanel = 64 / kChainStep;
+  t.add("{\n.reg .pred keep;\n.reg .b64 b;\nsetp.ne.b32 keep, 0, 0;\n"
+        "wgmma.fence.sync.aligned;\n");
+  for (int step = 0; step < steps; ++step) {
+    t.add("add.s64 b, %").add(count + steps * 4).add(", ");
+    t.add(step / perPanel * panel + step % perPanel * 2).add(";\n");
+    beginInstruction(t, types, n);
+    t.add(", ");
+    addRegisters(t, count + step * 4, 4);
+    t.add(", b, keep, 1, 1, 0;\n");
     if (step == 0)
       t.add("setp.eq.b32 keep, 0, 0;\n");
   }
@@ -131,6 +152,34 @@ template <DType D, int KEYS, int DEPTH, int ROWS> struct ScoreChain {
     HK_CHAIN(128, 64);
     HK_CHAIN(192, 96);
 #undef HK_CHAIN
+#undef HK_OUT
+  }
+};
+
+template <DType D, int KEYS, int DEPTH> struct RowScoreChain {
+  static_assert(info(D).bits == 16 && KEYS == 64);
+  static constexpr int kRegisters = KEYS / 2, kWords = DEPTH / 4;
+  static constexpr auto kText =
+      detail::rowScoreText(detail::ProductTypes<D>::kText, KEYS,
+                           DEPTH / detail::kChainStep, KEYS * 8);
+  using Registers = float[kRegisters];
+
+  /// Begins s = Q K^T; k as operandDescriptor().
+  HK_MEM static void begin(Registers &s, const u32 (&q)[kWords], u64 k) {
+#define HK_OUT(i) "=f"(s[i])
+#define HK_IN(i) "r"(q[i])
+    static_assert(DEPTH == 64 || DEPTH == 128);
+    if constexpr (DEPTH == 64)
+      asm volatile((kText)
+                   : HK_LIST32(HK_OUT, 0)
+                   : HK_LIST16(HK_IN, 0), "l"(k)
+                   : "memory");
+    else
+      asm volatile((kText)
+                   : HK_LIST32(HK_OUT, 0)
+                   : HK_LIST32(HK_IN, 0), "l"(k)
+                   : "memory");
+#undef HK_IN
 #undef HK_OUT
   }
 };
