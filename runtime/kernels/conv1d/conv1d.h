@@ -13,6 +13,7 @@
 //
 // The epilogue stores what becomes of the sums:
 //   struct Epilogue {
+//     static constexpr int kResults; // that it stores
 //     void apply(i64 sequence, i64 token, i64 channel, i64 count,
 //                Vec<float, kVec> sums) const;
 //   };
@@ -385,10 +386,12 @@ private:
       computeTokens(args, s, taps, epilogue);
   }
 
-  /// The tokens of a strip are taken in so many parts by the same code, which
-  /// with all that follows a token is long; the loads of later parts move down.
+  /// The tokens of a strip are taken in so many parts by the same code where
+  /// what follows a token is long; the loads of later parts move down, which
+  /// takes some registers more.
+  template <class Epilogue>
   static constexpr int kParts =
-      kVotes && T.tokens >= 8 && !S.hasSeqIdx ? 4 : 1;
+      kVotes && T.tokens >= 8 && !S.hasSeqIdx && Epilogue::kResults > 1 ? 4 : 1;
   template <class Epilogue>
   HK_MEM static void computeChannels(const Conv1dArgs &args, const Strip &s,
                                      Values (&taps)[kTaps],
@@ -402,8 +405,8 @@ private:
     [[maybe_unused]] i32 ids[kTaps + T.tokens];
     if constexpr (S.hasSeqIdx)
       loadSeqIdx<T.tokens>(args, s, ids);
-    constexpr int some = T.tokens / kParts;
-    HK_NO_UNROLL for (int part = 0; part < kParts; ++part) {
+    constexpr int some = T.tokens / kParts<Epilogue>;
+    HK_NO_UNROLL for (int part = 0; part < kParts<Epilogue>; ++part) {
       HK_UNROLL for (int i = 0; i < some; ++i) {
         Values x = unpack<S.input, kChannels>(raw[i]), sums = bias;
         HK_UNROLL for (int j = 0; j < kTaps; ++j) {
