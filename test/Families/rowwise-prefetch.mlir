@@ -14,8 +14,8 @@
 // CHECK: HK_EARLY_KERNEL(
 // CHECK-NEXT: const auto ask = [&](BlockId block) {
 // CHECK: if (thread == 0) {
-// CHECK-NEXT: prefetchL2<8192>({{.*}}p0 + (i64(row) * s0_0)
-// CHECK-NEXT: prefetchL2<8192>({{.*}}p1 + (i64(row) * s1_0)
+// CHECK-NEXT: prefetchL2<8192>({{.*}}p0 + (strided(row, s0_0))
+// CHECK-NEXT: prefetchL2<8192>({{.*}}p1 + (strided(row, s1_0))
 // CHECK-NEXT: if (row == 0) {
 // CHECK-NEXT: prefetchL2<8192>({{.*}}p2 +
 // CHECK-NOT: load

@@ -13,6 +13,8 @@
 
 #include "hk/Analysis/LoopMaps.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -32,14 +34,33 @@ static std::string clampAndCast(Type type, std::optional<double> limit,
                                 StringRef quotient, int vec,
                                 bool round = true) {
   std::string v = std::to_string(vec), q = quotient.str();
+  std::string l = floatText(limit.value_or(127.0)), bounds = "-" + l + ", " + l;
+  if (type.isInteger(8) &&
+      limit.value_or(127.0) == std::floor(limit.value_or(127.0)) &&
+      limit.value_or(127.0) <= 127.0)
+    return "roundToInt<" + v + ">(" + q + ", " + bounds + ")";
   // Casts saturate by themselves.
-  if (limit || type.isInteger(8)) {
-    std::string l = floatText(limit.value_or(127.0));
-    q = "limit<" + v + ">(" + q + ", -" + l + ", " + l + ")";
-  }
+  if (limit)
+    q = "limit<" + v + ">(" + q + ", " + bounds + ")";
   if (type.isInteger(8))
     return "roundToInt<" + v + ">(" + q + ", -128.f, 127.f)";
   return round ? roundText(type, vec, q) : q;
+}
+
+/// Whether quotients by a computed scale, which exceed the limit by a rounding
+/// at most, are rounded to what the limit is.
+static bool roundingLimits(Type type, double limit, double floor) {
+  auto real = dyn_cast<FloatType>(type);
+  if (!real || floor / limit < 0x1p-120)
+    return false;
+  auto rounded = [&](double value) {
+    APFloat result(value);
+    bool losesInfo;
+    result.convert(real.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                   &losesInfo);
+    return result;
+  };
+  return rounded(limit).bitwiseIsEqual(rounded(limit * (1 + 0x1p-20)));
 }
 
 static std::optional<double> limitOf(QuantizeOp op) {
@@ -125,15 +146,14 @@ static std::string pullQuantize(Puller &p, QuantizeOp op, bool wantScale,
     std::string expr = "divisorOf(" + scale + ", " +
                        floatText(op.getAmaxFloor().convertToDouble()) + ", " +
                        floatText(limit) + ")";
-    if (p.code().recall(expr).empty()) {
-      int depth = p.depthOfScalar(scale);
-      p.code().remember(depth, expr,
-                        p.code().define(depth, "Divisor", "divisor", expr));
-    }
     quotient = "divideFor8Bits<" + std::to_string(vec) + ">(" + x + ", " +
-               p.code().recall(expr).str() + ")";
+               p.defineScalar(scale, "Divisor", "divisor", expr) + ")";
   }
-  return clampAndCast(type, limitOf(op), quotient, vec, !unrounded);
+  std::optional<double> saturates = limitOf(op);
+  if (saturates &&
+      roundingLimits(type, limit, op.getAmaxFloor().convertToDouble()))
+    saturates = std::nullopt;
+  return clampAndCast(type, saturates, quotient, vec, !unrounded);
 }
 
 static std::string pullScale(Puller &p, Value scale, Value input, int64_t group,
@@ -161,6 +181,7 @@ static std::string pullScale(Puller &p, Value scale, Value input, int64_t group,
 
 static std::string pullQuantizeStatic(Puller &p, QuantizeStaticOp op,
                                       Puller::Args position, int vec) {
+  bool unrounded = p.takeUnrounded();
   std::string scale = pullScale(p, op.getScale(), op.getInput(),
                                 op.getGroupSize(), position, vec);
   if (scale.empty())
@@ -169,8 +190,17 @@ static std::string pullQuantizeStatic(Puller &p, QuantizeStaticOp op,
   if (op.getLimit())
     limit = op.getLimit()->convertToDouble();
   std::string x = p.pull(op.getInput(), position, vec);
-  return clampAndCast(elementTypeOf(op.getQuantized()), limit,
-                      x + " / " + scale, vec);
+  Type type = elementTypeOf(op.getQuantized());
+  std::string quotient = x + " / " + scale;
+  double largestQuotient = limit.value_or(largest(type));
+  if (type.getIntOrFloatBitWidth() == 8 &&
+      largestQuotient <= kLargestExactLimit)
+    quotient = "divideFor8Bits<" + std::to_string(vec) + ">(" + x + ", " +
+               p.defineScalar(scale, "GivenDivisor", "divisor",
+                              "givenDivisorOf(" + scale + ", " +
+                                  floatText(largestQuotient) + ")") +
+               ")";
+  return clampAndCast(type, limit, quotient, vec, !unrounded);
 }
 
 static std::string pullDequantize(Puller &p, DequantizeOp op,
@@ -206,26 +236,40 @@ static std::string pullQuantizeMx(Puller &p, QuantizeMxOp op, bool wantScale,
   if (wantScale)
     return "decodeE8M0<1>(Vec<u32, 1>(u32(" +
            p.scaleOf(op, position.drop_back(), position.back(), {}, 1) + ")))";
+  bool unrounded = p.takeUnrounded();
   std::string byte = p.scaleAt(op, position, vec);
   std::string x = p.pull(op.getInput(), position, vec);
-  return roundText(elementTypeOf(op.getQuantized()), vec,
-                   "mxScaled<" + std::to_string(vec) + ">(" + x + ", " + byte +
-                       ")");
+  std::string scaled =
+      "mxScaled<" + std::to_string(vec) + ">(" + x + ", " + byte + ")";
+  return unrounded ? scaled
+                   : roundText(elementTypeOf(op.getQuantized()), vec, scaled);
 }
 
 static std::string pullReencode(Puller &p, ReencodeOp op, Puller::Args position,
                                 int vec) {
+  bool unrounded = p.takeUnrounded();
   bool halves = isa<Float8E4M3FNType>(elementTypeOf(op.getInput()));
-  return roundText(elementTypeOf(op.getResult()), vec,
-                   p.pull(op.getInput(), position, vec) +
-                       (halves ? " * 0.5f" : " * 2.0f"));
+  std::string x =
+      p.pull(op.getInput(), position, vec) + (halves ? " * 0.5f" : " * 2.0f");
+  return unrounded ? x : roundText(elementTypeOf(op.getResult()), vec, x);
+}
+
+std::string Puller::defineScalar(StringRef of, StringRef type, StringRef name,
+                                 const std::string &expr) {
+  if (out.recall(expr).empty()) {
+    int depth = depthOfScalar(of.str());
+    out.remember(depth, expr, out.define(depth, type, name, expr));
+  }
+  return out.recall(expr).str();
 }
 
 std::string Puller::pullUnrounded(Value value, Args position, int vec) {
-  auto quantize = value.getDefiningOp<QuantizeOp>();
+  Operation *op = value.getDefiningOp();
   Type type = elementTypeOf(value);
-  if (!quantize || !isa<FloatType>(type) || type.getIntOrFloatBitWidth() != 8 ||
-      value != quantize.getQuantized() || bound.contains(value) ||
+  if (!isa_and_nonnull<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, ReencodeOp>(
+          op) ||
+      !isa<FloatType>(type) || type.getIntOrFloatBitWidth() > 8 ||
+      value != op->getResult(0) || bound.contains(value) ||
       !out.recall(key(value, position, vec)).empty())
     return {};
   leaveUnrounded = true;

@@ -276,9 +276,13 @@ std::string Puller::offsetText(unsigned operand, Args position) const {
       continue;
     if (!result.empty())
       result += " + ";
-    result += "i64(" + text(index) + ")";
-    if (d + 1 < position.size())
-      result += (" * s" + Twine(operand) + "_" + Twine(d)).str();
+    std::string stride = (" s" + Twine(operand) + "_" + Twine(d)).str();
+    if (d + 1 == position.size())
+      result += "i64(" + text(index) + ")";
+    else if (isa<AffineSymbolExpr>(index)) // Rows may be cheaper than numbers.
+      result += "strided(" + text(index) + "," + stride + ")";
+    else
+      result += "i64(" + text(index) + ") *" + stride;
   }
   return result.empty() ? "0" : result;
 }

@@ -167,6 +167,9 @@ public:
   int getUsedDepth() const { return usedDepth; }
   /// Where something that depends on such a scalar only may be computed.
   int depthOfScalar(StringRef scalar) const;
+  /// The name of what `expr`, which depends on the scalar `of` only, computes.
+  std::string defineScalar(StringRef of, StringRef type, StringRef name,
+                           const std::string &expr);
   /// Loads happen only where `condition`, known from scope `depth` on, holds
   /// and give anything elsewhere; empty: everywhere.
   void guardLoads(std::string condition, int depth) {
@@ -182,8 +185,8 @@ public:
   AffineExpr simplify(AffineExpr expr) const;
 
 protected:
-  /// The elements of a quantised value before they are rounded to an 8-bit
-  /// float, which storing does too; empty if there is no such form.
+  /// The elements of a quantised value before they are rounded to a float of 8
+  /// or 4 bits, which storing does too; empty if there is no such form.
   std::string pullUnrounded(Value value, ArrayRef<AffineExpr> position,
                             int vec);
 

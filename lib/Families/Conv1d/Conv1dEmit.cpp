@@ -259,13 +259,19 @@ private:
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, facts, vec);
     Operation *yield = kernel.getSpecBlock().getTerminator();
+    int stored = 0;
     for (auto [index, value] : llvm::enumerate(yield->getOperands()))
       // The kernel writes the others by itself.
-      if (value != conv.getNewState() && value != conv.getWindows())
+      if (value != conv.getNewState() && value != conv.getWindows()) {
         puller.storeResult(unsigned(kernel.getNumInputs() + index), value);
+        ++stored;
+      }
     os << "struct Epilogue_" << variant.getSymName()
        << " {\n"
-          "  const u64 *words;\n\n"
+          "  const u64 *words;\n"
+          "  static constexpr int kResults = "
+       << stored
+       << ";\n\n"
           "  HK_MEM void apply([[maybe_unused]] i64 sequence,\n"
           "      [[maybe_unused]] i64 token, [[maybe_unused]] i64 channel,\n"
           "      [[maybe_unused]] i64 count,\n"

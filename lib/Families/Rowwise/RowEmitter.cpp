@@ -75,12 +75,9 @@ void RowEmitter::emitRowStart() {
     out.line("const i32 thread = threadId();");
   } else {
     out.line("const i64 rows = " + rows + ";");
-    out.line("const i64 ownRow = i64(" + emitPiece() + ") * " +
-             Twine(tile.getRows()) + " + threadId() / " + Twine(threadsPerRow) +
-             ";");
     // Threads past the last row take part in everything but stores.
-    out.line("const bool valid = ownRow < rows;");
-    out.line("const i64 row = valid ? ownRow : rows - 1;");
+    out.line("const auto [row, valid] = rowOfThread<" + Twine(tile.getRows()) +
+             ", " + Twine(threadsPerRow) + ">(" + emitPiece() + ", rows);");
     out.line("const i32 thread = threadId() % " + Twine(threadsPerRow) + ";");
     setStoreGuard("if (valid) ");
   }

@@ -13,6 +13,7 @@
 //
 // The epilogue stores what becomes of the sums:
 //   struct Epilogue {
+//     static constexpr int kResults; // that it stores
 //     void apply(i64 sequence, i64 token, i64 channel, i64 count,
 //                Vec<float, kVec> sums) const;
 //   };
@@ -24,6 +25,9 @@
 
 #ifndef HK_KERNELS_CONV1D_CONV1D_H
 #define HK_KERNELS_CONV1D_CONV1D_H
+
+/// Rare lanes are found by votes (device/arch/amdgcn.h).
+#define HK_VOTES
 
 #include "hk/Contract/Conv1dTiles.h"
 #include "kernels/device/io.h"
@@ -382,6 +386,12 @@ private:
       computeTokens(args, s, taps, epilogue);
   }
 
+  /// The tokens of a strip are taken in so many parts by the same code where
+  /// what follows a token is long; the loads of later parts move down, which
+  /// takes some registers more.
+  template <class Epilogue>
+  static constexpr int kParts =
+      kVotes && T.tokens >= 8 && !S.hasSeqIdx && Epilogue::kResults > 1 ? 4 : 1;
   template <class Epilogue>
   HK_MEM static void computeChannels(const Conv1dArgs &args, const Strip &s,
                                      Values (&taps)[kTaps],
@@ -395,22 +405,29 @@ private:
     [[maybe_unused]] i32 ids[kTaps + T.tokens];
     if constexpr (S.hasSeqIdx)
       loadSeqIdx<T.tokens>(args, s, ids);
-    HK_UNROLL for (int i = 0; i < T.tokens; ++i) {
-      Values x = unpack<S.input, kChannels>(raw[i]), sums = bias;
-      HK_UNROLL for (int j = 0; j < kTaps; ++j) {
-        Values tap = taps[j];
-        if constexpr (S.hasSeqIdx)
-          if (ids[i + j] != ids[i + kTaps])
-            tap = 0;
-        sums = __builtin_elementwise_fma(weights[j], tap, sums);
+    constexpr int some = T.tokens / kParts<Epilogue>;
+    HK_NO_UNROLL for (int part = 0; part < kParts<Epilogue>; ++part) {
+      HK_UNROLL for (int i = 0; i < some; ++i) {
+        Values x = unpack<S.input, kChannels>(raw[i]), sums = bias;
+        HK_UNROLL for (int j = 0; j < kTaps; ++j) {
+          Values tap = taps[j];
+          if constexpr (S.hasSeqIdx)
+            if (ids[i + j] != ids[i + kTaps])
+              tap = 0;
+          sums = __builtin_elementwise_fma(weights[j], tap, sums);
+        }
+        sums = __builtin_elementwise_fma(weights[kTaps], x, sums);
+        HK_UNROLL for (int j = 0; j + 1 < kTaps; ++j) taps[j] = taps[j + 1];
+        taps[kTaps - 1] = x;
+        if (!s.valid) // padding has no result but 0
+          sums = 0;
+        i64 place = part * some + i;
+        if (place < s.count)
+          epilogue.apply(s.sequence, s.begin + s.first + place, s.channel, 1,
+                         sums);
       }
-      sums = __builtin_elementwise_fma(weights[kTaps], x, sums);
-      HK_UNROLL for (int j = 0; j + 1 < kTaps; ++j) taps[j] = taps[j + 1];
-      taps[kTaps - 1] = x;
-      if (!s.valid) // padding has no result but 0
-        sums = 0;
-      if (i < s.count)
-        epilogue.apply(s.sequence, s.begin + s.first + i, s.channel, 1, sums);
+      HK_UNROLL for (int i = 0; i + some < T.tokens; ++i) raw[i] =
+          raw[i + some];
     }
   }
 

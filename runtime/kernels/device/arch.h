@@ -81,6 +81,37 @@ template <class T> HK_DEV T opaque(T v) {
   return v;
 }
 
+/// The same of floats for arithmetic on pairs: a sign is then changed by the
+/// instruction that reads it, not where x was unpacked from an integer.
+template <int V> HK_DEV Vec<float, V> opaquePairs(Vec<float, V> x) {
+  if constexpr (kVotes && V % 2 == 0)
+    HK_UNROLL for (int e = 0; e < V; e += 2) {
+      f32x2 pair = opaquePair(f32x2{x[e], x[e + 1]});
+      x[e] = pair[0];
+      x[e + 1] = pair[1];
+    }
+  return x;
+}
+
+/// Whether a lane of the wave has a NaN.
+template <int V> HK_DEV bool waveHasNan(Vec<float, V> x) {
+  bool any = false;
+  HK_UNROLL for (int e = 0; e < V; e += 2) any |=
+      __builtin_isunordered(x[e], x[e + 1 < V ? e + 1 : e]);
+  return ballot(any) != 0;
+}
+
+/// x with `fill` in the place of NaN, rare where the target votes.
+template <int V> HK_DEV Vec<float, V> replaceNan(Vec<float, V> x, float fill) {
+  if constexpr (kVotes) {
+    if (__builtin_expect(waveHasNan<V>(x), false))
+      HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
+          opaque(x[e] != x[e] ? fill : x[e]);
+    return x;
+  }
+  return x != x ? Vec<float, V>(fill) : x;
+}
+
 /// x * 2^n for -252 <= n <= 254, one rounding of subnormal results.
 template <int V>
 HK_DEV Vec<float, V> scaleByPow2(Vec<float, V> x, Vec<i32, V> n) {

@@ -33,8 +33,21 @@ template <int V> HK_DEV Vec<u32, V> nearestBf16(Vec<float, V> x) {
   auto u = bitCast<Vec<u32, V>>(x);
   return u + 0x7FFFu + ((u >> 16) & 1u);
 }
+/// x without payloads of NaN that the addition of nearestBf16 would carry into
+/// the sign; for targets that vote.
+template <int V> HK_DEV Vec<float, V> roundableToBf16(Vec<float, V> x) {
+  if (__builtin_expect(waveHasNan<V>(x), false))
+    HK_UNROLL for (int e = 0; e < V; ++e) {
+      u32 bits = bitCast<u32>(x[e]);
+      bits = x[e] != x[e] ? (bits | 0x00400000u) & 0xFFFF0000u : bits;
+      x[e] = bitCast<float>(opaque(bits));
+    }
+  return x;
+}
 /// The same of any x.
 template <int V> HK_DEV Vec<u32, V> bf16InUpperHalf(Vec<float, V> x) {
+  if constexpr (kVotes)
+    return nearestBf16<V>(roundableToBf16<V>(x));
   auto u = bitCast<Vec<u32, V>>(x);
   return x != x ? (u | 0x00400000u) : nearestBf16<V>(x);
 }
@@ -66,17 +79,29 @@ template <int V> HK_DEV Vec<float, V> fromBf16(Vec<bf16, V> x) {
   return fromBf16Bits<V>(bitCast<Vec<u16, V>>(x));
 }
 
+/// Codes of four elements by the chip's own instructions.
+template <DType D> HK_DEV u32 encodeWord(f32x4 x) {
+  u32 word = encode4<D>(x);
+  if constexpr (kVotes)
+    if (__builtin_expect(waveHasNan<4>(x), false))
+      HK_UNROLL for (int e = 0; e < 4; ++e) {
+        u32 nan = (word & ~(0xFFu << (8 * e))) | smallFloat<D>().nan << (8 * e);
+        word = opaque(x[e] != x[e] ? nan : word);
+      }
+  return word;
+}
+
 /// fp8 bytes of x by the chip's own instructions.
 template <DType D, int V> HK_DEV Vec<u8, V> encodeNative(Vec<float, V> x) {
   if constexpr (V >= 4) {
     Vec<u32, V / 4> w;
-    HK_UNROLL for (int i = 0; i < V / 4; ++i) w[i] =
-        encode4<D>(f32x4{x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]});
+    HK_UNROLL for (int i = 0; i < V / 4; ++i) w[i] = encodeWord<D>(
+        f32x4{x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]});
     return bitCast<Vec<u8, V>>(w);
   } else {
     f32x4 t = 0;
     HK_UNROLL for (int e = 0; e < V; ++e) t[e] = x[e];
-    u32 w = encode4<D>(t);
+    u32 w = encodeWord<D>(t);
     Vec<u8, V> r;
     HK_UNROLL for (int e = 0; e < V; ++e) r[e] = u8(w >> (8 * e));
     return r;
@@ -95,10 +120,25 @@ template <DType D, int V> HK_DEV Vec<float, V> decodeNative(Vec<u8, V> x) {
   return r;
 }
 
-/// f32 -> integer in [lo, hi], nearest even, saturating, NaN becomes 0.
+/// The integer that roundeven(x) is, for |x| < 2^22; anything for NaN.
+template <int V> HK_DEV Vec<i32, V> nearestInt(Vec<float, V> x) {
+  constexpr float magic = 12582912.f; // 1.5 * 2^23
+  return bitCast<Vec<i32, V>>(x + magic) - 0x4B400000;
+}
+
+/// f32 -> integer in [lo, hi], nearest even, saturating, NaN becomes 0. The
+/// limits are integers.
 template <int V>
 HK_DEV Vec<i32, V> roundToInt(Vec<float, V> x, float lo, float hi) {
   using F = Vec<float, V>;
+  if constexpr (kVotes) {
+    // The limits are integers: it is the same before and after rounding.
+    F limited = limitNumber<V>(x, lo, hi);
+    if (__builtin_expect(waveHasNan<V>(x), false))
+      HK_UNROLL for (int e = 0; e < V; ++e) limited[e] =
+          opaque(x[e] != x[e] ? 0.f : limited[e]);
+    return nearestInt<V>(limited);
+  }
   x = __builtin_elementwise_roundeven(x);
   x = x < lo ? F(lo) : x;
   x = x > hi ? F(hi) : x;
@@ -147,6 +187,25 @@ template <DType D, int V> HK_DEV Carrier<D, V> valuesOfCodes(Vec<u32, V> code) {
     return bitCast<Vec<i32, V>>(code);
 }
 
+/// f32 -> f4E2M1FN as it lies in memory, by the chip; NaN becomes 0.
+template <int V> HK_DEV Vec<u8, V / 2> packFp4(Vec<float, V> x) {
+  x = replaceNan<V>(x, 0.f);
+  if constexpr (V > 8) {
+    Vec<u32, V / 8> words;
+    HK_UNROLL for (int i = 0; i < V / 8; ++i) {
+      Vec<float, 8> part;
+      HK_UNROLL for (int e = 0; e < 8; ++e) part[e] = x[8 * i + e];
+      words[i] = encodeFp4<8>(part);
+    }
+    return bitCast<Vec<u8, V / 2>>(words);
+  } else if constexpr (V == 8)
+    return bitCast<Vec<u8, 4>>(encodeFp4<8>(x));
+  else if constexpr (V == 4)
+    return bitCast<Vec<u8, 2>>(u16(encodeFp4<4>(x)));
+  else
+    return Vec<u8, 1>(u8(encodeFp4<2>(x)));
+}
+
 template <DType D, int V> HK_DEV Packed<D, V> pack(Carrier<D, V> x) {
   if constexpr (D == DType::F32 || D == DType::I32 || D == DType::I64)
     return x;
@@ -160,6 +219,8 @@ template <DType D, int V> HK_DEV Packed<D, V> pack(Carrier<D, V> x) {
     return convertTo<u8, V>(encodeE8M0<V>(x));
   else if constexpr (D == DType::I4 || D == DType::UI4)
     return packCodes<V>(convertTo<u8, V>(x & 15));
+  else if constexpr (D == DType::F4E2M1FN && kVotes)
+    return packFp4<V>(x);
   else if constexpr (D == DType::F4E2M1FN)
     return packCodes<V>(convertTo<u8, V>(encodeSmall<D, V>(x)));
   else if constexpr (kNativeEncode<D>)
@@ -206,7 +267,10 @@ template <DType D, int V> HK_DEV Carrier<D, V> unpack(Packed<D, V> x) {
 template <DType D, int V> HK_DEV Vec<float, V> roundTo(Vec<float, V> x) {
   if constexpr (D == DType::F32)
     return x;
-  else if constexpr (D == DType::BF16 && !kNativeBf16) {
+  else if constexpr (D == DType::BF16 && kVotes && !kNativeBf16) {
+    auto bits = nearestBf16<V>(roundableToBf16<V>(x));
+    return bitCast<Vec<float, V>>(bits & 0xFFFF0000u);
+  } else if constexpr (D == DType::BF16 && !kNativeBf16) {
     using F = Vec<float, V>;
     // x + x is a quiet NaN, and keeps this a choice of floats: LLVM 22 takes x
     // for -x where both are used and x is a choice of integers (gfx942).

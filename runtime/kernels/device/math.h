@@ -21,6 +21,7 @@
 #define HK_KERNELS_DEVICE_MATH_H
 
 #include "kernels/device/arch.h"
+#include "kernels/device/convert.h"
 #include "kernels/device/types.h"
 
 namespace hk {
@@ -40,17 +41,14 @@ HK_DEV Vec<float, V> horner(Vec<float, V> x, float c0, Rest... rest) {
     return fma<V>(horner<V>(x, rest...), x, Vec<float, V>(c0));
 }
 
-/// The integer that roundeven(x) is, for |x| < 2^22; anything for NaN.
-template <int V> HK_DEV Vec<i32, V> nearestInt(Vec<float, V> x) {
-  constexpr float magic = 12582912.f; // 1.5 * 2^23
-  return bitCast<Vec<i32, V>>(x + magic) - 0x4B400000;
-}
-
 /// x limited to [lo, hi]; NaN stays NaN.
 template <int V>
 HK_DEV Vec<float, V> limit(Vec<float, V> x, float lo, float hi) {
   using F = Vec<float, V>;
-  if constexpr (kArch == Arch::Sm90a)
+  if constexpr (kArch == Arch::Gfx942) {
+    F limited = limitNumber<V>(x, lo, hi);
+    return x != x ? x : limited;
+  } else if constexpr (kNativeMaximum)
     return minimum(maximum(x, F(lo)), F(hi));
   x = x < lo ? F(lo) : x;
   return x > hi ? F(hi) : x;
@@ -62,13 +60,17 @@ template <int V> HK_DEV Vec<float, V> exp2(Vec<float, V> x) {
   return scaleByPow2<V>(exp2Small<V>(x - n), nearestInt<V>(x));
 }
 
-template <int V> HK_DEV Vec<float, V> exp(Vec<float, V> x) {
+/// e^x from -104 to 89 and of NaN.
+template <int V> HK_DEV Vec<float, V> expWithin(Vec<float, V> x) {
   using F = Vec<float, V>;
   constexpr float log2e = 1.44269502f, log2eLow = 1.92596299e-8f;
-  x = limit<V>(x, -104.f, 89.f);
   F n = __builtin_elementwise_roundeven(x * log2e);
   F f = fma<V>(x, F(log2eLow), fma<V>(x, F(log2e), -n));
   return scaleByPow2<V>(exp2Small<V>(f), nearestInt<V>(n));
+}
+
+template <int V> HK_DEV Vec<float, V> exp(Vec<float, V> x) {
+  return expWithin<V>(limit<V>(x, -104.f, 89.f));
 }
 
 /// e^x 2^SHIFT where that is from 2^-126 to 2^127.5; up to 2^-1 below it is 0
@@ -88,7 +90,10 @@ HK_DEV Vec<float, V> expScaled(Vec<float, V> x) {
 }
 /// e^x for x <= 0 and NaN; below -87.3 it is 0.
 template <int V> HK_DEV Vec<float, V> expNegative(Vec<float, V> x) {
-  return expScaled<V>(maximum(x, Vec<float, V>(-88.f)));
+  using F = Vec<float, V>;
+  if constexpr (kArch == Arch::Gfx942)
+    return expScaled<V>(x < -88.f ? F(-88.f) : x);
+  return expScaled<V>(maximum(x, F(-88.f)));
 }
 
 template <int V> HK_DEV Vec<float, V> expm1(Vec<float, V> x) {
@@ -191,7 +196,7 @@ template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
                        -5.384785309e-02f, 2.105250582e-02f, -6.246064790e-03f) *
                  x2,
              a, a);
-  F e = exp<V>(limit<V>(a, 0.f, 10.f) * 2.f);
+  F e = expWithin<V>(limit<V>(a, 0.f, 10.f) * 2.f);
   F y = a < 0.55f ? small : 1.f - 2.f / (e + 1.f);
   return copySign<V>(x != x ? x : y, x);
 }
@@ -207,7 +212,7 @@ template <int V> HK_DEV Vec<float, V> erf(Vec<float, V> x) {
   F large = horner<V>(a, 1.128510714e+00f, 6.357311010e-01f, 1.052444279e-01f,
                       -2.287845686e-02f, 3.211270086e-03f, -2.135274699e-04f) *
             a;
-  F y = a < 0.925f ? small : 1.f - exp<V>(-large);
+  F y = a < 0.925f ? small : 1.f - expWithin<V>(-large);
   return copySign<V>(y, x);
 }
 
@@ -280,9 +285,25 @@ template <int V> HK_DEV Vec<float, V> sigmoid(Vec<float, V> x) {
 template <int V> HK_DEV Vec<float, V> silu(Vec<float, V> x) {
   // The sum is taken in 1/128 so that its reciprocal is a normal number until
   // the result is below 2^-126. From 93.3 on the power is infinite.
-  Vec<float, V> sum = expScaled<V, -7>(limit<V>(-x, -83.f, 93.5f)) + 0x1p-7f;
-  Vec<float, V> y = x * nearReciprocal<V>(sum) * 0x1p-7f;
-  return x > 0x1p100f ? x : y; // The first product would overflow.
+  using F = Vec<float, V>;
+  F power;
+  if constexpr (kVotes) // The product with NaN is NaN.
+    power = expScaled<V, -7>(limitNumber<V>(-x, -83.f, 93.5f));
+  else
+    power = expScaled<V, -7>(limit<V>(-x, -83.f, 93.5f));
+  F y = x * nearReciprocal<V>(power + 0x1p-7f) * 0x1p-7f;
+  // Beyond, the first product would overflow.
+  constexpr float beyond = 0x1p100f;
+  if constexpr (kVotes && V > 1) {
+    i32 top = 0;
+    HK_UNROLL for (int e = 0; e < V; ++e) top =
+        __builtin_elementwise_max(top, bitCast<i32>(x[e]));
+    if (__builtin_expect(ballot(top > bitCast<i32>(beyond)) != 0, false))
+      HK_UNROLL for (int e = 0; e < V; ++e) y[e] =
+          opaque(x[e] > beyond ? x[e] : y[e]);
+    return y;
+  }
+  return x > beyond ? x : y;
 }
 template <int V> HK_DEV Vec<float, V> gelu(Vec<float, V> x) {
   return x * 0.5f * (1.f + erf<V>(x * 0.707106781f));

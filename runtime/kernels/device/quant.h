@@ -60,8 +60,39 @@ HK_DEV Vec<float, V> refineQuotient(Vec<float, V> q, Vec<float, V> x,
 template <int V>
 HK_DEV Vec<float, V> divideFor8Bits(Vec<float, V> x, Divisor d) {
   Vec<float, V> value = d.value, reciprocal = d.reciprocal;
-  x = x * d.scale;
+  x = opaquePairs<V>(x * d.scale);
   return detail::refineQuotient<V>(x * reciprocal, x, value, reciprocal);
+}
+
+/// A divisor that was given, of which nothing is known, and how large a
+/// quotient may be before it is rounded to the largest value.
+struct GivenDivisor {
+  float value, reciprocal, bound;
+  /// It is positive, and remainders by it are exact.
+  bool usual;
+};
+
+HK_DEV GivenDivisor givenDivisorOf(float d, float limit) {
+  using F1 = Vec<float, 1>;
+  float near = nearReciprocal<1>(F1(d))[0];
+  float rest = fma<1>(F1(near), F1(d), F1(-1.f))[0];
+  float reciprocal = fma<1>(F1(-rest), F1(near), F1(near))[0];
+  return {d, reciprocal, 2.f * limit, d >= 0x1p-60f && d <= 0x1p60f};
+}
+
+/// x / d where it is going to be saturated and rounded to 8 bits.
+template <int V>
+HK_DEV Vec<float, V> divideFor8Bits(Vec<float, V> x, GivenDivisor d) {
+  if constexpr (kVotes) {
+    if (__builtin_expect(ballot(!d.usual) == 0, true)) {
+      // A quotient beyond the bound stays there. The remainder of NaN is NaN.
+      x = opaquePairs<V>(x);
+      Vec<float, V> q = limitNumber<V>(x * d.reciprocal, -d.bound, d.bound);
+      return detail::refineQuotient<V>(q, x, Vec<float, V>(d.value),
+                                       Vec<float, V>(d.reciprocal));
+    }
+  }
+  return x / d.value;
 }
 
 /// max(amax, floor) / limit, or 1 when that is 0. NaN stays NaN.
@@ -114,6 +145,15 @@ template <MxRounding R, DType D> HK_DEV i32 mxScaleByte(float amax) {
 
 /// x / 2^(byte - 127), and zeros in a block whose scale is NaN.
 template <int V> HK_DEV Vec<float, V> mxScaled(Vec<float, V> x, i32 byte) {
+  if constexpr (kVotes) {
+    // One product of pairs for each ldexp; 2^-127 is a subnormal number.
+    u32 bits = byte >= 254 ? 0x00400000u : u32(254 - byte) << 23;
+    x = x * bitCast<float>(bits);
+    if (__builtin_expect(ballot(byte == 255) != 0, false))
+      HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
+          opaque(byte == 255 ? 0.f : x[e]);
+    return x;
+  }
   Vec<float, V> y = scaleByPow2<V>(x, Vec<i32, V>(127 - byte));
   return byte == 255 ? Vec<float, V>(0.f) : y;
 }

@@ -35,6 +35,7 @@
 #define HK_GLOBAL
 #endif
 #define HK_UNROLL _Pragma("unroll")
+#define HK_NO_UNROLL _Pragma("clang loop unroll(disable)")
 #define HK_UNROLL_BY_8 _Pragma("unroll 8")
 
 namespace hk {

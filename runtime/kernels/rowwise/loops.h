@@ -23,6 +23,7 @@
 #ifndef HK_KERNELS_ROWWISE_LOOPS_H
 #define HK_KERNELS_ROWWISE_LOOPS_H
 
+#include "kernels/device/io.h"
 #include "kernels/device/loops.h"
 
 /// The host has one slot after the other in its caches; a GPU has each in
@@ -96,6 +97,25 @@ template <class I, int STEP> struct Chunks {
   static constexpr int kStep = STEP;
   I first, end;
 };
+
+/// The row of a thread where TPR threads share one of ROWS in a block; threads
+/// past the last row have that and are not `valid`.
+template <class Row> struct RowOfThread {
+  Row row;
+  bool valid;
+};
+template <int ROWS, int TPR> HK_DEV auto rowOfThread(i64 block, i64 rows) {
+  u32 own = u32(threadId()) / TPR;
+  if constexpr (kVotes) {
+    i64 left = rows - 1 - block * ROWS; // of a block that has a row
+    u32 last = left < ROWS - 1 ? u32(left) : ROWS - 1;
+    RowOfBlock row{block * ROWS, own < last ? own : last};
+    return RowOfThread<RowOfBlock>{row, own <= last};
+  } else {
+    i64 row = block * ROWS + own;
+    return RowOfThread<i64>{row < rows ? row : rows - 1, row < rows};
+  }
+}
 
 /// The rows of a block that has ROWS of all `rows`.
 template <int ROWS> struct RowsOfBlock {

@@ -14,6 +14,9 @@
 #ifndef HK_KERNELS_ROWWISE_ROWWISE_H
 #define HK_KERNELS_ROWWISE_ROWWISE_H
 
+/// Rare lanes are found by votes (device/arch/amdgcn.h).
+#define HK_VOTES
+
 #include "hk/Contract/LdsRowwise.h"
 #include "kernels/device/io.h"
 #include "kernels/device/launch.h"

@@ -36,6 +36,7 @@ std::vector<Storage<D>> randomData(std::mt19937 &rng, i64 n) {
 
 /// Stores f32 sums where the input's element is.
 template <bool CHANNEL_LAST, int V> struct TestEpilogue {
+  static constexpr int kResults = 1;
   float *y;
   i64 sequenceStride, tokenStride, channelStride;
 

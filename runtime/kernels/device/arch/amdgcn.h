@@ -38,13 +38,31 @@ HK_DEV void waveBarrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
 }
 
-inline constexpr bool kNativeMaximum = false;
+/// Whether what only some lanes need, as NaN does, is done by a branch that the
+/// whole wave takes: a compare for two elements is then all that it costs. For
+/// kernels that define HK_VOTES and are bound by the vector unit; a loop over
+/// matrix instructions is better off without branches.
+#if (defined(__gfx942__) || defined(__gfx950__)) && defined(HK_VOTES)
+inline constexpr bool kVotes = true;
+#else
+inline constexpr bool kVotes = false;
+#endif
+
+/// Then it is one instruction on gfx950, and three on gfx942 where a choice
+/// takes four.
+inline constexpr bool kNativeMaximum = kVotes;
 inline constexpr bool kNativeRsqrt = false;
 template <int V> HK_DEV Vec<float, V> nearRsqrt(Vec<float, V> x);
 inline constexpr bool kNativeLdexp = true;
 
 /// v, as a value that the compiler does not know to be v.
 HK_DEV u32 opaqueWord(u32 v) {
+  asm("" : "+v"(v));
+  return v;
+}
+/// The same of a pair in neighbouring registers, which packed instructions
+/// take.
+HK_DEV f32x2 opaquePair(f32x2 v) {
   asm("" : "+v"(v));
   return v;
 }
@@ -109,9 +127,12 @@ template <int V> HK_DEV Vec<float, V> exp2Small(Vec<float, V> x) {
   return x;
 }
 
-/// |x| clamped to m; NaN becomes +NaN.
-HK_DEV float clampKeepNan(float x, float m) {
-  return x != x ? __builtin_nanf("") : __builtin_amdgcn_fmed3f(x, -m, m);
+/// x limited to [lo, hi]; NaN becomes lo or hi.
+template <int V>
+HK_DEV Vec<float, V> limitNumber(Vec<float, V> x, float lo, float hi) {
+  HK_UNROLL for (int e = 0; e < V; ++e) x[e] =
+      __builtin_amdgcn_fmed3f(x[e], lo, hi);
+  return x;
 }
 
 #if defined(__gfx942__)
@@ -125,8 +146,15 @@ inline constexpr DType kNativeE5M2 = DType::F8E5M2;
 #if defined(__gfx942__) || defined(__gfx950__)
 template <DType D>
 inline constexpr bool kNativeDecode = D == kNativeE4M3 || D == kNativeE5M2;
-// The NaN code of the native e5m2 encoder is not the one fixed in convert.h.
-template <DType D> inline constexpr bool kNativeEncode = D == kNativeE4M3;
+/// The chip's formats, and those with the same codes for other powers of two:
+/// OCP's values are twice FNUZ's. The chip's codes of NaN are not those fixed
+/// in convert.h but for its own e4m3.
+template <DType D>
+inline constexpr bool kNativeEncode =
+    D == kNativeE4M3 ||
+    (kVotes &&
+     (kNativeDecode<D> || D == DType::F8E4M3FN || D == DType::F8E4M3FNUZ ||
+      (D == DType::F8E5M2 && kArch == Arch::Gfx942)));
 
 template <DType D> HK_DEV f32x4 decode4(u32 bytes) {
   f32x2 lo, hi;
@@ -140,13 +168,79 @@ template <DType D> HK_DEV f32x4 decode4(u32 bytes) {
   return f32x4{lo[0], lo[1], hi[0], hi[1]};
 }
 
+namespace detail {
+/// The upper byte of each of four words.
+HK_DEV u32 upperBytes(Vec<u32, 4> x) {
+  return __builtin_amdgcn_perm(x[1], x[0], 0x0c0c0703u) |
+         __builtin_amdgcn_perm(x[3], x[2], 0x07030c0cu);
+}
+template <bool E4M3> HK_DEV u32 convert4(f32x4 v) {
+  if constexpr (E4M3) {
+    int r = __builtin_amdgcn_cvt_pk_fp8_f32(v[0], v[1], 0, false);
+    return u32(__builtin_amdgcn_cvt_pk_fp8_f32(v[2], v[3], r, true));
+  }
+  int r = __builtin_amdgcn_cvt_pk_bf8_f32(v[0], v[1], 0, false);
+  return u32(__builtin_amdgcn_cvt_pk_bf8_f32(v[2], v[3], r, true));
+}
+} // namespace detail
+
+/// Codes of D, saturated; with votes any of NaN.
 template <DType D> HK_DEV u32 encode4(f32x4 v) {
+  constexpr bool e4m3 = D == DType::F8E4M3FN || D == DType::F8E4M3FNUZ;
   constexpr float max = float(info(D).maxFinite);
-  HK_UNROLL for (int e = 0; e < 4; ++e) v[e] = clampKeepNan(v[e], max);
-  int r = __builtin_amdgcn_cvt_pk_fp8_f32(v[0], v[1], 0, false);
-  return u32(__builtin_amdgcn_cvt_pk_fp8_f32(v[2], v[3], r, true));
+  f32x4 c = limitNumber<4>(v, -max, max);
+  if constexpr (!kVotes)
+    HK_UNROLL for (int e = 0; e < 4; ++e) c[e] =
+        v[e] != v[e] ? __builtin_nanf("") : c[e];
+  if constexpr (kNativeDecode<D>)
+    return detail::convert4<e4m3>(c);
+  else if constexpr (kArch == Arch::Gfx942) {
+    // FNUZ has no -0.
+    u32 signs = detail::upperBytes(bitCast<Vec<u32, 4>>(v)) & 0x80808080u;
+    return detail::convert4<e4m3>(c * 0.5f) | signs;
+  } else {
+    // 480, of which there is only FNUZ's half, is OCP's NaN.
+    u32 codes = detail::convert4<e4m3>(c * 2.f);
+    u32 magnitudes = codes & 0x7f7f7f7fu;
+    return codes & ((magnitudes + 0x7f7f7f7fu) | 0x7f7f7f7fu);
+  }
+}
+
+/// Codes of f4E2M1FN of up to eight numbers, the first one in the lowest bits.
+template <int V> HK_DEV u32 encodeFp4(Vec<float, V> x) {
+  static_assert(V <= 8);
+  u32 codes = 0;
+#if defined(__gfx950__)
+  HK_UNROLL for (int e = 0; e < V; e += 2) {
+    float a = x[e], b = x[e + 1];
+    // Which byte is an immediate.
+    codes =
+        e == 0   ? __builtin_amdgcn_cvt_scalef32_pk_fp4_f32(codes, a, b, 1.f, 0)
+        : e == 2 ? __builtin_amdgcn_cvt_scalef32_pk_fp4_f32(codes, a, b, 1.f, 1)
+        : e == 4
+            ? __builtin_amdgcn_cvt_scalef32_pk_fp4_f32(codes, a, b, 1.f, 2)
+            : __builtin_amdgcn_cvt_scalef32_pk_fp4_f32(codes, a, b, 1.f, 3);
+  }
+#else
+  // Below 2 the codes count halves: as a subnormal number with that last bit,
+  // the product is rounded to them and its bits are the code. From 1 on the
+  // upper bits of the number are, rounded to one bit of mantissa. Of a number
+  // from 2 on, and of 1 for one below, the wrong one is the larger.
+  Vec<float, V> magnitude =
+      limitNumber<V>(__builtin_elementwise_abs(x), 0.f, 6.f);
+  auto halves = bitCast<Vec<u32, V>>(magnitude * 0x1p-148f);
+  HK_UNROLL for (int e = V - 1; e >= 0; --e) {
+    u32 bits = bitCast<u32>(__builtin_amdgcn_fmed3f(magnitude[e], 1.f, 6.f));
+    u32 upper =
+        (bits + (bits >> 22 & 1) + ((1u << 21) - 1 - (126u << 23))) >> 22;
+    codes = __builtin_amdgcn_alignbit(codes, bitCast<u32>(x[e]), 31);
+    codes = codes << 3 | (halves[e] < upper ? halves[e] : upper);
+  }
+#endif
+  return codes;
 }
 #else
+template <int V> HK_DEV u32 encodeFp4(Vec<float, V> x);
 template <DType> inline constexpr bool kNativeDecode = false;
 template <DType> inline constexpr bool kNativeEncode = false;
 #endif

@@ -26,6 +26,11 @@ HK_DEV u64 ballot(bool condition) { return condition; }
 HK_DEV int fromLane(int v, int) { return v; }
 
 inline constexpr bool kNativeMaximum = false;
+inline constexpr bool kVotes = false;
+template <int V> HK_DEV u32 encodeFp4(Vec<float, V> x);
+template <int V>
+HK_DEV Vec<float, V> limitNumber(Vec<float, V> x, float lo, float hi);
+HK_DEV f32x2 opaquePair(f32x2 v) { return v; }
 inline constexpr bool kNativeRsqrt = false;
 template <int V> HK_DEV Vec<float, V> nearRsqrt(Vec<float, V> x);
 inline constexpr bool kNativeLdexp = false;

@@ -73,6 +73,11 @@ HK_DEV void clusterShare(const float (&v)[K], float *scratch) {
 HK_DEV void waveBarrier() { __nvvm_bar_warp_sync(~0u); }
 
 inline constexpr bool kNativeMaximum = true;
+inline constexpr bool kVotes = false;
+template <int V> HK_DEV u32 encodeFp4(Vec<float, V> x);
+template <int V>
+HK_DEV Vec<float, V> limitNumber(Vec<float, V> x, float lo, float hi);
+HK_DEV f32x2 opaquePair(f32x2 v) { return v; }
 inline constexpr bool kNativeLdexp = false;
 
 /// v, as a value that the compiler does not know to be v.

@@ -1,0 +1,127 @@
+//===- codecs.hip - The chip's conversions beside the software's ----------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every upper half of an f32 with lower halves around a tie and at both ends,
+// eight numbers a thread, of which some or none are NaN: what the device layer
+// makes of them by votes, packed and native instructions must be what the plain
+// formulas say, bit by bit. Counts differences, and keeps one of each kind.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/rowwise/rowwise.h"
+
+using namespace hk;
+
+namespace {
+
+constexpr int kElements = 8;
+using F = Vec<float, kElements>;
+using U = Vec<u32, kElements>;
+
+struct Report {
+  HK_GLOBAL u32 *words; // of each kind: differences, then one of them
+
+  HK_MEM void check(int kind, u32 input, u32 got, u32 expected) const {
+    if (got == expected)
+      return;
+    __hip_atomic_fetch_add(words + 4 * kind, 1u, __ATOMIC_RELAXED,
+                           __HIP_MEMORY_SCOPE_AGENT);
+    __hip_atomic_store(words + 4 * kind + 1, input, __ATOMIC_RELAXED,
+                       __HIP_MEMORY_SCOPE_AGENT);
+  }
+};
+
+HK_DEV u32 bitsOf(float x) { return bitCast<u32>(x); }
+
+HK_DEV u32 bf16Of(float x) {
+  u32 u = bitsOf(x);
+#ifdef PLANTED
+  u += 1;
+#endif
+  return (x != x ? u | 0x00400000u : u + 0x7FFFu + ((u >> 16) & 1u)) >> 16;
+}
+
+HK_DEV i32 intOf(float x, float lo, float hi) {
+  if (x != x)
+    return 0;
+  x = __builtin_rintf(x);
+  return i32(x < lo ? lo : x > hi ? hi : x);
+}
+
+template <DType D> HK_DEV u32 codeOf(float x) {
+  return encodeSmall<D, 1>(Vec<float, 1>(x))[0];
+}
+
+template <DType D> HK_DEV void codes(const Report &report, int kind, F x) {
+  auto packed = pack<D, kElements>(x);
+  auto pair = pack<D, 2>(Vec<float, 2>{x[0], x[1]});
+  HK_UNROLL for (int e = 0; e < kElements; ++e) {
+    u32 code = isPacked(D) ? packed[e / 2] >> (e % 2 * 4) & 15 : packed[e];
+    report.check(kind, bitsOf(x[e]), code, codeOf<D>(x[e]));
+    if (e < 2) {
+      code = isPacked(D) ? pair[0] >> (e * 4) & 15 : pair[e];
+      report.check(kind, bitsOf(x[e]), code, codeOf<D>(x[e]));
+    }
+  }
+}
+
+template <DType D>
+HK_DEV void quotients(const Report &report, int kind, F x, float d) {
+  constexpr float max = float(info(D).maxFinite);
+  auto packed =
+      pack<D, kElements>(divideFor8Bits<kElements>(x, givenDivisorOf(d, max)));
+  HK_UNROLL for (int e = 0; e < kElements; ++e)
+      report.check(kind, bitsOf(x[e]), packed[e], codeOf<D>(x[e] / d));
+}
+
+} // namespace
+
+extern "C" __attribute__((global)) void codecs(u32 *words) {
+  Report report{(HK_GLOBAL u32 *)words};
+  constexpr u32 lows[kElements] = {0,      1,      0x3fff, 0x7fff,
+                                   0x8000, 0x8001, 0xc000, 0xffff};
+  u32 high = (__builtin_amdgcn_workgroup_id_x() * 256u + u32(threadId())) << 16;
+  F x;
+  HK_UNROLL for (int e = 0; e < kElements; ++e) x[e] =
+      bitCast<float>(high | lows[e]);
+
+  codes<DType::F8E4M3FN>(report, 0, x);
+  codes<DType::F8E4M3FNUZ>(report, 1, x);
+  codes<DType::F8E5M2>(report, 2, x);
+  codes<DType::F8E5M2FNUZ>(report, 3, x);
+  codes<DType::F4E2M1FN>(report, 4, x);
+  auto half = toBf16Bits<kElements>(x);
+  auto rounded = roundTo<DType::BF16, kElements>(x);
+  auto whole = roundToInt<kElements>(x, -127.f, 127.f);
+  auto limited = limit<kElements>(x, -88.f, 88.5f);
+  HK_UNROLL for (int e = 0; e < kElements; ++e) {
+    u32 input = bitsOf(x[e]);
+    report.check(5, input, half[e], bf16Of(x[e]));
+    report.check(6, input, bitsOf(rounded[e]) >> 16, bf16Of(x[e]));
+    report.check(7, input, u32(whole[e]), u32(intOf(x[e], -127.f, 127.f)));
+    float in = x[e] < -88.f ? -88.f : x[e] > 88.5f ? 88.5f : x[e];
+    report.check(8, input,
+                 x[e] != x[e] ? limited[e] != limited[e] : bitsOf(limited[e]),
+                 x[e] != x[e] ? 1 : bitsOf(in));
+  }
+  constexpr i32 bytes[] = {0, 1, 100, 127, 200, 253, 254, 255};
+  for (i32 byte : bytes) {
+    F y = mxScaled<kElements>(x, byte);
+    HK_UNROLL for (int e = 0; e < kElements; ++e) {
+      float z = byte == 255 ? 0.f : __builtin_ldexpf(x[e], 127 - byte);
+      report.check(9, bitsOf(x[e]), z != z ? y[e] != y[e] : bitsOf(y[e]),
+                   z != z ? 1 : bitsOf(z));
+    }
+  }
+  constexpr u32 divisors[] = {0x3f800000, 0x3c123457, 0xc2f00001, 0,
+                              1,          0x7f800000, 0x7fc00000, 0x21ffffff,
+                              0x5d800001, 0x7f7fffff};
+  for (u32 d : divisors) {
+    quotients<DType::F8E4M3FN>(report, 10, x, bitCast<float>(d));
+    quotients<DType::F8E5M2>(report, 11, x, bitCast<float>(d));
+  }
+}
