@@ -72,7 +72,8 @@ class Case:
         self.b, self.h, self.hk, self.sq, self.sk, self.d, self.dv = map(int, sizes)
         self.cached = self.sk - self.sq if self.mask == "extend" else self.sk
         self.decode = self.sq == 1
-        self.peer_mask = self.mask in ("causal", "full", "decode")
+        # Peers align a causal mask of fewer queries at the first key.
+        self.peer_mask = self.mask in ("full", "decode") or (self.mask == "causal" and self.sq == self.sk)
         self.lengths = [self.cached] * self.b
         if self.mask in ("ragged", "dynamic"):
             generator = torch.Generator().manual_seed(1)

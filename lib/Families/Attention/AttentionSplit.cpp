@@ -125,7 +125,10 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   size.rows = queries.value_or(1) * (heads / keyHeads);
   size.heads = sequences.value_or(1) * keyHeads;
   size.keys = keys.value_or(kTypicalKeys);
-  if (queries && size.rows <= few.bq && takesRuns(op))
+  // The tile's kernel has runs where it knows the rows too.
+  bool fixed = !op.getQOffsets() &&
+               !ShapedType::isDynamic(q[op.hasRaggedQueries() ? 0 : 1]);
+  if (fixed && size.rows <= few.bq && takesRuns(op))
     size.runs = ::hk::attentionRuns(target, few, shape);
   size.unequal = size.runs > 0 &&
                  (op.getKvLens() || op.getKvOffsets() || op.getTableOffsets());
