@@ -99,6 +99,9 @@ struct AttentionMatrix {
                            S.valueDim * kLdsElement, kTileThreads>::Type;
   static_assert(!KeyCopy::kDirect || T.stages >= 2,
                 "direct copies would overwrite the tile being read");
+  /// Whether no part of a tile waits in registers.
+  static constexpr bool kDirect =
+      KeyCopy::kDirect && (S.sharedValues || ValueCopy::kDirect);
 
   static constexpr int kScratch = [] {
     if constexpr (kSharedScores)
@@ -298,7 +301,7 @@ private:
                  i32(minOf(first.end, end)),
                  sh.bytes + part * (kStages * kStage),
                  sh.bytes + kParts * kStages * kStage};
-    if constexpr (KeyCopy::kDirect)
+    if constexpr (kDirect)
       walkDirect<step>(a, w, f, rows, walk);
     else if constexpr (T.stages > 1)
       walkAhead<step>(a, w, f, rows, walk);
@@ -354,6 +357,7 @@ private:
     copy.land(x.lds);
     int stage = 0;
     for (i32 j = x.begin; j < x.end; j += STEP) {
+      rowCopyWait(); // keys or values may need no registers
       tileBarrier();
       u8 *now = x.lds + stage * kStage;
       stage ^= 1;
@@ -363,6 +367,7 @@ private:
       tile(a, w, f, rows, j, x, now);
       copy.land(x.lds + stage * kStage);
     }
+    rowCopyWait();
   }
 
   template <int STEP>
