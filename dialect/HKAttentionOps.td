@@ -85,10 +85,12 @@ def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
 
     With `kv_slices` n the results have a leading dim of n, in which element s is
     the attention to slice s of the keys alone; hk.attention_combine of them is the
-    attention. Slice s of a sequence holds keys b + s * c to b + (s + 1) * c, where
-    c is (L - b) / n rounded up to a multiple of 128, and b is 0 or, with
-    `window_left` w, L - Sq - w rounded down to one. The results are f32, there is
-    an lse and no sink.
+    attention. The slices of a sequence are its keys in order, and some may have
+    none: then the lse is -inf and the result may be anything. How long each is, is
+    a kernel's choice. Slices of equal length, which the interpreter takes, hold
+    keys b + s * c to b + (s + 1) * c, where c is (L - b) / n rounded up to a
+    multiple of 128, and b is 0 or, with `window_left` w, L - Sq - w rounded down to
+    one. The results are f32, there is an lse and no sink.
 
     Example:
     ```mlir

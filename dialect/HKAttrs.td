@@ -76,7 +76,8 @@ def HK_GemmTileAttr : HK_Attr<"GemmTile", "gemm_tile"> {
 def HK_AttentionTileAttr : HK_Attr<"AttentionTile", "attention_tile"> {
   let summary = "tile of an attention kernel (hk::AttentionTile)";
   let parameters = (ins "int64_t":$bq, "int64_t":$bk, "int64_t":$waves,
-                        "int64_t":$stages, "int64_t":$splitKv);
+                        "int64_t":$stages, "int64_t":$splitKv,
+                        DefaultValuedParameter<"int64_t", "0">:$blocks);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -59,33 +59,63 @@ def take_turns(torch, sides):
 
 
 class Case:
-    """A function of attention.mlir, its operands and both sides."""
+    """A function of attention.mlir, its operands and both sides.
+
+    Kinds: causal, full: queries of a prompt. decode: one query a sequence, keys in one tensor;
+    paged, ragged, dynamic, latent: in pages of a cache; fp8, fp8paged: of 8 bits. extend: new tokens
+    behind a cache. pod: a prompt beside decode steps. backward: gradients.
+    """
 
     def __init__(self, torch, program, name):
-        self.torch, self.name, self.function = torch, name, program[name]
+        self.torch, self.name, self.program, self.function = torch, name, program, program[name]
         self.mask, *sizes = name.split("_")
         self.b, self.h, self.hk, self.sq, self.sk, self.d, self.dv = map(int, sizes)
+        self.cached = self.sk - self.sq if self.mask == "extend" else self.sk
+        self.decode = self.sq == 1
+        # Peers align a causal mask of fewer queries at the first key.
+        self.peer_mask = self.mask in ("full", "decode") or (self.mask == "causal" and self.sq == self.sk)
+        self.lengths = [self.cached] * self.b
+        if self.mask in ("ragged", "dynamic"):
+            generator = torch.Generator().manual_seed(1)
+            self.lengths = torch.randint(200, 12001, (self.b,), generator=generator).tolist()
 
     def operands(self):
-        torch = self.torch
-        values = []
-        for argument in self.function.inputs:
-            if argument.dtype == "i32":
-                values.append(self.integers(argument))
-            else:
-                values.append(torch.randn(argument.shape, device="cuda", dtype=torch.bfloat16))
-        return values
+        return [self.operand(a) for a in self.function.inputs]
 
-    def integers(self, argument):
-        torch = self.torch
-        if len(argument.shape) == 1:
-            return torch.full(argument.shape, self.sk, device="cuda", dtype=torch.int32)
-        pages = argument.shape[0] * argument.shape[1]
-        return torch.randperm(pages, device="cuda").to(torch.int32).view(argument.shape)
+    def shape(self, argument):
+        """Dynamic sizes are the number of sequences."""
+        return [self.b if size < 0 else size for size in argument.shape]
+
+    def operand(self, argument):
+        torch, shape = self.torch, self.shape(argument)
+        if argument.dtype == "i32":
+            return self.lengths_of(shape) if len(shape) == 1 else self.table(argument)
+        if argument.dtype == "f32":
+            return torch.rand(shape, device="cuda") + 0.5
+        values = torch.empty(shape, device="cuda", dtype=torch.bfloat16)
+        for part in values.flatten().split(1 << 28):
+            part.normal_()
+        return values.to(torch.float8_e4m3fn) if argument.dtype == "f8E4M3FN" else values
+
+    def lengths_of(self, shape):
+        return self.torch.tensor(self.lengths, device="cuda", dtype=self.torch.int32)
+
+    def table(self, argument):
+        """Pages in any order, each used once."""
+        torch, (rows, columns) = self.torch, self.shape(argument)
+        cache = next(a for a in self.function.inputs if len(a.shape) == 4 and a.name in ("k", "kc")
+                     and (a.name == "kc" or self.mask != "extend"))
+        order = torch.randperm(cache.shape[0], device="cuda").to(torch.int32)
+        table, used = torch.zeros(rows, columns, device="cuda", dtype=torch.int32), 0
+        for row, length in enumerate(self.lengths):
+            pages = -(-length // cache.shape[1])
+            table[row, :pages] = order[used:used + pages]
+            used += pages
+        return table
 
     def ours(self, operands):
         torch = self.torch
-        out = [torch.full(a.shape, float("nan"), device="cuda", dtype=torch.bfloat16) for a in self.function.outputs]
+        out = [torch.full(self.shape(a), float("nan"), device="cuda", dtype=torch.bfloat16) for a in self.function.outputs]
         return self.function.bind(*operands, out=out), out
 
     def peer(self, operands, backend):
@@ -100,27 +130,135 @@ class Case:
                     q, k, v, is_causal=self.mask == "causal", enable_gqa=self.h != self.hk)
         return call
 
-    def expected(self, operands):
-        """In float32, of the first sequence's first heads."""
-        q, k, v = (x[0, :, :1].float() for x in operands[:3])
-        s = (q[:, 0] @ k[:, 0].T) * self.d ** -0.5
-        if self.mask == "causal":
-            s = s.masked_fill(~self.torch.ones_like(s, dtype=self.torch.bool).tril(self.sk - self.sq), float("-inf"))
-        return s.softmax(-1) @ v[:, 0]
+    def keys_of(self, named, sequence):
+        """Keys and values of the first key head of a sequence, in float32."""
+        torch, length = self.torch, self.lengths[sequence]
+        parts = []
+        for name, scale in (("k", "ks"), ("v", "vs")):
+            x = named.get(name + "c" if self.mask == "extend" else name, named["k"])
+            if "t" in named:
+                pages = named["t"][sequence, :-(-length // x.shape[1])].long()
+                x = x.view(torch.uint8)[pages].view(x.dtype).flatten(0, 1)[:length, 0]
+            else:
+                x = x[sequence, :, 0]
+            x = x.float() * named.get(scale, 1.0)
+            if self.mask == "extend":
+                x = torch.cat([x, named[name][sequence, :, 0].float()])
+            parts.append(x)
+        return parts[0], parts[1][:, :self.dv]
+
+    def expected(self, named, sequence, head=0):
+        torch = self.torch
+        q = named["q"][sequence, :, head].float()
+        k, v = self.keys_of(named, sequence)
+        s = (q @ k.T) * self.d ** -0.5
+        if self.mask in ("causal", "extend"):
+            s = s.masked_fill(~torch.ones_like(s, dtype=torch.bool).tril(self.sk - self.sq), float("-inf"))
+        return s.softmax(-1) @ v
+
+    def error(self, operands, out):
+        """The largest of the first head of three sequences."""
+        torch = self.torch
+        named = {a.name: x for a, x in zip(self.function.inputs, operands)}
+        errors = []
+        for b in {0, self.b - 1, self.lengths.index(min(self.lengths))}:
+            got, want = out[0][b, :, 0].float(), self.expected(named, b)
+            errors.append(((got - want).norm() / want.norm()).item())
+        return max(e if e == e else float("inf") for e in errors)
 
     def flops(self):
-        pairs = self.sq * self.sk / (2 if self.mask == "causal" else 1)
+        pairs = self.sq * self.sk
+        if self.mask in ("causal", "extend"):
+            pairs -= self.sq * self.sq / 2
         return 2 * self.b * self.h * pairs * (self.d + self.dv)
 
     def cache_bytes(self):
-        return self.b * self.sk * self.hk * (self.d + self.dv) * 2
+        columns = self.d if self.mask == "latent" else self.d + self.dv
+        return sum(self.lengths) * self.hk * columns * (1 if self.mask.startswith("fp8") else 2)
+
+
+class Prompt(Case):
+    """A prompt beside decode steps, and the functions that do each alone."""
+
+    def sides(self, sets, ours):
+        decode = self.program["decode_" + self.name.split("_", 1)[1]]
+        prompt = self.program[f"causal_1_{self.h}_{self.hk}_{self.sk}_{self.sk}_{self.d}_{self.dv}"]
+        apart = []
+        for operands in sets:
+            first, second = decode.bind(*operands[:3]), prompt.bind(*operands[3:])
+            apart.append(lambda first=first, second=second: (first(), second()))
+        return {"hk": [call for call, _ in ours], "apart": apart}
+
+
+class Backward(Case):
+    """Gradients under a causal mask, beside cuDNN's from the same forward pass."""
+
+    def operands(self):
+        torch, aten = self.torch, self.torch.ops.aten
+        draw = {a.name: super(Backward, self).operand(a) for a in self.function.inputs if a.name in ("q", "k", "v", "do")}
+        q, k, v = (draw[n].transpose(1, 2) for n in "qkv")
+        more = [x.repeat_interleave(self.h // self.hk, 1) for x in (k, v)]
+        forward = aten._scaled_dot_product_cudnn_attention(q, *more, None, True, 0.0, True, False)
+        self.out, self.lse, _, _, _, _, self.seed, self.offset, _ = forward
+        draw["o"] = self.out.transpose(1, 2).contiguous()
+        draw["lse"] = self.lse.reshape(self.b, self.h, self.sq).transpose(1, 2).contiguous()
+        self.draw = draw
+        return [draw[a.name] for a in self.function.inputs]
+
+    def cudnn(self, grouped):
+        """Keys as they are, or repeated for every query head (then dk, dv are not summed)."""
+        aten = self.torch.ops.aten
+        q, k, v, do = (self.draw[n].transpose(1, 2) for n in ("q", "k", "v", "do"))
+        if not grouped:
+            k, v = (x.repeat_interleave(self.h // self.hk, 1) for x in (k, v))
+        return lambda: aten._scaled_dot_product_cudnn_attention_backward(
+            do, q, k, v, self.out, self.lse, self.seed, self.offset, None, None, None,
+            self.sq, self.sk, 0.0, True)
+
+    def sides(self, sets, ours):
+        sides = {"hk": [call for call, _ in ours]}
+        for name, grouped in (("cudnn", True), ("cudnn_repeated", False)):
+            if name != "cudnn" and self.h == self.hk:
+                continue
+            try:
+                call = self.cudnn(grouped)
+                call()
+                self.torch.cuda.synchronize()
+                sides[name] = [call]
+            except RuntimeError as error:
+                print(f"{self.name}: {name}: {str(error).splitlines()[0]}", flush=True)
+        return sides
+
+    def error(self, operands, out):
+        """Of the gradients of the first key head of the first sequence."""
+        torch = self.torch
+        group = self.h // self.hk
+        k, v = (self.draw[n][0, :, 0].float().requires_grad_() for n in "kv")
+        errors, dq = [], []
+        for h in range(group):
+            q = self.draw["q"][0, :, h].float().requires_grad_()
+            s = (q @ k.T) * self.d ** -0.5
+            mask = torch.ones_like(s, dtype=torch.bool).tril()
+            o = s.masked_fill(~mask, float("-inf")).softmax(-1) @ v
+            o.backward(self.draw["do"][0, :, h].float())
+            dq.append(q.grad)
+        for got, want in [(out[0][0, :, h], dq[h]) for h in range(group)] + [
+                (out[1][0, :, 0], k.grad), (out[2][0, :, 0], v.grad)]:
+            errors.append(((got.float() - want).norm() / want.norm()).item())
+        return max(e if e == e else float("inf") for e in errors)
+
+    def flops(self):
+        return super().flops() * 5 / 4  # five products, half of them masked
+
+
+KINDS = {"pod": Prompt, "backward": Backward}
 
 
 def peers_of(torch, case, sets):
     from torch.nn.attention import SDPBackend
 
     sides = {}
-    if case.mask == "paged":
+    if not case.peer_mask:
         return sides
     for name, backend in (("cudnn", SDPBackend.CUDNN_ATTENTION), ("flash", SDPBackend.FLASH_ATTENTION)):
         calls = [case.peer(s, backend) for s in sets]
@@ -133,22 +271,26 @@ def peers_of(torch, case, sets):
 
 
 def measure_case(torch, case, copy_rate):
-    decode = case.sq == 1
-    sets = [case.operands() for _ in range(max(2, int(CACHE_BYTES / case.cache_bytes())) if decode else 1)]
+    count = max(2, int(CACHE_BYTES / case.cache_bytes())) if case.decode else 1
+    sets = [case.operands() for _ in range(count)]
     ours = [case.ours(s) for s in sets]
-    times = take_turns(torch, {"hk": [call for call, _ in ours], **peers_of(torch, case, sets)})
-    row = {"attention": case.name, **{f"{name}_us": round(t, 2) for name, t in times.items()}}
-    if decode:
-        row["hk_of_copy"] = round(case.cache_bytes() / times["hk"] * 1e-6 / copy_rate, 4)
+    ours[0][0]()
+    error = case.error(sets[0], ours[0][1])
+    row = {"attention": case.name, "error": round(error, 6)}
+    if hasattr(case, "sides"):
+        sides = case.sides(sets, ours)
     else:
+        sides = {"hk": [call for call, _ in ours], **peers_of(torch, case, sets)}
+    times = take_turns(torch, sides)
+    row |= {f"{name}_us": round(t, 2) for name, t in times.items()}
+    if case.decode and case.mask != "pod":
+        row["hk_of_copy"] = round(case.cache_bytes() / times["hk"] * 1e-6 / copy_rate, 4)
+    if not case.decode or case.mask == "latent":
         for name, t in times.items():
             row[f"{name}_TFLOPs"] = round(case.flops() / t * 1e-6, 1)
     best = min((t for name, t in times.items() if name != "hk"), default=None)
     if best:
         row["of_faster_peer"] = round(best / times["hk"], 3)
-    if case.mask != "paged":
-        got, want = ours[0][1][0][0, :, 0].float(), case.expected(sets[0])
-        row["error"] = round(((got - want).norm() / want.norm()).item(), 6)
     return row
 
 
@@ -175,12 +317,18 @@ def measure(folder, prefixes):
     rate = copy_rate(torch)
     print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__,
                       "cudnn": torch.backends.cudnn.version(), "copy_TBps": round(rate, 3)}))
+    failed = False
     for name in re.findall(r"^func.func @(\w+)", (folder / "attention.mlir").read_text(), re.M):
         if prefixes and not name.startswith(tuple(prefixes)):
             continue
-        print(json.dumps(measure_case(torch, Case(torch, program, name), rate)), flush=True)
+        try:
+            kind = KINDS.get(name.split("_")[0], Case)
+            print(json.dumps(measure_case(torch, kind(torch, program, name), rate)), flush=True)
+        except Exception as error:  # the other cases are worth their time
+            print(f"{name}: {type(error).__name__}: {error}", flush=True)
+            failed = True
         torch.cuda.empty_cache()
-    return False
+    return failed
 
 
 def behind(folder):

@@ -15,10 +15,12 @@
 // TEXT: constexpr AttentionSpec kSpec = {
 // TEXT: .windowLeft = 100,
 // TEXT: .past = true,
+// TEXT-NEXT: .blockRows = 16,
 // TEXT-NEXT: .valueScaling = ValueScaling::FirstSegment,
 // TEXT: constexpr AttentionSpec kSpec1 = {
 // TEXT: .causal = true,
 // TEXT: .past = false,
+// TEXT-NEXT: .blockRows = 0,
 // TEXT-NEXT: .valueScaling = ValueScaling::Probabilities,
 // TEXT: using v0 = AttentionSegments<AttentionKernel<kSpec, AttentionTile{32, 32, 4, 1, 1}>, AttentionKernel<kSpec1, AttentionTile{32, 32, 4, 1, 1}>>;
 // TEXT: v0::run(launchWords(words), arguments, arguments1, block, lds);

@@ -83,8 +83,8 @@ inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Sm90a, {64, 64, 4, 2, 1}, 128},
     {Arch::Sm90a, {64, 32, 4, 2, 1}, 192},
     {Arch::Sm90a, {64, 16, 4, 2, 1}, 256},
-    {Arch::Sm90a, {16, 32, 4, 2, 1}, 128},
-    {Arch::Sm90a, {16, 16, 4, 2, 1}, 256},
+    {Arch::Sm90a, {16, 16, 4, 3, 1}, 256},
+    {Arch::Sm90a, {16, 16, 4, 5, 1}, 576, true, true},
 };
 
 /// The arch whose candidates `arch` uses.

@@ -437,10 +437,37 @@ constexpr double combineMicroseconds(const Target &target, int64_t parts,
                     : (waits - 1) * kMemoryMicroseconds);
 }
 
+/// What one compute unit can draw of the memory's rate, GB/s; where nothing is
+/// known of that, all of it.
+constexpr double unitGBps(const Target &target) {
+  if (const FlightCalibration *flight = flightCalibration(target))
+    return flight->bytesInFlight / flight->rateClocks * clockGHz(target);
+  if (target.arch == Arch::Sm90a)
+    return target.memoryGBps / target.computeUnits *
+           Sm90Calibration::kUnitShare;
+  return target.memoryGBps;
+}
+
+/// Blocks that take equal runs of the keys of all sequences where a key head's
+/// rows of a sequence fit in `tile`: as many as the chip holds. 0: the tile's
+/// kernel takes none.
+constexpr int64_t attentionRuns(const Target &target, const AttentionTile &tile,
+                                const AttentionShape &shape) {
+  if (attentionWaveParts(target.arch, tile, attentionSharesValues(shape)) == 1)
+    return 0;
+  return target.computeUnits *
+         int64_t(residentBlocks(target, attentionLds(target.arch, tile, shape),
+                                attentionThreads(target.arch, tile)));
+}
+
 struct AttentionSize {
   /// (query, head) rows of a key head in one sequence; key heads times
   /// sequences; keys of a sequence; slices of them.
   int64_t rows, heads, keys, slices;
+  /// Blocks that share the keys in equal runs; 0: slices are equal.
+  int64_t runs = 0;
+  /// Whether only the device knows the sequences' lengths.
+  bool unequal = false;
 };
 
 /// One launch of `size` with `tile`, without the combination of slices.
@@ -454,9 +481,15 @@ constexpr double attentionMicroseconds(const Target &target,
   double memory = bytes / (target.memoryGBps * 1e3);
   double tiles = ceilDiv(double(size.rows), tile.bq);
   double blocks = tiles * double(size.heads * size.slices);
-  double perUnit = ceilDiv(blocks, target.computeUnits);
   double keys =
       double(size.slices > 1 ? sliceLength(size.keys, size.slices) : size.keys);
+  bool runs = size.runs > 0 && size.slices > 1;
+  if (runs) {
+    double most = double(size.heads * (size.slices - 1));
+    blocks = most < double(size.runs) ? most : double(size.runs);
+    keys = double(size.heads) * double(size.keys) / blocks;
+  }
+  double perUnit = ceilDiv(blocks, target.computeUnits);
   double step = double(tile.bk) * attentionWaveParts(target.arch, tile);
   double steps = ceilDiv(keys, step);
   // A step waits for its keys; matrix units take two products of bq x bk. The
@@ -467,7 +500,14 @@ constexpr double attentionMicroseconds(const Target &target,
   double latency = host ? 0 : kMemoryMicroseconds / tile.stages;
   double walk = perUnit * steps * costMax(compute, latency) +
                 (host ? 0 : kMemoryMicroseconds);
-  return target.launchMicroseconds + costMax(walk, memory * tiles);
+  // Units without a block draw nothing.
+  double busiest = perUnit * bytes * tiles / (blocks * unitGBps(target) * 1e3);
+  // Of sequences of different lengths the last one is alone for a while.
+  double alone = size.unequal && !runs
+                     ? bytes * tiles / (blocks * unitGBps(target) * 1e3)
+                     : 0;
+  return target.launchMicroseconds + alone +
+         costMax(walk, costMax(memory * tiles, busiest));
 }
 
 } // namespace hk

@@ -108,6 +108,14 @@ constexpr int32_t attentionColumnGroups(Arch arch, AttentionTile t) {
   return t.waves * targetOf(arch).mmaM / t.bq;
 }
 
+/// Whether those waves each multiply a part of a head, of rows of `keyBytes`,
+/// and add their scores: on sm_90a, whose registers do not hold the queries.
+constexpr bool attentionSharesScores(Arch arch, AttentionTile t,
+                                     int64_t keyBytes) {
+  int32_t groups = attentionColumnGroups(arch, t);
+  return arch == Arch::Sm90a && groups > 1 && keyBytes / 32 % groups == 0;
+}
+
 /// LDS bytes of a block; `type` is the element type that is multiplied.
 /// `sharedValues`: values are the first columns of keys.
 constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
@@ -115,11 +123,16 @@ constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
                                     bool sharedValues = false) {
   int64_t columns = attentionValueColumns(valueDim);
   switch (attentionPath(arch, t)) {
-  case AttentionPath::Matrix:
+  case AttentionPath::Matrix: {
+    int64_t keyRow = attentionKeyBytes(type, headDim);
+    int64_t row = keyRow + (sharedValues ? 0 : packedBytes(type, columns));
+    int64_t scores = sharedValues && attentionSharesScores(arch, t, keyRow)
+                         ? int64_t(t.waves) * targetOf(arch).mmaM * t.bk * 4
+                         : 0;
     return int64_t(attentionWaveParts(arch, t, sharedValues)) * t.stages *
-           t.bk *
-           (attentionKeyBytes(type, headDim) +
-            (sharedValues ? 0 : packedBytes(type, columns)));
+               t.bk * row +
+           scores;
+  }
   case AttentionPath::WarpSpecialised:
     return attentionBulkLds(t, headDim, valueDim);
   case AttentionPath::Vector:

@@ -69,13 +69,16 @@ struct GemmTile {
 /// bq query rows per block in steps of bk keys, by `waves` waves: each has a
 /// part of the rows or, where bq is one matrix fragment, of the keys. splitKv >
 /// 1: blocks share the keys in that many slices and write a partial result
-/// each. sm_90a: with four waves for every 64 rows and four more, the rows are
-/// of one head, and the last four waves copy.
+/// each. blocks > 0: that many take equal runs of the keys of all sequences,
+/// each of which has at most splitKv parts. sm_90a: with four waves for every
+/// 64 rows and four more, the rows are of one head, and the last four waves
+/// copy.
 struct AttentionTile {
   int32_t bq, bk;
   int32_t waves;
   int32_t stages;
   int32_t splitKv;
+  int32_t blocks = 0;
 };
 
 /// Gradients of attention: a block has `rows` keys, or (query, head) rows, and

@@ -68,7 +68,10 @@ private:
       os << (isBulk(variant) ? "BulkAttention" : "AttentionKernel") << "<kSpec"
          << numberOf(i) << ", AttentionTile{" << tile.getBq() << ", "
          << tile.getBk() << ", " << tile.getWaves() << ", " << tile.getStages()
-         << ", " << tile.getSplitKv() << "}";
+         << ", " << tile.getSplitKv();
+      if (tile.getBlocks() > 0)
+        os << ", " << tile.getBlocks();
+      os << "}";
       if (kernel.getSegments()[i].hasRegions())
         os << ", Regions" << numberOf(i);
       os << ">";

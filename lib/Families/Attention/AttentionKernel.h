@@ -126,6 +126,11 @@ Verdict checkSameOrders(ArrayRef<Operation *> a, ArrayRef<Operation *> b);
 /// Whether fusion will make `op` one segment of a kernel with several.
 bool isSegment(AttentionOp op);
 
+/// Whether only a call knows how many keys its sequences have: then blocks take
+/// equal runs of them (AttentionTile::blocks). Where all have the same number,
+/// equal slices have fewer parts and are the faster ones.
+bool takesRuns(AttentionOp op);
+
 /// Whether a tile is one of the warp-specialised loop of sm_90a.
 bool isWarpSpecialised(AttentionTileAttr tile);
 

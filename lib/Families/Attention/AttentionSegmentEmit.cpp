@@ -116,6 +116,7 @@ private:
        << "    .valueChunk = " << valueChunk() << ",\n";
     emitNarrowSpec(kernel, segment, os);
     os << "    .past = " << flag(op.getPast()) << ",\n"
+       << "    .blockRows = " << blockRows() << ",\n"
        << "    .valueScaling = ValueScaling::" << valueScaling() << ",\n";
     os << "};\n\n";
   }
@@ -162,6 +163,15 @@ private:
                                                           : 0;
   }
 
+  /// Rows of a block of the cache; 0: not known, or there are no blocks.
+  int64_t blockRows() {
+    if (op.getKeyForm() != KeyForm::Paged)
+      return 0;
+    int64_t rows = cast<RankedTensorType>(op.getKey().getType())
+                       .getDimSize(op.getKeyDims().rows.front());
+    return ShapedType::isDynamic(rows) ? 0 : rows;
+  }
+
   void writeKeyStrides(bool blocked) {
     CacheDims keys = op.getKeyDims(), values = op.getValueDims();
     auto stride = [&](StringRef field, bool ofKeys, unsigned dim) {
@@ -196,7 +206,7 @@ private:
     if (op.getKeyForm() == KeyForm::Paged) {
       unsigned table = unsigned(segment.blockTable);
       std::string rows = words.dim(key, op.getKeyDims().rows.front());
-      fields.assign("blockSize", rows);
+      fields.assign("blockRows", rows);
       fields.assign("emptyCache", words.dim(key, 0) + " == 0");
       if (!op.getTableOffsets()) {
         fields.assign("keys", words.dim(table, 1) + " * " + rows);

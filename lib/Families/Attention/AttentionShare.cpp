@@ -91,8 +91,9 @@ double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
   };
   auto tile = cast<AttentionTileAttr>(variant.getTile());
   ::hk::AttentionTile own = {
-      int32_t(tile.getBq()), int32_t(tile.getBk()), int32_t(tile.getWaves()),
-      int32_t(tile.getStages()), int32_t(tile.getSplitKv())};
+      int32_t(tile.getBq()),      int32_t(tile.getBk()),
+      int32_t(tile.getWaves()),   int32_t(tile.getStages()),
+      int32_t(tile.getSplitKv()), int32_t(tile.getBlocks())};
   int64_t sequences = 1;
   if (!op.hasRaggedQueries())
     sequences = sizeOf(attention.dim(operands.query, 0));
@@ -110,5 +111,6 @@ double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
   size.heads = sequences * attention.getKeyHeads();
   size.keys = std::max<int64_t>(keys, 1);
   size.slices = op.getNumSlices();
+  size.runs = own.blocks;
   return ::hk::attentionMicroseconds(target, own, attention.getShape(), size);
 }

@@ -77,6 +77,11 @@ static std::optional<int64_t> keysOf(AttentionOp op, SizeOf sizeOf) {
   return keys;
 }
 
+bool mlir::hk::takesRuns(AttentionOp op) {
+  return op.getKvLens() || op.getKvOffsets() || op.getTableOffsets() ||
+         (!op.hasRaggedQueries() && tensorOf(op.getQuery()).isDynamicDim(0));
+}
+
 std::optional<SplitPlan>
 mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
                              ArrayRef<int64_t> counts, SizeOf sizeOf) {
@@ -120,6 +125,13 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   size.rows = queries.value_or(1) * (heads / keyHeads);
   size.heads = sequences.value_or(1) * keyHeads;
   size.keys = keys.value_or(kTypicalKeys);
+  // The tile's kernel has runs where it knows the rows too.
+  bool fixed = !op.getQOffsets() &&
+               !ShapedType::isDynamic(q[op.hasRaggedQueries() ? 0 : 1]);
+  if (fixed && size.rows <= few.bq && takesRuns(op))
+    size.runs = ::hk::attentionRuns(target, few, shape);
+  size.unequal = size.runs > 0 &&
+                 (op.getKvLens() || op.getKvOffsets() || op.getTableOffsets());
   bool ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/false);
   double elements = double(size.rows * size.heads * shape.valueDim);
   double bytesOut =
@@ -132,7 +144,10 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
     size.slices = parts;
     double time = 0;
     if (queries) {
-      double partial = 2 * 4.0 * double(parts) * elements;
+      // Runs make a part for every unit and every block.
+      double most = size.runs > 0 ? 1 + double(size.runs) / double(size.heads)
+                                  : double(parts);
+      double partial = 2 * 4.0 * std::min(most, double(parts)) * elements;
       if (parts > 1 && !sequences && partial > kMostExtraTraffic * keyBytes)
         return;
       time = ::hk::attentionMicroseconds(target, few, shape, size);

@@ -16,6 +16,7 @@
 #include "../TileReport.h"
 #include "AttentionKernel.h"
 #include "hk/Contract/Capability.h"
+#include "hk/Contract/Cost.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -69,11 +70,7 @@ public:
     bool fewScores = target.arch != ::hk::Arch::Host &&
                      llvm::any_of(kernel.getSegments(), takesScalars);
     AttentionTile many = fewScores ? few : list.tile[first];
-    DimName queries = kernel.getQueries();
-    // Rows of a sequence, where they are known.
-    std::optional<int64_t> rows;
-    if (!isRagged() && !SymShapeAttr::isSymbol(queries))
-      rows = queries * kernel.getGroup();
+    std::optional<int64_t> rows = knownRows();
     bool neverFew = few.bq == many.bq || (rows && *rows > few.bq);
     bool alwaysFew = !neverFew && rows && *rows <= few.bq;
     Use useOfBulk = first == 0 || alwaysFew ? Use::Never : bulkUse();
@@ -114,6 +111,20 @@ private:
     return segment.hasRegions() || twoWindows || scales;
   }
   bool isRagged() const { return kernel.getOperands().qOffsets >= 0; }
+  /// Rows of a sequence, where they are known.
+  std::optional<int64_t> knownRows() const {
+    DimName queries = kernel.getQueries();
+    if (isRagged() || SymShapeAttr::isSymbol(queries))
+      return std::nullopt;
+    return queries * kernel.getGroup();
+  }
+  /// See AttentionTile::blocks.
+  int64_t runsOf(const AttentionTile &tile) const {
+    std::optional<int64_t> rows = knownRows();
+    bool few = rows && *rows <= tile.bq && kernel.getOp().getNumSlices() > 1 &&
+               takesRuns(kernel.getOp());
+    return few ? ::hk::attentionRuns(target, tile, shape) : 0;
+  }
 
   /// Without tiles whose registers spilled; at last the vector units are left.
   ::hk::AttentionTileList withoutSpilling(::hk::AttentionTileList all) const {
@@ -126,9 +137,9 @@ private:
     return left;
   }
   AttentionTileAttr attrOf(AttentionTile tile) const {
-    return AttentionTileAttr::get(kernel.getOp().getContext(), tile.bq, tile.bk,
-                                  tile.waves, tile.stages,
-                                  int32_t(kernel.getOp().getNumSlices()));
+    return AttentionTileAttr::get(
+        kernel.getOp().getContext(), tile.bq, tile.bk, tile.waves, tile.stages,
+        int32_t(kernel.getOp().getNumSlices()), runsOf(tile));
   }
 
   int64_t ldsOf(const AttentionTile &tile) const {
@@ -190,6 +201,7 @@ private:
 
   void build(AttentionTile tile, Use use) {
     tile.splitKv = int32_t(kernel.getOp().getNumSlices());
+    tile.blocks = int32_t(runsOf(tile));
     addVariant(kernel.getKernel(), dims, attrOf(tile),
                ::hk::attentionThreads(target.arch, tile), ldsOf(tile),
                [&](LaunchBuilder &launch) {
@@ -232,6 +244,8 @@ private:
 
   LaunchDims launchDims(LaunchBuilder &launch, const AttentionTile &tile,
                         Use use) {
+    if (tile.blocks > 0)
+      return launch.grid(launch.constant(tile.blocks));
     const AttentionOperands &operands = kernel.getOperands();
     Value rows =
         launch.multiply(launch.size(kernel.getQueries()), kernel.getGroup());

@@ -11,13 +11,15 @@
 // second product; the sum of a row is taken before that rounding. Only tiles at
 // the edge of what some row sees are masked. With few rows every wave has all
 // of them and keys of its own, and the waves' results are merged at the end.
-// A block of a split attention sees the keys of its slice only.
+// A block of a split attention sees the keys of its slice only, or takes a run
+// of keys that may be of several sequences.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_ATTENTION_MATRIX_H
 #define HK_KERNELS_ATTENTION_MATRIX_H
 
+#include "kernels/attention/runs.h"
 #include "kernels/attention/softmax.h"
 #include "kernels/device/attention/fragments.h"
 
@@ -44,8 +46,6 @@ struct AttentionMatrix {
   /// Bytes of a row of values; those of a key where they are its columns.
   static constexpr int kValueBytes =
       S.sharedValues ? kKeyBytes : kColumns * kElement;
-  static constexpr int kKeyTile = S.sharedValues ? 0 : T.bk * kKeyBytes;
-  static constexpr int kStage = kKeyTile + T.bk * kValueBytes;
   static_assert(kColumns * kElement <= kValueBytes);
   static_assert(S.keyChunk == 0 && S.valueChunk == 0);
   static_assert(S.align >= 16 && S.headDim * kElement % 16 == 0 &&
@@ -59,8 +59,31 @@ struct AttentionMatrix {
       S.sharedValues ? attentionColumnGroups(kArch, T) : 1;
   static constexpr int kRowWaves = T.waves / kParts / kGroups;
   static constexpr int kGroupColumns = kColumns / kGroups;
-  using Fragments = AttentionFragments<S.type, T.bq, T.bk, kKeyBytes,
-                                       kGroupColumns, kRowWaves, kValueBytes>;
+  /// Waves with keys of their own may take elements of 8 bits as they are.
+  /// Segments, whose values scale otherwise, share fragments.
+  static constexpr bool kMayBeNarrow = kParts > 1 && S.headDim % 16 == 0 &&
+                                       S.valueDim % 16 == 0 &&
+                                       S.valueScaling == ValueScaling::Result;
+  using Pick = PickAttentionFragments<
+      S.type, kMayBeNarrow ? S.kType : S.type, kMayBeNarrow ? S.vType : S.type,
+      T.bq, T.bk, kKeyBytes, kGroupColumns, kRowWaves, kValueBytes, kGroups>;
+  using Fragments = typename Pick::Type;
+  /// Whether waves of the same rows have a part of each score.
+  static constexpr bool kSharedScores = [] {
+    if constexpr (requires { Fragments::kShares; })
+      return Fragments::kShares > 1;
+    return false;
+  }();
+  /// Bytes of an element, and types of elements, in LDS.
+  static constexpr int kLdsElement = Pick::kNarrow ? 1 : kElement;
+  static constexpr DType kKeyType = Pick::kNarrow ? S.kType : S.type;
+  static constexpr DType kValueType = Pick::kNarrow ? S.vType : S.type;
+  static constexpr int kKeyRow = kKeyBytes / kElement * kLdsElement;
+  static constexpr int kKeyTile = S.sharedValues ? 0 : T.bk * kKeyRow;
+  static constexpr int kStage =
+      kKeyTile + T.bk * (kValueBytes / kElement * kLdsElement);
+  /// As many as fit where those of the multiplied type do.
+  static constexpr int kStages = T.stages * (kElement / kLdsElement);
   /// The first column of this wave.
   HK_DEV int firstColumn() {
     return kGroups == 1 ? 0 : waveId() / kRowWaves * kGroupColumns;
@@ -69,15 +92,23 @@ struct AttentionMatrix {
   /// Threads that move and use one tile of keys.
   static constexpr int kTileThreads = kThreads / kParts;
   using KeyCopy =
-      typename PickRowCopy<S.kType, S.type, T.bk, kKeyBytes,
-                           S.headDim * kElement, kTileThreads>::Type;
+      typename PickRowCopy<S.kType, kKeyType, T.bk, kKeyRow,
+                           S.headDim * kLdsElement, kTileThreads>::Type;
   using ValueCopy =
-      typename PickRowCopy<S.vType, S.type, T.bk, kColumns * kElement,
-                           S.valueDim * kElement, kTileThreads>::Type;
-  static_assert(!KeyCopy::kDirect || T.stages == 2,
+      typename PickRowCopy<S.vType, kValueType, T.bk, kColumns * kLdsElement,
+                           S.valueDim * kLdsElement, kTileThreads>::Type;
+  static_assert(!KeyCopy::kDirect || T.stages >= 2,
                 "direct copies would overwrite the tile being read");
+  /// Whether no part of a tile waits in registers.
+  static constexpr bool kDirect =
+      KeyCopy::kDirect && (S.sharedValues || ValueCopy::kDirect);
 
-  using Shared = AttentionMatrixShared<kParts * T.stages * kStage>;
+  static constexpr int kScratch = [] {
+    if constexpr (kSharedScores)
+      return Fragments::kShareBytes;
+    return 0;
+  }();
+  using Shared = AttentionMatrixShared<kParts * kStages * kStage + kScratch>;
   static_assert(sizeof(Shared) == attentionLdsBytes(kArch, T, S.type, S.headDim,
                                                     S.valueDim,
                                                     S.sharedValues));
@@ -113,17 +144,35 @@ struct AttentionMatrix {
     KeyCopy k;
     ValueCopy v;
     HK_MEM static int thread() { return kParts > 1 ? laneId() : threadId(); }
-    HK_MEM void issue(const Args &a, const AttentionBlock &w, i64 j, i64 end,
+    /// Keys [j, j + bk). Behind the last visible one, `end` - 1: that key
+    /// again, masked later. Its value is finite whenever the visible ones are.
+    HK_MEM void issue(const Args &a, const AttentionBlock &w, i32 j, i32 end,
                       u8 *lds) {
-      // Behind the last visible key: that key again, masked later. Its value
-      // is finite whenever the visible ones are.
+      if constexpr (kOneBlock<S, T.bk>) {
+        // Rows at equal distances.
+        i32 first = j < end ? j : end - 1, rest = end - 1 - first;
+        KeyOffset from = keyOffset<S>(a, w, first);
+        bool missing = isMissing<S>(a, w, first);
+        auto row = [&](auto p, i64 at, i64 stride) {
+          return [=](int row) __attribute__((always_inline)) {
+            auto q =
+                (Global<const u8>)(p + at + (row < rest ? row : rest) * stride);
+            return kGaps && missing ? nullptr : q;
+          };
+        };
+        k.template issue<kGaps>(thread(), row(a.k, from.k, a.kRow), lds);
+        if constexpr (!S.sharedValues)
+          v.template issue<kGaps>(thread(), row(a.v, from.v, a.vRow),
+                                  lds + kKeyTile);
+        return;
+      }
       auto at = [&](int row) __attribute__((always_inline)) {
-        return minOf(j + row, end - 1);
+        return j + row < end ? j + row : end - 1;
       };
       k.template issue<kGaps>(
           thread(),
           [&](int row) __attribute__((always_inline)) {
-            i64 key = at(row);
+            i32 key = at(row);
             auto from = (Global<const u8>)(a.k + keyOffset<S>(a, w, key).k);
             return isMissing<S>(a, w, key) ? nullptr : from;
           },
@@ -132,7 +181,7 @@ struct AttentionMatrix {
         v.template issue<kGaps>(
             thread(),
             [&](int row) __attribute__((always_inline)) {
-              i64 key = at(row);
+              i32 key = at(row);
               auto from = (Global<const u8>)(a.v + keyOffset<S>(a, w, key).v);
               return isMissing<S>(a, w, key) ? nullptr : from;
             },
@@ -149,9 +198,36 @@ struct AttentionMatrix {
 
   template <class More = NoMoreSegments>
   HK_DEV void run(const Args &a, BlockId id, Shared &sh, More more = {}) {
-    AttentionBlock w;
-    if (!locate<S, T>(a, id, w))
-      return;
+    if constexpr (T.blocks > 0) {
+      bool first = true;
+      AttentionRuns<S, T, T.bk * kParts, R>(a).forEach(
+          id.x, [&](const AttentionBlock &w) __attribute__((always_inline)) {
+            if (!first)
+              barrier(); // waves may still read what others gave them
+            first = false;
+            attend(a, w, sh, more);
+          });
+    } else {
+      AttentionBlock w;
+      if (locate<S, T>(a, id, w))
+        attend(a, w, sh, more);
+    }
+  }
+
+  /// The keys of another segment, whose rows another kernel began.
+  HK_DEV void addSegment(const Args &a, AttentionBlock w, Fragments &f,
+                         Rows &rows, Shared &sh) {
+    locateKeys<S, T>(a, 0, w);
+    barrier(); // waves may still read the last tile
+    if constexpr (S.type == DType::F16)
+      makeRoom(f, rows);
+    walk(a, w, f, rows, sh);
+  }
+
+private:
+  template <class More>
+  HK_DEV void attend(const Args &a, const AttentionBlock &w, Shared &sh,
+                     More more) {
     Fragments f;
     Rows rows;
     QueryRows queries{a, {}, {}};
@@ -176,17 +252,6 @@ struct AttentionMatrix {
       finish(a, w, f, rows);
   }
 
-  /// The keys of another segment, whose rows another kernel began.
-  HK_DEV void addSegment(const Args &a, AttentionBlock w, Fragments &f,
-                         Rows &rows, Shared &sh) {
-    locateKeys<S, T>(a, 0, w);
-    barrier(); // waves may still read the last tile
-    if constexpr (S.type == DType::F16)
-      makeRoom(f, rows);
-    walk(a, w, f, rows, sh);
-  }
-
-private:
   /// Probabilities in f16 that are small beside the largest of the segments so
   /// far may be the largest of this one. The maximum counts as 2^24 from here
   /// on: what f32 sums hold, of as many segments as a kernel may have.
@@ -227,50 +292,103 @@ private:
       rows.scale[i] = rowScale<S>(a, w, rows.number[i]);
     }
 
-    TileCopy copy;
-    // All waves make the same number of steps, as they meet at barriers; a tile
-    // behind the end is masked as a whole.
+    // Waves with keys of their own go their own way.
     constexpr int step = T.bk * kParts;
-    int part = kParts > 1 ? waveId() : 0;
-    i64 own = part * T.bk;
-    u8 *lds = sh.bytes + part * (T.stages * kStage);
-    if constexpr (T.stages == 2) {
-      if (begin < end)
-        copy.issue(a, w, begin + own, end, lds);
-      copy.land(lds);
-      int stage = 0;
-      for (i64 j = begin; j < end; j += step) {
-        rowCopyWait();
-        barrier();
-        u8 *now = lds + stage * kStage;
-        stage ^= 1;
-        u8 *next = lds + stage * kStage;
-        // Registers want no branch here: behind the last tile they fetch the
-        // last key, which nobody reads.
-        if (!KeyCopy::kDirect || j + step < end)
-          copy.issue(a, w, j + step + own, end, next);
-        tile(a, w, f, rows, i32(j + own), last.begin, minOf(first.end, end),
-             end, now);
-        copy.land(next);
-      }
-      rowCopyWait();
-    } else {
-      for (i64 j = begin; j < end; j += step) {
-        copy.issue(a, w, j + own, end, lds);
-        barrier();
-        copy.land(lds);
-        barrier();
-        tile(a, w, f, rows, i32(j + own), last.begin, minOf(first.end, end),
-             end, lds);
-      }
+    int part = kParts > 1 ? fromLane(waveId(), 0) : 0;
+    Walk walk = {i32(begin) + part * T.bk,
+                 i32(end),
+                 i32(last.begin),
+                 i32(minOf(first.end, end)),
+                 sh.bytes + part * (kStages * kStage),
+                 sh.bytes + kParts * kStages * kStage};
+    if constexpr (kDirect)
+      walkDirect<step>(a, w, f, rows, walk);
+    else if constexpr (T.stages > 1)
+      walkAhead<step>(a, w, f, rows, walk);
+    else
+      walkStaged<step>(a, w, f, rows, walk);
+  }
+
+  /// Keys [begin, end), of which every row sees [fullBegin, fullEnd); where
+  /// tiles lie in LDS.
+  struct Walk {
+    i32 begin, end, fullBegin, fullEnd;
+    u8 *lds, *scratch; // of scores that waves share
+  };
+  /// Orders accesses to tiles of the waves that share them.
+  HK_DEV void tileBarrier() {
+    if constexpr (kParts > 1)
+      waveBarrier();
+    else
+      barrier();
+  }
+
+  /// All stages but one are under way.
+  template <int STEP>
+  HK_DEV void walkDirect(const Args &a, const AttentionBlock &w, Fragments &f,
+                         Rows &rows, const Walk &x) {
+    TileCopy copy;
+    auto fetch = [&](i32 j, int stage) __attribute__((always_inline)) {
+      if (j < x.end)
+        copy.issue(a, w, j, x.end, x.lds + stage * kStage);
+      rowCopyCommit();
+    };
+    HK_UNROLL for (int i = 0; i < kStages - 1; ++i)
+        fetch(x.begin + i * STEP, i);
+    int now = 0, next = kStages - 1;
+    for (i32 j = x.begin; j < x.end; j += STEP) {
+      rowCopyWaitBut<kStages - 2>();
+      tileBarrier();
+      fetch(j + (kStages - 1) * STEP, next);
+      tile(a, w, f, rows, j, x, x.lds + now * kStage);
+      now = now + 1 == kStages ? 0 : now + 1;
+      next = next + 1 == kStages ? 0 : next + 1;
+    }
+    rowCopyWait();
+  }
+
+  /// The next tile is in registers while this one is multiplied.
+  template <int STEP>
+  HK_DEV void walkAhead(const Args &a, const AttentionBlock &w, Fragments &f,
+                        Rows &rows, const Walk &x) {
+    TileCopy copy;
+    if (x.begin < x.end)
+      copy.issue(a, w, x.begin, x.end, x.lds);
+    copy.land(x.lds);
+    int stage = 0;
+    for (i32 j = x.begin; j < x.end; j += STEP) {
+      rowCopyWait(); // keys or values may need no registers
+      tileBarrier();
+      u8 *now = x.lds + stage * kStage;
+      stage ^= 1;
+      // Registers want no branch here: behind the last tile they fetch the last
+      // key, which nobody reads.
+      copy.issue(a, w, j + STEP, x.end, x.lds + stage * kStage);
+      tile(a, w, f, rows, j, x, now);
+      copy.land(x.lds + stage * kStage);
+    }
+    rowCopyWait();
+  }
+
+  template <int STEP>
+  HK_DEV void walkStaged(const Args &a, const AttentionBlock &w, Fragments &f,
+                         Rows &rows, const Walk &x) {
+    TileCopy copy;
+    for (i32 j = x.begin; j < x.end; j += STEP) {
+      copy.issue(a, w, j, x.end, x.lds);
+      tileBarrier();
+      copy.land(x.lds);
+      tileBarrier();
+      tile(a, w, f, rows, j, x, x.lds);
     }
   }
 
-  /// One tile of keys from j on. Every row sees keys [fullBegin, fullEnd).
+  /// One tile of keys from j on.
   HK_DEV void tile(const Args &a, const AttentionBlock &w, Fragments &f,
-                   Rows &rows, i32 j, i64 fullBegin, i64 fullEnd, i64 end,
-                   const u8 *lds) {
+                   Rows &rows, i32 j, const Walk &x, const u8 *lds) {
     f.scores(lds);
+    if constexpr (kSharedScores)
+      f.addShares(x.scratch);
     if constexpr (S.qScale || S.kScale)
       f.forEachScore([&](int i, int key, auto &x)
                          __attribute__((always_inline)) {
@@ -282,7 +400,7 @@ private:
       constexpr int V = int(sizeof(x) / sizeof(float));
       x = finishScore<S, V>(a, w, rows.number[i], j + key, score<S, V>(a, x));
     });
-    mask(a, w, f, rows, j, fullBegin, fullEnd, end);
+    mask(a, w, f, rows, j, x);
     if constexpr (kSoftmax)
       normalise(f, rows);
     if constexpr (R::kWeight)
@@ -302,30 +420,33 @@ private:
 
   /// Scores of keys that a row does not see are replaced.
   HK_DEV void mask(const Args &a, const AttentionBlock &w, Fragments &f,
-                   const Rows &rows, i32 j, i64 fullBegin, i64 fullEnd,
-                   i64 end) {
-    if (j < fullBegin || j + T.bk > fullEnd)
+                   const Rows &rows, i32 j, const Walk &x) {
+    if (j < x.fullBegin || j + T.bk > x.fullEnd)
       f.forEachScore(
-          [&](int i, int key, auto &x) __attribute__((always_inline)) {
-            i32 stop = i32(minOf(rows.end[i], end));
-            constexpr int V = int(sizeof(x) / sizeof(float));
+          [&](int i, int key, auto &v) __attribute__((always_inline)) {
+            i32 stop = rows.end[i] < x.end ? rows.end[i] : x.end;
+            constexpr int V = int(sizeof(v) / sizeof(float));
             HK_UNROLL for (int e = 0; e < V; ++e) {
               bool seen = j + key + e >= rows.begin[i] && j + key + e < stop;
-              x[e] = seen ? x[e] : kUnseen<S>;
+              v[e] = seen ? v[e] : kUnseen<S>;
             }
           });
     if constexpr (kGaps) {
+      auto missing = [&](int key) __attribute__((always_inline)) {
+        return isMissing<S>(a, w, j + key < x.end ? j + key : x.end - 1);
+      };
       bool gap = false;
-      for (int key = laneId(); key < T.bk; key += kWave)
-        gap |= isMissing<S>(a, w, minOf(j + key, end - 1));
+      if constexpr (kOneBlock<S, T.bk>)
+        gap = missing(0);
+      else
+        for (int key = laneId(); key < T.bk; key += kWave)
+          gap |= missing(key);
       if (ballot(gap) != 0)
         f.forEachScore(
-            [&](int, int key, auto &x) __attribute__((always_inline)) {
-              constexpr int V = int(sizeof(x) / sizeof(float));
-              HK_UNROLL for (int e = 0; e < V; ++e) {
-                if (isMissing<S>(a, w, minOf(j + key + e, end - 1)))
-                  x[e] = kUnseen<S>;
-              }
+            [&](int, int key, auto &v) __attribute__((always_inline)) {
+              constexpr int V = int(sizeof(v) / sizeof(float));
+              HK_UNROLL for (int e = 0; e < V; ++e) if (missing(key + e)) v[e] =
+                  kUnseen<S>;
             });
     }
   }

@@ -79,6 +79,8 @@ struct AttentionSpec {
   bool sharedValues = false;
   /// Keys of the queries' own tokens, the last ones, are not seen.
   bool past = false;
+  /// Rows of a block of the cache, where they are known; else 0.
+  int blockRows = 0;
   ValueScaling valueScaling = ValueScaling::Result;
 };
 
@@ -94,7 +96,7 @@ template <AttentionSpec S, class R = NoRegions> struct AttentionArgs {
   Global<const float> sink;
   /// Sequences; queries of one sequence (ragged: of all of them); most keys of
   /// one sequence; rows of a cache block.
-  i64 batch, queries, keys, blockSize;
+  i64 batch, queries, keys, blockRows;
   /// Query heads.
   i64 heads;
   i64 qSequence, qRow, qHead;
@@ -177,10 +179,15 @@ HK_DEV bool locateRows(const AttentionArgs<S, R> &a, BlockId id,
   return true;
 }
 
-/// The keys of its sequence: those of slice `part` if they are split.
-template <AttentionSpec S, AttentionTile T, class R>
-HK_DEV void locateKeys(const AttentionArgs<S, R> &a, i64 part,
-                       AttentionBlock &w) {
+/// Rows of a block of a paged cache.
+template <AttentionSpec S, class R>
+HK_DEV i64 blockRowsOf(const AttentionArgs<S, R> &a) {
+  return S.blockRows > 0 ? S.blockRows : a.blockRows;
+}
+
+/// Where the keys of its sequence lie, and how many they are.
+template <AttentionSpec S, class R>
+HK_DEV void locateSequence(const AttentionArgs<S, R> &a, AttentionBlock &w) {
   w.keyStart = w.tableStart = 0;
   w.keys = w.padding ? 0 : a.keys;
   if constexpr (S.keys == SequenceLayout::Ragged)
@@ -193,7 +200,8 @@ HK_DEV void locateKeys(const AttentionArgs<S, R> &a, i64 part,
     if constexpr (S.raggedTable)
       if (!w.padding) {
         w.tableStart = a.tableOffsets[w.sequence];
-        w.keys = (a.tableOffsets[w.sequence + 1] - w.tableStart) * a.blockSize;
+        w.keys =
+            (a.tableOffsets[w.sequence + 1] - w.tableStart) * blockRowsOf<S>(a);
       }
     if (a.emptyCache)
       w.keys = 0;
@@ -203,7 +211,13 @@ HK_DEV void locateKeys(const AttentionArgs<S, R> &a, i64 part,
       i64 length = maxOf(a.kvLens[w.sequence], 0);
       w.keys = minOf(length, w.keys);
     }
+}
 
+/// The keys of its sequence: those of slice `part` if they are split.
+template <AttentionSpec S, AttentionTile T, class R>
+HK_DEV void locateKeys(const AttentionArgs<S, R> &a, i64 part,
+                       AttentionBlock &w) {
+  locateSequence<S>(a, w);
   w.slice = {0, w.keys};
   if constexpr (T.splitKv > 1) {
     static_assert(kSliceUnit % T.bk == 0, "a tile of keys is in one slice");
@@ -279,6 +293,14 @@ HK_DEV i64 lseOffset(const AttentionArgs<S, R> &a, const AttentionBlock &w,
   return at;
 }
 
+/// Whether KEYS keys, from a multiple of them on, lie at equal distances: not
+/// in several blocks of a cache, nor in chunks of rows.
+template <AttentionSpec S, int KEYS>
+inline constexpr bool kOneBlock =
+    S.keyChunk == 0 && S.valueChunk == 0 &&
+    (S.keys != SequenceLayout::Paged ||
+     (S.blockRows > 0 && S.blockRows % KEYS == 0));
+
 /// Element offsets of a key and of its value.
 struct KeyOffset {
   i64 k, v;
@@ -287,7 +309,7 @@ struct KeyOffset {
 template <AttentionSpec S, class R>
 HK_DEV i64 blockOf(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                    i64 key) {
-  return a.blockTable[w.tableStart + key / a.blockSize];
+  return a.blockTable[w.tableStart + key / blockRowsOf<S>(a)];
 }
 /// Whether the block of a key is missing.
 template <AttentionSpec S, class R>
@@ -307,7 +329,7 @@ template <AttentionSpec S, class R>
 HK_DEV KeyPlace keyPlace(const AttentionArgs<S, R> &a, const AttentionBlock &w,
                          i64 key) {
   if constexpr (S.keys == SequenceLayout::Paged)
-    return {maxOf(blockOf<S>(a, w, key), 0), key % a.blockSize};
+    return {maxOf(blockOf<S>(a, w, key), 0), key % blockRowsOf<S>(a)};
   return {w.sequence, w.keyStart + key};
 }
 

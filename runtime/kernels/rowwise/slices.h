@@ -28,6 +28,8 @@ template <int V> struct SliceCombine {
   HK_MEM float base() const { return top == -__builtin_inff() ? 0.f : top; }
 
   HK_MEM void add(float lse, Vec<float, V> part) {
+    // A part that is not there may hold anything.
+    part = lse == -__builtin_inff() ? Vec<float, V>(0.f) : part;
     float before = top;
     top = __builtin_fmaxf(top, lse);
     float old = weight(before - base()), own = weight(lse - base());

@@ -74,6 +74,11 @@ template <int V> HK_DEV Vec<float, V> nearReciprocal(Vec<float, V> x) {
   return x;
 }
 
+/// What lane `lane` of the wave, the same one for all, holds.
+HK_DEV int fromLane(int v, int lane) {
+  return __builtin_amdgcn_readlane(v, lane);
+}
+
 /// The value that lane (lane ^ M) holds. Only the GROUP lanes around this one
 /// need to take part.
 template <int M, int GROUP = kWave> HK_DEV int laneXor(int v) {

@@ -60,6 +60,8 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
 };
 
 HK_DEV void rowCopyWait() {}
+HK_DEV void rowCopyCommit() {}
+template <int PENDING> HK_DEV void rowCopyWaitBut() {}
 
 } // namespace hk
 

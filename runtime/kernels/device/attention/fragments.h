@@ -71,6 +71,42 @@ template <DType D> HK_DEV u32 packPair(float a, float b) {
 #include "kernels/device/attention/cdna.h"
 #elif defined(__NVPTX__)
 #include "kernels/device/attention/sm90.h"
+#include "kernels/device/attention/sm90_narrow.h"
 #endif
+
+namespace hk {
+
+/// The fragments of keys of type From and values of type FromValue in memory
+/// that are multiplied as D, and whether they lie in LDS as in memory: else
+/// they become elements of D on their way there. KeyBytes and ValueBytes are
+/// those of rows of D. `Sharing` waves have the same rows; they may each
+/// multiply a part of the head.
+template <DType D, DType From, DType FromValue, int Rows, int Keys,
+          int KeyBytes, int Columns, int Waves, int ValueBytes, int Sharing>
+struct PickAttentionFragments {
+  static constexpr bool kNarrow = false;
+#if defined(__NVPTX__)
+  static constexpr int kShares = KeyBytes / 32 % Sharing == 0 ? Sharing : 1;
+  using Type = AttentionFragments<D, Rows, Keys, KeyBytes, Columns, Waves,
+                                  ValueBytes, kShares>;
+#else
+  using Type =
+      AttentionFragments<D, Rows, Keys, KeyBytes, Columns, Waves, ValueBytes>;
+#endif
+};
+#if defined(__NVPTX__)
+template <DType D, DType From, DType FromValue, int Rows, int Keys,
+          int KeyBytes, int Columns, int Waves, int ValueBytes>
+  requires(info(D).bits == 16 && info(From).bits == 8 &&
+           info(FromValue).bits == 8)
+struct PickAttentionFragments<D, From, FromValue, Rows, Keys, KeyBytes, Columns,
+                              Waves, ValueBytes, 1> {
+  static constexpr bool kNarrow = true;
+  using Type = NarrowAttentionFragments<D, From, FromValue, Rows, Keys,
+                                        KeyBytes / 2, Columns, Waves>;
+};
+#endif
+
+} // namespace hk
 
 #endif // HK_KERNELS_DEVICE_ATTENTION_FRAGMENTS_H

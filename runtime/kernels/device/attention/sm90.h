@@ -50,9 +50,19 @@ template <int Rows, int RowBytes, int ValidBytes, int Threads> struct RowCopy {
 
 /// Waits for every copy this thread issued.
 HK_DEV void rowCopyWait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+/// The copies that this thread issued since the last one are a group.
+HK_DEV void rowCopyCommit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/// Waits for all groups of this thread but the last PENDING ones.
+template <int PENDING> HK_DEV void rowCopyWaitBut() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
 
+/// Shares: waves of the same rows, each of which multiplies a part of the head;
+/// scores are the sums of theirs.
 template <DType D, int Rows, int Keys, int HeadBytes, int Columns, int Waves,
-          int ValueBytes = Columns * info(D).bits / 8>
+          int ValueBytes = Columns * info(D).bits / 8, int Shares = 1>
 struct AttentionFragments {
   using Op = MmaSync<D>;
   static constexpr int kThreads = Waves * 32;
@@ -60,7 +70,9 @@ struct AttentionFragments {
   /// Rows a lane owns.
   static constexpr int kRows = MI * 2;
   static constexpr int NS = Keys / 8, NO = Columns / 8;
-  static constexpr int kSteps = HeadBytes / 32;
+  static constexpr int kShares = Shares;
+  static constexpr int kSteps = HeadBytes / 32 / Shares;
+  static_assert(kSteps * Shares * 32 == HeadBytes);
   static constexpr int kValueBytes = ValueBytes;
   static_assert(MI * Waves * 16 == Rows && NS * 8 == Keys && NS % 2 == 0 &&
                 NO * 8 == Columns && NO % 2 == 0 && HeadBytes % 64 == 0);
@@ -75,6 +87,10 @@ struct AttentionFragments {
   HK_MEM static int rowOf(int slot) {
     return firstRow() + slot / 2 * 16 + slot % 2 * 8 + laneId() / 4;
   }
+  /// The first byte of the wave's part of a head.
+  HK_MEM static int firstByte() {
+    return Shares == 1 ? 0 : waveId() / Waves * (kSteps * 32);
+  }
   HK_MEM static bool rowLead() { return laneId() % 4 == 0; }
 
   HK_MEM void clearOutput() {
@@ -83,7 +99,7 @@ struct AttentionFragments {
   }
 
   template <class F> HK_MEM void loadQueries(F f) {
-    int c = laneId() % 4 * 4;
+    int c = firstByte() + laneId() % 4 * 4;
     HK_UNROLL for (int i = 0; i < MI; ++i)
         HK_UNROLL for (int k = 0; k < kSteps; ++k)
             HK_UNROLL for (int e = 0; e < 4; ++e) {
@@ -111,18 +127,37 @@ struct AttentionFragments {
   }
 
   HK_MEM void scores(const u8 *keys) {
-    int l = laneId();
+    int l = laneId(), first = firstByte();
     HK_UNROLL for (int i = 0; i < MI; ++i)
         HK_UNROLL for (int j = 0; j < NS; ++j) s[i][j] = f32x4(0.f);
     HK_UNROLL for (int k = 0; k < kSteps; ++k)
         HK_UNROLL for (int j = 0; j < NS; j += 2) {
       u32x4 key = ldmatrix<false>(
           keys + swizzled<HeadBytes>(j * 8 + (l & 7) + (l >> 4) * 8,
-                                     k * 32 + ((l >> 3) & 1) * 16));
+                                     first + k * 32 + ((l >> 3) & 1) * 16));
       HK_UNROLL for (int i = 0; i < MI; ++i) {
         Op::step(s[i][j], q[i][k], key[0], key[1]);
         Op::step(s[i][j + 1], q[i][k], key[2], key[3]);
       }
+    }
+  }
+
+  /// Bytes of LDS that addShares takes.
+  static constexpr int kShareBytes =
+      Shares > 1 ? Shares * Waves * MI * NS * 16 * 32 : 0;
+  /// Adds what the waves of the same rows have of scores, in one order.
+  HK_MEM void addShares(u8 *scratch) {
+    f32x4 *own = reinterpret_cast<f32x4 *>(scratch) +
+                 waveId() % Waves * (Shares * MI * NS * 32) + laneId();
+    int share = waveId() / Waves;
+    HK_UNROLL for (int i = 0; i < MI * NS; ++i)
+        own[(share * MI * NS + i) * 32] = s[i / NS][i % NS];
+    barrier();
+    HK_UNROLL for (int i = 0; i < MI * NS; ++i) {
+      f32x4 sum = own[i * 32];
+      HK_UNROLL for (int w = 1; w < Shares; ++w) sum +=
+          own[(w * MI * NS + i) * 32];
+      s[i / NS][i % NS] = sum;
     }
   }
 
