@@ -7,6 +7,8 @@
 Per line: the error of each loop relative to f32 sums per expert, and medians of 9 means of calls
 that follow each other, the sides in turns. `up` gathers the rows of the tokens by the order of
 the experts and has the gate in its epilogue; for torch that is three operators, compiled.
+sorted_up and sorted_down are the same by ids sorted into blocks of 64 places of one expert, whose
+results go where the ids say; torch does the work of up and down beside them.
 HK_HOME: see python/README.md.
 """
 
@@ -18,6 +20,8 @@ import sys
 SHAPES = {"mixtral": (8, 2, 4096, 14336), "qwen3": (128, 8, 2048, 768)}
 TOKENS = (16, 512, 4096)
 LOOPS = ("blocks", "warp")
+PARTS = ("up", "down", "sorted_up", "sorted_down")
+BLOCK = 64
 
 
 def text(loop):
@@ -35,6 +39,15 @@ func.func @{name}_down(%x: {half}, %w: {v}, %bounds: {b}) -> {y} {{
   %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : {half}, {v} groups {b} -> {y}
   return %y : {y}
 }}
+func.func @{name}_sorted_up(%x: {x}, %w: {w}, %experts: {o}, %order: {o}) -> {half} {{
+  %h = hk.grouped_matmul %x, %w blocks %experts order %order transpose_b block {BLOCK} top_k {k} : {x}, {w} groups {o} order {o} -> {wide}
+  %g = hk.gated_activation silu %h : {wide} -> {half}
+  return %g : {half}
+}}
+func.func @{name}_sorted_down(%x: {half}, %w: {v}, %experts: {o}, %order: {o}) -> {y} {{
+  %y = hk.grouped_matmul %x, %w blocks %experts order %order transpose_b block {BLOCK} : {half}, {v} groups {o} order {o} -> {y}
+  return %y : {y}
+}}
 """
     return out + "}\n"
 
@@ -50,6 +63,21 @@ def expected(torch, rows, w, bounds, gate):
     return torch.cat(parts)
 
 
+def sorted_blocks(torch, order, bounds, e):
+    """The expert of each block, and the ids at its places, -1 for none."""
+    counts = bounds[1:] - bounds[:-1]
+    blocks = (counts + BLOCK - 1) // BLOCK
+    most = (len(order) + e * (BLOCK - 1) + BLOCK - 1) // BLOCK
+    first = (blocks.cumsum(0) - blocks) * BLOCK
+    of = torch.repeat_interleave(torch.arange(e, device="cuda"), counts.long())
+    ids = torch.full((most * BLOCK,), -1, dtype=torch.int32, device="cuda")
+    ids[first[of] + torch.arange(len(order), device="cuda") - bounds[:-1][of]] = order
+    experts = torch.full((most,), -1, dtype=torch.int32, device="cuda")
+    used = torch.repeat_interleave(torch.arange(e, device="cuda"), blocks.long())
+    experts[:len(used)] = used.int()
+    return experts, ids
+
+
 def mean_us(torch, call, count):
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record()
@@ -61,9 +89,9 @@ def mean_us(torch, call, count):
 
 
 def measure(torch, programs, name, tokens):
-    shape, part = name.split("_")
+    shape, part = name.split("_", 1)
     e, k, h, i = SHAPES[shape]
-    up = part == "up"
+    up, by_blocks = part.endswith("up"), part.startswith("sorted")
     ids = torch.rand(tokens, e, device="cuda").topk(k, -1).indices.flatten()
     order = ids.argsort(stable=True).int()
     bounds = torch.zeros(e + 1, dtype=torch.int32, device="cuda")
@@ -71,6 +99,9 @@ def measure(torch, programs, name, tokens):
     w = torch.randn(e, *((2 * i, h) if up else (h, i)), device="cuda", dtype=torch.bfloat16) / 64
     x = torch.randn(tokens if up else tokens * k, h if up else i, device="cuda", dtype=torch.bfloat16)
     inputs = (x, w, bounds, order) if up else (x, w, bounds)
+    if by_blocks:
+        # Rows of the second product lie as the ids count, not as they are sorted.
+        inputs = (x, w, *sorted_blocks(torch, order, bounds, e))
     out = {loop: torch.empty(tokens * k, i if up else h, device="cuda", dtype=torch.bfloat16) for loop in LOOPS}
     calls = {loop: programs[loop][name].bind(*inputs, out=out[loop]) for loop in LOOPS}
 
@@ -84,8 +115,10 @@ def measure(torch, programs, name, tokens):
     calls["torch"] = lambda: compiled(x, w, ends, source)
     for call in calls.values():
         call()
-    rows = x[source] if up else x
+    rows = x[source] if up else x[order] if by_blocks else x
     good = expected(torch, rows, w, bounds.tolist(), up)
+    if by_blocks:
+        good = torch.empty_like(good).index_copy_(0, order.long(), good)
     row = {"product": name, "tokens": tokens}
     for loop in LOOPS:
         row[f"{loop}_error"] = ((out[loop].float() - good).norm() / good.norm()).item()
@@ -117,7 +150,7 @@ def main():
     torch.manual_seed(0)
     programs = {loop: hk.load(folder / f"moe_{loop}.so", "cuda:0") for loop in LOOPS}
     print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__}))
-    for name in (f"{s}_{p}" for s in SHAPES for p in ("up", "down")):
+    for name in (f"{s}_{p}" for s in SHAPES for p in PARTS):
         for tokens in TOKENS:
             if not sys.argv[3:] or name.startswith(tuple(sys.argv[3:])):
                 print(json.dumps(measure(torch, programs, name, tokens)), flush=True)

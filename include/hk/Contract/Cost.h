@@ -107,6 +107,11 @@ struct Sm90Calibration {
   static constexpr double kFold = 0.085, kScaledFold = 0.14;
   /// A tile of B that no cluster shares.
   static constexpr double kAlone = 0.02;
+  /// Time of a tile of 64 rows, of that of one of 128: B passes through LDS as
+  /// often for half of the products.
+  static constexpr double kHalfTile = 0.625;
+  /// What groups' products and memory do not hide of each other.
+  static constexpr double kGroupsApart = 0.05;
   /// Clocks of an epilogue of 256 columns.
   static constexpr double kEpilogueClocks = 5500;
   /// Start, first bytes and last store of a product of few rows; each doubling
@@ -145,8 +150,13 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
                                              const GemmSize &size) {
   using C = Sm90Calibration;
   double columns = gemmColumns(tile, shape.pair);
-  double tiles = ceilDiv(double(size.m), tile.bm * tile.cluster) *
-                 ceilDiv(double(size.n), columns) * double(size.batches);
+  // Each block of places has tiles of its own.
+  double rowTiles = size.block ? ceilDiv(double(size.m), double(size.block)) *
+                                     ceilDiv(double(size.block), tile.bm)
+                               : ceilDiv(double(size.m),
+                                         tile.bm * tile.cluster);
+  double tiles =
+      rowTiles * ceilDiv(double(size.n), columns) * double(size.batches);
   int64_t clusters = target.computeUnits / tile.cluster;
   double rounds = ceilDiv(tiles, double(clusters));
   double step = 4.0 * tile.bn * (1 + C::kNarrow * (256 - tile.bn) / 256);
@@ -156,13 +166,18 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
     step *= 1 + C::kFold;
   if (tile.cluster == 1)
     step *= 1 + C::kAlone;
+  if (tile.wm == 1)
+    step *= C::kHalfTile;
   double clocks = ceilDiv(double(size.k), tile.bk) * step +
                   C::kEpilogueClocks * tile.bn / 256;
   double compute =
       rounds * clocks / C::kClocksPerMicrosecond + kMemoryMicroseconds;
+  // Tiles of groups follow each other, so that all units read all the time.
+  double share = shape.grouped ? C::kBulkMemory : C::kTallMemory;
   double memory =
-      gemmBytes(shape, size) / (target.memoryGBps * 1e3 * C::kTallMemory);
-  return target.launchMicroseconds + costMax(compute, memory);
+      gemmBytes(shape, size) / (target.memoryGBps * 1e3 * share);
+  double apart = shape.grouped ? C::kGroupsApart * (compute + memory) : 0;
+  return target.launchMicroseconds + costMax(compute, memory) + apart;
 }
 
 /// A product of few rows: the memory's time, or that of the busiest unit. Every

@@ -44,14 +44,14 @@ constexpr GemmTileRow onlyQuantized(GemmTileRow row) {
   return row;
 }
 
-/// A warp-specialised row: 128 rows, two warpgroups. `folds`: registers hold a
-/// second accumulator, for fp8 and scales along k.
+/// A warp-specialised row: 64 rows for each warpgroup. `folds`: registers hold
+/// a second accumulator, for fp8 and scales along k.
 constexpr GemmTileRow warpSpecialised(int32_t bn, int32_t stages, bool folds,
-                                      int32_t cluster) {
-  return {128,
+                                      int32_t cluster, int32_t groups = 2) {
+  return {64 * groups,
           bn,
           kBulkRowBytes,
-          2,
+          groups,
           1,
           stages,
           false,
@@ -138,6 +138,8 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     warpSpecialised(192, 4, true, 2),
     warpSpecialised(128, 6, true, 2),
     warpSpecialised(128, 6, true, 1),
+    warpSpecialised(256, 5, false, 1, /*groups=*/1),
+    warpSpecialised(128, 8, false, 1, /*groups=*/1),
     skinny(8, 64, 10, 1),
     skinny(8, 64, 10, 2),
     skinny(8, 64, 10, 4),
@@ -276,6 +278,9 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
     return false;
   // Neighbouring tiles of rows may be of two groups.
   if (shape.grouped && row.cluster != 1)
+    return false;
+  // Few rows of one matrix have loops of their own.
+  if (!shape.grouped && row.wm == 1)
     return false;
   if (shape.scaled && (!row.scaled || tile.bk != 128 || shape.pair))
     return false;

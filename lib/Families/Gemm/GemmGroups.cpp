@@ -47,8 +47,12 @@ int64_t GroupGrid::constantRowsOfGroup() const {
   return llvm::divideCeil(blocks ? all * topK : all, groups);
 }
 
+int64_t GroupGrid::typicalGroups() const {
+  return groups >= 0 ? std::max<int64_t>(groups, 1) : kTypicalGroups;
+}
+
 void GroupGrid::adjust(::hk::GemmSize &size) const {
-  int64_t count = groups >= 0 ? std::max<int64_t>(groups, 1) : kTypicalGroups;
+  int64_t count = typicalGroups();
   if (alongK) {
     size.k = std::max<int64_t>(size.k / count, 1);
   } else if (blocks) {

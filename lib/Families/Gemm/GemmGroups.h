@@ -28,6 +28,8 @@ public:
   bool hasRows() const { return !alongK; }
   /// Rows of the mean group (with groups of k: of a result), or dynamic.
   int64_t constantRowsOfGroup() const;
+  /// Groups, or what stands for an unknown number of them.
+  int64_t typicalGroups() const;
   /// Makes the size of one product, m rows, that of one of each group.
   void adjust(::hk::GemmSize &size) const;
   /// Whether the mean group has at most `most` rows, an i1.

@@ -251,10 +251,6 @@ static Verdict bulkGroupsVerdict(GemmKernel &gemm) {
   if (op.getAlongK())
     return Verdict::refuse(Reason::UnsupportedShape,
                            "groups of k begin anywhere");
-  if (op.isBlocks())
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "rows that no block of places names take a search "
-                           "of their own");
   if (gemm.hasScaleAlongK())
     return Verdict::refuse(Reason::UnsupportedShape,
                            "groups with scales along k");

@@ -10,7 +10,7 @@
 // What group a tile is of takes prefix sums of the groups' tiles; a wave makes
 // them for as many groups as it has lanes, and walks on from there: the tiles
 // that a block takes lie one behind the other. All lanes of a wave make all
-// calls together.
+// calls together. Blocks of places say their group themselves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,6 +112,42 @@ private:
   /// The lane's group: its places, and the tiles of the chunk before it.
   int begin, end;
   u32 before;
+};
+
+/// Tiles of ROWS places of blocks, which have as many tiles each. A wave reads
+/// the groups of as many blocks as it has lanes; a block without one has group
+/// GroupArgs::count.
+template <class Groups, int ROWS> class BlockWalk {
+public:
+  static_assert(Groups::kForm == GroupForm::Blocks);
+
+  HK_MEM explicit BlockWalk(const GroupArgs &args) : args(args) {}
+
+  HK_MEM u32 count() const {
+    return u32((args.places + Groups::kBlock - 1) / Groups::kBlock) * kTiles;
+  }
+
+  HK_MEM GroupPlaces at(u32 tile) {
+    u32 block = tile / kTiles, in = tile % kTiles * ROWS;
+    if (block / kWave != chunk) {
+      chunk = block / kWave;
+      i64 own = i64(chunk) * kWave + laneId();
+      group = own < args.blocks ? args.given()[own] : -1;
+    }
+    int of = fromLane(group, int(block % kWave));
+    i64 first = i64(block) * Groups::kBlock;
+    i64 end = first + (in + ROWS < Groups::kBlock ? in + ROWS : Groups::kBlock);
+    return {of >= 0 && of < args.count ? of : int(args.count),
+            int(first + in), int(end < args.places ? end : args.places)};
+  }
+
+private:
+  static constexpr u32 kTiles = u32((Groups::kBlock + ROWS - 1) / ROWS);
+
+  const GroupArgs &args;
+  /// The blocks whose groups the lanes hold, in units of kWave.
+  u32 chunk = ~0u;
+  int group = -1;
 };
 
 } // namespace hk

@@ -177,6 +177,56 @@ TEST(GroupWalk, LengthsOfMorePlacesThanThereAreEndWithThem) {
             groupsOf({20, 10, 0}, 30));
 }
 
+/// The group of every place by blocks of `Block` places; tiles of no places are
+/// none.
+template <i64 Block>
+std::vector<int> walkedBlocks(const std::vector<i32> &given, i64 count,
+                              i64 places, u32 columns) {
+  GroupArgs args = groupArgs(given, count, places);
+  args.blocks = i64(given.size());
+  BlockWalk<GroupProblem<GroupForm::Blocks, true, Block, 1>, kTileRows> walk(
+      args);
+  PersistentSchedule schedule = {walk.count(), columns, 1};
+  std::vector<int> groups(places, -1), times(places);
+  for (u32 t = 0; t < schedule.count(); ++t) {
+    GroupPlaces tile = walk.at(schedule.at(t).m);
+    EXPECT_LE(tile.end - tile.first, kTileRows);
+    for (int place = tile.first; place < tile.end; ++place) {
+      groups.at(place) = tile.group;
+      ++times.at(place);
+    }
+  }
+  for (i64 place = 0; place < places; ++place)
+    EXPECT_EQ(times[place], int(columns)) << "place " << place;
+  return groups;
+}
+
+template <i64 Block> void expectBlocks(i64 places, u32 columns) {
+  const i64 count = 7;
+  std::vector<i32> given;
+  std::vector<int> expected;
+  // One block has no group: there are fewer than the places need.
+  for (i64 first = 0; first + Block < places; first += Block)
+    given.push_back(i32(given.size() * 5 % 9) - 1);
+  for (i64 place = 0; place < places; ++place) {
+    i64 block = place / Block;
+    i32 group = block < i64(given.size()) ? given[block] : -1;
+    expected.push_back(group >= 0 && group < count ? group : int(count));
+  }
+  EXPECT_EQ(walkedBlocks<Block>(given, count, places, columns), expected)
+      << "blocks of " << Block << ", " << places << " places";
+}
+
+TEST(BlockWalk, HasEveryPlaceOnceWithTheGroupOfItsBlock) {
+  for (i64 places : {0, 1, 15, 16, 100, 611, 3000})
+    for (u32 columns : {1, 3}) {
+      expectBlocks<1>(places, columns);
+      expectBlocks<16>(places, columns);
+      expectBlocks<48>(places, columns);
+      expectBlocks<50>(places, columns);
+    }
+}
+
 TEST(GroupWalk, OfBoundsThatAreNoneNoTileIsOutside) {
   std::vector<i32> bounds = {-5, 90, 3, 70, -1, 64, 1000};
   GroupArgs args = groupArgs(bounds, 6, 64);

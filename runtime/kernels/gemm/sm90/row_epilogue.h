@@ -49,9 +49,12 @@ private:
       int row = i + laneId() / perRow, chunk = laneId() % perRow;
       u32x4 v = *reinterpret_cast<const u32x4 *>(
           box + swizzled<kBulkRowBytes>(row, chunk * 16));
+      // Lanes that hold a row of others take part.
+      bool exists = rows.exists(row);
+      i64 to = rows.row(row);
       // Rows are whole chunks.
-      if (rows.exists(row) && col + chunk * 8 < args.n)
-        epilogue.storeEight(rows.row(row), col + chunk * 8, v);
+      if (exists && col + chunk * 8 < args.n)
+        epilogue.storeEight(to, col + chunk * 8, v);
     }
   }
 };

@@ -55,6 +55,28 @@ struct GatheredRows : PlaceRows {
   HK_MEM int matrix(int r) const { return ballot(named) >> r & 1 ? of : -1; }
 };
 
+/// Rows that lie anywhere in the result, of one matrix or of none (-1). Whole
+/// warps call.
+struct ScatteredRows {
+  int of;
+  /// Row laneId() % 16 of the result, -1 for none.
+  int own;
+
+  HK_MEM bool any() const { return ballot(own >= 0) != 0; }
+  HK_MEM bool exists(int r) const { return ballot(own >= 0) >> r & 1; }
+  /// r, or that of the first row there is.
+  HK_MEM int nearest(int r) const {
+    u32 there = u32(ballot(own >= 0));
+    return there >> r & 1 ? r : __builtin_ctz(there);
+  }
+  HK_MEM int row(int r) const { return fromLane(own, r); }
+  HK_MEM int matrix(int) const { return of; }
+  HK_MEM void forget() {
+    of = int(opaqueWord(u32(of)));
+    own = int(opaqueWord(u32(own)));
+  }
+};
+
 } // namespace hk
 
 #endif // HK_KERNELS_GEMM_SM90_ROWS_H

@@ -93,8 +93,10 @@ template <class Config> struct SlabEpilogue {
             P::kPair ? own.template read<V>(r, c + kColumns) : Vec<Acc, V>(0);
         out.stat = 0;
         int row = half * 8 + r, col = first + c;
+        // Lanes that hold a row of others take part.
+        bool exists = here.exists(row);
         runEpilogue<V>(epilogue, here.matrix(row), here.row(row), col, args.n,
-                       live && here.exists(row) && col < args.n, out);
+                       live && exists && col < args.n, out);
       }
     }
   }

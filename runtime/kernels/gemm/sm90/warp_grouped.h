@@ -7,8 +7,9 @@
 //
 // The warp-specialised loop over the tiles of groups of rows: the matrix of B
 // is that of the group; rows of A lie as the groups do and come by the copy
-// engine, or an order names them. A tile of rows that have no group has no k,
-// and its epilogue, called with matrix -1, must take the product for 0.
+// engine, or an order names them; with blocks of places it names those of the
+// result, too. A tile of rows that have no group has no k, and its epilogue,
+// called with matrix -1, must take the product for 0.
 //
 //   GroupedWarpSpecialised<Problem, Groups>::run(args, groups, maps, block,
 //                                                shared, epilogue)
@@ -22,6 +23,7 @@
 #include "kernels/gemm/group_walk.h"
 #include "kernels/gemm/schedule.h"
 #include "kernels/gemm/sm90/gathered_loader.h"
+#include "kernels/gemm/sm90/unnamed_rows.h"
 #include "kernels/gemm/sm90/warp_loop.h"
 
 namespace hk {
@@ -35,6 +37,15 @@ struct PickLoader {
 };
 template <class Config, class Groups> struct PickLoader<Config, Groups, true> {
   using Type = GatheredLoader<Config, Groups>;
+};
+
+template <class Groups, int ROWS, GroupForm Form = Groups::kForm>
+struct PickWalk {
+  using Type = GroupWalk<Groups, ROWS>;
+};
+template <class Groups, int ROWS>
+struct PickWalk<Groups, ROWS, GroupForm::Blocks> {
+  using Type = BlockWalk<Groups, ROWS>;
 };
 
 template <class Problem, class Groups> struct GroupedWarpSpecialised {
@@ -52,7 +63,7 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
   struct Tiles {
     const GemmArgs &args;
     const GroupArgs &groups;
-    GroupWalk<Groups, T.bm> walk;
+    typename PickWalk<Groups, T.bm>::Type walk;
     PersistentSchedule schedule;
     u32 next;
 
@@ -89,13 +100,42 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
     }
   };
 
+  /// The same of blocks, and before them the block's share of the rows that
+  /// no place names.
+  struct ScatteredTiles : Tiles {
+    UnnamedRows<Config, Groups> unnamed;
+    bool isUnnamed = false;
+
+    HK_MEM ScatteredTiles(const GemmArgs &args, const GroupArgs &groups,
+                          u32 block, u8 *flags)
+        : Tiles(args, groups, block), unnamed(args, groups, block, flags) {}
+
+    HK_MEM bool takeResults(WarpPlace &at) {
+      isUnnamed = unnamed.take(at);
+      return isUnnamed || this->take(at);
+    }
+    HK_MEM ScatteredRows rowsOf(const WarpPlace &at, int first) const {
+      if (isUnnamed)
+        return unnamed.rowsOf(at, first);
+      int place = at.row + first + laneId() % 16;
+      i64 row = place < at.end ? this->groups.orderAt(place) : -1;
+      return {at.matrix, row < this->args.m * Groups::kTopK ? int(row) : -1};
+    }
+  };
+
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
                          const TensorMap *maps, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
     typename Config::Layout lds(shared);
     Loop::begin(maps, lds);
-    Tiles tiles(args, groups, block.x);
+    u8 *flags = shared.bytes + (lds.slab(0) - ldsAddress(shared.bytes));
+    auto tiles = [&] {
+      if constexpr (Groups::kForm == GroupForm::Blocks)
+        return ScatteredTiles(args, groups, block.x, flags);
+      else
+        return Tiles(args, groups, block.x);
+    }();
     Loop::run(tiles, loaderOf(args, groups, maps, lds), args, maps, lds,
               shared.bytes, epilogue);
   }

@@ -12,6 +12,7 @@
 // epilogue) are others' business:
 //
 //   tiles.take(place)           the block's next tile, false behind the last
+//   tiles.takeResults(place)    the same for who stores, where that is more
 //   tiles.rowsOf(place, first)  rows first to first + 15 of that tile (rows.h)
 //   loader                      bulk_loader.h
 //   epilogue                    a functor of vectors (problem.h), of boxes
@@ -87,16 +88,19 @@ template <class Config, class Loader> struct WarpLoop {
   HK_MEM static void run(Tiles &tiles, Loader &&loader, const GemmArgs &args,
                          const TensorMap *maps, const Layout &lds, u8 *bytes,
                          const Epilogue &epilogue) {
-    // A kernel of three warpgroups begins with 168 registers a thread.
-    static_assert(Config::kGroups == 2);
+    // A kernel of three warpgroups begins with 168 registers a thread; of two
+    // each has all that it can have.
+    static_assert(Config::kGroups <= 2);
     constexpr int registers = (3 * 168 - Loader::kRegisters) / 2;
     int group = threadId() / kWarpgroup;
     if (group == Config::kGroups) {
-      giveRegisters<Loader::kRegisters>();
+      if constexpr (Config::kGroups > 1)
+        giveRegisters<Loader::kRegisters>();
       if (threadId() % kWarpgroup < Loader::kThreads)
         produce(tiles, loader, lds);
     } else {
-      takeRegisters<registers>();
+      if constexpr (Config::kGroups > 1)
+        takeRegisters<registers>();
       consume(tiles, args, maps, lds, bytes, group, epilogue);
     }
     // Nobody ends while another may still arrive at its barriers.
@@ -124,6 +128,14 @@ private:
     loader.finish();
   }
 
+  template <class Tiles>
+  HK_MEM static bool takeResults(Tiles &tiles, WarpPlace &at) {
+    if constexpr (requires { tiles.takeResults(at); })
+      return tiles.takeResults(at);
+    else
+      return tiles.take(at);
+  }
+
   template <class Tiles, class Epilogue>
   HK_MEM static void consume(Tiles &tiles, const GemmArgs &args,
                              const TensorMap *maps, const Layout &lds,
@@ -133,7 +145,7 @@ private:
     int warp = waveId() % 4;
     u8 *slab = bytes + (lds.slab(group * 4 + warp) - ldsAddress(bytes));
     typename Sum::Total d;
-    for (WarpPlace at; tiles.take(at);) {
+    for (WarpPlace at; takeResults(tiles, at);) {
       auto rows = tiles.rowsOf(at, group * 64 + warp * 16);
       Sum::run(reader, args, at, d);
       if (rows.any())

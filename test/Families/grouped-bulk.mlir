@@ -1,0 +1,68 @@
+// Products of groups on sm_90a: which loop and tile, and what refuses the copy engine.
+// RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s
+// RUN: hk-compile %s --target=sm_90a --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
+// RUN: hk-compile %s --target=sm_90a --explain --cache-dir=%t.cache -o %t.so | FileCheck %s --check-prefix=EXPLAIN
+
+// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the rows of an operand do not run along k
+// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: groups of k begin anywhere
+// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the number of groups is not known, or 0
+// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: groups with scales along k
+// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the columns of a pair alternate
+
+// Few rows to an expert: tiles of 64 rows; more: of 128. No tile shares B with a neighbour, whose
+// expert may be another.
+// CHECK-LABEL: hk.kernel @grouped_matmul gemm
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, {{.*}}, wm = 1, {{.*}}loop = warp_specialised> threads 256
+// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised> threads 384
+// CHECK-NOT: cluster
+// CHECK: hk.launch @grouped_matmul
+func.func @bounds(%x: tensor<?x4096xbf16>, %w: tensor<8x4096x4096xbf16>, %bounds: tensor<9xi32>) -> tensor<?x4096xbf16> {
+  %y = hk.grouped_matmul %x, %w bounds %bounds transpose_b : tensor<?x4096xbf16>, tensor<8x4096x4096xbf16> groups tensor<9xi32> -> tensor<?x4096xbf16>
+  return %y : tensor<?x4096xbf16>
+}
+
+// Blocks of 64 places fill no tile of 128 rows, however many rows an expert has.
+// CHECK-LABEL: hk.kernel @grouped_matmul_0 gemm
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, {{.*}}loop = warp_specialised> threads 256
+// CHECK-NOT: bm = 128
+// CHECK: hk.launch @grouped_matmul_0
+// TEXT: GroupedWarpSpecialised<GemmProblem<
+// TEXT: GroupProblem<GroupForm::Blocks, true, 64, 2>>;
+func.func @sorted(%x: tensor<?x2048xbf16>, %w: tensor<128x768x2048xbf16>, %order: tensor<?xi32>, %experts: tensor<?xi32>) -> tensor<?x768xbf16> {
+  %y = hk.grouped_matmul %x, %w blocks %experts order %order transpose_b block 64 top_k 2 : tensor<?x2048xbf16>, tensor<128x768x2048xbf16> groups tensor<?xi32> order tensor<?xi32> -> tensor<?x768xbf16>
+  return %y : tensor<?x768xbf16>
+}
+
+// Blocks of 128 do.
+// CHECK-LABEL: hk.kernel @grouped_matmul_1 gemm
+// CHECK: bm = 128, {{.*}}loop = warp_specialised> threads 384
+func.func @sorted_wide(%x: tensor<?x2048xbf16>, %w: tensor<128x768x2048xbf16>, %order: tensor<?xi32>, %experts: tensor<?xi32>) -> tensor<?x768xbf16> {
+  %y = hk.grouped_matmul %x, %w blocks %experts order %order transpose_b block 128 top_k 2 : tensor<?x2048xbf16>, tensor<128x768x2048xbf16> groups tensor<?xi32> order tensor<?xi32> -> tensor<?x768xbf16>
+  return %y : tensor<?x768xbf16>
+}
+
+// What refuses it.
+// CHECK-LABEL: hk.kernel @grouped_matmul_2 gemm
+// CHECK-NOT: warp_specialised
+// CHECK: hk.launch @grouped_matmul_2
+func.func @by_k(%x: tensor<?x256xbf16>, %w: tensor<8x256x256xbf16>, %order: tensor<?xi32>, %experts: tensor<?xi32>) -> tensor<?x256xbf16> {
+  %y = hk.grouped_matmul %x, %w blocks %experts order %order block 64 : tensor<?x256xbf16>, tensor<8x256x256xbf16> groups tensor<?xi32> order tensor<?xi32> -> tensor<?x256xbf16>
+  return %y : tensor<?x256xbf16>
+}
+func.func @along_k(%x: tensor<?x256xbf16>, %z: tensor<?x512xbf16>, %sizes: tensor<8xi32>) -> tensor<8x256x512xbf16> {
+  %y = hk.grouped_matmul %x, %z lengths %sizes along_k : tensor<?x256xbf16>, tensor<?x512xbf16> groups tensor<8xi32> -> tensor<8x256x512xbf16>
+  return %y : tensor<8x256x512xbf16>
+}
+func.func @some_groups(%x: tensor<?x256xbf16>, %w: tensor<?x256x256xbf16>, %order: tensor<?xi32>, %experts: tensor<?xi32>) -> tensor<?x256xbf16> {
+  %y = hk.grouped_matmul %x, %w blocks %experts order %order transpose_b block 64 : tensor<?x256xbf16>, tensor<?x256x256xbf16> groups tensor<?xi32> order tensor<?xi32> -> tensor<?x256xbf16>
+  return %y : tensor<?x256xbf16>
+}
+func.func @scales(%x: tensor<?x256xf8E4M3FN>, %xs: tensor<?x2xf32>, %w: tensor<8x256x256xf8E4M3FN>, %ws: tensor<8x2x2xf32>, %sizes: tensor<8xi32>) -> tensor<?x256xbf16> {
+  %y = hk.grouped_matmul %x, %w scales (%xs, %ws) lengths %sizes transpose_b : tensor<?x256xf8E4M3FN>, tensor<8x256x256xf8E4M3FN> scales (tensor<?x2xf32>, tensor<8x2x2xf32>) groups tensor<8xi32> -> tensor<?x256xbf16>
+  return %y : tensor<?x256xbf16>
+}
+func.func @alternate(%x: tensor<?x256xbf16>, %w: tensor<8x256x256xbf16>, %sizes: tensor<8xi32>) -> tensor<?x128xbf16> {
+  %y = hk.grouped_matmul %x, %w lengths %sizes transpose_b : tensor<?x256xbf16>, tensor<8x256x256xbf16> groups tensor<8xi32> -> tensor<?x256xbf16>
+  %g = hk.gated_activation silu %y interleaved : tensor<?x256xbf16> -> tensor<?x128xbf16>
+  return %g : tensor<?x128xbf16>
+}
