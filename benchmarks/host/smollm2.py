@@ -258,6 +258,8 @@ def main() -> None:
             for name, side in all_sides.items():
                 rates, text[name] = turn(side, ids)
                 found[name].append(rates)
+                # So that a run that is cut leaves what it has.
+                print(json.dumps({name: rates}), file=sys.stderr, flush=True)
     result = {"torch": torch.__version__, "threads": options.threads, "repeats": options.repeats,
               "load": os.getloadavg()}
     for name, turns in found.items():

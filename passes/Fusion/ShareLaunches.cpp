@@ -339,8 +339,10 @@ private:
     size_t tried = 0;
     for (size_t i = kept.size(); i-- > 0 && tried < kMaxCandidates; ++tried) {
       LaunchOp other = kept[i];
-      if (!canShare(other))
+      if (!canShare(other)) {
+        reportAlone(launch, other, report);
         continue;
+      }
       std::optional<SmallVector<Operation *>> later = between(other, launch);
       if (!later)
         continue;
@@ -353,6 +355,18 @@ private:
       return unite(both, joint, /*before=*/launch, *later);
     }
     return launch;
+  }
+
+  /// Says of a kernel of the same family that nothing else keeps apart that it
+  /// has a launch of its own.
+  void reportAlone(LaunchOp launch, LaunchOp other, Report report) {
+    if (kernelOf(launch).getFamily() == kernelOf(other).getFamily() &&
+        !llvm::is_contained(other.getReadsOut(), true) &&
+        between(other, launch))
+      report(launch, other,
+             Verdict::refuse(Reason::UnsupportedShape,
+                             "its kernel has no tiles for a launch of several "
+                             "problems"));
   }
 
   /// The operators between the two that use the first one's results and run
