@@ -60,3 +60,6 @@ func.func @quantised(%x: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
   %2 = hk.matmul %1, %vd transpose_b : tensor<?x96xbf16>, tensor<64x96xbf16> -> tensor<?x64xbf16>
   return %2 : tensor<?x64xbf16>
 }
+
+// RUN: hk-compile %s --mesh=tp=2 --target=host --explain | FileCheck %s --check-prefix=EXPLAIN
+// EXPLAIN: exchanged: hk.all_reduce over "tp": 128 bytes times its dynamic sizes a rank, transport any_order, for hk.add at
