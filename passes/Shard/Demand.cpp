@@ -58,12 +58,12 @@ static bool impose(SmallVectorImpl<Demand::Piece> &pieces, int64_t offset,
     cutAt(pieces, begin);
   }
   int64_t at = 0, next = offset;
-  unsigned asked = 0;
+  unsigned i = 0;
   for (Demand::Piece &piece : pieces) {
-    while (asked < more.size() && at >= next + more[asked].size)
-      next += more[asked++].size;
-    if (at >= offset && asked < more.size()) {
-      const Demand::Piece &other = more[asked];
+    while (i < more.size() && at >= next + more[i].size)
+      next += more[i++].size;
+    if (at >= offset && i < more.size()) {
+      const Demand::Piece &other = more[i];
       if (piece.parts && other.parts && piece.parts != other.parts)
         return false;
       piece.parts = std::max(piece.parts, other.parts);
@@ -83,10 +83,47 @@ static void merge(Demand &into, const Demand &from) {
   }
 }
 
+/// What is asked of the steps of a factor that lie at `to` in a result, as
+/// elements of `from`; nullopt where a cut lies inside of a step.
+static std::optional<SmallVector<Demand::Piece>>
+asked(const Demand &result, const ShardFactor &factor, const FactorPlace &to,
+      const FactorPlace &from) {
+  int64_t end = to.offset + factor.steps * to.unit, at = 0;
+  SmallVector<Demand::Piece> all(result.pieces), pieces;
+  cutAt(all, to.offset);
+  cutAt(all, end);
+  for (const Demand::Piece &piece : all) {
+    bool inside = at >= to.offset && at < end;
+    at += piece.size;
+    if (!inside)
+      continue;
+    if (piece.size % to.unit != 0)
+      return std::nullopt;
+    pieces.push_back({piece.size / to.unit * from.unit,
+                      mayCopy(factor) ? 0 : piece.parts,
+                      std::lcm(piece.unit, to.unit) / to.unit * from.unit});
+  }
+  return pieces;
+}
+
+/// Why so many ranks cannot share the steps of a factor that may copy.
+static std::string copyRefusal(const ShardFactor &factor,
+                               const FactorPlace &place, const Axis &axis) {
+  return "its " + std::to_string(factor.steps) + " " + factor.what +
+         ", each with " + std::to_string(factor.places.front().unit) +
+         " of the queries', cannot be shared by " + std::to_string(axis.ranks) +
+         " ranks of axis \"" + axis.name + "\"; " +
+         ranksThatFit([&](int64_t ranks) {
+           return partsOfPlace(factor, place, ranks).has_value();
+         }) +
+         " can";
+}
+
 void Demands::addFactor(Operation *op, const ShardFactor &factor,
                         const FactorPlace &place, Demand &demand) {
-  if (factor.kind == FactorKind::Rows || factor.kind == FactorKind::Groups ||
-      ShapedType::isDynamic(factor.steps)) {
+  bool isNumbered =
+      factor.kind == FactorKind::Rows || factor.kind == FactorKind::Groups;
+  if (isNumbered || ShapedType::isDynamic(factor.steps)) {
     demand.needers.push_back(op);
     return;
   }
@@ -97,49 +134,22 @@ void Demands::addFactor(Operation *op, const ShardFactor &factor,
     std::optional<int64_t> parts = partsOfPlace(factor, place, axis.ranks);
     if (!parts && demand.refusal.empty()) {
       demand.refuser = op;
-      demand.refusal = "its " + std::to_string(factor.steps) + " " +
-                       factor.what + ", each with " +
-                       std::to_string(factor.places.front().unit) +
-                       " of the queries', cannot be shared by " +
-                       std::to_string(axis.ranks) + " ranks of axis \"" +
-                       axis.name + "\"; " + ranksThatFit([&](int64_t ranks) {
-                         return partsOfPlace(factor, place, ranks).has_value();
-                       }) +
-                       " can";
+      demand.refusal = copyRefusal(factor, place, axis);
     }
     pieces = {{length, parts.value_or(axis.ranks), 1}};
   }
+  bool fits = true;
   for (const FactorPlace &other : factor.places) {
-    if (!isa<OpResult>(other.value) || other.value.getDefiningOp() != op)
-      continue;
+    if (other.value.getDefiningOp() != op)
+      continue; // an operand
     const Demand &result = of(other.value, other.dim);
     merge(demand, result);
-    SmallVector<Demand::Piece> asked;
-    int64_t at = 0;
-    SmallVector<Demand::Piece> all(result.pieces);
-    cutAt(all, other.offset);
-    cutAt(all, other.offset + factor.steps * other.unit);
-    for (const Demand::Piece &piece : all) {
-      bool inside =
-          at >= other.offset && at < other.offset + factor.steps * other.unit;
-      at += piece.size;
-      if (!inside)
-        continue;
-      if (piece.size % other.unit != 0) {
-        demand.needers.push_back(op);
-        return;
-      }
-      asked.push_back(
-          {piece.size / other.unit * place.unit,
-           mayCopy(factor) ? 0 : piece.parts,
-           std::lcm(piece.unit, other.unit) / other.unit * place.unit});
-    }
-    if (mayCopy(factor) ? asked.size() > 1 : !impose(pieces, 0, asked)) {
-      demand.needers.push_back(op);
-      return;
-    }
+    std::optional<SmallVector<Demand::Piece>> more =
+        asked(result, factor, other, place);
+    fits &= more &&
+            (mayCopy(factor) ? more->size() == 1 : impose(pieces, 0, *more));
   }
-  if (!impose(demand.pieces, place.offset, pieces))
+  if (!fits || !impose(demand.pieces, place.offset, pieces))
     demand.needers.push_back(op);
 }
 

@@ -312,16 +312,20 @@ static Owner ownerOf(const ShardFactor &factor) {
   return {factor.numbers, factor.order, false};
 }
 
+bool States::isChosen(const ShardFactor &factor) const {
+  bool chosen = factor.kind == FactorKind::Groups && axis.takesExperts();
+  for (const FactorPlace &place : factor.places)
+    if (std::optional<Sharding> asked = annotationOf(place.value))
+      chosen = asked->is(Kind::Split) && asked->dim == place.dim;
+  return chosen;
+}
+
 FailureOr<bool> States::tryNumbered(Operation *op) {
   ShardFactors factors = factorsOf(op);
   for (const ShardFactor &factor : factors.get()) {
     if (factor.kind != FactorKind::Groups && factor.kind != FactorKind::Rows)
       continue;
-    bool chosen = factor.kind == FactorKind::Groups && axis.takesExperts();
-    for (const FactorPlace &place : factor.places)
-      if (std::optional<Sharding> asked = annotationOf(place.value))
-        chosen = asked->is(Kind::Split) && asked->dim == place.dim;
-    if (!chosen)
+    if (!isChosen(factor))
       continue;
     if (ShapedType::isDynamic(factor.steps) || factor.steps % axis.ranks != 0) {
       return op->emitError("its ")

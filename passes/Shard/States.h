@@ -69,6 +69,7 @@ private:
   LogicalResult visitReturn(Operation *op);
   /// A factor of which each rank has the steps that are its own.
   FailureOr<bool> tryNumbered(Operation *op);
+  bool isChosen(const ShardFactor &factor) const;
   bool tryPartial(Operation *op);
   bool tryOwned(Operation *op);
   bool trySplit(Operation *op);
