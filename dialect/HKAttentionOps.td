@@ -18,7 +18,7 @@ include "HKOpBase.td"
 def HK_AttentionTensor : RankedTensorOf<[HK_Real, HK_Fp8, I8]>;
 
 def HK_AttentionOp : HK_BaseOp<"attention", [AttrSizedOperandSegments,
-    IsolatedFromAbove, HK_OperandsInMemory, HK_StatesShapes]> {
+    IsolatedFromAbove, HK_OperandsInMemory, HK_StatesShapes, HK_StatesFactors]> {
   let summary = "scaled dot product attention";
   let description = [{
     Queries are dense [B, Sq, Hq, D] or ragged [T, Hq, D], in which case
@@ -211,7 +211,8 @@ def HK_AttentionCombineOp : HK_RowwiseOp<"attention_combine", "1",
 }
 
 def HK_KVCacheWriteOp : HK_Op<"kv_cache_write", [Pure, HK_Reify,
-    HK_StatesShapes, DestinationStyleOpInterface, AllTypesMatch<["cache", "result"]>,
+    HK_StatesShapes, HK_StatesFactors, DestinationStyleOpInterface,
+    AllTypesMatch<["cache", "result"]>,
     DeclareOpInterfaceMethods<HK_StateOpInterface>,
     DeclareOpInterfaceMethods<HK_RowwiseOpInterface>]>, HK_RowFacts<"2">,
     HK_ShapeFacts<[HK_StatesShapes]> {

@@ -19,6 +19,20 @@ class HK_Attr<string name, string attrMnemonic> : AttrDef<HK_Dialect, name> {
   let mnemonic = attrMnemonic;
 }
 
+def HK_WeightSliceAttr : HK_Attr<"WeightSlice", "weight_slice"> {
+  let summary = "which part of a weight a rank has, along one axis of the mesh";
+  let description = [{
+    Dim `dim` is segments of `sizes`, in order. Segment i is cut into `parts[i]`
+    equal parts; the rank at place p of w has part p / (w / parts[i]) of each, one
+    behind the other. Example:
+    `#hk.weight_slice<"tp" dim 0 sizes[256, 128, 128] parts[2, 2, 2]>`.
+  }];
+  let parameters = (ins StringRefParameter<"axis of the mesh">:$axis,
+                        "int64_t":$dim, ArrayRefParameter<"int64_t">:$sizes,
+                        ArrayRefParameter<"int64_t">:$parts);
+  let assemblyFormat = "`<` $axis `dim` $dim `sizes` `[` $sizes `]` `parts` `[` $parts `]` `>`";
+}
+
 def HK_TargetAttr : HK_Attr<"Target", "target"> {
   let summary = "chip the module is compiled for, a row of the contract's table";
   let description = "Example: `#hk.target<\"gfx942\">`. An unknown name is an error.";

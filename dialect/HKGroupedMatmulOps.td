@@ -17,7 +17,7 @@ include "HKMatmulOps.td"
 include "HKRoutingOps.td"
 
 def HK_GroupedMatmulOp : HK_BaseOp<"grouped_matmul", [AttrSizedOperandSegments,
-    HK_OperandsInMemory, HK_StatesShapes,
+    HK_OperandsInMemory, HK_StatesShapes, HK_StatesFactors,
     DeclareOpInterfaceMethods<HK_ProductOpInterface>]> {
   let summary = "matrix product of rows with the matrix of their group";
   let description = [{

@@ -64,8 +64,23 @@ def HK_RowwiseOpInterface : OpInterface<"RowwiseOpInterface"> {
     InterfaceMethod<[{
       Whether a row of the result is a few elements, however long the rows of the
       operands are.
-    }], "bool", "hasFewElements">
+    }], "bool", "hasFewElements">,
+    InterfaceMethod<[{
+      Whether a sum of operands gives the sum of the results, roundings aside.
+    }], "::mlir::hk::Linearity", "getLinearity">
   ];
+}
+
+def HK_ShardOpInterface : OpInterface<"ShardOpInterface"> {
+  let cppNamespace = "::mlir::hk";
+  let description = [{
+    Ops that say themselves which dims of their operands and results go together
+    when tensors are cut between ranks (hk/Dialect/ShardFactors.h). For row-wise
+    ops without it their operand maps tell.
+  }];
+  let methods = [InterfaceMethod<[{
+      Adds the factors; a dim that is in none of them cannot be cut.
+    }], "void", "stateFactors", (ins "::mlir::hk::ShardFactors &":$factors)>];
 }
 
 def HK_ShapeOpInterface : OpInterface<"ShapeOpInterface"> {

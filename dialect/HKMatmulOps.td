@@ -17,7 +17,7 @@ include "HKEnums.td"
 def HK_ProductScaleTensor : RankedTensorOf<[F32, F8E8M0FNU]>;
 
 def HK_MatmulOp : HK_BaseOp<"matmul", [AttrSizedOperandSegments,
-    HK_OperandsInMemory, HK_StatesShapes,
+    HK_OperandsInMemory, HK_StatesShapes, HK_StatesFactors,
     DeclareOpInterfaceMethods<HK_ProductOpInterface>]> {
   let summary = "matrix product, batched, with optional scales";
   let description = [{
@@ -95,6 +95,7 @@ def HK_SumSlicesOp : HK_RowwiseOp<"sum_slices", "0"> {
   let arguments = (ins RankedTensorOf<[HK_Real, I32]>:$input);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
   let operandMaps = "";
+  let linearity = "Linear::each";
   let shapes = [{
     shapes.minRank({"input", getInput()}, 1);
     shapes.isStatic({"input", getInput()}, 0);

@@ -151,6 +151,9 @@ class HK_Op<string mnemonic, list<Trait> traits = []>
 // The operator's .cpp says how the sizes of its tensors are related: stateShapes.
 def HK_StatesShapes : DeclareOpInterfaceMethods<HK_ShapeOpInterface>;
 
+// And how it is cut between ranks: stateFactors.
+def HK_StatesFactors : DeclareOpInterfaceMethods<HK_ShardOpInterface>;
+
 // How the sizes of an operator's tensors are related. Mixed into its class, which
 // takes `shapesDefinition` into its extraClassDefinition and `shapeTraits` into
 // its traits.
@@ -199,6 +202,8 @@ class HK_RowFacts<string rowDims> {
   string selection = "false";
   string movement = "false";
   string fewElements = "false";
+  // Of ::mlir::hk::Linearity, here Linear.
+  string linearity = "Linear::none";
   string mapsDefinition = !if(!empty(operandMaps), "", [{
     ::llvm::SmallVector<::mlir::AffineMap> $cppClass::getOperandMaps() {
       return }] # operandMaps # [{;
@@ -218,6 +223,10 @@ class HK_RowFacts<string rowDims> {
     bool $cppClass::isSelection() { return }] # selection # [{; }
     bool $cppClass::isMovement() { return }] # movement # [{; }
     bool $cppClass::hasFewElements() { return }] # fewElements # [{; }
+    ::mlir::hk::Linearity $cppClass::getLinearity() {
+      using Linear = ::mlir::hk::Linearity;
+      return }] # linearity # [{;
+    }
   }];
 }
 

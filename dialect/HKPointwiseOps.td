@@ -17,7 +17,7 @@ include "HKEnums.td"
 
 // `function` computes it on the device; an elementary function costs 3.
 class HK_UnaryOp<string mnemonic, string formula, int operations = 1,
-                 string function = mnemonic>
+                 string function = mnemonic, string linear = "Linear::none">
     : HK_PointwiseOp<mnemonic,
           [DeclareOpInterfaceMethods<HK_UnaryOpInterface>]> {
   let summary = "elementwise " # formula;
@@ -35,6 +35,7 @@ class HK_UnaryOp<string mnemonic, string formula, int operations = 1,
   let syntax = "$input attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
   let hasVerifier = 0;
   let cost = operations;
+  let linearity = linear;
   let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
   let extraClassDefinition = factsDefinition # shapesDefinition # [{
     ::llvm::StringRef $cppClass::getDeviceFunction() { return "}] # function # [{"; }
@@ -42,7 +43,7 @@ class HK_UnaryOp<string mnemonic, string formula, int operations = 1,
 }
 
 class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = [],
-                  int operations = 1>
+                  int operations = 1, string linear = "Linear::none">
     : HK_PointwiseOp<mnemonic, traits> {
   let summary = "elementwise " # formula;
   let description = [{
@@ -60,6 +61,7 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = [],
   let results = (outs HK_NumberTensor:$result);
   let syntax = "$lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
   let cost = operations;
+  let linearity = linear;
   let shapes = [{
     shapes.broadcast({{"lhs", getLhs()}, {"rhs", getRhs()}},
                      {"result", getResult()});
@@ -71,7 +73,7 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = [],
   }];
 }
 
-def HK_NegOp : HK_UnaryOp<"neg", "-x">;
+def HK_NegOp : HK_UnaryOp<"neg", "-x", 1, "neg", "Linear::each">;
 def HK_AbsOp : HK_UnaryOp<"abs", "|x|">;
 def HK_ExpOp : HK_UnaryOp<"exp", "e^x", 3>;
 def HK_Exp2Op : HK_UnaryOp<"exp2", "2^x", 3>;
@@ -93,9 +95,9 @@ def HK_SoftplusOp : HK_UnaryOp<"softplus", "x > 20 ? x : ln(1 + e^x), torch.nn.f
 def HK_FloorOp : HK_UnaryOp<"floor", "largest integer not above x">;
 def HK_RoundOp : HK_UnaryOp<"round", "nearest integer, ties to even", 1, "roundEven">;
 
-def HK_AddOp : HK_BinaryOp<"add", "x + y", [Commutative]>;
-def HK_SubOp : HK_BinaryOp<"sub", "x - y", []>;
-def HK_MulOp : HK_BinaryOp<"mul", "x * y", [Commutative]>;
+def HK_AddOp : HK_BinaryOp<"add", "x + y", [Commutative], 1, "Linear::joint">;
+def HK_SubOp : HK_BinaryOp<"sub", "x - y", [], 1, "Linear::joint">;
+def HK_MulOp : HK_BinaryOp<"mul", "x * y", [Commutative], 1, "Linear::each">;
 def HK_DivOp : HK_BinaryOp<"div", "x / y, correctly rounded for floats; integers truncate toward zero, x / 0 is 0", [], 3>;
 def HK_MaxOp : HK_BinaryOp<"max", "the larger; NaN if either is NaN", [Commutative]>;
 def HK_MinOp : HK_BinaryOp<"min", "the smaller; NaN if either is NaN", [Commutative]>;
@@ -178,6 +180,7 @@ def HK_CastOp : HK_PointwiseOp<"cast"> {
   let arguments = (ins HK_Tensor:$input);
   let results = (outs HK_Tensor:$result);
   let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
+  let linearity = "::llvm::isa<::mlir::FloatType>(getResult().getType().getElementType()) ? Linear::each : Linear::none";
   let syntax = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
 }

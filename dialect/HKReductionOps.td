@@ -34,6 +34,7 @@ def HK_ReduceOp : HK_RowwiseOp<"reduce", "static_cast<int64_t>(getDims())", [HK_
       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$dims);
   let results = (outs HK_RealTensor:$result);
   let operandMaps = "::mlir::hk::rowMaps(getOperation(), getDims())";
+  let linearity = "getKind() == ReduceKind::sum ? Linear::each : Linear::none";
   let rowReductions = "{::mlir::hk::rowReductionOf(getKind())}";
   let reducedDims = "static_cast<int64_t>(getDims())";
   let syntax = "$kind $input (`dims` $dims^)? attr-dict `:` type($input) `->` type($result)";

@@ -30,12 +30,14 @@ def HK_TransposeOp : HK_RowwiseOp<"transpose",
   let results = (outs HK_Tensor:$result);
   let operandMaps = "";
   let movement = "true";
+  let linearity = "Linear::each";
   let cost = 3;
   let syntax = "$input $permutation attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
   let hasFolder = 1;
 }
 
-def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()", [HK_StatesShapes]> {
+def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()",
+    [HK_StatesShapes, HK_StatesFactors]> {
   let summary = "concatenate along one dimension";
   let description = [{
     All inputs have the result's shape but for dim `dim`, whose sizes add up.
@@ -50,6 +52,7 @@ def HK_ConcatOp : HK_RowwiseOp<"concat", "getType().getRank() - getDim()", [HK_S
   let results = (outs HK_Tensor:$result);
   let operandMaps = "::mlir::hk::partMaps(getOperation(), getDim())";
   let movement = "true";
+  let linearity = "Linear::joint";
   let cost = 3;
   let syntax = "$dim `(` $inputs `)` attr-dict `:` type($inputs) `->` type($result)";
   let extraClassDeclaration = [{
@@ -79,7 +82,8 @@ def HK_PadOp : HK_RowwiseOp<"pad", "1", [HK_StatesShapes]> {
   let syntax = "$input (`value` $value^)? attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
-def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0", [HK_StatesShapes]> {
+def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0",
+    [HK_StatesShapes, HK_StatesFactors]> {
   let summary = "rows of a table by index (embedding lookup)";
   let description = [{
     result[i..., c...] = table[indices[i...], c...]. A row whose index is not in
@@ -94,6 +98,7 @@ def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0", [HK_StatesShapes]> {
   let results = (outs HK_Tensor:$result);
   let operandMaps = "";
   let movement = "true";
+  let linearity = "Linear::each";
   let syntax = "$table `,` $indices attr-dict `:` type($table) `,` type($indices) `->` type($result)";
 }
 
@@ -132,6 +137,7 @@ def HK_CopyOp : HK_PointwiseOp<"copy", [SameOperandsAndResultType]> {
   let results = (outs HK_Tensor:$result);
   let hasVerifier = 0;
   let movement = "true";
+  let linearity = "Linear::each";
   let cost = 0;
   let shapes = [{ shapes.same({"result", getResult()}, getInput()); }];
   let syntax = "$input attr-dict `:` type($result)";

@@ -459,6 +459,59 @@ void LaunchOp::getEffects(
 // hk.weight, hk.weight_ref
 //===----------------------------------------------------------------------===//
 
+RankedTensorType WeightOp::getWholeType() {
+  auto type = cast<RankedTensorType>(getType());
+  SmallVector<int64_t> sizes(type.getShape());
+  std::vector<::hk::WeightSlice> cuts = getCuts();
+  for (const ::hk::WeightSlice &slice : llvm::reverse(cuts))
+    if (slice.dim >= 0 && slice.dim < type.getRank())
+      sizes[slice.dim] = slice.wholeSize();
+  return type.clone(sizes);
+}
+
+std::vector<::hk::WeightSlice> WeightOp::getCuts() {
+  std::vector<::hk::WeightSlice> cuts;
+  if (!getSlices())
+    return cuts;
+  for (auto slice : getSlices()->getAsRange<WeightSliceAttr>()) {
+    cuts.push_back({slice.getAxis().str(), slice.getDim(), {}});
+    for (auto [size, parts] : llvm::zip(slice.getSizes(), slice.getParts()))
+      cuts.back().segments.push_back({size, parts});
+  }
+  return cuts;
+}
+
+static LogicalResult verifySlices(WeightOp op) {
+  if (!op.getSlices())
+    return success();
+  std::optional<::hk::Mesh> mesh = meshOf(op);
+  std::vector<int64_t> sizes(op.getWholeType().getShape());
+  for (auto slice : op.getSlices()->getAsRange<WeightSliceAttr>()) {
+    int axis = mesh ? mesh->find(slice.getAxis().str()) : -1;
+    if (axis < 0)
+      return op.emitOpError("expected axis of a slice to be one of the mesh of "
+                            "its module, but got \"")
+             << slice.getAxis() << "\"";
+    if (slice.getSizes().size() != slice.getParts().size())
+      return op.emitOpError("expected as many parts as sizes in a slice, but "
+                            "got ")
+             << slice.getParts().size() << " and " << slice.getSizes().size();
+  }
+  for (const ::hk::WeightSlice &slice : op.getCuts()) {
+    int64_t ranks = mesh->axes()[mesh->find(slice.axis)].size;
+    std::string problem = slice.problem(sizes, ranks);
+    if (!problem.empty())
+      return op.emitOpError("expected a slice that fits the weight, but got ")
+             << problem;
+    sizes[slice.dim] = slice.partSize();
+  }
+  auto type = cast<RankedTensorType>(op.getType());
+  if (type.getShape() == ArrayRef<int64_t>(sizes))
+    return success();
+  return op.emitOpError("expected type to be that of a part, ")
+         << type.clone(sizes) << ", but got " << type;
+}
+
 LogicalResult WeightOp::verify() {
   if (!cast<RankedTensorType>(getType()).hasStaticShape())
     return emitOpError("expected shape of the weight to be static, but got ")
@@ -469,7 +522,7 @@ LogicalResult WeightOp::verify() {
   if (getSource().empty())
     return emitOpError("expected source to be the name of a tensor, but got "
                        "an empty string");
-  return success();
+  return verifySlices(*this);
 }
 
 LogicalResult WeightOp::verifyRegions() {
@@ -495,9 +548,9 @@ LogicalResult WeightOp::verifyRegions() {
   }
   auto yield = dyn_cast<YieldOp>(recipe.back());
   if (!yield || yield.getNumOperands() != 1 ||
-      yield.getOperand(0).getType() != getType())
+      yield.getOperand(0).getType() != getWholeType())
     return emitOpError("expected the recipe to end in hk.yield of one ")
-           << getType();
+           << getWholeType();
   return success();
 }
 

@@ -216,14 +216,28 @@ def HK_WeightOp : HK_Op<"weight", [Symbol, IsolatedFromAbove]> {
       %kv = hk.concat 0 (%k, %v) : tensor<64x256xbf16>, tensor<64x256xbf16> -> tensor<128x256xbf16>
       hk.yield %kv : tensor<128x256xbf16>
     } : tensor<128x256xbf16>
+    hk.weight @wk.tp "layers.0.wqkv" slices [#hk.weight_slice<"tp" dim 0 sizes[256, 128, 128] parts[2, 2, 2]>] : tensor<256x256xbf16>
     ```
+
+    With `slices` a rank has a part of the tensor, or of what the recipe makes:
+    the type is that of the part. `hk-shard` makes such weights.
   }];
   // The name of a tensor in a file is an open set.
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$source,
                        TypeAttrOf<HK_Tensor>:$type,
-                       OptionalAttr<StrArrayAttr>:$inputs);
+                       OptionalAttr<StrArrayAttr>:$inputs,
+                       OptionalAttr<TypedArrayAttrBase<HK_WeightSliceAttr,
+                           "slices of a weight">>:$slices);
   let regions = (region MaxSizedRegion<1>:$recipe);
-  let assemblyFormat = "$sym_name $source (`from` $inputs^ $recipe)? attr-dict `:` $type";
+  let assemblyFormat = "$sym_name $source (`from` $inputs^ $recipe)? (`slices` $slices^)? attr-dict `:` $type";
+  let extraClassDeclaration = [{
+    /// The type in front of its slices: that of the tensor in its file, or of
+    /// what the recipe makes.
+    ::mlir::RankedTensorType getWholeType();
+    /// The slices in the order in which they are cut; the mesh that the module
+    /// has tells the number of ranks.
+    ::std::vector<::hk::WeightSlice> getCuts();
+  }];
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "StringRef":$name, "StringRef":$source,
                                  "Type":$type, "ArrayAttr":$inputs)>];

@@ -100,6 +100,29 @@ def HKMergeProducts : Pass<"hk-merge-products", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
 }
 
+def HKShard : Pass<"hk-shard", "::mlir::ModuleOp"> {
+  let summary = "cut a module between the ranks of a mesh";
+  let description = [{
+    Makes a module for one rank, which runs as one of those of `mesh`, of one for
+    a single chip. Along each axis products are cut by columns where what follows
+    can work on a part and ends in a product that is then cut by k; what those
+    give is a partial sum until an operator needs all of it. There, and nowhere
+    earlier, stands the hk.all_reduce. Along an axis named "ep" the experts of
+    grouped products are cut. `shard.shard` (MLIR's shard dialect) says otherwise
+    of a value: cut along a dim, or, with no axis, whole. Weights become slices of
+    the same tensors, states shrink with what is written into them, arguments and
+    results stay whole unless annotated. Sizes that do not divide are an error
+    that says which numbers of ranks do. Every exchange is a decision of the log.
+    Runs on inlined functions whose weights are folded.
+  }];
+  let options = [
+    Option<"mesh", "mesh", "std::string", "\"\"", "axes and their ranks, tp=2,ep=4">];
+  let statistics = [
+    Statistic<"numCut", "num-cut", "weights of which a rank has a slice">,
+    Statistic<"numExchanges", "num-exchanges", "operators over ranks">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
+}
+
 def HKFoldWeights : Pass<"hk-fold-weights", "::mlir::ModuleOp"> {
   let summary = "compute with weights once, at compile time";
   let description = [{

@@ -14,7 +14,7 @@ config.test_exec_root = os.path.join(config.hk_binary_dir, "test")
 tools = os.path.join(config.hk_binary_dir, "bin")
 path = [tools, config.llvm_tools_dir, config.environment["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
-for name in ("HOME", "CCACHE_DIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+for name in ("HOME", "CCACHE_DIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HK_TEST_ALL"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 # One for all suites: no kernel is compiled twice.

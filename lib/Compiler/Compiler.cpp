@@ -36,6 +36,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/IR/Diagnostics.h"
@@ -56,9 +57,10 @@ using namespace mlir::hk;
 
 void mlir::hk::registerCompilerDialects(DialectRegistry &registry) {
   func::registerInlinerExtension(registry);
-  registry.insert<HKDialect, func::FuncDialect, arith::ArithDialect,
-                  memref::MemRefDialect, tensor::TensorDialect,
-                  bufferization::BufferizationDialect, LLVM::LLVMDialect>();
+  registry
+      .insert<HKDialect, func::FuncDialect, arith::ArithDialect,
+              memref::MemRefDialect, tensor::TensorDialect, shard::ShardDialect,
+              bufferization::BufferizationDialect, LLVM::LLVMDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerInferTypeOpInterfaceExternalModels(registry);
@@ -102,6 +104,8 @@ struct Work {
   llvm::MapVector<StringRef, std::string> explanations;
   /// Tiles whose kernels spill, by target and kernel.
   llvm::StringMap<std::map<std::string, llvm::SetVector<Attribute>>> spilling;
+  /// What hk-shard decided, once for all targets.
+  const DecisionLog &exchanges;
 
   LogicalResult fail(llvm::Error error) {
     return emitError(module.getLoc(), llvm::toString(std::move(error)));
@@ -136,7 +140,7 @@ FailureOr<Section> Work::buildFor(StringRef targetName) {
       known.append(kernel, builder.getArrayAttr(tiles.getArrayRef()));
     (*clone)->setAttr(kSpillingTilesAttrName, known.getDictionary(context));
   }
-  DecisionLog log;
+  DecisionLog log = exchanges;
   unsigned opsBefore = 0;
   clone->walk([&](Operation *op) {
     // Operators of a region are part of the one that holds it.
@@ -355,10 +359,21 @@ LogicalResult mlir::hk::compile(ModuleOp source,
     fold.expand = options.expandWeights;
     once.addPass(createHKFoldWeights(fold));
   }
+  DecisionLog exchanges;
+  if (!options.mesh.empty()) {
+    // Whole weights are folded: slices of what they make are read when a
+    // program is made.
+    HKShardOptions shard;
+    shard.mesh = options.mesh;
+    once.addPass(createCanonicalizerPass());
+    once.addPass(createHKShard(shard, exchanges));
+    once.addPass(createCanonicalizerPass());
+    once.addPass(createCSEPass());
+  }
   if (failed(once.run(module)))
     return failure();
-  Work work{options, module, resolveLinks(options.output), {}, {}, {}, {},
-            {},      {}};
+  Work work{options, module,   resolveLinks(options.output), {}, {}, {}, {}, {},
+            {},      exchanges};
   auto explain = [&] {
     for (const auto &[target, text] : work.explanations)
       llvm::outs() << text;

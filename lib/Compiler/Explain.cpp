@@ -128,6 +128,13 @@ static void addFused(const Decision &decision, const Candidate &candidate,
               decision.location, candidate.partner);
 }
 
+static void addExchange(const Decision &decision, Lines &lines) {
+  const Candidate &candidate = decision.candidates.front();
+  lines.add(Part::Done,
+            "  exchanged: " + decision.subject + ": " + candidate.what,
+            decision.location, candidate.partner);
+}
+
 static void addSplit(const Decision &decision, Lines &lines) {
   if (decision.kind != DecisionKind::Plan || decision.chosen <= 0)
     return;
@@ -144,6 +151,10 @@ static void explainDecisions(const DecisionLog &log, llvm::raw_ostream &os) {
   Lines lines;
   llvm::SmallSetVector<Reason, 8> refused;
   for (const Decision &decision : log.get()) {
+    if (decision.kind == DecisionKind::Shard) {
+      addExchange(decision, lines);
+      continue;
+    }
     addSplit(decision, lines);
     for (const Candidate &candidate : decision.candidates) {
       if (candidate.verdict.accepted()) {

@@ -28,6 +28,8 @@ static StringRef kindName(DecisionKind kind) {
     return "plan";
   case DecisionKind::Raise:
     return "raise";
+  case DecisionKind::Shard:
+    return "exchange";
   }
   return "";
 }

@@ -50,6 +50,10 @@ public:
   std::string collective(const std::string &name, const KernelRecord &kernel);
 
   void writeWeights(ArrayRef<WeightRecord> weights);
+  std::string writeChecksums(const std::string &name,
+                             ArrayRef<uint64_t> checksums);
+  std::string writeSlices(const std::string &name,
+                          ArrayRef<::hk::WeightSlice> slices);
   void writeFunctions(ArrayRef<FunctionRecord> functions);
   void
   writeSection(const Section &section, unsigned index,
@@ -97,16 +101,55 @@ std::string TableWriter::collective(const std::string &name,
 void TableWriter::writeWeights(ArrayRef<WeightRecord> weights) {
   if (weights.empty())
     return;
-  std::vector<std::string> names;
-  for (auto [i, w] : enumerate(weights))
-    names.push_back(sizes(("w" + Twine(i) + "_sizes").str(), w.sizes));
+  std::vector<std::array<std::string, 3>> names;
+  for (auto [i, w] : enumerate(weights)) {
+    std::string base = ("w" + Twine(i)).str();
+    names.push_back({sizes(base + "_sizes", w.sizes),
+                     writeChecksums(base + "_sums", w.checksums),
+                     writeSlices(base + "_slices", w.slices)});
+  }
   os << "static const hk_weight_abi weights[] = {\n";
   for (auto [w, name] : zip(weights, names))
     os << "  {" << quoted(w.source) << ", " << int(w.dtype) << ", "
-       << w.sizes.size() << ", " << name << ", " << w.bytes << "u, "
-       << w.checksum << "ull, " << (w.file.empty() ? "0" : quoted(w.file))
+       << w.sizes.size() << ", " << name[0] << ", " << w.bytes << "u, "
+       << w.checksums.size() << "u, " << name[1] << ", "
+       << (w.file.empty() ? "0" : quoted(w.file)) << ", " << w.slices.size()
+       << "u, " << name[2] << "},\n";
+  os << "};\n";
+}
+
+std::string TableWriter::writeChecksums(const std::string &name,
+                                        ArrayRef<uint64_t> checksums) {
+  if (checksums.empty())
+    return "0";
+  os << "static const uint64_t " << name << "[] = {";
+  interleaveComma(checksums, os, [&](uint64_t sum) { os << sum << "ull"; });
+  os << "};\n";
+  return name;
+}
+
+std::string TableWriter::writeSlices(const std::string &name,
+                                     ArrayRef<::hk::WeightSlice> slices) {
+  if (slices.empty())
+    return "0";
+  std::vector<std::pair<std::string, std::string>> lists;
+  for (auto [i, slice] : enumerate(slices)) {
+    std::vector<int64_t> segments, parts;
+    for (const ::hk::WeightSegment &segment : slice.segments) {
+      segments.push_back(segment.size);
+      parts.push_back(segment.parts);
+    }
+    std::string base = name + std::to_string(i);
+    lists.emplace_back(sizes(base + "_sizes", segments),
+                       sizes(base + "_parts", parts));
+  }
+  os << "static const hk_weight_slice_abi " << name << "[] = {\n";
+  for (auto [slice, list] : zip(slices, lists))
+    os << "  {" << quoted(slice.axis) << ", " << slice.dim << "u, "
+       << slice.segments.size() << "u, " << list.first << ", " << list.second
        << "},\n";
   os << "};\n";
+  return name;
 }
 
 void TableWriter::writeFunctions(ArrayRef<FunctionRecord> functions) {

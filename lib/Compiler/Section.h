@@ -16,6 +16,7 @@
 
 #include "hk/Contract/DType.h"
 #include "hk/Contract/Target.h"
+#include "hk/Contract/WeightSlice.h"
 #include "hk/Runtime/ModuleAbi.h"
 
 #include "mlir/IR/Location.h"
@@ -95,8 +96,10 @@ struct WeightRecord {
   std::string source;
   std::string file; // from the module's folder; "": the module's own file
   ::hk::DType dtype;
-  std::vector<int64_t> sizes;
-  uint64_t bytes = 0, checksum = 0;
+  std::vector<int64_t> sizes; // of the tensor in its file
+  uint64_t bytes = 0;
+  std::vector<uint64_t> checksums; // as in hk_weight_abi
+  std::vector<::hk::WeightSlice> slices;
 };
 
 struct Section {

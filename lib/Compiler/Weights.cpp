@@ -17,6 +17,7 @@
 #include "hk/Reference/Interpreter.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -78,6 +79,34 @@ std::string pathFromModule(StringRef output, StringRef file) {
       .string();
 }
 
+/// Those of all parts, or of the whole.
+void addChecksums(WeightOp op, StringRef bytes, WeightRecord &record) {
+  std::optional<::hk::Mesh> mesh = meshOf(op);
+  std::vector<std::string> parts{bytes.str()};
+  // A packed tensor is cut as the bytes that it is.
+  int64_t perItem = ::hk::isPacked(record.dtype) ? 2 : 1;
+  int64_t itemBytes = perItem == 2 ? 1 : ::hk::packedBytes(record.dtype, 1);
+  std::vector<int64_t> sizes = record.sizes;
+  if (!record.slices.empty() && perItem == 2)
+    sizes.back() /= 2;
+  for (const ::hk::WeightSlice &slice :
+       ::hk::bytesOfSlices(record.slices, record.sizes.size(), perItem)) {
+    int64_t ranks = mesh->axes()[mesh->find(slice.axis)].size;
+    std::vector<std::string> cut;
+    for (const std::string &part : parts)
+      for (int64_t place = 0; place < ranks; ++place) {
+        cut.emplace_back(part.size() / slice.wholeSize() * slice.partSize(),
+                         '\0');
+        ::hk::cutWeight(slice, sizes, itemBytes, place, ranks, part.data(),
+                        cut.back().data());
+      }
+    sizes[slice.dim] = slice.partSize();
+    parts = std::move(cut);
+  }
+  for (const std::string &part : parts)
+    record.checksums.push_back(llvm::xxh3_64bits(part));
+}
+
 /// What the recipe of `op` makes of the tensors it names.
 FailureOr<std::vector<uint8_t>>
 evaluateRecipe(WeightOp op, const WeightFiles &files, uint64_t bytes) {
@@ -137,7 +166,10 @@ public:
         return failure();
       bytes = found->bytes;
     }
-    record.checksum = llvm::xxh3_64bits(bytes);
+    addChecksums(op, bytes, record);
+    // Ranks may have several parts of a tensor that is in the file once.
+    if (!written.insert(record.source).second)
+      return success();
     std::string padding(
         llvm::offsetToAlignment(bytes.size(), llvm::Align(kAlignment)), '\0');
     return failure(failed(append(bytes)) || failed(append(padding)));
@@ -147,6 +179,7 @@ private:
   Location loc;
   const WeightFiles &files;
   OutputFile &out;
+  llvm::StringSet<> written;
 };
 } // namespace
 
@@ -156,8 +189,9 @@ mlir::hk::collectWeights(ModuleOp module, const CompileOptions &options,
   CollectedWeights weights;
   SmallVector<WeightOp> ops(module.getOps<WeightOp>());
   for (WeightOp op : ops) {
-    auto type = cast<RankedTensorType>(op.getType());
+    RankedTensorType type = op.getWholeType();
     WeightRecord record;
+    record.slices = op.getCuts();
     record.source = op.getSource().str();
     record.dtype = *dtypeOf(type.getElementType());
     record.sizes.assign(type.getShape().begin(), type.getShape().end());
@@ -171,15 +205,17 @@ mlir::hk::collectWeights(ModuleOp module, const CompileOptions &options,
   if (failed(files.add(module.getLoc(), options.weights)))
     return failure();
   SmallVector<const WeightRecord *> own;
+  llvm::StringSet<> ownNames;
   for (auto [op, record] : llvm::zip_equal(ops, weights.records)) {
     if (op.getInputs() || options.packWeights) {
-      own.push_back(&record);
+      if (ownNames.insert(record.source).second)
+        own.push_back(&record);
       continue;
     }
     FailureOr<WeightFiles::Tensor> found = files.find(op);
     if (failed(found))
       return failure();
-    record.checksum = llvm::xxh3_64bits(found->bytes);
+    addChecksums(op, found->bytes, record);
     record.file = pathFromModule(output, found->path);
   }
   if (own.empty())

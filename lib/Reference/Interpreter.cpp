@@ -16,6 +16,8 @@
 
 #include "hk/Dialect/ShapeRelations.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -67,7 +69,7 @@ private:
                              Environment &env);
   LogicalResult evaluateRegion(Operation *op, Block &block, Environments ranks);
   LogicalResult evaluateTensorOp(Operation *op, Environment &env);
-  LogicalResult evaluateWeight(WeightRefOp op, Environment &env);
+  LogicalResult evaluateWeight(WeightRefOp op, Environments ranks);
 
   WeightProvider provider;
   llvm::DenseMap<Operation *, TensorPtr> weights;
@@ -378,7 +380,26 @@ LogicalResult Interpreter::evaluateRegion(Operation *op, Block &block,
   return success();
 }
 
-LogicalResult Interpreter::evaluateWeight(WeightRefOp op, Environment &env) {
+/// What the rank has of a weight of which `whole` is all.
+static Tensor partOfWeight(const Tensor &whole, WeightOp weight,
+                           const ::hk::Mesh &mesh, int64_t rank) {
+  Tensor part = whole;
+  std::vector<int64_t> sizes(whole.sizes.begin(), whole.sizes.end());
+  for (const ::hk::WeightSlice &slice : weight.getCuts()) {
+    int axis = mesh.find(slice.axis);
+    std::vector<double> from = std::move(part.values);
+    part.values.resize(from.size() / slice.wholeSize() * slice.partSize());
+    ::hk::cutWeight(slice, sizes, sizeof(double), mesh.placeOf(rank, axis),
+                    mesh.axes()[axis].size,
+                    reinterpret_cast<const char *>(from.data()),
+                    reinterpret_cast<char *>(part.values.data()));
+    sizes[slice.dim] = slice.partSize();
+  }
+  part.sizes.assign(sizes.begin(), sizes.end());
+  return part;
+}
+
+LogicalResult Interpreter::evaluateWeight(WeightRefOp op, Environments ranks) {
   auto weight =
       SymbolTable::lookupNearestSymbolFrom<WeightOp>(op, op.getWeightAttr());
   if (!weight || !provider)
@@ -389,20 +410,27 @@ LogicalResult Interpreter::evaluateWeight(WeightRefOp op, Environment &env) {
     FailureOr<Tensor> value = provider(weight);
     if (failed(value))
       return op.emitOpError("could not read weight ") << op.getWeightAttr();
-    auto type = cast<RankedTensorType>(weight.getType());
+    RankedTensorType type = weight.getWholeType();
     if (value->dtype != dtypeOfTensor(type) ||
         ArrayRef<int64_t>(value->sizes) != type.getShape())
       return op.emitOpError("expected value of weight ")
              << op.getWeightAttr() << " to be of type " << type;
     tensor = share(std::move(*value));
   }
-  env.tensors[op.getResult()] = tensor;
+  std::optional<::hk::Mesh> mesh = meshOf(op);
+  for (auto [rank, env] : llvm::enumerate(ranks))
+    env.tensors[op.getResult()] =
+        weight.getSlices()
+            ? share(partOfWeight(*tensor, weight, *mesh, int64_t(rank)))
+            : tensor;
   return success();
 }
 
 LogicalResult Interpreter::evaluate(Operation *op, Environments ranks) {
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
     return evaluateRanks(collective, ranks);
+  if (auto weight = dyn_cast<WeightRefOp>(op))
+    return evaluateWeight(weight, ranks);
   if (auto fused = dyn_cast<FusedOp>(op))
     return evaluateRegion(op, fused.getBody().front(), ranks);
   if (auto launch = dyn_cast<LaunchOp>(op)) {
@@ -437,7 +465,12 @@ LogicalResult Interpreter::evaluate(Operation *op, Environment &env) {
         return evaluateBase(op, evaluatorOf(ConstantOp::getOperationName()),
                             env);
       })
-      .Case([&](WeightRefOp weight) { return evaluateWeight(weight, env); })
+      // An annotation changes no value.
+      .Case([&](shard::ShardingOp) { return success(); })
+      .Case([&](shard::ShardOp op) {
+        env.tensors[op.getResult()] = env.tensors.find(op.getSrc())->second;
+        return success();
+      })
       .Case([&](GuardOp guard) -> LogicalResult {
         int64_t lhs = env.integer(guard.getLhs());
         int64_t rhs = env.integer(guard.getRhs());

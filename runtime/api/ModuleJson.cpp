@@ -96,15 +96,30 @@ std::string hk::describeModule(const hk_module_abi &abi) {
     Json shape = Json::array();
     for (uint8_t d = 0; d < weight.rank; ++d)
       shape.push_back(weight.sizes[d]);
-    char checksum[17];
-    std::snprintf(checksum, sizeof(checksum), "%016llx",
-                  static_cast<unsigned long long>(weight.checksum));
+    Json checksums = Json::array(), slices = Json::array();
+    for (uint32_t c = 0; c < weight.num_checksums; ++c) {
+      char checksum[17];
+      std::snprintf(checksum, sizeof(checksum), "%016llx",
+                    static_cast<unsigned long long>(weight.checksums[c]));
+      checksums.push_back(checksum);
+    }
+    for (uint32_t s = 0; s < weight.num_slices; ++s) {
+      const hk_weight_slice_abi &slice = weight.slices[s];
+      Json segments = Json::array();
+      for (uint32_t i = 0; i < slice.num_segments; ++i)
+        segments.push_back(
+            {{"size", slice.sizes[i]}, {"parts", slice.parts[i]}});
+      slices.push_back(
+          {{"axis", slice.axis}, {"dim", slice.dim}, {"segments", segments}});
+    }
     weights.push_back(
         {{"name", weight.name},
          {"dtype", kDTypes[weight.dtype].name},
          {"shape", shape},
          {"bytes", weight.bytes},
-         {"checksum", weight.checksum ? Json(checksum) : Json(nullptr)},
+         {"checksum", checksums.size() == 1 ? checksums[0] : Json(nullptr)},
+         {"part_checksums", checksums.size() > 1 ? checksums : Json::array()},
+         {"slices", slices},
          {"file", textOrNull(weight.file)}});
   }
   for (uint32_t i = 0; i < abi.num_sections; ++i)

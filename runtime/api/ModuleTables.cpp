@@ -13,6 +13,7 @@
 #include "api/Module.h"
 #include "hk/Contract/DType.h"
 #include "hk/Contract/Mesh.h"
+#include "hk/Contract/WeightSlice.h"
 
 #include <set>
 
@@ -178,6 +179,29 @@ static Status checkSection(const hk_module_abi &abi, const Mesh &mesh,
   return {};
 }
 
+static Status checkSlices(const hk_weight_abi &weight, const Mesh &mesh) {
+  HK_REQUIRE(weight.num_checksums == 0 || weight.checksums,
+             "it has no table of checksums");
+  HK_REQUIRE(weight.num_slices == 0 || weight.slices,
+             "it has no table of slices");
+  std::vector<int64_t> sizes(weight.sizes, weight.sizes + weight.rank);
+  for (uint32_t s = 0; s < weight.num_slices; ++s) {
+    const hk_weight_slice_abi &abi = weight.slices[s];
+    int axis = abi.axis ? mesh.find(abi.axis) : -1;
+    HK_REQUIRE(axis >= 0, "slice %u is along no axis of the mesh", s);
+    HK_REQUIRE(abi.sizes && abi.parts, "slice %u has no segments", s);
+    WeightSlice slice{abi.axis, abi.dim, {}};
+    for (uint32_t i = 0; i < abi.num_segments; ++i)
+      slice.segments.push_back({abi.sizes[i], abi.parts[i]});
+    std::string problem = slice.problem(sizes, mesh.axes()[axis].size);
+    HK_REQUIRE(problem.empty(), "slice %u is no slice of it: %s", s,
+               problem.c_str());
+    HK_REQUIRE(slice.wholeSize() > 0, "slice %u is of no elements", s);
+    sizes[slice.dim] = slice.partSize();
+  }
+  return {};
+}
+
 Status hk::checkTables(const hk_module_abi &abi) {
   HK_REQUIRE(abi.producer, "no producer");
   HK_REQUIRE(abi.num_functions == 0 || abi.functions, "no function table");
@@ -190,17 +214,20 @@ Status hk::checkTables(const hk_module_abi &abi) {
     HK_REQUIRE(names.insert(abi.functions[i].name).second,
                "two functions are named '%s'", abi.functions[i].name);
   }
+  Mesh mesh;
+  if (abi.mesh) {
+    std::string wrong = Mesh::parse(abi.mesh, mesh);
+    HK_REQUIRE(wrong.empty(), "mesh '%s': %s", abi.mesh, wrong.c_str());
+  }
   for (uint32_t i = 0; i < abi.num_weights; ++i) {
     const hk_weight_abi &weight = abi.weights[i];
     HK_REQUIRE(weight.name, "weight %u has no name", i);
     if (Status error = checkTensor("weight", weight.name, weight.dtype,
                                    weight.rank, weight.sizes, false))
       return error;
-  }
-  Mesh mesh;
-  if (abi.mesh) {
-    std::string wrong = Mesh::parse(abi.mesh, mesh);
-    HK_REQUIRE(wrong.empty(), "mesh '%s': %s", abi.mesh, wrong.c_str());
+    if (Status error = checkSlices(weight, mesh))
+      return addContext(std::move(error),
+                        std::string("weight '") + weight.name + "'");
   }
   for (uint32_t i = 0; i < abi.num_sections; ++i) {
     const hk_section_abi &section = abi.sections[i];

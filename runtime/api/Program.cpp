@@ -46,8 +46,9 @@ static Status loadWeights(hk_program &program, const char *weightsPath) {
                      weightsPath, program.module->path.c_str());
   }
   const std::string &path = program.module->path;
-  return addContext(program.weights.load(
-                        weightsPath, path.substr(0, path.rfind('/') + 1), abi),
+  return addContext(program.weights.load(weightsPath,
+                                         path.substr(0, path.rfind('/') + 1),
+                                         abi, program.communicator),
                     "'" + path + "'");
 }
 

@@ -15,6 +15,7 @@
 
 #include "api/Types.h"
 #include "hk/Contract/WeightFile.h"
+#include "hk/Contract/WeightSlice.h"
 #include "hk/Runtime/Seal.h"
 
 #include <nlohmann/json.hpp>
@@ -163,7 +164,8 @@ WeightFiles::find(const std::string &name) const {
 }
 
 Status Weights::load(const char *givenPath, const std::string &moduleFolder,
-                     const hk_module_abi &abi) {
+                     const hk_module_abi &abi,
+                     const Communicator *communicator) {
   folder = moduleFolder;
   given = givenPath ? givenPath : "";
   if (givenPath)
@@ -176,7 +178,7 @@ Status Weights::load(const char *givenPath, const std::string &moduleFolder,
     const SafetensorsFile::Tensor *tensor = nullptr;
     Status error = find(weight, abi, tensor);
     if (!error)
-      error = loadOne(*tensor, weight);
+      error = loadOne(*tensor, weight, communicator);
     if (error)
       return addContext(std::move(error),
                         std::string("weight '") + weight.name + "'");
@@ -221,8 +223,59 @@ Status Weights::find(const hk_weight_abi &weight, const hk_module_abi &abi,
   return error;
 }
 
+/// Copies this rank's part; `index` becomes that of its checksum.
+static std::vector<uint8_t> partOf(const SafetensorsFile::Tensor &tensor,
+                                   const hk_weight_abi &weight,
+                                   const Communicator &communicator,
+                                   uint32_t &index) {
+  DType dtype = static_cast<DType>(weight.dtype);
+  int64_t perItem = isPacked(dtype) ? 2 : 1;
+  int64_t itemBytes = perItem == 2 ? 1 : packedBytes(dtype, 1);
+  std::vector<int64_t> sizes(weight.sizes, weight.sizes + weight.rank);
+  sizes.back() /= perItem;
+  std::vector<uint8_t> whole, part;
+  const uint8_t *from = tensor.data;
+  uint64_t bytes = tensor.bytes;
+  for (uint32_t s = 0; s < weight.num_slices; ++s) {
+    const hk_weight_slice_abi &abi = weight.slices[s];
+    WeightSlice slice{abi.axis, abi.dim, {}};
+    for (uint32_t i = 0; i < abi.num_segments; ++i)
+      slice.segments.push_back({abi.sizes[i], abi.parts[i]});
+    slice = bytesOfSlices({slice}, weight.rank, perItem).front();
+    RankLine line = communicator.lineOf(abi.axis);
+    bytes = bytes / slice.wholeSize() * slice.partSize();
+    part.resize(bytes);
+    cutWeight(slice, sizes, itemBytes, line.place, line.ranks.size(),
+              reinterpret_cast<const char *>(from),
+              reinterpret_cast<char *>(part.data()));
+    index = index * line.ranks.size() + line.place;
+    sizes[slice.dim] = slice.partSize();
+    whole.swap(part);
+    from = whole.data();
+  }
+  return whole;
+}
+
+/// Puts bytes where kernels read them; those that `mayStay` live as long as
+/// the weights do.
+Status Weights::place(const uint8_t *data, uint64_t bytes, bool mayStay) {
+  bool aligned = reinterpret_cast<uintptr_t>(data) % kAlignment == 0;
+  if (device.isHost() && aligned && mayStay) {
+    // Weights are never written; the mapping is read-only.
+    pointers.push_back(const_cast<uint8_t *>(data));
+    return {};
+  }
+  void *copy = nullptr;
+  if (Status error = device.allocate(bytes, &copy))
+    return error;
+  owned.push_back(copy);
+  pointers.push_back(copy);
+  return device.upload(copy, data, bytes);
+}
+
 Status Weights::loadOne(const SafetensorsFile::Tensor &tensor,
-                        const hk_weight_abi &weight) {
+                        const hk_weight_abi &weight,
+                        const Communicator *communicator) {
   DType dtype = static_cast<DType>(weight.dtype);
   if (!isPacked(dtype) && tensor.dtype != safetensorsName(dtype))
     return makeError(HK_INCOMPATIBLE, "expected dtype %s (%s), got %s",
@@ -248,25 +301,23 @@ Status Weights::loadOne(const SafetensorsFile::Tensor &tensor,
                      " bytes, the module says %" PRIu64
                      " and the file %" PRIu64,
                      expected, weight.bytes, tensor.bytes);
-  if (weight.checksum) {
-    uint64_t actual = XXH3_64bits(tensor.data, tensor.bytes);
-    if (actual != weight.checksum)
+  std::vector<uint8_t> part;
+  const uint8_t *data = tensor.data;
+  uint64_t bytes = tensor.bytes;
+  uint32_t index = 0;
+  if (weight.num_slices && communicator) {
+    part = partOf(tensor, weight, *communicator, index);
+    data = part.data();
+    bytes = part.size();
+  }
+  if (index < weight.num_checksums) {
+    uint64_t actual = XXH3_64bits(data, bytes), known = weight.checksums[index];
+    if (actual != known)
       return makeError(HK_INCOMPATIBLE,
                        "the data differ from what the module was compiled "
                        "with: expected checksum %016" PRIx64
                        ", got %016" PRIx64,
-                       weight.checksum, actual);
+                       known, actual);
   }
-  bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % kAlignment == 0;
-  if (device.isHost() && aligned) {
-    // Weights are never written; the mapping is read-only.
-    pointers.push_back(const_cast<uint8_t *>(tensor.data));
-    return {};
-  }
-  void *copy = nullptr;
-  if (Status error = device.allocate(tensor.bytes, &copy))
-    return error;
-  owned.push_back(copy);
-  pointers.push_back(copy);
-  return device.upload(copy, tensor.data, tensor.bytes);
+  return place(data, bytes, /*mayStay=*/part.empty());
 }

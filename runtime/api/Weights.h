@@ -15,6 +15,7 @@
 #define HK_RUNTIME_API_WEIGHTS_H
 
 #include "base/File.h"
+#include "comm/Communicator.h"
 #include "device/Device.h"
 
 #include <map>
@@ -65,8 +66,9 @@ public:
 
   /// From the file `given` (NULL: none) where it has them, else from those that
   /// the module names, from `folder`, its own.
+  /// `communicator` says which rank's parts; NULL: there is one rank.
   Status load(const char *given, const std::string &folder,
-              const hk_module_abi &abi);
+              const hk_module_abi &abi, const Communicator *communicator);
   /// In the order of hk_module_abi.weights.
   void *const *addresses() const { return pointers.data(); }
 
@@ -74,7 +76,8 @@ private:
   Status find(const hk_weight_abi &weight, const hk_module_abi &abi,
               const SafetensorsFile::Tensor *&tensor);
   Status loadOne(const SafetensorsFile::Tensor &tensor,
-                 const hk_weight_abi &weight);
+                 const hk_weight_abi &weight, const Communicator *communicator);
+  Status place(const uint8_t *data, uint64_t bytes, bool mayStay);
 
   Device &device;
   std::string folder, given; // given: empty if none

@@ -35,3 +35,43 @@ hk.weight @w "w" from ["a"] {
 ^bb0(%a: tensor<4xf32>):
   hk.yield %a : tensor<4xf32>
 }) : () -> ()
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+// expected-error @below {{expected axis of a slice to be one of the mesh of its module, but got "ep"}}
+hk.weight @w "w" slices [#hk.weight_slice<"ep" dim 0 sizes[4] parts[2]>] : tensor<2xf32>
+}
+
+// -----
+
+// expected-error @below {{expected axis of a slice to be one of the mesh of its module, but got "tp"}}
+hk.weight @w "w" slices [#hk.weight_slice<"tp" dim 0 sizes[4] parts[2]>] : tensor<2xf32>
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+// expected-error @below {{expected as many parts as sizes in a slice, but got 1 and 2}}
+hk.weight @w "w" slices [#hk.weight_slice<"tp" dim 0 sizes[2, 2] parts[2]>] : tensor<2xf32>
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+// expected-error @below {{expected a slice that fits the weight, but got dim 1 of a tensor of rank 1}}
+hk.weight @w "w" slices [#hk.weight_slice<"tp" dim 1 sizes[4] parts[2]>] : tensor<2xf32>
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+// expected-error @below {{expected a slice that fits the weight, but got 2 parts of 5 elements for 2 ranks}}
+hk.weight @w "w" slices [#hk.weight_slice<"tp" dim 0 sizes[5] parts[2]>] : tensor<2xf32>
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+// expected-error @below {{expected type to be that of a part, 'tensor<2xf32>', but got 'tensor<4xf32>'}}
+hk.weight @w "w" slices [#hk.weight_slice<"tp" dim 0 sizes[4] parts[2]>] : tensor<4xf32>
+}

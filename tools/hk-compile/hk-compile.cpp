@@ -45,6 +45,9 @@ int main(int argc, char **argv) {
   cl::opt<bool> packWeights(
       "pack-weights", cl::cat(category),
       cl::desc("Copy all weights into OUTPUT.weights, not only computed ones"));
+  cl::opt<std::string> mesh(
+      "mesh", cl::cat(category),
+      cl::desc("Cut the module between ranks: tp=2 or tp=2,ep=4"));
   cl::opt<bool> noFuse("no-fuse", cl::desc("One kernel per operator"),
                        cl::cat(category));
   cl::opt<bool> noFoldWeights(
@@ -93,6 +96,7 @@ int main(int argc, char **argv) {
     options.targets.assign(targets.begin(), targets.end());
   options.weights = weights;
   options.packWeights = packWeights;
+  options.mesh = mesh;
   options.fuse = !noFuse;
   options.foldWeights = !noFoldWeights;
   options.expandWeights = expandWeights;

@@ -14,6 +14,7 @@
 #include "Npy.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -81,7 +82,7 @@ static LogicalResult run(const Options &options) {
   DialectRegistry registry;
   registry.insert<mlir::hk::HKDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, func::FuncDialect,
-                  tensor::TensorDialect>();
+                  shard::ShardDialect, tensor::TensorDialect>();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   OwningOpRef<ModuleOp> module =

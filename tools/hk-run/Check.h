@@ -35,6 +35,8 @@ struct CheckRequest {
   /// are asked for.
   std::vector<std::vector<CheckTensor>> ranks;
   uint32_t rank = 0;
+  /// The module's; a source without one is cut as the compiler cuts it.
+  std::string mesh;
 };
 
 /// Evaluates the function with the reference interpreter on the same inputs:

@@ -69,6 +69,7 @@ bool MeshRank::evaluate(const Session &session, const Options &options,
   std::deque<Options> peerOptions;
   std::deque<Session> peers;
   request.rank = options.rank;
+  request.mesh = mesh;
   for (int64_t rank = 0; rank < numRanks; ++rank) {
     if (rank == request.rank) {
       request.ranks.push_back(request.tensors);

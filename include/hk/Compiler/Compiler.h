@@ -38,6 +38,8 @@ struct CompileOptions {
   /// Copies weights that are used as they are into the module's own file; else
   /// they are read where they are.
   bool packWeights = false;
+  /// The ranks that the module is cut between, "tp=2,ep=4"; "": one.
+  std::string mesh;
   bool fuse = true;
   /// Compute with weights at compile time; needs the weights file.
   bool foldWeights = true;

@@ -59,7 +59,7 @@ public:
   FailureOr<Tensor> find(WeightOp op, StringRef name,
                          RankedTensorType type) const;
   FailureOr<Tensor> find(WeightOp op) const {
-    return find(op, op.getSource(), cast<RankedTensorType>(op.getType()));
+    return find(op, op.getSource(), op.getWholeType());
   }
 
 private:

@@ -28,6 +28,7 @@
 #include "hk/Contract/Mesh.h"
 #include "hk/Contract/Target.h"
 #include "hk/Contract/Tile.h"
+#include "hk/Contract/WeightSlice.h"
 
 #include <optional>
 
@@ -60,7 +61,12 @@ struct Exchange {
   Transport transport = Transport::in_order;
 };
 
+/// Of which operands a result is a linear function, roundings aside: of none,
+/// of all together, or of each while the others stay as they are.
+enum class Linearity { none, joint, each };
+
 class ShapeRelations; // hk/Dialect/ShapeRelations.h
+class ShardFactors;   // hk/Dialect/ShardFactors.h
 
 /// Checks what `op`, a ShapeOpInterface, states with the sizes of its types.
 LogicalResult verifyShapes(Operation *op);

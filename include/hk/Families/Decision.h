@@ -103,7 +103,7 @@ struct Candidate {
   bool perSize = false;
 };
 
-enum class DecisionKind : int32_t { Fuse, Tile, Plan, Raise };
+enum class DecisionKind : int32_t { Fuse, Tile, Plan, Raise, Shard };
 
 struct Decision {
   DecisionKind kind;

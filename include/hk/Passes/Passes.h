@@ -26,6 +26,8 @@ namespace mlir::hk {
 /// as long as the pass.
 std::unique_ptr<Pass> createHKRaise(const HKRaiseOptions &options,
                                     DecisionLog &log);
+std::unique_ptr<Pass> createHKShard(const HKShardOptions &options,
+                                    DecisionLog &log);
 std::unique_ptr<Pass> createHKFoldGates(DecisionLog &log);
 std::unique_ptr<Pass> createHKSplit(const HKSplitOptions &options,
                                     DecisionLog &log);

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HK_MODULE_ABI_VERSION 7u
+#define HK_MODULE_ABI_VERSION 8u
 #define HK_MODULE_QUERY_SYMBOL "hk_module_query"
 
 /// A tensor as generated code sees it: dense, row-major, 16-byte aligned. The
@@ -208,15 +208,31 @@ typedef struct hk_section_abi {
   const hk_function_impl_abi *functions; // parallel to hk_module_abi.functions
 } hk_section_abi;
 
+/// Dim `dim` of a weight is segments of `sizes`, in order, and segment i is cut
+/// into parts[i] equal parts. The rank at place p of the w ranks of `axis` has
+/// part p / (w / parts[i]) of every segment, one behind the other.
+typedef struct hk_weight_slice_abi {
+  const char *axis; // of hk_module_abi.mesh
+  uint32_t dim, num_segments;
+  const int64_t *sizes, *parts;
+} hk_weight_slice_abi;
+
 typedef struct hk_weight_abi {
   const char *name; // of the tensor in its safetensors file
   uint8_t dtype;
   uint8_t rank;
-  const int64_t *sizes;
-  uint64_t bytes;
-  uint64_t checksum; // xxh3 of the bytes; 0: not recorded
+  const int64_t *sizes; // of the tensor in its file
+  uint64_t bytes;       // of the tensor in its file
+  /// xxh3 of the bytes; of a weight with slices one for each combination of
+  /// places along their axes, the last slice's fastest. None: not recorded.
+  uint32_t num_checksums;
+  const uint64_t *checksums;
   /// The file, from the module's folder; NULL: weights_file of the module.
   const char *file;
+  /// What a rank has of it: cut in this order, a later one cuts what an earlier
+  /// one left.
+  uint32_t num_slices;
+  const hk_weight_slice_abi *slices;
 } hk_weight_abi;
 
 typedef struct hk_module_abi {

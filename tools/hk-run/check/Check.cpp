@@ -16,10 +16,14 @@
 #include "hk/Compiler/Compiler.h"
 #include "hk/Compiler/Safetensors.h"
 #include "hk/Passes/Entry.h"
+#include "hk/Passes/Passes.h"
+#include "hk/Passes/Pipelines.h"
 #include "hk/Reference/Interpreter.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -69,6 +73,16 @@ argumentsOf(ArrayRef<CheckTensor> tensors) {
     expected.bounds.push_back(value.boundAt(i));
   return expected;
 }
+/// The source of one rank as the compiler has cut it.
+LogicalResult shardAs(ModuleOp module, const std::string &mesh) {
+  PassManager pm(module.getContext());
+  buildInlinePipeline(pm);
+  pm.addPass(createCanonicalizerPass());
+  HKShardOptions options;
+  options.mesh = mesh;
+  pm.addPass(createHKShard(options));
+  return pm.run(module);
+}
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) bool
@@ -85,6 +99,10 @@ hkRunReference(const CheckRequest &request,
   if (!module)
     return unknown("cannot read '" + request.sourcePath +
                    "'; name the source with --check=model.mlir");
+  if (!request.mesh.empty() && !meshOf(*module) &&
+      failed(shardAs(*module, request.mesh)))
+    return unknown("'" + request.sourcePath + "' cannot be cut for the mesh '" +
+                   request.mesh + "' of the module");
   auto func = module->lookupSymbol<func::FuncOp>(request.function);
   if (!func || func.isExternal())
     return unknown("'" + request.sourcePath + "' has no function @" +
@@ -99,7 +117,7 @@ hkRunReference(const CheckRequest &request,
     FailureOr<WeightFiles::Tensor> found = weights.find(op);
     if (failed(found))
       return failure();
-    auto type = cast<RankedTensorType>(op.getType());
+    RankedTensorType type = op.getWholeType();
     return reference::fromBytes(
         *dtypeOf(type.getElementType()), type.getShape(),
         {found->bytes.bytes_begin(), found->bytes.bytes_end()});

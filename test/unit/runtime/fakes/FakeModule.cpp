@@ -240,8 +240,10 @@ const hk_function_impl_abi kImplementations[] = {
     SUM({unaryShape, sumRun, 1, 0, nullptr, 1}, )};
 
 const int64_t kWeightSizes[] = {kColumns};
+const uint64_t kWeightChecksums[] = {FAKE_WEIGHT_CHECKSUM};
 const hk_weight_abi kWeights[] = {{"scale", kF32, 1, kWeightSizes, kColumns * 4,
-                                   FAKE_WEIGHT_CHECKSUM, nullptr}};
+                                   FAKE_WEIGHT_CHECKSUM ? 1 : 0,
+                                   kWeightChecksums, nullptr, 0, nullptr}};
 
 const hk_section_abi kSections[] = {
     {"gfx942", nullptr, kNumKernels, kHipKernels, kImplementations},
