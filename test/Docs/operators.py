@@ -13,9 +13,9 @@ CODE = ["dialect", "include", "lib", "passes", "runtime", "tools"]
 # operator has no verifier of its own, and its kernel is a function of the device.
 PLACES = {
     "Softplus": ["dialect/HKPointwiseOps.td", "lib/Reference/Pointwise.cpp", "runtime/kernels/device/math.h"],
-    "Clamp": ["dialect/HKPointwiseOps.cpp", "dialect/HKPointwiseOps.td", "lib/Families/Common/PullPointwise.cpp",
+    "Clamp": ["dialect/HKPointwiseOps.cpp", "dialect/HKPointwiseOps.td", "lib/Emission/PullPointwise.cpp",
               "lib/Reference/Pointwise.cpp"],
-    "L2Norm": ["dialect/HKNormOps.cpp", "dialect/HKNormOps.td", "lib/Families/Common/PullRowOps.cpp",
+    "L2Norm": ["dialect/HKNormOps.cpp", "dialect/HKNormOps.td", "lib/Emission/PullRowOps.cpp",
                "lib/Reference/Norm.cpp"],
 }
 texts = {

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
+#include "Emission/ArgumentWords.h"
 #include "hk/Contract/Capability.h"
 
 using namespace mlir;
@@ -59,7 +59,7 @@ static Verdict checkLoop(AttentionOp op) {
   return Verdict::accept();
 }
 
-Verdict AttentionKernel::getBulkVerdict(const ::hk::Target &target) const {
+Verdict AttentionPlan::getBulkVerdict(const ::hk::Target &target) const {
   if (!::hk::hasCopyEngine(target))
     return Verdict::refuse(Reason::UnsupportedShape,
                            "only sm_90a has a copy engine");
@@ -88,7 +88,7 @@ Verdict AttentionKernel::getBulkVerdict(const ::hk::Target &target) const {
 }
 
 /// Of [sequences,] rows, heads, columns.
-static hk_tensor_map_abi mapOf(const AttentionKernel &kernel, int64_t operand,
+static hk_tensor_map_abi mapOf(const AttentionPlan &kernel, int64_t operand,
                                bool sequences, int64_t boxRows) {
   ArgumentWords words(kernel.getKernel());
   unsigned number = unsigned(operand);
@@ -122,7 +122,7 @@ SmallVector<hk_tensor_map_abi>
 mlir::hk::attentionTensorMaps(KernelOp kernel, AttentionTileAttr tile) {
   if (!isWarpSpecialised(tile))
     return {};
-  FailureOr<AttentionKernel> attention = AttentionKernel::create(kernel);
+  FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   if (failed(attention))
     return {};
   const AttentionSegment &segment = attention->getSegments().front();

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
+#include "Emission/ArgumentWords.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -20,7 +20,7 @@ namespace {
 
 class AttentionEmitter {
 public:
-  AttentionEmitter(const AttentionKernel &kernel, StringRef prefix,
+  AttentionEmitter(const AttentionPlan &kernel, StringRef prefix,
                    raw_ostream &os)
       : kernel(kernel), words(kernel.getKernel()), prefix(prefix), os(os) {}
 
@@ -96,7 +96,7 @@ private:
     os << (bulk ? ", maps, block, lds);\n}\n" : ", block, lds);\n}\n");
   }
 
-  const AttentionKernel &kernel;
+  const AttentionPlan &kernel;
   ArgumentWords words;
   StringRef prefix;
   raw_ostream &os;
@@ -106,7 +106,7 @@ private:
 
 LogicalResult mlir::hk::emitAttention(KernelOp kernel, const ::hk::Target &,
                                       StringRef prefix, raw_ostream &os) {
-  FailureOr<AttentionKernel> attention = AttentionKernel::create(kernel);
+  FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   if (failed(attention))
     return failure();
   AttentionEmitter(*attention, prefix, os).run();

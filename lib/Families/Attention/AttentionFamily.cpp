@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
 #include "MqaLogits.h"
 
 using namespace mlir;

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentsWriter.h"
-#include "../Common/Puller.h"
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
+#include "Emission/ArgumentsWriter.h"
+#include "Emission/Puller.h"
 #include "hk/Contract/Lds.h"
 
 using namespace mlir;
@@ -52,7 +52,7 @@ static bool isPerRow(Value scale) {
   return scale && tensorTypeOf(scale).getRank() > 2;
 }
 
-void mlir::hk::emitNarrowSpec(const AttentionKernel &kernel,
+void mlir::hk::emitNarrowSpec(const AttentionPlan &kernel,
                               const AttentionSegment &segment,
                               raw_ostream &os) {
   AttentionOp op = segment.getOp();
@@ -80,7 +80,7 @@ void mlir::hk::emitNarrowSpec(const AttentionKernel &kernel,
 }
 
 void mlir::hk::emitScaleArguments(
-    const AttentionKernel &kernel, const AttentionSegment &segment,
+    const AttentionPlan &kernel, const AttentionSegment &segment,
     llvm::function_ref<std::string(unsigned, int64_t)> stride,
     llvm::function_ref<std::string(unsigned, int64_t)> size,
     ArgumentsWriter &fields) {

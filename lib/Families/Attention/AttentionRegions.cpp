@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/Puller.h"
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
+#include "Emission/Puller.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -20,7 +20,7 @@ using namespace mlir::hk;
 namespace {
 class RegionEmitter {
 public:
-  RegionEmitter(const AttentionKernel &kernel, const AttentionSegment &segment,
+  RegionEmitter(const AttentionPlan &kernel, const AttentionSegment &segment,
                 raw_ostream &os)
       : kernel(kernel), segment(segment), op(segment.getOp()),
         dims(DimSymbols::ofKernel(kernel.getKernel())), os(os) {}
@@ -79,7 +79,7 @@ private:
     os << "  }\n";
   }
 
-  const AttentionKernel &kernel;
+  const AttentionPlan &kernel;
   const AttentionSegment &segment;
   AttentionOp op;
   DimSymbols dims;
@@ -87,7 +87,7 @@ private:
 };
 } // namespace
 
-void mlir::hk::emitAttentionRegions(const AttentionKernel &kernel,
+void mlir::hk::emitAttentionRegions(const AttentionPlan &kernel,
                                     const AttentionSegment &segment,
                                     StringRef name, raw_ostream &os) {
   RegionEmitter(kernel, segment, os).run(name);

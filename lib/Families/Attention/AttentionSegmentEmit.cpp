@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentsWriter.h"
-#include "../Common/Puller.h"
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
+#include "Emission/ArgumentsWriter.h"
+#include "Emission/Puller.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -22,7 +22,7 @@ namespace {
 /// Argument words by the dims of the operator, whatever their order in memory.
 class OperandWords {
 public:
-  explicit OperandWords(const AttentionKernel &kernel)
+  explicit OperandWords(const AttentionPlan &kernel)
       : kernel(kernel), words(kernel.getKernel()) {}
 
   /// Whatever has no dims.
@@ -35,13 +35,13 @@ public:
   }
 
 private:
-  const AttentionKernel &kernel;
+  const AttentionPlan &kernel;
   ArgumentWords words;
 };
 
 class SegmentEmitter {
 public:
-  SegmentEmitter(const AttentionKernel &kernel, const AttentionSegment &segment,
+  SegmentEmitter(const AttentionPlan &kernel, const AttentionSegment &segment,
                  StringRef number, raw_ostream &os)
       : kernel(kernel), segment(segment), op(segment.getOp()),
         operands(kernel.getOperands()), words(kernel),
@@ -263,7 +263,7 @@ private:
     os << "  return a;\n}\n\n";
   }
 
-  const AttentionKernel &kernel;
+  const AttentionPlan &kernel;
   const AttentionSegment &segment;
   AttentionOp op;
   const AttentionOperands &operands;
@@ -276,7 +276,7 @@ private:
 
 } // namespace
 
-void mlir::hk::emitAttentionSegment(const AttentionKernel &kernel,
+void mlir::hk::emitAttentionSegment(const AttentionPlan &kernel,
                                     const AttentionSegment &segment,
                                     StringRef number, raw_ostream &os) {
   SegmentEmitter(kernel, segment, number, os).run();

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
 
 using namespace mlir;
 using namespace mlir::hk;

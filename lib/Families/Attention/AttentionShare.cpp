@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
 #include "hk/Contract/Capability.h"
 
 #include "hk/Contract/Cost.h"
@@ -24,7 +24,7 @@ static bool holdsAttention(KernelOp kernel) {
 }
 
 SmallVector<::hk::AttentionTile>
-mlir::hk::attentionTilesOf(const AttentionKernel &kernel,
+mlir::hk::attentionTilesOf(const AttentionPlan &kernel,
                            const ::hk::Target &target, int64_t threads) {
   const ::hk::AttentionShape &shape = kernel.getShape();
   SmallVector<::hk::AttentionTile> tiles;
@@ -49,7 +49,7 @@ mlir::hk::attentionSharedThreads(KernelOp kernel, const ::hk::Target &target) {
   SmallVector<int64_t> found;
   if (::hk::hasCopyEngine(target) || !holdsAttention(kernel))
     return found;
-  FailureOr<AttentionKernel> attention = AttentionKernel::create(kernel);
+  FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   if (failed(attention))
     return found;
   for (int64_t waves : {1, 2, 4, 8}) {
@@ -61,7 +61,7 @@ mlir::hk::attentionSharedThreads(KernelOp kernel, const ::hk::Target &target) {
 }
 
 /// Keys of a segment that a sequence has on average.
-static int64_t keysOf(const AttentionKernel &kernel,
+static int64_t keysOf(const AttentionPlan &kernel,
                       const AttentionSegment &segment, int64_t sequences,
                       llvm::function_ref<int64_t(DimName)> sizeOf) {
   switch (segment.getOp().getKeyForm()) {
@@ -80,9 +80,9 @@ double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
                                               VariantOp variant,
                                               const ::hk::Target &target,
                                               ArrayRef<int64_t> dims) {
-  FailureOr<AttentionKernel> made = AttentionKernel::create(kernel);
+  FailureOr<AttentionPlan> made = AttentionPlan::create(kernel);
   assert(succeeded(made) && "asked about kernels that may share a launch");
-  const AttentionKernel &attention = *made;
+  const AttentionPlan &attention = *made;
   const AttentionOperands &operands = attention.getOperands();
   AttentionOp op = attention.getOp();
   auto sizeOf = [&](DimName name) -> int64_t {

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Cost.h"
@@ -102,7 +102,7 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   shape.align = std::min({guaranteedAlignment(op.getQuery()),
                           guaranteedAlignment(op.getKey()),
                           guaranteedAlignment(op.getValue())});
-  if (AttentionKernel::isChunked(op))
+  if (AttentionPlan::isChunked(op))
     shape.align = 1;
   ::hk::AttentionTileList tiles = ::hk::attentionTiles(target.arch, shape);
   if (tiles.count == 0)

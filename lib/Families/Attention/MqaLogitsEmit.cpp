@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentsWriter.h"
-#include "../Common/Puller.h"
+#include "Emission/ArgumentsWriter.h"
+#include "Emission/Puller.h"
 #include "MqaLogits.h"
 
 using namespace mlir;

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentsWriter.h"
-#include "../Common/Puller.h"
-#include "AttentionBackwardKernel.h"
+#include "AttentionBackwardPlan.h"
+#include "Emission/ArgumentsWriter.h"
+#include "Emission/Puller.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -21,7 +21,7 @@ namespace {
 
 class Emitter {
 public:
-  Emitter(const AttentionBackwardKernel &kernel, StringRef prefix,
+  Emitter(const AttentionBackwardPlan &kernel, StringRef prefix,
           raw_ostream &os)
       : kernel(kernel), op(kernel.getOp()), operands(kernel.getOperands()),
         words(kernel.getKernel()), prefix(prefix), os(os), fields(words, os) {}
@@ -140,7 +140,7 @@ private:
     os << "  return a;\n}\n\n";
   }
 
-  const AttentionBackwardKernel &kernel;
+  const AttentionBackwardPlan &kernel;
   AttentionBackwardOp op;
   const AttentionBackwardOperands &operands;
   ArgumentWords words;
@@ -153,8 +153,8 @@ private:
 
 LogicalResult mlir::hk::emitAttentionBackward(KernelOp kernel, StringRef prefix,
                                               raw_ostream &os) {
-  FailureOr<AttentionBackwardKernel> backward =
-      AttentionBackwardKernel::create(kernel);
+  FailureOr<AttentionBackwardPlan> backward =
+      AttentionBackwardPlan::create(kernel);
   if (failed(backward))
     return failure();
   Emitter(*backward, prefix, os).run();

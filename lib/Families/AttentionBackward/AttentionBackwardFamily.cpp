@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionBackwardKernel.h"
+#include "AttentionBackwardPlan.h"
 
 using namespace mlir;
 using namespace mlir::hk;

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentsWriter.h"
-#include "../Common/Puller.h"
-#include "Conv1dKernel.h"
+#include "Conv1dPlan.h"
+#include "Emission/ArgumentsWriter.h"
+#include "Emission/Puller.h"
 
 #include "hk/Contract/Conv1dTiles.h"
 
@@ -33,7 +33,7 @@ namespace {
 class EpiloguePuller : public Puller {
 public:
   EpiloguePuller(KernelOp kernel, const DimSymbols &dims, CodeWriter &out,
-                 const Conv1dKernel &facts, int vec)
+                 const Conv1dPlan &facts, int vec)
       : Puller(kernel, dims, out), facts(facts), width(vec) {
     declareArguments();
     sequence = symbol("sequence");
@@ -108,7 +108,7 @@ private:
     return roundText(type, count, elements);
   }
 
-  const Conv1dKernel &facts;
+  const Conv1dPlan &facts;
   int width;
   AffineExpr sequence, token, channel;
 };
@@ -289,7 +289,7 @@ private:
   StringRef prefix;
   raw_ostream &os;
   DimSymbols dims;
-  Conv1dKernel facts;
+  Conv1dPlan facts;
   CausalConv1dOp conv;
   ArgumentWords words;
   ArgumentsWriter fields;

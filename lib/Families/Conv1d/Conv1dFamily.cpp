@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Conv1dKernel.h"
+#include "Conv1dPlan.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -21,11 +21,11 @@ public:
   FamilyKind getKind() const override { return FamilyKind::conv1d; }
 
   Verdict canStart(Operation *op, const FusionContext &context) const override {
-    return Conv1dKernel(context.dims).add(op);
+    return Conv1dPlan(context.dims).add(op);
   }
   Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
                   const FusionContext &context) const override {
-    Conv1dKernel kernel(context.dims);
+    Conv1dPlan kernel(context.dims);
     for (Operation *member : group)
       if (Verdict verdict = kernel.add(member); !verdict.accepted())
         return verdict;

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Conv1dKernel.h"
+#include "Conv1dPlan.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
@@ -23,8 +23,7 @@ static RankedTensorType tensorOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-Conv1dKernel::Conv1dKernel(KernelOp kernel, const DimSymbols &dims)
-    : dims(dims) {
+Conv1dPlan::Conv1dPlan(KernelOp kernel, const DimSymbols &dims) : dims(dims) {
   for (Operation &op : kernel.getSpecBlock().without_terminator())
     if (!isa<ConstantOp>(op))
       (void)add(&op); // matched before
@@ -39,7 +38,7 @@ static bool readsGroups(Operation *op) {
   });
 }
 
-Verdict Conv1dKernel::add(Operation *op) {
+Verdict Conv1dPlan::add(Operation *op) {
   if (auto convolution = dyn_cast<CausalConv1dOp>(op))
     return conv ? refuse(op, Reason::OtherFamily, "is a second convolution")
                 : addConv(convolution);
@@ -66,7 +65,7 @@ Verdict Conv1dKernel::add(Operation *op) {
   return refuse(op, Reason::OtherFamily, "is not a pointwise operator");
 }
 
-Verdict Conv1dKernel::addConv(CausalConv1dOp op) {
+Verdict Conv1dPlan::addConv(CausalConv1dOp op) {
   if (op.getNumChannels() == 0)
     return refuse(op, Reason::UnsupportedShape, "has no channels");
   conv = op;
@@ -82,7 +81,7 @@ Verdict Conv1dKernel::addConv(CausalConv1dOp op) {
   return Verdict::accept();
 }
 
-Verdict Conv1dKernel::addPlace(Operation *op, Conv1dPlace place) {
+Verdict Conv1dPlan::addPlace(Operation *op, Conv1dPlace place) {
   // Vectors of a channel_first kernel run along time.
   if (!isChannelLast() && staticTokens() != 1 &&
       (place.roles.empty() || place.roles.back() != Conv1dRole::Token))
@@ -93,7 +92,7 @@ Verdict Conv1dKernel::addPlace(Operation *op, Conv1dPlace place) {
   return Verdict::accept();
 }
 
-Verdict Conv1dKernel::addSlice(tensor::ExtractSliceOp op) {
+Verdict Conv1dPlan::addSlice(tensor::ExtractSliceOp op) {
   Value source = op.getSource(), result = op.getResult();
   Conv1dPlace place = placeOf(source);
   if (op.getDroppedDims().any())
@@ -120,9 +119,9 @@ Verdict Conv1dKernel::addSlice(tensor::ExtractSliceOp op) {
   return addPlace(op, std::move(place));
 }
 
-Verdict Conv1dKernel::addReshape(Operation *op, Value source, Value result,
-                                 bool expands,
-                                 ArrayRef<ReassociationIndices> groups) {
+Verdict Conv1dPlan::addReshape(Operation *op, Value source, Value result,
+                               bool expands,
+                               ArrayRef<ReassociationIndices> groups) {
   const Conv1dPlace &from = placeOf(source);
   RankedTensorType longer = tensorOf(expands ? result : source);
   Conv1dPlace place;
@@ -149,7 +148,7 @@ Verdict Conv1dKernel::addReshape(Operation *op, Value source, Value result,
   return addPlace(op, std::move(place));
 }
 
-Verdict Conv1dKernel::addPointwise(Operation *op) {
+Verdict Conv1dPlan::addPointwise(Operation *op) {
   Value result = op->getResult(0);
   const Conv1dPlace *place = nullptr;
   for (Value operand : op->getOperands()) {
@@ -170,7 +169,7 @@ Verdict Conv1dKernel::addPointwise(Operation *op) {
   return addPlace(op, *place);
 }
 
-int64_t Conv1dKernel::numChannels(Value value) const {
+int64_t Conv1dPlan::numChannels(Value value) const {
   int64_t count = 1;
   for (auto [d, role] : llvm::enumerate(placeOf(value).roles))
     if (role == Conv1dRole::Channel)
@@ -178,7 +177,7 @@ int64_t Conv1dKernel::numChannels(Value value) const {
   return count;
 }
 
-int64_t Conv1dKernel::channelDivisor() const {
+int64_t Conv1dPlan::channelDivisor() const {
   int64_t divisor = 64; // more than any vector
   for (Value value : order) {
     const Conv1dPlace &place = placeOf(value);
@@ -192,7 +191,7 @@ int64_t Conv1dKernel::channelDivisor() const {
   return divisor;
 }
 
-int64_t Conv1dKernel::staticTokens() const {
+int64_t Conv1dPlan::staticTokens() const {
   CausalConv1dOp op = conv;
   int64_t tokens = tensorOf(op.getInput()).getDimSize(op.getTokenDim());
   return op.getOffsets() || ShapedType::isDynamic(tokens) ? 0 : tokens;

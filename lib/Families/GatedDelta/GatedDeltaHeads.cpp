@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Conv1d/Conv1dKernel.h"
+#include "../Conv1d/Conv1dPlan.h"
 #include "GatedDeltaPlan.h"
 
 #include "hk/Analysis/Alignment.h"
@@ -155,7 +155,7 @@ Verdict mlir::hk::takesConvolution(const GatedDeltaPlan &plan,
     return refuse(convolution, Reason::UnsupportedShape,
                   "lies in front of states of a key head that no block has "
                   "the registers for");
-  Conv1dKernel places(dims);
+  Conv1dPlan places(dims);
   if (Verdict verdict = places.add(convolution); !verdict.accepted())
     return verdict;
   for (Operation *op : between(convolution, plan.op, group))

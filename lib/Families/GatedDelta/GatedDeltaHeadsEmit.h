@@ -12,8 +12,8 @@
 #ifndef HK_FAMILIES_GATEDDELTA_GATEDDELTAHEADSEMIT_H
 #define HK_FAMILIES_GATEDDELTA_GATEDDELTAHEADSEMIT_H
 
-#include "../Common/ArgumentWords.h"
-#include "../Common/Puller.h"
+#include "Emission/ArgumentWords.h"
+#include "Emission/Puller.h"
 #include "GatedDeltaPlan.h"
 
 namespace mlir::hk {

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GemmKernel.h"
+#include "GemmPlan.h"
 
 #include "hk/Contract/Slices.h"
 
@@ -28,7 +28,7 @@ static double bytesOf(Value value) {
   return ::hk::info(*dtypeOf(element)).bits / 8.0;
 }
 
-static ::hk::GemmShapeClass classOf(KernelOp kernel, GemmKernel gemm,
+static ::hk::GemmShapeClass classOf(KernelOp kernel, GemmPlan gemm,
                                     const ::hk::Target &target) {
   ArrayRef<int64_t> aligns = kernel.getAligns();
   return shapeClassOf(gemm, target,
@@ -37,7 +37,7 @@ static ::hk::GemmShapeClass classOf(KernelOp kernel, GemmKernel gemm,
 }
 
 ::hk::GemmSize mlir::hk::gemmSizeOf(
-    KernelOp kernel, GemmKernel gemm, int64_t rows,
+    KernelOp kernel, GemmPlan gemm, int64_t rows,
     llvm::function_ref<int64_t(int64_t name, int64_t typical)> sizeOf) {
   GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
   SmallVector<int64_t> lhs = productShape(kernel, a);
@@ -67,7 +67,7 @@ SmallVector<int64_t> mlir::hk::gemmSharedThreads(KernelOp kernel,
       kGemmLoopAttrName);
   if (asked && asked.getValue() != stringifyGemmLoop(GemmLoop::blocks))
     return {};
-  GemmKernel gemm = describeGemm(kernel);
+  GemmPlan gemm = describeGemm(kernel);
   // Its kernel reads the argument words from where a launch of its own has
   // them.
   if (gemm.grouped())
@@ -91,7 +91,7 @@ SmallVector<int64_t> mlir::hk::gemmSharedThreads(KernelOp kernel,
 double mlir::hk::gemmVariantMicroseconds(KernelOp kernel, GemmTileAttr tile,
                                          const ::hk::Target &target,
                                          ArrayRef<int64_t> dims) {
-  GemmKernel gemm = describeGemm(kernel);
+  GemmPlan gemm = describeGemm(kernel);
   auto sizeOf = [&](int64_t name, int64_t) {
     return SymShapeAttr::isSymbol(name) ? dims[SymShapeAttr::symbolOf(name)]
                                         : name;

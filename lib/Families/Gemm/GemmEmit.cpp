@@ -12,9 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
-#include "../Common/Puller.h"
-#include "GemmKernel.h"
+#include "Emission/ArgumentWords.h"
+#include "Emission/Puller.h"
+#include "GemmPlan.h"
 #include "PlaceStores.h"
 
 #include <numeric>
@@ -46,7 +46,7 @@ namespace {
 class EpiloguePuller : public Puller {
 public:
   EpiloguePuller(KernelOp kernel, const DimSymbols &dims, CodeWriter &out,
-                 GemmKernel gemm, int vec, bool zeros = false)
+                 GemmPlan gemm, int vec, bool zeros = false)
       : Puller(kernel, dims, out), gemm(gemm), layout(gemmDims(gemm.matmul)),
         width(vec), zeros(zeros) {
     declareArguments();
@@ -224,7 +224,7 @@ private:
     return "Vec<float, " + std::to_string(count) + ">{" + list + "}";
   }
 
-  GemmKernel gemm;
+  GemmPlan gemm;
   GemmDims layout;
   int width;
   bool zeros;
@@ -739,7 +739,7 @@ private:
   const ::hk::Target &target;
   StringRef prefix;
   raw_ostream &os;
-  GemmKernel gemm;
+  GemmPlan gemm;
   DimSymbols dims;
   ArgumentWords words;
   ColumnPlaces places;

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GemmKernel.h"
+#include "GemmPlan.h"
 
 using namespace mlir;
 using namespace mlir::hk;

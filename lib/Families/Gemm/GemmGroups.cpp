@@ -26,7 +26,7 @@ GroupGrid::GroupGrid(KernelOp kernel, GroupedMatmulOp op)
     unsigned argument = cast<BlockArgument>(value).getArgNumber();
     return cast<SymShapeAttr>(kernel.getShapes()[argument]).getSizes()[dim];
   };
-  GemmKernel gemm = describeGemm(kernel);
+  GemmPlan gemm = describeGemm(kernel);
   Value a = gemm.operand(GemmSide::Lhs).data;
   rows = size(a, op.getLhsDim(MatmulDim::M));
   if (alongK) {

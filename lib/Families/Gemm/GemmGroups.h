@@ -16,7 +16,7 @@
 #define HK_FAMILIES_GEMM_GEMMGROUPS_H
 
 #include "../Launch.h"
-#include "GemmKernel.h"
+#include "GemmPlan.h"
 
 namespace mlir::hk {
 

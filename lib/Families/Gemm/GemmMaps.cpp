@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
-#include "GemmKernel.h"
+#include "Emission/ArgumentWords.h"
+#include "GemmPlan.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
@@ -87,7 +87,7 @@ bool mlir::hk::mapsOperands(GemmLoop loop) {
 }
 
 bool mlir::hk::onlyRounds(KernelOp kernel) {
-  GemmKernel gemm = describeGemm(kernel);
+  GemmPlan gemm = describeGemm(kernel);
   return kernel.getSpecBlock().getTerminator()->getOperand(0) ==
              gemm.matmul.getResult() &&
          gemm.scaleUse(GemmSide::Lhs) != ScaleUse::Outer &&
@@ -95,7 +95,7 @@ bool mlir::hk::onlyRounds(KernelOp kernel) {
 }
 
 bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
-  GemmKernel gemm = describeGemm(kernel);
+  GemmPlan gemm = describeGemm(kernel);
   Operation *yield = kernel.getSpecBlock().getTerminator();
   int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
   if (tile.getLoop() != GemmLoop::warp_specialised ||
@@ -112,7 +112,7 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
                                                         GemmTileAttr tile) {
   if (!mapsOperands(tile.getLoop()))
     return {};
-  GemmKernel gemm = describeGemm(kernel);
+  GemmPlan gemm = describeGemm(kernel);
   ProductOpInterface op = gemm.matmul;
   GemmDims dims = gemmDims(op);
   std::optional<int64_t> matrix;

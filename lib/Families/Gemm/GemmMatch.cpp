@@ -15,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ColumnPlaces.h"
-#include "GemmKernel.h"
+#include "GemmPlan.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
@@ -31,13 +31,13 @@ static bool sameShape(const DimSymbols &dims, Value a, Value b) {
 }
 
 /// Rows of B that alternate are read where k is contiguous, one by one.
-static bool canAlternate(GemmKernel gemm) {
+static bool canAlternate(GemmPlan gemm) {
   GemmOperand b = gemm.operand(GemmSide::Rhs);
   return !gemm.alternates() || (b.isKContiguous() && b.rowBlock <= 1);
 }
 
 /// Whether the second half of a pair's rows of B begins at a byte.
-static bool halvesAtByte(GemmKernel gemm) {
+static bool halvesAtByte(GemmPlan gemm) {
   GemmOperand b = gemm.operand(GemmSide::Rhs);
   int64_t rows = cast<RankedTensorType>(b.data.getType()).getDimSize(b.row);
   return !gemm.isPair() || gemm.alternates() || b.isKContiguous() ||
@@ -169,7 +169,7 @@ private:
         if (user != op && !members.contains(user))
           return refuse(Reason::ResultEscapes,
                         "halves columns that are also used elsewhere");
-    GemmKernel with = gemm;
+    GemmPlan with = gemm;
     with.gated = gated;
     if (!canAlternate(with))
       return refuse(Reason::UnsupportedShape,
@@ -199,12 +199,12 @@ private:
       return refuse(Reason::UnsupportedShape,
                     "stores two elements of fp4 at a time, and the last group "
                     "of columns is not whole");
-    GemmKernel with = gemm;
+    GemmPlan with = gemm;
     with.quantize = op;
     return requireTile(with);
   }
 
-  Verdict requireTile(GemmKernel with) const {
+  Verdict requireTile(GemmPlan with) const {
     if (hasLegalTile(with, context.target))
       return Verdict::accept();
     return refuse(Reason::LdsExceeded, Twine("needs a tile that exceeds the ") +
@@ -217,14 +217,14 @@ private:
   llvm::SmallPtrSet<Operation *, 16> members;
   Operation *op;
   const FusionContext &context;
-  GemmKernel gemm;
+  GemmPlan gemm;
 };
 
 } // namespace
 
 Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
                                 const FusionContext &context) {
-  GemmKernel gemm = describeGemm(group);
+  GemmPlan gemm = describeGemm(group);
   ProductOpInterface matmul = gemm.matmul;
   auto refuse = [&](Reason reason, const Twine &why) {
     return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
@@ -243,7 +243,7 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
     return refuse(Reason::UnsupportedShape, "makes no operand, or both");
   if (isa<TransposeOp>(op)) {
     // A tile's rows run along its rows or along k.
-    GemmKernel with = gemm;
+    GemmPlan with = gemm;
     with.decoders[ofLhs ? 0 : 1] = op;
     GemmOperand operand = with.operand(ofLhs ? GemmSide::Lhs : GemmSide::Rhs);
     int64_t last = int64_t(operand.order.size()) - 1;
@@ -252,7 +252,7 @@ Verdict mlir::hk::canTakeInGemm(ArrayRef<Operation *> group, Operation *op,
                     "makes matrices whose elements lie apart");
   } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
     // Constants become a part of the kernel's body; decoders read memory.
-    GemmKernel with = gemm;
+    GemmPlan with = gemm;
     with.decoders[ofLhs ? 0 : 1] = op;
     GemmOperand operand = with.operand(ofLhs ? GemmSide::Lhs : GemmSide::Rhs);
     for (Value value : {operand.data, operand.scale, operand.zeroPoint})

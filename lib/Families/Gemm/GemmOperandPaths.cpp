@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GemmKernel.h"
+#include "GemmPlan.h"
 
 #include "hk/Contract/Grid.h"
 
@@ -51,7 +51,7 @@ Verdict mlir::hk::copyVerdict(const GemmOperand &operand, ::hk::DType type,
   return Verdict::accept();
 }
 
-void mlir::hk::noteStagedOperands(GemmKernel gemm, const ::hk::Target &target,
+void mlir::hk::noteStagedOperands(GemmPlan gemm, const ::hk::Target &target,
                                   int64_t alignA, int64_t alignB,
                                   DecisionLog &log) {
   auto kernel = gemm.matmul->getParentOfType<KernelOp>();

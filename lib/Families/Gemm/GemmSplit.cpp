@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GemmKernel.h"
+#include "GemmPlan.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -32,8 +32,8 @@ static bool isInteger(MatmulOp op) {
   return getElementTypeOrSelf(op.getLhs().getType()).isInteger(8);
 }
 
-static GemmKernel productOf(MatmulOp op) {
-  GemmKernel gemm;
+static GemmPlan productOf(MatmulOp op) {
+  GemmPlan gemm;
   gemm.matmul = op;
   return gemm;
 }

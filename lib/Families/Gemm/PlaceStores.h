@@ -13,8 +13,8 @@
 #ifndef HK_FAMILIES_GEMM_PLACESTORES_H
 #define HK_FAMILIES_GEMM_PLACESTORES_H
 
-#include "../Common/Puller.h"
 #include "ColumnPlaces.h"
+#include "Emission/Puller.h"
 
 namespace mlir::hk {
 

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JointKernel.h"
+#include "JointPlan.h"
 
-#include "../Common/ArgumentWords.h"
+#include "Emission/ArgumentWords.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"

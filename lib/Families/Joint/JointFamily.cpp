@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JointKernel.h"
+#include "JointPlan.h"
 
 #include "hk/Contract/Cost.h"
 

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JointKernel.h"
+#include "JointPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
-#include "../Common/Puller.h"
+#include "Emission/ArgumentWords.h"
+#include "Emission/Puller.h"
 #include "RoutingPlan.h"
 
 using namespace mlir;

@@ -13,7 +13,7 @@
 
 #include "RowCost.h"
 
-#include "RowTiles.h"
+#include "RowVariants.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Cost.h"

@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowEmitter.h"
-#include "RowTiles.h"
+#include "RowVariants.h"
 
 #include "hk/Contract/Calibration.h"
 #include "llvm/Support/MathExtras.h"

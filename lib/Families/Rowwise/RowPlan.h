@@ -18,7 +18,7 @@
 #ifndef HK_FAMILIES_ROWWISE_ROWPLAN_H
 #define HK_FAMILIES_ROWWISE_ROWPLAN_H
 
-#include "../Common/Puller.h"
+#include "Emission/Puller.h"
 
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Families/Decision.h"

@@ -15,7 +15,7 @@
 #include "RowCost.h"
 #include "RowEmitter.h"
 #include "RowPlan.h"
-#include "RowTiles.h"
+#include "RowVariants.h"
 
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/LdsRowwise.h"

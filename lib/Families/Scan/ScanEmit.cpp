@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Common/ArgumentWords.h"
-#include "../Common/Puller.h"
-#include "ScanKernel.h"
+#include "Emission/ArgumentWords.h"
+#include "Emission/Puller.h"
+#include "ScanPlan.h"
 
 using namespace mlir;
 using namespace mlir::hk;

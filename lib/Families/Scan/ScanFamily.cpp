@@ -13,7 +13,7 @@
 
 #include "../Launch.h"
 #include "../TileReport.h"
-#include "ScanKernel.h"
+#include "ScanPlan.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"

@@ -19,7 +19,7 @@ LAYERS = {
     "dialect": (["dialect", "include/hk/Dialect"], ["contract"]),
     "analyses": (["lib/Analysis", "include/hk/Analysis"], ["dialect", "contract"]),
     "reference": (["lib/Reference", "include/hk/Reference"], ["analyses", "dialect", "contract"]),
-    "emission": (["lib/Emission", "include/hk/Emission"], ["analyses", "dialect", "contract"]),
+    "emission": (["lib/Emission"], ["analyses", "dialect", "contract", "module interface"]),
     "families": (["lib/Families", "include/hk/Families"],
                  ["emission", "analyses", "dialect", "contract", "module interface"]),
     "passes": (["passes", "include/hk/Passes"], ["families", "reference", "analyses", "dialect", "contract"]),
@@ -32,7 +32,7 @@ LAYERS = {
     "examples": (["examples"], ["module interface"]),
 }
 # Where the builds look, besides the folder of the file itself.
-ROOTS = ["include", "runtime", "tools/hk-run", "lib/Emulator", "passes", "dialect", "lib/Families"]
+ROOTS = ["include", "runtime", "tools/hk-run", "lib/Emulator", "passes", "dialect", "lib", "lib/Families"]
 
 
 def layerOf(path):

@@ -1,4 +1,4 @@
-//===- AttentionKernel.cpp - What one attention kernel computes -----------===//
+//===- AttentionPlan.cpp - What one attention kernel computes -----------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -63,7 +63,7 @@ Verdict mlir::hk::checkJoinedTranspose(Value result, Operation *op) {
   return checkPermutation(transpose);
 }
 
-int64_t AttentionKernel::numberOf(Value value, bool &mapped) {
+int64_t AttentionPlan::numberOf(Value value, bool &mapped) {
   if (!value)
     return -1;
   auto transpose = value.getDefiningOp<TransposeOp>();
@@ -78,7 +78,7 @@ int64_t AttentionKernel::numberOf(Value value, bool &mapped) {
   return int64_t(argument.getArgNumber());
 }
 
-void AttentionKernel::addSegment(AttentionOp op, bool &mapped) {
+void AttentionPlan::addSegment(AttentionOp op, bool &mapped) {
   auto number = [&](Value value) { return numberOf(value, mapped); };
   AttentionSegment segment;
   segment.op = op;
@@ -95,11 +95,11 @@ void AttentionKernel::addSegment(AttentionOp op, bool &mapped) {
   segments.push_back(std::move(segment));
 }
 
-Value AttentionKernel::getResult() const {
+Value AttentionPlan::getResult() const {
   return combine ? combine.getResult() : getOp().getResult();
 }
 
-void AttentionKernel::mapResults(YieldOp yield, bool &mapped) {
+void AttentionPlan::mapResults(YieldOp yield, bool &mapped) {
   Value result = getResult();
   Value lse = combine ? combine.getLse() : getOp().getLse();
   for (auto [index, value] : llvm::enumerate(yield.getValues())) {
@@ -118,7 +118,7 @@ void AttentionKernel::mapResults(YieldOp yield, bool &mapped) {
   mapped &= operands.result >= 0;
 }
 
-void AttentionKernel::describeShape() {
+void AttentionPlan::describeShape() {
   ArrayRef<int64_t> aligns = kernel.getAligns();
   SmallVector<AttentionOp> ops;
   shape.headDim = getOp().getHeadSize();
@@ -137,7 +137,7 @@ void AttentionKernel::describeShape() {
   shape.type = *multipliedType(ops);
 }
 
-FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
+FailureOr<AttentionPlan> AttentionPlan::create(KernelOp kernel) {
   Block &body = kernel.getSpecBlock();
   auto combines = body.getOps<AttentionCombineOp>();
   auto yield = dyn_cast<YieldOp>(body.back());
@@ -151,7 +151,7 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
                               "one hk.attention, or several and their "
                               "hk.attention_combine");
 
-  AttentionKernel self(kernel);
+  AttentionPlan self(kernel);
   if (parts == 1)
     self.combine = *combines.begin();
   bool mapped = true;
@@ -179,31 +179,31 @@ FailureOr<AttentionKernel> AttentionKernel::create(KernelOp kernel) {
   return self;
 }
 
-::hk::DType AttentionKernel::getOutType() const {
+::hk::DType AttentionPlan::getOutType() const {
   return *dtypeOf(tensorTypeOf(getResult()).getElementType());
 }
 
-bool AttentionKernel::isChunked(AttentionOp op) {
+bool AttentionPlan::isChunked(AttentionOp op) {
   CacheDims keys = op.getKeyDims(), values = op.getValueDims();
   return keys.elements.size() > 1 || values.rows.size() > 1 ||
          op.getValueLayout() == CacheLayout::transposed;
 }
 
-int64_t AttentionKernel::memoryDim(int64_t operand, int64_t index) const {
+int64_t AttentionPlan::memoryDim(int64_t operand, int64_t index) const {
   auto it = permutations.find(operand);
   return it == permutations.end() ? index : it->second[index];
 }
 
-DimName AttentionKernel::dim(int64_t operand, int64_t index) const {
+DimName AttentionPlan::dim(int64_t operand, int64_t index) const {
   return cast<SymShapeAttr>(kernel.getShapes()[operand])
       .getSizes()[memoryDim(operand, index)];
 }
 
-DimName AttentionKernel::getKeys(const AttentionSegment &segment) const {
+DimName AttentionPlan::getKeys(const AttentionSegment &segment) const {
   return dim(segment.key,
              segment.getOp().getKeyForm() == KeyForm::Ragged ? 0 : 1);
 }
 
-DimName AttentionKernel::getQueries() const {
+DimName AttentionPlan::getQueries() const {
   return dim(operands.query, getOp().hasRaggedQueries() ? 0 : 1);
 }

@@ -1,4 +1,4 @@
-//===- GemmKernel.h - What one matrix product kernel computes -*- C++ -*-===//
+//===- GemmPlan.h - What one matrix product kernel computes -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_GEMM_GEMMKERNEL_H
-#define HK_FAMILIES_GEMM_GEMMKERNEL_H
+#ifndef HK_FAMILIES_GEMM_GEMMPLAN_H
+#define HK_FAMILIES_GEMM_GEMMPLAN_H
 
 #include "hk/Analysis/LoopMaps.h"
 #include "hk/Contract/Cost.h"
@@ -79,7 +79,7 @@ struct GemmOperand {
   ::hk::DType type() const;
 };
 
-struct GemmKernel {
+struct GemmPlan {
   /// hk.matmul or hk.grouped_matmul.
   ProductOpInterface matmul;
   /// The gate over the two halves of the product's columns, or null.
@@ -132,8 +132,8 @@ struct GemmDims {
 GemmDims gemmDims(ProductOpInterface op);
 
 /// The one product among `ops`, with its gate and quantisation.
-GemmKernel describeGemm(ArrayRef<Operation *> ops);
-GemmKernel describeGemm(KernelOp kernel);
+GemmPlan describeGemm(ArrayRef<Operation *> ops);
+GemmPlan describeGemm(KernelOp kernel);
 
 /// The symbolic sizes of an operand, by the dims of the product's operand.
 SmallVector<int64_t> productShape(KernelOp kernel, const GemmOperand &operand);
@@ -149,13 +149,13 @@ int64_t operandAlignment(const GemmOperand &operand, int64_t rowAlignment);
 
 /// Whether tensor maps can describe both operands, so that the loops of sm_90a
 /// that copy with them apply; alignments as in shapeClassOf.
-Verdict bulkVerdict(GemmKernel gemm, const ::hk::Target &target, int64_t alignA,
+Verdict bulkVerdict(GemmPlan gemm, const ::hk::Target &target, int64_t alignA,
                     int64_t alignB);
 
 /// Whether sm_90a can decode the right operand's 4-bit codes in registers
 /// (skinny_codes); alignments as in shapeClassOf.
-Verdict codesVerdict(GemmKernel gemm, const ::hk::Target &target,
-                     int64_t alignA, int64_t alignB);
+Verdict codesVerdict(GemmPlan gemm, const ::hk::Target &target, int64_t alignA,
+                     int64_t alignB);
 
 /// Whether rows of `operand`, multiplied as `type`, are copied straight into
 /// LDS; `rowAlignment` in bytes, of their starts.
@@ -164,18 +164,18 @@ Verdict copyVerdict(const GemmOperand &operand, ::hk::DType type,
 
 /// Tells the log which operands of a kernel take the slower way through
 /// registers.
-void noteStagedOperands(GemmKernel gemm, const ::hk::Target &target,
+void noteStagedOperands(GemmPlan gemm, const ::hk::Target &target,
                         int64_t alignA, int64_t alignB, DecisionLog &log);
 
 /// What the choice of a tile depends on. Alignments are those of the operands'
 /// rows in bytes.
-::hk::GemmShapeClass shapeClassOf(GemmKernel gemm, const ::hk::Target &target,
+::hk::GemmShapeClass shapeClassOf(GemmPlan gemm, const ::hk::Target &target,
                                   int64_t alignA, int64_t alignB);
 
 /// The sizes of a product for the model: `rows` rows, and what `sizeOf` says of
 /// its other dims, each a constant or a dim symbol, and what is typical of it.
 ::hk::GemmSize
-gemmSizeOf(KernelOp kernel, GemmKernel gemm, int64_t rows,
+gemmSizeOf(KernelOp kernel, GemmPlan gemm, int64_t rows,
            llvm::function_ref<int64_t(int64_t name, int64_t typical)> sizeOf);
 
 /// See Family::getSharedThreads and getMicroseconds.
@@ -186,7 +186,7 @@ double gemmVariantMicroseconds(KernelOp kernel, GemmTileAttr tile,
                                ArrayRef<int64_t> dims);
 
 /// Whether some tile of `target` computes `gemm`; ignores alignment.
-bool hasLegalTile(GemmKernel gemm, const ::hk::Target &target);
+bool hasLegalTile(GemmPlan gemm, const ::hk::Target &target);
 
 /// Family entry points, one file each.
 Verdict canStartGemm(Operation *op, const FusionContext &context);
@@ -216,4 +216,4 @@ LogicalResult emitGemm(KernelOp kernel, const ::hk::Target &target,
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_GEMM_GEMMKERNEL_H
+#endif // HK_FAMILIES_GEMM_GEMMPLAN_H

@@ -1,4 +1,4 @@
-//===- RowTiles.h - Tiles of row-wise kernels -*- C++ -*-===//
+//===- RowVariants.h - Tiles of row-wise kernels -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_ROWWISE_ROWTILES_H
-#define HK_FAMILIES_ROWWISE_ROWTILES_H
+#ifndef HK_FAMILIES_ROWWISE_ROWVARIANTS_H
+#define HK_FAMILIES_ROWWISE_ROWVARIANTS_H
 
 #include "RowPlan.h"
 
@@ -44,4 +44,4 @@ int64_t minBlocksOf(const RowPlan &plan, const ::hk::RowTile &tile,
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_ROWWISE_ROWTILES_H
+#endif // HK_FAMILIES_ROWWISE_ROWVARIANTS_H

@@ -1,4 +1,5 @@
-//===- GemmTiles.cpp - Tiles and variants of a matrix product -------------===//
+//===- GemmVariants.cpp - Tiles and variants of a matrix product
+//-------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -168,7 +169,7 @@ private:
   }
 
   /// Whether sm_90a might stream the right operand's codes.
-  bool isOfCodes(GemmKernel gemm) {
+  bool isOfCodes(GemmPlan gemm) {
     return ::hk::hasCopyEngine(target) &&
            ::hk::info(gemm.operand(GemmSide::Rhs).type()).bits == 4;
   }
@@ -308,7 +309,7 @@ private:
   const ::hk::Target &target;
   DecisionLog &log;
   DimSymbols symbols;
-  GemmKernel gemm;
+  GemmPlan gemm;
   GemmDims dims;
   SmallVector<int64_t> lhs, rhs;
   ::hk::GemmShapeClass shape;

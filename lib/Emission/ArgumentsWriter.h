@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_COMMON_ARGUMENTSWRITER_H
-#define HK_FAMILIES_COMMON_ARGUMENTSWRITER_H
+#ifndef HK_LIB_EMISSION_ARGUMENTSWRITER_H
+#define HK_LIB_EMISSION_ARGUMENTSWRITER_H
 
 #include "ArgumentWords.h"
 
@@ -43,4 +43,4 @@ int64_t windowSize(std::optional<uint64_t> window);
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_COMMON_ARGUMENTSWRITER_H
+#endif // HK_LIB_EMISSION_ARGUMENTSWRITER_H

@@ -1,4 +1,4 @@
-//===- AttentionBackwardKernel.cpp - What one gradient kernel computes --===//
+//===- AttentionBackwardPlan.cpp - What one gradient kernel computes --===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionBackwardKernel.h"
+#include "AttentionBackwardPlan.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -60,15 +60,15 @@ static bool mapResults(AttentionBackwardOp op, YieldOp yield, int64_t first,
   return true;
 }
 
-FailureOr<AttentionBackwardKernel>
-AttentionBackwardKernel::create(KernelOp kernel) {
+FailureOr<AttentionBackwardPlan>
+AttentionBackwardPlan::create(KernelOp kernel) {
   Block &body = kernel.getSpecBlock();
   auto op = dyn_cast<AttentionBackwardOp>(body.front());
   auto yield = dyn_cast<YieldOp>(body.back());
   if (!op || !yield || op->getNextNode() != yield)
     return kernel.emitOpError("expected the body of a kernel of attention's "
                               "gradients to be one hk.attention_backward");
-  AttentionBackwardKernel self(kernel, op);
+  AttentionBackwardPlan self(kernel, op);
   AttentionBackwardOperands &operands = self.operands;
   if (!mapOperands(op, operands) ||
       !mapResults(op, yield, int64_t(kernel.getNumInputs()), operands))
@@ -89,26 +89,26 @@ AttentionBackwardKernel::create(KernelOp kernel) {
   return self;
 }
 
-::hk::DType AttentionBackwardKernel::getOutType() const {
+::hk::DType AttentionBackwardPlan::getOutType() const {
   return *dtypeOf(tensorTypeOf(op.getDquery()).getElementType());
 }
 
-int64_t AttentionBackwardKernel::getKeyHeads() const {
+int64_t AttentionBackwardPlan::getKeyHeads() const {
   return tensorTypeOf(op.getKey()).getShape().drop_back().back();
 }
 
-int64_t AttentionBackwardKernel::getGroup() const {
+int64_t AttentionBackwardPlan::getGroup() const {
   return tensorTypeOf(op.getQuery()).getShape().drop_back().back() /
          getKeyHeads();
 }
 
-DimName AttentionBackwardKernel::dim(int64_t operand, int64_t index) const {
+DimName AttentionBackwardPlan::dim(int64_t operand, int64_t index) const {
   return cast<SymShapeAttr>(kernel.getShapes()[operand]).getSizes()[index];
 }
 
-DimName AttentionBackwardKernel::getQueries() const {
+DimName AttentionBackwardPlan::getQueries() const {
   return dim(operands.query, op.isRagged() ? 0 : 1);
 }
-DimName AttentionBackwardKernel::getKeys() const {
+DimName AttentionBackwardPlan::getKeys() const {
   return dim(operands.key, op.isRagged() ? 0 : 1);
 }

@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_COMMON_CODEWRITER_H
-#define HK_FAMILIES_COMMON_CODEWRITER_H
+#ifndef HK_LIB_EMISSION_CODEWRITER_H
+#define HK_LIB_EMISSION_CODEWRITER_H
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -93,4 +93,4 @@ private:
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_COMMON_CODEWRITER_H
+#endif // HK_LIB_EMISSION_CODEWRITER_H

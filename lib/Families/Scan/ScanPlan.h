@@ -1,4 +1,4 @@
-//===- ScanKernel.h - What one scan kernel computes -*- C++ -*-===//
+//===- ScanPlan.h - What one scan kernel computes -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_SCAN_SCANKERNEL_H
-#define HK_FAMILIES_SCAN_SCANKERNEL_H
+#ifndef HK_FAMILIES_SCAN_SCANPLAN_H
+#define HK_FAMILIES_SCAN_SCANPLAN_H
 
 #include "hk/Contract/Tile.h"
 #include "hk/Families/Family.h"
@@ -32,4 +32,4 @@ LogicalResult emitScan(KernelOp kernel, StringRef prefix, raw_ostream &os);
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_SCAN_SCANKERNEL_H
+#endif // HK_FAMILIES_SCAN_SCANPLAN_H

@@ -1,4 +1,4 @@
-//===- AttentionKernel.h - What one attention kernel computes -*- C++ -*-===//
+//===- AttentionPlan.h - What one attention kernel computes -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_ATTENTION_ATTENTIONKERNEL_H
-#define HK_FAMILIES_ATTENTION_ATTENTIONKERNEL_H
+#ifndef HK_FAMILIES_ATTENTION_ATTENTIONPLAN_H
+#define HK_FAMILIES_ATTENTION_ATTENTIONPLAN_H
 
 #include "hk/Contract/AttentionTiles.h"
 #include "hk/Families/Family.h"
@@ -45,10 +45,10 @@ struct AttentionSegment {
   }
 };
 
-class AttentionKernel {
+class AttentionPlan {
 public:
   /// Fails with an error when the body is not attention over block arguments.
-  static FailureOr<AttentionKernel> create(KernelOp kernel);
+  static FailureOr<AttentionPlan> create(KernelOp kernel);
 
   KernelOp getKernel() const { return kernel; }
   /// That of the first segment: what it says of queries holds for all.
@@ -84,7 +84,7 @@ public:
   static bool isChunked(AttentionOp op);
 
 private:
-  explicit AttentionKernel(KernelOp kernel) : kernel(kernel) {}
+  explicit AttentionPlan(KernelOp kernel) : kernel(kernel) {}
 
   /// The operand that `value` is, perhaps through a transpose, or -1; notes
   /// when it is none.
@@ -146,7 +146,7 @@ SmallVector<hk_tensor_map_abi> attentionTensorMaps(KernelOp kernel,
                                                    AttentionTileAttr tile);
 /// The tiles with blocks of `threads` threads that fit in the LDS, most rows
 /// first, one for every number of rows.
-SmallVector<::hk::AttentionTile> attentionTilesOf(const AttentionKernel &kernel,
+SmallVector<::hk::AttentionTile> attentionTilesOf(const AttentionPlan &kernel,
                                                   const ::hk::Target &target,
                                                   int64_t threads);
 /// See Family::getSharedThreads and getMicroseconds.
@@ -157,20 +157,20 @@ double attentionVariantMicroseconds(KernelOp kernel, VariantOp variant,
                                     ArrayRef<int64_t> dims);
 /// The fields of the spec, and of the arguments, that are about types in memory
 /// and scales.
-void emitNarrowSpec(const AttentionKernel &kernel,
+void emitNarrowSpec(const AttentionPlan &kernel,
                     const AttentionSegment &segment, raw_ostream &os);
 void emitScaleArguments(
-    const AttentionKernel &kernel, const AttentionSegment &segment,
+    const AttentionPlan &kernel, const AttentionSegment &segment,
     llvm::function_ref<std::string(unsigned, int64_t)> stride,
     llvm::function_ref<std::string(unsigned, int64_t)> size,
     ArgumentsWriter &fields);
 /// Writes struct `name`, the functors of score and weight.
-void emitAttentionRegions(const AttentionKernel &kernel,
+void emitAttentionRegions(const AttentionPlan &kernel,
                           const AttentionSegment &segment, StringRef name,
                           raw_ostream &os);
 /// Writes the spec of a segment and the function that reads its arguments from
 /// the words of a launch; `number` is behind the names of both.
-void emitAttentionSegment(const AttentionKernel &kernel,
+void emitAttentionSegment(const AttentionPlan &kernel,
                           const AttentionSegment &segment, StringRef number,
                           raw_ostream &os);
 LogicalResult emitAttention(KernelOp kernel, const ::hk::Target &target,
@@ -178,4 +178,4 @@ LogicalResult emitAttention(KernelOp kernel, const ::hk::Target &target,
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_ATTENTION_ATTENTIONKERNEL_H
+#endif // HK_FAMILIES_ATTENTION_ATTENTIONPLAN_H

@@ -1,4 +1,4 @@
-//===- AttentionBackwardKernel.h - What one gradient kernel computes ----===//
+//===- AttentionBackwardPlan.h - What one gradient kernel computes ----===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_ATTENTIONBACKWARD_ATTENTIONBACKWARDKERNEL_H
-#define HK_FAMILIES_ATTENTIONBACKWARD_ATTENTIONBACKWARDKERNEL_H
+#ifndef HK_FAMILIES_ATTENTIONBACKWARD_ATTENTIONBACKWARDPLAN_H
+#define HK_FAMILIES_ATTENTIONBACKWARD_ATTENTIONBACKWARDPLAN_H
 
 #include "hk/Contract/AttentionBackwardTiles.h"
 #include "hk/Families/Family.h"
@@ -25,11 +25,11 @@ struct AttentionBackwardOperands {
   int64_t dquery = -1, dkey = -1, dvalue = -1, dsink = -1;
 };
 
-class AttentionBackwardKernel {
+class AttentionBackwardPlan {
 public:
   /// Fails with an error when the body is not one hk.attention_backward over
   /// block arguments.
-  static FailureOr<AttentionBackwardKernel> create(KernelOp kernel);
+  static FailureOr<AttentionBackwardPlan> create(KernelOp kernel);
 
   KernelOp getKernel() const { return kernel; }
   AttentionBackwardOp getOp() const { return op; }
@@ -47,7 +47,7 @@ public:
   DimName getKeys() const;
 
 private:
-  AttentionBackwardKernel(KernelOp kernel, AttentionBackwardOp op)
+  AttentionBackwardPlan(KernelOp kernel, AttentionBackwardOp op)
       : kernel(kernel), op(op) {}
 
   // Accessors of ops are not const.
@@ -66,4 +66,4 @@ LogicalResult emitAttentionBackward(KernelOp kernel, StringRef prefix,
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_ATTENTIONBACKWARD_ATTENTIONBACKWARDKERNEL_H
+#endif // HK_FAMILIES_ATTENTIONBACKWARD_ATTENTIONBACKWARDPLAN_H

@@ -1,4 +1,4 @@
-//===- JointKernel.h - Several problems in one launch -*- C++ -*-===//
+//===- JointPlan.h - Several problems in one launch -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_JOINT_JOINTKERNEL_H
-#define HK_FAMILIES_JOINT_JOINTKERNEL_H
+#ifndef HK_FAMILIES_JOINT_JOINTPLAN_H
+#define HK_FAMILIES_JOINT_JOINTPLAN_H
 
 #include "hk/Families/Family.h"
 
@@ -30,4 +30,4 @@ LogicalResult emitJoint(KernelOp joint, const ::hk::Target &target,
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_JOINT_JOINTKERNEL_H
+#endif // HK_FAMILIES_JOINT_JOINTPLAN_H

@@ -1,4 +1,4 @@
-//===- GemmKernel.cpp - What one matrix product kernel computes -----------===//
+//===- GemmPlan.cpp - What one matrix product kernel computes -----------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GemmKernel.h"
+#include "GemmPlan.h"
 
 #include "hk/Contract/Capability.h"
 #include "hk/Contract/Grid.h"
@@ -28,8 +28,8 @@ static Value productOperand(ProductOpInterface op, GemmSide side) {
   return side == GemmSide::Lhs ? op.getLhs() : op.getRhs();
 }
 
-GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
-  GemmKernel gemm;
+GemmPlan mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
+  GemmPlan gemm;
   for (Operation *op : ops)
     if (auto matmul = dyn_cast<ProductOpInterface>(op))
       gemm.matmul = matmul;
@@ -50,7 +50,7 @@ GemmKernel mlir::hk::describeGemm(ArrayRef<Operation *> ops) {
   return gemm;
 }
 
-GemmKernel mlir::hk::describeGemm(KernelOp kernel) {
+GemmPlan mlir::hk::describeGemm(KernelOp kernel) {
   SmallVector<Operation *> ops;
   for (Operation &op : kernel.getSpecBlock())
     ops.push_back(&op);
@@ -70,7 +70,7 @@ GemmDims mlir::hk::gemmDims(ProductOpInterface op) {
   return dims;
 }
 
-bool GemmKernel::mayExceedGrid(int64_t slices) {
+bool GemmPlan::mayExceedGrid(int64_t slices) {
   RankedTensorType lhs = tensorOf(matmul.getLhs());
   int64_t matrices = slices;
   for (int64_t dim : gemmDims(matmul).batch)
@@ -92,8 +92,8 @@ static std::optional<int64_t> dimWithMany(Value scale, int64_t dim) {
   return dim;
 }
 
-std::optional<int64_t> GemmKernel::scaleRowDim(const GemmOperand &operand,
-                                               Value scale) {
+std::optional<int64_t> GemmPlan::scaleRowDim(const GemmOperand &operand,
+                                             Value scale) {
   int64_t rank = tensorOf(operand.data).getRank();
   int64_t scaleRank = tensorOf(scale).getRank();
   // Rows that are a batch dim are one of the scales as well.
@@ -119,7 +119,7 @@ static std::optional<double> splatOf(Value value) {
                                      : double(number.getSExtValue());
 }
 
-GemmOperand GemmKernel::operand(GemmSide side) {
+GemmOperand GemmPlan::operand(GemmSide side) {
   bool lhs = side == GemmSide::Lhs;
   GemmOperand operand;
   operand.data = productOperand(matmul, side);
@@ -188,7 +188,7 @@ SmallVector<int64_t> mlir::hk::productShape(KernelOp kernel,
   return shape;
 }
 
-ScaleUse GemmKernel::scaleUse(GemmSide side) {
+ScaleUse GemmPlan::scaleUse(GemmSide side) {
   bool lhs = side == GemmSide::Lhs;
   Value scale = lhs ? matmul.getLhsScale() : matmul.getRhsScale();
   if (!scale)
@@ -244,7 +244,7 @@ int64_t mlir::hk::operandAlignment(const GemmOperand &operand,
 }
 
 /// Whether the loops of the copy engine know such groups.
-static Verdict bulkGroupsVerdict(GemmKernel &gemm) {
+static Verdict bulkGroupsVerdict(GemmPlan &gemm) {
   GroupedMatmulOp op = gemm.grouped();
   if (!op)
     return Verdict::accept();
@@ -261,7 +261,7 @@ static Verdict bulkGroupsVerdict(GemmKernel &gemm) {
   return Verdict::accept();
 }
 
-Verdict mlir::hk::bulkVerdict(GemmKernel gemm, const ::hk::Target &target,
+Verdict mlir::hk::bulkVerdict(GemmPlan gemm, const ::hk::Target &target,
                               int64_t alignA, int64_t alignB) {
   ProductOpInterface op = gemm.matmul;
   if (!::hk::hasCopyEngine(target))
@@ -337,7 +337,7 @@ static Verdict codePairsVerdict(const GemmOperand &operand) {
   return Verdict::accept();
 }
 
-Verdict mlir::hk::codesVerdict(GemmKernel gemm, const ::hk::Target &target,
+Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
                                int64_t alignA, int64_t alignB) {
   ProductOpInterface op = gemm.matmul;
   if (!::hk::hasCopyEngine(target))
@@ -377,7 +377,7 @@ Verdict mlir::hk::codesVerdict(GemmKernel gemm, const ::hk::Target &target,
   return Verdict::accept();
 }
 
-::hk::GemmShapeClass mlir::hk::shapeClassOf(GemmKernel gemm,
+::hk::GemmShapeClass mlir::hk::shapeClassOf(GemmPlan gemm,
                                             const ::hk::Target &target,
                                             int64_t alignA, int64_t alignB) {
   GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
@@ -398,7 +398,7 @@ Verdict mlir::hk::codesVerdict(GemmKernel gemm, const ::hk::Target &target,
   return shape;
 }
 
-bool mlir::hk::hasLegalTile(GemmKernel gemm, const ::hk::Target &target) {
+bool mlir::hk::hasLegalTile(GemmPlan gemm, const ::hk::Target &target) {
   ::hk::GemmShapeClass shape = shapeClassOf(gemm, target, 1, 1);
   ::hk::GemmTileTable table = ::hk::gemmTiles(target);
   for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {

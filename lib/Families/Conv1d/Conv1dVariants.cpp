@@ -1,4 +1,5 @@
-//===- Conv1dTiles.cpp - Tile and grid of a causal convolution ------------===//
+//===- Conv1dVariants.cpp - Tile and grid of a causal convolution
+//------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +13,7 @@
 
 #include "../Launch.h"
 #include "../TileReport.h"
-#include "Conv1dKernel.h"
+#include "Conv1dPlan.h"
 
 #include "hk/Contract/Conv1dTiles.h"
 #include "llvm/Support/MathExtras.h"
@@ -40,7 +41,7 @@ LogicalResult mlir::hk::addConv1dVariants(KernelOp kernel,
                                           const ::hk::Target &target,
                                           DecisionLog &log) {
   DimSymbols dims = DimSymbols::ofKernel(kernel);
-  Conv1dKernel facts(kernel, dims);
+  Conv1dPlan facts(kernel, dims);
   CausalConv1dOp conv = facts.getConv();
   Type element =
       cast<RankedTensorType>(conv.getInput().getType()).getElementType();

@@ -1,4 +1,5 @@
-//===- AttentionTiles.cpp - Tiles and variants of attention ---------------===//
+//===- AttentionVariants.cpp - Tiles and variants of attention
+//---------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +15,7 @@
 
 #include "../Launch.h"
 #include "../TileReport.h"
-#include "AttentionKernel.h"
+#include "AttentionPlan.h"
 #include "hk/Contract/Capability.h"
 #include "hk/Contract/Cost.h"
 
@@ -36,7 +37,7 @@ namespace {
 
 class AttentionVariants {
 public:
-  AttentionVariants(const AttentionKernel &kernel, const ::hk::Target &target,
+  AttentionVariants(const AttentionPlan &kernel, const ::hk::Target &target,
                     DecisionLog &log)
       : kernel(kernel), target(target), log(log), shape(kernel.getShape()),
         bulk(kernel.getBulkVerdict(target)),
@@ -270,7 +271,7 @@ private:
     return grid;
   }
 
-  const AttentionKernel &kernel;
+  const AttentionPlan &kernel;
   const ::hk::Target &target;
   DecisionLog &log;
   ::hk::AttentionShape shape;
@@ -283,7 +284,7 @@ private:
 LogicalResult mlir::hk::addAttentionVariants(KernelOp kernel,
                                              const ::hk::Target &target,
                                              DecisionLog &log) {
-  FailureOr<AttentionKernel> attention = AttentionKernel::create(kernel);
+  FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   if (failed(attention))
     return failure();
   return AttentionVariants(*attention, target, log).run();

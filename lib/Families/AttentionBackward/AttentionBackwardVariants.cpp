@@ -1,4 +1,5 @@
-//===- AttentionBackwardTiles.cpp - Tiles of attention's gradients ------===//
+//===- AttentionBackwardVariants.cpp - Tiles of attention's gradients
+//------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +13,7 @@
 
 #include "../Launch.h"
 #include "../TileReport.h"
-#include "AttentionBackwardKernel.h"
+#include "AttentionBackwardPlan.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -28,7 +29,7 @@ namespace {
 
 class TileChoice {
 public:
-  TileChoice(const AttentionBackwardKernel &kernel, const ::hk::Target &target,
+  TileChoice(const AttentionBackwardPlan &kernel, const ::hk::Target &target,
              DecisionLog &log)
       : kernel(kernel), target(target), log(log) {}
 
@@ -129,7 +130,7 @@ private:
     return launch.grid(blocks, launch.constant(kernel.getKeyHeads()));
   }
 
-  const AttentionBackwardKernel &kernel;
+  const AttentionBackwardPlan &kernel;
   const ::hk::Target &target;
   DecisionLog &log;
 };
@@ -139,8 +140,8 @@ private:
 LogicalResult mlir::hk::addAttentionBackwardVariants(KernelOp kernel,
                                                      const ::hk::Target &target,
                                                      DecisionLog &log) {
-  FailureOr<AttentionBackwardKernel> backward =
-      AttentionBackwardKernel::create(kernel);
+  FailureOr<AttentionBackwardPlan> backward =
+      AttentionBackwardPlan::create(kernel);
   if (failed(backward))
     return failure();
   return TileChoice(*backward, target, log).run();

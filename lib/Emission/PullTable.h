@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_COMMON_PULLTABLE_H
-#define HK_FAMILIES_COMMON_PULLTABLE_H
+#ifndef HK_LIB_EMISSION_PULLTABLE_H
+#define HK_LIB_EMISSION_PULLTABLE_H
 
 #include "Puller.h"
 
@@ -66,4 +66,4 @@ void addViewPulls(PullTable &table);
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_COMMON_PULLTABLE_H
+#endif // HK_LIB_EMISSION_PULLTABLE_H

@@ -1,4 +1,5 @@
-//===- MqaLogitsTiles.cpp - The variant of an indexer's logits ------------===//
+//===- MqaLogitsVariants.cpp - The variant of an indexer's logits
+//------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

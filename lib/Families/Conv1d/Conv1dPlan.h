@@ -1,4 +1,4 @@
-//===- Conv1dKernel.h - What one causal convolution computes -*- C++ -*-===//
+//===- Conv1dPlan.h - What one causal convolution computes -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_CONV1D_CONV1DKERNEL_H
-#define HK_FAMILIES_CONV1D_CONV1DKERNEL_H
+#ifndef HK_FAMILIES_CONV1D_CONV1DPLAN_H
+#define HK_FAMILIES_CONV1D_CONV1DPLAN_H
 
 #include "hk/Families/Family.h"
 #include "llvm/ADT/DenseMap.h"
@@ -32,11 +32,11 @@ struct Conv1dPlace {
   }
 };
 
-class Conv1dKernel {
+class Conv1dPlan {
 public:
-  explicit Conv1dKernel(const DimSymbols &dims) : dims(dims) {}
+  explicit Conv1dPlan(const DimSymbols &dims) : dims(dims) {}
   /// A kernel that has been matched.
-  Conv1dKernel(KernelOp kernel, const DimSymbols &dims);
+  Conv1dPlan(KernelOp kernel, const DimSymbols &dims);
 
   /// Adds an op whose operands, as far as they are members, were added before.
   /// The first one is the convolution.
@@ -83,4 +83,4 @@ LogicalResult emitConv1d(KernelOp kernel, const ::hk::Target &target,
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_CONV1D_CONV1DKERNEL_H
+#endif // HK_FAMILIES_CONV1D_CONV1DPLAN_H

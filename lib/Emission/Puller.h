@@ -21,8 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_COMMON_PULLER_H
-#define HK_FAMILIES_COMMON_PULLER_H
+#ifndef HK_LIB_EMISSION_PULLER_H
+#define HK_LIB_EMISSION_PULLER_H
 
 #include "CodeWriter.h"
 
@@ -247,4 +247,4 @@ void writeMethod(raw_ostream &os, KernelOp kernel, const DimSymbols &dims,
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_COMMON_PULLER_H
+#endif // HK_LIB_EMISSION_PULLER_H

@@ -1,4 +1,4 @@
-//===- RowTiles.cpp - Tiles of row-wise kernels -*- C++ -*-===//
+//===- RowVariants.cpp - Tiles of row-wise kernels -*- C++ -*-===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RowTiles.h"
+#include "RowVariants.h"
 
 #include "../TileReport.h"
 #include "RowEmitter.h"

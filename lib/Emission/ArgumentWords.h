@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HK_FAMILIES_COMMON_ARGUMENTWORDS_H
-#define HK_FAMILIES_COMMON_ARGUMENTWORDS_H
+#ifndef HK_LIB_EMISSION_ARGUMENTWORDS_H
+#define HK_LIB_EMISSION_ARGUMENTWORDS_H
 
 #include "hk/Dialect/HK.h"
 #include "hk/Runtime/ModuleAbi.h"
@@ -52,4 +52,4 @@ private:
 
 } // namespace mlir::hk
 
-#endif // HK_FAMILIES_COMMON_ARGUMENTWORDS_H
+#endif // HK_LIB_EMISSION_ARGUMENTWORDS_H
