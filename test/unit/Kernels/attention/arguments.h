@@ -35,7 +35,7 @@ template <AttentionSpec S> AttentionArgs<S> argsOf(Problem &p) {
   a.queries =
       S.queries == SequenceLayout::Dense ? p.maxQueries : p.totalQueries;
   a.keys = p.maxKeys;
-  a.blockSize = p.blockSize;
+  a.blockRows = p.blockSize;
   i64 hq = p.queryHeads();
   a.heads = hq;
   a.qHead = S.headDim;
