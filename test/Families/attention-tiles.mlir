@@ -8,7 +8,7 @@
 // CHECK-LABEL: hk.kernel @attention attention
 // HOST: hk.variant @v0 #hk.attention_tile<bq = 8, bk = 128, waves = 1, stages = 1, splitKv = 1> threads 1 lds 8320
 // CDNA: hk.variant @v0 #hk.attention_tile<bq = 32, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 256 lds 32768
-// SM90: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 32, waves = 4, stages = 2, splitKv = 1> threads 128 lds 65536
+// SM90: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 16, waves = 4, stages = 3, splitKv = 1> threads 128 lds 49152
 // RDNA: hk.variant @v0 #hk.attention_tile<bq = 16, bk = 32, waves = 4, stages = 1, splitKv = 1> threads 128 lds 32768
 // CDNA-NEXT: ^bb0(%[[T:.*]]: index):
 // CDNA-DAG: %[[C2:.*]] = arith.constant 2 : index

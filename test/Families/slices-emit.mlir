@@ -13,7 +13,7 @@ func.func @product(%x: tensor<2x3x512xbf16>, %w: tensor<2x64x512xbf16>) -> tenso
 // The sum and what follows it in one loop over the row.
 // CHECK-LABEL: @sum_slices{{.*}} for gfx942
 // CHECK: HK_EACH_SLICE([[S:s[0-9]+]], 4) {
-// CHECK: load<DType::F32, {{.*}}i64([[S]]) * s0_0
+// CHECK: load<DType::F32, {{.*}}strided([[S]], s0_0)
 // CHECK: }
 // CHECK: roundTo<DType::BF16
 func.func @sum(%p: tensor<4x3x64xf32>, %b: tensor<64xbf16>) -> tensor<3x64xbf16> {

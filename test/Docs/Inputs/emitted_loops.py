@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ["lib/Families"]
+FOLDERS = ["lib/Emission", "lib/Families"]
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 LOOP = re.compile(r"\b(?:for|while) ?\(|\bdo \{")
 

@@ -74,6 +74,7 @@ template <DType D> HK_DEV u32 packPair(float a, float b) {
 #include "kernels/device/attention/sm90_narrow.h"
 #endif
 
+#if defined(__AMDGCN__) || defined(__NVPTX__)
 namespace hk {
 
 /// The fragments of keys of type From and values of type FromValue in memory
@@ -108,5 +109,6 @@ struct PickAttentionFragments<D, From, FromValue, Rows, Keys, KeyBytes, Columns,
 #endif
 
 } // namespace hk
+#endif
 
 #endif // HK_KERNELS_DEVICE_ATTENTION_FRAGMENTS_H
