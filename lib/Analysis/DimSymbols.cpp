@@ -257,16 +257,19 @@ void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
            std::make_pair(rank(nodes[b].expr->kind), b);
   };
   // Operands of an expression may name further classes: the list grows.
-  for (size_t i = 0; i < classes.size(); ++i) {
-    SmallVector<Node> list = expressions[classes[i]];
-    llvm::sort(list, preferred);
-    SizeExpr definition;
-    if (!list.empty())
-      definition = exprOf(list.front());
-    else if (i < first.size())
-      std::tie(definition.value, definition.dim) = first[i];
-    result.definitions.push_back(definition);
-  }
+  auto defineClasses = [&] {
+    for (size_t i = result.definitions.size(); i < classes.size(); ++i) {
+      SmallVector<Node> list = expressions[classes[i]];
+      llvm::sort(list, preferred);
+      SizeExpr definition;
+      if (!list.empty())
+        definition = exprOf(list.front());
+      else if (i < first.size())
+        std::tie(definition.value, definition.dim) = first[i];
+      result.definitions.push_back(definition);
+    }
+  };
+  defineClasses();
   for (auto &[representative, list] : expressions) {
     // A class that no tensor has needs no guard.
     if (nodes[representative].constant < 0 && !names.count(representative))
@@ -288,6 +291,7 @@ void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
       result.assumed.push_back({canonical, exprOf(n)});
     }
   }
+  defineClasses(); // those that only guards name
 }
 
 DimSymbols::DimSymbols(Block &block)
