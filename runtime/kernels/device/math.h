@@ -45,7 +45,7 @@ HK_DEV Vec<float, V> horner(Vec<float, V> x, float c0, Rest... rest) {
 template <int V>
 HK_DEV Vec<float, V> limit(Vec<float, V> x, float lo, float hi) {
   using F = Vec<float, V>;
-  if constexpr (kArch == Arch::Gfx942) {
+  if constexpr (kVotes && kArch == Arch::Gfx942) {
     F limited = limitNumber<V>(x, lo, hi);
     return x != x ? x : limited;
   } else if constexpr (kNativeMaximum)
@@ -91,7 +91,7 @@ HK_DEV Vec<float, V> expScaled(Vec<float, V> x) {
 /// e^x for x <= 0 and NaN; below -87.3 it is 0.
 template <int V> HK_DEV Vec<float, V> expNegative(Vec<float, V> x) {
   using F = Vec<float, V>;
-  if constexpr (kArch == Arch::Gfx942)
+  if constexpr (kVotes && kArch == Arch::Gfx942)
     return expScaled<V>(x < -88.f ? F(-88.f) : x);
   return expScaled<V>(maximum(x, F(-88.f)));
 }
