@@ -111,7 +111,10 @@ llvm::json::Value mlir::hk::explainJson(const Section &section,
     for (const FunctionRecord::Version &version : function.versions)
       versions.push_back(Object{{"dim", version.dim},
                                 {"at_most", version.atMost},
-                                {"order", Array(version.order)}});
+                                {"launches", int64_t(version.order.size())},
+                                {"order", Array(version.order)},
+                                {"folded",
+                                 stepsJson(foldRepeats(version.order))}});
     functions.push_back(
         Object{{"name", function.name},
                {"launches", int64_t(function.numLaunches)},

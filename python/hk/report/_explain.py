@@ -127,9 +127,10 @@ def _target(record: dict) -> Target:
                 if finding not in of_kernel[owner]:
                     of_kernel[owner].append(finding)
     for function in record["functions"]:
-        for name in function["order"]:
-            if name not in kernels:
-                raise KeyError(f"kernel {name}")
+        for order in (function["order"], *(v["order"] for v in function["versions"])):
+            for name in order:
+                if name not in kernels:
+                    raise KeyError(f"kernel {name}")
     order = ("near", "done", "never")
     findings = sorted(found.values(), key=lambda f: (
         order.index(f.kind), -len(f.places) if f.kind == "near" else 0))

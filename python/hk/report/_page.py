@@ -112,8 +112,13 @@ class Page:
                        _trace.draw(self.trace.median_call(), colours), element("table", head, body))
 
     def function(self, function: dict) -> Markup:
-        return element("div", element("h3", f"@{function['name']}: {function['launches']} launches"),
-                       element("div", self.steps(function["folded"]), class_="flow"))
+        made = [element("h3", f"@{function['name']}: {function['launches']} launches"),
+                element("div", self.steps(function["folded"]), class_="flow")]
+        for version in function["versions"]:
+            made += [element("h4", f"@{function['name']} with {version['dim']} at most "
+                             f"{version['at_most']}: {version['launches']} launches"),
+                     element("div", self.steps(version["folded"]), class_="flow")]
+        return element("div", made)
 
     def steps(self, steps: list) -> list[Markup]:
         made = []
