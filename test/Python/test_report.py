@@ -140,7 +140,7 @@ def test_nothing_of_the_model_is_markup(folder):
 @pytest.mark.parametrize(("content", "text"), [
     ("", "is empty"), ("{", "is not what hk-compile"), ("[1]", "version 1, got None"),
     ('{"version": 2}', "version 1, got 2"), ('{"version": 1}', "lacks a field"),
-    ('{"version":1,"kernels":[],"decisions":[],"functions":[{"order":["k"]}]}', "kernel k")])
+    ('{"version":1,"kernels":[],"decisions":[],"functions":[{"order":["k"],"versions":[]}]}', "kernel k")])
 def test_refuses_what_is_no_explanation(tmp_path, content, text):
     (tmp_path / "e.json").write_text(content)
     with pytest.raises(hk.InvalidArgument, match=text):

@@ -21,7 +21,7 @@
 // EXPLAIN: launches of @product: matmul
 // EXPLAIN-NEXT: with x.0 at most 1, 2 launches: matmul{{.*}}, sum_slices
 // EXPLAIN-NEXT: with x.0 at most 64, 2 launches: matmul{{.*}}, sum_slices
-// JSON: "name":"product","order":["matmul{{[^]]*}}],"versions":[{"at_most":1,{{.*}}},{"at_most":64,"dim":"x.0","folded":["matmul{{[^"]*}}","sum_slices"],"launches":2,"order":["matmul{{[^"]*}}","sum_slices"]}]
+// JSON: "name":"product","order":["matmul{{[^]]*}}],"versions":[{"at_most":1,{{.*}}},{"at_most":64,"dim":"x.0","folded":["matmul{{[^"]*}}","sum_slices{{[^"]*}}"],"launches":2,"order":["matmul{{[^"]*}}","sum_slices{{[^"]*}}"]}]
 func.func @product(%x: tensor<?x8192xbf16> {hk.name = "x"}, %w: tensor<1024x8192xbf16>) -> tensor<?x1024xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<?x8192xbf16>, tensor<1024x8192xbf16> -> tensor<?x1024xbf16>
   return %0 : tensor<?x1024xbf16>
