@@ -200,8 +200,8 @@ template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
   // comparison would wait in two scalar registers for each element on AMD, so
   // the limits take none, and the power, known late, chooses: above e^1.1, a is
   // above 0.55.
-  F within = __builtin_elementwise_min(__builtin_elementwise_max(a, F(0.f)),
-                                       F(10.f));
+  F within =
+      __builtin_elementwise_min(__builtin_elementwise_max(a, F(0.f)), F(10.f));
   F e = expWithin<V>(within * 2.f);
   F y = e < 3.00416613f ? small : 1.f - 2.f / (e + 1.f);
   return copySign<V>(y, x);
