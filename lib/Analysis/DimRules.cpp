@@ -146,12 +146,10 @@ const DimSymbols &DimSymbolsBuilder::symbolsOf(KernelOp kernel) {
 
 /// The node of a size of a kernel's body for one launch of it, where
 /// `nodeOfName` has the dims of the operands; nullopt where the body computes
-/// it in a way of its own. `open`: sizes under way, as
-/// two may be computed of each other (a * c, and that / c).
+/// it in a way of its own.
 std::optional<DimSymbolsBuilder::Node>
 DimSymbolsBuilder::instantiate(const DimSymbols &dims, const SizeExpr &size,
-                               llvm::DenseMap<DimName, Node> &nodeOfName,
-                               SmallVectorImpl<DimName> &open) {
+                               llvm::DenseMap<DimName, Node> &nodeOfName) {
   SmallVector<Node> operands;
   for (DimName name : size.operands) {
     if (name >= 0) {
@@ -160,12 +158,8 @@ DimSymbolsBuilder::instantiate(const DimSymbols &dims, const SizeExpr &size,
     }
     auto it = nodeOfName.find(name);
     if (it == nodeOfName.end()) {
-      if (llvm::is_contained(open, name))
-        return std::nullopt;
-      open.push_back(name);
       std::optional<Node> made =
-          instantiate(dims, dims.definition(-1 - name), nodeOfName, open);
-      open.pop_back();
+          instantiate(dims, dims.definition(-1 - name), nodeOfName);
       if (!made)
         return std::nullopt;
       it = nodeOfName.try_emplace(name, *made).first;
@@ -201,9 +195,7 @@ void DimSymbolsBuilder::relateLaunch(
         argument.getOwner() != &body || guard.rhs.operands.empty())
       continue;
     Value operand = launch->getOperand(argument.getArgNumber());
-    SmallVector<DimName> open;
-    if (std::optional<Node> size =
-            instantiate(dims, guard.rhs, nodeOfName, open))
+    if (std::optional<Node> size = instantiate(dims, guard.rhs, nodeOfName))
       unite(node(operand, guard.lhs.dim), *size);
   }
 }

@@ -203,6 +203,54 @@ void DimSymbolsBuilder::run(Block &block,
   }
 }
 
+/// The expressions of each class: what it is better computed from first, then
+/// in node order.
+std::map<Node, SmallVector<Node>> DimSymbolsBuilder::preferredExpressions() {
+  std::map<Node, SmallVector<Node>> expressions;
+  for (Node n = 0; n < nodes.size(); ++n)
+    if (nodes[n].expr)
+      expressions[find(n)].push_back(n);
+  auto rank = [&](Node n) {
+    Kind kind = nodes[n].expr->kind;
+    return kind == Kind::Constant ? 0 : kind == Kind::Argument ? 1 : 2;
+  };
+  for (auto &[representative, list] : expressions)
+    llvm::stable_sort(list, [&](Node a, Node b) { return rank(a) < rank(b); });
+  return expressions;
+}
+
+/// An expression for each class such that none is computed, through others, of
+/// itself. Two views may say a = b * c and b = a / c of sizes that were found
+/// equal later; then one of them has none and only its tensor tells it.
+llvm::DenseMap<Node, Node> DimSymbolsBuilder::foundedExpressions(
+    const std::map<Node, SmallVector<Node>> &expressions) {
+  llvm::DenseMap<Node, Node> founded;
+  llvm::DenseSet<Node> opaque;
+  SmallVector<Node> open;
+  auto define = [&](auto &self, Node n) -> bool {
+    n = find(n);
+    auto it = expressions.find(n);
+    if (it == expressions.end() || founded.count(n) || opaque.count(n))
+      return true;
+    if (llvm::is_contained(open, n))
+      return false;
+    open.push_back(n);
+    auto isFounded = [&](Node operand) { return self(self, operand); };
+    const Node *chosen = llvm::find_if(it->second, [&](Node expr) {
+      return llvm::all_of(nodes[expr].operands, isFounded);
+    });
+    open.pop_back();
+    if (chosen != it->second.end())
+      founded[n] = *chosen;
+    else if (open.empty())
+      opaque.insert(n);
+    return chosen != it->second.end() || open.empty();
+  };
+  for (auto &[representative, list] : expressions)
+    define(define, representative);
+  return founded;
+}
+
 void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
   // Name the classes in the order of their first appearance.
   llvm::DenseMap<Node, DimName> names;
@@ -238,32 +286,20 @@ void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
     if (nodes[find(n)].constant >= 0 || names.count(find(n)))
       result.indices[value] = nameOf(n);
 
-  // The expressions of each class, in node order.
-  std::map<Node, SmallVector<Node>> expressions;
-  for (Node n = 0; n < nodes.size(); ++n)
-    if (nodes[n].expr)
-      expressions[find(n)].push_back(n);
+  std::map<Node, SmallVector<Node>> expressions = preferredExpressions();
+  llvm::DenseMap<Node, Node> founded = foundedExpressions(expressions);
   auto exprOf = [&](Node n) {
     SizeExpr expr = *nodes[n].expr;
     for (Node operand : nodes[n].operands)
       expr.operands.push_back(nameOf(operand));
     return expr;
   };
-  auto rank = [](Kind kind) { // what to compute a size from
-    return kind == Kind::Constant ? 0 : kind == Kind::Argument ? 1 : 2;
-  };
-  auto preferred = [&](Node a, Node b) {
-    return std::make_pair(rank(nodes[a].expr->kind), a) <
-           std::make_pair(rank(nodes[b].expr->kind), b);
-  };
   // Operands of an expression may name further classes: the list grows.
   auto defineClasses = [&] {
     for (size_t i = result.definitions.size(); i < classes.size(); ++i) {
-      SmallVector<Node> list = expressions[classes[i]];
-      llvm::sort(list, preferred);
       SizeExpr definition;
-      if (!list.empty())
-        definition = exprOf(list.front());
+      if (auto it = founded.find(classes[i]); it != founded.end())
+        definition = exprOf(it->second);
       else if (i < first.size())
         std::tie(definition.value, definition.dim) = first[i];
       result.definitions.push_back(definition);
@@ -274,7 +310,6 @@ void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
     // A class that no tensor has needs no guard.
     if (nodes[representative].constant < 0 && !names.count(representative))
       continue;
-    llvm::sort(list, preferred);
     std::set<Key> seen;
     SizeExpr canonical = exprOf(list.front());
     seen.insert(keyOf(canonical.kind, nodes[list.front()].operands,

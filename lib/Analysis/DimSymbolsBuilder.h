@@ -70,6 +70,9 @@ private:
   Node find(Node n);
   Key keyOf(Kind kind, ArrayRef<Node> operands, int64_t constant);
   void declare(Block &block);
+  std::map<Node, SmallVector<Node>> preferredExpressions();
+  llvm::DenseMap<Node, Node>
+  foundedExpressions(const std::map<Node, SmallVector<Node>> &expressions);
   void visit(Operation *op);
   void visitView(Operation *op);
   void visitIndex(Operation *op);
@@ -79,8 +82,7 @@ private:
                     llvm::DenseMap<DimName, Node> &nodeOfName);
   const DimSymbols &symbolsOf(KernelOp kernel);
   std::optional<Node> instantiate(const DimSymbols &dims, const SizeExpr &size,
-                                  llvm::DenseMap<DimName, Node> &nodeOfName,
-                                  SmallVectorImpl<DimName> &open);
+                                  llvm::DenseMap<DimName, Node> &nodeOfName);
   void visitStated(Operation *op);
   void relate(Value value, int64_t dim, const SizeTerm &size);
   Node nodeOf(const SizeTerm &size);

@@ -67,18 +67,14 @@ struct PlaceOutputsPass : mlir::hk::impl::HKPlaceOutputsBase<PlaceOutputsPass> {
 };
 } // namespace
 
-/// What one side of a guard is, for the error at run time. Two sizes may be
-/// computed of each other (a * c, and that / c), so only `depth` are followed.
+/// What one side of a guard is, for the error at run time.
 static std::string describe(func::FuncOp func, const DimSymbols &dims,
-                            const SizeExpr &size, int depth = 3) {
-  if (depth == 0)
-    return "a size computed from other sizes";
+                            const SizeExpr &size) {
   SmallVector<std::string> operands;
   for (DimName name : size.operands)
-    operands.push_back(
-        name >= 0
-            ? Twine(name).str()
-            : describe(func, dims, dims.definition(-1 - name), depth - 1));
+    operands.push_back(name >= 0
+                           ? Twine(name).str()
+                           : describe(func, dims, dims.definition(-1 - name)));
   auto argument = dyn_cast_or_null<BlockArgument>(size.value);
   std::string constant = Twine(std::abs(size.constant)).str();
   switch (size.kind) {

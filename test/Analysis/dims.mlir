@@ -56,6 +56,31 @@ func.func @reshape(%x: tensor<?x8x4xf32>, %t: tensor<3x4xf32>) -> (tensor<?x8x4x
 
 // -----
 
+// Two unknown sizes of which each view computes one from the other: one of them
+// is only its tensor's.
+// CHECK-LABEL: dims of of_each_other
+// CHECK: func.call#0 [d0, 8, 4]
+// CHECK: func.call#0 [d1, 4]
+// CHECK: tensor.collapse_shape#0 [d1, 4]
+// CHECK: tensor.expand_shape#0 [d0, 8, 4]
+// CHECK: d0 = opaque func.call#0 dim 0
+// CHECK: d1 = product(d0, 8)
+// CHECK-NOT: guard
+func.func private @keys() -> tensor<?x8x4xf32>
+func.func private @tokens() -> tensor<?x4xf32>
+func.func @of_each_other() -> (tensor<?x4xf32>, tensor<?x8x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %y = func.call @keys() : () -> tensor<?x8x4xf32>
+  %x = func.call @tokens() : () -> tensor<?x4xf32>
+  %0 = tensor.collapse_shape %y [[0, 1], [2]] : tensor<?x8x4xf32> into tensor<?x4xf32>
+  %b = tensor.dim %y, %c0 : tensor<?x8x4xf32>
+  %1 = tensor.expand_shape %x [[0, 1], [2]] output_shape [%b, 8, 4] : tensor<?x4xf32> into tensor<?x8x4xf32>
+  %2 = hk.add %x, %0 : tensor<?x4xf32>
+  return %2, %1 : tensor<?x4xf32>, tensor<?x8x4xf32>
+}
+
+// -----
+
 // M, N and K of a product; groups of 128 along K give a scale each.
 // CHECK-LABEL: dims of product
 // CHECK: arg0 [d0, d1]

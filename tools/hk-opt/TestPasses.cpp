@@ -77,6 +77,8 @@ struct PrintDims : PassWrapper<PrintDims, OperationPass<func::FuncOp>> {
   StringRef getArgument() const final { return "hk-print-dims"; }
   StringRef getDescription() const final { return "print dim symbols"; }
   void runOnOperation() override {
+    if (getOperation().isDeclaration())
+      return;
     Block &block = getOperation().getBody().front();
     DimSymbols dims(block);
     llvm::outs() << "dims of " << getOperation().getName() << "\n";

@@ -72,7 +72,8 @@ public:
   /// `added`, a value made after the analysis, has the sizes of `known`.
   void alias(Value known, Value added);
 
-  /// How symbol `symbol` is computed; arguments are preferred.
+  /// How symbol `symbol` is computed; arguments are preferred. No symbol is
+  /// computed of itself, through others neither.
   const SizeExpr &definition(int64_t symbol) const {
     return definitions[symbol];
   }

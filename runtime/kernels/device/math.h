@@ -196,9 +196,15 @@ template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
                        -5.384785309e-02f, 2.105250582e-02f, -6.246064790e-03f) *
                  x2,
              a, a);
-  F e = expWithin<V>(limit<V>(a, 0.f, 10.f) * 2.f);
-  F y = a < 0.55f ? small : 1.f - 2.f / (e + 1.f);
-  return copySign<V>(x != x ? x : y, x);
+  // NaN becomes 0, or stays: it is the result in both ways. That of a
+  // comparison would wait in two scalar registers for each element on AMD, so
+  // the limits take none, and the power, known late, chooses: above e^1.1, a is
+  // above 0.55.
+  F within =
+      __builtin_elementwise_min(__builtin_elementwise_max(a, F(0.f)), F(10.f));
+  F e = expWithin<V>(within * 2.f);
+  F y = e < 3.00416613f ? small : 1.f - 2.f / (e + 1.f);
+  return copySign<V>(y, x);
 }
 
 template <int V> HK_DEV Vec<float, V> erf(Vec<float, V> x) {
