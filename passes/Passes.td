@@ -160,6 +160,20 @@ def HKSplit : Pass<"hk-split", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }
 
+def HKExpandExchanges : Pass<"hk-expand-exchanges", "::mlir::ModuleOp"> {
+  let summary = "make reductions over ranks of what the target's engine has";
+  let description = [{
+    NCCL and RCCL add in any order, with inputs and results of one type. On
+    targets with such an engine a sum in order, one that changes the type and an
+    extreme of floats become an exchange of the parts, a slice for each rank, and
+    `hk.sum_slices` or pointwise operators, which fuse with what follows. Sums
+    with `transport any_order`, and reductions of integers of 8, 32 and 64 bits,
+    stay.
+  }];
+  let statistics = [Statistic<"numExpanded", "num-expanded", "reductions that became exchanges of parts">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def HKSplitReductions : Pass<"hk-split-reductions", "::mlir::ModuleOp"> {
   let summary = "reductions of large tensors in two steps";
   let description = [{

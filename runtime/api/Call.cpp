@@ -109,6 +109,10 @@ Status CallContext::start(uint32_t index, const hk_launch_plan &plan,
   if (!kernel.collective)
     return program.device.launch(*program.kernels[index][plan.variant], words,
                                  plan.grid, stream);
+  if (!program.device.isHost())
+    return runDeviceCollective(program.device, program.communicator,
+                               *kernel.collective, words, kernel.num_dims,
+                               stream);
   return runCollective(
       program.communicator, *kernel.collective, words, kernel.num_dims,
       std::string(kernel.ops) + " over '" + kernel.collective->axis +
@@ -234,6 +238,31 @@ static Status checkWorkspace(const hk_function &function, const hk_call &call,
   return {};
 }
 
+/// Where devices exchange tensors the other ranks are told what is called:
+/// the function, the sizes that only calls tell, and whether a graph is made.
+static Status tellCall(const hk_function &function, void *stream,
+                       const hk_abi_tensor *tensors) {
+  Communicator *communicator = function.program->communicator;
+  if (!communicator || !communicator->deviceEngine() ||
+      function.impl->num_collectives == 0)
+    return {};
+  StreamState state = StreamState::Idle;
+  if (Status error = function.program->device.query(stream, state))
+    return error;
+  std::string text = std::string("function '") + function.abi->name + "'";
+  const char *between = " with ";
+  for (uint32_t i = 0; i < function.abi->num_args; ++i)
+    for (uint8_t d = 0; d < function.abi->args[i].rank; ++d)
+      if (const char *name = function.abi->args[i].dim_names[d]) {
+        text += between + std::string(name) + " = " +
+                std::to_string(tensors[i].sizes[d]);
+        between = ", ";
+      }
+  if (state == StreamState::Capturing)
+    text += " in a graph";
+  return communicator->beginCall(text);
+}
+
 static Status callFunction(const hk_function &function, const hk_call &call) {
   uint32_t count = function.abi->num_args;
   if (Status error =
@@ -248,6 +277,8 @@ static Status callFunction(const hk_function &function, const hk_call &call) {
     if (Status error =
             checkArgument(function, i, call.arguments[i], tensors[i]))
       return error;
+  if (Status error = tellCall(function, call.stream, tensors))
+    return error;
   CallContext context(function, call.stream, call.profile);
   uint64_t workspaceBytes = 0;
   if (Status error = runShape(context, tensors, scratch.outputSizes.data(),

@@ -23,24 +23,26 @@ static Status readOptions(const hk_device &device, const hk_comm_options &given,
                      given.struct_bytes, sizeof(hk_comm_options));
   if (Status error = requireNonNull(given.mesh, "hk_comm_open", "options.mesh"))
     return error;
-  if (given.id_file || given.shared_bytes)
+  if (given.shared_bytes)
     return makeError(HK_INVALID_ARGUMENT,
-                     "hk_comm_open: expected options.id_file to be NULL and "
-                     "options.shared_bytes to be 0: no engine takes them yet");
-  if (given.num_native > 1 || (given.num_native == 1 && !given.native))
+                     "hk_comm_open: expected options.shared_bytes to be 0: no "
+                     "engine takes it yet");
+  Mesh mesh;
+  (void)Mesh::parse(given.mesh, mesh);
+  bool isHost = device.impl->isHost();
+  size_t wanted = isHost ? 1 : mesh.axes().size();
+  if (given.num_native != 0 && (given.num_native != wanted || !given.native))
     return makeError(HK_INVALID_ARGUMENT,
-                     "hk_comm_open: expected at most one communicator in "
-                     "options.native, of all ranks, got %u",
+                     "hk_comm_open: expected %zu communicator%s in "
+                     "options.native, %s, or none, got %u",
+                     wanted, wanted == 1 ? "" : "s",
+                     isHost ? "of all ranks" : "one for each axis of the mesh",
                      given.num_native);
-  if (!device.impl->isHost())
-    return makeError(HK_UNAVAILABLE,
-                     "there is no engine yet between devices of '%s'; open the "
-                     "communicator with the device 'host'",
-                     device.impl->target().c_str());
   options.mesh = given.mesh;
   options.engine = given.engine ? given.engine : "";
-  if (given.num_native == 1)
-    options.native = given.native[0];
+  options.idFile = given.id_file ? given.id_file : "";
+  options.natives.assign(given.native, given.native + given.num_native);
+  options.device = device.impl.get();
   options.timeoutMs = given.timeout_ms ? given.timeout_ms : kDefaultTimeoutMs;
   options.rank = given.rank;
   options.world = given.world;
@@ -89,5 +91,17 @@ hk_status *hk_comm_check(hk_comm *comm) {
     if (Status error = requireNonNull(comm, "hk_comm_check", "comm"))
       return error;
     return comm->impl->check();
+  });
+}
+
+hk_status *hk_comm_wait(hk_comm *comm, hk_device *device, void *stream,
+                        uint32_t timeout_ms) {
+  return guarded([&]() -> Status {
+    const char *name = "hk_comm_wait";
+    if (Status error = requireNonNull(comm, name, "comm"))
+      return error;
+    if (Status error = requireNonNull(device, name, "device"))
+      return error;
+    return comm->impl->wait(*device->impl, stream, timeout_ms);
   });
 }

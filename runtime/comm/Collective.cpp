@@ -13,28 +13,29 @@
 #include "comm/Collective.h"
 
 #include "comm/Reduce.h"
-#include "comm/Views.h"
 
 #include <cstring>
 
 using namespace hk;
 
-namespace {
-/// A collective with the tensors of a launch.
-struct Problem {
-  const hk_collective_abi &abi;
-  int64_t ranks, place;
-  DType dtype, resultDType;
-  ByteView input, result;
-  int64_t partBytes; // of what a rank gets from another one
-};
-} // namespace
-
-static std::string sizesText(const std::vector<int64_t> &sizes, DType dtype) {
+static std::string textOf(const std::vector<int64_t> &sizes, DType dtype) {
   std::string text;
   for (int64_t size : sizes)
     text += std::to_string(size) + "x";
   return text + info(dtype).name;
+}
+
+std::string CollectiveProblem::sizesText() const {
+  return textOf(sizes, dtype);
+}
+
+ByteView CollectiveProblem::inputPart(int64_t place) const {
+  return abi.split < 0 ? input : input.part(abi.split, ranks, place);
+}
+
+bool hk::isPlaceOnly(const hk_collective_abi &abi) {
+  return abi.rank == 0 && abi.reduction == HK_COLLECTIVE_COPY &&
+         abi.concat < 0 && abi.root < 0;
 }
 
 /// Sizes of the input, and of the result.
@@ -50,7 +51,7 @@ static Status readSizes(const hk_collective_abi &abi, const uint64_t *dims,
       return makeError(HK_INVALID_ARGUMENT,
                        "expected the size of dim %d of a tensor of %s to be a "
                        "multiple of %lld, the ranks of axis '%s'",
-                       abi.split, sizesText(sizes, DType(abi.dtype)).c_str(),
+                       abi.split, textOf(sizes, DType(abi.dtype)).c_str(),
                        static_cast<long long>(ranks), abi.axis);
     resultSizes[abi.split] /= ranks;
   }
@@ -59,13 +60,7 @@ static Status readSizes(const hk_collective_abi &abi, const uint64_t *dims,
   return {};
 }
 
-static ByteView inputPart(const Problem &problem, int64_t place) {
-  return problem.abi.split < 0
-             ? problem.input
-             : problem.input.part(problem.abi.split, problem.ranks, place);
-}
-
-static Traffic trafficOf(const Problem &problem) {
+static Traffic trafficOf(const CollectiveProblem &problem) {
   Traffic traffic;
   traffic.bytes = problem.partBytes;
   int32_t root = problem.abi.root;
@@ -81,17 +76,18 @@ static Traffic trafficOf(const Problem &problem) {
 }
 
 /// Puts what is sent in `sent`, and this rank's own part in `received`.
-static void fillParts(const Problem &problem, char *sent, char *received) {
+static void fillParts(const CollectiveProblem &problem, char *sent,
+                      char *received) {
   int64_t bytes = problem.partBytes, own = problem.place;
-  copyFromView(inputPart(problem, own), received + own * bytes);
+  copyFromView(problem.inputPart(own), received + own * bytes);
   if (problem.abi.split < 0)
     return copyFromView(problem.input, sent);
   for (int64_t place = 0; place < problem.ranks; ++place)
-    copyFromView(inputPart(problem, place), sent + place * bytes);
+    copyFromView(problem.inputPart(place), sent + place * bytes);
 }
 
 /// Makes the result of the parts of all ranks.
-static void useParts(const Problem &problem, const char *received) {
+static void useParts(const CollectiveProblem &problem, const char *received) {
   const hk_collective_abi &abi = problem.abi;
   int64_t bytes = problem.partBytes;
   if (abi.reduction != HK_COLLECTIVE_COPY) {
@@ -111,44 +107,49 @@ static void useParts(const Problem &problem, const char *received) {
                problem.result.part(abi.concat, problem.ranks, place));
 }
 
+Status hk::readProblem(const RankLine &line, const uint64_t *words,
+                       uint32_t numDims, CollectiveProblem &problem) {
+  const hk_collective_abi &abi = problem.abi;
+  problem.ranks = line.ranks.size();
+  problem.place = line.place;
+  problem.dtype = DType(abi.dtype);
+  problem.resultDType = DType(abi.result_dtype);
+  std::vector<int64_t> resultSizes;
+  const uint64_t *dims = words + 2;
+  if (Status error =
+          readSizes(abi, dims, problem.ranks, problem.sizes, resultSizes))
+    return error;
+  auto *strides = reinterpret_cast<const int64_t *>(dims + numDims);
+  size_t inputStrides = problem.sizes.empty() ? 0 : problem.sizes.size() - 1;
+  problem.input = viewOf(reinterpret_cast<void *>(words[0]), problem.dtype,
+                         problem.sizes, strides);
+  problem.result =
+      viewOf(reinterpret_cast<void *>(words[1]), problem.resultDType,
+             resultSizes, strides + inputStrides);
+  problem.partBytes = problem.inputPart(0).numBytes();
+  return {};
+}
+
 Status hk::runCollective(Communicator *communicator,
                          const hk_collective_abi &abi, const uint64_t *words,
                          uint32_t numDims, const std::string &where) {
   RankLine line = communicator ? communicator->lineOf(abi.axis) : RankLine{{0}};
-  int64_t ranks = line.ranks.size();
-  bool hasInput = abi.rank > 0 || abi.reduction != HK_COLLECTIVE_COPY ||
-                  abi.concat >= 0 || abi.root >= 0;
-  if (!hasInput) {
+  if (isPlaceOnly(abi)) {
     auto place = static_cast<int32_t>(line.place);
     std::memcpy(reinterpret_cast<void *>(words[0]), &place, sizeof(place));
     return {};
   }
-  std::vector<int64_t> sizes, resultSizes;
-  const uint64_t *dims = words + 2;
-  if (Status error = readSizes(abi, dims, ranks, sizes, resultSizes))
+  CollectiveProblem problem(abi);
+  if (Status error = readProblem(line, words, numDims, problem))
     return addContext(std::move(error), where);
-  auto *strides = reinterpret_cast<const int64_t *>(dims + numDims);
-  size_t inputStrides = sizes.empty() ? 0 : sizes.size() - 1;
-  auto dtype = DType(abi.dtype), resultDType = DType(abi.result_dtype);
-  Problem problem{
-      abi,
-      ranks,
-      line.place,
-      dtype,
-      resultDType,
-      viewOf(reinterpret_cast<void *>(words[0]), dtype, sizes, strides),
-      viewOf(reinterpret_cast<void *>(words[1]), resultDType, resultSizes,
-             strides + inputStrides),
-      0};
-  problem.partBytes = inputPart(problem, 0).numBytes();
-  uint64_t received = ranks * problem.partBytes;
+  uint64_t received = problem.ranks * problem.partBytes;
   if (!communicator) {
     std::vector<char> sent(received), parts(received);
     fillParts(problem, sent.data(), parts.data());
     useParts(problem, parts.data());
     return {};
   }
-  MeetingPoint point{0, where + " with " + sizesText(sizes, dtype)};
+  MeetingPoint point{0, where + " with " + problem.sizesText()};
   return communicator->exchange(
       line, point, trafficOf(problem), received, received,
       [&](char *sent, char *parts) { fillParts(problem, sent, parts); },

@@ -10,11 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "comm/Communicator.h"
+#include "comm/CommunicatorMemory.h"
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
 using namespace hk;
 
@@ -26,16 +25,8 @@ uint64_t hk::hashOf(const std::string &text, uint64_t start) {
 }
 
 namespace {
-/// What a rank says of itself when ranks meet.
-struct Header {
-  uint64_t meetings, identity;
-  char text[232];
-};
-
-/// What a rank says when it fails.
-struct Note {
-  char text[1024];
-};
+/// How long a rank that leaves waits for the others to leave.
+constexpr uint32_t kFarewellMs = 2000;
 
 template <size_t size>
 void copyText(const std::string &text, char (&to)[size]) {
@@ -43,31 +34,7 @@ void copyText(const std::string &text, char (&to)[size]) {
   std::memcpy(to, text.data(), length);
   std::memset(to + length, 0, size - length);
 }
-
-struct Pending {
-  Message message;
-  int64_t peer;
-  bool sends;
-};
-
-/// How long a rank that leaves waits for the others to leave.
-constexpr uint32_t kFarewellMs = 2000;
 } // namespace
-
-struct Communicator::Memory {
-  Memory *before = nullptr; // of a communicator that ended with an error
-  std::vector<char> sent, received;
-  std::vector<Pending> pending;
-  Header header;
-  std::vector<Header> headers; // by rank
-  Note note;
-  std::vector<Note> notes; // by rank
-  std::vector<Message> noteReceives, noteSends;
-  char farewell = 0;
-  std::vector<char> farewells; // by rank
-  std::vector<Message> farewellReceives, farewellSends;
-  std::vector<bool> left;
-};
 
 Communicator::Communicator(std::unique_ptr<Engine> engine, Mesh mesh,
                            std::string meshText, uint32_t timeoutMs)
@@ -83,10 +50,18 @@ Communicator::Communicator(std::unique_ptr<Engine> engine, Mesh mesh,
   memory->farewellReceives.resize(count, nullptr);
   memory->farewellSends.resize(count, nullptr);
   memory->left.resize(count, false);
+  memory->calls = std::make_unique<CallLog>(*this->engine);
 }
 
 Communicator::~Communicator() {
+  // While another rank still reads this one's memory nothing is freed.
+  if (onDevice)
+    (void)device->waitIdle().release();
+  stopWatching();
   bool inOrder = sayFarewell() && brokenCode == HK_OK;
+  onDevice.reset();
+  for (void *block : deviceBlocks)
+    device->deallocate(block);
   if (!inOrder) {
     // Messages that nobody will take may still be under way, for ever.
     static std::mutex listMutex;
@@ -98,6 +73,7 @@ Communicator::~Communicator() {
   }
   for (Message &message : memory->noteReceives)
     engine->cancel(message);
+  memory->calls->cancel();
   engine->leave();
 }
 
@@ -139,11 +115,18 @@ void Communicator::tellOthers() {
           .release();
 }
 
+void Communicator::setBroken(hk_status_code code, const std::string &what) {
+  brokenCode = code;
+  brokenText = what;
+  // What is under way would wait for ever, and the stream with it.
+  if (onDevice)
+    onDevice->abort();
+}
+
 Status Communicator::keep(Status error) {
   if (!error || brokenCode != HK_OK)
     return error;
-  brokenCode = error.code();
-  brokenText = error.message();
+  setBroken(error.code(), error.message());
   tellOthers();
   return error;
 }
@@ -152,8 +135,7 @@ void Communicator::fail(const Status &error) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!error || brokenCode != HK_OK)
     return;
-  brokenCode = error.code();
-  brokenText = error.message();
+  setBroken(error.code(), error.message());
   tellOthers();
 }
 
@@ -173,9 +155,8 @@ Status Communicator::readNotes() {
     if (message)
       continue;
     memory->notes[peer].text[sizeof(Note) - 1] = '\0';
-    brokenCode = HK_RANK_FAILED;
-    brokenText =
-        "rank " + std::to_string(peer) + " failed: " + memory->notes[peer].text;
+    setBroken(HK_RANK_FAILED, "rank " + std::to_string(peer) +
+                                  " failed: " + memory->notes[peer].text);
     return kept();
   }
   return {};
@@ -201,8 +182,7 @@ Status Communicator::readFarewells() {
 Status Communicator::check() {
   std::lock_guard<std::mutex> lock(mutex);
   if (brokenCode == HK_OK)
-    if (Status error = readNotes())
-      return keep(std::move(error));
+    return keep(lookAround());
   return kept();
 }
 
@@ -272,11 +252,32 @@ Status Communicator::progressPending(bool &done) {
   return {};
 }
 
-/// An error where a rank that is waited for has failed or left.
-Status Communicator::checkPeers(const MeetingPoint &point, bool &done) {
+/// An error where a rank has failed, or has ended without telling.
+Status Communicator::readOthers() {
   if (Status error = readNotes())
     return error;
   if (Status error = readFarewells())
+    return error;
+  for (int64_t peer = 0; peer < engine->numRanks(); ++peer) {
+    if (peer == engine->rank() || memory->left[peer])
+      continue;
+    Status dead = engine->checkAlive(peer);
+    if (!dead)
+      continue;
+    // What it said last may have come since.
+    if (Status error = readNotes())
+      return error;
+    if (Status error = readFarewells())
+      return error;
+    if (!memory->left[peer])
+      return dead;
+  }
+  return {};
+}
+
+/// An error where a rank that is waited for has failed or left.
+Status Communicator::checkPeers(const MeetingPoint &point, bool &done) {
+  if (Status error = readOthers())
     return error;
   // What a rank sent before it left has arrived by now.
   std::vector<bool> left = memory->left;
@@ -450,18 +451,41 @@ public:
 };
 } // namespace
 
+/// The engine that devices of this kind have.
+static const char *engineOf(const Device *device) {
+  if (!device || device->isHost())
+    return "mpi";
+  return device->dlDevice().device_type == kDLROCM ? "rccl" : "nccl";
+}
+
 static Status openEngine(const CommunicatorOptions &options, const Mesh &mesh,
                          std::unique_ptr<Engine> &engine) {
-  if (!options.engine.empty() && options.engine != "mpi")
+  const char *known = engineOf(options.device);
+  if (!options.engine.empty() && options.engine != known)
     return makeError(HK_UNAVAILABLE,
-                     "unknown engine '%s': the host has 'mpi', and other "
-                     "devices have none yet",
-                     options.engine.c_str());
-  if (mesh.numRanks() == 1 && options.engine.empty() && !options.native) {
+                     "unknown engine '%s': devices of this kind have '%s'",
+                     options.engine.c_str(), known);
+  bool onHost = !options.device || options.device->isHost();
+  if (mesh.numRanks() == 1 && options.natives.empty() &&
+      (!onHost || options.engine.empty())) {
     engine = std::make_unique<LonelyEngine>();
     return {};
   }
-  return createMpiEngine({options.timeoutMs, options.native}, engine);
+  if (!options.idFile.empty()) {
+    if (options.world != mesh.numRanks() || options.rank >= options.world)
+      return makeError(HK_INVALID_ARGUMENT,
+                       "with options.id_file expected options.world to be "
+                       "%lld, the ranks of the mesh '%s', and options.rank to "
+                       "be less, got rank %u of %u",
+                       static_cast<long long>(mesh.numRanks()),
+                       options.mesh.c_str(), options.rank, options.world);
+    return createFileEngine(
+        {options.idFile, options.rank, options.world, options.timeoutMs},
+        engine);
+  }
+  void *native =
+      onHost && !options.natives.empty() ? options.natives[0] : nullptr;
+  return createMpiEngine({options.timeoutMs, native}, engine);
 }
 
 Status hk::openCommunicator(const CommunicatorOptions &options,
@@ -500,6 +524,11 @@ Status hk::openCommunicator(const CommunicatorOptions &options,
           result->meet({0, "hk_comm_open with mesh '" + options.mesh +
                                "' and runtime " + hk_runtime_version()}))
     return error;
+  if (options.device && !options.device->isHost() && count > 1)
+    if (Status error = result->openDevice(*options.device, options.natives)) {
+      result->fail(error);
+      return error;
+    }
   communicator = std::move(result);
   return {};
 }

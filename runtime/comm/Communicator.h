@@ -11,16 +11,23 @@
 // no longer agree on what comes next, so the communicator keeps it and every
 // later use returns it. A rank that fails by itself tells the others.
 //
+// GPUs meet without their hosts: what ranks call they tell each other, and a
+// thread looks now and then whether all make the same calls, in time. Where
+// they do not, what is under way is ended.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_RUNTIME_COMM_COMMUNICATOR_H
 #define HK_RUNTIME_COMM_COMMUNICATOR_H
 
 #include "comm/Engine.h"
+#include "device/Device.h"
 #include "hk/Contract/Mesh.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 namespace hk {
@@ -78,10 +85,27 @@ public:
     return {};
   }
 
-  /// The error that the communicator keeps, or that another rank has told of.
+  /// The error that the communicator keeps or that another rank has told of, or
+  /// what is wrong with the calls that ranks have made.
   Status check();
   /// Keeps `error` and tells the other ranks.
   void fail(const Status &error);
+
+  /// Makes what exchanges tensors between this device and those of the other
+  /// ranks, and begins to watch them. `natives`: the caller's ncclComm_t, one
+  /// for each axis, or none.
+  Status openDevice(Device &device, const std::vector<void *> &natives);
+  /// NULL: tensors are exchanged by messages.
+  DeviceEngine *deviceEngine() const { return onDevice.get(); }
+  int64_t axisOf(const char *name) const { return ranks.find(name); }
+  /// Tells the other ranks what this one calls.
+  Status beginCall(const std::string &text);
+  /// Waits until the stream is idle and all ranks have made the calls of this
+  /// one.
+  Status wait(Device &device, void *stream, uint32_t limitMs);
+  /// Device memory for parts of tensors that are not dense, for the next
+  /// exchange only. Nothing is allocated while a graph is captured.
+  Status deviceMemory(uint64_t bytes, bool capturing, void **data);
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -98,6 +122,7 @@ private:
   Status late(const MeetingPoint &point) const;
   Status readNotes();
   Status readFarewells();
+  Status readOthers();
   std::vector<int64_t> awaited() const;
   Status progressPending(bool &done);
   Status checkPeers(const MeetingPoint &point, bool &done);
@@ -105,6 +130,11 @@ private:
   /// Keeps an error, if it is one, and tells the others.
   Status keep(Status error);
   void tellOthers();
+  void setBroken(hk_status_code code, const std::string &what);
+  Status lookAround();
+  Status checkCalls();
+  void watch();
+  void stopWatching();
   bool sayFarewell();
   char *sendMemory(uint64_t bytes);
   char *receiveMemory(uint64_t bytes);
@@ -118,12 +148,22 @@ private:
   hk_status_code brokenCode = HK_OK;
   std::string brokenText;
   std::unique_ptr<Memory> memory;
+
+  Device *device = nullptr;
+  std::unique_ptr<DeviceEngine> onDevice;
+  std::vector<void *> deviceBlocks; // the last one is used
+  uint64_t deviceBytes = 0;
+  std::thread watcher;
+  std::condition_variable stopsWatching;
+  bool isStopping = false;
 };
 
 struct CommunicatorOptions {
   std::string mesh;
   std::string engine; // "": the one there is
-  void *native = nullptr;
+  std::string idFile; // "": the ranks meet by MPI
+  std::vector<void *> natives;
+  Device *device = nullptr;
   uint32_t timeoutMs = 0;
   uint32_t rank = 0, world = 0; // compared with the engine's unless world is 0
 };

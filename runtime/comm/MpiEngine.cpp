@@ -23,8 +23,6 @@
 
 using namespace hk;
 
-Engine::~Engine() = default;
-
 namespace {
 
 /// Runs `work` on another thread. False when it takes longer than `timeoutMs`;

@@ -22,6 +22,31 @@ int64_t ByteView::numBytes() const {
   return bytes;
 }
 
+ByteView ByteView::collapsed() const {
+  ByteView result;
+  result.data = data;
+  result.rowBytes = rowBytes;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    bool isRow = result.sizes.empty() && strides[d] == result.rowBytes;
+    if (sizes[d] == 1)
+      continue;
+    if (isRow) {
+      result.rowBytes *= sizes[d];
+    } else if (!result.sizes.empty() &&
+               strides[d] == result.sizes.front() * result.strides.front()) {
+      result.sizes.front() *= sizes[d];
+    } else {
+      result.sizes.insert(result.sizes.begin(), sizes[d]);
+      result.strides.insert(result.strides.begin(), strides[d]);
+    }
+  }
+  return result;
+}
+
+bool ByteView::isDense() const {
+  return numBytes() == 0 || collapsed().sizes.empty();
+}
+
 ByteView ByteView::part(int64_t dim, int64_t count, int64_t place) const {
   ByteView result = *this;
   if (dim == int64_t(sizes.size())) {

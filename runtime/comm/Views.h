@@ -29,6 +29,10 @@ struct ByteView {
   int64_t rowBytes = 0;
 
   int64_t numBytes() const;
+  /// Contiguous; a view without bytes is.
+  bool isDense() const;
+  /// The same bytes in the same order in as few dims as possible.
+  ByteView collapsed() const;
   /// Part `place` of `count` equal ones along a dim of the tensor; the last dim
   /// of the tensor is the row.
   ByteView part(int64_t dim, int64_t count, int64_t place) const;

@@ -17,6 +17,7 @@
 #include "base/Status.h"
 #include "hk/Runtime/ModuleAbi.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +46,16 @@ public:
   virtual Status stop(void *stream) = 0;
   virtual Status collect(std::vector<LaunchTime> &times) = 0;
 };
+
+/// `rows` rows of `rowBytes` bytes, which begin a pitch apart.
+struct RowCopy {
+  void *to = nullptr;
+  const void *from = nullptr;
+  uint64_t toPitch = 0, fromPitch = 0, rowBytes = 0, rows = 0;
+};
+
+/// What a stream is doing.
+enum class StreamState { Idle, Busy, Capturing };
 
 class Device {
 public:
@@ -79,6 +90,14 @@ public:
   virtual Status launch(const LoadedKernel &kernel, const uint64_t *words,
                         const uint32_t *grid, void *stream) = 0;
   virtual std::unique_ptr<LaunchTimer> createTimer() = 0;
+
+  /// Within device memory, in the order of the stream.
+  virtual Status copyRows(const RowCopy &copy, void *stream) = 0;
+  virtual Status storeWord(void *to, uint32_t value, void *stream) = 0;
+  virtual Status query(void *stream, StreamState &state) = 0;
+  /// `call()` with the device current, for libraries that ask the driver for
+  /// it.
+  virtual Status runWithin(const std::function<Status()> &call) = 0;
 
 protected:
   Device();

@@ -148,6 +148,16 @@ HK_PASS(hipDeviceGetAttribute, (int *value, int attribute, int device), value,
 HK_PASS(hipDeviceSynchronize, ())
 HK_PASS(hipMalloc, (void **data, size_t bytes), data, bytes)
 HK_PASS(hipFree, (void *data), data)
+HK_PASS(hipMemcpy2DAsync,
+        (void *to, size_t toPitch, const void *from, size_t fromPitch,
+         size_t bytes, size_t rows, HipCopy kind, HipHandle stream),
+        to, toPitch, from, fromPitch, bytes, rows, kind, stream)
+HK_PASS(hipMemsetD32Async,
+        (void *to, int value, size_t count, HipHandle stream), to, value, count,
+        stream)
+HK_PASS(hipStreamQuery, (HipHandle stream), stream)
+HK_PASS(hipStreamIsCapturing, (HipHandle stream, hk::HipCapture *status),
+        stream, status)
 HK_PASS(hipModuleLoadData, (HipHandle * module, const void *image), module,
         image)
 HK_PASS(hipModuleUnload, (HipHandle module), module)

@@ -141,6 +141,20 @@ HK_HIP_API hipError_t hipMemcpyDtoD(void *dst, const void *src, size_t size) {
   return setLastError(copy(dst, src, size));
 }
 
+HK_HIP_API hipError_t hipMemcpy2DAsync(void *dst, size_t dstPitch,
+                                       const void *src, size_t srcPitch,
+                                       size_t width, size_t height,
+                                       hipMemcpyKind, void *) {
+  if (width > dstPitch || width > srcPitch)
+    return setLastError(hipErrorInvalidValue);
+  for (size_t row = 0; row < height; ++row)
+    if (hipError_t error =
+            copy(static_cast<char *>(dst) + row * dstPitch,
+                 static_cast<const char *>(src) + row * srcPitch, width))
+      return setLastError(error);
+  return setLastError(hipSuccess);
+}
+
 HK_HIP_API hipError_t hipMemset(void *dst, int value, size_t size) {
   return setLastError(fill(dst, uint8_t(value), size));
 }
@@ -158,4 +172,8 @@ HK_HIP_API hipError_t hipMemsetD16(void *dst, unsigned short value,
 }
 HK_HIP_API hipError_t hipMemsetD32(void *dst, int value, size_t count) {
   return setLastError(fill(dst, value, count));
+}
+HK_HIP_API hipError_t hipMemsetD32Async(void *dst, int value, size_t count,
+                                        void *) {
+  return hipMemsetD32(dst, value, count);
 }

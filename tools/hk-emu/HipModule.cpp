@@ -200,6 +200,12 @@ HK_HIP_API hipError_t hipStreamDestroy(HipStream *stream) {
 }
 HK_HIP_API hipError_t hipStreamSynchronize(HipStream *) { return hipSuccess; }
 HK_HIP_API hipError_t hipStreamQuery(HipStream *) { return hipSuccess; }
+HK_HIP_API hipError_t hipStreamIsCapturing(HipStream *, int *status) {
+  if (!status)
+    return setLastError(hipErrorInvalidValue);
+  *status = 0; // the emulator has no graphs
+  return hipSuccess;
+}
 HK_HIP_API hipError_t hipStreamWaitEvent(HipStream *, HipEvent *, unsigned) {
   return hipSuccess;
 }

@@ -15,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
 #include <deque>
 
 using namespace hk;
@@ -24,6 +25,13 @@ static std::string meshOf(const std::string &path) {
   ModuleHandle module = openModule(path);
   auto json = nlohmann::json::parse(hk_module_json(module.get()));
   return json.at("mesh").is_string() ? json["mesh"].get<std::string>() : "";
+}
+
+/// The rank as which this process was started, which may name its device.
+static uint32_t startedAs(const Options &options) {
+  const char *launched = std::getenv("OMPI_COMM_WORLD_RANK");
+  return options.idFile.empty() && launched ? uint32_t(std::atoi(launched))
+                                            : options.rank;
 }
 
 Options MeshRank::open(const Options &options) {
@@ -48,11 +56,16 @@ Options MeshRank::open(const Options &options) {
   }
   if (!commHandle) {
     if (!device)
-      device = openDevice(options);
+      device = openDevice(optionsOfRank(options, startedAs(options)));
     hk_comm_options settings{};
     settings.struct_bytes = sizeof(settings);
     settings.mesh = mesh.c_str();
     settings.timeout_ms = options.timeoutMs;
+    if (!options.idFile.empty()) {
+      settings.id_file = options.idFile.c_str();
+      settings.rank = options.rank;
+      settings.world = uint32_t(numRanks);
+    }
     hk_comm *raw = nullptr;
     check(hk_comm_open(device.get(), &settings, &raw));
     commHandle.reset(raw);

@@ -75,6 +75,8 @@ several ranks, of a module with a mesh: mpirun -n RANKS hk-run model.so ...
   random inputs are the same on all of them. --check evaluates all ranks.
   --timeout=MS           how long to wait for another rank; default 30000
   --rank=R               the rank meant where no call is made
+  --id-file=FILE         without mpirun: ranks of this machine meet in FILE, which
+                         the first makes; each is started with its own --rank
 
 other
   --calls=FILE           one call for each line of the file, which holds more
@@ -211,6 +213,8 @@ static void parseOne(const std::string &argument, Options &options) {
     options.threads = parseUnsigned(value, argument, 1024);
   else if (name == "--rank")
     options.rank = parseUnsigned(value, argument, UINT32_MAX);
+  else if (name == "--id-file")
+    options.idFile = value;
   else if (name == "--timeout")
     options.timeoutMs = parseUnsigned(value, argument, UINT32_MAX);
   else if (name == "--random")
@@ -275,7 +279,7 @@ Options hk::run::optionsOfRank(Options options, uint32_t rank) {
     for (auto &[name, file] : *files)
       fill(file);
   for (std::string *name :
-       {&options.outputDirectory, &options.resultsDirectory,
+       {&options.device, &options.outputDirectory, &options.resultsDirectory,
         &options.writeExpectedDirectory, &options.expectedDirectory,
         &options.trace, &options.timesFile})
     fill(*name);

@@ -48,6 +48,13 @@ constexpr bool takesRunsOfBlocks(const Target &target) {
          target.arch == Arch::Tiny;
 }
 
+/// Ranks reduce tensors as hk.all_reduce means it: in their order, in f32. The
+/// libraries of other devices have rings and trees, whose partial sums are
+/// rounded and in no stated order.
+constexpr bool reducesRanksAsMeant(const Target &target) {
+  return target.arch == Arch::Host;
+}
+
 } // namespace hk
 
 #endif // HK_CONTRACT_CAPABILITY_H

@@ -152,18 +152,27 @@ typedef struct hk_comm_options {
   uint32_t rank, world;  /* compared with the engine's unless world is 0 */
   uint32_t timeout_ms;   /* for every wait for other ranks; 0: 30 s */
   const char *mesh;      /* "tp=2,ep=2", last axis fastest; as the module's */
-  const char *engine;    /* NULL: by device; "mpi": OpenMPI, on the host */
-  const char *id_file;   /* NULL; for engines to come */
-  /* Addresses of the caller's communicators, not owned: for "mpi" one MPI_Comm
-     of all ranks, in their order; or NULL: all processes of the launcher. */
+  const char *engine;    /* NULL: by device; "mpi": OpenMPI, on the host;
+                            "nccl", "rccl": between GPUs */
+  /* How ranks find and watch each other. NULL: by MPI. Or, for ranks on one
+     machine, a file that does not exist yet, which rank 0 makes (rank and world
+     must be given then); /dev/shm is a good place. Of GPUs only the words that
+     ranks say to each other go this way. */
+  const char *id_file;
+  /* The caller's communicators, not owned: on the host one MPI_Comm of all
+     ranks, in their order, or NULL: all processes of the launcher. On GPUs an
+     ncclComm_t for each axis of the mesh, or NULL: hk makes them. hk does not
+     end the caller's when something is wrong, so streams that wait stay busy
+     until the caller does. */
   void *const *native;
   uint32_t num_native;
   uint64_t shared_bytes; /* 0; for engines to come */
 } hk_comm_options;
 
-/* Waits for all ranks, which open with the same mesh. The device outlives it.
-   MPI is loaded from libmpi.so.40 (or the file named by HK_MPI_LIBRARY), and
-   started unless the caller has. */
+/* Waits for all ranks, which open with the same mesh, each with a device of its
+   own. The device outlives it. MPI is loaded from libmpi.so.40 (or the file
+   named by HK_MPI_LIBRARY), and started unless the caller has; NCCL from
+   libnccl.so.2 (HK_NCCL_LIBRARY), RCCL from librccl.so.1 (HK_RCCL_LIBRARY). */
 HK_API HK_MUST_USE hk_status *
 hk_comm_open(hk_device *device, const hk_comm_options *options, hk_comm **comm);
 /* After its programs are destroyed. Waits for the other ranks to close theirs,
@@ -175,6 +184,14 @@ HK_API uint32_t hk_comm_world(const hk_comm *comm);
 /* The error that the communicator keeps, or that another rank has told of; does
    not wait. */
 HK_API HK_MUST_USE hk_status *hk_comm_check(hk_comm *comm);
+/* Waits until the stream of the device has done its work and all ranks have
+   made this one's calls; an error of any rank ends the wait. After timeout_ms
+   the work is ended, as after every error, and what it wrote is undefined. To
+   be used in place of the driver's own wait, which ends only when the work
+   does; after a graph with exchanges has been launched nothing else looks at
+   the clock. */
+HK_API HK_MUST_USE hk_status *hk_comm_wait(hk_comm *comm, hk_device *device,
+                                           void *stream, uint32_t timeout_ms);
 /* hk_program_create on one of several ranks; waits for all of them. comm may be
    NULL for a module without mesh. The communicator outlives the program. */
 HK_API HK_MUST_USE hk_status *

@@ -7,8 +7,7 @@
 //
 // An operator over several ranks is a kernel of its own, which the runtime's
 // engine runs: it reads its operand from memory, nothing joins it, and there is
-// no code to compile. The runtime has an engine for the host only, so other
-// targets refuse it here.
+// no code to compile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +23,11 @@ class CollectiveFamily final : public Family {
 public:
   FamilyKind getKind() const override { return FamilyKind::collective; }
 
-  Verdict canStart(Operation *op, const FusionContext &context) const override {
+  Verdict canStart(Operation *op, const FusionContext &) const override {
     if (!isa<CollectiveOpInterface>(op))
       return Verdict::refuse(Reason::OtherFamily,
                              op->getName().getStringRef() +
                                  " is not an operator over several ranks");
-    if (context.target.arch != ::hk::Arch::Host)
-      return Verdict::refuse(Reason::OtherFamily,
-                             "operators over several ranks run on the host "
-                             "only; there is no engine for other targets yet");
     return Verdict::accept();
   }
 

@@ -32,6 +32,7 @@ enum class CudaError : int {
   InvalidPtx = 218,
   UnsupportedPtxVersion = 222,
   NotFound = 500,
+  NotReady = 600,
 };
 
 /// CUdevice_attribute.
@@ -86,6 +87,27 @@ enum class CudaTensorMapSwizzle : int { Bytes128 = 3 };
 enum class CudaTensorMapPromotion : int { Bytes128 = 2 };
 enum class CudaTensorMapFill : int { Zero = 0 };
 
+/// CUmemorytype.
+enum class CudaMemoryType : int { Device = 2 };
+
+/// One side of CUDA_MEMCPY2D, and the whole; the driver's order of fields.
+struct CudaCopySide {
+  size_t xBytes, y;
+  CudaMemoryType type;
+  const void *host;
+  CudaPointer device;
+  CudaHandle array;
+  size_t pitch;
+};
+struct CudaCopy2D {
+  CudaCopySide from, to;
+  size_t rowBytes, rows;
+};
+static_assert(sizeof(CudaCopy2D) == 128);
+
+/// CUstreamCaptureStatus; any other value is a capture, too.
+enum class CudaCapture : int { None = 0 };
+
 // field, exported symbol, parameters; all return CUresult.
 #define HK_CUDA_FUNCTIONS(X)                                                   \
   X(cuInit, "cuInit", (unsigned))                                              \
@@ -104,6 +126,11 @@ enum class CudaTensorMapFill : int { Zero = 0 };
   X(cuMemFree, "cuMemFree_v2", (CudaPointer))                                  \
   X(cuMemcpyHtoD, "cuMemcpyHtoD_v2", (CudaPointer, const void *, size_t))      \
   X(cuMemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CudaPointer, size_t))            \
+  X(cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", (const CudaCopy2D *, CudaHandle))   \
+  X(cuMemsetD32Async, "cuMemsetD32Async",                                      \
+    (CudaPointer, unsigned, size_t, CudaHandle))                               \
+  X(cuStreamQuery, "cuStreamQuery", (CudaHandle))                              \
+  X(cuStreamIsCapturing, "cuStreamIsCapturing", (CudaHandle, CudaCapture *))   \
   X(cuModuleLoadDataEx, "cuModuleLoadDataEx",                                  \
     (CudaHandle *, const void *, unsigned, CudaJitOption *, void **))          \
   X(cuModuleUnload, "cuModuleUnload", (CudaHandle))                            \

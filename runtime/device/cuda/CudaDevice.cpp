@@ -101,6 +101,12 @@ public:
     return std::make_unique<EventTimer>(driver);
   }
   Status waitIdle() override;
+  Status copyRows(const RowCopy &copy, void *stream) override;
+  Status storeWord(void *to, uint32_t value, void *stream) override;
+  Status query(void *stream, StreamState &state) override;
+  Status runWithin(const std::function<Status()> &call) override {
+    return within(call);
+  }
 
 protected:
   Status allocateRaw(uint64_t bytes, void **data) override;
@@ -258,6 +264,40 @@ Status CudaDevice::download(void *to, const void *from, uint64_t bytes) {
     if (Status error = HK_CUDA(api, cuCtxSynchronize))
       return error;
     return HK_CUDA(api, cuMemcpyDtoH, to, toCuda(from), bytes);
+  });
+}
+
+Status CudaDevice::copyRows(const RowCopy &copy, void *stream) {
+  CudaCopy2D all{};
+  all.from.type = all.to.type = CudaMemoryType::Device;
+  all.from.device = toCuda(copy.from);
+  all.from.pitch = copy.fromPitch;
+  all.to.device = toCuda(copy.to);
+  all.to.pitch = copy.toPitch;
+  all.rowBytes = copy.rowBytes;
+  all.rows = copy.rows;
+  return within([&] { return HK_CUDA(api, cuMemcpy2DAsync, &all, stream); });
+}
+
+Status CudaDevice::storeWord(void *to, uint32_t value, void *stream) {
+  return within([&] {
+    return HK_CUDA(api, cuMemsetD32Async, toCuda(to), value, 1, stream);
+  });
+}
+
+Status CudaDevice::query(void *stream, StreamState &state) {
+  return within([&]() -> Status {
+    CudaCapture capture = CudaCapture::None;
+    if (Status error = HK_CUDA(api, cuStreamIsCapturing, stream, &capture))
+      return error;
+    state = StreamState::Capturing;
+    if (capture != CudaCapture::None)
+      return {};
+    CudaError result = api.cuStreamQuery(stream);
+    state =
+        result == CudaError::NotReady ? StreamState::Busy : StreamState::Idle;
+    return result == CudaError::NotReady ? Status()
+                                         : api.check(result, "cuStreamQuery");
   });
 }
 

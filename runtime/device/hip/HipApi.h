@@ -33,9 +33,17 @@ enum class HipError : int {
   NoBinaryForGpu = 209,
   InvalidKernelFile = 218,
   NotFound = 500,
+  NotReady = 600,
 };
 
-enum class HipCopy : int { HostToDevice = 1, DeviceToHost = 2 };
+enum class HipCopy : int {
+  HostToDevice = 1,
+  DeviceToHost = 2,
+  DeviceToDevice = 3
+};
+
+/// hipStreamCaptureStatus; any other value is a capture, too.
+enum class HipCapture : int { None = 0 };
 
 using HipHandle = void *;
 
@@ -48,6 +56,11 @@ using HipHandle = void *;
   X(hipMalloc, (void **, size_t))                                              \
   X(hipFree, (void *))                                                         \
   X(hipMemcpy, (void *, const void *, size_t, HipCopy))                        \
+  X(hipMemcpy2DAsync, (void *, size_t, const void *, size_t, size_t, size_t,   \
+                       HipCopy, HipHandle))                                    \
+  X(hipMemsetD32Async, (void *, int, size_t, HipHandle))                       \
+  X(hipStreamQuery, (HipHandle))                                               \
+  X(hipStreamIsCapturing, (HipHandle, HipCapture *))                           \
   X(hipModuleLoadData, (HipHandle *, const void *))                            \
   X(hipModuleUnload, (HipHandle))                                              \
   X(hipModuleGetFunction, (HipHandle *, HipHandle, const char *))              \

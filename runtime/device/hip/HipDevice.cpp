@@ -99,6 +99,22 @@ public:
     return std::make_unique<EventTimer>(driver);
   }
   Status waitIdle() override;
+  Status copyRows(const RowCopy &copy, void *stream) override {
+    return within([&] {
+      return HK_HIP(api, hipMemcpy2DAsync, copy.to, copy.toPitch, copy.from,
+                    copy.fromPitch, copy.rowBytes, copy.rows,
+                    HipCopy::DeviceToDevice, stream);
+    });
+  }
+  Status storeWord(void *to, uint32_t value, void *stream) override {
+    return within([&] {
+      return HK_HIP(api, hipMemsetD32Async, to, int(value), 1, stream);
+    });
+  }
+  Status query(void *stream, StreamState &state) override;
+  Status runWithin(const std::function<Status()> &call) override {
+    return within(call);
+  }
 
 protected:
   Status allocateRaw(uint64_t bytes, void **data) override;
@@ -191,6 +207,22 @@ Status HipDevice::freeRaw(void *data) {
 
 Status HipDevice::waitIdle() {
   return within([&] { return HK_HIP(api, hipDeviceSynchronize); });
+}
+
+Status HipDevice::query(void *stream, StreamState &state) {
+  return within([&]() -> Status {
+    HipCapture capture = HipCapture::None;
+    if (Status error = HK_HIP(api, hipStreamIsCapturing, stream, &capture))
+      return error;
+    state = StreamState::Capturing;
+    if (capture != HipCapture::None)
+      return {};
+    HipError result = api.hipStreamQuery(stream);
+    state =
+        result == HipError::NotReady ? StreamState::Busy : StreamState::Idle;
+    return result == HipError::NotReady ? Status()
+                                        : api.check(result, "hipStreamQuery");
+  });
 }
 
 Status HipDevice::copy(void *to, const void *from, uint64_t bytes,

@@ -207,6 +207,24 @@ public:
   std::unique_ptr<LaunchTimer> createTimer() override {
     return std::make_unique<HostTimer>();
   }
+  Status copyRows(const RowCopy &copy, void *) override {
+    for (uint64_t row = 0; row < copy.rows; ++row)
+      std::memmove(static_cast<char *>(copy.to) + row * copy.toPitch,
+                   static_cast<const char *>(copy.from) + row * copy.fromPitch,
+                   copy.rowBytes);
+    return {};
+  }
+  Status storeWord(void *to, uint32_t value, void *) override {
+    std::memcpy(to, &value, sizeof(value));
+    return {};
+  }
+  Status query(void *, StreamState &state) override {
+    state = StreamState::Idle;
+    return {};
+  }
+  Status runWithin(const std::function<Status()> &call) override {
+    return call();
+  }
 
 protected:
   Status allocateRaw(uint64_t bytes, void **data) override;

@@ -70,9 +70,22 @@ TEST(Comm, RefusesWrongOptions) {
   options = withMesh("tp=1");
   options.engine = "rccl";
   EXPECT_NOT_OPENED(options, HK_UNAVAILABLE, "unknown engine 'rccl'");
-  options = withMesh("tp=1");
+  options = withMesh("tp=2");
   options.id_file = "id";
-  EXPECT_NOT_OPENED(options, HK_INVALID_ARGUMENT, "options.id_file");
+  EXPECT_NOT_OPENED(options, HK_INVALID_ARGUMENT, "options.id_file",
+                    "got rank 0 of 0");
+  options.rank = options.world = 2;
+  EXPECT_NOT_OPENED(options, HK_INVALID_ARGUMENT, "got rank 2 of 2");
+  options.rank = 0;
+  options.id_file = "/nowhere/id";
+  EXPECT_NOT_OPENED(options, HK_UNAVAILABLE, "cannot make '/nowhere/id");
+  options = withMesh("tp=65");
+  options.id_file = "id";
+  options.world = 65;
+  EXPECT_NOT_OPENED(options, HK_INVALID_ARGUMENT, "mesh of 65 ranks");
+  options = withMesh("tp=1");
+  options.shared_bytes = 1;
+  EXPECT_NOT_OPENED(options, HK_INVALID_ARGUMENT, "options.shared_bytes");
   options = withMesh("tp=1");
   options.num_native = 2;
   EXPECT_NOT_OPENED(options, HK_INVALID_ARGUMENT, "options.native", "got 2");
@@ -91,11 +104,73 @@ TEST(Comm, SaysWhatLacksForSeveralRanks) {
                     "openmpi-bin", "/nowhere/libmpi.so");
 }
 
-TEST(Comm, GpusHaveNoEngineYet) {
-  Environment library("HK_HIP_LIBRARY", testFile("fake_hip.so"));
+TEST(Comm, GpusNeedTheirLibrary) {
+  Environment hip("HK_HIP_LIBRARY", testFile("fake_hip.so"));
+  Environment library("HK_RCCL_LIBRARY", "/nowhere/librccl.so");
   Device device = openDevice("hip:0");
-  EXPECT_NOT_OPENED(withMesh("tp=1"), HK_UNAVAILABLE,
-                    "no engine yet between devices of 'gfx942'");
+  hk_comm_options options = withMesh("tp=2");
+  options.engine = "nccl";
+  EXPECT_NOT_OPENED(options, HK_UNAVAILABLE, "unknown engine 'nccl'",
+                    "have 'rccl'");
+  options.engine = "rccl";
+  options.timeout_ms = 200;
+  std::string file = testFile("alone.id");
+  options.id_file = file.c_str();
+  options.world = 2;
+  EXPECT_NOT_OPENED(options, HK_TIMEOUT, "rank 1 has not come to hk_comm_open",
+                    "within 200 ms");
+  void *natives[] = {&options};
+  options.native = natives;
+  options.num_native = 1;
+  options.mesh = "ep=1,tp=2";
+  EXPECT_NOT_OPENED(options, HK_INVALID_ARGUMENT,
+                    "expected 2 communicators in options.native, one for each "
+                    "axis of the mesh, or none, got 1");
+}
+
+TEST(Comm, WaitsForAStream) {
+  Environment hip("HK_HIP_LIBRARY", testFile("fake_hip.so"));
+  Device device = openDevice("hip:0");
+  Comm comm;
+  ASSERT_EQ(openComm(device.get(), withMesh("tp=1"), &comm).code, HK_OK);
+  EXPECT_HK_ERROR(hk_comm_wait(nullptr, device.get(), nullptr, 100),
+                  HK_INVALID_ARGUMENT, "comm must not be NULL");
+  EXPECT_HK_ERROR(hk_comm_wait(comm.get(), nullptr, nullptr, 100),
+                  HK_INVALID_ARGUMENT, "device must not be NULL");
+  EXPECT_HK_OK(hk_comm_wait(comm.get(), device.get(), nullptr, 100));
+  {
+    Environment captured("HK_FAKE_FAIL", "capturing");
+    EXPECT_HK_ERROR(hk_comm_wait(comm.get(), device.get(), nullptr, 100),
+                    HK_INVALID_ARGUMENT, "the stream is captured");
+  }
+  {
+    Environment busy("HK_FAKE_FAIL", "busy");
+    EXPECT_HK_ERROR(hk_comm_wait(comm.get(), device.get(), nullptr, 100),
+                    HK_TIMEOUT,
+                    "the stream of rank 0 is not done within 100 ms");
+  }
+  EXPECT_HK_ERROR(hk_comm_check(comm.get()), HK_TIMEOUT, "not done within");
+}
+
+/// Copies of the only rank, on devices that are strict about them.
+TEST(Comm, OneRankOnAGpuSumsWithItself) {
+  for (const char *kind : {"hip", "cuda"}) {
+    Environment hip("HK_HIP_LIBRARY", testFile("fake_hip.so"));
+    Environment cuda("HK_CUDA_LIBRARY", testFile("fake_cuda.so"));
+    Device device = openDevice((std::string(kind) + ":0").c_str());
+    Module module = openModule("one_rank.so");
+    Comm comm;
+    ASSERT_EQ(openComm(device.get(), withMesh("tp=1"), &comm).code, HK_OK);
+    Program program;
+    ASSERT_EQ(
+        makeProgram(module.get(), device.get(), comm.get(), &program).code,
+        HK_OK);
+    const hk_function *sum = nullptr;
+    ASSERT_HK_OK(hk_program_function(program.get(), "sum", &sum));
+    Matrix x(device.get(), {3, 8}, 2), y(device.get(), {3, 8});
+    EXPECT_HK_OK(call(sum, {&x.tensor, &y.tensor}));
+    EXPECT_EQ(y.get(), std::vector<float>(24, 2));
+  }
 }
 
 TEST(Comm, AMeshIsTheModulesOwn) {

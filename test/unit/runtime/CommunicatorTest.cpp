@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "comm/CallLog.h"
 #include "comm/Collective.h"
 #include "comm/Reduce.h"
 #include "comm/Views.h"
@@ -24,15 +25,19 @@
 #include <map>
 #include <numeric>
 #include <thread>
+#include <unistd.h>
 
 using namespace hk;
 using testing::HasSubstr;
 
-Engine::~Engine() = default;
-
 // The real one needs processes.
 Status hk::createMpiEngine(const EngineOptions &, std::unique_ptr<Engine> &) {
   return makeError(HK_UNAVAILABLE, "no MPI in this test");
+}
+// As is the one between GPUs; test/EndToEnd/device-ranks.test has both.
+Status hk::createNcclEngine(Device &, DeviceEngineOptions,
+                            std::unique_ptr<DeviceEngine> &) {
+  return makeError(HK_UNAVAILABLE, "no NCCL in this test");
 }
 
 namespace {
@@ -415,4 +420,95 @@ TEST(Communicator, TensorsAreCutAsTheAxisSays) {
                               "5xi16 to be a multiple of 2"));
       },
       post);
+}
+
+TEST(CallLog, KnowsWhoLags) {
+  Post post;
+  QueueEngine first(post, 0, 2), second(post, 1, 2);
+  CallLog one(first), two(second);
+  EXPECT_EQ(one.missedBy(1), nullptr);
+  ASSERT_FALSE(one.add("f of 3 rows"));
+  ASSERT_FALSE(one.add("g"));
+  ASSERT_NE(one.missedBy(1), nullptr);
+  EXPECT_EQ(one.missedBy(1)->text, "f of 3 rows");
+  EXPECT_EQ(one.missedBy(0), nullptr);
+  // The second one is told of calls that it has not made yet.
+  ASSERT_FALSE(two.read());
+  EXPECT_EQ(two.missedBy(0), nullptr);
+  ASSERT_FALSE(two.add("f of 3 rows"));
+  ASSERT_FALSE(one.read());
+  ASSERT_NE(one.missedBy(1), nullptr);
+  EXPECT_EQ(one.missedBy(1)->text, "g");
+  ASSERT_FALSE(two.add("g"));
+  ASSERT_FALSE(one.read());
+  EXPECT_EQ(one.missedBy(1), nullptr);
+  one.cancel();
+  two.cancel();
+}
+
+TEST(CallLog, ComparesCallsByTheirOrder) {
+  Post post;
+  QueueEngine first(post, 0, 2), second(post, 1, 2);
+  CallLog one(first), two(second);
+  // Longer than what is sent of it; the difference is behind that.
+  std::string same(400, 'x');
+  ASSERT_FALSE(one.add(same));
+  ASSERT_FALSE(two.add(same));
+  ASSERT_FALSE(one.add(same + "3"));
+  Status error = two.add(same + "4");
+  ASSERT_TRUE(bool(error));
+  EXPECT_THAT(error.message(), HasSubstr("ranks do not agree: call 1 with"));
+  error = one.read();
+  ASSERT_TRUE(bool(error));
+  EXPECT_THAT(error.message(), HasSubstr("on rank 0, of xxx"));
+  one.cancel();
+  two.cancel();
+}
+
+TEST(FileEngine, PassesMessagesOfAnySize) {
+  std::string file =
+      testing::TempDir() + "hk-file-engine-" + std::to_string(getpid());
+  std::unique_ptr<Engine> first, second;
+  ASSERT_FALSE(createFileEngine({file, 0, 2, 1000}, first));
+  ASSERT_FALSE(createFileEngine({file, 1, 2, 1000}, second));
+  // Larger than the ring, with a small one of another channel behind it.
+  std::string large(1000003, 'a'), got(large.size(), ' '), note(3, ' ');
+  std::iota(large.begin(), large.end(), char(0));
+  Message sent = nullptr, more = nullptr, received = nullptr, read = nullptr;
+  ASSERT_FALSE(first->send(1, Channel::Data, large.data(), large.size(), sent));
+  ASSERT_FALSE(first->send(1, Channel::Note, "abc", 3, more));
+  ASSERT_FALSE(
+      second->receive(0, Channel::Data, got.data(), got.size(), received));
+  ASSERT_FALSE(second->receive(0, Channel::Note, note.data(), 3, read));
+  for (int i = 0; i < 1000 && (received || read); ++i) {
+    ASSERT_FALSE(second->progress(received));
+    ASSERT_FALSE(second->progress(read));
+    ASSERT_FALSE(first->progress(sent));
+  }
+  EXPECT_EQ(got, large);
+  EXPECT_EQ(note, "abc");
+  EXPECT_FALSE(first->checkAlive(1));
+  // The name goes when all have come.
+  EXPECT_NE(access(file.c_str(), F_OK), 0);
+  second.reset();
+  Status error = first->checkAlive(1);
+  ASSERT_TRUE(bool(error));
+  EXPECT_THAT(error.message(), HasSubstr("has ended without closing"));
+}
+
+TEST(Views, CollapseWhatIsContiguous) {
+  int64_t whole[] = {48, 6}, cut[] = {64, 8};
+  std::vector<char> memory(4096);
+  ByteView view = viewOf(memory.data(), DType::BF16, {5, 8, 6}, whole);
+  EXPECT_TRUE(view.isDense());
+  EXPECT_EQ(view.collapsed().rowBytes, 5 * 8 * 6 * 2);
+  view = viewOf(memory.data(), DType::BF16, {5, 6, 6}, cut);
+  EXPECT_FALSE(view.isDense());
+  EXPECT_EQ(view.collapsed().sizes, (std::vector<int64_t>{5, 6}));
+  EXPECT_EQ(view.part(0, 5, 2).collapsed().sizes, std::vector<int64_t>{6});
+  // Rows that lie one behind the other, and none.
+  view = viewOf(memory.data(), DType::BF16, {5, 6, 8}, cut);
+  EXPECT_EQ(view.collapsed().sizes, std::vector<int64_t>{5});
+  EXPECT_EQ(view.collapsed().rowBytes, 6 * 8 * 2);
+  EXPECT_TRUE(viewOf(memory.data(), DType::BF16, {0, 6, 6}, cut).isDense());
 }

@@ -101,6 +101,52 @@ FAKE_EXPORT int cuMemcpyDtoH_v2(void *to, unsigned long long from,
   std::memcpy(to, reinterpret_cast<void *>(from), bytes);
   return 0;
 }
+namespace {
+/// CUDA_MEMCPY2D.
+struct Copy2D {
+  struct Side {
+    size_t xBytes, y;
+    int type;
+    const void *host;
+    unsigned long long device;
+    void *array;
+    size_t pitch;
+  } from, to;
+  size_t bytes, rows;
+};
+} // namespace
+FAKE_EXPORT int cuMemcpy2DAsync_v2(const Copy2D *copy, void *) {
+  NEED_CONTEXT;
+  FAIL_IF(copy->from.type != 2 || copy->to.type != 2, 1);
+  FAIL_IF(copy->bytes > copy->from.pitch || copy->bytes > copy->to.pitch, 1);
+  for (size_t row = 0; row < copy->rows; ++row) {
+    auto *from =
+        reinterpret_cast<char *>(copy->from.device) + row * copy->from.pitch;
+    auto *to = reinterpret_cast<char *>(copy->to.device) + row * copy->to.pitch;
+    FAIL_IF(!memory.contains(from, copy->bytes) ||
+                !memory.contains(to, copy->bytes),
+            1);
+    std::memmove(to, from, copy->bytes);
+  }
+  return 0;
+}
+FAKE_EXPORT int cuMemsetD32Async(unsigned long long to, unsigned value,
+                                 size_t count, void *) {
+  NEED_CONTEXT;
+  FAIL_IF(!memory.contains(reinterpret_cast<void *>(to), 4 * count), 1);
+  for (size_t i = 0; i < count; ++i)
+    reinterpret_cast<unsigned *>(to)[i] = value;
+  return 0;
+}
+FAKE_EXPORT int cuStreamQuery(void *) {
+  NEED_CONTEXT;
+  return shouldFail("busy") ? 600 : 0;
+}
+FAKE_EXPORT int cuStreamIsCapturing(void *, int *status) {
+  NEED_CONTEXT;
+  *status = shouldFail("capturing") ? 1 : 0;
+  return 0;
+}
 FAKE_EXPORT int cuModuleLoadDataEx(void **module, const void *code,
                                    unsigned numOptions, int *options,
                                    void **values) {

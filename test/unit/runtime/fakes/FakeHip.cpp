@@ -72,6 +72,34 @@ FAKE_EXPORT int hipMemcpy(void *to, const void *from, size_t bytes, int kind) {
   std::memcpy(to, from, bytes);
   return 0;
 }
+FAKE_EXPORT int hipMemcpy2DAsync(void *to, size_t toPitch, const void *from,
+                                 size_t fromPitch, size_t bytes, size_t rows,
+                                 int kind, void *) {
+  FAIL_IF(kind != 3 || currentDevice != 0, 21);
+  FAIL_IF(bytes > toPitch || bytes > fromPitch, 12);
+  for (size_t row = 0; row < rows; ++row) {
+    auto *at = static_cast<char *>(to) + row * toPitch;
+    auto *source = static_cast<const char *>(from) + row * fromPitch;
+    FAIL_IF(!memory.contains(at, bytes) || !memory.contains(source, bytes), 1);
+    std::memmove(at, source, bytes);
+  }
+  return 0;
+}
+FAKE_EXPORT int hipMemsetD32Async(void *to, int value, size_t count, void *) {
+  FAIL_IF(currentDevice != 0 || !memory.contains(to, 4 * count), 1);
+  for (size_t i = 0; i < count; ++i)
+    static_cast<int *>(to)[i] = value;
+  return 0;
+}
+/// HK_FAKE_FAIL=busy: a stream whose work never ends.
+FAKE_EXPORT int hipStreamQuery(void *) {
+  FAIL_IF(shouldFail("busy"), 600);
+  return shouldFail("hipStreamQuery") ? 700 : 0;
+}
+FAKE_EXPORT int hipStreamIsCapturing(void *, int *status) {
+  *status = shouldFail("capturing") ? 1 : 0;
+  return 0;
+}
 FAKE_EXPORT int hipModuleLoadData(void **module, const void *code) {
   FAIL_IF(std::string(static_cast<const char *>(code)) != "FAKECODE gfx942",
           209);

@@ -1,0 +1,211 @@
+"""Two processes whose devices exchange tensors: what they compute, and that every failure has a text on each rank in
+time. On the emulator with a stand-in for RCCL, or on the host by messages in a file.
+
+usage: device_ranks.py FOLDER INPUTS TARGET; TARGET is host or a chip that the emulator has."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+folder, inputs, target = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+os.chdir(folder)
+onHost = target == "host"
+rng = np.random.default_rng(7)
+failures = 0
+number = 0
+PARALLEL, SUMS = inputs / "parallel_mlp.mlir", inputs / "device_ranks.mlir"
+ALWAYS = ["--threads=1", f"--device={'host' if onHost else 'hip:0'}"]
+LIMIT = 10  # seconds that a failure may take
+
+
+def fail(text):
+    global failures
+    failures += 1
+    print("FAIL", text)
+
+
+def compile(source, output, text=None):
+    if text is not None:
+        Path(source).write_text(text)
+    subprocess.run(["hk-compile", source, f"--target={target}", "-o", output], check=True)
+
+
+class Ranks:
+    """Processes, each with arguments and an environment of its own; none outlives this."""
+
+    def __init__(self, commands, timeout=4000, delays=(), environments=(), file=None):
+        global number
+        number += 1
+        self.file = file or f"ranks.{number}"
+        self.start = time.monotonic()
+        self.processes = []
+        for index, command in enumerate(commands):
+            if command is None:
+                continue
+            time.sleep(delays[index] if index < len(delays) else 0)
+            environment = environments[index] if index < len(environments) else {}
+            rank = [] if any(o.startswith("--rank=") for o in command) else [f"--rank={index}"]
+            self.processes.append(subprocess.Popen(
+                ["hk-run", *map(str, command), *ALWAYS, *rank, f"--id-file={self.file}", f"--timeout={timeout}"],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **environment}))
+
+    def wait(self, limit=100):
+        """The exit statuses and texts, and how long it took."""
+        texts = []
+        try:
+            for process in self.processes:
+                texts.append(process.communicate(timeout=max(1, self.start + limit - time.monotonic()))[0])
+        except subprocess.TimeoutExpired:
+            fail(f"{self.file}: a process hangs")
+        finally:
+            for process in self.processes:
+                if process.poll() is None:
+                    process.kill()
+                    process.communicate()
+        texts += ["" for _ in self.processes[len(texts):]]
+        return [p.returncode for p in self.processes], texts, time.monotonic() - self.start
+
+
+def expect_ok(name, command):
+    statuses, texts, _ = Ranks([command, command], timeout=60000).wait()
+    for rank, (status, text) in enumerate(zip(statuses, texts)):
+        if status or "all within their bounds" not in text:
+            fail(f"{name}: rank {rank} has exit status {status}\n{text}")
+
+
+def refused(name, commands, texts, limit=LIMIT, **keywords):
+    """Each rank says its text, none succeeds, and nobody waits for long."""
+    statuses, printed, took = Ranks(commands, **keywords).wait()
+    for rank, (status, said, text) in enumerate(zip(statuses, printed, texts)):
+        if text is None:
+            continue
+        if not re.search(text, said):
+            fail(f"{name}: rank {rank} does not say '{text}' but: {said}")
+        if status == 0:
+            fail(f"{name}: rank {rank} has exit status 0")
+    if took > limit:
+        fail(f"{name}: it took {took:.1f} s")
+
+
+def save(name, x):
+    np.save(name, np.ascontiguousarray(x))
+
+
+def check_results(rows):
+    for r in range(2):
+        save(f"x.{r}.npy", rng.normal(size=(rows, 4, 6)).astype(np.float32))
+        save(f"n.{r}.npy", rng.integers(-99, 99, size=(rows, 4)).astype(np.int32))
+        save(f"moved.{r}.npy", rng.normal(size=(rows, 8, 6)).astype(np.float32))
+        save(f"codes.{r}.npy", rng.integers(0, 256, size=(4, 4), dtype=np.uint8))
+        save(f"gate.{r}.npy", rng.normal(size=(64, 48)).astype(np.float32) / 8)
+    expect_ok(f"sums of {rows} rows", ["sums.so", "--input=x=x.{rank}.npy", "--input=n=n.{rank}.npy", "--poison",
+                                       f"--check={SUMS}"])
+    expect_ok(f"moves of {rows} rows", ["parallel.so", "--function=moves", "--input=x=moved.{rank}.npy",
+                                        "--input=codes=codes.{rank}.npy", "--poison", f"--check={PARALLEL}"])
+    expect_ok(f"mlp of {rows} rows", ["parallel.so", "--function=mlp", f"--dim=x.0={rows}", "--bench=3",
+                                      "--input=gate=gate.{rank}.npy", f"--check={PARALLEL}"])
+
+
+def check_meeting():
+    """Ranks that do not find each other, or are not of one mesh and module."""
+    mlp = ["parallel.so", "--function=mlp", "--dim=x.0=2"]
+    refused("nobody else", [mlp, None], ["rank 1 has not come to hk_comm_open with mesh 'tp=2' .* within 4000 ms"])
+    refused("no first rank", [None, mlp], [r"rank 0 has not made 'ranks\.\d+' within 4000 ms, where rank 1 waits"])
+    refused("modules", [mlp, ["other.so", "--dim=x.0=2"]], [r"the program of the module with checksum \w+ for"] * 2)
+    refused("meshes", [mlp, ["ep.so", "--dim=x.0=2"]], [r"hk_comm_open with mesh '.*' and runtime .*; rank . is at"] * 2)
+    refused("larger mesh", [mlp, ["four.so", "--dim=x.0=2"]],
+            ["another rank failed: .* is of 2 ranks", "is of 2 ranks, but this one, rank 1, is of 4"])
+    four = ["four.so", "--dim=x.0=2"]
+    taken = r"process \d+ is rank 1 of 'ranks\.\d+' already"
+    refused("two of a rank", [four, four, four + ["--rank=1"]], [f"another rank failed: {taken}"] * 2 + [taken],
+            delays=[0, 0, 1])
+    refused("outside", [mlp + ["--rank=7"]], ["expected options.world to be 2, .* got rank 7 of 2"])
+    # A file of processes that have ended is none.
+    Path("old").write_bytes(bytes(100000))
+    refused("an old file", [None, mlp], ["rank 0 has not made 'old'"], file="old")
+    statuses, texts, _ = Ranks([mlp, mlp], file="old", delays=[1, 0]).wait()
+    if statuses != [0, 0]:
+        fail(f"an old file stops new ranks: {texts}")
+    if Path("old").exists():
+        fail("the file stays when all have come")
+
+
+def check_calls():
+    """Ranks that make other calls, none, or come too late."""
+    mlp = ["parallel.so", "--function=mlp"]
+    disagree = r"ranks do not agree: .*mlp'|rank \d failed: ranks do not agree"
+    refused("rows", [mlp + ["--dim=x.0=3"], mlp + ["--dim=x.0=4"]], [disagree] * 2)
+    refused("functions", [mlp + ["--dim=x.0=2"], ["parallel.so", "--function=moves", "--dim=x.0=2"]], [disagree] * 2)
+    refused("fewer calls", [mlp + ["--dim=x.0=2", "--bench=200"], mlp + ["--dim=x.0=2"]],
+            ["rank 1 has closed its communicator, but rank 0 waits for it in"], limit=20)
+    os.mkfifo("never.npy")  # reading it never ends
+    late = Ranks([mlp + ["--dim=x.0=2"], mlp + ["--input=x=never.npy"]], timeout=3000)
+    text = late.processes[0].communicate(timeout=60)[0]
+    took = time.monotonic() - late.start
+    late.processes[1].kill()
+    late.wait()
+    if not re.search(r"rank 1 has not come to .*function 'mlp'.* within 3000 ms, where rank 0 waits", text):
+        fail(f"late: rank 0 says: {text}")
+    if took > LIMIT or late.processes[0].returncode == 0:
+        fail(f"late: rank 0 has exit status {late.processes[0].returncode} after {took:.1f} s")
+    killed = Ranks([mlp + ["--dim=x.0=2"], mlp + ["--input=x=never.npy"]], timeout=60000)
+    time.sleep(3)
+    killed.processes[1].kill()
+    since = time.monotonic()
+    text = killed.processes[0].communicate(timeout=60)[0]
+    killed.wait()
+    if not re.search(r"rank 1, process \d+, has ended without closing its communicator", text):
+        fail(f"a killed rank: rank 0 says: {text}")
+    if time.monotonic() - since > 5 or killed.processes[0].returncode == 0:
+        fail("a killed rank: rank 0 waits on")
+
+
+def check_library():
+    """What the library that exchanges tensors may do."""
+    mlp = ["parallel.so", "--function=mlp", "--dim=x.0=2", "--bench=5"]
+    faulty = lambda what: [{}, {"HK_STANDIN_RCCL": what}]
+    # Five exchanges are made to see that the engine works.
+    refused("it fails at the start", [mlp, mlp], ["rank 1 failed: .*unhandled stand-in error",
+                                                  "ncclAllGather of .* failed with error 1: unhandled stand-in error"],
+            environments=faulty("error:3"))
+    refused("it fails in a call", [mlp, mlp], ["rank 1 failed: .*unhandled stand-in error",
+                                               "function 'mlp'.*ncclAllGather of .*unhandled stand-in error"],
+            environments=faulty("error:7"))
+    for n in (2, 7):
+        refused(f"a rank dies in exchange {n}", [mlp, mlp], [r"rank 1, process \d+, has ended without", None],
+                environments=faulty(f"die:{n}"), timeout=60000)
+    for n in (2, 7):
+        refused(f"exchange {n} never ends", [mlp, mlp], ["has not begun within 3000 ms|have not ended|rank 1 failed"] * 2,
+                environments=faulty(f"stall:{n}"), timeout=3000)
+    refused("versions", [mlp, mlp], ["rank 1 failed: .* version", "is of version 1 here, of 22809 on the first rank"],
+            environments=faulty("version:1"))
+    refused("no library", [mlp, mlp], ["rank 1 failed: cannot load RCCL", "cannot load RCCL, .*rocm|cannot load RCCL"],
+            environments=[{}, {"HK_RCCL_LIBRARY": "/nowhere/librccl.so"}])
+    refused("another library", [mlp, mlp], ["rank 1 failed: 'libm.so.6'", "'libm.so.6' does not export ncclGetVersion"],
+            environments=[{}, {"HK_RCCL_LIBRARY": "libm.so.6"}])
+
+
+compile(PARALLEL, "parallel.so")
+compile(SUMS, "sums.so")
+small = """module attributes {hk.mesh = "%s"} {
+func.func @mlp(%%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %%0 = hk.all_reduce sum %%x axis "%s" : tensor<?x64xf32>
+  return %%0 : tensor<?x64xf32>
+}
+}
+"""
+compile("other.mlir", "other.so", small % ("tp=2", "tp"))
+compile("ep.mlir", "ep.so", small % ("ep=2", "ep"))
+compile("four.mlir", "four.so", small % ("tp=4", "tp"))
+for rows in [5, 1, 0]:
+    check_results(rows)
+check_meeting()
+check_calls()
+if not onHost:
+    check_library()
+print("FAILED" if failures else "all agree")
