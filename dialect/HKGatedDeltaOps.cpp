@@ -19,6 +19,24 @@ using namespace mlir::hk;
 // Shared statements and checks
 //===----------------------------------------------------------------------===//
 
+/// Indices, has_initial and state of an operator that reads one.
+template <class OpT>
+static void hasFirstState(ShapeRelations &shapes, OpT op,
+                          const SizeTerm &sequences, const SizeTerm &heads,
+                          const SizeTerm &keys, const SizeTerm &values) {
+  Named state{"state", op.getState()};
+  shapes.shape({"indices", op.getIndices()}, {sequences});
+  shapes.shape({"has_initial", op.getHasInitial()}, {sequences});
+  if (!state.value)
+    return;
+  bool keyMajor = op.getStateLayout() == StateLayout::key_major;
+  shapes.shape(state,
+               {op.getIndices() ? dimOf(state.value, 0) : sequences, heads,
+                keyMajor ? keys : values, keyMajor ? values : keys});
+  for (int64_t dim = 1; dim < 4; ++dim)
+    shapes.isStatic(state, dim);
+}
+
 namespace {
 /// The tensors of one operator that have tokens.
 class TokenShapes {
@@ -62,22 +80,12 @@ public:
     llvm::append_range(sizes, tail);
     shapes.shape({"states", states}, sizes);
   }
-  /// Indices, has_initial, state and new_state of an operator with a state.
   template <class OpT>
   void hasState(OpT op, const SizeTerm &heads, const SizeTerm &keys,
                 const SizeTerm &values) const {
-    Named state{"state", op.getState()};
-    shapes.shape({"indices", op.getIndices()}, {numSequences()});
-    shapes.shape({"has_initial", op.getHasInitial()}, {numSequences()});
-    if (!state.value)
-      return;
-    bool keyMajor = op.getStateLayout() == StateLayout::key_major;
-    shapes.shape(state,
-                 {op.getIndices() ? dimOf(state.value, 0) : numSequences(),
-                  heads, keyMajor ? keys : values, keyMajor ? values : keys});
-    for (int64_t dim = 1; dim < 4; ++dim)
-      shapes.isStatic(state, dim);
-    shapes.same({"new_state", op.getNewState()}, state.value);
+    hasFirstState(shapes, op, numSequences(), heads, keys, values);
+    if (op.getState())
+      shapes.same({"new_state", op.getNewState()}, op.getState());
   }
 
 private:
@@ -126,14 +134,21 @@ static LogicalResult verifyChunk(Operation *op, int64_t chunk) {
          << chunk;
 }
 
-/// State, indices, has_initial and new_state of an operator with a state.
-template <class OpT> static LogicalResult verifyState(OpT op) {
+/// Indices and has_initial of an operator that reads a state.
+template <class OpT> static LogicalResult verifyFirstState(OpT op) {
   for (auto [name, value] :
        {std::pair<StringRef, Value>("indices", op.getIndices()),
         std::pair<StringRef, Value>("has_initial", op.getHasInitial())})
     if (value && !op.getState())
       return op.emitOpError("expected ")
              << name << " to be absent without a state, but got one";
+  return success();
+}
+
+/// State, indices, has_initial and new_state of an operator with a state.
+template <class OpT> static LogicalResult verifyState(OpT op) {
+  if (failed(verifyFirstState(op)))
+    return failure();
   if (static_cast<bool>(op.getState()) != static_cast<bool>(op.getNewState()))
     return op.emitOpError("expected new_state to be ")
            << (op.getState() ? "present with" : "absent without")
@@ -272,6 +287,16 @@ void ChunkStateOp::stateShapes(ShapeRelations &shapes) {
   tokens.has("v_new", getVNew(), {heads, values});
   tokens.hasStates(getStates(), getChunk(), {heads, keys, values});
   tokens.hasState(*this, heads, keys, values);
+  Named starts{"starts", getStarts()};
+  if (!starts.value)
+    return;
+  shapes.shape(starts, {dimOf(starts.value, 0), tokens.numSequences(), heads,
+                        keys, values});
+  shapes.isStatic(starts, 0);
+}
+
+int64_t ChunkStateOp::getSegments() {
+  return getStarts() ? tensorType(getStarts()).getDimSize(0) : 1;
 }
 
 LogicalResult ChunkStateOp::verify() {
@@ -283,7 +308,60 @@ LogicalResult ChunkStateOp::verify() {
       failed(expectElement(*this, {"v_new", getVNew()}, u.element())) ||
       failed(expectElement(*this, {"states", getStates()}, key.element())))
     return failure();
+  if (getStarts() && getSegments() < 2)
+    return emitOpError("expected size of dim 0 of starts to be at least 2, but "
+                       "got ")
+           << getSegments();
   return verifyState(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// hk.chunk_transition, hk.chunk_starts
+//===----------------------------------------------------------------------===//
+
+void ChunkTransitionOp::stateShapes(ShapeRelations &shapes) {
+  TokenShapes tokens(shapes, getOffsets(), {"key", getKey()});
+  tokens.hasTail({"u", getU()});
+  SizeTerm heads = dimOf(getU(), -2), values = dimOf(getU(), -1);
+  SizeTerm keys = dimOf(getKey(), -1);
+  tokens.has("w", getW(), {heads, keys});
+  tokens.has("decay", getDecay(), {heads});
+  shapes.shape({"result", getResult()},
+               {int64_t(getSegments()) - 1, tokens.numSequences(), heads, keys,
+                values + keys});
+}
+
+LogicalResult ChunkTransitionOp::verify() {
+  Named key{"key", getKey()}, u{"u", getU()};
+  if (failed(verifyNotEmpty(*this, getOffsets(), {key, u})) ||
+      failed(verifyChunk(*this, getChunk())) ||
+      failed(verifyHeads(*this, getKey(), getU())))
+    return failure();
+  return expectElement(*this, {"w", getW()}, key.element());
+}
+
+void ChunkStartsOp::stateShapes(ShapeRelations &shapes) {
+  Named transitions{"transitions", getTransitions()};
+  Named result{"result", getResult()};
+  for (Named v : {transitions, result}) {
+    shapes.rank(v, 5);
+    for (int64_t dim : {0, 2, 3, 4})
+      shapes.isStatic(v, dim);
+  }
+  Value t = transitions.value;
+  SizeTerm sequences = dimOf(t, 1), heads = dimOf(t, 2), keys = dimOf(t, 3);
+  SizeTerm values = dimOf(result.value, 4);
+  SizeTerm segments = dimOf(result.value, 0);
+  shapes.shape(transitions,
+               {segments - 1, sequences, heads, keys, values + keys});
+  shapes.shape(result, {segments, sequences, heads, keys, values});
+  hasFirstState(shapes, *this, sequences, heads, keys, values);
+}
+
+LogicalResult ChunkStartsOp::verify() {
+  if (failed(verifyNotEmpty(*this, {}, {{"result", getResult()}})))
+    return failure();
+  return verifyFirstState(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -189,7 +189,8 @@ def HK_ChunkStateOp : HK_TokenOp<"chunk_state",
     v_new[i] = u[i] - sum_k w[i, k] r(S[k])                   for its tokens i
     S = exp(decay[last]) S + sum_i key[i] r(v_new[i] exp(decay[last] - decay[i]))
     ```
-    r rounds to key's element type; `last` is the chunk's last token. `key` is
+    r rounds to key's element type; on the way to the states of later chunks both
+    of its roundings in this may be left out. `last` is the chunk's last token. `key` is
     [B, T, H, K], `w` [B, T, HV, K], `u` [B, T, HV, V], `decay` [B, T, HV] (sums
     within the chunk; 0 where absent); `v_new` is like u and rounds once, and what
     is decayed is v_new before that rounding. `states` is [B, ceil(T / chunk), HV,
@@ -198,8 +199,11 @@ def HK_ChunkStateOp : HK_TokenOp<"chunk_state",
     chunks of sequence n lie there from floor(offsets[n] / chunk) + n on, entries of
     no chunk are 0, and so are the results of later tokens. `state`, `indices`,
     `has_initial`, `state_layout` and `new_state` are those of
-    hk.gated_delta_rule. Sums in f32, in any order. Source: chunk_delta_h of
-    flash-linear-attention.
+    hk.gated_delta_rule. With `starts` [segments, sequences, HV, K, V] the chunks
+    of every sequence are cut in as many segments, each of
+    ceil(chunks / segments), and S is starts[s] before the first chunk of segment
+    s: hk.chunk_starts gives what it would be. Sums in f32, in any order. Source:
+    chunk_delta_h of flash-linear-attention.
 
     Example:
     ```mlir
@@ -209,19 +213,90 @@ def HK_ChunkStateOp : HK_TokenOp<"chunk_state",
   let arguments = (ins HK_RealTensor:$key, HK_RealTensor:$w, HK_RealTensor:$u,
       Optional<HK_RealTensor>:$decay, Optional<RankedTensorOf<[I32]>>:$offsets,
       Optional<HK_RealTensor>:$state, Optional<HK_IndexTensor>:$indices,
-      Optional<HK_BoolTensor>:$has_initial, I64Attr:$chunk,
+      Optional<HK_BoolTensor>:$has_initial, Optional<HK_F32Tensor>:$starts,
+      I64Attr:$chunk,
       DefaultValuedAttr<HK_StateLayoutAttr,
                         "::mlir::hk::StateLayout::key_major">:$state_layout);
   let results = (outs HK_RealTensor:$states, HK_RealTensor:$v_new,
                       Optional<HK_RealTensor>:$new_state);
   let syntax = [{
     $key `,` $w `,` $u oilist(`decay` $decay | `offsets` $offsets
-    | `state` $state | `indices` $indices | `has_initial` $has_initial)
-    (`state_layout` $state_layout^)? `chunk` $chunk attr-dict `:` type($key) `,` type($w) `,`
+    | `state` $state | `indices` $indices | `has_initial` $has_initial
+    | `starts` $starts) (`state_layout` $state_layout^)? `chunk` $chunk attr-dict `:` type($key) `,` type($w) `,`
     type($u) (`decay` type($decay)^)? (`offsets` type($offsets)^)?
     (`state` type($state)^)? (`indices` type($indices)^)?
-    (`has_initial` type($has_initial)^)? `->` type($states) `,` type($v_new)
+    (`has_initial` type($has_initial)^)? (`starts` type($starts)^)? `->`
+    type($states) `,` type($v_new)
     (`,` type($new_state)^)?
+  }];
+  let extraClassDeclaration = [{
+    /// Segments of every sequence; 1 without starts.
+    int64_t getSegments();
+  }];
+}
+
+def HK_ChunkTransitionOp : HK_TokenOp<"chunk_transition"> {
+  let summary = "what each segment of a sequence makes of any state";
+  let description = [{
+    The chunks of every sequence are cut in `segments` segments, each of
+    ceil(chunks / segments); later ones may be empty. hk.chunk_state makes of a
+    state S before a segment M S + C behind it, if nothing is rounded:
+    ```
+    result[s, n, h, k, 0 .. V] = C        (from S = 0)
+    result[s, n, h, k, V .. V + K] = M    (from S = 1, with u = 0)
+    ```
+    for segment s of sequence n, the last segment excepted. `key`, `w`, `u`,
+    `decay`, `offsets` and `chunk` are those of hk.chunk_state, `result` is f32
+    [segments - 1, sequences, HV, K, V + K]. An empty segment has C = 0 and M = 1. Sums in f32, in any order; what
+    is multiplied may be rounded to twice the digits of key's element type
+    (bf16: 2^-16). hk-split makes it of hk.chunk_state.
+
+    Example:
+    ```mlir
+    %t = hk.chunk_transition %k, %w, %u decay %G chunk 64 segments 8 : tensor<1x?x2x128xbf16>, tensor<1x?x8x128xbf16>, tensor<1x?x8x128xbf16> decay tensor<1x?x8xf32> -> tensor<7x1x8x128x256xf32>
+    ```
+  }];
+  let arguments = (ins HK_RealTensor:$key, HK_RealTensor:$w, HK_RealTensor:$u,
+      Optional<HK_RealTensor>:$decay, Optional<RankedTensorOf<[I32]>>:$offsets,
+      I64Attr:$chunk, ConfinedAttr<I64Attr, [IntMinValue<2>]>:$segments);
+  let results = (outs HK_F32Tensor:$result);
+  let syntax = [{
+    $key `,` $w `,` $u oilist(`decay` $decay | `offsets` $offsets)
+    `chunk` $chunk `segments` $segments attr-dict `:` type($key) `,` type($w)
+    `,` type($u) (`decay` type($decay)^)? (`offsets` type($offsets)^)? `->`
+    type($result)
+  }];
+}
+
+def HK_ChunkStartsOp : HK_TokenOp<"chunk_starts"> {
+  let summary = "states before the segments of a sequence";
+  let description = [{
+    With C and M of hk.chunk_transition in `transitions` [segments - 1, sequences,
+    HV, K, V + K], in f32:
+    ```
+    result[0] = the sequence's first state
+    result[s + 1] = C[s] + sum_k M[s, :, k] result[s, k]
+    ```
+    `result` is f32 [segments, sequences, HV, K, V]. `state`, `indices`, `has_initial` and `state_layout`
+    are those of hk.gated_delta_rule. Sums in f32, in any order.
+
+    Example:
+    ```mlir
+    %s = hk.chunk_starts %t state %p : tensor<7x1x8x128x256xf32> state tensor<1x8x128x128xf32> -> tensor<8x1x8x128x128xf32>
+    ```
+  }];
+  let arguments = (ins HK_F32Tensor:$transitions,
+      Optional<HK_RealTensor>:$state, Optional<HK_IndexTensor>:$indices,
+      Optional<HK_BoolTensor>:$has_initial,
+      DefaultValuedAttr<HK_StateLayoutAttr,
+                        "::mlir::hk::StateLayout::key_major">:$state_layout);
+  let results = (outs HK_F32Tensor:$result);
+  let syntax = [{
+    $transitions oilist(`state` $state | `indices` $indices
+    | `has_initial` $has_initial) (`state_layout` $state_layout^)? attr-dict
+    `:` type($transitions) (`state` type($state)^)?
+    (`indices` type($indices)^)? (`has_initial` type($has_initial)^)? `->`
+    type($result)
   }];
 }
 

@@ -147,7 +147,9 @@ def HKSplit : Pass<"hk-split", "::mlir::ModuleOp"> {
     Cuts the k of a matrix product or the keys of an attention into slices when
     the chip would otherwise idle: the operator then gives partial results, which
     hk.sum_slices or hk.attention_combine put together, fused with what follows.
-    The families' cost models choose the number of slices from the sizes. Where
+    The walk of hk.chunk_state over the chunks of a sequence is cut in segments:
+    hk.chunk_transition and hk.chunk_starts give the states that they begin with.
+    The families' cost models choose the number of parts from the sizes. Where
     the number of rows is dynamic nothing is cut in the function itself, but it
     gets versions for few rows (#hk.version), cut for those, if that pays; a call
     picks one by the rows it has. An option above 1 cuts into that many slices
@@ -155,7 +157,8 @@ def HKSplit : Pass<"hk-split", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"k", "k", "int64_t", "0", "slices of k; 0: by cost, 1: never">,
-    Option<"keys", "keys", "int64_t", "0", "slices of the keys; 0: by cost, 1: never">];
+    Option<"keys", "keys", "int64_t", "0", "slices of the keys; 0: by cost, 1: never">,
+    Option<"segments", "segments", "int64_t", "0", "segments of a walk over chunks; 0: by cost, 1: never">];
   let statistics = [Statistic<"numSplit", "num-split", "operators cut into slices">];
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }

@@ -58,6 +58,7 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   HKSplitOptions split;
   split.k = options.splitK;
   split.keys = options.splitKeys;
+  split.segments = options.splitSegments;
   pm.addPass(createHKSplit(split, log));
   pm.addPass(createHKSplitReductions());
   pm.addPass(createHKNormalize());

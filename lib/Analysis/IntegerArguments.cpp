@@ -280,7 +280,8 @@ void DomainFinder::mergeUse(Answer &answer, OpOperand &use) {
         offsets(op.getOffsets(), op.getKey());
         lines(op.getIndices(), op.getState());
       })
-      .Case<ChunkKktOp, ChunkWUOp, ChunkOutputOp>(
+      .Case([&](ChunkStartsOp op) { lines(op.getIndices(), op.getState()); })
+      .Case<ChunkKktOp, ChunkWUOp, ChunkTransitionOp, ChunkOutputOp>(
           [&](auto op) { offsets(op.getOffsets(), op.getKey()); })
       .Case([&](SolveTrilOp op) { offsets(op.getOffsets(), op.getInput()); })
       .Case([&](KVCacheWriteOp op) {

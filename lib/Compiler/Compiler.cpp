@@ -155,6 +155,7 @@ FailureOr<Section> Work::buildFor(StringRef targetName) {
   graphOptions.fuse = options.fuse;
   graphOptions.splitK = options.splitK;
   graphOptions.splitKeys = options.splitKeys;
+  graphOptions.splitSegments = options.splitSegments;
   buildGraphPipeline(graph, graphOptions, log);
   if (failed(graph.run(*clone)))
     return failure();

@@ -208,64 +208,124 @@ static LogicalResult evaluateChunkWU(Operation *operation, const Operands &in,
   return success();
 }
 
+/// `v`, which may be rounded to `dtype` or not: half a spacing either way.
+static Noisy perhapsRounded(::hk::DType dtype, Noisy v) {
+  Noisy result = rounded(dtype, v);
+  double ulp = ulpOf(dtype, result.value);
+  if (std::isfinite(v.value) && (v.sigma != 0 || result.value != v.value))
+    result.sigma = hypot2(result.sigma, ulp / std::sqrt(12.0));
+  return result;
+}
+
+/// `v`, rounded to some number of at least twice the digits of `dtype`.
+static Noisy twiceAsLong(::hk::DType dtype, Noisy v) {
+  if (dtype == ::hk::DType::F32 || !std::isfinite(v.value))
+    return v;
+  double epsilon = ulpOf(dtype, 1.0), ulp = epsilon * ulpOf(dtype, v.value);
+  v.sigma = hypot2(v.sigma, std::max(ulp, kSmallest) / std::sqrt(12.0));
+  return v;
+}
+
+/// Segments of equally many chunks, the last perhaps of fewer.
+static int64_t chunksOfSegment(const TokenSequence &sequence, int64_t chunk,
+                               int64_t segments) {
+  int64_t chunks = (sequence.end - sequence.begin + chunk - 1) / chunk;
+  return (chunks + segments - 1) / segments;
+}
+
 namespace {
 /// One pass of hk.chunk_state over the chunks of a sequence and head.
 class StatePass {
 public:
-  StatePass(ChunkStateOp op, const Chunks &chunks,
+  StatePass(ChunkStateOp op, const Operands &in, const Chunks &chunks,
             StatePool<ChunkStateOp> &pool, ResultBuilder &states,
             ResultBuilder &vNew)
-      : op(op), chunks(chunks), pool(pool), states(states), vNew(vNew),
+      : op(op), in(in), chunks(chunks), pool(pool), states(states), vNew(vNew),
         heads(sizeOf(op.getU(), 1)), keys(sizeOf(op.getKey(), 0)),
         values(sizeOf(op.getU(), 0)), share(heads / sizeOf(op.getKey(), 1)),
         dtype(resultDType(op)) {}
 
   void run(const TokenSequence &sequence, int64_t head) {
+    int64_t each =
+        chunksOfSegment(sequence, int64_t(op.getChunk()), op.getSegments());
     for (int64_t v = 0; v < values; ++v) {
       SmallVector<Noisy> column(keys);
       for (int64_t k = 0; k < keys; ++k)
         column[k] = pool.load(sequence.number, head, k, v);
-      chunks.forEach(sequence,
-                     [&](const Chunk &chunk) { step(chunk, head, v, column); });
+      chunks.forEach(sequence, [&](const Chunk &chunk) {
+        if (op.getStarts() && chunk.index % each == 0)
+          column = start(chunk.index / each, sequence.number, head, v);
+        step(chunk, head, v, column);
+      });
       for (int64_t k = 0; k < keys; ++k)
         pool.store(sequence.number, head, k, v, column[k]);
     }
   }
 
 private:
+  /// What segment `segment` begins with.
+  SmallVector<Noisy> start(int64_t segment, int64_t sequence, int64_t head,
+                           int64_t v) {
+    const Tensor &t = in.of(op.getStarts());
+    SmallVector<Noisy> column;
+    for (int64_t k = 0; k < keys; ++k)
+      column.push_back(
+          at(t, (((segment * t.sizes[1] + sequence) * heads + head) * keys +
+                 k) * values +
+                    v));
+    return column;
+  }
+
   void step(const Chunk &chunk, int64_t head, int64_t v,
             SmallVectorImpl<Noisy> &column) {
-    SmallVector<Noisy> start;
+    SmallVector<Noisy> start, onTheWay;
+    bool infinite = false;
     for (int64_t k = 0; k < keys; ++k) {
       start.push_back(rounded(dtype, column[k]));
+      onTheWay.push_back(perhapsRounded(dtype, column[k]));
+      infinite |= std::isinf(column[k].value);
       states.set(((chunks.slot(chunk) * heads + head) * keys + k) * values + v,
                  column[k]);
     }
+    // The sequence's last state comes of its last chunk as it is defined.
+    bool last = chunk.end == chunk.sequence->end;
     Noisy all = chunks.expOf(op.getDecay(), head, chunk.end - 1);
     SmallVector<F32Sum> sums(keys);
     for (int64_t k = 0; k < keys; ++k)
       addProduct(sums[k], column[k], all);
     for (int64_t i = chunk.begin; i < chunk.end; ++i) {
-      Vector w = chunks.vector(op.getW(), i, head);
-      F32Sum sum;
-      for (int64_t k = 0; k < keys; ++k)
-        addProduct(sum, w[k], start[k]);
-      Noisy product = sum.noisy();
-      Noisy left = plusF32(chunks.vector(op.getU(), i, head)[v],
-                           {-product.value, product.sigma, product.jump});
+      Noisy u = chunks.vector(op.getU(), i, head)[v];
+      Noisy left = corrected(u, i, head, start);
       vNew.set((i * heads + head) * values + v, left);
+      Noisy decayed = chunks.decayed(op.getDecay(), head, chunk.end - 1, i);
       Noisy late =
-          rounded(dtype, timesF32(left, chunks.decayed(op.getDecay(), head,
-                                                       chunk.end - 1, i)));
+          last ? rounded(dtype, timesF32(left, decayed))
+               : perhapsRounded(
+                     dtype, timesF32(corrected(u, i, head, onTheWay), decayed));
       Vector key = chunks.vector(op.getKey(), i, head / share);
       for (int64_t k = 0; k < keys; ++k)
         addProduct(sums[k], key[k], late);
     }
-    for (int64_t k = 0; k < keys; ++k)
+    for (int64_t k = 0; k < keys; ++k) {
       column[k] = sums[k].noisy();
+      // A transition times an infinity: signs and zeros of it decide.
+      if (infinite && !last)
+        column[k].sigma = kInf;
+    }
+  }
+
+  /// u of a token without what the state `start` has for it.
+  Noisy corrected(Noisy u, int64_t token, int64_t head, ArrayRef<Noisy> start) {
+    Vector w = chunks.vector(op.getW(), token, head);
+    F32Sum sum;
+    for (int64_t k = 0; k < keys; ++k)
+      addProduct(sum, w[k], start[k]);
+    Noisy product = sum.noisy();
+    return plusF32(u, {-product.value, product.sigma, product.jump});
   }
 
   ChunkStateOp op;
+  const Operands &in;
   const Chunks &chunks;
   StatePool<ChunkStateOp> &pool;
   ResultBuilder &states, &vNew;
@@ -291,13 +351,114 @@ static LogicalResult evaluateChunkState(Operation *operation,
   sizes.append({heads, sizeOf(op.getKey(), 0), values});
   ResultBuilder states(resultDType(op, 0), sizes);
   ResultBuilder vNew(resultDType(op, 1), chunks.sizes({heads, values}));
-  StatePass pass(op, chunks, pool, states, vNew);
+  StatePass pass(op, in, chunks, pool, states, vNew);
   for (const TokenSequence &sequence : chunks.sequences().all())
     for (int64_t head = 0; head < heads; ++head)
       pass.run(sequence, head);
   out.push_back(states.take());
   out.push_back(vNew.take());
   pool.take(out);
+  return success();
+}
+
+static LogicalResult evaluateChunkTransition(Operation *operation,
+                                             const Operands &in, Results &out) {
+  auto op = cast<ChunkTransitionOp>(operation);
+  auto size = int64_t(op.getChunk()), segments = int64_t(op.getSegments());
+  Chunks chunks(op, in, op.getKey(), op.getOffsets(), size);
+  if (failed(chunks.init()))
+    return failure();
+  int64_t heads = sizeOf(op.getU(), 1), values = sizeOf(op.getU(), 0);
+  int64_t keys = sizeOf(op.getKey(), 0);
+  int64_t share = heads / sizeOf(op.getKey(), 1), columns = values + keys;
+  int64_t sequences = chunks.sequences().size();
+  ::hk::DType dtype = in.of(op.getKey()).dtype;
+  ResultBuilder result(::hk::DType::F32,
+                       {segments - 1, sequences, heads, keys, columns});
+  auto step = [&](const Chunk &chunk, int64_t head, int64_t c,
+                  SmallVectorImpl<Noisy> &column) {
+    SmallVector<Noisy> start;
+    for (Noisy x : column)
+      start.push_back(twiceAsLong(dtype, x));
+    Noisy all = chunks.expOf(op.getDecay(), head, chunk.end - 1);
+    SmallVector<F32Sum> sums(keys);
+    for (int64_t k = 0; k < keys; ++k)
+      addProduct(sums[k], column[k], all);
+    for (int64_t i = chunk.begin; i < chunk.end; ++i) {
+      Vector w = chunks.vector(op.getW(), i, head);
+      F32Sum sum;
+      for (int64_t k = 0; k < keys; ++k)
+        addProduct(sum, w[k], start[k]);
+      Noisy product = sum.noisy(), u;
+      if (c < values)
+        u = chunks.vector(op.getU(), i, head)[c];
+      Noisy left = plusF32(u, {-product.value, product.sigma, product.jump});
+      Noisy late =
+          twiceAsLong(dtype, timesF32(left, chunks.decayed(op.getDecay(), head,
+                                                           chunk.end - 1, i)));
+      Vector key = chunks.vector(op.getKey(), i, head / share);
+      for (int64_t k = 0; k < keys; ++k)
+        addProduct(sums[k], key[k], late);
+    }
+    for (int64_t k = 0; k < keys; ++k)
+      column[k] = sums[k].noisy();
+  };
+  for (const TokenSequence &sequence : chunks.sequences().all()) {
+    int64_t each = chunksOfSegment(sequence, size, segments);
+    for (int64_t s = 0; s + 1 < segments; ++s)
+      for (int64_t head = 0; head < heads; ++head)
+        for (int64_t c = 0; c < columns; ++c) {
+          SmallVector<Noisy> column(keys);
+          if (c >= values)
+            column[c - values] = {1, 0};
+          chunks.forEach(sequence, [&](const Chunk &chunk) {
+            if (chunk.index / each == s)
+              step(chunk, head, c, column);
+          });
+          int64_t first =
+              ((s * sequences + sequence.number) * heads + head) * keys;
+          for (int64_t k = 0; k < keys; ++k)
+            result.set((first + k) * columns + c, column[k]);
+        }
+  }
+  out.push_back(result.take());
+  return success();
+}
+
+static LogicalResult evaluateChunkStarts(Operation *operation,
+                                         const Operands &in, Results &out) {
+  auto op = cast<ChunkStartsOp>(operation);
+  const Tensor &t = in.of(op.getTransitions());
+  int64_t segments = t.sizes[0] + 1, sequences = t.sizes[1], heads = t.sizes[2];
+  int64_t keys = t.sizes[3], columns = t.sizes[4], values = columns - keys;
+  StatePool<ChunkStartsOp> pool(op, in);
+  ResultBuilder result(::hk::DType::F32,
+                       {segments, sequences, heads, keys, values});
+  auto walk = [&](int64_t sequence, int64_t head, int64_t v) {
+    SmallVector<Noisy> column(keys);
+    for (int64_t k = 0; k < keys; ++k)
+      column[k] = pool.load(sequence, head, k, v);
+    for (int64_t s = 0; s < segments; ++s) {
+      int64_t first = ((s * sequences + sequence) * heads + head) * keys;
+      SmallVector<Noisy> next;
+      for (int64_t k = 0; k < keys; ++k) {
+        result.set((first + k) * values + v, column[k]);
+        if (s + 1 == segments)
+          continue;
+        F32Sum sum;
+        addProduct(sum, at(t, (first + k) * columns + v), {1, 0});
+        for (int64_t j = 0; j < keys; ++j)
+          addProduct(sum, at(t, (first + k) * columns + values + j), column[j]);
+        next.push_back(sum.noisy());
+      }
+      column = next;
+    }
+  };
+  for (int64_t sequence = 0; sequence < sequences; ++sequence)
+    for (int64_t head = 0; head < heads; ++head)
+      for (int64_t v = 0; v < values; ++v)
+        walk(sequence, head, v);
+  out.push_back(result.take());
   return success();
 }
 
@@ -352,5 +513,7 @@ void reference::addGatedDeltaChunks(EvaluatorTable &table) {
   table.add<SolveTrilOp>(evaluateSolveTril);
   table.add<ChunkWUOp>(evaluateChunkWU);
   table.add<ChunkStateOp>(evaluateChunkState);
+  table.add<ChunkTransitionOp>(evaluateChunkTransition);
+  table.add<ChunkStartsOp>(evaluateChunkStarts);
   table.add<ChunkOutputOp>(evaluateChunkOutput);
 }

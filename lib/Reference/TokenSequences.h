@@ -76,6 +76,7 @@ public:
     if (int64_t line = lineOf(sequence); line >= 0)
       result.set(element(line, head, k, v), x);
   }
+  /// The memory of the state afterwards.
   void take(Results &out) {
     if (state)
       out.push_back(result.take());

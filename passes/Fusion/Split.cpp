@@ -86,6 +86,8 @@ private:
       return k;
     case FamilyKind::attention:
       return keys;
+    case FamilyKind::gated_delta:
+      return segments;
     default:
       return 0;
     }
@@ -97,7 +99,8 @@ private:
 
 bool HKSplit::checkOptions() {
   for (auto [name, value] :
-       {std::pair("k", k.getValue()), std::pair("keys", keys.getValue())})
+       {std::pair("k", k.getValue()), std::pair("keys", keys.getValue()),
+        std::pair("segments", segments.getValue())})
     if (value < 0) {
       getOperation().emitError("expected option '")
           << name
@@ -127,7 +130,7 @@ void HKSplit::runOnOperation() {
       continue;
     Plans plans = planAll(function, *target, std::nullopt);
     std::optional<RowCount> rows = unknownRows(function, plans);
-    if (rows && k <= 1 && keys <= 1)
+    if (rows && k <= 1 && keys <= 1 && segments <= 1)
       addVersions(function, *rows, *target, decisions);
     splitAll(plans, "", decisions);
   }
@@ -191,8 +194,7 @@ void HKSplit::addVersions(func::FuncOp function, RowCount rows,
   for (int64_t most : kFewRows) {
     func::FuncOp version = function.clone();
     version.setName((function.getSymName() + "__up_to_" + Twine(most)).str());
-    symbols.insert(version,
-                   std::next((last ? last : function)->getIterator()));
+    symbols.insert(version, std::next((last ? last : function)->getIterator()));
     DecisionLog made;
     SmallVector<int64_t> parts =
         splitAll(planAll(version, target, FewRows{rows, most}),

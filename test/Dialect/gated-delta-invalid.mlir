@@ -173,3 +173,83 @@ func.func @output_states(%q: tensor<1x9x2x64xf32>, %v: tensor<1x9x4x32xf32>, %h:
   %0 = hk.chunk_output %q, %q, %v, %h chunk 64 : tensor<1x9x2x64xf32>, tensor<1x9x2x64xf32>, tensor<1x9x4x32xf32>, tensor<1x1x4x32x32xf32> -> tensor<1x9x4x32xf32>
   return
 }
+
+// -----
+
+func.func @one_segment(%k: tensor<1x9x2x64xf32>, %w: tensor<1x9x4x64xf32>, %u: tensor<1x9x4x32xf32>, %s: tensor<1x1x4x64x32xf32>) {
+  // expected-error @below {{expected size of dim 0 of starts to be at least 2, but got 1}}
+  %0, %1 = hk.chunk_state %k, %w, %u starts %s chunk 64 : tensor<1x9x2x64xf32>, tensor<1x9x4x64xf32>, tensor<1x9x4x32xf32> starts tensor<1x1x4x64x32xf32> -> tensor<1x1x4x64x32xf32>, tensor<1x9x4x32xf32>
+  return
+}
+
+// -----
+
+func.func @starts_shape(%k: tensor<1x9x2x64xf32>, %w: tensor<1x9x4x64xf32>, %u: tensor<1x9x4x32xf32>, %s: tensor<2x1x4x32x64xf32>) {
+  // expected-error @below {{expected shape of starts to be [2, 1, 4, 64, 32], but got [2, 1, 4, 32, 64]}}
+  %0, %1 = hk.chunk_state %k, %w, %u starts %s chunk 64 : tensor<1x9x2x64xf32>, tensor<1x9x4x64xf32>, tensor<1x9x4x32xf32> starts tensor<2x1x4x32x64xf32> -> tensor<1x1x4x64x32xf32>, tensor<1x9x4x32xf32>
+  return
+}
+
+// -----
+
+func.func @transition_shape(%k: tensor<1x9x2x64xf32>, %w: tensor<1x9x4x64xf32>, %u: tensor<1x9x4x32xf32>) {
+  // expected-error @below {{expected shape of result to be [2, 1, 4, 64, 96], but got [3, 1, 4, 64, 96]}}
+  %0 = hk.chunk_transition %k, %w, %u chunk 64 segments 3 : tensor<1x9x2x64xf32>, tensor<1x9x4x64xf32>, tensor<1x9x4x32xf32> -> tensor<3x1x4x64x96xf32>
+  return
+}
+
+// -----
+
+func.func @transition_chunk(%k: tensor<1x9x2x64xf32>, %w: tensor<1x9x4x64xf32>, %u: tensor<1x9x4x32xf32>) {
+  // expected-error @below {{expected chunk to be 16, 32 or 64, but got 8}}
+  %0 = hk.chunk_transition %k, %w, %u chunk 8 segments 3 : tensor<1x9x2x64xf32>, tensor<1x9x4x64xf32>, tensor<1x9x4x32xf32> -> tensor<2x1x4x64x96xf32>
+  return
+}
+
+// -----
+
+func.func @transition_heads(%k: tensor<1x9x3x64xf32>, %w: tensor<1x9x4x64xf32>, %u: tensor<1x9x4x32xf32>) {
+  // expected-error @below {{expected number of value heads to be a multiple of the 3 key heads, but got 4}}
+  %0 = hk.chunk_transition %k, %w, %u chunk 64 segments 3 : tensor<1x9x3x64xf32>, tensor<1x9x4x64xf32>, tensor<1x9x4x32xf32> -> tensor<2x1x4x64x96xf32>
+  return
+}
+
+// -----
+
+func.func @transition_type(%k: tensor<1x9x2x64xf32>, %w: tensor<1x9x4x64xbf16>, %u: tensor<1x9x4x32xf32>) {
+  // expected-error @below {{expected element type of w to be 'f32', but got 'bf16'}}
+  %0 = hk.chunk_transition %k, %w, %u chunk 64 segments 3 : tensor<1x9x2x64xf32>, tensor<1x9x4x64xbf16>, tensor<1x9x4x32xf32> -> tensor<2x1x4x64x96xf32>
+  return
+}
+
+// -----
+
+func.func @starts_of_transitions(%t: tensor<2x1x4x64x96xf32>) {
+  // expected-error @below {{expected shape of transitions to be [3, 1, 4, 64, 96], but got [2, 1, 4, 64, 96]}}
+  %0 = hk.chunk_starts %t : tensor<2x1x4x64x96xf32> -> tensor<4x1x4x64x32xf32>
+  return
+}
+
+// -----
+
+func.func @starts_state(%t: tensor<2x1x4x64x96xf32>, %s: tensor<1x4x32x64xf32>) {
+  // expected-error @below {{expected shape of state to be [1, 4, 64, 32], but got [1, 4, 32, 64]}}
+  %0 = hk.chunk_starts %t state %s : tensor<2x1x4x64x96xf32> state tensor<1x4x32x64xf32> -> tensor<3x1x4x64x32xf32>
+  return
+}
+
+// -----
+
+func.func @starts_indices(%t: tensor<2x1x4x64x96xf32>, %i: tensor<1xi32>) {
+  // expected-error @below {{expected indices to be absent without a state, but got one}}
+  %0 = hk.chunk_starts %t indices %i : tensor<2x1x4x64x96xf32> indices tensor<1xi32> -> tensor<3x1x4x64x32xf32>
+  return
+}
+
+// -----
+
+func.func @starts_empty(%t: tensor<2x1x4x64x64xf32>) {
+  // expected-error @below {{expected size of dim 4 of result to be at least 1, but got 0}}
+  %0 = hk.chunk_starts %t : tensor<2x1x4x64x64xf32> -> tensor<3x1x4x64x0xf32>
+  return
+}

@@ -22,5 +22,11 @@ func.func @chunks(%q: tensor<?x2x64xf16>, %v: tensor<?x4x32xf16>, %g: tensor<?x4
   %h, %n = hk.chunk_state %q, %w, %u decay %g offsets %cu chunk 32 : tensor<?x2x64xf16>, tensor<?x4x64xf16>, tensor<?x4x32xf16> decay tensor<?x4xf32> offsets tensor<?xi32> -> tensor<?x4x64x32xf16>, tensor<?x4x32xf16>
   // CHECK: hk.chunk_output %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} decay %{{.*}} offsets %{{.*}} chunk 32 :
   %o = hk.chunk_output %q, %q, %n, %h decay %g offsets %cu chunk 32 : tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x4x32xf16>, tensor<?x4x64x32xf16> decay tensor<?x4xf32> offsets tensor<?xi32> -> tensor<?x4x32xf16>
+  // CHECK: hk.chunk_transition %{{.*}}, %{{.*}}, %{{.*}} decay %{{.*}} offsets %{{.*}} chunk 32 segments 3 :
+  %t = hk.chunk_transition %q, %w, %u decay %g offsets %cu chunk 32 segments 3 : tensor<?x2x64xf16>, tensor<?x4x64xf16>, tensor<?x4x32xf16> decay tensor<?x4xf32> offsets tensor<?xi32> -> tensor<2x?x4x64x96xf32>
+  // CHECK: hk.chunk_starts %{{.*}} : tensor<2x?x4x64x96xf32> -> tensor<3x?x4x64x32xf32>
+  %b = hk.chunk_starts %t : tensor<2x?x4x64x96xf32> -> tensor<3x?x4x64x32xf32>
+  // CHECK: hk.chunk_state %{{.*}}, %{{.*}}, %{{.*}} decay %{{.*}} offsets %{{.*}} starts %{{.*}} chunk 32 : {{.*}} starts tensor<3x?x4x64x32xf32> -> tensor<?x4x64x32xf16>, tensor<?x4x32xf16>
+  %h2, %n2 = hk.chunk_state %q, %w, %u decay %g offsets %cu starts %b chunk 32 : tensor<?x2x64xf16>, tensor<?x4x64xf16>, tensor<?x4x32xf16> decay tensor<?x4xf32> offsets tensor<?xi32> starts tensor<3x?x4x64x32xf32> -> tensor<?x4x64x32xf16>, tensor<?x4x32xf16>
   return
 }

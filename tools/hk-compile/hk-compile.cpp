@@ -63,6 +63,9 @@ int main(int argc, char **argv) {
   cl::opt<int64_t> splitKeys(
       "split-keys", cl::init(0), cl::cat(category),
       cl::desc("Slices of the keys of attentions; 0: by cost, 1: never"));
+  cl::opt<int64_t> splitSegments(
+      "split-segments", cl::init(0), cl::cat(category),
+      cl::desc("Segments of walks over chunks; 0: by cost, 1: never"));
   cl::opt<ExplainKind> explain(
       "explain", cl::ValueOptional, cl::init(ExplainKind::None),
       cl::desc("Say what was fused and why not"), cl::cat(category),
@@ -102,6 +105,7 @@ int main(int argc, char **argv) {
   options.expandWeights = expandWeights;
   options.splitK = splitK;
   options.splitKeys = splitKeys;
+  options.splitSegments = splitSegments;
   options.explain = explain;
   options.emit = emit;
   options.hostCpu = hostCpu;

@@ -45,9 +45,9 @@ struct CompileOptions {
   bool foldWeights = true;
   /// Also where the result takes more bytes than the weights it is made of.
   bool expandWeights = false;
-  /// Slices of the k of products and of the keys of attentions: 0 by cost, 1
-  /// none, else that many wherever possible.
-  int64_t splitK = 0, splitKeys = 0;
+  /// Slices of the k of products and of the keys of attentions, segments of
+  /// walks over chunks: 0 by cost, 1 none, else that many wherever possible.
+  int64_t splitK = 0, splitKeys = 0, splitSegments = 0;
   EmitKind emit = EmitKind::Shared;
   ExplainKind explain = ExplainKind::None;
   /// "native", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "icelake-server".

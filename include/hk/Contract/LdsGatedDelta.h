@@ -28,7 +28,9 @@ enum class GatedDeltaKernel {
   WU,
   State,
   Output,
-  Scan // states and results
+  Scan, // states and results
+  Transition,
+  Starts
 };
 
 /// Keys of a token that are staged at a time; the host takes all.
@@ -94,7 +96,10 @@ constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
   switch (kernel) {
   case GatedDeltaKernel::Recurrent:
   case GatedDeltaKernel::State:
+  case GatedDeltaKernel::Transition:
     return 0;
+  case GatedDeltaKernel::Starts: // a state's columns before and behind
+    return 2 * s.keys * tile.columns * 4;
   case GatedDeltaKernel::Kkt:
   case GatedDeltaKernel::SumsAndKkt: // and decays, their sums, betas
     return staged + 3 * s.chunk * 4;
@@ -223,6 +228,8 @@ constexpr int64_t matrixLds(const Target &target, GatedDeltaKernel kernel,
     return (bytes + 15) / 16 * 16;
   case GatedDeltaKernel::Recurrent:
   case GatedDeltaKernel::SolveTril:
+  case GatedDeltaKernel::Transition:
+  case GatedDeltaKernel::Starts:
     break;
   }
   int64_t vectors = vectorLds(target, kernel, s, tile);

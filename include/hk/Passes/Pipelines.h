@@ -29,6 +29,8 @@ struct GraphPipelineOptions : PassPipelineOptions<GraphPipelineOptions> {
                          llvm::cl::desc("option k of hk-split")};
   Option<int64_t> splitKeys{*this, "split-keys", llvm::cl::init(0),
                             llvm::cl::desc("option keys of hk-split")};
+  Option<int64_t> splitSegments{*this, "split-segments", llvm::cl::init(0),
+                                llvm::cl::desc("option segments of hk-split")};
 };
 
 struct LowerPipelineOptions : PassPipelineOptions<LowerPipelineOptions> {

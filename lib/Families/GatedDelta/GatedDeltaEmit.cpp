@@ -29,6 +29,15 @@ static unsigned argument(Value value) {
   return cast<BlockArgument>(value).getArgNumber();
 }
 
+/// The number of an argument or result of the kernel.
+static unsigned placeOf(KernelOp kernel, Value value) {
+  if (isa<BlockArgument>(value))
+    return argument(value);
+  auto results = kernel.getSpecBlock().getTerminator()->getOperands();
+  return unsigned(kernel.getNumInputs() +
+                  std::distance(results.begin(), llvm::find(results, value)));
+}
+
 namespace {
 
 /// The tile of the first variant; others have the same layout in LDS.
@@ -83,6 +92,17 @@ private:
     return false;
   }
 
+  /// Bytes that states of segments are aligned to.
+  int64_t alignSegments() {
+    int64_t align = 16;
+    for (Value value : {plan.starts, plan.transitions})
+      if (value)
+        align = std::min<int64_t>(align, kernel.getAligns()[place(value)]);
+    return align;
+  }
+  /// The number of an operand or result of the kernel.
+  unsigned place(Value value) { return placeOf(kernel, value); }
+
   void writeSpec() {
     double scale = plan.scale.value_or(1 / std::sqrt(double(plan.keys)));
     int64_t align = plan.state ? kernel.getAligns()[argument(plan.state)] : 1;
@@ -93,6 +113,8 @@ private:
        << "    .valueHeads = " << plan.valueHeads << ",\n"
        << "    .keys = " << plan.keys << ",\n"
        << "    .values = " << plan.values << ",\n"
+       << "    .segments = " << plan.segments << ",\n"
+       << "    .fresh = " << (plan.fresh ? plan.fresh : plan.values) << ",\n"
        << "    .chunk = " << plan.chunk << ",\n"
        << "    .convolved = " << flag(bool(plan.convolution)) << ",\n"
        << "    .keyVector = " << widthOf(Access::Keys, tile) << ",\n"
@@ -113,7 +135,8 @@ private:
        << "    .wideIndices = " << flag(wide) << ",\n"
        << "    .state = "
        << dtypeOr(plan.state ? elementOf(plan.state) : Type()) << ",\n"
-       << "    .alignState = " << align << "};\n\n";
+       << "    .alignState = " << align << ",\n"
+       << "    .alignSegments = " << alignSegments() << "};\n\n";
   }
 
   int64_t widthOf(Access access, const ::hk::GatedDeltaTile &tile) const {
@@ -348,9 +371,21 @@ private:
     else
       os << "ChunkLds<" << layout.bytes << ">";
     os << ") {\n"
-       << "  using namespace hk;\n"
-          "  TokenArgs tokens = {};\n"
-       << "  tokens.tokens = " << size(plan.lead(), plan.offsets ? 0 : 1)
+          "  using namespace hk;\n"
+          "  TokenArgs tokens = {};\n";
+    if (plan.kernel != ::hk::GatedDeltaKernel::Starts)
+      writeTokens();
+    writePool();
+    if (steps.size() == 1)
+      os << "  " << kernelName << "::run(tokens, pool, block, lds, Io_"
+         << variant << "{words});\n}\n";
+    else
+      writeSteps(variant);
+  }
+
+  void writeTokens() {
+    const GatedDeltaPlan &plan = steps.front();
+    os << "  tokens.tokens = " << size(plan.lead(), plan.offsets ? 0 : 1)
        << ";\n";
     if (plan.offsets)
       os << "  tokens.sequences = " << size(plan.offsets, 0) << " - 1;\n"
@@ -358,12 +393,6 @@ private:
          << words.address(argument(plan.offsets)) << ");\n";
     else
       os << "  tokens.sequences = " << size(plan.lead(), 0) << ";\n";
-    writePool();
-    if (steps.size() == 1)
-      os << "  " << kernelName << "::run(tokens, pool, block, lds, Io_"
-         << variant << "{words});\n}\n";
-    else
-      writeSteps(variant);
   }
 
   void writePool() {
@@ -377,6 +406,8 @@ private:
     assign("state", plan.state);
     assign("indices", plan.indices);
     assign("initial", plan.initial);
+    assignSegments("starts", plan.starts);
+    assignSegments("transitions", plan.transitions);
     if (!plan.state)
       return;
     unsigned state = argument(plan.state);
@@ -384,6 +415,16 @@ private:
        << "  pool.lineStride = " << words.stride(state, 0) << ";\n"
        << "  pool.headStride = " << words.stride(state, 1) << ";\n"
        << "  pool.rowStride = " << words.stride(state, 2) << ";\n";
+  }
+
+  void assignSegments(StringRef field, Value value) {
+    if (!value)
+      return;
+    unsigned at = placeOf(kernel, value);
+    os << "  pool." << field << " = {" << words.address(at);
+    for (int64_t dim = 0; dim < 4; ++dim)
+      os << ", " << words.stride(at, dim);
+    os << "};\n";
   }
 
   /// One step after the other on the chunk of the block.

@@ -64,6 +64,8 @@ public:
       from = result;
       if (result == plan->newState)
         return refuse(op, Reason::StateReadAndWritten, "reads the state");
+      if (result == plan->starts || result == plan->transitions)
+        return refuse(op, Reason::NotAnEpilogue, "reads states of segments");
       if (!isView(op) &&
           context.dims.shape(operand) != context.dims.shape(op->getResult(0)))
         return refuse(op, Reason::RowDimsDiffer,
@@ -78,8 +80,8 @@ public:
   Verdict canTakeIn(ArrayRef<Operation *> group, Operation *op,
                     const FusionContext &context) const override {
     auto plan = GatedDeltaPlan::of(group);
-    for (Value value :
-         {plan->offsets, plan->state, plan->indices, plan->initial})
+    for (Value value : {plan->offsets, plan->state, plan->indices,
+                        plan->initial, plan->starts, plan->transitions})
       if (value && llvm::is_contained(op->getResults(), value))
         return refuse(op, Reason::UnsupportedShape,
                       "computes offsets, indices or a state");
@@ -102,6 +104,18 @@ public:
       return refuse(op, Reason::NeedsWholeRow,
                     "needs more than one element per element of its result");
     return Verdict::accept();
+  }
+
+  std::optional<SplitPlan> planSplit(Operation *op, const ::hk::Target &target,
+                                     ArrayRef<int64_t> counts,
+                                     SizeOf sizeOf) const override {
+    auto states = dyn_cast<ChunkStateOp>(op);
+    if (!states)
+      return std::nullopt;
+    return planSegments(states, target, counts, sizeOf);
+  }
+  void split(Operation *op, int64_t parts, OpBuilder &builder) const override {
+    splitInSegments(cast<ChunkStateOp>(op), parts, builder);
   }
 
   bool takesInForEpilogues() const override { return true; }

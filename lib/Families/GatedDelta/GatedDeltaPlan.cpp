@@ -53,11 +53,18 @@ struct PlanBuilder {
     plan.writes.push_back({name, value, access});
   }
   template <class OpT> void pool(OpT op) {
-    plan.state = op.getState();
+    readPool(op);
     plan.newState = op.getNewState();
+  }
+  template <class OpT> void readPool(OpT op) {
+    plan.state = op.getState();
     plan.indices = op.getIndices();
     plan.initial = op.getHasInitial();
     plan.keyMajor = op.getStateLayout() == StateLayout::key_major;
+  }
+  void segments(ChunkStateOp op) {
+    plan.segments = op.getSegments();
+    plan.starts = op.getStarts();
   }
   void onMatrixUnits(StringRef name, StringRef header) {
     plan.matrixName = name;
@@ -156,7 +163,39 @@ static GatedDeltaPlan planState(ChunkStateOp op) {
   b.write("states", op.getStates(), Access::States);
   b.write("vNew", op.getVNew(), Access::Columns);
   b.plan.offsets = op.getOffsets();
+  b.segments(op);
   b.pool(op);
+  return b.plan;
+}
+
+static GatedDeltaPlan planTransition(ChunkTransitionOp op) {
+  PlanBuilder b(op, GatedDeltaKernel::Transition, "ChunkTransition",
+                "transition");
+  b.keys(op.getKey());
+  b.values(op.getU());
+  b.plan.chunk = int64_t(op.getChunk());
+  b.plan.segments = int64_t(op.getSegments());
+  b.plan.fresh = b.plan.values;
+  b.plan.values += b.plan.keys;
+  b.read("key", op.getKey(), Access::Keys);
+  b.read("w", op.getW(), Access::Keys);
+  b.read("u", op.getU(), Access::Columns);
+  b.read("decay", op.getDecay(), Access::Scalar);
+  b.plan.offsets = op.getOffsets();
+  b.plan.transitions = op.getResult();
+  return b.plan;
+}
+
+static GatedDeltaPlan planStarts(ChunkStartsOp op) {
+  PlanBuilder b(op, GatedDeltaKernel::Starts, "ChunkStarts", "starts");
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  b.plan.segments = type.getDimSize(0);
+  b.plan.valueHeads = type.getDimSize(2);
+  b.plan.keys = type.getDimSize(3);
+  b.plan.values = type.getDimSize(4);
+  b.plan.transitions = op.getTransitions();
+  b.plan.starts = op.getResult();
+  b.readPool(op);
   return b.plan;
 }
 
@@ -192,6 +231,7 @@ static GatedDeltaPlan planScan(ChunkStateOp states, ChunkOutputOp output) {
   b.plan.writes = to.writes;
   b.plan.scale = to.scale;
   b.plan.offsets = from.offsets;
+  b.segments(states);
   b.pool(states);
   return b.plan;
 }
@@ -204,13 +244,15 @@ std::optional<GatedDeltaPlan> GatedDeltaPlan::of(Operation *op) {
       .Case([](SolveTrilOp o) { return planSolve(o); })
       .Case([](ChunkWUOp o) { return planWU(o); })
       .Case([](ChunkStateOp o) { return planState(o); })
+      .Case([](ChunkTransitionOp o) { return planTransition(o); })
+      .Case([](ChunkStartsOp o) { return planStarts(o); })
       .Case([](ChunkOutputOp o) { return planOutput(o); })
       .Default([](Operation *) { return Plan(); });
 }
 
 bool mlir::hk::isGatedDelta(Operation *op) {
   return isa<GatedDeltaRuleOp, ChunkKktOp, SolveTrilOp, ChunkWUOp, ChunkStateOp,
-             ChunkOutputOp>(op);
+             ChunkTransitionOp, ChunkStartsOp, ChunkOutputOp>(op);
 }
 
 std::optional<GatedDeltaPlan> GatedDeltaPlan::of(ArrayRef<Operation *> ops) {
@@ -277,7 +319,7 @@ bool GatedDeltaPlan::hasOperand(StringRef name) const {
 bool GatedDeltaPlan::usesWarpgroups(const ::hk::Target &target,
                                     const ::hk::GatedDeltaTile &tile) const {
   return !warpgroupName.empty() &&
-         ::hk::scansByWarpgroups(target, {chunk, keys, values}, tile);
+         ::hk::scansByWarpgroups(target, shape(), tile);
 }
 
 Value GatedDeltaPlan::resultOf(Value value) const {

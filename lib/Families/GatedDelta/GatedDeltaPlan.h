@@ -51,11 +51,16 @@ struct GatedDeltaPlan {
   StringRef warpgroupName, warpgroupHeader;
   int64_t heads = 1, valueHeads = 1, keys = 1, values = 1;
   int64_t chunk = 0;
+  /// Segments of a sequence; columns that have values of their own, where the
+  /// others are of a transition matrix (0: all).
+  int64_t segments = 1, fresh = 0;
   std::optional<double> scale, l2norm;
   SmallVector<GatedDeltaTensor> reads, writes;
   /// Types that the definition rounds to on the way.
   Type keyType, valueType;
   Value offsets, state, newState, indices, initial;
+  /// States in f32 at the edges of segments, operands or results.
+  Value starts, transitions;
   bool keyMajor = true;
   /// The sums of decays, where the kernel makes them itself.
   Operation *sums = nullptr;
@@ -82,8 +87,17 @@ struct GatedDeltaPlan {
   bool walks() const {
     return kernel == ::hk::GatedDeltaKernel::Recurrent ||
            kernel == ::hk::GatedDeltaKernel::State ||
+           kernel == ::hk::GatedDeltaKernel::Transition ||
            kernel == ::hk::GatedDeltaKernel::Scan;
   }
+  /// Segments of a sequence that blocks walk: what the last one makes of a
+  /// state nobody reads.
+  int64_t segmentsOfBlocks() const {
+    return kernel == ::hk::GatedDeltaKernel::Transition ? segments - 1
+                                                        : segments;
+  }
+  /// What LDS depends on.
+  ::hk::ChunkShape shape() const { return {chunk, keys, values}; }
   /// Value heads of a block that has whole heads.
   int64_t headsPerBlock() const { return convolution ? valueHeads / heads : 1; }
   /// The result of a step that `value` is computed from; null for none.
@@ -113,6 +127,13 @@ void planHeads(GatedDeltaPlan &plan, ArrayRef<Operation *> members);
 /// Blocks of a kernel that walks over tokens which share a head.
 int64_t gatedDeltaSlices(const GatedDeltaPlan &plan, const ::hk::Target &target,
                          const ::hk::GatedDeltaTile &tile);
+
+/// What a walk over a sequence would cost in segments of its own that begin at
+/// once; nullopt for one that has no two chunks, or segments already.
+std::optional<SplitPlan> planSegments(ChunkStateOp op,
+                                      const ::hk::Target &target,
+                                      ArrayRef<int64_t> counts, SizeOf sizeOf);
+void splitInSegments(ChunkStateOp op, int64_t segments, OpBuilder &builder);
 
 LogicalResult addGatedDeltaVariants(KernelOp kernel, const ::hk::Target &target,
                                     DecisionLog &log);

@@ -120,8 +120,7 @@ static int64_t ldsOf(const GatedDeltaPlan &plan, const ::hk::Target &target,
   if (plan.wholeHeads)
     return ::hk::recurrentHeadsLds(
         {plan.headsPerBlock() * plan.values, plan.convolution ? plan.keys : 0});
-  return ::hk::gatedDeltaLds(target, plan.kernel,
-                             {plan.chunk, plan.keys, plan.values}, tile);
+  return ::hk::gatedDeltaLds(target, plan.kernel, plan.shape(), tile);
 }
 
 GatedDeltaLayout mlir::hk::layoutOf(ArrayRef<GatedDeltaPlan> steps,

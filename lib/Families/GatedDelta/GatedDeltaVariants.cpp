@@ -38,6 +38,11 @@ static constexpr int64_t kBlockThreads = 256;
 /// Threads of a block of whole heads, if so many suffice.
 static constexpr int64_t kHeadsThreads = 512;
 
+/// Where states go from segment to segment: threads that share a row of a
+/// transition, and values of a block, few so that all units have a block.
+static constexpr int32_t kStartsLanes = 2;
+static constexpr int64_t kStartsColumns = 8;
+
 /// Values of a block that walks on vector units and has those of a chunk in
 /// LDS.
 static constexpr int64_t kScanValues = 64;
@@ -57,8 +62,13 @@ static int64_t divisor(int64_t n, int64_t most) {
   return most;
 }
 
+/// Values of a thread: neighbours with and without values of their own differ.
+static int64_t columnsOf(const GatedDeltaPlan &plan, int64_t most) {
+  return divisor(plan.fresh, divisor(plan.values, most));
+}
+
 static GatedDeltaTile hostTile(const GatedDeltaPlan &plan) {
-  int64_t columns = divisor(plan.values, kHostColumns);
+  int64_t columns = columnsOf(plan, kHostColumns);
   if (plan.kernel == GatedDeltaKernel::WU)
     columns = divisor(plan.keys, columns);
   return {1, 1, int32_t(columns), 0};
@@ -69,9 +79,10 @@ static GatedDeltaTile walkingTile(const GatedDeltaPlan &plan,
                                   const ::hk::Target &target) {
   // The start of a chunk is kept beside the state that grows.
   bool scans = plan.kernel == GatedDeltaKernel::Scan;
-  bool two = scans || plan.kernel == GatedDeltaKernel::State;
+  bool two = scans || plan.kernel == GatedDeltaKernel::State ||
+             plan.kernel == GatedDeltaKernel::Transition;
   int64_t values = scans ? std::min(plan.values, kScanValues) : plan.values;
-  int64_t columns = divisor(plan.values, two ? 2 : 4), lanes = 1;
+  int64_t columns = columnsOf(plan, two ? 2 : 4), lanes = 1;
   while (lanes < target.waveSize / 2 &&
          plan.keys * columns > lanes * kStateFloats / (two ? 2 : 1))
     lanes *= 2;
@@ -195,6 +206,16 @@ static GatedDeltaTile matrixTile(const GatedDeltaPlan &plan,
   return tileOf(waves, kCopyThreads);
 }
 
+/// Blocks that have columns of a state in LDS: two threads a row.
+static GatedDeltaTile startsTile(const GatedDeltaPlan &plan,
+                                 const ::hk::Target &target) {
+  int64_t threads = target.waveSize;
+  while (threads < kBlockThreads && threads / kStartsLanes < plan.keys)
+    threads *= 2;
+  return {int32_t(threads), kStartsLanes,
+          int32_t(divisor(plan.values, kStartsColumns)), 0};
+}
+
 /// Threads of a block that has a chunk and computes on vector units.
 static int64_t chunkThreads(const GatedDeltaPlan &plan,
                             const ::hk::Target &target) {
@@ -235,6 +256,8 @@ static GatedDeltaTile chooseTile(KernelOp kernel,
         !isKnownToSpill(kernel, attributeOf(kernel.getContext(), tile)))
       return tile;
   }
+  if (last.kernel == GatedDeltaKernel::Starts)
+    return startsTile(last, target);
   if (last.wholeHeads)
     return headsTile(last, target);
   if (last.walks())
@@ -253,9 +276,14 @@ static LaunchDims gridOf(const GatedDeltaPlan &plan, const ::hk::Target &target,
   if (plan.wholeHeads)
     return launch.grid(
         launch.multiply(x, plan.valueHeads / plan.headsPerBlock()));
+  if (plan.kernel == GatedDeltaKernel::Starts)
+    return launch.grid(
+        launch.multiply(launch.size(plan.lead(), 1),
+                        plan.valueHeads * (plan.values / tile.columns)));
   if (plan.walks())
-    return launch.grid(launch.multiply(
-        x, plan.valueHeads * gatedDeltaSlices(plan, target, tile)));
+    return launch.grid(
+        launch.multiply(x, plan.segmentsOfBlocks() * plan.valueHeads *
+                               gatedDeltaSlices(plan, target, tile)));
   if (plan.offsets)
     x = launch.raggedTiles(launch.size(plan.lead(), 0), plan.chunk, x);
   else

@@ -48,13 +48,14 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkScan {
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &pool,
                          BlockId block, Shared &shared, const Io &io) {
-    TokenSpan span = sequenceSpan(tokens, block.x / kBlocksPerSequence);
+    TokenSpan span =
+        segmentSpan(tokens, kChunk, S.segments, block.x / kBlocksPerSequence);
     i64 head = block.x % kBlocksPerSequence / State::kSlices;
     Place at = State::place(block.x % State::kSlices);
     if (span.outside)
       return clear(span, head, at, io);
     State state;
-    state.load(pool, span.number, head, at);
+    state.load(pool, span, head, at);
     for (i64 begin = span.begin; begin < span.end; begin += kChunk) {
       TokenSpan chunk = span;
       chunk.begin = begin;
@@ -64,7 +65,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkScan {
       step(state, chunk, head, at, shared, io);
       barrier();
     }
-    state.store(pool, span.number, head, at);
+    state.store(pool, span, head, at);
   }
 
 private:

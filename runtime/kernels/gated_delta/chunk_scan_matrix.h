@@ -67,7 +67,8 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkScanMatrix {
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &pool,
                          BlockId block, Shared &shared, const Io &io) {
-    Place at = {sequenceSpan(tokens, block.x / State::kBlocksPerSequence),
+    Place at = {segmentSpan(tokens, kChunk, S.segments,
+                            block.x / State::kBlocksPerSequence),
                 block.x % State::kBlocksPerSequence / kSlices,
                 i64(block.x % kSlices) * kRows};
     if (at.span.outside)

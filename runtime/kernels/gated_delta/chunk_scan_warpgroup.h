@@ -149,7 +149,8 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkScanWarpgroup {
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &pool,
                          BlockId block, Shared &shared, const Io &io) {
-    Place at = {sequenceSpan(tokens, block.x / State::kBlocksPerSequence),
+    Place at = {segmentSpan(tokens, kChunk, S.segments,
+                            block.x / State::kBlocksPerSequence),
                 block.x % State::kBlocksPerSequence / kSlices,
                 i64(block.x % kSlices) * kValues};
     if (at.span.outside)
@@ -310,6 +311,12 @@ private:
   HK_MEM static void load(StateRegisters &s, const StateArgs &pool,
                           const Place &at) {
     HK_UNROLL for (float &v : s) v = 0;
+    if constexpr (S.segments > 1) {
+      auto from = pool.starts.of(at.span.segment, at.span.number, at.head);
+      HK_UNROLL for (int i = 0; i < S.keys / 2; ++i) s[i] =
+          from[columnOf(i) * pool.starts.rowStride + at.first + rowOf(i)];
+      return;
+    }
     i64 line = initialLine<S>(pool, at.span.number);
     if (line < 0)
       return;
@@ -320,7 +327,7 @@ private:
   }
   HK_MEM static void store(const StateRegisters &s, const StateArgs &pool,
                            const Place &at) {
-    i64 line = stateLine<S>(pool, at.span.number);
+    i64 line = at.span.ends ? stateLine<S>(pool, at.span.number) : -1;
     if (line < 0)
       return;
     auto base = global<Storage<S.state>>(pool.state) +

@@ -32,15 +32,16 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkState {
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &pool,
                          BlockId block, Shared &, const Io &io) {
-    TokenSpan span = sequenceSpan(tokens, block.x / kBlocksPerSequence);
+    TokenSpan span =
+        segmentSpan(tokens, S.chunk, S.segments, block.x / kBlocksPerSequence);
     i64 head = block.x % kBlocksPerSequence / State::kSlices;
     Place at = State::place(block.x % State::kSlices);
     // Dense states are [B, chunks, ...]; ragged ones are counted over all.
-    i64 slot = tokens.offsets ? firstChunk(tokens, span, S.chunk) : 0;
+    i64 slot = tokens.offsets ? firstChunk(tokens, span, S.chunk) : span.before;
     State state;
     HK_UNROLL for (int i = 0; i < kSteps * kVec; ++i) state.s[i] = 0;
     if (!span.outside)
-      state.load(pool, span.number, head, at);
+      state.load(pool, span, head, at);
     for (i64 begin = span.begin; begin < span.end; begin += S.chunk) {
       TokenSpan chunk = span;
       chunk.begin = begin;
@@ -52,8 +53,8 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkState {
       step(state, chunk, slot++, head, at, io);
     }
     if (!span.outside)
-      state.store(pool, span.number, head, at);
-    if (!tokens.offsets)
+      state.store(pool, span, head, at);
+    if (!tokens.offsets || !span.ends)
       return;
     // The entries up to the next sequence's first one are of no chunk.
     i64 last = (tokens.tokens + S.chunk - 1) / S.chunk + tokens.sequences;

@@ -50,17 +50,18 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkStateMatrix {
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &pool,
                          BlockId block, Shared &shared, const Io &io) {
-    Place at = {sequenceSpan(tokens, block.x / kBlocksPerSequence),
-                block.x % kBlocksPerSequence / kSlices,
-                i64(block.x % kSlices) * kRows};
+    Place at = {
+        segmentSpan(tokens, kChunk, S.segments, block.x / kBlocksPerSequence),
+        block.x % kBlocksPerSequence / kSlices, i64(block.x % kSlices) * kRows};
     // Dense states are [B, chunks, ...]; ragged ones are counted over all.
-    i64 slot = tokens.offsets ? firstChunk(tokens, at.span, kChunk) : 0;
+    i64 slot =
+        tokens.offsets ? firstChunk(tokens, at.span, kChunk) : at.span.before;
     i64 chunks = at.chunks();
     if (at.span.outside)
       clearTokens(at, io);
     else
       walk(pool, at, slot, chunks, shared, io);
-    if (!tokens.offsets)
+    if (!tokens.offsets || !at.span.ends)
       return;
     // The entries up to the next sequence's first one are of no chunk.
     i64 last = (tokens.tokens + kChunk - 1) / kChunk + tokens.sequences;

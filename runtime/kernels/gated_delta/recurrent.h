@@ -41,7 +41,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct Recurrent {
       return;
     }
     State state;
-    state.load(pool, span.number, head, at);
+    state.load(pool, span, head, at);
     if (span.begin < span.end) {
       typename Step::Token next = Step::load(span, span.begin, head, at, io);
       for (i64 t = span.begin; t < span.end; ++t) {
@@ -53,7 +53,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct Recurrent {
           io.result(span.batch, t, head, at.value, y);
       }
     }
-    state.store(pool, span.number, head, at);
+    state.store(pool, span, head, at);
   }
 };
 

@@ -57,7 +57,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct RecurrentHeads {
     // The state is under way while the channels are convolved.
     State states[kRounds];
     for (int r = 0; r < kRounds && !span.outside; ++r)
-      states[r].load(pool, span.number, first + headOf(r), placeOf(r));
+      states[r].load(pool, span, first + headOf(r), placeOf(r));
     if constexpr (S.convolved) {
       stage(span, first, shared, io);
       barrier();
@@ -70,7 +70,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct RecurrentHeads {
       barrier();
     }
     for (int r = 0; r < kRounds && !span.outside; ++r)
-      states[r].store(pool, span.number, first + headOf(r), placeOf(r));
+      states[r].store(pool, span, first + headOf(r), placeOf(r));
   }
 
 private:

@@ -26,6 +26,8 @@ namespace hk {
 /// What does not change from launch to launch.
 struct GatedDeltaSpec {
   int heads, valueHeads, keys, values;
+  int segments;   // of a sequence
+  int fresh;      // values that come from u; the others are of transitions
   int chunk;      // 0: recurrent
   bool convolved; // a block convolves what its heads read
   int keyVector;  // elements of a vector along the keys
@@ -36,14 +38,33 @@ struct GatedDeltaSpec {
   DType key, value; // element types that the definition rounds to
   bool hasState, keyMajor, wideIndices;
   DType state;
-  int alignState; // bytes
+  int alignState, alignSegments; // bytes
 };
 
-/// The pool of states; pointers may be null.
+/// States in f32, [segments, sequences, heads, keys, columns].
+struct SegmentStates {
+  u64 address;
+  i64 segmentStride, sequenceStride, headStride, rowStride;
+
+  HK_MEM Global<float> of(i64 segment, i64 sequence, i64 head) const {
+    return global<float>(address) +
+           (segment * segmentStride + sequence * sequenceStride +
+            head * headStride);
+  }
+};
+
+/// The pool of states; pointers may be null. What segments begin with, where
+/// they do not with a line of the pool; what they make of any state.
 struct StateArgs {
   u64 state, indices, initial;
   i64 lines, lineStride, headStride, rowStride;
+  SegmentStates starts, transitions;
 };
+
+/// Bytes that an access of V elements of states of segments is aligned to.
+template <GatedDeltaSpec S, int V>
+inline constexpr int kAlignSegments =
+    S.alignSegments < 4 * V ? S.alignSegments : 4 * V;
 
 /// What the LDS of a kernel depends on.
 constexpr ChunkShape chunkShape(const GatedDeltaSpec &s) {
@@ -123,9 +144,19 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct HeadState {
             fma<kColumns>(Columns(x[r][w]), d, s[r * kVec + w]);
   }
 
-  HK_MEM void load(const StateArgs &a, i64 sequence, i64 head, Place at) {
+  HK_MEM void load(const StateArgs &a, const TokenSpan &span, i64 head,
+                   Place at) {
     HK_UNROLL for (int i = 0; i < kSteps * kVec; ++i) s[i] = 0;
-    i64 line = initialLine<S>(a, sequence);
+    if constexpr (S.segments > 1) {
+      auto from = a.starts.of(span.segment, span.number, head);
+      if (at.valid)
+        forEachRow(at, [&](i64 key, int i) {
+          s[i] = hk::load<DType::F32, kColumns, kAlignSegments<S, kColumns>>(
+              from, key * a.starts.rowStride + at.value);
+        });
+      return;
+    }
+    i64 line = initialLine<S>(a, span.number);
     if (line < 0 || !at.valid)
       return;
     auto base = global<const Storage<S.state>>(a.state) +
@@ -139,8 +170,9 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct HeadState {
       }
     });
   }
-  HK_MEM void store(const StateArgs &a, i64 sequence, i64 head, Place at) {
-    i64 line = stateLine<S>(a, sequence);
+  HK_MEM void store(const StateArgs &a, const TokenSpan &span, i64 head,
+                    Place at) {
+    i64 line = span.ends ? stateLine<S>(a, span.number) : -1;
     if (line < 0 || !at.valid)
       return;
     auto base = global<Storage<S.state>>(a.state) +
@@ -154,6 +186,13 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct HeadState {
         hk::store<S.state, kVec, kAlign<kVec>>(base, offset, part);
       }
     });
+  }
+
+  /// body(key, entry of s) for every row of this thread.
+  template <class Body> HK_MEM static void forEachRow(Place at, Body body) {
+    HK_UNROLL for (int r = 0; r < kSteps; ++r) if (at.has(r))
+        HK_UNROLL for (int w = 0; w < kVec; ++w)
+            body(at.key(r) + w, r * kVec + w);
   }
 
 private:

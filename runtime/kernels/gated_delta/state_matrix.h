@@ -102,6 +102,14 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct MatrixState {
   HK_MEM static void load(Fragments &f, const StateArgs &pool,
                           const Place &at) {
     f.clearOutput();
+    if constexpr (S.segments > 1) {
+      auto from = pool.starts.of(at.span.segment, at.span.number, at.head);
+      f.fillOutput([&](int slot, int key) {
+        return from[key * pool.starts.rowStride + at.first +
+                    Fragments::rowOf(slot)];
+      });
+      return;
+    }
     i64 line = initialLine<S>(pool, at.span.number);
     if (line < 0)
       return;
@@ -114,7 +122,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct MatrixState {
   }
   HK_MEM static void store(Fragments &f, const StateArgs &pool,
                            const Place &at) {
-    i64 line = stateLine<S>(pool, at.span.number);
+    i64 line = at.span.ends ? stateLine<S>(pool, at.span.number) : -1;
     if (line < 0)
       return;
     auto base = global<Storage<S.state>>(pool.state) +

@@ -25,11 +25,14 @@ struct TokenArgs {
   Global<const i32> offsets; // null: dense
 };
 
-/// Tokens [begin, end) of sequence `number`; `batch` is the first index of
-/// dense operands.
+/// Tokens [begin, end) of sequence `number`, or of one of its segments, which
+/// has `before` chunks in front of it; `batch` is the first index of dense
+/// operands. `ends`: nothing of the sequence comes behind.
 struct TokenSpan {
   i64 batch, number, begin, end;
   bool outside;
+  i64 segment = 0, before = 0;
+  bool ends = true;
 };
 
 HK_DEV i64 tokenBound(const TokenArgs &a, i64 i) {
@@ -46,10 +49,39 @@ HK_DEV TokenSpan sequenceSpan(const TokenArgs &a, i64 s) {
           outside};
 }
 
-/// The number that the first chunk of a sequence has.
+/// One of `segments` segments of a sequence, of equally many chunks; the last
+/// may be shorter or empty. What is outside of all sequences is in the first.
+HK_DEV TokenSpan segmentSpan(const TokenArgs &a, i64 chunk, i64 segments,
+                             i64 sequence, i64 segment) {
+  TokenSpan span = sequenceSpan(a, sequence);
+  if (segments == 1)
+    return span;
+  span.segment = segment;
+  i64 chunks = (span.end - span.begin + chunk - 1) / chunk;
+  i64 each = span.outside ? chunks : (chunks + segments - 1) / segments;
+  i64 first = span.segment * each, behind = first + each;
+  span.before = first < chunks ? first : chunks;
+  // An empty sequence ends with its first segment.
+  span.ends = behind >= chunks && (first < chunks || span.segment == 0);
+  i64 begin = span.begin + span.before * chunk;
+  if (behind < chunks)
+    span.end = span.begin + behind * chunk;
+  span.begin = begin < span.end ? begin : span.end;
+  return span;
+}
+
+/// Number n of the segments of all sequences.
+HK_DEV TokenSpan segmentSpan(const TokenArgs &a, i64 chunk, i64 segments,
+                             i64 n) {
+  return segmentSpan(a, chunk, segments, n / segments, n % segments);
+}
+
+/// The number that the first chunk of a sequence or segment has.
 HK_DEV i64 firstChunk(const TokenArgs &a, const TokenSpan &span, i64 chunk) {
-  return a.offsets ? raggedTile(span.begin, chunk, span.number)
-                   : span.batch * ((a.tokens + chunk - 1) / chunk);
+  i64 first = a.offsets ? raggedTile(span.begin - span.before * chunk, chunk,
+                                     span.number)
+                        : span.batch * ((a.tokens + chunk - 1) / chunk);
+  return first + span.before;
 }
 
 /// The tokens of chunk number `number` of all; there may be none.
