@@ -80,7 +80,12 @@ def HK_Dialect : Dialect {
     `tensor.dim`, `arith.constant` and the integer operators of arith. What a
     dynamic view demands is checked by every call. There are no scalar operands: a
     number is an `hk.constant` of rank 0, which broadcasts, or an `arith.constant`
-    of a tensor of at most 256 bytes.
+    of a tensor of at most 256 bytes. In the text an arithmetic operator,
+    hk.compare and hk.select take a number in the place of an operand:
+    `hk.mul %x, 2.0 : tensor<?x64xbf16>` is read as an `hk.constant` and the
+    operator on it. The number is f32 beside reals, so that it is not rounded to
+    the operand's type, and of the operand's type beside integers and in
+    hk.select; it has no type in the list.
 
     ## Spelling
 

@@ -55,11 +55,14 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = [],
     Example:
     ```mlir
     %y = hk.}] # mnemonic # [{ %a, %b : tensor<?x64xbf16>, tensor<64xbf16>
+    %z = hk.}] # mnemonic # [{ %a, 2.0 : tensor<?x64xbf16>
     ```
   }];
   let arguments = (ins HK_NumberTensor:$lhs, HK_NumberTensor:$rhs);
   let results = (outs HK_NumberTensor:$result);
-  let syntax = "$lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
+  // parse and print: an operand may be a number (dialect/OpSyntax.h).
+  let assemblyFormat = ?;
+  let hasCustomAssemblyFormat = 1;
   let cost = operations;
   let linearity = linear;
   let shapes = [{
@@ -69,6 +72,13 @@ class HK_BinaryOp<string mnemonic, string formula, list<Trait> traits = [],
   let extraClassDefinition = factsDefinition # shapesDefinition # [{
     ::llvm::LogicalResult $cppClass::verify() {
       return verifyBinary(*this, getLhs(), getRhs(), getResult());
+    }
+    ::mlir::ParseResult $cppClass::parse(::mlir::OpAsmParser &parser,
+                                         ::mlir::OperationState &result) {
+      return parseBinary(parser, result);
+    }
+    void $cppClass::print(::mlir::OpAsmPrinter &printer) {
+      printBinary(printer, *this);
     }
   }];
 }
@@ -129,6 +139,7 @@ def HK_CompareOp : HK_PointwiseOp<"compare"> {
     Example:
     ```mlir
     %c = hk.compare lt %a, %b : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xi1>
+    %d = hk.compare ge %a, 0.5 : tensor<?x64xf32> -> tensor<?x64xi1>
     ```
   }];
   let arguments = (ins HK_ComparePredicateAttr:$predicate, HK_NumberTensor:$lhs,
@@ -138,7 +149,8 @@ def HK_CompareOp : HK_PointwiseOp<"compare"> {
     shapes.broadcast({{"lhs", getLhs()}, {"rhs", getRhs()}},
                      {"result", getResult()});
   }];
-  let syntax = "$predicate $lhs `,` $rhs attr-dict `:` custom<BinaryTypes>(type($lhs), type($rhs), type($result))";
+  let assemblyFormat = ?;
+  let hasCustomAssemblyFormat = 1;
 }
 
 def HK_SelectOp : HK_PointwiseOp<"select"> {
@@ -151,6 +163,7 @@ def HK_SelectOp : HK_PointwiseOp<"select"> {
     Example:
     ```mlir
     %y = hk.select %c, %a, %b : tensor<?x64xi1>, tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
+    %z = hk.select %c, %a, 0.0 : tensor<?x64xi1>, tensor<?x64xf32> -> tensor<?x64xf32>
     ```
   }];
   let arguments = (ins HK_BoolTensor:$condition, HK_NumberTensor:$true_value,
@@ -162,7 +175,8 @@ def HK_SelectOp : HK_PointwiseOp<"select"> {
                       {"false_value", getFalseValue()}},
                      {"result", getResult()});
   }];
-  let syntax = "$condition `,` $true_value `,` $false_value attr-dict `:` type($condition) `,` type($true_value) `,` type($false_value) `->` type($result)";
+  let assemblyFormat = ?;
+  let hasCustomAssemblyFormat = 1;
 }
 
 def HK_CastOp : HK_PointwiseOp<"cast"> {

@@ -14,6 +14,8 @@
 
 #include "OpUtils.h"
 
+#include "mlir/IR/DialectImplementation.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 
@@ -188,6 +190,168 @@ void mlir::hk::printConstant(OpAsmPrinter &printer, Operation *,
   }
   printer.printAttributeWithoutType(dense.getSplatValue<Attribute>());
   printer << " : " << value.getType();
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers as operands
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An operand in the text, or a number in its place.
+struct OperandOrNumber {
+  OpAsmParser::UnresolvedOperand operand;
+  std::optional<Literal> number;
+  SMLoc loc;
+
+  ParseResult parse(OpAsmParser &parser) {
+    loc = parser.getCurrentLocation();
+    Literal literal;
+    OptionalParseResult parsed = parseLiteral(parser, literal);
+    if (!parsed.has_value())
+      return parser.parseOperand(operand);
+    number = literal;
+    return *parsed;
+  }
+};
+} // namespace
+
+/// The hk.constant of rank 0 that `number` stands for, made where `beside`,
+/// another operand of the operator, is known.
+static FailureOr<Value> makeConstant(OpAsmParser &parser,
+                                     const OperandOrNumber &number,
+                                     Value beside, Type element) {
+  FailureOr<Attribute> value =
+      elementOf(parser, number.loc, *number.number, element);
+  if (failed(value))
+    return failure();
+  OpBuilder b(parser.getContext());
+  if (Operation *definition = beside.getDefiningOp()) {
+    if (!definition->getBlock()) // what the parser puts for what comes later
+      return parser.emitError(number.loc, "expected the operand beside a "
+                                          "number to be defined before it");
+    b.setInsertionPointAfter(definition);
+  } else {
+    b.setInsertionPointToStart(beside.getParentBlock());
+  }
+  auto type = RankedTensorType::get({}, element);
+  return ConstantOp::create(b, parser.getEncodedSourceLoc(number.loc), type,
+                            DenseElementsAttr::get(type, *value))
+      .getResult();
+}
+
+/// What a number is beside an operand in arithmetic.
+static FailureOr<Type> numberType(OpAsmParser &parser, SMLoc loc, Type beside) {
+  auto tensor = dyn_cast<RankedTensorType>(beside);
+  if (!tensor)
+    return parser.emitError(loc, "expected the operand beside a number to be "
+                                 "a tensor, but got ")
+           << beside;
+  Type element = tensor.getElementType();
+  return isa<FloatType>(element) ? Type(Float32Type::get(parser.getContext()))
+                                 : element;
+}
+
+ParseResult mlir::hk::parseBinary(OpAsmParser &parser, OperationState &result) {
+  OperandOrNumber sides[2];
+  if (sides[0].parse(parser) || parser.parseComma() || sides[1].parse(parser) ||
+      parseBraces(parser, result.attributes, result.name.getStringRef()) ||
+      parser.parseColon())
+    return failure();
+  int number = sides[0].number ? 0 : sides[1].number ? 1 : -1;
+  Type types[2], made;
+  if (number < 0) {
+    if (parseBinaryTypes(parser, types[0], types[1], made))
+      return failure();
+    result.addTypes(made);
+    return failure(
+        parser.resolveOperand(sides[0].operand, types[0], result.operands) ||
+        parser.resolveOperand(sides[1].operand, types[1], result.operands));
+  }
+  if (sides[1 - number].number)
+    return parser.emitError(sides[1].loc,
+                            "expected an operand beside a number");
+  Type &type = types[1 - number];
+  if (parser.parseType(type) || parseResultType(parser, type, made) ||
+      parser.resolveOperand(sides[1 - number].operand, type, result.operands))
+    return failure();
+  FailureOr<Type> element = numberType(parser, sides[number].loc, type);
+  if (failed(element))
+    return failure();
+  FailureOr<Value> constant =
+      makeConstant(parser, sides[number], result.operands[0], *element);
+  if (failed(constant))
+    return failure();
+  result.operands.insert(result.operands.begin() + number, *constant);
+  result.addTypes(made);
+  return success();
+}
+
+void mlir::hk::printBinary(OpAsmPrinter &printer, Operation *op) {
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  printer << " " << lhs << ", " << rhs;
+  printBraces(printer, op, {}, {});
+  printer << " : ";
+  printBinaryTypes(printer, op, lhs.getType(), rhs.getType(),
+                   op->getResult(0).getType());
+}
+
+ParseResult CompareOp::parse(OpAsmParser &parser, OperationState &result) {
+  FailureOr<ComparePredicate> predicate =
+      FieldParser<ComparePredicate>::parse(parser);
+  if (failed(predicate))
+    return failure();
+  result.addAttribute(
+      getPredicateAttrName(result.name),
+      ComparePredicateAttr::get(parser.getContext(), *predicate));
+  return parseBinary(parser, result);
+}
+
+void CompareOp::print(OpAsmPrinter &printer) {
+  printer << " " << stringifyComparePredicate(getPredicate());
+  printBinary(printer, *this);
+}
+
+ParseResult SelectOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand condition;
+  OperandOrNumber values[2];
+  Type conditionType, types[2];
+  RankedTensorType made;
+  if (parser.parseOperand(condition) || parser.parseComma() ||
+      values[0].parse(parser) || parser.parseComma() ||
+      values[1].parse(parser) ||
+      parseBraces(parser, result.attributes, getOperationName()) ||
+      parser.parseColonType(conditionType))
+    return failure();
+  for (int i : {0, 1})
+    if (!values[i].number &&
+        (parser.parseComma() || parser.parseType(types[i])))
+      return failure();
+  if (parser.parseArrow() || parser.parseType(made) ||
+      parser.resolveOperand(condition, conditionType, result.operands))
+    return failure();
+  for (int i : {0, 1}) {
+    if (!values[i].number) {
+      if (parser.resolveOperand(values[i].operand, types[i], result.operands))
+        return failure();
+      continue;
+    }
+    FailureOr<Value> constant = makeConstant(
+        parser, values[i], result.operands[0], made.getElementType());
+    if (failed(constant))
+      return failure();
+    result.operands.push_back(*constant);
+  }
+  result.addTypes(made);
+  return success();
+}
+
+void SelectOp::print(OpAsmPrinter &printer) {
+  printer << " " << getCondition() << ", " << getTrueValue() << ", "
+          << getFalseValue();
+  printBraces(printer, *this, {}, {});
+  printer << " : " << getCondition().getType() << ", "
+          << getTrueValue().getType() << ", " << getFalseValue().getType()
+          << " -> " << getType();
 }
 
 //===----------------------------------------------------------------------===//

@@ -29,6 +29,12 @@ ParseResult parseBinaryTypes(OpAsmParser &parser, Type &lhs, Type &rhs,
 void printBinaryTypes(OpAsmPrinter &printer, Operation *op, Type lhs, Type rhs,
                       Type result);
 
+/// `%a, %b : types` of an operator with operands lhs and rhs. Either may be a
+/// number, which has no type in the list: it is read as an hk.constant of rank
+/// 0 that is put after the definition of the other operand.
+ParseResult parseBinary(OpAsmParser &parser, OperationState &result);
+void printBinary(OpAsmPrinter &printer, Operation *op);
+
 /// `2.0 : tensor<f32>`, or a dense attribute with its type. Hexadecimal numbers
 /// of a float type are bits.
 ParseResult parseConstant(OpAsmParser &parser, ElementsAttr &value);

@@ -31,3 +31,52 @@ func.func @operands_differ(%a: tensor<4xf32>, %b: tensor<4xi32>) {
   %0 = hk.add %a, %b : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @two_numbers(%a: tensor<4xf32>) {
+  // expected-error @below {{expected an operand beside a number}}
+  %0 = hk.add 1.0, 2.0 : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @no_point(%a: tensor<4xf32>) {
+  // expected-error @below {{expected a number of 'f32' with a decimal point, or its bits in hexadecimal}}
+  %0 = hk.mul %a, 2 : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @not_an_integer(%a: tensor<4xi32>) {
+  // expected-error @below {{expected a number of 'i32'}}
+  %0 = hk.add %a, 0.5 : tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @no_tensor(%a: f32) {
+  // expected-error @below {{expected the operand beside a number to be a tensor, but got 'f32'}}
+  %0 = hk.add %a, 0.5 : f32
+  return
+}
+
+// -----
+
+func.func @defined_later() -> tensor<4xf32> {
+  // expected-error @below {{expected the operand beside a number to be defined before it}}
+  %0 = hk.add %a, 0.5 : tensor<4xf32>
+  %a = hk.constant 1.0 : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @predicate(%a: tensor<4xf32>) {
+  // expected-error @below {{expected one of [eq, ne, lt, le, gt, ge] for comparison, got: near}}
+  %0 = hk.compare near %a, 0.5 : tensor<4xf32> -> tensor<4xi1>
+  return
+}

@@ -78,3 +78,29 @@ func.func @arith(%x: tensor<?xf32>) -> tensor<?xf32> {
   %y = hk.mul %x, %c : tensor<?xf32>, tensor<f32>
   return %y : tensor<?xf32>
 }
+
+// A number in the place of an operand is a constant of rank 0, put where the operand beside it
+// is known: f32 beside reals, of the operand's type beside integers and in a choice.
+// CHECK-LABEL: func.func @numbers
+func.func @numbers(%x: tensor<?x64xbf16>, %i: tensor<?xi64>) {
+  // CHECK-DAG: %[[TWO:.*]] = hk.constant 2.000000e+00 : tensor<f32>
+  // CHECK-DAG: %[[ONE:.*]] = hk.constant 1.000000e+00 : tensor<f32>
+  // CHECK-DAG: %[[SEVEN:.*]] = hk.constant -7 : tensor<i64>
+  // CHECK-DAG: %[[INF:.*]] = hk.constant 0xFF800000 : tensor<f32>
+  // CHECK-DAG: %[[HALF:.*]] = hk.constant 5.000000e-01 : tensor<f32>
+  // CHECK: %[[Y:.*]] = hk.mul %arg0, %[[TWO]] : tensor<?x64xbf16>, tensor<f32>{{$}}
+  %y = hk.mul %x, 2.0 : tensor<?x64xbf16>
+  // CHECK: hk.sub %[[ONE]], %arg0 : tensor<f32>, tensor<?x64xbf16> -> tensor<?x64xbf16>{{$}}
+  %z = hk.sub 1.0, %x : tensor<?x64xbf16>
+  // CHECK: hk.max %arg1, %[[SEVEN]] : tensor<?xi64>, tensor<i64>{{$}}
+  %m = hk.max %i, -7 : tensor<?xi64>
+  // CHECK: hk.div %arg0, %[[INF]] : tensor<?x64xbf16>, tensor<f32> -> tensor<?x64xf32>{{$}}
+  %d = hk.div %x, 0xFF800000 : tensor<?x64xbf16> -> tensor<?x64xf32>
+  // CHECK: %[[C:.*]] = hk.compare ge %arg0, %[[HALF]] : tensor<?x64xbf16>, tensor<f32> -> tensor<?x64xi1>{{$}}
+  %c = hk.compare ge %x, 0.5 : tensor<?x64xbf16> -> tensor<?x64xi1>
+  // CHECK: hk.select %[[C]], %[[Y]], %{{.*}} : tensor<?x64xi1>, tensor<?x64xbf16>, tensor<bf16> -> tensor<?x64xbf16>{{$}}
+  %s = hk.select %c, %y, 0.0 : tensor<?x64xi1>, tensor<?x64xbf16> -> tensor<?x64xbf16>
+  // CHECK: hk.select %[[C]], %{{.*}}, %{{.*}} : tensor<?x64xi1>, tensor<i32>, tensor<i32> -> tensor<?x64xi32>{{$}}
+  %b = hk.select %c, 1, 0 : tensor<?x64xi1> -> tensor<?x64xi32>
+  return
+}
