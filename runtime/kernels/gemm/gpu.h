@@ -107,15 +107,11 @@ template <class Problem> struct Gemm {
   static_assert(kPartRows % kFragmentRows == 0 || !P::kPair,
                 "the halves of B are not whole fragments");
 
-#if defined(__AMDGCN__)
   /// Rows of A that a thread copies at once, and rows of its sums.
   static constexpr int kLines = kBytesA / 16 / kThreads;
   using SourceA =
-      typename Choice<A::kGathered, ThreadRows<A, kLines, Total::kRows>,
-                      TileSource<A>>::Type;
-#else
-  using SourceA = TileSource<A>;
-#endif
+      typename Choice<A::kGathered && keepsRowsInRegisters(kTarget),
+                      ThreadRows<A, kLines, Total::kRows>, TileSource<A>>::Type;
 
   /// Where the tiles of this block start; the parts of B are n rows apart.
   struct Source {

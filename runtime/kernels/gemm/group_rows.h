@@ -41,29 +41,21 @@ HK_DEV void strikeNamedRows(const GroupArgs &groups, const GroupTile &tile,
   barrier();
 }
 
-template <class Groups, int BM, int Threads> struct TableRows {
+/// What both kinds of rows share. Rows::isNamed(r): whether row r of the tile
+/// has a row of A or, in an unnamed tile, no place that names it; no row behind
+/// the tile's end has.
+template <class Groups, class Rows> struct RowsOfGroup {
   static constexpr bool kBlocks = Groups::kForm == GroupForm::Blocks;
-
-  struct Table {
-    alignas(16) i32 rows[(BM + 15) / 16 * 16];
-  };
 
   const GroupArgs &groups;
   GroupTile tile;
-  /// Of each place its row of A, -1 for none; of an unnamed row 0.
-  const i32 *table;
 
-  /// `results`: rows of the result.
-  HK_MEM TableRows(const GroupArgs &groups, const GroupTile &tile, i64 results,
-                   u8 *, Table &lds)
-      : groups(groups), tile(tile), table(lds.rows) {
-    if constexpr (Groups::kGathered)
-      fill(results, lds.rows);
-  }
+  HK_MEM RowsOfGroup(const GroupArgs &groups, const GroupTile &tile)
+      : groups(groups), tile(tile) {}
 
   HK_MEM bool exists(int r) const {
     if constexpr (kBlocks)
-      return tile.first + r < tile.end && table[r] >= 0;
+      return self().isNamed(r);
     else
       return tile.first + r < tile.end;
   }
@@ -76,10 +68,36 @@ template <class Groups, int BM, int Threads> struct TableRows {
   }
   HK_MEM i64 matrix(int r) const {
     if constexpr (Groups::kGathered)
-      return tile.group >= 0 && table[r] < 0 ? -1 : tile.group;
+      return tile.group >= 0 && !self().isNamed(r) ? -1 : tile.group;
     else
       return tile.group;
   }
+
+private:
+  HK_MEM const Rows &self() const { return static_cast<const Rows &>(*this); }
+};
+
+template <class Groups, int BM, int Threads>
+struct TableRows : RowsOfGroup<Groups, TableRows<Groups, BM, Threads>> {
+  using Base = RowsOfGroup<Groups, TableRows>;
+  using Base::groups, Base::tile;
+
+  struct Table {
+    alignas(16) i32 rows[(BM + 15) / 16 * 16];
+  };
+
+  /// Of each place its row of A, -1 for none; of an unnamed row 0.
+  const i32 *table;
+
+  /// `results`: rows of the result.
+  HK_MEM TableRows(const GroupArgs &groups, const GroupTile &tile, i64 results,
+                   u8 *, Table &lds)
+      : Base(groups, tile), table(lds.rows) {
+    if constexpr (Groups::kGathered)
+      fill(results, lds.rows);
+  }
+
+  HK_MEM bool isNamed(int r) const { return table[r] >= 0; }
   /// Whether there is a row at all. Block-uniform.
   HK_MEM bool any() const {
     bool any = false;
@@ -105,15 +123,13 @@ private:
   }
 };
 
-#if defined(__AMDGCN__)
-
-template <class Groups, int BM, int Threads> struct OrderedRows {
-  static constexpr bool kBlocks = Groups::kForm == GroupForm::Blocks;
+template <class Groups, int BM, int Threads>
+struct OrderedRows : RowsOfGroup<Groups, OrderedRows<Groups, BM, Threads>> {
+  using Base = RowsOfGroup<Groups, OrderedRows>;
+  using Base::groups, Base::tile;
 
   struct Table {};
 
-  const GroupArgs &groups;
-  GroupTile tile;
   i64 results;
   /// A bit for each row of a tile of places that has a row of A, and of an
   /// unnamed tile that no place names. The same in all lanes.
@@ -122,7 +138,7 @@ template <class Groups, int BM, int Threads> struct OrderedRows {
   /// `lds`: bytes that nobody else uses until the constructor's end.
   HK_MEM OrderedRows(const GroupArgs &groups, const GroupTile &tile,
                      i64 results, u8 *lds, Table)
-      : groups(groups), tile(tile), results(results) {
+      : Base(groups, tile), results(results) {
     if constexpr (!Groups::kGathered)
       return;
     auto *table = reinterpret_cast<i32 *>(lds);
@@ -147,25 +163,6 @@ template <class Groups, int BM, int Threads> struct OrderedRows {
     return entry >= 0 && entry < results ? int(entry / Groups::kTopK) : -1;
   }
 
-  HK_MEM bool exists(int r) const {
-    if constexpr (kBlocks)
-      return isLive(r);
-    else
-      return tile.first + r < tile.end;
-  }
-  HK_MEM i64 row(int r) const {
-    i64 place = tile.first + r;
-    if constexpr (kBlocks)
-      return tile.unnamed || !exists(r) ? place : groups.orderAt(place);
-    else
-      return place;
-  }
-  HK_MEM i64 matrix(int r) const {
-    if constexpr (Groups::kGathered)
-      return tile.group >= 0 && !isLive(r) ? -1 : tile.group;
-    else
-      return tile.group;
-  }
   /// Whether there is a row at all. Block-uniform.
   HK_MEM bool any() const {
     u64 any = 0;
@@ -173,8 +170,7 @@ template <class Groups, int BM, int Threads> struct OrderedRows {
     return any != 0;
   }
 
-private:
-  HK_MEM bool isLive(int r) const {
+  HK_MEM bool isNamed(int r) const {
     u64 word = live[0];
     HK_UNROLL for (int w = 1; w * kWave < BM; ++w) word =
         r / kWave == w ? live[w] : word;
@@ -183,14 +179,9 @@ private:
 };
 
 template <class Groups, int BM, int Threads>
-using GroupRows = OrderedRows<Groups, BM, Threads>;
-
-#else
-
-template <class Groups, int BM, int Threads>
-using GroupRows = TableRows<Groups, BM, Threads>;
-
-#endif
+using GroupRows = typename Choice<keepsRowsInRegisters(kTarget),
+                                  OrderedRows<Groups, BM, Threads>,
+                                  TableRows<Groups, BM, Threads>>::Type;
 
 } // namespace hk
 

@@ -113,8 +113,6 @@ template <class L> struct TileSource<L, true> {
   }
 };
 
-#if defined(__AMDGCN__)
-
 /// Rows that an order names, in the registers of the threads that copy them:
 /// those of lines 0, ... of a copy, and those whose sums a thread scales.
 template <class L, int Lines, int Slots> struct ThreadRows {
@@ -150,8 +148,6 @@ template <class L, int Lines, int Slots> struct ThreadRows {
     return scales.at(rows[line], k, kEnd);
   }
 };
-
-#endif
 
 /// L is an Operand. One tile of Rows x BK elements of dtype Lds.
 template <class L, DType Lds, int Rows, int BK, int Threads>

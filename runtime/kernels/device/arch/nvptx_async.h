@@ -110,6 +110,17 @@ HK_DEV void copyToLds16(u32 to, Global<const u8> from, bool valid) {
                : "memory");
 }
 
+/// The same of 4 bytes.
+HK_DEV void copyToLds4(u32 to, Global<const u8> from, bool valid) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to),
+               "l"(from), "r"(valid ? 4 : 0)
+               : "memory");
+}
+/// Asks for the line of `at` in the L2 cache.
+HK_DEV void prefetchLine(Global<const u8> at) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+
 /// Has `bar` count one arrival of this thread when all copies to LDS that it
 /// has begun are done.
 HK_DEV void arriveAfterCopies(LdsBarrier bar) {
@@ -178,6 +189,16 @@ HK_DEV u32 clusterAddress(u32 at, u32 rank) {
                : "=r"(other)
                : "r"(at), "r"(rank));
   return other;
+}
+
+/// Four floats at a clusterAddress().
+HK_DEV f32x4 readLds16From(u32 at) {
+  float a, b, c, d;
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(a), "=f"(b), "=f"(c), "=f"(d)
+               : "r"(at)
+               : "memory");
+  return {a, b, c, d};
 }
 
 /// The two halves of beginAfterLast().

@@ -88,30 +88,6 @@ struct TileView {
 #endif
 };
 
-/// What is read outside of rows that have addresses of their own.
-alignas(16) __attribute__((device)) static const u8 kZeroChunk[16] = {};
-
-/// Rows that a thread copies, each at an address of its own.
-template <int Lines> struct LinesView {
-  const Global<const u8> *lines;
-  i64 rowBytes;
-
-  HK_MEM static int lineOf(int i, int) { return i; }
-  HK_MEM Global<const u8> address(int i, u32 byte) const {
-    return i64(byte) < rowBytes ? lines[i] + byte
-                                : (Global<const u8>)(kZeroChunk);
-  }
-  template <int Bytes> HK_MEM auto load(int i, u32 byte) const {
-    return *(Global<const WordOf<Bytes>>)address(i, byte);
-  }
-#if defined(__gfx950__)
-  HK_MEM void copy16(int i, int, u32 byte, u8 *to) const {
-    __builtin_amdgcn_global_load_lds((HK_GLOBAL void *)(address(i, byte)),
-                                     LdsPointer(to), 16, 0, 0);
-  }
-#endif
-};
-
 #elif defined(__NVPTX__)
 
 /// The 32-bit shared-memory address that PTX instructions take.
@@ -149,6 +125,30 @@ private:
 #endif
 
 #if HK_GPU
+
+/// What is read outside of rows that have addresses of their own.
+alignas(16) __attribute__((device)) static const u8 kZeroChunk[16] = {};
+
+/// Rows that a thread copies, each at an address of its own.
+template <int Lines> struct LinesView {
+  const Global<const u8> *lines;
+  i64 rowBytes;
+
+  HK_MEM static int lineOf(int i, int) { return i; }
+  HK_MEM Global<const u8> address(int i, u32 byte) const {
+    return i64(byte) < rowBytes ? lines[i] + byte
+                                : (Global<const u8>)(kZeroChunk);
+  }
+  template <int Bytes> HK_MEM auto load(int i, u32 byte) const {
+    return *(Global<const WordOf<Bytes>>)address(i, byte);
+  }
+#if defined(__gfx950__)
+  HK_MEM void copy16(int i, int, u32 byte, u8 *to) const {
+    __builtin_amdgcn_global_load_lds((HK_GLOBAL void *)(address(i, byte)),
+                                     LdsPointer(to), 16, 0, 0);
+  }
+#endif
+};
 
 /// Rows that a table in LDS names, -1 for one whose elements nobody uses.
 /// `base` is the first row of all, which there is. Rows may be anywhere, so

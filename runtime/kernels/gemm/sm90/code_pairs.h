@@ -17,41 +17,10 @@
 #ifndef HK_KERNELS_GEMM_SM90_CODEPAIRS_H
 #define HK_KERNELS_GEMM_SM90_CODEPAIRS_H
 
+#include "kernels/device/arch/nvptx_pairs.h"
 #include "kernels/gemm/operand.h"
 
 namespace hk {
-
-/// Two 16-bit floats in a word.
-template <DType H> struct HalfPair;
-template <> struct HalfPair<DType::BF16> {
-  /// Any integer from kBase to 2 kBase is one with the significand below.
-  static constexpr u32 kBaseBits = 0x43004300;
-  static constexpr int kBase = 128;
-  HK_MEM static u32 sub(u32 a, u32 b) {
-    u32 r;
-    asm("sub.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-  }
-  HK_MEM static u32 mul(u32 a, u32 b) {
-    u32 r;
-    asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-  }
-};
-template <> struct HalfPair<DType::F16> {
-  static constexpr u32 kBaseBits = 0x64006400;
-  static constexpr int kBase = 1024;
-  HK_MEM static u32 sub(u32 a, u32 b) {
-    u32 r;
-    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-  }
-  HK_MEM static u32 mul(u32 a, u32 b) {
-    u32 r;
-    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-  }
-};
 
 /// Both halves hold the bits of v rounded to H.
 template <DType H> HK_DEV u32 bothHalves(float v) {

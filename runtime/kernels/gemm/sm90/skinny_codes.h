@@ -123,10 +123,10 @@ template <class Problem, int Cluster> struct SkinnyCodes {
       return depth && (args.n % kColumns == 0 ||
                        rowOf(s.tile) + r * 8 % kColumns < args.n);
     }
-    HK_MEM u64 codesAt(const Step &s, int r) const {
+    HK_MEM Global<const u8> codesAt(const Step &s, int r) const {
       i64 row = rowOf(s.tile) * args.b.stride,
           off = offsetOf(r) * args.b.stride;
-      return args.b.data + u64((row + depthOf(s)) / 2 + off / 2);
+      return global<const u8>(args.b.data) + ((row + depthOf(s)) / 2 + off / 2);
     }
     /// The scale, or zero point, of row r.
     HK_MEM static i64 indexOf(const ScaleArgs &from, i64 row, i64 offset,
@@ -139,23 +139,13 @@ template <class Problem, int Cluster> struct SkinnyCodes {
       return index;
     }
 
-    HK_MEM static void copy16(u8 *to, u64 from, bool inside) {
-      asm volatile(
-          "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(ldsAddress(to)),
-          "l"(from), "r"(inside ? 16 : 0)
-          : "memory");
-    }
-    HK_MEM static void copy4(u8 *to, u64 from, bool inside) {
-      asm volatile(
-          "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(ldsAddress(to)),
-          "l"(from), "r"(inside ? 4 : 0)
-          : "memory");
-    }
     template <DType W>
     HK_MEM void copyWord(u8 *to, const ScaleArgs &from, const Step &s, int r,
                          bool inside) const {
       i64 index = indexOf(from, rowOf(s.tile), offsetOf(r), depthOf(s));
-      copy4(to, ElementInWord<W>::wordAt(from.data, index), inside);
+      copyToLds4(ldsAddress(to),
+                 global<const u8>(ElementInWord<W>::wordAt(from.data, index)),
+                 inside);
     }
 
     /// Asks for a step. What does not exist is zeros, and its scale 0.
@@ -164,7 +154,8 @@ template <class Problem, int Cluster> struct SkinnyCodes {
       int lane = laneId();
       HK_UNROLL for (int r = 0; r < kRows; ++r) {
         bool inside = holds(s, r);
-        copy16(to + (r * kWave + lane) * 16, codesAt(s, r), inside);
+        copyToLds16(ldsAddress(to + (r * kWave + lane) * 16), codesAt(s, r),
+                    inside);
         u8 *word = to + (r * kWave + lane) * 4;
         copyWord<Decode::kScale>(word + kScalesAt, args.b.decode, s, r, inside);
         if constexpr (Decode::kHasZeros)
@@ -273,16 +264,10 @@ template <class Problem, int Cluster> struct SkinnyCodes {
 
   /// Four neighbours of a part in block `rank` of the cluster.
   HK_MEM static f32x4 readPart(const float *at, u32 rank) {
-    if constexpr (Cluster == 1) {
+    if constexpr (Cluster == 1)
       return *reinterpret_cast<const f32x4 *>(at);
-    } else {
-      float a, b, c, d;
-      asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                   : "=f"(a), "=f"(b), "=f"(c), "=f"(d)
-                   : "r"(clusterAddress(ldsAddress(at), rank))
-                   : "memory");
-      return {a, b, c, d};
-    }
+    else
+      return readLds16From(clusterAddress(ldsAddress(at), rank));
   }
   /// The sums of row m of V columns from c of the tile on. V columns are in
   /// four, or some of four.
@@ -337,14 +322,9 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     // Into the L2 cache, before the kernel in front has ended.
     Step early = now;
     for (int i = 1; i < kStages; ++i, walk.advance(early))
-      if (walk.holds(early))
-        HK_UNROLL for (int r = 0; r < kRows; ++r) if (
-            source.holds(
-                early,
-                r)) asm volatile("prefetch.global.L2 [%0];" ::"l"(source
-                                                                      .codesAt(
-                                                                          early,
-                                                                          r)));
+      HK_UNROLL for (int r = 0; r < kRows;
+                     ++r) if (walk.holds(early) && source.holds(early, r))
+          prefetchLine(source.codesAt(early, r));
     waitForLast();
     HK_UNROLL for (int i = 0; i + 1 < kStages; ++i) {
       if (walk.holds(ahead))

@@ -1,0 +1,53 @@
+//===- nvptx_pairs.h - Pairs of 16-bit floats of sm_90a -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Arithmetic of two 16-bit floats in a word, each result rounded once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_ARCH_NVPTX_PAIRS_H
+#define HK_KERNELS_DEVICE_ARCH_NVPTX_PAIRS_H
+
+#include "kernels/device/types.h"
+
+namespace hk {
+
+/// Two 16-bit floats in a word.
+template <DType H> struct HalfPair;
+template <> struct HalfPair<DType::BF16> {
+  /// Any integer from kBase to 2 kBase is one with the significand below.
+  static constexpr u32 kBaseBits = 0x43004300;
+  static constexpr int kBase = 128;
+  HK_MEM static u32 sub(u32 a, u32 b) {
+    u32 r;
+    asm("sub.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+  }
+  HK_MEM static u32 mul(u32 a, u32 b) {
+    u32 r;
+    asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+  }
+};
+template <> struct HalfPair<DType::F16> {
+  static constexpr u32 kBaseBits = 0x64006400;
+  static constexpr int kBase = 1024;
+  HK_MEM static u32 sub(u32 a, u32 b) {
+    u32 r;
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+  }
+  HK_MEM static u32 mul(u32 a, u32 b) {
+    u32 r;
+    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_ARCH_NVPTX_PAIRS_H
