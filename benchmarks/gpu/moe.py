@@ -1,7 +1,8 @@
 """Checks and times products of experts on one GPU, hk's two loops beside torch._grouped_mm.
 
   moe.py modules FOLDER          writes moe_blocks.mlir and moe_warp.mlir, which differ in the loop
-                                 that hk.gemm_loop pins; compile each for sm_90a beside it (.so)
+                                 that hk.gemm_loop pins; compile each for sm_90a beside it (.so),
+                                 or one of them
   moe.py time FOLDER [PREFIX..]  prints JSON, a line per product and number of tokens
 
 Per line: the error of each loop relative to f32 sums per expert, and medians of 9 means of calls
@@ -98,12 +99,13 @@ def measure(torch, programs, name, tokens):
     bounds[1:] = ids.bincount(minlength=e).cumsum(0)
     w = torch.randn(e, *((2 * i, h) if up else (h, i)), device="cuda", dtype=torch.bfloat16) / 64
     x = torch.randn(tokens if up else tokens * k, h if up else i, device="cuda", dtype=torch.bfloat16)
+    loops = list(programs)
     inputs = (x, w, bounds, order) if up else (x, w, bounds)
     if by_blocks:
         # Rows of the second product lie as the ids count, not as they are sorted.
         inputs = (x, w, *sorted_blocks(torch, order, bounds, e))
-    out = {loop: torch.empty(tokens * k, i if up else h, device="cuda", dtype=torch.bfloat16) for loop in LOOPS}
-    calls = {loop: programs[loop][name].bind(*inputs, out=out[loop]) for loop in LOOPS}
+    out = {loop: torch.empty(tokens * k, i if up else h, device="cuda", dtype=torch.bfloat16) for loop in loops}
+    calls = {loop: programs[loop][name].bind(*inputs, out=out[loop]) for loop in loops}
 
     def peer(x, w, ends, source):
         y = torch._grouped_mm(x[source] if up else x, w.mT, ends)
@@ -120,7 +122,7 @@ def measure(torch, programs, name, tokens):
     if by_blocks:
         good = torch.empty_like(good).index_copy_(0, order.long(), good)
     row = {"product": name, "tokens": tokens}
-    for loop in LOOPS:
+    for loop in loops:
         row[f"{loop}_error"] = ((out[loop].float() - good).norm() / good.norm()).item()
     count = max(5, int(2e4 / max(mean_us(torch, calls["torch"], 3), 1)))
     times = {side: [] for side in calls}
@@ -148,7 +150,7 @@ def main():
     import hk
 
     torch.manual_seed(0)
-    programs = {loop: hk.load(folder / f"moe_{loop}.so", "cuda:0") for loop in LOOPS}
+    programs = {loop: hk.load(folder / f"moe_{loop}.so", "cuda:0") for loop in LOOPS if (folder / f"moe_{loop}.so").exists()}
     print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__}))
     for name in (f"{s}_{p}" for s in SHAPES for p in PARTS):
         for tokens in TOKENS:

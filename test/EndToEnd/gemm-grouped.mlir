@@ -20,6 +20,8 @@
 // RUN: hk-run %t.so --check=%s --function=blocks --dim=x.0=0 --dim=order.0=48 --dim=experts.0=3
 // RUN: hk-run %t.so --check=%s --function=blocks --dim=x.0=70 --dim=order.0=0 --dim=experts.0=0
 // RUN: hk-run %t.so --check=%s --function=blocks --dim=x.0=300 --dim=order.0=611 --dim=experts.0=39 --range=experts=-1:9
+// RUN: hk-run %t.so --check=%s --function=blocks --dim=x.0=300 --dim=order.0=1611 --dim=experts.0=101 --range=experts=-1:1
+// RUN: hk-run %t.so --check=%s --function=blocks --dim=x.0=300 --dim=order.0=1300 --dim=experts.0=80 --range=experts=2:3
 // RUN: hk-run %t.so --check=%s --function=blocks --dim=x.0=4700 --dim=order.0=100 --dim=experts.0=7
 // RUN: hk-run %t.so --check=%s --function=blocks_wide --dim=x.0=150 --dim=order.0=600 --dim=experts.0=3
 // RUN: hk-run %t.so --check=%s --function=blocks_wide --dim=x.0=150 --dim=order.0=600 --dim=experts.0=4 --data=nan

@@ -21,10 +21,10 @@ func.func @bounds(%x: tensor<?x4096xbf16>, %w: tensor<8x4096x4096xbf16>, %bounds
   return %y : tensor<?x4096xbf16>
 }
 
-// Blocks of 64 places fill no tile of 128 rows, however many rows an expert has.
+// Two blocks of 64 places of one expert fill a tile of 128 rows.
 // CHECK-LABEL: hk.kernel @grouped_matmul_0 gemm
 // CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, {{.*}}loop = warp_specialised> threads 256
-// CHECK-NOT: bm = 128
+// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, {{.*}}loop = warp_specialised> threads 384
 // CHECK: hk.launch @grouped_matmul_0
 // TEXT: GroupedWarpSpecialised<GemmProblem<
 // TEXT: GroupProblem<GroupForm::Blocks, true, 64, 2>>;

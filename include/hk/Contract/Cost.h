@@ -150,11 +150,9 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
                                              const GemmSize &size) {
   using C = Sm90Calibration;
   double columns = gemmColumns(tile, shape.pair);
-  // Each block of places has tiles of its own.
-  double rowTiles = size.block ? ceilDiv(double(size.m), double(size.block)) *
-                                     ceilDiv(double(size.block), tile.bm)
-                               : ceilDiv(double(size.m),
-                                         tile.bm * tile.cluster);
+  double rowTiles = size.block
+                        ? double(tilesOfRuns(size.m, tile.bm, size.block))
+                        : ceilDiv(double(size.m), tile.bm * tile.cluster);
   double tiles =
       rowTiles * ceilDiv(double(size.n), columns) * double(size.batches);
   int64_t clusters = target.computeUnits / tile.cluster;
@@ -174,8 +172,7 @@ constexpr double warpSpecialisedMicroseconds(const Target &target,
       rounds * clocks / C::kClocksPerMicrosecond + kMemoryMicroseconds;
   // Tiles of groups follow each other, so that all units read all the time.
   double share = shape.grouped ? C::kBulkMemory : C::kTallMemory;
-  double memory =
-      gemmBytes(shape, size) / (target.memoryGBps * 1e3 * share);
+  double memory = gemmBytes(shape, size) / (target.memoryGBps * 1e3 * share);
   double apart = shape.grouped ? C::kGroupsApart * (compute + memory) : 0;
   return target.launchMicroseconds + costMax(compute, memory) + apart;
 }
@@ -351,9 +348,9 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
                                   const GemmSize &given) {
   if (const FlightCalibration *flight = flightCalibration(target))
     return flightGemmMicroseconds(target, *flight, tile, shape, given);
-  GemmSize size = withBlocksAsBatches(given);
   if (tile.loop == GemmLoop::WarpSpecialised)
-    return warpSpecialisedMicroseconds(target, tile, shape, size);
+    return warpSpecialisedMicroseconds(target, tile, shape, given);
+  GemmSize size = withBlocksAsBatches(given);
   if (tile.loop == GemmLoop::Skinny)
     return skinnyMicroseconds(target, tile, shape, size);
   if (tile.loop == GemmLoop::SkinnyCodes)

@@ -22,11 +22,16 @@ namespace hk {
 /// other groups would do so one after the other.
 inline constexpr int64_t kLeastRowsOfRuns = 64;
 
-/// Neighbouring blocks of `block` places that a tile of `bm` rows takes.
+/// Neighbouring blocks of `block` places that a tile of `bm` rows has room for.
+constexpr int64_t blocksOfRun(int64_t bm, int64_t block) {
+  return bm > block ? bm / block : 1;
+}
+
+/// Neighbouring blocks, of any groups, that a tile of loop `blocks` takes.
 constexpr int64_t blocksOfTile(const Target &target, int64_t bm,
                                int64_t block) {
-  return takesRunsOfBlocks(target) && bm >= kLeastRowsOfRuns && bm > block
-             ? bm / block
+  return takesRunsOfBlocks(target) && bm >= kLeastRowsOfRuns
+             ? blocksOfRun(bm, block)
              : 1;
 }
 
@@ -35,6 +40,14 @@ constexpr int64_t blocksOfTile(const Target &target, int64_t bm,
 /// which the first does the work.
 constexpr bool packsUnnamedRows(const Target &target) {
   return takesRunsOfBlocks(target);
+}
+
+/// Tiles of a group of `rows` rows in blocks, where tiles take no other
+/// group's.
+constexpr int64_t tilesOfRuns(int64_t rows, int64_t bm, int64_t block) {
+  int64_t blocks = (rows + block - 1) / block,
+          together = blocksOfRun(bm, block);
+  return (blocks + together - 1) / together * ((block + bm - 1) / bm);
 }
 
 /// Tiles of a block that is larger than a tile.
@@ -48,6 +61,9 @@ constexpr double productsOfTile(int64_t together, double blocks) {
   return 1 + double(together - 1) / (blocks > 1 ? blocks : 1);
 }
 
+static_assert(tilesOfRuns(130, 128, 64) == 2 &&
+              tilesOfRuns(130, 128, 48) == 2 &&
+              tilesOfRuns(130, 64, 128) == 4 && tilesOfRuns(0, 64, 16) == 0);
 static_assert(productsOfTile(1, 8) == 1 && productsOfTile(4, 1) == 4 &&
               productsOfTile(3, 4) == 1.5);
 

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/gemm/schedule.h"
-#include "kernels/gemm/group_walk.h"
+#include "kernels/gemm/run_walk.h"
 
 #include "gtest/gtest.h"
 
@@ -179,14 +179,15 @@ TEST(GroupWalk, LengthsOfMorePlacesThanThereAreEndWithThem) {
 
 /// The group of every place by blocks of `Block` places; tiles of no places are
 /// none.
-template <i64 Block>
+template <i64 Block, template <class, int> class Walk = BlockWalk>
 std::vector<int> walkedBlocks(const std::vector<i32> &given, i64 count,
-                              i64 places, u32 columns) {
+                              i64 places, u32 columns, u32 *tiles = nullptr) {
   GroupArgs args = groupArgs(given, count, places);
   args.blocks = i64(given.size());
-  BlockWalk<GroupProblem<GroupForm::Blocks, true, Block, 1>, kTileRows> walk(
-      args);
+  Walk<GroupProblem<GroupForm::Blocks, true, Block, 1>, kTileRows> walk(args);
   PersistentSchedule schedule = {walk.count(), columns, 1};
+  if (tiles)
+    *tiles = walk.count();
   std::vector<int> groups(places, -1), times(places);
   for (u32 t = 0; t < schedule.count(); ++t) {
     GroupPlaces tile = walk.at(schedule.at(t).m);
@@ -201,19 +202,26 @@ std::vector<int> walkedBlocks(const std::vector<i32> &given, i64 count,
   return groups;
 }
 
+/// The group that the walks say for every place.
+std::vector<int> groupsOfBlocks(const std::vector<i32> &given, i64 block,
+                                i64 count, i64 places) {
+  std::vector<int> groups;
+  for (i64 place = 0; place < places; ++place) {
+    i64 of = place / block;
+    i32 group = of < i64(given.size()) ? given[of] : -1;
+    groups.push_back(group >= 0 && group < count ? group : int(count));
+  }
+  return groups;
+}
+
 template <i64 Block> void expectBlocks(i64 places, u32 columns) {
   const i64 count = 7;
   std::vector<i32> given;
-  std::vector<int> expected;
   // One block has no group: there are fewer than the places need.
   for (i64 first = 0; first + Block < places; first += Block)
     given.push_back(i32(given.size() * 5 % 9) - 1);
-  for (i64 place = 0; place < places; ++place) {
-    i64 block = place / Block;
-    i32 group = block < i64(given.size()) ? given[block] : -1;
-    expected.push_back(group >= 0 && group < count ? group : int(count));
-  }
-  EXPECT_EQ(walkedBlocks<Block>(given, count, places, columns), expected)
+  EXPECT_EQ(walkedBlocks<Block>(given, count, places, columns),
+            groupsOfBlocks(given, Block, count, places))
       << "blocks of " << Block << ", " << places << " places";
 }
 
@@ -225,6 +233,37 @@ TEST(BlockWalk, HasEveryPlaceOnceWithTheGroupOfItsBlock) {
       expectBlocks<48>(places, columns);
       expectBlocks<50>(places, columns);
     }
+}
+
+/// Runs of `length` blocks; the fewest tiles are those of each run alone.
+template <i64 Block> void expectRuns(i64 places, i64 length, u32 columns) {
+  const i64 count = 7, together = kTileRows / Block;
+  std::vector<i32> given;
+  for (i64 first = 0; first + Block < places; first += Block)
+    given.push_back(i32(i64(given.size()) / length * 5 % 9) - 1);
+  u32 tiles = 0;
+  std::vector<int> expected = groupsOfBlocks(given, Block, count, places);
+  std::vector<int> walked =
+      walkedBlocks<Block, RunWalk>(given, count, places, columns, &tiles);
+  EXPECT_EQ(walked, expected)
+      << "blocks of " << Block << ", " << places << " places";
+  i64 fewest = 0, run = 0;
+  for (i64 first = 0; first < places; first += Block) {
+    bool same = first > 0 && expected[first] == expected[first - Block];
+    run = same ? run + 1 : 1;
+    fewest += run % together == 1 || together == 1;
+  }
+  EXPECT_EQ(i64(tiles), fewest);
+}
+
+TEST(RunWalk, HasEveryPlaceOnceInAsFewTilesAsRunsAllow) {
+  for (i64 places : {0, 1, 15, 16, 100, 611})
+    for (i64 length : {1, 2, 5, 200})
+      for (u32 columns : {1, 3}) {
+        expectRuns<1>(places, length, columns);
+        expectRuns<5>(places, length, columns);
+        expectRuns<8>(places, length, columns);
+      }
 }
 
 TEST(GroupWalk, OfBoundsThatAreNoneNoTileIsOutside) {

@@ -20,7 +20,7 @@
 #ifndef HK_KERNELS_GEMM_SM90_WARP_GROUPED_H
 #define HK_KERNELS_GEMM_SM90_WARP_GROUPED_H
 
-#include "kernels/gemm/group_walk.h"
+#include "kernels/gemm/run_walk.h"
 #include "kernels/gemm/schedule.h"
 #include "kernels/gemm/sm90/gathered_loader.h"
 #include "kernels/gemm/sm90/unnamed_rows.h"
@@ -39,13 +39,19 @@ template <class Config, class Groups> struct PickLoader<Config, Groups, true> {
   using Type = GatheredLoader<Config, Groups>;
 };
 
-template <class Groups, int ROWS, GroupForm Form = Groups::kForm>
+/// By bounds or lengths; blocks that are larger than a tile, or a tile's runs
+/// of them.
+template <class Groups, int ROWS,
+          bool Blocks = Groups::kForm == GroupForm::Blocks,
+          bool Runs = blocksOfRun(ROWS, Groups::kBlock) != 1>
 struct PickWalk {
   using Type = GroupWalk<Groups, ROWS>;
 };
-template <class Groups, int ROWS>
-struct PickWalk<Groups, ROWS, GroupForm::Blocks> {
+template <class Groups, int ROWS> struct PickWalk<Groups, ROWS, true, false> {
   using Type = BlockWalk<Groups, ROWS>;
+};
+template <class Groups, int ROWS> struct PickWalk<Groups, ROWS, true, true> {
+  using Type = RunWalk<Groups, ROWS>;
 };
 
 template <class Problem, class Groups> struct GroupedWarpSpecialised {
