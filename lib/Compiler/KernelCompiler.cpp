@@ -44,18 +44,25 @@ static std::string hashOf(ArrayRef<StringRef> parts) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+#define HK_ICELAKE_FEATURES                                                    \
+  "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512ifma,avx512vbmi,"         \
+  "avx512vbmi2,avx512vnni,avx512bitalg,avx512vpopcntdq,gfni,vaes,"             \
+  "vpclmulqdq,sha,adx,avx2,bmi,bmi2,fma"
+
 struct CpuLevel {
   const char *name;
   const char *features;
+  /// What -march names, and a flag beside it.
+  const char *march = name;
+  const char *flag = nullptr;
 };
 // The x86-64 psABI's levels, the most capable first; above them what AVX-512
 // got later and every CPU has since then, Intel's and AMD's: lookups and sums
-// of bytes.
+// of bytes, then dot products of bf16 (Zen 4, Sapphire Rapids).
 constexpr CpuLevel kCpuLevels[] = {
-    {"icelake-server",
-     "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512ifma,avx512vbmi,"
-     "avx512vbmi2,avx512vnni,avx512bitalg,avx512vpopcntdq,gfni,vaes,"
-     "vpclmulqdq,sha,adx,avx2,bmi,bmi2,fma"},
+    {"icelake-server+bf16", HK_ICELAKE_FEATURES ",avx512bf16", "icelake-server",
+     "-mavx512bf16"},
+    {"icelake-server", HK_ICELAKE_FEATURES},
     {"x86-64-v4",
      "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi,bmi2,fma"},
     {"x86-64-v3", "avx2,bmi,bmi2,fma"},
@@ -63,11 +70,23 @@ constexpr CpuLevel kCpuLevels[] = {
 };
 } // namespace
 
+static const CpuLevel *findCpuLevel(StringRef cpu) {
+  const auto *level =
+      find_if(kCpuLevels, [&](const CpuLevel &l) { return cpu == l.name; });
+  return level == std::end(kCpuLevels) ? nullptr : level;
+}
+
 std::string mlir::hk::cpuFeaturesOf(StringRef cpu) {
-  for (const CpuLevel &level : kCpuLevels)
-    if (cpu == level.name)
-      return level.features;
-  return "";
+  const CpuLevel *level = findCpuLevel(cpu);
+  return level ? level->features : "";
+}
+
+/// `cpu` is a resolved one.
+static void addCpuFlags(StringRef cpu, std::vector<std::string> &flags) {
+  const CpuLevel *level = findCpuLevel(cpu);
+  flags.push_back(std::string("-march=") + level->march);
+  if (level->flag)
+    flags.push_back(level->flag);
 }
 
 Expected<std::string> mlir::hk::resolveHostCpu(StringRef name) {
@@ -76,7 +95,7 @@ Expected<std::string> mlir::hk::resolveHostCpu(StringRef name) {
       return name.str();
     return createStringError(
         "unknown host CPU '%s'; expected native, x86-64-v2, x86-64-v3, "
-        "x86-64-v4 or icelake-server",
+        "x86-64-v4, icelake-server or icelake-server+bf16",
         name.str().c_str());
   }
   StringMap<bool> has = sys::getHostCPUFeatures();
@@ -168,7 +187,7 @@ KernelCompiler::flagsFor(const ::hk::Target &target) const {
   case ::hk::Arch::Host:
     add({"-x", "c++", "-c", "-fPIC", "-fvisibility=hidden", "-fno-exceptions",
          "-fno-rtti", "-mprefer-vector-width=512"});
-    flags.push_back("-march=" + options.hostCpu);
+    addCpuFlags(options.hostCpu, flags);
     break;
   case ::hk::Arch::Sm90a:
     add({"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90a",

@@ -126,6 +126,7 @@ static LogicalResult evaluateGroupedMatmul(Operation *operation,
                     ::hk::kBlockScaleB);
   p.lhsScale = lhs.scale;
   p.rhsScale = rhs.scale;
+  p.flushed = flushedBy(lhs, rhs);
   bool perBlock = p.lhsScale.perBlock() || p.rhsScale.perBlock();
   p.chunk = perBlock ? p.scaleDepth : std::max<int64_t>(p.k, 1);
   const Tensor *order = in.find(op.getOrder());

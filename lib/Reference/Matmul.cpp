@@ -102,8 +102,10 @@ static Noisy finish(const Product &p, const Sums &s, int64_t j, int64_t steps) {
   if (orderDecides(s.sum[j], steps, s.squares[j]))
     return {inF32Range(s.sum[j]), kInf};
   double own = std::max(s.partial[j], steps * s.squares[j] / 2) + s.squares[j];
-  return {inF32Range(s.sum[j]), std::sqrt(own * square(p.unit) + inherited),
-          s.jump[j]};
+  double sigma = std::sqrt(own * square(p.unit) + inherited);
+  if (p.flushed != 0)
+    sigma = hypot2(sigma, steps * p.flushed);
+  return {inF32Range(s.sum[j]), sigma, s.jump[j]};
 }
 
 /// sum * a * b, the three in any order in f32.
@@ -225,6 +227,39 @@ Side reference::sideOf(const Tensor &operand, const Tensor *scale,
   return Side{&operand, Scale(), builder.take()};
 }
 
+double reference::flushedBy(const Side &a, const Side &b) {
+  auto fits = [](DType type) {
+    const auto &i = ::hk::info(type);
+    return i.isFloat ? i.mantissaBits <= ::hk::info(DType::BF16).mantissaBits
+                     : i.bits <= 8;
+  };
+  if (!fits(a.elements->dtype) || !fits(b.elements->dtype))
+    return 0;
+  struct Extent {
+    double least = kInf, most = 0;
+  };
+  auto extentOf = [](const Tensor &t) {
+    Extent e;
+    for (double v : t.values)
+      if (v != 0 && std::isfinite(v)) {
+        e.least = std::min(e.least, std::fabs(v));
+        e.most = std::max(e.most, std::fabs(v));
+      }
+    return e;
+  };
+  Extent x = extentOf(a.values()), y = extentOf(b.values());
+  // The last bit of a f32 sum is at most 2^-24 of its smallest term.
+  if (std::min(x.least, y.least) >= kSmallest &&
+      x.least * y.least >= kSmallest * 0x1p24)
+    return 0;
+  double lost = 2 * kSmallest;
+  if (x.least < kSmallest)
+    lost += kSmallest * y.most;
+  if (y.least < kSmallest)
+    lost += kSmallest * x.most;
+  return lost / 8;
+}
+
 static LogicalResult evaluateMatmul(Operation *op, const Operands &in,
                                     Results &out) {
   auto matmul = cast<MatmulOp>(op);
@@ -243,6 +278,7 @@ static LogicalResult evaluateMatmul(Operation *op, const Operands &in,
                     matmul.getRhsDim(MatmulDim::N), ::hk::kBlockScaleB);
   p.lhsScale = lhs.scale;
   p.rhsScale = rhs.scale;
+  p.flushed = flushedBy(lhs, rhs);
   bool perBlock = p.lhsScale.perBlock() || p.rhsScale.perBlock();
   p.truncates = matmul.getAccumulation() == Accumulation::tensor_core;
   if (p.truncates)

@@ -87,6 +87,8 @@ struct Product {
   int64_t chunk = 1, scaleDepth = ::hk::kBlockScaleA.depth;
   /// Row of the result of each row of a group; empty: they follow each other.
   ArrayRef<int64_t> resultRows;
+  /// What a term or a partial sum may lose, as a deviation (flushedBy).
+  double flushed = 0;
   /// A factor of finished sums, and what is added to those of column n; or
   /// null.
   const Noisy *factor = nullptr;
@@ -114,6 +116,11 @@ struct Side {
 /// hold them.
 Side sideOf(const Tensor &operand, const Tensor *scale, int64_t rowDim,
             ::hk::ScaleSpec spec);
+
+/// What a term or a partial sum of a product of bf16, or of narrower types, may
+/// lose where the target takes numbers below 2^-126 for zero: an eighth of it,
+/// as the bound is eight deviations. 0 if there are no such numbers.
+double flushedBy(const Side &a, const Side &b);
 
 /// Computes matrix number `at` of the result: the product of `slice` of `a` and
 /// `b`, whose scales are those of batches `batchA` and `batchB`.

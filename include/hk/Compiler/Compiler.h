@@ -50,7 +50,8 @@ struct CompileOptions {
   int64_t splitK = 0, splitKeys = 0, splitSegments = 0;
   EmitKind emit = EmitKind::Shared;
   ExplainKind explain = ExplainKind::None;
-  /// "native", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "icelake-server".
+  /// "native", "x86-64-v2", "x86-64-v3", "x86-64-v4", "icelake-server" or
+  /// "icelake-server+bf16".
   std::string hostCpu = "native";
   /// Where compiled kernels are kept; "" turns the cache off.
   std::string cacheDirectory;

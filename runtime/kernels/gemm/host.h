@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block is one thread. With many rows, A and B are widened and packed once
-// per K step and multiplied panel by panel. With few rows (decode) packing
-// would cost more than the product: B is streamed once, several of its rows at
-// a time, and widened on the way into the multiply.
+// A block is one thread. With many rows, A and B are packed once per K step,
+// widened or as pairs of bf16, and multiplied panel by panel. With few rows
+// (decode) packing would cost more than the product: B is streamed once,
+// several of its rows at a time, and widened on the way into the multiply.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,25 @@
 #include "kernels/gemm/problem.h"
 
 namespace hk {
+
+/// What a word of the packed operands holds: two elements, where both are
+/// exact in bf16 and need not be seen as blocks of floats.
+template <class P, bool Skinny> struct HostOperands {
+  template <class L> static constexpr bool packsPairs() {
+    return !L::Decode::kDecodes || L::Decode::kHasScales;
+  }
+  static constexpr bool kPairs =
+      kMultipliesPairs && P::kOperand == DType::BF16 &&
+      packsPairs<typename P::A>() && packsPairs<typename P::B>() &&
+      (P::B::kKContiguous || !Skinny);
+  template <bool Pairs, class = void> struct Choice {
+    using Word = typename P::Sum;
+  };
+  template <class Unused> struct Choice<true, Unused> {
+    using Word = Bf16Pair;
+  };
+  using Word = typename Choice<kPairs>::Word;
+};
 
 template <class Problem> struct Gemm {
   using P = Problem;
@@ -33,7 +52,11 @@ template <class Problem> struct Gemm {
   static constexpr i64 kLds = gemmLds(kTarget, T, P::kOperand, kQuantized);
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kPartRows = T.bn / kParts;
-  static constexpr i64 kStrideA = kSkinny ? T.bk : T.bk + kHostRowPad;
+  using Word = typename HostOperands<P, kSkinny>::Word;
+  /// Elements of a word.
+  static constexpr int kElements = HostWord<Word>::kElements;
+  static constexpr i64 kStrideA =
+      T.bk / kElements + (kSkinny ? 0 : kHostRowPad);
   static_assert(T.bk % (2 * kHostLanes) == 0 && T.bn % 16 == 0);
   static_assert(kSkinny || kPartRows % kPanel == 0);
 
@@ -52,7 +75,7 @@ template <class Problem> struct Gemm {
   /// on.
   HK_MEM static void compute(const GemmArgs &args, const SourceA &sourceA,
                              KRange range, const Place &at, Acc *c) {
-    Sum *scratch = scratchBehind(c);
+    Word *scratch = scratchBehind(c);
     // Scales along k apply to partial sums: those go to a C of their own.
     constexpr bool scaled = P::kScale != KScale::None;
     static_assert(!scaled || (T.bk == kBlockScaleA.depth && !kSkinny));
@@ -62,37 +85,40 @@ template <class Problem> struct Gemm {
     for (i64 k = range.begin; k < range.end; k += T.bk) {
       i64 depth = range.end - k < T.bk ? range.end - k : i64(T.bk);
       constexpr i64 step =
-          kSkinny ? SkinnyProduct<B, Sum, T.bk>::kStep : 2 * kHostLanes;
+          kSkinny ? SkinnyProduct<B, Word, T.bk>::kStep : 2 * kHostLanes;
       constexpr i64 unit = step > A::Decode::kBlock ? step : A::Decode::kBlock;
       i64 padded = (depth + unit - 1) / unit * unit;
-      Sum *packedA = scratch;
+      i64 words = padded / kElements;
+      Word *packedA = scratch;
       float *made = rowScales(scratch);
-      packRows(sourceA.at(at.m0, k), at.rows, depth, packedA, kStrideA, padded);
-      sourceA.decodeRows(packedA, at.rows, kStrideA, padded, made);
+      packRows(sourceA.at(at.m0, k), at.rows, depth, packedA, kStrideA, words);
+      if constexpr (__is_same(Word, Sum))
+        sourceA.decodeRows(packedA, at.rows, kStrideA, padded, made);
       if constexpr (kSkinny) {
-        using Skinny = SkinnyProduct<B, Sum, T.bk>;
+        using Skinny = SkinnyProduct<B, Word, T.bk>;
         for (i64 m = 0; m < at.rows; ++m)
-          Skinny::orderA(packedA + m * kStrideA, padded);
+          Skinny::orderA(packedA + m * kStrideA, words);
         for (int p = 0; p < kParts; ++p)
           Skinny::run(packedA, kStrideA, at.rows,
                       sourceB.part(p, args.n).at(at.n0, k), at.cols, depth,
                       c + p * kPartRows, T.bn);
       } else {
-        Sum *packedB = scratch + T.bm * kStrideA;
+        Word *packedB = scratch + T.bm * kStrideA;
+        i64 used = (depth + kElements - 1) / kElements;
         for (int p = 0; p < kParts; ++p)
           for (i64 n = 0; n < at.cols; n += kPanel) {
             i64 cols = at.cols - n < kPanel ? at.cols - n : i64(kPanel);
-            Sum *panel = packedB + (p * kPartRows + n) * T.bk;
+            Word *panel = packedB + (p * kPartRows + n) * (T.bk / kElements);
             packPanel(sourceB.part(p, args.n).at(at.n0 + n, k), cols, depth,
-                      panel, padded);
+                      panel, words);
             Acc *to = c + p * kPartRows + n;
             if constexpr (scaled)
               multiplyScaled(args, sourceA, at, at.n0 + p * args.n + n,
-                             k / kBlockScaleA.depth, packedA, made, panel,
-                             depth, to);
+                             k / kBlockScaleA.depth, packedA, made, panel, used,
+                             to);
             else
-              multiplyPanel<Acc>(packedA, kStrideA, at.rows, panel, depth, to,
-                                 T.bn);
+              multiplyPanel<Word>(packedA, kStrideA, at.rows, panel, used, to,
+                                  T.bn);
           }
       }
     }
@@ -133,20 +159,21 @@ template <class Problem> struct Gemm {
   }
 
 private:
-  HK_MEM static Sum *scratchBehind(Acc *c) {
-    return reinterpret_cast<Sum *>(c + i64(T.bm) * T.bn);
+  HK_MEM static Word *scratchBehind(Acc *c) {
+    return reinterpret_cast<Word *>(c + i64(T.bm) * T.bn);
   }
   /// Those of the rows of A that are quantised, behind the packed operands.
-  HK_MEM static float *rowScales(Sum *scratch) {
-    return reinterpret_cast<float *>(scratch + T.bm * kStrideA + T.bn * T.bk);
+  HK_MEM static float *rowScales(Word *scratch) {
+    return reinterpret_cast<float *>(scratch + T.bm * kStrideA +
+                                     T.bn * (T.bk / kElements));
   }
 
   /// `row`: of B, where the panel begins.
   HK_MEM static void multiplyScaled(const GemmArgs &args,
                                     const SourceA &sourceA, const Place &at,
-                                    i64 row, i64 kBlock, const Sum *a,
+                                    i64 row, i64 kBlock, const Word *a,
                                     [[maybe_unused]] const float *made,
-                                    const Sum *panel, i64 depth, Acc *c) {
+                                    const Word *panel, i64 words, Acc *c) {
     auto scaleA = reinterpret_cast<const float *>(args.a.fold.data) + kBlock;
     auto scaleB = reinterpret_cast<const float *>(args.b.fold.data);
     float ofB = 1;
@@ -157,8 +184,8 @@ private:
       alignas(64) Sum part[kHostMicroRows * kPanel] = {};
       i64 rows =
           at.rows - r < kHostMicroRows ? at.rows - r : i64(kHostMicroRows);
-      multiplyPanel<Sum>(a + r * kStrideA, kStrideA, rows, panel, depth, part,
-                         kPanel);
+      multiplyPanel<Word>(a + r * kStrideA, kStrideA, rows, panel, words, part,
+                          kPanel);
       for (i64 i = 0; i < rows; ++i) {
         float scale = ofB;
         if constexpr (kQuantized)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// B is streamed once past up to four rows of A that were widened before. Rows
+// B is streamed once past up to four rows of A that were packed before. Rows
 // of B are several pages apart, and a CPU's prefetchers stop at a page's end:
 // each step asks for what the step as many rows further on will read.
 //
@@ -14,54 +14,59 @@
 #ifndef HK_KERNELS_GEMM_HOSTSKINNY_H
 #define HK_KERNELS_GEMM_HOSTSKINNY_H
 
-#include "kernels/gemm/host_stream.h"
+#include "kernels/gemm/host_pairs.h"
 
 namespace hk {
 
-/// B streamed past a few rows of A that were widened before, at most `Depth` of
+/// B streamed past a few rows of A that were packed before, at most `Depth` of
 /// k at a time.
-template <class L, class Acc, int Depth> struct SkinnyProduct {
+template <class L, class Word, int Depth> struct SkinnyProduct {
+  using Acc = typename HostWord<Word>::Sum;
   using V = HostVec<Acc>;
+  using Words = HostVec<Word>;
   using Source = HostSource<L, Acc>;
-  using Stream = HostStream<L, Acc, Depth>;
+  using Stream = HostWords<L, Word, Depth>;
   static constexpr int W = kHostLanes, kVectors = Stream::kVectors;
-  static constexpr int kStep = kVectors * W;
+  static constexpr int kElements = HostWord<Word>::kElements;
+  static constexpr int kStepWords = kVectors * W;
+  static constexpr int kStep = kStepWords * kElements;
   /// Rows of B that are swept together.
   static constexpr int kRows = 4;
   /// Bytes asked for ahead, at least: what comes in while memory answers.
   static constexpr i64 kAhead = 8192;
 
-  /// One row of A (k contiguous, widened) in the order of the stream.
-  HK_MEM static void orderA(Acc *row, i64 paddedDepth) {
-    for (i64 k = 0; k < paddedDepth; k += kStep) {
-      auto at = reinterpret_cast<V(*)[kVectors]>(row + k);
+  /// One row of A (words along k) in the order of the stream.
+  HK_MEM static void orderA(Word *row, i64 words) {
+    for (i64 w = 0; w < words; w += kStepWords) {
+      auto at = reinterpret_cast<Words(*)[kVectors]>(row + w);
       Stream::order(*at);
     }
   }
 
   /// The last elements of a row, fewer than a step.
-  HK_MEM static void loadRest(const Source &b, i64 row, i64 k, i64 count,
-                              V (&x)[kVectors]) {
+  HK_MEM static void loadRest(const Source &b, i64 row, i64 k, i64 depth,
+                              Words (&x)[kVectors]) {
     HK_UNROLL for (int v = 0; v < kVectors; ++v) x[v] =
-        b.lanes(row, k + v * W, count - v * W);
+        wordsAlongK<Word>(b, row, k / kElements + v * W, depth);
     Stream::order(x);
   }
 
   /// c[m][r] += a[m] . b[row + r] for M rows of A and R rows of B, k
   /// contiguous; `ahead`: elements between what is read and what is asked for.
   template <int M, int R>
-  HK_MEM static void dots(const Acc *a, i64 strideA, const Source &b, i64 row,
+  HK_MEM static void dots(const Word *a, i64 strideA, const Source &b, i64 row,
                           i64 depth, i64 ahead, Acc *c, i64 strideC) {
     V acc[M][R];
     HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
         acc[m][r] = V(0);
-    auto add = [&](i64 k, V(&x)[kVectors],
+    auto add = [&](i64 k, Words(&x)[kVectors],
                    int r) __attribute__((always_inline)) {
-      HK_UNROLL for (int m = 0; m < M; ++m)
-          HK_UNROLL for (int v = 0; v < kVectors; ++v) acc[m][r] =
-              multiplyAdd<Acc>(
-                  *reinterpret_cast<const V *>(a + m * strideA + k + v * W),
-                  x[v], acc[m][r]);
+      HK_UNROLL for (int m = 0; m < M; ++m) {
+        auto at =
+            reinterpret_cast<const Words *>(a + m * strideA + k / kElements);
+        HK_UNROLL for (int v = 0; v < kVectors; ++v) acc[m][r] =
+            multiplyAdd<Word>(at[v], x[v], acc[m][r]);
+      }
     };
     typename Stream::Row rows[R];
     HK_UNROLL for (int r = 0; r < R; ++r)
@@ -75,7 +80,7 @@ template <class L, class Acc, int Depth> struct SkinnyProduct {
       do {
         HK_UNROLL for (int r = 0; r < R; ++r) {
           prefetch(b, row + r, k, ahead);
-          V x[kVectors];
+          Words x[kVectors];
           Stream::load(b, block[r], row + r, k, x);
           add(k, x, r);
         }
@@ -84,8 +89,8 @@ template <class L, class Acc, int Depth> struct SkinnyProduct {
     }
     if (k < depth)
       HK_UNROLL for (int r = 0; r < R; ++r) {
-        V x[kVectors];
-        loadRest(b, row + r, k, depth - k, x);
+        Words x[kVectors];
+        loadRest(b, row + r, k, depth, x);
         add(k, x, r);
       }
     HK_UNROLL for (int m = 0; m < M; ++m) HK_UNROLL for (int r = 0; r < R; ++r)
@@ -138,7 +143,7 @@ template <class L, class Acc, int Depth> struct SkinnyProduct {
 
   /// M rows of A against `rows` rows of B.
   template <int M>
-  __attribute__((noinline)) static void sweep(const Acc *a, i64 strideA,
+  __attribute__((noinline)) static void sweep(const Word *a, i64 strideA,
                                               const Source &b, i64 rows,
                                               i64 depth, Acc *c, i64 strideC) {
     if constexpr (L::kKContiguous) {
@@ -161,7 +166,7 @@ template <class L, class Acc, int Depth> struct SkinnyProduct {
     return sweeps * kRows * L::kStep * b.stride;
   }
 
-  static void run(const Acc *a, i64 strideA, i64 m, const Source &b, i64 rows,
+  static void run(const Word *a, i64 strideA, i64 m, const Source &b, i64 rows,
                   i64 depth, Acc *c, i64 strideC) {
     for (; m >= 4; m -= 4, a += 4 * strideA, c += 4 * strideC)
       sweep<4>(a, strideA, b, rows, depth, c, strideC);

@@ -20,6 +20,13 @@
 
 namespace hk {
 
+/// Consecutive elements (a, b) -> (even ones, odd ones).
+template <class V, int... J> HK_DEV void splitPairs(V &a, V &b, Lanes<J...>) {
+  V even = __builtin_shufflevector(a, b, (2 * J)...);
+  b = __builtin_shufflevector(a, b, (2 * J + 1)...);
+  a = even;
+}
+
 /// L is an Operand; Acc what its elements are widened to.
 template <class L, class Acc> struct HostSource {
   using Decode = typename L::Decode;
@@ -89,6 +96,27 @@ template <class L, class Acc> struct HostSource {
       return x;
     } else
       return x;
+  }
+
+  /// The elements from (row, k) on along k, exact in bf16; zero beyond `count`.
+  HK_MEM HostVec<Bf16Pair> pairs(i64 row, i64 k, i64 count) const {
+    static_assert(kKContiguous);
+    if constexpr (L::kMem == DType::BF16 && !Decode::kDecodes) {
+      if constexpr (L::kGathered)
+        if (rowOf(row) < 0)
+          return HostVec<Bf16Pair>(0);
+      i64 at = offset(row, k);
+      if (count >= 2 * W)
+        return *reinterpret_cast<
+            const typename Aligned<HostVec<Bf16Pair>, 2>::type *>(data + at);
+      Vec<u16, 2 * W> x = 0;
+      for (i64 e = 0; e < count; ++e)
+        x[e] = data[at + e];
+      return bitCast<HostVec<Bf16Pair>>(x);
+    }
+    auto even = lanes(row, k, count), odd = lanes(row, k + W, count - W);
+    splitPairs(even, odd, AllLanes{});
+    return pairsOf<W>(even, odd);
   }
 
   /// Decodes packed rows whose blocks along k must be seen whole: `depth` of k

@@ -17,6 +17,8 @@
 //                  block's scale and zero point leave, rounded as they must be
 //   8-bit floats   two lookups a code: the bytes of its value in bf16
 //
+// Those that give pairs of bf16 are in host_pairs.h.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_GEMM_HOSTSTREAM_H
@@ -26,13 +28,6 @@
 #include "kernels/gemm/host_source.h"
 
 namespace hk {
-
-/// Consecutive elements (a, b) -> (even ones, odd ones).
-template <class V, int... J> HK_DEV void splitPairs(V &a, V &b, Lanes<J...>) {
-  V even = __builtin_shufflevector(a, b, (2 * J)...);
-  b = __builtin_shufflevector(a, b, (2 * J + 1)...);
-  a = even;
-}
 
 /// Any operand: consecutive elements.
 template <class L, class Acc> struct LaneStream {
@@ -73,7 +68,8 @@ struct ScaledStream : LaneStream<L, Acc> {
     ScaleOf<W> of;
   };
 
-  HK_MEM static void start(const Source &b, i64 row, i64 depth, Row &to) {
+  /// Gives the number of scales.
+  HK_MEM static i64 start(const Source &b, i64 row, i64 depth, Row &to) {
     auto at = b.scales.rowAt(b.rowOf(row));
     i64 first = 0, count = 1;
     if constexpr (kSpan != 0) {
@@ -83,6 +79,7 @@ struct ScaledStream : LaneStream<L, Acc> {
     widen<Decode::kScale>(b.scales.scales, at.scale, first, count, to.scale);
     if constexpr (Decode::kHasZeros)
       widen<Decode::kZero>(b.scales.zeros, at.zero, first, count, to.zero);
+    return count;
   }
 
   HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
@@ -102,6 +99,11 @@ struct ScaledStream : LaneStream<L, Acc> {
   }
 
 private:
+  /// NaN without the payload that a rounding could carry into the sign.
+  template <int V> HK_MEM static Vec<float, V> plain(Vec<float, V> x) {
+    return x != x ? Vec<float, V>(__builtin_nanf("")) : x;
+  }
+
   template <DType D>
   HK_MEM static void widen(const ScaleArgs &args, i64 index, i64 first,
                            i64 count, float *to) {
@@ -112,9 +114,10 @@ private:
       if (step == 1)
         for (; i + W <= count; i += W)
           *reinterpret_cast<typename Aligned<Vec<float, W>, 4>::type *>(
-              to + i) = loadLanes<D, float>(data, index + i, W);
+              to + i) = plain<W>(loadLanes<D, float>(data, index + i, W));
     for (; i < count; ++i)
-      to[i] = float(loadScalar<D>(data, index + i * step));
+      to[i] = plain<1>(
+          Vec<float, 1>(float(loadScalar<D>(data, index + i * step))))[0];
   }
 };
 
@@ -176,42 +179,33 @@ template <class L, class Acc, class Base> struct NibbleStream : Base {
 #endif
 
 #if defined(__AVX512VBMI__)
-/// Floats of 8 bits as stored. Their values are exact in bf16, whose two bytes
-/// are looked up by the magnitude.
-template <class L, class Acc> struct ByteStream : LaneStream<L, Acc> {
-  using Base = LaneStream<L, Acc>;
-  using typename Base::Block, typename Base::Source, typename Base::V;
-  using Codes = Vec<u8, 64>;
-  static constexpr int W = kHostLanes, kVectors = 4;
-  static constexpr SmallFloat kFloat = smallFloat<L::kMem>();
+using ByteCodes = Vec<u8, 64>;
 
-  HK_MEM static void load(const Source &b, const Block &, i64 row, i64 k,
-                          V (&x)[kVectors]) {
-    using Memory = typename Aligned<Codes, 1>::type;
-    Codes code = *reinterpret_cast<const Memory *>(b.data + b.offset(row, k));
-    Codes high = lookUp<8>(code) | (code & u8(0x80)), low = lookUp<0>(code);
+/// Floats of 8 bits, whose values are exact in bf16: its two bytes are looked
+/// up by the magnitude.
+template <DType D> struct ByteValues {
+  ByteCodes low, high;
+
+  HK_MEM explicit ByteValues(ByteCodes code)
+      : low(lookUp<0>(code)), high(lookUp<8>(code) | (code & u8(0x80))) {
     if constexpr (kFloat.fnuz) { // no -0, a NaN in its place
-      high = code == u8(0x80) ? Codes(0x7F) : high;
-      low = code == u8(0x80) ? Codes(0xC0) : low;
-    }
-    // The low half of each 16 codes, then the high half.
-    HK_UNROLL for (int half = 0; half < 2; ++half) {
-      using All = __make_integer_seq<LaneSequence, int, 64>;
-      auto pairs = half ? join<8>(low, high, All{}) : join<0>(low, high, All{});
-      x[2 * half] = bitCast<V>(pairs << 16);
-      x[2 * half + 1] = bitCast<V>(pairs & 0xFFFF0000u);
+      high = code == u8(0x80) ? ByteCodes(0x7F) : high;
+      low = code == u8(0x80) ? ByteCodes(0xC0) : low;
     }
   }
-
-  HK_MEM static void order(V (&x)[kVectors]) {
-    V in[kVectors] = {x[0], x[1], x[2], x[3]};
-    HK_UNROLL for (int v = 0; v < kVectors; ++v)
-        HK_UNROLL for (int e = 0; e < W; ++e) x[v][e] =
-            in[e / 4][v / 2 * 8 + e % 4 * 2 + v % 2];
+  /// Of each 16 codes the eight from First on, as pairs of bf16.
+  template <int First> HK_MEM HostVec<Bf16Pair> pairs() const {
+    return join<First>(__make_integer_seq<LaneSequence, int, 64>{});
+  }
+  /// The word of consecutive pairs that becomes word `w` of pairs<8 * half>.
+  static constexpr int wordAt(int half, int w) {
+    return w / 4 * 8 + half * 4 + w % 4;
   }
 
 private:
   using Chars = Vec<char, 64>;
+  static constexpr SmallFloat kFloat = smallFloat<D>();
+
   /// Byte `Shift` / 8 of the bf16 that each magnitude stands for.
   template <int Shift> struct Table {
     alignas(64) u8 bytes[128] = {};
@@ -237,18 +231,47 @@ private:
     return __builtin_bit_cast(u32, value) >> 16;
   }
 
-  template <int Shift> HK_MEM static Codes lookUp(Codes code) {
+  template <int Shift> HK_MEM static ByteCodes lookUp(ByteCodes code) {
     auto table = reinterpret_cast<const Chars *>(kTable<Shift>.bytes);
-    return bitCast<Codes>(__builtin_ia32_vpermi2varqi512(
+    return bitCast<ByteCodes>(__builtin_ia32_vpermi2varqi512(
         table[0], bitCast<Chars>(code), table[1]));
   }
-
-  /// Of each 16 codes the eight from First on, as bf16.
   template <int First, int... J>
-  HK_MEM static Vec<u32, W> join(Codes low, Codes high,
-                                 LaneSequence<int, J...>) {
-    return bitCast<Vec<u32, W>>(__builtin_shufflevector(
+  HK_MEM HostVec<Bf16Pair> join(LaneSequence<int, J...>) const {
+    return bitCast<HostVec<Bf16Pair>>(__builtin_shufflevector(
         low, high, (J % 2 * 64 + J / 16 * 16 + First + J % 16 / 2)...));
+  }
+};
+
+/// Floats of 8 bits as stored.
+template <class L, class Acc> struct ByteStream : LaneStream<L, Acc> {
+  using Base = LaneStream<L, Acc>;
+  using typename Base::Block, typename Base::Source, typename Base::V;
+  using Values = ByteValues<L::kMem>;
+  static constexpr int W = kHostLanes, kVectors = 4;
+
+  HK_MEM static void load(const Source &b, const Block &, i64 row, i64 k,
+                          V (&x)[kVectors]) {
+    Values values(codesAt(b, row, k));
+    auto first = values.template pairs<0>(),
+         second = values.template pairs<8>();
+    x[0] = evenOf<W>(first);
+    x[1] = oddOf<W>(first);
+    x[2] = evenOf<W>(second);
+    x[3] = oddOf<W>(second);
+  }
+  HK_MEM static ByteCodes codesAt(const Source &b, i64 row, i64 k) {
+    using Memory = typename Aligned<ByteCodes, 1>::type;
+    return *reinterpret_cast<const Memory *>(b.data + b.offset(row, k));
+  }
+
+  HK_MEM static void order(V (&x)[kVectors]) {
+    V in[kVectors] = {x[0], x[1], x[2], x[3]};
+    HK_UNROLL for (int v = 0; v < kVectors; ++v)
+        HK_UNROLL for (int e = 0; e < W; ++e) {
+      int from = 2 * Values::wordAt(v / 2, e) + v % 2;
+      x[v][e] = in[from / W][from % W];
+    }
   }
 };
 #endif

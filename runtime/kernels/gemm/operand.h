@@ -60,21 +60,26 @@ template <DType ScaleT, int Rows, int Depth, DType Result> struct Scaled {
   /// A power of two moves no bit of a small significand.
   static constexpr bool kExact = ScaleT == DType::F8E8M0FNU;
 
+  /// Before it is rounded.
+  template <int V>
+  HK_MEM static Vec<float, V> value(Vec<float, V> x, const ScaleOf<V> &of) {
+    return x * of.scale;
+  }
   template <int V>
   HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
     if constexpr (kExact)
-      return x * of.scale;
+      return value<V>(x, of);
     else
-      return roundTo<Result, V>(x * of.scale);
+      return roundTo<Result, V>(value<V>(x, of));
   }
 };
 
 /// Values by their scale and zero point: (x - zero) * scale, or with Offset
 /// x * scale + zero.
-template <DType Result, bool Offset, int V>
+template <bool Offset, int V>
 HK_DEV Vec<float, V> affine(Vec<float, V> x, Vec<float, V> scale,
                             Vec<float, V> zero) {
-  return roundTo<Result, V>(Offset ? x * scale + zero : (x - zero) * scale);
+  return Offset ? x * scale + zero : (x - zero) * scale;
 }
 
 /// With the scale and zero point of their block, rounded to Result.
@@ -86,8 +91,12 @@ struct Affine : Scaled<ScaleT, Rows, Depth, Result> {
   static constexpr DType kZero = ZeroT;
 
   template <int V>
+  HK_MEM static Vec<float, V> value(Vec<float, V> x, const ScaleOf<V> &of) {
+    return affine<Offset, V>(x, of.scale, of.zero);
+  }
+  template <int V>
   HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
-    return affine<Result, Offset, V>(x, of.scale, of.zero);
+    return roundTo<Result, V>(value<V>(x, of));
   }
 };
 
@@ -99,8 +108,12 @@ struct Shifted : Scaled<ScaleT, Rows, Depth, Result> {
   static constexpr float kFixedZero = Zero;
 
   template <int V>
+  HK_MEM static Vec<float, V> value(Vec<float, V> x, const ScaleOf<V> &of) {
+    return affine<Offset, V>(x, of.scale, Vec<float, V>(Zero));
+  }
+  template <int V>
   HK_MEM static Vec<float, V> decode(Vec<float, V> x, const ScaleOf<V> &of) {
-    return affine<Result, Offset, V>(x, of.scale, Vec<float, V>(Zero));
+    return roundTo<Result, V>(value<V>(x, of));
   }
 };
 

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The pieces of a host product: widening rows to 32-bit carriers, packing B
-// into panels of kPanel columns that stay in L1, and the register-blocked
+// The pieces of a host product: widening rows to 32-bit words, packing B into
+// panels of kPanel columns that stay in L1, and the register-blocked
 // microkernel that walks one panel. Everything is a vector as wide as the
-// CPU's; a product of bytes accumulates in i32, everything else in f32.
+// CPU's; a product of bytes accumulates in i32, everything else in f32. Where
+// the CPU multiplies pairs of bf16, a word holds two elements along k.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,53 @@ inline constexpr int kHostMicroRows = 6;
 /// Columns of B packed together.
 inline constexpr int kPanel = 2 * kHostLanes;
 
-template <class Acc> using HostVec = Vec<Acc, kHostLanes>;
+template <class Word> using HostVec = Vec<Word, kHostLanes>;
+
+/// Two bf16 along k, the first one in the lower half: a word of packed
+/// operands, as float and i32 are, each of which is one element.
+using Bf16Pair = u32;
+
+/// Elements along k of a word, and what its products are summed in.
+template <class Word> struct HostWord {
+  static constexpr int kElements = 1;
+  using Sum = Word;
+};
+template <> struct HostWord<Bf16Pair> {
+  static constexpr int kElements = 2;
+  using Sum = float;
+};
+
+/// Pairs of elements that are exact in bf16.
+template <int V>
+HK_DEV Vec<Bf16Pair, V> pairsOf(Vec<float, V> even, Vec<float, V> odd) {
+  return bitCast<Vec<u32, V>>(even) >> 16 |
+         (bitCast<Vec<u32, V>>(odd) & 0xFFFF0000u);
+}
+template <int V> HK_DEV Vec<float, V> evenOf(Vec<Bf16Pair, V> pairs) {
+  return bitCast<Vec<float, V>>(pairs << 16);
+}
+template <int V> HK_DEV Vec<float, V> oddOf(Vec<Bf16Pair, V> pairs) {
+  return bitCast<Vec<float, V>>(pairs & 0xFFFF0000u);
+}
+
+#if defined(__AVX512BF16__)
+/// Whether the CPU multiplies pairs at twice the rate of floats.
+inline constexpr bool kMultipliesPairs = true;
+/// c + both products of each pair; may take what is below 2^-126 for zero.
+HK_DEV HostVec<float> multiplyPairs(HostVec<Bf16Pair> a, HostVec<Bf16Pair> b,
+                                    HostVec<float> c) {
+  using Pairs = __attribute__((__vector_size__(64))) __bf16;
+  return __builtin_ia32_dpbf16ps_512(c, bitCast<Pairs>(a), bitCast<Pairs>(b));
+}
+#else
+inline constexpr bool kMultipliesPairs = false;
+HK_DEV HostVec<float> multiplyPairs(HostVec<Bf16Pair> a, HostVec<Bf16Pair> b,
+                                    HostVec<float> c) {
+  constexpr int W = kHostLanes;
+  c = __builtin_elementwise_fma(evenOf<W>(a), evenOf<W>(b), c);
+  return __builtin_elementwise_fma(oddOf<W>(a), oddOf<W>(b), c);
+}
+#endif
 
 /// Up to kHostLanes elements from `p + i`, zero beyond `count`.
 template <DType D, class Acc>
@@ -70,91 +117,123 @@ template <class V> HK_DEV void transposeLanes(V (&r)[kHostLanes]) {
   transposeStep<kHostLanes / 2>(r);
 }
 
-/// Rows [0, rows) x k [0, depth) of an operand into to[row][k], `stride` apart;
-/// zero up to Depth (a multiple of kHostLanes) and, when rows are contiguous in
-/// memory, up to the next multiple of kHostLanes rows. from.lanes(row, k,
-/// count) gives kHostLanes consecutive elements along the dim contiguous in
-/// memory.
-template <class Source, class Acc>
-void packRows(const Source &from, i64 rows, i64 depth, Acc *to, i64 stride,
-              i64 paddedDepth) {
+/// Words [w, w + kHostLanes) of row `row`, of an operand whose k is contiguous;
+/// zero from k = depth on.
+template <class Word, class Source>
+HK_DEV HostVec<Word> wordsAlongK(const Source &from, i64 row, i64 w,
+                                 i64 depth) {
+  if constexpr (HostWord<Word>::kElements == 2)
+    return from.pairs(row, 2 * w, depth - 2 * w);
+  else
+    return from.lanes(row, w, depth - w);
+}
+/// Word `w` of rows [row, row + kHostLanes), of an operand whose rows are
+/// contiguous; zero beyond `rows`.
+template <class Word, class Source>
+HK_DEV HostVec<Word> wordsAlongRows(const Source &from, i64 row, i64 w,
+                                    i64 depth, i64 rows) {
+  constexpr int E = HostWord<Word>::kElements;
+  auto at = [&](i64 k) {
+    return k < depth ? from.lanes(row, k, rows - row)
+                     : HostVec<typename HostWord<Word>::Sum>(0);
+  };
+  if constexpr (E == 2)
+    return pairsOf<kHostLanes>(at(2 * w), at(2 * w + 1));
+  else
+    return at(w);
+}
+
+/// Rows [0, rows) x k [0, depth) of an operand into to[row][word], `stride`
+/// apart; zero up to `words` (a multiple of kHostLanes) and, when rows are
+/// contiguous in memory, up to the next multiple of kHostLanes rows.
+/// from.lanes(row, k, count) gives kHostLanes consecutive elements along the
+/// dim contiguous in memory, from.pairs twice as many along k.
+template <class Word, class Source>
+void packRows(const Source &from, i64 rows, i64 depth, Word *to, i64 stride,
+              i64 words) {
   constexpr int W = kHostLanes;
   if constexpr (Source::kKContiguous) {
     for (i64 r = 0; r < rows; ++r)
-      for (i64 k = 0; k < paddedDepth; k += W)
-        *reinterpret_cast<HostVec<Acc> *>(to + r * stride + k) =
-            from.lanes(r, k, depth - k);
+      for (i64 w = 0; w < words; w += W)
+        *reinterpret_cast<HostVec<Word> *>(to + r * stride + w) =
+            wordsAlongK<Word>(from, r, w, depth);
   } else {
     for (i64 r = 0; r < rows; r += W)
-      for (i64 k = 0; k < paddedDepth; k += W) {
-        HostVec<Acc> t[W];
+      for (i64 w = 0; w < words; w += W) {
+        HostVec<Word> t[W];
         HK_UNROLL for (int e = 0; e < W; ++e) t[e] =
-            k + e < depth ? from.lanes(r, k + e, rows - r) : HostVec<Acc>(0);
+            wordsAlongRows<Word>(from, r, w + e, depth, rows);
         transposeLanes(t);
         for (int e = 0; e < W && r + e < rows; ++e)
-          *reinterpret_cast<HostVec<Acc> *>(to + (r + e) * stride + k) = t[e];
+          *reinterpret_cast<HostVec<Word> *>(to + (r + e) * stride + w) = t[e];
       }
   }
 }
 
-/// The same into a panel: to[k][kPanel columns], zero beyond `rows` and
+/// The same into a panel: to[word][kPanel columns], zero beyond `rows` and
 /// `depth`.
-template <class Source, class Acc>
-void packPanel(const Source &from, i64 rows, i64 depth, Acc *to,
-               i64 paddedDepth) {
-  constexpr int W = kHostLanes;
+template <class Word, class Source>
+void packPanel(const Source &from, i64 rows, i64 depth, Word *to, i64 words) {
+  constexpr int W = kHostLanes, E = HostWord<Word>::kElements;
+  auto put = [&](i64 w, i64 first, HostVec<Word> x) {
+    *reinterpret_cast<HostVec<Word> *>(to + w * kPanel + first) = x;
+  };
   HK_UNROLL for (int half = 0; half < 2; ++half) {
     i64 first = half * W, live = rows - first;
     if constexpr (Source::kKContiguous) {
-      for (i64 k = 0; k < paddedDepth; k += W) {
-        HostVec<Acc> t[W];
-        if (live >= W && depth - k >= W)
+      for (i64 w = 0; w < words; w += W) {
+        HostVec<Word> t[W];
+        // The whole square without a test of each row.
+        i64 end = depth - E * w >= E * W ? E * (w + W) : depth;
+        if (live >= W)
           HK_UNROLL for (int e = 0; e < W; ++e) t[e] =
-              from.lanes(first + e, k, W);
+              wordsAlongK<Word>(from, first + e, w, end);
         else
           HK_UNROLL for (int e = 0; e < W; ++e) t[e] =
-              e < live ? from.lanes(first + e, k, depth - k) : HostVec<Acc>(0);
+              e < live ? wordsAlongK<Word>(from, first + e, w, end)
+                       : HostVec<Word>(0);
         transposeLanes(t);
-        HK_UNROLL for (int e = 0; e < W; ++e) *
-            reinterpret_cast<HostVec<Acc> *>(to + (k + e) * kPanel + first) =
-            t[e];
+        HK_UNROLL for (int e = 0; e < W; ++e) put(w + e, first, t[e]);
       }
     } else {
-      for (i64 k = 0; k < paddedDepth; ++k)
-        *reinterpret_cast<HostVec<Acc> *>(to + k * kPanel + first) =
-            k < depth ? from.lanes(first, k, live) : HostVec<Acc>(0);
+      for (i64 w = 0; w < words; ++w)
+        put(w, first, wordsAlongRows<Word>(from, first, w, depth, rows));
     }
   }
 }
 
-template <class Acc>
-HK_DEV HostVec<Acc> multiplyAdd(HostVec<Acc> a, HostVec<Acc> b,
-                                HostVec<Acc> c) {
-  if constexpr (__is_same(Acc, float))
+/// c + a * b; of pairs, the sum of both products.
+template <class Word>
+HK_DEV HostVec<typename HostWord<Word>::Sum>
+multiplyAdd(HostVec<Word> a, HostVec<Word> b,
+            HostVec<typename HostWord<Word>::Sum> c) {
+  if constexpr (__is_same(Word, Bf16Pair))
+    return multiplyPairs(a, b, c);
+  else if constexpr (__is_same(Word, float))
     return __builtin_elementwise_fma(a, b, c);
   else
     return a * b + c;
 }
 
-/// c[R][kPanel] += a[R][depth] * panel[depth][kPanel].
-template <int R, class Acc>
-__attribute__((noinline)) void microKernel(const Acc *a, i64 strideA,
-                                           const Acc *panel, i64 depth, Acc *c,
+/// c[R][kPanel] += a[R][words] * panel[words][kPanel].
+template <int R, class Word, class Sum = typename HostWord<Word>::Sum>
+__attribute__((noinline)) void microKernel(const Word *a, i64 strideA,
+                                           const Word *panel, i64 words, Sum *c,
                                            i64 strideC) {
-  using V = HostVec<Acc>;
+  using V = HostVec<Sum>;
   constexpr int W = kHostLanes;
   V acc[R][2];
   HK_UNROLL for (int r = 0; r < R; ++r) {
     acc[r][0] = *reinterpret_cast<const V *>(c + r * strideC);
     acc[r][1] = *reinterpret_cast<const V *>(c + r * strideC + W);
   }
-  _Pragma("nounroll") for (i64 k = 0; k < depth; ++k) {
-    V b0 = *reinterpret_cast<const V *>(panel + k * kPanel);
-    V b1 = *reinterpret_cast<const V *>(panel + k * kPanel + W);
+  _Pragma("nounroll") for (i64 w = 0; w < words; ++w) {
+    auto b0 = *reinterpret_cast<const HostVec<Word> *>(panel + w * kPanel);
+    auto b1 = *reinterpret_cast<const HostVec<Word> *>(panel + w * kPanel + W);
     HK_UNROLL for (int r = 0; r < R; ++r) {
-      V x = V(a[r * strideA + k]);
-      acc[r][0] = multiplyAdd<Acc>(x, b0, acc[r][0]);
-      acc[r][1] = multiplyAdd<Acc>(x, b1, acc[r][1]);
+      auto x = HostVec<Word>(a[r * strideA + w]);
+      acc[r][0] = multiplyAdd<Word>(x, b0, acc[r][0]);
+      acc[r][1] = multiplyAdd<Word>(x, b1, acc[r][1]);
     }
   }
   HK_UNROLL for (int r = 0; r < R; ++r) {
@@ -163,19 +242,20 @@ __attribute__((noinline)) void microKernel(const Acc *a, i64 strideA,
   }
 }
 
-/// c[rows][kPanel] += a[rows][depth] * panel[depth][kPanel] for any number of
+/// c[rows][kPanel] += a[rows][words] * panel[words][kPanel] for any number of
 /// rows.
-template <class Acc, int R = kHostMicroRows>
-HK_DEV void multiplyPanel(const Acc *a, i64 strideA, i64 rows, const Acc *panel,
-                          i64 depth, Acc *c, i64 strideC) {
+template <class Word, int R = kHostMicroRows,
+          class Sum = typename HostWord<Word>::Sum>
+HK_DEV void multiplyPanel(const Word *a, i64 strideA, i64 rows,
+                          const Word *panel, i64 words, Sum *c, i64 strideC) {
   for (; rows >= R; rows -= R, a += R * strideA, c += R * strideC)
-    microKernel<R, Acc>(a, strideA, panel, depth, c, strideC);
+    microKernel<R, Word>(a, strideA, panel, words, c, strideC);
   if constexpr (R > 1)
     if (rows > 0)
-      multiplyPanel<Acc, (R > 8   ? 8
-                          : R > 4 ? 4
-                                  : R / 2)>(a, strideA, rows, panel, depth, c,
-                                            strideC);
+      multiplyPanel<Word, (R > 8   ? 8
+                           : R > 4 ? 4
+                                   : R / 2)>(a, strideA, rows, panel, words, c,
+                                             strideC);
 }
 
 /// Sum of the lanes, pairwise.
