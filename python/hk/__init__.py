@@ -13,6 +13,7 @@ import of models (hk.torch) needs PyTorch and transformers.
 
 import typing
 
+from .comm import Communicator
 from .decoder import Decoder
 from .errors import (CheckFailed, CompileError, DeviceError, Error, Incompatible, InternalError,
                      InvalidArgument, NotFound, OutOfMemory, RankFailed, RankTimeout, Unavailable,
@@ -23,7 +24,7 @@ from .tools import Reference, compile, run_reference  # noqa: A004
 
 __version__ = "0.1.0"
 
-__all__ = ["Argument", "BoundCall", "CheckFailed", "CompileError", "Decoder", "Device", "DeviceError",
+__all__ = ["Argument", "BoundCall", "CheckFailed", "Communicator", "CompileError", "Decoder", "Device", "DeviceError",
            "Error", "Function", "Incompatible", "InternalError", "InvalidArgument", "Module",
            "NotFound", "OutOfMemory", "Profile", "RankFailed", "RankTimeout", "Reference", "Tensor",
            "Unavailable", "UnsupportedModel", "compile", "load", "run_reference"]

@@ -30,6 +30,15 @@ class DeviceOptions(c.Structure):
                 ("shuffle_seed", c.c_uint64), ("debug_memory", c.c_uint32)]
 
 
+class CommOptions(c.Structure):
+    """hk_comm_options."""
+
+    _fields_ = [("struct_bytes", c.c_uint32), ("rank", c.c_uint32), ("world", c.c_uint32),
+                ("timeout_ms", c.c_uint32), ("mesh", c.c_char_p), ("engine", c.c_char_p),
+                ("id_file", c.c_char_p), ("native", c.POINTER(c.c_void_p)),
+                ("num_native", c.c_uint32), ("shared_bytes", c.c_uint64)]
+
+
 class DLDevice(c.Structure):
     """DLPack's device."""
 
@@ -71,7 +80,10 @@ _FALLIBLE = {
     "hk_device_download": (_P, _P, _P, _U64),
     "hk_device_synchronize": (_P,),
     "hk_module_open": (_S, _OUT),
-    "hk_program_create": (_P, _P, _S, _OUT),
+    "hk_program_create_on": (_P, _P, _P, _S, _OUT),
+    "hk_comm_open": (_P, c.POINTER(CommOptions), _OUT),
+    "hk_comm_check": (_P,),
+    "hk_comm_wait": (_P, _P, _P, _U32),
     "hk_program_function": (_P, _S, _OUT),
     "hk_function_plan": (_P, c.POINTER(c.POINTER(DLTensor)), _U32, c.POINTER(c.c_int64),
                          c.POINTER(_U64)),
@@ -92,6 +104,9 @@ _PLAIN = {
     "hk_module_close": (None, _P),
     "hk_module_json": (_S, _P),
     "hk_program_destroy": (None, _P),
+    "hk_comm_close": (None, _P),
+    "hk_comm_rank": (_U32, _P),
+    "hk_comm_world": (_U32, _P),
     "hk_function_num_arguments": (_U32, _P),
     "hk_function_argument": (ArgumentInfo, _P, _U32),
     "hk_profile_destroy": (None, _P),

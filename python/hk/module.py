@@ -9,6 +9,7 @@ import typing
 import weakref
 
 from . import _abi, _dlpack, _dtypes
+from .comm import Communicator
 from .errors import InvalidArgument, NotFound
 from .tensor import Device, Tensor
 
@@ -220,19 +221,21 @@ class Module:
     """A loaded module; its functions are attributes: `m.decode(...)`, or `m["decode"]`."""
 
     def __init__(self, path: str | os.PathLike, device: str | Device = "host", *,
-                 weights: str | os.PathLike | None = None, threads: int = 0):
+                 weights: str | os.PathLike | None = None, threads: int = 0,
+                 comm: Communicator | None = None):
         self.device = device if isinstance(device, Device) else Device(device, threads=threads)
         self.path = os.fspath(path)
         library = _abi.lib()
         module = _abi.make("hk_module_open", self.path.encode())
         try:
             self._info = json.loads(library.hk_module_json(module))
-            self._program = _abi.make("hk_program_create", module, self.device._handle,
+            self._program = _abi.make("hk_program_create_on", module, self.device._handle,
+                                      comm._handle if comm else None,
                                       os.fspath(weights).encode() if weights else None)
         except BaseException:
             library.hk_module_close(module)
             raise
-        weakref.finalize(self, _close, self.device, self._program, module)
+        weakref.finalize(self, _close, (self.device, comm), self._program, module)
         self.functions = {f["name"]: Function(self, f["name"]) for f in self._info["functions"]}
 
     def info(self) -> dict:
@@ -259,7 +262,7 @@ class Module:
         return f"hk.Module('{self.path}', {self.device.spec}: {', '.join(self.functions)})"
 
 
-def _close(_device: Device, program: int, module: int) -> None:
+def _close(_used: tuple, program: int, module: int) -> None:
     _abi.lib().hk_program_destroy(program)
     _abi.lib().hk_module_close(module)
 
@@ -299,10 +302,12 @@ class Profile:
 
 
 def load(path: str | os.PathLike, device: str | Device = "host", *,
-         weights: str | os.PathLike | None = None, threads: int = 0) -> Module:
+         weights: str | os.PathLike | None = None, threads: int = 0,
+         comm: Communicator | None = None) -> Module:
     """Opens a compiled module on a device: "host", "hip:N", "cuda:N" or a Device.
 
     `weights` is a safetensors file, by default the one that the module names beside itself.
-    `threads` (host only): 0 is one per core.
+    `threads` (host only): 0 is one per core. `comm`: this process is one of several ranks;
+    all of them load the module together.
     """
-    return Module(path, device, weights=weights, threads=threads)
+    return Module(path, device, weights=weights, threads=threads, comm=comm)

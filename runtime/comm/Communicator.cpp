@@ -54,8 +54,9 @@ Communicator::Communicator(std::unique_ptr<Engine> engine, Mesh mesh,
 }
 
 Communicator::~Communicator() {
-  // While another rank still reads this one's memory nothing is freed.
-  if (onDevice)
+  // While another rank still reads this one's memory nothing is freed. After an
+  // error nobody does, and a stream may wait on the caller's communicator.
+  if (onDevice && !check())
     (void)device->waitIdle().release();
   stopWatching();
   bool inOrder = sayFarewell() && brokenCode == HK_OK;

@@ -5,6 +5,13 @@
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: hk-opt %s --hk-assign-target=target=host --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefix=TILE
 // RUN: hk-opt %s --hk-assign-target=target=gfx942 --hk-fuse | FileCheck %s
+// RUN: hk-compile %s --target=host --explain | FileCheck %s --check-prefix=HOST
+// RUN: hk-compile %s --target=sm_90a --explain | FileCheck %s --check-prefix=NCCL
+
+// A start, and bytes over the link between two ranks.
+// HOST: exchanged: @all_reduce: by the runtime's engine, modelled 6.0 us and 0.0183 times its dynamic sizes
+// NCCL: exchanged: @all_gather: by the runtime's engine, modelled 7.0 us and 0.0005 times its dynamic sizes
+// NCCL: exchanged: @all_gather_{{[0-9]}}: by the runtime's engine, modelled 7.0 us at
 
 module attributes {hk.mesh = "tp=2"} {
 // TILE: hk.kernel @all_reduce collective

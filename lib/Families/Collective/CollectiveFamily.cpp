@@ -14,10 +14,59 @@
 #include "../Launch.h"
 #include "../TileReport.h"
 
+#include "hk/Contract/Calibration.h"
+#include "llvm/Support/Format.h"
+
 using namespace mlir;
 using namespace mlir::hk;
 
 namespace {
+
+/// Bytes that a rank sends over the link to its neighbour, of an input of
+/// `bytes`, as rings do it.
+double bytesSent(const Exchange &exchange, double bytes, double ranks) {
+  if (exchange.root)
+    return bytes;
+  if (exchange.reduction && !exchange.split)
+    return 2 * (ranks - 1) / ranks * bytes;
+  return exchange.split ? (ranks - 1) / ranks * bytes : (ranks - 1) * bytes;
+}
+
+/// Says what an exchange takes: microseconds, or what its dynamic sizes are
+/// multiplied with.
+void report(KernelOp kernel, const ::hk::Target &target, DecisionLog &log) {
+  reportOnlyTile(kernel, log, "the runtime's engine");
+  CollectiveOpInterface op =
+      *kernel.getSpecBlock().getOps<CollectiveOpInterface>().begin();
+  if (op->getNumOperands() == 0)
+    return; // nothing is exchanged
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  double elements = 1;
+  for (int64_t size : type.getShape())
+    elements *= ShapedType::isDynamic(size) ? 1 : double(size);
+  std::optional<::hk::Mesh> mesh = meshOf(kernel);
+  int64_t ranks = mesh->axes()[mesh->find(op.getAxis().str())].size;
+  double bytes =
+      elements * ::hk::info(*dtypeOf(type.getElementType())).bits / 8.0;
+  ::hk::ExchangeCalibration rates = ::hk::exchangeCalibration(target);
+  double us =
+      bytesSent(op.getExchange(), bytes, double(ranks)) / rates.linkGBps / 1e3;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "by the runtime's engine, modelled ";
+  if (type.hasStaticShape())
+    os << llvm::format("%.1f us", rates.startUs + us);
+  else
+    os << llvm::format("%.1f us and %.4f", rates.startUs, us)
+       << " times its dynamic sizes";
+  Candidate candidate{text, Verdict::accept()};
+  candidate.microseconds = type.hasStaticShape() ? rates.startUs + us : 0;
+  log.add({DecisionKind::Shard,
+           kernel.getLoc(),
+           ("@" + kernel.getSymName()).str(),
+           {std::move(candidate)},
+           0});
+}
 
 class CollectiveFamily final : public Family {
 public:
@@ -45,9 +94,9 @@ public:
                            "own");
   }
 
-  LogicalResult addVariants(KernelOp kernel, const ::hk::Target &,
+  LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
                             DecisionLog &log) const override {
-    reportOnlyTile(kernel, log, "the runtime's engine");
+    report(kernel, target, log);
     addVariant(kernel, DimSymbols::ofKernel(kernel),
                CollectiveTileAttr::get(kernel.getContext()), /*threads=*/1,
                /*ldsBytes=*/0, [&](LaunchBuilder &launch) {

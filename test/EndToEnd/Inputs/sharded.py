@@ -188,8 +188,9 @@ func.func @blocks(%x: tensor<?x24xf32>, %sorted: tensor<?xi32>, %experts: tensor
 def moe():
     Path("moe.mlir").write_text(MOE)
     write_weights("moe.safetensors", {"w1": (rng.normal(size=(4, 64, 24)) / 5, "F32"), "w2": (rng.normal(size=(4, 24, 32)) / 5, "F32")})
-    for mesh in ["ep=2", "tp=2"]:
-        for rows in [7, 1, 0]:
+    # On four ranks two have the same experts, and parts of each of them.
+    for mesh, counts in [("ep=2", [7, 1, 0]), ("tp=2", [7, 1, 0]), ("ep=2,tp=2", [7])]:
+        for rows in counts:
             x = rng.normal(size=(rows, 24)).astype(np.float32)
             check(f"experts by bounds {mesh} {rows}", "moe.mlir", "moe.safetensors", "bounds", mesh,
                   {"x": x, "logits": rng.normal(size=(rows, 4)).astype(np.float32)})

@@ -1,0 +1,440 @@
+"""Two ranks on two GPUs through NCCL: first what they compute, then what it takes.
+
+Usage: ranks.py FOLDER OUT.json   (FOLDER has device_ranks.so, parallel_mlp.so, ranks.so, layer1.so, layer2.so, compiled
+for sm_90a; HK_HOME names the folder whose lib/ has libhk_runtime.so, and hk is on PYTHONPATH)
+
+Both sides in one process a GPU: hk's launches beside torch.distributed's NCCL with compiled PyTorch, in CUDA graphs,
+interleaved, medians of the slower rank. A case that fails does not stop the others."""
+
+import ctypes
+import functools
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+import torch.nn.functional as F
+
+import hk
+
+D, PAST = 8192, 1024
+LIMIT = 86  # seconds; then the process ends itself
+
+
+class Bench:
+    def __init__(self, rank, folder, out):
+        self.rank, self.folder, self.out, self.start = rank, folder, out, time.time()
+        self.results = {"torch": torch.__version__, "device": torch.cuda.get_device_name(), "failed": []}
+        self.device = hk.Device(f"cuda:{rank}")
+        self.stream = torch.cuda.Stream()
+        self.comm = None
+
+    def say(self, *text):
+        if self.rank == 0:
+            print(f"{time.time() - self.start:6.1f}", *text, flush=True)
+            with open(self.out, "w") as file:
+                json.dump(self.results, file, indent=1)
+
+    def case(self, name, body):
+        """All ranks agree on whether it failed, so that they stay together."""
+        try:
+            body()
+            failed = ""
+        except Exception:
+            failed = traceback.format_exc()
+        everybody = [None] * 2
+        dist.all_gather_object(everybody, failed)
+        for rank, text in enumerate(everybody):
+            if text:
+                self.results["failed"].append(name)
+                self.say(f"{name} FAILED on rank {rank}: {text}")
+
+    def load(self, name, comm=True):
+        return hk.load(f"{self.folder}/{name}.so", self.device, comm=self.comm if comm else None)
+
+    def everyone(self, tensor):
+        parts = [torch.empty_like(tensor.cpu()) for _ in range(2)]
+        dist.all_gather(parts, tensor.cpu())
+        return [p.cuda() for p in parts]
+
+    def wait(self):
+        self.comm.wait(torch.cuda.current_stream().cuda_stream, 20000)
+
+    def graph(self, call, repeats):
+        """`call` after a few direct ones, captured `repeats` times."""
+        with torch.cuda.stream(self.stream):
+            for _ in range(3):
+                call()
+            torch.cuda.synchronize()
+            dist.barrier()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=self.stream, capture_error_mode="thread_local"):
+                for _ in range(repeats):
+                    call()
+        torch.cuda.synchronize()
+        dist.barrier()
+        return graph, repeats, call  # whose tensors and workspace the graph uses
+
+    def times(self, graphs, replays=11):
+        """Medians in microseconds of the slower rank, graphs in turn."""
+        samples = {name: [] for name in graphs}
+        for turn in range(replays + 2):
+            for name, (graph, repeats, _) in graphs.items():
+                dist.barrier()
+                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                with torch.cuda.stream(self.stream):
+                    begin.record()
+                    graph.replay()
+                    end.record()
+                torch.cuda.synchronize()
+                if turn >= 2:
+                    samples[name].append(begin.elapsed_time(end) / repeats * 1e3)
+        mine = {name: sorted(s)[len(s) // 2] for name, s in samples.items()}
+        all_ = [None] * 2
+        dist.all_gather_object(all_, mine)
+        return {name: round(max(one[name] for one in all_), 2) for name in graphs}
+
+
+def seeded(bench, seed, same=False):
+    return torch.Generator(device="cuda").manual_seed(seed if same else seed + 100 + bench.rank)
+
+
+def expect(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def check_moves(bench):
+    """Every kind of exchange, bit for bit."""
+    for rows in (5, 1, 0, 333):
+        x = torch.randn(rows, 4, 6, device="cuda", generator=seeded(bench, rows)).bfloat16()
+        n = torch.randint(-99, 99, (rows, 4), device="cuda", generator=seeded(bench, rows), dtype=torch.int32)
+        got = bench.load("device_ranks").sums(x, n)
+        bench.wait()
+        got = [torch.from_dlpack(t) for t in got]
+        a, b = bench.everyone(x)
+        s = (a.float() + b.float()).bfloat16()
+        part = s[:, 2 * bench.rank:2 * bench.rank + 2]
+        most = torch.maximum(*bench.everyone(n))
+        wants = [s, part, most, s[:, :, 1:4], torch.cat([s, b], 1)]
+        for index, (g, want) in enumerate(zip(got, wants)):
+            expect(torch.equal(g.view(want.shape), want.contiguous()), f"sums of {rows} rows, result {index}")
+    mlp = bench.load("parallel_mlp")
+    for rows in (5, 0, 300):
+        m = torch.randn(rows, 8, 6, device="cuda", generator=seeded(bench, rows)).bfloat16()
+        if rows:
+            m.view(-1)[7] = float("nan") if bench.rank else 1.0
+        codes = bench.device.empty((4, 8), "i4")
+        got = mlp.moves(m, codes)
+        bench.wait()
+        got = {name: torch.from_dlpack(getattr(got, name)) for name in
+               ("gathered", "exchanged", "sent", "scattered", "most", "rank", "part")}
+        a, b = bench.everyone(m)
+        mine = slice(4 * bench.rank, 4 * bench.rank + 4)
+        most, least = torch.maximum(a, b), torch.minimum(a, b)
+        wants = {"gathered": torch.cat([a, b], 2), "exchanged": torch.cat([a[:, mine], b[:, mine]], 2), "sent": b,
+                 "scattered": (a.float() + b.float()).half()[:, mine], "most": most, "part": least[:, :, 1:4],
+                 "rank": torch.tensor(bench.rank, dtype=torch.int32, device="cuda")}
+        for name, want in wants.items():
+            expect(torch.allclose(got[name], want, rtol=0, atol=0, equal_nan=True), f"moves of {rows} rows, {name}")
+    bench.say("exchanges: all equal")
+
+
+def check_norm(bench, module):
+    for name in ("any_order", "in_order"):
+        for rows in (1, 2, 3, 64, 131, 700):
+            x = torch.randn(rows, D, device="cuda", generator=seeded(bench, rows)).bfloat16()
+            r = torch.randn(rows, D, device="cuda", generator=seeded(bench, 9, True)).bfloat16()
+            w = torch.randn(D, device="cuda", generator=seeded(bench, 8, True)).bfloat16()
+            got = module[name](x, r, w)
+            bench.wait()
+            s, y = (torch.from_dlpack(t) for t in got)
+            a, b = bench.everyone(x)
+            want = ((a.float() + b.float()).bfloat16().float() + r.float()).bfloat16()
+            expect(torch.equal(s, want), f"{name} of {rows} rows: the residual differs")
+            f = want.double()
+            exact = f * torch.rsqrt(f.pow(2).mean(-1, keepdim=True) + 1e-5) * w.double()
+            error = ((y.double() - exact).abs() / (exact.abs() + 1e-3)).max().item()
+            expect(error <= 2**-8 * 1.01, f"{name} of {rows} rows: error {error}")
+            ys = bench.everyone(y.view(torch.uint8))
+            expect(torch.equal(*ys), f"{name} of {rows} rows: ranks have different bits")
+    bench.say("all-reduce + residual + norm: residual exact, norm within half a step of bf16, ranks equal")
+
+
+def check_replays(bench, module):
+    """1,000 replays with random delays against the bits of calls that were not captured."""
+    shapes, graphs = (1, 16, 300), []
+    for rows in shapes:
+        x = torch.randn(rows, D, device="cuda", generator=seeded(bench, rows)).bfloat16()
+        r, w = torch.zeros_like(x), torch.ones(D, device="cuda").bfloat16()
+        outs = [torch.empty_like(x), torch.empty_like(x)]
+        bound = module["any_order"].bind(x, r, w, out=outs)
+        with torch.cuda.stream(bench.stream):
+            bound()
+        torch.cuda.synchronize()
+        want = [o.clone() for o in outs]
+        graphs.append((bench.graph(bound, 1), outs, want))
+    random = torch.Generator().manual_seed(bench.rank)
+    order = torch.Generator().manual_seed(77)
+    wrong = 0
+    for replay in range(1000):
+        (graph, _, _), outs, want = graphs[int(torch.randint(3, (1,), generator=order))]
+        with torch.cuda.stream(bench.stream):
+            if int(torch.randint(3, (1,), generator=random)) == 0:
+                torch.cuda._sleep(int(torch.randint(1, 200000, (1,), generator=random)))
+            for o in outs:
+                o.fill_(float("nan"))
+            graph.replay()
+        if replay % 50 == 49:
+            bench.comm.wait(bench.stream.cuda_stream, 20000)
+            wrong += any(not torch.equal(a, b) for a, b in zip(outs, want))
+    expect(wrong == 0, f"{wrong} of 20 looks at 1,000 replays differ")
+    bench.say("1,000 replays of three graphs with random delays: equal")
+
+
+def time_norm(bench, module):
+    def norm(s, r, w):
+        z = s + r
+        f = z.float()
+        return (f * torch.rsqrt(f.pow(2).mean(-1, keepdim=True) + 1e-5) * w.float()).bfloat16(), z
+
+    compiled = torch.compile(norm, dynamic=False)
+    table = bench.results["all-reduce + residual + norm, us"] = {}
+    group = dist.new_group(backend="nccl")
+    for rows in (1, 64, 512, 4096):
+        x = torch.randn(rows, D, device="cuda", generator=seeded(bench, rows)).bfloat16()
+        r, w, s = torch.randn_like(x), torch.ones(D, device="cuda").bfloat16(), torch.empty_like(x)
+
+        def peer():
+            dist.all_reduce(s, group=group)
+            compiled(s, r, w)
+
+        repeats = 20 if rows <= 512 else 5
+        graphs = {"torch": bench.graph(peer, repeats)}
+        for name in ("any_order", "in_order"):
+            outs = [torch.empty_like(x), torch.empty_like(x)]
+            graphs[f"hk {name}"] = bench.graph(module[name].bind(x, r, w, out=outs), repeats)
+        table[rows] = bench.times(graphs)
+        bench.say(f"{rows:5} rows", table[rows])
+
+
+def layer_tensors(bench, rows, parts):
+    """The arguments of a layer, cut in `parts`; the same whole layer on both ranks."""
+    gen = seeded(bench, 4, True)
+    draw = lambda *shape: torch.randn(*shape, device="cuda", generator=gen, dtype=torch.float32).bfloat16()
+    past = 0 if rows > 64 else PAST
+    whole = {"x": draw(rows, D), "n1": 1 + draw(D) / 8, "wqkv": draw(80 * 128, D) / 90, "wo": draw(D, D) / 90,
+             "n2": 1 + draw(D) / 8, "wgu": draw(2 * 28672, D) / 90, "wd": draw(D, 28672) / 170,
+             "keys": draw(1, D, 8, 128), "values": draw(1, D, 8, 128)}
+    angles = torch.arange(D, device="cuda")[:, None] * 5e5 ** (-torch.arange(64, device="cuda") / 64)
+    at = bench.rank if parts == 2 else 0
+
+    def cut(t, dim, segments):
+        pieces = torch.split(t, segments, dim)
+        return torch.cat([p.chunk(parts, dim)[at] for p in pieces], dim).contiguous()
+
+    return {"x": whole["x"], "n1": whole["n1"], "wqkv": cut(whole["wqkv"], 0, [D, 1024, 1024]),
+            "wo": cut(whole["wo"], 1, [D]), "n2": whole["n2"], "wgu": cut(whole["wgu"], 0, [28672, 28672]),
+            "wd": cut(whole["wd"], 1, [28672]), "cos": angles.cos(), "sin": angles.sin(),
+            "positions": torch.arange(past, past + rows, device="cuda", dtype=torch.int32),
+            "kv_len": torch.tensor([past + rows], device="cuda", dtype=torch.int32),
+            "keys": cut(whole["keys"], 2, [8]), "values": cut(whole["values"], 2, [8])}
+
+
+def peer_layer(past, group):
+    def rms(x, w):
+        f = x.float()
+        return (f * torch.rsqrt(f.pow(2).mean(-1, keepdim=True) + 1e-5)).bfloat16() * w
+
+    def rope(x, c, s):
+        a, b = x.float().chunk(2, -1)
+        return torch.cat([a * c - b * s, b * c + a * s], -1).bfloat16()
+
+    def reduced(x):
+        if group is None:
+            return x
+        import torch.distributed._functional_collectives as fc
+        return fc.wait_tensor(fc.all_reduce(x, "sum", group))
+
+    def layer(x, n1, wqkv, wo, n2, wgu, wd, cos, sin, mask, keys, values):
+        rows = x.shape[0]
+        kv = keys.shape[2]
+        heads = wqkv.shape[0] // 128 - 2 * kv
+        q, k, v = F.linear(rms(x, n1), wqkv).view(rows, -1, 128).split([heads, kv, kv], 1)
+        c, s = cos[past:past + rows, None], sin[past:past + rows, None]
+        q, k = rope(q, c, s), rope(k, c, s)
+        keys[0, past:past + rows] = k
+        values[0, past:past + rows] = v
+        seen = F.scaled_dot_product_attention(
+            q.transpose(0, 1)[None], keys[:, :past + rows].transpose(1, 2), values[:, :past + rows].transpose(1, 2),
+            attn_mask=mask, is_causal=mask is None and rows > 1, enable_gqa=True)
+        r = x + reduced(F.linear(seen[0].transpose(0, 1).reshape(rows, -1), wo))
+        g, u = F.linear(rms(r, n2), wgu).chunk(2, -1)
+        return r + reduced(F.linear(F.silu(g) * u, wd))
+
+    return layer
+
+
+def layer_case(bench, rows, module1, module2, table, group):
+    past = 0 if rows > 64 else PAST
+    whole, part = layer_tensors(bench, rows, 1), layer_tensors(bench, rows, 2)
+    out1, out2 = torch.empty_like(whole["x"]), torch.empty_like(whole["x"])
+    one = module1.layer.bind(**whole, out=[out1])
+    two = module2.layer.bind(**part, out=[out2])
+    mask = None
+    if 1 < rows <= 64:
+        mask = torch.ones(rows, past + rows, dtype=torch.bool, device="cuda").tril(past)
+    arguments = lambda t: [t[n] for n in ("x", "n1", "wqkv", "wo", "n2", "wgu", "wd", "cos", "sin")]
+    eager = peer_layer(past, None)(*arguments(whole), mask, whole["keys"].clone(), whole["values"].clone())
+    one()
+    two()
+    bench.wait()
+    size = eager.float().norm()
+    errors = [((o.float() - eager.float()).norm() / size).item() for o in (out1, out2)]
+    apart = ((out2.float() - out1.float()).norm() / size).item()
+    bench.say(f"layer of {rows}: error against eager PyTorch {errors}, tp=2 against tp=1 {apart:.2e}")
+    expect(max(errors) < 1e-2 and apart < 1e-2, f"layer of {rows} rows is wrong: {errors}, {apart}")
+    expect(torch.equal(*bench.everyone(out2.view(torch.uint8))), "ranks have different bits")
+    repeats = 10 if rows <= 64 else 2
+    graphs = {"hk tp=1": bench.graph(one, repeats), "hk tp=2": bench.graph(two, repeats)}
+    table[rows] = bench.times(graphs)
+    bench.say(f"layer of {rows}:", table[rows])
+
+    def peer():
+        compiled = torch.compile(peer_layer(past, group), dynamic=False)
+        keys, values = part["keys"].clone(), part["values"].clone()
+        call = lambda: compiled(*arguments(part), mask, keys, values)
+        error = ((call().float() - eager.float()).norm() / size).item()
+        expect(error < 1e-2, f"PyTorch's layer of {rows} rows is wrong: {error}")
+        graphs["torch tp=2"] = bench.graph(call, repeats)
+        table[rows] = bench.times(graphs)
+        bench.say(f"layer of {rows}:", table[rows])
+
+    return peer
+
+
+def check_native(bench):
+    """hk over a communicator that the caller has made."""
+    nccl = ctypes.CDLL("libnccl.so.2")
+
+    class Id(ctypes.Structure):
+        _fields_ = [("bytes", ctypes.c_byte * 128)]
+
+    name = Id()
+    if bench.rank == 0:
+        nccl.ncclGetUniqueId(ctypes.byref(name))
+    box = [bytes(name)]
+    dist.broadcast_object_list(box, 0)
+    native = ctypes.c_void_p()
+    nccl.ncclCommInitRank.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_int, Id, ctypes.c_int]
+    expect(nccl.ncclCommInitRank(ctypes.byref(native), 2, Id.from_buffer_copy(box[0]), bench.rank) == 0, "ncclCommInitRank")
+    comm = hk.Communicator(bench.device, "tp=2", rank=bench.rank, world=2, id_file=f"{IDS}.native",
+                           native=[native.value], timeout_ms=20000)
+    module = hk.load(f"{bench.folder}/ranks.so", bench.device, comm=comm)
+    x = torch.full((3, D), 1.0 + bench.rank, device="cuda").bfloat16()
+    s, _ = module.any_order(x, torch.zeros_like(x), torch.ones(D, device="cuda").bfloat16())
+    comm.wait(torch.cuda.current_stream().cuda_stream, 10000)
+    expect(torch.from_dlpack(s).eq(3).all().item(), "the sum over the caller's communicator is wrong")
+    bench.say("the caller's communicator: equal")
+
+
+def check_failures(bench):
+    """A rank that does not come, and one whose process ends: the other is told in time, and its stream is freed."""
+    comm = hk.Communicator(bench.device, "tp=2", rank=bench.rank, world=2, id_file=f"{IDS}.late", timeout_ms=3000)
+    module = hk.load(f"{bench.folder}/ranks.so", bench.device, comm=comm)
+    x = torch.ones(64, D, device="cuda").bfloat16()
+    w = torch.ones(D, device="cuda").bfloat16()
+    dist.barrier()
+    text, took = "", 0.0
+    if bench.rank == 0:
+        begin = time.time()
+        try:
+            module.any_order(x, x, w)
+            comm.wait(torch.cuda.current_stream().cuda_stream, 20000)
+        except hk.Error as error:
+            text = str(error)
+        torch.cuda.synchronize()
+        took = time.time() - begin
+    else:
+        time.sleep(5)
+    dist.barrier()
+    if bench.rank == 0:
+        expect("rank 1 has not come to function 'any_order'" in text and took < 10, f"{took:.1f} s: {text}")
+        bench.say(f"a rank that does not come: told after {took:.2f} s, stream free: {text}")
+
+
+def last_failure(bench):
+    comm = hk.Communicator(bench.device, "tp=2", rank=bench.rank, world=2, id_file=f"{IDS}.dead", timeout_ms=30000)
+    module = hk.load(f"{bench.folder}/ranks.so", bench.device, comm=comm)
+    x = torch.ones(64, D, device="cuda").bfloat16()
+    w = torch.ones(D, device="cuda").bfloat16()
+    dist.barrier()
+    if bench.rank == 1:
+        os._exit(0)
+    begin = time.time()
+    try:
+        module.any_order(x, x, w)
+        comm.wait(torch.cuda.current_stream().cuda_stream, 20000)
+        text = "no error"
+    except hk.Error as error:
+        text = str(error)
+    torch.cuda.synchronize()
+    bench.results["dead rank"] = f"{time.time() - begin:.2f} s: {text}"
+    bench.say("a rank whose process ends:", bench.results["dead rank"])
+
+
+IDS = "/dev/shm/hk-ranks"
+
+
+def worker(rank, folder, out):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29533")
+    torch.cuda.set_device(rank)
+    threading.Timer(LIMIT, lambda: (print("out of time on rank", rank, flush=True), os._exit(3))).start()
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    torch.zeros(1, device="cuda")
+    torch._dynamo.config.recompile_limit = 64
+    bench = Bench(rank, folder, out)
+    begin = time.time()
+    bench.comm = hk.Communicator(bench.device, "tp=2", rank=rank, world=2, id_file=IDS, timeout_ms=20000)
+    bench.say(f"{bench.results['device']}, torch {torch.__version__}, opened in {time.time() - begin:.2f} s")
+    module = bench.load("ranks")
+    bench.case("exchanges", lambda: check_moves(bench))
+    bench.case("norm", lambda: check_norm(bench, module))
+    bench.case("replays", lambda: check_replays(bench, module))
+    bench.case("native", lambda: check_native(bench))
+    bench.case("failures", lambda: check_failures(bench))
+    bench.case("times of norm", lambda: time_norm(bench, module))
+    table = bench.results["layer, us"] = {}
+    modules = {}
+
+    def load():
+        modules[1], modules[2] = bench.load("layer1", comm=False), bench.load("layer2")
+    bench.case("loading", load)
+    group = dist.new_group(backend="nccl")
+    peers = {}
+
+    def layer(rows):
+        peers[rows] = layer_case(bench, rows, modules[1], modules[2], table, group)
+    for rows in (1, 64, 4096):
+        bench.case(f"layer of {rows}", functools.partial(layer, rows))
+    for rows in peers:
+        late = [None] * 2
+        dist.all_gather_object(late, time.time() - bench.start > LIMIT - 20)
+        if any(late):
+            bench.say(f"no time left for PyTorch's layer of {rows}")
+            break
+        bench.case(f"PyTorch's layer of {rows}", peers[rows])
+    last_failure(bench)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    for suffix in ("", ".native", ".late", ".dead"):
+        if os.path.exists(IDS + suffix):
+            os.unlink(IDS + suffix)
+    mp.spawn(worker, args=(sys.argv[1], sys.argv[2]), nprocs=2)
