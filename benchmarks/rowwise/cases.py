@@ -1,6 +1,6 @@
 """The row-wise operators that gpu.py and host.py time.
 
-Usage: cases.py gpu|host module.mlir
+Usage: cases.py gpu|odd|host module.mlir
 Writes the module that the benchmark calls: one function per case. A case is an
 operator (its graph in hk's dialect, the same in PyTorch, how inputs are drawn) at a
 number of rows and a width.
@@ -177,6 +177,9 @@ GPU = [("rms_norm", 16384, 8192), ("rms_norm", 16384, 7168), ("rms_norm", 4096, 
        ("rms_norm", 16384, 5120), ("layer_norm", 16384, 1280), ("layer_norm", 16384, 5120),
        ("add_rms_norm", 8192, 2880), ("quantize_token", 16384, 7168),
        ("add_rms_norm_quant", 4096, 5120)]
+# Rows that begin at any element.
+ODD = [("softmax", 4096, 50257), ("softmax", 8192, 1001), ("softmax", 8192, 4001), ("rms_norm", 8192, 2881),
+       ("layer_norm", 16384, 1281), ("add_rms_norm", 8192, 2881)]
 HOST = [(name, 16384, 4096) for name in OPERATORS]
 
 
@@ -185,7 +188,7 @@ def name_of(case):
 
 
 def main():
-    cases, code = {"gpu": (GPU, "f8E4M3FN"), "host": (HOST, "i8")}[sys.argv[1]]
+    cases, code = {"gpu": (GPU, "f8E4M3FN"), "odd": (ODD, "f8E4M3FN"), "host": (HOST, "i8")}[sys.argv[1]]
     with open(sys.argv[2], "w") as out:
         for case in cases:
             operator, rows, width = case

@@ -28,6 +28,9 @@ struct RowwiseCalibration {
   /// Whether neighbouring blocks of a plain pointwise kernel are quicker with
   /// neighbouring pieces of a row than with one piece of neighbouring rows.
   bool piecesFirst;
+  /// Bytes of a line of memory, at which the first access of a wave begins
+  /// where rows of elements that are loaded alone do not.
+  int32_t lineBytes;
   /// Threads of each block of a cluster, so that several rows are under way on
   /// a compute unit.
   int32_t clusterThreads;
@@ -62,6 +65,7 @@ inline constexpr RowwiseCalibration kH200Rowwise = {
     "H200, 2026-11-22, benchmarks/rowwise/gpu.py (results/h200-rowwise.md)",
     /*prefetchesRows=*/true,
     /*piecesFirst=*/true,
+    /*lineBytes=*/128,
     /*clusterThreads=*/256,
     /*leastClusterChunks=*/5,
     /*registers=*/65536,

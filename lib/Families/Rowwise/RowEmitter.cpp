@@ -226,6 +226,20 @@ bool RowEmitter::fillsGrid(const RowLoop &loop) const {
   return true;
 }
 
+/// Chunks of a line of memory, if a row in registers is to begin with one that
+/// its first elements may share with the row before; 0: if not.
+int64_t RowEmitter::lineOf(const RowLoop &loop) const {
+  const ::hk::RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
+  int64_t bytes = loop.vec * plan.rowElementBytes();
+  // Wider accesses straddle a line less often.
+  if (!measured || resident || bytes > 4 || !plan.selections().empty() ||
+      plan.segmentSize() != 0)
+    return 0;
+  int64_t line = measured->lineBytes / bytes;
+  bool fits = *loop.chunks + line - 1 <= loop.rounds * threadsPerRow;
+  return fits && *loop.chunks % line != 0 ? line : 0;
+}
+
 RowLoop RowEmitter::planLoop(const Space &space,
                              ArrayRef<const RowStore *> stores) const {
   RowLoop loop;
@@ -266,6 +280,13 @@ RowLoop RowEmitter::planLoop(const Space &space,
     loop.form = RowLoopForm::RowSlots;
     loop.slots = loop.rounds;
     loop.full = *chunks % threadsPerRow == 0;
+    loop.line = lineOf(loop);
+    if (loop.line) {
+      loop.form = RowLoopForm::LedSlots;
+      // A first chunk below zero that is widened would give each access an
+      // address of its own.
+      loop.index = "i64";
+    }
   } else if (loop.batched && (!chunks || *chunks > threadsPerRow)) {
     loop.cutInStrips(kStripSlots, 0, chunks);
   } else {

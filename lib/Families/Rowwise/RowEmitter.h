@@ -121,6 +121,7 @@ private:
   /// Whether a loop that splits its row has a chunk for every thread, slot and
   /// block of the grid.
   bool fillsGrid(const RowLoop &loop) const;
+  int64_t lineOf(const RowLoop &loop) const;
   /// Lanes around one that run the current loop's body together.
   int64_t callersOf(int64_t lanes) const;
   void emitLoops(Space &space, ArrayRef<RowLoop> loops,

@@ -54,6 +54,11 @@ std::string RowLoop::chunksText() const {
   case RowLoopForm::RowSlots:
     return "HK_EACH_SLOT(s, c, RowSlots" + parameters(*this) +
            (full ? "" : ", " + end) + ">{" + first + "})";
+  case RowLoopForm::LedSlots:
+    return ("HK_EACH_SLOT(s, c, LedSlots" + parameters(*this) + ", " +
+            Twine(line) + ", " + end + ">{" + first + ", leadOf<" +
+            Twine(line) + ">(row, " + end + ")})")
+        .str();
   case RowLoopForm::Strips:
     return "HK_EACH_SLOT(s, c, strip)";
   case RowLoopForm::Piece:

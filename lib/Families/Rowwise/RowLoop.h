@@ -24,7 +24,7 @@ namespace mlir::hk {
 enum class RowPart { Whole, Registers, Lds, Rest };
 
 /// The kernels' loops: chunks one by one, or in slots.
-enum class RowLoopForm { Chunks, RowSlots, Strips, Piece };
+enum class RowLoopForm { Chunks, RowSlots, LedSlots, Strips, Piece };
 
 /// How a loop over chunks of a row runs.
 struct RowLoop {
@@ -52,6 +52,8 @@ struct RowLoop {
   /// Whether every slot of every thread is known to have a chunk; in the form
   /// Chunks whether all threads have as many.
   bool full = true;
+  /// Of LedSlots: chunks of a line of memory.
+  int64_t line = 0;
 
   bool isInStrips() const { return form == RowLoopForm::Strips; }
   /// Cuts chunks from number `begin` up to `end` (unknown: to the row's last)

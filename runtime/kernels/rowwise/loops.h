@@ -11,6 +11,7 @@
 //
 //   chunks     0         STEP      2 STEP    3 STEP
 //   RowSlots   slot 0    slot 1    slot 2    slot 3     the row, in registers
+//   LedSlots   the same, after a few places for the end of the row before
 //   Strip      strip 0             strip 1              a row too long for them
 //   Piece      block 0             block 1              a row that blocks share
 //
@@ -71,6 +72,26 @@ struct RowSlots {
     return CHUNKS >= I(SLOTS) * STEP || s + 1 < SLOTS || c < CHUNKS;
   }
 };
+
+/// The same of a row that begins `lead` chunks past a line of memory. Slot 0
+/// begins with that line and has nothing there, so that the threads of a wave
+/// access whole lines.
+template <class I, int SLOTS, int STEP, int LINE, I CHUNKS> struct LedSlots {
+  static constexpr int kSlots = SLOTS;
+  i32 thread, lead;
+  HK_MEM I chunk(int s) const { return I(s) * STEP + (I(thread) - lead); }
+  HK_MEM bool holds(int s, I c) const {
+    static_assert(CHUNKS > I(SLOTS - 1) * STEP &&
+                  CHUNKS + LINE - 1 <= I(SLOTS) * STEP);
+    return (s > 0 || c >= 0) && (s + 1 < SLOTS || c < CHUNKS);
+  }
+};
+
+/// How many chunks a row begins past a line of LINE.
+template <int LINE> HK_DEV i32 leadOf(i64 row, u32 chunks) {
+  static_assert((LINE & (LINE - 1)) == 0);
+  return i32(u32(row) * chunks % LINE);
+}
 
 /// SLOTS chunks of each thread, of a row that has chunks up to `end`; `first`
 /// is the thread's own first one. FULL: every strip has all its chunks.

@@ -67,6 +67,30 @@ TEST(RowLoops, SlotsHoldARow) {
   row.expectEachOnce();
 }
 
+template <class I, int SLOTS, int STEP, int LINE, I CHUNKS>
+void testLedSlots() {
+  for (i64 row = 0; row < 2 * LINE; ++row) {
+    Row seen(CHUNKS);
+    for (i32 thread = 0; thread < STEP; ++thread) {
+      i32 lead = leadOf<LINE>(row, CHUNKS);
+      HK_EACH_SLOT(s, c, LedSlots<I, SLOTS, STEP, LINE, CHUNKS>{thread, lead}) {
+        EXPECT_EQ((row * CHUNKS + c) % LINE, thread % LINE);
+        seen.see(c);
+      }
+    }
+    seen.expectEachOnce();
+  }
+}
+
+TEST(RowLoops, LedSlotsBeginWithALine) {
+  testLedSlots<i32, 2, 8, 4, 13>();
+  testLedSlots<i32, 2, 8, 8, 9>();
+  testLedSlots<i64, 1, 64, 32, 33>();
+  testLedSlots<i32, 3, 64, 32, 129>();
+  // Rows beyond 2^32 elements.
+  EXPECT_EQ(leadOf<32>((i64(1) << 40) + 3, 50257), 3 * 50257 % 32);
+}
+
 template <class I, int SLOTS, int STEP, bool FULL> void testStrips(I chunks) {
   Row row(chunks);
   for (i32 thread = 0; thread < STEP; ++thread) {
