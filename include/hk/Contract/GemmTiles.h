@@ -69,8 +69,8 @@ constexpr GemmTileRow skinny(int32_t bm, int32_t bn, int32_t stages,
           false, false, true,          false, GemmLoop::Skinny, cluster};
 }
 
-/// A row for few rows and 4-bit codes: 32 rows of B to a tile, `waves` waves,
-/// bk elements of A in LDS.
+/// A row for few rows and 4-bit codes: 32 rows of B to a tile, bk elements of A
+/// in the registers of `waves` waves.
 constexpr GemmTileRow skinnyCodes(int32_t bm, int32_t bk, int32_t waves,
                                   int32_t stages, int32_t cluster) {
   return {bm,
@@ -164,12 +164,12 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(64, 64, 6, 8),
     skinny(64, 128, 4, 1),
     skinny(64, 128, 4, 2),
-    skinnyCodes(8, 4096, 16, 3, 1),
-    skinnyCodes(8, 4096, 16, 3, 2),
-    skinnyCodes(8, 4096, 16, 3, 4),
-    skinnyCodes(16, 4096, 8, 3, 1),
-    skinnyCodes(16, 2048, 16, 2, 2),
-    skinnyCodes(16, 4096, 8, 3, 4),
+    skinnyCodes(8, 4096, 16, 4, 1),
+    skinnyCodes(8, 4096, 16, 4, 2),
+    skinnyCodes(8, 4096, 16, 4, 4),
+    skinnyCodes(16, 4096, 16, 2, 1),
+    skinnyCodes(16, 4096, 16, 2, 2),
+    skinnyCodes(16, 4096, 16, 2, 4),
     skinnyCodes(32, 2048, 8, 2, 2),
     skinnyCodes(32, 2048, 8, 2, 4),
     {128, 256, 128, 2, 4, 3, false, false, false, false},

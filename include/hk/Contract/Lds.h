@@ -110,20 +110,20 @@ constexpr int64_t skinnyLds(const GemmTile &tile) {
 }
 
 /// SkinnyCodes: elements of k whose codes a wave takes at a time, 16 bytes a
-/// lane; columns between the rows of a part of a tile, beyond its own.
+/// lane; what keeps rows of LDS in different banks: columns of a part of a
+/// tile, and scales of a row.
 inline constexpr int32_t kCodesDepth = 128, kCodesPad = 4;
 
-/// Of a wave and a stage: codes, and of each row a word with its scale and one
-/// with its zero point a lane.
-constexpr int64_t skinnyCodesStage(const GemmTile &tile) {
-  return ldsMul(tile.bn, kCodesDepth / 2 + 2 * 16);
+/// What the codes of a tile are decoded with, 8 bytes for every 32 of a row.
+constexpr int64_t skinnyCodesScales(const GemmTile &tile) {
+  return ldsMul(tile.bn, tile.bk / 32 + kCodesPad, 8);
 }
 
-/// A, the stages of the waves, and a part of the tile of each wave.
+/// Of two tiles: a part of each wave, and the scales.
 constexpr int64_t skinnyCodesLds(const GemmTile &tile) {
-  return ldsAdd(ldsAdd(ldsMul(tile.bm, tile.bk, 2),
-                       ldsMul(tile.wn, tile.stages, skinnyCodesStage(tile))),
-                ldsMul(ldsMul(tile.wn, tile.bm), tile.bn + kCodesPad, 4));
+  return ldsMul(2,
+                ldsAdd(ldsMul(ldsMul(tile.wn, tile.bm), tile.bn + kCodesPad, 4),
+                       skinnyCodesScales(tile)));
 }
 
 /// The row of each place of a tile, of a product of groups of rows.

@@ -46,8 +46,8 @@ enum class GemmLoop : int32_t {
   Skinny,
   /// sm_90a, few rows and weights of 4-bit codes: bn rows of B are the rows of
   /// the instruction, their codes are decoded in registers. A block keeps bm
-  /// rows and bk elements of A in LDS and takes tile after tile; its wn waves
-  /// and the blocks of a cluster share k.
+  /// rows and bk elements of A in registers and takes tile after tile; its wn
+  /// waves and the blocks of a cluster share k.
   SkinnyCodes,
 };
 

@@ -110,11 +110,14 @@ HK_DEV void copyToLds16(u32 to, Global<const u8> from, bool valid) {
                : "memory");
 }
 
-/// The same of 4 bytes.
-HK_DEV void copyToLds4(u32 to, Global<const u8> from, bool valid) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to),
-               "l"(from), "r"(valid ? 4 : 0)
-               : "memory");
+/// 16 bytes that nobody reads again. Volatile, so that loads that are asked for
+/// early are not moved to where they are needed.
+HK_DEV u32x4 loadOnce16(Global<const u8> from) {
+  u32 a, b, c, d;
+  asm volatile("ld.global.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+               : "l"(from));
+  return {a, b, c, d};
 }
 /// Asks for the line of `at` in the L2 cache.
 HK_DEV void prefetchLine(Global<const u8> at) {

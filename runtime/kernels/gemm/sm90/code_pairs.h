@@ -110,22 +110,23 @@ template <DType Mem, DType H, class Decode> struct PairScale {
   static constexpr bool kPowers = kFp4 && Decode::kScale == DType::F8E8M0FNU &&
                                   !Decode::kHasZeros && Decode::kFixedZero == 0;
 
+  /// What a pair takes: scale and bias of both halves, or the decoder's
+  /// numbers.
   u32 scale = 0, bias = 0;
-  ScaleOf<1> of = {0.f, 0.f};
 
+  HK_MEM PairScale(u32 scale, u32 bias) : scale(scale), bias(bias) {}
   HK_MEM PairScale(WordAndShift scaleIn, WordAndShift zeroIn) {
     if constexpr (kIntegers) {
       scale =
           __nvvm_prmt(scaleIn.word, 0, scaleIn.shift != 0 ? 0x3232 : 0x1010);
       bias = biasOf(zeroIn);
     } else {
-      of.scale =
+      float value =
           ElementInWord<Decode::kScale>::value(scaleIn.word, scaleIn.shift);
+      scale = kPowers ? bothHalves<H>(value) : bitCast<u32>(value);
       if constexpr (Decode::kHasZeros)
-        of.zero =
-            ElementInWord<Decode::kZero>::value(zeroIn.word, zeroIn.shift);
-      if constexpr (kPowers)
-        scale = bothHalves<H>(of.scale[0]);
+        bias = bitCast<u32>(
+            ElementInWord<Decode::kZero>::value(zeroIn.word, zeroIn.shift));
     }
   }
 
@@ -169,6 +170,7 @@ private:
   }
   HK_MEM u32 decoded(u32 exact) const {
     Vec<float, 2> values = unpack<H, 2>(bitCast<Packed<H, 2>>(exact));
+    ScaleOf<1> of = {bitCast<float>(scale), bitCast<float>(bias)};
     return bitCast<u32>(
         pack<H, 2>(Decode::template decode<2>(values, ScaleOf<2>::all(of))));
   }
