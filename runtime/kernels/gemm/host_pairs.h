@@ -60,21 +60,22 @@ struct PairScales : ScaledStream<L, float, Depth> {
       u32 bits = (bitCast<u32>(to.scale[i]) & 0x7FFFFFFFu) - 1; // 0 is none
       least = bits < least ? bits : least;
     }
-    to.tiny = L::Decode::kOffset || L::Decode::kFixedZero != 0 ||
-              hasFloatZeros() || least < kSafe;
+    to.tiny = !kSafeZeros || least < kSafe;
   }
   HK_MEM static Block block(const Source &b, const Row &row, i64 k) {
     return {Base::block(b, row, k), row.tiny};
   }
 
 private:
-  /// What is left of a code behind a zero point that is no integer is of any
-  /// size.
-  static constexpr bool hasFloatZeros() {
+  /// Whether what a code and its zero point leave, times a scale of 2^-100 or
+  /// plus a multiple of 2^-123, is zero or at least 2^-126.
+  static constexpr bool safeZeros() {
     if constexpr (L::Decode::kHasZeros)
-      return info(L::Decode::kZero).isFloat;
-    return false;
+      return !info(L::Decode::kZero).isFloat || L::Decode::kZero == DType::F16;
+    constexpr float zero = L::Decode::kFixedZero;
+    return zero >= -128 && zero <= 255 && float(int(zero)) == zero;
   }
+  static constexpr bool kSafeZeros = safeZeros();
 };
 
 /// bf16 of two vectors of decoded elements, one behind the other.

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // B is streamed once past up to four rows of A that were packed before. Rows
-// of B are several pages apart, and a CPU's prefetchers stop at a page's end:
-// each step asks for what the step as many rows further on will read.
+// of B that follow each other in memory are one run, which the CPU's
+// prefetchers follow. Others are swept four at a time, pages apart, and
+// prefetchers stop at a page's end: each step asks for what the step as many
+// rows further on will read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +32,11 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
   static constexpr int kElements = HostWord<Word>::kElements;
   static constexpr int kStepWords = kVectors * W;
   static constexpr int kStep = kStepWords * kElements;
-  /// Rows of B that are swept together.
+  /// Rows of B that are swept together, where they lie apart.
   static constexpr int kRows = 4;
+  /// Bytes of a row below which what a sweep begins and ends with costs more
+  /// than a run gains.
+  static constexpr i64 kRunBytes = 512;
   /// Bytes asked for ahead, at least: what comes in while memory answers.
   static constexpr i64 kAhead = 8192;
 
@@ -147,9 +152,13 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
                                               const Source &b, i64 rows,
                                               i64 depth, Acc *c, i64 strideC) {
     if constexpr (L::kKContiguous) {
-      i64 ahead = aheadOf(b, depth), r = 0;
-      for (; r + kRows <= rows; r += kRows)
-        dots<M, kRows>(a, strideA, b, r, depth, ahead, c + r, strideC);
+      i64 r = 0, ahead = aheadOf(b, depth, kRows);
+      bool isRun = L::kStep * b.stride == depth;
+      if (isRun && kBytes<L::kMem, 2> * depth / 2 >= kRunBytes)
+        ahead = aheadOf(b, depth, 1);
+      else
+        for (; r + kRows <= rows; r += kRows)
+          dots<M, kRows>(a, strideA, b, r, depth, ahead, c + r, strideC);
       for (; r < rows; ++r)
         dots<M, 1>(a, strideA, b, r, depth, ahead, c + r, strideC);
     } else {
@@ -158,12 +167,12 @@ template <class L, class Word, int Depth> struct SkinnyProduct {
     }
   }
 
-  /// Elements: so many sweeps on that kAhead bytes lie between.
-  HK_MEM static i64 aheadOf(const Source &b, i64 depth) {
-    i64 swept = kRows * (depth > 0 ? depth : 1);
+  /// Elements: so many sweeps of `rows` rows on that kAhead bytes lie between.
+  HK_MEM static i64 aheadOf(const Source &b, i64 depth, i64 rows) {
+    i64 swept = rows * (depth > 0 ? depth : 1);
     i64 bytes = kBytes<L::kMem, 2> * swept / 2;
     i64 sweeps = (kAhead + bytes - 1) / (bytes > 0 ? bytes : 1);
-    return sweeps * kRows * L::kStep * b.stride;
+    return sweeps * rows * L::kStep * b.stride;
   }
 
   static void run(const Word *a, i64 strideA, i64 m, const Source &b, i64 rows,
