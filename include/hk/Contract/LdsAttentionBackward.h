@@ -23,7 +23,8 @@ enum class AttentionBackwardPath : int32_t {
   /// Matrix fragments; a wave has whole rows of the block, what they walk over
   /// goes through LDS.
   Matrix,
-  /// sm_90a: one warp asks for tensor-map boxes, warpgroups that own 64 keys, or
+  /// sm_90a: one warp asks for tensor-map boxes, warpgroups that own 64 keys,
+  /// or
   /// queries of one head, multiply.
   WarpSpecialised,
   /// One wave per row on the vector units: any head size and alignment.

@@ -53,9 +53,9 @@ AttentionBackwardPlan::getBulkVerdict(const ::hk::Target &target) const {
                                          " bytes, not of 16");
   int64_t largest = std::max(shape.headDim, shape.valueDim);
   if (largest > ::hk::kBulkBackwardHead)
-    return refuse(Reason::UnsupportedShape,
-                  "a head size of " + Twine(largest) + ", at most " +
-                      Twine(::hk::kBulkBackwardHead));
+    return refuse(Reason::UnsupportedShape, "a head size of " + Twine(largest) +
+                                                ", at most " +
+                                                Twine(::hk::kBulkBackwardHead));
   return Verdict::accept();
 }
 

@@ -44,7 +44,8 @@ public:
 
 private:
   static bool isBulk(VariantOp variant) {
-    return isWarpSpecialised(cast<AttentionBackwardTileAttr>(variant.getTile()));
+    return isWarpSpecialised(
+        cast<AttentionBackwardTileAttr>(variant.getTile()));
   }
   void writeType(VariantOp variant) {
     auto tile = cast<AttentionBackwardTileAttr>(variant.getTile());

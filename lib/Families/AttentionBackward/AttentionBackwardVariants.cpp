@@ -111,15 +111,14 @@ private:
   }
 
   void build(const AttentionBackwardTile &tile, Use use) {
-    addVariant(
-        kernel.getKernel(), DimSymbols::ofKernel(kernel.getKernel()),
-        attrOf(tile), ::hk::attentionBackwardThreads(target.arch, tile),
-        ldsOf(tile), [&](LaunchBuilder &launch) {
-          LaunchDims grid = launchDims(launch, tile);
-          if (use == Use::Sometimes)
-            grid.condition = isForBulk(launch);
-          return grid;
-        });
+    addVariant(kernel.getKernel(), DimSymbols::ofKernel(kernel.getKernel()),
+               attrOf(tile), ::hk::attentionBackwardThreads(target.arch, tile),
+               ldsOf(tile), [&](LaunchBuilder &launch) {
+                 LaunchDims grid = launchDims(launch, tile);
+                 if (use == Use::Sometimes)
+                   grid.condition = isForBulk(launch);
+                 return grid;
+               });
   }
 
   /// Enough queries for the number of sequences, and a key.
@@ -133,9 +132,8 @@ private:
               1),
           1);
     return launch.both(
-        launch.isAtMost(
-            launch.multiply(sequences, ::hk::kBulkBackwardQueries),
-            launch.size(kernel.getQueries())),
+        launch.isAtMost(launch.multiply(sequences, ::hk::kBulkBackwardQueries),
+                        launch.size(kernel.getQueries())),
         launch.isAtMost(launch.constant(1), launch.size(kernel.getKeys())));
   }
 

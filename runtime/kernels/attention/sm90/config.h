@@ -28,9 +28,9 @@ constexpr int valueChainColumns(int valueDim) {
   return 0;
 }
 
-/// Clears the rows from `first` on of PANELS panels of ROWS rows that copies have
-/// brought to `at`: whatever lies there, products with 0 are 0 behind this. All
-/// THREADS threads that multiply call it.
+/// Clears the rows from `first` on of PANELS panels of ROWS rows that copies
+/// have brought to `at`: whatever lies there, products with 0 are 0 behind
+/// this. All THREADS threads that multiply call it.
 template <int PANELS, int ROWS, int THREADS>
 HK_DEV void clearRowsBehind(u32 at, int first) {
   constexpr int unit = 16, inRow = kBulkRowBytes / unit;

@@ -53,8 +53,7 @@ HK_DEV void storeAccumulatorRow(Global<Storage<OUT>> out, bool exists,
     int column = c + laneId() % 4 * 8;
     if (exists && (SIZE % wide == 0 || column < SIZE))
       storePacked<OUT, 8, 16>(
-          out, column,
-          bitCast<Packed<OUT, 8>>(u32x4{x[0], x[1], x[2], x[3]}));
+          out, column, bitCast<Packed<OUT, 8>>(u32x4{x[0], x[1], x[2], x[3]}));
   }
 }
 
@@ -81,7 +80,6 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionStore {
           a.out + outOffset<S>(a, w, pair), exists, o, r, end.factor);
     }
   }
-
 };
 
 } // namespace hk

@@ -88,7 +88,9 @@ struct BulkBackwardWalk : BulkBackwardConfig<S, T> {
     /// What lies there has been filled; every warp that multiplies has read it.
     HK_MEM LdsBarrier ownedFull() const { return bar(0); }
     HK_MEM LdsBarrier full(u32 stage) const { return bar(1 + stage); }
-    HK_MEM LdsBarrier empty(u32 stage) const { return bar(1 + kStages + stage); }
+    HK_MEM LdsBarrier empty(u32 stage) const {
+      return bar(1 + kStages + stage);
+    }
     /// What is owned: registers are scarce.
     HK_MEM void setBlock(const BackwardBlock &w) const {
       *(LdsBlock *)u64(bar(1 + 2 * T.stages).at) = w;

@@ -72,16 +72,15 @@ private:
     float base[2], delta[2];
   };
 
-  HK_MEM Numbers numbersAt(const AttentionBackwardArgs<S> &a,
-                           Cursor at) const {
+  HK_MEM Numbers numbersAt(const AttentionBackwardArgs<S> &a, Cursor at) const {
     Numbers n = {};
     if constexpr (kKeys) {
       BackwardNumbers<S> rows = numbersOf<S>(a, w);
       HK_UNROLL for (int e = 0; e < 2; ++e) {
         // Behind the last one: that again, masked later.
         int query = at.step * Walk::kRows + laneId() * 2 + e;
-        i64 row = i64(query < w.queries ? query : w.queries - 1) * S.group +
-                  at.head;
+        i64 row =
+            i64(query < w.queries ? query : w.queries - 1) * S.group + at.head;
         n.base[e] = backwardBase(*rows.lse.at(row));
         n.delta[e] = *rows.delta.at(row);
       }

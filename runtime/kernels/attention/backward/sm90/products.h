@@ -65,8 +65,7 @@ public:
 private:
   /// Which rows walked over all of the warpgroup's count with, and the numbers
   /// of the thread's two queries.
-  HK_MEM void start(const AttentionBackwardArgs<S> &a,
-                    const BackwardBlock &w) {
+  HK_MEM void start(const AttentionBackwardArgs<S> &a, const BackwardBlock &w) {
     i64 first = i64(w.first) + group * kWarpgroupRows;
     fullBegin = int(Walk::rangeOf(w, first + kWarpgroupRows - 1).begin);
     fullEnd = int(Walk::rangeOf(w, first).end);
@@ -185,14 +184,14 @@ private:
   HK_MEM void clearBehind(u32 stage, int left) const {
     if constexpr (S.sequence == SequenceLayout::Ragged) {
       if (left < Walk::kRows)
-        clearRowsBehind<Walk::kPanels, Walk::kRows,
-                        Walk::kGroups * kWarpgroup>(lds.head(stage), left);
+        clearRowsBehind<Walk::kPanels, Walk::kRows, Walk::kGroups * kWarpgroup>(
+            lds.head(stage), left);
     }
   }
 
   template <int Size, class View, int N>
-  HK_MEM void store(const BackwardBlock &w, const View &results, const float (&sum)[N],
-                    float factor) const {
+  HK_MEM void store(const BackwardBlock &w, const View &results,
+                    const float (&sum)[N], float factor) const {
     HK_UNROLL for (int r = 0; r < 2; ++r) {
       i64 i = row + 8 * r;
       storeAccumulatorRow<S.outType, Size>(
