@@ -144,3 +144,21 @@ func.func @backward_2_32_8_8192_8192_128_128(%q: tensor<2x8192x32x128xbf16>, %k:
   %dq, %dk, %dv = hk.attention_backward %q, %k, %v, %do, %lse, %delta scale 0.088388 causal : tensor<2x8192x32x128xbf16>, tensor<2x8192x8x128xbf16>, tensor<2x8192x8x128xbf16>, tensor<2x8192x32x128xbf16>, tensor<2x8192x32xf32> -> tensor<2x8192x32x128xbf16>, tensor<2x8192x8x128xbf16>, tensor<2x8192x8x128xbf16>
   return %dq, %dk, %dv : tensor<2x8192x32x128xbf16>, tensor<2x8192x8x128xbf16>, tensor<2x8192x8x128xbf16>
 }
+func.func @backward_4_32_32_4096_4096_128_128(%q: tensor<4x4096x32x128xbf16>, %k: tensor<4x4096x32x128xbf16>, %v: tensor<4x4096x32x128xbf16>, %o: tensor<4x4096x32x128xbf16>, %do: tensor<4x4096x32x128xbf16>, %lse: tensor<4x4096x32xf32>) -> (tensor<4x4096x32x128xbf16>, tensor<4x4096x32x128xbf16>, tensor<4x4096x32x128xbf16>) {
+  %of = hk.cast %o : tensor<4x4096x32x128xbf16> -> tensor<4x4096x32x128xf32>
+  %df = hk.cast %do : tensor<4x4096x32x128xbf16> -> tensor<4x4096x32x128xf32>
+  %m = hk.mul %of, %df : tensor<4x4096x32x128xf32>
+  %r = hk.reduce sum %m : tensor<4x4096x32x128xf32> -> tensor<4x4096x32x1xf32>
+  %delta = tensor.collapse_shape %r [[0], [1], [2, 3]] : tensor<4x4096x32x1xf32> into tensor<4x4096x32xf32>
+  %dq, %dk, %dv = hk.attention_backward %q, %k, %v, %do, %lse, %delta scale 0.088388 causal : tensor<4x4096x32x128xbf16>, tensor<4x4096x32x128xbf16>, tensor<4x4096x32x128xbf16>, tensor<4x4096x32x128xbf16>, tensor<4x4096x32xf32> -> tensor<4x4096x32x128xbf16>, tensor<4x4096x32x128xbf16>, tensor<4x4096x32x128xbf16>
+  return %dq, %dk, %dv : tensor<4x4096x32x128xbf16>, tensor<4x4096x32x128xbf16>, tensor<4x4096x32x128xbf16>
+}
+func.func @backward_4_16_16_4096_4096_64_64(%q: tensor<4x4096x16x64xbf16>, %k: tensor<4x4096x16x64xbf16>, %v: tensor<4x4096x16x64xbf16>, %o: tensor<4x4096x16x64xbf16>, %do: tensor<4x4096x16x64xbf16>, %lse: tensor<4x4096x16xf32>) -> (tensor<4x4096x16x64xbf16>, tensor<4x4096x16x64xbf16>, tensor<4x4096x16x64xbf16>) {
+  %of = hk.cast %o : tensor<4x4096x16x64xbf16> -> tensor<4x4096x16x64xf32>
+  %df = hk.cast %do : tensor<4x4096x16x64xbf16> -> tensor<4x4096x16x64xf32>
+  %m = hk.mul %of, %df : tensor<4x4096x16x64xf32>
+  %r = hk.reduce sum %m : tensor<4x4096x16x64xf32> -> tensor<4x4096x16x1xf32>
+  %delta = tensor.collapse_shape %r [[0], [1], [2, 3]] : tensor<4x4096x16x1xf32> into tensor<4x4096x16xf32>
+  %dq, %dk, %dv = hk.attention_backward %q, %k, %v, %do, %lse, %delta scale 0.125000 causal : tensor<4x4096x16x64xbf16>, tensor<4x4096x16x64xbf16>, tensor<4x4096x16x64xbf16>, tensor<4x4096x16x64xbf16>, tensor<4x4096x16xf32> -> tensor<4x4096x16x64xbf16>, tensor<4x4096x16x64xbf16>, tensor<4x4096x16x64xbf16>
+  return %dq, %dk, %dv : tensor<4x4096x16x64xbf16>, tensor<4x4096x16x64xbf16>, tensor<4x4096x16x64xbf16>
+}

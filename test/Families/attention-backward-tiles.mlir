@@ -13,7 +13,8 @@
 // GFX942: grid(%{{c14.*}}, %{{c1.*}}, %{{c1.*}})
 // GFX1100: #hk.attention_backward_tile<rows = 1, walked = 32, waves = 1, stages = 1> threads 32 lds 1280
 // GFX1100: grid(%{{c1400.*}}, %{{c1.*}}, %{{c1.*}})
-// SM90: #hk.attention_backward_tile<rows = 64, walked = 16, waves = 4, stages = 2> threads 128 lds 16640
+// SM90: #hk.attention_backward_tile<rows = 128, walked = 64, waves = 12, stages = 4> threads 384 lds 199784
+// SM90: grid(%{{c14.*}}, %{{c1.*}}, %{{c1.*}})
 // CHECK-NOT: hk.variant
 func.func @dense(%q: tensor<2x200x2x128xbf16>, %k: tensor<2x300x1x128xbf16>, %l: tensor<2x200x2xf32>) -> (tensor<2x200x2x128xbf16>, tensor<2x300x1x128xbf16>, tensor<2x300x1x128xbf16>) {
   %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 0.125 : tensor<2x200x2x128xbf16>, tensor<2x300x1x128xbf16>, tensor<2x300x1x128xbf16>, tensor<2x200x2x128xbf16>, tensor<2x200x2xf32> -> tensor<2x200x2x128xbf16>, tensor<2x300x1x128xbf16>, tensor<2x300x1x128xbf16>

@@ -21,12 +21,20 @@
 
 namespace hk {
 
+/// Queries of a sequence from which on a warp-specialised tile is taken.
+inline constexpr int64_t kBulkBackwardQueries = 64;
+/// Largest head size of one: its registers hold two accumulators and the scores
+/// of 64 rows.
+inline constexpr int64_t kBulkBackwardHead = 128;
+
 /// What tiles depend on.
 struct AttentionBackwardShape {
   DType type; // of the operands
   int64_t headDim, valueDim;
   /// Bytes that every row of the operands and gradients is aligned to.
   int64_t align;
+  /// The warp-specialised loop can compute the kernel.
+  bool bulk = false;
 
   /// Padded columns of a row's two operands.
   constexpr int64_t columns() const {
@@ -50,6 +58,7 @@ inline constexpr AttentionBackwardCandidate kAttentionBackwardCandidates[] = {
     {Arch::Gfx942, {128, 32, 4, 1}, 640},
     {Arch::Gfx950, {128, 32, 4, 1}, 640},
     {Arch::Gfx1100, {64, 16, 4, 1}, 256},
+    {Arch::Sm90a, {128, 64, 12, 4}, 512},
     {Arch::Sm90a, {64, 32, 4, 2}, 256},
     {Arch::Sm90a, {64, 16, 4, 2}, 512},
 };
@@ -57,6 +66,10 @@ inline constexpr AttentionBackwardCandidate kAttentionBackwardCandidates[] = {
 constexpr bool usableForShape(const AttentionBackwardCandidate &c, Arch arch,
                               const AttentionBackwardShape &shape) {
   Arch known = arch == Arch::Tiny ? Arch::Gfx942 : arch;
+  if (attentionBackwardPath(c.arch, c.tile) ==
+          AttentionBackwardPath::WarpSpecialised &&
+      !shape.bulk)
+    return false;
   return c.arch == known &&
          packedBytes(shape.type, shape.columns()) <= c.maxBytes;
 }

@@ -15,9 +15,7 @@
 #ifndef HK_CONTRACT_LDSATTENTIONBACKWARD_H
 #define HK_CONTRACT_LDSATTENTIONBACKWARD_H
 
-#include "hk/Contract/DType.h"
-#include "hk/Contract/Target.h"
-#include "hk/Contract/Tile.h"
+#include "hk/Contract/LdsAttention.h"
 
 namespace hk {
 
@@ -25,17 +23,29 @@ enum class AttentionBackwardPath : int32_t {
   /// Matrix fragments; a wave has whole rows of the block, what they walk over
   /// goes through LDS.
   Matrix,
+  /// sm_90a: one warp asks for tensor-map boxes, warpgroups that own 64 keys,
+  /// or
+  /// queries of one head, multiply.
+  WarpSpecialised,
   /// One wave per row on the vector units: any head size and alignment.
   Vector,
   /// Host: what is walked over is repacked, 8 x 32 micro kernel.
   Host,
 };
 
+/// A tile with a warpgroup for each 64 rows and one more specialises them.
+constexpr bool isWarpSpecialised(const AttentionBackwardTile &tile) {
+  int32_t groups = tile.rows / kWarpgroupRows;
+  return groups > 0 && tile.waves == kGroupWarps * (groups + 1);
+}
+
 /// A GPU tile with fewer rows than a matrix fragment runs on the vector units.
 constexpr AttentionBackwardPath
 attentionBackwardPath(Arch arch, const AttentionBackwardTile &tile) {
   if (arch == Arch::Host)
     return AttentionBackwardPath::Host;
+  if (arch == Arch::Sm90a && isWarpSpecialised(tile))
+    return AttentionBackwardPath::WarpSpecialised;
   return tile.rows < targetOf(arch).mmaM ? AttentionBackwardPath::Vector
                                          : AttentionBackwardPath::Matrix;
 }
@@ -43,6 +53,17 @@ attentionBackwardPath(Arch arch, const AttentionBackwardTile &tile) {
 /// Columns of a row in LDS and in the accumulators: whole fragments.
 constexpr int64_t attentionBackwardColumns(int64_t size) {
   return (size + 31) / 32 * 32;
+}
+
+/// Room to align, what is owned, `stages` of what is walked over with two
+/// numbers of every query, barriers, which rows of what the block has.
+constexpr int64_t attentionBackwardBulkLds(const AttentionBackwardTile &t,
+                                           int64_t headDim, int64_t valueDim) {
+  int64_t row =
+      (attentionPanels(headDim) + attentionPanels(valueDim)) * kBulkRowBytes;
+  int64_t walked = int64_t(t.stages) * t.walked;
+  return kBulkAlignment + (t.rows + walked) * row + walked * 8 +
+         8 * (1 + 2 * int64_t(t.stages)) + 32;
 }
 
 /// LDS bytes of a block. `type` is the element type of the operands, `headDim`
@@ -57,6 +78,8 @@ constexpr int64_t attentionBackwardLdsBytes(Arch arch,
   case AttentionBackwardPath::Matrix:
     // Two operands, and of a query its log-sum-exp and delta.
     return int64_t(t.stages) * t.walked * (packedBytes(type, columns) + 8);
+  case AttentionBackwardPath::WarpSpecialised:
+    return attentionBackwardBulkLds(t, headDim, valueDim);
   case AttentionBackwardPath::Vector:
     // The two operands of the row; p and ds of one wave of what it walks over.
     return 4 * (headDim + valueDim + 2 * int64_t(t.walked));

@@ -83,7 +83,9 @@ struct AttentionTile {
 
 /// Gradients of attention: a block has `rows` keys, or (query, head) rows, and
 /// walks `walked` of the other kind at a time, by `waves` waves that have a
-/// part of the rows each; `stages` LDS buffers.
+/// part of the rows each; `stages` LDS buffers. sm_90a: with four waves for
+/// every 64 rows and four more, rows are of one head, the last four waves copy,
+/// and a block that has rows walks twice as many keys.
 struct AttentionBackwardTile {
   int32_t rows, walked;
   int32_t waves;

@@ -27,29 +27,49 @@ public:
         words(kernel.getKernel()), prefix(prefix), os(os), fields(words, os) {}
 
   void run() {
-    os << "#include \"kernels/attention/backward/backward.h\"\n\n"
-          "namespace {\n"
+    os << "#include \"kernels/attention/backward/backward.h\"\n";
+    if (llvm::any_of(kernel.getKernel().getVariants(), isBulk))
+      os << "#include "
+            "\"kernels/attention/backward/sm90/warp_specialised.h\"\n";
+    os << "\nnamespace {\n"
           "using namespace hk;\n\n";
     writeSpec();
     writeArguments();
-    for (VariantOp variant : kernel.getKernel().getVariants()) {
-      auto tile = cast<AttentionBackwardTileAttr>(variant.getTile());
-      os << "using " << variant.getSymName()
-         << " = AttentionBackwardKernel<kSpec, AttentionBackwardTile{"
-         << tile.getRows() << ", " << tile.getWalked() << ", "
-         << tile.getWaves() << ", " << tile.getStages() << "}>;\n";
-    }
+    for (VariantOp variant : kernel.getKernel().getVariants())
+      writeType(variant);
     os << "} // namespace\n";
-    for (VariantOp variant : kernel.getKernel().getVariants()) {
-      StringRef name = variant.getSymName();
-      os << "\nHK_KERNEL(" << prefix << name << ", " << words.size() << ", "
-         << name << "::kThreads, 1, " << name << "::Shared) {\n  " << name
-         << "::run([&]() __attribute__((always_inline)) {\n"
-         << "    return arguments(launchWords(words));\n  }, block, lds);\n}\n";
-    }
+    for (VariantOp variant : kernel.getKernel().getVariants())
+      writeEntry(variant);
   }
 
 private:
+  static bool isBulk(VariantOp variant) {
+    return isWarpSpecialised(
+        cast<AttentionBackwardTileAttr>(variant.getTile()));
+  }
+  void writeType(VariantOp variant) {
+    auto tile = cast<AttentionBackwardTileAttr>(variant.getTile());
+    os << "using " << variant.getSymName() << " = "
+       << (isBulk(variant) ? "BulkAttentionBackward"
+                           : "AttentionBackwardKernel")
+       << "<kSpec, AttentionBackwardTile{" << tile.getRows() << ", "
+       << tile.getWalked() << ", " << tile.getWaves() << ", "
+       << tile.getStages() << "}>;\n";
+  }
+  void writeEntry(VariantOp variant) {
+    StringRef name = variant.getSymName();
+    if (isBulk(variant)) {
+      os << "\nHK_MAPPED_KERNEL(" << prefix << name << ", " << words.size()
+         << ", 4, " << name << "::kThreads, " << name << "::Shared) {\n  "
+         << name << "::run(arguments(words), maps, block, lds);\n}\n";
+      return;
+    }
+    os << "\nHK_KERNEL(" << prefix << name << ", " << words.size() << ", "
+       << name << "::kThreads, 1, " << name << "::Shared) {\n  " << name
+       << "::run([&]() __attribute__((always_inline)) {\n"
+       << "    return arguments(launchWords(words));\n  }, block, lds);\n}\n";
+  }
+
   StringRef layout() {
     if (!op.isRagged())
       return "SequenceLayout::Dense";

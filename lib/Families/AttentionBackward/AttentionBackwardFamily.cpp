@@ -63,6 +63,12 @@ public:
     return addAttentionBackwardVariants(kernel, target, log);
   }
 
+  SmallVector<hk_tensor_map_abi>
+  getTensorMaps(KernelOp kernel, VariantOp variant) const override {
+    return attentionBackwardTensorMaps(
+        kernel, cast<AttentionBackwardTileAttr>(variant.getTile()));
+  }
+
   LogicalResult emit(KernelOp kernel, const ::hk::Target &, StringRef prefix,
                      raw_ostream &os) const override {
     return emitAttentionBackward(kernel, prefix, os);

@@ -46,6 +46,9 @@ public:
   DimName getQueries() const;
   DimName getKeys() const;
 
+  /// Whether the warp-specialised loop of sm_90a can compute the kernel.
+  Verdict getBulkVerdict(const ::hk::Target &target) const;
+
 private:
   AttentionBackwardPlan(KernelOp kernel, AttentionBackwardOp op)
       : kernel(kernel), op(op) {}
@@ -56,6 +59,11 @@ private:
   AttentionBackwardOperands operands = {};
   ::hk::AttentionBackwardShape shape = {};
 };
+
+bool isWarpSpecialised(AttentionBackwardTileAttr tile);
+/// Of queries, gradients, keys and values; none for other tiles.
+SmallVector<hk_tensor_map_abi>
+attentionBackwardTensorMaps(KernelOp kernel, AttentionBackwardTileAttr tile);
 
 // Family entry points, one file each.
 LogicalResult addAttentionBackwardVariants(KernelOp kernel,

@@ -6,14 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One variant: the first tile that fits in the LDS and is not known to spill,
-// for any number of queries and keys.
+// The first tile that fits in the LDS and is not known to spill, for any number
+// of queries and keys. In front of it, where tensor maps can describe the
+// operands, a warp-specialised one for sequences of many queries.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
 #include "../TileReport.h"
 #include "AttentionBackwardPlan.h"
+#include "hk/Contract/Capability.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -31,43 +33,73 @@ class TileChoice {
 public:
   TileChoice(const AttentionBackwardPlan &kernel, const ::hk::Target &target,
              DecisionLog &log)
-      : kernel(kernel), target(target), log(log) {}
+      : kernel(kernel), target(target), log(log), shape(kernel.getShape()),
+        bulk(kernel.getBulkVerdict(target)) {
+    shape.bulk = bulk.accepted();
+  }
 
   LogicalResult run() {
     SmallVector<AttentionBackwardTile> tiles = candidates();
-    std::optional<AttentionBackwardTile> chosen = choose(tiles);
-    if (!chosen)
+    Choice choice = choose(tiles);
+    if (!choice.any)
       return reportNoTile(tiles);
-    addVariant(
-        kernel.getKernel(), DimSymbols::ofKernel(kernel.getKernel()),
-        attrOf(*chosen), ::hk::attentionBackwardThreads(target.arch, *chosen),
-        ldsOf(*chosen),
-        [&](LaunchBuilder &launch) { return launchDims(launch, *chosen); });
+    if (choice.bulk)
+      build(*choice.bulk, bulkUse());
+    if (!choice.bulk || bulkUse() != Use::Always)
+      build(*choice.any, Use::Always);
     return success();
   }
 
 private:
-  /// The first that is legal.
-  std::optional<AttentionBackwardTile>
-  choose(ArrayRef<AttentionBackwardTile> tiles) {
+  /// For which sizes a variant is, of those that the ones before leave.
+  enum class Use { Never, Sometimes, Always };
+  /// The first tile that is legal, and the first that all sizes can take.
+  struct Choice {
+    std::optional<AttentionBackwardTile> bulk, any;
+  };
+
+  bool isBulk(const AttentionBackwardTile &tile) const {
+    return ::hk::attentionBackwardPath(target.arch, tile) ==
+           ::hk::AttentionBackwardPath::WarpSpecialised;
+  }
+
+  /// Few queries would leave most of a warp-specialised tile empty, and there
+  /// is no map of no rows.
+  Use bulkUse() const {
+    DimName queries = kernel.getQueries(), keys = kernel.getKeys();
+    bool known = !SymShapeAttr::isSymbol(queries);
+    if (known && queries < ::hk::kBulkBackwardQueries)
+      return Use::Never;
+    return known && !SymShapeAttr::isSymbol(keys) &&
+                   kernel.getOperands().qOffsets < 0
+               ? Use::Always
+               : Use::Sometimes;
+  }
+
+  Choice choose(ArrayRef<AttentionBackwardTile> tiles) {
     TileReport report(kernel.getKernel(), log);
-    std::optional<AttentionBackwardTile> chosen;
+    if (::hk::hasCopyEngine(target) && !bulk.accepted())
+      report.add("warp_specialised", bulk);
+    Choice choice;
     for (const AttentionBackwardTile &tile : tiles) {
       bool spills = isKnownToSpill(kernel.getKernel(), attrOf(tile));
       Verdict verdict = checkTile(target, ldsOf(tile), spills);
       report.add(textOf(tile), verdict, ldsOf(tile));
-      if (!chosen && verdict.accepted()) {
-        chosen = tile;
+      if (!verdict.accepted() || (isBulk(tile) && bulkUse() == Use::Never))
+        continue;
+      if (!choice.bulk && !choice.any)
         report.chooseLast();
-      }
+      std::optional<AttentionBackwardTile> &place =
+          isBulk(tile) ? choice.bulk : choice.any;
+      if (!place)
+        place = tile;
     }
-    return chosen;
+    return choice;
   }
 
   /// All tiles for the shape, the preferred first.
   SmallVector<AttentionBackwardTile> candidates() const {
     SmallVector<AttentionBackwardTile> tiles;
-    const ::hk::AttentionBackwardShape &shape = kernel.getShape();
     bool host = target.arch == ::hk::Arch::Host;
     if (host || ::hk::attentionBackwardHasMatrixTile(target.arch, shape))
       for (const auto &candidate : ::hk::kAttentionBackwardCandidates)
@@ -76,6 +108,33 @@ private:
     if (!host)
       tiles.push_back(::hk::attentionBackwardVectorTile(target.arch));
     return tiles;
+  }
+
+  void build(const AttentionBackwardTile &tile, Use use) {
+    addVariant(kernel.getKernel(), DimSymbols::ofKernel(kernel.getKernel()),
+               attrOf(tile), ::hk::attentionBackwardThreads(target.arch, tile),
+               ldsOf(tile), [&](LaunchBuilder &launch) {
+                 LaunchDims grid = launchDims(launch, tile);
+                 if (use == Use::Sometimes)
+                   grid.condition = isForBulk(launch);
+                 return grid;
+               });
+  }
+
+  /// Enough queries for the number of sequences, and a key.
+  Value isForBulk(LaunchBuilder &launch) {
+    const AttentionBackwardOperands &operands = kernel.getOperands();
+    Value sequences = launch.constant(1);
+    if (operands.qOffsets >= 0)
+      sequences = launch.atLeast(
+          launch.subtract(
+              launch.atLeast(launch.size(kernel.dim(operands.qOffsets, 0)), 1),
+              1),
+          1);
+    return launch.both(
+        launch.isAtMost(launch.multiply(sequences, ::hk::kBulkBackwardQueries),
+                        launch.size(kernel.getQueries())),
+        launch.isAtMost(launch.constant(1), launch.size(kernel.getKeys())));
   }
 
   int64_t ldsOf(const AttentionBackwardTile &tile) const {
@@ -124,15 +183,21 @@ private:
     if (operands.dkey >= 0 || operands.dvalue >= 0)
       blocks =
           launch.add(blocks, tilesOf(launch, kernel.getKeys(), 1, tile.rows));
-    if (operands.dquery >= 0)
-      blocks = launch.add(blocks, tilesOf(launch, kernel.getQueries(),
-                                          kernel.getGroup(), tile.rows));
+    if (operands.dquery >= 0) {
+      // A warp-specialised tile's rows are of one head.
+      int64_t heads = isBulk(tile) ? kernel.getGroup() : 1;
+      Value tiles = tilesOf(launch, kernel.getQueries(),
+                            kernel.getGroup() / heads, tile.rows);
+      blocks = launch.add(blocks, launch.multiply(tiles, heads));
+    }
     return launch.grid(blocks, launch.constant(kernel.getKeyHeads()));
   }
 
   const AttentionBackwardPlan &kernel;
   const ::hk::Target &target;
   DecisionLog &log;
+  ::hk::AttentionBackwardShape shape;
+  Verdict bulk;
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// One kernel for each tile of the warp-specialised loop, with all that takes registers.
+// One kernel for each tile of the warp-specialised loops, with all that takes registers.
 func.func @d64(%q: tensor<1x512x4x64xf16>, %k: tensor<1x512x2x64xf16>, %n: tensor<1xi32>, %s: tensor<4xf32>) -> (tensor<1x512x4x64xf16>, tensor<1x512x4xf32>) {
   %0, %1 = hk.attention %q, %k, %k kv_lens %n sink %s scale 0.125 causal window_left 100 : tensor<1x512x4x64xf16>, tensor<1x512x2x64xf16>, tensor<1x512x2x64xf16> kv_lens tensor<1xi32> sink tensor<4xf32> -> tensor<1x512x4x64xf16>, tensor<1x512x4xf32>
   return %0, %1 : tensor<1x512x4x64xf16>, tensor<1x512x4xf32>
@@ -18,4 +18,17 @@ func.func @d256(%q: tensor<1x512x4x256xbf16>, %k: tensor<1x512x2x256xbf16>, %n: 
 func.func @d256_cap(%q: tensor<1x512x4x256xbf16>, %k: tensor<1x512x2x256xbf16>) -> tensor<1x512x4x256xbf16> {
   %0 = hk.attention %q, %k, %k scale 0.0625 causal window_left 100 softcap 30.0 : tensor<1x512x4x256xbf16>, tensor<1x512x2x256xbf16>, tensor<1x512x2x256xbf16> -> tensor<1x512x4x256xbf16>
   return %0 : tensor<1x512x4x256xbf16>
+}
+// Gradients: with sequences of different length, and dense.
+func.func @backward128(%q: tensor<?x4x128xbf16>, %k: tensor<?x2x128xbf16>, %l: tensor<?x4xf32>, %o: tensor<?xi32>, %s: tensor<4xf32>) -> (tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>) {
+  %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l q_offsets %o kv_offsets %o sink %s scale 0.0884 causal window_left 100 : tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4xf32> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> sink tensor<4xf32> -> tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>
+  return %0#0, %0#1, %0#2, %0#3 : tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>
+}
+func.func @backward_dense128(%q: tensor<2x500x4x128xbf16>, %k: tensor<2x300x4x128xbf16>, %l: tensor<2x500x4xf32>) -> (tensor<2x500x4x128xbf16>, tensor<2x300x4x128xbf16>, tensor<2x300x4x128xbf16>) {
+  %0:3 = hk.attention_backward %q, %k, %k, %q, %l, %l scale 0.0884 causal : tensor<2x500x4x128xbf16>, tensor<2x300x4x128xbf16>, tensor<2x300x4x128xbf16>, tensor<2x500x4x128xbf16>, tensor<2x500x4xf32> -> tensor<2x500x4x128xbf16>, tensor<2x300x4x128xbf16>, tensor<2x300x4x128xbf16>
+  return %0#0, %0#1, %0#2 : tensor<2x500x4x128xbf16>, tensor<2x300x4x128xbf16>, tensor<2x300x4x128xbf16>
+}
+func.func @backward80(%q: tensor<?x4x80xf16>, %k: tensor<?x2x80xf16>, %v: tensor<?x2x72xf16>, %g: tensor<?x4x72xf16>, %l: tensor<?x4xf32>) -> (tensor<?x4x80xf16>, tensor<?x2x80xf16>, tensor<?x2x72xf16>) {
+  %0:3 = hk.attention_backward %q, %k, %v, %g, %l, %l scale 0.112 window_left 100 window_right 20 : tensor<?x4x80xf16>, tensor<?x2x80xf16>, tensor<?x2x72xf16>, tensor<?x4x72xf16>, tensor<?x4xf32> -> tensor<?x4x80xf16>, tensor<?x2x80xf16>, tensor<?x2x72xf16>
+  return %0#0, %0#1, %0#2 : tensor<?x4x80xf16>, tensor<?x2x80xf16>, tensor<?x2x72xf16>
 }

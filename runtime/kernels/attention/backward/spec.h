@@ -79,10 +79,11 @@ struct BackwardRange {
 template <AttentionBackwardSpec S, Own O>
 inline constexpr i64 kRowsEach = O == Own::Keys ? 1 : S.group;
 
-/// Tiles of `size` keys or rows that the grid has for all sequences.
-template <AttentionBackwardSpec S, Own O>
+/// Tiles of `size` keys or rows that the grid has for all sequences. EACH: rows
+/// of a query; 1: a tile's are of one head.
+template <AttentionBackwardSpec S, Own O, i64 EACH = kRowsEach<S, O>>
 HK_DEV i64 backwardTiles(const AttentionBackwardArgs<S> &a, i64 size) {
-  i64 owned = (O == Own::Keys ? a.keys : a.queries) * kRowsEach<S, O>;
+  i64 owned = (O == Own::Keys ? a.keys : a.queries) * EACH;
   if constexpr (S.sequence == SequenceLayout::Ragged)
     return owned / size + maxOf(a.batch + 1, 1);
   return (owned + size - 1) / size *
@@ -92,10 +93,10 @@ HK_DEV i64 backwardTiles(const AttentionBackwardArgs<S> &a, i64 size) {
 /// False when the tile has nothing. Tiles of rows go from the last to the
 /// first: under a causal mask those walk most keys, as the first keys are seen
 /// by most rows.
-template <AttentionBackwardSpec S, Own O>
+template <AttentionBackwardSpec S, Own O, i64 EACH = kRowsEach<S, O>>
 HK_DEV bool locateBackward(const AttentionBackwardArgs<S> &a, i64 tile,
                            i64 head, i64 size, BackwardBlock &w) {
-  constexpr i64 units = kRowsEach<S, O>;
+  constexpr i64 units = EACH;
   constexpr bool keys = O == Own::Keys;
   w.head = i32(head);
   w.queryStart = w.keyStart = w.sequence = 0;

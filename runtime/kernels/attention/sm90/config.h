@@ -28,6 +28,22 @@ constexpr int valueChainColumns(int valueDim) {
   return 0;
 }
 
+/// Clears the rows from `first` on of PANELS panels of ROWS rows that copies
+/// have brought to `at`: whatever lies there, products with 0 are 0 behind
+/// this. All THREADS threads that multiply call it.
+template <int PANELS, int ROWS, int THREADS>
+HK_DEV void clearRowsBehind(u32 at, int first) {
+  constexpr int unit = 16, inRow = kBulkRowBytes / unit;
+  int count = (ROWS - first) * inRow;
+  HK_UNROLL for (int panel = 0; panel < PANELS; ++panel) {
+    u32 to = at + (panel * ROWS + first) * kBulkRowBytes;
+    for (int i = threadId(); i < count; i += THREADS)
+      clearLds16(to + i * unit);
+  }
+  publishToCopies();
+  barrierOfSome<1, THREADS>();
+}
+
 /// A tile: queries [first, first + count) of one head of one sequence. The
 /// runtime has checked that the sizes of mapped operands fit in an int, and
 /// registers are scarce.

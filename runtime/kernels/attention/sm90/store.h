@@ -36,6 +36,27 @@ HK_DEV void transposeQuad(u32 (&x)[4]) {
   exchange.template operator()<2>();
 }
 
+/// Stores row r (0, 1) of the two that this thread has of an accumulator, SIZE
+/// columns, times `factor`, if it `exists`.
+template <DType OUT, int SIZE, int N>
+HK_DEV void storeAccumulatorRow(Global<Storage<OUT>> out, bool exists,
+                                const float (&sum)[N], int r, float factor) {
+  constexpr int wide = 32;
+  HK_UNROLL for (int c = 0; c < SIZE; c += wide) {
+    u32 x[4];
+    HK_UNROLL for (int j = 0; j < 4; ++j) {
+      int i = c / 2 + j * 4 + 2 * r;
+      x[j] = bitCast<u32>(
+          pack<OUT, 2>(f32x2{sum[i] * factor, sum[i + 1] * factor}));
+    }
+    transposeQuad(x);
+    int column = c + laneId() % 4 * 8;
+    if (exists && (SIZE % wide == 0 || column < SIZE))
+      storePacked<OUT, 8, 16>(
+          out, column, bitCast<Packed<OUT, 8>>(u32x4{x[0], x[1], x[2], x[3]}));
+  }
+}
+
 template <AttentionSpec S, AttentionTile T> struct BulkAttentionStore {
   using Config = BulkAttentionConfig<S, T>;
   using Accumulators = typename Config::Values::Registers;
@@ -55,27 +76,8 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionStore {
       if constexpr (S.lse)
         if (exists && laneId() % 4 == 0)
           a.lse[lseOffset<S>(a, w, pair)] = end.lse;
-      storeRow(a, outOffset<S>(a, w, pair), exists, o, r, end.factor);
-    }
-  }
-
-private:
-  HK_MEM static void storeRow(const AttentionArgs<S> &a, i64 at, bool exists,
-                              const Accumulators &o, int r, float factor) {
-    constexpr int wide = 32;
-    HK_UNROLL for (int c = 0; c < S.valueDim; c += wide) {
-      u32 x[4];
-      HK_UNROLL for (int j = 0; j < 4; ++j) {
-        int i = c / 2 + j * 4 + 2 * r;
-        x[j] = bitCast<u32>(
-            pack<S.outType, 2>(f32x2{o[i] * factor, o[i + 1] * factor}));
-      }
-      transposeQuad(x);
-      int column = c + laneId() % 4 * 8;
-      if (exists && (S.valueDim % wide == 0 || column < S.valueDim))
-        storePacked<S.outType, 8, 16>(
-            a.out, at + column,
-            bitCast<Packed<S.outType, 8>>(u32x4{x[0], x[1], x[2], x[3]}));
+      storeAccumulatorRow<S.outType, S.valueDim>(
+          a.out + outOffset<S>(a, w, pair), exists, o, r, end.factor);
     }
   }
 };

@@ -126,16 +126,8 @@ private:
       return;
     RingPlace at(uses);
     lds.valuesFull(at.stage).waitTogether(at.phase);
-    constexpr int unit = 16, inRow = kBulkRowBytes / unit;
-    int count = (Config::kKeys - first) * inRow;
-    HK_UNROLL for (int panel = 0; panel < Config::kValuePanels; ++panel) {
-      u32 to = lds.values(at.stage) + panel * Config::kKeyPanel +
-               first * kBulkRowBytes;
-      for (int i = threadId(); i < count; i += Config::kGroups * kWarpgroup)
-        clearLds16(to + i * unit);
-    }
-    publishToCopies();
-    barrierOfSome<1, Config::kGroups * kWarpgroup>();
+    clearRowsBehind<Config::kValuePanels, Config::kKeys,
+                    Config::kGroups * kWarpgroup>(lds.values(at.stage), first);
   }
 
   const AttentionArgs<S> &a;

@@ -138,6 +138,10 @@ HK_DEV void clearLds16(u32 at) {
                : "memory");
 }
 
+/// Two floats of LDS.
+HK_DEV f32x2 loadLds8(u32 at) {
+  return *(const __attribute__((address_space(3))) f32x2 *)u64(at);
+}
 /// Two words to LDS at `to`.
 HK_DEV void storeLds8(u32 to, u32 first, u32 second) {
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(first),

@@ -1,0 +1,129 @@
+//===- load.h - Operands of gradients by the copy engine -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One warp asks for what a block owns and for what it walks over. Its lanes
+// bring what queries have besides, two queries each, a step ahead of its use.
+// Rows of ragged operands are those of the whole tensor: a box may end in the
+// next sequence.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_BACKWARD_SM90_LOAD_H
+#define HK_KERNELS_ATTENTION_BACKWARD_SM90_LOAD_H
+
+#include "kernels/attention/backward/sm90/config.h"
+
+namespace hk {
+
+/// Queries and gradients come in boxes of T.walked rows, keys and values of
+/// twice as many.
+template <AttentionBackwardSpec S, AttentionBackwardTile T, Own O>
+struct BulkBackwardLoader {
+  using Walk = BulkBackwardWalk<S, T, O>;
+  static constexpr bool kKeys = O == Own::Keys;
+
+  typename Walk::Layout lds;
+  /// Of queries, gradients, keys, values.
+  const TensorMap *maps;
+  /// Of the group, that of owned queries.
+  int head;
+  BackwardBlock w = {};
+
+  HK_MEM void run(const AttentionBackwardArgs<S> &a) {
+    w = lds.getBlock();
+    typename Walk::Steps steps = Walk::stepsOf(w);
+    if (steps.count() == 0)
+      return;
+    if (laneId() == 0)
+      loadOwned();
+    Cursor at = {steps.first, head};
+    Numbers numbers = numbersAt(a, at);
+    for (u32 use = 0; int(use) < steps.count(); ++use) {
+      typename Walk::Place place(use);
+      lds.empty(place.stage).waitTogether(place.phase ^ 1);
+      if constexpr (kKeys) {
+        storeLds8(lds.bases(place.stage) + laneId() * 8,
+                  bitCast<u32>(numbers.base[0]), bitCast<u32>(numbers.base[1]));
+        storeLds8(lds.deltas(place.stage) + laneId() * 8,
+                  bitCast<u32>(numbers.delta[0]),
+                  bitCast<u32>(numbers.delta[1]));
+        waveBarrier();
+      }
+      if (laneId() == 0)
+        loadWalked(place.stage, at);
+      if (++at.step == steps.end) {
+        at.step = steps.first;
+        ++at.head;
+      }
+      if (int(use) + 1 < steps.count())
+        numbers = numbersAt(a, at);
+    }
+  }
+
+private:
+  struct Cursor {
+    int step, head;
+  };
+  struct Numbers {
+    float base[2], delta[2];
+  };
+
+  HK_MEM Numbers numbersAt(const AttentionBackwardArgs<S> &a, Cursor at) const {
+    Numbers n = {};
+    if constexpr (kKeys) {
+      BackwardNumbers<S> rows = numbersOf<S>(a, w);
+      HK_UNROLL for (int e = 0; e < 2; ++e) {
+        // Behind the last one: that again, masked later.
+        int query = at.step * Walk::kRows + laneId() * 2 + e;
+        i64 row =
+            i64(query < w.queries ? query : w.queries - 1) * S.group + at.head;
+        n.base[e] = backwardBase(*rows.lse.at(row));
+        n.delta[e] = *rows.delta.at(row);
+      }
+    }
+    return n;
+  }
+
+  HK_MEM int batch() const {
+    return S.sequence == SequenceLayout::Dense ? w.sequence : 0;
+  }
+  /// ROWS rows of all panels of an operand, in boxes of BOX rows.
+  template <int PANELS, int ROWS, int BOX>
+  HK_MEM void load(u32 to, const TensorMap &map, LdsBarrier full,
+                   BatchedBoxPlace at) const {
+    HK_UNROLL for (int p = 0; p < PANELS; ++p)
+        HK_UNROLL for (int r = 0; r < ROWS; r += BOX)
+            loadBox(to + (p * ROWS + r) * kBulkRowBytes, map, full,
+                    {p * 64, at.row + r, at.matrix, at.batch});
+  }
+  /// Both operands: of queries of a head, or of keys.
+  template <Own SIDE, int ROWS>
+  HK_MEM void loadSide(u32 heads, u32 values, LdsBarrier full, int first,
+                       int headOfGroup) const {
+    constexpr bool keys = SIDE == Own::Keys;
+    constexpr int box = keys ? 2 * T.walked : T.walked, side = keys ? 2 : 0;
+    BatchedBoxPlace at = {0, (keys ? w.keyStart : w.queryStart) + first,
+                          keys ? w.head : w.head * S.group + headOfGroup,
+                          batch()};
+    full.expect(Walk::kPanels * ROWS * kBulkRowBytes);
+    load<Walk::kHeadPanels, ROWS, box>(heads, maps[side], full, at);
+    load<Walk::kValuePanels, ROWS, box>(values, maps[side + 1], full, at);
+  }
+  HK_MEM void loadOwned() const {
+    loadSide<O, Walk::kOwned>(lds.ownedHead(), lds.ownedValue(),
+                              lds.ownedFull(), w.first, head);
+  }
+  HK_MEM void loadWalked(u32 stage, Cursor at) const {
+    loadSide<otherOwn(O), Walk::kRows>(lds.head(stage), lds.value(stage),
+                                       lds.full(stage), at.step * Walk::kRows,
+                                       at.head);
+  }
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_BACKWARD_SM90_LOAD_H
