@@ -108,8 +108,9 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
       return success();
     return op->emitError("expected '")
            << kGemmLoopAttrName
-           << "' to be \"blocks\", \"warp_specialised\", \"skinny\" or "
-           << "\"skinny_codes\", but got " << attribute.getValue();
+           << "' to be \"blocks\", \"warp_specialised\", \"skinny\", "
+           << "\"skinny_codes\" or \"microscaled\", but got "
+           << attribute.getValue();
   }
   if (name == kMeshAttrName)
     return verifyMesh(op, attribute.getValue());

@@ -20,6 +20,8 @@ F8 = {"gfx942": "f8E4M3FNUZ", "gfx950": "f8E4M3FN"}
 PLAIN = [(16, 4096, 4096), (64, 4096, 4096), (384, 4096, 4096), (1024, 4096, 4096), (2048, 4096, 4096),
          (4096, 4096, 4096)]
 SCALED = [(96, 7168, 2048), (96, 2048, 7168), (384, 7168, 2048), (2048, 7168, 2048)]
+#: MX products: the types of both sides.
+MX = {"mxfp4": ("f4E2M1FN", "f4E2M1FN"), "mxfp8": ("f8E4M3FN", "f8E4M3FN"), "mxfp8_fp4": ("f8E4M3FN", "f4E2M1FN")}
 
 
 def shapes(chip):
@@ -37,19 +39,34 @@ def shapes(chip):
   %y = hk.matmul %x, %w scales (%s, %t) transpose_b : {x}, {w} scales ({s}, {t}) -> tensor<{m}x{n}xbf16>
   return %y : tensor<{m}x{n}xbf16>
 }}""", 1, m)
+    for kind, (left, right) in MX.items():
+        for m, n, k in PLAIN:
+            x, w, s, t = (f"tensor<{a}x{b}x{c}>" for a, b, c in ((m, k, left), (n, k, right), (m, k // 32, "f8E8M0FNU"),
+                                                                (n, k // 32, "f8E8M0FNU")))
+            found[f"{kind}_{m}_{n}_{k}"] = (f"""(%x: {x}, %w: {w}, %s: {s}, %t: {t}) -> tensor<{m}x{n}xbf16> {{
+  %y = hk.matmul %x, %w scales (%s, %t) transpose_b : {x}, {w} scales ({s}, {t}) -> tensor<{m}x{n}xbf16>
+  return %y : tensor<{m}x{n}xbf16>
+}}""", 0.5 if kind == "mxfp4" else 1, m)
     return found
 
 
-def rows(chip):
+def rows(chip, microscaled):
     """(bm, bn, bytes of k, waves, waves, stages) of the chip's table of tiles."""
     text = (ROOT / "include/hk/Contract/GemmTiles.h").read_text()
     table = re.search(rf"kGemmTilesG{chip[1:]}\[\] = {{(.*?)\n}};", text, re.S)[1]
-    return [tuple(map(int, re.findall(r"\d+", r)[:6])) for r in table.split("\n") if r.strip().startswith("{")]
+    start = "microscaled(" if microscaled else "{"
+    return [tuple(map(int, re.findall(r"\d+", r)[:6])) for r in table.split("\n") if r.strip().startswith(start)]
 
 
-def text_of(row, size):
+def is_microscaled(chip, name):
+    """Whether the chip multiplies the shape's operands as they lie."""
+    return chip == "gfx950" and name.startswith("mx")
+
+
+def text_of(row, size, microscaled):
     bm, bn, depth, wm, wn, stages = row
-    return f"#hk.gemm_tile<bm = {bm}, bn = {bn}, bk = {depth // size}, wm = {wm}, wn = {wn}, stages = {stages}, splitK = 1>"
+    return (f"#hk.gemm_tile<bm = {bm}, bn = {bn}, bk = {int(depth / size)}, wm = {wm}, wn = {wn}, "
+            f"stages = {stages}, splitK = 1{', loop = microscaled' if microscaled else ''}>")
 
 
 def sensible(row, m):
@@ -57,10 +74,10 @@ def sensible(row, m):
     return row[0] <= max(32, 2 * m) and (m < 1024 or row[0] * row[1] >= 64 * 128)
 
 
-def model(chip, function, kept, bin_, folder):
+def model(chip, function, kept, bin_, folder, microscaled):
     """The tile that was compiled, and its modelled launch; None if it does not fit."""
     body, size, _ = function
-    others = [text_of(r, size) for r in rows(chip) if kept and r != kept]
+    others = [text_of(r, size, microscaled) for r in rows(chip, microscaled) if kept and r != kept]
     attribute = f"attributes {{hk.spilling_tiles = {{matmul = [{', '.join(others)}]}}}} " if kept else ""
     source, library, lines = (f"{folder}/tile.{end}" for end in ("mlir", "so", "jsonl"))
     pathlib.Path(source).write_text(f"module {attribute}{{\nfunc.func @f{body}\n}}\n")
@@ -72,7 +89,7 @@ def model(chip, function, kept, bin_, folder):
         raise SystemExit(done.stderr)
     info = json.loads(subprocess.run([bin_ / "hk-run", library, "--info"], check=True, capture_output=True).stdout)
     tile = info["sections"][0]["kernels"][0]["variants"][0]["tile"]
-    if kept and tile != text_of(kept, size):
+    if kept and tile != text_of(kept, size, microscaled):
         return None
     subprocess.run([bin_ / "hk-run", library, "--device=hip:0"], check=True, stdout=subprocess.DEVNULL,
                    env=dict(os.environ, HK_EMU_TIMING=lines))
@@ -93,12 +110,13 @@ def run(options):
         for name, function in shapes(options.chip).items():
             if options.only not in name:
                 continue
-            chosen, result = model(options.chip, function, None, bin_, folder)
+            mx = is_microscaled(options.chip, name)
+            chosen, result = model(options.chip, function, None, bin_, folder, mx)
             found = {chosen: result}
-            for row in rows(options.chip):
-                tile = text_of(row, function[1])
+            for row in rows(options.chip, mx):
+                tile = text_of(row, function[1], mx)
                 if not options.chosen and tile not in found and sensible(row, function[2]):
-                    made = model(options.chip, function, row, bin_, folder)
+                    made = model(options.chip, function, row, bin_, folder, mx)
                     if made:
                         found[tile] = made[1]
             line = {"chip": options.chip, "shape": name, "chosen": chosen,

@@ -78,7 +78,7 @@ module attributes {hk.targt = "host"} {}
 
 // -----
 
-// expected-error @below {{expected 'hk.gemm_loop' to be "blocks", "warp_specialised", "skinny" or "skinny_codes", but got "fast"}}
+// expected-error @below {{expected 'hk.gemm_loop' to be "blocks", "warp_specialised", "skinny", "skinny_codes" or "microscaled", but got "fast"}}
 module attributes {hk.gemm_loop = "fast"} {}
 
 // -----

@@ -14,6 +14,7 @@
 #ifndef HK_CONTRACT_CAPABILITY_H
 #define HK_CONTRACT_CAPABILITY_H
 
+#include "hk/Contract/DType.h"
 #include "hk/Contract/Target.h"
 
 namespace hk {
@@ -27,6 +28,13 @@ constexpr bool hasCopyEngine(const Target &target) {
 /// on beside the instructions that follow.
 constexpr bool hasWarpgroupProducts(const Target &target) {
   return target.arch == Arch::Sm90a;
+}
+
+/// Whether the scaled matrix instruction, if the chip has one, takes elements
+/// of `d` as they are.
+constexpr bool multipliesScaled(const Target &target, DType d) {
+  return target.scaledMma &&
+         (d == DType::F8E4M3FN || d == DType::F8E5M2 || d == DType::F4E2M1FN);
 }
 
 /// Reduces an integer over a wave in one instruction.

@@ -50,6 +50,15 @@ constexpr double matrixRate(const Target &target, DType operand) {
   return info(operand).bits == 8 ? 2.0 : 1.0;
 }
 
+/// That of a loop; the scaled instruction has its rates from the wider operand.
+constexpr double matrixRate(const Target &target, const GemmTile &tile,
+                            const GemmShapeClass &shape) {
+  if (tile.loop != GemmLoop::Microscaled)
+    return matrixRate(target, shape.operand);
+  auto [a, b] = gemmBits(tile.loop, shape);
+  return a == 4 && b == 4 ? 4.0 : 2.0;
+}
+
 /// Time from a global load to its data, microseconds.
 inline constexpr double kMemoryMicroseconds = 0.9;
 
@@ -231,14 +240,15 @@ constexpr double flightBlockClocks(const Target &target,
                                    double together) {
   double waves = tile.wm * tile.wn * together;
   double flopsPerClock = target.bf16Tflops * 1e3 *
-                         matrixRate(target, shape.operand) /
+                         matrixRate(target, tile, shape) /
                          (target.computeUnits * clockGHz(target));
   double matrix = 2.0 * tile.bm * tile.bn * tile.bk / flopsPerClock * 4 /
                   (waves < 4 ? waves : 4);
-  double depthBytes = tile.bk * info(shape.operand).bits / 8.0;
-  double reads = (double(tile.bm) * tile.wn + double(tile.bn) * tile.wm) *
-                 depthBytes / flight.ldsReadBytes;
-  double bytes = double(tile.bm + tile.bn) * depthBytes;
+  auto [bitsA, bitsB] = gemmBits(tile.loop, shape);
+  double bytesA = tile.bm * (tile.bk * bitsA / 8.0);
+  double bytesB = tile.bn * (tile.bk * bitsB / 8.0);
+  double bytes = bytesA + bytesB;
+  double reads = (bytesA * tile.wn + bytesB * tile.wm) / flight.ldsReadBytes;
   double writes = bytes / target.ldsBytesPerClock;
   double depth = tile.stages > 2 ? tile.stages - 1 : 1;
   double step = costMax(matrix, flightClocks(flight, bytes, depth * together));
@@ -246,7 +256,8 @@ constexpr double flightBlockClocks(const Target &target,
     step = costMax(step, reads + writes);
   // Between two barriers copies through registers are written and the first
   // fragments read; only other blocks multiply then.
-  bool direct = tile.stages > 1 && !shape.staged && target.directToLds >= 16;
+  bool direct = tile.stages > 1 && target.directToLds >= 16 &&
+                (!shape.staged || tile.loop == GemmLoop::Microscaled);
   step += (flight.barrierClocks + reads / 2 + (direct ? 0 : writes)) / together;
   // The accumulators pass through LDS, in 4 bytes, once each way.
   double ends = 2 * flight.tripClocks + flight.blockClocks +
@@ -284,7 +295,7 @@ constexpr double flightGemmMicroseconds(const Target &target,
                                         const GemmSize &size) {
   auto [blocks, products] = gemmBlocks(target, tile, shape, size);
   double steps = ceilDiv(double(size.k), tile.bk);
-  int64_t lds = gemmLds(target, tile, shape.operand, shape.quantized);
+  int64_t lds = gemmLds(target, tile, shape);
   double fit = residentBlocks(target, lds, gemmThreads(target, tile));
   double perUnit = ceilDiv(blocks, target.computeUnits);
   double rest = perUnit - double(int64_t(perUnit / fit)) * fit;
@@ -296,8 +307,9 @@ constexpr double flightGemmMicroseconds(const Target &target,
     clocks +=
         rest * flightBlockClocks(target, flight, tile, shape, steps, rest);
   clocks *= products;
-  double tiles = blocks * products * steps * (tile.bm + tile.bn) * tile.bk *
-                 info(shape.operand).bits / 8.0;
+  auto [bitsA, bitsB] = gemmBits(tile.loop, shape);
+  double tiles = blocks * products * steps * tile.bk *
+                 (tile.bm * bitsA + tile.bn * bitsB) / 8.0;
   double memory =
       costMax(gemmBytes(shape, size) / (target.memoryGBps * flight.memoryShare),
               tiles / flight.cacheGBps);
@@ -368,8 +380,7 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
   // Blocks one unit gets, and how many of them it holds at a time.
   double perUnit = ceilDiv(blocks, units);
   int32_t threads = gemmThreads(target, tile);
-  int64_t inLds =
-      target.ldsBytes / gemmLds(target, tile, shape.operand, shape.quantized);
+  int64_t inLds = target.ldsBytes / gemmLds(target, tile, shape);
   double fit = costMax(1, double(inLds));
   double most = costMax(1, 1024.0 / threads);
   double resident = perUnit < fit ? perUnit : fit;

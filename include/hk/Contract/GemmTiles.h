@@ -87,6 +87,23 @@ constexpr GemmTileRow skinnyCodes(int32_t bm, int32_t bk, int32_t waves,
           cluster};
 }
 
+/// A row for operands of 8 or 4 bits with e8m0 scales; kBytes are those of the
+/// wider operand.
+constexpr GemmTileRow microscaled(int32_t bm, int32_t bn, int32_t kBytes,
+                                  int32_t wm, int32_t wn, int32_t stages) {
+  return {bm,
+          bn,
+          kBytes,
+          wm,
+          wn,
+          stages,
+          false,
+          false,
+          false,
+          false,
+          GemmLoop::Microscaled};
+}
+
 struct GemmTileTable {
   const GemmTileRow *rows;
   int32_t size;
@@ -121,6 +138,16 @@ inline constexpr GemmTileRow kGemmTilesGfx950[] = {
     {32, 32, 64, 1, 1, 2, true, true},
     onlyQuantized({64, 128, 256, 2, 2, 1, true, true}),
     onlyQuantized({32, 64, 256, 1, 2, 2, true, true}),
+    microscaled(256, 256, 128, 2, 4, 2),
+    microscaled(256, 128, 128, 4, 2, 2),
+    microscaled(128, 128, 128, 2, 2, 2),
+    microscaled(64, 256, 128, 2, 4, 2),
+    microscaled(64, 128, 128, 2, 2, 3),
+    microscaled(64, 64, 128, 2, 2, 3),
+    microscaled(32, 128, 256, 1, 4, 3),
+    microscaled(32, 64, 256, 1, 2, 3),
+    microscaled(32, 128, 128, 1, 4, 3),
+    microscaled(32, 32, 128, 1, 1, 3),
 };
 inline constexpr GemmTileRow kGemmTilesGfx1100[] = {
     {128, 128, 64, 4, 2, 2, false, false},
@@ -226,14 +253,6 @@ constexpr GemmTileTable gemmTiles(const Target &target) {
   return tableOf(kGemmTilesGfx942);
 }
 
-constexpr GemmTile tileOf(const GemmTileRow &row, const Target &target,
-                          DType operand) {
-  int32_t size =
-      target.arch == Arch::Host ? 4 : int32_t(info(operand).bits / 8);
-  return {row.bm,     row.bn, row.kBytes / size, row.wm,     row.wn,
-          row.stages, 1,      row.loop,          row.cluster};
-}
-
 constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
   if (target.arch == Arch::Host)
     return 1;
@@ -263,7 +282,38 @@ struct GemmShapeClass {
   /// B is of 4-bit codes that sm_90a decodes in registers; k then.
   bool codes = false;
   int64_t codesDepth = 0;
+  /// The scaled matrix instruction takes the operands as they lie in memory;
+  /// their types then.
+  bool microscaled = false;
+  DType elementsA = DType::F32, elementsB = DType::F32;
 };
+
+/// Bits of an element of A and of B in LDS.
+struct GemmBits {
+  int32_t a, b;
+};
+constexpr GemmBits gemmBits(GemmLoop loop, const GemmShapeClass &shape) {
+  if (loop == GemmLoop::Microscaled)
+    return {info(shape.elementsA).bits, info(shape.elementsB).bits};
+  return {info(shape.operand).bits, info(shape.operand).bits};
+}
+
+constexpr GemmTile tileOf(const GemmTileRow &row, const Target &target,
+                          const GemmShapeClass &shape) {
+  auto [a, b] = gemmBits(row.loop, shape);
+  int32_t bits = target.arch == Arch::Host ? 32 : a > b ? a : b;
+  return {row.bm, row.bn,   row.kBytes * 8 / bits,
+          row.wm, row.wn,   row.stages,
+          1,      row.loop, row.cluster};
+}
+
+/// LDS bytes of `tile`, whatever its loop.
+constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
+                          const GemmShapeClass &shape) {
+  if (tile.loop == GemmLoop::Microscaled)
+    return microscaledLds(target, tile, shape.elementsA, shape.elementsB);
+  return gemmLds(target, tile, shape.operand, shape.quantized);
+}
 
 /// Columns of the result that a block computes.
 constexpr int32_t gemmColumns(const GemmTile &tile, bool pair) {
@@ -307,16 +357,32 @@ constexpr bool skinnyCodesFits(const GemmTileRow &row, const GemmTile &tile,
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }
 
+/// All threads copy of both operands, and each the scales of at most one row.
+constexpr bool microscaledFits(const Target &target, const GemmTile &tile,
+                               const GemmShapeClass &shape) {
+  int32_t threads = gemmThreads(target, tile);
+  int32_t columns = gemmColumns(tile, shape.pair);
+  auto [a, b] = gemmBits(tile.loop, shape);
+  auto shared = [&](int32_t rows, int32_t bits) {
+    return rows * (tile.bk * bits / 128) % threads == 0;
+  };
+  return shape.microscaled && tile.bm + tile.bn <= threads &&
+         shared(tile.bm, a) && shared(columns, b) && columns % 32 == 0 &&
+         (shape.group == 0 || columns % shape.group == 0);
+}
+
 /// Whether the kernel template accepts this row; LDS apart.
 constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
                             const GemmShapeClass &shape) {
-  GemmTile tile = tileOf(row, target, shape.operand);
+  GemmTile tile = tileOf(row, target, shape);
   if (row.loop == GemmLoop::WarpSpecialised)
     return warpSpecialisedFits(row, tile, shape);
   if (row.loop == GemmLoop::Skinny)
     return skinnyFits(row, tile, shape);
   if (row.loop == GemmLoop::SkinnyCodes)
     return skinnyCodesFits(row, tile, shape);
+  if (row.loop == GemmLoop::Microscaled)
+    return microscaledFits(target, tile, shape);
   int32_t columns = gemmColumns(tile, shape.pair);
   bool host = target.arch == Arch::Host;
   if (shape.staged && !row.staged)

@@ -17,6 +17,7 @@
 
 #include "hk/Contract/Capability.h"
 #include "hk/Contract/DType.h"
+#include "hk/Contract/Scale.h"
 #include "hk/Contract/Target.h"
 #include "hk/Contract/Tile.h"
 
@@ -124,6 +125,19 @@ constexpr int64_t skinnyCodesLds(const GemmTile &tile) {
   return ldsMul(2,
                 ldsAdd(ldsMul(ldsMul(tile.wn, tile.bm), tile.bn + kCodesPad, 4),
                        skinnyCodesScales(tile)));
+}
+
+/// Microscaled: the stages, each of A, of B and of a scale for every 32
+/// elements of their rows; the epilogue's slab takes their place.
+constexpr int64_t microscaledLds(const Target &target, const GemmTile &tile,
+                                 DType a, DType b) {
+  auto rows = [&](int64_t count, DType d) {
+    return ldsMul(count, ldsAdd(ldsMul(tile.bk, info(d).bits) / 8,
+                                tile.bk / kMxScale.depth));
+  };
+  int64_t stage = ldsAdd(rows(tile.bm, a), rows(tile.bn, b));
+  return ldsMax(ldsMul(tile.stages, stage),
+                ldsMul(gemmSlabRows(target, tile), tile.bn, 4));
 }
 
 /// The row of each place of a tile, of a product of groups of rows.

@@ -49,6 +49,10 @@ enum class GemmLoop : int32_t {
   /// rows and bk elements of A in registers and takes tile after tile; its wn
   /// waves and the blocks of a cluster share k.
   SkinnyCodes,
+  /// gfx950: the waves of a block copy and multiply, by the matrix instruction
+  /// that takes floats of 8 and 4 bits as they are in memory, and the e8m0
+  /// scales of 32 of k.
+  Microscaled,
 };
 
 /// C[bm, bn] per block in K steps of bk, by wm x wn waves (WarpSpecialised and

@@ -76,12 +76,11 @@ SmallVector<int64_t> mlir::hk::gemmSharedThreads(KernelOp kernel,
   ::hk::GemmTileTable table = ::hk::gemmTiles(target);
   SmallVector<int64_t> threads;
   for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
-    ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+    ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
     int64_t own = ::hk::gemmThreads(target, tile);
     if (row.loop == ::hk::GemmLoop::Blocks &&
         ::hk::gemmTileFits(row, target, shape) &&
-        ::hk::gemmLds(target, tile, shape.operand, shape.quantized) <=
-            target.ldsBytes &&
+        ::hk::gemmLds(target, tile, shape) <= target.ldsBytes &&
         !llvm::is_contained(threads, own))
       threads.push_back(own);
   }

@@ -254,6 +254,8 @@ public:
         return tileOf(variant).getLoop() == loop;
       });
     };
+    if (hasLoop(GemmLoop::microscaled))
+      os << "#include \"kernels/gemm/microscaled.h\"\n";
     if (hasLoop(GemmLoop::skinny))
       os << "#include \"kernels/gemm/sm90/skinny.h\"\n";
     if (hasLoop(GemmLoop::skinny_codes))
@@ -289,11 +291,15 @@ private:
       return "Skinny";
     case GemmLoop::skinny_codes:
       return "SkinnyCodes";
+    case GemmLoop::microscaled:
+      return "Microscaled";
     }
     llvm_unreachable("every loop has a template");
   }
+  /// Whether each block computes the tile of its place in the grid.
   static bool isBlocks(VariantOp variant) {
-    return tileOf(variant).getLoop() == GemmLoop::blocks;
+    GemmLoop loop = tileOf(variant).getLoop();
+    return loop == GemmLoop::blocks || loop == GemmLoop::microscaled;
   }
   /// Whether tensor maps describe its operands.
   static bool isMapped(VariantOp variant) {
@@ -472,10 +478,13 @@ private:
        << tile.getBn() << ", " << tile.getBk() << ", " << tile.getWm() << ", "
        << tile.getWn() << ", " << tile.getStages() << ", " << tile.getSplitK()
        << ">";
-    if (gemm.grouped())
+    if (gemm.grouped()) {
       os << ", " << groupProblemText(gemm.grouped());
-    else if (!isBlocks(variant))
+      if (isBlocks(variant) && !gemm.groupsK())
+        os << ", " << templateOf(tile.getLoop());
+    } else if (!isBlocks(variant)) {
       os << ", " << tile.getCluster();
+    }
     if (isMapped(variant) && !gemm.grouped())
       os << ", " << (rankOf(matmul().getRhs()) == 2 ? "true" : "false");
     os << ">;\n";

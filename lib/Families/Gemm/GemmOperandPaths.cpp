@@ -13,6 +13,7 @@
 
 #include "GemmPlan.h"
 
+#include "hk/Contract/Capability.h"
 #include "hk/Contract/Grid.h"
 
 using namespace mlir;
@@ -48,6 +49,53 @@ Verdict mlir::hk::copyVerdict(const GemmOperand &operand, ::hk::DType type,
   if (operand.gathered && !::hk::copiesGatheredRows(target))
     return Verdict::refuse(Reason::UnsupportedShape,
                            "its rows are gathered by index");
+  return Verdict::accept();
+}
+
+/// One side of microscaledVerdict.
+static Verdict takenAsStored(const GemmOperand &operand,
+                             const ::hk::Target &target, const Twine &name,
+                             int64_t rowAlignment) {
+  if (!::hk::multipliesScaled(target, operand.type()))
+    return Verdict::refuse(
+        Reason::UnsupportedDType,
+        "the " + name + " operand is of " +
+            nameOf(operand.type(), operand.data.getContext()));
+  if (operand.decoder)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "the " + name + " operand is decoded by " +
+                               operand.decoder->getName().getStringRef());
+  if (!operand.isKContiguous())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "rows of the " + name +
+                               " operand do not run along k");
+  if (int64_t known = operandAlignment(operand, rowAlignment); known < 16)
+    return Verdict::refuse(Reason::Unaligned,
+                           "rows of the " + name +
+                               " operand begin at multiples of " +
+                               Twine(known) + " bytes, not of 16");
+  return Verdict::accept();
+}
+
+Verdict mlir::hk::microscaledVerdict(GemmPlan gemm, const ::hk::Target &target,
+                                     int64_t alignA, int64_t alignB) {
+  if (!target.scaledMma)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           Twine(target.name) +
+                               " multiplies no elements with their scales");
+  GemmOperand a = gemm.operand(GemmSide::Lhs), b = gemm.operand(GemmSide::Rhs);
+  for (auto [operand, name, align] :
+       {std::tuple(&a, "left", alignA), std::tuple(&b, "right", alignB)})
+    if (Verdict verdict = takenAsStored(*operand, target, name, align);
+        !verdict.accepted())
+      return verdict;
+  if (!a.scale && !b.scale &&
+      ::hk::info(gemmOperandType(target, a.result, b.result)).bits == 8)
+    return Verdict::refuse(Reason::UnsupportedDType,
+                           "blocks multiply operands without scales");
+  if (gemm.hasScaleAlongK() || gemm.groupsK())
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "f32 scales along k and groups of k need blocks");
   return Verdict::accept();
 }
 

@@ -391,6 +391,12 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
   shape.group = int32_t(gemm.quantizedGroup());
   shape.grouped = static_cast<bool>(gemm.grouped());
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
+  shape.microscaled =
+      microscaledVerdict(gemm, target, alignA, alignB).accepted();
+  if (shape.microscaled) {
+    shape.elementsA = a.type();
+    shape.elementsB = b.type();
+  }
   shape.codes = codesVerdict(gemm, target, alignA, alignB).accepted();
   if (shape.codes)
     shape.codesDepth = tensorOf(gemm.matmul.getLhs())
@@ -402,10 +408,9 @@ bool mlir::hk::hasLegalTile(GemmPlan gemm, const ::hk::Target &target) {
   ::hk::GemmShapeClass shape = shapeClassOf(gemm, target, 1, 1);
   ::hk::GemmTileTable table = ::hk::gemmTiles(target);
   for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
-    ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+    ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
     if (::hk::gemmTileFits(row, target, shape) &&
-        ::hk::gemmLds(target, tile, shape.operand, shape.quantized) <=
-            target.ldsBytes)
+        ::hk::gemmLds(target, tile, shape) <= target.ldsBytes)
       return true;
   }
   return false;

@@ -157,6 +157,11 @@ Verdict bulkVerdict(GemmPlan gemm, const ::hk::Target &target, int64_t alignA,
 Verdict codesVerdict(GemmPlan gemm, const ::hk::Target &target, int64_t alignA,
                      int64_t alignB);
 
+/// Whether the scaled matrix instruction takes both operands as they lie in
+/// memory (microscaled); alignments as in shapeClassOf.
+Verdict microscaledVerdict(GemmPlan gemm, const ::hk::Target &target,
+                           int64_t alignA, int64_t alignB);
+
 /// Whether rows of `operand`, multiplied as `type`, are copied straight into
 /// LDS; `rowAlignment` in bytes, of their starts.
 Verdict copyVerdict(const GemmOperand &operand, ::hk::DType type,

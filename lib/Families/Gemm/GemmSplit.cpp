@@ -112,10 +112,9 @@ private:
     double least = 0;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
-      ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+      ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
       if (!::hk::gemmTileFits(row, target, shape) ||
-          ::hk::gemmLds(target, tile, shape.operand, shape.quantized) >
-              target.ldsBytes)
+          ::hk::gemmLds(target, tile, shape) > target.ldsBytes)
         continue;
       double time = ::hk::gemmMicroseconds(target, tile, shape, part);
       least = least == 0 ? time : std::min(least, time);

@@ -64,7 +64,9 @@ public:
     shape = shapeClassOf(gemm, target, alignA, alignB);
     bulk = bulkVerdict(gemm, target, alignA, alignB);
     codes = codesVerdict(gemm, target, alignA, alignB);
-    noteStagedOperands(gemm, target, alignA, alignB, log);
+    microscaled = microscaledVerdict(gemm, target, alignA, alignB);
+    if (!microscaled.accepted())
+      noteStagedOperands(gemm, target, alignA, alignB, log);
   }
 
   LogicalResult run() {
@@ -148,7 +150,7 @@ private:
                              loopOf(tile), tile.cluster);
   }
   int64_t ldsOf(const ::hk::GemmTile &tile) {
-    int64_t lds = ::hk::gemmLds(target, tile, shape.operand, shape.quantized);
+    int64_t lds = ::hk::gemmLds(target, tile, shape);
     return groups && groups->hasRows() && tile.loop == ::hk::GemmLoop::Blocks
                ? ::hk::ldsAdd(lds, ::hk::groupedLds(target, tile))
                : lds;
@@ -172,6 +174,11 @@ private:
   bool isOfCodes(GemmPlan gemm) {
     return ::hk::hasCopyEngine(target) &&
            ::hk::info(gemm.operand(GemmSide::Rhs).type()).bits == 4;
+  }
+
+  bool hasElementScales() {
+    return gemm.scaleUse(GemmSide::Lhs) == ScaleUse::Elements ||
+           gemm.scaleUse(GemmSide::Rhs) == ScaleUse::Elements;
   }
 
   /// The main loop that the module asks for, if a tile of it fits.
@@ -200,11 +207,13 @@ private:
       report.add(stringifyGemmLoop(GemmLoop::warp_specialised), bulk);
     if (!codes.accepted() && isOfCodes(gemm))
       report.add(stringifyGemmLoop(GemmLoop::skinny_codes), codes);
+    if (!microscaled.accepted() && hasElementScales() && target.scaledMma)
+      report.add(stringifyGemmLoop(GemmLoop::microscaled), microscaled);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
       if (!::hk::gemmTileFits(row, target, shape) ||
           (asked && row.loop != *asked) || !gridFits(row.loop))
         continue;
-      ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+      ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
       if (!mayBe(tile))
         continue;
       tile.splitK = int32_t(gemm.matmul.getNumSlices());
@@ -233,7 +242,7 @@ private:
     std::optional<NamedTile> asked, fits;
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
     for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size)) {
-      ::hk::GemmTile tile = ::hk::tileOf(row, target, shape.operand);
+      ::hk::GemmTile tile = ::hk::tileOf(row, target, shape);
       int64_t lds = ldsOf(tile);
       if (::hk::gemmTileFits(row, target, shape) &&
           (!asked || lds < asked->ldsBytes))
@@ -314,6 +323,7 @@ private:
   SmallVector<int64_t> lhs, rhs;
   ::hk::GemmShapeClass shape;
   Verdict bulk = Verdict::accept(), codes = Verdict::accept();
+  Verdict microscaled = Verdict::accept();
   std::optional<GroupGrid> groups;
 };
 

@@ -20,6 +20,9 @@
 
 #if defined(__gfx942__) || defined(__gfx950__)
 #include "kernels/device/mma/cdna.h"
+#if defined(__gfx950__)
+#include "kernels/device/mma/cdna_scaled.h"
+#endif
 #include "kernels/device/mma/tile_copy.h"
 #elif defined(__AMDGCN__)
 #include "kernels/device/mma/rdna.h"

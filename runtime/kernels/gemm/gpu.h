@@ -8,87 +8,48 @@
 // Main loop: `stages` LDS buffers filled by direct copies where operand layout
 // and target allow, else through registers with one or two buffers. The last
 // iteration of the register loop is peeled: a conditional prefetch would make
-// copies that wait for the loads. Epilogue: accumulators pass through LDS slab
-// by slab and reach the user's functor as row-contiguous vectors, so that it
-// reads and writes memory in 16-byte accesses whatever the lane map.
+// copies that wait for the loads.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_GEMM_GPU_H
 #define HK_KERNELS_GEMM_GPU_H
 
-#include "kernels/device/mma.h"
-#include "kernels/device/reduce.h"
-#include "kernels/gemm/loader.h"
-#include "kernels/gemm/problem.h"
-#include "kernels/gemm/schedule.h"
+#include "kernels/gemm/block.h"
 
 namespace hk {
 
-/// Accumulators in LDS: rows of Cols 4-byte values, 16-byte chunks swizzled.
-template <class Acc, int Cols> struct SlabLayout {
-  HK_MEM static Acc *at(u8 *slab, int row, int col) {
-    return reinterpret_cast<Acc *>(slab + swizzled<Cols * 4>(row, col * 4));
-  }
-  template <int V> HK_MEM static Vec<Acc, V> read(u8 *slab, int row, int col) {
-    Vec<Acc, V> r;
-    if constexpr (V <= 4)
-      r = *reinterpret_cast<Vec<Acc, V> *>(at(slab, row, col));
-    else
-      HK_UNROLL for (int i = 0; i < V; i += 4) {
-        auto q = *reinterpret_cast<Vec<Acc, 4> *>(at(slab, row, col + i));
-        HK_UNROLL for (int e = 0; e < 4; ++e) r[i + e] = q[e];
-      }
-    return r;
-  }
-};
+/// The accumulators of a product: those of a scaled product of integers have
+/// the same lane map.
+template <class P>
+using GemmTotal =
+    BlockMma<P::kOperand == DType::I8 && P::kScale != KScale::None
+                 ? DType::BF16
+                 : P::kOperand,
+             P::kTile.bm, P::kTile.bn, P::kTile.bk, P::kTile.wm, P::kTile.wn>;
 
-/// Statistic and stores of V columns; `live` is false for lanes that only take
-/// part in the lane exchange.
-template <int V, class Epilogue, class In>
-HK_DEV void runEpilogue(const Epilogue &epilogue, i64 batch, i64 row, i64 col,
-                        i64 n, bool live, In in) {
-  if constexpr (Epilogue::kGroup != 0) {
-    float stat[1] = {0};
-    if (live)
-      forColumns<V>(col, n, in, [&]<int W>(i64 c, const auto &part) {
-        stat[0] =
-            Max::apply(stat[0], epilogue.template stat<W>(batch, row, c, part));
-      });
-    groupReduce<Max, Epilogue::kGroup / V>(stat);
-    in.stat = stat[0];
-  }
-  if (live)
-    forColumns<V>(col, n, in, [&]<int W>(i64 c, const auto &part) {
-      epilogue.template apply<W>(batch, row, c, part);
-    });
-}
+template <class Problem>
+using GemmBlock =
+    BlockProduct<Problem, GemmTotal<Problem>,
+                 Problem::kTile.bk * info(Problem::kOperand).bits / 8,
+                 GemmTotal<Problem>::kRows>;
 
-template <class Problem> struct Gemm {
+template <class Problem> struct Gemm : GemmBlock<Problem> {
   using P = Problem;
-  using A = typename P::A;
-  using B = typename P::B;
-  using Acc = typename P::Acc;
+  using Block = GemmBlock<Problem>;
+  using Block::kThreads, Block::kBytesA, Block::kParts, Block::kPartRows;
+  using typename Block::A, typename Block::B, typename Block::Acc;
+  using typename Block::Source, typename Block::Total;
   static constexpr GemmTile T = P::kTile;
   static constexpr DType D = P::kOperand;
   using Mma = BlockMma<D, T.bm, T.bn, T.bk, T.wm, T.wn>;
-  /// The accumulator of a scaled product of integers has the same lane map.
-  static constexpr bool kScaledIntegers =
-      D == DType::I8 && P::kScale != KScale::None;
-  using Total =
-      BlockMma<kScaledIntegers ? DType::BF16 : D, T.bm, T.bn, T.bk, T.wm, T.wn>;
-  static constexpr int kThreads = Mma::kThreads;
-  static constexpr int kSize = info(D).bits / 8;
-  static constexpr int kRowBytes = T.bk * kSize;
-  static constexpr int kBytesA = T.bm * kRowBytes, kBytesB = T.bn * kRowBytes;
+  static constexpr int kRowBytes = Block::kRowBytesA;
+  static constexpr int kBytesB = T.bn * kRowBytes;
   static constexpr bool kQuantized = A::Decode::kMakesScales;
   /// A stage: A, B, and the scales of the rows of A that are quantised.
   static constexpr int kStageBytes =
       kBytesA + kBytesB + (kQuantized ? T.bm * int(sizeof(float)) : 0);
   static constexpr i64 kLds = gemmLds(kTarget, T, D, kQuantized);
-  static constexpr int kSlab = int(gemmSlabRows(kTarget, T));
-  static_assert(kSlab == Mma::kSlabRows * T.wm,
-                "the contract's fragment is not the one of the matrix layer");
 
   struct Shared {
     alignas(16) u8 bytes[kLds];
@@ -101,25 +62,8 @@ template <class Problem> struct Gemm {
   static_assert(!kDirect || T.stages >= 2,
                 "direct copies overwrite their buffer: two stages at least");
 
-  /// Rows of B are two ranges, or alternate, when columns come in pairs.
-  static constexpr int kParts = P::kPair ? 2 : 1;
-  static constexpr int kPartRows = T.bn / kParts;
-  static_assert(kPartRows % kFragmentRows == 0 || !P::kPair,
-                "the halves of B are not whole fragments");
-
-  /// Rows of A that a thread copies at once, and rows of its sums.
-  static constexpr int kLines = kBytesA / 16 / kThreads;
-  using SourceA =
-      typename Choice<A::kGathered && keepsRowsInRegisters(kTarget),
-                      ThreadRows<A, kLines, Total::kRows>, TileSource<A>>::Type;
-
-  /// Where the tiles of this block start; the parts of B are n rows apart.
-  struct Source {
-    SourceA a;
-    TileSource<B> b;
-    i64 n, k0, k1;
-    HK_MEM TileSource<B> part(int p) const { return b.part(p, n); }
-  };
+  /// The row of A whose scale slot `slot` of this thread is.
+  HK_MEM static int scaledRow(int slot) { return Mma::rowOf(slot); }
 
   HK_MEM static void issueDirect(const Source &s, i64 k, u8 *stage) {
     DirectCopy<T.bm, kRowBytes, kThreads>::issue(
@@ -259,45 +203,6 @@ template <class Problem> struct Gemm {
     });
   }
 
-  /// consume(rowInTile, colInBlock, GemmOutput<Acc, V>) for every V columns,
-  /// row-contiguous; all lanes of a wave stay together.
-  template <int V, class F>
-  HK_MEM static void forOutput(Total &acc, u8 *lds, F consume) {
-    using Slab = SlabLayout<Acc, T.bn>;
-    constexpr int waveRows = T.bm / T.wm, slabRows = Mma::kSlabRows;
-    constexpr int perRow = P::kCols / V, total = kSlab * perRow;
-    static_assert(P::kCols % V == 0);
-    HK_UNROLL for (int i = 0; i < Mma::kSlabs; ++i) {
-      acc.forSlab(i, [&](int, int row, int col, Vec<Acc, Mma::V> &v) {
-        int slabRow = row / waveRows * slabRows + row % slabRows;
-        *reinterpret_cast<Vec<Acc, Mma::V> *>(Slab::at(lds, slabRow, col)) = v;
-      });
-      barrier();
-      for (int x = threadId(); x < (total + kThreads - 1) / kThreads * kThreads;
-           x += kThreads) {
-        int r = x / perRow, col = x % perRow * V;
-        bool live = total % kThreads == 0 || x < total;
-        r = live ? r : 0;
-        GemmOutput<Acc, V> out;
-        out.acc = Slab::template read<V>(lds, r, col);
-        out.pair = P::kPair ? Slab::template read<V>(lds, r, col + kPartRows)
-                            : Vec<Acc, V>(0);
-        out.stat = 0;
-        int row = r / slabRows * waveRows + i * slabRows + r % slabRows;
-        consume(row, col, live, out);
-      }
-      if (i + 1 < Mma::kSlabs)
-        barrier();
-    }
-  }
-
-  /// The operands of a tile whose columns begin at n0.
-  HK_MEM static Source sourceOf(const GemmArgs &args, const SourceA &a, i64 n0,
-                                KRange k) {
-    return {
-        a, {args.b, n0, args.n - n0, args.n * kParts}, args.n, k.begin, k.end};
-  }
-
   HK_MEM static void accumulate(const GemmArgs &args, const Source &s, i64 n0,
                                 u8 *lds, Total &acc) {
     acc.clear();
@@ -307,31 +212,10 @@ template <class Problem> struct Gemm {
       scaledLoop(s, args, n0, lds, acc);
   }
 
-  /// `rows` says where the rows of the tile go (TileRows).
-  template <class Rows, class Epilogue>
-  HK_MEM static void finish(const GemmArgs &args, const Rows &rows, i64 n0,
-                            u8 *lds, Total &acc, const Epilogue &epilogue) {
-    forOutput<Epilogue::kVec>(
-        acc, lds, [&](int r, int c, bool live, const auto &out) {
-          i64 col = n0 + c;
-          live = live && rows.exists(r) && col < args.n;
-          runEpilogue<Epilogue::kVec>(epilogue, rows.matrix(r), rows.row(r),
-                                      col, args.n, live, out);
-        });
-  }
-
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
-    TileIndex tile = tileOf(block, (args.m + T.bm - 1) / T.bm,
-                            (args.n + P::kCols - 1) / P::kCols);
-    TileRows rows = {block.z, tile.m * T.bm, args.m};
-    i64 n0 = tile.n * P::kCols;
-    TileSource<A> a = {args.a, rows.first, args.m - rows.first, args.m};
-    Total acc;
-    accumulate(args, sourceOf(args, a, n0, rangeOfK<Problem>(args, block.z)),
-               n0, shared.bytes, acc);
-    finish(args, rows, n0, shared.bytes, acc, epilogue);
+    Block::template runTile<Gemm>(args, block, shared.bytes, epilogue);
   }
 };
 

@@ -21,9 +21,11 @@
 
 namespace hk {
 
-/// Rows in groups. Grid: ceil(n / kCols), GroupSchedule::tiles.
-template <class Problem, class Groups> struct GroupedGemm : Gemm<Problem> {
-  using Base = Gemm<Problem>;
+/// Rows in groups; Product computes a tile. Grid: ceil(n / kCols),
+/// GroupSchedule::tiles.
+template <class Problem, class Groups, template <class> class Product>
+struct GroupedGemm : Product<Problem> {
+  using Base = Product<Problem>;
   using P = Problem;
   using B = typename P::B;
   using Schedule = GroupSchedule<Groups>;
@@ -165,9 +167,9 @@ private:
       return {args.a, args.m,
               [&](int line) {
                 return rows.rowOfA((line * Base::kThreads + threadId()) /
-                                   (Base::kRowBytes / 16));
+                                   (Base::kRowBytesA / 16));
               },
-              [&](int slot) { return rows.rowOfA(Base::Total::rowOf(slot)); }};
+              [&](int slot) { return rows.rowOfA(Base::scaledRow(slot)); }};
   }
 #else
   HK_MEM static TileId tileId(BlockId block, i64, i64, i64) {

@@ -176,6 +176,8 @@ struct StagedLoader {
       copy.land(tile);
     } else {
       copy.landAs(tile, [&](int i, int d, int row, int at, const auto &raw) {
+        if constexpr (kConvertsScaled)
+          return scaledToBf16<L::kMem>(raw.w, scale[i][d].scale[0]);
         Vec<float, E> x =
             convertTo<float, E>(unpack<L::kMem, E>(Copy::elementsOf(raw)));
         Vec<float, E> y;
@@ -226,6 +228,14 @@ private:
   static constexpr bool kPrefetchesScales = [] {
     if constexpr (Decode::kHasScales)
       return L::kKContiguous ? Decode::kDepth % E == 0 : Decode::kRows == 0;
+    else
+      return false;
+  }();
+
+  /// A chunk is decoded by the conversions that take its scale.
+  static constexpr bool kConvertsScaled = [] {
+    if constexpr (kPrefetchesScales && kNativeScaled<L::kMem, Lds>)
+      return Decode::kScale == DType::F8E8M0FNU && Decode::kExact;
     else
       return false;
   }();

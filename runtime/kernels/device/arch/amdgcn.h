@@ -250,6 +250,46 @@ template <DType> inline constexpr bool kNativeDecode = false;
 template <DType> inline constexpr bool kNativeEncode = false;
 #endif
 
+/// Whether pairs of elements of D are multiplied by a power of two and
+/// converted to To in one instruction.
+#if defined(__gfx950__)
+template <DType D, DType To>
+inline constexpr bool kNativeScaled =
+    To == DType::BF16 &&
+    (D == DType::F4E2M1FN || D == DType::F8E4M3FN || D == DType::F8E5M2);
+
+/// Elements 2 * Pair and the next one of a word.
+template <DType D, int Pair> HK_DEV u32 scaledPair(u32 word, float scale) {
+  if constexpr (D == DType::F4E2M1FN)
+    return bitCast<u32>(
+        __builtin_amdgcn_cvt_scalef32_pk_bf16_fp4(word, scale, Pair));
+  else if constexpr (D == DType::F8E4M3FN)
+    return bitCast<u32>(
+        __builtin_amdgcn_cvt_scalef32_pk_bf16_fp8(word, scale, Pair != 0));
+  else
+    return bitCast<u32>(
+        __builtin_amdgcn_cvt_scalef32_pk_bf16_bf8(word, scale, Pair != 0));
+}
+
+/// Eight elements of D, in 4 or 8 bytes, times `scale`: a power of two, of
+/// which the exponent counts, or NaN.
+template <DType D, class Codes>
+HK_DEV u32x4 scaledToBf16(const Codes &codes, float scale) {
+  if constexpr (info(D).bits == 4)
+    return {
+        scaledPair<D, 0>(codes[0], scale), scaledPair<D, 1>(codes[0], scale),
+        scaledPair<D, 2>(codes[0], scale), scaledPair<D, 3>(codes[0], scale)};
+  else
+    return {
+        scaledPair<D, 0>(codes[0], scale), scaledPair<D, 1>(codes[0], scale),
+        scaledPair<D, 0>(codes[1], scale), scaledPair<D, 1>(codes[1], scale)};
+}
+#else
+template <DType D, DType To> inline constexpr bool kNativeScaled = false;
+template <DType D, class Codes>
+HK_DEV u32x4 scaledToBf16(const Codes &codes, float scale);
+#endif
+
 /// Whether __builtin_convertvector(f32 -> bf16) is one instruction.
 #if defined(__gfx950__)
 inline constexpr bool kNativeBf16 = true;

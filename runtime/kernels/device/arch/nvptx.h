@@ -180,6 +180,9 @@ template <DType D> HK_DEV u32 encode4(f32x4 v) {
 
 /// Whether __builtin_convertvector(f32 -> bf16) is one instruction.
 inline constexpr bool kNativeBf16 = true;
+template <DType D, DType To> inline constexpr bool kNativeScaled = false;
+template <DType D, class Codes>
+HK_DEV u32x4 scaledToBf16(const Codes &codes, float scale);
 
 } // namespace hk
 
