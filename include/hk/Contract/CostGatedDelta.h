@@ -31,8 +31,14 @@ struct ChunkWalk {
 /// (results/h200-gated-delta.md).
 inline constexpr double kChunkWalkShare = 0.36;
 
-/// Whether transitions of segments are multiplied on matrix units.
-constexpr bool hasMatrixTransitions(const Target &) { return false; }
+/// Whether transitions of segments are multiplied by warpgroups.
+constexpr bool hasMatrixTransitions(const Target &target,
+                                    const ChunkWalk &walk) {
+  return hasWarpgroupProducts(target) && walk.bits == 16 && walk.chunk == 64 &&
+         (walk.keys == 64 || walk.keys == 128) &&
+         (walk.values == 64 || walk.values == 128) &&
+         (walk.keys + walk.values) % (2 * kWarpgroupValues) == 0;
+}
 
 /// Values of a block.
 constexpr int64_t chunkWalkColumns(const Target &target) {
@@ -69,9 +75,9 @@ constexpr double chunkWalkMicroseconds(const Target &target,
   if (walk.segments == 1)
     return all;
   // Both operands that a state is in are multiplied in two halves.
-  double transitions = chunkWalkLaunch(
-      target, heads * (segments - 1), values + keys, chunks, 4 * keys, 0,
-      walk.bits == 16 && hasMatrixTransitions(target), walk);
+  double transitions =
+      chunkWalkLaunch(target, heads * (segments - 1), values + keys, chunks,
+                      4 * keys, 0, hasMatrixTransitions(target, walk), walk);
   double bytes = 4 * heads * (segments - 1) * keys * (2 * values + keys);
   double starts = target.launchMicroseconds +
                   bytes / (target.memoryGBps * 1e3) +

@@ -200,6 +200,35 @@ constexpr int64_t warpgroupScanStages(const Target &target,
   return stages;
 }
 
+/// Transitions by warpgroups: w, keys and values of a chunk, 64 of each of two
+/// warpgroups; factors of its tokens and of the state; two barriers.
+inline constexpr int64_t kTransitionFactorWords = 64 + 4;
+constexpr int64_t transitionStageBytes(const ChunkShape &s) {
+  return s.chunk * (4 * s.keys + 4 * kWarpgroupValues);
+}
+constexpr int64_t warpgroupTransitionBytes(const ChunkShape &s,
+                                           int64_t stages) {
+  return kBulkAlignment + stages * (transitionStageBytes(s) +
+                                    4 * kTransitionFactorWords + 2 * 8);
+}
+constexpr int64_t warpgroupTransitionStages(const Target &target,
+                                            const ChunkShape &s) {
+  int64_t stages = 4;
+  while (stages > 2 && warpgroupTransitionBytes(s, stages) > target.ldsBytes)
+    --stages;
+  return stages;
+}
+
+/// Whether transitions are multiplied by warpgroups (transition_warpgroup.h);
+/// `values` are all columns, some of which are of the matrix.
+constexpr bool transitionsByWarpgroups(const Target &target,
+                                       const ChunkShape &s,
+                                       const GatedDeltaTile &tile) {
+  return hasWarpgroupProducts(target) && s.chunk == 64 &&
+         matrixRows(target, tile) == 2 * kWarpgroupValues &&
+         s.values % (2 * kWarpgroupValues) == 0;
+}
+
 /// LDS of the kernels on matrix units. Where values may not be finite, vector
 /// units compute the chunk in the same bytes.
 constexpr int64_t matrixLds(const Target &target, GatedDeltaKernel kernel,
@@ -228,9 +257,10 @@ constexpr int64_t matrixLds(const Target &target, GatedDeltaKernel kernel,
     return (bytes + 15) / 16 * 16;
   case GatedDeltaKernel::Recurrent:
   case GatedDeltaKernel::SolveTril:
-  case GatedDeltaKernel::Transition:
   case GatedDeltaKernel::Starts:
     break;
+  case GatedDeltaKernel::Transition:
+    return warpgroupTransitionBytes(s, warpgroupTransitionStages(target, s));
   }
   int64_t vectors = vectorLds(target, kernel, s, tile);
   return ((bytes > vectors ? bytes : vectors) + 15) / 16 * 16;

@@ -171,6 +171,7 @@ static GatedDeltaPlan planState(ChunkStateOp op) {
 static GatedDeltaPlan planTransition(ChunkTransitionOp op) {
   PlanBuilder b(op, GatedDeltaKernel::Transition, "ChunkTransition",
                 "transition");
+  b.byWarpgroups("ChunkTransitionWarpgroup", "transition_warpgroup");
   b.keys(op.getKey());
   b.values(op.getU());
   b.plan.chunk = int64_t(op.getChunk());
@@ -318,6 +319,8 @@ bool GatedDeltaPlan::hasOperand(StringRef name) const {
 
 bool GatedDeltaPlan::usesWarpgroups(const ::hk::Target &target,
                                     const ::hk::GatedDeltaTile &tile) const {
+  if (kernel == GatedDeltaKernel::Transition)
+    return ::hk::transitionsByWarpgroups(target, shape(), tile);
   return !warpgroupName.empty() &&
          ::hk::scansByWarpgroups(target, shape(), tile);
 }

@@ -66,6 +66,10 @@ std::optional<SplitPlan> mlir::hk::planSegments(ChunkStateOp op,
   walk.chunks = chunks;
   walk.bits =
       getElementTypeOrSelf(op.getKey().getType()).getIntOrFloatBitWidth();
+  if (plan.known.accepted() && !::hk::hasMatrixTransitions(target, walk))
+    plan.known = Verdict::refuse(
+        Reason::UnsupportedShape,
+        "what segments make of a state would be computed on vector units");
   auto add = [&](int64_t parts) {
     walk.segments = parts;
     plan.candidates.push_back(

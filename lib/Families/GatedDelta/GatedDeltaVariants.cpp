@@ -156,10 +156,30 @@ static std::optional<GatedDeltaTile> streamingTile(KernelOp kernel,
   return std::nullopt;
 }
 
+/// Multiplying waves and threads that bring operands.
+static GatedDeltaTile tileOfWaves(const ::hk::Target &target, int64_t waves,
+                                  int64_t others) {
+  return {int32_t(waves * target.waveSize + others), 1, ::hk::kStagedVector,
+          int32_t(waves)};
+}
+
+/// The tile of blocks that multiply by warpgroups, where they can.
+static GatedDeltaTile warpgroupTile(const GatedDeltaPlan &plan,
+                                    const ::hk::Target &target) {
+  int64_t waves = ::hk::kWarpgroupValues / target.mmaM;
+  if (plan.kernel == GatedDeltaKernel::Transition)
+    return tileOfWaves(target, 2 * waves, kCopyThreads / 2);
+  return tileOfWaves(target, waves, kCopyThreads);
+}
+
 /// Whether rows of all tensors are 16-bit elements of one type, and whole
 /// fragments.
-static bool suitsMatrixUnits(const GatedDeltaPlan &plan) {
-  if (plan.matrixName.empty() || !plan.keyType.isIntOrFloat() ||
+static bool suitsMatrixUnits(const GatedDeltaPlan &plan,
+                             const ::hk::Target &target) {
+  if (plan.matrixName.empty() &&
+      !plan.usesWarpgroups(target, warpgroupTile(plan, target)))
+    return false;
+  if (!plan.keyType.isIntOrFloat() ||
       plan.keyType.getIntOrFloatBitWidth() != 16)
     return false;
   for (ArrayRef<GatedDeltaTensor> tensors :
@@ -175,7 +195,7 @@ static bool suitsMatrixUnits(const GatedDeltaPlan &plan) {
                   plan.kernel == GatedDeltaKernel::SumsAndKkt;
   auto fits = [](int64_t size) { return size == 64 || size == 128; };
   return (plan.chunk == 32 || plan.chunk == 64) && fits(plan.keys) &&
-         (products || fits(plan.values));
+         (products || fits(plan.fresh ? plan.fresh : plan.values));
 }
 
 /// The first `waves` waves of a block multiply. Where a block walks, others
@@ -183,27 +203,22 @@ static bool suitsMatrixUnits(const GatedDeltaPlan &plan) {
 /// where the batch has one sequence.
 static GatedDeltaTile matrixTile(const GatedDeltaPlan &plan,
                                  const ::hk::Target &target) {
-  auto tileOf = [&](int64_t waves, int64_t others) {
-    return GatedDeltaTile{int32_t(waves * target.waveSize + others), 1,
-                          ::hk::kStagedVector, int32_t(waves)};
-  };
   if (!plan.walks())
-    return tileOf(plan.chunk / target.mmaM, 0);
-  if (GatedDeltaTile tile =
-          tileOf(::hk::kWarpgroupValues / target.mmaM, kCopyThreads);
+    return tileOfWaves(target, plan.chunk / target.mmaM, 0);
+  if (GatedDeltaTile tile = warpgroupTile(plan, target);
       plan.usesWarpgroups(target, tile) &&
       plan.values % ::hk::kWarpgroupValues == 0)
     return tile;
   int64_t waves = divisor(plan.values / target.mmaM, 4);
   auto fits = [&] {
-    return layoutOf(plan, target, tileOf(waves, kCopyThreads)).bytes <=
-           target.ldsBytes;
+    return layoutOf(plan, target, tileOfWaves(target, waves, kCopyThreads))
+               .bytes <= target.ldsBytes;
   };
   while (waves > 1 &&
          (!fits() || plan.valueHeads * plan.values / (waves * target.mmaM) <
                          target.computeUnits * 3 / 4))
     waves /= 2;
-  return tileOf(waves, kCopyThreads);
+  return tileOfWaves(target, waves, kCopyThreads);
 }
 
 /// Blocks that have columns of a state in LDS: two threads a row.
@@ -236,7 +251,7 @@ GatedDeltaTile mlir::hk::tileOfStep(const GatedDeltaPlan &step,
                                     const ::hk::Target &target,
                                     const GatedDeltaTile &whole) {
   if (step.walks() || step.steps.size() == 1 ||
-      (whole.waves && suitsMatrixUnits(step)))
+      (whole.waves && suitsMatrixUnits(step, target)))
     return whole;
   if (target.arch == ::hk::Arch::Host)
     return hostTile(step);
@@ -250,7 +265,9 @@ static GatedDeltaTile chooseTile(KernelOp kernel,
   const GatedDeltaPlan &last = steps.back();
   if (target.arch == ::hk::Arch::Host)
     return hostTile(last);
-  if (llvm::any_of(steps, suitsMatrixUnits)) {
+  if (llvm::any_of(steps, [&](const GatedDeltaPlan &step) {
+        return suitsMatrixUnits(step, target);
+      })) {
     GatedDeltaTile tile = matrixTile(last, target);
     if (layoutOf(steps, target, tile).bytes <= target.ldsBytes &&
         !isKnownToSpill(kernel, attributeOf(kernel.getContext(), tile)))

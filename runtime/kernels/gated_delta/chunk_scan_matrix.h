@@ -213,19 +213,8 @@ private:
   template <class Io>
   HK_MEM static void store(const Place &at, const TokenSpan &chunk,
                            const Shared &shared, const Io &io) {
-    constexpr int vectors = kRows / kStagedVector;
-    constexpr int rows = kChunk / kResultWaves;
-    const float *results = shared.results;
-    for (int n = laneId(); n < rows * vectors; n += kWave) {
-      int row = Results::firstRow() + n / vectors;
-      int column = n % vectors * kStagedVector;
-      Vec<float, kStagedVector> x;
-      HK_UNROLL for (int e = 0; e < kStagedVector; ++e) x[e] =
-          results[row * kResultRow + column + e];
-      if (row < lengthOf(chunk))
-        io.result(chunk.batch, chunk.begin + row, at.head, at.first + column,
-                  x);
-    }
+    State::template storeResults<kChunk / kResultWaves, kResultRow>(
+        shared.results, Results::firstRow(), at, chunk, io);
   }
 
   //===--------------------------------------------------------------------===//
@@ -295,12 +284,9 @@ private:
   }
 
   template <class Io> HK_MEM static void clear(const Place &at, const Io &io) {
-    constexpr int vectors = kRows / kStagedVector;
-    i64 count = (at.span.end - at.span.begin) * vectors;
-    for (i64 n = threadId(); n < count; n += kThreads)
-      io.result(at.span.batch, at.span.begin + n / vectors, at.head,
-                at.first + n % vectors * kStagedVector,
-                Vec<float, kStagedVector>(0));
+    State::template clearTokens<kThreads>(at, [&](i64 t, i64 c, auto x) {
+      io.result(at.span.batch, t, at.head, c, x);
+    });
   }
 };
 

@@ -23,22 +23,15 @@
 #ifndef HK_KERNELS_GATED_DELTA_CHUNK_SCAN_WARPGROUP_H
 #define HK_KERNELS_GATED_DELTA_CHUNK_SCAN_WARPGROUP_H
 
-#include "kernels/device/arch/nvptx_async.h"
-#include "kernels/device/tile/wgmma_chain.h"
-#include "kernels/gated_delta/state_matrix.h"
+#include "kernels/gated_delta/warpgroup.h"
 
 namespace hk {
 
-/// The address of an operand that is computed where it is read.
-struct NoAddress {};
-
 /// Where the parts of a scan by warpgroups lie in LDS, and its barriers.
-template <GatedDeltaSpec S> struct WarpgroupScanLds {
+template <GatedDeltaSpec S> struct WarpgroupScanLds : WarpgroupLds {
   static constexpr ChunkShape kShape = chunkShape(S);
   static constexpr int kChunk = S.chunk, kValues = int(kWarpgroupValues);
   static constexpr u32 kStages = u32(warpgroupScanStages(kTarget, kShape));
-  /// A panel is 64 columns of 64 rows.
-  static constexpr u32 kPanel = 64 * kBulkRowBytes;
   static constexpr u32 kKeyBytes = kChunk * S.keys * 2;
   static constexpr u32 kStageBytes = u32(warpgroupStageBytes(kShape));
   static constexpr u32 kFactorWords = u32(warpgroupFactorWords(kShape));
@@ -48,23 +41,9 @@ template <GatedDeltaSpec S> struct WarpgroupScanLds {
   struct Shared {
     u8 bytes[warpgroupScanBytes(kShape, kStages)];
   };
-  /// The i-th use of a ring of N, and the phase of its barriers.
-  template <u32 N> struct Ring {
-    u32 slot, phase;
-    HK_MEM explicit Ring(i64 use)
-        : slot(u32(use) % N), phase(u32(use) / N & 1) {}
-  };
-  using Stage = Ring<kStages>;
-  using Start = Ring<2>;
-
-  u8 *from;
-  u32 base;
-
-  HK_MEM explicit WarpgroupScanLds(Shared &shared) {
-    u32 at = ldsAddress(shared.bytes);
-    base = (at + kBulkAlignment - 1) & ~u32(kBulkAlignment - 1);
-    from = shared.bytes + (base - at);
-  }
+  using Stage = RingUse<kStages>;
+  using Start = RingUse<2>;
+  using WarpgroupLds::WarpgroupLds;
 
   HK_MEM u32 w(u32 stage) const { return base + stage * kStageBytes; }
   HK_MEM u32 keys(u32 stage) const { return w(stage) + kKeyBytes; }
@@ -115,15 +94,9 @@ template <GatedDeltaSpec S> struct WarpgroupScanLds {
     publishBarriers();
   }
 
-  /// 16 bytes number `chunk` of a row of a matrix in panels.
-  HK_MEM static u32 place(u32 matrix, int row, int chunk) {
-    return matrix + u32(chunk / 8) * kPanel + u32(row) * kBulkRowBytes +
-           u32(swizzleChunk<kBulkRowBytes>(row, chunk % 8) * 16);
-  }
-
 private:
   HK_MEM float *floats(u32 at) const {
-    return reinterpret_cast<float *>(from + (at - base));
+    return reinterpret_cast<float *>(bytes(at));
   }
   HK_MEM LdsBarrier bar(u32 i) const {
     constexpr u32 first = kStages * kStageBytes + 2 * kValues * S.keys * 2 +
@@ -132,7 +105,11 @@ private:
   }
 };
 
-template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkScanWarpgroup {
+template <GatedDeltaSpec S, GatedDeltaTile TILE>
+struct ChunkScanWarpgroup : WarpgroupChunks<S> {
+  using Base = WarpgroupChunks<S>;
+  using Base::arriveOfWave, Base::columnOf, Base::eachColumns, Base::lengthOf,
+      Base::pack, Base::rowOf;
   using Lds = WarpgroupScanLds<S>;
   using Shared = typename Lds::Shared;
   using Stage = typename Lds::Stage;
@@ -155,7 +132,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkScanWarpgroup {
                 i64(block.x % kSlices) * kValues};
     if (at.span.outside)
       return clear(at, io);
-    Lds lds(shared);
+    Lds lds(shared.bytes);
     if (threadId() == 0)
       lds.begin();
     barrier();
@@ -169,29 +146,6 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkScanWarpgroup {
   }
 
 private:
-  HK_MEM static int lengthOf(const TokenSpan &chunk) {
-    return int(chunk.end - chunk.begin);
-  }
-  /// The row of a product that register i of this thread is of, its column.
-  HK_MEM static int rowOf(int i) {
-    return waveId() % 4 * 16 + i / 2 % 2 * 8 + laneId() / 4;
-  }
-  HK_MEM static int columnOf(int i) {
-    return i / 4 * 8 + laneId() % 4 * 2 + i % 2;
-  }
-  /// The conversion keeps any NaN one.
-  template <int COUNT>
-  HK_MEM static void pack(const float (&x)[COUNT], u32 (&words)[COUNT / 2]) {
-    HK_UNROLL for (int i = 0; i < COUNT / 2; ++i) words[i] =
-        packPair<S.key>(x[2 * i], x[2 * i + 1]);
-  }
-  /// Of all lanes, for what each has done and published.
-  HK_MEM static void arriveOfWave(LdsBarrier bar) {
-    waveBarrier();
-    if (laneId() == 0)
-      bar.arrive();
-  }
-
   //===--------------------------------------------------------------------===//
   // The state
   //===--------------------------------------------------------------------===//
@@ -237,7 +191,7 @@ private:
             ? correct<true>(x, u, late, length, lds.left(stage.slot))
             : correct<false>(x, u, late, length, lds.left(stage.slot));
     Additions::begin(s, late,
-                     transposedDescriptor(lds.keys(stage.slot), Lds::kPanel));
+                     transposedDescriptor(lds.keys(stage.slot), kChunkPanel));
     eachColumns(lds.fresh(stage.slot), u,
                 [](u32 place, u32(&v)[4]) { storeColumns(place, v); });
     u64 others = ballot(unbounded != 0);
@@ -258,23 +212,8 @@ private:
     HK_UNROLL for (int i = 0; i < S.keys / 16; ++i) {
       u32 v[4] = {words[4 * i], words[4 * i + 1], words[4 * i + 2],
                   words[4 * i + 3]};
-      storeMatrices(Lds::place(lds.start(slot.slot), row, 2 * i + lane / 16),
+      storeMatrices(panelPlace(lds.start(slot.slot), row, 2 * i + lane / 16),
                     v);
-    }
-  }
-
-  /// move(place, words) for the matrices of 8 x 8 of this wave's values, rows
-  /// of which are tokens in LDS; words are pairs of the product's registers.
-  template <class Move>
-  HK_MEM static void eachColumns(u32 values, u32 (&words)[kChunk / 4],
-                                 Move move) {
-    const int lane = laneId();
-    HK_UNROLL for (int i = 0; i < kChunk / 16; ++i) {
-      u32 v[4] = {words[4 * i], words[4 * i + 1], words[4 * i + 2],
-                  words[4 * i + 3]};
-      int token = i * 16 + lane / 16 * 8 + lane % 8;
-      move(Lds::place(values, token, waveId() % 4 * 2 + lane / 8 % 2), v);
-      HK_UNROLL for (int e = 0; e < 4; ++e) words[4 * i + e] = v[e];
     }
   }
 
@@ -384,7 +323,7 @@ private:
     lds.freshFull(stage.slot).waitTogether(stage.phase);
     if (isFinite(lds.unbounded(stage.slot))) {
       Inside::begin(o, weights,
-                    transposedDescriptor(lds.fresh(stage.slot), Lds::kPanel));
+                    transposedDescriptor(lds.fresh(stage.slot), kChunkPanel));
       waitProducts<0>();
       settleProduct(o);
     } else {
@@ -429,13 +368,13 @@ private:
             rows[rowOf(2 * i) * row + columnOf(2 * i) + e] =
                 u16(weights[i] >> (16 * e));
     waveBarrier();
-    const u8 *fresh = lds.from + (lds.fresh(stage) - lds.base);
+    const u8 *fresh = lds.bytes(lds.fresh(stage));
     HK_UNROLL for (int i = 0; i < Before::kRegisters; ++i) {
       float sum = 0;
       for (int j = 0; j <= rowOf(i); ++j) {
         auto weight = bitCast<Packed<S.key, 1>>(rows[rowOf(i) * row + j]);
         auto value = *reinterpret_cast<const Packed<S.key, 1> *>(
-            fresh + Lds::place(0, j, columnOf(i) / 8) + columnOf(i) % 8 * 2);
+            fresh + panelPlace(0, j, columnOf(i) / 8) + columnOf(i) % 8 * 2);
         sum = __builtin_fmaf(unpack<S.key, 1>(weight)[0],
                              unpack<S.key, 1>(value)[0], sum);
       }
@@ -447,7 +386,6 @@ private:
   HK_MEM static void store(const ResultRegisters &o, const Place &at,
                            const TokenSpan &chunk, const Lds &lds,
                            const Io &io) {
-    constexpr int vectors = kValues / kStagedVector;
     float *results = lds.results();
     waveBarrier();
     HK_UNROLL for (int i = 0; i < Before::kRegisters; i += 2) {
@@ -456,17 +394,8 @@ private:
           f32x2{o[i] * S.scale, o[i + 1] * S.scale};
     }
     waveBarrier();
-    HK_UNROLL for (int n = 0; n < 16 * vectors / kWave; ++n) {
-      int place = n * kWave + laneId();
-      int row = waveId() % 4 * 16 + place / vectors;
-      int column = place % vectors * kStagedVector;
-      Vec<float, kStagedVector> x;
-      HK_UNROLL for (int e = 0; e < kStagedVector; ++e) x[e] =
-          results[row * Lds::kResultRow + column + e];
-      if (row < lengthOf(chunk))
-        io.result(chunk.batch, chunk.begin + row, at.head, at.first + column,
-                  x);
-    }
+    State::template storeResults<16, Lds::kResultRow>(
+        results, waveId() % 4 * 16, at, chunk, io);
   }
 
   //===--------------------------------------------------------------------===//
@@ -524,61 +453,28 @@ private:
                            int thread, const Lds &lds, const Io &io) {
     i64 b = chunk.batch, head = at.head;
     i64 keyHead = head / (S.valueHeads / S.heads);
-    bringRows<S.keys>(
+    Base::template bringRows<S.keys>(
         lds.w(stage), chunk, thread, lds,
         [&](i64 t, int c) { return io.wAt(b, t, head, c); },
         [&](i64 t, int c) { return io.w(b, t, head, c); });
-    bringRows<S.keys>(
+    Base::template bringRows<S.keys>(
         lds.keys(stage), chunk, thread, lds,
         [&](i64 t, int c) { return io.keyAt(b, t, keyHead, c); },
         [&](i64 t, int c) { return io.key(b, t, keyHead, c); });
-    bringRows<S.keys>(
+    Base::template bringRows<S.keys>(
         lds.queries(stage), chunk, thread, lds,
         [&](i64 t, int c) { return io.queryAt(b, t, keyHead, c); },
         [&](i64 t, int c) { return io.query(b, t, keyHead, c); });
-    bringRows<kValues>(
+    Base::template bringRows<kValues>(
         lds.fresh(stage), chunk, thread, lds,
         [&](i64 t, int c) { return io.uAt(b, t, head, at.first + c); },
         [&](i64 t, int c) { return io.u(b, t, head, at.first + c); });
   }
 
-  /// Rows of COLUMNS elements; zeros behind the chunk's last token. Where
-  /// address(token, column) has one, they are copied, else load() gives them.
-  template <int COLUMNS, class Address, class Load>
-  HK_MEM static void bringRows(u32 to, const TokenSpan &chunk, int thread,
-                               const Lds &lds, Address address, Load load) {
-    constexpr int vectors = COLUMNS / kStagedVector;
-    constexpr int rows = kWarpgroup / vectors; // at a time
-    constexpr bool copies = !__is_same(decltype(address(0, 0)), NoAddress);
-    const int length = lengthOf(chunk), first = thread / vectors;
-    const int column = thread % vectors * kStagedVector;
-    // Where nothing is read the address does not matter.
-    auto from = address(chunk.begin + first, column);
-    i64 step = 0;
-    if constexpr (copies)
-      step = address(chunk.begin + rows, 0) - address(chunk.begin, 0);
-    HK_UNROLL for (int i = 0; i < kChunk / rows; ++i) {
-      int row = first + i * rows;
-      u32 place = Lds::place(to, row, column / kStagedVector);
-      if constexpr (copies) {
-        copyToLds16(place, from + i * step, row < length);
-      } else {
-        auto x = load(chunk.begin + (row < length ? row : length - 1), column);
-        u32x4 all = {packPair<S.key>(x[0], x[1]), packPair<S.key>(x[2], x[3]),
-                     packPair<S.key>(x[4], x[5]), packPair<S.key>(x[6], x[7])};
-        *reinterpret_cast<u32x4 *>(lds.from + (place - lds.base)) =
-            row < length ? all : u32x4(0);
-      }
-    }
-  }
-
   template <class Io> HK_MEM static void clear(const Place &at, const Io &io) {
-    constexpr int vectors = kValues / kStagedVector;
-    i64 count = (at.span.end - at.span.begin) * vectors;
-    for (i64 n = threadId(); n < count; n += kThreads)
-      io.result(at.span.batch, at.span.begin + n / vectors, at.head,
-                at.first + n % vectors * kStagedVector,
-                Vec<float, kStagedVector>(0));
+    State::template clearTokens<kThreads>(at, [&](i64 t, i64 c, auto x) {
+      io.result(at.span.batch, t, at.head, c, x);
+    });
   }
 };
 

@@ -58,7 +58,9 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkStateMatrix {
         tokens.offsets ? firstChunk(tokens, at.span, kChunk) : at.span.before;
     i64 chunks = at.chunks();
     if (at.span.outside)
-      clearTokens(at, io);
+      State::template clearTokens<kThreads>(at, [&](i64 t, i64 c, auto x) {
+        io.vNew(at.span.batch, t, at.head, c, x);
+      });
     else
       walk(pool, at, slot, chunks, shared, io);
     if (!tokens.offsets || !at.span.ends)
@@ -176,15 +178,6 @@ private:
     }
   }
 
-  template <class Io>
-  HK_MEM static void clearTokens(const Place &at, const Io &io) {
-    constexpr int vectors = kRows / kStagedVector;
-    i64 count = (at.span.end - at.span.begin) * vectors;
-    for (i64 n = threadId(); n < count; n += kThreads)
-      io.vNew(at.span.batch, at.span.begin + n / vectors, at.head,
-              at.first + n % vectors * kStagedVector,
-              Vec<float, kStagedVector>(0));
-  }
   template <class Io>
   HK_MEM static void clearState(const Place &at, i64 slot, const Io &io) {
     constexpr int vectors = kRows / kStagedVector;

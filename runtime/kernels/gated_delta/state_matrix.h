@@ -94,6 +94,37 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct MatrixState {
     return largest < (S.key == DType::BF16 ? 0x7F80u : 0x7C00u);
   }
 
+  /// store(token, column, zeros) for the block's values of tokens outside of
+  /// all sequences.
+  template <int THREADS, class Store>
+  HK_MEM static void clearTokens(const Place &at, Store store) {
+    constexpr int vectors = kRows / kStagedVector;
+    i64 count = (at.span.end - at.span.begin) * vectors;
+    for (i64 n = threadId(); n < count; n += THREADS)
+      store(at.span.begin + n / vectors, at.first + n % vectors * kStagedVector,
+            Vec<float, kStagedVector>(0));
+  }
+
+  /// Stores what a wave has of a chunk's results in LDS: ROWS tokens from
+  /// `firstRow` on, STRIDE floats apart.
+  template <int ROWS, int STRIDE, class Io>
+  HK_MEM static void storeResults(const float *results, int firstRow,
+                                  const Place &at, const TokenSpan &chunk,
+                                  const Io &io) {
+    constexpr int vectors = kRows / kStagedVector, count = ROWS * vectors;
+    HK_UNROLL for (int first = 0; first < count; first += kWave) {
+      int n = first + laneId();
+      int row = firstRow + n / vectors, column = n % vectors * kStagedVector;
+      if (row >= int(chunk.end - chunk.begin) ||
+          (count % kWave != 0 && n >= count))
+        continue;
+      Vec<float, kStagedVector> x;
+      HK_UNROLL for (int e = 0; e < kStagedVector; ++e) x[e] =
+          results[row * STRIDE + column + e];
+      io.result(chunk.batch, chunk.begin + row, at.head, at.first + column, x);
+    }
+  }
+
   /// Offset of an element of the pool's line of a head.
   HK_MEM static i64 offsetOf(const StateArgs &pool, i64 value, i64 key) {
     return S.keyMajor ? key * pool.rowStride + value

@@ -6,10 +6,12 @@
 // RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-split=segments=1 | FileCheck %s --check-prefix=NEVER
 
 // NEVER-NOT: hk.chunk_transition
+// CHECK-LABEL: func @few
+// CHECK: %[[T:.*]] = hk.chunk_transition %arg0, %arg1, %arg2 decay %arg3 chunk 64 segments 8 : {{.*}} -> tensor<7x1x8x128x256xf32>
+// CHECK: %[[S:.*]] = hk.chunk_starts %[[T]] state %arg4 : {{.*}} -> tensor<8x1x8x128x128xf32>
+// CHECK: hk.chunk_state %arg0, %arg1, %arg2 decay %arg3 state %arg4 starts %[[S]] chunk 64
 // FORCED-LABEL: func @few
-// FORCED: %[[T:.*]] = hk.chunk_transition %arg0, %arg1, %arg2 decay %arg3 chunk 64 segments 3 : {{.*}} -> tensor<2x1x8x128x256xf32>
-// FORCED: %[[S:.*]] = hk.chunk_starts %[[T]] state %arg4 : {{.*}} -> tensor<3x1x8x128x128xf32>
-// FORCED: hk.chunk_state %arg0, %arg1, %arg2 decay %arg3 state %arg4 starts %[[S]] chunk 64
+// FORCED: hk.chunk_transition {{.*}} segments 3
 func.func @few(%k: tensor<1x?x2x128xbf16>, %w: tensor<1x?x8x128xbf16>, %u: tensor<1x?x8x128xbf16>, %g: tensor<1x?x8xf32>, %s: tensor<1x8x128x128xf32>) -> (tensor<1x?x8x128x128xbf16>, tensor<1x?x8x128xbf16>, tensor<1x8x128x128xf32>) {
   %h, %v, %n = hk.chunk_state %k, %w, %u decay %g state %s chunk 64 : tensor<1x?x2x128xbf16>, tensor<1x?x8x128xbf16>, tensor<1x?x8x128xbf16> decay tensor<1x?x8xf32> state tensor<1x8x128x128xf32> -> tensor<1x?x8x128x128xbf16>, tensor<1x?x8x128xbf16>, tensor<1x8x128x128xf32>
   return %h, %v, %n : tensor<1x?x8x128x128xbf16>, tensor<1x?x8x128xbf16>, tensor<1x8x128x128xf32>
@@ -32,6 +34,8 @@ func.func @short(%k: tensor<1x64x2x128xbf16>, %w: tensor<1x64x8x128xbf16>, %u: t
 }
 
 // Two sequences, as offsets say; then any number.
+// CHECK-LABEL: func @two
+// CHECK: hk.chunk_transition {{.*}} offsets %{{.*}} segments {{.*}} -> tensor<{{.*}}x2x4x128x256xf32>
 // FORCED-LABEL: func @two
 // FORCED: -> tensor<2x2x4x128x256xf32>
 func.func @two(%k: tensor<?x2x128xbf16>, %w: tensor<?x4x128xbf16>, %u: tensor<?x4x128xbf16>, %cu: tensor<3xi32>) -> (tensor<?x4x128x128xbf16>, tensor<?x4x128xbf16>) {

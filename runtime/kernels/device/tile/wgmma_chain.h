@@ -63,16 +63,18 @@ constexpr AsmText scoreText(const char *types, int n, int steps, int panelA,
   return t.add("wgmma.commit_group.sync.aligned;\n}");
 }
 
-/// Operands: accumulators, the words of Q, the descriptor of K, whose panels
-/// are `panel` units of 16 bytes apart.
-constexpr AsmText rowScoreText(const char *types, int n, int steps, int panel) {
+/// Operands: accumulators, the words of the parts of Q, the descriptor of K,
+/// whose panels are `panel` units of 16 bytes apart.
+constexpr AsmText rowScoreText(const char *types, int n, int steps, int panel,
+                               int parts) {
   AsmText t;
   int count = n / 2, perPanel = 64 / kChainStep;
   t.add("{\n.reg .pred keep;\n.reg .b64 b;\nsetp.ne.b32 keep, 0, 0;\n"
         "wgmma.fence.sync.aligned;\n");
-  for (int step = 0; step < steps; ++step) {
-    t.add("add.s64 b, %").add(count + steps * 4).add(", ");
-    t.add(step / perPanel * panel + step % perPanel * 2).add(";\n");
+  for (int step = 0; step < parts * steps; ++step) {
+    int in = step % steps;
+    t.add("add.s64 b, %").add(count + parts * steps * 4).add(", ");
+    t.add(in / perPanel * panel + in % perPanel * 2).add(";\n");
     beginInstruction(t, types, n);
     t.add(", ");
     addRegisters(t, count + step * 4, 4);
@@ -83,15 +85,16 @@ constexpr AsmText rowScoreText(const char *types, int n, int steps, int panel) {
   return t.add("wgmma.commit_group.sync.aligned;\n}");
 }
 
-/// Operands: accumulators, the words of P, the descriptor of V.
-constexpr AsmText valueText(const char *types, int n, int keys) {
+/// Operands: accumulators, the words of the parts of P, the descriptor of V.
+constexpr AsmText valueText(const char *types, int n, int keys, int parts) {
   AsmText t;
-  int count = n / 2, words = keys / 4;
+  int count = n / 2, steps = keys / kChainStep, words = parts * keys / 4;
   t.add("{\n.reg .pred keep;\n.reg .b64 b;\nsetp.eq.b32 keep, 0, 0;\n"
         "wgmma.fence.sync.aligned;\n");
-  for (int step = 0; step < keys / kChainStep; ++step) {
+  for (int step = 0; step < parts * steps; ++step) {
     // A step is 16 rows of 128 bytes; descriptors count 16 bytes.
-    t.add("add.s64 b, %").add(count + words).add(", ").add(step * 128);
+    t.add("add.s64 b, %").add(count + words).add(", ");
+    t.add(step % steps * 128);
     t.add(";\n");
     beginInstruction(t, types, n);
     t.add(", ");
@@ -156,39 +159,46 @@ template <DType D, int KEYS, int DEPTH, int ROWS> struct ScoreChain {
   }
 };
 
-template <DType D, int KEYS, int DEPTH> struct RowScoreChain {
+/// PARTS: matrices whose sum is Q, in registers one behind the other.
+template <DType D, int KEYS, int DEPTH, int PARTS = 1> struct RowScoreChain {
   static_assert(info(D).bits == 16 && KEYS == 64);
-  static constexpr int kRegisters = KEYS / 2, kWords = DEPTH / 4;
+  static constexpr int kRegisters = KEYS / 2, kWords = PARTS * DEPTH / 4;
   static constexpr auto kText =
       detail::rowScoreText(detail::ProductTypes<D>::kText, KEYS,
-                           DEPTH / detail::kChainStep, KEYS * 8);
+                           DEPTH / detail::kChainStep, KEYS * 8, PARTS);
   using Registers = float[kRegisters];
 
   /// Begins s = Q K^T; k as operandDescriptor().
   HK_MEM static void begin(Registers &s, const u32 (&q)[kWords], u64 k) {
 #define HK_OUT(i) "=f"(s[i])
 #define HK_IN(i) "r"(q[i])
-    static_assert(DEPTH == 64 || DEPTH == 128);
-    if constexpr (DEPTH == 64)
+    static_assert(kWords == 16 || kWords == 32 || kWords == 64);
+    if constexpr (kWords == 16)
       asm volatile((kText)
                    : HK_LIST32(HK_OUT, 0)
                    : HK_LIST16(HK_IN, 0), "l"(k)
                    : "memory");
-    else
+    else if constexpr (kWords == 32)
       asm volatile((kText)
                    : HK_LIST32(HK_OUT, 0)
                    : HK_LIST32(HK_IN, 0), "l"(k)
+                   : "memory");
+    else
+      asm volatile((kText)
+                   : HK_LIST32(HK_OUT, 0)
+                   : HK_LIST64(HK_IN, 0), "l"(k)
                    : "memory");
 #undef HK_IN
 #undef HK_OUT
   }
 };
 
-template <DType D, int N, int KEYS> struct ValueChain {
+/// PARTS: matrices whose sum is P, in registers one behind the other.
+template <DType D, int N, int KEYS, int PARTS = 1> struct ValueChain {
   static_assert(info(D).bits == 16 && KEYS % detail::kChainStep == 0);
-  static constexpr int kRegisters = N / 2, kWords = KEYS / 4;
+  static constexpr int kRegisters = N / 2, kWords = PARTS * KEYS / 4;
   static constexpr auto kText =
-      detail::valueText(detail::ProductTypes<D>::kText, N, KEYS);
+      detail::valueText(detail::ProductTypes<D>::kText, N, KEYS, PARTS);
   using Registers = float[kRegisters];
 
   /// Begins o += P V; v as transposedDescriptor().
@@ -196,7 +206,7 @@ template <DType D, int N, int KEYS> struct ValueChain {
 #define HK_OUT(i) "+f"(o[i])
 #define HK_IN(i) "r"(p[i])
 #define HK_CHAIN(n, accumulators, keys, words)                                 \
-  if constexpr (N == n && KEYS == keys)                                        \
+  if constexpr (N == n && kWords == keys / 4)                                  \
   asm volatile((kText)                                                         \
                : HK_LIST##accumulators(HK_OUT, 0)                              \
                : HK_LIST##words(HK_IN, 0), "l"(v)                              \
@@ -207,7 +217,7 @@ template <DType D, int N, int KEYS> struct ValueChain {
   HK_CHAIN(n, accumulators, 128, 32);                                          \
   HK_CHAIN(n, accumulators, 192, 48)
     static_assert(N == 64 || N == 96 || N == 128 || N == 192 || N == 256);
-    static_assert(KEYS == 64 || KEYS == 80 || KEYS == 128 || KEYS == 192);
+    static_assert(kWords == 16 || kWords == 20 || kWords == 32 || kWords == 48);
     HK_CHAINS(64, 32);
     HK_CHAINS(96, 48);
     HK_CHAINS(128, 64);
