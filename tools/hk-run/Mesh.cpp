@@ -30,8 +30,9 @@ static std::string meshOf(const std::string &path) {
 /// The rank as which this process was started, which may name its device.
 static uint32_t startedAs(const Options &options) {
   const char *launched = std::getenv("OMPI_COMM_WORLD_RANK");
-  return options.idFile.empty() && launched ? uint32_t(std::atoi(launched))
-                                            : options.rank;
+  return options.idFile.empty() && launched
+             ? uint32_t(std::strtoul(launched, nullptr, 10))
+             : options.rank;
 }
 
 Options MeshRank::open(const Options &options) {

@@ -333,7 +333,8 @@ constexpr double skinnyCodesMicroseconds(const Target &target,
   int64_t clusters = target.computeUnits / tile.cluster;
   double rounds = ceilDiv(tiles * rowBlocks, double(clusters));
   double codes = double(tile.bn) * double(size.k) / tile.cluster;
-  double slower = 1 + C::kCodesRows * (tile.bm / 8 - 1);
+  int32_t fragments = tile.bm / 8;
+  double slower = 1 + C::kCodesRows * (fragments - 1);
   double compute = rounds * codes * slower / C::kCodesPerUnit;
   double bytes = gemmBytes(shape, size);
   double rate = target.memoryGBps * 1e3 * C::kBulkMemory;

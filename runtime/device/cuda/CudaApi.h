@@ -88,7 +88,7 @@ enum class CudaTensorMapPromotion : int { Bytes128 = 2 };
 enum class CudaTensorMapFill : int { Zero = 0 };
 
 /// CUmemorytype.
-enum class CudaMemoryType : int { Device = 2 };
+enum class CudaMemoryType : int { None = 0, Device = 2 };
 
 /// One side of CUDA_MEMCPY2D, and the whole; the driver's order of fields.
 struct CudaCopySide {

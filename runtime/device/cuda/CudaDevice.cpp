@@ -114,7 +114,7 @@ protected:
 
 private:
   /// `call()` with this context current.
-  template <typename Call> Status within(Call call) {
+  template <typename Call> Status within(const Call &call) {
     CurrentContext current(api, context);
     if (Status error = current.takeError())
       return error;

@@ -124,7 +124,7 @@ private:
   Status copy(void *to, const void *from, uint64_t bytes, HipCopy direction);
 
   /// `call()` with this device current.
-  template <typename Call> Status within(Call call) {
+  template <typename Call> Status within(const Call &call) {
     CurrentDevice current(api, ordinal);
     if (Status error = current.takeError())
       return error;
