@@ -80,6 +80,13 @@ public:
     llvm::append_range(sizes, tail);
     shapes.shape({"states", states}, sizes);
   }
+  /// u, w and decay of an operator that walks over chunks.
+  template <class OpT> void hasWalk(OpT op) const {
+    hasTail({"u", op.getU()});
+    SizeTerm heads = dimOf(op.getU(), -2);
+    has("w", op.getW(), {heads, dimOf(op.getKey(), -1)});
+    has("decay", op.getDecay(), {heads});
+  }
   template <class OpT>
   void hasState(OpT op, const SizeTerm &heads, const SizeTerm &keys,
                 const SizeTerm &values) const {
@@ -279,11 +286,9 @@ OpOperand *ChunkStateOp::getTiedState(OpResult result) {
 
 void ChunkStateOp::stateShapes(ShapeRelations &shapes) {
   TokenShapes tokens(shapes, getOffsets(), {"key", getKey()});
-  tokens.hasTail({"u", getU()});
+  tokens.hasWalk(*this);
   SizeTerm heads = dimOf(getU(), -2), values = dimOf(getU(), -1);
   SizeTerm keys = dimOf(getKey(), -1);
-  tokens.has("w", getW(), {heads, keys});
-  tokens.has("decay", getDecay(), {heads});
   tokens.has("v_new", getVNew(), {heads, values});
   tokens.hasStates(getStates(), getChunk(), {heads, keys, values});
   tokens.hasState(*this, heads, keys, values);
@@ -321,11 +326,9 @@ LogicalResult ChunkStateOp::verify() {
 
 void ChunkTransitionOp::stateShapes(ShapeRelations &shapes) {
   TokenShapes tokens(shapes, getOffsets(), {"key", getKey()});
-  tokens.hasTail({"u", getU()});
+  tokens.hasWalk(*this);
   SizeTerm heads = dimOf(getU(), -2), values = dimOf(getU(), -1);
   SizeTerm keys = dimOf(getKey(), -1);
-  tokens.has("w", getW(), {heads, keys});
-  tokens.has("decay", getDecay(), {heads});
   shapes.shape({"result", getResult()},
                {int64_t(getSegments()) - 1, tokens.numSequences(), heads, keys,
                 values + keys});

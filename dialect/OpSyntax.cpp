@@ -37,24 +37,6 @@ void mlir::hk::printResultType(OpAsmPrinter &printer, Operation *, Type first,
     printer << " -> " << result;
 }
 
-ParseResult mlir::hk::parseBinaryTypes(OpAsmParser &parser, Type &lhs,
-                                       Type &rhs, Type &result) {
-  if (parser.parseType(lhs))
-    return failure();
-  rhs = lhs;
-  if (succeeded(parser.parseOptionalComma()) && parser.parseType(rhs))
-    return failure();
-  return parseResultType(parser, lhs, result);
-}
-
-void mlir::hk::printBinaryTypes(OpAsmPrinter &printer, Operation *op, Type lhs,
-                                Type rhs, Type result) {
-  printer << lhs;
-  if (rhs != lhs)
-    printer << ", " << rhs;
-  printResultType(printer, op, lhs, result);
-}
-
 //===----------------------------------------------------------------------===//
 // Words
 //===----------------------------------------------------------------------===//
@@ -251,6 +233,17 @@ static FailureOr<Type> numberType(OpAsmParser &parser, SMLoc loc, Type beside) {
                                  : element;
 }
 
+/// `lhs`, or `lhs, rhs` where they differ, and the result's type.
+static ParseResult parseBinaryTypes(OpAsmParser &parser, Type &lhs, Type &rhs,
+                                    Type &result) {
+  if (parser.parseType(lhs))
+    return failure();
+  rhs = lhs;
+  if (succeeded(parser.parseOptionalComma()) && parser.parseType(rhs))
+    return failure();
+  return parseResultType(parser, lhs, result);
+}
+
 ParseResult mlir::hk::parseBinary(OpAsmParser &parser, OperationState &result) {
   OperandOrNumber sides[2];
   if (sides[0].parse(parser) || parser.parseComma() || sides[1].parse(parser) ||
@@ -290,9 +283,10 @@ void mlir::hk::printBinary(OpAsmPrinter &printer, Operation *op) {
   Value lhs = op->getOperand(0), rhs = op->getOperand(1);
   printer << " " << lhs << ", " << rhs;
   printBraces(printer, op, {}, {});
-  printer << " : ";
-  printBinaryTypes(printer, op, lhs.getType(), rhs.getType(),
-                   op->getResult(0).getType());
+  printer << " : " << lhs.getType();
+  if (rhs.getType() != lhs.getType())
+    printer << ", " << rhs.getType();
+  printResultType(printer, op, lhs.getType(), op->getResult(0).getType());
 }
 
 ParseResult CompareOp::parse(OpAsmParser &parser, OperationState &result) {

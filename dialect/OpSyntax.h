@@ -23,12 +23,6 @@ ParseResult parseResultType(OpAsmParser &parser, Type first, Type &result);
 void printResultType(OpAsmPrinter &printer, Operation *op, Type first,
                      Type result);
 
-/// `lhs`, or `lhs, rhs` where they differ, and the result's type.
-ParseResult parseBinaryTypes(OpAsmParser &parser, Type &lhs, Type &rhs,
-                             Type &result);
-void printBinaryTypes(OpAsmPrinter &printer, Operation *op, Type lhs, Type rhs,
-                      Type result);
-
 /// `%a, %b : types` of an operator with operands lhs and rhs. Either may be a
 /// number, which has no type in the list: it is read as an hk.constant of rank
 /// 0 that is put after the definition of the other operand.

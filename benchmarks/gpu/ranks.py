@@ -343,13 +343,19 @@ def check_native(bench):
     bench.say("the caller's communicator: equal")
 
 
-def check_failures(bench):
-    """A rank that does not come, and one whose process ends: the other is told in time, and its stream is freed."""
-    comm = hk.Communicator(bench.device, "tp=2", rank=bench.rank, world=2, id_file=f"{IDS}.late", timeout_ms=3000)
+def opened(bench, name, timeout_ms):
+    """A communicator and its module, with arguments, when both ranks have them."""
+    comm = hk.Communicator(bench.device, "tp=2", rank=bench.rank, world=2, id_file=f"{IDS}.{name}", timeout_ms=timeout_ms)
     module = hk.load(f"{bench.folder}/ranks.so", bench.device, comm=comm)
     x = torch.ones(64, D, device="cuda").bfloat16()
     w = torch.ones(D, device="cuda").bfloat16()
     dist.barrier()
+    return comm, module, x, w
+
+
+def check_failures(bench):
+    """A rank that does not come, and one whose process ends: the other is told in time, and its stream is freed."""
+    comm, module, x, w = opened(bench, "late", 3000)
     text, took = "", 0.0
     if bench.rank == 0:
         begin = time.time()
@@ -369,11 +375,7 @@ def check_failures(bench):
 
 
 def last_failure(bench):
-    comm = hk.Communicator(bench.device, "tp=2", rank=bench.rank, world=2, id_file=f"{IDS}.dead", timeout_ms=30000)
-    module = hk.load(f"{bench.folder}/ranks.so", bench.device, comm=comm)
-    x = torch.ones(64, D, device="cuda").bfloat16()
-    w = torch.ones(D, device="cuda").bfloat16()
-    dist.barrier()
+    comm, module, x, w = opened(bench, "dead", 30000)
     if bench.rank == 1:
         os._exit(0)
     begin = time.time()

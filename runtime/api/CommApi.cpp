@@ -28,7 +28,8 @@ static Status readOptions(const hk_device &device, const hk_comm_options &given,
                      "hk_comm_open: expected options.shared_bytes to be 0: no "
                      "engine takes it yet");
   Mesh mesh;
-  (void)Mesh::parse(given.mesh, mesh);
+  if (Status error = parseMesh(given.mesh, mesh))
+    return error;
   bool isHost = device.impl->isHost();
   size_t wanted = isHost ? 1 : mesh.axes().size();
   if (given.num_native != 0 && (given.num_native != wanted || !given.native))

@@ -286,14 +286,16 @@ Status Communicator::checkPeers(const MeetingPoint &point, bool &done) {
     return error;
   for (int64_t peer : awaited())
     if (left[peer])
-      return makeError(HK_RANK_FAILED,
-                       "rank %lld has closed its communicator, but rank %lld "
-                       "waits for it in %s; all ranks have to make the same "
-                       "calls",
-                       static_cast<long long>(peer),
-                       static_cast<long long>(engine->rank()),
-                       point.text.c_str());
+      return gone(peer, point.text);
   return {};
+}
+
+Status Communicator::gone(int64_t peer, const std::string &where) const {
+  return makeError(HK_RANK_FAILED,
+                   "rank %lld has closed its communicator, but rank %lld waits "
+                   "for it in %s; all ranks have to make the same calls",
+                   static_cast<long long>(peer),
+                   static_cast<long long>(engine->rank()), where.c_str());
 }
 
 /// Waits for all that was started.
@@ -489,13 +491,19 @@ static Status openEngine(const CommunicatorOptions &options, const Mesh &mesh,
   return createMpiEngine({options.timeoutMs, native}, engine);
 }
 
+Status hk::parseMesh(const std::string &text, Mesh &mesh) {
+  if (std::string wrong = Mesh::parse(text, mesh); !wrong.empty())
+    return makeError(HK_INVALID_ARGUMENT,
+                     "expected a mesh such as 'tp=2', got '%s': %s",
+                     text.c_str(), wrong.c_str());
+  return {};
+}
+
 Status hk::openCommunicator(const CommunicatorOptions &options,
                             std::unique_ptr<Communicator> &communicator) {
   Mesh mesh;
-  if (std::string wrong = Mesh::parse(options.mesh, mesh); !wrong.empty())
-    return makeError(HK_INVALID_ARGUMENT,
-                     "expected a mesh such as 'tp=2', got '%s': %s",
-                     options.mesh.c_str(), wrong.c_str());
+  if (Status error = parseMesh(options.mesh, mesh))
+    return error;
   std::unique_ptr<Engine> engine;
   if (Status error = openEngine(options, mesh, engine))
     return error;

@@ -120,6 +120,8 @@ private:
                bool sends);
   Status finish(const MeetingPoint &point);
   Status late(const MeetingPoint &point) const;
+  /// Of a rank that left, where this one still waits for it.
+  Status gone(int64_t peer, const std::string &where) const;
   Status readNotes();
   Status readFarewells();
   Status readOthers();
@@ -157,6 +159,9 @@ private:
   std::condition_variable stopsWatching;
   bool isStopping = false;
 };
+
+/// An error that says what a mesh looks like, where `text` is none.
+Status parseMesh(const std::string &text, Mesh &mesh);
 
 struct CommunicatorOptions {
   std::string mesh;

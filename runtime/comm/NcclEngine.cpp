@@ -309,16 +309,17 @@ NcclResult NcclEngine::begin(const DeviceAxis &axis, const Group &group,
 Status NcclEngine::enqueue(int64_t axis, const DeviceExchange &exchange,
                            void *stream) {
   const char *name = nameOf(exchange.kind);
-  Status error = device.runWithin([&]() -> Status {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (isAborted)
-      return {}; // what waits for it says why
-    return api.check(begin(options.axes[axis], groups[axis], exchange, stream),
-                     name);
+  return device.runWithin([&]() -> Status {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!isAborted) // else what waits for it says why
+        if (Status error = api.check(
+                begin(options.axes[axis], groups[axis], exchange, stream),
+                name))
+          return error;
+    }
+    return settle(axis, name);
   });
-  if (error)
-    return error;
-  return device.runWithin([&] { return settle(axis, name); });
 }
 
 Status hk::createNcclEngine(Device &device, DeviceEngineOptions options,

@@ -32,13 +32,7 @@ Status Communicator::checkCalls() {
     if (!call)
       continue;
     if (memory->left[peer])
-      return makeError(HK_RANK_FAILED,
-                       "rank %lld has closed its communicator, but rank %lld "
-                       "waits for it in %s; all ranks have to make the same "
-                       "calls",
-                       static_cast<long long>(peer),
-                       static_cast<long long>(engine->rank()),
-                       call->text.c_str());
+      return gone(peer, call->text);
     if (now - call->when > std::chrono::milliseconds(timeoutMs))
       return makeError(HK_TIMEOUT,
                        "rank %lld has not come to %s within %u ms, where rank "

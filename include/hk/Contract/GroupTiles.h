@@ -42,17 +42,17 @@ constexpr bool packsUnnamedRows(const Target &target) {
   return takesRunsOfBlocks(target);
 }
 
+/// Tiles of a block that is larger than a tile.
+constexpr int64_t tilesOfBlock(int64_t bm, int64_t block) {
+  return (block + bm - 1) / bm;
+}
+
 /// Tiles of a group of `rows` rows in blocks, where tiles take no other
 /// group's.
 constexpr int64_t tilesOfRuns(int64_t rows, int64_t bm, int64_t block) {
   int64_t blocks = (rows + block - 1) / block,
           together = blocksOfRun(bm, block);
-  return (blocks + together - 1) / together * ((block + bm - 1) / bm);
-}
-
-/// Tiles of a block that is larger than a tile.
-constexpr int64_t tilesOfBlock(int64_t bm, int64_t block) {
-  return (block + bm - 1) / bm;
+  return (blocks + together - 1) / together * tilesOfBlock(bm, block);
 }
 
 /// Products of a tile on average, where groups have `blocks` blocks each: two

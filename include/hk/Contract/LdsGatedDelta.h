@@ -191,13 +191,18 @@ constexpr int64_t warpgroupScanBytes(const ChunkShape &s, int64_t stages) {
          2 * (kWarpgroupValues * s.keys * 2 + 2 * 8) +
          s.chunk * kWarpgroupResultRow * 4;
 }
-/// Chunks whose operands are in LDS at a time.
-constexpr int64_t warpgroupScanStages(const Target &target,
-                                      const ChunkShape &s) {
+/// Chunks whose operands are in LDS at a time: two at least. bytes(shape,
+/// stages): what they take.
+constexpr int64_t stagesThatFit(const Target &target, const ChunkShape &s,
+                                int64_t (*bytes)(const ChunkShape &, int64_t)) {
   int64_t stages = 4;
-  while (stages > 2 && warpgroupScanBytes(s, stages) > target.ldsBytes)
+  while (stages > 2 && bytes(s, stages) > target.ldsBytes)
     --stages;
   return stages;
+}
+constexpr int64_t warpgroupScanStages(const Target &target,
+                                      const ChunkShape &s) {
+  return stagesThatFit(target, s, warpgroupScanBytes);
 }
 
 /// Transitions by warpgroups: w, keys and values of a chunk, 64 of each of two
@@ -213,10 +218,7 @@ constexpr int64_t warpgroupTransitionBytes(const ChunkShape &s,
 }
 constexpr int64_t warpgroupTransitionStages(const Target &target,
                                             const ChunkShape &s) {
-  int64_t stages = 4;
-  while (stages > 2 && warpgroupTransitionBytes(s, stages) > target.ldsBytes)
-    --stages;
-  return stages;
+  return stagesThatFit(target, s, warpgroupTransitionBytes);
 }
 
 /// Whether transitions are multiplied by warpgroups (transition_warpgroup.h);

@@ -6,21 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // Which kernels the warp-specialised loop of runtime/kernels/attention/sm90 can
-// compute, and what the copy engine is told of their queries, keys and values:
-// rows are tokens, matrices heads, batches sequences. Ragged tensors are one
-// batch; the kernel adds where a sequence begins.
+// compute, and what the copy engine is told of their queries, keys and values
+// (HeadMaps.h).
 //
 //===----------------------------------------------------------------------===//
 
+#include "../HeadMaps.h"
 #include "AttentionPlan.h"
-#include "Emission/ArgumentWords.h"
 #include "hk/Contract/Capability.h"
 
 using namespace mlir;
 using namespace mlir::hk;
-
-/// Elements of a box along a row: 128 bytes.
-static constexpr int64_t kBoxColumns = 64;
 
 bool mlir::hk::isWarpSpecialised(AttentionTileAttr tile) {
   return ::hk::isWarpSpecialised(
@@ -75,47 +71,8 @@ Verdict AttentionPlan::getBulkVerdict(const ::hk::Target &target) const {
   DimName keys = getKeys(segments.front());
   if (!SymShapeAttr::isSymbol(keys) && keys == 0)
     return Verdict::refuse(Reason::UnsupportedShape, "there are no keys");
-  if (shape.align < 16 || shape.headDim % 8 != 0 || shape.valueDim % 8 != 0)
-    return Verdict::refuse(Reason::Unaligned, "rows begin at multiples of " +
-                                                  Twine(shape.align) +
-                                                  " bytes, not of 16");
-  constexpr int64_t most = 256;
-  if (shape.largestDim() > most)
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "a head size of " + Twine(shape.largestDim()) +
-                               ", at most " + Twine(most));
-  return Verdict::accept();
-}
-
-/// Of [sequences,] rows, heads, columns.
-static hk_tensor_map_abi mapOf(const AttentionPlan &kernel, int64_t operand,
-                               bool sequences, int64_t boxRows) {
-  ArgumentWords words(kernel.getKernel());
-  unsigned number = unsigned(operand);
-  int64_t first = sequences ? 1 : 0;
-  auto size = [&](int64_t dim) {
-    return words.dimNumber(number, kernel.memoryDim(operand, dim));
-  };
-  auto stride = [&](int64_t dim) {
-    return words.strideNumber(number, kernel.memoryDim(operand, dim));
-  };
-  hk_tensor_map_abi map = {};
-  map.pointer = number;
-  map.dtype = uint8_t(kernel.getType());
-  map.rows = size(first);
-  map.row_stride = stride(first);
-  map.matrices = size(first + 1);
-  map.matrix_stride = stride(first + 1);
-  map.columns = size(first + 2);
-  map.batches = {1, HK_NO_WORD};
-  map.batch_stride = map.row_stride;
-  if (sequences) {
-    map.batches = size(0);
-    map.batch_stride = stride(0);
-  }
-  map.box_columns = uint32_t(kBoxColumns);
-  map.box_rows = uint32_t(boxRows);
-  return map;
+  return checkHeadRows(shape.align, shape.headDim, shape.valueDim,
+                       /*most=*/256);
 }
 
 SmallVector<hk_tensor_map_abi>
@@ -128,8 +85,12 @@ mlir::hk::attentionTensorMaps(KernelOp kernel, AttentionTileAttr tile) {
   const AttentionSegment &segment = attention->getSegments().front();
   bool queries = !attention->getOp().hasRaggedQueries();
   bool keys = attention->getOp().getKeyForm() == KeyForm::Dense;
-  return {
-      mapOf(*attention, attention->getOperands().query, queries, tile.getBq()),
-      mapOf(*attention, segment.key, keys, tile.getBk()),
-      mapOf(*attention, segment.value, keys, tile.getBk())};
+  auto map = [&](int64_t operand, bool sequences, int64_t boxRows) {
+    return mapOfHeads(
+        kernel, operand, attention->getType(), sequences, boxRows,
+        [&](int64_t dim) { return attention->memoryDim(operand, dim); });
+  };
+  return {map(attention->getOperands().query, queries, tile.getBq()),
+          map(segment.key, keys, tile.getBk()),
+          map(segment.value, keys, tile.getBk())};
 }

@@ -6,21 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Which kernels the loop of runtime/kernels/attention/backward/sm90 can
-// compute, and what the copy engine is told of their operands: rows are tokens,
-// matrices heads, batches sequences. Ragged tensors are one batch; the kernel
-// adds where a sequence begins.
+// compute, and what the copy engine is told of their operands (HeadMaps.h).
 //
 //===----------------------------------------------------------------------===//
 
+#include "../HeadMaps.h"
 #include "AttentionBackwardPlan.h"
-#include "Emission/ArgumentWords.h"
 #include "hk/Contract/Capability.h"
 
 using namespace mlir;
 using namespace mlir::hk;
-
-/// Elements of a box along a row: 128 bytes.
-static constexpr int64_t kBoxColumns = 64;
 
 static ::hk::AttentionBackwardTile tileOf(AttentionBackwardTileAttr tile) {
   return {int32_t(tile.getRows()), int32_t(tile.getWalked()),
@@ -47,42 +42,8 @@ AttentionBackwardPlan::getBulkVerdict(const ::hk::Target &target) const {
   for (DimName rows : {getQueries(), getKeys()})
     if (!SymShapeAttr::isSymbol(rows) && rows == 0)
       return refuse(Reason::UnsupportedShape, "there are no queries or keys");
-  if (shape.align < 16 || shape.headDim % 8 != 0 || shape.valueDim % 8 != 0)
-    return refuse(Reason::Unaligned, "rows begin at multiples of " +
-                                         Twine(shape.align) +
-                                         " bytes, not of 16");
-  int64_t largest = std::max(shape.headDim, shape.valueDim);
-  if (largest > ::hk::kBulkBackwardHead)
-    return refuse(Reason::UnsupportedShape, "a head size of " + Twine(largest) +
-                                                ", at most " +
-                                                Twine(::hk::kBulkBackwardHead));
-  return Verdict::accept();
-}
-
-/// Of [sequences,] rows, heads, columns.
-static hk_tensor_map_abi mapOf(const AttentionBackwardPlan &kernel,
-                               int64_t operand, int64_t boxRows) {
-  ArgumentWords words(kernel.getKernel());
-  unsigned number = unsigned(operand);
-  bool sequences = !kernel.getOp().isRagged();
-  int64_t first = sequences ? 1 : 0;
-  hk_tensor_map_abi map = {};
-  map.pointer = number;
-  map.dtype = uint8_t(kernel.getShape().type);
-  map.rows = words.dimNumber(number, first);
-  map.row_stride = words.strideNumber(number, first);
-  map.matrices = words.dimNumber(number, first + 1);
-  map.matrix_stride = words.strideNumber(number, first + 1);
-  map.columns = words.dimNumber(number, first + 2);
-  map.batches = {1, HK_NO_WORD};
-  map.batch_stride = map.row_stride;
-  if (sequences) {
-    map.batches = words.dimNumber(number, 0);
-    map.batch_stride = words.strideNumber(number, 0);
-  }
-  map.box_columns = uint32_t(kBoxColumns);
-  map.box_rows = uint32_t(boxRows);
-  return map;
+  return checkHeadRows(shape.align, shape.headDim, shape.valueDim,
+                       ::hk::kBulkBackwardHead);
 }
 
 SmallVector<hk_tensor_map_abi>
@@ -94,8 +55,12 @@ mlir::hk::attentionBackwardTensorMaps(KernelOp kernel,
   if (failed(plan))
     return {};
   const AttentionBackwardOperands &operands = plan->getOperands();
+  auto map = [&](int64_t operand, int64_t boxRows) {
+    return mapOfHeads(kernel, operand, plan->getShape().type,
+                      !plan->getOp().isRagged(), boxRows,
+                      [](int64_t dim) { return dim; });
+  };
   int64_t queries = tile.getWalked(), keys = 2 * tile.getWalked();
-  return {mapOf(*plan, operands.query, queries),
-          mapOf(*plan, operands.gradient, queries),
-          mapOf(*plan, operands.key, keys), mapOf(*plan, operands.value, keys)};
+  return {map(operands.query, queries), map(operands.gradient, queries),
+          map(operands.key, keys), map(operands.value, keys)};
 }

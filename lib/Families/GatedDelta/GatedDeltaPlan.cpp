@@ -252,8 +252,7 @@ std::optional<GatedDeltaPlan> GatedDeltaPlan::of(Operation *op) {
 }
 
 bool mlir::hk::isGatedDelta(Operation *op) {
-  return isa<GatedDeltaRuleOp, ChunkKktOp, SolveTrilOp, ChunkWUOp, ChunkStateOp,
-             ChunkTransitionOp, ChunkStartsOp, ChunkOutputOp>(op);
+  return GatedDeltaPlan::of(op).has_value();
 }
 
 std::optional<GatedDeltaPlan> GatedDeltaPlan::of(ArrayRef<Operation *> ops) {

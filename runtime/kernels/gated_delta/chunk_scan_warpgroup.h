@@ -41,8 +41,8 @@ template <GatedDeltaSpec S> struct WarpgroupScanLds : WarpgroupLds {
   struct Shared {
     u8 bytes[warpgroupScanBytes(kShape, kStages)];
   };
-  using Stage = RingUse<kStages>;
-  using Start = RingUse<2>;
+  using Stage = RingPlace<kStages>;
+  using Start = RingPlace<2>;
   using WarpgroupLds::WarpgroupLds;
 
   HK_MEM u32 w(u32 stage) const { return base + stage * kStageBytes; }
@@ -167,52 +167,52 @@ private:
 
   HK_MEM static void step(StateRegisters &s, u32 n, int length,
                           const Lds &lds) {
-    Stage stage(n);
+    Stage place(n);
     Start start(n);
     u32 words[Corrections::kWords];
     pack(s, words);
     keepStart(words, start, lds);
-    lds.full(stage.slot).waitTogether(stage.phase);
+    lds.full(place.stage).waitTogether(place.phase);
     // Of the start for the other warpgroup, of operands for this one.
     publishToCopies();
     typename Corrections::Registers x;
-    Corrections::begin(x, words, operandDescriptor(lds.w(stage.slot)));
-    arriveOfWave(lds.startFull(start.slot));
-    float all = lds.all(stage.slot);
+    Corrections::begin(x, words, operandDescriptor(lds.w(place.stage)));
+    arriveOfWave(lds.startFull(start.stage));
+    float all = lds.all(place.stage);
     HK_UNROLL for (float &v : s) v *= all;
     u32 u[kChunk / 4];
-    eachColumns(lds.fresh(stage.slot), u,
+    eachColumns(lds.fresh(place.stage), u,
                 [](u32 place, u32(&v)[4]) { loadColumns(place, v); });
     waitProducts<0>();
     settleProduct(x);
     u32 late[Additions::kWords];
     u32 unbounded =
         length == kChunk
-            ? correct<true>(x, u, late, length, lds.left(stage.slot))
-            : correct<false>(x, u, late, length, lds.left(stage.slot));
+            ? correct<true>(x, u, late, length, lds.left(place.stage))
+            : correct<false>(x, u, late, length, lds.left(place.stage));
     Additions::begin(s, late,
-                     transposedDescriptor(lds.keys(stage.slot), kChunkPanel));
-    eachColumns(lds.fresh(stage.slot), u,
+                     transposedDescriptor(lds.keys(place.stage), kChunkPanel));
+    eachColumns(lds.fresh(place.stage), u,
                 [](u32 place, u32(&v)[4]) { storeColumns(place, v); });
     u64 others = ballot(unbounded != 0);
     if (laneId() == 0)
-      lds.unbounded(stage.slot)[waveId()] = others != 0;
+      lds.unbounded(place.stage)[waveId()] = others != 0;
     publishToCopies();
-    arriveOfWave(lds.freshFull(stage.slot));
+    arriveOfWave(lds.freshFull(place.stage));
     waitProducts<0>();
     settleProduct(s);
-    arriveOfWave(lds.empty(stage.slot));
+    arriveOfWave(lds.empty(place.stage));
   }
 
   /// The rounded state into LDS, for results.
-  HK_MEM static void keepStart(const u32 (&words)[S.keys / 4], Start slot,
+  HK_MEM static void keepStart(const u32 (&words)[S.keys / 4], Start place,
                                const Lds &lds) {
-    lds.startEmpty(slot.slot).waitTogether(slot.phase ^ 1);
+    lds.startEmpty(place.stage).waitTogether(place.phase ^ 1);
     const int lane = laneId(), row = waveId() % 4 * 16 + lane % 16;
     HK_UNROLL for (int i = 0; i < S.keys / 16; ++i) {
       u32 v[4] = {words[4 * i], words[4 * i + 1], words[4 * i + 2],
                   words[4 * i + 3]};
-      storeMatrices(panelPlace(lds.start(slot.slot), row, 2 * i + lane / 16),
+      storeMatrices(panelPlace(lds.start(place.stage), row, 2 * i + lane / 16),
                     v);
     }
   }
@@ -299,37 +299,37 @@ private:
 
   HK_MEM static void results(ResultRegisters &o, u32 n, int length,
                              const Lds &lds) {
-    Stage stage(n);
+    Stage place(n);
     Start start(n);
     typename Scores::Registers x;
-    u64 queries = operandDescriptor(lds.queries(stage.slot));
+    u64 queries = operandDescriptor(lds.queries(place.stage));
     // The other warpgroup has published the operands with the start. A fence
     // here would wait for the last chunk's results to be in memory.
-    lds.startFull(start.slot).waitTogether(start.phase);
-    Scores::begin(x, queries, operandDescriptor(lds.keys(stage.slot)));
-    Before::begin(o, queries, operandDescriptor(lds.start(start.slot)));
+    lds.startFull(start.stage).waitTogether(start.phase);
+    Scores::begin(x, queries, operandDescriptor(lds.keys(place.stage)));
+    Before::begin(o, queries, operandDescriptor(lds.start(start.stage)));
     waitProducts<1>();
     settleProduct(x);
     u32 weights[Inside::kWords];
-    weigh(x, length, lds.decays(stage.slot));
+    weigh(x, length, lds.decays(place.stage));
     pack(x, weights);
-    float grown[2] = {lds.grown(stage.slot)[rowOf(0)],
-                      lds.grown(stage.slot)[rowOf(2)]};
+    float grown[2] = {lds.grown(place.stage)[rowOf(0)],
+                      lds.grown(place.stage)[rowOf(2)]};
     waitProducts<0>();
     settleProduct(o);
-    arriveOfWave(lds.startEmpty(start.slot));
+    arriveOfWave(lds.startEmpty(start.stage));
     HK_UNROLL for (int i = 0; i < Before::kRegisters; ++i) o[i] *=
         grown[i / 2 % 2];
-    lds.freshFull(stage.slot).waitTogether(stage.phase);
-    if (isFinite(lds.unbounded(stage.slot))) {
+    lds.freshFull(place.stage).waitTogether(place.phase);
+    if (isFinite(lds.unbounded(place.stage))) {
       Inside::begin(o, weights,
-                    transposedDescriptor(lds.fresh(stage.slot), kChunkPanel));
+                    transposedDescriptor(lds.fresh(place.stage), kChunkPanel));
       waitProducts<0>();
       settleProduct(o);
     } else {
-      addByDefinition(o, weights, stage.slot, lds);
+      addByDefinition(o, weights, place.stage, lds);
     }
-    arriveOfWave(lds.empty(stage.slot));
+    arriveOfWave(lds.empty(place.stage));
   }
 
   HK_MEM static bool isFinite(const u32 *unbounded) {
@@ -436,15 +436,15 @@ private:
     if (chunks > 1)
       later.load(at, at.chunk(1), thread, io);
     for (i64 n = 0; n < chunks; ++n) {
-      Stage stage(n);
-      lds.empty(stage.slot).waitTogether(stage.phase ^ 1);
-      next.store(stage.slot, thread, lds);
+      Stage place(n);
+      lds.empty(place.stage).waitTogether(place.phase ^ 1);
+      next.store(place.stage, thread, lds);
       next = later;
       if (n + 2 < chunks)
         later.load(at, at.chunk(n + 2), thread, io);
-      bring(at, at.chunk(n), stage.slot, thread, lds, io);
-      arriveAfterCopies(lds.full(stage.slot));
-      arriveOfWave(lds.full(stage.slot));
+      bring(at, at.chunk(n), place.stage, thread, lds, io);
+      arriveAfterCopies(lds.full(place.stage));
+      arriveOfWave(lds.full(place.stage));
     }
   }
 
@@ -453,14 +453,7 @@ private:
                            int thread, const Lds &lds, const Io &io) {
     i64 b = chunk.batch, head = at.head;
     i64 keyHead = head / (S.valueHeads / S.heads);
-    Base::template bringRows<S.keys>(
-        lds.w(stage), chunk, thread, lds,
-        [&](i64 t, int c) { return io.wAt(b, t, head, c); },
-        [&](i64 t, int c) { return io.w(b, t, head, c); });
-    Base::template bringRows<S.keys>(
-        lds.keys(stage), chunk, thread, lds,
-        [&](i64 t, int c) { return io.keyAt(b, t, keyHead, c); },
-        [&](i64 t, int c) { return io.key(b, t, keyHead, c); });
+    Base::bringFactors(head, chunk, stage, thread, lds, io);
     Base::template bringRows<S.keys>(
         lds.queries(stage), chunk, thread, lds,
         [&](i64 t, int c) { return io.queryAt(b, t, keyHead, c); },

@@ -29,7 +29,7 @@ template <GatedDeltaSpec S> struct WarpgroupTransitionLds : WarpgroupLds {
   struct Shared {
     u8 bytes[warpgroupTransitionBytes(kShape, kStages)];
   };
-  using Stage = RingUse<kStages>;
+  using Stage = RingPlace<kStages>;
   using WarpgroupLds::WarpgroupLds;
 
   HK_MEM u32 w(u32 stage) const { return base + stage * kStageBytes; }
@@ -145,24 +145,24 @@ private:
 
   HK_MEM static void step(StateRegisters &s, u32 n, int group, bool fresh,
                           const Lds &lds) {
-    Stage stage(n);
+    Stage place(n);
     u32 words[Corrections::kWords];
     packTwice(s, words);
-    lds.full(stage.slot).waitTogether(stage.phase);
+    lds.full(place.stage).waitTogether(place.phase);
     publishToCopies(); // of operands that threads have stored
     // Before the product: the assembler takes the state's registers, which one
     // loop before were a product's, for busy while another is under way.
-    float all = lds.all(stage.slot);
+    float all = lds.all(place.stage);
     HK_UNROLL for (float &v : s) v *= all;
     typename Corrections::Registers x;
-    Corrections::begin(x, words, operandDescriptor(lds.w(stage.slot)));
+    Corrections::begin(x, words, operandDescriptor(lds.w(place.stage)));
     u32 u[kChunk / 4] = {};
     if (fresh)
-      eachColumns(lds.values(stage.slot, group), u,
+      eachColumns(lds.values(place.stage, group), u,
                   [](u32 place, u32(&v)[4]) { loadColumns(place, v); });
     waitProducts<0>();
     settleProduct(x);
-    const float *left = lds.left(stage.slot);
+    const float *left = lds.left(place.stage);
     HK_UNROLL for (int i = 0; i < Corrections::kRegisters; ++i) {
       auto own = bitCast<Packed<S.key, 1>>(u16(u[i / 2] >> (16 * (i % 2))));
       x[i] = (unpack<S.key, 1>(own)[0] - x[i]) * left[columnOf(i)];
@@ -170,10 +170,10 @@ private:
     u32 late[Additions::kWords];
     packTwice(x, late);
     Additions::begin(s, late,
-                     transposedDescriptor(lds.keys(stage.slot), kChunkPanel));
+                     transposedDescriptor(lds.keys(place.stage), kChunkPanel));
     waitProducts<0>();
     settleProduct(s);
-    arriveOfWave(lds.empty(stage.slot));
+    arriveOfWave(lds.empty(place.stage));
   }
 
   template <class Io>
@@ -182,19 +182,19 @@ private:
     const int thread = threadId() % kWarpgroup;
     i64 chunks = at.chunks();
     for (i64 n = 0; n < chunks; ++n) {
-      Stage stage(n);
+      Stage place(n);
       TokenSpan chunk = at.chunk(n);
       int length = lengthOf(chunk), i = thread < length ? thread : length - 1;
       float own = decayOf<S>(io, chunk, chunk.begin + i, at.head);
       float last = decayOf<S>(io, chunk, chunk.end - 1, at.head);
-      lds.empty(stage.slot).waitTogether(stage.phase ^ 1);
-      bring(at, chunk, stage.slot, thread, lds, io);
+      lds.empty(place.stage).waitTogether(place.phase ^ 1);
+      bring(at, chunk, place.stage, thread, lds, io);
       if (thread < kChunk)
-        lds.left(stage.slot)[thread] = decayBetween<S>(last, own);
+        lds.left(place.stage)[thread] = decayBetween<S>(last, own);
       if (thread == 0)
-        lds.all(stage.slot) = decayBetween<S>(last, 0.f);
-      arriveAfterCopies(lds.full(stage.slot));
-      arriveOfWave(lds.full(stage.slot));
+        lds.all(place.stage) = decayBetween<S>(last, 0.f);
+      arriveAfterCopies(lds.full(place.stage));
+      arriveOfWave(lds.full(place.stage));
     }
   }
 
@@ -202,15 +202,7 @@ private:
   HK_MEM static void bring(const Place &at, const TokenSpan &chunk, u32 stage,
                            int thread, const Lds &lds, const Io &io) {
     i64 b = chunk.batch, head = at.head;
-    i64 keyHead = head / (S.valueHeads / S.heads);
-    Base::template bringRows<S.keys>(
-        lds.w(stage), chunk, thread, lds,
-        [&](i64 t, int c) { return io.wAt(b, t, head, c); },
-        [&](i64 t, int c) { return io.w(b, t, head, c); });
-    Base::template bringRows<S.keys>(
-        lds.keys(stage), chunk, thread, lds,
-        [&](i64 t, int c) { return io.keyAt(b, t, keyHead, c); },
-        [&](i64 t, int c) { return io.key(b, t, keyHead, c); });
+    Base::bringFactors(head, chunk, stage, thread, lds, io);
     HK_UNROLL for (int group = 0; group < 2; ++group) {
       i64 first = at.first + group * kColumns;
       if (first < S.fresh)

@@ -31,13 +31,6 @@ HK_DEV u32 panelPlace(u32 matrix, int row, int chunk) {
          u32(swizzleChunk<kBulkRowBytes>(row, chunk % 8) * 16);
 }
 
-/// The i-th use of a ring of N, and the phase of its barriers.
-template <u32 N> struct RingUse {
-  u32 slot, phase;
-  HK_MEM explicit RingUse(i64 use)
-      : slot(u32(use) % N), phase(u32(use) / N & 1) {}
-};
-
 /// The part of a block's LDS that is aligned for products.
 struct WarpgroupLds {
   u8 *from;
@@ -90,6 +83,21 @@ template <GatedDeltaSpec S> struct WarpgroupChunks {
       move(panelPlace(values, token, waveId() % 4 * 2 + lane / 8 % 2), v);
       HK_UNROLL for (int e = 0; e < 4; ++e) words[4 * i + e] = v[e];
     }
+  }
+
+  /// Both operands that the states of a chunk are multiplied with.
+  template <class Lds, class Io>
+  HK_MEM static void bringFactors(i64 head, const TokenSpan &chunk, u32 stage,
+                                  int thread, const Lds &lds, const Io &io) {
+    i64 b = chunk.batch, keyHead = head / (S.valueHeads / S.heads);
+    bringRows<S.keys>(
+        lds.w(stage), chunk, thread, lds,
+        [&](i64 t, int c) { return io.wAt(b, t, head, c); },
+        [&](i64 t, int c) { return io.w(b, t, head, c); });
+    bringRows<S.keys>(
+        lds.keys(stage), chunk, thread, lds,
+        [&](i64 t, int c) { return io.keyAt(b, t, keyHead, c); },
+        [&](i64 t, int c) { return io.key(b, t, keyHead, c); });
   }
 
   /// Rows of COLUMNS elements; zeros behind the chunk's last token. Where

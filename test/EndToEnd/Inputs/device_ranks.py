@@ -12,27 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
+from verdict import compile, fail, finish
+
 folder, inputs, target = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 os.chdir(folder)
 onHost = target == "host"
 rng = np.random.default_rng(7)
-failures = 0
 number = 0
 PARALLEL, SUMS = inputs / "parallel_mlp.mlir", inputs / "device_ranks.mlir"
 ALWAYS = ["--threads=1", f"--device={'host' if onHost else 'hip:0'}"]
 LIMIT = 10  # seconds that a failure may take
-
-
-def fail(text):
-    global failures
-    failures += 1
-    print("FAIL", text)
-
-
-def compile(source, output, text=None):
-    if text is not None:
-        Path(source).write_text(text)
-    subprocess.run(["hk-compile", source, f"--target={target}", "-o", output], check=True)
 
 
 class Ranks:
@@ -190,8 +179,8 @@ def check_library():
             environments=[{}, {"HK_RCCL_LIBRARY": "libm.so.6"}])
 
 
-compile(PARALLEL, "parallel.so")
-compile(SUMS, "sums.so")
+compile(PARALLEL, "parallel.so", target)
+compile(SUMS, "sums.so", target)
 small = """module attributes {hk.mesh = "%s"} {
 func.func @mlp(%%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %%0 = hk.all_reduce sum %%x axis "%s" : tensor<?x64xf32>
@@ -199,13 +188,13 @@ func.func @mlp(%%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 }
 }
 """
-compile("other.mlir", "other.so", small % ("tp=2", "tp"))
-compile("ep.mlir", "ep.so", small % ("ep=2", "ep"))
-compile("four.mlir", "four.so", small % ("tp=4", "tp"))
+compile("other.mlir", "other.so", target, small % ("tp=2", "tp"))
+compile("ep.mlir", "ep.so", target, small % ("ep=2", "ep"))
+compile("four.mlir", "four.so", target, small % ("tp=4", "tp"))
 for rows in [5, 1, 0]:
     check_results(rows)
 check_meeting()
 check_calls()
 if not onHost:
     check_library()
-print("FAILED" if failures else "all agree")
+finish()

@@ -11,23 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from verdict import compile, fail, finish
+
 folder, inputs = Path(sys.argv[1]), Path(sys.argv[2])
 os.chdir(folder)
 rng = np.random.default_rng(3)
-failures = 0
 PARALLEL, WHOLE = inputs / "parallel_mlp.mlir", inputs / "whole_mlp.mlir"
-
-
-def fail(text):
-    global failures
-    failures += 1
-    print("FAIL", text)
-
-
-def compile(source, output, text=None):
-    if text is not None:
-        Path(source).write_text(text)
-    subprocess.run(["hk-compile", source, "--target=host", "-o", output], check=True)
 
 
 def mpirun(command, ranks=2, environment=None):
@@ -152,8 +141,8 @@ def check_failures():
     refused("no mpirun", (alone.returncode, [alone.stderr], 0), "this process was not started by mpirun; start all ranks")
 
 
-compile(PARALLEL, "parallel.so")
-compile(WHOLE, "whole.so")
+compile(PARALLEL, "parallel.so", "host")
+compile(WHOLE, "whole.so", "host")
 small = """module attributes {hk.mesh = "%s=2"} {
 func.func @mlp(%%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %%0 = hk.all_reduce sum %%x axis "%s" : tensor<?x64xf32>
@@ -161,11 +150,11 @@ func.func @mlp(%%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 }
 }
 """
-compile("other.mlir", "other.so", small % ("tp", "tp"))
-compile("ep.mlir", "ep.so", small % ("ep", "ep"))
+compile("other.mlir", "other.so", "host", small % ("tp", "tp"))
+compile("ep.mlir", "ep.so", "host", small % ("ep", "ep"))
 for rows in [5, 1, 0]:
     check_mlp(rows)
 for rows in [3, 0]:
     check_moves(rows)
 check_failures()
-print("FAILED" if failures else "all agree")
+finish()

@@ -13,16 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from verdict import fail, finish
+
 folder, examples = Path(sys.argv[1]), Path(sys.argv[2])
 os.chdir(folder)
 rng = np.random.default_rng(5)
-failures = 0
-
-
-def fail(text):
-    global failures
-    failures += 1
-    print("FAIL", text)
 
 
 def to_bf16(x):
@@ -283,4 +278,4 @@ func.func @layer(%x: tensor<?x{hidden}xbf16> {{hk.dims = ["T", "_"]}}, %slots: t
 slow = ["smollm2"] if os.environ.get("HK_TEST_ALL") else []
 for case in sys.argv[3:] or ["mlp", "moe", "tinylm", *slow]:
     globals()[case]()
-print("FAILED" if failures else "all agree")
+finish()

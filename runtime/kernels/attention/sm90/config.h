@@ -72,6 +72,7 @@ struct BulkAttentionTile {
 template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
   static constexpr DType D = S.type;
   static constexpr int kQueries = T.bq, kKeys = T.bk, kStages = T.stages;
+  using Place = RingPlace<kStages>;
   /// Warpgroups that multiply, 64 queries each; one more copies.
   static constexpr int kGroups = T.bq / kWarpgroupRows;
   static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
@@ -150,13 +151,6 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
       return {0, 0};
     return {begin / kKeys, (end + kKeys - 1) / kKeys};
   }
-};
-
-/// The place of the i-th use of a ring of two stages: the stage and the phase
-/// of its barriers.
-struct RingPlace {
-  u32 stage, phase;
-  HK_MEM explicit RingPlace(u32 use) : stage(use & 1), phase(use >> 1 & 1) {}
 };
 
 } // namespace hk

@@ -69,13 +69,13 @@ private:
             batchOf(S.keys, w)};
   }
   HK_MEM void loadKeys(const BulkAttentionTile &w, int n, u32 use) {
-    RingPlace at(use);
+    typename Config::Place at(use);
     lds.keysEmpty(at.stage).wait(at.phase ^ 1);
     load<Config::kKeyPanels, Config::kKeyPanel>(
         lds.keys(at.stage), maps[1], lds.keysFull(at.stage), placeOf(w, n));
   }
   HK_MEM void loadValues(const BulkAttentionTile &w, int n, u32 use) {
-    RingPlace at(use);
+    typename Config::Place at(use);
     lds.valuesEmpty(at.stage).wait(at.phase ^ 1);
     load<Config::kValuePanels, Config::kKeyPanel>(
         lds.values(at.stage), maps[2], lds.valuesFull(at.stage), placeOf(w, n));

@@ -66,7 +66,7 @@ private:
   /// Waits for keys, begins their product.
   HK_MEM void beginScores(typename Config::Scores::Registers &s,
                           u32 use) const {
-    RingPlace at(use);
+    typename Config::Place at(use);
     lds.keysFull(at.stage).waitTogether(at.phase);
     Config::Scores::begin(
         s,
@@ -76,7 +76,7 @@ private:
   }
   HK_MEM void beginValues(typename Config::Values::Registers &o,
                           const typename Rows::Words &p, u32 use) const {
-    RingPlace at(use);
+    typename Config::Place at(use);
     lds.valuesFull(at.stage).waitTogether(at.phase);
     Config::Values::begin(
         o, p, transposedDescriptor(lds.values(at.stage), Config::kKeyPanel));
@@ -90,7 +90,7 @@ private:
     beginScores(s, uses);
     waitProducts<0>();
     settleProduct(s);
-    release(lds.keysEmpty(RingPlace(uses).stage));
+    release(lds.keysEmpty(typename Config::Place(uses).stage));
     rows.softmax(a, s, (steps.end - 1) * Config::kKeys);
     Rows::pack(s, p);
     clearBehind(w, steps.end - 1);
@@ -99,11 +99,11 @@ private:
       beginValues(o, p, uses);
       waitProducts<1>();
       settleProduct(s);
-      release(lds.keysEmpty(RingPlace(uses + 1).stage));
+      release(lds.keysEmpty(typename Config::Place(uses + 1).stage));
       rows.softmax(a, s, n * Config::kKeys);
       waitProducts<0>();
       settleProduct(o);
-      release(lds.valuesEmpty(RingPlace(uses).stage));
+      release(lds.valuesEmpty(typename Config::Place(uses).stage));
       Rows::pack(s, p);
       HK_UNROLL for (int i = 0; i < Config::Values::kRegisters; ++i) o[i] *=
           rows.factor[i / 2 % 2];
@@ -112,7 +112,7 @@ private:
     beginValues(o, p, uses);
     waitProducts<0>();
     settleProduct(o);
-    release(lds.valuesEmpty(RingPlace(uses++).stage));
+    release(lds.valuesEmpty(typename Config::Place(uses++).stage));
   }
 
   /// Values behind the sequence's last key belong to another sequence or to
@@ -124,7 +124,7 @@ private:
     int first = w.keys - n * Config::kKeys;
     if (first >= Config::kKeys)
       return;
-    RingPlace at(uses);
+    typename Config::Place at(uses);
     lds.valuesFull(at.stage).waitTogether(at.phase);
     clearRowsBehind<Config::kValuePanels, Config::kKeys,
                     Config::kGroups * kWarpgroup>(lds.values(at.stage), first);

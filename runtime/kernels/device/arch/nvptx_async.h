@@ -82,6 +82,13 @@ private:
   }
 };
 
+/// The i-th use of a ring of N stages: which of them, and the phase of its
+/// barriers.
+template <u32 N> struct RingPlace {
+  u32 stage, phase;
+  HK_MEM explicit RingPlace(u32 use) : stage(use % N), phase(use / N & 1) {}
+};
+
 /// Makes initialised barriers visible to the copy engine and the cluster.
 HK_DEV void publishBarriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

@@ -104,13 +104,7 @@ struct BulkBackwardWalk : BulkBackwardConfig<S, T> {
     HK_MEM LdsBarrier bar(u32 i) const { return {bases(kStages) + 8 * i}; }
   };
 
-  /// The place of the i-th use of the stages: one of them and the phase of its
-  /// barriers.
-  struct Place {
-    u32 stage, phase;
-    HK_MEM explicit Place(u32 use)
-        : stage(use % kStages), phase(use / kStages & 1) {}
-  };
+  using Place = RingPlace<kStages>;
 
   /// Tiles [first, end) of kRows keys, or of kRows queries of each head.
   struct Steps {
