@@ -156,11 +156,17 @@ static void addExponentials(EvaluatorTable &table) {
     double y = std::exp2(x.value);
     return elementary(x, y, y * M_LN2, 3, kFlushed);
   });
+  addUnary<Expm1Op>(table, [](Noisy x) {
+    return elementary(x, std::expm1(x.value), std::exp(x.value), 3, kFlushed);
+  });
   addUnary<LogOp>(table, [](Noisy x) {
     return elementary(x, std::log(x.value), 1 / x.value, 2);
   });
   addUnary<Log2Op>(table, [](Noisy x) {
     return elementary(x, std::log2(x.value), M_LOG2E / x.value, 2);
+  });
+  addUnary<Log1pOp>(table, [](Noisy x) {
+    return elementary(x, std::log1p(x.value), 1 / (1 + x.value), 3, kFlushed);
   });
   addUnary<TanhOp>(table, [](Noisy x) {
     double y = std::tanh(x.value);

@@ -44,6 +44,10 @@ func.func @unary(%x: tensor<?x64xbf16>, %y: tensor<4xf32>) {
   %19 = hk.round %y : tensor<4xf32>
   // CHECK: hk.softplus
   %20 = hk.softplus %y : tensor<4xf32>
+  // CHECK: hk.expm1
+  %22 = hk.expm1 %y : tensor<4xf32>
+  // CHECK: hk.log1p
+  %23 = hk.log1p %y : tensor<4xf32>
   // CHECK: hk.clamp %{{.*}} min -7.000000e+00 max 0x7F800000 : tensor<4xf32> -> tensor<4xbf16>
   %21 = hk.clamp %y min -7.0 max 0x7F800000 : tensor<4xf32> -> tensor<4xbf16>
   return

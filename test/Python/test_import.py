@@ -28,6 +28,22 @@ def test_equals_the_original(name):
     assert report.decided > 0.9 * report.rows
 
 
+@pytest.mark.parametrize("name", [*zoo.UNUSUAL, *zoo.HEADS])
+def test_other_models(name):
+    model = zoo.make(name)
+    graph = hk.torch.export(model)
+    report = hk.torch.check(model, graph, threads=1)
+    assert report.bound < 1e-5 * report.largest
+    assert report.decided > 0.9 * report.rows
+
+
+def test_heads():
+    assert hk.torch.export(zoo.make("bert_spans")).signature.results == ("start_logits", "end_logits")
+    classes = hk.torch.export(zoo.make("bert_classes")).mlir
+    assert '(tensor<?x3xf32> {hk.name = "logits"})' in classes
+    assert operators("olmo").count("hk.layer_norm") == 5
+
+
 @pytest.mark.parametrize(("name", "changes"), [
     ("qwen3_5", {}), ("qwen3_5", {"linear_value_head_dim": 24}), ("qwen3_next", {}), ("lfm2", {}),
     ("lfm2", {"conv_bias": True})])

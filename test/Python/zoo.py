@@ -80,7 +80,23 @@ ENCODERS = {
 }
 
 
-ALL = DECODERS | MIXTURES | LATENT | RECURRENT | ENCODERS
+# Norms without weight, rotary embeddings that turn the other way, repeated keys, functions that
+# PyTorch's formulas give.
+UNUSUAL = {
+    "olmo": ("OlmoForCausalLM", {}),
+    "nanochat": ("NanoChatForCausalLM", {}),
+    "diffllama": ("DiffLlamaForCausalLM", {}),
+    "apertus": ("ApertusForCausalLM", {}),
+}
+# Sequence classification, spans, and an embedding model that is a decoder's base.
+HEADS = {
+    "bert_classes": ("BertForSequenceClassification", {"num_labels": 3}),
+    "bert_spans": ("BertForQuestionAnswering", {}),
+    "qwen3_base": ("Qwen3Model", {"head_dim": 24}),
+}
+
+
+ALL = DECODERS | MIXTURES | LATENT | RECURRENT | ENCODERS | UNUSUAL | HEADS
 
 
 def layers(name: str, count: int) -> dict:

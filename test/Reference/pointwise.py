@@ -34,7 +34,7 @@ UNARY = [
     ("exp2", np.exp2, False), ("log", np.log, False), ("log2", np.log2, False),
     ("sqrt", np.sqrt, True), ("rsqrt", lambda v: 1 / np.sqrt(v), False),
     ("reciprocal", lambda v: 1 / v, True), ("tanh", np.tanh, False),
-    ("erf", np.vectorize(erf), False), ("sigmoid", sigmoid, False),
+    ("expm1", np.expm1, False), ("log1p", np.log1p, False), ("erf", np.vectorize(erf), False), ("sigmoid", sigmoid, False),
     ("relu", lambda v: np.where(np.isnan(v), v, np.maximum(v, 0)), True),
     ("floor", np.floor, True), ("round", np.rint, True),
 ]

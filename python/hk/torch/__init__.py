@@ -1,5 +1,5 @@
-"""Import of PyTorch models: `export` an nn.Module of transformers to a Graph, or `read` a
-folder or GGUF file first; `check` compares the compiled result with the model.
+"""Import of PyTorch models: `export` a model of transformers to a Graph, or `read` a folder or
+GGUF file first, or `export_module` any nn.Module; `check` compares the compiled result with it.
 
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
     graph = hk.torch.export(model, dtype=torch.bfloat16)
@@ -9,8 +9,8 @@ folder or GGUF file first; `check` compares the compiled result with the model.
 
 from ._check import Report, check
 from ._gguf import stored_weights
-from ._graph import Graph, default_signature, export
+from ._graph import Graph, default_signature, export, export_module
 from ._source import read, read_tokenizer
 
-__all__ = ["Graph", "Report", "check", "default_signature", "export", "read", "read_tokenizer",
-           "stored_weights"]
+__all__ = ["Graph", "Report", "check", "default_signature", "export", "export_module", "read",
+           "read_tokenizer", "stored_weights"]

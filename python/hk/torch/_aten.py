@@ -6,7 +6,8 @@ from ..errors import UnsupportedModel
 from ._builder import Builder, Size, Value, product
 from ._mlir import ELEMENT_TYPES
 
-UNARY = {"neg": "neg", "exp": "exp", "exp2": "exp2", "tanh": "tanh", "sigmoid": "sigmoid",
+UNARY = {"neg": "neg", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p",
+         "tanh": "tanh", "sigmoid": "sigmoid",
          "silu": "silu", "relu": "relu", "cos": "cos", "sin": "sin", "sqrt": "sqrt",
          "rsqrt": "rsqrt", "log": "log", "log2": "log2", "abs": "abs", "erf": "erf",
          "floor": "floor", "round": "round", "reciprocal": "reciprocal"}
@@ -52,6 +53,11 @@ def _dim(dim: int, rank: int) -> int:
     return dim + rank if dim < 0 else dim
 
 
+def is_known(name: str) -> bool:
+    """Whether an operator, by aten's name without overload, is lowered as it is."""
+    return any(name in table for table in (HANDLERS, IDENTITY, UNARY, BINARY, COMPARE))
+
+
 def lower(b: Builder, name: str, result: Result, args: tuple, kwargs: dict) -> typing.Any:
     """Emits an operator; `name` is aten's without overload."""
     if name in HANDLERS:
@@ -63,9 +69,10 @@ def lower(b: Builder, name: str, result: Result, args: tuple, kwargs: dict) -> t
     if name in BINARY:
         return _binary(b, result, BINARY[name], *args, **kwargs)
     if name in COMPARE:
-        x, y = args
-        return b.elementwise("compare", [x, operand(b, y, x.element)], result.shape, "i1",
-                             predicate=name)
+        x, y = args[0], operand(b, args[1], args[0].element)
+        if x.element != y.element and x.element[0] == y.element[0] == "i":
+            x, y = b.cast(x, "i64"), b.cast(y, "i64")
+        return b.elementwise("compare", [x, y], result.shape, "i1", predicate=name)
     raise UnsupportedModel("hk has no operator for it; take it out of the model, or write it with "
                            "supported ones (python/README.md lists them)")
 
@@ -74,11 +81,15 @@ def _binary(b: Builder, result: Result, op: str, x: typing.Any, y: typing.Any, *
             alpha: float = 1, rounding_mode: str | None = None) -> Value:
     if rounding_mode is not None:
         raise UnsupportedModel(f"rounding_mode={rounding_mode} has no hk operator")
-    x, y = (operand(b, v, result.element) for v in (x, y))
+    if op == "add" and type(y) is int and y == 0 and x.element == result.element and x.element[0] == "i":
+        return x
+    real = result.element.startswith("f") or result.element == "bf16"
+    # PyTorch computes in f32 with numbers that no 16 bits have rounded.
+    x, y = (operand(b, v, "f32" if real else result.element) for v in (x, y))
     if alpha != 1:
         y = b.elementwise("binary", [y, b.constant(alpha, y.element)], y.shape, y.element,
                           names="xy", op="mul")
-    if not result.element.startswith("f") and result.element != "bf16":
+    if not real:
         x, y = b.cast(x, result.element), b.cast(y, result.element)
     x, y = (b.cast(v, result.element) if v.element[0] == "i" else v for v in (x, y))
     return b.elementwise("binary", [x, y], result.shape, result.element, op=op)
@@ -135,6 +146,19 @@ def _clamp(b: Builder, result: Result, x: Value, low: typing.Any = None,
 @handles("clamp_max")
 def _clamp_max(b: Builder, result: Result, x: Value, limit: typing.Any) -> Value:
     return _clamp(b, result, x, None, limit)
+
+
+def _extreme(kind: str) -> Handler:
+    """The larger or smaller of two tensors; torch has reductions under the same name."""
+    def handler(b: Builder, result: Result, x: Value, y: typing.Any = None, *_: object) -> Value:
+        if not isinstance(y, Value):
+            raise UnsupportedModel(f"{kind} with its place, or of a whole tensor; hk's import has "
+                                   f"amax, topk and the {kind} of two tensors")
+        return _binary(b, result, kind, x, y)
+    return handler
+
+
+HANDLERS.update({kind: _extreme(kind) for kind in ("max", "min")})
 
 
 @handles("where")
@@ -200,8 +224,7 @@ def _rms_norm(b: Builder, result: Result, x: Value, w: Value | None, epsilon: fl
     attributes = [f"weight_offset {offset}"] * bool(offset)
     attributes += ["round_before_weight"] * round_before_weight
     text = f" {' '.join(attributes)}" if attributes and w is not None else ""
-    if w is None:
-        raise UnsupportedModel("an RMSNorm without weight")
+    w = w or _row_of(b, x, 1.0)
     made = b.value("rms_norm", x.stored, result.element, x=x.ssa, tx=x.type, w=w.ssa, tw=w.type,
                    epsilon=f"{epsilon:.9e}", attributes=text)
     return made._replace(shape=result.shape, dims=x.dims)
@@ -218,20 +241,19 @@ def _aten_rms_norm(b: Builder, result: Result, x: Value, shape: list, w: Value |
 @handles("layer_norm")
 def _layer_norm(b: Builder, result: Result, x: Value, shape: list, w: Value | None = None,
                 bias: Value | None = None, epsilon: float = 1e-5, *_: object) -> Value:
-    if len(shape) != 1 or w is None:
-        raise UnsupportedModel("layer_norm over several dims or without weight; hk has the last "
-                               "dim, with a weight")
-    if bias is None:
-        bias = _zeros_like_row(b, w)
+    if len(shape) != 1:
+        x, w, bias = (v and b.viewed(v, (*v.shape[:-len(shape)], product(shape)))
+                      for v in (x, w, bias))
+    w, bias = w or _row_of(b, x, 1.0), bias or _row_of(b, x, 0.0)
     x = b.last_stored_last(x)
     made = b.value("layer_norm", x.stored, result.element, x=x.ssa, tx=x.type, w=w.ssa, tw=w.type,
                    b=bias.ssa, tb=bias.type, epsilon=f"{epsilon:.9e}")
-    return made._replace(shape=result.shape, dims=x.dims)
+    return b.viewed(made._replace(shape=x.shape, dims=x.dims), result.shape)
 
 
-def _zeros_like_row(b: Builder, w: Value) -> Value:
-    zero = b.constant(0.0, w.element)
-    return b.elementwise("binary", [w, zero], w.shape, w.element, op="mul")
+def _row_of(b: Builder, x: Value, number_: float) -> Value:
+    """What a norm without weight or bias has in their place."""
+    return b.constant(number_, x.element, (x.shape[-1],))
 
 
 @handles("softmax", "_softmax")
@@ -243,14 +265,24 @@ def _softmax(b: Builder, result: Result, x: Value, dim: int, *_: object) -> Valu
 
 def _reduced(b: Builder, result: Result, kind: str, x: Value, dims: typing.Any, keep: bool
              ) -> Value:
-    dims = [dims] if isinstance(dims, int) else list(dims or [])
+    """Reduced dims are stored last, as one."""
     rank = len(x.shape)
-    if [_dim(d, rank) for d in dims] != [rank - 1]:
-        raise UnsupportedModel(f"a reduction over dims {dims} of {rank}; hk has the last one")
-    x = b.last_stored_last(x)
+    dims = [dims] if isinstance(dims, int) else list(range(rank) if not dims else dims)
+    dims = sorted(_dim(d, rank) for d in dims)
+    if dims == [rank - 1]:
+        x = b.last_stored_last(x)
+    else:
+        kept = [d for d in range(rank) if d not in dims]
+        x = b.permuted(b.full(x), [*kept, *dims])
+        sizes = [x.shape[d] for d in kept]
+        x = b.reshaped(x, (*sizes, product(x.shape[d] for d in dims)))._replace(
+            shape=x.shape, dims=tuple(kept.index(d) if d in kept else None for d in range(rank)))
     made = b.value("reduce", x.stored[:-1] + (1,), result.element, kind=kind, x=x.ssa, tx=x.type)
-    made = made._replace(shape=x.shape[:-1] + (1,), dims=x.dims)
-    return made if keep else b.squeezed(made, rank - 1)
+    shape = tuple(1 if d in dims else size for d, size in enumerate(x.shape))
+    made = made._replace(shape=shape, dims=x.dims)
+    for d in reversed(() if keep else dims):
+        made = b.squeezed(made, d)
+    return made
 
 
 @handles("sum")
@@ -270,7 +302,12 @@ def _mean(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim
           **_: object) -> Value:
     wide = Result(result.shape, "f32")
     total = _reduced(b, wide, "sum", x, dims, keepdim)
-    return _binary(b, result, "mul", total, 1.0 / x.shape[-1])
+    every = [dims] if isinstance(dims, int) else dims or range(len(x.shape))
+    count = product(x.shape[d] for d in every)
+    if not isinstance(count, int):
+        raise UnsupportedModel(f"a mean over {count} elements, a size that is not known at compile "
+                               "time; sum and divide by a tensor")
+    return _binary(b, result, "mul", total, 1.0 / count)
 
 
 @handles("cumsum")
@@ -305,6 +342,9 @@ def _embedding(b: Builder, result: Result, table: Value, ids: Value, *_: object,
 @handles("index")
 def _index(b: Builder, result: Result, x: Value, indices: list) -> Value:
     given = [(d, i) for d, i in enumerate(indices) if i is not None]
+    if any(i.element == "i1" for _, i in given):
+        raise UnsupportedModel("rows chosen by truth values: how many depends on data; hk takes "
+                               "sizes from the shapes of inputs")
     if len(given) != 1 or any(s != 1 for s in x.shape[:given[0][0]]) or len(given[0][1].shape) != 1:
         raise UnsupportedModel("indexing by several tensors, or of a dim behind others; hk has "
                                "hk.gather_rows")

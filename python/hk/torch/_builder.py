@@ -89,9 +89,9 @@ class Builder:
         ssa = self.writer.emit(form, self.hint, tr=tensor_type(stored, element), **fields)
         return Value(ssa, stored, element, stored, tuple(range(len(stored))))
 
-    def constant(self, number_: float | int | bool, element: str) -> Value:
-        """A scalar."""
-        return self.value("constant", (), element, value=number(number_, element))
+    def constant(self, number_: float | int | bool, element: str, shape: tuple = ()) -> Value:
+        """A scalar, or equal numbers of a shape."""
+        return self.value("constant", shape, element, value=number(number_, element))
 
     def dequantised(self, codes: Codes, element: str) -> Value:
         """The values of codes."""
@@ -140,12 +140,28 @@ class Builder:
         return v._replace(shape=stored, dims=tuple(range(len(stored))))
 
     def dense(self, v: Value) -> Value:
-        """Stored in logical order, without unit dims; repeated dims are an error."""
-        for size, p in zip(v.shape, v.dims, strict=True):
+        """Stored in logical order, without unit dims."""
+        return self.permuted(self.unrepeated(v), range(len(v.dims)))
+
+    def unrepeated(self, v: Value) -> Value:
+        """What repeats is repeated in memory."""
+        for d, (size, p) in enumerate(zip(v.shape, v.dims, strict=True)):
             if p is None and size != 1:
-                raise UnsupportedModel(f"a tensor of shape {list(v.shape)} is expanded and then "
-                                       "reshaped or multiplied; hk has no broadcast operator yet")
-        return self.permuted(v, range(len(v.dims)))
+                if not isinstance(size, int):
+                    raise UnsupportedModel(
+                        f"a tensor of shape {list(v.shape)} repeats along dim {d}, whose size is "
+                        "not known at compile time, and is then reshaped, joined or multiplied")
+                v = self._repeated(v, d)
+        return v
+
+    def _repeated(self, v: Value, d: int) -> Value:
+        """A repeated dim stored, by joining the tensor to itself."""
+        thin = self.reshaped(v, (*v.stored, 1))
+        stored = (*v.stored, v.shape[d])
+        made = self.value("concat", stored, v.element, dim=len(v.stored),
+                          inputs=", ".join([thin.ssa] * v.shape[d]),
+                          tinputs=", ".join([thin.type] * v.shape[d]))
+        return made._replace(shape=v.shape, dims=v.dims[:d] + (len(v.stored),) + v.dims[d + 1:])
 
     def full(self, v: Value) -> Value:
         """Stored as the logical shape, unit dims included."""

@@ -28,6 +28,8 @@ from ..errors import CheckFailed
 from . import _ties
 from ._experts import is_experts
 from ._graph import Graph
+from ._plain import Plain, differences
+from ._signature import Dense
 
 DECODED = 8
 
@@ -103,8 +105,9 @@ class _Reference:
         mode = _ties.Choices(made, swaps) if self._mixture else contextlib.nullcontext()
         with mode:
             out = self.model(input_ids=prompt[None])
-        rows = (out.last_hidden_state if self._dense else out.logits)[0].double()
-        return rows, mode.seen if self._mixture else []
+        made = Dense.heads(out) if self._dense else {"": out.logits}
+        rows = torch.cat([Dense.rows(name, t[0], len(prompt)) for name, t in made.items()], -1)
+        return rows.double(), mode.seen if self._mixture else []
 
     def _all(self, made: list | None) -> tuple[list, list]:
         runs = [self._run(p, None if made is None else made[i])
@@ -143,8 +146,10 @@ def _paged(function: typing.Any, prompts: list) -> list[list[torch.Tensor]]:
 def _dense(function: typing.Any, prompts: list) -> list[list[torch.Tensor]]:
     ids = torch.nn.utils.rnn.pad_sequence(prompts, batch_first=True).int()
     lens = torch.tensor([len(p) for p in prompts], dtype=torch.int32)
-    hidden = function(ids=ids, kv_lens=lens)[0].torch().double()
-    return [[h[:len(p)] for h, p in zip(hidden, prompts, strict=True)]]
+    made = function(ids=ids, kv_lens=lens)._asdict()
+    made = {name: t.torch().double() for name, t in made.items()}
+    return [[torch.cat([Dense.rows(name, t[i], len(p)) for name, t in made.items()], -1)
+             for i, p in enumerate(prompts)]]
 
 
 def check(model: torch.nn.Module, graph: Graph, library: str | pathlib.Path | None = None, *,
@@ -156,6 +161,8 @@ def check(model: torch.nn.Module, graph: Graph, library: str | pathlib.Path | No
     """
     dense = graph.signature.dense
     dtype = graph.dtype
+    if isinstance(graph.signature, Plain):
+        return _check_module(model, graph, library, threads)
     prompts = _prompts(graph)
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
         reference = _Reference(model, prompts, dtype, dense)
@@ -163,6 +170,41 @@ def check(model: torch.nn.Module, graph: Graph, library: str | pathlib.Path | No
         function = _module.load(path, threads=threads)[graph.signature.function]
         found = (_dense if dense else _paged)(function, prompts)
         return _judge(found, reference, dtype)
+
+
+def _check_module(module: torch.nn.Module, graph: Graph, library: str | pathlib.Path | None,
+                  threads: int) -> Report:
+    """Every result of the example, against bounds of its own."""
+    worst = Report(0.0, 0.0, 0.0, 0.0, 0, 0)
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        path = library or tools.compile(graph, pathlib.Path(folder) / "module.so")
+        function = _module.load(path, threads=threads)[graph.signature.function]
+        for sides in differences(module, function, graph.signature, graph.dtype, _perturb):
+            for name, *tensors in zip(graph.signature.results, *sides, strict=True):
+                report = _one_result(name, *tensors, graph.dtype)
+                worst = max(worst, report, key=lambda r: r.error / (r.bound or 1.0))
+    return worst
+
+
+def _one_result(name: str, actual: torch.Tensor, expected: torch.Tensor, own: torch.Tensor,
+                moved: torch.Tensor, dtype: torch.dtype) -> Report:
+    if not actual.numel():
+        return Report(0.0, 0.0, 0.0, 0.0, 0, 0)
+    largest = float(expected.abs().nan_to_num(0.0, 0.0, 0.0).max())
+    own_error = _apart(own, expected)
+    bound = 2 * (own_error + _apart(moved, expected)) + torch.finfo(dtype).eps * largest
+    error = _apart(actual, expected)
+    if not error <= bound:
+        raise CheckFailed(f"result '{name}' is off by {error:.3e}; the bound is {bound:.3e}, the "
+                          f"largest element {largest:.3g}. A leaf was replaced wrongly or hk "
+                          "computes wrongly: please report the module")
+    return Report(error, own_error, bound, largest, actual.shape[0] if actual.dim() else 1, 0)
+
+
+def _apart(a: torch.Tensor, b: torch.Tensor) -> float:
+    """The largest difference; equal infinities and NaNs have none."""
+    same = (a == b) | (a.isnan() & b.isnan())
+    return float(torch.where(same, 0.0, (a - b).abs().nan_to_num(float("inf"))).max())
 
 
 def _judge(found: list, reference: _Reference, dtype: torch.dtype) -> Report:

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import os
 import pathlib
 import typing
@@ -10,10 +11,12 @@ import warnings
 import torch
 
 from ..errors import UnsupportedModel
-from . import _leaves  # noqa: F401 - registers torch.ops.hk
+from . import _leaves, _norms  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
+from ._formulas import FORMULAS
 from ._gguf import Quantised
-from ._lowering import Lowering
+from ._lowering import Lowering, is_lowered
+from ._plain import Plain, as_args
 from ._signature import Argument, Dense, Paged
 from ._substitution import Substitution
 
@@ -30,7 +33,7 @@ class Graph:
     tensors: dict[str, torch.Tensor]
     arguments: list[Argument]
     dtype: torch.dtype
-    signature: Paged | Dense
+    signature: Paged | Dense | Plain
     notes: list[str]
     vocabulary: int
     context: int
@@ -81,8 +84,18 @@ def _prepare(model: torch.nn.Module, signature: Paged | Dense, context: int, pro
     vocabulary = model.config.get_text_config().vocab_size
     ids = torch.randint(0, vocabulary, (1, 6), generator=torch.Generator().manual_seed(2))
     s.extents = torch.tensor([6] if signature.dense else [0, 6], dtype=torch.int32)
-    s.observe(lambda: model(input_ids=ids, **({} if signature.dense else {"use_cache": False})))
+    _observed(s, lambda: model(input_ids=ids, **({} if signature.dense else {"use_cache": False})))
     return _Wrapper(model, signature, s), s
+
+
+def _observed(s: Substitution, run: typing.Callable[[], object]) -> None:
+    try:
+        s.observe(run)
+    except UnsupportedModel:
+        raise
+    except Exception as error:
+        raise UnsupportedModel(f"the model fails on 6 tokens, before hk has changed it: "
+                               f"{type(error).__name__}: {_first_lines(error)}") from error
 
 
 def _names(wrapper: _Wrapper, s: Substitution) -> dict[int, str]:
@@ -94,6 +107,38 @@ def _names(wrapper: _Wrapper, s: Substitution) -> dict[int, str]:
         names[cos.data_ptr()] = f"hk.{key[0]}.{i}.cos"
         names[sin.data_ptr()] = f"hk.{key[0]}.{i}.sin"
     return names
+
+
+def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[torch.Tensor], *,
+                  dynamic_shapes: typing.Any = None, dtype: torch.dtype = torch.float32,
+                  context: int = 4096, progress: Progress = lambda _: None) -> Graph:
+    """Imports any nn.Module: its forward's tensors are the function's arguments, what it returns
+    (a tensor, a tuple, a dict) are the results.
+
+    `args` is an example, `dynamic_shapes` what torch.export.export takes: which sizes are dynamic.
+    `dtype`: of weights and of arguments that are real. `context`: how far an arange of a dynamic
+    size goes. RMS norms are found by probes, scaled_dot_product_attention becomes hk.attention.
+
+    Raises UnsupportedModel, which names the module's line, the operator and what to do.
+    """
+    copied = copy.deepcopy(module).eval().to(dtype)
+    given = tuple(a.to(dtype) if a.is_floating_point() else a for a in as_args(args))
+    progress("leaves: probe norms")
+    with torch.no_grad():
+        norms, refused = _norms.substitute(copied.float())
+        copied.to(dtype)
+        progress("torch.export")
+        with _norms.active(norms):
+            program = _exported(copied, given, dynamic_shapes)
+        progress("lower to hk")
+        signature = Plain(program, given)
+        names: dict[int, str] = {}
+        for name, tensor in (*copied.named_parameters(), *copied.named_buffers()):
+            names.setdefault(tensor.data_ptr(), name)
+        lowering = Lowering(program, signature, signature.arguments([], "", []), names, context, {})
+        text = lowering.run()
+    return Graph(text, lowering.weights, lowering.arguments, dtype, signature, _notes(refused), 0,
+                 context, [])
 
 
 def export(model: torch.nn.Module, signature: str | None = None, *,
@@ -129,26 +174,45 @@ def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, contex
     vocabulary = model.config.get_text_config().vocab_size
     args, dynamic = signature.examples(vocabulary, model)
     progress("torch.export")
-    with s.active(), warnings.catch_warnings():
+    with s.active():
+        # The wrapper takes *args, which is one dynamic argument to torch.export.
+        program = _exported(wrapper, args, (dynamic,))
+    progress("lower to hk")
+    dtype = next(model.parameters()).dtype
+    arguments = signature.arguments(s.layers, element_of(dtype), s.recurrent.states)
+    lowering = Lowering(program, signature, arguments, _names(wrapper, s), context, stored)
+    text = lowering.run()
+    windows = [m.window_left for m in s.masks.fitted if getattr(m, "window_left", -1) >= 0]
+    return Graph(text, lowering.weights, lowering.arguments, dtype, signature,
+                 _notes(s.refused_norms), vocabulary, context, windows)
+
+
+def _exported(module: torch.nn.Module, args: tuple, dynamic: typing.Any
+              ) -> torch.export.ExportedProgram:
+    """The program of a module, of operators that the lowering knows, as far as there are formulas
+    of the others."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            # The wrapper takes *args, which is one dynamic argument to torch.export.
-            program = torch.export.export(wrapper, args, dynamic_shapes=(dynamic,), strict=False)
+            program = torch.export.export(module, args, dynamic_shapes=dynamic, strict=False)
         except UnsupportedModel:
             raise
         except Exception as error:
             raise UnsupportedModel(f"torch.export: {_first_lines(error)}; a control flow or a size "
                                    "that depends on data must be taken out of the model") from error
-        program = program.run_decompositions({})
-    progress("lower to hk")
-    dtype = next(model.parameters()).dtype
-    lowering = Lowering(program, signature, s, element_of(dtype), _names(wrapper, s), context,
-                        stored)
-    text = lowering.run()
-    notes = [f"{name}: computes no rms_norm of hk's; left as it is" for name in s.refused_norms]
-    windows = [m.window_left for m in s.masks.fitted if getattr(m, "window_left", -1) >= 0]
-    return Graph(text, lowering.weights, lowering.arguments, dtype, signature, notes, vocabulary, context,
-                 windows)
+        return program.run_decompositions(_decompositions())
+
+
+def _notes(refused: list[str]) -> list[str]:
+    return [f"{name}: computes no rms_norm of hk's; left as it is" for name in refused]
+
+
+@functools.cache
+def _decompositions() -> dict:
+    """Formulas of the operators that the lowering does not know."""
+    known = {op: formula for op, formula in torch.export.default_decompositions().items()
+             if not is_lowered(op)}
+    return known | FORMULAS
 
 
 def _first_lines(error: Exception) -> str:

@@ -7,15 +7,14 @@ import typing
 import torch
 
 from ..errors import UnsupportedModel
-from . import _aten, _routing  # noqa: F401 - registers handlers
+from . import _aten, _fill, _routing, _sdpa  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
 from ._gguf import Quantised
 from ._mlir import SPELLING, Writer, number, seen_region, tensor_type
 from ._signature import Argument
-from ._substitution import Substitution
 
-Signature = typing.Any  # Paged or Dense.
+Signature = typing.Any  # Paged, Dense or Plain.
 
 
 def _size(size: typing.Any) -> Size:
@@ -32,10 +31,15 @@ def _result(value: typing.Any) -> typing.Any:
     return [_result(v) for v in value]
 
 
-def _name_of(node: torch.fx.Node) -> str:
+def _name_of(target: torch._ops.OpOverload) -> str:
     """"linear" for aten.linear.default, "hk.rope" for hk's own."""
-    namespace, _, name = node.target._schema.name.partition("::")
+    namespace, _, name = target._schema.name.partition("::")
     return name if namespace == "aten" else f"{namespace}.{name}"
+
+
+def is_lowered(target: torch._ops.OpOverload) -> bool:
+    """Whether an operator is lowered as it is, not by PyTorch's formula of it."""
+    return _name_of(target) == "arange" or _aten.is_known(_name_of(target))
 
 
 def where(node: torch.fx.Node) -> str:
@@ -64,12 +68,10 @@ class Lowering:
     """Lowers one exported program."""
 
     def __init__(self, program: torch.export.ExportedProgram, signature: Signature,
-                 substitution: Substitution, element: str, names: dict[int, str], context: int,
+                 arguments: list[Argument], names: dict[int, str], context: int,
                  stored: dict[str, Quantised]):
-        self.program, self.signature, self.substitution = program, signature, substitution
-        self.arguments = signature.arguments(substitution.layers, element,
-                                             substitution.recurrent.states)
-        self.context = context
+        self.program, self.signature, self.arguments = program, signature, arguments
+        self.context = context  # Positions that tables of all positions have.
         self.counting: set[str] = set()  # Values that are 0, 1, 2, ...
         self.names = names  # Of weights, by the address of their data.
         self.stored = stored
@@ -168,11 +170,11 @@ class Lowering:
         if isinstance(value, (int, torch.SymInt)):
             return _size(value)
         if node.target is operator.getitem:
-            return _aten.part_of(self.builder, _name_of(node.args[0]), self.env[node.args[0]],
+            return _aten.part_of(self.builder, _name_of(node.args[0].target), self.env[node.args[0]],
                                  node.args[1])
         if not isinstance(node.target, torch._ops.OpOverload):
             raise UnsupportedModel("hk's import takes aten operators only")
-        name = _name_of(node)
+        name = _name_of(node.target)
         args = tuple(self._argument(a) for a in node.args)
         kwargs = {k: self._argument(v) for k, v in node.kwargs.items()}
         self.builder.hint = _hint(node)
@@ -191,9 +193,18 @@ class Lowering:
 
     def _arange(self, node: torch.fx.Node, result: Result) -> Value:
         """The first rows of a table of all positions: hk has no iota."""
+        dtype = node.meta["val"].dtype
+        if all(isinstance(a, (int, float)) for a in node.args):
+            table = torch.arange(*node.args).to(dtype)
+            return self._weight("hk.arange." + ".".join(map(str, (*node.args, result.element))), table)
+        if not self.signature.dense:
+            raise UnsupportedModel("it counts the tokens of a call, which are of several sequences; "
+                                   "use position_ids (a model's option that does this, such as "
+                                   "attn_temperature_tuning, may be turned off)")
         if len(node.args) != 1:
-            raise UnsupportedModel("arange with a start or a step; hk's import has 0, 1, 2, ...")
-        table = torch.arange(self.context).to(node.meta["val"].dtype)
+            raise UnsupportedModel("arange with a start or a step and a size that is not known at "
+                                   "compile time; hk's import has 0, 1, 2, ...")
+        table = torch.arange(self.context).to(dtype)
         made = self.builder.sliced(self._weight(f"hk.positions.{result.element}", table), 0, 0,
                                    result.shape[0])
         self.counting.add(made.ssa)
@@ -308,9 +319,12 @@ class Lowering:
                     last = layer[1]
                     self.writer.comment(f"Layer {last}.")
                 self.env[node] = self._guarded(node)
-        output = next(n for n in nodes if n.op == "output").args[0][0]
-        self.builder.hint = self.signature.result
-        return self._text(self.builder.full(self._argument(output)))
+        outputs = next(n for n in nodes if n.op == "output").args[0]
+        made = []
+        for name, output in zip(self.signature.results, outputs, strict=True):
+            self.builder.hint = name
+            made.append(self.builder.full(self._argument(output)))
+        return self._text(made)
 
     def _guarded(self, node: torch.fx.Node) -> typing.Any:
         try:
@@ -322,15 +336,16 @@ class Lowering:
                                    f"arguments {node.args[1:]} {dict(node.kwargs)} ({error})"
                                    ) from None
 
-    def _text(self, result: Value) -> str:
+    def _text(self, made: list[Value]) -> str:
         states = [a for a in self.arguments if a.state]
         header = [SPELLING["weight"].format(symbol=_symbol(name), source=name, tr=self.types[name])
                   for name in self.weights]
         inputs = ",\n    ".join(f"%{a.name}: {_argument_type(a)}" for a in self.arguments)
-        results = ",\n     ".join([f'{result.type} {{hk.name = "{self.signature.result}"}}',
+        results = ",\n     ".join([*(f'{v.type} {{hk.name = "{name}"}}' for v, name in
+                                     zip(made, self.signature.results, strict=True)),
                                    *(a.type for a in states)])
-        values = ", ".join([result.ssa, *(self.values[a.name].ssa for a in states)])
-        types = ", ".join([result.type, *(a.type for a in states)])
+        values = ", ".join([*(v.ssa for v in made), *(self.values[a.name].ssa for a in states)])
+        types = ", ".join([*(v.type for v in made), *(a.type for a in states)])
         return "\n".join([*header, "", f"func.func @{self.signature.function}(\n    {inputs})",
                           f"    -> ({results}) {{", *self.writer.lines,
                           f"  return {values} : {types}", "}", ""])

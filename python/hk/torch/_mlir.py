@@ -26,6 +26,7 @@ SPELLING = {
     "reduce": "{r} = hk.reduce {kind} {x} : {tx} -> {tr}",
     "transpose": "{r} = hk.transpose {x} [{permutation}] : {tx} -> {tr}",
     "concat": "{r} = hk.concat {dim} ({inputs}) : {tinputs} -> {tr}",
+    "pad": "{r} = hk.pad {x} value {value} : {tx} -> {tr}",
     "cumsum": "{r} = hk.cumsum inclusive {x}{attributes} : {tx} -> {tr}",
     "topk": "{r}, {indices} = hk.topk {x} : {tx} -> {tr}, {tindices}",
     "group_limit": "{r} = hk.group_limit {score} {x} groups {groups} top_groups {top} : {tx}",
@@ -53,13 +54,21 @@ SPELLING = {
 NUMBER, REAL = "tensor<i32>", "tensor<f32>"
 
 
+def _score(lines: list[str], score: str, read: str = "") -> str:
+    """A score region of hk.attention, whose result is %`score`; `read`: the type of %mask."""
+    arguments = ["%s: tensor<f32>", *(f"%{n}: {NUMBER}" for n in (
+        "sequence", "head", "i", "j", "queries", "keys")), *[f"%mask: {read}"] * bool(read)]
+    lines = [" score {", f"^bb0({', '.join(arguments)}):", *lines, f"hk.yield {score} : {REAL}"]
+    return "\n    ".join(lines) + "\n  }"
+
+
+NONE = f"%none = hk.constant dense<0xFF800000> : {REAL}"
+
+
 def seen_region(conditions: typing.Sequence[tuple[str, str, int]]) -> str:
     """A score region of hk.attention: keys that break a condition (a, b, w), a - b <= w of the
     places %i of queries and %j of keys, are not seen."""
-    lines = [" score {", "^bb0(%s: tensor<f32>, " + ", ".join(
-        f"%{n}: {NUMBER}" for n in ("sequence", "head", "i", "j", "queries", "keys")) + "):",
-        f"%none = hk.constant dense<0xFF800000> : {REAL}"]
-    score = "%s"
+    lines, score = [NONE], "%s"
     for n, (a, b, most) in enumerate(conditions):
         lines += [f"%apart_{n} = hk.sub %{a}, %{b} : {NUMBER}",
                   f"%limit_{n} = hk.constant dense<{most}> : {NUMBER}",
@@ -68,7 +77,20 @@ def seen_region(conditions: typing.Sequence[tuple[str, str, int]]) -> str:
                   f"%seen_{n} = hk.select %inside_{n}, {score}, %none : tensor<i1>, {REAL}, "
                   f"{REAL} -> {REAL}"]
         score = f"%seen_{n}"
-    return "\n    ".join([*lines, f"hk.yield {score} : {REAL}"]) + "\n  }"
+    return _score(lines, score)
+
+
+def masked_region(type_: str, element: str, at: typing.Sequence[str]) -> str:
+    """A score region of hk.attention that reads a mask at these places: i1 says which keys are
+    seen, other numbers are added."""
+    places = ", ".join(f"%{n}" for n in at)
+    read = (f"%m = hk.gather_elements %mask [{places}] : {type_} "
+            f"[{', '.join([NUMBER] * len(at))}] -> tensor<{element}>")
+    if element == "i1":
+        return _score([NONE, read, f"%seen = hk.select %m, %s, %none : tensor<i1>, {REAL}, {REAL} "
+                       f"-> {REAL}"], "%seen", type_)
+    return _score([read, f"%sum = hk.add %s, %m : {REAL}, tensor<{element}> -> {REAL}"], "%sum",
+                  type_)
 
 
 # torch's element types in MLIR and in safetensors.

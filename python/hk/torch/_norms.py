@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import types
 import typing
 
 import torch
@@ -101,3 +102,23 @@ def substitute(model: torch.nn.Module) -> tuple[dict, list[str]]:
         else:
             found[module] = variant
     return found, refused
+
+
+@contextlib.contextmanager
+def active(norms: dict[torch.nn.Module, NormVariant]) -> typing.Iterator[None]:
+    """The modules call torch.ops.hk.rms_norm for as long."""
+    def norm(module: torch.nn.Module, variant: NormVariant) -> types.MethodType:
+        weight = next(iter(_parameters(module)), None)
+
+        def forward(self: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+            w = getattr(self, weight) if weight else None
+            return torch.ops.hk.rms_norm(x, w, *variant)
+        return types.MethodType(forward, module)
+
+    for module, variant in norms.items():
+        module.forward = norm(module, variant)
+    try:
+        yield
+    finally:
+        for module in norms:
+            del module.forward

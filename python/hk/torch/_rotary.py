@@ -18,13 +18,18 @@ FUNCTIONS = ("apply_rotary_pos_emb", "apply_rotary_pos_emb_interleave", "apply_r
 
 
 class Variant(typing.NamedTuple):
-    """Which elements make a pair, and where a table has the angle of each pair."""
+    """Which elements make a pair, where a table has the angle of each pair, which way it turns,
+    and the dim of heads."""
 
     style: str
     layout: str
+    turn: int
+    heads: int
 
 
-_VARIANTS = [Variant(s, t) for s in ("neox", "gptj") for t in ("halves", "pairs", "single")]
+def _variants(heads: typing.Sequence[int]) -> list[Variant]:
+    return [Variant(s, t, turn, dim) for turn in (1, -1) for s in ("neox", "gptj")
+            for t in ("halves", "pairs", "single") for dim in heads]
 
 
 class Table:
@@ -52,11 +57,16 @@ def _cos_sin(made: typing.Any) -> tuple[torch.Tensor, torch.Tensor]:
     return (made.real, made.imag) if isinstance(made, torch.Tensor) else tuple(made)
 
 
+def _spreads(table: torch.Size, rows: torch.Size) -> bool:
+    """Whether a table's rows broadcast to these."""
+    return len(table) == len(rows) and all(t in (1, r) for t, r in zip(table, rows, strict=True))
+
+
 def _is_rope(x: torch.Tensor, y: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, style: str
              ) -> bool:
     """Whether y is hk.rope of x; with neighbours as pairs perhaps all first ones in front of all
     second ones: queries and keys alike, and attention sees only their products."""
-    if 2 * cos.shape[-1] > x.shape[-1]:
+    if 2 * cos.shape[-1] > x.shape[-1] or not _spreads(cos.shape[:-1], x.shape[:-1]):
         return False
     made = rope_formula(x, cos, sin, style)
     forms = [made]
@@ -103,10 +113,12 @@ class Rotary:
             cos, sin, rest = *_cos_sin(args[2]), args[3:]
         else:
             cos, sin, rest = args[2], args[3], args[4:]
-        dim = kwargs.get("unsqueeze_dim", rest[0] if rest else 1)
-        candidates = [self.variants[key]] if key in self.variants else _VARIANTS
+        dim = kwargs.get("unsqueeze_dim", rest[0] if rest else None)
+        candidates = ([self.variants[key]] if key in self.variants
+                      else _variants((1, 2) if dim is None else (dim,)))
         for variant in candidates:
-            c, s = (half_table(t, variant.layout).unsqueeze(dim) for t in (cos, sin))
+            c, s = (half_table(t, variant.layout).unsqueeze(variant.heads)
+                    for t in (cos, variant.turn * sin))
             if all(_is_rope(x, y, c, s, variant.style)
                    for x, y in zip(args[:2], result, strict=True)):
                 self.variants[key] = variant
@@ -157,8 +169,9 @@ class Rotary:
                                        "that for shorter sequences (rope_type dynamic or longrope "
                                        "beyond its original length), and hk takes one table. "
                                        "Import it with a context of at most that length")
+            cos, sin = _cos_sin(made)
             self.tables[key] = tuple(half_table(t[0], variant.layout).contiguous()
-                                     for t in _cos_sin(made))
+                                     for t in (cos, variant.turn * sin))
             if isinstance(made, torch.Tensor):
                 self.whole.add(name)
         self._made.clear()
@@ -185,12 +198,10 @@ class Rotary:
                 table = args[2] if len(args) > 2 else None
                 if not isinstance(table, Table):
                     return original(*args, **kwargs)
-                rest = [a for a in args[3:] if not isinstance(a, Table)]
-                dim = kwargs.get("unsqueeze_dim", rest[0] if rest else 1)
                 c, s = self.tables[table.key]
-                style = self.variants[table.key].style
-                return tuple(torch.ops.hk.rope(x, c, s, table.positions, style, dim)
-                             for x in args[:2])
+                variant = self.variants[table.key]
+                return tuple(torch.ops.hk.rope(x, c, s, table.positions, variant.style,
+                                               variant.heads) for x in args[:2])
             return apply
 
         self._replace(module, function)

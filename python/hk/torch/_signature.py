@@ -8,7 +8,8 @@ Paged (decoders), one function for prefill and decode:
     Recurrent layers add lines [B] (i32), each sequence's line of the states conv_i
     [lines, W - 1, C] and state_i [lines, HV, K, V] (f32); a sequence whose tokens are all in
     the call starts from 0, whatever its line holds.
-Dense (encoders): ids [B, S], kv_lens [B] (i32) -> hidden [B, S, H] in f32
+Dense (encoders): ids [B, S], kv_lens [B] (i32) -> hidden [B, S, H] in f32, or what a head makes
+    of it: logits [B, S, C] or [B, C], start_logits and end_logits [B, S]
 """
 
 import typing
@@ -63,7 +64,7 @@ class Paged:
 
     dense = False
     function = "forward"
-    result = "logits"
+    results = ("logits",)
     exported = ("ids", "positions", "q_offsets", "logits_at")
 
     def __init__(self, block: int):
@@ -121,7 +122,7 @@ class Paged:
                   k: Value, v: Value, layer: int) -> tuple:
         """Writes keys and values; returns q, k, v and the operands of hk.attention."""
         latent = f"values_{layer}" not in arguments
-        rows = [b.permuted(x, (2, 1, 3)) for x in ((q, k) if latent else (q, k, v))]
+        rows = [b.permuted(b.unrepeated(x), (2, 1, 3)) for x in ((q, k) if latent else (q, k, v))]
         rows = [b.reshaped(x, (x.shape[2], x.shape[1], x.shape[3])) for x in rows]
         caches = []
         for kind, x in zip(("keys", "values"), rows[1:], strict=False):
@@ -140,13 +141,21 @@ class Paged:
         return made._replace(shape=result.shape, dims=(None, 0, 1, 2))
 
 
+# What models return that is a result, and how it is called; logits are of tokens or, with one dim
+# less, of sequences.
+HEADS = {"last_hidden_state": "hidden", "logits": "logits", "start_logits": "start_logits",
+         "end_logits": "end_logits"}
+
+
 class Dense:
     """Whole sequences side by side, padded behind; `kv_lens` says how long each is."""
 
     dense = True
     function = "forward"
-    result = "hidden"
     exported = ("ids", "kv_lens")
+
+    def __init__(self) -> None:
+        self.results: tuple[str, ...] = ()  # Known when the model has run.
 
     def examples(self, vocabulary: int, model: torch.nn.Module) -> tuple:
         generator = torch.Generator().manual_seed(0)
@@ -158,13 +167,26 @@ class Dense:
                 ({0: batch, 1: dim("length", min=2, max=most)}, {0: batch}))
 
     def call(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor,
-             kv_lens: torch.Tensor) -> torch.Tensor:
+             kv_lens: torch.Tensor) -> tuple[torch.Tensor, ...]:
         s.extents = kv_lens
-        out = model(input_ids=ids)
-        if not hasattr(out, "last_hidden_state"):
-            raise UnsupportedModel(f"{type(model).__name__} returns no last_hidden_state; import "
-                                   "the base model (AutoModel)")
-        return out.last_hidden_state.float()
+        made = self.heads(model(input_ids=ids))
+        if not made:
+            raise UnsupportedModel(f"{type(model).__name__} returns none of {', '.join(HEADS)}; "
+                                   "import the base model (AutoModel)")
+        self.results = tuple(made)
+        return tuple(t.float() for t in made.values())
+
+    @staticmethod
+    def heads(out: typing.Any) -> dict[str, torch.Tensor]:
+        """The results that a model's output has, by our name."""
+        return {ours: out[name] for name, ours in HEADS.items() if out.get(name) is not None}
+
+    @staticmethod
+    def rows(name: str, of_one: torch.Tensor, length: int) -> torch.Tensor:
+        """A result of one sequence as [tokens or 1, columns], without padding."""
+        if name in ("start_logits", "end_logits"):
+            return of_one[:length, None]
+        return of_one[:length] if of_one.dim() == 2 else of_one[None]
 
     def arguments(self, layers: list[tuple], element: str, recurrent: list[State]
                   ) -> list[Argument]:
@@ -172,7 +194,7 @@ class Dense:
 
     def attention(self, b: Builder, arguments: dict[str, Value], result: Result, q: Value,
                   k: Value, v: Value, layer: int) -> tuple:
-        rows = [b.permuted(x, (0, 2, 1, 3)) for x in (q, k, v)]
+        rows = [b.permuted(b.unrepeated(x), (0, 2, 1, 3)) for x in (q, k, v)]
         rows = [b.reshaped(x, tuple(x.shape[d] for d in (0, 2, 1, 3))) for x in rows]
         return (*rows, ["kv_lens"])
 

@@ -1,7 +1,6 @@
 """Replaces a model's leaves by hk's operators for the time of its export."""
 
 import contextlib
-import types
 import typing
 
 import torch
@@ -97,24 +96,13 @@ class Substitution:
     @contextlib.contextmanager
     def active(self) -> typing.Iterator[None]:
         """The model computes with torch.ops.hk for as long."""
-        def norm(module, variant):
-            weight = next((n for n, _ in module.named_parameters(recurse=False)), None)
-
-            def forward(self, x):
-                w = getattr(self, weight) if weight else None
-                return torch.ops.hk.rms_norm(x, w, *variant)
-            return types.MethodType(forward, module)
-
         self.masks.replay()
         self.rotary.substitute()
         self.recurrent.substitute()
-        for module, variant in self.norms.items():
-            module.forward = norm(module, variant)
         try:
-            with self._interfaces(), self.experts.active(), _latent.active(self.latents):
+            with (_norms.active(self.norms), self._interfaces(), self.experts.active(),
+                  _latent.active(self.latents)):
                 yield
         finally:
-            for module in self.norms:
-                del module.forward
             self.rotary.restore()
             self.recurrent.restore()

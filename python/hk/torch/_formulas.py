@@ -1,0 +1,167 @@
+"""Formulas, in operators that the lowering knows, of operators that it does not know and for
+which PyTorch has none. They compute in f32 and round once, as PyTorch's own code does."""
+
+import functools
+import math
+import typing
+
+import torch
+
+aten = torch.ops.aten
+FORMULAS: dict[torch._ops.OpOverload, typing.Callable] = {}
+
+
+def formula_of(*targets: torch._ops.OpOverload, wide: bool = True) -> typing.Callable:
+    """Registers a formula; `wide`: its first operand is f32, its result of that one's type."""
+    def register(function: typing.Callable) -> typing.Callable:
+        @functools.wraps(function)
+        def formula(x: torch.Tensor, *args: typing.Any, **kwargs: typing.Any) -> torch.Tensor:
+            return function(x.float(), *args, **kwargs).to(x.dtype)
+        FORMULAS.update(dict.fromkeys(targets, formula if wide else function))
+        return function
+    return register
+
+
+# ---- elementwise
+
+@formula_of(aten.hardtanh.default)
+def _hardtanh(x: torch.Tensor, low: float = -1, high: float = 1) -> torch.Tensor:
+    return x.clamp(low, high)
+
+
+@formula_of(aten.elu.default)
+def _elu(x: torch.Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1
+         ) -> torch.Tensor:
+    return torch.where(x > 0, x * scale, torch.expm1(x * input_scale) * (alpha * scale))
+
+
+@formula_of(aten.leaky_relu.default)
+def _leaky_relu(x: torch.Tensor, slope: float = 0.01) -> torch.Tensor:
+    return torch.where(x > 0, x, x * slope)
+
+
+@formula_of(aten.sign.default)
+def _sign(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, 1.0, torch.where(x < 0, -1.0, 0.0))
+
+
+@formula_of(aten.isnan.default, wide=False)
+def _isnan(x: torch.Tensor) -> torch.Tensor:
+    return x != x
+
+
+@formula_of(aten.isinf.default, wide=False)
+def _isinf(x: torch.Tensor) -> torch.Tensor:
+    return x.abs() == math.inf
+
+
+@formula_of(aten.log10.default)
+def _log10(x: torch.Tensor) -> torch.Tensor:
+    return torch.log(x) * math.log10(math.e)
+
+
+@formula_of(aten.tan.default)
+def _tan(x: torch.Tensor) -> torch.Tensor:
+    return torch.sin(x) / torch.cos(x)
+
+
+@formula_of(aten.sinh.default)
+def _sinh(x: torch.Tensor) -> torch.Tensor:
+    return (torch.expm1(x) - torch.expm1(-x)) * 0.5
+
+
+@formula_of(aten.cosh.default)
+def _cosh(x: torch.Tensor) -> torch.Tensor:
+    return (torch.exp(x) + torch.exp(-x)) * 0.5
+
+
+@formula_of(aten.ceil.default)
+def _ceil(x: torch.Tensor) -> torch.Tensor:
+    return -torch.floor(-x)
+
+
+@formula_of(aten.trunc.default)
+def _trunc(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x < 0, -torch.floor(-x), torch.floor(x))
+
+
+# ---- rows
+
+@formula_of(aten._log_softmax.default)
+def _log_softmax(x: torch.Tensor, dim: int, _half_to_float: bool) -> torch.Tensor:
+    x = x - x.amax(dim, keepdim=True)
+    return x - x.exp().sum(dim, keepdim=True).log()
+
+
+@formula_of(aten.var.correction)
+def _var(x: torch.Tensor, dim: list | None = None, *, correction: float | None = None,
+         keepdim: bool = False) -> torch.Tensor:
+    dim = list(range(x.dim())) if dim is None else dim
+    count = math.prod(x.shape[d] for d in dim)
+    centred = x - x.mean(dim, keepdim=True)
+    return (centred * centred).sum(dim, keepdim=keepdim) * (
+        1 / max(count - (1 if correction is None else correction), 0))
+
+
+@formula_of(aten.amin.default)
+def _amin(x: torch.Tensor, dim: list, keepdim: bool = False) -> torch.Tensor:
+    return -(-x).amax(dim, keepdim)
+
+
+@formula_of(aten.any.default, aten.any.dim, aten.any.dims, wide=False)
+def _any(x: torch.Tensor, dim: typing.Any = (), keepdim: bool = False) -> torch.Tensor:
+    return x.to(torch.float32).abs().amax(dim, keepdim) != 0
+
+
+@formula_of(aten.argmax.default, wide=False)
+def _argmax(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
+    if dim is None:
+        x, dim = x.reshape(-1), 0
+    found = torch.topk(x, 1, dim)[1]
+    return found if keepdim else found.squeeze(dim)
+
+
+@formula_of(aten.max.dim, wide=False)
+def _max(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    value, place = torch.topk(x, 1, dim)
+    return (value, place) if keepdim else (value.squeeze(dim), place.squeeze(dim))
+
+
+# ---- norms over other dims than the last
+
+def _affine(x: torch.Tensor, shape: list, weight: torch.Tensor | None, bias: torch.Tensor | None
+            ) -> torch.Tensor:
+    x = x if weight is None else x * weight.reshape(shape).float()
+    return x if bias is None else x + bias.reshape(shape).float()
+
+
+@formula_of(aten.native_group_norm.default, wide=False)
+def _group_norm(x: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None, n: int,
+                channels: int, size: int, groups: int, epsilon: float) -> tuple:
+    rows = x.float().reshape(n, groups, channels // groups * size)
+    made = torch.nn.functional.layer_norm(rows, rows.shape[-1:], eps=epsilon).reshape(x.shape)
+    made = _affine(made, [channels, *[1] * (x.dim() - 2)], weight, bias)
+    return made.to(x.dtype), None, None
+
+
+@formula_of(aten._native_batch_norm_legit_no_training.default, wide=False)
+def _batch_norm(x: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None,
+                mean: torch.Tensor, variance: torch.Tensor, _momentum: float, epsilon: float
+                ) -> tuple:
+    shape = [-1, *[1] * (x.dim() - 2)]
+    made = x.float() - mean.reshape(shape).float()
+    made = made * torch.rsqrt(variance.float() + epsilon).reshape(shape)
+    return _affine(made, shape, weight, bias).to(x.dtype), None, None
+
+
+# ---- places
+
+@formula_of(aten.roll.default, wide=False)
+def _roll(x: torch.Tensor, shifts: list, dims: list = ()) -> torch.Tensor:
+    if not dims:
+        return _roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
+    for shift, dim in zip(shifts, dims, strict=True):
+        cut = -shift % x.shape[dim]
+        if cut:
+            x = torch.cat([x.narrow(dim, cut, x.shape[dim] - cut), x.narrow(dim, 0, cut)], dim)
+    return x

@@ -1,0 +1,93 @@
+"""Import of any nn.Module: the tensors that its forward takes are the arguments of the function,
+and what it returns are the results. No states, no serving signature."""
+
+import copy
+import typing
+
+import torch
+
+from ..errors import UnsupportedModel
+from . import _leaves  # noqa: F401 - registers torch.ops.hk
+from ._aten import element_of
+from ._signature import Argument, State
+
+
+class Plain:
+    """The arguments and results of an exported program, in its order."""
+
+    dense = True
+    function = "forward"
+
+    def __init__(self, program: torch.export.ExportedProgram, args: tuple):
+        signature = program.graph_signature
+        inputs = set(signature.user_inputs)
+        nodes = [n for n in program.graph.nodes if n.op == "placeholder" and n.name in inputs]
+        for node in nodes:
+            if not isinstance(node.meta.get("val"), torch.Tensor):
+                raise UnsupportedModel(f"argument '{node.name}' is no tensor; hk's functions take "
+                                       "tensors, so bind it: functools.partial or a wrapper")
+        self.args = args  # Of the example, for the check.
+        self.exported = tuple(n.name for n in nodes)
+        self.sizes = [tuple(n.meta["val"].shape) for n in nodes]
+        self._arguments = [Argument(n.name, tuple(s if isinstance(s, int) else "?" for s in shape),
+                                    element_of(n.meta["val"].dtype))
+                           for n, shape in zip(nodes, self.sizes, strict=True)]
+        count = len(signature.user_outputs)
+        names = _names_of(program)
+        self.results = names if len(names) == count else tuple(
+            f"result_{i}" for i in range(count)) if count != 1 else ("result",)
+
+    def arguments(self, layers: list[tuple], element: str, recurrent: list[State]
+                  ) -> list[Argument]:
+        """The function's arguments."""
+        return self._arguments
+
+    def smaller(self) -> tuple | None:
+        """The example with every dynamic size one smaller; None where nothing is dynamic."""
+        cut, args = False, []
+        for arg, shape in zip(self.args, self.sizes, strict=True):
+            for dim, size in enumerate(shape):
+                if not isinstance(size, int) and size.node.expr.is_Symbol and arg.shape[dim] > 2:
+                    arg, cut = arg.narrow(dim, 0, arg.shape[dim] - 1), True
+            args.append(arg.contiguous())
+        return tuple(args) if cut else None
+
+
+def _names_of(program: torch.export.ExportedProgram) -> tuple[str, ...]:
+    """The keys of a dict or the fields of a named tuple that the module returns."""
+    spec = program.call_spec.out_spec
+    if spec is not None and spec.type is dict:
+        return tuple(map(str, spec.context))
+    return tuple(getattr(spec.context, "_fields", ())) if spec is not None else ()
+
+
+def as_args(args: typing.Any) -> tuple:
+    """The example arguments of a module."""
+    args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+    for i, arg in enumerate(args):
+        if not isinstance(arg, torch.Tensor):
+            raise UnsupportedModel(f"example argument {i} is a {type(arg).__name__}; hk's functions "
+                                   "take tensors")
+    return args
+
+
+def differences(model: torch.nn.Module, function: typing.Any, signature: Plain,
+                dtype: torch.dtype, perturb: typing.Callable) -> typing.Iterator[tuple]:
+    """(hk's results, the module's one precision up, in the import's type, and with sums that are
+    off) of the example, and of a smaller one."""
+    up = torch.float64 if dtype == torch.float32 else torch.float32
+    rounded = copy.deepcopy(model).eval().to(dtype)
+    wide = copy.deepcopy(rounded).to(up)
+    moved = copy.deepcopy(wide)
+    perturb(moved)
+
+    def run(module: torch.nn.Module, args: tuple, kind: torch.dtype) -> list[torch.Tensor]:
+        made = module(*(a.to(kind) if a.is_floating_point() else a for a in args))
+        return [t.double() for t in torch.utils._pytree.tree_leaves(made)
+                if isinstance(t, torch.Tensor)]
+
+    for args in (signature.args, signature.smaller()):
+        if args is not None:
+            given = [a.to(dtype) if a.is_floating_point() else a for a in args]
+            found = [t.torch().double() for t in function(*given)]
+            yield (found, run(wide, given, up), run(rounded, given, dtype), run(moved, given, up))

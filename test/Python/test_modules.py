@@ -1,0 +1,159 @@
+"""Any nn.Module becomes a function: operators by formulas, norms, layouts, attention with masks.
+Every result is compared with the module's one precision up, for two sizes of what is dynamic."""
+
+import hk
+import pytest
+
+torch = pytest.importorskip("torch")
+import hk.torch  # noqa: E402
+
+F = torch.nn.functional
+torch.set_num_threads(1)
+
+
+class Of(torch.nn.Module):
+    """Several functions of one argument: a compilation for all."""
+
+    def __init__(self, **functions):
+        super().__init__()
+        self.functions = functions
+
+    def forward(self, x):
+        return {name: function(x) for name, function in self.functions.items()}
+
+
+def imported(module, *args, dtype=torch.float32, dynamic=True):
+    """The checked graph; dim 0 of every argument is dynamic."""
+    shapes = tuple({0: torch.export.Dim("n", min=2)} for _ in args) if dynamic else None
+    graph = hk.torch.export_module(module, args, dtype=dtype, dynamic_shapes=shapes)
+    hk.torch.check(module, graph, threads=1)
+    return graph
+
+
+def rows(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+ELEMENTWISE = {
+    name: getattr(F, name) for name in (
+        "relu6", "elu", "selu", "celu", "leaky_relu", "hardswish", "hardsigmoid", "hardtanh", "mish",
+        "softsign", "logsigmoid", "tanhshrink", "softshrink", "hardshrink")} | {
+    "expm1": torch.expm1, "log1p": lambda x: torch.log1p(x.abs()), "sinh": torch.sinh,
+    "cosh": torch.cosh, "tan": lambda x: torch.tan(0.3 * x.clamp(-4, 4)), "ceil": torch.ceil,
+    "trunc": torch.trunc, "frac": torch.frac, "sign": torch.sign, "log10": lambda x: x.abs().log10(),
+    "larger": lambda x: torch.max(x, 0.5 * x), "smaller": lambda x: torch.min(x, x * x),
+    "finite": torch.nan_to_num, "lerp": lambda x: torch.lerp(x, x * x, 0.3),
+    "inside": lambda x: torch.where((x > 0) & ~(x > 1) | (x < -2), x, -x),
+    "one_of": lambda x: torch.where((x > 0) ^ (x < 1), x, 0.0)}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_elementwise(dtype):
+    graph = imported(Of(**ELEMENTWISE), 2 * rows(7, 33), dtype=dtype)
+    assert all(f'hk.name = "{name}"' in graph.mlir for name in ELEMENTWISE)
+    assert graph.mlir.count("hk.expm1") >= 4 and "hk.log1p" in graph.mlir
+
+
+def test_numbers_are_not_rounded():
+    """PyTorch's product of bf16 and 0.3 is that of 0.3, not of bf16's 0.30078125."""
+    graph = imported(Of(y=lambda x: 0.3 * x), rows(7, 33), dtype=torch.bfloat16)
+    assert ": tensor<?x33xbf16>, tensor<f32> -> tensor<?x33xbf16>" in graph.mlir
+
+
+def test_rows():
+    imported(Of(
+        log_softmax=lambda x: F.log_softmax(x, -1), logsumexp=lambda x: x.logsumexp(-1),
+        var=lambda x: x.var(-1, keepdim=True), std=lambda x: x / x.std(-1, keepdim=True),
+        mean=lambda x: x.view(-1, 4, 8).mean((1, 2)), middle=lambda x: x.view(-1, 4, 8).sum(1),
+        least=lambda x: x.amin(-1), argmax=lambda x: x.argmax(-1), most=lambda x: x.max(-1)[0],
+        chosen=lambda x: F.one_hot(x.argmax(-1), 32).float(),
+        some=lambda x: torch.where((x > 1.9).any(-1, keepdim=True), x, -x)), rows(6, 32))
+
+
+def test_norms():
+    class Norms(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.group, self.batch = torch.nn.GroupNorm(2, 4), torch.nn.BatchNorm1d(4)
+            self.layer = torch.nn.LayerNorm((4, 8))
+            self.batch.running_mean += 0.5
+            self.batch.running_var *= 3.0
+
+        def forward(self, x):
+            bare = F.layer_norm(x, (8,)), F.rms_norm(x, (8,))
+            return self.group(x), self.batch(x), self.layer(x), *bare
+
+    graph = imported(Norms(), rows(5, 4, 8))
+    assert [f'"result_{i}"' in graph.mlir for i in range(6)] == [True] * 5 + [False]
+
+
+def test_layouts():
+    imported(Of(
+        repeat=lambda x: x.repeat(1, 2), tile=lambda x: x[:, :1].tile(1, 3),
+        interleaved=lambda x: x.repeat_interleave(2, -1), padded=lambda x: F.pad(x, (2, 1), value=4.0),
+        cut=lambda x: F.pad(x, (-1, -3)), rolled=lambda x: x.roll(5, -1), lower=torch.tril,
+        outer=lambda x: x[:, :, None] * x[:, None, :], product=lambda x: torch.einsum("ni,mi->nm", x, x),
+        places=lambda x: x + torch.arange(16), filled=lambda x: x * torch.full((16,), 3.0)),
+        rows(9, 16))
+
+
+def heads(x, count):
+    return x.view(1, -1, count, 8).transpose(1, 2)
+
+
+def test_attention():
+    """Masks become score regions; a causal one is an attribute."""
+    def attend(x, kv=4, **options):
+        made = F.scaled_dot_product_attention(heads(x, 4), heads(x[:, :8 * kv], kv),
+                                              heads(x[:, :8 * kv], kv), **options)
+        return made.transpose(1, 2).reshape(x.shape)
+
+    graph = imported(Of(
+        plain=attend, causal=lambda x: attend(x, is_causal=True),
+        added=lambda x: attend(x, attn_mask=x @ x.t()), by_head=lambda x: attend(
+            x, attn_mask=heads(x, 4) @ heads(x, 4).mT),
+        seen=lambda x: attend(x, attn_mask=torch.tril(x @ x.t() + 10) > 0, scale=0.2),
+        grouped=lambda x: attend(x, kv=2, enable_gqa=True)), rows(11, 32))
+    assert graph.mlir.count("= hk.attention ") == 6 and graph.mlir.count(" causal ") == 1
+    assert graph.mlir.count("hk.gather_elements %mask [%head, %i, %j]") == 1
+
+
+def test_a_block():
+    """A transformer's layer, written by hand."""
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = torch.nn.RMSNorm(32, eps=1e-5)
+            self.attention = torch.nn.MultiheadAttention(32, 4, batch_first=True)
+            self.up, self.down = torch.nn.Linear(32, 64), torch.nn.Linear(64, 32)
+
+        def forward(self, x):
+            y = self.norm(x)
+            x = x + self.attention(y, y, y, need_weights=False)[0]
+            return x + self.down(F.mish(self.up(self.norm(x))))
+
+    graph = imported(Block(), rows(3, 10, 32))
+    assert graph.mlir.count("= hk.attention ") == 1 and graph.mlir.count("= hk.rms_norm ") == 2
+
+
+@pytest.mark.parametrize(("function", "text"), [
+    (torch.erfc, r"test_modules.py:\d+: .*aten.erfc.default: hk has no operator"),
+    (lambda x: x.sort()[0], "aten.sort"),
+    (lambda x: x[x[:, 0] > 0], "how many depends on data"),
+    (lambda x: x ** 1.7, "pow with exponent 1.7")])
+def test_refused(function, text):
+    with pytest.raises(hk.UnsupportedModel, match=text):
+        imported(Of(y=function), rows(4, 8))
+
+
+def test_arguments_are_tensors():
+    with pytest.raises(hk.UnsupportedModel, match="example argument 1 is a int"):
+        hk.torch.export_module(Of(y=torch.exp), (rows(2, 2), 3))
+
+
+def test_a_wrong_result_is_found():
+    module = Of(y=torch.exp)
+    graph = hk.torch.export_module(module, rows(4, 8))
+    graph.mlir = graph.mlir.replace("hk.exp ", "hk.exp2 ")
+    with pytest.raises(hk.CheckFailed, match="result 'y' is off by"):
+        hk.torch.check(module, graph, threads=1)
