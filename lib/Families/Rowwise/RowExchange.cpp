@@ -50,6 +50,8 @@ SmallVector<RankedTile> mlir::hk::exchangeTiles(const RowPlan &plan,
   SmallVector<RankedTile> tiles;
   int64_t vec = plan.commonVec(16 / plan.rowElementBytes());
   int64_t chunks = llvm::divideCeil(plan.widest(), vec);
+  // Of 4096 rows; what the link takes is the same with every tile.
+  double moved = 4096.0 * double(plan.widest()) * plan.bytesPerRowElement();
   for (int64_t threads : {64, 128, 256, 512, 1024}) {
     // Half of the threads of a block idle in its only round.
     if (threads > target.maxThreads || (threads > 64 && threads >= 2 * chunks))
@@ -59,9 +61,8 @@ SmallVector<RankedTile> mlir::hk::exchangeTiles(const RowPlan &plan,
     ranked.tile = {1, int32_t(threads), int32_t(vec), int32_t(slots)};
     // Two chunks of a thread under way at once hide what the link takes; more
     // of them are registers, more threads are barriers.
-    ranked.microseconds = target.launchMicroseconds +
-                          double(std::max<int64_t>(slots, 2)) +
-                          double(threads) / 1024;
+    double order = double(std::max<int64_t>(slots, 2)) + double(threads) / 1024;
+    ranked.microseconds = moved / target.memoryGBps / 1e3 + order / 16;
   }
   return tiles;
 }
