@@ -105,15 +105,15 @@ def check_results(rows):
 def check_kernels(rows):
     """Sums that kernels make themselves: with memory that ranks share, too little of it, and none. The bits are the
     same, on both ranks, call after call."""
-    for function, width, x in (("norm", 1024, np.float32), ("layers", 320, np.float32)):
+    for function, width in (("norm", 1024), ("layers", 320)):
         for r in range(2):
-            save(f"term.{r}.npy", rng.normal(size=(rows, width)).astype(x))
+            save(f"term.{r}.npy", rng.normal(size=(rows, width)).astype(np.float32))
         results = []
         for shared in ([], [SHARED], ["--shared=1"]):
             folder = f"{function}.{len(results)}"
             command = ["kernels.so", f"--function={function}", "--input=x=term.{rank}.npy", f"--dim=r.0={rows}", *shared]
-            expect_ok(f"{function} of {rows} rows, {shared}", command + ["--poison", "--bench=7", f"--check={KERNELS}"])
-            expect_ok(f"{function} of {rows} rows, {shared}", command + [f"--check={KERNELS}", f"--output={folder}.{{rank}}"])
+            expect_ok(f"{function} of {rows} rows, {shared}", command + ["--poison", "--bench=7", f"--check={KERNELS}",
+                                                                         f"--output={folder}.{{rank}}"])
             results += [{f.name: f.read_bytes() for f in Path(f"{folder}.{r}").iterdir()} for r in range(2)]
         if not results[0] or any(r != results[0] for r in results):
             fail(f"{function} of {rows} rows: ranks, or ways to exchange rows, have other bits")
@@ -237,7 +237,7 @@ if onHost:
 else:
     check_library()
     compile(KERNELS, "kernels.so", target)
-    for rows in [1, 5, 0, 70]:
+    for rows in [1, 0, 70]:
         check_kernels(rows)
     check_waits()
 finish()
