@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
+#include "hk/Dialect/ExchangeAttr.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -112,12 +113,20 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
            << "\"skinny_codes\" or \"microscaled\", but got "
            << attribute.getValue();
   }
+  if (name == kExchangeAttrName) {
+    auto by = dyn_cast<StringAttr>(attribute.getValue());
+    if (by && (by.getValue() == "kernel" || by.getValue() == "engine"))
+      return success();
+    return op->emitError("expected '")
+           << kExchangeAttrName << "' to be \"kernel\" or \"engine\", but got "
+           << attribute.getValue();
+  }
   if (name == kMeshAttrName)
     return verifyMesh(op, attribute.getValue());
   if (name != kTargetAttrName)
     return unknownAttribute(
         op, "a module", name,
-        {kTargetAttrName, kGemmLoopAttrName, kMeshAttrName});
+        {kTargetAttrName, kGemmLoopAttrName, kMeshAttrName, kExchangeAttrName});
   if (!isa<TargetAttr>(attribute.getValue()))
     return op->emitError("expected '")
            << kTargetAttrName << "' to be a target, as #hk.target<\"gfx942\">, "

@@ -171,7 +171,7 @@ def HKExpandExchanges : Pass<"hk-expand-exchanges", "::mlir::ModuleOp"> {
     extreme of floats become an exchange of the parts, a slice for each rank, and
     `hk.sum_slices` or pointwise operators, which fuse with what follows. Sums
     with `transport any_order`, and reductions of integers of 8, 32 and 64 bits,
-    stay.
+    stay, and so do sums that kernels make themselves (docs/parallel.md).
   }];
   let statistics = [Statistic<"numExpanded", "num-expanded", "reductions that became exchanges of parts">];
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];

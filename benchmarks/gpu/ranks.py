@@ -1,10 +1,13 @@
 """Two ranks on two GPUs through NCCL: first what they compute, then what it takes.
 
-Usage: ranks.py FOLDER OUT.json   (FOLDER has device_ranks.so, parallel_mlp.so, ranks.so, layer1.so, layer2.so, compiled
-for sm_90a; HK_HOME names the folder whose lib/ has libhk_runtime.so, and hk is on PYTHONPATH)
+Usage: ranks.py FOLDER OUT.json PART...   (parts: norm, layers, exchanges, failures; FOLDER has device_ranks.so,
+parallel_mlp.so, ranks.so, ranks_engine.so, layer1.so, layer2.so, compiled for sm_90a; HK_HOME names the folder whose lib/
+has libhk_runtime.so, and hk is on PYTHONPATH)
 
-Both sides in one process a GPU: hk's launches beside torch.distributed's NCCL with compiled PyTorch, in CUDA graphs,
-interleaved, medians of the slower rank. A case that fails does not stop the others."""
+ranks_engine.so is ranks.mlir with hk.exchange = "engine" among the attributes of its module: its sums are NCCL's, those of
+ranks.so are made by its kernels in memory that the ranks share. Both sides in one process a GPU: hk's launches beside
+torch.distributed's NCCL with compiled PyTorch, in CUDA graphs, interleaved, medians of the slower rank; before each timed
+graph an all-reduce lets both GPUs begin together. A case that fails does not stop the others."""
 
 import ctypes
 import functools
@@ -23,7 +26,9 @@ import torch.nn.functional as F
 import hk
 
 D, PAST = 8192, 1024
-LIMIT = 86  # seconds; then the process ends itself
+LIMIT = float(os.environ.get("LIMIT", 86))  # seconds; then the process ends itself
+# Two slots for two ranks, of the largest tensor.
+SHARED = 4 * (4096 * D * 2) + (1 << 20)
 
 
 class Bench:
@@ -88,6 +93,8 @@ class Bench:
                 dist.barrier()
                 begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                 with torch.cuda.stream(self.stream):
+                    torch.cuda._sleep(200000)  # so that what follows is enqueued before it begins
+                    dist.all_reduce(self.word, group=self.group)
                     begin.record()
                     graph.replay()
                     end.record()
@@ -145,9 +152,9 @@ def check_moves(bench):
     bench.say("exchanges: all equal")
 
 
-def check_norm(bench, module):
+def check_norm(bench, module, sizes):
     for name in ("any_order", "in_order"):
-        for rows in (1, 2, 3, 64, 131, 700):
+        for rows in sizes:
             x = torch.randn(rows, D, device="cuda", generator=seeded(bench, rows)).bfloat16()
             r = torch.randn(rows, D, device="cuda", generator=seeded(bench, 9, True)).bfloat16()
             w = torch.randn(D, device="cuda", generator=seeded(bench, 8, True)).bfloat16()
@@ -197,30 +204,29 @@ def check_replays(bench, module):
     bench.say("1,000 replays of three graphs with random delays: equal")
 
 
-def time_norm(bench, module):
+def time_norm(bench, modules):
     def norm(s, r, w):
         z = s + r
         f = z.float()
         return (f * torch.rsqrt(f.pow(2).mean(-1, keepdim=True) + 1e-5) * w.float()).bfloat16(), z
 
-    compiled = torch.compile(norm, dynamic=False)
+    compiled = torch.compile(norm, dynamic=True)
     table = bench.results["all-reduce + residual + norm, us"] = {}
-    group = dist.new_group(backend="nccl")
-    for rows in (1, 64, 512, 4096):
+    for rows in (1, 64, 128, 512, 4096):
         x = torch.randn(rows, D, device="cuda", generator=seeded(bench, rows)).bfloat16()
         r, w, s = torch.randn_like(x), torch.ones(D, device="cuda").bfloat16(), torch.empty_like(x)
 
         def peer():
-            dist.all_reduce(s, group=group)
+            dist.all_reduce(s, group=bench.group)
             compiled(s, r, w)
 
         repeats = 20 if rows <= 512 else 5
         graphs = {"torch": bench.graph(peer, repeats)}
-        for name in ("any_order", "in_order"):
+        for label, module in modules.items():
             outs = [torch.empty_like(x), torch.empty_like(x)]
-            graphs[f"hk {name}"] = bench.graph(module[name].bind(x, r, w, out=outs), repeats)
+            graphs[label] = bench.graph(module.any_order.bind(x, r, w, out=outs), repeats)
         table[rows] = bench.times(graphs)
-        bench.say(f"{rows:5} rows", table[rows])
+        bench.say(f"{rows:5} rows", table[rows], f"kernels / torch {table[rows]['kernels'] / table[rows]['torch']:.2f}")
 
 
 def layer_tensors(bench, rows, parts):
@@ -345,7 +351,8 @@ def check_native(bench):
 
 def opened(bench, name, timeout_ms):
     """A communicator and its module, with arguments, when both ranks have them."""
-    comm = hk.Communicator(bench.device, "tp=2", rank=bench.rank, world=2, id_file=f"{IDS}.{name}", timeout_ms=timeout_ms)
+    comm = hk.Communicator(bench.device, "tp=2", rank=bench.rank, world=2, id_file=f"{IDS}.{name}", timeout_ms=timeout_ms,
+                           shared_bytes=1 << 23)
     module = hk.load(f"{bench.folder}/ranks.so", bench.device, comm=comm)
     x = torch.ones(64, D, device="cuda").bfloat16()
     w = torch.ones(D, device="cuda").bfloat16()
@@ -393,7 +400,7 @@ def last_failure(bench):
 IDS = "/dev/shm/hk-ranks"
 
 
-def worker(rank, folder, out):
+def worker(rank, folder, out, parts):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29533")
     torch.cuda.set_device(rank)
     threading.Timer(LIMIT, lambda: (print("out of time on rank", rank, flush=True), os._exit(3))).start()
@@ -401,27 +408,50 @@ def worker(rank, folder, out):
     torch.zeros(1, device="cuda")
     torch._dynamo.config.recompile_limit = 64
     bench = Bench(rank, folder, out)
+    bench.group = dist.new_group(backend="nccl")
+    bench.word = torch.zeros(1, device="cuda")
+    dist.all_reduce(bench.word, group=bench.group)
+    torch.cuda.synchronize()
     begin = time.time()
-    bench.comm = hk.Communicator(bench.device, "tp=2", rank=rank, world=2, id_file=IDS, timeout_ms=20000)
+    bench.comm = hk.Communicator(bench.device, "tp=2", rank=rank, world=2, id_file=IDS, timeout_ms=8000, shared_bytes=SHARED)
     bench.say(f"{bench.results['device']}, torch {torch.__version__}, opened in {time.time() - begin:.2f} s")
-    module = bench.load("ranks")
+    for part in parts:
+        {"norm": norm_cases, "layers": layer_cases, "exchanges": exchange_cases, "failures": failure_cases}[part](bench)
+    bench.say("done:", bench.results)
+    dist.barrier()
+    os._exit(0)
+
+
+def norm_cases(bench):
+    modules = {"kernels": bench.load("ranks"), "engine": bench.load("ranks_engine")}
+    bench.case("norm by kernels", lambda: check_norm(bench, modules["kernels"], (1, 2, 3, 64, 131, 700)))
+    bench.case("norm by the engine", lambda: check_norm(bench, modules["engine"], (1, 64)))
+    bench.case("times of norm", lambda: time_norm(bench, modules))
+    bench.case("replays", lambda: check_replays(bench, modules["kernels"]))
+
+
+def exchange_cases(bench):
     bench.case("exchanges", lambda: check_moves(bench))
-    bench.case("norm", lambda: check_norm(bench, module))
-    bench.case("replays", lambda: check_replays(bench, module))
     bench.case("native", lambda: check_native(bench))
+
+
+def failure_cases(bench):
     bench.case("failures", lambda: check_failures(bench))
-    bench.case("times of norm", lambda: time_norm(bench, module))
+    last_failure(bench)
+    os._exit(0)  # the other rank has ended
+
+
+def layer_cases(bench):
     table = bench.results["layer, us"] = {}
     modules = {}
 
     def load():
         modules[1], modules[2] = bench.load("layer1", comm=False), bench.load("layer2")
     bench.case("loading", load)
-    group = dist.new_group(backend="nccl")
     peers = {}
 
     def layer(rows):
-        peers[rows] = layer_case(bench, rows, modules[1], modules[2], table, group)
+        peers[rows] = layer_case(bench, rows, modules[1], modules[2], table, bench.group)
     for rows in (1, 64, 4096):
         bench.case(f"layer of {rows}", functools.partial(layer, rows))
     for rows in peers:
@@ -431,12 +461,10 @@ def worker(rank, folder, out):
             bench.say(f"no time left for PyTorch's layer of {rows}")
             break
         bench.case(f"PyTorch's layer of {rows}", peers[rows])
-    last_failure(bench)
-    os._exit(0)
 
 
 if __name__ == "__main__":
     for suffix in ("", ".native", ".late", ".dead"):
         if os.path.exists(IDS + suffix):
             os.unlink(IDS + suffix)
-    mp.spawn(worker, args=(sys.argv[1], sys.argv[2]), nprocs=2)
+    mp.spawn(worker, args=(sys.argv[1], sys.argv[2], sys.argv[3:]), nprocs=2)

@@ -284,7 +284,7 @@ LogicalResult Work::link() {
       continue;
     }
     for (const KernelRecord &kernel : section.kernels) {
-      if (kernel.variants.empty() || kernel.collective ||
+      if (kernel.variants.empty() || kernel.isOfEngine() ||
           !objects.insert(kernel.variants.front().symbol).second)
         continue; // two kernels with one text share an object
       std::string object =

@@ -130,9 +130,12 @@ static void addFused(const Decision &decision, const Candidate &candidate,
 
 static void addExchange(const Decision &decision, Lines &lines) {
   const Candidate &candidate = decision.candidates.front();
-  lines.add(Part::Done,
-            "  exchanged: " + decision.subject + ": " + candidate.what,
-            decision.location, candidate.partner);
+  std::string text = "  exchanged: " + decision.subject + ": " + candidate.what;
+  for (const Candidate &other : ArrayRef(decision.candidates).drop_front())
+    text += "; not " + other.what + " (" +
+            stringify(other.verdict.getReason()).str() +
+            "): " + other.verdict.getDetail().str();
+  lines.add(Part::Done, text, decision.location, candidate.partner);
 }
 
 static void addSplit(const Decision &decision, Lines &lines) {

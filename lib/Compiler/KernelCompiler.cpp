@@ -257,7 +257,7 @@ Error KernelCompiler::compile(MutableArrayRef<Section> sections) const {
   for (Section &section : sections)
     for (KernelRecord &kernel : section.kernels)
       pool.async([&, target = section.target, record = &kernel] {
-        if (!record->binary.empty() || record->collective)
+        if (!record->binary.empty() || record->isOfEngine())
           return; // by an earlier call, or there is nothing to compile
         if (Error error = compileOne(*target, *record)) {
           std::lock_guard<std::mutex> lock(mutex);

@@ -94,7 +94,8 @@ std::string TableWriter::collective(const std::string &name,
      << ", " << int(c.dtype) << ", " << int(c.resultDType) << ", "
      << c.reduction << ", " << int(c.anyOrder) << ", " << c.sizes.size() << ", "
      << c.split << ", " << c.concat << ", " << c.root << ", " << sizesName
-     << "};\n";
+     << ", " << c.input << "u, " << c.inputStride << "u, " << c.extraWords
+     << "u, " << c.mostPushed << "};\n";
   return "&" + name;
 }
 
@@ -194,7 +195,7 @@ void TableWriter::writeSection(
     std::string base = (s + "_k" + Twine(k)).str();
     os << "void " << kernel.planSymbol
        << "(const int64_t *, hk_launch_plan *);\n";
-    if (kernel.collective) {
+    if (kernel.isOfEngine()) {
       // The runtime runs it: there is no code.
     } else if (host) {
       for (const VariantRecord &variant : kernel.variants)
@@ -207,7 +208,7 @@ void TableWriter::writeSection(
       os << "static const unsigned char " << base << "_code[] = {\n#embed "
          << quoted(codeFile(section, kernel)) << "\n, 0};\n";
     }
-    bool hasCode = !kernel.collective;
+    bool hasCode = !kernel.isOfEngine();
     collectives.push_back(collective(base + "_collective", kernel));
     std::vector<std::string> mapNames;
     for (auto [v, variant] : enumerate(kernel.variants))

@@ -49,6 +49,8 @@ struct CollectiveRecord {
   bool anyOrder = false;
   int64_t split = -1, concat = -1, root = -1;
   std::vector<int64_t> sizes;
+  uint32_t input = 0, inputStride = 0, extraWords = 0;
+  int64_t mostPushed = 0;
 };
 
 struct KernelRecord {
@@ -58,8 +60,10 @@ struct KernelRecord {
   std::vector<std::pair<std::string, Location>> sources;
   uint32_t numPointers = 0, numDims = 0, numStrides = 0;
   std::vector<VariantRecord> variants;
-  /// Of a kernel that the runtime's engine runs; it has no text and no binary.
+  /// Of a kernel that exchanges tensors with other ranks.
   std::optional<CollectiveRecord> collective;
+  /// The runtime's engine runs it: it has no text and no binary.
+  bool isOfEngine() const { return collective && collective->extraWords == 0; }
   std::string text;   // translation unit
   std::string binary; // object (host), code object (AMD) or PTX, once compiled
 };

@@ -12,8 +12,10 @@
 #include "SectionBuilder.h"
 #include "KernelCompiler.h"
 #include "hk/Analysis/IntegerArguments.h"
+#include "hk/Contract/Exchange.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Families/Family.h"
+#include "hk/Families/KernelExchange.h"
 #include "hk/Passes/Entry.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -52,18 +54,24 @@ static_assert(uint32_t(ReduceKind::sum) + 1 == HK_COLLECTIVE_SUM &&
               uint32_t(ReduceKind::max) + 1 == HK_COLLECTIVE_MAX &&
               uint32_t(ReduceKind::min) + 1 == HK_COLLECTIVE_MIN);
 
-/// The operator of a collective kernel, which is alone in its body.
-CollectiveRecord collectiveOf(KernelOp kernel) {
-  auto ops = kernel.getSpecBlock().getOps<CollectiveOpInterface>();
-  CollectiveOpInterface op = *ops.begin();
+/// Of a kernel with the exchange `op`, which is alone in its body or, of a
+/// row-wise kernel, what its rows begin with.
+CollectiveRecord collectiveOf(KernelOp kernel, CollectiveOpInterface op,
+                              const ::hk::Target &target) {
   Exchange exchange = op.getExchange();
   CollectiveRecord record;
   record.axis = op.getAxis().str();
   record.resultDType = *dtypeOf(getElementTypeOrSelf(op->getResult(0)));
   record.dtype = record.resultDType;
+  auto sizesOf = [&](unsigned operand) {
+    return cast<SymShapeAttr>(kernel.getShapes()[operand]).getSizes();
+  };
   if (op->getNumOperands() != 0) {
     record.dtype = *dtypeOf(getElementTypeOrSelf(op->getOperand(0)));
-    record.sizes = cast<SymShapeAttr>(kernel.getShapes()[0]).getSizes().vec();
+    record.input = cast<BlockArgument>(op->getOperand(0)).getArgNumber();
+    record.sizes = sizesOf(record.input).vec();
+    for (uint32_t i = 0; i < record.input; ++i)
+      record.inputStride += std::max<int64_t>(sizesOf(i).size(), 1) - 1;
   }
   if (exchange.reduction)
     record.reduction = uint32_t(*exchange.reduction) + 1;
@@ -71,6 +79,10 @@ CollectiveRecord collectiveOf(KernelOp kernel) {
   record.split = exchange.split.value_or(-1);
   record.concat = exchange.concat.value_or(-1);
   record.root = exchange.root.value_or(-1);
+  if (kernel.getFamily() == FamilyKind::collective)
+    return record;
+  record.extraWords = ::hk::exchangeWords(ranksOf(op));
+  record.mostPushed = ::hk::mostPushedBytes(target, ranksOf(op));
   return record;
 }
 
@@ -95,8 +107,8 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
   for (auto shape : kernel.getShapes().getAsRange<SymShapeAttr>())
     record.numStrides += std::max<int64_t>(shape.getSizes().size(), 1) - 1;
 
-  if (kernel.getFamily() == FamilyKind::collective)
-    record.collective = collectiveOf(kernel);
+  if (CollectiveOpInterface op = exchangeOf(kernel))
+    record.collective = collectiveOf(kernel, op, target);
 
   // The text is named after itself, so equal kernels of different models share
   // one entry of the cache.
@@ -107,7 +119,7 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
     return failure();
   // Where there is no code, it is a name for profiles only.
   std::string symbolPrefix =
-      record.collective ? record.ops + "_" : KernelCompiler::prefixFor(probe);
+      record.isOfEngine() ? record.ops + "_" : KernelCompiler::prefixFor(probe);
   llvm::raw_string_ostream text(record.text);
   if (failed(family.emit(kernel, target, symbolPrefix, text)))
     return failure();
@@ -175,7 +187,7 @@ FunctionRecord recordOf(func::FuncOp func, StringRef prefix) {
   func.walk([&](LaunchOp launch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
         launch, launch.getKernelAttr());
-    record.numCollectives += kernel.getFamily() == FamilyKind::collective;
+    record.numCollectives += exchangeOf(kernel) != nullptr;
   });
   record.guards = guardsOf(func);
   return record;

@@ -119,6 +119,22 @@ uint64_t Memory::allocate(uint64_t size, const std::string &label) {
   return address;
 }
 
+uint64_t Memory::allocateShared(uint64_t size, const std::string &label,
+                                int file) {
+  uint64_t address = allocate(size, label);
+  if (!address)
+    return 0;
+  if (mmap(reinterpret_cast<void *>(address), roundUp(size, 4096),
+           PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+           0) == MAP_FAILED) {
+    release(address);
+    return 0;
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  live[address]->isShared = true;
+  return address;
+}
+
 bool Memory::release(uint64_t address) {
   std::lock_guard<std::mutex> lock(mutex);
   auto it = live.find(address);
@@ -130,8 +146,12 @@ bool Memory::release(uint64_t address) {
        ++c)
     chunks[c] = nullptr;
   uint64_t mapped = roundUp(a->size ? a->size : 1, 4096);
-  madvise(reinterpret_cast<void *>(address), mapped, MADV_DONTNEED);
-  mprotect(reinterpret_cast<void *>(address), mapped, PROT_NONE);
+  auto *data = reinterpret_cast<void *>(address);
+  if (a->isShared)
+    mmap(data, mapped, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  madvise(data, mapped, MADV_DONTNEED);
+  mprotect(data, mapped, PROT_NONE);
   clearShadow(address, span);
   freeRanges.push_back({address, span});
   inUse -= a->size;

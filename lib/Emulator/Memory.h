@@ -27,6 +27,7 @@ struct Allocation {
   uint64_t base = 0, size = 0;
   uint64_t writableBegin = 0, writableEnd = 0;
   std::string label;
+  bool isShared = false; ///< with other processes
   uint64_t end() const { return base + size; }
 };
 
@@ -41,6 +42,9 @@ public:
 
   /// Zero if there is no room. New memory is undefined.
   uint64_t allocate(uint64_t size, const std::string &label);
+  /// The memory of a file that other processes map, too; no shadow sees what
+  /// they do with it.
+  uint64_t allocateShared(uint64_t size, const std::string &label, int file);
   bool release(uint64_t address);
   void setWritable(uint64_t address, uint64_t begin, uint64_t end);
 

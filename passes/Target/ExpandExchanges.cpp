@@ -8,12 +8,14 @@
 // Libraries of collectives between GPUs add in an order of their own, round as
 // they go, know one type for inputs and results, and lose NaNs of extremes.
 // What means something else is an exchange of the parts, which are then reduced
-// on this rank, in a kernel with what follows.
+// on this rank, in a kernel with what follows. A sum that such a kernel
+// exchanges itself stays what it is.
 //
 //===----------------------------------------------------------------------===//
 
 #include "hk/Contract/Capability.h"
 #include "hk/Dialect/HK.h"
+#include "hk/Families/KernelExchange.h"
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -36,17 +38,6 @@ struct HKExpandExchanges
 
 static RankedTensorType tensorOf(Value value) {
   return cast<RankedTensorType>(value.getType());
-}
-
-/// Whether engines compute what `op` means, to the bit where it states bits.
-static bool isOfEngine(CollectiveOpInterface op, const Exchange &exchange) {
-  if (!exchange.reduction)
-    return true;
-  Type type = tensorOf(op->getOperand(0)).getElementType();
-  if (isa<FloatType>(type))
-    return *exchange.reduction == ReduceKind::sum &&
-           exchange.transport == Transport::any_order;
-  return type.isInteger(8) || type.isInteger(32) || type.isInteger(64);
 }
 
 /// `value` as the only slice of a tensor with one dim more, in front.
@@ -137,14 +128,13 @@ static void expand(CollectiveOpInterface op, const Exchange &exchange,
 void HKExpandExchanges::runOnOperation() {
   ModuleOp module = getOperation();
   const ::hk::Target *target = targetOf(module);
-  std::optional<::hk::Mesh> mesh = meshOf(module);
-  if (!target || !mesh || ::hk::reducesRanksAsMeant(*target))
+  if (!target || !meshOf(module) || ::hk::reducesRanksAsMeant(*target))
     return;
   module.walk([&](CollectiveOpInterface op) {
-    Exchange exchange = op.getExchange();
-    if (isOfEngine(op, exchange))
+    auto sum = dyn_cast<AllReduceOp>(op.getOperation());
+    if (isOfEngine(op) || (sum && judgeKernelExchange(sum, *target).accepted()))
       return;
-    expand(op, exchange, mesh->axes()[mesh->find(op.getAxis().str())].size);
+    expand(op, op.getExchange(), ranksOf(op));
     ++numExpanded;
   });
 }

@@ -27,6 +27,7 @@ constexpr uint64_t kWorkspaceAlignment = 256;
 struct Scratch {
   std::vector<hk_abi_tensor> tensors;
   std::vector<int64_t> outputSizes;
+  std::vector<uint64_t> words; // of a launch that exchanges rows itself
 };
 Scratch &threadScratch() {
   static thread_local Scratch scratch;
@@ -109,6 +110,18 @@ Status CallContext::start(uint32_t index, const hk_launch_plan &plan,
   if (!kernel.collective)
     return program.device.launch(*program.kernels[index][plan.variant], words,
                                  plan.grid, stream);
+  if (kernel.collective->extra_words) {
+    std::vector<uint64_t> &all = threadScratch().words;
+    uint32_t own = kernel.num_pointers + kernel.num_dims + kernel.num_strides;
+    all.assign(words, words + own);
+    all.resize(own + kernel.collective->extra_words);
+    if (Status error =
+            beginKernelExchange(program.device, *program.communicator, kernel,
+                                words, plan.grid[0], stream, all.data() + own))
+      return error;
+    return program.device.launch(*program.kernels[index][plan.variant],
+                                 all.data(), plan.grid, stream);
+  }
   if (!program.device.isHost())
     return runDeviceCollective(program.device, program.communicator,
                                *kernel.collective, words, kernel.num_dims,

@@ -23,10 +23,10 @@ static Status readOptions(const hk_device &device, const hk_comm_options &given,
                      given.struct_bytes, sizeof(hk_comm_options));
   if (Status error = requireNonNull(given.mesh, "hk_comm_open", "options.mesh"))
     return error;
-  if (given.shared_bytes)
+  if (given.shared_bytes && device.impl->isHost())
     return makeError(HK_INVALID_ARGUMENT,
-                     "hk_comm_open: expected options.shared_bytes to be 0: no "
-                     "engine takes it yet");
+                     "hk_comm_open: expected options.shared_bytes to be 0 on "
+                     "the host, where kernels exchange nothing themselves");
   Mesh mesh;
   if (Status error = parseMesh(given.mesh, mesh))
     return error;
@@ -45,6 +45,7 @@ static Status readOptions(const hk_device &device, const hk_comm_options &given,
   options.natives.assign(given.native, given.native + given.num_native);
   options.device = device.impl.get();
   options.timeoutMs = given.timeout_ms ? given.timeout_ms : kDefaultTimeoutMs;
+  options.sharedBytes = given.shared_bytes;
   options.rank = given.rank;
   options.world = given.world;
   return {};

@@ -12,6 +12,7 @@
 
 #include "api/Module.h"
 #include "hk/Contract/DType.h"
+#include "hk/Contract/Exchange.h"
 #include "hk/Contract/Mesh.h"
 #include "hk/Contract/WeightSlice.h"
 
@@ -115,6 +116,15 @@ static Status checkCollective(const hk_kernel_abi &kernel, const Mesh &mesh) {
                  abi.concat >= -1 && abi.root >= -1 &&
                  abi.root < mesh.axes()[axis].size,
              "kernel '%s' has a dim or a root that is not there", kernel.name);
+  if (abi.extra_words != 0) {
+    HK_REQUIRE(
+        int64_t(abi.extra_words) == exchangeWords(mesh.axes()[axis].size) &&
+            abi.reduction == HK_COLLECTIVE_SUM && abi.rank > 0 &&
+            abi.input < kernel.num_pointers &&
+            abi.input_stride + abi.rank - 1 <= kernel.num_strides,
+        "kernel '%s' exchanges something else than its input", kernel.name);
+    return {};
+  }
   bool isRank =
       abi.rank == 0 && abi.reduction == HK_COLLECTIVE_COPY && abi.root < 0;
   HK_REQUIRE(kernel.num_pointers == (isRank ? 1 : 2) &&
@@ -139,7 +149,8 @@ static Status checkKernel(const hk_kernel_abi &kernel, const Mesh &mesh,
     if (kernel.collective) {
       if (Status error = checkCollective(kernel, mesh))
         return error;
-      continue;
+      if (kernel.collective->extra_words == 0)
+        continue;
     }
     HK_REQUIRE(
         isHost ? variant.host != nullptr : variant.code && variant.code_bytes,

@@ -23,7 +23,7 @@ static Status loadKernels(hk_program &program) {
   program.kernels.resize(section.num_kernels);
   for (uint32_t k = 0; k < section.num_kernels; ++k) {
     const hk_kernel_abi &kernel = section.kernels[k];
-    if (kernel.collective)
+    if (kernel.collective && kernel.collective->extra_words == 0)
       continue; // the engine runs it
     program.kernels[k].resize(kernel.num_variants);
     for (uint32_t v = 0; v < kernel.num_variants; ++v)

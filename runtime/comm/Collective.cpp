@@ -18,15 +18,11 @@
 
 using namespace hk;
 
-static std::string textOf(const std::vector<int64_t> &sizes, DType dtype) {
+std::string CollectiveProblem::sizesText() const {
   std::string text;
   for (int64_t size : sizes)
     text += std::to_string(size) + "x";
   return text + info(dtype).name;
-}
-
-std::string CollectiveProblem::sizesText() const {
-  return textOf(sizes, dtype);
 }
 
 ByteView CollectiveProblem::inputPart(int64_t place) const {
@@ -38,25 +34,22 @@ bool hk::isPlaceOnly(const hk_collective_abi &abi) {
          abi.concat < 0 && abi.root < 0;
 }
 
-/// Sizes of the input, and of the result.
-static Status readSizes(const hk_collective_abi &abi, const uint64_t *dims,
-                        int64_t ranks, std::vector<int64_t> &sizes,
-                        std::vector<int64_t> &resultSizes) {
-  for (uint8_t d = 0; d < abi.rank; ++d)
-    sizes.push_back(abi.sizes[d] >= 0 ? abi.sizes[d]
-                                      : int64_t(dims[-1 - abi.sizes[d]]));
-  resultSizes = sizes;
+/// What the result has of the input's sizes.
+static Status findResultSizes(const CollectiveProblem &problem,
+                              std::vector<int64_t> &sizes) {
+  const hk_collective_abi &abi = problem.abi;
+  sizes = problem.sizes;
   if (abi.split >= 0) {
-    if (sizes[abi.split] % ranks != 0)
+    if (sizes[abi.split] % problem.ranks != 0)
       return makeError(HK_INVALID_ARGUMENT,
                        "expected the size of dim %d of a tensor of %s to be a "
                        "multiple of %lld, the ranks of axis '%s'",
-                       abi.split, textOf(sizes, DType(abi.dtype)).c_str(),
-                       static_cast<long long>(ranks), abi.axis);
-    resultSizes[abi.split] /= ranks;
+                       abi.split, problem.sizesText().c_str(),
+                       static_cast<long long>(problem.ranks), abi.axis);
+    sizes[abi.split] /= problem.ranks;
   }
   if (abi.concat >= 0)
-    resultSizes[abi.concat] *= ranks;
+    sizes[abi.concat] *= problem.ranks;
   return {};
 }
 
@@ -107,22 +100,34 @@ static void useParts(const CollectiveProblem &problem, const char *received) {
                problem.result.part(abi.concat, problem.ranks, place));
 }
 
-Status hk::readProblem(const RankLine &line, const uint64_t *words,
-                       uint32_t numDims, CollectiveProblem &problem) {
+void hk::readInput(const RankLine &line, const uint64_t *words,
+                   uint32_t numPointers, uint32_t numDims,
+                   CollectiveProblem &problem) {
   const hk_collective_abi &abi = problem.abi;
+  const uint64_t *dims = words + numPointers;
   problem.ranks = line.ranks.size();
   problem.place = line.place;
   problem.dtype = DType(abi.dtype);
   problem.resultDType = DType(abi.result_dtype);
-  std::vector<int64_t> resultSizes;
-  const uint64_t *dims = words + 2;
-  if (Status error =
-          readSizes(abi, dims, problem.ranks, problem.sizes, resultSizes))
-    return error;
+  for (uint8_t d = 0; d < abi.rank; ++d)
+    problem.sizes.push_back(
+        abi.sizes[d] >= 0 ? abi.sizes[d] : int64_t(dims[-1 - abi.sizes[d]]));
   auto *strides = reinterpret_cast<const int64_t *>(dims + numDims);
+  problem.input =
+      viewOf(reinterpret_cast<void *>(words[abi.input]), problem.dtype,
+             problem.sizes, strides + abi.input_stride);
+}
+
+Status hk::readProblem(const RankLine &line, const uint64_t *words,
+                       uint32_t numDims, CollectiveProblem &problem) {
+  constexpr uint32_t kPointers = 2;
+  readInput(line, words, kPointers, numDims, problem);
+  std::vector<int64_t> resultSizes;
+  if (Status error = findResultSizes(problem, resultSizes))
+    return error;
+  auto *strides =
+      reinterpret_cast<const int64_t *>(words + kPointers + numDims);
   size_t inputStrides = problem.sizes.empty() ? 0 : problem.sizes.size() - 1;
-  problem.input = viewOf(reinterpret_cast<void *>(words[0]), problem.dtype,
-                         problem.sizes, strides);
   problem.result =
       viewOf(reinterpret_cast<void *>(words[1]), problem.resultDType,
              resultSizes, strides + inputStrides);

@@ -39,6 +39,10 @@ struct CollectiveProblem {
 /// Whether the only thing it makes is this rank's place.
 bool isPlaceOnly(const hk_collective_abi &abi);
 
+/// The input of a kernel with `numPointers` pointers.
+void readInput(const RankLine &line, const uint64_t *words,
+               uint32_t numPointers, uint32_t numDims,
+               CollectiveProblem &problem);
 /// `words` are those of a launch, `numDims` of them dims.
 Status readProblem(const RankLine &line, const uint64_t *words,
                    uint32_t numDims, CollectiveProblem &problem);
@@ -54,6 +58,13 @@ Status runDeviceCollective(Device &device, Communicator *communicator,
                            const hk_collective_abi &collective,
                            const uint64_t *words, uint32_t numDims,
                            void *stream);
+
+/// Of a kernel that makes the exchange itself, over `blocks` blocks: the words
+/// behind those of its launch. What it cannot take from the other ranks' memory
+/// the engine brings first, on the stream.
+Status beginKernelExchange(Device &device, Communicator &communicator,
+                           const hk_kernel_abi &kernel, const uint64_t *words,
+                           uint32_t blocks, void *stream, uint64_t *extra);
 
 } // namespace hk
 

@@ -64,6 +64,8 @@ Communicator::~Communicator() {
   for (void *block : deviceBlocks)
     device->deallocate(block);
   if (!inOrder) {
+    // Other ranks' kernels may still write into it.
+    (void)shared.release();
     // Messages that nobody will take may still be under way, for ever.
     static std::mutex listMutex;
     static Memory *last = nullptr;
@@ -120,6 +122,8 @@ void Communicator::setBroken(hk_status_code code, const std::string &what) {
   brokenCode = code;
   brokenText = what;
   // What is under way would wait for ever, and the stream with it.
+  if (shared)
+    shared->abort();
   if (onDevice)
     onDevice->abort();
 }
@@ -535,6 +539,11 @@ Status hk::openCommunicator(const CommunicatorOptions &options,
     return error;
   if (options.device && !options.device->isHost() && count > 1)
     if (Status error = result->openDevice(*options.device, options.natives)) {
+      result->fail(error);
+      return error;
+    }
+  if (options.sharedBytes && count > 1)
+    if (Status error = result->openWindow(options.sharedBytes)) {
       result->fail(error);
       return error;
     }

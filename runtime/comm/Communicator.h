@@ -21,6 +21,7 @@
 #define HK_RUNTIME_COMM_COMMUNICATOR_H
 
 #include "comm/Engine.h"
+#include "comm/Window.h"
 #include "device/Device.h"
 #include "hk/Contract/Mesh.h"
 
@@ -97,6 +98,10 @@ public:
   Status openDevice(Device &device, const std::vector<void *> &natives);
   /// NULL: tensors are exchanged by messages.
   DeviceEngine *deviceEngine() const { return onDevice.get(); }
+  /// Gives every rank `bytes` that the others write.
+  Status openWindow(uint64_t bytes);
+  /// NULL: no such memory.
+  const Window *window() const { return shared.get(); }
   int64_t axisOf(const char *name) const { return ranks.find(name); }
   /// Tells the other ranks what this one calls.
   Status beginCall(const std::string &text);
@@ -153,6 +158,7 @@ private:
 
   Device *device = nullptr;
   std::unique_ptr<DeviceEngine> onDevice;
+  std::unique_ptr<Window> shared;
   std::vector<void *> deviceBlocks; // the last one is used
   uint64_t deviceBytes = 0;
   std::thread watcher;
@@ -170,6 +176,7 @@ struct CommunicatorOptions {
   std::vector<void *> natives;
   Device *device = nullptr;
   uint32_t timeoutMs = 0;
+  uint64_t sharedBytes = 0;     // of each rank, for the others to write
   uint32_t rank = 0, world = 0; // compared with the engine's unless world is 0
 };
 Status openCommunicator(const CommunicatorOptions &options,

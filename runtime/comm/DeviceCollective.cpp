@@ -13,6 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "comm/Collective.h"
+#include "hk/Contract/Exchange.h"
+
+#include <algorithm>
 
 using namespace hk;
 
@@ -201,8 +204,8 @@ Status hk::runDeviceCollective(Device &device, Communicator *communicator,
                                void *stream) {
   RankLine line = communicator ? communicator->lineOf(abi.axis) : RankLine{{0}};
   if (isPlaceOnly(abi))
-    return device.storeWord(reinterpret_cast<void *>(words[0]),
-                            uint32_t(line.place), stream);
+    return device.storeWords(reinterpret_cast<void *>(words[0]),
+                             uint32_t(line.place), 1, stream);
   CollectiveProblem problem(abi);
   if (Status error = readProblem(line, words, numDims, problem))
     return error;
@@ -217,4 +220,65 @@ Status hk::runDeviceCollective(Device &device, Communicator *communicator,
   if (problem.ranks == 1)
     return copyToItself(device, problem, stream);
   return Run(device, *communicator, problem, stream)();
+}
+
+/// The parts for a kernel that adds them itself, or their sum, in memory of the
+/// communicator: where, and how far apart.
+static Status bringParts(Device &device, Communicator &communicator,
+                         const CollectiveProblem &problem, void *stream,
+                         uint64_t *extra) {
+  const hk_collective_abi &abi = problem.abi;
+  constexpr uint64_t kAlign = 256;
+  uint64_t bytes = problem.input.numBytes();
+  uint64_t room = (bytes + kAlign - 1) / kAlign * kAlign;
+  // The library has sums in any order.
+  uint64_t parts = abi.any_order ? 1 : problem.ranks;
+  StreamState state = StreamState::Idle;
+  if (Status error = device.query(stream, state))
+    return error;
+  void *memory = nullptr;
+  bool isDense = problem.input.isDense();
+  if (Status error = communicator.deviceMemory(
+          parts * bytes + kAlign + (isDense ? 0 : room),
+          state == StreamState::Capturing, &memory))
+    return error;
+  char *from = problem.input.data;
+  auto *to = static_cast<char *>(memory);
+  if (!isDense) {
+    from = to;
+    to += room;
+    if (Status error =
+            copyRows(device, problem.input, from, /*toView=*/false, stream))
+      return error;
+  }
+  DeviceExchange exchange;
+  exchange.kind = abi.any_order ? Kind::AllReduce : Kind::AllGather;
+  exchange.from = from;
+  exchange.to = to;
+  exchange.dtype = abi.any_order ? problem.dtype : DType::I8;
+  exchange.count = bytes * 8 / info(exchange.dtype).bits;
+  extra[kExchangeOwn] = reinterpret_cast<uintptr_t>(to);
+  extra[kExchangePartBytes] = bytes;
+  return communicator.deviceEngine()->enqueue(communicator.axisOf(abi.axis),
+                                              exchange, stream);
+}
+
+Status hk::beginKernelExchange(Device &device, Communicator &communicator,
+                               const hk_kernel_abi &kernel,
+                               const uint64_t *words, uint32_t blocks,
+                               void *stream, uint64_t *extra) {
+  const hk_collective_abi &abi = *kernel.collective;
+  RankLine line = communicator.lineOf(abi.axis);
+  CollectiveProblem problem(abi);
+  readInput(line, words, kernel.num_pointers, kernel.num_dims, problem);
+  int64_t bytes = problem.input.numBytes(),
+          axis = communicator.axisOf(abi.axis);
+  const Window *window = communicator.window();
+  if (window && bytes <= abi.most_pushed && blocks <= kExchangeTurn &&
+      uint64_t(bytes) <= window->partBytes(axis)) {
+    window->fillWords(axis, extra);
+    return {};
+  }
+  std::fill_n(extra, abi.extra_words, 0);
+  return bringParts(device, communicator, problem, stream, extra);
 }

@@ -48,3 +48,17 @@ Status Device::synchronize() {
 }
 
 Status Device::checkFences() { return fenced ? fenced->check() : Status(); }
+
+static Status refuseShared(const std::string &device) {
+  return makeError(HK_UNAVAILABLE, "'%s' has no memory that ranks share",
+                   device.c_str());
+}
+Status Device::allocateShared(uint64_t, void **, SharedHandle &) {
+  return refuseShared(descriptionText);
+}
+Status Device::openShared(const SharedHandle &, void **) {
+  return refuseShared(descriptionText);
+}
+Status Device::allocateHostWord(uint32_t **) {
+  return refuseShared(descriptionText);
+}

@@ -54,6 +54,11 @@ struct RowCopy {
   uint64_t toPitch = 0, fromPitch = 0, rowBytes = 0, rows = 0;
 };
 
+/// What another process needs to map memory of this one: the driver's handle.
+struct SharedHandle {
+  char bytes[64];
+};
+
 /// What a stream is doing.
 enum class StreamState { Idle, Busy, Capturing };
 
@@ -93,8 +98,20 @@ public:
 
   /// Within device memory, in the order of the stream.
   virtual Status copyRows(const RowCopy &copy, void *stream) = 0;
-  virtual Status storeWord(void *to, uint32_t value, void *stream) = 0;
+  virtual Status storeWords(void *to, uint32_t value, uint64_t count,
+                            void *stream) = 0;
   virtual Status query(void *stream, StreamState &state) = 0;
+
+  /// Memory that processes with another device of this machine can map.
+  virtual Status allocateShared(uint64_t bytes, void **data,
+                                SharedHandle &handle);
+  virtual void freeShared(void *data) { (void)data; }
+  /// Maps what another process has allocated.
+  virtual Status openShared(const SharedHandle &handle, void **data);
+  virtual void closeShared(void *data) { (void)data; }
+  /// A word of the host's memory that kernels can read, 0 at first.
+  virtual Status allocateHostWord(uint32_t **word);
+  virtual void freeHostWord(uint32_t *word) { (void)word; }
   /// `call()` with the device current, for libraries that ask the driver for
   /// it.
   virtual Status runWithin(const std::function<Status()> &call) = 0;

@@ -6,7 +6,8 @@
 // RUN: hk-opt %s --hk-assign-target=target=host --hk-fuse --hk-outline --hk-select-tiles --canonicalize | FileCheck %s --check-prefix=TILE
 // RUN: hk-opt %s --hk-assign-target=target=gfx942 --hk-fuse | FileCheck %s
 // RUN: hk-compile %s --target=host --explain | FileCheck %s --check-prefix=HOST
-// RUN: hk-compile %s --target=sm_90a --explain | FileCheck %s --check-prefix=NCCL
+// RUN: sed 's/hk.mesh = "tp=2"/&, hk.exchange = "engine"/' %s > %t.mlir
+// RUN: hk-compile %t.mlir --target=sm_90a --explain | FileCheck %s --check-prefix=NCCL
 
 // A start, and bytes over the link between two ranks.
 // HOST: exchanged: @all_reduce: by the runtime's engine, modelled 6.0 us and 0.0183 times its dynamic sizes

@@ -164,6 +164,10 @@ private:
                              const LaunchConfig &config, std::string &timing);
 };
 
+/// That memory at `p` is freed, which may have a handle; the device's mutex is
+/// held.
+void forgetExported(void *p);
+
 /// Keeps the last error of the thread and passes it on.
 hipError_t setLastError(hipError_t error);
 

@@ -78,6 +78,7 @@ hipError_t release(void *p) {
     return hipSuccess;
   HipDevice &device = HipDevice::get();
   std::lock_guard<std::mutex> lock(device.mutex);
+  forgetExported(p);
   return device.memory.release(uint64_t(p)) ? hipSuccess : hipErrorInvalidValue;
 }
 

@@ -62,6 +62,7 @@ Options MeshRank::open(const Options &options) {
     settings.struct_bytes = sizeof(settings);
     settings.mesh = mesh.c_str();
     settings.timeout_ms = options.timeoutMs;
+    settings.shared_bytes = options.sharedBytes;
     if (!options.idFile.empty()) {
       settings.id_file = options.idFile.c_str();
       settings.rank = options.rank;

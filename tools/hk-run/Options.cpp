@@ -74,6 +74,7 @@ several ranks, of a module with a mesh: mpirun -n RANKS hk-run model.so ...
   {rank} in the name of a file of inputs or results is the number of the rank;
   random inputs are the same on all of them. --check evaluates all ranks.
   --timeout=MS           how long to wait for another rank; default 30000
+  --shared=BYTES         memory of each rank that the others' kernels write
   --rank=R               the rank meant where no call is made
   --id-file=FILE         without mpirun: ranks of this machine meet in FILE, which
                          the first makes; each is started with its own --rank
@@ -217,6 +218,8 @@ static void parseOne(const std::string &argument, Options &options) {
     options.idFile = value;
   else if (name == "--timeout")
     options.timeoutMs = parseUnsigned(value, argument, UINT32_MAX);
+  else if (name == "--shared")
+    options.sharedBytes = parseUnsigned(value, argument, INT64_MAX);
   else if (name == "--random")
     options.seed = parseUnsigned(value, argument, INT64_MAX);
   else if (name == "--shuffle")

@@ -54,6 +54,7 @@ struct Options {
   /// that does waits for others; 0: the runtime's default.
   uint32_t rank = 0, timeoutMs = 0;
   std::string idFile; // empty: ranks meet by MPI
+  uint64_t sharedBytes = 0;
   uint64_t seed = 0, shuffleSeed = 0;
   Data data = Data::Normal;
   std::map<std::string, std::string> inputs;  // name -> .npy file

@@ -369,10 +369,17 @@ void Session::callOn(const std::vector<const DLTensor *> &tensors,
   check(hk_function_call(function, &call));
 }
 
+void Session::wait() {
+  check(hk_device_synchronize(device()));
+  // What was ended because of another rank has left nothing of use.
+  if (comm)
+    check(hk_comm_check(comm));
+}
+
 void Session::runOnce() {
   bool profilesLater = options.benchIterations && options.timesFile.empty();
   call(profilesLater ? nullptr : profile());
-  check(hk_device_synchronize(device()));
+  wait();
   for (Argument &arg : args) {
     if (arg.role == Role::Input)
       continue;
@@ -424,12 +431,12 @@ std::vector<double> Session::bench(uint32_t iterations) {
   constexpr int kWarmUp = 3;
   for (int i = 0; i < kWarmUp; ++i)
     call(nullptr);
-  check(hk_device_synchronize(device()));
+  wait();
   std::vector<double> times;
   for (uint32_t i = 0; i < iterations; ++i) {
     Clock::time_point start = Clock::now();
     call(nullptr);
-    check(hk_device_synchronize(device()));
+    wait();
     times.push_back(
         std::chrono::duration<double, std::micro>(Clock::now() - start)
             .count());

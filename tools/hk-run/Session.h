@@ -91,6 +91,8 @@ public:
   /// Calls once, on these tensors; `profile` may be null. Does not wait.
   void callOn(const std::vector<const DLTensor *> &tensors,
               hk_profile *profile);
+  /// Until all calls are done; an error where another rank has failed.
+  void wait();
 
   hk_profile *profile() const { return profileHandle.get(); }
   /// "host, 2 threads", or where the results come from.

@@ -156,7 +156,7 @@ void hk::run::appendTimes(const std::string &path, Session &session,
   for (uint32_t i = 0; i < calls; ++i) {
     Clock::time_point start = Clock::now();
     session.callOn(tensors, nullptr);
-    check(hk_device_synchronize(session.device()));
+    session.wait();
     callTimes.push_back(
         std::chrono::duration<double, std::micro>(Clock::now() - start)
             .count());

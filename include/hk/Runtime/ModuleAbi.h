@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HK_MODULE_ABI_VERSION 8u
+#define HK_MODULE_ABI_VERSION 9u
 #define HK_MODULE_QUERY_SYMBOL "hk_module_query"
 
 /// A tensor as generated code sees it: dense, row-major, 16-byte aligned. The
@@ -120,6 +120,10 @@ typedef enum hk_collective_reduction {
 /// the rank at place r of `axis`, or all of it to every rank, or nothing unless
 /// it is at place `root`; of the parts it gets, in the order of the ranks, it
 /// makes the result. Without an input the result is its place.
+///
+/// A kernel with extra_words has code, which begins with the exchange, a sum of
+/// all of the input over all ranks. Its launches get so many words more, see
+/// hk/Contract/Exchange.h. The sum is not among its pointers.
 typedef struct hk_collective_abi {
   const char *axis;     // of hk_module_abi.mesh
   uint8_t dtype;        // of the input; hk::DType
@@ -131,6 +135,13 @@ typedef struct hk_collective_abi {
   int32_t split, concat, root;
   /// Of the input: a size, or -1 - d for dim word d of the launch.
   const int64_t *sizes;
+  /// Which of the pointers the input is, and which stride is its first.
+  uint32_t input, input_stride;
+  uint32_t extra_words;
+  /// Bytes of the input up to which the kernel writes its rows into the other
+  /// ranks' memory, if that is there and has room for them; beyond, the engine
+  /// brings the parts.
+  int64_t most_pushed;
 } hk_collective_abi;
 
 typedef struct hk_kernel_abi {

@@ -166,7 +166,12 @@ typedef struct hk_comm_options {
      until the caller does. */
   void *const *native;
   uint32_t num_native;
-  uint64_t shared_bytes; /* 0; for engines to come */
+  /* On GPUs of one machine: bytes of device memory of each rank that the
+     kernels of the others write, so that a sum over ranks and what follows are
+     one launch. An axis has an equal share; with w ranks a tensor of 1 / (2 w)
+     of that fits, larger ones go by the library. 0: all do. The same on all
+     ranks. */
+  uint64_t shared_bytes;
 } hk_comm_options;
 
 /* Waits for all ranks, which open with the same mesh, each with a device of its

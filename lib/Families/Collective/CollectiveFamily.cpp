@@ -15,6 +15,8 @@
 #include "../TileReport.h"
 
 #include "hk/Contract/Calibration.h"
+#include "hk/Contract/Capability.h"
+#include "hk/Families/KernelExchange.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
@@ -61,11 +63,16 @@ void report(KernelOp kernel, const ::hk::Target &target, DecisionLog &log) {
        << " times its dynamic sizes";
   Candidate candidate{text, Verdict::accept()};
   candidate.microseconds = type.hasStaticShape() ? rates.startUs + us : 0;
-  log.add({DecisionKind::Shard,
-           kernel.getLoc(),
-           ("@" + kernel.getSymName()).str(),
-           {std::move(candidate)},
-           0});
+  Decision decision{DecisionKind::Shard,
+                    kernel.getLoc(),
+                    ("@" + kernel.getSymName()).str(),
+                    {std::move(candidate)},
+                    0};
+  auto sum = dyn_cast<AllReduceOp>(op.getOperation());
+  if (sum && !::hk::reducesRanksAsMeant(target))
+    decision.candidates.push_back(
+        {"by a kernel", judgeKernelExchange(sum, target)});
+  log.add(std::move(decision));
 }
 
 class CollectiveFamily final : public Family {

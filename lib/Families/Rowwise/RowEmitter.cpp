@@ -736,6 +736,8 @@ void RowEmitter::emitBody() {
   if (tile.getCluster() > 1)
     out.line("clusterArrive();");
   emitRowStart();
+  if (plan.exchange())
+    emitExchange();
   for (int64_t phase = 0; phase < plan.numPhases(); ++phase)
     emitPhase(phase);
   if (host) {

@@ -54,6 +54,9 @@ int64_t rowLds(const RowPlan &plan, const ::hk::Target &target,
 /// LDS bytes of the selections of a kernel.
 int64_t selectionLds(const RowPlan &plan, const ::hk::Target &target,
                      const ::hk::RowTile &tile);
+/// LDS bytes of the sums over ranks of a row, and their member of its LDS.
+int64_t exchangeLds(const RowPlan &plan);
+std::string exchangeMemberText(const RowPlan &plan);
 /// Defines the type `name` of a kernel's LDS.
 std::string sharedText(const RowPlan &plan, const ::hk::Target &target,
                        const ::hk::RowTile &tile, StringRef name);
@@ -133,6 +136,8 @@ private:
   /// Declares, in the scope of a chunk, what pulls rely on.
   void enterLoop(Space &space, const RowLoop &loop);
   void emitSelection(const RowSelection &selection);
+  /// Leaves the row's sums over ranks in LDS.
+  void emitExchange();
   std::string emitScore(Space &space, Value input, const RowLoop &loop);
   void emitAccumulate(Space &space, const RowLoop &loop, const RowStat &stat,
                       AffineExpr first);

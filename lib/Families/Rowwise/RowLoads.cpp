@@ -66,7 +66,7 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
       ofChunk |= e == currentChunk;
       inside |= e != currentChunk && symbolDepth(e) > batchDepth;
       waits |= e != currentChunk && e != threadIndex &&
-               !((splitsRows(plan) || stays) && isOfRow(e));
+               !((splitsRows(plan) || stays || plan.exchange()) && isOfRow(e));
     });
   if (!ofChunk || inside)
     return Puller::load(argument, position, vec);

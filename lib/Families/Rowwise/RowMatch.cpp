@@ -14,6 +14,8 @@
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/LoopMaps.h"
+#include "hk/Contract/Exchange.h"
+#include "hk/Families/KernelExchange.h"
 #include "hk/Families/SmallReduction.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -36,7 +38,7 @@ static constexpr size_t kMaxOps = 96;
 static constexpr size_t kMaxOperands = 40;
 
 bool mlir::hk::isRowwiseOp(Operation *op) {
-  return isa<RowwiseOpInterface>(op) || isView(op);
+  return isa<RowwiseOpInterface, AllReduceOp>(op) || isView(op);
 }
 
 int64_t mlir::hk::reducedDims(Operation *op) {
@@ -321,6 +323,48 @@ static bool joinsRowsInMemory(Operation *op,
          });
 }
 
+/// A kernel has one sum over ranks, of rows that lie in memory and fit into
+/// LDS.
+static Verdict checkExchange(ArrayRef<Operation *> ops,
+                             const llvm::SmallPtrSetImpl<Operation *> &members,
+                             const DimSymbols &dims, const RowDims &rows) {
+  AllReduceOp sum;
+  for (Operation *op : ops) {
+    auto other = dyn_cast<AllReduceOp>(op);
+    if (!other)
+      continue;
+    if (sum)
+      return Verdict::refuse(Reason::OtherFamily,
+                             "a kernel makes one exchange with other ranks");
+    sum = other;
+  }
+  if (!sum)
+    return Verdict::accept();
+  if (members.contains(sum.getInput().getDefiningOp()))
+    return Verdict::refuse(
+        Reason::OtherFamily,
+        "an exchange with other ranks reads its operand from "
+        "memory");
+  if (llvm::any_of(ops, isSelection))
+    return Verdict::refuse(Reason::OtherFamily,
+                           "a selection and an exchange with other ranks have "
+                           "a row in LDS each");
+  ArrayRef<DimName> shape = dims.shape(sum.getResult());
+  std::optional<int64_t> size =
+      RowPlan::flatSize(shape.drop_front(rows.sizes.size()));
+  int64_t bits = sum.getType().getElementTypeBitWidth();
+  if (!size)
+    return Verdict::refuse(Reason::SizeUnknown,
+                           "the row that is exchanged has a dynamic size");
+  if (*size * bits / 8 > ::hk::kMostExchangedBytes)
+    return Verdict::refuse(Reason::LdsExceeded,
+                           "the kernel's row has " + Twine(*size) +
+                               " elements; at most " +
+                               Twine(::hk::kMostExchangedBytes) +
+                               " bytes of sums are kept in LDS");
+  return Verdict::accept();
+}
+
 /// Whether each operator reduces a part of a row that fits, and needs nothing
 /// of other rows that the group makes.
 static Verdict checkMembers(ArrayRef<Operation *> ops,
@@ -417,6 +461,9 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
 
   if (Verdict pairs = checkPairs(ops); !pairs.accepted())
     return pairs;
+  if (Verdict exchange = checkExchange(ops, members, dims, rows);
+      !exchange.accepted())
+    return exchange;
 
   return checkMembers(ops, members, hasNoRows, dims, rows);
 }

@@ -26,8 +26,11 @@ RowPlan::RowPlan(KernelOp kernel, const DimSymbols &dims)
       ops.push_back(&op);
   // Matched before; the rows are what is wanted.
   (void)matchRows(ops, dims, rowDims);
-  for (Operation *op : ops)
+  for (Operation *op : ops) {
     addStats(*op);
+    if (auto sum = dyn_cast<AllReduceOp>(op))
+      rowExchange = sum;
+  }
   for (auto [i, value] : llvm::enumerate(body().getTerminator()->getOperands()))
     addStore(i, value);
 }
@@ -266,7 +269,8 @@ SmallVector<BlockArgument> RowPlan::statOperands() const {
     if (!seen.insert(value).second)
       continue;
     if (Operation *op = value.getDefiningOp()) {
-      llvm::append_range(pending, op->getOperands());
+      if (op != rowExchange) // in LDS, not loaded
+        llvm::append_range(pending, op->getOperands());
       continue;
     }
     ArrayRef<DimName> shape = dims.shape(value);

@@ -84,9 +84,11 @@ public:
   int64_t numRowDims() const { return rowDims.sizes.size(); }
   ArrayRef<RowStat> stats() const { return rowStats; }
   ArrayRef<RowSelection> selections() const { return rowSelections; }
+  /// The sum over ranks that the rows begin with, or null.
+  AllReduceOp exchange() const { return rowExchange; }
   /// Whether a block must hold whole rows.
   bool needsWholeRows() const {
-    return !rowStats.empty() || !rowSelections.empty();
+    return !rowStats.empty() || !rowSelections.empty() || rowExchange;
   }
   ArrayRef<RowStore> stores() const { return rowStores; }
   int64_t numPhases() const { return phases; }
@@ -151,6 +153,7 @@ private:
   RowDims rowDims;
   SmallVector<RowStat> rowStats;
   SmallVector<RowSelection> rowSelections;
+  AllReduceOp rowExchange;
   SmallVector<RowStore> rowStores;
   llvm::DenseMap<Value, int64_t> phaseCache;
   int64_t phases = 1;

@@ -14,6 +14,7 @@
 
 #include "RowEmitter.h"
 
+#include "hk/Contract/Exchange.h"
 #include "hk/Contract/LdsRowwise.h"
 #include "hk/Contract/LdsTopk.h"
 #include "llvm/Support/MathExtras.h"
@@ -50,9 +51,13 @@ int64_t mlir::hk::rowLds(const RowPlan &plan, const ::hk::Target &target,
                          const ::hk::RowTile &tile) {
   int64_t chunkBytes =
       isResident(plan, tile) ? plan.statChunkBytes(tile.vec) : 0;
-  return ::hk::ldsAdd(
+  int64_t bytes = ::hk::ldsAdd(
       ::hk::rowwiseLds(target, tile, plan.stats().size(), chunkBytes),
       selectionLds(plan, target, tile));
+  if (plan.exchange())
+    bytes = ::hk::ldsAdd(int64_t(llvm::alignTo(bytes, ::hk::kExchangeChunk)),
+                         exchangeLds(plan));
+  return bytes;
 }
 
 int64_t mlir::hk::selectionLds(const RowPlan &plan, const ::hk::Target &target,
@@ -93,6 +98,8 @@ static std::string membersText(const RowPlan &plan, const ::hk::Target &target,
     }
     text += "  " + type + " select" + std::to_string(i) + ";\n";
   }
+  if (plan.exchange())
+    text += exchangeMemberText(plan);
   if (!isResident(plan, tile))
     return text;
   int64_t lds = residenceOf(plan, tile).lds;

@@ -351,14 +351,16 @@ mlir::hk::rankTiles(const RowPlan &plan, const Target &target,
     return {hostTile(plan)};
   }
   bool selects = !plan.selections().empty();
-  SmallVector<RankedTile> tiles =
-      selects ? selectionTiles(plan, target) : gpuTiles(plan, target);
+  SmallVector<RankedTile> tiles = selects ? selectionTiles(plan, target)
+                                  : plan.exchange()
+                                      ? exchangeTiles(plan, target)
+                                      : gpuTiles(plan, target);
   auto judge = [&](RankedTile &ranked) {
     ranked.ldsBytes = rowLds(plan, target, ranked.tile);
     ranked.verdict = checkTile(target, ranked.ldsBytes, spills(ranked.tile));
     return ranked.verdict.accepted();
   };
-  if (llvm::count_if(tiles, judge) == 0 && !selects) {
+  if (llvm::count_if(tiles, judge) == 0 && !selects && !plan.exchange()) {
     // Nothing asks for fewer registers.
     RankedTile &last = tiles.emplace_back();
     last.tile = {1, 256, 1, plan.stats().empty() ? 1 : 0};
@@ -383,7 +385,8 @@ mlir::hk::rankTiles(const RowPlan &plan, const Target &target,
   // With fewer rows than compute units the latency of one row is the time. Up
   // to four chunks per thread are in flight together and cost nothing, but a
   // selection is quicker with every other lane.
-  bool wider = selects ? *widest != *best : perRow(*widest) > 4 * perRow(*best);
+  bool wider = selects || plan.exchange() ? *widest != *best
+                                          : perRow(*widest) > 4 * perRow(*best);
   if (wider && plan.needsWholeRows()) {
     // A compute unit runs four waves side by side.
     bool wave = selects && ::hk::topkInWave(target, tiles[*widest].tile);
@@ -400,6 +403,8 @@ int64_t mlir::hk::minBlocksOf(const RowPlan &plan, const RowTile &tile,
     return 1;
   if (isResident(plan, tile))
     return 1;
+  if (plan.exchange())
+    return std::max<int64_t>(1, 1024 / tile.threads);
   const RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
   if (measured && plan.selections().empty() && tile.slots > 0)
     return blocksBesideEachOther(plan, tile, *measured);

@@ -38,6 +38,13 @@ rankTiles(const RowPlan &plan, const ::hk::Target &target,
           llvm::function_ref<bool(const ::hk::RowTile &)> spills,
           SmallVector<size_t> &chosen);
 
+/// Tiles of a kernel whose rows are exchanged with other ranks, a block each.
+SmallVector<RankedTile> exchangeTiles(const RowPlan &plan,
+                                      const ::hk::Target &target);
+/// Says up to which size such a kernel does it itself, and what that takes.
+void reportKernelExchange(KernelOp kernel, AllReduceOp sum,
+                          const ::hk::Target &target, DecisionLog &log);
+
 /// Blocks that should fit a compute unit, for the register budget.
 int64_t minBlocksOf(const RowPlan &plan, const ::hk::RowTile &tile,
                     const ::hk::Target &target);

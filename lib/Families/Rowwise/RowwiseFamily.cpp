@@ -18,7 +18,9 @@
 #include "RowVariants.h"
 
 #include "hk/Analysis/LoopMaps.h"
+#include "hk/Contract/Exchange.h"
 #include "hk/Contract/LdsRowwise.h"
+#include "hk/Families/KernelExchange.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -49,12 +51,19 @@ public:
   FamilyKind getKind() const override { return FamilyKind::rowwise; }
 
   Verdict canStart(Operation *op, const FusionContext &context) const override {
+    if (auto sum = dyn_cast<AllReduceOp>(op))
+      if (Verdict kernel = judgeKernelExchange(sum, context.target);
+          !kernel.accepted())
+        return kernel;
     RowDims rows;
     return matchRows({op}, context.dims, rows);
   }
 
   Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
                   const FusionContext &context) const override {
+    if (isa<AllReduceOp>(op))
+      return Verdict::refuse(Reason::OtherFamily,
+                             "an exchange with other ranks begins a launch");
     SmallVector<Operation *> all(group);
     all.push_back(op);
     RowDims rows;
@@ -174,6 +183,8 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
     report.add(printTile(ranked.tile), ranked.verdict, ranked.ldsBytes,
                ranked.microseconds);
   report.choose(chosen.empty() ? -1 : int64_t(chosen.back()));
+  if (plan.exchange())
+    reportKernelExchange(kernel, plan.exchange(), target, log);
   if (chosen.empty())
     return refuseTiles(kernel, target, plan, tiles);
 
@@ -198,6 +209,10 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
 
   // Not every position that is named is needed in the end.
   os << "#include \"kernels/rowwise/rowwise.h\"\n";
+  if (AllReduceOp sum = plan.exchange()) {
+    os << "#include \"kernels/collective/exchange.h\"\n";
+    words += ::hk::exchangeWords(ranksOf(sum));
+  }
   if (!plan.selections().empty())
     os << "#include \"kernels/topk/topk.h\"\n";
   os << "\n"

@@ -105,6 +105,13 @@ struct CudaCopy2D {
 };
 static_assert(sizeof(CudaCopy2D) == 128);
 
+/// CUipcMemHandle, and the flags of functions that hk uses.
+struct CudaIpcHandle {
+  char bytes[64];
+};
+inline constexpr unsigned kCudaLazyPeerAccess = 1;
+inline constexpr unsigned kCudaPortable = 1, kCudaMapped = 2;
+
 /// CUstreamCaptureStatus; any other value is a capture, too.
 enum class CudaCapture : int { None = 0 };
 
@@ -129,6 +136,12 @@ enum class CudaCapture : int { None = 0 };
   X(cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", (const CudaCopy2D *, CudaHandle))   \
   X(cuMemsetD32Async, "cuMemsetD32Async",                                      \
     (CudaPointer, unsigned, size_t, CudaHandle))                               \
+  X(cuMemHostAlloc, "cuMemHostAlloc", (void **, size_t, unsigned))             \
+  X(cuMemFreeHost, "cuMemFreeHost", (void *))                                  \
+  X(cuIpcGetMemHandle, "cuIpcGetMemHandle", (CudaIpcHandle *, CudaPointer))    \
+  X(cuIpcOpenMemHandle, "cuIpcOpenMemHandle_v2",                               \
+    (CudaPointer *, CudaIpcHandle, unsigned))                                  \
+  X(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", (CudaPointer))                 \
   X(cuStreamQuery, "cuStreamQuery", (CudaHandle))                              \
   X(cuStreamIsCapturing, "cuStreamIsCapturing", (CudaHandle, CudaCapture *))   \
   X(cuModuleLoadDataEx, "cuModuleLoadDataEx",                                  \

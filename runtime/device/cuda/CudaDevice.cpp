@@ -102,8 +102,16 @@ public:
   }
   Status waitIdle() override;
   Status copyRows(const RowCopy &copy, void *stream) override;
-  Status storeWord(void *to, uint32_t value, void *stream) override;
+  Status storeWords(void *to, uint32_t value, uint64_t count,
+                    void *stream) override;
   Status query(void *stream, StreamState &state) override;
+  Status allocateShared(uint64_t bytes, void **data,
+                        SharedHandle &handle) override;
+  void freeShared(void *data) override { (void)freeRaw(data).release(); }
+  Status openShared(const SharedHandle &handle, void **data) override;
+  void closeShared(void *data) override;
+  Status allocateHostWord(uint32_t **word) override;
+  void freeHostWord(uint32_t *word) override;
   Status runWithin(const std::function<Status()> &call) override {
     return within(call);
   }
@@ -279,10 +287,61 @@ Status CudaDevice::copyRows(const RowCopy &copy, void *stream) {
   return within([&] { return HK_CUDA(api, cuMemcpy2DAsync, &all, stream); });
 }
 
-Status CudaDevice::storeWord(void *to, uint32_t value, void *stream) {
+Status CudaDevice::storeWords(void *to, uint32_t value, uint64_t count,
+                              void *stream) {
   return within([&] {
-    return HK_CUDA(api, cuMemsetD32Async, toCuda(to), value, 1, stream);
+    return HK_CUDA(api, cuMemsetD32Async, toCuda(to), value, count, stream);
   });
+}
+
+Status CudaDevice::allocateShared(uint64_t bytes, void **data,
+                                  SharedHandle &handle) {
+  // The driver's own memory: what pools and frameworks hand out has no handle.
+  if (Status error = allocateRaw(bytes, data))
+    return error;
+  CudaIpcHandle made;
+  Status error = within(
+      [&] { return HK_CUDA(api, cuIpcGetMemHandle, &made, toCuda(*data)); });
+  static_assert(sizeof(made) == sizeof(handle));
+  std::memcpy(&handle, &made, sizeof(made));
+  if (error)
+    freeShared(*data);
+  return error;
+}
+
+Status CudaDevice::openShared(const SharedHandle &handle, void **data) {
+  CudaIpcHandle given;
+  std::memcpy(&given, &handle, sizeof(given));
+  CudaPointer pointer = 0;
+  Status error = within([&] {
+    return HK_CUDA(api, cuIpcOpenMemHandle, &pointer, given,
+                   kCudaLazyPeerAccess);
+  });
+  *data = reinterpret_cast<void *>(static_cast<uintptr_t>(pointer));
+  return error;
+}
+
+void CudaDevice::closeShared(void *data) {
+  (void)within([&] {
+    return HK_CUDA(api, cuIpcCloseMemHandle, toCuda(data));
+  }).release();
+}
+
+Status CudaDevice::allocateHostWord(uint32_t **word) {
+  void *data = nullptr;
+  // Device and host see it at one address.
+  if (Status error = within([&] {
+        return HK_CUDA(api, cuMemHostAlloc, &data, sizeof(uint32_t),
+                       kCudaPortable | kCudaMapped);
+      }))
+    return error;
+  *word = static_cast<uint32_t *>(data);
+  **word = 0;
+  return {};
+}
+
+void CudaDevice::freeHostWord(uint32_t *word) {
+  (void)within([&] { return HK_CUDA(api, cuMemFreeHost, word); }).release();
 }
 
 Status CudaDevice::query(void *stream, StreamState &state) {

@@ -47,6 +47,14 @@ enum class HipCapture : int { None = 0 };
 
 using HipHandle = void *;
 
+/// hipIpcMemHandle_t, and the flags of functions that hk uses.
+struct HipIpcHandle {
+  char bytes[64];
+};
+inline constexpr unsigned kHipLazyPeerAccess = 1;
+inline constexpr unsigned kHipUncached = 3; // hipDeviceMallocUncached
+inline constexpr unsigned kHipPortable = 1, kHipMapped = 2;
+
 // name, parameters; all return hipError_t.
 #define HK_HIP_REQUIRED(X)                                                     \
   X(hipGetDeviceCount, (int *))                                                \
@@ -78,6 +86,12 @@ using HipHandle = void *;
 // the second that of ROCm 5.
 #define HK_HIP_OPTIONAL(X)                                                     \
   X(hipInit, (unsigned))                                                       \
+  X(hipExtMallocWithFlags, (void **, size_t, unsigned))                        \
+  X(hipIpcGetMemHandle, (HipIpcHandle *, void *))                              \
+  X(hipIpcOpenMemHandle, (void **, HipIpcHandle, unsigned))                    \
+  X(hipIpcCloseMemHandle, (void *))                                            \
+  X(hipHostMalloc, (void **, size_t, unsigned))                                \
+  X(hipHostFree, (void *))                                                     \
   X(hipGetDevicePropertiesR0600, (void *, int))                                \
   X(hipGetDeviceProperties, (void *, int))
 

@@ -106,11 +106,19 @@ public:
                     HipCopy::DeviceToDevice, stream);
     });
   }
-  Status storeWord(void *to, uint32_t value, void *stream) override {
+  Status storeWords(void *to, uint32_t value, uint64_t count,
+                    void *stream) override {
     return within([&] {
-      return HK_HIP(api, hipMemsetD32Async, to, int(value), 1, stream);
+      return HK_HIP(api, hipMemsetD32Async, to, int(value), count, stream);
     });
   }
+  Status allocateShared(uint64_t bytes, void **data,
+                        SharedHandle &handle) override;
+  void freeShared(void *data) override { (void)freeRaw(data).release(); }
+  Status openShared(const SharedHandle &handle, void **data) override;
+  void closeShared(void *data) override;
+  Status allocateHostWord(uint32_t **word) override;
+  void freeHostWord(uint32_t *word) override;
   Status query(void *stream, StreamState &state) override;
   Status runWithin(const std::function<Status()> &call) override {
     return within(call);
@@ -235,6 +243,68 @@ Status HipDevice::copy(void *to, const void *from, uint64_t bytes,
   });
 }
 
+/// ROCm 5.2 and later have all of it.
+static Status checkShares(const HipApi &api) {
+  if (api.hipExtMallocWithFlags && api.hipIpcGetMemHandle &&
+      api.hipIpcOpenMemHandle && api.hipIpcCloseMemHandle &&
+      api.hipHostMalloc && api.hipHostFree)
+    return {};
+  return makeError(HK_UNAVAILABLE,
+                   "'%s' has no functions for memory that processes share",
+                   api.library.name().c_str());
+}
+
+Status HipDevice::allocateShared(uint64_t bytes, void **data,
+                                 SharedHandle &handle) {
+  if (Status error = checkShares(api))
+    return error;
+  // What others write must not be in this device's caches.
+  if (Status error = within([&] {
+        return HK_HIP(api, hipExtMallocWithFlags, data, bytes, kHipUncached);
+      }))
+    return error;
+  HipIpcHandle made;
+  Status error =
+      within([&] { return HK_HIP(api, hipIpcGetMemHandle, &made, *data); });
+  static_assert(sizeof(made) == sizeof(handle));
+  std::memcpy(&handle, &made, sizeof(made));
+  if (error)
+    freeShared(*data);
+  return error;
+}
+
+Status HipDevice::openShared(const SharedHandle &handle, void **data) {
+  HipIpcHandle given;
+  std::memcpy(&given, &handle, sizeof(given));
+  return within([&] {
+    return HK_HIP(api, hipIpcOpenMemHandle, data, given, kHipLazyPeerAccess);
+  });
+}
+
+void HipDevice::closeShared(void *data) {
+  (void)within([&] {
+    return HK_HIP(api, hipIpcCloseMemHandle, data);
+  }).release();
+}
+
+Status HipDevice::allocateHostWord(uint32_t **word) {
+  if (Status error = checkShares(api))
+    return error;
+  void *data = nullptr;
+  if (Status error = within([&] {
+        return HK_HIP(api, hipHostMalloc, &data, sizeof(uint32_t),
+                      kHipPortable | kHipMapped);
+      }))
+    return error;
+  *word = static_cast<uint32_t *>(data);
+  **word = 0;
+  return {};
+}
+
+void HipDevice::freeHostWord(uint32_t *word) {
+  (void)within([&] { return HK_HIP(api, hipHostFree, word); }).release();
+}
+
 Status HipDevice::loadKernel(const hk_kernel_abi &kernel,
                              const hk_variant_abi &variant,
                              std::unique_ptr<LoadedKernel> &loaded) {
@@ -250,7 +320,8 @@ Status HipDevice::loadKernel(const hk_kernel_abi &kernel,
   result->threads = variant.threads;
   result->ldsDynamic = variant.lds_dynamic;
   result->argumentBytes =
-      8 * (size_t(kernel.num_pointers) + kernel.num_dims + kernel.num_strides);
+      8 * (size_t(kernel.num_pointers) + kernel.num_dims + kernel.num_strides +
+           (kernel.collective ? kernel.collective->extra_words : 0));
   result->name = variant.symbol;
   loaded = std::move(result);
   return {};

@@ -214,8 +214,10 @@ public:
                    copy.rowBytes);
     return {};
   }
-  Status storeWord(void *to, uint32_t value, void *) override {
-    std::memcpy(to, &value, sizeof(value));
+  Status storeWords(void *to, uint32_t value, uint64_t count, void *) override {
+    for (uint64_t i = 0; i < count; ++i)
+      std::memcpy(static_cast<char *>(to) + i * sizeof(value), &value,
+                  sizeof(value));
     return {};
   }
   Status query(void *, StreamState &state) override {

@@ -20,6 +20,8 @@ onHost = target == "host"
 rng = np.random.default_rng(7)
 number = 0
 PARALLEL, SUMS = inputs / "parallel_mlp.mlir", inputs / "device_ranks.mlir"
+KERNELS = inputs / "kernel_ranks.mlir"
+SHARED = "--shared=8000000"  # two slots for two ranks: tensors of up to 2 MB
 ALWAYS = ["--threads=1", f"--device={'host' if onHost else 'hip:0'}"]
 LIMIT = 10  # seconds that a failure may take
 
@@ -100,6 +102,32 @@ def check_results(rows):
                                       "--input=gate=gate.{rank}.npy", f"--check={PARALLEL}"])
 
 
+def check_kernels(rows):
+    """Sums that kernels make themselves: with memory that ranks share, too little of it, and none. The bits are the
+    same, on both ranks, call after call."""
+    for function, width in (("norm", 1024), ("layers", 320)):
+        for r in range(2):
+            save(f"term.{r}.npy", rng.normal(size=(rows, width)).astype(np.float32))
+        results = []
+        for shared in ([], [SHARED], ["--shared=1"]):
+            folder = f"{function}.{len(results)}"
+            command = ["kernels.so", f"--function={function}", "--input=x=term.{rank}.npy", f"--dim=r.0={rows}", *shared]
+            expect_ok(f"{function} of {rows} rows, {shared}", command + ["--poison", "--bench=7", f"--check={KERNELS}",
+                                                                         f"--output={folder}.{{rank}}"])
+            results += [{f.name: f.read_bytes() for f in Path(f"{folder}.{r}").iterdir()} for r in range(2)]
+        if not results[0] or any(r != results[0] for r in results):
+            fail(f"{function} of {rows} rows: ranks, or ways to exchange rows, have other bits")
+
+
+def check_waits():
+    """A kernel that waits for a rank that does not come, or whose process ends, ends with a text."""
+    norm = ["kernels.so", "--function=norm", SHARED, "--dim=r.0=3"]
+    mine, never = norm + ["--dim=x.0=3"], norm + ["--input=x=never.npy"]
+    expect_late("a kernel waits", mine, never, r"rank 1 has not come to .*function 'norm'.* within 3000 ms")
+    expect_killed("a kernel waits", mine, never)
+    refused("other memory", [mine, ["--shared=5" if o == SHARED else o for o in mine]], ["ranks do not agree"] * 2)
+
+
 def check_meeting():
     """Ranks that do not find each other, or are not of one mesh and module."""
     mlp = ["parallel.so", "--function=mlp", "--dim=x.0=2"]
@@ -132,26 +160,34 @@ def check_calls():
     refused("functions", [mlp + ["--dim=x.0=2"], ["parallel.so", "--function=moves", "--dim=x.0=2"]], [disagree] * 2)
     refused("fewer calls", [mlp + ["--dim=x.0=2", "--bench=200"], mlp + ["--dim=x.0=2"]],
             ["rank 1 has closed its communicator, but rank 0 waits for it in"], limit=20)
-    os.mkfifo("never.npy")  # reading it never ends
-    late = Ranks([mlp + ["--dim=x.0=2"], mlp + ["--input=x=never.npy"]], timeout=3000)
+    never = ["parallel.so", "--function=mlp", "--input=x=never.npy"]
+    expect_late("late", mlp + ["--dim=x.0=2"], never, r"rank 1 has not come to .*function 'mlp'.* within 3000 ms")
+    expect_killed("a killed rank", mlp + ["--dim=x.0=2"], never)
+
+
+def expect_late(name, comes, never, expected):
+    late = Ranks([comes, never], timeout=3000)
     text = late.processes[0].communicate(timeout=60)[0]
     took = time.monotonic() - late.start
     late.processes[1].kill()
     late.wait()
-    if not re.search(r"rank 1 has not come to .*function 'mlp'.* within 3000 ms, where rank 0 waits", text):
-        fail(f"late: rank 0 says: {text}")
+    if not re.search(expected + ", where rank 0 waits", text):
+        fail(f"{name}: rank 0 says: {text}")
     if took > LIMIT or late.processes[0].returncode == 0:
-        fail(f"late: rank 0 has exit status {late.processes[0].returncode} after {took:.1f} s")
-    killed = Ranks([mlp + ["--dim=x.0=2"], mlp + ["--input=x=never.npy"]], timeout=60000)
+        fail(f"{name}: rank 0 has exit status {late.processes[0].returncode} after {took:.1f} s")
+
+
+def expect_killed(name, comes, never):
+    killed = Ranks([comes, never], timeout=60000)
     time.sleep(3)
     killed.processes[1].kill()
     since = time.monotonic()
     text = killed.processes[0].communicate(timeout=60)[0]
     killed.wait()
     if not re.search(r"rank 1, process \d+, has ended without closing its communicator", text):
-        fail(f"a killed rank: rank 0 says: {text}")
+        fail(f"{name}: rank 0 says: {text}")
     if time.monotonic() - since > 5 or killed.processes[0].returncode == 0:
-        fail("a killed rank: rank 0 waits on")
+        fail(f"{name}: rank 0 waits on")
 
 
 def check_library():
@@ -191,10 +227,17 @@ func.func @mlp(%%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 compile("other.mlir", "other.so", target, small % ("tp=2", "tp"))
 compile("ep.mlir", "ep.so", target, small % ("ep=2", "ep"))
 compile("four.mlir", "four.so", target, small % ("tp=4", "tp"))
+os.mkfifo("never.npy")  # reading it never ends
 for rows in [5, 1, 0]:
     check_results(rows)
 check_meeting()
 check_calls()
-if not onHost:
+if onHost:
+    refused("memory of the host", [["sums.so", SHARED]] * 2, ["expected options.shared_bytes to be 0 on the host"] * 2)
+else:
     check_library()
+    compile(KERNELS, "kernels.so", target)
+    for rows in [1, 0, 70]:
+        check_kernels(rows)
+    check_waits()
 finish()

@@ -1,8 +1,16 @@
 // Reductions that NCCL and RCCL do not have: on GPUs they are exchanges of parts, which
-// this rank reduces with what follows. On the host they stay.
-// RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-expand-exchanges | FileCheck %s
+// this rank reduces with what follows. On the host they stay, and so do those that
+// kernels make themselves.
+// RUN: hk-opt %s --hk-assign-target=target=gfx950 --hk-expand-exchanges | FileCheck %s
+// RUN: hk-opt %s --hk-assign-target=target=sm_90a --hk-expand-exchanges | FileCheck %s --check-prefix=KERNEL
 // RUN: hk-opt %s --hk-assign-target=target=host --hk-expand-exchanges | FileCheck %s --check-prefix=HOST
 // RUN: hk-opt %s --hk-assign-target=target=gfx942 --hk-expand-exchanges --hk-fuse | FileCheck %s --check-prefix=FUSED
+
+// KERNEL-LABEL: func.func @in_order
+// KERNEL: hk.all_reduce sum %arg0 axis "ep" : tensor<?x64xf32> -> tensor<?x64xbf16>
+// KERNEL: hk.sum_slices %{{.*}} : tensor<2x3x32xbf16> -> tensor<3x32xbf16>
+// KERNEL-LABEL: func.func @extremes
+// KERNEL-COUNT-2: hk.all_gather
 
 // HOST-NOT: hk.sum_slices
 // HOST-NOT: tensor.expand_shape

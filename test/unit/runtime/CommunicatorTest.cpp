@@ -133,7 +133,11 @@ Status sumOver(Communicator &communicator, std::vector<float> &values,
                         -1,
                         -1,
                         -1,
-                        &size};
+                        &size,
+                        0,
+                        0,
+                        0,
+                        0};
   std::vector<float> result(values.size());
   uint64_t words[] = {reinterpret_cast<uint64_t>(values.data()),
                       reinterpret_cast<uint64_t>(result.data())};
@@ -403,7 +407,11 @@ TEST(Communicator, TensorsAreCutAsTheAxisSays) {
                               0,
                               -1,
                               -1,
-                              nullptr};
+                              nullptr,
+                              0,
+                              0,
+                              0,
+                              0};
         int64_t size = -1; // the first dim word
         abi.sizes = &size;
         int16_t input[5] = {1, 2, 3, 4, 5}, result[5] = {};

@@ -138,6 +138,18 @@ FAKE_EXPORT int cuMemsetD32Async(unsigned long long to, unsigned value,
     reinterpret_cast<unsigned *>(to)[i] = value;
   return 0;
 }
+// Memory of the host, and that other processes share: there are none.
+struct SharedHandle {
+  char bytes[64];
+};
+FAKE_EXPORT int cuMemHostAlloc(void **, size_t, unsigned) { return 801; }
+FAKE_EXPORT int cuMemFreeHost(void *) { return 801; }
+FAKE_EXPORT int cuIpcGetMemHandle(void *, unsigned long long) { return 801; }
+FAKE_EXPORT int cuIpcCloseMemHandle(unsigned long long) { return 801; }
+FAKE_EXPORT int cuIpcOpenMemHandle_v2(unsigned long long *, SharedHandle,
+                                      unsigned) {
+  return 801;
+}
 FAKE_EXPORT int cuStreamQuery(void *) {
   NEED_CONTEXT;
   return shouldFail("busy") ? 600 : 0;

@@ -1,0 +1,66 @@
+//===- Exchange.h - Exchanges that kernels make themselves ------*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What compiler, kernels and runtime agree on where a kernel writes its rows
+// into the other ranks' memory: the words that the runtime appends to those of
+// a launch, and what bounds such kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_CONTRACT_EXCHANGE_H
+#define HK_CONTRACT_EXCHANGE_H
+
+#include "hk/Contract/Calibration.h"
+#include "hk/Contract/Target.h"
+
+namespace hk {
+
+/// The words behind the strides, in this order. kExchangeOwn: this rank's
+/// window, or where the engine has brought the parts; kExchangeWindows: the
+/// windows of all ranks of the axis, in their order.
+enum ExchangeWord : int {
+  kExchangeTurns,     // address of the counter of turns, or 0
+  kExchangeOver,      // address of a word that is not 0 when nobody comes
+  kExchangePartBytes, // from one part to the next
+  kExchangePlace,     // of this rank
+  kExchangeOwn,
+  kExchangeWindows
+};
+constexpr int exchangeWords(int64_t ranks) {
+  return kExchangeWindows + int(ranks);
+}
+
+/// What a launch adds to the counter of turns, and the most blocks it can have.
+inline constexpr uint32_t kExchangeTurn = 1u << 20;
+
+/// Bytes that a thread sends at once.
+inline constexpr int kExchangeChunk = 16;
+
+/// Bytes of sums that a block keeps in LDS.
+inline constexpr int64_t kMostExchangedBytes = 32 << 10;
+
+/// Whether kernels exchange rows themselves unless a module says otherwise. On
+/// AMD the kinds of memory that ranks share have to be seen on silicon first.
+constexpr bool exchangesInKernels(const Target &target) {
+  return target.arch == Arch::Sm90a;
+}
+
+/// Bytes of an input up to which a kernel that writes its rows to `ranks` - 1
+/// others is sooner done than an exchange by rings and a launch behind it:
+/// between two ranks both send as much, and the kernel starts once.
+constexpr int64_t mostPushedBytes(const Target &target, int64_t ranks) {
+  if (ranks <= 2)
+    return INT64_MAX;
+  ExchangeCalibration rates = exchangeCalibration(target);
+  double more = double(ranks - 1) - 2.0 * double(ranks - 1) / double(ranks);
+  double saved = rates.startUs + target.launchMicroseconds - rates.pushUs;
+  return int64_t(saved * rates.linkGBps * 1e3 / more);
+}
+
+} // namespace hk
+
+#endif // HK_CONTRACT_EXCHANGE_H

@@ -1,0 +1,191 @@
+//===- exchange.h - A row summed over the ranks of an axis -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The first step of a row-wise kernel whose rows are sums over ranks. Each rank
+// has a window that the others write: two slots, taken in turn by the launches
+// of an axis, each with a part for every rank. A block writes its row into its
+// part of every other rank's window, then reads the others' in its own.
+//
+//   window of rank 0    slot 0: of rank 0 | of rank 1    slot 1: of rank 0 |
+//   ...
+//
+// There are no flags: a word of all ones is one that has not come yet. Two bf16
+// or f16, or a f32, of such bits are NaN; a rank that has that NaN sends
+// another one. Who has read a word makes it empty again.
+//
+// Why two slots do. A rank writes into slot s again two launches later, when
+// its launch in between has ended. That one got a row from every other rank,
+// whose launch in between had then begun, hence the launch before it, with its
+// reading and emptying, was over: kernels of a stream come one after the other.
+//
+// A launch's turn is not an argument, because a graph that is launched again
+// has the same ones: every block adds its share of kTurn to a counter when it
+// has read it, so the counter passes a multiple of kTurn when all have.
+//
+// The rows of a window are waited for in the order in which blocks begin; a
+// block that waits needs the same row's block of another rank to begin, so
+// blocks have to begin in the order of their numbers, as they do on GPUs, or
+// all at once. Nobody waits for ever: the host says when that makes no sense.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_COLLECTIVE_EXCHANGE_H
+#define HK_KERNELS_COLLECTIVE_EXCHANGE_H
+
+#include "hk/Contract/Exchange.h"
+#include "kernels/device/convert.h"
+#include "kernels/device/io.h"
+#include "kernels/device/launch.h"
+#include "kernels/device/peer.h"
+
+namespace hk {
+
+/// What the runtime appends to the words of a launch.
+template <int RANKS> struct ExchangeWords {
+  const u64 *words;
+  /// NULL: the engine has brought the parts to `gathered`.
+  HK_MEM Global<u32> turns() const {
+    return (Global<u32>)words[kExchangeTurns];
+  }
+  /// Not 0: nobody comes any more.
+  HK_MEM Global<const u32> isOver() const {
+    return (Global<const u32>)words[kExchangeOver];
+  }
+  HK_MEM i64 partBytes() const { return i64(words[kExchangePartBytes]); }
+  HK_MEM u32 place() const { return u32(words[kExchangePlace]); }
+  HK_MEM Global<u8> own() const { return (Global<u8>)words[kExchangeOwn]; }
+  HK_MEM Global<const u8> gathered() const {
+    return (Global<const u8>)words[kExchangeOwn];
+  }
+  HK_MEM Global<u8> window(int rank) const {
+    return (Global<u8>)words[kExchangeWindows + rank];
+  }
+};
+
+/// A row of N sums of dtype R in LDS.
+template <DType R, i64 N> struct ExchangedRow {
+  alignas(16) Storage<R> row[N];
+  /// i is a multiple of V.
+  template <int V> HK_MEM Packed<R, V> *chunk(i64 i) {
+    constexpr int bytes = V * int(sizeof(Storage<R>));
+    return static_cast<Packed<R, V> *>(
+        __builtin_assume_aligned(row + i, bytes < 16 ? bytes : 16));
+  }
+  template <int V> HK_MEM Carrier<R, V> load(i64 i) {
+    return unpack<R, V>(*chunk<V>(i));
+  }
+  template <int V> HK_MEM void store(i64 i, Carrier<R, V> v) {
+    *chunk<V>(i) = pack<R, V>(v);
+  }
+};
+
+inline constexpr u32 kNotCome = 0xffffffffu;
+
+HK_DEV bool hasCome(u32x4 v) {
+  return v[0] != kNotCome && v[1] != kNotCome && v[2] != kNotCome &&
+         v[3] != kNotCome;
+}
+
+/// Words that are not taken for such as have not come.
+HK_DEV u32x4 sendable(u32x4 v) {
+  HK_UNROLL for (int i = 0; i < 4; ++i) v[i] =
+      v[i] == kNotCome ? 0x7fff7fffu : v[i];
+  return v;
+}
+
+/// Looks at `p` until its words have come, or it makes no sense to wait.
+HK_DEV u32x4 awaitPeer(Global<const u32x4> p, u32x4 v,
+                       Global<const u32> isOver) {
+  constexpr u32 kLooks = 1024; // between two looks at memory of the host
+  for (u32 looks = 1; !hasCome(v); ++looks) {
+    pauseForPeer();
+    if (looks % kLooks == 0 && loadPeerWord(isOver))
+      break;
+    v = loadPeer(p);
+  }
+  return v;
+}
+
+/// Leaves row number `row`, of N elements of dtype D on each of RANKS ranks, in
+/// `sum`: added in f32 in the order of the ranks, rounded once. `ownChunk(c)`
+/// has this rank's elements from c * V on. THREADS threads, all of a block; of
+/// the grid there are `blocks`. GATHERED: how many parts the engine brings
+/// where it does.
+template <DType D, DType R, int RANKS, int GATHERED, int THREADS, i64 N,
+          class Own>
+HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
+                        const Own &ownChunk, ExchangedRow<R, N> &sum) {
+  constexpr int V = kExchangeChunk / int(sizeof(Storage<D>));
+  constexpr int chunks = int(N / V), slots = (chunks + THREADS - 1) / THREADS;
+  static_assert(N % V == 0);
+  using Chunk = Packed<D, V>;
+  ExchangeWords<RANKS> with{words};
+  i64 rowAt = row * N * i64(sizeof(Storage<D>));
+  auto chunkOf = [&](int s) __attribute__((always_inline)) {
+    return s * THREADS + thread;
+  };
+  auto holds = [&](int s) __attribute__((always_inline)) {
+    return chunks % THREADS == 0 || chunkOf(s) < chunks;
+  };
+
+  if (!with.turns()) {
+    HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s)) {
+      Carrier<D, V> total;
+      HK_UNROLL for (int part = 0; part < GATHERED; ++part) {
+        auto p = (Global<const Chunk>)(with.gathered() +
+                                       part * with.partBytes() + rowAt) +
+                 chunkOf(s);
+        Carrier<D, V> v = unpack<D, V>(*p);
+        total = part == 0 ? v : total + v;
+      }
+      sum.template store<V>(i64(chunkOf(s)) * V, total);
+    }
+    barrier();
+    return;
+  }
+
+  u32 turn = loadPeerWord(with.turns()) / kExchangeTurn % 2;
+  u32x4 mine[slots], come[slots][RANKS];
+  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s)) mine[s] =
+      sendable(bitCast<u32x4>(packExact<D, V>(ownChunk(chunkOf(s)))));
+  i64 slotAt = i64(turn) * RANKS * with.partBytes() + rowAt;
+  i64 ownAt = slotAt + with.place() * with.partBytes();
+  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s))
+      HK_UNROLL for (int r = 0; r < RANKS; ++r) if (u32(r) != with.place())
+          storePeer((Global<u32x4>)(with.window(r) + ownAt) + chunkOf(s),
+                    mine[s]);
+  auto partOf = [&](int s, int r) __attribute__((always_inline)) {
+    return (Global<u32x4>)(with.own() + slotAt + r * with.partBytes()) +
+           chunkOf(s);
+  };
+  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s))
+      HK_UNROLL for (int r = 0; r < RANKS; ++r) if (u32(r) != with.place())
+          come[s][r] = loadPeer(partOf(s, r));
+  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s)) {
+    Carrier<D, V> total;
+    HK_UNROLL for (int r = 0; r < RANKS; ++r) {
+      u32x4 v = mine[s];
+      if (u32(r) != with.place()) {
+        v = awaitPeer(partOf(s, r), come[s][r], with.isOver());
+        storePeer(partOf(s, r), u32x4(kNotCome));
+      }
+      Carrier<D, V> part = unpack<D, V>(bitCast<Chunk>(v));
+      total = r == 0 ? part : total + part;
+    }
+    sum.template store<V>(i64(chunkOf(s)) * V, total);
+  }
+  barrier();
+  // All threads have read the counter.
+  u32 share = kExchangeTurn / blocks;
+  if (thread == 0)
+    addToWord(with.turns(),
+              row == 0 ? kExchangeTurn - (blocks - 1) * share : share);
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_COLLECTIVE_EXCHANGE_H
