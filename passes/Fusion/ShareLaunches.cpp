@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/DimSymbols.h"
 #include "hk/Families/Family.h"
 #include "hk/Passes/Passes.h"
@@ -318,6 +319,7 @@ public:
     SmallVector<LaunchOp> kept;
     for (LaunchOp launch : SmallVector<LaunchOp>(block.getOps<LaunchOp>())) {
       LaunchOp last = launch;
+      noteDepth(launch);
       if (canShare(launch))
         last = offer(launch, kept, report);
       kept.push_back(last);
@@ -333,12 +335,35 @@ private:
                 .empty();
   }
 
+  /// Launches on the longest way to `launch`, which is one of them.
+  void noteDepth(Operation *launch) {
+    int64_t before = 0;
+    for (Value operand : launch->getOperands())
+      if (auto it = depths.find(rootOfViews(operand).getDefiningOp());
+          it != depths.end())
+        before = std::max(before, it->second);
+    depths[launch] = before + 1;
+  }
+
+  /// The latest launches, those first that are as deep as `launch`: one that
+  /// waits for a deeper one leaves what needs it without a partner.
+  SmallVector<LaunchOp> candidatesFor(LaunchOp launch,
+                                      ArrayRef<LaunchOp> kept) {
+    SmallVector<LaunchOp> candidates(
+        llvm::reverse(kept.take_back(kMaxCandidates)));
+    auto apart = [&](LaunchOp other) {
+      return std::abs(depths.at(other) - depths.at(launch));
+    };
+    llvm::stable_sort(candidates, [&](LaunchOp a, LaunchOp b) {
+      return apart(a) < apart(b);
+    });
+    return candidates;
+  }
+
   /// `launch`, or the joint one that it is a part of then.
   LaunchOp offer(LaunchOp launch, SmallVectorImpl<LaunchOp> &kept,
                  Report report) {
-    size_t tried = 0;
-    for (size_t i = kept.size(); i-- > 0 && tried < kMaxCandidates; ++tried) {
-      LaunchOp other = kept[i];
+    for (LaunchOp other : candidatesFor(launch, kept)) {
       if (!canShare(other)) {
         reportAlone(launch, other, report);
         continue;
@@ -351,7 +376,7 @@ private:
       report(launch, other, verdict);
       if (!verdict.accepted())
         continue;
-      kept.erase(kept.begin() + i);
+      llvm::erase(kept, other);
       return unite(both, joint, /*before=*/launch, *later);
     }
     return launch;
@@ -453,11 +478,7 @@ private:
         builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}), types,
         joint.getSymName(), inputs, outs,
         SmallVector<bool>(outs.size(), false));
-    Operation *last = launch;
-    for (Operation *op : later) {
-      op->moveAfter(last);
-      last = op;
-    }
+    depths[launch] = std::max(depths.at(first), depths.at(second));
     size_t next = 0;
     for (LaunchOp old : both)
       for (Value result : old.getResults()) {
@@ -465,8 +486,17 @@ private:
         dims.alias(result, now);
         result.replaceAllUsesWith(now);
       }
-    first.erase();
-    second.erase();
+    for (LaunchOp old : both) {
+      depths.erase(old);
+      old.erase();
+    }
+    Operation *last = launch;
+    for (Operation *op : later) {
+      op->moveAfter(last);
+      last = op;
+      if (isa<LaunchOp>(op))
+        noteDepth(op);
+    }
     return launch;
   }
 
@@ -476,6 +506,7 @@ private:
   Cache &cache;
   DecisionLog &log;
   DimSymbols dims;
+  llvm::DenseMap<Operation *, int64_t> depths;
 };
 
 struct HKShareLaunches
