@@ -171,10 +171,45 @@ static void explainDecisions(const DecisionLog &log, llvm::raw_ostream &os) {
       os << "  advice (" << stringify(reason) << "): " << advice << "\n";
 }
 
-static void explainKernel(const KernelRecord &kernel,
+/// Whether a decision began a kernel with an operator of its own.
+static bool startsKernel(const Decision &decision) {
+  return decision.kind == DecisionKind::Fuse && decision.chosen >= 0 &&
+         StringRef(decision.candidates[decision.chosen].what)
+             .starts_with("start ");
+}
+
+/// Why the operators that `kernel` began with are in no kernel of those whose
+/// results they read, each once.
+static void explainLaunch(const KernelRecord &kernel, const DecisionLog &log,
+                          llvm::raw_ostream &os) {
+  llvm::SmallSetVector<Location, 8> places;
+  for (const auto &[op, location] : kernel.sources)
+    places.insert(location);
+  llvm::StringMap<bool> said;
+  for (const Decision &decision : log.get()) {
+    if (!startsKernel(decision) || !places.contains(decision.location))
+      continue;
+    for (const Candidate &candidate : decision.candidates) {
+      StringRef what = candidate.what;
+      if (candidate.verdict.accepted() || !what.consume_front("join "))
+        continue;
+      std::string text =
+          (decision.subject + " is not in that of " + what + " (" +
+           stringify(candidate.verdict.getReason()) + ")")
+              .str();
+      if (said.try_emplace(text, true).second)
+        os << (said.size() == 1 ? "    its own launch: " : ", ") << text;
+    }
+  }
+  if (!said.empty())
+    os << "\n";
+}
+
+static void explainKernel(const KernelRecord &kernel, const DecisionLog &log,
                           const ::hk::Target &target, llvm::raw_ostream &os) {
   os << "  @" << kernel.name << " " << kernel.family << ": " << kernel.ops
      << "\n";
+  explainLaunch(kernel, log, os);
   for (const VariantRecord &variant : kernel.variants)
     os << "    " << variant.tile << ", LDS " << variant.ldsBytes << " of "
        << target.ldsBytes << " bytes, " << variant.threads << " threads\n";
@@ -199,6 +234,6 @@ void mlir::hk::explainText(const Section &section, const DecisionLog &log,
     }
   }
   for (const KernelRecord &kernel : section.kernels)
-    explainKernel(kernel, *section.target, os);
+    explainKernel(kernel, log, *section.target, os);
   explainDecisions(log, os);
 }
