@@ -193,10 +193,9 @@ static void explainLaunch(const KernelRecord &kernel, const DecisionLog &log,
       StringRef what = candidate.what;
       if (candidate.verdict.accepted() || !what.consume_front("join "))
         continue;
-      std::string text =
-          (decision.subject + " is not in that of " + what + " (" +
-           stringify(candidate.verdict.getReason()) + ")")
-              .str();
+      std::string text = (decision.subject + " is not in that of " + what +
+                          " (" + stringify(candidate.verdict.getReason()) + ")")
+                             .str();
       if (said.try_emplace(text, true).second)
         os << (said.size() == 1 ? "    its own launch: " : ", ") << text;
     }

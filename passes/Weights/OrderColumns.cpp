@@ -146,9 +146,8 @@ bool ColumnReaders::movesColumns(Operation *user) const {
       })
       .Case([&](ConcatOp op) {
         return int64_t(op.getDim()) >= rows && isStatic(op.getResult()) &&
-               llvm::all_of(op.getInputs(), [&](Value input) {
-                 return moved.contains(input);
-               });
+               llvm::all_of(op.getInputs(),
+                            [&](Value input) { return moved.contains(input); });
       })
       .Default([](Operation *) { return false; });
 }
@@ -197,12 +196,12 @@ Value ColumnReaders::moveTo(Value value, Value given, Frame frame,
             strides(rank, builder.getIndexAttr(1)), sizes;
         for (int64_t size : type.getShape())
           sizes.push_back(builder.getIndexAttr(size));
-        for (auto [d, offset] : llvm::enumerate(
-                 ArrayRef(op.getStaticOffsets()).drop_front(rows)))
+        for (auto [d, offset] :
+             llvm::enumerate(ArrayRef(op.getStaticOffsets()).drop_front(rows)))
           offsets[frame.before + int64_t(d)] = builder.getIndexAttr(offset);
-        return tensor::ExtractSliceOp::create(
-            builder, loc, type, sourceOf(op.getSource()), offsets, sizes,
-            strides);
+        return tensor::ExtractSliceOp::create(builder, loc, type,
+                                              sourceOf(op.getSource()), offsets,
+                                              sizes, strides);
       })
       .Case([&](tensor::ExpandShapeOp op) -> Value {
         return tensor::ExpandShapeOp::create(
@@ -215,11 +214,10 @@ Value ColumnReaders::moveTo(Value value, Value given, Frame frame,
             groupsIn(op.getReassociationIndices(), frame));
       })
       .Case([&](ConcatOp op) -> Value {
-        return ConcatOp::create(
-            builder, loc, type,
-            builder.getI64IntegerAttr(int64_t(op.getDim()) - rows +
-                                      frame.before),
-            llvm::map_to_vector(op.getInputs(), sourceOf));
+        return ConcatOp::create(builder, loc, type,
+                                builder.getI64IntegerAttr(int64_t(op.getDim()) -
+                                                          rows + frame.before),
+                                llvm::map_to_vector(op.getInputs(), sourceOf));
       });
 }
 
@@ -267,8 +265,8 @@ static Value inOrder(const ColumnReaders &readers, Value weight, int64_t dim,
       else
         groups.push_back({d});
     if (many > 1)
-      part = tensor::CollapseShapeOp::create(builder, leaf.getLoc(), part,
-                                             groups);
+      part =
+          tensor::CollapseShapeOp::create(builder, leaf.getLoc(), part, groups);
     shape[dim] += typeOf(part).getDimSize(dim);
     parts.push_back(part);
   }
@@ -389,8 +387,8 @@ void HKOrderColumns::halve(GatedActivationOp gate) {
   }
   for (OpOperand &operand : def->getOpOperands())
     if (operand.get() == product.getRhs())
-      operand.set(halves(operand.get(), product.getRhsDim(MatmulDim::N),
-                         builder));
+      operand.set(
+          halves(operand.get(), product.getRhsDim(MatmulDim::N), builder));
   if (own)
     own->set(halves(own->get(), typeOf(own->get()).getRank() - 1, builder));
   if (bias) {

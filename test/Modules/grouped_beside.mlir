@@ -1,10 +1,13 @@
 // Products of groups of rows that share their launch with a product that needs nothing of
 // them, as those of a shared expert beside the experts: groups by bounds, with the rows that
-// an order names and a gate, by blocks of sorted ids, and along k.
+// an order names and a gate, by blocks of sorted ids, and along k. And a router beside the
+// shared expert, whose few rows take blocks of fewer threads than many do.
 // HK-LAUNCHES: 1
+// HK-COMPILE: --split-k=1
 // HK-DIMS: x.0=1 order.0=2 sorted.0=16 experts.0=1
 // HK-DIMS: x.0=37 order.0=74 sorted.0=144 experts.0=9
 // HK-DIMS: x.0=130 order.0=260 sorted.0=320 experts.0=20
+// HK-DIMS: @router x.0=520
 // HK-DIMS: x.0=0 order.0=0 sorted.0=0 experts.0=0
 // HK-DATA: normal,huge,nan
 
@@ -24,4 +27,10 @@ func.func @along_k(%x: tensor<?x48xbf16> {hk.dims = ["T", "_"]}, %y: tensor<?x72
   %d = hk.grouped_matmul %x, %y lengths %lengths along_k : tensor<?x48xbf16>, tensor<?x72xbf16> groups tensor<4xi32> -> tensor<4x48x72xbf16>
   %z = hk.matmul %x, %v transpose_b : tensor<?x48xbf16>, tensor<40x48xbf16> -> tensor<?x40xbf16>
   return %d, %z : tensor<4x48x72xbf16>, tensor<?x40xbf16>
+}
+func.func @router(%x: tensor<?x1024xbf16>, %r: tensor<32x1024xbf16>, %w: tensor<2048x1024xbf16>) -> (tensor<?x32xf32>, tensor<?x1024xbf16>) {
+  %l = hk.matmul %x, %r transpose_b : tensor<?x1024xbf16>, tensor<32x1024xbf16> -> tensor<?x32xf32>
+  %h = hk.matmul %x, %w transpose_b : tensor<?x1024xbf16>, tensor<2048x1024xbf16> -> tensor<?x2048xbf16>
+  %g = hk.gated_activation silu %h : tensor<?x2048xbf16> -> tensor<?x1024xbf16>
+  return %l, %g : tensor<?x32xf32>, tensor<?x1024xbf16>
 }

@@ -310,9 +310,9 @@ private:
   int vectorWidth() {
     int64_t n = productColumns();
     if (target.arch == ::hk::Arch::Host)
-      return int(std::gcd(
-          std::gcd(places.divisor(), places.needsVectors() ? n : 0),
-          int64_t(16)));
+      return int(
+          std::gcd(std::gcd(places.divisor(), places.needsVectors() ? n : 0),
+                   int64_t(16)));
     if (gemm.quantize || ShapedType::isDynamic(n))
       return 8;
     if (gemm.gated)
