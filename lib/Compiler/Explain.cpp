@@ -171,15 +171,8 @@ static void explainDecisions(const DecisionLog &log, llvm::raw_ostream &os) {
       os << "  advice (" << stringify(reason) << "): " << advice << "\n";
 }
 
-/// Whether a decision began a kernel with an operator of its own.
-static bool startsKernel(const Decision &decision) {
-  return decision.kind == DecisionKind::Fuse && decision.chosen >= 0 &&
-         StringRef(decision.candidates[decision.chosen].what)
-             .starts_with("start ");
-}
-
-/// Why the operators that `kernel` began with are in no kernel of those whose
-/// results they read, each once.
+/// Why operators of `kernel` are not in the kernels whose results they read,
+/// each reason once.
 static void explainLaunch(const KernelRecord &kernel, const DecisionLog &log,
                           llvm::raw_ostream &os) {
   llvm::SmallSetVector<Location, 8> places;
@@ -187,11 +180,13 @@ static void explainLaunch(const KernelRecord &kernel, const DecisionLog &log,
     places.insert(location);
   llvm::StringMap<bool> said;
   for (const Decision &decision : log.get()) {
-    if (!startsKernel(decision) || !places.contains(decision.location))
+    if (decision.kind != DecisionKind::Fuse ||
+        !places.contains(decision.location))
       continue;
     for (const Candidate &candidate : decision.candidates) {
       StringRef what = candidate.what;
-      if (candidate.verdict.accepted() || !what.consume_front("join "))
+      if (candidate.verdict.accepted() || !what.consume_front("join ") ||
+          (candidate.partner && places.contains(*candidate.partner)))
         continue;
       std::string text = (decision.subject + " is not in that of " + what +
                           " (" + stringify(candidate.verdict.getReason()) + ")")
