@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Orientation, batch dims, accumulation type, the forms of scales; an operand's
-// transpose becomes orientation.
+// transpose becomes orientation, and casts that widen both operands go.
 //
 //===----------------------------------------------------------------------===//
 
@@ -156,11 +156,35 @@ static Value transposedFrom(Value operand) {
   return transposedLocalDims(swapped) == 0 ? transpose.getInput() : nullptr;
 }
 
+/// The elements of 16 bits that a cast made f32, or null.
+static Value widenedFrom(Value operand) {
+  auto cast = operand.getDefiningOp<CastOp>();
+  if (!cast || !getElementTypeOrSelf(operand).isF32())
+    return nullptr;
+  Type from = getElementTypeOrSelf(cast.getInput());
+  return from.isBF16() || from.isF16() ? cast.getInput() : Value();
+}
+
+/// Products of elements are exact and their sums f32 whatever the type of the
+/// operands: casts that widen both are needless, and one of a weight would be
+/// computed in every call.
+static LogicalResult dropWidening(MatmulOp op, PatternRewriter &rewriter) {
+  Value lhs = widenedFrom(op.getLhs()), rhs = widenedFrom(op.getRhs());
+  if (!lhs || !rhs || op.getLhsScale() || op.getRhsScale() ||
+      getElementTypeOrSelf(lhs) != getElementTypeOrSelf(rhs))
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getLhsMutable().assign(lhs);
+    op.getRhsMutable().assign(rhs);
+  });
+  return success();
+}
+
 /// A product reads either orientation, so transposing an operand is free.
 LogicalResult MatmulOp::canonicalize(MatmulOp op, PatternRewriter &rewriter) {
   Value lhs = transposedFrom(op.getLhs()), rhs = transposedFrom(op.getRhs());
   if (!lhs && !rhs)
-    return failure();
+    return dropWidening(op, rewriter);
   rewriter.modifyOpInPlace(op, [&] {
     if (lhs) {
       op.getLhsMutable().assign(lhs);

@@ -85,6 +85,21 @@ def HKFoldGates : Pass<"hk-fold-gates", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect"];
 }
 
+def HKOrderColumns : Pass<"hk-order-columns", "::mlir::func::FuncOp"> {
+  let summary = "columns of products in the order of those who read them";
+  let description = [{
+    A product with a weight whose columns are sliced, reshaped and concatenated
+    (heads of queries, keys and values that lie beside each other) in a way that
+    memory cannot hold as a view gets its columns in the order in which they are
+    read, if none is read twice: the same moves of the weight, and of a bias, are
+    a recipe for `hk-fold-weights`, which must follow. What is read then are
+    slices of the product. A gate whose columns alternate (`interleaved`) becomes
+    one of two halves likewise, also of products of groups.
+  }];
+  let statistics = [Statistic<"numOrdered", "num-ordered", "products whose columns got another order">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
+}
+
 def HKMergeProducts : Pass<"hk-merge-products", "::mlir::func::FuncOp"> {
   let summary = "make one product of those that read the same input";
   let description = [{

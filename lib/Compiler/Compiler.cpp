@@ -355,6 +355,7 @@ LogicalResult mlir::hk::compile(ModuleOp source,
   if (options.foldWeights && !options.weights.empty()) {
     once.addPass(createCanonicalizerPass());
     once.addPass(createCSEPass());
+    once.addNestedPass<func::FuncOp>(createHKOrderColumns());
     once.addNestedPass<func::FuncOp>(createHKMergeProducts());
     HKFoldWeightsOptions fold;
     fold.expand = options.expandWeights;

@@ -174,10 +174,39 @@ static void explainDecisions(const DecisionLog &log, llvm::raw_ostream &os) {
       os << "  advice (" << stringify(reason) << "): " << advice << "\n";
 }
 
-static void explainKernel(const KernelRecord &kernel,
+/// Why operators of `kernel` are not in the kernels whose results they read,
+/// each reason once.
+static void explainLaunch(const KernelRecord &kernel, const DecisionLog &log,
+                          llvm::raw_ostream &os) {
+  llvm::SmallSetVector<Location, 8> places;
+  for (const auto &[op, location] : kernel.sources)
+    places.insert(location);
+  llvm::StringMap<bool> said;
+  for (const Decision &decision : log.get()) {
+    if (decision.kind != DecisionKind::Fuse ||
+        !places.contains(decision.location))
+      continue;
+    for (const Candidate &candidate : decision.candidates) {
+      StringRef what = candidate.what;
+      if (candidate.verdict.accepted() || !what.consume_front("join ") ||
+          (candidate.partner && places.contains(*candidate.partner)))
+        continue;
+      std::string text = (decision.subject + " is not in that of " + what +
+                          " (" + stringify(candidate.verdict.getReason()) + ")")
+                             .str();
+      if (said.try_emplace(text, true).second)
+        os << (said.size() == 1 ? "    its own launch: " : ", ") << text;
+    }
+  }
+  if (!said.empty())
+    os << "\n";
+}
+
+static void explainKernel(const KernelRecord &kernel, const DecisionLog &log,
                           const ::hk::Target &target, llvm::raw_ostream &os) {
   os << "  @" << kernel.name << " " << kernel.family << ": " << kernel.ops
      << "\n";
+  explainLaunch(kernel, log, os);
   for (const VariantRecord &variant : kernel.variants)
     os << "    " << variant.tile << ", LDS " << variant.ldsBytes << " of "
        << target.ldsBytes << " bytes, " << variant.threads << " threads\n";
@@ -202,6 +231,6 @@ void mlir::hk::explainText(const Section &section, const DecisionLog &log,
     }
   }
   for (const KernelRecord &kernel : section.kernels)
-    explainKernel(kernel, *section.target, os);
+    explainKernel(kernel, log, *section.target, os);
   explainDecisions(log, os);
 }

@@ -8,21 +8,24 @@
 // Two launches that nothing leads between become one of a joint kernel, where
 // the model says that it takes no longer. Both kernels have been planned alone
 // by then, so that the times compared are those of the variants that would run.
-// A joint kernel has blocks of one number of threads; each number that all its
-// problems have tiles for is tried.
+// All blocks of a launch have one number of threads; each number that all
+// problems have tiles for is tried, and few rows may take another than many.
 //
 //===----------------------------------------------------------------------===//
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/DimSymbols.h"
 #include "hk/Families/Family.h"
 #include "hk/Passes/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/Format.h"
 
 #include <map>
+#include <numeric>
 
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKSHARELAUNCHES
@@ -38,8 +41,14 @@ static constexpr size_t kMaxCandidates = 8, kMaxProblems = 4;
 /// Most variants of a joint kernel: products of the numbers of variants of
 /// problems whose sizes have nothing in common.
 static constexpr size_t kMaxVariants = 8;
-/// Sizes of all dynamic dims for which one launch must be as quick as several.
-static constexpr int64_t kSampleSizes[] = {1, 64, 4096};
+/// Sizes of all dynamic dims for which one launch must be as quick as several,
+/// and up to which a number of threads is chosen for them.
+struct SampleSize {
+  int64_t size, most;
+};
+static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
+static constexpr SampleSize kSampleSizes[] = {
+    {1, 16}, {64, 512}, {4096, kUnbounded}};
 
 static KernelOp kernelOf(LaunchOp launch) {
   return SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch,
@@ -207,50 +216,99 @@ public:
   /// Leaves `joint` with the variants of least time, reported to `log`, if
   /// these take no longer than the members' own launches.
   Verdict run(DecisionLog &log) {
-    std::optional<int64_t> best;
     Verdict verdict = Verdict::refuse(Reason::UnsupportedShape,
                                       "no tiles of both have blocks of as many "
                                       "threads");
-    double bestTime = 0;
     SmallVector<int64_t> counts = family.getSharedThreads(joint, target);
     llvm::sort(counts); // of equal times the smaller blocks
+    SmallVector<Plan> plans;
     for (int64_t threads : counts) {
       DecisionLog unread;
-      if (failed(plan(threads, unread)))
+      clear();
+      if (failed(add(threads, kUnbounded, unread)))
         continue;
-      Verdict own = compare(threads);
-      double time = total();
-      if (own.accepted() ? !best || time < bestTime : !best)
+      if (Verdict own = checkVariants(); !own.accepted())
         verdict = own;
-      if (own.accepted() && (!best || time < bestTime)) {
-        best = threads;
-        bestTime = time;
-      }
+      else
+        plans.push_back(timed(threads));
     }
-    if (best && failed(plan(*best, log)))
-      return Verdict::refuse(Reason::UnsupportedShape, "no tile");
-    return verdict;
+    if (plans.empty())
+      return verdict;
+    SmallVector<Plan> chosen = choose(plans);
+    if (Verdict own = compare(chosen); !own.accepted())
+      return own;
+    clear();
+    for (auto [index, sample] : llvm::enumerate(samples())) {
+      bool last = index + 1 == chosen.size();
+      if (!last && chosen[index + 1].threads == chosen[index].threads)
+        continue;
+      if (failed(add(chosen[index].threads,
+                     last ? kUnbounded : kSampleSizes[index].most, log)))
+        return Verdict::refuse(Reason::UnsupportedShape, "no tile");
+    }
+    if (chosen.front().threads != chosen.back().threads)
+      forget();
+    return checkVariants();
   }
 
 private:
-  LogicalResult plan(int64_t threads, DecisionLog &log) {
-    auto erase = [](KernelOp kernel) {
+  /// A number of threads and the launch's time for each sample.
+  struct Plan {
+    int64_t threads;
+    SmallVector<double> times;
+  };
+
+  std::vector<KernelOp> kernels() {
+    std::vector<KernelOp> kernels = joint.getProblems();
+    kernels.push_back(joint);
+    return kernels;
+  }
+  void clear() {
+    for (KernelOp kernel : kernels())
       for (VariantOp variant : kernel.getVariants())
         variant.erase();
-    };
-    erase(joint);
-    joint.setThreads(threads);
-    for (KernelOp problem : joint.getProblems()) {
-      erase(problem);
-      problem.setThreads(threads);
+  }
+  /// Kernels whose variants differ in their threads say no number of their own.
+  void forget() {
+    for (KernelOp kernel : kernels())
+      kernel.removeThreadsAttr();
+  }
+
+  /// Adds the variants with blocks of `threads` threads, for sizes up to
+  /// `most`.
+  LogicalResult add(int64_t threads, int64_t most, DecisionLog &log) {
+    for (KernelOp kernel : kernels())
+      kernel.setThreads(threads);
+    size_t before = joint.getVariants().size();
+    if (failed(family.addVariants(joint, target, log)))
+      return failure();
+    if (most != kUnbounded)
+      for (auto [index, variant] : llvm::enumerate(joint.getVariants()))
+        if (index >= before)
+          restrict(variant, most);
+    return success();
+  }
+
+  /// All sizes must be at most `most` then.
+  static void restrict(VariantOp variant, int64_t most) {
+    Block &block = variant.getBody().front();
+    auto launch = cast<LaunchDimsOp>(block.getTerminator());
+    OpBuilder b(launch);
+    Location loc = launch.getLoc();
+    Value limit = arith::ConstantIndexOp::create(b, loc, most);
+    Value condition = launch.getCondition();
+    for (BlockArgument size : block.getArguments()) {
+      Value within =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, size, limit);
+      condition = b.createOrFold<arith::AndIOp>(loc, condition, within);
     }
-    return family.addVariants(joint, target, log);
+    launch.getConditionMutable().assign(condition);
   }
 
   SmallVector<SmallVector<int64_t>> samples() {
     SmallVector<SmallVector<int64_t>> samples;
-    for (int64_t size : kSampleSizes)
-      samples.emplace_back(joint.getNumDims(), size);
+    for (SampleSize sample : kSampleSizes)
+      samples.emplace_back(joint.getNumDims(), sample.size);
     if (joint.getNumDims() == 0)
       samples.truncate(1);
     return samples;
@@ -260,35 +318,67 @@ private:
     return familyOf(kernel.getFamily())
         .getMicroseconds(kernel, variantFor(kernel, dims), target, dims);
   }
-  double total() {
-    double sum = 0;
+  Plan timed(int64_t threads) {
+    Plan plan{threads, {}};
     for (ArrayRef<int64_t> dims : samples())
-      sum += timeOf(joint, dims);
+      plan.times.push_back(timeOf(joint, dims));
+    return plan;
+  }
+  double apart(ArrayRef<int64_t> dims) {
+    double sum = 0;
+    for (const Member &member : members)
+      sum += timeOf(member.kernel, member.values(dims));
     return sum;
   }
 
-  Verdict compare(int64_t threads) {
+  /// Whether the variants there are can be those of a launch.
+  Verdict checkVariants() {
     for (VariantOp variant : joint.getVariants())
       if (isKnownToSpill(joint, variant.getTile()))
         return Verdict::refuse(Reason::RegistersExceeded,
                                "one launch of both spills registers");
-    if (joint.getVariants().size() > kMaxVariants)
-      return Verdict::refuse(Reason::UnsupportedShape,
-                             "one launch of both would need " +
-                                 Twine(joint.getVariants().size()) +
-                                 " variants, because their sizes have nothing "
-                                 "in common");
-    for (ArrayRef<int64_t> dims : samples()) {
-      double one = timeOf(joint, dims), apart = 0;
-      for (const Member &member : members)
-        apart += timeOf(member.kernel, member.values(dims));
-      if (one <= apart)
+    if (joint.getVariants().size() <= kMaxVariants)
+      return Verdict::accept();
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "one launch of both would need " +
+                               Twine(joint.getVariants().size()) +
+                               " variants, because their sizes have nothing "
+                               "in common");
+  }
+
+  /// A plan for each sample: the same one for all where one is quick enough,
+  /// which takes the least code.
+  SmallVector<Plan> choose(ArrayRef<Plan> plans) {
+    const Plan *best = nullptr;
+    auto total = [](const Plan &plan) {
+      return std::accumulate(plan.times.begin(), plan.times.end(), 0.0);
+    };
+    size_t count = samples().size();
+    for (const Plan &plan : plans)
+      if (compare(SmallVector<Plan>(count, plan)).accepted() &&
+          (!best || total(plan) < total(*best)))
+        best = &plan;
+    if (best)
+      return SmallVector<Plan>(count, *best);
+    SmallVector<Plan> chosen;
+    for (size_t i = 0; i < count; ++i)
+      chosen.push_back(*llvm::min_element(
+          plans, [&](auto &a, auto &b) { return a.times[i] < b.times[i]; }));
+    return chosen;
+  }
+
+  /// Whether the plan of each sample is as quick as the members' launches.
+  Verdict compare(ArrayRef<Plan> chosen) {
+    for (auto [index, dims] : llvm::enumerate(samples())) {
+      double one = chosen[index].times[index], several = apart(dims);
+      if (one <= several)
         continue;
       std::string text;
       llvm::raw_string_ostream os(text);
       os << llvm::format("one launch of blocks of %lld threads would take %.2f "
                          "us, two take %.2f us",
-                         static_cast<long long>(threads), one, apart);
+                         static_cast<long long>(chosen[index].threads), one,
+                         several);
       if (!dims.empty())
         os << " where the dynamic sizes are " << dims.front();
       return Verdict::refuse(Reason::CostlierFused, text);
@@ -318,6 +408,7 @@ public:
     SmallVector<LaunchOp> kept;
     for (LaunchOp launch : SmallVector<LaunchOp>(block.getOps<LaunchOp>())) {
       LaunchOp last = launch;
+      noteDepth(launch);
       if (canShare(launch))
         last = offer(launch, kept, report);
       kept.push_back(last);
@@ -333,12 +424,35 @@ private:
                 .empty();
   }
 
+  /// Launches on the longest way to `launch`, which is one of them.
+  void noteDepth(Operation *launch) {
+    int64_t before = 0;
+    for (Value operand : launch->getOperands())
+      if (auto it = depths.find(rootOfViews(operand).getDefiningOp());
+          it != depths.end())
+        before = std::max(before, it->second);
+    depths[launch] = before + 1;
+  }
+
+  /// The latest launches, those first that are as deep as `launch`: one that
+  /// waits for a deeper one leaves what needs it without a partner.
+  SmallVector<LaunchOp> candidatesFor(LaunchOp launch,
+                                      ArrayRef<LaunchOp> kept) {
+    SmallVector<LaunchOp> candidates(
+        llvm::reverse(kept.take_back(kMaxCandidates)));
+    auto apart = [&](LaunchOp other) {
+      return std::abs(depths.at(other) - depths.at(launch));
+    };
+    llvm::stable_sort(candidates, [&](LaunchOp a, LaunchOp b) {
+      return apart(a) < apart(b);
+    });
+    return candidates;
+  }
+
   /// `launch`, or the joint one that it is a part of then.
   LaunchOp offer(LaunchOp launch, SmallVectorImpl<LaunchOp> &kept,
                  Report report) {
-    size_t tried = 0;
-    for (size_t i = kept.size(); i-- > 0 && tried < kMaxCandidates; ++tried) {
-      LaunchOp other = kept[i];
+    for (LaunchOp other : candidatesFor(launch, kept)) {
       if (!canShare(other)) {
         reportAlone(launch, other, report);
         continue;
@@ -351,7 +465,7 @@ private:
       report(launch, other, verdict);
       if (!verdict.accepted())
         continue;
-      kept.erase(kept.begin() + i);
+      llvm::erase(kept, other);
       return unite(both, joint, /*before=*/launch, *later);
     }
     return launch;
@@ -399,7 +513,7 @@ private:
     auto time = [&](LaunchOp launch) {
       KernelOp kernel = kernelOf(launch);
       SmallVector<int64_t> sizes(kernel.getNumDims(),
-                                 *std::rbegin(kSampleSizes));
+                                 std::rbegin(kSampleSizes)->size);
       return familyOf(kernel.getFamily())
           .getMicroseconds(kernel, variantFor(kernel, sizes), target, sizes);
     };
@@ -453,11 +567,7 @@ private:
         builder, builder.getFusedLoc({first.getLoc(), second.getLoc()}), types,
         joint.getSymName(), inputs, outs,
         SmallVector<bool>(outs.size(), false));
-    Operation *last = launch;
-    for (Operation *op : later) {
-      op->moveAfter(last);
-      last = op;
-    }
+    depths[launch] = std::max(depths.at(first), depths.at(second));
     size_t next = 0;
     for (LaunchOp old : both)
       for (Value result : old.getResults()) {
@@ -465,8 +575,17 @@ private:
         dims.alias(result, now);
         result.replaceAllUsesWith(now);
       }
-    first.erase();
-    second.erase();
+    for (LaunchOp old : both) {
+      depths.erase(old);
+      old.erase();
+    }
+    Operation *last = launch;
+    for (Operation *op : later) {
+      op->moveAfter(last);
+      last = op;
+      if (isa<LaunchOp>(op))
+        noteDepth(op);
+    }
     return launch;
   }
 
@@ -476,6 +595,7 @@ private:
   Cache &cache;
   DecisionLog &log;
   DimSymbols dims;
+  llvm::DenseMap<Operation *, int64_t> depths;
 };
 
 struct HKShareLaunches

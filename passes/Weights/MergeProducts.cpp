@@ -26,6 +26,7 @@
 #include "hk/Passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::hk {
@@ -92,6 +93,23 @@ static WeightRefOp weightOf(Value value) {
   return value ? value.getDefiningOp<WeightRefOp>() : WeightRefOp();
 }
 
+/// Whether `value` is a weight, or weights whose elements something moved.
+static bool isOfWeights(Value value) {
+  Operation *def = value.getDefiningOp();
+  return isa_and_nonnull<WeightRefOp>(def) ||
+         (def && isMovement(def) && def->getNumOperands() != 0 &&
+          llvm::all_of(def->getOperands(), isOfWeights));
+}
+
+/// `value`, of weights, computed where `builder` is.
+static Value cloneOf(Value value, OpBuilder &builder) {
+  Operation *def = value.getDefiningOp();
+  IRMapping map;
+  for (Value operand : def->getOperands())
+    map.map(operand, cloneOf(operand, builder));
+  return builder.clone(*def, map)->getResult(0);
+}
+
 /// Whether `value` has a scale or zero point of its own for each row of codes,
 /// or one for all that is a constant, or is null.
 static bool isPerRow(Value value, int64_t rows) {
@@ -132,7 +150,7 @@ static int64_t columnsPerScale(MatmulOp product) {
 
 std::optional<Projection> Merger::projectionOf(MatmulOp product) const {
   if (product->getBlock() != &block || product.getKSlices() ||
-      !(weightOf(product.getRhs()) || decoderOf(product)) ||
+      !(isOfWeights(product.getRhs()) || decoderOf(product)) ||
       typeOf(product.getRhs()).getRank() != 2 ||
       ShapedType::isDynamic(typeOf(product.getResult()).getShape().back()))
     return std::nullopt;
@@ -143,7 +161,8 @@ std::optional<Projection> Merger::projectionOf(MatmulOp product) const {
   if (!product.getResult().hasOneUse())
     return found;
   auto bias = dyn_cast<AddOp>(*product.getResult().user_begin());
-  if (bias && bias.getLhs() == product.getResult() && weightOf(bias.getRhs()) &&
+  if (bias && bias.getLhs() == product.getResult() &&
+      isOfWeights(bias.getRhs()) &&
       typeOf(bias.getRhs()).getShape() ==
           typeOf(product.getResult()).getShape().take_back())
     found.bias = bias;
@@ -222,7 +241,7 @@ Value Merger::concatenate(ArrayRef<Value> weights, int64_t dim) {
   for (Value weight : weights) {
     shape[dim] += typeOf(weight).getDimSize(dim);
     // Where the merged product is, the others' weights may not be read yet.
-    parts.push_back(builder.clone(*weight.getDefiningOp())->getResult(0));
+    parts.push_back(cloneOf(weight, builder));
   }
   auto type = RankedTensorType::get(shape, typeOf(weights[0]).getElementType());
   return ConcatOp::create(builder, weights[0].getLoc(), type,

@@ -22,6 +22,23 @@ func.func @casts(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xbf16>, tens
   return %1, %3, %4, %7 : tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<4xf8E5M2>
 }
 
+// Products of narrow elements are exact; casts of both operands are needless.
+// CHECK-LABEL: func @widened
+// CHECK-SAME: %[[X:.*]]: tensor<?x8xbf16>, %[[W:.*]]: tensor<16x8xbf16>, %[[V:.*]]: tensor<16x8xf16>, %[[F:.*]]: tensor<16x8xf32>
+func.func @widened(%x: tensor<?x8xbf16>, %w: tensor<16x8xbf16>, %v: tensor<16x8xf16>, %f: tensor<16x8xf32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?x16xf32>) {
+  %0 = hk.cast %x : tensor<?x8xbf16> -> tensor<?x8xf32>
+  %1 = hk.cast %w : tensor<16x8xbf16> -> tensor<16x8xf32>
+  %2 = hk.cast %v : tensor<16x8xf16> -> tensor<16x8xf32>
+  // CHECK: %[[Y:.*]] = hk.matmul %[[X]], %[[W]]  transpose_b : tensor<?x8xbf16>, tensor<16x8xbf16>  -> tensor<?x16xf32>
+  %3 = hk.matmul %0, %1 transpose_b : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+  // One operand alone, or of two types, would make a mixed product of it.
+  // CHECK: hk.matmul {{.*}}: tensor<?x8xf32>, tensor<16x8xf32>
+  %4 = hk.matmul %0, %2 transpose_b : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+  // CHECK: hk.matmul {{.*}}: tensor<?x8xf32>, tensor<16x8xf32>
+  %5 = hk.matmul %0, %f transpose_b : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+  return %3, %4, %5 : tensor<?x16xf32>, tensor<?x16xf32>, tensor<?x16xf32>
+}
+
 // Launches on tensors are values: equal ones merge, unused ones go.
 // CHECK-LABEL: func @values
 // CHECK: %[[Y:.*]] = hk.launch

@@ -97,3 +97,47 @@ func.func @gate_of_parts_of_blocks(%x: tensor<?x256xf8E4M3FN>, %xs: tensor<?x2xf
   %1 = hk.gated_activation silu %0 : tensor<?x384xbf16> -> tensor<?x192xbf16>
   return %1 : tensor<?x192xbf16>
 }
+
+// Pairs of neighbours are in one vector of columns, those of halves are not.
+// CHECK-LABEL: func.func @rotated
+// CHECK: hk.fused {{ *}}gemm
+// CHECK-NOT: hk.fused
+// CHECK: hk.rope
+// CHECK-NOT: hk.fused
+// CHECK: hk.transpose
+// CHECK-NOT: hk.fused
+// CHECK-LABEL: func.func @rotated_halves
+// CHECK: hk.fused {{ *}}gemm
+// CHECK: hk.fused {{ *}}rowwise
+// REMARK: not-an-epilogue: hk.rope pairs columns that are not neighbours behind a slice of a product
+// CHECK-LABEL: func.func @rotated_odd
+// CHECK: hk.fused {{ *}}gemm
+// CHECK: hk.fused {{ *}}rowwise
+// REMARK: unsupported-shape: hk.rope has pairs that a vector of the product's columns would cut
+func.func @rotated(%x: tensor<?x64xbf16>, %w: tensor<96x64xbf16>, %t: tensor<48x4xf32>, %pos: tensor<?xi32>) -> tensor<4x?x8xbf16> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x64xbf16>
+  %y = hk.matmul %x, %w transpose_b : tensor<?x64xbf16>, tensor<96x64xbf16> -> tensor<?x96xbf16>
+  %h = tensor.expand_shape %y [[0], [1, 2]] output_shape [%n, 4, 24] : tensor<?x96xbf16> into tensor<?x4x24xbf16>
+  %s = tensor.extract_slice %h[0, 0, 16] [%n, 4, 8] [1, 1, 1] : tensor<?x4x24xbf16> to tensor<?x4x8xbf16>
+  %r = hk.rope gptj %s, %t, %t positions %pos : tensor<?x4x8xbf16>, tensor<48x4xf32>, tensor<48x4xf32> positions tensor<?xi32>
+  %z = hk.transpose %r [1, 0, 2] : tensor<?x4x8xbf16> -> tensor<4x?x8xbf16>
+  return %z : tensor<4x?x8xbf16>
+}
+func.func @rotated_halves(%x: tensor<?x64xbf16>, %w: tensor<96x64xbf16>, %t: tensor<48x4xf32>, %pos: tensor<?xi32>) -> tensor<?x12x8xbf16> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x64xbf16>
+  %y = hk.matmul %x, %w transpose_b : tensor<?x64xbf16>, tensor<96x64xbf16> -> tensor<?x96xbf16>
+  %h = tensor.expand_shape %y [[0], [1, 2]] output_shape [%n, 12, 8] : tensor<?x96xbf16> into tensor<?x12x8xbf16>
+  %r = hk.rope neox %h, %t, %t positions %pos : tensor<?x12x8xbf16>, tensor<48x4xf32>, tensor<48x4xf32> positions tensor<?xi32>
+  return %r : tensor<?x12x8xbf16>
+}
+func.func @rotated_odd(%x: tensor<?x64xbf16>, %w: tensor<85x64xbf16>, %t: tensor<48x4xf32>, %pos: tensor<?xi32>) -> tensor<?x5x16xbf16> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x64xbf16>
+  %y = hk.matmul %x, %w transpose_b : tensor<?x64xbf16>, tensor<85x64xbf16> -> tensor<?x85xbf16>
+  %h = tensor.expand_shape %y [[0], [1, 2]] output_shape [%n, 5, 17] : tensor<?x85xbf16> into tensor<?x5x17xbf16>
+  %s = tensor.extract_slice %h[0, 0, 1] [%n, 5, 16] [1, 1, 1] : tensor<?x5x17xbf16> to tensor<?x5x16xbf16>
+  %r = hk.rope gptj %s, %t, %t positions %pos : tensor<?x5x16xbf16>, tensor<48x4xf32>, tensor<48x4xf32> positions tensor<?xi32>
+  return %r : tensor<?x5x16xbf16>
+}

@@ -1,5 +1,6 @@
-"""Kernels that a layer of an imported model launches, counted in bf16 for gfx942: what a decode
-step pays per layer whatever its size. LIMITS is what may not grow; python/README.md has the table."""
+"""Kernels that a layer of an imported model launches, counted in bf16 for every target: what a
+decode step pays per layer whatever its size. LIMITS is what may not grow; python/README.md has the
+table."""
 
 import re
 import subprocess
@@ -11,42 +12,70 @@ torch = pytest.importorskip("torch")
 import hk.torch  # noqa: E402
 import zoo  # noqa: E402
 
-LIMITS = {"llama": 8, "smollm2": 8, "qwen2": 8, "qwen3": 8, "mistral": 8, "gemma2": 10,
-          "gemma3": 10, "phi3": 8, "bert": 7, "distilbert": 7, "mixtral": 12, "qwen3_moe": 12,
-          "qwen2_moe": 12, "glm4_moe": 12, "gpt_oss": 12,
-          "deepseek_v3": 12, "deepseek_v3_moe": 16,
-          "qwen3_5": 8.5, "qwen3_next": 13, "lfm2": 8}
+TARGETS = ("gfx942", "gfx950", "sm_90a", "host")
+LIMITS = {"llama": 8, "smollm2": 8, "qwen2": 8, "qwen3": 8, "mistral": 8, "gemma2": 8,
+          "gemma3": 8, "phi3": 8, "bert": 7, "distilbert": 7, "mixtral": 11, "qwen3_moe": 11,
+          "qwen2_moe": 11, "glm4_moe": 11, "gpt_oss": 11,
+          "deepseek_v3": 11, "deepseek_v3_moe": 14,
+          "qwen3_5": 8.5, "qwen3_next": 11.5, "lfm2": 8}
 
 
-def launches(mlir, target="gfx942"):
+def planned(mlir, target, *options):
+    """What hk-compile says without compiling a kernel."""
+    command = [_paths.tool("hk-compile"), mlir, f"--target={target}", "--emit=mlir",
+               f"--weights={mlir.with_suffix('.safetensors')}", *options]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def launches(mlir, target):
     """Of the whole function for any number of rows, which its versions for few rows split
-    further: planned, so without compiling a kernel."""
-    text = subprocess.run([_paths.tool("hk-compile"), mlir, f"--target={target}", "--emit=mlir",
-                           f"--weights={mlir.with_suffix('.safetensors')}", "-o", "-"],
-                          capture_output=True, text=True, check=True).stdout
-    body = text.split("func.func @forward(", 1)[1].split("func.func ", 1)[0]
-    return len(re.findall(r"\bhk\.launch @", body))
+    further."""
+    body = planned(mlir, target, "-o", "-").split("func.func @forward(", 1)[1]
+    return len(re.findall(r"\bhk\.launch @", body.split("func.func ", 1)[0]))
 
 
 def imported(folder, name, **changes):
     path = folder / "m.mlir"
     hk.torch.export(zoo.make(name, **changes), dtype=torch.bfloat16).save(path)
-    return launches(path)
+    return path
 
 
-def test_a_delta_rule_layer(tmp_path):
-    """Norm, projections, convolution, rule with its gated norm, output; three of the MLP."""
-    one, two = (imported(tmp_path, "qwen3_5", num_hidden_layers=n + 1,
-                         layer_types=["linear_attention"] * n + ["full_attention"])
+def counted(folder, name, **changes):
+    path = imported(folder, name, **changes)
+    return {target: launches(path, target) for target in TARGETS}
+
+
+@pytest.mark.parametrize(("name", "most"), [("qwen3_5", 8), ("qwen3_next", 11)])
+def test_a_delta_rule_layer(name, most, tmp_path):
+    """Norm, projections, convolution, rule with its gated norm, output; three of the MLP, or
+    six and the norm of experts."""
+    one, two = (counted(tmp_path, name, num_hidden_layers=n + 1,
+                        layer_types=["linear_attention"] * n + ["full_attention"])
                 for n in (1, 2))
-    assert two - one <= 8
+    assert all(two[target] - one[target] <= most for target in TARGETS)
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_launches_per_layer(name, tmp_path):
-    def of(layers):
-        return imported(tmp_path, name, **zoo.layers(name, layers))
+    few, many = (counted(tmp_path, name, **zoo.layers(name, count)) for count in (2, 4))
+    per_layer = {target: (many[target] - few[target]) / 2 for target in TARGETS}
+    print(f"{name}: {per_layer} launches per layer")  # pytest -s shows them.
+    assert max(per_layer.values()) <= LIMITS[name]
 
-    per_layer = (of(4) - of(2)) / 2
-    print(f"{name}: {per_layer:g} launches per layer")  # pytest -s shows them.
-    assert per_layer <= LIMITS[name]
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ["qwen3_moe", "deepseek_v3_moe", "gpt_oss"])
+def test_a_layer_of_experts(name, target, tmp_path):
+    """From the norm behind the attention to the residual sum, each with why it is a launch."""
+    text = planned(imported(tmp_path, name), target, "-o", "/dev/null", "--explain")
+    order = re.search(r"launches of @forward: (.*)", text)[1].split(", ")
+    kernels = {m[1]: m for m in re.finditer(
+        r"^  @(\w+) (\w+): (\S+)\n(    its own launch: (.*)\n)?", text, re.M)}
+    does = [set(kernels[name][3].split(",")) for name in order]
+    chosen = next(i for i, ops in enumerate(does) if "topk" in ops)
+    norm = max(i for i in range(chosen) if "rms_norm" in does[i])
+    total = next(i for i in range(chosen, len(does)) if "gather_rows" in does[i])
+    layer = order[norm:total + 1]
+    assert len(layer) <= 7
+    for kernel in layer:
+        assert re.search(r"\([a-z-]+\)", kernels[kernel][5] or ""), f"{kernel}: no reason"

@@ -8,6 +8,8 @@
 // Dims of columns have static sizes, and the columns of one index of a dim lie
 // together: that makes the way back from a column to an index a division.
 //
+// A rotary embedding of neighbours is computed where vectors hold whole pairs.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ColumnPlaces.h"
@@ -89,6 +91,7 @@ Verdict ColumnPlaces::add(Operation *op) {
       })
       .Case([&](TransposeOp transpose) { return addTranspose(transpose); })
       .Case([&](ConcatOp concat) { return addConcat(concat); })
+      .Case([&](RopeOp rope) { return addRope(rope); })
       .Default([&](Operation *other) { return addPointwise(other); });
 }
 
@@ -205,6 +208,29 @@ Verdict ColumnPlaces::addPointwise(Operation *op) {
     common = *own;
   }
   return place(result, *common);
+}
+
+Verdict ColumnPlaces::addRope(RopeOp op) {
+  if (op.getStyle() != RopeStyle::gptj)
+    return refuse(op, Reason::NotAnEpilogue,
+                  "pairs columns that are not neighbours behind a slice of a "
+                  "product");
+  const ColumnPlace *own = find(op.getInput());
+  for (Value operand : op->getOperands().drop_front())
+    if (find(operand) || !own)
+      return refuse(op, Reason::NotAnEpilogue,
+                    "takes more than its input from the product");
+  int64_t columns = tensorOf(product.getResult()).getShape().back();
+  bool together = own->dims.back().step == 1;
+  Verdict placed = place(op.getResult(), *own);
+  for (int64_t cut : op.getCuts())
+    runs = std::gcd(runs, cut);
+  if (!together || ShapedType::isDynamic(columns) || columns % 2 != 0 ||
+      runs % 2 != 0)
+    return refuse(op, Reason::UnsupportedShape,
+                  "has pairs that a vector of the product's columns would cut");
+  vectors = true;
+  return placed;
 }
 
 int64_t mlir::hk::headWidth(const ColumnPlace &place, int64_t columns) {

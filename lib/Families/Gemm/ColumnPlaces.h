@@ -62,6 +62,8 @@ public:
 
   /// A number that divides every run of columns and its begin.
   int64_t divisor() const;
+  /// Whether columns come in whole vectors only, never one by one.
+  bool needsVectors() const { return vectors; }
 
 private:
   Verdict addSlice(tensor::ExtractSliceOp op);
@@ -70,12 +72,14 @@ private:
   Verdict addTranspose(TransposeOp op);
   Verdict addConcat(ConcatOp op);
   Verdict addPointwise(Operation *op);
+  Verdict addRope(RopeOp op);
   Verdict place(Value value, ColumnPlace place);
 
   ProductOpInterface product;
   const DimSymbols &dims;
   llvm::DenseMap<Value, ColumnPlace> places;
   int64_t runs = 64; // more than any vector
+  bool vectors = false;
 };
 
 /// Columns of a head, the innermost dim that walks over runs of them; all

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GemmPlan.h"
+#include "GemmGroups.h"
 
 #include "hk/Contract/Slices.h"
 
@@ -68,10 +68,6 @@ SmallVector<int64_t> mlir::hk::gemmSharedThreads(KernelOp kernel,
   if (asked && asked.getValue() != stringifyGemmLoop(GemmLoop::blocks))
     return {};
   GemmPlan gemm = describeGemm(kernel);
-  // Its kernel reads the argument words from where a launch of its own has
-  // them.
-  if (gemm.grouped())
-    return {};
   ::hk::GemmShapeClass shape = classOf(kernel, gemm, target);
   ::hk::GemmTileTable table = ::hk::gemmTiles(target);
   SmallVector<int64_t> threads;
@@ -97,6 +93,10 @@ double mlir::hk::gemmVariantMicroseconds(KernelOp kernel, GemmTileAttr tile,
   };
   SmallVector<int64_t> lhs = productShape(kernel, gemm.operand(GemmSide::Lhs));
   int64_t rows = sizeOf(lhs[gemmDims(gemm.matmul).row], /*typical=*/1);
+  ::hk::GemmSize size =
+      gemm.grouped()
+          ? GroupGrid(kernel, gemm.grouped()).sizeOf(kernel, gemm, sizeOf)
+          : gemmSizeOf(kernel, gemm, rows, sizeOf);
   ::hk::GemmTile own = {
       int32_t(tile.getBm()),     int32_t(tile.getBn()),
       int32_t(tile.getBk()),     int32_t(tile.getWm()),
@@ -104,5 +104,5 @@ double mlir::hk::gemmVariantMicroseconds(KernelOp kernel, GemmTileAttr tile,
       int32_t(tile.getSplitK()), static_cast<::hk::GemmLoop>(tile.getLoop()),
       int32_t(tile.getCluster())};
   return ::hk::gemmMicroseconds(target, own, classOf(kernel, gemm, target),
-                                gemmSizeOf(kernel, gemm, rows, sizeOf));
+                                size);
 }

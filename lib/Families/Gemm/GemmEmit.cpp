@@ -308,10 +308,11 @@ private:
 
   /// Columns the epilogue handles at a time.
   int vectorWidth() {
+    int64_t n = productColumns();
     if (target.arch == ::hk::Arch::Host)
-      return int(std::gcd(places.divisor(), int64_t(16)));
-    int64_t n =
-        cast<ShapedType>(matmul().getResult().getType()).getShape().back();
+      return int(
+          std::gcd(std::gcd(places.divisor(), places.needsVectors() ? n : 0),
+                   int64_t(16)));
     if (gemm.quantize || ShapedType::isDynamic(n))
       return 8;
     if (gemm.gated)
@@ -329,6 +330,9 @@ private:
   /// The body of Epilogue::apply: pulls and stores every result.
   std::string applyBody(int vec, bool zeros = false) {
     CodeWriter out;
+    // Matching made sure that all columns come in vectors.
+    if (vec == 1 && places.needsVectors())
+      return "";
     EpiloguePuller puller(kernel, dims, out, gemm, vec, zeros);
     Operation *yield = kernel.getSpecBlock().getTerminator();
     for (auto [index, value] : llvm::enumerate(yield->getOperands())) {

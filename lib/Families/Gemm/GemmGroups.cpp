@@ -61,6 +61,23 @@ void GroupGrid::adjust(::hk::GemmSize &size) const {
   size.batches = count;
 }
 
+::hk::GemmSize GroupGrid::sizeOf(
+    KernelOp kernel, GemmPlan gemm,
+    llvm::function_ref<int64_t(int64_t name, int64_t typical)> sizeOf) const {
+  int64_t count = std::max<int64_t>(sizeOf(groups, kTypicalGroups), 1);
+  int64_t all = sizeOf(rows, /*typical=*/1);
+  if (!alongK) {
+    all = blocks ? all * topK : sizeOf(places, /*typical=*/1);
+    // Few rows are of as many groups at most, whose matrices alone are read.
+    count = std::clamp<int64_t>(all, 1, count);
+  }
+  int64_t each = alongK ? all : llvm::divideCeil(all, count);
+  ::hk::GemmSize size = gemmSizeOf(kernel, gemm, each, sizeOf);
+  adjust(size);
+  size.batches = count;
+  return size;
+}
+
 Value GroupGrid::products(LaunchBuilder &launch) const {
   return blocks ? launch.multiply(launch.size(rows), topK)
                 : launch.size(places);

@@ -30,6 +30,11 @@ public:
   int64_t constantRowsOfGroup() const;
   /// Groups, or what stands for an unknown number of them.
   int64_t typicalGroups() const;
+  /// The sizes of one product for each group that a launch has rows for, with
+  /// the rows of the mean one; `sizeOf` knows sizes and dim symbols.
+  ::hk::GemmSize sizeOf(
+      KernelOp kernel, GemmPlan gemm,
+      llvm::function_ref<int64_t(int64_t name, int64_t typical)> sizeOf) const;
   /// Makes the size of one product, m rows, that of one of each group.
   void adjust(::hk::GemmSize &size) const;
   /// Whether the mean group has at most `most` rows, an i1.

@@ -9,7 +9,8 @@
 // can choose: where two problems have the same rows, few rows of one and many
 // of the other are none. The first combination whose conditions all hold is
 // that of the problems' own choices, because combinations come in the order of
-// their variants.
+// their variants. Problems may have variants of several numbers of threads; a
+// combination is of one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,11 +66,19 @@ std::optional<Bound> boundOf(VariantOp variant) {
   return Bound{int64_t(size.getArgNumber()), most.getSExtValue()};
 }
 
+/// The variants of a problem whose blocks have `threads` threads.
+SmallVector<VariantOp> variantsOf(KernelOp problem, int64_t threads) {
+  return llvm::to_vector(
+      llvm::make_filter_range(problem.getVariants(), [&](VariantOp variant) {
+        return int64_t(variant.getThreads()) == threads;
+      }));
+}
+
 class Combinations {
 public:
   explicit Combinations(KernelOp joint) : joint(joint) {
     for (KernelOp problem : joint.getProblems())
-      choices.push_back(problem.getVariants());
+      choices.push_back(variantsOf(problem, int64_t(*joint.getThreads())));
   }
 
   SmallVector<SmallVector<VariantOp>> reachable() {
@@ -102,7 +111,7 @@ private:
   }
 
   KernelOp joint;
-  SmallVector<std::vector<VariantOp>> choices;
+  SmallVector<SmallVector<VariantOp>> choices;
   SmallVector<SmallVector<VariantOp>> found;
 };
 
@@ -160,7 +169,7 @@ LogicalResult mlir::hk::addJointVariants(KernelOp joint,
                                          const ::hk::Target &target,
                                          DecisionLog &log) {
   for (KernelOp problem : joint.getProblems())
-    if (problem.getVariants().empty() &&
+    if (variantsOf(problem, int64_t(*joint.getThreads())).empty() &&
         failed(familyOf(problem.getFamily()).addVariants(problem, target, log)))
       return failure();
   for (ArrayRef<VariantOp> parts : Combinations(joint).reachable()) {
