@@ -40,8 +40,10 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// A weight whose elements can be moved one by one.
 static bool isWeight(Value value) {
-  return value && value.getDefiningOp<WeightRefOp>();
+  return value && value.getDefiningOp<WeightRefOp>() &&
+         !::hk::isPacked(*dtypeOf(typeOf(value).getElementType()));
 }
 
 namespace {

@@ -6,6 +6,7 @@ hk.weight @w "w" : tensor<48x8xbf16>
 hk.weight @b "b" : tensor<48xbf16>
 hk.weight @e "e" : tensor<4x8x12xbf16>
 hk.weight @eb "eb" : tensor<4x12xf32>
+hk.weight @p "p" : tensor<48x8xf4E2M1FN>
 
 // Two heads of [2 query, 2 key, 4 value, 16 more]; queries, keys and values of all are joined.
 // CHECK-LABEL: func.func @heads(
@@ -130,4 +131,14 @@ func.func @given(%x: tensor<?x8xbf16>, %w: tensor<8x12xbf16>) -> (tensor<?x6xbf1
   %z = hk.matmul %x, %v transpose_b : tensor<?x8xbf16>, tensor<48x8xbf16> -> tensor<?x48xbf16>
   %h = hk.gated_activation silu %z interleaved : tensor<?x48xbf16> -> tensor<?x24xbf16>
   return %g, %h, %z : tensor<?x6xbf16>, tensor<?x24xbf16>, tensor<?x48xbf16>
+}
+
+// Elements of 4 bits have no place of their own in memory.
+// CHECK-LABEL: func.func @packed(
+// CHECK: interleaved
+func.func @packed(%x: tensor<?x8xbf16>) -> tensor<?x24xbf16> {
+  %w = hk.weight_ref @p : tensor<48x8xf4E2M1FN>
+  %y = hk.matmul %x, %w transpose_b : tensor<?x8xbf16>, tensor<48x8xf4E2M1FN> -> tensor<?x48xbf16>
+  %g = hk.gated_activation silu %y interleaved : tensor<?x48xbf16> -> tensor<?x24xbf16>
+  return %g : tensor<?x24xbf16>
 }
