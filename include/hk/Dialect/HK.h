@@ -158,10 +158,6 @@ inline constexpr llvm::StringLiteral kSpillingTilesAttrName =
 /// String, of a module: the main loop (GemmLoop) that its products use wherever
 /// it can compute them, whatever the cost model says. For tests and benchmarks.
 inline constexpr llvm::StringLiteral kGemmLoopAttrName = "hk.gemm_loop";
-/// String, of a module: whether sums over ranks are made by a "kernel" that
-/// writes into the other ranks' memory, wherever one can, or by the "engine",
-/// whatever the target's default is. For tests and benchmarks.
-inline constexpr llvm::StringLiteral kExchangeAttrName = "hk.exchange";
 /// Of a function: which other one it is a version of, an hk.version attribute.
 inline constexpr llvm::StringLiteral kVersionAttrName = "hk.version";
 /// Unit, of an argument: memory that the function writes in place.

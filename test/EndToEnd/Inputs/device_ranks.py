@@ -139,6 +139,8 @@ def check_waits():
     mine, never = norm + ["--dim=x.0=3"], norm + ["--input=x=never.npy"]
     expect_late("a kernel waits", mine, never, r"rank 1 has not come to .*function 'norm'.* within 3000 ms")
     expect_killed("a kernel waits", mine, never)
+    much = ["--shared=900000000000000" if o == SHARED else o for o in mine]
+    refused("no memory", [much, mine], ["options.shared_bytes of 9.*allocating 9", "rank 0 failed: "])
     refused("other memory", [mine, ["--shared=5" if o == SHARED else o for o in mine]], ["ranks do not agree"] * 2)
 
 
