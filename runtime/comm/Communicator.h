@@ -117,6 +117,8 @@ private:
   struct Memory; // of messages; outlives the communicator after an error
 
   RankLine everyone() const;
+  Status spreadHandle(const SharedHandle &own, const std::string &text,
+                      std::vector<SharedHandle> &handles);
   Status meetLine(const RankLine &line, const MeetingPoint &point);
   Status compareHeaders(const RankLine &line);
   Status move(const RankLine &line, const Traffic &traffic,

@@ -110,40 +110,49 @@ Status Communicator::openDevice(Device &opened,
   return {};
 }
 
-Status Communicator::openWindow(uint64_t bytes) {
-  const char *what = "hk_comm_open with options.shared_bytes";
-  std::string text = what + (" of " + std::to_string(bytes));
-  auto made = std::make_unique<Window>(*device, ranks, engine->rank());
-  if (Status error = made->allocate(bytes))
-    return addContext(std::move(error), text);
+/// Gives every rank the handles of all.
+Status Communicator::spreadHandle(const SharedHandle &own,
+                                  const std::string &text,
+                                  std::vector<SharedHandle> &handles) {
   RankLine line = everyone();
   constexpr uint64_t kBytes = sizeof(SharedHandle);
-  std::vector<SharedHandle> handles(line.ranks.size());
+  handles.resize(line.ranks.size());
   Traffic traffic{kBytes, std::vector<int64_t>(line.ranks.size(), 0), {}};
   for (size_t place = 0; place < line.ranks.size(); ++place)
     traffic.receiveAt.push_back(int64_t(place * kBytes));
-  if (Status error = exchange(
-          line, {0, text}, traffic, kBytes, handles.size() * kBytes,
-          [&](char *sent, char *) {
-            std::memcpy(sent, &made->handle(), kBytes);
-          },
-          [&](const char *received) {
-            std::memcpy(handles.data(), received, handles.size() * kBytes);
-          }))
+  uint64_t all = handles.size() * kBytes;
+  return exchange(
+      line, {0, text}, traffic, kBytes, all,
+      [&](char *sent, char *) { std::memcpy(sent, &own, kBytes); },
+      [&](const char *received) {
+        std::memcpy(handles.data(), received, all);
+      });
+}
+
+Status Communicator::openWindow(uint64_t bytes) {
+  std::string text =
+      "hk_comm_open with options.shared_bytes of " + std::to_string(bytes);
+  auto made = std::make_unique<Window>(*device, ranks, engine->rank());
+  if (Status error = made->allocate(bytes))
+    return addContext(std::move(error), text);
+  std::vector<SharedHandle> handles;
+  if (Status error = spreadHandle(made->handle(), text, handles))
     return error;
-  if (Status error = made->map(handles))
+  // From here on others may write into it: after an error it stays.
+  Window &window = *made.release();
+  if (Status error = window.map(handles))
     return addContext(std::move(error),
                       text + " (ranks of one machine share memory)");
-  if (Status error = made->greet())
+  if (Status error = window.greet())
     return addContext(std::move(error), text);
   if (Status error = meet({0, text + ", mapped"}))
     return error;
-  if (Status error = made->checkGreetings())
+  if (Status error = window.checkGreetings())
     return addContext(std::move(error), text);
   std::lock_guard<std::mutex> lock(mutex);
   if (Status error = kept())
     return error;
-  shared = std::move(made);
+  shared.reset(&window);
   return {};
 }
 

@@ -100,9 +100,12 @@ HK_DEV u32x4 sendable(u32x4 v) {
 /// Looks at `p` until its words have come, or it makes no sense to wait.
 HK_DEV u32x4 awaitPeer(Global<const u32x4> p, u32x4 v,
                        Global<const u32> isOver) {
-  constexpr u32 kLooks = 1024; // between two looks at memory of the host
+  // A row alone is there after a few looks; with many under way those who look
+  // without a pause take bandwidth from those who have something to do.
+  constexpr u32 kQuickLooks = 4, kLooks = 1024; // of memory, of the host's
   for (u32 looks = 1; !hasCome(v); ++looks) {
-    pauseForPeer();
+    if (looks > kQuickLooks)
+      pauseForPeer();
     if (looks % kLooks == 0 && loadPeerWord(isOver))
       break;
     v = loadPeer(p);

@@ -88,6 +88,8 @@ HK_DEV void addToWord(Global<u32> p, u32 v) {
 HK_DEV void pauseForPeer() {
 #if defined(__AMDGCN__)
   __builtin_amdgcn_s_sleep(1);
+#elif defined(__NVPTX__)
+  asm volatile("nanosleep.u32 200;");
 #endif
 }
 

@@ -62,8 +62,8 @@ class Ranks:
         return [p.returncode for p in self.processes], texts, time.monotonic() - self.start
 
 
-def expect_ok(name, command):
-    statuses, texts, _ = Ranks([command, command], timeout=60000).wait()
+def expect_ok(name, command, ranks=2):
+    statuses, texts, _ = Ranks([command] * ranks, timeout=60000).wait()
     for rank, (status, text) in enumerate(zip(statuses, texts)):
         if status or "all within their bounds" not in text:
             fail(f"{name}: rank {rank} has exit status {status}\n{text}")
@@ -119,12 +119,28 @@ def check_kernels(rows):
             fail(f"{function} of {rows} rows: ranks, or ways to exchange rows, have other bits")
 
 
+def check_four():
+    """Four ranks, and two axes of which one is summed over. Words of all ones, which mean to kernels that nothing has
+    come, are NaN like others."""
+    for r in range(4):
+        x = rng.normal(size=(9, 320)).astype(np.float32)
+        x.view(np.uint32)[r % 2 * 8, r:r + 5] = 0xFFFFFFFF
+        save(f"term.{r}.npy", x)
+    for mesh in ("tp=4", "ep=2,tp=2"):
+        compile("mesh.mlir", "mesh.so", target, KERNELS.read_text().replace("tp=2", mesh))
+        command = ["mesh.so", "--function=layers", "--input=x=term.{rank}.npy", "--dim=r.0=9", SHARED, "--bench=3",
+                   "--poison", "--check=mesh.mlir"]
+        expect_ok(f"layers of {mesh}", command, ranks=4)
+
+
 def check_waits():
     """A kernel that waits for a rank that does not come, or whose process ends, ends with a text."""
     norm = ["kernels.so", "--function=norm", SHARED, "--dim=r.0=3"]
     mine, never = norm + ["--dim=x.0=3"], norm + ["--input=x=never.npy"]
     expect_late("a kernel waits", mine, never, r"rank 1 has not come to .*function 'norm'.* within 3000 ms")
     expect_killed("a kernel waits", mine, never)
+    much = ["--shared=900000000000000" if o == SHARED else o for o in mine]
+    refused("no memory", [much, mine], ["options.shared_bytes of 9.*allocating 9", "rank 0 failed: "])
     refused("other memory", [mine, ["--shared=5" if o == SHARED else o for o in mine]], ["ranks do not agree"] * 2)
 
 
@@ -239,5 +255,6 @@ else:
     compile(KERNELS, "kernels.so", target)
     for rows in [1, 0, 70]:
         check_kernels(rows)
+    check_four()
     check_waits()
 finish()
