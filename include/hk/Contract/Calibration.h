@@ -152,6 +152,10 @@ constexpr int32_t chunkBlocksPerUnit(const Target &target) {
   return target.arch == Arch::Sm90a ? 3 : 1;
 }
 
+/// The same where one warpgroup prepares a chunk (prepare_warpgroup.h): as many
+/// as LDS has room for with 128 keys and values.
+inline constexpr int32_t kPreparedBlocksPerUnit = 4;
+
 /// What an exchange between two ranks takes: a start, and bytes over the link
 /// between them, in one direction. pushUs: a launch whose rows the other ranks
 /// write to it.

@@ -231,6 +231,23 @@ constexpr bool transitionsByWarpgroups(const Target &target,
          s.values % (2 * kWarpgroupValues) == 0;
 }
 
+/// f32 elements of a row of a matrix that is inverted by blocks: lanes read pairs
+/// of eight rows.
+inline constexpr int64_t kInverseBlockRow = 64 + 8;
+/// What one warpgroup prepares of a chunk (prepare_warpgroup.h): keys, values, a
+/// matrix, three factors of a token, flags of four waves.
+constexpr int64_t warpgroupPrepareBytes(const ChunkShape &s) {
+  return kBulkAlignment +
+         s.chunk * (2 * (s.keys + s.values) + 4 * (kInverseBlockRow + 3)) +
+         4 * 4;
+}
+/// Whether products of keys, inverse and corrections are one warpgroup's.
+constexpr bool preparesByWarpgroup(const Target &target, const ChunkShape &s,
+                                   const GatedDeltaTile &tile) {
+  return hasWarpgroupProducts(target) && s.chunk == 64 && tile.waves == 4 &&
+         s.keys % 64 == 0 && s.values % 64 == 0;
+}
+
 /// LDS of the kernels on matrix units. Where values may not be finite, vector
 /// units compute the chunk in the same bytes.
 constexpr int64_t matrixLds(const Target &target, GatedDeltaKernel kernel,

@@ -108,8 +108,8 @@ private:
 template <GatedDeltaSpec S, GatedDeltaTile TILE>
 struct ChunkScanWarpgroup : WarpgroupChunks<S> {
   using Base = WarpgroupChunks<S>;
-  using Base::arriveOfWave, Base::columnOf, Base::eachColumns, Base::lengthOf,
-      Base::pack, Base::rowOf;
+  using Base::arriveOfWave, Base::columnOf, Base::decayFactor,
+      Base::eachColumns, Base::lengthOf, Base::pack, Base::rowOf;
   using Lds = WarpgroupScanLds<S>;
   using Shared = typename Lds::Shared;
   using Stage = typename Lds::Stage;
@@ -348,13 +348,6 @@ private:
       float weight = x[i] * decayFactor(to[i / 2 % 2] - decays[column]);
       x[i] = counts ? weight : 0.f;
     }
-  }
-  /// The exponential; 0 below the smallest normal number.
-  HK_MEM static float decayFactor(float difference) {
-    if constexpr (!S.hasDecay)
-      return 1.f;
-    Vec<float, 1> x = minimum(maximum(difference, -88.f), 89.f);
-    return expScaled<1>(x)[0];
   }
 
   HK_MEM static void addByDefinition(ResultRegisters &o,
