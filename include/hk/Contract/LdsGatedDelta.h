@@ -176,20 +176,20 @@ constexpr bool scansByWarpgroups(const Target &target, const ChunkShape &s,
 constexpr int64_t warpgroupStageBytes(const ChunkShape &s) {
   return s.chunk * (6 * s.keys + 2 * kWarpgroupValues);
 }
-/// Factors of the tokens, three times, of the state, flags of four waves.
+/// Factors of the tokens, three times, and of the state.
 constexpr int64_t warpgroupFactorWords(const ChunkShape &s) {
-  return 3 * s.chunk + 8;
+  return 3 * s.chunk + 4;
 }
 /// f32 elements of a row of results, padded so that rows lie in other banks.
 inline constexpr int64_t kWarpgroupResultRow = kWarpgroupValues + 4;
-/// Operands of `stages` chunks, the state at the start of two, results, and
-/// barriers: three for each stage, two for each state.
+/// Operands of `stages` chunks, weights of two, results, and barriers: two for
+/// each of these.
 constexpr int64_t warpgroupScanBytes(const ChunkShape &s, int64_t stages) {
   return kBulkAlignment +
          stages *
-             (warpgroupStageBytes(s) + 4 * warpgroupFactorWords(s) + 3 * 8) +
-         2 * (kWarpgroupValues * s.keys * 2 + 2 * 8) +
-         s.chunk * kWarpgroupResultRow * 4;
+             (warpgroupStageBytes(s) + 4 * warpgroupFactorWords(s) + 2 * 8) +
+         2 * (s.chunk * s.chunk * 2 + 2 * 8) +
+         s.chunk * kWarpgroupResultRow * 4 + 2 * 8;
 }
 /// Chunks whose operands are in LDS at a time: two at least. bytes(shape,
 /// stages): what they take.
@@ -231,11 +231,11 @@ constexpr bool transitionsByWarpgroups(const Target &target,
          s.values % (2 * kWarpgroupValues) == 0;
 }
 
-/// f32 elements of a row of a matrix that is inverted by blocks: lanes read pairs
-/// of eight rows.
+/// f32 elements of a row of a matrix that is inverted by blocks: lanes read
+/// pairs of eight rows.
 inline constexpr int64_t kInverseBlockRow = 64 + 8;
-/// What one warpgroup prepares of a chunk (prepare_warpgroup.h): keys, values, a
-/// matrix, three factors of a token, flags of four waves.
+/// What one warpgroup prepares of a chunk (prepare_warpgroup.h): keys, values,
+/// a matrix, three factors of a token, flags of four waves.
 constexpr int64_t warpgroupPrepareBytes(const ChunkShape &s) {
   return kBulkAlignment +
          s.chunk * (2 * (s.keys + s.values) + 4 * (kInverseBlockRow + 3)) +

@@ -197,15 +197,15 @@ private:
       os << "  u8 *lds;\n"
             "  i64 first; // token of the chunk\n";
     os << "\n";
+    bool copies = layout.together || plan.usesWarpgroups(target, tile);
     for (const GatedDeltaTensor &read : plan.reads) {
       writeRead(read, int(widthOf(read.access, tile)));
-      if ((layout.together || plan.usesWarpgroups(target, tile)) &&
-          read.access != Access::Scalar)
+      if (copies && read.access != Access::Scalar)
         writeAddress(read, "const u8", isa<BlockArgument>(read.value));
     }
     for (const GatedDeltaTensor &write : plan.writes) {
       writeWrite(write, int(widthOf(write.access, tile)));
-      if (layout.together && write.access != Access::Scalar)
+      if (copies && write.access != Access::Scalar)
         writeAddress(write, "u8", isStoredAsIs(write.value));
     }
     os << "};\n"
@@ -379,8 +379,7 @@ private:
     const GatedDeltaPlan &plan = steps.front();
     std::string kernelName = "Kernel" + suffixOf(0) + "_" + variant.str();
     os << "\nHK_KERNEL(" << prefix << variant << ", " << words.size() << ", "
-       << kernelName << "::kThreads, "
-       << blocksPerUnit() << ", ";
+       << kernelName << "::kThreads, " << blocksPerUnit() << ", ";
     if (steps.size() == 1)
       os << kernelName << "::Shared";
     else

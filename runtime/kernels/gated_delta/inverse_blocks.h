@@ -31,8 +31,8 @@ namespace hk {
 struct InverseBlocks {
   static constexpr int kRow = int(kInverseBlockRow), kSize = 16, kBlocks = 4;
 
-  /// A block of 16 rows of the inverse and 16 columns, transposed: x[h][e] is of
-  /// row h * 8 + lane % 4 * 2 + e % 2 and column e / 2 * 8 + lane / 4.
+  /// A block of 16 rows of the inverse and 16 columns, transposed: x[h][e] is
+  /// of row h * 8 + lane % 4 * 2 + e % 2 and column e / 2 * 8 + lane / 4.
   struct Block {
     float x[2][4];
   };
@@ -72,8 +72,7 @@ struct InverseBlocks {
       parts[d - 1] = split(x[d - 1]);
       const float *row = corner + d * kSize * kRow;
       Sum sum = {};
-      HK_UNROLL for (int e = 0; e < d; ++e)
-          sum.add(parts[e], row + e * kSize);
+      HK_UNROLL for (int e = 0; e < d; ++e) sum.add(parts[e], row + e * kSize);
       Sum result = {};
       result.add(split(sum.block()), row + d * kSize);
       x[d] = result.block();
@@ -91,8 +90,8 @@ private:
   };
   HK_MEM static Parts split(const Block &b) {
     Parts parts;
-    HK_UNROLL for (int h = 0; h < 2; ++h) HK_UNROLL for (int e = 0; e < 4;
-                                                         ++e) {
+    HK_UNROLL for (int h = 0; h < 2; ++h)
+        HK_UNROLL for (int e = 0; e < 4; ++e) {
       parts.high.x[h][e] = upperPart(b.x[h][e]);
       parts.low.x[h][e] = b.x[h][e] - parts.high.x[h][e];
     }
@@ -101,9 +100,8 @@ private:
   HK_MEM static Block transposed(const float *block) {
     const int row = laneId() % 4 * 2, column = laneId() / 4;
     Block b;
-    HK_UNROLL for (int h = 0; h < 2; ++h) HK_UNROLL for (int e = 0; e < 4;
-                                                         ++e) b.x[h][e] =
-        block[(h * 8 + row + e % 2) * kRow + e / 2 * 8 + column];
+    HK_UNROLL for (int h = 0; h < 2; ++h) HK_UNROLL for (int e = 0; e < 4; ++e)
+        b.x[h][e] = block[(h * 8 + row + e % 2) * kRow + e / 2 * 8 + column];
     return b;
   }
 
@@ -114,8 +112,8 @@ private:
     /// Adds left times the transposed block of 16 rows at `right`.
     HK_MEM void add(const Parts &left, const float *right) {
       const int row = laneId() / 4, column = laneId() % 4 * 2;
-      HK_UNROLL for (int n = 0; n < 2; ++n) HK_UNROLL for (int k = 0; k < 2;
-                                                           ++k) {
+      HK_UNROLL for (int n = 0; n < 2; ++n)
+          HK_UNROLL for (int k = 0; k < 2; ++k) {
         f32x2 b = *reinterpret_cast<const f32x2 *>(
             right + (n * 8 + row) * kRow + k * 8 + column);
         f32x2 up = {upperPart(b[0]), upperPart(b[1])}, rest = b - up;
@@ -126,9 +124,9 @@ private:
     }
     HK_MEM Block block() const {
       Block b;
-      HK_UNROLL for (int h = 0; h < 2; ++h) HK_UNROLL for (int e = 0; e < 4;
-                                                           ++e) b.x[h][e] =
-          high.x[h][e] + low.x[h][e];
+      HK_UNROLL for (int h = 0; h < 2; ++h)
+          HK_UNROLL for (int e = 0; e < 4; ++e)
+              b.x[h][e] = high.x[h][e] + low.x[h][e];
       return b;
     }
   };

@@ -41,9 +41,7 @@ template <GatedDeltaSpec S> struct WarpgroupPrepareLds : WarpgroupLds {
   HK_MEM u32 values() const { return keys() + kChunk * S.keys * 2; }
   HK_MEM u32 inverse() const { return values() + kChunk * S.values * 2; }
   HK_MEM float *matrix() const { return floats(inverse()); }
-  HK_MEM float *sums() const {
-    return matrix() + kChunk * InverseBlocks::kRow;
-  }
+  HK_MEM float *sums() const { return matrix() + kChunk * InverseBlocks::kRow; }
   HK_MEM float *betas() const { return sums() + kChunk; }
   /// Betas and what decay leaves of a key.
   HK_MEM float *ofKeys() const { return betas() + kChunk; }
@@ -210,9 +208,8 @@ private:
       int row = (r + wave) % InverseBlocks::kBlocks * 16;
       u32 words[4] = {};
       if (r + wave < InverseBlocks::kBlocks)
-        HK_UNROLL for (int i = 0; i < 4; ++i) words[i] =
-            packPair<S.key>(x[r].x[i / 2][i % 2 * 2],
-                            x[r].x[i / 2][i % 2 * 2 + 1]);
+        HK_UNROLL for (int i = 0; i < 4; ++i) words[i] = packPair<S.key>(
+            x[r].x[i / 2][i % 2 * 2], x[r].x[i / 2][i % 2 * 2 + 1]);
       storeColumns(panelPlace(lds.inverse(), row + lane / 16 * 8 + lane % 8,
                               wave * 2 + lane / 8 % 2),
                    words);
