@@ -24,6 +24,7 @@
 #ifndef HK_KERNELS_GATED_DELTA_CHUNK_SCAN_WARPGROUP_H
 #define HK_KERNELS_GATED_DELTA_CHUNK_SCAN_WARPGROUP_H
 
+#include "kernels/device/arch/nvptx_pairs.h"
 #include "kernels/gated_delta/warpgroup.h"
 
 namespace hk {
@@ -269,30 +270,27 @@ private:
   /// is what decay leaves of it at the chunk's end. Not 0 if something is not
   /// finite. WHOLE: no token is missing.
   template <bool WHOLE>
-  HK_MEM static u32 correct(const typename Corrections::Registers &x,
+  HK_MEM static u32 correct(const typename Corrections::Registers &product,
                             u32 (&u)[kChunk / 4], u32 (&late)[kChunk / 4],
                             int length, const float *left) {
-    constexpr bool bf16 = S.key == DType::BF16;
-    constexpr u32 exponents = bf16 ? 0x7F807F80u : 0x7C007C00u;
-    constexpr u32 next = bf16 ? 0x00800080u : 0x04000400u;
-    u32 unbounded = 0;
+    u32 unbounded = 0; // a pair of zeros, or NaN
     HK_UNROLL for (int i = 0; i < kChunk / 4; ++i) {
-      float own[2], kept[2];
+      int token = columnOf(2 * i);
+      f32x2 factor = *reinterpret_cast<const f32x2 *>(left + token);
+      auto own = unpack<S.key, 2>(bitCast<Packed<S.key, 2>>(u[i]));
+      float fresh[2], kept[2];
       HK_UNROLL for (int e = 0; e < 2; ++e) {
-        int token = columnOf(2 * i + e);
-        Packed<S.key, 1> packed =
-            bitCast<Packed<S.key, 1>>(u16(u[i] >> (16 * e)));
-        float fresh = unpack<S.key, 1>(packed)[0] - x[2 * i + e];
+        float x = own[e] - product[2 * i + e];
         // Behind the sequence nothing is added, whatever the state is.
-        bool counts = WHOLE || token < length;
-        own[e] = counts ? fresh : 0.f;
-        kept[e] = counts ? fresh * left[token] : 0.f;
+        bool counts = WHOLE || token + e < length;
+        fresh[e] = counts ? x : 0.f;
+        kept[e] = counts ? x * factor[e] : 0.f;
       }
-      u[i] = packPair<S.key>(own[0], own[1]);
+      u[i] = packPair<S.key>(fresh[0], fresh[1]);
       late[i] = packPair<S.key>(kept[0], kept[1]);
-      unbounded |= (u[i] & exponents) + next;
+      unbounded = HalfPair<S.key>::fma(u[i], 0, unbounded);
     }
-    return unbounded & 0x80008000u;
+    return unbounded & 0x7FFF7FFFu;
   }
 
   /// What the state at the chunk's start gives its tokens.
