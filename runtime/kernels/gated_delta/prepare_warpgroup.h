@@ -173,29 +173,60 @@ private:
     InverseBlocks::solveColumns(lds.matrix(), wave, columns);
   }
 
+  /// What decay leaves where sums of decays differ by `difference`, which is
+  /// not above 0 but by roundings; else NaN, as the other factor might be 0.
+  HK_MEM static float shrunk(float difference) {
+    float factor = Base::decayFactor(difference);
+    return S.hasDecay && difference > 0.5f ? __builtin_nanf("") : factor;
+  }
+
   /// Products of keys become -A, in LDS; what is above the blocks of the
-  /// diagonal nobody reads.
+  /// diagonal nobody reads. Left of these, what decay leaves between two tokens
+  /// is a product over the first token of the wave, so that exponentials are of
+  /// rows and columns.
   HK_MEM static void weigh(const typename Products::Registers &x, int wave,
                            const Lds &lds) {
     constexpr int each = 8; // registers of a block of 16 columns
-    float to[2], beta[2];
+    const float *sums = lds.sums();
+    float *rows = lds.matrix() + wave * 16 * InverseBlocks::kRow;
+    // Of columns, behind the rows of this wave, eight to a row.
+    float *factors = rows + kChunk;
+    const float middle = sums[wave * 16];
+    for (int i = laneId(); i < wave * 16; i += kWave)
+      factors[i / 8 * InverseBlocks::kRow + i % 8] = shrunk(middle - sums[i]);
+    float to[2], beta[2], left[2];
     HK_UNROLL for (int e = 0; e < 2; ++e) {
-      to[e] = lds.sums()[rowOf(2 * e)];
+      to[e] = sums[rowOf(2 * e)];
       beta[e] = -lds.betas()[rowOf(2 * e)];
+      left[e] = beta[e] * shrunk(to[e] - middle);
     }
+    waveBarrier();
+    auto keep = [&](int i, f32x2 a) {
+      *reinterpret_cast<f32x2 *>(lds.matrix() + rowOf(i) * InverseBlocks::kRow +
+                                 columnOf(i)) = a;
+    };
     HK_UNROLL for (int c = 0; c < kChunk / 16; ++c) {
       if (c > wave)
         break;
-      HK_UNROLL for (int i = c * each; i < c * each + each; i += 2) {
-        int row = rowOf(i), column = columnOf(i), half = i / 2 % 2;
-        f32x2 from = *reinterpret_cast<const f32x2 *>(lds.sums() + column), a;
-        HK_UNROLL for (int e = 0; e < 2; ++e) {
-          float product =
-              x[i + e] * Base::decayFactor(to[half] - from[e]) * beta[half];
-          a[e] = column + e < row ? product : 0.f;
+      if (c < wave) {
+        HK_UNROLL for (int i = c * each; i < c * each + each; i += 2) {
+          f32x2 factor = *reinterpret_cast<const f32x2 *>(
+              factors + columnOf(i) / 8 * InverseBlocks::kRow +
+              columnOf(i) % 8);
+          keep(i, f32x2{x[i], x[i + 1]} * left[i / 2 % 2] * factor);
         }
-        *reinterpret_cast<f32x2 *>(lds.matrix() + row * InverseBlocks::kRow +
-                                   column) = a;
+      } else {
+        HK_UNROLL for (int i = c * each; i < c * each + each; i += 2) {
+          f32x2 a;
+          HK_UNROLL for (int e = 0; e < 2; ++e) {
+            float factor =
+                Base::decayFactor(to[i / 2 % 2] - sums[columnOf(i + e)]);
+            // Of all, as a branch would take longer.
+            float product = opaque(x[i + e] * factor * beta[i / 2 % 2]);
+            a[e] = columnOf(i + e) < rowOf(i) ? product : 0.f;
+          }
+          keep(i, a);
+        }
       }
     }
   }
