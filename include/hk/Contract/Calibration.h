@@ -156,6 +156,15 @@ constexpr int32_t chunkBlocksPerUnit(const Target &target) {
 /// as LDS has room for with 128 keys and values.
 inline constexpr int32_t kPreparedBlocksPerUnit = 4;
 
+/// Threads that share a row of what segments of a sequence make of a state:
+/// each column that a thread reads from LDS goes into so many more rows of its
+/// own, and neighbours read whole lines. With two, H100, 2026-11-25: 34 us for
+/// 8 heads of 8 segments, 128 keys and values (results/h200-gated-delta.md).
+/// Not looked into on other chips.
+constexpr int32_t startsLanes(const Target &target) {
+  return target.arch == Arch::Sm90a ? 8 : 2;
+}
+
 /// What an exchange between two ranks takes: a start, and bytes over the link
 /// between them, in one direction. pushUs: a launch whose rows the other ranks
 /// write to it.

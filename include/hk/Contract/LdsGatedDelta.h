@@ -90,6 +90,13 @@ constexpr int64_t scanValuesRow(const GatedDeltaTile &tile) {
   return int64_t(tile.threads / tile.lanes + 1) * tile.columns;
 }
 
+/// Where columns of key `key` lie among those that starts of segments are made
+/// of, in f32 elements. Where many lanes share a row, keys that they read at a
+/// time, four apart, are moved to different banks.
+constexpr int64_t startsPlace(const GatedDeltaTile &tile, int64_t key) {
+  return key * tile.columns + (tile.lanes > 2 ? key / 4 * 4 : 0);
+}
+
 constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
                             const ChunkShape &s, const GatedDeltaTile &tile) {
   int64_t staged = 2 * s.chunk * paddedRow(kktSlice(target, s.keys)) * 4;
@@ -99,7 +106,7 @@ constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
   case GatedDeltaKernel::Transition:
     return 0;
   case GatedDeltaKernel::Starts: // a state's columns before and behind
-    return 2 * s.keys * tile.columns * 4;
+    return 2 * startsPlace(tile, s.keys) * 4;
   case GatedDeltaKernel::Kkt:
   case GatedDeltaKernel::SumsAndKkt: // and decays, their sums, betas
     return staged + 3 * s.chunk * 4;
