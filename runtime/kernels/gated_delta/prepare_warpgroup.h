@@ -79,7 +79,7 @@ struct ChunkPrepareWarpgroup : WarpgroupChunks<S> {
     if (span.outside)
       return false;
     Lds lds(shared.bytes);
-    bring(span, head, lds, kkt, wu);
+    bring(span, head, lds, wu);
     stageFactors(span, head, lds, kkt);
     rowCopyWaitBut<1>();
     publishToCopies();
@@ -101,15 +101,15 @@ struct ChunkPrepareWarpgroup : WarpgroupChunks<S> {
   }
 
 private:
-  template <class KktIo, class WuIo>
+  template <class Io>
   HK_MEM static void bring(const TokenSpan &span, i64 head, const Lds &lds,
-                           const KktIo &kkt, const WuIo &wu) {
+                           const Io &wu) {
     const int thread = threadId();
     i64 b = span.batch, keyHead = head / (S.valueHeads / S.heads);
     Base::template bringRows<S.keys>(
         lds.keys(), span, thread, lds,
-        [&](i64 t, int c) { return kkt.keyAt(b, t, keyHead, c); },
-        [&](i64 t, int c) { return kkt.key(b, t, keyHead, c); });
+        [&](i64 t, int c) { return wu.keyAt(b, t, keyHead, c); },
+        [&](i64 t, int c) { return wu.key(b, t, keyHead, c); });
     rowCopyCommit();
     Base::template bringRows<S.values>(
         lds.values(), span, thread, lds,

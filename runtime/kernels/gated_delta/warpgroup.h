@@ -116,6 +116,7 @@ template <GatedDeltaSpec S> struct WarpgroupChunks {
     constexpr int vectors = COLUMNS / kStagedVector;
     constexpr int rows = kWarpgroup / vectors; // at a time
     constexpr bool copies = !__is_same(decltype(address(0, 0)), NoAddress);
+    static_assert(sizeof(load(0, 0)) == kStagedVector * sizeof(float));
     const int length = lengthOf(chunk), first = thread / vectors;
     const int column = thread % vectors * kStagedVector;
     // Where nothing is read the address does not matter.
