@@ -31,7 +31,7 @@ struct ChunkWalk {
 /// 64 values, and 1.9 us of what segments make of 128 columns; what a launch of
 /// walks takes beside them; and a step from segment to segment.
 inline constexpr double kChunkWalkShare = 0.44, kTransitionShare = 0.59;
-inline constexpr double kWalkMicroseconds = 6, kStartMicroseconds = 3.7;
+inline constexpr double kWalkMicroseconds = 6, kStartMicroseconds = 1.8;
 
 /// Whether transitions of segments are multiplied by warpgroups.
 constexpr bool hasMatrixTransitions(const Target &target,
