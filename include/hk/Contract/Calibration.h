@@ -152,6 +152,20 @@ constexpr int32_t chunkBlocksPerUnit(const Target &target) {
   return target.arch == Arch::Sm90a ? 3 : 1;
 }
 
+/// The same where one warpgroup prepares a chunk (prepare_warpgroup.h): as many
+/// as LDS has room for with 128 keys and values, which take the same 4,096
+/// chunks in 116 us; fewer were not tried.
+inline constexpr int32_t kPreparedBlocksPerUnit = 4;
+
+/// Threads that share a row of what segments of a sequence make of a state:
+/// each column that a thread reads from LDS goes into so many more rows of its
+/// own, and neighbours read whole lines. H100, 2026-11-25, 8 heads of 8
+/// segments, 128 keys and values: 34 us with two, 21 with eight
+/// (results/h200-gated-delta.md). Not looked into on other chips.
+constexpr int32_t startsLanes(const Target &target) {
+  return target.arch == Arch::Sm90a ? 8 : 2;
+}
+
 /// What an exchange between two ranks takes: a start, and bytes over the link
 /// between them, in one direction. pushUs: a launch whose rows the other ranks
 /// write to it.

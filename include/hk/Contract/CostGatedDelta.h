@@ -26,10 +26,12 @@ struct ChunkWalk {
   int64_t segments = 1;
 };
 
-/// Of the matrix rate of a compute unit, what a walk reaches: 1.75 us a chunk
-/// of 64 tokens, 128 keys and 64 values on an H100
-/// (results/h200-gated-delta.md).
-inline constexpr double kChunkWalkShare = 0.36;
+/// Measured on an H100 (results/h200-gated-delta.md): of the matrix rate of a
+/// compute unit, what walks reach, 1.44 us a chunk of 64 tokens, 128 keys and
+/// 64 values, and 1.9 us of what segments make of 128 columns; what a launch of
+/// walks takes beside them; and a step from segment to segment.
+inline constexpr double kChunkWalkShare = 0.44, kTransitionShare = 0.59;
+inline constexpr double kWalkMicroseconds = 6, kStartMicroseconds = 1.8;
 
 /// Whether transitions of segments are multiplied by warpgroups.
 constexpr bool hasMatrixTransitions(const Target &target,
@@ -47,19 +49,22 @@ constexpr int64_t chunkWalkColumns(const Target &target) {
   return hasWarpgroupProducts(target) ? kWarpgroupValues : target.mmaM;
 }
 
-/// One launch that walks `chunks` chunks with `columns` columns of each of
-/// `walks` states; `depth` multiply-adds for a column of a token.
-constexpr double chunkWalkLaunch(const Target &target, double walks,
-                                 double columns, double chunks, double depth,
-                                 double shared, bool matrix,
+/// Walks of one launch: how many, over how many chunks; columns of each, of
+/// which a block has `block`; multiply-adds for a column of a token, and those
+/// that all of a block share; of the matrix rate, what they reach.
+struct ChunkWalks {
+  double count, chunks, columns, block, depth, shared, share;
+};
+
+constexpr double chunkWalkLaunch(const Target &target, const ChunkWalks &walks,
                                  const ChunkWalk &walk) {
-  double block = double(chunkWalkColumns(target));
-  double perUnit =
-      ceilDiv(walks * ceilDiv(columns, block), target.computeUnits);
-  double flops = 2.0 * double(walk.chunk) * (block * depth + shared);
-  double rate = target.bf16Tflops * 1e6 / target.computeUnits *
-                (matrix ? kChunkWalkShare : kChunkWalkShare / 8);
-  return target.launchMicroseconds + perUnit * chunks * flops / rate;
+  double perUnit = ceilDiv(walks.count * ceilDiv(walks.columns, walks.block),
+                           target.computeUnits);
+  double flops =
+      2.0 * double(walk.chunk) * (walks.block * walks.depth + walks.shared);
+  double rate = target.bf16Tflops * 1e6 / target.computeUnits * walks.share;
+  return target.launchMicroseconds + kWalkMicroseconds +
+         perUnit * walks.chunks * flops / rate;
 }
 
 /// States and results of all chunks: whole, or what segments make of any state,
@@ -69,19 +74,28 @@ constexpr double chunkWalkMicroseconds(const Target &target,
   double heads = double(walk.heads), segments = double(walk.segments);
   double keys = double(walk.keys), values = double(walk.values);
   double chunks = ceilDiv(double(walk.chunks), segments);
-  double all = chunkWalkLaunch(
-      target, heads * segments, values, chunks, 3 * keys + double(walk.chunk),
-      double(walk.chunk) * keys, walk.bits == 16, walk);
+  double block = double(chunkWalkColumns(target));
+  // On vector units an eighth, as a guess.
+  double share = kChunkWalkShare / (walk.bits == 16 ? 1 : 8);
+  double all = chunkWalkLaunch(target,
+                               {heads * segments, chunks, values, block,
+                                3 * keys + double(walk.chunk),
+                                double(walk.chunk) * keys, share},
+                               walk);
   if (walk.segments == 1)
     return all;
   // Both operands that a state is in are multiplied in two halves.
+  bool matrix = hasMatrixTransitions(target, walk);
   double transitions =
-      chunkWalkLaunch(target, heads * (segments - 1), values + keys, chunks,
-                      4 * keys, 0, hasMatrixTransitions(target, walk), walk);
+      chunkWalkLaunch(target,
+                      {heads * (segments - 1), chunks, values + keys,
+                       matrix ? 2 * block : block, 4 * keys, 0,
+                       matrix ? kTransitionShare : kChunkWalkShare / 8},
+                      walk);
   double bytes = 4 * heads * (segments - 1) * keys * (2 * values + keys);
   double starts = target.launchMicroseconds +
                   bytes / (target.memoryGBps * 1e3) +
-                  (segments - 1) * kMemoryMicroseconds;
+                  (segments - 1) * kStartMicroseconds;
   return all + transitions + starts;
 }
 

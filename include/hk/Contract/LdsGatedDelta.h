@@ -90,6 +90,13 @@ constexpr int64_t scanValuesRow(const GatedDeltaTile &tile) {
   return int64_t(tile.threads / tile.lanes + 1) * tile.columns;
 }
 
+/// Where columns of key `key` lie among those that starts of segments are made
+/// of, in f32 elements. Where many lanes share a row, keys that they read at a
+/// time, four apart, are moved to different banks.
+constexpr int64_t startsPlace(const GatedDeltaTile &tile, int64_t key) {
+  return key * tile.columns + (tile.lanes > 2 ? key / 4 * 4 : 0);
+}
+
 constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
                             const ChunkShape &s, const GatedDeltaTile &tile) {
   int64_t staged = 2 * s.chunk * paddedRow(kktSlice(target, s.keys)) * 4;
@@ -99,7 +106,7 @@ constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
   case GatedDeltaKernel::Transition:
     return 0;
   case GatedDeltaKernel::Starts: // a state's columns before and behind
-    return 2 * s.keys * tile.columns * 4;
+    return 2 * startsPlace(tile, s.keys) * 4;
   case GatedDeltaKernel::Kkt:
   case GatedDeltaKernel::SumsAndKkt: // and decays, their sums, betas
     return staged + 3 * s.chunk * 4;
@@ -176,20 +183,20 @@ constexpr bool scansByWarpgroups(const Target &target, const ChunkShape &s,
 constexpr int64_t warpgroupStageBytes(const ChunkShape &s) {
   return s.chunk * (6 * s.keys + 2 * kWarpgroupValues);
 }
-/// Factors of the tokens, three times, of the state, flags of four waves.
+/// Factors of the tokens, three times, and of the state.
 constexpr int64_t warpgroupFactorWords(const ChunkShape &s) {
-  return 3 * s.chunk + 8;
+  return 3 * s.chunk + 4;
 }
 /// f32 elements of a row of results, padded so that rows lie in other banks.
 inline constexpr int64_t kWarpgroupResultRow = kWarpgroupValues + 4;
-/// Operands of `stages` chunks, the state at the start of two, results, and
-/// barriers: three for each stage, two for each state.
+/// Operands of `stages` chunks, weights of two, results, and barriers: two for
+/// each of these.
 constexpr int64_t warpgroupScanBytes(const ChunkShape &s, int64_t stages) {
   return kBulkAlignment +
          stages *
-             (warpgroupStageBytes(s) + 4 * warpgroupFactorWords(s) + 3 * 8) +
-         2 * (kWarpgroupValues * s.keys * 2 + 2 * 8) +
-         s.chunk * kWarpgroupResultRow * 4;
+             (warpgroupStageBytes(s) + 4 * warpgroupFactorWords(s) + 2 * 8) +
+         2 * (s.chunk * s.chunk * 2 + 2 * 8) +
+         s.chunk * kWarpgroupResultRow * 4 + 2 * 8;
 }
 /// Chunks whose operands are in LDS at a time: two at least. bytes(shape,
 /// stages): what they take.
@@ -229,6 +236,23 @@ constexpr bool transitionsByWarpgroups(const Target &target,
   return hasWarpgroupProducts(target) && s.chunk == 64 &&
          matrixRows(target, tile) == 2 * kWarpgroupValues &&
          s.values % (2 * kWarpgroupValues) == 0;
+}
+
+/// f32 elements of a row of a matrix that is inverted by blocks: lanes read
+/// pairs of eight rows.
+inline constexpr int64_t kInverseBlockRow = 64 + 8;
+/// What one warpgroup prepares of a chunk (prepare_warpgroup.h): keys, values,
+/// a matrix, three factors of a token, flags of four waves.
+constexpr int64_t warpgroupPrepareBytes(const ChunkShape &s) {
+  return kBulkAlignment +
+         s.chunk * (2 * (s.keys + s.values) + 4 * (kInverseBlockRow + 3)) +
+         4 * 4;
+}
+/// Whether products of keys, inverse and corrections are one warpgroup's.
+constexpr bool preparesByWarpgroup(const Target &target, const ChunkShape &s,
+                                   const GatedDeltaTile &tile) {
+  return hasWarpgroupProducts(target) && s.chunk == 64 && tile.waves == 4 &&
+         s.keys % 64 == 0 && s.values % 64 == 0;
 }
 
 /// LDS of the kernels on matrix units. Where values may not be finite, vector

@@ -78,7 +78,7 @@ private:
   }
   ::hk::GatedDeltaTile tileOf(VariantOp variant) const {
     auto whole = cast<GatedDeltaTileAttr>(variant.getTile());
-    return tileOfStep(plan, target, contractTile(whole));
+    return layout.tileOf(plan, target, contractTile(whole));
   }
   StringRef templateName(const ::hk::GatedDeltaTile &tile) const {
     if (plan.usesWarpgroups(target, tile))
@@ -197,13 +197,17 @@ private:
       os << "  u8 *lds;\n"
             "  i64 first; // token of the chunk\n";
     os << "\n";
+    bool copies = layout.together || plan.usesWarpgroups(target, tile);
     for (const GatedDeltaTensor &read : plan.reads) {
       writeRead(read, int(widthOf(read.access, tile)));
-      if (plan.usesWarpgroups(target, tile) && read.access != Access::Scalar)
-        writeAddress(read);
+      if (copies && read.access != Access::Scalar)
+        writeAddress(read, "const u8", isa<BlockArgument>(read.value));
     }
-    for (const GatedDeltaTensor &write : plan.writes)
+    for (const GatedDeltaTensor &write : plan.writes) {
       writeWrite(write, int(widthOf(write.access, tile)));
+      if (copies && write.access != Access::Scalar)
+        writeAddress(write, "u8", isStoredAsIs(write.value));
+    }
     os << "};\n"
        << "using Kernel" << suffix << "_" << variant.getSymName() << " = "
        << templateName(tile) << "<kSpec" << suffix << ", GatedDeltaTile{"
@@ -235,30 +239,39 @@ private:
                   });
   }
 
-  /// Where a read of eight elements lies, if they are in memory as the kernel
+  /// Whether a result goes to memory, once, and nothing made of it does.
+  bool isStoredAsIs(Value result) {
+    SmallVector<Value> stored;
+    for (Value value : kernel.getSpecBlock().getTerminator()->getOperands())
+      if (plan.resultOf(value) == result)
+        stored.push_back(value);
+    return stored.size() == 1 && stored.front() == result;
+  }
+
+  /// Where eight elements lie, if they are in memory (`there`) as the kernel
   /// wants them.
-  void writeAddress(const GatedDeltaTensor &read) {
+  void writeAddress(const GatedDeltaTensor &tensor, StringRef byte,
+                    bool there) {
     bool plain =
-        isa<BlockArgument>(read.value) &&
-        elementOf(read.value) == plan.keyType &&
-        kernel.getAligns()[argument(read.value)] % (2 * ::hk::kStagedVector) ==
+        there && elementOf(tensor.value) == plan.keyType &&
+        kernel.getAligns()[place(tensor.value)] % (2 * ::hk::kStagedVector) ==
             0;
-    std::string type = plain ? "Global<const u8>" : "NoAddress";
-    writeFunction(type + " " + read.name.str() + "At",
-                  parametersOf(read.access), [&](Puller &puller) {
+    std::string type = ("Global<" + byte + ">").str();
+    writeFunction((plain ? type : "NoAddress") + " " + tensor.name.str() + "At",
+                  parametersOf(tensor.access), [&](Puller &puller) {
                     if (!plain)
                       return puller.code().line("return {};");
-                    unsigned operand = argument(read.value);
+                    unsigned number = place(tensor.value);
                     std::string offset;
                     SmallVector<StringRef> at = {"b", "t", "head"};
                     if (plan.offsets)
                       at.erase(at.begin());
                     for (auto [dim, index] : llvm::enumerate(at))
                       offset += (index + " * " +
-                                 words.stride(operand, int64_t(dim)) + " + ")
+                                 words.stride(number, int64_t(dim)) + " + ")
                                     .str();
-                    puller.code().line("return global<const u8>(" +
-                                       words.address(operand) + ") + (" +
+                    puller.code().line("return global<" + byte + ">(" +
+                                       words.address(number) + ") + (" +
                                        offset + "c) * 2;");
                   });
   }
@@ -341,6 +354,8 @@ public:
     }
     if (steps.size() > 1)
       os << "#include \"kernels/gated_delta/steps.h\"\n";
+    if (layout.together)
+      os << "#include \"kernels/gated_delta/prepare_warpgroup.h\"\n";
     os << "\n#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
           "#pragma clang diagnostic ignored \"-Wunused-parameter\"\n\n"
           "namespace {\n"
@@ -364,8 +379,7 @@ private:
     const GatedDeltaPlan &plan = steps.front();
     std::string kernelName = "Kernel" + suffixOf(0) + "_" + variant.str();
     os << "\nHK_KERNEL(" << prefix << variant << ", " << words.size() << ", "
-       << kernelName << "::kThreads, "
-       << (steps.size() == 1 ? 1 : ::hk::chunkBlocksPerUnit(target)) << ", ";
+       << kernelName << "::kThreads, " << blocksPerUnit() << ", ";
     if (steps.size() == 1)
       os << kernelName << "::Shared";
     else
@@ -381,6 +395,13 @@ private:
          << variant << "{words});\n}\n";
     else
       writeSteps(variant);
+  }
+
+  int32_t blocksPerUnit() const {
+    if (steps.size() == 1)
+      return 1;
+    return layout.together ? ::hk::kPreparedBlocksPerUnit
+                           : ::hk::chunkBlocksPerUnit(target);
   }
 
   void writeTokens() {
@@ -429,9 +450,9 @@ private:
 
   /// One step after the other on the chunk of the block.
   void writeSteps(StringRef variant) {
-    const GatedDeltaPlan &plan = steps.front();
-    os << "  const i64 first = chunkSpan(tokens, " << plan.chunk
-       << ", block.x / " << plan.valueHeads << ").begin;\n";
+    if (layout.together)
+      writeTogether(variant);
+    os << "  const i64 first = " << firstToken() << ";\n";
     for (size_t i = 0; i < steps.size(); ++i) {
       std::string name = suffixOf(i) + "_" + variant.str();
       os << (i > 0 ? "  barrier();\n" : "") << "  Kernel" << name
@@ -440,6 +461,33 @@ private:
          << "{words, lds.bytes, first});\n";
     }
     os << "}\n";
+  }
+
+  std::string firstToken() const {
+    const GatedDeltaPlan &plan = steps.front();
+    return "chunkSpan(tokens, " + std::to_string(plan.chunk) + ", block.x / " +
+           std::to_string(plan.valueHeads) + ").begin";
+  }
+
+  /// All steps at once, unless something on the way is not finite. What the
+  /// steps need is computed again: kept, it would cost registers.
+  void writeTogether(StringRef variant) {
+    ::hk::GatedDeltaTile tile = contractTile(tileOf(kernel));
+    auto io = [&](size_t step) {
+      return ("Io" + suffixOf(step) + "_" + variant + "{words, lds.bytes, " +
+              firstToken() + "}")
+          .str();
+    };
+    os << "  using Together = ChunkPrepareWarpgroup<kSpec0, kSpec2, "
+          "GatedDeltaTile{"
+       << tile.threads << ", " << tile.lanes << ", " << tile.columns << ", "
+       << tile.waves << "}>;\n"
+       << "  if (Together::run(tokens, block, lds.as<Together::Shared, "
+       << *layout.together << ">(), " << io(0) << ", " << io(2)
+       << "))\n"
+          "    return;\n"
+          "  barrier();\n"
+          "  block.x = u32(opaque(int(block.x)));\n";
   }
 
   KernelOp kernel;

@@ -100,6 +100,15 @@ const GatedDeltaLink *GatedDeltaLayout::linkOf(Value value) const {
   return nullptr;
 }
 
+GatedDeltaTile GatedDeltaLayout::tileOf(const GatedDeltaPlan &step,
+                                        const ::hk::Target &target,
+                                        const GatedDeltaTile &whole) const {
+  GatedDeltaTile tile = tileOfStep(step, target, whole);
+  if (together)
+    tile.waves = 0;
+  return tile;
+}
+
 /// Bytes of what a step leaves for a later one.
 static int64_t addLink(ArrayRef<GatedDeltaPlan> steps, Value value,
                        int64_t columns, GatedDeltaLayout &layout) {
@@ -123,14 +132,37 @@ static int64_t ldsOf(const GatedDeltaPlan &plan, const ::hk::Target &target,
   return ::hk::gatedDeltaLds(target, plan.kernel, plan.shape(), tile);
 }
 
+/// Whether one warpgroup computes all steps at once (prepare_warpgroup.h):
+/// products of keys, their inverse and corrections of the same keys by the same
+/// factors, and nothing else needs the matrices.
+static bool arePreparedTogether(ArrayRef<GatedDeltaPlan> steps,
+                                const ::hk::Target &target,
+                                const GatedDeltaTile &whole) {
+  if (steps.size() != 3 ||
+      !::hk::preparesByWarpgroup(target, steps.back().shape(), whole))
+    return false;
+  auto products = dyn_cast<ChunkKktOp>(steps[0].op);
+  auto inverse = dyn_cast<SolveTrilOp>(steps[1].op);
+  auto corrected = dyn_cast<ChunkWUOp>(steps[2].op);
+  return products && inverse && corrected &&
+         products->getResult(0).hasOneUse() &&
+         inverse->getResult(0).hasOneUse() &&
+         products.getKey() == corrected.getKey() &&
+         products.getDecay() == corrected.getDecay() &&
+         products.getBeta() == corrected.getBeta() &&
+         tileOfStep(steps[2], target, whole).waves == whole.waves;
+}
+
 GatedDeltaLayout mlir::hk::layoutOf(ArrayRef<GatedDeltaPlan> steps,
                                     const ::hk::Target &target,
                                     const GatedDeltaTile &whole) {
   GatedDeltaLayout layout;
+  if (arePreparedTogether(steps, target, whole))
+    layout.together = 0;
   ::hk::ChunkLinks bytes = {};
   SmallVector<int64_t *> sizes;
   for (const GatedDeltaPlan &step : steps) {
-    int64_t own = ldsOf(step, target, tileOfStep(step, target, whole));
+    int64_t own = ldsOf(step, target, layout.tileOf(step, target, whole));
     bool late = step.kernel == GatedDeltaKernel::WU;
     int64_t &most = late ? bytes.late : bytes.early;
     most = std::max(most, own);
@@ -151,5 +183,11 @@ GatedDeltaLayout mlir::hk::layoutOf(ArrayRef<GatedDeltaPlan> steps,
     layout.places.push_back(step.kernel == GatedDeltaKernel::WU ? at.late
                                                                 : at.early);
   layout.bytes = steps.size() == 1 ? bytes.early + bytes.late : at.bytes;
+  if (layout.together) {
+    layout.together = at.inverse;
+    layout.bytes = std::max(
+        layout.bytes,
+        at.inverse + ::hk::warpgroupPrepareBytes(steps.back().shape()));
+  }
   return layout;
 }

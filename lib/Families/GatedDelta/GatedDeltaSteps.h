@@ -27,16 +27,23 @@ struct GatedDeltaLink {
   int64_t columns, place;
 };
 
-/// Links, and where each step has its own LDS.
+/// Links, where each step has its own LDS, and where a template has it that
+/// computes all of them at once, if there is one.
 struct GatedDeltaLayout {
   SmallVector<GatedDeltaLink> links;
   SmallVector<int64_t> places;
+  std::optional<int64_t> together;
   int64_t bytes = 0;
 
   const GatedDeltaLink *linkOf(Value value) const;
+  /// The tile with which a step computes in blocks of tile `whole`: on vector
+  /// units where it only stands by for what computes all steps at once.
+  ::hk::GatedDeltaTile tileOf(const GatedDeltaPlan &step,
+                              const ::hk::Target &target,
+                              const ::hk::GatedDeltaTile &whole) const;
 };
 
-/// The tile with which a step computes in blocks of tile `whole`.
+/// The same for blocks that compute one step after the other.
 ::hk::GatedDeltaTile tileOfStep(const GatedDeltaPlan &step,
                                 const ::hk::Target &target,
                                 const ::hk::GatedDeltaTile &whole);

@@ -17,6 +17,7 @@
 #include "GatedDeltaPlan.h"
 #include "GatedDeltaSteps.h"
 
+#include "hk/Contract/Calibration.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -38,9 +39,8 @@ static constexpr int64_t kBlockThreads = 256;
 /// Threads of a block of whole heads, if so many suffice.
 static constexpr int64_t kHeadsThreads = 512;
 
-/// Where states go from segment to segment: threads that share a row of a
-/// transition, and values of a block, few so that all units have a block.
-static constexpr int32_t kStartsLanes = 2;
+/// Where states go from segment to segment: values of a block, few so that all
+/// units have a block.
 static constexpr int64_t kStartsColumns = 8;
 
 /// Values of a block that walks on vector units and has those of a chunk in
@@ -221,13 +221,14 @@ static GatedDeltaTile matrixTile(const GatedDeltaPlan &plan,
   return tileOfWaves(target, waves, kCopyThreads);
 }
 
-/// Blocks that have columns of a state in LDS: two threads a row.
+/// Blocks that have columns of a state in LDS.
 static GatedDeltaTile startsTile(const GatedDeltaPlan &plan,
                                  const ::hk::Target &target) {
+  int32_t lanes = ::hk::startsLanes(target);
   int64_t threads = target.waveSize;
-  while (threads < kBlockThreads && threads / kStartsLanes < plan.keys)
+  while (threads < kBlockThreads && threads / lanes < plan.keys)
     threads *= 2;
-  return {int32_t(threads), kStartsLanes,
+  return {int32_t(threads), lanes,
           int32_t(divisor(plan.values, kStartsColumns)), 0};
 }
 

@@ -30,9 +30,11 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkStarts {
   static constexpr int kGroups = kThreads / kLanes;
   static constexpr int kRows = (S.keys + kGroups - 1) / kGroups;
   using Columns = Vec<float, kColumns>;
+  /// f32 elements that columns of a key are aligned to in LDS.
+  static constexpr int kAlign = kColumns < 4 || kLanes <= 2 ? kColumns : 4;
   using Part = Vec<float, kVec>;
   struct Shared {
-    alignas(16) float state[2][S.keys * kColumns]; // by turns
+    alignas(16) float state[2][startsPlace(TILE, S.keys)]; // by turns
   };
   static_assert(S.values % kColumns == 0);
   static_assert(kLdsBytes<Shared> == gatedDeltaLds(kTarget,
@@ -90,14 +92,8 @@ private:
               from, at + S.values + k);
       }
     }
-    HK_MEM void apply(const float *state, float *to, int row, int lane) const {
-      Columns sum = 0;
-      HK_UNROLL for (int r = 0; r < kSteps; ++r) {
-        int k = (r * kLanes + lane) * kVec;
-        if (k < S.keys)
-          HK_UNROLL for (int e = 0; e < kVec; ++e) sum =
-              fma<kColumns>(Columns(m[r][e]), *columns(state, k + e), sum);
-      }
+    /// A thread's part of the sum goes to its row.
+    HK_MEM void keep(Columns sum, float *to, int row, int lane) const {
       float parts[kColumns];
       HK_UNROLL for (int i = 0; i < kColumns; ++i) parts[i] = sum[i];
       reduceLanes<Sum, 1, kLanes, kWave>(parts);
@@ -106,6 +102,21 @@ private:
         *columns(to, row) = sum;
     }
   };
+
+  /// Rows times the state; each of its columns is read once for all of them.
+  template <int COUNT>
+  HK_MEM static void multiply(const Row (&rows)[COUNT], const float *state,
+                              int lane, Columns (&sums)[COUNT]) {
+    HK_UNROLL for (int r = 0; r < kSteps; ++r) {
+      int k = (r * kLanes + lane) * kVec;
+      if (k < S.keys)
+        HK_UNROLL for (int e = 0; e < kVec; ++e) {
+          Columns x = *columns(state, k + e);
+          HK_UNROLL for (int n = 0; n < COUNT; ++n) sums[n] =
+              fma<kColumns>(Columns(rows[n].m[r][e]), x, sums[n]);
+        }
+    }
+  }
 
   /// The rows of a thread, where its registers hold them.
   template <bool HELD> struct RowsOf {
@@ -117,8 +128,11 @@ private:
     }
     HK_MEM void apply(Global<const float>, i64, i64, int thread,
                       const float *state, float *to) const {
-      HK_UNROLL for (int n = 0; n < kRows; ++n) rows[n].apply(
-          state, to, rowOf(n, thread), thread % kLanes);
+      const int lane = thread % kLanes;
+      Columns sums[kRows] = {};
+      multiply(rows, state, lane, sums);
+      HK_UNROLL for (int n = 0; n < kRows; ++n) rows[n].keep(
+          sums[n], to, rowOf(n, thread), lane);
     }
   };
   template <> struct RowsOf<false> {
@@ -126,19 +140,24 @@ private:
     HK_MEM void apply(Global<const float> from, i64 stride, i64 first,
                       int thread, const float *state, float *to) const {
       for (int n = 0; n < kRows; ++n) {
-        Row row;
-        row.load(from, stride, first, rowOf(n, thread), thread % kLanes);
-        row.apply(state, to, rowOf(n, thread), thread % kLanes);
+        const int lane = thread % kLanes;
+        Row row[1];
+        Columns sum[1] = {};
+        row[0].load(from, stride, first, rowOf(n, thread), lane);
+        multiply(row, state, lane, sum);
+        row[0].keep(sum[0], to, rowOf(n, thread), lane);
       }
     }
   };
   using Rows = RowsOf<!kIsHost && kRows * kSteps * kVec <= 64>;
 
   template <class T> HK_MEM static auto *columns(T *state, int row) {
+    auto *at = state + startsPlace(TILE, row);
+    using Placed = typename Aligned<Columns, 4 * kAlign>::type;
     if constexpr (__is_same(T, float))
-      return reinterpret_cast<Columns *>(state + row * kColumns);
+      return reinterpret_cast<Placed *>(at);
     else
-      return reinterpret_cast<const Columns *>(state + row * kColumns);
+      return reinterpret_cast<const Placed *>(at);
   }
 
   HK_MEM static void loadFirst(const StateArgs &pool, i64 sequence, i64 head,
@@ -150,7 +169,8 @@ private:
       i64 key = n / kColumns, value = first + n % kColumns;
       i64 at = S.keyMajor ? key * pool.rowStride + value
                           : value * pool.rowStride + key;
-      state[n] = line < 0 ? 0.f : hk::load<S.state, 1>(base, at)[0];
+      state[startsPlace(TILE, key) + n % kColumns] =
+          line < 0 ? 0.f : hk::load<S.state, 1>(base, at)[0];
     }
   }
   HK_MEM static void keep(Global<float> to, i64 stride, i64 first, int thread,

@@ -63,6 +63,13 @@ template <GatedDeltaSpec S> struct WarpgroupChunks {
     HK_UNROLL for (int i = 0; i < COUNT / 2; ++i) words[i] =
         packPair<S.key>(x[2 * i], x[2 * i + 1]);
   }
+  /// The exponential; 0 below the smallest normal number.
+  HK_MEM static float decayFactor(float difference) {
+    if constexpr (!S.hasDecay)
+      return 1.f;
+    Vec<float, 1> x = minimum(maximum(difference, -88.f), 89.f);
+    return expScaled<1>(x)[0];
+  }
   /// Of all lanes, for what each has done and published.
   HK_MEM static void arriveOfWave(LdsBarrier bar) {
     waveBarrier();
@@ -109,6 +116,7 @@ template <GatedDeltaSpec S> struct WarpgroupChunks {
     constexpr int vectors = COLUMNS / kStagedVector;
     constexpr int rows = kWarpgroup / vectors; // at a time
     constexpr bool copies = !__is_same(decltype(address(0, 0)), NoAddress);
+    static_assert(sizeof(load(0, 0)) == kStagedVector * sizeof(float));
     const int length = lengthOf(chunk), first = thread / vectors;
     const int column = thread % vectors * kStagedVector;
     // Where nothing is read the address does not matter.
@@ -128,6 +136,35 @@ template <GatedDeltaSpec S> struct WarpgroupChunks {
         *reinterpret_cast<u32x4 *>(lds.bytes(place)) =
             row < length ? all : u32x4(0);
       }
+    }
+  }
+
+  /// The other way round: to address(token, column), or else by store().
+  template <int COLUMNS, class Address, class Store>
+  HK_MEM static void storeRows(u32 from, const TokenSpan &chunk, int thread,
+                               const WarpgroupLds &lds, Address address,
+                               Store store) {
+    constexpr int vectors = COLUMNS / kStagedVector;
+    constexpr int rows = kWarpgroup / vectors; // at a time
+    constexpr bool plain = !__is_same(decltype(address(0, 0)), NoAddress);
+    const int length = lengthOf(chunk), first = thread / vectors;
+    const int column = thread % vectors * kStagedVector;
+    auto to = address(chunk.begin + first, column);
+    i64 step = 0;
+    if constexpr (plain)
+      step = address(chunk.begin + rows, 0) - address(chunk.begin, 0);
+    HK_UNROLL for (int i = 0; i < kChunk / rows; ++i) {
+      int row = first + i * rows;
+      if (row >= length)
+        break;
+      u32x4 x = *reinterpret_cast<const u32x4 *>(
+          lds.bytes(panelPlace(from, row, column / kStagedVector)));
+      if constexpr (plain)
+        *(Global<u32x4>)(to + i * step) = x;
+      else
+        store(chunk.begin + row, column,
+              unpack<S.key, kStagedVector>(
+                  bitCast<Packed<S.key, kStagedVector>>(x)));
     }
   }
 };

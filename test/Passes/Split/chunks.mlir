@@ -33,14 +33,14 @@ func.func @short(%k: tensor<1x64x2x128xbf16>, %w: tensor<1x64x8x128xbf16>, %u: t
   return %h, %v : tensor<1x1x8x128x128xbf16>, tensor<1x64x8x128xbf16>
 }
 
-// Two sequences, as offsets say; then any number.
+// Two sequences, as offsets say, long ones in the mean; then any number.
 // CHECK-LABEL: func @two
 // CHECK: hk.chunk_transition {{.*}} offsets %{{.*}} segments {{.*}} -> tensor<{{.*}}x2x4x128x256xf32>
 // FORCED-LABEL: func @two
 // FORCED: -> tensor<2x2x4x128x256xf32>
-func.func @two(%k: tensor<?x2x128xbf16>, %w: tensor<?x4x128xbf16>, %u: tensor<?x4x128xbf16>, %cu: tensor<3xi32>) -> (tensor<?x4x128x128xbf16>, tensor<?x4x128xbf16>) {
-  %h, %v = hk.chunk_state %k, %w, %u offsets %cu chunk 64 : tensor<?x2x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4x128xbf16> offsets tensor<3xi32> -> tensor<?x4x128x128xbf16>, tensor<?x4x128xbf16>
-  return %h, %v : tensor<?x4x128x128xbf16>, tensor<?x4x128xbf16>
+func.func @two(%k: tensor<16384x2x128xbf16>, %w: tensor<16384x4x128xbf16>, %u: tensor<16384x4x128xbf16>, %cu: tensor<3xi32>) -> (tensor<?x4x128x128xbf16>, tensor<16384x4x128xbf16>) {
+  %h, %v = hk.chunk_state %k, %w, %u offsets %cu chunk 64 : tensor<16384x2x128xbf16>, tensor<16384x4x128xbf16>, tensor<16384x4x128xbf16> offsets tensor<3xi32> -> tensor<?x4x128x128xbf16>, tensor<16384x4x128xbf16>
+  return %h, %v : tensor<?x4x128x128xbf16>, tensor<16384x4x128xbf16>
 }
 // CHECK-LABEL: func @any
 // CHECK-NOT: hk.chunk_transition

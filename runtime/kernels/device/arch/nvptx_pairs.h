@@ -32,6 +32,11 @@ template <> struct HalfPair<DType::BF16> {
     asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
     return r;
   }
+  HK_MEM static u32 fma(u32 a, u32 b, u32 c) {
+    u32 r;
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+    return r;
+  }
 };
 template <> struct HalfPair<DType::F16> {
   static constexpr u32 kBaseBits = 0x64006400;
@@ -44,6 +49,11 @@ template <> struct HalfPair<DType::F16> {
   HK_MEM static u32 mul(u32 a, u32 b) {
     u32 r;
     asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+  }
+  HK_MEM static u32 fma(u32 a, u32 b, u32 c) {
+    u32 r;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
     return r;
   }
 };

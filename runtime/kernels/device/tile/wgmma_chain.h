@@ -64,13 +64,15 @@ constexpr AsmText scoreText(const char *types, int n, int steps, int panelA,
 }
 
 /// Operands: accumulators, the words of the parts of Q, the descriptor of K,
-/// whose panels are `panel` units of 16 bytes apart.
+/// whose panels are `panel` units of 16 bytes apart. `adds`: to what the
+/// accumulators hold.
 constexpr AsmText rowScoreText(const char *types, int n, int steps, int panel,
-                               int parts) {
+                               int parts, bool adds) {
   AsmText t;
   int count = n / 2, perPanel = 64 / kChainStep;
-  t.add("{\n.reg .pred keep;\n.reg .b64 b;\nsetp.ne.b32 keep, 0, 0;\n"
-        "wgmma.fence.sync.aligned;\n");
+  t.add("{\n.reg .pred keep;\n.reg .b64 b;\nsetp.")
+      .add(adds ? "eq" : "ne")
+      .add(".b32 keep, 0, 0;\nwgmma.fence.sync.aligned;\n");
   for (int step = 0; step < parts * steps; ++step) {
     int in = step % steps;
     t.add("add.s64 b, %").add(count + parts * steps * 4).add(", ");
@@ -163,9 +165,10 @@ template <DType D, int KEYS, int DEPTH, int ROWS> struct ScoreChain {
 template <DType D, int KEYS, int DEPTH, int PARTS = 1> struct RowScoreChain {
   static_assert(info(D).bits == 16 && KEYS == 64);
   static constexpr int kRegisters = KEYS / 2, kWords = PARTS * DEPTH / 4;
+  template <bool ADDS>
   static constexpr auto kText =
       detail::rowScoreText(detail::ProductTypes<D>::kText, KEYS,
-                           DEPTH / detail::kChainStep, KEYS * 8, PARTS);
+                           DEPTH / detail::kChainStep, KEYS * 8, PARTS, ADDS);
   using Registers = float[kRegisters];
 
   /// Begins s = Q K^T; k as operandDescriptor().
@@ -174,20 +177,32 @@ template <DType D, int KEYS, int DEPTH, int PARTS = 1> struct RowScoreChain {
 #define HK_IN(i) "r"(q[i])
     static_assert(kWords == 16 || kWords == 32 || kWords == 64);
     if constexpr (kWords == 16)
-      asm volatile((kText)
+      asm volatile((kText<false>)
                    : HK_LIST32(HK_OUT, 0)
                    : HK_LIST16(HK_IN, 0), "l"(k)
                    : "memory");
     else if constexpr (kWords == 32)
-      asm volatile((kText)
+      asm volatile((kText<false>)
                    : HK_LIST32(HK_OUT, 0)
                    : HK_LIST32(HK_IN, 0), "l"(k)
                    : "memory");
     else
-      asm volatile((kText)
+      asm volatile((kText<false>)
                    : HK_LIST32(HK_OUT, 0)
                    : HK_LIST64(HK_IN, 0), "l"(k)
                    : "memory");
+#undef HK_IN
+#undef HK_OUT
+  }
+  /// Begins s += Q K^T.
+  HK_MEM static void add(Registers &s, const u32 (&q)[kWords], u64 k) {
+#define HK_OUT(i) "+f"(s[i])
+#define HK_IN(i) "r"(q[i])
+    static_assert(kWords == 16);
+    asm volatile((kText<true>)
+                 : HK_LIST32(HK_OUT, 0)
+                 : HK_LIST16(HK_IN, 0), "l"(k)
+                 : "memory");
 #undef HK_IN
 #undef HK_OUT
   }
