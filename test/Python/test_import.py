@@ -37,6 +37,13 @@ def test_other_models(name):
     assert report.decided > 0.9 * report.rows
 
 
+def test_tokens_of_a_call_are_not_positions():
+    """What counts the tokens of a call would be wrong from the second sequence on."""
+    with pytest.raises(hk.UnsupportedModel, match=r"modeling_llama4.py:\d+: .*aten.arange.*tokens of "
+                                                  "a call.*attn_temperature_tuning"):
+        hk.torch.export(zoo.make("llama4", attn_temperature_tuning=True, no_rope_layers=[1, 0]))
+
+
 def test_heads():
     assert hk.torch.export(zoo.make("bert_spans")).signature.results == ("start_logits", "end_logits")
     classes = hk.torch.export(zoo.make("bert_classes")).mlir

@@ -64,11 +64,13 @@ def test_no_plain_norms():
 
 
 @pytest.mark.parametrize(("function", "expected"), [
-    (lambda b, h, i, j: j <= i, (True, -1, -1)),
-    (lambda b, h, i, j: (j <= i) & (j > i - 16), (True, 15, -1)),
-    (lambda b, h, i, j: (i - j).abs() <= 8, (False, 8, 8)),
-    (lambda b, h, i, j: (i - j < 5) & (j - i < 3), (False, 4, 2)),
-    (lambda b, h, i, j: torch.ones((), dtype=torch.bool), (False, -1, -1)),
+    (lambda b, h, i, j: j <= i, (True, -1, -1, -1)),
+    (lambda b, h, i, j: (j <= i) & (j > i - 16), (True, 15, -1, -1)),
+    (lambda b, h, i, j: (i - j).abs() <= 8, (False, 8, 8, -1)),
+    (lambda b, h, i, j: (i - j < 5) & (j - i < 3), (False, 4, 2, -1)),
+    (lambda b, h, i, j: torch.ones((), dtype=torch.bool), (False, -1, -1, -1)),
+    (lambda b, h, i, j: (j <= i) & (i // 8 == j // 8), (True, -1, -1, 8)),
+    (lambda b, h, i, j: i // 5 == j // 5, (False, -1, -1, 5)),
 ])
 @pytest.mark.parametrize("n", [37, 1000])
 def test_masks(function, expected, n):
@@ -76,7 +78,7 @@ def test_masks(function, expected, n):
 
 
 @pytest.mark.parametrize("function", [
-    lambda b, h, i, j: (j <= i) & (i // 8 == j // 8),
+    lambda b, h, i, j: (j <= i) & ((i + 3) // 8 == (j + 3) // 8),
     lambda b, h, i, j: (j <= i) | (j < 4),
     lambda b, h, i, j: (j <= i) & (j != 3),
     lambda b, h, i, j: torch.zeros((), dtype=torch.bool),

@@ -67,6 +67,8 @@ def test_rows():
         mean=lambda x: x.view(-1, 4, 8).mean((1, 2)), middle=lambda x: x.view(-1, 4, 8).sum(1),
         least=lambda x: x.amin(-1), argmax=lambda x: x.argmax(-1), most=lambda x: x.max(-1)[0],
         chosen=lambda x: F.one_hot(x.argmax(-1), 32).float(),
+        kept=lambda x: torch.zeros_like(x).scatter(1, x.topk(3).indices, x.topk(3).values),
+        marked=lambda x: x.scatter(1, x.topk(2).indices, 5.0),
         some=lambda x: torch.where((x > 1.9).any(-1, keepdim=True), x, -x)), rows(6, 32))
 
 

@@ -80,13 +80,17 @@ ENCODERS = {
 }
 
 
-# Norms without weight, rotary embeddings that turn the other way, repeated keys, functions that
-# PyTorch's formulas give.
+# Norms without weight, rotary embeddings that turn the other way, repeated keys, chunks of keys,
+# routers of their own, functions that formulas give.
 UNUSUAL = {
     "olmo": ("OlmoForCausalLM", {}),
     "nanochat": ("NanoChatForCausalLM", {}),
     "diffllama": ("DiffLlamaForCausalLM", {}),
     "apertus": ("ApertusForCausalLM", {}),
+    "phimoe": ("PhimoeForCausalLM", MOE),
+    "llama4": ("Llama4ForCausalLM", MOE | {
+        "head_dim": 16, "intermediate_size_mlp": 96, "num_experts_per_tok": 1,
+        "attention_chunk_size": 16, "attn_temperature_tuning": False}),
 }
 # Sequence classification, spans, and an embedding model that is a decoder's base.
 HEADS = {

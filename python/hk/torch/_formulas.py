@@ -165,3 +165,16 @@ def _roll(x: torch.Tensor, shifts: list, dims: list = ()) -> torch.Tensor:
         if cut:
             x = torch.cat([x.narrow(dim, cut, x.shape[dim] - cut), x.narrow(dim, 0, cut)], dim)
     return x
+
+
+@formula_of(aten.scatter.src, aten.scatter.value, wide=False)
+def _scatter(x: torch.Tensor, dim: int, places: torch.Tensor, given: torch.Tensor | float
+             ) -> torch.Tensor:
+    """Of a few places a row, one after the other; where two are equal the last one stays."""
+    shape = [1] * x.dim()
+    shape[dim] = x.shape[dim]
+    own = torch.arange(x.shape[dim]).reshape(shape)
+    for k in range(places.shape[dim]):
+        value = given.narrow(dim, k, 1) if isinstance(given, torch.Tensor) else given
+        x = torch.where(own == places.narrow(dim, k, 1), value, x)
+    return x

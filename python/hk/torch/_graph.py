@@ -16,6 +16,7 @@ from ._aten import element_of
 from ._formulas import FORMULAS
 from ._gguf import Quantised
 from ._lowering import Lowering, is_lowered
+from ._masks import Mask
 from ._plain import Plain, as_args
 from ._signature import Argument, Dense, Paged
 from ._substitution import Substitution
@@ -182,7 +183,8 @@ def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, contex
     arguments = signature.arguments(s.layers, element_of(dtype), s.recurrent.states)
     lowering = Lowering(program, signature, arguments, _names(wrapper, s), context, stored)
     text = lowering.run()
-    windows = [m.window_left for m in s.masks.fitted if getattr(m, "window_left", -1) >= 0]
+    windows = [max(m.window_left, m.chunk) for m in s.masks.fitted if isinstance(m, Mask)]
+    windows = [w for w in windows if w >= 0]
     return Graph(text, lowering.weights, lowering.arguments, dtype, signature,
                  _notes(s.refused_norms), vocabulary, context, windows)
 

@@ -43,9 +43,10 @@ def rope_formula(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, style: s
     return torch.cat((y.to(x.dtype), x[..., turned.shape[-1]:]), -1)
 
 
-def visible(queries: int, keys: int, causal: bool, window_left: int, window_right: int
-            ) -> torch.Tensor:
-    """Which of a sequence's keys its last `queries` tokens see; a window of -1 is none."""
+def visible(queries: int, keys: int, causal: bool, window_left: int, window_right: int,
+            chunk: int) -> torch.Tensor:
+    """Which of a sequence's keys its last `queries` tokens see; a window or chunk of -1 is none.
+    Chunks are of the sequence's tokens from the first on; a token sees those of its own."""
     i = torch.arange(queries)[:, None] + keys - queries
     j = torch.arange(keys)[None]
     seen = torch.ones(queries, keys, dtype=torch.bool)
@@ -55,6 +56,8 @@ def visible(queries: int, keys: int, causal: bool, window_left: int, window_righ
         seen &= j >= i - window_left
     if window_right >= 0:
         seen &= j <= i + window_right
+    if chunk > 0:
+        seen &= j // chunk == i // chunk
     return seen
 
 
@@ -77,7 +80,8 @@ def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tenso
 @torch.library.custom_op("hk::attention", mutates_args=())
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extents: torch.Tensor,
               sink: torch.Tensor | None, dense: bool, scale: float, causal: bool,
-              window_left: int, window_right: int, softcap: float, layer: int) -> torch.Tensor:
+              window_left: int, window_right: int, chunk: int, softcap: float, layer: int
+              ) -> torch.Tensor:
     """Attention of whole sequences, [B, H, S, D] to [B, S, H, D].
 
     Not dense: B is 1, the tokens are cut into sequences by `extents`, i32 [sequences + 1].
@@ -91,7 +95,7 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extents: torch.
         # Dense queries beyond the keys are padding; all count from the first key.
         queries = end - start
         seen = visible(queries, queries if dense else keys, causal, window_left,
-                       window_right)[:, :keys]
+                       window_right, chunk)[:, :keys]
         last = start + keys
         y = _attend(q[b, :, start:end], k[b, :, start:last], v[b, :, start:last], sink, seen,
                     scale, softcap)
@@ -100,7 +104,8 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extents: torch.
 
 
 @attention.register_fake
-def _(q, k, v, extents, sink, dense, scale, causal, window_left, window_right, softcap, layer):
+def _(q, k, v, extents, sink, dense, scale, causal, window_left, window_right, chunk, softcap,
+      layer):
     return q.new_empty(q.shape[0], q.shape[2], q.shape[1], v.shape[3])
 
 

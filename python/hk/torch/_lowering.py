@@ -233,7 +233,8 @@ class Lowering:
 
     def _attention(self, result: Result, q: Value, k: Value, v: Value, _extents: Value,
                    sink: Value | None, dense: bool, scale: float, causal: bool,
-                   window_left: int, window_right: int, softcap: float, layer: int) -> Value:
+                   window_left: int, window_right: int, chunk: int, softcap: float, layer: int
+                   ) -> Value:
         b = self.builder
         q, k, v, names = self.signature.attention(b, self.values, result, q, k, v, layer)
         b.hint = f"l{layer}_attention"
@@ -243,7 +244,7 @@ class Lowering:
         # hk's windows count from a sequence's last key, which padding stands behind.
         limits = [("j", "i", 0)] * causal + [("i", "j", window_left)] * (window_left >= 0)
         limits += [("j", "i", window_right)] * (window_right >= 0)
-        region = seen_region(limits) if dense and limits else ""
+        region = seen_region(limits if dense else [], chunk, from_last=not dense)
         attributes = ["causal"] * (causal and not dense)
         attributes += [f"window_left {window_left}"] * (window_left >= 0 and not dense)
         attributes += [f"window_right {window_right}"] * (window_right >= 0 and not dense)

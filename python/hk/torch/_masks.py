@@ -9,12 +9,13 @@ from ._leaves import visible
 
 
 class Mask(typing.NamedTuple):
-    """The attributes of hk.attention; a window of -1 is none. It travels through a model's
-    layers in place of a mask tensor."""
+    """The attributes of hk.attention, and chunks, which its score region has; -1 is none. It
+    travels through a model's layers in place of a mask tensor."""
 
     causal: bool
     window_left: int = -1
     window_right: int = -1
+    chunk: int = -1
 
 
 class UnfittedMask(typing.NamedTuple):
@@ -59,10 +60,16 @@ def fit(function: typing.Callable, n: int) -> Mask | UnfittedMask:
     wrong = (visible(n, n, *mask)[i] != seen).nonzero()
     if len(wrong) == 0:
         return mask
+    # A chunk begins where a token is the first that it sees.
+    first = [int(q) for q, row in zip(i, seen, strict=True) if q > 0 and row[q] and not row[:q].any()]
+    if first:
+        chunked = Mask(causal, chunk=first[0])
+        if torch.equal(visible(n, n, *chunked)[i], seen):
+            return chunked
     row, column = wrong[0].tolist()
     return UnfittedMask(f"query {int(i[row])} and key {column} do not fit causal={causal}, "
-                        f"window_left={left}, window_right={right}: hk.attention has neither "
-                        "chunks nor a mask operand")
+                        f"window_left={left}, window_right={right}, nor chunks; hk's import has no "
+                        "other masks")
 
 
 class MaskHook:

@@ -65,18 +65,34 @@ def _score(lines: list[str], score: str, read: str = "") -> str:
 NONE = f"%none = hk.constant dense<0xFF800000> : {REAL}"
 
 
-def seen_region(conditions: typing.Sequence[tuple[str, str, int]]) -> str:
+def seen_region(conditions: typing.Sequence[tuple[str, str, int]], chunk: int = -1,
+                from_last: bool = False) -> str:
     """A score region of hk.attention: keys that break a condition (a, b, w), a - b <= w of the
-    places %i of queries and %j of keys, are not seen."""
+    places %i of queries and %j of keys, or that are of another chunk, are not seen; "" where all
+    are. `from_last`: the last query is the sequence's last token, else the first is its first."""
+    if not conditions and chunk <= 0:
+        return ""
     lines, score = [NONE], "%s"
+
+    def seen(n: object, condition: str) -> str:
+        lines.extend([condition, f"%seen_{n} = hk.select %inside_{n}, {score}, %none : tensor<i1>, "
+                      f"{REAL}, {REAL} -> {REAL}"])
+        return f"%seen_{n}"
+
     for n, (a, b, most) in enumerate(conditions):
         lines += [f"%apart_{n} = hk.sub %{a}, %{b} : {NUMBER}",
-                  f"%limit_{n} = hk.constant dense<{most}> : {NUMBER}",
-                  f"%inside_{n} = hk.compare le %apart_{n}, %limit_{n} : {NUMBER}, {NUMBER} -> "
-                  "tensor<i1>",
-                  f"%seen_{n} = hk.select %inside_{n}, {score}, %none : tensor<i1>, {REAL}, "
-                  f"{REAL} -> {REAL}"]
-        score = f"%seen_{n}"
+                  f"%limit_{n} = hk.constant dense<{most}> : {NUMBER}"]
+        score = seen(n, f"%inside_{n} = hk.compare le %apart_{n}, %limit_{n} : {NUMBER}, {NUMBER} "
+                     "-> tensor<i1>")
+    if chunk > 0:
+        if from_last:
+            lines += [f"%before = hk.sub %keys, %queries : {NUMBER}",
+                      f"%at = hk.add %i, %before : {NUMBER}"]
+        lines += [f"%chunk = hk.constant dense<{chunk}> : {NUMBER}",
+                  f"%mine = hk.div {'%at' if from_last else '%i'}, %chunk : {NUMBER}",
+                  f"%other = hk.div %j, %chunk : {NUMBER}"]
+        score = seen("chunk", f"%inside_chunk = hk.compare eq %mine, %other : {NUMBER}, {NUMBER} "
+                     "-> tensor<i1>")
     return _score(lines, score)
 
 
