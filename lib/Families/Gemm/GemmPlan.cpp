@@ -251,9 +251,6 @@ static Verdict bulkGroupsVerdict(GemmPlan &gemm) {
   if (op.getAlongK())
     return Verdict::refuse(Reason::UnsupportedShape,
                            "groups of k begin anywhere");
-  if (gemm.hasScaleAlongK())
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "groups with scales along k");
   int64_t groups = op.getNumGroups();
   if (ShapedType::isDynamic(groups) || groups == 0)
     return Verdict::refuse(Reason::UnsupportedShape,
@@ -286,16 +283,18 @@ Verdict mlir::hk::bulkVerdict(GemmPlan gemm, const ::hk::Target &target,
   if (operand == ::hk::DType::F32)
     return Verdict::refuse(Reason::UnsupportedDType,
                            "f32 is multiplied without matrix instructions");
-  auto matmul = dyn_cast<MatmulOp>(op.getOperation());
-  if (isFp8(operand) &&
-      !(matmul && matmul.getAccumulation() == Accumulation::tensor_core))
+  if (isFp8(operand) && op.getAccumulation() != Accumulation::tensor_core)
     return Verdict::refuse(Reason::Disabled,
                            "the chip sums fp8 products of 128 of k with 14 "
                            "bits, a strict product with those of f32; "
                            "`accumulation tensor_core` allows it");
-  if (!a.isKContiguous() || !b.isKContiguous())
+  if (!a.isKContiguous())
     return Verdict::refuse(Reason::UnsupportedShape,
-                           "the rows of an operand do not run along k");
+                           "the rows of the left operand do not run along k");
+  if (!b.isKContiguous() && ::hk::info(operand).bits != 16)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "the rows of a right operand of 8 bits do not run "
+                           "along k");
   if (tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K)) == 0)
     return Verdict::refuse(Reason::UnsupportedShape, "k is 0");
   size_t batches = gemmDims(op).batch.size();
@@ -391,6 +390,7 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
   shape.group = int32_t(gemm.quantizedGroup());
   shape.grouped = static_cast<bool>(gemm.grouped());
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
+  shape.columnsOfB = !b.isKContiguous();
   shape.microscaled =
       microscaledVerdict(gemm, target, alignA, alignB).accepted();
   if (shape.microscaled) {

@@ -54,6 +54,32 @@ template <class Groups, int ROWS> struct PickWalk<Groups, ROWS, true, true> {
   using Type = RunWalk<Groups, ROWS>;
 };
 
+/// Tiles of a launch of which the last round would leave half of the blocks
+/// idle: those of that round are cut in halves of their rows, if `Halves`.
+template <bool Halves> struct LastRound {
+  u32 whole, count;
+
+  HK_MEM LastRound(u32 tiles, u32 blocks) : whole(tiles), count(tiles) {
+    u32 rest = tiles % blocks;
+    if (!Halves || 2 * rest > blocks)
+      return;
+    whole -= rest;
+    count += rest;
+  }
+  /// The tile of number `i` of `count`.
+  HK_MEM u32 tile(u32 i) const { return i < whole ? i : (i + whole) / 2; }
+  /// The rows of it, of ROWS at `places`.
+  template <int ROWS> HK_MEM void cut(u32 i, GroupPlaces &places) const {
+    if (i < whole)
+      return;
+    int middle = places.first + ROWS / 2;
+    if ((i - whole) % 2 != 0)
+      places.first = middle;
+    else
+      places.end = places.end < middle ? places.end : middle;
+  }
+};
+
 template <class Problem, class Groups> struct GroupedWarpSpecialised {
   using P = Problem;
   using Config = WarpConfig<P, /*Cluster=*/1, OneMatrix::OfA>;
@@ -62,8 +88,7 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
   using Loop = WarpLoop<Config, Loader>;
   static constexpr int kThreads = Config::kThreads;
   static constexpr GemmTile T = Config::T;
-  static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1 &&
-                P::kScale == KScale::None);
+  static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1);
 
   /// Which tiles the block takes. Whole warps call.
   struct Tiles {
@@ -79,12 +104,16 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
           next(block) {}
 
     HK_MEM bool take(WarpPlace &at) {
-      if (next >= schedule.count())
+      LastRound<Config::kMayEndEarly> round(schedule.count(), blockCountX());
+      if (next >= round.count)
         return false;
-      TileWork work = schedule.at(next);
-      next += blockCountX();
+      TileWork work = schedule.at(round.tile(next));
       GroupPlaces places = walk.at(work.m);
-      bool multiplies = places.group < groups.count;
+      round.template cut<T.bm>(next, places);
+      next += blockCountX();
+      // Without rows of A all places are empty.
+      bool multiplies = places.group < groups.count &&
+                        places.first < places.end && args.m > 0;
       at = {multiplies ? places.group : -1,
             places.first,
             places.end,
@@ -97,12 +126,15 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
     HK_MEM auto rowsOf(const WarpPlace &at, int first) const {
       if constexpr (Groups::kGathered) {
         int place = at.row + first + laneId() % 16;
-        return GatheredRows(at, first,
-                            place < at.end &&
-                                groups.rowOfPlace<Groups>(place, args.m) >= 0);
+        return GatheredRows(
+            at, first,
+            place < at.end ? groups.rowOfPlace<Groups>(place, args.m) : -1);
       } else {
         return PlaceRows(at, first);
       }
+    }
+    HK_MEM u64 scalesOfB(const WarpPlace &at) const {
+      return args.b.fold.data + u64(at.matrix * groups.strideFold * 4);
     }
   };
 
@@ -120,7 +152,8 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
       isUnnamed = unnamed.take(at);
       return isUnnamed || this->take(at);
     }
-    HK_MEM ScatteredRows rowsOf(const WarpPlace &at, int first) const {
+    HK_MEM ScatteredRows<Groups::kTopK> rowsOf(const WarpPlace &at,
+                                               int first) const {
       if (isUnnamed)
         return unnamed.rowsOf(at, first);
       int place = at.row + first + laneId() % 16;
