@@ -62,10 +62,21 @@ func.func @fp8_gate(%x: tensor<?x7168xf8E4M3FN>, %s: tensor<?x56xf32>, %w: tenso
   return %g : tensor<?x2048xbf16>
 }
 
+// 4-bit codes of few rows are streamed, also where the columns of a pair alternate.
+// CHECK-LABEL: hk.kernel @grouped_matmul_gated_activation_3 gemm
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 32, {{.*}}loop = skinny_codes> threads 512
+// CHECK: hk.launch @grouped_matmul_gated_activation_3
+// TEXT: GroupedSkinnyCodes<GemmProblem<
+func.func @mxfp4_gate(%x: tensor<?x2880xbf16>, %w: tensor<128x5760x2880xf4E2M1FN>, %s: tensor<128x5760x90xf8E8M0FNU>, %bounds: tensor<129xi32>, %order: tensor<?xi32>) -> tensor<?x2880xbf16> {
+  %y = hk.grouped_matmul %x, %w scales (none, %s) bounds %bounds order %order transpose_b top_k 4 : tensor<?x2880xbf16>, tensor<128x5760x2880xf4E2M1FN> scales (none, tensor<128x5760x90xf8E8M0FNU>) groups tensor<129xi32> order tensor<?xi32> -> tensor<?x5760xbf16>
+  %g = hk.gated_activation swiglu_oai %y limit 7.0 interleaved : tensor<?x5760xbf16> -> tensor<?x2880xbf16>
+  return %g : tensor<?x2880xbf16>
+}
+
 // What refuses it.
-// CHECK-LABEL: hk.kernel @grouped_matmul_3 gemm
+// CHECK-LABEL: hk.kernel @grouped_matmul_4 gemm
 // CHECK-NOT: loop =
-// CHECK: hk.launch @grouped_matmul_3
+// CHECK: hk.launch @grouped_matmul_4
 func.func @fp8_columns(%x: tensor<?x256xf8E4M3FN>, %w: tensor<8x256x256xf8E4M3FN>, %sizes: tensor<8xi32>) -> tensor<?x256xbf16> {
   %y = hk.grouped_matmul %x, %w lengths %sizes accumulation tensor_core : tensor<?x256xf8E4M3FN>, tensor<8x256x256xf8E4M3FN> groups tensor<8xi32> -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>

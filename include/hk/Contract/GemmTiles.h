@@ -357,10 +357,11 @@ constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
 }
 
 /// The blocks of a cluster have room for all of k, and a part of the columns
-/// in vectors of eight each.
+/// in vectors of eight each; of groups one block has it.
 constexpr bool skinnyCodesFits(const GemmTileRow &row, const GemmTile &tile,
                                const GemmShapeClass &shape) {
   return shape.codes && shape.group == 0 &&
+         (!shape.grouped || row.cluster == 1) &&
          shape.codesDepth <= int64_t(tile.bk) * row.cluster &&
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }

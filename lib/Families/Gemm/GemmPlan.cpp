@@ -359,11 +359,13 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
   if (Verdict verdict = copyVerdict(a, type, target, alignA);
       !verdict.accepted())
     return verdict;
-  if (gemm.grouped() || gemm.alternates() || gemm.hasScaleAlongK() ||
-      !gemmDims(op).batch.empty() || op.getNumSlices() > 1)
+  GroupedMatmulOp groups = gemm.grouped();
+  if ((groups && (groups.getAlongK() || groups.isBlocks())) ||
+      gemm.hasScaleAlongK() || !gemmDims(op).batch.empty() ||
+      op.getNumSlices() > 1)
     return Verdict::refuse(Reason::UnsupportedShape,
-                           "groups, batches, slices, alternating columns and "
-                           "scales along k need another loop");
+                           "batches, slices, groups of k, blocks of sorted ids "
+                           "and scales along k need another loop");
   int64_t k = tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K));
   if (ShapedType::isDynamic(k) || k == 0)
     return Verdict::refuse(Reason::UnsupportedShape,

@@ -56,8 +56,8 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   static constexpr int kSteps = kTall * kUnits, kAhead = T.stages;
   static constexpr int kPitch = T.bn + kCodesPad;
   static_assert(T.wm == 1 && T.splitK == 1 && info(B::kMem).bits == 4 &&
-                B::kKContiguous && B::kAlign >= 16 && B::kStep == 1 &&
-                P::A::kMem == D && P::A::kKContiguous && P::A::kAlign >= 16 &&
+                B::kKContiguous && B::kAlign >= 16 && P::A::kMem == D &&
+                P::A::kKContiguous && P::A::kAlign >= 16 &&
                 P::kScale == KScale::None && Decode::kHasScales &&
                 (Decode::kDepth == 0 || Decode::kDepth % 32 == 0) &&
                 Decode::kRows <= 1);
@@ -97,15 +97,17 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   struct Columns {
     u32x4 x[kUnits][4][kWide];
 
-    HK_MEM void load(const GemmArgs &args, i64 row0, const Units &units) {
+    /// rowOf(r): the row of A that is row r of the tile, -1 for none.
+    template <class RowOf>
+    HK_MEM void load(const GemmArgs &args, RowOf rowOf, const Units &units) {
       auto base = global<const u8>(args.a.data);
       HK_UNROLL for (int u = 0; u < kUnits; ++u)
           HK_UNROLL for (int i = 0; i < 4; ++i)
               HK_UNROLL for (int w = 0; w < kWide; ++w) {
-        i64 row = row0 + w * 8 + laneId() / 4;
+        i64 row = rowOf(w * 8 + laneId() / 4);
         i64 k = i64(units.begin + u) * kUnit + laneId() % 4 * 32 + i * 8;
         u32x4 from = u32x4(0);
-        if (units.holds(u) && row < args.m && k < args.k)
+        if (units.holds(u) && row >= 0 && k < args.k)
           from = *(Global<const u32x4>)(base + (row * args.a.stride + k) * 2);
         x[u][i][w] = paired(from);
       }
@@ -140,7 +142,7 @@ template <class Problem, int Cluster> struct SkinnyCodes {
       int r = step / kUnits * 16 + half * 8;
       i64 column = i64(tile) * kColumns + r % kColumns + laneId() / 4;
       column = column < args.n ? column : args.n - 1;
-      i64 row = column + r / kColumns * args.n;
+      i64 row = rowOfB<P>(column, r / kColumns, args.n);
       return global<const u8>(args.b.data) +
              (row * (args.b.stride / 2) + byteOfK[step % kUnits]);
     }
@@ -179,6 +181,35 @@ template <class Problem, int Cluster> struct SkinnyCodes {
         HK_UNROLL for (int e = 0; e < 4; ++e)
             own[(w * 8 + laneId() % 4 * 2 + e % 2) * kPitch + e / 2 * 8] =
                 sums[w][e];
+  }
+
+  /// A tile, the block's next one, and how many there are.
+  struct TileOf {
+    u32 now, next, count;
+  };
+  /// The wave's part of a tile; asks for codes of the next one and keeps its
+  /// scales.
+  HK_MEM static void sumTile(const Source &source, const Scales &scales,
+                             const Columns &columns, const Units &own,
+                             const TileOf &tile, u32 turn,
+                             Codes (&ring)[kAhead], float *parts) {
+    HK_UNROLL for (int tall = 0; tall < kTall; ++tall) {
+      Sums sums;
+      HK_UNROLL for (Vec<float, 4> &sum : sums) sum = Vec<float, 4>(0);
+      HK_UNROLL for (int unit = 0; unit < kUnits; ++unit) {
+        int s = tall * kUnits + unit, ahead = (s + kAhead) % kSteps;
+        u32 of = s + kAhead < kSteps ? tile.now : tile.next;
+        if (own.holds(unit))
+          multiply(ring[s % kAhead], columns, unit,
+                   scales.of(turn, own.begin + unit, tall * 16),
+                   scales.of(turn, own.begin + unit, tall * 16 + 8), sums);
+        if (source.holds(of, tile.count, ahead))
+          source.load(ring[s % kAhead], of, ahead);
+      }
+      keepPart(parts, tall, sums);
+      if (tall == 0 && tile.next < tile.count)
+        scales.keep(tile.next, turn + 1);
+    }
   }
 
   /// Four neighbours of a part in block `rank` of the cluster.
@@ -247,7 +278,9 @@ template <class Problem, int Cluster> struct SkinnyCodes {
         source.load(ring[s], tile, s);
     scales.ask(tile);
     Columns columns;
-    columns.load(args, row0, own);
+    columns.load(
+        args, [&](int r) { return row0 + r < args.m ? row0 + r : i64(-1); },
+        own);
     scales.keep(tile, 0);
     barrier();
     for (u32 turn = 0; tile < tiles; ++turn, tile += stride) {
@@ -256,23 +289,8 @@ template <class Problem, int Cluster> struct SkinnyCodes {
         scales.ask(next);
       float *parts = reinterpret_cast<float *>(shared.bytes) +
                      turn % 2 * (kWaves * kPartFloats);
-      HK_UNROLL for (int tall = 0; tall < kTall; ++tall) {
-        Sums sums;
-        HK_UNROLL for (Vec<float, 4> &sum : sums) sum = Vec<float, 4>(0);
-        HK_UNROLL for (int unit = 0; unit < kUnits; ++unit) {
-          int s = tall * kUnits + unit, ahead = (s + kAhead) % kSteps;
-          u32 of = s + kAhead < kSteps ? tile : next;
-          if (own.holds(unit))
-            multiply(ring[s % kAhead], columns, unit,
-                     scales.of(turn, own.begin + unit, tall * 16),
-                     scales.of(turn, own.begin + unit, tall * 16 + 8), sums);
-          if (source.holds(of, tiles, ahead))
-            source.load(ring[s % kAhead], of, ahead);
-        }
-        keepPart(parts, tall, sums);
-        if (tall == 0 && next < tiles)
-          scales.keep(next, turn + 1);
-      }
+      sumTile(source, scales, columns, own, {tile, next, tiles}, turn, ring,
+              parts);
       if (next >= tiles)
         letNextBegin();
       meet();
