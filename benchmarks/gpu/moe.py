@@ -3,9 +3,14 @@
   moe.py modules FOLDER          writes moe_LOOP.mlir for the loops `blocks` and `warp`, which
                                  hk.gemm_loop pins, and moe_model.mlir, where the model has
                                  the choice; compile each for sm_90a beside it (.so), or one
-                                 of them; further moe_NAME.so are further sides
+                                 of them; further moe_SIDE.so, moe_SIDE-PART.so are further
+                                 sides
   moe.py time FOLDER [NAME..]    prints JSON, a line per product and number of tokens; NAME:
                                  mixtral_bf16_down, or with the tokens mixtral_bf16_down/4096
+  moe.py check FOLDER [NAME..]   routings that are none of a model's: all rows to one expert,
+                                 groups that end anywhere and are empty, places without a row,
+                                 blocks without an expert, no tokens; prints the largest error
+                                 of a row relative to f32 sums, rows of zeros among them
 
 Products are named MODEL_KIND_PART. Kinds: bf16; columns, the same with weights [E, K, N]; fp8
 with a scale per token and per column of an expert; blocks, fp8 with 1x128 and 128x128 scales;
@@ -23,6 +28,7 @@ TFLOP/s, and of up to 64 tokens the touched matrices' bytes in GB/s beside those
 scales of rows, `mxfp4` beside one of bf16 weights. HK_HOME: see python/README.md.
 """
 
+import functools
 import json
 import pathlib
 import statistics
@@ -117,6 +123,27 @@ def codes(torch, *shape):
     return values.view(torch.float8_e4m3fn)
 
 
+@functools.lru_cache(maxsize=1)
+def weights(torch, e, n, depth, kind):
+    """What torch multiplies, what hk does, and its scales."""
+    if kind in ("fp8", "blocks"):
+        w = codes(torch, e, n, depth)
+        shape = (e, n, 1) if kind == "fp8" else (e, -(-n // 128), -(-depth // 128))
+        return w, (w,), torch.rand(shape, device="cuda") / 64
+    w = torch.randn(e, n, depth, device="cuda", dtype=torch.bfloat16) / 64
+    if kind == "columns":
+        return w, (w.mT.contiguous(),), None
+    if kind == "bf16":
+        return w, (w,), None
+    packed = torch.randint(0, 256, (e, n, depth // 2), device="cuda", dtype=torch.uint8)
+    scales = torch.randint(118, 122, (e, n, depth // 32), device="cuda", dtype=torch.uint8)
+    table = torch.tensor(FP4, device="cuda", dtype=torch.bfloat16)
+    for to, own, s in zip(w, packed, scales):
+        values = table[torch.stack((own & 15, own >> 4), -1).flatten(-2).int()]
+        to.copy_(values * torch.exp2(s.float() - 127).bfloat16().repeat_interleave(32, -1))
+    return w, (packed, scales), None
+
+
 class Product:
     """One product, its operands and both sides' calls."""
 
@@ -126,31 +153,16 @@ class Product:
         self.up, self.sorted = part.endswith("up"), part.startswith("sorted")
         self.n, self.depth = (2 * i, h) if self.up else (h, i)
         self.rows = tokens if self.up else tokens * self.k
-        fp8 = kind in ("fp8", "blocks")
-        if fp8:
-            self.w, self.x = codes(torch, self.e, self.n, self.depth), codes(torch, self.rows, self.depth)
-            blocks = (lambda v: -(-v // 128)) if kind == "blocks" else None
-            self.s = torch.rand(self.rows, blocks(self.depth) if blocks else 1, device="cuda") + 0.5
-            self.t = torch.rand(self.e, blocks(self.n) if blocks else self.n, blocks(self.depth) if blocks else 1,
-                                device="cuda") / 64
-        else:
+        self.w, self.own, self.t = weights(torch, self.e, self.n, self.depth, kind)
+        self.bytes = 0.5 + 1 / 32 if kind == "mxfp4" else self.w.element_size()
+        self.scales = ()
+        if self.t is None:
             self.x = torch.randn(self.rows, self.depth, device="cuda", dtype=torch.bfloat16)
-            self.w = torch.randn(self.e, self.n, self.depth, device="cuda", dtype=torch.bfloat16) / 64
-        self.own = self.w.mT.contiguous() if kind == "columns" else self.w
-        self.scales, self.bytes = (self.s, self.t) if fp8 else (), self.w.element_size()
-        if kind == "mxfp4":
-            self.draw_mxfp4()
+        else:
+            self.x = codes(torch, self.rows, self.depth)
+            self.s = torch.rand(self.rows, self.t.shape[2], device="cuda") + 0.5
+            self.scales = (self.s, self.t)
         self.routings = [self.route() for _ in range(ROUTINGS if tokens <= FEW else 1)]
-
-    def draw_mxfp4(self):
-        torch, shape = self.torch, (self.e, self.n, self.depth // 2)
-        packed = torch.randint(0, 256, shape, device="cuda", dtype=torch.uint8)
-        scales = torch.randint(118, 122, (*shape[:2], self.depth // 32), device="cuda", dtype=torch.uint8)
-        table = torch.tensor(FP4, device="cuda", dtype=torch.bfloat16)
-        for e, (own, s) in enumerate(zip(packed, scales)):
-            values = table[torch.stack((own & 15, own >> 4), -1).flatten(-2).int()]
-            self.w[e] = values * torch.exp2(s.float() - 127).bfloat16().repeat_interleave(32, -1)
-        self.own, self.bytes = (packed, scales), 0.5 + 1 / 32
 
     def route(self):
         torch = self.torch
@@ -161,8 +173,7 @@ class Product:
         return order, bounds
 
     def inputs(self, order, bounds):
-        own = self.own if isinstance(self.own, tuple) else (self.own,)
-        first = (self.x, *own, *self.scales)
+        first = (self.x, *self.own, *self.scales)
         if self.sorted:
             # Rows of the second product lie as the ids count, not as they are sorted.
             return (*first, *sorted_blocks(self.torch, order, bounds, self.e))
@@ -272,13 +283,13 @@ def measure(torch, programs, gate, copied, model, kind, part, tokens):
     name = f"{model}_{kind}_{part}"
     row = {"product": name, "tokens": tokens}
     calls, good = {}, product.expected(*product.routings[0])
-    for side, program in programs.items():
-        if name not in program.functions:
-            continue
+    for side, program in programs(name):
         outs = [product.result() for _ in product.routings]
         calls[side] = [program[name].bind(*product.inputs(*r), out=o) for r, o in zip(product.routings, outs)]
         calls[side][0]()
-        row[f"{side}_error"] = ((outs[0].float() - good).norm() / good.norm()).item()
+        off = outs[0].float() - good
+        row[f"{side}_error"] = (off.norm() / good.norm()).item()
+        row[f"{side}_worst_error"] = (off.norm(dim=-1) / good.norm(dim=-1)).max().item()
     del good
     peers = [product.peers(*r, gate) for r in product.routings]
     calls["torch"] = [p[0] for p in peers]
@@ -315,8 +326,50 @@ def measure(torch, programs, gate, copied, model, kind, part, tokens):
     return {n: v if isinstance(v, str) else round(v, 5 if "error" in n else 1) for n, v in row.items()}
 
 
+def uneven(torch, product):
+    """Groups of any size, every third one empty."""
+    cuts = torch.randint(0, product.tokens * product.k + 1, (product.e,), device="cuda").sort().values.int()
+    cuts[1::3] = cuts[::3][:len(cuts[1::3])]
+    cuts[-1] = product.tokens * product.k
+    return torch.cat((cuts.new_zeros(1), cuts))
+
+
+def without(torch, product, inputs, order):
+    """The inputs with a third of the places, or of the blocks, empty; rows of the result that stay."""
+    *rest, last = inputs
+    if product.sorted:
+        experts, ids = rest[-1].clone(), last.clone()
+        experts[::3] = -1
+        ids[5::7] = -1
+        keep = torch.zeros(len(order), dtype=torch.bool, device="cuda")
+        there = ids[(experts.repeat_interleave(BLOCK) >= 0) & (ids >= 0)]
+        keep[there.long()] = True
+        return (*rest[:-1], experts, ids), keep
+    drop = torch.arange(len(order), device="cuda") % 3 == 1
+    return (*rest, last.masked_fill(drop, -1)), ~drop
+
+
+def check(torch, programs, model, kind, part, tokens):
+    product = Product(torch, model, kind, part, tokens)
+    order, bounds = product.routings[0]
+    one = torch.zeros_like(bounds)
+    one[product.e // 2 + 1:] = len(order)
+    row = {"product": f"{model}_{kind}_{part}", "tokens": tokens}
+    for case, own in (("model", bounds), ("one", one), ("uneven", uneven(torch, product)), ("without", bounds)):
+        inputs, good = product.inputs(order, own), product.expected(order, own)
+        if case == "without" and (product.up or product.sorted):
+            inputs, keep = without(torch, product, inputs, order)
+            good[~keep] = 0
+        for side, program in programs(row["product"]):
+            out = product.result().fill_(float("nan"))
+            program[row["product"]].bind(*inputs, out=out)()
+            off = (out.float() - good).norm(dim=-1) / good.norm(dim=-1).clamp(min=1e-6)
+            row[f"{side}_{case}"] = round(off.max().item(), 5) if len(off) else 0.0
+    return row
+
+
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("modules", "time"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("modules", "time", "check"):
         print(__doc__, file=sys.stderr)
         return 2
     folder = pathlib.Path(sys.argv[2]).resolve()
@@ -329,7 +382,12 @@ def main():
     import hk
 
     torch.manual_seed(0)
-    programs = {p.stem[4:]: hk.load(p, "cuda:0") for p in sorted(folder.glob("moe_*.so"))}
+    load = functools.cache(lambda path: hk.load(path, "cuda:0"))
+
+    def programs(name):
+        for path in sorted(folder.glob("moe_*.so")):
+            if f"_{name}_run".encode() in path.read_bytes():  # assembled only where it is called
+                yield path.stem[4:].split("-")[0], load(path)
 
     @torch.compile(dynamic=True)
     def gate(y):
@@ -337,13 +395,17 @@ def main():
         return torch.nn.functional.silu(a) * b
     copied = copy_gbps(torch)
     print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "copy_GBps": round(copied)}))
-    for model, kind, part in products():
-        for tokens in TOKENS[model]:
-            name = f"{model}_{kind}_{part}"
-            if not sys.argv[3:] or any(f"{name}/{tokens}".startswith(p) for p in sys.argv[3:]):
-                row = measure(torch, programs, gate, copied, model, kind, part, tokens)
+    todo = [(p, n) for p in products() for n in TOKENS[p[0]]]
+    # In the order of the names, if there are any.
+    for wanted in sys.argv[3:] or [""]:
+        for product, tokens in todo:
+            if f"{'_'.join(product)}/{tokens}".startswith(wanted):
+                if sys.argv[1] == "time":
+                    print(json.dumps(measure(torch, programs, gate, copied, *product, tokens)), flush=True)
+                else:
+                    for count in (0, min(tokens, 700), tokens):
+                        print(json.dumps(check(torch, programs, *product, count)), flush=True)
                 torch.cuda.empty_cache()
-                print(json.dumps(row), flush=True)
     return 0
 
 

@@ -361,11 +361,12 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
     return verdict;
   GroupedMatmulOp groups = gemm.grouped();
   if ((groups && (groups.getAlongK() || groups.isBlocks())) ||
-      gemm.hasScaleAlongK() || !gemmDims(op).batch.empty() ||
-      op.getNumSlices() > 1)
+      (!groups && gemm.alternates()) || gemm.hasScaleAlongK() ||
+      !gemmDims(op).batch.empty() || op.getNumSlices() > 1)
     return Verdict::refuse(Reason::UnsupportedShape,
-                           "batches, slices, groups of k, blocks of sorted ids "
-                           "and scales along k need another loop");
+                           "batches, slices, groups of k, blocks of sorted "
+                           "ids, alternating columns without groups and "
+                           "scales along k need another loop");
   int64_t k = tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K));
   if (ShapedType::isDynamic(k) || k == 0)
     return Verdict::refuse(Reason::UnsupportedShape,

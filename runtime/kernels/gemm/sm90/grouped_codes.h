@@ -8,7 +8,8 @@
 // skinny_codes.h where the matrix is that of a group: a few tokens and their
 // experts. The work is numbered column tile by column tile of one tile of rows
 // after the other, and every block takes a run of it, so that all blocks read
-// as much and a block seldom takes up rows of another group.
+// as much and a block seldom takes up rows of another group. Codes come from
+// memory straight to the registers of the lane that decodes them.
 //
 //   GroupedSkinnyCodes<Problem, Groups>::run(args, groups, block, shared,
 //                                            epilogue)
@@ -59,6 +60,68 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
     u32 first, end;
   };
 
+  /// The rows of A in registers, in the order of the codes.
+  struct Kept : Base::Columns {
+    HK_MEM void load(const GemmArgs &args, const Rows &rows,
+                     const typename Base::Units &units) {
+      auto base = global<const u8>(args.a.data);
+      HK_UNROLL for (int w = 0; w < Base::kWide; ++w) {
+        i64 row = rows.source(w * 8 + laneId() / 4);
+        HK_UNROLL for (int u = 0; u < Base::kUnits; ++u)
+            HK_UNROLL for (int i = 0; i < 4; ++i) {
+          i64 k =
+              i64(units.begin + u) * Base::kUnit + laneId() % 4 * 32 + i * 8;
+          u32x4 v = u32x4(0);
+          if (units.holds(u) && row >= 0 && k < args.k)
+            v = *(Global<const u32x4>)(base + (row * args.a.stride + k) * 2);
+          this->x[u][i][w] = {
+              __nvvm_prmt(v[0], v[2], 0x5410), __nvvm_prmt(v[0], v[2], 0x7632),
+              __nvvm_prmt(v[1], v[3], 0x5410), __nvvm_prmt(v[1], v[3], 0x7632)};
+        }
+      }
+    }
+  };
+
+  /// Steps of a tile, a fragment of rows of B and a unit of k each, and those
+  /// whose codes are under way.
+  static constexpr int kSteps = Base::kTall * Base::kUnits;
+  static constexpr int kAhead = Base::kWide == 1 ? 4 : 2;
+  static_assert(kSteps % kAhead == 0);
+  using Codes = typename Base::Codes;
+
+  /// Where the lane's codes lie. Rows and k that do not exist read others,
+  /// whose sums nobody stores or whose scale is 0.
+  struct Source {
+    const GemmArgs &args;
+    typename Base::Units units;
+    int byteOfK[Base::kUnits];
+
+    HK_MEM Source(const GemmArgs &args, const typename Base::Units &units)
+        : args(args), units(units) {
+      HK_UNROLL for (int u = 0; u < Base::kUnits; ++u) {
+        i64 k = i64(units.begin + u) * Base::kUnit + laneId() % 4 * 32;
+        byteOfK[u] = int(k < args.k ? k : args.k - 32) / 2;
+      }
+    }
+    /// Asks for a step of a tile, of which there are `tiles`.
+    HK_MEM void load(Codes &codes, u32 tile, u32 tiles, int step) const {
+      if (tile < tiles && units.holds(step % Base::kUnits))
+        HK_UNROLL for (int half = 0; half < 2; ++half) codes.row[half] =
+            loadOnce16(at(tile, step, half));
+    }
+
+  private:
+    HK_MEM Global<const u8> at(u32 tile, int step, int half) const {
+      int r = step / Base::kUnits * 16 + half * 8;
+      i64 column =
+          i64(tile) * Base::kColumns + r % Base::kColumns + laneId() / 4;
+      column = column < args.n ? column : args.n - 1;
+      i64 row = rowOfB<P>(column, r / Base::kColumns, args.n);
+      return global<const u8>(args.b.data) +
+             (row * (args.b.stride / 2) + byteOfK[step % Base::kUnits]);
+    }
+  };
+
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
                          BlockId block, Shared &shared,
@@ -66,15 +129,14 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
     waitForLast();
     GroupWalk<Groups, T.bm> walk(groups);
     u32 columns = u32((args.n + Base::kColumns - 1) / Base::kColumns);
-    u64 work = u64(walk.count()) * columns;
-    u64 next = work * block.x / blockCountX();
-    u64 end = work * (block.x + 1) / blockCountX();
-    u32 turn = 0;
+    // 2^32 of them would be a result of more bytes than an address has.
+    u32 work = walk.count() * columns, turn = 0;
+    u32 next = u32(u64(work) * block.x / blockCountX());
+    u32 end = u32(u64(work) * (block.x + 1) / blockCountX());
     while (next < end) {
-      u32 tile = u32(next / columns), first = u32(next % columns);
-      u64 left = end - next;
-      Columns own = {first,
-                     left < columns - first ? u32(first + left) : columns};
+      u32 tile = next / columns, first = next % columns;
+      u32 last = first + (end - next);
+      Columns own = {first, last < columns ? last : columns};
       next += own.end - own.first;
       if (next >= end)
         letNextBegin();
@@ -94,25 +156,40 @@ private:
                                   const Epilogue &epilogue) {
     chooseMatrix<typename P::B>(args, rows.groups, rows.at.group);
     auto units = Base::Units::ofBlock(args.k, 0), part = units.ofWave();
-    typename Base::Source source(args, part);
+    Source source(args, part);
     typename Base::Scales scales(args, i64(units.begin) * Base::kUnit,
                                  shared.bytes + Base::kPartsBytes);
-    typename Base::Codes ring[Base::kAhead];
-    HK_UNROLL for (int s = 0; s < Base::kAhead;
-                   ++s) if (source.holds(own.first, own.end, s))
-        source.load(ring[s], own.first, s);
+    Codes ring[kAhead];
+    HK_UNROLL for (int s = 0; s < kAhead; ++s)
+        source.load(ring[s], own.first, own.end, s);
     scales.ask(own.first);
-    typename Base::Columns kept;
-    kept.load(args, [&](int r) { return rows.source(r); }, part);
+    Kept kept;
+    kept.load(args, rows, part);
     scales.keep(own.first, turn);
     barrier();
     for (u32 tile = own.first; tile < own.end; ++tile, ++turn) {
-      if (tile + 1 < own.end)
-        scales.ask(tile + 1);
+      u32 next = tile + 1;
+      if (next < own.end)
+        scales.ask(next);
       float *parts = reinterpret_cast<float *>(shared.bytes) +
                      turn % 2 * (Base::kWaves * Base::kPartFloats);
-      Base::sumTile(source, scales, kept, part, {tile, tile + 1, own.end}, turn,
-                    ring, parts);
+      HK_UNROLL for (int tall = 0; tall < Base::kTall; ++tall) {
+        typename Base::Sums sums;
+        HK_UNROLL for (Vec<float, 4> &sum : sums) sum = Vec<float, 4>(0);
+        HK_UNROLL for (int unit = 0; unit < Base::kUnits; ++unit) {
+          int s = tall * Base::kUnits + unit;
+          if (part.holds(unit))
+            Base::multiply(ring[s % kAhead], kept, unit,
+                           scales.of(turn, part.begin + unit, tall * 16),
+                           scales.of(turn, part.begin + unit, tall * 16 + 8),
+                           sums);
+          source.load(ring[s % kAhead], s + kAhead < kSteps ? tile : next,
+                      own.end, (s + kAhead) % kSteps);
+        }
+        Base::keepPart(parts, tall, sums);
+        if (tall == 0 && next < own.end)
+          scales.keep(next, turn + 1);
+      }
       barrier();
       finish(args, rows, tile, turn, parts, epilogue);
     }

@@ -97,17 +97,15 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   struct Columns {
     u32x4 x[kUnits][4][kWide];
 
-    /// rowOf(r): the row of A that is row r of the tile, -1 for none.
-    template <class RowOf>
-    HK_MEM void load(const GemmArgs &args, RowOf rowOf, const Units &units) {
+    HK_MEM void load(const GemmArgs &args, i64 row0, const Units &units) {
       auto base = global<const u8>(args.a.data);
       HK_UNROLL for (int u = 0; u < kUnits; ++u)
           HK_UNROLL for (int i = 0; i < 4; ++i)
               HK_UNROLL for (int w = 0; w < kWide; ++w) {
-        i64 row = rowOf(w * 8 + laneId() / 4);
+        i64 row = row0 + w * 8 + laneId() / 4;
         i64 k = i64(units.begin + u) * kUnit + laneId() % 4 * 32 + i * 8;
         u32x4 from = u32x4(0);
-        if (units.holds(u) && row >= 0 && k < args.k)
+        if (units.holds(u) && row < args.m && k < args.k)
           from = *(Global<const u32x4>)(base + (row * args.a.stride + k) * 2);
         x[u][i][w] = paired(from);
       }
@@ -142,7 +140,7 @@ template <class Problem, int Cluster> struct SkinnyCodes {
       int r = step / kUnits * 16 + half * 8;
       i64 column = i64(tile) * kColumns + r % kColumns + laneId() / 4;
       column = column < args.n ? column : args.n - 1;
-      i64 row = rowOfB<P>(column, r / kColumns, args.n);
+      i64 row = column + r / kColumns * args.n;
       return global<const u8>(args.b.data) +
              (row * (args.b.stride / 2) + byteOfK[step % kUnits]);
     }
@@ -181,35 +179,6 @@ template <class Problem, int Cluster> struct SkinnyCodes {
         HK_UNROLL for (int e = 0; e < 4; ++e)
             own[(w * 8 + laneId() % 4 * 2 + e % 2) * kPitch + e / 2 * 8] =
                 sums[w][e];
-  }
-
-  /// A tile, the block's next one, and how many there are.
-  struct TileOf {
-    u32 now, next, count;
-  };
-  /// The wave's part of a tile; asks for codes of the next one and keeps its
-  /// scales.
-  HK_MEM static void sumTile(const Source &source, const Scales &scales,
-                             const Columns &columns, const Units &own,
-                             const TileOf &tile, u32 turn,
-                             Codes (&ring)[kAhead], float *parts) {
-    HK_UNROLL for (int tall = 0; tall < kTall; ++tall) {
-      Sums sums;
-      HK_UNROLL for (Vec<float, 4> &sum : sums) sum = Vec<float, 4>(0);
-      HK_UNROLL for (int unit = 0; unit < kUnits; ++unit) {
-        int s = tall * kUnits + unit, ahead = (s + kAhead) % kSteps;
-        u32 of = s + kAhead < kSteps ? tile.now : tile.next;
-        if (own.holds(unit))
-          multiply(ring[s % kAhead], columns, unit,
-                   scales.of(turn, own.begin + unit, tall * 16),
-                   scales.of(turn, own.begin + unit, tall * 16 + 8), sums);
-        if (source.holds(of, tile.count, ahead))
-          source.load(ring[s % kAhead], of, ahead);
-      }
-      keepPart(parts, tall, sums);
-      if (tall == 0 && tile.next < tile.count)
-        scales.keep(tile.next, turn + 1);
-    }
   }
 
   /// Four neighbours of a part in block `rank` of the cluster.
@@ -261,6 +230,7 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
+    static_assert(B::kStep == 1);
     u32 rank = Cluster > 1 ? clusterRank() : 0;
     i64 row0 = i64(block.y) * T.bm;
     Units units = Units::ofBlock(args.k, rank), own = units.ofWave();
@@ -278,9 +248,7 @@ template <class Problem, int Cluster> struct SkinnyCodes {
         source.load(ring[s], tile, s);
     scales.ask(tile);
     Columns columns;
-    columns.load(
-        args, [&](int r) { return row0 + r < args.m ? row0 + r : i64(-1); },
-        own);
+    columns.load(args, row0, own);
     scales.keep(tile, 0);
     barrier();
     for (u32 turn = 0; tile < tiles; ++turn, tile += stride) {
@@ -289,8 +257,23 @@ template <class Problem, int Cluster> struct SkinnyCodes {
         scales.ask(next);
       float *parts = reinterpret_cast<float *>(shared.bytes) +
                      turn % 2 * (kWaves * kPartFloats);
-      sumTile(source, scales, columns, own, {tile, next, tiles}, turn, ring,
-              parts);
+      HK_UNROLL for (int tall = 0; tall < kTall; ++tall) {
+        Sums sums;
+        HK_UNROLL for (Vec<float, 4> &sum : sums) sum = Vec<float, 4>(0);
+        HK_UNROLL for (int unit = 0; unit < kUnits; ++unit) {
+          int s = tall * kUnits + unit, ahead = (s + kAhead) % kSteps;
+          u32 of = s + kAhead < kSteps ? tile : next;
+          if (own.holds(unit))
+            multiply(ring[s % kAhead], columns, unit,
+                     scales.of(turn, own.begin + unit, tall * 16),
+                     scales.of(turn, own.begin + unit, tall * 16 + 8), sums);
+          if (source.holds(of, tiles, ahead))
+            source.load(ring[s % kAhead], of, ahead);
+        }
+        keepPart(parts, tall, sums);
+        if (tall == 0 && next < tiles)
+          scales.keep(next, turn + 1);
+      }
       if (next >= tiles)
         letNextBegin();
       meet();
