@@ -206,12 +206,10 @@ class Product:
                                          out_dtype=torch.bfloat16)
             return gate(y) if self.up else y
         wide = gathered(self.x)
-        s, t = (self.s[source] if self.up else self.s), self.t[0]
+        own, other = (self.s[source] if self.up else self.s), self.t[0].T
         if self.kind == "blocks":
-            s, t = s.T.contiguous().T, t.contiguous().T
-        else:
-            t = t.T
-        return grouped, lambda: torch._scaled_mm(wide, w[0], s, t, out_dtype=torch.bfloat16)
+            own = own.T.contiguous().T
+        return grouped, lambda: torch._scaled_mm(wide, w[0], own, other, out_dtype=torch.bfloat16)
 
     def expected(self, order, bounds):
         torch = self.torch

@@ -45,14 +45,6 @@ template <class Config> struct StageReader {
         operandDescriptor(lds.stageA(ring.stage) + group * 64 * Config::kRow),
         Config::descriptorOfB(lds.stageB(ring.stage)), keep);
   }
-  /// Passes over the stages of a tile of which the warpgroup has no rows.
-  HK_MEM void skip(int steps) {
-    for (int step = 0; step < steps; ++step) {
-      lds.full(ring.stage).wait(ring.phase);
-      release(ring.stage);
-      ring.advance();
-    }
-  }
   /// The warp has read the stage: all blocks that filled it may know.
   HK_MEM void release(u32 stage) const {
     if constexpr (Config::kCluster > 1) {

@@ -50,9 +50,6 @@ template <class Problem, int Cluster, OneMatrix OneT> struct WarpConfig {
   static constexpr bool kMayBeEmpty = T.splitK > 1 || kOne == OneMatrix::OfA;
   /// Warpgroups that multiply, 64 rows each; one more copies.
   static constexpr int kGroups = T.wm;
-  /// Whether many tiles have no rows for the second warpgroup: groups end
-  /// anywhere.
-  static constexpr bool kMayEndEarly = kOne == OneMatrix::OfA && kGroups > 1;
   static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
   /// Bytes of k in a stage: what the swizzle of the copy engine spans.
   static constexpr int kRow = kBulkRowBytes;

@@ -35,9 +35,8 @@ template <class Config, class Groups> struct GatheredLoader {
   const GroupArgs &groups;
   BulkRowsOfB<Config> b;
   int thread = threadId() % kThreads;
-  /// The thread's rows of A, -1 for an empty place, and the one of which it
-  /// asks for lines in time.
-  int rows[kRows], early;
+  /// The thread's rows of A, -1 for an empty place.
+  int rows[kRows];
 
   HK_MEM GatheredLoader(const TensorMap *maps,
                         const typename Config::Layout &lds,
@@ -51,9 +50,6 @@ template <class Config, class Groups> struct GatheredLoader {
       int place = at.row + thread / kChunks + i * kRowsAtOnce;
       rows[i] = place < at.end ? groups.rowOfPlace<Groups>(place, args.m) : -1;
     }
-    early = -1;
-    HK_UNROLL for (int i = 0; i < kRows; ++i) if (thread % kChunks == i) early =
-        rows[i];
   }
 
   HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
@@ -63,7 +59,6 @@ template <class Config, class Groups> struct GatheredLoader {
       b.fill(at, k, at.matrix, stage);
     }
     copyRows(i64(k) * kSize + thread % kChunks * 16, b.lds.stageA(stage));
-    askAhead(i64(k) * kSize + kAhead * Config::kRow);
     arriveAfterCopies(b.lds.full(stage));
   }
 
@@ -75,16 +70,6 @@ template <class Config, class Groups> struct GatheredLoader {
 
 private:
   static constexpr int kSize = info(Config::D).bits / 8;
-  /// Stages between a line's way into the L2 cache and its copy: rows that lie
-  /// anywhere come late from memory.
-  static constexpr int kAhead = 8;
-
-  /// Each row of a stage is one line, which one lane asks for.
-  HK_MEM void askAhead(i64 byte) const {
-    if (early >= 0 && byte < args.k * kSize)
-      prefetchLine(global<const u8>(args.a.data) + byte +
-                   early * (args.a.stride * kSize));
-  }
 
   /// The thread's 16 bytes at `byte` of each row.
   HK_MEM void copyRows(i64 byte, u32 stage) const {

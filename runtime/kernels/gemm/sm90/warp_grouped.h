@@ -54,32 +54,6 @@ template <class Groups, int ROWS> struct PickWalk<Groups, ROWS, true, true> {
   using Type = RunWalk<Groups, ROWS>;
 };
 
-/// Tiles of a launch of which the last round would leave half of the blocks
-/// idle: those of that round are cut in halves of their rows, if `Halves`.
-template <bool Halves> struct LastRound {
-  u32 whole, count;
-
-  HK_MEM LastRound(u32 tiles, u32 blocks) : whole(tiles), count(tiles) {
-    u32 rest = tiles % blocks;
-    if (!Halves || 2 * rest > blocks)
-      return;
-    whole -= rest;
-    count += rest;
-  }
-  /// The tile of number `i` of `count`.
-  HK_MEM u32 tile(u32 i) const { return i < whole ? i : (i + whole) / 2; }
-  /// The rows of it, of ROWS at `places`.
-  template <int ROWS> HK_MEM void cut(u32 i, GroupPlaces &places) const {
-    if (i < whole)
-      return;
-    int middle = places.first + ROWS / 2;
-    if ((i - whole) % 2 != 0)
-      places.first = middle;
-    else
-      places.end = places.end < middle ? places.end : middle;
-  }
-};
-
 template <class Problem, class Groups> struct GroupedWarpSpecialised {
   using P = Problem;
   using Config = WarpConfig<P, /*Cluster=*/1, OneMatrix::OfA>;
@@ -104,16 +78,13 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
           next(block) {}
 
     HK_MEM bool take(WarpPlace &at) {
-      LastRound<Config::kMayEndEarly> round(schedule.count(), blockCountX());
-      if (next >= round.count)
+      if (next >= schedule.count())
         return false;
-      TileWork work = schedule.at(round.tile(next));
-      GroupPlaces places = walk.at(work.m);
-      round.template cut<T.bm>(next, places);
+      TileWork work = schedule.at(next);
       next += blockCountX();
+      GroupPlaces places = walk.at(work.m);
       // Without rows of A all places are empty.
-      bool multiplies = places.group < groups.count &&
-                        places.first < places.end && args.m > 0;
+      bool multiplies = places.group < groups.count && args.m > 0;
       at = {multiplies ? places.group : -1,
             places.first,
             places.end,

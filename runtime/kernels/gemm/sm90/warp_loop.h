@@ -157,10 +157,6 @@ private:
     u8 *slab = bytes + (lds.slab(group * 4 + warp) - ldsAddress(bytes));
     typename Sum::Total d;
     for (WarpPlace at; takeResults(tiles, at);) {
-      if (Config::kMayEndEarly && at.row + group * 64 >= at.end) {
-        reader.skip(at.steps);
-        continue;
-      }
       auto rows = tiles.rowsOf(at, group * 64 + warp * 16);
       Sum::run(reader, args, at, scalesOf(tiles, rows, at), d);
       if (rows.any())
