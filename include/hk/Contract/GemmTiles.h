@@ -335,9 +335,10 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   // Few rows of one matrix have loops of their own.
   if (!shape.grouped && row.wm == 1)
     return false;
-  // A half of a pair has one scale of B.
-  if (shape.scaled && (!row.scaled || tile.bk != 128 ||
-                       (shape.pair && tile.bn != kBlockScaleB.rows)))
+  // A half of a pair has one scale of B; tried with groups only.
+  if (shape.scaled &&
+      (!row.scaled || tile.bk != 128 ||
+       (shape.pair && (!shape.grouped || tile.bn != kBlockScaleB.rows))))
     return false;
   if (shape.columnsOfB &&
       gemmColumns(tile, shape.pair) / row.cluster % kBulkPanelColumns != 0)
