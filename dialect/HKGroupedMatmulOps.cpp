@@ -107,7 +107,8 @@ LogicalResult GroupedMatmulOp::verify() {
     return failure();
   bool onlySums =
       !getLhsScale() && !getRhsScale() && !getGroupScale() && !getBias();
-  if (failed(verifyProductElements(*this, lhs, rhs, result, onlySums)))
+  if (failed(verifyProductElements(*this, lhs, rhs, result, onlySums)) ||
+      failed(verifyAccumulation(*this)))
     return failure();
   if (getAlongK())
     for (Named v : {lhs, rhs})

@@ -44,13 +44,13 @@ def HK_GroupedMatmulOp : HK_BaseOp<"grouped_matmul", [AttrSizedOperandSegments,
     device (group -1), and, with `blocks`, rows that `order` does not name.
 
     With `along_k` the groups are of k: A [K, M], or [M, K] with `transpose_a`,
-    B [K, N] or [N, K] with `transpose_b`, no order, bias or scales, and
+    B [K, N] or [N, K] with `transpose_b`, no order, bias, scales or fp8, and
 
       result[g, m, n] = sum over k in group g of A[k, m] * B[k, n],
 
     0 for an empty group. This is the gradient of the matrices.
 
-    Element types, scales, accumulation and the rounding are those of hk.matmul;
+    Element types, scales, `accumulation` and the rounding are those of hk.matmul;
     scales of B have G in front ([G, N, 1], [G, ceil(N / 128), ceil(K / 128)],
     e8m0 [G, N, ceil(K / 32)]), or are shared by all groups without it. All
     factors and the bias are applied in f32 in front of the one rounding. Source:
@@ -61,6 +61,7 @@ def HK_GroupedMatmulOp : HK_BaseOp<"grouped_matmul", [AttrSizedOperandSegments,
     ```mlir
     %y = hk.grouped_matmul %x, %w blocks %experts order %sorted transpose_b block 16 top_k 2 : tensor<?x256xbf16>, tensor<8x512x256xbf16> groups tensor<?xi32> order tensor<?xi32> -> tensor<?x512xbf16>
     %z = hk.grouped_matmul %x, %w bounds %offsets bias %b : tensor<?x256xbf16>, tensor<8x256x512xbf16> groups tensor<9xi32> bias tensor<8x512xf32> -> tensor<?x512xbf16>
+    %q = hk.grouped_matmul %c, %v scales (%s, %t) bounds %offsets transpose_b accumulation tensor_core : tensor<?x256xf8E4M3FN>, tensor<8x512x256xf8E4M3FN> scales (tensor<?x2xf32>, tensor<8x4x2xf32>) groups tensor<9xi32> -> tensor<?x512xbf16>
     %d = hk.grouped_matmul %x, %dz lengths %sizes along_k : tensor<?x256xbf16>, tensor<?x512xbf16> groups tensor<8xi32> -> tensor<8x256x512xbf16>
     ```
   }];
@@ -74,13 +75,16 @@ def HK_GroupedMatmulOp : HK_BaseOp<"grouped_matmul", [AttrSizedOperandSegments,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b,
                        UnitAttr:$along_k,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$block,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>, "1">:$top_k);
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>, "1">:$top_k,
+                       DefaultValuedAttr<HK_AccumulationAttr,
+                           "::mlir::hk::Accumulation::strict">:$accumulation);
   let results = (outs RankedTensorOf<[HK_Real, I32]>:$result);
   let syntax = [{
     $lhs `,` $rhs custom<ProductScales>($lhs_scale, $rhs_scale)
     $form $groups (`order` $order^)? (`bias` $bias^)? (`group_scale` $group_scale^)?
     oilist(`transpose_a` $transpose_a | `transpose_b` $transpose_b
-    | `along_k` $along_k | `block` $block | `top_k` $top_k) attr-dict `:`
+    | `along_k` $along_k | `block` $block | `top_k` $top_k
+    | `accumulation` $accumulation) attr-dict `:`
     type($lhs) `,` type($rhs)
     custom<ProductScaleTypes>(type($lhs_scale), type($rhs_scale))
     `groups` type($groups) (`order` type($order)^)?

@@ -124,6 +124,8 @@ def HK_ProductOpInterface : OpInterface<"ProductOpInterface"> {
     InterfaceMethod<"Scales of B, or null.", "::mlir::Value", "getRhsScale", (ins),
                     [{ return $_op.getRhsScale(); }]>,
     InterfaceMethod<"C.", "::mlir::Value", "getResult", (ins), [{ return $_op.getResult(); }]>,
+    InterfaceMethod<"How the products of fp8 are summed.", "::mlir::hk::Accumulation",
+                    "getAccumulation", (ins), [{ return $_op.getAccumulation(); }]>,
     InterfaceMethod<[{
       The dim of A that holds M or K.
     }], "int64_t", "getLhsDim", (ins "::mlir::hk::MatmulDim":$dim)>,

@@ -99,6 +99,18 @@ LogicalResult mlir::hk::verifyProductScales(ProductOpInterface op) {
   return success();
 }
 
+LogicalResult mlir::hk::verifyAccumulation(ProductOpInterface op) {
+  if (op.getAccumulation() == Accumulation::strict)
+    return success();
+  for (Named v : {Named{"lhs", op.getLhs()}, Named{"rhs", op.getRhs()}})
+    if (!isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
+             Float8E5M2FNUZType>(v.element()))
+      return op->emitOpError("expected element type of ")
+             << v.name << " to be fp8 with accumulation tensor_core, but got "
+             << v.element();
+  return success();
+}
+
 LogicalResult mlir::hk::verifyProductElements(Operation *op, Named lhs,
                                               Named rhs, Named result,
                                               bool onlySums) {
@@ -130,13 +142,8 @@ LogicalResult MatmulOp::verify() {
   bool scaled = getLhsScale() || getRhsScale();
   if (failed(verifyProductElements(*this, lhs, rhs, result, !scaled)))
     return failure();
-  if (getAccumulation() == Accumulation::tensor_core)
-    for (Named v : {lhs, rhs})
-      if (!isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
-               Float8E5M2FNUZType>(v.element()))
-        return emitOpError("expected element type of ")
-               << v.name << " to be fp8 with accumulation tensor_core, but got "
-               << v.element();
+  if (failed(verifyAccumulation(*this)))
+    return failure();
   if (getKSlices()) {
     Type partial = integer && !scaled ? Type(IntegerType::get(getContext(), 32))
                                       : Type(Float32Type::get(getContext()));

@@ -27,6 +27,9 @@ LogicalResult verifyProductElements(Operation *op, Named lhs, Named rhs,
 /// The elements that scales of a microscaling format may belong to.
 LogicalResult verifyProductScales(ProductOpInterface op);
 
+/// Sums of fp8 matrix instructions are of fp8 operands.
+LogicalResult verifyAccumulation(ProductOpInterface op);
+
 /// f32: one element, one per row, or as `blocks` says. e8m0: one per row and
 /// block of a microscaling format. All but the first optionally behind the
 /// dims of `operand` that count matrices. The operand has [rows, k] elements;

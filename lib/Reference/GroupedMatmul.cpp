@@ -127,8 +127,7 @@ static LogicalResult evaluateGroupedMatmul(Operation *operation,
   p.lhsScale = lhs.scale;
   p.rhsScale = rhs.scale;
   p.flushed = flushedBy(lhs, rhs);
-  bool perBlock = p.lhsScale.perBlock() || p.rhsScale.perBlock();
-  p.chunk = perBlock ? p.scaleDepth : std::max<int64_t>(p.k, 1);
+  p.chooseSums(op);
   const Tensor *order = in.find(op.getOrder());
   int64_t results = op.isBlocks() ? rows * int64_t(op.getTopK())
                     : order       ? order->numElements()

@@ -186,6 +186,14 @@ static void computeTile(const Product &p, Slice slice, const Matrix &a,
     }
 }
 
+void Product::chooseSums(ProductOpInterface op) {
+  truncates = op.getAccumulation() == Accumulation::tensor_core;
+  if (truncates)
+    unit = ::hk::kFp8SumUnit;
+  bool perBlock = lhsScale.perBlock() || rhsScale.perBlock();
+  chunk = perBlock || truncates ? scaleDepth : std::max<int64_t>(k, 1);
+}
+
 void reference::computeMatrix(const Product &p, Slice slice, const Matrix &a,
                               const Matrix &b, int64_t batchA, int64_t batchB,
                               int64_t at, ResultBuilder &result) {
@@ -279,11 +287,7 @@ static LogicalResult evaluateMatmul(Operation *op, const Operands &in,
   p.lhsScale = lhs.scale;
   p.rhsScale = rhs.scale;
   p.flushed = flushedBy(lhs, rhs);
-  bool perBlock = p.lhsScale.perBlock() || p.rhsScale.perBlock();
-  p.truncates = matmul.getAccumulation() == Accumulation::tensor_core;
-  if (p.truncates)
-    p.unit = ::hk::kFp8SumUnit;
-  p.chunk = perBlock || p.truncates ? p.scaleDepth : std::max<int64_t>(p.k, 1);
+  p.chooseSums(matmul);
 
   int64_t batches = 1;
   for (int64_t size : sizes)

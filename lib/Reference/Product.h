@@ -93,6 +93,9 @@ struct Product {
   /// null.
   const Noisy *factor = nullptr;
   const Noisy *bias = nullptr;
+
+  /// After sizes and scales: which sums are made, and how exact they are.
+  void chooseSums(ProductOpInterface op);
 };
 
 /// Elements [begin, end) of K.

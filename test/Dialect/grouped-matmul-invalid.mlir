@@ -104,6 +104,14 @@ func.func @group_scale(%x: tensor<6x32xbf16>, %w: tensor<4x8x32xbf16>, %g: tenso
 
 // -----
 
+func.func @accumulation_type(%x: tensor<6x32xf8E4M3FN>, %w: tensor<4x8x32xbf16>, %g: tensor<5xi32>) -> tensor<6x8xbf16> {
+  // expected-error @+1 {{expected element type of rhs to be fp8 with accumulation tensor_core, but got 'bf16'}}
+  %y = hk.grouped_matmul %x, %w bounds %g transpose_b accumulation tensor_core : tensor<6x32xf8E4M3FN>, tensor<4x8x32xbf16> groups tensor<5xi32> -> tensor<6x8xbf16>
+  return %y : tensor<6x8xbf16>
+}
+
+// -----
+
 func.func @order_along_k(%x: tensor<6x32xbf16>, %d: tensor<6x8xbf16>, %g: tensor<5xi32>, %o: tensor<6xi32>) -> tensor<4x32x8xbf16> {
   // expected-error @+1 {{expected no `order` with along_k}}
   %y = hk.grouped_matmul %x, %d bounds %g order %o along_k : tensor<6x32xbf16>, tensor<6x8xbf16> groups tensor<5xi32> order tensor<6xi32> -> tensor<4x32x8xbf16>

@@ -14,6 +14,13 @@ func.func @groups(%x: tensor<?x64xbf16>, %w: tensor<8x64x32xbf16>, %b: tensor<9x
   return %y : tensor<?x32xbf16>
 }
 
+// CHECK-LABEL: @sums_of_fp8
+func.func @sums_of_fp8(%x: tensor<?x256xf8E4M3FN>, %xs: tensor<?x2xf32>, %w: tensor<8x512x256xf8E4M3FN>, %ws: tensor<8x4x2xf32>, %b: tensor<9xi32>) -> tensor<?x512xbf16> {
+  // CHECK: hk.grouped_matmul %{{.*}}, %{{.*}} scales(%{{.*}}, %{{.*}}) bounds %{{.*}} transpose_b accumulation tensor_core :
+  %y = hk.grouped_matmul %x, %w scales (%xs, %ws) bounds %b transpose_b accumulation tensor_core : tensor<?x256xf8E4M3FN>, tensor<8x512x256xf8E4M3FN> scales (tensor<?x2xf32>, tensor<8x4x2xf32>) groups tensor<9xi32> -> tensor<?x512xbf16>
+  return %y : tensor<?x512xbf16>
+}
+
 // CHECK-LABEL: @gradient
 func.func @gradient(%x: tensor<?x64xbf16>, %d: tensor<?x32xbf16>, %l: tensor<8xi32>) -> tensor<8x64x32xf32> {
   // CHECK: hk.grouped_matmul %{{.*}}, %{{.*}} lengths %{{.*}} along_k : tensor<?x64xbf16>, tensor<?x32xbf16> groups tensor<8xi32> -> tensor<8x64x32xf32>

@@ -3,10 +3,10 @@
 // RUN: hk-compile %s --target=sm_90a --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
 // RUN: hk-compile %s --target=sm_90a --explain --cache-dir=%t.cache -o %t.so | FileCheck %s --check-prefix=EXPLAIN
 
-// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the rows of an operand do not run along k
+// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the rows of a right operand of 8 bits do not run along k
 // EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: groups of k begin anywhere
 // EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the number of groups is not known, or 0
-// EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: groups with scales along k
+// EXPLAIN-DAG: (disabled): {{.*}} warp_specialised: the chip sums fp8 products of 128 of k with 14 bits, a strict product with those of f32; `accumulation tensor_core` allows it
 // EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the columns of a pair alternate
 
 // Few rows to an expert: tiles of 64 rows; more: of 128. No tile shares B with a neighbour, whose
@@ -41,12 +41,44 @@ func.func @sorted_wide(%x: tensor<?x2048xbf16>, %w: tensor<128x768x2048xbf16>, %
   return %y : tensor<?x768xbf16>
 }
 
-// What refuses it.
+// Rows of a 16-bit matrix may run along its columns.
 // CHECK-LABEL: hk.kernel @grouped_matmul_2 gemm
-// CHECK-NOT: warp_specialised
+// CHECK: hk.variant @v{{[1-9]}} #hk.gemm_tile<bm = 128, {{.*}}loop = warp_specialised> threads 384
 // CHECK: hk.launch @grouped_matmul_2
-func.func @by_k(%x: tensor<?x256xbf16>, %w: tensor<8x256x256xbf16>, %order: tensor<?xi32>, %experts: tensor<?xi32>) -> tensor<?x256xbf16> {
-  %y = hk.grouped_matmul %x, %w blocks %experts order %order block 64 : tensor<?x256xbf16>, tensor<8x256x256xbf16> groups tensor<?xi32> order tensor<?xi32> -> tensor<?x256xbf16>
+func.func @columns(%x: tensor<?x4096xbf16>, %w: tensor<8x4096x4096xbf16>, %order: tensor<?xi32>, %experts: tensor<?xi32>) -> tensor<?x4096xbf16> {
+  %y = hk.grouped_matmul %x, %w blocks %experts order %order block 64 : tensor<?x4096xbf16>, tensor<8x4096x4096xbf16> groups tensor<?xi32> order tensor<?xi32> -> tensor<?x4096xbf16>
+  return %y : tensor<?x4096xbf16>
+}
+
+// fp8 with scales along k, and halves of a pair, each with one scale of its columns.
+// CHECK-LABEL: hk.kernel @grouped_matmul_gated_activation gemm
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 64, bn = 128, bk = 128, {{.*}}loop = warp_specialised> threads 256
+// CHECK: hk.variant @v1 #hk.gemm_tile<bm = 128, bn = 128, bk = 128, {{.*}}loop = warp_specialised> threads 384
+// CHECK: hk.launch @grouped_matmul_gated_activation
+// TEXT: true, KScale::Both, 64, 128, 128
+func.func @fp8_gate(%x: tensor<?x7168xf8E4M3FN>, %s: tensor<?x56xf32>, %w: tensor<256x4096x7168xf8E4M3FN>, %t: tensor<256x32x56xf32>, %bounds: tensor<257xi32>, %order: tensor<?xi32>) -> tensor<?x2048xbf16> {
+  %y = hk.grouped_matmul %x, %w scales (%s, %t) bounds %bounds order %order transpose_b top_k 8 accumulation tensor_core : tensor<?x7168xf8E4M3FN>, tensor<256x4096x7168xf8E4M3FN> scales (tensor<?x56xf32>, tensor<256x32x56xf32>) groups tensor<257xi32> order tensor<?xi32> -> tensor<?x4096xbf16>
+  %g = hk.gated_activation silu %y : tensor<?x4096xbf16> -> tensor<?x2048xbf16>
+  return %g : tensor<?x2048xbf16>
+}
+
+// 4-bit codes of few rows are streamed, also where the columns of a pair alternate.
+// CHECK-LABEL: hk.kernel @grouped_matmul_gated_activation_3 gemm
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 32, {{.*}}loop = skinny_codes> threads 512
+// CHECK: hk.launch @grouped_matmul_gated_activation_3
+// TEXT: GroupedSkinnyCodes<GemmProblem<
+func.func @mxfp4_gate(%x: tensor<?x2880xbf16>, %w: tensor<128x5760x2880xf4E2M1FN>, %s: tensor<128x5760x90xf8E8M0FNU>, %bounds: tensor<129xi32>, %order: tensor<?xi32>) -> tensor<?x2880xbf16> {
+  %y = hk.grouped_matmul %x, %w scales (none, %s) bounds %bounds order %order transpose_b top_k 4 : tensor<?x2880xbf16>, tensor<128x5760x2880xf4E2M1FN> scales (none, tensor<128x5760x90xf8E8M0FNU>) groups tensor<129xi32> order tensor<?xi32> -> tensor<?x5760xbf16>
+  %g = hk.gated_activation swiglu_oai %y limit 7.0 interleaved : tensor<?x5760xbf16> -> tensor<?x2880xbf16>
+  return %g : tensor<?x2880xbf16>
+}
+
+// What refuses it.
+// CHECK-LABEL: hk.kernel @grouped_matmul_4 gemm
+// CHECK-NOT: loop =
+// CHECK: hk.launch @grouped_matmul_4
+func.func @fp8_columns(%x: tensor<?x256xf8E4M3FN>, %w: tensor<8x256x256xf8E4M3FN>, %sizes: tensor<8xi32>) -> tensor<?x256xbf16> {
+  %y = hk.grouped_matmul %x, %w lengths %sizes accumulation tensor_core : tensor<?x256xf8E4M3FN>, tensor<8x256x256xf8E4M3FN> groups tensor<8xi32> -> tensor<?x256xbf16>
   return %y : tensor<?x256xbf16>
 }
 func.func @along_k(%x: tensor<?x256xbf16>, %z: tensor<?x512xbf16>, %sizes: tensor<8xi32>) -> tensor<8x256x512xbf16> {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oracle import check, f32, finish, run, to
+from oracle import Case, check, f32, finish, run, to
 
 rng = np.random.default_rng(4)
 
@@ -103,6 +103,13 @@ for name, k, sign in [("random", 400, 1), ("long", 4096, 1), ("one sign", 4096, 
     assert (allowed.bounds[0] < (0.5 if sign else 2) * terms).all(), name
     strict = run("hk.matmul %0, %1 transpose_b : INS -> OUTS", [(a, "f8E4M3FN"), (b, "f8E4M3FN")], [((24, 40), "f32")])
     assert (np.abs(got - strict.values[0]) > strict.bounds[0]).any(), "a strict product is another thing"
+    # Of groups it is the same, value and bound.
+    types = f"tensor<24x{k}xf8E4M3FN>, tensor<2x40x{k}xf8E4M3FN>"
+    grouped = Case(f"""func.func @main(%x: tensor<24x{k}xf8E4M3FN>, %w: tensor<2x40x{k}xf8E4M3FN>, %l: tensor<2xi32>) -> tensor<24x40xf32> {{
+  %y = hk.grouped_matmul %x, %w lengths %l transpose_b accumulation tensor_core : {types} groups tensor<2xi32> -> tensor<24x40xf32>
+  return %y : tensor<24x40xf32>
+}}""", [a, np.stack([b, -b]), np.array([24, 0], np.int32)])
+    assert (grouped.values[0] == allowed.values[0]).all() and (grouped.bounds[0] == allowed.bounds[0]).all(), name
 # f32 overflow of a sum is infinity.
 huge = np.full((1, 8), 3e38)
 check("overflow", run("hk.matmul %0, %1 transpose_b : INS -> OUTS", [(huge, "f32"), (huge, "f32")], [((1, 1), "f32")]),

@@ -331,7 +331,8 @@ constexpr double skinnyCodesMicroseconds(const Target &target,
   double rowBlocks = ceilDiv(double(size.m), tile.bm);
   double tiles = ceilDiv(double(size.n), gemmColumns(tile, shape.pair));
   int64_t clusters = target.computeUnits / tile.cluster;
-  double rounds = ceilDiv(tiles * rowBlocks, double(clusters));
+  double rounds =
+      ceilDiv(tiles * rowBlocks * double(size.batches), double(clusters));
   double codes = double(tile.bn) * double(size.k) / tile.cluster;
   int32_t fragments = tile.bm / 8;
   double slower = 1 + C::kCodesRows * (fragments - 1);

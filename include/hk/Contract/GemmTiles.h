@@ -168,7 +168,7 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     warpSpecialised(128, 6, true, 2),
     warpSpecialised(128, 6, true, 1),
     warpSpecialised(256, 5, false, 1, /*groups=*/1),
-    warpSpecialised(128, 8, false, 1, /*groups=*/1),
+    warpSpecialised(128, 8, true, 1, /*groups=*/1),
     skinny(8, 64, 10, 1),
     skinny(8, 64, 10, 2),
     skinny(8, 64, 10, 4),
@@ -277,8 +277,9 @@ struct GemmShapeClass {
   bool quantized;
   /// Columns that share a statistic in the epilogue; 0: none.
   int32_t group;
-  /// Both operands can be described by tensor maps (sm_90a).
-  bool bulk = false;
+  /// Both operands can be described by tensor maps (sm_90a); the rows of B run
+  /// along its columns.
+  bool bulk = false, columnsOfB = false;
   /// Rows come in groups, each with a matrix of its own.
   bool grouped = false;
   /// B is of 4-bit codes that sm_90a decodes in registers; k then.
@@ -334,7 +335,13 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   // Few rows of one matrix have loops of their own.
   if (!shape.grouped && row.wm == 1)
     return false;
-  if (shape.scaled && (!row.scaled || tile.bk != 128 || shape.pair))
+  // A half of a pair has one scale of B; tried with groups only.
+  if (shape.scaled &&
+      (!row.scaled || tile.bk != 128 ||
+       (shape.pair && (!shape.grouped || tile.bn != kBlockScaleB.rows))))
+    return false;
+  if (shape.columnsOfB &&
+      gemmColumns(tile, shape.pair) / row.cluster % kBulkPanelColumns != 0)
     return false;
   // A statistic is of the columns that pass through a slab together.
   int32_t together = tile.bn <= 128 ? tile.bn : tile.bn / 2;
@@ -346,15 +353,16 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
 constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
                           const GemmShapeClass &shape) {
   return shape.bulk && shape.operand != DType::F32 && !shape.scaled &&
-         !shape.grouped && shape.group == 0 &&
+         !shape.grouped && !shape.columnsOfB && shape.group == 0 &&
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }
 
 /// The blocks of a cluster have room for all of k, and a part of the columns
-/// in vectors of eight each.
+/// in vectors of eight each; of groups one block has it.
 constexpr bool skinnyCodesFits(const GemmTileRow &row, const GemmTile &tile,
                                const GemmShapeClass &shape) {
   return shape.codes && shape.group == 0 &&
+         (!shape.grouped || row.cluster == 1) &&
          shape.codesDepth <= int64_t(tile.bk) * row.cluster &&
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }

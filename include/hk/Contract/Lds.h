@@ -86,6 +86,9 @@ constexpr int64_t gemmSlabRows(const Target &target, const GemmTile &tile) {
 
 /// sm_90a's copy engine: bytes of k in a stage's rows, and where stages begin.
 inline constexpr int32_t kBulkRowBytes = 128, kBulkAlignment = 1024;
+/// Columns of 16 bits of a panel, in which B lies whose k does not run along
+/// its rows: a row of kBulkRowBytes for each k.
+inline constexpr int32_t kBulkPanelColumns = kBulkRowBytes / 2;
 /// LDS through which a warp of a warp-specialised product passes its results.
 inline constexpr int32_t kBulkSlabBytes = 4096;
 /// Warps of a warpgroup.

@@ -259,7 +259,8 @@ public:
     if (hasLoop(GemmLoop::skinny))
       os << "#include \"kernels/gemm/sm90/skinny.h\"\n";
     if (hasLoop(GemmLoop::skinny_codes))
-      os << "#include \"kernels/gemm/sm90/skinny_codes.h\"\n";
+      os << "#include \"kernels/gemm/sm90/"
+         << (gemm.grouped() ? "grouped" : "skinny") << "_codes.h\"\n";
     if (hasLoop(GemmLoop::warp_specialised))
       os << "#include \"kernels/gemm/sm90/warp_"
          << (gemm.grouped() ? "grouped" : "specialised") << ".h\"\n";
@@ -471,8 +472,9 @@ private:
     os << "using Product_" << variant.getSymName() << " = "
        << (gemm.groupsK()      ? "GroupedDepth"
            : !gemm.grouped()   ? templateOf(tile.getLoop())
+           : isBlocks(variant) ? "GroupedGemm"
            : isMapped(variant) ? "GroupedWarpSpecialised"
-                               : "GroupedGemm")
+                               : "GroupedSkinnyCodes")
        << "<GemmProblem<\n    ";
     writeOperand(gemm.operand(GemmSide::Lhs));
     os << ",\n    ";

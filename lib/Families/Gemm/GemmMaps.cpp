@@ -135,8 +135,13 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
     result.push_back(maps.build(argument(lhs), lhs, dims.row, matrix,
                                 tile.getBk(),
                                 gemm.grouped() ? kGroupRows : tile.getBm()));
-  result.push_back(maps.build(argument(rhs), rhs, op.getRhsDim(MatmulDim::N),
-                              matrixB, tile.getBk(), rowsB));
+  if (gemm.operand(GemmSide::Rhs).isKContiguous())
+    result.push_back(maps.build(argument(rhs), rhs, op.getRhsDim(MatmulDim::N),
+                                matrixB, tile.getBk(), rowsB));
+  else
+    result.push_back(maps.build(argument(rhs), rhs, op.getRhsDim(MatmulDim::K),
+                                matrixB, ::hk::kBulkPanelColumns,
+                                tile.getBk()));
   if (storesBoxes(kernel, tile) && !gemm.grouped()) {
     Value out = kernel.getSpecBlock().getTerminator()->getOperand(0);
     result.push_back(maps.build(unsigned(kernel.getNumInputs()), out, dims.row,

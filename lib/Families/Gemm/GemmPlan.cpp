@@ -251,9 +251,6 @@ static Verdict bulkGroupsVerdict(GemmPlan &gemm) {
   if (op.getAlongK())
     return Verdict::refuse(Reason::UnsupportedShape,
                            "groups of k begin anywhere");
-  if (gemm.hasScaleAlongK())
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "groups with scales along k");
   int64_t groups = op.getNumGroups();
   if (ShapedType::isDynamic(groups) || groups == 0)
     return Verdict::refuse(Reason::UnsupportedShape,
@@ -286,16 +283,19 @@ Verdict mlir::hk::bulkVerdict(GemmPlan gemm, const ::hk::Target &target,
   if (operand == ::hk::DType::F32)
     return Verdict::refuse(Reason::UnsupportedDType,
                            "f32 is multiplied without matrix instructions");
-  auto matmul = dyn_cast<MatmulOp>(op.getOperation());
-  if (isFp8(operand) &&
-      !(matmul && matmul.getAccumulation() == Accumulation::tensor_core))
+  if (isFp8(operand) && op.getAccumulation() != Accumulation::tensor_core)
     return Verdict::refuse(Reason::Disabled,
                            "the chip sums fp8 products of 128 of k with 14 "
                            "bits, a strict product with those of f32; "
                            "`accumulation tensor_core` allows it");
-  if (!a.isKContiguous() || !b.isKContiguous())
+  // Products without groups were not tried on a chip with B as columns.
+  if (!a.isKContiguous() || (!b.isKContiguous() && !gemm.grouped()))
     return Verdict::refuse(Reason::UnsupportedShape,
                            "the rows of an operand do not run along k");
+  if (!b.isKContiguous() && ::hk::info(operand).bits != 16)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "the rows of a right operand of 8 bits do not run "
+                           "along k");
   if (tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K)) == 0)
     return Verdict::refuse(Reason::UnsupportedShape, "k is 0");
   size_t batches = gemmDims(op).batch.size();
@@ -360,10 +360,13 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
   if (Verdict verdict = copyVerdict(a, type, target, alignA);
       !verdict.accepted())
     return verdict;
-  if (gemm.grouped() || gemm.alternates() || gemm.hasScaleAlongK() ||
+  GroupedMatmulOp groups = gemm.grouped();
+  if ((groups && (groups.getAlongK() || groups.isBlocks())) ||
+      (!groups && gemm.alternates()) || gemm.hasScaleAlongK() ||
       !gemmDims(op).batch.empty() || op.getNumSlices() > 1)
     return Verdict::refuse(Reason::UnsupportedShape,
-                           "groups, batches, slices, alternating columns and "
+                           "batches, slices, groups of k, blocks of sorted "
+                           "ids, alternating columns without groups and "
                            "scales along k need another loop");
   int64_t k = tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K));
   if (ShapedType::isDynamic(k) || k == 0)
@@ -391,6 +394,7 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
   shape.group = int32_t(gemm.quantizedGroup());
   shape.grouped = static_cast<bool>(gemm.grouped());
   shape.bulk = bulkVerdict(gemm, target, alignA, alignB).accepted();
+  shape.columnsOfB = !b.isKContiguous();
   shape.microscaled =
       microscaledVerdict(gemm, target, alignA, alignB).accepted();
   if (shape.microscaled) {

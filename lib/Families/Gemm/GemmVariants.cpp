@@ -290,14 +290,15 @@ private:
     grid.z = launch.multiply(launch.product(batches()), grid.z);
     if (tile.loop == ::hk::GemmLoop::Skinny)
       grid.x = launch.multiply(grid.x, tile.cluster);
-    if (tile.loop == ::hk::GemmLoop::SkinnyCodes) {
+    if (tile.loop == ::hk::GemmLoop::SkinnyCodes && !groups) {
       // As many clusters as the chip holds; each takes tile after tile.
       Value clusters =
           launch.atMost(grid.x, target.computeUnits / tile.cluster);
       grid.x = launch.multiply(clusters, tile.cluster);
       return grid;
     }
-    if (tile.loop == ::hk::GemmLoop::WarpSpecialised) {
+    if (tile.loop == ::hk::GemmLoop::WarpSpecialised ||
+        tile.loop == ::hk::GemmLoop::SkinnyCodes) {
       // As many clusters as the chip holds; each takes tile after tile.
       Value tiles = launch.multiply(launch.multiply(grid.x, grid.y), grid.z);
       Value clusters = launch.atMost(tiles, target.computeUnits / tile.cluster);

@@ -89,7 +89,7 @@ private:
     if constexpr (Groups::kGathered && !Rows::kBlocks)
       multiplies = multiplies && rows.any();
     if (multiplies)
-      chooseMatrix(args, groups, tile.group);
+      chooseMatrix<B>(args, groups, tile.group);
     for (; n < end; ++n)
       computeTile(args, rows, n * P::kCols, multiplies, shared.product,
                   epilogue);
@@ -122,18 +122,6 @@ private:
 
   HK_MEM static i64 columnTiles(const GemmArgs &args) {
     return (args.n + P::kCols - 1) / P::kCols;
-  }
-
-  HK_MEM static void chooseMatrix(GemmArgs &args, const GroupArgs &groups,
-                                  i64 group) {
-    args.b.data += u64(group * groups.stride * info(B::kMem).bits / 8);
-    if constexpr (B::Decode::kHasScales)
-      args.b.decode.data +=
-          u64(group * groups.strideDecode * info(B::Decode::kScale).bits / 8);
-    if constexpr (B::Decode::kHasZeros)
-      args.b.zeros.data +=
-          u64(group * groups.strideZeros * info(B::Decode::kZero).bits / 8);
-    args.b.fold.data += u64(group * groups.strideFold * 4);
   }
 
 #if HK_GPU

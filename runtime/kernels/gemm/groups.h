@@ -67,6 +67,19 @@ struct GroupArgs {
   }
 };
 
+/// Makes the matrix of B that of a group.
+template <class B>
+HK_DEV void chooseMatrix(GemmArgs &args, const GroupArgs &groups, i64 group) {
+  args.b.data += u64(group * groups.stride * info(B::kMem).bits / 8);
+  if constexpr (B::Decode::kHasScales)
+    args.b.decode.data +=
+        u64(group * groups.strideDecode * info(B::Decode::kScale).bits / 8);
+  if constexpr (B::Decode::kHasZeros)
+    args.b.zeros.data +=
+        u64(group * groups.strideZeros * info(B::Decode::kZero).bits / 8);
+  args.b.fold.data += u64(group * groups.strideFold * 4);
+}
+
 /// A tile: places [first, end) of a group; -1: they give zeros. `unnamed`: they
 /// are rows of the result, of which those that the order names are left alone.
 struct GroupTile {

@@ -7,7 +7,9 @@
 //
 // D[64, N] (+)= A[64, 128 bytes] * B[N, 128 bytes]^T by the four warps of a
 // warpgroup, both operands in LDS as rows of 128 bytes with the 128-byte
-// swizzle. The product runs on after its statement; three rules follow.
+// swizzle; B of 16 bits also transposed, as panels of 64 columns with a row of
+// 128 bytes for each k. The product runs on after its statement; three rules
+// follow.
 //  * All four steps, the fence before and the commit behind them are one
 //    statement: a register moved between them makes ptxas wait for each step.
 //  * The first step clears the accumulators by its own predicate.
@@ -51,7 +53,7 @@ struct AsmText {
 /// Operands 0 to n/2 - 1 are the accumulators, then come the descriptors of A
 /// and B, then whether to keep what the accumulators hold.
 constexpr AsmText productText(const char *types, int n, int k, bool isFloat,
-                              bool canTranspose) {
+                              bool canTranspose, bool transposed) {
   AsmText t;
   int count = n / 2;
   t.add("{\n.reg .pred keep, yes;\n.reg .b64 a, b;\n"
@@ -59,9 +61,10 @@ constexpr AsmText productText(const char *types, int n, int k, bool isFloat,
       .add(count + 2)
       .add(", 0;\nwgmma.fence.sync.aligned;\n");
   for (int step = 0; step < 4; ++step) {
-    // A step is 32 bytes; descriptors count 16.
+    // A step is 32 bytes, or 16 rows of 128; descriptors count 16.
     t.add("add.s64 a, %").add(count).add(", ").add(step * 2).add(";\n");
-    t.add("add.s64 b, %").add(count + 1).add(", ").add(step * 2).add(";\n");
+    t.add("add.s64 b, %").add(count + 1).add(", ");
+    t.add(step * (transposed ? 128 : 2)).add(";\n");
     t.add("wgmma.mma_async.sync.aligned.m64n").add(n).add("k").add(k);
     t.add(types).add(" {");
     for (int i = 0; i < count; ++i)
@@ -70,7 +73,7 @@ constexpr AsmText productText(const char *types, int n, int k, bool isFloat,
     if (isFloat)
       t.add(", 1, 1");
     if (canTranspose)
-      t.add(", 0, 0");
+      t.add(transposed ? ", 0, 1" : ", 0, 0");
     t.add(";\n");
   }
   return t.add("wgmma.commit_group.sync.aligned;\n}");
@@ -106,18 +109,27 @@ HK_DEV u64 operandDescriptor(u32 at) {
   return u64((at & 0x3FFFF) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62;
 }
 
+/// The descriptor of a matrix whose k runs along its rows in LDS: panels of 64
+/// columns are `panel` bytes apart.
+HK_DEV u64 transposedDescriptor(u32 at, u32 panel) {
+  return u64((at & 0x3FFFF) >> 4) | u64(panel >> 4) << 16 | 64ull << 32 |
+         1ull << 62;
+}
+
 /// Waits until at most `pending` statements of this warpgroup still run.
 template <int PENDING> HK_DEV void waitProducts() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-template <DType D, int N> struct WarpgroupProduct {
+template <DType D, int N, bool Transposed = false> struct WarpgroupProduct {
+  static_assert(!Transposed || info(D).bits == 16);
   using Types = detail::ProductTypes<D>;
   using Acc = typename Types::Acc;
   static constexpr int kRegisters = N / 2;
   static constexpr bool kIsFloat = D != DType::I8;
-  static constexpr auto kText = detail::productText(
-      Types::kText, N, 256 / info(D).bits, kIsFloat, info(D).bits == 16);
+  static constexpr auto kText =
+      detail::productText(Types::kText, N, 256 / info(D).bits, kIsFloat,
+                          info(D).bits == 16, Transposed);
 
   using Registers = Acc[kRegisters];
 

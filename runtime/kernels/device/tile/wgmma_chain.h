@@ -108,13 +108,6 @@ constexpr AsmText valueText(const char *types, int n, int keys, int parts) {
 
 } // namespace detail
 
-/// The descriptor of a matrix whose k runs along its rows in LDS, as values do:
-/// panels of 64 columns are `panel` bytes apart.
-HK_DEV u64 transposedDescriptor(u32 at, u32 panel) {
-  return u64((at & 0x3FFFF) >> 4) | u64(panel >> 4) << 16 | 64ull << 32 |
-         1ull << 62;
-}
-
 /// After waitProducts(): no use of d moves in front of this.
 template <int COUNT> HK_DEV void settleProduct(float (&d)[COUNT]) {
   HK_UNROLL for (int i = 0; i < COUNT;

@@ -21,6 +21,13 @@
 
 namespace hk {
 
+/// Where the scales along k of a thread's elements lie: its two rows of A, and
+/// those of the tile's matrix of B.
+struct ScalePlace {
+  int rowsOfA[2];
+  u64 ofB;
+};
+
 /// A warpgroup's view of the ring.
 template <class Config> struct StageReader {
   typename Config::Layout lds;
@@ -30,10 +37,13 @@ template <class Config> struct StageReader {
   /// Waits for the next stage and begins its product.
   HK_MEM void begin(typename Config::Registers &d, bool keep) const {
     lds.full(ring.stage).wait(ring.phase);
+    // What threads have copied, the tensor cores see behind a fence.
+    if constexpr (Config::P::A::kGathered)
+      publishToCopies();
     Config::Product::begin(
         d,
         operandDescriptor(lds.stageA(ring.stage) + group * 64 * Config::kRow),
-        operandDescriptor(lds.stageB(ring.stage)), keep);
+        Config::descriptorOfB(lds.stageB(ring.stage)), keep);
   }
   /// The warp has read the stage: all blocks that filled it may know.
   HK_MEM void release(u32 stage) const {
@@ -51,7 +61,7 @@ template <class Config> struct StraightSum {
   using Total = typename Config::Registers;
 
   HK_MEM static void run(StageReader<Config> &reader, const GemmArgs &,
-                         const WarpPlace &at, Total &d) {
+                         const WarpPlace &at, const ScalePlace &, Total &d) {
     // Few tiles may be empty; a branch around the zeros would spill.
     if constexpr (Config::kMayBeEmpty) {
       HK_UNROLL for (auto &v : d) v = 0;
@@ -80,7 +90,8 @@ template <class Config> struct FoldScales {
   static constexpr int kParts = (Config::T.bn + 63) / 64, kAhead = 4;
 
   Global<const float> a[2], b[2];
-  /// Columns of the tile from here on have the second row of b.
+  /// Columns of the tile from here on, of a pair the other half, have the
+  /// second row of b.
   int edge;
   int last;
   /// Whether four scales of A are one aligned load.
@@ -88,14 +99,19 @@ template <class Config> struct FoldScales {
   f32x4 nextA[2];
   float nextB[2];
 
-  HK_MEM FoldScales(const GemmArgs &args, const WarpPlace &at, int group)
-      : edge(128 - at.col % 128), last(at.k0 / 128 + at.steps - 1) {
-    i64 row = at.row + group * 64 + waveId() % 4 * 16 + laneId() / 4;
+  // Halves of a pair are whole blocks of columns.
+  static_assert(!P::kPair || kParts == 2);
+
+  HK_MEM FoldScales(const GemmArgs &args, const WarpPlace &at,
+                    const ScalePlace &place)
+      : edge(P::kPair ? 64 : 128 - at.col % 128),
+        last(at.k0 / 128 + at.steps - 1) {
     HK_UNROLL for (int h = 0; h < 2; ++h) {
-      i64 r = row + h * 8 < args.m ? row + h * 8 : args.m - 1;
-      a[h] = global<const float>(args.a.fold.data) + r * args.a.fold.strideRow;
-      i64 block = at.col / 128 + h, most = (args.n - 1) / 128;
-      b[h] = global<const float>(args.b.fold.data) +
+      a[h] = global<const float>(args.a.fold.data) +
+             place.rowsOfA[h] * args.a.fold.strideRow;
+      i64 block = P::kPair ? (at.col + h * args.n) / 128 : at.col / 128 + h;
+      i64 most = ((P::kPair ? 2 : 1) * args.n - 1) / 128;
+      b[h] = global<const float>(place.ofB) +
              (block < most ? block : most) * args.b.fold.strideRow;
     }
     i64 blocks = (args.k + 127) / 128;
@@ -143,14 +159,15 @@ template <class Config> struct FoldedSum {
   using Total = float[kRegisters];
 
   HK_MEM static void run(StageReader<Config> &reader, const GemmArgs &args,
-                         const WarpPlace &at, Total &d) {
+                         const WarpPlace &at, const ScalePlace &scales,
+                         Total &d) {
     HK_UNROLL for (auto &v : d) v = 0;
     if (at.steps == 0)
       return;
     if constexpr (P::kScale == KScale::None)
       addStages(reader, at, d);
     else
-      addScaledStages(reader, args, at, d);
+      addScaledStages(reader, args, at, scales, d);
   }
 
 private:
@@ -173,10 +190,10 @@ private:
 
   HK_MEM static void addScaledStages(StageReader<Config> &reader,
                                      const GemmArgs &args, const WarpPlace &at,
-                                     Total &d) {
+                                     const ScalePlace &place, Total &d) {
     using Scales = FoldScales<Config>;
     static_assert(Config::T.bk == 128, "a stage has one scale");
-    Scales scales(args, at, reader.group);
+    Scales scales(args, at, place);
     int block = at.k0 / 128;
     Registers part;
     for (int step = 0; step < at.steps; step += Scales::kAhead) {

@@ -28,9 +28,12 @@ template <class Config> struct BulkRowsOfB {
   /// Rows of B are two ranges when columns come in pairs.
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kPartRows = Config::T.bn / kParts;
-  /// What one box has.
-  static constexpr int kBoxRows = kPartRows / Config::kCluster;
-  static_assert(kBoxRows % 8 == 0, "boxes begin where the swizzle does");
+  /// What one block brings of a part: a box, or one for each panel of columns.
+  static constexpr int kOwnRows = kPartRows / Config::kCluster;
+  static constexpr int kBoxRows =
+      Config::kColumnsOfB ? kBulkPanelColumns : kOwnRows;
+  static_assert(kBoxRows % 8 == 0 && kOwnRows % kBoxRows == 0,
+                "boxes begin where the swizzle does");
 
   const TensorMap &map;
   typename Config::Layout lds;
@@ -39,11 +42,14 @@ template <class Config> struct BulkRowsOfB {
 
   HK_MEM void fill(const WarpPlace &at, int k, int batch, u32 stage) const {
     LdsBarrier full = lds.full(stage);
-    HK_UNROLL for (int part = 0; part < kParts; ++part) {
-      int first = rank * kBoxRows;
+    HK_UNROLL for (int part = 0; part < kParts; ++part)
+        HK_UNROLL for (int in = 0; in < kOwnRows; in += kBoxRows) {
+      int first = rank * kOwnRows + in;
       u32 to = lds.stageB(stage) + u32(part * kPartRows + first) * Config::kRow;
-      BoxPlace from = {k, at.col + part * n + first,
-                       Config::kOne == OneMatrix::OfB ? 0 : batch};
+      int row = at.col + part * n + first;
+      int matrix = Config::kOne == OneMatrix::OfB ? 0 : batch;
+      BoxPlace from = Config::kColumnsOfB ? BoxPlace{row, k, matrix}
+                                          : BoxPlace{k, row, matrix};
       if constexpr (Config::kCluster > 1)
         loadBoxes(to, map, full, from, (1 << Config::kCluster) - 1);
       else

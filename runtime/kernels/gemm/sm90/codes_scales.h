@@ -19,6 +19,11 @@
 
 namespace hk {
 
+/// The row of B of column `column` of the result or, half 1, of its partner.
+template <class P> HK_DEV i64 rowOfB(i64 column, int half, i64 n) {
+  return P::B::kStep == 2 ? column * 2 + half : column + half * n;
+}
+
 template <class P, GemmTile T, int Threads> class CodesScales {
   using B = typename P::B;
   using Decode = typename B::Decode;
@@ -100,7 +105,7 @@ private:
       int r = e / kGroups;
       i64 group = group0 + e % kGroups;
       i64 column = i64(tile) * P::kCols + r % P::kCols;
-      f(i, e, column + r / P::kCols * args.n, group,
+      f(i, e, rowOfB<P>(column, r / P::kCols, args.n), group,
         column < args.n && group * Decode::kDepth < args.k);
     }
   }

@@ -57,10 +57,16 @@ template <class Problem, int Cluster, OneMatrix OneT> struct WarpConfig {
   static constexpr int kStageBytes = kBytesA + kBytesB;
   static constexpr i64 kLds = gemmLds(kTarget, T, D);
   static_assert(T.bk * info(D).bits == kRow * 8 && T.bm == 64 * kGroups &&
-                T.wn == 1 && P::A::kKContiguous && P::B::kKContiguous &&
-                P::A::kMem == D && P::B::kMem == D);
+                T.wn == 1 && P::A::kKContiguous && P::A::kMem == D &&
+                P::B::kMem == D);
 
-  using Product = WarpgroupProduct<D, T.bn>;
+  /// B lies in a stage as rows along k, or as panels of kBulkPanelColumns.
+  static constexpr bool kColumnsOfB = !P::B::kKContiguous;
+  using Product = WarpgroupProduct<D, T.bn, kColumnsOfB>;
+  HK_MEM static u64 descriptorOfB(u32 at) {
+    return kColumnsOfB ? transposedDescriptor(at, T.bk * kRow)
+                       : operandDescriptor(at);
+  }
   using Registers = typename Product::Registers;
   using Ring = StageRing<kStages>;
 

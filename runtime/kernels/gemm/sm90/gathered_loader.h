@@ -8,9 +8,8 @@
 // The copy engine takes boxes of neighbouring rows only. So all four warps of
 // the copying warpgroup bring the rows of A with copies of 16 bytes,
 // neighbouring lanes those of a row, each to where the swizzle has it; one
-// thread asks the engine for B. What a thread has copied it makes visible to
-// the tensor cores itself, kLag stages later, before its warp says that it is
-// there: there are always as many stages under way.
+// thread asks the engine for B. The barrier of a stage counts the copies of
+// each thread as they land, so that nobody waits for them but who multiplies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +24,12 @@ namespace hk {
 template <class Config, class Groups> struct GatheredLoader {
   using A = typename Config::P::A;
   static constexpr int kThreads = kWarpgroup, kMaps = 1;
-  /// A warp arrives once, and who asks for B.
-  static constexpr int kArrivals = kWarpgroup / kWave + 1, kRegisters = 56;
+  /// A thread arrives once, and who asks for B once more.
+  static constexpr int kArrivals = kWarpgroup + 1, kRegisters = 56;
   static constexpr int kChunks = Config::kRow / 16;
   static constexpr int kRowsAtOnce = kThreads / kChunks;
   static constexpr int kRows = Config::T.bm / kRowsAtOnce;
-  /// The stage before the last one is released when the last one has begun, so
-  /// that two stages have to be there.
-  static constexpr int kLag = Config::kStages - 2;
-  static_assert(A::kAlign >= 16 && kLag > 0);
+  static_assert(A::kAlign >= 16);
 
   const GemmArgs &args;
   const GroupArgs &groups;
@@ -41,10 +37,6 @@ template <class Config, class Groups> struct GatheredLoader {
   int thread = threadId() % kThreads;
   /// The thread's rows of A, -1 for an empty place.
   int rows[kRows];
-  /// Stages that were asked for and not said to be there, at most kLag, and the
-  /// first of them.
-  int pending = 0;
-  u32 landing = 0;
 
   HK_MEM GatheredLoader(const TensorMap *maps,
                         const typename Config::Layout &lds,
@@ -60,24 +52,20 @@ template <class Config, class Groups> struct GatheredLoader {
     }
   }
 
-  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) {
+  HK_MEM void fill(const WarpPlace &at, int step, u32 stage) const {
     int k = at.k0 + step * Config::T.bk;
     if (thread == 0) {
       b.lds.full(stage).expect(Config::kBytesB);
       b.fill(at, k, at.matrix, stage);
     }
     copyRows(i64(k) * kSize + thread % kChunks * 16, b.lds.stageA(stage));
-    commitDirectCopies();
-    if (pending == kLag)
-      land<kLag>();
-    else
-      ++pending;
+    arriveAfterCopies(b.lds.full(stage));
   }
 
-  /// Says that all stages are there.
-  HK_MEM void finish() {
-    for (; pending > 0; --pending)
-      land<0>();
+  /// Nothing is under way when the block ends.
+  HK_MEM void finish() const {
+    commitDirectCopies();
+    waitDirectCopies<0, kRows>();
   }
 
 private:
@@ -96,15 +84,6 @@ private:
       copyToLds16(stage + swizzled<Config::kRow>(row, thread % kChunks * 16),
                   from + own * (args.a.stride * kSize), inside && own >= 0);
     }
-  }
-
-  template <int Later> HK_MEM void land() {
-    waitDirectCopies<Later, kRows>();
-    publishToCopies();
-    waveBarrier();
-    if (laneId() == 0)
-      b.lds.full(landing).arrive();
-    landing = landing + 1 == Config::kStages ? 0 : landing + 1;
   }
 };
 

@@ -7,7 +7,8 @@
 //
 // The sixteen rows of a tile that a warp multiplies, for its epilogue: which of
 // them there are, which rows of the result they are, and with which matrix they
-// were multiplied, -1 for none.
+// were multiplied, -1 for none. rowOfA() is the row of A whose scales a row
+// has, any one of a row that there is not; whole warps call it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +32,7 @@ struct MatrixRows {
   /// r, or that of the last row there is.
   HK_MEM int nearest(int r) const { return exists(r) ? r : end - 1 - first; }
   HK_MEM int row(int r) const { return first + r; }
+  HK_MEM int rowOfA(int r) const { return row(nearest(r)); }
   HK_MEM int matrix(int) const { return of; }
   /// Makes the compiler know no more that these are the numbers they are.
   HK_MEM void forget() {
@@ -47,17 +49,23 @@ struct PlaceRows : MatrixRows {
 
 /// The same whose rows of A an order names; an empty place has no matrix.
 struct GatheredRows : PlaceRows {
-  /// Whether this lane's place, laneId() % 16, has a row.
-  bool named;
+  /// The row of this lane's place, laneId() % 16, -1 for none.
+  int source;
 
-  HK_MEM GatheredRows(const WarpPlace &at, int inTile, bool named)
-      : PlaceRows(at, inTile), named(named) {}
-  HK_MEM int matrix(int r) const { return ballot(named) >> r & 1 ? of : -1; }
+  HK_MEM GatheredRows(const WarpPlace &at, int inTile, int source)
+      : PlaceRows(at, inTile), source(source) {}
+  HK_MEM int rowOfA(int r) const {
+    int row = fromLane(source, r);
+    return row < 0 ? 0 : row;
+  }
+  HK_MEM int matrix(int r) const {
+    return ballot(source >= 0) >> r & 1 ? of : -1;
+  }
 };
 
-/// Rows that lie anywhere in the result, of one matrix or of none (-1). Whole
-/// warps call.
-struct ScatteredRows {
+/// Rows that lie anywhere in the result, of one matrix or of none (-1); TopK of
+/// them are of one row of A. Whole warps call.
+template <i64 TopK> struct ScatteredRows {
   int of;
   /// Row laneId() % 16 of the result, -1 for none.
   int own;
@@ -70,6 +78,10 @@ struct ScatteredRows {
     return there >> r & 1 ? r : __builtin_ctz(there);
   }
   HK_MEM int row(int r) const { return fromLane(own, r); }
+  HK_MEM int rowOfA(int r) const {
+    int to = row(r);
+    return to < 0 ? 0 : to / int(TopK);
+  }
   HK_MEM int matrix(int) const { return of; }
   HK_MEM void forget() {
     of = int(opaqueWord(u32(of)));

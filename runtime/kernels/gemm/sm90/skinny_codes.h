@@ -56,8 +56,8 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   static constexpr int kSteps = kTall * kUnits, kAhead = T.stages;
   static constexpr int kPitch = T.bn + kCodesPad;
   static_assert(T.wm == 1 && T.splitK == 1 && info(B::kMem).bits == 4 &&
-                B::kKContiguous && B::kAlign >= 16 && B::kStep == 1 &&
-                P::A::kMem == D && P::A::kKContiguous && P::A::kAlign >= 16 &&
+                B::kKContiguous && B::kAlign >= 16 && P::A::kMem == D &&
+                P::A::kKContiguous && P::A::kAlign >= 16 &&
                 P::kScale == KScale::None && Decode::kHasScales &&
                 (Decode::kDepth == 0 || Decode::kDepth % 32 == 0) &&
                 Decode::kRows <= 1);
@@ -230,6 +230,7 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
+    static_assert(B::kStep == 1);
     u32 rank = Cluster > 1 ? clusterRank() : 0;
     i64 row0 = i64(block.y) * T.bm;
     Units units = Units::ofBlock(args.k, rank), own = units.ofWave();

@@ -59,7 +59,8 @@ public:
   }
 
   /// The warp's sixteen of them.
-  HK_MEM ScatteredRows rowsOf(const WarpPlace &at, int inTile) const {
+  HK_MEM ScatteredRows<Groups::kTopK> rowsOf(const WarpPlace &at,
+                                             int inTile) const {
     int lane = laneId() % 16;
     return {-1, now >> lane & 1 ? at.row + inTile + lane : -1};
   }
@@ -106,7 +107,8 @@ private:
       Vec<i32, 4> entries[kAtOnce];
       HK_UNROLL for (int u = 0; u < kAtOnce; ++u) {
         i64 at = i + u * kThreads;
-        entries[u] = *((Global<const Vec<i32, 4>>)(order) + (at < fours ? at : i));
+        entries[u] =
+            *((Global<const Vec<i32, 4>>)(order) + (at < fours ? at : i));
       }
       HK_UNROLL for (int u = 0; u < kAtOnce; ++u)
           HK_UNROLL for (int e = 0; e < 4; ++e) mark(entries[u][e]);

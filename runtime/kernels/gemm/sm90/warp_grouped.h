@@ -62,8 +62,7 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
   using Loop = WarpLoop<Config, Loader>;
   static constexpr int kThreads = Config::kThreads;
   static constexpr GemmTile T = Config::T;
-  static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1 &&
-                P::kScale == KScale::None);
+  static_assert(P::A::kGathered == Groups::kGathered && T.splitK == 1);
 
   /// Which tiles the block takes. Whole warps call.
   struct Tiles {
@@ -84,7 +83,8 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
       TileWork work = schedule.at(next);
       next += blockCountX();
       GroupPlaces places = walk.at(work.m);
-      bool multiplies = places.group < groups.count;
+      // Without rows of A all places are empty.
+      bool multiplies = places.group < groups.count && args.m > 0;
       at = {multiplies ? places.group : -1,
             places.first,
             places.end,
@@ -97,12 +97,15 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
     HK_MEM auto rowsOf(const WarpPlace &at, int first) const {
       if constexpr (Groups::kGathered) {
         int place = at.row + first + laneId() % 16;
-        return GatheredRows(at, first,
-                            place < at.end &&
-                                groups.rowOfPlace<Groups>(place, args.m) >= 0);
+        return GatheredRows(
+            at, first,
+            place < at.end ? groups.rowOfPlace<Groups>(place, args.m) : -1);
       } else {
         return PlaceRows(at, first);
       }
+    }
+    HK_MEM u64 scalesOfB(const WarpPlace &at) const {
+      return args.b.fold.data + u64(at.matrix * groups.strideFold * 4);
     }
   };
 
@@ -120,7 +123,8 @@ template <class Problem, class Groups> struct GroupedWarpSpecialised {
       isUnnamed = unnamed.take(at);
       return isUnnamed || this->take(at);
     }
-    HK_MEM ScatteredRows rowsOf(const WarpPlace &at, int first) const {
+    HK_MEM ScatteredRows<Groups::kTopK> rowsOf(const WarpPlace &at,
+                                               int first) const {
       if (isUnnamed)
         return unnamed.rowsOf(at, first);
       int place = at.row + first + laneId() % 16;

@@ -14,6 +14,7 @@
 //   tiles.take(place)           the block's next tile, false behind the last
 //   tiles.takeResults(place)    the same for who stores, where that is more
 //   tiles.rowsOf(place, first)  rows first to first + 15 of that tile (rows.h)
+//   tiles.scalesOfB(place)      address of the scales along k of its matrix
 //   loader                      bulk_loader.h
 //   epilogue                    a functor of vectors (problem.h), of boxes
 //                               (box_epilogue.h) or of rows (row_epilogue.h)
@@ -136,6 +137,16 @@ private:
       return tiles.take(at);
   }
 
+  template <class Tiles, class Rows>
+  HK_MEM static ScalePlace scalesOf(const Tiles &tiles, const Rows &rows,
+                                    const WarpPlace &at) {
+    if constexpr (Config::P::kScale == KScale::None)
+      return {};
+    else
+      return {{rows.rowOfA(laneId() / 4), rows.rowOfA(laneId() / 4 + 8)},
+              tiles.scalesOfB(at)};
+  }
+
   template <class Tiles, class Epilogue>
   HK_MEM static void consume(Tiles &tiles, const GemmArgs &args,
                              const TensorMap *maps, const Layout &lds,
@@ -147,7 +158,7 @@ private:
     typename Sum::Total d;
     for (WarpPlace at; takeResults(tiles, at);) {
       auto rows = tiles.rowsOf(at, group * 64 + warp * 16);
-      Sum::run(reader, args, at, d);
+      Sum::run(reader, args, at, scalesOf(tiles, rows, at), d);
       if (rows.any())
         Results::run(d, rows, at.col, args, maps, slab, epilogue);
     }

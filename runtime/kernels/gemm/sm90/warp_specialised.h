@@ -63,6 +63,7 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
     HK_MEM MatrixRows rowsOf(const WarpPlace &at, int first) const {
       return {at, first};
     }
+    HK_MEM u64 scalesOfB(const WarpPlace &) const { return args.b.fold.data; }
   };
 
   template <class Epilogue>
