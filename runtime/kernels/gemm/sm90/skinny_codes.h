@@ -151,6 +151,15 @@ template <class Problem, int Cluster> struct SkinnyCodes {
       HK_UNROLL for (int r = 0; r < 16; r += kRows)
           copyToLds16(to + r * kRow, at(tile, tall * 16 + r), true);
     }
+    /// The first fragments of the block; tileOf(f): the tile of the f-th.
+    template <class TileOf>
+    HK_MEM void askFirst(TileOf tileOf, u32 tiles) const {
+      HK_UNROLL for (int f = 0; f < kAhead; ++f) {
+        if (tileOf(f) < tiles)
+          ask(tileOf(f), f % kTall, f);
+        commitDirectCopies();
+      }
+    }
     HK_MEM Codes get(u32 stage, int unit) const {
       u32 from = place(stage, laneId() / 4, unit * 4 + laneId() % 4);
       return {{loadLds16(from), loadLds16(from + 8 * kRow)}};
@@ -292,11 +301,7 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     if (waveId() == 0 && tile < tiles)
       prefetch(args, units, tile);
     waitForLast();
-    HK_UNROLL for (int f = 0; f < kAhead; ++f) {
-      if (tileOf(f) < tiles)
-        ring.ask(tileOf(f), f % kTall, f);
-      commitDirectCopies();
-    }
+    ring.askFirst(tileOf, tiles);
     scales.ask(tile);
     Columns columns;
     columns.load(args, row0, own);
@@ -315,12 +320,10 @@ template <class Problem, int Cluster> struct SkinnyCodes {
         // Of this lane, then of all.
         waitDirectCopies<kAhead - 1, 1>();
         waveBarrier();
-        HK_UNROLL for (int unit = 0; unit < kUnits; ++unit) {
-          if (own.holds(unit))
+        HK_UNROLL for (int unit = 0; unit < kUnits; ++unit) if (own.holds(unit))
             multiply(ring.get(stage, unit), columns, unit,
                      scales.of(turn, own.begin + unit, tall * 16),
                      scales.of(turn, own.begin + unit, tall * 16 + 8), sums);
-        }
         waveBarrier();
         if (u32 of = tileOf(tall + kAhead); of < tiles)
           ring.ask(of, (tall + kAhead) % kTall, stage);
