@@ -102,3 +102,19 @@ func.func @batched_32_1024_1024_1024(%x: tensor<32x1024x1024xbf16>, %w: tensor<3
   %0 = hk.matmul %x, %w transpose_b : tensor<32x1024x1024xbf16>, tensor<32x1024x1024xbf16> -> tensor<32x1024x1024xbf16>
   return %0 : tensor<32x1024x1024xbf16>
 }
+func.func @f32_517_3072_768(%x: tensor<517x768xf32>, %w: tensor<3072x768xf32>) -> tensor<517x3072xf32> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<517x768xf32>, tensor<3072x768xf32> -> tensor<517x3072xf32>
+  return %0 : tensor<517x3072xf32>
+}
+func.func @f32_8192_3072_768(%x: tensor<8192x768xf32>, %w: tensor<3072x768xf32>) -> tensor<8192x3072xf32> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<8192x768xf32>, tensor<3072x768xf32> -> tensor<8192x3072xf32>
+  return %0 : tensor<8192x3072xf32>
+}
+func.func @f32_16_28672_4096(%x: tensor<16x4096xf32>, %w: tensor<28672x4096xf32>) -> tensor<16x28672xf32> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<16x4096xf32>, tensor<28672x4096xf32> -> tensor<16x28672xf32>
+  return %0 : tensor<16x28672xf32>
+}
+func.func @f32_4096_4096_4096(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<4096x4096xf32>, tensor<4096x4096xf32> -> tensor<4096x4096xf32>
+  return %0 : tensor<4096x4096xf32>
+}

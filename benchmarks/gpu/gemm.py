@@ -95,9 +95,9 @@ class Sides:
 
     def draw(self, argument):
         torch, dtype = self.torch, self.dtype(argument.dtype)
-        if dtype == torch.float32:
+        if dtype == torch.float32 and self.kind != "f32":
             return torch.rand(argument.shape, device="cuda") + 0.5
-        values = torch.randn(argument.shape, device="cuda", dtype=torch.bfloat16)
+        values = torch.randn(argument.shape, device="cuda", dtype=dtype if self.kind == "f32" else torch.bfloat16)
         return values.clamp(-F8_MAX, F8_MAX).to(dtype)
 
     def operands(self):
@@ -109,7 +109,7 @@ class Sides:
     def peer(self, inputs):
         torch = self.torch
         x, w = inputs[:2]
-        if self.kind in ("bf16", "f16"):
+        if self.kind in ("bf16", "f16", "f32"):
             out = torch.empty(self.m, self.n, device="cuda", dtype=x.dtype)
             return lambda: torch.matmul(x, w.T, out=out)
         if self.kind == "batched":
@@ -139,9 +139,9 @@ class Sides:
         return lambda: torch._scaled_mm(x, w.T, s, t, out_dtype=torch.bfloat16)
 
     def expected(self, inputs):
-        """In f32, of the first result."""
+        """In f32, of f32 in f64, of the first result."""
         torch = self.torch
-        x, w = (v.float() for v in inputs[:2])
+        x, w = (v.double() if self.kind == "f32" else v.float() for v in inputs[:2])
         if self.kind == "blocks":
             x = x * inputs[2].repeat_interleave(128, 1)
             w = w * inputs[3].repeat_interleave(128, 0).repeat_interleave(128, 1)
@@ -237,7 +237,7 @@ def few_rows(torch, sides):
     wrong = max(error_of(sides, s) for s in sets[:2])
     row = {"hk_us": ours, "peer_us": peer, "of_peer": peer / ours if peer else None,
            "hk_TBps": bytes_of / ours * 1e-6, "error": wrong}
-    return {k: v if v is None else round(v, 6) for k, v in row.items()}
+    return {k: v if v is None else float(f"{v:.5g}") for k, v in row.items()}
 
 
 def error_of(sides, operands):
@@ -274,7 +274,7 @@ def many_rows(torch, sides):
         if "peer" in calls:
             row[f"{state}_of_peer"] = row[f"peer_{state}_us"] / row[f"hk_{state}_us"]
     row["error"] = error_of(sides, operands)
-    return {k: round(v, 5) for k, v in row.items()}
+    return {k: float(f"{v:.5g}") for k, v in row.items()}
 
 
 def measure(folder, prefixes):

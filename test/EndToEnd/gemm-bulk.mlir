@@ -12,6 +12,9 @@
 // RUN: hk-run %t.so --check=%s --function=short --dim=x.0=130 --data=huge
 // RUN: hk-run %t.so --check=%s --function=residual --dim=x.0=270 --dim=r.0=270
 // RUN: hk-run %t.so --check=%s --function=residual --dim=x.0=3 --dim=r.0=3 --data=nan
+// RUN: hk-run %t.so --check=%s --function=residual --dim=x.0=700 --dim=r.0=700
+// RUN: hk-run %t.so --check=%s --function=residual_batches
+// RUN: hk-run %t.so --check=%s --function=gated_residual --dim=x.0=400 --dim=r.0=400
 // RUN: hk-run %t.so --check=%s --function=columns4 --dim=x.0=140
 // RUN: hk-run %t.so --check=%s --function=columns1 --dim=x.0=140
 // RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=270
@@ -42,6 +45,17 @@ func.func @residual(%x: tensor<?x264xbf16>, %w: tensor<1096x264xbf16>, %r: tenso
   %0 = hk.matmul %x, %w transpose_b : tensor<?x264xbf16>, tensor<1096x264xbf16> -> tensor<?x1096xbf16>
   %1 = hk.add %0, %r : tensor<?x1096xbf16>
   return %1 : tensor<?x1096xbf16>
+}
+func.func @residual_batches(%x: tensor<3x270x136xbf16>, %w: tensor<3x520x136xbf16>, %r: tensor<3x270x520xf16>) -> tensor<3x270x520xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<3x270x136xbf16>, tensor<3x520x136xbf16> -> tensor<3x270x520xbf16>
+  %1 = hk.add %0, %r : tensor<3x270x520xbf16>, tensor<3x270x520xf16>
+  return %1 : tensor<3x270x520xbf16>
+}
+func.func @gated_residual(%x: tensor<?x264xbf16>, %w: tensor<800x264xbf16>, %r: tensor<?x400xbf16>) -> tensor<?x400xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x264xbf16>, tensor<800x264xbf16> -> tensor<?x800xbf16>
+  %1 = hk.gated_activation silu %0 : tensor<?x800xbf16> -> tensor<?x400xbf16>
+  %2 = hk.add %1, %r : tensor<?x400xbf16>
+  return %2 : tensor<?x400xbf16>
 }
 func.func @columns4(%x: tensor<?x264xbf16>, %w: tensor<1100x264xbf16>, %b: tensor<1100xf32>) -> tensor<?x1100xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<?x264xbf16>, tensor<1100x264xbf16> -> tensor<?x1100xbf16>

@@ -24,6 +24,10 @@
 // RUN: hk-run %t.so --check=%s --function=fp4 --dim=x.0=1
 // RUN: hk-run %t.so --check=%s --function=fp4 --dim=x.0=12  --data=nan
 // RUN: hk-run %t.so --check=%s --function=fp4 --dim=x.0=32
+// Scales up to 2 alone take a way of their own.
+// RUN: hk-run %t.so --check=%s --function=fp4 --dim=x.0=9 --data=tiny
+// RUN: hk-run %t.so --check=%s --function=fp4 --dim=x.0=20 --data=equal
+// RUN: hk-run %t.so --check=%s --function=fp4 --dim=x.0=5 --data=huge
 // RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=1 --range=w=0:15 --range=z=0:15
 // RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=14 --range=w=0:15 --range=z=0:15
 // RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=40 --range=w=0:15 --range=z=0:15

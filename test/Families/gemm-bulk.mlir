@@ -9,11 +9,10 @@
 // EXPLAIN-DAG: (unaligned): {{.*}} warp_specialised: rows of the left operand begin at multiples of 2 bytes, not of 16
 // EXPLAIN-DAG: (unsupported-shape): {{.*}} warp_specialised: the rows of an operand do not run along k
 // EXPLAIN-DAG: (disabled): {{.*}} warp_specialised: the chip sums fp8 products of 128 of k with 14 bits, a strict product with those of f32; `accumulation tensor_core` allows it
-// EXPLAIN-DAG: (unsupported-dtype): {{.*}} warp_specialised: f32 is multiplied without matrix instructions
 
 // As many blocks as the chip has units, in clusters.
 // CHECK-LABEL: hk.kernel @matmul gemm
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 128, bn = 256, bk = 64, wm = 2, wn = 1, stages = 4, splitK = 1, loop = warp_specialised, cluster = 2> threads 384 lds 230464
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 128, bn = 256, bk = 64, wm = 2, wn = 1, stages = 4, splitK = 1, loop = warp_specialised, cluster = 2> threads 384 lds 230592
 // CHECK: hk.launch_dims if %true grid(%c132, %c1, %c1)
 // TEXT: #include "kernels/gemm/sm90/warp_specialised.h"
 // TEXT: using Product_v0 = WarpSpecialised<GemmProblem<
@@ -51,12 +50,31 @@ func.func @bias(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %b: tens
   return %1 : tensor<4096x4096xbf16>
 }
 
-// An epilogue that reads another matrix takes vectors of a row.
+// Another matrix that lies like the result comes by the copy engine, too; any
+// other is read by vectors of a row, and so are two.
+// TEXT: struct Boxes {
+// TEXT-NEXT: using BoxElement = bf16;
+// TEXT-NEXT: using ReadElement = f16;
+// TEXT: in.read
+// TEXT: HK_MAPPED_KERNEL({{.*}}, 8, 4, Product_v0::kThreads, Product_v0::Shared)
+// TEXT: Product_v0::run(args, maps, block, lds, Boxes{words});
+func.func @residual_like(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %r: tensor<4096x4096xf16>) -> tensor<4096x4096xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  %1 = hk.add %0, %r : tensor<4096x4096xbf16>, tensor<4096x4096xf16>
+  return %1 : tensor<4096x4096xbf16>
+}
 // TEXT: Product_v0::run(args, maps, block, lds, Epilogue{words});
-func.func @residual(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %r: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+func.func @residual(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %r: tensor<4096x4096xf32>) -> tensor<4096x4096xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
+  %1 = hk.add %0, %r : tensor<4096x4096xbf16>, tensor<4096x4096xf32>
+  return %1 : tensor<4096x4096xbf16>
+}
+// TEXT: Product_v0::run(args, maps, block, lds, Epilogue{words});
+func.func @two_residuals(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %r: tensor<4096x4096xbf16>, %q: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
   %0 = hk.matmul %x, %w transpose_b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16> -> tensor<4096x4096xbf16>
   %1 = hk.add %0, %r : tensor<4096x4096xbf16>
-  return %1 : tensor<4096x4096xbf16>
+  %2 = hk.add %1, %q : tensor<4096x4096xbf16>
+  return %2 : tensor<4096x4096xbf16>
 }
 
 // What cannot be described by a map goes through registers; so do fp8 products,
@@ -71,10 +89,6 @@ func.func @unaligned(%x: tensor<4096x4097xbf16>, %w: tensor<4096x4097xbf16>) -> 
 func.func @columns(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
   %0 = hk.matmul %x, %w : tensor<512x512xbf16>, tensor<512x512xbf16> -> tensor<512x512xbf16>
   return %0 : tensor<512x512xbf16>
-}
-func.func @f32(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> tensor<512x512xf32> {
-  %0 = hk.matmul %x, %w transpose_b : tensor<512x512xf32>, tensor<512x512xf32> -> tensor<512x512xf32>
-  return %0 : tensor<512x512xf32>
 }
 func.func @fp8(%x: tensor<512x512xf8E4M3FN>, %w: tensor<512x512xf8E4M3FN>) -> tensor<512x512xf32> {
   %0 = hk.matmul %x, %w transpose_b : tensor<512x512xf8E4M3FN>, tensor<512x512xf8E4M3FN> -> tensor<512x512xf32>

@@ -19,7 +19,7 @@
 // CDNA4: hk.variant @v1 #hk.gemm_tile<bm = 64, bn = 128, bk = 64, wm = 2, wn = 2, stages = 2, splitK = 1> threads 256 lds 49152
 // CDNA4: hk.variant @v2 #hk.gemm_tile<bm = 256, bn = 256, bk = 64, wm = 2, wn = 4, stages = 2, splitK = 1> threads 512 lds 131072
 // SM90: hk.variant @v0 #hk.gemm_tile<bm = 8, {{.*}}loop = skinny, cluster = 2>
-// SM90: hk.variant @v{{.*}} #hk.gemm_tile<bm = 128, bn = 256, bk = 64, wm = 2, wn = 1, stages = 4, splitK = 1, loop = warp_specialised, cluster = 2> threads 384 lds 230464
+// SM90: hk.variant @v{{.*}} #hk.gemm_tile<bm = 128, bn = 256, bk = 64, wm = 2, wn = 1, stages = 4, splitK = 1, loop = warp_specialised, cluster = 2> threads 384 lds 230592
 // TINY: hk.variant @v0 #hk.gemm_tile<bm = 32, bn = 32, bk = 64, wm = 1, wn = 1, stages = 1, splitK = 1> threads 64 lds 8192
 // TINY-NOT: hk.variant @v1
 func.func @dynamic(%x: tensor<?x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<?x4096xbf16> {

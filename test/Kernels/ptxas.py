@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Assembles the PTX in a cache of kernels: ptxas.py PTXAS FOLDER.
 
-Fails when a kernel of warpgroup products spills, or when ptxas says that it waits for each of
-them (its notes C75xx, which it gives nowhere else). Prints a line per kernel.
+Fails when a kernel of warpgroup products or of f32 cells spills, or when ptxas says that it waits
+for each product (its notes C75xx, which it gives nowhere else). Prints a line per kernel.
 """
 
 import pathlib
@@ -13,11 +13,17 @@ import tempfile
 
 # include/hk/Runtime/Seal.h
 SEAL_BYTES = 24
+# What kernels that must not spill have: products of warpgroups, and copies of 4 bytes into LDS.
+MARKS = ("wgmma.mma_async", "cp.async.ca.shared")
+
+
+def must_not_spill(text):
+    return any(mark in text for mark in MARKS)
 
 
 def check(ptxas, file):
     text = file.read_bytes()[:-SEAL_BYTES].decode(errors="replace")
-    if "wgmma.mma_async" not in text:
+    if not must_not_spill(text):
         return 0, []
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as ptx:
         ptx.write(text)
@@ -30,7 +36,7 @@ def check(ptxas, file):
     bodies = dict(re.findall(r"\.visible \.entry (\w+)\((.*?)(?=\.visible \.entry|\Z)", text, re.S))
     kernels = re.findall(r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?"
                          r"Used (\d+) registers", done.stdout, re.S)
-    kernels = [k for k in kernels if "wgmma.mma_async" in bodies[k[0]]]
+    kernels = [k for k in kernels if must_not_spill(bodies[k[0]])]
     for name, stores, loads, registers in kernels:
         print(f"{name}: {registers} registers, {stores} and {loads} bytes spilled")
         if int(stores) or int(loads):
@@ -45,7 +51,7 @@ def main():
         count, more = check(ptxas, file)
         kernels += count
         wrong += more
-    print(f"{kernels} kernels with warpgroup products")
+    print(f"{kernels} kernels with warpgroup products or cells")
     for text in wrong:
         print("wrong:", text)
     return bool(wrong) or not kernels

@@ -131,13 +131,24 @@ struct Sm90Calibration {
   static constexpr double kCodesPerUnit = 30e3, kCodesRows = 0.25;
   /// The same in blocks, for every tile of rows.
   static constexpr double kBlocksCodesPerUnit = 10e3;
+  /// Of the rate of f32 multiply-adds: blocks, whose lanes have cells of a
+  /// quarter of a row, and of what cells leave of the issue slots with one wave
+  /// on a SIMD and with more.
+  static constexpr double kBlocksF32 = 0.30, kCellsAlone = 0.75, kCells = 0.90;
+  /// Instructions of a wave for one k of its cells beside loads and
+  /// multiply-adds.
+  static constexpr double kCellsOther = 4;
+  /// Start, first bytes and epilogue of a block that others do not hide.
+  static constexpr double kCellsMicroseconds = 2.0;
   /// What one unit can draw of the memory's rate, in shares of an even split.
   static constexpr double kUnitShare = 1.25;
 };
 
 constexpr double blocksRate(const Target &target, DType operand) {
-  if (target.arch != Arch::Sm90a || operand == DType::F32)
+  if (target.arch != Arch::Sm90a)
     return 1.0;
+  if (operand == DType::F32)
+    return Sm90Calibration::kBlocksF32;
   return isFp8(operand) ? Sm90Calibration::kBlocksFp8
                         : Sm90Calibration::kBlocks;
 }
@@ -346,6 +357,33 @@ constexpr double skinnyCodesMicroseconds(const Target &target,
          splits * C::kSplitMicroseconds + costMax(bytes / rate, compute);
 }
 
+/// A product of f32 in cells of registers: the multiply-adds of the busiest
+/// unit, or the memory's time.
+constexpr double registerCellsMicroseconds(const Target &target,
+                                           const GemmTile &tile,
+                                           const GemmShapeClass &shape,
+                                           const GemmSize &size) {
+  using C = Sm90Calibration;
+  double blocks = gemmBlocks(target, tile, shape, size).blocks;
+  double perUnit = ceilDiv(blocks, target.computeUnits);
+  double fit = residentBlocks(target, gemmLds(target, tile, shape),
+                              gemmThreads(target, tile));
+  double resident = perUnit < fit ? perUnit : fit;
+  double tall = tile.bm / tile.wm / 4, wide = tile.bn / tile.wn / 8;
+  double issue =
+      tall * wide / (tall * wide + (tall + wide) / 4 + C::kCellsOther);
+  double share = resident * tile.wm * tile.wn > 4 ? C::kCells : C::kCellsAlone;
+  double k = ceilDiv(double(size.k), tile.bk) * tile.bk;
+  // An f32 multiply-add of each of 128 lanes in a clock.
+  double clocks = perUnit * tile.bm * tile.bn * k / 128 / (issue * share);
+  double compute = clocks / C::kClocksPerMicrosecond +
+                   ceilDiv(perUnit, fit) * C::kCellsMicroseconds;
+  double once = gemmBytes(shape, size) / C::kBlocksMemory;
+  double tiles = blocks * (tile.bm + tile.bn) * k * 4;
+  double memory = costMax(once, tiles / 4) / (target.memoryGBps * 1e3);
+  return target.launchMicroseconds + costMax(compute, memory);
+}
+
 /// Every block of places as a matrix of the batch: it is read once a block.
 constexpr GemmSize withBlocksAsBatches(GemmSize size) {
   if (size.block == 0)
@@ -369,6 +407,8 @@ constexpr double gemmMicroseconds(const Target &target, const GemmTile &tile,
     return skinnyMicroseconds(target, tile, shape, size);
   if (tile.loop == GemmLoop::SkinnyCodes)
     return skinnyCodesMicroseconds(target, tile, shape, size);
+  if (tile.loop == GemmLoop::RegisterCells)
+    return registerCellsMicroseconds(target, tile, shape, size);
   double columns = gemmColumns(tile, shape.pair);
   double blocks = ceilDiv(double(size.m), tile.bm) *
                   ceilDiv(double(size.n), columns) * double(size.batches);

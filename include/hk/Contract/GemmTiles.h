@@ -8,7 +8,7 @@
 // Tiles of the AMD targets compile without spills for every operand layout they
 // are offered for: the driver leaves out one whose object spills, and the
 // golden budgets of the module tests would show it. Of sm_90a's some of
-// SkinnyCodes spill (ptxas, up to 244 bytes a thread). Depths are bytes of k,
+// SkinnyCodes spill (ptxas, up to 112 bytes a thread). Depths are bytes of k,
 // so that a tile is the same for each operand dtype. The target's LDS limit is
 // checked by whoever chooses, not here.
 //
@@ -106,6 +106,22 @@ constexpr GemmTileRow microscaled(int32_t bm, int32_t bn, int32_t kBytes,
           GemmLoop::Microscaled};
 }
 
+/// A row for f32, whose lanes sum cells of bm / wm / 4 x bn / wn / 8 results.
+constexpr GemmTileRow registerCells(int32_t bm, int32_t bn, int32_t wm,
+                                    int32_t wn, int32_t stages) {
+  return {bm,
+          bn,
+          128,
+          wm,
+          wn,
+          stages,
+          false,
+          false,
+          false,
+          false,
+          GemmLoop::RegisterCells};
+}
+
 struct GemmTileTable {
   const GemmTileRow *rows;
   int32_t size;
@@ -193,14 +209,21 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(64, 64, 6, 8),
     skinny(64, 128, 4, 1),
     skinny(64, 128, 4, 2),
-    skinnyCodes(8, 4096, 16, 4, 1),
-    skinnyCodes(8, 4096, 16, 4, 2),
-    skinnyCodes(8, 4096, 16, 4, 4),
+    skinnyCodes(8, 4096, 16, 3, 1),
+    skinnyCodes(8, 4096, 16, 3, 2),
+    skinnyCodes(8, 4096, 16, 3, 4),
     skinnyCodes(16, 4096, 16, 2, 1),
     skinnyCodes(16, 4096, 16, 2, 2),
     skinnyCodes(16, 4096, 16, 2, 4),
-    skinnyCodes(32, 2048, 8, 2, 2),
-    skinnyCodes(32, 2048, 8, 2, 4),
+    skinnyCodes(32, 2048, 8, 5, 2),
+    skinnyCodes(32, 2048, 8, 5, 4),
+    registerCells(128, 128, 2, 2, 3),
+    registerCells(64, 128, 2, 2, 4),
+    registerCells(48, 128, 1, 4, 4),
+    registerCells(32, 128, 2, 2, 4),
+    registerCells(32, 64, 2, 2, 4),
+    registerCells(16, 128, 1, 4, 4),
+    registerCells(16, 64, 1, 2, 6),
     {128, 256, 128, 2, 4, 3, false, false, false, false},
     {128, 128, 128, 4, 2, 3, false, false, false, false},
     {64, 128, 128, 2, 4, 3, false, true},
@@ -381,6 +404,14 @@ constexpr bool microscaledFits(const Target &target, const GemmTile &tile,
          (shape.group == 0 || columns % shape.group == 0);
 }
 
+/// Operands of f32 that are copied straight into LDS.
+constexpr bool registerCellsFit(const GemmTile &tile,
+                                const GemmShapeClass &shape) {
+  return shape.operand == DType::F32 && !shape.staged && !shape.scaled &&
+         !shape.grouped &&
+         (shape.group == 0 || gemmColumns(tile, shape.pair) % shape.group == 0);
+}
+
 /// Whether the kernel template accepts this row; LDS apart.
 constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
                             const GemmShapeClass &shape) {
@@ -393,6 +424,8 @@ constexpr bool gemmTileFits(const GemmTileRow &row, const Target &target,
     return skinnyCodesFits(row, tile, shape);
   if (row.loop == GemmLoop::Microscaled)
     return microscaledFits(target, tile, shape);
+  if (row.loop == GemmLoop::RegisterCells)
+    return registerCellsFit(tile, shape);
   int32_t columns = gemmColumns(tile, shape.pair);
   bool host = target.arch == Arch::Host;
   if (shape.staged && !row.staged)

@@ -95,11 +95,11 @@ inline constexpr int32_t kBulkSlabBytes = 4096;
 inline constexpr int32_t kGroupWarps = 4;
 
 /// Room to align, the stages, a slab per multiplying warp, two barriers a
-/// stage.
+/// stage and a warp.
 constexpr int64_t warpSpecialisedLds(const GemmTile &tile) {
   int64_t stage = ldsMul(ldsAdd(tile.bm, tile.bn), kBulkRowBytes);
   return ldsAdd(ldsAdd(kBulkAlignment, ldsMul(tile.stages, stage + 2 * 8)),
-                ldsMul(tile.wm, kGroupWarps, kBulkSlabBytes));
+                ldsMul(tile.wm, kGroupWarps, kBulkSlabBytes + 2 * 8));
 }
 
 /// Words between the columns of a part of a skinny product, beyond its rows:
@@ -123,11 +123,12 @@ constexpr int64_t skinnyCodesScales(const GemmTile &tile) {
   return ldsMul(tile.bn, tile.bk / 32 + kCodesPad, 8);
 }
 
-/// Of two tiles: a part of each wave, and the scales.
+/// Of two tiles: a part of each wave, and the scales; and codes of 16 rows.
 constexpr int64_t skinnyCodesLds(const GemmTile &tile) {
-  return ldsMul(2,
-                ldsAdd(ldsMul(ldsMul(tile.wn, tile.bm), tile.bn + kCodesPad, 4),
+  int64_t tiles =
+      ldsMul(2, ldsAdd(ldsMul(ldsMul(tile.wn, tile.bm), tile.bn + kCodesPad, 4),
                        skinnyCodesScales(tile)));
+  return ldsAdd(tiles, ldsMul(tile.stages, 16, tile.bk / 2));
 }
 
 /// Microscaled: the stages, each of A, of B and of a scale for every 32
@@ -139,6 +140,17 @@ constexpr int64_t microscaledLds(const Target &target, const GemmTile &tile,
                                 tile.bk / kMxScale.depth));
   };
   int64_t stage = ldsAdd(rows(tile.bm, a), rows(tile.bn, b));
+  return ldsMax(ldsMul(tile.stages, stage),
+                ldsMul(gemmSlabRows(target, tile), tile.bn, 4));
+}
+
+/// RegisterCells: elements between two k of a stage, beyond its rows, which
+/// keep neighbours along k in different banks.
+inline constexpr int32_t kCellsPad = 4;
+
+/// The stages; the epilogue's slab takes their place.
+constexpr int64_t registerCellsLds(const Target &target, const GemmTile &tile) {
+  int64_t stage = ldsMul(tile.bk, ldsAdd(tile.bm, tile.bn) + 2 * kCellsPad, 4);
   return ldsMax(ldsMul(tile.stages, stage),
                 ldsMul(gemmSlabRows(target, tile), tile.bn, 4));
 }
@@ -159,6 +171,8 @@ constexpr int64_t gemmLds(const Target &target, const GemmTile &tile,
     return skinnyLds(tile);
   if (tile.loop == GemmLoop::SkinnyCodes)
     return skinnyCodesLds(tile);
+  if (tile.loop == GemmLoop::RegisterCells)
+    return registerCellsLds(target, tile);
   int64_t scales = quantized ? ldsMul(tile.bm, 4) : 0;
   if (isHostSkinny(target, tile))
     return ldsAdd(ldsMul(tile.bm, ldsAdd(tile.bk, tile.bn), 4), scales);

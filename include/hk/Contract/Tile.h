@@ -53,6 +53,8 @@ enum class GemmLoop : int32_t {
   /// that takes floats of 8 and 4 bits as they are in memory, and the e8m0
   /// scales of 32 of k.
   Microscaled,
+  /// sm_90a, f32: lanes sum cells of results that they keep in registers.
+  RegisterCells,
 };
 
 /// C[bm, bn] per block in K steps of bk, by wm x wn waves (WarpSpecialised and

@@ -256,6 +256,8 @@ public:
     };
     if (hasLoop(GemmLoop::microscaled))
       os << "#include \"kernels/gemm/microscaled.h\"\n";
+    if (hasLoop(GemmLoop::register_cells))
+      os << "#include \"kernels/gemm/sm90/register_cells.h\"\n";
     if (hasLoop(GemmLoop::skinny))
       os << "#include \"kernels/gemm/sm90/skinny.h\"\n";
     if (hasLoop(GemmLoop::skinny_codes))
@@ -294,13 +296,16 @@ private:
       return "SkinnyCodes";
     case GemmLoop::microscaled:
       return "Microscaled";
+    case GemmLoop::register_cells:
+      return "RegisterCells";
     }
     llvm_unreachable("every loop has a template");
   }
   /// Whether each block computes the tile of its place in the grid.
   static bool isBlocks(VariantOp variant) {
     GemmLoop loop = tileOf(variant).getLoop();
-    return loop == GemmLoop::blocks || loop == GemmLoop::microscaled;
+    return loop == GemmLoop::blocks || loop == GemmLoop::microscaled ||
+           loop == GemmLoop::register_cells;
   }
   /// Whether tensor maps describe its operands.
   static bool isMapped(VariantOp variant) {
@@ -660,14 +665,17 @@ private:
   Value firstResult() {
     return kernel.getSpecBlock().getTerminator()->getOperand(0);
   }
-  StringRef boxElement() {
-    return elementTypeOf(firstResult()).isBF16() ? "bf16" : "f16";
+  static StringRef elementText(Value value) {
+    return elementTypeOf(value).isBF16() ? "bf16" : "f16";
   }
+  StringRef boxElement() { return elementText(firstResult()); }
 
   /// The body of Boxes::two: two columns of the result.
   std::string twoBody(bool zeros = false) {
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, gemm, /*vec=*/2, zeros);
+    if (BlockArgument read = matrixInBoxes(kernel))
+      puller.bind(read, [](ArrayRef<AffineExpr>, int) { return "in.read"; });
     std::string value =
         puller.pull(firstResult(), puller.here(puller.columns()), 2);
     out.line("return " + value + ";");
@@ -692,8 +700,10 @@ private:
       return;
     os << "struct Boxes {\n"
           "  using BoxElement = "
-       << boxElement()
-       << ";\n  const u64 *words;\n\n"
+       << boxElement() << ";\n";
+    if (BlockArgument read = matrixInBoxes(kernel))
+      os << "  using ReadElement = " << elementText(read) << ";\n";
+    os << "  const u64 *words;\n\n"
           "  template <class In>\n"
           "  HK_MEM Vec<float, 2> two([[maybe_unused]] i64 batch, "
           "[[maybe_unused]] i64 row,\n      [[maybe_unused]] i64 col, "

@@ -67,20 +67,46 @@ static bool isMatrix(Value operand) {
   return llvm::count_if(shape, [](int64_t size) { return size != 1; }) > 1;
 }
 
-/// Whether every operator behind the product is one of elements, where they
-/// are, and reads nothing but it, rows and columns.
-static bool isLightEpilogue(KernelOp kernel, Operation *product) {
-  for (Operation &op : kernel.getSpecBlock().without_terminator()) {
-    if (&op == product || isa<ConstantOp>(op))
-      continue;
-    if (isView(&op) || (!isElementwise(&op) && !isa<GatedActivationOp>(op)))
-      return false;
-    for (Value operand : op.getOperands())
-      if (isa<BlockArgument>(operand) && isMatrix(operand))
-        return false;
-  }
-  return true;
+/// Whether `operand` lies like the kernel's first result, and boxes of both
+/// have the same places.
+static bool isLikeResult(KernelOp kernel, BlockArgument operand) {
+  unsigned own = operand.getArgNumber(),
+           result = unsigned(kernel.getNumInputs());
+  Type element = tensorOf(operand).getElementType();
+  return (element.isBF16() || element.isF16()) &&
+         kernel.getShapes()[own] == kernel.getShapes()[result] &&
+         operandAlignment(operand, kernel.getAligns()[own]) >= 16;
 }
+
+namespace {
+/// Operators of elements behind a product, where they are.
+struct LightEpilogue {
+  /// Whether they are all such, and read nothing but the product, rows, columns
+  /// and `matrix`.
+  bool isLight = true;
+  BlockArgument matrix;
+
+  LightEpilogue(KernelOp kernel, GemmPlan gemm) {
+    for (Operation &op : kernel.getSpecBlock().without_terminator()) {
+      if (&op == gemm.matmul || isa<ConstantOp>(op))
+        continue;
+      isLight &=
+          !isView(&op) && (isElementwise(&op) || isa<GatedActivationOp>(op));
+      for (Value operand : op.getOperands())
+        if (auto argument = dyn_cast<BlockArgument>(operand);
+            argument && isMatrix(argument))
+          add(kernel, gemm, argument);
+    }
+  }
+
+private:
+  void add(KernelOp kernel, GemmPlan gemm, BlockArgument argument) {
+    isLight &= !gemm.grouped() && (!matrix || matrix == argument) &&
+               isLikeResult(kernel, argument);
+    matrix = argument;
+  }
+};
+} // namespace
 
 bool mlir::hk::mapsOperands(GemmLoop loop) {
   return loop == GemmLoop::warp_specialised || loop == GemmLoop::skinny;
@@ -100,12 +126,16 @@ bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
   if (tile.getLoop() != GemmLoop::warp_specialised ||
       yield->getNumOperands() != 1 || columns % kStoreColumns != 0 ||
-      !isLightEpilogue(kernel, gemm.matmul))
+      !LightEpilogue(kernel, gemm).isLight)
     return false;
   Type element = tensorOf(yield->getOperand(0)).getElementType();
   int64_t align = kernel.getAligns()[kernel.getNumInputs()];
   return (element.isBF16() || element.isF16()) &&
          operandAlignment(yield->getOperand(0), align) >= 16;
+}
+
+BlockArgument mlir::hk::matrixInBoxes(KernelOp kernel) {
+  return LightEpilogue(kernel, describeGemm(kernel)).matrix;
 }
 
 SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
@@ -146,6 +176,9 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
     Value out = kernel.getSpecBlock().getTerminator()->getOperand(0);
     result.push_back(maps.build(unsigned(kernel.getNumInputs()), out, dims.row,
                                 matrix, kStoreColumns, kStoreRows));
+    if (BlockArgument read = matrixInBoxes(kernel))
+      result.push_back(maps.build(read.getArgNumber(), read, dims.row, matrix,
+                                  kStoreColumns, kStoreRows));
   }
   return result;
 }

@@ -207,13 +207,17 @@ LogicalResult addGemmVariants(KernelOp kernel, const ::hk::Target &target,
 /// Whether the kernel's result is its product, rounded and nothing else.
 bool onlyRounds(KernelOp kernel);
 /// Whether a variant with `tile` rounds its result where the sums are: one of
-/// 16 bits, for which the epilogue reads no other matrix. The copy engine
-/// stores it then, or of groups, which end anywhere, the kernel by rows.
+/// 16 bits, for which the epilogue reads no other matrix, or one like it. The
+/// copy engine stores it then, or of groups, which end anywhere, the kernel by
+/// rows.
 bool storesBoxes(KernelOp kernel, GemmTileAttr tile);
+/// The other matrix that the epilogue of a kernel reads which storesBoxes(), if
+/// any.
+BlockArgument matrixInBoxes(KernelOp kernel);
 /// Whether a loop reads its operands through tensor maps.
 bool mapsOperands(GemmLoop loop);
 /// Maps of A, unless an order names its rows, B and, if the engine stores it,
-/// the result; of a loop that has them.
+/// the result and what is read where it is stored; of a loop that has them.
 SmallVector<hk_tensor_map_abi> gemmTensorMaps(KernelOp kernel,
                                               GemmTileAttr tile);
 LogicalResult emitGemm(KernelOp kernel, const ::hk::Target &target,

@@ -40,6 +40,9 @@ constexpr RowRange kFlightRanges[] = {
 constexpr RowRange kSm90Ranges[] = {
     {8, 1},    {16, 16},   {32, 32},          {64, 64},
     {128, 96}, {512, 384}, {kUnbounded, 4096}};
+/// Cells of registers are bound by the unit with most of them.
+constexpr RowRange kCellRanges[] = {
+    {32, 16}, {128, 96}, {512, 384}, {1024, 768}, {kUnbounded, 4096}};
 /// One dim of a kernel: a constant or a dim symbol.
 struct Extent {
   int64_t name;
@@ -75,6 +78,8 @@ public:
       ranges = kHostRanges;
     else if (shape.bulk || shape.codes)
       ranges = kSm90Ranges;
+    else if (fits(::hk::GemmLoop::RegisterCells))
+      ranges = kCellRanges;
     else if (::hk::flightCalibration(target))
       ranges = kFlightRanges;
     Extent m = groups ? Extent{groups->constantRowsOfGroup()} : rows();
@@ -190,11 +195,15 @@ private:
     if (!asked)
       return std::nullopt;
     auto loop = static_cast<::hk::GemmLoop>(*asked);
+    return fits(loop) ? std::optional(loop) : std::nullopt;
+  }
+  /// Whether a tile of `loop` computes it.
+  bool fits(::hk::GemmLoop loop) {
     ::hk::GemmTileTable table = ::hk::gemmTiles(target);
-    for (const ::hk::GemmTileRow &row : ArrayRef(table.rows, table.size))
-      if (row.loop == loop && ::hk::gemmTileFits(row, target, shape))
-        return loop;
-    return std::nullopt;
+    return llvm::any_of(
+        ArrayRef(table.rows, table.size), [&](const ::hk::GemmTileRow &row) {
+          return row.loop == loop && ::hk::gemmTileFits(row, target, shape);
+        });
   }
 
   std::optional<::hk::GemmTile> bestTile(RowRange range) {

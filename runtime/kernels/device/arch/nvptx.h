@@ -29,13 +29,16 @@ HK_DEV void beginAfterLast() {
                    : "memory");
 }
 
-/// Asks for BYTES from p on to be in the L2 cache. They may be written
+/// Asks for `bytes` from p on to be in the L2 cache. They may be written
 /// meanwhile, even by the kernel before: that goes through the same cache. p
-/// and BYTES are multiples of 16.
+/// and `bytes` are multiples of 16.
+HK_DEV void prefetchL2(Global<const u8> p, u32 bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(p),
+               "r"(bytes));
+}
 template <u32 BYTES> HK_DEV void prefetchL2(const void *p) {
   static_assert(BYTES % 16 == 0);
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(p),
-               "r"(BYTES));
+  prefetchL2((Global<const u8>)(p), BYTES);
 }
 
 /// Blocks of the grid in direction x.

@@ -117,20 +117,6 @@ HK_DEV void copyToLds16(u32 to, Global<const u8> from, bool valid) {
                : "memory");
 }
 
-/// 16 bytes that nobody reads again. Volatile, so that loads that are asked for
-/// early are not moved to where they are needed.
-HK_DEV u32x4 loadOnce16(Global<const u8> from) {
-  u32 a, b, c, d;
-  asm volatile("ld.global.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
-               : "l"(from));
-  return {a, b, c, d};
-}
-/// Asks for the line of `at` in the L2 cache.
-HK_DEV void prefetchLine(Global<const u8> at) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
-}
-
 /// Has `bar` count one arrival of this thread when all copies to LDS that it
 /// has begun are done.
 HK_DEV void arriveAfterCopies(LdsBarrier bar) {
@@ -145,6 +131,17 @@ HK_DEV void clearLds16(u32 at) {
                : "memory");
 }
 
+/// The same of 4 bytes.
+HK_DEV void copyToLds4(u32 to, Global<const u8> from, bool valid) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to),
+               "l"(from), "r"(valid ? 4 : 0)
+               : "memory");
+}
+
+/// 16 bytes of LDS.
+HK_DEV u32x4 loadLds16(u32 at) {
+  return *(const __attribute__((address_space(3))) u32x4 *)u64(at);
+}
 /// Two floats of LDS.
 HK_DEV f32x2 loadLds8(u32 at) {
   return *(const __attribute__((address_space(3))) f32x2 *)u64(at);
@@ -171,7 +168,15 @@ HK_DEV void storeMatrices(u32 to, const u32 (&v)[4]) {
                "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
                : "memory");
 }
-/// The same, transposed: a lane holds two elements of a column.
+/// What storeMatrices() has stored at `from`.
+HK_DEV void loadMatrices(u32 from, u32 (&v)[4]) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
+               "{%0, %1, %2, %3}, [%4];"
+               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+               : "r"(from)
+               : "memory");
+}
+/// storeMatrices() transposed: a lane holds two elements of a column.
 HK_DEV void storeColumns(u32 to, const u32 (&v)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], "
                "{%1, %2, %3, %4};" ::"r"(to),

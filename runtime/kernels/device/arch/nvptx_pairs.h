@@ -16,6 +16,14 @@
 
 namespace hk {
 
+/// (a & MASK) ^ b in one instruction, which has room for one number only: b is
+/// in a register.
+template <u32 MASK> HK_DEV u32 maskedXor(u32 a, u32 b) {
+  u32 r;
+  asm("lop3.b32 %0, %1, %2, %3, 0x6A;" : "=r"(r) : "r"(a), "n"(MASK), "r"(b));
+  return r;
+}
+
 /// Two 16-bit floats in a word.
 template <DType H> struct HalfPair;
 template <> struct HalfPair<DType::BF16> {

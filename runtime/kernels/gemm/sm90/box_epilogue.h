@@ -5,10 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A result of 16-bit elements whose epilogue reads no other matrix is computed
-// where the accumulators are, two columns at a time: each warp writes boxes of
-// 16 rows and 64 columns to LDS, in turn into two places, and the copy engine
-// stores them through the kernel's third map, which clips them at the edges.
+// A result of 16-bit elements is computed where the accumulators are, two
+// columns at a time: each warp writes boxes of 16 rows and 64 columns to LDS,
+// in turn into two places, and the copy engine stores them through the kernel's
+// third map, which clips them at the edges. The epilogue may read one other
+// matrix of 16-bit elements, where it stores: the engine brings its boxes
+// through the fourth map into the places where the results go, the first two
+// of a tile while the tile is multiplied, and asks for the others in L2.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +33,11 @@ template <class Out> struct StoreRounded {
   }
 };
 
+/// What reaches Epilogue::two; `read`: of the other matrix.
+template <class Acc> struct BoxOutput : GemmOutput<Acc, 2> {
+  Vec<float, 2> read;
+};
+
 /// A warp's 16 rows of a tile, rounded in boxes of 64 columns.
 template <class Config, class Rows, class Total, class Epilogue>
 struct RoundedBoxes {
@@ -46,66 +54,131 @@ struct RoundedBoxes {
   const Epilogue &epilogue;
 
   /// A lane's part of four 8x8 matrices, rows 0-7 and 8-15 of 16 columns, of
-  /// box j.
+  /// box j; v has what was read for them.
   HK_MEM void compute(int j, u32 (&v)[kColumns / 16][4]) const {
-    HK_UNROLL for (int c = 0; c < kColumns / 16;
-                   ++c) HK_UNROLL for (int q = 0; q < 4; ++q) v[c][q] =
-        get(j * 32 + c * 8 + q * 2, q % 2, j * kColumns + c * 16 + q / 2 * 8);
+    HK_UNROLL for (int c = 0; c < kColumns / 16; ++c)
+        HK_UNROLL for (int q = 0; q < 4; ++q) v[c][q] =
+            get(j * 32 + c * 8 + q * 2, q % 2,
+                j * kColumns + c * 16 + q / 2 * 8, v[c][q]);
   }
   /// Writes them to the box.
   HK_MEM static void write(u32 box, const u32 (&v)[kColumns / 16][4]) {
-    int l = laneId(), row = l / 8 % 2 * 8 + l % 8, side = l / 16;
-    HK_UNROLL for (int c = 0; c < kColumns / 16; ++c) {
-      u32 to = box + swizzled<kBulkRowBytes>(row, (c * 2 + side) * 16);
-      storeMatrices(to, v[c]);
-    }
+    HK_UNROLL for (int c = 0; c < kColumns / 16; ++c)
+        storeMatrices(matrices(box, c), v[c]);
+  }
+  /// What a box that the engine brought has in their places.
+  HK_MEM static void read(u32 box, u32 (&v)[kColumns / 16][4]) {
+    HK_UNROLL for (int c = 0; c < kColumns / 16; ++c)
+        loadMatrices(matrices(box, c), v[c]);
   }
 
 private:
+  /// The row that this lane addresses of four matrices of 16 columns.
+  HK_MEM static u32 matrices(u32 box, int c) {
+    int l = laneId(), row = l / 8 % 2 * 8 + l % 8, side = l / 16;
+    return box + swizzled<kBulkRowBytes>(row, (c * 2 + side) * 16);
+  }
+
   /// Columns col and col + 1 of row lane / 4, or 8 below, from registers i
   /// on. What is outside of the result is computed at its edge, and clipped.
-  HK_MEM u32 get(int i, int half, int col) const {
+  HK_MEM u32 get(int i, int half, int col,
+                 [[maybe_unused]] const u32 &read) const {
     int r = rows.nearest(half * 8 + laneId() / 4);
     int column = firstColumn + col + laneId() % 4 * 2;
-    GemmOutput<typename P::Acc, 2> out;
+    BoxOutput<typename P::Acc> out;
     out.acc = {d[i], d[i + 1]};
     out.pair = 0;
     if constexpr (P::kPair)
       out.pair = {d[i + Config::T.bn / 4], d[i + 1 + Config::T.bn / 4]};
     out.stat = 0;
+    if constexpr (requires { typename Epilogue::ReadElement; })
+      out.read = convertTo<float, 2>(
+          bitCast<Vec<typename Epilogue::ReadElement, 2>>(read));
     f32x2 v = epilogue.two(rows.matrix(r), rows.row(r),
                            column < args.n ? column : 0, out);
     return bitCast<u32>(convertTo<typename Epilogue::BoxElement, 2>(v));
   }
 };
 
-template <class Config> struct BoxEpilogue {
+template <class Config, bool Reads> class BoxEpilogue {
+  static constexpr int kColumns = kBulkRowBytes / 2;
+  static constexpr int kBytes = 16 * kBulkRowBytes;
+  static constexpr int kCount = Config::P::kCols / kColumns;
+
+  typename Config::Layout lds;
+  const TensorMap *maps;
+  int warp;
+  /// Phases of the two places' barriers, a bit each.
+  u32 phases = 0;
+
+public:
+  HK_MEM BoxEpilogue(const typename Config::Layout &lds, const TensorMap *maps,
+                     int warp)
+      : lds(lds), maps(maps), warp(warp) {}
+
+  /// Before a tile is multiplied.
+  template <class Rows> HK_MEM void begin(const Rows &rows, int col) const {
+    if constexpr (Reads) {
+      if (laneId() != 0)
+        return;
+      waitStoresRead<0>();
+      HK_UNROLL for (int j = 0; j < kCount; ++j) {
+        if (j < 2)
+          ask(rows, col, j);
+        else
+          prefetchBox(maps[3], placeOf(rows, col, j));
+      }
+    }
+  }
+
   template <class Total, class Rows, class Epilogue>
-  HK_MEM static void run(const Total &d, const Rows &rows, int col,
-                         const GemmArgs &args, const TensorMap *maps, u8 *slab,
-                         const Epilogue &epilogue) {
+  HK_MEM void run(const Total &d, const Rows &rows, int col,
+                  const GemmArgs &args, u8 *, const Epilogue &epilogue) {
     using Boxes = RoundedBoxes<Config, Rows, Total, Epilogue>;
+    static_assert(Boxes::kCount == kCount && Boxes::kBytes == kBytes);
     Boxes boxes = {d, rows, col, args, epilogue};
-    HK_UNROLL for (int j = 0; j < Boxes::kCount; ++j) {
-      u32 box = ldsAddress(slab) + j % 2 * Boxes::kBytes;
-      u32 v[Boxes::kColumns / 16][4];
+    HK_UNROLL for (int j = 0; j < kCount; ++j) {
+      u32 v[kColumns / 16][4];
+      if constexpr (Reads) {
+        lds.read(warp, j % 2).waitTogether(phases >> j % 2 & 1);
+        phases ^= 1u << j % 2;
+        Boxes::read(box(j), v);
+      }
       boxes.compute(j, v);
-      if (laneId() == 0)
-        waitStoresRead<1>();
+      if constexpr (!Reads)
+        if (laneId() == 0)
+          waitStoresRead<1>();
       waveBarrier();
-      Boxes::write(box, v);
+      Boxes::write(box(j), v);
       publishToCopies();
       waveBarrier();
-      if (laneId() == 0)
-        storeBox(maps[2], box,
-                 {col + j * Boxes::kColumns, rows.row(0), rows.matrix(0)});
+      if (laneId() == 0) {
+        storeBox(maps[2], box(j), placeOf(rows, col, j));
+        if (Reads && j + 2 < kCount) {
+          waitStoresRead<0>();
+          ask(rows, col, j + 2);
+        }
+      }
     }
   }
 
   /// Before the block ends: the engine still reads its LDS.
-  HK_MEM static void finish() {
+  HK_MEM void finish() const {
     if (laneId() == 0)
       waitStoresRead<0>();
+  }
+
+private:
+  HK_MEM u32 box(int j) const { return lds.slab(warp) + j % 2 * kBytes; }
+  template <class Rows>
+  HK_MEM static BoxPlace placeOf(const Rows &rows, int col, int j) {
+    return {col + j * kColumns, rows.row(0), rows.matrix(0)};
+  }
+  template <class Rows>
+  HK_MEM void ask(const Rows &rows, int col, int j) const {
+    LdsBarrier done = lds.read(warp, j % 2);
+    done.expect(kBytes);
+    loadBox(box(j), maps[3], done, placeOf(rows, col, j));
   }
 };
 

@@ -35,16 +35,18 @@ template <DType Mem, DType H> struct CodePairs {
   static constexpr int kBias = HalfPair<H>::kBase + (Mem == DType::I4 ? 8 : 0);
 
   HK_MEM static u32 get(u32 word, int pair) {
-    u32 nibbles = word >> 4 * pair & 0x000F000F;
     constexpr u32 turn = Mem == DType::I4 ? 0x00080008 : 0;
-    return nibbles ^ (HalfPair<H>::kBaseBits | turn);
+    return maskedXor<0x000F000F>(word >> 4 * pair,
+                                 HalfPair<H>::kBaseBits | turn);
   }
 };
 template <DType H> struct CodePairs<DType::F4E2M1FN, H> {
   static_assert(H == DType::BF16);
   HK_MEM static u32 get(u32 word, int pair) {
-    u32 nibbles = word >> 4 * pair;
-    return (nibbles << 12 & 0x80008000) | (nibbles << 6 & 0x01C001C0);
+    // Shifted once from where it is, for the sign and for the rest.
+    u32 sign = word << (12 - 4 * pair) & 0x80008000;
+    int up = 6 - 4 * pair;
+    return maskedXor<0x01C001C0>(up > 0 ? word << up : word >> -up, sign);
   }
 };
 
@@ -110,8 +112,11 @@ template <DType Mem, DType H, class Decode> struct PairScale {
   static constexpr bool kPowers = kFp4 && Decode::kScale == DType::F8E8M0FNU &&
                                   !Decode::kHasZeros && Decode::kFixedZero == 0;
 
+  static constexpr bool kMayBeUnusual = kPowers;
+
   /// What a pair takes: scale and bias of both halves, or the decoder's
-  /// numbers.
+  /// numbers. Of powers of two up to 2 the scale has the 2^126 that the bits of
+  /// fp4 lack as bf16; bias is the power itself.
   u32 scale = 0, bias = 0;
 
   HK_MEM PairScale(u32 scale, u32 bias) : scale(scale), bias(bias) {}
@@ -121,22 +126,30 @@ template <DType Mem, DType H, class Decode> struct PairScale {
           __nvvm_prmt(scaleIn.word, 0, scaleIn.shift != 0 ? 0x3232 : 0x1010);
       bias = biasOf(zeroIn);
     } else {
-      float value =
-          ElementInWord<Decode::kScale>::value(scaleIn.word, scaleIn.shift);
-      scale = kPowers ? bothHalves<H>(value) : bitCast<u32>(value);
+      if constexpr (kPowers)
+        setPower(scaleIn.word >> scaleIn.shift & 255);
+      else
+        scale = bitCast<u32>(
+            ElementInWord<Decode::kScale>::value(scaleIn.word, scaleIn.shift));
       if constexpr (Decode::kHasZeros)
         bias = bitCast<u32>(
             ElementInWord<Decode::kZero>::value(zeroIn.word, zeroIn.shift));
     }
   }
 
-  HK_MEM u32 pair(u32 word, int i) const {
+  /// Whether pair<true> is right: a power above 2, which few blocks have,
+  /// leaves no room for 2^126.
+  HK_MEM bool isUsual() const { return scale != kTooLarge; }
+
+  template <bool Usual> HK_MEM u32 pair(u32 word, int i) const {
     using Half = HalfPair<H>;
     u32 codes = Pairs::get(word, i);
     if constexpr (kIntegers) {
       return Half::mul(Half::sub(codes, bias), scale);
+    } else if constexpr (kPowers && Usual) {
+      return Half::mul(codes, scale);
     } else {
-      // 2^126: what the bits of fp4 lack as bf16.
+      // 2^126.
       constexpr u32 up = 0x7E807E80;
       u32 exact;
       if constexpr (kFp4)
@@ -144,13 +157,23 @@ template <DType Mem, DType H, class Decode> struct PairScale {
       else
         exact = Half::sub(codes, bothHalves<H>(float(Pairs::kBias)));
       if constexpr (kPowers)
-        return Half::mul(exact, scale);
+        return Half::mul(exact, bias);
       else
         return decoded(exact);
     }
   }
 
 private:
+  static constexpr u32 kTooLarge = 0;
+
+  /// From the bits of an e8m0: 0 is 2^-127, which bf16 has as half of its
+  /// smallest normal number, and 255 is NaN.
+  HK_MEM void setPower(u32 bits) {
+    u32 half = bits << 7 | (bits == 0 || bits == 255 ? 0x40 : 0);
+    bias = half * 0x00010001u;
+    scale = bits <= 128 ? ((bits + 126) << 7) * 0x00010001u : kTooLarge;
+  }
+
   HK_MEM static u32 biasOf([[maybe_unused]] WordAndShift zeroIn) {
     if constexpr (!Decode::kHasZeros) {
       return bothHalves<H>(float(Pairs::kBias) + Decode::kFixedZero);

@@ -93,6 +93,10 @@ template <class Problem, int Cluster, OneMatrix OneT> struct WarpConfig {
     HK_MEM LdsBarrier empty(u32 stage) const {
       return {bars() + (kStages + stage) * 8};
     }
+    /// What a multiplying warp asked for is in place 0 or 1 of its slab.
+    HK_MEM LdsBarrier read(int warp, int place) const {
+      return {bars() + (2 * kStages + 2 * warp + place) * 8};
+    }
 
   private:
     HK_MEM u32 bars() const { return slab(kGroups * 4); }

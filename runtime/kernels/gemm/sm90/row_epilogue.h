@@ -21,10 +21,12 @@
 
 namespace hk {
 
-template <class Config> struct RowEpilogue {
+template <class Config> struct RowEpilogue : StoresItself {
+  using StoresItself::StoresItself;
+
   template <class Total, class Rows, class Epilogue>
   HK_MEM static void run(const Total &d, const Rows &rows, int col,
-                         const GemmArgs &args, const TensorMap *, u8 *slab,
+                         const GemmArgs &args, u8 *slab,
                          const Epilogue &epilogue) {
     using Boxes = RoundedBoxes<Config, Rows, Total, Epilogue>;
     Boxes boxes = {d, rows, col, args, epilogue};
@@ -38,7 +40,6 @@ template <class Config> struct RowEpilogue {
       store(box, rows, col + j * Boxes::kColumns, args, epilogue);
     }
   }
-  HK_MEM static void finish() {}
 
 private:
   template <class Rows, class Epilogue>

@@ -9,9 +9,11 @@
 // into widening them, so nothing else may stand in their way: above all not the
 // path to LDS, of which every access takes its share. Blocks stay and walk over
 // tiles of 32 rows of B. The waves of a block, and the blocks of a cluster,
-// share k, so that a lane keeps its part of A in registers, and what it decodes
-// comes from memory straight into registers, some steps ahead. Rows of B are
-// the rows of the instruction, those of A its columns. Scales and zero points
+// share k, so that a lane keeps its part of A in registers. Every wave copies
+// its codes into LDS of its own, whole lines of 16 rows and `stages` times
+// that ahead, so that it waits for no other wave and many bytes are under way
+// while it decodes. Rows of B are the rows of the instruction, those of A its
+// columns. Scales and zero points
 // of a tile are read once for a block, in the order in which they lie, and wait
 // in LDS as what the decoder takes. The waves' parts of a tile meet in LDS and
 // are added in a fixed order, by other waves for each tile; as there is room
@@ -50,10 +52,9 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   static constexpr int kColumns = P::kCols, kOwn = kColumns / Cluster;
   /// Fragments of 16 rows of B, and of 8 rows of A.
   static constexpr int kTall = T.bn / 16, kWide = T.bm / 8;
-  /// Units of k of a wave; steps of a tile: a fragment of rows and a unit;
-  /// steps whose codes are under way.
+  /// Units of k of a wave; fragments of rows of B that it has room for.
   static constexpr int kUnits = T.bk / (kUnit * kWaves);
-  static constexpr int kSteps = kTall * kUnits, kAhead = T.stages;
+  static constexpr int kAhead = T.stages;
   static constexpr int kPitch = T.bn + kCodesPad;
   static_assert(T.wm == 1 && T.splitK == 1 && info(B::kMem).bits == 4 &&
                 B::kKContiguous && B::kAlign >= 16 && P::A::kMem == D &&
@@ -61,8 +62,8 @@ template <class Problem, int Cluster> struct SkinnyCodes {
                 P::kScale == KScale::None && Decode::kHasScales &&
                 (Decode::kDepth == 0 || Decode::kDepth % 32 == 0) &&
                 Decode::kRows <= 1);
-  static_assert(T.bk == kUnits * kUnit * kWaves && kSteps % kAhead == 0 &&
-                kColumns % 16 == 0 && kOwn % 8 == 0);
+  static_assert(T.bk == kUnits * kUnit * kWaves && kColumns % 16 == 0 &&
+                kOwn % 8 == 0);
 
   using Op = MmaSync<D>;
   using Scales = CodesScales<P, T, kThreads>;
@@ -72,10 +73,10 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     alignas(16) u8 bytes[kLds];
   };
 
-  // LDS: parts of two tiles, scales of two tiles.
+  // LDS: parts of two tiles, scales of two tiles, codes of each wave.
   static constexpr int kPartFloats = T.bm * kPitch;
   static constexpr int kPartsBytes = 2 * kWaves * kPartFloats * 4;
-  static_assert(kLds == kPartsBytes + 2 * Scales::kBytes);
+  static constexpr int kCodesAt = kPartsBytes + 2 * Scales::kBytes;
 
   /// Units [begin, end) of k: those of a block, or of one of its waves.
   struct Units {
@@ -118,58 +119,113 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     }
   };
 
-  /// The codes of a step: a lane's two rows, 32 elements each.
+  /// The codes of a unit: a lane's two rows, 32 elements each.
   struct Codes {
     u32x4 row[2];
   };
-  /// Where the lane's codes lie. Rows and k that do not exist read others,
-  /// whose sums nobody stores or whose scale is 0.
-  struct Source {
-    const GemmArgs &args;
-    Units units;
-    int byteOfK[kUnits];
+  /// A wave's codes: fragments of 16 rows on their way from memory to LDS, in
+  /// the order of the tiles. Rows and k that do not exist read others, whose
+  /// sums nobody stores or whose scale is 0.
+  class Ring {
+    static constexpr int kChunks = kUnits * kUnit / 32, kRow = kChunks * 16;
+    static constexpr int kFragment = 16 * kRow;
+    /// Rows that the lanes copy at once.
+    static constexpr int kRows = kWave / kChunks;
+    static_assert(kWave % kChunks == 0 && kChunks % 8 == 0);
 
-    HK_MEM Source(const GemmArgs &args, const Units &units)
-        : args(args), units(units) {
-      HK_UNROLL for (int u = 0; u < kUnits; ++u) {
-        i64 k = i64(units.begin + u) * kUnit + laneId() % 4 * 32;
-        byteOfK[u] = int(k < args.k ? k : args.k - 32) / 2;
+    const GemmArgs &args;
+    Global<const u8> base;
+    u32 lds;
+
+  public:
+    static constexpr int kBytes = kAhead * kFragment;
+
+    HK_MEM Ring(const GemmArgs &args, const Units &units, u8 *lds)
+        : args(args), lds(ldsAddress(lds) + waveId() * kBytes) {
+      i64 k = i64(units.begin) * kUnit + chunk() * 32;
+      base = global<const u8>(args.b.data) + (k < args.k ? k : args.k - 32) / 2;
+    }
+    /// Asks for fragment `tall` of a tile in place `stage`.
+    HK_MEM void ask(u32 tile, int tall, u32 stage) const {
+      u32 to = place(stage, laneId() / kChunks, chunk());
+      HK_UNROLL for (int r = 0; r < 16; r += kRows)
+          copyToLds16(to + r * kRow, at(tile, tall * 16 + r), true);
+    }
+    /// The first fragments of the block; tileOf(f): the tile of the f-th.
+    template <class TileOf>
+    HK_MEM void askFirst(TileOf tileOf, u32 tiles) const {
+      HK_UNROLL for (int f = 0; f < kAhead; ++f) {
+        if (tileOf(f) < tiles)
+          ask(tileOf(f), f % kTall, f);
+        commitDirectCopies();
       }
     }
-    HK_MEM Global<const u8> at(u32 tile, int step, int half) const {
-      int r = step / kUnits * 16 + half * 8;
-      i64 column = i64(tile) * kColumns + r % kColumns + laneId() / 4;
-      column = column < args.n ? column : args.n - 1;
-      i64 row = column + r / kColumns * args.n;
-      return global<const u8>(args.b.data) +
-             (row * (args.b.stride / 2) + byteOfK[step % kUnits]);
+    HK_MEM Codes get(u32 stage, int unit) const {
+      u32 from = place(stage, laneId() / 4, unit * 4 + laneId() % 4);
+      return {{loadLds16(from), loadLds16(from + 8 * kRow)}};
     }
-    /// Step `step` of a tile, of which there are `tiles`.
-    HK_MEM bool holds(u32 tile, u32 tiles, int step) const {
-      return tile < tiles && units.holds(step % kUnits);
+
+  private:
+    HK_MEM static int chunk() { return laneId() % kChunks; }
+    /// Rows are whole lines of banks: of two that are read together one has its
+    /// halves swapped.
+    HK_MEM u32 place(u32 stage, int row, int chunk) const {
+      return lds + stage * kFragment + row * kRow + (chunk ^ row % 2 * 4) * 16;
     }
-    HK_MEM void load(Codes &codes, u32 tile, int step) const {
-      HK_UNROLL for (int half = 0; half < 2; ++half) codes.row[half] =
-          loadOnce16(at(tile, step, half));
+    /// The bytes between rows are a word, so that an address takes one
+    /// instruction.
+    HK_MEM Global<const u8> at(u32 tile, int r) const {
+      r += laneId() / kChunks;
+      u32 column = tile * kColumns + u32(r % kColumns), last = u32(args.n) - 1;
+      column = column < last ? column : last;
+      u32 row = column + u32(r / kColumns) * u32(args.n);
+      return base + u64(row) * u32(args.b.stride / 2);
     }
   };
 
+  /// Asks for the block's codes of a tile in the L2 cache: a row for each lane
+  /// of a wave. `units` are those of the block.
+  HK_MEM static void prefetch(const GemmArgs &args, const Units &units,
+                              u32 tile) {
+    static_assert(T.bn == kWave);
+    i64 column = i64(tile) * kColumns + laneId() % kColumns;
+    i64 row = column + laneId() / kColumns * args.n;
+    i64 k = i64(units.begin) * kUnit, end = i64(units.end) * kUnit;
+    end = end < args.k ? end : args.k;
+    if (column < args.n && k < end)
+      prefetchL2(global<const u8>(args.b.data) + (row * args.b.stride + k) / 2,
+                 u32(end - k) / 2);
+  }
   using Sums = Vec<float, 4>[kWide];
 
-  /// Decodes a step and multiplies it.
-  HK_MEM static void multiply(const Codes &codes, const Columns &columns,
-                              int unit, typename Scales::Scale low,
-                              typename Scales::Scale high, Sums &sums) {
+  /// Decodes a unit and multiplies it.
+  template <bool Usual>
+  HK_MEM static void multiplyAs(const Codes &codes, const Columns &columns,
+                                int unit, typename Scales::Scale low,
+                                typename Scales::Scale high, Sums &sums) {
     HK_UNROLL for (int i = 0; i < 4; ++i)
         HK_UNROLL for (int half = 0; half < 2; ++half) {
       u32 first = codes.row[0][i], second = codes.row[1][i];
-      u32x4 rows = {low.pair(first, half * 2), high.pair(second, half * 2),
-                    low.pair(first, half * 2 + 1),
-                    high.pair(second, half * 2 + 1)};
+      // Nothing of it is done for both ways, which would need registers.
+      if constexpr (!Usual)
+        first = opaqueWord(first), second = opaqueWord(second);
+      u32x4 rows = {low.template pair<Usual>(first, half * 2),
+                    high.template pair<Usual>(second, half * 2),
+                    low.template pair<Usual>(first, half * 2 + 1),
+                    high.template pair<Usual>(second, half * 2 + 1)};
       HK_UNROLL for (int w = 0; w < kWide; ++w)
           Op::step(sums[w], rows, columns.x[unit][i][w][half * 2],
                    columns.x[unit][i][w][half * 2 + 1]);
     }
+  }
+
+  HK_MEM static void multiply(const Codes &codes, const Columns &columns,
+                              int unit, typename Scales::Scale low,
+                              typename Scales::Scale high, Sums &sums) {
+    if constexpr (Scales::Scale::kMayBeUnusual)
+      if (ballot(!low.isUsual() || !high.isUsual()) != 0)
+        return multiplyAs<false>(codes, columns, unit, low, high, sums);
+    multiplyAs<true>(codes, columns, unit, low, high, sums);
   }
 
   /// The wave's part of sixteen rows of a tile: [row of A][row of the tile].
@@ -236,21 +292,23 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     Units units = Units::ofBlock(args.k, rank), own = units.ofWave();
     u32 tiles = u32((args.n + kColumns - 1) / kColumns);
     u32 stride = blockCountX() / Cluster, tile = block.x / Cluster;
-    Source source(args, own);
+    Ring ring(args, own, shared.bytes + kCodesAt);
+    static_assert(kLds == kCodesAt + kWaves * Ring::kBytes);
     Scales scales(args, i64(units.begin) * kUnit, shared.bytes + kPartsBytes);
-    // Into the L2 cache, before the kernel in front has ended.
-    HK_UNROLL for (int s = 0; s < kAhead; ++s) if (source.holds(tile, tiles, s))
-        HK_UNROLL for (int half = 0; half < 2; ++half)
-            prefetchLine(source.at(tile, s, half));
+    auto tileOf = [&](int fragment) {
+      return tile + u32(fragment / kTall) * stride;
+    };
+    // Before the kernel in front has ended.
+    if (waveId() == 0 && tile < tiles)
+      prefetch(args, units, tile);
     waitForLast();
-    Codes ring[kAhead];
-    HK_UNROLL for (int s = 0; s < kAhead; ++s) if (source.holds(tile, tiles, s))
-        source.load(ring[s], tile, s);
+    ring.askFirst(tileOf, tiles);
     scales.ask(tile);
     Columns columns;
     columns.load(args, row0, own);
     scales.keep(tile, 0);
     barrier();
+    u32 stage = 0;
     for (u32 turn = 0; tile < tiles; ++turn, tile += stride) {
       u32 next = tile + stride;
       if (next < tiles)
@@ -260,16 +318,18 @@ template <class Problem, int Cluster> struct SkinnyCodes {
       HK_UNROLL for (int tall = 0; tall < kTall; ++tall) {
         Sums sums;
         HK_UNROLL for (Vec<float, 4> &sum : sums) sum = Vec<float, 4>(0);
-        HK_UNROLL for (int unit = 0; unit < kUnits; ++unit) {
-          int s = tall * kUnits + unit, ahead = (s + kAhead) % kSteps;
-          u32 of = s + kAhead < kSteps ? tile : next;
-          if (own.holds(unit))
-            multiply(ring[s % kAhead], columns, unit,
+        // Of this lane, then of all.
+        waitDirectCopies<kAhead - 1, 1>();
+        waveBarrier();
+        HK_UNROLL for (int unit = 0; unit < kUnits; ++unit) if (own.holds(unit))
+            multiply(ring.get(stage, unit), columns, unit,
                      scales.of(turn, own.begin + unit, tall * 16),
                      scales.of(turn, own.begin + unit, tall * 16 + 8), sums);
-          if (source.holds(of, tiles, ahead))
-            source.load(ring[s % kAhead], of, ahead);
-        }
+        waveBarrier();
+        if (u32 of = tileOf(tall + kAhead); of < tiles)
+          ring.ask(of, (tall + kAhead) % kTall, stage);
+        commitDirectCopies();
+        stage = stage + 1 == kAhead ? 0 : stage + 1;
         keepPart(parts, tall, sums);
         if (tall == 0 && next < tiles)
           scales.keep(next, turn + 1);
@@ -279,6 +339,7 @@ template <class Problem, int Cluster> struct SkinnyCodes {
       meet();
       finish(args, row0, tile, rank, turn, parts, epilogue);
     }
+    waitDirectCopies<0, 1>();
     // Others may still read this block's parts.
     if constexpr (Cluster > 1)
       meet();

@@ -55,7 +55,7 @@ template <class Acc, int Span> struct WarpSlab {
   }
 };
 
-template <class Config> struct SlabEpilogue {
+template <class Config> struct SlabEpilogue : StoresItself {
   using P = typename Config::P;
   using Acc = typename P::Acc;
   /// Accumulators of a row in the slab; of a pair both halves.
@@ -65,9 +65,11 @@ template <class Config> struct SlabEpilogue {
   static constexpr int kColumns = P::kPair ? kSpan / 2 : kSpan;
   static_assert(kSpan * 32 <= kBulkSlabBytes && kSpan % 32 == 0);
 
+  using StoresItself::StoresItself;
+
   template <class Total, class Rows, class Epilogue>
   HK_MEM static void run(const Total &d, const Rows &rows, int firstColumn,
-                         const GemmArgs &args, const TensorMap *, u8 *slab,
+                         const GemmArgs &args, u8 *slab,
                          const Epilogue &epilogue) {
     constexpr int V = Epilogue::kVec, perRow = kColumns / V;
     static_assert(Epilogue::kGroup == 0 || kColumns % Epilogue::kGroup == 0);
@@ -100,8 +102,6 @@ template <class Config> struct SlabEpilogue {
       }
     }
   }
-
-  HK_MEM static void finish() {}
 
 private:
   /// Columns of the accumulators that lie at column c of pass `pass`.

@@ -51,10 +51,12 @@ concept StoresRoundedRows =
 template <class Config, class Epilogue> struct PickEpilogue {
   using Type = SlabEpilogue<Config>;
 };
+template <class Epilogue>
+concept ReadsBoxes = requires { typename Epilogue::ReadElement; };
 template <class Config, class Epilogue>
   requires StoresRounded<Epilogue>
 struct PickEpilogue<Config, Epilogue> {
-  using Type = BoxEpilogue<Config>;
+  using Type = BoxEpilogue<Config, ReadsBoxes<Epilogue>>;
 };
 template <class Config, class Epilogue>
   requires StoresRoundedRows<Epilogue>
@@ -74,6 +76,10 @@ template <class Config, class Loader> struct WarpLoop {
         // A warp arrives once at every block of the cluster.
         lds.empty(s).init(Config::kCluster * Config::kGroups * 4);
       }
+      HK_UNROLL for (int warp = 0; warp < Config::kGroups * 4; ++warp)
+          HK_UNROLL for (int place = 0; place < 2; ++place)
+              lds.read(warp, place)
+                  .init(1);
       publishBarriers();
     }
     if constexpr (Config::kCluster > 1) {
@@ -155,14 +161,16 @@ private:
     StageReader<Config> reader = {lds, {}, group};
     int warp = waveId() % 4;
     u8 *slab = bytes + (lds.slab(group * 4 + warp) - ldsAddress(bytes));
+    Results results(lds, maps, group * 4 + warp);
     typename Sum::Total d;
     for (WarpPlace at; takeResults(tiles, at);) {
       auto rows = tiles.rowsOf(at, group * 64 + warp * 16);
+      results.begin(rows, at.col);
       Sum::run(reader, args, at, scalesOf(tiles, rows, at), d);
       if (rows.any())
-        Results::run(d, rows, at.col, args, maps, slab, epilogue);
+        results.run(d, rows, at.col, args, slab, epilogue);
     }
-    Results::finish();
+    results.finish();
   }
 };
 
