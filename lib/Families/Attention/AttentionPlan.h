@@ -77,6 +77,9 @@ public:
   DimName getQueries() const;
   /// Keys of one sequence, or of all ragged ones; not of paged ones.
   DimName getKeys(const AttentionSegment &segment) const;
+  /// The number of keys, of pages if they lie in those; there is no tensor map
+  /// of none.
+  DimName getMappedRows(const AttentionSegment &segment) const;
   /// Whether tensor maps can describe the operands of this kernel for
   /// `target`, so that its warp-specialised loop applies.
   Verdict getBulkVerdict(const ::hk::Target &target) const;

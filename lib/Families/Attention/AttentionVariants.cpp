@@ -96,12 +96,15 @@ private:
   /// and there is no map of no keys.
   Use bulkUse() {
     DimName queries = kernel.getQueries();
-    DimName keys = kernel.getKeys(kernel.getSegments().front());
     if (!SymShapeAttr::isSymbol(queries) &&
         queries < ::hk::kBulkAttentionQueries)
       return Use::Never;
-    bool known = !isRagged() && !SymShapeAttr::isSymbol(queries) &&
-                 !SymShapeAttr::isSymbol(keys);
+    bool known =
+        !isRagged() && !SymShapeAttr::isSymbol(queries) &&
+        llvm::none_of(
+            kernel.getSegments(), [&](const AttentionSegment &segment) {
+              return SymShapeAttr::isSymbol(kernel.getMappedRows(segment));
+            });
     return known ? Use::Always : Use::Sometimes;
   }
 
@@ -234,11 +237,12 @@ private:
     LaunchDims grid = launch.grid(launch.atMost(tiles, target.computeUnits));
     if (use != Use::Always) {
       Value least = launch.multiply(sequences, ::hk::kBulkAttentionQueries);
-      grid.condition = launch.both(
-          launch.isAtMost(least, queries),
-          launch.isAtMost(
-              launch.constant(1),
-              launch.size(kernel.getKeys(kernel.getSegments().front()))));
+      grid.condition = launch.isAtMost(least, queries);
+      for (const AttentionSegment &segment : kernel.getSegments())
+        grid.condition = launch.both(
+            grid.condition,
+            launch.isAtMost(launch.constant(1),
+                            launch.size(kernel.getMappedRows(segment))));
     }
     return grid;
   }
