@@ -27,6 +27,8 @@
 // RUN: hk-run %t.so --check=%s --function=three --dim=q.0=129 --dim=k.0=1 --dim=w.0=130 --data=huge
 // RUN: hk-run %t.so --check=%s --function=scales --dim=q.0=150 --dim=k.0=200 --dim=w.0=150
 // RUN: hk-run %t.so --check=%s --function=wide --dim=q.0=150 --range=n=0:320 --range=t=distinct:29
+// RUN: hk-run %t.so --check=%s --function=pod --range=n=0:400
+// RUN: hk-run %t.so --check=%s --function=pod_pages --range=n=0:400 --range=m=300:400 --range=t=distinct:149 --range=u=distinct:149
 
 func.func @pages16(%q: tensor<3x?x4x128xbf16>, %k: tensor<80x16x2x128xbf16>, %v: tensor<80x16x2x128xbf16>, %n: tensor<3xi32>, %t: tensor<3x25xi32>) -> (tensor<3x?x4x128xbf16>, tensor<3x?x4xf32>) {
   %0, %1 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.0884 causal : tensor<3x?x4x128xbf16>, tensor<80x16x2x128xbf16>, tensor<80x16x2x128xbf16> kv_lens tensor<3xi32> block_table tensor<3x25xi32> -> tensor<3x?x4x128xbf16>, tensor<3x?x4xf32>
@@ -91,4 +93,15 @@ func.func @scales(%q: tensor<?x2x128xbf16>, %k: tensor<?x1x128xbf16>, %w: tensor
 func.func @wide(%q: tensor<?x2x256xbf16>, %k: tensor<30x32x1x256xbf16>, %v: tensor<30x32x1x256xbf16>, %n: tensor<1xi32>, %t: tensor<1x10xi32>) -> tensor<?x2x256xbf16> {
   %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.0625 causal : tensor<?x2x256xbf16>, tensor<30x32x1x256xbf16>, tensor<30x32x1x256xbf16> kv_lens tensor<1xi32> block_table tensor<1x10xi32> -> tensor<?x2x256xbf16>
   return %0 : tensor<?x2x256xbf16>
+}
+// A prompt beside decode steps, one launch on sm_90a.
+func.func @pod(%q: tensor<3x1x8x128xbf16>, %k: tensor<3x400x2x128xbf16>, %v: tensor<3x400x2x128xbf16>, %n: tensor<3xi32>, %pq: tensor<1x300x8x128xbf16>, %pk: tensor<1x300x2x128xbf16>, %pv: tensor<1x300x2x128xbf16>) -> (tensor<3x1x8x128xbf16>, tensor<1x300x8x128xbf16>) {
+  %0 = hk.attention %q, %k, %v kv_lens %n scale 0.088 : tensor<3x1x8x128xbf16>, tensor<3x400x2x128xbf16>, tensor<3x400x2x128xbf16> kv_lens tensor<3xi32> -> tensor<3x1x8x128xbf16>
+  %1 = hk.attention %pq, %pk, %pv scale 0.088 causal : tensor<1x300x8x128xbf16>, tensor<1x300x2x128xbf16>, tensor<1x300x2x128xbf16> -> tensor<1x300x8x128xbf16>
+  return %0, %1 : tensor<3x1x8x128xbf16>, tensor<1x300x8x128xbf16>
+}
+func.func @pod_pages(%q: tensor<5x1x8x64xf16>, %k: tensor<150x16x2x64xf16>, %v: tensor<150x16x2x64xf16>, %n: tensor<5xi32>, %t: tensor<5x25xi32>, %pq: tensor<2x200x8x64xf16>, %m: tensor<2xi32>, %u: tensor<2x25xi32>) -> (tensor<5x1x8x64xf16>, tensor<2x200x8x64xf16>) {
+  %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.125 : tensor<5x1x8x64xf16>, tensor<150x16x2x64xf16>, tensor<150x16x2x64xf16> kv_lens tensor<5xi32> block_table tensor<5x25xi32> -> tensor<5x1x8x64xf16>
+  %1 = hk.attention %pq, %k, %v kv_lens %m block_table %u scale 0.125 causal : tensor<2x200x8x64xf16>, tensor<150x16x2x64xf16>, tensor<150x16x2x64xf16> kv_lens tensor<2xi32> block_table tensor<2x25xi32> -> tensor<2x200x8x64xf16>
+  return %0, %1 : tensor<5x1x8x64xf16>, tensor<2x200x8x64xf16>
 }

@@ -98,6 +98,16 @@ Verdict AttentionPlan::getBulkVerdict(const ::hk::Target &target) const {
                        /*most=*/256);
 }
 
+::hk::AttentionShape
+AttentionPlan::getBulkShape(const ::hk::Target &target) const {
+  ::hk::AttentionShape all = shape;
+  all.bulk = getBulkVerdict(target).accepted();
+  all.softcap = llvm::any_of(segments, [](const AttentionSegment &segment) {
+    return segment.getOp().getSoftcap().has_value();
+  });
+  return all;
+}
+
 SmallVector<hk_tensor_map_abi>
 mlir::hk::attentionTensorMaps(KernelOp kernel, AttentionTileAttr tile) {
   if (!isWarpSpecialised(tile))

@@ -84,9 +84,12 @@ private:
   void writeEntry(VariantOp variant) {
     StringRef name = variant.getSymName();
     if (isBulk(variant)) {
-      os << "\nHK_MAPPED_KERNEL(" << prefix << name << ", " << words.size()
-         << ", " << name << "::kMaps, " << name << "::kThreads, " << name
-         << "::Shared) {\n  " << name << "::run(maps, block, lds, ";
+      bool shared = kernel.getKernel().getThreads().has_value();
+      os << "\n"
+         << (shared ? "HK_MAPPED_PROBLEM(" : "HK_MAPPED_KERNEL(") << prefix
+         << name << ", " << words.size() << ", " << name << "::kMaps, " << name
+         << "::kThreads, " << name << "::Shared) {\n  " << name
+         << (shared ? "::runTile" : "::run") << "(maps, block, lds, ";
       writeEach(
           [&](unsigned i) { os << "arguments" << numberOf(i) << "(words)"; });
       os << ");\n}\n";

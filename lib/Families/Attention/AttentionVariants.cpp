@@ -39,15 +39,9 @@ class AttentionVariants {
 public:
   AttentionVariants(const AttentionPlan &kernel, const ::hk::Target &target,
                     DecisionLog &log)
-      : kernel(kernel), target(target), log(log), shape(kernel.getShape()),
-        bulk(kernel.getBulkVerdict(target)),
-        dims(DimSymbols::ofKernel(kernel.getKernel())) {
-    shape.bulk = bulk.accepted();
-    shape.softcap =
-        llvm::any_of(kernel.getSegments(), [](const AttentionSegment &segment) {
-          return segment.getOp().getSoftcap().has_value();
-        });
-  }
+      : kernel(kernel), target(target), log(log),
+        shape(kernel.getBulkShape(target)), bulk(kernel.getBulkVerdict(target)),
+        dims(DimSymbols::ofKernel(kernel.getKernel())) {}
 
   LogicalResult run() {
     ::hk::AttentionTileList list =
@@ -215,7 +209,8 @@ private:
   }
 
   /// As many blocks as the chip holds; each takes tile after tile, in the order
-  /// of runtime/kernels/attention/sm90/schedule.h.
+  /// of runtime/kernels/attention/sm90/schedule.h. Beside blocks of another
+  /// problem each takes one.
   LaunchDims bulkDims(LaunchBuilder &launch, const AttentionTile &tile,
                       Use use) {
     const AttentionOperands &operands = kernel.getOperands();
@@ -234,7 +229,9 @@ private:
     }
     Value tiles =
         launch.multiply(slots, kernel.getKeyHeads() * kernel.getGroup());
-    LaunchDims grid = launch.grid(launch.atMost(tiles, target.computeUnits));
+    bool shared = kernel.getKernel().getThreads().has_value();
+    LaunchDims grid =
+        launch.grid(shared ? tiles : launch.atMost(tiles, target.computeUnits));
     if (use != Use::Always) {
       Value least = launch.multiply(sequences, ::hk::kBulkAttentionQueries);
       grid.condition = launch.isAtMost(least, queries);

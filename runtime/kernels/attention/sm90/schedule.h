@@ -70,8 +70,17 @@ template <class Segments> class AttentionTiles {
   static constexpr AttentionTile T = First::kTile;
 
 public:
+  /// Tiles of block `block` of `blocks`, which together take all.
+  HK_MEM AttentionTiles(const Segments &segments, u32 block, u32 blocks)
+      : AttentionTiles(segments, block) {
+    this->blocks = blocks;
+    sections = chooseSections(pairs, slots, mostPairs(segments),
+                              Segments::kCausal &&
+                                  S.queries != SequenceLayout::Ragged);
+  }
+  /// The one of as many blocks as there are tiles.
   HK_MEM AttentionTiles(const Segments &segments, u32 block)
-      : a(segments.args), block(block), blocks(blockCountX()) {
+      : a(segments.args), block(block) {
     pairs = u32(a.heads);
     if constexpr (S.queries == SequenceLayout::Ragged)
       // Room for a partly filled tile per sequence and for the queries of none.
@@ -80,9 +89,8 @@ public:
       slots = u32((a.queries + T.bq - 1) / T.bq);
     if constexpr (S.queries == SequenceLayout::Dense)
       pairs *= u32(a.batch);
-    sections = chooseSections(pairs, slots, mostPairs(segments),
-                              Segments::kCausal &&
-                                  S.queries != SequenceLayout::Ragged);
+    blocks = pairs * slots;
+    sections = {pairs, blocks};
   }
 
   /// The next tile of this block that has queries; false: there is none.

@@ -221,9 +221,22 @@ template <class... All> struct BulkAttention {
   HK_MEM static void run(const TensorMap *maps, BlockId block, Shared &shared,
                          const typename All::Args &...args) {
     Segments segments(args...);
+    attend(maps, segments, shared,
+           AttentionTiles<Segments>(segments, block.x, blockCountX()));
+  }
+  /// A block per tile, where they share a launch with blocks of other problems.
+  HK_MEM static void runTile(const TensorMap *maps, BlockId block,
+                             Shared &shared,
+                             const typename All::Args &...args) {
+    Segments segments(args...);
+    attend(maps, segments, shared, AttentionTiles<Segments>(segments, block.x));
+  }
+
+private:
+  HK_MEM static void attend(const TensorMap *maps, const Segments &segments,
+                            Shared &shared, AttentionTiles<Segments> order) {
     typename Config::Layout lds(shared.bytes);
     begin(maps, lds);
-    AttentionTiles<Segments> order(segments, block.x);
     int group = sameInWarp(threadId() / kWarpgroup);
     if (group == Config::kGroups) {
       giveRegisters<Config::kCopyRegisters>();
@@ -234,8 +247,6 @@ template <class... All> struct BulkAttention {
       BulkAttentionConsumer<Segments>(segments, lds, group).run(order);
     }
   }
-
-private:
   HK_MEM static void begin(const TensorMap *maps,
                            const typename Config::Layout &lds) {
     if (threadId() == 0) {
