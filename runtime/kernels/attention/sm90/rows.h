@@ -68,6 +68,11 @@ struct BulkAttentionRows : BulkRowSums {
       if ((room == 0.f && last == scale) || maximum[r] == kMinusInf)
         continue;
       float base = maximum[r] * last;
+      // Where differences of bases are rounded away, there is no room to make.
+      if (!(__builtin_fabsf(base) < kLargeBase)) {
+        maximum[r] = last == scale ? maximum[r] : base / scale;
+        continue;
+      }
       maximum[r] = (base - room) / scale;
       factor[r] = softmaxExp2(base - maximum[r] * scale);
       sum[r] *= factor[r];
