@@ -111,6 +111,39 @@ func.func @extend_4_32_8_512_16896_128_128(%q: tensor<4x512x32x128xbf16>, %k: te
   %0 = hk.attention_combine %old, %old_lse, %new, %new_lse : tensor<4x512x32x128xf32>, tensor<4x512x32xf32>, tensor<4x512x32x128xf32>, tensor<4x512x32xf32> -> tensor<4x512x32x128xbf16>
   return %0 : tensor<4x512x32x128xbf16>
 }
+func.func @extend_1_32_8_128_16512_128_128(%q: tensor<1x128x32x128xbf16>, %k: tensor<1x128x8x128xbf16>, %v: tensor<1x128x8x128xbf16>, %kc: tensor<1024x16x8x128xbf16>, %vc: tensor<1024x16x8x128xbf16>, %n: tensor<1xi32>, %t: tensor<1x1024xi32>) -> tensor<1x128x32x128xbf16> {
+  %old, %old_lse = hk.attention %q, %kc, %vc kv_lens %n block_table %t scale 0.088388 : tensor<1x128x32x128xbf16>, tensor<1024x16x8x128xbf16>, tensor<1024x16x8x128xbf16> kv_lens tensor<1xi32> block_table tensor<1x1024xi32> -> tensor<1x128x32x128xf32>, tensor<1x128x32xf32>
+  %new, %new_lse = hk.attention %q, %k, %v scale 0.088388 causal : tensor<1x128x32x128xbf16>, tensor<1x128x8x128xbf16>, tensor<1x128x8x128xbf16> -> tensor<1x128x32x128xf32>, tensor<1x128x32xf32>
+  %0 = hk.attention_combine %old, %old_lse, %new, %new_lse : tensor<1x128x32x128xf32>, tensor<1x128x32xf32>, tensor<1x128x32x128xf32>, tensor<1x128x32xf32> -> tensor<1x128x32x128xbf16>
+  return %0 : tensor<1x128x32x128xbf16>
+}
+func.func @extend64_4_32_8_512_16896_128_128(%q: tensor<4x512x32x128xbf16>, %k: tensor<4x512x8x128xbf16>, %v: tensor<4x512x8x128xbf16>, %kc: tensor<1024x64x8x128xbf16>, %vc: tensor<1024x64x8x128xbf16>, %n: tensor<4xi32>, %t: tensor<4x256xi32>) -> tensor<4x512x32x128xbf16> {
+  %old, %old_lse = hk.attention %q, %kc, %vc kv_lens %n block_table %t scale 0.088388 : tensor<4x512x32x128xbf16>, tensor<1024x64x8x128xbf16>, tensor<1024x64x8x128xbf16> kv_lens tensor<4xi32> block_table tensor<4x256xi32> -> tensor<4x512x32x128xf32>, tensor<4x512x32xf32>
+  %new, %new_lse = hk.attention %q, %k, %v scale 0.088388 causal : tensor<4x512x32x128xbf16>, tensor<4x512x8x128xbf16>, tensor<4x512x8x128xbf16> -> tensor<4x512x32x128xf32>, tensor<4x512x32xf32>
+  %0 = hk.attention_combine %old, %old_lse, %new, %new_lse : tensor<4x512x32x128xf32>, tensor<4x512x32xf32>, tensor<4x512x32x128xf32>, tensor<4x512x32xf32> -> tensor<4x512x32x128xbf16>
+  return %0 : tensor<4x512x32x128xbf16>
+}
+// One tensor of keys, in pages of a cache and dense.
+func.func @prefill_4_32_8_512_16896_128_128(%q: tensor<4x512x32x128xbf16>, %k: tensor<4224x16x8x128xbf16>, %v: tensor<4224x16x8x128xbf16>, %n: tensor<4xi32>, %t: tensor<4x1056xi32>) -> tensor<4x512x32x128xbf16> {
+  %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.088388 causal : tensor<4x512x32x128xbf16>, tensor<4224x16x8x128xbf16>, tensor<4224x16x8x128xbf16> kv_lens tensor<4xi32> block_table tensor<4x1056xi32> -> tensor<4x512x32x128xbf16>
+  return %0 : tensor<4x512x32x128xbf16>
+}
+func.func @prefill64_4_32_8_512_16896_128_128(%q: tensor<4x512x32x128xbf16>, %k: tensor<1056x64x8x128xbf16>, %v: tensor<1056x64x8x128xbf16>, %n: tensor<4xi32>, %t: tensor<4x264xi32>) -> tensor<4x512x32x128xbf16> {
+  %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.088388 causal : tensor<4x512x32x128xbf16>, tensor<1056x64x8x128xbf16>, tensor<1056x64x8x128xbf16> kv_lens tensor<4xi32> block_table tensor<4x264xi32> -> tensor<4x512x32x128xbf16>
+  return %0 : tensor<4x512x32x128xbf16>
+}
+func.func @prefill_4_32_8_4096_4096_128_128(%q: tensor<4x4096x32x128xbf16>, %k: tensor<1024x16x8x128xbf16>, %v: tensor<1024x16x8x128xbf16>, %n: tensor<4xi32>, %t: tensor<4x256xi32>) -> tensor<4x4096x32x128xbf16> {
+  %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.088388 causal : tensor<4x4096x32x128xbf16>, tensor<1024x16x8x128xbf16>, tensor<1024x16x8x128xbf16> kv_lens tensor<4xi32> block_table tensor<4x256xi32> -> tensor<4x4096x32x128xbf16>
+  return %0 : tensor<4x4096x32x128xbf16>
+}
+func.func @prefill64_4_32_8_4096_4096_128_128(%q: tensor<4x4096x32x128xbf16>, %k: tensor<256x64x8x128xbf16>, %v: tensor<256x64x8x128xbf16>, %n: tensor<4xi32>, %t: tensor<4x64xi32>) -> tensor<4x4096x32x128xbf16> {
+  %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.088388 causal : tensor<4x4096x32x128xbf16>, tensor<256x64x8x128xbf16>, tensor<256x64x8x128xbf16> kv_lens tensor<4xi32> block_table tensor<4x64xi32> -> tensor<4x4096x32x128xbf16>
+  return %0 : tensor<4x4096x32x128xbf16>
+}
+func.func @causal_1_32_8_128_16512_128_128(%q: tensor<1x128x32x128xbf16>, %k: tensor<1x16512x8x128xbf16>, %v: tensor<1x16512x8x128xbf16>) -> tensor<1x128x32x128xbf16> {
+  %0 = hk.attention %q, %k, %v scale 0.088388 causal : tensor<1x128x32x128xbf16>, tensor<1x16512x8x128xbf16>, tensor<1x16512x8x128xbf16> -> tensor<1x128x32x128xbf16>
+  return %0 : tensor<1x128x32x128xbf16>
+}
 // A prompt beside decode steps: in one launch, and each in its own.
 func.func @pod_32_32_8_1_4096_128_128(%q: tensor<32x1x32x128xbf16>, %k: tensor<32x4096x8x128xbf16>, %v: tensor<32x4096x8x128xbf16>, %pq: tensor<1x4096x32x128xbf16>, %pk: tensor<1x4096x8x128xbf16>, %pv: tensor<1x4096x8x128xbf16>) -> (tensor<32x1x32x128xbf16>, tensor<1x4096x32x128xbf16>) {
   %0 = hk.attention %q, %k, %v scale 0.088388 : tensor<32x1x32x128xbf16>, tensor<32x4096x8x128xbf16>, tensor<32x4096x8x128xbf16> -> tensor<32x1x32x128xbf16>

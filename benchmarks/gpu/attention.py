@@ -62,13 +62,16 @@ class Case:
     """A function of attention.mlir, its operands and both sides.
 
     Kinds: causal, full: queries of a prompt. decode: one query a sequence, keys in one tensor;
-    paged, ragged, dynamic, latent: in pages of a cache; fp8, fp8paged: of 8 bits. extend: new tokens
-    behind a cache. pod: a prompt beside decode steps. backward: gradients.
+    paged, ragged, dynamic, latent: in pages of a cache; fp8, fp8paged: of 8 bits. prefill: keys
+    of a prompt in pages of 16 rows, or of as many as the name says. extend: new tokens behind a cache
+    of such pages. pod: a prompt beside decode steps. backward: gradients.
     """
 
     def __init__(self, torch, program, name):
         self.torch, self.name, self.program, self.function = torch, name, program, program[name]
-        self.mask, *sizes = name.split("_")
+        kind, *sizes = name.split("_")
+        self.mask = re.sub(r"(extend|prefill)\d+", r"\1", kind)
+        self.later = self.mask in ("causal", "extend", "prefill")  # keys that a query does not see
         self.b, self.h, self.hk, self.sq, self.sk, self.d, self.dv = map(int, sizes)
         self.cached = self.sk - self.sq if self.mask == "extend" else self.sk
         self.decode = self.sq == 1
@@ -152,7 +155,7 @@ class Case:
         q = named["q"][sequence, :, head].float()
         k, v = self.keys_of(named, sequence)
         s = (q @ k.T) * self.d ** -0.5
-        if self.mask in ("causal", "extend"):
+        if self.later:
             s = s.masked_fill(~torch.ones_like(s, dtype=torch.bool).tril(self.sk - self.sq), float("-inf"))
         return s.softmax(-1) @ v
 
@@ -168,13 +171,21 @@ class Case:
 
     def flops(self):
         pairs = self.sq * self.sk
-        if self.mask in ("causal", "extend"):
+        if self.later:
             pairs -= self.sq * self.sq / 2
         return 2 * self.b * self.h * pairs * (self.d + self.dv)
 
     def cache_bytes(self):
         columns = self.d if self.mask == "latent" else self.d + self.dv
         return sum(self.lengths) * self.hk * columns * (1 if self.mask.startswith("fp8") else 2)
+
+
+class Cached(Case):
+    """Many queries and keys in pages, beside as many keys in one tensor."""
+
+    def sides(self, sets, ours):
+        dense = Case(self.torch, self.program, "causal_" + self.name.split("_", 1)[1])
+        return {"hk": [call for call, _ in ours], "dense": [dense.ours(dense.operands())[0]]}
 
 
 class Prompt(Case):
@@ -251,7 +262,7 @@ class Backward(Case):
         return super().flops() * 5 / 4  # five products, half of them masked
 
 
-KINDS = {"pod": Prompt, "backward": Backward}
+KINDS = {"pod": Prompt, "backward": Backward, "extend": Cached, "prefill": Cached}
 
 
 def peers_of(torch, case, sets):
@@ -322,7 +333,7 @@ def measure(folder, prefixes):
         if prefixes and not name.startswith(tuple(prefixes)):
             continue
         try:
-            kind = KINDS.get(name.split("_")[0], Case)
+            kind = KINDS.get(re.match("[a-z]+", name)[0], Case)
             print(json.dumps(measure_case(torch, kind(torch, program, name), rate)), flush=True)
         except Exception as error:  # the other cases are worth their time
             print(f"{name}: {type(error).__name__}: {error}", flush=True)
@@ -331,28 +342,48 @@ def measure(folder, prefixes):
     return failed
 
 
+def same_bits(torch, function, operands, caches, holes):
+    """Whether a function gives the same for zeros and NaN where `holes` are in the caches."""
+    results = []
+    for fill in (0.0, float("nan")):
+        for name in caches:
+            operands[name][holes] = fill
+        out = function(*operands.values())
+        out = out if isinstance(out, tuple) else (out,)
+        results.append([torch.from_dlpack(x).clone() for x in out])
+    same = all(torch.equal(x, y) for x, y in zip(*results))
+    return same and bool(torch.isfinite(results[1][0].float()).all())
+
+
 def behind(folder):
     """What a cache holds behind a sequence's keys does not matter."""
     import torch
 
-    program = load(folder, "attention-bulk.so")
-    function, failed = program["cache"], False
-    for sq in (64, 130, 200):
-        shapes = [[d if isinstance(d, int) and d >= 0 else sq for d in a.shape] for a in function.inputs]
-        q, k, v = (torch.randn(s, device="cuda", dtype=torch.bfloat16) for s in shapes[:3])
-        lengths = torch.tensor([400, 161, 0], device="cuda", dtype=torch.int32)
-        sink = torch.randn(shapes[4], device="cuda")
-        results = []
-        for fill in (0.0, float("nan")):
-            for b, n in enumerate(lengths.tolist()):
-                k[b, n:] = fill
-                v[b, n:] = fill
-            out = function(q, k, v, lengths, sink)
-            results.append([torch.from_dlpack(x).clone() for x in out])
-        same = all(torch.equal(x, y) for x, y in zip(*results))
-        finite = bool(torch.isfinite(results[1][0].float()).all())
-        print(json.dumps({"behind": sq, "same": same, "finite": finite}), flush=True)
-        failed |= not (same and finite)
+    failed = False
+    for module, name, caches in (("attention-bulk.so", "cache", "kv"), ("attention-pages.so", "pages16", "kv"),
+                                 ("attention-pages.so", "past", "kv"), ("attention-pages.so", "extend", ("kc", "vc"))):
+        function = load(folder, module)[name]
+        for sq in (64, 130, 200):
+            operands = {}
+            for a in function.inputs:
+                dtype = torch.float32 if a.dtype == "f32" else torch.bfloat16
+                operands[a.name] = torch.randn([sq if d < 0 else d for d in a.shape], device="cuda", dtype=dtype)
+            lengths = torch.tensor([400, 161, 0])
+            operands["n"] = lengths.to("cuda", torch.int32)
+            read = (lengths - sq).clamp(min=0) if name == "past" else lengths
+            holes = torch.ones(operands[caches[0]].shape[:2], dtype=torch.bool)
+            if "t" in operands:
+                table = torch.randperm(holes.shape[0])[:operands["t"].numel()].view(operands["t"].shape)
+                operands["t"] = table.to("cuda", torch.int32)
+                for b, n in enumerate(read.tolist()):
+                    for j in range(n):
+                        holes[table[b, j // holes.shape[1]], j % holes.shape[1]] = False
+            else:
+                for b, n in enumerate(read.tolist()):
+                    holes[b, :n] = False
+            same = same_bits(torch, function, operands, caches, holes.cuda())
+            print(json.dumps({"behind": name, "queries": sq, "same": same}), flush=True)
+            failed |= not same
     return failed
 
 

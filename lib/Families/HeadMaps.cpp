@@ -32,7 +32,7 @@ mlir::hk::mapOfHeads(KernelOp kernel, int64_t operand, ::hk::DType type,
     return words.strideNumber(number, memoryDim(dim));
   };
   hk_tensor_map_abi map = {};
-  map.pointer = number;
+  map.pointer = words.pointer(number);
   map.dtype = uint8_t(type);
   map.rows = size(first);
   map.row_stride = stride(first);

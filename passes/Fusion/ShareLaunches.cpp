@@ -337,6 +337,13 @@ private:
       if (isKnownToSpill(joint, variant.getTile()))
         return Verdict::refuse(Reason::RegistersExceeded,
                                "one launch of both spills registers");
+    for (VariantOp variant : joint.getVariants())
+      if (size_t maps = family.getTensorMaps(joint, variant).size();
+          maps > HK_MAX_TENSOR_MAPS)
+        return Verdict::refuse(Reason::GroupFull,
+                               "one launch of both would need " + Twine(maps) +
+                                   " tensor maps, of at most " +
+                                   Twine(HK_MAX_TENSOR_MAPS));
     if (joint.getVariants().size() <= kMaxVariants)
       return Verdict::accept();
     return Verdict::refuse(Reason::UnsupportedShape,

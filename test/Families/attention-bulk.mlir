@@ -7,13 +7,13 @@
 
 // All sizes are known: one variant, as many blocks as the chip holds or tiles there are.
 // TILE-LABEL: hk.kernel @attention attention
-// TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 128, waves = 12, stages = 2, splitKv = 1> threads 384 lds 164944
+// TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 128, waves = 12, stages = 2, splitKv = 1> threads 384 lds 164952
 // TILE: hk.launch_dims if %true grid(%c132, %c1, %c1)
 // TILE-NOT: hk.variant @v1
 // TEXT: #include "kernels/attention/sm90/warp_specialised.h"
-// TEXT: using v0 = BulkAttention<kSpec, AttentionTile{128, 128, 12, 2, 1}>;
-// TEXT: HK_MAPPED_KERNEL({{.*}}v0, {{[0-9]+}}, 3, v0::kThreads, v0::Shared) {
-// TEXT-NEXT: v0::run(arguments(words), maps, block, lds);
+// TEXT: using v0 = BulkAttention<BulkSegment<kSpec, AttentionTile{128, 128, 12, 2, 1}>>;
+// TEXT: HK_MAPPED_KERNEL({{.*}}v0, {{[0-9]+}}, v0::kMaps, v0::kThreads, v0::Shared) {
+// TEXT-NEXT: v0::run(maps, block, lds, arguments(words));
 func.func @causal(%q: tensor<4x4096x32x128xbf16>, %k: tensor<4x4096x8x128xbf16>) -> tensor<4x4096x32x128xbf16> {
   %0 = hk.attention %q, %k, %k scale 0.0884 causal : tensor<4x4096x32x128xbf16>, tensor<4x4096x8x128xbf16>, tensor<4x4096x8x128xbf16> -> tensor<4x4096x32x128xbf16>
   return %0 : tensor<4x4096x32x128xbf16>
@@ -52,11 +52,6 @@ func.func @few(%q: tensor<1x32x8x128xbf16>, %k: tensor<1x512x1x128xbf16>) -> ten
   return %0 : tensor<1x32x8x128xbf16>
 }
 
-// EXPLAIN-DAG: unsupported-shape{{.*}}warp_specialised: the warp-specialised loop has no pages: a box of keys would lie in several
-func.func @paged(%q: tensor<1x128x8x128xbf16>, %k: tensor<64x16x1x128xbf16>, %t: tensor<1x32xi32>, %n: tensor<1xi32>) -> tensor<1x128x8x128xbf16> {
-  %0 = hk.attention %q, %k, %k kv_lens %n block_table %t scale 0.0884 causal : tensor<1x128x8x128xbf16>, tensor<64x16x1x128xbf16>, tensor<64x16x1x128xbf16> kv_lens tensor<1xi32> block_table tensor<1x32xi32> -> tensor<1x128x8x128xbf16>
-  return %0 : tensor<1x128x8x128xbf16>
-}
 // EXPLAIN-DAG: unsupported-dtype{{.*}}warp_specialised: queries and result must be bf16 or f16
 func.func @wide(%q: tensor<1x128x8x128xf32>, %k: tensor<1x512x1x128xf32>) -> tensor<1x128x8x128xf32> {
   %0 = hk.attention %q, %k, %k scale 0.0884 causal : tensor<1x128x8x128xf32>, tensor<1x512x1x128xf32>, tensor<1x512x1x128xf32> -> tensor<1x128x8x128xf32>

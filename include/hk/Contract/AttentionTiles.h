@@ -48,6 +48,9 @@ struct AttentionCandidate {
   bool sharedValues = false;
 };
 
+/// Waves of a warp-specialised tile.
+inline constexpr int32_t kBulkAttentionWaves = 12;
+
 /// Queries of a sequence from which on a warp-specialised tile, which has rows
 /// of one head only, is the faster one.
 inline constexpr int64_t kBulkAttentionQueries = 64;
@@ -84,6 +87,8 @@ inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Sm90a, {64, 32, 4, 2, 1}, 192},
     {Arch::Sm90a, {64, 16, 4, 2, 1}, 256},
     {Arch::Sm90a, {16, 16, 4, 3, 1}, 256},
+    // Beside warp-specialised tiles, whose blocks have as many threads.
+    {Arch::Sm90a, {16, 16, 12, 2, 1}, 128},
     {Arch::Sm90a, {16, 16, 4, 5, 1}, 576, true, true},
 };
 

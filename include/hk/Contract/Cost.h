@@ -142,6 +142,8 @@ struct Sm90Calibration {
   static constexpr double kCellsMicroseconds = 2.0;
   /// What one unit can draw of the memory's rate, in shares of an even split.
   static constexpr double kUnitShare = 1.25;
+  /// Decode steps with one block a unit, of two (h200-attention.md).
+  static constexpr double kSharedDecode = 1.05;
 };
 
 constexpr double blocksRate(const Target &target, DType operand) {
@@ -462,6 +464,7 @@ struct LaunchLoad {
   double microseconds; // alone
   double blocks;
   int64_t ldsBytes;
+  double unitShare = 1; // see Family::getUnitShare
 };
 
 /// The `count` problems of `loads` in one launch: every one takes at least its
@@ -475,7 +478,7 @@ constexpr double sharedMicroseconds(const Target &target,
   for (int32_t i = 0; i < count; ++i)
     lds = loads[i].ldsBytes > lds ? loads[i].ldsBytes : lds;
   double together = residentBlocks(target, lds, threads);
-  double units = target.computeUnits, longest = 0, work = 0;
+  double units = target.computeUnits, longest = 0, work = 0, memory = 0;
   for (int32_t i = 0; i < count; ++i) {
     double perUnit = ceilDiv(loads[i].blocks, units);
     double alone = residentBlocks(target, loads[i].ldsBytes, threads);
@@ -484,9 +487,10 @@ constexpr double sharedMicroseconds(const Target &target,
     time *= costMax(1, had / together);
     double share = loads[i].blocks < units ? loads[i].blocks / units : 1;
     longest = costMax(longest, time);
-    work += time * share;
+    work += time * share * loads[i].unitShare;
+    memory += loads[i].unitShare < 1 ? time : 0;
   }
-  return target.launchMicroseconds + costMax(longest, work);
+  return target.launchMicroseconds + costMax(costMax(longest, memory), work);
 }
 
 /// Partial results that their combination loads at a time.
@@ -518,7 +522,9 @@ constexpr double unitGBps(const Target &target) {
 /// kernel takes none.
 constexpr int64_t attentionRuns(const Target &target, const AttentionTile &tile,
                                 const AttentionShape &shape) {
-  if (attentionWaveParts(target.arch, tile, attentionSharesValues(shape)) == 1)
+  int64_t parts =
+      attentionWaveParts(target.arch, tile, attentionSharesValues(shape));
+  if (parts == 1 || kSliceUnit % (parts * tile.bk) != 0)
     return 0;
   return target.computeUnits *
          int64_t(residentBlocks(target, attentionLds(target.arch, tile, shape),
@@ -573,6 +579,36 @@ constexpr double attentionMicroseconds(const Target &target,
                      : 0;
   return target.launchMicroseconds + alone +
          costMax(walk, costMax(memory * tiles, busiest));
+}
+
+/// The part of the units that a launch needs: where memory bounds it, those
+/// that draw all of the memory's rate.
+constexpr double attentionUnitShare(const Target &target,
+                                    const AttentionTile &tile,
+                                    const AttentionShape &shape,
+                                    const AttentionSize &size) {
+  double keys = double(size.heads) * double(size.keys);
+  double columns = double(shape.headDim + shape.valueDim);
+  double tiles = ceilDiv(double(size.rows), tile.bq);
+  double bytes = keys * columns * info(shape.type).bits / 8;
+  double flops = 2.0 * tile.bq * tiles * keys * columns;
+  double need = target.memoryGBps / (unitGBps(target) * target.computeUnits);
+  bool waits = bytes / target.memoryGBps > flops / (target.bf16Tflops * 1e3);
+  return waits && need < 1 ? need : 1;
+}
+
+/// What a tile takes longer where blocks of 384 threads share a launch on
+/// sm_90a: each block of a prefill begins with a wait for its queries and one
+/// for its keys, which blocks that stay have behind them; decode steps have
+/// half as many tiles of keys under way.
+constexpr double attentionSharedMicroseconds(const Target &target,
+                                             const AttentionTile &tile,
+                                             const AttentionSize &size,
+                                             double alone) {
+  if (!isWarpSpecialised(tile))
+    return alone * Sm90Calibration::kSharedDecode;
+  double blocks = ceilDiv(double(size.rows), tile.bq) * double(size.heads);
+  return alone + ceilDiv(blocks, target.computeUnits) * 2 * kMemoryMicroseconds;
 }
 
 } // namespace hk

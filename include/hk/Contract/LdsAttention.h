@@ -90,15 +90,26 @@ constexpr int64_t attentionPanels(int64_t columns) {
   return (columns + 63) / 64;
 }
 
+/// Rows of the boxes that a tile of `bk` keys consists of where keys lie in
+/// pages of `pageRows`: as many as divide both.
+constexpr int64_t attentionBoxRows(int64_t bk, int64_t pageRows) {
+  while (pageRows != 0) {
+    int64_t rest = bk % pageRows;
+    bk = pageRows;
+    pageRows = rest;
+  }
+  return bk;
+}
+
 /// Room to align, a tile of queries, `stages` tiles of keys and of values,
-/// barriers.
+/// barriers, a word of missing boxes of each tile of keys.
 constexpr int64_t attentionBulkLds(AttentionTile t, int64_t headDim,
                                    int64_t valueDim) {
   int64_t keyRow = attentionPanels(headDim) * kBulkRowBytes;
   int64_t valueRow = attentionPanels(valueDim) * kBulkRowBytes;
   return kBulkAlignment + t.bq * keyRow +
          int64_t(t.stages) * t.bk * (keyRow + valueRow) +
-         8 * (2 + 4 * int64_t(t.stages));
+         8 * (2 + 4 * int64_t(t.stages)) + 4 * int64_t(t.stages);
 }
 
 /// Groups that the columns of values are cut in between the waves of a block,

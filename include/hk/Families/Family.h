@@ -118,6 +118,15 @@ public:
     llvm_unreachable("its launch is never shared");
   }
 
+  /// The part of the chip's units that a launch needs for that time: less than
+  /// 1 where memory bounds it, which fewer units keep busy.
+  virtual double getUnitShare(KernelOp kernel, VariantOp variant,
+                              const ::hk::Target &target,
+                              ArrayRef<int64_t> dims) const {
+    (void)kernel, (void)variant, (void)target, (void)dims;
+    return 1;
+  }
+
   /// The tensor maps that `variant` takes as a parameter of its own, in order;
   /// sm_90a only.
   virtual SmallVector<hk_tensor_map_abi>

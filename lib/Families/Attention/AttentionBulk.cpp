@@ -24,6 +24,24 @@ bool mlir::hk::isWarpSpecialised(AttentionTileAttr tile) {
        int32_t(tile.getStages()), int32_t(tile.getSplitKv())});
 }
 
+/// The engine's boxes of keys in pages.
+static Verdict checkPages(AttentionOp op) {
+  // Rows of 128 bytes are permuted by eight.
+  constexpr int64_t unit = 8;
+  int64_t rows = cast<RankedTensorType>(op.getKey().getType())
+                     .getDimSize(op.getKeyDims().rows.front());
+  if (ShapedType::isDynamic(rows))
+    return Verdict::refuse(Reason::SizeUnknown,
+                           "boxes of keys are of a known number of rows, but "
+                           "that of a page is dynamic");
+  if (rows == 0 || rows % unit != 0)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           "boxes of keys begin at multiples of " +
+                               Twine(unit) + " rows, but a page has " +
+                               Twine(rows));
+  return Verdict::accept();
+}
+
 /// What the loop computes of the forms that the operator has.
 static Verdict checkLoop(AttentionOp op) {
   auto refuse = [](Reason reason, StringRef what) {
@@ -43,36 +61,51 @@ static Verdict checkLoop(AttentionOp op) {
     return refuse(Reason::NotAnEpilogue, "regions");
   if (op.getNormalizer() != Normalizer::softmax)
     return refuse(Reason::UnsupportedShape, "normalizer but softmax");
-  if (op.getKeyForm() == KeyForm::Paged)
+  if (AttentionPlan::isChunked(op))
     return refuse(Reason::UnsupportedShape,
-                  "pages: a box of keys would lie in several");
-  if (op.getKeyLayout() != CacheLayout::token_major ||
-      op.getValueLayout() != CacheLayout::token_major)
-    return refuse(Reason::UnsupportedShape, "layouts but token_major");
+                  "layouts but token_major and head_major");
   if (op.getNumSlices() != 1)
     return refuse(Reason::UnsupportedShape,
                   "slices of the keys: they are for few queries");
-  return Verdict::accept();
+  return op.getKeyForm() == KeyForm::Paged ? checkPages(op) : Verdict::accept();
+}
+
+DimName AttentionPlan::getMappedRows(const AttentionSegment &segment) const {
+  return segment.getOp().getKeyForm() == KeyForm::Paged ? dim(segment.key, 0)
+                                                        : getKeys(segment);
 }
 
 Verdict AttentionPlan::getBulkVerdict(const ::hk::Target &target) const {
   if (!::hk::hasCopyEngine(target))
     return Verdict::refuse(Reason::UnsupportedShape,
                            "only sm_90a has a copy engine");
-  if (segments.size() > 1)
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "the warp-specialised loop has no segments of the "
-                           "keys");
-  if (Verdict verdict = checkLoop(getOp()); !verdict.accepted())
-    return verdict;
+  if (1 + 2 * segments.size() > HK_MAX_TENSOR_MAPS)
+    return Verdict::refuse(Reason::GroupFull,
+                           "a kernel has at most " + Twine(HK_MAX_TENSOR_MAPS) +
+                               " tensor maps, too few for " +
+                               Twine(segments.size()) + " segments");
+  for (const AttentionSegment &segment : segments) {
+    if (Verdict verdict = checkLoop(segment.getOp()); !verdict.accepted())
+      return verdict;
+    DimName rows = getMappedRows(segment);
+    if (!SymShapeAttr::isSymbol(rows) && rows == 0)
+      return Verdict::refuse(Reason::UnsupportedShape, "there are no keys");
+  }
   if (::hk::info(shape.type).bits != 16 || ::hk::info(getOutType()).bits != 16)
     return Verdict::refuse(Reason::UnsupportedDType,
                            "queries and result must be bf16 or f16");
-  DimName keys = getKeys(segments.front());
-  if (!SymShapeAttr::isSymbol(keys) && keys == 0)
-    return Verdict::refuse(Reason::UnsupportedShape, "there are no keys");
   return checkHeadRows(shape.align, shape.headDim, shape.valueDim,
                        /*most=*/256);
+}
+
+::hk::AttentionShape
+AttentionPlan::getBulkShape(const ::hk::Target &target) const {
+  ::hk::AttentionShape all = shape;
+  all.bulk = getBulkVerdict(target).accepted();
+  all.softcap = llvm::any_of(segments, [](const AttentionSegment &segment) {
+    return segment.getOp().getSoftcap().has_value();
+  });
+  return all;
 }
 
 SmallVector<hk_tensor_map_abi>
@@ -82,15 +115,34 @@ mlir::hk::attentionTensorMaps(KernelOp kernel, AttentionTileAttr tile) {
   FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   if (failed(attention))
     return {};
-  const AttentionSegment &segment = attention->getSegments().front();
-  bool queries = !attention->getOp().hasRaggedQueries();
-  bool keys = attention->getOp().getKeyForm() == KeyForm::Dense;
-  auto map = [&](int64_t operand, bool sequences, int64_t boxRows) {
-    return mapOfHeads(
-        kernel, operand, attention->getType(), sequences, boxRows,
-        [&](int64_t dim) { return attention->memoryDim(operand, dim); });
+  SmallVector<hk_tensor_map_abi> maps;
+  // `order`: the operand's dims that hold sequences or pages, rows and heads.
+  auto add = [&](int64_t operand, bool batches, int64_t boxRows,
+                 ArrayRef<int64_t> order) {
+    maps.push_back(mapOfHeads(kernel, operand, attention->getType(), batches,
+                              boxRows, [&](int64_t dim) {
+                                return attention->memoryDim(operand,
+                                                            order[dim]);
+                              }));
   };
-  return {map(attention->getOperands().query, queries, tile.getBq()),
-          map(segment.key, keys, tile.getBk()),
-          map(segment.value, keys, tile.getBk())};
+  bool queries = !attention->getOp().hasRaggedQueries();
+  add(attention->getOperands().query, queries, tile.getBq(), {0, 1, 2, 3});
+  for (const AttentionSegment &segment : attention->getSegments()) {
+    AttentionOp op = segment.getOp();
+    bool batches = op.getKeyForm() != KeyForm::Ragged;
+    int64_t boxRows = tile.getBk();
+    if (op.getKeyForm() == KeyForm::Paged)
+      boxRows = ::hk::attentionBoxRows(
+          boxRows, cast<RankedTensorType>(op.getKey().getType())
+                       .getDimSize(op.getKeyDims().rows.front()));
+    auto addKeys = [&](int64_t operand, const CacheDims &dims) {
+      if (batches)
+        add(operand, true, boxRows, {0, dims.rows.front(), dims.head, 3});
+      else
+        add(operand, false, boxRows, {0, 1, 2});
+    };
+    addKeys(segment.key, op.getKeyDims());
+    addKeys(segment.value, op.getValueDims());
+  }
+  return maps;
 }

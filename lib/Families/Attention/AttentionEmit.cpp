@@ -61,11 +61,13 @@ private:
 
   void writeType(VariantOp variant) {
     auto tile = cast<AttentionTileAttr>(variant.getTile());
-    bool several = kernel.getSegments().size() > 1;
+    bool bulk = isBulk(variant), several = kernel.getSegments().size() > 1;
     os << "using " << variant.getSymName() << " = "
-       << (several ? "AttentionSegments<" : "");
+       << (bulk      ? "BulkAttention<"
+           : several ? "AttentionSegments<"
+                     : "");
     writeEach([&](unsigned i) {
-      os << (isBulk(variant) ? "BulkAttention" : "AttentionKernel") << "<kSpec"
+      os << (bulk ? "BulkSegment" : "AttentionKernel") << "<kSpec"
          << numberOf(i) << ", AttentionTile{" << tile.getBq() << ", "
          << tile.getBk() << ", " << tile.getWaves() << ", " << tile.getStages()
          << ", " << tile.getSplitKv();
@@ -76,24 +78,33 @@ private:
         os << ", Regions" << numberOf(i);
       os << ">";
     });
-    os << (several ? ">;\n" : ";\n");
+    os << (bulk || several ? ">;\n" : ";\n");
   }
 
   void writeEntry(VariantOp variant) {
     StringRef name = variant.getSymName();
-    bool bulk = isBulk(variant);
+    if (isBulk(variant)) {
+      bool shared = kernel.getKernel().getThreads().has_value();
+      os << "\n"
+         << (shared ? "HK_MAPPED_PROBLEM(" : "HK_MAPPED_KERNEL(") << prefix
+         << name << ", " << words.size() << ", " << name << "::kMaps, " << name
+         << "::kThreads, " << name << "::Shared) {\n  " << name
+         << (shared ? "::runTile" : "::run") << "(maps, block, lds, ";
+      writeEach(
+          [&](unsigned i) { os << "arguments" << numberOf(i) << "(words)"; });
+      os << ");\n}\n";
+      return;
+    }
     os << "\n"
-       << (bulk ? StringRef("HK_MAPPED_KERNEL")
-                : entryMacro(kernel.getKernel()))
-       << "(" << prefix << name << ", " << words.size() << ", "
-       << (bulk ? "3, " : "") << name << "::kThreads, " << (bulk ? "" : "1, ")
-       << name << "::Shared) {\n  " << name << "::run(";
+       << entryMacro(kernel.getKernel()) << "(" << prefix << name << ", "
+       << words.size() << ", " << name << "::kThreads, 1, " << name
+       << "::Shared) {\n  " << name << "::run(";
     bool several = kernel.getSegments().size() > 1;
     os << (several ? "launchWords(words), " : "");
     writeEach([&](unsigned i) {
       os << "arguments" << numberOf(i) << (several ? "" : "(words)");
     });
-    os << (bulk ? ", maps, block, lds);\n}\n" : ", block, lds);\n}\n");
+    os << ", block, lds);\n}\n";
   }
 
   const AttentionPlan &kernel;

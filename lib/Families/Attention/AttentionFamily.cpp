@@ -152,6 +152,12 @@ public:
     return attentionVariantMicroseconds(kernel, variant, target, dims);
   }
 
+  double getUnitShare(KernelOp kernel, VariantOp variant,
+                      const ::hk::Target &target,
+                      ArrayRef<int64_t> dims) const override {
+    return attentionVariantUnitShare(kernel, variant, target, dims);
+  }
+
   LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
                      StringRef prefix, raw_ostream &os) const override {
     return isMqaLogits(kernel) ? emitMqaLogits(kernel, prefix, os)

@@ -77,9 +77,14 @@ public:
   DimName getQueries() const;
   /// Keys of one sequence, or of all ragged ones; not of paged ones.
   DimName getKeys(const AttentionSegment &segment) const;
+  /// The number of keys, of pages if they lie in those; there is no tensor map
+  /// of none.
+  DimName getMappedRows(const AttentionSegment &segment) const;
   /// Whether tensor maps can describe the operands of this kernel for
   /// `target`, so that its warp-specialised loop applies.
   Verdict getBulkVerdict(const ::hk::Target &target) const;
+  /// The shape, with what tiles of that loop depend on.
+  ::hk::AttentionShape getBulkShape(const ::hk::Target &target) const;
   /// Whether elements of a key, or of a value, lie apart.
   static bool isChunked(AttentionOp op);
 
@@ -149,12 +154,15 @@ SmallVector<hk_tensor_map_abi> attentionTensorMaps(KernelOp kernel,
 SmallVector<::hk::AttentionTile> attentionTilesOf(const AttentionPlan &kernel,
                                                   const ::hk::Target &target,
                                                   int64_t threads);
-/// See Family::getSharedThreads and getMicroseconds.
+/// See Family::getSharedThreads, getMicroseconds and getUnitShare.
 SmallVector<int64_t> attentionSharedThreads(KernelOp kernel,
                                             const ::hk::Target &target);
 double attentionVariantMicroseconds(KernelOp kernel, VariantOp variant,
                                     const ::hk::Target &target,
                                     ArrayRef<int64_t> dims);
+double attentionVariantUnitShare(KernelOp kernel, VariantOp variant,
+                                 const ::hk::Target &target,
+                                 ArrayRef<int64_t> dims);
 /// The fields of the spec, and of the arguments, that are about types in memory
 /// and scales.
 void emitNarrowSpec(const AttentionPlan &kernel,

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Prefill and decode in one launch need tiles of as many threads; which there
-// are and how long they take. On sm_90a a block of a prefill fills its compute
-// unit, so that nothing would run beside it.
+// are and how long they take. On sm_90a a block of either fills its compute
+// unit: what units with decode steps leave of the matrix units, others use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ static bool holdsAttention(KernelOp kernel) {
 SmallVector<::hk::AttentionTile>
 mlir::hk::attentionTilesOf(const AttentionPlan &kernel,
                            const ::hk::Target &target, int64_t threads) {
-  const ::hk::AttentionShape &shape = kernel.getShape();
+  ::hk::AttentionShape shape = kernel.getBulkShape(target);
   SmallVector<::hk::AttentionTile> tiles;
   auto add = [&](const ::hk::AttentionTile &tile) {
     bool known = !tiles.empty() && tiles.back().bq == tile.bq;
@@ -47,12 +47,16 @@ mlir::hk::attentionTilesOf(const AttentionPlan &kernel,
 SmallVector<int64_t>
 mlir::hk::attentionSharedThreads(KernelOp kernel, const ::hk::Target &target) {
   SmallVector<int64_t> found;
-  if (::hk::hasCopyEngine(target) || !holdsAttention(kernel))
+  if (!holdsAttention(kernel))
     return found;
   FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   if (failed(attention))
     return found;
-  for (int64_t waves : {1, 2, 4, 8}) {
+  // Other prefills are no match for the copy engine's.
+  SmallVector<int64_t> counts = {1, 2, 4, 8};
+  if (::hk::hasCopyEngine(target))
+    counts = {::hk::kBulkAttentionWaves};
+  for (int64_t waves : counts) {
     int64_t threads = waves * target.waveSize;
     if (!attentionTilesOf(*attention, target, threads).empty())
       found.push_back(threads);
@@ -76,10 +80,17 @@ static int64_t keysOf(const AttentionPlan &kernel,
   llvm_unreachable("every form has a case");
 }
 
-double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
-                                              VariantOp variant,
-                                              const ::hk::Target &target,
-                                              ArrayRef<int64_t> dims) {
+namespace {
+/// A variant for certain sizes as the model sees it.
+struct ModelledVariant {
+  ::hk::AttentionTile tile;
+  ::hk::AttentionShape shape;
+  ::hk::AttentionSize size;
+};
+} // namespace
+
+static ModelledVariant modelOf(KernelOp kernel, VariantOp variant,
+                               ArrayRef<int64_t> dims) {
   FailureOr<AttentionPlan> made = AttentionPlan::create(kernel);
   assert(succeeded(made) && "asked about kernels that may share a launch");
   const AttentionPlan &attention = *made;
@@ -112,5 +123,27 @@ double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
   size.keys = std::max<int64_t>(keys, 1);
   size.slices = op.getNumSlices();
   size.runs = own.blocks;
-  return ::hk::attentionMicroseconds(target, own, attention.getShape(), size);
+  return {own, attention.getShape(), size};
+}
+
+double mlir::hk::attentionVariantMicroseconds(KernelOp kernel,
+                                              VariantOp variant,
+                                              const ::hk::Target &target,
+                                              ArrayRef<int64_t> dims) {
+  ModelledVariant m = modelOf(kernel, variant, dims);
+  double time = ::hk::attentionMicroseconds(target, m.tile, m.shape, m.size);
+  bool shared = kernel.getThreads() && ::hk::hasCopyEngine(target);
+  return shared
+             ? ::hk::attentionSharedMicroseconds(target, m.tile, m.size, time)
+             : time;
+}
+
+double mlir::hk::attentionVariantUnitShare(KernelOp kernel, VariantOp variant,
+                                           const ::hk::Target &target,
+                                           ArrayRef<int64_t> dims) {
+  // Elsewhere blocks of both problems share their units.
+  if (!::hk::hasCopyEngine(target))
+    return 1;
+  ModelledVariant m = modelOf(kernel, variant, dims);
+  return ::hk::attentionUnitShare(target, m.tile, m.shape, m.size);
 }

@@ -39,15 +39,9 @@ class AttentionVariants {
 public:
   AttentionVariants(const AttentionPlan &kernel, const ::hk::Target &target,
                     DecisionLog &log)
-      : kernel(kernel), target(target), log(log), shape(kernel.getShape()),
-        bulk(kernel.getBulkVerdict(target)),
-        dims(DimSymbols::ofKernel(kernel.getKernel())) {
-    shape.bulk = bulk.accepted();
-    shape.softcap =
-        llvm::any_of(kernel.getSegments(), [](const AttentionSegment &segment) {
-          return segment.getOp().getSoftcap().has_value();
-        });
-  }
+      : kernel(kernel), target(target), log(log),
+        shape(kernel.getBulkShape(target)), bulk(kernel.getBulkVerdict(target)),
+        dims(DimSymbols::ofKernel(kernel.getKernel())) {}
 
   LogicalResult run() {
     ::hk::AttentionTileList list =
@@ -96,12 +90,15 @@ private:
   /// and there is no map of no keys.
   Use bulkUse() {
     DimName queries = kernel.getQueries();
-    DimName keys = kernel.getKeys(kernel.getSegments().front());
     if (!SymShapeAttr::isSymbol(queries) &&
         queries < ::hk::kBulkAttentionQueries)
       return Use::Never;
-    bool known = !isRagged() && !SymShapeAttr::isSymbol(queries) &&
-                 !SymShapeAttr::isSymbol(keys);
+    bool known =
+        !isRagged() && !SymShapeAttr::isSymbol(queries) &&
+        llvm::none_of(
+            kernel.getSegments(), [&](const AttentionSegment &segment) {
+              return SymShapeAttr::isSymbol(kernel.getMappedRows(segment));
+            });
     return known ? Use::Always : Use::Sometimes;
   }
 
@@ -212,7 +209,8 @@ private:
   }
 
   /// As many blocks as the chip holds; each takes tile after tile, in the order
-  /// of runtime/kernels/attention/sm90/schedule.h.
+  /// of runtime/kernels/attention/sm90/schedule.h. Beside blocks of another
+  /// problem each takes one.
   LaunchDims bulkDims(LaunchBuilder &launch, const AttentionTile &tile,
                       Use use) {
     const AttentionOperands &operands = kernel.getOperands();
@@ -231,14 +229,17 @@ private:
     }
     Value tiles =
         launch.multiply(slots, kernel.getKeyHeads() * kernel.getGroup());
-    LaunchDims grid = launch.grid(launch.atMost(tiles, target.computeUnits));
+    bool shared = kernel.getKernel().getThreads().has_value();
+    LaunchDims grid =
+        launch.grid(shared ? tiles : launch.atMost(tiles, target.computeUnits));
     if (use != Use::Always) {
       Value least = launch.multiply(sequences, ::hk::kBulkAttentionQueries);
-      grid.condition = launch.both(
-          launch.isAtMost(least, queries),
-          launch.isAtMost(
-              launch.constant(1),
-              launch.size(kernel.getKeys(kernel.getSegments().front()))));
+      grid.condition = launch.isAtMost(least, queries);
+      for (const AttentionSegment &segment : kernel.getSegments())
+        grid.condition = launch.both(
+            grid.condition,
+            launch.isAtMost(launch.constant(1),
+                            launch.size(kernel.getMappedRows(segment))));
     }
     return grid;
   }

@@ -119,26 +119,69 @@ private:
     os << "using " << lds << " = hk::SharedLds<";
     for (size_t i = 0; i < parts.size(); ++i)
       os << (i ? ", " : "") << function(i) << "_lds";
-    os << ">;\n"
-       << entryMacro(joint) << "(" << prefix << variant.getSymName() << ", "
-       << words.size() << ", " << variant.getThreads() << ", 1, " << lds
-       << ") {\n  using namespace hk;\n";
-    SizeText text(words);
+    os << ">;\n";
+    writeHead(variant, lds);
+    if (spread)
+      writeRanges(parts);
+    size_t maps = 0;
     for (auto [i, part] : llvm::enumerate(parts)) {
-      auto launch = cast<LaunchDimsOp>(part.getBody().front().getTerminator());
-      std::string call = function(i) + "_body(words, range" +
-                         std::to_string(i) + "[block], lds.as<" + function(i) +
-                         "_lds>());\n";
-      os << "  const BlockRange range" << i << "{" << text(launch.getX())
-         << ", " << text(launch.getY()) << ", " << text(launch.getZ())
-         << "};\n";
-      if (i + 1 == parts.size())
-        os << "  " << call;
-      else
-        os << "  if (range" << i << ".holds(block))\n    return " << call
-           << "  block = range" << i << ".after(block);\n";
+      if (!spread)
+        writeRange(i, part);
+      auto problem = cast<KernelOp>(part->getParentOp());
+      size_t own =
+          familyOf(problem.getFamily()).getTensorMaps(problem, part).size();
+      writeCall(i, i + 1 == parts.size(), function(i),
+                own ? "maps + " + std::to_string(maps) + ", " : "");
+      maps += own;
     }
     os << "}\n\n";
+  }
+
+  void writeHead(VariantOp variant, StringRef lds) {
+    size_t maps =
+        familyOf(FamilyKind::joint).getTensorMaps(joint, variant).size();
+    spread = maps != 0;
+    os << (spread ? StringRef("HK_MAPPED_KERNEL") : entryMacro(joint)) << "("
+       << prefix << variant.getSymName() << ", " << words.size() << ", ";
+    if (spread)
+      os << maps << ", " << variant.getThreads();
+    else
+      os << variant.getThreads() << ", 1";
+    os << ", " << lds << ") {\n  using namespace hk;\n";
+    if (spread)
+      os << "  beginAfterLast();\n";
+  }
+
+  void writeRange(size_t i, VariantOp part) {
+    SizeText text(words);
+    auto launch = cast<LaunchDimsOp>(part.getBody().front().getTerminator());
+    os << "  const BlockRange range" << i << "{" << text(launch.getX()) << ", "
+       << text(launch.getY()) << ", " << text(launch.getZ()) << "};\n";
+  }
+
+  /// The blocks of all problems, and for each how the others lie among them.
+  void writeRanges(ArrayRef<VariantOp> parts) {
+    for (auto [i, part] : llvm::enumerate(parts))
+      writeRange(i, part);
+    for (size_t i = 0; i + 1 < parts.size(); ++i) {
+      os << "  const BlockSpread spread" << i << "{range" << i << ".size(), ";
+      for (size_t j = i + 1; j < parts.size(); ++j)
+        os << (j > i + 1 ? " + " : "") << "range" << j << ".size()";
+      os << "};\n";
+    }
+  }
+
+  void writeCall(size_t i, bool last, StringRef function, StringRef maps) {
+    std::string number = std::to_string(i), range = "range" + number;
+    std::string order = spread ? "spread" + number : range;
+    std::string block = spread && !last ? order + ".own(block)" : "block";
+    os << "  ";
+    if (!last)
+      os << "if (" << order << ".holds(block))\n    return ";
+    os << function << "_body(words, " << maps << range << "[" << block
+       << "], lds.as<" << function << "_lds>());\n";
+    if (!last)
+      os << "  block = " << order << ".after(block);\n";
   }
 
   KernelOp joint;
@@ -147,6 +190,10 @@ private:
   raw_ostream &os;
   ArgumentWords words;
   SmallVector<std::string> includes;
+  /// Whether blocks of the variant use the copy engine and fill their compute
+  /// units: then those of all problems lie among each other, so that some units
+  /// wait for memory while others multiply.
+  bool spread = false;
 };
 
 } // namespace

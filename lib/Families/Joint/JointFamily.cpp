@@ -59,10 +59,23 @@ public:
       double alone = familyOf(problem.getFamily())
                          .getMicroseconds(problem, part, target, dims);
       loads.push_back({alone, double(launchSizeOf(part, dims).blocks()),
-                       int64_t(part.getLdsBytes())});
+                       int64_t(part.getLdsBytes()),
+                       familyOf(problem.getFamily())
+                           .getUnitShare(problem, part, target, dims)});
     }
     return ::hk::sharedMicroseconds(target, loads.data(), int32_t(loads.size()),
                                     int64_t(variant.getThreads()));
+  }
+
+  SmallVector<hk_tensor_map_abi>
+  getTensorMaps(KernelOp joint, VariantOp variant) const override {
+    SmallVector<hk_tensor_map_abi> maps;
+    for (VariantOp part : problemVariants(joint, variant)) {
+      auto problem = cast<KernelOp>(part->getParentOp());
+      llvm::append_range(
+          maps, familyOf(problem.getFamily()).getTensorMaps(problem, part));
+    }
+    return maps;
   }
 
   LogicalResult addVariants(KernelOp joint, const ::hk::Target &target,

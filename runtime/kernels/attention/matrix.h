@@ -247,7 +247,7 @@ private:
     more(w, f, rows, sh);
     int part = kParts > 1 ? waveId() : 0;
     if constexpr (kParts > 1)
-      mergeParts<kParts / 2>(f, rows, part, sh);
+      mergeParts<kParts>(f, rows, part, sh);
     if (part == 0)
       finish(a, w, f, rows);
   }
@@ -482,10 +482,11 @@ private:
     f.scaleOutput(factor);
   }
 
-  /// Waves [Half, 2 * Half) hand their parts to waves [0, Half), and so on. The
-  /// lanes of two waves hold the same rows and columns.
-  template <int Half>
+  /// Of Count waves the second half hand their parts to the first, and so on.
+  /// The lanes of two waves hold the same rows and columns.
+  template <int Count>
   HK_DEV void mergeParts(Fragments &f, Rows &rows, int part, Shared &sh) {
+    constexpr int Half = (Count + 1) / 2;
     constexpr int N = Fragments::kRows;
     constexpr int registers = T.bq * kGroupColumns / kWave;
     constexpr int floats = (registers + 2 * N) * kWave;
@@ -493,7 +494,7 @@ private:
     float *slot =
         reinterpret_cast<float *>(sh.bytes) + (part % Half) * floats + laneId();
     barrier();
-    if (part >= Half && part < 2 * Half) {
+    if (part >= Half && part < Count) {
       f.eachOutput([&](int, int e, float &x)
                        __attribute__((always_inline)) { slot[e * kWave] = x; });
       HK_UNROLL for (int i = 0; i < N; ++i) {
@@ -502,7 +503,7 @@ private:
       }
     }
     barrier();
-    if (part < Half) {
+    if (part < Count - Half) {
       float own[N], other[N];
       HK_UNROLL for (int i = 0; i < N; ++i) {
         float maximum = slot[(registers + i) * kWave];
@@ -519,7 +520,7 @@ private:
       });
     }
     if constexpr (Half > 1)
-      mergeParts<Half / 2>(f, rows, part, sh);
+      mergeParts<Half>(f, rows, part, sh);
   }
 
   HK_DEV void finish(const Args &a, const AttentionBlock &w, Fragments &f,

@@ -63,8 +63,8 @@ inline constexpr int kClusterBlocks = [] {
 }();
 
 /// The argument words in the memory that the launch put them in. The body's own
-/// `words` are all read when a kernel begins, which more of them than a chip has
-/// scalar registers make it regret; these are read where they are used.
+/// `words` are all read when a kernel begins, which more of them than a chip
+/// has scalar registers make it regret; these are read where they are used.
 #if defined(__AMDGCN__)
 using LaunchWords = const __attribute__((address_space(4))) u64 *;
 HK_DEV LaunchWords launchWords(const u64 *) {
@@ -89,6 +89,28 @@ struct BlockRange {
   /// The block among those of the problems that follow.
   HK_MEM BlockId after(BlockId block) const {
     return {block.x - u32(size()), 0, 0};
+  }
+};
+
+/// The blocks of a problem and those of `others` that follow, which lie evenly
+/// among the first half of its own.
+struct BlockSpread {
+  i64 size, others;
+  HK_MEM bool holds(BlockId block) const {
+    return before(i64(block.x) + 1) == before(block.x);
+  }
+  HK_MEM BlockId own(BlockId block) const {
+    return {block.x - u32(before(block.x)), 0, 0};
+  }
+  HK_MEM BlockId after(BlockId block) const {
+    return {u32(before(block.x)), 0, 0};
+  }
+
+private:
+  /// How many of the others are among the first `count` blocks.
+  HK_MEM i64 before(i64 count) const {
+    i64 mixed = size / 2 + others;
+    return others == 0 ? 0 : (count < mixed ? count : mixed) * others / mixed;
   }
 };
 

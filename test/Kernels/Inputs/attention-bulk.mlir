@@ -19,6 +19,31 @@ func.func @d256_cap(%q: tensor<1x512x4x256xbf16>, %k: tensor<1x512x2x256xbf16>) 
   %0 = hk.attention %q, %k, %k scale 0.0625 causal window_left 100 softcap 30.0 : tensor<1x512x4x256xbf16>, tensor<1x512x2x256xbf16>, tensor<1x512x2x256xbf16> -> tensor<1x512x4x256xbf16>
   return %0 : tensor<1x512x4x256xbf16>
 }
+// A prefix in pages and new tokens.
+func.func @segments64(%q: tensor<?x4x64xf16>, %k: tensor<?x2x64xf16>, %v: tensor<?x2x64xf16>, %kc: tensor<64x16x2x64xf16>, %vc: tensor<64x16x2x64xf16>, %o: tensor<?xi32>, %n: tensor<?xi32>, %t: tensor<?x40xi32>, %s: tensor<4xf32>) -> (tensor<?x4x64xf16>, tensor<?x4xf32>) {
+  %x, %a = hk.attention %q, %kc, %vc q_offsets %o kv_lens %n block_table %t scale 0.125 past window_left 100 : tensor<?x4x64xf16>, tensor<64x16x2x64xf16>, tensor<64x16x2x64xf16> q_offsets tensor<?xi32> kv_lens tensor<?xi32> block_table tensor<?x40xi32> -> tensor<?x4x64xf32>, tensor<?x4xf32>
+  %y, %b = hk.attention %q, %k, %v q_offsets %o kv_offsets %o scale 0.1 causal window_left 100 : tensor<?x4x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x64xf32>, tensor<?x4xf32>
+  %0, %1 = hk.attention_combine %x, %a, %y, %b sink %s : tensor<?x4x64xf32>, tensor<?x4xf32>, tensor<?x4x64xf32>, tensor<?x4xf32> sink tensor<4xf32> -> tensor<?x4x64xf16>, tensor<?x4xf32>
+  return %0, %1 : tensor<?x4x64xf16>, tensor<?x4xf32>
+}
+func.func @segments128(%q: tensor<?x4x128xf16>, %k: tensor<?x2x128xf16>, %v: tensor<?x2x128xf16>, %kc: tensor<64x16x2x128xf16>, %vc: tensor<64x16x2x128xf16>, %o: tensor<?xi32>, %n: tensor<?xi32>, %t: tensor<?x40xi32>, %s: tensor<4xf32>) -> (tensor<?x4x128xf16>, tensor<?x4xf32>) {
+  %x, %a = hk.attention %q, %kc, %vc q_offsets %o kv_lens %n block_table %t scale 0.125 past window_left 100 softcap 30.0 : tensor<?x4x128xf16>, tensor<64x16x2x128xf16>, tensor<64x16x2x128xf16> q_offsets tensor<?xi32> kv_lens tensor<?xi32> block_table tensor<?x40xi32> -> tensor<?x4x128xf32>, tensor<?x4xf32>
+  %y, %b = hk.attention %q, %k, %v q_offsets %o kv_offsets %o scale 0.1 causal window_left 100 softcap 30.0 : tensor<?x4x128xf16>, tensor<?x2x128xf16>, tensor<?x2x128xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x128xf32>, tensor<?x4xf32>
+  %0, %1 = hk.attention_combine %x, %a, %y, %b sink %s : tensor<?x4x128xf32>, tensor<?x4xf32>, tensor<?x4x128xf32>, tensor<?x4xf32> sink tensor<4xf32> -> tensor<?x4x128xf16>, tensor<?x4xf32>
+  return %0, %1 : tensor<?x4x128xf16>, tensor<?x4xf32>
+}
+func.func @segments192(%q: tensor<?x4x192xbf16>, %k: tensor<?x2x192xbf16>, %v: tensor<?x2x128xbf16>, %kc: tensor<64x24x2x192xbf16>, %vc: tensor<64x24x2x128xbf16>, %o: tensor<?xi32>, %n: tensor<?xi32>, %t: tensor<?x40xi32>, %s: tensor<4xf32>) -> (tensor<?x4x128xbf16>, tensor<?x4xf32>) {
+  %x, %a = hk.attention %q, %kc, %vc q_offsets %o kv_lens %n block_table %t scale 0.125 past window_left 100 softcap 30.0 : tensor<?x4x192xbf16>, tensor<64x24x2x192xbf16>, tensor<64x24x2x128xbf16> q_offsets tensor<?xi32> kv_lens tensor<?xi32> block_table tensor<?x40xi32> -> tensor<?x4x128xf32>, tensor<?x4xf32>
+  %y, %b = hk.attention %q, %k, %v q_offsets %o kv_offsets %o scale 0.1 causal window_left 100 softcap 30.0 : tensor<?x4x192xbf16>, tensor<?x2x192xbf16>, tensor<?x2x128xbf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x128xf32>, tensor<?x4xf32>
+  %0, %1 = hk.attention_combine %x, %a, %y, %b sink %s : tensor<?x4x128xf32>, tensor<?x4xf32>, tensor<?x4x128xf32>, tensor<?x4xf32> sink tensor<4xf32> -> tensor<?x4x128xbf16>, tensor<?x4xf32>
+  return %0, %1 : tensor<?x4x128xbf16>, tensor<?x4xf32>
+}
+func.func @segments256(%q: tensor<?x4x256xf16>, %k: tensor<?x2x256xf16>, %v: tensor<?x2x256xf16>, %kc: tensor<64x16x2x256xf16>, %vc: tensor<64x16x2x256xf16>, %o: tensor<?xi32>, %n: tensor<?xi32>, %t: tensor<?x40xi32>, %s: tensor<4xf32>) -> (tensor<?x4x256xf16>, tensor<?x4xf32>) {
+  %x, %a = hk.attention %q, %kc, %vc q_offsets %o kv_lens %n block_table %t scale 0.125 past window_left 100 : tensor<?x4x256xf16>, tensor<64x16x2x256xf16>, tensor<64x16x2x256xf16> q_offsets tensor<?xi32> kv_lens tensor<?xi32> block_table tensor<?x40xi32> -> tensor<?x4x256xf32>, tensor<?x4xf32>
+  %y, %b = hk.attention %q, %k, %v q_offsets %o kv_offsets %o scale 0.1 causal window_left 100 : tensor<?x4x256xf16>, tensor<?x2x256xf16>, tensor<?x2x256xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x256xf32>, tensor<?x4xf32>
+  %0, %1 = hk.attention_combine %x, %a, %y, %b sink %s : tensor<?x4x256xf32>, tensor<?x4xf32>, tensor<?x4x256xf32>, tensor<?x4xf32> sink tensor<4xf32> -> tensor<?x4x256xf16>, tensor<?x4xf32>
+  return %0, %1 : tensor<?x4x256xf16>, tensor<?x4xf32>
+}
 // Gradients: with sequences of different length, and dense.
 func.func @backward128(%q: tensor<?x4x128xbf16>, %k: tensor<?x2x128xbf16>, %l: tensor<?x4xf32>, %o: tensor<?xi32>, %s: tensor<4xf32>) -> (tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>) {
   %0:4 = hk.attention_backward %q, %k, %k, %q, %l, %l q_offsets %o kv_offsets %o sink %s scale 0.0884 causal window_left 100 : tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4xf32> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> sink tensor<4xf32> -> tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/gemm/schedule.h"
+#include "kernels/device/launch.h"
 #include "kernels/gemm/run_walk.h"
 
 #include "gtest/gtest.h"
@@ -52,6 +53,29 @@ TEST(PersistentSchedule, BlocksShareTheTilesWhateverTheirNumber) {
         EXPECT_TRUE(taken.insert(t).second);
     EXPECT_EQ(taken.size(), schedule.count());
   }
+}
+
+TEST(BlockSpread, TakesEveryBlockOnceAndTheOthersAmongTheFirstHalf) {
+  for (u32 size : {0, 1, 2, 9, 64, 1000})
+    for (u32 others : {0, 1, 5, 64, 700}) {
+      BlockSpread spread = {size, others};
+      u32 own = 0, after = 0, sinceOther = 0, mostBetween = 0;
+      for (u32 block = 0; block < size + others; ++block) {
+        if (spread.holds({block, 0, 0})) {
+          EXPECT_EQ(spread.own({block, 0, 0}).x, own++);
+          ++sinceOther;
+          continue;
+        }
+        EXPECT_EQ(spread.after({block, 0, 0}).x, after++);
+        mostBetween = std::max(mostBetween, sinceOther);
+        sinceOther = 0;
+      }
+      EXPECT_EQ(own, size);
+      EXPECT_EQ(after, others);
+      if (others > 0)
+        EXPECT_LE(mostBetween, size / 2 / others + 1);
+      EXPECT_LE(size / 2, sinceOther + (others == 0 ? size : 0));
+    }
 }
 
 TEST(PlaceInCache, TakesEveryPlaceOnce) {

@@ -44,14 +44,15 @@ HK_DEV void clearRowsBehind(u32 at, int first) {
   barrierOfSome<1, THREADS>();
 }
 
-/// A tile: queries [first, first + count) of one head of one sequence. The
-/// runtime has checked that the sizes of mapped operands fit in an int, and
-/// registers are scarce.
+/// A tile: queries [first, first + count) of one head of one sequence, and the
+/// keys of the segment that is walked over. The runtime has checked that the
+/// sizes of mapped operands fit in an int, and registers are scarce.
 struct BulkAttentionTile {
   int sequence, head;
   int first, count;
   int queries, keys;        // of the sequence
   int queryStart, keyStart; // first row in ragged tensors
+  bool padding;             // queries of no sequence, which see no key
 
   /// The same as the other kernels have it, for a key head of `group` heads.
   HK_MEM AttentionBlock block(int group) const {
@@ -60,6 +61,7 @@ struct BulkAttentionTile {
     block.head = head / group;
     block.first = first;
     block.count = count;
+    block.padding = padding;
     block.queries = queries;
     block.keys = keys;
     block.queryStart = queryStart;
@@ -67,6 +69,51 @@ struct BulkAttentionTile {
     block.slice = {0, keys};
     return block;
   }
+};
+
+/// Where a block has what in LDS: tiles of queries, of keys and of values, in
+/// panels of 64 columns, and barriers. Addresses are the engine's.
+template <AttentionTile T, int HEAD, int VALUE> struct BulkAttentionLayout {
+  static constexpr u32 kStages = T.stages;
+  /// Bytes of what one stage holds.
+  static constexpr u32 kQueryBytes =
+      u32(attentionPanels(HEAD)) * T.bq * kBulkRowBytes;
+  static constexpr u32 kKeyBytes =
+      u32(attentionPanels(HEAD)) * T.bk * kBulkRowBytes;
+  static constexpr u32 kValueBytes =
+      u32(attentionPanels(VALUE)) * T.bk * kBulkRowBytes;
+  u32 base;
+
+  HK_MEM explicit BulkAttentionLayout(const void *lds)
+      : base((ldsAddress(lds) + kBulkAlignment - 1) &
+             ~u32(kBulkAlignment - 1)) {}
+  HK_MEM u32 queries() const { return base; }
+  HK_MEM u32 keys(u32 stage) const {
+    return base + kQueryBytes + stage * kKeyBytes;
+  }
+  HK_MEM u32 values(u32 stage) const {
+    return keys(kStages) + stage * kValueBytes;
+  }
+  /// What lies there has been filled; every warp that multiplies has read it.
+  HK_MEM LdsBarrier queriesFull() const { return bar(0); }
+  HK_MEM LdsBarrier queriesEmpty() const { return bar(1); }
+  HK_MEM LdsBarrier keysFull(u32 stage) const { return bar(2 + stage); }
+  HK_MEM LdsBarrier keysEmpty(u32 stage) const {
+    return bar(2 + kStages + stage);
+  }
+  HK_MEM LdsBarrier valuesFull(u32 stage) const {
+    return bar(2 + 2 * kStages + stage);
+  }
+  HK_MEM LdsBarrier valuesEmpty(u32 stage) const {
+    return bar(2 + 3 * kStages + stage);
+  }
+  /// A word: bit b is set where the keys of box b are missing.
+  HK_MEM u32 missing(u32 stage) const {
+    return bar(2 + 4 * kStages).at + 4 * stage;
+  }
+
+private:
+  HK_MEM LdsBarrier bar(u32 i) const { return {values(kStages) + 8 * i}; }
 };
 
 template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
@@ -78,17 +125,18 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
   static constexpr int kThreads = (kGroups + 1) * kWarpgroup;
   static constexpr int kKeyPanels = int(attentionPanels(S.headDim));
   static constexpr int kValuePanels = int(attentionPanels(S.valueDim));
-  /// Bytes of a panel, and of what one stage holds.
+  /// Bytes of a panel.
   static constexpr int kQueryPanel = kQueries * kBulkRowBytes;
   static constexpr int kKeyPanel = kKeys * kBulkRowBytes;
-  static constexpr int kQueryBytes = kKeyPanels * kQueryPanel;
-  static constexpr int kKeyBytes = kKeyPanels * kKeyPanel;
-  static constexpr int kValueBytes = kValuePanels * kKeyPanel;
   static constexpr i64 kLds = attentionBulkLds(T, S.headDim, S.valueDim);
   static_assert(info(S.type).bits == 16 && info(S.outType).bits == 16 &&
                 T.splitKv == 1 && T.stages == 2 && S.align >= 16 &&
-                S.queries != SequenceLayout::Paged &&
-                S.keys != SequenceLayout::Paged);
+                S.queries != SequenceLayout::Paged);
+  /// Keys may be missing between others.
+  static constexpr bool kGaps = S.keys == SequenceLayout::Paged;
+  /// Keys of a box.
+  static constexpr int kBoxKeys =
+      kGaps ? int(attentionBoxRows(kKeys, S.blockRows)) : kKeys;
 
   /// The engine fills rows of keys and columns with zeros where the operand
   /// ends, so that the products may take whole steps.
@@ -103,38 +151,7 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
   struct Shared {
     u8 bytes[kLds];
   };
-
-  /// Addresses in LDS: queries, keys and values of each stage, barriers.
-  struct Layout {
-    u32 base;
-
-    HK_MEM explicit Layout(const Shared &lds)
-        : base((ldsAddress(lds.bytes) + kBulkAlignment - 1) &
-               ~u32(kBulkAlignment - 1)) {}
-    HK_MEM u32 queries() const { return base; }
-    HK_MEM u32 keys(u32 stage) const {
-      return base + kQueryBytes + stage * kKeyBytes;
-    }
-    HK_MEM u32 values(u32 stage) const {
-      return keys(kStages) + stage * kValueBytes;
-    }
-    /// What lies there has been filled; every warp that multiplies has read it.
-    HK_MEM LdsBarrier queriesFull() const { return bar(0); }
-    HK_MEM LdsBarrier queriesEmpty() const { return bar(1); }
-    HK_MEM LdsBarrier keysFull(u32 stage) const { return bar(2 + stage); }
-    HK_MEM LdsBarrier keysEmpty(u32 stage) const {
-      return bar(2 + kStages + stage);
-    }
-    HK_MEM LdsBarrier valuesFull(u32 stage) const {
-      return bar(2 + 2 * kStages + stage);
-    }
-    HK_MEM LdsBarrier valuesEmpty(u32 stage) const {
-      return bar(2 + 3 * kStages + stage);
-    }
-
-  private:
-    HK_MEM LdsBarrier bar(u32 i) const { return {values(kStages) + 8 * i}; }
-  };
+  using Layout = BulkAttentionLayout<T, S.headDim, S.valueDim>;
 
   /// Tiles [first, end) of kKeys keys, from the last to the first: under a
   /// causal mask those with masked scores come first.
@@ -142,6 +159,20 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionConfig {
     int first, end;
     HK_MEM int count() const { return end - first; }
   };
+  /// Finds the keys of the tile's sequence.
+  HK_MEM static void locateKeys(const AttentionArgs<S> &a,
+                                BulkAttentionTile &tile) {
+    AttentionBlock w = tile.block(S.group);
+    locateSequence<S>(a, w);
+    tile.keys = int(w.keys);
+    tile.keyStart = int(w.keyStart);
+  }
+  /// Behind the last key that may be read.
+  HK_MEM static int keysEnd(const BulkAttentionTile &tile) {
+    if constexpr (S.past)
+      return tile.keys > tile.queries ? tile.keys - tile.queries : 0;
+    return tile.keys;
+  }
   HK_MEM static Steps stepsOf(const BulkAttentionTile &tile) {
     AttentionBlock w = tile.block(S.group);
     KeyRange first = visibleKeys<S>(w, w.first);

@@ -5,81 +5,147 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One thread asks for everything. Keys run one stage ahead of values, as their
-// product does. Rows of ragged operands are those of the whole tensor: a box
-// may end in the next sequence, whose rows the products mask.
+// One warp asks for everything. Keys run one stage ahead of values, as their
+// product does. Where the keys of a segment lie is a matter of its source; rows
+// of ragged operands are those of the whole tensor: a box may end in the next
+// sequence, whose rows the products mask.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_ATTENTION_SM90_LOAD_H
 #define HK_KERNELS_ATTENTION_SM90_LOAD_H
 
-#include "kernels/attention/sm90/config.h"
+#include "kernels/attention/sm90/pages.h"
 #include "kernels/attention/sm90/schedule.h"
 
 namespace hk {
 
-template <AttentionSpec S, AttentionTile T> struct BulkAttentionLoader {
+/// A tile of PANELS panels of PANEL_BYTES bytes, rows at equal distances.
+template <int PANELS, int PANEL_BYTES>
+HK_DEV void loadPanels(u32 to, const TensorMap &map, LdsBarrier full,
+                       BatchedBoxPlace at) {
+  full.expect(PANELS * PANEL_BYTES);
+  HK_UNROLL for (int p = 0; p < PANELS; ++p) {
+    at.column = p * 64;
+    loadBox(to + p * PANEL_BYTES, map, full, at);
+  }
+}
+
+/// Keys whose tiles are boxes.
+template <AttentionSpec S, AttentionTile T> class BulkRowKeys {
   using Config = BulkAttentionConfig<S, T>;
 
-  typename Config::Layout lds;
-  /// Of queries, keys, values.
-  const TensorMap *maps;
-  /// Uses of stages, and of the place of queries, so far.
-  u32 uses = 0, tiles = 0;
+public:
+  using Place = int; // its first row
 
-  HK_MEM void run(AttentionTiles<S, T> &order) {
+  HK_MEM BulkRowKeys(const AttentionArgs<S> &, const BulkAttentionTile &w)
+      : start(w.keyStart), head(w.head / S.group),
+        sequence(S.keys == SequenceLayout::Dense ? w.sequence : 0) {}
+  HK_MEM Place find(int n) const { return start + n * Config::kKeys; }
+  HK_MEM void announce(u32, Place) const {}
+  template <int PANELS>
+  HK_MEM void load(u32 to, const TensorMap &map, LdsBarrier full,
+                   Place at) const {
+    if (laneId() == 0)
+      loadPanels<PANELS, Config::kKeyPanel>(to, map, full,
+                                            {0, at, head, sequence});
+    waveBarrier();
+  }
+
+private:
+  int start, head, sequence;
+};
+
+/// The source of keys that lie in a certain way.
+template <SequenceLayout KEYS> struct PickKeySource {
+  template <AttentionSpec S, AttentionTile T> using Type = BulkRowKeys<S, T>;
+};
+template <> struct PickKeySource<SequenceLayout::Paged> {
+  template <AttentionSpec S, AttentionTile T> using Type = BulkPagedKeys<S, T>;
+};
+
+template <class Segments> class BulkAttentionLoader {
+  using First = typename Segments::First;
+  static constexpr AttentionSpec S = First::kSpec;
+  using Config = typename First::Config;
+
+public:
+  /// Maps: of queries, then of keys and values of each segment.
+  HK_MEM BulkAttentionLoader(const Segments &segments,
+                             const typename Config::Layout &lds,
+                             const TensorMap *maps)
+      : segments(segments), lds(lds), maps(maps) {}
+
+  HK_MEM void run(AttentionTiles<Segments> &order) {
     for (BulkAttentionTile w; order.take(w);) {
-      typename Config::Steps steps = Config::stepsOf(w);
-      if (steps.count() == 0)
-        continue;
-      loadQueries(w);
-      loadKeys(w, steps.end - 1, uses);
-      for (int n = steps.end - 2; n >= steps.first; --n, ++uses) {
-        loadKeys(w, n, uses + 1);
-        loadValues(w, n + 1, uses);
-      }
-      loadValues(w, steps.first, uses++);
+      bool asked = false; // for queries
+      segments.forEach(
+          [&]<class Segment, int I>(const typename Segment::Args &a)
+              __attribute__((always_inline)) {
+                Segment::Config::locateKeys(a, w);
+                auto steps = Segment::Config::stepsOf(w);
+                if (steps.count() == 0)
+                  return;
+                if (!asked)
+                  loadQueries(w);
+                asked = true;
+                loadSegment<Segment, I>(a, w, steps.first, steps.end);
+              });
     }
   }
 
 private:
-  template <int PANELS, int PANEL_BYTES>
-  HK_MEM void load(u32 to, const TensorMap &map, LdsBarrier full,
-                   BatchedBoxPlace at) {
-    full.expect(PANELS * PANEL_BYTES);
-    HK_UNROLL for (int p = 0; p < PANELS; ++p) {
-      at.column = p * 64;
-      loadBox(to + p * PANEL_BYTES, map, full, at);
-    }
-  }
-  HK_MEM static int batchOf(SequenceLayout layout, const BulkAttentionTile &w) {
-    return layout == SequenceLayout::Dense ? w.sequence : 0;
-  }
-
   HK_MEM void loadQueries(const BulkAttentionTile &w) {
     // The first round finds the place empty.
-    lds.queriesEmpty().wait((tiles++ & 1) ^ 1);
-    load<Config::kKeyPanels, Config::kQueryPanel>(
-        lds.queries(), maps[0], lds.queriesFull(),
-        {0, w.queryStart + w.first, w.head, batchOf(S.queries, w)});
+    lds.queriesEmpty().waitTogether((tiles++ & 1) ^ 1);
+    if (laneId() == 0)
+      loadPanels<Config::kKeyPanels, Config::kQueryPanel>(
+          lds.queries(), maps[0], lds.queriesFull(),
+          {0, w.queryStart + w.first, w.head,
+           S.queries == SequenceLayout::Dense ? w.sequence : 0});
+    waveBarrier();
   }
-  HK_MEM BatchedBoxPlace placeOf(const BulkAttentionTile &w, int n) {
-    return {0, w.keyStart + n * Config::kKeys, w.head / S.group,
-            batchOf(S.keys, w)};
+
+  template <class Segment, int I>
+  HK_MEM void loadSegment(const typename Segment::Args &a,
+                          const BulkAttentionTile &w, int first, int end) {
+    constexpr AttentionSpec spec = Segment::kSpec;
+    using Source =
+        typename PickKeySource<spec.keys>::template Type<spec, Segment::kTile>;
+    Source source(a, w);
+    typename Source::Place now = source.find(end - 1);
+    loadKeys<I>(source, now, uses);
+    for (int n = end - 2; n >= first; --n, ++uses) {
+      typename Source::Place next = source.find(n);
+      loadKeys<I>(source, next, uses + 1);
+      loadValues<I>(source, now, uses);
+      now = next;
+    }
+    loadValues<I>(source, now, uses++);
   }
-  HK_MEM void loadKeys(const BulkAttentionTile &w, int n, u32 use) {
+  template <int I, class Source>
+  HK_MEM void loadKeys(const Source &source, const typename Source::Place &from,
+                       u32 use) {
     typename Config::Place at(use);
-    lds.keysEmpty(at.stage).wait(at.phase ^ 1);
-    load<Config::kKeyPanels, Config::kKeyPanel>(
-        lds.keys(at.stage), maps[1], lds.keysFull(at.stage), placeOf(w, n));
+    lds.keysEmpty(at.stage).waitTogether(at.phase ^ 1);
+    source.announce(lds.missing(at.stage), from);
+    source.template load<Config::kKeyPanels>(
+        lds.keys(at.stage), maps[1 + 2 * I], lds.keysFull(at.stage), from);
   }
-  HK_MEM void loadValues(const BulkAttentionTile &w, int n, u32 use) {
+  template <int I, class Source>
+  HK_MEM void loadValues(const Source &source,
+                         const typename Source::Place &from, u32 use) {
     typename Config::Place at(use);
-    lds.valuesEmpty(at.stage).wait(at.phase ^ 1);
-    load<Config::kValuePanels, Config::kKeyPanel>(
-        lds.values(at.stage), maps[2], lds.valuesFull(at.stage), placeOf(w, n));
+    lds.valuesEmpty(at.stage).waitTogether(at.phase ^ 1);
+    source.template load<Config::kValuePanels>(
+        lds.values(at.stage), maps[2 + 2 * I], lds.valuesFull(at.stage), from);
   }
+
+  const Segments &segments;
+  typename Config::Layout lds;
+  const TensorMap *maps;
+  /// Uses of stages, and of the place of queries, so far.
+  u32 uses = 0, tiles = 0;
 };
 
 } // namespace hk

@@ -23,16 +23,21 @@ template <int M> HK_DEV float quadXor(float v) {
   return bitCast<float>(laneXor<M>(bitCast<int>(v)));
 }
 
-template <AttentionSpec S, AttentionTile T> struct BulkAttentionRows {
+/// What a thread has summed of its two rows, over one segment or several.
+struct BulkRowSums {
+  /// Of the scores that the softmax sees: maximum and sum per lane.
+  float maximum[2] = {kMinusInf, kMinusInf}, sum[2] = {0, 0};
+  /// What the accumulators of a row are multiplied with before the next sum.
+  float factor[2] = {1, 1};
+};
+
+template <AttentionSpec S, AttentionTile T>
+struct BulkAttentionRows : BulkRowSums {
   using Config = BulkAttentionConfig<S, T>;
   using Scores = typename Config::Scores::Registers;
   using Words = u32[Config::Values::kWords];
   static constexpr int kScores = Config::Scores::kRegisters;
 
-  /// Of the scores that the softmax sees: maximum and sum per lane.
-  float maximum[2], sum[2];
-  /// What the accumulators of a row are multiplied with before the next sum.
-  float factor[2];
   /// Keys that a row sees; all rows of the warpgroup see [fullBegin, fullEnd).
   int begin[2], end[2], fullBegin, fullEnd;
 
@@ -43,9 +48,6 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionRows {
       return visibleKeys<S>(w, w.first + minOf(query, w.count - 1));
     };
     HK_UNROLL for (int r = 0; r < 2; ++r) {
-      maximum[r] = kMinusInf;
-      sum[r] = 0;
-      factor[r] = 1;
       KeyRange own = range(row + 8 * r);
       begin[r] = int(own.begin);
       end[r] = int(own.end);
@@ -54,11 +56,37 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionRows {
     fullBegin = int(range(first + kWarpgroupRows - 1).begin);
   }
 
-  /// A tile's products become probabilities, which are added up.
-  HK_MEM void softmax(const AttentionArgs<S> &a, Scores &s, int firstKey) {
+  /// Goes on from sums of another segment, whose scores times `last` are
+  /// logarithms of base 2. `factor` is what accumulators are to be multiplied
+  /// with. Probabilities in f16 that are small beside the largest so far may be
+  /// the largest of this segment, so that counts as 2^24: what f32 sums hold.
+  HK_MEM void goOn(const AttentionArgs<S> &a, float last) {
+    constexpr float room = S.type == DType::F16 ? 24.f : 0.f;
+    float scale = baseTwo(a);
+    HK_UNROLL for (int r = 0; r < 2; ++r) {
+      factor[r] = 1;
+      if ((room == 0.f && last == scale) || maximum[r] == kMinusInf)
+        continue;
+      float base = maximum[r] * last;
+      // Where differences of bases are rounded away, there is no room to make.
+      if (!(__builtin_fabsf(base) < kLargeBase)) {
+        maximum[r] = last == scale ? maximum[r] : base / scale;
+        continue;
+      }
+      maximum[r] = (base - room) / scale;
+      factor[r] = softmaxExp2(base - maximum[r] * scale);
+      sum[r] *= factor[r];
+    }
+  }
+
+  /// A tile's products become probabilities, which are added up. `missing`: of
+  /// the boxes of its keys.
+  HK_MEM void softmax(const AttentionArgs<S> &a, Scores &s, int firstKey,
+                      u32 missing) {
     prepare(a, s);
-    if (firstKey < fullBegin || firstKey + Config::kKeys > fullEnd)
-      mask(s, firstKey);
+    if (firstKey < fullBegin || firstKey + Config::kKeys > fullEnd ||
+        missing != 0)
+      mask(s, firstKey, missing);
     float scale = baseTwo(a), top[2], base[2];
     HK_UNROLL for (int r = 0; r < 2; ++r) {
       top[r] = __builtin_fmaxf(maximumOf(s, r), maximum[r]);
@@ -98,6 +126,14 @@ template <AttentionSpec S, AttentionTile T> struct BulkAttentionRows {
     return finishRow<S>(a, head, maximum[r] * baseTwo(a), total);
   }
 
+  /// What makes a score that the softmax sees a logarithm of base 2: positive,
+  /// so that order stays.
+  HK_MEM static float baseTwo(const AttentionArgs<S> &a) {
+    if constexpr (S.softcap)
+      return a.softcap * kLog2E;
+    return a.scale == 0.f ? 1.f : __builtin_fabsf(a.scale) * kLog2E;
+  }
+
 private:
   /// The fused operation subtracts a rounded base from an exact product, which
   /// shifts all exponents of a row alike: by at most 1 below this.
@@ -108,13 +144,6 @@ private:
                               float (&base)[2]) {
     HK_UNROLL for (int i = 0; i < kScores; ++i) s[i] -= top[i / 2 % 2];
     base[0] = base[1] = 0;
-  }
-  /// What makes a score that the softmax sees a logarithm of base 2: positive,
-  /// so that order stays.
-  HK_MEM static float baseTwo(const AttentionArgs<S> &a) {
-    if constexpr (S.softcap)
-      return a.softcap * kLog2E;
-    return a.scale == 0.f ? 1.f : __builtin_fabsf(a.scale) * kLog2E;
   }
   /// From the product to that score. The scale is a constant of the kernel: a
   /// positive one leaves nothing to do.
@@ -131,13 +160,15 @@ private:
       HK_UNROLL for (int i = 0; i < kScores; ++i) s[i] *= sign;
     }
   }
-  HK_MEM void mask(Scores &s, int firstKey) const {
+  HK_MEM void mask(Scores &s, int firstKey, u32 missing) const {
     int first = firstKey + laneId() % 4 * 2;
     HK_UNROLL for (int i = 0; i < kScores; ++i) {
       int key = first + i / 4 * 8 + i % 2, r = i / 2 % 2;
       bool seen = key < end[r];
       if constexpr (S.windowLeft >= 0)
         seen = seen && key >= begin[r];
+      if constexpr (Config::kGaps)
+        seen = seen && !(missing >> (i / 4 * 8 / Config::kBoxKeys) & 1);
       s[i] = seen ? s[i] : kMinusInf;
     }
   }

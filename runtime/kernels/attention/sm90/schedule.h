@@ -18,7 +18,7 @@
 #ifndef HK_KERNELS_ATTENTION_SM90_SCHEDULE_H
 #define HK_KERNELS_ATTENTION_SM90_SCHEDULE_H
 
-#include "kernels/attention/sm90/config.h"
+#include "kernels/attention/sm90/segments.h"
 
 namespace hk {
 
@@ -64,10 +64,23 @@ HK_DEV TileSections chooseSections(u32 pairs, u32 slots, u32 most,
   return best;
 }
 
-template <AttentionSpec S, AttentionTile T> class AttentionTiles {
+template <class Segments> class AttentionTiles {
+  using First = typename Segments::First;
+  static constexpr AttentionSpec S = First::kSpec;
+  static constexpr AttentionTile T = First::kTile;
+
 public:
-  HK_MEM AttentionTiles(const AttentionArgs<S> &a, u32 block)
-      : a(a), block(block), blocks(blockCountX()) {
+  /// Tiles of block `block` of `blocks`, which together take all.
+  HK_MEM AttentionTiles(const Segments &segments, u32 block, u32 blocks)
+      : AttentionTiles(segments, block) {
+    this->blocks = blocks;
+    sections = chooseSections(pairs, slots, mostPairs(segments),
+                              Segments::kCausal &&
+                                  S.queries != SequenceLayout::Ragged);
+  }
+  /// The one of as many blocks as there are tiles.
+  HK_MEM AttentionTiles(const Segments &segments, u32 block)
+      : a(segments.args), block(block) {
     pairs = u32(a.heads);
     if constexpr (S.queries == SequenceLayout::Ragged)
       // Room for a partly filled tile per sequence and for the queries of none.
@@ -76,9 +89,8 @@ public:
       slots = u32((a.queries + T.bq - 1) / T.bq);
     if constexpr (S.queries == SequenceLayout::Dense)
       pairs *= u32(a.batch);
-    sections = chooseSections(pairs, slots, mostPairs(),
-                              S.causal && S.windowLeft < 0 &&
-                                  S.queries != SequenceLayout::Ragged);
+    blocks = pairs * slots;
+    sections = {pairs, blocks};
   }
 
   /// The next tile of this block that has queries; false: there is none.
@@ -100,10 +112,14 @@ public:
 
 private:
   /// Pairs whose keys and values fit.
-  HK_MEM u32 mostPairs() const {
-    i64 keys = a.keys;
-    if constexpr (S.keys == SequenceLayout::Ragged)
-      keys = keys / maxOf(a.batch, 1);
+  HK_MEM u32 mostPairs(const Segments &segments) const {
+    i64 keys = 0;
+    segments.forEach([&]<class Segment, int I>(const typename Segment::Args &s)
+                         __attribute__((always_inline)) {
+                           bool all =
+                               Segment::kSpec.keys == SequenceLayout::Ragged;
+                           keys += all ? s.keys / maxOf(s.batch, 1) : s.keys;
+                         });
     i64 bytes = maxOf(keys, 1) * (S.headDim + S.valueDim) * 2;
     return u32(minOf(maxOf(kSectionBytes / bytes, 1) * S.group, pairs));
   }
@@ -111,19 +127,14 @@ private:
   HK_MEM bool locate(u32 pair, u32 slot, BulkAttentionTile &w) const {
     w.sequence = int(pair / u32(a.heads));
     w.head = int(pair % u32(a.heads));
-    w.queryStart = w.keyStart = 0;
+    w.queryStart = 0;
     w.queries = int(a.queries);
-    w.keys = int(a.keys);
+    w.padding = false;
     if constexpr (S.queries == SequenceLayout::Ragged)
       if (!locateRagged(slot, w))
         return false;
     w.first = int(slot) * T.bq;
     w.count = w.queries - w.first < T.bq ? w.queries - w.first : T.bq;
-    // Queries of no sequence see no key.
-    if (S.queries == SequenceLayout::Ragged && w.sequence == a.batch)
-      w.keys = 0;
-    else
-      readKeys(w);
     return true;
   }
 
@@ -132,27 +143,15 @@ private:
     if (a.batch < 0)
       return false;
     w.sequence = int(raggedSequence(a.qOffsets, a.batch, 1, T.bq, slot));
+    w.padding = w.sequence == a.batch;
     w.queryStart = a.qOffsets[w.sequence];
-    int end =
-        w.sequence == a.batch ? int(a.queries) : a.qOffsets[w.sequence + 1];
+    int end = w.padding ? int(a.queries) : a.qOffsets[w.sequence + 1];
     w.queries = end - w.queryStart;
     slot -= u32(raggedTile(w.queryStart, T.bq, w.sequence));
     return int(slot) * T.bq < w.queries;
   }
 
-  HK_MEM void readKeys(BulkAttentionTile &w) const {
-    if constexpr (S.keys == SequenceLayout::Ragged) {
-      w.keyStart = a.kvOffsets[w.sequence];
-      w.keys = a.kvOffsets[w.sequence + 1] - w.keyStart;
-    }
-    if constexpr (S.kvLens) {
-      int length = a.kvLens[w.sequence];
-      length = length > 0 ? length : 0;
-      w.keys = length < w.keys ? length : w.keys;
-    }
-  }
-
-  const AttentionArgs<S> &a;
+  const typename First::Args &a;
   u32 block, blocks, slots, pairs;
   TileSections sections;
   u32 round = 0;

@@ -5,17 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One warpgroup copies (one of its threads does all of it), the others have 64
+// One warpgroup copies (one of its warps does all of it), the others have 64
 // queries of one head each. A warpgroup's step asks for the scores of the next
 // tile of keys and for the values' product of this one, computes the softmax of
 // the first while the second runs, and releases both; the warpgroups drift
 // apart, so that one's exponentials run under the other's products. Products
 // are in flight within a step only: a copy of their registers, which a branch
 // would make, would have to wait for them. The step that follows no product
-// and the product that no scores follow stand outside of the loop.
+// and the product that no scores follow stand outside of the loop, once for
+// each segment of the keys.
 //
-//   BulkAttention<spec, tile>::run(args, maps, block, shared)
-//   Grid: any number of blocks in x. maps: queries, keys, values.
+//   BulkAttention<BulkSegment<spec, tile>...>::run(maps, block, shared,
+//   args...) Grid: any number of blocks in x. maps: queries, then keys and
+//   values of each segment.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,40 +31,65 @@
 
 namespace hk {
 
-/// What a warpgroup of 64 queries does.
-template <AttentionSpec S, AttentionTile T> class BulkAttentionConsumer {
+/// A warpgroup's walk over one segment of the keys; LAST: no other follows.
+template <AttentionSpec S, AttentionTile T, bool FIRST, bool LAST>
+class BulkAttentionWalk {
   using Config = BulkAttentionConfig<S, T>;
   using Layout = typename Config::Layout;
   using Rows = BulkAttentionRows<S, T>;
+  using Accumulators = typename Config::Values::Registers;
 
 public:
-  HK_MEM BulkAttentionConsumer(const AttentionArgs<S> &a, const Layout &lds,
-                               int group)
-      : a(a), lds(lds), group(group),
-        row(group * kWarpgroupRows + waveId() % 4 * 16 + laneId() / 4) {}
+  HK_MEM BulkAttentionWalk(const AttentionArgs<S> &a, const Layout &lds,
+                           int group, u32 &uses)
+      : a(a), lds(lds), group(group), uses(uses) {}
 
-  HK_MEM void run(AttentionTiles<S, T> &order) {
-    for (BulkAttentionTile w; order.take(w);) {
-      typename Config::Values::Registers o;
-      HK_UNROLL for (float &v : o) v = 0;
-      Rows rows;
-      rows.start(w, group * kWarpgroupRows, row);
-      typename Config::Steps steps = Config::stepsOf(w);
-      // What the assembler does not see for itself behind branches.
-      steps = {sameInWarp(steps.first), sameInWarp(steps.end)};
-      uses = u32(sameInWarp(int(uses)));
-      tiles = u32(sameInWarp(int(tiles)));
-      if (steps.count() > 0)
-        walk(w, steps, rows, o);
-      BulkAttentionStore<S, T>::run(a, w, row, rows, o);
+  HK_MEM void run(const BulkAttentionTile &w, typename Config::Steps steps,
+                  Rows &rows, Accumulators &o) {
+    typename Config::Scores::Registers s;
+    typename Rows::Words p;
+    beginScores(s, uses);
+    waitProducts<0>();
+    settleProduct(s);
+    u32 missing = missingKeys(uses);
+    release(lds.keysEmpty(typename Config::Place(uses).stage));
+    rows.softmax(a, s, (steps.end - 1) * Config::kKeys, missing);
+    if constexpr (!FIRST)
+      rescale(o, rows);
+    Rows::pack(s, p);
+    clearBehind(w, steps.end - 1);
+    for (int n = steps.end - 2; n >= steps.first; --n, ++uses) {
+      beginScores(s, uses + 1);
+      beginValues(o, p, uses);
+      missing = missingKeys(uses + 1);
+      waitProducts<1>();
+      settleProduct(s);
+      release(lds.keysEmpty(typename Config::Place(uses + 1).stage));
+      rows.softmax(a, s, n * Config::kKeys, missing);
+      waitProducts<0>();
+      settleProduct(o);
+      release(lds.valuesEmpty(typename Config::Place(uses).stage));
+      Rows::pack(s, p);
+      rescale(o, rows);
     }
+    if constexpr (LAST)
+      release(lds.queriesEmpty());
+    beginValues(o, p, uses);
+    waitProducts<0>();
+    settleProduct(o);
+    release(lds.valuesEmpty(typename Config::Place(uses++).stage));
   }
 
-private:
-  HK_MEM void release(LdsBarrier empty) const {
+  HK_MEM static void release(LdsBarrier empty) {
     if (laneId() == 0)
       empty.arrive();
   }
+  HK_MEM static void rescale(Accumulators &o, const BulkRowSums &rows) {
+    HK_UNROLL for (int i = 0; i < Config::Values::kRegisters; ++i) o[i] *=
+        rows.factor[i / 2 % 2];
+  }
+
+private:
   /// Waits for keys, begins their product.
   HK_MEM void beginScores(typename Config::Scores::Registers &s,
                           u32 use) const {
@@ -74,54 +101,30 @@ private:
                           group * kWarpgroupRows * kBulkRowBytes),
         operandDescriptor(lds.keys(at.stage)));
   }
-  HK_MEM void beginValues(typename Config::Values::Registers &o,
-                          const typename Rows::Words &p, u32 use) const {
+  HK_MEM void beginValues(Accumulators &o, const typename Rows::Words &p,
+                          u32 use) const {
     typename Config::Place at(use);
     lds.valuesFull(at.stage).waitTogether(at.phase);
     Config::Values::begin(
         o, p, transposedDescriptor(lds.values(at.stage), Config::kKeyPanel));
   }
-
-  HK_MEM void walk(const BulkAttentionTile &w, typename Config::Steps steps,
-                   Rows &rows, typename Config::Values::Registers &o) {
-    typename Config::Scores::Registers s;
-    typename Rows::Words p;
-    lds.queriesFull().waitTogether(tiles++ & 1);
-    beginScores(s, uses);
-    waitProducts<0>();
-    settleProduct(s);
-    release(lds.keysEmpty(typename Config::Place(uses).stage));
-    rows.softmax(a, s, (steps.end - 1) * Config::kKeys);
-    Rows::pack(s, p);
-    clearBehind(w, steps.end - 1);
-    for (int n = steps.end - 2; n >= steps.first; --n, ++uses) {
-      beginScores(s, uses + 1);
-      beginValues(o, p, uses);
-      waitProducts<1>();
-      settleProduct(s);
-      release(lds.keysEmpty(typename Config::Place(uses + 1).stage));
-      rows.softmax(a, s, n * Config::kKeys);
-      waitProducts<0>();
-      settleProduct(o);
-      release(lds.valuesEmpty(typename Config::Place(uses).stage));
-      Rows::pack(s, p);
-      HK_UNROLL for (int i = 0; i < Config::Values::kRegisters; ++i) o[i] *=
-          rows.factor[i / 2 % 2];
-    }
-    release(lds.queriesEmpty());
-    beginValues(o, p, uses);
-    waitProducts<0>();
-    settleProduct(o);
-    release(lds.valuesEmpty(typename Config::Place(uses++).stage));
+  /// Boxes of keys that are missing, before their stage is released.
+  HK_MEM u32 missingKeys(u32 use) const {
+    if constexpr (Config::kGaps)
+      return u32(sameInWarp(
+          int(loadLds4(lds.missing(typename Config::Place(use).stage)))));
+    return 0;
   }
 
   /// Values behind the sequence's last key belong to another sequence or to
   /// nobody; their probabilities are 0, but 0 * NaN is not. Where the operand
   /// itself ends, the engine has written zeros.
   HK_MEM void clearBehind(const BulkAttentionTile &w, int n) const {
-    if constexpr (S.keys != SequenceLayout::Ragged && !S.kvLens)
+    constexpr bool ends = S.keys == SequenceLayout::Ragged ||
+                          S.keys == SequenceLayout::Paged || S.kvLens || S.past;
+    if constexpr (!ends)
       return;
-    int first = w.keys - n * Config::kKeys;
+    int first = Config::keysEnd(w) - n * Config::kKeys;
     if (first >= Config::kKeys)
       return;
     typename Config::Place at(uses);
@@ -132,36 +135,122 @@ private:
 
   const AttentionArgs<S> &a;
   Layout lds;
-  int group, row;
-  u32 uses = 0, tiles = 0;
+  int group;
+  u32 &uses;
 };
 
-template <AttentionSpec S, AttentionTile T> struct BulkAttention {
-  using Config = BulkAttentionConfig<S, T>;
-  using Shared = typename Config::Shared;
-  static constexpr int kThreads = Config::kThreads;
+/// What a warpgroup of 64 queries does.
+template <class Segments> class BulkAttentionConsumer {
+  using First = typename Segments::First;
+  using Config = typename First::Config;
+  using Layout = typename Config::Layout;
+  using Accumulators = typename Config::Values::Registers;
 
-  HK_MEM static void run(const AttentionArgs<S> &a, const TensorMap *maps,
-                         BlockId block, Shared &shared) {
-    typename Config::Layout lds(shared);
-    begin(maps, lds);
-    AttentionTiles<S, T> order(a, block.x);
-    int group = sameInWarp(threadId() / kWarpgroup);
-    if (group == Config::kGroups) {
-      giveRegisters<Config::kCopyRegisters>();
-      if (threadId() % kWarpgroup == 0)
-        BulkAttentionLoader<S, T>{lds, maps}.run(order);
-    } else {
-      takeRegisters<Config::kProductRegisters>();
-      BulkAttentionConsumer<S, T>(a, lds, group).run(order);
+public:
+  HK_MEM BulkAttentionConsumer(const Segments &segments, const Layout &lds,
+                               int group)
+      : segments(segments), lds(lds), group(group),
+        row(group * kWarpgroupRows + waveId() % 4 * 16 + laneId() / 4) {}
+
+  HK_MEM void run(AttentionTiles<Segments> &order) {
+    for (BulkAttentionTile w; order.take(w);) {
+      Accumulators o;
+      HK_UNROLL for (float &v : o) v = 0;
+      BulkRowSums sums;
+      // What makes scores of the segment before logarithms of base 2.
+      float last = 0;
+      bool asked = false; // for queries
+      tiles = u32(sameInWarp(int(tiles)));
+      segments.forEach(
+          [&]<class Segment, int I>(const typename Segment::Args &a)
+              __attribute__((always_inline)) {
+                walk<Segment, I>(a, w, sums, last, asked, o);
+              });
+      tiles += asked;
     }
   }
 
 private:
+  template <class Segment, int I>
+  HK_MEM void walk(const typename Segment::Args &a, BulkAttentionTile &w,
+                   BulkRowSums &sums, float &last, bool &asked,
+                   Accumulators &o) {
+    constexpr AttentionSpec spec = Segment::kSpec;
+    constexpr AttentionTile tile = Segment::kTile;
+    constexpr bool first = I == 0, final = I + 1 == Segments::kCount;
+    using Walk = BulkAttentionWalk<spec, tile, first, final>;
+    Segment::Config::locateKeys(a, w);
+    BulkAttentionRows<spec, tile> rows;
+    static_cast<BulkRowSums &>(rows) = sums;
+    rows.start(w, group * kWarpgroupRows, row);
+    if constexpr (!first) {
+      rows.goOn(a, last);
+      Walk::rescale(o, rows);
+    }
+    last = rows.baseTwo(a);
+    typename Segment::Config::Steps steps = Segment::Config::stepsOf(w);
+    // What the assembler does not see for itself behind branches.
+    steps = {sameInWarp(steps.first), sameInWarp(steps.end)};
+    uses = u32(sameInWarp(int(uses)));
+    if (steps.count() > 0) {
+      if (!asked)
+        lds.queriesFull().waitTogether(tiles & 1);
+      asked = true;
+      Walk(a, lds, group, uses).run(w, steps, rows, o);
+    } else if (final && asked) {
+      Walk::release(lds.queriesEmpty());
+    }
+    if constexpr (final)
+      BulkAttentionStore<spec, tile>::run(a, w, row, rows, o);
+    sums = rows;
+  }
+
+  const Segments &segments;
+  Layout lds;
+  int group, row;
+  u32 uses = 0, tiles = 0;
+};
+
+template <class... All> struct BulkAttention {
+  using Segments = BulkSegments<0, All...>;
+  using Config = typename Segments::First::Config;
+  using Shared = typename Config::Shared;
+  static constexpr int kThreads = Config::kThreads;
+  static constexpr int kMaps = 1 + 2 * Segments::kCount;
+
+  HK_MEM static void run(const TensorMap *maps, BlockId block, Shared &shared,
+                         const typename All::Args &...args) {
+    Segments segments(args...);
+    attend(maps, segments, shared,
+           AttentionTiles<Segments>(segments, block.x, blockCountX()));
+  }
+  /// A block per tile, where they share a launch with blocks of other problems.
+  HK_MEM static void runTile(const TensorMap *maps, BlockId block,
+                             Shared &shared,
+                             const typename All::Args &...args) {
+    Segments segments(args...);
+    attend(maps, segments, shared, AttentionTiles<Segments>(segments, block.x));
+  }
+
+private:
+  HK_MEM static void attend(const TensorMap *maps, const Segments &segments,
+                            Shared &shared, AttentionTiles<Segments> order) {
+    typename Config::Layout lds(shared.bytes);
+    begin(maps, lds);
+    int group = sameInWarp(threadId() / kWarpgroup);
+    if (group == Config::kGroups) {
+      giveRegisters<Config::kCopyRegisters>();
+      if (sameInWarp(threadId() % kWarpgroup / kWave) == 0)
+        BulkAttentionLoader<Segments>(segments, lds, maps).run(order);
+    } else {
+      takeRegisters<Config::kProductRegisters>();
+      BulkAttentionConsumer<Segments>(segments, lds, group).run(order);
+    }
+  }
   HK_MEM static void begin(const TensorMap *maps,
                            const typename Config::Layout &lds) {
     if (threadId() == 0) {
-      HK_UNROLL for (int i = 0; i < 3; ++i) maps[i].prefetch();
+      HK_UNROLL for (int i = 0; i < kMaps; ++i) maps[i].prefetch();
       constexpr u32 warps = Config::kGroups * kGroupWarps;
       lds.queriesFull().init(1);
       lds.queriesEmpty().init(warps);

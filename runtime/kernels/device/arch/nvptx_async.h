@@ -142,6 +142,15 @@ HK_DEV void copyToLds4(u32 to, Global<const u8> from, bool valid) {
 HK_DEV u32x4 loadLds16(u32 at) {
   return *(const __attribute__((address_space(3))) u32x4 *)u64(at);
 }
+/// A word of LDS.
+HK_DEV u32 loadLds4(u32 at) {
+  u32 word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
+  return word;
+}
+HK_DEV void storeLds4(u32 to, u32 word) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(word) : "memory");
+}
 /// Two floats of LDS.
 HK_DEV f32x2 loadLds8(u32 at) {
   return *(const __attribute__((address_space(3))) f32x2 *)u64(at);

@@ -107,12 +107,15 @@ template <int PENDING> HK_DEV void waitStoresRead() {
 
 } // namespace hk
 
+#define HK_MAPPED_BODY_(symbol, SharedType)                                    \
+  HK_DEV void symbol##_body(                                                   \
+      [[maybe_unused]] const hk::u64 *words, const hk::TensorMap *maps,        \
+      [[maybe_unused]] hk::BlockId block, SharedType &lds)
+
 /// An HK_EARLY_KERNEL whose variant declares `numMaps` tensor maps; they are
 /// the body's `maps`, an array.
 #define HK_MAPPED_KERNEL(symbol, numWords, numMaps, threads, SharedType)       \
-  HK_DEV void symbol##_body(                                                   \
-      [[maybe_unused]] const hk::u64 *words, const hk::TensorMap *maps,        \
-      [[maybe_unused]] hk::BlockId block, SharedType &lds);                    \
+  HK_MAPPED_BODY_(symbol, SharedType);                                         \
   extern "C" __attribute__((global)) __attribute__((                           \
       launch_bounds(threads, 1, hk::kClusterBlocks<SharedType>))) void         \
   symbol(hk::Words<numWords> args,                                             \
@@ -123,8 +126,10 @@ template <int PENDING> HK_DEV void waitStoresRead() {
                               hk::u32(__nvvm_read_ptx_sreg_ctaid_z())},        \
                   *reinterpret_cast<SharedType *>(hkDynamicShared));           \
   }                                                                            \
-  HK_DEV void symbol##_body(                                                   \
-      [[maybe_unused]] const hk::u64 *words, const hk::TensorMap *maps,        \
-      [[maybe_unused]] hk::BlockId block, SharedType &lds)
+  HK_MAPPED_BODY_(symbol, SharedType)
+/// A body with maps that shares a launch (HK_PROBLEM).
+#define HK_MAPPED_PROBLEM(symbol, numWords, numMaps, threads, SharedType)      \
+  using symbol##_lds = SharedType;                                             \
+  HK_MAPPED_BODY_(symbol, SharedType)
 
 #endif // HK_KERNELS_DEVICE_COPY_TMA_H

@@ -1,0 +1,77 @@
+//===- pages.h - Keys in pages of a cache by the copy engine -*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A box is as many rows as divide a page and a tile of keys. Each lane of the
+// copying warp looks up the page of one box of a tile, and asks for that box.
+// Boxes that the table does not name, and those behind the last key, begin at
+// page -1, which no cache has: the engine writes zeros there, so that 0 times a
+// value stays 0, and the products are told whose scores to mask.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_ATTENTION_SM90_PAGES_H
+#define HK_KERNELS_ATTENTION_SM90_PAGES_H
+
+#include "kernels/attention/sm90/config.h"
+
+namespace hk {
+
+template <AttentionSpec S, AttentionTile T> class BulkPagedKeys {
+  using Config = BulkAttentionConfig<S, T>;
+  static constexpr int kRows = Config::kBoxKeys;
+  static constexpr int kBoxes = Config::kKeys / kRows;
+  static_assert(kRows % 8 == 0 && kBoxes <= kWave,
+                "boxes begin at multiples of 1024 bytes, one for each lane");
+
+public:
+  /// The box of this lane.
+  struct Place {
+    int row, page;
+  };
+
+  HK_MEM BulkPagedKeys(const AttentionArgs<S> &a, const BulkAttentionTile &w)
+      : head(w.head / S.group), end(Config::keysEnd(w)) {
+    AttentionBlock block = w.block(S.group);
+    locateSequence<S>(a, block);
+    table = a.blockTable + block.tableStart;
+  }
+
+  HK_MEM Place find(int n) const {
+    int key = n * Config::kKeys + laneId() * kRows;
+    Place at = {key % S.blockRows, -1};
+    if (laneId() < kBoxes && key < end)
+      at.page = table[key / S.blockRows];
+    return at;
+  }
+
+  /// For the products; before keys are asked for.
+  HK_MEM void announce(u32 word, const Place &at) const {
+    u32 missing = u32(ballot(laneId() < kBoxes && at.page < 0));
+    if (laneId() == 0)
+      storeLds4(word, missing);
+  }
+
+  template <int PANELS>
+  HK_MEM void load(u32 to, const TensorMap &map, LdsBarrier full,
+                   const Place &at) const {
+    if (laneId() == 0)
+      full.expect(PANELS * Config::kKeyPanel);
+    if (laneId() < kBoxes)
+      HK_UNROLL for (int p = 0; p < PANELS; ++p)
+          loadBox(to + p * Config::kKeyPanel + laneId() * kRows * kBulkRowBytes,
+                  map, full, BatchedBoxPlace{p * 64, at.row, head, at.page});
+    waveBarrier();
+  }
+
+private:
+  Global<const i32> table;
+  int head, end;
+};
+
+} // namespace hk
+
+#endif // HK_KERNELS_ATTENTION_SM90_PAGES_H
