@@ -131,7 +131,7 @@ HK_DEV void clearLds16(u32 at) {
                : "memory");
 }
 
-/// The same of 4 bytes.
+/// Copies 4 bytes to LDS; zeros unless valid. Waited for as copyToLds16.
 HK_DEV void copyToLds4(u32 to, Global<const u8> from, bool valid) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to),
                "l"(from), "r"(valid ? 4 : 0)
