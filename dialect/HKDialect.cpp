@@ -66,6 +66,14 @@ struct ConstantOfArith : OpRewritePattern<arith::ConstantOp> {
   }
 };
 
+/// Whether `size` is that of dim `dim` of `tensor`, `known` unless dynamic.
+bool isSizeOf(OpFoldResult size, Value tensor, int64_t dim, int64_t known) {
+  if (std::optional<int64_t> constant = getConstantIntValue(size))
+    return *constant == known;
+  auto def = cast<Value>(size).getDefiningOp<tensor::DimOp>();
+  return def && def.getSource() == tensor && def.getConstantIndex() == dim;
+}
+
 /// Values that are cut from the keys are the first columns of the keys.
 struct ValuesOfKeys : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -80,9 +88,10 @@ struct ValuesOfKeys : OpRewritePattern<AttentionOp> {
       return failure();
     // Every dim but the last is whole.
     ArrayRef<int64_t> from = slice.getSourceType().getShape();
-    if (ShapedType::isDynamicShape(from) ||
-        from.drop_back() != slice.getType().getShape().drop_back())
-      return failure();
+    SmallVector<OpFoldResult> sizes = slice.getMixedSizes();
+    for (auto [dim, size] : llvm::enumerate(from.drop_back()))
+      if (!isSizeOf(sizes[dim], op.getKey(), dim, size))
+        return failure();
     rewriter.modifyOpInPlace(op,
                              [&] { op.getValueMutable().assign(op.getKey()); });
     return success();

@@ -517,11 +517,21 @@ constexpr double unitGBps(const Target &target) {
   return target.memoryGBps;
 }
 
-/// Blocks that take equal runs of the keys of all sequences where a key head's
-/// rows of a sequence fit in `tile`: as many as the chip holds. 0: the tile's
-/// kernel takes none.
+/// Runs of the keys of all sequences, of equal length, for blocks that have the
+/// `rows` rows of a key head in a sequence: as many as the chip holds blocks,
+/// or a part of that where the rows are several tiles that walk over the same
+/// keys. 0: the tile's kernel takes none.
 constexpr int64_t attentionRuns(const Target &target, const AttentionTile &tile,
-                                const AttentionShape &shape) {
+                                const AttentionShape &shape, int64_t rows) {
+  if (attentionPath(target.arch, tile) == AttentionPath::Latent) {
+    int64_t blocks =
+        (rows + tile.bq - 1) / tile.bq * attentionTileBlocks(target.arch, tile);
+    return blocks > 0 && blocks <= target.computeUnits
+               ? target.computeUnits / blocks
+               : 0;
+  }
+  if (rows > tile.bq)
+    return 0;
   int64_t parts =
       attentionWaveParts(target.arch, tile, attentionSharesValues(shape));
   if (parts == 1 || kSliceUnit % (parts * tile.bk) != 0)
@@ -547,10 +557,13 @@ constexpr double attentionMicroseconds(const Target &target,
                                        const AttentionShape &shape,
                                        const AttentionSize &size) {
   double columns = double(shape.headDim + shape.valueDim);
-  double bytes = double(size.heads) * double(size.keys) * columns *
+  bool latent = attentionPath(target.arch, tile) == AttentionPath::Latent;
+  double inMemory = latent ? double(shape.headDim) : columns;
+  double bytes = double(size.heads) * double(size.keys) * inMemory *
                  info(shape.type).bits / 8;
-  double memory = bytes / (target.memoryGBps * 1e3);
   double tiles = ceilDiv(double(size.rows), tile.bq);
+  // Latent tiles of the same keys are neighbours and meet in the L2 cache.
+  double memory = bytes * (latent ? 1 : tiles) / (target.memoryGBps * 1e3);
   double blocks = tiles * double(size.heads * size.slices);
   double keys =
       double(size.slices > 1 ? sliceLength(size.keys, size.slices) : size.keys);
@@ -578,7 +591,7 @@ constexpr double attentionMicroseconds(const Target &target,
                      ? bytes * tiles / (blocks * unitGBps(target) * 1e3)
                      : 0;
   return target.launchMicroseconds + alone +
-         costMax(walk, costMax(memory * tiles, busiest));
+         costMax(walk, costMax(memory, busiest));
 }
 
 /// The part of the units that a launch needs: where memory bounds it, those

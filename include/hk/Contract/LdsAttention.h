@@ -29,6 +29,10 @@ enum class AttentionPath : int32_t {
   /// of 64 queries of one head each multiply; blocks stay and take one tile
   /// after the other.
   WarpSpecialised,
+  /// sm_90a, values that are columns of keys: one warp asks for boxes of keys,
+  /// two warpgroups have half of the columns of all rows each and take turns at
+  /// the scores.
+  Latent,
   /// One wave per row on the vector units: any head size and alignment.
   Vector,
   /// Host: keys and values of a tile repacked, 8 x 32 micro kernel.
@@ -49,6 +53,18 @@ constexpr bool isWarpSpecialised(AttentionTile tile) {
   return groups > 0 && tile.waves == kGroupWarps * (groups + 1);
 }
 
+/// A tile with a warpgroup for each half of the columns of 64 rows and one more
+/// is for values that are columns of keys: a block, or the two of a cluster,
+/// which bring half of the keys each.
+constexpr bool isLatent(AttentionTile tile) {
+  int32_t blocks = tile.bq / kWarpgroupRows;
+  return (blocks == 1 || blocks == 2) && tile.waves == kGroupWarps * 3 * blocks;
+}
+/// Blocks of a launch that have a tile.
+constexpr int32_t attentionTileBlocks(Arch arch, AttentionTile tile) {
+  return arch == Arch::Sm90a && isLatent(tile) ? tile.bq / kWarpgroupRows : 1;
+}
+
 /// A GPU tile with fewer rows than a matrix fragment runs on the vector units.
 constexpr AttentionPath attentionPath(Arch arch, AttentionTile tile) {
   if (arch == Arch::Host)
@@ -56,6 +72,8 @@ constexpr AttentionPath attentionPath(Arch arch, AttentionTile tile) {
                                    : AttentionPath::HostTile;
   if (arch == Arch::Sm90a && isWarpSpecialised(tile))
     return AttentionPath::WarpSpecialised;
+  if (arch == Arch::Sm90a && isLatent(tile))
+    return AttentionPath::Latent;
   return tile.bq < targetOf(arch).mmaM ? AttentionPath::Vector
                                        : AttentionPath::Matrix;
 }
@@ -112,6 +130,30 @@ constexpr int64_t attentionBulkLds(AttentionTile t, int64_t headDim,
          8 * (2 + 4 * int64_t(t.stages)) + 4 * int64_t(t.stages);
 }
 
+/// Panels of one stage of keys whose first columns are the values. The second
+/// product has the probabilities in the first panel behind those of values.
+constexpr int64_t attentionLatentPanels(int64_t headDim, int64_t valueDim) {
+  int64_t keys = attentionPanels(headDim), used = attentionPanels(valueDim) + 1;
+  return keys > used ? keys : used;
+}
+
+/// Room for what a unit of work is: rows and keys.
+inline constexpr int64_t kLatentUnitBytes = 128;
+
+/// Room to align, rows of queries, `stages` tiles of keys, maxima and factors
+/// of the rows from either warpgroup, their sums, of two units of work, the
+/// units, barriers of queries, units and three pieces of each stage, a word of
+/// missing boxes of each.
+constexpr int64_t attentionLatentLds(AttentionTile t, int64_t headDim,
+                                     int64_t valueDim) {
+  return kBulkAlignment +
+         kWarpgroupRows * attentionPanels(headDim) * kBulkRowBytes +
+         int64_t(t.stages) * t.bk * attentionLatentPanels(headDim, valueDim) *
+             kBulkRowBytes +
+         2 * kWarpgroupRows * 8 + 2 * 2 * 128 * 8 + 2 * kLatentUnitBytes +
+         8 * (6 + 6 * int64_t(t.stages)) + 4 * int64_t(t.stages);
+}
+
 /// Groups that the columns of values are cut in between the waves of a block,
 /// where values are columns of keys: every wave of a group has one fragment of
 /// rows.
@@ -146,6 +188,8 @@ constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
   }
   case AttentionPath::WarpSpecialised:
     return attentionBulkLds(t, headDim, valueDim);
+  case AttentionPath::Latent:
+    return attentionLatentLds(t, headDim, valueDim);
   case AttentionPath::Vector:
     // The query and the probabilities of one wave's keys.
     return 4 * (headDim + t.bk);
@@ -165,7 +209,8 @@ constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
 
 /// Threads of a block.
 constexpr int64_t attentionThreads(Arch arch, AttentionTile tile) {
-  return int64_t(tile.waves) * targetOf(arch).waveSize;
+  return int64_t(tile.waves) / attentionTileBlocks(arch, tile) *
+         targetOf(arch).waveSize;
 }
 
 } // namespace hk

@@ -42,10 +42,9 @@ static Verdict checkPages(AttentionOp op) {
   return Verdict::accept();
 }
 
-/// What the loop computes of the forms that the operator has.
-static Verdict checkLoop(AttentionOp op) {
-  auto refuse = [](Reason reason, StringRef what) {
-    return Verdict::refuse(reason, "the warp-specialised loop has no " + what);
+Verdict mlir::hk::checkMappedLoop(AttentionOp op, StringRef loop) {
+  auto refuse = [&](Reason reason, StringRef what) {
+    return Verdict::refuse(reason, loop + " has no " + what);
   };
   auto element = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getElementType();
@@ -64,10 +63,18 @@ static Verdict checkLoop(AttentionOp op) {
   if (AttentionPlan::isChunked(op))
     return refuse(Reason::UnsupportedShape,
                   "layouts but token_major and head_major");
-  if (op.getNumSlices() != 1)
-    return refuse(Reason::UnsupportedShape,
-                  "slices of the keys: they are for few queries");
   return op.getKeyForm() == KeyForm::Paged ? checkPages(op) : Verdict::accept();
+}
+
+static Verdict checkLoop(AttentionOp op) {
+  constexpr StringRef loop = "the warp-specialised loop";
+  if (Verdict verdict = checkMappedLoop(op, loop); !verdict.accepted())
+    return verdict;
+  if (op.getNumSlices() != 1)
+    return Verdict::refuse(Reason::UnsupportedShape,
+                           loop + " has no slices of the keys: they are for "
+                                  "few queries");
+  return Verdict::accept();
 }
 
 DimName AttentionPlan::getMappedRows(const AttentionSegment &segment) const {
@@ -110,11 +117,13 @@ AttentionPlan::getBulkShape(const ::hk::Target &target) const {
 
 SmallVector<hk_tensor_map_abi>
 mlir::hk::attentionTensorMaps(KernelOp kernel, AttentionTileAttr tile) {
-  if (!isWarpSpecialised(tile))
+  if (!isWarpSpecialised(tile) && !isLatent(tile))
     return {};
   FailureOr<AttentionPlan> attention = AttentionPlan::create(kernel);
   if (failed(attention))
     return {};
+  if (isLatent(tile))
+    return {latentTensorMap(*attention, tile)};
   SmallVector<hk_tensor_map_abi> maps;
   // `order`: the operand's dims that hold sequences or pages, rows and heads.
   auto add = [&](int64_t operand, bool batches, int64_t boxRows,

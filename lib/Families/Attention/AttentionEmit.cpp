@@ -33,6 +33,8 @@ public:
       os << "#include \"kernels/device/quant.h\"\n";
     if (llvm::any_of(kernel.getKernel().getVariants(), isBulk))
       os << "#include \"kernels/attention/sm90/warp_specialised.h\"\n";
+    if (llvm::any_of(kernel.getKernel().getVariants(), isOfLatent))
+      os << "#include \"kernels/attention/sm90/latent.h\"\n";
     os << "\n"
           "namespace {\n"
           "using namespace hk;\n\n";
@@ -48,6 +50,14 @@ public:
 private:
   static bool isBulk(VariantOp variant) {
     return isWarpSpecialised(cast<AttentionTileAttr>(variant.getTile()));
+  }
+  static bool isOfLatent(VariantOp variant) {
+    return isLatent(cast<AttentionTileAttr>(variant.getTile()));
+  }
+  static StringRef kernelName(VariantOp variant) {
+    return isBulk(variant)       ? "BulkSegment"
+           : isOfLatent(variant) ? "LatentAttention"
+                                 : "AttentionKernel";
   }
   /// Behind the names of what segment `i` has.
   static std::string numberOf(unsigned i) {
@@ -67,10 +77,9 @@ private:
            : several ? "AttentionSegments<"
                      : "");
     writeEach([&](unsigned i) {
-      os << (bulk ? "BulkSegment" : "AttentionKernel") << "<kSpec"
-         << numberOf(i) << ", AttentionTile{" << tile.getBq() << ", "
-         << tile.getBk() << ", " << tile.getWaves() << ", " << tile.getStages()
-         << ", " << tile.getSplitKv();
+      os << kernelName(variant) << "<kSpec" << numberOf(i) << ", AttentionTile{"
+         << tile.getBq() << ", " << tile.getBk() << ", " << tile.getWaves()
+         << ", " << tile.getStages() << ", " << tile.getSplitKv();
       if (tile.getBlocks() > 0)
         os << ", " << tile.getBlocks();
       os << "}";
@@ -83,7 +92,7 @@ private:
 
   void writeEntry(VariantOp variant) {
     StringRef name = variant.getSymName();
-    if (isBulk(variant)) {
+    if (isBulk(variant) || isOfLatent(variant)) {
       bool shared = kernel.getKernel().getThreads().has_value();
       os << "\n"
          << (shared ? "HK_MAPPED_PROBLEM(" : "HK_MAPPED_KERNEL(") << prefix

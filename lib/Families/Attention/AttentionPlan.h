@@ -85,6 +85,8 @@ public:
   Verdict getBulkVerdict(const ::hk::Target &target) const;
   /// The shape, with what tiles of that loop depend on.
   ::hk::AttentionShape getBulkShape(const ::hk::Target &target) const;
+  /// The same of the loop for values that are columns of keys.
+  Verdict getLatentVerdict(const ::hk::Target &target) const;
   /// Whether elements of a key, or of a value, lie apart.
   static bool isChunked(AttentionOp op);
 
@@ -136,8 +138,24 @@ bool isSegment(AttentionOp op);
 /// equal slices have fewer parts and are the faster ones.
 bool takesRuns(AttentionOp op);
 
-/// Whether a tile is one of the warp-specialised loop of sm_90a.
+/// Whether a tile is one of the warp-specialised loop of sm_90a, or of the one
+/// for values that are columns of keys.
 bool isWarpSpecialised(AttentionTileAttr tile);
+bool isLatent(AttentionTileAttr tile);
+
+/// What the loops of sm_90a that the copy engine feeds can compute of the forms
+/// that the operator has; `loop` is the name of one.
+Verdict checkMappedLoop(AttentionOp op, StringRef loop);
+/// Whether the latent loop can compute `op`, whose rows are aligned to
+/// `shape.align` bytes and whose result has elements of `outType`.
+Verdict checkLatent(AttentionOp op, const ::hk::AttentionShape &shape,
+                    ::hk::DType outType, const ::hk::Target &target);
+/// Rows that its tiles shall have, of the (query, head) rows of a key head in a
+/// sequence, where they are known: two blocks bring keys for each other.
+int32_t latentRows(AttentionOp op, std::optional<int64_t> rows);
+/// The tensor map of its keys.
+hk_tensor_map_abi latentTensorMap(const AttentionPlan &kernel,
+                                  AttentionTileAttr tile);
 
 // Family entry points, one file each.
 std::optional<SplitPlan> planAttentionSplit(AttentionOp op,

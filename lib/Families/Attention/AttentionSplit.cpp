@@ -104,11 +104,15 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
                           guaranteedAlignment(op.getValue())});
   if (AttentionPlan::isChunked(op))
     shape.align = 1;
+  int64_t keyHeads = op.getNumKeyHeads(), heads = op.getNumHeads();
+  // Slices have results in f32.
+  bool latent = checkLatent(op, shape, ::hk::DType::F32, target).accepted();
+  if (latent)
+    shape.latentRows = latentRows(op, queries.value_or(1) * (heads / keyHeads));
   ::hk::AttentionTileList tiles = ::hk::attentionTiles(target.arch, shape);
   if (tiles.count == 0)
     return std::nullopt; // tile selection has an error for it
-  ::hk::AttentionTile few = tiles.tile[tiles.count - 1];
-  int64_t keyHeads = op.getNumKeyHeads(), heads = op.getNumHeads();
+  ::hk::AttentionTile few = tiles.tile[latent ? 0 : tiles.count - 1];
   std::optional<int64_t> sequences =
       op.hasRaggedQueries() ? std::optional<int64_t>(1) : knownSize(q[0]);
 
@@ -128,8 +132,8 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   // The tile's kernel has runs where it knows the rows too.
   bool fixed = !op.getQOffsets() &&
                !ShapedType::isDynamic(q[op.hasRaggedQueries() ? 0 : 1]);
-  if (fixed && size.rows <= few.bq && takesRuns(op))
-    size.runs = ::hk::attentionRuns(target, few, shape);
+  if (fixed && takesRuns(op))
+    size.runs = ::hk::attentionRuns(target, few, shape, size.rows);
   size.unequal = size.runs > 0 &&
                  (op.getKvLens() || op.getKvOffsets() || op.getTableOffsets());
   bool ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/false);

@@ -32,6 +32,9 @@ static bool isBulk(const ::hk::Target &target, const AttentionTile &t) {
   return ::hk::attentionPath(target.arch, t) ==
          ::hk::AttentionPath::WarpSpecialised;
 }
+static bool isLatent(const ::hk::Target &target, const AttentionTile &t) {
+  return ::hk::attentionPath(target.arch, t) == ::hk::AttentionPath::Latent;
+}
 
 namespace {
 
@@ -41,7 +44,11 @@ public:
                     DecisionLog &log)
       : kernel(kernel), target(target), log(log),
         shape(kernel.getBulkShape(target)), bulk(kernel.getBulkVerdict(target)),
-        dims(DimSymbols::ofKernel(kernel.getKernel())) {}
+        latent(kernel.getLatentVerdict(target)),
+        dims(DimSymbols::ofKernel(kernel.getKernel())) {
+    if (latent.accepted())
+      shape.latentRows = latentRows(kernel.getOp(), knownRows());
+  }
 
   LogicalResult run() {
     ::hk::AttentionTileList list =
@@ -57,8 +64,9 @@ public:
       record({});
       return reportNoTile();
     }
-    // The bulk tiles are the first, if there are any.
-    int32_t first = isBulk(target, list.tile[0]) ? 1 : 0;
+    // Tiles that the copy engine feeds are the first, if there are any.
+    int32_t first =
+        isBulk(target, list.tile[0]) || isLatent(target, list.tile[0]) ? 1 : 0;
     AttentionTile few = list.tile[list.count - 1];
     // A region, a mask with two windows and scales take scalar registers for
     // every score of a lane: those of few scores fit.
@@ -68,7 +76,9 @@ public:
     std::optional<int64_t> rows = knownRows();
     bool neverFew = few.bq == many.bq || (rows && *rows > few.bq);
     bool alwaysFew = !neverFew && rows && *rows <= few.bq;
-    Use useOfBulk = first == 0 || alwaysFew ? Use::Never : bulkUse();
+    Use useOfBulk = first == 0 || alwaysFew          ? Use::Never
+                    : isLatent(target, list.tile[0]) ? latentUse()
+                                                     : bulkUse();
     if (!neverFew)
       build(few, alwaysFew ? Use::Always : Use::Sometimes);
     if (useOfBulk != Use::Never)
@@ -102,6 +112,12 @@ private:
     return known ? Use::Always : Use::Sometimes;
   }
 
+  /// There is no map of no keys.
+  Use latentUse() {
+    DimName keys = kernel.getMappedRows(kernel.getSegments().front());
+    return SymShapeAttr::isSymbol(keys) ? Use::Sometimes : Use::Always;
+  }
+
   static bool takesScalars(const AttentionSegment &segment) {
     AttentionOp op = segment.op;
     bool twoWindows = op.getWindowLeft() && op.getWindowRight();
@@ -119,9 +135,9 @@ private:
   /// See AttentionTile::blocks.
   int64_t runsOf(const AttentionTile &tile) const {
     std::optional<int64_t> rows = knownRows();
-    bool few = rows && *rows <= tile.bq && kernel.getOp().getNumSlices() > 1 &&
-               takesRuns(kernel.getOp());
-    return few ? ::hk::attentionRuns(target, tile, shape) : 0;
+    bool runs =
+        rows && kernel.getOp().getNumSlices() > 1 && takesRuns(kernel.getOp());
+    return runs ? ::hk::attentionRuns(target, tile, shape, *rows) : 0;
   }
 
   /// Without tiles whose registers spilled; at last the vector units are left.
@@ -155,6 +171,9 @@ private:
     };
     if (::hk::hasCopyEngine(target) && !bulk.accepted())
       report.add("warp_specialised", bulk);
+    if (::hk::hasCopyEngine(target) && ::hk::attentionSharesValues(shape) &&
+        !latent.accepted())
+      report.add("latent", latent);
     if (usesVectorUnits())
       add(::hk::attentionVectorTile(target.arch));
     else
@@ -247,28 +266,36 @@ private:
   LaunchDims launchDims(LaunchBuilder &launch, const AttentionTile &tile,
                         Use use) {
     if (tile.blocks > 0)
-      return launch.grid(launch.constant(tile.blocks));
+      return launch.grid(launch.constant(
+          tile.blocks * llvm::divideCeil(*knownRows(), tile.bq) *
+          ::hk::attentionTileBlocks(target.arch, tile)));
     const AttentionOperands &operands = kernel.getOperands();
     Value rows =
         launch.multiply(launch.size(kernel.getQueries()), kernel.getGroup());
-    Value tiles, fewRows = launch.constant(tile.bq);
+    Value tiles, sequences = launch.constant(1);
     if (isRagged()) {
       // See raggedTile() in the kernels.
       Value bounds =
           launch.atLeast(launch.size(kernel.dim(operands.qOffsets, 0)), 1);
-      Value sequences = launch.subtract(bounds, 1);
+      sequences = launch.subtract(bounds, 1);
       tiles = launch.raggedTiles(rows, tile.bq, bounds);
-      fewRows = launch.multiply(fewRows, sequences);
     } else {
       tiles = launch.ceilDivide(rows, tile.bq);
       if (!kernel.getOp().hasRaggedQueries())
         tiles =
             launch.multiply(tiles, launch.size(kernel.dim(operands.query, 0)));
     }
+    tiles =
+        launch.multiply(tiles, ::hk::attentionTileBlocks(target.arch, tile));
     LaunchDims grid = launch.grid(tiles, launch.constant(kernel.getKeyHeads()),
                                   launch.constant(tile.splitKv));
-    if (use == Use::Sometimes)
-      grid.condition = launch.isAtMost(rows, fewRows);
+    if (use == Use::Sometimes && isLatent(target, tile))
+      grid.condition = launch.isAtMost(
+          launch.constant(1),
+          launch.size(kernel.getMappedRows(kernel.getSegments().front())));
+    else if (use == Use::Sometimes)
+      grid.condition =
+          launch.isAtMost(rows, launch.multiply(sequences, tile.bq));
     return grid;
   }
 
@@ -276,7 +303,7 @@ private:
   const ::hk::Target &target;
   DecisionLog &log;
   ::hk::AttentionShape shape;
-  Verdict bulk;
+  Verdict bulk, latent;
   DimSymbols dims;
 };
 

@@ -24,8 +24,10 @@
 
 namespace hk {
 
-/// Runs of steps of STEP keys. A unit has at most T.splitKv parts.
-template <AttentionSpec S, AttentionTile T, int STEP, class R>
+/// Runs of steps of STEP keys. A unit has at most T.splitKv parts. All threads
+/// of the block come here, or one wave of it.
+template <AttentionSpec S, AttentionTile T, int STEP, class R,
+          int THREADS = T.waves * kWave>
 class AttentionRuns {
 public:
   static_assert(S.queries == SequenceLayout::Dense ||
@@ -163,7 +165,8 @@ private:
   /// Parts that the unit does not have.
   HK_MEM void clearOthers(const AttentionBlock &w, i64 parts) const {
     int rows = int(w.count), others = int(T.splitKv - parts) * rows;
-    for (int i = threadId(); i < others; i += T.waves * kWave)
+    int first = THREADS == kWave ? laneId() : threadId();
+    for (int i = first; i < others; i += THREADS)
       args.lse[lseOffset<S>(args, w, i % rows) +
                (parts + i / rows) * args.lseSlice] = -__builtin_inff();
   }

@@ -31,9 +31,10 @@ struct BulkRowSums {
   float factor[2] = {1, 1};
 };
 
-template <AttentionSpec S, AttentionTile T>
+template <AttentionSpec S, AttentionTile T,
+          class Own = BulkAttentionConfig<S, T>>
 struct BulkAttentionRows : BulkRowSums {
-  using Config = BulkAttentionConfig<S, T>;
+  using Config = Own;
   using Scores = typename Config::Scores::Registers;
   using Words = u32[Config::Values::kWords];
   static constexpr int kScores = Config::Scores::kRegisters;

@@ -105,6 +105,11 @@ template <int ID, int THREADS> HK_DEV void barrierOfSome() {
   asm volatile("bar.sync %0, %1;" ::"n"(ID), "n"(THREADS) : "memory");
 }
 
+/// Counts as having come to barrierOfSome(), without waiting for the others.
+template <int ID, int THREADS> HK_DEV void arriveAtBarrierOfSome() {
+  asm volatile("bar.arrive %0, %1;" ::"n"(ID), "n"(THREADS) : "memory");
+}
+
 /// v, which all lanes of the warp hold, as a value that the assembler knows to
 /// be the same in all of them and keeps in a uniform register: addresses and
 /// descriptors of products computed from others take an instruction per step.

@@ -30,9 +30,9 @@ namespace hk {
 
 namespace detail {
 
-/// Text of at most 8 KiB, built while compiling.
+/// Text of at most 16 KiB, built while compiling.
 struct AsmText {
-  char text[8192] = {};
+  char text[16384] = {};
   int length = 0;
 
   constexpr int size() const { return length; }

@@ -20,6 +20,7 @@
 #ifndef HK_KERNELS_DEVICE_TILE_WGMMA_CHAIN_H
 #define HK_KERNELS_DEVICE_TILE_WGMMA_CHAIN_H
 
+#include "kernels/device/tile/asm_lists.h"
 #include "kernels/device/tile/wgmma.h"
 
 namespace hk {
@@ -113,17 +114,6 @@ template <int COUNT> HK_DEV void settleProduct(float (&d)[COUNT]) {
   HK_UNROLL for (int i = 0; i < COUNT;
                  ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
-
-#define HK_LIST4(r, i) r(i), r(i + 1), r(i + 2), r(i + 3)
-#define HK_LIST8(r, i) HK_LIST4(r, i), HK_LIST4(r, i + 4)
-#define HK_LIST16(r, i) HK_LIST8(r, i), HK_LIST8(r, i + 8)
-#define HK_LIST32(r, i) HK_LIST16(r, i), HK_LIST16(r, i + 16)
-#define HK_LIST64(r, i) HK_LIST32(r, i), HK_LIST32(r, i + 32)
-#define HK_LIST20(r, i) HK_LIST16(r, i), HK_LIST4(r, i + 16)
-#define HK_LIST40(r, i) HK_LIST32(r, i), HK_LIST8(r, i + 32)
-#define HK_LIST48(r, i) HK_LIST32(r, i), HK_LIST16(r, i + 32)
-#define HK_LIST96(r, i) HK_LIST64(r, i), HK_LIST32(r, i + 64)
-#define HK_LIST128(r, i) HK_LIST64(r, i), HK_LIST64(r, i + 64)
 
 /// ROWS: rows of Q in LDS, of which the product takes 64.
 template <DType D, int KEYS, int DEPTH, int ROWS> struct ScoreChain {
@@ -237,17 +227,6 @@ template <DType D, int N, int KEYS, int PARTS = 1> struct ValueChain {
 #undef HK_OUT
   }
 };
-
-#undef HK_LIST4
-#undef HK_LIST8
-#undef HK_LIST16
-#undef HK_LIST20
-#undef HK_LIST32
-#undef HK_LIST40
-#undef HK_LIST48
-#undef HK_LIST64
-#undef HK_LIST96
-#undef HK_LIST128
 
 } // namespace hk
 
