@@ -99,6 +99,26 @@ func.func @latent_128_16_1_1_8192_576_512(%q: tensor<128x1x16x576xbf16>, %k: ten
   %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.041667 : tensor<128x1x16x576xbf16>, tensor<16384x64x1x576xbf16>, tensor<16384x64x1x512xbf16> kv_lens tensor<128xi32> block_table tensor<128x128xi32> -> tensor<128x1x16x512xbf16>
   return %0 : tensor<128x1x16x512xbf16>
 }
+func.func @latent_32_128_1_1_4096_576_512(%q: tensor<32x1x128x576xbf16>, %k: tensor<2048x64x1x576xbf16>, %n: tensor<32xi32>, %t: tensor<32x64xi32>) -> tensor<32x1x128x512xbf16> {
+  %v = tensor.extract_slice %k[0, 0, 0, 0] [2048, 64, 1, 512] [1, 1, 1, 1] : tensor<2048x64x1x576xbf16> to tensor<2048x64x1x512xbf16>
+  %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.041667 : tensor<32x1x128x576xbf16>, tensor<2048x64x1x576xbf16>, tensor<2048x64x1x512xbf16> kv_lens tensor<32xi32> block_table tensor<32x64xi32> -> tensor<32x1x128x512xbf16>
+  return %0 : tensor<32x1x128x512xbf16>
+}
+func.func @latent_32_16_1_1_4096_576_512(%q: tensor<32x1x16x576xbf16>, %k: tensor<2048x64x1x576xbf16>, %n: tensor<32xi32>, %t: tensor<32x64xi32>) -> tensor<32x1x16x512xbf16> {
+  %v = tensor.extract_slice %k[0, 0, 0, 0] [2048, 64, 1, 512] [1, 1, 1, 1] : tensor<2048x64x1x576xbf16> to tensor<2048x64x1x512xbf16>
+  %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.041667 : tensor<32x1x16x576xbf16>, tensor<2048x64x1x576xbf16>, tensor<2048x64x1x512xbf16> kv_lens tensor<32xi32> block_table tensor<32x64xi32> -> tensor<32x1x16x512xbf16>
+  return %0 : tensor<32x1x16x512xbf16>
+}
+func.func @latent_1_128_1_1_65536_576_512(%q: tensor<1x1x128x576xbf16>, %k: tensor<1024x64x1x576xbf16>, %n: tensor<1xi32>, %t: tensor<1x1024xi32>) -> tensor<1x1x128x512xbf16> {
+  %v = tensor.extract_slice %k[0, 0, 0, 0] [1024, 64, 1, 512] [1, 1, 1, 1] : tensor<1024x64x1x576xbf16> to tensor<1024x64x1x512xbf16>
+  %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.041667 : tensor<1x1x128x576xbf16>, tensor<1024x64x1x576xbf16>, tensor<1024x64x1x512xbf16> kv_lens tensor<1xi32> block_table tensor<1x1024xi32> -> tensor<1x1x128x512xbf16>
+  return %0 : tensor<1x1x128x512xbf16>
+}
+func.func @latent_1_16_1_1_65536_576_512(%q: tensor<1x1x16x576xbf16>, %k: tensor<1024x64x1x576xbf16>, %n: tensor<1xi32>, %t: tensor<1x1024xi32>) -> tensor<1x1x16x512xbf16> {
+  %v = tensor.extract_slice %k[0, 0, 0, 0] [1024, 64, 1, 512] [1, 1, 1, 1] : tensor<1024x64x1x576xbf16> to tensor<1024x64x1x512xbf16>
+  %0 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.041667 : tensor<1x1x16x576xbf16>, tensor<1024x64x1x576xbf16>, tensor<1024x64x1x512xbf16> kv_lens tensor<1xi32> block_table tensor<1x1024xi32> -> tensor<1x1x16x512xbf16>
+  return %0 : tensor<1x1x16x512xbf16>
+}
 // 512 new tokens of a sequence behind 16,384 in a cache: in one tensor of keys, and as
 // segments, the cache in pages of 16.
 func.func @causal_4_32_8_512_16896_128_128(%q: tensor<4x512x32x128xbf16>, %k: tensor<4x16896x8x128xbf16>, %v: tensor<4x16896x8x128xbf16>) -> tensor<4x512x32x128xbf16> {

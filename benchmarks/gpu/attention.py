@@ -1,7 +1,7 @@
 """Checks and times hk's attention on one GPU beside cuDNN and FlashAttention, in one process.
 
-  attention.py run FOLDER OUT.tar.xz  the calls of test/EndToEnd/attention-bulk.mlir on cuda:0;
-                                      FOLDER has it and its module (--target=host,sm_90a)
+  attention.py run FOLDER OUT.tar.xz  the calls of test/EndToEnd/attention-*.mlir that FOLDER has
+                                      on cuda:0, beside their modules (--target=host,sm_90a)
   attention.py check FOLDER OUT       compares the results with the interpreter, where the
                                       compiler is
   attention.py behind FOLDER          caches with NaN behind the lengths, against float32

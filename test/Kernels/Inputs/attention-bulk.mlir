@@ -43,10 +43,11 @@ func.func @segments256(%q: tensor<?x4x256xf16>, %k: tensor<?x2x256xf16>, %v: ten
   %y, %b = hk.attention %q, %k, %v q_offsets %o kv_offsets %o scale 0.1 causal window_left 100 : tensor<?x4x256xf16>, tensor<?x2x256xf16>, tensor<?x2x256xf16> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> -> tensor<?x4x256xf32>, tensor<?x4xf32>
   %0, %1 = hk.attention_combine %x, %a, %y, %b sink %s : tensor<?x4x256xf32>, tensor<?x4xf32>, tensor<?x4x256xf32>, tensor<?x4xf32> sink tensor<4xf32> -> tensor<?x4x256xf16>, tensor<?x4xf32>
   return %0, %1 : tensor<?x4x256xf16>, tensor<?x4xf32>
+}
 // Latent keys: two blocks of a cluster that take runs, and a block of its own.
-func.func @latent_runs(%q: tensor<4x1x128x576xbf16>, %k: tensor<99x16x1x576xbf16>, %n: tensor<4xi32>, %t: tensor<4x90xi32>) -> (tensor<5x4x1x128x512xf32>, tensor<5x4x1x128xf32>) {
-  %v = tensor.extract_slice %k[0, 0, 0, 0] [99, 16, 1, 512] [1, 1, 1, 1] : tensor<99x16x1x576xbf16> to tensor<99x16x1x512xbf16>
-  %0, %1 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.0417 causal window_left 100 softcap 30.0 kv_slices 5 : tensor<4x1x128x576xbf16>, tensor<99x16x1x576xbf16>, tensor<99x16x1x512xbf16> kv_lens tensor<4xi32> block_table tensor<4x90xi32> -> tensor<5x4x1x128x512xf32>, tensor<5x4x1x128xf32>
+func.func @latent_runs(%q: tensor<4x1x128x576xbf16>, %k: tensor<99x64x1x576xbf16>, %n: tensor<4xi32>, %t: tensor<4x90xi32>) -> (tensor<5x4x1x128x512xf32>, tensor<5x4x1x128xf32>) {
+  %v = tensor.extract_slice %k[0, 0, 0, 0] [99, 64, 1, 512] [1, 1, 1, 1] : tensor<99x64x1x576xbf16> to tensor<99x64x1x512xbf16>
+  %0, %1 = hk.attention %q, %k, %v kv_lens %n block_table %t scale 0.0417 causal kv_slices 5 : tensor<4x1x128x576xbf16>, tensor<99x64x1x576xbf16>, tensor<99x64x1x512xbf16> kv_lens tensor<4xi32> block_table tensor<4x90xi32> -> tensor<5x4x1x128x512xf32>, tensor<5x4x1x128xf32>
   return %0, %1 : tensor<5x4x1x128x512xf32>, tensor<5x4x1x128xf32>
 }
 func.func @latent(%q: tensor<?x16x576xf16>, %k: tensor<512x1x576xf16>, %o: tensor<5xi32>, %s: tensor<16xf32>) -> (tensor<?x16x512xf16>, tensor<?x16xf32>) {
