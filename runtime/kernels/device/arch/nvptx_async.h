@@ -197,14 +197,6 @@ HK_DEV void storeColumns(u32 to, const u32 (&v)[4]) {
                "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
                : "memory");
 }
-/// What storeMatrices() has stored at `from`.
-HK_DEV void loadMatrices(u32 from, u32 (&v)[4]) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, "
-               "[%4];"
-               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
-               : "r"(from)
-               : "memory");
-}
 /// What storeColumns() has stored at `from`.
 HK_DEV void loadColumns(u32 from, u32 (&v)[4]) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
