@@ -81,7 +81,8 @@ def _binary(b: Builder, result: Result, op: str, x: typing.Any, y: typing.Any, *
             alpha: float = 1, rounding_mode: str | None = None) -> Value:
     if rounding_mode is not None:
         raise UnsupportedModel(f"rounding_mode={rounding_mode} has no hk operator")
-    if op == "add" and type(y) is int and y == 0 and x.element == result.element and x.element[0] == "i":
+    if (op == "add" and type(y) is int and y == 0 and x.element == result.element
+            and x.element[0] == "i"):
         return x
     real = result.element.startswith("f") or result.element == "bf16"
     # PyTorch computes in f32 with numbers that no 16 bits have rounded.

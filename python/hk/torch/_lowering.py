@@ -170,8 +170,8 @@ class Lowering:
         if isinstance(value, (int, torch.SymInt)):
             return _size(value)
         if node.target is operator.getitem:
-            return _aten.part_of(self.builder, _name_of(node.args[0].target), self.env[node.args[0]],
-                                 node.args[1])
+            parts, index = node.args
+            return _aten.part_of(self.builder, _name_of(parts.target), self.env[parts], index)
         if not isinstance(node.target, torch._ops.OpOverload):
             raise UnsupportedModel("hk's import takes aten operators only")
         name = _name_of(node.target)
@@ -196,10 +196,11 @@ class Lowering:
         dtype = node.meta["val"].dtype
         if all(isinstance(a, (int, float)) for a in node.args):
             table = torch.arange(*node.args).to(dtype)
-            return self._weight("hk.arange." + ".".join(map(str, (*node.args, result.element))), table)
+            name = ".".join(map(str, (*node.args, result.element)))
+            return self._weight(f"hk.arange.{name}", table)
         if not self.signature.dense:
-            raise UnsupportedModel("it counts the tokens of a call, which are of several sequences; "
-                                   "use position_ids (a model's option that does this, such as "
+            raise UnsupportedModel("it counts the tokens of a call, which are of several "
+                                   "sequences; use position_ids (a model's option that does this, such as "
                                    "attn_temperature_tuning, may be turned off)")
         if len(node.args) != 1:
             raise UnsupportedModel("arange with a start or a step and a size that is not known at "

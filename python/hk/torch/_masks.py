@@ -61,7 +61,8 @@ def fit(function: typing.Callable, n: int) -> Mask | UnfittedMask:
     if len(wrong) == 0:
         return mask
     # A chunk begins where a token is the first that it sees.
-    first = [int(q) for q, row in zip(i, seen, strict=True) if q > 0 and row[q] and not row[:q].any()]
+    first = [int(q) for q, row in zip(i, seen, strict=True)
+             if q > 0 and row[q] and not row[:q].any()]
     if first:
         chunked = Mask(causal, chunk=first[0])
         if torch.equal(visible(n, n, *chunked)[i], seen):

@@ -44,7 +44,8 @@ def _sdpa(b: Builder, result: Result, q: Value, k: Value, v: Value, mask: Value 
     if mask is not None:
         region, read = _masked(b, mask)
         operands, types = f"reads ({read.ssa})", f"reads ({read.type})"
-    elif causal and not square:  # PyTorch's diagonal begins at the first key, hk's ends at the last.
+    elif causal and not square:
+        # PyTorch's diagonal begins at the first key, hk's ends at the last.
         region = seen_region([("j", "i", 0)])
     made = b.value("attention", (*rows[0].stored[:-1], rows[2].stored[-1]), result.element,
                    **{n: x.ssa for n, x in zip("qkv", rows, strict=True)},
