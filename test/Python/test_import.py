@@ -44,6 +44,14 @@ def test_tokens_of_a_call_are_not_positions():
         hk.torch.export(zoo.make("llama4", attn_temperature_tuning=True, no_rope_layers=[1, 0]))
 
 
+def test_a_decoder_without_caches():
+    """Whole sequences side by side, for scores of texts."""
+    model = zoo.make("llama")
+    graph = hk.torch.export(model, "dense")
+    assert "{hk.state}" not in graph.mlir and graph.signature.results == ("logits",)
+    hk.torch.check(model, graph, threads=1)
+
+
 def test_heads():
     assert hk.torch.export(zoo.make("bert_spans")).signature.results == ("start_logits", "end_logits")
     classes = hk.torch.export(zoo.make("bert_classes")).mlir
