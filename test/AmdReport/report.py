@@ -163,7 +163,9 @@ def peers():
 # modules are given back when all is done.
 SILENT = {"hipSetDevice", "hipFree", "hipModuleUnload", "hipEventDestroy"}
 # Only exchanges between ranks call these; a report runs on one.
-OF_RANKS = {"hipMemcpy2DAsync", "hipMemsetD32Async", "hipStreamQuery", "hipStreamIsCapturing"}
+OF_RANKS = {"hipMemcpy2DAsync", "hipMemsetD32Async", "hipStreamQuery", "hipStreamIsCapturing",
+            "hipExtMallocWithFlags", "hipIpcGetMemHandle", "hipIpcOpenMemHandle", "hipIpcCloseMemHandle",
+            "hipHostMalloc", "hipHostFree"}
 
 
 def every_call():
