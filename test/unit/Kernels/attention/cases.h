@@ -89,8 +89,9 @@ inline constexpr int kSplits = 3;
 /// most rows.
 constexpr hk::AttentionTile pickTile(hk::Arch arch, const hk::AttentionSpec &s,
                                      bool few, int splits) {
-  hk::AttentionTileList list = hk::attentionTiles(
-      arch, {s.type, s.headDim, s.valueDim, s.align, s.sharedValues});
+  hk::AttentionShape shape = {s.type, s.headDim, s.valueDim, s.align};
+  shape.sharedValues = s.sharedValues;
+  hk::AttentionTileList list = hk::attentionTiles(arch, shape);
   hk::AttentionTile tile = list.tile[few ? list.count - 1 : 0];
   tile.splitKv = splits;
   return tile;
