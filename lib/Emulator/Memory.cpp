@@ -141,15 +141,17 @@ bool Memory::release(uint64_t address) {
   if (it == live.end())
     return false;
   Allocation *a = it->second;
+  uint64_t mapped = roundUp(a->size ? a->size : 1, 4096);
+  auto *data = reinterpret_cast<void *>(address);
+  if (a->isShared &&
+      mmap(data, mapped, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+           0) == MAP_FAILED)
+    return false;
   uint64_t span = roundUp(a->size ? a->size : 1, kChunk) + kChunk;
   for (uint64_t c = (address - base) / kChunk, e = c + span / kChunk; c < e;
        ++c)
     chunks[c] = nullptr;
-  uint64_t mapped = roundUp(a->size ? a->size : 1, 4096);
-  auto *data = reinterpret_cast<void *>(address);
-  if (a->isShared)
-    mmap(data, mapped, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   madvise(data, mapped, MADV_DONTNEED);
   mprotect(data, mapped, PROT_NONE);
   clearShadow(address, span);

@@ -402,7 +402,7 @@ private:
 /// The launches of one block.
 class BlockSharing {
 public:
-  using Report = llvm::function_ref<void(LaunchOp, LaunchOp, Verdict)>;
+  using Report = llvm::function_ref<void(LaunchOp, LaunchOp, const Verdict &)>;
   using Cache = std::map<std::pair<std::string, std::vector<int64_t>>,
                          std::pair<KernelOp, Verdict>>;
 
@@ -625,7 +625,7 @@ struct HKShareLaunches
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
         BlockSharing(block, *target, symbols, cache, decisions)
-            .run([&](LaunchOp launch, LaunchOp other, Verdict verdict) {
+            .run([&](LaunchOp launch, LaunchOp other, const Verdict &verdict) {
               report(launch, other, verdict, decisions);
             });
     eraseUnused(symbols);

@@ -371,7 +371,7 @@ constexpr double registerCellsMicroseconds(const Target &target,
   double fit = residentBlocks(target, gemmLds(target, tile, shape),
                               gemmThreads(target, tile));
   double resident = perUnit < fit ? perUnit : fit;
-  double tall = tile.bm / tile.wm / 4, wide = tile.bn / tile.wn / 8;
+  double tall = tile.bm / (4.0 * tile.wm), wide = tile.bn / (8.0 * tile.wn);
   double issue =
       tall * wide / (tall * wide + (tall + wide) / 4 + C::kCellsOther);
   double share = resident * tile.wm * tile.wn > 4 ? C::kCells : C::kCellsAlone;
