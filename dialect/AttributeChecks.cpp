@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
-#include "hk/Dialect/ExchangeAttr.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

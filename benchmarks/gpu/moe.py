@@ -34,6 +34,8 @@ import pathlib
 import statistics
 import sys
 
+import gemm
+
 # Experts, experts of a token, columns in and between, kinds.
 SHAPES = {"mixtral": (8, 2, 4096, 14336, ("bf16", "columns")), "qwen3": (128, 8, 2048, 768, ("bf16",)),
           "deepseek": (256, 8, 7168, 2048, ("fp8", "blocks")), "gptoss": (128, 4, 2880, 2880, ("bf16", "mxfp4"))}
@@ -257,19 +259,6 @@ def mean_us(torch, call, count):
     return begin.elapsed_time(end) / count * 1e3
 
 
-def graph_of(torch, calls):
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for call in calls:
-            call()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
-        for call in calls:
-            call()
-    return graph.replay
-
-
 def copy_gbps(torch):
     a = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
     b = torch.empty_like(a)
@@ -301,7 +290,7 @@ def measure(torch, programs, gate, copied, model, kind, part, tokens):
             del calls[side]
     per = len(product.routings)
     if tokens <= FEW:
-        calls = {side: graph_of(torch, own * 4) for side, own in calls.items()}
+        calls = {side: gemm.graph_of(torch, own, 4).replay for side, own in calls.items()}
         per *= 4
     else:
         calls = {side: own[0] for side, own in calls.items()}

@@ -71,55 +71,34 @@ constexpr GemmTileRow skinny(int32_t bm, int32_t bn, int32_t stages,
           false, false, true,          false, GemmLoop::Skinny, cluster};
 }
 
+/// A row of a loop that takes bk bytes of k and neither folds nor copies
+/// otherwise.
+constexpr GemmTileRow ofLoop(GemmLoop loop, int32_t bm, int32_t bn, int32_t bk,
+                             int32_t wm, int32_t wn, int32_t stages,
+                             int32_t cluster = 1) {
+  return {bm,    bn,    bk,    wm,    wn,   stages,
+          false, false, false, false, loop, cluster};
+}
+
 /// A row for few rows and 4-bit codes: 32 rows of B to a tile, bk elements of A
 /// in the registers of `waves` waves.
 constexpr GemmTileRow skinnyCodes(int32_t bm, int32_t bk, int32_t waves,
                                   int32_t stages, int32_t cluster) {
-  return {bm,
-          32,
-          bk * 2,
-          1,
-          waves,
-          stages,
-          false,
-          false,
-          false,
-          false,
-          GemmLoop::SkinnyCodes,
-          cluster};
+  return ofLoop(GemmLoop::SkinnyCodes, bm, 32, bk * 2, 1, waves, stages,
+                cluster);
 }
 
 /// A row for operands of 8 or 4 bits with e8m0 scales; kBytes are those of the
 /// wider operand.
 constexpr GemmTileRow microscaled(int32_t bm, int32_t bn, int32_t kBytes,
                                   int32_t wm, int32_t wn, int32_t stages) {
-  return {bm,
-          bn,
-          kBytes,
-          wm,
-          wn,
-          stages,
-          false,
-          false,
-          false,
-          false,
-          GemmLoop::Microscaled};
+  return ofLoop(GemmLoop::Microscaled, bm, bn, kBytes, wm, wn, stages);
 }
 
 /// A row for f32, whose lanes sum cells of bm / wm / 4 x bn / wn / 8 results.
 constexpr GemmTileRow registerCells(int32_t bm, int32_t bn, int32_t wm,
                                     int32_t wn, int32_t stages) {
-  return {bm,
-          bn,
-          128,
-          wm,
-          wn,
-          stages,
-          false,
-          false,
-          false,
-          false,
-          GemmLoop::RegisterCells};
+  return ofLoop(GemmLoop::RegisterCells, bm, bn, 128, wm, wn, stages);
 }
 
 struct GemmTileTable {

@@ -151,6 +151,10 @@ std::optional<::hk::Mesh> meshOf(Operation *op);
 inline constexpr llvm::StringLiteral kTargetAttrName = "hk.target"; // module
 /// String, of a module: the ranks that run its functions, as "tp=2,ep=4".
 inline constexpr llvm::StringLiteral kMeshAttrName = "hk.mesh";
+/// String, of a module: whether sums over ranks are made by a "kernel" that
+/// writes into the other ranks' memory, wherever one can, or by the "engine",
+/// whatever the target's default is. For tests and benchmarks.
+inline constexpr llvm::StringLiteral kExchangeAttrName = "hk.exchange";
 /// Of a module: a dictionary from names of kernels to arrays of tiles. The
 /// driver found them to spill registers when it compiled the kernels.
 inline constexpr llvm::StringLiteral kSpillingTilesAttrName =

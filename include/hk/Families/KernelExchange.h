@@ -15,7 +15,6 @@
 #ifndef HK_FAMILIES_KERNELEXCHANGE_H
 #define HK_FAMILIES_KERNELEXCHANGE_H
 
-#include "hk/Dialect/ExchangeAttr.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Families/Decision.h"
 

@@ -172,6 +172,11 @@ def check(model: torch.nn.Module, graph: Graph, library: str | pathlib.Path | No
         return _judge(found, reference, dtype)
 
 
+def _bound(own: float, sums: float, largest: float, dtype: torch.dtype) -> float:
+    """What results may be off by, see above."""
+    return 2 * (own + sums) + torch.finfo(dtype).eps * largest
+
+
 def _check_module(module: torch.nn.Module, graph: Graph, library: str | pathlib.Path | None,
                   threads: int) -> Report:
     """Every result of the example, against bounds of its own."""
@@ -192,7 +197,7 @@ def _one_result(name: str, actual: torch.Tensor, expected: torch.Tensor, own: to
         return Report(0.0, 0.0, 0.0, 0.0, 0, 0)
     largest = float(expected.abs().nan_to_num(0.0, 0.0, 0.0).max())
     own_error = _apart(own, expected)
-    bound = 2 * (own_error + _apart(moved, expected)) + torch.finfo(dtype).eps * largest
+    bound = _bound(own_error, _apart(moved, expected), largest, dtype)
     error = _apart(actual, expected)
     if not error <= bound:
         raise CheckFailed(f"result '{name}' is off by {error:.3e}; the bound is {bound:.3e}, the "
@@ -209,7 +214,7 @@ def _apart(a: torch.Tensor, b: torch.Tensor) -> float:
 
 def _judge(found: list, reference: _Reference, dtype: torch.dtype) -> Report:
     largest = max(float(rows.abs().max()) for rows in reference.results)
-    bound = 2 * (reference.own + reference.sums) + torch.finfo(dtype).eps * largest
+    bound = _bound(reference.own, reference.sums, largest, dtype)
     pairs, ties = [], []
     for results in found:
         for i, rows in enumerate(results):

@@ -99,12 +99,12 @@ def _observed(s: Substitution, run: typing.Callable[[], object]) -> None:
                                f"{type(error).__name__}: {_first_lines(error)}") from error
 
 
-def _names(wrapper: _Wrapper, s: Substitution) -> dict[int, str]:
+def _names(model: torch.nn.Module, tables: dict[tuple, tuple] | None = None) -> dict[int, str]:
     """Names of weights by address: the first of tied ones, rotary tables."""
     names: dict[int, str] = {}
-    for name, tensor in (*wrapper.model.named_parameters(), *wrapper.model.named_buffers()):
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
         names.setdefault(tensor.data_ptr(), name)
-    for i, (key, (cos, sin)) in enumerate(s.rotary.tables.items()):
+    for i, (key, (cos, sin)) in enumerate((tables or {}).items()):
         names[cos.data_ptr()] = f"hk.{key[0]}.{i}.cos"
         names[sin.data_ptr()] = f"hk.{key[0]}.{i}.sin"
     return names
@@ -122,21 +122,18 @@ def export_module(module: torch.nn.Module, args: torch.Tensor | typing.Sequence[
 
     Raises UnsupportedModel, which names the module's line, the operator and what to do.
     """
-    copied = copy.deepcopy(module).eval().to(dtype)
+    copied = copy.deepcopy(module).eval().float()
     given = tuple(a.to(dtype) if a.is_floating_point() else a for a in as_args(args))
     progress("leaves: probe norms")
     with torch.no_grad():
-        norms, refused = _norms.substitute(copied.float())
+        norms, refused = _norms.substitute(copied)
         copied.to(dtype)
         progress("torch.export")
         with _norms.active(norms):
             program = _exported(copied, given, dynamic_shapes)
         progress("lower to hk")
         signature = Plain(program, given)
-        names: dict[int, str] = {}
-        for name, tensor in (*copied.named_parameters(), *copied.named_buffers()):
-            names.setdefault(tensor.data_ptr(), name)
-        lowering = Lowering(program, signature, signature.arguments([], "", []), names, context, {})
+        lowering = Lowering(program, signature, signature.arguments, _names(copied), context, {})
         text = lowering.run()
     return Graph(text, lowering.weights, lowering.arguments, dtype, signature, _notes(refused), 0,
                  context, [])
@@ -181,7 +178,8 @@ def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, contex
     progress("lower to hk")
     dtype = next(model.parameters()).dtype
     arguments = signature.arguments(s.layers, element_of(dtype), s.recurrent.states)
-    lowering = Lowering(program, signature, arguments, _names(wrapper, s), context, stored)
+    names = _names(model, s.rotary.tables)
+    lowering = Lowering(program, signature, arguments, names, context, stored)
     text = lowering.run()
     windows = [max(m.window_left, m.chunk) for m in s.masks.fitted if isinstance(m, Mask)]
     windows = [w for w in windows if w >= 0]

@@ -9,7 +9,7 @@ import torch
 from ..errors import UnsupportedModel
 from . import _leaves  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
-from ._signature import Argument, State
+from ._signature import Argument
 
 
 class Plain:
@@ -29,18 +29,13 @@ class Plain:
         self.args = args  # Of the example, for the check.
         self.exported = tuple(n.name for n in nodes)
         self.sizes = [tuple(n.meta["val"].shape) for n in nodes]
-        self._arguments = [Argument(n.name, tuple(s if isinstance(s, int) else "?" for s in shape),
-                                    element_of(n.meta["val"].dtype))
-                           for n, shape in zip(nodes, self.sizes, strict=True)]
+        self.arguments = [Argument(n.name, tuple(s if isinstance(s, int) else "?" for s in shape),
+                                   element_of(n.meta["val"].dtype))
+                          for n, shape in zip(nodes, self.sizes, strict=True)]
         count = len(signature.user_outputs)
         names = _names_of(program)
         self.results = names if len(names) == count else tuple(
             f"result_{i}" for i in range(count)) if count != 1 else ("result",)
-
-    def arguments(self, layers: list[tuple], element: str, recurrent: list[State]
-                  ) -> list[Argument]:
-        """The function's arguments."""
-        return self._arguments
 
     def smaller(self) -> tuple | None:
         """The example with every dynamic size one smaller; None where nothing is dynamic."""

@@ -199,7 +199,7 @@ private:
   /// Computed here, in registers that no product has: those of one the
   /// assembler takes for busy while another is under way.
   template <int COUNT> HK_MEM static void settleWords(u32 (&words)[COUNT]) {
-    HK_UNROLL for (u32 &word : words) asm volatile("" : "+r"(word));
+    HK_UNROLL for (u32 &word : words) settleWord(word);
   }
 
   template <class Io>

@@ -355,12 +355,7 @@ private:
       }
       publishBarriers();
     }
-    if constexpr (Config::kCluster > 1) {
-      clusterArrive();
-      clusterWait();
-    } else {
-      barrier();
-    }
+    meetCluster<Config::kCluster>();
     beginAfterLast();
   }
 };

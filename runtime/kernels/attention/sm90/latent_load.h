@@ -137,7 +137,7 @@ public:
       copyToLds16(to, (Global<const u8>)(a.q + at) + (exists ? unit * 16 : 0),
                   exists);
     }
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    waitAllCopies();
     publishToCopies();
     lds.queriesFull().arrive();
   }

@@ -153,6 +153,23 @@ HK_DEV void copyToLds4(u32 to, Global<const u8> from, bool valid) {
                : "memory");
 }
 
+/// Waits for all copies to LDS that this thread has begun.
+HK_DEV void waitAllCopies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+/// v is computed here: it is neither kept from before nor moved behind.
+template <class T> HK_DEV void settleWord(T &v) {
+  static_assert(sizeof(T) == 4);
+  asm volatile("" : "+r"(v));
+}
+
+/// Four floats of LDS. Volatile: not moved to where they are needed.
+HK_DEV f32x4 loadLdsHere(u32 at) {
+  float a, b, c, d;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(a), "=f"(b), "=f"(c), "=f"(d)
+               : "r"(at));
+  return {a, b, c, d};
+}
 /// 16 bytes of LDS.
 HK_DEV u32x4 loadLds16(u32 at) {
   return *(const __attribute__((address_space(3))) u32x4 *)u64(at);
@@ -221,6 +238,16 @@ HK_DEV u32 clusterRank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
+/// barrier() of all blocks of a cluster of CLUSTER.
+template <int CLUSTER> HK_DEV void meetCluster() {
+  if constexpr (CLUSTER > 1) {
+    clusterArrive();
+    clusterWait();
+  } else {
+    barrier();
+  }
+}
+
 /// Says that this block has begun; orders nothing (see clusterArrive).
 HK_DEV void clusterArriveRelaxed() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");

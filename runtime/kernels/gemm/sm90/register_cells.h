@@ -128,7 +128,7 @@ template <class Problem> struct RegisterCells : RegisterCellsBlock<Problem> {
   HK_MEM static void copy(const Source &s, i64 k, u32 stage) {
     int row = threadId() / kAlong, in = threadId() % kAlong;
     // Volatile: not kept in registers from stage to stage.
-    asm volatile("" : "+r"(row));
+    settleWord(row);
     u32 place = u32(row ^ 1) * 4;
     copyRows<T.bm, kPitchA>(s.a, row, k + in, s.k1,
                             stage + in * (kPitchA * 4) + place);
@@ -145,22 +145,12 @@ template <class Problem> struct RegisterCells : RegisterCellsBlock<Problem> {
     /// `k`: of the stage whose first elements of the lane are at `atA`, `atB`.
     HK_MEM void load(u32 atA, u32 atB, int k) {
       HK_UNROLL for (int j = 0; j < kWide / 4; ++j) b[j] =
-          loadLds(atB + (k * kPitchB + j * 32) * 4);
+          loadLdsHere(atB + (k * kPitchB + j * 32) * 4);
       HK_UNROLL for (int i = 0; i < kTall / 4; ++i) a[i] =
-          loadLds(atA + (k * kPitchA + i * 16) * 4);
+          loadLdsHere(atA + (k * kPitchA + i * 16) * 4);
     }
     HK_MEM float row(int i) const { return a[i / 4][i % 4 ^ 1]; }
     HK_MEM float column(int j) const { return b[j / 4][j % 4 ^ 1]; }
-
-  private:
-    /// Volatile: not moved to where they are needed.
-    HK_MEM static f32x4 loadLds(u32 at) {
-      float a, b, c, d;
-      asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                   : "=f"(a), "=f"(b), "=f"(c), "=f"(d)
-                   : "r"(at));
-      return {a, b, c, d};
-    }
   };
 
   HK_MEM static void multiply(Sums &sums, const Elements &of) {
@@ -242,7 +232,8 @@ template <class Problem> struct RegisterCells : RegisterCellsBlock<Problem> {
                                rangeOfK<P>(args, block.z)),
                col, shared.bytes, sums);
     // The sums leave no registers for what the epilogue computes of these.
-    asm volatile("" : "+r"(m), "+r"(n));
+    settleWord(m);
+    settleWord(n);
     TileRows rows = {block.z, i64(m) * T.bm, args.m};
     Block::finish(args, rows, i64(n) * P::kCols, shared.bytes, sums, epilogue);
   }

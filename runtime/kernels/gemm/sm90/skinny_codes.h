@@ -336,24 +336,13 @@ template <class Problem, int Cluster> struct SkinnyCodes {
       }
       if (next >= tiles)
         letNextBegin();
-      meet();
+      meetCluster<Cluster>();
       finish(args, row0, tile, rank, turn, parts, epilogue);
     }
     waitDirectCopies<0, 1>();
     // Others may still read this block's parts.
     if constexpr (Cluster > 1)
-      meet();
-  }
-
-private:
-  /// All blocks of the cluster.
-  HK_MEM static void meet() {
-    if constexpr (Cluster > 1) {
-      clusterArrive();
-      clusterWait();
-    } else {
-      barrier();
-    }
+      meetCluster<Cluster>();
   }
 };
 

@@ -82,12 +82,7 @@ template <class Config, class Loader> struct WarpLoop {
                   .init(1);
       publishBarriers();
     }
-    if constexpr (Config::kCluster > 1) {
-      clusterArrive();
-      clusterWait();
-    } else {
-      barrier();
-    }
+    meetCluster<Config::kCluster>();
     beginAfterLast();
   }
 
