@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See docs/architecture.md, "The row-wise kernel model". A block handles `rows`
+// See docs/rowwise.md. A block handles `rows`
 // rows; a row belongs to threads / rows threads, which take its chunks of vec
 // elements in turn; or all threads of a cluster of blocks take one row. On the
 // host a block is one thread that goes over its rows.
