@@ -1,8 +1,8 @@
 """Two ranks on two GPUs through NCCL: first what they compute, then what it takes.
 
-Usage: ranks.py FOLDER OUT.json PART...   (parts: norm, layers, exchanges, failures; FOLDER has device_ranks.so,
+Usage: ranks.py FOLDER OUT.json PART...   (parts: norm, layers, prefill, exchanges; FOLDER has device_ranks.so,
 parallel_mlp.so, ranks.so, ranks_engine.so, layer1.so, layer2.so, compiled for sm_90a; HK_HOME names the folder whose lib/
-has libhk_runtime.so, and hk is on PYTHONPATH)
+has libhk_runtime.so, and hk is on PYTHONPATH). ranks_failures.py has what ranks are told when something is wrong.
 
 ranks_engine.so is ranks.mlir with hk.exchange = "engine" among the attributes of its module: its sums are NCCL's, those of
 ranks.so are made by its kernels in memory that the ranks share. Both sides in one process a GPU: hk's launches beside
@@ -286,6 +286,19 @@ def peer_layer(past, group):
     return layer
 
 
+def launch_times(bench, rows, cases):
+    """What each launch of a layer takes, in the order of the layer; the shortest of five."""
+    for label, (module, tensors, out) in cases.items():
+        profile = hk.Profile()
+        for _ in range(5):
+            dist.barrier()
+            module.layer(**tensors, out=[out], profile=profile)
+        bench.wait()
+        launches = {f"{e['ops']} ({e['variant'][-6:]})": round(e["min_us"], 1) for e in profile.entries()}
+        bench.results[f"launches of {rows}, {label}"] = launches
+        bench.say(f"launches of {rows}, {label}:", launches)
+
+
 def layer_case(bench, rows, module1, module2, table, group):
     past = 0 if rows > 64 else PAST
     whole, part = layer_tensors(bench, rows, 1), layer_tensors(bench, rows, 2)
@@ -310,6 +323,7 @@ def layer_case(bench, rows, module1, module2, table, group):
     graphs = {"hk tp=1": bench.graph(one, repeats), "hk tp=2": bench.graph(two, repeats)}
     table[rows] = bench.times(graphs)
     bench.say(f"layer of {rows}:", table[rows])
+    launch_times(bench, rows, {"tp=1": (module1, whole, out1), "tp=2": (module2, part, out2)})
 
     def peer():
         compiled = torch.compile(peer_layer(past, group), dynamic=False)
@@ -349,54 +363,6 @@ def check_native(bench):
     bench.say("the caller's communicator: equal")
 
 
-def opened(bench, name, timeout_ms):
-    """A communicator and its module, with arguments, when both ranks have them."""
-    comm = hk.Communicator(bench.device, "tp=2", rank=bench.rank, world=2, id_file=f"{IDS}.{name}", timeout_ms=timeout_ms,
-                           shared_bytes=1 << 23)
-    module = hk.load(f"{bench.folder}/ranks.so", bench.device, comm=comm)
-    x = torch.ones(64, D, device="cuda").bfloat16()
-    w = torch.ones(D, device="cuda").bfloat16()
-    dist.barrier()
-    return comm, module, x, w
-
-
-def check_failures(bench):
-    """A rank that does not come, and one whose process ends: the other is told in time, and its stream is freed."""
-    comm, module, x, w = opened(bench, "late", 3000)
-    text, took = "", 0.0
-    if bench.rank == 0:
-        begin = time.time()
-        try:
-            module.any_order(x, x, w)
-            comm.wait(torch.cuda.current_stream().cuda_stream, 20000)
-        except hk.Error as error:
-            text = str(error)
-        torch.cuda.synchronize()
-        took = time.time() - begin
-    else:
-        time.sleep(5)
-    dist.barrier()
-    if bench.rank == 0:
-        expect("rank 1 has not come to function 'any_order'" in text and took < 10, f"{took:.1f} s: {text}")
-        bench.say(f"a rank that does not come: told after {took:.2f} s, stream free: {text}")
-
-
-def last_failure(bench):
-    comm, module, x, w = opened(bench, "dead", 30000)
-    if bench.rank == 1:
-        os._exit(0)
-    begin = time.time()
-    try:
-        module.any_order(x, x, w)
-        comm.wait(torch.cuda.current_stream().cuda_stream, 20000)
-        text = "no error"
-    except hk.Error as error:
-        text = str(error)
-    torch.cuda.synchronize()
-    bench.results["dead rank"] = f"{time.time() - begin:.2f} s: {text}"
-    bench.say("a rank whose process ends:", bench.results["dead rank"])
-
-
 IDS = "/dev/shm/hk-ranks"
 
 
@@ -416,7 +382,8 @@ def worker(rank, folder, out, parts):
     bench.comm = hk.Communicator(bench.device, "tp=2", rank=rank, world=2, id_file=IDS, timeout_ms=8000, shared_bytes=SHARED)
     bench.say(f"{bench.results['device']}, torch {torch.__version__}, opened in {time.time() - begin:.2f} s")
     for part in parts:
-        {"norm": norm_cases, "layers": layer_cases, "exchanges": exchange_cases, "failures": failure_cases}[part](bench)
+        {"norm": norm_cases, "layers": lambda b: layer_cases(b, (1, 64)), "prefill": lambda b: layer_cases(b, (4096,)),
+         "exchanges": exchange_cases}[part](bench)
     bench.say("done:", bench.results)
     dist.barrier()
     os._exit(0)
@@ -435,14 +402,8 @@ def exchange_cases(bench):
     bench.case("native", lambda: check_native(bench))
 
 
-def failure_cases(bench):
-    bench.case("failures", lambda: check_failures(bench))
-    last_failure(bench)
-    os._exit(0)  # the other rank has ended
-
-
-def layer_cases(bench):
-    table = bench.results["layer, us"] = {}
+def layer_cases(bench, sizes):
+    table = bench.results.setdefault("layer, us", {})
     modules = {}
 
     def load():
@@ -452,7 +413,7 @@ def layer_cases(bench):
 
     def layer(rows):
         peers[rows] = layer_case(bench, rows, modules[1], modules[2], table, bench.group)
-    for rows in (1, 64, 4096):
+    for rows in sizes:
         bench.case(f"layer of {rows}", functools.partial(layer, rows))
     for rows in peers:
         late = [None] * 2
@@ -464,7 +425,7 @@ def layer_cases(bench):
 
 
 if __name__ == "__main__":
-    for suffix in ("", ".native", ".late", ".dead"):
+    for suffix in ("", ".native"):
         if os.path.exists(IDS + suffix):
             os.unlink(IDS + suffix)
     mp.spawn(worker, args=(sys.argv[1], sys.argv[2], sys.argv[3:]), nprocs=2)

@@ -10,7 +10,9 @@
 // nothing blocks, a rank that does not come is never an error, and sizes that
 // differ are noticed by nobody: such an exchange just never ends. Sums go
 // around a ring, rounded at each step. Streams are done when a function is, so
-// every function is in progress until all ranks have come.
+// every function is in progress until all ranks have come. On a stream that is
+// captured an exchange is a host function of the graph, which waits for the
+// other ranks whenever the graph is launched.
 //
 //   HK_STANDIN_RCCL=KIND:N   what the N-th exchange of the process does,
 //   counted
@@ -31,8 +33,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -94,14 +99,28 @@ struct Comm {
 
   char *area(int of) const { return shared->areas + of * kAreaBytes; }
   size_t partRoom() const { return kAreaBytes / numRanks; }
+  std::vector<std::unique_ptr<struct Captured>> captured; // of graphs
+  std::mutex running; // held by a host function of a graph
+  std::atomic<bool> aborted{false};
   NcclResult progress();
   NcclResult begin(const Step &next, const void *source, void *target);
+  NcclResult enqueue(const Step &next, const void *source, void *target,
+                     void *stream);
 
 private:
   bool all(std::atomic<uint64_t> Place::*counter, uint64_t least) const;
   bool agree() const;
   void publish();
   void take();
+};
+
+/// An exchange of a graph.
+struct Captured {
+  Comm *comm;
+  Step step;
+  const void *from;
+  void *to;
+  std::vector<Part> parts;
 };
 
 struct Fault {
@@ -169,6 +188,7 @@ hk_collective_reduction reductionOf(NcclReduction reduction) {
 
 thread_local int groupDepth = 0;
 thread_local Comm *groupComm = nullptr;
+thread_local void *groupStream = nullptr;
 } // namespace
 
 bool Comm::all(std::atomic<uint64_t> Place::*counter, uint64_t least) const {
@@ -279,6 +299,38 @@ NcclResult Comm::begin(const Step &next, const void *source, void *target) {
   return progress();
 }
 
+/// What a graph does at an exchange, whenever it is launched.
+static void runCaptured(void *data) {
+  auto &exchange = *static_cast<Captured *>(data);
+  Comm &comm = *exchange.comm;
+  std::lock_guard<std::mutex> lock(comm.running);
+  if (comm.aborted)
+    return;
+  comm.parts = exchange.parts;
+  NcclResult state = comm.begin(exchange.step, exchange.from, exchange.to);
+  while (state == NcclResult::InProgress && !comm.aborted) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    state = comm.progress();
+  }
+}
+
+NcclResult Comm::enqueue(const Step &next, const void *source, void *target,
+                         void *stream) {
+  HipCapture capture = HipCapture::None;
+  if (hip().hipStreamIsCapturing(stream, &capture) != HipError::Success)
+    return kInvalid;
+  if (capture == HipCapture::None)
+    return begin(next, source, target);
+  int (*launch)(void *, void (*)(void *), void *) = nullptr;
+  hip().library.find("hipLaunchHostFunc", launch);
+  captured.push_back(std::make_unique<Captured>(
+      Captured{this, next, source, target, std::move(parts)}));
+  parts.clear();
+  return launch && launch(stream, runCaptured, captured.back().get()) == 0
+             ? NcclResult::Success
+             : kInvalid;
+}
+
 STANDIN const char *ncclGetErrorString(NcclResult result) {
   return result == kFailed ? "unhandled stand-in error" : "invalid argument";
 }
@@ -333,10 +385,16 @@ STANDIN NcclResult ncclCommGetAsyncError(void *comm, NcclResult *state) {
 }
 
 STANDIN NcclResult ncclCommAbort(void *comm) {
+  // Graphs may still be launched: what they find of it stays.
+  static std::mutex mutex;
+  static std::vector<std::unique_ptr<Comm>> all;
   auto *ended = static_cast<Comm *>(comm);
+  ended->aborted = true;
+  std::lock_guard<std::mutex> lock(ended->running);
   munmap(ended->shared, sizeof(Shared) + ended->numRanks * kAreaBytes);
   close(ended->file);
-  delete ended;
+  std::lock_guard<std::mutex> listLock(mutex);
+  all.emplace_back(ended);
   return NcclResult::Success;
 }
 
@@ -352,46 +410,51 @@ STANDIN NcclResult ncclCommUserRank(void *comm, int *rank) {
 
 STANDIN NcclResult ncclAllReduce(const void *from, void *to, size_t count,
                                  NcclType type, NcclReduction reduction,
-                                 void *comm, void *) {
-  return static_cast<Comm *>(comm)->begin(
-      {Kind::AllReduce, type, reduction, 0, count}, from, to);
+                                 void *comm, void *stream) {
+  return static_cast<Comm *>(comm)->enqueue(
+      {Kind::AllReduce, type, reduction, 0, count}, from, to, stream);
 }
 
 STANDIN NcclResult ncclReduceScatter(const void *from, void *to, size_t count,
                                      NcclType type, NcclReduction reduction,
-                                     void *comm, void *) {
-  return static_cast<Comm *>(comm)->begin(
-      {Kind::ReduceScatter, type, reduction, 0, count}, from, to);
+                                     void *comm, void *stream) {
+  return static_cast<Comm *>(comm)->enqueue(
+      {Kind::ReduceScatter, type, reduction, 0, count}, from, to, stream);
 }
 
 STANDIN NcclResult ncclAllGather(const void *from, void *to, size_t count,
-                                 NcclType type, void *comm, void *) {
-  return static_cast<Comm *>(comm)->begin(
-      {Kind::AllGather, type, NcclReduction::Sum, 0, count}, from, to);
+                                 NcclType type, void *comm, void *stream) {
+  return static_cast<Comm *>(comm)->enqueue(
+      {Kind::AllGather, type, NcclReduction::Sum, 0, count}, from, to, stream);
 }
 
 STANDIN NcclResult ncclBroadcast(const void *from, void *to, size_t count,
-                                 NcclType type, int root, void *comm, void *) {
-  return static_cast<Comm *>(comm)->begin(
-      {Kind::Broadcast, type, NcclReduction::Sum, root, count}, from, to);
+                                 NcclType type, int root, void *comm,
+                                 void *stream) {
+  return static_cast<Comm *>(comm)->enqueue(
+      {Kind::Broadcast, type, NcclReduction::Sum, root, count}, from, to,
+      stream);
 }
 
-static NcclResult addPart(void *comm, const Part &part) {
+static NcclResult addPart(void *comm, const Part &part, void *stream) {
   if (groupDepth == 0)
     return kInvalid; // hk has no use for it
   groupComm = static_cast<Comm *>(comm);
+  groupStream = stream;
   groupComm->parts.push_back(part);
   return NcclResult::Success;
 }
 
 STANDIN NcclResult ncclSend(const void *from, size_t count, NcclType type,
-                            int peer, void *comm, void *) {
-  return addPart(comm, {true, from, nullptr, count * bytesOf(type), peer});
+                            int peer, void *comm, void *stream) {
+  return addPart(comm, {true, from, nullptr, count * bytesOf(type), peer},
+                 stream);
 }
 
 STANDIN NcclResult ncclRecv(void *to, size_t count, NcclType type, int peer,
-                            void *comm, void *) {
-  return addPart(comm, {false, nullptr, to, count * bytesOf(type), peer});
+                            void *comm, void *stream) {
+  return addPart(comm, {false, nullptr, to, count * bytesOf(type), peer},
+                 stream);
 }
 
 STANDIN NcclResult ncclGroupStart() {
@@ -405,7 +468,7 @@ STANDIN NcclResult ncclGroupEnd() {
   Comm *comm = groupComm;
   groupComm = nullptr;
   size_t bytes = comm->parts.empty() ? 0 : comm->parts.front().bytes;
-  return comm->begin(
+  return comm->enqueue(
       {Kind::Parts, NcclType::UInt8, NcclReduction::Sum, 0, bytes}, nullptr,
-      nullptr);
+      nullptr, groupStream);
 }

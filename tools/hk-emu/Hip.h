@@ -17,7 +17,10 @@
 #include "Memory.h"
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #define HK_HIP_API extern "C" __attribute__((visibility("default")))
 
@@ -36,7 +39,9 @@ enum : hipError_t {
   hipErrorInvalidHandle = 400,
   hipErrorNotFound = 500,
   hipErrorLaunchFailure = 719,
-  hipErrorNotSupported = 801
+  hipErrorNotSupported = 801,
+  hipErrorStreamCaptureUnsupported = 900,
+  hipErrorIllegalState = 401
 };
 
 enum : int { hipLimitStackSize = 0 };
@@ -133,8 +138,12 @@ struct HipModule {
   std::unique_ptr<CodeObject> object;
   std::vector<std::unique_ptr<HipFunction>> functions;
 };
+/// Work in the order in which it was captured.
+struct HipGraph {
+  std::vector<std::function<hipError_t()>> steps;
+};
 struct HipStream {
-  int unused = 0;
+  std::unique_ptr<HipGraph> captured; ///< while the stream is captured
 };
 struct HipEvent {
   std::chrono::steady_clock::time_point time;
@@ -163,6 +172,11 @@ private:
   LaunchResult launchCounted(const CodeObject &object, const Kernel &kernel,
                              const LaunchConfig &config, std::string &timing);
 };
+
+/// Does the work, or keeps it where the stream is captured.
+hipError_t enqueue(HipStream *stream, std::function<hipError_t()> work);
+/// Waiting for a stream that is captured is an error.
+hipError_t waitable(const HipStream *stream);
 
 /// That memory at `p` is freed, which may have a handle; the device's mutex is
 /// held.

@@ -191,6 +191,10 @@ const ErrorText kErrors[] = {
     {hipErrorLaunchFailure, "hipErrorLaunchFailure",
      "unspecified launch failure"},
     {hipErrorNotSupported, "hipErrorNotSupported", "operation not supported"},
+    {hipErrorStreamCaptureUnsupported, "hipErrorStreamCaptureUnsupported",
+     "operation not permitted when stream is capturing"},
+    {hipErrorIllegalState, "hipErrorIllegalState",
+     "the operation cannot be performed in the present state"},
 };
 
 const ErrorText &errorText(hipError_t code) {

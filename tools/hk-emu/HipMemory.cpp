@@ -129,8 +129,8 @@ HK_HIP_API hipError_t hipMemcpy(void *dst, const void *src, size_t size,
   return setLastError(copy(dst, src, size));
 }
 HK_HIP_API hipError_t hipMemcpyAsync(void *dst, const void *src, size_t size,
-                                     hipMemcpyKind, void *) {
-  return setLastError(copy(dst, src, size));
+                                     hipMemcpyKind, HipStream *stream) {
+  return setLastError(enqueue(stream, [=] { return copy(dst, src, size); }));
 }
 HK_HIP_API hipError_t hipMemcpyHtoD(void *dst, const void *src, size_t size) {
   return setLastError(copy(dst, src, size));
@@ -142,26 +142,34 @@ HK_HIP_API hipError_t hipMemcpyDtoD(void *dst, const void *src, size_t size) {
   return setLastError(copy(dst, src, size));
 }
 
-HK_HIP_API hipError_t hipMemcpy2DAsync(void *dst, size_t dstPitch,
-                                       const void *src, size_t srcPitch,
-                                       size_t width, size_t height,
-                                       hipMemcpyKind, void *) {
-  if (width > dstPitch || width > srcPitch)
-    return setLastError(hipErrorInvalidValue);
+static hipError_t copyRows(void *dst, size_t dstPitch, const void *src,
+                           size_t srcPitch, size_t width, size_t height) {
   for (size_t row = 0; row < height; ++row)
     if (hipError_t error =
             copy(static_cast<char *>(dst) + row * dstPitch,
                  static_cast<const char *>(src) + row * srcPitch, width))
-      return setLastError(error);
-  return setLastError(hipSuccess);
+      return error;
+  return hipSuccess;
+}
+
+HK_HIP_API hipError_t hipMemcpy2DAsync(void *dst, size_t dstPitch,
+                                       const void *src, size_t srcPitch,
+                                       size_t width, size_t height,
+                                       hipMemcpyKind, HipStream *stream) {
+  if (width > dstPitch || width > srcPitch)
+    return setLastError(hipErrorInvalidValue);
+  return setLastError(enqueue(stream, [=] {
+    return copyRows(dst, dstPitch, src, srcPitch, width, height);
+  }));
 }
 
 HK_HIP_API hipError_t hipMemset(void *dst, int value, size_t size) {
   return setLastError(fill(dst, uint8_t(value), size));
 }
 HK_HIP_API hipError_t hipMemsetAsync(void *dst, int value, size_t size,
-                                     void *) {
-  return setLastError(fill(dst, uint8_t(value), size));
+                                     HipStream *stream) {
+  return setLastError(
+      enqueue(stream, [=] { return fill(dst, uint8_t(value), size); }));
 }
 HK_HIP_API hipError_t hipMemsetD8(void *dst, unsigned char value,
                                   size_t count) {
@@ -175,6 +183,6 @@ HK_HIP_API hipError_t hipMemsetD32(void *dst, int value, size_t count) {
   return setLastError(fill(dst, value, count));
 }
 HK_HIP_API hipError_t hipMemsetD32Async(void *dst, int value, size_t count,
-                                        void *) {
-  return hipMemsetD32(dst, value, count);
+                                        HipStream *stream) {
+  return setLastError(enqueue(stream, [=] { return fill(dst, value, count); }));
 }

@@ -1,5 +1,4 @@
-//===- HipModule.cpp - Modules, launches, streams and events of the HIP shim
-//-===//
+//===- HipModule.cpp - Modules, launches and events of the HIP shim -------===//
 //
 // Part of hk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -123,7 +122,7 @@ HK_HIP_API hipError_t hipModuleLaunchKernel(HipFunction *function, unsigned gx,
                                             unsigned gy, unsigned gz,
                                             unsigned bx, unsigned by,
                                             unsigned bz, unsigned shared,
-                                            void *, void **params,
+                                            HipStream *stream, void **params,
                                             void **extra) {
   if (!function)
     return setLastError(hipErrorInvalidHandle);
@@ -136,7 +135,9 @@ HK_HIP_API hipError_t hipModuleLaunchKernel(HipFunction *function, unsigned gx,
   config.dynamicLds = shared;
   if (!collectArgs(*function->kernel, params, extra, config.args))
     return setLastError(hipErrorInvalidValue);
-  return setLastError(HipDevice::get().launch(*function, config));
+  return setLastError(enqueue(stream, [function, config] {
+    return HipDevice::get().launch(*function, config);
+  }));
 }
 
 /// Attributes by their number in hipFunction_attribute.
@@ -185,30 +186,6 @@ HK_HIP_API hipError_t hipDeviceGetLimit(size_t *value, int limit) {
   return hipSuccess;
 }
 
-HK_HIP_API hipError_t hipStreamCreate(HipStream **stream) {
-  if (!stream)
-    return setLastError(hipErrorInvalidValue);
-  *stream = new HipStream;
-  return hipSuccess;
-}
-HK_HIP_API hipError_t hipStreamCreateWithFlags(HipStream **stream, unsigned) {
-  return hipStreamCreate(stream);
-}
-HK_HIP_API hipError_t hipStreamDestroy(HipStream *stream) {
-  delete stream;
-  return hipSuccess;
-}
-HK_HIP_API hipError_t hipStreamSynchronize(HipStream *) { return hipSuccess; }
-HK_HIP_API hipError_t hipStreamQuery(HipStream *) { return hipSuccess; }
-HK_HIP_API hipError_t hipStreamIsCapturing(HipStream *, int *status) {
-  if (!status)
-    return setLastError(hipErrorInvalidValue);
-  *status = 0; // the emulator has no graphs
-  return hipSuccess;
-}
-HK_HIP_API hipError_t hipStreamWaitEvent(HipStream *, HipEvent *, unsigned) {
-  return hipSuccess;
-}
 HK_HIP_API hipError_t hipDeviceSynchronize() { return hipSuccess; }
 
 HK_HIP_API hipError_t hipEventCreate(HipEvent **event) {
