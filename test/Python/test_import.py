@@ -28,6 +28,27 @@ def test_equals_the_original(name):
     assert report.decided > 0.9 * report.rows
 
 
+@pytest.mark.parametrize("name", zoo.WRITTEN)
+def test_attention_of_its_own(name):
+    """Products and softmax become hk.attention, and nothing is left of masks and biases."""
+    model = zoo.make(name)
+    graph = hk.torch.export(model)
+    assert len(re.findall(r"= hk\.attention ", graph.mlir)) == 2
+    assert "hk.softmax" not in graph.mlir and "hk.exp" not in graph.mlir
+    report = hk.torch.check(model, graph, threads=1)
+    assert report.bound < 1e-4 * report.largest
+    assert report.decided > 0.9 * report.rows
+
+
+def test_what_is_found_between_products():
+    assert operators("bloom").count("%slope = ") == operators("falcon_slopes").count("%slope = ") == 2
+    for name in ("mpnet", "t5"):  # Distances beyond 46 are one; layers share the table.
+        assert operators(name).count(": tensor<4x93xf32>\n") == 1 + 1
+    assert re.findall(r"window_left (\d+)", operators("gpt_neo")) == ["15"]
+    assert operators("gptj").count("hk.rope gptj") == 4
+    assert "x16x1x16xf32> {hk.state}" in operators("falcon")  # One head of keys.
+
+
 @pytest.mark.parametrize("name", [*zoo.UNUSUAL, *zoo.HEADS])
 def test_other_models(name):
     model = zoo.make(name)

@@ -1,5 +1,7 @@
 """What cannot be imported is refused with the model's line, the operator and a remedy."""
 
+import types
+
 import hk
 import pytest
 
@@ -92,18 +94,37 @@ def test_rotary_of_another_form(monkeypatch):
         hk.torch.export(zoo.make("llama"))
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("mpnet", "MPNetModel does not call attention through transformers' AttentionInterface")])
-def test_encoders(name, text):
-    with pytest.raises(hk.UnsupportedModel, match=text):
-        hk.torch.export(zoo.make(name))
+@pytest.mark.parametrize(("change", "text"), [
+    (lambda scores: 30.0 * torch.tanh(scores / 30.0), "its scores are more than scaled"),
+    (lambda scores: scores + torch.arange(scores.shape[-1]).sqrt(), "neither a slope nor a table"),
+    (lambda scores: scores.masked_fill(torch.arange(scores.shape[-1]) % 3 == 1, -1e9),
+     "query . and key . do not fit causal=True")])
+def test_scores(monkeypatch, change, text):
+    """What a model's own attention does between its products."""
+    from transformers.models.gptj import modeling_gptj
+
+    softmax = torch.nn.functional.softmax
+    own = types.SimpleNamespace(softmax=lambda x, dim: softmax(change(x), dim=dim))
+    monkeypatch.setattr(modeling_gptj.nn, "functional", own)
+    with pytest.raises(hk.UnsupportedModel, match=r"attention 0 \(products and a softmax of "
+                                                  f"GPTJForCausalLM.*({text})"):
+        hk.torch.export(zoo.make("gptj"))
+
+
+def test_no_attention(monkeypatch):
+    from transformers.models.gptj import modeling_gptj
+
+    monkeypatch.setattr(modeling_gptj.GPTJAttention, "_attn", lambda s, q, k, v, m: (v, None))
+    with pytest.raises(hk.UnsupportedModel, match="GPTJForCausalLM has no attention that hk finds"):
+        hk.torch.export(zoo.make("gptj"))
 
 
 def test_signature():
     with pytest.raises(hk.UnsupportedModel, match="no signature 'flat'; one of paged, dense"):
         hk.torch.export(zoo.make("llama"), "flat")
     model = zoo.make("bert")
-    model.forward = lambda input_ids: {"pooler_output": input_ids.float()}
+    forward = model.forward
+    model.forward = lambda input_ids: {"pooler_output": forward(input_ids=input_ids).pooler_output}
     with pytest.raises(hk.UnsupportedModel, match="BertModel returns none of last_hidden_state, "
                                                   "logits, start_logits, end_logits; import"):
         hk.torch.export(model)

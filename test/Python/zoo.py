@@ -76,7 +76,31 @@ ENCODERS = {
     "distilbert": ("DistilBertModel", {"dim": 64, "hidden_dim": 96, "n_heads": 4, "n_layers": 2}),
     "modernbert": ("ModernBertModel", {"local_attention": 16, "cls_token_id": 1,
                                        "sep_token_id": 2}),
+}
+
+# Whose own code multiplies queries and keys: masks of every form, slopes (ALiBi), tables of
+# distances, rotary embeddings from rows of a table.
+GPT = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 64}
+WRITTEN = {
+    "falcon": ("FalconForCausalLM", {"multi_query": True, "new_decoder_architecture": False,
+                                     "parallel_attn": True}),
+    "falcon_groups": ("FalconForCausalLM", {"new_decoder_architecture": True, "num_kv_heads": 2}),
+    "falcon_slopes": ("FalconForCausalLM", {"alibi": True, "multi_query": False}),
+    "bloom": ("BloomForCausalLM", {"n_layer": 2, "n_head": 4}),
+    "mpt": ("MptForCausalLM", {"d_model": 64, "n_heads": 4, "n_layers": 2, "max_seq_len": 64,
+                               "expansion_ratio": 2}),
+    "gptj": ("GPTJForCausalLM", GPT | {"rotary_dim": 8}),
+    "codegen": ("CodeGenForCausalLM", GPT | {"rotary_dim": 8}),
+    "gpt_neo": ("GPTNeoForCausalLM", {"num_layers": 2, "num_heads": 4, "window_size": 16,
+                                      "attention_types": [[["global", "local"], 1]]}),
+    "xglm": ("XGLMForCausalLM", {"d_model": 64, "num_layers": 2, "attention_heads": 4,
+                                 "ffn_dim": 96}),
+    "ctrl": ("CTRLLMHeadModel", GPT | {"dff": 96}),
+    "openai_gpt": ("OpenAIGPTLMHeadModel", GPT),
     "mpnet": ("MPNetModel", {}),
+    "t5": ("T5EncoderModel", {"d_model": 64, "d_kv": 16, "d_ff": 96, "num_layers": 2,
+                              "num_heads": 4}),
+    "flaubert": ("FlaubertModel", {"emb_dim": 64, "n_layers": 2, "n_heads": 4}),
 }
 
 
@@ -100,7 +124,7 @@ HEADS = {
 }
 
 
-ALL = DECODERS | MIXTURES | LATENT | RECURRENT | ENCODERS | UNUSUAL | HEADS
+ALL = DECODERS | MIXTURES | LATENT | RECURRENT | ENCODERS | WRITTEN | UNUSUAL | HEADS
 
 
 def layers(name: str, count: int) -> dict:

@@ -289,6 +289,9 @@ def _reduced(b: Builder, result: Result, kind: str, x: Value, dims: typing.Any, 
 @handles("sum")
 def _sum(b: Builder, result: Result, x: Value, dims: typing.Any = None, keepdim: bool = False,
          **_: object) -> Value:
+    if x.element[0] == "i":  # Exact below 2^24.
+        wide = _reduced(b, Result(result.shape, "f32"), "sum", b.cast(x, "f32"), dims, keepdim)
+        return b.cast(wide, result.element)
     return _reduced(b, result, "sum", x, dims, keepdim)
 
 
@@ -346,20 +349,42 @@ def _index(b: Builder, result: Result, x: Value, indices: list) -> Value:
     if any(i.element == "i1" for _, i in given):
         raise UnsupportedModel("rows chosen by truth values: how many depends on data; hk takes "
                                "sizes from the shapes of inputs")
-    if len(given) != 1 or any(s != 1 for s in x.shape[:given[0][0]]) or len(given[0][1].shape) != 1:
-        raise UnsupportedModel("indexing by several tensors, or of a dim behind others; hk has "
-                               "hk.gather_rows")
+    if len(given) != 1:
+        raise UnsupportedModel("indexing by several tensors; hk has hk.gather_rows")
     dim, rows = given[0]
-    x, rows = b.dense(x), b.full(rows)
-    x = b.reshaped(x, x.shape[dim:])
+    return _gathered(b, result, x, dim, rows)
+
+
+@handles("index_select")
+def _index_select(b: Builder, result: Result, x: Value, dim: int, rows: Value) -> Value:
+    return _gathered(b, result, x, _dim(dim, len(x.shape)), rows)
+
+
+def _gathered(b: Builder, result: Result, x: Value, dim: int, rows: Value) -> Value:
+    """Parts of `dim` of x, which comes to the front, and back as the dims of `rows`."""
+    x = b.unrepeated(x)
+    if x.dims[dim] is None:
+        return x._replace(shape=result.shape, dims=(
+            *x.dims[:dim], *[None] * len(rows.shape), *x.dims[dim + 1:]))
+    x = b.permuted(x, [dim, *(d for d in x.order if d != dim)])
+    if x.dims[dim]:  # Units in front.
+        x = b.reshaped(x, x.stored[x.dims[dim]:])._replace(shape=x.shape, dims=tuple(
+            None if p is None or p < x.dims[dim] else p - x.dims[dim] for p in x.dims))
+    rows = b.permuted(rows, rows.order)
     made = b.value("gather_rows", (*rows.stored, *x.stored[1:]), result.element, table=x.ssa,
                    ttable=x.type, ids=rows.ssa, tids=rows.type)
-    return b.viewed(made, result.shape)
+    behind = tuple(p if p is None else p - 1 + len(rows.stored) for p in x.dims)
+    return made._replace(shape=result.shape,
+                         dims=(*behind[:dim], *rows.dims, *behind[dim + 1:]))
 
 
 @handles("gather")
 def _gather(b: Builder, result: Result, x: Value, dim: int, ids: Value) -> Value:
-    if _dim(dim, len(x.shape)) != len(x.shape) - 1:
+    dim = _dim(dim, len(x.shape))
+    if not set(ids.order) - {dim} and ids.order:  # The same places everywhere.
+        return _gathered(b, result, x, dim, ids._replace(
+            shape=ids.stored, dims=(0,)))
+    if dim != len(x.shape) - 1:
         raise UnsupportedModel(f"gather along dim {dim}; hk has the last one")
     if x.order == (len(x.shape) - 1,):  # Every row is the same one.
         return _embedding(b, result, x._replace(shape=x.stored, dims=(0,)), ids)

@@ -30,6 +30,7 @@ from ._experts import is_experts
 from ._graph import Graph
 from ._plain import Plain, differences
 from ._signature import Dense
+from ._substitution import set_attention
 
 DECODED = 8
 
@@ -71,6 +72,17 @@ def _perturb(model: torch.nn.Module) -> None:
         p.mul_(1 + noise.to(p.dtype) * (k**0.5 * 2.0**-24))
 
 
+@contextlib.contextmanager
+def _default(dtype: torch.dtype) -> typing.Iterator[None]:
+    """Numbers that a model makes are of this type, unless it says another one."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 class _Reference:
     """The model one precision up. `results` are its rows of each prompt, `own` the largest error
     of the model in the import's type, `sums` that of sums in another order; choices of experts
@@ -78,10 +90,10 @@ class _Reference:
 
     def __init__(self, model: torch.nn.Module, prompts: list, dtype: torch.dtype, dense: bool):
         up = torch.float64 if dtype == torch.float32 else torch.float32
-        self.prompts, self._dense = prompts, dense
+        self.prompts, self._dense, self._up = prompts, dense, up
         wide = copy.deepcopy(model).eval().to(dtype)
         # Eager attention has every variant (soft caps, sinks) in every precision.
-        wide.set_attn_implementation("eager")
+        set_attention(wide, "eager")
         self._mixture = any(is_experts(m) for m in wide.modules())
         if self._mixture:
             wide.set_experts_implementation("eager")
@@ -103,7 +115,7 @@ class _Reference:
 
     def _run(self, prompt: torch.Tensor, made: list | None, swaps: list = ()) -> tuple:
         mode = _ties.Choices(made, swaps) if self._mixture else contextlib.nullcontext()
-        with mode:
+        with mode, _default(self._up):
             out = self.model(input_ids=prompt[None])
         made = Dense.heads(out) if self._dense else {"": out.logits}
         rows = torch.cat([Dense.rows(name, t[0], len(prompt)) for name, t in made.items()], -1)

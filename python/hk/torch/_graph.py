@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import os
 import pathlib
+import re
 import typing
 import warnings
 
@@ -22,6 +23,7 @@ from ._signature import Argument, Dense, Paged
 from ._substitution import Substitution
 
 Progress = typing.Callable[[str], None]
+CONTEXT = 4096  # Of a model that names none.
 
 
 @dataclasses.dataclass
@@ -57,10 +59,8 @@ def default_signature(model: torch.nn.Module) -> str:
 
 
 def _context_of(model: torch.nn.Module, context: int | None) -> int:
-    most = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    if context is None and most is None:
-        raise UnsupportedModel("the configuration has no max_position_embeddings; give context=")
-    return context or most
+    return context or getattr(model.config.get_text_config(), "max_position_embeddings",
+                              CONTEXT)
 
 
 class _Wrapper(torch.nn.Module):
@@ -71,9 +71,7 @@ class _Wrapper(torch.nn.Module):
         self.model, self._signature, self._substitution = model, signature, s
 
     def forward(self, *args: torch.Tensor) -> torch.Tensor:
-        self._substitution.masks.next = 0
-        self._substitution.layers.clear()
-        self._substitution.recurrent.clear()
+        self._substitution.begin()
         return self._signature.call(self.model, self._substitution, *args)
 
 
@@ -84,14 +82,18 @@ def _prepare(model: torch.nn.Module, signature: Paged | Dense, context: int, pro
     s = Substitution(model, dense=signature.dense, context=context)
     vocabulary = model.config.get_text_config().vocab_size
     ids = torch.randint(0, vocabulary, (1, 6), generator=torch.Generator().manual_seed(2))
-    s.extents = torch.tensor([6] if signature.dense else [0, 6], dtype=torch.int32)
-    _observed(s, lambda: model(input_ids=ids, **({} if signature.dense else {"use_cache": False})))
+    _observed(s, ids, vocabulary, context)
     return _Wrapper(model, signature, s), s
 
 
-def _observed(s: Substitution, run: typing.Callable[[], object]) -> None:
+def _observed(s: Substitution, ids: torch.Tensor, vocabulary: int, context: int) -> None:
+    def run(tokens: torch.Tensor) -> object:
+        n = tokens.shape[1]
+        s.extents = torch.tensor([n] if s.dense else [0, n], dtype=torch.int32)
+        return s.model(input_ids=tokens, **({} if s.dense else {"use_cache": False}))
+
     try:
-        s.observe(run)
+        s.observe(run, ids, vocabulary, context)
     except UnsupportedModel:
         raise
     except Exception as error:
@@ -99,14 +101,17 @@ def _observed(s: Substitution, run: typing.Callable[[], object]) -> None:
                                f"{type(error).__name__}: {_first_lines(error)}") from error
 
 
-def _names(model: torch.nn.Module, tables: dict[tuple, tuple] | None = None) -> dict[int, str]:
-    """Names of weights by address: the first of tied ones, rotary tables."""
+def _names(model: torch.nn.Module, tables: dict[tuple, tuple] | None = None,
+           biases: typing.Sequence[torch.Tensor] = ()) -> dict[int, str]:
+    """Names of weights by address: the first of tied ones, rotary tables, biases of attention."""
     names: dict[int, str] = {}
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
         names.setdefault(tensor.data_ptr(), name)
     for i, (key, (cos, sin)) in enumerate((tables or {}).items()):
         names[cos.data_ptr()] = f"hk.{key[0]}.{i}.cos"
         names[sin.data_ptr()] = f"hk.{key[0]}.{i}.sin"
+    for i, bias in enumerate(biases):
+        names.setdefault(bias.data_ptr(), f"hk.attention.{i}.bias")
     return names
 
 
@@ -174,11 +179,17 @@ def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, contex
     progress("torch.export")
     with s.active():
         # The wrapper takes *args, which is one dynamic argument to torch.export.
-        program = _exported(wrapper, args, (dynamic,))
+        try:
+            program = _exported(wrapper, args, (dynamic,))
+        except UnsupportedModel as error:
+            # What is in the place of a mask that is cut out of a larger one has no user.
+            if s.written is None or (most := _smallest_limit(error)) is None:
+                raise
+            program = _exported(wrapper, args, (signature.limited(dynamic, most),))
     progress("lower to hk")
     dtype = next(model.parameters()).dtype
     arguments = signature.arguments(s.layers, element_of(dtype), s.recurrent.states)
-    names = _names(model, s.rotary.tables)
+    names = _names(model, s.rotary.tables, s.biases)
     lowering = Lowering(program, signature, arguments, names, context, stored)
     text = lowering.run()
     windows = [max(m.window_left, m.chunk) for m in s.masks.fitted if isinstance(m, Mask)]
@@ -201,6 +212,13 @@ def _exported(module: torch.nn.Module, args: tuple, dynamic: typing.Any
             raise UnsupportedModel(f"torch.export: {_first_lines(error)}; a control flow or a size "
                                    "that depends on data must be taken out of the model") from error
         return program.run_decompositions(_decompositions())
+
+
+def _smallest_limit(error: UnsupportedModel) -> int | None:
+    """The smallest size at which the model does something else, by torch.export's text."""
+    guards = re.findall(r"generated guard (.*)", str(error.__cause__))
+    sizes = [int(n) for guard in guards for n in re.findall(r"(?<![\w.])\d{2,}", guard)]
+    return min(sizes, default=None)
 
 
 def _notes(refused: list[str]) -> list[str]:

@@ -64,7 +64,7 @@ def attend(query: torch.Tensor, latent: Latent, extents: torch.Tensor, *rest: ty
     wide = torch.matmul(narrow.squeeze(0), latent.keys)[None]
     rows = latent.rows
     out = torch.ops.hk.attention(torch.cat((wide, rotary), -1), rows, rows[..., :latent.rank],
-                                 extents, None, False, *rest)
+                                 extents, None, None, False, *rest)
     heads = torch.matmul(out.squeeze(0).transpose(0, 1), latent.values.mT)
     return heads.transpose(0, 1)[None]
 

@@ -61,14 +61,27 @@ def visible(queries: int, keys: int, causal: bool, window_left: int, window_righ
     return seen
 
 
+def biases(bias: torch.Tensor, queries: int, keys: int) -> torch.Tensor:
+    """What a bias of distances adds to the scores [H, queries, keys] of a sequence's last tokens:
+    [H], a step of the distance; [H, 2 m + 1], distances -m to m, those beyond are m."""
+    apart = torch.arange(keys)[None] - torch.arange(queries)[:, None] - (keys - queries)
+    if bias.dim() == 1:
+        return bias[:, None, None] * apart
+    most = bias.shape[1] // 2
+    return bias[:, apart.clamp(-most, most) + most]
+
+
 def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor | None,
-            seen: torch.Tensor, scale: float, softcap: float) -> torch.Tensor:
+            bias: torch.Tensor | None, seen: torch.Tensor, scale: float, softcap: float
+            ) -> torch.Tensor:
     """One sequence: q [Hq, S, D], k and v [Hk, L, D]."""
     group = q.shape[0] // k.shape[0]
     k, v = k.repeat_interleave(group, 0), v.repeat_interleave(group, 0)
     scores = (q @ k.mT).float() * scale
     if softcap:
         scores = softcap * torch.tanh(scores / softcap)
+    if bias is not None:
+        scores = scores + bias
     scores = scores.masked_fill(~seen, float("-inf"))
     if sink is not None:
         column = sink.float()[:, None, None].expand(-1, scores.shape[1], 1)
@@ -79,13 +92,14 @@ def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tenso
 
 @torch.library.custom_op("hk::attention", mutates_args=())
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extents: torch.Tensor,
-              sink: torch.Tensor | None, dense: bool, scale: float, causal: bool,
-              window_left: int, window_right: int, chunk: int, softcap: float, layer: int
-              ) -> torch.Tensor:
+              sink: torch.Tensor | None, bias: torch.Tensor | None, dense: bool, scale: float,
+              causal: bool, window_left: int, window_right: int, chunk: int, softcap: float,
+              layer: int) -> torch.Tensor:
     """Attention of whole sequences, [B, H, S, D] to [B, S, H, D].
 
     Not dense: B is 1, the tokens are cut into sequences by `extents`, i32 [sequences + 1].
-    Dense: `extents`, i32 [B], says how many keys of each sequence exist.
+    Dense: `extents`, i32 [B], says how many keys of each sequence exist. `bias` is of distances,
+    see `biases`.
     """
     out = q.new_zeros(q.shape[0], q.shape[2], q.shape[1], v.shape[3])
     bounds = extents.tolist()
@@ -97,15 +111,17 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extents: torch.
         seen = visible(queries, queries if dense else keys, causal, window_left,
                        window_right, chunk)[:, :keys]
         last = start + keys
-        y = _attend(q[b, :, start:end], k[b, :, start:last], v[b, :, start:last], sink, seen,
+        added = None if bias is None else biases(
+            bias, queries, queries if dense else keys)[..., :keys]
+        y = _attend(q[b, :, start:end], k[b, :, start:last], v[b, :, start:last], sink, added, seen,
                     scale, softcap)
         out[b, start:end] = y.transpose(0, 1)
     return out
 
 
 @attention.register_fake
-def _(q, k, v, extents, sink, dense, scale, causal, window_left, window_right, chunk, softcap,
-      layer):
+def _(q, k, v, extents, sink, bias, dense, scale, causal, window_left, window_right, chunk,
+      softcap, layer):
     return q.new_empty(q.shape[0], q.shape[2], q.shape[1], v.shape[3])
 
 
@@ -128,6 +144,19 @@ def rope(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, positions: torch
     tables [P, R/2] in f32, positions [B, T]."""
     c, s = cos[positions.long()].unsqueeze(heads_dim), sin[positions.long()].unsqueeze(heads_dim)
     return rope_formula(x.float(), c, s, style).to(x.dtype)
+
+
+@torch.library.custom_op("hk::rope_rows", mutates_args=())
+def rope_rows(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, style: str, heads_dim: int
+              ) -> torch.Tensor:
+    """hk.rope whose tables have a row for each token, [B, T, R/2]."""
+    c, s = cos.float().unsqueeze(heads_dim), sin.float().unsqueeze(heads_dim)
+    return rope_formula(x.float(), c, s, style).to(x.dtype)
+
+
+@rope_rows.register_fake
+def _(x, cos, sin, style, heads_dim):
+    return torch.empty_like(x)
 
 
 @rope.register_fake

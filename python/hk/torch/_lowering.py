@@ -175,6 +175,8 @@ class Lowering:
         if not isinstance(node.target, torch._ops.OpOverload):
             raise UnsupportedModel("hk's import takes aten operators only")
         name = _name_of(node.target)
+        if name == "index" and (place := self._one_place(node)):
+            return self.builder.sliced(self._argument(node.args[0]), *place, 1)
         args = tuple(self._argument(a) for a in node.args)
         kwargs = {k: self._argument(v) for k, v in node.kwargs.items()}
         self.builder.hint = _hint(node)
@@ -189,7 +191,27 @@ class Lowering:
             return self._arange(node, result)
         if name == "hk.rope":
             return self._rope(result, *args)
+        if name == "hk.rope_rows":
+            return self._rope(result, *args[:3], None, *args[3:])
         return _aten.lower(self.builder, name, result, args, kwargs)
+
+    def _one_place(self, node: torch.fx.Node) -> tuple[int, int] | None:
+        """(dim, place) where an index is one that the model's code writes: x[:, [-2]]."""
+        given = [(d, n) for d, n in enumerate(node.args[1]) if n is not None]
+        if len(given) != 1:
+            return None
+        dim, source = given[0]
+        while source.op == "call_function" and _name_of(source.target) in _aten.IDENTITY:
+            source = source.args[0]
+        constants = self.program.graph_signature.inputs_to_lifted_tensor_constants
+        if source.name not in constants:
+            return None
+        places = self.program.constants[constants[source.name]]
+        if places.dtype.is_floating_point or places.shape != (1,):
+            return None
+        place, size = int(places), _size(node.args[0].meta["val"].shape[dim])
+        return (dim, place + size if place < 0 else place) if place >= 0 or isinstance(
+            size, int) else None
 
     def _arange(self, node: torch.fx.Node, result: Result) -> Value:
         """The first rows of a table of all positions: hk has no iota."""
@@ -211,8 +233,9 @@ class Lowering:
         self.counting.add(made.ssa)
         return made
 
-    def _rope(self, result: Result, x: Value, cos: Value, sin: Value, positions: Value,
+    def _rope(self, result: Result, x: Value, cos: Value, sin: Value, positions: Value | None,
               style: str, heads: int) -> Value:
+        """Without positions the tables have a row for each token."""
         b = self.builder
         tokens = tuple(d for d in range(len(x.shape) - 1) if d != heads)
         x = b.permuted(x, (*tokens, heads, len(x.shape) - 1))
@@ -223,7 +246,9 @@ class Lowering:
                                           for d in range(len(x.shape))))
         fields = {"style": style, "x": x.ssa, "tx": x.type, "cos": cos.ssa, "tcos": cos.type,
                   "sin": sin.ssa, "tsin": sin.type}
-        if positions.ssa in self.counting:
+        if positions is None:
+            made = self._rope_rows(result, x, x.dims[tokens[-1]], cos, sin, style)
+        elif positions.ssa in self.counting:
             made = b.value("rope_by_index", x.stored, result.element,
                            dim=x.dims[tokens[-1]], **fields)
         else:
@@ -232,20 +257,32 @@ class Lowering:
                            **fields)
         return made._replace(shape=result.shape, dims=x.dims)
 
-    def _attention(self, result: Result, q: Value, k: Value, v: Value, _extents: Value,
-                   sink: Value | None, dense: bool, scale: float, causal: bool,
-                   window_left: int, window_right: int, chunk: int, softcap: float, layer: int
+    def _rope_rows(self, result: Result, x: Value, dim: int, cos: Value, sin: Value, style: str
                    ) -> Value:
+        b = self.builder
+        cos, sin = (b.cast(b.dense(t), "f32") for t in (cos, sin))
+        if len(cos.stored) != 2:
+            raise UnsupportedModel("rotary angles of their own for each of several sequences; "
+                                   "hk.rope takes a table and positions")
+        return b.value("rope_by_index", x.stored, result.element, dim=dim, style=style, x=x.ssa,
+                       tx=x.type, cos=cos.ssa, tcos=cos.type, sin=sin.ssa, tsin=sin.type)
+
+    def _attention(self, result: Result, q: Value, k: Value, v: Value, _extents: Value,
+                   sink: Value | None, bias: Value | None, dense: bool, scale: float,
+                   causal: bool, window_left: int, window_right: int, chunk: int, softcap: float,
+                   layer: int) -> Value:
         b = self.builder
         q, k, v, names = self.signature.attention(b, self.values, result, q, k, v, layer)
         b.hint = f"l{layer}_attention"
         operands = [(n, self.values[n]) for n in names]
         if sink is not None:
             operands.append(("sink", b.cast(b.full(sink), "f32")))
+        reads = None if bias is None else b.full(bias)
         # hk's windows count from a sequence's last key, which padding stands behind.
         limits = [("j", "i", 0)] * causal + [("i", "j", window_left)] * (window_left >= 0)
         limits += [("j", "i", window_right)] * (window_right >= 0)
-        region = seen_region(limits if dense else [], chunk, from_last=not dense)
+        region = seen_region(limits if dense else [], chunk, from_last=not dense,
+                             bias=() if reads is None else reads.stored)
         attributes = ["causal"] * (causal and not dense)
         attributes += [f"window_left {window_left}"] * (window_left >= 0 and not dense)
         attributes += [f"window_right {window_right}"] * (window_right >= 0 and not dense)
@@ -253,8 +290,10 @@ class Lowering:
         made = b.value("attention", (*q.stored[:-1], v.stored[-1]), result.element,
                        q=q.ssa, k=k.ssa, v=v.ssa, tq=q.type, tk=k.type, tv=v.type,
                        scale=f"{scale:.9e}",
-                       operands=" ".join(f"{n} {o.ssa}" for n, o in operands),
-                       toperands=" ".join(f"{n} {o.type}" for n, o in operands),
+                       operands=" ".join([*(f"{n} {o.ssa}" for n, o in operands),
+                                          *([f"reads ({reads.ssa})"] if reads else [])]),
+                       toperands=" ".join([*(f"{n} {o.type}" for n, o in operands),
+                                           *([f"reads ({reads.type})"] if reads else [])]),
                        attributes=f" {' '.join(attributes)}" if attributes else "",
                        region=region)
         return self.signature.attended(b, result, made)

@@ -65,14 +65,42 @@ def _score(lines: list[str], score: str, read: str = "") -> str:
 NONE = f"%none = hk.constant dense<0xFF800000> : {REAL}"
 
 
+def _biased(lines: list[str], at: str, shape: tuple) -> str:
+    """Adds to %s a bias of the distance of %j from `at`: [H] of a step, [H, 2 m + 1] of distances
+    -m to m."""
+    read = tensor_type(shape, "f32")
+    lines.append(f"%distance = hk.sub %j, {at} : {NUMBER}")
+    if len(shape) == 1:
+        lines += [f"%slope = hk.gather_elements %mask [%head] : {read} [{NUMBER}] -> {REAL}",
+                  f"%steps = hk.cast %distance : {NUMBER} -> {REAL}",
+                  f"%bias = hk.mul %slope, %steps : {REAL}"]
+    else:
+        lines += [f"%most = hk.constant dense<{shape[1] // 2}> : {NUMBER}",
+                  f"%least = hk.constant dense<{-(shape[1] // 2)}> : {NUMBER}",
+                  f"%above = hk.max %distance, %least : {NUMBER}",
+                  f"%inside = hk.min %above, %most : {NUMBER}",
+                  f"%column = hk.add %inside, %most : {NUMBER}",
+                  f"%bias = hk.gather_elements %mask [%head, %column] : {read} [{NUMBER}, "
+                  f"{NUMBER}] -> {REAL}"]
+    lines.append(f"%biased = hk.add %s, %bias : {REAL}")
+    return "%biased"
+
+
 def seen_region(conditions: typing.Sequence[tuple[str, str, int]], chunk: int = -1,
-                from_last: bool = False) -> str:
+                from_last: bool = False, bias: tuple = ()) -> str:
     """A score region of hk.attention: keys that break a condition (a, b, w), a - b <= w of the
     places %i of queries and %j of keys, or that are of another chunk, are not seen; "" where all
-    are. `from_last`: the last query is the sequence's last token, else the first is its first."""
-    if not conditions and chunk <= 0:
+    are. `from_last`: the last query is the sequence's last token, else the first is its first.
+    `bias`: the shape of a bias of distances that is added."""
+    if not conditions and chunk <= 0 and not bias:
         return ""
-    lines, score = [NONE], "%s"
+    lines, score = [NONE] * (bool(conditions) or chunk > 0), "%s"
+    at = "%at" if from_last else "%i"
+    if from_last and (bias or chunk > 0):
+        lines += [f"%before = hk.sub %keys, %queries : {NUMBER}",
+                  f"%at = hk.add %i, %before : {NUMBER}"]
+    if bias:
+        score = _biased(lines, at, bias)
 
     def seen(n: object, condition: str) -> str:
         lines.extend([condition, f"%seen_{n} = hk.select %inside_{n}, {score}, %none : tensor<i1>, "
@@ -85,15 +113,12 @@ def seen_region(conditions: typing.Sequence[tuple[str, str, int]], chunk: int = 
         score = seen(n, f"%inside_{n} = hk.compare le %apart_{n}, %limit_{n} : {NUMBER}, {NUMBER} "
                      "-> tensor<i1>")
     if chunk > 0:
-        if from_last:
-            lines += [f"%before = hk.sub %keys, %queries : {NUMBER}",
-                      f"%at = hk.add %i, %before : {NUMBER}"]
         lines += [f"%chunk = hk.constant dense<{chunk}> : {NUMBER}",
-                  f"%mine = hk.div {'%at' if from_last else '%i'}, %chunk : {NUMBER}",
+                  f"%mine = hk.div {at}, %chunk : {NUMBER}",
                   f"%other = hk.div %j, %chunk : {NUMBER}"]
         score = seen("chunk", f"%inside_chunk = hk.compare eq %mine, %other : {NUMBER}, {NUMBER} "
                      "-> tensor<i1>")
-    return _score(lines, score)
+    return _score(lines, score, tensor_type(bias, "f32") if bias else "")
 
 
 def masked_region(type_: str, element: str, at: typing.Sequence[str]) -> str:

@@ -32,6 +32,19 @@ def _variants(heads: typing.Sequence[int]) -> list[Variant]:
             for t in ("halves", "pairs", "single") for dim in heads]
 
 
+class Rows(typing.NamedTuple):
+    """A function of rows and of cos and sin for each of them; the places of its arguments."""
+
+    variant: Variant
+    cos: int
+    sin: int
+
+    def __call__(self, *args: torch.Tensor) -> torch.Tensor:
+        cos, sin = (half_table(args[at], self.variant.layout) for at in (self.cos, self.sin))
+        return torch.ops.hk.rope_rows(args[0], cos, self.variant.turn * sin, self.variant.style,
+                                      self.variant.heads)
+
+
 class Table:
     """Stands for cos or sin between a rotary module and the rope: `key` names the table."""
 
@@ -97,6 +110,7 @@ class Rotary:
                  if type(m).__module__ in sys.modules}
         self.functions = [(f, n) for f in files for n in FUNCTIONS if hasattr(f, n)]
         self.variants: dict[tuple, Variant] = {}
+        self.rows: dict[typing.Callable, Rows] = {}
         self.tables: dict[tuple, tuple[torch.Tensor, torch.Tensor]] = {}
         self.whole: set[str] = set()  # Modules that give one complex tensor.
         self._made: list[tuple] = []
@@ -108,6 +122,7 @@ class Rotary:
         key = next((key for key, made in self._made
                     if any(a is table for a in args[2:3] for table in made)), None)
         if key is None:
+            self._fit_rows(original, args, result)
             return result
         if isinstance(args[2], torch.Tensor) and args[2].is_complex():
             cos, sin, rest = *_cos_sin(args[2]), args[3:]
@@ -125,6 +140,20 @@ class Rotary:
                 return result
         raise UnsupportedModel(f"{original.__name__} of {original.__module__}: fits neither neox "
                                "nor gptj pairs with one angle per pair; hk.rope has no such form")
+
+    def _fit_rows(self, original: typing.Callable, args: tuple, result: typing.Any) -> None:
+        """Looks whether a function turns its first argument by angles that are its other two,
+        cos and sin in any order, with a row for each token."""
+        if (len(args) != 3 or not all(isinstance(a, torch.Tensor) for a in (*args, result))
+                or args[1].dim() != 3 or result.shape != args[0].shape):
+            return
+        for cos, sin in ((1, 2), (2, 1)):
+            for variant in _variants((1, 2)):
+                c, s = (half_table(t.float(), variant.layout).unsqueeze(variant.heads)
+                        for t in (args[cos], variant.turn * args[sin]))
+                if variant.heads < args[0].dim() and _is_rope(args[0], result, c, s, variant.style):
+                    self.rows[original] = Rows(variant, cos, sin)
+                    return
 
     def _replace(self, module: typing.Callable, function: typing.Callable) -> None:
         """Replaces every rotary module's forward and every file's function."""
@@ -197,7 +226,7 @@ class Rotary:
             def apply(*args, **kwargs):
                 table = args[2] if len(args) > 2 else None
                 if not isinstance(table, Table):
-                    return original(*args, **kwargs)
+                    return self.rows.get(original, original)(*args, **kwargs)
                 c, s = self.tables[table.key]
                 variant = self.variants[table.key]
                 return tuple(torch.ops.hk.rope(x, c, s, table.positions, variant.style,

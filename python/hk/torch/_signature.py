@@ -12,6 +12,8 @@ Dense (encoders): ids [B, S], kv_lens [B] (i32) -> hidden [B, S, H] in f32, or w
     of it: logits [B, S, C] or [B, C], start_logits and end_logits [B, S]
 """
 
+import contextlib
+import inspect
 import typing
 
 import torch
@@ -59,6 +61,16 @@ def _started(b: Builder, offsets: Value, lens: Value) -> Value:
     return made
 
 
+@contextlib.contextmanager
+def _rows_of_head(model: torch.nn.Module, rows: torch.Tensor) -> typing.Iterator[None]:
+    """The head of a model that has no logits_to_keep computes these rows only."""
+    hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, x: (x[0][:, rows],))
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
 class Paged:
     """Ragged tokens of several sequences over paged caches."""
 
@@ -83,14 +95,24 @@ class Paged:
                 ({0: tokens}, {0: tokens}, {0: dim("bounds", min=2, max=1 << 20)},
                  {0: dim("rows", min=2, max=1 << 24)}))
 
+    @staticmethod
+    def limited(dynamic: tuple, most: int) -> tuple:
+        """The dims of `examples` with fewer tokens than this."""
+        tokens = torch.export.Dim("tokens", min=2, max=most - 1)
+        return ({0: tokens}, {0: tokens}, *dynamic[2:])
+
     def call(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor,
              positions: torch.Tensor, q_offsets: torch.Tensor, logits_at: torch.Tensor
              ) -> torch.Tensor:
         """Runs the model on ragged tokens."""
         s.extents = q_offsets
-        out = model(input_ids=ids[None], position_ids=positions[None], use_cache=False,
-                    logits_to_keep=logits_at)
-        return out.logits[0].float()
+        taken = inspect.signature(model.forward).parameters
+        options = {"position_ids": positions[None], "use_cache": False, "logits_to_keep": logits_at}
+        given = {n: v for n, v in options.items() if n in taken}
+        kept = (contextlib.nullcontext() if "logits_to_keep" in given
+                else _rows_of_head(model, logits_at))
+        with kept:
+            return model(input_ids=ids[None], **given).logits[0].float()
 
     def arguments(self, layers: list[tuple], element: str, recurrent: list[State]
                   ) -> list[Argument]:
@@ -165,6 +187,11 @@ class Dense:
         batch = dim("sequences", min=2, max=1 << 20)
         return ((ids, torch.tensor([5, 3], dtype=torch.int32)),
                 ({0: batch, 1: dim("length", min=2, max=most)}, {0: batch}))
+
+    @staticmethod
+    def limited(dynamic: tuple, most: int) -> tuple:
+        """The dims of `examples` with shorter sequences than this."""
+        return ({**dynamic[0], 1: torch.export.Dim("length", min=2, max=most - 1)}, *dynamic[1:])
 
     def call(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor,
              kv_lens: torch.Tensor) -> tuple[torch.Tensor, ...]:

@@ -11,8 +11,19 @@ from ._experts import Experts
 from ._masks import Mask, MaskHook, UnfittedMask, extent_of
 from ._recurrent import Recurrent
 from ._rotary import Rotary
+from ._written import Fitted, Written
 
 IMPLEMENTATION = "hk"
+
+
+def set_attention(model: typing.Any, name: str) -> None:
+    """Chooses the attention of a model, where it can be chosen; transformers would warn."""
+    if model._can_set_attn_implementation():
+        model.set_attn_implementation(name)
+
+
+class _Biased(UnsupportedModel):
+    """The interface of attention is handed what only the model's own formula of it shows."""
 
 
 class Substitution:
@@ -26,6 +37,7 @@ class Substitution:
         self.recurrent = Recurrent(model, lambda: self.extents, dense)
         self.latents = [] if dense else [m for m in model.modules() if _latent.is_latent(m)]
         self.masks = MaskHook(extent_of(model.config))
+        self.written: Written | None = None  # Where the model does not ask the interface.
         self.extents: torch.Tensor | None = None
         self.layers: list[tuple] = []
 
@@ -47,7 +59,7 @@ class Substitution:
                                    "operand")
         for name in ("position_bias", "head_mask", "alibi"):
             if kwargs.get(name) is not None:
-                raise UnsupportedModel(f"{where}: hk.attention has no {name}")
+                raise _Biased(f"{where}: hk.attention has no {name}")
         layer = len(self.layers)
         scale = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
         if isinstance(key, _latent.Latent):
@@ -55,34 +67,91 @@ class Substitution:
             return _latent.attend(query, key, self.extents, scale, *attention_mask,
                                   float(softcap or 0.0), layer), None
         self.layers.append((key.shape[1], key.shape[3], value.shape[3]))
-        out = torch.ops.hk.attention(query, key, value, self.extents, s_aux, self.dense, scale,
-                                     *attention_mask, float(softcap or 0.0), layer)
+        out = torch.ops.hk.attention(query, key, value, self.extents, s_aux, None, self.dense,
+                                     scale, *attention_mask, float(softcap or 0.0), layer)
         return out, None
+
+    def attend_written(self, fitted: Fitted, query: torch.Tensor, key: torch.Tensor,
+                       value: torch.Tensor) -> torch.Tensor:
+        """An attention that the model writes itself, of [B, H, S, D] to the same."""
+        layer = len(self.layers)
+        if not isinstance(fitted.mask, Mask):
+            raise UnsupportedModel(f"attention {layer} (products and a softmax of "
+                                   f"{type(self.model).__name__}): what lies between them is not "
+                                   f"hk.attention's: {fitted.mask.reason}")
+        self.layers.append((key.shape[1], key.shape[3], value.shape[3]))
+        out = torch.ops.hk.attention(query, key, value, self.extents, None, fitted.bias, self.dense,
+                                     fitted.scale, *fitted.mask, 0.0, layer)
+        return out.transpose(1, 2)
+
+    def begin(self) -> None:
+        """Before the model runs once more."""
+        self.masks.next = 0
+        self.layers.clear()
+        self.recurrent.clear()
+        if self.written is not None:
+            self.written.begin()
+
+    @property
+    def biases(self) -> list[torch.Tensor]:
+        """Biases of attention that were found."""
+        fitted = self.written.fitted if self.written else []
+        return [f.bias for f in fitted if f.bias is not None]
 
     @contextlib.contextmanager
     def _interfaces(self) -> typing.Iterator[None]:
         """Registers the attention and mask hooks, and takes them back."""
         from transformers import AttentionInterface, AttentionMaskInterface
 
+        if self.written is not None:
+            self.layers.clear()
+            with self.written.active(self.attend_written):
+                yield
+            return
         config = self.model.config
         before = config._attn_implementation
         AttentionInterface.register(IMPLEMENTATION, self.attend)
         AttentionMaskInterface.register(IMPLEMENTATION, self.masks)
-        self.model.set_attn_implementation(IMPLEMENTATION)
+        set_attention(self.model, IMPLEMENTATION)
         self.layers.clear()
         try:
-            if config._attn_implementation != IMPLEMENTATION:
-                raise UnsupportedModel(f"{type(self.model).__name__} does not call attention "
-                                       "through transformers' AttentionInterface, where hk "
-                                       "replaces it; use a version of the model that does")
             yield
         finally:
-            self.model.set_attn_implementation(before)
+            set_attention(self.model, before)
             AttentionInterface._global_mapping.pop(IMPLEMENTATION)
             AttentionMaskInterface._global_mapping.pop(IMPLEMENTATION)
 
-    def observe(self, run: typing.Callable[[], object]) -> None:
-        """Runs the model on a short input and looks at its masks and rotary functions."""
+    def observe(self, run: typing.Callable[[torch.Tensor], object], ids: torch.Tensor,
+                vocabulary: int, context: int) -> None:
+        """Runs the model on a short input and looks at its masks and rotary functions; then, if it
+        does not call the attention interface, or not with what this takes, at its products."""
+        try:
+            self._run_observed(lambda: run(ids))
+        except UnsupportedModel as error:
+            if not isinstance(error, _Biased):
+                raise
+            self._look_at_products()
+        except Exception:  # noqa: BLE001 - perhaps it computes with its mask
+            self._look_at_products()
+            self._run_observed(lambda: run(ids))
+        self.rotary.make_tables()
+        if not self.layers and not self.recurrent.states:
+            self.written = self.written or Written()
+            self.written.observe(run, vocabulary, self.masks.n, context)
+            if not self.written.sites:
+                raise UnsupportedModel(
+                    f"{type(self.model).__name__} has no attention that hk finds: neither "
+                    "transformers' AttentionInterface nor a softmax between two products, and no "
+                    "layers with states that hk has (short convolutions, the gated delta rule)")
+
+    def _look_at_products(self) -> None:
+        """From here on the model computes its attention itself."""
+        self.layers.clear()
+        self.recurrent.clear()
+        set_attention(self.model, "eager")
+        self.written = Written()
+
+    def _run_observed(self, run: typing.Callable[[], object]) -> None:
         self.rotary.observe()
         self.recurrent.observe()
         try:
@@ -91,7 +160,6 @@ class Substitution:
         finally:
             self.rotary.restore()
             self.recurrent.restore()
-        self.rotary.make_tables()
 
     @contextlib.contextmanager
     def active(self) -> typing.Iterator[None]:
