@@ -1,6 +1,7 @@
 // Chunks of whole fragments in one 16-bit type are multiplied on matrix units,
 // by as many waves as fill the chip with one sequence; others on vector units.
 // Of few tokens the states are the time: waves read 128 bytes of a row at once.
+// A walk over many tokens has operands of the next ones in LDS.
 // RUN: hk-opt %s --hk-graph=target=gfx942 | FileCheck %s --check-prefixes=CHECK,GFX942
 // RUN: hk-opt %s --hk-graph=target=sm_90a | FileCheck %s --check-prefixes=CHECK,SM90
 // RUN: hk-opt %s --hk-graph=target=host | FileCheck %s --check-prefix=HOST
@@ -51,7 +52,7 @@ func.func @decode(%q: tensor<?x1x1x128xbf16>, %k: tensor<?x1x1x128xbf16>, %v: te
 // SM90: hk.variant @v0 #hk.gated_delta_tile<threads = 64, lanes = 4, columns = 4, waves = 0>
 // CHECK: %[[FEW:.*]] = arith.cmpi ule, %{{.*}}, %c4
 // CHECK: hk.launch_dims if %[[FEW]]
-// CHECK: hk.variant @v1 #hk.gated_delta_tile<threads = 256, lanes = 16, columns = 4, waves = 0>
+// CHECK: hk.variant @v1 #hk.gated_delta_tile<threads = 256, lanes = 16, columns = 4, waves = 0> threads 256 lds 20480
 func.func @some(%q: tensor<2x?x1x128xbf16>, %k: tensor<2x?x1x128xbf16>, %v: tensor<2x?x2x128xbf16>, %s: tensor<2x2x128x128xf32> {hk.state}) -> (tensor<2x?x2x128xbf16>, tensor<2x2x128x128xf32>) {
   %o, %n = hk.gated_delta_rule %q, %k, %v state %s : tensor<2x?x1x128xbf16>, tensor<2x?x1x128xbf16>, tensor<2x?x2x128xbf16> state tensor<2x2x128x128xf32> -> tensor<2x?x2x128xbf16>, tensor<2x2x128x128xf32>
   return %o, %n : tensor<2x?x2x128xbf16>, tensor<2x2x128x128xf32>
@@ -59,7 +60,7 @@ func.func @some(%q: tensor<2x?x1x128xbf16>, %k: tensor<2x?x1x128xbf16>, %v: tens
 
 // Lines are along the keys already.
 // CHECK-LABEL: hk.kernel @gated_delta_rule_2
-// CHECK: hk.variant @v0 #hk.gated_delta_tile<threads = 256, lanes = 16, columns = 4, waves = 0>
+// CHECK: hk.variant @v0 #hk.gated_delta_tile<threads = 256, lanes = 16, columns = 4, waves = 0> threads 256 lds 0
 // CHECK-NOT: hk.variant @v1
 func.func @values_first(%q: tensor<?x1x1x128xbf16>, %k: tensor<?x1x1x128xbf16>, %v: tensor<?x1x2x128xbf16>, %s: tensor<?x2x128x128xf32> {hk.state}) -> (tensor<?x1x2x128xbf16>, tensor<?x2x128x128xf32>) {
   %o, %n = hk.gated_delta_rule %q, %k, %v state %s state_layout value_major : tensor<?x1x1x128xbf16>, tensor<?x1x1x128xbf16>, tensor<?x1x2x128xbf16> state tensor<?x2x128x128xf32> -> tensor<?x1x2x128xbf16>, tensor<?x2x128x128xf32>

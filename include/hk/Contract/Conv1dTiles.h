@@ -35,6 +35,10 @@ struct Conv1dShape {
   bool channelLast = true;
 };
 
+/// Blocks whose registers a compute unit has at once, whatever the epilogue
+/// needs: one loads while another computes.
+inline constexpr int kConv1dBlocksPerUnit = 2;
+
 constexpr int64_t conv1dThreads(const Target &target, const Conv1dTile &tile) {
   return target.arch == Arch::Host ? 1 : tile.items;
 }

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // On vector units the kernels that walk over tokens keep the state in
-// registers; all that need it hold a matrix of the chunk, or stage keys for
-// one. On matrix units all stage rows of their operands.
+// registers and stage operands of the next tokens; all that need it hold a
+// matrix of the chunk, or stage keys for one. On matrix units all stage rows of
+// their operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,10 +52,43 @@ constexpr int64_t solveTrilRow(const Target &target, int64_t chunk) {
 /// Elements of a vector that kernels on matrix units stage: 16 bytes.
 inline constexpr int kStagedVector = 8;
 
+/// What a walk on vector units reads of a token: rows of keys, rows of values
+/// and single numbers.
+struct TokenRows {
+  int64_t keys = 0, values = 0, scalars = 0;
+};
+
 /// The sizes that LDS depends on.
 struct ChunkShape {
   int64_t chunk, keys, values;
+  TokenRows rows = {}; // where tokens are staged
 };
+
+/// f32 elements of a row of `n` whose vectors of 16 bytes are aligned.
+constexpr int64_t vectorRow(int64_t n) { return (n + 3) / 4 * 4; }
+
+/// Values of a block of a walk on vector units.
+constexpr int64_t walkValues(const ChunkShape &s, const GatedDeltaTile &tile) {
+  int64_t values = int64_t(tile.threads / tile.lanes) * tile.columns;
+  return values < s.values ? values : s.values;
+}
+/// f32 elements of a token that is staged.
+constexpr int64_t stagedToken(const ChunkShape &s, const GatedDeltaTile &tile) {
+  return s.rows.keys * vectorRow(s.keys) +
+         s.rows.values * vectorRow(walkValues(s, tile)) +
+         vectorRow(s.rows.scalars);
+}
+/// Tokens that are staged at a time: what all wait for is paid once for them.
+/// Two blocks fit into the smallest LDS, and what a thread brings into
+/// registers.
+constexpr int64_t stagedTokens(const ChunkShape &s,
+                               const GatedDeltaTile &tile) {
+  int64_t tokens = 32, floats = stagedToken(s, tile);
+  while (tokens > 1 && (tokens * floats * 4 > (32 << 10) ||
+                        tokens * floats > 64 * int64_t(tile.threads)))
+    tokens /= 2;
+  return tokens;
+}
 
 /// f32 elements of a row of a chunk's products.
 constexpr int64_t chunkProductRow(int64_t chunk) { return chunk + 4; }
@@ -101,10 +135,12 @@ constexpr int64_t vectorLds(const Target &target, GatedDeltaKernel kernel,
                             const ChunkShape &s, const GatedDeltaTile &tile) {
   int64_t staged = 2 * s.chunk * paddedRow(kktSlice(target, s.keys)) * 4;
   switch (kernel) {
-  case GatedDeltaKernel::Recurrent:
+  case GatedDeltaKernel::Recurrent: // of more than a few tokens
   case GatedDeltaKernel::State:
   case GatedDeltaKernel::Transition:
-    return 0;
+    return target.arch == Arch::Host
+               ? 0
+               : stagedTokens(s, tile) * stagedToken(s, tile) * 4;
   case GatedDeltaKernel::Starts: // a state's columns before and behind
     return 2 * startsPlace(tile, s.keys) * 4;
   case GatedDeltaKernel::Kkt:

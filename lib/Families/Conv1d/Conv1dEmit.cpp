@@ -15,6 +15,7 @@
 #include "Emission/ArgumentsWriter.h"
 #include "Emission/Puller.h"
 
+#include "hk/Analysis/Alignment.h"
 #include "hk/Contract/Conv1dTiles.h"
 
 using namespace mlir;
@@ -51,6 +52,16 @@ public:
          [this](ArrayRef<AffineExpr> position, int count) {
            return sums(position, count);
          });
+  }
+
+  /// Computes what several results are views of, once for all of them.
+  void computeShared(ValueRange results) {
+    llvm::SmallMapVector<Value, int, 4> views;
+    for (Value value : results)
+      ++views[rootOfViews(value)];
+    for (auto [root, count] : views)
+      if (count > 1)
+        pull(root, positionIn(root), width);
   }
 
   void storeResult(unsigned operand, Value value) {
@@ -135,8 +146,9 @@ public:
     for (VariantOp variant : kernel.getVariants()) {
       StringRef name = variant.getSymName();
       os << "\nHK_KERNEL(" << prefix << name << ", " << words.size()
-         << ", Conv_" << name << "::kThreads, 1, hk::NoShared) {\n  Conv_"
-         << name << "::run(arguments(words), block, Epilogue_" << name
+         << ", Conv_" << name << "::kThreads, " << ::hk::kConv1dBlocksPerUnit
+         << ", hk::NoShared) {\n  Conv_" << name
+         << "::run(arguments(words), block, Epilogue_" << name
          << "{words});\n}\n";
     }
   }
@@ -199,7 +211,7 @@ private:
   }
 
   void assignAddress(StringRef field, Value operand) {
-    fields.assignAddress(field, operand ? argument(operand) : -1);
+    fields.assignAddress(field, operand ? int64_t(argument(operand)) : -1);
   }
 
   void writeArguments() {
@@ -258,19 +270,20 @@ private:
     int vec = facts.isChannelLast() ? tile.getChannels() : tile.getTokens();
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, facts, vec);
+    SmallVector<std::pair<unsigned, Value>> stored;
     Operation *yield = kernel.getSpecBlock().getTerminator();
-    int stored = 0;
     for (auto [index, value] : llvm::enumerate(yield->getOperands()))
       // The kernel writes the others by itself.
-      if (value != conv.getNewState() && value != conv.getWindows()) {
-        puller.storeResult(unsigned(kernel.getNumInputs() + index), value);
-        ++stored;
-      }
+      if (value != conv.getNewState() && value != conv.getWindows())
+        stored.push_back({unsigned(kernel.getNumInputs() + index), value});
+    puller.computeShared(llvm::to_vector(llvm::make_second_range(stored)));
+    for (auto [operand, value] : stored)
+      puller.storeResult(operand, value);
     os << "struct Epilogue_" << variant.getSymName()
        << " {\n"
           "  const u64 *words;\n"
           "  static constexpr int kResults = "
-       << stored
+       << stored.size()
        << ";\n\n"
           "  HK_MEM void apply([[maybe_unused]] i64 sequence,\n"
           "      [[maybe_unused]] i64 token, [[maybe_unused]] i64 channel,\n"

@@ -212,7 +212,14 @@ private:
        << "using Kernel" << suffix << "_" << variant.getSymName() << " = "
        << templateName(tile) << "<kSpec" << suffix << ", GatedDeltaTile{"
        << tile.threads << ", " << tile.lanes << ", " << tile.columns << ", "
-       << tile.waves << "}>;\n\n";
+       << tile.waves << "}" << (stagesTokens(variant) ? ", true" : "")
+       << ">;\n\n";
+  }
+
+  /// Whether a recurrence brings operands of many tokens into LDS.
+  bool stagesTokens(VariantOp variant) const {
+    return plan.kernel == ::hk::GatedDeltaKernel::Recurrent &&
+           !plan.wholeHeads && variant.getLdsBytes() > 0;
   }
 
   std::string vectorOf(int64_t width) {

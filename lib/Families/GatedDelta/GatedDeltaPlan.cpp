@@ -316,6 +316,18 @@ bool GatedDeltaPlan::hasOperand(StringRef name) const {
   });
 }
 
+::hk::ChunkShape GatedDeltaPlan::shape() const {
+  auto count = [&](Access access) {
+    return llvm::count_if(reads, [&](const GatedDeltaTensor &tensor) {
+      return tensor.access == access;
+    });
+  };
+  return {chunk,
+          keys,
+          values,
+          {count(Access::Keys), count(Access::Columns), count(Access::Scalar)}};
+}
+
 bool GatedDeltaPlan::usesWarpgroups(const ::hk::Target &target,
                                     const ::hk::GatedDeltaTile &tile) const {
   if (kernel == GatedDeltaKernel::Transition)

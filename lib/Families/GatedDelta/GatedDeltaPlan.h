@@ -97,7 +97,7 @@ struct GatedDeltaPlan {
                                                         : segments;
   }
   /// What LDS depends on.
-  ::hk::ChunkShape shape() const { return {chunk, keys, values}; }
+  ::hk::ChunkShape shape() const;
   /// Value heads of a block that has whole heads.
   int64_t headsPerBlock() const { return convolution ? valueHeads / heads : 1; }
   /// The result of a step that `value` is computed from; null for none.

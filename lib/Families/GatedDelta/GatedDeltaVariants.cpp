@@ -8,7 +8,7 @@
 // On matrix units where they fit. On vector units a thread has at most
 // kStateFloats of a state; where a block has a chunk, threads are as many as
 // there is work for. Of few tokens reading and writing the states is the time:
-// a second variant takes the lines of memory whole.
+// a second variant takes the lines of memory whole, and no detour by LDS.
 //
 //===----------------------------------------------------------------------===//
 
@@ -350,14 +350,21 @@ LogicalResult mlir::hk::addGatedDeltaVariants(KernelOp kernel,
            << kernel.getSymName() << " to be at most " << target.ldsBytes
            << " bytes on " << target.name << ", but it needs " << lds
            << "; use a smaller chunk than " << plan.chunk;
-  // Whole heads need the same LDS with any tile, others none.
+  // Whole heads need the same LDS for any number of tokens; other recurrences
+  // load operands of a few as they need them, whatever the tile.
   std::optional<GatedDeltaTile> few = streamingTile(kernel, plan, target);
-  if (few && (staticTokens(plan) || few->lanes == tile.lanes)) {
+  std::optional<int64_t> tokens = staticTokens(plan);
+  int64_t fewLds = plan.wholeHeads ? lds : 0;
+  bool stages = plan.kernel == GatedDeltaKernel::Recurrent && lds != fewLds;
+  if (!few && stages && tokens.value_or(0) <= kFewTokens)
+    few = tile;
+  if (few && (tokens || (few->lanes == tile.lanes && !stages))) {
     tile = *few;
+    lds = fewLds;
     few = std::nullopt;
   }
   reportTiles(kernel, few, tile, lds, log);
-  auto add = [&](const GatedDeltaTile &tile, bool fewTokens) {
+  auto add = [&](const GatedDeltaTile &tile, int64_t lds, bool fewTokens) {
     addVariant(kernel, DimSymbols::ofKernel(kernel),
                attributeOf(kernel.getContext(), tile), tile.threads, lds,
                [&](LaunchBuilder &launch) {
@@ -368,7 +375,7 @@ LogicalResult mlir::hk::addGatedDeltaVariants(KernelOp kernel,
                });
   };
   if (few)
-    add(*few, /*fewTokens=*/true);
-  add(tile, /*fewTokens=*/false);
+    add(*few, fewLds, /*fewTokens=*/true);
+  add(tile, lds, /*fewTokens=*/false);
   return success();
 }

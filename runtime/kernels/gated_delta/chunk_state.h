@@ -15,12 +15,13 @@
 #ifndef HK_KERNELS_GATED_DELTA_CHUNK_STATE_H
 #define HK_KERNELS_GATED_DELTA_CHUNK_STATE_H
 
-#include "kernels/gated_delta/products.h"
+#include "kernels/gated_delta/chunk_operands.h"
 
 namespace hk {
 
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkState {
-  using Shared = NoShared;
+  using Operands = ChunkOperands<S, TILE>;
+  using Shared = typename Operands::Shared;
   using State = HeadState<S, TILE>;
   using Columns = typename State::Columns;
   using Keys = typename State::Keys;
@@ -28,14 +29,18 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkState {
   static constexpr int kThreads = TILE.threads, kSteps = State::kSteps;
   static constexpr int kVec = State::kVec;
   static constexpr i64 kBlocksPerSequence = i64(S.valueHeads) * State::kSlices;
+  static_assert(kLdsBytes<Shared> ==
+                gatedDeltaLds(kTarget, GatedDeltaKernel::State,
+                              Operands::Stage::kShape, TILE));
 
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &pool,
-                         BlockId block, Shared &, const Io &io) {
+                         BlockId block, Shared &shared, const Io &io) {
     TokenSpan span =
         segmentSpan(tokens, S.chunk, S.segments, block.x / kBlocksPerSequence);
     i64 head = block.x % kBlocksPerSequence / State::kSlices;
-    Place at = State::place(block.x % State::kSlices);
+    i64 slice = block.x % State::kSlices;
+    Place at = State::place(slice);
     // Dense states are [B, chunks, ...]; ragged ones are counted over all.
     i64 slot = tokens.offsets ? firstChunk(tokens, span, S.chunk) : span.before;
     State state;
@@ -50,7 +55,8 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkState {
         clear(chunk, head, at, io);
         continue;
       }
-      step(state, chunk, slot++, head, at, io);
+      snapshot(state, chunk, slot++, head, at, io);
+      step(state, chunk, head, slice, shared, io);
     }
     if (!span.outside)
       state.store(pool, span, head, at);
@@ -86,9 +92,9 @@ private:
   }
 
   template <class Io>
-  HK_MEM static void step(State &state, const TokenSpan &chunk, i64 slot,
-                          i64 head, Place at, const Io &io) {
-    snapshot(state, chunk, slot, head, at, io);
+  HK_MEM static void step(State &state, const TokenSpan &chunk, i64 head,
+                          i64 slice, Shared &shared, const Io &io) {
+    Place at = State::place(slice);
     State start;
     float last = decayOf<S>(io, chunk, chunk.end - 1, head);
     float all = decayBetween<S>(last, 0.f);
@@ -97,21 +103,24 @@ private:
       state.s[i] *= all;
     }
     i64 keyHead = head / (S.valueHeads / S.heads);
-    for (i64 t = chunk.begin; t < chunk.end; ++t) {
-      Keys w[kSteps] = {}, k[kSteps] = {};
-      HK_UNROLL for (int r = 0; r < kSteps; ++r) if (at.has(r)) {
-        w[r] = io.w(chunk.batch, t, head, at.key(r));
-        k[r] = io.key(chunk.batch, t, keyHead, at.key(r));
+    auto walk = [&](const TokenSpan &part, const auto &operands) {
+      for (i64 t = part.begin; t < part.end; ++t) {
+        Keys w[kSteps] = {}, k[kSteps] = {};
+        HK_UNROLL for (int r = 0; r < kSteps; ++r) if (at.has(r)) {
+          w[r] = operands.w(chunk.batch, t, head, at.key(r));
+          k[r] = operands.key(chunk.batch, t, keyHead, at.key(r));
+        }
+        Columns u = 0;
+        if (at.valid)
+          u = operands.u(chunk.batch, t, head, at.value);
+        Columns left = u - start.dot(w);
+        if (at.first())
+          io.vNew(chunk.batch, t, head, at.value, left);
+        float e = decayBetween<S>(last, decayOf<S>(operands, chunk, t, head));
+        state.add(k, roundTo<S.key, State::kColumns>(left * e));
       }
-      Columns u = 0;
-      if (at.valid)
-        u = io.u(chunk.batch, t, head, at.value);
-      Columns left = u - start.dot(w);
-      if (at.first())
-        io.vNew(chunk.batch, t, head, at.value, left);
-      float e = decayBetween<S>(last, decayOf<S>(io, chunk, t, head));
-      state.add(k, roundTo<S.key, State::kColumns>(left * e));
-    }
+    };
+    Operands::forEachPart(chunk, head, slice, shared, io, walk);
   }
 };
 

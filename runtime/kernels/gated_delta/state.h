@@ -66,7 +66,8 @@ template <GatedDeltaSpec S, int V>
 inline constexpr int kAlignSegments =
     S.alignSegments < 4 * V ? S.alignSegments : 4 * V;
 
-/// What the LDS of a kernel depends on.
+/// What the LDS of a kernel depends on, but for the rows of tokens that a walk
+/// stages.
 constexpr ChunkShape chunkShape(const GatedDeltaSpec &s) {
   return {s.chunk, s.keys, s.values};
 }

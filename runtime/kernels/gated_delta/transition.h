@@ -15,12 +15,13 @@
 #ifndef HK_KERNELS_GATED_DELTA_TRANSITION_H
 #define HK_KERNELS_GATED_DELTA_TRANSITION_H
 
-#include "kernels/gated_delta/products.h"
+#include "kernels/gated_delta/chunk_operands.h"
 
 namespace hk {
 
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkTransition {
-  using Shared = NoShared;
+  using Operands = ChunkOperands<S, TILE>;
+  using Shared = typename Operands::Shared;
   using State = HeadState<S, TILE>;
   using Columns = typename State::Columns;
   using Keys = typename State::Keys;
@@ -29,16 +30,20 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkTransition {
   static constexpr int kVec = State::kVec, kColumns = State::kColumns;
   static constexpr i64 kBlocksPerSegment = i64(S.valueHeads) * State::kSlices;
   static_assert(S.fresh % kColumns == 0);
+  static_assert(kLdsBytes<Shared> ==
+                gatedDeltaLds(kTarget, GatedDeltaKernel::Transition,
+                              Operands::Stage::kShape, TILE));
 
   template <class Io>
   HK_MEM static void run(const TokenArgs &tokens, const StateArgs &pool,
-                         BlockId block, Shared &, const Io &io) {
+                         BlockId block, Shared &shared, const Io &io) {
     i64 n = block.x / kBlocksPerSegment;
     constexpr i64 others = S.segments - 1; // the last one's is not needed
     TokenSpan span =
         segmentSpan(tokens, S.chunk, S.segments, n / others, n % others);
     i64 head = block.x % kBlocksPerSegment / State::kSlices;
-    Place at = State::place(block.x % State::kSlices);
+    i64 slice = block.x % State::kSlices;
+    Place at = State::place(slice);
     if (span.outside)
       return;
     State state;
@@ -51,7 +56,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkTransition {
       TokenSpan chunk = span;
       chunk.begin = begin;
       chunk.end = begin + S.chunk < span.end ? begin + S.chunk : span.end;
-      step(state, chunk, head, at, io);
+      step(state, chunk, head, slice, shared, io);
     }
     if (!at.valid)
       return;
@@ -65,24 +70,28 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkTransition {
 private:
   template <class Io>
   HK_MEM static void step(State &state, const TokenSpan &chunk, i64 head,
-                          Place at, const Io &io) {
+                          i64 slice, Shared &shared, const Io &io) {
+    Place at = State::place(slice);
     State start = state;
     float last = decayOf<S>(io, chunk, chunk.end - 1, head);
     float all = decayBetween<S>(last, 0.f);
     HK_UNROLL for (int i = 0; i < kSteps * kVec; ++i) state.s[i] *= all;
     i64 keyHead = head / (S.valueHeads / S.heads);
-    for (i64 t = chunk.begin; t < chunk.end; ++t) {
-      Keys w[kSteps] = {}, k[kSteps] = {};
-      HK_UNROLL for (int r = 0; r < kSteps; ++r) if (at.has(r)) {
-        w[r] = io.w(chunk.batch, t, head, at.key(r));
-        k[r] = io.key(chunk.batch, t, keyHead, at.key(r));
+    auto walk = [&](const TokenSpan &part, const auto &operands) {
+      for (i64 t = part.begin; t < part.end; ++t) {
+        Keys w[kSteps] = {}, k[kSteps] = {};
+        HK_UNROLL for (int r = 0; r < kSteps; ++r) if (at.has(r)) {
+          w[r] = operands.w(chunk.batch, t, head, at.key(r));
+          k[r] = operands.key(chunk.batch, t, keyHead, at.key(r));
+        }
+        Columns u = 0;
+        if (at.value < S.fresh)
+          u = operands.u(chunk.batch, t, head, at.value);
+        float own = decayOf<S>(operands, chunk, t, head);
+        state.add(k, (u - start.dot(w)) * decayBetween<S>(last, own));
       }
-      Columns u = 0;
-      if (at.value < S.fresh)
-        u = io.u(chunk.batch, t, head, at.value);
-      float own = decayOf<S>(io, chunk, t, head);
-      state.add(k, (u - start.dot(w)) * decayBetween<S>(last, own));
-    }
+    };
+    Operands::forEachPart(chunk, head, slice, shared, io, walk);
   }
 };
 
