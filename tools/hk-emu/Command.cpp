@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Command.h"
+
+#include "llvm/Demangle/Demangle.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +24,8 @@ const char kUsage[] =
     "usage: hk-emu [FILE.co] [--chip=CHIP] MODE\n"
     "  --list                 kernels with their resources and arguments\n"
     "  --disassemble          decoded instructions with their handlers' class\n"
-    "  --run=KERNEL           run it:\n"
+    "  --run=KERNEL           run it; KERNEL is its symbol or its name in the\n"
+    "                         source, if no other has it:\n"
     "     --grid=X[,Y[,Z]]    workgroups (default 1)\n"
     "     --block=X[,Y[,Z]]   work-items of a workgroup (default 64)\n"
     "     --lds=BYTES         dynamic LDS\n"
@@ -97,46 +100,98 @@ std::string chipOf(const std::string &data) {
 }
 
 /// Turns one --arg into its bytes and, for buffers, device memory.
-bool makeArg(const std::string &spec, Memory &memory,
-             std::vector<Buffer> &buffers, std::vector<uint8_t> &bytes) {
+/// The number that all of `text` is.
+template <class T>
+std::string parseNumber(const std::string &text,
+                        T (*parse)(const char *, char **), T &value) {
+  char *end = nullptr;
+  value = parse(text.c_str(), &end);
+  return text.empty() || *end ? "'" + text + "' is no number" : "";
+}
+
+/// A buffer of device memory with its contents, by what follows its kind.
+std::string makeBuffer(const std::string &kind, const std::string &value,
+                       Memory &memory, Buffer &buffer) {
+  std::string data;
+  if (kind == "in") {
+    if (!readFile(value, data))
+      return "cannot read '" + value + "'";
+    buffer.size = data.size();
+  } else {
+    size_t second = value.find(':');
+    std::string problem = parseNumber<uint64_t>(
+        value.substr(0, second),
+        [](const char *s, char **end) -> uint64_t {
+          return std::strtoull(s, end, 0);
+        },
+        buffer.size);
+    if (!problem.empty())
+      return problem;
+    if (second != std::string::npos)
+      buffer.path = value.substr(second + 1);
+  }
+  buffer.address = memory.allocate(buffer.size, kind + ":" + value);
+  if (!buffer.address)
+    return "no device memory for " + std::to_string(buffer.size) + " bytes";
+  if (kind != "out") {
+    std::memcpy(reinterpret_cast<void *>(buffer.address), data.data(),
+                data.size());
+    memory.setDefined(buffer.address, buffer.size);
+  }
+  return "";
+}
+
+/// Returns what is wrong with the argument, or nothing.
+std::string makeArg(const std::string &spec, Memory &memory,
+                    std::vector<Buffer> &buffers, std::vector<uint8_t> &bytes) {
   size_t colon = spec.find(':');
   std::string kind = spec.substr(0, colon);
   std::string value = colon == std::string::npos ? "" : spec.substr(colon + 1);
   auto put = [&](const auto &v) {
     const auto *p = reinterpret_cast<const uint8_t *>(&v);
     bytes.assign(p, p + sizeof v);
-    return true;
   };
-  if (kind == "i32")
-    return put(int32_t(std::strtoll(value.c_str(), nullptr, 0)));
-  if (kind == "i64")
-    return put(int64_t(std::strtoll(value.c_str(), nullptr, 0)));
-  if (kind == "f32")
-    return put(std::strtof(value.c_str(), nullptr));
-  std::string data;
+  if (kind == "i32" || kind == "i64") {
+    int64_t number;
+    std::string problem = parseNumber<int64_t>(
+        value,
+        [](const char *s, char **end) -> int64_t {
+          return std::strtoll(s, end, 0);
+        },
+        number);
+    kind == "i32" ? put(int32_t(number)) : put(number);
+    return problem;
+  }
+  if (kind == "f32") {
+    float number;
+    std::string problem = parseNumber<float>(value, std::strtof, number);
+    put(number);
+    return problem;
+  }
+  if (kind != "in" && kind != "out" && kind != "zero")
+    return "'" + kind + "' is no kind of argument";
   Buffer buffer;
-  if (kind == "in") {
-    if (!readFile(value, data))
-      return false;
-    buffer.size = data.size();
-  } else if (kind == "out" || kind == "zero") {
-    size_t second = value.find(':');
-    buffer.size = std::strtoull(value.c_str(), nullptr, 0);
-    if (second != std::string::npos)
-      buffer.path = value.substr(second + 1);
-  } else {
-    return false;
+  std::string problem = makeBuffer(kind, value, memory, buffer);
+  if (problem.empty()) {
+    buffers.push_back(buffer);
+    put(buffer.address);
   }
-  buffer.address = memory.allocate(buffer.size, spec);
-  if (!buffer.address)
-    return false;
-  if (kind != "out") {
-    std::memcpy(reinterpret_cast<void *>(buffer.address), data.data(),
-                data.size());
-    memory.setDefined(buffer.address, buffer.size);
+  return problem;
+}
+
+/// What a kernel is called in its source, without its parameters.
+std::string sourceName(const std::string &symbol) {
+  std::string name = llvm::demangle(symbol);
+  // A template has its result's type before it, which is void.
+  if (name.rfind("void ", 0) == 0)
+    name = name.substr(5);
+  int depth = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    depth += (name[i] == '<') - (name[i] == '>');
+    if (name[i] == '(' && depth == 0)
+      return name.substr(0, i);
   }
-  buffers.push_back(buffer);
-  return put(buffer.address);
+  return name;
 }
 
 } // namespace
@@ -211,6 +266,22 @@ std::string loadFile(const std::string &path, const std::string &chipName,
   return file.object ? "" : error;
 }
 
+std::string findKernel(const CodeObject &object, const std::string &name,
+                       const Kernel *&found) {
+  found = object.kernel(name);
+  if (found)
+    return "";
+  for (const Kernel &kernel : object.kernels()) {
+    std::string own = sourceName(kernel.name);
+    if (own != name && own.substr(0, own.find('<')) != name)
+      continue;
+    if (found)
+      return "several kernels are called '" + name + "'; see --list";
+    found = &kernel;
+  }
+  return found ? "" : "no kernel '" + name + "'; see --list";
+}
+
 std::string makeLaunch(const Command &command, const Kernel &kernel,
                        Memory &memory, LaunchConfig &config,
                        std::vector<Buffer> &buffers) {
@@ -221,8 +292,9 @@ std::string makeLaunch(const Command &command, const Kernel &kernel,
   size_t at = 0;
   for (const std::string &spec : command.args) {
     std::vector<uint8_t> bytes;
-    if (!makeArg(spec, memory, buffers, bytes))
-      return "bad argument '" + spec + "'";
+    std::string problem = makeArg(spec, memory, buffers, bytes);
+    if (!problem.empty())
+      return "argument '" + spec + "': " + problem;
     at = (at + bytes.size() - 1) / bytes.size() * bytes.size();
     if (at + bytes.size() > config.args.size())
       return "argument '" + spec + "' is beyond the kernel's " +

@@ -47,6 +47,11 @@ struct LoadedFile {
 std::string loadFile(const std::string &path, const std::string &chip,
                      Memory &memory, LoadedFile &file);
 
+/// The kernel whose symbol is `name`, or whose name in the source is, if it is
+/// the only one. Returns why there is none, or nothing.
+std::string findKernel(const CodeObject &object, const std::string &name,
+                       const Kernel *&found);
+
 struct Buffer {
   uint64_t address = 0, size = 0;
   std::string path; ///< where to write it afterwards

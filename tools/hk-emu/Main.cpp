@@ -46,12 +46,13 @@ void disassemble(const CodeObject &object) {
 }
 
 int run(const Command &command, const CodeObject &object, Memory &memory) {
-  const Kernel *kernel = object.kernel(command.run);
-  if (!kernel)
-    return refuse("no kernel '" + command.run + "'; see --list");
+  const Kernel *kernel;
+  std::string problem = findKernel(object, command.run, kernel);
+  if (!problem.empty())
+    return refuse(problem);
   LaunchConfig config;
   std::vector<Buffer> buffers;
-  std::string problem = makeLaunch(command, *kernel, memory, config, buffers);
+  problem = makeLaunch(command, *kernel, memory, config, buffers);
   if (!problem.empty())
     return refuse(problem);
   Options options = optionsFromEnvironment();

@@ -41,12 +41,13 @@ std::string chipsOf(const Command &command, const CodeObject &object,
 
 std::string timeObject(const Command &command, const CodeObject &object,
                        Memory &memory, TimedLaunch &result) {
-  const Kernel *kernel = object.kernel(command.run);
-  if (!kernel)
-    return "no kernel '" + command.run + "'; see --list";
+  const Kernel *kernel;
+  std::string problem = findKernel(object, command.run, kernel);
+  if (!problem.empty())
+    return problem;
   LaunchConfig config;
   std::vector<Buffer> buffers;
-  std::string problem = makeLaunch(command, *kernel, memory, config, buffers);
+  problem = makeLaunch(command, *kernel, memory, config, buffers);
   TimedOptions timed;
   if (problem.empty())
     problem = chipsOf(command, object, timed.chips);
