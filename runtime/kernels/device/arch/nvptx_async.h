@@ -110,6 +110,14 @@ template <int ID, int THREADS> HK_DEV void arriveAtBarrierOfSome() {
   asm volatile("bar.arrive %0, %1;" ::"n"(ID), "n"(THREADS) : "memory");
 }
 
+/// The same two with a barrier whose number is known at run time.
+template <int THREADS> HK_DEV void barrierOfSome(u32 id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(THREADS) : "memory");
+}
+template <int THREADS> HK_DEV void arriveAtBarrierOfSome(u32 id) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "n"(THREADS) : "memory");
+}
+
 /// v, which all lanes of the warp hold, as a value that the assembler knows to
 /// be the same in all of them and keeps in a uniform register: addresses and
 /// descriptors of products computed from others take an instruction per step.

@@ -56,9 +56,43 @@ template <class Config> struct StageReader {
   }
 };
 
+/// Two warpgroups that scale their sums begin their products in turns, so that
+/// those of one run while the other folds: in step both would fold at once, and
+/// the tensor cores wait. (Sums that are only added take too little time: turns
+/// made them slower.) Groups have equally many stages.
+template <class Config> struct Turns {
+  static constexpr bool kUsed =
+      Config::kGroups == 2 && Config::P::kScale != KScale::None;
+  static constexpr int kThreads = 2 * kWarpgroup;
+  /// The barriers of the groups; 1 is unnamed_rows.h's.
+  static constexpr u32 kFirst = 2;
+
+  /// Around all tiles: the second group lets the first begin, which in the end
+  /// takes the turn that nobody needs.
+  HK_MEM static void begin(int group) {
+    if (kUsed && group == 1)
+      give(group);
+  }
+  HK_MEM static void end(int group) {
+    if (kUsed && group == 0)
+      take(group);
+  }
+  HK_MEM static void take(int group) {
+    if constexpr (kUsed)
+      barrierOfSome<kThreads>(kFirst + u32(group));
+  }
+  HK_MEM static void give(int group) {
+    if constexpr (kUsed)
+      arriveAtBarrierOfSome<kThreads>(kFirst + 1 - u32(group));
+  }
+};
+
 /// Sums in the instruction; one stage is read while the one before may end.
 template <class Config> struct StraightSum {
   using Total = typename Config::Registers;
+
+  HK_MEM static void beginTiles(int) {}
+  HK_MEM static void endTiles(int) {}
 
   HK_MEM static void run(StageReader<Config> &reader, const GemmArgs &,
                          const WarpPlace &at, const ScalePlace &, Total &d) {
@@ -157,6 +191,10 @@ template <class Config> struct FoldedSum {
   using Registers = typename Config::Registers;
   static constexpr int kRegisters = Config::Product::kRegisters;
   using Total = float[kRegisters];
+  using Turn = Turns<Config>;
+
+  HK_MEM static void beginTiles(int group) { Turn::begin(group); }
+  HK_MEM static void endTiles(int group) { Turn::end(group); }
 
   HK_MEM static void run(StageReader<Config> &reader, const GemmArgs &args,
                          const WarpPlace &at, const ScalePlace &scales,
@@ -201,7 +239,9 @@ private:
       HK_UNROLL for (int u = 0; u < Scales::kAhead; ++u) {
         if (step + u >= at.steps)
           break;
+        Turn::take(reader.group);
         reader.begin(part, false);
+        Turn::give(reader.group);
         float of[2][Scales::kParts];
         scales.take(of, a0[u], a1[u]);
         scales.fetchB(block + step + u + 1);

@@ -158,6 +158,7 @@ private:
     u8 *slab = bytes + (lds.slab(group * 4 + warp) - ldsAddress(bytes));
     Results results(lds, maps, group * 4 + warp);
     typename Sum::Total d;
+    Sum::beginTiles(group);
     for (WarpPlace at; takeResults(tiles, at);) {
       auto rows = tiles.rowsOf(at, group * 64 + warp * 16);
       results.begin(rows, at.col);
@@ -165,6 +166,7 @@ private:
       if (rows.any())
         results.run(d, rows, at.col, args, slab, epilogue);
     }
+    Sum::endTiles(group);
     results.finish();
   }
 };
