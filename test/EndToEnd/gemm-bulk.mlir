@@ -27,6 +27,11 @@
 // RUN: hk-run %t.so --check=%s --function=int8 --dim=x.0=300 --range=x=-128:128 --range=w=-128:128
 // RUN: hk-run %t.so --check=%s --function=int8_rows --dim=x.0=300 --dim=s.0=300 --range=x=-128:128 --range=w=-128:128
 // RUN: hk-run %t.so --check=%s --function=rows8 --dim=x.0=140 --dim=s.0=140
+// RUN: hk-run %t.so --check=%s --function=blocks8 --dim=x.0=140 --dim=s.0=140
+// RUN: hk-run %t.so --check=%s --function=blocks8 --dim=x.0=1 --dim=s.0=1
+// RUN: hk-run %t.so --check=%s --function=blocks8 --dim=x.0=700 --dim=s.0=700
+// RUN: hk-run %t.so --check=%s --function=quantize32 --dim=x.0=150
+// RUN: hk-run %t.so --check=%s --function=quantize32 --dim=x.0=150 --data=nan
 
 module attributes {hk.gemm_loop = "warp_specialised"} {
 func.func @edge(%x: tensor<?x72xbf16>, %w: tensor<264x72xbf16>) -> tensor<?x264xbf16> {
@@ -100,5 +105,14 @@ func.func @int8_rows(%x: tensor<?x400xi8>, %w: tensor<1000x400xi8>, %s: tensor<?
 func.func @rows8(%x: tensor<?x400xf8E4M3FN>, %w: tensor<1000x400xf8E4M3FN>, %s: tensor<?x1xf32>, %t: tensor<1000x1xf32>) -> tensor<?x1000xbf16> {
   %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<?x400xf8E4M3FN>, tensor<1000x400xf8E4M3FN> scales (tensor<?x1xf32>, tensor<1000x1xf32>) -> tensor<?x1000xbf16>
   return %0 : tensor<?x1000xbf16>
+}
+func.func @blocks8(%x: tensor<?x400xf8E4M3FN>, %w: tensor<1096x400xf8E4M3FN>, %s: tensor<?x4xf32>, %t: tensor<9x4xf32>) -> tensor<?x1096xbf16> {
+  %0 = hk.matmul %x, %w scales (%s, %t) transpose_b accumulation tensor_core : tensor<?x400xf8E4M3FN>, tensor<1096x400xf8E4M3FN> scales (tensor<?x4xf32>, tensor<9x4xf32>) -> tensor<?x1096xbf16>
+  return %0 : tensor<?x1096xbf16>
+}
+func.func @quantize32(%x: tensor<?x264xbf16>, %w: tensor<1152x264xbf16>) -> (tensor<?x1152xf8E4M3FN>, tensor<?x36xf32>) {
+  %0 = hk.matmul %x, %w transpose_b : tensor<?x264xbf16>, tensor<1152x264xbf16> -> tensor<?x1152xbf16>
+  %q, %s = hk.quantize per_group %0 group 32 : tensor<?x1152xbf16> -> tensor<?x1152xf8E4M3FN>, tensor<?x36xf32>
+  return %q, %s : tensor<?x1152xf8E4M3FN>, tensor<?x36xf32>
 }
 }

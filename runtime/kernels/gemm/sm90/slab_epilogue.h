@@ -31,7 +31,10 @@ template <class Acc, int Span> struct WarpSlab {
     *reinterpret_cast<Vec<Acc, 2> *>(chunk(row, col / 4) + col % 4 * 4) =
         Vec<Acc, 2>{a, b};
   }
-  template <int V> HK_MEM Vec<Acc, V> read(int row, int col) const {
+  /// swap: whether the second four of eight columns are read first; 0 and 1 for
+  /// half of eight neighbouring lanes each.
+  template <int V>
+  HK_MEM Vec<Acc, V> read(int row, int col, [[maybe_unused]] int swap) const {
     Vec<Acc, V> r;
     if constexpr (V < 4) {
       HK_UNROLL for (int e = 0; e < V; ++e) r[e] =
@@ -42,7 +45,6 @@ template <class Acc, int Span> struct WarpSlab {
     } else {
       // Half of the lanes read the second chunk first.
       static_assert(V == 8);
-      int swap = col / 32 & 1;
       using V4 = Vec<Acc, 4>;
       V4 p = *reinterpret_cast<const V4 *>(chunk(row, col / 4 + swap));
       V4 q = *reinterpret_cast<const V4 *>(chunk(row, col / 4 + 1 - swap));
@@ -83,6 +85,12 @@ template <class Config> struct SlabEpilogue : StoresItself {
       Rows here = rows;
       here.forget();
       int first = int(opaqueWord(u32(firstColumn))) + pass * kColumns;
+      if constexpr (Epilogue::kGroup != 0 && V == 8 && perRow == 4 * kEach)
+        if (first + kColumns <= args.n &&
+            ballot(!here.exists(half * 8 + laneId() / 4)) == 0) {
+          runGroups(own, here, half * 8, first, epilogue);
+          continue;
+        }
       constexpr int total = 8 * perRow;
       // Not unrolled: the accumulators need the registers.
       _Pragma("unroll 1") for (int x = 0; x < total; x += kWave) {
@@ -90,9 +98,10 @@ template <class Config> struct SlabEpilogue : StoresItself {
         bool live = total % kWave == 0 || v < total;
         int r = live ? v / perRow : 0, c = v % perRow * V;
         GemmOutput<Acc, V> out;
-        out.acc = own.template read<V>(r, c);
-        out.pair =
-            P::kPair ? own.template read<V>(r, c + kColumns) : Vec<Acc, V>(0);
+        int swap = c / 32 & 1;
+        out.acc = own.template read<V>(r, c, swap);
+        out.pair = P::kPair ? own.template read<V>(r, c + kColumns, swap)
+                            : Vec<Acc, V>(0);
         out.stat = 0;
         int row = half * 8 + r, col = first + c;
         // Lanes that hold a row of others take part.
@@ -104,6 +113,39 @@ template <class Config> struct SlabEpilogue : StoresItself {
   }
 
 private:
+  /// Vectors of a group that one lane has, of eight columns.
+  static constexpr int kEach = 4;
+
+  /// Eight rows of the slab with four lanes each, where all rows and columns
+  /// exist. A lane has so many vectors of one group that what follows from the
+  /// group's statistic is computed once for all of them; without branches, what
+  /// statistic and result have in common is computed once, too.
+  template <class Rows, class Epilogue>
+  HK_MEM static void runGroups(const WarpSlab<Acc, kSpan> &own, Rows &here,
+                               int firstRow, int firstColumn,
+                               const Epilogue &epilogue) {
+    constexpr int V = Epilogue::kVec, kLanes = Epilogue::kGroup / (V * kEach);
+    static_assert(kLanes == 1 || kLanes == 2 || kLanes == 4);
+    int r = laneId() / 4, q = laneId() % 4;
+    int c = (q / kLanes * kEach * kLanes + q % kLanes) * V;
+    i64 matrix = here.matrix(firstRow + r), row = here.row(firstRow + r);
+    GemmOutput<Acc, V> out[kEach];
+    HK_UNROLL for (int i = 0; i < kEach; ++i) {
+      out[i].acc = own.template read<V>(r, c + i * kLanes * V, r & 1);
+      out[i].pair = Vec<Acc, V>(0);
+      out[i].stat = 0;
+    }
+    float stat[1] = {0};
+    auto column = [&](int i) { return i64(firstColumn + c + i * kLanes * V); };
+    HK_UNROLL for (int i = 0; i < kEach; ++i) stat[0] = Max::apply(
+        stat[0], epilogue.template stat<V>(matrix, row, column(i), out[i]));
+    groupReduce<Max, kLanes>(stat);
+    HK_UNROLL for (int i = 0; i < kEach; ++i) {
+      out[i].stat = stat[0];
+      epilogue.template apply<V>(matrix, row, column(i), out[i]);
+    }
+  }
+
   /// Columns of the accumulators that lie at column c of pass `pass`.
   HK_MEM static constexpr int columnOf(int pass, int c) {
     if (!P::kPair)
