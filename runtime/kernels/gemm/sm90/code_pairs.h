@@ -40,6 +40,8 @@ template <DType Mem, DType H> struct CodePairs {
                                  HalfPair<H>::kBaseBits | turn);
   }
 };
+/// 2^126, which the bits of fp4 lack as bf16.
+inline constexpr u32 kUpPair = 0x7E807E80;
 template <DType H> struct CodePairs<DType::F4E2M1FN, H> {
   static_assert(H == DType::BF16);
   HK_MEM static u32 get(u32 word, int pair) {
@@ -86,6 +88,45 @@ struct WordAndShift {
   u32 word, shift;
 };
 
+/// fp4 whose blocks of 32 elements have a power of two each: a word of memory
+/// has four of them.
+template <DType Mem, class Decode>
+inline constexpr bool kPowersOfCodes = [] {
+  if constexpr (Mem == DType::F4E2M1FN && Decode::kHasScales)
+    return Decode::kScale == DType::F8E8M0FNU && !Decode::kHasZeros &&
+           Decode::kFixedZero == 0 && Decode::kDepth == 32 &&
+           Decode::kRows == 1;
+  else
+    return false;
+}();
+
+/// What such a power makes of a pair. Usual powers are at most 2, so that they
+/// have room for the 2^126 that the bits of fp4 lack as bf16.
+template <bool Usual> struct PairPower {
+  u32 power;
+
+  /// Byte `lane` of `word`, as an e8m0.
+  HK_MEM PairPower(u32 word, int lane) {
+    u32 both = __nvvm_prmt(word, 0, 0x4040u + u32(lane) * 0x0101u);
+    if constexpr (Usual) {
+      power = both * 128 + (126u << 7) * 0x00010001u;
+    } else {
+      // 0 is 2^-127, which bf16 has as half of its smallest normal number, and
+      // 255 is NaN.
+      u32 bits = both & 255;
+      power = both << 7 | (bits == 0 || bits == 255 ? 0x00400040u : 0);
+    }
+  }
+  /// Whether all four powers of a word are usual; of 2 that is not said.
+  HK_MEM static bool holds(u32 word) { return (word & 0x80808080u) == 0; }
+
+  HK_MEM u32 pair(u32 word, int i) const {
+    using Half = HalfPair<DType::BF16>;
+    u32 codes = CodePairs<DType::F4E2M1FN, DType::BF16>::get(word, i);
+    return Half::mul(Usual ? codes : Half::mul(codes, kUpPair), power);
+  }
+};
+
 /// What a block's scale and zero point make of a pair. Mem: dtype of the codes.
 template <DType Mem, DType H, class Decode> struct PairScale {
   using Pairs = CodePairs<Mem, H>;
@@ -109,14 +150,9 @@ template <DType Mem, DType H, class Decode> struct PairScale {
              Decode::kFixedZero == float(int(Decode::kFixedZero));
   }();
   static constexpr bool kIntegers = kZeroFits && Decode::kScale == H;
-  static constexpr bool kPowers = kFp4 && Decode::kScale == DType::F8E8M0FNU &&
-                                  !Decode::kHasZeros && Decode::kFixedZero == 0;
-
-  static constexpr bool kMayBeUnusual = kPowers;
 
   /// What a pair takes: scale and bias of both halves, or the decoder's
-  /// numbers. Of powers of two up to 2 the scale has the 2^126 that the bits of
-  /// fp4 lack as bf16; bias is the power itself.
+  /// numbers.
   u32 scale = 0, bias = 0;
 
   HK_MEM PairScale(u32 scale, u32 bias) : scale(scale), bias(bias) {}
@@ -126,54 +162,26 @@ template <DType Mem, DType H, class Decode> struct PairScale {
           __nvvm_prmt(scaleIn.word, 0, scaleIn.shift != 0 ? 0x3232 : 0x1010);
       bias = biasOf(zeroIn);
     } else {
-      if constexpr (kPowers)
-        setPower(scaleIn.word >> scaleIn.shift & 255);
-      else
-        scale = bitCast<u32>(
-            ElementInWord<Decode::kScale>::value(scaleIn.word, scaleIn.shift));
+      scale = bitCast<u32>(
+          ElementInWord<Decode::kScale>::value(scaleIn.word, scaleIn.shift));
       if constexpr (Decode::kHasZeros)
         bias = bitCast<u32>(
             ElementInWord<Decode::kZero>::value(zeroIn.word, zeroIn.shift));
     }
   }
 
-  /// Whether pair<true> is right: a power above 2, which few blocks have,
-  /// leaves no room for 2^126.
-  HK_MEM bool isUsual() const { return scale != kTooLarge; }
-
-  template <bool Usual> HK_MEM u32 pair(u32 word, int i) const {
+  HK_MEM u32 pair(u32 word, int i) const {
     using Half = HalfPair<H>;
     u32 codes = Pairs::get(word, i);
-    if constexpr (kIntegers) {
+    if constexpr (kIntegers)
       return Half::mul(Half::sub(codes, bias), scale);
-    } else if constexpr (kPowers && Usual) {
-      return Half::mul(codes, scale);
-    } else {
-      // 2^126.
-      constexpr u32 up = 0x7E807E80;
-      u32 exact;
-      if constexpr (kFp4)
-        exact = Half::mul(codes, up);
-      else
-        exact = Half::sub(codes, bothHalves<H>(float(Pairs::kBias)));
-      if constexpr (kPowers)
-        return Half::mul(exact, bias);
-      else
-        return decoded(exact);
-    }
+    else if constexpr (kFp4)
+      return decoded(Half::mul(codes, kUpPair));
+    else
+      return decoded(Half::sub(codes, bothHalves<H>(float(Pairs::kBias))));
   }
 
 private:
-  static constexpr u32 kTooLarge = 0;
-
-  /// From the bits of an e8m0: 0 is 2^-127, which bf16 has as half of its
-  /// smallest normal number, and 255 is NaN.
-  HK_MEM void setPower(u32 bits) {
-    u32 half = bits << 7 | (bits == 0 || bits == 255 ? 0x40 : 0);
-    bias = half * 0x00010001u;
-    scale = bits <= 128 ? ((bits + 126) << 7) * 0x00010001u : kTooLarge;
-  }
-
   HK_MEM static u32 biasOf([[maybe_unused]] WordAndShift zeroIn) {
     if constexpr (!Decode::kHasZeros) {
       return bothHalves<H>(float(Pairs::kBias) + Decode::kFixedZero);

@@ -8,6 +8,7 @@
 // Scales and zero points of a tile's rows over the block's part of k: the
 // threads of a block ask for them in the order in which they lie, a tile ahead,
 // and keep in LDS what PairScale makes of them. What does not exist is finite.
+// Powers of two, one for each 32 elements of fp4, are codes_powers.h's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +31,6 @@ template <class P, GemmTile T, int Threads> class CodesScales {
 
 public:
   using Scale = PairScale<B::kMem, P::kOperand, Decode>;
-  /// Of one tile.
-  static constexpr int kBytes = int(skinnyCodesScales(T));
 
   /// `first`: the block's first element of k. `lds`: of two tiles.
   HK_MEM CodesScales(const GemmArgs &args, i64 first, u8 *lds)
@@ -63,9 +62,11 @@ public:
       *entry(turn, e / kGroups, e % kGroups) = {scale.scale, scale.bias};
     });
   }
+  /// Whether of<true> is right for a tile.
+  HK_MEM static constexpr bool isUsual(u32) { return true; }
   /// Those of the lane's codes of unit `unit` of k: row `r` of the tile and
   /// laneId() / 4 more.
-  HK_MEM Scale of(u32 turn, int unit, int r) const {
+  template <bool Usual> HK_MEM Scale of(u32 turn, int unit, int r) const {
     i64 k = i64(unit) * kCodesDepth + laneId() % 4 * 32;
     u32x2 found = *entry(turn, r + laneId() / 4, int(groupOf(k) - group0));
     // A scale for all of k does not end with it.
@@ -80,11 +81,17 @@ private:
       Decode::kDepth == 0 ? 1
                           : T.bk / (Decode::kDepth ? Decode::kDepth : 1) +
                                 (Decode::kDepth > kCodesDepth ? 1 : 0);
+  /// Entries of a row: its rows begin in different banks.
+  static constexpr int kPitch = kGroups + kCodesPad;
+
+public:
+  /// Of one tile.
+  static constexpr int kBytes = T.bn * kPitch * 8;
+  static_assert(kBytes <= skinnyCodesScales(T));
+
+private:
   static constexpr int kEntries = T.bn * kGroups;
   static constexpr int kEach = (kEntries + Threads - 1) / Threads;
-  /// Entries of a row: its rows begin in different banks.
-  static constexpr int kPitch = T.bk / 32 + kCodesPad;
-  static_assert(kGroups <= kPitch && kBytes == T.bn * kPitch * 8);
 
   struct Words {
     u32 scale, zero;

@@ -149,6 +149,18 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
   }
 
 private:
+  template <bool Usual>
+  HK_MEM static void multiply(const Codes &codes, const Kept &kept,
+                              const typename Base::Scales &scales,
+                              const typename Base::Units &part, u32 turn,
+                              int step, typename Base::Sums &sums) {
+    int unit = step % Base::kUnits, row = step / Base::kUnits * 16;
+    Base::multiply(codes, kept, unit,
+                   scales.template of<Usual>(turn, part.begin + unit, row),
+                   scales.template of<Usual>(turn, part.begin + unit, row + 8),
+                   sums);
+  }
+
   /// `turn`: of the tiles of the block; returns that of the next.
   template <class Epilogue>
   HK_MEM static u32 multiplyTiles(GemmArgs args, const Rows &rows, Columns own,
@@ -171,6 +183,7 @@ private:
       u32 next = tile + 1;
       if (next < own.end)
         scales.ask(next);
+      bool usual = scales.isUsual(turn);
       float *parts = reinterpret_cast<float *>(shared.bytes) +
                      turn % 2 * (Base::kWaves * Base::kPartFloats);
       HK_UNROLL for (int tall = 0; tall < Base::kTall; ++tall) {
@@ -178,11 +191,14 @@ private:
         HK_UNROLL for (Vec<float, 4> &sum : sums) sum = Vec<float, 4>(0);
         HK_UNROLL for (int unit = 0; unit < Base::kUnits; ++unit) {
           int s = tall * Base::kUnits + unit;
-          if (part.holds(unit))
-            Base::multiply(ring[s % kAhead], kept, unit,
-                           scales.of(turn, part.begin + unit, tall * 16),
-                           scales.of(turn, part.begin + unit, tall * 16 + 8),
-                           sums);
+          if (part.holds(unit)) {
+            if (usual)
+              multiply<true>(ring[s % kAhead], kept, scales, part, turn, s,
+                             sums);
+            else
+              multiply<false>(ring[s % kAhead], kept, scales, part, turn, s,
+                              sums);
+          }
           source.load(ring[s % kAhead], s + kAhead < kSteps ? tile : next,
                       own.end, (s + kAhead) % kSteps);
         }

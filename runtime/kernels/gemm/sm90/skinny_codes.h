@@ -33,7 +33,7 @@
 
 #include "kernels/device/arch/nvptx_async.h"
 #include "kernels/gemm/gpu.h"
-#include "kernels/gemm/sm90/codes_scales.h"
+#include "kernels/gemm/sm90/codes_powers.h"
 
 namespace hk {
 
@@ -54,7 +54,6 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   static constexpr int kTall = T.bn / 16, kWide = T.bm / 8;
   /// Units of k of a wave; fragments of rows of B that it has room for.
   static constexpr int kUnits = T.bk / (kUnit * kWaves);
-  static constexpr int kAhead = T.stages;
   static constexpr int kPitch = T.bn + kCodesPad;
   static_assert(T.wm == 1 && T.splitK == 1 && info(B::kMem).bits == 4 &&
                 B::kKContiguous && B::kAlign >= 16 && P::A::kMem == D &&
@@ -66,7 +65,9 @@ template <class Problem, int Cluster> struct SkinnyCodes {
                 kOwn % 8 == 0);
 
   using Op = MmaSync<D>;
-  using Scales = CodesScales<P, T, kThreads>;
+  using Scales =
+      typename PickCodesScales<P, T, kThreads,
+                               kPowersOfCodes<B::kMem, Decode>>::Type;
 
   struct Shared {
     static constexpr int kCluster = Cluster > 1 ? Cluster : 0;
@@ -77,6 +78,7 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   static constexpr int kPartFloats = T.bm * kPitch;
   static constexpr int kPartsBytes = 2 * kWaves * kPartFloats * 4;
   static constexpr int kCodesAt = kPartsBytes + 2 * Scales::kBytes;
+  static constexpr int kAhead = T.stages;
 
   /// Units [begin, end) of k: those of a block, or of one of its waves.
   struct Units {
@@ -199,33 +201,41 @@ template <class Problem, int Cluster> struct SkinnyCodes {
   using Sums = Vec<float, 4>[kWide];
 
   /// Decodes a unit and multiplies it.
-  template <bool Usual>
-  HK_MEM static void multiplyAs(const Codes &codes, const Columns &columns,
-                                int unit, typename Scales::Scale low,
-                                typename Scales::Scale high, Sums &sums) {
+  template <class Scale>
+  HK_MEM static void multiply(const Codes &codes, const Columns &columns,
+                              int unit, Scale low, Scale high, Sums &sums) {
     HK_UNROLL for (int i = 0; i < 4; ++i)
         HK_UNROLL for (int half = 0; half < 2; ++half) {
       u32 first = codes.row[0][i], second = codes.row[1][i];
-      // Nothing of it is done for both ways, which would need registers.
-      if constexpr (!Usual)
-        first = opaqueWord(first), second = opaqueWord(second);
-      u32x4 rows = {low.template pair<Usual>(first, half * 2),
-                    high.template pair<Usual>(second, half * 2),
-                    low.template pair<Usual>(first, half * 2 + 1),
-                    high.template pair<Usual>(second, half * 2 + 1)};
+      u32x4 rows = {low.pair(first, half * 2), high.pair(second, half * 2),
+                    low.pair(first, half * 2 + 1),
+                    high.pair(second, half * 2 + 1)};
       HK_UNROLL for (int w = 0; w < kWide; ++w)
           Op::step(sums[w], rows, columns.x[unit][i][w][half * 2],
                    columns.x[unit][i][w][half * 2 + 1]);
     }
   }
+  template <bool Usual, class CodesOf>
+  HK_MEM static void multiplyAs(const Columns &columns, const Scales &scales,
+                                const Units &own, u32 turn, int tall,
+                                CodesOf codesOf, Sums &sums) {
+    HK_UNROLL for (int unit = 0; unit < kUnits; ++unit) if (own.holds(unit))
+        multiply(
+            codesOf(unit), columns, unit,
+            scales.template of<Usual>(turn, own.begin + unit, tall * 16),
+            scales.template of<Usual>(turn, own.begin + unit, tall * 16 + 8),
+            sums);
+  }
 
-  HK_MEM static void multiply(const Codes &codes, const Columns &columns,
-                              int unit, typename Scales::Scale low,
-                              typename Scales::Scale high, Sums &sums) {
-    if constexpr (Scales::Scale::kMayBeUnusual)
-      if (ballot(!low.isUsual() || !high.isUsual()) != 0)
-        return multiplyAs<false>(codes, columns, unit, low, high, sums);
-    multiplyAs<true>(codes, columns, unit, low, high, sums);
+  /// The units of fragment `tall` of a tile; codesOf(unit).
+  template <class CodesOf>
+  HK_MEM static void multiplyAll(const Columns &columns, const Scales &scales,
+                                 const Units &own, u32 turn, int tall,
+                                 CodesOf codesOf, Sums &sums) {
+    if (scales.isUsual(turn))
+      multiplyAs<true>(columns, scales, own, turn, tall, codesOf, sums);
+    else
+      multiplyAs<false>(columns, scales, own, turn, tall, codesOf, sums);
   }
 
   /// The wave's part of sixteen rows of a tile: [row of A][row of the tile].
@@ -293,7 +303,7 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     u32 tiles = u32((args.n + kColumns - 1) / kColumns);
     u32 stride = blockCountX() / Cluster, tile = block.x / Cluster;
     Ring ring(args, own, shared.bytes + kCodesAt);
-    static_assert(kLds == kCodesAt + kWaves * Ring::kBytes);
+    static_assert(kLds >= kCodesAt + kWaves * Ring::kBytes);
     Scales scales(args, i64(units.begin) * kUnit, shared.bytes + kPartsBytes);
     auto tileOf = [&](int fragment) {
       return tile + u32(fragment / kTall) * stride;
@@ -321,10 +331,8 @@ template <class Problem, int Cluster> struct SkinnyCodes {
         // Of this lane, then of all.
         waitDirectCopies<kAhead - 1, 1>();
         waveBarrier();
-        HK_UNROLL for (int unit = 0; unit < kUnits; ++unit) if (own.holds(unit))
-            multiply(ring.get(stage, unit), columns, unit,
-                     scales.of(turn, own.begin + unit, tall * 16),
-                     scales.of(turn, own.begin + unit, tall * 16 + 8), sums);
+        auto codesOf = [&](int unit) { return ring.get(stage, unit); };
+        multiplyAll(columns, scales, own, turn, tall, codesOf, sums);
         waveBarrier();
         if (u32 of = tileOf(tall + kAhead); of < tiles)
           ring.ask(of, (tall + kAhead) % kTall, stage);
