@@ -41,6 +41,43 @@ func.func @dynamic(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<1x1xf32
   return %1 : tensor<1x1xf32>
 }
 
+// One workgroup reads such a vector in any case, and may square it on the way.
+// CHECK-LABEL: func.func @squares
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.mul
+// CHECK: hk.reduce
+// CHECK-NOT: hk.fused
+func.func @squares(%x: tensor<?xbf16>) -> tensor<1xf32> {
+  %0 = hk.cast %x : tensor<?xbf16> -> tensor<?xf32>
+  %1 = hk.mul %0, %0 : tensor<?xf32>
+  %2 = hk.reduce sum %1 : tensor<?xf32> -> tensor<1xf32>
+  return %2 : tensor<1xf32>
+}
+
+// Two operands would be twice the time of that workgroup; and what is stored is
+// computed by many.
+// CHECK-LABEL: func.func @products
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.mul
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.reduce
+func.func @products(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<1xf32> {
+  %0 = hk.mul %x, %y : tensor<?xf32>
+  %1 = hk.reduce sum %0 : tensor<?xf32> -> tensor<1xf32>
+  return %1 : tensor<1xf32>
+}
+
+// CHECK-LABEL: func.func @kept_squares
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.mul
+// CHECK: hk.fused {{ *}}rowwise
+// CHECK: hk.reduce
+func.func @kept_squares(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<1xf32>) {
+  %0 = hk.mul %x, %x : tensor<?xf32>
+  %1 = hk.reduce sum %0 : tensor<?xf32> -> tensor<1xf32>
+  return %0, %1 : tensor<?xf32>, tensor<1xf32>
+}
+
 // Two dims of a part of a row are no statistic.
 // CHECK-LABEL: func.func @part
 // REMARK: needs-whole-row: hk.reduce reduces 2 dims, a part of the row

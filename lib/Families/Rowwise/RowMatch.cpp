@@ -280,17 +280,50 @@ static bool reducesAll(Operation *op) {
          result.getNumElements() == 1;
 }
 
+/// Whether `type` is of a tensor that one workgroup reads soon.
+static bool isSmall(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return !shaped || isSmallReduction(shaped.getShape());
+}
+
+/// Whether the workgroup that reduces a large tensor may compute it, too:
+/// nothing else reads it, and no more is read than the tensor would be.
+static bool
+computesWhatItReduces(ArrayRef<Operation *> ops,
+                      const llvm::SmallPtrSetImpl<Operation *> &members) {
+  llvm::SmallDenseSet<Value, 4> loaded;
+  unsigned reduced = 0, read = 0;
+  for (Operation *op : ops) {
+    if (reducesAll(op))
+      reduced = getElementTypeOrSelf(op->getOperand(0).getType())
+                    .getIntOrFloatBitWidth();
+    else if (!isRecomputable(op) ||
+             llvm::any_of(op->getResults(), [&](Value result) {
+               return !isSmall(result.getType()) &&
+                      !llvm::all_of(result.getUsers(), [&](Operation *user) {
+                        return members.contains(user);
+                      });
+             }))
+      return false;
+    for (Value operand : op->getOperands())
+      if (!members.contains(operand.getDefiningOp()) &&
+          !isSmall(operand.getType()) && loaded.insert(operand).second)
+        read += getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth();
+  }
+  return read <= reduced;
+}
+
 /// A reduction of a whole tensor makes its kernel one row, which one workgroup
-/// computes: worth it if everything is small.
-static bool makesOneRow(ArrayRef<Operation *> ops) {
-  auto isSmall = [](Type type) {
-    auto shaped = dyn_cast<ShapedType>(type);
-    return !shaped || isSmallReduction(shaped.getShape());
+/// computes: worth it if everything is small, or if the tensor is read by one
+/// workgroup in any case.
+static bool makesOneRow(ArrayRef<Operation *> ops,
+                        const llvm::SmallPtrSetImpl<Operation *> &members) {
+  auto isOfSmall = [](Operation *op) {
+    return llvm::all_of(op->getOperandTypes(), isSmall) &&
+           llvm::all_of(op->getResultTypes(), isSmall);
   };
-  return llvm::any_of(ops, reducesAll) && llvm::all_of(ops, [&](Operation *op) {
-           return llvm::all_of(op->getOperandTypes(), isSmall) &&
-                  llvm::all_of(op->getResultTypes(), isSmall);
-         });
+  return llvm::any_of(ops, reducesAll) &&
+         (llvm::all_of(ops, isOfSmall) || computesWhatItReduces(ops, members));
 }
 
 /// Packed types are stored two elements at a time, and the scale of a group
@@ -418,7 +451,7 @@ static Verdict match(ArrayRef<Operation *> ops, const DimSymbols &dims,
            });
   };
   llvm::SmallSetVector<Value, 16> operands;
-  bool first = true, oneRow = makesOneRow(ops);
+  bool first = true, oneRow = makesOneRow(ops, members);
   int64_t maxRank = 0;
   for (Operation *op : ops) {
     if (!isRowwiseOp(op))
