@@ -102,6 +102,17 @@ def check_results(rows):
                                       "--input=gate=gate.{rank}.npy", f"--check={PARALLEL}"])
 
 
+def check_rows(rows):
+    """Rows by counts: none, more than the capacity, more than there are."""
+    for counts in ([[2, 3], [4, 1]], [[0, 5], [-1, 9]]):
+        for r in range(2):
+            save(f"row.{r}.npy", rng.normal(size=(rows, 6)).astype(np.float32))
+            save(f"counts.{r}.npy", np.array(counts[r], np.int32))
+        expect_ok(f"{rows} rows by counts {counts}",
+                  ["parallel.so", "--function=rows", "--input=x=row.{rank}.npy", "--input=counts=counts.{rank}.npy",
+                   "--poison", f"--check={PARALLEL}"])
+
+
 def check_kernels(rows):
     """Sums that kernels make themselves: with memory that ranks share, too little of it, and none. The bits are the
     same, on both ranks, call after call."""
@@ -246,6 +257,7 @@ compile("four.mlir", "four.so", target, small % ("tp=4", "tp"))
 os.mkfifo("never.npy")  # reading it never ends
 for rows in [5, 1, 0]:
     check_results(rows)
+    check_rows(rows)
 check_meeting()
 check_calls()
 if onHost:
