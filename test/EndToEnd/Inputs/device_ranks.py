@@ -144,6 +144,28 @@ def check_four():
         expect_ok(f"layers of {mesh}", command, ranks=4)
 
 
+def check_owners():
+    """Many rows of more than two ranks: each has an owner, who sends the sum. The bits are those of the library's
+    gather and a sum in order, on every rank, call after call."""
+    for ranks, rows in ((3, 290), (4, 150), (8, 40)):
+        compile("mesh.mlir", "mesh.so", target, KERNELS.read_text().replace("tp=2", f"tp={ranks}"))
+        for r in range(ranks):
+            x = rng.normal(size=(rows, 1024)).astype(np.float32)
+            x.view(np.uint32)[r * 40:r * 40 + 3, 4 * r:4 * r + 9] = 0xFFFFFFFF
+            save(f"term.{r}.npy", x)
+        results = []
+        for shared in ([SHARED], []):
+            command = ["mesh.so", "--function=norm", "--input=x=term.{rank}.npy", f"--dim=r.0={rows}", *shared, "--poison"]
+            expect_ok(f"owners of {ranks} ranks, {shared}",
+                      command + ["--check=mesh.mlir", "--bench=3" if shared else "--bench=1",
+                                 f"--output=owners.{len(results)}.{{rank}}"], ranks)
+            results += [{f.name: f.read_bytes() for f in Path(f"owners.{len(results)}.{r}").iterdir()} for r in range(ranks)]
+        if not results[0] or any(r != results[0] for r in results[:ranks]):
+            fail(f"owners of {ranks} ranks: ranks have other bits")
+        if results[0]["sum.npy"] != results[ranks]["sum.npy"]:
+            fail(f"owners of {ranks} ranks: another sum than of one in order")
+
+
 def check_waits():
     """A kernel that waits for a rank that does not come, or whose process ends, ends with a text."""
     norm = ["kernels.so", "--function=norm", SHARED, "--dim=r.0=3"]
@@ -268,5 +290,6 @@ else:
     for rows in [1, 0, 70]:
         check_kernels(rows)
     check_four()
+    check_owners()
     check_waits()
 finish()
