@@ -164,6 +164,12 @@ Exchange AllToAllOp::getExchange() {
   return exchange;
 }
 
+Exchange AllToAllRowsOp::getExchange() {
+  Exchange exchange;
+  exchange.split = exchange.concat = 0;
+  return exchange;
+}
+
 Exchange BroadcastRankOp::getExchange() {
   Exchange exchange;
   exchange.root = dim(getRoot());
@@ -171,6 +177,33 @@ Exchange BroadcastRankOp::getExchange() {
 }
 
 Exchange RankOp::getExchange() { return {}; }
+
+void AllToAllRowsOp::stateShapes(ShapeRelations &shapes) {
+  std::optional<int64_t> ranks = ranksOf(*this);
+  if (!ranks)
+    return; // the verifier says so
+  shapes.minRank({"input", getInput()}, 1);
+  shapes.shape({"counts", getCounts()}, SizeTerm(*ranks));
+  std::optional<uint64_t> capacity = getCapacity();
+  SmallVector<SizeTerm> sizes{*ranks, capacity ? SizeTerm(int64_t(*capacity))
+                                               : dimOf(getInput(), 0)};
+  llvm::append_range(sizes, dimsOf(getInput(), 1));
+  shapes.shape({"rows", getRows()}, sizes);
+  shapes.shape({"received", getReceived()}, SizeTerm(*ranks));
+}
+
+LogicalResult AllToAllRowsOp::verify() {
+  if (failed(verifyAxis(*this)))
+    return failure();
+  Named input{"input", getInput()}, rows{"rows", getRows()};
+  if (failed(expectElement(*this, rows, input.element())))
+    return failure();
+  if (isPacked(input.element()) && input.rank() == 1)
+    return emitOpError("expected rows of at least one dim, because elements "
+                       "of ")
+           << input.element() << " share bytes";
+  return expectPacked(*this, "rows", rows.type());
+}
 
 #define HK_COLLECTIVE(OP)                                                      \
   void OP::stateShapes(ShapeRelations &shapes) {                               \

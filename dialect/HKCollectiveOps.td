@@ -120,6 +120,36 @@ def HK_AllToAllOp : HK_CollectiveOp<"all_to_all"> {
   }];
 }
 
+def HK_AllToAllRowsOp : HK_CollectiveOp<"all_to_all_rows"> {
+  let summary = "send rows to the ranks of an axis, as many as data says";
+  let description = [{
+    The rows of the input [P, ...] are sorted by the place that they go to: the
+    first counts[0] of them to the rank at place 0 along `axis`, those behind to the
+    rank at place 1, and so on; a count below 0 is none. Rows behind the last go
+    nowhere. rows[s, i] is row i of those that the rank at place s has for this one,
+    0 for i from that count on, and for rows that the input lacks. Of each rank at
+    most `capacity` rows arrive, P unless given, with which none is lost;
+    received[s] is the count of the rank at place s as it was sent, so a number above
+    the capacity says that rows are missing. All inputs have the same sizes. Bits are
+    copied, and nothing depends on a count but values, so a call may be captured.
+
+    Sources: MPI_Alltoallv of MPI 4.1, whose receivers know the counts; the dispatch
+    of experts in DeepEP and MORI, which have a capacity.
+
+    Example:
+    ```mlir
+    %rows, %received = hk.all_to_all_rows %x, %counts axis "ep" capacity 64 : tensor<?x512xbf16>, tensor<2xi32> -> tensor<2x64x512xbf16>, tensor<2xi32>
+    ```
+  }];
+  let arguments = (ins HK_Tensor:$input, 1DTensorOf<[I32]>:$counts, StrAttr:$axis,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$capacity);
+  let results = (outs HK_Tensor:$rows, 1DTensorOf<[I32]>:$received);
+  let syntax = [{
+    $input `,` $counts `axis` $axis (`capacity` $capacity^)? attr-dict `:`
+    type($input) `,` type($counts) `->` type($rows) `,` type($received)
+  }];
+}
+
 def HK_BroadcastRankOp : HK_CollectiveOp<"broadcast_rank"> {
   let summary = "the tensor of one rank of an axis";
   let description = [{

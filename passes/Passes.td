@@ -179,8 +179,11 @@ def HKSplit : Pass<"hk-split", "::mlir::ModuleOp"> {
 }
 
 def HKExpandExchanges : Pass<"hk-expand-exchanges", "::mlir::ModuleOp"> {
-  let summary = "make reductions over ranks of what the target's engine has";
+  let summary = "make exchanges between ranks of what the target's engine has";
   let description = [{
+    `hk.all_to_all_rows` puts rows where their receiver finds them and exchanges
+    equal parts (`hk.all_to_all`), on every target.
+
     NCCL and RCCL add in any order, with inputs and results of one type. On
     targets with such an engine a sum in order, one that changes the type and an
     extreme of floats become an exchange of the parts, a slice for each rank, and
@@ -188,7 +191,7 @@ def HKExpandExchanges : Pass<"hk-expand-exchanges", "::mlir::ModuleOp"> {
     with `transport any_order`, and reductions of integers of 8, 32 and 64 bits,
     stay, and so do sums that kernels make themselves (docs/parallel.md).
   }];
-  let statistics = [Statistic<"numExpanded", "num-expanded", "reductions that became exchanges of parts">];
+  let statistics = [Statistic<"numExpanded", "num-expanded", "exchanges that became exchanges of parts">];
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];
 }
 

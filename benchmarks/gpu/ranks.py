@@ -1,8 +1,9 @@
 """Two ranks on two GPUs through NCCL: first what they compute, then what it takes.
 
 Usage: ranks.py FOLDER OUT.json PART...   (parts: norm, layers, prefill, exchanges; FOLDER has device_ranks.so,
-parallel_mlp.so, ranks.so, ranks_engine.so, layer1.so, layer2.so, compiled for sm_90a; HK_HOME names the folder whose lib/
-has libhk_runtime.so, and hk is on PYTHONPATH). ranks_failures.py has what ranks are told when something is wrong.
+parallel_mlp.so, ranks.so, ranks_engine.so, layer1.so, layer2.so, compiled for sm_90a, and what the case "dispatch" of
+sharded.py compiles: moe.so, tokens.so, moe.safetensors; HK_HOME names the folder whose lib/ has libhk_runtime.so, and hk is
+on PYTHONPATH). ranks_failures.py has what ranks are told when something is wrong.
 
 ranks_engine.so is ranks.mlir with hk.exchange = "engine" among the attributes of its module: its sums are NCCL's, those of
 ranks.so are made by its kernels in memory that the ranks share. Both sides in one process a GPU: hk's launches beside
@@ -150,6 +151,40 @@ def check_moves(bench):
         for name, want in wants.items():
             expect(torch.allclose(got[name], want, rtol=0, atol=0, equal_nan=True), f"moves of {rows} rows, {name}")
     bench.say("exchanges: all equal")
+
+
+def check_rows(bench):
+    """Rows by counts, and experts whose rows go to the rank that has them: what one rank computes of all tokens."""
+    module = bench.load("parallel_mlp")
+    for rows, counts in ((5, [[2, 3], [4, 1]]), (300, [[0, 300], [-1, 900]])):
+        x = torch.randn(rows, 6, device="cuda", generator=seeded(bench, rows)).bfloat16()
+        got = module.rows(x, torch.tensor(counts[bench.rank], device="cuda", dtype=torch.int32))
+        bench.wait()
+        got = {name: torch.from_dlpack(getattr(got, name)) for name in ("rows", "received", "few")}
+        wants = {"rows": torch.zeros_like(got["rows"]), "few": torch.zeros_like(got["few"]),
+                 "received": torch.tensor([c[bench.rank] for c in counts], device="cuda", dtype=torch.int32)}
+        for place, part in enumerate(bench.everyone(x)):
+            start = max(0, counts[place][0]) if bench.rank else 0
+            come = part[start:start + max(0, counts[place][bench.rank])]
+            wants["rows"][place, :len(come)] = come
+            wants["few"][place, :len(come[:3])] = come[:3]
+        for name, want in wants.items():
+            expect(torch.equal(got[name], want), f"{rows} rows by counts, {name}")
+    weights = f"{bench.folder}/moe.safetensors"
+    load = lambda name, comm: hk.load(f"{bench.folder}/{name}.so", bench.device, weights=weights, comm=comm)
+    one, two = load("moe", None), load("tokens", bench.comm)
+    for rows in (2, 8, 600):
+        x = torch.randn(rows, 24, device="cuda", generator=seeded(bench, rows, True))
+        logits = torch.randn(rows, 4, device="cuda", generator=seeded(bench, 3, True))
+        logits[:rows // 4, :2] += 9  # these tokens need experts of one rank only
+        mine = slice(bench.rank * rows // 2, (bench.rank + 1) * rows // 2)
+        got = two.bounds(x[mine].contiguous(), logits[mine].contiguous())
+        want = one.bounds(x, logits)
+        bench.wait()
+        got, want = torch.from_dlpack(got.y), torch.from_dlpack(want.y)[mine]
+        error = ((got - want).norm() / want.norm()).item()
+        expect(error < 1e-6, f"experts of {rows} tokens: {error}")
+        bench.say(f"experts of {rows} tokens, half on each rank: {error:.1e} from one rank")
 
 
 def check_norm(bench, module, sizes):
@@ -400,6 +435,7 @@ def norm_cases(bench):
 def exchange_cases(bench):
     bench.case("exchanges", lambda: check_moves(bench))
     bench.case("native", lambda: check_native(bench))
+    bench.case("rows", lambda: check_rows(bench))
 
 
 def layer_cases(bench, sizes):

@@ -82,7 +82,8 @@ CollectiveRecord collectiveOf(KernelOp kernel, CollectiveOpInterface op,
   if (kernel.getFamily() == FamilyKind::collective)
     return record;
   record.extraWords = ::hk::exchangeWords(ranksOf(op));
-  record.mostPushed = ::hk::mostPushedBytes(target, ranksOf(op));
+  record.mostPushed =
+      ::hk::mostPushedBytes(target, ranksOf(op), mayHaveOwners(op));
   return record;
 }
 

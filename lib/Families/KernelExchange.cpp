@@ -44,6 +44,12 @@ int64_t mlir::hk::ranksOf(CollectiveOpInterface op) {
   return mesh->axes()[mesh->find(op.getAxis().str())].size;
 }
 
+bool mlir::hk::mayHaveOwners(CollectiveOpInterface op) {
+  return ranksOf(op) > 2 &&
+         tensorTypeOf(op->getOperand(0)).getElementTypeBitWidth() ==
+             tensorTypeOf(op->getResult(0)).getElementTypeBitWidth();
+}
+
 int64_t mlir::hk::exchangeVecOf(AllReduceOp op) {
   return ::hk::kExchangeChunk * 8 /
          tensorTypeOf(op.getInput()).getElementTypeBitWidth();

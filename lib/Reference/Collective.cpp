@@ -23,9 +23,10 @@ using ::hk::DType;
 
 bool reference::isCollective(StringRef operationName) {
   static const llvm::StringSet<> names = {
-      AllReduceOp::getOperationName(),     ReduceScatterOp::getOperationName(),
-      AllGatherOp::getOperationName(),     AllToAllOp::getOperationName(),
-      BroadcastRankOp::getOperationName(), RankOp::getOperationName()};
+      AllReduceOp::getOperationName(),    ReduceScatterOp::getOperationName(),
+      AllGatherOp::getOperationName(),    AllToAllOp::getOperationName(),
+      AllToAllRowsOp::getOperationName(), BroadcastRankOp::getOperationName(),
+      RankOp::getOperationName()};
   return names.contains(operationName);
 }
 
@@ -173,6 +174,55 @@ static LogicalResult checkInputs(CollectiveOpInterface op,
   return op->emitOpError("expected size of dim ")
          << *split << " of input to be a multiple of " << ranks
          << " at run time, but got " << inputs[0]->sizes[*split];
+}
+
+/// What the rank at `place` gets: rows, and the counts of those who sent them.
+static void receiveRows(ArrayRef<SmallVector<const Tensor *>> operands,
+                        int64_t place, std::optional<uint64_t> capacity,
+                        SmallVectorImpl<Tensor> &got) {
+  auto ranks = static_cast<int64_t>(operands.size());
+  const Tensor &first = *operands[0][0];
+  int64_t has = first.sizes[0], most = capacity ? int64_t(*capacity) : has;
+  SmallVector<int64_t> sizes{ranks, most};
+  sizes.append(first.sizes.begin() + 1, first.sizes.end());
+  int64_t run = sizeOfDims(ArrayRef<int64_t>(first.sizes).drop_front());
+  ResultBuilder rows(first.dtype, sizes), received(DType::I32, {ranks});
+  for (int64_t from = 0; from < ranks; ++from) {
+    const Tensor &counts = *operands[from][1];
+    int64_t start = 0;
+    for (int64_t before = 0; before < place; ++before)
+      start += std::max<int64_t>(0, int64_t(counts.values[before]));
+    Noisy count = at(counts, place);
+    received.setExact(from, count);
+    for (int64_t i = 0; i < most * run; ++i) {
+      int64_t row = i / run;
+      bool comes = row < int64_t(count.value) && start + row < has;
+      rows.setExact(from * most * run + i,
+                    comes ? at(*operands[from][0], start * run + i) : Noisy{0});
+    }
+  }
+  got.push_back(rows.take());
+  got.push_back(received.take());
+}
+
+LogicalResult
+reference::evaluateRowExchange(AllToAllRowsOp op,
+                               ArrayRef<SmallVector<const Tensor *>> operands,
+                               SmallVectorImpl<SmallVector<Tensor>> &results) {
+  SmallVector<const Tensor *> inputs;
+  for (const SmallVector<const Tensor *> &tensors : operands)
+    inputs.push_back(tensors[0]);
+  for (auto [place, input] : llvm::enumerate(inputs))
+    if (failed(requireSizes(op,
+                            ("input at place " + Twine(place) + " of axis \"" +
+                             op.getAxis() + "\", as at place 0,")
+                                .str(),
+                            inputs[0]->sizes, input->sizes)))
+      return failure();
+  for (size_t place = 0; place < operands.size(); ++place)
+    receiveRows(operands, int64_t(place), op.getCapacity(),
+                results.emplace_back());
+  return success();
 }
 
 LogicalResult reference::evaluateCollective(CollectiveOpInterface op,

@@ -144,6 +144,11 @@ double wrapped(::hk::DType dtype, uint64_t v);
 LogicalResult evaluateCollective(CollectiveOpInterface op,
                                  ArrayRef<const Tensor *> inputs,
                                  Results &results);
+/// The same of hk.all_to_all_rows, which has two operands and two results.
+LogicalResult
+evaluateRowExchange(AllToAllRowsOp op,
+                    ArrayRef<SmallVector<const Tensor *>> operands,
+                    SmallVectorImpl<SmallVector<Tensor>> &results);
 /// Whether an operator of this name is one of those.
 bool isCollective(StringRef operationName);
 

@@ -333,6 +333,24 @@ LogicalResult Interpreter::evaluateBase(Operation *op,
   return bindResults(op, results, env);
 }
 
+/// The operands and results of the ranks along an axis, in their order.
+static LogicalResult
+evaluateLine(CollectiveOpInterface op,
+             ArrayRef<SmallVector<const Tensor *>> operands,
+             SmallVectorImpl<SmallVector<Tensor>> &results) {
+  if (auto rows = dyn_cast<AllToAllRowsOp>(op.getOperation()))
+    return evaluateRowExchange(rows, operands, results);
+  SmallVector<const Tensor *> inputs;
+  for (const SmallVector<const Tensor *> &tensors : operands)
+    inputs.push_back(tensors.empty() ? nullptr : tensors.front());
+  SmallVector<Tensor, 2> each;
+  if (failed(evaluateCollective(op, inputs, each)))
+    return failure();
+  for (Tensor &tensor : each)
+    results.emplace_back().push_back(std::move(tensor));
+  return success();
+}
+
 /// Once for every line of ranks along the axis.
 LogicalResult Interpreter::evaluateRanks(CollectiveOpInterface op,
                                          Environments ranks) {
@@ -346,20 +364,20 @@ LogicalResult Interpreter::evaluateRanks(CollectiveOpInterface op,
     if (mesh->placeOf(first, axis) != 0)
       continue;
     SmallVector<Environment *> line;
-    SmallVector<const Tensor *> inputs;
+    SmallVector<SmallVector<const Tensor *>> operands;
     for (int64_t place = 0; place < mesh->axes()[axis].size; ++place) {
       line.push_back(&ranks[mesh->rankAt(first, axis, place)]);
       if (failed(checkSizes(op, *line.back())))
         return failure();
-      inputs.push_back(op->getNumOperands() == 0
-                           ? nullptr
-                           : &line.back()->tensor(op->getOperand(0)));
+      operands.emplace_back();
+      for (Value operand : op->getOperands())
+        operands.back().push_back(&line.back()->tensor(operand));
     }
-    SmallVector<Tensor, 2> results;
-    if (failed(evaluateCollective(op, inputs, results)))
+    SmallVector<SmallVector<Tensor>> results;
+    if (failed(evaluateLine(op, operands, results)))
       return failure();
-    for (auto [env, result] : llvm::zip_equal(line, results))
-      if (failed(bindResults(op, result, *env)))
+    for (auto [env, tensors] : llvm::zip_equal(line, results))
+      if (failed(bindResults(op, tensors, *env)))
         return failure();
   }
   return success();

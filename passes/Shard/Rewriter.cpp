@@ -258,7 +258,7 @@ LogicalResult Rewriter::rewrite(Operation *op) {
   adapt(op, source);
   if (const OwnNumbers *own = states.ownNumbersOf(op)) {
     b.setInsertionPoint(op);
-    useOwnNumbers(op, *own);
+    return useOwnNumbers(op, *own);
   }
   return success();
 }
@@ -329,11 +329,16 @@ Value Rewriter::rollOrder(Value order, Value start, Location loc) {
   return GatherRowsOp::create(b, loc, type, order, places);
 }
 
-void Rewriter::useOwnNumbers(Operation *op, const OwnNumbers &own) {
+LogicalResult Rewriter::useOwnNumbers(Operation *op, const OwnNumbers &own) {
   Location loc = op->getLoc();
   Type type = own.numbers.getType();
   Value numbers;
   switch (own.form) {
+  case OwnNumbers::Sent:
+    return sendRows(cast<GroupedMatmulOp>(op), own);
+  case OwnNumbers::Back:
+    bringBack(op, own);
+    return success();
   case OwnNumbers::Steps:
     numbers = SubOp::create(b, loc, type, own.numbers,
                             firstOfRank(own.steps, own.numbers, loc));
@@ -356,6 +361,7 @@ void Rewriter::useOwnNumbers(Operation *op, const OwnNumbers &own) {
   }
   }
   op->replaceUsesOfWith(own.numbers, numbers);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

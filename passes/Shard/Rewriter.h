@@ -25,6 +25,16 @@ struct ExchangeNote {
   Operation *asker; // what needs its result
 };
 
+/// Rows of a rank's tokens, sorted by group, that go to the ranks that have the
+/// groups.
+struct Dispatch {
+  Value order;  // by which they were sorted
+  Value tokens; // for each place the row of the table
+  Value counts; // rows for each rank
+  Value places; // for each place that of its row among those that come back
+  Value ownOrder, ownPlaces, ownBounds; // of rows that came, sorted by group
+};
+
 class Rewriter {
 public:
   Rewriter(func::FuncOp function, const States &states, const Axis &axis)
@@ -49,7 +59,7 @@ private:
   Value inOrder(Value gathered, const Sharding &has, Location loc);
   /// The sizes that `op` has as attributes.
   void adapt(Operation *op, const Sharding &source);
-  void useOwnNumbers(Operation *op, const OwnNumbers &own);
+  LogicalResult useOwnNumbers(Operation *op, const OwnNumbers &own);
   Value firstOfRank(int64_t steps, Value like, Location loc);
   /// Bounds of the rank's groups as they are given.
   Value ownBounds(Value bounds, int64_t steps, Location loc);
@@ -57,6 +67,16 @@ private:
   Value rollOrder(Value order, Value start, Location loc);
   Value counting(Value like, Location loc);
   Value int32(int64_t number, Location loc);
+
+  // Rows that go to the ranks that have their groups, and back.
+  Value numbered(Value vector, int64_t from, int64_t count, Location loc);
+  Value joined(Value parts, Location loc);
+  Value sent(Value rows, const Dispatch &dispatch, Operation *asker);
+  Dispatch makeDispatch(GroupedMatmulOp op, int64_t steps);
+  void receiveKeys(Dispatch &dispatch, Value keys, int64_t steps,
+                   Operation *asker);
+  LogicalResult sendRows(GroupedMatmulOp op, const OwnNumbers &own);
+  void bringBack(Operation *op, const OwnNumbers &own);
 
   func::FuncOp function;
   const States &states;
@@ -67,6 +87,8 @@ private:
   llvm::DenseMap<Value, RankedTensorType> whole; // types as they were
   SmallVector<std::tuple<Value, Sharding, Value>> provided, exchanged;
   llvm::DenseMap<Value, Value> boundsOfRank;
+  llvm::DenseMap<Value, Dispatch> dispatches;              // by bounds
+  llvm::DenseMap<std::pair<Value, Value>, Value> sentRows; // of table, bounds
 };
 
 } // namespace mlir::hk::shards

@@ -252,12 +252,24 @@ std::optional<Sharding> States::annotationOf(Value value) const {
   return op ? annotatedSharding(op, axis) : std::nullopt;
 }
 
+/// An argument with as many rows as its rank has tokens.
+bool States::givesOwnTokens(Operation *op) const {
+  std::optional<Sharding> asked = annotatedSharding(op, axis);
+  return asked && asked->is(Kind::Split) && asked->dim == 0 &&
+         axis.takesExperts() && isa<BlockArgument>(op->getOperand(0)) &&
+         tensorType(op->getOperand(0)).isDynamicDim(0);
+}
+
 LogicalResult States::visitAnnotation(Operation *op) {
   OpOperand &operand = op->getOpOperand(0);
   Sharding asked = *annotatedSharding(op, axis);
   Value value = operand.get();
   if (isFree(value))
     return success(); // whoever reads it asks
+  if (givesOwnTokens(op)) {
+    want(operand, Sharding::replicated());
+    return success();
+  }
   if (asked.is(Kind::Split)) {
     RankedTensorType type = tensorType(value);
     int64_t size = type.getDimSize(asked.dim);
@@ -320,6 +332,25 @@ bool States::isChosen(const ShardFactor &factor) const {
   return chosen;
 }
 
+/// Groups whose rows go to the rank that has them.
+LogicalResult States::checkSent(Operation *op,
+                                const ShardFactor &factor) const {
+  auto product = dyn_cast<GroupedMatmulOp>(op);
+  if (!product || product.getForm() != GroupForm::bounds)
+    return op->emitError("expected its groups to be bounds, because ranks have "
+                         "tokens of their own along axis \"")
+           << axis.name << "\"";
+  if (product.getBias())
+    return op->emitError("expected no bias, because rows go to the ranks that "
+                         "have their groups along axis \"")
+           << axis.name << "\"; add it to the result";
+  if (factor.order && !tensorType(factor.order).isDynamicDim(0))
+    return op->emitError("expected an order of dynamic size, because ranks "
+                         "have tokens of their own along axis \"")
+           << axis.name << "\", but got " << factor.order.getType();
+  return success();
+}
+
 FailureOr<bool> States::tryNumbered(Operation *op) {
   ShardFactors factors = factorsOf(op);
   for (const ShardFactor &factor : factors.get()) {
@@ -335,6 +366,8 @@ FailureOr<bool> States::tryNumbered(Operation *op) {
                     [&](int64_t ranks) { return factor.steps % ranks == 0; })
              << " can share them";
     }
+    if (ownTokens && failed(checkSent(op, factor)))
+      return failure();
     Owner owner = ownerOf(factor);
     if (owner.first && !factor.order && !of(factor.groupedRows).owner)
       return op->emitError("expected an order, or rows that such a product "
@@ -362,7 +395,9 @@ FailureOr<bool> States::tryNumbered(Operation *op) {
     for (Value result : op->getResults())
       states[result] =
           owner.first ? Sharding::owned(owner) : Sharding::partial(owner);
-    numbered[op] = {owner.first ? OwnNumbers::Bounds : OwnNumbers::Steps,
+    numbered[op] = {ownTokens     ? OwnNumbers::Sent
+                    : owner.first ? OwnNumbers::Bounds
+                                  : OwnNumbers::Steps,
                     factor.numbers, factor.steps / axis.ranks, factor.order};
     return true;
   }
@@ -447,7 +482,8 @@ bool States::tryRowsOfOwned(Operation *op) {
     const Sharding &table = of(factor.places.front().value);
     if (!table.is(Kind::Owned) || !table.owner.first)
       continue;
-    OwnNumbers own{OwnNumbers::Rows, factor.numbers};
+    OwnNumbers own{ownTokens ? OwnNumbers::Back : OwnNumbers::Rows,
+                   factor.numbers};
     own.bounds = table.owner.numbers;
     for (auto &[other, numbers] : numbered)
       if (numbers.form == OwnNumbers::Bounds && numbers.numbers == own.bounds)
@@ -456,7 +492,8 @@ bool States::tryRowsOfOwned(Operation *op) {
       want(operand, of(operand.get()).is(Kind::Owned) ? of(operand.get())
                                                       : Sharding::replicated());
     numbered[op] = own;
-    states[op->getResult(0)] = Sharding::partial();
+    states[op->getResult(0)] =
+        ownTokens ? Sharding::replicated() : Sharding::partial();
     return true;
   }
   return false;
@@ -472,6 +509,8 @@ bool States::tryOwned(Operation *op) {
   if (tryRowsOfOwned(op))
     return true;
   for (Value operand : op->getOperands()) {
+    if (!isTensor(operand) && ownTokens)
+      return false; // a size, of which there is another one
     if (!isTensor(operand))
       continue;
     bool rows = keepsRows(op, operand);
@@ -587,6 +626,11 @@ LogicalResult States::visit(Operation *op) {
     return visitReturn(op);
   if (op->getNumResults() == 1 && isFree(op->getResult(0)))
     return success();
+  if (ownTokens && isa<tensor::DimOp>(op) &&
+      of(op->getOperand(0)).is(Kind::Owned))
+    return op->emitError("expected no size of what experts made to be read, "
+                         "because their rows come from all ranks of axis \"")
+           << axis.name << "\"";
   if (isa<tensor::DimOp, shard::ShardingOp>(op) ||
       llvm::none_of(op->getOperands(), isTensor))
     return success();
@@ -610,6 +654,8 @@ LogicalResult States::run() {
   for (BlockArgument argument : function.getArguments())
     if (function.getArgAttr(argument.getArgNumber(), kStateAttrName))
       pending.insert(argument);
+  for (Operation &op : function.getBody().front())
+    ownTokens |= givesOwnTokens(&op);
   for (Operation &op : function.getBody().front())
     if (failed(visit(&op)))
       return failure();

@@ -31,6 +31,8 @@ struct OwnNumbers {
     Steps,  // less the rank's first step
     Bounds, // the rank's bounds, less the first of them; `order` from there on
     Rows,   // less the first of the rank's bounds, `bounds`
+    Sent,   // bounds of rows that come from all ranks; `order` says of which
+    Back,   // of what comes back from the ranks that have its rows' groups
   } form;
   Value numbers;
   int64_t steps = 0; // of a rank
@@ -57,6 +59,9 @@ public:
   operandsFor(Operation *op, const Sharding &sharding) const;
   /// Whether anything is cut.
   bool cutsAny() const { return anyCut; }
+  /// Whether every rank has tokens of its own, which go to the ranks that have
+  /// their experts.
+  bool hasOwnTokens() const { return ownTokens; }
 
 private:
   struct Active {
@@ -66,6 +71,8 @@ private:
 
   LogicalResult visit(Operation *op);
   LogicalResult visitAnnotation(Operation *op);
+  bool givesOwnTokens(Operation *op) const;
+  LogicalResult checkSent(Operation *op, const ShardFactor &factor) const;
   LogicalResult visitReturn(Operation *op);
   /// A factor of which each rank has the steps that are its own.
   FailureOr<bool> tryNumbered(Operation *op);
@@ -94,7 +101,7 @@ private:
   func::FuncOp function;
   const Axis &axis;
   Demands demands;
-  bool anyCut = false;
+  bool anyCut = false, ownTokens = false;
   llvm::DenseMap<Value, Sharding> states;
   llvm::DenseMap<OpOperand *, Sharding> wishes;
   llvm::DenseMap<Operation *, OwnNumbers> numbered;

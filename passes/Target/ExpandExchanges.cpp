@@ -1,4 +1,4 @@
-//===- ExpandExchanges.cpp - Reductions that an engine lacks --------------===//
+//===- ExpandExchanges.cpp - Exchanges that an engine lacks ---------------===//
 //
 // Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,10 +9,12 @@
 // they go, know one type for inputs and results, and lose NaNs of extremes.
 // What means something else is an exchange of the parts, which are then reduced
 // on this rank, in a kernel with what follows. A sum that such a kernel
-// exchanges itself stays what it is.
+// exchanges itself stays what it is. Rows by counts are, on every target, an
+// exchange of equal parts.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExpandRowExchange.h"
 #include "hk/Contract/Capability.h"
 #include "hk/Dialect/HK.h"
 #include "hk/Families/KernelExchange.h"
@@ -128,7 +130,13 @@ static void expand(CollectiveOpInterface op, const Exchange &exchange,
 void HKExpandExchanges::runOnOperation() {
   ModuleOp module = getOperation();
   const ::hk::Target *target = targetOf(module);
-  if (!target || !meshOf(module) || ::hk::reducesRanksAsMeant(*target))
+  if (!target || !meshOf(module))
+    return;
+  module.walk([&](AllToAllRowsOp op) {
+    expandRowExchange(op);
+    ++numExpanded;
+  });
+  if (::hk::reducesRanksAsMeant(*target))
     return;
   module.walk([&](CollectiveOpInterface op) {
     auto sum = dyn_cast<AllReduceOp>(op.getOperation());

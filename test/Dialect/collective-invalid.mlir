@@ -158,6 +158,94 @@ func.func @gathered_type(%x: tensor<4x6xf32>) {
 
 // -----
 
+func.func @rows_no_mesh(%x: tensor<?x4xf32>, %c: tensor<2xi32>) {
+  // expected-error @below {{expected its module to have a mesh with the axis "tp"}}
+  %0:2 = hk.all_to_all_rows %x, %c axis "tp" : tensor<?x4xf32>, tensor<2xi32> -> tensor<2x?x4xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+func.func @rows_of_a_scalar(%x: tensor<f32>, %c: tensor<2xi32>) {
+  // expected-error @below {{expected rank of input to be at least 1, but got 0}}
+  %0:2 = hk.all_to_all_rows %x, %c axis "tp" capacity 3 : tensor<f32>, tensor<2xi32> -> tensor<2x3xf32>, tensor<2xi32>
+  return
+}
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+func.func @rows_counts(%x: tensor<?x4xf32>, %c: tensor<3xi32>) {
+  // expected-error @below {{expected shape of counts to be [2], but got [3]}}
+  %0:2 = hk.all_to_all_rows %x, %c axis "tp" : tensor<?x4xf32>, tensor<3xi32> -> tensor<2x?x4xf32>, tensor<2xi32>
+  return
+}
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+func.func @rows_shape(%x: tensor<5x4xf32>, %c: tensor<2xi32>) {
+  // expected-error @below {{expected shape of rows to be [2, 5, 4], but got [2, 6, 4]}}
+  %0:2 = hk.all_to_all_rows %x, %c axis "tp" : tensor<5x4xf32>, tensor<2xi32> -> tensor<2x6x4xf32>, tensor<2xi32>
+  return
+}
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+func.func @rows_capacity(%x: tensor<5x4xf32>, %c: tensor<2xi32>) {
+  // expected-error @below {{expected shape of rows to be [2, 3, 4], but got [2, 5, 4]}}
+  %0:2 = hk.all_to_all_rows %x, %c axis "tp" capacity 3 : tensor<5x4xf32>, tensor<2xi32> -> tensor<2x5x4xf32>, tensor<2xi32>
+  return
+}
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+func.func @rows_received(%x: tensor<5x4xf32>, %c: tensor<2xi32>) {
+  // expected-error @below {{expected shape of received to be [2], but got [1]}}
+  %0:2 = hk.all_to_all_rows %x, %c axis "tp" : tensor<5x4xf32>, tensor<2xi32> -> tensor<2x5x4xf32>, tensor<1xi32>
+  return
+}
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+func.func @rows_type(%x: tensor<5x4xf32>, %c: tensor<2xi32>) {
+  // expected-error @below {{expected element type of rows to be 'f32', but got 'bf16'}}
+  %0:2 = hk.all_to_all_rows %x, %c axis "tp" : tensor<5x4xf32>, tensor<2xi32> -> tensor<2x5x4xbf16>, tensor<2xi32>
+  return
+}
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+func.func @rows_packed(%x: tensor<6xi4>, %c: tensor<2xi32>) {
+  // expected-error @below {{expected rows of at least one dim, because elements of 'i4' share bytes}}
+  %0:2 = hk.all_to_all_rows %x, %c axis "tp" : tensor<6xi4>, tensor<2xi32> -> tensor<2x6xi4>, tensor<2xi32>
+  return
+}
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
+func.func @rows_negative(%x: tensor<5x4xf32>, %c: tensor<2xi32>) {
+  // expected-error @below {{whose value is non-negative}}
+  %0:2 = hk.all_to_all_rows %x, %c axis "tp" capacity -1 : tensor<5x4xf32>, tensor<2xi32> -> tensor<2x5x4xf32>, tensor<2xi32>
+  return
+}
+}
+
+// -----
+
 module attributes {hk.mesh = "tp=2"} {
 func.func @root(%x: tensor<4xf32>) {
   // expected-error @below {{expected root to be less than 2, the ranks of axis "tp", but got 2}}

@@ -23,7 +23,7 @@ func.func @reductions(%x: tensor<?x64xbf16>, %y: tensor<4x6xi32>, %s: tensor<f32
 }
 
 // CHECK-LABEL: @copies
-func.func @copies(%x: tensor<?x64xbf16>, %c: tensor<4x6xi4>) {
+func.func @copies(%x: tensor<?x64xbf16>, %c: tensor<4x6xi4>, %counts: tensor<3xi32>) {
   // CHECK: hk.all_gather %{{.*}} axis "ep" dim 1 : tensor<?x64xbf16> -> tensor<?x192xbf16>
   %0 = hk.all_gather %x axis "ep" dim 1 : tensor<?x64xbf16> -> tensor<?x192xbf16>
   // CHECK: hk.all_gather %{{.*}} axis "tp" dim 1 : tensor<4x6xi4> -> tensor<4x12xi4>
@@ -32,6 +32,10 @@ func.func @copies(%x: tensor<?x64xbf16>, %c: tensor<4x6xi4>) {
   %2 = hk.all_to_all %x axis "tp" split 1 concat 0 : tensor<?x64xbf16> -> tensor<?x32xbf16>
   // CHECK: hk.all_to_all %{{.*}} axis "tp" split 0 concat 0 : tensor<4x6xi4>{{$}}
   %3 = hk.all_to_all %c axis "tp" split 0 concat 0 : tensor<4x6xi4>
+  // CHECK: hk.all_to_all_rows %{{.*}}, %{{.*}} axis "ep" : tensor<?x64xbf16>, tensor<3xi32> -> tensor<3x?x64xbf16>, tensor<3xi32>
+  %rows, %received = hk.all_to_all_rows %x, %counts axis "ep" : tensor<?x64xbf16>, tensor<3xi32> -> tensor<3x?x64xbf16>, tensor<3xi32>
+  // CHECK: hk.all_to_all_rows %{{.*}}, %{{.*}} axis "ep" capacity 5 : tensor<4x6xi4>, tensor<3xi32> -> tensor<3x5x6xi4>, tensor<3xi32>
+  %few, %sent = hk.all_to_all_rows %c, %counts axis "ep" capacity 5 : tensor<4x6xi4>, tensor<3xi32> -> tensor<3x5x6xi4>, tensor<3xi32>
   // CHECK: hk.broadcast_rank %{{.*}} axis "ep" root 2 : tensor<4x6xi4>{{$}}
   %4 = hk.broadcast_rank %c axis "ep" root 2 : tensor<4x6xi4>
   // CHECK: hk.rank axis "ep" : tensor<i32>

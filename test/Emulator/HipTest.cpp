@@ -105,6 +105,51 @@ TEST_F(HipTest, LoadsCopiesAndLaunches) {
   EXPECT_EQ(call("hipModuleUnload", module), hipSuccess);
 }
 
+TEST_F(HipTest, StreamsAreCaptured) {
+  ASSERT_EQ(call("hipInit", 0u), hipSuccess);
+  void *stream = nullptr, *graph = nullptr, *ready = nullptr, *word = nullptr;
+  ASSERT_EQ(call("hipStreamCreate", &stream), hipSuccess);
+  ASSERT_EQ(call("hipMalloc", &word, sizeof(int)), hipSuccess);
+  ASSERT_EQ(call("hipMemsetD32", word, 5, size_t(1)), hipSuccess);
+  auto value = [&] {
+    int read = 0;
+    EXPECT_EQ(call("hipMemcpy", (void *)&read, (const void *)word, sizeof(int),
+                   hipMemcpyDeviceToHost),
+              hipSuccess);
+    return read;
+  };
+  int status = -1;
+  EXPECT_EQ(call("hipStreamEndCapture", stream, &graph), hipErrorIllegalState);
+  ASSERT_EQ(call("hipStreamBeginCapture", stream, 1), hipSuccess);
+  EXPECT_EQ(call("hipStreamBeginCapture", stream, 1), hipErrorIllegalState);
+  EXPECT_EQ(call("hipStreamIsCapturing", stream, &status), hipSuccess);
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(call("hipStreamQuery", stream), hipErrorStreamCaptureUnsupported);
+  EXPECT_EQ(call("hipMemsetD32Async", word, 7, size_t(1), stream), hipSuccess);
+  int calls = 0;
+  void (*count)(void *) = [](void *data) { ++*static_cast<int *>(data); };
+  EXPECT_EQ(call("hipLaunchHostFunc", stream, count, (void *)&calls),
+            hipSuccess);
+  ASSERT_EQ(call("hipStreamEndCapture", stream, &graph), hipSuccess);
+  EXPECT_EQ(call("hipStreamIsCapturing", stream, &status), hipSuccess);
+  EXPECT_EQ(status, 0);
+  // Nothing was done, and every launch does all of it.
+  EXPECT_EQ(value(), 5);
+  EXPECT_EQ(calls, 0);
+  ASSERT_EQ(call("hipGraphInstantiateWithFlags", &ready, graph, 0ull),
+            hipSuccess);
+  EXPECT_EQ(call("hipGraphDestroy", graph), hipSuccess);
+  for (int launches = 1; launches < 3; ++launches) {
+    EXPECT_EQ(call("hipGraphLaunch", ready, stream), hipSuccess);
+    EXPECT_EQ(value(), 7);
+    EXPECT_EQ(calls, launches);
+    EXPECT_EQ(call("hipMemsetD32", word, 5, size_t(1)), hipSuccess);
+  }
+  EXPECT_EQ(call("hipGraphExecDestroy", ready), hipSuccess);
+  EXPECT_EQ(call("hipStreamDestroy", stream), hipSuccess);
+  EXPECT_EQ(call("hipFree", word), hipSuccess);
+}
+
 TEST_F(HipTest, RefusesForeignObjects) {
   std::string object = compileHipFile("features.hip", "gfx950");
   void *module = nullptr;

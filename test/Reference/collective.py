@@ -115,6 +115,26 @@ for w in [1, 2, 4, 8]:
         for i, want in enumerate([gathered, exchanged[r], x[w - 1], np.array(r)]):
             check(f"copies {i} of {w}", case.values[r][i], case.bounds[r][i], want)
 
+    # Rows by counts: more than there are, less than none, more than the capacity.
+    x = [rng.integers(-99, 99, size=(7, 3)) for _ in range(w)]
+    counts = [rng.integers(-1, 6, size=w) for _ in range(w)]
+    for most, capacity in [(7, ""), (2, " capacity 2"), (0, " capacity 0")]:
+        rows, received = [], []
+        for r in range(w):
+            rows.append(np.zeros((w, most, 3), np.int64))
+            received.append(np.array([counts[s][r] for s in range(w)]))
+            for s in range(w):
+                start = np.sum(np.maximum(counts[s][:r], 0), dtype=int)
+                come = x[s][start:start + max(0, min(most, counts[s][r]))]
+                rows[r][s, :len(come)] = come
+        types = [tensor(x[0], "i32"), tensor(counts[0], "i32")]
+        outs = [tensor(rows[0], "i32"), tensor(received[0], "i32")]
+        case = Ranks(mesh, f'%0, %1 = hk.all_to_all_rows %x0, %x1 axis "tp"{capacity} : {", ".join(types)} -> {", ".join(outs)}',
+                     [[a, c] for a, c in zip(x, counts)], ["i32", "i32"], outs)
+        for r in range(w):
+            check(f"rows{capacity} of {w}", case.values[r][0], case.bounds[r][0], rows[r])
+            check(f"counts{capacity} of {w}", case.values[r][1], case.bounds[r][1], received[r])
+
 # The last axis is fastest; an exchange along one axis leaves the others alone.
 x = [to("f32", rng.normal(size=3)) for _ in range(6)]
 case = Ranks("dp=2,tp=3", '%0 = hk.all_reduce sum %x0 axis "dp" : tensor<3xf32>\n'

@@ -50,10 +50,21 @@ constexpr bool exchangesInKernels(const Target &target) {
 }
 
 /// Bytes of an input up to which a kernel that writes its rows to `ranks` - 1
-/// others is sooner done than an exchange by rings and a launch behind it:
-/// between two ranks both send as much, and the kernel starts once.
-constexpr int64_t mostPushedBytes(const Target &target, int64_t ranks) {
+/// others is sooner done than one whose rows have an owner each, which writes
+/// fewer bytes and waits twice; between two ranks both write as many.
+constexpr int64_t mostOneShotBytes(const Target &target, int64_t ranks) {
   if (ranks <= 2)
+    return INT64_MAX;
+  ExchangeCalibration rates = exchangeCalibration(target);
+  double more = double(ranks - 1) - 2.0 * double(ranks - 1) / double(ranks);
+  return int64_t(rates.pushUs * rates.linkGBps * 1e3 / more);
+}
+
+/// The same beside an exchange by rings and a launch behind it, where sums have
+/// another width than what is added, which an owner cannot send.
+constexpr int64_t mostPushedBytes(const Target &target, int64_t ranks,
+                                  bool hasOwners) {
+  if (ranks <= 2 || hasOwners)
     return INT64_MAX;
   ExchangeCalibration rates = exchangeCalibration(target);
   double more = double(ranks - 1) - 2.0 * double(ranks - 1) / double(ranks);

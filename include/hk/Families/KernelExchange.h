@@ -31,6 +31,10 @@ CollectiveOpInterface exchangeOf(KernelOp kernel);
 /// How many ranks take part in `op`.
 int64_t ranksOf(CollectiveOpInterface op);
 
+/// Whether a kernel can leave each row to an owner, who sends the sum: it lies
+/// where what is added does.
+bool mayHaveOwners(CollectiveOpInterface op);
+
 /// Elements of `op` that are sent at once.
 int64_t exchangeVecOf(AllReduceOp op);
 

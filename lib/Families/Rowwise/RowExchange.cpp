@@ -74,14 +74,18 @@ void mlir::hk::reportKernelExchange(KernelOp kernel, AllReduceOp sum,
   double bytes = type.getElementTypeBitWidth() / 8.0;
   for (int64_t size : type.getShape())
     bytes *= ShapedType::isDynamic(size) ? 1 : double(size);
-  int64_t ranks = ranksOf(sum), most = ::hk::mostPushedBytes(target, ranks);
+  int64_t ranks = ranksOf(sum);
+  bool hasOwners = mayHaveOwners(sum);
+  int64_t most = hasOwners ? ::hk::mostOneShotBytes(target, ranks)
+                           : ::hk::mostPushedBytes(target, ranks, hasOwners);
   ::hk::ExchangeCalibration rates = ::hk::exchangeCalibration(target);
   double us = double(ranks - 1) * bytes / rates.linkGBps / 1e3;
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "into the other ranks' memory";
   if (most != INT64_MAX)
-    os << " up to " << most << " bytes, beyond by the runtime's engine";
+    os << " up to " << most << " bytes, beyond by "
+       << (hasOwners ? "an owner of each row" : "the runtime's engine");
   os << ", modelled ";
   if (type.hasStaticShape())
     os << llvm::format("%.1f us", rates.pushUs + us);
@@ -123,10 +127,18 @@ void RowEmitter::emitExchange() {
   auto type = [](Value value) {
     return dtypeText(getElementTypeOrSelf(value.getType()));
   };
-  out.line("exchangeRow<" + type(sum.getInput()) + ", " +
+  // Rows that are sent to all; more of them have owners.
+  std::string name = "exchangeRow", oneShot;
+  if (mayHaveOwners(sum)) {
+    int64_t rowBytes = exchangeLds(plan);
+    name = "exchangeRowOfMany";
+    oneShot = ", " + std::to_string(::hk::mostOneShotBytes(target, ranks) /
+                                    std::max<int64_t>(rowBytes, 1));
+  }
+  out.line(Twine(name) + "<" + type(sum.getInput()) + ", " +
            type(sum.getResult()) + ", " + Twine(ranks) + ", " +
            Twine(isOfEngine(sum) ? 1 : ranks) + ", " +
-           Twine(tile.getThreads()) + ">(words + " + Twine(words) +
+           Twine(tile.getThreads()) + oneShot + ">(words + " + Twine(words) +
            ", row, thread, u32(" + text(rows) + "), " + own + ", lds.sums);");
 
   Value result = sum.getResult();

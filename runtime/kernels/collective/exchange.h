@@ -13,6 +13,11 @@
 //   window of rank 0    slot 0: of rank 0 | of rank 1    slot 1: of rank 0 |
 //   ...
 //
+// With more than two ranks and many rows that is many bytes; each row then has
+// an owner (its number, by turns), who alone gets it from all ranks and writes
+// the sum to them: two shots. No owner sends a row of its own to another rank,
+// so its part of their windows is free for the sums.
+//
 // There are no flags: a word of all ones is one that has not come yet. Two bf16
 // or f16, or a f32, of such bits are NaN; a rank that has that NaN sends
 // another one. Who has read a word makes it empty again.
@@ -21,6 +26,7 @@
 // its launch in between has ended. That one got a row from every other rank,
 // whose launch in between had then begun, hence the launch before it, with its
 // reading and emptying, was over: kernels of a stream come one after the other.
+// With two shots it got a sum from an owner, who had rows from every rank.
 //
 // A launch's turn is not an argument, because a graph that is launched again
 // has the same ones: every block adds its share of kTurn to a counter when it
@@ -113,6 +119,18 @@ HK_DEV u32x4 awaitPeer(Global<const u32x4> p, u32x4 v,
   return v;
 }
 
+/// Behind the last use of the turn by a block's threads.
+template <int RANKS>
+HK_DEV void endTurn(ExchangeWords<RANKS> with, i64 row, i32 thread,
+                    u32 blocks) {
+  barrier();
+  // All threads have read the counter.
+  u32 share = kExchangeTurn / blocks;
+  if (thread == 0)
+    addToWord(with.turns(),
+              row == 0 ? kExchangeTurn - (blocks - 1) * share : share);
+}
+
 /// Leaves row number `row`, of N elements of dtype D on each of RANKS ranks, in
 /// `sum`: added in f32 in the order of the ranks, rounded once. `ownChunk(c)`
 /// has this rank's elements from c * V on. THREADS threads, all of a block; of
@@ -181,12 +199,71 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
     }
     sum.template store<V>(i64(chunkOf(s)) * V, total);
   }
-  barrier();
-  // All threads have read the counter.
-  u32 share = kExchangeTurn / blocks;
-  if (thread == 0)
-    addToWord(with.turns(),
-              row == 0 ? kExchangeTurn - (blocks - 1) * share : share);
+  endTurn<RANKS>(with, row, thread, blocks);
+}
+
+/// The same by an owner for each row; R is as wide as D.
+template <DType D, DType R, int RANKS, int THREADS, i64 N, class Own>
+HK_DEV void exchangeRowTwice(const u64 *words, i64 row, i32 thread, u32 blocks,
+                             const Own &ownChunk, ExchangedRow<R, N> &sum) {
+  constexpr int V = kExchangeChunk / int(sizeof(Storage<D>));
+  constexpr int chunks = int(N / V), slots = (chunks + THREADS - 1) / THREADS;
+  static_assert(N % V == 0 && sizeof(Storage<D>) == sizeof(Storage<R>));
+  ExchangeWords<RANKS> with{words};
+  u32 place = with.place(), owner = u32(row % RANKS);
+  u32 turn = loadPeerWord(with.turns()) / kExchangeTurn % 2;
+  i64 rowAt =
+      i64(turn) * RANKS * with.partBytes() + row * N * i64(sizeof(Storage<D>));
+  auto partOf = [&](Global<u8> window, u32 of,
+                    int chunk) __attribute__((always_inline)) {
+    return (Global<u32x4>)(window + rowAt + i64(of) * with.partBytes()) + chunk;
+  };
+  // What has come is made empty again.
+  auto take = [&](u32 of, int chunk) __attribute__((always_inline)) {
+    Global<u32x4> p = partOf(with.own(), of, chunk);
+    u32x4 v = awaitPeer(p, loadPeer(p), with.isOver());
+    storePeer(p, u32x4(kNotCome));
+    return v;
+  };
+  for (int s = 0; s < slots; ++s) {
+    int chunk = s * THREADS + thread;
+    if (chunks % THREADS != 0 && chunk >= chunks)
+      break;
+    u32x4 mine = sendable(bitCast<u32x4>(packExact<D, V>(ownChunk(chunk))));
+    u32x4 result;
+    if (place != owner) {
+      storePeer(partOf(with.window(int(owner)), place, chunk), mine);
+      continue;
+    }
+    Carrier<D, V> total;
+    HK_UNROLL for (int r = 0; r < RANKS; ++r) {
+      u32x4 v = u32(r) == place ? mine : take(u32(r), chunk);
+      Carrier<D, V> part = unpack<D, V>(bitCast<Packed<D, V>>(v));
+      total = r == 0 ? part : total + part;
+    }
+    result = sendable(bitCast<u32x4>(pack<R, V>(total)));
+    HK_UNROLL for (int r = 0; r < RANKS; ++r) if (u32(r) != place)
+        storePeer(partOf(with.window(r), place, chunk), result);
+    *sum.template chunk<V>(i64(chunk) * V) = bitCast<Packed<R, V>>(result);
+  }
+  if (place != owner)
+    for (int chunk = thread; chunk < chunks; chunk += THREADS)
+      *sum.template chunk<V>(i64(chunk) * V) =
+          bitCast<Packed<R, V>>(take(owner, chunk));
+  endTurn<RANKS>(with, row, thread, blocks);
+}
+
+/// By one shot for up to ONE_SHOT rows, then by two.
+template <DType D, DType R, int RANKS, int GATHERED, int THREADS, i64 ONE_SHOT,
+          i64 N, class Own>
+HK_DEV void exchangeRowOfMany(const u64 *words, i64 row, i32 thread, u32 blocks,
+                              const Own &ownChunk, ExchangedRow<R, N> &sum) {
+  if (blocks <= ONE_SHOT || !ExchangeWords<RANKS>{words}.turns())
+    exchangeRow<D, R, RANKS, GATHERED, THREADS>(words, row, thread, blocks,
+                                                ownChunk, sum);
+  else
+    exchangeRowTwice<D, R, RANKS, THREADS>(words, row, thread, blocks, ownChunk,
+                                           sum);
 }
 
 } // namespace hk

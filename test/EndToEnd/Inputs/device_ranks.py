@@ -102,6 +102,17 @@ def check_results(rows):
                                       "--input=gate=gate.{rank}.npy", f"--check={PARALLEL}"])
 
 
+def check_rows(rows):
+    """Rows by counts: none, more than the capacity, more than there are."""
+    for counts in ([[2, 3], [4, 1]], [[0, 5], [-1, 9]]):
+        for r in range(2):
+            save(f"row.{r}.npy", rng.normal(size=(rows, 6)).astype(np.float32))
+            save(f"counts.{r}.npy", np.array(counts[r], np.int32))
+        expect_ok(f"{rows} rows by counts {counts}",
+                  ["parallel.so", "--function=rows", "--input=x=row.{rank}.npy", "--input=counts=counts.{rank}.npy",
+                   "--poison", f"--check={PARALLEL}"])
+
+
 def check_kernels(rows):
     """Sums that kernels make themselves: with memory that ranks share, too little of it, and none. The bits are the
     same, on both ranks, call after call."""
@@ -131,6 +142,28 @@ def check_four():
         command = ["mesh.so", "--function=layers", "--input=x=term.{rank}.npy", "--dim=r.0=9", SHARED, "--bench=3",
                    "--poison", "--check=mesh.mlir"]
         expect_ok(f"layers of {mesh}", command, ranks=4)
+
+
+def check_owners():
+    """Many rows of more than two ranks: each has an owner, who sends the sum. The bits are those of the library's
+    gather and a sum in order, on every rank, call after call."""
+    for ranks, rows in ((3, 290), (4, 150), (8, 40)):
+        compile("mesh.mlir", "mesh.so", target, KERNELS.read_text().replace("tp=2", f"tp={ranks}"))
+        for r in range(ranks):
+            x = rng.normal(size=(rows, 1024)).astype(np.float32)
+            x.view(np.uint32)[r * 40:r * 40 + 3, 4 * r:4 * r + 9] = 0xFFFFFFFF
+            save(f"term.{r}.npy", x)
+        results = []
+        for shared in ([SHARED], []):
+            command = ["mesh.so", "--function=norm", "--input=x=term.{rank}.npy", f"--dim=r.0={rows}", *shared, "--poison"]
+            expect_ok(f"owners of {ranks} ranks, {shared}",
+                      command + ["--check=mesh.mlir", "--bench=3" if shared else "--bench=1",
+                                 f"--output=owners.{len(results)}.{{rank}}"], ranks)
+            results += [{f.name: f.read_bytes() for f in Path(f"owners.{len(results)}.{r}").iterdir()} for r in range(ranks)]
+        if not results[0] or any(r != results[0] for r in results[:ranks]):
+            fail(f"owners of {ranks} ranks: ranks have other bits")
+        if results[0]["sum.npy"] != results[ranks]["sum.npy"]:
+            fail(f"owners of {ranks} ranks: another sum than of one in order")
 
 
 def check_waits():
@@ -246,6 +279,7 @@ compile("four.mlir", "four.so", target, small % ("tp=4", "tp"))
 os.mkfifo("never.npy")  # reading it never ends
 for rows in [5, 1, 0]:
     check_results(rows)
+    check_rows(rows)
 check_meeting()
 check_calls()
 if onHost:
@@ -256,5 +290,6 @@ else:
     for rows in [1, 0, 70]:
         check_kernels(rows)
     check_four()
+    check_owners()
     check_waits()
 finish()

@@ -90,6 +90,16 @@ def check_moves(rows):
                   f"--check={PARALLEL}"))
 
 
+def check_rows(rows):
+    """Rows by counts: none, more than the capacity, more than there are."""
+    for r, counts in enumerate([[0, 5], [-1, 9]]):
+        save(f"row.{r}.npy", rng.normal(size=(rows, 6)))
+        np.save(f"counts.{r}.npy", np.array(counts, np.int32))
+    expect_ok(f"{rows} rows by counts",
+              run("--function=rows", "--input=x=row.{rank}.npy", "--input=counts=counts.{rank}.npy", "--poison",
+                  f"--check={PARALLEL}"))
+
+
 def refused(name, result, *texts, seconds=50):
     """Every rank says its text; no hang, and an exit status."""
     status, printed, took = result
@@ -156,5 +166,6 @@ for rows in [5, 1, 0]:
     check_mlp(rows)
 for rows in [3, 0]:
     check_moves(rows)
+check_rows(5)
 check_failures()
 finish()

@@ -39,4 +39,13 @@ func.func @moves(%x: tensor<?x8x6xbf16> {hk.name = "x"}, %codes: tensor<4x8xi4> 
   return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<?x8x12xbf16>, tensor<?x4x12xbf16>, tensor<?x8x6xbf16>,
     tensor<?x4x6xf16>, tensor<?x8x6xbf16>, tensor<2x16xi4>, tensor<i32>, tensor<?x8x3xbf16>
 }
+
+// Rows that go where data says, with room for all and for three of each rank.
+func.func @rows(%x: tensor<?x6xbf16> {hk.name = "x"}, %counts: tensor<2xi32> {hk.name = "counts"})
+    -> (tensor<2x?x6xbf16> {hk.name = "rows"}, tensor<2xi32> {hk.name = "received"},
+        tensor<2x3x6xbf16> {hk.name = "few"}) {
+  %0:2 = hk.all_to_all_rows %x, %counts axis "tp" : tensor<?x6xbf16>, tensor<2xi32> -> tensor<2x?x6xbf16>, tensor<2xi32>
+  %1:2 = hk.all_to_all_rows %x, %counts axis "tp" capacity 3 : tensor<?x6xbf16>, tensor<2xi32> -> tensor<2x3x6xbf16>, tensor<2xi32>
+  return %0#0, %0#1, %1#0 : tensor<2x?x6xbf16>, tensor<2xi32>, tensor<2x3x6xbf16>
+}
 }

@@ -13,7 +13,6 @@
 // KERNEL-COUNT-2: hk.all_gather
 
 // HOST-NOT: hk.sum_slices
-// HOST-NOT: tensor.expand_shape
 module attributes {hk.mesh = "ep=4,tp=2"} {
 // CHECK-LABEL: func.func @in_order
 // CHECK: %[[SLICE:.*]] = tensor.expand_shape %arg0 {{\[\[0, 1\], \[2\]\]}} output_shape [1, %{{.*}}, 64] : tensor<?x64xf32> into tensor<1x?x64xf32>
@@ -75,5 +74,30 @@ func.func @stays(%x: tensor<?x64xbf16>) -> (tensor<?x64xbf16>, tensor<?x128xbf16
   %0 = hk.all_reduce sum %x axis "tp" transport any_order : tensor<?x64xbf16>
   %1 = hk.all_gather %x axis "tp" dim 1 : tensor<?x64xbf16> -> tensor<?x128xbf16>
   return %0, %1 : tensor<?x64xbf16>, tensor<?x128xbf16>
+}
+
+// Rows by counts: each to its place among those for its receiver, then equal parts.
+// CHECK-LABEL: func.func @rows
+// CHECK: %[[IDS:.*]], %{{.*}}, %[[OFFSETS:.*]] = hk.segments lengths %arg1 items %arg0
+// CHECK: tensor.extract_slice %[[OFFSETS]][0] [4] [1]
+// CHECK: %[[FROM:.*]] = hk.select
+// CHECK: %[[SENT:.*]] = hk.gather_rows %arg0, %[[FROM]] : tensor<?x64xbf16>, tensor<4x8xi32> -> tensor<4x8x64xbf16>
+// CHECK: hk.all_to_all %[[SENT]] axis "ep" split 0 concat 0 : tensor<4x8x64xbf16>
+// CHECK: hk.all_to_all %arg1 axis "ep" split 0 concat 0 : tensor<4xi32>
+// HOST-LABEL: func.func @rows
+// HOST: hk.all_to_all %{{.*}} axis "ep" split 0 concat 0 : tensor<4x8x64xbf16>
+func.func @rows(%x: tensor<?x64xbf16>, %counts: tensor<4xi32>) -> (tensor<4x8x64xbf16>, tensor<4xi32>) {
+  %0:2 = hk.all_to_all_rows %x, %counts axis "ep" capacity 8 : tensor<?x64xbf16>, tensor<4xi32> -> tensor<4x8x64xbf16>, tensor<4xi32>
+  return %0#0, %0#1 : tensor<4x8x64xbf16>, tensor<4xi32>
+}
+
+// What nobody reads is not exchanged, and a capacity may be dynamic.
+// CHECK-LABEL: func.func @only_rows
+// CHECK: hk.cumsum exclusive
+// CHECK: hk.all_to_all %{{.*}} axis "tp" split 0 concat 0 : tensor<2x?xi32>
+// CHECK-NOT: hk.all_to_all
+func.func @only_rows(%x: tensor<?xi32>, %counts: tensor<2xi32>) -> tensor<2x?xi32> {
+  %0:2 = hk.all_to_all_rows %x, %counts axis "tp" : tensor<?xi32>, tensor<2xi32> -> tensor<2x?xi32>, tensor<2xi32>
+  return %0#0 : tensor<2x?xi32>
 }
 }
