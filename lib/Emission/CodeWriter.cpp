@@ -20,11 +20,43 @@ using namespace mlir::hk;
 /// Starts the line of a reserved place; occurs in no C++.
 static constexpr char kMark = '\1';
 
-void CodeWriter::open(const llvm::Twine &header, bool conditional) {
+void CodeWriter::open(const llvm::Twine &header, Hoist hoist) {
   Scope scope;
   scope.header = header.str();
-  scope.conditional = conditional;
+  scope.hoist = hoist;
   scopes.push_back(std::move(scope));
+}
+
+void CodeWriter::openIf(llvm::StringRef condition, Hoist hoist) {
+  if (condition.empty())
+    return open("", hoist);
+  open("if (" + condition + ")", hoist);
+}
+
+void CodeWriter::openEach(llvm::StringRef what, const llvm::Twine &arguments,
+                          Hoist hoist) {
+  open("HK_EACH_" + what + "(" + arguments + ")", hoist);
+}
+
+void CodeWriter::openElements(llvm::StringRef name, int vec,
+                              llvm::StringRef lanes, Hoist hoist) {
+  if (lanes.empty())
+    openEach("ELEMENT", name + ", " + llvm::Twine(vec), hoist);
+  else
+    openEach("ELEMENT_BELOW", name + ", " + llvm::Twine(vec) + ", " + lanes,
+             hoist);
+}
+
+void CodeWriter::openLambda(llvm::StringRef name,
+                            const llvm::Twine &parameters) {
+  open("const auto " + name + " = [&](" + parameters +
+           ") __attribute__((always_inline))",
+       Hoist::Never);
+}
+
+void CodeWriter::closeLambda() {
+  close();
+  line(";");
 }
 
 void CodeWriter::close() {
@@ -36,7 +68,7 @@ void CodeWriter::close() {
 
 int CodeWriter::hoistLimit() const {
   for (int d = depth(); d > 0; --d)
-    if (scopes[d].conditional)
+    if (scopes[d].hoist == Hoist::Never)
       return d;
   return 0;
 }
@@ -83,23 +115,31 @@ llvm::StringRef CodeWriter::str() {
   return body;
 }
 
-llvm::StringRef CodeWriter::recall(llvm::StringRef key, int *found) {
+Expr CodeWriter::defineOnce(int depth, llvm::StringRef type,
+                            llvm::StringRef prefix,
+                            const std::string &expression) {
+  if (const Expr *known = recall(expression))
+    return *known;
+  Expr made = {define(depth, type, prefix, expression), depth};
+  remember(expression, made);
+  return made;
+}
+
+const Expr *CodeWriter::recall(llvm::StringRef key) {
   for (int d = depth(); d >= 0; --d) {
     auto it = scopes[d].names.find(key);
     if (it == scopes[d].names.end())
       continue;
-    if (found)
-      *found = d;
     if (std::function<void()> define = std::exchange(it->second.define, {}))
       define();
-    return it->second.text;
+    return &it->second.value;
   }
-  return {};
+  return nullptr;
 }
 
-void CodeWriter::remember(int depth, llvm::StringRef key,
-                          llvm::StringRef name) {
-  scopes[depth].names[key] = {name.str(), {}};
+void CodeWriter::remember(llvm::StringRef key, Expr value) {
+  Scope &scope = scopes[value.depth];
+  scope.names[key] = {std::move(value), {}};
 }
 
 void CodeWriter::rememberIfRecalled(llvm::StringRef key, llvm::StringRef type,
@@ -111,7 +151,7 @@ void CodeWriter::rememberIfRecalled(llvm::StringRef key, llvm::StringRef type,
       ("const " + type + " " + name + " = " + expression + ";").str();
   Place place = reserve(depth());
   scopes.back().names[key] = {
-      name, [this, place, line, onRecall = std::move(onRecall)] {
+      {name, depth()}, [this, place, line, onRecall = std::move(onRecall)] {
         lineInto(place, line);
         onRecall();
       }};

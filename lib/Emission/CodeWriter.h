@@ -29,15 +29,37 @@
 
 namespace mlir::hk {
 
+/// A C++ expression, and the depth of the innermost scope whose names it reads:
+/// what is made of it may be computed there.
+struct Expr {
+  std::string text;
+  int depth = 0;
+};
+
+/// Whether statements needed in a scope may be placed before it. Never: it may
+/// not run, or not for all of an outer position.
+enum class Hoist { Freely, Never };
+
 class CodeWriter {
 public:
   CodeWriter() { scopes.emplace_back(); }
 
-  /// Opens `header {`. What is added to a conditional scope or below may not
-  /// run, or not for all of an outer position: nothing is hoisted out of it.
-  void open(const llvm::Twine &header, bool conditional = false);
+  /// Opens `header {`.
+  void open(const llvm::Twine &header, Hoist hoist = Hoist::Freely);
+  /// Opens a scope that runs where `condition` holds; empty: everywhere.
+  void openIf(llvm::StringRef condition, Hoist hoist = Hoist::Never);
+  /// Opens a loop of runtime/kernels: `HK_EACH_what(arguments)`.
+  void openEach(llvm::StringRef what, const llvm::Twine &arguments,
+                Hoist hoist = Hoist::Never);
+  /// Opens a loop over the elements `name` of a vector, of which `lanes` exist;
+  /// empty: all.
+  void openElements(llvm::StringRef name, int vec, llvm::StringRef lanes,
+                    Hoist hoist = Hoist::Never);
+  /// Opens the body of a lambda, which is inlined wherever it is called.
+  void openLambda(llvm::StringRef name, const llvm::Twine &parameters);
   /// Closes the innermost scope and appends it to the one around it.
   void close();
+  void closeLambda();
 
   int depth() const { return int(scopes.size()) - 1; }
   /// The outermost depth at which a statement needed here may be placed.
@@ -55,10 +77,15 @@ public:
   Place reserve(int depth);
   void lineInto(Place place, const llvm::Twine &text);
 
-  /// What was remembered under `key` in an open scope, or empty; `depth` is set
-  /// to that scope's.
-  llvm::StringRef recall(llvm::StringRef key, int *depth = nullptr);
-  void remember(int depth, llvm::StringRef key, llvm::StringRef name);
+  /// A variable with the value of `expression`, defined once for the scopes
+  /// inside of `depth`.
+  Expr defineOnce(int depth, llvm::StringRef type, llvm::StringRef prefix,
+                  const std::string &expression);
+
+  /// What was remembered under `key` in an open scope, or null; for the moment.
+  const Expr *recall(llvm::StringRef key);
+  /// Remembers `value` in the scope of its depth.
+  void remember(llvm::StringRef key, Expr value);
   /// Remembers, in the current scope, a variable that is defined here if it is
   /// recalled; `onRecall` is called then.
   void rememberIfRecalled(llvm::StringRef key, llvm::StringRef type,
@@ -72,14 +99,14 @@ public:
 
 private:
   struct Name {
-    std::string text;
+    Expr value;
     /// Defines it; null: it is defined.
     std::function<void()> define;
   };
   struct Scope {
     std::string header;
     std::string body;
-    bool conditional = false;
+    Hoist hoist = Hoist::Freely;
     llvm::StringMap<Name> names;
   };
   struct Reserved {

@@ -159,7 +159,7 @@ static std::string literal(ElementsAttr value, int64_t index) {
 
 std::string Puller::tableOf(ConstantOp op) {
   std::string known = key(op.getResult(), {}, 1, "table");
-  if (out.recall(known).empty()) {
+  if (!out.recall(known)) {
     ElementsAttr value = op.getValue();
     std::string name = out.freshName("table"), elements;
     for (int64_t i = 0, e = value.getNumElements(); i < e; ++i)
@@ -168,9 +168,9 @@ std::string Puller::tableOf(ConstantOp op) {
         isa<FloatType>(elementTypeOf(op.getResult())) ? "float" : "i64";
     out.lineAt(0, "static constexpr " + carrier + " " + name + "[] = {" +
                       elements + "};");
-    out.remember(0, known, name);
+    out.remember(known, {name, 0});
   }
-  return out.recall(known).str();
+  return out.recall(known)->text;
 }
 
 static std::string pullConstant(Puller &p, ConstantOp op, Puller::Args position,

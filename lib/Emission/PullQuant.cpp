@@ -85,38 +85,30 @@ StringRef mlir::hk::mxRoundingText(MxRounding rounding) {
   llvm_unreachable("every rounding is listed");
 }
 
-std::string Puller::scaleOf(Operation *op, Puller::Args leading,
-                            AffineExpr segment, Puller::Args position,
-                            int vec) {
-  std::string amax =
-      statistic(op, op->getOperand(0), RowReduction::AbsMaximum,
-                reductionGroupOf(op), leading, segment, position, vec);
+Expr Puller::scaleOf(Operation *op, Puller::Args leading, AffineExpr segment,
+                     Puller::Args position, int vec) {
+  Expr amax = statistic(op, op->getOperand(0), RowReduction::AbsMaximum,
+                        reductionGroupOf(op), leading, segment, position, vec);
   Type type = elementTypeOf(op->getResult(0));
   std::string expr, kind;
   if (auto mx = dyn_cast<QuantizeMxOp>(op)) {
     kind = "i32";
     expr = ("mxScaleByte<" + mxRoundingText(mx.getRounding()) + ", " +
-            dtypeText(type) + ">(" + amax + ")")
+            dtypeText(type) + ">(" + amax.text + ")")
                .str();
   } else {
     auto quantize = cast<QuantizeOp>(op);
     kind = "float";
-    expr = "quantScale(" + amax + ", " +
+    expr = "quantScale(" + amax.text + ", " +
            floatText(quantize.getAmaxFloor().convertToDouble()) + ", " +
            floatText(limitOf(quantize).value_or(largest(type))) + ")";
     if (quantize.getPowerOfTwo())
       expr = "powerOfTwoAbove(" + expr + ")";
   }
-  if (out.recall(expr).empty()) {
-    int depth = depthOfScalar(amax);
-    std::string name = out.define(depth, kind, "scale", expr);
-    scalarDepth[name] = depth;
-    out.remember(depth, expr, name);
-  }
-  return out.recall(expr).str();
+  return defineOnce(amax, kind, "scale", expr);
 }
 
-std::string Puller::scaleAt(Operation *op, Puller::Args position, int vec) {
+Expr Puller::scaleAt(Operation *op, Puller::Args position, int vec) {
   int64_t group = reductionGroupOf(op);
   AffineExpr segment =
       group ? simplify(position.back().floorDiv(group)) : constant(0);
@@ -133,21 +125,21 @@ static std::string pullQuantize(Puller &p, QuantizeOp op, bool wantScale,
   if (wantScale)
     return "Vec<float, 1>(" +
            p.scaleOf(op, position.drop_back(),
-                     group ? AffineExpr(position.back()) : p.constant(0), {},
-                     1) +
+                     group ? AffineExpr(position.back()) : p.constant(0), {}, 1)
+               .text +
            ")";
   bool unrounded = p.takeUnrounded();
-  std::string scale = p.scaleAt(op, position, vec);
+  Expr scale = p.scaleAt(op, position, vec);
   std::string x = p.pull(op.getInput(), position, vec);
   Type type = elementTypeOf(op.getQuantized());
   double limit = limitOf(op).value_or(largest(type));
-  std::string quotient = x + " / " + scale;
+  std::string quotient = x + " / " + scale.text;
   if (limit <= kLargestExactLimit) {
-    std::string expr = "divisorOf(" + scale + ", " +
+    std::string expr = "divisorOf(" + scale.text + ", " +
                        floatText(op.getAmaxFloor().convertToDouble()) + ", " +
                        floatText(limit) + ")";
     quotient = "divideFor8Bits<" + std::to_string(vec) + ">(" + x + ", " +
-               p.defineScalar(scale, "Divisor", "divisor", expr) + ")";
+               p.defineOnce(scale, "Divisor", "divisor", expr).text + ")";
   }
   std::optional<double> saturates = limitOf(op);
   if (saturates &&
@@ -195,11 +187,13 @@ static std::string pullQuantizeStatic(Puller &p, QuantizeStaticOp op,
   double largestQuotient = limit.value_or(largest(type));
   if (type.getIntOrFloatBitWidth() == 8 &&
       largestQuotient <= kLargestExactLimit)
-    quotient = "divideFor8Bits<" + std::to_string(vec) + ">(" + x + ", " +
-               p.defineScalar(scale, "GivenDivisor", "divisor",
-                              "givenDivisorOf(" + scale + ", " +
-                                  floatText(largestQuotient) + ")") +
-               ")";
+    quotient =
+        "divideFor8Bits<" + std::to_string(vec) + ">(" + x + ", " +
+        p.defineOnce({scale, p.code().depth()}, "GivenDivisor", "divisor",
+                     "givenDivisorOf(" + scale + ", " +
+                         floatText(largestQuotient) + ")")
+            .text +
+        ")";
   return clampAndCast(type, limit, quotient, vec, !unrounded);
 }
 
@@ -235,9 +229,10 @@ static std::string pullQuantizeMx(Puller &p, QuantizeMxOp op, bool wantScale,
     return p.pullByElement(op->getResult(wantScale), position, vec);
   if (wantScale)
     return "decodeE8M0<1>(Vec<u32, 1>(u32(" +
-           p.scaleOf(op, position.drop_back(), position.back(), {}, 1) + ")))";
+           p.scaleOf(op, position.drop_back(), position.back(), {}, 1).text +
+           ")))";
   bool unrounded = p.takeUnrounded();
-  std::string byte = p.scaleAt(op, position, vec);
+  std::string byte = p.scaleAt(op, position, vec).text;
   std::string x = p.pull(op.getInput(), position, vec);
   std::string scaled =
       "mxScaled<" + std::to_string(vec) + ">(" + x + ", " + byte + ")";
@@ -254,15 +249,6 @@ static std::string pullReencode(Puller &p, ReencodeOp op, Puller::Args position,
   return unrounded ? x : roundText(elementTypeOf(op.getResult()), vec, x);
 }
 
-std::string Puller::defineScalar(StringRef of, StringRef type, StringRef name,
-                                 const std::string &expr) {
-  if (out.recall(expr).empty()) {
-    int depth = depthOfScalar(of.str());
-    out.remember(depth, expr, out.define(depth, type, name, expr));
-  }
-  return out.recall(expr).str();
-}
-
 std::string Puller::pullUnrounded(Value value, Args position, int vec) {
   Operation *op = value.getDefiningOp();
   Type type = elementTypeOf(value);
@@ -270,7 +256,7 @@ std::string Puller::pullUnrounded(Value value, Args position, int vec) {
           op) ||
       !isa<FloatType>(type) || type.getIntOrFloatBitWidth() > 8 ||
       value != op->getResult(0) || bound.contains(value) ||
-      !out.recall(key(value, position, vec)).empty())
+      out.recall(key(value, position, vec)))
     return {};
   leaveUnrounded = true;
   std::string expr = emit(value, position, vec);

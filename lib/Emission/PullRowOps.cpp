@@ -21,29 +21,23 @@ static Type elementTypeOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
 }
 
-static std::string rowStatistic(Puller &p, Operation *op, Value input,
-                                RowReduction kind, Puller::Args position,
-                                int vec) {
+static Expr rowStatistic(Puller &p, Operation *op, Value input,
+                         RowReduction kind, Puller::Args position, int vec) {
   return p.statistic(op, input, kind, 0, position.drop_back(), p.constant(0),
                      position, vec);
 }
 
-/// The value of `make`, computed once per row (or segment) of `position`.
-static std::string oncePerRow(CodeWriter &out, const std::string &key,
-                              int depth,
-                              llvm::function_ref<std::string()> make) {
-  if (out.recall(key).empty())
-    out.remember(depth, key, out.define(depth, "float", "f", make()));
-  return out.recall(key).str();
+/// `text`, which depends on the statistic `of` only: once per row or segment.
+static std::string oncePerRow(Puller &p, const Expr &of,
+                              const std::string &text) {
+  return p.defineOnce(of, "float", "f", text).text;
 }
 
 static std::string centre(Puller &p, Operation *op, Value input,
                           Puller::Args position, int vec) {
-  std::string sum =
-      rowStatistic(p, op, input, RowReduction::Sum, position, vec);
+  Expr sum = rowStatistic(p, op, input, RowReduction::Sum, position, vec);
   std::string n = p.text(p.sizeOf(input, int64_t(position.size()) - 1));
-  return oncePerRow(p.code(), "mean " + sum, p.depthOfScalar(sum),
-                    [&] { return "meanOf(" + sum + ", " + n + ")"; });
+  return oncePerRow(p, sum, "meanOf(" + sum.text + ", " + n + ")");
 }
 
 std::string Puller::statisticTerm(Operation *op, Value input, RowReduction kind,
@@ -67,22 +61,21 @@ std::string Puller::statisticTerm(Operation *op, Value input, RowReduction kind,
   }
   case RowReduction::SumOfExp: {
     std::string tag = key(input, position, vec, "exp");
-    int depth = 0;
-    if (StringRef known = out.recall(tag, &depth); !known.empty()) {
-      useDepth(depth);
-      return known.str();
+    if (const Expr *known = out.recall(tag)) {
+      useDepth(known->depth);
+      return known->text;
     }
     // As in pull: a row of one value has a position without the row.
-    int outer = usedDepth;
-    usedDepth = 0;
+    int outer = std::exchange(usedDepth, 0);
     x = pull(input, position, vec);
-    std::string max =
+    Expr max =
         rowStatistic(*this, op, input, RowReduction::Maximum, position, vec);
-    depth = std::min(out.depth(), std::max(placeOf(position, vec), usedDepth));
+    int depth =
+        std::min(out.depth(), std::max(placeOf(position, vec), usedDepth));
     std::string e =
         out.define(depth, "Vec<float, " + v + ">", "v",
-                   "expNegative<" + v + ">(" + x + " - " + max + ")");
-    out.remember(depth, tag, e);
+                   "expNegative<" + v + ">(" + x + " - " + max.text + ")");
+    out.remember(tag, {e, depth});
     usedDepth = std::max(outer, depth);
     return e;
   }
@@ -94,15 +87,12 @@ static std::string pullRmsNorm(Puller &p, RmsNormOp op, Puller::Args position,
                                int vec) {
   Type type = elementTypeOf(op.getResult());
   std::string x = p.pull(op.getInput(), position, vec);
-  std::string sum = rowStatistic(p, op, op.getInput(),
-                                 RowReduction::SumOfSquares, position, vec);
+  Expr sum = rowStatistic(p, op, op.getInput(), RowReduction::SumOfSquares,
+                          position, vec);
   std::string n = p.text(p.sizeOf(op.getInput(), int64_t(position.size()) - 1));
-  double epsilon = op.getEpsilon().convertToDouble();
-  std::string r = oncePerRow(p.code(), "rms " + sum + floatText(epsilon),
-                             p.depthOfScalar(sum), [&] {
-                               return "rsqrtOf(meanOf(" + sum + ", " + n +
-                                      ") + " + floatText(epsilon) + ")";
-                             });
+  std::string epsilon = floatText(op.getEpsilon().convertToDouble());
+  std::string r = oncePerRow(
+      p, sum, "rsqrtOf(meanOf(" + sum.text + ", " + n + ") + " + epsilon + ")");
   std::string y = x + " * " + r;
   if (op.getRoundBeforeWeight())
     y = roundText(type, vec, y);
@@ -118,12 +108,11 @@ static std::string pullRmsNorm(Puller &p, RmsNormOp op, Puller::Args position,
 static std::string pullL2Norm(Puller &p, L2NormOp op, Puller::Args position,
                               int vec) {
   std::string x = p.pull(op.getInput(), position, vec);
-  std::string sum = rowStatistic(p, op, op.getInput(),
-                                 RowReduction::SumOfSquares, position, vec);
+  Expr sum = rowStatistic(p, op, op.getInput(), RowReduction::SumOfSquares,
+                          position, vec);
   std::string epsilon = floatText(op.getEpsilon().convertToDouble());
   std::string r =
-      oncePerRow(p.code(), "l2 " + sum + epsilon, p.depthOfScalar(sum),
-                 [&] { return "rsqrtOf(" + sum + " + " + epsilon + ")"; });
+      oncePerRow(p, sum, "rsqrtOf(" + sum.text + " + " + epsilon + ")");
   return roundText(elementTypeOf(op.getResult()), vec, x + " * " + r);
 }
 
@@ -132,14 +121,12 @@ static std::string pullLayerNorm(Puller &p, LayerNormOp op,
   Value input = op.getInput();
   std::string x = p.pull(input, position, vec);
   std::string mean = centre(p, op, input, position, vec);
-  std::string sum = rowStatistic(
-      p, op, input, RowReduction::SumOfCentredSquares, position, vec);
+  Expr sum = rowStatistic(p, op, input, RowReduction::SumOfCentredSquares,
+                          position, vec);
   std::string n = p.text(p.sizeOf(input, int64_t(position.size()) - 1));
   std::string epsilon = floatText(op.getEpsilon().convertToDouble());
-  std::string r =
-      oncePerRow(p.code(), "ln " + sum + epsilon, p.depthOfScalar(sum), [&] {
-        return "rsqrtOf(meanOf(" + sum + ", " + n + ") + " + epsilon + ")";
-      });
+  std::string r = oncePerRow(
+      p, sum, "rsqrtOf(meanOf(" + sum.text + ", " + n + ") + " + epsilon + ")");
   std::string w = p.pull(op.getWeight(), position.take_back(), vec);
   std::string b = p.pull(op.getBias(), position.take_back(), vec);
   return roundText(elementTypeOf(op.getResult()), vec,
@@ -151,8 +138,9 @@ static std::string pullReduce(Puller &p, ReduceOp op, Puller::Args position,
   Type type = elementTypeOf(op.getResult());
   Puller::Args leading = position.drop_back(op.getDims());
   auto reduce = [&](RowReduction kind) {
-    return p.statistic(op, op.getInput(), kind, 0, leading, p.constant(0), {},
-                       1);
+    return p
+        .statistic(op, op.getInput(), kind, 0, leading, p.constant(0), {}, 1)
+        .text;
   };
   std::string value;
   switch (op.getKind()) {
@@ -176,12 +164,10 @@ static std::string pullReduce(Puller &p, ReduceOp op, Puller::Args position,
 static std::string pullSoftmax(Puller &p, SoftmaxOp op, Puller::Args position,
                                int vec) {
   Value input = op.getInput();
-  std::string sum =
-      rowStatistic(p, op, input, RowReduction::SumOfExp, position, vec);
+  Expr sum = rowStatistic(p, op, input, RowReduction::SumOfExp, position, vec);
   std::string e =
       p.statisticTerm(op, input, RowReduction::SumOfExp, position, vec);
-  std::string r = oncePerRow(p.code(), "inverse " + sum, p.depthOfScalar(sum),
-                             [&] { return "1.f / " + sum; });
+  std::string r = oncePerRow(p, sum, "1.f / " + sum.text);
   return roundText(elementTypeOf(op.getResult()), vec, e + " * " + r);
 }
 
@@ -364,14 +350,14 @@ static std::string pullRope(Puller &p, RopeOp op, Puller::Args position,
     at += " + i64(" + p.pullScalar(op.getOffsets(), token) + ")";
   // Operators that look up the same row share it.
   std::string rowKey = "rope row " + at + " of " + rows;
-  if (p.code().recall(rowKey).empty()) {
+  if (!p.code().recall(rowKey)) {
     std::string sum = p.code().define(depth, "i64", "at", at);
-    p.code().remember(depth, rowKey,
-                      p.code().define(depth, "i64", "row",
+    std::string row = p.code().define(depth, "i64", "row",
                                       sum + " >= 0 && " + sum + " < i64(" +
-                                          rows + ") ? " + sum + " : -1"));
+                                          rows + ") ? " + sum + " : -1");
+    p.code().remember(rowKey, {row, depth});
   }
-  std::string row = p.code().recall(rowKey).str();
+  std::string row = p.code().recall(rowKey)->text;
   AffineExpr rowSymbol = p.sharedSymbol(row, depth);
   std::string inside = row + " >= 0";
   if (first > 0)
@@ -396,12 +382,12 @@ static std::string pullRope(Puller &p, RopeOp op, Puller::Args position,
   };
   // The gradient takes the sine of the partner; only own angles tell.
   bool partnerSine = op.getInverse() && perElement;
-  p.guardLoads(inside, rotary < head ? std::max(depth, p.depthOf(d)) : depth);
+  p.guardLoads({inside, rotary < head ? std::max(depth, p.depthOf(d)) : depth});
   std::string cos = pullAngle(op.getCos());
   if (partnerSine && !other.empty())
     angle.back() = p.simplify(partner.back() - first);
   std::string sin = pullAngle(op.getSin());
-  p.guardLoads("", 0);
+  p.guardLoads({});
 
   std::string term;
   if (neox || vec == 1)

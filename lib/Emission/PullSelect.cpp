@@ -35,7 +35,7 @@ static std::string pullGatherLast(Puller &p, GatherLastOp op,
   std::string name = p.code().freshName("v");
   p.code().line(vecText(elementTypeOf(op.getResult()), 1) + " " + name +
                 " = 0;");
-  p.code().open("if (" + place + " >= 0)", /*conditional=*/true);
+  p.code().openIf(place + " >= 0");
   p.code().line(name + " = " + p.pull(op.getInput(), source, 1) + ";");
   p.code().close();
   return name;
@@ -43,22 +43,20 @@ static std::string pullGatherLast(Puller &p, GatherLastOp op,
 
 static std::string pullBitmatrix(Puller &p, BitmatrixOp op,
                                  Puller::Args position, int vec) {
-  std::string saved = p.getLaneCount();
-  p.setLaneCount("");
+  Expr saved = p.exchangeLanes({});
   std::string name = p.code().freshName("v"), j = p.code().freshName("j");
   p.code().line(vecText(elementTypeOf(op.getResult()), vec) + " " + name +
                 " = 0;");
   int64_t k =
       cast<RankedTensorType>(op.getIndices().getType()).getShape().back();
-  p.code().open("HK_EACH_PLACE(" + j + ", " + Twine(k) + ")",
-                /*conditional=*/true);
+  p.code().openEach("PLACE", j + ", " + Twine(k));
   Position source(position);
   source.back() = p.symbol(j);
   std::string index = p.pullScalar(op.getIndices(), source);
   p.code().line("setBit<" + Twine(vec) + ">(" + name + ", i64(" + index +
                 "), i64(" + p.text(position.back()) + "));");
   p.code().close();
-  p.setLaneCount(saved);
+  p.exchangeLanes(std::move(saved));
   return name;
 }
 

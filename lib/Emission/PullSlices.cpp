@@ -22,9 +22,7 @@ static RankedTensorType tensorOf(Value value) {
 static void forEachSlice(Puller &p, Value input, Puller::Args position,
                          llvm::function_ref<void(Puller::Args inSlice)> body) {
   std::string s = p.code().freshName("s");
-  p.code().open("HK_EACH_SLICE(" + s + ", " +
-                    Twine(tensorOf(input).getDimSize(0)) + ")",
-                /*conditional=*/true);
+  p.code().openEach("SLICE", s + ", " + Twine(tensorOf(input).getDimSize(0)));
   Position inSlice = {p.symbol(s)};
   llvm::append_range(inSlice, position);
   body(inSlice);

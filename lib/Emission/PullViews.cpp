@@ -126,7 +126,7 @@ static std::string pullConcat(Puller &p, ConcatOp op, Puller::Args position,
     if (i > 0)
       condition =
           p.text(position[dim]) + " >= " + p.text(begin) + " && " + condition;
-    p.code().open(only ? "" : "if (" + condition + ")", /*conditional=*/true);
+    p.code().openIf(only ? "" : condition);
     Position source(position);
     source[dim] = p.simplify(position[dim] - begin);
     p.code().line(name + " = " + p.pull(input, source, vec) + ";");
@@ -148,22 +148,21 @@ static std::string pullPad(Puller &p, PadOp op, Puller::Args position,
                ? floatText(op.getValue().convertToFloat())
                : std::to_string(int64_t(op.getValue().convertToFloat()));
   p.code().line(vecText(type, vec) + " " + name + " = " + fill + ";");
-  p.code().open("if (" + p.text(position.back()) + " < " + p.text(size) + ")",
-                /*conditional=*/true);
+  p.code().openIf(p.text(position.back()) + " < " + p.text(size));
   bool whole = isMultiple(size, vec) && isMultiple(position.back(), vec);
-  Puller::Lanes saved = p.getLanes();
-  std::string count;
-  if (!whole) {
-    count = p.code().define(p.code().depth(), "i64", "n",
-                            "i64(" + p.text(size) + ") - i64(" +
-                                p.text(position.back()) + ")");
-    p.setLaneCount(count);
+  if (whole) {
+    p.code().line(name + " = " + p.pull(op.getInput(), position, vec) + ";");
+  } else {
+    int depth = p.code().depth();
+    std::string count = p.code().define(depth, "i64", "n",
+                                        "i64(" + p.text(size) + ") - i64(" +
+                                            p.text(position.back()) + ")");
+    Expr saved = p.exchangeLanes({count, depth});
+    std::string value = p.keepFirst(type, p.pull(op.getInput(), position, vec),
+                                    count, fill, vec);
+    p.code().line(name + " = " + value + ";");
+    p.exchangeLanes(std::move(saved));
   }
-  std::string value = p.pull(op.getInput(), position, vec);
-  if (!whole)
-    value = p.keepFirst(type, value, count, fill, vec);
-  p.code().line(name + " = " + value + ";");
-  p.setLanes(saved);
   p.code().close();
   return name;
 }
@@ -174,29 +173,27 @@ static std::string pullGather(Puller &p, GatherRowsOp op, Puller::Args position,
   if (vec > 1 && rank == int64_t(position.size()))
     return p.pullByElement(op.getResult(), position, vec);
   ArrayRef<AffineExpr> at = position.take_front(rank);
-  int depth = p.depthOf(at);
   Value table = p.resolved(op.getTable());
   std::string rows = p.text(p.sizeOf(table, 0));
   std::string found = p.key(op.getIndices(), at, 1, "row of " + rows);
-  if (p.code().recall(found).empty()) {
-    std::string index = p.pullScalar(op.getIndices(), at);
+  if (!p.code().recall(found)) {
+    Expr index = p.pulledScalar(op.getIndices(), at);
     // The index may be known further in than its position says.
-    int known = depth;
-    p.code().recall(p.key(op.getIndices(), at, 1), &known);
-    depth = std::max(depth, known);
-    std::string row = p.code().define(depth, "i64", "row",
-                                      index + " >= 0 && " + index + " < i64(" +
-                                          rows + ") ? i64(" + index + ") : -1");
-    p.code().remember(depth, found, row);
+    int depth = std::max(p.depthOf(at), index.depth);
+    std::string row =
+        p.code().define(depth, "i64", "row",
+                        index.text + " >= 0 && " + index.text + " < i64(" +
+                            rows + ") ? i64(" + index.text + ") : -1");
+    p.code().remember(found, {row, depth});
   }
-  std::string row = p.code().recall(found, &depth).str();
-  Position source = {p.symbol(row, depth)};
+  Expr row = *p.code().recall(found);
+  Position source = {p.symbol(row.text, row.depth)};
   llvm::append_range(source, position.drop_front(rank));
   // A missing row is read as nothing at all: the table may have no rows.
   Type type = elementTypeOf(op.getResult());
   std::string name = p.code().freshName("v");
   p.code().line(vecText(type, vec) + " " + name + " = 0;");
-  p.code().open("if (" + row + " >= 0)", /*conditional=*/true);
+  p.code().openIf(row.text + " >= 0");
   p.code().line(name + " = " + p.pull(table, source, vec) + ";");
   p.code().close();
   return name;
@@ -222,7 +219,7 @@ static std::string pullGatherElements(Puller &p, GatherElementsOp op,
   std::string type = vecText(elementTypeOf(op.getResult()), 1);
   std::string name = p.code().freshName("v");
   p.code().line(type + " " + name + " = 0;");
-  p.code().open("if (" + found + ")", /*conditional=*/true);
+  p.code().openIf(found);
   p.code().line(name + " = " + p.pull(table, source, 1) + ";");
   p.code().close();
   return name;

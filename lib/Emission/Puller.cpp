@@ -96,14 +96,6 @@ std::string mlir::hk::floatText(double value) {
   return text + "f";
 }
 
-std::string mlir::hk::elementsText(StringRef name, int vec, StringRef lanes) {
-  if (lanes.empty())
-    return ("HK_EACH_ELEMENT(" + name + ", " + Twine(vec) + ")").str();
-  return ("HK_EACH_ELEMENT_BELOW(" + name + ", " + Twine(vec) + ", " + lanes +
-          ")")
-      .str();
-}
-
 static Type elementTypeOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
 }
@@ -221,12 +213,7 @@ int Puller::depthOf(ArrayRef<AffineExpr> exprs) const {
 
 int Puller::placeOf(ArrayRef<AffineExpr> position, int vec) const {
   int depth = depthOf(position);
-  return vec > 1 && !lanes.count.empty() ? std::max(depth, lanes.depth) : depth;
-}
-
-void Puller::setLaneCount(std::string count) {
-  lanes.count = std::move(count);
-  lanes.depth = out.depth();
+  return vec > 1 && !lanes.text.empty() ? std::max(depth, lanes.depth) : depth;
 }
 
 std::string Puller::key(Value value, ArrayRef<AffineExpr> position, int vec,
@@ -238,7 +225,7 @@ std::string Puller::key(Value value, ArrayRef<AffineExpr> position, int vec,
   for (AffineExpr expr : position)
     os << ' ' << expr.getAsOpaquePointer();
   if (vec > 1)
-    os << ' ' << lanes.count;
+    os << ' ' << lanes.text;
   return text;
 }
 
@@ -319,20 +306,20 @@ std::string Puller::load(BlockArgument argument, Args position, int vec) {
     return vecText(type, 1) + "(loadScalar<" + dtypeText(type) + ">(p" +
            std::to_string(argument.getArgNumber()) + ", " +
            offsetText(argument.getArgNumber(), position) + "))";
-  bool masked = vec > 1 && !lanes.count.empty();
+  bool masked = vec > 1 && !lanes.text.empty();
   std::string expr = (masked ? "loadMasked" : "load") +
                      accessText(argument, position, vec) +
-                     (masked ? ", " + lanes.count : "") + ")";
-  if (loadGuard.empty())
+                     (masked ? ", " + lanes.text : "") + ")";
+  if (loadGuard.text.empty())
     return expr;
-  useDepth(loadGuardDepth);
-  return loadGuard + " ? " + expr + " : " + vecText(type, vec) + "(0)";
+  useDepth(loadGuard.depth);
+  return loadGuard.text + " ? " + expr + " : " + vecText(type, vec) + "(0)";
 }
 
 void Puller::store(unsigned operand, Args position, int vec, StringRef vector,
                    bool rounded) {
   BlockArgument argument = kernel.getSpecBlock().getArgument(operand);
-  bool masked = vec > 1 && !lanes.count.empty();
+  bool masked = vec > 1 && !lanes.text.empty();
   auto stream = streamed.find(operand);
   bool streams = !masked && rounded && stream != streamed.end();
   StringRef function = masked     ? "storeMasked"
@@ -340,7 +327,7 @@ void Puller::store(unsigned operand, Args position, int vec, StringRef vector,
                        : streams  ? "storeStreamed"
                                   : "storeExact";
   out.line(storeGuard + function + accessText(argument, position, vec) + ", " +
-           (masked ? lanes.count + ", " : "") + vector +
+           (masked ? lanes.text + ", " : "") + vector +
            (streams ? ", " + stream->second : "") + ");");
 }
 
@@ -366,23 +353,23 @@ std::string Puller::pullByElement(Value value, Args position, int vec) {
   Type type = elementTypeOf(value);
   std::string name = out.freshName("v"), e = out.freshName("e");
   out.line(vecText(type, vec) + " " + name + " = 0;");
-  std::string count = std::exchange(lanes.count, "");
-  out.open(elementsText(e, vec, count), /*conditional=*/true);
+  Expr saved = exchangeLanes({});
+  out.openElements(e, vec, saved.text);
   Position one(position);
   one.back() = one.back() + symbol(e);
   std::string element = pull(value, one, 1);
   out.line(name + "[" + e + "] = " + element + "[0];");
-  lanes.count = count;
+  exchangeLanes(std::move(saved));
   out.close();
   return name;
 }
 
-std::string Puller::pullScalar(Value value, Args position) {
-  std::string saved = std::move(lanes.count);
-  lanes.count.clear();
-  std::string name = pull(value, position, 1) + "[0]";
-  lanes.count = std::move(saved);
-  return name;
+Expr Puller::pulledScalar(Value value, Args position) {
+  Expr saved = exchangeLanes({});
+  Expr one = pulled(value, position, 1);
+  exchangeLanes(std::move(saved));
+  one.text += "[0]";
+  return one;
 }
 
 std::string Puller::pullBroadcast(Value operand, Args position, int vec) {
@@ -394,44 +381,40 @@ std::string Puller::pullBroadcast(Value operand, Args position, int vec) {
     own.push_back(type.getDimSize(d) == 1 ? constant(0) : position[d + skip]);
   bool repeatsLast = rank == 0 || type.getDimSize(rank - 1) == 1;
   if (vec > 1 && repeatsLast) {
-    std::string one = pull(operand, own, 1);
     // Where it is known may be further in than its position says.
-    int depth = 0;
-    out.recall(key(operand, own, 1), &depth);
-    return splat(type.getElementType(), one, vec,
-                 std::max(depth, depthOf(own)));
+    Expr one = pulled(operand, own, 1);
+    return splat(type.getElementType(), one.text, vec,
+                 std::max(one.depth, depthOf(own)));
   }
   return pull(operand, own, vec);
 }
 
-std::string Puller::pull(Value value, Args position, int vec) {
+Expr Puller::pulled(Value value, Args position, int vec) {
   std::string memo = key(value, position, vec);
-  int depth = 0;
-  if (StringRef known = out.recall(memo, &depth); !known.empty()) {
-    useDepth(depth);
-    return known.str();
-  }
+  const Expr *known = out.recall(memo);
   // What is loaded in some places only is not known in others.
-  if (!loadGuard.empty()) {
-    memo += " where " + loadGuard;
-    if (StringRef known = out.recall(memo, &depth); !known.empty()) {
-      useDepth(depth);
-      return known.str();
-    }
+  if (!known && !loadGuard.text.empty()) {
+    memo += " where " + loadGuard.text;
+    known = out.recall(memo);
   }
-  int outer = usedDepth;
-  usedDepth = 0;
-  std::string expr = emit(value, position, vec);
+  if (known) {
+    useDepth(known->depth);
+    return *known;
+  }
+  int outer = std::exchange(usedDepth, 0);
+  Expr made = {emit(value, position, vec)};
   // Scopes that are closed by now no longer count.
-  depth = std::min(out.depth(), std::max(placeOf(position, vec), usedDepth));
+  made.depth =
+      std::min(out.depth(), std::max(placeOf(position, vec), usedDepth));
   // Handlers return a name where they had to write statements of their own.
-  if (llvm::all_of(expr, [](char c) { return llvm::isAlnum(c); }))
-    depth = out.depth();
+  if (llvm::all_of(made.text, [](char c) { return llvm::isAlnum(c); }))
+    made.depth = out.depth();
   else
-    expr = out.define(depth, vecText(elementTypeOf(value), vec), "v", expr);
-  out.remember(depth, memo, expr);
-  usedDepth = std::max(outer, depth);
-  return expr;
+    made.text = out.define(made.depth, vecText(elementTypeOf(value), vec), "v",
+                           made.text);
+  out.remember(memo, made);
+  usedDepth = std::max(outer, made.depth);
+  return made;
 }
 
 std::string Puller::emit(Value value, Args position, int vec) {
@@ -445,14 +428,14 @@ std::string Puller::emit(Value value, Args position, int vec) {
                                                position, vec);
 }
 
-int Puller::depthOfScalar(StringRef scalar) const {
-  auto it = scalarDepth.find(scalar);
-  int depth = it == scalarDepth.end() ? out.depth() : it->second;
-  return std::max(out.hoistLimit(), std::min(out.depth(), depth));
+Expr Puller::defineOnce(const Expr &of, StringRef type, StringRef prefix,
+                        const std::string &text) {
+  int depth = std::max(out.hoistLimit(), std::min(out.depth(), of.depth));
+  return out.defineOnce(depth, type, prefix, text);
 }
 
-std::string Puller::statistic(Operation *, Value, RowReduction, int64_t, Args,
-                              AffineExpr, Args, int) {
+Expr Puller::statistic(Operation *, Value, RowReduction, int64_t, Args,
+                       AffineExpr, Args, int) {
   llvm_unreachable("this family has no statistics of a row");
 }
 

@@ -47,10 +47,6 @@ std::string vecText(Type elementType, int vec);
 std::string roundText(Type elementType, int vec, const Twine &expr);
 /// A float literal that reads back exactly.
 std::string floatText(double value);
-/// The head of a loop over the elements `name` of a vector, of which `lanes`
-/// exist; empty: all.
-std::string elementsText(StringRef name, int vec, StringRef lanes);
-
 class Puller {
 public:
   using Args = ArrayRef<AffineExpr>;
@@ -62,9 +58,15 @@ public:
   void declareArguments();
 
   /// `vec` consecutive elements of `value` from `position` on.
-  std::string pull(Value value, ArrayRef<AffineExpr> position, int vec);
+  Expr pulled(Value value, ArrayRef<AffineExpr> position, int vec);
+  std::string pull(Value value, ArrayRef<AffineExpr> position, int vec) {
+    return pulled(value, position, vec).text;
+  }
   /// One element as a scalar expression.
-  std::string pullScalar(Value value, ArrayRef<AffineExpr> position);
+  Expr pulledScalar(Value value, ArrayRef<AffineExpr> position);
+  std::string pullScalar(Value value, ArrayRef<AffineExpr> position) {
+    return pulledScalar(value, position).text;
+  }
 
   /// `value` is computed by `source` instead of its defining op.
   using Source =
@@ -104,16 +106,13 @@ public:
   /// Where statements about vec elements at `position` belong.
   int placeOf(ArrayRef<AffineExpr> position, int vec) const;
 
-  /// How many lanes of vectors exist, a C++ expression of a scope; empty: all.
-  struct Lanes {
-    std::string count;
-    int depth = 0;
-  };
-  /// Only the first `count` lanes of vectors pulled from now on exist.
-  void setLaneCount(std::string count);
-  const std::string &getLaneCount() const { return lanes.count; }
-  const Lanes &getLanes() const { return lanes; }
-  void setLanes(Lanes known) { lanes = std::move(known); }
+  /// Only the first `count` lanes of vectors that are pulled from now on exist;
+  /// empty: all. Returns what was said before.
+  Expr exchangeLanes(Expr count) {
+    return std::exchange(lanes, std::move(count));
+  }
+  /// An expression of how many there are; empty: all.
+  const std::string &getLaneCount() const { return lanes.text; }
 
   /// Stores vec elements of kernel operand `operand`; `rounded`: they are
   /// values of its element type.
@@ -124,20 +123,20 @@ public:
   /// and, if `group` > 0, the group of `group` elements of the last dim number
   /// `segment`. `position` is where the caller pulls, or empty. Returns a
   /// scalar float.
-  virtual std::string statistic(Operation *op, Value input, RowReduction kind,
-                                int64_t group, ArrayRef<AffineExpr> leading,
-                                AffineExpr segment,
-                                ArrayRef<AffineExpr> position, int vec);
+  virtual Expr statistic(Operation *op, Value input, RowReduction kind,
+                         int64_t group, ArrayRef<AffineExpr> leading,
+                         AffineExpr segment, ArrayRef<AffineExpr> position,
+                         int vec);
 
   /// The C++ variable with the groups that stay, a bit each.
   virtual std::string keptGroups(GroupLimitOp op);
 
   /// The scale of a quantisation with computed scales, as a scalar: of the
   /// group number `segment`, which covers `position` unless that is empty.
-  std::string scaleOf(Operation *op, Args leading, AffineExpr segment,
-                      Args position, int vec);
+  Expr scaleOf(Operation *op, Args leading, AffineExpr segment, Args position,
+               int vec);
   /// As scaleOf, for the group that covers `position`.
-  std::string scaleAt(Operation *op, Args position, int vec);
+  Expr scaleAt(Operation *op, Args position, int vec);
 
   /// What the store statements start with, for example `if (valid) `.
   void setStoreGuard(std::string guard) { storeGuard = std::move(guard); }
@@ -165,17 +164,13 @@ public:
   void useDepth(int depth) { usedDepth = std::max(usedDepth, depth); }
   /// The innermost scope that it takes names from so far.
   int getUsedDepth() const { return usedDepth; }
-  /// Where something that depends on such a scalar only may be computed.
-  int depthOfScalar(StringRef scalar) const;
-  /// The name of what `expr`, which depends on the scalar `of` only, computes.
-  std::string defineScalar(StringRef of, StringRef type, StringRef name,
-                           const std::string &expr);
-  /// Loads happen only where `condition`, known from scope `depth` on, holds
-  /// and give anything elsewhere; empty: everywhere.
-  void guardLoads(std::string condition, int depth) {
-    loadGuard = std::move(condition);
-    loadGuardDepth = depth;
-  }
+  /// What `text`, which depends on the scalar `of` only, computes: once, where
+  /// that is known.
+  Expr defineOnce(const Expr &of, StringRef type, StringRef prefix,
+                  const std::string &text);
+  /// Loads happen only where `condition` holds and give anything elsewhere;
+  /// empty: everywhere.
+  void guardLoads(Expr condition) { loadGuard = std::move(condition); }
   /// Whether the quantisation that asks is to leave its elements unrounded.
   bool takeUnrounded() { return std::exchange(leaveUnrounded, false); }
 
@@ -194,11 +189,9 @@ protected:
   /// holds.
   llvm::DenseMap<unsigned, std::string> streamed;
 
-  /// Loads happen only where this C++ condition holds, if it is not empty, and
-  /// give anything elsewhere.
-  std::string loadGuard;
-  /// How far in what the condition reads is known.
-  int loadGuardDepth = 0;
+  /// Loads happen only where this condition holds, if it is not empty, and give
+  /// anything elsewhere.
+  Expr loadGuard;
 
   /// An expression that loads vec elements of an operand.
   virtual std::string load(BlockArgument argument, Args position, int vec);
@@ -229,14 +222,10 @@ private:
   llvm::DenseMap<Value, int> valueIds;
   llvm::DenseMap<DimName, AffineExpr> sizeSymbols;
   llvm::StringMap<AffineExpr> sharedSymbols;
-  Lanes lanes;
+  Expr lanes;
   std::string storeGuard;
   /// The innermost scope that the value being pulled takes names from.
   int usedDepth = 0;
-
-protected:
-  /// At which depth a scalar returned by statistic() was computed.
-  llvm::StringMap<int> scalarDepth;
 };
 
 /// Prints a method of a struct with the field `words`, `head` up to its const,

@@ -47,7 +47,7 @@ public:
     channel = channelLast ? multiple : symbol("channel");
     token = channelLast ? symbol("token") : multiple;
     if (!channelLast && vec > 1)
-      setLaneCount("count");
+      exchangeLanes({"count", out.depth()});
     bind(facts.getConv().getResult(),
          [this](ArrayRef<AffineExpr> position, int count) {
            return sums(position, count);
@@ -70,10 +70,9 @@ public:
     bool all = begin == 0 && end == facts.getConv().getNumChannels();
     std::string guard;
     if (!all)
-      guard = ("if (channel >= " + Twine(begin) + " && channel < " +
-               Twine(end) + ")")
-                  .str();
-    code().open(guard, /*conditional=*/true);
+      guard =
+          ("channel >= " + Twine(begin) + " && channel < " + Twine(end)).str();
+    code().openIf(guard);
     Position at = positionIn(value);
     store(operand, at, width, pull(value, at, width));
     code().close();

@@ -38,7 +38,7 @@ static std::string writeWeights(Puller &p, CausalConv1dOp op,
   int64_t width = op.getWidth();
   out.line("Vec<float, " + Twine(vec) + "> " + name + "[" + Twine(width) +
            "];");
-  out.open(elementsText(e, vec, ""), /*conditional=*/true);
+  out.openElements(e, vec, "");
   AffineExpr own = channel + p.symbol(e);
   for (int64_t j = 0; j < width; ++j)
     out.line(name + "[" + Twine(j) + "][" + e +
@@ -123,11 +123,10 @@ public:
              int width, int64_t lanes)
       : Puller(kernel, dims, out), width(width), lanes(lanes) {}
 
-  std::string statistic(Operation *op, Value input, RowReduction kind, int64_t,
-                        Args, AffineExpr, Args position, int vec) override {
-    std::string &name = known[{op, int(kind)}];
-    if (!name.empty())
-      return name;
+  Expr statistic(Operation *op, Value input, RowReduction kind, int64_t, Args,
+                 AffineExpr, Args position, int vec) override {
+    if (auto it = known.find({op, int(kind)}); it != known.end())
+      return it->second;
     if (vec != width || position.empty())
       llvm_unreachable("a lane has one vector of a head");
     StringRef combination = combinationOf(kind);
@@ -138,17 +137,16 @@ public:
     code().line("float " + all + "[1] = {" + own + "};");
     code().line("reduceLanes<" + combination + ", 1, " + Twine(lanes) + ", " +
                 Twine(lanes) + ">(" + all + ");");
-    std::string result =
-        code().define(code().depth(), "float", "f", all + "[0]");
-    scalarDepth[result] = code().depth();
-    useDepth(code().depth());
-    return known[{op, int(kind)}] = result;
+    int depth = code().depth();
+    useDepth(depth);
+    return known[{op, int(kind)}] = {
+               code().define(depth, "float", "f", all + "[0]"), depth};
   }
 
 private:
   int width;
   int64_t lanes;
-  std::map<std::pair<Operation *, int>, std::string> known;
+  std::map<std::pair<Operation *, int>, Expr> known;
 };
 
 /// Where the lane's vector lies in a value that follows the result.

@@ -100,10 +100,10 @@ public:
                 ", bitCast<" + packed + ">(" + bits + "));");
   }
 
-  std::string statistic(Operation *, Value, RowReduction, int64_t,
-                        ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
-                        int) override {
-    return "in.stat";
+  Expr statistic(Operation *, Value, RowReduction, int64_t,
+                 ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
+                 int) override {
+    return {"in.stat", code().depth()};
   }
 
 private:
@@ -346,7 +346,7 @@ private:
       bool isScale = gemm.quantize && value == gemm.quantize->getResult(1);
       if (isScale) {
         std::string group = std::to_string(gemm.quantizedGroup());
-        out.open("if (col % " + group + " == 0)", /*conditional=*/true);
+        out.openIf("col % " + group + " == 0");
         Position at = puller.here(
             puller.defineIndex(out.depth(), "g", "col / " + Twine(group)));
         puller.store(operand, at, 1, puller.pull(value, at, 1));

@@ -64,8 +64,7 @@ Position PlaceStores::positionIn(Value value, const ColumnPlace &place,
 
 void PlaceStores::storeAt(unsigned operand, Value value, Position at,
                           int64_t offset, StringRef guard) {
-  std::string condition = guard.empty() ? "" : ("if (" + guard + ")").str();
-  puller.code().open(condition, /*conditional=*/true);
+  puller.code().openIf(guard);
   Position target(at);
   target.back() = puller.simplify(target.back() + offset);
   puller.store(operand, target, vec, puller.pull(value, at, vec));

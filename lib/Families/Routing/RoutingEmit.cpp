@@ -58,12 +58,9 @@ private:
   std::string lambda(StringRef prefix, StringRef parameters,
                      function_ref<void()> body) {
     std::string name = out.freshName(prefix);
-    out.open("const auto " + name + " = [&](" + parameters +
-                 ") __attribute__((always_inline))",
-             /*conditional=*/true);
+    out.openLambda(name, parameters);
     body();
-    out.close();
-    out.line(";");
+    out.closeLambda();
     return name;
   }
 
@@ -241,7 +238,7 @@ private:
                                        ", " + value + ", " + sum + ")");
     if (cumsum.getKind() != ScanKind::offsets)
       return;
-    out.open("if (threadId() == 0)", /*conditional=*/true);
+    out.openIf("threadId() == 0");
     out.line(sum + "(" + sizeText(input) + ", " + total + ", 0u);");
     out.close();
     writeTotal(cumsum, cumsum.getResult(), "i32(" + total + ")");
@@ -253,7 +250,7 @@ private:
     if (results.empty())
       return;
     bindTo(sums, total);
-    out.open("if (threadId() == 0)", /*conditional=*/true);
+    out.openIf("threadId() == 0");
     for (size_t result : results)
       store(result, puller.constant(0));
     out.close();

@@ -63,8 +63,9 @@ void RowEmitter::emitRowStart() {
                " >= " + Twine(kStreamedBytes) + ";");
       streamed[store.operand] = name;
     }
-    out.open("HK_EACH_ROW(row, RowsOfBlock<" + Twine(tile.getRows()) +
-             ">{block.x, rows})");
+    out.openEach(
+        "ROW", "row, RowsOfBlock<" + Twine(tile.getRows()) + ">{block.x, rows}",
+        Hoist::Freely);
   } else if (tile.getCluster() > 1) {
     std::string blocks = std::to_string(tile.getCluster());
     out.line("const i64 row = block.x / " + blocks + ";");
@@ -358,9 +359,10 @@ void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
     chunk = symbol("c");
   currentChunk = chunk;
   if (loop.masked)
-    setLaneCount(out.define(out.depth(), "i64", "lanes",
-                            "i64(" + text(space.size) + ") - i64(" +
-                                text(currentChunk * loop.vec) + ")"));
+    exchangeLanes({out.define(out.depth(), "i64", "lanes",
+                              "i64(" + text(space.size) + ") - i64(" +
+                                  text(currentChunk * loop.vec) + ")"),
+                   out.depth()});
 }
 
 void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
@@ -457,7 +459,7 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
     for (bool second : {false, true})
       emitStore(*store, pairPosition(store->local, loop, second), loop.vec);
   }
-  setLaneCount("");
+  exchangeLanes({});
   if (isFirst)
     earlyLoads = out.reserve(batchDepth);
   current = RowLoop();
@@ -484,7 +486,7 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
     return;
   }
   case StoreKind::GroupScale: {
-    std::string scale = scaleAt(store.op, position, vec);
+    std::string scale = scaleAt(store.op, position, vec).text;
     bool isE8M0 = isa<Float8E8M0FNUType>(
         getElementTypeOrSelf(store.op->getResult(1).getType()));
     std::string value = isE8M0
@@ -492,8 +494,9 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
                             : "Vec<float, 1>(" + scale + ")";
     Position own(position);
     own.back() = simplify(position.back().floorDiv(store.group));
-    out.open("if (" + text(simplify(position.back() % constant(store.group))) +
-             " == 0)");
+    out.openIf(text(simplify(position.back() % constant(store.group))) +
+                   " == 0",
+               Hoist::Freely);
     this->store(store.operand, own, 1, value);
     out.close();
     return;
@@ -534,15 +537,16 @@ void RowEmitter::emitCacheWrite(const RowStore &store, const Position &position,
   std::string capacity = text(sizeOf(write.getCache(), 0) * block);
   int depth = depthOf(token);
   std::string memo = key(write.getSlots(), token, 1, "slot");
-  if (out.recall(memo).empty())
+  if (!out.recall(memo)) {
+    std::string index = pullScalar(write.getSlots(), token);
     out.remember(
-        depth, memo,
-        out.define(depth, "i64", "slot",
-                   "i64(" + pullScalar(write.getSlots(), token) + ")"));
-  std::string slot = out.recall(memo).str();
+        memo, {out.define(depth, "i64", "slot", "i64(" + index + ")"), depth});
+  }
+  std::string slot = out.recall(memo)->text;
   // Before the slot is tested: lanes without one may have to exchange values.
   (void)pull(store.value, position, vec);
-  out.open("if (" + slot + " >= 0 && " + slot + " < i64(" + capacity + "))");
+  out.openIf(slot + " >= 0 && " + slot + " < i64(" + capacity + ")",
+             Hoist::Freely);
   Position own(dims.shape(write.getCache()).size(), constant(0));
   // Index `i` counted over some dims of the cache.
   auto place = [&](ArrayRef<unsigned> over, AffineExpr i) {
@@ -579,16 +583,16 @@ void RowEmitter::storeByElement(
   std::string value = pull(store.value, position, vec);
   if (vec == 1)
     return this->store(store.operand, placeOf(position), 1, value);
-  std::string lanes = getLaneCount(), e = out.freshName("e");
-  out.open(elementsText(e, vec, lanes));
+  std::string e = out.freshName("e");
+  Expr saved = exchangeLanes({});
+  out.openElements(e, vec, saved.text, Hoist::Freely);
   Position one(position);
   one.back() = one.back() + symbol(e);
-  setLaneCount("");
   Type type = cast<ShapedType>(store.value.getType()).getElementType();
   this->store(store.operand, placeOf(one), 1,
               vecText(type, 1) + "(" + value + "[" + e + "])");
   out.close();
-  setLaneCount(lanes);
+  exchangeLanes(std::move(saved));
 }
 
 bool RowEmitter::isByWaves(const RowStat &stat, const RowLoop &loop) const {
@@ -609,23 +613,22 @@ void RowEmitter::emitSoftmaxByWaves(Space &space, const RowLoop &loop,
   auto scalar = [&](StringRef type, const std::string &value) {
     std::string name = out.freshName("f");
     out.line(type + " " + name + " = " + value + ";");
-    scalarDepth[name] = rowDepth;
-    return name;
+    return Expr{name, rowDepth};
   };
-  std::string own = scalar("const float", ofWave(maximum, "Max"));
-  rowStatNames[{maximum.op, int(maximum.kind)}] =
+  std::string own = scalar("const float", ofWave(maximum, "Max")).text;
+  rowStats[{maximum.op, int(maximum.kind)}] =
       scalar("const float", "expBase(" + own + ")");
   emitLoops(space, loop, sum, {});
-  std::string total = scalar("float", ofWave(*sum, "Sum"));
-  std::string top = scalar("float", own);
-  rowStatNames[{maximum.op, int(maximum.kind)}] = top;
-  rowStatNames[{sum->op, int(sum->kind)}] = total;
+  Expr total = scalar("float", ofWave(*sum, "Sum"));
+  Expr top = scalar("float", own);
+  rowStats[{maximum.op, int(maximum.kind)}] = top;
+  rowStats[{sum->op, int(sum->kind)}] = total;
   out.line("mergeWaves<" + Twine(threadsPerRow) + ", " +
-           Twine(tile.getThreads()) + ">(" + top + ", " + total + ", " +
-           scratch(2) + ");");
+           Twine(tile.getThreads()) + ">(" + top.text + ", " + total.text +
+           ", " + scratch(2) + ");");
   // What was kept is of the wave's maximum.
   std::string scale =
-      scalar("const float", "expOfMaxima(" + own + ", " + top + ")");
+      scalar("const float", "expOfMaxima(" + own + ", " + top.text + ")").text;
   for (Kept &kept : space.kept)
     if (kept.memo == key(sum->input, lastPosition, loop.vec, "exp"))
       kept.expression = "(" + kept.expression + " * " + scale + ")";
@@ -646,9 +649,8 @@ void RowEmitter::emitReductions(Space &space, const RowLoop &loop,
                                 ArrayRef<const RowStat *> stats) {
   auto define = [&](const RowStat &stat, RowReduction kind,
                     const std::string &value) {
-    std::string name = out.define(rowDepth, "float", "f", value);
-    scalarDepth[name] = rowDepth;
-    rowStatNames[{stat.op, int(kind)}] = name;
+    rowStats[{stat.op, int(kind)}] = {out.define(rowDepth, "float", "f", value),
+                                      rowDepth};
   };
   for (const RowStat *stat : stats) {
     if (isByWaves(*stat, loop)) {
@@ -693,8 +695,7 @@ void RowEmitter::emitPhase(int64_t phase) {
   };
   // The sum of a softmax may have been found with its maximum.
   auto isDue = [&](const RowStat &stat) {
-    return stat.phase == phase &&
-           !rowStatNames.count({stat.op, int(stat.kind)});
+    return stat.phase == phase && !rowStats.count({stat.op, int(stat.kind)});
   };
   for (const RowStat &stat : plan.stats())
     if (isDue(stat))

@@ -89,10 +89,9 @@ public:
   /// the kernel before ends, and waits for that. Returns whether it pays.
   bool emitPrefetches(const Prefetches &wanted);
 
-  std::string statistic(Operation *op, Value input, RowReduction kind,
-                        int64_t group, ArrayRef<AffineExpr> leading,
-                        AffineExpr segment, ArrayRef<AffineExpr> position,
-                        int vec) override;
+  Expr statistic(Operation *op, Value input, RowReduction kind, int64_t group,
+                 ArrayRef<AffineExpr> leading, AffineExpr segment,
+                 ArrayRef<AffineExpr> position, int vec) override;
   std::string keptGroups(GroupLimitOp op) override;
 
 private:
@@ -199,7 +198,8 @@ private:
   AffineExpr threadIndex; // in the row; not on the host
   SmallVector<AffineExpr> rowCoordinates;
   std::list<Space> spaces; // references stay valid
-  llvm::DenseMap<std::pair<Operation *, int>, std::string> rowStatNames;
+  /// Of whole rows.
+  llvm::DenseMap<std::pair<Operation *, int>, Expr> rowStats;
   llvm::SmallPtrSet<const RowStore *, 8> stored;
   llvm::DenseMap<std::pair<Operation *, int>, std::string> accumulators;
   llvm::DenseMap<Operation *, std::string> keptGroupNames;

@@ -115,15 +115,13 @@ void RowEmitter::emitExchange() {
     rows = rows * size(dim);
 
   std::string own = out.freshName("own");
-  out.open("const auto " + own + " = [&](i32 c) __attribute__((always_inline))",
-           /*conditional=*/true);
+  out.openLambda(own, "i32 c");
   AffineExpr chunk = symbol("c");
   ArrayRef<DimName> local =
       dims.shape(sum.getInput()).drop_front(plan.numRowDims());
   Position position = positionOf(local, chunk * vec);
   out.line("return " + pull(sum.getInput(), position, int(vec)) + ";");
-  out.close();
-  out.line(";");
+  out.closeLambda();
   auto type = [](Value value) {
     return dtypeText(getElementTypeOrSelf(value.getType()));
   };

@@ -58,7 +58,7 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   // The contract has counted what stays.
   bool stays = current.part == RowPart::Registers &&
                llvm::is_contained(plan.statOperands(), argument);
-  bool ofChunk = false, inside = false, waits = !loadGuard.empty();
+  bool ofChunk = false, inside = false, waits = !loadGuard.text.empty();
   for (AffineExpr expr : position)
     expr.walk([&](AffineExpr e) {
       if (!isa<AffineSymbolExpr>(e))
@@ -81,7 +81,7 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   load.loop = current;
   load.type = "Packed" + access;
   load.expression = "loadPacked" + accessText(argument, position, vec) + ")";
-  load.guard = loadGuard;
+  load.guard = loadGuard.text;
   load.key = current.stripsText() + current.chunksText() + load.guard +
              load.expression;
   if (current.part == RowPart::Lds)
@@ -138,7 +138,7 @@ bool RowEmitter::isOfRow(AffineExpr symbol) const {
 void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
   const ::hk::RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
   if (!measured || !measured->prefetchesRows || splitsRows(plan) ||
-      !loadGuard.empty() || current.isInStrips() || !current.chunks)
+      !loadGuard.text.empty() || current.isInStrips() || !current.chunks)
     return;
   // The loop's chunks lie one behind the other, and nothing has to be loaded
   // to find them.
@@ -182,11 +182,11 @@ bool RowEmitter::emitPrefetches(const Prefetches &wanted) {
   out.open("const auto ask = [&](BlockId block)");
   declareArguments();
   emitRowStart();
-  out.open("if (thread == 0)");
+  out.openIf("thread == 0", Hoist::Freely);
   for (const std::string &statement : wanted.ofRow)
     out.line(statement);
   if (!wanted.ofAll.empty()) {
-    out.open("if (row == 0)");
+    out.openIf("row == 0", Hoist::Freely);
     for (const std::string &statement : wanted.ofAll)
       out.line(statement);
     out.close();

@@ -106,10 +106,8 @@ std::string RowEmitter::serialStatistic(Operation *op, Value input,
                            ") - i64(" + text(start) + ") < " + bound +
                            " ? i64(" + text(sizeOf(input, leading.size())) +
                            ") - i64(" + text(start) + ") : " + bound);
-  std::string saved = getLaneCount();
-  setLaneCount("");
-  out.open("HK_EACH_VECTOR(" + e + ", " + v + ", " + bound + ")",
-           /*conditional=*/true);
+  Expr saved = exchangeLanes({});
+  out.openEach("VECTOR", e + ", " + v + ", " + bound);
   Position position(leading);
   // e is a multiple of vec, which the symbol cannot say.
   AffineExpr step = defineIndex(out.depth(), "e", e + " / " + v);
@@ -118,16 +116,16 @@ std::string RowEmitter::serialStatistic(Operation *op, Value input,
   out.line(name + " = " + reduction + "::apply<float>(" + name +
            ", reduceVec<" + reduction + ", " + v + ">(" + term + "));");
   out.close();
-  setLaneCount(saved);
+  exchangeLanes(std::move(saved));
   return name;
 }
 
-std::string RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
-                                  int64_t group, ArrayRef<AffineExpr> leading,
-                                  AffineExpr segment,
-                                  ArrayRef<AffineExpr> position, int vec) {
-  auto known = rowStatNames.find({op, int(kind)});
-  if (known != rowStatNames.end()) {
+Expr RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
+                           int64_t group, ArrayRef<AffineExpr> leading,
+                           AffineExpr segment, ArrayRef<AffineExpr> position,
+                           int vec) {
+  auto known = rowStats.find({op, int(kind)});
+  if (known != rowStats.end()) {
     // Without row dims no index says that it belongs to the loop over rows.
     useDepth(rowDepth);
     return known->second;
@@ -137,10 +135,9 @@ std::string RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
   where.push_back(segment);
   std::string memo =
       key(op->getResult(0), where, 1, "segment " + std::to_string(int(kind)));
-  int depth = 0;
-  if (StringRef name = out.recall(memo, &depth); !name.empty()) {
-    useDepth(depth);
-    return name.str();
+  if (const Expr *known = out.recall(memo)) {
+    useDepth(known->depth);
+    return *known;
   }
 
   int64_t lastDim = dims.shape(input).back();
@@ -167,8 +164,7 @@ std::string RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
   } else {
     name = serialStatistic(op, input, kind, leading, segment, size);
   }
-  scalarDepth[name] = out.depth();
   useDepth(out.depth());
-  out.remember(out.depth(), memo, name);
-  return name;
+  out.remember(memo, {name, out.depth()});
+  return {name, out.depth()};
 }

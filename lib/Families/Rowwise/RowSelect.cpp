@@ -144,9 +144,7 @@ std::string RowEmitter::keptGroups(GroupLimitOp op) {
 std::string RowEmitter::emitScore(Space &space, Value input,
                                   const RowLoop &shape) {
   std::string name = out.freshName("score");
-  out.open("const auto " + name + " = [&]([[maybe_unused]] int s, " +
-               shape.index + " c) __attribute__((always_inline))",
-           /*conditional=*/true);
+  out.openLambda(name, "[[maybe_unused]] int s, " + shape.index + " c");
   enterLoop(space, shape);
   current = shape;
   // Strips belong to a loop, which the selection has of its own.
@@ -156,10 +154,9 @@ std::string RowEmitter::emitScore(Space &space, Value input,
                   constant(0));
   position.push_back(currentChunk * shape.vec);
   out.line("return " + pull(input, position, shape.vec) + ";");
-  setLaneCount("");
+  exchangeLanes({});
   current = RowLoop();
-  out.close();
-  out.line(";");
+  out.closeLambda();
   return name;
 }
 
