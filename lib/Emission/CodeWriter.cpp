@@ -80,6 +80,12 @@ void CodeWriter::lineAt(int depth, const llvm::Twine &text) {
   body += '\n';
 }
 
+void CodeWriter::lineIf(llvm::StringRef condition, const llvm::Twine &text) {
+  if (condition.empty())
+    return line(text);
+  line("if (" + condition + ") " + text);
+}
+
 std::string CodeWriter::define(int depth, llvm::StringRef type,
                                llvm::StringRef prefix,
                                const llvm::Twine &expression) {

@@ -67,6 +67,8 @@ public:
 
   void line(const llvm::Twine &text) { lineAt(depth(), text); }
   void lineAt(int depth, const llvm::Twine &text);
+  /// A statement that runs where `condition` holds; empty: everywhere.
+  void lineIf(llvm::StringRef condition, const llvm::Twine &text);
   /// `const type name = expression;` at a depth; returns the name.
   std::string define(int depth, llvm::StringRef type, llvm::StringRef prefix,
                      const llvm::Twine &expression);

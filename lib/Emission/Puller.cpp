@@ -326,9 +326,9 @@ void Puller::store(unsigned operand, Args position, int vec, StringRef vector,
                        : !rounded ? "store"
                        : streams  ? "storeStreamed"
                                   : "storeExact";
-  out.line(storeGuard + function + accessText(argument, position, vec) + ", " +
-           (masked ? lanes.text + ", " : "") + vector +
-           (streams ? ", " + stream->second : "") + ");");
+  out.lineIf(storeGuard, function + accessText(argument, position, vec) + ", " +
+                             (masked ? lanes.text + ", " : "") + vector +
+                             (streams ? ", " + stream->second : "") + ");");
 }
 
 //===----------------------------------------------------------------------===//

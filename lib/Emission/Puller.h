@@ -47,6 +47,7 @@ std::string vecText(Type elementType, int vec);
 std::string roundText(Type elementType, int vec, const Twine &expr);
 /// A float literal that reads back exactly.
 std::string floatText(double value);
+
 class Puller {
 public:
   using Args = ArrayRef<AffineExpr>;
@@ -138,8 +139,8 @@ public:
   /// As scaleOf, for the group that covers `position`.
   Expr scaleAt(Operation *op, Args position, int vec);
 
-  /// What the store statements start with, for example `if (valid) `.
-  void setStoreGuard(std::string guard) { storeGuard = std::move(guard); }
+  /// Stores from now on happen only where `condition` holds; empty: everywhere.
+  void guardStores(std::string condition) { storeGuard = std::move(condition); }
 
   /// The term that `kind` sums (or maximises) at a position.
   std::string statisticTerm(Operation *op, Value input, RowReduction kind,

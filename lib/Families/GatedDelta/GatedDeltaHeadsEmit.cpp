@@ -251,9 +251,9 @@ void mlir::hk::writeFinish(raw_ostream &os, KernelOp kernel,
     int64_t group = reductionGroupOf(op);
     place.back() = group ? puller.simplify(place.back().floorDiv(group))
                          : puller.constant(0);
-    puller.setStoreGuard("if (c == 0) ");
+    puller.guardStores("c == 0");
     puller.store(operand, place, 1, puller.pull(value, place, 1));
-    puller.setStoreGuard("");
+    puller.guardStores("");
   }
   os << "  HK_MEM void finish(const i64 b, const i64 t, const i64 head, const "
         "i64 c, const Vec<float, "

@@ -80,7 +80,7 @@ void RowEmitter::emitRowStart() {
     out.line("const auto [row, valid] = rowOfThread<" + Twine(tile.getRows()) +
              ", " + Twine(threadsPerRow) + ">(" + emitPiece() + ", rows);");
     out.line("const i32 thread = threadId() % " + Twine(threadsPerRow) + ";");
-    setStoreGuard("if (valid) ");
+    guardStores("valid");
   }
   rowDepth = out.depth();
   if (!host)

@@ -194,10 +194,10 @@ bool RowEmitter::emitPrefetches(const Prefetches &wanted) {
   out.close();
   out.close();
   out.line(";");
-  out.line("if (block.x < " + Twine(atOnce) + ") ask(block);");
+  out.lineIf("block.x < " + atOnce, "ask(block);");
   out.line("beginAfterLast();");
   if (ahead)
-    out.line("if (block.x + " + Twine(atOnce) +
-             " < blockCountX()) ask(BlockId{block.x + " + atOnce + ", 0, 0});");
+    out.lineIf("block.x + " + atOnce + " < blockCountX()",
+               "ask(BlockId{block.x + " + atOnce + ", 0, 0});");
   return true;
 }
