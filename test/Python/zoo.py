@@ -107,6 +107,9 @@ WRITTEN = {
 # Norms without weight, rotary embeddings that turn the other way, repeated keys, chunks of keys,
 # routers of their own, functions that formulas give.
 UNUSUAL = {
+    "bart": ("BartForCausalLM", {"d_model": 64, "decoder_layers": 2, "decoder_ffn_dim": 96,
+                                 "decoder_attention_heads": 4, "is_decoder": True}),
+    "roformer": ("RoFormerForCausalLM", {"embedding_size": 64, "is_decoder": True}),
     "olmo": ("OlmoForCausalLM", {}),
     "nanochat": ("NanoChatForCausalLM", {}),
     "diffllama": ("DiffLlamaForCausalLM", {}),

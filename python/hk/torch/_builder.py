@@ -52,6 +52,7 @@ class Builder:
         self.quantised: dict[str, Codes] = {}
         self.parts: dict[str, tuple[int, list[Value]]] = {}  # What was concatenated, and where.
         self.orders: dict[tuple, typing.Any] = {}  # Of rows by expert (_routing.py).
+        self.columns: dict[tuple, Value] = {}  # Of a tensor, by their place in a period.
 
     # ---- sizes
 
@@ -243,6 +244,8 @@ class Builder:
             return v._replace(shape=shape)
         if (part := self._part(v, p, start, length)) and step == 1:
             return part._replace(shape=shape, dims=v.dims)
+        if step != 1 and p == len(v.stored) - 1 and v.stored[p] == length * step:
+            return self._every(v, start, step)._replace(shape=shape, dims=v.dims)
         stored = v.stored[:p] + (length,) + v.stored[p + 1:]
         offsets = [0] * len(stored)
         offsets[p] = start
@@ -252,6 +255,18 @@ class Builder:
                           offsets=self.sizes(offsets), sizes=self.sizes(stored),
                           strides=", ".join(strides))
         return made._replace(shape=shape, dims=v.dims)
+
+    def _every(self, v: Value, start: int, step: int) -> Value:
+        """Every `step`th column: kernels read runs of columns, so those that lie apart are brought
+        together first, once for all that ask."""
+        key = (v.ssa, step)
+        if key not in self.columns:
+            rows = self.reshaped(v, (*v.stored[:-1], v.stored[-1] // step, step))
+            rank = len(rows.stored)
+            self.columns[key] = self.permuted(rows, [rank - 1, *range(rank - 1)])
+        apart = self.columns[key]
+        apart = apart._replace(shape=apart.stored, dims=tuple(range(len(apart.stored))))
+        return self.squeezed(self.sliced(apart, 0, start, 1), 0)
 
     def _part(self, v: Value, p: int, start: Size, length: Size) -> Value | None:
         """The operand of a concatenation that a slice of it is."""

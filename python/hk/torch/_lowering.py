@@ -214,17 +214,24 @@ class Lowering:
             size, int) else None
 
     def _arange(self, node: torch.fx.Node, result: Result) -> Value:
-        """The first rows of a table of all positions: hk has no iota."""
+        """The first rows of a table of all positions: hk has no iota. Of the tokens of a call,
+        which are of several sequences, the positions that the call gives."""
         dtype = node.meta["val"].dtype
+        start = node.args[0] if len(node.args) > 1 else 0
+        stepless = len(node.args) < 3 or node.args[2] == 1
         if all(isinstance(a, (int, float)) for a in node.args):
             table = torch.arange(*node.args).to(dtype)
             name = ".".join(map(str, (*node.args, result.element)))
             return self._weight(f"hk.arange.{name}", table)
-        if not self.signature.dense:
-            raise UnsupportedModel("it counts the tokens of a call, which are of several "
-                                   "sequences; use position_ids (a model's option that does this, such as "
-                                   "attn_temperature_tuning, may be turned off)")
-        if len(node.args) != 1:
+        if not self.signature.dense and isinstance(start, int) and stepless:
+            positions = self.values["positions"]
+            if result.shape != positions.shape:
+                raise UnsupportedModel(f"it counts to {result.shape[0]}, which is not how many "
+                                       "tokens a call has; use position_ids")
+            made = self.builder.cast(positions, result.element)
+            return made if start == 0 else _aten.lower(self.builder, "add", result, (made, start),
+                                                       {})
+        if start != 0 or not stepless:
             raise UnsupportedModel("arange with a start or a step and a size that is not known at "
                                    "compile time; hk's import has 0, 1, 2, ...")
         table = torch.arange(self.context).to(dtype)

@@ -89,7 +89,9 @@ class Paged:
         ids = torch.randint(0, vocabulary, (7,), generator=generator, dtype=torch.int32)
         positions = torch.tensor([0, 1, 2, 0, 1, 2, 3], dtype=torch.int32)
         dim = torch.export.Dim
-        tokens = dim("tokens", min=2, max=1 << 24)
+        # Of 3 and more: the differences of neighbours, of which some models have a product, are
+        # at least two then.
+        tokens = dim("tokens", min=3, max=1 << 24)
         return ((ids, positions, torch.tensor([0, 3, 7], dtype=torch.int32),
                  torch.arange(5, dtype=torch.int32)),
                 ({0: tokens}, {0: tokens}, {0: dim("bounds", min=2, max=1 << 20)},
@@ -98,7 +100,7 @@ class Paged:
     @staticmethod
     def limited(dynamic: tuple, most: int) -> tuple:
         """The dims of `examples` with fewer tokens than this."""
-        tokens = torch.export.Dim("tokens", min=2, max=most - 1)
+        tokens = torch.export.Dim("tokens", min=3, max=most - 1)
         return ({0: tokens}, {0: tokens}, *dynamic[2:])
 
     def call(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor,
@@ -186,12 +188,12 @@ class Dense:
         most = getattr(model.config, "max_position_embeddings", 1 << 20)
         batch = dim("sequences", min=2, max=1 << 20)
         return ((ids, torch.tensor([5, 3], dtype=torch.int32)),
-                ({0: batch, 1: dim("length", min=2, max=most)}, {0: batch}))
+                ({0: batch, 1: dim("length", min=3, max=most)}, {0: batch}))
 
     @staticmethod
     def limited(dynamic: tuple, most: int) -> tuple:
         """The dims of `examples` with shorter sequences than this."""
-        return ({**dynamic[0], 1: torch.export.Dim("length", min=2, max=most - 1)}, *dynamic[1:])
+        return ({**dynamic[0], 1: torch.export.Dim("length", min=3, max=most - 1)}, *dynamic[1:])
 
     def call(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor,
              kv_lens: torch.Tensor) -> tuple[torch.Tensor, ...]:
