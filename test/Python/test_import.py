@@ -83,6 +83,14 @@ def test_heads():
     assert operators("olmo").count("hk.layer_norm") == 5
 
 
+def test_norms_without_weight_that_are_wide():
+    """Ones that do not fit into the text of a model are a weight."""
+    model = zoo.make("olmo", hidden_size=128)
+    graph = hk.torch.export(model)
+    assert graph.mlir.count('"hk.row.128.1.0.f32"') == 1
+    hk.torch.check(model, graph, threads=1)
+
+
 @pytest.mark.parametrize(("name", "changes"), [
     ("qwen3_5", {}), ("qwen3_5", {"linear_value_head_dim": 24}), ("qwen3_next", {}), ("lfm2", {}),
     ("lfm2", {"conv_bias": True})])

@@ -11,7 +11,7 @@ from . import _aten, _fill, _routing, _sdpa  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
 from ._gguf import Quantised
-from ._mlir import SPELLING, Writer, number, seen_region, tensor_type
+from ._mlir import ELEMENT_TYPES, SPELLING, Writer, number, seen_region, tensor_type
 from ._signature import Argument
 
 Signature = typing.Any  # Paged, Dense or Plain.
@@ -80,7 +80,7 @@ class Lowering:
         self.writer = Writer()
         for argument in self.arguments:
             self.writer.fresh(argument.name)
-        self.builder = Builder(self.writer, self._symbol)
+        self.builder = Builder(self.writer, self._symbol, self._row)
         self.values: dict[str, Value] = {
             a.name: Value("%" + a.name, a.stored, a.element, a.stored, tuple(range(len(a.stored))))
             for a in self.arguments}
@@ -129,6 +129,11 @@ class Lowering:
         if name in self.stored:
             return self._stored_weight(name, self.stored[name], element)
         return self._weight_ref(name, tensor, element, tuple(tensor.shape))
+
+    def _row(self, name: str, number_: float, element: str, width: int) -> Value:
+        dtype = next(d for d, names in ELEMENT_TYPES.items() if names[0] == element)
+        return self._weight_ref(name, torch.full((width,), number_, dtype=getattr(torch, dtype)),
+                                element, (width,))
 
     def _weight_ref(self, name: str, tensor: torch.Tensor, element: str, shape: tuple) -> Value:
         self.weights.setdefault(name, tensor)

@@ -81,6 +81,7 @@ class Paged:
 
     def __init__(self, block: int):
         self.block = block
+        self.first = 0  # What the model calls the position of a sequence's first token.
         self._started: Value | None = None  # Of one graph.
 
     def examples(self, vocabulary: int, model: torch.nn.Module) -> tuple:
@@ -109,7 +110,8 @@ class Paged:
         """Runs the model on ragged tokens."""
         s.extents = q_offsets
         taken = inspect.signature(model.forward).parameters
-        options = {"position_ids": positions[None], "use_cache": False, "logits_to_keep": logits_at}
+        own = positions[None] + self.first if self.first else positions[None]
+        options = {"position_ids": own, "use_cache": False, "logits_to_keep": logits_at}
         given = {n: v for n, v in options.items() if n in taken}
         kept = (contextlib.nullcontext() if "logits_to_keep" in given
                 else _rows_of_head(model, logits_at))
