@@ -51,13 +51,15 @@ struct Saved {
 };
 
 /// Lines that differ in their place, as those of equal layers, and in what they
-/// save are printed once, and so are those that differ in the other operator
-/// only: `what` is the part of a line that then becomes a list.
+/// save are printed once, and so are those of no near miss that differ in the
+/// other operator only: `what` is the part of a line that then becomes a list.
 class Lines {
 public:
   void add(Part part, std::string before, std::string what, std::string after,
            Location loc, std::optional<Location> partner, Saved saved = {}) {
-    std::string key = before + "\n" + after + (saved.perSize ? "*" : "");
+    // Near misses are for each operator to mend.
+    std::string key = before + "\n" + after + (saved.perSize ? "*" : "") +
+                      (part == Part::NearMiss ? what : verbOf(what).str());
     auto [it, inserted] = index.try_emplace(key, lines.size());
     if (inserted)
       lines.push_back({part,
@@ -109,10 +111,15 @@ private:
        << (saved.perSize ? " times its dynamic sizes" : "");
   }
 
+  /// "join " of "join hk.add".
+  static StringRef verbOf(StringRef what) {
+    return what.take_front(what.rfind(' ') + 1);
+  }
+
   /// "join hk.add, hk.mul": the verb once.
   static void printWhat(const Line &line, llvm::raw_ostream &os) {
     StringRef first = line.what.front();
-    StringRef verb = first.take_front(first.rfind(' ') + 1);
+    StringRef verb = verbOf(first);
     os << first;
     for (StringRef other : ArrayRef(line.what).drop_front()) {
       other.consume_front(verb);

@@ -79,3 +79,10 @@ def test_a_layer_of_experts(name, target, tmp_path):
     assert len(layer) <= 7
     for kernel in layer:
         assert re.search(r"\([a-z-]+\)", kernels[kernel][5] or ""), f"{kernel}: no reason"
+
+
+def test_explained_on_a_page(tmp_path):
+    """Thirty layers of latent attention, of which all but one have experts."""
+    text = planned(imported(tmp_path, "deepseek_v3_moe", num_hidden_layers=30), "gfx942", "-o",
+                   "/dev/null", "--explain")
+    assert text.count("\n") < 100
