@@ -38,30 +38,44 @@ static std::string placeText(Location loc, Location beside) {
   return (Twine(place.getLine()) + ":" + Twine(place.getColumn())).str();
 }
 
-static std::string savedText(const Candidate &candidate) {
-  if (candidate.savedBytes == 0)
-    return "";
-  return (", saves " + Twine(candidate.savedBytes) + " bytes" +
-          (candidate.perSize ? " times its dynamic sizes" : ""))
-      .str();
-}
-
 namespace {
 /// What a line says, in the order in which people want to read it: what a
 /// change of the model may improve, what was done, what cannot be helped.
 enum class Part { NearMiss, Done, NeverCould };
 
-/// Lines that differ in their place only, as those of equal layers, are
-/// printed once.
+/// Bytes that are neither written nor read, times dynamic sizes or not, in all
+/// places of a line.
+struct Saved {
+  int64_t least = 0, most = 0;
+  bool perSize = false;
+};
+
+/// Lines that differ in their place, as those of equal layers, and in what they
+/// save are printed once, and so are those of no near miss that differ in the
+/// other operator only: `what` is the part of a line that then becomes a list.
 class Lines {
 public:
-  void add(Part part, std::string text, Location loc,
-           std::optional<Location> partner) {
-    auto [it, inserted] = index.try_emplace(text, lines.size());
+  void add(Part part, std::string before, std::string what, std::string after,
+           Location loc, std::optional<Location> partner, Saved saved = {}) {
+    // Near misses are for each operator to mend.
+    std::string key = before + "\n" + after + (saved.perSize ? "*" : "") +
+                      (part == Part::NearMiss ? what : verbOf(what).str());
+    auto [it, inserted] = index.try_emplace(key, lines.size());
     if (inserted)
-      lines.push_back({part, std::move(text), loc, partner, 0});
-    else
-      ++lines[it->second].more;
+      lines.push_back({part,
+                       std::move(before),
+                       {},
+                       std::move(after),
+                       loc,
+                       partner,
+                       saved,
+                       0});
+    Line &line = lines[it->second];
+    if (!llvm::is_contained(line.what, what))
+      line.what.push_back(std::move(what));
+    line.saved.least = std::min(line.saved.least, saved.least);
+    line.saved.most = std::max(line.saved.most, saved.most);
+    line.more += !inserted;
   }
 
   /// Near misses of most places first; the others as they were decided.
@@ -78,14 +92,47 @@ public:
 private:
   struct Line {
     Part part;
-    std::string text;
+    std::string before;
+    std::vector<std::string> what;
+    std::string after;
     Location loc;
     std::optional<Location> partner;
+    Saved saved;
     size_t more;
   };
 
+  static void printSaved(const Saved &saved, llvm::raw_ostream &os) {
+    if (saved.most == 0)
+      return;
+    os << ", saves ";
+    if (saved.least != saved.most)
+      os << saved.least << " to ";
+    os << saved.most << " bytes"
+       << (saved.perSize ? " times its dynamic sizes" : "");
+  }
+
+  /// "join " of "join hk.add".
+  static StringRef verbOf(StringRef what) {
+    return what.take_front(what.rfind(' ') + 1);
+  }
+
+  /// "join hk.add, hk.mul": the verb once.
+  static void printWhat(const Line &line, llvm::raw_ostream &os) {
+    StringRef first = line.what.front();
+    StringRef verb = verbOf(first);
+    os << first;
+    for (StringRef other : ArrayRef(line.what).drop_front()) {
+      other.consume_front(verb);
+      os << ", " << other;
+    }
+  }
+
   static void printLine(const Line &line, llvm::raw_ostream &os) {
-    os << line.text << " at " << locationText(line.loc);
+    os << line.before;
+    printWhat(line, os);
+    os << line.after;
+    printSaved(line.saved, os);
+    os << " at " << locationText(line.loc);
     if (line.partner)
       os << ", the other at " << placeText(*line.partner, line.loc);
     if (line.more > 0)
@@ -99,33 +146,28 @@ private:
 };
 } // namespace
 
-static std::string refusalText(const Decision &decision,
-                               const Candidate &candidate) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << "  not " << (decision.kind == DecisionKind::Fuse ? "fused" : "used")
-     << " (" << stringify(candidate.verdict.getReason())
-     << "): " << decision.subject << " / " << candidate.what;
-  if (!candidate.verdict.getDetail().empty())
-    os << ": " << candidate.verdict.getDetail();
-  return text;
-}
-
 static void addRefusal(const Decision &decision, const Candidate &candidate,
                        Lines &lines) {
+  std::string before, after;
+  llvm::raw_string_ostream(before)
+      << "  not " << (decision.kind == DecisionKind::Fuse ? "fused" : "used")
+      << " (" << stringify(candidate.verdict.getReason())
+      << "): " << decision.subject << " / ";
+  if (!candidate.verdict.getDetail().empty())
+    after = ": " + candidate.verdict.getDetail().str();
   bool near = !adviceFor(candidate.verdict.getReason()).empty();
-  lines.add(near ? Part::NearMiss : Part::NeverCould,
-            refusalText(decision, candidate), decision.location,
+  lines.add(near ? Part::NearMiss : Part::NeverCould, std::move(before),
+            candidate.what, std::move(after), decision.location,
             candidate.partner);
 }
 
 static void addFused(const Decision &decision, const Candidate &candidate,
                      Lines &lines) {
   if (!candidate.why.empty())
-    lines.add(Part::Done,
-              "  fused: " + decision.subject + " / " + candidate.what + ": " +
-                  candidate.why.str() + savedText(candidate),
-              decision.location, candidate.partner);
+    lines.add(Part::Done, "  fused: " + decision.subject + " / ",
+              candidate.what, ": " + candidate.why.str(), decision.location,
+              candidate.partner,
+              {candidate.savedBytes, candidate.savedBytes, candidate.perSize});
 }
 
 static void addExchange(const Decision &decision, Lines &lines) {
@@ -135,7 +177,7 @@ static void addExchange(const Decision &decision, Lines &lines) {
     text += "; not " + other.what + " (" +
             stringify(other.verdict.getReason()).str() +
             "): " + other.verdict.getDetail().str();
-  lines.add(Part::Done, text, decision.location, candidate.partner);
+  lines.add(Part::Done, text, "", "", decision.location, candidate.partner);
 }
 
 static void addSplit(const Decision &decision, Lines &lines) {
@@ -147,7 +189,8 @@ static void addSplit(const Decision &decision, Lines &lines) {
       << "  split: " << decision.subject << " in " << chosen.what
       << llvm::format(", %.1f us instead of %.1f", chosen.microseconds,
                       decision.candidates.front().microseconds);
-  lines.add(Part::Done, std::move(text), decision.location, std::nullopt);
+  lines.add(Part::Done, std::move(text), "", "", decision.location,
+            std::nullopt);
 }
 
 static void explainDecisions(const DecisionLog &log, llvm::raw_ostream &os) {
@@ -204,12 +247,12 @@ static void explainLaunch(const KernelRecord &kernel, const DecisionLog &log,
 
 static void explainKernel(const KernelRecord &kernel, const DecisionLog &log,
                           const ::hk::Target &target, llvm::raw_ostream &os) {
-  os << "  @" << kernel.name << " " << kernel.family << ": " << kernel.ops
-     << "\n";
-  explainLaunch(kernel, log, os);
+  os << "  @" << kernel.name << " " << kernel.family << ": " << kernel.ops;
   for (const VariantRecord &variant : kernel.variants)
-    os << "    " << variant.tile << ", LDS " << variant.ldsBytes << " of "
-       << target.ldsBytes << " bytes, " << variant.threads << " threads\n";
+    os << "; " << variant.tile << ", LDS " << variant.ldsBytes << " of "
+       << target.ldsBytes << " bytes, " << variant.threads << " threads";
+  os << "\n";
+  explainLaunch(kernel, log, os);
 }
 
 void mlir::hk::explainText(const Section &section, const DecisionLog &log,

@@ -58,11 +58,14 @@ def test_other_models(name):
     assert report.decided > 0.9 * report.rows
 
 
-def test_tokens_of_a_call_are_not_positions():
-    """What counts the tokens of a call would be wrong from the second sequence on."""
-    with pytest.raises(hk.UnsupportedModel, match=r"modeling_llama4.py:\d+: .*aten.arange.*tokens of "
-                                                  "a call.*attn_temperature_tuning"):
-        hk.torch.export(zoo.make("llama4", attn_temperature_tuning=True, no_rope_layers=[1, 0]))
+@pytest.mark.parametrize(("name", "changes"), [
+    ("bart", {}), ("roformer", {}),
+    ("llama4", {"attn_temperature_tuning": True, "no_rope_layers": [1, 0], "floor_scale": 4})])
+def test_counted_tokens_are_positions(name, changes):
+    """What counts the tokens of a sequence counts those of each one of a call."""
+    model = zoo.make(name, **changes)
+    report = hk.torch.check(model, hk.torch.export(model), threads=1)
+    assert report.decided > 0.9 * report.rows
 
 
 def test_a_decoder_without_caches():
@@ -78,6 +81,14 @@ def test_heads():
     classes = hk.torch.export(zoo.make("bert_classes")).mlir
     assert '(tensor<?x3xf32> {hk.name = "logits"})' in classes
     assert operators("olmo").count("hk.layer_norm") == 5
+
+
+def test_norms_without_weight_that_are_wide():
+    """Ones that do not fit into the text of a model are a weight."""
+    model = zoo.make("olmo", hidden_size=128)
+    graph = hk.torch.export(model)
+    assert graph.mlir.count('"hk.row.128.1.0.f32"') == 1
+    hk.torch.check(model, graph, threads=1)
 
 
 @pytest.mark.parametrize(("name", "changes"), [

@@ -70,7 +70,7 @@ def test_a_layer_of_experts(name, target, tmp_path):
     text = planned(imported(tmp_path, name), target, "-o", "/dev/null", "--explain")
     order = re.search(r"launches of @forward: (.*)", text)[1].split(", ")
     kernels = {m[1]: m for m in re.finditer(
-        r"^  @(\w+) (\w+): (\S+)\n(    its own launch: (.*)\n)?", text, re.M)}
+        r"^  @(\w+) (\w+): ([\w,]+).*\n(    its own launch: (.*)\n)?", text, re.M)}
     does = [set(kernels[name][3].split(",")) for name in order]
     chosen = next(i for i, ops in enumerate(does) if "topk" in ops)
     norm = max(i for i in range(chosen) if "rms_norm" in does[i])
@@ -79,3 +79,10 @@ def test_a_layer_of_experts(name, target, tmp_path):
     assert len(layer) <= 7
     for kernel in layer:
         assert re.search(r"\([a-z-]+\)", kernels[kernel][5] or ""), f"{kernel}: no reason"
+
+
+def test_explained_on_a_page(tmp_path):
+    """Thirty layers of latent attention, of which all but one have experts."""
+    text = planned(imported(tmp_path, "deepseek_v3_moe", num_hidden_layers=30), "gfx942", "-o",
+                   "/dev/null", "--explain")
+    assert text.count("\n") < 100

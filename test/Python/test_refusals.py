@@ -141,3 +141,14 @@ def test_files(tmp_path, capsys):
     assert cli.main(["import", str(tmp_path / "none"), "-o", str(tmp_path / "m.mlir")]) == 1
     assert "hk: no such file or folder" in capsys.readouterr().err
     assert not (tmp_path / "m.mlir").exists()
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("mamba", r"backbone.layers.0.mixer \(MambaMixer\): tokens see earlier ones there by what is "
+              "neither attention nor"),
+    ("falcon_h1", r"model.layers.0.mamba \(FalconH1Mixer\): tokens see earlier ones")])
+def test_state_space_models(name, text):
+    kind, extra = {"mamba": ("MambaForCausalLM", {}), "falcon_h1": ("FalconH1ForCausalLM", {
+        "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_ssm": 128})}[name]
+    with pytest.raises(hk.UnsupportedModel, match=text):
+        hk.torch.export(zoo.built(kind, extra))

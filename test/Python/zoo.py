@@ -107,6 +107,10 @@ WRITTEN = {
 # Norms without weight, rotary embeddings that turn the other way, repeated keys, chunks of keys,
 # routers of their own, functions that formulas give.
 UNUSUAL = {
+    "xlm_roberta": ("XLMRobertaForCausalLM", {"is_decoder": True}),
+    "bart": ("BartForCausalLM", {"d_model": 64, "decoder_layers": 2, "decoder_ffn_dim": 96,
+                                 "decoder_attention_heads": 4, "is_decoder": True}),
+    "roformer": ("RoFormerForCausalLM", {"embedding_size": 64, "is_decoder": True}),
     "olmo": ("OlmoForCausalLM", {}),
     "nanochat": ("NanoChatForCausalLM", {}),
     "diffllama": ("DiffLlamaForCausalLM", {}),
@@ -138,11 +142,16 @@ def layers(name: str, count: int) -> dict:
 
 
 def make(name: str, **changes: object) -> torch.nn.Module:
-    """A model whose norms and biases are not the ones and zeros of a fresh one."""
+    """A model by name, with changes of its configuration."""
     kind, extra = ALL[name]
+    return built(kind, extra | changes)
+
+
+def built(kind: str, extra: dict) -> torch.nn.Module:
+    """A model whose norms and biases are not the ones and zeros of a fresh one."""
     cls = getattr(transformers, kind)
     torch.manual_seed(0)
-    model = cls(cls.config_class(**(COMMON | extra | changes))).eval()
+    model = cls(cls.config_class(**(COMMON | extra))).eval()
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for parameter in model.parameters():

@@ -254,7 +254,7 @@ def _layer_norm(b: Builder, result: Result, x: Value, shape: list, w: Value | No
 
 def _row_of(b: Builder, x: Value, number_: float) -> Value:
     """What a norm without weight or bias has in their place."""
-    return b.constant(number_, x.element, (x.shape[-1],))
+    return b.row(number_, x.element, x.shape[-1])
 
 
 @handles("softmax", "_softmax")
@@ -489,7 +489,7 @@ def part_of(b: Builder, name: str, parts: list, index: int) -> Value:
 @handles("cat")
 def _cat(b: Builder, result: Result, values: list, dim: int = 0) -> Value:
     dim = _dim(dim, len(result.shape))
-    values = [b.cast(v, result.element) for v in values if v.shape != (0,)]
+    values = [b.cast(v, result.element) for v in values if v.shape != (0,) and v.shape[dim] != 0]
     same = {frozenset(v.order) for v in values}
     if len(same) == 1 and values[0].dims[dim] is not None and all(
             s == 1 for v in values for s, p in zip(v.shape, v.dims, strict=True) if p is None):

@@ -10,6 +10,7 @@ import typing
 from ..errors import UnsupportedModel
 from ._mlir import Writer, number, tensor_type
 
+LONGEST_CONSTANT = 64  # Of 32-bit elements, in hk.constant.
 Size = typing.Any  # An int or a sympy expression over the symbols of sizes.
 
 
@@ -42,16 +43,19 @@ class Codes(typing.NamedTuple):
 
 
 class Builder:
-    """Writes operators on Values; `sizes` gives the SSA index of a symbol of sizes.
+    """Writes operators on Values; `sizes` gives the SSA index of a symbol of sizes, `weight` a row
+    of equal numbers by name, number, element type and width.
     `quantised`: the codes of weights, by the SSA name of their values."""
 
-    def __init__(self, writer: Writer, sizes: typing.Callable[[Size], str]):
-        self.writer, self._size_of_symbol = writer, sizes
+    def __init__(self, writer: Writer, sizes: typing.Callable[[Size], str],
+                 weight: typing.Callable[[str, float, str, int], Value]):
+        self.writer, self._size_of_symbol, self.weight = writer, sizes, weight
         self.hint = "value"
         self._indices: dict[typing.Any, str] = {}
         self.quantised: dict[str, Codes] = {}
         self.parts: dict[str, tuple[int, list[Value]]] = {}  # What was concatenated, and where.
         self.orders: dict[tuple, typing.Any] = {}  # Of rows by expert (_routing.py).
+        self.columns: dict[tuple, Value] = {}  # Of a tensor, by their place in a period.
 
     # ---- sizes
 
@@ -92,6 +96,12 @@ class Builder:
     def constant(self, number_: float | int | bool, element: str, shape: tuple = ()) -> Value:
         """A scalar, or equal numbers of a shape."""
         return self.value("constant", shape, element, value=number(number_, element))
+
+    def row(self, number_: float, element: str, width: int) -> Value:
+        """Equal numbers; what is too long for the text of a model is a weight."""
+        if width <= LONGEST_CONSTANT:
+            return self.constant(number_, element, (width,))
+        return self.weight(f"hk.row.{width}.{number_}.{element}", number_, element, width)
 
     def dequantised(self, codes: Codes, element: str) -> Value:
         """The values of codes."""
@@ -241,8 +251,11 @@ class Builder:
         shape = v.shape[:dim] + (length,) + v.shape[dim + 1:]
         if length == v.shape[dim] or p is None:
             return v._replace(shape=shape)
+        start = start if length != 0 else 0  # What is empty lies anywhere.
         if (part := self._part(v, p, start, length)) and step == 1:
             return part._replace(shape=shape, dims=v.dims)
+        if step != 1 and p == len(v.stored) - 1 and v.stored[p] == length * step:
+            return self._every(v, start, step)._replace(shape=shape, dims=v.dims)
         stored = v.stored[:p] + (length,) + v.stored[p + 1:]
         offsets = [0] * len(stored)
         offsets[p] = start
@@ -252,6 +265,18 @@ class Builder:
                           offsets=self.sizes(offsets), sizes=self.sizes(stored),
                           strides=", ".join(strides))
         return made._replace(shape=shape, dims=v.dims)
+
+    def _every(self, v: Value, start: int, step: int) -> Value:
+        """Every `step`th column: kernels read runs of columns, so those that lie apart are brought
+        together first, once for all that ask."""
+        key = (v.ssa, step)
+        if key not in self.columns:
+            rows = self.reshaped(v, (*v.stored[:-1], v.stored[-1] // step, step))
+            rank = len(rows.stored)
+            self.columns[key] = self.permuted(rows, [rank - 1, *range(rank - 1)])
+        apart = self.columns[key]
+        apart = apart._replace(shape=apart.stored, dims=tuple(range(len(apart.stored))))
+        return self.squeezed(self.sliced(apart, 0, start, 1), 0)
 
     def _part(self, v: Value, p: int, start: Size, length: Size) -> Value | None:
         """The operand of a concatenation that a slice of it is."""

@@ -27,7 +27,7 @@ from ..decoder import Decoder
 from ..errors import CheckFailed
 from . import _ties
 from ._experts import is_experts
-from ._graph import Graph
+from ._graph import Graph, unpadded
 from ._plain import Plain, differences
 from ._signature import Dense
 from ._substitution import set_attention
@@ -175,7 +175,7 @@ def check(model: torch.nn.Module, graph: Graph, library: str | pathlib.Path | No
     dtype = graph.dtype
     if isinstance(graph.signature, Plain):
         return _check_module(model, graph, library, threads)
-    prompts = _prompts(graph)
+    prompts = [unpadded(model, p) for p in _prompts(graph)]
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
         reference = _Reference(model, prompts, dtype, dense)
         path = library or tools.compile(graph, pathlib.Path(folder) / "model.so")

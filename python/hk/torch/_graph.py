@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import functools
+import inspect
 import os
 import pathlib
 import re
@@ -12,7 +13,7 @@ import warnings
 import torch
 
 from ..errors import UnsupportedModel
-from . import _leaves, _norms  # noqa: F401 - registers torch.ops.hk
+from . import _leaves, _mixers, _norms  # noqa: F401 - registers torch.ops.hk
 from ._aten import element_of
 from ._formulas import FORMULAS
 from ._gguf import Quantised
@@ -82,8 +83,36 @@ def _prepare(model: torch.nn.Module, signature: Paged | Dense, context: int, pro
     s = Substitution(model, dense=signature.dense, context=context)
     vocabulary = model.config.get_text_config().vocab_size
     ids = torch.randint(0, vocabulary, (1, 6), generator=torch.Generator().manual_seed(2))
+    ids = unpadded(model, ids)
     _observed(s, ids, vocabulary, context)
+    if isinstance(signature, Paged):
+        signature.first = _first_position(model, ids)
     return _Wrapper(model, signature, s), s
+
+
+def unpadded(model: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
+    """Random tokens without the padding's, which some models count and place otherwise."""
+    pad = getattr(model.config.get_text_config(), "pad_token_id", None)
+    return ids if pad is None else torch.where(ids == pad, 1 - min(pad, 1), ids)
+
+
+def _first_position(model: torch.nn.Module, ids: torch.Tensor) -> int:
+    """The position that the model gives the first token: not all count from 0."""
+    if "position_ids" not in inspect.signature(model.forward).parameters:
+        return 0
+    expected = model(input_ids=ids, use_cache=False).logits
+    atol = 1e-5 * float(expected.abs().max())
+    for first in range(9):
+        try:
+            made = model(input_ids=ids, use_cache=False,
+                         position_ids=torch.arange(ids.shape[1])[None] + first).logits
+        except IndexError:
+            break
+        if torch.allclose(made, expected, rtol=1e-5, atol=atol):
+            return first
+    raise UnsupportedModel(f"{type(model).__name__} gives the tokens of a sequence positions that "
+                           "are not first, first + 1, ... with a first of at most 8; hk's calls "
+                           "name the positions")
 
 
 def _observed(s: Substitution, ids: torch.Tensor, vocabulary: int, context: int) -> None:
@@ -182,6 +211,12 @@ def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, contex
         try:
             program = _exported(wrapper, args, (dynamic,))
         except UnsupportedModel as error:
+            if mixer := _mixers.find(model, s, vocabulary):
+                raise UnsupportedModel(
+                    f"{mixer}: tokens see earlier ones there by what is neither attention nor a "
+                    "short convolution or gated delta rule that hk knows (a state space model, "
+                    "linear attention); leave such layers out, or import what is around them with "
+                    "export_module") from error
             # What is in the place of a mask that is cut out of a larger one has no user.
             if s.written is None or (most := _smallest_limit(error)) is None:
                 raise

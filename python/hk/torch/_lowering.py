@@ -11,7 +11,7 @@ from . import _aten, _fill, _routing, _sdpa  # noqa: F401 - registers handlers
 from ._aten import Result, element_of
 from ._builder import Builder, Codes, Size, Value
 from ._gguf import Quantised
-from ._mlir import SPELLING, Writer, number, seen_region, tensor_type
+from ._mlir import ELEMENT_TYPES, SPELLING, Writer, number, seen_region, tensor_type
 from ._signature import Argument
 
 Signature = typing.Any  # Paged, Dense or Plain.
@@ -80,7 +80,7 @@ class Lowering:
         self.writer = Writer()
         for argument in self.arguments:
             self.writer.fresh(argument.name)
-        self.builder = Builder(self.writer, self._symbol)
+        self.builder = Builder(self.writer, self._symbol, self._row)
         self.values: dict[str, Value] = {
             a.name: Value("%" + a.name, a.stored, a.element, a.stored, tuple(range(len(a.stored))))
             for a in self.arguments}
@@ -129,6 +129,11 @@ class Lowering:
         if name in self.stored:
             return self._stored_weight(name, self.stored[name], element)
         return self._weight_ref(name, tensor, element, tuple(tensor.shape))
+
+    def _row(self, name: str, number_: float, element: str, width: int) -> Value:
+        dtype = next(d for d, names in ELEMENT_TYPES.items() if names[0] == element)
+        return self._weight_ref(name, torch.full((width,), number_, dtype=getattr(torch, dtype)),
+                                element, (width,))
 
     def _weight_ref(self, name: str, tensor: torch.Tensor, element: str, shape: tuple) -> Value:
         self.weights.setdefault(name, tensor)
@@ -214,17 +219,24 @@ class Lowering:
             size, int) else None
 
     def _arange(self, node: torch.fx.Node, result: Result) -> Value:
-        """The first rows of a table of all positions: hk has no iota."""
+        """The first rows of a table of all positions: hk has no iota. Of the tokens of a call,
+        which are of several sequences, the positions that the call gives."""
         dtype = node.meta["val"].dtype
+        start = node.args[0] if len(node.args) > 1 else 0
+        stepless = len(node.args) < 3 or node.args[2] == 1
         if all(isinstance(a, (int, float)) for a in node.args):
             table = torch.arange(*node.args).to(dtype)
             name = ".".join(map(str, (*node.args, result.element)))
             return self._weight(f"hk.arange.{name}", table)
-        if not self.signature.dense:
-            raise UnsupportedModel("it counts the tokens of a call, which are of several "
-                                   "sequences; use position_ids (a model's option that does this, such as "
-                                   "attn_temperature_tuning, may be turned off)")
-        if len(node.args) != 1:
+        if not self.signature.dense and isinstance(start, int) and stepless:
+            positions = self.values["positions"]
+            if result.shape != positions.shape:
+                raise UnsupportedModel(f"it counts to {result.shape[0]}, which is not how many "
+                                       "tokens a call has; use position_ids")
+            made = self.builder.cast(positions, result.element)
+            return made if start == 0 else _aten.lower(self.builder, "add", result, (made, start),
+                                                       {})
+        if start != 0 or not stepless:
             raise UnsupportedModel("arange with a start or a step and a size that is not known at "
                                    "compile time; hk's import has 0, 1, 2, ...")
         table = torch.arange(self.context).to(dtype)

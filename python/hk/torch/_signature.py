@@ -81,6 +81,7 @@ class Paged:
 
     def __init__(self, block: int):
         self.block = block
+        self.first = 0  # What the model calls the position of a sequence's first token.
         self._started: Value | None = None  # Of one graph.
 
     def examples(self, vocabulary: int, model: torch.nn.Module) -> tuple:
@@ -89,7 +90,9 @@ class Paged:
         ids = torch.randint(0, vocabulary, (7,), generator=generator, dtype=torch.int32)
         positions = torch.tensor([0, 1, 2, 0, 1, 2, 3], dtype=torch.int32)
         dim = torch.export.Dim
-        tokens = dim("tokens", min=2, max=1 << 24)
+        # Of 3 and more: the differences of neighbours, of which some models have a product, are
+        # at least two then.
+        tokens = dim("tokens", min=3, max=1 << 24)
         return ((ids, positions, torch.tensor([0, 3, 7], dtype=torch.int32),
                  torch.arange(5, dtype=torch.int32)),
                 ({0: tokens}, {0: tokens}, {0: dim("bounds", min=2, max=1 << 20)},
@@ -98,7 +101,7 @@ class Paged:
     @staticmethod
     def limited(dynamic: tuple, most: int) -> tuple:
         """The dims of `examples` with fewer tokens than this."""
-        tokens = torch.export.Dim("tokens", min=2, max=most - 1)
+        tokens = torch.export.Dim("tokens", min=3, max=most - 1)
         return ({0: tokens}, {0: tokens}, *dynamic[2:])
 
     def call(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor,
@@ -107,7 +110,8 @@ class Paged:
         """Runs the model on ragged tokens."""
         s.extents = q_offsets
         taken = inspect.signature(model.forward).parameters
-        options = {"position_ids": positions[None], "use_cache": False, "logits_to_keep": logits_at}
+        own = positions[None] + self.first if self.first else positions[None]
+        options = {"position_ids": own, "use_cache": False, "logits_to_keep": logits_at}
         given = {n: v for n, v in options.items() if n in taken}
         kept = (contextlib.nullcontext() if "logits_to_keep" in given
                 else _rows_of_head(model, logits_at))
@@ -186,12 +190,12 @@ class Dense:
         most = getattr(model.config, "max_position_embeddings", 1 << 20)
         batch = dim("sequences", min=2, max=1 << 20)
         return ((ids, torch.tensor([5, 3], dtype=torch.int32)),
-                ({0: batch, 1: dim("length", min=2, max=most)}, {0: batch}))
+                ({0: batch, 1: dim("length", min=3, max=most)}, {0: batch}))
 
     @staticmethod
     def limited(dynamic: tuple, most: int) -> tuple:
         """The dims of `examples` with shorter sequences than this."""
-        return ({**dynamic[0], 1: torch.export.Dim("length", min=2, max=most - 1)}, *dynamic[1:])
+        return ({**dynamic[0], 1: torch.export.Dim("length", min=3, max=most - 1)}, *dynamic[1:])
 
     def call(self, model: torch.nn.Module, s: Substitution, ids: torch.Tensor,
              kv_lens: torch.Tensor) -> tuple[torch.Tensor, ...]:

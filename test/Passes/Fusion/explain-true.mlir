@@ -23,7 +23,7 @@ func.func @halves(%x: tensor<8x64xbf16>) -> tensor<8x32xbf16> {
   return %y : tensor<8x32xbf16>
 }
 
-// CHECK-DAG: not fused (other-family): hk.matmul / join hk.silu: hk.matmul is computed by a kernel of family gemm, which reads its operands from memory at {{.*}}, the other at
+// CHECK-DAG: not fused (other-family): hk.matmul / join hk.silu, hk.rms_norm: hk.matmul is computed by a kernel of family gemm, which reads its operands from memory at {{.*}}, the other at
 func.func @operand_read_twice(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<8x64xbf16>, tensor<8x64xbf16>) {
   %0 = hk.silu %x : tensor<8x64xbf16>
   %1 = hk.matmul %0, %w : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xbf16>

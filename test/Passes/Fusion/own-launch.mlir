@@ -3,9 +3,8 @@
 
 // CHECK: @matmul gemm
 // CHECK-NOT: its own launch
-// CHECK: @rms_norm rowwise
+// CHECK: @rms_norm rowwise: rms_norm; #hk.row_tile<{{.*}}>, LDS {{[0-9]+}} of 65536 bytes, {{[0-9]+}} threads
 // CHECK-NEXT: its own launch: hk.rms_norm is not in that of hk.matmul (needs-whole-row)
-// CHECK-NEXT: #hk.row_tile
 // CHECK: gemm: matmul
 // CHECK-NEXT: its own launch: hk.matmul is not in that of hk.rms_norm (other-family)
 func.func @f(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %g: tensor<64xbf16>, %v: tensor<96x64xbf16>) -> tensor<?x96xbf16> {
