@@ -154,6 +154,13 @@ def check_moves(bench):
     bench.say("exchanges: all equal")
 
 
+@functools.cache
+def experts_of(bench):
+    """The communicator of modules that are cut along ep."""
+    return hk.Communicator(bench.device, "ep=2", rank=bench.rank, world=2, id_file=f"{IDS}.ep", timeout_ms=8000,
+                           shared_bytes=SHARED)
+
+
 def check_rows(bench):
     """Rows by counts, and experts whose rows go to the rank that has them: what one rank computes of all tokens."""
     module = bench.load("parallel_mlp")
@@ -173,7 +180,7 @@ def check_rows(bench):
             expect(torch.equal(got[name], want), f"{rows} rows by counts, {name}")
     weights = f"{bench.folder}/moe.safetensors"
     load = lambda name, comm: hk.load(f"{bench.folder}/{name}.so", bench.device, weights=weights, comm=comm)
-    one, two = load("moe", None), load("tokens", bench.comm)
+    one, two = load("moe", None), load("tokens", experts_of(bench))
     for rows in (2, 8, 600):
         x = torch.randn(rows, 24, device="cuda", generator=seeded(bench, rows, True))
         logits = torch.randn(rows, 4, device="cuda", generator=seeded(bench, 3, True))
@@ -181,7 +188,7 @@ def check_rows(bench):
         mine = slice(bench.rank * rows // 2, (bench.rank + 1) * rows // 2)
         got = two.bounds(x[mine].contiguous(), logits[mine].contiguous())
         want = one.bounds(x, logits)
-        bench.wait()
+        experts_of(bench).wait(torch.cuda.current_stream().cuda_stream, 20000)
         got, want = torch.from_dlpack(got.y), torch.from_dlpack(want.y)[mine]
         error = ((got - want).norm() / want.norm()).item()
         expect(error < 1e-6, f"experts of {rows} tokens: {error}")
@@ -398,7 +405,8 @@ def time_experts(bench):
     path = "/dev/shm/hk-experts.safetensors"
     expert_weights(bench, path)
     load = lambda name, comm: hk.load(f"{bench.folder}/{name}.so", bench.device, weights=path, comm=comm).experts
-    one, every, own = load("moe_one", None), load("moe_all", bench.comm), load("moe_own", bench.comm)
+    comm = experts_of(bench)
+    one, every, own = load("moe_one", None), load("moe_all", comm), load("moe_own", comm)
     table = bench.results["experts, us"] = {}
     for tokens in (16, 128, 2048):
         x = torch.randn(tokens, 2048, device="cuda", generator=seeded(bench, tokens, True)).bfloat16()
@@ -409,7 +417,7 @@ def time_experts(bench):
                  "rows": own.bind(x[mine].contiguous(), logits[mine].contiguous(), out=[outs[2]])}
         for call in calls.values():
             call()
-        bench.wait()
+        comm.wait(torch.cuda.current_stream().cuda_stream, 20000)
         want = outs[0].float()
         errors = [((o.float() - w).norm() / w.norm()).item() for o, w in ((outs[1], want), (outs[2], want[mine]))]
         expect(max(errors) < 4e-3, f"experts of {tokens} tokens: {errors}")  # partial sums and rows are rounded to bf16
@@ -509,7 +517,7 @@ def layer_cases(bench, sizes):
 
 
 if __name__ == "__main__":
-    for suffix in ("", ".native"):
+    for suffix in ("", ".native", ".ep"):
         if os.path.exists(IDS + suffix):
             os.unlink(IDS + suffix)
     mp.spawn(worker, args=(sys.argv[1], sys.argv[2], sys.argv[3:]), nprocs=2)
