@@ -1,8 +1,9 @@
 """Two ranks on two GPUs through NCCL: first what they compute, then what it takes.
 
-Usage: ranks.py FOLDER OUT.json PART...   (parts: norm, layers, prefill, exchanges; FOLDER has device_ranks.so,
+Usage: ranks.py FOLDER OUT.json PART...   (parts: norm, layers, prefill, exchanges, experts; FOLDER has device_ranks.so,
 parallel_mlp.so, ranks.so, ranks_engine.so, layer1.so, layer2.so, compiled for sm_90a, and what the case "dispatch" of
-sharded.py compiles: moe.so, tokens.so, moe.safetensors; HK_HOME names the folder whose lib/ has libhk_runtime.so, and hk is
+sharded.py compiles: moe.so, tokens.so, moe.safetensors, and of ranks_moe.py moe_own.so and moe_all.so, by --mesh=ep=2, and
+moe_one.so, all on one GPU; HK_HOME names the folder whose lib/ has libhk_runtime.so, and hk is
 on PYTHONPATH). ranks_failures.py has what ranks are told when something is wrong.
 
 ranks_engine.so is ranks.mlir with hk.exchange = "engine" among the attributes of its module: its sums are NCCL's, those of
@@ -153,6 +154,13 @@ def check_moves(bench):
     bench.say("exchanges: all equal")
 
 
+@functools.cache
+def experts_of(bench):
+    """The communicator of modules that are cut along ep."""
+    return hk.Communicator(bench.device, "ep=2", rank=bench.rank, world=2, id_file=f"{IDS}.ep", timeout_ms=8000,
+                           shared_bytes=SHARED)
+
+
 def check_rows(bench):
     """Rows by counts, and experts whose rows go to the rank that has them: what one rank computes of all tokens."""
     module = bench.load("parallel_mlp")
@@ -172,7 +180,7 @@ def check_rows(bench):
             expect(torch.equal(got[name], want), f"{rows} rows by counts, {name}")
     weights = f"{bench.folder}/moe.safetensors"
     load = lambda name, comm: hk.load(f"{bench.folder}/{name}.so", bench.device, weights=weights, comm=comm)
-    one, two = load("moe", None), load("tokens", bench.comm)
+    one, two = load("moe", None), load("tokens", experts_of(bench))
     for rows in (2, 8, 600):
         x = torch.randn(rows, 24, device="cuda", generator=seeded(bench, rows, True))
         logits = torch.randn(rows, 4, device="cuda", generator=seeded(bench, 3, True))
@@ -180,7 +188,7 @@ def check_rows(bench):
         mine = slice(bench.rank * rows // 2, (bench.rank + 1) * rows // 2)
         got = two.bounds(x[mine].contiguous(), logits[mine].contiguous())
         want = one.bounds(x, logits)
-        bench.wait()
+        experts_of(bench).wait(torch.cuda.current_stream().cuda_stream, 20000)
         got, want = torch.from_dlpack(got.y), torch.from_dlpack(want.y)[mine]
         error = ((got - want).norm() / want.norm()).item()
         expect(error < 1e-6, f"experts of {rows} tokens: {error}")
@@ -373,6 +381,50 @@ def layer_case(bench, rows, module1, module2, table, group):
     return peer
 
 
+def expert_weights(bench, path):
+    """64 experts of 2048 x 768, as a safetensors file."""
+    if bench.rank == 0:
+        generator = seeded(bench, 12, True)
+        shapes = {"w1": (64, 1536, 2048), "w2": (64, 2048, 768)}
+        header, at = {}, 0
+        for name, shape in shapes.items():
+            size = 2 * shape[0] * shape[1] * shape[2]
+            header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [at, at + size]}
+            at += size
+        text = json.dumps(header).encode()
+        with open(path, "wb") as file:
+            file.write(len(text).to_bytes(8, "little") + text)
+            for shape in shapes.values():
+                w = torch.randn(*shape, device="cuda", generator=generator).bfloat16() / shape[-1]**0.5
+                w.cpu().view(torch.uint8).numpy().tofile(file)
+    dist.barrier()
+
+
+def time_experts(bench):
+    """Experts on the ranks that have them: all tokens on every rank and one sum, or rows that go there and back."""
+    path = "/dev/shm/hk-experts.safetensors"
+    expert_weights(bench, path)
+    load = lambda name, comm: hk.load(f"{bench.folder}/{name}.so", bench.device, weights=path, comm=comm).experts
+    comm = experts_of(bench)
+    one, every, own = load("moe_one", None), load("moe_all", comm), load("moe_own", comm)
+    table = bench.results["experts, us"] = {}
+    for tokens in (16, 128, 2048):
+        x = torch.randn(tokens, 2048, device="cuda", generator=seeded(bench, tokens, True)).bfloat16()
+        logits = torch.randn(tokens, 64, device="cuda", generator=seeded(bench, 5, True))
+        mine = slice(bench.rank * tokens // 2, (bench.rank + 1) * tokens // 2)
+        outs = [torch.empty_like(x), torch.empty_like(x), torch.empty_like(x[mine])]
+        calls = {"one GPU": one.bind(x, logits, out=[outs[0]]), "sum": every.bind(x, logits, out=[outs[1]]),
+                 "rows": own.bind(x[mine].contiguous(), logits[mine].contiguous(), out=[outs[2]])}
+        for call in calls.values():
+            call()
+        comm.wait(torch.cuda.current_stream().cuda_stream, 20000)
+        want = outs[0].float()
+        errors = [((o.float() - w).norm() / w.norm()).item() for o, w in ((outs[1], want), (outs[2], want[mine]))]
+        expect(max(errors) < 4e-3, f"experts of {tokens} tokens: {errors}")  # partial sums and rows are rounded to bf16
+        table[tokens] = bench.times({name: bench.graph(call, 10) for name, call in calls.items()})
+        bench.say(f"experts of {tokens} tokens: {table[tokens]}, from one GPU {errors[0]:.1e}, {errors[1]:.1e}")
+
+
 def check_native(bench):
     """hk over a communicator that the caller has made."""
     nccl = ctypes.CDLL("libnccl.so.2")
@@ -418,7 +470,7 @@ def worker(rank, folder, out, parts):
     bench.say(f"{bench.results['device']}, torch {torch.__version__}, opened in {time.time() - begin:.2f} s")
     for part in parts:
         {"norm": norm_cases, "layers": lambda b: layer_cases(b, (1, 64)), "prefill": lambda b: layer_cases(b, (4096,)),
-         "exchanges": exchange_cases}[part](bench)
+         "exchanges": exchange_cases, "experts": expert_cases}[part](bench)
     bench.say("done:", bench.results)
     dist.barrier()
     os._exit(0)
@@ -430,6 +482,10 @@ def norm_cases(bench):
     bench.case("norm by the engine", lambda: check_norm(bench, modules["engine"], (1, 64)))
     bench.case("times of norm", lambda: time_norm(bench, modules))
     bench.case("replays", lambda: check_replays(bench, modules["kernels"]))
+
+
+def expert_cases(bench):
+    bench.case("experts", lambda: time_experts(bench))
 
 
 def exchange_cases(bench):
@@ -461,7 +517,7 @@ def layer_cases(bench, sizes):
 
 
 if __name__ == "__main__":
-    for suffix in ("", ".native"):
+    for suffix in ("", ".native", ".ep"):
         if os.path.exists(IDS + suffix):
             os.unlink(IDS + suffix)
     mp.spawn(worker, args=(sys.argv[1], sys.argv[2], sys.argv[3:]), nprocs=2)

@@ -18,6 +18,8 @@
 #include "device/Device.h"
 
 #include <chrono>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -51,7 +53,9 @@ private:
   NcclResult exchangeParts(const DeviceAxis &axis, const Group &group,
                            const DeviceExchange &exchange, void *stream) const;
 
-  NcclApi api;
+  /// Lives as long as a thread that aborts.
+  std::shared_ptr<NcclApi> library = std::make_shared<NcclApi>();
+  NcclApi &api = *library;
   Device &device;
   DeviceEngineOptions options;
   std::mutex mutex; // of what follows, and of calls of the library
@@ -91,19 +95,29 @@ const char *nameOf(DeviceExchange::Kind kind) {
 
 } // namespace
 
+/// The library frees streams at once, but comes back when the graphs that it is
+/// in are destroyed, which may be never: whoever aborts does not wait for that.
+static constexpr std::chrono::milliseconds kAbortWait{2000};
+
 void NcclEngine::abort() {
   std::lock_guard<std::mutex> lock(mutex);
   if (isAborted)
     return;
   isAborted = true;
-  (void)device
-      .runWithin([&]() -> Status {
-        for (Group &group : groups)
-          if (group.isOwn && group.comm)
-            (void)api.ncclCommAbort(group.comm);
-        return {};
-      })
-      .release();
+  std::vector<std::future<void>> ends;
+  for (Group &group : groups) {
+    if (!group.isOwn || !group.comm)
+      continue;
+    // The library makes the device current by itself.
+    std::packaged_task<void()> end([kept = library, comm = group.comm] {
+      (void)kept->ncclCommAbort(comm);
+    });
+    ends.push_back(end.get_future());
+    std::thread(std::move(end)).detach();
+  }
+  auto until = std::chrono::steady_clock::now() + kAbortWait;
+  for (std::future<void> &end : ends)
+    (void)end.wait_until(until);
 }
 
 /// Waits until the library is done with what it was asked, not with what it

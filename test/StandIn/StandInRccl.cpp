@@ -12,7 +12,8 @@
 // around a ring, rounded at each step. Streams are done when a function is, so
 // every function is in progress until all ranks have come. On a stream that is
 // captured an exchange is a host function of the graph, which waits for the
-// other ranks whenever the graph is launched.
+// other ranks whenever the graph is launched. As in NCCL, aborting frees
+// streams at once and comes back when the graphs are destroyed, here never.
 //
 //   HK_STANDIN_RCCL=KIND:N   what the N-th exchange of the process does,
 //   counted
@@ -390,11 +391,18 @@ STANDIN NcclResult ncclCommAbort(void *comm) {
   static std::vector<std::unique_ptr<Comm>> all;
   auto *ended = static_cast<Comm *>(comm);
   ended->aborted = true;
-  std::lock_guard<std::mutex> lock(ended->running);
-  munmap(ended->shared, sizeof(Shared) + ended->numRanks * kAreaBytes);
-  close(ended->file);
-  std::lock_guard<std::mutex> listLock(mutex);
-  all.emplace_back(ended);
+  {
+    std::lock_guard<std::mutex> lock(ended->running);
+    munmap(ended->shared, sizeof(Shared) + ended->numRanks * kAreaBytes);
+    close(ended->file);
+  }
+  bool isInGraph = !ended->captured.empty();
+  {
+    std::lock_guard<std::mutex> listLock(mutex);
+    all.emplace_back(ended);
+  }
+  while (isInGraph)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
   return NcclResult::Success;
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-STEPS, REPLAYS = 4, int(os.environ.get("REPLAYS", 4))
+STEPS, REPLAYS, LIMIT = 4, int(os.environ.get("REPLAYS", 4)), float(os.environ.get("LIMIT", 200))
 
 
 def worker(folder, weights, spec, name, rank):
@@ -42,6 +42,7 @@ def worker(folder, weights, spec, name, rank):
 
     want = [step(at, lambda: call(stream)) for at in range(STEPS)]
     graph = driver.capture(stream, lambda: call(stream))
+    print("captured", flush=True)
     for _ in range(REPLAYS // STEPS):
         restart()
         got = [step(at, graph) for at in range(STEPS)]
@@ -78,11 +79,13 @@ def main(folder, source, weights, target, spec):
         begin = time.monotonic()
         ranks = [subprocess.Popen([sys.executable, __file__, "worker", folder, weights, spec, name, str(r)],
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for r in range(2)]
-        try:
-            texts = [rank.communicate(timeout=300)[0] for rank in ranks]
-        finally:
-            for rank in ranks:
+        texts = []
+        for rank in ranks:
+            try:
+                texts.append(rank.communicate(timeout=max(1, begin + LIMIT - time.monotonic()))[0])
+            except subprocess.TimeoutExpired:
                 rank.kill()
+                texts.append("FAIL: it hangs; " + rank.communicate()[0])
         for rank, text in enumerate(texts):
             if "FAIL" in text or "replayed" not in text:
                 fail(f"{name}: rank {rank} says: {text}")
