@@ -237,6 +237,16 @@ func.func @rows_packed(%x: tensor<6xi4>, %c: tensor<2xi32>) {
 // -----
 
 module attributes {hk.mesh = "tp=2"} {
+func.func @rows_odd(%x: tensor<4x5xi4>, %c: tensor<2xi32>) {
+  // expected-error @below {{expected size of dim 2 of rows to be even for 'i4', but got 5}}
+  %0:2 = hk.all_to_all_rows %x, %c axis "tp" : tensor<4x5xi4>, tensor<2xi32> -> tensor<2x4x5xi4>, tensor<2xi32>
+  return
+}
+}
+
+// -----
+
+module attributes {hk.mesh = "tp=2"} {
 func.func @rows_negative(%x: tensor<5x4xf32>, %c: tensor<2xi32>) {
   // expected-error @below {{whose value is non-negative}}
   %0:2 = hk.all_to_all_rows %x, %c axis "tp" capacity -1 : tensor<5x4xf32>, tensor<2xi32> -> tensor<2x5x4xf32>, tensor<2xi32>
