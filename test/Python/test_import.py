@@ -28,6 +28,27 @@ def test_equals_the_original(name):
     assert report.decided > 0.9 * report.rows
 
 
+def test_cosines_of_sentences(tmp_path):
+    """Twenty pairs of sentences by a model of all-MiniLM-L6-v2's sizes (but for the vocabulary),
+    random weights, pooled as that model's are: means of the tokens."""
+    model = zoo.make("bert", hidden_size=384, num_hidden_layers=6, num_attention_heads=12,
+                     intermediate_size=1536, vocab_size=2000, max_position_embeddings=512)
+    function = hk.load(hk.compile(hk.torch.export(model), tmp_path / "m.so"), threads=1).forward
+    generator = torch.Generator().manual_seed(12)
+    lens = torch.randint(3, 33, (40,), generator=generator)
+    ids = torch.randint(3, 2000, (40, int(lens.max())), generator=generator)
+    seen = (torch.arange(ids.shape[1]) < lens[:, None]).long()
+    ours = function(ids=ids.int(), kv_lens=lens.int()).hidden.torch()
+    with torch.no_grad():
+        theirs = model(input_ids=ids, attention_mask=seen).last_hidden_state
+
+    def cosines(hidden):
+        pooled = (hidden * seen[..., None]).sum(1) / lens[:, None]
+        return torch.nn.functional.cosine_similarity(pooled[:20].double(), pooled[20:].double())
+
+    assert float((cosines(ours) - cosines(theirs)).abs().max()) < 1e-5
+
+
 @pytest.mark.parametrize("name", zoo.WRITTEN)
 def test_attention_of_its_own(name):
     """Products and softmax become hk.attention, and nothing is left of masks and biases."""

@@ -152,3 +152,10 @@ def test_state_space_models(name, text):
         "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_ssm": 128})}[name]
     with pytest.raises(hk.UnsupportedModel, match=text):
         hk.torch.export(zoo.built(kind, extra))
+
+
+def test_a_decoder_that_sees_later_tokens():
+    model = zoo.built("XLMWithLMHeadModel", {"emb_dim": 64, "n_layers": 2, "n_heads": 4})
+    with pytest.raises(hk.UnsupportedModel, match="tokens see later ones, which a model with caches "
+                                                  "cannot; import it with the dense signature"):
+        hk.torch.export(model)

@@ -57,6 +57,7 @@ class Substitution:
             raise UnsupportedModel(f"{where}: the model changes its mask to a "
                                    f"{type(attention_mask).__name__}; hk.attention has no mask "
                                    "operand")
+        self._causal(attention_mask)
         for name in ("position_bias", "head_mask", "alibi"):
             if kwargs.get(name) is not None:
                 raise _Biased(f"{where}: hk.attention has no {name}")
@@ -71,6 +72,13 @@ class Substitution:
                                      scale, *attention_mask, float(softcap or 0.0), layer)
         return out, None
 
+    def _causal(self, mask: Mask) -> None:
+        """With caches a token cannot see those of later calls."""
+        if not self.dense and not mask.causal:
+            raise UnsupportedModel(f"attention {len(self.layers)} of {type(self.model).__name__}: "
+                                   "tokens see later ones, which a model with caches cannot; "
+                                   "import it with the dense signature")
+
     def attend_written(self, fitted: Fitted, query: torch.Tensor, key: torch.Tensor,
                        value: torch.Tensor) -> torch.Tensor:
         """An attention that the model writes itself, of [B, H, S, D] to the same."""
@@ -79,6 +87,7 @@ class Substitution:
             raise UnsupportedModel(f"attention {layer} (products and a softmax of "
                                    f"{type(self.model).__name__}): what lies between them is not "
                                    f"hk.attention's: {fitted.mask.reason}")
+        self._causal(fitted.mask)
         self.layers.append((key.shape[1], key.shape[3], value.shape[3]))
         out = torch.ops.hk.attention(query, key, value, self.extents, None, fitted.bias, self.dense,
                                      fitted.scale, *fitted.mask, 0.0, layer)
