@@ -36,6 +36,7 @@ RowEmitter::RowEmitter(KernelOp kernel, const RowPlan &plan,
     : Puller(kernel, dims, out), plan(plan), target(target), tile(tile),
       host(target.arch == ::hk::Arch::Host),
       resident(!host && isResident(plan, podOf(tile))),
+      shifted(!host && tile.getVec() > 1 && tile.getVec() == plan.shiftedVec()),
       threadsPerRow(podOf(tile).threadsPerRow()) {
   if (host)
     threadsPerRow = 1;
@@ -104,6 +105,8 @@ void RowEmitter::emitRowStart() {
         defineIndex(rowDepth, "r", "i64(" + index + " % " + divisor + ")");
     rest = defineIndex(rowDepth, "q", "i64(" + index + " / " + divisor + ")");
   }
+  if (shifted)
+    emitShift();
 }
 
 bool mlir::hk::piecesFirst(const RowPlan &plan, const ::hk::Target &target) {
@@ -246,10 +249,16 @@ RowLoop RowEmitter::planLoop(const Space &space,
   loop.vec = loopVec(tile.getVec(), host, space.local, stores, loop.masked);
   std::optional<int64_t> flat = RowPlan::flatSize(space.local);
   std::optional<int64_t> &chunks = loop.chunks;
+  if (shifted && flat == plan.widest()) {
+    loop.vec = tile.getVec();
+    loop.masked = true;
+    loop.shiftedWidth = *flat;
+  }
   if (!host && !loop.masked && flat)
     loop.pairedHead = plan.pairedHead(stores, loop.vec);
   if (flat)
-    chunks = llvm::divideCeil(*flat, loop.vec * (loop.pairedHead ? 2 : 1));
+    chunks = llvm::divideCeil(*flat + (loop.shiftedWidth ? loop.vec - 1 : 0),
+                              loop.vec * (loop.pairedHead ? 2 : 1));
   loop.end = chunks ? std::to_string(*chunks)
                     : "((" + text(space.size) + " + " +
                           std::to_string(loop.vec - 1) + ") / " +
@@ -266,7 +275,7 @@ RowLoop RowEmitter::planLoop(const Space &space,
   // Of no chunks there is not even a first one.
   loop.unrolled = !split && slots > 0 && chunks && *chunks > 0 &&
                   loop.rounds <= slots && loop.vec == tile.getVec();
-  loop.batched = !host && !loop.masked;
+  loop.batched = !host && (!loop.masked || loop.shiftedWidth);
 
   loop.slots = slots;
   if (split) {
@@ -357,7 +366,9 @@ void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
   if (!chunk)
     chunk = symbol("c");
   currentChunk = chunk;
-  if (loop.masked)
+  if (loop.shiftedWidth)
+    setLaneCount(loop.lanesText());
+  else if (loop.masked)
     setLaneCount(out.define(out.depth(), "i64", "lanes",
                             "i64(" + text(space.size) + ") - i64(" +
                                 text(currentChunk * loop.vec) + ")"));
@@ -375,7 +386,11 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
     out.lineAt(batchDepth, type + " " + array + "[" + Twine(loop.slots) + "];");
     if (!loop.full)
       out.lineAt(batchDepth, "fillSlots(" + array + ", Max::kIdentity);");
-    out.line(array + "[s] = " + pull(stat.input, lastPosition, vec) + ";");
+    std::string value = pull(stat.input, lastPosition, vec);
+    if (loop.masked)
+      value = "keepFirst<" + std::to_string(vec) + ">(" + value + ", " +
+              getLaneCount() + ", Max::kIdentity)";
+    out.line(array + "[s] = " + value + ";");
     afterChunks.push_back("onlineSoftmax<" + std::to_string(vec) + ", " +
                           std::to_string(loop.slots) + ">(" + name + ", " +
                           accumulators[{stat.op, int(RowReduction::SumOfExp)}] +
@@ -447,6 +462,8 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
   out.open(loop.chunksText());
   enterLoop(space, loop);
   AffineExpr first = currentChunk * loop.vec;
+  if (loop.shiftedWidth)
+    first = first - shift;
   for (const RowStat *stat : stats)
     emitAccumulate(space, loop, *stat, first);
   for (const RowStore *store : stores) {
@@ -623,12 +640,15 @@ void RowEmitter::emitSoftmaxByWaves(Space &space, const RowLoop &loop,
   out.line("mergeWaves<" + Twine(threadsPerRow) + ", " +
            Twine(tile.getThreads()) + ">(" + top + ", " + total + ", " +
            scratch(2) + ");");
+  if (loop.shiftedWidth)
+    setLaneCount(loop.lanesText());
   // What was kept is of the wave's maximum.
   std::string scale =
       scalar("const float", "expOfMaxima(" + own + ", " + top + ")");
   for (Kept &kept : space.kept)
     if (kept.memo == key(sum->input, lastPosition, loop.vec, "exp"))
       kept.expression = "(" + kept.expression + " * " + scale + ")";
+  setLaneCount("");
 }
 
 std::string RowEmitter::scratch(int count) {
