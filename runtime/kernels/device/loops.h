@@ -27,7 +27,7 @@
   HK_EACH_ELEMENT(e, N) if (hasLane(COUNT, e))
 
 namespace hk {
-HK_DEV bool hasLane(i64 count, i32 e) { return e < count; }
+template <class I> HK_DEV bool hasLane(I count, i32 e) { return e < count; }
 } // namespace hk
 
 /// The first elements of vectors of N that cover COUNT elements.
