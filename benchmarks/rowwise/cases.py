@@ -148,6 +148,9 @@ OPERATORS = {
     "softmax": Operator(
         lambda m, n: [((m, n), F32)], lambda m, n: [((m, n), F32)],
         "  %y = hk.softmax %0 : {0} -> {1}", lambda x: x.softmax(-1)),
+    "softmax_16bit": Operator(
+        lambda m, n: [((m, n), BF16)], lambda m, n: [((m, n), BF16)],
+        "  %y = hk.softmax %0 : {0} -> {1}", lambda x: x.softmax(-1)),
     "softmax_topk": Operator(
         lambda m, n: [((m, n), F32)], lambda m, n: [((m, 8), F32), ((m, 8), I32)],
         "  %p = hk.softmax %0 : {0} -> {0}\n"
@@ -179,7 +182,8 @@ GPU = [("rms_norm", 16384, 8192), ("rms_norm", 16384, 7168), ("rms_norm", 4096, 
        ("add_rms_norm_quant", 4096, 5120)]
 # Rows that begin at any element.
 ODD = [("softmax", 4096, 50257), ("softmax", 8192, 1001), ("softmax", 8192, 4001), ("rms_norm", 8192, 2881),
-       ("layer_norm", 16384, 1281), ("add_rms_norm", 8192, 2881)]
+       ("layer_norm", 16384, 1281), ("add_rms_norm", 8192, 2881), ("softmax_16bit", 4096, 50257),
+       ("softmax_16bit", 8192, 1001), ("rms_norm", 4096, 14337)]
 HOST = [(name, 16384, 4096) for name in OPERATORS]
 
 

@@ -201,7 +201,7 @@ protected:
   std::string accessText(BlockArgument argument, Args position, int vec) const;
   std::string offsetText(unsigned operand, Args position) const;
   /// Bytes that the address of such an access is known to be a multiple of.
-  int64_t alignment(unsigned operand, AffineExpr last, int vec) const;
+  virtual int64_t alignment(unsigned operand, AffineExpr last, int vec) const;
 
   KernelOp kernel;
   const DimSymbols &dims;

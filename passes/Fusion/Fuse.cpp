@@ -53,6 +53,8 @@ private:
   LogicalResult startGroup(Operation *op, FusionTable &table,
                            const FusionContext &context, Decision &decision);
   void refuse(Operation *op, const Candidate &candidate);
+  void settleRefusals(Operation *op, ArrayRef<Operation *> refusing,
+                      const FusionTable &table, Decision &decision);
 
   DecisionLog *log = nullptr;
 };
@@ -228,6 +230,7 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
     producers = {*table.producerOf(boundTo->getResult(0))};
   else if (disable)
     producers.clear();
+  SmallVector<Operation *> refusing;
   for (FusionTable::GroupId id : producers) {
     const FusionGroup &group = table.get(id);
     Operation *with = group.ops.front();
@@ -250,10 +253,11 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
       if (!disable && (family->canStart(op, context).accepted() ||
                        family->takesInForEpilogues()))
         takeInProducers(op, id, table, decision);
+      settleRefusals(op, refusing, table, decision);
       finish(/*chosen=*/true);
       return success();
     }
-    refuse(op, decision.candidates.back());
+    refusing.push_back(with);
   }
   if (boundTo)
     return boundTo->emitOpError("has no layout in memory and no kernel takes "
@@ -261,8 +265,22 @@ LogicalResult HKFuse::place(Operation *op, FusionTable &table,
            << decision.candidates.back().verdict.getDetail();
   if (failed(startGroup(op, table, context, decision)))
     return failure();
+  settleRefusals(op, refusing, table, decision);
   finish(/*chosen=*/true);
   return success();
+}
+
+/// The first candidates of `decision` are kernels, those of `refusing`, that
+/// `op` could not join. Those that its kernel took in are no refusals.
+void HKFuse::settleRefusals(Operation *op, ArrayRef<Operation *> refusing,
+                            const FusionTable &table, Decision &decision) {
+  auto own = table.producerOf(op->getResult(0));
+  size_t next = 0;
+  for (Operation *with : refusing)
+    if (table.producerOf(with->getResult(0)) == own)
+      decision.candidates.erase(decision.candidates.begin() + next);
+    else
+      refuse(op, decision.candidates[next++]);
 }
 
 /// What makes operands of `op` goes to its kernel, the last candidate, if that

@@ -36,6 +36,7 @@ RowEmitter::RowEmitter(KernelOp kernel, const RowPlan &plan,
     : Puller(kernel, dims, out), plan(plan), target(target), tile(tile),
       host(target.arch == ::hk::Arch::Host),
       resident(!host && isResident(plan, podOf(tile))),
+      shifted(!host && tile.getVec() > 1 && tile.getVec() == plan.shiftedVec()),
       threadsPerRow(podOf(tile).threadsPerRow()) {
   if (host)
     threadsPerRow = 1;
@@ -105,6 +106,8 @@ void RowEmitter::emitRowStart() {
         defineIndex(rowDepth, "r", "i64(" + index + " % " + divisor + ")");
     rest = defineIndex(rowDepth, "q", "i64(" + index + " / " + divisor + ")");
   }
+  if (shifted)
+    emitShift();
 }
 
 bool mlir::hk::piecesFirst(const RowPlan &plan, const ::hk::Target &target) {
@@ -247,10 +250,16 @@ RowLoop RowEmitter::planLoop(const Space &space,
   loop.vec = loopVec(tile.getVec(), host, space.local, stores, loop.masked);
   std::optional<int64_t> flat = RowPlan::flatSize(space.local);
   std::optional<int64_t> &chunks = loop.chunks;
+  if (shifted && flat == plan.widest()) {
+    loop.vec = tile.getVec();
+    loop.masked = true;
+    loop.shiftedWidth = *flat;
+  }
   if (!host && !loop.masked && flat)
     loop.pairedHead = plan.pairedHead(stores, loop.vec);
   if (flat)
-    chunks = llvm::divideCeil(*flat, loop.vec * (loop.pairedHead ? 2 : 1));
+    chunks = llvm::divideCeil(*flat + (loop.shiftedWidth ? loop.vec - 1 : 0),
+                              loop.vec * (loop.pairedHead ? 2 : 1));
   loop.end = chunks ? std::to_string(*chunks)
                     : "((" + text(space.size) + " + " +
                           std::to_string(loop.vec - 1) + ") / " +
@@ -267,7 +276,7 @@ RowLoop RowEmitter::planLoop(const Space &space,
   // Of no chunks there is not even a first one.
   loop.unrolled = !split && slots > 0 && chunks && *chunks > 0 &&
                   loop.rounds <= slots && loop.vec == tile.getVec();
-  loop.batched = !host && !loop.masked;
+  loop.batched = !host && (!loop.masked || loop.shiftedWidth);
 
   loop.slots = slots;
   if (split) {
@@ -358,7 +367,9 @@ void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
   if (!chunk)
     chunk = symbol("c");
   currentChunk = chunk;
-  if (loop.masked)
+  if (loop.shiftedWidth)
+    exchangeLanes({loop.lanesText(), out.depth()});
+  else if (loop.masked)
     exchangeLanes({out.define(out.depth(), "i64", "lanes",
                               "i64(" + text(space.size) + ") - i64(" +
                                   text(currentChunk * loop.vec) + ")"),
@@ -377,7 +388,11 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
     out.lineAt(batchDepth, type + " " + array + "[" + Twine(loop.slots) + "];");
     if (!loop.full)
       out.lineAt(batchDepth, "fillSlots(" + array + ", Max::kIdentity);");
-    out.line(array + "[s] = " + pull(stat.input, lastPosition, vec) + ";");
+    std::string value = pull(stat.input, lastPosition, vec);
+    if (loop.masked)
+      value = "keepFirst<" + std::to_string(vec) + ">(" + value + ", " +
+              getLaneCount() + ", Max::kIdentity)";
+    out.line(array + "[s] = " + value + ";");
     afterChunks.push_back("onlineSoftmax<" + std::to_string(vec) + ", " +
                           std::to_string(loop.slots) + ">(" + name + ", " +
                           accumulators[{stat.op, int(RowReduction::SumOfExp)}] +
@@ -449,6 +464,8 @@ void RowEmitter::emitLoop(Space &space, const RowLoop &loop,
   out.open(loop.chunksText());
   enterLoop(space, loop);
   AffineExpr first = currentChunk * loop.vec;
+  if (loop.shiftedWidth)
+    first = first - shift;
   for (const RowStat *stat : stats)
     emitAccumulate(space, loop, *stat, first);
   for (const RowStore *store : stores) {
@@ -626,12 +643,15 @@ void RowEmitter::emitSoftmaxByWaves(Space &space, const RowLoop &loop,
   out.line("mergeWaves<" + Twine(threadsPerRow) + ", " +
            Twine(tile.getThreads()) + ">(" + top.text + ", " + total.text +
            ", " + scratch(2) + ");");
+  if (loop.shiftedWidth)
+    exchangeLanes({loop.lanesText(), out.depth()});
   // What was kept is of the wave's maximum.
   std::string scale =
       scalar("const float", "expOfMaxima(" + own + ", " + top.text + ")").text;
   for (Kept &kept : space.kept)
     if (kept.memo == key(sum->input, lastPosition, loop.vec, "exp"))
       kept.expression = "(" + kept.expression + " * " + scale + ")";
+  exchangeLanes({});
 }
 
 std::string RowEmitter::scratch(int count) {

@@ -112,6 +112,8 @@ private:
     std::list<Kept> kept; // references stay valid
   };
   void emitRowStart();
+  /// Of a row of shifted chunks: where it begins, and whether all operands do.
+  void emitShift();
   /// Of a kernel whose blocks split rows: defines which piece is this block's.
   /// Returns the number of the block of rows.
   std::string emitPiece();
@@ -163,6 +165,7 @@ private:
   bool isOnline(const RowStat &stat, const RowLoop &loop) const;
 
   std::string load(BlockArgument argument, Args position, int vec) override;
+  int64_t alignment(unsigned operand, AffineExpr last, int vec) const override;
   /// Loads into an array in a place before a loop; null: before the current
   /// one.
   std::string preload(const BatchedLoad &load,
@@ -171,6 +174,9 @@ private:
   void useLds(BlockArgument argument, BatchedLoad &load);
   /// Notes a load of a whole row, for emitPrefetches.
   void notePrefetch(BlockArgument argument, Args position, int vec);
+  void noteShiftedPrefetch(BlockArgument argument, int64_t elementBytes);
+  /// Where the row of an operand of whole rows begins.
+  std::string rowText(BlockArgument argument) const;
   /// Whether the expression is an index of the row.
   bool isOfRow(AffineExpr symbol) const;
 
@@ -193,9 +199,11 @@ private:
   RowTileAttr tile;
   bool host;
   bool resident;
+  bool shifted; // chunks begin where vectors of memory do
   int64_t threadsPerRow;
   int rowDepth = 0;
   AffineExpr threadIndex; // in the row; not on the host
+  AffineExpr shift;       // elements before the row in its first chunk
   SmallVector<AffineExpr> rowCoordinates;
   std::list<Space> spaces; // references stay valid
   /// Of whole rows.

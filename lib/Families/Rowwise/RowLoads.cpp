@@ -9,7 +9,8 @@
 // A batched loop therefore gets a loop before it for each of its loads, which
 // fills an array of raw vectors, one per slot. Later loops over the same chunks
 // find them there. Loads of later loops that wait for nothing (the weight of a
-// norm, the second of two tensors) are issued in the first one.
+// norm, the second of two tensors) are issued in the first one. Where chunks
+// are shifted (kernels/rowwise/shifted.h), loads say so here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +36,46 @@ static constexpr int64_t kMaxBytesAhead = 50 << 10;
 /// only.
 static constexpr int64_t kMinAskingThreads = 256;
 
+std::string RowEmitter::rowText(BlockArgument argument) const {
+  unsigned operand = argument.getArgNumber();
+  Position first(rowCoordinates.begin(), rowCoordinates.end());
+  AffineExpr zero = getAffineConstantExpr(0, getContext());
+  first.resize(cast<ShapedType>(argument.getType()).getRank(), zero);
+  return "p" + std::to_string(operand) + " + (" + offsetText(operand, first) +
+         ")";
+}
+
+void RowEmitter::emitShift() {
+  std::string vec = std::to_string(tile.getVec()), even;
+  for (BlockArgument argument : plan.body().getArguments()) {
+    if (!plan.isWholeRowOperand(argument))
+      continue;
+    std::string row = "<" + vec + ">(" + rowText(argument);
+    if (even.empty())
+      out.line("const i32 shift = shiftOf" + row + ");");
+    even += (even.empty() ? "" : " && ") + ("beginsEven" + row + ", shift)");
+  }
+  AffineExpr rows = constant(1);
+  for (DimName dim : plan.rows())
+    rows = rows * size(dim);
+  out.line("const RowPlace place = placeOfRow(" + even + ", shift, row, i64(" +
+           text(rows) + "));");
+  shift = symbol("shift");
+}
+
+int64_t RowEmitter::alignment(unsigned operand, AffineExpr last,
+                              int vec) const {
+  BlockArgument argument = plan.body().getArgument(operand);
+  if (current.shiftedWidth && vec == current.vec && last &&
+      plan.isWholeRowOperand(argument) &&
+      last == simplify(currentChunk * vec - shift))
+    return std::min<int64_t>(
+        16, vec *
+                cast<ShapedType>(argument.getType()).getElementTypeBitWidth() /
+                8);
+  return Puller::alignment(operand, last, vec);
+}
+
 std::string RowEmitter::preload(const BatchedLoad &load,
                                 std::optional<CodeWriter::Place> place) {
   std::string name = "raw" + std::to_string(preloadCount++);
@@ -53,7 +94,10 @@ std::string RowEmitter::preload(const BatchedLoad &load,
 std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   Type element = cast<ShapedType>(argument.getType()).getElementType();
   int64_t bits = vec * int64_t(element.getIntOrFloatBitWidth());
-  if (!current.batched || bits < 32 || !getLaneCount().empty())
+  // Lanes of other loops are known inside of them only.
+  bool known =
+      getLaneCount().empty() || (current.shiftedWidth && vec == current.vec);
+  if (!current.batched || bits < 32 || !known)
     return Puller::load(argument, position, vec);
   // The contract has counted what stays.
   bool stays = current.part == RowPart::Registers &&
@@ -65,7 +109,7 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
         return;
       ofChunk |= e == currentChunk;
       inside |= e != currentChunk && symbolDepth(e) > batchDepth;
-      waits |= e != currentChunk && e != threadIndex &&
+      waits |= e != currentChunk && e != threadIndex && e != shift &&
                !((splitsRows(plan) || stays || plan.exchange()) && isOfRow(e));
     });
   if (!ofChunk || inside)
@@ -80,7 +124,8 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   BatchedLoad load;
   load.loop = current;
   load.type = "Packed" + access;
-  load.expression = "loadPacked" + accessText(argument, position, vec) + ")";
+  load.expression = "loadPacked" + accessText(argument, position, vec) +
+                    (getLaneCount().empty() ? "" : ", " + getLaneCount()) + ")";
   load.guard = loadGuard.text;
   load.key = current.stripsText() + current.chunksText() + load.guard +
              load.expression;
@@ -135,6 +180,21 @@ bool RowEmitter::isOfRow(AffineExpr symbol) const {
   return found;
 }
 
+void RowEmitter::noteShiftedPrefetch(BlockArgument argument,
+                                     int64_t elementBytes) {
+  // What every row reads alike is there after the first ones.
+  if (elementBytes == 0 || !plan.isWholeRowOperand(argument))
+    return;
+  // The vectors that lie in the row as a whole.
+  int64_t bytes = (current.shiftedWidth * elementBytes - 15) / 16 * 16;
+  std::string statement = "prefetchL2<" + std::to_string(bytes) +
+                          ">(firstVector(" + rowText(argument) + "));";
+  if (llvm::is_contained(prefetches.ofRow, statement))
+    return;
+  prefetches.ofRow.push_back(statement);
+  prefetches.bytesOfRow += bytes;
+}
+
 void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
   const ::hk::RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
   if (!measured || !measured->prefetchesRows || splitsRows(plan) ||
@@ -145,6 +205,10 @@ void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
   unsigned operand = argument.getArgNumber();
   Type element = cast<ShapedType>(argument.getType()).getElementType();
   int64_t bits = element.getIntOrFloatBitWidth(), bytes = vec * bits / 8;
+  if (current.shiftedWidth) {
+    noteShiftedPrefetch(argument, bits / 8);
+    return;
+  }
   Position first(position);
   first.back() = simplify(position.back() - currentChunk * vec);
   bool known = bits >= 8 && bytes % 16 == 0 &&

@@ -68,3 +68,17 @@ std::string RowLoop::chunksText() const {
   }
   llvm_unreachable("every form is listed");
 }
+
+std::string RowLoop::lanesText() const {
+  std::string begins = "true", ends = "true";
+  if (form == RowLoopForm::RowSlots) {
+    // A row may end in the last chunk but one, and the chunk before that has no
+    // whole one behind it.
+    int64_t last = std::max<int64_t>(0, *chunks - 3) / step;
+    begins = "s == 0";
+    ends = "s >= " + std::to_string(last);
+  }
+  return ("lanesOf<" + Twine(vec) + ", " + Twine(shiftedWidth) +
+          ">(c, shift, place, " + begins + ", " + ends + ")")
+      .str();
+}

@@ -42,6 +42,9 @@ struct RowLoop {
   int64_t slots = 0;
   /// A chunk is two vectors, half of this apart; 0: one vector.
   int64_t pairedHead = 0;
+  /// Chunks begin where vectors of memory do (kernels/rowwise/shifted.h); the
+  /// number of elements of the row, or 0.
+  int64_t shiftedWidth = 0;
 
   /// The type that counts chunks, and threads of the row.
   std::string index;
@@ -61,6 +64,8 @@ struct RowLoop {
   void cutInStrips(int64_t slots, int64_t begin, std::optional<int64_t> end);
   /// The head of the loop over strips; empty in other forms.
   std::string stripsText() const;
+  /// The lanes of chunk `c` of shifted chunks.
+  std::string lanesText() const;
   /// The head of the loop whose body sees the chunk `c` and, in all forms but
   /// Chunks, its slot `s`.
   std::string chunksText() const;

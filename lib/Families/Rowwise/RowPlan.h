@@ -101,6 +101,12 @@ public:
   /// The largest power of two (at most `limit`) that divides every size and
   /// offset that positions are cut at.
   int64_t commonVec(int64_t limit) const;
+  /// Elements of chunks that begin where vectors of memory do and not with the
+  /// row (kernels/rowwise/shifted.h), where rows of an odd number of 16-bit
+  /// elements allow that; 0: they do not.
+  int64_t shiftedVec() const;
+  /// Whether `argument` has a whole row for each row of the kernel.
+  bool isWholeRowOperand(BlockArgument argument) const;
   /// Size of the segments that statistics are computed of in place; 0: none.
   int64_t segmentSize() const;
   /// Bytes of the smallest float element of two or more bytes that whole rows

@@ -24,7 +24,11 @@
 /// The first COUNT, which only the call knows, of the elements of a vector of
 /// N.
 #define HK_EACH_ELEMENT_BELOW(e, N, COUNT)                                     \
-  HK_EACH_ELEMENT(e, N) if (e < (COUNT))
+  HK_EACH_ELEMENT(e, N) if (hasLane(COUNT, e))
+
+namespace hk {
+template <class I> HK_DEV bool hasLane(I count, i32 e) { return e < count; }
+} // namespace hk
 
 /// The first elements of vectors of N that cover COUNT elements.
 #define HK_EACH_VECTOR(e, N, COUNT) for (hk::i32 e = 0; e < (COUNT); e += (N))

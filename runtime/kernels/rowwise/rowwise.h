@@ -24,6 +24,7 @@
 #include "kernels/device/quant.h"
 #include "kernels/device/reduce.h"
 #include "kernels/rowwise/loops.h"
+#include "kernels/rowwise/shifted.h"
 #include "kernels/rowwise/slices.h"
 
 namespace hk {

@@ -6,7 +6,7 @@
 // That one needs the other is no news.
 // NEVER-NOT: share a launch with{{.*}}would have to run first
 // A product takes nothing in, whoever else reads its operand.
-// NEVER-NOT: hk.matmul / take in
+// NEVER-NOT: not fused {{.*}}hk.matmul / take in
 
 // JSON-DAG: "order":["
 // JSON-DAG: "sources":[{"location":"\"{{[^"]*}}explain-true.mlir\":{{[0-9:]+}}","op":"hk.
@@ -50,6 +50,16 @@ func.func @half_a_group(%x: tensor<8x64xbf16>, %w: tensor<64x80xbf16>) -> (tenso
   %0 = hk.matmul %x, %w : tensor<8x64xbf16>, tensor<64x80xbf16> -> tensor<8x80xbf16>
   %q, %s = hk.quantize_mx ocp %0 : tensor<8x80xbf16> -> tensor<8x80xf4E2M1FN>, tensor<8x3xf8E8M0FNU>
   return %q, %s : tensor<8x80xf4E2M1FN>, tensor<8x3xf8E8M0FNU>
+}
+
+// What the kernel of a product took in is not refused by it.
+// CHECK-DAG: fused: hk.matmul / take in hk.transpose
+// NEVER-NOT: hk.matmul / join hk.transpose
+func.func @transposed_in_memory(%q: tensor<?x4x24xbf16>, %w: tensor<4x24x32xbf16>) -> tensor<?x4x32xbf16> {
+  %t = hk.transpose %q [1, 0, 2] : tensor<?x4x24xbf16> -> tensor<4x?x24xbf16>
+  %m = hk.matmul %t, %w : tensor<4x?x24xbf16>, tensor<4x24x32xbf16> -> tensor<4x?x32xbf16>
+  %y = hk.transpose %m [1, 0, 2] : tensor<4x?x32xbf16> -> tensor<?x4x32xbf16>
+  return %y : tensor<?x4x32xbf16>
 }
 
 // Two equal layers: a line for both.

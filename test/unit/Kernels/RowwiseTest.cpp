@@ -91,6 +91,67 @@ TEST(RowLoops, LedSlotsBeginWithALine) {
   EXPECT_EQ(leadOf<32>((i64(1) << 40) + 3, 50257), 3 * 50257 % 32);
 }
 
+/// Rows of WIDTH 16-bit elements, `stride` apart from element `base` on, whose
+/// chunks of 8 are shifted, are copied and weighted; each element is its place.
+template <int WIDTH> void testShifted(int base, int stride) {
+  constexpr auto kType = DType::I16;
+  constexpr int kRows = 9, kChunks = (WIDTH + 14) / 8, kLast = 3;
+  alignas(16) i16 from[kLast * 4096], to[kLast * 4096], weights[WIDTH];
+  for (int i = 0; i < kLast * 4096; ++i)
+    from[i] = i16(i), to[i] = -1;
+  for (int i = 0; i < WIDTH; ++i)
+    weights[i] = i16(100 + i);
+  std::vector<int> seen(kLast * 4096);
+  for (int row = 0; row < kRows; ++row) {
+    i64 first = base + i64(row) * stride;
+    i32 shift = shiftOf<8>((Global<const i16>)(from + first));
+    EXPECT_EQ(shift, first % 8);
+    bool even = beginsEven<8>((Global<const i16>)(from + first), shift) &&
+                beginsEven<8>((Global<i16>)(to + first), shift);
+    RowPlace place = placeOfRow(even, shift, row, kRows);
+    for (int c = 0; c < kChunks; ++c) {
+      bool ends = c >= kChunks - kLast;
+      LaneRange lanes = lanesOf<8, WIDTH>(c, shift, place, c == 0, ends);
+      i64 local = i64(c) * 8 - shift;
+      auto v = loadMasked<kType, 8, 16>(from, first + local, lanes);
+      auto w = loadMasked<kType, 8, 2>(weights, local, lanes);
+      for (int e = 0; e < 8; ++e)
+        if (hasLane(lanes, e)) {
+          EXPECT_EQ(v[e], first + local + e);
+          EXPECT_EQ(w[e], 100 + local + e);
+          ++seen[first + local + e];
+        }
+      auto kept = keepFirst<8>(w, lanes, 0);
+      for (int e = 0; e < 8; ++e)
+        EXPECT_EQ(kept[e], hasLane(lanes, e) ? w[e] : 0);
+      storeMasked<kType, 8, 16>(to, first + local, lanes, v);
+    }
+  }
+  for (int i = 0; i < kLast * 4096; ++i) {
+    int behind = i - base;
+    bool isElement =
+        behind >= 0 && behind / stride < kRows && behind % stride < WIDTH;
+    EXPECT_EQ(seen[i], isElement) << i;
+    EXPECT_EQ(to[i], isElement ? i : -1) << i;
+  }
+}
+
+TEST(RowLoops, ShiftedChunksHaveEachElementOnce) {
+  testShifted<33>(0, 33);
+  testShifted<1001>(0, 1001);
+  // Rows of a wider tensor, and operands that begin between two vectors.
+  testShifted<1001>(3, 1010);
+  testShifted<39>(5, 41);
+  // Operands whose rows begin at different places are accessed by elements.
+  alignas(16) i16 data[64] = {};
+  EXPECT_FALSE(beginsEven<8>((Global<i16>)(data + 3), 2));
+  EXPECT_FALSE(placeOfRow(false, 0, 1, 3).within);
+  // In front of a tensor and behind it there may be nothing to read.
+  EXPECT_FALSE(placeOfRow(true, 3, 0, 3).within);
+  EXPECT_TRUE(placeOfRow(true, 3, 1, 3).within);
+  EXPECT_FALSE(placeOfRow(true, 0, 2, 3).within);
+}
+
 template <class I, int SLOTS, int STEP, bool FULL> void testStrips(I chunks) {
   Row row(chunks);
   for (i32 thread = 0; thread < STEP; ++thread) {
