@@ -7,7 +7,7 @@
 The share of a kernel is the time that the vector units need to issue its instructions over the
 time that its bytes take at the peak bandwidth of the chip; above 85 % (LIMIT) the memory waits
 for the vector units. Every function of test/Modules is called in the emulator with R and 2 R
-rows, and the difference counts: issue clocks of the vector units (4 for an instruction of a
+rows, R such that blocks are full, and the difference counts: issue clocks of the vector units (4 for an instruction of a
 wave, packed f32 too, 16 for a transcendental one), and distinct bytes read or written, so that
 weights and tables that all rows read do not count. Functions whose sizes cannot be doubled, or
 are static, are counted whole, in their largest case.
@@ -21,6 +21,7 @@ share is above 1 the model's clocks must be bound by vector issue, and agree.
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import re
@@ -40,6 +41,8 @@ LIMIT = 0.85
 CHIPS = {"gfx942": (304, 2.1e9, 6.0e12), "gfx950": (256, 2.4e9, 8.0e12)}
 SELECTIONS = ("topk", "group_limit", "bitmatrix")
 CLASSES = ("main", "narrow", "selection")
+#: More rows than any chip has compute units, and rows beyond which a call takes too long.
+MANY_ROWS, MOST_ROWS = 320, 1024
 
 
 def share(clocks, count, chip):
@@ -95,10 +98,25 @@ def class_of(name, tile):
     return "main" if tile["widest"] >= 4 else "narrow"
 
 
+def full_blocks(launches, rows, kernels):
+    """A multiple of `rows` at which kernels have the variant for many rows, if more rows choose it,
+    and full blocks: what a block that is half empty has to spare would seem to cost nothing."""
+    for symbol in launches:
+        if symbol in kernels:
+            last = kernels[symbol]["last"]
+            rows = max(rows, MANY_ROWS) if symbol != last else rows
+            own = int(re.search(r"rows = (\d+)", kernels[last]["tile"])[1])
+            rows = math.lcm(rows, own) if math.lcm(rows, own) <= MOST_ROWS else rows + -rows % own
+    return rows
+
+
 def measure_function(library, function, case, chip, rows, kernels):
     """A line for each row-wise kernel of a function."""
     more = with_rows(case, 2 * rows)
     both = counted(library, [with_rows(case, rows), more], chip) if more else None
+    if both and (full := full_blocks({**both[0], **both[1]}, rows, kernels)) != rows:
+        more = with_rows(case, 2 * full)
+        both = counted(library, [with_rows(case, full), more], chip)
     if not both:
         more = case
         both = counted(library, [case], chip)
@@ -131,6 +149,7 @@ def rowwise_kernels(library, described):
         if kernel["family"] == "rowwise":
             for v in kernel["variants"]:
                 found[v["symbol"]] = {"name": re.sub(r"_\d+(?=_and_|$)", "", kernel["name"]), "tile": v["tile"],
+                                      "last": kernel["variants"][-1]["symbol"],
                                       "widest": max(code[v["symbol"]].accesses(), default=0)}
     return found
 

@@ -83,7 +83,9 @@ std::string RowEmitter::preload(const BatchedLoad &load,
   auto line = [&](const Twine &text) {
     place ? out.lineInto(*place, text) : out.lineAt(batchDepth, text);
   };
-  line(load.type + " " + name + "[" + slots + "];");
+  // Lanes without a value vote, too, and have to have one.
+  bool votes = !load.guard.empty() && boundByIssue(target);
+  line(load.type + " " + name + "[" + slots + "]" + (votes ? " = {};" : ";"));
   line(load.loop.chunksText() + " " +
        (load.guard.empty() ? "" : "if (" + load.guard + ") ") + name +
        "[s] = " + load.expression + ";");

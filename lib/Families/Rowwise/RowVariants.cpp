@@ -33,6 +33,8 @@ using ::hk::Target;
 
 /// Elements of f32 that a thread may keep of one value.
 static constexpr int64_t kMaxKept = 64;
+/// Most threads of a block whose rows have as many threads as chunks.
+static constexpr int64_t kDenseThreads = 256;
 /// Elements of a row that the host keeps in a buffer.
 static constexpr int64_t kMaxHostRow = 16384;
 /// Elements a host block should have, so that starting one costs nothing.
@@ -125,8 +127,18 @@ static double modelTime(const RowPlan &plan, const RowTile &tile,
   const RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
   bool fitted = measured && !split;
   double idle = fitted ? measured->idleShare : 0.5;
+  double partial = 1;
+  if (boundByIssue(target)) {
+    idle = 0.9;
+    // Lanes without a chunk in the last slot are told apart.
+    if (rounds * perRow != chunks)
+      partial = 1.1;
+    busy *= double(tile.threads) /
+            double(llvm::alignTo(tile.threads, target.waveSize));
+  }
   double bytes = double(width) * plan.bytesPerRowElement() * 4096;
-  double time = bytes / (target.memoryGBps * 1e3) / (1 - idle + idle * busy);
+  double time =
+      bytes / (target.memoryGBps * 1e3) / (1 - idle + idle * busy) * partial;
   if (tile.slots == 0)
     return time * (1.3 + 32.0 / double(perRow));
   // Several rows are under way on a compute unit: 270 us where a row that is
@@ -209,13 +221,48 @@ static std::optional<RowTile> clusterTile(const RowPlan &plan,
 
 /// Vectors that a thread may have in flight: unrolled code keeps them all in
 /// registers, so kernels that do much with each of them get fewer.
-static int64_t maxSlotsOf(const RowPlan &plan, int64_t vec) {
+static int64_t maxSlotsOf(const RowPlan &plan, const Target &target,
+                          int64_t vec) {
   int64_t work = plan.workPerElement();
+  int64_t more = boundByIssue(target) ? 2 : 1;
   if (plan.stats().empty())
     return work <= 6 ? 4 : work <= 16 ? 2 : 1;
   int64_t kept = std::max<int64_t>(1, plan.stats().size());
   int64_t slots = std::max<int64_t>(1, kMaxKept / vec / kept);
-  return work <= 12 ? slots : work <= 24 ? std::min<int64_t>(slots, 2) : 1;
+  int64_t most = work <= 12 ? slots : work <= 24 ? 2 * more : more * more;
+  return std::min(slots, most);
+}
+
+/// Lanes that share a segment of a row of `chunks`, of which every thread of a
+/// row has to have its part: with others each thread would reduce all of it.
+static int64_t segmentLanes(const RowPlan &plan, const Target &target,
+                            int64_t chunks, int64_t vec) {
+  int64_t segment = plan.segmentSize(), lanes = segment / vec;
+  bool exchanged = segment % vec == 0 && llvm::isPowerOf2_64(lanes) &&
+                   lanes <= target.waveSize && chunks % lanes == 0;
+  return exchanged ? lanes : 1;
+}
+
+/// Of short rows that no statistic needs as a whole: as many threads for each
+/// as it has chunks or parts of them, and so many rows that few lanes are idle.
+static void addDenseTiles(const Target &target, int64_t chunks,
+                          int64_t maxSlots, int64_t lanes, int vec,
+                          llvm::function_ref<void(const RowTile &)> rank) {
+  for (int64_t slots = 1; slots <= std::min(chunks, maxSlots); ++slots) {
+    int64_t perRow =
+        llvm::alignTo(llvm::divideCeil(chunks, slots), uint64_t(lanes));
+    if (slots > 1 && (slots - 1) * perRow >= chunks)
+      continue; // the last slot is empty
+    auto fill = [&](int64_t rows) {
+      int64_t threads = rows * perRow;
+      return double(threads) / double(llvm::alignTo(threads, target.waveSize));
+    };
+    int64_t best = 1;
+    for (int64_t rows = 1; rows * perRow <= kDenseThreads; ++rows)
+      if (fill(rows) >= fill(best))
+        best = rows;
+    rank({int32_t(best), int32_t(best * perRow), int32_t(vec), int32_t(slots)});
+  }
 }
 
 /// `shifted`: the elements of a chunk that begins where a vector of memory
@@ -226,7 +273,7 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
   int64_t width = plan.widest();
   int64_t vec = shifted ? shifted : plan.commonVec(16 / plan.rowElementBytes());
   bool wholeRows = !plan.stats().empty();
-  int64_t maxSlots = maxSlotsOf(plan, vec);
+  int64_t maxSlots = maxSlotsOf(plan, target, vec);
   if (width == 0) {
     // Dynamic: rows that nothing is known of are looped over.
     RankedTile ranked;
@@ -241,9 +288,12 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
   int64_t chunks = llvm::divideCeil(shifted ? width + vec - 1 : width,
                                     pairs ? 2 * vec : vec);
   // Fewer neighbours than this do not fill a memory transaction; without
-  // statistics there is no reason for less than a block to share a row.
+  // statistics there is little reason for less than a block to share a row.
   int64_t least =
       std::min<int64_t>(wholeRows ? 8 : 128, llvm::PowerOf2Ceil(chunks));
+  int64_t lanes = segmentLanes(plan, target, chunks, vec);
+  if (boundByIssue(target) && wholeRows)
+    least = std::min(least, std::max<int64_t>(lanes, 4));
   auto rank = [&](const RowTile &tile) {
     RankedTile ranked;
     ranked.tile = tile;
@@ -260,6 +310,14 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
       rank({int32_t(rows), int32_t(rows * perRow), int32_t(vec),
             int32_t(slots)});
   };
+  if (boundByIssue(target) && !wholeRows && chunks <= kDenseThreads) {
+    // Few rows do not fill the chip: the latency of a thread is their time.
+    std::optional<int64_t> rows = RowPlan::flatSize(plan.rows());
+    if (rows && *rows * chunks < int64_t(target.computeUnits) * kDenseThreads)
+      maxSlots = 1;
+    addDenseTiles(target, chunks, maxSlots, lanes, int(vec), rank);
+    return tiles;
+  }
   for (int64_t perRow = least; perRow <= target.maxThreads;
        perRow = perRow < target.waveSize ? perRow * 2
                                          : perRow + target.waveSize) {

@@ -27,7 +27,7 @@ STRIP = ("every strip of eight tokens reads its filters and the three tokens bef
 
 
 class Case:
-    """A function of a module test, the first dim of its arguments, and what it may do
+    """A function of a module test, the first dim of its arguments, which fills blocks, and what it may do
     beyond the limits: `again` bytes per row that are not from memory, `narrow` accesses
     of so many bytes, fewer `waves`; only with a reason. Options of hk-run that it needs
     besides."""
@@ -48,11 +48,11 @@ CASES = [
     Case("fused_add_rmsnorm_pad", "add_bf16_2880", again=5760, why=WEIGHT),
     Case("l2norm", "forward_128"),
     Case("l2norm", "backward"),
-    Case("activation", "silu"),
+    Case("activation", "silu", 32),
     Case("activation", "silu_and_mul_6400", 8),
     Case("softmax", "f16_8192", 8),
     Case("softmax", "f32_20000", 4),
-    Case("rope", "neox", again=4 * 256, why=TABLE),
+    Case("rope", "neox", 32, again=4 * 256, why=TABLE),
     Case("rope", "two_channels", again=10 * 256, why=TABLE),
     Case("fused_kv_cache", "vllm_f16", again=10 * 256, narrow=[2],
          why=TABLE + "; neighbours of a token in the transposed cache of values are a block apart"),
