@@ -188,9 +188,11 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(64, 64, 6, 8),
     skinny(64, 128, 4, 1),
     skinny(64, 128, 4, 2),
+    skinnyCodes(8, 3072, 12, 6, 1),
     skinnyCodes(8, 4096, 16, 3, 1),
     skinnyCodes(8, 4096, 16, 3, 2),
     skinnyCodes(8, 4096, 16, 3, 4),
+    skinnyCodes(16, 3072, 12, 5, 1),
     skinnyCodes(16, 4096, 16, 2, 1),
     skinnyCodes(16, 4096, 16, 2, 2),
     skinnyCodes(16, 4096, 16, 2, 4),
@@ -266,6 +268,8 @@ constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
     waves = (waves + 1) * kGroupWarps;
   if (tile.loop == GemmLoop::Skinny)
     waves = waves * kGroupWarps + 1;
+  if (tile.loop == GemmLoop::SkinnyCodes)
+    waves += skinnyCodesFinishers(tile);
   return waves * target.waveSize;
 }
 
@@ -364,7 +368,7 @@ constexpr bool skinnyFits(const GemmTileRow &row, const GemmTile &tile,
 constexpr bool skinnyCodesFits(const GemmTileRow &row, const GemmTile &tile,
                                const GemmShapeClass &shape) {
   return shape.codes && shape.group == 0 &&
-         (!shape.grouped || row.cluster == 1) &&
+         (shape.grouped ? row.cluster == 1 : row.wn != kGroupCodesWaves) &&
          shape.codesDepth <= int64_t(tile.bk) * row.cluster &&
          gemmColumns(tile, shape.pair) / row.cluster % 8 == 0;
 }

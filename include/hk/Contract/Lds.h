@@ -118,6 +118,13 @@ constexpr int64_t skinnyLds(const GemmTile &tile) {
 /// tile, and scales of a row.
 inline constexpr int32_t kCodesDepth = 128, kCodesPad = 4;
 
+/// Waves of a block of groups that multiply, beside which there are registers
+/// for one that adds and stores, with up to eight rows.
+inline constexpr int32_t kGroupCodesWaves = 12;
+constexpr int32_t skinnyCodesFinishers(const GemmTile &tile) {
+  return tile.wn == kGroupCodesWaves && tile.bm <= 8 ? 1 : 0;
+}
+
 /// What the codes of a tile are decoded with, 8 bytes for every 32 of a row.
 constexpr int64_t skinnyCodesScales(const GemmTile &tile) {
   return ldsMul(tile.bn, tile.bk / 32 + kCodesPad, 8);

@@ -34,12 +34,18 @@ public:
   static_assert(Groups::kForm != GroupForm::Blocks);
 
   HK_MEM explicit GroupWalk(const GroupArgs &args) : args(args) {
-    rewind();
-    while (!isLast())
-      advance();
+    u32 tiles;
+    if constexpr (Groups::kForm == GroupForm::Bounds) {
+      tiles = tilesOfBounds();
+    } else {
+      rewind();
+      while (!isLast())
+        advance();
+      tiles = firstTile + inChunk;
+    }
     // Of bounds that are none no more than a launch counts.
     u32 most = u32(args.places / ROWS + args.count + 1);
-    total = firstTile + inChunk < most ? firstTile + inChunk : most;
+    total = tiles < most ? tiles : most;
     rewind();
   }
 
@@ -79,13 +85,45 @@ private:
     return place < 0 ? 0 : place < args.places ? place : args.places;
   }
 
+  HK_MEM static u32 tilesOf(i64 places) {
+    return places > 0 ? (u32(places) + ROWS - 1) / ROWS : 0;
+  }
+
+  /// Where a group begins and ends; that behind the last one has all other
+  /// places, and those behind it none.
+  struct Ends {
+    i64 from, to;
+  };
+  HK_MEM Ends endsOfBounds(i64 group) const {
+    i64 bound = group < args.count ? group : args.count;
+    i64 next = group < args.count ? bound + 1 : bound;
+    i64 from = clamped(args.given()[bound]), to = clamped(args.given()[next]);
+    return {from, group < args.count    ? to
+                  : group == args.count ? args.places
+                                        : from};
+  }
+  /// A launch waits for this before all else, so several chunks are asked for
+  /// at once.
+  HK_MEM u32 tilesOfBounds() const {
+    constexpr int ahead = 8;
+    u32 own = 0, before = 0;
+    for (i64 first = 0; first <= args.count; first += ahead * kWave) {
+      Ends ends[ahead];
+      HK_UNROLL for (int i = 0; i < ahead; ++i) ends[i] =
+          endsOfBounds(first + i * kWave + laneId());
+      HK_UNROLL for (Ends &e : ends) own += tilesOf(e.to - e.from);
+    }
+    scanLanes<1, kWave>(before, own);
+    return own;
+  }
+
   /// The lane's group of the chunk.
   HK_MEM void load() {
     i64 group = base + laneId(), from, to;
     if constexpr (Groups::kForm == GroupForm::Bounds) {
-      i64 bound = group < args.count ? group : args.count;
-      from = clamped(args.given()[bound]);
-      to = group < args.count ? clamped(args.given()[bound + 1]) : args.places;
+      Ends ends = endsOfBounds(group);
+      from = ends.from;
+      to = ends.to;
     } else {
       i64 length = group < args.count ? clamped(args.given()[group]) : 0;
       i64 earlier = 0, all = length;
@@ -96,9 +134,8 @@ private:
     }
     begin = int(from);
     end = int(to);
-    bool any = group <= args.count && end > begin;
     before = 0;
-    inChunk = any ? (u32(end - begin) + ROWS - 1) / ROWS : 0;
+    inChunk = group <= args.count ? tilesOf(end - begin) : 0;
     scanLanes<1, kWave>(before, inChunk);
   }
 
@@ -137,8 +174,8 @@ public:
     int of = fromLane(group, int(block % kWave));
     i64 first = i64(block) * Groups::kBlock;
     i64 end = first + (in + ROWS < Groups::kBlock ? in + ROWS : Groups::kBlock);
-    return {of >= 0 && of < args.count ? of : int(args.count),
-            int(first + in), int(end < args.places ? end : args.places)};
+    return {of >= 0 && of < args.count ? of : int(args.count), int(first + in),
+            int(end < args.places ? end : args.places)};
   }
 
 private:

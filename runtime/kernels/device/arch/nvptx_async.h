@@ -130,16 +130,6 @@ HK_DEV void copyToLds16(u32 to, Global<const u8> from, bool valid) {
                : "memory");
 }
 
-/// 16 bytes that nobody reads again. Volatile, so that loads that are asked for
-/// early are not moved to where they are needed.
-HK_DEV u32x4 loadOnce16(Global<const u8> from) {
-  u32 a, b, c, d;
-  asm volatile("ld.global.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
-               : "l"(from));
-  return {a, b, c, d};
-}
-
 /// Has `bar` count one arrival of this thread when all copies to LDS that it
 /// has begun are done.
 HK_DEV void arriveAfterCopies(LdsBarrier bar) {

@@ -38,28 +38,38 @@ template <class Acc> struct BoxOutput : GemmOutput<Acc, 2> {
   Vec<float, 2> read;
 };
 
-/// A warp's 16 rows of a tile, rounded in boxes of 64 columns.
+/// A warp's 16 rows of a tile, rounded in boxes of 64 columns. Whole warps
+/// call.
 template <class Config, class Rows, class Total, class Epilogue>
-struct RoundedBoxes {
+class RoundedBoxes {
   using P = typename Config::P;
+
+public:
   static constexpr int kColumns = kBulkRowBytes / 2;
   static constexpr int kBytes = 16 * kBulkRowBytes;
   static constexpr int kCount = P::kCols / kColumns;
   static_assert(2 * kBytes <= kBulkSlabBytes && P::kCols % kColumns == 0);
 
-  const Total &d;
-  const Rows &rows;
-  int firstColumn;
-  const GemmArgs &args;
-  const Epilogue &epilogue;
+  HK_MEM RoundedBoxes(const Total &d, const Rows &rows, int firstColumn,
+                      const GemmArgs &args, const Epilogue &epilogue)
+      : d(d), firstColumn(firstColumn), args(args), epilogue(epilogue) {
+    HK_UNROLL for (int half = 0; half < 2; ++half) {
+      int r = rows.nearest(half * 8 + laneId() / 4);
+      matrix[half] = rows.matrix(r);
+      row[half] = rows.row(r);
+    }
+    multiplied = ballot(matrix[0] < 0 || matrix[1] < 0) == 0;
+  }
 
   /// A lane's part of four 8x8 matrices, rows 0-7 and 8-15 of 16 columns, of
   /// box j; v has what was read for them.
   HK_MEM void compute(int j, u32 (&v)[kColumns / 16][4]) const {
-    HK_UNROLL for (int c = 0; c < kColumns / 16; ++c)
-        HK_UNROLL for (int q = 0; q < 4; ++q) v[c][q] =
-            get(j * 32 + c * 8 + q * 2, q % 2,
-                j * kColumns + c * 16 + q / 2 * 8, v[c][q]);
+    // That rows have a matrix is asked once: as a branch around each pair of
+    // columns it kept their loads apart.
+    if (multiplied)
+      computeAs<true>(j, v);
+    else
+      computeAs<false>(j, v);
   }
   /// Writes them to the box.
   HK_MEM static void write(u32 box, const u32 (&v)[kColumns / 16][4]) {
@@ -79,11 +89,20 @@ private:
     return box + swizzled<kBulkRowBytes>(row, (c * 2 + side) * 16);
   }
 
+  /// `Multiplied`: all rows have a matrix.
+  template <bool Multiplied>
+  HK_MEM void computeAs(int j, u32 (&v)[kColumns / 16][4]) const {
+    HK_UNROLL for (int c = 0; c < kColumns / 16; ++c)
+        HK_UNROLL for (int q = 0; q < 4; ++q) v[c][q] =
+            get<Multiplied>(j * 32 + c * 8 + q * 2, q % 2,
+                            j * kColumns + c * 16 + q / 2 * 8, v[c][q]);
+  }
+
   /// Columns col and col + 1 of row lane / 4, or 8 below, from registers i
   /// on. What is outside of the result is computed at its edge, and clipped.
+  template <bool Multiplied>
   HK_MEM u32 get(int i, int half, int col,
                  [[maybe_unused]] const u32 &read) const {
-    int r = rows.nearest(half * 8 + laneId() / 4);
     int column = firstColumn + col + laneId() % 4 * 2;
     BoxOutput<typename P::Acc> out;
     out.acc = {d[i], d[i + 1]};
@@ -94,10 +113,19 @@ private:
     if constexpr (requires { typename Epilogue::ReadElement; })
       out.read = convertTo<float, 2>(
           bitCast<Vec<typename Epilogue::ReadElement, 2>>(read));
-    f32x2 v = epilogue.two(rows.matrix(r), rows.row(r),
-                           column < args.n ? column : 0, out);
+    // A number that the compiler knows to be none below 0.
+    i64 of = Multiplied ? i64(u32(matrix[half]) & 0x7FFFFFFF) : matrix[half];
+    f32x2 v = epilogue.two(of, row[half], column < args.n ? column : 0, out);
     return bitCast<u32>(convertTo<typename Epilogue::BoxElement, 2>(v));
   }
+
+  const Total &d;
+  int firstColumn;
+  const GemmArgs &args;
+  const Epilogue &epilogue;
+  /// Of the lane's two rows.
+  int matrix[2], row[2];
+  bool multiplied;
 };
 
 template <class Config, bool Reads> class BoxEpilogue {
@@ -136,7 +164,7 @@ public:
                   const GemmArgs &args, u8 *, const Epilogue &epilogue) {
     using Boxes = RoundedBoxes<Config, Rows, Total, Epilogue>;
     static_assert(Boxes::kCount == kCount && Boxes::kBytes == kBytes);
-    Boxes boxes = {d, rows, col, args, epilogue};
+    Boxes boxes(d, rows, col, args, epilogue);
     HK_UNROLL for (int j = 0; j < kCount; ++j) {
       u32 v[kColumns / 16][4];
       if constexpr (Reads) {

@@ -8,8 +8,7 @@
 // skinny_codes.h where the matrix is that of a group: a few tokens and their
 // experts. The work is numbered column tile by column tile of one tile of rows
 // after the other, and every block takes a run of it, so that all blocks read
-// as much and a block seldom takes up rows of another group. Codes come from
-// memory straight to the registers of the lane that decodes them.
+// as much and a block seldom takes up rows of another group.
 //
 //   GroupedSkinnyCodes<Problem, Groups>::run(args, groups, block, shared,
 //                                            epilogue)
@@ -33,6 +32,11 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
   static constexpr GemmTile T = Base::T;
   static_assert(Groups::kForm != GroupForm::Blocks &&
                 P::A::kGathered == Groups::kGathered);
+  /// Behind those that multiply a wave that adds their parts and stores, if
+  /// there are registers for it. It has a tile's time for that, which
+  /// otherwise all waves would wait for one of them.
+  static constexpr bool kFinisher = skinnyCodesFinishers(T) != 0;
+  static constexpr int kThreads = Base::kThreads + kFinisher * kWave;
 
   /// The rows of a tile: places of one group.
   struct Rows {
@@ -82,46 +86,6 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
     }
   };
 
-  /// Steps of a tile, a fragment of rows of B and a unit of k each, and those
-  /// whose codes are under way.
-  static constexpr int kSteps = Base::kTall * Base::kUnits;
-  static constexpr int kAhead = Base::kWide == 1 ? 4 : 2;
-  static_assert(kSteps % kAhead == 0);
-  using Codes = typename Base::Codes;
-
-  /// Where the lane's codes lie. Rows and k that do not exist read others,
-  /// whose sums nobody stores or whose scale is 0.
-  struct Source {
-    const GemmArgs &args;
-    typename Base::Units units;
-    int byteOfK[Base::kUnits];
-
-    HK_MEM Source(const GemmArgs &args, const typename Base::Units &units)
-        : args(args), units(units) {
-      HK_UNROLL for (int u = 0; u < Base::kUnits; ++u) {
-        i64 k = i64(units.begin + u) * Base::kUnit + laneId() % 4 * 32;
-        byteOfK[u] = int(k < args.k ? k : args.k - 32) / 2;
-      }
-    }
-    /// Asks for a step of a tile, of which there are `tiles`.
-    HK_MEM void load(Codes &codes, u32 tile, u32 tiles, int step) const {
-      if (tile < tiles && units.holds(step % Base::kUnits))
-        HK_UNROLL for (int half = 0; half < 2; ++half) codes.row[half] =
-            loadOnce16(at(tile, step, half));
-    }
-
-  private:
-    HK_MEM Global<const u8> at(u32 tile, int step, int half) const {
-      int r = step / Base::kUnits * 16 + half * 8;
-      i64 column =
-          i64(tile) * Base::kColumns + r % Base::kColumns + laneId() / 4;
-      column = column < args.n ? column : args.n - 1;
-      i64 row = rowOfB<P>(column, r / Base::kColumns, args.n);
-      return global<const u8>(args.b.data) +
-             (row * (args.b.stride / 2) + byteOfK[step % Base::kUnits]);
-    }
-  };
-
   template <class Epilogue>
   HK_MEM static void run(const GemmArgs &args, const GroupArgs &groups,
                          BlockId block, Shared &shared,
@@ -149,78 +113,86 @@ struct GroupedSkinnyCodes : SkinnyCodes<Problem, /*Cluster=*/1> {
   }
 
 private:
-  template <bool Usual>
-  HK_MEM static void multiply(const Codes &codes, const Kept &kept,
-                              const typename Base::Scales &scales,
-                              const typename Base::Units &part, u32 turn,
-                              int step, typename Base::Sums &sums) {
-    int unit = step % Base::kUnits, row = step / Base::kUnits * 16;
-    Base::multiply(codes, kept, unit,
-                   scales.template of<Usual>(turn, part.begin + unit, row),
-                   scales.template of<Usual>(turn, part.begin + unit, row + 8),
-                   sums);
-  }
-
   /// `turn`: of the tiles of the block; returns that of the next.
   template <class Epilogue>
   HK_MEM static u32 multiplyTiles(GemmArgs args, const Rows &rows, Columns own,
                                   u32 turn, Shared &shared,
                                   const Epilogue &epilogue) {
     chooseMatrix<typename P::B>(args, rows.groups, rows.at.group);
+    if (kFinisher && waveId() == Base::kWaves) {
+      barrier();
+      for (u32 tile = own.first; tile < own.end; ++tile, ++turn) {
+        barrier();
+        finish<kWave>(args, rows, tile, laneId(), partsOf(shared, turn),
+                      epilogue);
+      }
+      return turn;
+    }
     auto units = Base::Units::ofBlock(args.k, 0), part = units.ofWave();
-    Source source(args, part);
+    typename Base::Ring ring(args, part, shared.bytes + Base::kCodesAt);
     typename Base::Scales scales(args, i64(units.begin) * Base::kUnit,
                                  shared.bytes + Base::kPartsBytes);
-    Codes ring[kAhead];
-    HK_UNROLL for (int s = 0; s < kAhead; ++s)
-        source.load(ring[s], own.first, own.end, s);
-    scales.ask(own.first);
     Kept kept;
+    u32 stage = 0;
+    auto tileOf = [&](int fragment) {
+      return own.first + u32(fragment / Base::kTall);
+    };
+    bool works = part.begin < part.end;
+    if (works)
+      ring.askFirst(tileOf, own.end);
+    scales.ask(own.first);
     kept.load(args, rows, part);
     scales.keep(own.first, turn);
     barrier();
-    for (u32 tile = own.first; tile < own.end; ++tile, ++turn) {
-      u32 next = tile + 1;
+    for (; own.first < own.end; ++own.first, ++turn) {
+      u32 tile = own.first, next = tile + 1;
       if (next < own.end)
         scales.ask(next);
-      bool usual = scales.isUsual(turn);
-      float *parts = reinterpret_cast<float *>(shared.bytes) +
-                     turn % 2 * (Base::kWaves * Base::kPartFloats);
+      float *parts = partsOf(shared, turn);
       HK_UNROLL for (int tall = 0; tall < Base::kTall; ++tall) {
         typename Base::Sums sums;
         HK_UNROLL for (Vec<float, 4> &sum : sums) sum = Vec<float, 4>(0);
-        HK_UNROLL for (int unit = 0; unit < Base::kUnits; ++unit) {
-          int s = tall * Base::kUnits + unit;
-          if (part.holds(unit)) {
-            if (usual)
-              multiply<true>(ring[s % kAhead], kept, scales, part, turn, s,
-                             sums);
-            else
-              multiply<false>(ring[s % kAhead], kept, scales, part, turn, s,
-                              sums);
-          }
-          source.load(ring[s % kAhead], s + kAhead < kSteps ? tile : next,
-                      own.end, (s + kAhead) % kSteps);
-        }
+        // Of this lane, then of all.
+        waitDirectCopies<Base::kAhead - 1, 1>();
+        waveBarrier();
+        auto codesOf = [&](int unit) { return ring.get(stage, unit); };
+        Base::multiplyAll(kept, scales, part, turn, tall, codesOf, sums);
+        waveBarrier();
+        if (u32 of = tileOf(tall + Base::kAhead); works && of < own.end)
+          ring.ask(of, (tall + Base::kAhead) % Base::kTall, stage);
+        commitDirectCopies();
+        stage = stage + 1 == Base::kAhead ? 0 : stage + 1;
         Base::keepPart(parts, tall, sums);
         if (tall == 0 && next < own.end)
           scales.keep(next, turn + 1);
       }
       barrier();
-      finish(args, rows, tile, turn, parts, epilogue);
+      if constexpr (!kFinisher)
+        finish<Base::kThreads>(args, rows, tile, threadOfTurn<Epilogue>(turn),
+                               parts, epilogue);
     }
     return turn;
   }
 
-  template <class Epilogue>
+  HK_MEM static float *partsOf(Shared &shared, u32 turn) {
+    return reinterpret_cast<float *>(shared.bytes) +
+           turn % 2 * (Base::kWaves * Base::kPartFloats);
+  }
+  /// Tiles take turns over the threads of a block.
+  template <class Epilogue> HK_MEM static int threadOfTurn(u32 turn) {
+    constexpr int perRow = Base::kColumns / Epilogue::kVec;
+    constexpr int kBusy = (T.bm * perRow + kWave - 1) / kWave * kWave;
+    return (threadId() + turn * kBusy) % Base::kThreads;
+  }
+
+  /// `thread` of Threads.
+  template <int Threads, class Epilogue>
   HK_MEM static void finish(const GemmArgs &args, const Rows &rows, u32 tile,
-                            u32 turn, const float *parts,
+                            int thread, const float *parts,
                             const Epilogue &epilogue) {
     constexpr int V = Epilogue::kVec, perRow = Base::kColumns / V;
-    constexpr int kBusy = (T.bm * perRow + kWave - 1) / kWave * kWave;
     static_assert(Epilogue::kGroup == 0 && Base::kColumns % V == 0);
-    int thread = (threadId() + turn * kBusy) % Base::kThreads;
-    for (int x = thread; x < rows.count() * perRow; x += Base::kThreads) {
+    for (int x = thread; x < rows.count() * perRow; x += Threads) {
       int m = x / perRow, c = x % perRow * V;
       i64 col = i64(tile) * Base::kColumns + c;
       GemmOutput<float, V> out;
@@ -241,7 +213,7 @@ private:
     constexpr int V = Epilogue::kVec;
     int perRow = int(own.end - own.first) * (Base::kColumns / V);
     const GemmOutput<float, V> zero = {};
-    for (int x = threadId(); x < rows.count() * perRow; x += Base::kThreads) {
+    for (int x = threadId(); x < rows.count() * perRow; x += kThreads) {
       i64 col = i64(own.first) * Base::kColumns + x % perRow * V;
       runEpilogue<V>(epilogue, -1, rows.row(x / perRow), col, args.n,
                      col < args.n, zero);

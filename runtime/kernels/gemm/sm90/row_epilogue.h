@@ -29,7 +29,7 @@ template <class Config> struct RowEpilogue : StoresItself {
                          const GemmArgs &args, u8 *slab,
                          const Epilogue &epilogue) {
     using Boxes = RoundedBoxes<Config, Rows, Total, Epilogue>;
-    Boxes boxes = {d, rows, col, args, epilogue};
+    Boxes boxes(d, rows, col, args, epilogue);
     HK_UNROLL for (int j = 0; j < Boxes::kCount; ++j) {
       u8 *box = slab + j % 2 * Boxes::kBytes;
       u32 v[Boxes::kColumns / 16][4];

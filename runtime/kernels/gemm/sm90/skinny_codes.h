@@ -180,7 +180,8 @@ template <class Problem, int Cluster> struct SkinnyCodes {
       r += laneId() / kChunks;
       u32 column = tile * kColumns + u32(r % kColumns), last = u32(args.n) - 1;
       column = column < last ? column : last;
-      u32 row = column + u32(r / kColumns) * u32(args.n);
+      u32 half = u32(r / kColumns);
+      u32 row = B::kStep == 2 ? column * 2 + half : column + half * u32(args.n);
       return base + u64(row) * u32(args.b.stride / 2);
     }
   };
