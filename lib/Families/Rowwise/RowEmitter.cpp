@@ -640,15 +640,12 @@ void RowEmitter::emitSoftmaxByWaves(Space &space, const RowLoop &loop,
   out.line("mergeWaves<" + Twine(threadsPerRow) + ", " +
            Twine(tile.getThreads()) + ">(" + top + ", " + total + ", " +
            scratch(2) + ");");
-  if (loop.shiftedWidth)
-    setLaneCount(loop.lanesText());
   // What was kept is of the wave's maximum.
   std::string scale =
       scalar("const float", "expOfMaxima(" + own + ", " + top + ")");
   for (Kept &kept : space.kept)
     if (kept.memo == key(sum->input, lastPosition, loop.vec, "exp"))
       kept.expression = "(" + kept.expression + " * " + scale + ")";
-  setLaneCount("");
 }
 
 std::string RowEmitter::scratch(int count) {
