@@ -643,15 +643,12 @@ void RowEmitter::emitSoftmaxByWaves(Space &space, const RowLoop &loop,
   out.line("mergeWaves<" + Twine(threadsPerRow) + ", " +
            Twine(tile.getThreads()) + ">(" + top.text + ", " + total.text +
            ", " + scratch(2) + ");");
-  if (loop.shiftedWidth)
-    exchangeLanes({loop.lanesText(), out.depth()});
   // What was kept is of the wave's maximum.
   std::string scale =
       scalar("const float", "expOfMaxima(" + own + ", " + top.text + ")").text;
   for (Kept &kept : space.kept)
     if (kept.memo == key(sum->input, lastPosition, loop.vec, "exp"))
       kept.expression = "(" + kept.expression + " * " + scale + ")";
-  exchangeLanes({});
 }
 
 std::string RowEmitter::scratch(int count) {
