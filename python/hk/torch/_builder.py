@@ -48,7 +48,7 @@ class Builder:
     `quantised`: the codes of weights, by the SSA name of their values."""
 
     def __init__(self, writer: Writer, sizes: typing.Callable[[Size], str],
-                 weight: typing.Callable[[str, float, str, int], Value]):
+                 weight: typing.Callable[[str, float, str, int], Value] | None = None):
         self.writer, self._size_of_symbol, self.weight = writer, sizes, weight
         self.hint = "value"
         self._indices: dict[typing.Any, str] = {}
