@@ -5,14 +5,14 @@
 // RUN: hk-compile %s --target=sm_90a --split-keys=1 --emit=kernels -o - | FileCheck %s --check-prefix=TEXT
 // RUN: hk-compile %s --target=sm_90a --split-keys=1 --explain --emit=mlir -o /dev/null | FileCheck %s --check-prefix=EXPLAIN
 
-// All sizes are known: one variant, a block for every 64 heads of a sequence, in clusters
-// of two.
+// All sizes are known: one variant, a block for every 64 heads of a
+// sequence.
 // TILE-LABEL: hk.kernel @attention attention
-// TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 64, waves = 24, stages = 2, splitKv = 1> threads 384 lds 227{{[0-9]+}}
+// TILE: hk.variant @v0 #hk.attention_tile<bq = 64, bk = 64, waves = 12, stages = 2, splitKv = 1> threads 384 lds 227{{[0-9]+}}
 // TILE: hk.launch_dims if %true grid(%c256, %c1, %c1)
 // TILE-NOT: hk.variant @v1
 // TEXT: #include "kernels/attention/sm90/latent.h"
-// TEXT: using v0 = LatentAttention<kSpec, AttentionTile{128, 64, 24, 2, 1}>;
+// TEXT: using v0 = LatentAttention<kSpec, AttentionTile{64, 64, 12, 2, 1}>;
 // TEXT: HK_MAPPED_KERNEL({{.*}}v0, {{[0-9]+}}, v0::kMaps, v0::kThreads, v0::Shared) {
 // TEXT-NEXT: v0::run(maps, block, lds, arguments(words));
 func.func @heads(%q: tensor<128x1x128x576xbf16>, %k: tensor<999x64x1x576xbf16>, %n: tensor<128xi32>, %t: tensor<128x9xi32>) -> tensor<128x1x128x512xbf16> {
@@ -23,7 +23,7 @@ func.func @heads(%q: tensor<128x1x128x576xbf16>, %k: tensor<999x64x1x576xbf16>, 
 
 // A cache of an unknown number of pages may have none, of which there is no map.
 // TILE-LABEL: hk.kernel @attention_0 attention
-// TILE: hk.variant @v0 #hk.attention_tile<bq = 128, bk = 64, waves = 24,
+// TILE: hk.variant @v0 #hk.attention_tile<bq = 64, bk = 64, waves = 12,
 // TILE: %[[SOME:.*]] = arith.cmpi uge, %{{.*}}, %c1
 // TILE: hk.launch_dims if %{{.*}} grid
 // TILE: hk.variant @v1 #hk.attention_tile<bq = 16,

@@ -31,9 +31,9 @@ struct AttentionShape {
   /// Values are the first columns of keys: one copy of them in LDS, where there
   /// is a tile for that.
   bool sharedValues = false;
-  /// Rows that a tile of the latent loop of sm_90a shall have; 0: no tensor map
-  /// can describe such keys.
-  int32_t latentRows = 0;
+  /// Whether tensor maps can describe such keys: what the latent loop of sm_90a
+  /// needs.
+  bool latent = false;
 
   constexpr int64_t largestDim() const {
     return headDim > valueDim ? headDim : valueDim;
@@ -89,7 +89,6 @@ inline constexpr AttentionCandidate kAttentionCandidates[] = {
     {Arch::Sm90a, {64, 64, 4, 2, 1}, 128},
     {Arch::Sm90a, {64, 32, 4, 2, 1}, 192},
     {Arch::Sm90a, {64, 16, 4, 2, 1}, 256},
-    {Arch::Sm90a, {128, 64, 24, 2, 1}, 576, true, true},
     {Arch::Sm90a, {64, 64, 12, 2, 1}, 576, true, true},
     {Arch::Sm90a, {16, 16, 4, 3, 1}, 256},
     // Beside warp-specialised tiles, whose blocks have as many threads.
@@ -115,7 +114,7 @@ constexpr bool usableForShape(const AttentionCandidate &c, Arch arch,
   if (path == AttentionPath::WarpSpecialised &&
       (!shape.bulk || (shape.softcap && !c.softcap)))
     return false;
-  if (path == AttentionPath::Latent && shape.latentRows != c.tile.bq)
+  if (path == AttentionPath::Latent && !shape.latent)
     return false;
   if (c.sharedValues &&
       (!attentionSharesValues(shape) || info(shape.type).bits != 16))

@@ -524,8 +524,7 @@ constexpr double unitGBps(const Target &target) {
 constexpr int64_t attentionRuns(const Target &target, const AttentionTile &tile,
                                 const AttentionShape &shape, int64_t rows) {
   if (attentionPath(target.arch, tile) == AttentionPath::Latent) {
-    int64_t blocks =
-        (rows + tile.bq - 1) / tile.bq * attentionTileBlocks(target.arch, tile);
+    int64_t blocks = (rows + tile.bq - 1) / tile.bq;
     return blocks > 0 && blocks <= target.computeUnits
                ? target.computeUnits / blocks
                : 0;

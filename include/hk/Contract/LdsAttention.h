@@ -54,15 +54,9 @@ constexpr bool isWarpSpecialised(AttentionTile tile) {
 }
 
 /// A tile with a warpgroup for each half of the columns of 64 rows and one more
-/// is for values that are columns of keys: a block, or the two of a cluster,
-/// which bring half of the keys each.
+/// is for values that are columns of keys.
 constexpr bool isLatent(AttentionTile tile) {
-  int32_t blocks = tile.bq / kWarpgroupRows;
-  return (blocks == 1 || blocks == 2) && tile.waves == kGroupWarps * 3 * blocks;
-}
-/// Blocks of a launch that have a tile.
-constexpr int32_t attentionTileBlocks(Arch arch, AttentionTile tile) {
-  return arch == Arch::Sm90a && isLatent(tile) ? tile.bq / kWarpgroupRows : 1;
+  return tile.bq == kWarpgroupRows && tile.waves == kGroupWarps * 3;
 }
 
 /// A GPU tile with fewer rows than a matrix fragment runs on the vector units.
@@ -209,8 +203,7 @@ constexpr int64_t attentionLdsBytes(Arch arch, AttentionTile t, DType type,
 
 /// Threads of a block.
 constexpr int64_t attentionThreads(Arch arch, AttentionTile tile) {
-  return int64_t(tile.waves) / attentionTileBlocks(arch, tile) *
-         targetOf(arch).waveSize;
+  return int64_t(tile.waves) * targetOf(arch).waveSize;
 }
 
 } // namespace hk

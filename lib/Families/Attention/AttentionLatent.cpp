@@ -53,14 +53,6 @@ Verdict AttentionPlan::getLatentVerdict(const ::hk::Target &target) const {
   return checkLatent(getOp(), shape, getOutType(), target);
 }
 
-int32_t mlir::hk::latentRows(AttentionOp op, std::optional<int64_t> rows) {
-  constexpr int64_t one = ::hk::kWarpgroupRows;
-  int64_t group = op.getNumHeads() / op.getNumKeyHeads();
-  bool even =
-      rows ? llvm::divideCeil(*rows, one) % 2 == 0 : group % (2 * one) == 0;
-  return int32_t(even ? 2 * one : one);
-}
-
 hk_tensor_map_abi mlir::hk::latentTensorMap(const AttentionPlan &kernel,
                                             AttentionTileAttr tile) {
   AttentionOp op = kernel.getOp();

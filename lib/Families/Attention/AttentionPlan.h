@@ -150,9 +150,6 @@ Verdict checkMappedLoop(AttentionOp op, StringRef loop);
 /// `shape.align` bytes and whose result has elements of `outType`.
 Verdict checkLatent(AttentionOp op, const ::hk::AttentionShape &shape,
                     ::hk::DType outType, const ::hk::Target &target);
-/// Rows that its tiles shall have, of the (query, head) rows of a key head in a
-/// sequence, where they are known: two blocks bring keys for each other.
-int32_t latentRows(AttentionOp op, std::optional<int64_t> rows);
 /// The tensor map of its keys.
 hk_tensor_map_abi latentTensorMap(const AttentionPlan &kernel,
                                   AttentionTileAttr tile);

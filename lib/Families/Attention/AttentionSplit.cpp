@@ -106,13 +106,11 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
     shape.align = 1;
   int64_t keyHeads = op.getNumKeyHeads(), heads = op.getNumHeads();
   // Slices have results in f32.
-  bool latent = checkLatent(op, shape, ::hk::DType::F32, target).accepted();
-  if (latent)
-    shape.latentRows = latentRows(op, queries.value_or(1) * (heads / keyHeads));
+  shape.latent = checkLatent(op, shape, ::hk::DType::F32, target).accepted();
   ::hk::AttentionTileList tiles = ::hk::attentionTiles(target.arch, shape);
   if (tiles.count == 0)
     return std::nullopt; // tile selection has an error for it
-  ::hk::AttentionTile few = tiles.tile[latent ? 0 : tiles.count - 1];
+  ::hk::AttentionTile few = tiles.tile[shape.latent ? 0 : tiles.count - 1];
   std::optional<int64_t> sequences =
       op.hasRaggedQueries() ? std::optional<int64_t>(1) : knownSize(q[0]);
 

@@ -46,8 +46,7 @@ public:
         shape(kernel.getBulkShape(target)), bulk(kernel.getBulkVerdict(target)),
         latent(kernel.getLatentVerdict(target)),
         dims(DimSymbols::ofKernel(kernel.getKernel())) {
-    if (latent.accepted())
-      shape.latentRows = latentRows(kernel.getOp(), knownRows());
+    shape.latent = latent.accepted();
   }
 
   LogicalResult run() {
@@ -267,8 +266,7 @@ private:
                         Use use) {
     if (tile.blocks > 0)
       return launch.grid(launch.constant(
-          tile.blocks * llvm::divideCeil(*knownRows(), tile.bq) *
-          ::hk::attentionTileBlocks(target.arch, tile)));
+          tile.blocks * llvm::divideCeil(*knownRows(), tile.bq)));
     const AttentionOperands &operands = kernel.getOperands();
     Value rows =
         launch.multiply(launch.size(kernel.getQueries()), kernel.getGroup());
@@ -285,8 +283,6 @@ private:
         tiles =
             launch.multiply(tiles, launch.size(kernel.dim(operands.query, 0)));
     }
-    tiles =
-        launch.multiply(tiles, ::hk::attentionTileBlocks(target.arch, tile));
     LaunchDims grid = launch.grid(tiles, launch.constant(kernel.getKeyHeads()),
                                   launch.constant(tile.splitKv));
     if (use == Use::Sometimes && isLatent(target, tile))

@@ -139,11 +139,70 @@ struct AttentionMatrix {
   static constexpr bool kGaps = S.keys == SequenceLayout::Paged;
   static constexpr bool kSoftmax = S.normalizer == Normalizer::Softmax;
 
+  /// Whether waves with keys of their own have the next tile in registers.
+  static constexpr bool kOwnAhead =
+      kArch != Arch::Gfx1100 && kParts > 1 && !kDirect && T.stages == 1;
+  /// And know before where in a cache it lies: loads return in order, so an
+  /// entry of the block table that is asked for behind rows is a trip to memory
+  /// more.
+  static constexpr bool kFindsAhead =
+      kGaps && kOwnAhead && S.blockRows >= 8 &&
+      (T.bk % S.blockRows == 0 || S.blockRows % T.bk == 0);
+  /// Those entries: of the blocks that a tile from key `first` on lies in.
+  /// Behind key `last`, that of its block.
+  struct TileBlocks {
+    static constexpr int kCount =
+        kFindsAhead && S.blockRows < T.bk ? T.bk / S.blockRows : 1;
+    i32 first, last, entry[kCount];
+
+    HK_MEM void find(const Args &a, const AttentionBlock &w, i32 j, i32 end) {
+      first = j;
+      last = end - 1;
+      if constexpr (kFindsAhead)
+        HK_UNROLL for (int b = 0; b < kCount; ++b) entry[b] =
+            i32(blockOf<S>(a, w, minOf(j + b * S.blockRows, last)));
+    }
+    /// The entry for a key of the tile.
+    HK_MEM i32 of(i32 key) const {
+      i32 found = entry[0];
+      HK_UNROLL for (int b = 1; b < kCount; ++b) found =
+          key >= first + b * S.blockRows ? entry[b] : found;
+      return found;
+    }
+    HK_MEM bool anyMissing() const {
+      bool any = false;
+      HK_UNROLL for (i32 e : entry) any |= e < 0;
+      return any;
+    }
+  };
+
   /// Moves one tile of keys and values.
   struct TileCopy {
     KeyCopy k;
     ValueCopy v;
     HK_MEM static int thread() { return kParts > 1 ? laneId() : threadId(); }
+    /// The tile whose blocks are `at`.
+    HK_MEM void issue(const Args &a, const AttentionBlock &w,
+                      const TileBlocks &at, u8 *lds) {
+      if constexpr (kFindsAhead) {
+        auto rows = [&](auto p, i64 block, i64 stride, i64 head) {
+          return [=, &at](int row) __attribute__((always_inline)) {
+            i32 key = minOf(at.first + row, at.last), entry = at.of(key);
+            auto from = (Global<const u8>)(p + entry * block + head +
+                                           key % S.blockRows * stride);
+            return entry < 0 ? nullptr : from;
+          };
+        };
+        k.template issue<true>(
+            thread(), rows(a.k, a.kSequence, a.kRow, w.head * a.kHead), lds);
+        if constexpr (!S.sharedValues)
+          v.template issue<true>(
+              thread(), rows(a.v, a.vSequence, a.vRow, w.head * a.vHead),
+              lds + kKeyTile);
+      } else {
+        issue(a, w, at.first, at.last + 1, lds);
+      }
+    }
     /// Keys [j, j + bk). Behind the last visible one, `end` - 1: that key
     /// again, masked later. Its value is finite whenever the visible ones are.
     HK_MEM void issue(const Args &a, const AttentionBlock &w, i32 j, i32 end,
@@ -305,6 +364,8 @@ private:
       walkDirect<step>(a, w, f, rows, walk);
     else if constexpr (T.stages > 1)
       walkAhead<step>(a, w, f, rows, walk);
+    else if constexpr (kOwnAhead)
+      walkOwn<step>(a, w, f, rows, walk);
     else
       walkStaged<step>(a, w, f, rows, walk);
   }
@@ -370,6 +431,31 @@ private:
     rowCopyWait();
   }
 
+  /// Where the next tile but one lies is asked for, the next one is in
+  /// registers while this is multiplied.
+  template <int STEP>
+  HK_DEV void walkOwn(const Args &a, const AttentionBlock &w, Fragments &f,
+                      Rows &rows, const Walk &x) {
+    if (x.begin >= x.end)
+      return;
+    TileCopy copy;
+    TileBlocks now, next, after;
+    now.find(a, w, x.begin, x.end);
+    next.find(a, w, x.begin + STEP, x.end);
+    copy.issue(a, w, now, x.lds);
+    for (i32 j = x.begin; j < x.end; j += STEP) {
+      tileBarrier();
+      copy.land(x.lds);
+      tileBarrier();
+      after.find(a, w, j + 2 * STEP, x.end);
+      // Behind the last tile the last key, which nobody reads.
+      copy.issue(a, w, next, x.lds);
+      tile(a, w, f, rows, j, x, x.lds, now);
+      now = next;
+      next = after;
+    }
+  }
+
   template <int STEP>
   HK_DEV void walkStaged(const Args &a, const AttentionBlock &w, Fragments &f,
                          Rows &rows, const Walk &x) {
@@ -385,7 +471,8 @@ private:
 
   /// One tile of keys from j on.
   HK_DEV void tile(const Args &a, const AttentionBlock &w, Fragments &f,
-                   Rows &rows, i32 j, const Walk &x, const u8 *lds) {
+                   Rows &rows, i32 j, const Walk &x, const u8 *lds,
+                   const TileBlocks &blocks = {}) {
     f.scores(lds);
     if constexpr (kSharedScores)
       f.addShares(x.scratch);
@@ -400,7 +487,7 @@ private:
       constexpr int V = int(sizeof(x) / sizeof(float));
       x = finishScore<S, V>(a, w, rows.number[i], j + key, score<S, V>(a, x));
     });
-    mask(a, w, f, rows, j, x);
+    mask(a, w, f, rows, j, x, blocks);
     if constexpr (kSoftmax)
       normalise(f, rows);
     if constexpr (R::kWeight)
@@ -420,7 +507,8 @@ private:
 
   /// Scores of keys that a row does not see are replaced.
   HK_DEV void mask(const Args &a, const AttentionBlock &w, Fragments &f,
-                   const Rows &rows, i32 j, const Walk &x) {
+                   const Rows &rows, i32 j, const Walk &x,
+                   const TileBlocks &blocks) {
     if (j < x.fullBegin || j + T.bk > x.fullEnd)
       f.forEachScore(
           [&](int i, int key, auto &v) __attribute__((always_inline)) {
@@ -433,10 +521,15 @@ private:
           });
     if constexpr (kGaps) {
       auto missing = [&](int key) __attribute__((always_inline)) {
-        return isMissing<S>(a, w, j + key < x.end ? j + key : x.end - 1);
+        i32 at = j + key < x.end ? j + key : x.end - 1;
+        if constexpr (kFindsAhead)
+          return blocks.of(at) < 0;
+        return isMissing<S>(a, w, at);
       };
       bool gap = false;
-      if constexpr (kOneBlock<S, T.bk>)
+      if constexpr (kFindsAhead)
+        gap = blocks.anyMissing();
+      else if constexpr (kOneBlock<S, T.bk>)
         gap = missing(0);
       else
         for (int key = laneId(); key < T.bk; key += kWave)

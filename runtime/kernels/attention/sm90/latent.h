@@ -46,9 +46,8 @@ template <AttentionSpec S, AttentionTile T, int GROUP> class LatentConsumer {
   static constexpr int kCleared = 1 + GROUP, kGiven = 3, kSummed = 5;
 
 public:
-  /// Rows from `first` on of a unit are the block's.
-  HK_MEM LatentConsumer(const AttentionArgs<S> &a, const Layout &lds, int first)
-      : a(a), lds(lds), thread(threadId() % kWarpgroup), first(first),
+  HK_MEM LatentConsumer(const AttentionArgs<S> &a, const Layout &lds)
+      : a(a), lds(lds), thread(threadId() % kWarpgroup),
         row(thread / kWave * 16 + laneId() / 4) {}
 
   HK_MEM void add(const AttentionBlock &w) {
@@ -78,12 +77,12 @@ private:
       rows.maximum[r] = kMinusInf;
       rows.sum[r] = 0;
       rows.factor[r] = 1;
-      KeyRange own = range(first + row + 8 * r);
+      KeyRange own = range(row + 8 * r);
       rows.begin[r] = int(own.begin);
       rows.end[r] = int(own.end);
     }
-    rows.fullEnd = int(range(first).end);
-    rows.fullBegin = int(range(first + Config::kRows - 1).begin);
+    rows.fullEnd = int(range(0).end);
+    rows.fullBegin = int(range(Config::kRows - 1).begin);
   }
 
   HK_MEM void walkEven() {
@@ -93,13 +92,13 @@ private:
       scaleOutput();
       beginOwn(i);
       endProduct();
-      give(lds.empty(0, kLeftValues));
+      release(lds.empty(0, kLeftValues));
       if (i + 1 < steps.count) {
         take();
         beginOther(i + 1);
         endProduct();
-        give(lds.empty(1, kLeftValues));
-        give(lds.empty(1, kRestOfKeys));
+        release(lds.empty(1, kLeftValues));
+        release(lds.empty(1, kRestOfKeys));
       }
       if (i + 2 >= steps.count)
         return;
@@ -117,18 +116,18 @@ private:
       beginOther(i);
       if (i + 1 >= steps.count) {
         endProduct();
-        give(lds.empty(0, kRightValues));
-        give(lds.empty(0, kRestOfKeys));
+        release(lds.empty(0, kRightValues));
+        release(lds.empty(0, kRestOfKeys));
         return;
       }
       softmax(i + 1);
       endProduct();
-      give(lds.empty(0, kRightValues));
-      give(lds.empty(0, kRestOfKeys));
+      release(lds.empty(0, kRightValues));
+      release(lds.empty(0, kRestOfKeys));
       scaleOutput();
       beginOwn(i + 1);
       endProduct();
-      give(lds.empty(1, kRightValues));
+      release(lds.empty(1, kRightValues));
       if (i + 2 >= steps.count)
         return;
       if (i + 3 < steps.count)
@@ -139,13 +138,6 @@ private:
   HK_MEM void release(LdsBarrier empty) const {
     if (laneId() == 0)
       empty.arrive();
-  }
-  /// To all blocks that bring keys.
-  HK_MEM void give(LdsBarrier empty) const {
-    if constexpr (Config::kCluster == 1)
-      release(empty);
-    else if (laneId() < Config::kCluster)
-      empty.arriveAt(laneId());
   }
   HK_MEM void endProduct() {
     waitProducts<0>();
@@ -252,7 +244,7 @@ private:
 
   HK_MEM void store(const AttentionBlock &w) const {
     HK_UNROLL for (int r = 0; r < 2; ++r) {
-      int own = first + row + 8 * r;
+      int own = row + 8 * r;
       bool exists = own < w.count;
       i64 at = w.first + (exists ? own : 0);
       RowEnd end = rows.finish(a, w.head * S.group + at % S.group, r);
@@ -279,7 +271,7 @@ private:
 
   const AttentionArgs<S> &a;
   Layout lds;
-  int thread, first, row; // of the warpgroup, of the unit, of the block
+  int thread, row; // of the warpgroup, of the block
   u32 uses[2] = {0, 0}, tiles = 0, units = 0;
   typename Config::Steps steps;
   int keys;
@@ -300,40 +292,33 @@ template <AttentionSpec S, AttentionTile T> struct LatentAttention {
     typename Config::Layout lds(shared);
     begin(maps, lds);
     LatentUnits<S, T> units{a, lds};
-    int rank = Config::kCluster > 1 ? sameInWarp(int(clusterRank())) : 0;
     int group = sameInWarp(threadId() / kWarpgroup);
     if (group == 0) {
       takeRegisters<Config::kProductRegisters>();
-      LatentConsumer<S, T, 0> consumer(a, lds, rank * Config::kRows);
+      LatentConsumer<S, T, 0> consumer(a, lds);
       units.each(consumer);
     } else if (group == 1) {
       takeRegisters<Config::kProductRegisters>();
-      LatentConsumer<S, T, 1> consumer(a, lds, rank * Config::kRows);
+      LatentConsumer<S, T, 1> consumer(a, lds);
       units.each(consumer);
     } else {
       giveRegisters<Config::kCopyRegisters>();
-      copy(units, maps, block, rank);
-    }
-    // Nobody sends to a block that is gone.
-    if constexpr (Config::kCluster > 1) {
-      clusterArrive();
-      clusterWait();
+      copy(units, maps, block);
     }
   }
 
 private:
   HK_MEM static void copy(LatentUnits<S, T> &units, const TensorMap *maps,
-                          BlockId block, int rank) {
+                          BlockId block) {
     int wave = sameInWarp(waveId() % kGroupWarps);
     if (wave == 0) {
-      LatentKeyLoader<S, T> loader(units.a, units.lds, maps[0], rank);
+      LatentKeyLoader<S, T> loader(units.a, units.lds, maps[0]);
       units.each(loader);
     } else if (wave == 1) {
       units.find(block);
     } else {
       LatentQueryLoader<S, T> loader(units.a, units.lds,
-                                     threadId() % kWarpgroup - 2 * kWave,
-                                     rank * Config::kRows);
+                                     threadId() % kWarpgroup - 2 * kWave);
       units.each(loader);
     }
   }
@@ -351,11 +336,11 @@ private:
       HK_UNROLL for (u32 stage = 0; stage < Config::kStages; ++stage)
           HK_UNROLL for (u32 piece = 0; piece < kPieces; ++piece) {
         lds.full(stage, piece).init(1);
-        lds.empty(stage, piece).init(kGroupWarps * Config::kCluster);
+        lds.empty(stage, piece).init(kGroupWarps);
       }
       publishBarriers();
     }
-    meetCluster<Config::kCluster>();
+    barrier();
     beginAfterLast();
   }
 };

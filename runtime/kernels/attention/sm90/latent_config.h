@@ -28,8 +28,7 @@ enum LatentPiece : u32 { kLeftValues, kRightValues, kRestOfKeys, kPieces };
 
 template <AttentionSpec S, AttentionTile T> struct LatentConfig {
   static constexpr DType D = S.type;
-  /// Rows of a block; blocks of a cluster, which have a tile together.
-  static constexpr int kRows = kWarpgroupRows, kCluster = T.bq / kRows;
+  static constexpr int kRows = kWarpgroupRows; // of a block
   static constexpr int kKeys = T.bk, kStages = T.stages;
   static_assert(isLatent(T) && kKeys == 64 && kStages == 2 &&
                 info(D).bits == 16 && S.sharedValues && S.align >= 16 &&
@@ -66,7 +65,6 @@ template <AttentionSpec S, AttentionTile T> struct LatentConfig {
 
   static_assert(sizeof(AttentionBlock) <= kLatentUnitBytes);
   struct Shared {
-    static constexpr int kCluster = T.bq > kRows ? T.bq / kRows : 0;
     u8 bytes[attentionLatentLds(T, S.headDim, S.valueDim)];
   };
 
@@ -136,10 +134,9 @@ template <AttentionSpec S, AttentionTile T> struct LatentConfig {
             sameInWarp((int(end) - first + kKeys - 1) / kKeys)};
   }
 
-  /// Units of work of a cluster: f(rows and keys). One wave comes here.
+  /// Units of work of a block: f(rows and keys). One wave comes here.
   template <class F>
   HK_MEM static void forEach(const AttentionArgs<S> &a, BlockId id, F f) {
-    id.x /= kCluster;
     if constexpr (T.blocks > 0) {
       // Blocks of the same keys are neighbours, which meet in the L2 cache.
       u32 tiles = u32((a.queries * S.group + T.bq - 1) / T.bq);

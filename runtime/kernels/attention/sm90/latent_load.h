@@ -6,10 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One warp asks the copy engine for keys, piece by piece as the places of the
-// tile before are free; a lane finds and asks for one box of a tile. Another
-// one finds the units of work and tells everybody of them; two copy queries,
-// whose rows may lie anyhow. The blocks of a cluster walk over
-// the same keys, and each brings a part of the panels to all.
+// tile before are free. Another one finds the units of work and tells everybody
+// of them; two copy queries, whose rows may lie anyhow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +27,8 @@ template <AttentionSpec S, AttentionTile T> class LatentKeyLoader {
 public:
   HK_MEM LatentKeyLoader(const AttentionArgs<S> &a,
                          const typename Config::Layout &lds,
-                         const TensorMap &map, int rank)
-      : a(a), lds(lds), map(map), rank(rank) {}
+                         const TensorMap &map)
+      : a(a), lds(lds), map(map) {}
 
   HK_MEM void add(const AttentionBlock &w) {
     typename Config::Steps steps = Config::stepsOf(w);
@@ -40,71 +38,72 @@ public:
       // Looked up before the places of this tile are waited for.
       next = find(w, steps.first + (i + 1) * Config::kKeys);
       if (i % 2 == 0)
-        load<0>(now, uses[0]++);
+        load<0>(w, now, uses[0]++);
       else
-        load<1>(now, uses[1]++);
+        load<1>(w, now, uses[1]++);
     }
   }
 
 private:
-  /// Where this lane's box of a tile begins. Boxes that the table does not
-  /// name, and those behind the last key, begin at page -1, which no cache has:
-  /// the engine writes zeros there, so that 0 times a value stays 0.
+  /// Of a tile the first key, of the sequence or of the operand, and of this
+  /// lane's box the page, or the sequence. Boxes that the table does not name,
+  /// and those behind the last key, begin at page -1, which no cache has: the
+  /// engine writes zeros there, so that 0 times a value stays 0.
   struct Place {
-    int row, matrix, batch;
+    int key, page;
   };
   HK_MEM Place find(const AttentionBlock &w, int key) const {
-    int head = int(w.head);
-    if constexpr (Config::kGaps) {
-      key += laneId() * Config::kBoxKeys;
-      Place at = {key % S.blockRows, head, -1};
-      if (laneId() < kBoxes && key < w.keys)
-        at.batch = int(blockOf<S>(a, w, key));
-      return at;
-    }
-    int sequence = S.keys == SequenceLayout::Dense ? int(w.sequence) : 0;
-    return {int(w.keyStart) + key, head, sequence};
+    if constexpr (!Config::kGaps)
+      return {int(w.keyStart) + key,
+              S.keys == SequenceLayout::Dense ? int(w.sequence) : 0};
+    Place at = {key, -1};
+    key += laneId() * Config::kBoxKeys;
+    if (laneId() < kBoxes && key < w.keys)
+      at.page = int(blockOf<S>(a, w, key));
+    return at;
   }
 
   /// Pieces whose places are free together follow each other.
-  template <int STAGE> HK_MEM void load(const Place &at, u32 use) {
+  template <int STAGE>
+  HK_MEM void load(const AttentionBlock &w, const Place &at, u32 use) {
     u32 phase = use & 1;
-    load<STAGE, kLeftValues>(at, phase);
-    load<STAGE, STAGE == 0 ? kRightValues : kRestOfKeys>(at, phase);
-    load<STAGE, STAGE == 0 ? kRestOfKeys : kRightValues>(at, phase);
+    load<STAGE, kLeftValues>(w, at, phase);
+    load<STAGE, STAGE == 0 ? kRightValues : kRestOfKeys>(w, at, phase);
+    load<STAGE, STAGE == 0 ? kRestOfKeys : kRightValues>(w, at, phase);
   }
   template <int STAGE, int PIECE>
-  HK_MEM void load(const Place &at, u32 phase) const {
+  HK_MEM void load(const AttentionBlock &w, const Place &at, u32 phase) const {
     constexpr int panels = Config::panelsOf(PIECE);
     constexpr int first = Config::firstPanel(PIECE);
     // The first round finds the place empty.
     lds.empty(STAGE, PIECE).waitTogether(phase ^ 1);
     if constexpr (Config::kGaps && PIECE == kLeftValues) {
-      u32 missing = u32(ballot(laneId() < kBoxes && at.batch < 0));
+      u32 missing = u32(ballot(laneId() < kBoxes && at.page < 0));
       if (laneId() == 0)
         storeLds4(lds.missing(STAGE), missing);
     }
     LdsBarrier full = lds.full(STAGE, PIECE);
-    if (laneId() == 0)
+    int pages[kBoxes], key = sameInWarp(at.key), head = sameInWarp(int(w.head));
+    HK_UNROLL for (int b = 0; b < kBoxes; ++b) pages[b] =
+        fromLane(at.page, Config::kGaps ? b : 0);
+    waveBarrier(); // the lane that asks may be another
+    if (isElected()) {
       full.expect(panels * Config::kPanel);
-    waveBarrier();
-    if (laneId() < kBoxes)
-      HK_UNROLL for (int p = first; p < first + panels; ++p) {
-        u32 to =
-            lds.keys(STAGE, p) + laneId() * Config::kBoxKeys * kBulkRowBytes;
-        BatchedBoxPlace from = {p * 64, at.row, at.matrix, at.batch};
-        if constexpr (Config::kCluster == 1)
-          loadBox(to, map, full, from);
-        else if ((p + STAGE) % Config::kCluster == rank)
-          loadBoxes(to, map, full, from, (1 << Config::kCluster) - 1);
+      HK_UNROLL for (int b = 0; b < kBoxes; ++b) {
+        int row = key;
+        if constexpr (Config::kGaps)
+          row = int(u32(key + b * Config::kBoxKeys) % u32(S.blockRows));
+        HK_UNROLL for (int p = first; p < first + panels; ++p)
+            loadBox(lds.keys(STAGE, p) + b * Config::kBoxKeys * kBulkRowBytes,
+                    map, full, BatchedBoxPlace{p * 64, row, head, pages[b]});
       }
+    }
     waveBarrier();
   }
 
   const AttentionArgs<S> &a;
   typename Config::Layout lds;
   const TensorMap &map;
-  int rank;             // in the cluster
   u32 uses[2] = {0, 0}; // of the stages so far
 };
 
@@ -117,11 +116,10 @@ template <AttentionSpec S, AttentionTile T> class LatentQueryLoader {
 public:
   static constexpr int kThreads = kWarpgroup - 2 * kWave;
 
-  /// `thread`: of kThreads; rows from `first` on of a unit are the block's.
+  /// `thread`: of kThreads.
   HK_MEM LatentQueryLoader(const AttentionArgs<S> &a,
-                           const typename Config::Layout &lds, int thread,
-                           int first)
-      : a(a), lds(lds), thread(thread), first(first) {}
+                           const typename Config::Layout &lds, int thread)
+      : a(a), lds(lds), thread(thread) {}
 
   /// Rows that the block does not have are zeros.
   HK_MEM void add(const AttentionBlock &w) {
@@ -130,8 +128,8 @@ public:
     lds.queriesEmpty().waitTogether((uses++ & 1) ^ 1);
     for (int i = thread; i < Config::kRows * kUnits; i += kThreads) {
       int row = i / kUnits, unit = i % kUnits;
-      bool exists = first + row < w.count && unit < kUsed;
-      i64 at = queryOffset<S>(a, w, w.first + (exists ? first + row : 0));
+      bool exists = row < w.count && unit < kUsed;
+      i64 at = queryOffset<S>(a, w, w.first + (exists ? row : 0));
       u32 to = lds.queries() + unit / 8 * Config::kPanel + row * kBulkRowBytes +
                ((unit % 8) ^ (row % 8)) * 16;
       copyToLds16(to, (Global<const u8>)(a.q + at) + (exists ? unit * 16 : 0),
@@ -145,7 +143,7 @@ public:
 private:
   const AttentionArgs<S> &a;
   typename Config::Layout lds;
-  int thread, first;
+  int thread;
   u32 uses = 0;
 };
 

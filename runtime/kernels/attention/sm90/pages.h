@@ -58,6 +58,10 @@ public:
   template <int PANELS>
   HK_MEM void load(u32 to, const TensorMap &map, LdsBarrier full,
                    const Place &at) const {
+    if constexpr (kStraight) {
+      loadStraight<PANELS>(to, map, full, at);
+      return;
+    }
     if (laneId() == 0)
       full.expect(PANELS * Config::kKeyPanel);
     if (laneId() < kBoxes)
@@ -68,6 +72,36 @@ public:
   }
 
 private:
+  /// One lane asks in straight code, where registers hold the operands of
+  /// several boxes at once.
+  static constexpr bool kStraight = S.headDim <= 128 && S.valueDim <= 128;
+  template <int PANELS>
+  HK_MEM void loadStraight(u32 to, const TensorMap &map, LdsBarrier full,
+                           const Place &at) const {
+    constexpr int some = kBoxes % 2 == 0 ? 2 : 1;
+    to = u32(sameInWarp(int(to)));
+    full.at = u32(sameInWarp(int(full.at)));
+    int own = sameInWarp(head);
+    waveBarrier(); // the lane that asks may not be the one that announced
+    HK_UNROLL for (int begin = 0; begin < kBoxes; begin += some) {
+      int pages[some], rows[some];
+      HK_UNROLL for (int b = 0; b < some; ++b) {
+        pages[b] = fromLane(at.page, begin + b);
+        rows[b] = S.blockRows == kRows ? 0 : fromLane(at.row, begin + b);
+      }
+      if (isElected()) {
+        if (begin == 0)
+          full.expect(PANELS * Config::kKeyPanel);
+        HK_UNROLL for (int b = 0; b < some; ++b) HK_UNROLL for (int p = 0;
+                                                                p < PANELS; ++p)
+            loadBox(to + p * Config::kKeyPanel +
+                        (begin + b) * kRows * kBulkRowBytes,
+                    map, full, BatchedBoxPlace{p * 64, rows[b], own, pages[b]});
+      }
+      waveBarrier();
+    }
+  }
+
   Global<const i32> table;
   int head, end;
 };

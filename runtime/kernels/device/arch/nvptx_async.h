@@ -123,6 +123,17 @@ template <int THREADS> HK_DEV void arriveAtBarrierOfSome(u32 id) {
 /// descriptors of products computed from others take an instruction per step.
 HK_DEV int sameInWarp(int v) { return __nvvm_shfl_sync_idx_i32(~0u, v, 0, 31); }
 
+/// True in one lane of the warp, all of which come here. Of a branch of its
+/// own making the assembler knows that one lane takes it; behind any other it
+/// asks the copy engine in a loop over the lanes.
+HK_DEV bool isElected() {
+  u32 elected;
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p, -1;\n"
+               "selp.u32 %0, 1, 0, p;\n}"
+               : "=r"(elected));
+  return elected != 0;
+}
+
 /// Begins a copy of 16 bytes to LDS, of zeros unless `valid`.
 HK_DEV void copyToLds16(u32 to, Global<const u8> from, bool valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),

@@ -82,17 +82,6 @@ HK_DEV void loadBoxes(u32 to, const TensorMap &map, LdsBarrier done,
                : "memory");
 }
 
-HK_DEV void loadBoxes(u32 to, const TensorMap &map, LdsBarrier done,
-                      BatchedBoxPlace at, u16 blocks,
-                      Keep keep = Keep::Normal) {
-  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::"
-               "complete_tx::bytes.multicast::cluster.L2::cache_hint [%0], "
-               "[%1, {%3, %4, %5, %6}], [%2], %7, %8;" ::"r"(to),
-               "l"(&map), "r"(done.at), "r"(at.column), "r"(at.row),
-               "r"(at.matrix), "r"(at.batch), "h"(blocks), "l"(u64(keep))
-               : "memory");
-}
-
 /// Asks for a box to be in the L2 cache; it may be written meanwhile, even by
 /// the kernel before: that goes through the same cache.
 HK_DEV void prefetchBox(const TensorMap &map, BoxPlace at) {
