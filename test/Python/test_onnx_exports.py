@@ -105,6 +105,17 @@ def test_decomposed_is_raised(tmp_path, name, implementation):
         assert found["hk.gelu"] == LAYERS and found["hk.layer_norm"] == 2 * LAYERS + 1
 
 
+@pytest.mark.parametrize("name", ["gemma3", "phi3"])
+def test_other_decoders_are_raised(tmp_path, name):
+    """Norms of 1 + weight, windows, soft caps; projections that are one product."""
+    path = tmp_path / f"{name}.onnx"
+    module = exported(name, 18, path)
+    raised = imported(path, "--check-raise")
+    found = histogram(raised)
+    assert found["hk.attention"] == LAYERS and not PARTS & set(found)
+    check_values(module, raised, decodes=True)
+
+
 def test_not_raised(tmp_path):
     path = tmp_path / "llama_18.onnx"
     exported("llama", 18, path)
