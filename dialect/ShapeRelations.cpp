@@ -181,12 +181,14 @@ struct Checker {
     return op->emitOpError("expected ") << property << " of " << name;
   }
   LogicalResult checkSize(StringRef name, int64_t dim, StringRef before,
-                          Known wanted, Known got) {
+                          Known wanted, Known got, StringRef hint = "") {
     if (!wanted || !got || *wanted == *got)
       return success();
     return expected("size of dim " + Twine(dim), name)
-           << " to be " << before << *wanted << when << ", but got " << *got;
+           << " to be " << before << *wanted << when << ", but got " << *got
+           << hint;
   }
+  std::string transposeHint(const ShapeRelation &r, Known wanted);
   LogicalResult checkShape(StringRef name, Value value, ArrayRef<Known> wanted);
   LogicalResult checkBroadcast(const ShapeRelation &r);
   LogicalResult check(const ShapeRelation &r);
@@ -233,6 +235,28 @@ LogicalResult Checker::checkBroadcast(const ShapeRelation &r) {
   return checkShape(r.name, r.value, shape);
 }
 
+/// What to say where a matrix has the size in its other dim.
+std::string Checker::transposeHint(const ShapeRelation &r, Known wanted) {
+  int64_t rank = tensorType(r.value).getRank(), first = rank - 2;
+  if (rank < 2 || r.number < first || !wanted)
+    return "";
+  int64_t other = first + rank - 1 - r.number;
+  if (sizeOf(r.value, other) != wanted)
+    return "";
+  StringRef attribute = r.name == "lhs"   ? "transpose_a"
+                        : r.name == "rhs" ? "transpose_b"
+                                          : "";
+  std::optional<RegisteredOperationName> info = op->getRegisteredInfo();
+  bool known =
+      info && llvm::any_of(info->getAttributeNames(),
+                           [&](StringAttr a) { return a == attribute; });
+  if (!known)
+    return "";
+  return ("; its dim " + Twine(other) + " has " + Twine(*wanted) + ": " +
+          (op->hasAttr(attribute) ? "leave out " : "write ") + attribute)
+      .str();
+}
+
 LogicalResult Checker::check(const ShapeRelation &r) {
   int64_t rank = tensorType(r.value).getRank();
   switch (r.kind) {
@@ -256,9 +280,11 @@ LogicalResult Checker::check(const ShapeRelation &r) {
                       llvm::map_to_vector(r.sizes, [&](const SizeTerm &size) {
                         return size.evaluate(sizeOf);
                       }));
-  case Kind::Size:
-    return checkSize(r.name, r.number, "", r.sizes[0].evaluate(sizeOf),
-                     sizeOf(r.value, r.number));
+  case Kind::Size: {
+    Known wanted = r.sizes[0].evaluate(sizeOf);
+    return checkSize(r.name, r.number, "", wanted, sizeOf(r.value, r.number),
+                     transposeHint(r, wanted));
+  }
   case Kind::Broadcast:
     return checkBroadcast(r);
   }

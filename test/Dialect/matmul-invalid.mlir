@@ -32,6 +32,22 @@ func.func @k_transposed(%a: tensor<3x2xf32>, %b: tensor<4x5xf32>) {
 
 // -----
 
+func.func @not_transposed(%a: tensor<2x3xf32>, %b: tensor<5x3xf32>) {
+  // expected-error @below {{expected size of dim 0 of rhs to be 3, but got 5; its dim 1 has 3: write transpose_b}}
+  %0 = hk.matmul %a, %b : tensor<2x3xf32>, tensor<5x3xf32> -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @transposed_too_often(%a: tensor<7x2x3xf32>, %b: tensor<3x5xf32>) {
+  // expected-error @below {{expected size of dim 1 of rhs to be 3, but got 5; its dim 0 has 3: leave out transpose_b}}
+  %0 = hk.matmul %a, %b transpose_b : tensor<7x2x3xf32>, tensor<3x5xf32> -> tensor<7x2x5xf32>
+  return
+}
+
+// -----
+
 func.func @batch(%a: tensor<7x2x3xf32>, %b: tensor<6x3x5xf32>) {
   // expected-error @below {{expected size of dim 0 of rhs to be 7, but got 6}}
   %0 = hk.matmul %a, %b : tensor<7x2x3xf32>, tensor<6x3x5xf32> -> tensor<7x2x5xf32>

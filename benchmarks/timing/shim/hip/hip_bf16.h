@@ -2,4 +2,6 @@
 #pragma once
 #include "hip_runtime.h"
 
-static inline __device__ float __bfloat162float(__hip_bfloat16 x) { return float(x); }
+static inline __device__ float __bfloat162float(__hip_bfloat16 x) {
+  return float(x);
+}

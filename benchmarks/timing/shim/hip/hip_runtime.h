@@ -1,6 +1,7 @@
-// The part of HIP that public kernels need to be compiled for the device by clang
-// alone: no ROCm headers, host code compiles and is left out. Values of conversions
-// to fp8 are not those of HIP: only the time of a kernel is looked at.
+// The part of HIP that public kernels need to be compiled for the device by
+// clang alone: no ROCm headers, host code compiles and is left out. Values of
+// conversions to fp8 are not those of HIP: only the time of a kernel is looked
+// at.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,8 @@
 #define __constant__ __attribute__((constant))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))
-#define HK_BOUNDS1(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#define HK_BOUNDS1(threads)                                                    \
+  __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define HK_BOUNDS2(threads, waves)                                             \
   __attribute__((amdgpu_flat_work_group_size(1, threads),                      \
                  amdgpu_waves_per_eu(waves)))
@@ -40,9 +42,12 @@ struct HkBlockSize {
   HK_AXIS(z, __builtin_amdgcn_workgroup_size_z());
 };
 struct HkGridSize {
-  HK_AXIS(x, __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x());
-  HK_AXIS(y, __builtin_amdgcn_grid_size_y() / __builtin_amdgcn_workgroup_size_y());
-  HK_AXIS(z, __builtin_amdgcn_grid_size_z() / __builtin_amdgcn_workgroup_size_z());
+  HK_AXIS(x,
+          __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x());
+  HK_AXIS(y,
+          __builtin_amdgcn_grid_size_y() / __builtin_amdgcn_workgroup_size_y());
+  HK_AXIS(z,
+          __builtin_amdgcn_grid_size_z() / __builtin_amdgcn_workgroup_size_z());
 };
 static __device__ const HkThread threadIdx{};
 static __device__ const HkBlock blockIdx{};
@@ -84,7 +89,9 @@ struct alignas(8) float2 {
 };
 typedef int int4 __attribute__((ext_vector_type(4)));
 typedef int int2 __attribute__((ext_vector_type(2)));
-static inline __device__ __host__ int2 make_int2(int x, int y) { return int2{x, y}; }
+static inline __device__ __host__ int2 make_int2(int x, int y) {
+  return int2{x, y};
+}
 static inline __device__ int min(int a, int b) { return a < b ? a : b; }
 static inline __device__ int max(int a, int b) { return a > b ? a : b; }
 

@@ -1,11 +1,12 @@
-// What host code beside a kernel says, so that its file compiles for the device as it is;
-// nothing here is ever called.
+// What host code beside a kernel says, so that its file compiles for the device
+// as it is; nothing here is ever called.
 #pragma once
 #include <cstddef>
 
 struct dim3 {
   unsigned x, y, z;
-  __host__ __device__ dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+  __host__ __device__ dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1)
+      : x(x), y(y), z(z) {}
 };
 typedef struct ihipStream_t *hipStream_t;
 typedef struct ihipEvent_t *hipEvent_t;
@@ -31,7 +32,8 @@ const char *hipGetErrorString(hipError_t);
 const char *hipGetErrorName(hipError_t);
 hipError_t hipGetLastError();
 hipError_t hipMemcpy(void *, const void *, size_t, hipMemcpyKind);
-hipError_t hipMemcpyAsync(void *, const void *, size_t, hipMemcpyKind, hipStream_t = nullptr);
+hipError_t hipMemcpyAsync(void *, const void *, size_t, hipMemcpyKind,
+                          hipStream_t = nullptr);
 hipError_t hipMemset(void *, int, size_t);
 hipError_t hipFree(void *);
 hipError_t hipHostFree(void *);
@@ -51,6 +53,8 @@ hipError_t hipEventElapsedTime(float *, hipEvent_t, hipEvent_t);
 }
 template <class T> hipError_t hipMalloc(T **, size_t);
 template <class T> hipError_t hipHostMalloc(T **, size_t, unsigned = 0);
-template <class K, class... A> void hkInstantiate(K kernel, A...) { (void)kernel; }
+template <class K, class... A> void hkInstantiate(K kernel, A...) {
+  (void)kernel;
+}
 #define hipLaunchKernelGGL(kernel, grid, block, lds, stream, ...)              \
   hkInstantiate(kernel, __VA_ARGS__)
