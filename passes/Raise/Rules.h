@@ -77,6 +77,7 @@ ArrayRef<Rule> normRules();
 ArrayRef<Rule> activationRules();
 ArrayRef<Rule> rotaryRules();
 ArrayRef<Rule> quantisationRules();
+ArrayRef<Rule> routingRules();
 ArrayRef<Rule> attentionRules();
 ArrayRef<Rule> maskRules();
 

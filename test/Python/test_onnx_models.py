@@ -221,6 +221,42 @@ def refusal(path, *options):
     return done.stderr
 
 
+def gate(b, experts, fill):
+    """4 of 8 groups of experts by their two best, then 8 of the experts."""
+    def best(x, k):
+        return b.op("TopK", [x, b.integers(k)], 2, axis=-1)
+
+    biased = b.op("Add", [b.op("Sigmoid", ["x"]), b.matrix("bias", experts)])
+    x = b.op("Reshape", [biased, b.integers(-1, 8, experts // 8)])
+    scores = b.op("ReduceSum", [best(x, 2)[0], b.integers(-1)], keepdims=0)
+    chosen = b.op("Unsqueeze", [best(scores, 4)[1], b.integers(-1)])
+    hits = b.op("Cast", [b.op("Equal", [chosen, b.integers(*range(8))])], to=T.FLOAT)
+    kept = b.op("Cast", [b.op("ReduceMax", [hits, b.integers(1)], keepdims=0)], to=T.BOOL)
+    x = b.op("Where", [b.op("Unsqueeze", [kept, b.integers(-1)]), x, b.number(fill)])
+    return best(b.op("Reshape", [x, b.integers(-1, experts)]), 8)
+
+
+@pytest.mark.parametrize("experts, fill, raised",
+                         [(64, -np.inf, True), (256, -np.inf, True), (64, 0, True),
+                          (256, 0, False)])
+def test_gate(tmp_path, experts, fill, raised):
+    """A router with groups of experts; a bias of 256 is a weight, whose values the import does
+    not look at, so that it may be -inf."""
+    b = Builder(3)
+    for name, value in zip(("values", "chosen"), gate(b, experts, fill), strict=True):
+        b.rename(value, name)
+    model = b.save(tmp_path / "gate.onnx", [("x", T.FLOAT, ["tokens", experts])],
+                   [("values", T.FLOAT, ["tokens", 8]), ("chosen", T.INT64, ["tokens", 8])], 18)
+    module = compiled(tmp_path / "gate.onnx", "--check-raise")
+    assert ("hk.group_limit" in (tmp_path / "gate.mlir").read_text()) == raised
+    for tokens in (1, 33):
+        x = b.random.standard_normal((tokens, experts)).astype(np.float32)
+        values, chosen = ReferenceEvaluator(model).run(None, {"x": x})
+        got = module.gate(x=x)
+        np.testing.assert_array_equal(got.chosen.numpy(), chosen)
+        np.testing.assert_allclose(got.values.numpy(), values, rtol=1e-5, atol=1e-6)
+
+
 def test_refusals(tmp_path):
     path = tmp_path / "m.onnx"
     decoder(path)
