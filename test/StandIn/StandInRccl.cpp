@@ -135,7 +135,8 @@ const Fault &fault() {
     std::string all = text ? text : "";
     size_t colon = all.find(':');
     if (colon != all.npos)
-      read = {all.substr(0, colon), std::atol(all.c_str() + colon + 1)};
+      read = {all.substr(0, colon),
+              std::strtol(all.c_str() + colon + 1, nullptr, 10)};
     return read;
   }();
   return value;
@@ -401,8 +402,9 @@ STANDIN NcclResult ncclCommAbort(void *comm) {
     std::lock_guard<std::mutex> listLock(mutex);
     all.emplace_back(ended);
   }
-  while (isInGraph)
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (isInGraph)
+    for (;;) // as the library does
+      std::this_thread::sleep_for(std::chrono::seconds(1));
   return NcclResult::Success;
 }
 

@@ -62,7 +62,7 @@ Position PlaceStores::positionIn(Value value, const ColumnPlace &place,
   return at;
 }
 
-void PlaceStores::storeAt(unsigned operand, Value value, Position at,
+void PlaceStores::storeAt(unsigned operand, Value value, const Position &at,
                           int64_t offset, StringRef guard) {
   puller.code().openIf(guard);
   Position target(at);

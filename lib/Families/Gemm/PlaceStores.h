@@ -40,8 +40,8 @@ private:
   void storePlaced(unsigned operand, Value value, int64_t offset);
   void storeBeside(unsigned operand, Value piece, const ColumnPlace &heads,
                    Value result, int64_t offset);
-  void storeAt(unsigned operand, Value value, Position at, int64_t offset,
-               StringRef guard);
+  void storeAt(unsigned operand, Value value, const Position &at,
+               int64_t offset, StringRef guard);
 
   Puller &puller;
   const ColumnPlaces &places;
