@@ -181,14 +181,15 @@ struct Checker {
     return op->emitOpError("expected ") << property << " of " << name;
   }
   LogicalResult checkSize(StringRef name, int64_t dim, StringRef before,
-                          Known wanted, Known got, StringRef hint = "") {
+                          Known wanted, Known got,
+                          const ShapeRelation *of = nullptr) {
     if (!wanted || !got || *wanted == *got)
       return success();
     return expected("size of dim " + Twine(dim), name)
            << " to be " << before << *wanted << when << ", but got " << *got
-           << hint;
+           << (of ? transposeHint(*of, *wanted) : "");
   }
-  std::string transposeHint(const ShapeRelation &r, Known wanted);
+  std::string transposeHint(const ShapeRelation &r, int64_t wanted);
   LogicalResult checkShape(StringRef name, Value value, ArrayRef<Known> wanted);
   LogicalResult checkBroadcast(const ShapeRelation &r);
   LogicalResult check(const ShapeRelation &r);
@@ -236,9 +237,9 @@ LogicalResult Checker::checkBroadcast(const ShapeRelation &r) {
 }
 
 /// What to say where a matrix has the size in its other dim.
-std::string Checker::transposeHint(const ShapeRelation &r, Known wanted) {
+std::string Checker::transposeHint(const ShapeRelation &r, int64_t wanted) {
   int64_t rank = tensorType(r.value).getRank(), first = rank - 2;
-  if (rank < 2 || r.number < first || !wanted)
+  if (rank < 2 || r.number < first)
     return "";
   int64_t other = first + rank - 1 - r.number;
   if (sizeOf(r.value, other) != wanted)
@@ -252,7 +253,7 @@ std::string Checker::transposeHint(const ShapeRelation &r, Known wanted) {
                            [&](StringAttr a) { return a == attribute; });
   if (!known)
     return "";
-  return ("; its dim " + Twine(other) + " has " + Twine(*wanted) + ": " +
+  return ("; its dim " + Twine(other) + " has " + Twine(wanted) + ": " +
           (op->hasAttr(attribute) ? "leave out " : "write ") + attribute)
       .str();
 }
@@ -280,11 +281,9 @@ LogicalResult Checker::check(const ShapeRelation &r) {
                       llvm::map_to_vector(r.sizes, [&](const SizeTerm &size) {
                         return size.evaluate(sizeOf);
                       }));
-  case Kind::Size: {
-    Known wanted = r.sizes[0].evaluate(sizeOf);
-    return checkSize(r.name, r.number, "", wanted, sizeOf(r.value, r.number),
-                     transposeHint(r, wanted));
-  }
+  case Kind::Size:
+    return checkSize(r.name, r.number, "", r.sizes[0].evaluate(sizeOf),
+                     sizeOf(r.value, r.number), &r);
   case Kind::Broadcast:
     return checkBroadcast(r);
   }

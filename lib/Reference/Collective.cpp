@@ -158,8 +158,8 @@ static Tensor reduce(ArrayRef<Tensor> parts, const Exchange &exchange,
 // The exchange
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkInputs(CollectiveOpInterface op,
-                                 ArrayRef<const Tensor *> inputs) {
+static LogicalResult requireEqualSizes(CollectiveOpInterface op,
+                                       ArrayRef<const Tensor *> inputs) {
   for (auto [place, input] : llvm::enumerate(inputs))
     if (failed(requireSizes(op,
                             ("input at place " + Twine(place) + " of axis \"" +
@@ -167,6 +167,13 @@ static LogicalResult checkInputs(CollectiveOpInterface op,
                                 .str(),
                             inputs[0]->sizes, input->sizes)))
       return failure();
+  return success();
+}
+
+static LogicalResult checkInputs(CollectiveOpInterface op,
+                                 ArrayRef<const Tensor *> inputs) {
+  if (failed(requireEqualSizes(op, inputs)))
+    return failure();
   auto ranks = static_cast<int64_t>(inputs.size());
   std::optional<int64_t> split = op.getExchange().split;
   if (!split || inputs[0]->sizes[*split] % ranks == 0)
@@ -212,13 +219,8 @@ reference::evaluateRowExchange(AllToAllRowsOp op,
   SmallVector<const Tensor *> inputs;
   for (const SmallVector<const Tensor *> &tensors : operands)
     inputs.push_back(tensors[0]);
-  for (auto [place, input] : llvm::enumerate(inputs))
-    if (failed(requireSizes(op,
-                            ("input at place " + Twine(place) + " of axis \"" +
-                             op.getAxis() + "\", as at place 0,")
-                                .str(),
-                            inputs[0]->sizes, input->sizes)))
-      return failure();
+  if (failed(requireEqualSizes(op, inputs)))
+    return failure();
   for (size_t place = 0; place < operands.size(); ++place)
     receiveRows(operands, int64_t(place), op.getCapacity(),
                 results.emplace_back());

@@ -13,16 +13,13 @@
 
 #include "ExpandRowExchange.h"
 
+#include "hk/Dialect/ShapeRelations.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include <numeric>
 
 using namespace mlir;
 using namespace mlir::hk;
-
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 namespace {
 class Expansion {
@@ -56,9 +53,9 @@ Value Expansion::numbersTo(int64_t end, Value like) {
     return ConstantOp::create(
         b, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
   }
-  Value ones = CompareOp::create(b, loc, tensorOf(like).clone(b.getI1Type()),
+  Value ones = CompareOp::create(b, loc, tensorType(like).clone(b.getI1Type()),
                                  ComparePredicate::eq, like, like);
-  return CumsumOp::create(b, loc, tensorOf(like).clone(integer),
+  return CumsumOp::create(b, loc, tensorType(like).clone(integer),
                           ScanKind::exclusive, ones, Value(), uint64_t(0),
                           IntegerAttr());
 }
@@ -81,7 +78,7 @@ Value Expansion::startsOfRanks() {
 
 /// A vector along one of two dims.
 Value Expansion::asColumn(Value vector, bool isRow) {
-  int64_t size = tensorOf(vector).getDimSize(0);
+  int64_t size = tensorType(vector).getDimSize(0);
   SmallVector<int64_t> shape =
       isRow ? SmallVector<int64_t>{1, size} : SmallVector<int64_t>{size, 1};
   OpFoldResult many = tensor::getMixedSize(b, loc, vector, 0),
@@ -90,7 +87,7 @@ Value Expansion::asColumn(Value vector, bool isRow) {
                                         ? SmallVector<OpFoldResult>{one, many}
                                         : SmallVector<OpFoldResult>{many, one};
   SmallVector<ReassociationIndices> groups{{0, 1}};
-  return tensor::ExpandShapeOp::create(b, loc, tensorOf(vector).clone(shape),
+  return tensor::ExpandShapeOp::create(b, loc, tensorType(vector).clone(shape),
                                        vector, groups, sizes);
 }
 

@@ -41,6 +41,15 @@ constexpr double clockGHz(const Target &target) {
   return 2.8;
 }
 
+/// Whether a row-wise kernel is sooner bound by the vector units than by
+/// memory: a SIMD of CDNA issues one instruction of a wave in four clocks, 5 to
+/// 7 of a lane for each byte of memory. So idle lanes cost what they would have
+/// done, and what a thread does once is shared by as many chunks as it may
+/// have.
+constexpr bool boundByIssue(const Target &target) {
+  return target.arch == Arch::Gfx942 || target.arch == Arch::Gfx950;
+}
+
 /// Rate of a matrix operand dtype relative to bf16.
 constexpr double matrixRate(const Target &target, DType operand) {
   if (target.arch == Arch::Host)

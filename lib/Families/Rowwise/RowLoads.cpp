@@ -18,6 +18,7 @@
 #include "RowVariants.h"
 
 #include "hk/Contract/Calibration.h"
+#include "hk/Contract/Cost.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -84,7 +85,7 @@ std::string RowEmitter::preload(const BatchedLoad &load,
     place ? out.lineInto(*place, text) : out.lineAt(batchDepth, text);
   };
   // Lanes without a value vote, too, and have to have one.
-  bool votes = !load.guard.empty() && boundByIssue(target);
+  bool votes = !load.guard.empty() && ::hk::boundByIssue(target);
   line(load.type + " " + name + "[" + slots + "]" + (votes ? " = {};" : ";"));
   line(load.loop.chunksText() + " " +
        (load.guard.empty() ? "" : "if (" + load.guard + ") ") + name +

@@ -128,7 +128,7 @@ static double modelTime(const RowPlan &plan, const RowTile &tile,
   bool fitted = measured && !split;
   double idle = fitted ? measured->idleShare : 0.5;
   double partial = 1;
-  if (boundByIssue(target)) {
+  if (::hk::boundByIssue(target)) {
     idle = 0.9;
     // Lanes without a chunk in the last slot are told apart.
     if (rounds * perRow != chunks)
@@ -224,7 +224,7 @@ static std::optional<RowTile> clusterTile(const RowPlan &plan,
 static int64_t maxSlotsOf(const RowPlan &plan, const Target &target,
                           int64_t vec) {
   int64_t work = plan.workPerElement();
-  int64_t more = boundByIssue(target) ? 2 : 1;
+  int64_t more = ::hk::boundByIssue(target) ? 2 : 1;
   if (plan.stats().empty())
     return work <= 6 ? 4 : work <= 16 ? 2 : 1;
   int64_t kept = std::max<int64_t>(1, plan.stats().size());
@@ -292,7 +292,7 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
   int64_t least =
       std::min<int64_t>(wholeRows ? 8 : 128, llvm::PowerOf2Ceil(chunks));
   int64_t lanes = segmentLanes(plan, target, chunks, vec);
-  if (boundByIssue(target) && wholeRows)
+  if (::hk::boundByIssue(target) && wholeRows)
     least = std::min(least, std::max<int64_t>(lanes, 4));
   auto rank = [&](const RowTile &tile) {
     RankedTile ranked;
@@ -310,7 +310,7 @@ static SmallVector<RankedTile> gpuTiles(const RowPlan &plan,
       rank({int32_t(rows), int32_t(rows * perRow), int32_t(vec),
             int32_t(slots)});
   };
-  if (boundByIssue(target) && !wholeRows && chunks <= kDenseThreads) {
+  if (::hk::boundByIssue(target) && !wholeRows && chunks <= kDenseThreads) {
     // Few rows do not fill the chip: the latency of a thread is their time.
     std::optional<int64_t> rows = RowPlan::flatSize(plan.rows());
     if (rows && *rows * chunks < int64_t(target.computeUnits) * kDenseThreads)

@@ -17,15 +17,6 @@
 
 namespace mlir::hk {
 
-/// Whether a row-wise kernel is sooner bound by the vector units than by
-/// memory: a SIMD of CDNA issues one instruction of a wave in four clocks, 5 to
-/// 7 of a lane for each byte of memory. So idle lanes cost what they would have
-/// done, and what a thread does once is shared by as many chunks as it may
-/// have.
-inline bool boundByIssue(const ::hk::Target &target) {
-  return target.arch == ::hk::Arch::Gfx942 || target.arch == ::hk::Arch::Gfx950;
-}
-
 struct RankedTile {
   ::hk::RowTile tile;
   /// Used for at most this many rows; 0: any number.
