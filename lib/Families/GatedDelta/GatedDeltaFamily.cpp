@@ -46,7 +46,7 @@ public:
   Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
                   const FusionContext &context) const override {
     if (isGatedDelta(op))
-      return joinsSteps(group, op);
+      return joinsSteps(group, op, context.target);
     auto plan = GatedDeltaPlan::of(group);
     if (!isElementwise(op))
       if (Verdict heads = joinsHeads(*plan, op); !heads.accepted())

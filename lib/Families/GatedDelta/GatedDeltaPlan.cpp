@@ -218,7 +218,7 @@ static GatedDeltaPlan planOutput(ChunkOutputOp op) {
 }
 
 /// Both in one walk: what the states are made of, and the results.
-static GatedDeltaPlan planScan(ChunkStateOp states, ChunkOutputOp output) {
+GatedDeltaPlan GatedDeltaPlan::of(ChunkStateOp states, ChunkOutputOp output) {
   PlanBuilder b(states, GatedDeltaKernel::Scan, "ChunkScan", "chunk_scan");
   b.onMatrixUnits("ChunkScanMatrix", "chunk_scan_matrix");
   b.byWarpgroups("ChunkScanWarpgroup", "chunk_scan_warpgroup");
@@ -288,8 +288,7 @@ SmallVector<GatedDeltaPlan, 1> GatedDeltaPlan::of(KernelOp kernel) {
   }
   SmallVector<GatedDeltaPlan, 1> plans;
   if (steps.size() == 2 && isa<ChunkStateOp>(steps[0]))
-    return {
-        planScan(cast<ChunkStateOp>(steps[0]), cast<ChunkOutputOp>(steps[1]))};
+    return {of(cast<ChunkStateOp>(steps[0]), cast<ChunkOutputOp>(steps[1]))};
   for (Operation *step : steps) {
     GatedDeltaPlan &plan = plans.emplace_back(*of(step));
     plan.steps = steps;

@@ -74,6 +74,8 @@ struct GatedDeltaPlan {
   static std::optional<GatedDeltaPlan> of(Operation *op);
   /// The plan of the first such operator among `ops`.
   static std::optional<GatedDeltaPlan> of(ArrayRef<Operation *> ops);
+  /// A walk that gives the results of each chunk on the way.
+  static GatedDeltaPlan of(ChunkStateOp states, ChunkOutputOp output);
   /// The plans of a kernel's steps, in order.
   static SmallVector<GatedDeltaPlan, 1> of(KernelOp kernel);
 

@@ -39,7 +39,8 @@ static std::pair<Value, Value> linkAndOffsets(Operation *op) {
 }
 
 /// Whether `output` reads the walk `states`, and nothing else does.
-static Verdict joinsWalk(ChunkOutputOp output, ChunkStateOp states) {
+static Verdict joinsWalk(ChunkOutputOp output, ChunkStateOp states,
+                         const ::hk::Target &target) {
   if (output.getValue() != states.getVNew() ||
       output.getStates() != states.getStates())
     return refuse(output, Reason::NotAnEpilogue,
@@ -65,14 +66,22 @@ static Verdict joinsWalk(ChunkOutputOp output, ChunkStateOp states) {
     return refuse(output, Reason::UnsupportedDType,
                   "reads states of another type than the keys, or values of "
                   "another type than u");
+  // A walk's blocks are few and take one chunk after the other: vector units
+  // would take longer for results there than all chunks' blocks at once.
+  if (target.arch != ::hk::Arch::Host &&
+      !suitsMatrixUnits(GatedDeltaPlan::of(states, output), target))
+    return refuse(output, Reason::CostlierFused,
+                  "would be computed on vector units, chunk by chunk; whole "
+                  "fragments of a 16-bit type are computed on matrix units");
   return Verdict::accept();
 }
 
-Verdict mlir::hk::joinsSteps(ArrayRef<Operation *> group, Operation *op) {
+Verdict mlir::hk::joinsSteps(ArrayRef<Operation *> group, Operation *op,
+                             const ::hk::Target &target) {
   if (auto output = dyn_cast<ChunkOutputOp>(op))
     for (Operation *member : group)
       if (auto states = dyn_cast<ChunkStateOp>(member))
-        return joinsWalk(output, states);
+        return joinsWalk(output, states, target);
   auto [link, offsets] = linkAndOffsets(op);
   Operation *before = link ? link.getDefiningOp() : nullptr;
   bool follows = before && llvm::is_contained(group, before) &&

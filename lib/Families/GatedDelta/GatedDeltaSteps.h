@@ -19,7 +19,12 @@
 namespace mlir::hk {
 
 /// Whether `op` can be one step more of the kernel of `group`.
-Verdict joinsSteps(ArrayRef<Operation *> group, Operation *op);
+Verdict joinsSteps(ArrayRef<Operation *> group, Operation *op,
+                   const ::hk::Target &target);
+
+/// Whether rows of all tensors are 16-bit elements of one type, and whole
+/// fragments.
+bool suitsMatrixUnits(const GatedDeltaPlan &plan, const ::hk::Target &target);
 
 /// A value in LDS: for every token of the chunk `columns` elements.
 struct GatedDeltaLink {

@@ -172,10 +172,8 @@ static GatedDeltaTile warpgroupTile(const GatedDeltaPlan &plan,
   return tileOfWaves(target, waves, kCopyThreads);
 }
 
-/// Whether rows of all tensors are 16-bit elements of one type, and whole
-/// fragments.
-static bool suitsMatrixUnits(const GatedDeltaPlan &plan,
-                             const ::hk::Target &target) {
+bool mlir::hk::suitsMatrixUnits(const GatedDeltaPlan &plan,
+                                const ::hk::Target &target) {
   if (plan.matrixName.empty() &&
       !plan.usesWarpgroups(target, warpgroupTile(plan, target)))
     return false;
