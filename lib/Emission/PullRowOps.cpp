@@ -5,14 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Norms, softmax, gated activations, rotary embedding. What they need of a
-// whole row comes from statistic().
+// Norms, softmax, gated activations. What they need of a whole row comes from
+// statistic().
 //
 //===----------------------------------------------------------------------===//
 
 #include "PullTable.h"
-
-#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -203,189 +201,6 @@ static Expr pullGated(Puller &p, GatedActivationOp op, Puller::Args position,
   return rounded(type, y * up);
 }
 
-/// `index * scale`.
-static std::pair<AffineExpr, int64_t> splitScale(AffineExpr expr) {
-  auto product = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!product || expr.getKind() != AffineExprKind::Mul)
-    return {expr, 1};
-  auto scale = dyn_cast<AffineConstantExpr>(product.getRHS());
-  return scale ? std::pair(product.getLHS(), scale.getValue())
-               : std::pair(expr, int64_t(1));
-}
-
-/// The m of `(a mod m) * s`, which is simplified to
-/// `a * s + (a floordiv m) * (-m * s)`; also gives s.
-static std::optional<std::pair<int64_t, int64_t>>
-scaledModulus(AffineExpr lhs, AffineExpr rhs) {
-  auto [index, scale] = splitScale(lhs);
-  auto [quotient, back] = splitScale(rhs);
-  auto division = dyn_cast<AffineBinaryOpExpr>(quotient);
-  if (!division || quotient.getKind() != AffineExprKind::FloorDiv ||
-      division.getLHS() != index)
-    return std::nullopt;
-  auto modulus = dyn_cast<AffineConstantExpr>(division.getRHS());
-  if (!modulus || modulus.getValue() * scale != -back)
-    return std::nullopt;
-  return std::pair(modulus.getValue(), scale);
-}
-
-/// The values that an index takes, for any value of its symbols.
-static std::optional<std::pair<int64_t, int64_t>> rangeOf(AffineExpr expr) {
-  if (auto c = dyn_cast<AffineConstantExpr>(expr))
-    return std::pair(c.getValue(), c.getValue());
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return std::nullopt;
-  if (expr.getKind() == AffineExprKind::Add)
-    if (auto modulus = scaledModulus(binary.getLHS(), binary.getRHS()))
-      return std::pair(int64_t(0), (modulus->first - 1) * modulus->second);
-  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  auto range = rangeOf(binary.getLHS());
-  if (!constant)
-    return std::nullopt;
-  int64_t c = constant.getValue();
-  if (expr.getKind() == AffineExprKind::Mod)
-    return range && range->first >= 0 && range->second < c
-               ? range
-               : std::optional(std::pair(int64_t(0), c - 1));
-  if (!range)
-    return std::nullopt;
-  if (expr.getKind() == AffineExprKind::Add)
-    return std::pair(range->first + c, range->second + c);
-  if (expr.getKind() == AffineExprKind::Mul && c >= 0)
-    return std::pair(range->first * c, range->second * c);
-  return std::nullopt;
-}
-
-/// Whether an index below `end` is at least `bound`, if that is always so or
-/// never.
-static std::optional<bool> isAtLeast(AffineExpr index, int64_t bound,
-                                     int64_t end) {
-  auto range = rangeOf(index);
-  if (range && range->first >= bound && range->second < end)
-    return true;
-  if (range && range->first >= 0 && range->second < bound)
-    return false;
-  return std::nullopt;
-}
-
-/// The angles of pairs for their elements.
-static Expr repeatPairs(Expr angles) {
-  angles.type.lanes *= 2;
-  angles.text = "repeatPairs<" + std::to_string(angles.type.lanes) + ">(" +
-                angles.text + ")";
-  return angles;
-}
-
-static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
-  int64_t rank = position.size();
-  int64_t head =
-      cast<RankedTensorType>(op.getInput().getType()).getDimSize(rank - 1);
-  int64_t rotary = op.getRotarySize(), half = rotary / 2;
-  int64_t first = op.getNopeFirst() ? head - rotary : 0;
-  bool neox = op.getStyle() == RopeStyle::neox;
-  bool perElement = op.getAnglePerElement();
-  AffineExpr d = position.back();
-  bool wholeChunks = d.isMultipleOf(vec) && first % vec == 0 &&
-                     rotary % vec == 0 && (!neox || half % vec == 0);
-  if (vec > 1 && !wholeChunks)
-    return p.pullByElement(op.getResult(), position, vec);
-
-  // Loads that need nothing else come first.
-  Type type = elementTypeOf(op.getResult());
-  Expr x = p.pull(op.getInput(), position, vec), other;
-  AffineExpr j = p.simplify(d - first);
-  Position partner(position);
-  if (neox || vec == 1) {
-    int64_t distance = neox ? half : 1;
-    // The partner of the first element of a pair comes later, and is negated.
-    if (std::optional<bool> second = isAtLeast(j, distance, 2 * distance)) {
-      partner.back() = p.simplify(d + (*second ? -distance : distance));
-      other = p.pull(op.getInput(), partner, vec);
-      other = *second ? other : -other;
-    } else {
-      // An element outside of the rotated ones gets some partner inside.
-      int64_t periods = llvm::alignTo(first, rotary) - first;
-      AffineExpr own = p.simplify((d + periods) % rotary);
-      AffineExpr pair = p.simplify(own.floorDiv(2 * distance)) * (2 * distance);
-      AffineExpr inPair = p.simplify(own % (2 * distance));
-      partner.back() =
-          p.simplify(pair + (inPair + distance) % (2 * distance) + first);
-      Expr isFirst = {p.text(inPair) + " < " + std::to_string(distance),
-                      {"bool"},
-                      p.depthOf(inPair)};
-      Expr sign = choice(isFirst, {"-1.f", {"float"}}, {"1.f", {"float"}});
-      other = sign * p.pull(op.getInput(), partner, vec);
-    }
-  }
-
-  // The row of the tables, once per token; -1 if there is none.
-  ArrayRef<AffineExpr> token = position.take_front(rank - 2);
-  int depth = p.depthOf(token);
-  std::string rows = p.text(p.sizeOf(op.getCos(), 0));
-  Expr at = {"i64(" + p.text(token[op.getPositionDim()]) + ")", {"i64"}};
-  if (op.getPositions())
-    at = scalarCast("i64", p.pullScalar(op.getPositions(), token));
-  if (Value bounds = op.getBounds()) {
-    // Matching admits constants and operands of the kernel only.
-    auto constant = bounds.getDefiningOp<ConstantOp>();
-    std::string list =
-        constant
-            ? p.tableOf(constant).text
-            : "p" + std::to_string(cast<BlockArgument>(bounds).getArgNumber());
-    at.text = "placeInSequence(" + list + ", i64(" +
-              p.text(p.sizeOf(bounds, 0)) + "), " + at.text + ")";
-  }
-  if (op.getOffsets())
-    at = at + scalarCast("i64", p.pullScalar(op.getOffsets(), token));
-  // Operators that look up the same row share it.
-  std::string rowKey = "rope row " + at.text + " of " + rows;
-  if (!p.code().recall(rowKey))
-    p.code().remember(
-        rowKey,
-        p.defineExisting("row", depth, p.code().define(depth, "at", at), rows));
-  std::string row = p.code().recall(rowKey)->text;
-  AffineExpr rowSymbol = p.sharedSymbol(row, depth);
-  Expr inside = {row + " >= 0", {"bool"}, depth};
-  if (first > 0)
-    inside.text += " && " + p.text(d) + " >= " + std::to_string(first);
-  if (first + rotary < head)
-    inside.text += " && " + p.text(d) + " < " + std::to_string(first + rotary);
-  if (rotary < head)
-    inside.depth = std::max(depth, p.depthOf(d));
-
-  Position angle = {rowSymbol, j};
-  auto pullAngle = [&](Value table) {
-    if (perElement)
-      return p.pull(table, angle, vec);
-    Position own(angle);
-    if (neox) {
-      own.back() = p.simplify(j % half);
-      return p.pull(table, own, vec);
-    }
-    own.back() = p.simplify(j.floorDiv(2));
-    if (vec == 1)
-      return p.pull(table, own, 1);
-    return repeatPairs(p.pull(table, own, vec / 2));
-  };
-  // The gradient takes the sine of the partner; only own angles tell.
-  bool partnerSine = op.getInverse() && perElement;
-  p.guardLoads(inside);
-  Expr cos = pullAngle(op.getCos());
-  if (partnerSine && other)
-    angle.back() = p.simplify(partner.back() - first);
-  Expr sin = pullAngle(op.getSin());
-  p.guardLoads({});
-
-  Expr term = other         ? other * sin
-              : partnerSine ? call("rotatePairs", x * sin)
-                            : call("rotatePairs", x) * sin;
-  Expr turned =
-      rounded(type, op.getInverse() ? x * cos - term : x * cos + term);
-  turned = p.code().define(p.placeOf(turned, position, vec), "v", turned);
-  return choice(inside, turned, x);
-}
-
 void mlir::hk::addRowPulls(PullTable &table) {
   table.add(pullRmsNorm);
   table.add(pullL2Norm);
@@ -393,5 +208,4 @@ void mlir::hk::addRowPulls(PullTable &table) {
   table.add(pullReduce);
   table.add(pullSoftmax);
   table.add(pullGated);
-  table.add(pullRope);
 }

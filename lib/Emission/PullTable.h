@@ -57,6 +57,7 @@ const PullFunction &pullFunctionOf(Operation *op);
 // One per file of functions.
 void addPointwisePulls(PullTable &table);
 void addQuantPulls(PullTable &table);
+void addRopePulls(PullTable &table);
 void addRowPulls(PullTable &table);
 void addSelectPulls(PullTable &table);
 void addSlicePulls(PullTable &table);
