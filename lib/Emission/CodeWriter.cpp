@@ -86,12 +86,26 @@ void CodeWriter::lineIf(llvm::StringRef condition, const llvm::Twine &text) {
   line("if (" + condition + ") " + text);
 }
 
-std::string CodeWriter::define(int depth, llvm::StringRef type,
-                               llvm::StringRef prefix,
-                               const llvm::Twine &expression) {
+static std::string definition(const std::string &name, const Expr &value) {
+  return "const " + value.type.text() + " " + name + " = " + value.text + ";";
+}
+
+Expr CodeWriter::define(int depth, llvm::StringRef prefix, const Expr &value) {
   std::string name = freshName(prefix);
-  lineAt(depth, "const " + type + " " + name + " = " + expression + ";");
-  return name;
+  lineAt(depth, definition(name, value));
+  return {name, value.type, depth};
+}
+
+Expr CodeWriter::declare(llvm::StringRef prefix, CType type,
+                         const llvm::Twine &initial) {
+  std::string name = freshName(prefix);
+  line(type.text() + " " + name + " = " + initial + ";");
+  return {name, type, depth()};
+}
+
+void CodeWriter::assign(const Expr &variable, const Expr &value) {
+  checkType(value, variable.type, variable.text);
+  line(variable.text + " = " + value.text + ";");
 }
 
 std::string CodeWriter::freshName(llvm::StringRef prefix) {
@@ -121,13 +135,12 @@ llvm::StringRef CodeWriter::str() {
   return body;
 }
 
-Expr CodeWriter::defineOnce(int depth, llvm::StringRef type,
-                            llvm::StringRef prefix,
-                            const std::string &expression) {
-  if (const Expr *known = recall(expression))
+Expr CodeWriter::defineOnce(int depth, llvm::StringRef prefix,
+                            const Expr &value) {
+  if (const Expr *known = recall(value.text))
     return *known;
-  Expr made = {define(depth, type, prefix, expression), depth};
-  remember(expression, made);
+  Expr made = define(depth, prefix, value);
+  remember(value.text, made);
   return made;
 }
 
@@ -148,16 +161,15 @@ void CodeWriter::remember(llvm::StringRef key, Expr value) {
   scope.names[key] = {std::move(value), {}};
 }
 
-void CodeWriter::rememberIfRecalled(llvm::StringRef key, llvm::StringRef type,
-                                    llvm::StringRef prefix,
-                                    const llvm::Twine &expression,
+void CodeWriter::rememberIfRecalled(llvm::StringRef key, llvm::StringRef prefix,
+                                    const Expr &value,
                                     std::function<void()> onRecall) {
   std::string name = freshName(prefix);
-  std::string line =
-      ("const " + type + " " + name + " = " + expression + ";").str();
+  std::string line = definition(name, value);
   Place place = reserve(depth());
   scopes.back().names[key] = {
-      {name, depth()}, [this, place, line, onRecall = std::move(onRecall)] {
+      {name, value.type, depth()},
+      [this, place, line, onRecall = std::move(onRecall)] {
         lineInto(place, line);
         onRecall();
       }};

@@ -18,9 +18,10 @@
 #ifndef HK_LIB_EMISSION_CODEWRITER_H
 #define HK_LIB_EMISSION_CODEWRITER_H
 
+#include "Expr.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <functional>
@@ -28,13 +29,6 @@
 #include <vector>
 
 namespace mlir::hk {
-
-/// A C++ expression, and the depth of the innermost scope whose names it reads:
-/// what is made of it may be computed there.
-struct Expr {
-  std::string text;
-  int depth = 0;
-};
 
 /// Whether statements needed in a scope may be placed before it. Never: it may
 /// not run, or not for all of an outer position.
@@ -69,9 +63,14 @@ public:
   void lineAt(int depth, const llvm::Twine &text);
   /// A statement that runs where `condition` holds; empty: everywhere.
   void lineIf(llvm::StringRef condition, const llvm::Twine &text);
-  /// `const type name = expression;` at a depth; returns the name.
-  std::string define(int depth, llvm::StringRef type, llvm::StringRef prefix,
-                     const llvm::Twine &expression);
+  /// `const type name = value;` at a depth; returns the name.
+  Expr define(int depth, llvm::StringRef prefix, const Expr &value);
+  /// As define, once for the scopes inside of `depth`.
+  Expr defineOnce(int depth, llvm::StringRef prefix, const Expr &value);
+  /// `type name = initial;`, and what it becomes later.
+  Expr declare(llvm::StringRef prefix, CType type,
+               const llvm::Twine &initial = "0");
+  void assign(const Expr &variable, const Expr &value);
   std::string freshName(llvm::StringRef prefix);
 
   /// A place in the text, at which lines may be added until it is printed.
@@ -79,20 +78,14 @@ public:
   Place reserve(int depth);
   void lineInto(Place place, const llvm::Twine &text);
 
-  /// A variable with the value of `expression`, defined once for the scopes
-  /// inside of `depth`.
-  Expr defineOnce(int depth, llvm::StringRef type, llvm::StringRef prefix,
-                  const std::string &expression);
-
   /// What was remembered under `key` in an open scope, or null; for the moment.
   const Expr *recall(llvm::StringRef key);
   /// Remembers `value` in the scope of its depth.
   void remember(llvm::StringRef key, Expr value);
   /// Remembers, in the current scope, a variable that is defined here if it is
   /// recalled; `onRecall` is called then.
-  void rememberIfRecalled(llvm::StringRef key, llvm::StringRef type,
-                          llvm::StringRef prefix, const llvm::Twine &expression,
-                          std::function<void()> onRecall);
+  void rememberIfRecalled(llvm::StringRef key, llvm::StringRef prefix,
+                          const Expr &value, std::function<void()> onRecall);
 
   /// The text; all scopes are closed, and nothing is added any more.
   llvm::StringRef str();

@@ -18,12 +18,11 @@ static Type elementTypeOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
 }
 
-static std::string pullUnary(Puller &p, OpResult result, Puller::Args position,
-                             int vec) {
+static Expr pullUnary(Puller &p, OpResult result, Puller::Args position,
+                      int vec) {
   auto op = cast<UnaryOpInterface>(result.getOwner());
-  std::string x = p.pull(op->getOperand(0), position, vec);
-  return roundText(elementTypeOf(result), vec,
-                   op.getDeviceFunction() + "<" + Twine(vec) + ">(" + x + ")");
+  Expr x = p.pull(op->getOperand(0), position, vec);
+  return rounded(elementTypeOf(result), call(op.getDeviceFunction(), x));
 }
 
 /// How a binary operator is spelled for reals, an operator between blanks or a
@@ -32,27 +31,21 @@ struct BinarySpelling {
   StringRef real, integer;
 };
 
-static std::string pullBinary(Puller &p, BinarySpelling spelling,
-                              OpResult result, Puller::Args position, int vec) {
+static Expr pullBinary(Puller &p, BinarySpelling spelling, OpResult result,
+                       Puller::Args position, int vec) {
   Operation *op = result.getOwner();
   Type type = elementTypeOf(result);
-  std::string a = p.pullBroadcast(op->getOperand(0), position, vec);
-  std::string b = p.pullBroadcast(op->getOperand(1), position, vec);
+  Expr a = p.pullBroadcast(op->getOperand(0), position, vec);
+  Expr b = p.pullBroadcast(op->getOperand(1), position, vec);
   if (isa<FloatType>(type)) {
     StringRef real = spelling.real;
-    if (real.starts_with(" "))
-      return roundText(type, vec, a + real + b);
-    return roundText(type, vec,
-                     real + "<" + Twine(vec) + ">(" + a + ", " + b + ")");
+    return rounded(type, real.starts_with(" ") ? infix(a, real, b)
+                                               : call(real, {a, b}));
   }
-  StringRef carrier = type.isSignlessInteger(64) ? "i64" : "i32";
-  std::string expr = (spelling.integer + "<" + carrier + ", " + Twine(vec) +
-                      ">(" + a + ", " + b + ")")
-                         .str();
+  Expr y = call(spelling.integer + "<" + a.type.element + ">", {a, b});
   if (unsigned bits = type.getIntOrFloatBitWidth(); bits < 32)
-    return ("wrapTo<i" + Twine(bits) + ", " + Twine(vec) + ">(" + expr + ")")
-        .str();
-  return expr;
+    return call("wrapTo<i" + Twine(bits) + ">", y);
+  return y;
 }
 
 template <class Op>
@@ -64,19 +57,23 @@ static void addBinary(PullTable &table, StringRef real, StringRef integer) {
       });
 }
 
-static std::string pullClamp(Puller &p, ClampOp op, Puller::Args position,
-                             int vec) {
-  std::string x = p.pull(op.getInput(), position, vec);
-  return roundText(elementTypeOf(op.getResult()), vec,
-                   "limit<" + Twine(vec) + ">(" + x + ", " +
-                       floatText(op.getMin().convertToDouble()) + ", " +
-                       floatText(op.getMax().convertToDouble()) + ")");
+static Expr pullClamp(Puller &p, ClampOp op, Puller::Args position, int vec) {
+  return rounded(elementTypeOf(op.getResult()),
+                 call("limit", {p.pull(op.getInput(), position, vec),
+                                literal(op.getMin().convertToDouble()),
+                                literal(op.getMax().convertToDouble())}));
 }
 
-static std::string pullCompare(Puller &p, CompareOp op, Puller::Args position,
-                               int vec) {
-  std::string a = p.pullBroadcast(op.getLhs(), position, vec);
-  std::string b = p.pullBroadcast(op.getRhs(), position, vec);
+/// A comparison as 0 or 1.
+static Expr flagOf(const Expr &comparison) {
+  return infix(call("convertTo<i32>", comparison, "i32"), " & ",
+               {"1", {"i32"}});
+}
+
+static Expr pullCompare(Puller &p, CompareOp op, Puller::Args position,
+                        int vec) {
+  Expr a = p.pullBroadcast(op.getLhs(), position, vec);
+  Expr b = p.pullBroadcast(op.getRhs(), position, vec);
   StringRef symbol;
   switch (op.getPredicate()) {
   case ComparePredicate::eq:
@@ -98,54 +95,47 @@ static std::string pullCompare(Puller &p, CompareOp op, Puller::Args position,
     symbol = " >= ";
     break;
   }
-  return ("convertTo<i32, " + Twine(vec) + ">(" + a + symbol + b + ") & 1")
-      .str();
+  return flagOf(infix(a, symbol, b));
 }
 
-static std::string pullSelect(Puller &p, SelectOp op, Puller::Args position,
-                              int vec) {
-  std::string c = p.pullBroadcast(op.getCondition(), position, vec);
-  std::string a = p.pullBroadcast(op.getTrueValue(), position, vec);
-  std::string b = p.pullBroadcast(op.getFalseValue(), position, vec);
-  return ("select<" + Twine(vec) + ">(" + c + ", " + a + ", " + b + ")").str();
+static Expr pullSelect(Puller &p, SelectOp op, Puller::Args position, int vec) {
+  Expr c = p.pullBroadcast(op.getCondition(), position, vec);
+  Expr a = p.pullBroadcast(op.getTrueValue(), position, vec);
+  Expr b = p.pullBroadcast(op.getFalseValue(), position, vec);
+  checkType(b, a.type, "what hk.select chooses");
+  return call("select", {c, a, b}, a.type.element);
 }
 
-static std::string pullCast(Puller &p, CastOp op, Puller::Args position,
-                            int vec) {
+static Expr pullCast(Puller &p, CastOp op, Puller::Args position, int vec) {
   Type from = elementTypeOf(op.getInput()), to = elementTypeOf(op.getResult());
-  std::string x = p.pull(op.getInput(), position, vec);
-  std::string v = std::to_string(vec);
-  if (isa<FloatType>(to)) {
-    if (!isa<FloatType>(from))
-      x = "convertTo<float, " + v + ">(" + x + ")";
-    return roundText(to, vec, x);
-  }
+  Expr x = p.pull(op.getInput(), position, vec);
+  if (isa<FloatType>(to))
+    return rounded(to, toFloat(x));
   unsigned bits = to.getIntOrFloatBitWidth();
+  StringRef carrier = carrierOf(to, 1).element;
   if (isa<FloatType>(from)) {
-    if (bits == 64)
-      return "truncToInt<i64, " + v + ">(" + x + ")";
-    if (bits == 32)
-      return "truncToInt<i32, " + v + ">(" + x + ")";
-    if (bits == 16)
-      return "narrowInt<16, " + v + ">(truncToInt<i32, " + v + ">(" + x + "))";
     if (bits == 8)
-      return "roundToInt<" + v + ">(" + x + ", -128.f, 127.f)";
-    return "convertTo<i32, " + v + ">(" + x + " != 0.f) & 1";
+      return call("roundToInt",
+                  {x, {"-128.f", {"float"}}, {"127.f", {"float"}}}, carrier);
+    if (bits == 1)
+      return flagOf(infix(x, " != ", {"0.f", {"float"}}));
+    x = call("truncToInt<" + carrier + ">", x, carrier);
+    return bits == 16 ? call("narrowInt<16>", x) : x;
   }
   if (bits == 1)
-    return "convertTo<i32, " + v + ">(" + x + " != 0) & 1";
-  return ("narrowInt<" + Twine(bits) + ", " + v + ">(" + x + ")").str();
+    return flagOf(infix(x, " != ", {"0", {x.type.element}}));
+  return call("narrowInt<" + Twine(bits) + ">", x, carrier);
 }
 
-static std::string pullPhilox(Puller &p, PhiloxOp op, Puller::Args position,
-                              int vec) {
-  std::string seed = p.pullBroadcast(op.getSeed(), position, vec);
-  std::string counter = p.pullBroadcast(op.getCounter(), position, vec);
-  return "philox<" + std::to_string(vec) + ">(" + seed + ", " + counter + ")";
+static Expr pullPhilox(Puller &p, PhiloxOp op, Puller::Args position, int vec) {
+  Expr seed = p.pullBroadcast(op.getSeed(), position, vec);
+  Expr counter = p.pullBroadcast(op.getCounter(), position, vec);
+  return call("philox", {seed, counter},
+              carrierOf(elementTypeOf(op.getResult()), vec).element);
 }
 
 /// Element `index` of a constant as a C++ literal of its carrier.
-static std::string literal(ElementsAttr value, int64_t index) {
+static std::string literalOf(ElementsAttr value, int64_t index) {
   if (isa<FloatType>(value.getElementType()))
     return floatText(value.getValues<APFloat>()[index].convertToDouble());
   APInt bits = value.getValues<APInt>()[index];
@@ -157,40 +147,36 @@ static std::string literal(ElementsAttr value, int64_t index) {
   return "i64(" + std::to_string(number) + "ll)";
 }
 
-std::string Puller::tableOf(ConstantOp op) {
+Expr Puller::tableOf(ConstantOp op) {
   std::string known = key(op.getResult(), {}, 1, "table");
   if (!out.recall(known)) {
     ElementsAttr value = op.getValue();
     std::string name = out.freshName("table"), elements;
     for (int64_t i = 0, e = value.getNumElements(); i < e; ++i)
-      elements += (i ? ", " : "") + literal(value, i);
+      elements += (i ? ", " : "") + literalOf(value, i);
     StringRef carrier =
         isa<FloatType>(elementTypeOf(op.getResult())) ? "float" : "i64";
     out.lineAt(0, "static constexpr " + carrier + " " + name + "[] = {" +
                       elements + "};");
-    out.remember(known, {name, 0});
+    out.remember(known, {name, {carrier}});
   }
-  return out.recall(known)->text;
+  return *out.recall(known);
 }
 
-static std::string pullConstant(Puller &p, ConstantOp op, Puller::Args position,
-                                int vec) {
+static Expr pullConstant(Puller &p, ConstantOp op, Puller::Args position,
+                         int vec) {
   ElementsAttr value = op.getValue();
-  Type type = elementTypeOf(op.getResult());
+  CType type = carrierOf(elementTypeOf(op.getResult()), vec);
   if (value.isSplat())
-    return vecText(type, vec) + "(" + literal(value, 0) + ")";
-  std::string table = p.tableOf(op);
+    return splat(type, {literalOf(value, 0), {type.element}});
+  Expr table = p.tableOf(op);
   auto shaped = cast<ShapedType>(op.getResult().getType());
   AffineExpr flat = p.constant(0);
   for (auto [index, size] : llvm::zip(position, shaped.getShape()))
     flat = flat * size + index;
   if (vec > 1)
     return p.pullByElement(op.getResult(), position, vec);
-  StringRef carrier = isa<FloatType>(type)         ? "float"
-                      : type.isSignlessInteger(64) ? "i64"
-                                                   : "i32";
-  return vecText(type, 1) + "(" + carrier.str() + "(" + table + "[" +
-         p.text(flat) + "]))";
+  return splat(type, scalarCast(type.element, laneOf(table, p.text(flat))));
 }
 
 void mlir::hk::addPointwisePulls(PullTable &table) {

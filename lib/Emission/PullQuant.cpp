@@ -30,21 +30,19 @@ static double largest(Type elementType) {
 /// Up to here the quotients x / s stay in the range that Divisor is right in.
 static constexpr double kLargestExactLimit = 1 << 20;
 
-static std::string clampAndCast(Type type, std::optional<double> limit,
-                                StringRef quotient, int vec,
-                                bool round = true) {
-  std::string v = std::to_string(vec), q = quotient.str();
-  std::string l = floatText(limit.value_or(127.0)), bounds = "-" + l + ", " + l;
-  if (type.isInteger(8) &&
-      limit.value_or(127.0) == std::floor(limit.value_or(127.0)) &&
-      limit.value_or(127.0) <= 127.0)
-    return "roundToInt<" + v + ">(" + q + ", " + bounds + ")";
+static Expr clampAndCast(Type type, std::optional<double> limit, Expr quotient,
+                         bool round = true) {
+  double bound = limit.value_or(127.0);
+  Expr upper = literal(bound), lower = -upper;
+  if (type.isInteger(8) && bound == std::floor(bound) && bound <= 127.0)
+    return call("roundToInt", {quotient, lower, upper}, "i32");
   // Casts saturate by themselves.
   if (limit)
-    q = "limit<" + v + ">(" + q + ", " + bounds + ")";
+    quotient = call("limit", {quotient, lower, upper});
   if (type.isInteger(8))
-    return "roundToInt<" + v + ">(" + q + ", -128.f, 127.f)";
-  return round ? roundText(type, vec, q) : q;
+    return call("roundToInt",
+                {quotient, {"-128.f", {"float"}}, {"127.f", {"float"}}}, "i32");
+  return round ? rounded(type, quotient) : quotient;
 }
 
 /// Whether quotients by a computed scale, which exceed the limit by a rounding
@@ -85,27 +83,28 @@ StringRef mlir::hk::mxRoundingText(MxRounding rounding) {
   llvm_unreachable("every rounding is listed");
 }
 
+Expr mlir::hk::decodedScale(const Expr &byte) {
+  return call("decodeE8M0", splat({"u32", 1}, scalarCast("u32", byte)),
+              "float");
+}
+
 Expr Puller::scaleOf(Operation *op, Puller::Args leading, AffineExpr segment,
                      Puller::Args position, int vec) {
   Expr amax = statistic(op, op->getOperand(0), RowReduction::AbsMaximum,
                         reductionGroupOf(op), leading, segment, position, vec);
   Type type = elementTypeOf(op->getResult(0));
-  std::string expr, kind;
-  if (auto mx = dyn_cast<QuantizeMxOp>(op)) {
-    kind = "i32";
-    expr = ("mxScaleByte<" + mxRoundingText(mx.getRounding()) + ", " +
-            dtypeText(type) + ">(" + amax.text + ")")
-               .str();
-  } else {
-    auto quantize = cast<QuantizeOp>(op);
-    kind = "float";
-    expr = "quantScale(" + amax.text + ", " +
-           floatText(quantize.getAmaxFloor().convertToDouble()) + ", " +
-           floatText(limitOf(quantize).value_or(largest(type))) + ")";
-    if (quantize.getPowerOfTwo())
-      expr = "powerOfTwoAbove(" + expr + ")";
-  }
-  return defineOnce(amax, kind, "scale", expr);
+  if (auto mx = dyn_cast<QuantizeMxOp>(op))
+    return defineOnce("scale",
+                      call("mxScaleByte<" + mxRoundingText(mx.getRounding()) +
+                               ", " + dtypeText(type) + ">",
+                           amax, "i32"));
+  auto quantize = cast<QuantizeOp>(op);
+  Expr scale = call("quantScale",
+                    {amax, literal(quantize.getAmaxFloor().convertToDouble()),
+                     literal(limitOf(quantize).value_or(largest(type)))});
+  if (quantize.getPowerOfTwo())
+    scale = call("powerOfTwoAbove", scale);
+  return defineOnce("scale", scale);
 }
 
 Expr Puller::scaleAt(Operation *op, Puller::Args position, int vec) {
@@ -115,41 +114,43 @@ Expr Puller::scaleAt(Operation *op, Puller::Args position, int vec) {
   return scaleOf(op, position.drop_back(), segment, position, vec);
 }
 
-static std::string pullQuantize(Puller &p, QuantizeOp op, bool wantScale,
-                                Puller::Args position, int vec) {
+static Expr pullQuantize(Puller &p, QuantizeOp op, bool wantScale,
+                         Puller::Args position, int vec) {
   int64_t group = reductionGroupOf(op);
   bool splits =
       group && !(group % vec == 0 && position.back().isMultipleOf(vec));
   if (vec > 1 && (wantScale || splits))
     return p.pullByElement(op->getResult(wantScale), position, vec);
   if (wantScale)
-    return "Vec<float, 1>(" +
-           p.scaleOf(op, position.drop_back(),
-                     group ? AffineExpr(position.back()) : p.constant(0), {}, 1)
-               .text +
-           ")";
+    return splat({"float", 1},
+                 p.scaleOf(op, position.drop_back(),
+                           group ? AffineExpr(position.back()) : p.constant(0),
+                           {}, 1));
   bool unrounded = p.takeUnrounded();
   Expr scale = p.scaleAt(op, position, vec);
-  std::string x = p.pull(op.getInput(), position, vec);
+  Expr x = p.pull(op.getInput(), position, vec);
   Type type = elementTypeOf(op.getQuantized());
   double limit = limitOf(op).value_or(largest(type));
-  std::string quotient = x + " / " + scale.text;
-  if (limit <= kLargestExactLimit) {
-    std::string expr = "divisorOf(" + scale.text + ", " +
-                       floatText(op.getAmaxFloor().convertToDouble()) + ", " +
-                       floatText(limit) + ")";
-    quotient = "divideFor8Bits<" + std::to_string(vec) + ">(" + x + ", " +
-               p.defineOnce(scale, "Divisor", "divisor", expr).text + ")";
-  }
+  double floor = op.getAmaxFloor().convertToDouble();
+  Expr quotient;
+  if (limit <= kLargestExactLimit)
+    quotient =
+        call("divideFor8Bits",
+             {x, p.defineOnce("divisor",
+                              call("divisorOf",
+                                   {scale, literal(floor), literal(limit)},
+                                   "Divisor"))});
+  else
+    quotient = x / scale;
   std::optional<double> saturates = limitOf(op);
-  if (saturates &&
-      roundingLimits(type, limit, op.getAmaxFloor().convertToDouble()))
+  if (saturates && roundingLimits(type, limit, floor))
     saturates = std::nullopt;
-  return clampAndCast(type, saturates, quotient, vec, !unrounded);
+  return clampAndCast(type, saturates, quotient, !unrounded);
 }
 
-static std::string pullScale(Puller &p, Value scale, Value input, int64_t group,
-                             Puller::Args position, int vec) {
+/// The scale of a position as a scalar; null if vec elements have several.
+static Expr pullScale(Puller &p, Value scale, Value input, int64_t group,
+                      Puller::Args position, int vec) {
   auto type = cast<RankedTensorType>(scale.getType());
   auto inputType = cast<RankedTensorType>(input.getType());
   Position own;
@@ -171,85 +172,74 @@ static std::string pullScale(Puller &p, Value scale, Value input, int64_t group,
   return p.pullScalar(scale, own);
 }
 
-static std::string pullQuantizeStatic(Puller &p, QuantizeStaticOp op,
-                                      Puller::Args position, int vec) {
+static Expr pullQuantizeStatic(Puller &p, QuantizeStaticOp op,
+                               Puller::Args position, int vec) {
   bool unrounded = p.takeUnrounded();
-  std::string scale = pullScale(p, op.getScale(), op.getInput(),
-                                op.getGroupSize(), position, vec);
-  if (scale.empty())
+  Expr scale = pullScale(p, op.getScale(), op.getInput(), op.getGroupSize(),
+                         position, vec);
+  if (!scale)
     return p.pullByElement(op.getQuantized(), position, vec);
   std::optional<double> limit;
   if (op.getLimit())
     limit = op.getLimit()->convertToDouble();
-  std::string x = p.pull(op.getInput(), position, vec);
+  Expr x = p.pull(op.getInput(), position, vec);
   Type type = elementTypeOf(op.getQuantized());
-  std::string quotient = x + " / " + scale;
   double largestQuotient = limit.value_or(largest(type));
+  Expr quotient;
   if (type.getIntOrFloatBitWidth() == 8 &&
       largestQuotient <= kLargestExactLimit)
+    // Not further out than here: loads of a loop do not wait for the scale.
     quotient =
-        "divideFor8Bits<" + std::to_string(vec) + ">(" + x + ", " +
-        p.defineOnce({scale, p.code().depth()}, "GivenDivisor", "divisor",
-                     "givenDivisorOf(" + scale + ", " +
-                         floatText(largestQuotient) + ")")
-            .text +
-        ")";
-  return clampAndCast(type, limit, quotient, vec, !unrounded);
-}
-
-static std::string pullDequantize(Puller &p, DequantizeOp op,
-                                  Puller::Args position, int vec) {
-  std::string scale = pullScale(p, op.getScale(), op.getInput(),
-                                op.getScaleGroup(), position, vec);
-  if (scale.empty())
-    return p.pullByElement(op.getResult(), position, vec);
-  Type from = elementTypeOf(op.getInput());
-  std::string x = p.pull(op.getInput(), position, vec);
-  if (!isa<FloatType>(from))
-    x = "convertTo<float, " + std::to_string(vec) + ">(" + x + ")";
-  std::string zero;
-  if (Value zeroPoint = op.getZeroPoint())
-    zero = "float(" +
-           pullScale(p, zeroPoint, op.getInput(), op.getScaleGroup(), position,
-                     vec) +
-           ")";
-  if (op.getOffset())
-    x = x + " * " + scale + " + " + zero;
-  else if (!zero.empty())
-    x = "(" + x + " - " + zero + ") * " + scale;
+        call("divideFor8Bits",
+             {x, p.code().defineOnce(p.code().depth(), "divisor",
+                                     call("givenDivisorOf",
+                                          {scale, literal(largestQuotient)},
+                                          "GivenDivisor"))});
   else
-    x = x + " * " + scale;
-  return roundText(elementTypeOf(op.getResult()), vec, x);
+    quotient = x / scale;
+  return clampAndCast(type, limit, quotient, !unrounded);
 }
 
-static std::string pullQuantizeMx(Puller &p, QuantizeMxOp op, bool wantScale,
-                                  Puller::Args position, int vec) {
+static Expr pullDequantize(Puller &p, DequantizeOp op, Puller::Args position,
+                           int vec) {
+  Expr scale = pullScale(p, op.getScale(), op.getInput(), op.getScaleGroup(),
+                         position, vec);
+  if (!scale)
+    return p.pullByElement(op.getResult(), position, vec);
+  Expr x = toFloat(p.pull(op.getInput(), position, vec)), zero;
+  if (Value zeroPoint = op.getZeroPoint())
+    zero = scalarCast("float", pullScale(p, zeroPoint, op.getInput(),
+                                         op.getScaleGroup(), position, vec));
+  Expr y = op.getOffset() ? x * scale + zero
+           : zero         ? (x - zero) * scale
+                          : x * scale;
+  return rounded(elementTypeOf(op.getResult()), y);
+}
+
+static Expr pullQuantizeMx(Puller &p, QuantizeMxOp op, bool wantScale,
+                           Puller::Args position, int vec) {
   bool splits = kMxBlock % vec != 0 || !position.back().isMultipleOf(vec);
   if (vec > 1 && (wantScale || splits))
     return p.pullByElement(op->getResult(wantScale), position, vec);
   if (wantScale)
-    return "decodeE8M0<1>(Vec<u32, 1>(u32(" +
-           p.scaleOf(op, position.drop_back(), position.back(), {}, 1).text +
-           ")))";
+    return decodedScale(
+        p.scaleOf(op, position.drop_back(), position.back(), {}, 1));
   bool unrounded = p.takeUnrounded();
-  std::string byte = p.scaleAt(op, position, vec).text;
-  std::string x = p.pull(op.getInput(), position, vec);
-  std::string scaled =
-      "mxScaled<" + std::to_string(vec) + ">(" + x + ", " + byte + ")";
-  return unrounded ? scaled
-                   : roundText(elementTypeOf(op.getQuantized()), vec, scaled);
+  Expr byte = p.scaleAt(op, position, vec);
+  Expr scaled = call("mxScaled", {p.pull(op.getInput(), position, vec), byte});
+  return unrounded ? scaled : rounded(elementTypeOf(op.getQuantized()), scaled);
 }
 
-static std::string pullReencode(Puller &p, ReencodeOp op, Puller::Args position,
-                                int vec) {
+static Expr pullReencode(Puller &p, ReencodeOp op, Puller::Args position,
+                         int vec) {
   bool unrounded = p.takeUnrounded();
   bool halves = isa<Float8E4M3FNType>(elementTypeOf(op.getInput()));
-  std::string x =
-      p.pull(op.getInput(), position, vec) + (halves ? " * 0.5f" : " * 2.0f");
-  return unrounded ? x : roundText(elementTypeOf(op.getResult()), vec, x);
+  Expr x = p.pull(op.getInput(), position, vec) *
+           Expr{halves ? "0.5f" : "2.0f", {"float"}};
+  return unrounded ? x : rounded(elementTypeOf(op.getResult()), x);
 }
 
-std::string Puller::pullUnrounded(Value value, Args position, int vec) {
+Expr Puller::pullUnrounded(Value value, Args position, int vec) {
   Operation *op = value.getDefiningOp();
   Type type = elementTypeOf(value);
   if (!isa_and_nonnull<QuantizeOp, QuantizeStaticOp, QuantizeMxOp, ReencodeOp>(
@@ -259,9 +249,9 @@ std::string Puller::pullUnrounded(Value value, Args position, int vec) {
       out.recall(key(value, position, vec)))
     return {};
   leaveUnrounded = true;
-  std::string expr = emit(value, position, vec);
+  Expr made = emit(value, position, vec);
   leaveUnrounded = false;
-  return expr;
+  return made;
 }
 
 void mlir::hk::addQuantPulls(PullTable &table) {

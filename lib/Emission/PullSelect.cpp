@@ -20,57 +20,53 @@ static Type elementTypeOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
 }
 
-static std::string pullGatherLast(Puller &p, GatherLastOp op,
-                                  Puller::Args position, int vec) {
+static Expr pullGatherLast(Puller &p, GatherLastOp op, Puller::Args position,
+                           int vec) {
   if (vec > 1)
     return p.pullByElement(op.getResult(), position, vec);
-  int depth = p.code().depth();
   std::string n = p.text(p.sizeOf(op.getInput(), int64_t(position.size()) - 1));
-  std::string index = p.pullScalar(op.getIndices(), position);
-  std::string place = p.code().define(depth, "i64", "at",
-                                      index + " >= 0 && " + index + " < i64(" +
-                                          n + ") ? i64(" + index + ") : -1");
+  Expr index = p.pullScalar(op.getIndices(), position);
+  Expr place = p.defineExisting("at", p.code().depth(), index, n);
   Position source(position);
-  source.back() = p.symbol(place, depth);
-  std::string name = p.code().freshName("v");
-  p.code().line(vecText(elementTypeOf(op.getResult()), 1) + " " + name +
-                " = 0;");
-  p.code().openIf(place + " >= 0");
-  p.code().line(name + " = " + p.pull(op.getInput(), source, 1) + ";");
+  source.back() = p.symbol(place.text);
+  Expr made =
+      p.code().declare("v", carrierOf(elementTypeOf(op.getResult()), 1));
+  p.code().openIf(place.text + " >= 0");
+  p.code().assign(made, p.pull(op.getInput(), source, 1));
   p.code().close();
-  return name;
+  return made;
 }
 
-static std::string pullBitmatrix(Puller &p, BitmatrixOp op,
-                                 Puller::Args position, int vec) {
+static Expr pullBitmatrix(Puller &p, BitmatrixOp op, Puller::Args position,
+                          int vec) {
   Expr saved = p.exchangeLanes({});
-  std::string name = p.code().freshName("v"), j = p.code().freshName("j");
-  p.code().line(vecText(elementTypeOf(op.getResult()), vec) + " " + name +
-                " = 0;");
+  Expr made =
+      p.code().declare("v", carrierOf(elementTypeOf(op.getResult()), vec));
+  std::string j = p.code().freshName("j");
   int64_t k =
       cast<RankedTensorType>(op.getIndices().getType()).getShape().back();
   p.code().openEach("PLACE", j + ", " + Twine(k));
   Position source(position);
   source.back() = p.symbol(j);
-  std::string index = p.pullScalar(op.getIndices(), source);
-  p.code().line("setBit<" + Twine(vec) + ">(" + name + ", i64(" + index +
-                "), i64(" + p.text(position.back()) + "));");
+  Expr index = scalarCast("i64", p.pullScalar(op.getIndices(), source));
+  Expr first = {"i64(" + p.text(position.back()) + ")", {"i64"}};
+  p.code().line(call("setBit", {made, index, first}).text + ";");
   p.code().close();
   p.exchangeLanes(std::move(saved));
-  return name;
+  return made;
 }
 
-static std::string pullGroupLimit(Puller &p, GroupLimitOp op,
-                                  Puller::Args position, int vec) {
-  std::string kept = p.keptGroups(op);
+static Expr pullGroupLimit(Puller &p, GroupLimitOp op, Puller::Args position,
+                           int vec) {
+  Expr kept = p.keptGroups(op);
   int64_t n = cast<RankedTensorType>(op.getInput().getType()).getShape().back();
-  return "keepGroups<" + std::to_string(vec) + ">(" +
-         p.pull(op.getInput(), position, vec) + ", " + kept + ", u32(" +
-         p.text(position.back()) + "), " + std::to_string(n / op.getGroups()) +
-         ")";
+  Expr first = {"u32(" + p.text(position.back()) + ")", {"u32"}};
+  Expr width = {std::to_string(n / op.getGroups()), {"i32"}};
+  return call("keepGroups",
+              {p.pull(op.getInput(), position, vec), kept, first, width});
 }
 
-std::string Puller::keptGroups(GroupLimitOp) {
+Expr Puller::keptGroups(GroupLimitOp) {
   llvm_unreachable("this family has no selections");
 }
 

@@ -29,45 +29,41 @@ static void forEachSlice(Puller &p, Value input, Puller::Args position,
   p.code().close();
 }
 
-static std::string pullSumSlices(Puller &p, SumSlicesOp op,
-                                 Puller::Args position, int vec) {
+static Expr pullSumSlices(Puller &p, SumSlicesOp op, Puller::Args position,
+                          int vec) {
   Value input = op.getInput();
-  Type from = tensorOf(input).getElementType();
   Type to = tensorOf(op.getResult()).getElementType();
-  std::string sum = p.code().freshName("v");
-  p.code().line(vecText(from, vec) + " " + sum + " = 0;");
+  Expr sum =
+      p.code().declare("v", carrierOf(tensorOf(input).getElementType(), vec));
   forEachSlice(p, input, position, [&](Puller::Args inSlice) {
-    p.code().line(sum + " += " + p.pull(input, inSlice, vec) + ";");
+    p.code().line(sum.text + " += " + p.pull(input, inSlice, vec).text + ";");
   });
-  p.useDepth(p.code().depth());
-  if (isa<FloatType>(to) && !isa<FloatType>(from))
-    return roundText(to, vec,
-                     "convertTo<float, " + Twine(vec) + ">(" + sum + ")");
-  return isa<FloatType>(to) && !to.isF32() ? roundText(to, vec, sum) : sum;
+  return isa<FloatType>(to) ? rounded(to, toFloat(sum)) : sum;
 }
 
-static std::string pullAttentionCombine(Puller &p, AttentionCombineOp op,
-                                        bool lse, Puller::Args position,
-                                        int vec) {
+static Expr pullAttentionCombine(Puller &p, AttentionCombineOp op, bool lse,
+                                 Puller::Args position, int vec) {
   // The log-sum-exp has one element per row: neighbours are other rows.
   if (lse && vec > 1)
     return p.pullByElement(op.getLse(), position, vec);
   Puller::Args row = lse ? position : position.drop_back();
-  std::string zero = "Vec<float, " + std::to_string(vec) + ">(0.f)";
+  CType type = {"float", vec};
+  Expr zero = splat(type, {"0.f", {"float"}});
   std::string sum = p.code().freshName("c");
   p.code().line("SliceCombine<" + Twine(vec) + "> " + sum + ";");
+  auto addTo = [&](const Expr &weight, const Expr &part) {
+    checkType(part, type, "a part that is combined");
+    p.code().line(sum + ".add(" + weight.text + ", " + part.text + ");");
+  };
   if (op.getSink())
-    p.code().line(sum + ".add(" + p.pullScalar(op.getSink(), row.take_back()) +
-                  ", " + zero + ");");
+    addTo(p.pullScalar(op.getSink(), row.take_back()), zero);
   auto add = [&](unsigned pair, Puller::Args inPart) {
-    std::string weight = p.pullScalar(op.getPartLses()[pair], inPart);
-    std::string part = zero;
-    if (!lse) {
-      Position at(inPart);
-      at.push_back(position.back());
-      part = p.pull(op.getPartials()[pair], at, vec);
-    }
-    p.code().line(sum + ".add(" + weight + ", " + part + ");");
+    Expr weight = p.pullScalar(op.getPartLses()[pair], inPart);
+    if (lse)
+      return addTo(weight, zero);
+    Position at(inPart);
+    at.push_back(position.back());
+    addTo(weight, p.pull(op.getPartials()[pair], at, vec));
   };
   for (unsigned pair = 0; pair < op.getPartials().size(); ++pair) {
     if (op.isSliced(pair))
@@ -76,11 +72,11 @@ static std::string pullAttentionCombine(Puller &p, AttentionCombineOp op,
     else
       add(pair, row);
   }
-  p.useDepth(p.code().depth());
+  int depth = p.code().depth();
   if (lse)
-    return "Vec<float, 1>(" + sum + ".lse())";
-  return roundText(tensorOf(op.getResult()).getElementType(), vec,
-                   sum + ".value()");
+    return splat(type, {sum + ".lse()", {"float"}, depth});
+  return rounded(tensorOf(op.getResult()).getElementType(),
+                 {sum + ".value()", type, depth});
 }
 
 void mlir::hk::addSlicePulls(PullTable &table) {

@@ -28,6 +28,7 @@ const PullFunction &mlir::hk::pullFunctionOf(Operation *op) {
     PullTable made;
     addPointwisePulls(made);
     addQuantPulls(made);
+    addRopePulls(made);
     addRowPulls(made);
     addSelectPulls(made);
     addSlicePulls(made);

@@ -17,24 +17,22 @@
 
 namespace mlir::hk {
 
-/// An expression (or the name of a variable) that holds `vec` consecutive
-/// elements of `result` from `position` on.
-using PullFunction = std::function<std::string(Puller &p, OpResult result,
-                                               Puller::Args position, int vec)>;
+/// An expression (or the name of a variable) with `vec` consecutive elements of
+/// `result` from `position` on.
+using PullFunction = std::function<Expr(Puller &p, OpResult result,
+                                        Puller::Args position, int vec)>;
 
 class PullTable {
 public:
   /// The function of an operator, or of all that have an interface.
-  template <class Op>
-  void add(std::string (*pull)(Puller &, Op, Puller::Args, int)) {
+  template <class Op> void add(Expr (*pull)(Puller &, Op, Puller::Args, int)) {
     add<Op>([pull](Puller &p, OpResult result, Puller::Args position, int vec) {
       return pull(p, cast<Op>(result.getOwner()), position, vec);
     });
   }
   /// Of an operator with two results: which one is told too.
   template <class Op>
-  void add(std::string (*pull)(Puller &, Op, bool isSecond, Puller::Args,
-                               int)) {
+  void add(Expr (*pull)(Puller &, Op, bool isSecond, Puller::Args, int)) {
     add<Op>([pull](Puller &p, OpResult result, Puller::Args position, int vec) {
       return pull(p, cast<Op>(result.getOwner()), result.getResultNumber() == 1,
                   position, vec);
@@ -59,6 +57,7 @@ const PullFunction &pullFunctionOf(Operation *op);
 // One per file of functions.
 void addPointwisePulls(PullTable &table);
 void addQuantPulls(PullTable &table);
+void addRopePulls(PullTable &table);
 void addRowPulls(PullTable &table);
 void addSelectPulls(PullTable &table);
 void addSlicePulls(PullTable &table);

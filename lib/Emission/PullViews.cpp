@@ -33,8 +33,8 @@ AffineExpr Puller::simplify(AffineExpr expr) const {
   return simplifyAffineExpr(expr, 0, symbols.size());
 }
 
-static std::string pullSlice(Puller &p, tensor::ExtractSliceOp op,
-                             Puller::Args position, int vec) {
+static Expr pullSlice(Puller &p, tensor::ExtractSliceOp op,
+                      Puller::Args position, int vec) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
   Position source;
   size_t next = 0;
@@ -52,8 +52,8 @@ static std::string pullSlice(Puller &p, tensor::ExtractSliceOp op,
   return p.pull(op.getSource(), source, vec);
 }
 
-static std::string pullExpand(Puller &p, tensor::ExpandShapeOp op,
-                              Puller::Args position, int vec) {
+static Expr pullExpand(Puller &p, tensor::ExpandShapeOp op,
+                       Puller::Args position, int vec) {
   Position source;
   for (const ReassociationIndices &group : op.getReassociationIndices()) {
     AffineExpr index = p.constant(0);
@@ -66,8 +66,8 @@ static std::string pullExpand(Puller &p, tensor::ExpandShapeOp op,
   return p.pull(op.getSrc(), source, vec);
 }
 
-static std::string pullCollapse(Puller &p, tensor::CollapseShapeOp op,
-                                Puller::Args position, int vec) {
+static Expr pullCollapse(Puller &p, tensor::CollapseShapeOp op,
+                         Puller::Args position, int vec) {
   auto sourceType = cast<RankedTensorType>(op.getSrc().getType());
   Position source(sourceType.getRank(), p.constant(0));
   for (auto [g, group] : llvm::enumerate(op.getReassociationIndices())) {
@@ -91,8 +91,8 @@ static std::string pullCollapse(Puller &p, tensor::CollapseShapeOp op,
   return p.pull(op.getSrc(), source, vec);
 }
 
-static std::string pullTranspose(Puller &p, TransposeOp op,
-                                 Puller::Args position, int vec) {
+static Expr pullTranspose(Puller &p, TransposeOp op, Puller::Args position,
+                          int vec) {
   ArrayRef<int64_t> permutation = op.getPermutation();
   Position source(permutation.size());
   for (auto [i, p] : llvm::enumerate(permutation))
@@ -103,8 +103,7 @@ static std::string pullTranspose(Puller &p, TransposeOp op,
   return p.pull(op.getInput(), source, vec);
 }
 
-static std::string pullConcat(Puller &p, ConcatOp op, Puller::Args position,
-                              int vec) {
+static Expr pullConcat(Puller &p, ConcatOp op, Puller::Args position, int vec) {
   int64_t dim = op.getDim();
   bool last = dim + 1 == int64_t(position.size());
   SmallVector<AffineExpr> ends;
@@ -116,9 +115,8 @@ static std::string pullConcat(Puller &p, ConcatOp op, Puller::Args position,
     end = p.simplify(end + p.sizeOf(input, dim));
     ends.push_back(end);
   }
-  std::string name = p.code().freshName("v");
-  Type type = elementTypeOf(op.getResult());
-  p.code().line(vecText(type, vec) + " " + name + " = 0;");
+  Expr made =
+      p.code().declare("v", carrierOf(elementTypeOf(op.getResult()), vec));
   AffineExpr begin = p.constant(0);
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     bool only = op.getInputs().size() == 1;
@@ -129,46 +127,45 @@ static std::string pullConcat(Puller &p, ConcatOp op, Puller::Args position,
     p.code().openIf(only ? "" : condition);
     Position source(position);
     source[dim] = p.simplify(position[dim] - begin);
-    p.code().line(name + " = " + p.pull(input, source, vec) + ";");
+    p.code().assign(made, p.pull(input, source, vec));
     p.code().close();
     begin = ends[i];
   }
-  return name;
+  return made;
 }
 
-static std::string pullPad(Puller &p, PadOp op, Puller::Args position,
-                           int vec) {
+static Expr pullPad(Puller &p, PadOp op, Puller::Args position, int vec) {
   int64_t last = rankOf(op.getInput()) - 1;
   AffineExpr size = p.sizeOf(op.getInput(), last);
-  Type type = elementTypeOf(op.getResult());
-  std::string name = p.code().freshName("v");
-  std::string fill = "0";
+  CType type = carrierOf(elementTypeOf(op.getResult()), vec);
+  Expr fill = {"0", {type.element}};
   if (!op.getValue().isZero())
-    fill = isa<FloatType>(type)
-               ? floatText(op.getValue().convertToFloat())
-               : std::to_string(int64_t(op.getValue().convertToFloat()));
-  p.code().line(vecText(type, vec) + " " + name + " = " + fill + ";");
+    fill.text = type.element == "float"
+                    ? floatText(op.getValue().convertToFloat())
+                    : std::to_string(int64_t(op.getValue().convertToFloat()));
+  Expr made = p.code().declare("v", type, fill.text);
   p.code().openIf(p.text(position.back()) + " < " + p.text(size));
   bool whole = isMultiple(size, vec) && isMultiple(position.back(), vec);
   if (whole) {
-    p.code().line(name + " = " + p.pull(op.getInput(), position, vec) + ";");
+    p.code().assign(made, p.pull(op.getInput(), position, vec));
   } else {
     int depth = p.code().depth();
-    std::string count = p.code().define(depth, "i64", "n",
-                                        "i64(" + p.text(size) + ") - i64(" +
-                                            p.text(position.back()) + ")");
-    Expr saved = p.exchangeLanes({count, depth});
-    std::string value = p.keepFirst(type, p.pull(op.getInput(), position, vec),
-                                    count, fill, vec);
-    p.code().line(name + " = " + value + ";");
+    Expr count = p.code().define(
+        depth, "n",
+        {"i64(" + p.text(size) + ") - i64(" + p.text(position.back()) + ")",
+         {"i64"}});
+    Expr saved = p.exchangeLanes(count);
+    Expr x = p.pull(op.getInput(), position, vec);
+    p.code().assign(
+        made, p.code().define(depth, "v", call("keepFirst", {x, count, fill})));
     p.exchangeLanes(std::move(saved));
   }
   p.code().close();
-  return name;
+  return made;
 }
 
-static std::string pullGather(Puller &p, GatherRowsOp op, Puller::Args position,
-                              int vec) {
+static Expr pullGather(Puller &p, GatherRowsOp op, Puller::Args position,
+                       int vec) {
   int64_t rank = rankOf(op.getIndices());
   if (vec > 1 && rank == int64_t(position.size()))
     return p.pullByElement(op.getResult(), position, vec);
@@ -177,61 +174,55 @@ static std::string pullGather(Puller &p, GatherRowsOp op, Puller::Args position,
   std::string rows = p.text(p.sizeOf(table, 0));
   std::string found = p.key(op.getIndices(), at, 1, "row of " + rows);
   if (!p.code().recall(found)) {
-    Expr index = p.pulledScalar(op.getIndices(), at);
+    Expr index = p.pullScalar(op.getIndices(), at);
     // The index may be known further in than its position says.
     int depth = std::max(p.depthOf(at), index.depth);
-    std::string row =
-        p.code().define(depth, "i64", "row",
-                        index.text + " >= 0 && " + index.text + " < i64(" +
-                            rows + ") ? i64(" + index.text + ") : -1");
-    p.code().remember(found, {row, depth});
+    p.code().remember(found, p.defineExisting("row", depth, index, rows));
   }
   Expr row = *p.code().recall(found);
   Position source = {p.symbol(row.text, row.depth)};
   llvm::append_range(source, position.drop_front(rank));
   // A missing row is read as nothing at all: the table may have no rows.
-  Type type = elementTypeOf(op.getResult());
-  std::string name = p.code().freshName("v");
-  p.code().line(vecText(type, vec) + " " + name + " = 0;");
+  Expr made =
+      p.code().declare("v", carrierOf(elementTypeOf(op.getResult()), vec));
   p.code().openIf(row.text + " >= 0");
-  p.code().line(name + " = " + p.pull(table, source, vec) + ";");
+  p.code().assign(made, p.pull(table, source, vec));
   p.code().close();
-  return name;
+  return made;
 }
 
 /// Element by element: an index per dim, checked, then one load.
-static std::string pullGatherElements(Puller &p, GatherElementsOp op,
-                                      Puller::Args position, int vec) {
+static Expr pullGatherElements(Puller &p, GatherElementsOp op,
+                               Puller::Args position, int vec) {
   if (vec > 1)
     return p.pullByElement(op.getResult(), position, vec);
   Value table = p.resolved(op.getTable());
   std::string found;
   Position source;
   for (auto [dim, indices] : llvm::enumerate(op.getIndices())) {
-    std::string index = p.pullBroadcast(indices, position, 1) + "[0]";
-    AffineExpr at = p.defineIndex(p.code().depth(), "i", "i64(" + index + ")");
+    Expr index = laneOf(p.pullBroadcast(indices, position, 1), "0");
+    AffineExpr at =
+        p.defineIndex(p.code().depth(), "i", scalarCast("i64", index).text);
     std::string size = p.text(p.sizeOf(table, int64_t(dim)));
     found += (dim ? " && " : "") + p.text(at) + " >= 0 && " + p.text(at) +
              " < i64(" + size + ")";
     source.push_back(at);
   }
   // An element outside is not read: the table may have none.
-  std::string type = vecText(elementTypeOf(op.getResult()), 1);
-  std::string name = p.code().freshName("v");
-  p.code().line(type + " " + name + " = 0;");
+  Expr made =
+      p.code().declare("v", carrierOf(elementTypeOf(op.getResult()), 1));
   p.code().openIf(found);
-  p.code().line(name + " = " + p.pull(table, source, 1) + ";");
+  p.code().assign(made, p.pull(table, source, 1));
   p.code().close();
-  return name;
+  return made;
 }
 
-static std::string pullCopy(Puller &p, CopyOp op, Puller::Args position,
-                            int vec) {
+static Expr pullCopy(Puller &p, CopyOp op, Puller::Args position, int vec) {
   return p.pull(op.getInput(), position, vec);
 }
 
-static std::string pullTensorCast(Puller &p, tensor::CastOp op,
-                                  Puller::Args position, int vec) {
+static Expr pullTensorCast(Puller &p, tensor::CastOp op, Puller::Args position,
+                           int vec) {
   return p.pull(op.getSource(), position, vec);
 }
 

@@ -68,32 +68,40 @@ std::string mlir::hk::dtypeText(::hk::DType dtype) {
   llvm_unreachable("every dtype is listed");
 }
 
-std::string mlir::hk::vecText(Type elementType, int vec) {
-  StringRef carrier = isa<FloatType>(elementType)         ? "float"
-                      : elementType.isSignlessInteger(64) ? "i64"
-                                                          : "i32";
-  return ("Vec<" + carrier + ", " + Twine(vec) + ">").str();
+CType mlir::hk::carrierOf(Type elementType, int vec) {
+  return {isa<FloatType>(elementType)         ? "float"
+          : elementType.isSignlessInteger(64) ? "i64"
+                                              : "i32",
+          vec};
 }
 
-std::string mlir::hk::roundText(Type elementType, int vec, const Twine &expr) {
+Expr mlir::hk::toFloat(const Expr &expr) {
+  return expr.type.element == "float" ? expr
+                                      : call("convertTo<float>", expr, "float");
+}
+
+Expr mlir::hk::rounded(Type elementType, const Expr &expr) {
   if (elementType.isF32() || !isa<FloatType>(elementType))
-    return expr.str();
-  return ("roundTo<" + dtypeText(elementType) + ", " + Twine(vec) + ">(" +
-          expr + ")")
-      .str();
+    return expr;
+  checkType(expr, {"float", expr.type.lanes}, "what is rounded");
+  return call("roundTo<" + dtypeText(elementType) + ">", expr);
 }
 
-std::string mlir::hk::floatText(double value) {
-  if (std::isnan(value))
-    return "__builtin_nanf(\"\")";
-  if (std::isinf(value))
-    return value < 0 ? "-__builtin_inff()" : "__builtin_inff()";
-  char buffer[40];
-  snprintf(buffer, sizeof(buffer), "%.9g", value);
-  std::string text = buffer;
-  if (text.find_first_of(".e") == std::string::npos)
-    text += ".0";
-  return text + "f";
+StringRef mlir::hk::reductionOf(RowReduction kind) {
+  switch (kind) {
+  case RowReduction::Maximum:
+    return "Max";
+  case RowReduction::AbsMaximum:
+    return "MagnitudeMax";
+  case RowReduction::Minimum:
+    return "Min";
+  case RowReduction::Sum:
+  case RowReduction::SumOfSquares:
+  case RowReduction::SumOfCentredSquares:
+  case RowReduction::SumOfExp:
+    return "Sum";
+  }
+  llvm_unreachable("every statistic is listed");
 }
 
 static Type elementTypeOf(Value value) {
@@ -124,7 +132,7 @@ AffineExpr Puller::constant(int64_t value) {
 }
 
 AffineExpr Puller::defineIndex(int depth, StringRef prefix, const Twine &text) {
-  return symbol(out.define(depth, "auto", prefix, text), depth);
+  return symbol(out.define(depth, prefix, {text.str(), {"auto"}}).text, depth);
 }
 
 AffineExpr Puller::size(DimName name) {
@@ -211,9 +219,13 @@ int Puller::depthOf(ArrayRef<AffineExpr> exprs) const {
   return depth;
 }
 
-int Puller::placeOf(ArrayRef<AffineExpr> position, int vec) const {
-  int depth = depthOf(position);
-  return vec > 1 && !lanes.text.empty() ? std::max(depth, lanes.depth) : depth;
+int Puller::placeOf(const Expr &made, ArrayRef<AffineExpr> position,
+                    int vec) const {
+  int depth = std::max(made.depth, depthOf(position));
+  if (vec > 1)
+    depth = std::max(depth, lanes.depth);
+  // Scopes that are closed by now no longer count.
+  return std::min(out.depth(), depth);
 }
 
 std::string Puller::key(Value value, ArrayRef<AffineExpr> position, int vec,
@@ -300,26 +312,30 @@ std::string Puller::accessText(BlockArgument argument, Args position,
       .str();
 }
 
-std::string Puller::load(BlockArgument argument, Args position, int vec) {
+Expr Puller::load(BlockArgument argument, Args position, int vec) {
   Type type = elementTypeOf(argument);
+  CType loaded = carrierOf(type, vec);
   if (vec == 1 && isPacked(type))
-    return vecText(type, 1) + "(loadScalar<" + dtypeText(type) + ">(p" +
-           std::to_string(argument.getArgNumber()) + ", " +
-           offsetText(argument.getArgNumber(), position) + "))";
-  bool masked = vec > 1 && !lanes.text.empty();
-  std::string expr = (masked ? "loadMasked" : "load") +
-                     accessText(argument, position, vec) +
-                     (masked ? ", " + lanes.text : "") + ")";
-  if (loadGuard.text.empty())
-    return expr;
-  useDepth(loadGuard.depth);
-  return loadGuard.text + " ? " + expr + " : " + vecText(type, vec) + "(0)";
+    return splat(loaded,
+                 {"loadScalar<" + dtypeText(type) + ">(p" +
+                      std::to_string(argument.getArgNumber()) + ", " +
+                      offsetText(argument.getArgNumber(), position) + ")",
+                  {loaded.element}});
+  bool masked = vec > 1 && lanes;
+  Expr made = {(masked ? "loadMasked" : "load") +
+                   accessText(argument, position, vec) +
+                   (masked ? ", " + lanes.text : "") + ")",
+               loaded};
+  if (!loadGuard)
+    return made;
+  return choice(loadGuard, made, splat(loaded, {"0", {loaded.element}}));
 }
 
-void Puller::store(unsigned operand, Args position, int vec, StringRef vector,
+void Puller::store(unsigned operand, Args position, int vec, const Expr &vector,
                    bool rounded) {
   BlockArgument argument = kernel.getSpecBlock().getArgument(operand);
-  bool masked = vec > 1 && !lanes.text.empty();
+  checkType(vector, carrierOf(elementTypeOf(argument), vec), "what is stored");
+  bool masked = vec > 1 && lanes;
   auto stream = streamed.find(operand);
   bool streams = !masked && rounded && stream != streamed.end();
   StringRef function = masked     ? "storeMasked"
@@ -327,7 +343,7 @@ void Puller::store(unsigned operand, Args position, int vec, StringRef vector,
                        : streams  ? "storeStreamed"
                                   : "storeExact";
   out.lineIf(storeGuard, function + accessText(argument, position, vec) + ", " +
-                             (masked ? lanes.text + ", " : "") + vector +
+                             (masked ? lanes.text + ", " : "") + vector.text +
                              (streams ? ", " + stream->second : "") + ");");
 }
 
@@ -335,44 +351,27 @@ void Puller::store(unsigned operand, Args position, int vec, StringRef vector,
 // Pulling
 //===----------------------------------------------------------------------===//
 
-std::string Puller::splat(Type elementType, StringRef one, int vec, int depth) {
-  if (vec == 1)
-    return one.str();
-  return out.define(depth, vecText(elementType, vec), "v",
-                    vecText(elementType, vec) + "(" + one + "[0])");
-}
-
-std::string Puller::keepFirst(Type elementType, StringRef vector,
-                              StringRef count, StringRef fill, int vec) {
-  return out.define(out.depth(), vecText(elementType, vec), "v",
-                    "keepFirst<" + Twine(vec) + ">(" + vector + ", " + count +
-                        ", " + fill + ")");
-}
-
-std::string Puller::pullByElement(Value value, Args position, int vec) {
-  Type type = elementTypeOf(value);
-  std::string name = out.freshName("v"), e = out.freshName("e");
-  out.line(vecText(type, vec) + " " + name + " = 0;");
+Expr Puller::pullByElement(Value value, Args position, int vec) {
+  Expr made = out.declare("v", carrierOf(elementTypeOf(value), vec));
+  std::string e = out.freshName("e");
   Expr saved = exchangeLanes({});
   out.openElements(e, vec, saved.text);
   Position one(position);
   one.back() = one.back() + symbol(e);
-  std::string element = pull(value, one, 1);
-  out.line(name + "[" + e + "] = " + element + "[0];");
+  out.assign(laneOf(made, e), laneOf(pull(value, one, 1), "0"));
   exchangeLanes(std::move(saved));
   out.close();
-  return name;
+  return made;
 }
 
-Expr Puller::pulledScalar(Value value, Args position) {
+Expr Puller::pullScalar(Value value, Args position) {
   Expr saved = exchangeLanes({});
-  Expr one = pulled(value, position, 1);
+  Expr one = pull(value, position, 1);
   exchangeLanes(std::move(saved));
-  one.text += "[0]";
-  return one;
+  return laneOf(one, "0");
 }
 
-std::string Puller::pullBroadcast(Value operand, Args position, int vec) {
+Expr Puller::pullBroadcast(Value operand, Args position, int vec) {
   auto type = cast<RankedTensorType>(operand.getType());
   int64_t rank = type.getRank();
   int64_t skip = int64_t(position.size()) - rank;
@@ -380,44 +379,36 @@ std::string Puller::pullBroadcast(Value operand, Args position, int vec) {
   for (int64_t d = 0; d < rank; ++d)
     own.push_back(type.getDimSize(d) == 1 ? constant(0) : position[d + skip]);
   bool repeatsLast = rank == 0 || type.getDimSize(rank - 1) == 1;
-  if (vec > 1 && repeatsLast) {
-    // Where it is known may be further in than its position says.
-    Expr one = pulled(operand, own, 1);
-    return splat(type.getElementType(), one.text, vec,
-                 std::max(one.depth, depthOf(own)));
-  }
-  return pull(operand, own, vec);
+  if (vec == 1 || !repeatsLast)
+    return pull(operand, own, vec);
+  // Where it is known may be further in than its position says.
+  Expr one = laneOf(pull(operand, own, 1), "0");
+  return out.define(std::max(one.depth, depthOf(own)), "v",
+                    splat(carrierOf(type.getElementType(), vec), one));
 }
 
-Expr Puller::pulled(Value value, Args position, int vec) {
+Expr Puller::pull(Value value, Args position, int vec) {
   std::string memo = key(value, position, vec);
   const Expr *known = out.recall(memo);
   // What is loaded in some places only is not known in others.
-  if (!known && !loadGuard.text.empty()) {
+  if (!known && loadGuard) {
     memo += " where " + loadGuard.text;
     known = out.recall(memo);
   }
-  if (known) {
-    useDepth(known->depth);
+  if (known)
     return *known;
-  }
-  int outer = std::exchange(usedDepth, 0);
-  Expr made = {emit(value, position, vec)};
-  // Scopes that are closed by now no longer count.
-  made.depth =
-      std::min(out.depth(), std::max(placeOf(position, vec), usedDepth));
-  // Handlers return a name where they had to write statements of their own.
-  if (llvm::all_of(made.text, [](char c) { return llvm::isAlnum(c); }))
-    made.depth = out.depth();
-  else
-    made.text = out.define(made.depth, vecText(elementTypeOf(value), vec), "v",
-                           made.text);
+  Expr made = emit(value, position, vec);
+  Operation *op = value.getDefiningOp();
+  checkType(made, carrierOf(elementTypeOf(value), vec),
+            op ? op->getName().getStringRef() : "argument");
+  // A name where statements were needed, or where it is another value.
+  if (!made.isName())
+    made = out.define(placeOf(made, position, vec), "v", made);
   out.remember(memo, made);
-  usedDepth = std::max(outer, made.depth);
   return made;
 }
 
-std::string Puller::emit(Value value, Args position, int vec) {
+Expr Puller::emit(Value value, Args position, int vec) {
   if (Value outer = resolved(value); outer != value)
     return pull(outer, position, vec);
   if (auto it = bound.find(value); it != bound.end())
@@ -428,10 +419,17 @@ std::string Puller::emit(Value value, Args position, int vec) {
                                                position, vec);
 }
 
-Expr Puller::defineOnce(const Expr &of, StringRef type, StringRef prefix,
-                        const std::string &text) {
-  int depth = std::max(out.hoistLimit(), std::min(out.depth(), of.depth));
-  return out.defineOnce(depth, type, prefix, text);
+Expr Puller::defineOnce(StringRef prefix, const Expr &value) {
+  int depth = std::max(out.hoistLimit(), std::min(out.depth(), value.depth));
+  return out.defineOnce(depth, prefix, value);
+}
+
+Expr Puller::defineExisting(StringRef prefix, int depth, const Expr &index,
+                            const std::string &size) {
+  Expr found = {index.text + " >= 0 && " + index.text + " < i64(" + size + ")",
+                {"bool"}};
+  Expr wide = index.type.element == "i64" ? index : scalarCast("i64", index);
+  return out.define(depth, prefix, choice(found, wide, {"-1", {"i64"}}));
 }
 
 Expr Puller::statistic(Operation *, Value, RowReduction, int64_t, Args,

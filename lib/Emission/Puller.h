@@ -10,7 +10,8 @@
 // the variable that holds them (a Vec of carriers, see
 // runtime/kernels/device/types.h). Views only rewrite positions; pointwise
 // operators pull their operands; block arguments load. Results are rounded to
-// their element type. What was pulled is remembered in its scope.
+// their element type. What was pulled is remembered in its scope, and whoever
+// made it, an operator or a family, must have given it its value's type.
 //
 // A position has one affine expression per dim over symbols, which stand for
 // C++ integer variables. The last one is the first of the `vec` elements.
@@ -42,11 +43,16 @@ std::string dtypeText(Type elementType);
 std::string dtypeText(::hk::DType dtype);
 /// The hk::MxRounding of kernel code.
 StringRef mxRoundingText(MxRounding rounding);
-std::string vecText(Type elementType, int vec);
-/// `expr` (f32 carriers) rounded to an element type.
-std::string roundText(Type elementType, int vec, const Twine &expr);
-/// A float literal that reads back exactly.
-std::string floatText(double value);
+/// The reduction of device/reduce.h that computes a statistic.
+StringRef reductionOf(RowReduction kind);
+/// What holds elements of a type in kernels; 0: one element.
+CType carrierOf(Type elementType, int vec);
+/// A vector of the one scale whose E8M0 byte is `byte`.
+Expr decodedScale(const Expr &byte);
+/// `expr` in f32 carriers.
+Expr toFloat(const Expr &expr);
+/// `expr` (f32 carriers) rounded to an element type; integers as they are.
+Expr rounded(Type elementType, const Expr &expr);
 
 class Puller {
 public:
@@ -59,19 +65,12 @@ public:
   void declareArguments();
 
   /// `vec` consecutive elements of `value` from `position` on.
-  Expr pulled(Value value, ArrayRef<AffineExpr> position, int vec);
-  std::string pull(Value value, ArrayRef<AffineExpr> position, int vec) {
-    return pulled(value, position, vec).text;
-  }
+  Expr pull(Value value, ArrayRef<AffineExpr> position, int vec);
   /// One element as a scalar expression.
-  Expr pulledScalar(Value value, ArrayRef<AffineExpr> position);
-  std::string pullScalar(Value value, ArrayRef<AffineExpr> position) {
-    return pulledScalar(value, position).text;
-  }
+  Expr pullScalar(Value value, ArrayRef<AffineExpr> position);
 
   /// `value` is computed by `source` instead of its defining op.
-  using Source =
-      std::function<std::string(ArrayRef<AffineExpr> position, int vec)>;
+  using Source = std::function<Expr(ArrayRef<AffineExpr> position, int vec)>;
   void bind(Value value, Source source) { bound[value] = std::move(source); }
 
   /// `inner`, an argument of a region, is the kernel's argument `outer`.
@@ -104,21 +103,18 @@ public:
   /// The innermost scope that a symbol of `expr` belongs to, not outside of the
   /// conditional scopes that are open.
   int depthOf(ArrayRef<AffineExpr> exprs) const;
-  /// Where statements about vec elements at `position` belong.
-  int placeOf(ArrayRef<AffineExpr> position, int vec) const;
-
   /// Only the first `count` lanes of vectors that are pulled from now on exist;
-  /// empty: all. Returns what was said before.
+  /// null: all. Returns what was said before.
   Expr exchangeLanes(Expr count) {
     return std::exchange(lanes, std::move(count));
   }
-  /// An expression of how many there are; empty: all.
-  const std::string &getLaneCount() const { return lanes.text; }
+  /// How many there are; null: all.
+  const Expr &getLaneCount() const { return lanes; }
 
   /// Stores vec elements of kernel operand `operand`; `rounded`: they are
   /// values of its element type.
   void store(unsigned operand, ArrayRef<AffineExpr> position, int vec,
-             StringRef vector, bool rounded = true);
+             const Expr &vector, bool rounded = true);
 
   /// A reduction over the elements of `input` that share the leading indices
   /// and, if `group` > 0, the group of `group` elements of the last dim number
@@ -130,7 +126,7 @@ public:
                          int vec);
 
   /// The C++ variable with the groups that stay, a bit each.
-  virtual std::string keptGroups(GroupLimitOp op);
+  virtual Expr keptGroups(GroupLimitOp op);
 
   /// The scale of a quantisation with computed scales, as a scalar: of the
   /// group number `segment`, which covers `position` unless that is empty.
@@ -143,34 +139,31 @@ public:
   void guardStores(std::string condition) { storeGuard = std::move(condition); }
 
   /// The term that `kind` sums (or maximises) at a position.
-  std::string statisticTerm(Operation *op, Value input, RowReduction kind,
-                            ArrayRef<AffineExpr> position, int vec);
+  Expr statisticTerm(Operation *op, Value input, RowReduction kind,
+                     ArrayRef<AffineExpr> position, int vec);
 
   /// Element by element, where vec elements do not come from vec consecutive
   /// ones.
-  std::string pullByElement(Value value, Args position, int vec);
+  Expr pullByElement(Value value, Args position, int vec);
   /// An operand that broadcasts to the shape of `position`.
-  std::string pullBroadcast(Value operand, Args position, int vec);
-  std::string splat(Type elementType, StringRef one, int vec, int depth);
-  std::string keepFirst(Type elementType, StringRef vector, StringRef count,
-                        StringRef fill, int vec);
+  Expr pullBroadcast(Value operand, Args position, int vec);
   /// The C++ array with the elements of a constant.
-  std::string tableOf(ConstantOp op);
+  Expr tableOf(ConstantOp op);
 
   /// The memo key of a value at a position; `tag` tells apart several things
   /// known of one value.
   std::string key(Value value, ArrayRef<AffineExpr> position, int vec,
                   StringRef tag = "");
-  /// Records that the value being pulled uses a name of scope `depth`.
-  void useDepth(int depth) { usedDepth = std::max(usedDepth, depth); }
-  /// The innermost scope that it takes names from so far.
-  int getUsedDepth() const { return usedDepth; }
-  /// What `text`, which depends on the scalar `of` only, computes: once, where
-  /// that is known.
-  Expr defineOnce(const Expr &of, StringRef type, StringRef prefix,
-                  const std::string &text);
+  /// Where the statement that computes vec elements at `position` belongs, if
+  /// `made` is how.
+  int placeOf(const Expr &made, ArrayRef<AffineExpr> position, int vec) const;
+  /// `value` in a variable: once, where what it is made of is known.
+  Expr defineOnce(StringRef prefix, const Expr &value);
+  /// `index` in a variable, or -1 where it is none of `size` ones.
+  Expr defineExisting(StringRef prefix, int depth, const Expr &index,
+                      const std::string &size);
   /// Loads happen only where `condition` holds and give anything elsewhere;
-  /// empty: everywhere.
+  /// null: everywhere.
   void guardLoads(Expr condition) { loadGuard = std::move(condition); }
   /// Whether the quantisation that asks is to leave its elements unrounded.
   bool takeUnrounded() { return std::exchange(leaveUnrounded, false); }
@@ -182,20 +175,19 @@ public:
 
 protected:
   /// The elements of a quantised value before they are rounded to a float of 8
-  /// or 4 bits, which storing does too; empty if there is no such form.
-  std::string pullUnrounded(Value value, ArrayRef<AffineExpr> position,
-                            int vec);
+  /// or 4 bits, which storing does too; null if there is no such form.
+  Expr pullUnrounded(Value value, ArrayRef<AffineExpr> position, int vec);
 
   /// Kernel operands that are stored past the caches where the C++ condition
   /// holds.
   llvm::DenseMap<unsigned, std::string> streamed;
 
-  /// Loads happen only where this condition holds, if it is not empty, and give
+  /// Loads happen only where this condition holds, if there is one, and give
   /// anything elsewhere.
   Expr loadGuard;
 
   /// An expression that loads vec elements of an operand.
-  virtual std::string load(BlockArgument argument, Args position, int vec);
+  virtual Expr load(BlockArgument argument, Args position, int vec);
   /// The template arguments and the arguments of a load: `<dtype, vec, align>`
   /// and `(pointer, offset)`.
   std::string accessText(BlockArgument argument, Args position, int vec) const;
@@ -208,7 +200,7 @@ protected:
   CodeWriter &out;
 
 private:
-  std::string emit(Value value, Args position, int vec);
+  Expr emit(Value value, Args position, int vec);
 
   /// Set for the quantisation that is pulled next.
   bool leaveUnrounded = false;
@@ -225,8 +217,6 @@ private:
   llvm::StringMap<AffineExpr> sharedSymbols;
   Expr lanes;
   std::string storeGuard;
-  /// The innermost scope that the value being pulled takes names from.
-  int usedDepth = 0;
 };
 
 /// Prints a method of a struct with the field `words`, `head` up to its const,

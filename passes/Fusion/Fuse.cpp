@@ -294,8 +294,10 @@ void HKFuse::takeInProducers(Operation *op, FusionTable::GroupId reader,
       continue;
     Operation *with = table.get(producer).ops.back();
     // Kernels of another kind may have producers that they could not take in.
+    // What was fused before has no family.
     SmallVector<Operation *> others;
-    if (table.get(producer).family->getKind() != FamilyKind::rowwise)
+    const Family *family = table.get(producer).family;
+    if (family && family->getKind() != FamilyKind::rowwise)
       others = table.get(producer).ops;
     Verdict taken = table.takeIn(reader, producer);
     // Most families read their operands; that is nothing to report.

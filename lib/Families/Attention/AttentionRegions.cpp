@@ -61,21 +61,17 @@ private:
       StringRef parameter =
           hasScore && i == 0 ? "s" : kPositions[i - (hasScore ? 1 : 0)];
       StringRef carrier = hasScore && i == 0 ? "float" : "i32";
-      std::string text = ("Vec<" + carrier + ", 1>(" + parameter + ")").str();
+      Expr one = splat({carrier, 1}, {parameter.str(), {carrier}});
       puller.bind(block.getArgument(i),
-                  [text](ArrayRef<AffineExpr>, int) { return text; });
+                  [one](ArrayRef<AffineExpr>, int) { return one; });
     }
     KernelOp owner = kernel.getKernel();
     for (auto [index, operand] : llvm::enumerate(segment.reads))
       puller.bindTo(block.getArgument(numScalars + unsigned(index)),
                     owner.getSpecBlock().getArgument(unsigned(operand)));
-    std::string result =
-        puller.pullScalar(block.getTerminator()->getOperand(0), {});
-    out.line("return " + result + ";");
-    SmallVector<StringRef> lines;
-    out.str().split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-    for (StringRef line : lines)
-      os << "    " << line << "\n";
+    Expr result = puller.pullScalar(block.getTerminator()->getOperand(0), {});
+    out.line("return " + result.text + ";");
+    out.print(os, 4);
     os << "  }\n";
   }
 

@@ -47,7 +47,7 @@ public:
     channel = channelLast ? multiple : symbol("channel");
     token = channelLast ? symbol("token") : multiple;
     if (!channelLast && vec > 1)
-      exchangeLanes({"count", out.depth()});
+      exchangeLanes({"count", {"i64"}, out.depth()});
     bind(facts.getConv().getResult(),
          [this](ArrayRef<AffineExpr> position, int count) {
            return sums(position, count);
@@ -107,15 +107,15 @@ private:
   }
 
   /// The sums at `position`, rounded; all of them or single ones.
-  std::string sums(ArrayRef<AffineExpr> position, int count) {
-    Type type = elementTypeOf(facts.getConv().getResult());
-    std::string elements = "sums";
+  Expr sums(ArrayRef<AffineExpr> position, int count) {
+    Expr elements = {"sums", {"float", width}};
     if (count != width) {
       AffineExpr first = facts.isChannelLast() ? channel : token;
-      elements = vecText(type, count) + "(sums[" +
-                 text(simplify(position.back() - first)) + "])";
+      elements =
+          splat({"float", count},
+                laneOf(elements, text(simplify(position.back() - first))));
     }
-    return roundText(type, count, elements);
+    return rounded(elementTypeOf(facts.getConv().getResult()), elements);
   }
 
   const Conv1dPlan &facts;

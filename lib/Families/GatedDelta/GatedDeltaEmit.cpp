@@ -222,8 +222,8 @@ private:
            !plan.wholeHeads && variant.getLdsBytes() > 0;
   }
 
-  std::string vectorOf(int64_t width) {
-    return vecText(Float32Type::get(kernel.getContext()), int(width));
+  static std::string vectorOf(int width) {
+    return CType{"float", width}.text();
   }
 
   void writeRead(const GatedDeltaTensor &read, int width) {
@@ -240,9 +240,9 @@ private:
                     if (plan.convolution)
                       bindConvolution(puller, kernel, words, plan.convolution);
                     Position at = position(puller, read.access, width);
-                    std::string x = scalar ? puller.pullScalar(read.value, at)
-                                           : puller.pull(read.value, at, width);
-                    puller.code().line("return " + x + ";");
+                    Expr x = scalar ? puller.pullScalar(read.value, at)
+                                    : puller.pull(read.value, at, width);
+                    puller.code().line("return " + x.text + ";");
                   });
   }
 
@@ -306,23 +306,23 @@ private:
   }
 
   /// Stores every value of the kernel that comes from one result.
-  void store(Puller &puller, const GatedDeltaTensor &write, int64_t width) {
+  void store(Puller &puller, const GatedDeltaTensor &write, int width) {
     Position at = position(puller, write.access, width);
     Type type = elementOf(write.value);
     AffineExpr first = at.back();
     puller.bind(write.value, [=, &puller](ArrayRef<AffineExpr> position,
                                           int count) {
+      Expr x = {"x", {"float", width}};
       if (count == width)
-        return roundText(type, count, "x");
+        return rounded(type, x);
       std::string place = puller.text(puller.simplify(position.back() - first));
-      return roundText(type, count,
-                       vecText(type, count) + "(x[" + place + "])");
+      return rounded(type, splat({"float", count}, laneOf(x, place)));
     });
     Operation *yield = kernel.getSpecBlock().getTerminator();
     for (auto [index, value] : llvm::enumerate(yield->getOperands()))
       if (plan.resultOf(value) == write.value)
-        puller.store(unsigned(kernel.getNumInputs() + index), at, int(width),
-                     puller.pull(value, at, int(width)));
+        puller.store(unsigned(kernel.getNumInputs() + index), at, width,
+                     puller.pull(value, at, width));
   }
 
   void writeFunction(const std::string &head, StringRef parameters,

@@ -41,8 +41,8 @@ static std::string writeWeights(Puller &p, CausalConv1dOp op,
   out.openElements(e, vec, "");
   AffineExpr own = channel + p.symbol(e);
   for (int64_t j = 0; j < width; ++j)
-    out.line(name + "[" + Twine(j) + "][" + e +
-             "] = " + p.pullScalar(op.getWeight(), {own, p.constant(j)}) + ";");
+    out.line(name + "[" + Twine(j) + "][" + e + "] = " +
+             p.pullScalar(op.getWeight(), {own, p.constant(j)}).text + ";");
   out.close();
   return name;
 }
@@ -51,67 +51,50 @@ void mlir::hk::bindConvolution(Puller &puller, KernelOp kernel,
                                const ArgumentWords &words, CausalConv1dOp op) {
   auto state = cast<BlockArgument>(op.getState());
   unsigned number = state.getArgNumber();
-  puller.bind(
-      op.getResult(), [=, &puller, &words](Puller::Args at, int vec) mutable {
-        CodeWriter &out = puller.code();
-        Type type = elementOf(state);
-        AffineExpr channel = at.back();
-        std::string x = puller.pull(op.getInput(), at, vec);
-        std::string bias = op.getBias()
-                               ? puller.pull(op.getBias(), {channel}, vec)
-                               : "Vec<float, " + std::to_string(vec) + ">(0)";
-        std::string weights = writeWeights(puller, op, channel, vec);
-        std::string row = puller.text(at.front());
-        std::string line = row;
-        if (op.getIndices())
-          line = puller.pullScalar(op.getIndices(), {at.front()});
-        line = out.define(out.depth(), "i64", "line", "i64(" + line + ")");
-        std::string kept = "isLine(" + line + ", " + words.dim(number, 0) + ")";
-        if (std::optional<uint64_t> pad = op.getPadSlot())
-          kept += " && " + line + " != " + std::to_string(int64_t(*pad));
-        std::string fresh = "false";
-        if (op.getHasInitial())
-          fresh = "!" + puller.pullScalar(op.getHasInitial(), {at.front()});
-        std::string place = out.define(
-            out.depth(), "ConvolutionLine", "place",
-            "{" + kept + ", " + fresh + ", " + line + " * " +
-                words.stride(number, 0) + " + i64(" + puller.text(channel) +
-                "), i64(" + words.stride(number, 1) + ")}");
-        int64_t bytes = ::hk::info(*dtypeOf(type)).bits / 8;
-        int64_t align = std::gcd(kernel.getAligns()[number], vec * bytes);
-        align = std::gcd(align, channel.getLargestKnownDivisor() * bytes);
-        std::string y = "convolveToken<" + dtypeText(type) + ", " +
-                        std::to_string(op.getWidth()) + ", " +
-                        std::to_string(tensorOf(state).getDimSize(1)) + ", " +
-                        std::to_string(vec) + ", " + std::to_string(align) +
-                        ">(global<Storage<" + dtypeText(type) + ">>(" +
-                        words.address(number) + "), " + place + ", " + x +
-                        ", " + bias + ", " + weights + ")";
-        return roundText(elementOf(op.getResult()), vec, y);
-      });
+  puller.bind(op.getResult(), [=, &puller, &words](Puller::Args at,
+                                                   int vec) mutable {
+    CodeWriter &out = puller.code();
+    Type type = elementOf(state);
+    AffineExpr channel = at.back();
+    CType carrier = {"float", vec};
+    Expr x = puller.pull(op.getInput(), at, vec);
+    Expr bias = op.getBias() ? puller.pull(op.getBias(), {channel}, vec)
+                             : splat(carrier, {"0", {"float"}});
+    std::string weights = writeWeights(puller, op, channel, vec);
+    std::string row = puller.text(at.front());
+    std::string line = row;
+    if (op.getIndices())
+      line = puller.pullScalar(op.getIndices(), {at.front()}).text;
+    line = out.define(out.depth(), "line", {"i64(" + line + ")", {"i64"}}).text;
+    std::string kept = "isLine(" + line + ", " + words.dim(number, 0) + ")";
+    if (std::optional<uint64_t> pad = op.getPadSlot())
+      kept += " && " + line + " != " + std::to_string(int64_t(*pad));
+    std::string fresh = "false";
+    if (op.getHasInitial())
+      fresh = "!" + puller.pullScalar(op.getHasInitial(), {at.front()}).text;
+    Expr place = out.define(out.depth(), "place",
+                            {"{" + kept + ", " + fresh + ", " + line + " * " +
+                                 words.stride(number, 0) + " + i64(" +
+                                 puller.text(channel) + "), i64(" +
+                                 words.stride(number, 1) + ")}",
+                             {"ConvolutionLine"}});
+    int64_t bytes = ::hk::info(*dtypeOf(type)).bits / 8;
+    int64_t align = std::gcd(kernel.getAligns()[number], vec * bytes);
+    align = std::gcd(align, channel.getLargestKnownDivisor() * bytes);
+    std::string y = "convolveToken<" + dtypeText(type) + ", " +
+                    std::to_string(op.getWidth()) + ", " +
+                    std::to_string(tensorOf(state).getDimSize(1)) + ", " +
+                    std::to_string(vec) + ", " + std::to_string(align) +
+                    ">(global<Storage<" + dtypeText(type) + ">>(" +
+                    words.address(number) + "), " + place.text + ", " + x.text +
+                    ", " + bias.text + ", " + weights + ")";
+    return rounded(elementOf(op.getResult()), {y, carrier, out.depth()});
+  });
 }
 
 //===----------------------------------------------------------------------===//
 // What follows
 //===----------------------------------------------------------------------===//
-
-/// What a lane combines of a statistic's terms.
-static StringRef combinationOf(RowReduction kind) {
-  switch (kind) {
-  case RowReduction::Sum:
-  case RowReduction::SumOfSquares:
-  case RowReduction::SumOfCentredSquares:
-  case RowReduction::SumOfExp:
-    return "Sum";
-  case RowReduction::AbsMaximum:
-    return "MagnitudeMax";
-  case RowReduction::Maximum:
-    return "Max";
-  case RowReduction::Minimum:
-    return "Min";
-  }
-  llvm_unreachable("every statistic is listed");
-}
 
 namespace {
 
@@ -129,18 +112,15 @@ public:
       return it->second;
     if (vec != width || position.empty())
       llvm_unreachable("a lane has one vector of a head");
-    StringRef combination = combinationOf(kind);
-    std::string own = ("reduceVec<" + combination + ", " + Twine(vec) + ">(" +
-                       statisticTerm(op, input, kind, position, vec) + ")")
-                          .str();
+    StringRef combination = reductionOf(kind);
+    Expr own =
+        reduced(combination, statisticTerm(op, input, kind, position, vec));
     std::string all = code().freshName("a");
-    code().line("float " + all + "[1] = {" + own + "};");
+    code().line("float " + all + "[1] = {" + own.text + "};");
     code().line("reduceLanes<" + combination + ", 1, " + Twine(lanes) + ", " +
                 Twine(lanes) + ">(" + all + ");");
-    int depth = code().depth();
-    useDepth(depth);
-    return known[{op, int(kind)}] = {
-               code().define(depth, "float", "f", all + "[0]"), depth};
+    return known[{op, int(kind)}] =
+               code().define(code().depth(), "f", {all + "[0]", {"float"}});
   }
 
 private:
@@ -226,7 +206,7 @@ void mlir::hk::writeFinish(raw_ostream &os, KernelOp kernel,
   puller.bind(result, [&](Puller::Args, int count) {
     if (count != width)
       llvm_unreachable("a lane has one vector of a head");
-    return roundText(elementOf(result), count, "x");
+    return rounded(elementOf(result), {"x", {"float", count}});
   });
   HeadPlaces places(puller, plan, at);
   SmallVector<std::pair<unsigned, Value>> scales;

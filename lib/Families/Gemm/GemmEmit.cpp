@@ -103,7 +103,7 @@ public:
   Expr statistic(Operation *, Value, RowReduction, int64_t,
                  ArrayRef<AffineExpr>, AffineExpr, ArrayRef<AffineExpr>,
                  int) override {
-    return {"in.stat", code().depth()};
+    return {"in.stat", {"float"}, code().depth()};
   }
 
 private:
@@ -118,11 +118,12 @@ private:
   }
 
   /// The product at `position`, scaled and rounded.
-  std::string product(ArrayRef<AffineExpr> position, int count) {
+  Expr product(ArrayRef<AffineExpr> position, int count) {
     Value result = gemm.matmul.getResult();
     Type type = elementTypeOf(result);
+    CType carrier = carrierOf(type, count);
     if (zeros)
-      return vecText(type, count) + "(0)";
+      return splat(carrier, {"0", {carrier.element}});
     StringRef source = "in.acc";
     AffineExpr offset = simplify(position.back() - column);
     if (gemm.alternates()) {
@@ -137,34 +138,29 @@ private:
         offset = simplify(offset - half);
       }
     }
-    std::string elements;
-    if (count == width) {
-      elements = source.str();
-    } else {
-      elements =
-          vecText(type, count) + "(" + source.str() + "[" + text(offset) + "])";
-    }
+    Expr value = {source.str(), {carrier.element, width}};
+    if (count != width)
+      value = splat(carrier, laneOf(value, text(offset)));
     if (!isa<FloatType>(type))
-      return elements;
-    std::string value =
-        "convertTo<float, " + std::to_string(count) + ">(" + elements + ")";
+      return value;
+    // Sums of integers are integers.
+    value = call("convertTo<float>", value);
     if (gemm.scaleUse(GemmSide::Lhs) == ScaleUse::Outer)
-      value = value + " * " + rowScale(position);
+      value = value * rowScale(position);
     if (gemm.scaleUse(GemmSide::Rhs) == ScaleUse::Outer)
-      value = value + " * " + columnScale(position, count);
+      value = value * columnScale(position, count);
     if (GroupedMatmulOp grouped = gemm.grouped())
       value = applyGroup(grouped, value, position, count);
-    return roundText(type, count, value);
+    return rounded(type, value);
   }
 
   /// The scale and the bias of the group.
-  std::string applyGroup(GroupedMatmulOp grouped, std::string value,
-                         ArrayRef<AffineExpr> position, int count) {
+  Expr applyGroup(GroupedMatmulOp grouped, Expr value,
+                  ArrayRef<AffineExpr> position, int count) {
     if (Value scale = grouped.getGroupScale())
-      value = value + " * " + pullScalar(scale, {group});
+      value = value * pullScalar(scale, {group});
     if (Value bias = grouped.getBias())
-      value =
-          "(" + value + ") + " + pull(bias, {group, position.back()}, count);
+      value = value + pull(bias, {group, position.back()}, count);
     return value;
   }
 
@@ -176,9 +172,10 @@ private:
       return position.front().floorDiv(topK);
     if (!grouped.getOrder())
       return position.front();
-    std::string entry = pullScalar(grouped.getOrder(), {position.front()});
+    Expr entry =
+        scalarCast("i64", pullScalar(grouped.getOrder(), {position.front()}));
     return defineIndex(code().depth(), "source",
-                       "i64(" + Twine(entry) + ") / " + Twine(topK));
+                       Twine(entry.text) + " / " + Twine(topK));
   }
 
   /// Whether `offset` from the lane's columns is in the partner's half: columns
@@ -192,7 +189,7 @@ private:
     return upper;
   }
 
-  std::string rowScale(ArrayRef<AffineExpr> position) {
+  Expr rowScale(ArrayRef<AffineExpr> position) {
     Value scale = gemm.matmul.getLhsScale();
     Position own(rankOf(scale), constantZero());
     auto type = cast<RankedTensorType>(scale.getType());
@@ -207,7 +204,7 @@ private:
     return pullScalar(scale, own);
   }
 
-  std::string columnScale(ArrayRef<AffineExpr> position, int count) {
+  Expr columnScale(ArrayRef<AffineExpr> position, int count) {
     Value scale = gemm.matmul.getRhsScale();
     int64_t rank = rankOf(scale);
     Position own(rank, constantZero());
@@ -216,12 +213,15 @@ private:
       return pullScalar(scale, own);
     for (int64_t d = 0; d + 2 < rank; ++d)
       own[d] = gemm.grouped() ? group : position[sliceDims() + d];
-    std::string list;
+    Expr made = {"", {"float", count}};
     for (int e = 0; e < count; ++e) {
       own[rank - 2] = simplify(position.back() + e);
-      list += (e ? ", " : "") + pullScalar(scale, own);
+      Expr one = pullScalar(scale, own);
+      made.text += (e ? ", " : "") + one.text;
+      made.depth = std::max(made.depth, one.depth);
     }
-    return "Vec<float, " + std::to_string(count) + ">{" + list + "}";
+    made.text = made.type.text() + "{" + made.text + "}";
+    return made;
   }
 
   GemmPlan gemm;
@@ -373,10 +373,10 @@ private:
   std::string statBody(int vec, bool zeros = false) {
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, gemm, vec, zeros);
-    std::string term = puller.statisticTerm(
+    Expr term = puller.statisticTerm(
         gemm.quantize, gemm.quantize->getOperand(0), RowReduction::AbsMaximum,
         puller.here(puller.columns()), vec);
-    out.line("return reduceVec<Max, " + Twine(vec) + ">(" + term + ");");
+    out.line("return " + reduced("Max", term).text + ";");
     return out.str().str();
   }
 
@@ -675,10 +675,11 @@ private:
     CodeWriter out;
     EpiloguePuller puller(kernel, dims, out, gemm, /*vec=*/2, zeros);
     if (BlockArgument read = matrixInBoxes(kernel))
-      puller.bind(read, [](ArrayRef<AffineExpr>, int) { return "in.read"; });
-    std::string value =
-        puller.pull(firstResult(), puller.here(puller.columns()), 2);
-    out.line("return " + value + ";");
+      puller.bind(read, [](ArrayRef<AffineExpr>, int) {
+        return Expr{"in.read", {"float", 2}};
+      });
+    Expr value = puller.pull(firstResult(), puller.here(puller.columns()), 2);
+    out.line("return " + value.text + ";");
     return out.str().str();
   }
   /// That of Boxes::storeEight.

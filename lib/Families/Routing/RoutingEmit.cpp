@@ -67,7 +67,7 @@ private:
   /// `value` is the i32 expression `text` wherever it is pulled.
   void bindTo(Value value, const std::string &text) {
     puller.bind(value, [text](ArrayRef<AffineExpr>, int) {
-      return "Vec<i32, 1>(" + text + ")";
+      return splat({"i32", 1}, {text, {"i32"}});
     });
   }
 
@@ -121,8 +121,10 @@ private:
   std::string wordOf(const RoutingCounter &counter) {
     return lambda("word", "const i64 w, const i64 r", [&] {
       out.line("return u32(" +
-               puller.pullScalar(counter.source,
-                                 {puller.symbol("w"), puller.symbol("r")}) +
+               puller
+                   .pullScalar(counter.source,
+                               {puller.symbol("w"), puller.symbol("r")})
+                   .text +
                ");");
     });
   }
@@ -137,7 +139,8 @@ private:
         continue;
       }
       std::string key = lambda("key", "const i64 i", [&] {
-        std::string k = puller.pullScalar(counter.source, {puller.symbol("i")});
+        std::string k =
+            puller.pullScalar(counter.source, {puller.symbol("i")}).text;
         out.line("return " + k + " >= 0 && " + k + " < " + bins + " ? i32(" +
                  k + ") : -1;");
       });
@@ -151,11 +154,12 @@ private:
     for (Operation *op : plan.getMembers())
       if (plan.counts(op)) {
         int64_t offset = plan.counterOf(op).offset;
-        puller.bind(op->getResult(0),
-                    [this, offset](ArrayRef<AffineExpr> position, int) {
-                      return "Vec<i32, 1>(lds.totals[" +
-                             puller.text(position[0] + offset) + "])";
-                    });
+        puller.bind(op->getResult(0), [this, offset](
+                                          ArrayRef<AffineExpr> position, int) {
+          return splat({"i32", 1},
+                       {"lds.totals[" + puller.text(position[0] + offset) + "]",
+                        {"i32"}});
+        });
       }
   }
 
@@ -199,9 +203,9 @@ private:
     Value given = segments.getSegments();
     std::string length = lambda("length", "const i64 i", [&] {
       AffineExpr i = puller.symbol("i");
-      std::string first = puller.pullScalar(given, {i});
+      std::string first = puller.pullScalar(given, {i}).text;
       if (bounds)
-        out.line("return i32(u32(" + puller.pullScalar(given, {i + 1}) +
+        out.line("return i32(u32(" + puller.pullScalar(given, {i + 1}).text +
                  ") - u32(" + first + "));");
       else
         out.line("return " + first + ";");
@@ -214,28 +218,32 @@ private:
         "item", "const i64 j, const i32 segment, const i32 rank", "j", places);
     std::string offset = consumer("offset", "const i64 i, const i32 sum", "i",
                                   {RoutingSpace::Sums, segments});
-    std::string total = out.define(
-        out.depth(), "i32", "total",
-        "Steps::segments<" + Twine(segments.getBlock()) + ">(lds, " +
-            sizeText(given) + (bounds ? " - 1" : "") + ", " + rowsAt(places) +
-            ", " + length + ", " + item + ", " + offset + ")");
-    writeTotal(segments, segments.getOffsets(), total);
+    Expr total = out.define(
+        out.depth(), "total",
+        {"Steps::segments<" + std::to_string(segments.getBlock()) + ">(lds, " +
+             sizeText(given) + (bounds ? " - 1" : "") + ", " + rowsAt(places) +
+             ", " + length + ", " + item + ", " + offset + ")",
+         {"i32"}});
+    writeTotal(segments, segments.getOffsets(), total.text);
   }
 
   void writeSums(CumsumOp cumsum) {
     Value input = cumsum.getInput();
     std::string value = lambda("value", "const i64 i", [&] {
-      out.line("return u32(" + puller.pullScalar(input, {puller.symbol("i")}) +
-               ");");
+      out.line("return u32(" +
+               puller.pullScalar(input, {puller.symbol("i")}).text + ");");
     });
     bool inclusive = cumsum.getKind() == ScanKind::inclusive;
     bindTo(cumsum.getResult(), inclusive ? "i32(before + own)" : "i32(before)");
     std::string sum =
         consumer("sum", "const i64 i, const u32 before, const u32 own", "i",
                  {RoutingSpace::Sums, cumsum});
-    std::string total = out.define(out.depth(), "u32", "total",
-                                   "Steps::prefixSums(lds, " + sizeText(input) +
-                                       ", " + value + ", " + sum + ")");
+    std::string total =
+        out.define(out.depth(), "total",
+                   {"Steps::prefixSums(lds, " + sizeText(input) + ", " + value +
+                        ", " + sum + ")",
+                    {"u32"}})
+            .text;
     if (cumsum.getKind() != ScanKind::offsets)
       return;
     out.openIf("threadId() == 0");

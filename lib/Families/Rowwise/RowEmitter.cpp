@@ -193,7 +193,7 @@ RowEmitter::Space &RowEmitter::spaceOf(ArrayRef<DimName> local) {
 }
 
 void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
-                      const std::string &memo, StringRef name) {
+                      const std::string &memo, const Expr &name) {
   // e^x of a softmax is not rounded to the type of x.
   bool rounded = memo == key(value, lastPosition, loop.vec);
   bool loaded = loop.batched && rounded && isa<BlockArgument>(value);
@@ -203,8 +203,8 @@ void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
   Type type = cast<ShapedType>(value.getType()).getElementType();
   std::string v = std::to_string(loop.vec);
   std::string array = "keep" + std::to_string(keepCount++);
-  std::string carrier = vecText(type, loop.vec), element = carrier;
-  std::string packed = name.str(), unpacked = array + "[s]";
+  std::string element = name.type.text();
+  std::string packed = name.text, unpacked = array + "[s]";
   if (!host && rounded && type.getIntOrFloatBitWidth() <= 16) {
     std::string access = "<" + dtypeText(type) + ", " + v + ">";
     element = "Packed" + access;
@@ -212,7 +212,10 @@ void RowEmitter::keep(Space &space, const RowLoop &loop, Value value,
     unpacked = "unpack" + access + "(opaque(" + unpacked + "))";
   }
   space.kept.push_back(
-      {memo, carrier, unpacked, out.reserve(rowDepth), out.reserve(out.depth()),
+      {memo,
+       {unpacked, name.type},
+       out.reserve(rowDepth),
+       out.reserve(out.depth()),
        element + " " + array + "[" + std::to_string(loop.slots) + "];",
        array + "[s] = " + packed + ";"});
 }
@@ -356,24 +359,23 @@ bool RowEmitter::isOnline(const RowStat &stat, const RowLoop &loop) const {
 void RowEmitter::enterLoop(Space &space, const RowLoop &loop) {
   if (loop.unrolled)
     for (Kept &kept : space.kept)
-      out.rememberIfRecalled(kept.memo, kept.type, "v", kept.expression,
-                             [this, &kept] {
-                               if (std::exchange(kept.isRead, true))
-                                 return;
-                               out.lineInto(kept.declared, kept.declare);
-                               out.lineInto(kept.set, kept.assign);
-                             });
+      out.rememberIfRecalled(kept.memo, "v", kept.value, [this, &kept] {
+        if (std::exchange(kept.isRead, true))
+          return;
+        out.lineInto(kept.declared, kept.declare);
+        out.lineInto(kept.set, kept.assign);
+      });
   AffineExpr &chunk = space.chunks[out.depth()];
   if (!chunk)
     chunk = symbol("c");
   currentChunk = chunk;
   if (loop.shiftedWidth)
-    exchangeLanes({loop.lanesText(), out.depth()});
+    exchangeLanes({loop.lanesText(), {"i64"}, out.depth()});
   else if (loop.masked)
-    exchangeLanes({out.define(out.depth(), "i64", "lanes",
-                              "i64(" + text(space.size) + ") - i64(" +
-                                  text(currentChunk * loop.vec) + ")"),
-                   out.depth()});
+    exchangeLanes(out.define(out.depth(), "lanes",
+                             {"i64(" + text(space.size) + ") - i64(" +
+                                  text(currentChunk * loop.vec) + ")",
+                              {"i64"}}));
 }
 
 void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
@@ -381,25 +383,23 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
   int vec = loop.vec;
   lastPosition =
       positionOf(dims.shape(stat.input).drop_front(plan.numRowDims()), first);
-  std::string name = accumulators[{stat.op, int(stat.kind)}];
+  Expr sum = accumulators[{stat.op, int(stat.kind)}];
   if (isOnline(stat, loop)) {
     std::string array = out.freshName("online");
-    std::string type = "Vec<float, " + std::to_string(vec) + ">";
-    out.lineAt(batchDepth, type + " " + array + "[" + Twine(loop.slots) + "];");
+    out.lineAt(batchDepth, CType{"float", vec}.text() + " " + array + "[" +
+                               Twine(loop.slots) + "];");
     if (!loop.full)
       out.lineAt(batchDepth, "fillSlots(" + array + ", Max::kIdentity);");
-    std::string value = pull(stat.input, lastPosition, vec);
-    if (loop.masked)
-      value = "keepFirst<" + std::to_string(vec) + ">(" + value + ", " +
-              getLaneCount() + ", Max::kIdentity)";
-    out.line(array + "[s] = " + value + ";");
-    afterChunks.push_back("onlineSoftmax<" + std::to_string(vec) + ", " +
-                          std::to_string(loop.slots) + ">(" + name + ", " +
-                          accumulators[{stat.op, int(RowReduction::SumOfExp)}] +
-                          ", " + array + ");");
+    Expr x = onlyExisting(pull(stat.input, lastPosition, vec), "Max");
+    out.line(array + "[s] = " + x.text + ";");
+    afterChunks.push_back(
+        "onlineSoftmax<" + std::to_string(vec) + ", " +
+        std::to_string(loop.slots) + ">(" + sum.text + ", " +
+        accumulators[{stat.op, int(RowReduction::SumOfExp)}].text + ", " +
+        array + ");");
     return;
   }
-  std::string x, term;
+  Expr x, term;
   if (stat.kind == RowReduction::SumOfSquares)
     x = pull(stat.input, lastPosition, vec);
   else
@@ -410,19 +410,15 @@ void RowEmitter::emitAccumulate(Space &space, const RowLoop &loop,
   else
     keep(space, loop, stat.input, key(stat.input, lastPosition, vec),
          pull(stat.input, lastPosition, vec));
-  if (!x.empty() && !loop.masked) {
-    out.line(name + " = fma<" + Twine(vec) + ">(" + x + ", " + x + ", " + name +
-             ");");
-    return;
-  }
-  if (!x.empty())
-    term = x + " * " + x;
-  std::string reduction = reductionOf(stat.kind).str();
-  if (loop.masked)
-    term = "keepFirst<" + std::to_string(vec) + ">(" + term + ", " +
-           getLaneCount() + ", " + reduction + "::kIdentity)";
-  out.line(name + " = " + reduction + "::apply<Vec<float, " + Twine(vec) +
-           ">>(" + name + ", " + term + ");");
+  if (x && !loop.masked)
+    return out.assign(sum, call("fma", {x, x, sum}));
+  if (x)
+    term = x * x;
+  StringRef reduction = reductionOf(stat.kind);
+  term = onlyExisting(term, reduction);
+  checkType(term, sum.type, "a term of a sum");
+  out.line(sum.text + " = " + reduction + "::apply<" + sum.type.text() + ">(" +
+           sum.text + ", " + term.text + ");");
 }
 
 void RowEmitter::emitLoops(Space &space, ArrayRef<RowLoop> loops,
@@ -430,17 +426,15 @@ void RowEmitter::emitLoops(Space &space, ArrayRef<RowLoop> loops,
                            ArrayRef<const RowStore *> stores) {
   const RowLoop &loop = loops.front();
   for (const RowStat *stat : stats) {
-    std::string name = out.freshName("acc");
-    accumulators[{stat->op, int(stat->kind)}] = name;
-    std::string identity = reductionOf(stat->kind).str() + "::kIdentity;";
-    if (isOnline(*stat, loop)) {
-      std::string sum = out.freshName("acc");
-      accumulators[{stat->op, int(RowReduction::SumOfExp)}] = sum;
-      out.line("float " + name + " = " + identity);
-      out.line("float " + sum + " = Sum::kIdentity;");
-      continue;
-    }
-    out.line("Vec<float, " + Twine(loop.vec) + "> " + name + " = " + identity);
+    bool online = isOnline(*stat, loop);
+    auto accumulate = [&](RowReduction kind) {
+      accumulators[{stat->op, int(kind)}] =
+          out.declare("acc", {"float", online ? 0 : loop.vec},
+                      reductionOf(kind) + "::kIdentity");
+    };
+    accumulate(stat->kind);
+    if (online)
+      accumulate(RowReduction::SumOfExp);
   }
   // The loads of what stays in registers are under way while the rest is read;
   // what is declared inside strips ends with each of them.
@@ -495,20 +489,18 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
                            int vec) {
   switch (store.kind) {
   case StoreKind::Value: {
-    std::string value = pullUnrounded(store.value, position, vec);
-    bool rounded = value.empty();
+    Expr value = pullUnrounded(store.value, position, vec);
+    bool rounded = !value;
     if (rounded)
       value = pull(store.value, position, vec);
     this->store(store.operand, position, vec, value, rounded);
     return;
   }
   case StoreKind::GroupScale: {
-    std::string scale = scaleAt(store.op, position, vec).text;
+    Expr scale = scaleAt(store.op, position, vec);
     bool isE8M0 = isa<Float8E8M0FNUType>(
         getElementTypeOrSelf(store.op->getResult(1).getType()));
-    std::string value = isE8M0
-                            ? "decodeE8M0<1>(Vec<u32, 1>(u32(" + scale + ")))"
-                            : "Vec<float, 1>(" + scale + ")";
+    Expr value = isE8M0 ? decodedScale(scale) : splat({"float", 1}, scale);
     Position own(position);
     own.back() = simplify(position.back().floorDiv(store.group));
     out.openIf(text(simplify(position.back() % constant(store.group))) +
@@ -534,8 +526,9 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
     Value input = store.value;
     behind.back() = simplify(position.back() + dims.shape(input).back());
     Type type = cast<ShapedType>(input.getType()).getElementType();
-    this->store(store.operand, behind, vec, vecText(type, vec) + "(0)",
-                /*rounded=*/true);
+    CType carrier = carrierOf(type, vec);
+    this->store(store.operand, behind, vec,
+                splat(carrier, {"0", {carrier.element}}));
     return;
   }
   }
@@ -555,9 +548,8 @@ void RowEmitter::emitCacheWrite(const RowStore &store, const Position &position,
   int depth = depthOf(token);
   std::string memo = key(write.getSlots(), token, 1, "slot");
   if (!out.recall(memo)) {
-    std::string index = pullScalar(write.getSlots(), token);
-    out.remember(
-        memo, {out.define(depth, "i64", "slot", "i64(" + index + ")"), depth});
+    Expr index = pullScalar(write.getSlots(), token);
+    out.remember(memo, out.define(depth, "slot", scalarCast("i64", index)));
   }
   std::string slot = out.recall(memo)->text;
   // Before the slot is tested: lanes without one may have to exchange values.
@@ -573,10 +565,13 @@ void RowEmitter::emitCacheWrite(const RowStore &store, const Position &position,
     }
     own[over.front()] = i;
   };
-  own[0] = symbol(
-      out.define(out.depth(), "i64", "a", slot + " / i64(" + rows + ")"));
-  place(rowDims, symbol(out.define(out.depth(), "i64", "b",
-                                   slot + " % i64(" + rows + ")")));
+  auto part = [&](StringRef prefix, StringRef sign) {
+    return symbol(out.define(out.depth(), prefix,
+                             {slot + sign.str() + "i64(" + rows + ")", {"i64"}})
+                      .text);
+  };
+  own[0] = part("a", " / ");
+  place(rowDims, part("b", " % "));
   own[write.getHeadDim()] = position[position.size() - 2];
   DimName chunk = dims.shape(write.getCache()).back();
   bool sideBySide = elementDims.back() + 1 == own.size() &&
@@ -597,7 +592,7 @@ void RowEmitter::emitCacheWrite(const RowStore &store, const Position &position,
 void RowEmitter::storeByElement(
     const RowStore &store, const Position &position, int vec,
     llvm::function_ref<Position(ArrayRef<AffineExpr>)> placeOf) {
-  std::string value = pull(store.value, position, vec);
+  Expr value = pull(store.value, position, vec);
   if (vec == 1)
     return this->store(store.operand, placeOf(position), 1, value);
   std::string e = out.freshName("e");
@@ -605,9 +600,8 @@ void RowEmitter::storeByElement(
   out.openElements(e, vec, saved.text, Hoist::Freely);
   Position one(position);
   one.back() = one.back() + symbol(e);
-  Type type = cast<ShapedType>(store.value.getType()).getElementType();
   this->store(store.operand, placeOf(one), 1,
-              vecText(type, 1) + "(" + value + "[" + e + "])");
+              splat({value.type.element, 1}, laneOf(value, e)));
   out.close();
   exchangeLanes(std::move(saved));
 }
@@ -622,33 +616,25 @@ void RowEmitter::emitSoftmaxByWaves(Space &space, const RowLoop &loop,
     return stat.op == maximum.op && stat.kind == RowReduction::SumOfExp;
   });
   auto ofWave = [&](const RowStat &stat, StringRef reduction) {
-    return ("segmentReduce<" + reduction + ", kWave>(reduceVec<" + reduction +
-            ", " + Twine(loop.vec) + ">(" +
-            accumulators[{stat.op, int(stat.kind)}] + "))")
-        .str();
+    return call("segmentReduce<" + reduction + ", kWave>",
+                reduced(reduction, accumulators[{stat.op, int(stat.kind)}]));
   };
-  auto scalar = [&](StringRef type, const std::string &value) {
-    std::string name = out.freshName("f");
-    out.line(type + " " + name + " = " + value + ";");
-    return Expr{name, rowDepth};
-  };
-  std::string own = scalar("const float", ofWave(maximum, "Max")).text;
+  Expr own = out.define(rowDepth, "f", ofWave(maximum, "Max"));
   rowStats[{maximum.op, int(maximum.kind)}] =
-      scalar("const float", "expBase(" + own + ")");
+      out.define(rowDepth, "f", call("expBase", own));
   emitLoops(space, loop, sum, {});
-  Expr total = scalar("float", ofWave(*sum, "Sum"));
-  Expr top = scalar("float", own);
+  Expr total = out.declare("f", {"float"}, ofWave(*sum, "Sum").text);
+  Expr top = out.declare("f", {"float"}, own.text);
   rowStats[{maximum.op, int(maximum.kind)}] = top;
   rowStats[{sum->op, int(sum->kind)}] = total;
   out.line("mergeWaves<" + Twine(threadsPerRow) + ", " +
            Twine(tile.getThreads()) + ">(" + top.text + ", " + total.text +
            ", " + scratch(2) + ");");
   // What was kept is of the wave's maximum.
-  std::string scale =
-      scalar("const float", "expOfMaxima(" + own + ", " + top.text + ")").text;
+  Expr scale = out.define(rowDepth, "f", call("expOfMaxima", {own, top}));
   for (Kept &kept : space.kept)
     if (kept.memo == key(sum->input, lastPosition, loop.vec, "exp"))
-      kept.expression = "(" + kept.expression + " * " + scale + ")";
+      kept.value = kept.value * scale;
 }
 
 std::string RowEmitter::scratch(int count) {
@@ -664,36 +650,32 @@ std::string RowEmitter::scratch(int count) {
 
 void RowEmitter::emitReductions(Space &space, const RowLoop &loop,
                                 ArrayRef<const RowStat *> stats) {
-  auto define = [&](const RowStat &stat, RowReduction kind,
-                    const std::string &value) {
-    rowStats[{stat.op, int(kind)}] = {out.define(rowDepth, "float", "f", value),
-                                      rowDepth};
+  auto define = [&](const RowStat &stat, RowReduction kind, const Expr &value) {
+    rowStats[{stat.op, int(kind)}] = out.define(rowDepth, "f", value);
   };
   for (const RowStat *stat : stats) {
     if (isByWaves(*stat, loop)) {
       emitSoftmaxByWaves(space, loop, *stat);
       continue;
     }
-    std::string value = accumulators[{stat->op, int(stat->kind)}];
+    Expr value = accumulators[{stat->op, int(stat->kind)}];
     std::string threads = std::to_string(threadsPerRow) + ", " +
                           std::to_string(tile.getThreads());
     if (accumulators.count({stat->op, int(RowReduction::SumOfExp)}) &&
         stat->kind == RowReduction::Maximum) {
-      std::string sum = accumulators[{stat->op, int(RowReduction::SumOfExp)}];
+      Expr sum = accumulators[{stat->op, int(RowReduction::SumOfExp)}];
       if (threadsPerRow > 1)
-        out.line("mergeSoftmax<" + threads + ">(" + value + ", " + sum + ", " +
-                 scratch(2) + ");");
+        out.line("mergeSoftmax<" + threads + ">(" + value.text + ", " +
+                 sum.text + ", " + scratch(2) + ");");
       define(*stat, RowReduction::Maximum, value);
       define(*stat, RowReduction::SumOfExp, sum);
       continue;
     }
-    std::string reduction = reductionOf(stat->kind).str();
-    value = "reduceVec<" + reduction + ", " + std::to_string(reducedVec) +
-            ">(" + value + ")";
-    if (!host && threadsPerRow > 1) {
-      value = "wholeRowReduce<" + reduction + ", " + threads + ">(" + value +
-              ", " + scratch(1) + ")";
-    }
+    StringRef reduction = reductionOf(stat->kind);
+    value = reduced(reduction, value);
+    if (!host && threadsPerRow > 1)
+      value = call("wholeRowReduce<" + reduction + ", " + threads + ">",
+                   {value, {scratch(1), {"float *"}}});
     define(*stat, stat->kind, value);
   }
 }

@@ -92,13 +92,14 @@ public:
   Expr statistic(Operation *op, Value input, RowReduction kind, int64_t group,
                  ArrayRef<AffineExpr> leading, AffineExpr segment,
                  ArrayRef<AffineExpr> position, int vec) override;
-  std::string keptGroups(GroupLimitOp op) override;
+  Expr keptGroups(GroupLimitOp op) override;
 
 private:
   /// A value that may stay in registers for later phases. Its array is declared
   /// and set, in the places reserved for that, when one of them reads it.
   struct Kept {
-    std::string memo, type, expression;
+    std::string memo;
+    Expr value;
     CodeWriter::Place declared, set;
     std::string declare, assign;
     bool isRead = false;
@@ -160,11 +161,11 @@ private:
                  llvm::function_ref<Position(ArrayRef<AffineExpr>)> placeOf);
   Space &spaceOf(ArrayRef<DimName> local);
   void keep(Space &space, const RowLoop &loop, Value value,
-            const std::string &memo, StringRef name);
+            const std::string &memo, const Expr &name);
   /// Whether the maximum and the sum of a softmax are found in one loop.
   bool isOnline(const RowStat &stat, const RowLoop &loop) const;
 
-  std::string load(BlockArgument argument, Args position, int vec) override;
+  Expr load(BlockArgument argument, Args position, int vec) override;
   int64_t alignment(unsigned operand, AffineExpr last, int vec) const override;
   /// Loads into an array in a place before a loop; null: before the current
   /// one.
@@ -190,9 +191,11 @@ private:
                                   ArrayRef<AffineExpr> leading,
                                   AffineExpr segment, int64_t segmentSize,
                                   ArrayRef<AffineExpr> position, int vec);
-  std::string serialStatistic(Operation *op, Value input, RowReduction kind,
-                              ArrayRef<AffineExpr> leading, AffineExpr segment,
-                              int64_t size);
+  Expr serialStatistic(Operation *op, Value input, RowReduction kind,
+                       ArrayRef<AffineExpr> leading, AffineExpr segment,
+                       int64_t size);
+  /// The elements of a chunk that exist, or what changes no result.
+  Expr onlyExisting(const Expr &term, StringRef reduction) const;
 
   const RowPlan &plan;
   const ::hk::Target &target;
@@ -209,8 +212,8 @@ private:
   /// Of whole rows.
   llvm::DenseMap<std::pair<Operation *, int>, Expr> rowStats;
   llvm::SmallPtrSet<const RowStore *, 8> stored;
-  llvm::DenseMap<std::pair<Operation *, int>, std::string> accumulators;
-  llvm::DenseMap<Operation *, std::string> keptGroupNames;
+  llvm::DenseMap<std::pair<Operation *, int>, Expr> accumulators;
+  llvm::DenseMap<Operation *, Expr> keptGroupNames;
   int selectionCount = 0;
   int keepCount = 0;
   int reductions = 0;

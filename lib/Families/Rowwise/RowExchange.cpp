@@ -120,7 +120,7 @@ void RowEmitter::emitExchange() {
   ArrayRef<DimName> local =
       dims.shape(sum.getInput()).drop_front(plan.numRowDims());
   Position position = positionOf(local, chunk * vec);
-  out.line("return " + pull(sum.getInput(), position, int(vec)) + ";");
+  out.line("return " + pull(sum.getInput(), position, int(vec)).text + ";");
   out.closeLambda();
   auto type = [](Value value) {
     return dtypeText(getElementTypeOrSelf(value.getType()));
@@ -141,11 +141,12 @@ void RowEmitter::emitExchange() {
 
   Value result = sum.getResult();
   bind(result, [this, result](Args at, int count) {
-    useDepth(rowDepth);
     AffineExpr flat = constant(0);
     for (int64_t d = plan.numRowDims(); d < int64_t(at.size()); ++d)
       flat = flat * sizeOf(result, d) + at[d];
-    return "lds.sums.load<" + std::to_string(count) + ">(" +
-           text(simplify(flat)) + ")";
+    return Expr{"lds.sums.load<" + std::to_string(count) + ">(" +
+                    text(simplify(flat)) + ")",
+                carrierOf(getElementTypeOrSelf(result.getType()), count),
+                rowDepth};
   });
 }

@@ -94,18 +94,17 @@ std::string RowEmitter::preload(const BatchedLoad &load,
   return name;
 }
 
-std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
+Expr RowEmitter::load(BlockArgument argument, Args position, int vec) {
   Type element = cast<ShapedType>(argument.getType()).getElementType();
   int64_t bits = vec * int64_t(element.getIntOrFloatBitWidth());
   // Lanes of other loops are known inside of them only.
-  bool known =
-      getLaneCount().empty() || (current.shiftedWidth && vec == current.vec);
+  bool known = !getLaneCount() || (current.shiftedWidth && vec == current.vec);
   if (!current.batched || bits < 32 || !known)
     return Puller::load(argument, position, vec);
   // The contract has counted what stays.
   bool stays = current.part == RowPart::Registers &&
                llvm::is_contained(plan.statOperands(), argument);
-  bool ofChunk = false, inside = false, waits = !loadGuard.text.empty();
+  bool ofChunk = false, inside = false, waits = bool(loadGuard);
   for (AffineExpr expr : position)
     expr.walk([&](AffineExpr e) {
       if (!isa<AffineSymbolExpr>(e))
@@ -128,20 +127,23 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   load.loop = current;
   load.type = "Packed" + access;
   load.expression = "loadPacked" + accessText(argument, position, vec) +
-                    (getLaneCount().empty() ? "" : ", " + getLaneCount()) + ")";
+                    (getLaneCount() ? ", " + getLaneCount().text : "") + ")";
   load.guard = loadGuard.text;
   load.key = current.stripsText() + current.chunksText() + load.guard +
              load.expression;
   if (current.part == RowPart::Lds)
     useLds(argument, load);
   int64_t words = llvm::divideCeil(bits, 32) * current.slots;
+  auto unpacked = [&](const std::string &chunk) {
+    return Expr{"unpack" + access + "(" + chunk + ")", carrierOf(element, vec)};
+  };
   auto earlier = preloads.find(load.key);
   if (earlier != preloads.end()) {
     std::string chunk = earlier->second + "[s]";
     // Unpacked values of an earlier loop should not live on.
     if (!ownPreloads.count(load.key))
       chunk = "opaque(" + chunk + ")";
-    return "unpack" + access + "(" + chunk + ")";
+    return unpacked(chunk);
   }
   bool early = earlyLoads && !current.isInStrips() && !waits &&
                (stays || earlyWords + words <= kMaxEarlyWords);
@@ -151,13 +153,13 @@ std::string RowEmitter::load(BlockArgument argument, Args position, int vec) {
   if (!stays)
     (early ? earlyWords : batchWords) += words;
   if (early)
-    return "unpack" + access + "(opaque(" + preload(load, earlyLoads) + "[s]))";
+    return unpacked("opaque(" + preload(load, earlyLoads) + "[s])");
   ownPreloads.insert(load.key);
   std::string name = preload(load, std::nullopt);
   if (!load.keepAs.empty())
     out.lineAt(batchDepth, load.loop.chunksText() + " " + load.keepAs + " = " +
                                name + "[s];");
-  return "unpack" + access + "(" + name + "[s])";
+  return unpacked(name + "[s]");
 }
 
 void RowEmitter::useLds(BlockArgument argument, BatchedLoad &load) {
@@ -200,8 +202,8 @@ void RowEmitter::noteShiftedPrefetch(BlockArgument argument,
 
 void RowEmitter::notePrefetch(BlockArgument argument, Args position, int vec) {
   const ::hk::RowwiseCalibration *measured = ::hk::rowwiseCalibration(target);
-  if (!measured || !measured->prefetchesRows || splitsRows(plan) ||
-      !loadGuard.text.empty() || current.isInStrips() || !current.chunks)
+  if (!measured || !measured->prefetchesRows || splitsRows(plan) || loadGuard ||
+      current.isInStrips() || !current.chunks)
     return;
   // The loop's chunks lie one behind the other, and nothing has to be loaded
   // to find them.

@@ -64,23 +64,6 @@ bool mlir::hk::reducesWholeRow(Operation *op, ArrayRef<DimName> shape,
                  shape.back() > maxSegment(shape.back()));
 }
 
-StringRef mlir::hk::reductionOf(RowReduction kind) {
-  switch (kind) {
-  case RowReduction::Maximum:
-    return "Max";
-  case RowReduction::AbsMaximum:
-    return "MagnitudeMax";
-  case RowReduction::Minimum:
-    return "Min";
-  case RowReduction::Sum:
-  case RowReduction::SumOfSquares:
-  case RowReduction::SumOfCentredSquares:
-  case RowReduction::SumOfExp:
-    return "Sum";
-  }
-  llvm_unreachable("every statistic is listed");
-}
-
 bool mlir::hk::isTransposedStore(
     Operation *op, llvm::function_ref<bool(Operation *)> isMember) {
   auto transpose = dyn_cast<TransposeOp>(op);

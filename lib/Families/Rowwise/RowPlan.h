@@ -182,8 +182,6 @@ int64_t reducedDims(Operation *op);
 /// Whether `op`, whose operand has `shape`, reduces whole rows of a kernel with
 /// `numRows` dims of rows, and not segments of them.
 bool reducesWholeRow(Operation *op, ArrayRef<DimName> shape, int64_t numRows);
-/// The reduction of device/reduce.h that computes a statistic.
-StringRef reductionOf(RowReduction kind);
 
 } // namespace mlir::hk
 

@@ -35,7 +35,7 @@ std::optional<int> RowEmitter::segmentLanes(int64_t size, AffineExpr last,
   int64_t lanes = size / vec;
   if (lanes == 1)
     return 1;
-  if (lastDim % size != 0 || !getLaneCount().empty() || host ||
+  if (lastDim % size != 0 || getLaneCount() || host ||
       !llvm::isPowerOf2_64(lanes) || lanes > target.waveSize ||
       threadsPerRow % lanes != 0)
     return std::nullopt;
@@ -86,38 +86,47 @@ int64_t RowEmitter::callersOf(int64_t lanes) const {
              : lanes;
 }
 
-std::string RowEmitter::serialStatistic(Operation *op, Value input,
-                                        RowReduction kind,
-                                        ArrayRef<AffineExpr> leading,
-                                        AffineExpr segment, int64_t size) {
+Expr RowEmitter::onlyExisting(const Expr &term, StringRef reduction) const {
+  if (!getLaneCount())
+    return term;
+  return call(
+      "keepFirst",
+      {term, getLaneCount(), {(reduction + "::kIdentity").str(), {"float"}}});
+}
+
+Expr RowEmitter::serialStatistic(Operation *op, Value input, RowReduction kind,
+                                 ArrayRef<AffineExpr> leading,
+                                 AffineExpr segment, int64_t size) {
   int64_t lastDim = dims.shape(input).back();
   int64_t vec = host ? 16 : 8;
   while (vec > 1 && (size % vec != 0 || lastDim < 0 || lastDim % vec != 0))
     vec /= 2;
   StringRef reduction = reductionOf(kind);
   std::string v = std::to_string(vec);
-  std::string name = out.freshName("f"), e = out.freshName("e");
-  out.line("float " + name + " = " + reduction + "::kIdentity;");
+  Expr made = out.declare("f", {"float"}, reduction + "::kIdentity");
+  std::string e = out.freshName("e");
   std::string bound = std::to_string(size);
   AffineExpr start = segment * size;
-  if (lastDim < 0 || lastDim % size != 0)
-    bound = out.define(out.depth(), "i64", "n",
-                       "i64(" + text(sizeOf(input, leading.size())) +
-                           ") - i64(" + text(start) + ") < " + bound +
-                           " ? i64(" + text(sizeOf(input, leading.size())) +
-                           ") - i64(" + text(start) + ") : " + bound);
+  if (lastDim < 0 || lastDim % size != 0) {
+    std::string rest = "i64(" + text(sizeOf(input, leading.size())) +
+                       ") - i64(" + text(start) + ")";
+    bound = out.define(out.depth(), "n",
+                       {rest + " < " + bound + " ? " + rest + " : " + bound,
+                        {"i64"}})
+                .text;
+  }
   Expr saved = exchangeLanes({});
   out.openEach("VECTOR", e + ", " + v + ", " + bound);
   Position position(leading);
   // e is a multiple of vec, which the symbol cannot say.
   AffineExpr step = defineIndex(out.depth(), "e", e + " / " + v);
   position.push_back(simplify(start + step * vec));
-  std::string term = statisticTerm(op, input, kind, position, vec);
-  out.line(name + " = " + reduction + "::apply<float>(" + name +
-           ", reduceVec<" + reduction + ", " + v + ">(" + term + "));");
+  Expr term = statisticTerm(op, input, kind, position, vec);
+  out.assign(made, call(reduction + "::apply<float>",
+                        {made, reduced(reduction, term)}));
   out.close();
   exchangeLanes(std::move(saved));
-  return name;
+  return made;
 }
 
 Expr RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
@@ -125,46 +134,35 @@ Expr RowEmitter::statistic(Operation *op, Value input, RowReduction kind,
                            AffineExpr segment, ArrayRef<AffineExpr> position,
                            int vec) {
   auto known = rowStats.find({op, int(kind)});
-  if (known != rowStats.end()) {
-    // Without row dims no index says that it belongs to the loop over rows.
-    useDepth(rowDepth);
+  if (known != rowStats.end())
     return known->second;
-  }
 
   SmallVector<AffineExpr> where(leading);
   where.push_back(segment);
   std::string memo =
       key(op->getResult(0), where, 1, "segment " + std::to_string(int(kind)));
-  if (const Expr *known = out.recall(memo)) {
-    useDepth(known->depth);
+  if (const Expr *known = out.recall(memo))
     return *known;
-  }
 
   int64_t lastDim = dims.shape(input).back();
   int64_t size = group ? group : lastDim;
-  std::string name;
+  Expr made;
   std::optional<int> lanes;
   if (!position.empty())
     lanes = segmentLanes(size, position.back(), leading, segment, lastDim,
                          position, vec);
   if (lanes) {
     StringRef reduction = reductionOf(kind);
-    std::string term = statisticTerm(op, input, kind, position, vec);
-    if (!getLaneCount().empty())
-      term = "keepFirst<" + std::to_string(vec) + ">(" + term + ", " +
-             getLaneCount() + ", " + reduction.str() + "::kIdentity)";
-    std::string own =
-        ("reduceVec<" + reduction + ", " + Twine(vec) + ">(" + term + ")")
-            .str();
+    Expr term = statisticTerm(op, input, kind, position, vec);
+    Expr own = reduced(reduction, onlyExisting(term, reduction));
     if (*lanes > 1)
-      own = ("segmentReduce<" + reduction + ", " + Twine(*lanes) + ", " +
-             Twine(callersOf(*lanes)) + ">(" + own + ")")
-                .str();
-    name = out.define(out.depth(), "float", "f", own);
+      own = call("segmentReduce<" + reduction + ", " + Twine(*lanes) + ", " +
+                     Twine(callersOf(*lanes)) + ">",
+                 own);
+    made = out.define(out.depth(), "f", own);
   } else {
-    name = serialStatistic(op, input, kind, leading, segment, size);
+    made = serialStatistic(op, input, kind, leading, segment, size);
   }
-  useDepth(out.depth());
-  out.remember(memo, {name, out.depth()});
-  return {name, out.depth()};
+  out.remember(memo, made);
+  return made;
 }

@@ -134,10 +134,8 @@ std::string mlir::hk::sharedText(const RowPlan &plan,
       .str();
 }
 
-std::string RowEmitter::keptGroups(GroupLimitOp op) {
-  std::string name = keptGroupNames.lookup(op);
-  useDepth(rowDepth);
-  return name;
+Expr RowEmitter::keptGroups(GroupLimitOp op) {
+  return keptGroupNames.lookup(op);
 }
 
 /// `score`: what the selection reads, as a function of slot and chunk.
@@ -153,7 +151,7 @@ std::string RowEmitter::emitScore(Space &space, Value input,
   position.resize(cast<RankedTensorType>(input.getType()).getRank() - 1,
                   constant(0));
   position.push_back(currentChunk * shape.vec);
-  out.line("return " + pull(input, position, shape.vec) + ";");
+  out.line("return " + pull(input, position, shape.vec).text + ";");
   exchangeLanes({});
   current = RowLoop();
   out.closeLambda();
@@ -187,12 +185,14 @@ void RowEmitter::emitSelection(const RowSelection &selection) {
   if (auto limit = dyn_cast<GroupLimitOp>(selection.op)) {
     int64_t groups = limit.getGroups();
     out.line("GroupRow<" + n + ", " + Twine(groups) + ">" + owned);
-    keptGroupNames[limit] = out.define(
-        rowDepth, "u64", "groups",
-        "bestGroups<" + Twine(threadsPerRow) + ", " + vec + ", " + n + ", " +
-            Twine(groups) + ", " + Twine(limit.getTopGroups()) + ", " +
-            spell(limit.getScore()) + ">(" + score + ", " +
-            (host ? "0" : "thread") + ", " + name + ")");
+    std::string rules = std::to_string(limit.getTopGroups()) + ", " +
+                        spell(limit.getScore()).str();
+    Expr best = {"bestGroups<" + std::to_string(threadsPerRow) + ", " + vec +
+                     ", " + n + ", " + std::to_string(groups) + ", " + rules +
+                     ">(" + score + ", " + (host ? "0" : "thread") + ", " +
+                     name + ")",
+                 {"u64"}};
+    keptGroupNames[limit] = out.define(rowDepth, "groups", best);
     return;
   }
 
@@ -214,18 +214,19 @@ void RowEmitter::emitSelection(const RowSelection &selection) {
              member + ".radix);");
 
   bind(topk.getValues(), [this, name](Args position, int count) {
-    useDepth(rowDepth);
-    return name + ".values<" + std::to_string(count) + ">(" +
-           text(position.back()) + ")";
+    return Expr{name + ".values<" + std::to_string(count) + ">(" +
+                    text(position.back()) + ")",
+                {"float", count},
+                rowDepth};
   });
   bool wide = cast<RankedTensorType>(topk.getIndices().getType())
                   .getElementType()
                   .isInteger(64);
   bind(topk.getIndices(), [this, name, wide](Args position, int count) {
-    useDepth(rowDepth);
-    std::string v = std::to_string(count);
-    std::string index =
-        name + ".indices<" + v + ">(" + text(position.back()) + ")";
-    return wide ? "convertTo<i64, " + v + ">(" + index + ")" : index;
+    Expr index = {name + ".indices<" + std::to_string(count) + ">(" +
+                      text(position.back()) + ")",
+                  {"i32", count},
+                  rowDepth};
+    return wide ? call("convertTo<i64>", index, "i64") : index;
   });
 }

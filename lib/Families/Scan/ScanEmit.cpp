@@ -45,8 +45,8 @@ public:
           "struct Io {\n"
           "  const u64 *words;\n\n";
     writeFunction(sumType() + " element", "", [&](Puller &puller) {
-      std::string x = puller.pullScalar(op.getInput(), position(puller));
-      puller.code().line("return " + sumType() + "(" + x + ");");
+      Expr x = puller.pullScalar(op.getInput(), position(puller));
+      puller.code().line("return " + sumType() + "(" + x.text + ");");
     });
     writeFunction("void sum", ", const " + sumType() + " s",
                   [&](Puller &puller) { writeStores(puller); });
@@ -104,12 +104,12 @@ private:
 
   void writeStores(Puller &puller) {
     Type type = elementTypeOf(op.getResult());
-    std::string sum = vecText(type, 1);
-    sum += isa<FloatType>(type) ? "(s)"
-           : type.isInteger(64) ? "(i64(s))"
-                                : "(i32(s))";
+    CType carrier = carrierOf(type, 1);
+    Expr sum = {"s", {"float"}};
+    if (!isa<FloatType>(type))
+      sum = scalarCast(carrier.element, sum);
     puller.bind(op.getResult(), [&](ArrayRef<AffineExpr>, int) {
-      return roundText(type, 1, sum);
+      return rounded(type, splat(carrier, sum));
     });
     Position at = position(puller);
     Operation *yield = kernel.getSpecBlock().getTerminator();

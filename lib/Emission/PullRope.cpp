@@ -1,0 +1,219 @@
+//===- PullRope.cpp - Pulling rotary embedding ----------------------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An element is turned with its partner, by the angles of the token's row of
+// the tables. Elements that are not rotated, and tokens without a row, stay as
+// they are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PullTable.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::hk;
+
+static Type elementTypeOf(Value value) {
+  return cast<ShapedType>(value.getType()).getElementType();
+}
+
+/// `index * scale`.
+static std::pair<AffineExpr, int64_t> splitScale(AffineExpr expr) {
+  auto product = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!product || expr.getKind() != AffineExprKind::Mul)
+    return {expr, 1};
+  auto scale = dyn_cast<AffineConstantExpr>(product.getRHS());
+  return scale ? std::pair(product.getLHS(), scale.getValue())
+               : std::pair(expr, int64_t(1));
+}
+
+/// The m of `(a mod m) * s`, which is simplified to
+/// `a * s + (a floordiv m) * (-m * s)`; also gives s.
+static std::optional<std::pair<int64_t, int64_t>>
+scaledModulus(AffineExpr lhs, AffineExpr rhs) {
+  auto [index, scale] = splitScale(lhs);
+  auto [quotient, back] = splitScale(rhs);
+  auto division = dyn_cast<AffineBinaryOpExpr>(quotient);
+  if (!division || quotient.getKind() != AffineExprKind::FloorDiv ||
+      division.getLHS() != index)
+    return std::nullopt;
+  auto modulus = dyn_cast<AffineConstantExpr>(division.getRHS());
+  if (!modulus || modulus.getValue() * scale != -back)
+    return std::nullopt;
+  return std::pair(modulus.getValue(), scale);
+}
+
+/// The values that an index takes, for any value of its symbols.
+static std::optional<std::pair<int64_t, int64_t>> rangeOf(AffineExpr expr) {
+  if (auto c = dyn_cast<AffineConstantExpr>(expr))
+    return std::pair(c.getValue(), c.getValue());
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    if (auto modulus = scaledModulus(binary.getLHS(), binary.getRHS()))
+      return std::pair(int64_t(0), (modulus->first - 1) * modulus->second);
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  auto range = rangeOf(binary.getLHS());
+  if (!constant)
+    return std::nullopt;
+  int64_t c = constant.getValue();
+  if (expr.getKind() == AffineExprKind::Mod)
+    return range && range->first >= 0 && range->second < c
+               ? range
+               : std::optional(std::pair(int64_t(0), c - 1));
+  if (!range)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    return std::pair(range->first + c, range->second + c);
+  if (expr.getKind() == AffineExprKind::Mul && c >= 0)
+    return std::pair(range->first * c, range->second * c);
+  return std::nullopt;
+}
+
+/// Whether an index below `end` is at least `bound`, if that is always so or
+/// never.
+static std::optional<bool> isAtLeast(AffineExpr index, int64_t bound,
+                                     int64_t end) {
+  auto range = rangeOf(index);
+  if (range && range->first >= bound && range->second < end)
+    return true;
+  if (range && range->first >= 0 && range->second < bound)
+    return false;
+  return std::nullopt;
+}
+
+static int64_t headSize(RopeOp op) {
+  return cast<RankedTensorType>(op.getInput().getType()).getShape().back();
+}
+/// The first element of a head that is rotated.
+static int64_t firstRotated(RopeOp op) {
+  return op.getNopeFirst() ? headSize(op) - int64_t(op.getRotarySize()) : 0;
+}
+
+/// The partners of the elements at `position`, which becomes theirs. The
+/// partner of the first element of a pair comes later, and is negated.
+static Expr pullPartner(Puller &p, RopeOp op, Position &position, int vec) {
+  int64_t rotary = op.getRotarySize(), first = firstRotated(op);
+  int64_t distance = op.getStyle() == RopeStyle::neox ? rotary / 2 : 1;
+  AffineExpr d = position.back();
+  if (std::optional<bool> second =
+          isAtLeast(p.simplify(d - first), distance, 2 * distance)) {
+    position.back() = p.simplify(d + (*second ? -distance : distance));
+    Expr partner = p.pull(op.getInput(), position, vec);
+    return *second ? partner : -partner;
+  }
+  // An element outside of the rotated ones gets some partner inside.
+  int64_t periods = llvm::alignTo(first, rotary) - first;
+  AffineExpr own = p.simplify((d + periods) % rotary);
+  AffineExpr pair = p.simplify(own.floorDiv(2 * distance)) * (2 * distance);
+  AffineExpr inPair = p.simplify(own % (2 * distance));
+  position.back() =
+      p.simplify(pair + (inPair + distance) % (2 * distance) + first);
+  Expr isFirst = {p.text(inPair) + " < " + std::to_string(distance),
+                  {"bool"},
+                  p.depthOf(inPair)};
+  return choice(isFirst, {"-1.f", {"float"}}, {"1.f", {"float"}}) *
+         p.pull(op.getInput(), position, vec);
+}
+
+/// The row of the tables, once per token; -1 if there is none.
+static Expr rowOf(Puller &p, RopeOp op, ArrayRef<AffineExpr> token) {
+  int depth = p.depthOf(token);
+  std::string rows = p.text(p.sizeOf(op.getCos(), 0));
+  Expr at = {"i64(" + p.text(token[op.getPositionDim()]) + ")", {"i64"}};
+  if (op.getPositions())
+    at = scalarCast("i64", p.pullScalar(op.getPositions(), token));
+  if (Value bounds = op.getBounds()) {
+    // Matching admits constants and operands of the kernel only.
+    auto constant = bounds.getDefiningOp<ConstantOp>();
+    std::string list =
+        constant
+            ? p.tableOf(constant).text
+            : "p" + std::to_string(cast<BlockArgument>(bounds).getArgNumber());
+    at.text = "placeInSequence(" + list + ", i64(" +
+              p.text(p.sizeOf(bounds, 0)) + "), " + at.text + ")";
+  }
+  if (op.getOffsets())
+    at = at + scalarCast("i64", p.pullScalar(op.getOffsets(), token));
+  // Operators that look up the same row share it.
+  std::string key = "rope row " + at.text + " of " + rows;
+  if (!p.code().recall(key)) {
+    Expr sum = p.code().define(depth, "at", at);
+    p.code().remember(key, p.defineExisting("row", depth, sum, rows));
+  }
+  return *p.code().recall(key);
+}
+
+/// Whether the element at `d` is turned.
+static Expr isTurned(Puller &p, RopeOp op, const Expr &row, AffineExpr d) {
+  int64_t head = headSize(op), rotary = op.getRotarySize();
+  int64_t first = firstRotated(op);
+  Expr made = {row.text + " >= 0", {"bool"}, row.depth};
+  if (first > 0)
+    made.text += " && " + p.text(d) + " >= " + std::to_string(first);
+  if (first + rotary < head)
+    made.text += " && " + p.text(d) + " < " + std::to_string(first + rotary);
+  if (rotary < head)
+    made.depth = std::max(row.depth, p.depthOf(d));
+  return made;
+}
+
+/// What a table of sines or cosines has in `row` for rotated element `j`.
+static Expr pullAngle(Puller &p, RopeOp op, Value table, AffineExpr row,
+                      AffineExpr j, int vec) {
+  int64_t half = op.getRotarySize() / 2;
+  if (op.getAnglePerElement())
+    return p.pull(table, {row, j}, vec);
+  if (op.getStyle() == RopeStyle::neox)
+    return p.pull(table, {row, p.simplify(j % half)}, vec);
+  Position pair = {row, p.simplify(j.floorDiv(2))};
+  if (vec == 1)
+    return p.pull(table, pair, 1);
+  Expr angles = p.pull(table, pair, vec / 2);
+  return {"repeatPairs<" + std::to_string(vec) + ">(" + angles.text + ")",
+          {angles.type.element, vec},
+          angles.depth};
+}
+
+static Expr pullRope(Puller &p, RopeOp op, Puller::Args position, int vec) {
+  int64_t rotary = op.getRotarySize(), first = firstRotated(op);
+  bool neox = op.getStyle() == RopeStyle::neox;
+  AffineExpr d = position.back();
+  bool wholeChunks = d.isMultipleOf(vec) && first % vec == 0 &&
+                     rotary % vec == 0 && (!neox || rotary / 2 % vec == 0);
+  if (vec > 1 && !wholeChunks)
+    return p.pullByElement(op.getResult(), position, vec);
+
+  // Loads that need nothing else come first.
+  Expr x = p.pull(op.getInput(), position, vec), other;
+  Position partner(position);
+  if (neox || vec == 1)
+    other = pullPartner(p, op, partner, vec);
+  Expr row = rowOf(p, op, position.drop_back(2));
+  AffineExpr symbol = p.sharedSymbol(row.text, row.depth);
+  Expr turned = isTurned(p, op, row, d);
+  // The gradient takes the sine of the partner; only own angles tell.
+  bool partnerSine = op.getInverse() && op.getAnglePerElement();
+  AffineExpr ofSine = partnerSine && other ? partner.back() : d;
+  p.guardLoads(turned);
+  Expr cos = pullAngle(p, op, op.getCos(), symbol, p.simplify(d - first), vec);
+  Expr sin =
+      pullAngle(p, op, op.getSin(), symbol, p.simplify(ofSine - first), vec);
+  p.guardLoads({});
+
+  Expr term = other         ? other * sin
+              : partnerSine ? call("rotatePairs", x * sin)
+                            : call("rotatePairs", x) * sin;
+  Expr y = rounded(elementTypeOf(op.getResult()),
+                   op.getInverse() ? x * cos - term : x * cos + term);
+  return choice(turned, p.code().define(p.placeOf(y, position, vec), "v", y),
+                x);
+}
+
+void mlir::hk::addRopePulls(PullTable &table) { table.add(pullRope); }
