@@ -6,11 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Partial results have the slices in front; a position of the result is read in
-// each of them, by a loop that keeps several loads in flight.
+// each of them, by a loop that keeps several loads in flight. Where what is
+// done with a part is long, compilers keep them in the order of the text: so
+// parts are loaded before the first of them is looked at.
 //
 //===----------------------------------------------------------------------===//
 
 #include "PullTable.h"
+
+#include "hk/Contract/Cost.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -46,6 +51,42 @@ static std::string pullSumSlices(Puller &p, SumSlicesOp op,
   return isa<FloatType>(to) && !to.isF32() ? roundText(to, vec, sum) : sum;
 }
 
+/// As forEachSlice, `load` first for several slices, which returns the texts of
+/// a scalar and of `vec` elements, then `use` of each.
+static void loadThenUse(
+    Puller &p, int64_t count, Puller::Args position, int vec,
+    llvm::function_ref<std::pair<std::string, std::string>(Puller::Args)> load,
+    llvm::function_ref<void(StringRef, StringRef)> use) {
+  CodeWriter &code = p.code();
+  int64_t ahead = std::min<int64_t>(count, ::hk::kCombineInFlight);
+  std::string group = code.freshName("g"), e = code.freshName("e");
+  std::string scalars = code.freshName("w"), parts = code.freshName("t");
+  std::string last = std::to_string(count - 1);
+  code.openEach("PLACE", group + ", " + Twine(llvm::divideCeil(count, ahead)));
+  code.line("float " + scalars + "[" + Twine(ahead) + "];");
+  code.line("Vec<float, " + Twine(vec) + "> " + parts + "[" + Twine(ahead) +
+            "];");
+  code.openEach("ELEMENT", e + ", " + Twine(ahead));
+  std::string slice = code.freshName("s");
+  std::string place = group + " * " + std::to_string(ahead) + " + " + e;
+  code.line(
+      "const i32 " + slice + " = " + place +
+      (count % ahead == 0 ? "" : " < " + last + " ? " + place + " : " + last) +
+      ";");
+  Position inSlice = {p.symbol(slice)};
+  llvm::append_range(inSlice, position);
+  auto [scalar, part] = load(inSlice);
+  code.line(scalars + "[" + e + "] = " + scalar + ";");
+  code.line(parts + "[" + e + "] = " + part + ";");
+  code.close();
+  code.openEach("ELEMENT", e + ", " + Twine(ahead));
+  code.openIf(place + " <= " + last);
+  use(scalars + "[" + e + "]", parts + "[" + e + "]");
+  code.close();
+  code.close();
+  code.close();
+}
+
 static std::string pullAttentionCombine(Puller &p, AttentionCombineOp op,
                                         bool lse, Puller::Args position,
                                         int vec) {
@@ -59,22 +100,26 @@ static std::string pullAttentionCombine(Puller &p, AttentionCombineOp op,
   if (op.getSink())
     p.code().line(sum + ".add(" + p.pullScalar(op.getSink(), row.take_back()) +
                   ", " + zero + ");");
-  auto add = [&](unsigned pair, Puller::Args inPart) {
+  auto load = [&](unsigned pair, Puller::Args inPart) {
     std::string weight = p.pullScalar(op.getPartLses()[pair], inPart);
-    std::string part = zero;
-    if (!lse) {
-      Position at(inPart);
-      at.push_back(position.back());
-      part = p.pull(op.getPartials()[pair], at, vec);
-    }
+    if (lse)
+      return std::pair(weight, zero);
+    Position at(inPart);
+    at.push_back(position.back());
+    return std::pair(weight, p.pull(op.getPartials()[pair], at, vec));
+  };
+  auto add = [&](StringRef weight, StringRef part) {
     p.code().line(sum + ".add(" + weight + ", " + part + ");");
   };
   for (unsigned pair = 0; pair < op.getPartials().size(); ++pair) {
-    if (op.isSliced(pair))
-      forEachSlice(p, op.getPartLses()[pair], row,
-                   [&](Puller::Args inSlice) { add(pair, inSlice); });
-    else
-      add(pair, row);
+    auto loadOfPair = [&](Puller::Args inPart) { return load(pair, inPart); };
+    if (op.isSliced(pair)) {
+      loadThenUse(p, tensorOf(op.getPartLses()[pair]).getDimSize(0), row, vec,
+                  loadOfPair, add);
+    } else {
+      auto [weight, part] = loadOfPair(row);
+      add(weight, part);
+    }
   }
   p.useDepth(p.code().depth());
   if (lse)
