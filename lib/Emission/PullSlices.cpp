@@ -6,11 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Partial results have the slices in front; a position of the result is read in
-// each of them, by a loop that keeps several loads in flight.
+// each of them, by a loop that keeps several loads in flight. Where what is
+// done with a part is long, compilers keep them in the order of the text: so
+// parts are loaded before the first of them is looked at.
 //
 //===----------------------------------------------------------------------===//
 
 #include "PullTable.h"
+
+#include "hk/Contract/Cost.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -41,6 +46,48 @@ static Expr pullSumSlices(Puller &p, SumSlicesOp op, Puller::Args position,
   return isa<FloatType>(to) ? rounded(to, toFloat(sum)) : sum;
 }
 
+/// The log-sum-exp of a slice, and of its result what is pulled.
+struct SlicePart {
+  Expr weight, part;
+};
+
+/// As forEachSlice, `load` first for several slices, then `use` of each.
+static void
+loadThenUse(Puller &p, int64_t count, Puller::Args position, int vec,
+            llvm::function_ref<SlicePart(Puller::Args inSlice)> load,
+            llvm::function_ref<void(const SlicePart &)> use) {
+  CodeWriter &code = p.code();
+  CType type = {"float", vec};
+  int64_t ahead = std::min<int64_t>(count, ::hk::kCombineInFlight);
+  std::string group = code.freshName("g"), e = code.freshName("e");
+  std::string weights = code.freshName("w"), parts = code.freshName("t");
+  std::string last = std::to_string(count - 1);
+  code.openEach("PLACE", group + ", " + Twine(llvm::divideCeil(count, ahead)));
+  code.line("float " + weights + "[" + Twine(ahead) + "];");
+  code.line(type.text() + " " + parts + "[" + Twine(ahead) + "];");
+  code.openEach("ELEMENT", e + ", " + Twine(ahead));
+  std::string slice = code.freshName("s");
+  std::string place = group + " * " + std::to_string(ahead) + " + " + e;
+  code.line(
+      "const i32 " + slice + " = " + place +
+      (count % ahead == 0 ? "" : " < " + last + " ? " + place + " : " + last) +
+      ";");
+  Position inSlice = {p.symbol(slice)};
+  llvm::append_range(inSlice, position);
+  SlicePart loaded = load(inSlice);
+  SlicePart kept = {{weights + "[" + e + "]", {"float"}},
+                    {parts + "[" + e + "]", type}};
+  code.assign(kept.weight, loaded.weight);
+  code.assign(kept.part, loaded.part);
+  code.close();
+  code.openEach("ELEMENT", e + ", " + Twine(ahead));
+  code.openIf(place + " <= " + last);
+  use(kept);
+  code.close();
+  code.close();
+  code.close();
+}
+
 static Expr pullAttentionCombine(Puller &p, AttentionCombineOp op, bool lse,
                                  Puller::Args position, int vec) {
   // The log-sum-exp has one element per row: neighbours are other rows.
@@ -51,26 +98,28 @@ static Expr pullAttentionCombine(Puller &p, AttentionCombineOp op, bool lse,
   Expr zero = splat(type, {"0.f", {"float"}});
   std::string sum = p.code().freshName("c");
   p.code().line("SliceCombine<" + Twine(vec) + "> " + sum + ";");
-  auto addTo = [&](const Expr &weight, const Expr &part) {
-    checkType(part, type, "a part that is combined");
-    p.code().line(sum + ".add(" + weight.text + ", " + part.text + ");");
+  auto add = [&](const SlicePart &from) {
+    checkType(from.part, type, "a part that is combined");
+    p.code().line(sum + ".add(" + from.weight.text + ", " + from.part.text +
+                  ");");
   };
   if (op.getSink())
-    addTo(p.pullScalar(op.getSink(), row.take_back()), zero);
-  auto add = [&](unsigned pair, Puller::Args inPart) {
+    add({p.pullScalar(op.getSink(), row.take_back()), zero});
+  auto load = [&](unsigned pair, Puller::Args inPart) -> SlicePart {
     Expr weight = p.pullScalar(op.getPartLses()[pair], inPart);
     if (lse)
-      return addTo(weight, zero);
+      return {weight, zero};
     Position at(inPart);
     at.push_back(position.back());
-    addTo(weight, p.pull(op.getPartials()[pair], at, vec));
+    return {weight, p.pull(op.getPartials()[pair], at, vec)};
   };
   for (unsigned pair = 0; pair < op.getPartials().size(); ++pair) {
+    auto loadOfPair = [&](Puller::Args inPart) { return load(pair, inPart); };
     if (op.isSliced(pair))
-      forEachSlice(p, op.getPartLses()[pair], row,
-                   [&](Puller::Args inSlice) { add(pair, inSlice); });
+      loadThenUse(p, tensorOf(op.getPartLses()[pair]).getDimSize(0), row, vec,
+                  loadOfPair, add);
     else
-      add(pair, row);
+      add(loadOfPair(row));
   }
   int depth = p.code().depth();
   if (lse)

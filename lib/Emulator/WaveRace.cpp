@@ -22,6 +22,7 @@
 #include "LaneCopy.h"
 #include "MemoryAccess.h"
 #include <algorithm>
+#include <string_view>
 
 namespace hk::emu {
 namespace {
@@ -160,9 +161,44 @@ void dropRetired(Wave &w) {
             all.end());
 }
 
+/// The register with which a compare-and-swap compares, or -1.
+int comparedRegister(const Inst &inst) {
+  std::string_view text = inst.text;
+  bool wide =
+      text.find("64") < text.find(' ') || text.find("_x2") < text.find(' ');
+  if (text.find("ds_cmpst_rtn") == 0)
+    return inst.o[2].reg;
+  if (text.find("ds_cmpst") == 0)
+    return inst.o[1].reg;
+  if (text.find("_atomic_cmpswap") < text.find(' '))
+    return inst.o[inst.m.sc0 ? 2 : 1].reg + (wide ? 2 : 1);
+  return -1;
+}
+
+/// Whether the load at `pc` looks for what a compare-and-swap further on,
+/// before a barrier, expects. Where it finds that nothing is to be done the
+/// swap does not run.
+bool looksBeforeSwap(const CodeObject &object, uint64_t pc) {
+  constexpr unsigned kFurtherOn = 64;
+  const Inst *load = object.instAt(pc);
+  if (!load || load->numOperands == 0 || !load->o[0].isVgpr())
+    return false;
+  const Inst *end = object.program().data() + object.program().size();
+  for (const Inst *i = load + 1; i < end && i <= load + kFurtherOn; ++i) {
+    std::string_view text = i->text;
+    if (text.find("s_barrier") == 0 || text.find("s_endpgm") == 0)
+      return false;
+    if (comparedRegister(*i) == load->o[0].reg && i->m.offset == load->m.offset)
+      return true;
+  }
+  return false;
+}
+
 } // namespace
 
 void reportRace(Wave &w, Finding finding, bool mayBeSwap) {
+  if (mayBeSwap && looksBeforeSwap(*w.wg->launch->object, finding.pc))
+    return;
   if (!mayBeSwap) {
     w.wg->launch->report.add(std::move(finding));
     return;

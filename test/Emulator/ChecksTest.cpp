@@ -39,6 +39,8 @@ const Case kCases[] = {
     {"race_same_value", "lds-race", 1, 256, false, "WAW"},
     {"race_same_read", "lds-race", 1, 256, false, "RAW"},
     {"lds_atomic_read", "lds-race", 1, 256, false, "updated (by an atomic)"},
+    {"lds_maximum", "lds-race", 1, 256, false, "updated (by an atomic)"},
+    {"global_maximum", "global-race", 4, 64, false, "updated by atomics"},
     {"lds_atomic_init", "lds-race", 1, 256, false, "WAW"},
     {"race_bytes", "lds-race", 1, 256, false, "WAW"},
     {"flat_without_wait", "lds-race", 1, 256, false, "RAW"},

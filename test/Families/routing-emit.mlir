@@ -2,23 +2,27 @@
 // the two functions of a scan.
 // RUN: hk-compile %s --emit=kernels --target=gfx942 -o - | FileCheck %s
 
-// Counted once, for the histogram and the sort. The weight is gathered where an entry
-// of the order is stored; the entry of the tile map where a place is.
-// CHECK: = Routing<1024, 128>;
+// Counted once, for the histogram and the sort, by several blocks that share the keys.
+// The weight is gathered where an entry of the order is stored; the entry of the tile map
+// where a place is, by one block as all that is not of keys.
+// CHECK: = Routing<1024, 128, true>;
+// CHECK: const Steps::Share share = Steps::shareOf(block, d0);
 // CHECK: const auto [[KEY:key[0-9]+]] = [&](const i64 i)
 // CHECK: v{{[0-9]+}}[0] >= 0 && v{{[0-9]+}}[0] < 128 ? i32(v{{[0-9]+}}[0]) : -1;
-// CHECK: Steps::countKeys<0, 128>(lds, d0, [[KEY]]);
-// CHECK-NOT: countKeys
+// CHECK: Steps::countAllKeys(lds, d0, share, [[KEY]]);
+// CHECK-NOT: countAllKeys
 // CHECK: Steps::combineCounts(lds);
 // CHECK: const auto [[ORDER:order[0-9]+]] = [&](const i64 j, const i32 item)
 // CHECK: load<DType::F32, 1, 4>(p1,
 // CHECK: storeExact<DType::F32, 1, 4>(
-// CHECK: Steps::sortByKey<0, 128, 16>(lds, d0, {{.*}}, [[KEY]], [[ORDER]], Ignore());
+// CHECK: Steps::sortByKey<0, 128, 16>(lds, d0, {{.*}}, share, [[KEY]], [[ORDER]], Ignore());
+// CHECK: if (share.index == 0 % share.count) {
 // CHECK: const auto [[LENGTH:length[0-9]+]] =
 // CHECK: lds.totals[i]
 // CHECK: const auto [[ITEM:item[0-9]+]] = [&](const i64 j, const i32 segment, const i32 rank)
 // CHECK: maxInt<i32, 1>(
 // CHECK: = Steps::segments<16>(lds, 128, 700, [[LENGTH]], [[ITEM]], Ignore());
+// CHECK: if (share.index == 1 % share.count) {
 // CHECK: const auto [[BIN:bin[0-9]+]] = [&](const i64 i)
 // CHECK: lds.totals[i]
 // CHECK: Steps::forBins(128, [[BIN]]);
@@ -33,7 +37,7 @@ func.func @routing(%ids: tensor<?xi32>, %w: tensor<?xf32>) -> (tensor<?xf32>, te
 }
 
 // No counters: bounds are subtracted as they are loaded, the rest has no consumer.
-// CHECK: = Routing<1024, 0>;
+// CHECK: = Routing<1024, 0, false>;
 // CHECK-NOT: combineCounts
 // CHECK: return i32(u32(v{{[0-9]+}}[0]) - u32(v{{[0-9]+}}[0]));
 // CHECK: = Steps::segments<64>(lds, d0 - 1, 0, {{.*}}, Ignore(), offset{{[0-9]+}});

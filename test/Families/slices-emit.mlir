@@ -21,11 +21,15 @@ func.func @sum(%p: tensor<4x3x64xf32>, %b: tensor<64xbf16>) -> tensor<3x64xbf16>
   %1 = hk.add %0, %b : tensor<3x64xbf16>, tensor<64xbf16>
   return %1 : tensor<3x64xbf16>
 }
-// The sink counts like a slice without values.
+// The sink counts like a slice without values. Parts are loaded before the first is added.
 // CHECK-LABEL: @attention_combine for gfx942
 // CHECK: SliceCombine<[[V:[0-9]+]]> [[C:c[0-9]+]];
 // CHECK: [[C]].add({{.*}}, Vec<float, [[V]]>(0.f));
-// CHECK: HK_EACH_SLICE([[S:s[0-9]+]], 4) {
+// CHECK: HK_EACH_PLACE([[G:g[0-9]+]], 1) {
+// CHECK: HK_EACH_ELEMENT([[E:e[0-9]+]], 4) {
+// CHECK: const i32 [[S:s[0-9]+]] = [[G]] * 4 + [[E]];
+// CHECK: load<DType::F32, {{.*}}strided([[S]], s0_0)
+// CHECK: HK_EACH_ELEMENT([[E]], 4) {
 // CHECK: [[C]].add(
 // CHECK: [[C]].value()
 func.func @combine(%p: tensor<4x3x2x64xf32>, %l: tensor<4x3x2xf32>, %s: tensor<2xf32>) -> tensor<3x2x64xbf16> {

@@ -6,6 +6,7 @@
 // HK-DIMS: ids.0=255 ids16.0=255 weights.0=255 --range=ids=0:127
 // HK-DIMS: ids.0=64 ids16.0=64 weights.0=64 --range=ids=-1:20
 // HK-DIMS: ids.0=371 ids16.0=371 weights.0=371 --range=ids=77:77
+// HK-DIMS: ids.0=1300 ids16.0=1300 weights.0=1300 --range=ids=-1:140
 // HK-DIMS: ids.0=0 ids16.0=0 weights.0=0
 
 func.func @main(%ids: tensor<?x4xi32>, %weights: tensor<?x4xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<128xi32>, tensor<129xi32>, tensor<129xi32>, tensor<?xi32>) {

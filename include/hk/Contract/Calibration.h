@@ -102,12 +102,20 @@ struct FlightCalibration {
   /// What is usable of the memory's peak rate, and of all L2 caches together,
   /// GB/s.
   double memoryShare, cacheGBps;
+  /// Attention whose waves have keys of their own, a tile ahead in registers:
+  /// clocks of a wave's tile, and more for each access of its lanes to keys or
+  /// values, at equal distances or in pages; of a block besides, which merges
+  /// its waves, and of one that has a run of the keys.
+  double walkClocks, rowClocks, pageClocks, walkEndClocks, runClocks;
+  /// Clocks of the combination of slices, and more for each of its parts.
+  double combineClocks, partClocks;
 };
 
 /// Nobody here has these chips: bytes, trips and rates are those that the
 /// emulator's timing model rests on, with their sources in `hk-emu --constants`
 /// (gluon tutorials and Origami, measured by their authors), and barriers and
-/// blocks are what that model gave for the tiles of results/amd-tiles.md.
+/// blocks are what that model gave for the tiles and decode steps of
+/// results/amd-tiles.md.
 inline constexpr FlightCalibration kMi325xFlight = {
     "MI325X, modelled, 2026-11-23, benchmarks/timing/tiles.py "
     "(results/amd-tiles.md)",
@@ -118,7 +126,14 @@ inline constexpr FlightCalibration kMi325xFlight = {
     /*barrierClocks=*/200,
     /*blockClocks=*/600,
     /*memoryShare=*/0.75,
-    /*cacheGBps=*/17000};
+    /*cacheGBps=*/17000,
+    /*walkClocks=*/2000,
+    /*rowClocks=*/50,
+    /*pageClocks=*/280,
+    /*walkEndClocks=*/17000,
+    /*runClocks=*/6500,
+    /*combineClocks=*/4200,
+    /*partClocks=*/700};
 inline constexpr FlightCalibration kMi355xFlight = {
     "MI355X, modelled, 2026-11-23, benchmarks/timing/tiles.py "
     "(results/amd-tiles.md)",
@@ -129,7 +144,14 @@ inline constexpr FlightCalibration kMi355xFlight = {
     /*barrierClocks=*/200,
     /*blockClocks=*/600,
     /*memoryShare=*/0.8,
-    /*cacheGBps=*/17000};
+    /*cacheGBps=*/17000,
+    /*walkClocks=*/2000,
+    /*rowClocks=*/120,
+    /*pageClocks=*/330,
+    /*walkEndClocks=*/12000,
+    /*runClocks=*/15000,
+    /*combineClocks=*/4200,
+    /*partClocks=*/700};
 
 /// nullptr: no such terms for the chip.
 constexpr const FlightCalibration *flightCalibration(const Target &target) {

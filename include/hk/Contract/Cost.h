@@ -506,9 +506,18 @@ constexpr double sharedMicroseconds(const Target &target,
 inline constexpr int32_t kCombineInFlight = 8;
 
 /// The second step of a split: reads and writes `bytes`, in a kernel that runs
-/// anyway (and waits for one load) or in one of its own.
+/// anyway (and waits for one load) or in one of its own. `weighs`: parts are
+/// not added but weighed, which takes its time where clocks of that are known.
 constexpr double combineMicroseconds(const Target &target, int64_t parts,
-                                     double bytes, bool ownLaunch) {
+                                     double bytes, bool ownLaunch,
+                                     bool weighs = false) {
+  const FlightCalibration *flight = flightCalibration(target);
+  if (weighs && flight) {
+    double clocks = flight->combineClocks + double(parts) * flight->partClocks;
+    return bytes / (target.memoryGBps * 1e3) +
+           clocks / (clockGHz(target) * 1e3) +
+           (ownLaunch ? target.launchMicroseconds : 0);
+  }
   double waits = ceilDiv(double(parts), kCombineInFlight);
   return bytes / (target.memoryGBps * 1e3) +
          (ownLaunch ? target.launchMicroseconds + waits * kMemoryMicroseconds
@@ -524,6 +533,13 @@ constexpr double unitGBps(const Target &target) {
     return target.memoryGBps / target.computeUnits *
            Sm90Calibration::kUnitShare;
   return target.memoryGBps;
+}
+
+/// Blocks of waves with keys of their own that a compute unit of AMD's holds: a
+/// tile ahead takes most of a SIMD's registers, of short heads half of them.
+constexpr double residentWalks(const AttentionTile &tile,
+                               const AttentionShape &shape) {
+  return costMax(1, (shape.largestDim() <= 64 ? 8 : 4) / tile.waves);
 }
 
 /// Runs of the keys of all sequences, of equal length, for blocks that have the
@@ -544,9 +560,12 @@ constexpr int64_t attentionRuns(const Target &target, const AttentionTile &tile,
       attentionWaveParts(target.arch, tile, attentionSharesValues(shape));
   if (parts == 1 || kSliceUnit % (parts * tile.bk) != 0)
     return 0;
-  return target.computeUnits *
-         int64_t(residentBlocks(target, attentionLds(target.arch, tile, shape),
-                                attentionThreads(target.arch, tile)));
+  double resident =
+      residentBlocks(target, attentionLds(target.arch, tile, shape),
+                     attentionThreads(target.arch, tile));
+  if (flightCalibration(target) && residentWalks(tile, shape) < resident)
+    resident = residentWalks(tile, shape);
+  return target.computeUnits * int64_t(resident);
 }
 
 struct AttentionSize {
@@ -557,7 +576,36 @@ struct AttentionSize {
   int64_t runs = 0;
   /// Whether only the device knows the sequences' lengths.
   bool unequal = false;
+  /// Whether keys lie in pages.
+  bool paged = false;
 };
+
+/// `blocks` blocks that walk over `keys` keys each, in rounds of as many as the
+/// chip holds: a step takes what its wave issues and waits for, or its bytes at
+/// the memory's rate.
+constexpr double
+flightWalkMicroseconds(const Target &target, const FlightCalibration &flight,
+                       const AttentionTile &tile, const AttentionShape &shape,
+                       const AttentionSize &size, double blocks, double keys) {
+  double columns = double(shape.headDim + shape.valueDim);
+  double keyBytes = columns * info(shape.type).bits / 8;
+  double accesses = tile.bk * keyBytes / (16.0 * target.waveSize);
+  double step = flight.walkClocks +
+                accesses * (size.paged ? flight.pageClocks : flight.rowClocks);
+  double steps =
+      ceilDiv(keys, double(tile.bk) * attentionWaveParts(target.arch, tile));
+  double perUnit = ceilDiv(blocks, target.computeUnits);
+  double resident = residentWalks(tile, shape);
+  double together = perUnit < resident ? perUnit : resident;
+  double clock = clockGHz(target) * 1e3;
+  double rate = target.memoryGBps * 1e3 * flight.memoryShare;
+  double units = blocks < target.computeUnits ? blocks : target.computeUnits;
+  double bytes = keys * keyBytes * together * units / rate;
+  double walk = costMax(steps * step / clock, bytes);
+  bool runs = size.runs > 0 && size.slices > 1;
+  double ends = flight.walkEndClocks + (runs ? flight.runClocks : 0);
+  return ceilDiv(perUnit, resident) * (ends / clock + walk);
+}
 
 /// One launch of `size` with `tile`, without the combination of slices.
 constexpr double attentionMicroseconds(const Target &target,
@@ -582,7 +630,17 @@ constexpr double attentionMicroseconds(const Target &target,
     keys = double(size.heads) * double(size.keys) / blocks;
   }
   double perUnit = ceilDiv(blocks, target.computeUnits);
-  double step = double(tile.bk) * attentionWaveParts(target.arch, tile);
+  double waveParts = attentionWaveParts(target.arch, tile);
+  // Of sequences of different lengths the last one is alone for a while.
+  double alone = size.unequal && !runs
+                     ? bytes * tiles / (blocks * unitGBps(target) * 1e3)
+                     : 0;
+  const FlightCalibration *flight = flightCalibration(target);
+  if (flight && waveParts > 1 && tiles == 1)
+    return target.launchMicroseconds + alone +
+           flightWalkMicroseconds(target, *flight, tile, shape, size, blocks,
+                                  keys);
+  double step = double(tile.bk) * waveParts;
   double steps = ceilDiv(keys, step);
   // A step waits for its keys; matrix units take two products of bq x bk. The
   // host has no latency that its prefetchers do not hide.
@@ -594,10 +652,6 @@ constexpr double attentionMicroseconds(const Target &target,
                 (host ? 0 : kMemoryMicroseconds);
   // Units without a block draw nothing.
   double busiest = perUnit * bytes * tiles / (blocks * unitGBps(target) * 1e3);
-  // Of sequences of different lengths the last one is alone for a while.
-  double alone = size.unequal && !runs
-                     ? bytes * tiles / (blocks * unitGBps(target) * 1e3)
-                     : 0;
   return target.launchMicroseconds + alone +
          costMax(walk, costMax(memory, busiest));
 }

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A scan combines one sum per wave and column. A routing kernel counts keys per
-// wave, so that items of a key keep their order without atomics.
+// wave, so that items of a key keep their order without atomics. Into how many
+// blocks it cuts them is here, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +29,27 @@ constexpr int64_t scanLds(const Target &target, const ScanTile &tile,
   return waves > 1 ? waves * tile.columns * sumBytes : 0;
 }
 
-/// A count per bin and wave and one per bin; the first place of `threads`
-/// segments; a sum per wave.
+/// A count per bin and wave and one per bin, and another where `shared` says
+/// that several blocks have keys; the first place of `threads` segments; a sum
+/// per wave.
 constexpr int64_t routingLds(const Target &target, const RoutingTile &tile,
-                             int64_t bins) {
+                             int64_t bins, bool shared) {
   int64_t waves = wavesOf(target, tile.threads);
-  return ldsAdd(ldsMul(bins, ldsMul(waves + 1, 4)),
+  return ldsAdd(ldsMul(bins, ldsMul(waves + (shared ? 2 : 1), 4)),
                 ldsMul(tile.threads + waves, 4));
+}
+
+/// Keys of a thread of a sort that several blocks share, and most blocks: every
+/// block counts all keys.
+inline constexpr int64_t kRoutingKeysOfThread = 2, kRoutingBlocks = 32;
+
+/// Keys from which on a sort has several blocks.
+constexpr int64_t routingKeysOfBlock(int64_t threads) {
+  return kRoutingKeysOfThread * threads;
+}
+constexpr int64_t routingBlocks(int64_t threads, int64_t keys) {
+  int64_t each = routingKeysOfBlock(threads), blocks = (keys + each - 1) / each;
+  return blocks < 1 ? 1 : blocks < kRoutingBlocks ? blocks : kRoutingBlocks;
 }
 
 /// Threads of a routing kernel, in order of preference; those of no more than a

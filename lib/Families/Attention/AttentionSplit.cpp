@@ -134,6 +134,7 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
     size.runs = ::hk::attentionRuns(target, few, shape, size.rows);
   size.unequal = size.runs > 0 &&
                  (op.getKvLens() || op.getKvOffsets() || op.getTableOffsets());
+  size.paged = op.getKeyForm() == KeyForm::Paged;
   bool ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/false);
   double elements = double(size.rows * size.heads * shape.valueDim);
   double bytesOut =
@@ -155,7 +156,8 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
       time = ::hk::attentionMicroseconds(target, few, shape, size);
       if (parts > 1)
         time += ::hk::combineMicroseconds(
-            target, parts, partial + elements * bytesOut, ownLaunch);
+            target, parts, partial + elements * bytesOut, ownLaunch,
+            /*weighs=*/true);
     }
     plan.candidates.push_back({parts, time});
   };

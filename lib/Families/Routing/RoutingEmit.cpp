@@ -22,28 +22,45 @@ namespace {
 
 class RoutingEmitter {
 public:
+  /// `shared`: the keys that several blocks sort, or null.
   RoutingEmitter(KernelOp kernel, const DimSymbols &dims,
-                 const RoutingPlan &plan, CodeWriter &out)
-      : kernel(kernel), plan(plan), out(out), puller(kernel, dims, out) {}
+                 const RoutingPlan &plan, Value shared, CodeWriter &out)
+      : kernel(kernel), plan(plan), shared(shared), out(out),
+        puller(kernel, dims, out) {}
 
   void run() {
     puller.declareArguments();
+    out.line("const Steps::Share share = Steps::shareOf(block, " +
+             (shared ? sizeText(shared) : "0") + ");");
     writeCounts();
-    for (Operation *step : plan.steps()) {
+    for (Operation *step : plan.steps())
       if (auto sort = dyn_cast<SortByKeyOp>(step))
         writeSort(sort);
-      else if (auto segments = dyn_cast<SegmentsOp>(step))
-        writeSegments(segments);
       else
-        writeSums(cast<CumsumOp>(step));
-    }
-    writeCountStores();
+        byOneBlock([&] { writeStep(step); });
+    byOneBlock([&] { writeCountStores(); });
     for (Operation *op : plan.getMembers())
       if (auto bits = dyn_cast<CountBitsOp>(op))
         writeCountsBefore(bits);
   }
 
 private:
+  void writeStep(Operation *step) {
+    if (auto segments = dyn_cast<SegmentsOp>(step))
+      writeSegments(segments);
+    else
+      writeSums(cast<CumsumOp>(step));
+  }
+
+  /// What no blocks share, each of them does another part of.
+  void byOneBlock(function_ref<void()> write) {
+    if (!shared)
+      return write();
+    out.openIf("share.index == " + std::to_string(single++) + " % share.count");
+    write();
+    out.close();
+  }
+
   OperandRange yielded() {
     return kernel.getSpecBlock().getTerminator()->getOperands();
   }
@@ -145,8 +162,12 @@ private:
                  k + ") : -1;");
       });
       keyOf[counter.offset] = key;
-      out.line("Steps::countKeys" + where + ">(lds, " +
-               sizeText(counter.source) + ", " + key + ");");
+      if (shared)
+        out.line("Steps::countAllKeys(lds, " + sizeText(counter.source) +
+                 ", share, " + key + ");");
+      else
+        out.line("Steps::countKeys" + where + ">(lds, " +
+                 sizeText(counter.source) + ", " + key + ");");
     }
     if (plan.counters().empty())
       return;
@@ -194,7 +215,7 @@ private:
         consumer("position", "const i64 i, const i32 place", "i", position);
     out.line("Steps::sortByKey<" + Twine(counter.offset) + ", " +
              Twine(counter.bins) + ", " + Twine(sort.getBlock()) + ">(lds, " +
-             sizeText(sort.getKeys()) + ", " + rowsAt(order) + ", " +
+             sizeText(sort.getKeys()) + ", " + rowsAt(order) + ", share, " +
              keyOf[counter.offset] + ", " + toOrder + ", " + toPosition + ");");
   }
 
@@ -274,15 +295,18 @@ private:
 
   KernelOp kernel;
   const RoutingPlan &plan;
+  Value shared;
   CodeWriter &out;
   Puller puller;
+  /// Steps so far that one block does.
+  int64_t single = 0;
   /// The lambda of the keys of each counter, by its offset.
   llvm::DenseMap<int64_t, std::string> keyOf;
 };
 
 } // namespace
 
-LogicalResult mlir::hk::emitRouting(KernelOp kernel, const ::hk::Target &,
+LogicalResult mlir::hk::emitRouting(KernelOp kernel, const ::hk::Target &target,
                                     StringRef prefix, raw_ostream &os) {
   DimSymbols dims = DimSymbols::ofKernel(kernel);
   RoutingPlan plan;
@@ -298,11 +322,13 @@ LogicalResult mlir::hk::emitRouting(KernelOp kernel, const ::hk::Target &,
         "namespace hk {\n";
   for (VariantOp variant : kernel.getVariants()) {
     auto tile = cast<RoutingTileAttr>(variant.getTile());
+    Value shared = plan.sharedKeys(target, {int32_t(tile.getThreads())}, dims);
     CodeWriter body;
-    RoutingEmitter(kernel, dims, plan, body).run();
+    RoutingEmitter(kernel, dims, plan, shared, body).run();
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\nusing Steps_" << symbol << " = Routing<" << tile.getThreads()
-       << ", " << plan.numBins() << ">;\n"
+       << ", " << plan.numBins() << ", " << (shared ? "true" : "false")
+       << ">;\n"
        << "HK_KERNEL(" << symbol << ", " << words.size() << ", "
        << tile.getThreads() << ", 1, Steps_" << symbol << "::Shared) {\n"
        << "using Steps = Steps_" << symbol << ";\n"

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Counts, sorts, segments and short prefix sums of one group run in one block.
+// Counts, sorts, segments and short prefix sums of one group run in one block,
+// or in several that share the keys of a sort.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,8 @@ static SmallVector<RoutingTile> tilesOf(const ::hk::Target &target) {
 
 bool mlir::hk::hasRoutingTile(const ::hk::Target &target, int64_t bins) {
   return llvm::any_of(tilesOf(target), [&](const RoutingTile &tile) {
-    return ::hk::routingLds(target, tile, bins) <= target.ldsBytes;
+    return ::hk::routingLds(target, tile, bins, /*shared=*/false) <=
+           target.ldsBytes;
   });
 }
 
@@ -41,7 +43,8 @@ LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
                                            DecisionLog &log) {
   RoutingPlan plan;
   SmallVector<Operation *> ops = RoutingPlan::bodyOf(kernel);
-  Verdict verdict = plan.analyze(ops, DimSymbols::ofKernel(kernel));
+  DimSymbols dims = DimSymbols::ofKernel(kernel);
+  Verdict verdict = plan.analyze(ops, dims);
   if (!verdict.accepted())
     return kernel.emitOpError("is no routing kernel: ") << verdict.getDetail();
   TileReport report(kernel, log);
@@ -50,7 +53,8 @@ LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
     return RoutingTileAttr::get(kernel.getContext(), tile.threads);
   };
   auto ldsOf = [&](const RoutingTile &tile) {
-    return ::hk::routingLds(target, tile, plan.numBins());
+    bool shared(plan.sharedKeys(target, tile, dims));
+    return ::hk::routingLds(target, tile, plan.numBins(), shared);
   };
   int64_t chosen = -1, fitting = -1; // the first that fits, spilling or not
   for (auto [i, tile] : llvm::enumerate(tiles)) {
@@ -80,9 +84,18 @@ LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
            << " threads, the fewest of " << target.name << ", which has "
            << target.ldsBytes << "; that is enough for " << most << " bins";
   }
-  addVariant(kernel, DimSymbols::ofKernel(kernel), attributeOf(tiles[chosen]),
-             tiles[chosen].threads, lds, [](LaunchBuilder &launch) {
-               return launch.grid(launch.constant(1));
+  RoutingTile tile = tiles[chosen];
+  addVariant(kernel, dims, attributeOf(tile), tile.threads, lds,
+             [&](LaunchBuilder &launch) {
+               Value keys = plan.sharedKeys(target, tile, dims);
+               if (!keys)
+                 return launch.grid(launch.constant(1));
+               // As routingBlocks says.
+               Value blocks =
+                   launch.ceilDivide(launch.size(keys, 0),
+                                     ::hk::routingKeysOfBlock(tile.threads));
+               blocks = launch.atMost(blocks, ::hk::kRoutingBlocks);
+               return launch.grid(launch.atLeast(blocks, 1));
              });
   return success();
 }

@@ -12,6 +12,7 @@
 #include "RoutingPlan.h"
 
 #include "hk/Analysis/LoopMaps.h"
+#include "hk/Contract/LdsScan.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -197,4 +198,18 @@ Verdict RoutingPlan::analyze(ArrayRef<Operation *> ops,
       return verdict;
   }
   return Verdict::accept();
+}
+
+Value RoutingPlan::sharedKeys(const ::hk::Target &target,
+                              const ::hk::RoutingTile &tile,
+                              const DimSymbols &dims) const {
+  if (target.arch == ::hk::Arch::Host || allCounters.size() != 1 ||
+      !allCounters[0].sort ||
+      ::hk::routingLds(target, tile, bins, /*shared=*/true) > target.ldsBytes)
+    return {};
+  Value keys = allCounters[0].source;
+  DimName count = dims.dim(keys, 0);
+  bool few = !SymShapeAttr::isSymbol(count) &&
+             ::hk::routingBlocks(tile.threads, count) == 1;
+  return few ? Value() : keys;
 }

@@ -7,7 +7,8 @@
 //
 // A routing kernel is one block that counts keys into bins, then runs steps
 // (sorts, prefix sums, segments) over bins or over arguments, and stores what
-// elementwise operators make of each step's results. Every value of a group is
+// elementwise operators make of each step's results; where it sorts many keys
+// and counts nothing else, several blocks. Every value of a group is
 // found at one place of that program; a value that would be needed elsewhere
 // does not join.
 //
@@ -16,6 +17,7 @@
 #ifndef HK_FAMILIES_ROUTING_ROUTINGPLAN_H
 #define HK_FAMILIES_ROUTING_ROUTINGPLAN_H
 
+#include "hk/Contract/Tile.h"
 #include "hk/Families/Family.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -77,6 +79,9 @@ public:
   ArrayRef<Operation *> steps() const { return allSteps; }
   RoutingPlace placeOf(Value value) const { return places.lookup(value); }
   int64_t numBins() const { return bins; }
+  /// The keys that several blocks of `tile` sort; null: one block does all.
+  Value sharedKeys(const ::hk::Target &target, const ::hk::RoutingTile &tile,
+                   const DimSymbols &dims) const;
 
 private:
   void addCounter(Operation *op, Value source, int64_t bins, bool bits);

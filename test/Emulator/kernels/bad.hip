@@ -143,6 +143,34 @@ KERNEL void lds_atomic_read(float *out, const float *in, int n) {
   if (tid() >= 64)
     out[tid()] = ((volatile int *)count)[63 - (tid() & 63)] * in[tid()];
 }
+// A maximum by compare-and-swap looks first, and where it finds enough that is
+// all. Whoever wants to know the result waits.
+template <class T> DEVICE void raise(T *word, T value) {
+  T old = __builtin_nontemporal_load(word);
+  while (value > old &&
+         !__hip_atomic_compare_exchange_strong(
+             word, &old, value, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+             __HIP_MEMORY_SCOPE_AGENT)) {
+  }
+}
+KERNEL void lds_maximum(float *out, const float *in, int n) {
+  SHARED int top;
+  if (tid() == 0)
+    top = 0;
+  barrier();
+  raise(&top, int(in[n - 1 - tid()]));
+  if (!BAD)
+    barrier();
+  out[tid()] = *(volatile int *)&top;
+}
+KERNEL void global_maximum(float *out, const float *in, int n) {
+  int *top = (int *)(out + 1000);
+  int i = wg() * 64 + tid();
+  raise(top, int(in[n - 1 - i]) + 0x50000000);
+  if (BAD)
+    out[i] = __builtin_nontemporal_load(top);
+}
+
 KERNEL void lds_atomic_init(float *out, const float *in, int n) {
   SHARED int count[64];
   if (tid() < 64)

@@ -24,7 +24,8 @@ using hk::i64;
 using hk::u32;
 
 constexpr int kBins = 4;
-using Steps = hk::Routing<1, kBins>;
+using Steps = hk::Routing<1, kBins, false>;
+using SharedSteps = hk::Routing<1, kBins, true>;
 
 struct Sorted {
   std::vector<i32> order, position, totals;
@@ -41,13 +42,49 @@ template <int BLOCK> Sorted sortByKey(const std::vector<i32> &keys, i64 room) {
   s.totals.assign(kBins, -7);
   Steps::forBins(kBins, [&](i64 bin) { s.totals.at(bin) = lds.totals[bin]; });
   Steps::sortByKey<0, kBins, BLOCK>(
-      lds, i64(keys.size()), room, key,
+      lds, i64(keys.size()), room, {0, 1}, key,
       [&](i64 place, i32 item) { s.order.at(place) = item; },
       [&](i64 item, i32 place) { s.position.at(item) = place; });
   return s;
 }
 
+/// The same by blocks that know nothing of each other.
+template <int BLOCK>
+Sorted sortInBlocks(const std::vector<i32> &keys, i64 room) {
+  Sorted s{std::vector<i32>(room, -7), std::vector<i32>(keys.size(), -7), {}};
+  auto n = i64(keys.size());
+  auto key = [&](i64 i) {
+    return keys[i] >= 0 && keys[i] < kBins ? keys[i] : -1;
+  };
+  i64 blocks = hk::routingBlocks(1, n);
+  for (i64 block = blocks - 1; block >= 0; --block) {
+    SharedSteps::Shared lds;
+    SharedSteps::Share share = {block, blocks};
+    SharedSteps::countAllKeys(lds, n, share, key);
+    SharedSteps::combineCounts(lds);
+    s.totals.assign(lds.totals, lds.totals + kBins);
+    SharedSteps::sortByKey<0, kBins, BLOCK>(
+        lds, n, room, share, key,
+        [&](i64 place, i32 item) { s.order.at(place) = item; },
+        [&](i64 item, i32 place) { s.position.at(item) = place; });
+  }
+  return s;
+}
+
 using Ints = std::vector<i32>;
+
+TEST(Routing, BlocksThatShareTheKeysSortAsOneDoes) {
+  Ints keys;
+  for (int i = 0; i < 75; ++i)
+    keys.push_back(i * i % 7 - 1);
+  for (size_t n : {0, 1, 2, 3, 64, 65, 75}) {
+    Ints some(keys.begin(), keys.begin() + i64(n));
+    Sorted one = sortByKey<4>(some, 90), several = sortInBlocks<4>(some, 90);
+    EXPECT_EQ(several.totals, one.totals) << n;
+    EXPECT_EQ(several.order, one.order) << n;
+    EXPECT_EQ(several.position, one.position) << n;
+  }
+}
 
 TEST(Routing, SortIsStableAndSkipsOtherKeys) {
   Sorted s = sortByKey<1>({2, 0, -1, 2, 4, 0, 3}, 7);

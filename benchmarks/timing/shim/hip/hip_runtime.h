@@ -75,24 +75,5 @@ static inline __device__ __hip_bfloat16 __float2bfloat16(float f) {
   return __hip_bfloat16(f);
 }
 
-struct alignas(16) uint4 {
-  unsigned x, y, z, w;
-};
-struct alignas(8) uint2 {
-  unsigned x, y;
-};
-struct alignas(16) float4 {
-  float x, y, z, w;
-};
-struct alignas(8) float2 {
-  float x, y;
-};
-typedef int int4 __attribute__((ext_vector_type(4)));
-typedef int int2 __attribute__((ext_vector_type(2)));
-static inline __device__ __host__ int2 make_int2(int x, int y) {
-  return int2{x, y};
-}
-static inline __device__ int min(int a, int b) { return a < b ? a : b; }
-static inline __device__ int max(int a, int b) { return a > b ? a : b; }
-
 #include "hk_device.h"
+#include "hk_vectors.h"
