@@ -62,12 +62,21 @@ static std::string pullBitmatrix(Puller &p, BitmatrixOp op,
 
 static std::string pullGroupLimit(Puller &p, GroupLimitOp op,
                                   Puller::Args position, int vec) {
-  std::string kept = p.keptGroups(op);
+  std::string kept = p.keptGroups(op), v = std::to_string(vec);
   int64_t n = cast<RankedTensorType>(op.getInput().getType()).getShape().back();
-  return "keepGroups<" + std::to_string(vec) + ">(" +
-         p.pull(op.getInput(), position, vec) + ", " + kept + ", u32(" +
-         p.text(position.back()) + "), " + std::to_string(n / op.getGroups()) +
-         ")";
+  auto keep = [&](const std::string &x) {
+    return "keepGroups<" + v + ">(" + x + ", " + kept + ", u32(" +
+           p.text(position.back()) + "), " +
+           std::to_string(n / op.getGroups()) + ")";
+  };
+  std::string x = p.pull(op.getInput(), position, vec);
+  if (op.getFill().isInfinity() && op.getFill().isNegative())
+    return keep(x);
+  // An element may be -inf: zeros tell which stay.
+  std::string zero = "Vec<float, " + v + ">(0)";
+  return "select<" + v + ">(convertTo<i32, " + v + ">(" + keep(zero) +
+         " == " + zero + ") & 1, " + x + ", Vec<float, " + v + ">(" +
+         floatText(op.getFill().convertToDouble()) + "))";
 }
 
 std::string Puller::keptGroups(GroupLimitOp) {

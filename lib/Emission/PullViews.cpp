@@ -199,6 +199,19 @@ static std::string pullGather(Puller &p, GatherRowsOp op, Puller::Args position,
   return name;
 }
 
+static std::string pullHasRow(Puller &p, HasRowOp op, Puller::Args position,
+                              int vec) {
+  if (vec > 1)
+    return p.pullByElement(op.getResult(), position, vec);
+  Expr index = p.pulledScalar(op.getIndices(), position);
+  std::string rows = p.text(p.sizeOf(p.resolved(op.getTable()), 0));
+  std::string name = p.code().freshName("v");
+  p.code().line(vecText(elementTypeOf(op.getResult()), 1) + " " + name + " = " +
+                index.text + " >= 0 && " + index.text + " < i64(" + rows +
+                ");");
+  return name;
+}
+
 /// Element by element: an index per dim, checked, then one load.
 static std::string pullGatherElements(Puller &p, GatherElementsOp op,
                                       Puller::Args position, int vec) {
@@ -245,5 +258,6 @@ void mlir::hk::addViewPulls(PullTable &table) {
   table.add(pullConcat);
   table.add(pullPad);
   table.add(pullGather);
+  table.add(pullHasRow);
   table.add(pullGatherElements);
 }
