@@ -22,26 +22,29 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-/// Appends `known` to the message, the one nearest to `name` alone if it can be
-/// what was meant: at most half of the letters differ.
-static void suggest(InFlightDiagnostic &diag, StringRef name,
-                    ArrayRef<StringRef> known) {
+void mlir::hk::suggestName(InFlightDiagnostic &diag, StringRef name,
+                           ArrayRef<StringRef> known, bool listsOthers) {
   name.consume_front("hk.");
-  StringRef best;
-  size_t distance = name.size() / 2 + 1;
+  SmallVector<StringRef> best;
+  size_t distance = name.size() / 2;
   for (StringRef candidate : known) {
     StringRef rest = candidate;
     rest.consume_front("hk.");
     size_t edits = name.edit_distance_insensitive(rest);
-    if (edits < distance) {
-      distance = edits;
-      best = candidate;
-    }
+    if (edits < distance)
+      best.clear();
+    if (edits <= distance)
+      best.push_back(candidate);
+    distance = std::min(distance, edits);
   }
   if (!best.empty()) {
-    diag << "; did you mean '" << best << "'?";
+    diag << "; did you mean '";
+    llvm::interleave(best, diag, "' or '");
+    diag << "'?";
     return;
   }
+  if (!listsOthers)
+    return;
   if (known.empty()) {
     diag << "; it has none";
     return;
@@ -61,7 +64,7 @@ LogicalResult mlir::hk::verifyOnlyKnownAttributes(Operation *op) {
         known.push_back(wordOf(inherent));
     InFlightDiagnostic diag = op->emitOpError("has no attribute '")
                               << name << "'";
-    suggest(diag, name, known);
+    suggestName(diag, name, known);
     return diag;
   }
   return success();
@@ -72,7 +75,7 @@ static LogicalResult unknownAttribute(Operation *op, const Twine &where,
                                       ArrayRef<StringRef> known) {
   InFlightDiagnostic diag = op->emitError("hk has no attribute '")
                             << name << "' of " << where;
-  suggest(diag, name, known);
+  suggestName(diag, name, known);
   return diag;
 }
 

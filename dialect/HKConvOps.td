@@ -14,7 +14,7 @@
 
 include "HKEnums.td"
 
-def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments, HK_OperandsInMemory,
+def HK_CausalConv1dOp : HK_BaseOp<"causal_conv1d", [AttrSizedOperandSegments, HK_OperandsInMemory, HK_RunsAlongTokens,
     AttrSizedResultSegments, HK_StatesShapes,
     DeclareOpInterfaceMethods<HK_StateOpInterface>]> {
   let summary = "causal depthwise convolution along time";

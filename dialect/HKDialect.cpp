@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OpSyntax.h"
 #include "OpUtils.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

@@ -21,7 +21,20 @@ class HK_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 }
 class HK_EnumAttr<EnumInfo info, string mnemonic>
     : EnumAttr<HK_Dialect, info, mnemonic> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = ?;
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDefinition = [{
+    ::mlir::Attribute $cppClass::parse(::mlir::AsmParser &parser, ::mlir::Type) {
+      auto word = ::mlir::hk::parseCase(parser, "}] # info.summary # [{", {}] #
+          !interleave(!foreach(one, info.enumerants, "\"" # one.str # "\""), ", ") # [{});
+      if (::llvm::failed(word))
+        return {};
+      return get(parser.getContext(), *}] # info.cppNamespace # "::" # info.stringToSymbolFnName # [{(*word));
+    }
+    void $cppClass::print(::mlir::AsmPrinter &printer) const {
+      printer << ' ' << }] # info.cppNamespace # "::" # info.symbolToStringFnName # [{(getValue());
+    }
+  }];
 }
 
 def HK_ComparePredicate : HK_Enum<"ComparePredicate", "comparison", [

@@ -187,4 +187,10 @@ def HK_CountsItems : NativeOpTrait<"CountsItems"> {
   let cppNamespace = "::mlir::hk";
 }
 
+// An element of its result needs those of tokens before it: who computes it in
+// passing computes all of it.
+def HK_RunsAlongTokens : NativeOpTrait<"RunsAlongTokens"> {
+  let cppNamespace = "::mlir::hk";
+}
+
 #endif // HK_HKINTERFACES

@@ -147,10 +147,12 @@ def HK_OnlyKnownAttributes : NativeOpTrait<"OnlyKnownAttributes"> {
 class HK_Op<string mnemonic, list<Trait> traits = []>
     : Op<HK_Dialect, mnemonic, !listconcat([HK_OnlyKnownAttributes], traits)> {
   // The assembly format, in which `attr-dict` takes attributes of other dialects
-  // only: those of the operator are words, and have one spelling.
+  // only: those of the operator are words, and have one spelling. It is told the
+  // format itself, which says what words there are.
   string syntax = "";
   let assemblyFormat = !subst("attr-dict",
-      "`` custom<Braces>(attr-dict, \"getOperationName()\")", syntax);
+      "`` custom<Braces>(attr-dict, \"getOperationName()\", \"R\\\"hk(" # !subst("$", "", syntax) # ")hk\\\"\")",
+      syntax);
 }
 
 // The operator's .cpp says how the sizes of its tensors are related: stateShapes.

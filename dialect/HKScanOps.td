@@ -14,7 +14,7 @@
 
 include "HKEnums.td"
 
-def HK_CumsumOp : HK_BaseOp<"cumsum", [HK_StatesShapes]> {
+def HK_CumsumOp : HK_BaseOp<"cumsum", [HK_StatesShapes, HK_RunsAlongTokens]> {
   let summary = "prefix sums along a dimension";
   let description = [{
     With x a line of `input` along `dim`, 0 unless given, cut into runs: `inclusive` gives

@@ -67,5 +67,5 @@ LogicalResult GroupLimitOp::verify() {
   if (n % groups != 0 || n / groups < least)
     return emitOpError("expected size of the last dim of input to be ")
            << groups << " groups of at least " << least << ", but got " << n;
-  return success();
+  return expectNumber(*this, "fill", getFill(), input.element());
 }

@@ -87,8 +87,8 @@ def HK_GroupLimitOp : HK_RowwiseOp<"group_limit"> {
     The last dim is `groups` groups of equal size. The score of a group is its
     largest element or the f32 sum of its two largest (equal elements count twice).
     The `top_groups` groups with the largest scores, of equal ones those with the
-    lowest index, keep their elements; the elements of the others become -inf. NaN
-    orders as in hk.topk. At most 64 groups. Source: the group-limited routing of
+    lowest index, keep their elements; the elements of the others become `fill`, a
+    number of the element type (-inf unless given). NaN orders as in hk.topk. At most 64 groups. Source: the group-limited routing of
     DeepSeek-V2 (maximum) and V3 (top2_sum).
 
     Example:
@@ -97,7 +97,8 @@ def HK_GroupLimitOp : HK_RowwiseOp<"group_limit"> {
     ```
   }];
   let arguments = (ins HK_GroupScoreAttr:$score, HK_RealTensor:$input,
-                       I64Attr:$groups, I64Attr:$top_groups);
+                       I64Attr:$groups, I64Attr:$top_groups,
+                       DefaultValuedAttr<F32Attr, "-INFINITY">:$fill);
   let results = (outs HK_RealTensor:$result);
   let selection = "true";
   let shapes = [{
@@ -105,7 +106,7 @@ def HK_GroupLimitOp : HK_RowwiseOp<"group_limit"> {
     shapes.same({"result", getResult()}, getInput());
     shapes.isStatic({"input", getInput()}, -1);
   }];
-  let syntax = "$score $input `groups` $groups `top_groups` $top_groups attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
+  let syntax = "$score $input `groups` $groups `top_groups` $top_groups (`fill` $fill^)? attr-dict `:` type($input) `` custom<ResultType>(ref(type($input)), type($result))";
 }
 
 def HK_BitmatrixOp : HK_RowwiseOp<"bitmatrix"> {

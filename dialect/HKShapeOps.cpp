@@ -118,18 +118,7 @@ LogicalResult PadOp::verify() {
     return emitOpError("expected size of dim ")
            << last << " of result to be at least " << input.size(last)
            << ", but got " << result.size(last);
-  // Rounding it would be an operation of its own.
-  llvm::APFloat value = getValue();
-  bool inexact = false;
-  if (auto type = dyn_cast<FloatType>(input.element()))
-    value.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
-                  &inexact);
-  else
-    inexact = !value.isInteger();
-  if (inexact && !getValue().isZero())
-    return emitOpError("expected value to be a number of ")
-           << input.element() << ", but got " << getValue().convertToFloat();
-  return success();
+  return expectNumber(*this, "value", getValue(), input.element());
 }
 
 //===----------------------------------------------------------------------===//

@@ -102,6 +102,28 @@ def HK_GatherRowsOp : HK_RowwiseOp<"gather_rows", "0",
   let syntax = "$table `,` $indices attr-dict `:` type($table) `,` type($indices) `->` type($result)";
 }
 
+def HK_HasRowOp : HK_PointwiseOp<"has_row"> {
+  let summary = "whether a table has the row of an index";
+  let description = [{
+    result[i...] is whether indices[i...] is in [0, rows of the table): what
+    hk.gather_rows of the two reads. No element of the table is read.
+
+    Example:
+    ```mlir
+    %ok = hk.has_row %table, %ids : tensor<?x4096xbf16>, tensor<?xi32> -> tensor<?xi1>
+    ```
+  }];
+  let arguments = (ins HK_Tensor:$table, HK_IndexTensor:$indices);
+  let results = (outs HK_BoolTensor:$result);
+  let operandMaps = "";
+  let hasVerifier = 0;
+  let shapes = [{
+    shapes.minRank({"table", getTable()}, 1);
+    shapes.same({"result", getResult()}, getIndices());
+  }];
+  let syntax = "$table `,` $indices attr-dict `:` type($table) `,` type($indices) `->` type($result)";
+}
+
 def HK_GatherElementsOp : HK_RowwiseOp<"gather_elements", "0", [HK_StatesShapes]> {
   let summary = "elements of a table, with an index for each of its dims";
   let description = [{

@@ -41,9 +41,48 @@ void mlir::hk::printResultType(OpAsmPrinter &printer, Operation *, Type first,
 // Words
 //===----------------------------------------------------------------------===//
 
+/// The words of an assembly format, in their order.
+static SmallVector<StringRef> wordsOf(StringRef syntax) {
+  SmallVector<StringRef> words;
+  for (auto [before, rest] = syntax.split('`'); !rest.empty();
+       std::tie(before, rest) = rest.split('`')) {
+    StringRef word;
+    std::tie(word, rest) = rest.split('`');
+    if (!word.empty() && llvm::isAlpha(word.front()) &&
+        !llvm::is_contained(words, word))
+      words.push_back(word);
+  }
+  return words;
+}
+
+/// Says what is wrong with a word where none can be.
+static ParseResult refuseWord(OpAsmParser &parser, StringRef syntax) {
+  // Where no colon follows, the value of a constant does.
+  if (!syntax.empty() &&
+      !syntax.split("attr-dict").second.ltrim().starts_with("`:`"))
+    return success();
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (failed(parser.parseOptionalKeyword(&word)))
+    return success();
+  SmallVector<StringRef> known = wordsOf(syntax);
+  if (llvm::is_contained(known, word)) {
+    InFlightDiagnostic diag = parser.emitError(loc, "has the word '")
+                              << word << "' once, and in this order: ";
+    llvm::interleaveComma(known, diag);
+    return diag;
+  }
+  InFlightDiagnostic diag = parser.emitError(loc, "has no word '")
+                            << word << "'";
+  suggestName(diag, word, known);
+  return diag;
+}
+
 ParseResult mlir::hk::parseBraces(OpAsmParser &parser,
                                   NamedAttrList &attributes,
-                                  StringRef operation) {
+                                  StringRef operation, StringRef syntax) {
+  if (refuseWord(parser, syntax))
+    return failure();
   SMLoc loc = parser.getCurrentLocation();
   NamedAttrList found;
   if (parser.parseOptionalAttrDict(found))
@@ -60,8 +99,26 @@ ParseResult mlir::hk::parseBraces(OpAsmParser &parser,
 }
 
 void mlir::hk::printBraces(OpAsmPrinter &printer, Operation *op, DictionaryAttr,
-                           StringRef) {
+                           StringRef, StringRef) {
   printer.printOptionalAttrDict(llvm::to_vector(op->getDiscardableAttrs()));
+}
+
+FailureOr<StringRef> mlir::hk::parseCase(AsmParser &parser, StringRef summary,
+                                         ArrayRef<StringRef> words) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string given;
+  bool any = succeeded(parser.parseOptionalKeywordOrString(&given));
+  if (const StringRef *word = llvm::find(words, given); word != words.end())
+    return *word;
+  InFlightDiagnostic diag = parser.emitError(loc, "expected ");
+  for (auto [i, word] : llvm::enumerate(words))
+    diag << (i == 0 ? "" : i + 1 < words.size() ? ", " : " or ") << word;
+  diag << " (" << summary << ")";
+  if (any) {
+    diag << ", but got '" << given << "'";
+    suggestName(diag, given, words, /*listsOthers=*/false);
+  }
+  return diag;
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,13 +347,10 @@ void mlir::hk::printBinary(OpAsmPrinter &printer, Operation *op) {
 }
 
 ParseResult CompareOp::parse(OpAsmParser &parser, OperationState &result) {
-  FailureOr<ComparePredicate> predicate =
-      FieldParser<ComparePredicate>::parse(parser);
-  if (failed(predicate))
+  Attribute predicate = ComparePredicateAttr::parse(parser, Type());
+  if (!predicate)
     return failure();
-  result.addAttribute(
-      getPredicateAttrName(result.name),
-      ComparePredicateAttr::get(parser.getContext(), *predicate));
+  result.addAttribute(getPredicateAttrName(result.name), predicate);
   return parseBinary(parser, result);
 }
 

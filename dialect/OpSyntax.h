@@ -35,11 +35,16 @@ ParseResult parseConstant(OpAsmParser &parser, ElementsAttr &value);
 void printConstant(OpAsmPrinter &printer, Operation *op, ElementsAttr value);
 
 /// Attributes of other dialects in braces. One of `operation` is an error: it
-/// is a word.
+/// is a word. So is a word in front of them, which `syntax`, the operator's
+/// assembly format, does not have here.
 ParseResult parseBraces(OpAsmParser &parser, NamedAttrList &attributes,
-                        StringRef operation);
+                        StringRef operation, StringRef syntax = "");
 void printBraces(OpAsmPrinter &printer, Operation *op, DictionaryAttr,
-                 StringRef operation);
+                 StringRef operation, StringRef syntax = "");
+
+/// One of `words`, the cases of a closed set that `summary` describes.
+FailureOr<StringRef> parseCase(AsmParser &parser, StringRef summary,
+                               ArrayRef<StringRef> words);
 
 /// `scales (lhs, rhs)`, `none` for a side without, nothing without any.
 using OptionalOperand = std::optional<OpAsmParser::UnresolvedOperand>;

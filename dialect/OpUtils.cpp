@@ -97,6 +97,23 @@ LogicalResult mlir::hk::expectStatic(Operation *op, Named v, int64_t dim) {
          << dim << " of " << v.name << " to be static, but got ?";
 }
 
+LogicalResult mlir::hk::expectNumber(Operation *op, StringRef name,
+                                     const llvm::APFloat &number,
+                                     Type element) {
+  llvm::APFloat value = number;
+  bool inexact = false;
+  if (auto type = dyn_cast<FloatType>(element))
+    value.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                  &inexact);
+  else
+    inexact = !value.isInteger();
+  if (inexact && !number.isZero())
+    return op->emitOpError("expected ")
+           << name << " to be a number of " << element << ", but got "
+           << number.convertToFloat();
+  return success();
+}
+
 LogicalResult mlir::hk::expectBroadcast(Operation *op, ArrayRef<Named> operands,
                                         Named result) {
   int64_t rank = 0;

@@ -36,6 +36,12 @@ inline StringRef wordOf(StringRef attribute) {
   return attribute;
 }
 
+/// Appends to a message about an unknown `name` those of `known` that may have
+/// been meant, in which at most half of the letters differ; all of them if there
+/// is none such and `listsOthers`.
+void suggestName(InFlightDiagnostic &diag, StringRef name,
+                 ArrayRef<StringRef> known, bool listsOthers = true);
+
 /// A size as MLIR prints it.
 std::string sizeText(int64_t size);
 
@@ -50,6 +56,11 @@ LogicalResult expectStatic(Operation *op, Named v, int64_t dim);
 /// Rows of a packed type begin at a byte: the last size is static and even.
 LogicalResult expectPacked(Operation *op, StringRef name,
                            RankedTensorType type);
+
+/// `number`, an attribute of that name, is one of `element` or 0: rounding it
+/// would be an operation of its own.
+LogicalResult expectNumber(Operation *op, StringRef name,
+                           const llvm::APFloat &number, Type element);
 
 /// NumPy broadcasting of `operands` gives `result`'s shape.
 LogicalResult expectBroadcast(Operation *op, ArrayRef<Named> operands,

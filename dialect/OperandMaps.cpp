@@ -153,6 +153,10 @@ SmallVector<AffineMap> GatherRowsOp::getOperandMaps() {
   return {AffineMap(), b.leading(tensorType(getIndices()).getRank())};
 }
 
+SmallVector<AffineMap> HasRowOp::getOperandMaps() {
+  return {AffineMap(), MapBuilder(*this).identity()};
+}
+
 SmallVector<AffineMap> GatherElementsOp::getOperandMaps() {
   SmallVector<AffineMap> maps = broadcastMaps(getOperation());
   maps.front() = AffineMap(); // any element of a table that is large

@@ -51,8 +51,10 @@ def HKRaise : Pass<"hk-raise", "::mlir::ModuleOp"> {
   let description = [{
     Finds norms, activations, rotary embeddings, repeated key heads, attention
     and its masks that are written as smaller operators, and puts the one operator
-    in their place. Part of no pipeline: hk-import runs it on ONNX models, behind
-    it the canonicaliser and CSE. docs/raise.md has the forms.
+    in their place. hk-import runs it on ONNX models, behind it the canonicaliser
+    and CSE. docs/raise.md has the forms.
+
+    With `exact` only what gives the same bits is raised: so it is part of hk-graph.
 
     A form is raised when the operator computes the same formula of the same
     values, where roundings of f32 intermediates do not count, but those to a
@@ -64,6 +66,7 @@ def HKRaise : Pass<"hk-raise", "::mlir::ModuleOp"> {
     arguments, and a difference beyond the derived bounds is an error.
   }];
   let options = [
+    Option<"exact", "exact", "bool", "false", "only forms whose operator gives the same bits">,
     Option<"dropRoundings", "drop-roundings", "bool", "false",
            "roundings to bf16 and f16 inside of a form do not keep it from being raised">,
     Option<"check", "check", "bool", "false", "interpret before and after, and compare">];
@@ -225,6 +228,19 @@ def HKFuse : Pass<"hk-fuse", "::mlir::ModuleOp"> {
     Statistic<"numRegions", "num-regions", "regions made">,
     Statistic<"numFused", "num-fused", "operators that joined another's region">,
     Statistic<"numRefused", "num-refused", "joins refused">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def HKGatherFirst : Pass<"hk-gather-first", "::mlir::ModuleOp"> {
+  let summary = "rows of a product are chosen before they are computed";
+  let description = [{
+    An hk.gather_rows of what a product gives, as of the logits of last tokens,
+    moves in front of the product and of the row-wise operators around it that
+    nothing else reads. Rows outside of the table are made zero behind them, as
+    the gather gives them (hk.has_row). Where the indices are as many as the rows,
+    or a multiple of them, nothing moves.
+  }];
+  let statistics = [Statistic<"numMoved", "num-moved", "gathers that moved">];
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 

@@ -50,9 +50,13 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   pm.addPass(createHKAssignTarget(target));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  HKRaiseOptions raise;
+  raise.exact = true;
+  pm.addPass(createHKRaise(raise, log));
   pm.addPass(createHKGuardViews());
   pm.addPass(createHKExpandExchanges());
   pm.addPass(createHKFoldGates(log));
+  pm.addPass(createHKGatherFirst());
   pm.addPass(createHKJoinRows());
 
   HKSplitOptions split;

@@ -3,7 +3,7 @@
 A module is one .mlir file in base operators. Comment lines at its top direct the
 test; a directive may be repeated.
 
-  // HK-LAUNCHES: 1              most launches of a function after fusion
+  // HK-LAUNCHES: 1 @two=2       most launches of a function after fusion, and of those named
   // HK-COMPILE: --split-k=4     options of hk-compile
   // HK-ARGS: --range=pos=iota   for every call of a function with these arguments
   // HK-DIMS: x.0=17 y.0=17      one case: sizes of the dynamic dims ("-" for none); what starts
@@ -96,8 +96,11 @@ class ModuleFormat(lit.formats.TestFormat):
         described = json.loads(result.stdout)
         functions = described["sections"][0]["functions"]
 
-        for limit in directive["LAUNCHES"]:
+        for limits in directive["LAUNCHES"]:
+            most, *others = limits.split()
+            of = dict(other[1:].split("=") for other in others)
             for function in functions:
+                limit = of.get(function["name"], most)
                 if function["launches"] > int(limit):
                     return lit.Test.Result(
                         lit.Test.FAIL, f"@{function['name']} has {function['launches']} launches for "

@@ -18,10 +18,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 //===----------------------------------------------------------------------===//
 // Maps
 //===----------------------------------------------------------------------===//
@@ -32,7 +28,7 @@ class ViewMap {
 public:
   explicit ViewMap(Operation *view)
       : context(view->getContext()),
-        rank(tensorOf(view->getResult(0)).getRank()) {}
+        rank(tensorType(view->getResult(0)).getRank()) {}
 
   AffineMap get(tensor::ExtractSliceOp slice) {
     llvm::SmallBitVector dropped = slice.getDroppedDims();

@@ -62,8 +62,17 @@ static Expr pullGroupLimit(Puller &p, GroupLimitOp op, Puller::Args position,
   int64_t n = cast<RankedTensorType>(op.getInput().getType()).getShape().back();
   Expr first = {"u32(" + p.text(position.back()) + ")", {"u32"}};
   Expr width = {std::to_string(n / op.getGroups()), {"i32"}};
-  return call("keepGroups",
-              {p.pull(op.getInput(), position, vec), kept, first, width});
+  auto keep = [&](const Expr &x) {
+    return call("keepGroups", {x, kept, first, width});
+  };
+  Expr x = p.pull(op.getInput(), position, vec);
+  if (op.getFill().isInfinity() && op.getFill().isNegative())
+    return keep(x);
+  // An element may be -inf: zeros tell which stay.
+  Expr zero = splat(x.type, literal(0));
+  Expr fill = splat(x.type, literal(op.getFill().convertToDouble()));
+  return call("select", {flagOf(infix(keep(zero), " == ", zero)), x, fill},
+              x.type.element);
 }
 
 Expr Puller::keptGroups(GroupLimitOp) {

@@ -191,6 +191,16 @@ static Expr pullGather(Puller &p, GatherRowsOp op, Puller::Args position,
   return made;
 }
 
+static Expr pullHasRow(Puller &p, HasRowOp op, Puller::Args position, int vec) {
+  if (vec > 1)
+    return p.pullByElement(op.getResult(), position, vec);
+  Expr index = p.pullScalar(op.getIndices(), position);
+  std::string rows = p.text(p.sizeOf(p.resolved(op.getTable()), 0));
+  return p.code().declare("v", carrierOf(elementTypeOf(op.getResult()), 1),
+                          index.text + " >= 0 && " + index.text + " < i64(" +
+                              rows + ")");
+}
+
 /// Element by element: an index per dim, checked, then one load.
 static Expr pullGatherElements(Puller &p, GatherElementsOp op,
                                Puller::Args position, int vec) {
@@ -236,5 +246,6 @@ void mlir::hk::addViewPulls(PullTable &table) {
   table.add(pullConcat);
   table.add(pullPad);
   table.add(pullGather);
+  table.add(pullHasRow);
   table.add(pullGatherElements);
 }

@@ -18,15 +18,11 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorTypeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 bool mlir::hk::isOfEngine(CollectiveOpInterface op) {
   Exchange exchange = op.getExchange();
   if (!exchange.reduction)
     return true;
-  Type type = tensorTypeOf(op->getOperand(0)).getElementType();
+  Type type = tensorType(op->getOperand(0)).getElementType();
   if (isa<FloatType>(type))
     return *exchange.reduction == ReduceKind::sum &&
            exchange.transport == Transport::any_order;
@@ -46,13 +42,13 @@ int64_t mlir::hk::ranksOf(CollectiveOpInterface op) {
 
 bool mlir::hk::mayHaveOwners(CollectiveOpInterface op) {
   return ranksOf(op) > 2 &&
-         tensorTypeOf(op->getOperand(0)).getElementTypeBitWidth() ==
-             tensorTypeOf(op->getResult(0)).getElementTypeBitWidth();
+         tensorType(op->getOperand(0)).getElementTypeBitWidth() ==
+             tensorType(op->getResult(0)).getElementTypeBitWidth();
 }
 
 int64_t mlir::hk::exchangeVecOf(AllReduceOp op) {
   return ::hk::kExchangeChunk * 8 /
-         tensorTypeOf(op.getInput()).getElementTypeBitWidth();
+         tensorType(op.getInput()).getElementTypeBitWidth();
 }
 
 Verdict mlir::hk::judgeKernelExchange(AllReduceOp op,
@@ -66,15 +62,15 @@ Verdict mlir::hk::judgeKernelExchange(AllReduceOp op,
     return Verdict::refuse(Reason::Disabled,
                            Twine("kernels of ") + target.name +
                                " leave exchanges to the engine");
-  Type from = tensorTypeOf(op.getInput()).getElementType();
+  Type from = tensorType(op.getInput()).getElementType();
   auto isSent = [](Type type) {
     return type.isF32() || type.isBF16() || type.isF16();
   };
   if (op.getKind() != ReduceKind::sum || !isSent(from) ||
-      !isSent(tensorTypeOf(op.getResult()).getElementType()))
+      !isSent(tensorType(op.getResult()).getElementType()))
     return Verdict::refuse(Reason::UnsupportedDType,
                            "kernels exchange sums of f32, bf16 and f16");
-  RankedTensorType type = tensorTypeOf(op.getResult());
+  RankedTensorType type = tensorType(op.getResult());
   if (type.getRank() == 0 || type.isDynamicDim(type.getRank() - 1))
     return Verdict::refuse(Reason::SizeUnknown,
                            "a row that kernels exchange has a size that is "

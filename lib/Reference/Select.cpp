@@ -201,6 +201,7 @@ static LogicalResult evaluateGroupLimit(Operation *op, const Operands &in,
   const Tensor &x = in[0];
   int64_t groups = limit.getGroups(), top = limit.getTopGroups();
   int64_t n = rowSize(x), size = n / groups;
+  double fill = limit.getFill().convertToDouble();
   ResultBuilder result(x.dtype, x.sizes);
   for (int64_t row = 0; row < numRows(x); ++row) {
     std::vector<Noisy> elements = rowOf(x, row), scores;
@@ -217,7 +218,7 @@ static LogicalResult evaluateGroupLimit(Operation *op, const Operands &in,
         ++end;
     for (int64_t r = 0; r < groups; ++r)
       for (int64_t i = ranking[r] * size; i < (ranking[r] + 1) * size; ++i) {
-        Noisy value = r < top ? elements[i] : Noisy{-kInf, 0};
+        Noisy value = r < top ? elements[i] : Noisy{fill, 0};
         if (r >= first && r < end)
           value.sigma = kInf;
         result.setExact(row * n + i, value);

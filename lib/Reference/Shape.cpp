@@ -110,6 +110,19 @@ static LogicalResult evaluateGatherRows(Operation *, const Operands &in,
   return success();
 }
 
+static LogicalResult evaluateHasRow(Operation *op, const Operands &in,
+                                    Results &out) {
+  const Tensor &table = in[0], &indices = in[1];
+  ResultBuilder result(resultDType(op), indices.sizes);
+  for (int64_t i = 0; i < indices.numElements(); ++i) {
+    auto index = static_cast<int64_t>(indices.values[i]);
+    bool found = index >= 0 && index < table.sizes[0];
+    result.setExact(i, chosenBy(indices, i, Noisy{found ? 1.0 : 0.0}));
+  }
+  out.push_back(result.take());
+  return success();
+}
+
 static LogicalResult evaluateGatherElements(Operation *, const Operands &in,
                                             Results &out) {
   const Tensor &table = in[0];
@@ -198,6 +211,7 @@ void reference::addMovement(EvaluatorTable &table) {
   table.add<ConcatOp>(evaluateConcat);
   table.add<PadOp>(evaluatePad);
   table.add<GatherRowsOp>(evaluateGatherRows);
+  table.add<HasRowOp>(evaluateHasRow);
   table.add<GatherElementsOp>(evaluateGatherElements);
   table.add<CopyOp>(evaluateCopy);
   table.add<KVCacheWriteOp>(evaluateKVCacheWrite);

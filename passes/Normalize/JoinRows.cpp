@@ -37,10 +37,6 @@ struct HKJoinRows : ::mlir::hk::impl::HKJoinRowsBase<HKJoinRows> {
 };
 } // namespace
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Whether the rows of `value`, all its dims but the last, follow each other
 /// with one distance.
 static bool hasEvenRows(Value value, const DimSymbols &dims) {
@@ -69,14 +65,14 @@ static bool isTransposed(Value value) {
 
 /// Whether scales of A have its batch dims or are one for all.
 static bool canJoinScales(Value scale, int64_t rank) {
-  return !scale || typeOf(scale).getRank() == rank ||
-         (typeOf(scale).hasStaticShape() &&
-          typeOf(scale).getNumElements() == 1);
+  return !scale || tensorType(scale).getRank() == rank ||
+         (tensorType(scale).hasStaticShape() &&
+          tensorType(scale).getNumElements() == 1);
 }
 
 static bool canJoin(MatmulOp product, const DimSymbols &dims) {
-  int64_t rank = typeOf(product.getLhs()).getRank();
-  return rank > 2 && typeOf(product.getRhs()).getRank() == 2 &&
+  int64_t rank = tensorType(product.getLhs()).getRank();
+  return rank > 2 && tensorType(product.getRhs()).getRank() == 2 &&
          !product.getTransposeA() && !product.getKSlices() &&
          canJoinScales(product.getLhsScale(), rank) &&
          hasEvenRows(product.getLhs(), dims) &&
@@ -99,7 +95,7 @@ static void join(MatmulOp product) {
   int64_t rank = type.getRank();
   SmallVector<ReassociationIndices> groups = joinedRows(rank);
   auto collapse = [&](Value value) -> Value {
-    if (!value || typeOf(value).getRank() != rank)
+    if (!value || tensorType(value).getRank() != rank)
       return value;
     return tensor::CollapseShapeOp::create(builder, loc, value, groups);
   };
@@ -114,9 +110,9 @@ static void join(MatmulOp product) {
   made.getLhsMutable().assign(lhs);
   if (scale)
     made.getLhsScaleMutable().assign(scale);
-  made.getResult().setType(
-      RankedTensorType::get({typeOf(lhs).getDimSize(0), type.getShape().back()},
-                            type.getElementType()));
+  made.getResult().setType(RankedTensorType::get(
+      {tensorType(lhs).getDimSize(0), type.getShape().back()},
+      type.getElementType()));
   Value parted = tensor::ExpandShapeOp::create(builder, loc, type,
                                                made.getResult(), groups, sizes);
   product.getResult().replaceAllUsesWith(parted);

@@ -17,11 +17,8 @@
 
 namespace mlir::hk::raise {
 
-inline RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 inline ArrayRef<int64_t> shapeOf(Value value) {
-  return typeOf(value).getShape();
+  return tensorType(value).getShape();
 }
 inline int64_t lastSize(Value value) { return shapeOf(value).back(); }
 

@@ -65,6 +65,6 @@ static Outcome dequantize(Raiser &raiser, Operation *root) {
 }
 
 ArrayRef<Rule> raise::quantisationRules() {
-  static const Rule rules[] = {{"hk.dequantize", dequantize}};
+  static const Rule rules[] = {{"hk.dequantize", dequantize, /*isExact=*/true}};
   return rules;
 }

@@ -114,7 +114,7 @@ void HKRaise::run(Block &block, DecisionLog &decisions) {
       bool replaced = false;
       for (ArrayRef<raise::Rule> rules : families)
         for (const raise::Rule &rule : rules)
-          if (!replaced)
+          if (!replaced && (rule.isExact || !exact))
             replaced = apply(rule, raiser, op, found);
       changed |= replaced;
     }

@@ -8,9 +8,7 @@
 // A router that keeps the best groups of experts, as DeepSeek's gates write it:
 // scores of groups, the top-k of those, a mask of the groups whose number is
 // among its indices, and a select. That is hk.group_limit, which stays in the
-// row and shares the launch of the top-k behind it. Elements of other groups
-// become -inf; another number is put in its place only where no element can be
-// -inf itself.
+// row and shares the launch of the top-k behind it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -155,7 +153,8 @@ static GroupMask maskOf(Raiser &raiser, Value condition) {
 /// none.
 static Value rowsOf(Value grouped) {
   auto expand = grouped.getDefiningOp<tensor::ExpandShapeOp>();
-  if (!expand || expand.getSrcType().getRank() + 1 != typeOf(grouped).getRank())
+  if (!expand ||
+      expand.getSrcType().getRank() + 1 != tensorType(grouped).getRank())
     return {};
   ReassociationIndices last = expand.getReassociationIndices().back();
   return last.size() == 2 ? expand.getSrc() : Value();
@@ -201,43 +200,12 @@ static std::optional<GroupScore> scoreOf(Raiser &raiser, Value scores,
   return GroupScore::top2_sum;
 }
 
-/// Whether all elements are numbers that no type of reals rounds to -inf when
-/// an element of at least 0 is added.
-static bool isMildBias(Value value) {
-  DenseFPElementsAttr bias;
-  if (!matchPattern(throughUnitDims(value), m_Constant(&bias)))
-    return false;
-  return llvm::all_of(bias.getValues<APFloat>(), [](const APFloat &number) {
-    return number.convertToDouble() >= -1e4;
-  });
-}
-
-/// Whether no element can be -inf: at least 0 or NaN, perhaps with a mild bias.
-static bool isNeverLowest(Value value) {
-  bool hasBias = false;
-  for (int i = 0; i < kLongest; ++i) {
-    Operation *op = value.getDefiningOp();
-    if (isa_and_nonnull<SigmoidOp, SoftmaxOp, ExpOp, ReluOp>(op))
-      return true;
-    if (auto sum = dyn_cast_or_null<AddOp>(op)) {
-      if (hasBias || !isMildBias(sum.getRhs()))
-        return false;
-      hasBias = true;
-    } else if (!isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-                                tensor::CastOp>(op)) {
-      return false;
-    }
-    value = op->getOperand(0);
-  }
-  return false;
-}
-
 /// `grouped` with `fill` in the place of the groups that are not among the
 /// best.
-static Value limit(Raiser &raiser, Location loc, Value grouped, Value fill,
+static Value limit(Raiser &raiser, Location loc, Value grouped, double fill,
                    GroupScore score, int64_t top) {
   OpBuilder &b = raiser.b;
-  auto type = typeOf(grouped);
+  auto type = tensorType(grouped);
   SmallVector<ReassociationIndices> groups;
   for (int64_t d = 0; d + 1 < type.getRank(); ++d)
     groups.push_back({d});
@@ -246,22 +214,15 @@ static Value limit(Raiser &raiser, Location loc, Value grouped, Value fill,
   if (!rows)
     rows = collapse(b, loc, grouped, groups);
   int64_t count = type.getDimSize(type.getRank() - 2);
-  Value kept =
-      GroupLimitOp::create(b, loc, rows.getType(), score, rows, count, top);
-  if (double number = *numberOf(fill); number != -INFINITY) {
-    auto scalar = RankedTensorType::get({}, type.getElementType());
-    auto constant = [&](double real) -> Value {
-      return ConstantOp::create(
-          b, loc,
-          DenseElementsAttr::get(scalar,
-                                 b.getFloatAttr(type.getElementType(), real)));
-    };
-    Value isOut = CompareOp::create(
-        b, loc, RankedTensorType::get(shapeOf(rows), b.getI1Type()),
-        ComparePredicate::eq, kept, constant(-INFINITY));
-    kept =
-        SelectOp::create(b, loc, rows.getType(), isOut, constant(number), kept);
-  }
+  // A constant that is cast has been rounded.
+  auto element = cast<FloatType>(type.getElementType());
+  APFloat number(fill);
+  bool lost = false;
+  for (const llvm::fltSemantics *semantics :
+       {&element.getFloatSemantics(), &APFloat::IEEEsingle()})
+    number.convert(*semantics, APFloat::rmNearestTiesToEven, &lost);
+  Value kept = GroupLimitOp::create(b, loc, rows.getType(), score, rows, count,
+                                    top, number);
   return tensor::ExpandShapeOp::create(b, loc, type, kept, groups);
 }
 
@@ -308,15 +269,12 @@ static Outcome groupLimit(Raiser &raiser, Operation *root) {
     return Outcome::miss(Reason::OtherFormula,
                          "elements of other groups become no number that is "
                          "known");
-  if (*number != -INFINITY && !isNeverLowest(grouped))
-    return Outcome::miss(Reason::OtherFormula,
-                         "elements of other groups do not become -inf, and "
-                         "those that stay may be -inf");
   return Outcome::raised(
-      limit(raiser, root->getLoc(), grouped, fill, *score, best.getK()));
+      limit(raiser, root->getLoc(), grouped, *number, *score, best.getK()));
 }
 
 ArrayRef<Rule> raise::routingRules() {
-  static const Rule rules[] = {{"hk.group_limit", groupLimit}};
+  static const Rule rules[] = {
+      {"hk.group_limit", groupLimit, /*isExact=*/true}};
   return rules;
 }

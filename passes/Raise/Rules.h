@@ -68,6 +68,8 @@ private:
 struct Rule {
   const char *makes; // for records: "become hk.rms_norm"
   Outcome (*apply)(Raiser &, Operation *root);
+  /// What it makes gives the same bits, whatever the values are.
+  bool isExact = false;
 };
 
 // One list per family, in the order in which they are tried. Families are tried

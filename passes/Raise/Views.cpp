@@ -70,7 +70,8 @@ static Outcome joinedTranspose(Raiser &raiser, Operation *root) {
 }
 
 ArrayRef<Rule> raise::viewRules() {
-  static const Rule rules[] = {
-      {"", doubleTranspose}, {"", undoneReshape}, {"", joinedTranspose}};
+  static const Rule rules[] = {{"", doubleTranspose, /*isExact=*/true},
+                               {"", undoneReshape, /*isExact=*/true},
+                               {"", joinedTranspose, /*isExact=*/true}};
   return rules;
 }

@@ -29,10 +29,6 @@ using namespace mlir::hk;
 /// Rows that a long row is cut into at most.
 static constexpr int64_t kMaxParts = 1024;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Reassociation of a tensor of `rank` dims in which dims [first, first + n)
 /// are one group.
 static SmallVector<ReassociationIndices> groupDims(int64_t rank, int64_t first,
@@ -50,7 +46,7 @@ static SmallVector<ReassociationIndices> groupDims(int64_t rank, int64_t first,
 /// The reduction of the last dim, whose partial results are f32.
 static Value reduceLast(OpBuilder &b, Location loc, ReduceKind kind,
                         Value input) {
-  SmallVector<int64_t> shape(tensorOf(input).getShape());
+  SmallVector<int64_t> shape(tensorType(input).getShape());
   shape.back() = 1;
   return ReduceOp::create(b, loc, RankedTensorType::get(shape, b.getF32Type()),
                           kind, input, /*dims=*/1);
@@ -58,7 +54,7 @@ static Value reduceLast(OpBuilder &b, Location loc, ReduceKind kind,
 
 /// [..., A, 1] to [..., A].
 static Value dropLast(OpBuilder &b, Location loc, Value value) {
-  RankedTensorType type = tensorOf(value);
+  RankedTensorType type = tensorType(value);
   int64_t rank = type.getRank();
   auto shorter =
       RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
@@ -69,13 +65,13 @@ static Value dropLast(OpBuilder &b, Location loc, Value value) {
 /// [..., A, B, 1] to [..., 1, A, B], where `dims` dims move.
 static Value rotateOne(OpBuilder &b, Location loc, Value value, int64_t dims) {
   Value shorter = dropLast(b, loc, value);
-  int64_t rank = tensorOf(value).getRank(), first = rank - 1 - dims;
+  int64_t rank = tensorType(value).getRank(), first = rank - 1 - dims;
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, shorter);
   sizes.insert(sizes.begin() + first, b.getIndexAttr(1));
-  SmallVector<int64_t> shape(tensorOf(shorter).getShape());
+  SmallVector<int64_t> shape(tensorType(shorter).getShape());
   shape.insert(shape.begin() + first, 1);
   return tensor::ExpandShapeOp::create(
-      b, loc, RankedTensorType::get(shape, tensorOf(value).getElementType()),
+      b, loc, RankedTensorType::get(shape, tensorType(value).getElementType()),
       shorter, groupDims(rank, first, 2), sizes);
 }
 
@@ -94,7 +90,7 @@ static Value cutLast(OpBuilder &b, Value value, Operation *reader,
                      int64_t parts, IRMapping &done) {
   if (Value known = done.lookupOrNull(value))
     return known;
-  RankedTensorType type = tensorOf(value);
+  RankedTensorType type = tensorType(value);
   SmallVector<int64_t> shape(type.getShape());
   int64_t size = shape.back();
   shape.back() = parts;
@@ -102,8 +98,8 @@ static Value cutLast(OpBuilder &b, Value value, Operation *reader,
   auto cut = RankedTensorType::get(shape, type.getElementType());
   Operation *def = value.getDefiningOp();
   auto isOne = [](Value operand) {
-    return tensorOf(operand).hasStaticShape() &&
-           tensorOf(operand).getNumElements() == 1;
+    return tensorType(operand).hasStaticShape() &&
+           tensorType(operand).getNumElements() == 1;
   };
   bool moves = def && isRecomputable(def) &&
                llvm::all_of(value.getUsers(),
@@ -135,7 +131,7 @@ static Value cutLast(OpBuilder &b, Value value, Operation *reader,
 static Value partialResults(OpBuilder &b, ReduceOp op) {
   Location loc = op.getLoc();
   Value input = op.getInput();
-  RankedTensorType type = tensorOf(input);
+  RankedTensorType type = tensorType(input);
   int64_t dims = op.getDims();
   if (isSmallReduction(type.getShape().take_back(dims)))
     return {};

@@ -38,13 +38,9 @@ struct HKExpandExchanges
 };
 } // namespace
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// `value` as the only slice of a tensor with one dim more, in front.
 static Value asSlice(OpBuilder &b, Location loc, Value value) {
-  RankedTensorType type = tensorOf(value);
+  RankedTensorType type = tensorType(value);
   SmallVector<int64_t> shape{1};
   llvm::append_range(shape, type.getShape());
   SmallVector<OpFoldResult> sizes{b.getIndexAttr(1)};
@@ -63,21 +59,21 @@ static Value exchangeSlices(OpBuilder &b, CollectiveOpInterface op,
                             const Exchange &exchange, int64_t ranks) {
   Location loc = op->getLoc();
   Value slice = asSlice(b, loc, op->getOperand(0));
-  SmallVector<int64_t> shape(tensorOf(slice).getShape());
+  SmallVector<int64_t> shape(tensorType(slice).getShape());
   shape[0] = ranks;
   if (!exchange.split)
-    return AllGatherOp::create(b, loc, tensorOf(slice).clone(shape), slice,
+    return AllGatherOp::create(b, loc, tensorType(slice).clone(shape), slice,
                                op.getAxis(), /*dim=*/0);
   int64_t split = *exchange.split + 1;
   if (!ShapedType::isDynamic(shape[split]))
     shape[split] /= ranks;
-  return AllToAllOp::create(b, loc, tensorOf(slice).clone(shape), slice,
+  return AllToAllOp::create(b, loc, tensorType(slice).clone(shape), slice,
                             op.getAxis(), uint64_t(split), /*concat=*/0);
 }
 
 /// Slice `index`, without its dim.
 static Value sliceOf(OpBuilder &b, Location loc, Value slices, int64_t index) {
-  RankedTensorType type = tensorOf(slices);
+  RankedTensorType type = tensorType(slices);
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, slices);
   SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0)),
       strides(sizes.size(), b.getIndexAttr(1));
@@ -92,7 +88,7 @@ static Value sliceOf(OpBuilder &b, Location loc, Value slices, int64_t index) {
 static Value reduceSlices(OpBuilder &b, Location loc, ReduceKind kind,
                           Value slices) {
   Value result = sliceOf(b, loc, slices, 0);
-  for (int64_t i = 1, n = tensorOf(slices).getDimSize(0); i < n; ++i) {
+  for (int64_t i = 1, n = tensorType(slices).getDimSize(0); i < n; ++i) {
     Value next = sliceOf(b, loc, slices, i);
     Type type = result.getType();
     switch (kind) {

@@ -85,10 +85,6 @@ struct HKMergeProducts
 
 } // namespace
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static WeightRefOp weightOf(Value value) {
   return value ? value.getDefiningOp<WeightRefOp>() : WeightRefOp();
 }
@@ -115,17 +111,17 @@ static Value cloneOf(Value value, OpBuilder &builder) {
 static bool isPerRow(Value value, int64_t rows) {
   if (!value || value.getDefiningOp<ConstantOp>())
     return true;
-  return weightOf(value) && typeOf(value).getRank() == 2 &&
-         typeOf(value).getDimSize(0) == rows;
+  return weightOf(value) && tensorType(value).getRank() == 2 &&
+         tensorType(value).getDimSize(0) == rows;
 }
 
 /// What dequantises B [N, K], all of it weights; null if nothing does.
 static DequantizeOp decoderOf(MatmulOp product) {
   auto decoder = product.getRhs().getDefiningOp<DequantizeOp>();
   if (!decoder || !product.getTransposeB() || !weightOf(decoder.getInput()) ||
-      typeOf(decoder.getInput()).getRank() != 2)
+      tensorType(decoder.getInput()).getRank() != 2)
     return {};
-  int64_t rows = typeOf(decoder.getInput()).getDimSize(0);
+  int64_t rows = tensorType(decoder.getInput()).getDimSize(0);
   bool cut = weightOf(decoder.getScale()) &&
              isPerRow(decoder.getScale(), rows) &&
              isPerRow(decoder.getZeroPoint(), rows);
@@ -140,9 +136,9 @@ static int64_t columnDim(MatmulOp product) {
 /// Columns of the result for which one row of B's scales counts; 0: the scales
 /// are not cut by columns.
 static int64_t columnsPerScale(MatmulOp product) {
-  int64_t columns = typeOf(product.getResult()).getShape().back();
-  int64_t rows = typeOf(product.getRhsScale()).getDimSize(0);
-  if (typeOf(product.getRhsScale()).getRank() != 2 || rows == 0 ||
+  int64_t columns = tensorType(product.getResult()).getShape().back();
+  int64_t rows = tensorType(product.getRhsScale()).getDimSize(0);
+  if (tensorType(product.getRhsScale()).getRank() != 2 || rows == 0 ||
       columns % rows != 0)
     return 0;
   return columns / rows;
@@ -151,8 +147,8 @@ static int64_t columnsPerScale(MatmulOp product) {
 std::optional<Projection> Merger::projectionOf(MatmulOp product) const {
   if (product->getBlock() != &block || product.getKSlices() ||
       !(isOfWeights(product.getRhs()) || decoderOf(product)) ||
-      typeOf(product.getRhs()).getRank() != 2 ||
-      ShapedType::isDynamic(typeOf(product.getResult()).getShape().back()))
+      tensorType(product.getRhs()).getRank() != 2 ||
+      ShapedType::isDynamic(tensorType(product.getResult()).getShape().back()))
     return std::nullopt;
   if (product.getRhsScale() &&
       (!weightOf(product.getRhsScale()) || columnsPerScale(product) == 0))
@@ -163,14 +159,14 @@ std::optional<Projection> Merger::projectionOf(MatmulOp product) const {
   auto bias = dyn_cast<AddOp>(*product.getResult().user_begin());
   if (bias && bias.getLhs() == product.getResult() &&
       isOfWeights(bias.getRhs()) &&
-      typeOf(bias.getRhs()).getShape() ==
-          typeOf(product.getResult()).getShape().take_back())
+      tensorType(bias.getRhs()).getShape() ==
+          tensorType(product.getResult()).getShape().take_back())
     found.bias = bias;
   return found;
 }
 
 static Type elementOf(Value value) {
-  return value ? typeOf(value).getElementType() : Type();
+  return value ? tensorType(value).getElementType() : Type();
 }
 
 /// Whether weights are dequantised alike, or none is.
@@ -235,15 +231,16 @@ static bool areGateAndUp(const Projection &gate, const Projection &up) {
 }
 
 Value Merger::concatenate(ArrayRef<Value> weights, int64_t dim) {
-  SmallVector<int64_t> shape(typeOf(weights[0]).getShape());
+  SmallVector<int64_t> shape(tensorType(weights[0]).getShape());
   shape[dim] = 0;
   SmallVector<Value> parts;
   for (Value weight : weights) {
-    shape[dim] += typeOf(weight).getDimSize(dim);
+    shape[dim] += tensorType(weight).getDimSize(dim);
     // Where the merged product is, the others' weights may not be read yet.
     parts.push_back(cloneOf(weight, builder));
   }
-  auto type = RankedTensorType::get(shape, typeOf(weights[0]).getElementType());
+  auto type =
+      RankedTensorType::get(shape, tensorType(weights[0]).getElementType());
   return ConcatOp::create(builder, weights[0].getLoc(), type,
                           builder.getI64IntegerAttr(dim), parts);
 }
@@ -270,8 +267,9 @@ Value Merger::concatenateWeights(ArrayRef<Projection> parts) {
     zero = all([](DequantizeOp op) { return op.getZeroPoint(); });
   else if (zero)
     zero = builder.clone(*zero.getDefiningOp())->getResult(0);
-  auto type = RankedTensorType::get(typeOf(codes).getShape(),
-                                    typeOf(first.getResult()).getElementType());
+  auto type =
+      RankedTensorType::get(tensorType(codes).getShape(),
+                            tensorType(first.getResult()).getElementType());
   return DequantizeOp::create(builder, first.getLoc(), type, codes, scale, zero,
                               first.getOffset(), first.getGroupSize());
 }
@@ -295,9 +293,9 @@ void Merger::merge(ArrayRef<Projection> parts) {
   for (const Projection &part : parts)
     columns += part.columns();
   auto widen = [&](Value value) {
-    SmallVector<int64_t> shape(typeOf(value).getShape());
+    SmallVector<int64_t> shape(tensorType(value).getShape());
     shape.back() = columns;
-    return RankedTensorType::get(shape, typeOf(value).getElementType());
+    return RankedTensorType::get(shape, tensorType(value).getElementType());
   };
   Value merged = MatmulOp::create(
       builder, first.getLoc(), widen(first.getResult()), first.getLhs(), weight,
@@ -308,7 +306,7 @@ void Merger::merge(ArrayRef<Projection> parts) {
     merged = AddOp::create(builder, bias.getLoc(), widen(bias.getResult()),
                            merged, biases);
   }
-  int64_t rank = typeOf(merged).getRank(), offset = 0;
+  int64_t rank = tensorType(merged).getRank(), offset = 0;
   SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(rank, builder.getIndexAttr(1));
   SmallVector<OpFoldResult> sizes =
@@ -318,8 +316,8 @@ void Merger::merge(ArrayRef<Projection> parts) {
     sizes.back() = builder.getIndexAttr(part.columns());
     offset += part.columns();
     part.result().replaceAllUsesWith(tensor::ExtractSliceOp::create(
-        builder, merged.getLoc(), typeOf(part.result()), merged, offsets, sizes,
-        strides));
+        builder, merged.getLoc(), tensorType(part.result()), merged, offsets,
+        sizes, strides));
   }
   count += int64_t(parts.size()) - 1;
 }

@@ -36,14 +36,10 @@ namespace mlir::hk {
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// A weight whose elements can be moved one by one.
 static bool isWeight(Value value) {
   return value && value.getDefiningOp<WeightRefOp>() &&
-         !::hk::isPacked(*dtypeOf(typeOf(value).getElementType()));
+         !::hk::isPacked(*dtypeOf(tensorType(value).getElementType()));
 }
 
 namespace {
@@ -57,7 +53,7 @@ struct Frame {
 class ColumnReaders {
 public:
   ColumnReaders(Value whole, const DimSymbols &dims)
-      : whole(whole), rows(typeOf(whole).getRank() - 1), dims(dims) {
+      : whole(whole), rows(tensorType(whole).getRank() - 1), dims(dims) {
     moved.insert(whole);
     for (size_t i = 0; i < moved.size(); ++i)
       for (Operation *user : moved[i].getUsers())
@@ -84,7 +80,7 @@ public:
     int64_t columns = 0;
     for (Value leaf : leaves)
       columns += columnsOf(leaf);
-    return columns <= typeOf(whole).getShape().back() &&
+    return columns <= tensorType(whole).getShape().back() &&
            llvm::any_of(leaves, [&](Value leaf) {
              return leaf.getDefiningOp<ConcatOp>() || !layoutOfViews(leaf);
            });
@@ -92,7 +88,7 @@ public:
 
   int64_t columnsOf(Value value) const {
     return ShapedType::getNumElements(
-        typeOf(value).getShape().drop_front(rows));
+        tensorType(value).getShape().drop_front(rows));
   }
 
   /// `value` of `given`, which holds the columns of `whole` in the dims that
@@ -123,9 +119,9 @@ bool ColumnReaders::keepsRows(ArrayRef<ReassociationIndices> groups) const {
 
 bool ColumnReaders::movesColumns(Operation *user) const {
   auto isStatic = [&](Value value) {
-    return typeOf(value).getRank() > rows &&
+    return tensorType(value).getRank() > rows &&
            !ShapedType::isDynamicShape(
-               typeOf(value).getShape().drop_front(rows));
+               tensorType(value).getShape().drop_front(rows));
   };
   return llvm::TypeSwitch<Operation *, bool>(user)
       .Case([&](tensor::ExtractSliceOp op) {
@@ -156,9 +152,9 @@ bool ColumnReaders::movesColumns(Operation *user) const {
 
 SmallVector<int64_t> ColumnReaders::shapeIn(Value value, Value given,
                                             Frame frame) const {
-  ArrayRef<int64_t> own = typeOf(given).getShape();
+  ArrayRef<int64_t> own = tensorType(given).getShape();
   SmallVector<int64_t> shape(own.take_front(frame.before));
-  llvm::append_range(shape, typeOf(value).getShape().drop_front(rows));
+  llvm::append_range(shape, tensorType(value).getShape().drop_front(rows));
   llvm::append_range(shape, own.take_back(frame.after));
   return shape;
 }
@@ -189,7 +185,7 @@ Value ColumnReaders::moveTo(Value value, Value given, Frame frame,
     return moveTo(operand, given, frame, builder);
   };
   auto type = RankedTensorType::get(shapeIn(value, given, frame),
-                                    typeOf(given).getElementType());
+                                    tensorType(given).getElementType());
   Location loc = value.getLoc();
   return llvm::TypeSwitch<Operation *, Value>(value.getDefiningOp())
       .Case([&](tensor::ExtractSliceOp op) -> Value {
@@ -240,14 +236,14 @@ static AddOp biasOf(Operation *product) {
   auto bias = dyn_cast<AddOp>(*product->user_begin());
   bool own = bias && bias.getLhs() == product->getResult(0) &&
              isWeight(bias.getRhs()) &&
-             typeOf(bias.getRhs()).getShape() ==
-                 typeOf(product->getResult(0)).getShape().take_back();
+             tensorType(bias.getRhs()).getShape() ==
+                 tensorType(product->getResult(0)).getShape().take_back();
   return own ? bias : AddOp();
 }
 
 /// The dims of columns of a weight that has them at `dim`.
 static Frame frameOf(Value weight, int64_t dim) {
-  return {dim, typeOf(weight).getRank() - 1 - dim};
+  return {dim, tensorType(weight).getRank() - 1 - dim};
 }
 
 /// The columns of `leaves` of a weight, one after the other.
@@ -255,13 +251,13 @@ static Value inOrder(const ColumnReaders &readers, Value weight, int64_t dim,
                      OpBuilder &builder) {
   Frame frame = frameOf(weight, dim);
   SmallVector<Value> parts;
-  SmallVector<int64_t> shape(typeOf(weight).getShape());
+  SmallVector<int64_t> shape(tensorType(weight).getShape());
   shape[dim] = 0;
   for (Value leaf : readers.get()) {
     Value part = readers.moveTo(leaf, weight, frame, builder);
-    int64_t many = typeOf(part).getRank() - frame.before - frame.after;
+    int64_t many = tensorType(part).getRank() - frame.before - frame.after;
     SmallVector<ReassociationIndices> groups;
-    for (int64_t d = 0; d < typeOf(part).getRank(); ++d)
+    for (int64_t d = 0; d < tensorType(part).getRank(); ++d)
       if (d > frame.before && d < frame.before + many)
         groups.back().push_back(d);
       else
@@ -269,12 +265,12 @@ static Value inOrder(const ColumnReaders &readers, Value weight, int64_t dim,
     if (many > 1)
       part =
           tensor::CollapseShapeOp::create(builder, leaf.getLoc(), part, groups);
-    shape[dim] += typeOf(part).getDimSize(dim);
+    shape[dim] += tensorType(part).getDimSize(dim);
     parts.push_back(part);
   }
   return ConcatOp::create(
       builder, weight.getLoc(),
-      RankedTensorType::get(shape, typeOf(weight).getElementType()),
+      RankedTensorType::get(shape, tensorType(weight).getElementType()),
       builder.getI64IntegerAttr(dim), parts);
 }
 
@@ -288,9 +284,9 @@ static Value inShapeOf(Value leaf, Value value, int64_t rows,
   SmallVector<ReassociationIndices> groups;
   for (int64_t d = 0; d < rows; ++d)
     groups.push_back({d});
-  for (int64_t d = rows; d < typeOf(leaf).getRank(); ++d) {
+  for (int64_t d = rows; d < tensorType(leaf).getRank(); ++d) {
     columns.push_back(d);
-    sizes.push_back(builder.getIndexAttr(typeOf(leaf).getDimSize(d)));
+    sizes.push_back(builder.getIndexAttr(tensorType(leaf).getDimSize(d)));
   }
   groups.push_back(columns);
   if (columns.size() == 1)
@@ -301,7 +297,7 @@ static Value inShapeOf(Value leaf, Value value, int64_t rows,
 
 void HKOrderColumns::order(MatmulOp product, const DimSymbols &dims) {
   if (!isWeight(product.getRhs()) || product.getRhsScale() ||
-      product.getKSlices() || typeOf(product.getRhs()).getRank() != 2)
+      product.getKSlices() || tensorType(product.getRhs()).getRank() != 2)
     return;
   AddOp bias = biasOf(product);
   Value whole = bias ? bias.getResult() : product.getResult();
@@ -313,9 +309,10 @@ void HKOrderColumns::order(MatmulOp product, const DimSymbols &dims) {
   Value weight = inOrder(readers, product.getRhs(),
                          product.getRhsDim(MatmulDim::N), builder);
   auto widen = [&](Value value) {
-    SmallVector<int64_t> shape(typeOf(value).getShape());
-    shape.back() = typeOf(weight).getDimSize(product.getRhsDim(MatmulDim::N));
-    return RankedTensorType::get(shape, typeOf(value).getElementType());
+    SmallVector<int64_t> shape(tensorType(value).getShape());
+    shape.back() =
+        tensorType(weight).getDimSize(product.getRhsDim(MatmulDim::N));
+    return RankedTensorType::get(shape, tensorType(value).getElementType());
   };
   auto ordered = cast<MatmulOp>(builder.clone(*product));
   ordered.getRhsMutable().assign(weight);
@@ -324,7 +321,7 @@ void HKOrderColumns::order(MatmulOp product, const DimSymbols &dims) {
   if (bias)
     made = AddOp::create(builder, bias.getLoc(), widen(whole), made,
                          inOrder(readers, bias.getRhs(), 0, builder));
-  int64_t rank = typeOf(made).getRank(), offset = 0;
+  int64_t rank = tensorType(made).getRank(), offset = 0;
   SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0)),
       strides(rank, builder.getIndexAttr(1)),
       sizes = tensor::getMixedSizes(builder, made.getLoc(), made);
@@ -342,7 +339,7 @@ void HKOrderColumns::order(MatmulOp product, const DimSymbols &dims) {
 
 /// Every other column of `weight`, then the others.
 static Value halves(Value weight, int64_t dim, OpBuilder &builder) {
-  RankedTensorType type = typeOf(weight);
+  RankedTensorType type = tensorType(weight);
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] /= 2;
   auto half = RankedTensorType::get(shape, type.getElementType());
@@ -392,7 +389,7 @@ void HKOrderColumns::halve(GatedActivationOp gate) {
       operand.set(
           halves(operand.get(), product.getRhsDim(MatmulDim::N), builder));
   if (own)
-    own->set(halves(own->get(), typeOf(own->get()).getRank() - 1, builder));
+    own->set(halves(own->get(), tensorType(own->get()).getRank() - 1, builder));
   if (bias) {
     builder.setInsertionPoint(bias);
     bias.getRhsMutable().assign(halves(bias.getRhs(), 0, builder));

@@ -157,3 +157,11 @@ func.func @bits_dynamic(%i: tensor<2x?xi32>) {
   %0 = hk.bitmatrix %i : tensor<2x?xi32> -> tensor<2x1xi32>
   return
 }
+
+// -----
+
+func.func @fill_is_rounded(%x: tensor<2x8xbf16>) {
+  // expected-error @below {{expected fill to be a number of 'bf16', but got 1.001}}
+  %0 = hk.group_limit maximum %x groups 2 top_groups 1 fill 1.001 : tensor<2x8xbf16>
+  return
+}

@@ -10,6 +10,8 @@ func.func @select(%x: tensor<?x256xbf16>, %v: tensor<4x?xf32>) {
   %2 = hk.gather_last %x, %i : tensor<?x256xbf16>, tensor<?x8xi32> -> tensor<?x8xbf16>
   // CHECK: hk.group_limit {{ *}}top2_sum %{{.*}} groups 8 top_groups 4 : tensor<?x256xbf16>
   %3 = hk.group_limit top2_sum %x groups 8 top_groups 4 : tensor<?x256xbf16>
+  // CHECK: hk.group_limit {{ *}}maximum %{{.*}} groups 8 top_groups 4 fill 0.000000e+00 : tensor<?x256xbf16>
+  %fill = hk.group_limit maximum %x groups 8 top_groups 4 fill 0.0 : tensor<?x256xbf16>
   // CHECK: hk.bitmatrix %{{.*}} : tensor<?x8xi32> -> tensor<?x8xi32>
   %4 = hk.bitmatrix %i : tensor<?x8xi32> -> tensor<?x8xi32>
   return

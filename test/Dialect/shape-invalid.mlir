@@ -149,3 +149,11 @@ func.func @gather_scalar(%t: tensor<f32>, %i: tensor<3xi32>) {
   %0 = hk.gather_rows %t, %i : tensor<f32>, tensor<3xi32> -> tensor<3xf32>
   return
 }
+
+// -----
+
+func.func @has_row_shape(%x: tensor<8x4xf32>, %i: tensor<3xi32>) {
+  // expected-error @below {{expected shape of result to be [3], but got [4]}}
+  %0 = hk.has_row %x, %i : tensor<8x4xf32>, tensor<3xi32> -> tensor<4xi1>
+  return
+}

@@ -13,6 +13,8 @@ func.func @move(%x: tensor<?x8x64xbf16>, %a: tensor<?x512xbf16>, %b: tensor<?x64
   %2 = hk.pad %b : tensor<?x64xbf16> -> tensor<?x128xbf16>
   // CHECK: hk.gather_rows %{{.*}}, %{{.*}} : tensor<100x2x64xf8E4M3FN>, tensor<?x3xi32> -> tensor<?x3x2x64xf8E4M3FN>
   %3 = hk.gather_rows %table, %ids : tensor<100x2x64xf8E4M3FN>, tensor<?x3xi32> -> tensor<?x3x2x64xf8E4M3FN>
+  // CHECK: hk.has_row %{{.*}}, %{{.*}} : tensor<100x2x64xf8E4M3FN>, tensor<?x3xi32> -> tensor<?x3xi1>
+  %has = hk.has_row %table, %ids : tensor<100x2x64xf8E4M3FN>, tensor<?x3xi32> -> tensor<?x3xi1>
   // CHECK: hk.copy %{{.*}} : tensor<?x64xbf16>
   %4 = hk.copy %b : tensor<?x64xbf16>
   return

@@ -76,7 +76,7 @@ func.func @defined_later() -> tensor<4xf32> {
 // -----
 
 func.func @predicate(%a: tensor<4xf32>) {
-  // expected-error @below {{expected one of [eq, ne, lt, le, gt, ge] for comparison, got: near}}
+  // expected-error @below {{expected eq, ne, lt, le, gt or ge (comparison), but got 'near'; did you mean 'ne'?}}
   %0 = hk.compare near %a, 0.5 : tensor<4xf32> -> tensor<4xi1>
   return
 }

@@ -1,9 +1,7 @@
-// A gate that writes its groups of experts in primitives becomes one launch when
-// hk-raise goes first, and gives what the interpreter computes from the graph as it
-// was written: with scores of few values, most of which are equal, and all equal, NaN
+// A gate that writes its groups of experts in primitives becomes one launch, and gives
+// what the interpreter computes from the graph as it was written: with scores of few values, most of which are equal, and all equal, NaN
 // and infinite, for odd counts of tokens.
-// RUN: hk-opt %s --hk-raise --canonicalize --cse -o %t.mlir
-// RUN: hk-compile %t.mlir -o %t.so --target=host,gfx942 --explain | FileCheck %s --check-prefix=LAUNCHES
+// RUN: hk-compile %s -o %t.so --target=host,gfx942 --explain | FileCheck %s --check-prefix=LAUNCHES
 // LAUNCHES: 1 launches in @gate, 1 launches in @ties, 1 launches in @zeros
 
 // RUN: hk-run %t.so --check=%s --function=gate --dim=x.0=1 | FileCheck %s

@@ -1,6 +1,6 @@
 // Residual + RMS norm + quantisation in one kernel, per group, token and tensor; a norm
 // of a second input beside it; a gated norm, q and k of latent attention.
-// HK-LAUNCHES: 1
+// HK-LAUNCHES: 1 @gelu_mul_group=2 @slices_1=2
 // HK-DIMS: x.0=3 p.1=3
 // HK-DIMS: x.0=1 p.1=1
 // HK-DIMS: x.0=0 p.1=0

@@ -1,6 +1,6 @@
 // RMS norm + MXFP4 quantisation; ragged last block; residual, a second norm, and gated
 // activations in place of the norm.
-// HK-LAUNCHES: 1
+// HK-LAUNCHES: 1 @gelu_mul_34=2
 // HK-DIMS: x.0=4 p.1=4
 // HK-DIMS: x.0=1 p.1=1
 // HK-DIMS: x.0=0 p.1=0

@@ -141,6 +141,8 @@ want = np.zeros((2, 2, 4, 5))
 want[0] = x[[2, 0]]
 check("gather_rows", run("hk.gather_rows %0, %1 : INS -> OUTS", [(x, "bf16"), (ids, "i32")], [((2, 2, 4, 5), "bf16")]),
       want, exact=True)
+check("has_row", run("hk.has_row %0, %1 : INS -> OUTS", [(x, "bf16"), (ids, "i32")], [((2, 2), "i1")]),
+      (ids >= 0) & (ids < len(x)), exact=True)
 cache = to("bf16", rng.normal(size=(2, 3, 4, 5)))
 slots = np.array([4, -1, 6])
 want = cache.copy()

@@ -64,8 +64,8 @@ check("bitmatrix", run("hk.bitmatrix %0 : INS -> OUTS", [(ids * 5, "i32")], [((5
       words.astype(np.float64), exact=True)
 
 
-def group_limit(x, groups, top, score):
-    y = np.full_like(x, -np.inf)
+def group_limit(x, groups, top, score, fill=-np.inf):
+    y = np.full_like(x, fill)
     for r, row in enumerate(x):
         parts = row.reshape(groups, -1)
         best = np.array([topk(part[None], min(2, part.size), False, False)[0][0] for part in parts])
@@ -82,6 +82,9 @@ for score in ["maximum", "top2_sum"]:
         line = f"hk.group_limit {score} %0 groups {groups} top_groups {top} : INS -> OUTS"
         check(f"group_limit {score} {groups}", run(line, [(x, "bf16")], [(x.shape, "bf16")]),
               group_limit(x, groups, top, score), exact=True)
+x = to("bf16", special((20, 16)))
+check("group_limit with a number", run("hk.group_limit maximum %0 groups 4 top_groups 2 fill 0.5 : INS -> OUTS",
+                                       [(x, "bf16")], [(x.shape, "bf16")]), group_limit(x, 4, 2, "maximum", 0.5), exact=True)
 
 x = to("bf16", rng.normal(size=(6, 37)))
 check("sum", run("hk.reduce sum %0 : INS -> OUTS", [(np.abs(x), "bf16")], [((6, 1), "f32")]),

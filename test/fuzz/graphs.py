@@ -423,6 +423,8 @@ class Graph(rowsteps.RowSteps):
     def gather(self):
         table = self.weight((16, 32))
         ids = self.argument(("T",), "i32")
+        self.emit(f"hk.has_row {table.name}, {ids.name} : {self.of(table)}, {self.of(ids)} -> "
+                  f"{self.type(ids.shape, 'i1')}", ids.shape, "i1")
         self.emit(f"hk.gather_rows {table.name}, {ids.name} : {self.of(table)}, {self.of(ids)}"
                   f" -> {self.type(('T', 32), table.element)}", ("T", 32), table.element)
 
@@ -463,7 +465,7 @@ class Graph(rowsteps.RowSteps):
         x = self.real(lambda v: v.shape[-1] % 8 == 0)
         if x:
             self.emit(f"hk.group_limit {self.rng.choice(('maximum', 'top2_sum'))} {x.name} groups 4"
-                      f" top_groups 2 : {self.of(x)}", x.shape, x.element)
+                      f" top_groups 2{self.rng.choice(('', ' fill 0.0'))} : {self.of(x)}", x.shape, x.element)
 
     def cumsum(self):
         x = self.real()

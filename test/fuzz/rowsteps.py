@@ -345,7 +345,7 @@ class RowSteps:
         if groups and self.chance(0.4):
             g = self.rng.choice(groups)
             chosen = self.put(f"group_limit {self.rng.choice(('maximum', 'top2_sum'))}", [chosen], x.shape, "f32",
-                              f"groups {g} top_groups {self.rng.randint(1, g)}")
+                              f"groups {g} top_groups {self.rng.randint(1, g)}{self.rng.choice(('', ' fill 0.0'))}")
         k = min(self.rng.choice((1, 2, 3, 6, 8)), experts)
         rule = f"ties {self.rng.choice(('lowest', 'highest'))}_index order by_{self.rng.choice(('value', 'index'))}"
         index = self.rng.choice(("i32", "i32", "i64"))

@@ -65,6 +65,11 @@ struct Exchange {
 /// of all together, or of each while the others stay as they are.
 enum class Linearity { none, joint, each };
 
+/// The type of a value that is a tensor, as those of all operators are.
+inline RankedTensorType tensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
 class ShapeRelations; // hk/Dialect/ShapeRelations.h
 class ShardFactors;   // hk/Dialect/ShardFactors.h
 
@@ -82,6 +87,9 @@ template <typename ConcreteOp>
 class DecodesOperand : public OpTrait::TraitBase<ConcreteOp, DecodesOperand> {};
 template <typename ConcreteOp>
 class CountsItems : public OpTrait::TraitBase<ConcreteOp, CountsItems> {};
+template <typename ConcreteOp>
+class RunsAlongTokens
+    : public OpTrait::TraitBase<ConcreteOp, RunsAlongTokens> {};
 } // namespace mlir::hk
 
 #include "hk/Dialect/HKInterfaces.h.inc"

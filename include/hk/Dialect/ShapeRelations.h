@@ -22,10 +22,6 @@
 
 namespace mlir::hk {
 
-inline RankedTensorType tensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// A name for operand or result `value` in messages, and a size in it.
 struct Named {
   StringRef name;

@@ -18,10 +18,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorTypeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 std::optional<::hk::DType> mlir::hk::multipliedType(ArrayRef<AttentionOp> ops) {
   using ::hk::DType;
   DType type = DType::BF16;
@@ -29,7 +25,7 @@ std::optional<::hk::DType> mlir::hk::multipliedType(ArrayRef<AttentionOp> ops) {
   SmallVector<Type> elements;
   for (AttentionOp op : ops) {
     for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
-      elements.push_back(tensorTypeOf(operand).getElementType());
+      elements.push_back(tensorType(operand).getElementType());
     elements.push_back(op.getProbabilityType());
   }
   for (Type element : elements) {
@@ -49,7 +45,7 @@ std::optional<::hk::DType> mlir::hk::multipliedType(ArrayRef<AttentionOp> ops) {
 
 /// A scale with an element per row of its operand rather than per head.
 static bool isPerRow(Value scale) {
-  return scale && tensorTypeOf(scale).getRank() > 2;
+  return scale && tensorType(scale).getRank() > 2;
 }
 
 void mlir::hk::emitNarrowSpec(const AttentionPlan &kernel,
@@ -58,7 +54,7 @@ void mlir::hk::emitNarrowSpec(const AttentionPlan &kernel,
   AttentionOp op = segment.getOp();
   auto type = [&](StringRef field, Value value) {
     os << "    ." << field << " = "
-       << dtypeText(tensorTypeOf(value).getElementType()) << ",\n";
+       << dtypeText(tensorType(value).getElementType()) << ",\n";
   };
   auto flag = [&](StringRef field, bool value) {
     os << "    ." << field << " = " << (value ? "true" : "false") << ",\n";
@@ -67,7 +63,7 @@ void mlir::hk::emitNarrowSpec(const AttentionPlan &kernel,
   type("kType", op.getKey());
   type("vType", op.getValue());
   Value v = op.getVScale();
-  bool perColumn = isPerRow(v) && tensorTypeOf(v).getShape().back() != 1;
+  bool perColumn = isPerRow(v) && tensorType(v).getShape().back() != 1;
   flag("qScale", static_cast<bool>(op.getQScale()));
   flag("kScale", static_cast<bool>(op.getKScale()));
   flag("vScale", static_cast<bool>(v));
@@ -90,7 +86,7 @@ void mlir::hk::emitScaleArguments(
                    std::array<int64_t, 3> dims) {
     if (operand < 0)
       return;
-    RankedTensorType type = tensorTypeOf(scale);
+    RankedTensorType type = tensorType(scale);
     if (type.getRank() == 0)
       dims = {-1, -1, -1};
     else if (type.getRank() == 2)

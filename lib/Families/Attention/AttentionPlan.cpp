@@ -17,10 +17,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorTypeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Rows must stay rows.
 static Verdict checkPermutation(TransposeOp transpose) {
   ArrayRef<int64_t> permutation = transpose.getPermutation();
@@ -180,7 +176,7 @@ FailureOr<AttentionPlan> AttentionPlan::create(KernelOp kernel) {
 }
 
 ::hk::DType AttentionPlan::getOutType() const {
-  return *dtypeOf(tensorTypeOf(getResult()).getElementType());
+  return *dtypeOf(tensorType(getResult()).getElementType());
 }
 
 bool AttentionPlan::isChunked(AttentionOp op) {

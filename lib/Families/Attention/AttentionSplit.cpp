@@ -29,10 +29,6 @@ static constexpr double kMostExtraTraffic = 1.0 / 16;
 /// As many queries, of any number of sequences, are taken for decode steps.
 static constexpr int64_t kFewQueries = 16;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Queries and keys of a sequence; nullopt: dynamic.
 static std::optional<int64_t> knownSize(int64_t size) {
   return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
@@ -52,7 +48,7 @@ static std::optional<int64_t> queriesOf(AttentionOp op, SizeOf sizeOf) {
   return 1;
 }
 static std::optional<int64_t> keysOf(AttentionOp op, SizeOf sizeOf) {
-  RankedTensorType key = tensorOf(op.getKey());
+  RankedTensorType key = tensorType(op.getKey());
   std::optional<int64_t> keys;
   switch (op.getKeyForm()) {
   case KeyForm::Ragged:
@@ -64,7 +60,7 @@ static std::optional<int64_t> keysOf(AttentionOp op, SizeOf sizeOf) {
   case KeyForm::Paged: {
     if (op.getTableOffsets()) // some sequence may have most blocks
       break;
-    int64_t blocks = tensorOf(op.getBlockTable()).getDimSize(1);
+    int64_t blocks = tensorType(op.getBlockTable()).getDimSize(1);
     int64_t rows = key.getDimSize(op.getKeyDims().rows.front());
     if (knownSize(blocks) && knownSize(rows))
       keys = blocks * rows;
@@ -79,7 +75,7 @@ static std::optional<int64_t> keysOf(AttentionOp op, SizeOf sizeOf) {
 
 bool mlir::hk::takesRuns(AttentionOp op) {
   return op.getKvLens() || op.getKvOffsets() || op.getTableOffsets() ||
-         (!op.hasRaggedQueries() && tensorOf(op.getQuery()).isDynamicDim(0));
+         (!op.hasRaggedQueries() && tensorType(op.getQuery()).isDynamicDim(0));
 }
 
 std::optional<SplitPlan>
@@ -93,7 +89,7 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
       (keys && ::hk::filledSlices(*keys, 2) < 2))
     return std::nullopt;
 
-  ArrayRef<int64_t> q = tensorOf(op.getQuery()).getShape();
+  ArrayRef<int64_t> q = tensorType(op.getQuery()).getShape();
   ::hk::AttentionShape shape;
   shape.type = *multipliedType(op);
   shape.sharedValues = op.getKey() == op.getValue();
@@ -138,7 +134,7 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
   bool ownLaunch = !feedsRowKernel(op.getResult(), /*throughEpilogue=*/false);
   double elements = double(size.rows * size.heads * shape.valueDim);
   double bytesOut =
-      ::hk::info(*dtypeOf(tensorOf(op.getResult()).getElementType())).bits /
+      ::hk::info(*dtypeOf(tensorType(op.getResult()).getElementType())).bits /
       8.0;
   double keyBytes = double(size.heads) * double(size.keys) *
                     double(shape.headDim + shape.valueDim) *

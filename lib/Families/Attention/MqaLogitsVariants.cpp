@@ -18,12 +18,8 @@ using namespace mlir;
 using namespace mlir::hk;
 using ::hk::AttentionTile;
 
-static RankedTensorType tensorTypeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 Verdict mlir::hk::checkMqaLogits(MqaLogitsOp op) {
-  ArrayRef<int64_t> heads = tensorTypeOf(op.getQuery()).getShape().take_back(2);
+  ArrayRef<int64_t> heads = tensorType(op.getQuery()).getShape().take_back(2);
   if (heads[0] == 0 || heads[1] == 0)
     return Verdict::refuse(Reason::UnsupportedShape,
                            "heads and head size must not be 0, but got " +
@@ -64,7 +60,7 @@ FailureOr<MqaLogitsKernel> MqaLogitsKernel::create(KernelOp kernel) {
            << kernel.getSymName()
            << ": expected its operands to be the kernel's arguments and its "
               "result to be what the kernel yields";
-  RankedTensorType query = tensorTypeOf(op.getQuery());
+  RankedTensorType query = tensorType(op.getQuery());
   self.shape = {*dtypeOf(query.getElementType()), query.getShape().back(),
                 query.getShape().drop_back().back()};
   self.align =

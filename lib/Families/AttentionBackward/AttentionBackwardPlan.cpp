@@ -14,10 +14,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorTypeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Numbers of the arguments that the operands of `op` are; false: some is none.
 static bool mapOperands(AttentionBackwardOp op,
                         AttentionBackwardOperands &operands) {
@@ -77,9 +73,9 @@ AttentionBackwardPlan::create(KernelOp kernel) {
            << ": expected its operands to be the kernel's arguments and its "
               "results to be what the kernel yields";
 
-  self.shape.type = *dtypeOf(tensorTypeOf(op.getQuery()).getElementType());
-  self.shape.headDim = tensorTypeOf(op.getQuery()).getShape().back();
-  self.shape.valueDim = tensorTypeOf(op.getValue()).getShape().back();
+  self.shape.type = *dtypeOf(tensorType(op.getQuery()).getElementType());
+  self.shape.headDim = tensorType(op.getQuery()).getShape().back();
+  self.shape.valueDim = tensorType(op.getValue()).getShape().back();
   ArrayRef<int64_t> aligns = kernel.getAligns();
   self.shape.align = aligns[operands.query];
   for (int64_t operand : {operands.key, operands.value, operands.gradient,
@@ -90,15 +86,15 @@ AttentionBackwardPlan::create(KernelOp kernel) {
 }
 
 ::hk::DType AttentionBackwardPlan::getOutType() const {
-  return *dtypeOf(tensorTypeOf(op.getDquery()).getElementType());
+  return *dtypeOf(tensorType(op.getDquery()).getElementType());
 }
 
 int64_t AttentionBackwardPlan::getKeyHeads() const {
-  return tensorTypeOf(op.getKey()).getShape().drop_back().back();
+  return tensorType(op.getKey()).getShape().drop_back().back();
 }
 
 int64_t AttentionBackwardPlan::getGroup() const {
-  return tensorTypeOf(op.getQuery()).getShape().drop_back().back() /
+  return tensorType(op.getQuery()).getShape().drop_back().back() /
          getKeyHeads();
 }
 

@@ -19,10 +19,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 Conv1dPlan::Conv1dPlan(KernelOp kernel, const DimSymbols &dims) : dims(dims) {
   for (Operation &op : kernel.getSpecBlock().without_terminator())
     if (!isa<ConstantOp>(op))
@@ -69,7 +65,7 @@ Verdict Conv1dPlan::addConv(CausalConv1dOp op) {
   if (op.getNumChannels() == 0)
     return refuse(op, Reason::UnsupportedShape, "has no channels");
   conv = op;
-  RankedTensorType type = tensorOf(op.getResult());
+  RankedTensorType type = tensorType(op.getResult());
   Conv1dPlace place;
   for (int64_t d = 0; d < type.getRank(); ++d)
     place.roles.push_back(d == op.getChannelDim()   ? Conv1dRole::Channel
@@ -111,7 +107,7 @@ Verdict Conv1dPlan::addSlice(tensor::ExtractSliceOp op) {
       int64_t inner = 1;
       for (int64_t i = d + 1; i < int64_t(place.roles.size()); ++i)
         if (place.roles[i] == Conv1dRole::Channel)
-          inner *= tensorOf(source).getDimSize(i);
+          inner *= tensorType(source).getDimSize(i);
       place.begin += op.getStaticOffsets()[d] * inner;
     }
     outermost &= !channel;
@@ -123,10 +119,10 @@ Verdict Conv1dPlan::addReshape(Operation *op, Value source, Value result,
                                bool expands,
                                ArrayRef<ReassociationIndices> groups) {
   const Conv1dPlace &from = placeOf(source);
-  RankedTensorType longer = tensorOf(expands ? result : source);
+  RankedTensorType longer = tensorType(expands ? result : source);
   Conv1dPlace place;
   place.begin = from.begin;
-  place.roles.resize(tensorOf(result).getRank(), Conv1dRole::Unit);
+  place.roles.resize(tensorType(result).getRank(), Conv1dRole::Unit);
   for (auto [g, group] : llvm::enumerate(groups)) {
     // What the dims of the group that are not 1 run over.
     Conv1dRole role = Conv1dRole::Unit;
@@ -173,7 +169,7 @@ int64_t Conv1dPlan::numChannels(Value value) const {
   int64_t count = 1;
   for (auto [d, role] : llvm::enumerate(placeOf(value).roles))
     if (role == Conv1dRole::Channel)
-      count *= tensorOf(value).getDimSize(d);
+      count *= tensorType(value).getDimSize(d);
   return count;
 }
 
@@ -184,7 +180,7 @@ int64_t Conv1dPlan::channelDivisor() const {
     int64_t run =
         place.roles.empty() || place.roles.back() != Conv1dRole::Channel
             ? 1
-            : tensorOf(value).getShape().back();
+            : tensorType(value).getShape().back();
     while (divisor > 1 && (run % divisor != 0 || place.begin % divisor != 0))
       divisor /= 2;
   }
@@ -193,6 +189,6 @@ int64_t Conv1dPlan::channelDivisor() const {
 
 int64_t Conv1dPlan::staticTokens() const {
   CausalConv1dOp op = conv;
-  int64_t tokens = tensorOf(op.getInput()).getDimSize(op.getTokenDim());
+  int64_t tokens = tensorType(op.getInput()).getDimSize(op.getTokenDim());
   return op.getOffsets() || ShapedType::isDynamic(tokens) ? 0 : tokens;
 }

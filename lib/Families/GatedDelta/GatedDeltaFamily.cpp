@@ -121,7 +121,7 @@ public:
   bool takesInForEpilogues() const override { return true; }
 
   bool storesTakenIn(Operation *op) const override {
-    return isa<CumsumOp, CausalConv1dOp>(op);
+    return op->hasTrait<RunsAlongTokens>();
   }
 
   Verdict canMerge(ArrayRef<Operation *>, ArrayRef<Operation *>,

@@ -24,10 +24,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static Verdict refuse(Operation *op, Reason reason, const Twine &why) {
   return Verdict::refuse(reason, op->getName().getStringRef() + " " + why);
 }
@@ -35,7 +31,7 @@ static Verdict refuse(Operation *op, Reason reason, const Twine &why) {
 ColumnPlaces::ColumnPlaces(ProductOpInterface product, const DimSymbols &dims)
     : product(product), dims(dims) {
   ColumnPlace all;
-  RankedTensorType type = tensorOf(product.getResult());
+  RankedTensorType type = tensorType(product.getResult());
   for (int64_t d = 0; d + 1 < type.getRank(); ++d)
     all.dims.push_back({type.getDimSize(d) == 1 ? -1 : d, 0});
   all.dims.push_back({-1, 1});
@@ -60,7 +56,7 @@ int64_t ColumnPlaces::divisor() const { return runs; }
 Verdict ColumnPlaces::place(Value value, ColumnPlace place) {
   bool whole = place == *find(product.getResult());
   runs = std::gcd(runs, place.begin);
-  RankedTensorType type = tensorOf(value);
+  RankedTensorType type = tensorType(value);
   for (auto [d, dim] : llvm::enumerate(place.dims))
     if (dim.step > 1)
       runs = std::gcd(runs, dim.step);
@@ -105,7 +101,7 @@ Verdict ColumnPlaces::addSlice(tensor::ExtractSliceOp op) {
       continue;
     int64_t offset = op.getStaticOffsets()[d];
     if (at.dims[d].step == 0 || op.getStaticStrides()[d] != 1 ||
-        ShapedType::isDynamic(offset) || tensorOf(result).isDynamicDim(d))
+        ShapedType::isDynamic(offset) || tensorType(result).isDynamicDim(d))
       return refuse(op, Reason::UnsupportedShape,
                     "takes something else than a run of columns");
     at.begin += offset * at.dims[d].step;
@@ -117,10 +113,10 @@ Verdict ColumnPlaces::addReshape(Operation *op, Value source, Value result,
                                  bool expands,
                                  ArrayRef<ReassociationIndices> groups) {
   const ColumnPlace &from = *find(source);
-  RankedTensorType longer = tensorOf(expands ? result : source);
+  RankedTensorType longer = tensorType(expands ? result : source);
   ColumnPlace to;
   to.begin = from.begin;
-  to.dims.resize(tensorOf(result).getRank());
+  to.dims.resize(tensorType(result).getRank());
   for (auto [g, group] : llvm::enumerate(groups)) {
     // The dims of the group that are not 1, the innermost first.
     int64_t step = 0;
@@ -166,11 +162,11 @@ Verdict ColumnPlaces::addTranspose(TransposeOp op) {
 /// The others are stored by whoever has the columns of the same heads, from the
 /// first one on.
 Verdict ColumnPlaces::addConcat(ConcatOp op) {
-  int64_t last = tensorOf(op.getResult()).getRank() - 1;
+  int64_t last = tensorType(op.getResult()).getRank() - 1;
   if (int64_t(op.getDim()) != last)
     return refuse(op, Reason::NotAnEpilogue, "joins rows or heads");
   for (Value input : op.getInputs()) {
-    int64_t size = tensorOf(input).getDimSize(last);
+    int64_t size = tensorType(input).getDimSize(last);
     if (ShapedType::isDynamic(size))
       return refuse(op, Reason::SizeUnknown, "joins a dynamic size");
     runs = std::gcd(runs, size);
@@ -181,8 +177,8 @@ Verdict ColumnPlaces::addConcat(ConcatOp op) {
   int64_t heads = 1;
   for (auto [d, dim] : llvm::enumerate(own.dims))
     if (dim.step > 1)
-      heads *= tensorOf(op.getResult()).getDimSize(d);
-  int64_t columns = tensorOf(product.getResult()).getShape().back();
+      heads *= tensorType(op.getResult()).getDimSize(d);
+  int64_t columns = tensorType(product.getResult()).getShape().back();
   int64_t width = headWidth(own, columns);
   if (ShapedType::isDynamic(columns) || heads * width != columns)
     return refuse(op, Reason::UnsupportedShape,
@@ -220,7 +216,7 @@ Verdict ColumnPlaces::addRope(RopeOp op) {
     if (find(operand) || !own)
       return refuse(op, Reason::NotAnEpilogue,
                     "takes more than its input from the product");
-  int64_t columns = tensorOf(product.getResult()).getShape().back();
+  int64_t columns = tensorType(product.getResult()).getShape().back();
   bool together = own->dims.back().step == 1;
   Verdict placed = place(op.getResult(), *own);
   for (int64_t cut : op.getCuts())

@@ -25,9 +25,6 @@ static constexpr int64_t kGroupRows = 32;
 /// Rows and columns of a box of the result (gemm/sm90/box_epilogue.h).
 static constexpr int64_t kStoreRows = 16, kStoreColumns = 64;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 static unsigned argument(Value value) {
   return cast<BlockArgument>(value).getArgNumber();
 }
@@ -40,7 +37,7 @@ struct MapBuilder {
   hk_tensor_map_abi build(unsigned operand, Value value, int64_t rowDim,
                           std::optional<int64_t> matrixDim, int64_t boxColumns,
                           int64_t boxRows) {
-    RankedTensorType type = tensorOf(value);
+    RankedTensorType type = tensorType(value);
     hk_tensor_map_abi map = {};
     map.pointer = words.pointer(operand);
     map.dtype = uint8_t(*dtypeOf(type.getElementType()));
@@ -63,7 +60,7 @@ struct MapBuilder {
 
 /// Whether an epilogue would read it at places of its own for every element.
 static bool isMatrix(Value operand) {
-  ArrayRef<int64_t> shape = tensorOf(operand).getShape();
+  ArrayRef<int64_t> shape = tensorType(operand).getShape();
   return llvm::count_if(shape, [](int64_t size) { return size != 1; }) > 1;
 }
 
@@ -72,7 +69,7 @@ static bool isMatrix(Value operand) {
 static bool isLikeResult(KernelOp kernel, BlockArgument operand) {
   unsigned own = operand.getArgNumber(),
            result = unsigned(kernel.getNumInputs());
-  Type element = tensorOf(operand).getElementType();
+  Type element = tensorType(operand).getElementType();
   return (element.isBF16() || element.isF16()) &&
          kernel.getShapes()[own] == kernel.getShapes()[result] &&
          operandAlignment(operand, kernel.getAligns()[own]) >= 16;
@@ -128,7 +125,7 @@ bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
       yield->getNumOperands() != 1 || columns % kStoreColumns != 0 ||
       !LightEpilogue(kernel, gemm).isLight)
     return false;
-  Type element = tensorOf(yield->getOperand(0)).getElementType();
+  Type element = tensorType(yield->getOperand(0)).getElementType();
   int64_t align = kernel.getAligns()[kernel.getNumInputs()];
   return (element.isBF16() || element.isF16()) &&
          operandAlignment(yield->getOperand(0), align) >= 16;
@@ -149,7 +146,7 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
   if (!dims.batch.empty())
     matrix = dims.batch.front();
   Value lhs = op.getLhs(), rhs = op.getRhs();
-  bool sharedB = tensorOf(rhs).getRank() == 2;
+  bool sharedB = tensorType(rhs).getRank() == 2;
   std::optional<int64_t> matrixB = sharedB ? std::nullopt : matrix;
   if (gemm.grouped())
     matrixB = 0;

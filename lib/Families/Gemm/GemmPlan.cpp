@@ -20,10 +20,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static Value productOperand(ProductOpInterface op, GemmSide side) {
   return side == GemmSide::Lhs ? op.getLhs() : op.getRhs();
 }
@@ -58,20 +54,20 @@ GemmPlan mlir::hk::describeGemm(KernelOp kernel) {
 }
 
 GemmDims mlir::hk::gemmDims(ProductOpInterface op) {
-  RankedTensorType lhs = tensorOf(op.getLhs());
+  RankedTensorType lhs = tensorType(op.getLhs());
   GemmDims dims;
   dims.row = op.getLhsDim(MatmulDim::M);
   for (int64_t d = 0; d + 2 < lhs.getRank(); ++d)
     dims.batch.push_back(d);
   bool oneRow = lhs.getDimSize(dims.row) == 1 && dims.row == lhs.getRank() - 2;
-  bool shared = tensorOf(op.getRhs()).getRank() == 2;
+  bool shared = tensorType(op.getRhs()).getRank() == 2;
   if (oneRow && shared && !dims.batch.empty())
     dims.row = dims.batch.pop_back_val();
   return dims;
 }
 
 bool GemmPlan::mayExceedGrid(int64_t slices) {
-  RankedTensorType lhs = tensorOf(matmul.getLhs());
+  RankedTensorType lhs = tensorType(matmul.getLhs());
   int64_t matrices = slices;
   for (int64_t dim : gemmDims(matmul).batch)
     if (lhs.isDynamicDim(dim) ||
@@ -81,12 +77,12 @@ bool GemmPlan::mayExceedGrid(int64_t slices) {
 }
 
 ::hk::DType GemmOperand::type() const {
-  return *dtypeOf(tensorOf(data).getElementType());
+  return *dtypeOf(tensorType(data).getElementType());
 }
 
 /// `dim`, unless all of its one element serves all.
 static std::optional<int64_t> dimWithMany(Value scale, int64_t dim) {
-  RankedTensorType type = tensorOf(scale);
+  RankedTensorType type = tensorType(scale);
   if (dim < 0 || type.getDimSize(dim) == 1)
     return std::nullopt;
   return dim;
@@ -94,8 +90,8 @@ static std::optional<int64_t> dimWithMany(Value scale, int64_t dim) {
 
 std::optional<int64_t> GemmPlan::scaleRowDim(const GemmOperand &operand,
                                              Value scale) {
-  int64_t rank = tensorOf(operand.data).getRank();
-  int64_t scaleRank = tensorOf(scale).getRank();
+  int64_t rank = tensorType(operand.data).getRank();
+  int64_t scaleRank = tensorType(scale).getRank();
   // Rows that are a batch dim are one of the scales as well.
   bool batchIsRow = operand.row + 2 < rank;
   return dimWithMany(scale, batchIsRow ? operand.row - (rank - scaleRank)
@@ -107,7 +103,7 @@ static std::optional<double> splatOf(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   if (!constant || !constant.getValue().isSplat())
     return std::nullopt;
-  Type element = tensorOf(value).getElementType();
+  Type element = tensorType(value).getElementType();
   if (isa<FloatType>(element)) {
     APFloat number = *constant.getValue().getValues<APFloat>().begin();
     bool loses = false;
@@ -137,7 +133,7 @@ GemmOperand GemmPlan::operand(GemmSide side) {
                          transpose.getPermutation().end());
     operand.decoder = nullptr;
   }
-  int64_t rank = tensorOf(operand.data).getRank();
+  int64_t rank = tensorType(operand.data).getRank();
   if (auto dequantize = dyn_cast_or_null<DequantizeOp>(operand.decoder)) {
     operand.data = dequantize.getInput();
     operand.scale = dequantize.getScale();
@@ -147,7 +143,7 @@ GemmOperand GemmPlan::operand(GemmSide side) {
       operand.fixedZero = splatOf(operand.zeroPoint);
     if (operand.fixedZero)
       operand.zeroPoint = nullptr;
-    RankedTensorType type = tensorOf(operand.scale);
+    RankedTensorType type = tensorType(operand.scale);
     bool mx = isa<Float8E8M0FNUType>(type.getElementType());
     int64_t group =
         mx ? ::hk::kMxScale.depth : int64_t(dequantize.getGroupSize());
@@ -162,10 +158,10 @@ GemmOperand GemmPlan::operand(GemmSide side) {
   } else if (QuantizeOp quantize = lhs ? quantizedLhs() : nullptr) {
     operand.data = quantize.getInput();
     operand.result =
-        *dtypeOf(tensorOf(quantize.getQuantized()).getElementType());
+        *dtypeOf(tensorType(quantize.getQuantized()).getElementType());
   } else if (scaleUse(side) == ScaleUse::Elements) {
     operand.scale = lhs ? matmul.getLhsScale() : matmul.getRhsScale();
-    int64_t scaleRank = tensorOf(operand.scale).getRank();
+    int64_t scaleRank = tensorType(operand.scale).getRank();
     operand.scaleRow = scaleRowDim(operand, operand.scale);
     operand.scaleK = dimWithMany(operand.scale, scaleRank - 1);
     operand.rowBlock = ::hk::kMxScale.rows;
@@ -195,13 +191,13 @@ ScaleUse GemmPlan::scaleUse(GemmSide side) {
     return ScaleUse::None;
   if (lhs && quantizedLhs())
     return ScaleUse::AlongK;
-  RankedTensorType type = tensorOf(scale);
+  RankedTensorType type = tensorType(scale);
   if (isa<Float8E8M0FNUType>(type.getElementType()))
     return ScaleUse::Elements;
   if (type.hasStaticShape() && type.getNumElements() == 1)
     return ScaleUse::Outer;
   int64_t rank = type.getRank();
-  int64_t rows = tensorOf(productOperand(matmul, side))
+  int64_t rows = tensorType(productOperand(matmul, side))
                      .getDimSize(lhs ? matmul.getLhsDim(MatmulDim::M)
                                      : matmul.getRhsDim(MatmulDim::N));
   int64_t own = type.getDimSize(rank - 2);
@@ -213,7 +209,7 @@ ScaleUse GemmPlan::scaleUse(GemmSide side) {
 
 Verdict mlir::hk::verdictOf(ProductOpInterface op) {
   for (Value operand : {op.getLhs(), op.getRhs()}) {
-    Type element = tensorOf(operand).getElementType();
+    Type element = tensorType(operand).getElementType();
     std::optional<::hk::DType> dtype = dtypeOf(element);
     if (!dtype || *dtype == ::hk::DType::F8E8M0FNU) {
       std::string text;
@@ -226,7 +222,7 @@ Verdict mlir::hk::verdictOf(ProductOpInterface op) {
 }
 
 int64_t mlir::hk::operandAlignment(Value operand, int64_t rowAlignment) {
-  RankedTensorType type = tensorOf(operand);
+  RankedTensorType type = tensorType(operand);
   ::hk::DType dtype = *dtypeOf(type.getElementType());
   int64_t bytes = std::max<int64_t>(::hk::info(dtype).bits / 8, 1);
   int64_t extent = type.getDimSize(type.getRank() - 1);
@@ -296,7 +292,7 @@ Verdict mlir::hk::bulkVerdict(GemmPlan gemm, const ::hk::Target &target,
     return Verdict::refuse(Reason::UnsupportedShape,
                            "the rows of a right operand of 8 bits do not run "
                            "along k");
-  if (tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K)) == 0)
+  if (tensorType(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K)) == 0)
     return Verdict::refuse(Reason::UnsupportedShape, "k is 0");
   size_t batches = gemmDims(op).batch.size();
   if (batches > 1)
@@ -321,7 +317,7 @@ Verdict mlir::hk::bulkVerdict(GemmPlan gemm, const ::hk::Target &target,
 /// Whether code_pairs.h decodes `operand`.
 static Verdict codePairsVerdict(const GemmOperand &operand) {
   auto bitsOf = [](Value value) {
-    return ::hk::info(*dtypeOf(tensorOf(value).getElementType())).bits;
+    return ::hk::info(*dtypeOf(tensorType(value).getElementType())).bits;
   };
   if (::hk::info(operand.type()).bits != 4)
     return Verdict::refuse(Reason::UnsupportedDType,
@@ -368,7 +364,7 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
                            "batches, slices, groups of k, blocks of sorted "
                            "ids, alternating columns without groups and "
                            "scales along k need another loop");
-  int64_t k = tensorOf(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K));
+  int64_t k = tensorType(op.getLhs()).getDimSize(op.getLhsDim(MatmulDim::K));
   if (ShapedType::isDynamic(k) || k == 0)
     return Verdict::refuse(Reason::UnsupportedShape,
                            "k is not known, or 0: no part of it fits into LDS "
@@ -403,7 +399,7 @@ Verdict mlir::hk::codesVerdict(GemmPlan gemm, const ::hk::Target &target,
   }
   shape.codes = codesVerdict(gemm, target, alignA, alignB).accepted();
   if (shape.codes)
-    shape.codesDepth = tensorOf(gemm.matmul.getLhs())
+    shape.codesDepth = tensorType(gemm.matmul.getLhs())
                            .getDimSize(gemm.matmul.getLhsDim(MatmulDim::K));
   return shape;
 }

@@ -15,10 +15,6 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 void PlaceStores::store(unsigned operand, Value value) {
   auto concat = value.getDefiningOp<ConcatOp>();
   if (!concat || places.find(value))
@@ -30,7 +26,7 @@ void PlaceStores::store(unsigned operand, Value value) {
       storePlaced(operand, piece, offset);
     else
       storeBeside(operand, piece, heads, value, offset);
-    offset += tensorOf(piece).getShape().back();
+    offset += tensorType(piece).getShape().back();
   }
 }
 
@@ -54,10 +50,10 @@ Position PlaceStores::positionIn(Value value, const ColumnPlace &place,
     at[d] = puller.simplify(rest.floorDiv(step));
     rest = puller.simplify(rest % step);
     // Dynamic are all columns there are.
-    if (tensorOf(value).isDynamicDim(d))
+    if (tensorType(value).isDynamicDim(d))
       continue;
     guard += (guard.empty() ? "" : " && ") + puller.text(at[d]) + " < " +
-             std::to_string(tensorOf(value).getDimSize(d));
+             std::to_string(tensorType(value).getDimSize(d));
   }
   return at;
 }
@@ -88,7 +84,7 @@ void PlaceStores::storeBeside(unsigned operand, Value piece,
   std::string inHeads;
   Position at = positionIn(result, heads, column, inHeads);
   int64_t width = headWidth(heads, columns);
-  int64_t size = tensorOf(piece).getShape().back();
+  int64_t size = tensorType(piece).getShape().back();
   AffineExpr first = puller.simplify(column % width);
   for (int64_t begin = 0; begin < size; begin += width) {
     at.back() = puller.simplify(first + begin);

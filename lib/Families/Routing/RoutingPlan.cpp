@@ -20,18 +20,14 @@ using namespace mlir::hk;
 /// Elements behind the first dim that one thread stores one after the other.
 static constexpr int64_t kMaxElements = 16;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 bool mlir::hk::isRoutingOp(Operation *op) {
   if (op->hasTrait<CountsItems>())
     return true;
   // A short sum belongs to the counts it is made of; the scan family sums
   // everything else.
   auto cumsum = dyn_cast<CumsumOp>(op);
-  return cumsum && tensorOf(cumsum.getInput()).getRank() == 1 &&
-         tensorOf(cumsum.getResult()).getElementType().isInteger(32) &&
+  return cumsum && tensorType(cumsum.getInput()).getRank() == 1 &&
+         tensorType(cumsum.getResult()).getElementType().isInteger(32) &&
          !cumsum.getBounds() && !cumsum.getChunk() && !cumsum.getReverse();
 }
 
@@ -106,7 +102,7 @@ Verdict RoutingPlan::addSlice(Operation *op) {
   bool sums = cumsum ? cumsum.getKind() == ScanKind::offsets
                      : isa_and_nonnull<SegmentsOp>(def) &&
                            placeOf(source).space == RoutingSpace::Sums;
-  int64_t size = tensorOf(source).getDimSize(0);
+  int64_t size = tensorType(source).getDimSize(0);
   bool last = sums && !ShapedType::isDynamic(size) &&
               slice.getStaticOffsets()[0] == size - 1 &&
               slice.getStaticSizes()[0] == 1 && slice.getType().getRank() == 1;
@@ -122,7 +118,7 @@ Verdict RoutingPlan::addElementwise(Operation *op, const DimSymbols &dims) {
     return refuse(Reason::NotAnEpilogue, op,
                   "is not elementwise in the first dim");
   Value result = op->getResult(0);
-  RankedTensorType type = tensorOf(result);
+  RankedTensorType type = tensorType(result);
   int64_t inner = 1;
   for (int64_t size : type.getShape().drop_front(type.getRank() ? 1 : 0))
     inner = ShapedType::isDynamic(size) ? kMaxElements + 1 : inner * size;
@@ -164,11 +160,11 @@ Verdict RoutingPlan::analyze(ArrayRef<Operation *> ops,
     Verdict verdict = Verdict::accept();
     if (auto histogram = dyn_cast<HistogramOp>(op)) {
       addCounter(op, histogram.getKeys(),
-                 tensorOf(histogram.getResult()).getDimSize(0), false);
+                 tensorType(histogram.getResult()).getDimSize(0), false);
       places[histogram.getResult()] = {RoutingSpace::Bins, nullptr};
       verdict = checkSource(op, histogram.getKeys(), "counts");
     } else if (auto bits = dyn_cast<CountBitsOp>(op)) {
-      addCounter(op, bits.getBits(), tensorOf(bits.getResult()).getDimSize(0),
+      addCounter(op, bits.getBits(), tensorType(bits.getResult()).getDimSize(0),
                  true);
       places[bits.getResult()] = {RoutingSpace::Bins, nullptr};
       if (bits.getBefore())

@@ -26,6 +26,10 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+/// Operations, as RowwiseOpInterface::getCost counts them, that it pays to
+/// repeat for an element: about what storing and loading it takes. Measured,
+/// benchmarks/results/h100-fusion.md: 12 paid, 48 did not.
+static constexpr int64_t kRepeatedCost = 40;
 /// How much longer one kernel may be modelled to take than two: the model is
 /// not better than this.
 static constexpr double kTolerance = 1.05;
@@ -190,5 +194,44 @@ Verdict mlir::hk::compareCosts(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
                     "the two {2:f1}",
                     one->microseconds(rows), rows,
                     first->microseconds(rows) + then->microseconds(rows))
+          .str());
+}
+
+/// Operations per element of what `value` is computed by in `group`.
+static int64_t costIn(Value value, ArrayRef<Operation *> group) {
+  llvm::SmallSetVector<Operation *, 8> ops;
+  SmallVector<Value> work{value};
+  int64_t cost = 0;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !llvm::is_contained(group, op) || !ops.insert(op))
+      continue;
+    if (auto rowwise = dyn_cast<RowwiseOpInterface>(op))
+      cost += rowwise.getCost();
+    llvm::append_range(work, op->getOperands());
+  }
+  return cost;
+}
+
+Verdict mlir::hk::judgeRepeated(ArrayRef<Operation *> group, Operation *op,
+                                const FusionContext &context) {
+  int64_t size = reductionGroupOf(op);
+  DimName width = size ? context.dims.shape(op->getOperand(0)).back() : 0;
+  if (size == 0 || width % size == 0 || context.target.arch == ::hk::Arch::Host)
+    return Verdict::accept();
+  constexpr int64_t kVector = 8;
+  int64_t vec = kVector;
+  while (vec > 1 && (size % vec != 0 || width < 0 || width % vec != 0))
+    vec /= 2;
+  int64_t repeated = std::min(size, width < 0 ? size : int64_t(width)) / vec,
+          cost = repeated * costIn(op->getOperand(0), group);
+  if (cost <= kRepeatedCost)
+    return Verdict::accept();
+  return Verdict::refuse(
+      Reason::CostlierFused,
+      llvm::formatv("{0} columns are no multiple of a group of {1}, so each "
+                    "thread reduces a group for itself and computes its "
+                    "elements {2} times",
+                    width, size, repeated)
           .str());
 }

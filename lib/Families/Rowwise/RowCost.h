@@ -44,6 +44,12 @@ std::optional<RowCost> costOf(ArrayRef<Operation *> ops,
 Verdict compareCosts(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
                      ArrayRef<Operation *> both, const FusionContext &context);
 
+/// Whether a kernel of `group` computes elements too often where `op`, which
+/// reduces groups of a row, is added. Groups that end with the row, not with
+/// lanes of a wave, are reduced by each thread for itself.
+Verdict judgeRepeated(ArrayRef<Operation *> group, Operation *op,
+                      const FusionContext &context);
+
 } // namespace mlir::hk
 
 #endif // HK_FAMILIES_ROWWISE_ROWCOST_H

@@ -503,6 +503,10 @@ void RowEmitter::emitStore(const RowStore &store, const Position &position,
     Expr value = isE8M0 ? decodedScale(scale) : splat({"float", 1}, scale);
     Position own(position);
     own.back() = simplify(position.back().floorDiv(store.group));
+    if (TransposeOp transposed = store.transposed)
+      own =
+          llvm::map_to_vector(transposed.getPermutation(),
+                              [from = own](int64_t dim) { return from[dim]; });
     out.openIf(text(simplify(position.back() % constant(store.group))) +
                    " == 0",
                Hoist::Freely);

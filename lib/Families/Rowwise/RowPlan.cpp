@@ -79,20 +79,31 @@ void RowPlan::addStore(unsigned index, Value value) {
   store.kind = StoreKind::Value;
   store.group = 0;
   Operation *op = value.getDefiningOp();
+  auto isMember = [&](Operation *other) {
+    return other->getBlock() == &body();
+  };
+  auto isGroupScale = [](Value scale) {
+    Operation *def = scale.getDefiningOp();
+    return def && reductionGroupOf(def) != 0 && scale == def->getResult(1);
+  };
+  // Beside the codes that it belongs to, wherever it goes.
+  if (op && isTransposedStore(op, isMember) &&
+      isGroupScale(op->getOperand(0))) {
+    store.transposed = cast<TransposeOp>(op);
+    store.value = value = op->getOperand(0);
+    op = value.getDefiningOp();
+  }
   Value space = value;
   if (auto write = dyn_cast_or_null<KVCacheWriteOp>(op)) {
     store.kind = StoreKind::CacheWrite;
     store.op = op;
     store.value = space = write.getValues();
-  } else if (op && reductionGroupOf(op) != 0 && value == op->getResult(1)) {
+  } else if (isGroupScale(value)) {
     store.kind = StoreKind::GroupScale;
     store.op = op;
     store.group = reductionGroupOf(op);
     space = op->getOperand(0);
   }
-  auto isMember = [&](Operation *other) {
-    return other->getBlock() == &body();
-  };
   if (op && isTransposedStore(op, isMember)) {
     store.kind = StoreKind::Transposed;
     store.op = op;

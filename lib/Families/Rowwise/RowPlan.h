@@ -69,7 +69,8 @@ struct RowStore {
   Value value;      // cache writes: the values written
   Operation *op;    // cache write, quantisation, transpose, pad; else null
   StoreKind kind;
-  int64_t group; // of a GroupScale
+  int64_t group;          // of a GroupScale
+  TransposeOp transposed; // of a GroupScale whose place is another; or null
   int64_t phase;
   /// Sizes of the space this store iterates over.
   SmallVector<DimName> local;

@@ -68,6 +68,8 @@ public:
     all.push_back(op);
     RowDims rows;
     Verdict joined = matchRows(all, context.dims, rows, context.joining);
+    if (joined.accepted())
+      joined = judgeRepeated(group, op, context);
     // A second reduction may need more of a row at hand than there is room for.
     bool mayCost = !rowReductionsOf(op).empty() &&
                    llvm::any_of(group, [](Operation *member) {

@@ -28,10 +28,6 @@ static constexpr int64_t kTypicalRun = 2048;
 static constexpr int64_t kItems = 4;
 static constexpr int64_t kHostColumns = 16;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 CumsumOp mlir::hk::findCumsum(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (auto cumsum = dyn_cast<CumsumOp>(op))
@@ -45,7 +41,7 @@ CumsumOp mlir::hk::findCumsum(KernelOp kernel) {
 }
 
 int64_t mlir::hk::scanSumBytes(CumsumOp op) {
-  return tensorOf(op.getResult()).getElementType().isInteger(64) ? 8 : 4;
+  return tensorType(op.getResult()).getElementType().isInteger(64) ? 8 : 4;
 }
 
 /// The tile of a scan along runs of `length` elements with `inner` columns.
@@ -90,8 +86,8 @@ static LaunchDims gridOf(CumsumOp op, const ScanTile &tile,
                          LaunchBuilder &launch) {
   auto dim = static_cast<int64_t>(op.getDim());
   Value lines = launch.product(op.getInput(), 0, dim);
-  Value columns =
-      launch.product(op.getInput(), dim + 1, tensorOf(op.getInput()).getRank());
+  Value columns = launch.product(op.getInput(), dim + 1,
+                                 tensorType(op.getInput()).getRank());
   return launch.grid(launch.multiply(lines, runsOf(op, launch)),
                      launch.ceilDivide(columns, tile.columns));
 }
@@ -172,7 +168,7 @@ public:
     if (!op)
       return kernel.emitOpError(
           "expected the body of a scan kernel to hold an hk.cumsum");
-    RankedTensorType type = tensorOf(op.getInput());
+    RankedTensorType type = tensorType(op.getInput());
     auto dim = static_cast<int64_t>(op.getDim());
     int64_t length = type.getDimSize(dim);
     if (op.getChunk())

@@ -1,6 +1,7 @@
 // Group-limited routing written in primitives is three launches: a top-k of groups needs
 // groups as rows, which the top-k of the whole row cannot share. The refusal names the
-// operator that is one launch, which hk-raise makes where it knows the groups' numbers.
+// operator that is one launch, which hk-raise makes where it knows the groups' numbers:
+// here they are an argument.
 // RUN: hk-compile %s --target=gfx942 --explain --emit=mlir -o - | FileCheck %s
 
 // CHECK: 3 launches in @grouped, 1 launches in @raised
