@@ -401,8 +401,12 @@ Expr Puller::pull(Value value, Args position, int vec) {
   Operation *op = value.getDefiningOp();
   checkType(made, carrierOf(elementTypeOf(value), vec),
             op ? op->getName().getStringRef() : "argument");
-  // A name where statements were needed, or where it is another value.
-  if (!made.isName())
+  // A name where statements were needed, or where it is another value's: what
+  // is made of it stays here. Further out, the rows of a gather whose indices
+  // are a view take more instructions.
+  if (made.isName())
+    made.depth = out.depth();
+  else
     made = out.define(placeOf(made, position, vec), "v", made);
   out.remember(memo, made);
   return made;
