@@ -64,12 +64,6 @@ static Expr pullClamp(Puller &p, ClampOp op, Puller::Args position, int vec) {
                                 literal(op.getMax().convertToDouble())}));
 }
 
-/// A comparison as 0 or 1.
-static Expr flagOf(const Expr &comparison) {
-  return infix(call("convertTo<i32>", comparison, "i32"), " & ",
-               {"1", {"i32"}});
-}
-
 static Expr pullCompare(Puller &p, CompareOp op, Puller::Args position,
                         int vec) {
   Expr a = p.pullBroadcast(op.getLhs(), position, vec);

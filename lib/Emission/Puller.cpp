@@ -75,6 +75,11 @@ CType mlir::hk::carrierOf(Type elementType, int vec) {
           vec};
 }
 
+Expr mlir::hk::flagOf(const Expr &comparison) {
+  return infix(call("convertTo<i32>", comparison, "i32"), " & ",
+               {"1", {"i32"}});
+}
+
 Expr mlir::hk::toFloat(const Expr &expr) {
   return expr.type.element == "float" ? expr
                                       : call("convertTo<float>", expr, "float");
