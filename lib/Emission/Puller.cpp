@@ -75,6 +75,11 @@ CType mlir::hk::carrierOf(Type elementType, int vec) {
           vec};
 }
 
+Expr mlir::hk::flagOf(const Expr &comparison) {
+  return infix(call("convertTo<i32>", comparison, "i32"), " & ",
+               {"1", {"i32"}});
+}
+
 Expr mlir::hk::toFloat(const Expr &expr) {
   return expr.type.element == "float" ? expr
                                       : call("convertTo<float>", expr, "float");
@@ -401,8 +406,12 @@ Expr Puller::pull(Value value, Args position, int vec) {
   Operation *op = value.getDefiningOp();
   checkType(made, carrierOf(elementTypeOf(value), vec),
             op ? op->getName().getStringRef() : "argument");
-  // A name where statements were needed, or where it is another value.
-  if (!made.isName())
+  // A name where statements were needed, or where it is another value's: what
+  // is made of it stays here. Further out, the rows of a gather whose indices
+  // are a view take more instructions.
+  if (made.isName())
+    made.depth = out.depth();
+  else
     made = out.define(placeOf(made, position, vec), "v", made);
   out.remember(memo, made);
   return made;

@@ -49,6 +49,8 @@ StringRef reductionOf(RowReduction kind);
 CType carrierOf(Type elementType, int vec);
 /// A vector of the one scale whose E8M0 byte is `byte`.
 Expr decodedScale(const Expr &byte);
+/// A comparison as 0 or 1.
+Expr flagOf(const Expr &comparison);
 /// `expr` in f32 carriers.
 Expr toFloat(const Expr &expr);
 /// `expr` (f32 carriers) rounded to an element type; integers as they are.

@@ -86,6 +86,12 @@ void RowEmitter::emitRowStart() {
   rowDepth = out.depth();
   if (!host)
     threadIndex = symbol("thread");
+  emitRowCoordinates();
+  if (shifted)
+    emitShift();
+}
+
+void RowEmitter::emitRowCoordinates() {
   AffineExpr rest = symbol("row");
   rowCoordinates.assign(plan.numRowDims(), constant(0));
   for (int64_t d = plan.numRowDims(); d-- > 0;) {
@@ -106,8 +112,6 @@ void RowEmitter::emitRowStart() {
         defineIndex(rowDepth, "r", "i64(" + index + " % " + divisor + ")");
     rest = defineIndex(rowDepth, "q", "i64(" + index + " / " + divisor + ")");
   }
-  if (shifted)
-    emitShift();
 }
 
 bool mlir::hk::piecesFirst(const RowPlan &plan, const ::hk::Target &target) {

@@ -64,7 +64,8 @@ std::string sharedText(const RowPlan &plan, const ::hk::Target &target,
 /// A load of all slots of a loop.
 struct BatchedLoad {
   RowLoop loop;
-  std::string key, type, expression;
+  std::string key, expression;
+  std::string access; // template arguments: dtype, elements
   std::string guard;  // where it is not safe everywhere
   std::string keepAs; // where to store it too
 };
@@ -113,6 +114,7 @@ private:
     std::list<Kept> kept; // references stay valid
   };
   void emitRowStart();
+  void emitRowCoordinates();
   /// Of a row of shifted chunks: where it begins, and whether all operands do.
   void emitShift();
   /// Of a kernel whose blocks split rows: defines which piece is this block's.
@@ -138,6 +140,8 @@ private:
   /// Declares, in the scope of a chunk, what pulls rely on.
   void enterLoop(Space &space, const RowLoop &loop);
   void emitSelection(const RowSelection &selection);
+  /// The results of `topk` are in the variable `name`.
+  void bindSelected(TopkOp topk, const std::string &name);
   /// Leaves the row's sums over ranks in LDS.
   void emitExchange();
   std::string emitScore(Space &space, Value input, const RowLoop &loop);
@@ -166,6 +170,8 @@ private:
   bool isOnline(const RowStat &stat, const RowLoop &loop) const;
 
   Expr load(BlockArgument argument, Args position, int vec) override;
+  /// Such a load in the current loop.
+  BatchedLoad batchedLoad(BlockArgument argument, Args position, int vec);
   int64_t alignment(unsigned operand, AffineExpr last, int vec) const override;
   /// Loads into an array in a place before a loop; null: before the current
   /// one.

@@ -86,12 +86,29 @@ std::string RowEmitter::preload(const BatchedLoad &load,
   };
   // Lanes without a value vote, too, and have to have one.
   bool votes = !load.guard.empty() && ::hk::boundByIssue(target);
-  line(load.type + " " + name + "[" + slots + "]" + (votes ? " = {};" : ";"));
+  line("Packed" + load.access + " " + name + "[" + slots + "]" +
+       (votes ? " = {};" : ";"));
   line(load.loop.chunksText() + " " +
        (load.guard.empty() ? "" : "if (" + load.guard + ") ") + name +
        "[s] = " + load.expression + ";");
   preloads[load.key] = name;
   return name;
+}
+
+BatchedLoad RowEmitter::batchedLoad(BlockArgument argument, Args position,
+                                    int vec) {
+  Type element = cast<ShapedType>(argument.getType()).getElementType();
+  BatchedLoad load;
+  load.loop = current;
+  load.access = "<" + dtypeText(element) + ", " + std::to_string(vec) + ">";
+  load.expression = "loadPacked" + accessText(argument, position, vec) +
+                    (getLaneCount() ? ", " + getLaneCount().text : "") + ")";
+  load.guard = loadGuard.text;
+  load.key = current.stripsText() + current.chunksText() + load.guard +
+             load.expression;
+  if (current.part == RowPart::Lds)
+    useLds(argument, load);
+  return load;
 }
 
 Expr RowEmitter::load(BlockArgument argument, Args position, int vec) {
@@ -121,21 +138,11 @@ Expr RowEmitter::load(BlockArgument argument, Args position, int vec) {
   bool always = out.hoistLimit() <= batchDepth;
   if (always)
     notePrefetch(argument, position, vec);
-  std::string access =
-      "<" + dtypeText(element) + ", " + std::to_string(vec) + ">";
-  BatchedLoad load;
-  load.loop = current;
-  load.type = "Packed" + access;
-  load.expression = "loadPacked" + accessText(argument, position, vec) +
-                    (getLaneCount() ? ", " + getLaneCount().text : "") + ")";
-  load.guard = loadGuard.text;
-  load.key = current.stripsText() + current.chunksText() + load.guard +
-             load.expression;
-  if (current.part == RowPart::Lds)
-    useLds(argument, load);
+  BatchedLoad load = batchedLoad(argument, position, vec);
   int64_t words = llvm::divideCeil(bits, 32) * current.slots;
   auto unpacked = [&](const std::string &chunk) {
-    return Expr{"unpack" + access + "(" + chunk + ")", carrierOf(element, vec)};
+    return Expr{"unpack" + load.access + "(" + chunk + ")",
+                carrierOf(element, vec)};
   };
   auto earlier = preloads.find(load.key);
   if (earlier != preloads.end()) {

@@ -212,7 +212,10 @@ void RowEmitter::emitSelection(const RowSelection &selection) {
     out.line("topkInBlock<" + Twine(threadsPerRow) + ", " + vec + ", " + k +
              ", " + rules + score + ", " + n + ", thread, " + name + ", " +
              member + ".radix);");
+  bindSelected(topk, name);
+}
 
+void RowEmitter::bindSelected(TopkOp topk, const std::string &name) {
   bind(topk.getValues(), [this, name](Args position, int count) {
     return Expr{name + ".values<" + std::to_string(count) + ">(" +
                     text(position.back()) + ")",

@@ -20,45 +20,42 @@ namespace hk {
 
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkOperands {
   using Stage = TokenStage<S, TILE, TokenRows{2, 1, S.hasDecay}>;
+  using State = HeadState<S, TILE>;
   using Keys = typename Stage::Keys;
   using Columns = typename Stage::Columns;
   using Shared = GpuShared<typename Stage::Shared>;
 
-  /// Of tokens that are in LDS, as Io gives them.
-  struct Staged {
-    const Shared &shared;
-    i64 first, firstValue; // of the stage
-    HK_MEM Keys w(i64, i64 t, i64, i64 c) const {
-      return Stage::keys(shared, 0, t - first, c);
-    }
-    HK_MEM Keys key(i64, i64 t, i64, i64 c) const {
-      return Stage::keys(shared, 1, t - first, c);
-    }
-    HK_MEM Columns u(i64, i64 t, i64, i64 c) const {
-      return Stage::values(shared, 0, t - first, c - firstValue);
-    }
-    HK_MEM float decay(i64, i64 t, i64) const {
-      return Stage::scalar(shared, 0, t - first);
-    }
-  };
-
-  /// use(part, operands) for the tokens of a chunk, part by part. Every thread
-  /// of the block calls it.
+  /// use(t, k, left, decay) for the tokens of a chunk: the token's keys, what
+  /// is left of its values behind the state `start`, and the sum of its decays.
+  /// Every thread of the block calls it.
   template <class Io, class Use>
-  HK_MEM static void forEachPart(const TokenSpan &chunk, i64 head, i64 slice,
-                                 [[maybe_unused]] Shared &shared, const Io &io,
-                                 Use use) {
+  HK_MEM static void
+  forEachToken(const TokenSpan &chunk, i64 head, i64 slice, const State &start,
+               [[maybe_unused]] Shared &shared, const Io &io, Use use) {
+    typename State::Place at = State::place(slice);
+    i64 keyHead = head / (S.valueHeads / S.heads);
+    auto walk = [&](const TokenSpan &part, const auto &operands) {
+      for (i64 t = part.begin; t < part.end; ++t) {
+        Keys w[State::kSteps] = {}, k[State::kSteps] = {};
+        HK_UNROLL for (int r = 0; r < State::kSteps; ++r) if (at.has(r)) {
+          w[r] = operands.w(chunk.batch, t, head, at.key(r));
+          k[r] = operands.key(chunk.batch, t, keyHead, at.key(r));
+        }
+        Columns u = 0;
+        if (at.value < S.fresh)
+          u = operands.u(chunk.batch, t, head, at.value);
+        use(t, k, u - start.dot(w), decayOf<S>(operands, chunk, t, head));
+      }
+    };
     if constexpr (kIsHost)
-      use(chunk, io);
+      walk(chunk, io);
     else
       Stage::forEachPart(
-          chunk,
+          chunk, slice, shared,
           [&](const TokenSpan &part, int count) {
             stage(part, count, head, slice, shared, io);
           },
-          [&](const TokenSpan &part) {
-            use(part, Staged{shared, part.begin, Stage::firstValue(slice)});
-          });
+          walk);
   }
 
 private:

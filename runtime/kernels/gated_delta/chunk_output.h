@@ -21,11 +21,11 @@ namespace hk {
 template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkOutput {
   static constexpr int kThreads = TILE.threads, kColumns = TILE.columns;
   static constexpr int kChunk = S.chunk, kVec = S.keyVector;
-  static constexpr int kRow = int(paddedRow(kChunk));
   /// Tokens that a thread sums for at a time.
   static constexpr int kTokens = 8;
   using Columns = Vec<float, kColumns>;
   using Products = ChunkProducts<S, kThreads>;
+  static constexpr int kRow = Products::kWeightRow;
   struct Shared {
     typename Products::Staged staged;
     float weights[kChunk * kRow];
@@ -45,7 +45,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkOutput {
     i64 keyHead = head / (S.valueHeads / S.heads);
     const int thread = kIsHost ? 0 : threadId();
     if (!span.outside)
-      weigh(span, head, keyHead, length, shared, io);
+      Products::weigh(shared.staged, span, head, io, shared.weights);
     barrier();
     i64 slot = tokens.offsets
                    ? number
@@ -56,33 +56,6 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkOutput {
   }
 
 private:
-  template <class Io>
-  HK_MEM static void weigh(const TokenSpan &span, i64 head, i64 keyHead,
-                           int length, Shared &shared, const Io &io) {
-    auto query = [&](int token, int k) {
-      return io.query(span.batch, span.begin + token, keyHead, k);
-    };
-    auto key = [&](int token, int k) {
-      return io.key(span.batch, span.begin + token, keyHead, k);
-    };
-    Products::run(shared.staged, length, query, key,
-                  [&](int i, int j, const typename Products::Piece &piece) {
-                    HK_UNROLL for (int n = 0; n < 4; ++n)
-                        HK_UNROLL for (int m = 0; m < 4; ++m) {
-                      float weight = 0;
-                      if (j + m <= i + n && i + n < length) {
-                        float to =
-                            decayOf<S>(io, span, span.begin + i + n, head);
-                        float from =
-                            decayOf<S>(io, span, span.begin + j + m, head);
-                        weight = piece.sum[n][m] * decayBetween<S>(to, from);
-                      }
-                      shared.weights[(i + n) * kRow + j + m] =
-                          roundTo<S.value, 1>(Vec<float, 1>(weight))[0];
-                    }
-                  });
-  }
-
   /// Tokens [first, first + kTokens) of the chunk.
   template <class Io>
   HK_MEM static void finish(const TokenSpan &span, i64 slot, i64 head,

@@ -32,7 +32,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkScan {
   using Products = ChunkProducts<S, kThreads>;
   /// A row of what the tokens of a chunk are for each other, and of what is new
   /// of a token's values.
-  static constexpr int kRow = int(paddedRow(kChunk));
+  static constexpr int kRow = Products::kWeightRow;
   static constexpr int kFresh = int(scanValuesRow(TILE));
   struct Shared {
     float weights[kChunk * kRow];
@@ -57,10 +57,8 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkScan {
     State state;
     state.load(pool, span, head, at);
     for (i64 begin = span.begin; begin < span.end; begin += kChunk) {
-      TokenSpan chunk = span;
-      chunk.begin = begin;
-      chunk.end = begin + kChunk < span.end ? begin + kChunk : span.end;
-      weigh(chunk, head, shared, io);
+      TokenSpan chunk = span.part(begin, kChunk);
+      Products::weigh(shared.staged, chunk, head, io, shared.weights);
       barrier();
       step(state, chunk, head, at, shared, io);
       barrier();
@@ -75,35 +73,6 @@ private:
     for (i64 t = span.begin; t < span.end; ++t)
       if (at.first())
         io.result(span.batch, t, head, at.value, Columns(0));
-  }
-
-  template <class Io>
-  HK_MEM static void weigh(const TokenSpan &chunk, i64 head, Shared &shared,
-                           const Io &io) {
-    int length = int(chunk.end - chunk.begin);
-    i64 keyHead = head / (S.valueHeads / S.heads);
-    auto query = [&](int token, int k) {
-      return io.query(chunk.batch, chunk.begin + token, keyHead, k);
-    };
-    auto key = [&](int token, int k) {
-      return io.key(chunk.batch, chunk.begin + token, keyHead, k);
-    };
-    Products::run(shared.staged, length, query, key,
-                  [&](int i, int j, const typename Products::Piece &piece) {
-                    HK_UNROLL for (int n = 0; n < 4; ++n)
-                        HK_UNROLL for (int m = 0; m < 4; ++m) {
-                      float weight = 0;
-                      if (j + m <= i + n && i + n < length) {
-                        float to =
-                            decayOf<S>(io, chunk, chunk.begin + i + n, head);
-                        float from =
-                            decayOf<S>(io, chunk, chunk.begin + j + m, head);
-                        weight = piece.sum[n][m] * decayBetween<S>(to, from);
-                      }
-                      shared.weights[(i + n) * kRow + j + m] =
-                          roundTo<S.value, 1>(Vec<float, 1>(weight))[0];
-                    }
-                  });
   }
 
   template <class Io>

@@ -24,7 +24,6 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkState {
   using Shared = typename Operands::Shared;
   using State = HeadState<S, TILE>;
   using Columns = typename State::Columns;
-  using Keys = typename State::Keys;
   using Place = typename State::Place;
   static constexpr int kThreads = TILE.threads, kSteps = State::kSteps;
   static constexpr int kVec = State::kVec;
@@ -48,9 +47,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkState {
     if (!span.outside)
       state.load(pool, span, head, at);
     for (i64 begin = span.begin; begin < span.end; begin += S.chunk) {
-      TokenSpan chunk = span;
-      chunk.begin = begin;
-      chunk.end = begin + S.chunk < span.end ? begin + S.chunk : span.end;
+      TokenSpan chunk = span.part(begin, S.chunk);
       if (span.outside) {
         clear(chunk, head, at, io);
         continue;
@@ -102,25 +99,14 @@ private:
       start.s[i] = roundTo<S.key, State::kColumns>(state.s[i]);
       state.s[i] *= all;
     }
-    i64 keyHead = head / (S.valueHeads / S.heads);
-    auto walk = [&](const TokenSpan &part, const auto &operands) {
-      for (i64 t = part.begin; t < part.end; ++t) {
-        Keys w[kSteps] = {}, k[kSteps] = {};
-        HK_UNROLL for (int r = 0; r < kSteps; ++r) if (at.has(r)) {
-          w[r] = operands.w(chunk.batch, t, head, at.key(r));
-          k[r] = operands.key(chunk.batch, t, keyHead, at.key(r));
-        }
-        Columns u = 0;
-        if (at.valid)
-          u = operands.u(chunk.batch, t, head, at.value);
-        Columns left = u - start.dot(w);
-        if (at.first())
-          io.vNew(chunk.batch, t, head, at.value, left);
-        float e = decayBetween<S>(last, decayOf<S>(operands, chunk, t, head));
-        state.add(k, roundTo<S.key, State::kColumns>(left * e));
-      }
-    };
-    Operands::forEachPart(chunk, head, slice, shared, io, walk);
+    Operands::forEachToken(chunk, head, slice, start, shared, io,
+                           [&](i64 t, const auto &k, Columns left, float own) {
+                             if (at.first())
+                               io.vNew(chunk.batch, t, head, at.value, left);
+                             float e = decayBetween<S>(last, own);
+                             state.add(
+                                 k, roundTo<S.key, State::kColumns>(left * e));
+                           });
   }
 };
 

@@ -17,6 +17,27 @@
 
 namespace hk {
 
+/// exp(to - from) of two sums of decays; 1 without decays.
+template <GatedDeltaSpec S> HK_DEV float decayBetween(float to, float from) {
+  if constexpr (!S.hasDecay)
+    return 1.f;
+  return exp<1>(Vec<float, 1>(to - from))[0];
+}
+
+/// The sum of decays of a token; 0 without decays.
+template <GatedDeltaSpec S, class Io>
+HK_DEV float decayOf(const Io &io, const TokenSpan &span, i64 t, i64 head) {
+  if constexpr (S.hasDecay)
+    return io.decay(span.batch, t, head);
+  return 0.f;
+}
+template <GatedDeltaSpec S, class Io>
+HK_DEV float betaOf(const Io &io, const TokenSpan &span, i64 t, i64 head) {
+  if constexpr (S.hasBeta)
+    return io.beta(span.batch, t, head);
+  return 1.f;
+}
+
 template <GatedDeltaSpec S, int THREADS> struct ChunkProducts {
   static constexpr int kVec = S.keyVector;
   static constexpr int kSlice = int(kktSlice(kTarget, S.keys));
@@ -73,6 +94,35 @@ template <GatedDeltaSpec S, int THREADS> struct ChunkProducts {
     });
   }
 
+  /// What the tokens of a chunk are for each other: row i has, up to column i,
+  /// how much a result takes of an earlier token's values.
+  static constexpr int kWeightRow = int(paddedRow(S.chunk));
+  template <class Io>
+  HK_MEM static void weigh(Staged &staged, const TokenSpan &chunk, i64 head,
+                           const Io &io, float *weights) {
+    int length = int(chunk.end - chunk.begin);
+    i64 keyHead = head / (S.valueHeads / S.heads);
+    auto query = [&](int token, int k) {
+      return io.query(chunk.batch, chunk.begin + token, keyHead, k);
+    };
+    auto key = [&](int token, int k) {
+      return io.key(chunk.batch, chunk.begin + token, keyHead, k);
+    };
+    run(staged, length, query, key, [&](int i, int j, const Piece &piece) {
+      HK_UNROLL for (int n = 0; n < kPiece; ++n)
+          HK_UNROLL for (int m = 0; m < kPiece; ++m) {
+        float weight = 0;
+        if (j + m <= i + n && i + n < length) {
+          float to = decayOf<S>(io, chunk, chunk.begin + i + n, head);
+          float from = decayOf<S>(io, chunk, chunk.begin + j + m, head);
+          weight = piece.sum[n][m] * decayBetween<S>(to, from);
+        }
+        weights[(i + n) * kWeightRow + j + m] =
+            roundTo<S.value, 1>(Vec<float, 1>(weight))[0];
+      }
+    });
+  }
+
 private:
   template <class Load>
   HK_MEM static void stage(float *to, int length, int first, int thread,
@@ -102,27 +152,6 @@ private:
     }
   }
 };
-
-/// exp(to - from) of two sums of decays; 1 without decays.
-template <GatedDeltaSpec S> HK_DEV float decayBetween(float to, float from) {
-  if constexpr (!S.hasDecay)
-    return 1.f;
-  return exp<1>(Vec<float, 1>(to - from))[0];
-}
-
-/// The sum of decays of a token; 0 without decays.
-template <GatedDeltaSpec S, class Io>
-HK_DEV float decayOf(const Io &io, const TokenSpan &span, i64 t, i64 head) {
-  if constexpr (S.hasDecay)
-    return io.decay(span.batch, t, head);
-  return 0.f;
-}
-template <GatedDeltaSpec S, class Io>
-HK_DEV float betaOf(const Io &io, const TokenSpan &span, i64 t, i64 head) {
-  if constexpr (S.hasBeta)
-    return io.beta(span.batch, t, head);
-  return 1.f;
-}
 
 } // namespace hk
 

@@ -59,13 +59,12 @@ struct Recurrent {
     state.load(pool, span, head, at);
     if constexpr (STAGED)
       Stage::forEachPart(
-          span,
+          span, slice, shared,
           [&](const TokenSpan &part, int count) {
             stage(part, count, head, slice, shared, io);
           },
-          [&](const TokenSpan &part) {
-            walk(state, part, head, at,
-                 Staged{shared, part.begin, Stage::firstValue(slice)}, io);
+          [&](const TokenSpan &part, const auto &operands) {
+            walk(state, part, head, at, operands, io);
           });
     else if (span.begin < span.end)
       walk(state, span, head, at, io, io);
@@ -88,37 +87,6 @@ private:
         io.result(span.batch, t, head, at.value, y);
     }
   }
-
-  /// Operands of tokens that are in LDS, as Io gives them.
-  struct Staged {
-    const Shared &shared;
-    i64 first, firstValue; // of the stage
-    HK_MEM Keys query(i64, i64 t, i64, i64 c) const {
-      return Stage::keys(shared, 0, t - first, c);
-    }
-    HK_MEM Keys key(i64, i64 t, i64, i64 c) const {
-      return Stage::keys(shared, 1, t - first, c);
-    }
-    HK_MEM Keys keyDecay(i64, i64 t, i64, i64 c) const {
-      return Stage::keys(shared, 2, t - first, c);
-    }
-    HK_MEM Columns value(i64, i64 t, i64, i64 c) const {
-      return Stage::values(shared, 0, t - first, c - firstValue);
-    }
-    HK_MEM Columns valueDecay(i64, i64 t, i64, i64 c) const {
-      return Stage::values(shared, 1, t - first, c - firstValue);
-    }
-    HK_MEM Columns beta(i64, i64 t, i64, i64 c) const {
-      return Stage::values(shared, 1 + S.hasValueDecay, t - first,
-                           c - firstValue);
-    }
-    HK_MEM float decay(i64, i64 t, i64) const {
-      return Stage::scalar(shared, 0, t - first);
-    }
-    HK_MEM float beta(i64, i64 t, i64) const {
-      return Stage::scalar(shared, S.hasDecay, t - first);
-    }
-  };
 
   /// Brings `count` tokens into LDS: first all loads of a thread.
   template <class Io>

@@ -50,18 +50,6 @@ struct TokenStage {
     alignas(16) float tokens[kTokens * kToken];
   };
 
-  /// Row `n` of keys, of values, or number `n` of token `t` of the stage, from
-  /// its element `c` on.
-  HK_MEM static Keys keys(const Shared &shared, int n, i64 t, i64 c) {
-    return get<kVec>(shared, t, n * kKeyRow + c);
-  }
-  HK_MEM static Columns values(const Shared &shared, int n, i64 t, i64 c) {
-    return get<kColumns>(shared, t, kFirstValues + n * kValueRow + c);
-  }
-  HK_MEM static float scalar(const Shared &shared, int n, i64 t) {
-    return shared.tokens[t * kToken + kScalars + n];
-  }
-
   /// What a thread brings of rows of SIZE elements, V at a time, on its way.
   template <int SIZE, int V> struct Fetched {
     static constexpr int kVectors = SIZE / V, kAll = kTokens * kVectors;
@@ -114,20 +102,57 @@ struct TokenStage {
     return value < S.fresh ? value : S.fresh - kColumns;
   }
 
-  /// use(part) for the tokens of `span`, as many at a time as are staged;
-  /// bring(part, count) puts them into LDS. Every thread of the block calls it.
+  /// use(part, operands) for the tokens of `span`, as many at a time as are
+  /// staged; bring(part, count) puts them into LDS. Every thread of the block
+  /// calls it.
   template <class Bring, class Use>
-  HK_MEM static void forEachPart(const TokenSpan &span, Bring bring, Use use) {
+  HK_MEM static void forEachPart(const TokenSpan &span, i64 slice,
+                                 const Shared &shared, Bring bring, Use use) {
     for (i64 t = span.begin; t < span.end; t += kTokens) {
-      TokenSpan part = span;
-      part.begin = t;
-      part.end = t + kTokens < span.end ? t + kTokens : span.end;
+      TokenSpan part = span.part(t, kTokens);
       barrier(); // what was there has been read
       bring(part, int(part.end - part.begin));
       barrier();
-      use(part);
+      use(part, Operands{shared, t, firstValue(slice)});
     }
   }
+
+  /// What is staged of the tokens from `first` on, as Io gives it. A walk over
+  /// chunks has w and u where one over tokens has queries and values.
+  struct Operands {
+    const Shared &shared;
+    i64 first, firstValue;
+    HK_MEM Keys query(i64, i64 t, i64, i64 c) const { return keys(0, t, c); }
+    HK_MEM Keys w(i64, i64 t, i64, i64 c) const { return keys(0, t, c); }
+    HK_MEM Keys key(i64, i64 t, i64, i64 c) const { return keys(1, t, c); }
+    HK_MEM Keys keyDecay(i64, i64 t, i64, i64 c) const { return keys(2, t, c); }
+    HK_MEM Columns value(i64, i64 t, i64, i64 c) const {
+      return values(0, t, c);
+    }
+    HK_MEM Columns u(i64, i64 t, i64, i64 c) const { return values(0, t, c); }
+    HK_MEM Columns valueDecay(i64, i64 t, i64, i64 c) const {
+      return values(1, t, c);
+    }
+    HK_MEM Columns beta(i64, i64 t, i64, i64 c) const {
+      return values(1 + S.hasValueDecay, t, c);
+    }
+    HK_MEM float decay(i64, i64 t, i64) const { return scalar(0, t); }
+    HK_MEM float beta(i64, i64 t, i64) const { return scalar(S.hasDecay, t); }
+
+  private:
+    /// Row `n` of keys, of values, or number `n` of token `t`, from its element
+    /// `c` on.
+    HK_MEM Keys keys(int n, i64 t, i64 c) const {
+      return get<kVec>(shared, t - first, n * kKeyRow + c);
+    }
+    HK_MEM Columns values(int n, i64 t, i64 c) const {
+      return get<kColumns>(shared, t - first,
+                           kFirstValues + n * kValueRow + c - firstValue);
+    }
+    HK_MEM float scalar(int n, i64 t) const {
+      return shared.tokens[(t - first) * kToken + kScalars + n];
+    }
+  };
 
 private:
   template <int V>

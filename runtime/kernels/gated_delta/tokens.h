@@ -33,6 +33,14 @@ struct TokenSpan {
   bool outside;
   i64 segment = 0, before = 0;
   bool ends = true;
+
+  /// At most `count` of its tokens, from `first` on.
+  HK_MEM TokenSpan part(i64 first, i64 count) const {
+    TokenSpan result = *this;
+    result.begin = first;
+    result.end = first + count < end ? first + count : end;
+    return result;
+  }
 };
 
 HK_DEV i64 tokenBound(const TokenArgs &a, i64 i) {

@@ -24,7 +24,6 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkTransition {
   using Shared = typename Operands::Shared;
   using State = HeadState<S, TILE>;
   using Columns = typename State::Columns;
-  using Keys = typename State::Keys;
   using Place = typename State::Place;
   static constexpr int kThreads = TILE.threads, kSteps = State::kSteps;
   static constexpr int kVec = State::kVec, kColumns = State::kColumns;
@@ -53,9 +52,7 @@ template <GatedDeltaSpec S, GatedDeltaTile TILE> struct ChunkTransition {
           at.value + c == S.fresh + key;
     });
     for (i64 begin = span.begin; begin < span.end; begin += S.chunk) {
-      TokenSpan chunk = span;
-      chunk.begin = begin;
-      chunk.end = begin + S.chunk < span.end ? begin + S.chunk : span.end;
+      TokenSpan chunk = span.part(begin, S.chunk);
       step(state, chunk, head, slice, shared, io);
     }
     if (!at.valid)
@@ -71,27 +68,14 @@ private:
   template <class Io>
   HK_MEM static void step(State &state, const TokenSpan &chunk, i64 head,
                           i64 slice, Shared &shared, const Io &io) {
-    Place at = State::place(slice);
     State start = state;
     float last = decayOf<S>(io, chunk, chunk.end - 1, head);
     float all = decayBetween<S>(last, 0.f);
     HK_UNROLL for (int i = 0; i < kSteps * kVec; ++i) state.s[i] *= all;
-    i64 keyHead = head / (S.valueHeads / S.heads);
-    auto walk = [&](const TokenSpan &part, const auto &operands) {
-      for (i64 t = part.begin; t < part.end; ++t) {
-        Keys w[kSteps] = {}, k[kSteps] = {};
-        HK_UNROLL for (int r = 0; r < kSteps; ++r) if (at.has(r)) {
-          w[r] = operands.w(chunk.batch, t, head, at.key(r));
-          k[r] = operands.key(chunk.batch, t, keyHead, at.key(r));
-        }
-        Columns u = 0;
-        if (at.value < S.fresh)
-          u = operands.u(chunk.batch, t, head, at.value);
-        float own = decayOf<S>(operands, chunk, t, head);
-        state.add(k, (u - start.dot(w)) * decayBetween<S>(last, own));
-      }
-    };
-    Operands::forEachPart(chunk, head, slice, shared, io, walk);
+    Operands::forEachToken(chunk, head, slice, start, shared, io,
+                           [&](i64, const auto &k, Columns left, float own) {
+                             state.add(k, left * decayBetween<S>(last, own));
+                           });
   }
 };
 
