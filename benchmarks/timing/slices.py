@@ -77,6 +77,7 @@ def run(options):
                 continue
             # Far from the best of the prediction only the prediction is of interest.
             counts = [n for n, t in predicted.items() if t <= options.within * min(predicted.values()) or n == chosen]
+            counts = [int(n) for n in options.counts.split(",")] if options.counts else counts
             found = {n: model(bin_, source, options.chip, arguments, n, folder)
                      for n in ([chosen] if options.chosen else counts)}
             print(*((n, [round(r["burst_us"], 1) for r in launches]) for n, launches in found.items()), flush=True)
@@ -103,6 +104,7 @@ def main():
     parser.add_argument("--only", default="", help="part of a shape's name")
     parser.add_argument("--chosen", action="store_true", help="the chosen numbers alone")
     parser.add_argument("--predict", action="store_true", help="predictions alone")
+    parser.add_argument("--counts", default="", help="the numbers to run, such as 1,4")
     parser.add_argument("--within", type=float, default=3, help="run what is predicted at so many times the best")
     parser.add_argument("--json", type=pathlib.Path, help="append results here")
     parser.add_argument("--table", type=pathlib.Path, help="only print the table of such a file")

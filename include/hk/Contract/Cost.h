@@ -539,7 +539,8 @@ constexpr double unitGBps(const Target &target) {
 /// tile ahead takes most of a SIMD's registers, of short heads half of them.
 constexpr double residentWalks(const AttentionTile &tile,
                                const AttentionShape &shape) {
-  return costMax(1, (shape.largestDim() <= 64 ? 8 : 4) / tile.waves);
+  int32_t waves = shape.largestDim() <= 64 ? 8 : 4, blocks = waves / tile.waves;
+  return costMax(1, blocks);
 }
 
 /// Runs of the keys of all sequences, of equal length, for blocks that have the
