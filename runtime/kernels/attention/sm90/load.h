@@ -64,7 +64,12 @@ template <> struct PickKeySource<SequenceLayout::Paged> {
   template <AttentionSpec S, AttentionTile T> using Type = BulkPagedKeys<S, T>;
 };
 
-template <class Segments> class BulkAttentionLoader {
+/// What a warp asks for.
+enum class BulkRole { All, QueriesAndKeys, Values };
+
+template <class Segments, BulkRole ROLE = BulkRole::All>
+class BulkAttentionLoader {
+  static constexpr bool kKeys = ROLE != BulkRole::Values;
   using First = typename Segments::First;
   static constexpr AttentionSpec S = First::kSpec;
   using Config = typename First::Config;
@@ -86,7 +91,7 @@ public:
                 auto steps = Segment::Config::stepsOf(w);
                 if (steps.count() == 0)
                   return;
-                if (!asked)
+                if (kKeys && !asked)
                   loadQueries(w);
                 asked = true;
                 loadSegment<Segment, I>(a, w, steps.first, steps.end);
@@ -114,6 +119,18 @@ private:
         typename PickKeySource<spec.keys>::template Type<spec, Segment::kTile>;
     Source source(a, w);
     typename Source::Place now = source.find(end - 1);
+    if constexpr (ROLE != BulkRole::All) {
+      for (int n = end - 1; n >= first; --n, ++uses) {
+        typename Source::Place at = now;
+        // Looked up before room is waited for.
+        now = source.find(n - 1);
+        if constexpr (kKeys)
+          loadKeys<I>(source, at, uses);
+        else
+          loadValues<I>(source, at, uses);
+      }
+      return;
+    }
     loadKeys<I>(source, now, uses);
     for (int n = end - 2; n >= first; --n, ++uses) {
       typename Source::Place next = source.find(n);

@@ -78,7 +78,7 @@ private:
   template <int PANELS>
   HK_MEM void loadStraight(u32 to, const TensorMap &map, LdsBarrier full,
                            const Place &at) const {
-    constexpr int some = kBoxes % 2 == 0 ? 2 : 1;
+    constexpr int some = kBoxes % 4 == 0 ? 4 : kBoxes % 2 == 0 ? 2 : 1;
     to = u32(sameInWarp(int(to)));
     full.at = u32(sameInWarp(int(full.at)));
     int own = sameInWarp(head);

@@ -217,6 +217,10 @@ template <class... All> struct BulkAttention {
   using Shared = typename Config::Shared;
   static constexpr int kThreads = Config::kThreads;
   static constexpr int kMaps = 1 + 2 * Segments::kCount;
+  /// Boxes of few rows take longer to ask for than to bring: two warps do.
+  static constexpr bool kTwoWarps =
+      ((All::Config::kGaps && All::Config::kKeys / All::Config::kBoxKeys > 2) ||
+       ...);
 
   HK_MEM static void run(const TensorMap *maps, BlockId block, Shared &shared,
                          const typename All::Args &...args) {
@@ -240,8 +244,18 @@ private:
     int group = sameInWarp(threadId() / kWarpgroup);
     if (group == Config::kGroups) {
       giveRegisters<Config::kCopyRegisters>();
-      if (sameInWarp(threadId() % kWarpgroup / kWave) == 0)
+      int warp = sameInWarp(threadId() % kWarpgroup / kWave);
+      if constexpr (kTwoWarps) {
+        if (warp == 0)
+          BulkAttentionLoader<Segments, BulkRole::QueriesAndKeys>(segments, lds,
+                                                                  maps)
+              .run(order);
+        else if (warp == 1)
+          BulkAttentionLoader<Segments, BulkRole::Values>(segments, lds, maps)
+              .run(order);
+      } else if (warp == 0) {
         BulkAttentionLoader<Segments>(segments, lds, maps).run(order);
+      }
     } else {
       takeRegisters<Config::kProductRegisters>();
       BulkAttentionConsumer<Segments>(segments, lds, group).run(order);
