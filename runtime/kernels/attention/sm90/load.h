@@ -43,7 +43,7 @@ public:
         sequence(S.keys == SequenceLayout::Dense ? w.sequence : 0) {}
   HK_MEM Place find(int n) const { return start + n * Config::kKeys; }
   HK_MEM void announce(u32, Place) const {}
-  template <int PANELS>
+  template <int PANELS, int>
   HK_MEM void load(u32 to, const TensorMap &map, LdsBarrier full,
                    Place at) const {
     if (laneId() == 0)
@@ -70,6 +70,8 @@ enum class BulkRole { All, QueriesAndKeys, Values };
 template <class Segments, BulkRole ROLE = BulkRole::All>
 class BulkAttentionLoader {
   static constexpr bool kKeys = ROLE != BulkRole::Values;
+  /// Boxes of a branch: registers hold less of them beside both operands.
+  static constexpr int kAtOnce = ROLE == BulkRole::All ? 2 : 4;
   using First = typename Segments::First;
   static constexpr AttentionSpec S = First::kSpec;
   using Config = typename First::Config;
@@ -146,7 +148,7 @@ private:
     typename Config::Place at(use);
     lds.keysEmpty(at.stage).waitTogether(at.phase ^ 1);
     source.announce(lds.missing(at.stage), from);
-    source.template load<Config::kKeyPanels>(
+    source.template load<Config::kKeyPanels, kAtOnce>(
         lds.keys(at.stage), maps[1 + 2 * I], lds.keysFull(at.stage), from);
   }
   template <int I, class Source>
@@ -154,7 +156,7 @@ private:
                          const typename Source::Place &from, u32 use) {
     typename Config::Place at(use);
     lds.valuesEmpty(at.stage).waitTogether(at.phase ^ 1);
-    source.template load<Config::kValuePanels>(
+    source.template load<Config::kValuePanels, kAtOnce>(
         lds.values(at.stage), maps[2 + 2 * I], lds.valuesFull(at.stage), from);
   }
 

@@ -217,8 +217,11 @@ template <class... All> struct BulkAttention {
   using Shared = typename Config::Shared;
   static constexpr int kThreads = Config::kThreads;
   static constexpr int kMaps = 1 + 2 * Segments::kCount;
-  /// Boxes of few rows take longer to ask for than to bring: two warps do.
+  /// Boxes of few rows take longer to ask for than to bring: two warps do, but
+  /// where segments of ragged queries would make them spill.
   static constexpr bool kTwoWarps =
+      (Segments::kCount == 1 ||
+       Segments::First::kSpec.queries != SequenceLayout::Ragged) &&
       ((All::Config::kGaps && All::Config::kKeys / All::Config::kBoxKeys > 2) ||
        ...);
 
