@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One warp asks for everything. Keys run one stage ahead of values, as their
-// product does. Where the keys of a segment lie is a matter of its source; rows
-// of ragged operands are those of the whole tensor: a box may end in the next
-// sequence, whose rows the products mask.
+// One warp asks for everything, keys one stage ahead of values, as their
+// product is; or one asks for queries and keys and another for values. Where
+// the keys of a segment lie is a matter of its source; rows of ragged operands
+// are those of the whole tensor: a box may end in the next sequence, whose rows
+// the products mask.
 //
 //===----------------------------------------------------------------------===//
 

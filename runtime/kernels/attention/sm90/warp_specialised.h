@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One warpgroup copies (one of its warps does all of it), the others have 64
-// queries of one head each. A warpgroup's step asks for the scores of the next
-// tile of keys and for the values' product of this one, computes the softmax of
-// the first while the second runs, and releases both; the warpgroups drift
-// apart, so that one's exponentials run under the other's products. Products
-// are in flight within a step only: a copy of their registers, which a branch
-// would make, would have to wait for them. The step that follows no product
-// and the product that no scores follow stand outside of the loop, once for
-// each segment of the keys.
+// One warpgroup copies (one or two of its warps do all of it), the others have
+// 64 queries of one head each. A warpgroup's step asks for the scores of the
+// next tile of keys and for the values' product of this one, computes the
+// softmax of the first while the second runs, and releases both; the warpgroups
+// drift apart, so that one's exponentials run under the other's products.
+// Products are in flight within a step only: a copy of their registers, which a
+// branch would make, would have to wait for them. The step that follows no
+// product and the product that no scores follow stand outside of the loop, once
+// for each segment of the keys.
 //
 //   BulkAttention<BulkSegment<spec, tile>...>::run(maps, block, shared,
 //   args...) Grid: any number of blocks in x. maps: queries, then keys and
