@@ -44,7 +44,9 @@ func.func @few(%q: tensor<50x3x64xf16>, %k: tensor<900x1x64xf16>, %l: tensor<50x
   return %0#0 : tensor<50x3x64xf16>
 }
 
-// EXPLAIN-DAG: unsupported-shape{{.*}}warp_specialised: the warp-specialised loop has no soft cap
+// A soft cap takes the same tile.
+// TILE-LABEL: hk.kernel @attention_backward_2 attention_backward
+// TILE: hk.variant @v0 #hk.attention_backward_tile<rows = 128, walked = 64, waves = 12, stages = 4>
 func.func @cap(%q: tensor<200x1x64xf16>, %l: tensor<200x1xf32>) -> tensor<200x1x64xf16> {
   %0:3 = hk.attention_backward %q, %q, %q, %q, %l, %l scale 0.125 softcap 30.0 : tensor<200x1x64xf16>, tensor<200x1x64xf16>, tensor<200x1x64xf16>, tensor<200x1x64xf16>, tensor<200x1xf32> -> tensor<200x1x64xf16>, tensor<200x1x64xf16>, tensor<200x1x64xf16>
   return %0#0 : tensor<200x1x64xf16>
@@ -54,10 +56,18 @@ func.func @wide(%q: tensor<200x1x64xf32>, %l: tensor<200x1xf32>) -> tensor<200x1
   %0:3 = hk.attention_backward %q, %q, %q, %q, %l, %l scale 0.125 : tensor<200x1x64xf32>, tensor<200x1x64xf32>, tensor<200x1x64xf32>, tensor<200x1x64xf32>, tensor<200x1xf32> -> tensor<200x1x64xf32>, tensor<200x1x64xf32>, tensor<200x1x64xf32>
   return %0#0 : tensor<200x1x64xf32>
 }
-// EXPLAIN-DAG: unsupported-shape{{.*}}warp_specialised: a head size of 192, at most 128
+// More columns of one operand: fewer rows are walked over at a time.
+// TILE-LABEL: hk.kernel @attention_backward_4 attention_backward
+// TILE: hk.variant @v0 #hk.attention_backward_tile<rows = 128, walked = 32, waves = 12, stages = 4>
+// TEXT: using v0 = BulkAttentionBackward<kSpec, AttentionBackwardTile{128, 32, 12, 4}>;
 func.func @large(%q: tensor<200x1x192xf16>, %v: tensor<200x1x64xf16>, %l: tensor<200x1xf32>) -> tensor<200x1x192xf16> {
   %0:3 = hk.attention_backward %q, %q, %v, %v, %l, %l scale 0.125 : tensor<200x1x192xf16>, tensor<200x1x192xf16>, tensor<200x1x64xf16>, tensor<200x1x64xf16>, tensor<200x1xf32> -> tensor<200x1x192xf16>, tensor<200x1x192xf16>, tensor<200x1x64xf16>
   return %0#0 : tensor<200x1x192xf16>
+}
+// EXPLAIN-DAG: unsupported-shape{{.*}}warp_specialised: the registers do not hold gradients of 256 and 96 columns
+func.func @larger(%q: tensor<200x1x256xf16>, %v: tensor<200x1x96xf16>, %l: tensor<200x1xf32>) -> tensor<200x1x256xf16> {
+  %0:3 = hk.attention_backward %q, %q, %v, %v, %l, %l scale 0.125 : tensor<200x1x256xf16>, tensor<200x1x256xf16>, tensor<200x1x96xf16>, tensor<200x1x96xf16>, tensor<200x1xf32> -> tensor<200x1x256xf16>, tensor<200x1x256xf16>, tensor<200x1x96xf16>
+  return %0#0 : tensor<200x1x256xf16>
 }
 // EXPLAIN-DAG: unaligned{{.*}}warp_specialised: rows begin at multiples of
 func.func @unaligned(%q: tensor<200x1x33xf16>, %l: tensor<200x1xf32>) -> tensor<200x1x33xf16> {

@@ -23,9 +23,27 @@ namespace hk {
 
 /// Queries of a sequence from which on a warp-specialised tile is taken.
 inline constexpr int64_t kBulkBackwardQueries = 64;
-/// Largest head size of one: its registers hold two accumulators and the scores
-/// of 64 rows.
-inline constexpr int64_t kBulkBackwardHead = 128;
+/// Columns that the gradients of 64 rows of `size` take there in accumulators:
+/// the least number that a chain of products exists for; 0: none.
+constexpr int64_t bulkBackwardColumns(int64_t size) {
+  for (int64_t columns : {64, 96, 128, 192, 256})
+    if (size <= columns)
+      return columns;
+  return 0;
+}
+/// Whether the registers of one hold what a block of keys needs, the sums of
+/// both gradients and s, dp, p and ds of 64 keys, and a block of queries, which
+/// walks twice as many: the sums of one, s, dp and ds. In columns of 64 rows,
+/// two of which are a register of a thread; 224 of 232 are for them.
+constexpr bool bulkBackwardFits(const AttentionBackwardTile &tile,
+                                int64_t headDim, int64_t valueDim) {
+  int64_t head = bulkBackwardColumns(headDim),
+          value = bulkBackwardColumns(valueDim);
+  return head != 0 && value != 0 && head + value + 3 * tile.walked <= 448 &&
+         head + 5 * tile.walked <= 448;
+}
+/// Largest head size of one, beside values of which there is room.
+inline constexpr int64_t kBulkBackwardHead = 256;
 
 /// What tiles depend on.
 struct AttentionBackwardShape {
@@ -59,6 +77,7 @@ inline constexpr AttentionBackwardCandidate kAttentionBackwardCandidates[] = {
     {Arch::Gfx950, {128, 32, 4, 1}, 640},
     {Arch::Gfx1100, {64, 16, 4, 1}, 256},
     {Arch::Sm90a, {128, 64, 12, 4}, 512},
+    {Arch::Sm90a, {128, 32, 12, 4}, 640},
     {Arch::Sm90a, {64, 32, 4, 2}, 256},
     {Arch::Sm90a, {64, 16, 4, 2}, 512},
 };
@@ -68,7 +87,7 @@ constexpr bool usableForShape(const AttentionBackwardCandidate &c, Arch arch,
   Arch known = arch == Arch::Tiny ? Arch::Gfx942 : arch;
   if (attentionBackwardPath(c.arch, c.tile) ==
           AttentionBackwardPath::WarpSpecialised &&
-      !shape.bulk)
+      !(shape.bulk && bulkBackwardFits(c.tile, shape.headDim, shape.valueDim)))
     return false;
   return c.arch == known &&
          packedBytes(shape.type, shape.columns()) <= c.maxBytes;

@@ -36,9 +36,16 @@ AttentionBackwardPlan::getBulkVerdict(const ::hk::Target &target) const {
   if (::hk::info(shape.type).bits != 16 || ::hk::info(getOutType()).bits != 16)
     return refuse(Reason::UnsupportedDType,
                   "operands and results must be bf16 or f16");
-  if (op.getSoftcap())
+  ::hk::AttentionBackwardShape bulk = shape;
+  bulk.bulk = true;
+  if (llvm::none_of(::hk::kAttentionBackwardCandidates, [&](const auto &c) {
+        return ::hk::isWarpSpecialised(c.tile) &&
+               ::hk::usableForShape(c, target.arch, bulk);
+      }))
     return refuse(Reason::UnsupportedShape,
-                  "the warp-specialised loop has no soft cap");
+                  "the registers do not hold gradients of " +
+                      Twine(shape.headDim) + " and " + Twine(shape.valueDim) +
+                      " columns");
   for (DimName rows : {getQueries(), getKeys()})
     if (!SymShapeAttr::isSymbol(rows) && rows == 0)
       return refuse(Reason::UnsupportedShape, "there are no queries or keys");

@@ -202,8 +202,13 @@ template <int V> HK_DEV Vec<float, V> tanh(Vec<float, V> x) {
   // above 0.55.
   F within =
       __builtin_elementwise_min(__builtin_elementwise_max(a, F(0.f)), F(10.f));
-  F e = expWithin<V>(within * 2.f);
-  F y = e < 3.00416613f ? small : 1.f - 2.f / (e + 1.f);
+  F e = expWithin<V>(within * 2.f), y;
+  // The quotient is at most 1/2, so that the last bit of the reciprocal is
+  // worth one of the result's. Divisions of sm_90a call a function.
+  if constexpr (kArch == Arch::Sm90a)
+    y = e < 3.00416613f ? small : 1.f - 2.f * nearReciprocal<V>(e + 1.f);
+  else
+    y = e < 3.00416613f ? small : 1.f - 2.f / (e + 1.f);
   return copySign<V>(y, x);
 }
 

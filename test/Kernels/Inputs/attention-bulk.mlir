@@ -68,3 +68,23 @@ func.func @backward80(%q: tensor<?x4x80xf16>, %k: tensor<?x2x80xf16>, %v: tensor
   %0:3 = hk.attention_backward %q, %k, %v, %g, %l, %l scale 0.112 window_left 100 window_right 20 : tensor<?x4x80xf16>, tensor<?x2x80xf16>, tensor<?x2x72xf16>, tensor<?x4x72xf16>, tensor<?x4xf32> -> tensor<?x4x80xf16>, tensor<?x2x80xf16>, tensor<?x2x72xf16>
   return %0#0, %0#1, %0#2 : tensor<?x4x80xf16>, tensor<?x2x80xf16>, tensor<?x2x72xf16>
 }
+func.func @backward_cap128(%q: tensor<?x4x128xbf16>, %k: tensor<?x2x128xbf16>, %v: tensor<?x2x128xbf16>, %g: tensor<?x4x128xbf16>, %l: tensor<?x4xf32>, %o: tensor<?xi32>, %s: tensor<4xf32>) -> (tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>) {
+  %0:4 = hk.attention_backward %q, %k, %v, %g, %l, %l q_offsets %o kv_offsets %o sink %s scale 0.0884 causal window_left 100 softcap 30.0 : tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4xf32> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> sink tensor<4xf32> -> tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>
+  return %0#0, %0#1, %0#2, %0#3 : tensor<?x4x128xbf16>, tensor<?x2x128xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>
+}
+func.func @backward_cap64(%q: tensor<?x4x64xf16>, %k: tensor<?x2x64xf16>, %v: tensor<?x2x64xf16>, %g: tensor<?x4x64xf16>, %l: tensor<?x4xf32>, %o: tensor<?xi32>, %s: tensor<4xf32>) -> (tensor<?x4x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<4xf32>) {
+  %0:4 = hk.attention_backward %q, %k, %v, %g, %l, %l q_offsets %o kv_offsets %o sink %s scale 0.125 window_left 60 window_right 9 softcap 5.0 : tensor<?x4x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x4x64xf16>, tensor<?x4xf32> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> sink tensor<4xf32> -> tensor<?x4x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<4xf32>
+  return %0#0, %0#1, %0#2, %0#3 : tensor<?x4x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<4xf32>
+}
+func.func @backward192(%q: tensor<?x4x192xbf16>, %k: tensor<?x2x192xbf16>, %v: tensor<?x2x128xbf16>, %g: tensor<?x4x128xbf16>, %l: tensor<?x4xf32>, %o: tensor<?xi32>, %s: tensor<4xf32>) -> (tensor<?x4x192xbf16>, tensor<?x2x192xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>) {
+  %0:4 = hk.attention_backward %q, %k, %v, %g, %l, %l q_offsets %o kv_offsets %o sink %s scale 0.0722 causal window_left 100 softcap 30.0 : tensor<?x4x192xbf16>, tensor<?x2x192xbf16>, tensor<?x2x128xbf16>, tensor<?x4x128xbf16>, tensor<?x4xf32> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> sink tensor<4xf32> -> tensor<?x4x192xbf16>, tensor<?x2x192xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>
+  return %0#0, %0#1, %0#2, %0#3 : tensor<?x4x192xbf16>, tensor<?x2x192xbf16>, tensor<?x2x128xbf16>, tensor<4xf32>
+}
+func.func @backward_values192(%q: tensor<?x4x128xf16>, %k: tensor<?x2x128xf16>, %v: tensor<?x2x192xf16>, %g: tensor<?x4x192xf16>, %l: tensor<?x4xf32>, %o: tensor<?xi32>, %s: tensor<4xf32>) -> (tensor<?x4x128xf16>, tensor<?x2x128xf16>, tensor<?x2x192xf16>, tensor<4xf32>) {
+  %0:4 = hk.attention_backward %q, %k, %v, %g, %l, %l q_offsets %o kv_offsets %o sink %s scale 0.0884 window_left 100 window_right 20 : tensor<?x4x128xf16>, tensor<?x2x128xf16>, tensor<?x2x192xf16>, tensor<?x4x192xf16>, tensor<?x4xf32> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> sink tensor<4xf32> -> tensor<?x4x128xf16>, tensor<?x2x128xf16>, tensor<?x2x192xf16>, tensor<4xf32>
+  return %0#0, %0#1, %0#2, %0#3 : tensor<?x4x128xf16>, tensor<?x2x128xf16>, tensor<?x2x192xf16>, tensor<4xf32>
+}
+func.func @backward256(%q: tensor<?x4x256xf16>, %k: tensor<?x2x256xf16>, %v: tensor<?x2x64xf16>, %g: tensor<?x4x64xf16>, %l: tensor<?x4xf32>, %o: tensor<?xi32>, %s: tensor<4xf32>) -> (tensor<?x4x256xf16>, tensor<?x2x256xf16>, tensor<?x2x64xf16>, tensor<4xf32>) {
+  %0:4 = hk.attention_backward %q, %k, %v, %g, %l, %l q_offsets %o kv_offsets %o sink %s scale 0.0625 causal softcap 50.0 : tensor<?x4x256xf16>, tensor<?x2x256xf16>, tensor<?x2x64xf16>, tensor<?x4x64xf16>, tensor<?x4xf32> q_offsets tensor<?xi32> kv_offsets tensor<?xi32> sink tensor<4xf32> -> tensor<?x4x256xf16>, tensor<?x2x256xf16>, tensor<?x2x64xf16>, tensor<4xf32>
+  return %0#0, %0#1, %0#2, %0#3 : tensor<?x4x256xf16>, tensor<?x2x256xf16>, tensor<?x2x64xf16>, tensor<4xf32>
+}

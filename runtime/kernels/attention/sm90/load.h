@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One warp asks for everything. Keys run one stage ahead of values, as their
-// product does. Where the keys of a segment lie is a matter of its source; rows
-// of ragged operands are those of the whole tensor: a box may end in the next
-// sequence, whose rows the products mask.
+// One warp asks for everything, keys one stage ahead of values, as their
+// product is; or one asks for queries and keys and another for values. Where
+// the keys of a segment lie is a matter of its source; rows of ragged operands
+// are those of the whole tensor: a box may end in the next sequence, whose rows
+// the products mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +44,7 @@ public:
         sequence(S.keys == SequenceLayout::Dense ? w.sequence : 0) {}
   HK_MEM Place find(int n) const { return start + n * Config::kKeys; }
   HK_MEM void announce(u32, Place) const {}
-  template <int PANELS>
+  template <int PANELS, int>
   HK_MEM void load(u32 to, const TensorMap &map, LdsBarrier full,
                    Place at) const {
     if (laneId() == 0)
@@ -64,7 +65,14 @@ template <> struct PickKeySource<SequenceLayout::Paged> {
   template <AttentionSpec S, AttentionTile T> using Type = BulkPagedKeys<S, T>;
 };
 
-template <class Segments> class BulkAttentionLoader {
+/// What a warp asks for.
+enum class BulkRole { All, QueriesAndKeys, Values };
+
+template <class Segments, BulkRole ROLE = BulkRole::All>
+class BulkAttentionLoader {
+  static constexpr bool kKeys = ROLE != BulkRole::Values;
+  /// Boxes of a branch: registers hold less of them beside both operands.
+  static constexpr int kAtOnce = ROLE == BulkRole::All ? 2 : 4;
   using First = typename Segments::First;
   static constexpr AttentionSpec S = First::kSpec;
   using Config = typename First::Config;
@@ -86,7 +94,7 @@ public:
                 auto steps = Segment::Config::stepsOf(w);
                 if (steps.count() == 0)
                   return;
-                if (!asked)
+                if (kKeys && !asked)
                   loadQueries(w);
                 asked = true;
                 loadSegment<Segment, I>(a, w, steps.first, steps.end);
@@ -114,6 +122,18 @@ private:
         typename PickKeySource<spec.keys>::template Type<spec, Segment::kTile>;
     Source source(a, w);
     typename Source::Place now = source.find(end - 1);
+    if constexpr (ROLE != BulkRole::All) {
+      for (int n = end - 1; n >= first; --n, ++uses) {
+        typename Source::Place at = now;
+        // Looked up before room is waited for.
+        now = source.find(n - 1);
+        if constexpr (kKeys)
+          loadKeys<I>(source, at, uses);
+        else
+          loadValues<I>(source, at, uses);
+      }
+      return;
+    }
     loadKeys<I>(source, now, uses);
     for (int n = end - 2; n >= first; --n, ++uses) {
       typename Source::Place next = source.find(n);
@@ -129,7 +149,7 @@ private:
     typename Config::Place at(use);
     lds.keysEmpty(at.stage).waitTogether(at.phase ^ 1);
     source.announce(lds.missing(at.stage), from);
-    source.template load<Config::kKeyPanels>(
+    source.template load<Config::kKeyPanels, kAtOnce>(
         lds.keys(at.stage), maps[1 + 2 * I], lds.keysFull(at.stage), from);
   }
   template <int I, class Source>
@@ -137,7 +157,7 @@ private:
                          const typename Source::Place &from, u32 use) {
     typename Config::Place at(use);
     lds.valuesEmpty(at.stage).waitTogether(at.phase ^ 1);
-    source.template load<Config::kValuePanels>(
+    source.template load<Config::kValuePanels, kAtOnce>(
         lds.values(at.stage), maps[2 + 2 * I], lds.valuesFull(at.stage), from);
   }
 

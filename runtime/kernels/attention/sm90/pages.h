@@ -55,11 +55,13 @@ public:
       storeLds4(word, missing);
   }
 
-  template <int PANELS>
+  /// AT_ONCE: boxes whose operands are in registers at the same time, where
+  /// they are asked for in straight code.
+  template <int PANELS, int AT_ONCE>
   HK_MEM void load(u32 to, const TensorMap &map, LdsBarrier full,
                    const Place &at) const {
     if constexpr (kStraight) {
-      loadStraight<PANELS>(to, map, full, at);
+      loadStraight<PANELS, AT_ONCE>(to, map, full, at);
       return;
     }
     if (laneId() == 0)
@@ -75,10 +77,12 @@ private:
   /// One lane asks in straight code, where registers hold the operands of
   /// several boxes at once.
   static constexpr bool kStraight = S.headDim <= 128 && S.valueDim <= 128;
-  template <int PANELS>
+  template <int PANELS, int AT_ONCE>
   HK_MEM void loadStraight(u32 to, const TensorMap &map, LdsBarrier full,
                            const Place &at) const {
-    constexpr int some = kBoxes % 2 == 0 ? 2 : 1;
+    constexpr int some = kBoxes % AT_ONCE == 0 ? AT_ONCE
+                         : kBoxes % 2 == 0     ? 2
+                                               : 1;
     to = u32(sameInWarp(int(to)));
     full.at = u32(sameInWarp(int(full.at)));
     int own = sameInWarp(head);

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One warpgroup copies (one of its warps does all of it), the others have 64
-// queries of one head each. A warpgroup's step asks for the scores of the next
-// tile of keys and for the values' product of this one, computes the softmax of
-// the first while the second runs, and releases both; the warpgroups drift
-// apart, so that one's exponentials run under the other's products. Products
-// are in flight within a step only: a copy of their registers, which a branch
-// would make, would have to wait for them. The step that follows no product
-// and the product that no scores follow stand outside of the loop, once for
-// each segment of the keys.
+// One warpgroup copies (one or two of its warps do all of it), the others have
+// 64 queries of one head each. A warpgroup's step asks for the scores of the
+// next tile of keys and for the values' product of this one, computes the
+// softmax of the first while the second runs, and releases both; the warpgroups
+// drift apart, so that one's exponentials run under the other's products.
+// Products are in flight within a step only: a copy of their registers, which a
+// branch would make, would have to wait for them. The step that follows no
+// product and the product that no scores follow stand outside of the loop, once
+// for each segment of the keys.
 //
 //   BulkAttention<BulkSegment<spec, tile>...>::run(maps, block, shared,
 //   args...) Grid: any number of blocks in x. maps: queries, then keys and
@@ -217,6 +217,13 @@ template <class... All> struct BulkAttention {
   using Shared = typename Config::Shared;
   static constexpr int kThreads = Config::kThreads;
   static constexpr int kMaps = 1 + 2 * Segments::kCount;
+  /// Boxes of few rows take longer to ask for than to bring: two warps do, but
+  /// where segments of ragged queries would make them spill.
+  static constexpr bool kTwoWarps =
+      (Segments::kCount == 1 ||
+       Segments::First::kSpec.queries != SequenceLayout::Ragged) &&
+      ((All::Config::kGaps && All::Config::kKeys / All::Config::kBoxKeys > 2) ||
+       ...);
 
   HK_MEM static void run(const TensorMap *maps, BlockId block, Shared &shared,
                          const typename All::Args &...args) {
@@ -240,8 +247,18 @@ private:
     int group = sameInWarp(threadId() / kWarpgroup);
     if (group == Config::kGroups) {
       giveRegisters<Config::kCopyRegisters>();
-      if (sameInWarp(threadId() % kWarpgroup / kWave) == 0)
+      int warp = sameInWarp(threadId() % kWarpgroup / kWave);
+      if constexpr (kTwoWarps) {
+        if (warp == 0)
+          BulkAttentionLoader<Segments, BulkRole::QueriesAndKeys>(segments, lds,
+                                                                  maps)
+              .run(order);
+        else if (warp == 1)
+          BulkAttentionLoader<Segments, BulkRole::Values>(segments, lds, maps)
+              .run(order);
+      } else if (warp == 0) {
         BulkAttentionLoader<Segments>(segments, lds, maps).run(order);
+      }
     } else {
       takeRegisters<Config::kProductRegisters>();
       BulkAttentionConsumer<Segments>(segments, lds, group).run(order);

@@ -134,7 +134,9 @@ template <DType D, int KEYS, int DEPTH, int ROWS> struct ScoreChain {
                : "l"(q), "l"(k)                                                \
                : "memor"                                                       \
                  "y")
-    static_assert(KEYS == 64 || KEYS == 80 || KEYS == 128 || KEYS == 192);
+    static_assert(KEYS == 32 || KEYS == 64 || KEYS == 80 || KEYS == 128 ||
+                  KEYS == 192);
+    HK_CHAIN(32, 16);
     HK_CHAIN(64, 32);
     HK_CHAIN(80, 40);
     HK_CHAIN(128, 64);
@@ -210,12 +212,14 @@ template <DType D, int N, int KEYS, int PARTS = 1> struct ValueChain {
                : HK_LIST##words(HK_IN, 0), "l"(v)                              \
                : "memory")
 #define HK_CHAINS(n, accumulators)                                             \
+  HK_CHAIN(n, accumulators, 32, 8);                                            \
   HK_CHAIN(n, accumulators, 64, 16);                                           \
   HK_CHAIN(n, accumulators, 80, 20);                                           \
   HK_CHAIN(n, accumulators, 128, 32);                                          \
   HK_CHAIN(n, accumulators, 192, 48)
     static_assert(N == 64 || N == 96 || N == 128 || N == 192 || N == 256);
-    static_assert(kWords == 16 || kWords == 20 || kWords == 32 || kWords == 48);
+    static_assert(kWords == 8 || kWords == 16 || kWords == 20 || kWords == 32 ||
+                  kWords == 48);
     HK_CHAINS(64, 32);
     HK_CHAINS(96, 48);
     HK_CHAINS(128, 64);

@@ -15,6 +15,7 @@
 #ifndef HK_KERNELS_ATTENTION_BACKWARD_SM90_CONFIG_H
 #define HK_KERNELS_ATTENTION_BACKWARD_SM90_CONFIG_H
 
+#include "hk/Contract/AttentionBackwardTiles.h"
 #include "kernels/attention/backward/softmax.h"
 #include "kernels/attention/sm90/config.h"
 
@@ -42,9 +43,10 @@ struct BulkBackwardConfig {
   static constexpr i64 kLds =
       attentionBackwardLdsBytes(Arch::Sm90a, T, S.type, S.headDim, S.valueDim);
   static_assert(info(S.type).bits == 16 && info(S.outType).bits == 16 &&
-                !S.softcap && S.align >= 16 && S.headDim <= 128 &&
-                S.valueDim <= 128 && T.rows == 128 && T.walked == 64 &&
-                T.stages % 2 == 0);
+                S.align >= 16 && T.rows == 128 && T.stages % 2 == 0 &&
+                bulkBackwardFits(T, S.headDim, S.valueDim) &&
+                kHeadColumns == bulkBackwardColumns(S.headDim) &&
+                kValueColumns == bulkBackwardColumns(S.valueDim));
 
   struct Shared {
     u8 bytes[kLds];

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One warp asks for what a block owns and for what it walks over. Its lanes
-// bring what queries have besides, two queries each, a step ahead of its use.
+// bring what queries have besides, a step ahead of its use.
 // Rows of ragged operands are those of the whole tensor: a box may end in the
 // next sequence.
 //
@@ -46,11 +46,8 @@ struct BulkBackwardLoader {
       typename Walk::Place place(use);
       lds.empty(place.stage).waitTogether(place.phase ^ 1);
       if constexpr (kKeys) {
-        storeLds8(lds.bases(place.stage) + laneId() * 8,
-                  bitCast<u32>(numbers.base[0]), bitCast<u32>(numbers.base[1]));
-        storeLds8(lds.deltas(place.stage) + laneId() * 8,
-                  bitCast<u32>(numbers.delta[0]),
-                  bitCast<u32>(numbers.delta[1]));
+        storeNumbers(lds.bases(place.stage), numbers.base);
+        storeNumbers(lds.deltas(place.stage), numbers.delta);
         waveBarrier();
       }
       if (laneId() == 0)
@@ -68,17 +65,26 @@ private:
   struct Cursor {
     int step, head;
   };
+  /// Queries of a step that the lane brings numbers of.
+  static constexpr int kEach = kKeys ? Walk::kRows / kWave : 1;
   struct Numbers {
-    float base[2], delta[2];
+    float base[kEach], delta[kEach];
   };
+  HK_MEM static void storeNumbers(u32 to, const float (&n)[kEach]) {
+    to += laneId() * sizeof(n);
+    if constexpr (kEach == 2)
+      storeLds8(to, bitCast<u32>(n[0]), bitCast<u32>(n[1]));
+    else
+      storeLds4(to, bitCast<u32>(n[0]));
+  }
 
   HK_MEM Numbers numbersAt(const AttentionBackwardArgs<S> &a, Cursor at) const {
     Numbers n = {};
     if constexpr (kKeys) {
       BackwardNumbers<S> rows = numbersOf<S>(a, w);
-      HK_UNROLL for (int e = 0; e < 2; ++e) {
+      HK_UNROLL for (int e = 0; e < kEach; ++e) {
         // Behind the last one: that again, masked later.
-        int query = at.step * Walk::kRows + laneId() * 2 + e;
+        int query = at.step * Walk::kRows + laneId() * kEach + e;
         i64 row =
             i64(query < w.queries ? query : w.queries - 1) * S.group + at.head;
         n.base[e] = backwardBase(*rows.lse.at(row));

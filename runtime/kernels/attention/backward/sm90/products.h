@@ -90,7 +90,6 @@ private:
                    typename Values::Registers &values) {
     u64 ownedHead = operandDescriptor(lds.ownedHead() + groupBytes());
     u64 ownedValue = operandDescriptor(lds.ownedValue() + groupBytes());
-    float scale = a.scale * kBackwardLog2E;
     lds.ownedFull().waitTogether(0);
     int n = steps.first;
     for (u32 use = 0; int(use) < steps.count(); ++use) {
@@ -103,17 +102,17 @@ private:
       Dp::begin(dp, ownedValue, operandDescriptor(lds.value(at.stage)));
       waitProducts<1>();
       settleProduct(s);
-      weigh(s, scale, at.stage);
+      weigh(a, s, at.stage);
       if (n * Walk::kRows < fullBegin || (n + 1) * Walk::kRows > fullEnd)
         mask(s, n * Walk::kRows);
       if constexpr (kKeys)
-        pack(s, p);
+        packProbabilities(a, s, at.stage, p);
       waitProducts<0>();
       settleProduct(dp);
       if constexpr (kKeys && S.dv)
         Values::begin(values, p,
                       transposedDescriptor(lds.value(at.stage), Walk::kPanel));
-      differentiate(s, dp, at.stage);
+      differentiate(a, s, dp, at.stage);
       pack(s, ds);
       if constexpr (!kKeys || S.dk)
         Heads::begin(heads, ds,
@@ -141,22 +140,57 @@ private:
     return {v[0], v[1], v[0], v[1]};
   }
 
-  /// Scores to p.
-  HK_MEM void weigh(Registers &s, float scale, u32 stage) const {
+  /// Products to p, or, under a soft cap, to the capped score in units of the
+  /// cap, of which p and the cap's slope are made when they are needed.
+  HK_MEM void weigh(const AttentionBackwardArgs<S> &a, Registers &s,
+                    u32 stage) const {
+    float scale = a.scale * kBackwardLog2E;
     HK_UNROLL for (int i = 0; i < Scores::kRegisters; i += 4) {
-      f32x4 x = subtracted(base, lds.bases(stage), i);
-      HK_UNROLL for (int e = 0; e < 4; ++e) s[i + e] = backwardExp2<1>(
-          Vec<float, 1>(__builtin_fmaf(s[i + e], scale, -x[e])))[0];
+      if constexpr (S.softcap) {
+        HK_UNROLL for (int e = 0; e < 4; e += 2) {
+          f32x2 t =
+              tanh<2>(f32x2{s[i + e], s[i + e + 1]} * (a.scale / a.softcap));
+          s[i + e] = t[0];
+          s[i + e + 1] = t[1];
+        }
+      } else {
+        f32x4 x = subtracted(base, lds.bases(stage), i);
+        HK_UNROLL for (int e = 0; e < 4; ++e) s[i + e] =
+            exp2Of(__builtin_fmaf(s[i + e], scale, -x[e]));
+      }
     }
+  }
+  HK_MEM static float exp2Of(float x) {
+    return backwardExp2<1>(Vec<float, 1>(x))[0];
+  }
+  /// p of four accumulators from i on.
+  HK_MEM f32x4 probabilities(const AttentionBackwardArgs<S> &a,
+                             const Registers &s, u32 stage, int i) const {
+    f32x4 p = {s[i], s[i + 1], s[i + 2], s[i + 3]};
+    if constexpr (S.softcap) {
+      f32x4 x = subtracted(base, lds.bases(stage), i);
+      HK_UNROLL for (int e = 0; e < 4; ++e) p[e] =
+          exp2Of(__builtin_fmaf(p[e], a.softcap * kBackwardLog2E, -x[e]));
+    }
+    return p;
   }
   /// p and dp to ds.
-  HK_MEM void differentiate(Registers &s, const Registers &dp,
-                            u32 stage) const {
+  HK_MEM void differentiate(const AttentionBackwardArgs<S> &a, Registers &s,
+                            const Registers &dp, u32 stage) const {
     HK_UNROLL for (int i = 0; i < Scores::kRegisters; i += 4) {
       f32x4 x = subtracted(delta, lds.deltas(stage), i);
-      HK_UNROLL for (int e = 0; e < 4; ++e) s[i + e] *= dp[i + e] - x[e];
+      f32x4 p = probabilities(a, s, stage, i);
+      HK_UNROLL for (int e = 0; e < 4; ++e) {
+        float ds = p[e] * (dp[i + e] - x[e]);
+        if constexpr (S.softcap)
+          ds *= __builtin_fmaf(-s[i + e], s[i + e], 1.f);
+        s[i + e] = ds;
+      }
     }
   }
+  /// Of a pair that does not count. Under a soft cap a score so low that p is 0
+  /// and its slope is finite.
+  static constexpr float kHidden = S.softcap ? -0x1p60f : 0.f;
   /// p is selected, whatever e^(s - lse) is of a pair that does not count.
   HK_MEM void mask(Registers &s, int first) const {
     BackwardBlock w = lds.getBlock();
@@ -169,13 +203,25 @@ private:
     }
     HK_UNROLL for (int i = 0; i < Scores::kRegisters; ++i) {
       int walked = i / 4 * 8 + i % 2, r = i / 2 % 2;
-      s[i] = walked >= begin[r] && walked < end[r] ? s[i] : 0.f;
+      s[i] = walked >= begin[r] && walked < end[r] ? s[i] : kHidden;
     }
   }
   /// As the left operand of a product.
   HK_MEM static void pack(const Registers &s, Words &words) {
     HK_UNROLL for (int i = 0; i < Heads::kWords; ++i) words[i] =
-        bitCast<u32>(hk::pack<S.type, 2>(f32x2{s[2 * i], s[2 * i + 1]}));
+        packed(s[2 * i], s[2 * i + 1]);
+  }
+  HK_MEM static u32 packed(float first, float second) {
+    return bitCast<u32>(hk::pack<S.type, 2>(f32x2{first, second}));
+  }
+  HK_MEM void packProbabilities(const AttentionBackwardArgs<S> &a,
+                                const Registers &s, u32 stage,
+                                Words &words) const {
+    HK_UNROLL for (int i = 0; i < Scores::kRegisters; i += 4) {
+      f32x4 p = probabilities(a, s, stage, i);
+      words[i / 2] = packed(p[0], p[1]);
+      words[i / 2 + 1] = packed(p[2], p[3]);
+    }
   }
 
   /// What a box brings from behind the sequence belongs to another or to
