@@ -51,6 +51,7 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createHKGuardViews());
+  pm.addPass(createHKScatterSums(log));
   pm.addPass(createHKExpandExchanges());
   pm.addPass(createHKFoldGates(log));
   pm.addPass(createHKJoinRows());
