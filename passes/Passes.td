@@ -319,6 +319,22 @@ def HKShareLaunches : Pass<"hk-share-launches", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect"];
 }
 
+def HKScatterSums : Pass<"hk-scatter-sums", "::mlir::ModuleOp"> {
+  let summary = "each rank keeps some rows of a sum over ranks";
+  let description = [{
+    Sequence parallel: `hk.all_reduce` and what follows it row by row become
+    `hk.reduce_scatter`, the same operators on a part of the rows, and
+    `hk.all_gather` of what others read, where the model says that this takes
+    less time: exchanges start once more, and what is computed row by row, for
+    which every rank reads and writes all rows, is shared. A residual to which
+    several sums are added stays in parts. Needs numbers of rows that are known
+    and shared evenly, and `transport any_order`. Every sum that something
+    follows row by row is a decision of the log.
+  }];
+  let statistics = [Statistic<"numScattered", "num-scattered", "sums that became parts">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def HKCheckState : Pass<"hk-check-state", "::mlir::ModuleOp"> {
   let summary = "state is written in place, once, and not read afterwards";
   let description = [{

@@ -54,6 +54,7 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   raise.exact = true;
   pm.addPass(createHKRaise(raise, log));
   pm.addPass(createHKGuardViews());
+  pm.addPass(createHKScatterSums(log));
   pm.addPass(createHKExpandExchanges());
   pm.addPass(createHKFoldGates(log));
   pm.addPass(createHKGatherFirst());

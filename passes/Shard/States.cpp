@@ -340,10 +340,6 @@ LogicalResult States::checkSent(Operation *op,
     return op->emitError("expected its groups to be bounds, because ranks have "
                          "tokens of their own along axis \"")
            << axis.name << "\"";
-  if (product.getBias())
-    return op->emitError("expected no bias, because rows go to the ranks that "
-                         "have their groups along axis \"")
-           << axis.name << "\"; add it to the result";
   if (factor.order && !tensorType(factor.order).isDynamicDim(0))
     return op->emitError("expected an order of dynamic size, because ranks "
                          "have tokens of their own along axis \"")

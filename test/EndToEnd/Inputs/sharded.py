@@ -46,10 +46,10 @@ def mpirun(ranks, command):
                            *map(str, command)], capture_output=True, text=True, timeout=500)
 
 
-def check(name, source, weights, function, mesh, inputs, cut=None, fold=False, whole=None):
+def check(name, source, weights, function, mesh, inputs, cut=None, fold=False, whole=None, explained=""):
     """`inputs` are arrays by name; `cut` says along which dim and axis arguments and results are cut; `fold` lets
     products be merged and weights be computed, whose parts are then read from the module's own file; `whole` is the
-    source of one rank, where it is another one."""
+    source of one rank, where it is another one; `explained` is something that --explain says of the cut module."""
     cut, one = cut or {}, whole or source
     folding = [] if fold else ["--no-fold-weights"]
     sizes = dict((a, int(n)) for a, n in (part.split("=") for part in mesh.split(",")))
@@ -57,9 +57,11 @@ def check(name, source, weights, function, mesh, inputs, cut=None, fold=False, w
     module = re.sub("[ =]", "_", name)
     for text, flags, output in [(one, [], "whole"), (source, [f"--mesh={mesh}"], "cut")]:
         made = subprocess.run(["hk-compile", text, "--target=host", *folding, f"--weights={weights}", *flags,
-                               "-o", f"{module}.{output}.so"], capture_output=True, text=True)
+                               "--explain", "-o", f"{module}.{output}.so"], capture_output=True, text=True)
         if made.returncode:
             return fail(f"{name}: {made.stderr}")
+    if explained not in made.stdout + made.stderr:
+        return fail(f"{name}: --explain does not say '{explained}'")
     places = [dict(zip(sizes, np.unravel_index(r, list(sizes.values())))) for r in range(ranks)]
 
     def part(array, key, r):
@@ -107,7 +109,7 @@ def check(name, source, weights, function, mesh, inputs, cut=None, fold=False, w
 
 
 def mlp():
-    Path("mlp.mlir").write_text("""
+    text = """
 hk.weight @norm "norm" : tensor<64xbf16>
 hk.weight @gate_up "gate_up" : tensor<96x64xbf16>
 hk.weight @down "down" : tensor<64x48xbf16>
@@ -122,12 +124,17 @@ func.func @mlp(%x: tensor<?x64xbf16>) -> (tensor<?x64xbf16> {hk.name = "y"}) {
   %4 = hk.add %x, %3 : tensor<?x64xbf16>
   return %4 : tensor<?x64xbf16>
 }
-""")
+"""
+    Path("mlp.mlir").write_text(text)
+    # So many rows that each rank computes the residual for its own only.
+    Path("rows.mlir").write_text(text.replace("?", "2048"))
     write_weights("mlp.safetensors", {"norm": (rng.normal(size=64), "BF16"), "gate_up": (rng.normal(size=(96, 64)) / 8, "BF16"),
                                       "down": (rng.normal(size=(64, 48)) / 8, "BF16")})
     for rows in [5, 1, 0]:
         check(f"mlp of {rows} rows", "mlp.mlir", "mlp.safetensors", "mlp", "tp=2",
               {"x": rng.normal(size=(rows, 64)).astype(np.float32)})
+    check("mlp by rows", "rows.mlir", "mlp.safetensors", "mlp", "tp=2", {"x": rng.normal(size=(2048, 64)).astype(np.float32)},
+          explained="by parts of its rows, ")
 
 
 def tinylm():
@@ -201,19 +208,27 @@ def moe():
 
 def dispatch():
     """Ranks with tokens of their own, whose rows go to the ranks that have their experts and come back."""
-    start = MOE.index("func.func @bounds")
-    text = MOE[:MOE.index("func.func @blocks")].replace("hk.grouped_matmul %x,", "hk.grouped_matmul %mine,").replace(
-        "  %w1 = ", "  %s = shard.sharding @mesh split_axes = [[0]] : !shard.sharding\n"
-        "  %mine = shard.shard %x to %s : tensor<?x24xf32>\n  %w1 = ")
-    Path("dispatch.mlir").write_text("shard.grid @mesh(shape = {SHAPE})\n" + text)
-    write_weights("moe.safetensors", {"w1": (rng.normal(size=(4, 64, 24)) / 5, "F32"), "w2": (rng.normal(size=(4, 24, 32)) / 5, "F32")})
-    Path("moe.mlir").write_text(MOE[:start] + MOE[start:MOE.index("func.func @blocks")])
-    for mesh, shape, counts in [("ep=2", "2", [8, 2, 0]), ("ep=2,tp=2", "2x2", [6])]:
-        Path("tokens.mlir").write_text(Path("dispatch.mlir").read_text().replace("{SHAPE}", shape))
+    one = MOE[:MOE.index("func.func @blocks")]
+    biased = one
+    for number, columns, end in [(1, 64, "transpose_b top_k"), (2, 24, "transpose_b :")]:
+        line = next(l for l in one.splitlines() if "grouped_matmul" in l and end in l)
+        new = line.replace(" transpose_b", f" bias %b{number} transpose_b").replace(" ->", f" bias tensor<4x{columns}xf32> ->")
+        biased = (f'hk.weight @b{number} "b{number}" : tensor<4x{columns}xf32>\n' +
+                  biased.replace(line, f"  %b{number} = hk.weight_ref @b{number} : tensor<4x{columns}xf32>\n{new}"))
+    weights = {"w1": (rng.normal(size=(4, 64, 24)) / 5, "F32"), "w2": (rng.normal(size=(4, 24, 32)) / 5, "F32")}
+    biases = {"b1": (rng.normal(size=(4, 64)), "F32"), "b2": (rng.normal(size=(4, 24)), "F32")}
+    for text, more, mesh, shape, counts in [(one, {}, "ep=2", "2", [8, 2, 0]), (one, {}, "ep=2,tp=2", "2x2", [6]),
+                                            (biased, biases, "ep=2", "2", [8, 2])]:
+        Path("moe.mlir").write_text(text)
+        write_weights("moe.safetensors", weights | more)
+        text = text.replace("hk.grouped_matmul %x,", "hk.grouped_matmul %mine,").replace(
+            "  %w1 = ", "  %s = shard.sharding @mesh split_axes = [[0]] : !shard.sharding\n"
+            "  %mine = shard.shard %x to %s : tensor<?x24xf32>\n  %w1 = ")
+        Path("tokens.mlir").write_text(f"shard.grid @mesh(shape = {shape})\n" + text)
         for rows in counts:
             logits = rng.normal(size=(rows, 4)).astype(np.float32)
             logits[:rows // 4, :2] += 9  # these tokens need experts of one rank only
-            check(f"experts of own tokens {mesh} {rows}", "tokens.mlir", "moe.safetensors", "bounds", mesh,
+            check(f"experts of own tokens{', with biases,' * bool(more)} {mesh} {rows}", "tokens.mlir", "moe.safetensors", "bounds", mesh,
                   {"x": rng.normal(size=(rows, 24)).astype(np.float32), "logits": logits},
                   {"x": (0, "ep"), "logits": (0, "ep"), "y": (0, "ep")}, whole="moe.mlir")
 

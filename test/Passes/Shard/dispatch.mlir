@@ -55,17 +55,23 @@ func.func @blocks(%x: tensor<?x24xf32>, %order: tensor<?xi32>, %experts: tensor<
 
 // -----
 
+// A rank adds the biases of its own experts, to rows that have come.
 shard.grid @mesh(shape = 2)
 hk.weight @w1 "w1" : tensor<4x64x24xf32>
+// CHECK: hk.weight @b1.ep "b1" slices [#hk.weight_slice<"ep" dim 0 sizes[4] parts[2]>] : tensor<2x64xf32>
 hk.weight @b1 "b1" : tensor<4x64xf32>
-func.func @bias(%x: tensor<?x24xf32>, %order: tensor<?xi32>, %bounds: tensor<5xi32>) -> tensor<?x64xf32> {
+// CHECK-LABEL: func.func @bias
+func.func @bias(%x: tensor<?x24xf32>, %order: tensor<?xi32>, %bounds: tensor<5xi32>, %place: tensor<?xi32>) -> tensor<?x64xf32> {
   %s = shard.sharding @mesh split_axes = [[0]] : !shard.sharding
   %mine = shard.shard %x to %s : tensor<?x24xf32>
   %w1 = hk.weight_ref @w1 : tensor<4x64x24xf32>
+  // CHECK: %[[BIAS:.*]] = hk.weight_ref @b1.ep : tensor<2x64xf32>
   %b1 = hk.weight_ref @b1 : tensor<4x64xf32>
-  // expected-error @+1 {{expected no bias, because rows go to the ranks that have their groups along axis "ep"; add it to the result}}
+  // CHECK: hk.grouped_matmul %{{.*}}, %{{.*}} bounds %{{.*}} order %{{.*}} bias %[[BIAS]] transpose_b
   %h = hk.grouped_matmul %mine, %w1 bounds %bounds order %order bias %b1 transpose_b : tensor<?x24xf32>, tensor<4x64x24xf32> groups tensor<5xi32> order tensor<?xi32> bias tensor<4x64xf32> -> tensor<?x64xf32>
-  return %h : tensor<?x64xf32>
+  // CHECK: hk.all_to_all
+  %0 = hk.gather_rows %h, %place : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+  return %0 : tensor<?x64xf32>
 }
 
 // -----
