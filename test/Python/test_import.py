@@ -75,7 +75,7 @@ def test_other_models(name):
     model = zoo.make(name)
     graph = hk.torch.export(model)
     report = hk.torch.check(model, graph, threads=1)
-    assert report.bound < (1e-4 if "gemma4" in name else 1e-5) * report.largest
+    assert report.bound < (1e-4 if name == "gemma4" else 1e-5) * report.largest
     assert report.decided > 0.9 * report.rows
 
 
@@ -139,7 +139,7 @@ def test_state_spaces(name):
     assert re.findall(r"= hk\.gated_delta_rule .*? (key_decay|decay) ", graph.mlir) == [
         "key_decay" if name in ("jamba", "kimi_linear") else "decay"
     ] * (2 if name == "mamba2" else 1)
-    assert ("dense<9.53674316e-07>" in graph.mlir) != kimi
+    assert ("dense<9.5367431640625e-07>" in graph.mlir) != kimi
     report = hk.torch.check(model, graph, threads=1)
     assert report.bound < 1e-4 * report.largest
     assert report.decided > 0.9 * report.rows
@@ -147,7 +147,7 @@ def test_state_spaces(name):
 
 def test_layers_that_share_keys():
     """Two caches for four layers, each written once."""
-    text = operators("gemma4_shared")
+    text = operators("gemma4")
     assert text.count("= hk.attention ") == 4 and text.count("= hk.kv_cache_write ") == 4
     assert "%keys_1: " in text and "%keys_2" not in text
 

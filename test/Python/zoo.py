@@ -71,13 +71,10 @@ RECURRENT = {
     "lfm2": ("Lfm2ForCausalLM", {"conv_L_cache": 3, "layer_types": ["conv", "full_attention"]}),
 }
 # State space models, alone and beside attention; a decay of every key (Kimi's).
-HEADS_OF_STATES = {"mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 16}
 SPACES = {
     "jamba": ("JambaForCausalLM", MOE | {
         "attn_layer_period": 2, "attn_layer_offset": 1, "mamba_d_state": 8}),
     "mamba2": ("Mamba2ForCausalLM", {"num_heads": 8, "head_dim": 16, "state_size": 16, "n_groups": 2}),
-    "granite_hybrid": ("GraniteMoeHybridForCausalLM", MOE | HEADS_OF_STATES | {
-        "shared_intermediate_size": 80, "layer_types": ["mamba", "attention"]}),
     "kimi_linear": ("KimiLinearForCausalLM", MOE | MLA | DELTA),
 }
 ENCODERS = {
@@ -130,16 +127,13 @@ UNUSUAL = {
         "head_dim": 16, "intermediate_size_mlp": 96, "num_experts_per_tok": 1,
         "attention_chunk_size": 16, "attn_temperature_tuning": False}),
 }
-WINDOW = {"sliding_window": 16, "layer_types": ["sliding_attention", "full_attention"]}
-LAYERED = {"head_dim": 16, "hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 97}
 # Tables of a function of one tensor, layers that read the keys of others, indexers, keys of a
 # window in an embedding model.
 RECENT = {
-    "gemma4": ("Gemma4ForCausalLM", WINDOW | LAYERED | {
-        "global_head_dim": 32, "num_kv_shared_layers": 0}),
-    "gemma4_shared": ("Gemma4ForCausalLM", WINDOW | LAYERED | {
-        "num_hidden_layers": 4, "layer_types": WINDOW["layer_types"] * 2, "global_head_dim": 16,
-        "num_kv_shared_layers": 2}),
+    "gemma4": ("Gemma4ForCausalLM", {
+        "num_hidden_layers": 4, "sliding_window": 16, "head_dim": 16, "global_head_dim": 32,
+        "layer_types": ["sliding_attention", "full_attention"] * 2, "num_kv_shared_layers": 2,
+        "hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 97}),
     "deepseek_v32": ("DeepseekV32ForCausalLM", MOE | MLA | {
         "n_group": 4, "topk_group": 2, "first_k_dense_replace": 1, "index_n_heads": 4,
         "index_head_dim": 16, "index_topk": 64}),

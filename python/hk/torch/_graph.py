@@ -230,8 +230,8 @@ def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, contex
                     mixer := _mixers.find(model, s, vocabulary)):
                 raise UnsupportedModel(
                     f"{mixer}: tokens see earlier ones there by what is neither attention nor a "
-                    "short convolution or gated delta rule that hk knows (a state space model, "
-                    "linear attention); leave such layers out, or import what is around them with "
+                    "short convolution, delta rule or state space model that hk knows (linear "
+                    "attention of another kind); leave such layers out, or import what is around them with "
                     "export_module") from error
             # What is in the place of a mask that is cut out of a larger one has no user.
             if s.written is None or (most := _smallest_limit(error)) is None:
