@@ -14,7 +14,9 @@
 #include "Repeats.h"
 
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
 
@@ -51,19 +53,23 @@ struct Saved {
 };
 
 /// Lines that differ in their place, as those of equal layers, and in what they
-/// save are printed once, and so are those of no near miss that differ in the
-/// other operator only: `what` is the part of a line that then becomes a list.
+/// save are printed once, and so are those of no near miss that differ in one
+/// of the two operators only: `subjects` and `what` are the parts of a line
+/// that then become lists.
 class Lines {
 public:
-  void add(Part part, std::string before, std::string what, std::string after,
-           Location loc, std::optional<Location> partner, Saved saved = {}) {
+  void add(Part part, std::string before, std::string subject, std::string what,
+           std::string after, Location loc, std::optional<Location> partner,
+           Saved saved = {}) {
     // Near misses are for each operator to mend.
-    std::string key = before + "\n" + after + (saved.perSize ? "*" : "") +
+    std::string key = before + subject + "\n" + after +
+                      (saved.perSize ? "*" : "") +
                       (part == Part::NearMiss ? what : verbOf(what).str());
     auto [it, inserted] = index.try_emplace(key, lines.size());
     if (inserted)
       lines.push_back({part,
                        std::move(before),
+                       {std::move(subject)},
                        {},
                        std::move(after),
                        loc,
@@ -80,6 +86,7 @@ public:
 
   /// Near misses of most places first; the others as they were decided.
   void print(llvm::raw_ostream &os) {
+    joinSubjects();
     llvm::stable_sort(lines, [](const Line &a, const Line &b) {
       if (a.part != b.part || a.part != Part::NearMiss)
         return a.part < b.part;
@@ -93,6 +100,7 @@ private:
   struct Line {
     Part part;
     std::string before;
+    std::vector<std::string> subjects;
     std::vector<std::string> what;
     std::string after;
     Location loc;
@@ -100,6 +108,29 @@ private:
     Saved saved;
     size_t more;
   };
+
+  /// "hk.div, hk.topk / join hk.softmax" of two lines.
+  void joinSubjects() {
+    std::vector<Line> joined;
+    llvm::StringMap<size_t> places;
+    for (Line &line : lines) {
+      std::string key = line.before + llvm::join(line.what, ",") + "\n" +
+                        line.after + (line.saved.perSize ? "*" : "");
+      if (line.part == Part::NearMiss)
+        key += "\n" + line.subjects.front();
+      auto [it, inserted] = places.try_emplace(key, joined.size());
+      if (inserted) {
+        joined.push_back(std::move(line));
+        continue;
+      }
+      Line &first = joined[it->second];
+      first.subjects.push_back(std::move(line.subjects.front()));
+      first.saved.least = std::min(first.saved.least, line.saved.least);
+      first.saved.most = std::max(first.saved.most, line.saved.most);
+      first.more += line.more + 1;
+    }
+    lines = std::move(joined);
+  }
 
   static void printSaved(const Saved &saved, llvm::raw_ostream &os) {
     if (saved.most == 0)
@@ -129,6 +160,8 @@ private:
 
   static void printLine(const Line &line, llvm::raw_ostream &os) {
     os << line.before;
+    llvm::interleaveComma(line.subjects, os);
+    os << (line.what.front().empty() ? "" : " / ");
     printWhat(line, os);
     os << line.after;
     printSaved(line.saved, os);
@@ -151,22 +184,20 @@ static void addRefusal(const Decision &decision, const Candidate &candidate,
   std::string before, after;
   llvm::raw_string_ostream(before)
       << "  not " << (decision.kind == DecisionKind::Fuse ? "fused" : "used")
-      << " (" << stringify(candidate.verdict.getReason())
-      << "): " << decision.subject << " / ";
+      << " (" << stringify(candidate.verdict.getReason()) << "): ";
   if (!candidate.verdict.getDetail().empty())
     after = ": " + candidate.verdict.getDetail().str();
   bool near = !adviceFor(candidate.verdict.getReason()).empty();
   lines.add(near ? Part::NearMiss : Part::NeverCould, std::move(before),
-            candidate.what, std::move(after), decision.location,
-            candidate.partner);
+            decision.subject, candidate.what, std::move(after),
+            decision.location, candidate.partner);
 }
 
 static void addFused(const Decision &decision, const Candidate &candidate,
                      Lines &lines) {
   if (!candidate.why.empty())
-    lines.add(Part::Done, "  fused: " + decision.subject + " / ",
-              candidate.what, ": " + candidate.why.str(), decision.location,
-              candidate.partner,
+    lines.add(Part::Done, "  fused: ", decision.subject, candidate.what,
+              ": " + candidate.why.str(), decision.location, candidate.partner,
               {candidate.savedBytes, candidate.savedBytes, candidate.perSize});
 }
 
@@ -177,7 +208,7 @@ static void addExchange(const Decision &decision, Lines &lines) {
     text += "; not " + other.what + " (" +
             stringify(other.verdict.getReason()).str() +
             "): " + other.verdict.getDetail().str();
-  lines.add(Part::Done, text, "", "", decision.location, candidate.partner);
+  lines.add(Part::Done, text, "", "", "", decision.location, candidate.partner);
 }
 
 static void addSplit(const Decision &decision, Lines &lines) {
@@ -189,7 +220,7 @@ static void addSplit(const Decision &decision, Lines &lines) {
       << "  split: " << decision.subject << " in " << chosen.what
       << llvm::format(", %.1f us instead of %.1f", chosen.microseconds,
                       decision.candidates.front().microseconds);
-  lines.add(Part::Done, std::move(text), "", "", decision.location,
+  lines.add(Part::Done, std::move(text), "", "", "", decision.location,
             std::nullopt);
 }
 

@@ -56,6 +56,9 @@ _new_capsule.argtypes = [c.c_void_p, c.c_char_p, c.c_void_p]
 
 def _view_torch(value: typing.Any) -> View:
     name = str(value.dtype).removeprefix("torch.")
+    if value.is_neg() or value.is_conj():
+        raise InvalidArgument("expected the elements in memory, got a view that negates or "
+                              "conjugates them; use resolve_neg() or resolve_conj()")
     shape, strides = tuple(value.shape), tuple(value.stride())
     if name == "uint8":
         code, bits = _UNSIGNED, 8
@@ -103,9 +106,12 @@ def _view_capsule(value: typing.Any) -> View:
         if managed.version.major != 1:
             raise InvalidArgument(f"expected DLPack 1.x, got version {managed.version.major}")
         read_only = bool(managed.flags & _READ_ONLY)
-    else:
+    elif _is_valid(capsule, b"dltensor"):
         managed = _Managed.from_address(_get_pointer(capsule, b"dltensor"))
         read_only = False
+    else:
+        raise InvalidArgument(f"__dlpack__ of {type(value).__name__} gives no DLPack tensor that "
+                              "nobody has taken yet")
     t = managed.tensor
     if t.lanes != 1:
         raise InvalidArgument(f"expected elements of one lane, got {t.lanes}")
@@ -119,7 +125,11 @@ def view(value: typing.Any) -> View:
     """Borrows a tensor of any library."""
     kind = type(value).__module__.partition(".")[0]
     if hasattr(value, "data_ptr") and hasattr(value, "stride"):  # torch, parameters included
-        return _view_torch(value)
+        try:
+            return _view_torch(value)
+        except RuntimeError as error:  # Sparse ones, and those that only have a shape.
+            raise InvalidArgument("expected a dense tensor with data, got one of layout "
+                                  f"{getattr(value, 'layout', None)} ({error})") from None
     if kind == "numpy" and hasattr(value, "__array_interface__") and hasattr(value, "flags"):
         return _view_numpy(value)
     if hasattr(value, "__dlpack__"):

@@ -15,9 +15,16 @@
 #include "base/File.h"
 #include "hk/Contract/Hash.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <map>
+#include <mutex>
+#include <string>
+#include <sys/stat.h>
+#include <utility>
+#include <vector>
 
 using namespace hk;
 
@@ -57,6 +64,30 @@ static Status checkVersion(const hk_module &module) {
   return {};
 }
 
+/// The name under which to load the file at `real`. The loader takes a name
+/// that it knows for the file that it loaded under it, even when another one
+/// lies there by now: a module that was compiled again. Such a file gets a name
+/// of its own; one that is the same it knows by its inode.
+static std::string loadableName(const std::string &real) {
+  static std::mutex mutex;
+  static std::map<std::string, std::vector<std::pair<dev_t, ino_t>>> seen;
+  struct stat file;
+  if (stat(real.c_str(), &file) != 0)
+    return real;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<std::pair<dev_t, ino_t>> &files = seen[real];
+  std::pair<dev_t, ino_t> own(file.st_dev, file.st_ino);
+  auto place = std::find(files.begin(), files.end(), own);
+  size_t changes = place - files.begin();
+  if (place == files.end())
+    files.push_back(own);
+  size_t slash = real.rfind('/') + 1;
+  std::string name = real.substr(0, slash);
+  for (size_t i = 0; i < changes; ++i)
+    name += "./";
+  return name + real.substr(slash);
+}
+
 Status hk::openModule(const char *path, std::unique_ptr<hk_module> &module) {
   // dlopen searches the library path for a name without a slash.
   std::unique_ptr<char, decltype(&std::free)> real(realpath(path, nullptr),
@@ -68,7 +99,8 @@ Status hk::openModule(const char *path, std::unique_ptr<hk_module> &module) {
   if (Status error = checkSharedObject(real.get(), result->checksum))
     return error;
   result->path = real.get();
-  result->library = dlopen(real.get(), RTLD_LOCAL | RTLD_NOW);
+  result->library =
+      dlopen(loadableName(real.get()).c_str(), RTLD_LOCAL | RTLD_NOW);
   if (!result->library)
     return makeError(HK_INCOMPATIBLE, "cannot load '%s': %s", path, dlerror());
   auto query = reinterpret_cast<hk_module_query_fn>(

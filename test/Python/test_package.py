@@ -161,6 +161,40 @@ def test_wrong_calls(module, call, text):
         call(module)
 
 
+def test_tensors_without_their_elements_in_memory(module):
+    """What PyTorch would compute when it reads them, and what is no tensor."""
+    torch = pytest.importorskip("torch")
+    x = torch.ones(2, 8)
+
+    class Taken:
+        def __dlpack__(self, **_):
+            return 3
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    for other, text in ((torch._neg_view(x), r"resolve_neg\(\)"), (Taken(), "of Taken gives no"),
+                        (x.to_sparse(), "layout torch.sparse_coo"), (x.to("meta"), "got meta")):
+        with pytest.raises(hk.InvalidArgument, match=text):
+            module.add(x, other)
+    with pytest.raises(hk.InvalidArgument, match="threads to be 0 .* or more, got -1"):
+        hk.load(module.path, threads=-1)
+
+
+def test_a_file_that_was_written_again(module, tmp_path):
+    """Another module by the name of one that is loaded."""
+    text = "func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {{\n  %y = hk.{} %x : tensor<8xf32>\n" \
+           "  return %y : tensor<8xf32>\n}}\n"
+    path, x = tmp_path / "m.so", np.full(8, 4.0, np.float32)
+    loaded = []
+    for op in ("neg", "sqrt", "neg"):
+        (tmp_path / "m.mlir").write_text(text.format(op))
+        hk.compile(tmp_path / "m.mlir", path)
+        loaded.append(hk.load(path))
+    assert [m.f(x)[0].numpy()[0] for m in loaded] == [-4.0, 2.0, -4.0]
+    assert hk.load(path).f(x)[0].numpy()[0] == -4.0
+
+
 def test_states_are_writable(module):
     cache = np.zeros((2, 4, 1, 8), np.float32)
     cache.flags.writeable = False

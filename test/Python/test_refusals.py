@@ -80,7 +80,7 @@ def test_rotary():
     for name, rope, context in (("llama", dynamic, 65), ("phi3", long, 33)):
         model = zoo.make(name, rope_parameters=rope, original_max_position_embeddings=32)
         with pytest.raises(hk.UnsupportedModel, match=f"its table for {context} positions is not "
-                                                      "that for shorter"):
+                           f"that for shorter.*--context={context - 1}"):
             hk.torch.export(model, context=context)
         assert "hk.rope" in hk.torch.export(model, context=context - 1).mlir
 
@@ -143,15 +143,18 @@ def test_files(tmp_path, capsys):
     assert not (tmp_path / "m.mlir").exists()
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("mamba", r"backbone.layers.0.mixer \(MambaMixer\): tokens see earlier ones there by what is "
-              "neither attention nor"),
-    ("falcon_h1", r"model.layers.0.mamba \(FalconH1Mixer\): tokens see earlier ones")])
-def test_state_space_models(name, text):
-    kind, extra = {"mamba": ("MambaForCausalLM", {}), "falcon_h1": ("FalconH1ForCausalLM", {
-        "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_ssm": 128})}[name]
-    with pytest.raises(hk.UnsupportedModel, match=text):
-        hk.torch.export(zoo.built(kind, extra))
+def test_linear_attention():
+    model = zoo.built("MiniMaxForCausalLM", zoo.MOE | {"head_dim": 16})
+    with pytest.raises(hk.UnsupportedModel, match=r"model.layers.1.self_attn "
+                       r"\(MiniMaxLightningAttention\): tokens see earlier ones there by what is"):
+        hk.torch.export(model)
+
+
+def test_indexer():
+    """It chooses among more keys than it takes."""
+    with pytest.raises(hk.UnsupportedModel, match=r"model.layers.0.self_attn.indexer .* chooses 16 "
+                       r"keys of a context of 64; .*\(--context=16\)"):
+        hk.torch.export(zoo.make("deepseek_v32", index_topk=16))
 
 
 def test_a_decoder_that_sees_later_tokens():

@@ -70,6 +70,13 @@ RECURRENT = {
         "shared_expert_intermediate_size": 80, "decoder_sparse_step": 1}),
     "lfm2": ("Lfm2ForCausalLM", {"conv_L_cache": 3, "layer_types": ["conv", "full_attention"]}),
 }
+# State space models, alone and beside attention; a decay of every key (Kimi's).
+SPACES = {
+    "jamba": ("JambaForCausalLM", MOE | {
+        "attn_layer_period": 2, "attn_layer_offset": 1, "mamba_d_state": 8}),
+    "mamba2": ("Mamba2ForCausalLM", {"num_heads": 8, "head_dim": 16, "state_size": 16, "n_groups": 2}),
+    "kimi_linear": ("KimiLinearForCausalLM", MOE | MLA | DELTA),
+}
 ENCODERS = {
     "bert": ("BertModel", {}),
     "roberta": ("RobertaModel", {}),
@@ -120,15 +127,29 @@ UNUSUAL = {
         "head_dim": 16, "intermediate_size_mlp": 96, "num_experts_per_tok": 1,
         "attention_chunk_size": 16, "attn_temperature_tuning": False}),
 }
+# Tables of a function of one tensor, layers that read the keys of others, indexers, keys of a
+# window in an embedding model.
+RECENT = {
+    "gemma4": ("Gemma4ForCausalLM", {
+        "num_hidden_layers": 4, "sliding_window": 16, "head_dim": 16, "global_head_dim": 32,
+        "layer_types": ["sliding_attention", "full_attention"] * 2, "num_kv_shared_layers": 2,
+        "hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 97}),
+    "deepseek_v32": ("DeepseekV32ForCausalLM", MOE | MLA | {
+        "n_group": 4, "topk_group": 2, "first_k_dense_replace": 1, "index_n_heads": 4,
+        "index_head_dim": 16, "index_topk": 64}),
+    "mistral_base": ("MistralModel", {"sliding_window": 16}),
+}
 # Sequence classification, spans, and an embedding model that is a decoder's base.
 HEADS = {
     "bert_classes": ("BertForSequenceClassification", {"num_labels": 3}),
     "bert_spans": ("BertForQuestionAnswering", {}),
     "qwen3_base": ("Qwen3Model", {"head_dim": 24}),
+    "llama_scores": ("LlamaForSequenceClassification", {"num_labels": 1}),
 }
 
 
-ALL = DECODERS | MIXTURES | LATENT | RECURRENT | ENCODERS | WRITTEN | UNUSUAL | HEADS
+ALL = (DECODERS | MIXTURES | LATENT | RECURRENT | SPACES | ENCODERS | WRITTEN | UNUSUAL | RECENT
+       | HEADS)
 
 
 def layers(name: str, count: int) -> dict:

@@ -3,7 +3,7 @@
 import typing
 
 from ..errors import UnsupportedModel
-from ._builder import Builder, Size, Value, product
+from ._builder import LONGEST_CONSTANT, Builder, Size, Value, product
 from ._mlir import ELEMENT_TYPES
 
 UNARY = {"neg": "neg", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p",
@@ -199,6 +199,11 @@ def _matmul(b: Builder, result: Result, x: Value, y: Value) -> Value:
     # A weight that is stored transposed is read as it lies.
     if len(y.shape) == 2 and y.dims == (1, 0):
         return _product(b, x, y, result, " transpose_b")
+    if len(x.shape) == 2 and len(y.shape) == 3:  # A weight in front: (y^T x^T)^T.
+        turned = Result((y.shape[0], y.shape[2], x.shape[0]), result.element)
+        made = _linear(b, turned, _transpose(b, turned, y, 1, 2)._replace(
+            shape=(y.shape[0], y.shape[2], y.shape[1])), x)
+        return _transpose(b, result, made, 1, 2)
     if len(y.shape) > 2 and len(x.shape) != len(y.shape):
         raise UnsupportedModel(f"a product of shapes {list(x.shape)} and {list(y.shape)}: hk "
                                "multiplies batches of equal rank")
@@ -350,9 +355,32 @@ def _index(b: Builder, result: Result, x: Value, indices: list) -> Value:
         raise UnsupportedModel("rows chosen by truth values: how many depends on data; hk takes "
                                "sizes from the shapes of inputs")
     if len(given) != 1:
-        raise UnsupportedModel("indexing by several tensors; hk has hk.gather_rows")
+        return _elements(b, result, x, [d for d, _ in given], [i for _, i in given])
     dim, rows = given[0]
     return _gathered(b, result, x, dim, rows)
+
+
+def _elements(b: Builder, result: Result, x: Value, dims: list[int], places: list[Value]) -> Value:
+    """Elements by an index of each of the first dims; of the others all."""
+    rest = x.shape[len(dims):]
+    if dims != list(range(len(dims))) or any(
+            not isinstance(s, int) or s > LONGEST_CONSTANT for s in rest):
+        raise UnsupportedModel(f"indexing dims {dims} of {list(x.shape)} by a tensor each; hk's "
+                               "import takes the first dims, where the others have at most "
+                               f"{LONGEST_CONSTANT} elements")
+    x = b.full(x)
+    # NumPy's rules put the places of the other dims behind.
+    places = [p._replace(shape=(*p.shape, *[1] * len(rest)), dims=(*p.dims, *[None] * len(rest)))
+              for p in places]
+    for d, size in enumerate(rest):
+        row = b.value("constant", (size,), "i32", value=list(range(size)))
+        behind = len(rest) - d - 1
+        places.append(row._replace(shape=(size, *[1] * behind), dims=(0, *[None] * behind)))
+    operands, sizes, order = b.aligned([b.cast(p, "i32") for p in places], len(result.shape))
+    made = b.value("gather_elements", sizes, result.element, x=x.ssa, tx=x.type,
+                   places=", ".join(p.ssa for p in operands),
+                   tplaces=", ".join(p.type for p in operands))
+    return made._replace(shape=result.shape, dims=order)
 
 
 @handles("index_select")

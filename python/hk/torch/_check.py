@@ -236,8 +236,10 @@ def _judge(found: list, reference: _Reference, dtype: torch.dtype) -> Report:
                 ties += words
     actual, expected = (torch.cat(side) for side in zip(*pairs, strict=True))
     error = float((actual - expected).abs().nan_to_num(float("inf")).max())
-    best = expected.topk(2, -1).values
-    decided = best[:, 0] - best[:, 1] > 2 * bound
+    decided = torch.ones(len(expected), dtype=torch.bool)
+    if expected.shape[1] > 1:  # Else it is a score: of a reranker, say.
+        best = expected.topk(2, -1).values
+        decided = best[:, 0] - best[:, 1] > 2 * bound
     equal = actual.argmax(-1) == expected.argmax(-1)
     report = Report(error, reference.own, bound, largest, len(expected), int(decided.sum()),
                     tuple(dict.fromkeys(ties)))

@@ -14,6 +14,8 @@ import typing
 
 import torch
 
+from . import _scaled
+
 IMPLEMENTATION = "hk"
 
 
@@ -200,6 +202,8 @@ class Experts:
         self.routers = {m: r for m, r in found.items() if r is not None}
         made = {m: gate_of(m) for m in model.modules() if is_experts(m)}
         self.gates = {m: g for m, g in made.items() if g is not None}
+        self.scaled = [m for m in model.modules()
+                       if _scaled.is_candidate(m) and _scaled.computes(m)]
 
     @contextlib.contextmanager
     def active(self) -> typing.Iterator[None]:
@@ -216,10 +220,12 @@ class Experts:
             config._experts_implementation_internal = IMPLEMENTATION
         for module, r in self.routers.items():
             module.forward = types.MethodType(lambda m, x, r=r: route(m, r, x), module)
+        for module in self.scaled:
+            module.forward = types.MethodType(_scaled.forward, module)
         try:
             yield
         finally:
-            for module in self.routers:
+            for module in (*self.routers, *self.scaled):
                 del module.forward
             for config, value in zip(configs, before, strict=True):
                 config._experts_implementation_internal = value

@@ -3,7 +3,7 @@
 import typing
 
 from ..errors import UnsupportedModel
-from ._aten import Result, _cat, handles
+from ._aten import Result, _cat, _expand, handles
 from ._builder import Builder, Size, Value
 from ._mlir import number
 
@@ -32,6 +32,11 @@ def _ones(b: Builder, result: Result, *_: object, **__: object) -> Value:
 @handles("scalar_tensor")
 def _scalar(b: Builder, result: Result, value: float, **_: object) -> Value:
     return _filled(b, result, value)
+
+
+@handles("copy")
+def _copy(b: Builder, result: Result, x: Value, given: Value, *_: object) -> Value:
+    return _expand(b, result, b.cast(given, x.element))
 
 
 @handles("repeat")
@@ -68,6 +73,9 @@ def _pad(b: Builder, result: Result, x: Value, pads: list, value: float = 0) -> 
 def _padded(b: Builder, x: Value, dim: int, size: Size, before: int, after: int, value: float
             ) -> Value:
     """hk.pad appends to the last dim; what goes in front is cut off and joined again."""
+    if not isinstance(size, int):
+        raise UnsupportedModel(f"padding dim {dim} of {list(x.shape)}, whose size is not known at "
+                               "compile time; hk.pad has static ones")
     x = b.unrepeated(x)
     x = b.permuted(x, [d for d in x.order if d != dim] + [dim])
     shape = x.shape[:dim] + (size + before + after,) + x.shape[dim + 1:]

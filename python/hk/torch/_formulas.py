@@ -7,6 +7,8 @@ import typing
 
 import torch
 
+from ..errors import UnsupportedModel
+
 aten = torch.ops.aten
 FORMULAS: dict[torch._ops.OpOverload, typing.Callable] = {}
 
@@ -117,6 +119,8 @@ def _any(x: torch.Tensor, dim: typing.Any = (), keepdim: bool = False) -> torch.
 def _argmax(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
     if dim is None:
         x, dim = x.reshape(-1), 0
+    if not x.is_floating_point():  # Exact below 2^24.
+        x = x.float()
     found = torch.topk(x, 1, dim)[1]
     return found if keepdim else found.squeeze(dim)
 
@@ -178,3 +182,21 @@ def _scatter(x: torch.Tensor, dim: int, places: torch.Tensor, given: torch.Tenso
         value = given.narrow(dim, k, 1) if isinstance(given, torch.Tensor) else given
         x = torch.where(own == places.narrow(dim, k, 1), value, x)
     return x
+
+
+@formula_of(aten.slice_scatter.default, wide=False)
+def _slice_scatter(x: torch.Tensor, given: torch.Tensor, dim: int = 0, start: int | None = None,
+                   _end: int | None = None, step: int = 1) -> torch.Tensor:
+    if step != 1:
+        raise UnsupportedModel(f"writing every {step}th element of dim {dim}; hk's import writes "
+                               "runs of them")
+    size, length = x.shape[dim], given.shape[dim]
+    start = 0 if start is None else start + size if start < 0 else start
+    parts = [x.narrow(dim, 0, start), given.to(x.dtype),
+             x.narrow(dim, start + length, size - start - length)]
+    return torch.cat([p for p in parts if p.shape[dim]], dim)
+
+
+@formula_of(aten.select_scatter.default, wide=False)
+def _select_scatter(x: torch.Tensor, given: torch.Tensor, dim: int, place: int) -> torch.Tensor:
+    return _slice_scatter(x, given.unsqueeze(dim), dim, place)

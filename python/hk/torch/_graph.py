@@ -118,10 +118,14 @@ def _first_position(model: torch.nn.Module, ids: torch.Tensor) -> int:
 
 
 def _observed(s: Substitution, ids: torch.Tensor, vocabulary: int, context: int) -> None:
+    taken = inspect.signature(s.model.forward).parameters
+
     def run(tokens: torch.Tensor) -> object:
         n = tokens.shape[1]
         s.extents = torch.tensor([n] if s.dense else [0, n], dtype=torch.int32)
-        return s.model(input_ids=tokens, **({} if s.dense else {"use_cache": False}))
+        # Of all rows, said as in the export: what is dropped early is a special case of some models.
+        every = {"logits_to_keep": torch.arange(n)} if "logits_to_keep" in taken else {}
+        return s.model(input_ids=tokens, **every)
 
     try:
         s.observe(run, ids, vocabulary, context)
@@ -139,8 +143,8 @@ def _names(model: torch.nn.Module, tables: dict[tuple, tuple] | None = None,
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
         names.setdefault(tensor.data_ptr(), name)
     for i, (key, (cos, sin)) in enumerate((tables or {}).items()):
-        names[cos.data_ptr()] = f"hk.{key[0]}.{i}.cos"
-        names[sin.data_ptr()] = f"hk.{key[0]}.{i}.sin"
+        names[cos.data_ptr()] = f"hk.{key[0][0]}.{i}.cos"
+        names[sin.data_ptr()] = f"hk.{key[0][0]}.{i}.sin"
     for i, bias in enumerate(biases):
         names.setdefault(bias.data_ptr(), f"hk.attention.{i}.bias")
     return names
@@ -196,10 +200,18 @@ def export(model: torch.nn.Module, signature: str | None = None, *,
     chosen = Paged(block) if kind == "paged" else Dense()
     context = _context_of(model, context)
     copied = copy.deepcopy(model).eval().float()
+    _forget_caches(copied)
     with torch.no_grad():
         wrapper, s = _prepare(copied, chosen, context, progress)
         copied.to(dtype)
         return _export(wrapper, s, chosen, context, stored or {}, progress)
+
+
+def _forget_caches(model: torch.nn.Module) -> None:
+    """The model makes no cache of its own: states are hk's, and one for a window cuts keys off."""
+    for module in model.modules():
+        if hasattr(getattr(module, "config", None), "use_cache"):
+            module.config.use_cache = False
 
 
 def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, context: int,
@@ -218,8 +230,8 @@ def _export(wrapper: _Wrapper, s: Substitution, signature: Paged | Dense, contex
                     mixer := _mixers.find(model, s, vocabulary)):
                 raise UnsupportedModel(
                     f"{mixer}: tokens see earlier ones there by what is neither attention nor a "
-                    "short convolution or gated delta rule that hk knows (a state space model, "
-                    "linear attention); leave such layers out, or import what is around them with "
+                    "short convolution, delta rule or state space model that hk knows (linear "
+                    "attention of another kind); leave such layers out, or import what is around them with "
                     "export_module") from error
             # What is in the place of a mask that is cut out of a larger one has no user.
             if s.written is None or (most := _smallest_limit(error)) is None:

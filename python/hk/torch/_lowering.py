@@ -85,6 +85,7 @@ class Lowering:
             a.name: Value("%" + a.name, a.stored, a.element, a.stored, tuple(range(len(a.stored))))
             for a in self.arguments}
         self.env: dict[torch.fx.Node, typing.Any] = {}
+        self.fixed: set[torch.fx.Node] = set()  # Those that depend on no argument or weight.
         self.symbols: dict[typing.Any, tuple[str, int]] = {}
 
     # ---- inputs
@@ -182,6 +183,8 @@ class Lowering:
         name = _name_of(node.target)
         if name == "index" and (place := self._one_place(node)):
             return self.builder.sliced(self._argument(node.args[0]), *place, 1)
+        if node in self.fixed and not is_lowered(node.target):
+            return self._weight(f"hk.{node.name}", self._folded(node))
         args = tuple(self._argument(a) for a in node.args)
         kwargs = {k: self._argument(v) for k, v in node.kwargs.items()}
         self.builder.hint = _hint(node)
@@ -200,13 +203,29 @@ class Lowering:
             return self._rope(result, *args[:3], None, *args[3:])
         return _aten.lower(self.builder, name, result, args, kwargs)
 
+    def _folded(self, node: torch.fx.Node) -> torch.Tensor:
+        """The value of what is computed of numbers in the model's code."""
+        if node.op == "placeholder":
+            return self.program.constants[
+                self.program.graph_signature.inputs_to_lifted_tensor_constants[node.name]]
+        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._folded)
+        return node.target(*args, **kwargs)
+
+    def _is_fixed(self, node: torch.fx.Node) -> bool:
+        """Whether a node's value is the same in every call, and no weight's."""
+        if node.op == "placeholder":
+            return node.name in self.program.graph_signature.inputs_to_lifted_tensor_constants
+        return (isinstance(node.target, torch._ops.OpOverload) and bool(node.all_input_nodes)
+                and all(n in self.fixed for n in node.all_input_nodes))
+
     def _one_place(self, node: torch.fx.Node) -> tuple[int, int] | None:
         """(dim, place) where an index is one that the model's code writes: x[:, [-2]]."""
         given = [(d, n) for d, n in enumerate(node.args[1]) if n is not None]
         if len(given) != 1:
             return None
         dim, source = given[0]
-        while source.op == "call_function" and _name_of(source.target) in _aten.IDENTITY:
+        while source.op == "call_function" and isinstance(
+                source.target, torch._ops.OpOverload) and _name_of(source.target) in _aten.IDENTITY:
             source = source.args[0]
         constants = self.program.graph_signature.inputs_to_lifted_tensor_constants
         if source.name not in constants:
@@ -340,15 +359,17 @@ class Lowering:
             made = b.unary("silu", made, result.element)
         return made._replace(shape=result.shape, dims=(None, 1, 0))
 
-    def _rule(self, result: Result, q: Value, k: Value, v: Value, decay: Value, beta: Value,
-              _extents: Value, l2norm: float, layer: int) -> Value:
+    def _rule(self, result: Result, q: Value, k: Value, v: Value, decay: Value, beta: Value | None,
+              _extents: Value, scale: float, l2norm: float, layer: int) -> Value:
         b = self.builder
-        q, k, v, decay, beta = (b.reshaped(b.dense(x), x.shape[1:]) for x in
-                                (q, k, v, decay, beta))
-        attributes = f" l2norm {l2norm:.9e}" if l2norm else ""
+        q, k, v, decay = (b.reshaped(b.dense(x), x.shape[1:]) for x in (q, k, v, decay))
+        operands = [("decay" if len(decay.shape) == 2 else "key_decay", b.cast(decay, "f32"))]
+        if beta is not None:
+            operands.append(("beta", b.cast(b.reshaped(b.dense(beta), beta.shape[1:]), "f32")))
+        attributes = f" scale {scale:.9e}" * (scale != q.shape[-1] ** -0.5)
+        attributes += f" l2norm {l2norm:.9e}" * bool(l2norm)
         made = self._stateful("gated_delta_rule", f"state_{layer}", v.stored, result.element,
-                              [("decay", b.cast(decay, "f32")), ("beta", b.cast(beta, "f32"))],
-                              q=q.ssa, k=k.ssa, v=v.ssa, tq=q.type, tk=k.type, tv=v.type,
+                              operands, q=q.ssa, k=k.ssa, v=v.ssa, tq=q.type, tk=k.type, tv=v.type,
                               attributes=attributes)
         return made._replace(shape=result.shape, dims=(None, 0, 1, 2))
 
@@ -364,6 +385,8 @@ class Lowering:
         self._inputs = 0
         last = ""
         for node in nodes:
+            if node.op != "output" and self._is_fixed(node):
+                self.fixed.add(node)
             if node.op == "placeholder":
                 self.env[node] = self._placeholder(node)
             elif node.op == "call_function" and node in used:

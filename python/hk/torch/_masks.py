@@ -17,6 +17,10 @@ class Mask(typing.NamedTuple):
     window_right: int = -1
     chunk: int = -1
 
+    def __getitem__(self, at: typing.Any) -> typing.Any:
+        """A part of the queries or heads of a mask tensor is the same mask: some models take all."""
+        return self if isinstance(at, tuple) else tuple.__getitem__(self, at)
+
 
 class UnfittedMask(typing.NamedTuple):
     """A mask that hk.attention has no attributes for; an error only where a layer uses it."""

@@ -48,7 +48,7 @@ def _recorded(model: torch.nn.Module, s: typing.Any, vocabulary: int) -> list[_C
     names = {m: n for n, m in model.named_modules()}
 
     def seen() -> int:
-        return len(s.layers) + len(s.recurrent.states)
+        return s.attentions + len(s.recurrent.states)
 
     def enter(module, args, kwargs):
         before.append(seen())

@@ -23,6 +23,7 @@ SPELLING = {
                      "{tx}, {tcos}, {tsin} -> {tr}",
     "gather_rows": "{r} = hk.gather_rows {table}, {ids} : {ttable}, {tids} -> {tr}",
     "gather_last": "{r} = hk.gather_last {x}, {ids} : {tx}, {tids} -> {tr}",
+    "gather_elements": "{r} = hk.gather_elements {x} [{places}] : {tx} [{tplaces}] -> {tr}",
     "reduce": "{r} = hk.reduce {kind} {x} : {tx} -> {tr}",
     "transpose": "{r} = hk.transpose {x} [{permutation}] : {tx} -> {tr}",
     "concat": "{r} = hk.concat {dim} ({inputs}) : {tinputs} -> {tr}",

@@ -1,4 +1,5 @@
-"""Recurrent layers: the gated delta rule and short causal convolutions, with states per sequence.
+"""Recurrent layers: the gated delta rule, state space models and short causal convolutions, with
+states per sequence.
 
 transformers computes them by functions of a model's file, FUNCTIONS, on tokens of one sequence. In
 the eager run their values are compared with hk's formulas, in the export they become operators of
@@ -17,6 +18,7 @@ from ..errors import UnsupportedModel
 from . import _norms
 
 L2_EPSILON = 1e-6  # Of transformers' l2norm inside of the rule.
+SMALL = 2.0**-20  # Of keys, where a state only sums.
 
 
 class State(typing.NamedTuple):
@@ -56,31 +58,34 @@ def _(x, weight, bias, extents, silu, layer):
 
 @torch.library.custom_op("hk::gated_delta_rule", mutates_args=())
 def gated_delta_rule(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-                     decay: torch.Tensor, beta: torch.Tensor, extents: torch.Tensor,
-                     l2norm: float, layer: int) -> torch.Tensor:
-    """hk.gated_delta_rule of query, key [1, T, H, K], value [1, T, HV, V], decay and beta
-    [1, T, HV]; no l2norm where that is 0."""
+                     decay: torch.Tensor, beta: torch.Tensor | None, extents: torch.Tensor,
+                     scale: float, l2norm: float, layer: int) -> torch.Tensor:
+    """hk.gated_delta_rule of query, key [1, T, H, K], value [1, T, HV, V], a decay of heads
+    [1, T, HV] or of their keys [1, T, HV, K], and beta [1, T, HV] or 1; no l2norm where that is
+    0."""
     wide = torch.promote_types(query.dtype, torch.float32)
     group = value.shape[2] // query.shape[2]
     q, k = (x[0].to(wide).repeat_interleave(group, 1) for x in (query, key))
     if l2norm:
         q, k = (x * torch.rsqrt((x * x).sum(-1, keepdim=True) + l2norm) for x in (q, k))
-    q = q * q.shape[-1] ** -0.5
-    v, g, b = value[0].to(wide), decay[0].to(wide).exp(), beta[0].to(wide)
+    q = q * scale
+    v, g = value[0].to(wide), decay[0].to(wide).exp()
+    g = g[..., None, None] if g.dim() == 2 else g[..., None]
     out = torch.zeros_like(v)
     for start, end in _pieces(extents):
         state = v.new_zeros(v.shape[1], k.shape[2], v.shape[2])
         for t in range(start, end):
-            state = state * g[t, :, None, None]
-            d = b[t, :, None] * (v[t] - (state * k[t, :, :, None]).sum(1))
+            state = state * g[t]
+            d = v[t] - (state * k[t, :, :, None]).sum(1)
+            d = d if beta is None else beta[0, t, :, None].to(wide) * d
             state = state + k[t, :, :, None] * d[:, None]
             out[t] = (state * q[t, :, :, None]).sum(1)
-    return out[None].to(query.dtype)
+    return out[None].to(value.dtype)
 
 
 @gated_delta_rule.register_fake
-def _(query, key, value, decay, beta, extents, l2norm, layer):
-    return torch.empty_like(value, dtype=query.dtype)
+def _(query, key, value, decay, beta, extents, scale, l2norm, layer):
+    return torch.empty_like(value)
 
 
 class Recurrent:
@@ -126,12 +131,59 @@ class Recurrent:
         if initial_state is not None or output_final_state:
             raise UnsupportedModel("the gated delta rule with a cache of the model's own; hk keeps "
                                    "the states")
+        return self._delta(query, key, value, g, beta, query.shape[-1] ** -0.5,
+                           L2_EPSILON if use_qk_l2norm_in_kernel else 0.0), None
+
+    def _delta(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+               decay: torch.Tensor, beta: torch.Tensor | None, scale: float, l2norm: float
+               ) -> torch.Tensor:
         layer = self._count("state")
         self.states.append(State(f"state_{layer}", (value.shape[2], key.shape[3], value.shape[3]),
                                  "f32"))
-        return torch.ops.hk.gated_delta_rule(
-            query, key, value, g, beta, self.extents(),
-            L2_EPSILON if use_qk_l2norm_in_kernel else 0.0, layer), None
+        return torch.ops.hk.gated_delta_rule(query, key, value, decay, beta, self.extents(), scale,
+                                             l2norm, layer)
+
+    def _scan(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+              decay: torch.Tensor) -> torch.Tensor:
+        """A state that only sums: S = exp(decay) S + key value, in f32."""
+        # The delta rule takes from the value what the state has for the key, S key. With keys so
+        # small, and values as much larger, that is far below a rounding; powers of two are exact.
+        return self._delta(query.float(), key.float() * SMALL, value * (1 / SMALL), decay.float(),
+                           None, 1.0, 0.0)
+
+    def _heads(self, x: torch.Tensor, dt: torch.Tensor, a: torch.Tensor, b: torch.Tensor,
+               c: torch.Tensor, chunk_size: int, D: torch.Tensor | None = None,  # noqa: N803
+               dt_bias: torch.Tensor | None = None, initial_states: torch.Tensor | None = None,
+               dt_softplus: bool = False, dt_limit: tuple = (0.0, float("inf")),
+               return_final_states: bool = False, **kwargs: typing.Any) -> torch.Tensor:
+        """A state space model whose decay is one number of a head (Mamba 2): x [1, T, H, P],
+        dt [1, T, H], a [H], b and c [1, T, groups, N]."""
+        _nothing_else("mamba2_chunk_scan", kwargs | {
+            "initial_states": initial_states,
+            "return_final_states": return_final_states or None})
+        steps = _steps(dt, dt_bias, dt_softplus).float()
+        low, high = dt_limit
+        if high != float("inf") or low > 0.0 or not dt_softplus:
+            steps = steps.clamp(low, None if high == float("inf") else high)
+        x = x.float()
+        y = self._scan(c, b, x * steps[..., None], a * steps)
+        return y if D is None else y + D[:, None] * x
+
+    def _channels(self, x: torch.Tensor, dt: torch.Tensor, a: torch.Tensor, b: torch.Tensor,
+                  c: torch.Tensor, D: torch.Tensor | None = None,  # noqa: N803
+                  z: torch.Tensor | None = None, delta_bias: torch.Tensor | None = None,
+                  delta_softplus: bool = False, return_last_state: bool = False,
+                  **kwargs: typing.Any) -> torch.Tensor:
+        """A state space model in which every channel decays on its own (Mamba): x, dt and z
+        [1, C, T], a [C, N], b and c [1, N, T]. A channel is a head of one value."""
+        _nothing_else("mamba_selective_scan", kwargs | {
+            "return_final_states": return_last_state or None})
+        x, dt = (t.transpose(1, 2) for t in (x, dt))
+        steps = _steps(dt, delta_bias, delta_softplus).float()
+        b, c = (t.transpose(1, 2)[:, :, None] for t in (b, c))
+        y = self._scan(c, b, (x.float() * steps)[..., None], a * steps[..., None])[..., 0]
+        y = (y if D is None else y + x * D).transpose(1, 2)
+        return y if z is None else y * torch.nn.functional.silu(z)
 
     def _compare(self, name: str, original: typing.Callable) -> typing.Callable:
         """The original, whose values must be those of hk's formula."""
@@ -181,14 +233,23 @@ class Recurrent:
 
 FUNCTIONS = {"causal_conv1d_fn": Recurrent._conv,
              "torch_chunk_gated_delta_rule": Recurrent._rule,
-             "chunk_gated_delta_rule": Recurrent._rule}
+             "chunk_gated_delta_rule": Recurrent._rule,
+             "chunk_kimi_delta_attention": Recurrent._rule,
+             "mamba2_chunk_scan": Recurrent._heads,
+             "mamba_selective_scan": Recurrent._channels}
+
+
+def _steps(dt: torch.Tensor, bias: torch.Tensor | None, softplus: bool) -> torch.Tensor:
+    """The step sizes of a state space model."""
+    dt = dt if bias is None else dt + bias.to(dt.dtype)
+    return torch.nn.functional.softplus(dt) if softplus else dt
 
 
 def _nothing_else(name: str, kwargs: dict) -> None:
     """Arguments that change what is computed may only be left out; the others are those of all
     layers, which these functions do not look at."""
     given = sorted(n for n, v in kwargs.items() if v is not None and n in (
-        "cu_seqlens", "seq_idx", "initial_states", "return_final_states"))
+        "z", "cu_seqlens", "seq_idx", "initial_states", "return_final_states"))
     if given:
         raise UnsupportedModel(f"{name}: hk's import does not take {', '.join(given)}")
 

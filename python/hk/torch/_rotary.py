@@ -1,9 +1,9 @@
 """Rotary embeddings: tables instead of cosines of positions, hk.rope instead of slices.
 
 A model's rotary module gives (cos, sin), or both as a complex number, which its layers hand to
-a function of the model's file, one of FUNCTIONS. In the eager run both compute what they always do, and the
-style is found by comparing. In the export the module gives a Table, which the function
-takes.
+a function of the model's file, one of FUNCTIONS, behind queries and keys or one of them. In the
+eager run both compute what they always do, and the style is found by comparing. In the export the
+module gives a Table, which the function takes.
 """
 
 import sys
@@ -109,7 +109,7 @@ class Rotary:
         files = {sys.modules[type(m).__module__] for m in model.modules()
                  if type(m).__module__ in sys.modules}
         self.functions = [(f, n) for f in files for n in FUNCTIONS if hasattr(f, n)]
-        self.variants: dict[tuple, Variant] = {}
+        self.variants: dict[tuple, Variant] = {}  # By what a module gives, and the function.
         self.rows: dict[typing.Callable, Rows] = {}
         self.tables: dict[tuple, tuple[torch.Tensor, torch.Tensor]] = {}
         self.whole: set[str] = set()  # Modules that give one complex tensor.
@@ -119,24 +119,25 @@ class Rotary:
     def _fit(self, original: typing.Callable, args: tuple, kwargs: dict) -> typing.Any:
         """Runs the function and looks which variant gives its values."""
         result = original(*args, **kwargs)
-        key = next((key for key, made in self._made
-                    if any(a is table for a in args[2:3] for table in made)), None)
+        key, at = next(((key, at) for key, made in self._made for at in (1, 2)
+                        if any(a is table for a in args[at:at + 1] for table in made)), (None, 0))
         if key is None:
             self._fit_rows(original, args, result)
             return result
-        if isinstance(args[2], torch.Tensor) and args[2].is_complex():
-            cos, sin, rest = *_cos_sin(args[2]), args[3:]
+        if args[at].is_complex():
+            cos, sin, rest = *_cos_sin(args[at]), args[at + 1:]
         else:
-            cos, sin, rest = args[2], args[3], args[4:]
+            cos, sin, rest = args[at], args[at + 1], args[at + 2:]
         dim = kwargs.get("unsqueeze_dim", rest[0] if rest else None)
-        candidates = ([self.variants[key]] if key in self.variants
+        use = (key, original.__name__)
+        candidates = ([self.variants[use]] if use in self.variants
                       else _variants((1, 2) if dim is None else (dim,)))
         for variant in candidates:
             c, s = (half_table(t, variant.layout).unsqueeze(variant.heads)
                     for t in (cos, variant.turn * sin))
             if all(_is_rope(x, y, c, s, variant.style)
-                   for x, y in zip(args[:2], result, strict=True)):
-                self.variants[key] = variant
+                   for x, y in zip(args[:at], result if at == 2 else (result,), strict=True)):
+                self.variants[use] = variant
                 return result
         raise UnsupportedModel(f"{original.__name__} of {original.__module__}: fits neither neox "
                                "nor gptj pairs with one angle per pair; hk.rope has no such form")
@@ -188,22 +189,39 @@ class Rotary:
 
     def make_tables(self) -> None:
         """Evaluates every table that a fitted function used, on all positions."""
-        for key, variant in self.variants.items():
+        for (key, function), variant in self.variants.items():
             name, *rest = key
             made = self._evaluated(name, rest, self.context)
             # Types that depend on the length (dynamic, longrope) change the table beyond one.
-            if any(not torch.equal(a[:, :2], b) for a, b in
-                   zip(_cos_sin(made), _cos_sin(self._evaluated(name, rest, 2)), strict=True)):
+            if not self._is_that_of_short(made, name, rest):
+                longest = self._longest(name, rest)
                 raise UnsupportedModel(f"{name}: its table for {self.context} positions is not "
                                        "that for shorter sequences (rope_type dynamic or longrope "
                                        "beyond its original length), and hk takes one table. "
-                                       "Import it with a context of at most that length")
+                                       f"Import it with a context of at most {longest} "
+                                       f"(--context={longest})")
             cos, sin = _cos_sin(made)
-            self.tables[key] = tuple(half_table(t[0], variant.layout).contiguous()
+            self.tables[key, function] = tuple(half_table(t[0], variant.layout).contiguous()
                                      for t in (cos, variant.turn * sin))
             if isinstance(made, torch.Tensor):
                 self.whole.add(name)
         self._made.clear()
+
+    def _is_that_of_short(self, made: typing.Any, name: str, rest: list) -> bool:
+        """Whether a table begins as that for two positions does."""
+        short = _cos_sin(self._evaluated(name, rest, 2))
+        return all(torch.equal(a[:, :2], b) for a, b in zip(_cos_sin(made), short, strict=True))
+
+    def _longest(self, name: str, rest: list) -> int:
+        """The most positions of which the table is that of shorter sequences."""
+        low, high = 2, self.context
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._is_that_of_short(self._evaluated(name, rest, middle), name, rest):
+                low = middle
+            else:
+                high = middle
+        return low
 
     def _evaluated(self, name: str, rest: list, length: int) -> typing.Any:
         """What a rotary module gives for the first positions of a sequence of this length."""
@@ -216,7 +234,7 @@ class Rotary:
         def module(name, original):
             def forward(x, position_ids, *rest, **kwargs):
                 key = (name, *rest, *sorted(kwargs.items()))
-                if key not in self.variants:
+                if all(key != k for k, _ in self.variants):
                     return original(x, position_ids, *rest, **kwargs)
                 table = Table(key, _text_positions(position_ids))
                 return table if name in self.whole else (table, table)
@@ -224,13 +242,15 @@ class Rotary:
 
         def function(original):
             def apply(*args, **kwargs):
-                table = args[2] if len(args) > 2 else None
-                if not isinstance(table, Table):
+                at = next((i for i in (1, 2) if isinstance(args[i], Table)), 0)
+                if not at:
                     return self.rows.get(original, original)(*args, **kwargs)
-                c, s = self.tables[table.key]
-                variant = self.variants[table.key]
-                return tuple(torch.ops.hk.rope(x, c, s, table.positions, variant.style,
-                                               variant.heads) for x in args[:2])
+                table = args[at]
+                use = (table.key, original.__name__)
+                (c, s), variant = self.tables[use], self.variants[use]
+                made = [torch.ops.hk.rope(x, c, s, table.positions, variant.style, variant.heads)
+                        for x in args[:at]]
+                return tuple(made) if at == 2 else made[0]
             return apply
 
         self._replace(module, function)

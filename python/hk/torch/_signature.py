@@ -153,6 +153,9 @@ class Paged:
         caches = []
         for kind, x in zip(("keys", "values"), rows[1:], strict=False):
             cache = arguments[f"{kind}_{layer}"]
+            if cache.ssa != f"%{kind}_{layer}":  # An earlier layer has written the same.
+                caches.append(cache)
+                continue
             slots = arguments["slots"]
             written = b.value("kv_cache_write", cache.stored, cache.element, x=x.ssa, tx=x.type,
                               slots=slots.ssa, tslots=slots.type, cache=cache.ssa)

@@ -21,9 +21,20 @@ def _parts(path: str | os.PathLike) -> tuple[str, dict]:
     return str(path), {"local_files_only": True}
 
 
+# What the class that a folder names ends with, and which of transformers' reads it.
+KINDS = {"ForCausalLM": "AutoModelForCausalLM", "LMHeadModel": "AutoModelForCausalLM",
+         "ForSequenceClassification": "AutoModelForSequenceClassification",
+         "ForTokenClassification": "AutoModelForTokenClassification",
+         "ForQuestionAnswering": "AutoModelForQuestionAnswering"}
+
+
+def _kind(name: str) -> str:
+    return next((kind for end, kind in KINDS.items() if name.endswith(end)), "AutoModel")
+
+
 def read(path: str | os.PathLike) -> typing.Any:
-    """The model of a folder or GGUF file, in f32 (of GGUF dequantised): with its head if it
-    generates, else the encoder."""
+    """The model of a folder or GGUF file, in f32 (of GGUF dequantised): with its head if that
+    generates, classifies or finds spans, else the model behind it."""
     import torch
     import transformers
 
@@ -31,10 +42,8 @@ def read(path: str | os.PathLike) -> typing.Any:
     try:
         config = transformers.AutoConfig.from_pretrained(folder, **options)
         names = getattr(config, "architectures", None) or []
-        generates = "gguf_file" in options or any(
-            n.endswith(("ForCausalLM", "LMHeadModel")) for n in names)
-        kind = transformers.AutoModelForCausalLM if generates else transformers.AutoModel
-        model = kind.from_pretrained(folder, dtype=torch.float32, **options).eval()
+        kind = _kind("ForCausalLM" if "gguf_file" in options else names[0] if names else "")
+        model = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, **options).eval()
         if "gguf_file" in options:
             model.is_quantized = False  # Its weights are plain f32 by now; it still refuses to().
         return model

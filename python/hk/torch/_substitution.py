@@ -6,7 +6,7 @@ import typing
 import torch
 
 from ..errors import UnsupportedModel
-from . import _latent, _norms
+from . import _indexer, _latent, _norms
 from ._experts import Experts
 from ._masks import Mask, MaskHook, UnfittedMask, extent_of
 from ._recurrent import Recurrent
@@ -36,10 +36,29 @@ class Substitution:
         self.experts = Experts(model)
         self.recurrent = Recurrent(model, lambda: self.extents, dense)
         self.latents = [] if dense else [m for m in model.modules() if _latent.is_latent(m)]
+        self.indexers = _indexer.find(model, context)
         self.masks = MaskHook(extent_of(model.config))
         self.written: Written | None = None  # Where the model does not ask the interface.
         self.extents: torch.Tensor | None = None
-        self.layers: list[tuple] = []
+        self.attentions = 0
+        self.layers: list[tuple] = []  # Of caches: heads, widths of keys and values.
+        self._cached: list[tuple] = []  # The keys and values of each.
+
+    def _clear(self) -> None:
+        """Before the model runs: no attention was seen."""
+        self.attentions = 0
+        self.layers.clear()
+        self._cached.clear()
+
+    def _cache(self, key: typing.Any, value: typing.Any, sizes: tuple) -> int:
+        """The number of the cache of keys and values; layers that attend to the same share one."""
+        self.attentions += 1
+        for layer, (k, v) in enumerate(self._cached):
+            if k is key and v is value:
+                return layer
+        self._cached.append((key, value))
+        self.layers.append(sizes)
+        return len(self.layers) - 1
 
     def attend(self, module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor,
                value: torch.Tensor, attention_mask: typing.Any, scaling: float | None = None,
@@ -47,7 +66,7 @@ class Substitution:
                **kwargs: typing.Any) -> tuple:
         """The attention interface of transformers. Trusts its arguments alone: a module's
         attributes say what some of its layers may do."""
-        where = f"attention {len(self.layers)} ({type(module).__name__})"
+        where = f"attention {self.attentions} ({type(module).__name__})"
         if isinstance(attention_mask, UnfittedMask):
             raise UnsupportedModel(f"{where}: the mask is not one of hk.attention's: "
                                    + attention_mask.reason)
@@ -58,16 +77,15 @@ class Substitution:
                                    f"{type(attention_mask).__name__}; hk.attention has no mask "
                                    "operand")
         self._causal(attention_mask)
-        for name in ("position_bias", "head_mask", "alibi"):
+        for name in ("position_bias", "head_mask", "alibi", "indices"):
             if kwargs.get(name) is not None:
                 raise _Biased(f"{where}: hk.attention has no {name}")
-        layer = len(self.layers)
         scale = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
         if isinstance(key, _latent.Latent):
-            self.layers.append((1, key.rows.shape[3], 0))
+            layer = self._cache(key, value, (1, key.rows.shape[3], 0))
             return _latent.attend(query, key, self.extents, scale, *attention_mask,
                                   float(softcap or 0.0), layer), None
-        self.layers.append((key.shape[1], key.shape[3], value.shape[3]))
+        layer = self._cache(key, value, (key.shape[1], key.shape[3], value.shape[3]))
         out = torch.ops.hk.attention(query, key, value, self.extents, s_aux, None, self.dense,
                                      scale, *attention_mask, float(softcap or 0.0), layer)
         return out, None
@@ -75,20 +93,19 @@ class Substitution:
     def _causal(self, mask: Mask) -> None:
         """With caches a token cannot see those of later calls."""
         if not self.dense and not mask.causal:
-            raise UnsupportedModel(f"attention {len(self.layers)} of {type(self.model).__name__}: "
+            raise UnsupportedModel(f"attention {self.attentions} of {type(self.model).__name__}: "
                                    "tokens see later ones, which a model with caches cannot; "
                                    "import it with the dense signature")
 
     def attend_written(self, fitted: Fitted, query: torch.Tensor, key: torch.Tensor,
                        value: torch.Tensor) -> torch.Tensor:
         """An attention that the model writes itself, of [B, H, S, D] to the same."""
-        layer = len(self.layers)
         if not isinstance(fitted.mask, Mask):
-            raise UnsupportedModel(f"attention {layer} (products and a softmax of "
+            raise UnsupportedModel(f"attention {self.attentions} (products and a softmax of "
                                    f"{type(self.model).__name__}): what lies between them is not "
                                    f"hk.attention's: {fitted.mask.reason}")
         self._causal(fitted.mask)
-        self.layers.append((key.shape[1], key.shape[3], value.shape[3]))
+        layer = self._cache(key, value, (key.shape[1], key.shape[3], value.shape[3]))
         out = torch.ops.hk.attention(query, key, value, self.extents, None, fitted.bias, self.dense,
                                      fitted.scale, *fitted.mask, 0.0, layer)
         return out.transpose(1, 2)
@@ -96,7 +113,7 @@ class Substitution:
     def begin(self) -> None:
         """Before the model runs once more."""
         self.masks.next = 0
-        self.layers.clear()
+        self._clear()
         self.recurrent.clear()
         if self.written is not None:
             self.written.begin()
@@ -113,7 +130,7 @@ class Substitution:
         from transformers import AttentionInterface, AttentionMaskInterface
 
         if self.written is not None:
-            self.layers.clear()
+            self._clear()
             with self.written.active(self.attend_written):
                 yield
             return
@@ -122,7 +139,7 @@ class Substitution:
         AttentionInterface.register(IMPLEMENTATION, self.attend)
         AttentionMaskInterface.register(IMPLEMENTATION, self.masks)
         set_attention(self.model, IMPLEMENTATION)
-        self.layers.clear()
+        self._clear()
         try:
             yield
         finally:
@@ -155,7 +172,7 @@ class Substitution:
 
     def _look_at_products(self) -> None:
         """From here on the model computes its attention itself."""
-        self.layers.clear()
+        self._clear()
         self.recurrent.clear()
         set_attention(self.model, "eager")
         self.written = Written()
@@ -164,7 +181,7 @@ class Substitution:
         self.rotary.observe()
         self.recurrent.observe()
         try:
-            with self._interfaces(), torch.no_grad():
+            with self._interfaces(), _indexer.active(self.indexers), torch.no_grad():
                 run()
         finally:
             self.rotary.restore()
@@ -178,7 +195,7 @@ class Substitution:
         self.recurrent.substitute()
         try:
             with (_norms.active(self.norms), self._interfaces(), self.experts.active(),
-                  _latent.active(self.latents)):
+                  _latent.active(self.latents), _indexer.active(self.indexers)):
                 yield
         finally:
             self.rotary.restore()

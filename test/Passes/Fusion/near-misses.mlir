@@ -2,7 +2,7 @@
 // the other axis, a state that is read and written.
 // RUN: hk-compile %s --target=gfx942 --explain --emit=mlir -o /dev/null | FileCheck %s
 
-// CHECK-DAG: fused: hk.pad / join hk.l2_norm
+// CHECK-DAG: fused: hk.pad, hk.softmax / join hk.l2_norm
 func.func @pad_of_joined_rows(%x: tensor<4x8x64xbf16>) -> tensor<32x72xbf16> {
   %0 = hk.l2_norm %x epsilon 1.0e-06 : tensor<4x8x64xbf16>
   %1 = tensor.collapse_shape %0 [[0, 1], [2]] : tensor<4x8x64xbf16> into tensor<32x64xbf16>
