@@ -32,6 +32,11 @@
 // RUN: hk-run %t.so --check=%s --function=blocks8 --dim=x.0=700 --dim=s.0=700
 // RUN: hk-run %t.so --check=%s --function=quantize32 --dim=x.0=150
 // RUN: hk-run %t.so --check=%s --function=quantize32 --dim=x.0=150 --data=nan
+// Tiles of 224 columns, whose last box covers half of the one before, and five
+// blocks that share B, of which four bring it.
+// RUN: hk-run %t.so --check=%s --function=boxes224
+// RUN: hk-run %t.so --check=%s --function=slab224
+// RUN: hk-run %t.so --check=%s --function=five
 
 module attributes {hk.gemm_loop = "warp_specialised"} {
 func.func @edge(%x: tensor<?x72xbf16>, %w: tensor<264x72xbf16>) -> tensor<?x264xbf16> {
@@ -114,5 +119,17 @@ func.func @quantize32(%x: tensor<?x264xbf16>, %w: tensor<1152x264xbf16>) -> (ten
   %0 = hk.matmul %x, %w transpose_b : tensor<?x264xbf16>, tensor<1152x264xbf16> -> tensor<?x1152xbf16>
   %q, %s = hk.quantize per_group %0 group 32 : tensor<?x1152xbf16> -> tensor<?x1152xf8E4M3FN>, tensor<?x36xf32>
   return %q, %s : tensor<?x1152xf8E4M3FN>, tensor<?x36xf32>
+}
+func.func @boxes224(%x: tensor<256x72xbf16>, %w: tensor<14720x72xbf16>) -> tensor<256x14720xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<256x72xbf16>, tensor<14720x72xbf16> -> tensor<256x14720xbf16>
+  return %0 : tensor<256x14720xbf16>
+}
+func.func @slab224(%x: tensor<250x72xbf16>, %w: tensor<14700x72xbf16>) -> tensor<250x14700xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<250x72xbf16>, tensor<14700x72xbf16> -> tensor<250x14700xbf16>
+  return %0 : tensor<250x14700xbf16>
+}
+func.func @five(%x: tensor<300x1032xbf16>, %w: tensor<5632x1032xbf16>) -> tensor<300x5632xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<300x1032xbf16>, tensor<5632x1032xbf16> -> tensor<300x5632xbf16>
+  return %0 : tensor<300x5632xbf16>
 }
 }

@@ -24,8 +24,28 @@ func.func @plain(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tens
   return %0 : tensor<4096x4096xbf16>
 }
 
+// Tiles of 224 columns where those fill the last round.
+// CHECK-LABEL: hk.kernel @matmul_{{[0-9]+}} gemm
+// CHECK: #hk.gemm_tile<bm = 128, bn = 224, {{.*}}loop = warp_specialised, cluster = 2>
+// TEXT: false, KScale::None, 128, 224, 64, 2, 1, 4, 1>, 2, true>;
+// TEXT: Product_v0::run(args, maps, block, lds, StoreRounded<bf16>{});
+func.func @last_round(%x: tensor<256x4096xbf16>, %w: tensor<28672x4096xbf16>) -> tensor<256x28672xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<256x4096xbf16>, tensor<28672x4096xbf16> -> tensor<256x28672xbf16>
+  return %0 : tensor<256x28672xbf16>
+}
+
+// Three hundred rows are five blocks of a cluster, which read B once.
+// CHECK-LABEL: hk.kernel @matmul_{{[0-9]+}} gemm
+// CHECK: #hk.gemm_tile<bm = 64, bn = 256, {{.*}}loop = warp_specialised, cluster = 5> threads 256
+// CHECK: hk.launch_dims if %true grid(%c100, %c1, %c1)
+// TEXT: false, KScale::None, 64, 256, 64, 1, 1, 5, 1>, 5, true>;
+func.func @five(%x: tensor<300x3000xbf16>, %w: tensor<5000x3000xbf16>) -> tensor<300x5000xbf16> {
+  %0 = hk.matmul %x, %w transpose_b : tensor<300x3000xbf16>, tensor<5000x3000xbf16> -> tensor<300x5000xbf16>
+  return %0 : tensor<300x5000xbf16>
+}
+
 // Few rows: k over the blocks of a cluster; then tiles of growing height.
-// CHECK-LABEL: hk.kernel @matmul_0 gemm
+// CHECK-LABEL: hk.kernel @matmul_{{[0-9]+}} gemm
 // CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, {{.*}}loop = skinny, cluster = 2>
 // CHECK: hk.variant @v{{.*}} #hk.gemm_tile<bm = 64, {{.*}}loop = skinny
 // CHECK: hk.variant @v{{.*}} #hk.gemm_tile<bm = 128, bn = 256, {{.*}}loop = warp_specialised, cluster = 2>

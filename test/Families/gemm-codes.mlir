@@ -4,9 +4,9 @@
 
 // A block holds all of k: no cluster. More rows than 32 are decoded by the loop of all waves.
 // CHECK-LABEL: hk.kernel @dequantize_matmul
-// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 32, bk = 4096, wm = 1, wn = 16, stages = 3, splitK = 1, loop = skinny_codes> threads 512 lds 202752
+// CHECK: hk.variant @v0 #hk.gemm_tile<bm = 8, bn = 32, bk = 4096, wm = 1, wn = 16, stages = 2, splitK = 1, loop = skinny_codes> threads 512 lds 169984
 // CHECK: hk.variant @v1 #hk.gemm_tile<bm = 16, bn = 32, bk = 4096, wm = 1, wn = 16, stages = 2, splitK = 1, loop = skinny_codes> threads 512 lds 206848
-// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 32, bn = 32, bk = 2048, wm = 1, wn = 8, stages = 5, splitK = 1, loop = skinny_codes, cluster = 2> threads 256 lds 190464
+// CHECK: hk.variant @v2 #hk.gemm_tile<bm = 32, bn = 32, bk = 2048, wm = 1, wn = 8, stages = 3, splitK = 1, loop = skinny_codes, cluster = 2> threads 256 lds 157696
 // CHECK: hk.launch
 // TEXT: SkinnyCodes<GemmProblem<
 func.func @whole(%x: tensor<?x4096xbf16>, %w: tensor<28672x4096xui4>, %s: tensor<28672x32xbf16>, %z: tensor<28672x32xui4>) -> tensor<?x28672xbf16> {

@@ -159,9 +159,11 @@ inline constexpr GemmTileRow kGemmTilesGfx1100[] = {
 inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     warpSpecialised(256, 4, false, 2),
     warpSpecialised(256, 4, false, 1),
+    warpSpecialised(224, 4, false, 2),
     warpSpecialised(192, 4, true, 2),
     warpSpecialised(128, 6, true, 2),
     warpSpecialised(128, 6, true, 1),
+    warpSpecialised(256, 5, false, 5, /*groups=*/1),
     warpSpecialised(256, 5, false, 1, /*groups=*/1),
     warpSpecialised(128, 8, true, 1, /*groups=*/1),
     skinny(8, 64, 10, 1),
@@ -188,16 +190,16 @@ inline constexpr GemmTileRow kGemmTilesSm90a[] = {
     skinny(64, 64, 6, 8),
     skinny(64, 128, 4, 1),
     skinny(64, 128, 4, 2),
-    skinnyCodes(8, 3072, 12, 6, 1),
-    skinnyCodes(8, 4096, 16, 3, 1),
-    skinnyCodes(8, 4096, 16, 3, 2),
-    skinnyCodes(8, 4096, 16, 3, 4),
+    skinnyCodes(8, 3072, 12, 2, 1),
+    skinnyCodes(8, 4096, 16, 2, 1),
+    skinnyCodes(8, 4096, 16, 2, 2),
+    skinnyCodes(8, 4096, 16, 2, 4),
     skinnyCodes(16, 3072, 12, 5, 1),
     skinnyCodes(16, 4096, 16, 2, 1),
     skinnyCodes(16, 4096, 16, 2, 2),
     skinnyCodes(16, 4096, 16, 2, 4),
-    skinnyCodes(32, 2048, 8, 5, 2),
-    skinnyCodes(32, 2048, 8, 5, 4),
+    skinnyCodes(32, 2048, 8, 3, 2),
+    skinnyCodes(32, 2048, 8, 3, 4),
     registerCells(128, 128, 2, 2, 3),
     registerCells(64, 128, 2, 2, 4),
     registerCells(48, 128, 1, 4, 4),
@@ -273,6 +275,14 @@ constexpr int32_t gemmThreads(const Target &target, const GemmTile &tile) {
   return waves * target.waveSize;
 }
 
+/// Clusters of `cluster` blocks that a chip runs at a time, a block a unit:
+/// what the driver says of an H100, whose units are in groups of 16 and 18.
+constexpr int64_t residentClusters(const Target &target, int32_t cluster) {
+  constexpr int32_t clusters[] = {132, 66, 39, 30, 22, 17, 15, 15};
+  return target.arch == Arch::Sm90a ? clusters[cluster - 1]
+                                    : target.computeUnits / cluster;
+}
+
 /// What the choice of a tile depends on besides the sizes.
 struct GemmShapeClass {
   DType operand; // gemmOperandType
@@ -338,8 +348,9 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
   // Neighbouring tiles of rows may be of two groups.
   if (shape.grouped && row.cluster != 1)
     return false;
-  // Few rows of one matrix have loops of their own.
-  if (!shape.grouped && row.wm == 1)
+  // Few rows of one matrix have loops of their own; a cluster of such tiles has
+  // some hundred.
+  if (!shape.grouped && row.wm == 1 && row.cluster == 1)
     return false;
   // A half of a pair has one scale of B; tried with groups only.
   if (shape.scaled &&
@@ -350,7 +361,7 @@ constexpr bool warpSpecialisedFits(const GemmTileRow &row, const GemmTile &tile,
       gemmColumns(tile, shape.pair) / row.cluster % kBulkPanelColumns != 0)
     return false;
   // A statistic is of the columns that pass through a slab together.
-  int32_t together = tile.bn <= 128 ? tile.bn : tile.bn / 2;
+  int32_t together = bulkSlabColumns(tile.bn);
   return shape.group == 0 || (!shape.pair && together % shape.group == 0);
 }
 

@@ -94,6 +94,18 @@ inline constexpr int32_t kBulkSlabBytes = 4096;
 /// Warps of a warpgroup.
 inline constexpr int32_t kGroupWarps = 4;
 
+/// Accumulators of a row that pass through a warp's slab together: some 32, all
+/// or half of them.
+constexpr int32_t bulkSlabColumns(int32_t bn) {
+  return bn <= 128 ? bn : bn % 64 == 0 ? bn / 2 : 32;
+}
+
+/// Rows of the boxes in which the blocks of a cluster bring `rows` rows of B to
+/// all of them: equal parts, or some blocks bring fewer than others.
+constexpr int32_t bulkBoxRows(int32_t rows, int32_t cluster) {
+  return rows % (cluster * 8) == 0 ? rows / cluster : kBulkPanelColumns;
+}
+
 /// Room to align, the stages, a slab per multiplying warp, two barriers a
 /// stage and a warp.
 constexpr int64_t warpSpecialisedLds(const GemmTile &tile) {

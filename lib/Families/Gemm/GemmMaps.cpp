@@ -122,8 +122,12 @@ bool mlir::hk::storesBoxes(KernelOp kernel, GemmTileAttr tile) {
   Operation *yield = kernel.getSpecBlock().getTerminator();
   int64_t columns = tile.getBn() / (gemm.isPair() ? 2 : 1);
   if (tile.getLoop() != GemmLoop::warp_specialised ||
-      yield->getNumOperands() != 1 || columns % kStoreColumns != 0 ||
+      yield->getNumOperands() != 1 || columns < kStoreColumns ||
       !LightEpilogue(kernel, gemm).isLight)
+    return false;
+  // The last box may store columns of the one before it again.
+  if (columns % kStoreColumns != 0 &&
+      (LightEpilogue(kernel, gemm).matrix || gemm.grouped()))
     return false;
   Type element = tensorType(yield->getOperand(0)).getElementType();
   int64_t align = kernel.getAligns()[kernel.getNumInputs()];
@@ -154,7 +158,7 @@ SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
   // blocks brings of that.
   int64_t rowsB = tile.getBn() / (gemm.isPair() ? 2 : 1);
   if (tile.getLoop() == GemmLoop::warp_specialised)
-    rowsB /= tile.getCluster();
+    rowsB = ::hk::bulkBoxRows(int32_t(rowsB), tile.getCluster());
   MapBuilder maps{ArgumentWords(kernel)};
   SmallVector<hk_tensor_map_abi> result;
   // Rows that an order names are in no box.

@@ -302,7 +302,7 @@ private:
     if (tile.loop == ::hk::GemmLoop::SkinnyCodes && !groups) {
       // As many clusters as the chip holds; each takes tile after tile.
       Value clusters =
-          launch.atMost(grid.x, target.computeUnits / tile.cluster);
+          launch.atMost(grid.x, ::hk::residentClusters(target, tile.cluster));
       grid.x = launch.multiply(clusters, tile.cluster);
       return grid;
     }
@@ -310,7 +310,8 @@ private:
         tile.loop == ::hk::GemmLoop::SkinnyCodes) {
       // As many clusters as the chip holds; each takes tile after tile.
       Value tiles = launch.multiply(launch.multiply(grid.x, grid.y), grid.z);
-      Value clusters = launch.atMost(tiles, target.computeUnits / tile.cluster);
+      Value clusters =
+          launch.atMost(tiles, ::hk::residentClusters(target, tile.cluster));
       grid.x = launch.multiply(clusters, tile.cluster);
       grid.y = grid.z = launch.constant(1);
       return grid;

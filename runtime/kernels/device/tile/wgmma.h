@@ -159,13 +159,15 @@ template <DType D, int N, bool Transposed = false> struct WarpgroupProduct {
     HK_PRODUCT(HK_OUT64(0));                                                   \
   else if constexpr (N == 192)                                                 \
     HK_PRODUCT(HK_OUT64(0), HK_OUT32(64));                                     \
+  else if constexpr (N == 224)                                                 \
+    HK_PRODUCT(HK_OUT64(0), HK_OUT32(64), HK_OUT16(96));                       \
   else                                                                         \
     HK_PRODUCT(HK_OUT64(0), HK_OUT64(64))
 
   /// Begins d = A * B, or d += A * B if `keep`.
   HK_MEM static void begin(Registers &d, u64 a, u64 b, bool keep) {
     static_assert(N <= 64 ? N == 8 || N == 16 || N == 32 || N == 64
-                          : N == 128 || N == 192 || N == 256);
+                          : N == 128 || N == 192 || N == 224 || N == 256);
     if constexpr (kIsFloat) {
 #define HK_OUT1(i) "+f"(d[i])
       HK_PRODUCTS;

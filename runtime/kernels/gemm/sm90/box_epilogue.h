@@ -38,8 +38,20 @@ template <class Acc> struct BoxOutput : GemmOutput<Acc, 2> {
   Vec<float, 2> read;
 };
 
-/// A warp's 16 rows of a tile, rounded in boxes of 64 columns. Whole warps
-/// call.
+/// Boxes of 64 columns that cover Columns: the last one may begin within the
+/// one before, whose columns it then stores a second time.
+template <int Columns> struct BoxesOfColumns {
+  static constexpr int kColumns = kBulkRowBytes / 2;
+  static constexpr int kCount = (Columns + kColumns - 1) / kColumns;
+  static constexpr bool kOverlap = Columns % kColumns != 0;
+  static_assert(Columns >= kColumns && Columns % 16 == 0);
+
+  HK_MEM static constexpr int first(int box) {
+    return box + 1 < kCount ? box * kColumns : Columns - kColumns;
+  }
+};
+
+/// A warp's 16 rows of a tile, rounded in boxes. Whole warps call.
 template <class Config, class Rows, class Total, class Epilogue>
 class RoundedBoxes {
   using P = typename Config::P;
@@ -47,8 +59,9 @@ class RoundedBoxes {
 public:
   static constexpr int kColumns = kBulkRowBytes / 2;
   static constexpr int kBytes = 16 * kBulkRowBytes;
-  static constexpr int kCount = P::kCols / kColumns;
-  static_assert(2 * kBytes <= kBulkSlabBytes && P::kCols % kColumns == 0);
+  using Places = BoxesOfColumns<P::kCols>;
+  static constexpr int kCount = Places::kCount;
+  static_assert(2 * kBytes <= kBulkSlabBytes);
 
   HK_MEM RoundedBoxes(const Total &d, const Rows &rows, int firstColumn,
                       const GemmArgs &args, const Epilogue &epilogue)
@@ -94,8 +107,8 @@ private:
   HK_MEM void computeAs(int j, u32 (&v)[kColumns / 16][4]) const {
     HK_UNROLL for (int c = 0; c < kColumns / 16; ++c)
         HK_UNROLL for (int q = 0; q < 4; ++q) v[c][q] =
-            get<Multiplied>(j * 32 + c * 8 + q * 2, q % 2,
-                            j * kColumns + c * 16 + q / 2 * 8, v[c][q]);
+            get<Multiplied>(Places::first(j) / 2 + c * 8 + q * 2, q % 2,
+                            Places::first(j) + c * 16 + q / 2 * 8, v[c][q]);
   }
 
   /// Columns col and col + 1 of row lane / 4, or 8 below, from registers i
@@ -131,7 +144,10 @@ private:
 template <class Config, bool Reads> class BoxEpilogue {
   static constexpr int kColumns = kBulkRowBytes / 2;
   static constexpr int kBytes = 16 * kBulkRowBytes;
-  static constexpr int kCount = Config::P::kCols / kColumns;
+  using Places = BoxesOfColumns<Config::P::kCols>;
+  static constexpr int kCount = Places::kCount;
+  // What is read may lie where the result goes, and is read once.
+  static_assert(!Reads || !Places::kOverlap);
 
   typename Config::Layout lds;
   const TensorMap *maps;
@@ -200,7 +216,7 @@ private:
   HK_MEM u32 box(int j) const { return lds.slab(warp) + j % 2 * kBytes; }
   template <class Rows>
   HK_MEM static BoxPlace placeOf(const Rows &rows, int col, int j) {
-    return {col + j * kColumns, rows.row(0), rows.matrix(0)};
+    return {col + Places::first(j), rows.row(0), rows.matrix(0)};
   }
   template <class Rows>
   HK_MEM void ask(const Rows &rows, int col, int j) const {

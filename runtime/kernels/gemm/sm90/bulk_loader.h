@@ -28,11 +28,12 @@ template <class Config> struct BulkRowsOfB {
   /// Rows of B are two ranges when columns come in pairs.
   static constexpr int kParts = P::kPair ? 2 : 1;
   static constexpr int kPartRows = Config::T.bn / kParts;
-  /// What one block brings of a part: a box, or one for each panel of columns.
-  static constexpr int kOwnRows = kPartRows / Config::kCluster;
+  /// The blocks of a cluster bring the boxes of a part in turns.
   static constexpr int kBoxRows =
-      Config::kColumnsOfB ? kBulkPanelColumns : kOwnRows;
-  static_assert(kBoxRows % 8 == 0 && kOwnRows % kBoxRows == 0,
+      Config::kColumnsOfB ? kBulkPanelColumns
+                          : bulkBoxRows(kPartRows, Config::kCluster);
+  static constexpr int kBoxes = kPartRows / kBoxRows;
+  static_assert(kBoxRows % 8 == 0 && kPartRows % kBoxRows == 0,
                 "boxes begin where the swizzle does");
 
   const TensorMap &map;
@@ -43,8 +44,10 @@ template <class Config> struct BulkRowsOfB {
   HK_MEM void fill(const WarpPlace &at, int k, int batch, u32 stage) const {
     LdsBarrier full = lds.full(stage);
     HK_UNROLL for (int part = 0; part < kParts; ++part)
-        HK_UNROLL for (int in = 0; in < kOwnRows; in += kBoxRows) {
-      int first = rank * kOwnRows + in;
+        HK_UNROLL for (int turn = 0; turn < kBoxes; turn += Config::kCluster) {
+      if (kBoxes % Config::kCluster != 0 && turn + int(rank) >= kBoxes)
+        continue;
+      int first = (turn + int(rank)) * kBoxRows;
       u32 to = lds.stageB(stage) + u32(part * kPartRows + first) * Config::kRow;
       int row = at.col + part * n + first;
       int matrix = Config::kOne == OneMatrix::OfB ? 0 : batch;

@@ -138,10 +138,11 @@ private:
       return own.first + u32(fragment / Base::kTall);
     };
     bool works = part.begin < part.end;
-    if (works)
-      ring.askFirst(tileOf, own.end);
+    // In front of the codes, behind which they would wait for all of them.
     scales.ask(own.first);
     kept.load(args, rows, part);
+    if (works)
+      ring.askFirst(tileOf, own.end);
     scales.keep(own.first, turn);
     barrier();
     for (; own.first < own.end; ++own.first, ++turn) {
@@ -163,9 +164,9 @@ private:
         commitDirectCopies();
         stage = stage + 1 == Base::kAhead ? 0 : stage + 1;
         Base::keepPart(parts, tall, sums);
-        if (tall == 0 && next < own.end)
-          scales.keep(next, turn + 1);
       }
+      if (next < own.end)
+        scales.keep(next, turn + 1);
       barrier();
       if constexpr (!kFinisher)
         finish<Base::kThreads>(args, rows, tile, threadOfTurn<Epilogue>(turn),

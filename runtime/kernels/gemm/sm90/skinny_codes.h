@@ -313,10 +313,11 @@ template <class Problem, int Cluster> struct SkinnyCodes {
     if (waveId() == 0 && tile < tiles)
       prefetch(args, units, tile);
     waitForLast();
-    ring.askFirst(tileOf, tiles);
+    // In front of the codes, behind which they would wait for all of them.
     scales.ask(tile);
     Columns columns;
     columns.load(args, row0, own);
+    ring.askFirst(tileOf, tiles);
     scales.keep(tile, 0);
     barrier();
     u32 stage = 0;
@@ -340,9 +341,9 @@ template <class Problem, int Cluster> struct SkinnyCodes {
         commitDirectCopies();
         stage = stage + 1 == kAhead ? 0 : stage + 1;
         keepPart(parts, tall, sums);
-        if (tall == 0 && next < tiles)
-          scales.keep(next, turn + 1);
       }
+      if (next < tiles)
+        scales.keep(next, turn + 1);
       if (next >= tiles)
         letNextBegin();
       meetCluster<Cluster>();

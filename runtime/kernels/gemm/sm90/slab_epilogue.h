@@ -61,8 +61,7 @@ template <class Config> struct SlabEpilogue : StoresItself {
   using P = typename Config::P;
   using Acc = typename P::Acc;
   /// Accumulators of a row in the slab; of a pair both halves.
-  static constexpr int kSpan =
-      Config::T.bn <= 128 ? Config::T.bn : Config::T.bn / 2;
+  static constexpr int kSpan = bulkSlabColumns(Config::T.bn);
   static constexpr int kPasses = Config::T.bn / kSpan;
   static constexpr int kColumns = P::kPair ? kSpan / 2 : kSpan;
   static_assert(kSpan * 32 <= kBulkSlabBytes && kSpan % 32 == 0);
