@@ -197,7 +197,8 @@ Verdict mlir::hk::compareCosts(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
           .str());
 }
 
-/// Operations per element of what `value` is computed by in `group`.
+/// Operations per element of the elementary functions by which `value` is
+/// computed in `group`; what moves elements or adds them is not felt.
 static int64_t costIn(Value value, ArrayRef<Operation *> group) {
   llvm::SmallSetVector<Operation *, 8> ops;
   SmallVector<Value> work{value};
@@ -206,7 +207,9 @@ static int64_t costIn(Value value, ArrayRef<Operation *> group) {
     Operation *op = work.pop_back_val().getDefiningOp();
     if (!op || !llvm::is_contained(group, op) || !ops.insert(op))
       continue;
-    if (auto rowwise = dyn_cast<RowwiseOpInterface>(op))
+    constexpr int64_t kElementary = 3; // RowwiseOpInterface::getCost
+    if (auto rowwise = dyn_cast<RowwiseOpInterface>(op);
+        rowwise && !isMovement(op) && rowwise.getCost() >= kElementary)
       cost += rowwise.getCost();
     llvm::append_range(work, op->getOperands());
   }
