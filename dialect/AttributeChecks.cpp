@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "hk/Dialect/WaitingProblems.h"
 #include "OpUtils.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -96,6 +97,9 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
   StringRef name = attribute.getName();
   if (isa<FunctionOpInterface>(op) && name == kVersionAttrName &&
       isa<VersionAttr>(attribute.getValue()))
+    return success();
+  if (isa<KernelOp>(op) && isa_and_nonnull<KernelOp>(op->getParentOp()) &&
+      name == kWaitsAttrName && isa<UnitAttr>(attribute.getValue()))
     return success();
   if (!isa<ModuleOp>(op))
     return unknownAttribute(op, "'" + op->getName().getStringRef() + "'", name,

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
+#include "hk/Dialect/WaitingProblems.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -281,6 +282,9 @@ static LogicalResult verifyProblems(KernelOp kernel) {
   }
   if (!joint)
     return success();
+  // Where blocks wait for others they are counted in an out of its own.
+  if (isOrdered(kernel))
+    ++operands;
   if (operands != kernel.getNumOperands() ||
       inputs != static_cast<int64_t>(kernel.getNumInputs()))
     return kernel.emitOpError("expected its problems to have its ")

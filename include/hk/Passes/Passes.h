@@ -35,6 +35,7 @@ std::unique_ptr<Pass> createHKFuse(const HKFuseOptions &options,
                                    DecisionLog &log);
 std::unique_ptr<Pass> createHKSelectTiles(DecisionLog &log);
 std::unique_ptr<Pass> createHKShareLaunches(DecisionLog &log);
+std::unique_ptr<Pass> createHKOrderLaunches(DecisionLog &log);
 
 /// Makes every pass known to command lines.
 void registerHKPasses();
