@@ -173,7 +173,6 @@ void DimSymbolsBuilder::declare(Block &block) {
 
 void DimSymbolsBuilder::run(Block &block,
                             ArrayRef<SmallVector<DimName>> argumentNames) {
-  llvm::DenseMap<DimName, Node> given;
   for (BlockArgument argument : block.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type)
@@ -189,10 +188,18 @@ void DimSymbolsBuilder::run(Block &block,
       if (argumentNames.empty())
         continue;
       DimName name = argumentNames[argument.getArgNumber()][dim];
-      if (name >= 0)
+      if (name >= 0) {
         unite(n, constantNode(name));
-      else if (auto [it, inserted] = given.try_emplace(name, n); !inserted)
-        unite(n, it->second);
+        continue;
+      }
+      size_t symbol = SymShapeAttr::symbolOf(name);
+      if (given.size() <= symbol)
+        given.resize(symbol + 1);
+      auto &[tensor, at] = given[symbol];
+      if (tensor)
+        unite(n, node(tensor, at));
+      else
+        std::tie(tensor, at) = std::pair(Value(argument), dim);
     }
   }
   declare(block);
@@ -266,6 +273,16 @@ void DimSymbolsBuilder::finish(Block &block, DimSymbols &result) {
     return it->second;
   };
   SmallVector<std::pair<Value, int64_t>> first; // a dim of each symbol
+  // Given symbols keep their numbers, also where none or another one, which was
+  // found equal, stands for one.
+  for (auto [tensor, dim] : given) {
+    if (!tensor || names.count(find(node(tensor, dim))) ||
+        nodes[find(node(tensor, dim))].constant >= 0)
+      nameOf(make());
+    else
+      nameOf(node(tensor, dim));
+    first.push_back({tensor, dim});
+  }
   auto nameTensor = [&](Value value) {
     if (!isa<RankedTensorType>(value.getType()))
       return;

@@ -91,6 +91,9 @@ private:
                    ArrayRef<ReassociationIndices> groups);
 
   std::vector<Entry> nodes;
+  /// A dim of each symbol that arguments were given, by number; of one that no
+  /// argument has, no tensor.
+  SmallVector<std::pair<Value, int64_t>> given;
   llvm::DenseMap<Value, SmallVector<Node>> tensors;
   llvm::DenseMap<Value, Node> indices;
   llvm::DenseMap<int64_t, Node> constants;

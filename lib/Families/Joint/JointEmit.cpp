@@ -195,13 +195,12 @@ private:
     bool counts = !last && isOrdered(joint);
     os << "  ";
     if (!last)
-      os << "if (" << order << ".holds(block)) {\n    ";
+      os << "if (" << order << ".holds(block))"
+         << (counts ? " {\n    " : "\n    return ");
     os << function << "_body(words, " << maps << range << "[" << block
        << "], lds.as<" << function << "_lds>());\n";
     if (counts)
-      os << "    countBlock(order);\n";
-    if (!last)
-      os << "    return;\n  }\n";
+      os << "    countBlock(order);\n    return;\n  }\n";
     if (!last)
       os << "  block = " << order << ".after(block);\n";
   }
