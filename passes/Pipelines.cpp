@@ -79,7 +79,7 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   // This order folds the self-copies that slices of a state leave behind.
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
-  if (options.fuse)
+  if (options.fuse && options.order)
     pm.addPass(createHKOrderLaunches(log));
   pm.addPass(createHKPlanArena());
   pm.addPass(createCanonicalizerPass());

@@ -1,9 +1,10 @@
 // Kernels that each need what the one in front makes share a launch, in which later blocks wait
 // for earlier ones, where that takes less than a launch and pays for zeroing their counters.
-// RUN: hk-opt %s --hk-graph="target=gfx942 split-k=1" | FileCheck %s
-// RUN: hk-opt %s --hk-graph="target=host split-k=1" | FileCheck %s --check-prefix=HOST
-// RUN: hk-opt %s --hk-graph="target=gfx942 split-k=1" --remarks-filter=hk-order-launches --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: hk-compile %s --emit=kernels --target=gfx942 --split-k=1 -o - | FileCheck %s --check-prefix=EMIT
+// RUN: hk-opt %s --hk-graph="target=gfx942 split-k=1 order=true" | FileCheck %s
+// RUN: hk-opt %s --hk-graph="target=gfx942 split-k=1" | FileCheck %s --check-prefix=UNASKED
+// RUN: hk-opt %s --hk-graph="target=host split-k=1 order=true" | FileCheck %s --check-prefix=HOST
+// RUN: hk-opt %s --hk-graph="target=gfx942 split-k=1 order=true" --remarks-filter=hk-order-launches --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: hk-compile %s --emit=kernels --target=gfx942 --split-k=1 --order-launches -o - | FileCheck %s --check-prefix=EMIT
 
 // The joint kernel has an out more than its problems, in which blocks are counted.
 // CHECK: hk.kernel @[[JOINT:matmul_then_topk_then_sort_by_key]] {{ *}}joint inputs 4 shapes {{.*}}#hk.shape<[1]>]
@@ -20,6 +21,7 @@
 // CHECK: hk.launch @[[JOINT]]
 // CHECK-SAME: reads [false, {{.*}}, true]
 // CHECK-NOT: hk.launch @
+// UNASKED-NOT: _then_
 // HOST-LABEL: func.func @route(
 // HOST-COUNT-3: hk.launch @
 // EMIT: #include "kernels/device/order.h"

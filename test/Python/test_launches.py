@@ -27,10 +27,10 @@ def planned(mlir, target, *options):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def launches(mlir, target):
+def launches(mlir, target, *options):
     """Of the whole function for any number of rows, which its versions for few rows split
     further."""
-    body = planned(mlir, target, "-o", "-").split("func.func @forward(", 1)[1]
+    body = planned(mlir, target, "-o", "-", *options).split("func.func @forward(", 1)[1]
     return len(re.findall(r"\bhk\.launch @", body.split("func.func ", 1)[0]))
 
 
@@ -43,6 +43,24 @@ def imported(folder, name, **changes):
 def counted(folder, name, **changes):
     path = imported(folder, name, **changes)
     return {target: launches(path, target) for target in TARGETS}
+
+
+# With --order-launches, on GPUs: MoE and MLA at most 12, a gated delta rule with experts 8.
+ORDERED = {"llama": 6, "mixtral": 8, "gpt_oss": 8, "deepseek_v3": 9, "deepseek_v3_moe": 11,
+           "qwen3_next": 8.5}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_ordered_launches_per_layer(name, tmp_path):
+    counts = []
+    for count in (2, 4):
+        path = imported(tmp_path, name, **zoo.layers(name, count))
+        counts.append({target: launches(path, target, "--order-launches") for target in TARGETS})
+    few, many = counts
+    per_layer = {target: (many[target] - few[target]) / 2 for target in TARGETS}
+    print(f"{name}: {per_layer} launches per layer, ordered")
+    assert max(per_layer[target] for target in TARGETS[:3]) <= ORDERED[name]
+    assert per_layer["host"] <= LIMITS[name]  # No block of the host waits.
 
 
 @pytest.mark.parametrize(("name", "most"), [("qwen3_5", 8), ("qwen3_next", 11)])
