@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "hk/Dialect/WaitingProblems.h"
 #include "OpUtils.h"
+#include "hk/Dialect/WaitingProblems.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch")
 import hk.torch  # noqa: E402
 import zoo  # noqa: E402
 
-TARGETS = ("gfx942", "gfx950", "sm_90a", "host")
+GPUS = ("gfx942", "gfx950", "sm_90a")
+TARGETS = (*GPUS, "host")
 LIMITS = {"llama": 8, "smollm2": 8, "qwen2": 8, "qwen3": 8, "mistral": 8, "gemma2": 8,
           "gemma3": 8, "phi3": 8, "bert": 7, "distilbert": 7, "mixtral": 11, "qwen3_moe": 11,
           "qwen2_moe": 11, "glm4_moe": 11, "gpt_oss": 11,
@@ -40,9 +41,9 @@ def imported(folder, name, **changes):
     return path
 
 
-def counted(folder, name, **changes):
+def counted(folder, name, *options, **changes):
     path = imported(folder, name, **changes)
-    return {target: launches(path, target) for target in TARGETS}
+    return {target: launches(path, target, *options) for target in TARGETS}
 
 
 # With --order-launches, on GPUs: MoE and MLA at most 12, a gated delta rule with experts 8.
@@ -52,14 +53,11 @@ ORDERED = {"llama": 6, "mixtral": 8, "gpt_oss": 8, "deepseek_v3": 9, "deepseek_v
 
 @pytest.mark.parametrize("name", ORDERED)
 def test_ordered_launches_per_layer(name, tmp_path):
-    counts = []
-    for count in (2, 4):
-        path = imported(tmp_path, name, **zoo.layers(name, count))
-        counts.append({target: launches(path, target, "--order-launches") for target in TARGETS})
-    few, many = counts
+    few, many = (counted(tmp_path, name, "--order-launches", **zoo.layers(name, count))
+                 for count in (2, 4))
     per_layer = {target: (many[target] - few[target]) / 2 for target in TARGETS}
     print(f"{name}: {per_layer} launches per layer, ordered")
-    assert max(per_layer[target] for target in TARGETS[:3]) <= ORDERED[name]
+    assert max(per_layer[target] for target in GPUS) <= ORDERED[name]
     assert per_layer["host"] <= LIMITS[name]  # No block of the host waits.
 
 
