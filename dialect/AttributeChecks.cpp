@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
+#include "hk/Dialect/WaitingProblems.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -99,6 +100,9 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
   StringRef name = attribute.getName();
   if (isa<FunctionOpInterface>(op) && name == kVersionAttrName &&
       isa<VersionAttr>(attribute.getValue()))
+    return success();
+  if (isa<KernelOp>(op) && isa_and_nonnull<KernelOp>(op->getParentOp()) &&
+      name == kWaitsAttrName && isa<UnitAttr>(attribute.getValue()))
     return success();
   if (!isa<ModuleOp>(op))
     return unknownAttribute(op, "'" + op->getName().getStringRef() + "'", name,

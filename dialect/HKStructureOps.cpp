@@ -13,6 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
+#include "hk/Contract/Order.h"
+#include "hk/Dialect/WaitingProblems.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -262,6 +264,20 @@ static LogicalResult verifySpecArguments(KernelOp kernel, Block &spec) {
   return success();
 }
 
+/// Where blocks wait for others they are counted in an out of its own.
+static LogicalResult verifyOrder(KernelOp joint) {
+  if (waits(joint.getProblems().front()))
+    return joint.emitOpError("expected its first problem not to wait");
+  auto words = dyn_cast<RankedTensorType>(
+      joint.getSpecBlock().getArguments().back().getType());
+  if (words && words.getElementType().isInteger(32) &&
+      words.getShape() == ArrayRef<int64_t>{::hk::kOrderWords})
+    return success();
+  return joint.emitOpError("expected its last out to be of ")
+         << int64_t(::hk::kOrderWords)
+         << " i32, in which blocks are counted that others wait for";
+}
+
 /// A joint kernel holds two problems or more, whose operands are its own;
 /// another kernel holds none.
 static LogicalResult verifyProblems(KernelOp kernel) {
@@ -281,11 +297,16 @@ static LogicalResult verifyProblems(KernelOp kernel) {
   }
   if (!joint)
     return success();
+  bool ordered = isOrdered(kernel);
+  if (ordered)
+    ++operands;
   if (operands != kernel.getNumOperands() ||
       inputs != static_cast<int64_t>(kernel.getNumInputs()))
     return kernel.emitOpError("expected its problems to have its ")
            << kernel.getNumInputs() << " inputs of " << kernel.getNumOperands()
            << " operands, but got " << inputs << " of " << operands;
+  if (ordered && failed(verifyOrder(kernel)))
+    return failure();
   for (KernelOp problem : problems)
     for (int64_t i = 0; i < problem.getNumOperands(); ++i) {
       Attribute shape = kernel.getShapes()[problem.getLaunchedOperand(i)];

@@ -335,6 +335,22 @@ def HKScatterSums : Pass<"hk-scatter-sums", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def HKOrderLaunches : Pass<"hk-order-launches", "::mlir::ModuleOp"> {
+  let summary = "a kernel and what needs its results in one launch";
+  let description = [{
+    A launch that reads what the one in front of it writes becomes a problem of
+    that launch, if its family lets blocks wait: they come behind those of the
+    other problems, and wait until these have counted themselves. Done where the
+    model says that waiting takes less than a launch, for few rows and for many.
+    The words in which blocks are counted are zeroed by one launch at the
+    beginning of the function, so it takes two such problems to begin with.
+    Works on memrefs.
+  }];
+  let statistics = [Statistic<"numOrdered", "num-ordered", "launches that became a problem of the one in front">];
+  let dependentDialects = ["::mlir::hk::HKDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def HKCheckState : Pass<"hk-check-state", "::mlir::ModuleOp"> {
   let summary = "state is written in place, once, and not read afterwards";
   let description = [{

@@ -156,6 +156,7 @@ FailureOr<Section> Work::buildFor(StringRef targetName) {
   graphOptions.splitK = options.splitK;
   graphOptions.splitKeys = options.splitKeys;
   graphOptions.splitSegments = options.splitSegments;
+  graphOptions.order = options.orderLaunches;
   buildGraphPipeline(graph, graphOptions, log);
   if (failed(graph.run(*clone)))
     return failure();

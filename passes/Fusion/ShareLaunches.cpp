@@ -8,10 +8,10 @@
 // Two launches that nothing leads between become one of a joint kernel, where
 // the model says that it takes no longer. Both kernels have been planned alone
 // by then, so that the times compared are those of the variants that would run.
-// All blocks of a launch have one number of threads; each number that all
-// problems have tiles for is tried, and few rows may take another than many.
 //
 //===----------------------------------------------------------------------===//
+
+#include "JointKernels.h"
 
 #include "hk/Analysis/Alignment.h"
 #include "hk/Analysis/DimSymbols.h"
@@ -35,31 +35,8 @@ namespace mlir::hk {
 using namespace mlir;
 using namespace mlir::hk;
 
-/// Earlier launches that one is offered to share with, and most problems of a
-/// launch: every one adds its code to all.
-static constexpr size_t kMaxCandidates = 8, kMaxProblems = 4;
-/// Most variants of a joint kernel: products of the numbers of variants of
-/// problems whose sizes have nothing in common.
-static constexpr size_t kMaxVariants = 8;
-/// Sizes of all dynamic dims for which one launch must be as quick as several,
-/// and up to which a number of threads is chosen for them.
-struct SampleSize {
-  int64_t size, most;
-};
-static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
-static constexpr SampleSize kSampleSizes[] = {
-    {1, 16}, {64, 512}, {4096, kUnbounded}};
-
-static KernelOp kernelOf(LaunchOp launch) {
-  return SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch,
-                                                        launch.getKernelAttr());
-}
-
-/// What a kernel brings into a joint one: itself, or its problems.
-static std::vector<KernelOp> problemsOf(KernelOp kernel) {
-  std::vector<KernelOp> problems = kernel.getProblems();
-  return problems.empty() ? std::vector<KernelOp>{kernel} : problems;
-}
+/// Earlier launches that one is offered to share with.
+static constexpr size_t kMaxCandidates = 8;
 
 namespace {
 
@@ -88,315 +65,6 @@ public:
 private:
   const DimSymbols &dims;
   llvm::DenseMap<DimName, int64_t> symbols;
-};
-
-/// A launch that may share and how its kernel's symbols are called there.
-struct Member {
-  LaunchOp launch;
-  KernelOp kernel;
-  SmallVector<int64_t> dims;
-
-  SymShapeAttr renamed(Attribute shape) const {
-    SmallVector<int64_t> sizes(cast<SymShapeAttr>(shape).getSizes());
-    for (int64_t &size : sizes)
-      if (SymShapeAttr::isSymbol(size))
-        size = -1 - dims[SymShapeAttr::symbolOf(size)];
-    return SymShapeAttr::get(shape.getContext(), sizes);
-  }
-  /// The values of the kernel's own symbols.
-  SmallVector<int64_t> values(ArrayRef<int64_t> joint) const {
-    return llvm::map_to_vector(dims, [&](int64_t d) { return joint[d]; });
-  }
-};
-
-/// Builds the joint kernel of members; its body and problems, no variants.
-class JointBuilder {
-public:
-  JointBuilder(ArrayRef<Member> members, SymbolTable &symbols)
-      : members(members), symbols(symbols) {}
-
-  KernelOp build() {
-    KernelOp first = members.front().kernel;
-    OpBuilder builder(first);
-    collectOperands();
-    KernelOp joint = KernelOp::create(builder, builder.getFusedLoc(locations),
-                                      name(), FamilyKind::joint, numInputs,
-                                      builder.getArrayAttr(shapes), aligns,
-                                      /*threads=*/builder.getI64IntegerAttr(1));
-    builder.createBlock(&joint.getBody());
-    buildSpec(builder, joint);
-    int64_t index = 0;
-    for (const Member &member : members)
-      for (KernelOp problem : problemsOf(member.kernel))
-        addProblem(builder, member, problem, joint.getSymName(), index++);
-    joint->remove();
-    symbols.insert(joint, first->getIterator());
-    return joint;
-  }
-
-private:
-  std::string name() {
-    return llvm::join(
-        llvm::map_range(members,
-                        [](const Member &member) {
-                          return KernelOp(member.kernel).getSymName();
-                        }),
-        "_and_");
-  }
-
-  void collectOperands() {
-    SmallVector<Attribute> outs;
-    SmallVector<int64_t> outAligns;
-    for (const Member &member : members) {
-      KernelOp kernel = member.kernel;
-      locations.push_back(kernel.getLoc());
-      for (auto [index, shape] : llvm::enumerate(kernel.getShapes())) {
-        bool input = index < kernel.getNumInputs();
-        (input ? shapes : outs).push_back(member.renamed(shape));
-        (input ? aligns : outAligns).push_back(kernel.getAligns()[index]);
-      }
-    }
-    numInputs = shapes.size();
-    shapes.append(outs);
-    aligns.append(outAligns);
-  }
-
-  /// The bodies of all members, one after the other.
-  void buildSpec(OpBuilder &builder, KernelOp joint) {
-    auto spec = SpecOp::create(builder, joint.getLoc());
-    OpBuilder::InsertionGuard guard(builder);
-    Block *body = builder.createBlock(&spec.getBody());
-    // Several members may be launches of one kernel.
-    SmallVector<IRMapping> maps(members.size());
-    for (bool inputs : {true, false})
-      for (auto [member, map] : llvm::zip_equal(members, maps))
-        for (BlockArgument argument :
-             KernelOp(member.kernel).getSpecBlock().getArguments())
-          if ((argument.getArgNumber() <
-               KernelOp(member.kernel).getNumInputs()) == inputs)
-            map.map(argument,
-                    body->addArgument(argument.getType(), argument.getLoc()));
-    SmallVector<Value> yielded;
-    for (auto [member, map] : llvm::zip_equal(members, maps)) {
-      Block &own = KernelOp(member.kernel).getSpecBlock();
-      for (Operation &op : own.without_terminator())
-        builder.clone(op, map);
-      for (Value value : own.getTerminator()->getOperands())
-        yielded.push_back(map.lookup(value));
-    }
-    YieldOp::create(builder, joint.getLoc(), yielded);
-  }
-
-  static void addProblem(OpBuilder &builder, const Member &member,
-                         KernelOp problem, StringRef joint, int64_t index) {
-    auto own = cast<KernelOp>(builder.clone(*problem));
-    own.setSymName((joint + "_" + Twine(index)).str());
-    SmallVector<Attribute> renamed = llvm::map_to_vector(
-        problem.getShapes(),
-        [&](Attribute shape) -> Attribute { return member.renamed(shape); });
-    own.setShapesAttr(builder.getArrayAttr(renamed));
-  }
-
-  ArrayRef<Member> members;
-  SymbolTable &symbols;
-  SmallVector<Location> locations;
-  SmallVector<Attribute> shapes;
-  SmallVector<int64_t> aligns;
-  int64_t numInputs = 0;
-};
-
-/// Plans a joint kernel for one number of threads after the other.
-class JointPlanner {
-public:
-  JointPlanner(KernelOp joint, ArrayRef<Member> members,
-               const ::hk::Target &target)
-      : joint(joint), members(members), target(target),
-        family(familyOf(FamilyKind::joint)) {}
-
-  /// Leaves `joint` with the variants of least time, reported to `log`, if
-  /// these take no longer than the members' own launches.
-  Verdict run(DecisionLog &log) {
-    Verdict verdict = Verdict::refuse(Reason::UnsupportedShape,
-                                      "no tiles of both have blocks of as many "
-                                      "threads");
-    SmallVector<int64_t> counts = family.getSharedThreads(joint, target);
-    llvm::sort(counts); // of equal times the smaller blocks
-    SmallVector<Plan> plans;
-    for (int64_t threads : counts) {
-      DecisionLog unread;
-      clear();
-      if (failed(add(threads, kUnbounded, unread)))
-        continue;
-      if (Verdict own = checkVariants(); !own.accepted())
-        verdict = own;
-      else
-        plans.push_back(timed(threads));
-    }
-    if (plans.empty())
-      return verdict;
-    SmallVector<Plan> chosen = choose(plans);
-    if (Verdict own = compare(chosen); !own.accepted())
-      return own;
-    clear();
-    for (auto [index, sample] : llvm::enumerate(samples())) {
-      bool last = index + 1 == chosen.size();
-      if (!last && chosen[index + 1].threads == chosen[index].threads)
-        continue;
-      if (failed(add(chosen[index].threads,
-                     last ? kUnbounded : kSampleSizes[index].most, log)))
-        return Verdict::refuse(Reason::UnsupportedShape, "no tile");
-    }
-    if (chosen.front().threads != chosen.back().threads)
-      forget();
-    return checkVariants();
-  }
-
-private:
-  /// A number of threads and the launch's time for each sample.
-  struct Plan {
-    int64_t threads;
-    SmallVector<double> times;
-  };
-
-  std::vector<KernelOp> kernels() {
-    std::vector<KernelOp> kernels = joint.getProblems();
-    kernels.push_back(joint);
-    return kernels;
-  }
-  void clear() {
-    for (KernelOp kernel : kernels())
-      for (VariantOp variant : kernel.getVariants())
-        variant.erase();
-  }
-  /// Kernels whose variants differ in their threads say no number of their own.
-  void forget() {
-    for (KernelOp kernel : kernels())
-      kernel.removeThreadsAttr();
-  }
-
-  /// Adds the variants with blocks of `threads` threads, for sizes up to
-  /// `most`.
-  LogicalResult add(int64_t threads, int64_t most, DecisionLog &log) {
-    for (KernelOp kernel : kernels())
-      kernel.setThreads(threads);
-    size_t before = joint.getVariants().size();
-    if (failed(family.addVariants(joint, target, log)))
-      return failure();
-    if (most != kUnbounded)
-      for (auto [index, variant] : llvm::enumerate(joint.getVariants()))
-        if (index >= before)
-          restrict(variant, most);
-    return success();
-  }
-
-  /// All sizes must be at most `most` then.
-  static void restrict(VariantOp variant, int64_t most) {
-    Block &block = variant.getBody().front();
-    auto launch = cast<LaunchDimsOp>(block.getTerminator());
-    OpBuilder b(launch);
-    Location loc = launch.getLoc();
-    Value limit = arith::ConstantIndexOp::create(b, loc, most);
-    Value condition = launch.getCondition();
-    for (BlockArgument size : block.getArguments()) {
-      Value within =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, size, limit);
-      condition = b.createOrFold<arith::AndIOp>(loc, condition, within);
-    }
-    launch.getConditionMutable().assign(condition);
-  }
-
-  SmallVector<SmallVector<int64_t>> samples() {
-    SmallVector<SmallVector<int64_t>> samples;
-    for (SampleSize sample : kSampleSizes)
-      samples.emplace_back(joint.getNumDims(), sample.size);
-    if (joint.getNumDims() == 0)
-      samples.truncate(1);
-    return samples;
-  }
-
-  double timeOf(KernelOp kernel, ArrayRef<int64_t> dims) {
-    return familyOf(kernel.getFamily())
-        .getMicroseconds(kernel, variantFor(kernel, dims), target, dims);
-  }
-  Plan timed(int64_t threads) {
-    Plan plan{threads, {}};
-    for (ArrayRef<int64_t> dims : samples())
-      plan.times.push_back(timeOf(joint, dims));
-    return plan;
-  }
-  double apart(ArrayRef<int64_t> dims) {
-    double sum = 0;
-    for (const Member &member : members)
-      sum += timeOf(member.kernel, member.values(dims));
-    return sum;
-  }
-
-  /// Whether the variants there are can be those of a launch.
-  Verdict checkVariants() {
-    for (VariantOp variant : joint.getVariants())
-      if (isKnownToSpill(joint, variant.getTile()))
-        return Verdict::refuse(Reason::RegistersExceeded,
-                               "one launch of both spills registers");
-    for (VariantOp variant : joint.getVariants())
-      if (size_t maps = family.getTensorMaps(joint, variant).size();
-          maps > HK_MAX_TENSOR_MAPS)
-        return Verdict::refuse(Reason::GroupFull,
-                               "one launch of both would need " + Twine(maps) +
-                                   " tensor maps, of at most " +
-                                   Twine(HK_MAX_TENSOR_MAPS));
-    if (joint.getVariants().size() <= kMaxVariants)
-      return Verdict::accept();
-    return Verdict::refuse(Reason::UnsupportedShape,
-                           "one launch of both would need " +
-                               Twine(joint.getVariants().size()) +
-                               " variants, because their sizes have nothing "
-                               "in common");
-  }
-
-  /// A plan for each sample: the same one for all where one is quick enough,
-  /// which takes the least code.
-  SmallVector<Plan> choose(ArrayRef<Plan> plans) {
-    const Plan *best = nullptr;
-    auto total = [](const Plan &plan) {
-      return std::accumulate(plan.times.begin(), plan.times.end(), 0.0);
-    };
-    size_t count = samples().size();
-    for (const Plan &plan : plans)
-      if (compare(SmallVector<Plan>(count, plan)).accepted() &&
-          (!best || total(plan) < total(*best)))
-        best = &plan;
-    if (best)
-      return SmallVector<Plan>(count, *best);
-    SmallVector<Plan> chosen;
-    for (size_t i = 0; i < count; ++i)
-      chosen.push_back(*llvm::min_element(
-          plans, [&](auto &a, auto &b) { return a.times[i] < b.times[i]; }));
-    return chosen;
-  }
-
-  /// Whether the plan of each sample is as quick as the members' launches.
-  Verdict compare(ArrayRef<Plan> chosen) {
-    for (auto [index, dims] : llvm::enumerate(samples())) {
-      double one = chosen[index].times[index], several = apart(dims);
-      if (one <= several)
-        continue;
-      std::string text;
-      llvm::raw_string_ostream os(text);
-      os << llvm::format("one launch of blocks of %lld threads would take %.2f "
-                         "us, two take %.2f us",
-                         static_cast<long long>(chosen[index].threads), one,
-                         several);
-      if (!dims.empty())
-        os << " where the dynamic sizes are " << dims.front();
-      return Verdict::refuse(Reason::CostlierFused, text);
-    }
-    return Verdict::accept();
-  }
-
-  KernelOp joint;
-  ArrayRef<Member> members;
-  const ::hk::Target &target;
-  const Family &family;
 };
 
 /// The launches of one block.
@@ -519,8 +187,7 @@ private:
   std::array<LaunchOp, 2> longerFirst(LaunchOp first, LaunchOp second) {
     auto time = [&](LaunchOp launch) {
       KernelOp kernel = kernelOf(launch);
-      SmallVector<int64_t> sizes(kernel.getNumDims(),
-                                 std::rbegin(kSampleSizes)->size);
+      SmallVector<int64_t> sizes(kernel.getNumDims(), kManySize);
       return familyOf(kernel.getFamily())
           .getMicroseconds(kernel, variantFor(kernel, sizes), target, sizes);
     };
@@ -531,12 +198,12 @@ private:
 
   std::pair<KernelOp, Verdict> jointKernel(ArrayRef<LaunchOp> both) {
     JointDims names(dims);
-    SmallVector<Member> members;
+    SmallVector<JointMember> members;
     std::string key;
     std::vector<int64_t> dimsKey;
     for (LaunchOp launch : both) {
       KernelOp kernel = kernelOf(launch);
-      members.push_back({launch, kernel, names.add(launch, kernel)});
+      members.push_back({kernel, names.add(launch, kernel)});
       key += kernel.getSymName().str() + ",";
       dimsKey.insert(dimsKey.end(), members.back().dims.begin(),
                      members.back().dims.end());
@@ -550,8 +217,8 @@ private:
     auto known = cache.find({key, dimsKey});
     if (known != cache.end())
       return known->second;
-    KernelOp joint = JointBuilder(members, symbols).build();
-    Verdict verdict = JointPlanner(joint, members, target).run(log);
+    KernelOp joint = buildJoint(members, symbols, /*ordered=*/false);
+    Verdict verdict = planJoint(joint, members, target, kUnboundedSize, log);
     if (!verdict.accepted()) {
       symbols.erase(joint);
       joint = nullptr;
@@ -628,7 +295,7 @@ struct HKShareLaunches
             .run([&](LaunchOp launch, LaunchOp other, const Verdict &verdict) {
               report(launch, other, verdict, decisions);
             });
-    eraseUnused(symbols);
+    eraseUnlaunched(getOperation(), symbols);
   }
 
 private:
@@ -656,17 +323,6 @@ private:
         remark::RemarkOpts::name("NotShared").category("hk-share-launches"))
         << remark::reason("{0}: {1}", stringify(verdict.getReason()).str(),
                           verdict.getDetail().str());
-  }
-
-  void eraseUnused(SymbolTable &symbols) {
-    llvm::DenseSet<StringAttr> used;
-    getOperation().walk([&](LaunchOp launch) {
-      used.insert(launch.getKernelAttr().getAttr());
-    });
-    for (KernelOp kernel :
-         llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
-      if (!used.contains(kernel.getSymNameAttr()))
-        symbols.erase(kernel);
   }
 
   DecisionLog *log = nullptr;

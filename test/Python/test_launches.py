@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch")
 import hk.torch  # noqa: E402
 import zoo  # noqa: E402
 
-TARGETS = ("gfx942", "gfx950", "sm_90a", "host")
+GPUS = ("gfx942", "gfx950", "sm_90a")
+TARGETS = (*GPUS, "host")
 LIMITS = {"llama": 8, "smollm2": 8, "qwen2": 8, "qwen3": 8, "mistral": 8, "gemma2": 8,
           "gemma3": 8, "phi3": 8, "bert": 7, "distilbert": 7, "mixtral": 11, "qwen3_moe": 11,
           "qwen2_moe": 11, "glm4_moe": 11, "gpt_oss": 11,
@@ -27,10 +28,10 @@ def planned(mlir, target, *options):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def launches(mlir, target):
+def launches(mlir, target, *options):
     """Of the whole function for any number of rows, which its versions for few rows split
     further."""
-    body = planned(mlir, target, "-o", "-").split("func.func @forward(", 1)[1]
+    body = planned(mlir, target, "-o", "-", *options).split("func.func @forward(", 1)[1]
     return len(re.findall(r"\bhk\.launch @", body.split("func.func ", 1)[0]))
 
 
@@ -40,9 +41,24 @@ def imported(folder, name, **changes):
     return path
 
 
-def counted(folder, name, **changes):
+def counted(folder, name, *options, **changes):
     path = imported(folder, name, **changes)
-    return {target: launches(path, target) for target in TARGETS}
+    return {target: launches(path, target, *options) for target in TARGETS}
+
+
+# With --order-launches, on GPUs: MoE and MLA at most 12, a gated delta rule with experts 8.
+ORDERED = {"llama": 6, "mixtral": 8, "gpt_oss": 8, "deepseek_v3": 9, "deepseek_v3_moe": 11,
+           "qwen3_next": 8.5}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_ordered_launches_per_layer(name, tmp_path):
+    few, many = (counted(tmp_path, name, "--order-launches", **zoo.layers(name, count))
+                 for count in (2, 4))
+    per_layer = {target: (many[target] - few[target]) / 2 for target in TARGETS}
+    print(f"{name}: {per_layer} launches per layer, ordered")
+    assert max(per_layer[target] for target in GPUS) <= ORDERED[name]
+    assert per_layer["host"] <= LIMITS[name]  # No block of the host waits.
 
 
 @pytest.mark.parametrize(("name", "most"), [("qwen3_5", 8), ("qwen3_next", 11)])

@@ -512,6 +512,11 @@ constexpr double sharedMicroseconds(const Target &target,
   return target.launchMicroseconds + costMax(costMax(longest, memory), work);
 }
 
+/// From the last store of blocks that others of their launch wait for to the
+/// first load of these: the count goes to the memory that blocks share, and a
+/// look at it there and back.
+inline constexpr double kWaitMicroseconds = 2 * kMemoryMicroseconds;
+
 /// Partial results that their combination loads at a time.
 inline constexpr int32_t kCombineInFlight = 8;
 

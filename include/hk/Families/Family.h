@@ -109,8 +109,18 @@ public:
     return {};
   }
 
+  /// The same for a launch whose later problems need what the earlier ones
+  /// make.
+  virtual SmallVector<int64_t>
+  getOrderedThreads(KernelOp kernel, const ::hk::Target &target) const {
+    return getSharedThreads(kernel, target);
+  }
+  /// Whether blocks of its kernels may wait for those of earlier problems.
+  virtual bool mayWait() const { return false; }
+
   /// Modelled time of a launch of `variant` where the kernel's dim symbols are
-  /// `dims`; asked about kernels that getSharedThreads has an answer for.
+  /// `dims`; asked about kernels that getSharedThreads or getOrderedThreads has
+  /// an answer for.
   virtual double getMicroseconds(KernelOp kernel, VariantOp variant,
                                  const ::hk::Target &target,
                                  ArrayRef<int64_t> dims) const {

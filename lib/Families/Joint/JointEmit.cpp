@@ -8,12 +8,14 @@
 // The text of every problem, by its own family, in a namespace of its own, and
 // an entry point per variant that finds the problem of its block. How many
 // blocks a problem has is computed from the words, as the launch computed it.
+// In an ordered kernel blocks count themselves and wait (kernels/device/order).
 //
 //===----------------------------------------------------------------------===//
 
 #include "JointPlan.h"
 
 #include "Emission/ArgumentWords.h"
+#include "hk/Dialect/WaitingProblems.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -85,6 +87,8 @@ public:
       problems += withoutIncludes(text);
       problems += "} // namespace " + nameOf(index) + "\n\n";
     }
+    if (isOrdered(joint))
+      includes.push_back("#include \"kernels/device/order.h\"");
     for (StringRef line : includes)
       os << line << "\n";
     os << "\n" << problems;
@@ -130,6 +134,8 @@ private:
       auto problem = cast<KernelOp>(part->getParentOp());
       size_t own =
           familyOf(problem.getFamily()).getTensorMaps(problem, part).size();
+      if (waits(problem))
+        writeWait(i);
       writeCall(i, i + 1 == parts.size(), function(i),
                 own ? "maps + " + std::to_string(maps) + ", " : "");
       maps += own;
@@ -150,6 +156,9 @@ private:
     os << ", " << lds << ") {\n  using namespace hk;\n";
     if (spread)
       os << "  beginAfterLast();\n";
+    if (isOrdered(joint))
+      os << "  const Global<u32> order = global<u32>("
+         << words.address(joint.getNumOperands() - 1) << ");\n";
   }
 
   void writeRange(size_t i, VariantOp part) {
@@ -171,15 +180,27 @@ private:
     }
   }
 
+  /// For the blocks of all problems in front of problem `i`.
+  void writeWait(size_t i) {
+    os << "  awaitBlocks(order, u32(";
+    for (size_t j = 0; j < i; ++j)
+      os << (j ? " + " : "") << "range" << j << ".size()";
+    os << "));\n";
+  }
+
   void writeCall(size_t i, bool last, StringRef function, StringRef maps) {
     std::string number = std::to_string(i), range = "range" + number;
     std::string order = spread ? "spread" + number : range;
     std::string block = spread && !last ? order + ".own(block)" : "block";
+    bool counts = !last && isOrdered(joint);
     os << "  ";
     if (!last)
-      os << "if (" << order << ".holds(block))\n    return ";
+      os << "if (" << order << ".holds(block))"
+         << (counts ? " {\n    " : "\n    return ");
     os << function << "_body(words, " << maps << range << "[" << block
        << "], lds.as<" << function << "_lds>());\n";
+    if (counts)
+      os << "    countBlock(order);\n    return;\n  }\n";
     if (!last)
       os << "  block = " << order << ".after(block);\n";
   }

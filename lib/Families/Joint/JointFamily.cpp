@@ -13,6 +13,7 @@
 #include "JointPlan.h"
 
 #include "hk/Contract/Cost.h"
+#include "hk/Dialect/WaitingProblems.h"
 
 using namespace mlir;
 using namespace mlir::hk;
@@ -37,10 +38,13 @@ public:
 
   SmallVector<int64_t>
   getSharedThreads(KernelOp joint, const ::hk::Target &target) const override {
+    bool ordered = isOrdered(joint);
     std::optional<SmallVector<int64_t>> common;
     for (KernelOp problem : joint.getProblems()) {
-      SmallVector<int64_t> own =
-          familyOf(problem.getFamily()).getSharedThreads(problem, target);
+      const Family &family = familyOf(problem.getFamily());
+      SmallVector<int64_t> own = ordered
+                                     ? family.getOrderedThreads(problem, target)
+                                     : family.getSharedThreads(problem, target);
       if (common)
         llvm::erase_if(own, [&](int64_t threads) {
           return !llvm::is_contained(*common, threads);
@@ -53,18 +57,30 @@ public:
   double getMicroseconds(KernelOp joint, VariantOp variant,
                          const ::hk::Target &target,
                          ArrayRef<int64_t> dims) const override {
-    SmallVector<::hk::LaunchLoad> loads;
+    // Problems that wait begin another step.
+    SmallVector<SmallVector<::hk::LaunchLoad>> steps(1);
     for (VariantOp part : problemVariants(joint, variant)) {
       auto problem = cast<KernelOp>(part->getParentOp());
-      double alone = familyOf(problem.getFamily())
-                         .getMicroseconds(problem, part, target, dims);
-      loads.push_back({alone, double(launchSizeOf(part, dims).blocks()),
-                       int64_t(part.getLdsBytes()),
-                       familyOf(problem.getFamily())
-                           .getUnitShare(problem, part, target, dims)});
+      const Family &family = familyOf(problem.getFamily());
+      if (waits(problem))
+        steps.emplace_back();
+      steps.back().push_back(
+          {family.getMicroseconds(problem, part, target, dims),
+           double(launchSizeOf(part, dims).blocks()),
+           int64_t(part.getLdsBytes()),
+           family.getUnitShare(problem, part, target, dims)});
     }
-    return ::hk::sharedMicroseconds(target, loads.data(), int32_t(loads.size()),
-                                    int64_t(variant.getThreads()));
+    double time = 0;
+    for (SmallVector<::hk::LaunchLoad> &loads : steps) {
+      // Every block has the LDS of the problem that needs most.
+      loads.push_back({target.launchMicroseconds, 0,
+                       int64_t(variant.getLdsBytes()), /*unitShare=*/1});
+      time +=
+          ::hk::sharedMicroseconds(target, loads.data(), int32_t(loads.size()),
+                                   int64_t(variant.getThreads()));
+    }
+    return time - double(steps.size() - 1) *
+                      (target.launchMicroseconds - ::hk::kWaitMicroseconds);
   }
 
   SmallVector<hk_tensor_map_abi>

@@ -318,8 +318,9 @@ LogicalResult mlir::hk::emitRouting(KernelOp kernel, const ::hk::Target &target,
   os << "#include \"kernels/device/quant.h\"\n"
         "#include \"kernels/routing/routing.h\"\n\n"
         "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
-        "#pragma clang diagnostic ignored \"-Wunused-parameter\"\n\n"
-        "namespace hk {\n";
+        "#pragma clang diagnostic ignored \"-Wunused-parameter\"\n\n";
+  bool isLaunched = kernel.getLaunched() == kernel;
+  os << (isLaunched ? "namespace hk {\n" : "using namespace hk;\n");
   for (VariantOp variant : kernel.getVariants()) {
     auto tile = cast<RoutingTileAttr>(variant.getTile());
     Value shared = plan.sharedKeys(target, {int32_t(tile.getThreads())}, dims);
@@ -328,12 +329,14 @@ LogicalResult mlir::hk::emitRouting(KernelOp kernel, const ::hk::Target &target,
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\nusing Steps_" << symbol << " = Routing<" << tile.getThreads()
        << ", " << plan.numBins() << ", " << (shared ? "true" : "false")
-       << ">;\n"
-       << "HK_KERNEL(" << symbol << ", " << words.size() << ", "
+       << ">;
+"
+       << entryMacro(kernel) << "(" << symbol << ", " << words.size() << ", "
        << tile.getThreads() << ", 1, Steps_" << symbol << "::Shared) {\n"
        << "using Steps = Steps_" << symbol << ";\n"
        << body.str() << "}\n";
   }
-  os << "\n} // namespace hk\n";
+  if (isLaunched)
+    os << "\n} // namespace hk\n";
   return success();
 }

@@ -14,6 +14,7 @@
 #include "../TileReport.h"
 #include "RoutingPlan.h"
 
+#include "hk/Contract/Cost.h"
 #include "hk/Contract/LdsScan.h"
 
 using namespace mlir;
@@ -38,6 +39,28 @@ bool mlir::hk::hasRoutingTile(const ::hk::Target &target, int64_t bins) {
   });
 }
 
+/// Clocks of a wave for a vector of keys: counted, then given a place.
+static constexpr double kKeyClocks = 250;
+/// Loads that wait for each other: of keys, twice, and of a count.
+static constexpr double kRoutingWaits = 3;
+
+static double routingMicroseconds(KernelOp kernel, VariantOp variant,
+                                  const ::hk::Target &target,
+                                  ArrayRef<int64_t> dims) {
+  int64_t most = 0;
+  for (auto shape : kernel.getShapes().getAsRange<SymShapeAttr>()) {
+    int64_t elements = 1;
+    for (int64_t size : shape.getSizes())
+      elements *= SymShapeAttr::isSymbol(size)
+                      ? dims[SymShapeAttr::symbolOf(size)]
+                      : size;
+    most = std::max(most, elements);
+  }
+  double rounds = ::hk::ceilDiv(double(most), double(variant.getThreads()));
+  return target.launchMicroseconds + kRoutingWaits * ::hk::kMemoryMicroseconds +
+         rounds * kKeyClocks / (::hk::clockGHz(target) * 1e3);
+}
+
 LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
                                            const ::hk::Target &target,
                                            DecisionLog &log) {
@@ -49,6 +72,13 @@ LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
     return kernel.emitOpError("is no routing kernel: ") << verdict.getDetail();
   TileReport report(kernel, log);
   SmallVector<RoutingTile> tiles = tilesOf(target);
+  // Several kernels that share a launch have blocks of as many threads.
+  if (std::optional<uint64_t> threads = kernel.getThreads())
+    llvm::erase_if(tiles, [&](const RoutingTile &tile) {
+      return uint64_t(tile.threads) != *threads;
+    });
+  if (tiles.empty())
+    return failure();
   auto attributeOf = [&](const RoutingTile &tile) {
     return RoutingTileAttr::get(kernel.getContext(), tile.threads);
   };
@@ -72,6 +102,8 @@ LogicalResult mlir::hk::addRoutingVariants(KernelOp kernel,
     chosen = fitting;
   report.choose(chosen);
   int64_t lds = ldsOf(chosen < 0 ? tiles.back() : tiles[chosen]);
+  if (chosen < 0 && kernel.getThreads())
+    return failure();
   if (chosen < 0) {
     int64_t most = plan.numBins();
     while (most > 0 && !hasRoutingTile(target, most))
@@ -135,6 +167,19 @@ public:
     SmallVector<Operation *> all(a);
     llvm::append_range(all, b);
     return check(all, context);
+  }
+
+  SmallVector<int64_t>
+  getOrderedThreads(KernelOp, const ::hk::Target &target) const override {
+    return llvm::map_to_vector(tilesOf(target), [](const RoutingTile &tile) {
+      return int64_t(tile.threads);
+    });
+  }
+  bool mayWait() const override { return true; }
+  double getMicroseconds(KernelOp kernel, VariantOp variant,
+                         const ::hk::Target &target,
+                         ArrayRef<int64_t> dims) const override {
+    return routingMicroseconds(kernel, variant, target, dims);
   }
 
   LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,

@@ -131,6 +131,27 @@ double RowCost::microseconds(int64_t numRows) const {
   return launch + std::max(tile.perRow * double(numRows), tile.latency);
 }
 
+static RowCost::Tile timeOf(const RowPlan &plan, const ::hk::Target &target,
+                            const RankedTile &ranked) {
+  RowCost::Tile time;
+  time.perRow = ranked.microseconds / kModelledRows;
+  // What is not kept is loaded again in each phase.
+  double passes = ranked.tile.slots == 0 ? double(plan.numPhases()) : 1;
+  double bytes = double(plan.widest()) * plan.bytesPerRowElement() * passes;
+  if (plan.needsWholeRows())
+    time.latency = bytes / (kBytesPerClock * ranked.tile.cluster *
+                            ::hk::clockGHz(target) * 1e3);
+  return time;
+}
+
+double mlir::hk::rowMicroseconds(const RowPlan &plan,
+                                 const ::hk::Target &target,
+                                 const RankedTile &ranked, int64_t rows) {
+  RowCost::Tile time = timeOf(plan, target, ranked);
+  return std::max(time.perRow * double(rows), time.latency) +
+         ::hk::kMemoryMicroseconds;
+}
+
 std::optional<RowCost> mlir::hk::costOf(ArrayRef<Operation *> ops,
                                         const FusionContext &context) {
   const ::hk::Target &target = context.target;
@@ -147,22 +168,11 @@ std::optional<RowCost> mlir::hk::costOf(ArrayRef<Operation *> ops,
       plan, target, [](const ::hk::RowTile &) { return false; }, chosen);
   if (chosen.empty())
     return std::nullopt;
-  auto timeOf = [&](const RankedTile &ranked) {
-    RowCost::Tile time;
-    time.perRow = ranked.microseconds / kModelledRows;
-    // What is not kept is loaded again in each phase.
-    double passes = ranked.tile.slots == 0 ? double(plan.numPhases()) : 1;
-    double bytes = double(plan.widest()) * plan.bytesPerRowElement() * passes;
-    if (plan.needsWholeRows())
-      time.latency = bytes / (kBytesPerClock * ranked.tile.cluster *
-                              ::hk::clockGHz(target) * 1e3);
-    return time;
-  };
   RowCost cost;
   cost.wholeRows = plan.needsWholeRows();
   cost.rows = RowPlan::flatSize(plan.rows());
-  cost.many = timeOf(tiles[chosen.back()]);
-  cost.few = timeOf(tiles[chosen.front()]);
+  cost.many = timeOf(plan, target, tiles[chosen.back()]);
+  cost.few = timeOf(plan, target, tiles[chosen.front()]);
   cost.fewRows = chosen.size() > 1 ? tiles[chosen.front()].maxRows : 0;
   cost.launch = target.launchMicroseconds;
   return cost;

@@ -17,6 +17,9 @@
 
 namespace mlir::hk {
 
+class RowPlan;
+struct RankedTile;
+
 struct RowCost {
   /// Whether a block must hold whole rows.
   bool wholeRows = false;
@@ -37,6 +40,10 @@ struct RowCost {
 /// with the tiles it would get; nullopt for widths that are not static.
 std::optional<RowCost> costOf(ArrayRef<Operation *> ops,
                               const FusionContext &context);
+
+/// Time of `rows` rows with a tile, but for the launch.
+double rowMicroseconds(const RowPlan &plan, const ::hk::Target &target,
+                       const RankedTile &ranked, int64_t rows);
 
 /// Accepts `both`, the union of `a` and `b`, unless it is modelled to take
 /// longer than one after the other: where the number of rows is not known,

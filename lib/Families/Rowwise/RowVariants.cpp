@@ -371,7 +371,8 @@ static int64_t mostSelected(const RowPlan &plan) {
 /// Tiles of a kernel with selections: a row in the registers of a wave or of a
 /// part of one, or read several times by a block.
 static SmallVector<RankedTile> selectionTiles(const RowPlan &plan,
-                                              const Target &target) {
+                                              const Target &target,
+                                              std::optional<int64_t> asked) {
   SmallVector<RankedTile> tiles;
   int64_t vec = plan.commonVec(16 / plan.rowElementBytes());
   int64_t width = plan.widest(), k = mostSelected(plan);
@@ -400,9 +401,9 @@ static SmallVector<RankedTile> selectionTiles(const RowPlan &plan,
       continue;
     bool last = perRow == target.waveSize || perRow >= chunks;
     if (last || rounds * vec <= kSelectable)
-      add(perRow, 256, rounds);
+      add(perRow, asked.value_or(256), rounds);
     // One wave alone has the shortest way for few rows.
-    if (last)
+    if (last && !asked)
       add(perRow, target.waveSize, rounds);
     if (last)
       break;
@@ -417,7 +418,8 @@ static SmallVector<RankedTile> selectionTiles(const RowPlan &plan,
 SmallVector<RankedTile>
 mlir::hk::rankTiles(const RowPlan &plan, const Target &target,
                     llvm::function_ref<bool(const RowTile &)> spills,
-                    SmallVector<size_t> &chosen) {
+                    SmallVector<size_t> &chosen,
+                    std::optional<int64_t> threads) {
   if (target.arch == ::hk::Arch::Host) {
     chosen.push_back(0);
     return {hostTile(plan)};
@@ -425,10 +427,10 @@ mlir::hk::rankTiles(const RowPlan &plan, const Target &target,
   bool selects = !plan.selections().empty();
   // Not measured on AMD, where some of these kernels take 152 registers.
   int64_t shifted = ::hk::rowwiseCalibration(target) ? plan.shiftedVec() : 0;
-  SmallVector<RankedTile> tiles = selects ? selectionTiles(plan, target)
-                                  : plan.exchange()
-                                      ? exchangeTiles(plan, target)
-                                      : gpuTiles(plan, target, shifted);
+  SmallVector<RankedTile> tiles =
+      selects           ? selectionTiles(plan, target, threads)
+      : plan.exchange() ? exchangeTiles(plan, target)
+                        : gpuTiles(plan, target, shifted);
   auto judge = [&](RankedTile &ranked) {
     ranked.ldsBytes = rowLds(plan, target, ranked.tile);
     ranked.verdict = checkTile(target, ranked.ldsBytes, spills(ranked.tile));
@@ -440,6 +442,10 @@ mlir::hk::rankTiles(const RowPlan &plan, const Target &target,
     last.tile = {1, 256, 1, plan.stats().empty() ? 1 : 0};
     judge(last);
   }
+  if (threads)
+    llvm::erase_if(tiles, [&](const RankedTile &ranked) {
+      return ranked.tile.threads != *threads || ranked.tile.cluster > 1;
+    });
   auto perRow = [&](size_t i) { return tiles[i].tile.threadsPerRow(); };
   std::optional<size_t> best, widest;
   for (auto [i, ranked] : llvm::enumerate(tiles)) {

@@ -32,11 +32,13 @@ struct RankedTile {
 inline constexpr int64_t kMaxEarlyWords = 16;
 
 /// Every candidate, and at `chosen` the indices of the tiles to use, in the
-/// order in which their conditions are tried; none that `spills`.
+/// order in which their conditions are tried; none that `spills`. `threads`: of
+/// a block, if that is given.
 SmallVector<RankedTile>
 rankTiles(const RowPlan &plan, const ::hk::Target &target,
           llvm::function_ref<bool(const ::hk::RowTile &)> spills,
-          SmallVector<size_t> &chosen);
+          SmallVector<size_t> &chosen,
+          std::optional<int64_t> threads = std::nullopt);
 
 /// Tiles of a kernel whose rows are exchanged with other ranks, a block each.
 SmallVector<RankedTile> exchangeTiles(const RowPlan &plan,

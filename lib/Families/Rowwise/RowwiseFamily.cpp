@@ -18,6 +18,7 @@
 #include "RowVariants.h"
 
 #include "hk/Analysis/LoopMaps.h"
+#include "hk/Contract/Cost.h"
 #include "hk/Contract/Exchange.h"
 #include "hk/Contract/LdsRowwise.h"
 #include "hk/Families/KernelExchange.h"
@@ -106,6 +107,13 @@ public:
     return merged;
   }
 
+  SmallVector<int64_t>
+  getOrderedThreads(KernelOp kernel, const ::hk::Target &target) const override;
+  bool mayWait() const override { return true; }
+  double getMicroseconds(KernelOp kernel, VariantOp variant,
+                         const ::hk::Target &target,
+                         ArrayRef<int64_t> dims) const override;
+
   LogicalResult addVariants(KernelOp kernel, const ::hk::Target &target,
                             DecisionLog &log) const override;
   LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
@@ -166,20 +174,69 @@ static LogicalResult refuseTiles(KernelOp kernel, const ::hk::Target &target,
   return error;
 }
 
+static RowTileAttr attributeOf(KernelOp kernel, const ::hk::RowTile &tile) {
+  return RowTileAttr::get(kernel.getContext(), tile.rows, tile.threads,
+                          tile.vec, tile.slots, tile.cluster);
+}
+
+/// Threads of the blocks, where a launch that several kernels share says them.
+static std::optional<int64_t> threadsOf(KernelOp kernel) {
+  if (std::optional<uint64_t> threads = kernel.getThreads())
+    return int64_t(*threads);
+  return std::nullopt;
+}
+
+SmallVector<int64_t>
+RowwiseFamily::getOrderedThreads(KernelOp kernel,
+                                 const ::hk::Target &target) const {
+  DimSymbols dims = DimSymbols::ofKernel(kernel);
+  RowPlan plan(kernel, dims);
+  if (plan.exchange() || plan.widest() == 0 || splitsRows(plan))
+    return {};
+  SmallVector<int64_t> counts;
+  if (!plan.selections().empty()) {
+    for (int64_t threads = target.waveSize; threads <= target.maxThreads;
+         threads *= 2)
+      counts.push_back(threads);
+    return counts;
+  }
+  SmallVector<size_t> chosen;
+  for (const RankedTile &ranked : rankTiles(
+           plan, target, [](const ::hk::RowTile &) { return false; }, chosen))
+    if (ranked.verdict.accepted() && ranked.tile.cluster == 1 &&
+        !llvm::is_contained(counts, ranked.tile.threads))
+      counts.push_back(ranked.tile.threads);
+  return counts;
+}
+
+double RowwiseFamily::getMicroseconds(KernelOp kernel, VariantOp variant,
+                                      const ::hk::Target &target,
+                                      ArrayRef<int64_t> dims) const {
+  DimSymbols symbols = DimSymbols::ofKernel(kernel);
+  RowPlan plan(kernel, symbols);
+  SmallVector<size_t> chosen;
+  auto tile = cast<RowTileAttr>(variant.getTile());
+  LaunchSize size = launchSizeOf(variant, dims);
+  for (const RankedTile &ranked : rankTiles(
+           plan, target, [](const ::hk::RowTile &) { return false; }, chosen,
+           tile.getThreads()))
+    if (attributeOf(kernel, ranked.tile) == tile)
+      return target.launchMicroseconds +
+             rowMicroseconds(plan, target, ranked, size.x * tile.getRows());
+  return target.launchMicroseconds + ::hk::kMemoryMicroseconds;
+}
+
 LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
                                          const ::hk::Target &target,
                                          DecisionLog &log) const {
   DimSymbols dims = DimSymbols::ofKernel(kernel);
   RowPlan plan(kernel, dims);
   SmallVector<size_t> chosen;
-  auto attributeOf = [&](const ::hk::RowTile &tile) {
-    return RowTileAttr::get(kernel.getContext(), tile.rows, tile.threads,
-                            tile.vec, tile.slots, tile.cluster);
-  };
   auto spills = [&](const ::hk::RowTile &tile) {
-    return isKnownToSpill(kernel, attributeOf(tile));
+    return isKnownToSpill(kernel, attributeOf(kernel, tile));
   };
-  SmallVector<RankedTile> tiles = rankTiles(plan, target, spills, chosen);
+  SmallVector<RankedTile> tiles =
+      rankTiles(plan, target, spills, chosen, threadsOf(kernel));
   TileReport report(kernel, log);
   for (const RankedTile &ranked : tiles)
     report.add(printTile(ranked.tile), ranked.verdict, ranked.ldsBytes,
@@ -188,12 +245,14 @@ LogicalResult RowwiseFamily::addVariants(KernelOp kernel,
   if (plan.exchange())
     reportKernelExchange(kernel, plan.exchange(), target, log);
   if (chosen.empty())
-    return refuseTiles(kernel, target, plan, tiles);
+    return kernel.getThreads() ? failure()
+                               : refuseTiles(kernel, target, plan, tiles);
 
   for (size_t index : chosen) {
     const RankedTile &ranked = tiles[index];
-    addVariant(kernel, dims, attributeOf(ranked.tile), ranked.tile.threads,
-               ranked.ldsBytes, [&](LaunchBuilder &launch) {
+    addVariant(kernel, dims, attributeOf(kernel, ranked.tile),
+               ranked.tile.threads, ranked.ldsBytes,
+               [&](LaunchBuilder &launch) {
                  return gridOf(plan, ranked, target, launch);
                });
   }
@@ -219,25 +278,30 @@ LogicalResult RowwiseFamily::emit(KernelOp kernel, const ::hk::Target &target,
     os << "#include \"kernels/topk/topk.h\"\n";
   os << "\n"
         "#pragma clang diagnostic ignored \"-Wunused-variable\"\n"
-        "#pragma clang diagnostic ignored \"-Wunused-but-set-variable\"\n\n"
-        "namespace hk {\n";
+        "#pragma clang diagnostic ignored \"-Wunused-but-set-variable\"\n\n";
+  bool isLaunched = kernel.getLaunched() == kernel;
+  os << (isLaunched ? "namespace hk {\n" : "using namespace hk;\n");
   for (VariantOp variant : kernel.getVariants()) {
     auto tile = cast<RowTileAttr>(variant.getTile());
     ::hk::RowTile pod = podOf(tile);
     CodeWriter body, prefetches;
     RowEmitter emitter(kernel, plan, dims, target, tile, body);
     emitter.emitBody();
-    bool isEarly = RowEmitter(kernel, plan, dims, target, tile, prefetches)
-                       .emitPrefetches(emitter.getPrefetches());
+    // A problem of a launch begins when the launch lets it.
+    bool isEarly =
+        isLaunched && RowEmitter(kernel, plan, dims, target, tile, prefetches)
+                          .emitPrefetches(emitter.getPrefetches());
 
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\n" << sharedText(plan, target, pod, "Shared_" + symbol);
-    os << (isEarly ? "HK_EARLY_KERNEL(" : "HK_KERNEL(") << symbol << ", "
-       << std::max<int64_t>(words, 1) << ", " << pod.threads << ", "
-       << minBlocksOf(plan, pod, target) << ", Shared_" << symbol << ") {\n"
+    os << (isEarly ? StringRef("HK_EARLY_KERNEL") : entryMacro(kernel)) << "("
+       << symbol << ", " << std::max<int64_t>(words, 1) << ", " << pod.threads
+       << ", " << minBlocksOf(plan, pod, target) << ", Shared_" << symbol
+       << ") {\n"
        << prefetches.str() << body.str() << "}\n";
   }
-  os << "\n} // namespace hk\n";
+  if (isLaunched)
+    os << "\n} // namespace hk\n";
   return success();
 }
 

@@ -1,0 +1,361 @@
+//===- OrderLaunches.cpp - A kernel and what needs its results ------------===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Small kernels that each need what the one in front makes cost a launch each,
+// whatever they compute. Runs of them become one launch of an ordered joint
+// kernel, whose later problems wait for the earlier ones, where the model says
+// that waiting takes no longer than a launch.
+//
+// This is done on memrefs, where a problem may read what another one of its
+// launch writes; the memory of both is live then, which hk-plan-arena sees. The
+// words in which blocks are counted are zero when a launch begins: those of all
+// ordered launches of a function are zeroed by one launch in front of them. So
+// a function needs two launches less to have one more.
+//
+//===----------------------------------------------------------------------===//
+
+#include "JointKernels.h"
+
+#include "hk/Analysis/Alignment.h"
+#include "hk/Contract/Order.h"
+#include "hk/Passes/Entry.h"
+#include "hk/Passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+#include <map>
+
+namespace mlir::hk {
+#define GEN_PASS_DEF_HKORDERLAUNCHES
+#include "hk/Passes/Passes.h.inc"
+} // namespace mlir::hk
+
+using namespace mlir;
+using namespace mlir::hk;
+
+namespace {
+
+/// The memory that `value` is a view of.
+Value memoryOf(Value value) {
+  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
+    value = view.getViewSource();
+  return value;
+}
+
+/// A dynamic size of a memref: the number that it was made with, or else its
+/// own. Equal names are equal sizes.
+using SizeName = std::pair<Value, int64_t>;
+SizeName sizeNameOf(Value memref, int64_t dim) {
+  while (true) {
+    auto alloc = memref.getDefiningOp<memref::AllocOp>();
+    if (!alloc)
+      return {memref, dim};
+    auto size = alloc.getDynamicSizes()[alloc.getType().getDynamicDimIndex(
+        unsigned(dim))];
+    auto of = size.getDefiningOp<memref::DimOp>();
+    std::optional<int64_t> index = of ? of.getConstantIndex() : std::nullopt;
+    if (!index)
+      return {size, 0};
+    memref = of.getSource();
+    dim = *index;
+  }
+}
+
+/// Launches one after the other, and the kernel that they become.
+struct Run {
+  SmallVector<LaunchOp> launches;
+  KernelOp kernel;
+
+  /// Inputs, or outs, of all.
+  SmallVector<Value> operands(bool inputs) const {
+    SmallVector<Value> all;
+    for (LaunchOp launch : launches)
+      llvm::append_range(all, inputs ? launch.getInputs() : launch.getOuts());
+    return all;
+  }
+};
+
+/// The dim symbols of the joint kernel of a run.
+class RunDims {
+public:
+  SmallVector<int64_t> add(KernelOp kernel, const Run &run) {
+    SmallVector<Value> operands = run.operands(/*inputs=*/true);
+    llvm::append_range(operands, run.operands(/*inputs=*/false));
+    SmallVector<int64_t> map(kernel.getNumDims(), -1);
+    // An ordered kernel has one operand more, of a static size.
+    for (auto [operand, shape] :
+         llvm::zip(operands, kernel.getShapes().getAsRange<SymShapeAttr>()))
+      for (auto [dim, size] : llvm::enumerate(shape.getSizes())) {
+        if (!SymShapeAttr::isSymbol(size))
+          continue;
+        // Several names of one symbol are names of one size.
+        int64_t &symbol = map[SymShapeAttr::symbolOf(size)];
+        SizeName name = sizeNameOf(operand, int64_t(dim));
+        auto it = symbols.find(name);
+        if (symbol < 0)
+          symbol = it == symbols.end() ? next++ : it->second;
+        if (it == symbols.end())
+          symbols.try_emplace(name, symbol);
+      }
+    return map;
+  }
+
+private:
+  llvm::DenseMap<SizeName, int64_t> symbols;
+  int64_t next = 0;
+};
+
+/// The runs of the launches of a function.
+class FunctionOrder {
+public:
+  using Report = llvm::function_ref<void(LaunchOp, LaunchOp, const Verdict &)>;
+  using Cache = std::map<std::pair<std::string, std::vector<int64_t>>,
+                         std::pair<KernelOp, Verdict>>;
+
+  FunctionOrder(func::FuncOp function, const ::hk::Target &target,
+                SymbolTable &symbols, Cache &cache, DecisionLog &log)
+      : function(function), target(target), symbols(symbols), cache(cache),
+        log(log) {
+    if (VersionAttr version = versionOf(function))
+      mostSize = version.getAtMost();
+  }
+
+  /// Returns how many launches became a problem of another one.
+  int64_t run(Report report) {
+    std::vector<Offer> offers;
+    std::vector<Run> runs;
+    for (LaunchOp launch : function.getBody().front().getOps<LaunchOp>()) {
+      Run own{{launch}, kernelOf(launch)};
+      if (runs.empty() || !extend(runs.back(), own, offers))
+        runs.push_back(std::move(own));
+    }
+    llvm::erase_if(runs,
+                   [](const Run &run) { return run.launches.size() < 2; });
+    int64_t fewer = 0;
+    for (const Run &run : runs)
+      fewer += int64_t(run.launches.size()) - 1;
+    for (Offer &offer : offers) {
+      if (fewer < kLeastFewer && offer.verdict.accepted())
+        offer.verdict = Verdict::refuse(Reason::CostlierFused,
+                                        "one launch less does not pay for the "
+                                        "one that zeroes its counters");
+      report(offer.launch, offer.other, offer.verdict);
+    }
+    if (fewer < kLeastFewer)
+      return 0;
+    replace(runs);
+    return fewer;
+  }
+
+private:
+  /// So many launches less pay for the one that zeroes words.
+  static constexpr int64_t kLeastFewer = 2;
+
+  struct Offer {
+    LaunchOp launch, other;
+    Verdict verdict;
+  };
+
+  bool mayOrder(const Run &run) {
+    KernelOp kernel = run.kernel;
+    return llvm::none_of(run.launches,
+                         [](LaunchOp launch) {
+                           return llvm::is_contained(launch.getReadsOut(),
+                                                     true);
+                         }) &&
+           !familyOf(kernel.getFamily())
+                .getOrderedThreads(kernel, target)
+                .empty();
+  }
+
+  /// Whether `next` reads what the run writes.
+  static bool needs(const Run &next, const Run &run) {
+    llvm::SmallPtrSet<Value, 8> written;
+    for (Value out : run.operands(/*inputs=*/false))
+      written.insert(memoryOf(out));
+    return llvm::any_of(next.operands(/*inputs=*/true), [&](Value input) {
+      return written.contains(memoryOf(input));
+    });
+  }
+
+  bool extend(Run &run, const Run &next, std::vector<Offer> &offers) {
+    KernelOp last = next.kernel;
+    if (!familyOf(last.getFamily()).mayWait() || !mayOrder(next) ||
+        !mayOrder(run) || !needs(next, run))
+      return false;
+    auto [joint, verdict] = jointKernel(run, next);
+    offers.push_back({next.launches.front(), run.launches.back(), verdict});
+    if (!verdict.accepted())
+      return false;
+    llvm::append_range(run.launches, next.launches);
+    run.kernel = joint;
+    return true;
+  }
+
+  std::pair<KernelOp, Verdict> jointKernel(const Run &run, const Run &next) {
+    RunDims names;
+    SmallVector<JointMember> members;
+    std::string key;
+    std::vector<int64_t> dimsKey = {mostSize};
+    for (const Run *part : {&run, &next}) {
+      KernelOp kernel = part->kernel;
+      members.push_back({kernel, names.add(kernel, *part)});
+      key += kernel.getSymName().str() + ",";
+      dimsKey.insert(dimsKey.end(), members.back().dims.begin(),
+                     members.back().dims.end());
+    }
+    if (problemsOf(run.kernel).size() + 1 > kMaxProblems)
+      return {nullptr, Verdict::refuse(Reason::GroupFull,
+                                       "a launch holds at most " +
+                                           Twine(kMaxProblems) + " problems")};
+    auto known = cache.find({key, dimsKey});
+    if (known != cache.end())
+      return known->second;
+    KernelOp joint = buildJoint(members, symbols, /*ordered=*/true);
+    Verdict verdict = planJoint(joint, members, target, mostSize, log);
+    if (!verdict.accepted()) {
+      symbols.erase(joint);
+      joint = nullptr;
+    }
+    return cache.emplace(std::pair(key, dimsKey), std::pair(joint, verdict))
+        .first->second;
+  }
+
+  void replace(ArrayRef<Run> runs) {
+    OpBuilder builder(runs.front().launches.front());
+    Location loc = function.getLoc();
+    int64_t words = int64_t(runs.size()) * ::hk::kOrderWords;
+    Value all = memref::AllocOp::create(
+        builder, loc, MemRefType::get({words}, builder.getI32Type()));
+    LaunchOp::create(builder, loc, TypeRange(), zeroKernel(words).getSymName(),
+                     ValueRange(), all, SmallVector<bool>{false});
+    for (auto [index, run] : llvm::enumerate(runs)) {
+      LaunchOp last = run.launches.back();
+      builder.setInsertionPoint(last);
+      SmallVector<Location> locations;
+      for (LaunchOp launch : run.launches)
+        locations.push_back(launch.getLoc());
+      Value own = memref::SubViewOp::create(
+          builder, loc, all,
+          SmallVector<OpFoldResult>{
+              builder.getIndexAttr(int64_t(index) * ::hk::kOrderWords)},
+          SmallVector<OpFoldResult>{builder.getIndexAttr(::hk::kOrderWords)},
+          SmallVector<OpFoldResult>{builder.getIndexAttr(1)});
+      SmallVector<Value> outs = run.operands(/*inputs=*/false);
+      SmallVector<bool> reads(outs.size(), false);
+      outs.push_back(own);
+      reads.push_back(true);
+      KernelOp kernel = run.kernel;
+      LaunchOp::create(builder, builder.getFusedLoc(locations), TypeRange(),
+                       kernel.getSymName(), run.operands(/*inputs=*/true), outs,
+                       reads);
+      for (LaunchOp launch : run.launches)
+        launch.erase();
+    }
+  }
+
+  /// The kernel that writes so many zeros.
+  KernelOp zeroKernel(int64_t words) {
+    MLIRContext *context = function.getContext();
+    std::string name = ("zero_" + Twine(words) + "_words").str();
+    if (auto known = symbols.lookup<KernelOp>(name))
+      return known;
+    OpBuilder builder(context);
+    Location loc = function.getLoc();
+    auto type = RankedTensorType::get({words}, builder.getI32Type());
+    auto kernel = KernelOp::create(
+        builder, loc, name, FamilyKind::rowwise, /*numInputs=*/0,
+        builder.getArrayAttr(SymShapeAttr::get(context, {words})),
+        SmallVector<int64_t>{kMaxAlignment}, /*threads=*/IntegerAttr());
+    builder.createBlock(&kernel.getBody());
+    auto spec = SpecOp::create(builder, loc);
+    Block *body = builder.createBlock(&spec.getBody());
+    body->addArgument(type, loc);
+    Value zero = ConstantOp::create(
+        builder, loc, type,
+        DenseElementsAttr::get(type, builder.getI32IntegerAttr(0)));
+    YieldOp::create(builder, loc,
+                    ValueRange{CopyOp::create(builder, loc, type, zero)});
+    symbols.insert(kernel);
+    if (failed(familyOf(FamilyKind::rowwise).addVariants(kernel, target, log)))
+      llvm::report_fatal_error("no tile for a row of zeros");
+    return kernel;
+  }
+
+  func::FuncOp function;
+  const ::hk::Target &target;
+  SymbolTable &symbols;
+  Cache &cache;
+  DecisionLog &log;
+  int64_t mostSize = kUnboundedSize;
+};
+
+struct HKOrderLaunches
+    : ::mlir::hk::impl::HKOrderLaunchesBase<HKOrderLaunches> {
+  HKOrderLaunches() = default;
+  explicit HKOrderLaunches(DecisionLog &log) : log(&log) {}
+  HKOrderLaunches(const HKOrderLaunches &other)
+      : HKOrderLaunchesBase(other), log(other.log) {}
+
+  void runOnOperation() override {
+    const ::hk::Target *target = ::mlir::hk::targetOf(getOperation());
+    if (!target) {
+      getOperation().emitError("module has no target; run hk-assign-target");
+      return signalPassFailure();
+    }
+    if (!::hk::blocksWait(*target))
+      return;
+    SymbolTable symbols(getOperation());
+    FunctionOrder::Cache cache;
+    DecisionLog own;
+    DecisionLog &decisions = log ? *log : own;
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+      if (function.isPublic() && !function.isExternal())
+        numOrdered +=
+            FunctionOrder(function, *target, symbols, cache, decisions)
+                .run([&](LaunchOp launch, LaunchOp other,
+                         const Verdict &verdict) {
+                  report(launch, other, verdict, decisions);
+                });
+    eraseUnlaunched(getOperation(), symbols);
+  }
+
+private:
+  static void report(LaunchOp launch, LaunchOp other, const Verdict &verdict,
+                     DecisionLog &decisions) {
+    auto name = [](LaunchOp op) {
+      return "hk." +
+             kernelOf(op).getSpecBlock().front().getName().stripDialect().str();
+    };
+    Candidate candidate{"wait in the launch of " + name(other), verdict, 0, 0,
+                        "it needs what that makes"};
+    candidate.partner = other.getLoc();
+    decisions.add(Decision{DecisionKind::Fuse,
+                           launch.getLoc(),
+                           name(launch),
+                           {candidate},
+                           verdict.accepted() ? 0 : -1});
+    if (!verdict.accepted())
+      remark::missed(
+          launch.getLoc(),
+          remark::RemarkOpts::name("NotOrdered").category("hk-order-launches"))
+          << remark::reason("{0}: {1}", stringify(verdict.getReason()).str(),
+                            verdict.getDetail().str());
+  }
+
+  DecisionLog *log = nullptr;
+};
+} // namespace
+
+std::unique_ptr<Pass> mlir::hk::createHKOrderLaunches(DecisionLog &log) {
+  return std::make_unique<HKOrderLaunches>(log);
+}

@@ -1,0 +1,68 @@
+//===- order.h - Blocks of a launch that wait for others --------*- C++ -*-===//
+//
+// Part of the hk project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks count themselves when all they have written can be seen by any other
+// block of the launch. A block that waits has a higher number than those that
+// it waits for, and GPUs begin blocks in the order of their numbers (those of
+// one die do, which is enough): these have begun, and end without its help.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HK_KERNELS_DEVICE_ORDER_H
+#define HK_KERNELS_DEVICE_ORDER_H
+
+#include "hk/Contract/Order.h"
+#include "kernels/device/arch.h"
+
+namespace hk {
+
+/// Counts this block, when all of its threads are here.
+HK_DEV void countBlock(Global<u32> words) {
+#if defined(__AMDGCN__)
+  // A wave answers for its own stores alone.
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+  barrier();
+  if (threadId() == 0)
+    (void)__scoped_atomic_fetch_add(words + kOrderDone, 1u, __ATOMIC_RELAXED,
+                                    __MEMORY_SCOPE_DEVICE);
+#elif defined(__NVPTX__)
+  barrier();
+  if (threadId() == 0)
+    asm volatile(
+        "fence.acq_rel.gpu;\n"
+        "red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(words + kOrderDone)
+        : "memory");
+#endif
+}
+
+/// Returns when `count` blocks have counted themselves; what they wrote is
+/// visible then.
+HK_DEV void awaitBlocks(Global<u32> words, u32 count) {
+#if defined(__AMDGCN__)
+  if (threadId() == 0)
+    while (__scoped_atomic_load_n(words + kOrderDone, __ATOMIC_RELAXED,
+                                  __MEMORY_SCOPE_DEVICE) < count)
+      __builtin_amdgcn_s_sleep(1);
+  barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+#elif defined(__NVPTX__)
+  if (threadId() == 0) {
+    u32 done;
+    do
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                   : "=r"(done)
+                   : "l"(words + kOrderDone)
+                   : "memory");
+    while (done < count);
+  }
+  barrier();
+#endif
+}
+
+} // namespace hk
+
+#endif // HK_KERNELS_DEVICE_ORDER_H
