@@ -36,6 +36,7 @@ std::unique_ptr<Pass> createHKFuse(const HKFuseOptions &options,
 std::unique_ptr<Pass> createHKSelectTiles(DecisionLog &log);
 std::unique_ptr<Pass> createHKShareLaunches(DecisionLog &log);
 std::unique_ptr<Pass> createHKScatterSums(DecisionLog &log);
+std::unique_ptr<Pass> createHKSendResults(DecisionLog &log);
 
 /// Makes every pass known to command lines.
 void registerHKPasses();
