@@ -104,6 +104,9 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
   if (isa<KernelOp>(op) && isa_and_nonnull<KernelOp>(op->getParentOp()) &&
       name == kWaitsAttrName && isa<UnitAttr>(attribute.getValue()))
     return success();
+  if (isa<KernelOp>(op) && name == kSendsAttrName &&
+      isa<StringAttr>(attribute.getValue()))
+    return success();
   if (!isa<ModuleOp>(op))
     return unknownAttribute(op, "'" + op->getName().getStringRef() + "'", name,
                             {});
@@ -121,10 +124,12 @@ LogicalResult HKDialect::verifyOperationAttribute(Operation *op,
   }
   if (name == kExchangeAttrName) {
     auto by = dyn_cast<StringAttr>(attribute.getValue());
-    if (by && (by.getValue() == "kernel" || by.getValue() == "engine"))
+    if (by && (by.getValue() == "kernel" || by.getValue() == "product" ||
+               by.getValue() == "engine"))
       return success();
     return op->emitError("expected '")
-           << kExchangeAttrName << "' to be \"kernel\" or \"engine\", but got "
+           << kExchangeAttrName
+           << "' to be \"kernel\", \"product\" or \"engine\", but got "
            << attribute.getValue();
   }
   if (name == kMeshAttrName)

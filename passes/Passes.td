@@ -351,6 +351,20 @@ def HKOrderLaunches : Pass<"hk-order-launches", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def HKSendResults : Pass<"hk-send-results", "::mlir::ModuleOp"> {
+  let summary = "products send their results to the other rank";
+  let description = [{
+    A sum over two ranks that a kernel makes itself (docs/parallel.md) begins with
+    the link: every rank writes its rows into the other's memory. Where a product
+    made them, it can do that tile by tile, while it computes the next ones. Its
+    kernel gets `hk.sends`, the axis, if all its launches are such and between it
+    and the sum there is no other exchange over that axis, whose slot it would
+    take. Launches with few rows, which compute all tiles at once, still leave it
+    to the sum.
+  }];
+  let statistics = [Statistic<"numSending", "num-sending", "kernels that send their results">];
+}
+
 def HKCheckState : Pass<"hk-check-state", "::mlir::ModuleOp"> {
   let summary = "state is written in place, once, and not read afterwards";
   let description = [{

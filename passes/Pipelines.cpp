@@ -77,6 +77,7 @@ void mlir::hk::buildGraphPipeline(OpPassManager &pm,
   pm.addPass(createHKSelectTiles(log));
   if (options.fuse)
     pm.addPass(createHKShareLaunches(log));
+  pm.addPass(createHKSendResults(log));
 
   pm.addPass(createHKCheckState());
   pm.addPass(createHKPlaceOutputs());

@@ -1,13 +1,14 @@
 """Two ranks on two GPUs through NCCL: first what they compute, then what it takes.
 
 Usage: ranks.py FOLDER OUT.json PART...   (parts: norm, layers, prefill, exchanges, experts; FOLDER has device_ranks.so,
-parallel_mlp.so, ranks.so, ranks_engine.so, layer1.so, layer2.so, compiled for sm_90a, and what the case "dispatch" of
-sharded.py compiles: moe.so, tokens.so, moe.safetensors, and of ranks_moe.py moe_own.so and moe_all.so, by --mesh=ep=2, and
+parallel_mlp.so, ranks.so, ranks_engine.so, layer1.so, layer2.so, layer2_kernel.so, compiled for sm_90a, and what the
+case "dispatch" of sharded.py compiles: moe.so, tokens.so, moe.safetensors, and of ranks_moe.py moe_own.so and moe_all.so, by --mesh=ep=2, and
 moe_one.so, all on one GPU; HK_HOME names the folder whose lib/ has libhk_runtime.so, and hk is
 on PYTHONPATH). ranks_failures.py has what ranks are told when something is wrong.
 
 ranks_engine.so is ranks.mlir with hk.exchange = "engine" among the attributes of its module: its sums are NCCL's, those of
-ranks.so are made by its kernels in memory that the ranks share. Both sides in one process a GPU: hk's launches beside
+ranks.so are made by its kernels in memory that the ranks share. layer2_kernel.so is a layer whose products do not send
+what they compute (ranks_layer.py 2 kernel). Both sides in one process a GPU: hk's launches beside
 torch.distributed's NCCL with compiled PyTorch, in CUDA graphs, interleaved, medians of the slower rank; before each timed
 graph an all-reduce lets both GPUs begin together. A case that fails does not stop the others."""
 
@@ -342,7 +343,38 @@ def launch_times(bench, rows, cases):
         bench.say(f"launches of {rows}, {label}:", launches)
 
 
-def layer_case(bench, rows, module1, module2, table, group):
+def check_sent(bench, sending, kernel):
+    """Layers whose products send, against the bits of those whose sums do; then replays with random delays."""
+    graphs = []
+    for rows in (700, 64, 1153, 4096):
+        tensors = layer_tensors(bench, rows, 2)
+        outs = [torch.empty_like(tensors["x"]) for _ in range(2)]
+        calls = [module.layer.bind(**tensors, out=[out]) for module, out in zip((kernel, sending), outs)]
+        for call in calls:
+            call()
+            bench.wait()
+        off = (outs[0].view(torch.int16) != outs[1].view(torch.int16)).nonzero()
+        expect(len(off) == 0, f"a layer of {rows} rows differs where products send at {len(off)} places: {off[:4].tolist()}, "
+               f"{off[-1:].tolist()}")
+        graphs.append((bench.graph(calls[1], 1), outs))
+    random = torch.Generator().manual_seed(bench.rank)
+    order = torch.Generator().manual_seed(78)
+    wrong = 0
+    for replay in range(1000):
+        (graph, _, _), outs = graphs[int(torch.randint(4, (1,), generator=order))]
+        with torch.cuda.stream(bench.stream):
+            if int(torch.randint(3, (1,), generator=random)) == 0:
+                torch.cuda._sleep(int(torch.randint(1, 400000, (1,), generator=random)))
+            outs[1].fill_(float("nan"))
+            graph.replay()
+            wrong += ~(outs[0].view(torch.int16) == outs[1].view(torch.int16)).all()
+        if replay % 50 == 49:
+            bench.comm.wait(bench.stream.cuda_stream, 20000)
+    expect(int(wrong) == 0, f"{int(wrong)} of 1,000 replays differ where products send")
+    bench.say("products that send: the bits of sums that do, and 1,000 replays of four graphs with random delays equal")
+
+
+def layer_case(bench, rows, module1, module2, table, group, kernel=None):
     past = 0 if rows > 64 else PAST
     whole, part = layer_tensors(bench, rows, 1), layer_tensors(bench, rows, 2)
     out1, out2 = torch.empty_like(whole["x"]), torch.empty_like(whole["x"])
@@ -364,6 +396,9 @@ def layer_case(bench, rows, module1, module2, table, group):
     expect(torch.equal(*bench.everyone(out2.view(torch.uint8))), "ranks have different bits")
     repeats = 10 if rows <= 64 else 2
     graphs = {"hk tp=1": bench.graph(one, repeats), "hk tp=2": bench.graph(two, repeats)}
+    if kernel:
+        out = torch.empty_like(out2)
+        graphs["hk tp=2, sums send"] = bench.graph(kernel.layer.bind(**part, out=[out]), repeats)
     table[rows] = bench.times(graphs)
     bench.say(f"layer of {rows}:", table[rows])
     launch_times(bench, rows, {"tp=1": (module1, whole, out1), "tp=2": (module2, part, out2)})
@@ -500,11 +535,15 @@ def layer_cases(bench, sizes):
 
     def load():
         modules[1], modules[2] = bench.load("layer1", comm=False), bench.load("layer2")
+        modules["kernel"] = bench.load("layer2_kernel")
     bench.case("loading", load)
+    if 4096 in sizes:
+        bench.case("products that send", lambda: check_sent(bench, modules[2], modules["kernel"]))
     peers = {}
 
     def layer(rows):
-        peers[rows] = layer_case(bench, rows, modules[1], modules[2], table, bench.group)
+        peers[rows] = layer_case(bench, rows, modules[1], modules[2], table, bench.group,
+                                 modules["kernel"] if rows > 64 else None)
     for rows in sizes:
         bench.case(f"layer of {rows}", functools.partial(layer, rows))
     for rows in peers:

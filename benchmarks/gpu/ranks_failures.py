@@ -24,6 +24,7 @@ DEVICE = os.environ.get("DEVICE", "cuda:{rank}")  # "hip:0" with the emulator
 CASES = {
     "absent": ("rank 1 has not come to hk_comm_open", None),
     "late call": ("rank 1 has not come to function 'any_order'.* within 3000 ms", "rank 0 failed: rank 1 has not come"),
+    "late product call": ("rank 1 has not come to function 'product'.* within 3000 ms", "rank 0 failed: rank 1 has not come"),
     "dead call": (r"rank 1, process \d+, has ended", None),
     "other rows": ("ranks do not agree", "ranks do not agree"),
     "late replay": ("the stream of rank 0 is not done within 3000 ms", "rank 0 failed: the stream of rank 0"),
@@ -42,13 +43,20 @@ class Rank:
         self.stream = self.driver.stream()
         patient = "dead" in case or "killed" in case
         self.comm = hk.Communicator(self.device, "tp=2", rank=rank, world=2, id_file=f"/dev/shm/hk-failure-{self.name}",
-                                    timeout_ms=30000 if patient else 3000, shared_bytes=1 << 23)
+                                    timeout_ms=30000 if patient else 3000, shared_bytes=1 << 26)
         self.module = hk.load(f"{folder}/ranks.so", self.device, comm=self.comm)
 
     def bound(self, rows):
         ones = np.full((rows, D), 0x3F80, np.uint16)  # 1.0 in bf16
         x, w = self.device.tensor(ones, "bf16"), self.device.tensor(ones[0], "bf16")
         call = self.module.any_order.bind(x, x, w)
+        return lambda: call(self.stream)
+
+    def product(self, rows):
+        """A sum whose rows a product sends."""
+        ones = np.full((8192, D), 0x3F80, np.uint16)
+        call = self.module.product.bind(*(self.device.tensor(np.ascontiguousarray(part), "bf16") for part in
+                                          (ones[:rows, :512], ones[:, :512], ones[:rows])))
         return lambda: call(self.stream)
 
     def wait(self, limit=20000):
@@ -77,10 +85,10 @@ class Rank:
 
 
 def call_case(rank, case):
-    call = rank.bound(64 if rank.rank == 0 or case != "other rows" else 65)
+    call = rank.product(700) if "product" in case else rank.bound(64 if rank.rank == 0 or case != "other rows" else 65)
     if rank.rank == 1 and case == "dead call":
         os._exit(0)
-    if rank.rank == 1 and case == "late call":
+    if rank.rank == 1 and case in ("late call", "late product call"):
         time.sleep(5)
 
     def body():

@@ -95,7 +95,8 @@ std::string TableWriter::collective(const std::string &name,
      << c.reduction << ", " << int(c.anyOrder) << ", " << c.sizes.size() << ", "
      << c.split << ", " << c.concat << ", " << c.root << ", " << sizesName
      << ", " << c.input << "u, " << c.inputStride << "u, " << c.extraWords
-     << "u, " << c.mostPushed << "};\n";
+     << "u, " << c.mostPushed << ", " << c.leastSent << ", " << c.sending
+     << "u};\n";
   return "&" + name;
 }
 

@@ -88,7 +88,8 @@ static std::string placeOf(const ::hk::Target &target,
 }
 
 /// Whether the PTX of an entry point waits for the kernel before, and touches
-/// memory only then: the runtime starts it while that one still runs.
+/// memory, but for LDS, only then: the runtime starts it while that one still
+/// runs.
 static bool waitsFirst(StringRef entry) {
   for (StringRef line : llvm::split(entry, '\n')) {
     line = line.trim();
@@ -96,9 +97,9 @@ static bool waitsFirst(StringRef entry) {
       line = line.substr(line.find(' ')).ltrim();
     if (line.starts_with("griddepcontrol.wait"))
       return true;
-    bool parameter = line.starts_with("ld.param");
+    bool isOwn = line.starts_with("ld.param") || line.starts_with("st.shared");
     for (StringRef access : {"ld.", "st.", "atom.", "red.", "call", "}"})
-      if (line.starts_with(access) && !parameter)
+      if (line.starts_with(access) && !isOwn)
         return false;
   }
   return false;

@@ -50,7 +50,8 @@ struct CollectiveRecord {
   int64_t split = -1, concat = -1, root = -1;
   std::vector<int64_t> sizes;
   uint32_t input = 0, inputStride = 0, extraWords = 0;
-  int64_t mostPushed = 0;
+  int64_t mostPushed = 0, leastSent = 0;
+  uint64_t sending = 0; // variants, a bit each
 };
 
 struct KernelRecord {

@@ -87,6 +87,34 @@ CollectiveRecord collectiveOf(KernelOp kernel, CollectiveOpInterface op,
   return record;
 }
 
+/// Of a kernel that sends its result over `axis`, for a sum behind it.
+CollectiveRecord sendingOf(KernelOp kernel, StringRef axis,
+                           const ::hk::Target &target) {
+  CollectiveRecord record;
+  unsigned result = kernel.getNumInputs();
+  record.axis = axis.str();
+  record.dtype = *dtypeOf(getElementTypeOrSelf(
+      kernel.getSpecBlock().getArgument(result).getType()));
+  record.resultDType = record.dtype;
+  record.reduction = HK_COLLECTIVE_SUM;
+  record.input = result;
+  for (unsigned i = 0; i <= result; ++i) {
+    ArrayRef<int64_t> sizes =
+        cast<SymShapeAttr>(kernel.getShapes()[i]).getSizes();
+    if (i == result)
+      record.sizes = sizes.vec();
+    else
+      record.inputStride += std::max<int64_t>(sizes.size(), 1) - 1;
+  }
+  record.extraWords = ::hk::kSendWords;
+  const Family &family = familyOf(kernel.getFamily());
+  record.leastSent = family.getLeastSent(kernel, target);
+  for (auto [index, variant] : llvm::enumerate(kernel.getVariants()))
+    if (family.canSend(kernel, variant))
+      record.sending |= uint64_t(1) << index;
+  return record;
+}
+
 FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
                                  StringRef prefix) {
   KernelRecord record;
@@ -110,6 +138,8 @@ FailureOr<KernelRecord> recordOf(KernelOp kernel, const ::hk::Target &target,
 
   if (CollectiveOpInterface op = exchangeOf(kernel))
     record.collective = collectiveOf(kernel, op, target);
+  else if (auto axis = kernel->getAttrOfType<StringAttr>(kSendsAttrName))
+    record.collective = sendingOf(kernel, axis, target);
 
   // The text is named after itself, so equal kernels of different models share
   // one entry of the cache.

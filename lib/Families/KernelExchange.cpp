@@ -57,7 +57,7 @@ Verdict mlir::hk::judgeKernelExchange(AllReduceOp op,
   auto wish = module ? module->getAttrOfType<StringAttr>(kExchangeAttrName)
                      : StringAttr();
   bool wanted =
-      wish ? wish.getValue() == "kernel" : ::hk::exchangesInKernels(target);
+      wish ? wish.getValue() != "engine" : ::hk::exchangesInKernels(target);
   if (!wanted)
     return Verdict::refuse(Reason::Disabled,
                            Twine("kernels of ") + target.name +

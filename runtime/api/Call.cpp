@@ -16,6 +16,7 @@
 #include "comm/Collective.h"
 
 #include <cinttypes>
+#include <utility>
 
 using namespace hk;
 
@@ -46,6 +47,8 @@ struct CallContext : hk_call_ctx {
   const hk_function &function;
   void *stream;
   hk_profile *profile;
+  /// What the last launch has sent to another rank.
+  uint64_t sent = 0;
   /// The first error; after it launches and guards do nothing.
   Status error;
   // Only with a profile.
@@ -115,9 +118,13 @@ Status CallContext::start(uint32_t index, const hk_launch_plan &plan,
     uint32_t own = kernel.num_pointers + kernel.num_dims + kernel.num_strides;
     all.assign(words, words + own);
     all.resize(own + kernel.collective->extra_words);
-    if (Status error =
-            beginKernelExchange(program.device, *program.communicator, kernel,
-                                words, plan.grid[0], stream, all.data() + own))
+    uint64_t *extra = all.data() + own;
+    if (kernel.collective->least_sent)
+      sent = beginSending(*program.communicator, kernel, plan.variant, words,
+                          extra);
+    else if (Status error = beginKernelExchange(
+                 program.device, *program.communicator, kernel, words,
+                 plan.grid[0], stream, std::exchange(sent, 0), extra))
       return error;
     return program.device.launch(*program.kernels[index][plan.variant],
                                  all.data(), plan.grid, stream);

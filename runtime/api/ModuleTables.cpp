@@ -116,9 +116,14 @@ static Status checkCollective(const hk_kernel_abi &kernel, const Mesh &mesh) {
                  abi.concat >= -1 && abi.root >= -1 &&
                  abi.root < mesh.axes()[axis].size,
              "kernel '%s' has a dim or a root that is not there", kernel.name);
+  int64_t ranks = mesh.axes()[axis].size;
+  HK_REQUIRE(abi.least_sent == 0 || (abi.least_sent > 0 && ranks == 2 &&
+                                     abi.extra_words == kSendWords),
+             "kernel '%s' sends to %lld ranks", kernel.name,
+             static_cast<long long>(ranks - 1));
   if (abi.extra_words != 0) {
     HK_REQUIRE(
-        int64_t(abi.extra_words) == exchangeWords(mesh.axes()[axis].size) &&
+        (abi.least_sent || int64_t(abi.extra_words) == exchangeWords(ranks)) &&
             abi.reduction == HK_COLLECTIVE_SUM && abi.rank > 0 &&
             abi.input < kernel.num_pointers &&
             abi.input_stride + abi.rank - 1 <= kernel.num_strides,

@@ -61,10 +61,18 @@ Status runDeviceCollective(Device &device, Communicator *communicator,
 
 /// Of a kernel that makes the exchange itself, over `blocks` blocks: the words
 /// behind those of its launch. What it cannot take from the other ranks' memory
-/// the engine brings first, on the stream.
+/// the engine brings first, on the stream. `sent`: address of what the launch
+/// before has sent, 0 for nothing.
 Status beginKernelExchange(Device &device, Communicator &communicator,
                            const hk_kernel_abi &kernel, const uint64_t *words,
-                           uint32_t blocks, void *stream, uint64_t *extra);
+                           uint32_t blocks, void *stream, uint64_t sent,
+                           uint64_t *extra);
+
+/// Of a kernel that only sends its result: the words behind those of its
+/// launch. The address of what it sends, or 0.
+uint64_t beginSending(const Communicator &communicator,
+                      const hk_kernel_abi &kernel, int32_t variant,
+                      const uint64_t *words, uint64_t *extra);
 
 } // namespace hk
 

@@ -266,7 +266,7 @@ static Status bringParts(Device &device, Communicator &communicator,
 Status hk::beginKernelExchange(Device &device, Communicator &communicator,
                                const hk_kernel_abi &kernel,
                                const uint64_t *words, uint32_t blocks,
-                               void *stream, uint64_t *extra) {
+                               void *stream, uint64_t sent, uint64_t *extra) {
   const hk_collective_abi &abi = *kernel.collective;
   RankLine line = communicator.lineOf(abi.axis);
   CollectiveProblem problem(abi);
@@ -274,11 +274,42 @@ Status hk::beginKernelExchange(Device &device, Communicator &communicator,
   int64_t bytes = problem.input.numBytes(),
           axis = communicator.axisOf(abi.axis);
   const Window *window = communicator.window();
-  if (window && bytes <= abi.most_pushed && blocks <= kExchangeTurn &&
-      uint64_t(bytes) <= window->partBytes(axis)) {
+  bool pushes = window && bytes <= abi.most_pushed && blocks <= kExchangeTurn &&
+                uint64_t(bytes) <= window->partBytes(axis);
+  if (sent && (!pushes || sent != words[abi.input]))
+    return makeError(HK_INTERNAL,
+                     "the kernel before has sent what this one does not read");
+  if (pushes) {
     window->fillWords(axis, extra);
+    if (sent) {
+      window->fillSentWords(axis, extra);
+      extra[kExchangeSentColumns] = sentColumns(problem.sizes.back());
+    }
     return {};
   }
   std::fill_n(extra, abi.extra_words, 0);
   return bringParts(device, communicator, problem, stream, extra);
+}
+
+uint64_t hk::beginSending(const Communicator &communicator,
+                          const hk_kernel_abi &kernel, int32_t variant,
+                          const uint64_t *words, uint64_t *extra) {
+  const hk_collective_abi &abi = *kernel.collective;
+  CollectiveProblem problem(abi);
+  readInput(communicator.lineOf(abi.axis), words, kernel.num_pointers,
+            kernel.num_dims, problem);
+  int64_t bytes = problem.input.numBytes(),
+          axis = communicator.axisOf(abi.axis);
+  const Window *window = communicator.window();
+  // What the sum behind it asks, too: a block for each row.
+  if (window && abi.sending >> variant & 1 && bytes >= abi.least_sent &&
+      problem.sizes.front() <= kExchangeTurn &&
+      sentColumns(problem.sizes.back()) > 0 &&
+      uint64_t(bytes) <= window->partBytes(axis)) {
+    window->fillSendWords(axis, extra);
+    extra[kSendColumns] = sentColumns(problem.sizes.back());
+    return words[abi.input];
+  }
+  std::fill_n(extra, abi.extra_words, 0);
+  return 0;
 }

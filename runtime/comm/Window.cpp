@@ -19,6 +19,8 @@ using namespace hk;
 
 /// A page for greetings, and what parts begin with a multiple of.
 static constexpr uint64_t kPageBytes = 4096;
+/// Behind the greetings: two words of each axis that say that rows are sent.
+static constexpr uint64_t kSentWordsOffset = kPageBytes / 2;
 /// Drivers share memory in pieces of this size.
 static constexpr uint64_t kPieceBytes = uint64_t(2) << 20;
 /// Counters of two axes are in lines of memory of their own.
@@ -107,8 +109,30 @@ void Window::fillWords(int64_t axis, uint64_t *words) const {
   words[kExchangeOver] = reinterpret_cast<uintptr_t>(isOver);
   words[kExchangePartBytes] = regions[axis].partBytes;
   words[kExchangePlace] = uint64_t(mesh.placeOf(rank, int(axis)));
+  words[kExchangeSentColumns] = words[kExchangeSent] = words[kExchangeTold] = 0;
   words[kExchangeOwn] = addressOf(rank);
   for (int64_t place = 0; place < mesh.axes()[axis].size; ++place)
     words[kExchangeWindows + place] =
         addressOf(mesh.rankAt(rank, int(axis), place));
+}
+
+void Window::fillSentWords(int64_t axis, uint64_t *words) const {
+  uint64_t offset = kSentWordsOffset + uint64_t(axis) * 2 * sizeof(uint32_t);
+  words[kExchangeSent] = reinterpret_cast<uintptr_t>(memory[rank]) + offset;
+  words[kExchangeTold] =
+      reinterpret_cast<uintptr_t>(memory[otherOf(axis)]) + offset;
+}
+
+int64_t Window::otherOf(int64_t axis) const {
+  return mesh.rankAt(rank, int(axis), 1 - mesh.placeOf(rank, int(axis)));
+}
+
+void Window::fillSendWords(int64_t axis, uint64_t *words) const {
+  const Region &region = regions[axis];
+  int64_t other = otherOf(axis), place = mesh.placeOf(other, int(axis));
+  words[kSendTurns] =
+      reinterpret_cast<uintptr_t>(turns) + uint64_t(axis) * kLineBytes;
+  words[kSendTo] = reinterpret_cast<uintptr_t>(memory[other]) + region.offset +
+                   uint64_t(place) * region.partBytes;
+  words[kSendSlot] = 2 * region.partBytes;
 }

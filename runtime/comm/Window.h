@@ -45,10 +45,18 @@ public:
   uint64_t partBytes(int64_t axis) const { return regions[axis].partBytes; }
   /// The words of a launch (hk/Contract/Exchange.h).
   void fillWords(int64_t axis, uint64_t *words) const;
+  /// Of a launch whose rows products have sent, over an axis of two ranks:
+  /// where each tells the other.
+  void fillSentWords(int64_t axis, uint64_t *words) const;
+  /// The words of a launch that only sends, over such an axis.
+  void fillSendWords(int64_t axis, uint64_t *words) const;
   /// Kernels that wait for other ranks end. From any thread.
   void abort() { *static_cast<volatile uint32_t *>(isOver) = 1; }
 
 private:
+  /// The other rank of an axis of two.
+  int64_t otherOf(int64_t axis) const;
+
   struct Region {
     uint64_t offset = 0, partBytes = 0;
   };

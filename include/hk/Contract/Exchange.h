@@ -23,16 +23,39 @@ namespace hk {
 /// window, or where the engine has brought the parts; kExchangeWindows: the
 /// windows of all ranks of the axis, in their order.
 enum ExchangeWord : int {
-  kExchangeTurns,     // address of the counter of turns, or 0
-  kExchangeOver,      // address of a word that is not 0 when nobody comes
-  kExchangePartBytes, // from one part to the next
-  kExchangePlace,     // of this rank
+  kExchangeTurns,       // address of the counter of turns, or 0
+  kExchangeOver,        // address of a word that is not 0 when nobody comes
+  kExchangePartBytes,   // from one part to the next
+  kExchangePlace,       // of this rank
+  kExchangeSentColumns, // how many products have sent
+  kExchangeSent,        // address of two words that say that they are there
+  kExchangeTold,        // of those of the other rank
   kExchangeOwn,
   kExchangeWindows
 };
 constexpr int exchangeWords(int64_t ranks) {
   return kExchangeWindows + int(ranks);
 }
+
+/// The same of a kernel that only sends, to an axis of two ranks.
+enum SendWord : int {
+  kSendTurns, // address of the counter of turns, or 0: it does not send
+  kSendTo,    // of slot 0 in the other rank's window its own part
+  kSendSlot,  // bytes from there to slot 1
+  kSendColumns,
+  kSendWords
+};
+
+/// Columns that a product sends, a multiple of its tiles': the last quarter is
+/// left to the sum, which has the link for itself while it reads memory. The
+/// tiles that are computed last are of these, so no product ends with sending.
+constexpr int64_t sentColumns(int64_t columns) {
+  constexpr int64_t kTile = 256;
+  return columns * 3 / 4 / kTile * kTile;
+}
+
+/// A word that has not come.
+inline constexpr uint32_t kNotCome = 0xffffffffu;
 
 /// What a launch adds to the counter of turns, and the most blocks it can have.
 inline constexpr uint32_t kExchangeTurn = 1u << 20;

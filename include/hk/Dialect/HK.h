@@ -160,9 +160,13 @@ inline constexpr llvm::StringLiteral kTargetAttrName = "hk.target"; // module
 /// String, of a module: the ranks that run its functions, as "tp=2,ep=4".
 inline constexpr llvm::StringLiteral kMeshAttrName = "hk.mesh";
 /// String, of a module: whether sums over ranks are made by a "kernel" that
-/// writes into the other ranks' memory, wherever one can, or by the "engine",
-/// whatever the target's default is. For tests and benchmarks.
+/// writes into the other ranks' memory, wherever one can, with a "product"
+/// before it that may send its rows, or by the "engine", whatever the target's
+/// default is. For tests and benchmarks.
 inline constexpr llvm::StringLiteral kExchangeAttrName = "hk.exchange";
+/// String, of a kernel: the axis over whose ranks the launch behind adds its
+/// first result. Launches with many rows send it to the other rank themselves.
+inline constexpr llvm::StringLiteral kSendsAttrName = "hk.sends";
 /// Of a module: a dictionary from names of kernels to arrays of tiles. The
 /// driver found them to spill registers when it compiled the kernels.
 inline constexpr llvm::StringLiteral kSpillingTilesAttrName =

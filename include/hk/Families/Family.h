@@ -145,12 +145,27 @@ public:
     return {};
   }
 
+  /// Bytes of the first result from which on a launch sends them to another
+  /// rank while it computes the others, if the kernel is told to
+  /// (kSendsAttrName); 0: never.
+  virtual int64_t getLeastSent(KernelOp kernel,
+                               const ::hk::Target &target) const {
+    (void)kernel, (void)target;
+    return 0;
+  }
+
   /// Writes the translation unit of `kernel`: one entry point per variant,
   /// named `prefix` + variant name and declared with entryMacro(kernel), after
   /// lines of includes. The text must be a function of the kernel's contents
   /// only (it is the cache key): no addresses, no kernel name.
   virtual LogicalResult emit(KernelOp kernel, const ::hk::Target &target,
                              StringRef prefix, raw_ostream &os) const = 0;
+
+  /// Whether launches of `variant` send what getLeastSent() says.
+  virtual bool canSend(KernelOp kernel, VariantOp variant) const {
+    (void)kernel, (void)variant;
+    return false;
+  }
 };
 
 /// All families, in the order in which fusion asks them.

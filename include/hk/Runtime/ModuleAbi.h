@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HK_MODULE_ABI_VERSION 9u
+#define HK_MODULE_ABI_VERSION 10u
 #define HK_MODULE_QUERY_SYMBOL "hk_module_query"
 
 /// A tensor as generated code sees it: dense, row-major, 16-byte aligned. The
@@ -124,6 +124,10 @@ typedef enum hk_collective_reduction {
 /// A kernel with extra_words has code, which begins with the exchange, a sum of
 /// all of the input over all ranks. Its launches get so many words more, see
 /// hk/Contract/Exchange.h. The sum is not among its pointers.
+///
+/// A kernel with least_sent has code that only sends: its result, which is
+/// `input` here, goes to the other rank of an axis of two, for the kernel behind
+/// that adds it.
 typedef struct hk_collective_abi {
   const char *axis;     // of hk_module_abi.mesh
   uint8_t dtype;        // of the input; hk::DType
@@ -142,6 +146,10 @@ typedef struct hk_collective_abi {
   /// ranks' memory, if that is there and has room for them; beyond, the engine
   /// brings the parts.
   int64_t most_pushed;
+  /// Bytes from which on the kernel sends, and which of its variants do, a bit
+  /// each. 0: it begins with the exchange.
+  int64_t least_sent;
+  uint64_t sending;
 } hk_collective_abi;
 
 typedef struct hk_kernel_abi {

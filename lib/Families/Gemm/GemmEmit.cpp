@@ -17,6 +17,8 @@
 #include "GemmPlan.h"
 #include "PlaceStores.h"
 
+#include "hk/Contract/Exchange.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -635,9 +637,10 @@ private:
     StringRef macro = mapped   ? "HK_MAPPED_KERNEL"
                       : blocks ? entryMacro(kernel)
                                : "HK_EARLY_KERNEL";
+    bool sends = sendsBoxes(kernel, tileOf(variant));
     os << "\n"
-       << macro << "(" << prefix << variant.getSymName() << ", " << words.size()
-       << ", ";
+       << macro << "(" << prefix << variant.getSymName() << ", "
+       << words.size() + (sends ? int64_t(::hk::kSendWords) : 0) << ", ";
     if (mapped)
       os << gemmTensorMaps(kernel, tileOf(variant)).size() << ", ";
     os << product << "::kThreads, " << (mapped ? "" : "1, ") << product
@@ -656,6 +659,14 @@ private:
   }
 
   std::string mappedEpilogue(VariantOp variant) {
+    auto result = unsigned(kernel.getNumInputs());
+    if (sendsBoxes(kernel, tileOf(variant)))
+      return "SentResults(" + boxesText(variant) + ", " +
+             words.address(result) + ", " + words.stride(result, 0) +
+             ", words + " + std::to_string(words.size()) + ")";
+    return boxesText(variant);
+  }
+  std::string boxesText(VariantOp variant) {
     if (!storesBoxes(kernel, tileOf(variant)))
       return "Epilogue{words}";
     if (onlyRounds(kernel) && !gemm.grouped())

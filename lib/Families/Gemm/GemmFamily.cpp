@@ -61,6 +61,13 @@ public:
     return gemmVariantMicroseconds(
         kernel, cast<GemmTileAttr>(variant.getTile()), target, dims);
   }
+  int64_t getLeastSent(KernelOp kernel,
+                       const ::hk::Target &target) const override {
+    return leastSentByGemm(kernel, target);
+  }
+  bool canSend(KernelOp kernel, VariantOp variant) const override {
+    return sendsBoxes(kernel, cast<GemmTileAttr>(variant.getTile()));
+  }
   SmallVector<hk_tensor_map_abi>
   getTensorMaps(KernelOp kernel, VariantOp variant) const override {
     return gemmTensorMaps(kernel, cast<GemmTileAttr>(variant.getTile()));

@@ -139,6 +139,25 @@ BlockArgument mlir::hk::matrixInBoxes(KernelOp kernel) {
   return LightEpilogue(kernel, describeGemm(kernel)).matrix;
 }
 
+int64_t mlir::hk::leastSentByGemm(KernelOp kernel, const ::hk::Target &target) {
+  GemmPlan gemm = describeGemm(kernel);
+  if (gemm.grouped() || !gemmDims(gemm.matmul).batch.empty() ||
+      matrixInBoxes(kernel))
+    return 0;
+  int64_t most = 0;
+  for (VariantOp variant : kernel.getVariants())
+    if (auto tile = cast<GemmTileAttr>(variant.getTile());
+        storesBoxes(kernel, tile))
+      most = std::max<int64_t>(most, tile.getBm() * tile.getBn() /
+                                         (gemm.isPair() ? 2 : 1));
+  constexpr int64_t kElementBytes = 2;
+  return most == 0 ? 0 : most * target.computeUnits * kElementBytes + 1;
+}
+
+bool mlir::hk::sendsBoxes(KernelOp kernel, GemmTileAttr tile) {
+  return kernel->hasAttr(kSendsAttrName) && storesBoxes(kernel, tile);
+}
+
 SmallVector<hk_tensor_map_abi> mlir::hk::gemmTensorMaps(KernelOp kernel,
                                                         GemmTileAttr tile) {
   if (!mapsOperands(tile.getLoop()))

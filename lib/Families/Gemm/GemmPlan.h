@@ -214,6 +214,11 @@ bool storesBoxes(KernelOp kernel, GemmTileAttr tile);
 /// The other matrix that the epilogue of a kernel reads which storesBoxes(), if
 /// any.
 BlockArgument matrixInBoxes(KernelOp kernel);
+/// Bytes from which on a launch has more tiles than the chip computes at once,
+/// so that the link can work behind them; 0: the result cannot be sent.
+int64_t leastSentByGemm(KernelOp kernel, const ::hk::Target &target);
+/// Whether variants with `tile` send the result to the other rank.
+bool sendsBoxes(KernelOp kernel, GemmTileAttr tile);
 /// Whether a loop reads its operands through tensor maps.
 bool mapsOperands(GemmLoop loop);
 /// Maps of A, unless an order names its rows, B and, if the engine stores it,

@@ -13,14 +13,17 @@
 //   window of rank 0    slot 0: of rank 0 | of rank 1    slot 1: of rank 0 |
 //   ...
 //
+// Between two ranks a product may have sent the first columns already, tile by
+// tile (send.h); for these blocks wait for one word and read.
+//
 // With more than two ranks and many rows that is many bytes; each row then has
 // an owner (its number, by turns), who alone gets it from all ranks and writes
 // the sum to them: two shots. No owner sends a row of its own to another rank,
 // so its part of their windows is free for the sums.
 //
-// There are no flags: a word of all ones is one that has not come yet. Two bf16
-// or f16, or a f32, of such bits are NaN; a rank that has that NaN sends
-// another one. Who has read a word makes it empty again.
+// But for such columns there are no flags: a word of all ones is one that has
+// not come yet. Two bf16 or f16, or a f32, of such bits are NaN; a rank that
+// has that NaN sends another one. Who has read a word makes it empty again.
 //
 // Why two slots do. A rank writes into slot s again two launches later, when
 // its launch in between has ended. That one got a row from every other rank,
@@ -42,11 +45,10 @@
 #ifndef HK_KERNELS_COLLECTIVE_EXCHANGE_H
 #define HK_KERNELS_COLLECTIVE_EXCHANGE_H
 
-#include "hk/Contract/Exchange.h"
+#include "kernels/collective/send.h"
 #include "kernels/device/convert.h"
 #include "kernels/device/io.h"
 #include "kernels/device/launch.h"
-#include "kernels/device/peer.h"
 
 namespace hk {
 
@@ -63,6 +65,15 @@ template <int RANKS> struct ExchangeWords {
   }
   HK_MEM i64 partBytes() const { return i64(words[kExchangePartBytes]); }
   HK_MEM u32 place() const { return u32(words[kExchangePlace]); }
+  /// Columns that the product before has sent.
+  HK_MEM int sentColumns() const { return int(words[kExchangeSentColumns]); }
+  /// Of a slot: not empty when the other rank's are there.
+  HK_MEM Global<u32> sent(u32 slot) const {
+    return (Global<u32>)words[kExchangeSent] + slot;
+  }
+  HK_MEM Global<u32> told(u32 slot) const {
+    return (Global<u32>)words[kExchangeTold] + slot;
+  }
   HK_MEM Global<u8> own() const { return (Global<u8>)words[kExchangeOwn]; }
   HK_MEM Global<const u8> gathered() const {
     return (Global<const u8>)words[kExchangeOwn];
@@ -89,8 +100,6 @@ template <DType R, i64 N> struct ExchangedRow {
   }
 };
 
-inline constexpr u32 kNotCome = 0xffffffffu;
-
 HK_DEV bool hasCome(u32x4 v) {
   return v[0] != kNotCome && v[1] != kNotCome && v[2] != kNotCome &&
          v[3] != kNotCome;
@@ -103,32 +112,89 @@ HK_DEV u32x4 sendable(u32x4 v) {
   return v;
 }
 
+/// Looks at memory between two at the host's word.
+inline constexpr u32 kHostLooks = 1024;
+
 /// Looks at `p` until its words have come, or it makes no sense to wait.
 HK_DEV u32x4 awaitPeer(Global<const u32x4> p, u32x4 v,
                        Global<const u32> isOver) {
   // A row alone is there after a few looks; with many under way those who look
   // without a pause take bandwidth from those who have something to do.
-  constexpr u32 kQuickLooks = 4, kLooks = 1024; // of memory, of the host's
+  constexpr u32 kQuickLooks = 4;
   for (u32 looks = 1; !hasCome(v); ++looks) {
     if (looks > kQuickLooks)
       pauseForPeer();
-    if (looks % kLooks == 0 && loadPeerWord(isOver))
+    if (looks % kHostLooks == 0 && loadPeerWord(isOver))
       break;
     v = loadPeer(p);
   }
   return v;
 }
 
+/// barrier() where lanes of a wave may have waited differently long: it counts
+/// waves, and takes two parts of one for two. For the same reason the waves
+/// meet behind what only one lane does.
+HK_DEV void meetAfterWaiting() {
+  waveBarrier();
+  barrier();
+}
+
 /// Behind the last use of the turn by a block's threads.
 template <int RANKS>
 HK_DEV void endTurn(ExchangeWords<RANKS> with, i64 row, i32 thread,
                     u32 blocks) {
-  barrier();
+  meetAfterWaiting();
   // All threads have read the counter.
   u32 share = kExchangeTurn / blocks;
   if (thread == 0)
     addToWord(with.turns(),
               row == 0 ? kExchangeTurn - (blocks - 1) * share : share);
+  waveBarrier();
+}
+
+/// Until what products have sent is there.
+template <int RANKS>
+HK_DEV void awaitSent(ExchangeWords<RANKS> with, u32 slot) {
+  for (u32 looks = 1; hearPeer(with.sent(slot)) == kNotCome; ++looks) {
+    pauseForPeer();
+    if (looks % kHostLooks == 0 && loadPeerWord(with.isOver()))
+      break;
+  }
+}
+
+/// The same where rows were sent: the last block empties the word that said so.
+template <int RANKS>
+HK_DEV void endSentTurn(ExchangeWords<RANKS> with, u32 slot, i64 row,
+                        i32 thread, u32 blocks) {
+  meetAfterWaiting();
+  if (thread == 0) {
+    u32 share = kExchangeTurn / blocks;
+    if (row == 0)
+      share = kExchangeTurn - (blocks - 1) * share;
+    u32 before = exchangeAdd(with.turns(), share);
+    if ((before + share) % kExchangeTurn == 0)
+      *with.sent(slot) = kNotCome;
+  }
+  waveBarrier();
+}
+
+/// The row where the engine has brought its parts.
+template <DType D, DType R, int GATHERED, int THREADS, class With, i64 N>
+HK_DEV void addGathered(const With &with, i64 rowAt, i32 thread,
+                        ExchangedRow<R, N> &sum) {
+  constexpr int V = kExchangeChunk / int(sizeof(Storage<D>));
+  for (int chunk = thread; chunk < int(N / V); chunk += THREADS) {
+    Carrier<D, V> total;
+    HK_UNROLL for (int part = 0; part < GATHERED; ++part) {
+      auto p = (Global<const Packed<D, V>>)(with.gathered() +
+                                            part * with.partBytes() + rowAt) +
+               chunk;
+      Carrier<D, V> v = unpack<D, V>(*p);
+      total = part == 0 ? v : total + v;
+    }
+    sum.template store<V>(i64(chunk) * V, total);
+  }
+  barrier();
 }
 
 /// Leaves row number `row`, of N elements of dtype D on each of RANKS ranks, in
@@ -146,41 +212,39 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
   using Chunk = Packed<D, V>;
   ExchangeWords<RANKS> with{words};
   i64 rowAt = row * N * i64(sizeof(Storage<D>));
+  if (!with.turns())
+    return addGathered<D, R, GATHERED, THREADS>(with, rowAt, thread, sum);
   auto chunkOf = [&](int s) __attribute__((always_inline)) {
     return s * THREADS + thread;
   };
   auto holds = [&](int s) __attribute__((always_inline)) {
     return chunks % THREADS == 0 || chunkOf(s) < chunks;
   };
-
-  if (!with.turns()) {
-    HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s)) {
-      Carrier<D, V> total;
-      HK_UNROLL for (int part = 0; part < GATHERED; ++part) {
-        auto p = (Global<const Chunk>)(with.gathered() +
-                                       part * with.partBytes() + rowAt) +
-                 chunkOf(s);
-        Carrier<D, V> v = unpack<D, V>(*p);
-        total = part == 0 ? v : total + v;
-      }
-      sum.template store<V>(i64(chunkOf(s)) * V, total);
-    }
-    barrier();
-    return;
-  }
+  // Products of other targets do not send.
+  constexpr bool kMaySend =
+      kTarget.arch == Arch::Sm90a && RANKS == 2 && sizeof(Storage<D>) == 2;
+  int sentChunks = kMaySend ? with.sentColumns() / V : 0;
+  auto isSent = [&](int s) __attribute__((always_inline)) {
+    return kMaySend && chunkOf(s) < sentChunks;
+  };
 
   u32 turn = loadPeerWord(with.turns()) / kExchangeTurn % 2;
+  if (kMaySend && sentChunks && row == 0 && thread == 0)
+    tellPeer(with.told(turn), 0);
   u32x4 mine[slots], come[slots][RANKS];
   HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s)) mine[s] =
       sendable(bitCast<u32x4>(packExact<D, V>(ownChunk(chunkOf(s)))));
   i64 slotAt = i64(turn) * RANKS * with.partBytes() + rowAt;
   i64 ownAt = slotAt + with.place() * with.partBytes();
-  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s))
+  HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s) && !isSent(s))
       HK_UNROLL for (int r = 0; r < RANKS; ++r) if (u32(r) != with.place())
           storePeer((Global<u32x4>)(with.window(r) + ownAt) + chunkOf(s),
                     mine[s]);
+  if (kMaySend && sentChunks)
+    awaitSent(with, turn);
   auto partOf = [&](int s, int r) __attribute__((always_inline)) {
-    return (Global<u32x4>)(with.own() + slotAt + r * with.partBytes()) +
+    i64 part = isSent(s) ? with.place() : r;
+    return (Global<u32x4>)(with.own() + slotAt + part * with.partBytes()) +
            chunkOf(s);
   };
   HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s))
@@ -189,9 +253,9 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
   HK_UNROLL for (int s = 0; s < slots; ++s) if (holds(s)) {
     Carrier<D, V> total;
     HK_UNROLL for (int r = 0; r < RANKS; ++r) {
-      u32x4 v = mine[s];
-      if (u32(r) != with.place()) {
-        v = awaitPeer(partOf(s, r), come[s][r], with.isOver());
+      u32x4 v = u32(r) == with.place() ? mine[s] : come[s][r];
+      if (u32(r) != with.place() && !isSent(s)) {
+        v = awaitPeer(partOf(s, r), v, with.isOver());
         storePeer(partOf(s, r), u32x4(kNotCome));
       }
       Carrier<D, V> part = unpack<D, V>(bitCast<Chunk>(v));
@@ -199,7 +263,10 @@ HK_DEV void exchangeRow(const u64 *words, i64 row, i32 thread, u32 blocks,
     }
     sum.template store<V>(i64(chunkOf(s)) * V, total);
   }
-  endTurn<RANKS>(with, row, thread, blocks);
+  if (kMaySend && sentChunks)
+    endSentTurn(with, turn, row, thread, blocks);
+  else
+    endTurn(with, row, thread, blocks);
 }
 
 /// The same by an owner for each row; R is as wide as D.
@@ -250,7 +317,7 @@ HK_DEV void exchangeRowTwice(const u64 *words, i64 row, i32 thread, u32 blocks,
     for (int chunk = thread; chunk < chunks; chunk += THREADS)
       *sum.template chunk<V>(i64(chunk) * V) =
           bitCast<Packed<R, V>>(take(owner, chunk));
-  endTurn<RANKS>(with, row, thread, blocks);
+  endTurn(with, row, thread, blocks);
 }
 
 /// By one shot for up to ONE_SHOT rows, then by two.

@@ -84,6 +84,66 @@ HK_DEV void addToWord(Global<u32> p, u32 v) {
 #endif
 }
 
+/// The same, and what was there before.
+HK_DEV u32 exchangeAdd(Global<u32> p, u32 v) {
+#if defined(__AMDGCN__)
+  return __scoped_atomic_fetch_add(p, v, __ATOMIC_RELAXED,
+                                   __MEMORY_SCOPE_DEVICE);
+#elif defined(__NVPTX__)
+  u32 before;
+  asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(p), "r"(v)
+               : "memory");
+  return before;
+#else
+  u32 before = *p;
+  *p += v;
+  return before;
+#endif
+}
+
+/// Until what this thread has written to another device is there. The end of a
+/// kernel does not wait for that.
+HK_DEV void awaitPeerStores() {
+#if defined(__AMDGCN__)
+  __scoped_atomic_thread_fence(__ATOMIC_SEQ_CST, __MEMORY_SCOPE_SYSTEM);
+#elif defined(__NVPTX__)
+  asm volatile("fence.sc.sys;" ::: "memory");
+#endif
+}
+
+/// A word of another device that says that what this one has written there
+/// before, and what launches before have, is there.
+HK_DEV void tellPeer(Global<u32> p, u32 v) {
+#if defined(__AMDGCN__)
+  __scoped_atomic_store_n(p, v, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+#elif defined(__NVPTX__)
+  asm volatile("fence.acq_rel.sys;\n"
+               "st.release.sys.global.u32 [%0], %1;" ::"l"(p),
+               "r"(v)
+               : "memory");
+#else
+  *p = v;
+#endif
+}
+
+/// What was told: behind it the other device's words are read.
+HK_DEV u32 hearPeer(Global<const u32> p) {
+#if defined(__AMDGCN__)
+  return __scoped_atomic_load_n(p, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_SYSTEM);
+#elif defined(__NVPTX__)
+  u32 v;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];"
+               : "=r"(v)
+               : "l"(p)
+               : "memory");
+  return v;
+#else
+  return *p;
+#endif
+}
+
 /// Between two looks at memory that another device is going to write.
 HK_DEV void pauseForPeer() {
 #if defined(__AMDGCN__)

@@ -137,6 +137,8 @@ Status sumOver(Communicator &communicator, std::vector<float> &values,
                         0,
                         0,
                         0,
+                        0,
+                        0,
                         0};
   std::vector<float> result(values.size());
   uint64_t words[] = {reinterpret_cast<uint64_t>(values.data()),
@@ -408,6 +410,8 @@ TEST(Communicator, TensorsAreCutAsTheAxisSays) {
                               -1,
                               -1,
                               nullptr,
+                              0,
+                              0,
                               0,
                               0,
                               0,

@@ -20,6 +20,31 @@ namespace hk {
 
 inline constexpr int kWarpgroup = 128;
 
+/// A number in LDS that some threads raise and others wait for.
+struct LdsCount {
+  u32 at;
+
+  HK_MEM void init() const {
+    asm volatile("st.shared::cta.u32 [%0], 0;" ::"r"(at) : "memory");
+  }
+  HK_MEM void add(u32 n) const {
+    asm volatile("red.release.cta.shared::cta.add.u32 [%0], %1;" ::"r"(at),
+                 "r"(n)
+                 : "memory");
+  }
+  HK_MEM void await(u32 n) const {
+    for (u32 now;;) {
+      asm volatile("ld.acquire.cta.shared::cta.u32 %0, [%1];"
+                   : "=r"(now)
+                   : "r"(at)
+                   : "memory");
+      if (now >= n)
+        return;
+      asm volatile("nanosleep.u32 200;");
+    }
+  }
+};
+
 /// A barrier in LDS at `at`, 8 bytes. It has phases 0, 1, 0, ...; one ends when
 /// `count` arrivals and all announced bytes have come. A wait for the phase
 /// before the first returns at once.

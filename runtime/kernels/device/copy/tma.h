@@ -104,6 +104,10 @@ HK_DEV void storeBox(const TensorMap &map, u32 from, BoxPlace at) {
 template <int PENDING> HK_DEV void waitStoresRead() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
 }
+/// Waits until all stores of this thread are in memory.
+HK_DEV void waitStores() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
 
 } // namespace hk
 

@@ -13,6 +13,8 @@
 // through the fourth map into the places where the results go, the first two
 // of a tile while the tile is multiplied, and asks for the others in L2.
 //
+// An epilogue that sends (tile_sender.h) says of each tile when it is stored.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HK_KERNELS_GEMM_SM90_BOX_EPILOGUE_H
@@ -141,7 +143,8 @@ private:
   bool multiplied;
 };
 
-template <class Config, bool Reads> class BoxEpilogue {
+template <class Config, bool Reads, bool Sends> class BoxEpilogue {
+  static_assert(!Reads || !Sends); // whose barriers are the count
   static constexpr int kColumns = kBulkRowBytes / 2;
   static constexpr int kBytes = 16 * kBulkRowBytes;
   using Places = BoxesOfColumns<Config::P::kCols>;
@@ -154,6 +157,7 @@ template <class Config, bool Reads> class BoxEpilogue {
   int warp;
   /// Phases of the two places' barriers, a bit each.
   u32 phases = 0;
+  bool hasTile = false;
 
 public:
   HK_MEM BoxEpilogue(const typename Config::Layout &lds, const TensorMap *maps,
@@ -161,7 +165,10 @@ public:
       : lds(lds), maps(maps), warp(warp) {}
 
   /// Before a tile is multiplied.
-  template <class Rows> HK_MEM void begin(const Rows &rows, int col) const {
+  template <class Rows> HK_MEM void begin(const Rows &rows, int col) {
+    if constexpr (Sends)
+      endTile();
+    hasTile = true;
     if constexpr (Reads) {
       if (laneId() != 0)
         return;
@@ -208,11 +215,20 @@ public:
 
   /// Before the block ends: the engine still reads its LDS.
   HK_MEM void finish() const {
-    if (laneId() == 0)
+    if constexpr (Sends)
+      endTile();
+    else if (laneId() == 0)
       waitStoresRead<0>();
   }
 
 private:
+  /// The warp's part of the tile before is in memory.
+  HK_MEM void endTile() const {
+    if (!hasTile || laneId() != 0)
+      return;
+    waitStores();
+    lds.stored().add(1);
+  }
   HK_MEM u32 box(int j) const { return lds.slab(warp) + j % 2 * kBytes; }
   template <class Rows>
   HK_MEM static BoxPlace placeOf(const Rows &rows, int col, int j) {

@@ -97,6 +97,9 @@ template <class Problem, int Cluster, OneMatrix OneT> struct WarpConfig {
     HK_MEM LdsBarrier read(int warp, int place) const {
       return {bars() + (2 * kStages + 2 * warp + place) * 8};
     }
+    /// Tiles that have been stored, times warps that multiply, where nothing is
+    /// read.
+    HK_MEM LdsCount stored() const { return {read(0, 0).at}; }
 
   private:
     HK_MEM u32 bars() const { return slab(kGroups * 4); }

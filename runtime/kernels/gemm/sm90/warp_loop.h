@@ -29,6 +29,7 @@
 #include "kernels/gemm/sm90/bulk_loader.h"
 #include "kernels/gemm/sm90/row_epilogue.h"
 #include "kernels/gemm/sm90/slab_epilogue.h"
+#include "kernels/gemm/sm90/tile_sender.h"
 
 namespace hk {
 
@@ -56,7 +57,7 @@ concept ReadsBoxes = requires { typename Epilogue::ReadElement; };
 template <class Config, class Epilogue>
   requires StoresRounded<Epilogue>
 struct PickEpilogue<Config, Epilogue> {
-  using Type = BoxEpilogue<Config, ReadsBoxes<Epilogue>>;
+  using Type = BoxEpilogue<Config, ReadsBoxes<Epilogue>, SendsTiles<Epilogue>>;
 };
 template <class Config, class Epilogue>
   requires StoresRoundedRows<Epilogue>
@@ -68,6 +69,7 @@ template <class Config, class Loader> struct WarpLoop {
   using Layout = typename Config::Layout;
   using Sum = typename PickSum<Config>::Type;
 
+  template <bool Sends = false>
   HK_MEM static void begin(const TensorMap *maps, const Layout &lds) {
     if (threadId() == 0) {
       HK_UNROLL for (int i = 0; i < Loader::kMaps; ++i) maps[i].prefetch();
@@ -80,6 +82,8 @@ template <class Config, class Loader> struct WarpLoop {
           HK_UNROLL for (int place = 0; place < 2; ++place)
               lds.read(warp, place)
                   .init(1);
+      if constexpr (Sends)
+        lds.stored().init();
       publishBarriers();
     }
     meetCluster<Config::kCluster>();
@@ -93,13 +97,19 @@ template <class Config, class Loader> struct WarpLoop {
     // A kernel of three warpgroups begins with 168 registers a thread; of two
     // each has all that it can have.
     static_assert(Config::kGroups <= 2);
-    constexpr int registers = (3 * 168 - Loader::kRegisters) / 2;
+    using Sender = TileSender<Config, SendsTiles<Epilogue>>;
+    constexpr int own = Loader::kRegisters > Sender::kRegisters
+                            ? Loader::kRegisters
+                            : Sender::kRegisters;
+    constexpr int registers = (3 * 168 - own) / 2;
     int group = threadId() / kWarpgroup;
     if (group == Config::kGroups) {
       if constexpr (Config::kGroups > 1)
-        giveRegisters<Loader::kRegisters>();
+        giveRegisters<own>();
       if (threadId() % kWarpgroup < Loader::kThreads)
         produce(tiles, loader, lds);
+      else
+        Sender::run(tiles, args, lds, epilogue);
     } else {
       if constexpr (Config::kGroups > 1)
         takeRegisters<registers>();

@@ -71,7 +71,7 @@ template <class Problem, int Cluster, bool SharedB> struct WarpSpecialised {
                          BlockId block, Shared &shared,
                          const Epilogue &epilogue) {
     typename Config::Layout lds(shared);
-    Loop::begin(maps, lds);
+    Loop::template begin<SendsTiles<Epilogue>>(maps, lds);
     u32 rank = Cluster > 1 ? clusterRank() : 0;
     Tiles tiles(args, rank, block.x);
     Loop::run(tiles, Loader(maps, lds, rank, args), args, maps, lds,
