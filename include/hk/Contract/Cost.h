@@ -596,6 +596,58 @@ struct AttentionSize {
   bool paged = false;
 };
 
+/// Blocks of an attention whose rows are `tiles` tiles, and keys of each.
+struct AttentionBlocks {
+  double blocks, keys;
+};
+constexpr AttentionBlocks attentionBlocks(const AttentionSize &size,
+                                          double tiles) {
+  if (size.runs > 0 && size.slices > 1) {
+    double most = double(size.heads * (size.slices - 1));
+    double blocks = most < double(size.runs) ? most : double(size.runs);
+    return {blocks, double(size.heads) * double(size.keys) / blocks};
+  }
+  int64_t keys =
+      size.slices > 1 ? sliceLength(size.keys, size.slices) : size.keys;
+  return {tiles * double(size.heads * size.slices), double(keys)};
+}
+
+/// One launch of `size` with `tile`, without the combination of slices.
+constexpr double attentionMicroseconds(const Target &target,
+                                       const AttentionTile &tile,
+                                       const AttentionShape &shape,
+                                       const AttentionSize &size) {
+  double columns = double(shape.headDim + shape.valueDim);
+  bool latent = attentionPath(target.arch, tile) == AttentionPath::Latent;
+  double inMemory = latent ? double(shape.headDim) : columns;
+  double bytes = double(size.heads) * double(size.keys) * inMemory *
+                 info(shape.type).bits / 8;
+  double tiles = ceilDiv(double(size.rows), tile.bq);
+  // Latent tiles of the same keys are neighbours and meet in the L2 cache.
+  double memory = bytes * (latent ? 1 : tiles) / (target.memoryGBps * 1e3);
+  auto [blocks, keys] = attentionBlocks(size, tiles);
+  bool runs = size.runs > 0 && size.slices > 1;
+  double perUnit = ceilDiv(blocks, target.computeUnits);
+  double step = double(tile.bk) * attentionWaveParts(target.arch, tile);
+  double steps = ceilDiv(keys, step);
+  // A step waits for its keys; matrix units take two products of bq x bk. The
+  // host has no latency that its prefetchers do not hide.
+  double flops = 2.0 * tile.bq * step * columns;
+  double compute = flops * target.computeUnits / (target.bf16Tflops * 1e6);
+  bool host = target.arch == Arch::Host;
+  double latency = host ? 0 : kMemoryMicroseconds / tile.stages;
+  double walk = perUnit * steps * costMax(compute, latency) +
+                (host ? 0 : kMemoryMicroseconds);
+  // Units without a block draw nothing.
+  double busiest = perUnit * bytes * tiles / (blocks * unitGBps(target) * 1e3);
+  // Of sequences of different lengths the last one is alone for a while.
+  double alone = size.unequal && !runs
+                     ? bytes * tiles / (blocks * unitGBps(target) * 1e3)
+                     : 0;
+  return target.launchMicroseconds + alone +
+         costMax(walk, costMax(memory, busiest));
+}
+
 /// `blocks` blocks that walk over `keys` keys each, in rounds of as many as the
 /// chip holds: a step takes what its wave issues and waits for, or its bytes at
 /// the memory's rate.
@@ -623,53 +675,26 @@ flightWalkMicroseconds(const Target &target, const FlightCalibration &flight,
   return ceilDiv(perUnit, resident) * (ends / clock + walk);
 }
 
-/// One launch of `size` with `tile`, without the combination of slices.
-constexpr double attentionMicroseconds(const Target &target,
-                                       const AttentionTile &tile,
-                                       const AttentionShape &shape,
-                                       const AttentionSize &size) {
-  double columns = double(shape.headDim + shape.valueDim);
-  bool latent = attentionPath(target.arch, tile) == AttentionPath::Latent;
-  double inMemory = latent ? double(shape.headDim) : columns;
-  double bytes = double(size.heads) * double(size.keys) * inMemory *
-                 info(shape.type).bits / 8;
-  double tiles = ceilDiv(double(size.rows), tile.bq);
-  // Latent tiles of the same keys are neighbours and meet in the L2 cache.
-  double memory = bytes * (latent ? 1 : tiles) / (target.memoryGBps * 1e3);
-  double blocks = tiles * double(size.heads * size.slices);
-  double keys =
-      double(size.slices > 1 ? sliceLength(size.keys, size.slices) : size.keys);
-  bool runs = size.runs > 0 && size.slices > 1;
-  if (runs) {
-    double most = double(size.heads * (size.slices - 1));
-    blocks = most < double(size.runs) ? most : double(size.runs);
-    keys = double(size.heads) * double(size.keys) / blocks;
-  }
-  double perUnit = ceilDiv(blocks, target.computeUnits);
-  double waveParts = attentionWaveParts(target.arch, tile);
-  // Of sequences of different lengths the last one is alone for a while.
-  double alone = size.unequal && !runs
-                     ? bytes * tiles / (blocks * unitGBps(target) * 1e3)
-                     : 0;
+/// What attentionMicroseconds says, for comparing numbers of slices: of a
+/// decode step by the chip's own clocks where they are known. Other tiles have
+/// none, so tiles are not compared by it.
+constexpr double attentionSlicesMicroseconds(const Target &target,
+                                             const AttentionTile &tile,
+                                             const AttentionShape &shape,
+                                             const AttentionSize &size) {
   const FlightCalibration *flight = flightCalibration(target);
-  if (flight && waveParts > 1 && tiles == 1)
-    return target.launchMicroseconds + alone +
-           flightWalkMicroseconds(target, *flight, tile, shape, size, blocks,
-                                  keys);
-  double step = double(tile.bk) * waveParts;
-  double steps = ceilDiv(keys, step);
-  // A step waits for its keys; matrix units take two products of bq x bk. The
-  // host has no latency that its prefetchers do not hide.
-  double flops = 2.0 * tile.bq * step * columns;
-  double compute = flops * target.computeUnits / (target.bf16Tflops * 1e6);
-  bool host = target.arch == Arch::Host;
-  double latency = host ? 0 : kMemoryMicroseconds / tile.stages;
-  double walk = perUnit * steps * costMax(compute, latency) +
-                (host ? 0 : kMemoryMicroseconds);
-  // Units without a block draw nothing.
-  double busiest = perUnit * bytes * tiles / (blocks * unitGBps(target) * 1e3);
+  if (!flight || size.rows > tile.bq ||
+      attentionWaveParts(target.arch, tile, attentionSharesValues(shape)) == 1)
+    return attentionMicroseconds(target, tile, shape, size);
+  auto [blocks, keys] = attentionBlocks(size, 1);
+  double alone = 0;
+  // Of sequences of different lengths the last one is alone for a while.
+  if (size.unequal && (size.runs == 0 || size.slices == 1))
+    alone = keys * double(shape.headDim + shape.valueDim) *
+            info(shape.type).bits / 8 / (unitGBps(target) * 1e3);
   return target.launchMicroseconds + alone +
-         costMax(walk, costMax(memory, busiest));
+         flightWalkMicroseconds(target, *flight, tile, shape, size, blocks,
+                                keys);
 }
 
 /// The part of the units that a launch needs: where memory bounds it, those

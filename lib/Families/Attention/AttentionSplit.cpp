@@ -149,7 +149,7 @@ mlir::hk::planAttentionSplit(AttentionOp op, const ::hk::Target &target,
       double partial = 2 * 4.0 * std::min(most, double(parts)) * elements;
       if (parts > 1 && !sequences && partial > kMostExtraTraffic * keyBytes)
         return;
-      time = ::hk::attentionMicroseconds(target, few, shape, size);
+      time = ::hk::attentionSlicesMicroseconds(target, few, shape, size);
       if (parts > 1)
         time += ::hk::combineMicroseconds(
             target, parts, partial + elements * bytesOut, ownLaunch,
