@@ -123,7 +123,7 @@ def _observed(s: Substitution, ids: torch.Tensor, vocabulary: int, context: int)
     def run(tokens: torch.Tensor) -> object:
         n = tokens.shape[1]
         s.extents = torch.tensor([n] if s.dense else [0, n], dtype=torch.int32)
-        # Of all rows, said as in the export: what is dropped early is a special case of some models.
+        # All rows, said as in the export: a number of them is a special case of some models.
         every = {"logits_to_keep": torch.arange(n)} if "logits_to_keep" in taken else {}
         return s.model(input_ids=tokens, **every)
 

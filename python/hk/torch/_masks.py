@@ -18,7 +18,7 @@ class Mask(typing.NamedTuple):
     chunk: int = -1
 
     def __getitem__(self, at: typing.Any) -> typing.Any:
-        """A part of the queries or heads of a mask tensor is the same mask: some models take all."""
+        """A part of a mask tensor is the same mask: models take all queries of the one head."""
         return self if isinstance(at, tuple) else tuple.__getitem__(self, at)
 
 

@@ -16,7 +16,8 @@ def is_candidate(module: typing.Any) -> bool:
         return False
     weights = [getattr(parts["experts"], n, None) for n in ("gate_up_proj", "down_proj")]
     return (all(isinstance(w, torch.Tensor) and w.dim() == 3 for w in weights)
-            and hasattr(parts["experts"], "act_fn") and isinstance(parts["router"], torch.nn.Linear))
+            and hasattr(parts["experts"], "act_fn")
+            and isinstance(parts["router"], torch.nn.Linear))
 
 
 def forward(self: typing.Any, hidden_states: torch.Tensor) -> tuple:
