@@ -329,8 +329,7 @@ LogicalResult mlir::hk::emitRouting(KernelOp kernel, const ::hk::Target &target,
     std::string symbol = (prefix + variant.getSymName()).str();
     os << "\nusing Steps_" << symbol << " = Routing<" << tile.getThreads()
        << ", " << plan.numBins() << ", " << (shared ? "true" : "false")
-       << ">;
-"
+       << ">;\n"
        << entryMacro(kernel) << "(" << symbol << ", " << words.size() << ", "
        << tile.getThreads() << ", 1, Steps_" << symbol << "::Shared) {\n"
        << "using Steps = Steps_" << symbol << ";\n"

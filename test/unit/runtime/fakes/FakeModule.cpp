@@ -98,8 +98,13 @@ VARIANT(overrunLds, overrunLds, 32, 0, nullptr)
 #endif
 // The sum over the ranks of rows of kColumns.
 const int64_t kSummedSizes[] = {-1, kColumns};
-const hk_collective_abi kSum = {FAKE_AXIS, kF32, kF32, HK_COLLECTIVE_SUM, 0, 2,
-                                -1,        -1,   -1,   kSummedSizes,      0, 0,
+const hk_collective_abi kSum = {FAKE_AXIS, kF32,
+                                kF32,      HK_COLLECTIVE_SUM,
+                                0,         2,
+                                -1,        -1,
+                                -1,        kSummedSizes,
+                                0,         0,
+                                0,         0,
                                 0,         0};
 const hk_variant_abi kSumVariant[] = {
     {"all_reduce", "#tile", nullptr, nullptr, 0, 1, 0, 0, 0, nullptr}};
