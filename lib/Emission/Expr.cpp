@@ -105,11 +105,6 @@ Expr mlir::hk::call(const Twine &function, llvm::ArrayRef<Expr> arguments,
   return made;
 }
 
-Expr mlir::hk::flagOf(const Expr &comparison) {
-  return infix(call("convertTo<i32>", comparison, "i32"), " & ",
-               {"1", {"i32"}});
-}
-
 Expr mlir::hk::reduced(llvm::StringRef reduction, const Expr &vector) {
   Expr made = call("reduceVec<" + reduction + ">", vector);
   made.type.lanes = 0;

@@ -73,8 +73,6 @@ Expr choice(const Expr &condition, const Expr &a, const Expr &b);
 /// first argument if `element` does not say others.
 Expr call(const llvm::Twine &function, llvm::ArrayRef<Expr> arguments,
           llvm::StringRef element = {});
-/// A comparison as 0 or 1.
-Expr flagOf(const Expr &comparison);
 /// `reduceVec<reduction, lanes>(vector)`, a scalar.
 Expr reduced(llvm::StringRef reduction, const Expr &vector);
 /// A scalar in all lanes of a vector.
