@@ -1,7 +1,7 @@
 // Walks over chunks in three segments that begin at once: what each makes of any state, the
 // states before them, the walk. Sequences of fewer chunks than segments, empty ones, states
 // that segments but the last leave alone.
-// HK-LAUNCHES: 6
+// HK-LAUNCHES: 5
 // HK-COMPILE: --split-segments=3
 // HK-ARGS: --range=has_initial=0:1
 // HK-DIMS: q.1=230 k.1=230 w.1=230 u.1=230 a.1=230 q.0=230 k.0=230 w.0=230 u.0=230 a.0=230 cu.0=3 line.0=2 --range=cu=bounds:200 --range=line=iota

@@ -68,7 +68,8 @@ static Verdict joinsWalk(ChunkOutputOp output, ChunkStateOp states,
                   "another type than u");
   // A walk's blocks are few and take one chunk after the other: vector units
   // would take longer for results there than all chunks' blocks at once.
-  if (target.arch != ::hk::Arch::Host &&
+  // Segments of sequences are many walks.
+  if (target.arch != ::hk::Arch::Host && !states.getStarts() &&
       !suitsMatrixUnits(GatedDeltaPlan::of(states, output), target))
     return refuse(output, Reason::CostlierFused,
                   "would be computed on vector units, chunk by chunk; whole "
