@@ -114,3 +114,14 @@ func.func @sum_of_parts(%q: tensor<9x4x64xbf16>, %k: tensor<70x2x64xbf16>, %p: t
   %o = hk.attention_combine %x, %a, %p, %l : tensor<9x4x64xf32>, tensor<9x4xf32>, tensor<9x4x64xf32>, tensor<9x4xf32> -> tensor<9x4x64xbf16>
   return %o : tensor<9x4x64xbf16>
 }
+
+// Heads of 36 bytes, of any number of queries.
+// CHECK-LABEL: func.func @odd_heads
+// CHECK-COUNT-3: hk.launch
+// WHY-DAG: not fused (costlier-fused): hk.attention_combine / {{.*}}: without matrix units a wave walks over the keys of one query; many queries are quicker one segment after the other
+func.func @odd_heads(%q: tensor<?x4x18xbf16>, %k: tensor<70x2x18xbf16>, %n: tensor<?x2x18xbf16>) -> tensor<?x4x18xbf16> {
+  %x, %a = hk.attention %q, %k, %k scale 0.25 : tensor<?x4x18xbf16>, tensor<70x2x18xbf16>, tensor<70x2x18xbf16> -> tensor<?x4x18xf32>, tensor<?x4xf32>
+  %y, %b = hk.attention %q, %n, %n scale 0.25 causal : tensor<?x4x18xbf16>, tensor<?x2x18xbf16>, tensor<?x2x18xbf16> -> tensor<?x4x18xf32>, tensor<?x4xf32>
+  %o = hk.attention_combine %x, %a, %y, %b : tensor<?x4x18xf32>, tensor<?x4xf32>, tensor<?x4x18xf32>, tensor<?x4xf32> -> tensor<?x4x18xbf16>
+  return %o : tensor<?x4x18xbf16>
+}

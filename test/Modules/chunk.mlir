@@ -2,7 +2,7 @@
 // decays, products of keys, inverse, corrected keys and values) is one launch, states with
 // results are another, on GPUs' vector units two (and keys that are scaled before one more);
 // the first half alone.
-// HK-LAUNCHES: 4
+// HK-LAUNCHES: 3 @pipeline=4 @ragged_16=4
 // HK-ARGS: --range=has_initial=0:1
 // HK-DIMS: q.1=70 k.1=70 v.1=70 w.1=70 u.1=70 a.1=70 b.1=70 q.0=70 k.0=70 v.0=70 a.0=70 b.0=70 cu.0=4 line.0=3 --range=cu=bounds:66 --range=line=iota
 // HK-DIMS: q.1=63 k.1=63 v.1=63 w.1=63 u.1=63 a.1=63 b.1=63 q.0=63 k.0=63 v.0=63 a.0=63 b.0=63 cu.0=2 line.0=1 --range=cu=bounds:63 --range=line=iota

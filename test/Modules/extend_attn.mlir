@@ -1,6 +1,6 @@
 // New tokens of sequences that have a cached prefix, whose slots a list names: attention to
 // the prefix and to the new tokens, causal or by a mask of its own, is one launch.
-// HK-LAUNCHES: 1
+// HK-LAUNCHES: 1 @d18_17=3 @d18_19_f32=3
 // HK-ARGS: --range=mask_indptr=0:200
 // HK-DIMS: mask.0=1500 q.0=41 k.0=41 v.0=41 k_buffer.0=50 v_buffer.0=50 kv_indices.0=64
 // HK-DIMS: @d18_17,d18_19_f32 q.0=0 k.0=0 v.0=0 k_buffer.0=50 v_buffer.0=50 kv_indices.0=64

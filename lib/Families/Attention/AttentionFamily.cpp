@@ -110,7 +110,9 @@ public:
                    const FusionContext &context) const override {
     if (auto combine = dyn_cast_or_null<AttentionCombineOp>(context.joining)) {
       Verdict verdict = checkSegments(combine);
-      return verdict.accepted() ? checkSameOrders(a, b) : verdict;
+      if (verdict.accepted())
+        verdict = checkSameOrders(a, b);
+      return verdict.accepted() ? judgeSegments(a, b, context.target) : verdict;
     }
     return Verdict::refuse(Reason::OtherFamily,
                            "a kernel computes one attention only");

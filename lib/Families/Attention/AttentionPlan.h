@@ -130,6 +130,10 @@ Verdict checkSegments(AttentionCombineOp combine);
 /// Whether two groups may be one kernel of segments, each reading a tensor in
 /// the order that the other does.
 Verdict checkSameOrders(ArrayRef<Operation *> a, ArrayRef<Operation *> b);
+/// Whether one walk over the keys of all segments is no slower than a launch
+/// for each.
+Verdict judgeSegments(ArrayRef<Operation *> a, ArrayRef<Operation *> b,
+                      const ::hk::Target &target);
 /// Whether fusion will make `op` one segment of a kernel with several.
 bool isSegment(AttentionOp op);
 

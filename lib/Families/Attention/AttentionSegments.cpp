@@ -127,6 +127,30 @@ Verdict mlir::hk::checkSameOrders(ArrayRef<Operation *> a,
   return Verdict::accept();
 }
 
+/// Whether rows of heads are no multiples of the 16 bytes that matrix units
+/// take.
+static bool needsVectorUnits(AttentionOp op) {
+  int64_t bits = ::hk::info(*multipliedType(op)).bits;
+  return op.getHeadSize() * bits % 128 != 0 ||
+         op.getValueSize() * bits % 128 != 0;
+}
+
+Verdict mlir::hk::judgeSegments(ArrayRef<Operation *> a,
+                                ArrayRef<Operation *> b,
+                                const ::hk::Target &target) {
+  if (target.arch == ::hk::Arch::Host)
+    return Verdict::accept();
+  for (Operation *op : llvm::concat<Operation *const>(a, b))
+    if (auto attention = dyn_cast<AttentionOp>(op);
+        attention && (!needsVectorUnits(attention) ||
+                      tensorType(attention.getQuery()).hasStaticShape()))
+      return Verdict::accept();
+  return Verdict::refuse(Reason::CostlierFused,
+                         "without matrix units a wave walks over the keys of "
+                         "one query; many queries are quicker one segment "
+                         "after the other");
+}
+
 bool mlir::hk::isSegment(AttentionOp op) {
   if (!op.getResult().hasOneUse())
     return false;
