@@ -239,7 +239,7 @@ class Graph(rowsteps.RowSteps):
                       f" {self.type(shape, x.element)}", shape, x.element)
 
     def slice(self):
-        x = self.pick(lambda v: v.shape[0] == "T" and v.shape[-1] >= 16)
+        x = self.pick(lambda v: v.shape[0] == "T" and v.rank() > 1 and v.shape[-1] >= 16)
         if x:
             size = self.rng.choice((8, x.shape[-1] // 2))
             offset = self.rng.choice((0, x.shape[-1] - size, 3))
@@ -253,7 +253,7 @@ class Graph(rowsteps.RowSteps):
                       f" : {self.of(x)} to {self.type(shape, x.element)}", shape, x.element)
 
     def concat(self):
-        x = self.pick()
+        x = self.pick(lambda v: v.rank() > 1)
         y = x and self.pick(lambda v: v.shape[:-1] == x.shape[:-1] and v.element == x.element)
         if y and x.shape[-1] + y.shape[-1] <= 128:
             shape = x.shape[:-1] + (x.shape[-1] + y.shape[-1],)
@@ -415,7 +415,7 @@ class Graph(rowsteps.RowSteps):
                       x.shape, x.element)
 
     def pad(self):
-        x = self.pick()
+        x = self.pick(lambda v: v.rank() > 1)
         if x and x.shape[-1] <= 64:
             shape = x.shape[:-1] + (x.shape[-1] + 8,)
             self.emit(f"hk.pad {x.name} : {self.of(x)} -> {self.type(shape, x.element)}", shape, x.element)
