@@ -37,8 +37,8 @@ inline StringRef wordOf(StringRef attribute) {
 }
 
 /// Appends to a message about an unknown `name` those of `known` that may have
-/// been meant, in which at most half of the letters differ; all of them if there
-/// is none such and `listsOthers`.
+/// been meant, in which at most half of the letters differ; all of them if
+/// there is none such and `listsOthers`.
 void suggestName(InFlightDiagnostic &diag, StringRef name,
                  ArrayRef<StringRef> known, bool listsOthers = true);
 

@@ -88,8 +88,8 @@ class DecodesOperand : public OpTrait::TraitBase<ConcreteOp, DecodesOperand> {};
 template <typename ConcreteOp>
 class CountsItems : public OpTrait::TraitBase<ConcreteOp, CountsItems> {};
 template <typename ConcreteOp>
-class RunsAlongTokens
-    : public OpTrait::TraitBase<ConcreteOp, RunsAlongTokens> {};
+class RunsAlongTokens : public OpTrait::TraitBase<ConcreteOp, RunsAlongTokens> {
+};
 } // namespace mlir::hk
 
 #include "hk/Dialect/HKInterfaces.h.inc"

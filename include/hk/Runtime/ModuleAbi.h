@@ -126,8 +126,8 @@ typedef enum hk_collective_reduction {
 /// hk/Contract/Exchange.h. The sum is not among its pointers.
 ///
 /// A kernel with least_sent has code that only sends: its result, which is
-/// `input` here, goes to the other rank of an axis of two, for the kernel behind
-/// that adds it.
+/// `input` here, goes to the other rank of an axis of two, for the kernel
+/// behind that adds it.
 typedef struct hk_collective_abi {
   const char *axis;     // of hk_module_abi.mesh
   uint8_t dtype;        // of the input; hk::DType
