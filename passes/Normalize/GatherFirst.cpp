@@ -46,11 +46,12 @@ class Head {
 public:
   Head(GatherRowsOp gather, const DimSymbols &dims);
 
-  /// Whether the gather takes rows of a product, perhaps fewer than there are.
+  /// Whether the gather takes rows of a head, perhaps fewer than there are.
   bool isWorthIt();
   void moveBehindGather();
 
 private:
+  bool isHead();
   bool mayMove(Operation *op);
   std::optional<bool> readsRows(OpOperand &operand);
   bool hasRows(Value value);
@@ -136,9 +137,22 @@ Head::Head(GatherRowsOp gather, const DimSymbols &dims)
         inputs.insert({operand.get(), Value()});
 }
 
+/// Whether a product comes last, but for what its epilogue computes. Behind the
+/// products of a layer there are norms: to gather what all of them read costs
+/// launches, and a decode step has as many rows as it takes.
+bool Head::isHead() {
+  for (Operation *op : ops) {
+    if (isa<MatmulOp>(op))
+      return true;
+    if (!isElementwise(op))
+      return false;
+  }
+  return false;
+}
+
 bool Head::isWorthIt() {
   if (tensorType(gather.getIndices()).getRank() != 1 || inputs.empty() ||
-      llvm::none_of(ops, llvm::IsaPred<MatmulOp>))
+      !isHead())
     return false;
   // Indices that are counted by the rows are no choice of a few.
   DimName rows = dims.dim(gather.getTable(), 0),

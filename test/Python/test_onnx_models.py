@@ -236,19 +236,18 @@ def gate(b, experts, fill):
     return best(b.op("Reshape", [x, b.integers(-1, experts)]), 8)
 
 
-@pytest.mark.parametrize("experts, fill, raised",
-                         [(64, -np.inf, True), (256, -np.inf, True), (64, 0, True),
-                          (256, 0, False)])
-def test_gate(tmp_path, experts, fill, raised):
+@pytest.mark.parametrize("fill", [-np.inf, 0])
+@pytest.mark.parametrize("experts", [64, 256])
+def test_gate(tmp_path, experts, fill):
     """A router with groups of experts; a bias of 256 is a weight, whose values the import does
-    not look at, so that it may be -inf."""
+    not look at."""
     b = Builder(3)
     for name, value in zip(("values", "chosen"), gate(b, experts, fill), strict=True):
         b.rename(value, name)
     model = b.save(tmp_path / "gate.onnx", [("x", T.FLOAT, ["tokens", experts])],
                    [("values", T.FLOAT, ["tokens", 8]), ("chosen", T.INT64, ["tokens", 8])], 18)
     module = compiled(tmp_path / "gate.onnx", "--check-raise")
-    assert ("hk.group_limit" in (tmp_path / "gate.mlir").read_text()) == raised
+    assert "hk.group_limit" in (tmp_path / "gate.mlir").read_text()
     for tokens in (1, 33):
         x = b.random.standard_normal((tokens, experts)).astype(np.float32)
         values, chosen = ReferenceEvaluator(model).run(None, {"x": x})
