@@ -58,7 +58,8 @@ Value resultOf(ArrayRef<Operation *> group) {
 /// Whether a group may become the kernel of the segments that `combine`
 /// combines.
 Verdict checkJoinedCombine(ArrayRef<Operation *> group,
-                           AttentionCombineOp combine) {
+                           AttentionCombineOp combine,
+                           const ::hk::Target &target) {
   Verdict verdict = checkSegments(combine);
   if (!verdict.accepted())
     return verdict;
@@ -69,6 +70,8 @@ Verdict checkJoinedCombine(ArrayRef<Operation *> group,
   if (others.empty())
     return Verdict::accept();
   verdict = checkSameOrders(group, others);
+  if (verdict.accepted())
+    verdict = judgeSegments(group, others, target);
   return verdict.accepted()
              ? Verdict::refuse(Reason::NotAnEpilogue,
                                "another kernel computes one of the segments")
@@ -89,9 +92,9 @@ public:
   }
 
   Verdict canJoin(ArrayRef<Operation *> group, Operation *op,
-                  const FusionContext &) const override {
+                  const FusionContext &context) const override {
     if (auto combine = dyn_cast<AttentionCombineOp>(op))
-      return checkJoinedCombine(group, combine);
+      return checkJoinedCombine(group, combine, context.target);
     if (attentionOf(group))
       return checkJoinedTranspose(resultOf(group), op);
     return Verdict::refuse(Reason::NotAnEpilogue,

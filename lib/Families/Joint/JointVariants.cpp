@@ -26,6 +26,9 @@ using namespace mlir::hk;
 namespace {
 
 constexpr int64_t kUnbounded = INT64_MAX;
+/// Problems share LDS that begins at a multiple of this, and so ends at one
+/// (SharedLds of kernels/device/launch.h).
+constexpr int64_t kLdsAlign = 16;
 
 /// A condition of the form "dim `symbol` is at most `most`".
 struct Bound {
@@ -180,7 +183,7 @@ LogicalResult mlir::hk::addJointVariants(KernelOp joint,
       lds = std::max(lds, int64_t(part.getLdsBytes()));
     }
     addVariant(joint, JointTileAttr::get(joint.getContext(), tiles),
-               int64_t(*joint.getThreads()), lds,
+               int64_t(*joint.getThreads()), llvm::alignTo(lds, kLdsAlign),
                [&](OpBuilder &b, Location loc, ValueRange dims) {
                  return sumOf(b, loc, parts, dims);
                });
