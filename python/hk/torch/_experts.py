@@ -9,12 +9,11 @@ neighbours are found by their values, as norms are.
 
 import contextlib
 import functools
-import types
 import typing
 
 import torch
 
-from . import _scaled
+from . import _replaced, _scaled
 
 IMPLEMENTATION = "hk"
 
@@ -168,23 +167,16 @@ def probe(module: typing.Any) -> Routing | None:
     """The routing whose choice and weights are the module's on random tokens."""
     generator = torch.Generator().manual_seed(6)
     hidden = torch.randn(64, module.weight.shape[1], generator=generator)
-    saved = {n: t.data for n, t in (*module.named_parameters(), *module.named_buffers())}
-    for t in (*module.parameters(), *module.buffers()):
-        t.data = 0.3 * torch.randn(t.shape, generator=generator)
+    weights = (*module.parameters(), *module.buffers())
     bias = next((n for n, b in module.named_buffers() if b.dim() == 1), None)
     scale = float(getattr(module, "routed_scaling_factor", 1.0))
-    try:
-        with torch.no_grad():
-            _, weights, ids = module(hidden)
-            expected = _by_expert(weights, ids)
-            for r in (Routing(a, g, b, n, scale) for a in (True, False)
-                      for g in ("top2_sum", "maximum") for b in {bias, None} for n in (True, False)):
-                _, weights, ids = route(module, r, hidden)
-                if torch.allclose(_by_expert(weights, ids), expected, rtol=1e-6, atol=0):
-                    return r
-    finally:
-        for n, t in (*module.named_parameters(), *module.named_buffers()):
-            t.data = saved[n]
+    with _replaced.random_weights(weights, generator), torch.no_grad():
+        expected = _by_expert(*module(hidden)[1:])
+        for r in (Routing(a, g, b, n, scale) for a in (True, False)
+                  for g in ("top2_sum", "maximum") for b in {bias, None} for n in (True, False)):
+            if torch.allclose(_by_expert(*route(module, r, hidden)[1:]), expected, rtol=1e-6,
+                              atol=0):
+                return r
     return None
 
 
@@ -218,15 +210,12 @@ class Experts:
                                        functools.partial(forward, self.gates))
         for config in configs:
             config._experts_implementation_internal = IMPLEMENTATION
-        for module, r in self.routers.items():
-            module.forward = types.MethodType(lambda m, x, r=r: route(m, r, x), module)
-        for module in self.scaled:
-            module.forward = types.MethodType(_scaled.forward, module)
+        forwards = {m: lambda m, x, r=r: route(m, r, x) for m, r in self.routers.items()}
+        forwards |= dict.fromkeys(self.scaled, _scaled.forward)
         try:
-            yield
+            with _replaced.methods("forward", forwards):
+                yield
         finally:
-            for module in (*self.routers, *self.scaled):
-                del module.forward
             for config, value in zip(configs, before, strict=True):
                 config._experts_implementation_internal = value
             ALL_EXPERTS_FUNCTIONS._global_mapping.pop(IMPLEMENTATION)

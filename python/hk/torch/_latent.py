@@ -7,12 +7,12 @@ takes in place of keys and values.
 """
 
 import contextlib
-import types
 import typing
 
 import torch
 
 from ..errors import UnsupportedModel
+from . import _replaced
 
 _NUMBERS = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
 
@@ -69,18 +69,10 @@ def attend(query: torch.Tensor, latent: Latent, extents: torch.Tensor, *rest: ty
     return heads.transpose(0, 1)[None]
 
 
-@contextlib.contextmanager
-def active(modules: typing.Iterable[typing.Any]) -> typing.Iterator[None]:
+def active(modules: typing.Iterable[torch.nn.Module]) -> contextlib.AbstractContextManager:
     """The modules give a Latent for as long."""
     def expand(self, latent, rope):
         made = Latent(self, latent, rope)
         return made, made
 
-    modules = list(modules)
-    for module in modules:
-        module.expand_kv = types.MethodType(expand, module)
-    try:
-        yield
-    finally:
-        for module in modules:
-            del module.expand_kv
+    return _replaced.methods("expand_kv", dict.fromkeys(modules, expand))

@@ -2,11 +2,11 @@
 
 import contextlib
 import inspect
-import types
 import typing
 
 import torch
 
+from . import _replaced
 from ._leaves import rms_norm_formula
 
 
@@ -104,21 +104,14 @@ def substitute(model: torch.nn.Module) -> tuple[dict, list[str]]:
     return found, refused
 
 
-@contextlib.contextmanager
-def active(norms: dict[torch.nn.Module, NormVariant]) -> typing.Iterator[None]:
+def active(norms: dict[torch.nn.Module, NormVariant]) -> contextlib.AbstractContextManager:
     """The modules call torch.ops.hk.rms_norm for as long."""
-    def norm(module: torch.nn.Module, variant: NormVariant) -> types.MethodType:
+    def norm(module: torch.nn.Module, variant: NormVariant) -> typing.Callable:
         weight = next(iter(_parameters(module)), None)
 
         def forward(self: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
             w = getattr(self, weight) if weight else None
             return torch.ops.hk.rms_norm(x, w, *variant)
-        return types.MethodType(forward, module)
+        return forward
 
-    for module, variant in norms.items():
-        module.forward = norm(module, variant)
-    try:
-        yield
-    finally:
-        for module in norms:
-            del module.forward
+    return _replaced.methods("forward", {m: norm(m, variant) for m, variant in norms.items()})

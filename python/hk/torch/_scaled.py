@@ -8,6 +8,8 @@ import typing
 
 import torch
 
+from . import _replaced
+
 
 def is_candidate(module: typing.Any) -> bool:
     """A layer with a router, experts stacked [E, H, 2 N] and [E, N, H], and a shared expert."""
@@ -42,11 +44,8 @@ def forward(self: typing.Any, hidden_states: torch.Tensor) -> tuple:
 def computes(module: typing.Any) -> bool:
     """Whether the layer, with random weights, is the formula."""
     generator = torch.Generator().manual_seed(10)
-    saved = [(p, p.data) for p in module.parameters()]
     try:
-        with torch.no_grad():
-            for p, data in saved:
-                p.data = 0.3 * torch.randn(data.shape, generator=generator)
+        with _replaced.random_weights(module.parameters(), generator), torch.no_grad():
             x = torch.randn(1, 9, module.router.weight.shape[1], generator=generator)
             expected, found = module(x), forward(module, x)
             return isinstance(expected, tuple) and torch.allclose(
@@ -54,6 +53,3 @@ def computes(module: typing.Any) -> bool:
                 atol=1e-5 * float(expected[0].abs().max()))
     except Exception:  # noqa: BLE001 - another layer with parts of these names
         return False
-    finally:
-        for p, data in saved:
-            p.data = data
