@@ -54,6 +54,19 @@ static_assert(uint32_t(ReduceKind::sum) + 1 == HK_COLLECTIVE_SUM &&
               uint32_t(ReduceKind::max) + 1 == HK_COLLECTIVE_MAX &&
               uint32_t(ReduceKind::min) + 1 == HK_COLLECTIVE_MIN);
 
+/// Operand `input` of `kernel` as what is exchanged.
+void setInput(CollectiveRecord &record, KernelOp kernel, uint32_t input) {
+  auto sizesOf = [&](unsigned operand) {
+    return cast<SymShapeAttr>(kernel.getShapes()[operand]).getSizes();
+  };
+  record.dtype = *dtypeOf(
+      getElementTypeOrSelf(kernel.getSpecBlock().getArgument(input).getType()));
+  record.input = input;
+  record.sizes = sizesOf(input).vec();
+  for (uint32_t i = 0; i < input; ++i)
+    record.inputStride += std::max<int64_t>(sizesOf(i).size(), 1) - 1;
+}
+
 /// Of a kernel with the exchange `op`, which is alone in its body or, of a
 /// row-wise kernel, what its rows begin with.
 CollectiveRecord collectiveOf(KernelOp kernel, CollectiveOpInterface op,
@@ -63,16 +76,9 @@ CollectiveRecord collectiveOf(KernelOp kernel, CollectiveOpInterface op,
   record.axis = op.getAxis().str();
   record.resultDType = *dtypeOf(getElementTypeOrSelf(op->getResult(0)));
   record.dtype = record.resultDType;
-  auto sizesOf = [&](unsigned operand) {
-    return cast<SymShapeAttr>(kernel.getShapes()[operand]).getSizes();
-  };
-  if (op->getNumOperands() != 0) {
-    record.dtype = *dtypeOf(getElementTypeOrSelf(op->getOperand(0)));
-    record.input = cast<BlockArgument>(op->getOperand(0)).getArgNumber();
-    record.sizes = sizesOf(record.input).vec();
-    for (uint32_t i = 0; i < record.input; ++i)
-      record.inputStride += std::max<int64_t>(sizesOf(i).size(), 1) - 1;
-  }
+  if (op->getNumOperands() != 0)
+    setInput(record, kernel,
+             cast<BlockArgument>(op->getOperand(0)).getArgNumber());
   if (exchange.reduction)
     record.reduction = uint32_t(*exchange.reduction) + 1;
   record.anyOrder = exchange.transport == Transport::any_order;
@@ -91,21 +97,10 @@ CollectiveRecord collectiveOf(KernelOp kernel, CollectiveOpInterface op,
 CollectiveRecord sendingOf(KernelOp kernel, StringRef axis,
                            const ::hk::Target &target) {
   CollectiveRecord record;
-  unsigned result = kernel.getNumInputs();
+  setInput(record, kernel, uint32_t(kernel.getNumInputs()));
   record.axis = axis.str();
-  record.dtype = *dtypeOf(getElementTypeOrSelf(
-      kernel.getSpecBlock().getArgument(result).getType()));
   record.resultDType = record.dtype;
   record.reduction = HK_COLLECTIVE_SUM;
-  record.input = result;
-  for (unsigned i = 0; i <= result; ++i) {
-    ArrayRef<int64_t> sizes =
-        cast<SymShapeAttr>(kernel.getShapes()[i]).getSizes();
-    if (i == result)
-      record.sizes = sizes.vec();
-    else
-      record.inputStride += std::max<int64_t>(sizes.size(), 1) - 1;
-  }
   record.extraWords = ::hk::kSendWords;
   const Family &family = familyOf(kernel.getFamily());
   record.leastSent = family.getLeastSent(kernel, target);

@@ -20,14 +20,10 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static void forEachSlice(Puller &p, Value input, Puller::Args position,
                          llvm::function_ref<void(Puller::Args inSlice)> body) {
   std::string s = p.code().freshName("s");
-  p.code().openEach("SLICE", s + ", " + Twine(tensorOf(input).getDimSize(0)));
+  p.code().openEach("SLICE", s + ", " + Twine(tensorType(input).getDimSize(0)));
   Position inSlice = {p.symbol(s)};
   llvm::append_range(inSlice, position);
   body(inSlice);
@@ -37,9 +33,9 @@ static void forEachSlice(Puller &p, Value input, Puller::Args position,
 static Expr pullSumSlices(Puller &p, SumSlicesOp op, Puller::Args position,
                           int vec) {
   Value input = op.getInput();
-  Type to = tensorOf(op.getResult()).getElementType();
+  Type to = tensorType(op.getResult()).getElementType();
   Expr sum =
-      p.code().declare("v", carrierOf(tensorOf(input).getElementType(), vec));
+      p.code().declare("v", carrierOf(tensorType(input).getElementType(), vec));
   forEachSlice(p, input, position, [&](Puller::Args inSlice) {
     p.code().line(sum.text + " += " + p.pull(input, inSlice, vec).text + ";");
   });
@@ -116,7 +112,7 @@ static Expr pullAttentionCombine(Puller &p, AttentionCombineOp op, bool lse,
   for (unsigned pair = 0; pair < op.getPartials().size(); ++pair) {
     auto loadOfPair = [&](Puller::Args inPart) { return load(pair, inPart); };
     if (op.isSliced(pair))
-      loadThenUse(p, tensorOf(op.getPartLses()[pair]).getDimSize(0), row, vec,
+      loadThenUse(p, tensorType(op.getPartLses()[pair]).getDimSize(0), row, vec,
                   loadOfPair, add);
     else
       add(loadOfPair(row));
@@ -124,7 +120,7 @@ static Expr pullAttentionCombine(Puller &p, AttentionCombineOp op, bool lse,
   int depth = p.code().depth();
   if (lse)
     return splat(type, {sum + ".lse()", {"float"}, depth});
-  return rounded(tensorOf(op.getResult()).getElementType(),
+  return rounded(tensorType(op.getResult()).getElementType(),
                  {sum + ".value()", type, depth});
 }
 

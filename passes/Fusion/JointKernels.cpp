@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/Support/Format.h"
 
 #include <numeric>
@@ -24,6 +25,8 @@
 using namespace mlir;
 using namespace mlir::hk;
 
+/// Most problems of a launch: every one adds its code to all.
+static constexpr size_t kMaxProblems = 4;
 /// Most variants of a joint kernel: products of the numbers of variants of
 /// problems whose sizes have nothing in common.
 static constexpr size_t kMaxVariants = 8;
@@ -385,15 +388,53 @@ private:
 
 } // namespace
 
-KernelOp mlir::hk::buildJoint(ArrayRef<JointMember> members,
-                              SymbolTable &symbols, bool ordered) {
-  return JointBuilder(members, symbols, ordered).build();
+std::pair<KernelOp, Verdict> JointKernels::get(ArrayRef<JointMember> members,
+                                               int64_t mostSize) {
+  std::string names;
+  std::vector<int64_t> sizes = {mostSize};
+  size_t problems = 0;
+  for (const JointMember &member : members) {
+    names += KernelOp(member.kernel).getSymName().str() + ",";
+    llvm::append_range(sizes, member.dims);
+    problems += problemsOf(member.kernel).size();
+  }
+  if (problems > kMaxProblems)
+    return {nullptr, Verdict::refuse(Reason::GroupFull,
+                                     "a launch holds at most " +
+                                         Twine(kMaxProblems) + " problems")};
+  std::pair key(std::move(names), std::move(sizes));
+  if (auto it = known.find(key); it != known.end())
+    return it->second;
+  KernelOp joint = JointBuilder(members, symbols, ordered).build();
+  Verdict verdict = JointPlanner(joint, members, target, mostSize).run(log);
+  if (!verdict.accepted()) {
+    symbols.erase(joint);
+    joint = nullptr;
+  }
+  return known.emplace(std::move(key), std::pair(joint, std::move(verdict)))
+      .first->second;
 }
 
-Verdict mlir::hk::planJoint(KernelOp joint, ArrayRef<JointMember> members,
-                            const ::hk::Target &target, int64_t mostSize,
-                            DecisionLog &log) {
-  return JointPlanner(joint, members, target, mostSize).run(log);
+void mlir::hk::reportJoint(const JointPass &pass, LaunchOp launch,
+                           LaunchOp other, const Verdict &verdict,
+                           DecisionLog &log) {
+  auto name = [](LaunchOp op) {
+    return "hk." +
+           kernelOf(op).getSpecBlock().front().getName().stripDialect().str();
+  };
+  Candidate candidate{(pass.what + " " + name(other)).str(), verdict, 0, 0,
+                      pass.why};
+  candidate.partner = other.getLoc();
+  log.add(Decision{DecisionKind::Fuse,
+                   launch.getLoc(),
+                   name(launch),
+                   {candidate},
+                   verdict.accepted() ? 0 : -1});
+  if (!verdict.accepted())
+    remark::missed(launch.getLoc(),
+                   remark::RemarkOpts::name(pass.missed).category(pass.name))
+        << remark::reason("{0}: {1}", stringify(verdict.getReason()).str(),
+                          verdict.getDetail().str());
 }
 
 void mlir::hk::eraseUnlaunched(ModuleOp module, SymbolTable &symbols) {

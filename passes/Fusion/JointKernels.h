@@ -15,10 +15,10 @@
 
 #include "hk/Families/Family.h"
 
+#include <map>
+
 namespace mlir::hk {
 
-/// Most problems of a launch: every one adds its code to all.
-inline constexpr size_t kMaxProblems = 4;
 /// Of all dynamic sizes, where nothing bounds them.
 inline constexpr int64_t kUnboundedSize = std::numeric_limits<int64_t>::max();
 /// Where times are compared for many.
@@ -41,17 +41,38 @@ struct JointMember {
 std::vector<KernelOp> problemsOf(KernelOp kernel);
 KernelOp kernelOf(LaunchOp launch);
 
-/// The joint kernel of `members`, without variants. `ordered`: the last member
-/// waits for the others.
-KernelOp buildJoint(ArrayRef<JointMember> members, SymbolTable &symbols,
-                    bool ordered);
+/// Joint kernels by what they are made of: those of equal layers are one.
+class JointKernels {
+public:
+  /// `ordered`: the last member waits for the others.
+  JointKernels(const ::hk::Target &target, SymbolTable &symbols, bool ordered,
+               DecisionLog &log)
+      : target(target), symbols(symbols), ordered(ordered), log(log) {}
 
-/// Leaves `joint` with the variants of least time, reported to `log`, if these
-/// take no longer than the members' own launches where all dynamic sizes are at
-/// most `mostSize`.
-Verdict planJoint(KernelOp joint, ArrayRef<JointMember> members,
-                  const ::hk::Target &target, int64_t mostSize,
-                  DecisionLog &log);
+  /// The kernel of `members` with the variants of least time, reported to the
+  /// log, if these take no longer than the members' own launches where all
+  /// dynamic sizes are at most `mostSize`; else none, and why not.
+  std::pair<KernelOp, Verdict> get(ArrayRef<JointMember> members,
+                                   int64_t mostSize);
+
+private:
+  const ::hk::Target &target;
+  SymbolTable &symbols;
+  bool ordered;
+  DecisionLog &log;
+  std::map<std::pair<std::string, std::vector<int64_t>>,
+           std::pair<KernelOp, Verdict>>
+      known;
+};
+
+/// How a pass that makes joint kernels is named, and what it does.
+struct JointPass {
+  StringRef name, missed; // of the pass, and of its remarks
+  StringRef what, why;    // what `launch` does with another one, and why it may
+};
+/// Adds to `log` whether `launch` became a problem of the launch of `other`.
+void reportJoint(const JointPass &pass, LaunchOp launch, LaunchOp other,
+                 const Verdict &verdict, DecisionLog &log);
 
 /// Erases the kernels of `module` that nothing launches.
 void eraseUnlaunched(ModuleOp module, SymbolTable &symbols);

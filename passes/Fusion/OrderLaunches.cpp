@@ -29,10 +29,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-
-#include <map>
 
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKORDERLAUNCHES
@@ -118,12 +115,10 @@ private:
 class FunctionOrder {
 public:
   using Report = llvm::function_ref<void(LaunchOp, LaunchOp, const Verdict &)>;
-  using Cache = std::map<std::pair<std::string, std::vector<int64_t>>,
-                         std::pair<KernelOp, Verdict>>;
 
   FunctionOrder(func::FuncOp function, const ::hk::Target &target,
-                SymbolTable &symbols, Cache &cache, DecisionLog &log)
-      : function(function), target(target), symbols(symbols), cache(cache),
+                SymbolTable &symbols, JointKernels &kernels, DecisionLog &log)
+      : function(function), target(target), symbols(symbols), kernels(kernels),
         log(log) {
     if (VersionAttr version = versionOf(function))
       mostSize = version.getAtMost();
@@ -204,30 +199,9 @@ private:
   std::pair<KernelOp, Verdict> jointKernel(const Run &run, const Run &next) {
     RunDims names;
     SmallVector<JointMember> members;
-    std::string key;
-    std::vector<int64_t> dimsKey = {mostSize};
-    for (const Run *part : {&run, &next}) {
-      KernelOp kernel = part->kernel;
-      members.push_back({kernel, names.add(kernel, *part)});
-      key += kernel.getSymName().str() + ",";
-      dimsKey.insert(dimsKey.end(), members.back().dims.begin(),
-                     members.back().dims.end());
-    }
-    if (problemsOf(run.kernel).size() + 1 > kMaxProblems)
-      return {nullptr, Verdict::refuse(Reason::GroupFull,
-                                       "a launch holds at most " +
-                                           Twine(kMaxProblems) + " problems")};
-    auto known = cache.find({key, dimsKey});
-    if (known != cache.end())
-      return known->second;
-    KernelOp joint = buildJoint(members, symbols, /*ordered=*/true);
-    Verdict verdict = planJoint(joint, members, target, mostSize, log);
-    if (!verdict.accepted()) {
-      symbols.erase(joint);
-      joint = nullptr;
-    }
-    return cache.emplace(std::pair(key, dimsKey), std::pair(joint, verdict))
-        .first->second;
+    for (const Run *part : {&run, &next})
+      members.push_back({part->kernel, names.add(part->kernel, *part)});
+    return kernels.get(members, mostSize);
   }
 
   void replace(ArrayRef<Run> runs) {
@@ -294,7 +268,7 @@ private:
   func::FuncOp function;
   const ::hk::Target &target;
   SymbolTable &symbols;
-  Cache &cache;
+  JointKernels &kernels;
   DecisionLog &log;
   int64_t mostSize = kUnboundedSize;
 };
@@ -315,43 +289,24 @@ struct HKOrderLaunches
     if (!::hk::blocksWait(*target))
       return;
     SymbolTable symbols(getOperation());
-    FunctionOrder::Cache cache;
     DecisionLog own;
     DecisionLog &decisions = log ? *log : own;
+    JointKernels kernels(*target, symbols, /*ordered=*/true, decisions);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic() && !function.isExternal())
         numOrdered +=
-            FunctionOrder(function, *target, symbols, cache, decisions)
+            FunctionOrder(function, *target, symbols, kernels, decisions)
                 .run([&](LaunchOp launch, LaunchOp other,
                          const Verdict &verdict) {
-                  report(launch, other, verdict, decisions);
+                  reportJoint({"hk-order-launches", "NotOrdered",
+                               "wait in the launch of",
+                               "it needs what that makes"},
+                              launch, other, verdict, decisions);
                 });
     eraseUnlaunched(getOperation(), symbols);
   }
 
 private:
-  static void report(LaunchOp launch, LaunchOp other, const Verdict &verdict,
-                     DecisionLog &decisions) {
-    auto name = [](LaunchOp op) {
-      return "hk." +
-             kernelOf(op).getSpecBlock().front().getName().stripDialect().str();
-    };
-    Candidate candidate{"wait in the launch of " + name(other), verdict, 0, 0,
-                        "it needs what that makes"};
-    candidate.partner = other.getLoc();
-    decisions.add(Decision{DecisionKind::Fuse,
-                           launch.getLoc(),
-                           name(launch),
-                           {candidate},
-                           verdict.accepted() ? 0 : -1});
-    if (!verdict.accepted())
-      remark::missed(
-          launch.getLoc(),
-          remark::RemarkOpts::name("NotOrdered").category("hk-order-launches"))
-          << remark::reason("{0}: {1}", stringify(verdict.getReason()).str(),
-                            verdict.getDetail().str());
-  }
-
   DecisionLog *log = nullptr;
 };
 } // namespace

@@ -11,7 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "hk/Families/Family.h"
+#include "JointKernels.h"
+
 #include "hk/Families/KernelExchange.h"
 #include "hk/Passes/Passes.h"
 
@@ -26,11 +27,6 @@ namespace mlir::hk {
 
 using namespace mlir;
 using namespace mlir::hk;
-
-static KernelOp kernelOf(LaunchOp launch) {
-  return SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch,
-                                                        launch.getKernelAttr());
-}
 
 namespace {
 /// What its launches say of a kernel.

@@ -18,14 +18,7 @@
 #include "hk/Families/Family.h"
 #include "hk/Passes/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
-#include "llvm/Support/Format.h"
-
-#include <map>
-#include <numeric>
 
 namespace mlir::hk {
 #define GEN_PASS_DEF_HKSHARELAUNCHES
@@ -71,13 +64,9 @@ private:
 class BlockSharing {
 public:
   using Report = llvm::function_ref<void(LaunchOp, LaunchOp, const Verdict &)>;
-  using Cache = std::map<std::pair<std::string, std::vector<int64_t>>,
-                         std::pair<KernelOp, Verdict>>;
 
-  BlockSharing(Block &block, const ::hk::Target &target, SymbolTable &symbols,
-               Cache &cache, DecisionLog &log)
-      : block(block), target(target), symbols(symbols), cache(cache), log(log),
-        dims(block) {}
+  BlockSharing(Block &block, const ::hk::Target &target, JointKernels &kernels)
+      : block(block), target(target), kernels(kernels), dims(block) {}
 
   void run(Report report) {
     SmallVector<LaunchOp> kept;
@@ -199,32 +188,10 @@ private:
   std::pair<KernelOp, Verdict> jointKernel(ArrayRef<LaunchOp> both) {
     JointDims names(dims);
     SmallVector<JointMember> members;
-    std::string key;
-    std::vector<int64_t> dimsKey;
-    for (LaunchOp launch : both) {
-      KernelOp kernel = kernelOf(launch);
-      members.push_back({kernel, names.add(launch, kernel)});
-      key += kernel.getSymName().str() + ",";
-      dimsKey.insert(dimsKey.end(), members.back().dims.begin(),
-                     members.back().dims.end());
-    }
-    size_t problems = problemsOf(members[0].kernel).size() +
-                      problemsOf(members[1].kernel).size();
-    if (problems > kMaxProblems)
-      return {nullptr, Verdict::refuse(Reason::GroupFull,
-                                       "a launch holds at most " +
-                                           Twine(kMaxProblems) + " problems")};
-    auto known = cache.find({key, dimsKey});
-    if (known != cache.end())
-      return known->second;
-    KernelOp joint = buildJoint(members, symbols, /*ordered=*/false);
-    Verdict verdict = planJoint(joint, members, target, kUnboundedSize, log);
-    if (!verdict.accepted()) {
-      symbols.erase(joint);
-      joint = nullptr;
-    }
-    return cache.emplace(std::pair(key, dimsKey), std::pair(joint, verdict))
-        .first->second;
+    for (LaunchOp launch : both)
+      members.push_back(
+          {kernelOf(launch), names.add(launch, kernelOf(launch))});
+    return kernels.get(members, kUnboundedSize);
   }
 
   /// `later` moves behind the launch, which takes the place of `before`.
@@ -265,9 +232,7 @@ private:
 
   Block &block;
   const ::hk::Target &target;
-  SymbolTable &symbols;
-  Cache &cache;
-  DecisionLog &log;
+  JointKernels &kernels;
   DimSymbols dims;
   llvm::DenseMap<Operation *, int64_t> depths;
 };
@@ -286,45 +251,23 @@ struct HKShareLaunches
       return signalPassFailure();
     }
     SymbolTable symbols(getOperation());
-    BlockSharing::Cache cache;
     DecisionLog own;
     DecisionLog &decisions = log ? *log : own;
+    JointKernels kernels(*target, symbols, /*ordered=*/false, decisions);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
-        BlockSharing(block, *target, symbols, cache, decisions)
+        BlockSharing(block, *target, kernels)
             .run([&](LaunchOp launch, LaunchOp other, const Verdict &verdict) {
-              report(launch, other, verdict, decisions);
+              reportJoint({"hk-share-launches", "NotShared",
+                           "share a launch with", "neither needs the other"},
+                          launch, other, verdict, decisions);
+              if (verdict.accepted())
+                ++numShared;
             });
     eraseUnlaunched(getOperation(), symbols);
   }
 
 private:
-  void report(LaunchOp launch, LaunchOp other, const Verdict &verdict,
-              DecisionLog &decisions) {
-    auto name = [](LaunchOp op) {
-      return "hk." +
-             kernelOf(op).getSpecBlock().front().getName().stripDialect().str();
-    };
-    Candidate candidate{"share a launch with " + name(other), verdict, 0, 0,
-                        "neither needs the other"};
-    candidate.partner = other.getLoc();
-    Decision decision{DecisionKind::Fuse,
-                      launch.getLoc(),
-                      name(launch),
-                      {candidate},
-                      verdict.accepted() ? 0 : -1};
-    decisions.add(std::move(decision));
-    if (verdict.accepted()) {
-      ++numShared;
-      return;
-    }
-    remark::missed(
-        launch.getLoc(),
-        remark::RemarkOpts::name("NotShared").category("hk-share-launches"))
-        << remark::reason("{0}: {1}", stringify(verdict.getReason()).str(),
-                          verdict.getDetail().str());
-  }
-
   DecisionLog *log = nullptr;
 };
 } // namespace

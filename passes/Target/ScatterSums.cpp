@@ -36,12 +36,8 @@ namespace mlir::hk {
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorOf(Value value) {
-  return dyn_cast<RankedTensorType>(value.getType());
-}
-
 static double bytesOf(Value value) {
-  RankedTensorType type = tensorOf(value);
+  RankedTensorType type = tensorType(value);
   return double(type.getNumElements()) * type.getElementTypeBitWidth() / 8;
 }
 
@@ -182,8 +178,8 @@ void RowRegions::join(Operation *op) {
     region = of == region || region >= 0 ? region : of;
   }
   auto isStatic = [](Value value) {
-    return tensorOf(value) && tensorOf(value).hasStaticShape() &&
-           tensorOf(value).getRank() >= 2;
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && type.hasStaticShape() && type.getRank() >= 2;
   };
   if (region < 0 || !llvm::all_of(op->getResults(), isStatic) ||
       !llvm::all_of(rows, isStatic))
@@ -315,7 +311,7 @@ private:
     Operation *clone = b.clone(*op, map);
     for (auto [result, part] :
          llvm::zip_equal(op->getResults(), clone->getResults())) {
-      part.setType(partOf(tensorOf(result)));
+      part.setType(partOf(tensorType(result)));
       parts[result] = part;
     }
   }
@@ -323,7 +319,7 @@ private:
   /// A rank's rows of what every rank has whole.
   Value ownRows(Value whole) {
     b.setInsertionPointAfterValue(whole);
-    return GatherRowsOp::create(b, whole.getLoc(), partOf(tensorOf(whole)),
+    return GatherRowsOp::create(b, whole.getLoc(), partOf(tensorType(whole)),
                                 whole, numbers(whole.getLoc()));
   }
 
@@ -353,7 +349,7 @@ private:
         continue;
       }
       for (size_t dim = digits.size() - place; dim < digits.size(); ++dim)
-        shape[dim] = tensorOf(sum).getDimSize(int64_t(dim));
+        shape[dim] = tensorType(sum).getDimSize(int64_t(dim));
       sum = AddOp::create(b, loc, RankedTensorType::get(shape, b.getI32Type()),
                           sum, part);
     }
@@ -388,7 +384,7 @@ private:
 
   void gather(Value made) {
     b.setInsertionPointAfterValue(parts[made]);
-    Value whole = AllGatherOp::create(b, made.getLoc(), tensorOf(made),
+    Value whole = AllGatherOp::create(b, made.getLoc(), tensorType(made),
                                       parts[made], region.axis, uint64_t(0));
     made.replaceUsesWithIf(whole, [&](OpOperand &use) {
       return !llvm::is_contained(region.ops, use.getOwner());

@@ -130,9 +130,9 @@ Verdict mlir::hk::checkSameOrders(ArrayRef<Operation *> a,
 /// Whether rows of heads are no multiples of the 16 bytes that matrix units
 /// take.
 static bool needsVectorUnits(AttentionOp op) {
-  int64_t bits = ::hk::info(*multipliedType(op)).bits;
-  return op.getHeadSize() * bits % 128 != 0 ||
-         op.getValueSize() * bits % 128 != 0;
+  ::hk::DType type = *multipliedType(op);
+  return ::hk::packedBytes(type, op.getHeadSize()) % 16 != 0 ||
+         ::hk::packedBytes(type, op.getValueSize()) % 16 != 0;
 }
 
 Verdict mlir::hk::judgeSegments(ArrayRef<Operation *> a,

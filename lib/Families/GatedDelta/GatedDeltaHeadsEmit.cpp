@@ -21,10 +21,9 @@
 using namespace mlir;
 using namespace mlir::hk;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
+static Type elementOf(Value value) {
+  return tensorType(value).getElementType();
 }
-static Type elementOf(Value value) { return tensorOf(value).getElementType(); }
 
 //===----------------------------------------------------------------------===//
 // The convolution
@@ -83,7 +82,7 @@ void mlir::hk::bindConvolution(Puller &puller, KernelOp kernel,
     align = std::gcd(align, channel.getLargestKnownDivisor() * bytes);
     std::string y = "convolveToken<" + dtypeText(type) + ", " +
                     std::to_string(op.getWidth()) + ", " +
-                    std::to_string(tensorOf(state).getDimSize(1)) + ", " +
+                    std::to_string(tensorType(state).getDimSize(1)) + ", " +
                     std::to_string(vec) + ", " + std::to_string(align) +
                     ">(global<Storage<" + dtypeText(type) + ">>(" +
                     words.address(number) + "), " + place.text + ", " + x.text +
@@ -168,7 +167,7 @@ private:
     return result;
   }
   Position expanded(tensor::ExpandShapeOp op, const Position &source) {
-    Position result(tensorOf(op.getResult()).getRank(), puller.constant(0));
+    Position result(tensorType(op.getResult()).getRank(), puller.constant(0));
     for (auto [g, group] : llvm::enumerate(op.getReassociationIndices())) {
       AffineExpr rest = source[g];
       for (int64_t d : llvm::reverse(group)) {

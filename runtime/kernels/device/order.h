@@ -17,6 +17,7 @@
 
 #include "hk/Contract/Order.h"
 #include "kernels/device/arch.h"
+#include "kernels/device/peer.h"
 
 namespace hk {
 
@@ -27,15 +28,13 @@ HK_DEV void countBlock(Global<u32> words) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
   barrier();
   if (threadId() == 0)
-    (void)__scoped_atomic_fetch_add(words + kOrderDone, 1u, __ATOMIC_RELAXED,
-                                    __MEMORY_SCOPE_DEVICE);
+    addToWord(words + kOrderDone, 1);
 #elif defined(__NVPTX__)
   barrier();
-  if (threadId() == 0)
-    asm volatile(
-        "fence.acq_rel.gpu;\n"
-        "red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(words + kOrderDone)
-        : "memory");
+  if (threadId() == 0) {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    addToWord(words + kOrderDone, 1);
+  }
 #endif
 }
 
